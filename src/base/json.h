@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* json: writing JSON into a buffer; commas and nesting are kept by the writer. Reading is
+ * jansson's. */
+#ifndef AS_BASE_JSON_H
+#define AS_BASE_JSON_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define AS_JSON_DEPTH_MAX 16
+
+struct as_json {
+	struct as_buf *out;
+	unsigned depth;
+	bool first[AS_JSON_DEPTH_MAX];
+	bool after_key;
+};
+
+struct as_json as_json_on(struct as_buf *out);
+void as_json_object(struct as_json *json);
+void as_json_array(struct as_json *json);
+void as_json_end(struct as_json *json); /* closes the innermost object or array */
+void as_json_key(struct as_json *json, const char *key);
+void as_json_str(struct as_json *json, const char *value); /* NULL becomes null; invalid UTF-8 is escaped */
+void as_json_strn(struct as_json *json, const char *value, size_t len);
+void as_json_int(struct as_json *json, int64_t value);
+void as_json_uint(struct as_json *json, uint64_t value);
+void as_json_num(struct as_json *json, double value);
+void as_json_bool(struct as_json *json, bool value);
+/* key and value in one call */
+void as_json_kstr(struct as_json *json, const char *key, const char *value);
+void as_json_kint(struct as_json *json, const char *key, int64_t value);
+void as_json_kuint(struct as_json *json, const char *key, uint64_t value);
+void as_json_kbool(struct as_json *json, const char *key, bool value);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * spawn: child processes with a deadline. The child gets its own process group, dies with us
+ * (PR_SET_PDEATHSIG), and at the deadline the whole group is killed with SIGKILL.
+ */
+#ifndef AS_BASE_SPAWN_H
+#define AS_BASE_SPAWN_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum as_end { AS_END_EXIT, AS_END_SIGNAL, AS_END_DEADLINE };
+
+struct as_ended {
+	enum as_end how;
+	int status; /* exit status, or the signal */
+	int64_t wall_us;
+};
+
+struct as_spawn {
+	char *const *argv; /* argv[0] is looked up in PATH */
+	char *const *envp; /* NULL: a small fixed environment (PATH, LC_ALL=C, TZ=UTC) */
+	const char *cwd; /* NULL: unchanged */
+	unsigned deadline_ms; /* 0: none */
+	struct as_buf *output; /* stdout and stderr together, NULL: /dev/null */
+	size_t output_max; /* the rest is read and dropped; 0: 1 MiB */
+	const char *input; /* fed to stdin, NULL: /dev/null */
+};
+
+/* Runs a program to its end. A program that cannot be started is a tool error. */
+AS_MUST_CHECK int as_spawn_run(const struct as_spawn *spawn, struct as_ended *ended,
+			       struct as_err *err);
+
+/* Runs fn(ctx) in a forked child, whose exit status is fn's return; the caller shares memory or a
+ * pipe with it as it likes. `alive` (may be NULL) is a counter in shared memory that the child
+ * keeps raising: the deadline counts from its last change. */
+AS_MUST_CHECK int as_spawn_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,
+				const volatile uint64_t *alive, struct as_ended *ended,
+				struct as_err *err);
+
+/* Where a program is in PATH (plus the sbin folders); false if it is nowhere. */
+bool as_spawn_which(const char *name, char *path, size_t cap);
+/* "SIGSEGV" */
+const char *as_signal_name(int sig);
+/* Memory shared with forked children, zeroed; never NULL (aborts). */
+void *as_shared_alloc(size_t len);
+void as_shared_free(void *ptr, size_t len);
+/* Monotonic time, for measuring only: no decision of the engine may depend on it. */
+int64_t as_now_us(void);
+
+#endif
