@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* emit_c: a workload as one self-contained C program that compiles with `cc` alone and performs the
+ * same system calls below the directory given as its argument. */
+#ifndef AS_WORK_EMIT_C_H
+#define AS_WORK_EMIT_C_H
+
+#include "work/outcome.h"
+#include "work/seq.h"
+
+/* expected: what each operation answered or should answer (n of them, or NULL for none); the
+ * program then compares and exits 1 on the first difference. */
+void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out);
+
+#endif

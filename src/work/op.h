@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * op: one operation of a workload, and the tables that describe all of them (op.def, arg.def,
+ * flags.def). Whoever walks operations walks these tables.
+ */
+#ifndef AS_WORK_OP_H
+#define AS_WORK_OP_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum as_opcode {
+#define OP(id, ...) AS_OP_##id,
+#include "work/op.def"
+#undef OP
+	AS_OP_COUNT
+};
+
+enum as_layer { AS_LAYER_CORE, AS_LAYER_EXT, AS_LAYER_MORE };
+enum as_persists {
+	AS_PERSISTS_NOTHING,
+	AS_PERSISTS_FILE,
+	AS_PERSISTS_DATA,
+	AS_PERSISTS_ALL,
+	AS_PERSISTS_RANGE,
+};
+
+enum as_arg_kind {
+	AS_ARG_END,
+#define ARG(kind, ...) AS_ARG_##kind,
+#include "work/arg.def"
+#undef ARG
+	AS_ARG_COUNT
+};
+
+#define AS_OP_ARGS_MAX 6
+#define AS_SLOT_NONE (-1)
+#define AS_SLOT_MAX 4095 /* largest slot number */
+#define AS_REQUIRED INT64_MIN
+#define AS_TIME_NOW INT64_MAX
+#define AS_TIME_OMIT (INT64_MAX - 1)
+#define AS_MSYNC_SYNC 4
+
+/* Fields an operation does not have are zero (slots: AS_SLOT_NONE; strings: NULL; opts: ""). */
+struct as_op {
+	enum as_opcode code;
+	int32_t slot; /* "$N = open ...": where the descriptor goes */
+	int32_t fd, fd2; /* slots used */
+	const char *path, *path2, *name, *opts;
+	int64_t off, off2;
+	uint64_t len;
+	uint64_t fill;
+	int64_t flags;
+	uint32_t mode;
+	int64_t uid, gid; /* -1: leave as it is */
+	uint64_t dev; /* major << 32 | minor */
+	int64_t atime, mtime; /* nanoseconds, AS_TIME_NOW, AS_TIME_OMIT */
+	int64_t nofollow;
+};
+
+#define AS_DEV(major, minor) ((uint64_t)(major) << 32 | (uint32_t)(minor))
+#define AS_DEV_MAJOR(dev) ((uint32_t)((dev) >> 32))
+#define AS_DEV_MINOR(dev) ((uint32_t)(dev))
+
+struct as_op_info {
+	const char *name;
+	enum as_layer layer;
+	enum as_arg_kind args[AS_OP_ARGS_MAX + 1]; /* ends with AS_ARG_END */
+	enum as_persists persists;
+	const char *syscalls, *help;
+};
+
+extern const struct as_op_info as_op_table[AS_OP_COUNT];
+
+/* AS_OP_COUNT when there is no such operation. */
+enum as_opcode as_op_find(const char *name, size_t len);
+const char *as_layer_name(enum as_layer layer);
+const char *as_persists_name(enum as_persists persists);
+
+/* An operation with every field at "not there" or its argument's default. */
+struct as_op as_op_make(enum as_opcode code);
+bool as_op_equal(const struct as_op *a, const struct as_op *b);
+
+/* How flag words are spelled. */
+enum as_flag_table {
+#define TABLE(name, exclusive) AS_FLAGS_##name,
+#define BIT(table, spelling, value)
+#include "work/flags.def"
+#undef TABLE
+#undef BIT
+	AS_FLAG_TABLES
+};
+void as_flags_print(enum as_flag_table table, int64_t value, struct as_buf *out);
+
+/*
+ * The data patterns. Byte i of pattern n is a function of n and i alone: an operation that writes
+ * at file offset o with fill n writes bytes o, o+1, ... of pattern n (an attribute's value starts at
+ * byte 0). Pattern 0 is zeros. Part of the workload format: docs/FORMAT.md defines it, emit_c
+ * repeats it.
+ */
+void as_pattern_fill(uint64_t pattern, uint64_t off, void *buf, size_t len);
+/* Where buf first differs from the pattern, or len. */
+size_t as_pattern_check(uint64_t pattern, uint64_t off, const void *buf, size_t len);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * outcome: what a file system answered to one operation. Outcomes are data: they are compared with
+ * the model, never turned into errors of ours.
+ *
+ * Composite operations (remove, prune, deepen, enlarge) consist of several system calls in a fixed
+ * order; they stop at the first that fails. `done` counts the calls that changed something.
+ */
+#ifndef AS_WORK_OUTCOME_H
+#define AS_WORK_OUTCOME_H
+
+#include "base/buf.h"
+#include "work/op.h"
+
+#include <assay/target.h>
+
+enum as_payload {
+	AS_PAYLOAD_NONE,
+	AS_PAYLOAD_BYTES, /* read, pread, read_xattr, readlink */
+	AS_PAYLOAD_NAMES, /* readdir, listxattr: NUL-terminated strings one behind the other, sorted;
+			   * readdir without "." and "..", each name preceded by a type letter: d - l p s c b */
+	AS_PAYLOAD_STAT, /* stat, fstat */
+	AS_PAYLOAD_STATFS,
+};
+
+/* Answers that no file system gives: the executor's own. */
+#define AS_ERR_UNSUPPORTED 4095 /* this target cannot do this operation (umount of dir:) */
+#define AS_ERR_LIMIT 4094 /* refused by a safety limit of the executor */
+
+struct as_outcome {
+	int64_t ret; /* >= 0: success (byte count, offset, number of entries made); -1: failed */
+	int err; /* errno when ret is -1, else 0 */
+	uint64_t done; /* composite operations only */
+	enum as_payload payload;
+	const void *data; /* bytes or names; owned by the executor until its next operation */
+	size_t len;
+	struct as_stat st;
+	struct as_statfs sfs;
+};
+
+/* "= 4096", "= -1 ENOENT" */
+void as_outcome_print(const struct as_outcome *outcome, struct as_buf *out);
+
+#endif
