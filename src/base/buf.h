@@ -29,7 +29,6 @@ void as_buf_free(struct as_buf *buf);
 AS_MUST_CHECK int as_buf_read_file(struct as_buf *buf, const char *path, size_t max,
 				   struct as_err *err);
 /* Writes it whole, through a temporary name and rename, so that a reader sees all or nothing. */
-AS_MUST_CHECK int as_buf_write_file(const struct as_buf *buf, const char *path,
-				    struct as_err *err);
+AS_MUST_CHECK int as_buf_write_file(const struct as_buf *buf, const char *path, struct as_err *err);
 
 #endif

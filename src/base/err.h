@@ -34,8 +34,7 @@ int as_fail_errno(struct as_err *err, int errnum, const char *fmt, ...) AS_PRINT
 int as_fail_in(struct as_err *err, const char *fmt, ...) AS_PRINTF(2, 3);
 
 /* Programmer errors. Always on; prints file:line and aborts. */
-#define as_assert(cond)                                                                            \
-	((cond) ? (void)0 : as_assert_failed(#cond, __FILE__, __LINE__, __func__))
+#define as_assert(cond) ((cond) ? (void)0 : as_assert_failed(#cond, __FILE__, __LINE__, __func__))
 _Noreturn void as_assert_failed(const char *cond, const char *file, int line, const char *func);
 
 /* Symbolic name of an errno value ("ENOENT"), or "errno 4711". The result is static or

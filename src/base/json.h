@@ -14,7 +14,7 @@
 struct as_json {
 	struct as_buf *out;
 	unsigned depth;
-	bool first[AS_JSON_DEPTH_MAX];
+	bool first[AS_JSON_DEPTH_MAX], array[AS_JSON_DEPTH_MAX];
 	bool after_key;
 };
 
@@ -23,7 +23,8 @@ void as_json_object(struct as_json *json);
 void as_json_array(struct as_json *json);
 void as_json_end(struct as_json *json); /* closes the innermost object or array */
 void as_json_key(struct as_json *json, const char *key);
-void as_json_str(struct as_json *json, const char *value); /* NULL becomes null; invalid UTF-8 is escaped */
+/* NULL becomes null; a byte that is not UTF-8 becomes the code point of its value (\u00ff). */
+void as_json_str(struct as_json *json, const char *value);
 void as_json_strn(struct as_json *json, const char *value, size_t len);
 void as_json_int(struct as_json *json, int64_t value);
 void as_json_uint(struct as_json *json, uint64_t value);

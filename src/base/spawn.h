@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * spawn: child processes with a deadline. The child gets its own process group, dies with us
- * (PR_SET_PDEATHSIG), and at the deadline the whole group is killed with SIGKILL.
+ * (PR_SET_PDEATHSIG; "us" is the thread that called), and at the deadline the whole group is killed
+ * with SIGKILL. What is left of the group when the child ends by itself is killed too; a daemon
+ * that should outlive it calls setsid(), as daemons do.
  */
 #ifndef AS_BASE_SPAWN_H
 #define AS_BASE_SPAWN_H

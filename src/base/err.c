@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* err: see err.h. Messages that do not fit are cut, never overrun. */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	int value;
+	bool alias;
+} errnos[] = {
+#define X(name, value) { #name, value, false },
+#define ALIAS(name, value) { #name, value, true },
+#include "base/errno.def"
+#undef X
+#undef ALIAS
+};
+
+#define NERRNOS (sizeof(errnos) / sizeof(errnos[0]))
+
+int as_fail(struct as_err *err, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!err)
+		return code;
+	err->code = code;
+	va_start(ap, fmt);
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int as_fail_errno(struct as_err *err, int errnum, const char *fmt, ...)
+{
+	int code = errnum == ENOMEM ? AS_ENOMEM : AS_EIO;
+	char text[256];
+	size_t len;
+	va_list ap;
+
+	if (!err)
+		return code;
+	err->code = code;
+	va_start(ap, fmt);
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	len = strlen(err->msg);
+	/* The GNU strerror_r: safe with threads, and its text need not be in the buffer. */
+	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s",
+		 strerror_r(errnum, text, sizeof(text)));
+	return code;
+}
+
+int as_fail_in(struct as_err *err, const char *fmt, ...)
+{
+	char old[sizeof(err->msg)];
+	size_t len;
+	va_list ap;
+
+	if (!err)
+		return AS_EIO;
+	memcpy(old, err->msg, sizeof(old));
+	va_start(ap, fmt);
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	len = strlen(err->msg);
+	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", old);
+	return err->code;
+}
+
+/* The two places in the library that print: the process ends here, nobody is left to tell. */
+_Noreturn void as_assert_failed(const char *cond, const char *file, int line, const char *func)
+{
+	fprintf(stderr, "%s:%d: %s: assertion failed: %s\n", file, line, func, cond);
+	abort();
+}
+
+_Noreturn static void out_of_memory(uint64_t len)
+{
+	fprintf(stderr, "out of memory: %llu bytes wanted\n", (unsigned long long)len);
+	abort();
+}
+
+const char *as_errno_name(int errnum)
+{
+	static _Thread_local char unknown[32];
+
+	for (size_t i = 0; i < NERRNOS; i++)
+		if (errnos[i].value == errnum && !errnos[i].alias)
+			return errnos[i].name;
+	snprintf(unknown, sizeof(unknown), "errno %d", errnum);
+	return unknown;
+}
+
+int as_errno_value(const char *name)
+{
+	for (size_t i = 0; i < NERRNOS; i++)
+		if (!strcmp(errnos[i].name, name))
+			return errnos[i].value;
+	return 0;
+}
+
+void *as_xmalloc(uint64_t len)
+{
+	void *ptr = malloc(len ? len : 1);
+
+	if (!ptr)
+		out_of_memory(len);
+	return ptr;
+}
+
+void *as_xcalloc(uint64_t n, uint64_t len)
+{
+	void *ptr = calloc(n ? n : 1, len ? len : 1);
+
+	if (!ptr)
+		out_of_memory(n * len);
+	return ptr;
+}
+
+void *as_xrealloc(void *ptr, uint64_t len)
+{
+	ptr = realloc(ptr, len ? len : 1);
+	if (!ptr)
+		out_of_memory(len);
+	return ptr;
+}
+
+char *as_xstrdup(const char *s)
+{
+	size_t len = strlen(s) + 1;
+
+	return memcpy(as_xmalloc(len), s, len);
+}
