@@ -33,7 +33,7 @@ enum as_arg_kind {
 #define ARG(kind, ...) AS_ARG_##kind,
 #include "work/arg.def"
 #undef ARG
-	AS_ARG_COUNT
+	AS_ARG_KINDS
 };
 
 #define AS_OP_ARGS_MAX 6

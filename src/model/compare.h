@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* compare: the model against a real tree, through whoever can read it. The first difference, in
+ * path order, is said in words: "/a/f: size 4096, model says 8192". */
+#ifndef AS_MODEL_COMPARE_H
+#define AS_MODEL_COMPARE_H
+
+#include "model/model.h"
+
+/* Reads a tree by absolute, normal paths; links are never followed. Each function returns 0 or a
+ * count, or a negative errno. */
+struct as_tree_ops {
+	int (*stat)(void *ctx, const char *path, struct as_stat *st);
+	int (*list)(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx);
+	int64_t (*readlink)(void *ctx, const char *path, char *buf, size_t len);
+	int64_t (*read)(void *ctx, const char *path, void *buf, size_t len, uint64_t off);
+	int64_t (*listxattr)(void *ctx, const char *path, char *buf, size_t len);
+	int64_t (*getxattr)(void *ctx, const char *path, const char *name, void *buf, size_t len);
+};
+
+/* 0: the same. 1: different, and why says how. */
+int as_model_compare(const struct as_model *model, const struct as_tree_ops *tree, void *ctx,
+		     struct as_buf *why);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * model: the abstract file system, written once: what the generator explores, what judges the
+ * answers of a file system under test, and what a recovered tree is compared with. Pure: no I/O.
+ *
+ * A state holds inodes, directory edges, open descriptors and the working directory, as Dogfood
+ * section 4.1 has them, with contents as runs of patterns. It is a persistent structure: a copy is
+ * O(1) and later changes to one do not show in the other.
+ */
+#ifndef AS_MODEL_MODEL_H
+#define AS_MODEL_MODEL_H
+
+#include "base/buf.h"
+#include "base/event.h"
+#include "base/hash.h"
+#include "model/traits.h"
+#include "work/op.h"
+#include "work/outcome.h"
+
+#include <assay/target.h>
+
+struct as_model;
+
+/* An empty root directory (mode 0755, owned by 0:0). The traits must outlive every copy. */
+struct as_model *as_model_new(const struct as_traits *traits);
+struct as_model *as_model_copy(const struct as_model *model);
+void as_model_free(struct as_model *model);
+
+/*
+ * Errnos an operation may answer. `must` is the model's first choice (0: success); `may` holds
+ * every errno that is allowed, as a set; success is allowed when ok.
+ */
+struct as_allowed {
+	bool ok;
+	int64_t ret; /* on success; -1: any value >= 0 */
+	int must; /* 0, or the errno the rules name first */
+	uint64_t may[3]; /* bit e of word e/64 */
+};
+
+static inline bool as_allowed_err(const struct as_allowed *allowed, int err)
+{
+	return err > 0 && err < 192 && (allowed->may[err / 64] >> (err % 64) & 1);
+}
+
+/* What the judge thought of an outcome. */
+struct as_verdict {
+	bool agrees;
+	bool unjudged; /* agrees because the model could not tell (after a crash, say) */
+	enum as_finding_kind kind; /* when it does not agree: AS_FIND_OUTCOME or AS_FIND_DATA */
+	struct as_allowed allowed;
+	struct as_buf why; /* when it does not agree: "returned 4096, model says 8192" */
+};
+
+void as_verdict_free(struct as_verdict *verdict);
+
+/* The set of outcomes allowed now; the model is not changed. */
+void as_model_allowed(const struct as_model *model, const struct as_op *op,
+		      struct as_allowed *allowed);
+/* Judges `got` and, if allowed, moves to the state that follows from it. After a disagreement the
+ * state is unchanged. *verdict is zeroed or was used before (its buffer is reused). */
+bool as_model_judge(struct as_model *model, const struct as_op *op, const struct as_outcome *got,
+		    struct as_verdict *verdict);
+/* Moves on as if the file system had answered the model's first choice; returns its errno, 0 for
+ * success. For generators. */
+int as_model_apply(struct as_model *model, const struct as_op *op);
+
+/* Digest of everything a workload can see: names, contents, attributes, descriptors, cwd. */
+struct as_digest as_model_digest(const struct as_model *model);
+/* The same for every state that differs only in names (FiSC section 3.3). */
+struct as_digest as_model_digest_canonical(const struct as_model *model);
+
+/* True when every change so far was made stable by sync, syncfs or umount. */
+bool as_model_synced(const struct as_model *model);
+bool as_model_mounted(const struct as_model *model);
+size_t as_model_inodes(const struct as_model *model);
+
+/* Puts into the empty model what a fresh file system holds (lost+found): directories and empty
+ * files only. */
+void as_model_adopt(struct as_model *model, const char *path, const struct as_stat *st);
+
+/* Attribute vector of Dogfood section 4.1, for clustering. */
+struct as_attrs {
+	uint32_t ino;
+	uint32_t type; /* S_IFMT bits */
+	uint32_t symlinked; /* symbolic links that resolve here */
+	uint32_t atime_order; /* 0 = least recently used by an operation */
+	uint32_t depth, hardlinks, children, open;
+};
+
+/* Calls fn for every inode reachable from the root (or, with below_cwd, from the working
+ * directory) with one path of it. Stops on a non-zero return and hands it back. */
+int as_model_each(const struct as_model *model, bool below_cwd,
+		  int (*fn)(void *ctx, const char *path, const struct as_attrs *attrs), void *ctx);
+/* Open slots. */
+int as_model_each_open(const struct as_model *model,
+		       int (*fn)(void *ctx, int slot, uint32_t ino, int64_t flags), void *ctx);
+
+/* Resolves a path as an operation would; false if it names nothing. */
+bool as_model_stat(const struct as_model *model, const char *path, bool nofollow,
+		   struct as_stat *st);
+
+#endif

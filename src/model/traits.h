@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * traits: how a file system type narrows or widens what POSIX and Linux allow. Filled from the
+ * target's capabilities and its row in target/fstype.def; the model never asks for names.
+ */
+#ifndef AS_MODEL_TRAITS_H
+#define AS_MODEL_TRAITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Documented departures. Each use in model/ says which manual or source line it stands for. */
+enum as_quirk {
+	AS_QUIRK_DIR_NLINK_ONE = 1 << 0, /* btrfs: directories always have one link */
+	AS_QUIRK_DIR_NLINK_ANY = 1 << 1, /* vfat, FUSE: link counts of directories mean nothing */
+	AS_QUIRK_NO_ATIME = 1 << 2, /* access times are not kept */
+	AS_QUIRK_DIR_SIZE_ANY = 1 << 3, /* reserved: directory sizes are never compared */
+	AS_QUIRK_ERR_ORDER = 1 << 4, /* when several errors apply, any of them may be answered */
+	AS_QUIRK_NO_OPEN_UNLINKED = 1 << 5, /* removing an open file may be refused with EBUSY */
+	AS_QUIRK_XATTR_PART_REPORTED = 1 << 6, /* list also shows attributes nobody set (security.*) */
+	AS_QUIRK_HOLE_IS_DATA = 1 << 7, /* SEEK_HOLE finds only the end of the file */
+	AS_QUIRK_RANGE_ALIGNED = 1 << 8, /* COLLAPSE/INSERT need multiples of block_bytes */
+};
+
+enum as_feature {
+	AS_FEAT_HARDLINK = 1 << 0,
+	AS_FEAT_SYMLINK = 1 << 1,
+	AS_FEAT_MKNOD = 1 << 2,
+	AS_FEAT_XATTR_USER = 1 << 3,
+	AS_FEAT_XATTR_TRUSTED = 1 << 4,
+	AS_FEAT_FALLOC_ALLOC = 1 << 5,
+	AS_FEAT_FALLOC_KEEP = 1 << 6,
+	AS_FEAT_FALLOC_PUNCH = 1 << 7,
+	AS_FEAT_FALLOC_ZERO = 1 << 8,
+	AS_FEAT_FALLOC_COLLAPSE = 1 << 9,
+	AS_FEAT_FALLOC_INSERT = 1 << 10,
+	AS_FEAT_RENAME_NOREPLACE = 1 << 11,
+	AS_FEAT_RENAME_EXCHANGE = 1 << 12,
+	AS_FEAT_RENAME_WHITEOUT = 1 << 13,
+	AS_FEAT_TMPFILE = 1 << 14,
+	AS_FEAT_OWNER = 1 << 15,
+	AS_FEAT_TIMES = 1 << 16,
+	AS_FEAT_SPARSE = 1 << 17,
+	AS_FEAT_DIRECT = 1 << 18, /* O_DIRECT can be opened */
+	AS_FEAT_MMAP = 1 << 19,
+	AS_FEAT_MOUNT = 1 << 20, /* umount, mount, remount, crash are possible */
+	AS_FEAT_LIBRARY = 1 << 21, /* linked in: no mmap, no copy_file_range of its own */
+	AS_FEAT_XATTR_SECURITY = 1 << 22, /* security.* can be set by root */
+	AS_FEAT_UNPRIVILEGED = 1 << 23, /* the executor is not root: EPERM and EACCES are possible */
+};
+
+struct as_traits {
+	const char *name;
+	uint64_t features; /* enum as_feature */
+	uint64_t quirks; /* enum as_quirk */
+	uint32_t name_max;
+	uint32_t link_max; /* hard links of a file, 0: unlimited */
+	uint32_t dir_link_max; /* links of a directory, 0: unlimited */
+	uint32_t symlink_max; /* bytes of text */
+	uint32_t xattr_value_max; /* beyond it: E2BIG, ENOSPC or ERANGE */
+	uint32_t block_bytes;
+	uint64_t size_max; /* bytes of a file: beyond it EFBIG */
+	int64_t time_granularity_ns; /* 1: exact */
+	bool may_fill; /* ENOSPC and EDQUOT are possible */
+};
+
+#endif
