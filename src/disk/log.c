@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * log: the recording block device (see log.h).
+ *
+ * Method. A call is passed on first and recorded when it has returned, with its answer. Entries
+ * are an array; the bytes of writes are copied one behind the other into blocks of 64 KiB (a longer
+ * write gets a block of its own). Copying costs a tenth of hashing the bytes into the chunk store,
+ * and most logs live for one workload. Each record remembers how full the blocks were behind it, so
+ * that cutting the log back is cutting the blocks back, without a search.
+ *
+ * Invariants
+ *   1. The entries are the calls of the kinds asked for that reached `inner`, in order, without a
+ *      gap, from the beginning (or the last clear) on, but for those made while paused. Once the
+ *      limit has stopped the record, nothing more is added before a clear or truncate: the log is
+ *      a true prefix of what happened.
+ *   2. Replaying all entries onto a copy of the disk as it was at the beginning makes it equal to
+ *      the disk as it is: recorded data are copies, and calls that failed changed nothing. (That
+ *      holds for every device of this room; a wrapper that breaks it, tearing a write and reporting
+ *      an error, belongs above the recorder.)
+ *   3. Calls of length 0 and calls with an invalid range change nothing; the first are not
+ *      recorded, the second are, with -EINVAL, and without data.
+ *   4. Sequence numbers rise by one with each recorded or overflowed call and are never given
+ *      twice, so that an entry can be told from its successor at the same index after a truncate.
+ *   5. Pointers to data stay valid until their entry goes: blocks never move. Pointers to entries
+ *      stay valid until the next call is recorded.
+ *   6. memory = capacity of the entries + capacity of the blocks, and never exceeds the limit by
+ *      a record (it is asked before anything is allocated).
+ */
+#include "disk/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES 65536u
+
+struct block {
+	unsigned char *data;
+	size_t used, cap;
+};
+
+struct record {
+	struct as_log_entry entry;
+	size_t n_blocks, used; /* blocks behind this entry, and how full the last one is */
+};
+
+struct as_reclog {
+	struct as_bd bd;
+	struct as_bd *inner;
+	unsigned flags;
+	bool paused, overflowed;
+	uint32_t op;
+	uint64_t seq, limit_bytes, block_bytes;
+	struct record *records;
+	size_t n, cap;
+	struct block *blocks;
+	size_t n_blocks, blocks_cap;
+};
+
+static struct as_reclog *log_of(struct as_bd *bd)
+{
+	return (struct as_reclog *)bd;
+}
+
+/* ---- Keeping -------------------------------------------------------------------------------- */
+
+uint64_t as_reclog_memory(const struct as_reclog *log)
+{
+	return log->block_bytes + log->cap * sizeof(*log->records) +
+	       log->blocks_cap * sizeof(*log->blocks);
+}
+
+static bool block_fits(const struct as_reclog *log, size_t len)
+{
+	const struct block *last = log->n_blocks ? &log->blocks[log->n_blocks - 1] : NULL;
+
+	return last && len <= last->cap - last->used;
+}
+
+/* What a record with len bytes of data would add to the memory in use. */
+static uint64_t cost(const struct as_reclog *log, size_t len)
+{
+	uint64_t bytes = 0;
+
+	if (log->n == log->cap)
+		bytes += (log->cap ? log->cap : 64) * sizeof(*log->records);
+	if (len && !block_fits(log, len)) {
+		bytes += len > BLOCK_BYTES ? len : BLOCK_BYTES;
+		if (log->n_blocks == log->blocks_cap)
+			bytes += (log->blocks_cap ? log->blocks_cap : 8) * sizeof(*log->blocks);
+	}
+	return bytes;
+}
+
+static unsigned char *keep(struct as_reclog *log, const void *data, size_t len)
+{
+	struct block *last;
+	unsigned char *to;
+
+	if (!block_fits(log, len)) {
+		if (log->n_blocks == log->blocks_cap) {
+			log->blocks_cap = log->blocks_cap ? log->blocks_cap * 2 : 8;
+			log->blocks = as_xrealloc(log->blocks,
+						  log->blocks_cap * sizeof(*log->blocks));
+		}
+		last = &log->blocks[log->n_blocks++];
+		last->cap = len > BLOCK_BYTES ? len : BLOCK_BYTES;
+		last->used = 0;
+		last->data = as_xmalloc(last->cap);
+		log->block_bytes += last->cap;
+	}
+	last = &log->blocks[log->n_blocks - 1];
+	to = last->data + last->used;
+	memcpy(to, data, len);
+	last->used += len;
+	return to;
+}
+
+static void record(struct as_reclog *log, struct as_log_entry entry, const void *data)
+{
+	size_t len = data && !entry.ret ? (size_t)entry.len : 0;
+	struct record *rec;
+
+	if (log->paused)
+		return;
+	entry.seq = log->seq++;
+	entry.op = log->op;
+	if (!log->overflowed && log->limit_bytes &&
+	    as_reclog_memory(log) + cost(log, len) > log->limit_bytes)
+		log->overflowed = true;
+	if (log->overflowed)
+		return;
+	entry.data = len ? keep(log, data, len) : NULL;
+	if (log->n == log->cap) {
+		log->cap = log->cap ? log->cap * 2 : 64;
+		log->records = as_xrealloc(log->records, log->cap * sizeof(*log->records));
+	}
+	rec = &log->records[log->n++];
+	rec->entry = entry;
+	rec->n_blocks = log->n_blocks;
+	rec->used = log->n_blocks ? log->blocks[log->n_blocks - 1].used : 0;
+}
+
+void as_reclog_truncate(struct as_reclog *log, size_t n)
+{
+	size_t n_blocks;
+
+	as_assert(n <= log->n);
+	n_blocks = n ? log->records[n - 1].n_blocks : 0;
+	while (log->n_blocks > n_blocks) {
+		struct block *last = &log->blocks[--log->n_blocks];
+
+		log->block_bytes -= last->cap;
+		free(last->data);
+	}
+	if (n_blocks)
+		log->blocks[n_blocks - 1].used = log->records[n - 1].used;
+	if (n < log->n)
+		log->overflowed = false;
+	log->n = n;
+}
+
+void as_reclog_clear(struct as_reclog *log)
+{
+	as_reclog_truncate(log, 0);
+	log->overflowed = false;
+}
+
+/* ---- The block device ----------------------------------------------------------------------- */
+
+static int log_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
+{
+	struct as_reclog *log = log_of(bd);
+	int ret = as_bd_read(log->inner, off, buf, len);
+	struct as_log_entry entry = { .kind = AS_CALL_READ, .off = off, .len = len, .ret = ret };
+
+	if (len && (log->flags & AS_RECLOG_READS))
+		record(log, entry,
+		       (log->flags & AS_RECLOG_READ_DATA) == AS_RECLOG_READ_DATA ? buf : NULL);
+	return ret;
+}
+
+static int log_write(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
+{
+	struct as_reclog *log = log_of(bd);
+	int ret = as_bd_write(log->inner, off, buf, len);
+	struct as_log_entry entry = { .kind = AS_CALL_WRITE, .off = off, .len = len, .ret = ret };
+
+	if (len)
+		record(log, entry, buf);
+	return ret;
+}
+
+static int log_flush(struct as_bd *bd)
+{
+	struct as_reclog *log = log_of(bd);
+	int ret = as_bd_flush(log->inner);
+
+	record(log, (struct as_log_entry){ .kind = AS_CALL_FLUSH, .ret = ret }, NULL);
+	return ret;
+}
+
+static int log_discard(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	struct as_reclog *log = log_of(bd);
+	int ret = as_bd_discard(log->inner, off, len);
+	struct as_log_entry entry = { .kind = AS_CALL_DISCARD, .off = off, .len = len, .ret = ret };
+
+	if (len)
+		record(log, entry, NULL);
+	return ret;
+}
+
+static int log_zero(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	struct as_reclog *log = log_of(bd);
+	int ret = as_bd_zero(log->inner, off, len);
+	struct as_log_entry entry = { .kind = AS_CALL_ZERO, .off = off, .len = len, .ret = ret };
+
+	if (len)
+		record(log, entry, NULL);
+	return ret;
+}
+
+static const struct as_bd_ops log_ops = {
+	.api = AS_BD_API,
+	.name = "recorded",
+	.read = log_read,
+	.write = log_write,
+	.flush = log_flush,
+	.discard = log_discard,
+	.zero = log_zero,
+};
+
+struct as_reclog *as_reclog_new(struct as_bd *inner, unsigned flags, uint64_t limit_bytes)
+{
+	struct as_reclog *log = as_xcalloc(1, sizeof(*log));
+
+	log->bd = (struct as_bd){ &log_ops, inner->size_bytes, inner->sector_bytes };
+	log->inner = inner;
+	log->flags = flags;
+	log->limit_bytes = limit_bytes;
+	log->op = AS_RECLOG_NO_OP;
+	return log;
+}
+
+void as_reclog_free(struct as_reclog *log)
+{
+	if (!log)
+		return;
+	as_reclog_clear(log);
+	free(log->records);
+	free(log->blocks);
+	free(log);
+}
+
+struct as_bd *as_reclog_bd(struct as_reclog *log)
+{
+	return &log->bd;
+}
+
+void as_reclog_set_op(struct as_reclog *log, uint32_t op)
+{
+	log->op = op;
+}
+
+void as_reclog_pause(struct as_reclog *log, bool paused)
+{
+	log->paused = paused;
+}
+
+/* ---- Reading and replaying ------------------------------------------------------------------ */
+
+size_t as_reclog_len(const struct as_reclog *log)
+{
+	return log->n;
+}
+
+const struct as_log_entry *as_reclog_at(const struct as_reclog *log, size_t i)
+{
+	as_assert(i < log->n);
+	return &log->records[i].entry;
+}
+
+bool as_reclog_overflowed(const struct as_reclog *log)
+{
+	return log->overflowed;
+}
+
+bool as_log_entry_changes(const struct as_log_entry *entry)
+{
+	return !entry->ret && (entry->kind == AS_CALL_WRITE || entry->kind == AS_CALL_DISCARD ||
+			       entry->kind == AS_CALL_ZERO);
+}
+
+int as_log_entry_apply(const struct as_log_entry *entry, struct as_bd *bd)
+{
+	if (entry->ret)
+		return 0;
+	switch (entry->kind) {
+	case AS_CALL_READ:
+		return 0;
+	case AS_CALL_WRITE:
+		return as_bd_write(bd, entry->off, entry->data, entry->len);
+	case AS_CALL_FLUSH:
+		return as_bd_flush(bd);
+	case AS_CALL_DISCARD:
+		return as_bd_discard(bd, entry->off, entry->len);
+	case AS_CALL_ZERO:
+		return as_bd_zero(bd, entry->off, entry->len);
+	}
+	as_assert(!"a kind of call");
+	return -EINVAL;
+}
+
+int as_reclog_replay(const struct as_reclog *log, size_t first, size_t end, struct as_bd *bd,
+		     struct as_err *err)
+{
+	as_assert(first <= end && end <= log->n);
+	for (size_t i = first; i < end; i++) {
+		const struct as_log_entry *entry = as_reclog_at(log, i);
+		int rc = as_log_entry_apply(entry, bd);
+
+		if (rc)
+			return as_fail_errno(err, -rc, "replaying log entry %zu (%s of %llu bytes at %llu)",
+					     i, as_call_name(entry->kind),
+					     (unsigned long long)entry->len,
+					     (unsigned long long)entry->off);
+	}
+	return AS_OK;
+}
