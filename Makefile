@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# assay. No configure step: pkg-config decides the optional parts, `make help` says what there is.
+# Everything built lands in build/FLAVOUR/ (compiler and sanitizers), so that flavours never mix;
+# what `make` promises in the root folder (./assay, libassay.a, ...) are links into it.
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+SAN ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 30
+SETUP ?= scripts/setup.sh
+comma := ,
+
+ifeq ($(findstring -j,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(JOBS)
+endif
+AGAIN = $(MAKE) --no-print-directory
+
+# ---- Optional parts: package, what it gives, sources that need it --------------------------------
+
+OPTIONAL := fuse3
+GIVES_fuse3 := disks and file systems served through FUSE
+SOURCES_fuse3 := $(wildcard src/*/*_fuse.c)
+
+HAVE := $(foreach p,$(OPTIONAL),$(if $(shell pkg-config --exists $p 2>/dev/null && echo yes),$p))
+LACK := $(filter-out $(HAVE),$(OPTIONAL))
+
+# ---- Flags ---------------------------------------------------------------------------------------
+
+B := build/$(notdir $(firstword $(CC)))$(if $(SAN),-$(subst $(comma),+,$(SAN)))
+CFLAGS ?= -O2 -g
+WARN := -Wall -Wextra -Werror
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+CC_ALL := $(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) $(SANFLAGS) -MMD -MP
+INC_labfs := -Iinclude
+INC := -Isrc -Iinclude -I. $(foreach p,$(HAVE),-DAS_HAVE_$p $(shell pkg-config --cflags $p))
+LIBS := -lxxhash -lzstd -ljansson -ldl -lpthread -lm $(foreach p,$(HAVE),$(shell pkg-config --libs $p))
+
+# ---- Sources, all found by name ------------------------------------------------------------------
+
+LIB_SRC := $(filter-out src/cli/main.c $(foreach p,$(LACK),$(SOURCES_$p)),$(wildcard src/*/*.c))
+LABFS_MAINS := labfs/mkfs_main.c labfs/fsck_main.c
+LABFS_SRC := $(filter-out $(LABFS_MAINS),$(wildcard labfs/*.c))
+BENCH_SRC := $(wildcard bench/*.c)
+TEST_SRC := $(wildcard tests/*/test_*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+SKELETON_SRC := $(wildcard examples/plugin_skeleton/*.c)
+
+obj = $(patsubst %.c,$(B)/%.o,$1)
+LIBASSAY := $(B)/libassay.a
+ARCHIVES := $(LIBASSAY) $(B)/liblabfs.a $(B)/libbench.a
+PROGRAMS := $(if $(wildcard src/cli/main.c),$(B)/assay) \
+	$(if $(wildcard labfs/mkfs_main.c),$(B)/labfs-mkfs) $(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
+PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) $(if $(LABFS_SRC),$(B)/plugins/labfs.so)
+TESTS := $(TEST_SRC:%.c=$(B)/%)
+CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
+FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
+MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS)
+
+.PHONY: all setup-% demo test tidy bench fuzz install clean help FORCE check programs
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(MADE) ## build ./assay, libassay.a, the labfs tools and the example plugins
+	@ln -sfn $(PROGRAMS) $(LIBASSAY) $(B)/liblabfs.a .
+	@printf '%-10s %-4s %s\n' $(foreach p,$(OPTIONAL),$p $(if $(filter $p,$(HAVE)),in,out) '$(GIVES_$p)')
+
+demo: ## set up, build, and break a file system before your eyes (about a minute)
+	@$(SETUP) build
+	@$(AGAIN) all
+	@scripts/demo.sh
+
+test: ## set up, build, and run every test; also SAN=address,undefined and CC=clang
+	@$(SETUP) build test
+	@$(AGAIN) check
+
+check: $(MADE) $(TESTS) $(CORPUS_RUNS)
+	@SAN='$(SAN)' CC='$(CC)' JOBS=$(JOBS) scripts/run_tests.sh $(B) $(TESTS) $(CORPUS_RUNS) $(wildcard tests/*/test_*.sh)
+
+tidy: ## layout of changed lines, room dependencies, banned calls, lengths
+	@scripts/tidy.sh
+
+bench: all ## measure; one JSON line for each number
+	@./assay bench
+
+fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each, with clang's libFuzzer
+	@$(SETUP) build fuzz
+	@$(AGAIN) CC=clang SAN=fuzzer-no-link,address,undefined run-fuzzers
+
+install: $(MADE) ## install below PREFIX (/usr/local), itself below DESTDIR
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib include/assay share/man/man1 share/bash-completion/completions)
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(LIBASSAY) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(wildcard include/assay/*.h) $(DESTDIR)$(PREFIX)/include/assay
+	install -m 644 docs/assay.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 scripts/assay.bash-completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay
+
+clean: ## remove what was built
+	rm -rf build assay labfs-mkfs labfs-fsck libassay.a liblabfs.a
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
+
+# ---- How -----------------------------------------------------------------------------------------
+
+# Short lines for people; V=1 shows the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@echo "  $1 $(patsubst $(B)/%,%,$@)")
+
+# Objects are made again when the flags change, archives when the list of sources does.
+$(B)/%.stamp: FORCE
+	@mkdir -p $(@D)
+	@echo '$(STAMP)' | cmp -s - $@ || echo '$(STAMP)' >$@
+$(B)/flags.stamp: STAMP = $(CC_ALL) $(INC)
+$(B)/sources.stamp: STAMP = $(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC)
+
+$(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC_ALL) $(INC_labfs) -c $< -o $@
+
+$(B)/%.o: %.c $(B)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC_ALL) $(INC) -c $< -o $@
+
+# libassay.a brings labfs with it (the target `lab`): installed, it stands alone.
+$(LIBASSAY): $(call obj,$(LIB_SRC) $(LABFS_SRC))
+$(B)/liblabfs.a: $(call obj,$(LABFS_SRC))
+$(B)/libbench.a: $(call obj,$(BENCH_SRC))
+$(B)/%.a: $(B)/sources.stamp
+	@rm -f $@
+	$(call say,AR)
+	$(Q)ar rcs $@ $(filter %.o,$^)
+
+LINK = $(CC) $(CFLAGS) $(SANFLAGS) -Wl,--as-needed $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+$(B)/assay: $(B)/src/cli/main.o $(ARCHIVES)
+	$(call say,LD)
+	$(Q)$(LINK) $(LIBS) -o $@
+$(B)/labfs-%: $(B)/labfs/%_main.o $(B)/liblabfs.a
+	$(call say,LD)
+	$(Q)$(LINK) -o $@
+$(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/driver.o $(ARCHIVES)
+	$(call say,LD)
+	$(Q)$(LINK) $(LIBS) -o $@
+$(TESTS): $(B)/%: $(B)/%.o $(ARCHIVES)
+	$(call say,LD)
+	$(Q)$(LINK) -lcmocka $(LIBS) -o $@
+$(B)/fuzzers/%: $(B)/tests/fuzz/%.o $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS) -o $@
+
+# Plugins. labfs as one exports its table by the name that the loader looks for.
+SO = mkdir -p $(@D) && $(CC_ALL) -Iinclude -fPIC -shared -fvisibility=hidden $(filter %.c,$^) -o $@
+$(B)/plugins/skeleton.so: $(SKELETON_SRC) $(B)/flags.stamp
+	$(call say,SO)
+	$(Q)$(SO)
+$(B)/plugins/labfs.so: $(LABFS_SRC) $(B)/flags.stamp $(wildcard labfs/*.h labfs/*.def)
+	$(call say,SO)
+	$(Q)$(SO) -Das_target_lab=as_target
+
+.PHONY: run-fuzzers
+run-fuzzers: $(FUZZERS)
+	@for f in $(notdir $^); do \
+		mkdir -p $(B)/corpus/$$f && echo "== $$f" && \
+		$(B)/fuzzers/$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(B)/ -print_final_stats=0 \
+			$(B)/corpus/$$f $$(ls -d tests/fuzz/corpus/$${f#fuzz_} 2>/dev/null) || exit 1; \
+	done
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

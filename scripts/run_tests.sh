@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# run_tests.sh BUILD-FOLDER TEST...: runs test programs and scripts, JOBS at a time, each with a time
+# limit (TEST_SECONDS), and adds up what they say. All speak TAP; cmocka's is understood too ("not
+# ok N # SKIP name", the reason being the last line before it that starts with "SKIP: ").
+# A program that crashes, runs out of time, or does not run all it planned counts as one failure.
+# The last line is exactly "N passed, N failed, N skipped"; exit status 1 if any failed.
+set -euo pipefail
+
+limit=${TEST_SECONDS:-$([ -n "${SAN:-}" ] && echo 1200 || echo 400)}
+
+# Test lines of one program's output -> "pass|fail|skip TAB name TAB reason" and, for failures, what
+# was printed since the test before.
+read_tap() {
+	awk -v rc="$1" -v limit="$limit" '
+	function row(kind, name, why) { printf "%s\t%s\t%s\n", kind, name, why }
+	/^1\.\.[0-9]+/ { planned += substr($0, 4); plans = 1; next }
+	/^SKIP: / { reason = substr($0, 7) }
+	/^(not )?ok [0-9]+/ {
+		fine = ($1 == "ok")
+		line = $0
+		sub(/^(not )?ok [0-9]+ *(- *)?/, "", line)
+		seen++
+		if (match(line, /# *[Ss][Kk][Ii][Pp] */)) {
+			why = substr(line, RSTART + RLENGTH)
+			name = substr(line, 1, RSTART - 1)
+			sub(/ +$/, "", name)
+			if (name == "") { name = why; why = reason }
+			row("skip", name, why == "" ? "no reason given" : why)
+		} else if (fine) {
+			row("pass", line, "")
+		} else {
+			failed++
+			row("fail", line, "")
+		}
+		reason = ""
+	}
+	END {
+		if (rc == 124 || rc == 137)
+			row("fail", "(whole program)", "killed after the time limit of " limit " s")
+		else if (rc > 128)
+			row("fail", "(whole program)", "died of signal " rc - 128)
+		else if (!plans)
+			row("fail", "(whole program)", "announced no tests (exit status " rc ")")
+		else if (seen != planned)
+			row("fail", "(whole program)", "ran " seen + 0 " of " planned " tests (exit status " rc ")")
+		else if (rc && !failed)
+			row("fail", "(whole program)", "all tests passed, yet exit status " rc)
+	}'
+}
+
+count() { # KIND FILE...
+	local kind=$1
+	shift
+	cat "$@" </dev/null | grep -c "^$kind	" || true
+}
+
+# The whole run of one test; called by xargs below.
+if [ "${1:-}" = --one ]; then
+	build=$2 results=$3 test=$4
+	name=${test#"$build"/}
+	key=$results/${name//\//_}
+	mkdir -p "$key.tmp"
+	args=()
+	case $name in
+	tests/fuzz/fuzz_*) args=("tests/fuzz/corpus/${name#tests/fuzz/fuzz_}") ;;
+	esac
+	start=$EPOCHREALTIME
+	rc=0
+	TMPDIR=$key.tmp timeout --kill-after=5 "$limit" "$test" "${args[@]}" \
+		</dev/null >"$key.out" 2>&1 || rc=$?
+	rm -rf "$key.tmp"
+	read_tap "$rc" <"$key.out" >"$key.tap"
+	took=$((${EPOCHREALTIME/[.,]/} - ${start/[.,]/}))
+	fails=$(count fail "$key.tap")
+	skips=$(count skip "$key.tap")
+	printf '%s %-36s %4d passed%s%s  %d.%d s\n' "$([ "$fails" = 0 ] && echo ok || echo FAIL)" \
+		"$name" "$(count pass "$key.tap")" "$([ "$fails" = 0 ] || echo ", $fails failed")" \
+		"$([ "$skips" = 0 ] || echo ", $skips skipped")" $((took / 1000000)) $((took / 100000 % 10))
+	exit 0
+fi
+
+build=$1
+shift
+results=$build/results
+rm -rf "$results"
+mkdir -p "$results"
+results=$(realpath "$results")
+build_path=$(realpath "$build")
+export ASSAY=$build_path/assay ASSAY_BUILD=$build_path CMOCKA_MESSAGE_OUTPUT=TAP
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+
+if [ $# -gt 0 ]; then
+	printf '%s\0' "$@" | xargs -0 -n 1 -P "${JOBS:-$(nproc)}" "$0" --one "$build" "$results"
+fi
+shopt -s nullglob
+all=("$results"/*.tap)
+
+for tap in "${all[@]}"; do
+	[ "$(count fail "$tap")" != 0 ] || continue
+	echo
+	echo "== FAILED: $(basename "$tap" .tap)"
+	awk -F '\t' '$1 == "fail" {print "   " $2 ($3 == "" ? "" : ": " $3)}' "$tap"
+	echo "-- the end of its output ($(dirname "$tap")/$(basename "$tap" .tap).out):"
+	grep -v '^ok ' "${tap%.tap}.out" | tail -n 60 || true
+done
+
+if [ "$(count skip "${all[@]}")" != 0 ]; then
+	echo
+	echo "skipped:"
+	for tap in "${all[@]}"; do
+		awk -F '\t' -v t="$(basename "$tap" .tap)" '$1 == "skip" {print "   " t ": " $2 ": " $3}' "$tap"
+	done
+fi
+
+# Each test that was asked for must have left a result; a runner that loses one must not look green.
+lost=$(($# - ${#all[@]}))
+[ "$lost" = 0 ] || echo "$lost test programs left no result"
+failed=$(($(count fail "${all[@]}") + lost))
+echo
+echo "$(count pass "${all[@]}") passed, $failed failed, $(count skip "${all[@]}") skipped"
+[ "$failed" = 0 ]

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# setup.sh PURPOSE...: installs the Debian packages that the purposes need and that are missing.
+# Says nothing and takes no time when all is there. Exit status 3: something is missing and we may
+# not install it; the command to run is then the last thing printed.
+set -euo pipefail
+
+# One row a package: package, purpose (build test tidy sanitizer fuzz), why.
+table() {
+	cat <<-'END'
+	gcc                build      the compiler
+	libc6-dev          build      the C library's headers
+	make               build      runs the Makefile
+	pkgconf            build      decides the optional parts
+	libxxhash-dev      build      digests (XXH3)
+	libzstd-dev        build      disk images in findings
+	libjansson-dev     build      reading JSON
+	uthash-dev         build      hash tables
+	libfuse3-dev       build      disks and file systems served through FUSE
+	libcmocka-dev      test       unit tests
+	git                test       the test of `make tidy` needs a repository
+	procps             test       tests look whether processes are gone
+	clang-format       tidy       layout of changed lines
+	git                tidy       which lines have changed
+	clang              sanitizer  the second compiler; gcc brings its own sanitizers
+	clang              fuzz       libFuzzer
+	END
+}
+
+usage() {
+	echo "usage: setup.sh PURPOSE... (of: $(table | awk '{print $2}' | sort -u | tr '\n' ' '))" >&2
+	exit 2
+}
+
+[ $# -gt 0 ] || usage
+for purpose; do
+	table | awk '{print $2}' | grep -qx -- "$purpose" || usage
+done
+
+if ! command -v dpkg-query >/dev/null; then
+	echo "setup: not a Debian system: make sure that you have what these packages give:" \
+		"$(table | awk '{print $1}' | sort -u | tr '\n' ' ')" >&2
+	exit 0
+fi
+
+wanted() {
+	local purpose
+	for purpose; do
+		table | awk -v p="$purpose" '$2 == p {print $1}'
+	done | sort -u
+}
+
+is_installed() {
+	[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing=()
+for package in $(wanted "$@"); do
+	is_installed "$package" || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+echo "setup: missing:"
+for package in "${missing[@]}"; do
+	table | awk -v p="$package" '$1 == p {$1 = ""; $2 = ""; printf "  %-18s%s\n", p, $0; exit}'
+done
+
+command="apt-get install -y --no-install-recommends ${missing[*]}"
+update="apt-get update"
+refuse() {
+	echo "setup: $1; as root, run this and then try again:" >&2
+	echo "$update && $command" >&2
+	exit 3
+}
+
+if [ "$(id -u)" = 0 ]; then
+	sudo=()
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+	sudo=(sudo -n)
+elif command -v sudo >/dev/null && [ -t 0 ]; then
+	sudo=(sudo)
+else
+	refuse "installing packages takes root's rights"
+fi
+
+# A fresh machine knows no packages until its lists have been fetched once.
+for package in "${missing[@]}"; do
+	if ! apt-cache show "$package" >/dev/null 2>&1; then
+		"${sudo[@]}" $update || refuse "apt-get update failed"
+		break
+	fi
+done
+"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive $command || refuse "apt-get install failed"

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# tap.sh: sourced by the shell tests. Each test is one line of TAP on stdout:
+#	ok 1 - name        not ok 2 - name        ok 3 - name # SKIP reason
+# End with `tap_done`. Diagnostics are lines that start with "#".
+# $ASSAY is the program under test, $ASSAY_BUILD the folder with the plugins (plugins/*.so), and
+# $WORK an empty folder of the test's own, removed at its end.
+ASSAY=${ASSAY:-./assay}
+ASSAY_BUILD=${ASSAY_BUILD:-build/gcc}
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/assay-test-XXXXXX")
+trap 'rm -rf "$WORK"' EXIT
+tap_count=0
+tap_failed=0
+
+tap_ok() {
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count - $1"
+}
+
+# tap_not_ok NAME [WHY...]
+tap_not_ok() {
+	tap_count=$((tap_count + 1))
+	tap_failed=$((tap_failed + 1))
+	echo "not ok $tap_count - $1"
+	shift
+	[ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/# /'
+}
+
+# tap_skip NAME REASON
+tap_skip() {
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count - $1 # SKIP $2"
+}
+
+# tap_run NAME WANTED-STATUS COMMAND...: runs it; output in $WORK/out and $WORK/err.
+tap_run() {
+	local name=$1 want=$2 got=0
+	shift 2
+	"$@" >"$WORK/out" 2>"$WORK/err" || got=$?
+	if [ "$got" = "$want" ]; then
+		tap_ok "$name"
+	else
+		tap_not_ok "$name" "$*: exit status $got, wanted $want" "$(head -n 20 "$WORK/out" "$WORK/err")"
+	fi
+}
+
+# tap_like NAME FILE REGEX: the file has a line that matches.
+tap_like() {
+	if grep -Eq -- "$3" "$2"; then
+		tap_ok "$1"
+	else
+		tap_not_ok "$1" "no line of $2 matches: $3" "$(head -n 20 "$2")"
+	fi
+}
+
+# tap_is NAME GOT WANTED
+tap_is() {
+	if [ "$2" = "$3" ]; then
+		tap_ok "$1"
+	else
+		tap_not_ok "$1" "got:    $2" "wanted: $3"
+	fi
+}
+
+tap_done() {
+	echo "1..$tap_count"
+	[ "$tap_failed" = 0 ]
+}
