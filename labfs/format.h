@@ -21,6 +21,10 @@
  * A journaled block whose first four bytes happen to equal LAB_J_MAGIC is stored with them zeroed,
  * and its tag carries LAB_J_ESCAPED.
  *
+ * File data is not journaled; inodes, bitmaps, the superblock, directories, pointer blocks,
+ * attributes and the texts of long symbolic links are. Bytes of a file's last block past its size
+ * mean nothing; a regular file may own blocks past its size (fallocate with KEEP_SIZE).
+ *
  * Orphans: inodes removed while open, or being truncated, are chained from the superblock's
  * orphan_head through next_orphan; mount and the checker finish them.
  */
@@ -43,7 +47,7 @@
 #define LAB_MAX_SIZE (LAB_MAX_BLOCKS * LAB_BLOCK)
 #define LAB_NAME_MAX 255u
 #define LAB_LINK_MAX 32000u
-#define LAB_SYMLINK_MAX (LAB_BLOCK - 1) /* text lives in one data block; up to 40 bytes inline */
+#define LAB_SYMLINK_MAX (LAB_BLOCK - 1) /* in the block ptr[0], no NUL; up to 40 bytes inline */
 #define LAB_INLINE_SYMLINK 40u
 
 /* Superblock state. */
@@ -83,7 +87,7 @@ struct lab_inode {
 		char text[LAB_INLINE_SYMLINK]; /* symbolic links of at most 40 bytes; blocks == 0 */
 	};
 	uint32_t flags; /* 0 for now; anything else is corruption */
-	uint32_t csum;
+	uint32_t csum; /* over this structure; not looked at while mode == 0 */
 };
 _Static_assert(sizeof(struct lab_inode) <= LAB_INODE_BYTES, "an inode fits its slot");
 
