@@ -4,7 +4,8 @@
  *
  *	block 0              superblock
  *	inode_bitmap_start   inode bitmap        (bit i = inode i+1 in use; bits past the end are set)
- *	block_bitmap_start   block bitmap        (bit b = block b in use; covers the whole disk;
+ *	block_bitmap_start   block bitmap        (bit b = block b in use; covers the whole disk,
+ *                                          bits past the end are set;
  *	                                          all blocks before data_start and the backup are set)
  *	inode_table_start    inode table         (LAB_INODES_PER_BLOCK a block; inode numbers from 1)
  *	journal_start        journal             (its superblock, then a ring of blocks)
