@@ -51,7 +51,7 @@ struct as_op {
 	int32_t fd, fd2; /* slots used */
 	const char *path, *path2, *name, *opts;
 	int64_t off, off2;
-	uint64_t len;
+	uint64_t len; /* sizes and spans may be negative: as the int64_t of the same bits */
 	uint64_t fill;
 	int64_t flags;
 	uint32_t mode;
@@ -77,6 +77,15 @@ extern const struct as_op_info as_op_table[AS_OP_COUNT];
 
 /* AS_OP_COUNT when there is no such operation. */
 enum as_opcode as_op_find(const char *name, size_t len);
+
+/* The same through a hash table that the caller keeps (the parser asks once a line). */
+#define AS_OP_INDEX_SIZE 256
+struct as_op_index {
+	uint8_t code[AS_OP_INDEX_SIZE]; /* AS_OP_COUNT: empty */
+};
+void as_op_index_init(struct as_op_index *index);
+enum as_opcode as_op_index_find(const struct as_op_index *index, const char *name, size_t len);
+
 const char *as_layer_name(enum as_layer layer);
 const char *as_persists_name(enum as_persists persists);
 
@@ -93,6 +102,7 @@ enum as_flag_table {
 #undef BIT
 	AS_FLAG_TABLES
 };
+/* Words joined by '|', bits without a word as one hexadecimal number behind them; "0" for none. */
 void as_flags_print(enum as_flag_table table, int64_t value, struct as_buf *out);
 
 /*

@@ -9,7 +9,9 @@
 #include "base/err.h"
 #include "work/seq.h"
 
-#define AS_LINE_MAX 65536 /* bytes of one line */
+#define AS_STR_MAX 65536 /* bytes of one string argument, once its escapes are read */
+/* Bytes of one line, without the newline: room for two strings written all in escapes. */
+#define AS_LINE_MAX (1 << 20)
 
 /* Called for each operation or metadata line; strings live until the call returns. A negative
  * return stops the parse and is handed back. */

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* op: the tables of op.def, arg.def and flags.def as data, and what can be done by walking them. */
+#include "work/op.h"
+
+#include "base/hash.h"
+#include "work/arg.h"
+
+#include <string.h>
+
+#define KINDS_1(a) AS_ARG_##a,
+#define KINDS_2(a, ...) AS_ARG_##a, KINDS_1(__VA_ARGS__)
+#define KINDS_3(a, ...) AS_ARG_##a, KINDS_2(__VA_ARGS__)
+#define KINDS_4(a, ...) AS_ARG_##a, KINDS_3(__VA_ARGS__)
+#define KINDS_5(a, ...) AS_ARG_##a, KINDS_4(__VA_ARGS__)
+#define KINDS_6(a, ...) AS_ARG_##a, KINDS_5(__VA_ARGS__)
+#define KINDS_N(_1, _2, _3, _4, _5, _6, n, ...) KINDS_##n
+#define ARGS(...)                                                                 \
+	{                                                                         \
+		KINDS_N(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)(__VA_ARGS__) AS_ARG_END \
+	}
+#define ARGS_NONE          \
+	{                  \
+		AS_ARG_END \
+	}
+
+const struct as_op_info as_op_table[AS_OP_COUNT] = {
+#define OP(id, name, layer, args, persists, syscalls, help) \
+	[AS_OP_##id] = { name, AS_LAYER_##layer, args, AS_PERSISTS_##persists, syscalls, help },
+#include "work/op.def"
+#undef OP
+};
+
+const struct as_arg_info as_arg_table[AS_ARG_KINDS] = {
+#define ARG(kind, field, key, type, def, expected)                                               \
+	[AS_ARG_##kind] = { key, sizeof(key) - 1, offsetof(struct as_op, field), AS_TYPE_##type, \
+			    def, expected },
+#include "work/arg.def"
+#undef ARG
+};
+
+/* All words of all tables behind one another; a table's words are those between two marks. */
+enum flag_mark {
+#define TABLE(name, exclusive) MARK_##name, MARK_BACK_##name = MARK_##name - 1,
+#define BIT(table, spelling, value) MARK_##table##_##value,
+#include "work/flags.def"
+#undef TABLE
+#undef BIT
+	MARK_END
+};
+
+static const struct as_flag_word flag_words[] = {
+#define TABLE(name, exclusive)
+#define BIT(table, spelling, value) { spelling, sizeof(spelling) - 1, value },
+#include "work/flags.def"
+#undef TABLE
+#undef BIT
+};
+
+static const struct {
+	int first;
+	int64_t exclusive;
+} flag_tables[AS_FLAG_TABLES + 1] = {
+#define TABLE(name, exclusive) [AS_FLAGS_##name] = { MARK_##name, exclusive },
+#define BIT(table, spelling, value)
+#include "work/flags.def"
+#undef TABLE
+#undef BIT
+	[AS_FLAG_TABLES] = { MARK_END, 0 },
+};
+
+const struct as_flag_word *as_flag_words(enum as_flag_table table, size_t *n, int64_t *exclusive)
+{
+	*n = (size_t)(flag_tables[table + 1].first - flag_tables[table].first);
+	*exclusive = flag_tables[table].exclusive;
+	return flag_words + flag_tables[table].first;
+}
+
+void as_flags_print(enum as_flag_table table, int64_t value, struct as_buf *out)
+{
+	size_t n;
+	int64_t exclusive;
+	const struct as_flag_word *words = as_flag_words(table, &n, &exclusive);
+	uint64_t left = (uint64_t)value;
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t bits = words[i].value;
+		bool alone = exclusive && (bits & ~exclusive) == 0;
+
+		if (alone ? (value & exclusive) != bits : !bits || (left & bits) != (uint64_t)bits)
+			continue;
+		if (any)
+			as_buf_addc(out, '|');
+		as_buf_add(out, words[i].word, words[i].len);
+		left &= ~(uint64_t)bits;
+		any = true;
+	}
+	if (left)
+		as_buf_addf(out, "%s0x%llx", any ? "|" : "", (unsigned long long)left);
+	else if (!any)
+		as_buf_addc(out, '0');
+}
+
+enum as_opcode as_op_find(const char *name, size_t len)
+{
+	for (int code = 0; code < AS_OP_COUNT; code++) {
+		const char *have = as_op_table[code].name;
+
+		if (!strncmp(have, name, len) && !have[len])
+			return (enum as_opcode)code;
+	}
+	return AS_OP_COUNT;
+}
+
+/* Length and the first, middle and last letters tell nearly all names apart. */
+static unsigned name_hash(const char *name, size_t len)
+{
+	unsigned a = (unsigned char)name[0], b = (unsigned char)name[len / 2];
+	unsigned c = (unsigned char)name[len - 1];
+
+	return (unsigned)len * 31 + a * 5 + b * 17 + c;
+}
+
+void as_op_index_init(struct as_op_index *index)
+{
+	memset(index->code, AS_OP_COUNT, sizeof(index->code));
+	for (int code = 0; code < AS_OP_COUNT; code++) {
+		unsigned at = name_hash(as_op_table[code].name, strlen(as_op_table[code].name));
+
+		while (index->code[at % AS_OP_INDEX_SIZE] != AS_OP_COUNT)
+			at++;
+		index->code[at % AS_OP_INDEX_SIZE] = (uint8_t)code;
+	}
+}
+
+enum as_opcode as_op_index_find(const struct as_op_index *index, const char *name, size_t len)
+{
+	if (len == 0)
+		return AS_OP_COUNT;
+	for (unsigned at = name_hash(name, len);; at++) {
+		unsigned code = index->code[at % AS_OP_INDEX_SIZE];
+
+		if (code == AS_OP_COUNT)
+			return AS_OP_COUNT;
+		if (!memcmp(as_op_table[code].name, name, 1) &&
+		    !strncmp(as_op_table[code].name, name, len) && !as_op_table[code].name[len])
+			return (enum as_opcode)code;
+	}
+}
+
+const char *as_layer_name(enum as_layer layer)
+{
+	static const char *const names[] = { "core", "ext", "more" };
+
+	as_assert((unsigned)layer < sizeof(names) / sizeof(names[0]));
+	return names[layer];
+}
+
+const char *as_persists_name(enum as_persists persists)
+{
+	static const char *const names[] = { "nothing", "file", "data", "all", "range" };
+
+	as_assert((unsigned)persists < sizeof(names) / sizeof(names[0]));
+	return names[persists];
+}
+
+static void set_default(struct as_op *op, const struct as_arg_info *arg)
+{
+	switch (arg->type) {
+	case AS_TYPE_STR: /* required ones stay NULL, opts is "" already */
+	case AS_TYPE_SLOT:
+	case AS_TYPE_OCT:
+	case AS_TYPE_OCT_OPT:
+		break;
+	default:
+		*(int64_t *)as_arg_field(op, arg) = arg->def;
+	}
+}
+
+struct as_op as_op_make(enum as_opcode code)
+{
+	struct as_op op = {
+		.code = code,
+		.slot = AS_SLOT_NONE,
+		.fd = AS_SLOT_NONE,
+		.fd2 = AS_SLOT_NONE,
+		.opts = "",
+	};
+
+	as_assert((unsigned)code < AS_OP_COUNT);
+	for (const enum as_arg_kind *kind = as_op_table[code].args; *kind != AS_ARG_END; kind++) {
+		if (as_arg_table[*kind].def != AS_REQUIRED)
+			set_default(&op, &as_arg_table[*kind]);
+	}
+	return op;
+}
+
+static bool str_equal(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool arg_equal(const struct as_op *a, const struct as_op *b, const struct as_arg_info *arg)
+{
+	switch (arg->type) {
+	case AS_TYPE_STR:
+		return str_equal(as_arg_str(a, arg), as_arg_str(b, arg));
+	case AS_TYPE_SLOT:
+		return as_arg_slot(a, arg) == as_arg_slot(b, arg);
+	case AS_TYPE_OCT:
+	case AS_TYPE_OCT_OPT:
+		return as_arg_mode(a, arg) == as_arg_mode(b, arg);
+	default:
+		return as_arg_int(a, arg) == as_arg_int(b, arg);
+	}
+}
+
+bool as_op_equal(const struct as_op *a, const struct as_op *b)
+{
+	if (a->code != b->code || (a->code == AS_OP_OPEN && a->slot != b->slot))
+		return false;
+	for (const enum as_arg_kind *kind = as_op_table[a->code].args; *kind != AS_ARG_END;
+	     kind++) {
+		if (!arg_equal(a, b, &as_arg_table[*kind]))
+			return false;
+	}
+	return true;
+}
