@@ -37,7 +37,8 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-
 CC_ALL := $(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) $(SANFLAGS) -MMD -MP
 INC_labfs := -Iinclude
 INC := -Isrc -Iinclude -I. $(foreach p,$(HAVE),-DAS_HAVE_$p $(shell pkg-config --cflags $p))
-LIBS := -lxxhash -lzstd -ljansson -ldl -lpthread -lm $(foreach p,$(HAVE),$(shell pkg-config --libs $p))
+LIBS := -lxxhash -lzstd -ljansson -ldl -lpthread -lm \
+	$(foreach p,$(HAVE),$(shell pkg-config --libs $p))
 
 # ---- Sources, all found by name ------------------------------------------------------------------
 
@@ -53,21 +54,23 @@ obj = $(patsubst %.c,$(B)/%.o,$1)
 LIBASSAY := $(B)/libassay.a
 ARCHIVES := $(LIBASSAY) $(B)/liblabfs.a $(B)/libbench.a
 PROGRAMS := $(if $(wildcard src/cli/main.c),$(B)/assay) \
-	$(if $(wildcard labfs/mkfs_main.c),$(B)/labfs-mkfs) $(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
+	$(if $(wildcard labfs/mkfs_main.c),$(B)/labfs-mkfs) \
+	$(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
 PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) $(if $(LABFS_SRC),$(B)/plugins/labfs.so)
 TESTS := $(TEST_SRC:%.c=$(B)/%)
 CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS)
 
-.PHONY: all setup-% demo test tidy bench fuzz install clean help FORCE check programs
+.PHONY: all demo test tidy bench fuzz install clean help FORCE check
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: $(MADE) ## build ./assay, libassay.a, the labfs tools and the example plugins
 	@ln -sfn $(PROGRAMS) $(LIBASSAY) $(B)/liblabfs.a .
-	@printf '%-10s %-4s %s\n' $(foreach p,$(OPTIONAL),$p $(if $(filter $p,$(HAVE)),in,out) '$(GIVES_$p)')
+	@printf '%-10s %-4s %s\n' \
+		$(foreach p,$(OPTIONAL),$p $(if $(filter $p,$(HAVE)),in,out) '$(GIVES_$p)')
 
 demo: ## set up, build, and break a file system before your eyes (about a minute)
 	@$(SETUP) build
@@ -75,11 +78,12 @@ demo: ## set up, build, and break a file system before your eyes (about a minute
 	@scripts/demo.sh
 
 test: ## set up, build, and run every test; also SAN=address,undefined and CC=clang
-	@$(SETUP) build test
+	@$(SETUP) build test $(if $(filter clang%,$(notdir $(CC))),sanitizer)
 	@$(AGAIN) check
 
 check: $(MADE) $(TESTS) $(CORPUS_RUNS)
-	@SAN='$(SAN)' CC='$(CC)' JOBS=$(JOBS) scripts/run_tests.sh $(B) $(TESTS) $(CORPUS_RUNS) $(wildcard tests/*/test_*.sh)
+	@SAN='$(SAN)' JOBS=$(JOBS) scripts/run_tests.sh $(B) \
+		$(TESTS) $(CORPUS_RUNS) $(wildcard tests/*/test_*.sh)
 
 tidy: ## layout of changed lines, room dependencies, banned calls, lengths
 	@scripts/tidy.sh
@@ -91,13 +95,16 @@ fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each, with clang's libFuzzer
 	@$(SETUP) build fuzz
 	@$(AGAIN) CC=clang SAN=fuzzer-no-link,address,undefined run-fuzzers
 
+D = $(DESTDIR)$(PREFIX)
+MAN := share/man/man1
+COMPLETION := share/bash-completion/completions
 install: $(MADE) ## install below PREFIX (/usr/local), itself below DESTDIR
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib include/assay share/man/man1 share/bash-completion/completions)
-	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(LIBASSAY) $(DESTDIR)$(PREFIX)/lib
-	install -m 644 $(wildcard include/assay/*.h) $(DESTDIR)$(PREFIX)/include/assay
-	install -m 644 docs/assay.1 $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 scripts/assay.bash-completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay
+	install -d $(addprefix $D/,bin lib include/assay $(MAN) $(COMPLETION))
+	install -m 755 $(PROGRAMS) $D/bin
+	install -m 644 $(LIBASSAY) $D/lib
+	install -m 644 $(wildcard include/assay/*.h) $D/include/assay
+	install -m 644 docs/assay.1 $D/$(MAN)
+	install -m 644 scripts/assay.bash-completion $D/$(COMPLETION)/assay
 
 clean: ## remove what was built
 	rm -rf build assay labfs-mkfs labfs-fsck libassay.a liblabfs.a
@@ -137,7 +144,8 @@ $(B)/%.a: $(B)/sources.stamp
 	$(call say,AR)
 	$(Q)ar rcs $@ $(filter %.o,$^)
 
-LINK = $(CC) $(CFLAGS) $(SANFLAGS) -Wl,--as-needed $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+LINK = $(CC) $(CFLAGS) $(SANFLAGS) -Wl,--as-needed $(filter %.o,$^) \
+	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 $(B)/assay: $(B)/src/cli/main.o $(ARCHIVES)
 	$(call say,LD)
 	$(Q)$(LINK) $(LIBS) -o $@
@@ -168,8 +176,9 @@ $(B)/plugins/labfs.so: $(LABFS_SRC) $(B)/flags.stamp $(wildcard labfs/*.h labfs/
 run-fuzzers: $(FUZZERS)
 	@for f in $(notdir $^); do \
 		mkdir -p $(B)/corpus/$$f && echo "== $$f" && \
-		$(B)/fuzzers/$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(B)/ -print_final_stats=0 \
-			$(B)/corpus/$$f $$(ls -d tests/fuzz/corpus/$${f#fuzz_} 2>/dev/null) || exit 1; \
+		seeds=$$(ls -d tests/fuzz/corpus/$${f#fuzz_} 2>/dev/null); \
+		$(B)/fuzzers/$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(B)/ \
+			$(B)/corpus/$$f $$seeds || exit 1; \
 	done
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

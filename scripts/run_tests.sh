@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# run_tests.sh BUILD-FOLDER TEST...: runs test programs and scripts, JOBS at a time, each with a time
-# limit (TEST_SECONDS), and adds up what they say. All speak TAP; cmocka's is understood too ("not
-# ok N # SKIP name", the reason being the last line before it that starts with "SKIP: ").
+# run_tests.sh BUILD-FOLDER TEST...: runs test programs and scripts, JOBS at a time, each with a
+# time limit (TEST_SECONDS), and adds up what they say. All speak TAP; cmocka's is understood too
+# ("not ok N # SKIP name", the reason being the last line before it that starts with "SKIP: ").
 # A program that crashes, runs out of time, or does not run all it planned counts as one failure.
 # The last line is exactly "N passed, N failed, N skipped"; exit status 1 if any failed.
 set -euo pipefail
@@ -14,6 +14,7 @@ limit=${TEST_SECONDS:-$([ -n "${SAN:-}" ] && echo 1200 || echo 400)}
 read_tap() {
 	awk -v rc="$1" -v limit="$limit" '
 	function row(kind, name, why) { printf "%s\t%s\t%s\n", kind, name, why }
+	function broke(why) { row("fail", "(whole program)", why) }
 	/^1\.\.[0-9]+/ { planned += substr($0, 4); plans = 1; next }
 	/^SKIP: / { reason = substr($0, 7) }
 	/^(not )?ok [0-9]+/ {
@@ -37,15 +38,15 @@ read_tap() {
 	}
 	END {
 		if (rc == 124 || rc == 137)
-			row("fail", "(whole program)", "killed after the time limit of " limit " s")
+			broke("killed after the time limit of " limit " s")
 		else if (rc > 128)
-			row("fail", "(whole program)", "died of signal " rc - 128)
+			broke("died of signal " rc - 128)
 		else if (!plans)
-			row("fail", "(whole program)", "announced no tests (exit status " rc ")")
+			broke("announced no tests (exit status " rc ")")
 		else if (seen != planned)
-			row("fail", "(whole program)", "ran " seen + 0 " of " planned " tests (exit status " rc ")")
+			broke("ran " seen + 0 " of " planned " tests (exit status " rc ")")
 		else if (rc && !failed)
-			row("fail", "(whole program)", "all tests passed, yet exit status " rc)
+			broke("all tests passed, yet exit status " rc)
 	}'
 }
 
@@ -76,7 +77,8 @@ if [ "${1:-}" = --one ]; then
 	skips=$(count skip "$key.tap")
 	printf '%s %-36s %4d passed%s%s  %d.%d s\n' "$([ "$fails" = 0 ] && echo ok || echo FAIL)" \
 		"$name" "$(count pass "$key.tap")" "$([ "$fails" = 0 ] || echo ", $fails failed")" \
-		"$([ "$skips" = 0 ] || echo ", $skips skipped")" $((took / 1000000)) $((took / 100000 % 10))
+		"$([ "$skips" = 0 ] || echo ", $skips skipped")" \
+		$((took / 1000000)) $((took / 100000 % 10))
 	exit 0
 fi
 
@@ -110,7 +112,8 @@ if [ "$(count skip "${all[@]}")" != 0 ]; then
 	echo
 	echo "skipped:"
 	for tap in "${all[@]}"; do
-		awk -F '\t' -v t="$(basename "$tap" .tap)" '$1 == "skip" {print "   " t ": " $2 ": " $3}' "$tap"
+		awk -F '\t' -v t="$(basename "$tap" .tap)" \
+			'$1 == "skip" {print "   " t ": " $2 ": " $3}' "$tap"
 	done
 fi
 

@@ -23,12 +23,14 @@ table() {
 	clang-format       tidy       layout of changed lines
 	git                tidy       which lines have changed
 	clang              sanitizer  the second compiler; gcc brings its own sanitizers
+	libclang-rt-14-dev sanitizer  the sanitizers of clang
 	clang              fuzz       libFuzzer
+	libclang-rt-14-dev fuzz       the runtime of libFuzzer
 	END
 }
 
 usage() {
-	echo "usage: setup.sh PURPOSE... (of: $(table | awk '{print $2}' | sort -u | tr '\n' ' '))" >&2
+	echo "usage: setup.sh PURPOSE..." "(of: $(table | awk '{print $2}' | sort -u | xargs))" >&2
 	exit 2
 }
 

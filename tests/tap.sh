@@ -39,7 +39,8 @@ tap_run() {
 	if [ "$got" = "$want" ]; then
 		tap_ok "$name"
 	else
-		tap_not_ok "$name" "$*: exit status $got, wanted $want" "$(head -n 20 "$WORK/out" "$WORK/err")"
+		tap_not_ok "$name" "$*: exit status $got, wanted $want" \
+			"$(head -n 20 "$WORK/out" "$WORK/err")"
 	fi
 }
 

@@ -96,7 +96,8 @@ struct as_host {
 	void (*release)(void *ctx, void *ptr); /* takes NULL */
 	struct as_choice *choice; /* as_choose(host->choice, n) at each of your choice points */
 	uint64_t (*now_ns)(void *ctx); /* strictly increasing */
-	void (*log)(void *ctx, const char *line); /* one line of text, no newline; shown with findings */
+	/* One line of text, no newline; shown with findings. */
+	void (*log)(void *ctx, const char *line);
 };
 
 static inline void *as_malloc(const struct as_host *host, size_t len)

@@ -29,7 +29,7 @@ struct as_finding {
 	const char *target; /* as typed: "lab:bug=3" */
 	const char *summary; /* one line: "op 7: pwrite $0 ... returned 4096, model says 8192" */
 	const char *detail; /* more lines, may be NULL */
-	const char *signature; /* what makes two findings the same: stable, without numbers of ops */
+	const char *signature; /* what makes two findings the same: stable, no numbers of ops */
 	const char *workload; /* canonical text, whole */
 	const char *workload_name; /* file it came from */
 	const char *options; /* how to run it again: "check=op fault=read:3" */

@@ -1,0 +1,322 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# tidy.sh [FOLDER]: the rules of the house, one line a violation: file:line: what. Exit status 1 if
+# there is any. BASE=COMMIT: layout is checked on the lines changed since then (default: where this
+# branch left its upstream, or the commit before when it is there already).
+# tests/base/test_tidy.sh proves that each rule catches what it should.
+set -euo pipefail
+export LC_ALL=C
+
+FUNCTION_LINES=70
+HEADER_LINES=300
+COLUMNS_MAX=100
+
+cd "${1:-$(dirname "$0")/..}"
+
+# Who may include whom; every room may use base and include/assay. A room that is not here may not
+# exist. Nobody includes report (events go to sinks) nor cli.
+arrows() {
+	cat <<-'END'
+	base
+	work
+	disk
+	model   work
+	gen     work model
+	target  disk labfs
+	run     work target model
+	crash   disk model target run
+	check   gen model run disk crash
+	fsck    disk target model
+	sym     disk
+	cover   work
+	report  work
+	cli     work model gen disk target run crash check fsck sym cover report labfs bench
+	END
+}
+
+# Names that may not be used: name, where it is allowed all the same (-: nowhere), what instead.
+# Places: cli (src/cli), mains (labfs/*_main.c), tests, bench.
+banned() {
+	cat <<-'END'
+	rand          -                     as_choose() is the only source of chance
+	srand         -                     as_choose() is the only source of chance
+	random        -                     as_choose() is the only source of chance
+	time          -                     as_now_us() measures; no decision may depend on a clock
+	gettimeofday  -                     as_now_us() measures; no decision may depend on a clock
+	getenv        tests                 options come in through the command line
+	strcpy        -                     as_buf, snprintf or memcpy
+	strcat        -                     as_buf
+	sprintf       -                     as_buf_addf or snprintf
+	vsprintf      -                     as_buf_vaddf or vsnprintf
+	gets          -                     as_buf_read_file
+	system        tests                 as_spawn_run
+	popen         tests                 as_spawn_run
+	exit          cli,mains,tests,bench only cli/ ends the program
+	printf        cli,mains,tests,bench only cli/ prints
+	vprintf       cli,mains,tests,bench only cli/ prints
+	puts          cli,mains,tests,bench only cli/ prints
+	putchar       cli,mains,tests,bench only cli/ prints
+	perror        cli,mains,tests,bench only cli/ prints
+	stderr        cli,mains,tests,bench only cli/ prints
+	stdout        cli,mains,tests,bench only cli/ prints
+	END
+}
+
+# The exceptions: file, name, why.
+excused() {
+	cat <<-'END'
+	src/base/err.c    stderr  a failed assertion ends the process; nobody is left to tell
+	src/base/spawn.c  getenv  PATH, to find programs
+	END
+}
+
+# ---- What is looked at ---------------------------------------------------------------------------
+
+all_files() {
+	git ls-files -co --exclude-standard | grep -Ev '^tests/(golden|fuzz/corpus)/' |
+		while IFS= read -r file; do
+			if [ -f "$file" ]; then printf '%s\n' "$file"; fi
+		done
+}
+
+mapfile -t files < <(all_files)
+pick() { # REGEX: the files whose names match
+	printf '%s\n' "${files[@]}" | grep -E -- "$1" || true
+}
+mapfile -t c_files < <(pick '\.[ch]$')
+mapfile -t headers < <(pick '\.h$')
+mapfile -t texts < <(pick '\.([ch]|def|sh)$|(^|/)Makefile$|^\.ci/')
+mapfile -t lines < <(pick '\.([ch]|sh)$|(^|/)Makefile$|^\.ci/') # a row of a .def is one line
+none=/dev/null # an empty list must not make awk or grep read stdin
+
+# ---- The rules -----------------------------------------------------------------------------------
+
+check_rooms() {
+	awk '
+	FILENAME == "-" { room[$1] = 1; for (i = 2; i <= NF; i++) may[$1, $i] = 1; next }
+	FNR == 1 { split(FILENAME, part, "/"); from = part[1] == "src" ? part[2] : part[1] }
+	FNR == 1 && part[1] == "src" && !(from in room) {
+		print FILENAME ":1: room " from " is not in the table of scripts/tidy.sh"
+	}
+	/^[ \t]*#[ \t]*include[ \t]*["<]/ {
+		quoted = match($0, /include[ \t]*"/)
+		path = $0
+		sub(/^[^"<]*["<]/, "", path)
+		sub(/[">].*/, "", path)
+		if (!index(path, "/"))
+			next
+		to = path
+		sub(/\/.*/, "", to)
+		if (to == from || to == "assay" || from == "tests" || from == "bench")
+			next
+		if (!quoted && !(to in room) && to != "labfs")
+			next
+		if (from == "labfs" || from == "include" || from == "examples") {
+			print FILENAME ":" FNR ": " from "/ may include only <assay/...>, not " path
+		} else if (to != "base" && !((from, to) in may)) {
+			print FILENAME ":" FNR ": room " from " may not include " path
+		} else if (from == "base") {
+			print FILENAME ":" FNR ": room base may not include " path
+		}
+	}' - "${c_files[@]}" < <(arrows)
+}
+
+# Headers must bring what they need.
+check_headers_alone() {
+	local cc
+	cc=$(command -v gcc || command -v clang || true)
+	if [ -z "$cc" ]; then
+		echo "tidy: neither gcc nor clang is here: headers were not compiled" >&2
+		return
+	fi
+	printf '%s\0' "${headers[@]}" | xargs -0 -r -n 1 -P "$(nproc)" sh -c '
+		"$0" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Isrc -Iinclude -I. -fsyntax-only \
+			-include "$1" -x c /dev/null >/dev/null 2>&1 ||
+			echo "$1:1: does not compile alone"' "$cc" | sort
+}
+
+# Comments and the insides of strings are blanked first, so that only code is judged.
+check_banned() {
+	awk '
+	function blank(line,   out, at, s) {
+		out = ""
+		while (line != "") {
+			if (in_comment) {
+				at = index(line, "*/")
+				if (!at) return out
+				line = substr(line, at + 2)
+				in_comment = 0
+				continue
+			}
+			if (!match(line, /["\047]|\/[*\/]/)) return out line
+			out = out substr(line, 1, RSTART - 1)
+			s = substr(line, RSTART, RLENGTH)
+			line = substr(line, RSTART + RLENGTH)
+			if (s == "//") return out
+			if (s == "/*") { in_comment = 1; continue }
+			while (line != "") {
+				at = substr(line, 1, 1)
+				line = substr(line, at == "\\" ? 3 : 2)
+				if (at == s) break
+			}
+			out = out s s
+		}
+		return out
+	}
+	FILENAME == "-" && $1 == "--" { excuses = 1; next }
+	FILENAME == "-" && excuses { excused[$1, $2] = 1; next }
+	FILENAME == "-" {
+		where[$1] = "," $2 ","
+		why = $0
+		sub(/^[^ ]+ +[^ ]+ +/, "", why)
+		instead[$1] = why
+		next
+	}
+	FNR == 1 {
+		in_comment = 0
+		place = "engine"
+		if (FILENAME ~ /^src\/cli\//) place = "cli"
+		else if (FILENAME ~ /^labfs\/.*_main\.c$/) place = "mains"
+		else if (FILENAME ~ /^tests\//) place = "tests"
+		else if (FILENAME ~ /^bench\//) place = "bench"
+	}
+	{
+		code = blank($0)
+		while (match(code, /[A-Za-z_][A-Za-z0-9_]*/)) {
+			name = substr(code, RSTART, RLENGTH)
+			before = RSTART > 1 ? substr(code, RSTART - 1, 1) : ""
+			code = substr(code, RSTART + RLENGTH)
+			if (!(name in where) || before == "." || before == ">") continue
+			if (name !~ /^std/ && code !~ /^[ \t]*\(/) continue
+			if (index(where[name], "," place ",")) continue
+			if ((FILENAME, name) in excused) continue
+			print FILENAME ":" FNR ": " name " is banned here: " instead[name]
+		}
+	}' - "${c_files[@]}" < <(banned && echo -- && excused)
+}
+
+# In this layout a function opens with a brace alone in the first column and closes with one.
+check_function_length() {
+	awk -v max="$FUNCTION_LINES" '
+	FNR == 1 { start = 0 }
+	/^\{/ { start = FNR }
+	/^\}/ && start {
+		n = FNR - start + 1
+		if (n > max) print FILENAME ":" start ": function of " n " lines, at most " max
+		start = 0
+	}' $none "${c_files[@]}"
+}
+
+check_header_length() {
+	awk -v max="$HEADER_LINES" '
+	FNR == max + 1 { print FILENAME ":" FNR ": header of more than " max " lines" }
+	' $none "${headers[@]}"
+}
+
+# Columns as an editor shows them: tabs to the next stop of 8, a UTF-8 character is one.
+check_line_length() {
+	awk -v max="$COLUMNS_MAX" '
+	length($0) > max || /\t/ {
+		n = split($0, part, "\t")
+		width = 0
+		for (i = 1; i <= n; i++) {
+			gsub(/[\200-\277]/, "", part[i])
+			width += length(part[i])
+			if (i < n) width += 8 - width % 8
+		}
+		if (width > max) print FILENAME ":" FNR ": " width " columns, at most " max
+	}' $none "${lines[@]}"
+}
+
+# The header that plugin authors include, and what they start from, are MIT; all else is the GPL.
+check_licence() {
+	awk '
+	function judge() {
+		want = name ~ /^(include|examples)\// ? "MIT" : "GPL-2.0-or-later"
+		if (found != want)
+			print name ":1: wants \"SPDX-License-Identifier: " want "\" at its head"
+	}
+	FNR == 1 { if (name != "") judge(); name = FILENAME; found = "" }
+	FNR <= 2 && match($0, /SPDX-License-Identifier: [^ ]+/) {
+		found = substr($0, RSTART + 25, RLENGTH - 25)
+	}
+	END { if (name != "") judge() }' "${texts[@]:-$none}"
+}
+
+check_names() {
+	pick '(^|[/_.-])(utils?|common)([_.-][^/]*)?$' |
+		sed 's/$/:1: no file is called util or common/'
+}
+
+check_marks() {
+	# Split, so that this line does not find itself.
+	grep -HnwE 'TO''DO|FIX''ME|X''XX' $none "${texts[@]}" |
+		sed -E 's/^([^:]+:[0-9]+):.*/\1: unfinished: finish it, or write an issue/' || true
+}
+
+# ---- Layout of what has changed ------------------------------------------------------------------
+
+base_commit() {
+	local upstream base
+	if [ -n "${BASE:-}" ]; then
+		echo "$BASE"
+		return
+	fi
+	for upstream in '@{upstream}' origin/HEAD origin/main main; do
+		base=$(git merge-base HEAD "$upstream" 2>/dev/null) || continue
+		if [ "$base" != "$(git rev-parse HEAD)" ]; then
+			echo "$base"
+			return
+		fi
+	done
+	git rev-parse --verify -q HEAD^ || git hash-object -t tree /dev/null
+}
+
+# "FILE --lines=a:b" for each changed range; "FILE" alone for a file git does not know yet.
+changed_ranges() {
+	git ls-files -o --exclude-standard -- '*.c' '*.h'
+	git diff -U0 --no-color --no-ext-diff --diff-filter=d "$1" -- '*.c' '*.h' |
+		awk '/^\+\+\+ / { file = substr($2, 3) }
+		/^@@/ {
+			split(substr($3, 2), r, ",")
+			n = r[2] == "" ? 1 : r[2]
+			if (n) print file " --lines=" r[1] ":" r[1] + n - 1
+		}'
+}
+
+check_layout() {
+	local file ranges
+	if ! command -v clang-format >/dev/null; then
+		echo "tidy: clang-format is not here: the layout was not checked" >&2
+		return
+	fi
+	changed_ranges "$(base_commit)" |
+		awk '{ all[$1] = all[$1] " " $2 } END { for (f in all) print f all[f] }' | sort |
+		while read -r file ranges; do
+			# shellcheck disable=SC2086 # ranges are words
+			clang-format $ranges -- "$file" | diff -- "$file" - |
+				sed -nE "s|^([0-9]+).*|$file:\1: layout: run clang-format|p" ||
+				true
+		done
+}
+
+# ---- All of them ---------------------------------------------------------------------------------
+
+violations=$(
+	check_layout
+	check_rooms
+	check_headers_alone
+	check_banned
+	check_function_length
+	check_header_length
+	check_line_length
+	check_licence
+	check_names
+	check_marks
+)
+if [ -n "$violations" ]; then
+	printf '%s\n' "$violations"
+	echo "tidy: $(printf '%s\n' "$violations" | wc -l) violations"
+	exit 1
+fi
+echo "tidy: ${#files[@]} files, nothing to complain about"

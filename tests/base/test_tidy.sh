@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Each rule of scripts/tidy.sh must catch its seeded violation, name file and line, and say nothing
+# about a clean tree. Every case is a small repository of its own.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+root=$PWD
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+gpl='/* SPDX-License-Identifier: GPL-2.0-or-later */'
+mit='/* SPDX-License-Identifier: MIT */'
+
+# A repository with one clean file in most places. One is enough: cases are undone after each run.
+new_repo() {
+	mkdir -p "$WORK/repo"
+	cd "$WORK/repo" || exit 1
+	mkdir -p scripts src/base src/model src/cli include/assay labfs tests/base
+	cp "$root/scripts/tidy.sh" scripts/
+	cp "$root/.clang-format" .
+	printf '%s\n#ifndef ERR_H\n#define ERR_H\nint as_fail(int code);\n#endif\n' "$gpl" \
+		>src/base/err.h
+	printf '%s\n#include "base/err.h"\n\nint as_fail(int code)\n{\n\treturn code;\n}\n' "$gpl" \
+		>src/base/err.c
+	printf '%s\n#include <assay/x.h>\n#include <sys/stat.h>\n' "$gpl" >labfs/fs.c
+	printf '%s\n/* x */\n' "$mit" >include/assay/x.h
+	git init -q . && git add -A
+	git -c user.name=t -c user.email=t@t commit -q -m start
+}
+
+# A case: NAME FILE WANTED, with the file's text on stdin. WANTED is a regular expression for the
+# whole line of the violation, "" for none at all. Nothing else may be reported.
+case_is() {
+	local name=$1 file=$2 want=$3 got status=0
+	mkdir -p "$(dirname "$file")"
+	cat >"$file"
+	got=$(scripts/tidy.sh 2>&1) || status=$?
+	git clean -qfdx && git checkout -q .
+	if [ -z "$want" ]; then
+		tap_is "$name" "$status" 0
+	elif [ "$status" = 1 ] && [ "$(grep -vc '^tidy: ' <<<"$got")" = 1 ] &&
+		grep -Eqx -- "$want" <<<"$got"; then
+		tap_ok "$name"
+	else
+		tap_not_ok "$name" "wanted one violation: $want" "exit status $status, got:" "$got"
+	fi
+}
+
+c() { # LINE...: a C file under the GPL
+	printf '%s\n' "$gpl" "$@"
+}
+
+many() { # N LINE: the line N times
+	for ((i = 0; i < $1; i++)); do printf '%s\n' "$2"; done
+}
+
+new_repo
+case_is "a clean tree passes" src/model/empty.c "" < <(c)
+
+# Rooms
+case_is "base may be used by all" src/model/a.c "" < <(c '#include "base/err.h"')
+case_is "an arrow that is not allowed" src/model/a.c \
+	'src/model/a.c:2: room model may not include disk/cow.h' < <(c '#include "disk/cow.h"')
+case_is "an arrow that is" src/model/a.c "" < <(c '#include "work/op.h"')
+case_is "nobody includes cli" src/run/a.c 'src/run/a.c:2: .*cli/cli.h' < <(c '#include "cli/cli.h"')
+case_is "nobody includes report" src/run/a.c 'src/run/a.c:2: .*report/x.h' \
+	< <(c '#include <report/x.h>')
+case_is "cli includes anything" src/cli/a.c "" < <(c '#include "report/term.h"')
+case_is "base includes nobody" src/base/a.c 'src/base/a.c:3: room base .*' \
+	< <(c '' '#include "work/op.h"')
+case_is "labfs uses only the public headers" labfs/a.c \
+	'labfs/a.c:2: labfs/ may include only .* base/err.h' < <(c '#include "base/err.h"')
+case_is "a room nobody drew" src/attic/a.c 'src/attic/a.c:1: room attic is not in .*' < <(c)
+
+# Headers
+case_is "a header that needs another" src/base/a.h 'src/base/a.h:1: does not compile alone' \
+	< <(c 'size_t as_a(void);')
+case_is "a header of 300 lines" src/base/a.h "" < <(c "$(many 299 '/* x */')")
+case_is "a header of 301 lines" src/base/a.h 'src/base/a.h:301: header of more than 300 lines' \
+	< <(c "$(many 300 '/* x */')")
+
+# Banned calls: each name of the table where it is not allowed
+for name in rand srand random time gettimeofday getenv strcpy strcat sprintf vsprintf gets system \
+	popen exit printf vprintf puts putchar perror; do
+	case_is "banned: $name" src/model/a.c "src/model/a.c:4: $name is banned here: .*" \
+		< <(c 'void f(void)' '{' "	$name(0);" '}')
+done
+for name in stderr stdout; do
+	case_is "banned: $name" labfs/a.c "labfs/a.c:2: $name is banned here: .*" \
+		< <(c "void *f = $name;")
+done
+case_is "words in comments and strings are not calls" src/model/a.c "" \
+	< <(c '/* time(0)' ' * rand() */' 'const char *s = "exit(1); \" system(0)"; // gets()' \
+		"char q = '\"';")
+case_is "code behind a comment is code" src/model/a.c 'src/model/a.c:2: rand is banned here.*' \
+	< <(c "/* it's */ int x = rand();")
+case_is "members and longer names are not calls" src/model/a.c "" \
+	< <(c 'int x = a->time(0) + b.rand() + snprintf(0) + as_time(1) + time_us;')
+case_is "cli may print and exit" src/cli/a.c "" \
+	< <(c 'void f(void)' '{' '	exit(printf("x"));' '}')
+case_is "cli may not draw lots" src/cli/a.c 'src/cli/a.c:2: rand is banned.*' \
+	< <(c 'int x = rand();')
+case_is "the labfs programs may print" labfs/mkfs_main.c "" < <(c 'int x = printf("x");')
+case_is "tests may ask the environment" tests/base/test_a.c "" < <(c 'char *x = getenv("x");')
+case_is "tests may not ask the clock" tests/base/test_a.c 'tests/base/test_a.c:2: time is .*' \
+	< <(c 'long x = time(0);')
+
+# Lengths
+case_is "a function of 70 lines" src/model/a.c "" < <(c 'void f(void)' '{' "$(many 68 '	g();')" '}')
+case_is "a function of 71 lines" src/model/a.c 'src/model/a.c:3: function of 71 lines, at most 70' \
+	< <(c 'void f(void)' '{' "$(many 69 '	g();')" '}')
+case_is "100 columns" src/model/a.c "" < <(c "/*$(printf '%096d' 0)*/")
+case_is "101 columns" src/model/a.c 'src/model/a.c:2: 101 columns, at most 100' \
+	< <(c "/*$(printf '%097d' 0)*/")
+case_is "a tab is 8 columns" src/model/a.c 'src/model/a.c:4: 101 columns, at most 100' \
+	< <(c 'void f(void)' '{' "	/*$(printf '%089d' 0)*/" '}')
+case_is "a letter is one column, however many bytes" src/model/a.c "" \
+	< <(c "/*$(many 96 é | tr -d '\n')*/")
+
+# Licence, names, marks
+case_is "no licence" src/model/a.c 'src/model/a.c:1: wants .*GPL-2.0-or-later.*' < <(echo 'int x;')
+case_is "the wrong licence" include/assay/y.h 'include/assay/y.h:1: wants .*MIT.*' < <(c)
+case_is "a script wants one, too" scripts/a.sh 'scripts/a.sh:1: wants .*' < <(echo '#!/bin/sh')
+case_is "a file called util" src/model/util.c 'src/model/util.c:1: no file is called .*' < <(c)
+case_is "a file called common" src/model/tree_common.h 'src/model/tree_common.h:1: no file .*' \
+	< <(c)
+for mark in TO''DO FIX''ME X''XX; do
+	case_is "a mark of unfinished work" src/model/a.c 'src/model/a.c:2: unfinished: .*' \
+		< <(c "/* $mark later */")
+done
+case_is "a template for mkstemp is no mark" src/model/a.c "" < <(c 'char t[] = "/tmp/a-XXXXXX";')
+
+# Layout
+if command -v clang-format >/dev/null; then
+	case_is "layout of a new file" src/model/a.c 'src/model/a.c:2: layout: .*' < <(c 'int   x;')
+	mkdir -p src/model
+	{ c 'int   old;' && many 20 '' && echo 'int fine;'; } >src/model/old.c
+	git add -A && git -c user.name=t -c user.email=t@t commit -q -m old
+	git -c user.name=t -c user.email=t@t commit -q --allow-empty -m later
+	case_is "old lines are left in peace" src/model/old.c "" \
+		< <(c 'int   old;' "$(many 20 '/* */')" 'int fine;' 'int more;')
+	case_is "changed lines are not" src/model/old.c 'src/model/old.c:23: layout: .*' \
+		< <(c 'int   old;' "$(many 20 '/* */')" 'int  fine;')
+else
+	tap_skip "layout" "clang-format is not installed"
+fi
+tap_done
