@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# scripts/run_tests.sh must not look green when something is wrong: a test that fails, crashes,
+# hangs, stops half way or says nothing is counted; skips are shown with their reasons.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+
+# run NAME STATUS LAST-LINE SCRIPT...: each script is the text of one test program.
+run() {
+	local name=$1 status=$2 last=$3 got=0 n=0 text programs=()
+	shift 3
+	rm -rf "$WORK/build"
+	mkdir -p "$WORK/build/tests/x"
+	for text; do
+		n=$((n + 1))
+		programs+=("$WORK/build/tests/x/test_$n")
+		printf '#!/bin/bash\n%s\n' "$text" >"$WORK/build/tests/x/test_$n"
+	done
+	[ $n = 0 ] || chmod +x "${programs[@]}"
+	TEST_SECONDS=${limit:-20} scripts/run_tests.sh "$WORK/build" "${programs[@]}" \
+		>"$WORK/out" 2>&1 || got=$?
+	if [ "$got" = "$status" ] && [ "$(tail -n 1 "$WORK/out")" = "$last" ]; then
+		tap_ok "$name"
+	else
+		tap_not_ok "$name" "exit status $got, wanted $status; last line wanted: $last" \
+			"$(cat "$WORK/out")"
+	fi
+}
+
+run "nothing to run" 0 "0 passed, 0 failed, 0 skipped"
+run "all pass" 0 "3 passed, 0 failed, 0 skipped" \
+	'echo 1..2; echo ok 1 - a; echo ok 2 - b' 'echo ok 1 - c; echo 1..1'
+run "one fails" 1 "1 passed, 1 failed, 0 skipped" \
+	'echo 1..2; echo ok 1 - a; echo not ok 2 - b; echo "# because"; exit 1'
+tap_like "a failure is named" "$WORK/out" '^   b$'
+tap_like "its output is shown" "$WORK/out" '^# because$'
+run "a failing line counts even if the program says 0" 1 "0 passed, 1 failed, 0 skipped" \
+	'echo 1..1; echo not ok 1 - a'
+run "a crash" 1 "1 passed, 1 failed, 0 skipped" 'echo 1..2; echo ok 1 - a; kill -SEGV $$'
+tap_like "a crash is named" "$WORK/out" 'died of signal 11'
+run "a program that stops early" 1 "1 passed, 1 failed, 0 skipped" 'echo 1..2; echo ok 1 - a'
+tap_like "what is missing is told" "$WORK/out" 'ran 1 of 2 tests'
+run "a program that says nothing" 1 "0 passed, 1 failed, 0 skipped" 'exit 0'
+run "a bad exit status with all tests passed" 1 "1 passed, 1 failed, 0 skipped" \
+	'echo 1..1; echo ok 1 - a; exit 99'
+run "a program that cannot be run" 1 "0 passed, 1 failed, 0 skipped" 'exec /nonexistent'
+limit=1 run "a hang" 1 "1 passed, 1 failed, 0 skipped" \
+	'echo 1..2; echo ok 1 - a; exec tail -f /dev/null'
+tap_like "the time limit is told" "$WORK/out" 'killed after the time limit of 1 s'
+run "a skip" 0 "0 passed, 0 failed, 1 skipped" 'echo 1..1; echo "ok 1 - a # SKIP no root"'
+tap_like "a skip shows its reason" "$WORK/out" 'test_1: a: no root$'
+run "a skip in the words of cmocka" 0 "1 passed, 0 failed, 1 skipped" \
+	'echo 1..2; echo SKIP: no loop device; echo "not ok 1 # SKIP test_a"; echo ok 2 - test_b'
+tap_like "it shows its reason, too" "$WORK/out" 'test_1: test_a: no loop device$'
+run "two groups in one program" 0 "3 passed, 0 failed, 0 skipped" \
+	'echo 1..1; echo ok 1 - a; echo 1..2; echo ok 1 - b; echo ok 2 - c'
+run "a group that cannot be set up" 1 "0 passed, 1 failed, 0 skipped" \
+	'echo 1..1; echo "not ok 0 - t [  FAILED  ] GROUP SETUP"; exit 1'
+run "programs of all kinds add up" 1 "3 passed, 2 failed, 1 skipped" \
+	'echo 1..1; echo ok 1 - a' 'echo 1..2; echo ok 1 - b; echo not ok 2 - c; exit 1' \
+	'echo 1..2; echo "ok 1 - d # SKIP why"; echo ok 2 - e' 'exit 3'
+tap_done
