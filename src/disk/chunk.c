@@ -101,8 +101,8 @@ static void index_remove(struct as_chunks *store, const struct as_chunk *chunk)
 	store->slots[gap].chunk = NULL;
 	store->sealed--;
 	if (store->mask + 1 > INDEX_MIN && store->sealed * 16 < store->mask + 1)
-		index_resize(store, (store->mask + 1) / 4 > INDEX_MIN ? (store->mask + 1) / 4 :
-									INDEX_MIN);
+		index_resize(store,
+			     (store->mask + 1) / 4 > INDEX_MIN ? (store->mask + 1) / 4 : INDEX_MIN);
 }
 
 /* ---- Store ---------------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ static struct as_chunk *new_private(struct as_chunks *store)
 
 	chunk->refs = 1;
 	chunk->sealed = chunk->hashed = false;
-	store->private++;
+	store->private ++;
 	return chunk;
 }
 
@@ -173,7 +173,7 @@ void as_chunk_unref(struct as_chunks *store, struct as_chunk *chunk)
 	if (chunk->sealed)
 		index_remove(store, chunk);
 	else
-		store->private--;
+		store->private --;
 	free(chunk);
 }
 
@@ -184,7 +184,7 @@ struct as_chunk *as_chunk_own(struct as_chunks *store, struct as_chunk *chunk, b
 	if (chunk && chunk->refs == 1) {
 		if (chunk->sealed) {
 			index_remove(store, chunk);
-			store->private++;
+			store->private ++;
 		}
 		chunk->sealed = chunk->hashed = false;
 		return chunk;
@@ -219,7 +219,7 @@ struct as_chunk *as_chunk_seal(struct as_chunks *store, struct as_chunk *chunk)
 		return same;
 	}
 	chunk->sealed = true;
-	store->private--;
+	store->private --;
 	index_insert(store, at, chunk);
 	return chunk;
 }

@@ -381,8 +381,7 @@ static bool plainly_equal(const struct node *a, const struct node *b)
 	struct as_digest sum_a = a ? a->sum : AS_DIGEST_ZERO;
 	struct as_digest sum_b = b ? b->sum : AS_DIGEST_ZERO;
 
-	return a == b ||
-	       (!(a && a->dirty) && !(b && b->dirty) && as_digest_eq(sum_a, sum_b));
+	return a == b || (!(a && a->dirty) && !(b && b->dirty) && as_digest_eq(sum_a, sum_b));
 }
 
 struct diff {

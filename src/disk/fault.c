@@ -280,9 +280,9 @@ void as_fault_print(const struct as_fault_rule *rules, size_t n, struct as_buf *
 			if (actions[row].has_value)
 				as_buf_addf(out, "=%llu",
 					    (unsigned long long)(actions[row].action ==
-								 AS_FAULT_TEAR ?
-									 rule->tear_sectors :
-									 rule->flip_bit));
+										 AS_FAULT_TEAR
+									 ? rule->tear_sectors
+									 : rule->flip_bit));
 			sep = ',';
 		}
 		if (rule->actions & AS_FAULT_ERROR) {

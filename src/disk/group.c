@@ -111,8 +111,8 @@ struct as_group as_groups_at(const struct as_groups *groups, size_t g)
 		.end = span->end,
 		.flush = span->flush,
 		.pending = groups->writes + span->write,
-		.n_pending = (g + 1 < groups->n_spans ? span[1].write : groups->n_writes) -
-			     span->write,
+		.n_pending =
+			(g + 1 < groups->n_spans ? span[1].write : groups->n_writes) - span->write,
 	};
 }
 

@@ -191,7 +191,8 @@ static int damaged(struct as_err *err, const char *fmt, ...)
 static int check_envelope(const unsigned char *data, size_t len, struct as_err *err)
 {
 	if (memcmp(data, magic, len < sizeof(magic) ? len : sizeof(magic)) != 0)
-		return as_fail(err, AS_EUSE, "not an assay disk image (it does not begin with one's magic)");
+		return as_fail(err, AS_EUSE,
+			       "not an assay disk image (it does not begin with one's magic)");
 	if (len < AS_IMAGE_HEADER_BYTES)
 		return damaged(err, "cut off in the header, after %zu of %d bytes", len,
 			       AS_IMAGE_HEADER_BYTES);
@@ -243,8 +244,10 @@ static int read_header(const unsigned char *data, size_t len, struct header *hea
 		return damaged(err, "%" PRIu64 " chunks stored for a disk of %" PRIu64,
 			       header->n_stored, n_chunks);
 	if (rest < header->frame_bytes)
-		return damaged(err, "cut off after %zu bytes, of which the data are %" PRIu64
-			       " instead of %" PRIu64, len, rest, header->frame_bytes);
+		return damaged(err,
+			       "cut off after %zu bytes, of which the data are %" PRIu64
+			       " instead of %" PRIu64,
+			       len, rest, header->frame_bytes);
 	if (rest > header->frame_bytes)
 		return damaged(err, "%" PRIu64 " bytes follow behind its end",
 			       rest - header->frame_bytes);
@@ -288,8 +291,10 @@ static int decode_record(const unsigned char *record, uint64_t i, uint64_t *next
 	int rc;
 
 	if (index < *next || index > (size - 1) / AS_CHUNK_BYTES)
-		return damaged(err, "record %" PRIu64 " is for chunk %" PRIu64
-			       ": out of order or outside the disk", i, index);
+		return damaged(err,
+			       "record %" PRIu64 " is for chunk %" PRIu64
+			       ": out of order or outside the disk",
+			       i, index);
 	*next = index + 1;
 	left = size - index * AS_CHUNK_BYTES;
 	if (left > AS_CHUNK_BYTES)

@@ -20,7 +20,8 @@
 
 /* ---- Export --------------------------------------------------------------------------------- */
 
-struct export {
+struct export
+{
 	int fd;
 	uint64_t size_bytes;
 };
@@ -195,9 +196,9 @@ int as_image_import_raw(struct as_chunks *store, const char *path, struct as_dis
 	}
 	rc = import_from(fd, *disk);
 	if (rc) {
-		rc = rc == -ENODATA ?
-			     as_fail(err, AS_EIO, "%s: became shorter while being read", path) :
-			     as_fail_errno(err, -rc, "%s: cannot read", path);
+		rc = rc == -ENODATA
+			     ? as_fail(err, AS_EIO, "%s: became shorter while being read", path)
+			     : as_fail_errno(err, -rc, "%s: cannot read", path);
 		as_disk_free(*disk);
 		*disk = NULL;
 	}

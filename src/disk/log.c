@@ -99,8 +99,8 @@ static unsigned char *keep(struct as_reclog *log, const void *data, size_t len)
 	if (!block_fits(log, len)) {
 		if (log->n_blocks == log->blocks_cap) {
 			log->blocks_cap = log->blocks_cap ? log->blocks_cap * 2 : 8;
-			log->blocks = as_xrealloc(log->blocks,
-						  log->blocks_cap * sizeof(*log->blocks));
+			log->blocks =
+				as_xrealloc(log->blocks, log->blocks_cap * sizeof(*log->blocks));
 		}
 		last = &log->blocks[log->n_blocks++];
 		last->cap = len > BLOCK_BYTES ? len : BLOCK_BYTES;
@@ -321,7 +321,8 @@ int as_reclog_replay(const struct as_reclog *log, size_t first, size_t end, stru
 		int rc = as_log_entry_apply(entry, bd);
 
 		if (rc)
-			return as_fail_errno(err, -rc, "replaying log entry %zu (%s of %llu bytes at %llu)",
+			return as_fail_errno(err, -rc,
+					     "replaying log entry %zu (%s of %llu bytes at %llu)",
 					     i, as_call_name(entry->kind),
 					     (unsigned long long)entry->len,
 					     (unsigned long long)entry->off);

@@ -200,12 +200,8 @@ static void test_random_against_flat(void **state)
 		uint64_t size;
 		unsigned seeds, steps;
 	} rows[] = {
-		{ 512, 4, 400 },
-		{ 3 * 4096, 20, 600 },
-		{ 5 * 4096 + 512, 20, 600 },
-		{ 40 * 4096, 20, 600 },
-		{ 1024 * 4096, 2, 300 },
-		{ 1060 * 4096 + 1536, 3, 300 },
+		{ 512, 4, 400 },	{ 3 * 4096, 20, 600 },	 { 5 * 4096 + 512, 20, 600 },
+		{ 40 * 4096, 20, 600 }, { 1024 * 4096, 2, 300 }, { 1060 * 4096 + 1536, 3, 300 },
 	};
 
 	(void)state;
@@ -220,10 +216,14 @@ static void test_sizes(void **state)
 		uint64_t size;
 		int want;
 	} rows[] = {
-		{ 0, AS_EUSE },		 { 511, AS_EUSE },
-		{ 512, 0 },		 { 513, AS_EUSE },
-		{ 4096, 0 },		 { AS_DISK_MAX_BYTES, 0 },
-		{ UINT64_MAX, AS_EUSE }, { AS_DISK_MAX_BYTES + 512, AS_EUSE },
+		{ 0, AS_EUSE },
+		{ 511, AS_EUSE },
+		{ 512, 0 },
+		{ 513, AS_EUSE },
+		{ 4096, 0 },
+		{ AS_DISK_MAX_BYTES, 0 },
+		{ UINT64_MAX, AS_EUSE },
+		{ AS_DISK_MAX_BYTES + 512, AS_EUSE },
 	};
 	struct as_chunks *store = as_chunks_new();
 

@@ -51,7 +51,8 @@ static void test_parse_errors(void **state)
 	static const struct {
 		const char *text, *want;
 	} rows[] = {
-		{ "reed:1:eio", "'reed:1:eio', column 1: expected read, write, flush, discard or zero" },
+		{ "reed:1:eio",
+		  "'reed:1:eio', column 1: expected read, write, flush, discard or zero" },
 		{ "alloc:1:enomem", "column 1: expected read, write" },
 		{ "read", "'read', column 5: expected ':'" },
 		{ "read:", "column 6: expected the number of a call: N, N+ or N..M, from 1" },
@@ -87,7 +88,8 @@ static void test_parse_errors(void **state)
 		assert_int_equal(as_fault_parse(rows[i].text, &rules, &n, &err), AS_EUSE);
 		assert_null(rules);
 		if (!strstr(err.msg, rows[i].want))
-			fail_msg("%s: got \"%s\", want \"%s\"", rows[i].text, err.msg, rows[i].want);
+			fail_msg("%s: got \"%s\", want \"%s\"", rows[i].text, err.msg,
+				 rows[i].want);
 	}
 }
 
@@ -269,8 +271,11 @@ static void test_sweep(void **state)
 	(void)state;
 	rig_init(&rig, "");
 	for (unsigned n = 1;; n++) {
-		struct as_fault_rule rule = { .kind = AS_CALL_WRITE, .actions = AS_FAULT_ERROR,
-					      .first = n, .last = n, .errnum = EIO };
+		struct as_fault_rule rule = { .kind = AS_CALL_WRITE,
+					      .actions = AS_FAULT_ERROR,
+					      .first = n,
+					      .last = n,
+					      .errnum = EIO };
 		int rc;
 
 		as_faulty_plan(rig.faulty, &rule, 1);

@@ -21,9 +21,11 @@ struct rig {
 
 static void play(struct rig *rig, char letter, unsigned i)
 {
-	static const struct as_fault_rule fail_flush = {
-		.kind = AS_CALL_FLUSH, .actions = AS_FAULT_ERROR, .first = 1, .last = 1, .errnum = EIO
-	};
+	static const struct as_fault_rule fail_flush = { .kind = AS_CALL_FLUSH,
+							 .actions = AS_FAULT_ERROR,
+							 .first = 1,
+							 .last = 1,
+							 .errnum = EIO };
 	struct as_bd *bd = as_reclog_bd(rig->log);
 	unsigned char buf[512];
 
@@ -173,7 +175,8 @@ static void check_cut(const struct rig *rig, const char *log, struct as_cut cut)
 	assert_int_equal(as_reclog_replay(rig->log, 0, cut.base_end, as_disk_bd(parts), NULL), 0);
 	for (size_t i = 0; i < cut.n_pending; i++)
 		assert_int_equal(as_log_entry_apply(as_reclog_at(rig->log, cut.pending[i]),
-						    as_disk_bd(parts)), 0);
+						    as_disk_bd(parts)),
+				 0);
 	assert_true(as_disk_eq(whole, parts));
 	as_disk_free(whole);
 	as_disk_free(parts);

@@ -133,9 +133,9 @@ static void test_every_truncation_is_refused(void **state)
 
 		memcpy(part, rig.image.data, len);
 		assert_refused(&rig, part, len,
-			       !len				 ? "it is empty" :
-			       len < AS_IMAGE_HEADER_BYTES ? "cut off in the header, after" :
-								   "cut off after");
+			       !len			     ? "it is empty"
+			       : len < AS_IMAGE_HEADER_BYTES ? "cut off in the header, after"
+							     : "cut off after");
 		free(part);
 	}
 	as_buf_addc(&rig.image, 0);
@@ -154,9 +154,9 @@ static void test_every_bit_flip_is_refused(void **state)
 	for (size_t bit = 0; bit < rig.image.len * 8; bit++) {
 		rig.image.data[bit / 8] ^= (char)(1 << bit % 8);
 		assert_refused(&rig, rig.image.data, rig.image.len,
-			       bit < 64				  ? "not an assay disk image" :
-			       bit < AS_IMAGE_HEADER_BYTES * 8 ? "the header does not match" :
-								   "the data do not match");
+			       bit < 64				 ? "not an assay disk image"
+			       : bit < AS_IMAGE_HEADER_BYTES * 8 ? "the header does not match"
+								 : "the data do not match");
 		rig.image.data[bit / 8] ^= (char)(1 << bit % 8);
 	}
 	rig_done(&rig);
@@ -192,7 +192,8 @@ static void test_lies_are_refused(void **state)
 		{ AS_IMAGE_AT_SIZE, 8, 0, "chunks stored for a disk of 0" },
 		{ AS_IMAGE_AT_SIZE, 8, 513 * 31, "disk image: a disk of 15903 bytes: expected" },
 		{ AS_IMAGE_AT_SIZE, 8, 4096, "chunks stored for a disk of 1" },
-		{ AS_IMAGE_AT_SIZE, 8, 3 * 4096, "record 2 is for chunk 5: out of order or outside" },
+		{ AS_IMAGE_AT_SIZE, 8, 3 * 4096,
+		  "record 2 is for chunk 5: out of order or outside" },
 		{ AS_IMAGE_AT_SIZE, 8, 5 * 4096 + 512, "data behind the end of the disk" },
 		{ AS_IMAGE_AT_SIZE, 8, 100 * 4096, "do not match the digest of the disk" },
 		{ AS_IMAGE_AT_STORED, 8, UINT64_MAX, "chunks stored for a disk of 6" },
@@ -256,7 +257,8 @@ static void test_files(void **state)
 	assert_int_equal(as_buf_write_file(&junk, in_dir(&rig, "junk"), &err), 0);
 	assert_int_equal(as_image_load(rig.store, in_dir(&rig, "junk"), &disk, &err), AS_EUSE);
 	assert_non_null(strstr(err.msg, "/junk: not an assay disk image"));
-	assert_int_equal(as_image_import_raw(rig.store, in_dir(&rig, "junk"), &disk, &err), AS_EUSE);
+	assert_int_equal(as_image_import_raw(rig.store, in_dir(&rig, "junk"), &disk, &err),
+			 AS_EUSE);
 	assert_non_null(strstr(err.msg, "/junk: a disk of 26 bytes: expected a multiple of 512"));
 	assert_int_equal(as_image_import_raw(rig.store, rig.dir, &disk, &err), AS_EUSE);
 	assert_non_null(strstr(err.msg, "neither a regular file nor a block device"));

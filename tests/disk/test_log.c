@@ -92,7 +92,9 @@ static void test_reads(void **state)
 		unsigned flags;
 		size_t len;
 		bool data;
-	} rows[] = { { 0, 0, false }, { AS_RECLOG_READS, 1, false }, { AS_RECLOG_READ_DATA, 1, true } };
+	} rows[] = { { 0, 0, false },
+		     { AS_RECLOG_READS, 1, false },
+		     { AS_RECLOG_READ_DATA, 1, true } };
 
 	(void)state;
 	for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -210,8 +212,8 @@ static void test_limit(void **state)
 		if (i + 1 == len) {
 			struct as_disk *replayed = as_disk_snapshot(rig.start);
 
-			assert_int_equal(as_reclog_replay(rig.log, 0, len, as_disk_bd(replayed),
-							  NULL), 0);
+			assert_int_equal(
+				as_reclog_replay(rig.log, 0, len, as_disk_bd(replayed), NULL), 0);
 			assert_true(as_disk_eq(replayed, copy));
 			as_disk_free(replayed);
 		}
@@ -239,8 +241,8 @@ static void test_replay_failure(void **state)
 	write_fill(rig.bd, 0, 512, 1);
 	write_fill(rig.bd, 8192, 1024, 1);
 	assert_int_equal(as_reclog_replay(rig.log, 0, 2, as_disk_bd(small), &err), AS_EIO);
-	assert_string_equal(err.msg,
-			    "replaying log entry 1 (write of 1024 bytes at 8192): Invalid argument");
+	assert_string_equal(
+		err.msg, "replaying log entry 1 (write of 1024 bytes at 8192): Invalid argument");
 	as_disk_free(small);
 	rig_free(&rig);
 }
@@ -255,8 +257,8 @@ static void test_below_faults(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(as_fault_parse("write:1:tear=1,eio flush:1:drop write:2:eio", &rules, &n,
-					NULL), 0);
+	assert_int_equal(
+		as_fault_parse("write:1:tear=1,eio flush:1:drop write:2:eio", &rules, &n, NULL), 0);
 	faulty = as_faulty_new(rig.bd, rules, n);
 	bd = as_faulty_bd(faulty);
 	unsigned char buf[2048];
@@ -276,9 +278,12 @@ static void test_below_faults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_entries),		cmocka_unit_test(test_reads),
-		cmocka_unit_test(test_replay_and_truncate), cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_replay_failure),	cmocka_unit_test(test_below_faults),
+		cmocka_unit_test(test_entries),
+		cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_replay_and_truncate),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_replay_failure),
+		cmocka_unit_test(test_below_faults),
 	};
 
 	return cmocka_run_group_tests_name("disk/log", tests, NULL, NULL);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fuzz entry of the disk image reader. Each input is read twice: as it is, and with its checksums
+ * made right, without which nothing a fuzzer can think of would get past the header. A disk that is
+ * accepted must come out of another round trip as the same disk, and nothing may stay in the store.
+ */
+#include "disk/image.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put64(unsigned char *to, uint64_t value)
+{
+	value = htole64(value);
+	memcpy(to, &value, sizeof(value));
+}
+
+static void put_digest(unsigned char *to, struct as_digest digest)
+{
+	put64(to, digest.lo);
+	put64(to + 8, digest.hi);
+}
+
+/* Repairs the length of the frame and all checksums but that of the disk. */
+static void reseal(unsigned char *data, size_t len)
+{
+	size_t frame_bytes = len - AS_IMAGE_HEADER_BYTES;
+
+	put64(data + AS_IMAGE_AT_FRAME_BYTES, frame_bytes);
+	put_digest(data + AS_IMAGE_AT_FRAME_DIGEST,
+		   as_hash(data + AS_IMAGE_HEADER_BYTES, frame_bytes));
+	put_digest(data + AS_IMAGE_AT_HEADER_DIGEST, as_hash(data, AS_IMAGE_AT_HEADER_DIGEST));
+}
+
+static void read_one(const void *data, size_t len)
+{
+	struct as_chunks *store = as_chunks_new();
+	struct as_disk *disk, *again;
+	struct as_buf image = { 0 };
+	struct as_err err = { 0 };
+
+	if (as_image_decode(store, data, len, &disk, &err)) {
+		as_assert(!disk && err.msg[0]);
+	} else {
+		as_assert(!as_image_encode(disk, &image, &err));
+		as_assert(!as_image_decode(store, image.data, image.len, &again, &err));
+		as_assert(as_disk_eq(disk, again));
+		as_disk_free(again);
+		as_disk_free(disk);
+		as_buf_free(&image);
+	}
+	as_chunks_free(store); /* asserts that it is empty */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	unsigned char *copy;
+
+	read_one(data, len);
+	if (len < AS_IMAGE_HEADER_BYTES)
+		return 0;
+	copy = as_xmalloc(len);
+	memcpy(copy, data, len);
+	reseal(copy, len);
+	read_one(copy, len);
+	free(copy);
+	return 0;
+}
