@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * emit_c: a workload as a C program.
+ *
+ * Method: the helpers are real C, emitted/program.c, which the assembler puts into the library as
+ * bytes (.incbin finds it through -I, as #include would). At its "@" lines it falls into sections;
+ * those that the workload's operations need are copied in their order, and main() calls do_NAME for
+ * each operation with its arguments in the order of op.def.
+ */
+#include "work/emit_c.h"
+
+#include "work/arg.h"
+#include "work/print.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTIONS_MAX 128
+#define NEEDS_MAX 8
+#define PART_OPS 1000 /* operations in one function: compilers are slow on very long ones */
+#define ERRNO_END 134
+#define LINE_COLUMNS 100
+#define TAB_COLUMNS 8
+
+__asm__(".section .rodata\n"
+	".global as_emitted_program\n"
+	"as_emitted_program:\n"
+	".incbin \"work/emitted/program.c\"\n"
+	".byte 0\n"
+	".previous\n");
+extern const char as_emitted_program[];
+
+struct span {
+	const char *s;
+	size_t len;
+};
+
+struct section {
+	struct span name, text;
+	struct span needs[NEEDS_MAX];
+	unsigned n_needs;
+	bool wanted;
+};
+
+struct program {
+	struct section section[SECTIONS_MAX];
+	unsigned n;
+	const struct as_seq *seq;
+	const struct as_outcome *expected;
+	struct as_buf *out;
+};
+
+/* The next word before `end`; empty when there is none. */
+static struct span next_word(const char **p, const char *end)
+{
+	struct span word;
+
+	*p += strspn(*p, " ");
+	word.s = *p;
+	while (*p < end && **p != ' ' && **p != ':')
+		++*p;
+	word.len = (size_t)(*p - word.s);
+	return word;
+}
+
+static void find_sections(struct program *program)
+{
+	const char *mark = strstr(as_emitted_program, "\n/*@ ");
+
+	while (mark) {
+		struct section *section = &program->section[program->n++];
+		const char *p = mark + 5, *end = strstr(p, " */");
+		struct span need;
+
+		as_assert(program->n <= SECTIONS_MAX && end);
+		section->name = next_word(&p, end);
+		as_assert(*p == ':');
+		for (p++; need = next_word(&p, end), need.len;) {
+			as_assert(section->n_needs < NEEDS_MAX);
+			section->needs[section->n_needs++] = need;
+		}
+		section->text.s = end + 4;
+		mark = strstr(section->text.s - 1, "\n/*@ ");
+		section->text.len =
+			mark ? (size_t)(mark + 1 - section->text.s) : strlen(section->text.s);
+	}
+}
+
+/* NULL when the program has no such section. */
+static struct section *find_section(struct program *program, const char *name, size_t len)
+{
+	for (unsigned i = 0; i < program->n; i++) {
+		struct span have = program->section[i].name;
+
+		if (have.len == len && !memcmp(have.s, name, len))
+			return &program->section[i];
+	}
+	return NULL;
+}
+
+static struct section *section_of(struct program *program, const char *name)
+{
+	return find_section(program, name, strlen(name));
+}
+
+static void want(struct program *program, struct section *section)
+{
+	as_assert(section);
+	if (section->wanted)
+		return;
+	section->wanted = true;
+	for (unsigned i = 0; i < section->n_needs; i++)
+		want(program, find_section(program, section->needs[i].s, section->needs[i].len));
+}
+
+static bool has_done(enum as_opcode code)
+{
+	return code == AS_OP_REMOVE || code == AS_OP_PRUNE || code == AS_OP_DEEPEN ||
+	       code == AS_OP_ENLARGE;
+}
+
+static const char *reporter(const struct program *program, enum as_opcode code)
+{
+	if (!program->expected)
+		return "end";
+	return has_done(code) ? "check_done" : "check";
+}
+
+static void want_all(struct program *program)
+{
+	want(program, section_of(program, "enter"));
+	for (size_t i = 0; i < program->seq->n; i++) {
+		enum as_opcode code = program->seq->ops[i].code;
+		struct section *section = section_of(program, as_op_table[code].name);
+
+		want(program, section_of(program, "begin"));
+		want(program, section ? section : section_of(program, "skip"));
+		if (section)
+			want(program, section_of(program, reporter(program, code)));
+	}
+}
+
+static bool wanted(struct program *program, const char *name)
+{
+	return section_of(program, name)->wanted;
+}
+
+/* A C string literal. Octal escapes end after three digits, unlike hexadecimal ones. */
+static void put_literal(const char *s, struct as_buf *out)
+{
+	as_buf_addc(out, '"');
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\' || c == '?') /* "??" can be a trigraph */
+			as_buf_addf(out, "\\%c", c);
+		else if (c < ' ' || c >= 0x7f)
+			as_buf_addf(out, "\\%03o", c);
+		else
+			as_buf_addc(out, *s);
+	}
+	as_buf_addc(out, '"');
+}
+
+static void put_int(int64_t value, struct as_buf *out)
+{
+	if (value == INT64_MIN)
+		as_buf_adds(out, "INT64_MIN");
+	else
+		as_buf_addf(out, "%lld%s", (long long)value,
+			    value > INT_MAX || value < INT_MIN ? "LL" : "");
+}
+
+/* How C spells the words of each flag table: as the workload does, or with something in front. */
+static const char *const flag_prefixes[AS_FLAG_TABLES] = {
+	[AS_FLAGS_FALLOC_FLAGS] = "FALLOC_FL_",
+	[AS_FLAGS_NODE_TYPES] = "S_IF",
+};
+
+static void put_flags(enum as_flag_table table, int64_t value, struct as_buf *out)
+{
+	struct as_buf words = { 0 };
+	const char *prefix = flag_prefixes[table] ? flag_prefixes[table] : "";
+	const char *word;
+	char *rest = NULL;
+
+	as_flags_print(table, value, &words);
+	for (word = strtok_r(words.data, "|", &rest); word; word = strtok_r(NULL, "|", &rest)) {
+		if (word != words.data)
+			as_buf_adds(out, " | ");
+		if (*word < '0' || *word > '9')
+			as_buf_adds(out, prefix);
+		for (; *word; word++)
+			as_buf_addc(out,
+				    *word >= 'a' && *word <= 'z' && *prefix ? *word - 32 : *word);
+	}
+	as_buf_free(&words);
+}
+
+static void put_time(int64_t time_ns, struct as_buf *out)
+{
+	if (time_ns == AS_TIME_NOW)
+		as_buf_adds(out, "TIME_NOW");
+	else if (time_ns == AS_TIME_OMIT)
+		as_buf_adds(out, "TIME_OMIT");
+	else
+		put_int(time_ns, out);
+}
+
+static void put_arg(const struct as_op *op, const struct as_arg_info *arg, struct as_buf *out)
+{
+	switch (arg->type) {
+	case AS_TYPE_STR:
+		put_literal(as_arg_str(op, arg), out);
+		break;
+	case AS_TYPE_SLOT:
+		put_int(as_arg_slot(op, arg), out);
+		break;
+	case AS_TYPE_NUM:
+		as_buf_addu(out, (uint64_t)as_arg_int(op, arg));
+		as_buf_adds(out, (uint64_t)as_arg_int(op, arg) > INT_MAX ? "ULL" : "");
+		break;
+	case AS_TYPE_OCT:
+	case AS_TYPE_OCT_OPT:
+		as_buf_addf(out, "0%03o", as_arg_mode(op, arg));
+		break;
+	case AS_TYPE_ID:
+		as_buf_addf(out, as_arg_int(op, arg) < 0 ? "%lld" : "%lldu",
+			    (long long)as_arg_int(op, arg));
+		break;
+	case AS_TYPE_DEVNO:
+		as_buf_addf(out, "makedev(%uu, %uu)", AS_DEV_MAJOR(as_arg_int(op, arg)),
+			    AS_DEV_MINOR(as_arg_int(op, arg)));
+		break;
+	case AS_TYPE_TIME:
+		put_time(as_arg_int(op, arg), out);
+		break;
+	default:
+		if (arg->type >= AS_TYPE_FLAGS)
+			put_flags((enum as_flag_table)(arg->type - AS_TYPE_FLAGS),
+				  as_arg_int(op, arg), out);
+		else
+			put_int(as_arg_int(op, arg), out);
+	}
+}
+
+static void put_call(const struct as_op *op, struct as_buf *out)
+{
+	const struct as_op_info *info = &as_op_table[op->code];
+	const char *comma = "";
+
+	as_buf_addf(out, "do_%s(", info->name);
+	if (op->code == AS_OP_OPEN) {
+		put_int(op->slot, out);
+		comma = ", ";
+	}
+	for (const enum as_arg_kind *kind = info->args; *kind != AS_ARG_END; kind++) {
+		as_buf_adds(out, comma);
+		put_arg(op, &as_arg_table[*kind], out);
+		comma = ", ";
+	}
+	as_buf_addc(out, ')');
+}
+
+static void put_errno(int err, struct as_buf *out)
+{
+	const char *name = as_errno_name(err);
+
+	if (err <= 0 || err >= ERRNO_END || name[0] != 'E')
+		as_buf_addf(out, "%d", err);
+	else
+		as_buf_adds(out, name);
+}
+
+static void put_op(struct program *program, size_t i)
+{
+	const struct as_op *op = &program->seq->ops[i];
+	const struct as_outcome *expected = program->expected ? &program->expected[i] : NULL;
+	struct as_buf *out = program->out, line = { 0 };
+
+	as_print_op(op, &line);
+	as_buf_adds(out, "\tbegin(");
+	put_literal(as_buf_str(&line), out);
+	as_buf_adds(out, ");\n\t");
+	as_buf_free(&line);
+	if (!section_of(program, as_op_table[op->code].name)) {
+		as_buf_adds(out, "skip();\n");
+		return;
+	}
+	as_buf_addf(out, "%s(", reporter(program, op->code));
+	if (expected)
+		as_buf_addf(out, "%zu, ", i);
+	put_call(op, out);
+	if (expected) {
+		as_buf_adds(out, ", ");
+		put_int(expected->ret, out);
+		as_buf_adds(out, ", ");
+		put_errno(expected->err, out);
+		if (has_done(op->code))
+			as_buf_addf(out, ", %llu", (unsigned long long)expected->done);
+	}
+	as_buf_adds(out, ");\n");
+}
+
+static unsigned slots_used(const struct as_seq *seq)
+{
+	int32_t last = 0;
+
+	for (size_t i = 0; i < seq->n; i++) {
+		const struct as_op *op = &seq->ops[i];
+
+		last = op->slot > last ? op->slot : last;
+		last = op->fd > last ? op->fd : last;
+		last = op->fd2 > last ? op->fd2 : last;
+	}
+	return (unsigned)last + 1;
+}
+
+static void put_errno_names(struct as_buf *out)
+{
+	size_t column = LINE_COLUMNS;
+
+	as_buf_adds(out, "static const char *const errno_names[] = {");
+	for (int err = 1; err < ERRNO_END; err++) {
+		const char *name = as_errno_name(err);
+		size_t width = 2 * strlen(name) + 9;
+
+		if (name[0] != 'E')
+			continue;
+		column = column + width > LINE_COLUMNS ? 0 : column;
+		as_buf_adds(out, column ? " " : "\n\t");
+		as_buf_addf(out, "[%s] = \"%s\",", name, name);
+		column = (column ? column : TAB_COLUMNS) + width;
+	}
+	as_buf_adds(out, "\n};\n\n");
+}
+
+static void put_helpers(struct program *program)
+{
+	struct as_buf *out = program->out;
+
+	as_buf_adds(
+		out,
+		"/* SPDX-License-Identifier: MIT */\n"
+		"/* A workload as a program: performs it below the directory that is its argument, "
+		"which it\n"
+		" * makes its root, and prints what each operation answered. Compile with: cc FILE "
+		"*/\n"
+		"#define _GNU_SOURCE\n");
+	for (unsigned i = 0; i < program->n; i++) {
+		struct section *section = &program->section[i];
+
+		if (!section->wanted)
+			continue;
+		if (section == section_of(program, "end"))
+			put_errno_names(out);
+		if (section == section_of(program, "slots"))
+			as_buf_addf(out, "#define SLOTS %u\n", slots_used(program->seq));
+		as_buf_add(out, section->text.s, section->text.len);
+	}
+}
+
+static void put_main(struct program *program)
+{
+	struct as_buf *out = program->out;
+	size_t n = program->seq->n;
+	bool parts = n > PART_OPS;
+
+	for (size_t i = 0; parts && i < n; i++) {
+		if (i % PART_OPS == 0)
+			as_buf_addf(out, "%sstatic void part_%zu(void)\n{\n", i ? "}\n\n" : "",
+				    i / PART_OPS);
+		put_op(program, i);
+	}
+	as_buf_adds(out, parts ? "}\n\n" : "");
+	as_buf_adds(out, "int main(int argc, char **argv)\n{\n");
+	if (wanted(program, "link_tmpfile"))
+		as_buf_adds(out, "\tproc_fds = open(\"/proc/self/fd\", O_RDONLY | O_DIRECTORY);\n");
+	as_buf_adds(out, "\tenter(argc, argv);\n");
+	if (wanted(program, "slots"))
+		as_buf_adds(out, "\tempty_slots();\n");
+	as_buf_addc(out, '\n');
+	for (size_t i = 0; i < n; i++) {
+		if (!parts)
+			put_op(program, i);
+		else if (i % PART_OPS == 0)
+			as_buf_addf(out, "\tpart_%zu();\n", i / PART_OPS);
+	}
+	as_buf_addf(out, "\n\treturn %s;\n}\n",
+		    wanted(program, "check_done") ? "differing != 0" : "0");
+}
+
+void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out)
+{
+	struct program *program = as_xcalloc(1, sizeof(*program));
+
+	program->seq = seq;
+	program->expected = expected;
+	program->out = out;
+	find_sections(program);
+	want_all(program);
+	put_helpers(program);
+	put_main(program);
+	free(program);
+}

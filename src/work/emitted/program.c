@@ -1,0 +1,905 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program: the C text that emit_c copies into the programs it writes; MIT, because people attach
+ * those to bug reports under any licence. It is ordinary C and compiles by itself.
+ *
+ * The text is cut into sections. A section begins with a line "@ NAME: NEEDS" in a comment and goes
+ * to the next such line; a program gets the sections its operations need, those they need in turn,
+ * in this order. do_NAME carries out the operation NAME; it takes its arguments in the order of
+ * op.def. An operation without a section is printed as skipped. What stands before the first section
+ * takes the place of what the emitter writes itself.
+ */
+#define SLOTS 4096
+#define _GNU_SOURCE
+static const char *const errno_names[1];
+
+/*@ base: */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/falloc.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* What an operation answered. done: how many calls of several changed something. */
+struct result {
+	long long ret;
+	int err;
+	unsigned long long done;
+};
+
+/*@ begin: base */
+/* Says what comes before it is done: the last line printed is the one that crashed the machine. */
+static void begin(const char *line)
+{
+	printf("%s ", line);
+	fflush(stdout);
+}
+
+/*@ end: base */
+static void print_answer(long long ret, int err, unsigned long long done)
+{
+	int known = sizeof(errno_names) / sizeof(errno_names[0]);
+
+	printf("%lld", ret);
+	if (ret >= 0)
+		return;
+	if (err > 0 && err < known && errno_names[err])
+		printf(" %s", errno_names[err]);
+	else
+		printf(" errno %d", err);
+	if (done)
+		printf(" done=%llu", done);
+}
+
+static void end(struct result got)
+{
+	printf("= ");
+	print_answer(got.ret, got.err, got.done);
+	printf("\n");
+}
+
+/*@ check_done: end */
+static int differing; /* operations that did not answer as expected */
+
+static void check_done(int number, struct result got, long long ret, int err,
+		       unsigned long long done)
+{
+	end(got);
+	if (got.ret == ret && got.err == err && got.done == done)
+		return;
+	differing++;
+	printf("op %d: expected ", number);
+	print_answer(ret, err, done);
+	printf(", got ");
+	print_answer(got.ret, got.err, got.done);
+	if (got.ret == ret && got.err == err)
+		printf(" (done: expected %llu, got %llu)", done, got.done);
+	printf("\n");
+}
+
+/*@ check: check_done */
+static void check(int number, struct result got, long long ret, int err)
+{
+	check_done(number, got, ret, err, 0);
+}
+
+/*@ skip: base */
+static void skip(void)
+{
+	printf("skipped\n");
+}
+
+/*@ answer: base */
+/* A system call's return value, with errno where it failed. */
+static struct result answer(long long ret)
+{
+	return (struct result){ ret, ret < 0 ? errno : 0, 0 };
+}
+
+/*@ fail: base */
+static struct result fail(int err, unsigned long long done)
+{
+	return (struct result){ -1, err, done };
+}
+
+/*@ enter: base */
+/* Without confinement: what absolute paths get put in front of them. */
+static const char *prefix;
+
+static void stop(const char *what, const char *name)
+{
+	fprintf(stderr, "%s %s: %s\n", what, name, strerror(errno));
+	exit(2);
+}
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	int good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+/* Become able to chroot without being root: in a user namespace in which we are who we were. */
+static int enter_namespace(void)
+{
+	char uids[64], gids[64];
+
+	snprintf(uids, sizeof(uids), "%u %u 1", (unsigned)getuid(), (unsigned)getuid());
+	snprintf(gids, sizeof(gids), "%u %u 1", (unsigned)getgid(), (unsigned)getgid());
+	return unshare(CLONE_NEWUSER) == 0 && write_text("/proc/self/setgroups", "deny") &&
+	       write_text("/proc/self/gid_map", gids) && write_text("/proc/self/uid_map", uids);
+}
+
+/* The namespace made us privileged over our own files: give that up again. */
+static void drop_privileges(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0, 0, 0 } };
+
+	if (syscall(SYS_capset, &header, none))
+		stop("cannot give up", "privileges");
+}
+
+/* Makes the directory the root of all paths. */
+static void enter(int argc, char **argv)
+{
+	int unconfined = argc == 3 && !strcmp(argv[2], "--unconfined");
+
+	if (argc < 2 || argc > 3 || (argc == 3 && !unconfined)) {
+		fprintf(stderr, "usage: %s DIRECTORY [--unconfined]\n", argv[0]);
+		exit(2);
+	}
+	umask(0);
+	if (chdir(argv[1]))
+		stop("cannot enter", argv[1]);
+	if (unconfined) {
+		prefix = realpath(".", NULL);
+		if (!prefix)
+			stop("cannot find the path of", argv[1]);
+		return;
+	}
+	if (chroot(".")) {
+		if (!enter_namespace() || chroot(".")) {
+			fprintf(stderr,
+				"cannot confine myself to %s (chroot needs root or a user namespace): %s; "
+				"add --unconfined to run all the same: an absolute symbolic link or a .. in "
+				"the workload can then lead outside\n",
+				argv[1], strerror(errno));
+			exit(2);
+		}
+		drop_privileges();
+	}
+	if (chdir("/"))
+		stop("cannot enter", argv[1]);
+}
+
+/*@ at: enter */
+/* The path to hand to a system call; good until the second call from now. */
+static const char *at(const char *path)
+{
+	static char *made[2];
+	static int turn;
+
+	if (!prefix || path[0] != '/')
+		return path;
+	turn = !turn;
+	free(made[turn]);
+	if (asprintf(&made[turn], "%s%s", prefix, path) < 0)
+		abort();
+	return made[turn];
+}
+
+/*@ slots: base */
+static int slots[SLOTS]; /* the descriptors behind $0, $1, ... */
+
+static void empty_slots(void)
+{
+	for (int i = 0; i < SLOTS; i++)
+		slots[i] = -1;
+}
+
+/*@ memory: base */
+/* Memory that O_DIRECT is content with. */
+static void *memory(size_t len)
+{
+	void *data;
+
+	if (posix_memalign(&data, 4096, len + 1))
+		abort();
+	return data;
+}
+
+/*@ pattern: memory */
+/* Bytes off, off + 1, ... of data pattern n. */
+static void *pattern(uint64_t n, uint64_t off, size_t len)
+{
+	unsigned char *data = memory(len);
+
+	for (size_t i = 0; i < len; i++) {
+		uint64_t x = n * 0x9e3779b97f4a7c15u + (off + i) / 8 * 0xd1342543de82ef95u;
+
+		x ^= 0x61737361792e6f6bu;
+		x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+		x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+		x ^= x >> 31;
+		data[i] = n ? (unsigned char)(x >> (off + i) % 8 * 8) : 0;
+	}
+	return data;
+}
+
+/*@ landing: base */
+/* Where bytes written at off will lie: with O_APPEND always at the end. */
+static uint64_t landing(int fd, off_t off)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat st;
+
+	if (flags >= 0 && (flags & O_APPEND) && !fstat(fd, &st))
+		return (uint64_t)st.st_size;
+	return off < 0 ? 0 : (uint64_t)off;
+}
+
+/*@ names: base */
+struct names {
+	char **name;
+	size_t n, next; /* next: for who goes through them */
+	char *self; /* the directory's own name in its parent */
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names in a directory, in the order of their bytes; 0 or an errno. Closes nothing. */
+static int list(int dir_fd, struct names *names)
+{
+	int fd = dup(dir_fd), err;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	*names = (struct names){ 0 };
+	if (!dir)
+		return errno;
+	rewinddir(dir);
+	while (errno = 0, (entry = readdir(dir))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		names->name = realloc(names->name, (names->n + 1) * sizeof(*names->name));
+		if (!names->name || !(names->name[names->n++] = strdup(entry->d_name)))
+			abort();
+	}
+	err = errno;
+	closedir(dir);
+	if (names->n)
+		qsort(names->name, names->n, sizeof(*names->name), by_bytes);
+	return err;
+}
+
+static void free_names(struct names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->name[i]);
+	free(names->name);
+	free(names->self);
+}
+
+/*@ empty: names */
+/* A directory on the way down; parents are found again through "..", so that depth costs no
+ * descriptors. */
+struct descent {
+	struct names *level;
+	size_t depth;
+	int fd; /* the directory at the bottom */
+};
+
+/* Goes into a directory, or removes it when there is nothing in it. */
+static int go_down(struct descent *descent, const char *name, unsigned long long *done)
+{
+	int fd = openat(descent->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), err;
+	struct names names;
+
+	if (fd < 0)
+		return errno;
+	err = list(fd, &names);
+	if (err || !names.n) {
+		free_names(&names);
+		close(fd);
+		if (!err && unlinkat(descent->fd, name, AT_REMOVEDIR))
+			err = errno;
+		*done += !err;
+		return err;
+	}
+	names.self = strdup(name);
+	descent->level = realloc(descent->level, (descent->depth + 1) * sizeof(names));
+	if (!descent->level || !names.self)
+		abort();
+	descent->level[descent->depth++] = names;
+	close(descent->fd);
+	descent->fd = fd;
+	return 0;
+}
+
+/* Leaves a directory that was emptied and removes it. */
+static int go_up(struct descent *descent, unsigned long long *done)
+{
+	struct names *names = &descent->level[descent->depth - 1];
+	int fd = openat(descent->fd, "..", O_RDONLY | O_DIRECTORY), err = 0;
+
+	if (fd < 0)
+		return errno;
+	close(descent->fd);
+	descent->fd = fd;
+	if (unlinkat(fd, names->self, AT_REMOVEDIR))
+		err = errno;
+	*done += !err;
+	free_names(names);
+	descent->depth--;
+	return err;
+}
+
+/* Removes all below the directory behind fd, depth first, and closes fd; 0 or an errno. */
+static int empty(int fd, unsigned long long *done)
+{
+	struct descent descent = { NULL, 0, fd };
+	struct names top;
+	int err = list(fd, &top);
+
+	top.self = NULL;
+	for (;;) {
+		struct names *names = descent.depth ? &descent.level[descent.depth - 1] : &top;
+		const char *name = names->next < names->n ? names->name[names->next++] : NULL;
+		struct stat st;
+
+		if (err || (!name && !descent.depth))
+			break;
+		if (!name)
+			err = go_up(&descent, done);
+		else if (fstatat(descent.fd, name, &st, AT_SYMLINK_NOFOLLOW))
+			err = errno;
+		else if (S_ISDIR(st.st_mode))
+			err = go_down(&descent, name, done);
+		else if (unlinkat(descent.fd, name, 0))
+			err = errno;
+		else
+			++*done;
+	}
+	while (descent.depth)
+		free_names(&descent.level[--descent.depth]);
+	free(descent.level);
+	free_names(&top);
+	close(descent.fd);
+	return err;
+}
+
+/*@ mkdir: answer at */
+static struct result do_mkdir(const char *path, mode_t mode)
+{
+	return answer(mkdirat(AT_FDCWD, at(path), mode));
+}
+
+/*@ create: answer fail at */
+static struct result do_create(const char *path, mode_t mode)
+{
+	int fd = openat(AT_FDCWD, at(path), O_CREAT | O_EXCL | O_WRONLY, mode);
+
+	return fd < 0 ? fail(errno, 0) : answer(close(fd));
+}
+
+/*@ mknod: answer at */
+static struct result do_mknod(const char *path, mode_t type, mode_t mode, dev_t dev)
+{
+	return answer(mknodat(AT_FDCWD, at(path), type | mode, dev));
+}
+
+/*@ hardlink: answer at */
+static struct result do_hardlink(const char *path, const char *path2)
+{
+	return answer(linkat(AT_FDCWD, at(path), AT_FDCWD, at(path2), 0));
+}
+
+/*@ symlink: answer at */
+static struct result do_symlink(const char *target, const char *path)
+{
+	return answer(symlinkat(target, AT_FDCWD, at(path)));
+}
+
+/*@ rename: answer at */
+static struct result do_rename(const char *path, const char *path2)
+{
+	return answer(renameat(AT_FDCWD, at(path), AT_FDCWD, at(path2)));
+}
+
+/*@ remove: empty fail at */
+/* Is the last component "." or ".."? */
+static int ends_in_dots(const char *path)
+{
+	size_t len = strlen(path), start;
+
+	while (len && path[len - 1] == '/')
+		len--;
+	for (start = len; start && path[start - 1] != '/'; start--)
+		;
+	return (len - start == 1 && path[start] == '.') ||
+	       (len - start == 2 && path[start] == '.' && path[start + 1] == '.');
+}
+
+static struct result do_remove(const char *path)
+{
+	struct result result = { 0, 0, 0 };
+	struct stat st;
+	int fd;
+
+	if (ends_in_dots(path))
+		return fail(EINVAL, 0);
+	if (*path && path[strspn(path, "/")] == 0)
+		return fail(EBUSY, 0);
+	if (fstatat(AT_FDCWD, at(path), &st, AT_SYMLINK_NOFOLLOW))
+		return fail(errno, 0);
+	if (S_ISDIR(st.st_mode)) {
+		fd = openat(AT_FDCWD, at(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+		result.err = fd < 0 ? errno : empty(fd, &result.done);
+	}
+	if (result.err)
+		return fail(result.err, result.done);
+	if (unlinkat(AT_FDCWD, at(path), S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0))
+		return fail(errno, result.done);
+	result.done++;
+	return result;
+}
+
+/*@ open: answer fail at slots */
+/* Opening a fifo waits for ever, opening a device can do anything: such a node is not opened. */
+static int is_dangerous(const char *path, int flags)
+{
+	struct stat st;
+
+	if ((flags & O_PATH) ||
+	    fstatat(AT_FDCWD, at(path), &st, (flags & O_NOFOLLOW) ? AT_SYMLINK_NOFOLLOW : 0))
+		return 0;
+	return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode) ||
+	       S_ISBLK(st.st_mode);
+}
+
+static struct result do_open(int slot, const char *path, int flags, mode_t mode)
+{
+	int fd;
+
+	if (slots[slot] >= 0)
+		close(slots[slot]);
+	slots[slot] = -1;
+	if (is_dangerous(path, flags))
+		return fail((flags & O_CREAT) && (flags & O_EXCL) ? EEXIST
+			    : (flags & O_DIRECTORY)		  ? ENOTDIR
+								  : ENXIO,
+			    0);
+	fd = openat(AT_FDCWD, at(path), flags, mode);
+	if (fd < 0)
+		return fail(errno, 0);
+	slots[slot] = fd;
+	return answer(0);
+}
+
+/*@ close: answer slots */
+static struct result do_close(int slot)
+{
+	struct result result = answer(close(slots[slot]));
+
+	slots[slot] = -1;
+	return result;
+}
+
+/*@ chcwd: answer at */
+static struct result do_chcwd(const char *path)
+{
+	return answer(chdir(at(path)));
+}
+
+/*@ read: answer slots memory */
+static struct result do_read(int slot, size_t len)
+{
+	void *data = memory(len);
+	struct result result = answer(read(slots[slot], data, len));
+
+	free(data);
+	return result;
+}
+
+/*@ write: answer slots pattern landing */
+static struct result do_write(int slot, size_t len, uint64_t fill)
+{
+	int fd = slots[slot];
+	void *data = pattern(fill, landing(fd, lseek(fd, 0, SEEK_CUR)), len);
+	struct result result = answer(write(fd, data, len));
+
+	free(data);
+	return result;
+}
+
+/*@ fsync: answer slots */
+static struct result do_fsync(int slot)
+{
+	return answer(fsync(slots[slot]));
+}
+
+/*@ sync: answer fail at */
+/* Only the file system under test: sync(2) would write out every disk of the machine. */
+static struct result do_sync(void)
+{
+	int fd = openat(AT_FDCWD, at("/"), O_RDONLY | O_DIRECTORY);
+	struct result result = fd < 0 ? fail(errno, 0) : answer(syncfs(fd));
+
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+/*@ statfs: answer at */
+static struct result do_statfs(const char *path)
+{
+	struct statfs fs;
+
+	return answer(statfs(at(path), &fs));
+}
+
+/*@ read_xattr: answer at */
+static struct result do_read_xattr(const char *path, const char *name, int nofollow)
+{
+	static char value[65536];
+
+	return answer(nofollow ? lgetxattr(at(path), name, value, sizeof(value))
+			       : getxattr(at(path), name, value, sizeof(value)));
+}
+
+/*@ write_xattr: answer at pattern */
+static struct result do_write_xattr(const char *path, const char *name, size_t len, uint64_t fill,
+				    int flags, int nofollow)
+{
+	void *value = pattern(fill, 0, len);
+	struct result result = answer(nofollow ? lsetxattr(at(path), name, value, len, flags)
+					       : setxattr(at(path), name, value, len, flags));
+
+	free(value);
+	return result;
+}
+
+/*@ deepen: fail at */
+/* Makes d in the directory unless it is there, and goes into it; 0 or an errno. */
+static int make_level(int *fd, unsigned long long *done)
+{
+	int next;
+
+	if (mkdirat(*fd, "d", 0755) == 0)
+		++*done;
+	else if (errno != EEXIST)
+		return errno;
+	next = openat(*fd, "d", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	if (next < 0)
+		return errno;
+	close(*fd);
+	*fd = next;
+	return 0;
+}
+
+static struct result do_deepen(const char *path, unsigned long long count)
+{
+	int fd = openat(AT_FDCWD, at(path), O_RDONLY | O_DIRECTORY), err = 0;
+	unsigned long long done = 0;
+
+	if (fd < 0)
+		return fail(errno, 0);
+	while (done < count && !err)
+		err = make_level(&fd, &done);
+	close(fd);
+	return err ? fail(err, done) : (struct result){ (long long)count, 0, done };
+}
+
+/*@ enlarge: answer fail at */
+/* e0, e1, ... in a directory, as many as are asked for beside those that are there. */
+static struct result make_entries(int fd, unsigned long long count)
+{
+	unsigned long long done = 0;
+	char name[32];
+
+	for (unsigned long long i = 0; done < count; i++) {
+		snprintf(name, sizeof(name), "e%llu", i);
+		if (mkdirat(fd, name, 0755) == 0)
+			done++;
+		else if (errno != EEXIST)
+			return fail(errno, done);
+	}
+	return (struct result){ (long long)count, 0, done };
+}
+
+static struct result do_enlarge(const char *path, unsigned long long count)
+{
+	struct result result;
+	struct stat st;
+	int fd;
+
+	if (fstatat(AT_FDCWD, at(path), &st, 0))
+		return fail(errno, 0);
+	if (S_ISREG(st.st_mode))
+		return answer(truncate(at(path), st.st_size + (off_t)count));
+	if (!S_ISDIR(st.st_mode))
+		return fail(EINVAL, 0);
+	fd = openat(AT_FDCWD, at(path), O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return fail(errno, 0);
+	result = make_entries(fd, count);
+	close(fd);
+	return result;
+}
+
+/*@ prune: answer fail at empty */
+static struct result do_prune(const char *path)
+{
+	struct result result = { 0, 0, 0 };
+	struct stat st;
+	int fd, err;
+
+	if (fstatat(AT_FDCWD, at(path), &st, 0))
+		return fail(errno, 0);
+	if (S_ISREG(st.st_mode))
+		return answer(truncate(at(path), 0));
+	if (!S_ISDIR(st.st_mode))
+		return fail(EINVAL, 0);
+	fd = openat(AT_FDCWD, at(path), O_RDONLY | O_DIRECTORY);
+	err = fd < 0 ? errno : empty(fd, &result.done);
+	return err ? fail(err, result.done) : result;
+}
+
+/*@ rmdir: answer at */
+static struct result do_rmdir(const char *path)
+{
+	return answer(unlinkat(AT_FDCWD, at(path), AT_REMOVEDIR));
+}
+
+/*@ unlink: answer at */
+static struct result do_unlink(const char *path)
+{
+	return answer(unlinkat(AT_FDCWD, at(path), 0));
+}
+
+/*@ pread: answer slots memory */
+static struct result do_pread(int slot, size_t len, off_t off)
+{
+	void *data = memory(len);
+	struct result result = answer(pread(slots[slot], data, len, off));
+
+	free(data);
+	return result;
+}
+
+/*@ pwrite: answer slots pattern landing */
+static struct result do_pwrite(int slot, size_t len, off_t off, uint64_t fill)
+{
+	void *data = pattern(fill, landing(slots[slot], off), len);
+	struct result result = answer(pwrite(slots[slot], data, len, off));
+
+	free(data);
+	return result;
+}
+
+/*@ lseek: answer slots */
+static struct result do_lseek(int slot, off_t off, int whence)
+{
+	return answer(lseek(slots[slot], off, whence));
+}
+
+/*@ truncate: answer at */
+static struct result do_truncate(const char *path, off_t size)
+{
+	return answer(truncate(at(path), size));
+}
+
+/*@ ftruncate: answer slots */
+static struct result do_ftruncate(int slot, off_t size)
+{
+	return answer(ftruncate(slots[slot], size));
+}
+
+/*@ fallocate: answer slots */
+static struct result do_fallocate(int slot, int flags, off_t off, off_t len)
+{
+	return answer(fallocate(slots[slot], flags, off, len));
+}
+
+/*@ fdatasync: answer slots */
+static struct result do_fdatasync(int slot)
+{
+	return answer(fdatasync(slots[slot]));
+}
+
+/*@ syncfs: answer slots */
+static struct result do_syncfs(int slot)
+{
+	return answer(syncfs(slots[slot]));
+}
+
+/*@ sync_file_range: answer slots */
+static struct result do_sync_file_range(int slot, off_t off, off_t len, unsigned flags)
+{
+	return answer(sync_file_range(slots[slot], off, len, flags));
+}
+
+/*@ chmod: answer at */
+static struct result do_chmod(const char *path, mode_t mode)
+{
+	return answer(fchmodat(AT_FDCWD, at(path), mode, 0));
+}
+
+/*@ fchmod: answer slots */
+static struct result do_fchmod(int slot, mode_t mode)
+{
+	return answer(fchmod(slots[slot], mode));
+}
+
+/*@ chown: answer at */
+static struct result do_chown(const char *path, uid_t uid, gid_t gid, int nofollow)
+{
+	return answer(fchownat(AT_FDCWD, at(path), uid, gid, nofollow ? AT_SYMLINK_NOFOLLOW : 0));
+}
+
+/*@ utimens: answer at */
+#define TIME_NOW INT64_MAX
+#define TIME_OMIT (INT64_MAX - 1)
+
+static struct timespec timespec(int64_t time_ns)
+{
+	struct timespec ts = { time_ns / 1000000000, time_ns % 1000000000 };
+
+	if (ts.tv_nsec < 0) {
+		ts.tv_sec--;
+		ts.tv_nsec += 1000000000;
+	}
+	if (time_ns == TIME_NOW)
+		ts.tv_nsec = UTIME_NOW;
+	if (time_ns == TIME_OMIT)
+		ts.tv_nsec = UTIME_OMIT;
+	return ts;
+}
+
+static struct result do_utimens(const char *path, int64_t atime_ns, int64_t mtime_ns, int nofollow)
+{
+	struct timespec times[2] = { timespec(atime_ns), timespec(mtime_ns) };
+
+	return answer(utimensat(AT_FDCWD, at(path), times, nofollow ? AT_SYMLINK_NOFOLLOW : 0));
+}
+
+/*@ rename2: answer at */
+#ifndef RENAME_WHITEOUT
+#define RENAME_NOREPLACE 1
+#define RENAME_EXCHANGE 2
+#define RENAME_WHITEOUT 4
+#endif
+
+static struct result do_rename2(const char *path, const char *path2, unsigned flags)
+{
+	return answer(syscall(SYS_renameat2, AT_FDCWD, at(path), AT_FDCWD, at(path2), flags));
+}
+
+/*@ link_tmpfile: answer fail at slots */
+static int proc_fds; /* /proc/self/fd, opened while it can still be reached */
+
+static struct result do_link_tmpfile(int slot, const char *path)
+{
+	char name[32];
+
+	if (slots[slot] < 0)
+		return fail(EBADF, 0);
+	snprintf(name, sizeof(name), "%d", slots[slot]);
+	return answer(linkat(proc_fds, name, AT_FDCWD, at(path), AT_SYMLINK_FOLLOW));
+}
+
+/*@ copy_file_range: answer slots */
+static struct result do_copy_file_range(int slot, int slot2, size_t len, off_t off, off_t off2)
+{
+	loff_t from = off, to = off2;
+
+	return answer(copy_file_range(slots[slot], &from, slots[slot2], &to, len, 0));
+}
+
+/*@ mmap_write: answer fail slots pattern */
+static struct result do_mmap_write(int slot, size_t len, off_t off, uint64_t fill, int flags)
+{
+	off_t page = sysconf(_SC_PAGESIZE), start = off / page * page;
+	size_t span = (size_t)(off - start) + len;
+	struct result result = { 0, 0, 0 };
+	struct stat st;
+	char *map, *data;
+
+	if (len == 0 || off < 0)
+		return fail(EINVAL, 0);
+	if (fstat(slots[slot], &st))
+		return fail(errno, 0);
+	if ((uint64_t)off + len > (uint64_t)st.st_size) /* touching that would raise SIGBUS */
+		return fail(ENXIO, 0);
+	map = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, slots[slot], start);
+	if (map == MAP_FAILED)
+		return fail(errno, 0);
+	data = pattern(fill, (uint64_t)off, len);
+	memcpy(map + (off - start), data, len);
+	if (flags)
+		result = answer(msync(map, span, flags));
+	munmap(map, span);
+	free(data);
+	return result;
+}
+
+/*@ listxattr: answer fail at */
+static struct result do_listxattr(const char *path, int nofollow)
+{
+	static char names[65536];
+	ssize_t len = nofollow ? llistxattr(at(path), names, sizeof(names))
+			       : listxattr(at(path), names, sizeof(names));
+	long long count = 0;
+
+	if (len < 0)
+		return fail(errno, 0);
+	for (ssize_t i = 0; i < len; i++)
+		count += names[i] == 0;
+	return answer(count);
+}
+
+/*@ removexattr: answer at */
+static struct result do_removexattr(const char *path, const char *name, int nofollow)
+{
+	return answer(nofollow ? lremovexattr(at(path), name) : removexattr(at(path), name));
+}
+
+/*@ readdir: answer fail at names */
+static struct result do_readdir(const char *path)
+{
+	int fd = openat(AT_FDCWD, at(path), O_RDONLY | O_DIRECTORY), err;
+	struct names names;
+	long long count;
+
+	if (fd < 0)
+		return fail(errno, 0);
+	err = list(fd, &names);
+	count = (long long)names.n;
+	free_names(&names);
+	close(fd);
+	return err ? fail(err, 0) : answer(count);
+}
+
+/*@ readlink: answer at */
+static struct result do_readlink(const char *path)
+{
+	static char target[65536];
+
+	return answer(readlinkat(AT_FDCWD, at(path), target, sizeof(target)));
+}
+
+/*@ stat: answer at */
+static struct result do_stat(const char *path, int nofollow)
+{
+	struct stat st;
+
+	return answer(fstatat(AT_FDCWD, at(path), &st, nofollow ? AT_SYMLINK_NOFOLLOW : 0));
+}
+
+/*@ fstat: answer slots */
+static struct result do_fstat(int slot)
+{
+	struct stat st;
+
+	return answer(fstat(slots[slot], &st));
+}
