@@ -164,13 +164,18 @@ $(B)/fuzzers/%: $(B)/tests/fuzz/%.o $(ARCHIVES)
 	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS) -o $@
 
 # Plugins. labfs as one exports its table by the name that the loader looks for.
-SO = mkdir -p $(@D) && $(CC_ALL) -Iinclude -fPIC -shared -fvisibility=hidden $(filter %.c,$^) -o $@
-$(B)/plugins/skeleton.so: $(SKELETON_SRC) $(B)/flags.stamp
+$(B)/pic/labfs/%.o: PIC = -Das_target_lab=as_target
+$(B)/pic/%.o: %.c $(B)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC_ALL) -Iinclude -fPIC $(PIC) -c $< -o $@
+
+$(B)/plugins/skeleton.so: $(patsubst %.c,$(B)/pic/%.o,$(SKELETON_SRC))
+$(B)/plugins/labfs.so: $(patsubst %.c,$(B)/pic/%.o,$(LABFS_SRC)) $(B)/sources.stamp
+$(B)/plugins/%.so:
+	@mkdir -p $(@D)
 	$(call say,SO)
-	$(Q)$(SO)
-$(B)/plugins/labfs.so: $(LABFS_SRC) $(B)/flags.stamp $(wildcard labfs/*.h labfs/*.def)
-	$(call say,SO)
-	$(Q)$(SO) -Das_target_lab=as_target
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -shared -Wl,-Bsymbolic $(filter %.o,$^) -o $@
 
 .PHONY: run-fuzzers
 run-fuzzers: $(FUZZERS)
