@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fsck.h: the checker of labfs, as called by a program or by whoever holds a disk in memory.
+ */
+#ifndef LABFS_FSCK_H
+#define LABFS_FSCK_H
+
+#include <assay/target.h>
+
+/*
+ * Checks the unmounted file system on args->bd and repairs it. With args->readonly nothing is
+ * written: problems are reported as if they had been repaired, and the answer is AS_FSCK_LEFT if
+ * there were any. Returns AS_FSCK_* bits; -EINVAL for an unknown option in args->opts.
+ */
+int labfs_fsck(const struct as_mount_args *args, enum as_fsck_mode mode);
+
+/* One row of problem.def, for those who read the checker's log: a line starts "[CODE ID]". */
+struct lab_problem {
+	int code;
+	const char *id, *text, *fix;
+	int preen; /* 1 = to be expected after a power cut of a sound file system */
+};
+extern const struct lab_problem lab_problem[];
+extern const unsigned lab_problem_count;
+
+#endif
