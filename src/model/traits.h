@@ -17,7 +17,8 @@ enum as_quirk {
 	AS_QUIRK_DIR_SIZE_ANY = 1 << 3, /* reserved: directory sizes are never compared */
 	AS_QUIRK_ERR_ORDER = 1 << 4, /* when several errors apply, any of them may be answered */
 	AS_QUIRK_NO_OPEN_UNLINKED = 1 << 5, /* removing an open file may be refused with EBUSY */
-	AS_QUIRK_XATTR_PART_REPORTED = 1 << 6, /* list also shows attributes nobody set (security.*) */
+	AS_QUIRK_XATTR_PART_REPORTED =
+		1 << 6, /* list also shows attributes nobody set (security.*) */
 	AS_QUIRK_HOLE_IS_DATA = 1 << 7, /* SEEK_HOLE finds only the end of the file */
 	AS_QUIRK_RANGE_ALIGNED = 1 << 8, /* COLLAPSE/INSERT need multiples of block_bytes */
 };
@@ -46,7 +47,8 @@ enum as_feature {
 	AS_FEAT_MOUNT = 1 << 20, /* umount, mount, remount, crash are possible */
 	AS_FEAT_LIBRARY = 1 << 21, /* linked in: no mmap, no copy_file_range of its own */
 	AS_FEAT_XATTR_SECURITY = 1 << 22, /* security.* can be set by root */
-	AS_FEAT_UNPRIVILEGED = 1 << 23, /* the executor is not root: EPERM and EACCES are possible */
+	AS_FEAT_UNPRIVILEGED =
+		1 << 23, /* the executor is not root: EPERM and EACCES are possible */
 };
 
 struct as_traits {

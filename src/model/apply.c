@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * apply: the model's public face: making, copying, judging. The rules of the operations themselves
+ * are in op_*.c; model/step.h says how they are written.
+ */
+#include "model/step.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const step_fn step_table[AS_OP_COUNT] = {
+#define OP(id, ...) [AS_OP_##id] = step_##id,
+#include "work/op.def"
+#undef OP
+};
+
+struct as_model *as_model_new(const struct as_traits *traits)
+{
+	struct as_model *m = as_xcalloc(1, sizeof(*m));
+	struct inode *root;
+
+	m->traits = traits;
+	m->next_ino = MODEL_ROOT;
+	root = node_new(m, S_IFDIR | 0755);
+	root->cwd = 1;
+	m->cwd = MODEL_ROOT;
+	m->mounted = m->synced = true;
+	return m;
+}
+
+struct as_model *as_model_copy(const struct as_model *model)
+{
+	struct as_model *copy = as_xmalloc(sizeof(*copy));
+
+	*copy = *model;
+	vec_copy(&copy->inodes);
+	vec_copy(&copy->files);
+	if (copy->multi)
+		copy->multi->ref++;
+	return copy;
+}
+
+void as_model_free(struct as_model *model)
+{
+	if (!model)
+		return;
+	vec_free(&model->inodes, inode_put);
+	vec_free(&model->files, file_put);
+	if (model->multi && --model->multi->ref == 0)
+		free(model->multi);
+	free(model);
+}
+
+/* ---- The vocabulary of rules ---- */
+
+void allow(struct step *s, int err)
+{
+	s->allowed.may[err / 64] |= (uint64_t)1 << (err % 64);
+}
+
+void refuse(struct step *s, int err)
+{
+	s->allowed.must = err;
+	s->allowed.ok = false;
+	allow(s, err);
+}
+
+void allow_full(struct step *s)
+{
+	if (s->m->traits->may_fill) {
+		allow(s, ENOSPC);
+		allow(s, EDQUOT);
+	}
+}
+
+bool accept(struct step *s, int64_t ret)
+{
+	s->allowed.ok = true;
+	s->allowed.must = 0;
+	s->allowed.ret = ret;
+	if (!s->got)
+		return s->applying;
+	return s->got->ret >= 0 && (ret == -1 || s->got->ret == ret);
+}
+
+void wrong(struct step *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (s->said_wrong || !s->verdict)
+		return;
+	s->said_wrong = true;
+	va_start(ap, fmt);
+	as_buf_vaddf(&s->verdict->why, fmt, ap);
+	va_end(ap);
+}
+
+void changes(struct step *s)
+{
+	s->m->synced = false;
+}
+
+void use(struct as_model *m, uint32_t ino)
+{
+	struct inode *inode = vec_edit(&m->inodes, ino, inode_dup, inode_put);
+
+	inode->used = m->clock;
+}
+
+uint64_t composite_limit(const struct step *s)
+{
+	return s->got && s->got->ret < 0 ? s->got->done : UINT64_MAX;
+}
+
+bool has(const struct step *s, uint64_t feature)
+{
+	return (s->m->traits->features & feature) == feature;
+}
+
+struct file *fd_file(struct step *s, int32_t slot, bool path_ok)
+{
+	struct file *file = file_at(s->m, slot);
+
+	/* open(2), O_PATH: "other file operations ... fail with the error EBADF". */
+	if (!file || (!path_ok && (file->flags & O_PATH_BIT))) {
+		refuse(s, EBADF);
+		return NULL;
+	}
+	return file;
+}
+
+int can_create(struct step *s, struct walk *w, bool want_dir)
+{
+	if (w->err)
+		return w->err;
+	/* namei.c, filename_create(): "." , ".." and "/" exist by definition. */
+	if (w->type != LAST_NAME)
+		return EEXIST;
+	walk_last(s->m, w);
+	if (w->err)
+		return w->err;
+	if (w->ino)
+		return EEXIST;
+	/* "you had / on the end, you've been asking for (non-existent) directory" */
+	return w->slash && !want_dir ? ENOENT : 0;
+}
+
+struct inode *make_node(struct step *s, const struct walk *w, uint32_t mode)
+{
+	const struct inode *dir = inode_at(s->m, w->parent);
+	bool inherit = (dir->mode & S_ISGID) && !has(s, AS_FEAT_LIBRARY);
+	uint32_t gid = inherit ? dir->gid : 0;
+	struct inode *inode = node_new(s->m, mode);
+
+	/* inode_init_owner(): a set-group-id directory hands on its group, and the bit to
+	 * directories (mkdir(2), open(2)). */
+	inode->gid = gid;
+	if (inherit && S_ISDIR(mode))
+		inode->mode |= S_ISGID;
+	return inode;
+}
+
+/* ---- Judging ---- */
+
+static void step_run(struct step *s)
+{
+	s->m->clock++;
+	s->allowed.ret = -1;
+	if (s->m->mounted)
+		step_table[s->op->code](s);
+	else
+		unmounted_step(s);
+}
+
+static void print_allowed(const struct as_allowed *allowed, struct as_buf *out)
+{
+	const char *sep = "";
+
+	if (allowed->ok) {
+		if (allowed->ret >= 0)
+			as_buf_addf(out, "%lld", (long long)allowed->ret);
+		else
+			as_buf_adds(out, "success");
+		sep = " or ";
+	}
+	if (allowed->must) {
+		as_buf_addf(out, "%s-1 %s", sep, as_errno_name(allowed->must));
+		sep = " or ";
+	}
+	for (int err = 1; err < 192; err++)
+		if (as_allowed_err(allowed, err) && err != allowed->must) {
+			as_buf_addf(out, "%s-1 %s", sep, as_errno_name(err));
+			sep = " or ";
+		}
+}
+
+/* Answers of the executor's own, and all answers once the model has lost track. */
+static bool unjudged(const struct as_model *m, const struct as_outcome *got)
+{
+	return m->lost ||
+	       (got->ret < 0 && (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT));
+}
+
+bool as_model_judge(struct as_model *model, const struct as_op *op, const struct as_outcome *got,
+		    struct as_verdict *verdict)
+{
+	struct step s = { .m = model, .op = op, .got = got, .verdict = verdict };
+	const struct as_allowed *allowed = &s.allowed;
+
+	as_buf_clear(&verdict->why);
+	verdict->agrees = verdict->unjudged = false;
+	if (unjudged(model, got)) {
+		verdict->agrees = verdict->unjudged = true;
+		return true;
+	}
+	step_run(&s);
+	verdict->allowed = s.allowed;
+	if (s.said_wrong) {
+		verdict->kind = AS_FIND_DATA;
+		return false;
+	}
+	if (got->ret >= 0)
+		verdict->agrees = allowed->ok && (allowed->ret == -1 || allowed->ret == got->ret);
+	else
+		verdict->agrees = as_allowed_err(allowed, got->err);
+	if (verdict->agrees)
+		return true;
+	verdict->kind = AS_FIND_OUTCOME;
+	as_buf_adds(&verdict->why, "returned ");
+	if (got->ret >= 0)
+		as_buf_addf(&verdict->why, "%lld", (long long)got->ret);
+	else
+		as_buf_addf(&verdict->why, "-1 %s", as_errno_name(got->err));
+	as_buf_adds(&verdict->why, ", model says ");
+	print_allowed(allowed, &verdict->why);
+	return false;
+}
+
+int as_model_apply(struct as_model *model, const struct as_op *op)
+{
+	struct step s = { .m = model, .op = op, .applying = true };
+
+	step_run(&s);
+	return s.allowed.must;
+}
+
+void as_model_allowed(const struct as_model *model, const struct as_op *op,
+		      struct as_allowed *allowed)
+{
+	/* In query mode no rule changes the state, so the cast is safe; the clock is put back. */
+	struct as_model *m = (struct as_model *)model;
+	struct step s = { .m = m, .op = op };
+
+	step_run(&s);
+	m->clock--;
+	*allowed = s.allowed;
+}
+
+void as_verdict_free(struct as_verdict *verdict)
+{
+	as_buf_free(&verdict->why);
+}
+
+bool as_model_synced(const struct as_model *model)
+{
+	return model->synced;
+}
+
+bool as_model_mounted(const struct as_model *model)
+{
+	return model->mounted;
+}
+
+size_t as_model_inodes(const struct as_model *model)
+{
+	return model->n_inodes;
+}
+
+void as_model_adopt(struct as_model *model, const char *path, const struct as_stat *st)
+{
+	struct walk w = walk_path(model, path, WALK_PARENT);
+	struct pair before;
+	struct inode *inode;
+
+	as_assert(!w.err);
+	if (w.type == LAST_ROOT) {
+		inode = node_edit(model, MODEL_ROOT, &before);
+	} else {
+		uint32_t ino = node_new(model, st->mode & (S_IFMT | 07777))->ino;
+
+		node_link(model, w.parent, w.last, w.last_len, ino);
+		inode = node_edit(model, ino, &before);
+	}
+	inode->mode = (uint16_t)st->mode;
+	inode->uid = st->uid;
+	inode->gid = st->gid;
+	node_finish(model, inode, &before);
+}

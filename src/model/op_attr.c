@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * op_attr: reading and setting attributes, listing directories, reading links. Order of errors as in
+ * Linux's fs/open.c, fs/utimes.c and fs/stat.c.
+ */
+#include "model/step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void chmod_inode(struct step *s, uint32_t ino)
+{
+	struct inode *inode;
+	struct pair before;
+
+	if (!accept(s, 0))
+		return;
+	changes(s);
+	inode = node_edit(s->m, ino, &before);
+	if (has(s, AS_FEAT_OWNER))
+		inode->mode = (uint16_t)((inode->mode & S_IFMT) | (s->op->mode & 07777));
+	node_finish(s->m, inode, &before);
+}
+
+void step_CHMOD(struct step *s)
+{
+	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
+
+	if (w.err)
+		return refuse(s, w.err);
+	chmod_inode(s, w.ino);
+}
+
+void step_FCHMOD(struct step *s)
+{
+	struct file *file = fd_file(s, s->op->fd, false);
+
+	if (file)
+		chmod_inode(s, file->ino);
+}
+
+/* chown_common(): whoever asks, a regular file or node loses its set-user-id bit, and its
+ * set-group-id bit if the group may execute it (chown(2)). */
+static void drop_setid_on_chown(struct step *s, struct inode *inode)
+{
+	if (is_dir(inode) || has(s, AS_FEAT_LIBRARY) || S_ISLNK(inode->mode))
+		return;
+	inode->mode &= (uint16_t)~S_ISUID;
+	if (inode->mode & S_IXGRP)
+		inode->mode &= (uint16_t)~S_ISGID;
+}
+
+void step_CHOWN(struct step *s)
+{
+	struct walk w = walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+	struct inode *inode;
+	struct pair before;
+
+	if (w.err)
+		return refuse(s, w.err);
+	if (has(s, AS_FEAT_UNPRIVILEGED)) {
+		/* Another id than one's own: EPERM, or EINVAL where a user namespace has no such
+		 * id. */
+		allow(s, EPERM);
+		allow(s, EINVAL);
+	}
+	if (!has(s, AS_FEAT_OWNER)) {
+		allow(s, EPERM);
+		allow(s, EOPNOTSUPP);
+	}
+	if (!accept(s, 0))
+		return;
+	changes(s);
+	inode = node_edit(s->m, w.ino, &before);
+	if (s->op->uid >= 0)
+		inode->uid = (uint32_t)s->op->uid;
+	if (s->op->gid >= 0)
+		inode->gid = (uint32_t)s->op->gid;
+	drop_setid_on_chown(s, inode);
+	node_finish(s->m, inode, &before);
+}
+
+static int64_t granular(const struct step *s, int64_t ns)
+{
+	int64_t unit = s->m->traits->time_granularity_ns;
+	int64_t rest;
+
+	if (unit <= 1)
+		return ns;
+	rest = ns % unit;
+	return ns - (rest < 0 ? rest + unit : rest);
+}
+
+static void set_time(struct step *s, int64_t value, bool *known, int64_t *ns)
+{
+	if (value == AS_TIME_OMIT)
+		return;
+	*known = value != AS_TIME_NOW;
+	*ns = value == AS_TIME_NOW ? 0 : granular(s, value);
+}
+
+void step_UTIMENS(struct step *s)
+{
+	struct times *times;
+	struct inode *inode;
+	struct pair before;
+	struct walk w;
+
+	/* utimensat(): "Nothing to do, we must not even check the path." */
+	if (s->op->atime == AS_TIME_OMIT && s->op->mtime == AS_TIME_OMIT) {
+		(void)accept(s, 0);
+		return;
+	}
+	w = walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+	if (w.err)
+		return refuse(s, w.err);
+	if (!has(s, AS_FEAT_TIMES)) {
+		allow(s, EPERM);
+		allow(s, EOPNOTSUPP);
+	}
+	if (!accept(s, 0))
+		return;
+	changes(s);
+	inode = node_edit(s->m, w.ino, &before);
+	times = as_xcalloc(1, sizeof(*times));
+	if (inode->times)
+		*times = *inode->times;
+	times->ref = 1;
+	set_time(s, s->op->atime, &times->atime_known, &times->atime_ns);
+	set_time(s, s->op->mtime, &times->mtime_known, &times->mtime_ns);
+	times_put(inode->times);
+	inode->times = times;
+	if (!times->atime_known && !times->mtime_known) {
+		times_put(times);
+		inode->times = NULL;
+	}
+	node_finish(s->m, inode, &before);
+}
+
+/* ---- Reading ---- */
+
+static uint32_t letter_bits(uint32_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return 'd';
+	case S_IFLNK:
+		return 'l';
+	case S_IFIFO:
+		return 'p';
+	case S_IFSOCK:
+		return 's';
+	case S_IFCHR:
+		return 'c';
+	case S_IFBLK:
+		return 'b';
+	default:
+		return '-';
+	}
+}
+
+static bool nlink_matters(const struct as_traits *traits, const struct inode *inode)
+{
+	return !is_dir(inode) ||
+	       !(traits->quirks & (AS_QUIRK_DIR_NLINK_ANY | AS_QUIRK_DIR_NLINK_ONE));
+}
+
+static void stat_diff(struct step *s, const char *what, uint64_t got, uint64_t want)
+{
+	if (got != want)
+		wrong(s, "%s %llu, model says %llu", what, (unsigned long long)got,
+		      (unsigned long long)want);
+}
+
+static void check_times(struct step *s, const struct inode *inode, const struct as_stat *st)
+{
+	const struct times *times = inode->times;
+
+	if (!times || !has(s, AS_FEAT_TIMES))
+		return;
+	if (times->mtime_known && st->mtime_ns != times->mtime_ns)
+		wrong(s, "mtime %lld ns, model says %lld", (long long)st->mtime_ns,
+		      (long long)times->mtime_ns);
+	if (times->atime_known && st->atime_ns != times->atime_ns &&
+	    !(s->m->traits->quirks & AS_QUIRK_NO_ATIME))
+		wrong(s, "atime %lld ns, model says %lld", (long long)st->atime_ns,
+		      (long long)times->atime_ns);
+}
+
+static void check_stat(struct step *s, const struct inode *inode)
+{
+	const struct as_stat *st;
+
+	if (!s->got || s->got->payload != AS_PAYLOAD_STAT)
+		return;
+	st = &s->got->st;
+	if ((st->mode & S_IFMT) != (inode->mode & S_IFMT))
+		wrong(s, "type '%c', model says '%c'", (int)letter_bits(st->mode),
+		      (int)letter_bits(inode->mode));
+	if (has(s, AS_FEAT_OWNER)) {
+		if ((st->mode & 07777) != (inode->mode & 07777u))
+			wrong(s, "mode %04o, model says %04o", st->mode & 07777,
+			      inode->mode & 07777);
+		stat_diff(s, "uid", st->uid, inode->uid);
+		stat_diff(s, "gid", st->gid, inode->gid);
+	}
+	if (nlink_matters(s->m->traits, inode))
+		stat_diff(s, "link count", st->nlink, inode->nlink);
+	if (is_reg(inode))
+		stat_diff(s, "size", st->size, inode->reg.size);
+	if (S_ISLNK(inode->mode))
+		stat_diff(s, "size", st->size, inode->text->len);
+	if (S_ISCHR(inode->mode) || S_ISBLK(inode->mode))
+		stat_diff(s, "device number", st->rdev, inode->rdev);
+	check_times(s, inode, st);
+}
+
+void step_STAT(struct step *s)
+{
+	struct walk w = walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+
+	if (w.err)
+		return refuse(s, w.err);
+	if (accept(s, 0))
+		check_stat(s, inode_at(s->m, w.ino));
+}
+
+void step_FSTAT(struct step *s)
+{
+	struct file *file = fd_file(s, s->op->fd, true);
+
+	if (file && accept(s, 0))
+		check_stat(s, inode_at(s->m, file->ino));
+}
+
+void step_STATFS(struct step *s)
+{
+	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
+	const struct as_statfs *sfs;
+
+	if (w.err)
+		return refuse(s, w.err);
+	if (has(s, AS_FEAT_LIBRARY))
+		allow(s, EOPNOTSUPP);
+	if (!accept(s, 0) || !s->got || s->got->payload != AS_PAYLOAD_STATFS)
+		return;
+	sfs = &s->got->sfs;
+	if (sfs->blocks_free > sfs->blocks || sfs->files_free > sfs->files)
+		wrong(s, "more is free than there is");
+}
+
+void step_READLINK(struct step *s)
+{
+	struct walk w = walk_path(s->m, s->op->path, WALK_NOFOLLOW);
+	const struct name *text;
+
+	if (w.err)
+		return refuse(s, w.err);
+	/* readlink(2): EINVAL, not a symbolic link. */
+	if (!S_ISLNK(inode_at(s->m, w.ino)->mode))
+		return refuse(s, EINVAL);
+	text = inode_at(s->m, w.ino)->text;
+	if (!accept(s, text->len) || !s->got || s->got->payload != AS_PAYLOAD_BYTES)
+		return;
+	if (s->got->len != text->len || memcmp(s->got->data, text->s, text->len) != 0)
+		wrong(s, "says \"%.*s\", model says \"%s\"", (int)s->got->len,
+		      (const char *)s->got->data, text->s);
+}
+
+/* Walks the expected names and the sorted list that came, side by side. */
+struct listing {
+	struct step *s;
+	const char *at, *end;
+};
+
+static int compare_name(struct listing *l, const struct as_model *m, const struct entry *entry)
+{
+	char letter = (char)letter_bits(inode_at(m, entry->ino)->mode);
+	int cmp = l->at < l->end ? name_cmp(entry->name, l->at + 1, strlen(l->at + 1)) : -1;
+
+	if (cmp < 0)
+		wrong(l->s, "\"%s\" is missing", entry->name->s);
+	else if (cmp > 0)
+		wrong(l->s, "\"%s\" should not be there", l->at + 1);
+	else if (*l->at != letter)
+		wrong(l->s, "\"%s\" has type '%c', model says '%c'", entry->name->s, *l->at,
+		      letter);
+	else
+		l->at += strlen(l->at) + 1;
+	return l->s->said_wrong;
+}
+
+static int compare_names(struct listing *l, const struct as_model *m, const struct entry *entry)
+{
+	if (!entry)
+		return 0;
+	return compare_names(l, m, entry->left) || compare_name(l, m, entry) ||
+	       compare_names(l, m, entry->right);
+}
+
+void step_READDIR(struct step *s)
+{
+	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
+	const struct inode *dir;
+	struct listing l;
+
+	if (w.err)
+		return refuse(s, w.err);
+	dir = inode_at(s->m, w.ino);
+	if (!is_dir(dir))
+		return refuse(s, ENOTDIR);
+	/* iterate_dir(): a removed directory answers ENOENT (getdents(2)). */
+	if (dir->nlink == 0)
+		return refuse(s, ENOENT);
+	if (s->got && s->got->payload == AS_PAYLOAD_NAMES && s->got->ret >= 0) {
+		/* Names first: they say more than their number. */
+		l = (struct listing){ s, s->got->data, (const char *)s->got->data + s->got->len };
+		if (!compare_names(&l, s->m, dir->dir.entries) && l.at < l.end)
+			wrong(s, "\"%s\" should not be there", l.at + 1);
+	}
+	if (accept(s, dir->dir.children) && !s->said_wrong) {
+		node_forget_times(s->m, w.ino, true, false);
+		use(s->m, w.ino);
+	}
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * op_many: operations that are many system calls in a fixed order (docs/FORMAT.md): remove, prune,
+ * deepen, enlarge. They end at the first call that fails; how many took effect before is part of the
+ * outcome, and the model follows.
+ */
+#include "model/step.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The first name of a directory in bytewise order. */
+static const struct entry *first_entry(const struct inode *dir)
+{
+	const struct entry *entry = dir->dir.entries;
+
+	while (entry && entry->left)
+		entry = entry->left;
+	return entry;
+}
+
+/* Removes up to *limit names below dir, depth first, smallest first. True when dir is empty. */
+static bool empty_out(struct as_model *m, uint32_t dir, uint64_t *limit)
+{
+	const struct entry *entry;
+
+	while ((entry = first_entry(inode_at(m, dir)))) {
+		struct name *name = name_get(entry->name);
+		uint32_t ino = entry->ino;
+		bool done = !is_dir(inode_at(m, ino)) || empty_out(m, ino, limit);
+
+		if (done && *limit) {
+			node_unlink(m, dir, name->s, name->len);
+			--*limit;
+		} else {
+			done = false;
+		}
+		name_put(name);
+		if (!done)
+			return false;
+	}
+	return true;
+}
+
+/* A composite that failed may have got somewhere. */
+static bool go_on(struct step *s, int64_t ret)
+{
+	bool accepted = accept(s, ret);
+
+	if (accepted)
+		return true;
+	return s->got && s->got->ret < 0 && s->got->done &&
+	       as_allowed_err(&s->allowed, s->got->err);
+}
+
+void step_REMOVE(struct step *s)
+{
+	struct walk w = walk_path(s->m, s->op->path, WALK_PARENT), full;
+	uint64_t limit = composite_limit(s);
+	uint32_t ino;
+
+	if (w.err)
+		return refuse(s, w.err);
+	if (w.type == LAST_DOT || w.type == LAST_DOTDOT)
+		return refuse(s, EINVAL);
+	if (w.type == LAST_ROOT)
+		return refuse(s, EBUSY);
+	full = walk_path(s->m, s->op->path, WALK_NOFOLLOW);
+	if (full.err)
+		return refuse(s, full.err);
+	walk_last(s->m, &w);
+	ino = full.ino;
+	if (ino != w.ino) {
+		/* "link/" is the directory behind the link: emptied, but rmdir(2) of the link
+		 * itself is ENOTDIR. */
+		refuse(s, ENOTDIR);
+		if (s->applying || (s->got && s->got->ret < 0 && s->got->err == ENOTDIR)) {
+			changes(s);
+			empty_out(s->m, ino, &limit);
+		}
+		return;
+	}
+	if (!go_on(s, 0))
+		return;
+	changes(s);
+	if ((!is_dir(inode_at(s->m, ino)) || empty_out(s->m, ino, &limit)) && limit)
+		node_unlink(s->m, w.parent, w.last, w.last_len);
+}
+
+/* truncate() as a part of prune and enlarge. */
+static void resize(struct step *s, uint32_t ino, uint64_t size)
+{
+	struct pair before;
+	struct inode *inode;
+
+	if (size > s->m->traits->size_max)
+		return refuse(s, EFBIG);
+	allow_full(s);
+	if (!accept(s, 0))
+		return;
+	changes(s);
+	inode = node_edit(s->m, ino, &before);
+	content_truncate(inode, size);
+	node_finish(s->m, inode, &before);
+	node_forget_times(s->m, ino, false, true);
+}
+
+void step_PRUNE(struct step *s)
+{
+	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
+	uint64_t limit = composite_limit(s);
+	const struct inode *inode;
+
+	if (w.err)
+		return refuse(s, w.err);
+	inode = inode_at(s->m, w.ino);
+	if (is_reg(inode))
+		return resize(s, w.ino, 0);
+	if (!is_dir(inode))
+		return refuse(s, EINVAL);
+	/* The list of a removed directory cannot be read: getdents(2), ENOENT. */
+	if (inode->nlink == 0)
+		return refuse(s, ENOENT);
+	if (!go_on(s, 0))
+		return;
+	changes(s);
+	empty_out(s->m, w.ino, &limit);
+}
+
+/* What mkdir in a loop may run into half-way. */
+static void allow_partial(struct step *s)
+{
+	allow_full(s);
+	if (s->m->traits->dir_link_max)
+		allow(s, EMLINK);
+}
+
+void step_ENLARGE(struct step *s)
+{
+	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
+	uint64_t limit = composite_limit(s), made = 0;
+	const struct inode *inode;
+	char name[24];
+
+	if (w.err)
+		return refuse(s, w.err);
+	inode = inode_at(s->m, w.ino);
+	if (is_reg(inode))
+		return resize(s, w.ino, inode->reg.size + s->op->len);
+	if (!is_dir(inode))
+		return refuse(s, EINVAL);
+	if (inode->nlink == 0 && s->op->len)
+		return refuse(s, ENOENT);
+	allow_partial(s);
+	if (!go_on(s, (int64_t)s->op->len))
+		return;
+	changes(s);
+	if (limit > s->op->len)
+		limit = s->op->len;
+	for (uint64_t i = 0; made < limit; i++) {
+		struct walk at = { .parent = w.ino };
+		int len = snprintf(name, sizeof(name), "e%llu", (unsigned long long)i);
+
+		if (entries_find(inode_at(s->m, w.ino)->dir.entries, name, (size_t)len))
+			continue;
+		node_link(s->m, w.ino, name, (size_t)len, make_node(s, &at, S_IFDIR | 0755)->ino);
+		made++;
+	}
+}
+
+/* The new part of a chain is built from its end, so that each link costs one step of digest
+ * instead of one for each directory above. */
+static void build_chain(struct step *s, uint32_t dir, uint64_t n)
+{
+	struct walk at = { .parent = dir };
+	uint32_t below = 0;
+
+	if (n == 0)
+		return;
+	for (uint64_t i = 0; i < n; i++) {
+		uint32_t ino = make_node(s, &at, S_IFDIR | 0755)->ino;
+
+		if (below)
+			node_link(s->m, ino, "d", 1, below);
+		below = ino;
+	}
+	node_link(s->m, dir, "d", 1, below);
+}
+
+void step_DEEPEN(struct step *s)
+{
+	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
+	uint64_t limit = composite_limit(s);
+	uint32_t dir = w.ino;
+	struct entry *entry;
+
+	if (w.err)
+		return refuse(s, w.err);
+	if (!is_dir(inode_at(s->m, dir)))
+		return refuse(s, ENOTDIR);
+	if (inode_at(s->m, dir)->nlink == 0 && s->op->len)
+		return refuse(s, ENOENT);
+	/* Down what is there; a "d" that is no directory stops it: O_DIRECTORY|O_NOFOLLOW. */
+	while (s->op->len && (entry = entries_find(inode_at(s->m, dir)->dir.entries, "d", 1))) {
+		dir = entry->ino;
+		if (!is_dir(inode_at(s->m, dir)))
+			return refuse(s, ENOTDIR);
+	}
+	allow_partial(s);
+	/* Many open directories, one at a time: only the descent itself may fail. */
+	if (!go_on(s, (int64_t)s->op->len))
+		return;
+	changes(s);
+	build_chain(s, dir, limit < s->op->len ? limit : s->op->len);
+}

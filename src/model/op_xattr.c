@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * op_xattr: extended attributes. Rules of xattr(7), setxattr(2), getxattr(2) and Linux's fs/xattr.c.
+ */
+#include "model/step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XATTR_NAME_MAX_BYTES 255u
+#define XATTR_SIZE_MAX_BYTES 65536u
+
+static struct walk walk_target(const struct step *s)
+{
+	return walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+}
+
+/* strncpy_from_user() in fs/xattr.c: an empty or over-long name is ERANGE. */
+static int name_error(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len == 0 || len > XATTR_NAME_MAX_BYTES ? ERANGE : 0;
+}
+
+struct space {
+	const char *prefix;
+	uint64_t feature;
+};
+
+static const struct space spaces[] = {
+	{ "user.", AS_FEAT_XATTR_USER },
+	{ "trusted.", AS_FEAT_XATTR_TRUSTED },
+	{ "security.", AS_FEAT_XATTR_SECURITY },
+};
+
+/* xattr_permission() and xattr_resolve_name(): the errno a name meets on this inode, or 0. */
+static int space_error(struct step *s, const struct inode *inode, const char *name, bool write)
+{
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+		size_t len = strlen(spaces[i].prefix);
+
+		if (strncmp(name, spaces[i].prefix, len) != 0)
+			continue;
+		/* xattr(7): user attributes live on regular files and directories only. */
+		if (i == 0 && !is_reg(inode) && !is_dir(inode))
+			return write ? EPERM : ENODATA;
+		if (i != 0 && has(s, AS_FEAT_UNPRIVILEGED)) {
+			/* trusted needs CAP_SYS_ADMIN; what security modules say to the rest
+			 * varies. */
+			if (i == 2)
+				allow(s, EOPNOTSUPP);
+			return write ? EPERM : ENODATA;
+		}
+		if (!has(s, spaces[i].feature))
+			return EOPNOTSUPP;
+		return name[len] ? 0 : EINVAL;
+	}
+	return EOPNOTSUPP;
+}
+
+static struct xattr *find(const struct inode *inode, const char *name)
+{
+	for (uint32_t i = 0; inode->xattrs && i < inode->xattrs->n; i++)
+		if (strcmp(inode->xattrs->x[i].name->s, name) == 0)
+			return &inode->xattrs->x[i];
+	return NULL;
+}
+
+/* A copy with room for one more, without `name`. */
+static struct xattrs *without(const struct xattrs *old, const char *name)
+{
+	uint32_t n = old ? old->n : 0;
+	struct xattrs *fresh = as_xmalloc(sizeof(*fresh) + (n + 1) * sizeof(fresh->x[0]));
+
+	fresh->ref = 1;
+	fresh->n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (strcmp(old->x[i].name->s, name) == 0)
+			continue;
+		fresh->x[fresh->n] = old->x[i];
+		name_get(fresh->x[fresh->n++].name);
+	}
+	return fresh;
+}
+
+static void replace(struct as_model *m, uint32_t ino, struct xattrs *fresh)
+{
+	struct pair before;
+	struct inode *inode = node_edit(m, ino, &before);
+
+	xattrs_put(inode->xattrs);
+	inode->xattrs = fresh;
+	if (fresh->n == 0) {
+		xattrs_put(fresh);
+		inode->xattrs = NULL;
+	}
+	node_finish(m, inode, &before);
+}
+
+/* setxattr(2), ENOSPC and E2BIG: how much a file system can hold differs; what fits into half of
+ * its stated limit must succeed. */
+static void allow_too_big(struct step *s, const struct inode *inode)
+{
+	uint64_t total = s->op->len + strlen(s->op->name) + 32;
+
+	for (uint32_t i = 0; inode->xattrs && i < inode->xattrs->n; i++)
+		total += inode->xattrs->x[i].len + inode->xattrs->x[i].name->len + 32;
+	if (total > s->m->traits->xattr_value_max) {
+		allow(s, ENOSPC);
+		allow(s, E2BIG);
+		allow(s, ERANGE);
+	}
+}
+
+/* The checks of setxattr_copy(). Linux made them after the path walk before 6.13 and before it
+ * since: when both fail, either errno may come. */
+static int set_error(const struct step *s)
+{
+	if (s->op->flags & ~3)
+		return EINVAL;
+	if (name_error(s->op->name))
+		return ERANGE;
+	return s->op->len > XATTR_SIZE_MAX_BYTES ? E2BIG : 0;
+}
+
+void step_WRITE_XATTR(struct step *s)
+{
+	struct walk w = walk_target(s);
+	int err = set_error(s);
+	const struct inode *inode;
+	struct xattrs *fresh;
+	struct xattr *old;
+	uint32_t at;
+
+	if (w.err && err)
+		allow(s, err);
+	if (w.err)
+		return refuse(s, w.err);
+	if (err)
+		return refuse(s, err);
+	inode = inode_at(s->m, w.ino);
+	err = space_error(s, inode, s->op->name, true);
+	if (err)
+		return refuse(s, err);
+	old = find(inode, s->op->name);
+	if (old && (s->op->flags & 1))
+		return refuse(s, EEXIST);
+	if (!old && (s->op->flags & 2))
+		return refuse(s, ENODATA);
+	allow_full(s);
+	allow_too_big(s, inode);
+	if (!accept(s, 0))
+		return;
+	changes(s);
+	fresh = without(inode->xattrs, s->op->name);
+	at = fresh->n;
+	while (at > 0 && strcmp(fresh->x[at - 1].name->s, s->op->name) > 0)
+		at--;
+	memmove(&fresh->x[at + 1], &fresh->x[at], (fresh->n - at) * sizeof(fresh->x[0]));
+	fresh->x[at] = (struct xattr){ name_new(s->op->name, strlen(s->op->name)), s->op->len,
+				       s->op->fill };
+	fresh->n++;
+	replace(s->m, w.ino, fresh);
+}
+
+/* As set_error: name and path are checked in either order. */
+static int name_and_path(struct step *s, struct walk *w)
+{
+	int err = name_error(s->op->name);
+
+	*w = walk_target(s);
+	if (w->err && err)
+		allow(s, err);
+	return w->err ? w->err : err;
+}
+
+void step_READ_XATTR(struct step *s)
+{
+	const struct inode *inode;
+	const struct xattr *x;
+	struct walk w;
+	size_t at;
+	int err = name_and_path(s, &w);
+
+	if (err)
+		return refuse(s, err);
+	inode = inode_at(s->m, w.ino);
+	err = space_error(s, inode, s->op->name, false);
+	if (err)
+		return refuse(s, err);
+	x = find(inode, s->op->name);
+	if (!x)
+		return refuse(s, ENODATA);
+	if (!accept(s, (int64_t)x->len) || !s->got || s->got->payload != AS_PAYLOAD_BYTES)
+		return;
+	at = as_pattern_check(x->pattern, 0, s->got->data, s->got->len);
+	if (at < s->got->len)
+		wrong(s, "byte %zu of the value is 0x%02x, not what was set", at,
+		      ((const uint8_t *)s->got->data)[at]);
+}
+
+void step_REMOVEXATTR(struct step *s)
+{
+	const struct inode *inode;
+	struct walk w;
+	int err = name_and_path(s, &w);
+
+	if (err)
+		return refuse(s, err);
+	inode = inode_at(s->m, w.ino);
+	err = space_error(s, inode, s->op->name, true);
+	if (err)
+		return refuse(s, err);
+	if (!find(inode, s->op->name))
+		return refuse(s, ENODATA);
+	if (!accept(s, 0))
+		return;
+	changes(s);
+	replace(s->m, w.ino, without(inode->xattrs, s->op->name));
+}
+
+static void check_list(struct step *s, const struct inode *inode)
+{
+	const char *at = s->got->data, *end = at + s->got->len;
+	bool others = s->m->traits->quirks & AS_QUIRK_XATTR_PART_REPORTED;
+
+	for (uint32_t i = 0; inode->xattrs && i < inode->xattrs->n; i++) {
+		const char *want = inode->xattrs->x[i].name->s;
+
+		while (others && at < end && strcmp(at, want) < 0)
+			at += strlen(at) + 1;
+		if (at >= end || strcmp(at, want) > 0)
+			return wrong(s, "attribute \"%s\" is missing", want);
+		if (strcmp(at, want) < 0)
+			return wrong(s, "attribute \"%s\" should not be there", at);
+		at += strlen(at) + 1;
+	}
+	if (at < end && !others)
+		wrong(s, "attribute \"%s\" should not be there", at);
+}
+
+void step_LISTXATTR(struct step *s)
+{
+	struct walk w = walk_target(s);
+	const struct inode *inode;
+
+	if (w.err)
+		return refuse(s, w.err);
+	inode = inode_at(s->m, w.ino);
+	/* listxattr(2), ENOTSUP: where there are no attributes at all. */
+	if (!has(s, AS_FEAT_XATTR_USER) && !has(s, AS_FEAT_XATTR_TRUSTED))
+		allow(s, EOPNOTSUPP);
+	if (s->got && s->got->ret >= 0 && s->got->payload == AS_PAYLOAD_NAMES) {
+		check_list(s, inode);
+		(void)accept(s, -1);
+		return;
+	}
+	(void)accept(s, inode->xattrs ? inode->xattrs->n : 0);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * state.h: inside the model. Only model/ includes it.
+ *
+ * Everything reachable from a struct as_model is counted by reference and shared between copies;
+ * what has one owner is changed in place, what has several is copied first. Nothing here is shared
+ * between threads.
+ *
+ * Invariants (checked by as_model_check in tests)
+ *   1. Every inode in the table is linked from a directory, or is the root, or carries ORPHAN and
+ *      is held by an open descriptor, the working directory or an orphaned child directory.
+ *   2. An inode's links are exactly the directory edges that name it.
+ *   3. A directory's sums are the multiset sums of its children's digests (bound to their names for
+ *      the exact one), so that a change costs one hash a level up to the root.
+ *   4. orphan_sum holds the digests of all ORPHAN inodes.
+ *   5. multi lists the inodes with two links or more.
+ */
+#ifndef AS_MODEL_STATE_H
+#define AS_MODEL_STATE_H
+
+#include "model/model.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+
+#define MODEL_ROOT 1u
+#define MODEL_PATH_MAX 4096u /* Linux: PATH_MAX, with the terminating NUL */
+#define MODEL_SYMLINKS_MAX 40u /* Linux: MAXSYMLINKS */
+
+/* ---- Shared pieces ---- */
+
+struct name {
+	uint32_t ref, len;
+	uint64_t hash;
+	char s[];
+};
+
+/* A directory's entries: a treap ordered by name whose priorities are hashes of the names, so that
+ * equal sets have equal shapes. */
+struct entry {
+	uint32_t ref, ino;
+	struct name *name;
+	struct entry *left, *right;
+};
+
+/* Contents: sorted, disjoint, non-empty runs; between them are holes. Byte x of a run is byte
+ * (x - start + from) of its pattern. */
+struct run {
+	uint64_t start, len, pattern, from;
+};
+
+struct runs {
+	uint32_t ref, n, cap;
+	struct run run[];
+};
+
+struct xattr {
+	struct name *name;
+	uint64_t len, pattern;
+};
+
+struct xattrs {
+	uint32_t ref, n;
+	struct xattr x[]; /* sorted by name */
+};
+
+struct link {
+	struct name *name;
+	uint32_t parent;
+};
+
+struct links {
+	uint32_t n, cap;
+	struct link link[];
+};
+
+/* Times that a test may rely on: those set explicitly and not touched since. */
+struct times {
+	uint32_t ref;
+	bool atime_known, mtime_known;
+	int64_t atime_ns, mtime_ns;
+};
+
+struct pair {
+	struct as_digest exact, canon;
+};
+
+enum {
+	INODE_ORPHAN = 1, /* not in the tree any more, or not yet (O_TMPFILE) */
+	INODE_LINKABLE = 2, /* O_TMPFILE without O_EXCL: link_tmpfile may give it a name */
+	INODE_MANY = 4, /* links are in `many` */
+};
+
+struct inode {
+	uint32_t ref, ino;
+	uint16_t mode;
+	uint8_t flags;
+	uint8_t cwd; /* 1: working directory */
+	uint32_t nlink;
+	uint32_t uid, gid;
+	uint32_t used; /* value of the model's clock when last used */
+	uint16_t opens; /* descriptors */
+	uint16_t pins; /* orphaned directories whose ".." is this one */
+	uint64_t label; /* multiset of (slot, flags, offset) of its descriptors */
+	union {
+		struct link link; /* at most one link: an orphaned directory keeps its parent here */
+		struct links *many; /* two links or more: INODE_MANY */
+	};
+	struct xattrs *xattrs;
+	struct times *times;
+	union {
+		struct {
+			struct entry *entries;
+			uint32_t children;
+			struct pair sum;
+		} dir;
+		struct {
+			uint64_t size;
+			struct runs *runs;
+		} reg;
+		struct name *text;
+		uint64_t rdev; /* AS_DEV form */
+	};
+};
+
+struct file {
+	uint32_t ref, ino;
+	int32_t slot;
+	int64_t flags, off;
+};
+
+/* A sparse vector of counted pointers; every element starts with a uint32_t ref. */
+#define RADIX_BITS 3
+#define RADIX_FAN (1u << RADIX_BITS)
+struct radix {
+	uint32_t ref;
+	void *slot[RADIX_FAN];
+};
+
+struct vec {
+	struct radix *root;
+	uint32_t height; /* 0: empty; index < FAN^height */
+};
+
+struct inos {
+	uint32_t ref, n;
+	uint32_t ino[];
+};
+
+struct as_model {
+	const struct as_traits *traits;
+	struct vec inodes, files; /* by inode number, by slot */
+	struct inos *multi;
+	struct pair orphan_sum;
+	uint32_t cwd, next_ino, n_inodes, clock, n_open;
+	bool mounted, synced, lost; /* lost: after a crash the model no longer knows the tree */
+};
+
+/* ---- node.c: the pieces ---- */
+struct name *name_new(const char *s, size_t len);
+struct name *name_get(struct name *name);
+void name_put(struct name *name);
+int name_cmp(const struct name *a, const char *s, size_t len);
+
+void *vec_at(const struct vec *vec, uint32_t index);
+/* The element, unshared up to the root and made unshared itself by dup() when needed. */
+void *vec_edit(struct vec *vec, uint32_t index, void *(*dup)(const void *), void (*put)(void *));
+/* Takes over the caller's reference; NULL removes. */
+void vec_set(struct vec *vec, uint32_t index, void *elem, void (*put)(void *));
+struct vec vec_copy(const struct vec *vec);
+void vec_free(struct vec *vec, void (*put)(void *));
+int vec_each(const struct vec *vec, int (*fn)(void *ctx, uint32_t index, void *elem), void *ctx);
+
+struct inode *inode_new(uint32_t ino, uint32_t mode);
+void inode_put(void *inode);
+void file_put(void *file);
+void *inode_dup(const void *inode);
+void *file_dup(const void *file);
+void times_put(struct times *times);
+void xattrs_put(struct xattrs *xattrs);
+
+struct entry *entries_find(struct entry *root, const char *s, size_t len);
+/* Each consumes the caller's reference to root and returns the new root. */
+struct entry *entries_add(struct entry *root, struct name *name, uint32_t ino);
+struct entry *entries_del(struct entry *root, const char *s, size_t len);
+struct entry *entries_set(struct entry *root, const char *s, size_t len, uint32_t ino);
+void entries_put(struct entry *root);
+
+/* ---- content.c ---- */
+void content_write(struct inode *inode, uint64_t off, uint64_t len, uint64_t pattern,
+		   uint64_t from);
+void content_punch(struct inode *inode, uint64_t off, uint64_t len);
+void content_truncate(struct inode *inode, uint64_t size);
+void content_collapse(struct inode *inode, uint64_t off, uint64_t len);
+void content_insert(struct inode *inode, uint64_t off, uint64_t len);
+/* Where buf differs from bytes off.. of the file, or len. *want is the byte expected there. */
+size_t content_check(const struct inode *inode, uint64_t off, const void *buf, size_t len,
+		     uint8_t *want);
+/* First offset >= off that may hold anything but zeros; UINT64_MAX: none. */
+uint64_t content_next_data(const struct inode *inode, uint64_t off);
+bool content_is_data(const struct inode *inode, uint64_t off);
+/* Copies a range of `from` (may be the same inode, not overlapping). */
+void content_copy(const struct inode *from, uint64_t off, struct inode *to, uint64_t to_off,
+		  uint64_t len);
+void runs_put(struct runs *runs);
+/* The caller's inode already owns a reference of its own. */
+struct runs *runs_unshare(struct runs *runs, uint32_t room);
+
+/* ---- tree.c: changes that keep invariants 1 to 5 ---- */
+static inline struct inode *inode_at(const struct as_model *m, uint32_t ino)
+{
+	return (struct inode *)vec_at(&m->inodes, ino);
+}
+static inline bool is_dir(const struct inode *inode)
+{
+	return S_ISDIR(inode->mode);
+}
+static inline bool is_reg(const struct inode *inode)
+{
+	return S_ISREG(inode->mode);
+}
+
+/* Between the two, the inode's fields may be changed; finish carries the digest upwards. */
+struct inode *node_edit(struct as_model *m, uint32_t ino, struct pair *before);
+void node_finish(struct as_model *m, struct inode *inode, const struct pair *before);
+/* A new inode outside the tree, without ORPHAN: to be linked before the operation ends. */
+struct inode *node_new(struct as_model *m, uint32_t mode);
+void node_link(struct as_model *m, uint32_t dir, const char *s, size_t len, uint32_t ino);
+/* Removes the edge; what nothing holds any more disappears. */
+void node_unlink(struct as_model *m, uint32_t dir, const char *s, size_t len);
+void node_move(struct as_model *m, uint32_t from, const char *fs, size_t flen, uint32_t to,
+	       const char *ts, size_t tlen);
+void node_exchange(struct as_model *m, uint32_t a, const char *as, size_t alen, uint32_t b,
+		   const char *bs, size_t blen);
+void node_orphan(struct as_model *m, uint32_t ino); /* a node_new that stays nameless */
+void node_release(struct as_model *m, uint32_t ino); /* frees an orphan that nothing holds */
+void node_set_cwd(struct as_model *m, uint32_t ino);
+void node_forget_times(struct as_model *m, uint32_t ino, bool atime, bool mtime);
+struct as_digest node_xattr_digest(const struct inode *inode);
+struct pair node_digest(const struct inode *inode);
+
+struct file *file_at(const struct as_model *m, int32_t slot);
+void file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags);
+void file_close(struct as_model *m, int32_t slot);
+void file_seek(struct as_model *m, int32_t slot, int64_t off);
+
+/* Violated invariant in words, or NULL. */
+const char *as_model_check(const struct as_model *m);
+
+#endif

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tree: changes to the graph of inodes that keep the invariants of model/state.h.
+ *
+ * Method. Whoever changes an inode takes its digest before (node_edit) and hands it back afterwards
+ * (node_finish), which replaces the old value by the new one in the sum of each parent, and so on up
+ * to the root. Edges are taken out of and put into a parent's sum with the child's digest of that
+ * moment, so a child must not be between edit and finish then.
+ */
+#include "model/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct as_digest mix_in(struct as_digest a, struct as_digest b)
+{
+	uint64_t lo = as_mix64(a.lo + as_mix64(b.lo ^ 0x2545f4914f6cdd1du));
+
+	return (struct as_digest){ lo, as_mix64(a.hi + as_mix64(b.hi ^ lo)) };
+}
+
+struct as_digest node_xattr_digest(const struct inode *inode)
+{
+	struct as_digest sum = AS_DIGEST_ZERO;
+
+	for (uint32_t i = 0; inode->xattrs && i < inode->xattrs->n; i++) {
+		const struct xattr *x = &inode->xattrs->x[i];
+
+		sum = as_digest_add(sum, as_digest_bind((struct as_digest){ x->len, x->pattern },
+							x->name->hash));
+	}
+	return sum;
+}
+
+struct pair node_digest(const struct inode *inode)
+{
+	struct {
+		uint32_t mode, nlink, uid, gid;
+		uint64_t label, cwd, size;
+		struct as_digest content, xattrs;
+		int64_t atime, mtime;
+		uint64_t known;
+	} own = { inode->mode,
+		  inode->nlink,
+		  inode->uid,
+		  inode->gid,
+		  inode->label,
+		  inode->cwd,
+		  0,
+		  AS_DIGEST_ZERO,
+		  node_xattr_digest(inode),
+		  0,
+		  0,
+		  0 };
+	struct as_digest a;
+
+	if (inode->times) {
+		own.atime = inode->times->atime_known ? inode->times->atime_ns : 0;
+		own.mtime = inode->times->mtime_known ? inode->times->mtime_ns : 0;
+		own.known = 1u + inode->times->atime_known + 2u * inode->times->mtime_known;
+	}
+	if (S_ISREG(inode->mode)) {
+		const struct runs *runs = inode->reg.runs;
+
+		own.size = inode->reg.size;
+		if (runs)
+			own.content = as_hash(runs->run, runs->n * sizeof(runs->run[0]));
+	} else if (S_ISLNK(inode->mode)) {
+		own.content.lo = inode->text->hash;
+	} else if (!S_ISDIR(inode->mode)) {
+		own.size = inode->rdev;
+	}
+	a = as_hash(&own, sizeof(own));
+	if (!S_ISDIR(inode->mode))
+		return (struct pair){ a, a };
+	return (struct pair){ mix_in(a, inode->dir.sum.exact), mix_in(a, inode->dir.sum.canon) };
+}
+
+/* A child's part in its parent's sums; with name NULL, an orphan's part in the model's. */
+static struct pair bound(const struct pair *child, const struct name *name)
+{
+	return (struct pair){ as_digest_bind(child->exact, name ? name->hash : 1),
+			      as_digest_bind(child->canon, 1) };
+}
+
+static void sum_add(struct pair *sum, struct pair part)
+{
+	sum->exact = as_digest_add(sum->exact, part.exact);
+	sum->canon = as_digest_add(sum->canon, part.canon);
+}
+
+static void sum_sub(struct pair *sum, struct pair part)
+{
+	sum->exact = as_digest_sub(sum->exact, part.exact);
+	sum->canon = as_digest_sub(sum->canon, part.canon);
+}
+
+static struct inode *edit(struct as_model *m, uint32_t ino)
+{
+	return vec_edit(&m->inodes, ino, inode_dup, inode_put);
+}
+
+struct inode *node_edit(struct as_model *m, uint32_t ino, struct pair *before)
+{
+	struct inode *inode = edit(m, ino);
+
+	*before = node_digest(inode);
+	return inode;
+}
+
+static struct inode *carry(struct as_model *m, const struct link *link, const struct pair *before,
+			   const struct pair *after, struct pair *parent_before)
+{
+	struct inode *parent = node_edit(m, link->parent, parent_before);
+
+	sum_sub(&parent->dir.sum, bound(before, link->name));
+	sum_add(&parent->dir.sum, bound(after, link->name));
+	return parent;
+}
+
+void node_finish(struct as_model *m, struct inode *inode, const struct pair *before)
+{
+	struct pair old = *before;
+
+	for (;;) {
+		struct pair now = node_digest(inode), up;
+
+		if (as_digest_eq(now.exact, old.exact))
+			return;
+		if (inode->flags & INODE_ORPHAN) {
+			sum_sub(&m->orphan_sum, bound(&old, NULL));
+			sum_add(&m->orphan_sum, bound(&now, NULL));
+			return;
+		}
+		if (inode->flags & INODE_MANY) {
+			for (uint32_t i = 0; i < inode->many->n; i++) {
+				struct inode *parent =
+					carry(m, &inode->many->link[i], &old, &now, &up);
+
+				node_finish(m, parent, &up);
+			}
+			return;
+		}
+		if (!inode->link.name)
+			return;
+		inode = carry(m, &inode->link, &old, &now, &up);
+		old = up;
+	}
+}
+
+struct inode *node_new(struct as_model *m, uint32_t mode)
+{
+	struct inode *inode = inode_new(m->next_ino++, mode);
+
+	inode->used = m->clock;
+	if (S_ISDIR(mode))
+		inode->nlink = 2;
+	vec_set(&m->inodes, inode->ino, inode, inode_put);
+	m->n_inodes++;
+	return inode;
+}
+
+/* ---- Which inodes have several links ---- */
+
+static void multi_change(struct as_model *m, uint32_t ino, bool add)
+{
+	uint32_t n = m->multi ? m->multi->n : 0, k = 0;
+	struct inos *fresh;
+
+	if (!add && n == 1) {
+		if (--m->multi->ref == 0)
+			free(m->multi);
+		m->multi = NULL;
+		return;
+	}
+	fresh = as_xmalloc(sizeof(*fresh) + (n + 1) * sizeof(uint32_t));
+	fresh->ref = 1;
+	for (uint32_t i = 0; i < n; i++)
+		if (m->multi->ino[i] != ino)
+			fresh->ino[k++] = m->multi->ino[i];
+	if (add)
+		fresh->ino[k++] = ino;
+	fresh->n = k;
+	if (m->multi && --m->multi->ref == 0)
+		free(m->multi);
+	m->multi = fresh;
+}
+
+/* The child's record of an edge. Not part of any digest. */
+static void link_record_add(struct as_model *m, struct inode *inode, uint32_t dir,
+			    struct name *name)
+{
+	struct links *many;
+
+	if (!(inode->flags & INODE_MANY) && !inode->link.name) {
+		inode->link = (struct link){ name_get(name), dir };
+		return;
+	}
+	if (inode->flags & INODE_MANY) {
+		many = inode->many;
+	} else {
+		many = as_xmalloc(sizeof(*many) + 2 * sizeof(many->link[0]));
+		many->n = 1;
+		many->cap = 2;
+		many->link[0] = inode->link;
+		inode->flags |= INODE_MANY;
+		multi_change(m, inode->ino, true);
+	}
+	if (many->n == many->cap) {
+		many->cap *= 2;
+		many = as_xrealloc(many, sizeof(*many) + many->cap * sizeof(many->link[0]));
+	}
+	many->link[many->n++] = (struct link){ name_get(name), dir };
+	inode->many = many;
+}
+
+static void link_record_del(struct as_model *m, struct inode *inode, uint32_t dir,
+			    const struct name *name)
+{
+	struct links *many;
+	uint32_t i = 0;
+
+	if (!(inode->flags & INODE_MANY)) {
+		name_put(inode->link.name);
+		inode->link.name = NULL;
+		return;
+	}
+	many = inode->many;
+	while (many->link[i].parent != dir ||
+	       name_cmp(many->link[i].name, name->s, name->len) != 0) {
+		i++;
+		as_assert(i < many->n);
+	}
+	name_put(many->link[i].name);
+	many->link[i] = many->link[--many->n];
+	if (many->n == 1) {
+		struct link last = many->link[0];
+
+		free(many);
+		inode->flags &= (uint8_t)~INODE_MANY;
+		inode->link = last;
+		multi_change(m, inode->ino, false);
+	}
+}
+
+/* ---- Edges ---- */
+
+static void edge_in(struct as_model *m, uint32_t dir, struct name *name, const struct inode *child)
+{
+	struct pair before, part = node_digest(child);
+	struct inode *parent;
+	bool dir_child = is_dir(child);
+	uint32_t ino = child->ino;
+
+	part = bound(&part, name);
+	parent = node_edit(m, dir, &before);
+	parent->dir.entries = entries_add(parent->dir.entries, name, ino);
+	parent->dir.children++;
+	parent->nlink += dir_child;
+	sum_add(&parent->dir.sum, part);
+	times_put(parent->times);
+	parent->times = NULL;
+	node_finish(m, parent, &before);
+}
+
+static void edge_out(struct as_model *m, uint32_t dir, struct name *name, const struct inode *child)
+{
+	struct pair before, part = node_digest(child);
+	struct inode *parent;
+	bool dir_child = is_dir(child);
+
+	part = bound(&part, name);
+	parent = node_edit(m, dir, &before);
+	parent->dir.entries = entries_del(parent->dir.entries, name->s, name->len);
+	parent->dir.children--;
+	parent->nlink -= dir_child;
+	sum_sub(&parent->dir.sum, part);
+	times_put(parent->times);
+	parent->times = NULL;
+	node_finish(m, parent, &before);
+}
+
+static void link_named(struct as_model *m, uint32_t dir, struct name *name, uint32_t ino)
+{
+	struct pair before;
+	struct inode *inode = node_edit(m, ino, &before);
+
+	if (inode->flags & INODE_ORPHAN) {
+		sum_sub(&m->orphan_sum, bound(&before, NULL));
+		inode->flags &= (uint8_t) ~(INODE_ORPHAN | INODE_LINKABLE);
+	}
+	if (!is_dir(inode)) {
+		inode->nlink++;
+		node_finish(m, inode, &before);
+	}
+	edge_in(m, dir, name, inode);
+	link_record_add(m, inode, dir, name);
+}
+
+void node_link(struct as_model *m, uint32_t dir, const char *s, size_t len, uint32_t ino)
+{
+	struct name *name = name_new(s, len);
+
+	link_named(m, dir, name, ino);
+	name_put(name);
+}
+
+void node_orphan(struct as_model *m, uint32_t ino)
+{
+	struct inode *inode = edit(m, ino);
+	struct pair now;
+
+	inode->flags |= INODE_ORPHAN;
+	now = node_digest(inode);
+	sum_add(&m->orphan_sum, bound(&now, NULL));
+}
+
+void node_release(struct as_model *m, uint32_t ino)
+{
+	while (ino) {
+		struct inode *inode = inode_at(m, ino);
+		uint32_t parent = 0;
+		struct pair now;
+
+		if (!(inode->flags & INODE_ORPHAN) || inode->opens || inode->cwd || inode->pins)
+			return;
+		now = node_digest(inode);
+		sum_sub(&m->orphan_sum, bound(&now, NULL));
+		if (is_dir(inode)) {
+			parent = inode->link.parent;
+			edit(m, parent)->pins--;
+		}
+		vec_set(&m->inodes, ino, NULL, inode_put);
+		m->n_inodes--;
+		ino = parent;
+	}
+}
+
+void node_unlink(struct as_model *m, uint32_t dir, const char *s, size_t len)
+{
+	struct entry *entry = entries_find(inode_at(m, dir)->dir.entries, s, len);
+	struct name *name = name_get(entry->name);
+	uint32_t ino = entry->ino;
+	struct inode *inode;
+	struct pair before;
+
+	edge_out(m, dir, name, inode_at(m, ino));
+	inode = edit(m, ino);
+	link_record_del(m, inode, dir, name);
+	name_put(name);
+	before = node_digest(inode);
+	inode->nlink = is_dir(inode) ? 0 : inode->nlink - 1;
+	if (inode->nlink) {
+		node_finish(m, inode, &before);
+		return;
+	}
+	if (is_dir(inode)) {
+		inode->link.parent = dir;
+		edit(m, dir)->pins++;
+	}
+	node_orphan(m, ino);
+	node_release(m, ino);
+}
+
+void node_move(struct as_model *m, uint32_t from, const char *fs, size_t flen, uint32_t to,
+	       const char *ts, size_t tlen)
+{
+	struct entry *entry = entries_find(inode_at(m, from)->dir.entries, fs, flen);
+	struct name *old = name_get(entry->name), *fresh = name_new(ts, tlen);
+	uint32_t ino = entry->ino;
+	struct inode *inode;
+
+	edge_out(m, from, old, inode_at(m, ino));
+	inode = edit(m, ino);
+	link_record_del(m, inode, from, old);
+	edge_in(m, to, fresh, inode);
+	link_record_add(m, edit(m, ino), to, fresh);
+	name_put(old);
+	name_put(fresh);
+}
+
+void node_exchange(struct as_model *m, uint32_t a, const char *as, size_t alen, uint32_t b,
+		   const char *bs, size_t blen)
+{
+	struct entry *ea = entries_find(inode_at(m, a)->dir.entries, as, alen);
+	struct entry *eb = entries_find(inode_at(m, b)->dir.entries, bs, blen);
+	struct name *na = name_get(ea->name), *nb = name_get(eb->name);
+	uint32_t ia = ea->ino, ib = eb->ino;
+
+	edge_out(m, a, na, inode_at(m, ia));
+	edge_out(m, b, nb, inode_at(m, ib));
+	link_record_del(m, edit(m, ia), a, na);
+	link_record_del(m, edit(m, ib), b, nb);
+	edge_in(m, b, nb, inode_at(m, ia));
+	link_record_add(m, edit(m, ia), b, nb);
+	edge_in(m, a, na, inode_at(m, ib));
+	link_record_add(m, edit(m, ib), a, na);
+	name_put(na);
+	name_put(nb);
+}
+
+void node_forget_times(struct as_model *m, uint32_t ino, bool atime, bool mtime)
+{
+	const struct inode *look = inode_at(m, ino);
+	struct inode *inode;
+	struct times *times;
+	struct pair before;
+
+	if (!look->times ||
+	    (!(atime && look->times->atime_known) && !(mtime && look->times->mtime_known)))
+		return;
+	inode = node_edit(m, ino, &before);
+	times = as_xmalloc(sizeof(*times));
+	*times = *inode->times;
+	times->ref = 1;
+	times->atime_known &= !atime;
+	times->mtime_known &= !mtime;
+	times_put(inode->times);
+	inode->times = times;
+	if (!times->atime_known && !times->mtime_known) {
+		times_put(times);
+		inode->times = NULL;
+	}
+	node_finish(m, inode, &before);
+}
+
+void node_set_cwd(struct as_model *m, uint32_t ino)
+{
+	struct pair before;
+	struct inode *inode;
+	uint32_t old = m->cwd;
+
+	if (old == ino)
+		return;
+	inode = node_edit(m, ino, &before);
+	inode->cwd = 1;
+	node_finish(m, inode, &before);
+	inode = node_edit(m, old, &before);
+	inode->cwd = 0;
+	node_finish(m, inode, &before);
+	m->cwd = ino;
+	node_release(m, old);
+}
+
+/* ---- Open files ---- */
+
+static uint64_t file_label(const struct file *file)
+{
+	return as_mix64(as_mix64(as_mix64((uint64_t)file->slot + 1) + (uint64_t)file->flags) +
+			(uint64_t)file->off);
+}
+
+struct file *file_at(const struct as_model *m, int32_t slot)
+{
+	return slot < 0 ? NULL : vec_at(&m->files, (uint32_t)slot);
+}
+
+void file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags)
+{
+	struct file *file = as_xcalloc(1, sizeof(*file));
+	struct pair before;
+	struct inode *inode;
+
+	*file = (struct file){ .ref = 1, .ino = ino, .slot = slot, .flags = flags };
+	vec_set(&m->files, (uint32_t)slot, file, file_put);
+	m->n_open++;
+	inode = node_edit(m, ino, &before);
+	inode->opens++;
+	inode->label += file_label(file);
+	node_finish(m, inode, &before);
+}
+
+void file_close(struct as_model *m, int32_t slot)
+{
+	struct file *file = file_at(m, slot);
+	struct pair before;
+	struct inode *inode;
+	uint32_t ino;
+
+	if (!file)
+		return;
+	ino = file->ino;
+	inode = node_edit(m, ino, &before);
+	inode->opens--;
+	inode->label -= file_label(file);
+	node_finish(m, inode, &before);
+	vec_set(&m->files, (uint32_t)slot, NULL, file_put);
+	m->n_open--;
+	node_release(m, ino);
+}
+
+void file_seek(struct as_model *m, int32_t slot, int64_t off)
+{
+	struct file *file = file_at(m, slot);
+	struct pair before;
+	struct inode *inode;
+
+	if (file->off == off)
+		return;
+	file = vec_edit(&m->files, (uint32_t)slot, file_dup, file_put);
+	inode = node_edit(m, file->ino, &before);
+	inode->label -= file_label(file);
+	file->off = off;
+	inode->label += file_label(file);
+	node_finish(m, inode, &before);
+}

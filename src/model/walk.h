@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* walk: path resolution in the model, as Linux's fs/namei.c does it. */
+#ifndef AS_MODEL_WALK_H
+#define AS_MODEL_WALK_H
+
+#include "model/state.h"
+
+/* What the last component is; anything but a name cannot be created, removed or renamed. */
+enum last { LAST_NAME, LAST_ROOT, LAST_DOT, LAST_DOTDOT };
+
+struct walk {
+	int err; /* 0, or why the walk ended */
+	uint32_t parent; /* directory that holds the last component */
+	const char *last;
+	size_t last_len;
+	enum last type;
+	bool slash; /* the path ends with '/' */
+	uint32_t ino; /* what the path names (walk_path); 0: nothing */
+};
+
+enum walk_how { WALK_PARENT, WALK_NOFOLLOW, WALK_FOLLOW };
+
+/* Resolves from the working directory. WALK_PARENT leaves the last component alone. */
+struct walk walk_path(const struct as_model *m, const char *path, enum walk_how how);
+/* The same, from a directory and with a count of the links followed so far. */
+struct walk walk_from(const struct as_model *m, uint32_t dir, const char *path, enum walk_how how,
+		      unsigned *links);
+/* Looks the last component of a WALK_PARENT result up without following: sets ino (0: not there)
+ * and err (ENOENT in a removed directory, ENAMETOOLONG). */
+void walk_last(const struct as_model *m, struct walk *w);
+/* True if dir is above or is the same as ino. */
+bool walk_is_above(const struct as_model *m, uint32_t dir, uint32_t ino);
+
+#endif
