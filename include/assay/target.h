@@ -171,6 +171,16 @@ enum {
 	AS_FSCK_OPERATIONAL = 8,
 };
 
+/* Limits of your file system, so that its refusals are told from mistakes. 0: none, or not known
+ * (name_max: 255). */
+struct as_limits {
+	uint32_t name_max; /* bytes of a name; longer ones are ENAMETOOLONG and not handed to you */
+	uint32_t link_max, dir_link_max; /* names of a file, links of a directory: EMLINK */
+	uint32_t symlink_max; /* bytes of a link's text: ENAMETOOLONG */
+	uint32_t xattr_bytes; /* names and values of one file together: ENOSPC, E2BIG or ERANGE */
+	uint64_t file_bytes; /* of a file: EFBIG */
+};
+
 struct as_fs; /* a mounted file system: yours, opaque to assay */
 struct as_handle; /* an open file or directory: yours, opaque to assay */
 
@@ -248,6 +258,7 @@ struct as_target_ops {
 	/* On an unmounted disk. Returns AS_FSCK_* bits or a negative errno; what it finds goes to
 	 * host->log(). */
 	int (*fsck)(const struct as_mount_args *args, enum as_fsck_mode mode);
+	const struct as_limits *limits; /* optional */
 };
 
 #endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* vfs: dispatch, and what the implementations share. */
+#include "run/vfs.h"
+
+#include <errno.h>
+#include <linux/falloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void as_vfs_exec(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	as_assert((unsigned)op->code < AS_OP_COUNT);
+	memset(out, 0, sizeof(*out));
+	vfs->ops->op[op->code](vfs, op, out);
+}
+
+const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs)
+{
+	return vfs->ops->tree;
+}
+
+void as_vfs_free(struct as_vfs *vfs)
+{
+	if (!vfs)
+		return;
+	as_buf_free(&vfs->data);
+	vfs->ops->free(vfs);
+}
+
+void as_vfs_answer(struct as_outcome *out, int64_t rc)
+{
+	out->ret = rc < 0 ? -1 : rc;
+	out->err = rc < 0 ? (int)-rc : 0;
+}
+
+void as_vfs_answer_bytes(struct as_vfs *vfs, struct as_outcome *out, int64_t rc)
+{
+	as_vfs_answer(out, rc);
+	if (rc < 0)
+		return;
+	out->payload = AS_PAYLOAD_BYTES;
+	out->data = as_buf_str(&vfs->data);
+	out->len = (size_t)rc;
+}
+
+/* ---- Names ------------------------------------------------------------------------------------ */
+
+char as_vfs_type_letter(uint32_t mode)
+{
+	static const char letters[] = "?pc?d?b?-?l?s???";
+
+	return letters[(mode & S_IFMT) >> 12];
+}
+
+void as_vfs_names_add(struct as_vfs_names *names, char letter, const char *name)
+{
+	if (names->n == names->cap) {
+		names->cap = names->cap ? names->cap * 2 : 64;
+		names->start = as_xrealloc(names->start, names->cap * sizeof(*names->start));
+	}
+	names->start[names->n++] = (uint32_t)names->text.len;
+	if (letter)
+		as_buf_addc(&names->text, letter);
+	as_buf_add(&names->text, name, strlen(name) + 1);
+}
+
+static int by_name(const void *a, const void *b, void *ctx)
+{
+	const char *text = ctx, *x = text + *(const uint32_t *)a, *y = text + *(const uint32_t *)b;
+
+	return strcmp(x, y);
+}
+
+static int by_name_behind_letter(const void *a, const void *b, void *ctx)
+{
+	const char *text = ctx, *x = text + *(const uint32_t *)a, *y = text + *(const uint32_t *)b;
+
+	return strcmp(x + 1, y + 1);
+}
+
+static void sort_names(struct as_vfs_names *names, bool letters)
+{
+	if (names->n)
+		qsort_r(names->start, names->n, sizeof(*names->start),
+			letters ? by_name_behind_letter : by_name, names->text.data);
+}
+
+void as_vfs_names_sort(struct as_vfs_names *names)
+{
+	sort_names(names, true);
+}
+
+const char *as_vfs_names_at(const struct as_vfs_names *names, size_t i)
+{
+	return names->text.data + names->start[i];
+}
+
+void as_vfs_answer_names(struct as_vfs *vfs, struct as_outcome *out, struct as_vfs_names *names,
+			 bool letters)
+{
+	sort_names(names, letters);
+	as_buf_clear(&vfs->data);
+	for (size_t i = 0; i < names->n; i++) {
+		const char *name = as_vfs_names_at(names, i);
+
+		as_buf_add(&vfs->data, name, strlen(name) + 1);
+	}
+	as_vfs_answer(out, (int64_t)names->n);
+	out->payload = AS_PAYLOAD_NAMES;
+	out->data = as_buf_str(&vfs->data);
+	out->len = vfs->data.len;
+}
+
+void as_vfs_names_free(struct as_vfs_names *names)
+{
+	as_buf_free(&names->text);
+	free(names->start);
+	*names = (struct as_vfs_names){ 0 };
+}
+
+/* ---- Rules ------------------------------------------------------------------------------------ */
+
+int as_vfs_remove_check(const char *path)
+{
+	size_t end = strlen(path), start;
+
+	if (!end)
+		return 0;
+	while (end && path[end - 1] == '/')
+		end--;
+	if (!end)
+		return -EBUSY;
+	for (start = end; start && path[start - 1] != '/'; start--)
+		;
+	if (path[start] == '.' &&
+	    (end - start == 1 || (end - start == 2 && path[start + 1] == '.')))
+		return -EINVAL;
+	return 0;
+}
+
+int as_vfs_fallocate_mode(int64_t mode)
+{
+	int64_t kind = mode & ~(int64_t)FALLOC_FL_KEEP_SIZE;
+	bool keep = mode & FALLOC_FL_KEEP_SIZE;
+
+	switch (kind) {
+	case 0:
+	case FALLOC_FL_UNSHARE_RANGE:
+	case FALLOC_FL_ZERO_RANGE:
+		return 0;
+	case FALLOC_FL_PUNCH_HOLE:
+		return keep ? 0 : -EOPNOTSUPP;
+	case FALLOC_FL_COLLAPSE_RANGE:
+	case FALLOC_FL_INSERT_RANGE:
+		return keep ? -EOPNOTSUPP : 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}

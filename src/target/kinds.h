@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* kinds: the inside of a target, and the functions behind the rows of the table in target.c. */
+#ifndef AS_TARGET_KINDS_H
+#define AS_TARGET_KINDS_H
+
+#include "target/target.h"
+
+struct as_target {
+	const struct as_target_kind *kind;
+	char *spec, *name, *opts, *dir;
+	const struct as_target_ops *ops;
+	struct as_limits limits;
+	uint32_t block_bytes;
+	void *dl; /* of dlopen */
+};
+
+int as_target_open_lab(struct as_target *target, const char *rest, struct as_err *err);
+int as_target_open_plugin(struct as_target *target, const char *rest, struct as_err *err);
+int as_target_open_dir(struct as_target *target, const char *rest, struct as_err *err);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* target: the table of ways to name a target, and what all of them share. */
+#include "target/target.h"
+
+#include "target/kinds.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTOR_BYTES 512u
+#define SIZE_MAX_BYTES (UINT64_C(1) << 40)
+
+/* A kind of target is one row. */
+static const struct as_target_kind kinds[] = {
+	{ "lab", "lab[:OPTIONS]", "labfs, linked in; OPTIONS such as bug=3 break it on purpose",
+	  as_target_open_lab, NULL },
+	{ "plugin", "plugin:PATH.so[:OPTIONS]", "a library file system in a shared object",
+	  as_target_open_plugin, NULL },
+	{ "dir", "dir:PATH", "an empty directory of a file system that is mounted already",
+	  as_target_open_dir, NULL },
+};
+
+#define NKINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+const struct as_target_kind *as_target_kind(unsigned i)
+{
+	return i < NKINDS ? &kinds[i] : NULL;
+}
+
+static int unknown(const char *spec, struct as_err *err)
+{
+	struct as_buf known = { 0 };
+	int rc;
+
+	for (size_t i = 0; i < NKINDS; i++)
+		as_buf_addf(&known, "%s%s", i ? ", " : "", kinds[i].usage);
+	rc = as_fail(err, AS_EUSE, "unknown target '%s'; known are %s", spec, as_buf_str(&known));
+	as_buf_free(&known);
+	return rc;
+}
+
+int as_target_open(const char *spec, struct as_target **out, struct as_err *err)
+{
+	size_t len = strcspn(spec, ":");
+	struct as_target *t;
+	int rc;
+
+	*out = NULL;
+	for (size_t i = 0; i < NKINDS; i++) {
+		if (strlen(kinds[i].name) != len || memcmp(kinds[i].name, spec, len))
+			continue;
+		t = as_xcalloc(1, sizeof(*t));
+		t->kind = &kinds[i];
+		t->spec = as_xstrdup(spec);
+		rc = kinds[i].open(t, spec[len] ? spec + len + 1 : "", err);
+		if (rc) {
+			as_target_free(t);
+			return rc;
+		}
+		*out = t;
+		return 0;
+	}
+	return unknown(spec, err);
+}
+
+void as_target_free(struct as_target *t)
+{
+	if (!t)
+		return;
+	if (t->dl)
+		dlclose(t->dl);
+	free(t->spec);
+	free(t->name);
+	free(t->opts);
+	free(t->dir);
+	free(t);
+}
+
+const char *as_target_spec(const struct as_target *t)
+{
+	return t->spec;
+}
+
+const char *as_target_name(const struct as_target *t)
+{
+	return t->name;
+}
+
+const char *as_target_opts(const struct as_target *t)
+{
+	return t->opts ? t->opts : "";
+}
+
+const struct as_target_ops *as_target_library(const struct as_target *t)
+{
+	return t->ops;
+}
+
+const char *as_target_dir(const struct as_target *t)
+{
+	return t->dir;
+}
+
+struct as_limits as_target_limits(const struct as_target *t)
+{
+	return t->limits;
+}
+
+uint32_t as_target_block_bytes(const struct as_target *t)
+{
+	return t->block_bytes;
+}
+
+int as_target_disk_bytes(const struct as_target *t, uint64_t asked, uint64_t *size_bytes,
+			 struct as_err *err)
+{
+	uint64_t size = asked ? asked : t->ops->default_bytes;
+
+	if (size < t->ops->min_bytes)
+		return as_fail(err, AS_EUSE,
+			       "target %s: a disk of %llu bytes is too small, it needs %llu",
+			       t->spec, (unsigned long long)size,
+			       (unsigned long long)t->ops->min_bytes);
+	if (!size || size % SECTOR_BYTES || size > SIZE_MAX_BYTES)
+		return as_fail(
+			err, AS_EUSE,
+			"target %s: a disk of %llu bytes is not a multiple of %u up to 1 TiB",
+			t->spec, (unsigned long long)size, SECTOR_BYTES);
+	*size_bytes = size;
+	return 0;
+}
+
+/* ---- The operations table -------------------------------------------------------------------- */
+
+#define CAP(flag, name)
+#define REQUIRED(fn)
+#define NEEDS(flag, fn)
+
+static const char *const cap_names[] = {
+#undef CAP
+#define CAP(flag, name) name,
+#include "target/seam.def"
+#undef CAP
+#define CAP(flag, name)
+};
+
+const char *as_target_cap_name(unsigned i)
+{
+	return i < sizeof(cap_names) / sizeof(cap_names[0]) ? cap_names[i] : NULL;
+}
+
+int as_target_vet(const struct as_target_ops *ops, const char *who, struct as_err *err)
+{
+	if (ops->api != AS_TARGET_API)
+		return as_fail(
+			err, AS_EUSE,
+			"%s: built for version %u of the plugin interface, this assay has %u", who,
+			ops->api, AS_TARGET_API);
+	if (!ops->name || !*ops->name)
+		return as_fail(err, AS_EUSE, "%s: its table has no name", who);
+#undef REQUIRED
+#define REQUIRED(fn)  \
+	if (!ops->fn) \
+		return as_fail(err, AS_EUSE, "%s: lacks the required function '" #fn "'", who);
+#undef NEEDS
+#define NEEDS(flag, fn)                                                                        \
+	if ((ops->caps & AS_CAP_##flag) && !ops->fn)                                           \
+		return as_fail(err, AS_EUSE,                                                   \
+			       "%s: claims AS_CAP_" #flag " but lacks the function '" #fn "'", \
+			       who);
+#include "target/seam.def"
+#undef REQUIRED
+#undef NEEDS
+#undef CAP
+	if (ops->caps >> (sizeof(cap_names) / sizeof(cap_names[0])))
+		return as_fail(err, AS_EUSE,
+			       "%s: claims capabilities this assay does not know (0x%x)", who,
+			       ops->caps);
+	return 0;
+}
+
+/* ---- @target ----------------------------------------------------------------------------------- */
+
+int as_target_parse_size(const char *text, uint64_t *size_bytes, struct as_err *err)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	const char *unit;
+	unsigned long long n;
+	unsigned shift = 0;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+	if (unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		end++;
+	}
+	if (!isdigit((unsigned char)*text) || *end || errno || n << shift >> shift != n || !n)
+		return as_fail(err, AS_EUSE, "'%s' is not a size: expected a number such as 16M",
+			       text);
+	*size_bytes = n << shift;
+	return 0;
+}
+
+int as_target_parse_meta(const char *value, struct as_buf *spec, uint64_t *size_bytes,
+			 struct as_err *err)
+{
+	char *copy = as_xstrdup(value), *save = NULL, *word;
+	int rc = 0;
+
+	as_buf_clear(spec);
+	*size_bytes = 0;
+	word = strtok_r(copy, " \t", &save);
+	if (!word) {
+		rc = as_fail(err, AS_EUSE, "@target names no target");
+		goto out;
+	}
+	as_buf_adds(spec, word);
+	while (!rc && (word = strtok_r(NULL, " \t", &save))) {
+		if (!strncmp(word, "size=", 5))
+			rc = as_target_parse_size(word + 5, size_bytes, err);
+		else if (!strncmp(word, "opts=", 5))
+			/* The first option behind a bare name, or one more behind others. */
+			as_buf_addf(spec, "%c%s", strchr(as_buf_str(spec), ':') ? ',' : ':',
+				    word + 5);
+		else
+			rc = as_fail(err, AS_EUSE, "@target: '%s' is neither size=N nor opts=TEXT",
+				     word);
+	}
+out:
+	free(copy);
+	return rc;
+}

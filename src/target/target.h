@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * target: a file system under test, named the way a person types it:
+ *
+ *	lab[:OPTIONS]              labfs, the laboratory file system that is linked in
+ *	plugin:PATH.so[:OPTIONS]   a file system in a shared object (include/assay/target.h)
+ *	dir:PATH                   a directory of a file system that is mounted already
+ *
+ * The first two are libraries: they have an operations table and stand on a disk of ours.
+ */
+#ifndef AS_TARGET_TARGET_H
+#define AS_TARGET_TARGET_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <assay/target.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct as_target;
+
+/* One way to name targets: a row of the table in target.c. */
+struct as_target_kind {
+	const char *name;
+	const char *usage; /* "plugin:PATH.so[:OPTIONS]" */
+	const char *help;
+	/* `rest` is what stands behind "NAME:", or "". */
+	int (*open)(struct as_target *target, const char *rest, struct as_err *err);
+	/* What this machine lacks for it, with the package that gives it; NULL: ready. */
+	const char *(*lacks)(void);
+};
+
+AS_MUST_CHECK int as_target_open(const char *spec, struct as_target **target, struct as_err *err);
+void as_target_free(struct as_target *target); /* takes NULL */
+
+const char *as_target_spec(const struct as_target *target); /* as typed */
+const char *as_target_name(const struct as_target *target); /* short: "lab", "myfs" */
+const char *as_target_opts(const struct as_target *target); /* "" for none */
+/* NULL for a directory. */
+const struct as_target_ops *as_target_library(const struct as_target *target);
+/* NULL for a library. */
+const char *as_target_dir(const struct as_target *target);
+/* All zeros where nothing is known. */
+struct as_limits as_target_limits(const struct as_target *target);
+/* Of its file system, 0 where unknown. */
+uint32_t as_target_block_bytes(const struct as_target *target);
+/* The disk's size: the one asked for, or the target's own when it is 0; refused below its minimum
+ * or when it is not made of whole sectors. */
+AS_MUST_CHECK int as_target_disk_bytes(const struct as_target *target, uint64_t asked_bytes,
+				       uint64_t *size_bytes, struct as_err *err);
+
+/* Row i of the table, or NULL behind the last. */
+const struct as_target_kind *as_target_kind(unsigned i);
+
+/* Says by name what an operations table lacks; used on everything that is loaded. */
+AS_MUST_CHECK int as_target_vet(const struct as_target_ops *ops, const char *who,
+				struct as_err *err);
+/* "hardlink", "xattr", ...: bit 1 << i of enum as_cap, or NULL behind the last. */
+const char *as_target_cap_name(unsigned i);
+
+/*
+ * "T [size=N] [opts=TEXT]", the value of a workload's `@target`: the specification without the
+ * extras (opts are joined to it), and the size, 0 where none is given. N takes K, M, G.
+ */
+AS_MUST_CHECK int as_target_parse_meta(const char *value, struct as_buf *spec, uint64_t *size_bytes,
+				       struct as_err *err);
+/* "16M" and the like. */
+AS_MUST_CHECK int as_target_parse_size(const char *text, uint64_t *size_bytes, struct as_err *err);
+
+#endif
