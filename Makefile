@@ -130,6 +130,9 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 	$(call say,CC)
 	$(Q)$(CC_ALL) $(INC_labfs) -c $< -o $@
 
+# What is put in by .incbin, which the compiler does not report as a dependency.
+$(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
+
 $(B)/%.o: %.c $(B)/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,CC)

@@ -35,7 +35,8 @@ arrows() {
 }
 
 # Names that may not be used: name, where it is allowed all the same (-: nowhere), what instead.
-# Places: cli (src/cli), mains (labfs/*_main.c), tests, bench.
+# Places: cli (src/cli), mains (labfs/*_main.c, and src/*/emitted: programs we write for others),
+# tests, bench.
 banned() {
 	cat <<-'END'
 	rand          -                     as_choose() is the only source of chance
@@ -176,7 +177,7 @@ check_banned() {
 		in_comment = 0
 		place = "engine"
 		if (FILENAME ~ /^src\/cli\//) place = "cli"
-		else if (FILENAME ~ /^labfs\/.*_main\.c$/) place = "mains"
+		else if (FILENAME ~ /^labfs\/.*_main\.c$|^src\/[^\/]*\/emitted\//) place = "mains"
 		else if (FILENAME ~ /^tests\//) place = "tests"
 		else if (FILENAME ~ /^bench\//) place = "bench"
 	}
@@ -228,11 +229,12 @@ check_line_length() {
 	}' $none "${lines[@]}"
 }
 
-# The header that plugin authors include, and what they start from, are MIT; all else is the GPL.
+# What goes into the work of others (the plugin header, examples, emitted programs) is MIT, all
+# else is the GPL.
 check_licence() {
 	awk '
 	function judge() {
-		want = name ~ /^(include|examples)\// ? "MIT" : "GPL-2.0-or-later"
+		want = name ~ /^(include|examples)\/|\/emitted\// ? "MIT" : "GPL-2.0-or-later"
 		if (found != want)
 			print name ":1: wants \"SPDX-License-Identifier: " want "\" at its head"
 	}

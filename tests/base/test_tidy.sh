@@ -100,6 +100,8 @@ case_is "cli may print and exit" src/cli/a.c "" \
 case_is "cli may not draw lots" src/cli/a.c 'src/cli/a.c:2: rand is banned.*' \
 	< <(c 'int x = rand();')
 case_is "the labfs programs may print" labfs/mkfs_main.c "" < <(c 'int x = printf("x");')
+case_is "programs for others may print, and are MIT" src/work/emitted/a.c "" \
+	< <(printf '%s\nint x = printf("x");\n' "$mit")
 case_is "tests may ask the environment" tests/base/test_a.c "" < <(c 'char *x = getenv("x");')
 case_is "tests may not ask the clock" tests/base/test_a.c 'tests/base/test_a.c:2: time is .*' \
 	< <(c 'long x = time(0);')
