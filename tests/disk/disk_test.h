@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* disk_test: what the tests of this room share: disks without error handling, patterns of bytes, and
- * a flat array that does what a disk should. */
+/* disk_test: what the tests of this room share: disks without error handling, patterns of bytes,
+ * and a store that must be empty in the end. */
 #ifndef AS_TESTS_DISK_TEST_H
 #define AS_TESTS_DISK_TEST_H
 

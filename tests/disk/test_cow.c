@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copy-on-write disks against flat arrays. The random test keeps a handful of disks and an array
- * for each, writes, zeroes, discards, reads, snapshots, restores and frees them, and compares bytes,
- * digests and differences as it goes. Digests are compared with those of a disk that was written
- * afresh from the array: that knows nothing of the history.
+ * for each, writes, zeroes, discards, reads, snapshots, restores and frees them, and compares
+ * bytes, digests and differences as it goes. Digests are compared with those of a disk that was
+ * written afresh from the array: that knows nothing of the history.
  */
 #include "disk_test.h"
 

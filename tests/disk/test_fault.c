@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fault plans: the language, each kind of fault, what counts as fired, and the sweep that knows when
- * it has failed everything there was to fail. */
+/* Fault plans: the language, each kind of fault, what counts as fired, and the sweep that knows
+ * when it has failed everything there was to fail. */
 #include "disk_test.h"
 
 #include "base/buf.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Images: there and back, and everything that can be wrong with one. A small image is cut short at
- * every byte and flipped at every bit, and must be refused each time; and headers that lie, with all
- * checksums right, are refused for what they say.
+ * every byte and flipped at every bit, and must be refused each time; headers and frames that lie,
+ * with all checksums right, are refused for what they say.
  */
 #include "disk_test.h"
 
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 struct rig {
 	struct as_chunks *store;
@@ -202,9 +203,11 @@ static void test_lies_are_refused(void **state)
 		{ AS_IMAGE_AT_DISK_DIGEST, 8, 1, "do not match the digest of the disk" },
 		{ AS_IMAGE_AT_FRAME_BYTES, 8, UINT64_MAX, "cut off after" },
 		{ AS_IMAGE_AT_FRAME_BYTES, 8, 3, "bytes follow behind its end" },
-		/* zstd's magic; then a window of 2 TiB, which only a fool would allocate. */
+		/* zstd's magic; then a window of 2 TiB, which only a fool would allocate, and one
+		 * of 128 MiB, which zstd would allow. */
 		{ AS_IMAGE_HEADER_BYTES, 4, 0, "cannot be decompressed" },
-		{ AS_IMAGE_HEADER_BYTES + 4, 2, 0xf800, "cannot be decompressed" },
+		{ AS_IMAGE_HEADER_BYTES + 4, 2, 0xf800, "Frame requires too much memory" },
+		{ AS_IMAGE_HEADER_BYTES + 4, 2, 0x8800, "Frame requires too much memory" },
 	};
 	struct rig rig;
 	struct as_buf copy = { 0 };
@@ -235,6 +238,50 @@ static void test_lies_are_refused(void **state)
 		assert_refused(&rig, copy.data, copy.len, "damaged disk image: ");
 	}
 	as_buf_free(&copy);
+	rig_done(&rig);
+}
+
+/* Frames made by hand, with records for chunks in this order, on a disk of 16 chunks. */
+static void test_records_that_lie(void **state)
+{
+	static const struct {
+		uint64_t chunks[2];
+		size_t bytes; /* of the two records */
+		const char *want;
+	} rows[] = {
+		{ { 3, 4 }, 2 * 4104, "do not match the digest of the disk" },
+		{ { 4, 3 }, 2 * 4104, "record 1 is for chunk 3: out of order" },
+		{ { 3, 3 }, 2 * 4104, "record 1 is for chunk 3: out of order" },
+		{ { 3, 16 }, 2 * 4104, "record 1 is for chunk 16: out of order or outside" },
+		{ { UINT64_MAX, 0 }, 2 * 4104, "record 0 is for chunk 18446744073709551615" },
+		{ { 3, 4 }, 2 * 4104 - 1, "1 chunks instead of 2" },
+		{ { 3, 4 }, 2 * 4104 + 1, "data follow behind the last of 2 chunks" },
+	};
+	unsigned char raw[2 * 4104 + 1], frame[1024];
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 16 * 4096);
+	for (size_t i = 0; i < N_ROWS(rows); i++) {
+		uint64_t two = htole64(2), len;
+
+		memset(raw, 7, sizeof(raw));
+		for (unsigned k = 0; k < 2; k++) {
+			uint64_t chunk = htole64(rows[i].chunks[k]);
+
+			memcpy(raw + 4104 * k, &chunk, 8);
+		}
+		rig_encode(&rig);
+		rig.image.len = AS_IMAGE_HEADER_BYTES;
+		len = ZSTD_compress(frame, sizeof(frame), raw, rows[i].bytes, 1);
+		assert_false(ZSTD_isError(len));
+		as_buf_add(&rig.image, frame, len);
+		len = htole64(len);
+		memcpy(rig.image.data + AS_IMAGE_AT_STORED, &two, 8);
+		memcpy(rig.image.data + AS_IMAGE_AT_FRAME_BYTES, &len, 8);
+		reseal(&rig.image);
+		assert_refused(&rig, rig.image.data, rig.image.len, rows[i].want);
+	}
 	rig_done(&rig);
 }
 
@@ -329,6 +376,7 @@ int main(void)
 		cmocka_unit_test(test_every_truncation_is_refused),
 		cmocka_unit_test(test_every_bit_flip_is_refused),
 		cmocka_unit_test(test_lies_are_refused),
+		cmocka_unit_test(test_records_that_lie),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_raw_round_trip),
 		cmocka_unit_test(test_raw_is_sparse),

@@ -230,6 +230,24 @@ static void test_limit(void **state)
 	rig_free(&rig);
 }
 
+/* Going back and forth for ever takes no more memory than going once. */
+static void test_truncate_gives_back(void **state)
+{
+	struct rig rig = rig_new(0, 0);
+	uint64_t memory = 0;
+
+	(void)state;
+	write_fill(rig.bd, 0, 512, 1);
+	for (unsigned i = 0; i < 1000; i++) {
+		write_fill(rig.bd, 4096, 40960, i);
+		if (!i)
+			memory = as_reclog_memory(rig.log);
+		assert_int_equal(as_reclog_memory(rig.log), memory);
+		as_reclog_truncate(rig.log, 1);
+	}
+	rig_free(&rig);
+}
+
 /* A replay that fails says at which entry and why. */
 static void test_replay_failure(void **state)
 {
@@ -283,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_replay_and_truncate),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_replay_failure),
+		cmocka_unit_test(test_truncate_gives_back),
 		cmocka_unit_test(test_below_faults),
 	};
 
