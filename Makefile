@@ -74,12 +74,12 @@ all: $(MADE) ## build ./assay, libassay.a, the labfs tools and the example plugi
 
 demo: ## set up, build, and break a file system before your eyes (about a minute)
 	@$(SETUP) build
-	@$(AGAIN) all
+	@+$(AGAIN) all
 	@scripts/demo.sh
 
 test: ## set up, build, and run every test; also SAN=address,undefined and CC=clang
 	@$(SETUP) build test $(if $(filter clang%,$(notdir $(CC))),sanitizer)
-	@$(AGAIN) check
+	@+$(AGAIN) check
 
 check: $(MADE) $(TESTS) $(CORPUS_RUNS)
 	@SAN='$(SAN)' JOBS=$(JOBS) scripts/run_tests.sh $(B) \
@@ -93,7 +93,7 @@ bench: all ## measure; one JSON line for each number
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each, with clang's libFuzzer
 	@$(SETUP) build fuzz
-	@$(AGAIN) CC=clang SAN=fuzzer-no-link,address,undefined run-fuzzers
+	@+$(AGAIN) CC=clang SAN=fuzzer-no-link,address,undefined run-fuzzers
 
 D = $(DESTDIR)$(PREFIX)
 MAN := share/man/man1
