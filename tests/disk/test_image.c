@@ -79,7 +79,7 @@ static void test_round_trip(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2 * N_ROWS(sizes); i++) {
 		struct as_err err = { 0 };
-		struct as_disk *back;
+		struct as_disk *back = NULL;
 		struct rig rig;
 
 		rig_init(&rig, sizes[i / 2]);
@@ -324,7 +324,7 @@ static void test_raw_round_trip(void **state)
 	for (size_t i = 0; i < 2 * N_ROWS(sizes); i++) {
 		struct as_buf raw = { 0 };
 		struct as_err err = { 0 };
-		struct as_disk *back;
+		struct as_disk *back = NULL;
 		struct rig rig;
 
 		rig_init(&rig, sizes[i / 2]);
@@ -348,7 +348,7 @@ static void test_raw_round_trip(void **state)
 static void test_raw_is_sparse(void **state)
 {
 	struct as_err err = { 0 };
-	struct as_disk *back;
+	struct as_disk *back = NULL;
 	struct stat st;
 	struct rig rig;
 
