@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 30
 SETUP ?= scripts/setup.sh
 comma := ,
 
-ifeq ($(findstring -j,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL)$(findstring -j,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(JOBS)
 endif
 AGAIN = $(MAKE) --no-print-directory
