@@ -19,7 +19,6 @@ table() {
 	libfuse3-dev       build      disks and file systems served through FUSE
 	libcmocka-dev      test       unit tests
 	git                test       the test of `make tidy` needs a repository
-	procps             test       tests look whether processes are gone
 	clang-format       tidy       layout of changed lines
 	git                tidy       which lines have changed
 	clang              sanitizer  the second compiler; gcc brings its own sanitizers
