@@ -172,28 +172,36 @@ static void put_int(int64_t value, struct as_buf *out)
 			    value > INT_MAX || value < INT_MIN ? "LL" : "");
 }
 
-/* How C spells the words of each flag table: as the workload does, or with something in front. */
-static const char *const flag_prefixes[AS_FLAG_TABLES] = {
-	[AS_FLAGS_FALLOC_FLAGS] = "FALLOC_FL_",
-	[AS_FLAGS_NODE_TYPES] = "S_IF",
+/* How C spells the words that it does not spell as the workload does. */
+static const struct {
+	const char *word, *c;
+} spellings[] = {
+	{ "fifo", "S_IFIFO" }, { "chr", "S_IFCHR" },   { "blk", "S_IFBLK" },
+	{ "reg", "S_IFREG" },  { "sock", "S_IFSOCK" },
 };
+
+static void put_word(enum as_flag_table table, const char *word, struct as_buf *out)
+{
+	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
+		if (!strcmp(word, spellings[i].word))
+			word = spellings[i].c;
+	}
+	if (table == AS_FLAGS_FALLOC_FLAGS && (*word < '0' || *word > '9'))
+		as_buf_adds(out, "FALLOC_FL_");
+	as_buf_adds(out, word);
+}
 
 static void put_flags(enum as_flag_table table, int64_t value, struct as_buf *out)
 {
 	struct as_buf words = { 0 };
-	const char *prefix = flag_prefixes[table] ? flag_prefixes[table] : "";
-	const char *word;
 	char *rest = NULL;
 
 	as_flags_print(table, value, &words);
-	for (word = strtok_r(words.data, "|", &rest); word; word = strtok_r(NULL, "|", &rest)) {
+	for (char *word = strtok_r(words.data, "|", &rest); word;
+	     word = strtok_r(NULL, "|", &rest)) {
 		if (word != words.data)
 			as_buf_adds(out, " | ");
-		if (*word < '0' || *word > '9')
-			as_buf_adds(out, prefix);
-		for (; *word; word++)
-			as_buf_addc(out,
-				    *word >= 'a' && *word <= 'z' && *prefix ? *word - 32 : *word);
+		put_word(table, word, out);
 	}
 	as_buf_free(&words);
 }

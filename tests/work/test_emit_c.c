@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Workloads as C programs: they compile without a warning whatever they hold, do what the workload
+ * says below the given directory and nowhere else, and notice answers that were not expected.
+ */
+#include "base/choice.h"
+#include "base/spawn.h"
+#include "work/emit_c.h"
+#include "work/parse.h"
+#include "work/print.h"
+
+#include "random_seq.h"
+#include "tests/skip.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/assay-emit-XXXXXX";
+
+/* ---- A workload with every operation, and what a POSIX file system answers ---- */
+
+struct step {
+	const char *line, *want;
+	const char *or_else; /* where file systems differ or the machine does */
+};
+
+/* Lines are canonical, as the program prints them. */
+static const struct step steps[] = {
+	{ "mkdir /a 0775", "= 0", NULL },
+	{ "mkdir /a 0775", "= -1 EEXIST", NULL },
+	{ "create /a/c 0644", "= 0", NULL },
+	{ "mknod /a/fifo fifo 0600", "= 0", NULL },
+	{ "$3 = open /a/fifo O_RDONLY", "= -1 ENXIO", NULL },
+	{ "hardlink /a/c /a/h", "= 0", NULL },
+	{ "symlink c /a/s", "= 0", NULL },
+	{ "rename /a/h \"/a/a name with \\\"blanks\\\" and \\x01 \?\?/\"", "= -1 ENOTDIR", NULL },
+	{ "rename /a/h \"/a/a name with \\\"blanks\\\" and \\x01 ??\"", "= 0", NULL },
+	{ "$0 = open /a/f O_RDWR|O_CREAT 0644", "= 0", NULL },
+	{ "write $0 len=5000 fill=1", "= 5000", NULL },
+	{ "pwrite $0 len=4096 at=8192 fill=7", "= 4096", NULL },
+	{ "lseek $0 -10 SEEK_END", "= 12278", NULL },
+	{ "read $0 len=4096", "= 10", NULL },
+	{ "pread $0 len=100 at=12200", "= 88", NULL },
+	{ "pread $0 len=1 at=-1", "= -1 EINVAL", NULL },
+	{ "fsync $0", "= 0", NULL },
+	{ "fdatasync $0", "= 0", NULL },
+	{ "syncfs $0", "= 0", NULL },
+	{ "sync_file_range $0 at=0 len=4096 flags=SYNC_FILE_RANGE_WRITE", "= 0", NULL },
+	{ "sync", "= 0", NULL },
+	{ "mmap_write $0 len=100 at=4090 fill=3", "= 0", NULL },
+	{ "mmap_write $0 len=100 at=12200 fill=3", "= -1 ENXIO", NULL },
+	{ "mmap_write $0 len=0 at=0", "= -1 EINVAL", NULL },
+	{ "mmap_write $9 len=1 at=0", "= -1 EBADF", NULL },
+	{ "fallocate $0 KEEP_SIZE at=0 len=20000", "= 0", "= -1 EOPNOTSUPP" },
+	{ "fallocate $0 0 at=0 len=-1", "= -1 EINVAL", NULL },
+	{ "ftruncate $0 9000", "= 0", NULL },
+	{ "truncate /a/f 10000", "= 0", NULL },
+	{ "truncate /a/f -1", "= -1 EINVAL", NULL },
+	{ "fstat $0", "= 0", NULL },
+	{ "fchmod $0 0600", "= 0", NULL },
+	{ "chmod /a/f 0640", "= 0", NULL },
+	{ "chown /a/f -1 -1", "= 0", NULL },
+	{ "chown /a/s -1 -1 nofollow=1", "= 0", NULL },
+	{ "utimens /a/f atime=-1.500000000 mtime=omit", "= 0", NULL },
+	{ "utimens /a/f", "= 0", NULL },
+	{ "$1 = open /a/g O_RDWR|O_CREAT|O_APPEND 0644", "= 0", NULL },
+	{ "copy_file_range $0 $1 len=4096 at=0 to=0", "= -1 EBADF", NULL }, /* O_APPEND */
+	{ "write $1 len=10 fill=2", "= 10", NULL },
+	{ "pwrite $1 len=10 at=0 fill=2", "= 10", NULL },
+	{ "lseek $1 0 SEEK_END", "= 20", NULL },
+	{ "$2 = open /a/k O_RDWR|O_CREAT|O_EXCL 0644", "= 0", NULL },
+	{ "copy_file_range $0 $2 len=4096 at=0 to=0", "= 4096", NULL },
+	{ "close $2", "= 0", NULL },
+	{ "close $2", "= -1 EBADF", NULL },
+	{ "read $2 len=1", "= -1 EBADF", NULL },
+	{ "$1 = open /none O_RDONLY", "= -1 ENOENT", NULL },
+	{ "fsync $1", "= -1 EBADF", NULL }, /* the slot was closed first */
+	{ "$4 = open /a O_RDWR|O_TMPFILE 0600", "= 0", "= -1 EOPNOTSUPP" },
+	{ "link_tmpfile $4 /a/named", "= 0", "= -1 EBADF" },
+	{ "link_tmpfile $5 /a/named2", "= -1 EBADF", NULL },
+	{ "rename2 /a/k /a/c RENAME_NOREPLACE", "= -1 EEXIST", NULL },
+	{ "rename2 /a/k /a/c RENAME_EXCHANGE", "= 0", "= -1 EINVAL" },
+	{ "write_xattr /a/f user.x len=10 fill=1", "= 0", "= -1 EOPNOTSUPP" },
+	{ "read_xattr /a/f user.x", "= 10", "= -1 EOPNOTSUPP" },
+	{ "listxattr /a/f", "= 1", "= 0" },
+	{ "removexattr /a/f user.x", "= 0", "= -1 EOPNOTSUPP" },
+	{ "statfs /a", "= 0", NULL },
+	{ "stat /a/s", "= 0", NULL },
+	{ "stat /a/none nofollow=1", "= -1 ENOENT", NULL },
+	{ "readlink /a/s", "= 1", NULL },
+	{ "readlink /a/f", "= -1 EINVAL", NULL },
+	{ "chcwd /a", "= 0", NULL },
+	{ "stat f", "= 0", NULL },
+	{ "mkdir d1 0755", "= 0", NULL },
+	{ "deepen d1 1500", "= 1500", NULL },
+	{ "deepen d1 2", "= 2", NULL },
+	{ "deepen /a/f 1", "= -1 ENOTDIR", NULL },
+	{ "create d1/e1 0600", "= 0", NULL },
+	{ "enlarge d1 5", "= 5", NULL },
+	{ "readdir d1", "= 7", NULL },
+	{ "enlarge f 100", "= 0", NULL },
+	{ "enlarge fifo 1", "= -1 EINVAL", NULL },
+	{ "prune d1", "= 0", NULL },
+	{ "readdir d1", "= 0", NULL },
+	{ "prune f", "= 0", NULL },
+	{ "rmdir d1", "= 0", NULL },
+	{ "unlink fifo", "= 0", NULL },
+	{ "remove .", "= -1 EINVAL", NULL },
+	{ "remove /a/../..", "= -1 EINVAL", NULL },
+	{ "remove //", "= -1 EBUSY", NULL },
+	{ "remove \"\"", "= -1 ENOENT", NULL },
+	{ "mkdir /a/p 0755", "= 0", NULL },
+	{ "deepen /a/p 1200", "= 1200", NULL },
+	{ "umount", "skipped", NULL },
+	{ "mount opts=ro", "skipped", NULL },
+	{ "remount opts=ro", "skipped", NULL },
+	{ "crash", "skipped", NULL },
+	{ "chcwd /", "= 0", NULL },
+	{ "remove /a", "= 0", NULL },
+	{ "readdir /", "= 0", NULL },
+};
+#define N_STEPS (sizeof(steps) / sizeof(steps[0]))
+
+/* ---- Helpers ---- */
+
+static struct as_seq *parse_steps(void)
+{
+	struct as_buf text = { 0 };
+	struct as_seq *seq = NULL;
+	struct as_err err = { 0 };
+
+	for (size_t i = 0; i < N_STEPS; i++)
+		as_buf_addf(&text, "%s\n", steps[i].line);
+	if (as_parse_text("steps", as_buf_str(&text), text.len, &seq, &err))
+		fail_msg("%s", err.msg);
+	as_buf_free(&text);
+	return seq;
+}
+
+/* Runs a command line of up to 15 words to its end; returns its exit status, output in *out. */
+static int run(struct as_buf *out, const char *words[])
+{
+	struct as_spawn spawn = { .argv = (char *const *)words, .deadline_ms = 120000, .output = out };
+	struct as_ended ended;
+	struct as_err err = { 0 };
+
+	if (as_spawn_run(&spawn, &ended, &err))
+		fail_msg("%s", err.msg);
+	return ended.how == AS_END_EXIT ? ended.status : -1;
+}
+
+static const char *in_folder(const char *name)
+{
+	static char paths[4][256];
+	static unsigned turn;
+	char *path = paths[turn++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
+	return path;
+}
+
+/* Writes the program and compiles it with a compiler that must have nothing to say. */
+static void compile(const struct as_seq *seq, const struct as_outcome *expected, const char *cc,
+		    bool only_check)
+{
+	struct as_buf text = { 0 }, said = { 0 };
+	struct as_err err = { 0 };
+	const char *source = in_folder("w.c"), *program = only_check ? "/dev/null" : in_folder("w");
+
+	as_emit_c(seq, expected, &text);
+	assert_int_equal(as_buf_write_file(&text, source, &err), 0);
+	if (run(&said, (const char *[]){ cc, "-Wall", "-Werror", only_check ? "-S" : "-O1", source,
+					 "-o", program, NULL }) ||
+	    said.len)
+		fail_msg("%s: %s", cc, as_buf_str(&said));
+	as_buf_free(&text);
+	as_buf_free(&said);
+}
+
+static const char *fresh_directory(const char *name)
+{
+	const char *path = in_folder(name);
+
+	assert_int_equal(mkdir(path, 0755), 0);
+	return path;
+}
+
+static bool can_confine(void)
+{
+	return geteuid() == 0;
+}
+
+/* Each line of what the program printed against the table. */
+static void compare_with_steps(const char *said)
+{
+	for (size_t i = 0; i < N_STEPS; i++) {
+		const char *end = strchr(said, '\n');
+		struct as_buf line = { 0 }, want = { 0 }, other = { 0 };
+
+		assert_non_null(end);
+		as_buf_add(&line, said, (size_t)(end - said));
+		as_buf_addf(&want, "%s %s", steps[i].line, steps[i].want);
+		as_buf_addf(&other, "%s %s", steps[i].line, steps[i].or_else ? steps[i].or_else : "");
+		if (!steps[i].or_else || strcmp(line.data, other.data))
+			assert_string_equal(line.data, want.data);
+		as_buf_free(&line);
+		as_buf_free(&want);
+		as_buf_free(&other);
+		said = end + 1;
+	}
+	assert_string_equal(said, "");
+}
+
+/* ---- Tests ---- */
+
+static void test_every_operation_is_here(void **state)
+{
+	struct as_seq *seq = parse_steps();
+	bool seen[AS_OP_COUNT] = { false };
+
+	(void)state;
+	for (size_t i = 0; i < seq->n; i++)
+		seen[seq->ops[i].code] = true;
+	for (int code = 0; code < AS_OP_COUNT; code++) {
+		if (!seen[code])
+			fail_msg("no step with %s", as_op_table[code].name);
+	}
+	as_seq_free(seq);
+}
+
+static void run_with(const char *cc, const char *directory, const char *option)
+{
+	struct as_seq *seq = parse_steps();
+	struct as_buf said = { 0 };
+
+	compile(seq, NULL, cc, false);
+	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), fresh_directory(directory),
+						      option, NULL }),
+			 0);
+	compare_with_steps(as_buf_str(&said));
+	as_buf_free(&said);
+	as_seq_free(seq);
+}
+
+static void test_runs(void **state)
+{
+	(void)state;
+	if (!can_confine())
+		skip_because("needs root: chroot");
+	run_with("gcc", "run-gcc", NULL);
+}
+
+static void test_runs_unconfined(void **state)
+{
+	(void)state;
+	if (!as_spawn_which("clang", (char[256]){ 0 }, 256))
+		skip_because("clang is not installed (package clang)");
+	run_with("clang", "run-clang", "--unconfined");
+}
+
+/* As an ordinary user: confined by a user namespace, or refused in words. */
+static void test_ordinary_user(void **state)
+{
+	struct as_seq *seq = parse_steps();
+	struct as_buf said = { 0 };
+	const char *directory;
+	int status;
+
+	(void)state;
+	if (geteuid() != 0 || !as_spawn_which("setpriv", (char[256]){ 0 }, 256))
+		skip_because("needs root and setpriv, to become someone else");
+	compile(seq, NULL, "cc", false);
+	directory = fresh_directory("run-user");
+	assert_int_equal(chown(directory, 65534, 65534), 0);
+	assert_int_equal(chmod(folder, 0755), 0);
+	status = run(&said,
+		     (const char *[]){ "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+				       in_folder("w"), directory, NULL });
+	if (status == 0) {
+		compare_with_steps(as_buf_str(&said));
+	} else {
+		assert_int_equal(status, 2);
+		assert_non_null(strstr(as_buf_str(&said), "cannot confine myself"));
+		assert_non_null(strstr(as_buf_str(&said), "--unconfined"));
+	}
+	as_buf_free(&said);
+	as_seq_free(seq);
+}
+
+static void test_wrong_use(void **state)
+{
+	struct as_seq *seq = as_seq_new();
+	struct as_buf said = { 0 };
+
+	(void)state;
+	compile(seq, NULL, "cc", false); /* no operations at all */
+	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), NULL }), 2);
+	assert_non_null(strstr(as_buf_str(&said), "DIRECTORY [--unconfined]"));
+	as_buf_clear(&said);
+	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), folder, "--what", NULL }), 2);
+	assert_non_null(strstr(as_buf_str(&said), "usage: "));
+	as_buf_clear(&said);
+	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), in_folder("none"), NULL }), 2);
+	assert_non_null(strstr(as_buf_str(&said), "No such file or directory"));
+	as_buf_free(&said);
+	as_seq_free(seq);
+}
+
+/* With the outcomes given, the program tells right from wrong. */
+static void test_expected(void **state)
+{
+	static const char text[] = "mkdir /x 0755\nrmdir /y\nenlarge /x 3\nremove /x\ncrash\n";
+	struct as_outcome expected[5] = {
+		{ .ret = 0 },		    { .ret = -1, .err = ENOENT },
+		{ .ret = 3, .done = 3 },    { .ret = 0, .done = 4 },
+		{ .ret = 1000 /* skipped */ },
+	};
+	struct as_seq *seq = NULL;
+	struct as_buf said = { 0 };
+	struct as_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(as_parse_text("t", text, sizeof(text) - 1, &seq, &err), 0);
+	compile(seq, expected, "cc", false);
+	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), fresh_directory("right"),
+						      "--unconfined", NULL }),
+			 0);
+	assert_string_equal(as_buf_str(&said), "mkdir /x 0755 = 0\nrmdir /y = -1 ENOENT\n"
+					       "enlarge /x 3 = 3\nremove /x = 0\ncrash skipped\n");
+	as_buf_clear(&said);
+	expected[0] = (struct as_outcome){ .ret = -1, .err = ENOSPC };
+	expected[1] = (struct as_outcome){ .ret = 0 };
+	expected[2] = (struct as_outcome){ .ret = -1, .err = ENOSPC, .done = 2 };
+	expected[3].done = 3;
+	compile(seq, expected, "cc", false);
+	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), fresh_directory("wrong"),
+						      "--unconfined", NULL }),
+			 1);
+	assert_string_equal(as_buf_str(&said),
+			    "mkdir /x 0755 = 0\nop 0: expected -1 ENOSPC, got 0\n"
+			    "rmdir /y = -1 ENOENT\nop 1: expected 0, got -1 ENOENT\n"
+			    "enlarge /x 3 = 3\nop 2: expected -1 ENOSPC done=2, got 3\n"
+			    "remove /x = 0\n"
+			    "op 3: expected 0, got 0 (done: expected 3, got 4)\ncrash skipped\n");
+	as_buf_free(&said);
+	as_seq_free(seq);
+}
+
+/* The program writes the bytes that the format promises. */
+static void test_bytes(void **state)
+{
+	static const char text[] = "$0 = open /f O_RDWR|O_CREAT|O_APPEND 0644\nwrite $0 len=5 fill=1\n"
+				   "write $0 len=7000 fill=9\n$1 = open /f O_RDWR\n"
+				   "mmap_write $1 len=4001 at=999 fill=12345678901234567890\n"
+				   "pwrite $1 len=3 at=2 fill=0\n";
+	char want[7005];
+	struct as_buf said = { 0 }, file = { 0 };
+	struct as_seq *seq = NULL;
+	struct as_err err = { 0 };
+
+	(void)state;
+	as_pattern_fill(1, 0, want, 5);
+	as_pattern_fill(9, 5, want + 5, 7000);
+	as_pattern_fill(12345678901234567890u, 999, want + 999, 4001);
+	as_pattern_fill(0, 2, want + 2, 3);
+	assert_int_equal(as_parse_text("t", text, sizeof(text) - 1, &seq, &err), 0);
+	compile(seq, NULL, "cc", false);
+	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), fresh_directory("bytes"),
+						      "--unconfined", NULL }),
+			 0);
+	assert_int_equal(as_buf_read_file(&file, in_folder("bytes/f"), 1 << 20, &err), 0);
+	assert_int_equal(file.len, sizeof(want));
+	assert_memory_equal(file.data, want, sizeof(want));
+	as_buf_free(&file);
+	as_buf_free(&said);
+	as_seq_free(seq);
+}
+
+/* Every operation brings the helpers it needs and no others: -Wall names those not used. */
+static void test_each_alone(void **state)
+{
+	struct as_seq *all = parse_steps();
+	bool seen[AS_OP_COUNT] = { false };
+
+	(void)state;
+	for (size_t i = 0; i < all->n; i++) {
+		struct as_seq *one = as_seq_new();
+		struct as_outcome expected = { 0 };
+		enum as_opcode code = all->ops[i].code;
+
+		as_seq_add(one, &all->ops[i]);
+		if (!seen[code])
+			compile(one, code % 2 ? &expected : NULL, "gcc", true);
+		seen[code] = true;
+		as_seq_free(one);
+	}
+	as_seq_free(all);
+}
+
+/* Whatever the strings and numbers are, it is C. Long enough to be cut into parts. */
+static void test_random_compiles(void **state)
+{
+	struct as_chooser *chooser = as_chooser_seeded(7);
+	struct as_seq *seq = random_seq(as_chooser_choice(chooser), 2500);
+	struct as_outcome *expected = as_xcalloc(seq->n, sizeof(*expected));
+
+	(void)state;
+	for (size_t i = 0; i < seq->n; i++) {
+		expected[i].ret = i % 3 ? -1 : INT64_MAX - (int64_t)i;
+		expected[i].err = i % 3 ? (int)(i % 200) : 0;
+	}
+	compile(seq, expected, "gcc", true);
+	if (as_spawn_which("clang", (char[256]){ 0 }, 256))
+		compile(seq, expected, "clang", true);
+	free(expected);
+	as_seq_free(seq);
+	as_chooser_free(chooser);
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int drop(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return nftw(folder, drop, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_operation_is_here),
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_runs_unconfined),
+		cmocka_unit_test(test_ordinary_user),
+		cmocka_unit_test(test_wrong_use),
+		cmocka_unit_test(test_expected),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_each_alone),
+		cmocka_unit_test(test_random_compiles),
+	};
+
+	return cmocka_run_group_tests_name("work emit_c", tests, make_folder, remove_folder);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tests/golden/work/NAME.txt is a workload, NAME.want its canonical form or the error it earns.
+ * UPDATE=1 writes the latter anew. Examples are already canonical but for comments and must parse.
+ */
+#include "work/parse.h"
+#include "work/print.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check_file(const char *path, bool update)
+{
+	const char *name = strrchr(path, '/') + 1;
+	struct as_buf text = { 0 }, got = { 0 }, want_path = { 0 }, want = { 0 };
+	struct as_seq *seq = NULL;
+	struct as_err err = { 0 };
+
+	assert_int_equal(as_buf_read_file(&text, path, 1 << 24, &err), 0);
+	if (as_parse_text(name, as_buf_str(&text), text.len, &seq, &err))
+		as_buf_addf(&got, "%s\n", err.msg);
+	else
+		as_print_seq(seq, &got);
+	as_buf_add(&want_path, path, strlen(path) - strlen(".txt"));
+	as_buf_adds(&want_path, ".want");
+	if (update)
+		assert_int_equal(as_buf_write_file(&got, want_path.data, &err), 0);
+	if (as_buf_read_file(&want, want_path.data, 1 << 24, &err))
+		fail_msg("%s", err.msg);
+	assert_string_equal(as_buf_str(&got), as_buf_str(&want));
+	as_buf_free(&text);
+	as_buf_free(&got);
+	as_buf_free(&want_path);
+	as_buf_free(&want);
+	as_seq_free(seq);
+}
+
+static void test_golden(void **state)
+{
+	glob_t found;
+
+	(void)state;
+	assert_int_equal(glob("tests/golden/work/*.txt", 0, NULL, &found), 0);
+	assert_true(found.gl_pathc >= 5);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		check_file(found.gl_pathv[i], getenv("UPDATE") != NULL);
+	globfree(&found);
+}
+
+static void test_examples(void **state)
+{
+	glob_t found;
+
+	(void)state;
+	assert_int_equal(glob("examples/*.txt", 0, NULL, &found), 0);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct as_seq *seq = NULL;
+		struct as_err err = { 0 };
+
+		if (as_parse_file(found.gl_pathv[i], &seq, &err))
+			fail_msg("%s", err.msg);
+		assert_true(seq->n > 0);
+		as_seq_free(seq);
+	}
+	globfree(&found);
+}
+
+/* The example that promises to touch every operation does. */
+static void test_smoke_is_complete(void **state)
+{
+	bool seen[AS_OP_COUNT] = { false };
+	struct as_seq *seq = NULL;
+	struct as_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(as_parse_file("examples/smoke.txt", &seq, &err), 0);
+	for (size_t i = 0; i < seq->n; i++)
+		seen[seq->ops[i].code] = true;
+	for (int code = 0; code < AS_OP_COUNT; code++) {
+		if (!seen[code])
+			fail_msg("examples/smoke.txt has no %s", as_op_table[code].name);
+	}
+	as_seq_free(seq);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_examples),
+		cmocka_unit_test(test_smoke_is_complete),
+	};
+
+	return cmocka_run_group_tests_name("work golden", tests, NULL, NULL);
+}
