@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fs.h: the mounted file system, private to labfs.
+ *
+ * Layers, each using only those above it: cache (blocks, undo), journal, alloc, map, inode, dir,
+ * then the operations (namespace, rename, file, space, xattr), and super (mount).
+ *
+ * Every change happens inside an operation (LAB_RUN). A function that changes a block calls
+ * lab_dirty() on it first, which keeps a copy; when the operation fails, lab_op_end() puts all
+ * copies back, so that callers just return their error.
+ *
+ * Buffers are only evicted between operations: a pointer got from lab_bread() is good until the
+ * operation ends.
+ */
+#ifndef LABFS_FS_H
+#define LABFS_FS_H
+
+#include "bug.h"
+#include "format.h"
+
+#include <assay/target.h>
+
+/* Where a cached block stands; each state has its list. */
+enum lab_state {
+	LAB_S_CLEAN, /* as on disk */
+	LAB_S_DATA, /* file data, to be written home before the next commit */
+	LAB_S_META, /* changed in the running transaction */
+	LAB_S_CKPT, /* committed, not yet home */
+	LAB_STATES
+};
+
+/* What is in it, for checksums. */
+enum lab_kind { LAB_K_RAW, LAB_K_SUPER, LAB_K_INODES, LAB_K_XATTR };
+
+struct lab_link {
+	struct lab_link *prev, *next;
+};
+
+struct lab_buf {
+	struct lab_link link; /* in the list of its state; clean and pinned: in none */
+	struct lab_buf *hash_next;
+	uint32_t block;
+	uint8_t state, kind;
+	uint8_t bad; /* LAB_K_INODES: slots whose checksum was wrong when read */
+	uint32_t pins;
+	uint64_t op; /* the operation that has a copy of it */
+	uint8_t data[LAB_BLOCK] __attribute__((aligned(8)));
+};
+
+struct lab_undo {
+	struct lab_buf *buf;
+	uint8_t state, kind;
+	bool fresh; /* was not cached before: to be dropped */
+	uint8_t *copy; /* kept from operation to operation */
+};
+
+/* A cached inode; `raw` points into its pinned block. */
+struct lab_node {
+	struct lab_link lru;
+	struct lab_node *hash_next;
+	uint32_t ino;
+	uint32_t opens; /* handles */
+	bool linkable; /* an O_TMPFILE that may get a name */
+	bool cut; /* listed as orphan: blocks past its size are still to be freed */
+	uint8_t why; /* LAB_WHY_* changes in transaction why_seq */
+	uint32_t why_seq;
+	struct lab_buf *buf;
+	struct lab_inode *raw;
+	struct lab_dirindex *dir;
+};
+
+enum {
+	LAB_WHY_OTHER = 1,
+	LAB_WHY_LINK = 2,
+	LAB_WHY_FALLOC = 4,
+	LAB_WHY_XATTR = 8,
+	LAB_WHY_PUNCH = 16,
+};
+
+struct lab_path { /* a path's parent directory and last component */
+	struct lab_node *dir; /* NULL for "/" */
+	const char *name;
+	size_t len;
+	unsigned depth; /* components */
+};
+
+struct lab_where { /* a directory entry */
+	uint32_t pos, ino;
+};
+
+#define LAB_HELD_META 0x80000000u
+#define LAB_OP_DIRS 8
+
+struct as_fs {
+	const struct as_host *host;
+	struct as_bd *bd;
+	struct lab_opts opts;
+	bool readonly, aborted, errors;
+	struct lab_super geo; /* geometry as read at mount; state and counts live in *sb */
+	struct lab_buf *sb_buf; /* pinned */
+	struct lab_super *sb;
+	uint32_t free_blocks, free_inodes;
+	uint32_t block_hint, inode_hint; /* nothing is free below */
+
+	/* cache */
+	struct lab_buf **hash;
+	uint32_t hash_mask;
+	struct lab_link list[LAB_STATES];
+	uint32_t count[LAB_STATES];
+	struct lab_buf *spare;
+	uint32_t nspare, nbufs;
+	bool unflushed; /* data went home since the last flush */
+
+	/* the running operation */
+	uint64_t op;
+	bool in_op;
+	struct lab_undo *undo;
+	uint32_t nundo, undo_cap;
+	struct lab_node *op_dirs[LAB_OP_DIRS]; /* whose index is dropped when it fails */
+	uint32_t nop_dirs;
+	uint32_t op_nheld, op_free_blocks, op_free_inodes, op_block_hint, op_inode_hint;
+	bool finishing; /* lab_orphans_finish is at work */
+	bool unfinished; /* an orphan is left to be freed by further operations */
+
+	/* the running transaction */
+	uint32_t tx_limit; /* metadata blocks it may hold */
+	uint32_t *held; /* freed blocks, LAB_HELD_META = to be revoked */
+	uint32_t nheld, held_cap, nrevoke;
+	uint64_t *held_map; /* bit per block: not to be used again before the commit */
+
+	/* journal */
+	uint32_t seq; /* of the running transaction */
+	uint32_t ring, head, tail; /* blocks in the ring; positions 1..ring */
+	uint32_t used;
+	bool journal_empty; /* what its superblock says */
+	uint8_t *jbuf; /* one block */
+
+	/* inodes */
+	struct lab_node **nodes;
+	uint32_t node_mask, nnodes;
+	struct lab_link node_lru;
+	uint32_t nwriters; /* handles open for writing */
+	uint8_t *last_read; /* only with bug HOLE_STALE */
+};
+
+struct as_handle {
+	struct lab_node *node;
+	unsigned flags;
+	uint64_t size_seen; /* only for the bugs that trust it */
+};
+
+/* Runs `expr` as one operation: all or nothing. When space is short because freed blocks wait for
+ * their commit, commits and tries again. */
+#define LAB_RUN(fs, credits, expr)                               \
+	({                                                       \
+		int run_rc;                                      \
+		do {                                             \
+			run_rc = lab_op_begin(fs, credits);      \
+			if (!run_rc)                             \
+				run_rc = lab_op_end(fs, (expr)); \
+		} while (run_rc == -ENOSPC && lab_reclaim(fs));  \
+		run_rc;                                          \
+	})
+
+void lab_nodes_trim(struct as_fs *fs);
+void lab_cache_trim(struct as_fs *fs);
+
+/* Blocks that an operation on names may change: two parents and their entries, four inodes, a
+ * directory's growth, the orphan list, the bitmaps. */
+static inline uint32_t lab_ns_credits(const struct as_fs *fs)
+{
+	uint32_t maps = fs->geo.block_bitmap_blocks;
+
+	return 16 + (maps < 8 ? maps : 8);
+}
+
+/* cache.c */
+int lab_cache_init(struct as_fs *fs);
+void lab_cache_free(struct as_fs *fs);
+int lab_bread(struct as_fs *fs, uint32_t block, enum lab_kind kind, struct lab_buf **buf);
+/* A zeroed buffer for a newly allocated block, not read, dirty as `state`. */
+int lab_bfresh(struct as_fs *fs, uint32_t block, enum lab_kind kind, enum lab_state state,
+	       struct lab_buf **buf);
+/* To be called before the first change of a block: LAB_S_META or LAB_S_DATA. */
+int lab_dirty(struct as_fs *fs, struct lab_buf *buf, enum lab_state state);
+/* Puts the committed contents of a block, found in the journal, into the cache. */
+int lab_binstall(struct as_fs *fs, uint32_t block, const void *data);
+void lab_pin(struct as_fs *fs, struct lab_buf *buf);
+void lab_unpin(struct as_fs *fs, struct lab_buf *buf);
+void lab_set_state(struct as_fs *fs, struct lab_buf *buf, enum lab_state state);
+int lab_write_home(struct as_fs *fs, struct lab_buf *buf);
+/* Drops a cached block, dirty or not, from the cache. */
+void lab_forget(struct as_fs *fs, uint32_t block);
+void lab_undo_all(struct as_fs *fs);
+/* Files a corruption; returns -EUCLEAN. */
+int lab_corrupt(struct as_fs *fs, const char *what, uint32_t number);
+
+/* Between operations that only read. */
+static inline void lab_idle(struct as_fs *fs)
+{
+	lab_nodes_trim(fs);
+	lab_cache_trim(fs);
+}
+
+/* journal.c */
+int lab_op_begin(struct as_fs *fs, uint32_t credits);
+int lab_op_end(struct as_fs *fs, int rc);
+bool lab_reclaim(struct as_fs *fs);
+/* Less than `slack` blocks left in the running transaction. */
+bool lab_tx_tight(const struct as_fs *fs, uint32_t slack);
+int lab_write_data(struct as_fs *fs);
+int lab_commit(struct as_fs *fs);
+int lab_checkpoint(struct as_fs *fs, enum lab_flush home_site, enum lab_flush tail_site,
+		   bool empty);
+void lab_seal(struct lab_buf *buf);
+void lab_note_dir(struct as_fs *fs, struct lab_node *dir);
+
+/* replay.c: brings committed transactions into the cache, as LAB_S_CKPT. */
+int lab_replay(struct as_fs *fs);
+
+/* alloc.c */
+int lab_balloc(struct as_fs *fs, uint32_t *block);
+int lab_bfree(struct as_fs *fs, uint32_t block, bool meta);
+int lab_ialloc(struct as_fs *fs, uint32_t *ino);
+int lab_ifree(struct as_fs *fs, uint32_t ino);
+int lab_count_free(struct as_fs *fs);
+uint32_t lab_blocks_at_hand(const struct as_fs *fs);
+
+/* map.c */
+int lab_bmap(struct as_fs *fs, struct lab_node *node, uint64_t lblk, uint32_t *block);
+/* The buffer of a file's block, allocated (and then zeroed) where it was a hole; dirty. `whole`:
+ * the caller overwrites all of it, so that it need not be read. */
+int lab_bmap_get(struct as_fs *fs, struct lab_node *node, uint64_t lblk, enum lab_state state,
+		 bool whole, struct lab_buf **buf);
+/* Frees the blocks from..to-1; 1 = more to do, in another transaction. */
+int lab_free_range(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to);
+/* Blocks that filling the holes of from..to-1 would take. */
+int lab_count_holes(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to,
+		    uint64_t *need);
+
+/* inode.c */
+int lab_iget(struct as_fs *fs, uint32_t ino, struct lab_node **node);
+int lab_inew(struct as_fs *fs, struct lab_node *parent, uint32_t mode, uint64_t rdev,
+	     struct lab_node **node);
+int lab_idirty(struct as_fs *fs, struct lab_node *node, uint8_t why);
+/* One link less; without links and handles the inode goes, else it becomes an orphan. */
+int lab_drop_link(struct as_fs *fs, struct lab_node *node, uint32_t links);
+int lab_orphan_add(struct as_fs *fs, struct lab_node *node);
+int lab_orphan_del(struct as_fs *fs, struct lab_node *node);
+int lab_orphan_finish(struct as_fs *fs, struct lab_node *node);
+/* Finishes the orphans that no handle holds. */
+int lab_orphans_finish(struct as_fs *fs);
+void lab_nodes_free(struct as_fs *fs);
+void lab_fill_stat(const struct lab_node *node, struct as_stat *st);
+uint64_t lab_now(const struct as_fs *fs);
+
+/* dir.c */
+void lab_dir_drop_index(struct as_fs *fs, struct lab_node *dir);
+int lab_dir_find(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len,
+		 struct lab_where *where); /* -ENOENT */
+int lab_dir_add(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len, uint32_t ino,
+		uint32_t mode);
+int lab_dir_remove(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len);
+/* Lets an entry (or ".") name another inode. */
+int lab_dir_set(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len, uint32_t ino,
+		uint32_t mode);
+int lab_dir_init(struct as_fs *fs, struct lab_node *dir, uint32_t parent_ino);
+int lab_dir_set_parent(struct as_fs *fs, struct lab_node *dir, uint32_t parent_ino);
+/* 0, -ENOTEMPTY or an error. */
+int lab_dir_check_empty(struct as_fs *fs, struct lab_node *dir);
+int lab_dir_list(struct as_fs *fs, struct lab_node *dir, as_fill_fn fill, void *ctx);
+
+/* path.c */
+int lab_walk(struct as_fs *fs, const char *path, struct lab_node **node);
+int lab_walk_parent(struct as_fs *fs, const char *path, struct lab_path *at);
+
+/* namespace.c */
+int lab_create(struct as_fs *fs, const struct lab_path *at, uint32_t mode, uint64_t rdev,
+	       struct lab_node **node);
+
+/* attr.c */
+int lab_truncate(struct as_fs *fs, struct lab_node *node, uint64_t size);
+/* To be called before a size grows: what lies behind the old end in its block becomes zero. */
+int lab_zero_tail(struct as_fs *fs, struct lab_node *node);
+
+/* The operations, as in struct as_target_ops. */
+#include "opsdecl.h"
+
+#endif

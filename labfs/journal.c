@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * journal.c: operations, the running transaction, its commit, and the checkpoint.
+ *
+ * Method. Operations add their changed blocks to the one running transaction. A commit writes, in
+ * this order:
+ *	file data home, and revokes, descriptors and changed blocks into the ring;	flush
+ *	the commit block;								flush
+ * after which the changed blocks may go home at leisure. When the ring is short of space, a
+ * checkpoint writes home what is not there yet; flush; moves the tail; flush.
+ *
+ * Invariants
+ *   1. An operation is in one transaction, whole, or not at all (lab_op_begin reserves its blocks).
+ *   2. A transaction always fits the empty ring (tx_limit).
+ *   3. A block freed in a transaction is not allocated before that has been committed: until then a
+ *      power cut brings its old owner back. A freed metadata block is revoked, lest replay of an
+ *      older transaction writes over its next owner.
+ *   4. When a journal write fails, nothing more is written: the file system turns read-only and
+ *      the disk stays at the last commit.
+ */
+#include "crc.h"
+#include "fs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define DATA_LIMIT 4096u /* dirty data blocks kept between operations */
+
+/* ---- Operations ---- */
+
+int lab_op_begin(struct as_fs *fs, uint32_t credits)
+{
+	int rc;
+
+	if (fs->readonly || fs->aborted)
+		return -EROFS;
+	if (fs->count[LAB_S_META] + credits > fs->tx_limit || fs->nrevoke > LAB_J_REVOKES) {
+		rc = lab_commit(fs);
+		if (rc)
+			return rc;
+	}
+	fs->op++;
+	fs->in_op = true;
+	fs->nundo = 0;
+	fs->nop_dirs = 0;
+	fs->op_nheld = fs->nheld;
+	fs->op_free_blocks = fs->free_blocks;
+	fs->op_free_inodes = fs->free_inodes;
+	fs->op_block_hint = fs->block_hint;
+	fs->op_inode_hint = fs->inode_hint;
+	return 0;
+}
+
+static void fail_op(struct as_fs *fs)
+{
+	for (uint32_t i = 0; i < fs->nop_dirs; i++)
+		lab_dir_drop_index(fs, fs->op_dirs[i]);
+	while (fs->nheld > fs->op_nheld) {
+		uint32_t entry = fs->held[--fs->nheld];
+		uint32_t block = entry & ~LAB_HELD_META;
+
+		fs->held_map[block / 64] &= ~((uint64_t)1 << block % 64);
+		fs->nrevoke -= !!(entry & LAB_HELD_META);
+	}
+	lab_undo_all(fs);
+	fs->free_blocks = fs->op_free_blocks;
+	fs->free_inodes = fs->op_free_inodes;
+	fs->block_hint = fs->op_block_hint;
+	fs->inode_hint = fs->op_inode_hint;
+	fs->unfinished = false;
+}
+
+/* Freed blocks become free to use. */
+static void release_held(struct as_fs *fs)
+{
+	for (uint32_t i = 0; i < fs->nheld; i++) {
+		uint32_t block = fs->held[i] & ~LAB_HELD_META;
+
+		fs->held_map[block / 64] &= ~((uint64_t)1 << block % 64);
+		if (block < fs->block_hint)
+			fs->block_hint = block;
+	}
+	fs->nheld = fs->nrevoke = 0;
+}
+
+int lab_op_end(struct as_fs *fs, int rc)
+{
+	fs->in_op = false;
+	if (rc < 0) {
+		fail_op(fs);
+	} else {
+		fs->nundo = 0;
+		for (uint32_t i = fs->op_nheld; i < fs->nheld; i++)
+			lab_forget(fs, fs->held[i] & ~LAB_HELD_META);
+		if (LAB_BUG_ON(fs, NO_HOLD))
+			release_held(fs);
+		if (fs->unfinished) {
+			fs->unfinished = false;
+			/* What is left over is on the orphan list: the operation is done. */
+			(void)lab_orphans_finish(fs);
+		}
+		if (fs->opts.commit_every) {
+			int commit_rc = lab_commit(fs);
+
+			rc = commit_rc ? commit_rc : rc;
+		} else if (fs->count[LAB_S_DATA] > DATA_LIMIT) {
+			(void)lab_write_data(fs); /* the commit tries again */
+		}
+	}
+	lab_nodes_trim(fs);
+	lab_cache_trim(fs);
+	return rc;
+}
+
+bool lab_reclaim(struct as_fs *fs)
+{
+	return fs->nheld && !lab_commit(fs);
+}
+
+bool lab_tx_tight(const struct as_fs *fs, uint32_t slack)
+{
+	return fs->count[LAB_S_META] + slack > fs->tx_limit;
+}
+
+void lab_note_dir(struct as_fs *fs, struct lab_node *dir)
+{
+	for (uint32_t i = 0; i < fs->nop_dirs; i++) {
+		if (fs->op_dirs[i] == dir)
+			return;
+	}
+	if (fs->nop_dirs < LAB_OP_DIRS)
+		fs->op_dirs[fs->nop_dirs++] = dir;
+}
+
+/* ---- Writing ---- */
+
+static int give_up(struct as_fs *fs, int rc)
+{
+	fs->aborted = true;
+	if (fs->host->log)
+		fs->host->log(fs->host->ctx, "labfs: journal error, now read-only");
+	return rc;
+}
+
+int lab_write_data(struct as_fs *fs)
+{
+	struct lab_link *list = &fs->list[LAB_S_DATA];
+
+	while (list->next != list) {
+		struct lab_buf *b = (struct lab_buf *)list->next;
+		int rc = lab_write_home(fs, b);
+
+		if (rc)
+			return rc;
+		fs->unflushed = true;
+		lab_set_state(fs, b, LAB_S_CLEAN);
+	}
+	return 0;
+}
+
+void lab_seal(struct lab_buf *b)
+{
+	if (b->kind == LAB_K_INODES) {
+		struct lab_inode *in = (struct lab_inode *)b->data;
+
+		for (unsigned i = 0; i < LAB_INODES_PER_BLOCK; i++, in++) {
+			if (in->mode && !(b->bad >> i & 1))
+				in->csum = lab_crc_without(in, sizeof(*in),
+							   offsetof(struct lab_inode, csum));
+		}
+	} else if (b->kind == LAB_K_XATTR) {
+		struct lab_xattr_head *head = (struct lab_xattr_head *)b->data;
+
+		head->csum =
+			lab_crc_without(b->data, LAB_BLOCK, offsetof(struct lab_xattr_head, csum));
+	} else if (b->kind == LAB_K_SUPER) {
+		struct lab_super *sb = (struct lab_super *)b->data;
+
+		sb->csum = lab_crc_without(sb, sizeof(*sb), offsetof(struct lab_super, csum));
+	}
+}
+
+static int write_ring(struct as_fs *fs, uint32_t pos, const void *data)
+{
+	return as_bd_write(fs->bd, ((uint64_t)fs->geo.journal_start + pos) * LAB_BLOCK, data,
+			   LAB_BLOCK);
+}
+
+static int write_jsuper(struct as_fs *fs, uint32_t tail, uint32_t seq, bool empty)
+{
+	struct lab_j_super *js = (struct lab_j_super *)fs->jbuf;
+
+	memset(fs->jbuf, 0, LAB_BLOCK);
+	js->head = (struct lab_j_head){ .magic = LAB_J_MAGIC, .type = LAB_J_SUPER, .seq = seq };
+	js->tail = tail;
+	js->empty = empty;
+	js->head.csum = lab_crc_without(fs->jbuf, LAB_BLOCK, offsetof(struct lab_j_head, csum));
+	return write_ring(fs, 0, fs->jbuf);
+}
+
+/* Where a transaction being written stands. */
+struct pen {
+	uint32_t pos, blocks, csum;
+};
+
+static int pen_write(struct as_fs *fs, struct pen *pen, const void *data)
+{
+	int rc = write_ring(fs, pen->pos, data);
+
+	pen->csum = lab_crc32c(pen->csum, data, LAB_BLOCK);
+	pen->pos = pen->pos == fs->ring ? 1 : pen->pos + 1;
+	pen->blocks++;
+	return rc;
+}
+
+/* Starts a block of the given type in jbuf. */
+static struct lab_j_head *pen_head(struct as_fs *fs, enum lab_j_type type)
+{
+	struct lab_j_head *head = (struct lab_j_head *)fs->jbuf;
+
+	memset(fs->jbuf, 0, LAB_BLOCK);
+	*head = (struct lab_j_head){ .magic = LAB_J_MAGIC, .type = type, .seq = fs->seq };
+	return head;
+}
+
+static int pen_write_head(struct as_fs *fs, struct pen *pen)
+{
+	struct lab_j_head *head = (struct lab_j_head *)fs->jbuf;
+
+	head->csum = lab_crc_without(fs->jbuf, LAB_BLOCK, offsetof(struct lab_j_head, csum));
+	return pen_write(fs, pen, fs->jbuf);
+}
+
+static int write_revokes(struct as_fs *fs, struct pen *pen)
+{
+	uint32_t left = fs->nrevoke, at = 0;
+	int rc = 0;
+
+	while (left && !rc) {
+		struct lab_j_revoke *rev = (struct lab_j_revoke *)pen_head(fs, LAB_J_REVOKE);
+
+		for (; at < fs->nheld && rev->count < LAB_J_REVOKES; at++) {
+			if (fs->held[at] & LAB_HELD_META)
+				rev->block[rev->count++] = fs->held[at] & ~LAB_HELD_META;
+		}
+		left -= rev->count;
+		rc = pen_write_head(fs, pen);
+	}
+	return rc;
+}
+
+static int write_copy(struct as_fs *fs, struct pen *pen, const struct lab_buf *b)
+{
+	uint32_t first;
+
+	memcpy(&first, b->data, 4);
+	if (first != LAB_J_MAGIC)
+		return pen_write(fs, pen, b->data);
+	memcpy(fs->jbuf, b->data, LAB_BLOCK);
+	memset(fs->jbuf, 0, 4);
+	return pen_write(fs, pen, fs->jbuf);
+}
+
+static int write_body(struct as_fs *fs, struct pen *pen)
+{
+	struct lab_link *list = &fs->list[LAB_S_META], *at = list->next;
+	int rc = write_revokes(fs, pen);
+
+	while (at != list && !rc) {
+		struct lab_j_desc *desc = (struct lab_j_desc *)pen_head(fs, LAB_J_DESC);
+		struct lab_link *from = at;
+
+		for (; at != list && desc->count < LAB_J_TAGS; at = at->next) {
+			struct lab_buf *b = (struct lab_buf *)at;
+			struct lab_j_tag *tag = &desc->tag[desc->count++];
+			uint32_t first;
+
+			lab_seal(b);
+			memcpy(&first, b->data, 4);
+			tag->block = b->block;
+			tag->flags = first == LAB_J_MAGIC ? LAB_J_ESCAPED : 0;
+		}
+		rc = pen_write_head(fs, pen);
+		for (; from != at && !rc; from = from->next)
+			rc = write_copy(fs, pen, (struct lab_buf *)from);
+	}
+	return rc;
+}
+
+static uint32_t tx_blocks(const struct as_fs *fs)
+{
+	uint32_t meta = fs->count[LAB_S_META];
+
+	return meta + (meta + LAB_J_TAGS - 1) / LAB_J_TAGS +
+	       (fs->nrevoke + LAB_J_REVOKES - 1) / LAB_J_REVOKES + 1;
+}
+
+static int write_tx(struct as_fs *fs, struct pen *pen)
+{
+	struct lab_j_commit *commit;
+	uint32_t blocks, csum;
+	int rc = 0;
+
+	if (fs->journal_empty) {
+		rc = write_jsuper(fs, fs->head, fs->seq, false);
+		fs->tail = fs->head;
+		fs->journal_empty = false;
+	}
+	if (!rc)
+		rc = write_body(fs, pen);
+	if (!rc && !LAB_BUG_ON(fs, COMMIT_EARLY) && !LAB_BUG_ON(fs, COMMIT_TRUST))
+		rc = LAB_FLUSH(fs, COMMIT_BODY);
+	if (rc)
+		return rc;
+	blocks = pen->blocks;
+	csum = pen->csum;
+	commit = (struct lab_j_commit *)pen_head(fs, LAB_J_COMMIT);
+	commit->blocks = blocks;
+	commit->data_csum = csum;
+	rc = pen_write_head(fs, pen);
+	return rc ? rc : LAB_FLUSH(fs, COMMIT);
+}
+
+static void tx_done(struct as_fs *fs, const struct pen *pen)
+{
+	struct lab_link *list = &fs->list[LAB_S_META];
+
+	while (list->next != list)
+		lab_set_state(fs, (struct lab_buf *)list->next, LAB_S_CKPT);
+	release_held(fs);
+	fs->used += pen->blocks;
+	fs->head = pen->pos;
+	fs->seq++;
+	fs->unflushed = false;
+}
+
+/* A corruption met meanwhile goes into the superblock with the next commit. */
+static int note_errors(struct as_fs *fs)
+{
+	int rc = 0;
+
+	if (!fs->errors || fs->sb->state & LAB_ERRORS)
+		return 0;
+	if (fs->sb_buf->state == LAB_S_CKPT)
+		rc = lab_write_home(fs, fs->sb_buf);
+	if (rc)
+		return rc;
+	lab_set_state(fs, fs->sb_buf, LAB_S_META);
+	fs->sb->state |= LAB_ERRORS;
+	return 0;
+}
+
+int lab_commit(struct as_fs *fs)
+{
+	struct pen pen = { 0 };
+	int rc;
+
+	if (fs->readonly)
+		return 0;
+	if (fs->aborted)
+		return -EROFS;
+	rc = note_errors(fs);
+	if (!rc)
+		rc = lab_write_data(fs);
+	if (rc)
+		return rc;
+	if (!fs->count[LAB_S_META]) {
+		if (fs->unflushed)
+			rc = LAB_FLUSH(fs, COMMIT);
+		if (!rc)
+			fs->unflushed = false;
+		return rc;
+	}
+	if (fs->used + tx_blocks(fs) >= fs->ring) {
+		rc = lab_checkpoint(fs, LAB_FLUSH_CKPT_HOME, LAB_FLUSH_CKPT_TAIL, false);
+		if (rc)
+			return rc;
+	}
+	pen.pos = fs->head;
+	rc = write_tx(fs, &pen);
+	if (rc)
+		return give_up(fs, rc);
+	tx_done(fs, &pen);
+	return 0;
+}
+
+int lab_checkpoint(struct as_fs *fs, enum lab_flush home_site, enum lab_flush tail_site, bool empty)
+{
+	struct lab_link *list = &fs->list[LAB_S_CKPT];
+	int rc = 0;
+
+	while (list->next != list && !rc) {
+		struct lab_buf *b = (struct lab_buf *)list->next;
+
+		rc = lab_write_home(fs, b);
+		if (!rc)
+			lab_set_state(fs, b, LAB_S_CLEAN);
+	}
+	if (!rc && !(home_site == LAB_FLUSH_REPLAY_HOME && LAB_BUG_ON(fs, REPLAY_NOFLUSH)))
+		rc = lab_flush(fs->bd, &fs->opts, home_site);
+	if (!rc)
+		rc = write_jsuper(fs, fs->head, fs->seq, empty);
+	if (!rc)
+		rc = lab_flush(fs->bd, &fs->opts, tail_site);
+	if (rc)
+		return give_up(fs, rc);
+	fs->tail = fs->head;
+	fs->used = 0;
+	fs->journal_empty = empty;
+	return 0;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * map.c: from a file's block numbers to the disk's: ten direct pointers, an indirect and a double
+ * indirect block, 0 for a hole.
+ *
+ * Invariant: a pointer block in use has at least one pointer that is not 0; `blocks` of the inode
+ * counts data, pointer and attribute blocks.
+ */
+#include "fs.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The way to a block: `depth` pointer blocks below the inode's pointer `root`. */
+struct way {
+	unsigned root, depth;
+	uint32_t index[2];
+};
+
+static int find_way(uint64_t lblk, struct way *way)
+{
+	if (lblk < LAB_DIRECT) {
+		*way = (struct way){ .root = (unsigned)lblk };
+		return 0;
+	}
+	lblk -= LAB_DIRECT;
+	if (lblk < LAB_PTRS) {
+		*way = (struct way){ .root = LAB_DIRECT, .depth = 1, .index = { (uint32_t)lblk } };
+		return 0;
+	}
+	lblk -= LAB_PTRS;
+	if (lblk >= (uint64_t)LAB_PTRS * LAB_PTRS)
+		return -EFBIG;
+	*way = (struct way){ .root = LAB_DIRECT + 1,
+			     .depth = 2,
+			     .index = { (uint32_t)(lblk / LAB_PTRS),
+					(uint32_t)(lblk % LAB_PTRS) } };
+	return 0;
+}
+
+static int check_ptr(struct as_fs *fs, uint32_t block)
+{
+	if (block && (block < fs->geo.data_start || block >= fs->geo.block_count - 1))
+		return lab_corrupt(fs, "pointer to block", block);
+	return 0;
+}
+
+int lab_bmap(struct as_fs *fs, struct lab_node *node, uint64_t lblk, uint32_t *block)
+{
+	struct way way;
+	int rc = find_way(lblk, &way);
+
+	*block = 0;
+	if (rc)
+		return rc;
+	*block = node->raw->ptr[way.root];
+	for (unsigned i = 0; i < way.depth && *block; i++) {
+		struct lab_buf *b;
+
+		rc = check_ptr(fs, *block);
+		if (!rc)
+			rc = lab_bread(fs, *block, LAB_K_RAW, &b);
+		if (rc)
+			return rc;
+		*block = ((const uint32_t *)b->data)[way.index[i]];
+	}
+	return check_ptr(fs, *block);
+}
+
+/* A new block for the pointer *slot in `holder`. */
+static int fill_slot(struct as_fs *fs, struct lab_node *node, struct lab_buf *holder,
+		     uint32_t *slot, enum lab_state state, struct lab_buf **buf)
+{
+	uint32_t block;
+	int rc = lab_balloc(fs, &block);
+
+	if (!rc)
+		rc = lab_dirty(fs, holder, LAB_S_META);
+	if (!rc)
+		rc = lab_dirty(fs, node->buf, LAB_S_META);
+	if (rc)
+		return rc;
+	if (state == LAB_S_DATA && LAB_BUG_ON(fs, STALE_DATA)) {
+		rc = lab_bread(fs, block, LAB_K_RAW, buf);
+		if (!rc)
+			rc = lab_dirty(fs, *buf, state);
+	} else {
+		rc = lab_bfresh(fs, block, LAB_K_RAW, state, buf);
+	}
+	if (rc)
+		return rc;
+	*slot = block;
+	node->raw->blocks++;
+	return 0;
+}
+
+/* The buffer of an existing block, about to be changed. */
+static int take_mapped(struct as_fs *fs, uint32_t block, enum lab_state state, bool whole,
+		       struct lab_buf **buf)
+{
+	int rc;
+
+	if (whole)
+		return lab_bfresh(fs, block, LAB_K_RAW, state, buf);
+	rc = lab_bread(fs, block, LAB_K_RAW, buf);
+	return rc ? rc : lab_dirty(fs, *buf, state);
+}
+
+int lab_bmap_get(struct as_fs *fs, struct lab_node *node, uint64_t lblk, enum lab_state state,
+		 bool whole, struct lab_buf **buf)
+{
+	struct lab_buf *holder = node->buf, *next;
+	struct way way;
+	uint32_t *slot;
+	int rc = find_way(lblk, &way);
+
+	if (rc)
+		return rc;
+	slot = &node->raw->ptr[way.root];
+	for (unsigned left = way.depth;; left--) {
+		rc = check_ptr(fs, *slot);
+		if (rc)
+			return rc;
+		/* All of what is missing or nothing: a failure must not leave an empty pointer block. */
+		if (!*slot && lab_blocks_at_hand(fs) < left + 1)
+			return -ENOSPC;
+		if (!left)
+			break;
+		rc = *slot ? lab_bread(fs, *slot, LAB_K_RAW, &next)
+			   : fill_slot(fs, node, holder, slot, LAB_S_META, &next);
+		if (rc)
+			return rc;
+		holder = next;
+		slot = (uint32_t *)next->data + way.index[way.depth - left];
+	}
+	return *slot ? take_mapped(fs, *slot, state, whole, buf)
+		     : fill_slot(fs, node, holder, slot, state, buf);
+}
+
+/* ---- Freeing ---- */
+
+struct reap {
+	struct as_fs *fs;
+	struct lab_node *node;
+	uint64_t from, to;
+	bool meta; /* the blocks themselves are journaled: a directory, a link's text */
+};
+
+/* Blocks under a pointer `level` levels above data. */
+static uint64_t span(unsigned level)
+{
+	return level == 0 ? 1 : level == 1 ? LAB_PTRS : (uint64_t)LAB_PTRS * LAB_PTRS;
+}
+
+static bool all_zero(const struct lab_buf *b)
+{
+	const uint32_t *ptr = (const uint32_t *)b->data;
+
+	for (unsigned i = 0; i < LAB_PTRS; i++) {
+		if (ptr[i])
+			return false;
+	}
+	return true;
+}
+
+/* Frees what the range covers under *slot, from the end; `base` is its first block. */
+static int reap_slot(struct reap *r, struct lab_buf *holder, uint32_t *slot, unsigned level,
+		     uint64_t base)
+{
+	struct as_fs *fs = r->fs;
+	struct lab_buf *b = NULL;
+	int rc;
+
+	if (!*slot || base >= r->to || base + span(level) <= r->from)
+		return 0;
+	/* This block's bitmap, its holder and the inode must fit, and an orphan's list. */
+	if (lab_tx_tight(fs, 6))
+		return 1;
+	rc = check_ptr(fs, *slot);
+	if (!rc && level)
+		rc = lab_bread(fs, *slot, LAB_K_RAW, &b);
+	if (rc)
+		return rc;
+	for (unsigned i = LAB_PTRS; level && i-- > 0;) {
+		rc = reap_slot(r, b, (uint32_t *)b->data + i, level - 1,
+			       base + i * span(level - 1));
+		if (rc)
+			return rc;
+	}
+	if (level && !all_zero(b))
+		return 0;
+	rc = lab_dirty(fs, holder, LAB_S_META);
+	if (!rc)
+		rc = lab_dirty(fs, r->node->buf, LAB_S_META);
+	if (!rc)
+		rc = lab_bfree(fs, *slot, level || r->meta);
+	if (rc)
+		return rc;
+	*slot = 0;
+	r->node->raw->blocks--;
+	return 0;
+}
+
+int lab_free_range(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to)
+{
+	struct reap r = { .fs = fs, .node = node, .from = from, .to = to };
+	struct lab_inode *raw = node->raw;
+	int rc;
+
+	r.meta = (raw->mode & 0170000) != 0100000;
+	rc = reap_slot(&r, node->buf, &raw->ptr[LAB_DIRECT + 1], 2, LAB_DIRECT + LAB_PTRS);
+	if (!rc)
+		rc = reap_slot(&r, node->buf, &raw->ptr[LAB_DIRECT], 1, LAB_DIRECT);
+	for (unsigned i = LAB_DIRECT; i-- > 0 && !rc;)
+		rc = reap_slot(&r, node->buf, &raw->ptr[i], 0, i);
+	return rc;
+}
+
+/* Whether the pointer block that `lblk` is the first of must be made, too. */
+static int missing_ptrs(struct as_fs *fs, struct lab_node *node, uint64_t lblk, bool first,
+			uint64_t *need)
+{
+	const uint64_t dind = LAB_DIRECT + LAB_PTRS;
+	struct lab_buf *b;
+	int rc;
+
+	if (lblk < LAB_DIRECT)
+		return 0;
+	if (lblk < dind) {
+		*need += (first || lblk == LAB_DIRECT) && !node->raw->ptr[LAB_DIRECT];
+		return 0;
+	}
+	if (!first && (lblk - dind) % LAB_PTRS)
+		return 0;
+	if (!node->raw->ptr[LAB_DIRECT + 1]) {
+		*need += 1u + (first || lblk == dind);
+		return 0;
+	}
+	rc = lab_bread(fs, node->raw->ptr[LAB_DIRECT + 1], LAB_K_RAW, &b);
+	if (!rc)
+		*need += !((const uint32_t *)b->data)[(lblk - dind) / LAB_PTRS];
+	return rc;
+}
+
+int lab_count_holes(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to,
+		    uint64_t *need)
+{
+	*need = 0;
+	for (uint64_t lblk = from; lblk < to; lblk++) {
+		uint32_t block;
+		int rc = lab_bmap(fs, node, lblk, &block);
+
+		if (!rc && !block)
+			*need += 1;
+		if (!rc)
+			rc = missing_ptrs(fs, node, lblk, lblk == from, need);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * super.c: mount, unmount, remount, sync.
+ *
+ * Method of a mount: read the superblock; unless it says clean, bring the journal's committed
+ * transactions into the cache; when writable, write them home, flush, clear the journal, flush,
+ * then mark the superblock not clean. That mark needs no flush of its own: the first commit's flush
+ * comes before the first change that anyone could miss.
+ *
+ * A read-only mount writes nothing at all, and still shows what replay would bring.
+ */
+#include "crc.h"
+#include "fs.h"
+#include "labfs.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NODE_BUCKETS 1024u
+
+static bool in_order(const struct lab_super *sb)
+{
+	uint64_t inodes = (uint64_t)sb->inode_table_blocks * LAB_INODES_PER_BLOCK;
+
+	return sb->inode_bitmap_start >= 1 && sb->inode_bitmap_blocks >= 1 &&
+	       sb->block_bitmap_start >= sb->inode_bitmap_start + sb->inode_bitmap_blocks &&
+	       sb->inode_table_start >= sb->block_bitmap_start + sb->block_bitmap_blocks &&
+	       sb->journal_start >= sb->inode_table_start + sb->inode_table_blocks &&
+	       sb->data_start >= sb->journal_start + sb->journal_blocks &&
+	       sb->data_start < sb->block_count && sb->inode_count >= LAB_LOST_INO &&
+	       sb->inode_count <= inodes &&
+	       sb->inode_count <= (uint64_t)sb->inode_bitmap_blocks * LAB_BLOCK * 8 &&
+	       sb->block_count <= (uint64_t)sb->block_bitmap_blocks * LAB_BLOCK * 8;
+}
+
+static int check_super(const struct lab_super *sb, uint64_t size_bytes)
+{
+	const uint32_t parts[] = { sb->inode_bitmap_blocks, sb->block_bitmap_blocks,
+				   sb->inode_table_blocks, sb->journal_blocks, sb->data_start };
+
+	if (sb->magic != LAB_MAGIC || sb->version != LAB_VERSION ||
+	    sb->csum != lab_crc_without(sb, sizeof(*sb), offsetof(struct lab_super, csum)))
+		return -EUCLEAN;
+	if (sb->block_bytes != LAB_BLOCK || (uint64_t)sb->block_count * LAB_BLOCK > size_bytes ||
+	    sb->block_count >= LAB_HELD_META || sb->journal_blocks < 32)
+		return -EUCLEAN;
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i] >= sb->block_count)
+			return -EUCLEAN;
+	}
+	return in_order(sb) ? 0 : -EUCLEAN;
+}
+
+/* The largest transaction that fits half the ring (a small ring: all of it) with its descriptors,
+ * three revoke blocks and the commit block. */
+static uint32_t limit_of(uint32_t ring)
+{
+	uint32_t cap = ring < 64 ? ring - 1 : ring / 2, meta = cap - 4;
+
+	return meta - (meta + LAB_J_TAGS - 1) / LAB_J_TAGS;
+}
+
+static int read_journal(struct as_fs *fs, struct lab_j_super *js)
+{
+	int rc = as_bd_read(fs->bd, (uint64_t)fs->geo.journal_start * LAB_BLOCK, fs->jbuf,
+			    LAB_BLOCK);
+
+	if (rc)
+		return rc;
+	memcpy(js, fs->jbuf, sizeof(*js));
+	fs->ring = fs->geo.journal_blocks - 1;
+	if (js->head.magic != LAB_J_MAGIC || js->head.type != LAB_J_SUPER || js->tail < 1 ||
+	    js->tail > fs->ring ||
+	    js->head.csum !=
+		    lab_crc_without(fs->jbuf, LAB_BLOCK, offsetof(struct lab_j_head, csum)))
+		return lab_corrupt(fs, "journal superblock", fs->geo.journal_start);
+	fs->seq = js->head.seq;
+	fs->head = fs->tail = js->tail;
+	fs->journal_empty = js->empty;
+	fs->tx_limit = limit_of(fs->ring);
+	return 0;
+}
+
+/* Memory, geometry, journal, superblock buffer: all but the writing. */
+static int load(struct as_fs *fs)
+{
+	struct lab_j_super js;
+	int rc;
+
+	fs->node_lru.prev = fs->node_lru.next = &fs->node_lru;
+	fs->jbuf = as_malloc(fs->host, LAB_BLOCK);
+	fs->nodes = as_malloc(fs->host, NODE_BUCKETS * sizeof(*fs->nodes));
+	fs->node_mask = fs->nodes ? NODE_BUCKETS - 1 : 0;
+	if (!fs->jbuf || !fs->nodes)
+		return -ENOMEM;
+	if (fs->bd->size_bytes < LABFS_MIN_BYTES)
+		return -EUCLEAN;
+	rc = as_bd_read(fs->bd, 0, fs->jbuf, LAB_BLOCK);
+	if (rc)
+		return rc;
+	memcpy(&fs->geo, fs->jbuf, sizeof(fs->geo));
+	rc = check_super(&fs->geo, fs->bd->size_bytes);
+	if (rc)
+		return rc;
+	/* A whole number of bitmap blocks, as the allocator looks at them together. */
+	fs->held_map = as_malloc(fs->host, (size_t)fs->geo.block_bitmap_blocks * LAB_BLOCK);
+	if (!fs->held_map)
+		return -ENOMEM;
+	rc = lab_cache_init(fs);
+	if (!rc)
+		rc = read_journal(fs, &js);
+	if (!rc && !(fs->geo.state & LAB_CLEAN) && !js.empty)
+		rc = lab_replay(fs);
+	if (!rc)
+		rc = lab_bread(fs, 0, LAB_K_SUPER, &fs->sb_buf);
+	if (rc)
+		return rc;
+	lab_pin(fs, fs->sb_buf);
+	fs->sb = (struct lab_super *)fs->sb_buf->data;
+	return check_super(fs->sb, fs->bd->size_bytes);
+}
+
+static int write_super(struct as_fs *fs)
+{
+	lab_seal(fs->sb_buf);
+	return lab_write_home(fs, fs->sb_buf);
+}
+
+/* From "just looking" to writable: the journal emptied, the superblock marked, orphans ended. */
+static int go_writable(struct as_fs *fs)
+{
+	int rc = 0;
+
+	if (!fs->journal_empty) {
+		fs->head = 1;
+		rc = lab_checkpoint(fs, LAB_FLUSH_REPLAY_HOME, LAB_FLUSH_REPLAY_CLEAR, true);
+	}
+	if (rc)
+		return rc;
+	fs->sb->mount_count++;
+	if (!LAB_BUG_ON(fs, FALSE_CLEAN))
+		fs->sb->state &= ~LAB_CLEAN;
+	rc = write_super(fs);
+	if (rc)
+		return rc;
+	fs->readonly = false;
+	if (LAB_BUG_ON(fs, ORPHANS_LEFT)) {
+		fs->sb->orphan_head = 0;
+		return write_super(fs);
+	}
+	rc = lab_orphans_finish(fs);
+	return rc == -EUCLEAN ? 0 : rc; /* the superblock will tell */
+}
+
+/* Everything home, the journal empty, the superblock clean. */
+static int go_clean(struct as_fs *fs)
+{
+	int rc = fs->sb->orphan_head ? lab_orphans_finish(fs) : 0;
+
+	if (rc == -EUCLEAN)
+		rc = 0; /* the superblock will tell */
+	if (!rc)
+		rc = lab_commit(fs);
+	if (!rc)
+		rc = lab_checkpoint(fs, LAB_FLUSH_CKPT_HOME, LAB_FLUSH_CKPT_TAIL, true);
+	if (rc)
+		return rc;
+	fs->sb->free_blocks = fs->free_blocks;
+	fs->sb->free_inodes = fs->free_inodes;
+	if (!fs->sb->orphan_head)
+		fs->sb->state |= LAB_CLEAN;
+	if (fs->errors)
+		fs->sb->state |= LAB_ERRORS;
+	rc = write_super(fs);
+	return rc ? rc : LAB_FLUSH(fs, UNMOUNT);
+}
+
+static void free_all(struct as_fs *fs)
+{
+	lab_nodes_free(fs);
+	lab_cache_free(fs);
+	if (!LAB_BUG_ON(fs, UNMOUNT_LEAK))
+		as_free(fs->host, fs->held_map);
+	as_free(fs->host, fs->held);
+	as_free(fs->host, fs->last_read);
+	as_free(fs->host, fs->jbuf);
+	as_free(fs->host, fs);
+}
+
+int lab_mount(const struct as_mount_args *args, struct as_fs **out)
+{
+	struct as_fs *fs = as_malloc(args->host, sizeof(*fs));
+	struct lab_node *root;
+	bool readonly;
+	int rc;
+
+	if (!fs)
+		return -ENOMEM;
+	fs->host = args->host;
+	fs->bd = args->bd;
+	fs->readonly = true;
+	rc = lab_opts_parse(args->opts, &fs->opts);
+	readonly = args->readonly || fs->opts.readonly;
+	if (!rc)
+		rc = load(fs);
+	if (!rc && fs->sb->state & LAB_CLEAN) {
+		fs->free_blocks = fs->sb->free_blocks;
+		fs->free_inodes = fs->sb->free_inodes;
+	} else if (!rc) {
+		rc = lab_count_free(fs);
+	}
+	if (!rc)
+		rc = lab_iget(fs, LAB_ROOT_INO, &root);
+	if (!rc && !S_ISDIR(root->raw->mode))
+		rc = lab_corrupt(fs, "the root is no directory: inode", LAB_ROOT_INO);
+	if (!rc && !readonly)
+		rc = go_writable(fs);
+	if (rc) {
+		free_all(fs);
+		return rc;
+	}
+	*out = fs;
+	return 0;
+}
+
+int lab_unmount(struct as_fs *fs)
+{
+	int rc = 0;
+
+	if (fs->aborted)
+		rc = -EIO;
+	else if (!fs->readonly)
+		rc = go_clean(fs);
+	free_all(fs);
+	return rc;
+}
+
+int lab_remount(struct as_fs *fs, const char *opts)
+{
+	struct lab_opts fresh = fs->opts;
+	int rc;
+
+	fresh.readonly = fresh.writable = false;
+	rc = lab_opts_parse(opts, &fresh);
+	if (rc)
+		return rc;
+	if (fresh.readonly && !fs->readonly) {
+		if (fs->nwriters || fs->sb->orphan_head)
+			return -EBUSY;
+		rc = fs->aborted ? 0 : go_clean(fs);
+		fs->readonly = !rc;
+	} else if (fresh.writable && fs->readonly) {
+		rc = fs->aborted ? -EROFS : go_writable(fs);
+		fs->readonly = rc;
+	} else {
+		rc = lab_sync(fs);
+	}
+	if (!rc)
+		fs->opts = fresh;
+	return rc;
+}
+
+int lab_sync(struct as_fs *fs)
+{
+	return lab_commit(fs);
+}
+
+int lab_statfs(struct as_fs *fs, struct as_statfs *st)
+{
+	*st = (struct as_statfs){
+		.block_bytes = LAB_BLOCK,
+		.name_max = LAB_NAME_MAX,
+		.blocks = fs->geo.block_count - fs->geo.data_start - 1,
+		.blocks_free = fs->free_blocks,
+		.files = fs->geo.inode_count,
+		.files_free = fs->free_inodes,
+	};
+	return 0;
+}
