@@ -121,10 +121,6 @@ static void compare_stat(struct compare *c, const struct inode *inode, const str
 	}
 	if (!is_dir(inode))
 		number(c, "link count", st->nlink, inode->nlink);
-	else if (quirk(c, AS_QUIRK_DIR_NLINK_ONE))
-		number(c, "link count", st->nlink, 1);
-	else if (!quirk(c, AS_QUIRK_DIR_NLINK_ANY))
-		number(c, "link count", st->nlink, inode->nlink);
 	if (is_reg(inode))
 		number(c, "size", st->size, inode->reg.size);
 	if (S_ISCHR(inode->mode) || S_ISBLK(inode->mode))
@@ -374,6 +370,15 @@ static void compare_dir(struct compare *c, const struct inode *inode)
 	as_arena_free(&names.arena);
 }
 
+static void compare_dir_links(struct compare *c, const struct inode *inode,
+			      const struct as_stat *st)
+{
+	if (quirk(c, AS_QUIRK_DIR_NLINK_ONE))
+		number(c, "link count", st->nlink, 1);
+	else if (!quirk(c, AS_QUIRK_DIR_NLINK_ANY))
+		number(c, "link count", st->nlink, inode->nlink);
+}
+
 static void compare_node(struct compare *c, uint32_t ino)
 {
 	const struct inode *inode = inode_at(c->m, ino);
@@ -393,9 +398,11 @@ static void compare_node(struct compare *c, uint32_t ino)
 		compare_xattrs(c, inode);
 	if (c->differs)
 		return;
-	if (is_dir(inode))
+	if (is_dir(inode)) {
+		/* The link count last: a missing subdirectory says more. */
 		compare_dir(c, inode);
-	else if (is_reg(inode))
+		compare_dir_links(c, inode, &st);
+	} else if (is_reg(inode))
 		compare_content(c, inode);
 	else if (S_ISLNK(inode->mode))
 		compare_text(c, inode);

@@ -36,7 +36,7 @@ struct pair node_digest(const struct inode *inode)
 {
 	struct {
 		uint32_t mode, nlink, uid, gid;
-		uint64_t label, cwd, size;
+		uint64_t label, held, size;
 		struct as_digest content, xattrs;
 		int64_t atime, mtime;
 		uint64_t known;
@@ -45,7 +45,7 @@ struct pair node_digest(const struct inode *inode)
 		  inode->uid,
 		  inode->gid,
 		  inode->label,
-		  inode->cwd,
+		  inode->cwd | (uint64_t)(inode->flags & INODE_LINKABLE),
 		  0,
 		  AS_DIGEST_ZERO,
 		  node_xattr_digest(inode),

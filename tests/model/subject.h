@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* subject: traits and helpers that the tests of the model share. */
+#ifndef AS_TESTS_MODEL_SUBJECT_H
+#define AS_TESTS_MODEL_SUBJECT_H
+
+#include "model/model.h"
+#include "work/parse.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Everything Linux can do, on a file system that never fills. */
+static const struct as_traits full_traits = {
+	.name = "full",
+	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY),
+	.name_max = 255,
+	.symlink_max = 4095,
+	.xattr_value_max = 60000,
+	.block_bytes = 4096,
+	.size_max = (uint64_t)1 << 44,
+	.time_granularity_ns = 1,
+};
+
+static inline struct as_seq *parse(const char *text)
+{
+	struct as_seq *seq = NULL;
+	struct as_err err = { 0 };
+
+	if (as_parse_text("test", text, strlen(text), &seq, &err) != 0)
+		fail_msg("%s", err.msg);
+	return seq;
+}
+
+/* Applies a workload; the errno of its last operation. */
+static inline int apply_text(struct as_model *m, const char *text)
+{
+	struct as_seq *seq = parse(text);
+	int err = 0;
+
+	for (size_t i = 0; i < seq->n; i++)
+		err = as_model_apply(m, &seq->ops[i]);
+	as_seq_free(seq);
+	return err;
+}
+
+#endif
