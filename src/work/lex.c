@@ -419,7 +419,8 @@ static int read_flags(struct as_lex *lex, const struct as_arg_info *arg, int64_t
 		alone = i < n ? exclusive && ((int64_t)bits & ~exclusive) == 0
 			      : (bits & (uint64_t)exclusive) != 0;
 		if (alone && taken)
-			return as_lex_fail(lex, start, "expected %s, found one that excludes an earlier one",
+			return as_lex_fail(lex, start,
+					   "expected %s, found one that excludes an earlier one",
 					   arg->expected);
 		taken |= alone;
 		v |= (int64_t)bits;

@@ -31,20 +31,23 @@ static inline int64_t random_between(struct as_choice *c, int64_t min, int64_t m
 	case 0:
 		return as_choose(c, 2) ? min : max;
 	case 1:
-		return (int64_t)((uint64_t)min + as_choose(c, span < 99 ? (unsigned)span + 1 : 100));
+		return (int64_t)((uint64_t)min +
+				 as_choose(c, span < 99 ? (unsigned)span + 1 : 100));
 	case 2:
 		return min <= 0 && max >= 4096 ? as_choose(c, 4097) : max;
 	default:
-		return (int64_t)((uint64_t)min + (span + 1 ? random_u64(c) % (span + 1) : random_u64(c)));
+		return (int64_t)((uint64_t)min +
+				 (span + 1 ? random_u64(c) % (span + 1) : random_u64(c)));
 	}
 }
 
 /* The string lives until the next call with the same buffer. */
 static inline const char *random_string(struct as_choice *c, char buf[static RANDOM_STR_MAX + 1])
 {
-	static const char *const odd[] = { "",    "/",	  "#",	 "a#b", "$0",	"=",   "len=4", "\"",
-					   "\\",  " ",	  "a b", "\t",	"\n",	"\r",  "@x",	"\x7f",
-					   "a\r", "\"\"", "..",	 "é",	"\xff", "???", "now",	"*/" };
+	static const char *const odd[] = { "",	    "/",  "#",	  "a#b",  "$0",	 "=",
+					   "len=4", "\"", "\\",	  " ",	  "a b", "\t",
+					   "\n",    "\r", "@x",	  "\x7f", "a\r", "\"\"",
+					   "..",    "é",  "\xff", "???",  "now", "*/" };
 	unsigned len;
 
 	switch (as_choose(c, 4)) {
@@ -123,7 +126,7 @@ static inline const struct as_op *random_op(struct as_choice *c, struct as_seq *
 	struct as_op op = as_op_make((enum as_opcode)as_choose(c, AS_OP_COUNT));
 	const enum as_arg_kind *kind = as_op_table[op.code].args;
 	char strings[AS_OP_ARGS_MAX][RANDOM_STR_MAX + 1];
-	char (*string)[RANDOM_STR_MAX + 1] = strings;
+	char(*string)[RANDOM_STR_MAX + 1] = strings;
 
 	if (op.code == AS_OP_OPEN)
 		op.slot = (int32_t)random_between(c, 0, AS_SLOT_MAX);
@@ -138,7 +141,8 @@ static inline const struct as_op *random_op(struct as_choice *c, struct as_seq *
 		else if (arg->type == AS_TYPE_SLOT)
 			*(int32_t *)field = (int32_t)random_between(c, 0, AS_SLOT_MAX);
 		else if (arg->type == AS_TYPE_OCT || arg->type == AS_TYPE_OCT_OPT)
-			*(uint32_t *)field = as_op_takes_mode(&op) ? as_choose(c, AS_MODE_MAX + 1) : 0;
+			*(uint32_t *)field =
+				as_op_takes_mode(&op) ? as_choose(c, AS_MODE_MAX + 1) : 0;
 		else
 			*(int64_t *)field = random_number(c, arg->type);
 	}

@@ -144,7 +144,9 @@ static struct as_seq *parse_steps(void)
 /* Runs a command line of up to 15 words to its end; returns its exit status, output in *out. */
 static int run(struct as_buf *out, const char *words[])
 {
-	struct as_spawn spawn = { .argv = (char *const *)words, .deadline_ms = 120000, .output = out };
+	struct as_spawn spawn = { .argv = (char *const *)words,
+				  .deadline_ms = 120000,
+				  .output = out };
 	struct as_ended ended;
 	struct as_err err = { 0 };
 
@@ -204,7 +206,8 @@ static void compare_with_steps(const char *said)
 		assert_non_null(end);
 		as_buf_add(&line, said, (size_t)(end - said));
 		as_buf_addf(&want, "%s %s", steps[i].line, steps[i].want);
-		as_buf_addf(&other, "%s %s", steps[i].line, steps[i].or_else ? steps[i].or_else : "");
+		as_buf_addf(&other, "%s %s", steps[i].line,
+			    steps[i].or_else ? steps[i].or_else : "");
 		if (!steps[i].or_else || strcmp(line.data, other.data))
 			assert_string_equal(line.data, want.data);
 		as_buf_free(&line);
@@ -277,9 +280,8 @@ static void test_ordinary_user(void **state)
 	directory = fresh_directory("run-user");
 	assert_int_equal(chown(directory, 65534, 65534), 0);
 	assert_int_equal(chmod(folder, 0755), 0);
-	status = run(&said,
-		     (const char *[]){ "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-				       in_folder("w"), directory, NULL });
+	status = run(&said, (const char *[]){ "setpriv", "--reuid=65534", "--regid=65534",
+					      "--clear-groups", in_folder("w"), directory, NULL });
 	if (status == 0) {
 		compare_with_steps(as_buf_str(&said));
 	} else {
@@ -304,7 +306,8 @@ static void test_wrong_use(void **state)
 	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), folder, "--what", NULL }), 2);
 	assert_non_null(strstr(as_buf_str(&said), "usage: "));
 	as_buf_clear(&said);
-	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), in_folder("none"), NULL }), 2);
+	assert_int_equal(run(&said, (const char *[]){ in_folder("w"), in_folder("none"), NULL }),
+			 2);
 	assert_non_null(strstr(as_buf_str(&said), "No such file or directory"));
 	as_buf_free(&said);
 	as_seq_free(seq);
@@ -315,8 +318,10 @@ static void test_expected(void **state)
 {
 	static const char text[] = "mkdir /x 0755\nrmdir /y\nenlarge /x 3\nremove /x\ncrash\n";
 	struct as_outcome expected[5] = {
-		{ .ret = 0 },		    { .ret = -1, .err = ENOENT },
-		{ .ret = 3, .done = 3 },    { .ret = 0, .done = 4 },
+		{ .ret = 0 },
+		{ .ret = -1, .err = ENOENT },
+		{ .ret = 3, .done = 3 },
+		{ .ret = 0, .done = 4 },
 		{ .ret = 1000 /* skipped */ },
 	};
 	struct as_seq *seq = NULL;
@@ -353,10 +358,11 @@ static void test_expected(void **state)
 /* The program writes the bytes that the format promises. */
 static void test_bytes(void **state)
 {
-	static const char text[] = "$0 = open /f O_RDWR|O_CREAT|O_APPEND 0644\nwrite $0 len=5 fill=1\n"
-				   "write $0 len=7000 fill=9\n$1 = open /f O_RDWR\n"
-				   "mmap_write $1 len=4001 at=999 fill=12345678901234567890\n"
-				   "pwrite $1 len=3 at=2 fill=0\n";
+	static const char text[] =
+		"$0 = open /f O_RDWR|O_CREAT|O_APPEND 0644\nwrite $0 len=5 fill=1\n"
+		"write $0 len=7000 fill=9\n$1 = open /f O_RDWR\n"
+		"mmap_write $1 len=4001 at=999 fill=12345678901234567890\n"
+		"pwrite $1 len=3 at=2 fill=0\n";
 	char want[7005];
 	struct as_buf said = { 0 }, file = { 0 };
 	struct as_seq *seq = NULL;

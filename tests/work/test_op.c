@@ -211,10 +211,12 @@ static void test_pattern_ranges(void **state)
 				as_pattern_fill(pattern, far + off, part, len);
 				assert_memory_equal(part, whole + off, len);
 				assert_int_equal(part[len], 0xa5);
-				assert_int_equal(as_pattern_check(pattern, far + off, part, len), len);
+				assert_int_equal(as_pattern_check(pattern, far + off, part, len),
+						 len);
 				for (size_t bad = 0; bad < len; bad += 3) {
 					part[bad] ^= 0x10;
-					assert_int_equal(as_pattern_check(pattern, far + off, part, len),
+					assert_int_equal(as_pattern_check(pattern, far + off, part,
+									  len),
 							 bad);
 					part[bad] ^= 0x10;
 				}

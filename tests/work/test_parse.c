@@ -55,7 +55,8 @@ static const struct row errors[] = {
 	{ "$ = open /a O_RDWR", "t:1:1: expected $N = open ..., found '$'" },
 	{ "$4096 = open /a O_RDWR", "t:1:1: expected a slot between $0 and $4095, found '$4096'" },
 	{ "close 0", "t:1:7: expected a descriptor slot such as $0, found '0'" },
-	{ "close $99999999999", "t:1:7: expected a slot between $0 and $4095, found '$99999999999'" },
+	{ "close $99999999999",
+	  "t:1:7: expected a slot between $0 and $4095, found '$99999999999'" },
 	{ "close $0x", "t:1:9: expected a blank behind the slot, found 'x'" },
 	{ "copy_file_range $0 /b len=1 at=0 to=0",
 	  "t:1:20: expected a second descriptor slot such as $1, found '/b'" },
@@ -86,8 +87,10 @@ static const struct row errors[] = {
 	{ "utimens /a atime=1.", "t:1:20: expected one to nine digits, found end of line" },
 	{ "utimens /a atime=1.0123456789",
 	  "t:1:20: expected one to nine digits, found '0123456789'" },
-	{ "utimens /a atime=9223372036", "t:1:18: expected at most 9223372035 seconds, found '9223372036'" },
-	{ "utimens /a atime=nows", "t:1:18: expected seconds[.nanoseconds], now or omit, found 'nows'" },
+	{ "utimens /a atime=9223372036",
+	  "t:1:18: expected at most 9223372035 seconds, found '9223372036'" },
+	{ "utimens /a atime=nows",
+	  "t:1:18: expected seconds[.nanoseconds], now or omit, found 'nows'" },
 	/* flags */
 	{ "$0 = open /a O_RDWR|O_MAGIC",
 	  "t:1:21: expected open flags such as O_RDWR|O_CREAT, found 'O_MAGIC'" },
@@ -179,7 +182,8 @@ static const struct row accepted[] = {
 	{ "mkdir \"#a\" 0755", "mkdir \"#a\" 0755\n" },
 	{ "mkdir a#b 0755", "mkdir a#b 0755\n" },
 	{ "mkdir \"\" 0755", "mkdir \"\" 0755\n" },
-	{ "mkdir \"\\x41\\x7f\\x0a\\x09\\\"\\\\ \" 0755", "mkdir \"A\\x7f\\n\\t\\\"\\\\ \" 0755\n" },
+	{ "mkdir \"\\x41\\x7f\\x0a\\x09\\\"\\\\ \" 0755",
+	  "mkdir \"A\\x7f\\n\\t\\\"\\\\ \" 0755\n" },
 	{ "mkdir \"a\tb\" 0755", "mkdir \"a\\tb\" 0755\n" },
 	{ "mkdir \xc3\xa9\xff 01777", "mkdir \xc3\xa9\xff 01777\n" },
 	{ "rmdir $0", "rmdir $0\n" },
@@ -250,8 +254,9 @@ static void test_limits(void **state)
 		assert_int_equal(parse_long(AS_LINE_MAX, newline, &err), AS_EUSE);
 		assert_non_null(strstr(err.msg, "expected a path of at most"));
 		assert_int_equal(parse_long(AS_LINE_MAX + 1, newline, &err), AS_EUSE);
-		assert_string_equal(err.msg, "t:1:1048577: expected at most 1048576 bytes in a line, "
-					     "found more");
+		assert_string_equal(err.msg,
+				    "t:1:1048577: expected at most 1048576 bytes in a line, "
+				    "found more");
 	}
 }
 
