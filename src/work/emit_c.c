@@ -298,7 +298,7 @@ static void put_op(struct program *program, size_t i)
 	}
 	as_buf_addf(out, "%s(", reporter(program, op->code));
 	if (expected)
-		as_buf_addf(out, "%zu, ", i);
+		as_buf_addf(out, "%zu, ", i + 1);
 	put_call(op, out);
 	if (expected) {
 		as_buf_adds(out, ", ");

@@ -12,7 +12,7 @@
 struct as_lex {
 	const char *p, *end; /* where we are; behind the line's last byte */
 	const char *start; /* column 1 */
-	char *scratch; /* where decoded strings go: at least as long as the line and a NUL for each */
+	char *scratch; /* where decoded strings go: room for the line and a NUL for each */
 	const char *file;
 	unsigned line;
 	struct as_err *err;

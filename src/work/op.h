@@ -107,8 +107,8 @@ void as_flags_print(enum as_flag_table table, int64_t value, struct as_buf *out)
 
 /*
  * The data patterns. Byte i of pattern n is a function of n and i alone: an operation that writes
- * at file offset o with fill n writes bytes o, o+1, ... of pattern n (an attribute's value starts at
- * byte 0). Pattern 0 is zeros. Part of the workload format: docs/FORMAT.md defines it, emit_c
+ * at file offset o with fill n writes bytes o, o+1, ... of pattern n (an attribute's value starts
+ * at byte 0). Pattern 0 is zeros. Part of the workload format: docs/FORMAT.md defines it, emit_c
  * repeats it.
  */
 void as_pattern_fill(uint64_t pattern, uint64_t off, void *buf, size_t len);

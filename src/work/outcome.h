@@ -17,8 +17,9 @@
 enum as_payload {
 	AS_PAYLOAD_NONE,
 	AS_PAYLOAD_BYTES, /* read, pread, read_xattr, readlink */
-	AS_PAYLOAD_NAMES, /* readdir, listxattr: NUL-terminated strings one behind the other, sorted;
-			   * readdir without "." and "..", each name preceded by a type letter: d - l p s c b */
+	/* readdir, listxattr: NUL-terminated strings one behind the other, sorted; readdir without
+	 * "." and "..", each name preceded by a type letter: d - l p s c b */
+	AS_PAYLOAD_NAMES,
 	AS_PAYLOAD_STAT, /* stat, fstat */
 	AS_PAYLOAD_STATFS,
 };
@@ -38,7 +39,7 @@ struct as_outcome {
 	struct as_statfs sfs;
 };
 
-/* "= 4096", "= -1 ENOENT" */
+/* "= 4096", "= -1 ENOENT", "= -1 ENOSPC done=5" (a composite operation that got so far) */
 void as_outcome_print(const struct as_outcome *outcome, struct as_buf *out);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * parse: workload text to operations.
  *
- * Method: text is cut into lines with memchr; a line that lies whole in what was fed is read where it
- * lies, one that was cut is first put together in `carry`. A line is read left to right by lex into a
- * copy of its operation's blank form; only string arguments are copied, into a scratch that is as
- * long as the longest line so far. Nothing is allocated for a line once both are big enough.
+ * Method: text is cut into lines with memchr; a line that lies whole in what was fed is read where
+ * it lies, one that was cut is first put together in `carry`. A line is read left to right by lex
+ * into a copy of its operation's blank form; only string arguments are copied, into a scratch that
+ * is as long as the longest line so far. Nothing is allocated for a line once both are big enough.
  *
  * Invariants
  * 1. How the text is cut into feeds changes neither the calls made nor the error reported.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pattern: the data patterns. Word w (bytes 8w..8w+7, little-endian) of pattern n is a mix of n and w;
- * pattern 0 is zeros. No word depends on another, so any range can be made or checked by itself.
+ * pattern: the data patterns. Word w (bytes 8w..8w+7, little-endian) of pattern n is a mix of n and
+ * w; pattern 0 is zeros. No word depends on another, so any range can be made or checked by itself.
  */
 #include "work/op.h"
 

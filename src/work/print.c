@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * print: operations to canonical text: single blanks, arguments in the order of op.def, defaults left
- * out, numbers in decimal, strings bare where they can be.
+ * print: operations to canonical text: single blanks, arguments in the order of op.def, defaults
+ * left out, numbers in decimal, strings bare where they can be.
  */
 #include "work/print.h"
 

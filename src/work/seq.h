@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* seq: a workload: operations in order, metadata (`@key value`), and the memory of their strings. */
+/* seq: a workload: operations in order, metadata (`@key value`), the memory of their strings. */
 #ifndef AS_WORK_SEQ_H
 #define AS_WORK_SEQ_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * random_seq: valid workloads drawn from the whole of the language: every operation, every kind of
- * argument, the ends of every range, strings with every byte. They are meant to be written and read,
- * not carried out.
+ * argument, the ends of every range, strings with every byte. They are meant to be written and
+ * read, not carried out.
  */
 #ifndef AS_TESTS_RANDOM_SEQ_H
 #define AS_TESTS_RANDOM_SEQ_H

@@ -54,7 +54,10 @@ static const struct step steps[] = {
 	{ "mmap_write $0 len=100 at=4090 fill=3", "= 0", NULL },
 	{ "mmap_write $0 len=100 at=12200 fill=3", "= -1 ENXIO", NULL },
 	{ "mmap_write $0 len=0 at=0", "= -1 EINVAL", NULL },
-	{ "mmap_write $9 len=1 at=0", "= -1 EBADF", NULL },
+	{ "mmap_write $9 len=0 at=0", "= -1 EBADF", NULL },
+	{ "$3 = open /a O_RDONLY", "= 0", NULL },
+	{ "mmap_write $3 len=1 at=100000", "= -1 ENODEV", "= -1 EACCES" },
+	{ "close $3", "= 0", NULL },
 	{ "fallocate $0 KEEP_SIZE at=0 len=20000", "= 0", "= -1 EOPNOTSUPP" },
 	{ "fallocate $0 0 at=0 len=-1", "= -1 EINVAL", NULL },
 	{ "ftruncate $0 9000", "= 0", NULL },
@@ -346,11 +349,11 @@ static void test_expected(void **state)
 						      "--unconfined", NULL }),
 			 1);
 	assert_string_equal(as_buf_str(&said),
-			    "mkdir /x 0755 = 0\nop 0: expected -1 ENOSPC, got 0\n"
-			    "rmdir /y = -1 ENOENT\nop 1: expected 0, got -1 ENOENT\n"
-			    "enlarge /x 3 = 3\nop 2: expected -1 ENOSPC done=2, got 3\n"
+			    "mkdir /x 0755 = 0\nop 1: expected -1 ENOSPC, got 0\n"
+			    "rmdir /y = -1 ENOENT\nop 2: expected 0, got -1 ENOENT\n"
+			    "enlarge /x 3 = 3\nop 3: expected -1 ENOSPC done=2, got 3\n"
 			    "remove /x = 0\n"
-			    "op 3: expected 0, got 0 (done: expected 3, got 4)\ncrash skipped\n");
+			    "op 4: expected 0, got 0 (done: expected 3, got 4)\ncrash skipped\n");
 	as_buf_free(&said);
 	as_seq_free(seq);
 }

@@ -68,11 +68,14 @@ static const struct row errors[] = {
 	{ "read $0 len=0x", "t:1:13: expected a length in bytes (0 to 67108864), found '0x'" },
 	{ "enlarge /a 1000001", "t:1:12: expected a count (0 to 1000000), found '1000001'" },
 	{ "truncate /a 9223372036854775808",
-	  "t:1:13: expected a size in bytes (-9223372036854775808 to 9223372036854775807), found '9223372036854775808'" },
+	  "t:1:13: expected a size in bytes (-9223372036854775808 to 9223372036854775807)"
+	  ", found '9223372036854775808'" },
 	{ "write $0 len=1 fill=18446744073709551616",
-	  "t:1:21: expected the number of a data pattern (0 to 18446744073709551615), found '18446744073709551616'" },
+	  "t:1:21: expected the number of a data pattern (0 to 18446744073709551615)"
+	  ", found '18446744073709551616'" },
 	{ "write $0 len=1 fill=99999999999G",
-	  "t:1:21: expected the number of a data pattern (0 to 18446744073709551615), found '99999999999G'" },
+	  "t:1:21: expected the number of a data pattern (0 to 18446744073709551615)"
+	  ", found '99999999999G'" },
 	{ "chown /a 4294967295 0",
 	  "t:1:10: expected a user id, or -1 (-1 to 4294967294), found '4294967295'" },
 	{ "stat /a nofollow=2", "t:1:18: expected 0 or 1, found '2'" },
@@ -96,12 +99,12 @@ static const struct row errors[] = {
 	  "t:1:21: expected open flags such as O_RDWR|O_CREAT, found 'O_MAGIC'" },
 	{ "$0 = open /a O_RDWR|",
 	  "t:1:21: expected open flags such as O_RDWR|O_CREAT, found end of line" },
-	{ "$0 = open /a O_RDWR|O_WRONLY",
-	  "t:1:21: expected open flags such as O_RDWR|O_CREAT, found one that excludes an earlier one" },
-	{ "$0 = open /a O_RDWR|0x1",
-	  "t:1:21: expected open flags such as O_RDWR|O_CREAT, found one that excludes an earlier one" },
-	{ "mknod /a fifo|sock 0644",
-	  "t:1:15: expected a node type: reg, fifo, sock, chr or blk, found one that excludes an earlier one" },
+	{ "$0 = open /a O_RDWR|O_WRONLY", "t:1:21: expected open flags such as O_RDWR|O_CREAT"
+					  ", found one that excludes an earlier one" },
+	{ "$0 = open /a O_RDWR|0x1", "t:1:21: expected open flags such as O_RDWR|O_CREAT"
+				     ", found one that excludes an earlier one" },
+	{ "mknod /a fifo|sock 0644", "t:1:15: expected a node type: reg, fifo, sock, chr or blk"
+				     ", found one that excludes an earlier one" },
 	{ "mknod /a dir 0644",
 	  "t:1:10: expected a node type: reg, fifo, sock, chr or blk, found 'dir'" },
 	{ "$0 = open /a O_RDWR 0644",

@@ -6,8 +6,8 @@
  * The text is cut into sections. A section begins with a line "@ NAME: NEEDS" in a comment and goes
  * to the next such line; a program gets the sections its operations need, those they need in turn,
  * in this order. do_NAME carries out the operation NAME; it takes its arguments in the order of
- * op.def. An operation without a section is printed as skipped. What stands before the first section
- * takes the place of what the emitter writes itself.
+ * op.def. An operation without a section is printed as skipped. What stands before the first
+ * section takes the place of what the emitter writes itself.
  */
 #define SLOTS 4096
 #define _GNU_SOURCE
@@ -177,9 +177,9 @@ static void enter(int argc, char **argv)
 	if (chroot(".")) {
 		if (!enter_namespace() || chroot(".")) {
 			fprintf(stderr,
-				"cannot confine myself to %s (chroot needs root or a user namespace): %s; "
-				"add --unconfined to run all the same: an absolute symbolic link or a .. in "
-				"the workload can then lead outside\n",
+				"cannot confine myself to %s (chroot needs root or a user "
+				"namespace): %s; add --unconfined to run all the same: an absolute "
+				"symbolic link or a .. in the workload can then lead outside\n",
 				argv[1], strerror(errno));
 			exit(2);
 		}
@@ -825,12 +825,14 @@ static struct result do_mmap_write(int slot, size_t len, off_t off, uint64_t fil
 	struct stat st;
 	char *map, *data;
 
-	if (len == 0 || off < 0)
-		return fail(EINVAL, 0);
 	if (fstat(slots[slot], &st))
 		return fail(errno, 0);
-	if ((uint64_t)off + len > (uint64_t)st.st_size) /* touching that would raise SIGBUS */
-		return fail(ENXIO, 0);
+	if (fcntl(slots[slot], F_GETFL) & O_PATH)
+		return fail(EBADF, 0);
+	if (len == 0 || off < 0 || (uint64_t)off + len > INT64_MAX)
+		return fail(EINVAL, 0);
+	if (S_ISREG(st.st_mode) && off + (off_t)len > st.st_size)
+		return fail(ENXIO, 0); /* touching that would raise SIGBUS */
 	map = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, slots[slot], start);
 	if (map == MAP_FAILED)
 		return fail(errno, 0);
