@@ -29,6 +29,7 @@ static void check_leaks(struct lib *l, const char *when)
 	struct as_host_leaks live = as_host_live(l->args.host);
 	struct as_buf text = { 0 };
 
+	as_host_check(l->args.host);
 	if (live.count) {
 		as_buf_addf(&text, "%llu allocation%s, %llu bytes, left after %s",
 			    (unsigned long long)live.count, live.count == 1 ? "" : "s",
@@ -122,7 +123,7 @@ void as_vfs_lib_abandon(struct as_vfs *vfs)
 	if (!l->fs)
 		return;
 	/* What it holds goes with it, without a word to it. */
-	as_vfs_lib_trouble(vfs, &l->trouble_kind);
+	as_host_check(l->args.host);
 	forget(l);
 	as_host_drop(l->args.host);
 }

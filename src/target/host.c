@@ -257,10 +257,14 @@ void as_host_drop(struct as_host_mem *h)
 	h->live_bytes = 0;
 }
 
-const char *as_host_misuse(struct as_host_mem *h)
+const char *as_host_misuse(const struct as_host_mem *h)
+{
+	return h->misuse[0] ? h->misuse : NULL;
+}
+
+void as_host_check(struct as_host_mem *h)
 {
 	for (size_t i = 0; i < h->cap && h->n; i++)
 		if (h->table[i].ptr)
 			check_guard(h, &h->table[i]);
-	return h->misuse[0] ? h->misuse : NULL;
 }

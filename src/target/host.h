@@ -48,7 +48,9 @@ uint64_t as_host_calls(const struct as_host_mem *host);
 struct as_host_leaks as_host_live(const struct as_host_mem *host);
 /* Frees all of it: the file system that held it is gone. */
 void as_host_drop(struct as_host_mem *host);
-/* The first thing the target did wrong with its memory, or NULL. Looks at what is live, too. */
-const char *as_host_misuse(struct as_host_mem *host);
+/* The first thing seen that the target did wrong with its memory, or NULL. */
+const char *as_host_misuse(const struct as_host_mem *host);
+/* Looks at all that is live for writes past an end; else they are seen when a block is freed. */
+void as_host_check(struct as_host_mem *host);
 
 #endif

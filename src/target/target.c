@@ -19,7 +19,7 @@ static const struct as_target_kind kinds[] = {
 	  as_target_open_lab, NULL },
 	{ "plugin", "plugin:PATH.so[:OPTIONS]", "a library file system in a shared object",
 	  as_target_open_plugin, NULL },
-	{ "dir", "dir:PATH", "an empty directory of a file system that is mounted already",
+	{ "dir", "dir:PATH", "a directory of a file system that is mounted already",
 	  as_target_open_dir, NULL },
 };
 

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * exec: the parent's side of a run: it makes the fresh file system once, starts a child for each
+ * workload (run/inside.c), watches it, and says what was found.
+ *
+ * Method. The fresh disk is made in a child too, handed over through a nameless file and kept as a
+ * copy-on-write disk that every later child inherits. What a child has to say stands in shared
+ * memory; a child that dies leaves there how far it had come.
+ */
+#include "run/run.h"
+
+#include "base/hash.h"
+#include "base/spawn.h"
+#include "run/inside.h"
+#include "run/sys_new.h"
+#include "run/traits.h"
+#include "work/print.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct as_runner {
+	const struct as_target *target;
+	struct as_run_options options;
+	struct as_sink *sinks;
+	struct as_traits traits;
+	struct as_plan *plan;
+	struct as_stand *fresh_disk; /* NULL: a directory */
+	struct as_model *fresh_model;
+	struct shared *shared;
+	int disk_fd;
+};
+
+void as_finding_id(const struct as_finding *finding, const char *target_name,
+		   char id[AS_FINDING_ID_MAX])
+{
+	struct as_buf all = { 0 };
+
+	as_buf_addf(&all, "%s\n%s\n%s", finding->target, finding->signature, finding->workload);
+	snprintf(id, AS_FINDING_ID_MAX, "%.40s-%s-%08x", target_name,
+		 as_finding_kind_name(finding->kind),
+		 (unsigned)(as_hash64(as_buf_str(&all), all.len) >> 32));
+	as_buf_free(&all);
+	/* An id is also the name of a folder. */
+	for (char *s = id; *s; s++)
+		if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+		      (*s >= '0' && *s <= '9') || *s == '-' || *s == '_' || *s == '.'))
+			*s = '_';
+}
+
+/* ---- Children --------------------------------------------------------------------------------- */
+
+static void clear_shared(struct as_runner *r)
+{
+	/* Only what was used costs something. */
+	memset(r->shared, 0, offsetof(struct shared, fresh));
+	if (ftruncate(r->disk_fd, 0))
+		r->shared->has_disk = false;
+}
+
+static int start(struct as_runner *r, int (*fn)(void *), const struct inside_args *args,
+		 struct as_ended *ended, struct as_err *err)
+{
+	unsigned deadline = r->options.deadline_ms ? r->options.deadline_ms : AS_RUN_DEADLINE_MS;
+
+	clear_shared(r);
+	return as_spawn_fork(fn, (void *)args, deadline, &r->shared->alive, ended, err);
+}
+
+/* "died of SIGSEGV", "called exit(3)", "did not come back within 10 s", or NULL for a child that
+ * came to its own end. */
+static const char *bad_end(const struct as_runner *r, const struct as_ended *ended, char *text,
+			   size_t cap)
+{
+	if (ended->how == AS_END_SIGNAL)
+		snprintf(text, cap, "died of %s", as_signal_name(ended->status));
+	else if (ended->how == AS_END_DEADLINE)
+		snprintf(text, cap, "did not come back within %u ms",
+			 r->options.deadline_ms ? r->options.deadline_ms : AS_RUN_DEADLINE_MS);
+	else if (!r->shared->finished)
+		snprintf(text, cap, "called exit(%d)", ended->status);
+	else
+		return NULL;
+	return text;
+}
+
+/* ---- The fresh file system -------------------------------------------------------------------- */
+
+static void adopt_fresh(struct as_runner *r)
+{
+	const struct shared *sh = r->shared;
+	uint32_t at = 0;
+
+	r->fresh_model = as_model_new(&r->traits);
+	while (at < sh->fresh_len) {
+		struct as_stat st;
+		const char *path = sh->fresh + at + sizeof(st);
+
+		memcpy(&st, sh->fresh + at, sizeof(st));
+		as_model_adopt(r->fresh_model, path, &st);
+		at += (uint32_t)(sizeof(st) + strlen(path) + 1);
+	}
+}
+
+static int make_folder(struct as_runner *r, struct as_buf *path, struct as_err *err)
+{
+	as_buf_addf(path, "%s/assay-XXXXXX", as_target_dir(r->target));
+	if (!mkdtemp(path->data) || chmod(path->data, 0755))
+		return as_fail_errno(err, errno, "target %s: cannot make a folder in it",
+				     as_target_spec(r->target));
+	return 0;
+}
+
+static int prepare(struct as_runner *r, struct as_err *err)
+{
+	struct inside_args args = { .target = r->target,
+				    .traits = &r->traits,
+				    .options = &r->options,
+				    .fresh_disk = r->fresh_disk,
+				    .shared = r->shared,
+				    .disk_fd = r->disk_fd };
+	struct as_buf folder = { 0 };
+	struct as_ended ended;
+	const char *end;
+	char text[96];
+	int rc = 0;
+
+	if (!r->fresh_disk)
+		rc = make_folder(r, &folder, err);
+	args.folder = as_buf_str(&folder);
+	if (!rc)
+		rc = start(r, inside_prepare, &args, &ended, err);
+	if (!rc && (end = bad_end(r, &ended, text, sizeof(text))))
+		rc = as_fail(err, AS_EUSE, "%s: %s %s", as_target_spec(r->target),
+			     phase_name(r->shared->phase), end);
+	if (!rc && r->shared->tool_rc) {
+		if (err)
+			*err = r->shared->tool_err;
+		rc = as_fail_in(err, "target %s", as_target_spec(r->target));
+	}
+	if (folder.len && as_sys_remove_tree(folder.data, rc ? NULL : err) && !rc)
+		rc = AS_EIO;
+	as_buf_free(&folder);
+	if (!rc && r->fresh_disk)
+		rc = as_stand_import(r->fresh_disk, r->disk_fd, err);
+	if (!rc)
+		adopt_fresh(r);
+	return rc;
+}
+
+static int open_disk(struct as_runner *r, struct as_err *err)
+{
+	uint64_t size_bytes;
+	int rc;
+
+	if (!as_target_library(r->target))
+		return r->options.size_bytes || r->plan || r->options.sweep
+			       ? as_fail(err, AS_EUSE,
+					 "target %s: sizes and faults need a disk, which a directory has not",
+					 as_target_spec(r->target))
+			       : 0;
+	rc = as_target_disk_bytes(r->target, r->options.size_bytes, &size_bytes, err);
+	return rc ? rc : as_stand_new(size_bytes, &r->fresh_disk, err);
+}
+
+int as_runner_new(const struct as_target *target, const struct as_run_options *options,
+		  struct as_sink *sinks, struct as_runner **out, struct as_err *err)
+{
+	struct as_runner *r = as_xcalloc(1, sizeof(*r));
+	int rc = 0;
+
+	r->target = target;
+	r->options = *options;
+	r->sinks = sinks;
+	r->shared = as_shared_alloc(sizeof(*r->shared));
+	r->disk_fd = memfd_create("assay-disk", MFD_CLOEXEC);
+	as_run_traits(target, &r->traits);
+	if (r->disk_fd < 0)
+		rc = as_fail_errno(err, errno, "cannot make a file in memory");
+	if (!rc && options->faults && *options->faults)
+		rc = as_plan_parse(options->faults, &r->plan, err);
+	if (!rc)
+		rc = open_disk(r, err);
+	if (!rc)
+		rc = prepare(r, err);
+	if (rc) {
+		as_runner_free(r);
+		r = NULL;
+	}
+	*out = r;
+	return rc;
+}
+
+void as_runner_free(struct as_runner *r)
+{
+	if (!r)
+		return;
+	as_model_free(r->fresh_model);
+	as_stand_free(r->fresh_disk);
+	as_plan_free(r->plan);
+	if (r->disk_fd >= 0)
+		close(r->disk_fd);
+	as_shared_free(r->shared, sizeof(*r->shared));
+	free(r);
+}
+
+/* ---- Findings --------------------------------------------------------------------------------- */
+
+/* What a dead child cannot say itself. */
+static void found_dead(struct as_runner *r, const struct as_seq *seq, const struct as_ended *ended,
+		       const char *end)
+{
+	struct shared *sh = r->shared;
+	const char *about = phase_name(sh->phase);
+	struct as_buf op = { 0 };
+
+	sh->found = true;
+	sh->kind = ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL;
+	sh->found_op = sh->phase == PHASE_OP ? sh->op : -1;
+	sh->has_disk = false;
+	if (sh->found_op >= 0) {
+		about = as_op_table[seq->ops[sh->op].code].name;
+		as_print_op(&seq->ops[sh->op], &op);
+		snprintf(sh->summary, sizeof(sh->summary), "op %lld: %.512s: the target %s",
+			 (long long)sh->op + 1, as_buf_str(&op), end);
+	} else {
+		snprintf(sh->summary, sizeof(sh->summary), "%s: the target %s", about, end);
+	}
+	snprintf(sh->signature, sizeof(sh->signature), "%s: %s: %s", as_finding_kind_name(sh->kind),
+		 about,
+		 ended->how == AS_END_SIGNAL ? as_signal_name(ended->status)
+		 : ended->how == AS_END_EXIT ? "exit"
+					     : "hang");
+	as_buf_free(&op);
+}
+
+/* The last operations with their answers, the guilty one last. */
+static void describe(const struct as_runner *r, const struct as_seq *seq, const char *faults,
+		     struct as_buf *out)
+{
+	const struct shared *sh = r->shared;
+	int64_t last = sh->found_op >= 0 ? sh->found_op : (int64_t)sh->ops - 1;
+	int64_t first = last >= RECENT ? last - RECENT + 1 : 0;
+
+	for (int64_t i = first; i <= last && i < (int64_t)seq->n; i++) {
+		const struct recent *recent = &sh->recent[i % RECENT];
+		struct as_outcome outcome = { .ret = recent->ret, .err = recent->err };
+
+		as_buf_addf(out, "%6lld  ", (long long)i + 1);
+		as_print_op(&seq->ops[i], out);
+		as_buf_addc(out, ' ');
+		if (recent->index == i && i < (int64_t)sh->ops)
+			as_outcome_print(&outcome, out);
+		else
+			as_buf_adds(out, "...");
+		as_buf_addc(out, '\n');
+	}
+	if (faults && *faults)
+		as_buf_addf(out, "with the fault %s\n", faults);
+}
+
+static int report(struct as_runner *r, const struct as_seq *seq, const char *name,
+		  const char *faults, struct as_err *err)
+{
+	struct shared *sh = r->shared;
+	struct as_buf workload = { 0 }, options = { 0 }, detail = { 0 }, log = { 0 };
+	struct as_run_options used = r->options;
+	struct as_finding finding;
+	struct as_stand *disk = NULL;
+	char id[AS_FINDING_ID_MAX];
+	int rc = 0;
+
+	used.faults = faults;
+	as_print_seq(seq, &workload);
+	as_run_options_print(&used, &options);
+	describe(r, seq, faults, &detail);
+	as_host_log_text(&sh->log, &log);
+	if (sh->has_disk) {
+		rc = as_stand_new(as_stand_bd(r->fresh_disk)->size_bytes, &disk, err);
+		if (!rc)
+			rc = as_stand_import(disk, r->disk_fd, err);
+	}
+	finding = (struct as_finding){
+		.kind = sh->kind,
+		.target = as_target_spec(r->target),
+		.summary = sh->summary,
+		.detail = as_buf_str(&detail),
+		.signature = sh->signature,
+		.workload = as_buf_str(&workload),
+		.workload_name = name,
+		.options = as_buf_str(&options),
+		.op_index = (long)sh->found_op,
+		.op_line = sh->found_op >= 0 ? (int)(seq->n_meta + (size_t)sh->found_op + 1) : 0,
+		.log = log.len ? as_buf_str(&log) : NULL,
+		.disk = disk ? as_stand_disk(disk) : NULL,
+	};
+	as_finding_id(&finding, as_target_name(r->target), id);
+	as_emit_finding(r->sinks, &finding, id);
+	as_stand_free(disk);
+	as_buf_free(&workload);
+	as_buf_free(&options);
+	as_buf_free(&detail);
+	as_buf_free(&log);
+	return rc;
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------- */
+
+static int run_once(struct as_runner *r, const struct as_seq *seq, const char *name,
+		    const char *faults, const struct as_plan *plan, struct as_run_result *result,
+		    struct as_err *err)
+{
+	struct inside_args args = { .target = r->target,
+				    .traits = &r->traits,
+				    .options = &r->options,
+				    .plan = plan,
+				    .seq = seq,
+				    .fresh_disk = r->fresh_disk,
+				    .fresh_model = r->fresh_model,
+				    .shared = r->shared,
+				    .disk_fd = r->disk_fd };
+	struct as_buf folder = { 0 };
+	struct as_ended ended;
+	const char *end;
+	char text[96];
+	int rc = 0;
+
+	if (!r->fresh_disk)
+		rc = make_folder(r, &folder, err);
+	args.folder = as_buf_str(&folder);
+	if (!rc)
+		rc = start(r, inside_run, &args, &ended, err);
+	if (folder.len && as_sys_remove_tree(folder.data, rc ? NULL : err) && !rc)
+		rc = AS_EIO;
+	as_buf_free(&folder);
+	if (rc)
+		return rc;
+	end = bad_end(r, &ended, text, sizeof(text));
+	if (end)
+		found_dead(r, seq, &ended, end);
+	else if (r->shared->tool_rc) {
+		if (err)
+			*err = r->shared->tool_err;
+		return r->shared->tool_rc;
+	}
+	result->runs++;
+	result->ops += r->shared->ops;
+	result->skipped += r->shared->skipped;
+	result->findings += r->shared->found;
+	return r->shared->found ? report(r, seq, name, faults, err) : 0;
+}
+
+/* Fails call 1, 2, 3, ... until a run ends in which none failed. */
+static int run_sweep(struct as_runner *r, const struct as_seq *seq, const char *name,
+		     struct as_run_result *result, struct as_err *err)
+{
+	bool fired = true;
+	int rc = 0;
+
+	for (unsigned long long n = 1; fired && !rc; n++) {
+		struct as_plan *plan = NULL;
+		char text[64];
+
+		snprintf(text, sizeof(text),
+			 r->options.sweep == AS_SWEEP_ALLOC ? "%s:%llu" : "%s:%llu:eio",
+			 as_sweep_name(r->options.sweep), n);
+		rc = as_plan_parse(text, &plan, err);
+		if (!rc)
+			rc = run_once(r, seq, name, text, plan, result, err);
+		/* A child that died cannot say whether it was hit: it was, or it dies without. */
+		fired = r->shared->fired || (r->shared->found && !r->shared->finished);
+		as_plan_free(plan);
+	}
+	return rc;
+}
+
+int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *name,
+		    struct as_run_result *result, struct as_err *err)
+{
+	int64_t start_us = as_now_us();
+	int rc;
+
+	*result = (struct as_run_result){ 0 };
+	if (r->options.sweep) {
+		/* Without a fault first: a workload that fails anyway says nothing about faults, and
+		 * a target that dies without one would be swept for ever. */
+		rc = run_once(r, seq, name, NULL, NULL, result, err);
+		if (!rc && !result->findings)
+			rc = run_sweep(r, seq, name, result, err);
+	} else {
+		rc = run_once(r, seq, name, r->options.faults, r->plan, result, err);
+	}
+	result->wall_us = as_now_us() - start_us;
+	return rc;
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * inside: see inside.h. One workload from mount to the last comparison.
+ *
+ * Method with faults. Once a fault has hit, an operation may answer EIO, ENOMEM or EROFS where the
+ * model does not expect it; by the rules of the seam it then changed nothing, and the model stays
+ * where it is. What cannot be followed that way (a composite operation that stopped half-way) makes
+ * the rest blind: carried out, but not judged. Faults end with the unmount; the checker runs without.
+ */
+#include "run/inside.h"
+
+#include "base/choice.h"
+#include "model/compare.h"
+#include "run/lib_new.h"
+#include "run/sys_new.h"
+#include "work/print.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct inside {
+	const struct inside_args *args;
+	struct shared *sh;
+	const struct as_target_ops *ops; /* NULL: a directory */
+	struct as_chooser *chooser;
+	struct as_host_mem *host;
+	struct as_stand *stand;
+	struct as_vfs *vfs;
+	struct as_model *model;
+	struct as_verdict verdict;
+	struct as_buf text;
+	bool blind; /* the model has lost the thread */
+};
+
+const char *phase_name(enum phase phase)
+{
+	static const char *const names[PHASES] = {
+		[PHASE_SETUP] = "setting up",
+		[PHASE_MKFS] = "mkfs",
+		[PHASE_FRESH_MOUNT] = "mount of a fresh disk",
+		[PHASE_MOUNT] = "mount",
+		[PHASE_OP] = "an operation",
+		[PHASE_COMPARE] = "reading the tree",
+		[PHASE_UNMOUNT] = "unmount",
+		[PHASE_FSCK] = "fsck",
+		[PHASE_MOUNT_AGAIN] = "mounting again",
+		[PHASE_COMPARE_AGAIN] = "reading the tree after mounting again",
+		[PHASE_UNMOUNT_AGAIN] = "the second unmount",
+	};
+
+	return (unsigned)phase < PHASES ? names[phase] : "?";
+}
+
+static void enter(struct inside *in, enum phase phase)
+{
+	in->sh->phase = phase;
+	in->sh->alive++;
+}
+
+/* ---- Findings --------------------------------------------------------------------------------- */
+
+void signature_add(struct as_buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			as_buf_addc(out, *text);
+		else if (!out->len || out->data[out->len - 1] != '#')
+			as_buf_addc(out, '#');
+	}
+}
+
+static void hand_over_disk(struct inside *in)
+{
+	if (in->stand && !as_stand_export(in->stand, in->args->disk_fd, NULL))
+		in->sh->has_disk = true;
+}
+
+/* The first is kept; `about` goes into the signature ("rename"), `why` says what is wrong. */
+static void found(struct inside *in, enum as_finding_kind kind, int64_t op, const char *about,
+		  const char *why)
+{
+	struct shared *sh = in->sh;
+	struct as_buf signature = { 0 };
+	const char *colon;
+
+	if (sh->found)
+		return;
+	sh->kind = kind;
+	sh->found_op = op;
+	if (op >= 0) {
+		as_buf_clear(&in->text);
+		as_print_op(&in->args->seq->ops[op], &in->text);
+		snprintf(sh->summary, sizeof(sh->summary), "op %lld: %.512s: %s", (long long)op + 1,
+			 as_buf_str(&in->text), why);
+	} else {
+		snprintf(sh->summary, sizeof(sh->summary), "%s: %s", about, why);
+	}
+	/* A tree's difference begins with a path, which belongs to the workload. */
+	colon = kind == AS_FIND_TREE ? strstr(why, ": ") : NULL;
+	as_buf_addf(&signature, "%s: %s: ", as_finding_kind_name(kind), about);
+	signature_add(&signature, colon ? colon + 2 : why);
+	snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&signature));
+	as_buf_free(&signature);
+	hand_over_disk(in);
+	sh->found = true;
+}
+
+static void found_errno(struct inside *in, enum as_finding_kind kind, int rc)
+{
+	char why[96];
+
+	snprintf(why, sizeof(why), "answered %s though nothing was wrong", as_errno_name(-rc));
+	found(in, kind, -1, phase_name(in->sh->phase), why);
+}
+
+/* Broken rules of the seam; true when there is one. */
+static bool troubled(struct inside *in, int64_t op)
+{
+	const char *about =
+		op >= 0 ? as_op_table[in->args->seq->ops[op].code].name : phase_name(in->sh->phase);
+	enum as_finding_kind kind;
+	const char *why;
+
+	if (!in->ops)
+		return false;
+	why = as_vfs_lib_trouble(in->vfs, &kind);
+	if (!why) {
+		kind = AS_FIND_MISUSE;
+		why = as_stand_misuse(in->stand);
+	}
+	if (why)
+		found(in, kind, op, about, why);
+	return why;
+}
+
+/* ---- Faults ----------------------------------------------------------------------------------- */
+
+static bool fault_hit(struct inside *in)
+{
+	if (in->stand && (as_stand_fired(in->stand) || as_host_failed(in->host)))
+		in->sh->fired = true;
+	return in->sh->fired;
+}
+
+static bool excused(struct inside *in, int err)
+{
+	return fault_hit(in) && (err == EIO || err == ENOMEM || err == EROFS);
+}
+
+/* Whether bytes already acknowledged may be missing from the disk. */
+static bool writes_were_hit(struct inside *in)
+{
+	return in->sh->fired && in->args->plan && as_plan_hits_writes(in->args->plan);
+}
+
+static void end_faults(struct inside *in)
+{
+	fault_hit(in);
+	as_stand_plan(in->stand, NULL);
+	as_host_fail_nth(in->host, 0);
+}
+
+/* ---- Operations ------------------------------------------------------------------------------- */
+
+/* Compares the tree; true when it is as the model says. */
+static bool tree_agrees(struct inside *in, int64_t op)
+{
+	struct as_buf why = { 0 };
+	bool differs;
+
+	if (in->blind)
+		return true;
+	differs = as_model_compare(in->model, as_vfs_tree(in->vfs), in->vfs, &why);
+	if (differs)
+		found(in, AS_FIND_TREE, op,
+		      op >= 0 ? as_op_table[in->args->seq->ops[op].code].name
+			      : phase_name(in->sh->phase),
+		      as_buf_str(&why));
+	as_buf_free(&why);
+	return !differs;
+}
+
+static bool is_composite(enum as_opcode code)
+{
+	return code == AS_OP_REMOVE || code == AS_OP_PRUNE || code == AS_OP_DEEPEN ||
+	       code == AS_OP_ENLARGE;
+}
+
+/* The outcome is not one the model knows, but a fault explains it. False: the file system is gone
+ * and the workload ends here. */
+static bool follow_fault(struct inside *in, const struct as_op *op, const struct as_outcome *got)
+{
+	struct as_outcome closed = { 0 };
+
+	switch (op->code) {
+	case AS_OP_CLOSE:
+		/* The slot is free whatever close answers. */
+		if (!as_model_judge(in->model, op, &closed, &in->verdict))
+			in->blind = true;
+		return true;
+	case AS_OP_MOUNT:
+	case AS_OP_UMOUNT:
+	case AS_OP_CRASH:
+		in->blind = true;
+		return false;
+	default:
+		if (is_composite(op->code) && got->done)
+			in->blind = true;
+		return true;
+	}
+}
+
+/* False: the workload ends here. */
+static bool judge(struct inside *in, int64_t i, const struct as_outcome *got)
+{
+	const struct as_op *op = &in->args->seq->ops[i];
+
+	if (in->blind)
+		return true;
+	if (as_model_judge(in->model, op, got, &in->verdict)) {
+		in->sh->skipped += got->ret < 0 &&
+				   (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT);
+		return true;
+	}
+	if (got->ret < 0 && excused(in, got->err))
+		return follow_fault(in, op, got);
+	found(in, in->verdict.kind, i, as_op_table[op->code].name, as_buf_str(&in->verdict.why));
+	return false;
+}
+
+static bool run_op(struct inside *in, int64_t i)
+{
+	const struct as_op *op = &in->args->seq->ops[i];
+	struct shared *sh = in->sh;
+	struct as_outcome got;
+
+	sh->op = i;
+	enter(in, PHASE_OP);
+	as_vfs_exec(in->vfs, op, &got);
+	sh->recent[i % RECENT] = (struct recent){ i, got.ret, got.err };
+	sh->ops++;
+	if (troubled(in, i) || !judge(in, i, &got))
+		return false;
+	if (!in->args->options->check_every_op)
+		return true;
+	enter(in, PHASE_COMPARE);
+	return tree_agrees(in, i);
+}
+
+/* ---- From mount to the end -------------------------------------------------------------------- */
+
+static void set_up_library(struct inside *in)
+{
+	const struct inside_args *args = in->args;
+	struct as_limits limits = as_target_limits(args->target);
+
+	in->chooser = as_chooser_seeded(args->options->seed);
+	in->host = as_host_new(as_chooser_choice(in->chooser), &in->sh->log);
+	in->stand = as_stand_copy(args->fresh_disk);
+	as_stand_plan(in->stand, args->plan);
+	as_host_fail_nth(in->host, args->plan ? as_plan_alloc(args->plan) : 0);
+	in->vfs = as_vfs_lib_new(&(struct as_lib_args){
+		.ops = in->ops,
+		.host = in->host,
+		.bd = as_stand_bd(in->stand),
+		.opts = as_target_opts(args->target),
+		.name_max = args->traits->name_max,
+		.size_max_bytes = limits.file_bytes,
+	});
+}
+
+/* False: not mounted. */
+static bool mount_library(struct inside *in, enum phase phase)
+{
+	int rc;
+
+	enter(in, phase);
+	rc = as_vfs_lib_mount(in->vfs, "");
+	if (!rc)
+		return !troubled(in, -1);
+	if (excused(in, -rc))
+		/* Refusing to mount a disk that does not answer is right; leaking is not. */
+		troubled(in, -1);
+	else
+		found_errno(in, AS_FIND_MOUNT, rc);
+	return false;
+}
+
+static bool unmount_library(struct inside *in, enum phase phase)
+{
+	int rc;
+
+	enter(in, phase);
+	rc = as_vfs_lib_unmount(in->vfs);
+	if (troubled(in, -1))
+		return false;
+	if (!rc || excused(in, -rc))
+		return true;
+	found_errno(in, AS_FIND_MOUNT, rc);
+	return false;
+}
+
+/* The checker has nothing to complain of on a disk that was unmounted in peace. */
+static bool fsck_library(struct inside *in)
+{
+	struct as_mount_args args = { .host = as_host_seam(in->host),
+				      .bd = as_stand_bd(in->stand),
+				      .opts = as_target_opts(in->args->target) };
+	char why[96];
+	int rc;
+
+	if (!(in->ops->caps & AS_CAP_FSCK) || writes_were_hit(in))
+		return true;
+	enter(in, PHASE_FSCK);
+	in->sh->log.total_bytes = 0;
+	rc = in->ops->fsck(&args, AS_FSCK_FULL);
+	if (troubled(in, -1))
+		return false;
+	if (rc == AS_FSCK_CLEAN)
+		return true;
+	if (rc < 0)
+		snprintf(why, sizeof(why), "failed with %s on an unmounted disk",
+			 as_errno_name(-rc));
+	else
+		snprintf(why, sizeof(why), "found errors on an unmounted disk (status %d)", rc);
+	found(in, AS_FIND_CHECKER, -1, "fsck", why);
+	return false;
+}
+
+static void end_library(struct inside *in)
+{
+	if (!unmount_library(in, PHASE_UNMOUNT))
+		return;
+	end_faults(in);
+	if (!fsck_library(in))
+		return;
+	/* Everything must be there after a clean unmount. */
+	if (writes_were_hit(in) || !mount_library(in, PHASE_MOUNT_AGAIN))
+		return;
+	enter(in, PHASE_COMPARE_AGAIN);
+	if (as_model_mounted(in->model) && !tree_agrees(in, -1))
+		return;
+	unmount_library(in, PHASE_UNMOUNT_AGAIN);
+}
+
+static void run_all(struct inside *in)
+{
+	const struct as_seq *seq = in->args->seq;
+	int64_t n = (int64_t)seq->n;
+	bool going = true;
+
+	if (in->ops && !mount_library(in, PHASE_MOUNT))
+		return;
+	in->model = as_model_copy(in->args->fresh_model);
+	for (int64_t i = 0; going && i < n; i++)
+		going = run_op(in, i);
+	if (in->sh->found)
+		return;
+	if (going && as_model_mounted(in->model)) {
+		enter(in, PHASE_COMPARE);
+		if (!tree_agrees(in, -1))
+			return;
+	}
+	if (in->ops)
+		end_library(in);
+}
+
+/* ---- The process ------------------------------------------------------------------------------ */
+
+/* A dying target leaves no core, and what it prints does not mix with our output. */
+static void settle_process(void)
+{
+	struct rlimit none = { 0, 0 };
+
+	setrlimit(RLIMIT_CORE, &none);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+static void tear_down(struct inside *in)
+{
+	as_model_free(in->model);
+	as_verdict_free(&in->verdict);
+	as_vfs_free(in->vfs);
+	as_host_free(in->host);
+	as_stand_free(in->stand);
+	as_chooser_free(in->chooser);
+	as_buf_free(&in->text);
+}
+
+int inside_run(void *ctx)
+{
+	const struct inside_args *args = ctx;
+	struct inside in = { .args = args,
+			     .sh = args->shared,
+			     .ops = as_target_library(args->target) };
+	struct shared *sh = in.sh;
+
+	settle_process();
+	enter(&in, PHASE_SETUP);
+	if (in.ops)
+		set_up_library(&in);
+	else
+		sh->tool_rc = as_vfs_sys_new(args->folder, &in.vfs, &sh->tool_err);
+	if (!sh->tool_rc) {
+		run_all(&in);
+		fault_hit(&in);
+	}
+	tear_down(&in);
+	sh->finished = true;
+	return 0;
+}
+
+/* ---- The fresh file system -------------------------------------------------------------------- */
+
+struct fresh_walk {
+	struct inside *in;
+	const char *dir;
+	int rc;
+};
+
+static int list_fresh(struct inside *in, const char *path);
+
+static int list_entry(void *ctx, const char *name, uint64_t ino, uint32_t type)
+{
+	struct fresh_walk *w = ctx;
+	struct as_buf path = { 0 };
+
+	(void)ino;
+	(void)type;
+	as_buf_addf(&path, "%s/%s", strcmp(w->dir, "/") ? w->dir : "", name);
+	w->rc = list_fresh(w->in, as_buf_str(&path));
+	as_buf_free(&path);
+	return w->rc;
+}
+
+static int list_fresh(struct inside *in, const char *path)
+{
+	const struct as_tree_ops *tree = as_vfs_tree(in->vfs);
+	struct shared *sh = in->sh;
+	size_t len = strlen(path) + 1;
+	struct fresh_walk w = { in, path, 0 };
+	struct as_stat st;
+	int rc = tree->stat(in->vfs, path, &st);
+
+	if (rc)
+		return as_fail(&sh->tool_err, AS_EUSE, "cannot stat %s on a fresh disk: %s", path,
+			       as_errno_name(-rc));
+	if (sh->fresh_len + sizeof(st) + len > FRESH_BYTES || (!S_ISDIR(st.mode) && st.size))
+		return as_fail(&sh->tool_err, AS_EUSE,
+			       "a fresh disk holds more than empty files and directories: %s",
+			       path);
+	memcpy(sh->fresh + sh->fresh_len, &st, sizeof(st));
+	memcpy(sh->fresh + sh->fresh_len + sizeof(st), path, len);
+	sh->fresh_len += (uint32_t)(sizeof(st) + len);
+	if (!S_ISDIR(st.mode))
+		return 0;
+	rc = tree->list(in->vfs, path, list_entry, &w);
+	if (rc && !w.rc)
+		return as_fail(&sh->tool_err, AS_EUSE, "cannot list %s on a fresh disk: %s", path,
+			       as_errno_name(-rc));
+	return w.rc;
+}
+
+static int prepare_library(struct inside *in)
+{
+	const struct inside_args *args = in->args;
+	struct shared *sh = in->sh;
+	struct as_mount_args mkfs;
+	int rc;
+
+	set_up_library(in);
+	mkfs = (struct as_mount_args){ .host = as_host_seam(in->host),
+				       .bd = as_stand_bd(in->stand),
+				       .opts = as_target_opts(args->target) };
+	enter(in, PHASE_MKFS);
+	rc = in->ops->mkfs(&mkfs);
+	if (rc)
+		return as_fail(&sh->tool_err, AS_EUSE, "mkfs failed: %s", as_errno_name(-rc));
+	as_host_drop(in->host);
+	rc = as_stand_export(in->stand, args->disk_fd, &sh->tool_err);
+	if (rc)
+		return rc;
+	enter(in, PHASE_FRESH_MOUNT);
+	rc = as_vfs_lib_mount(in->vfs, "");
+	if (rc)
+		return as_fail(&sh->tool_err, AS_EUSE, "a fresh disk cannot be mounted: %s",
+			       as_errno_name(-rc));
+	rc = list_fresh(in, "/");
+	as_vfs_lib_abandon(in->vfs);
+	return rc;
+}
+
+static int prepare_folder(struct inside *in)
+{
+	struct shared *sh = in->sh;
+	int rc = as_vfs_sys_new(in->args->folder, &in->vfs, &sh->tool_err);
+
+	return rc ? rc : list_fresh(in, "/");
+}
+
+int inside_prepare(void *ctx)
+{
+	const struct inside_args *args = ctx;
+	struct inside in = { .args = args,
+			     .sh = args->shared,
+			     .ops = as_target_library(args->target) };
+
+	settle_process();
+	enter(&in, PHASE_SETUP);
+	in.sh->tool_rc = in.ops ? prepare_library(&in) : prepare_folder(&in);
+	tear_down(&in);
+	in.sh->finished = true;
+	return 0;
+}

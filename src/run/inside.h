@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * inside: the child process that runs one workload, and the memory it shares with the parent. The
+ * child may die at any moment: everything the parent needs to say what happened is kept here before
+ * the call that may be the last.
+ */
+#ifndef AS_RUN_INSIDE_H
+#define AS_RUN_INSIDE_H
+
+#include "base/err.h"
+#include "base/event.h"
+#include "model/model.h"
+#include "run/run.h"
+#include "target/host.h"
+#include "target/stand.h"
+#include "work/seq.h"
+
+#define RECENT 8 /* operations kept for context */
+#define FRESH_BYTES 65536u /* of the list of what a fresh file system holds */
+
+enum phase {
+	PHASE_SETUP,
+	PHASE_MKFS,
+	PHASE_FRESH_MOUNT,
+	PHASE_MOUNT,
+	PHASE_OP,
+	PHASE_COMPARE,
+	PHASE_UNMOUNT,
+	PHASE_FSCK,
+	PHASE_MOUNT_AGAIN,
+	PHASE_COMPARE_AGAIN,
+	PHASE_UNMOUNT_AGAIN,
+	PHASES
+};
+
+const char *phase_name(enum phase phase);
+
+struct recent {
+	int64_t index, ret;
+	int err;
+};
+
+struct shared {
+	volatile uint64_t alive;
+	volatile enum phase phase;
+	volatile int64_t op; /* in flight */
+	uint64_t ops, skipped;
+	bool finished; /* the child came to its own end */
+	bool fired; /* a fault hit */
+	struct recent recent[RECENT]; /* by index % RECENT */
+	struct as_host_log log;
+
+	bool found;
+	enum as_finding_kind kind;
+	int64_t found_op; /* -1: none */
+	bool has_disk;
+	char summary[2048], detail[8192], signature[1024];
+
+	int tool_rc;
+	struct as_err tool_err;
+
+	uint32_t fresh_len;
+	char fresh[FRESH_BYTES]; /* struct as_stat and path, one behind the other */
+};
+
+/* What a child is given. */
+struct inside_args {
+	const struct as_target *target;
+	const struct as_traits *traits;
+	const struct as_run_options *options;
+	const struct as_plan *plan; /* NULL: no faults */
+	const struct as_seq *seq;
+	struct as_stand *fresh_disk; /* a library's */
+	const struct as_model *fresh_model;
+	const char *folder; /* a directory's own */
+	struct shared *shared;
+	int disk_fd; /* where a disk is handed over */
+};
+
+/* For as_spawn_fork(). */
+int inside_prepare(void *args); /* makes the fresh disk and lists its tree */
+int inside_run(void *args);
+
+/* Numbers become '#': what is left is the same for the same mistake. */
+void signature_add(struct as_buf *out, const char *text);
+
+#endif

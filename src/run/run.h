@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * run: workloads on a target. Each runs in a child process, on a fresh file system: every answer is
+ * judged by the model, the tree is compared with it (at the end, or after every operation), then
+ * the file system is unmounted, its memory counted, its disk checked, and mounted once more to be
+ * compared again. The first finding ends a workload; a child that dies or hangs is a finding, too.
+ */
+#ifndef AS_RUN_RUN_H
+#define AS_RUN_RUN_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/event.h"
+#include "target/target.h"
+#include "work/seq.h"
+
+#define AS_RUN_DEADLINE_MS 10000u
+
+/* Run a workload again and again, failing call 1, 2, 3, ... of a kind, until a run ends in which
+ * nothing failed. */
+enum as_sweep { AS_SWEEP_NONE, AS_SWEEP_ALLOC, AS_SWEEP_READ, AS_SWEEP_WRITE };
+
+struct as_run_options {
+	bool check_every_op;
+	unsigned deadline_ms; /* without progress; 0: AS_RUN_DEADLINE_MS */
+	uint64_t size_bytes; /* of the disk; 0: the target's own */
+	uint64_t seed; /* of the choices a target asks for */
+	const char *faults; /* see target/stand.h; NULL: none */
+	enum as_sweep sweep;
+};
+
+struct as_run_result {
+	uint64_t runs, ops, findings;
+	uint64_t skipped; /* operations this target cannot do */
+	int64_t wall_us;
+};
+
+struct as_runner;
+
+/* Makes the file system once (it is copied for each workload). A target that cannot even be made
+ * and mounted is wrong use: AS_EUSE. The target, the sinks and options->faults must outlive it. */
+AS_MUST_CHECK int as_runner_new(const struct as_target *target,
+				const struct as_run_options *options, struct as_sink *sinks,
+				struct as_runner **runner, struct as_err *err);
+void as_runner_free(struct as_runner *runner); /* takes NULL */
+
+/* Findings go to the sinks; what is returned is 0 or an error of ours. */
+AS_MUST_CHECK int as_run_workload(struct as_runner *runner, const struct as_seq *seq,
+				  const char *name, struct as_run_result *result,
+				  struct as_err *err);
+
+/* Options as a finding carries them ("check=op fault=read:3:eio") and back. The faults parsed are
+ * to be freed by the caller. */
+void as_run_options_print(const struct as_run_options *options, struct as_buf *out);
+AS_MUST_CHECK int as_run_options_parse(const char *text, struct as_run_options *options,
+				       char **faults, struct as_err *err);
+const char *as_sweep_name(enum as_sweep sweep);
+AS_MUST_CHECK int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err);
+
+/* "lab-outcome-3f9a1c20": of the target, the signature and the workload. */
+#define AS_FINDING_ID_MAX 80
+void as_finding_id(const struct as_finding *finding, const char *target_name,
+		   char id[AS_FINDING_ID_MAX]);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sys: inside the executor for system calls. Only run/sys_*.c include it.
+ *
+ * The process is confined by chroot, so that paths of a workload are given to the kernel as they
+ * are. Rules of its own, for the sake of the machine:
+ *   - fifos, sockets and devices are looked at with O_PATH and never opened (ENXIO);
+ *   - a privileged mknod of a device other than 0:0 is refused (AS_ERR_UNSUPPORTED) unless the file
+ *     system is mounted nodev: a node left behind would be a door for others;
+ *   - sync is syncfs on the tree under test: sync(2) would flush every disk of the machine.
+ */
+#ifndef AS_RUN_SYS_H
+#define AS_RUN_SYS_H
+
+#include "run/sys_new.h"
+#include "run/vfs.h"
+
+struct sys {
+	struct as_vfs vfs;
+	int root_fd, proc_fd; /* "/" and /proc/self/fd as it was outside */
+	bool refuse_devices;
+	int slots[AS_SLOT_MAX + 1]; /* -1: empty */
+};
+
+#define SYS_OPS(X)                                                                                 \
+	X(MKDIR, mkdir)                                                                            \
+	X(CREATE, create) X(MKNOD, mknod) X(HARDLINK, hardlink) X(SYMLINK, symlink) X(             \
+		RENAME, rename) X(REMOVE, remove) X(OPEN, open) X(CLOSE, close) X(CHCWD, chcwd)    \
+		X(READ, read) X(WRITE, write) X(FSYNC, fsync) X(SYNC, sync) X(REMOUNT, remount) X( \
+			STATFS, statfs) X(READ_XATTR, read_xattr) X(WRITE_XATTR,                   \
+								    write_xattr) X(DEEPEN, deepen) \
+			X(ENLARGE, enlarge) X(PRUNE, prune) X(RMDIR, rmdir) X(UNLINK, unlink) X(   \
+				PREAD, pread) X(PWRITE, pwrite) X(LSEEK, lseek) X(TRUNCATE,        \
+										  truncate)        \
+				X(FTRUNCATE, ftruncate) X(FALLOCATE, fallocate) X(                 \
+					FDATASYNC, fdatasync) X(SYNCFS, syncfs) X(SYNC_FILE_RANGE, \
+										  sync_file_range) \
+					X(CHMOD, chmod) X(FCHMOD, fchmod) X(CHOWN, chown) X(       \
+						UTIMENS, utimens) X(RENAME2,                       \
+								    rename2) X(LINK_TMPFILE,       \
+									       link_tmpfile)       \
+						X(COPY_FILE_RANGE, copy_file_range) X(             \
+							MMAP_WRITE,                                \
+							mmap_write) X(LISTXATTR,                   \
+								      listxattr) X(REMOVEXATTR,    \
+										   removexattr)    \
+							X(READDIR, readdir) X(READLINK, readlink)  \
+								X(STAT, stat) X(FSTAT, fstat)      \
+									X(UMOUNT, umount) X(MOUNT, \
+											    mount) \
+										X(CRASH, crash)
+
+#define X(ID, name) \
+	void sys_##name(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
+SYS_OPS(X)
+#undef X
+
+extern const struct as_tree_ops sys_tree_ops;
+
+struct stat;
+
+/* -1 where the slot is empty: the kernel then says EBADF. */
+int sys_fd(struct as_vfs *vfs, int32_t slot);
+/* What a call returned, with errno where it failed. */
+void sys_answer(struct as_outcome *out, int64_t ret);
+/* The entries of an open directory, sorted; 0 or a negative errno. */
+int sys_list(int fd, struct as_vfs_names *names);
+/* All below an open directory, depth first; the descriptor is closed. With `force`, directories
+ * without permissions are given some. 0 or a negative errno. */
+int sys_remove_below(int fd, bool force, uint64_t *done);
+void sys_convert_stat(const struct stat *from, struct as_stat *to);
+
+#endif

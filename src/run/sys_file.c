@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sys_file: descriptors through system calls. */
+#include "run/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int sys_fd(struct as_vfs *vfs, int32_t slot)
+{
+	const struct sys *s = (const struct sys *)vfs;
+
+	return slot < 0 || slot > AS_SLOT_MAX ? -1 : s->slots[slot];
+}
+
+/* ---- open ------------------------------------------------------------------------------------- */
+
+/* Whether opening would reach a fifo, socket or device: looked at without opening it. With
+ * O_DIRECTORY or O_CREAT|O_EXCL the kernel refuses such a node itself. */
+static bool is_node(const char *path, int flags)
+{
+	bool safe = flags & (O_PATH | O_DIRECTORY) || (flags & O_CREAT && flags & O_EXCL);
+	struct stat st;
+	int fd, ret;
+
+	if (safe)
+		return false;
+	fd = openat(AT_FDCWD, path, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW));
+	if (fd < 0)
+		return false;
+	ret = fstat(fd, &st);
+	close(fd);
+	return !ret && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode);
+}
+
+void sys_open(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct sys *s = (struct sys *)vfs;
+	int *slot = op->slot == AS_SLOT_NONE ? NULL : &s->slots[op->slot];
+	int fd;
+
+	/* What the slot held is closed first, whatever comes of the open. */
+	if (slot && *slot >= 0) {
+		close(*slot);
+		*slot = -1;
+	}
+	if (is_node(op->path, (int)op->flags)) {
+		as_vfs_answer(out, -ENXIO);
+		return;
+	}
+	fd = openat(AT_FDCWD, op->path, (int)op->flags, op->mode & 07777);
+	sys_answer(out, fd < 0 ? -1 : 0);
+	if (slot)
+		*slot = fd;
+	else if (fd >= 0)
+		close(fd);
+}
+
+void sys_close(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct sys *s = (struct sys *)vfs;
+	int fd = sys_fd(vfs, op->fd);
+
+	sys_answer(out, close(fd));
+	if (fd >= 0)
+		s->slots[op->fd] = -1;
+}
+
+/* ---- Data ------------------------------------------------------------------------------------- */
+
+static char *room(struct as_vfs *vfs, uint64_t len)
+{
+	as_buf_clear(&vfs->data);
+	return as_buf_reserve(&vfs->data, len);
+}
+
+void sys_read(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	ssize_t n = read(sys_fd(vfs, op->fd), room(vfs, op->len), op->len);
+
+	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
+}
+
+void sys_pread(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	ssize_t n = pread(sys_fd(vfs, op->fd), room(vfs, op->len), op->len, op->off);
+
+	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
+}
+
+/* The pattern as it will land: at the end where the descriptor appends. */
+static const char *pattern(struct as_vfs *vfs, const struct as_op *op, int fd, int64_t off)
+{
+	char *buf = room(vfs, op->len);
+	int flags = fcntl(fd, F_GETFL);
+	struct stat st;
+
+	if (flags >= 0 && flags & O_APPEND && !fstat(fd, &st))
+		off = st.st_size;
+	as_pattern_fill(op->fill, off < 0 ? 0 : (uint64_t)off, buf, op->len);
+	return buf;
+}
+
+void sys_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	int fd = sys_fd(vfs, op->fd);
+	const char *buf = pattern(vfs, op, fd, lseek(fd, 0, SEEK_CUR));
+
+	sys_answer(out, write(fd, buf, op->len));
+}
+
+void sys_pwrite(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	int fd = sys_fd(vfs, op->fd);
+	const char *buf = pattern(vfs, op, fd, op->off);
+
+	sys_answer(out, pwrite(fd, buf, op->len, op->off));
+}
+
+void sys_lseek(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	sys_answer(out, lseek(sys_fd(vfs, op->fd), op->off, (int)op->flags));
+}
+
+void sys_truncate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	(void)vfs;
+	sys_answer(out, truncate(op->path, (off_t)op->len));
+}
+
+void sys_ftruncate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	sys_answer(out, ftruncate(sys_fd(vfs, op->fd), (off_t)op->len));
+}
+
+void sys_fallocate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	sys_answer(out, fallocate(sys_fd(vfs, op->fd), (int)op->flags, op->off, (off_t)op->len));
+}
+
+void sys_copy_file_range(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	off_t from = op->off, to = op->off2;
+
+	sys_answer(out, copy_file_range(sys_fd(vfs, op->fd), &from, sys_fd(vfs, op->fd2), &to,
+					op->len, 0));
+}
+
+/* What the format decides before mmap(2): negative errno or 0. */
+static int mmap_check(int fd, const struct as_op *op)
+{
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || flags & O_PATH)
+		return -EBADF;
+	if (!op->len || op->off < 0 || (op->flags & 5) == 5)
+		return -EINVAL;
+	if (fstat(fd, &st))
+		return -errno;
+	if (S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_RDWR &&
+	    (op->len > (uint64_t)st.st_size || op->off > st.st_size - (off_t)op->len))
+		return -ENXIO;
+	return 0;
+}
+
+void sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	int fd = sys_fd(vfs, op->fd), rc = mmap_check(fd, op);
+	long page = sysconf(_SC_PAGESIZE);
+	off_t start = op->off - op->off % page;
+	size_t head = (size_t)(op->off - start), len = head + op->len;
+	char *map;
+
+	if (rc) {
+		as_vfs_answer(out, rc);
+		return;
+	}
+	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, start);
+	if (map == MAP_FAILED) {
+		sys_answer(out, -1);
+		return;
+	}
+	as_pattern_fill(op->fill, (uint64_t)op->off, map + head, op->len);
+	rc = op->flags && msync(map, len, (int)op->flags) ? -errno : 0;
+	munmap(map, len);
+	as_vfs_answer(out, rc);
+}
+
+/* ---- Stable storage --------------------------------------------------------------------------- */
+
+void sys_fsync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	sys_answer(out, fsync(sys_fd(vfs, op->fd)));
+}
+
+void sys_fdatasync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	sys_answer(out, fdatasync(sys_fd(vfs, op->fd)));
+}
+
+void sys_syncfs(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	sys_answer(out, syncfs(sys_fd(vfs, op->fd)));
+}
+
+void sys_sync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	(void)op;
+	sys_answer(out, syncfs(((struct sys *)vfs)->root_fd));
+}
+
+void sys_sync_file_range(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	sys_answer(out, sync_file_range(sys_fd(vfs, op->fd), op->off, (off_t)op->len,
+					(unsigned)op->flags));
+}

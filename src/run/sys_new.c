@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sys_new: confinement, and the table of the executor for system calls. See sys.h. */
+#include "run/sys_new.h"
+
+#include "run/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* ---- Confinement ------------------------------------------------------------------------------ */
+
+static bool write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	size_t len = strlen(text);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = write(fd, text, len) == (ssize_t)len;
+	close(fd);
+	return ok;
+}
+
+/* A user namespace in which we are root over what is ours. */
+static int become_root(struct as_err *err)
+{
+	char uid[64], gid[64];
+
+	snprintf(uid, sizeof(uid), "0 %u 1", geteuid());
+	snprintf(gid, sizeof(gid), "0 %u 1", getegid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return as_fail(
+			err, AS_ELACK,
+			"a directory can be tested by root, or where user namespaces are allowed (sysctl kernel.unprivileged_userns_clone=1): %s",
+			strerror(errno));
+	if (!write_text("/proc/self/setgroups", "deny") || !write_text("/proc/self/uid_map", uid) ||
+	    !write_text("/proc/self/gid_map", gid))
+		return as_fail_errno(err, errno, "cannot set up a user namespace");
+	return 0;
+}
+
+static int confine(struct sys *s, const char *folder, struct as_err *err)
+{
+	bool privileged = !geteuid();
+	struct rlimit files;
+	struct statvfs sv;
+	int rc = 0;
+
+	s->proc_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->proc_fd < 0)
+		return as_fail_errno(err, errno, "/proc/self/fd");
+	if (!privileged)
+		rc = become_root(err);
+	if (rc)
+		return rc;
+	if (chroot(folder) || chdir("/"))
+		return as_fail_errno(err, errno, "cannot confine the run to %s", folder);
+	s->root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->root_fd < 0 || fstatvfs(s->root_fd, &sv))
+		return as_fail_errno(err, errno, "%s", folder);
+	/* Without privileges the kernel refuses, which is an answer worth judging. */
+	s->refuse_devices = privileged && !(sv.f_flag & ST_NODEV);
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	umask(0);
+	return 0;
+}
+
+/* ---- The table -------------------------------------------------------------------------------- */
+
+static void sys_free(struct as_vfs *vfs)
+{
+	struct sys *s = (struct sys *)vfs;
+
+	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
+		if (s->slots[i] >= 0)
+			close(s->slots[i]);
+	if (s->root_fd >= 0)
+		close(s->root_fd);
+	if (s->proc_fd >= 0)
+		close(s->proc_fd);
+	free(s);
+}
+
+static const struct as_vfs_ops sys_ops = {
+	.api = AS_VFS_API,
+	.caps = AS_VFS_SYNC_IS_SYNCFS,
+	.name = "system calls",
+	.op = {
+#define X(ID, name) [AS_OP_##ID] = sys_##name,
+		SYS_OPS(X)
+#undef X
+	},
+	.tree = &sys_tree_ops,
+	.free = sys_free,
+};
+
+int as_vfs_sys_new(const char *folder, struct as_vfs **vfs, struct as_err *err)
+{
+	struct sys *s = as_xcalloc(1, sizeof(*s));
+	int rc;
+
+	s->vfs.ops = &sys_ops;
+	s->root_fd = s->proc_fd = -1;
+	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
+		s->slots[i] = -1;
+	rc = confine(s, folder, err);
+	*vfs = rc ? NULL : &s->vfs;
+	if (rc)
+		sys_free(&s->vfs);
+	return rc;
+}
+
+int as_sys_remove_tree(const char *folder, struct as_err *err)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	uint64_t done = 0;
+	int rc = fd < 0 ? -errno : sys_remove_below(fd, true, &done);
+
+	if (!rc && rmdir(folder))
+		rc = -errno;
+	return rc ? as_fail_errno(err, -rc, "cannot remove %s", folder) : 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sys_new: the executor for system calls below a directory, from outside. */
+#ifndef AS_RUN_SYS_NEW_H
+#define AS_RUN_SYS_NEW_H
+
+#include "base/err.h"
+#include "run/vfs.h"
+
+/*
+ * Confines the calling process to `folder` for good (chroot, through a user namespace where the
+ * caller is not root) and makes the executor: call it in a child. umask becomes 0.
+ */
+AS_MUST_CHECK int as_vfs_sys_new(const char *folder, struct as_vfs **vfs, struct as_err *err);
+/* Removes a folder with all below it, however deep. */
+AS_MUST_CHECK int as_sys_remove_tree(const char *folder, struct as_err *err);
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sys_tree: operations that are many calls, and reading a whole tree. Everything goes by
+ * descriptor, one directory open at a time: trees may be deeper than PATH_MAX or the table of
+ * descriptors.
+ */
+#include "run/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+
+static uint32_t type_of(int fd, const struct dirent *entry)
+{
+	struct stat st;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return DTTOIF(entry->d_type);
+	return fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ? 0 : st.st_mode & S_IFMT;
+}
+
+int sys_list(int fd, struct as_vfs_names *names)
+{
+	int own = openat(fd, ".", OPEN_DIR), rc = 0;
+	struct dirent *entry;
+	DIR *dir;
+
+	dir = own < 0 ? NULL : fdopendir(own);
+	if (!dir) {
+		rc = -errno;
+		if (own >= 0)
+			close(own);
+		return rc;
+	}
+	for (errno = 0; (entry = readdir(dir)); errno = 0)
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			as_vfs_names_add(names, as_vfs_type_letter(type_of(own, entry)),
+					 entry->d_name);
+	rc = -errno;
+	closedir(dir);
+	as_vfs_names_sort(names);
+	return rc;
+}
+
+void sys_readdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct as_vfs_names names = { 0 };
+	int fd = openat(AT_FDCWD, op->path, OPEN_DIR), rc;
+
+	rc = fd < 0 ? -errno : sys_list(fd, &names);
+	if (rc)
+		as_vfs_answer(out, rc);
+	else
+		as_vfs_answer_names(vfs, out, &names, true);
+	if (fd >= 0)
+		close(fd);
+	as_vfs_names_free(&names);
+}
+
+/* ---- remove, prune ---------------------------------------------------------------------------- */
+
+struct level {
+	struct as_vfs_names names;
+	size_t next;
+};
+
+struct climb {
+	struct level *levels;
+	size_t n, cap;
+	int fd; /* of the innermost level */
+	bool force;
+};
+
+static int enter(struct climb *c)
+{
+	if (c->n == c->cap) {
+		c->cap = c->cap ? c->cap * 2 : 16;
+		c->levels = as_xrealloc(c->levels, c->cap * sizeof(*c->levels));
+	}
+	c->levels[c->n++] = (struct level){ 0 };
+	return sys_list(c->fd, &c->levels[c->n - 1].names);
+}
+
+static int go_to(struct climb *c, const char *name)
+{
+	int fd;
+
+	if (c->force && strcmp(name, ".."))
+		fchmodat(c->fd, name, 0700, 0);
+	fd = openat(c->fd, name, OPEN_DIR | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	close(c->fd);
+	c->fd = fd;
+	return 0;
+}
+
+/* The next entry of the innermost level: removed (1), or entered (0). */
+static int remove_next(struct climb *c)
+{
+	struct level *level = &c->levels[c->n - 1];
+	const char *name = as_vfs_names_at(&level->names, level->next++) + 1;
+	struct stat st;
+	int rc;
+
+	if (fstatat(c->fd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return unlinkat(c->fd, name, 0) ? -errno : 1;
+	rc = go_to(c, name);
+	return rc ? rc : enter(c);
+}
+
+/* The innermost level is empty: back to the one above, which removes it. */
+static int leave(struct climb *c)
+{
+	struct level *above;
+	int rc;
+
+	as_vfs_names_free(&c->levels[--c->n].names);
+	if (!c->n)
+		return 0;
+	above = &c->levels[c->n - 1];
+	rc = go_to(c, "..");
+	if (rc)
+		return rc;
+	return unlinkat(c->fd, as_vfs_names_at(&above->names, above->next - 1) + 1, AT_REMOVEDIR)
+		       ? -errno
+		       : 1;
+}
+
+int sys_remove_below(int fd, bool force, uint64_t *done)
+{
+	struct climb c = { .fd = fd, .force = force };
+	int rc = enter(&c);
+
+	while (rc >= 0 && c.n) {
+		struct level *level = &c.levels[c.n - 1];
+
+		rc = level->next < level->names.n ? remove_next(&c) : leave(&c);
+		*done += rc == 1;
+	}
+	while (c.n)
+		as_vfs_names_free(&c.levels[--c.n].names);
+	free(c.levels);
+	close(c.fd);
+	return rc < 0 ? rc : 0;
+}
+
+static int empty_dir(const char *path, uint64_t *done)
+{
+	int fd = openat(AT_FDCWD, path, OPEN_DIR);
+
+	return fd < 0 ? -errno : sys_remove_below(fd, false, done);
+}
+
+void sys_remove(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct stat st;
+	int rc = as_vfs_remove_check(op->path);
+
+	(void)vfs;
+	if (!rc && fstatat(AT_FDCWD, op->path, &st, AT_SYMLINK_NOFOLLOW))
+		rc = -errno;
+	if (!rc && S_ISDIR(st.st_mode))
+		rc = empty_dir(op->path, &out->done);
+	if (!rc && unlinkat(AT_FDCWD, op->path, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0))
+		rc = -errno;
+	out->done += !rc;
+	as_vfs_answer(out, rc);
+}
+
+void sys_prune(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct stat st;
+	int rc = 0;
+
+	(void)vfs;
+	if (fstatat(AT_FDCWD, op->path, &st, 0))
+		rc = -errno;
+	else if (S_ISDIR(st.st_mode))
+		rc = empty_dir(op->path, &out->done);
+	else if (!S_ISREG(st.st_mode))
+		rc = -EINVAL;
+	else if (truncate(op->path, 0))
+		rc = -errno;
+	as_vfs_answer(out, rc);
+}
+
+/* ---- deepen, enlarge -------------------------------------------------------------------------- */
+
+static int enlarge_dir(const char *path, uint64_t count, uint64_t *done)
+{
+	int fd = openat(AT_FDCWD, path, OPEN_DIR), rc = 0;
+	char name[24];
+
+	if (fd < 0)
+		return -errno;
+	for (unsigned long long i = 0; *done < count && !rc; i++) {
+		snprintf(name, sizeof(name), "e%llu", i);
+		if (!mkdirat(fd, name, 0755))
+			++*done;
+		else if (errno != EEXIST)
+			rc = -errno;
+	}
+	close(fd);
+	return rc;
+}
+
+void sys_enlarge(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct stat st;
+	int rc = 0;
+
+	(void)vfs;
+	if (fstatat(AT_FDCWD, op->path, &st, 0)) {
+		as_vfs_answer(out, -errno);
+	} else if (S_ISDIR(st.st_mode)) {
+		rc = enlarge_dir(op->path, op->len, &out->done);
+		as_vfs_answer(out, rc ? rc : (int64_t)op->len);
+	} else if (S_ISREG(st.st_mode)) {
+		sys_answer(out, truncate(op->path, st.st_size + (off_t)op->len));
+	} else {
+		as_vfs_answer(out, -EINVAL);
+	}
+}
+
+void sys_deepen(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	int fd = openat(AT_FDCWD, op->path, OPEN_DIR), below, rc = 0;
+
+	(void)vfs;
+	if (fd < 0)
+		rc = -errno;
+	while (!rc && out->done < op->len) {
+		if (!mkdirat(fd, "d", 0755))
+			out->done++;
+		else if (errno != EEXIST)
+			rc = -errno;
+		if (rc)
+			break;
+		below = openat(fd, "d", OPEN_DIR | O_NOFOLLOW);
+		if (below < 0) {
+			rc = -errno;
+			break;
+		}
+		close(fd);
+		fd = below;
+	}
+	if (fd >= 0)
+		close(fd);
+	as_vfs_answer(out, rc ? rc : (int64_t)op->len);
+}
+
+/* ---- Reading a tree --------------------------------------------------------------------------- */
+
+/* Opens the directories along a path too long for one call; returns a descriptor (AT_FDCWD's place
+ * is taken by the root) and the tail that is left, or a negative errno. */
+static int walk_deep(struct sys *s, const char *path, const char **tail)
+{
+	int fd = openat(s->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), next;
+	char part[AS_VFS_PATH_MAX];
+
+	path += strspn(path, "/");
+	while (fd >= 0 && strlen(path) >= AS_VFS_PATH_MAX) {
+		size_t len = AS_VFS_PATH_MAX - 1;
+
+		while (path[len] != '/')
+			len--;
+		memcpy(part, path, len);
+		part[len] = '\0';
+		next = openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close(fd);
+		fd = next;
+		path += len + 1;
+	}
+	*tail = *path ? path : ".";
+	return fd < 0 ? -errno : fd;
+}
+
+static int tree_open(struct sys *s, const char *path, int flags)
+{
+	const char *tail;
+	int dir = walk_deep(s, path, &tail), fd, saved;
+
+	if (dir < 0)
+		return dir;
+	fd = openat(dir, tail, flags | O_NOFOLLOW | O_CLOEXEC);
+	saved = errno;
+	close(dir);
+	return fd < 0 ? -saved : fd;
+}
+
+static int tree_stat(void *ctx, const char *path, struct as_stat *to)
+{
+	struct stat st;
+	int fd = tree_open(ctx, path, O_PATH), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = fstat(fd, &st) ? -errno : 0;
+	close(fd);
+	if (!rc)
+		sys_convert_stat(&st, to);
+	return rc;
+}
+
+static uint32_t letter_type(char letter)
+{
+	static const char letters[] = "?pc?d?b?-?l?s???";
+
+	return (uint32_t)(strchr(letters, letter) - letters) << 12;
+}
+
+static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx)
+{
+	struct as_vfs_names names = { 0 };
+	int fd = tree_open(ctx, path, O_RDONLY | O_DIRECTORY), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = sys_list(fd, &names);
+	close(fd);
+	for (size_t i = 0; !rc && i < names.n; i++) {
+		const char *name = as_vfs_names_at(&names, i);
+
+		rc = fill(fill_ctx, name + 1, 0, letter_type(name[0]));
+	}
+	as_vfs_names_free(&names);
+	return rc;
+}
+
+static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
+{
+	const char *tail;
+	int dir = walk_deep(ctx, path, &tail);
+	ssize_t n;
+
+	if (dir < 0)
+		return dir;
+	n = readlinkat(dir, tail, buf, len);
+	if (n < 0)
+		n = -errno;
+	close(dir);
+	return n;
+}
+
+static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uint64_t off)
+{
+	int fd = tree_open(ctx, path, O_RDONLY | O_NONBLOCK | O_NOATIME);
+	ssize_t n;
+
+	if (fd == -EPERM)
+		fd = tree_open(ctx, path, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return fd;
+	n = pread(fd, buf, len, (off_t)off);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n;
+}
+
+/* The calls for attributes take paths only: the working directory is lent to them. */
+static int64_t with_dir(struct sys *s, const char *path,
+			ssize_t (*call)(const char *tail, const char *name, void *buf, size_t len),
+			const char *name, void *buf, size_t len)
+{
+	const char *tail;
+	int dir = walk_deep(s, path, &tail), back;
+	int64_t n;
+
+	if (dir < 0)
+		return dir;
+	back = open(".", O_PATH | O_CLOEXEC);
+	n = back < 0 || fchdir(dir) ? -1 : call(tail, name, buf, len);
+	if (n < 0)
+		n = -errno;
+	if (back >= 0) {
+		as_assert(!fchdir(back));
+		close(back);
+	}
+	close(dir);
+	return n;
+}
+
+static ssize_t call_list(const char *tail, const char *name, void *buf, size_t len)
+{
+	(void)name;
+	return llistxattr(tail, buf, len);
+}
+
+static ssize_t call_get(const char *tail, const char *name, void *buf, size_t len)
+{
+	return lgetxattr(tail, name, buf, len);
+}
+
+static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len)
+{
+	return with_dir(ctx, path, call_list, NULL, buf, len);
+}
+
+static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void *buf, size_t len)
+{
+	return with_dir(ctx, path, call_get, name, buf, len);
+}
+
+const struct as_tree_ops sys_tree_ops = {
+	.stat = tree_stat,
+	.list = tree_list,
+	.readlink = tree_readlink,
+	.read = tree_read,
+	.listxattr = tree_listxattr,
+	.getxattr = tree_getxattr,
+};

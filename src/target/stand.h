@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stand: the disk that a linked file system stands on, with the faults it is to meet. Copies are
+ * free (see disk/cow.h), so each workload gets its own; the bytes can be handed to another process
+ * through a file that need not have a name.
+ */
+#ifndef AS_TARGET_STAND_H
+#define AS_TARGET_STAND_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <assay/target.h>
+#include <stdint.h>
+
+/* What is to go wrong: rules of disk/fault.h, and `alloc:N` for the Nth allocation. */
+struct as_plan;
+
+/* Rules separated by blanks or semicolons; "" is no fault at all. */
+AS_MUST_CHECK int as_plan_parse(const char *text, struct as_plan **plan, struct as_err *err);
+void as_plan_free(struct as_plan *plan); /* takes NULL */
+/* Canonically. */
+void as_plan_print(const struct as_plan *plan, struct as_buf *out);
+uint64_t as_plan_alloc(const struct as_plan *plan); /* 0: none */
+/* Whether the plan can lose or change what is written. */
+bool as_plan_hits_writes(const struct as_plan *plan);
+
+struct as_stand;
+
+AS_MUST_CHECK int as_stand_new(uint64_t size_bytes, struct as_stand **stand, struct as_err *err);
+/* An independent copy without faults. The original must outlive it. */
+struct as_stand *as_stand_copy(struct as_stand *stand);
+void as_stand_free(struct as_stand *stand); /* takes NULL */
+
+/* To be given to the file system; the same for the stand's whole life. */
+struct as_bd *as_stand_bd(struct as_stand *stand);
+/* The faults from now on, NULL: none; counting starts again. */
+void as_stand_plan(struct as_stand *stand, const struct as_plan *plan);
+/* How many calls were hit since. */
+uint64_t as_stand_fired(const struct as_stand *stand);
+/* The first call outside the disk, in words; NULL: none so far. */
+const char *as_stand_misuse(const struct as_stand *stand);
+
+/* The struct as_disk. */
+const void *as_stand_disk(const struct as_stand *stand);
+/* All bytes to and from an open, empty file. */
+AS_MUST_CHECK int as_stand_export(struct as_stand *stand, int fd, struct as_err *err);
+AS_MUST_CHECK int as_stand_import(struct as_stand *stand, int fd, struct as_err *err);
+
+#endif
