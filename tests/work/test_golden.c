@@ -3,6 +3,7 @@
  * tests/golden/work/NAME.txt is a workload, NAME.want its canonical form or the error it earns.
  * UPDATE=1 writes the latter anew. Examples are already canonical but for comments and must parse.
  */
+#include "work/arg.h"
 #include "work/parse.h"
 #include "work/print.h"
 
@@ -16,6 +17,12 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char *const kind_names[AS_ARG_KINDS] = {
+#define ARG(kind, ...) [AS_ARG_##kind] = #kind,
+#include "work/arg.def"
+#undef ARG
+};
 
 static void check_file(const char *path, bool update)
 {
@@ -91,12 +98,54 @@ static void test_smoke_is_complete(void **state)
 	as_seq_free(seq);
 }
 
+/* docs/FORMAT.md leaves nothing out: every operation, key and flag word. */
+static void test_manual_is_complete(void **state)
+{
+	struct as_buf manual = { 0 }, word = { 0 };
+	struct as_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(as_buf_read_file(&manual, "docs/FORMAT.md", 1 << 20, &err), 0);
+	for (int code = 0; code < AS_OP_COUNT; code++) {
+		const struct as_op_info *info = &as_op_table[code];
+
+		as_buf_clear(&word);
+		as_buf_addf(&word, "| `%s%s", code == AS_OP_OPEN ? "$N = " : "", info->name);
+		for (const enum as_arg_kind *kind = info->args; *kind != AS_ARG_END; kind++) {
+			const struct as_arg_info *arg = &as_arg_table[*kind];
+
+			as_buf_addf(&word, " %s%s%s%s%s", arg->def == AS_REQUIRED ? "" : "[",
+				    arg->key ? arg->key : "", arg->key ? "=" : "",
+				    kind_names[*kind], arg->def == AS_REQUIRED ? "" : "]");
+		}
+		as_buf_addf(&word, "` | %s |", as_layer_name(info->layer));
+		if (!strstr(as_buf_str(&manual), as_buf_str(&word)))
+			fail_msg("docs/FORMAT.md lacks: %s", as_buf_str(&word));
+	}
+	for (int table = 0; table < AS_FLAG_TABLES; table++) {
+		size_t n;
+		int64_t exclusive;
+		const struct as_flag_word *words =
+			as_flag_words((enum as_flag_table)table, &n, &exclusive);
+
+		for (size_t i = 0; i < n; i++) {
+			as_buf_clear(&word);
+			as_buf_addf(&word, "`%s`", words[i].word);
+			if (!strstr(as_buf_str(&manual), as_buf_str(&word)))
+				fail_msg("docs/FORMAT.md lacks %s", as_buf_str(&word));
+		}
+	}
+	as_buf_free(&manual);
+	as_buf_free(&word);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),
 		cmocka_unit_test(test_examples),
 		cmocka_unit_test(test_smoke_is_complete),
+		cmocka_unit_test(test_manual_is_complete),
 	};
 
 	return cmocka_run_group_tests_name("work golden", tests, NULL, NULL);
