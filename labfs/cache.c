@@ -351,11 +351,12 @@ int lab_bfresh(struct as_fs *fs, uint32_t block, enum lab_kind kind, enum lab_st
 	return 0;
 }
 
-void lab_forget(struct as_fs *fs, uint32_t block)
+void lab_forget(struct as_fs *fs, uint32_t block, bool committed)
 {
 	struct lab_buf *b = find(fs, block);
 
-	if (!b)
+	/* Until the commit, its old owner may come back: a checkpoint must still bring it home. */
+	if (!b || (b->state == LAB_S_CKPT && !committed))
 		return;
 	if (b->pins || LAB_BUG_ON(fs, STALE_DATA))
 		lab_set_state(fs, b, LAB_S_CLEAN);

@@ -189,8 +189,8 @@ void lab_pin(struct as_fs *fs, struct lab_buf *buf);
 void lab_unpin(struct as_fs *fs, struct lab_buf *buf);
 void lab_set_state(struct as_fs *fs, struct lab_buf *buf, enum lab_state state);
 int lab_write_home(struct as_fs *fs, struct lab_buf *buf);
-/* Drops a cached block, dirty or not, from the cache. */
-void lab_forget(struct as_fs *fs, uint32_t block);
+/* Drops a freed block, dirty or not, from the cache; `committed`: so is its being free. */
+void lab_forget(struct as_fs *fs, uint32_t block, bool committed);
 void lab_undo_all(struct as_fs *fs);
 /* Files a corruption; returns -EUCLEAN. */
 int lab_corrupt(struct as_fs *fs, const char *what, uint32_t number);

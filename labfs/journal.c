@@ -70,12 +70,13 @@ static void fail_op(struct as_fs *fs)
 	fs->unfinished = false;
 }
 
-/* Freed blocks become free to use. */
+/* Freed blocks become free to use; none of them may go home any more. */
 static void release_held(struct as_fs *fs)
 {
 	for (uint32_t i = 0; i < fs->nheld; i++) {
 		uint32_t block = fs->held[i] & ~LAB_HELD_META;
 
+		lab_forget(fs, block, true);
 		fs->held_map[block / 64] &= ~((uint64_t)1 << block % 64);
 		if (block < fs->block_hint)
 			fs->block_hint = block;
@@ -91,7 +92,7 @@ int lab_op_end(struct as_fs *fs, int rc)
 	} else {
 		fs->nundo = 0;
 		for (uint32_t i = fs->op_nheld; i < fs->nheld; i++)
-			lab_forget(fs, fs->held[i] & ~LAB_HELD_META);
+			lab_forget(fs, fs->held[i] & ~LAB_HELD_META, false);
 		if (LAB_BUG_ON(fs, NO_HOLD))
 			release_held(fs);
 		if (fs->unfinished) {

@@ -54,9 +54,9 @@ static inline bool mem_fault(struct membd *m, uint64_t *counter)
 
 static inline int mem_check(struct as_bd *bd, uint64_t off, uint64_t len)
 {
-	return off % 512 || len % 512 || off > bd->size_bytes || len > bd->size_bytes - off ?
-		       -EINVAL :
-		       0;
+	return off % 512 || len % 512 || off > bd->size_bytes || len > bd->size_bytes - off
+		       ? -EINVAL
+		       : 0;
 }
 
 static inline int mem_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
@@ -82,7 +82,7 @@ static inline void mem_log(struct membd *m, uint64_t off, const void *buf, size_
 		m->log = realloc(m->log, m->log_cap * sizeof(*m->log));
 	}
 	w = &m->log[m->nlog++];
-	*w = (struct mem_write){.off = off, .len = (uint32_t)len, .mark = m->mark};
+	*w = (struct mem_write){ .off = off, .len = (uint32_t)len, .mark = m->mark };
 	if (len) {
 		w->data = malloc(len);
 		memcpy(w->data, buf, len);
@@ -139,7 +139,7 @@ static const struct as_bd_ops mem_ops = {
 static inline void mem_open(struct membd *m, uint64_t size)
 {
 	memset(m, 0, sizeof(*m));
-	m->bd = (struct as_bd){.ops = &mem_ops, .size_bytes = size, .sector_bytes = 512};
+	m->bd = (struct as_bd){ .ops = &mem_ops, .size_bytes = size, .sector_bytes = 512 };
 	m->disk = calloc(1, size);
 }
 

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * crashlab.h: power cuts on labfs. Runs a workload on a recorded disk and takes a picture of the
+ * tree after every call; then makes disks as a power cut could leave them (everything before some
+ * flush, and any subset of the writes up to the next), mounts each and judges it:
+ *
+ *   1. names, attributes and sizes are those after some call that is not before the last sync;
+ *   2. a file's bytes are zero or its own (each file has a fill byte, kept in user.tag);
+ *   3. a file that has not been touched since the last sync has its contents;
+ *   4. after unmount, the checker finds nothing;
+ *   5. a power cut during the mount changes nothing of this.
+ */
+#ifndef TESTS_LABFS_CRASHLAB_H
+#define TESTS_LABFS_CRASHLAB_H
+
+#include "harness.h"
+
+struct shot { /* the tree after one call */
+	char *meta, *contents;
+};
+
+struct lab {
+	struct rig r;
+	struct shot *shots;
+	uint32_t nshots;
+	size_t *synced_at; /* log position when the call ended; valid where is_sync */
+	bool *is_sync;
+	uint64_t rng;
+	unsigned states; /* disks judged */
+	char verdict[512]; /* first complaint */
+	const char *crash_opts; /* options of the mount after the power cut */
+	unsigned trials; /* random subsets of a long epoch */
+};
+
+UNUSED static uint32_t lab_rnd(struct lab *lab, uint32_t n)
+{
+	lab->rng ^= lab->rng << 13;
+	lab->rng ^= lab->rng >> 7;
+	lab->rng ^= lab->rng << 17;
+	return (uint32_t)(lab->rng >> 20) % n;
+}
+
+struct judge {
+	struct rig *r;
+	struct text contents;
+	char *bad; /* a file with foreign bytes */
+};
+
+UNUSED static void judge_see(void *ctx, const char *path, const uint8_t *data, size_t len)
+{
+	struct judge *j = ctx;
+	char tag[4] = "";
+
+	see_digest(&j->contents, path, data, len);
+	(void)FS->getxattr(j->r->fs, path, "user.tag", tag, sizeof(tag));
+	for (size_t i = 0; i < len && !j->bad; i++) {
+		if (data[i] && data[i] != (uint8_t)tag[0]) {
+			j->bad = malloc(strlen(path) + 64);
+			sprintf(j->bad, "%s: byte %zu is %02x, tag %02x", path, i, data[i], tag[0]);
+		}
+	}
+}
+
+UNUSED static int take_shot(struct rig *r, struct shot *shot, char **bad)
+{
+	struct text meta = { 0 };
+	struct judge j = { .r = r };
+	struct look l = { .r = r, .out = &meta, .see = judge_see, .ctx = &j };
+
+	look_at(&l, "/");
+	text_add(&j.contents, "end\n");
+	shot->meta = meta.at;
+	shot->contents = j.contents.at;
+	if (bad)
+		*bad = j.bad;
+	else
+		free(j.bad);
+	return l.error;
+}
+
+UNUSED static void free_shot(struct shot *s)
+{
+	free(s->meta);
+	free(s->contents);
+	memset(s, 0, sizeof(*s));
+}
+
+/* After each call of the workload. */
+UNUSED static void lab_step(struct lab *lab, bool sync)
+{
+	uint32_t n = lab->nshots++;
+
+	lab->shots = realloc(lab->shots, lab->nshots * sizeof(*lab->shots));
+	lab->is_sync = realloc(lab->is_sync, lab->nshots * sizeof(bool));
+	lab->synced_at = realloc(lab->synced_at, lab->nshots * sizeof(size_t));
+	assert_int_equal(take_shot(&lab->r, &lab->shots[n], NULL), 0);
+	lab->is_sync[n] = sync;
+	lab->synced_at[n] = lab->r.disk.nlog;
+	lab->r.disk.mark = n + 1;
+}
+
+UNUSED static void lab_open(struct lab *lab, uint64_t size, const char *opts, uint64_t seed)
+{
+	memset(lab, 0, sizeof(*lab));
+	rig_open(&lab->r, size, "");
+	assert_int_equal(rig_unmount(&lab->r), 0);
+	lab->r.opts = opts;
+	lab->crash_opts = opts;
+	lab->rng = seed * 0x9e3779b97f4a7c15u + 1;
+	lab->trials = 12;
+	mem_record(&lab->r.disk);
+	assert_int_equal(rig_mount(&lab->r, false), 0);
+	lab_step(lab, true); /* shot 0: the empty tree */
+}
+
+UNUSED static void lab_close(struct lab *lab)
+{
+	for (uint32_t i = 0; i < lab->nshots; i++)
+		free_shot(&lab->shots[i]);
+	free(lab->shots);
+	free(lab->is_sync);
+	free(lab->synced_at);
+	rig_close(&lab->r);
+}
+
+__attribute__((format(printf, 2, 3))) UNUSED static void complain(struct lab *lab, const char *fmt,
+								  ...)
+{
+	va_list ap;
+
+	if (lab->verdict[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(lab->verdict, sizeof(lab->verdict), fmt, ap);
+	va_end(ap);
+}
+
+/* The line of `path` in a list of contents is the same in all shots from..to. */
+UNUSED static bool untouched(struct lab *lab, uint32_t from, uint32_t to, const char *line,
+			     size_t len)
+{
+	const char *mark = " contents ", *sep = memmem(line, len, mark, strlen(mark));
+	const char *ref = NULL;
+	size_t head = (size_t)(sep - line) + strlen(mark);
+
+	for (uint32_t i = from; i <= to; i++) {
+		const char *at = lab->shots[i].contents;
+
+		while (at && (strncmp(at, line, head) ||
+			      (at != lab->shots[i].contents && at[-1] != '\n'))) {
+			at = strchr(at, '\n');
+			at = at && at[1] ? at + 1 : NULL;
+		}
+		if (!at || (ref && strncmp(ref, at, head + 16)))
+			return false;
+		ref = at;
+	}
+	return strncmp(ref, line, head + 16) != 0; /* untouched, but not what it was */
+}
+
+UNUSED static void judge_contents(struct lab *lab, uint32_t lo, uint32_t hi, const char *contents)
+{
+	while (*contents && strncmp(contents, "end", 3)) {
+		size_t len = strcspn(contents, "\n");
+
+		if (untouched(lab, lo, hi, contents, len))
+			complain(lab, "untouched since the sync, yet lost: %.*s", (int)len,
+				 contents);
+		contents += len + 1;
+	}
+}
+
+UNUSED static char *first_difference(const char *got, const char *want)
+{
+	static char out[400];
+	size_t i = 0;
+
+	while (got[i] && got[i] == want[i])
+		i++;
+	while (i && got[i - 1] != '\n')
+		i--;
+	snprintf(out, sizeof(out), "got {%.180s} want {%.180s}", got + i, want + i);
+	return out;
+}
+
+/* A mounted disk after a power cut: which shot is it? */
+UNUSED static void judge_tree(struct lab *lab, struct rig *r, uint32_t lo, uint32_t hi)
+{
+	struct shot shot = { 0 };
+	char *bad = NULL;
+	uint32_t i = hi;
+	int rc = take_shot(r, &shot, &bad);
+
+	if (rc)
+		complain(lab, "error %d in the tree", rc);
+	else if (bad)
+		complain(lab, "%s", bad);
+	while (i > lo && strcmp(shot.meta, lab->shots[i].meta))
+		i--;
+	if (strcmp(shot.meta, lab->shots[i].meta))
+		complain(lab, "no state of calls %u..%u: %s", lo, hi,
+			 first_difference(shot.meta, lab->shots[hi].meta));
+	else
+		judge_contents(lab, lo, hi, shot.contents);
+	free(bad);
+	free_shot(&shot);
+}
+
+UNUSED static void judge_disk(struct lab *lab, uint8_t *disk, uint32_t lo, uint32_t hi, bool again);
+
+/* Power cuts during the mount: a few subsets of what it wrote. */
+UNUSED static void judge_recovery(struct lab *lab, struct membd *m, uint32_t lo, uint32_t hi)
+{
+	size_t size = m->bd.size_bytes, start = 0;
+	uint8_t *disk = malloc(size);
+
+	for (size_t end = 0; end <= m->nlog; end++) {
+		if (end < m->nlog && m->log[end].off != UINT64_MAX)
+			continue;
+		for (int trial = 0; trial < 4 && end > start; trial++) {
+			memcpy(disk, m->base, size);
+			for (size_t i = 0; i < end; i++) {
+				if (i < start || lab_rnd(lab, 2))
+					mem_apply(disk, &m->log[i]);
+			}
+			judge_disk(lab, disk, lo, hi, false);
+		}
+		start = end;
+	}
+	free(disk);
+}
+
+UNUSED static void judge_disk(struct lab *lab, uint8_t *disk, uint32_t lo, uint32_t hi, bool again)
+{
+	struct rig r = { .opts = lab->crash_opts };
+	int rc;
+
+	if (lab->verdict[0])
+		return;
+	lab->states++;
+	mem_open(&r.disk, lab->r.disk.bd.size_bytes);
+	memhost_init(&r.host);
+	memcpy(r.disk.disk, disk, r.disk.bd.size_bytes);
+	if (again)
+		mem_record(&r.disk);
+	rc = rig_mount(&r, false);
+	if (rc) {
+		complain(lab, "mount: %d", rc);
+	} else {
+		r.disk.recording = false;
+		judge_tree(lab, &r, lo, hi);
+		rc = rig_unmount(&r);
+		if (rc)
+			complain(lab, "unmount: %d", rc);
+		rc = rig_fsck(&r);
+		if (rc)
+			complain(lab, "the checker says %d", rc);
+		if (r.host.live && strcmp(lab->crash_opts, "bug=20"))
+			complain(lab, "%ld allocations left", r.host.live);
+	}
+	if (again)
+		judge_recovery(lab, &r.disk, lo, hi);
+	mem_close(&r.disk);
+}
+
+/* Applies the writes of an epoch that `keep` has the bits of; each as two sectors when torn. */
+UNUSED static void apply_some(struct lab *lab, uint8_t *disk, size_t from, size_t to,
+			      const uint8_t *keep, bool torn)
+{
+	for (size_t i = from; i < to; i++) {
+		struct mem_write w = lab->r.disk.log[i];
+
+		if (w.off == UINT64_MAX)
+			continue;
+		if (!torn) {
+			if (keep[i - from])
+				mem_apply(disk, &w);
+			continue;
+		}
+		for (uint32_t at = 0; at < w.len; at += 512) {
+			if (lab_rnd(lab, 8) < (keep[i - from] ? 7u : 1u))
+				memcpy(disk + w.off + at, w.data + at, 512);
+		}
+	}
+}
+
+/* Which subset: all small ones, or none, all, single ones left out, single ones kept, random. */
+UNUSED static bool choose_subset(struct lab *lab, size_t n, unsigned trial, uint8_t *keep)
+{
+	if (n <= 5) {
+		for (size_t i = 0; i < n; i++)
+			keep[i] = trial >> i & 1;
+		return trial < 1u << n;
+	}
+	if (trial < 2)
+		memset(keep, (int)trial, n);
+	else if (trial < 6)
+		memset(keep, (int)trial & 1, n), keep[lab_rnd(lab, (uint32_t)n)] ^= 1;
+	else
+		for (size_t i = 0; i < n; i++)
+			keep[i] = (uint8_t)lab_rnd(lab, 2);
+	return trial < lab->trials;
+}
+
+/* Judges power cuts in every epoch; stops at the first complaint. */
+UNUSED static void lab_judge(struct lab *lab)
+{
+	struct membd *m = &lab->r.disk;
+	size_t size = m->bd.size_bytes, start = 0;
+	uint8_t *stable = malloc(size), *disk = malloc(size), *keep;
+
+	memcpy(stable, m->base, size);
+	m->recording = false;
+	for (size_t end = 0; end <= m->nlog; end++) {
+		uint32_t lo = 0, hi;
+		size_t n = end - start;
+
+		if (end < m->nlog && m->log[end].off != UINT64_MAX)
+			continue;
+		for (uint32_t i = 0; i < lab->nshots; i++) {
+			if (lab->is_sync[i] && lab->synced_at[i] <= start)
+				lo = i;
+		}
+		hi = end < m->nlog ? m->log[end].mark : lab->nshots - 1;
+		if (hi >= lab->nshots)
+			hi = lab->nshots - 1;
+		keep = malloc(n + 1);
+		for (unsigned trial = 0; choose_subset(lab, n, trial, keep); trial++) {
+			memcpy(disk, stable, size);
+			apply_some(lab, disk, start, end, keep, n > 1 && trial % 3 == 2);
+			judge_disk(lab, disk, lo, hi, lab_rnd(lab, 6) == 0);
+		}
+		free(keep);
+		for (size_t i = start; i < end; i++)
+			mem_apply(stable, &m->log[i]);
+		start = end;
+		if (lab->verdict[0])
+			break;
+	}
+	free(stable);
+	free(disk);
+}
+
+#endif
