@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 cat >"$WORK/assay" <<'END'
 #!/bin/bash
 case "$*" in
-help) printf 'usage: assay COMMAND\n\n  run      run workloads\n  replay   bring a finding back\n' ;;
+help) printf 'usage: assay COMMAND\n\n  run      run workloads\n  replay   repeat a finding\n' ;;
 "help run") printf 'usage: assay run [--target T] [--check op] FILE\n  --json  for machines\n' ;;
 targets) printf 'target  what\n  lab     the laboratory\n  plugin  yours\n' ;;
 esac
