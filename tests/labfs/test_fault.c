@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * test_fault: "fail call 1, then 2, then 3, until none fails any more", for allocations, reads,
+ * writes and flushes, over one mixed workload. A call that fails must leave the tree as it was,
+ * nothing may leak, and the disk must be sound afterwards.
+ */
+#include "workload.h"
+
+#define STEPS 140
+
+enum kind { ALLOC, READ, WRITE, FLUSH };
+
+static uint64_t *counter(struct rig *r, enum kind kind)
+{
+	switch (kind) {
+	case ALLOC:
+		return &r->host.fail_alloc;
+	case READ:
+		return &r->disk.fail_read;
+	case WRITE:
+		return &r->disk.fail_write;
+	case FLUSH:
+		return &r->disk.fail_flush;
+	}
+	return NULL;
+}
+
+static uint64_t fired(const struct rig *r)
+{
+	return r->host.fired + r->disk.fired;
+}
+
+static void prepare(struct rig *r)
+{
+	rig_open(r, 256 * 1024, "");
+	assert_int_equal(FS->mkdir(r->fs, "/d0", 0755), 0);
+	assert_int_equal(FS->mkdir(r->fs, "/d1", 0755), 0);
+	assert_int_equal(put_at(r, "/d0/f0", O_CREAT, 'a', 20000, 0), 20000);
+	assert_int_equal(FS->setxattr(r->fs, "/d0/f0", "user.tag", "a", 1, 0), 0);
+	assert_int_equal(rig_unmount(r), 0);
+}
+
+/* The twin never meets a fault. It is one step behind when the other's step fails, and so shows the
+ * tree as it must still be. */
+static void compare(struct rig *r, struct rig *twin, enum kind kind, uint64_t n, int rc)
+{
+	char *got = picture(r), *want = picture(twin);
+
+	if (strcmp(got, want))
+		fail_msg("kind %d, n %lu: answer %d, yet\n%s\nwas\n%s", kind, n, rc, got, want);
+	free(got);
+	free(want);
+}
+
+static void again(struct rig *r, struct load *w)
+{
+	uint64_t clock = r->host.clock;
+
+	load_end(w);
+	(void)rig_unmount(r);
+	assert_int_equal(rig_mount(r, false), 0);
+	r->host.clock = clock;
+}
+
+/* Steps until the fault has fired; every fifth starts with a cold cache, where that
+ * matters. */
+static void steps(struct rig *r, struct rig *twin, enum kind kind, uint64_t n, uint64_t seed)
+{
+	struct load w = { .r = r, .rng = seed }, tw = { .r = twin, .rng = seed };
+
+	for (int i = 0; i < STEPS && !fired(r); i++) {
+		if (i % 5 == 4 && (kind == READ || kind == ALLOC)) {
+			uint64_t armed = *counter(r, kind);
+
+			*counter(r, kind) = 0;
+			again(r, &w);
+			again(twin, &tw);
+			*counter(r, kind) = armed;
+		}
+		load_step(&w);
+		if (fired(r) && w.rc < 0) {
+			compare(r, twin, kind, n, w.rc);
+			break;
+		}
+		load_step(&tw);
+	}
+	load_end(&w);
+	load_end(&tw);
+}
+
+/* False when the fault never fired: the sweep is complete. */
+static bool one_run(enum kind kind, uint64_t n, uint64_t seed)
+{
+	struct rig r, twin;
+	bool hit;
+	int rc;
+
+	prepare(&r);
+	prepare(&twin);
+	*counter(&r, kind) = n;
+	rc = rig_mount(&r, false);
+	assert_int_equal(rig_mount(&twin, false), 0);
+	if (!rc) {
+		steps(&r, &twin, kind, n, seed);
+		rc = rig_unmount(&r);
+	}
+	if (rc)
+		assert_int_not_equal(fired(&r), 0);
+	assert_int_equal(r.host.live, 0);
+	hit = fired(&r);
+	*counter(&r, kind) = 0;
+	/* Whatever happened, the disk mounts and is sound. */
+	assert_int_equal(rig_mount(&r, false), 0);
+	assert_int_equal(rig_unmount(&r), 0);
+	rc = rig_fsck(&r);
+	if (rc)
+		fail_msg("kind %d, n %lu: the checker says %d", kind, n, rc);
+	rig_close(&r);
+	rig_close(&twin);
+	return hit;
+}
+
+static void sweep(enum kind kind, uint64_t seed)
+{
+	uint64_t n = 1;
+
+	while (one_run(kind, n, seed))
+		n++;
+	assert_in_range(n, 10, 100000);
+}
+
+static void test_alloc(void **state)
+{
+	(void)state;
+	sweep(ALLOC, 11);
+	sweep(ALLOC, 12);
+}
+
+static void test_read(void **state)
+{
+	(void)state;
+	sweep(READ, 13);
+	sweep(READ, 14);
+}
+
+static void test_write(void **state)
+{
+	(void)state;
+	sweep(WRITE, 15);
+	sweep(WRITE, 17);
+	sweep(WRITE, 18);
+}
+
+static void test_flush(void **state)
+{
+	(void)state;
+	sweep(FLUSH, 16);
+}
+
+/* A disk that dies for good: every later write fails; the last commit must be there. */
+static void test_dying_disk(void **state)
+{
+	(void)state;
+	for (uint64_t n = 1; n < 60; n++) {
+		struct load w = { .rng = n };
+		struct rig r;
+
+		rig_open(&r, 256 * 1024, "");
+		r.disk.fail_on = true;
+		r.disk.fail_write = n * 5;
+		w.r = &r;
+		for (int i = 0; i < 200; i++)
+			load_step(&w);
+		load_end(&w);
+		(void)rig_unmount(&r);
+		assert_int_equal(r.host.live, 0);
+		r.disk.fail_write = 0;
+		assert_int_equal(rig_mount(&r, false), 0);
+		assert_int_equal(rig_unmount(&r), 0);
+		assert_int_equal(rig_fsck(&r), 0);
+		rig_close(&r);
+	}
+}
+
+/* After a journal error: read-only, still readable. */
+static void test_read_only_after_error(void **state)
+{
+	struct rig r;
+	char buf[4];
+
+	(void)state;
+	rig_open(&r, 256 * 1024, "");
+	assert_int_equal(put_at(&r, "/f", O_CREAT, 'f', 3, 0), 3);
+	r.disk.fail_flush = 1;
+	assert_int_equal(FS->sync(r.fs), -EIO);
+	assert_int_equal(FS->mkdir(r.fs, "/d", 0755), -EROFS);
+	assert_int_equal(FS->sync(r.fs), -EROFS);
+	assert_int_equal(get_at(&r, "/f", buf, 4, 0), 3);
+	assert_int_equal(FS->unmount(r.fs), -EIO);
+	r.fs = NULL;
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_alloc),	   cmocka_unit_test(test_read),
+		cmocka_unit_test(test_write),	   cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_dying_disk), cmocka_unit_test(test_read_only_after_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
