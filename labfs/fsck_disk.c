@@ -40,6 +40,7 @@ void lab_ck_close(struct lab_ck *ck)
 		forget_page(ck, i);
 	as_free(ck->host, ck->page);
 	as_free(ck->host, ck->claims);
+	as_free(ck->host, ck->freed);
 	as_free(ck->host, ck->ino);
 }
 

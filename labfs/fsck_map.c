@@ -57,7 +57,8 @@ bool lab_ck_ind_garbage(const struct lab_ck *ck, const uint32_t *ptr)
 	return bad >= GARBAGE_PTRS;
 }
 
-int lab_ck_walk(struct lab_ck *ck, uint32_t block, int depth, int step, uint32_t *budget)
+int lab_ck_walk(struct lab_ck *ck, uint32_t block, int depth, enum lab_ck_step step,
+		uint32_t *budget)
 {
 	uint32_t ptr[LAB_PTRS];
 	bool blind = depth == 2 && block && LAB_BUG_ON(ck, CK_DOUBLE_RANGE);
@@ -66,10 +67,12 @@ int lab_ck_walk(struct lab_ck *ck, uint32_t block, int depth, int step, uint32_t
 	if ((!blind && !lab_ck_in_data(ck, block)) || !*budget)
 		return 0;
 	--*budget;
-	if (step > 0 || blind)
+	if (step == LAB_CK_CLAIM || blind)
 		lab_ck_claim(ck, block);
-	else if (step < 0)
+	else if (step != LAB_CK_COUNT)
 		lab_ck_unclaim(ck, block);
+	if (step == LAB_CK_FINISH)
+		ck->freed[block] = 1;
 	if (!depth)
 		return 0;
 	rc = lab_ck_read(ck, block, ptr);
@@ -88,7 +91,8 @@ bool lab_ck_has_tree(const struct lab_inode *node, unsigned type)
 	return type == S_IFREG >> 12 || type == S_IFDIR >> 12;
 }
 
-int lab_ck_walk_inode(struct lab_ck *ck, const struct lab_inode *node, int step, uint32_t *budget)
+int lab_ck_walk_inode(struct lab_ck *ck, const struct lab_inode *node, enum lab_ck_step step,
+		      uint32_t *budget)
 {
 	unsigned type = (node->mode & S_IFMT) >> 12;
 	unsigned direct = type == S_IFLNK >> 12 ? 1 : LAB_DIRECT;
@@ -176,14 +180,15 @@ int lab_ck_map_set(struct lab_ck *ck, struct lab_inode *node, uint32_t index, ui
 int lab_ck_release(struct lab_ck *ck, uint32_t ino)
 {
 	struct lab_inode node, none = { .mode = 0 };
+	bool orphan = ck->ino[ino].flags & LAB_CK_ORPHAN;
 	uint32_t budget = UINT32_MAX;
 	int rc = lab_ck_get_inode(ck, ino, &node);
 
 	if (!rc)
-		rc = lab_ck_walk_inode(ck, &node, -1, &budget);
+		rc = lab_ck_walk_inode(ck, &node, orphan ? LAB_CK_FINISH : LAB_CK_GIVE_UP, &budget);
 	if (rc)
 		return rc;
 	none.generation = node.generation;
-	ck->ino[ino] = (struct lab_ck_ino){ .type = 0 };
+	ck->ino[ino] = (struct lab_ck_ino){ .flags = orphan ? LAB_CK_FREED : 0 };
 	return lab_ck_put_inode(ck, ino, &none);
 }

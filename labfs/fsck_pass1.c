@@ -93,7 +93,7 @@ static int look_at(struct lab_ck *ck, uint32_t ino)
 		return rc;
 	node.mode = (node.mode & 07777) | type << 12;
 	if (node.ptr[LAB_DIRECT] || node.ptr[LAB_DIRECT + 1])
-		rc = lab_ck_walk_inode(ck, &node, 0, &budget);
+		rc = lab_ck_walk_inode(ck, &node, LAB_CK_COUNT, &budget);
 	if (rc)
 		return rc;
 	if (!budget) {
@@ -101,7 +101,7 @@ static int look_at(struct lab_ck *ck, uint32_t ino)
 		return 0;
 	}
 	ck->ino[ino].type = (uint8_t)type;
-	return lab_ck_walk_inode(ck, &node, 1, &budget);
+	return lab_ck_walk_inode(ck, &node, LAB_CK_CLAIM, &budget);
 }
 
 /* ---- 1b ---- */
@@ -135,7 +135,7 @@ static int unshare(struct settle *s, uint32_t *ptr, int depth)
 	if (rc == -ENOSPC) {
 		LAB_CK_PROBLEM(ck, DUP_NOSPACE, .ino = s->ino, .block = old);
 		*ptr = 0;
-		return lab_ck_walk(ck, old, depth, -1, &budget);
+		return lab_ck_walk(ck, old, depth, LAB_CK_GIVE_UP, &budget);
 	}
 	if (!rc)
 		rc = lab_ck_read(ck, old, buf);
@@ -164,8 +164,10 @@ static int settle_indirect(struct settle *s, uint32_t *ptr, int depth, uint32_t 
 		rc = lab_ck_write(s->ck, *ptr, below);
 	if (!rc && !used && index >= s->limit) {
 		lab_ck_unclaim(s->ck, *ptr);
+		s->ck->freed[*ptr] = 1;
 		*ptr = 0;
 		s->blocks--;
+		s->cut = true;
 	}
 	return rc;
 }
@@ -196,6 +198,7 @@ static int settle_ptr(struct settle *s, uint32_t *ptr, int depth, uint32_t index
 	}
 	if (!depth && index >= s->limit) {
 		lab_ck_unclaim(ck, *ptr);
+		ck->freed[*ptr] = 1;
 		*ptr = 0;
 		s->cut = true;
 		return 0;
@@ -234,7 +237,8 @@ static int close_up(struct settle *s)
 	/* The whole tree goes, then the data blocks are taken back, and what stays free is enough
 	 * for the indirect blocks of the shorter one. */
 	for (unsigned i = 0; !rc && i < 2; i++) {
-		rc = lab_ck_walk(ck, node->ptr[LAB_DIRECT + i], (int)i + 1, -1, &budget);
+		rc = lab_ck_walk(ck, node->ptr[LAB_DIRECT + i], (int)i + 1, LAB_CK_GIVE_UP,
+				 &budget);
 		node->ptr[LAB_DIRECT + i] = 0;
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -425,7 +429,7 @@ static int settle_inode(struct lab_ck *ck, uint32_t ino)
 		LAB_CK_PROBLEM(ck, ROOT_NOT_DIR);
 		keep = false;
 	}
-	if (!rc && keep && s.node.blocks != s.blocks)
+	if (!rc && keep && s.node.blocks != s.blocks && !s.cut)
 		LAB_CK_PROBLEM(ck, INODE_BLOCKS, .ino = ino, .num = s.node.blocks,
 			       .num2 = s.blocks);
 	s.node.blocks = s.blocks;
@@ -521,8 +525,9 @@ int lab_ck_pass1(struct lab_ck *ck)
 	int rc;
 
 	ck->claims = as_malloc(ck->host, ck->sb.block_count);
+	ck->freed = as_malloc(ck->host, ck->sb.block_count);
 	ck->ino = as_malloc(ck->host, ((size_t)ck->sb.inode_count + 1) * sizeof(*ck->ino));
-	if (!ck->claims || !ck->ino)
+	if (!ck->claims || !ck->freed || !ck->ino)
 		return -ENOMEM;
 	rc = mark_orphans(ck);
 	if (!rc)

@@ -193,26 +193,26 @@ static int break_loop(struct lab_ck *ck, uint32_t at)
 /* Goes up from a directory until a known way to the root, and makes one where there is none. */
 static int follow(struct lab_ck *ck, uint32_t ino)
 {
-	uint32_t at = ino, up;
-	int rc = 0;
+	uint32_t at = ino;
+	bool loop;
 
 	while (!(ck->ino[at].flags & (LAB_CK_REACHED | LAB_CK_TRAIL)) && ck->ino[at].parent) {
 		if (!LAB_BUG_ON(ck, CK_LOOP_HANGS))
 			ck->ino[at].flags |= LAB_CK_TRAIL;
 		at = ck->ino[at].parent;
 	}
-	if (ck->ino[at].flags & LAB_CK_TRAIL)
-		rc = break_loop(ck, at);
-	else if (!ck->ino[at].parent)
-		rc = connect_or_free(ck, at);
-	if (at != ino || ck->ino[at].type)
-		ck->ino[at].flags |= LAB_CK_REACHED;
-	for (at = ino; ck->ino[at].flags & LAB_CK_TRAIL; at = up) {
-		up = ck->ino[at].parent;
-		ck->ino[at].flags &= (uint8_t)~LAB_CK_TRAIL;
-		ck->ino[at].flags |= LAB_CK_REACHED;
+	loop = ck->ino[at].flags & LAB_CK_TRAIL;
+	/* What was passed can be reached once the end of the way is put right. */
+	for (uint32_t on = ino; ck->ino[on].flags & LAB_CK_TRAIL; on = ck->ino[on].parent) {
+		ck->ino[on].flags &= (uint16_t)~LAB_CK_TRAIL;
+		ck->ino[on].flags |= LAB_CK_REACHED;
 	}
-	return rc;
+	if (loop)
+		return break_loop(ck, at);
+	if (ck->ino[at].flags & LAB_CK_REACHED)
+		return 0;
+	ck->ino[at].flags |= LAB_CK_REACHED;
+	return connect_or_free(ck, at);
 }
 
 static int check_dotdot(struct lab_ck *ck, uint32_t ino)

@@ -55,6 +55,7 @@ struct bitmap {
 	uint32_t start, blocks;
 	uint32_t count; /* bits that mean something */
 	bool (*in_use)(const struct lab_ck *ck, uint32_t bit);
+	bool (*was_orphan)(const struct lab_ck *ck, uint32_t bit);
 	bool of_blocks;
 	uint32_t free;
 };
@@ -69,6 +70,16 @@ static bool inode_in_use(const struct lab_ck *ck, uint32_t bit)
 	return ck->ino[bit + 1].type;
 }
 
+static bool block_was_orphan(const struct lab_ck *ck, uint32_t block)
+{
+	return ck->freed[block];
+}
+
+static bool inode_was_orphan(const struct lab_ck *ck, uint32_t bit)
+{
+	return ck->ino[bit + 1].flags & LAB_CK_FREED;
+}
+
 static int check_bitmap_block(struct lab_ck *ck, struct bitmap *map, uint32_t index)
 {
 	uint8_t now[LAB_BLOCK], want[LAB_BLOCK];
@@ -79,15 +90,15 @@ static int check_bitmap_block(struct lab_ck *ck, struct bitmap *map, uint32_t in
 		return rc;
 	memset(want, 0, sizeof(want));
 	for (uint32_t i = 0; i < BITS; i++) {
-		uint64_t bit = (uint64_t)index * BITS + i;
-		bool used = bit >= map->count || map->in_use(ck, (uint32_t)bit);
+		uint32_t bit = index * BITS + i;
+		bool used = bit >= map->count || map->in_use(ck, bit);
 
 		want[i / 8] |= (uint8_t)(used << i % 8);
 		map->free += !used;
-		if ((now[i / 8] >> i % 8 & 1) == used)
+		if ((now[i / 8] >> i % 8 & 1) == used || (!used && map->was_orphan(ck, bit)))
 			continue;
 		if (!wrong++)
-			first = (uint32_t)bit;
+			first = bit;
 	}
 	if (wrong && map->of_blocks)
 		LAB_CK_PROBLEM(ck, BLOCK_BITMAP, .num = wrong, .block = first);
@@ -108,18 +119,17 @@ static int check_bitmap(struct lab_ck *ck, struct bitmap *map)
 int lab_ck_pass5(struct lab_ck *ck)
 {
 	struct lab_super *sb = &ck->sb;
-	struct bitmap blocks = { sb->block_bitmap_start,
-				 sb->block_bitmap_blocks,
-				 sb->block_count,
-				 block_in_use,
-				 true,
-				 0 };
-	struct bitmap inodes = { sb->inode_bitmap_start,
-				 sb->inode_bitmap_blocks,
-				 sb->inode_count,
-				 inode_in_use,
-				 false,
-				 0 };
+	struct bitmap blocks = { .start = sb->block_bitmap_start,
+				 .blocks = sb->block_bitmap_blocks,
+				 .count = sb->block_count,
+				 .in_use = block_in_use,
+				 .was_orphan = block_was_orphan,
+				 .of_blocks = true };
+	struct bitmap inodes = { .start = sb->inode_bitmap_start,
+				 .blocks = sb->inode_bitmap_blocks,
+				 .count = sb->inode_count,
+				 .in_use = inode_in_use,
+				 .was_orphan = inode_was_orphan };
 	/* The counts are kept up to date only while nobody has the file system mounted. */
 	bool exact = sb->state & LAB_CLEAN;
 	int rc = check_bitmap(ck, &blocks);

@@ -31,11 +31,11 @@ static void put(struct line *line, char c)
 	line->text[line->len] = '\0';
 }
 
-static void put_number(struct line *line, uint64_t number)
+static void put_number(struct line *line, uint64_t number, bool octal)
 {
 	char digits[24];
 
-	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	snprintf(digits, sizeof(digits), octal ? "0%llo" : "%llu", (unsigned long long)number);
 	for (const char *d = digits; *d; d++)
 		put(line, *d);
 }
@@ -57,19 +57,25 @@ static void expand(struct line *line, const char *from, const struct lab_ck_what
 		}
 		switch (*++from) {
 		case 'i':
-			put_number(line, what->ino);
+			put_number(line, what->ino, false);
 			break;
 		case 'd':
-			put_number(line, what->dir);
+			put_number(line, what->dir, false);
 			break;
 		case 'b':
-			put_number(line, what->block);
+			put_number(line, what->block, false);
 			break;
 		case 'n':
-			put_number(line, what->num);
+			put_number(line, what->num, false);
 			break;
 		case 'm':
-			put_number(line, what->num2);
+			put_number(line, what->num2, false);
+			break;
+		case 'o':
+			put_number(line, what->num, true);
+			break;
+		case 'p':
+			put_number(line, what->num2, true);
 			break;
 		default:
 			put_text(line, what);

@@ -33,13 +33,14 @@ enum {
 	LAB_CK_LEFT = 32, /* could not be connected */
 	LAB_CK_TRAIL = 64, /* on the way up that is being followed */
 	LAB_CK_DOUBT = 128, /* its checksum was wrong */
+	LAB_CK_FREED = 256, /* an orphan that was freed: its bit may still be set */
 };
 
 /* What is known of an inode. */
 struct lab_ck_ino {
 	uint8_t type; /* (mode & S_IFMT) >> 12; 0 = not in use */
-	uint8_t flags;
 	uint8_t hint; /* the type that a directory entry says, for inodes in doubt */
+	uint16_t flags;
 	uint32_t links; /* names found; of directories, their subdirectories */
 	uint32_t parent; /* of directories: who holds its name, 0 = nobody */
 	uint32_t dotdot; /* of directories: what it says itself */
@@ -66,6 +67,7 @@ struct lab_ck {
 	uint32_t j_tail, j_seq; /* where the next transaction goes */
 
 	uint8_t *claims; /* by block */
+	uint8_t *freed; /* by block: of an orphan that was cut or freed, its bit may still be set */
 	uint32_t next_block; /* where the search for a free one goes on */
 	bool full;
 	struct lab_ck_ino *ino; /* by number; [0] unused */
@@ -136,10 +138,18 @@ void lab_ck_claim(struct lab_ck *ck, uint32_t block);
 void lab_ck_unclaim(struct lab_ck *ck, uint32_t block);
 int lab_ck_alloc_block(struct lab_ck *ck, uint32_t *block); /* -ENOSPC */
 bool lab_ck_ind_garbage(const struct lab_ck *ck, const uint32_t *ptr);
-/* Calls claim or unclaim for each block below `block`, a pointer of `depth`, or with step 0 only
- * counts. Stops when *budget is used up. */
-int lab_ck_walk(struct lab_ck *ck, uint32_t block, int depth, int step, uint32_t *budget);
-int lab_ck_walk_inode(struct lab_ck *ck, const struct lab_inode *node, int step, uint32_t *budget);
+enum lab_ck_step {
+	LAB_CK_COUNT, /* only counts */
+	LAB_CK_CLAIM,
+	LAB_CK_GIVE_UP,
+	LAB_CK_FINISH, /* as GIVE_UP, for an orphan */
+};
+/* Takes a step for `block`, a pointer of `depth`, and each block below. Stops when *budget blocks
+ * have been seen. */
+int lab_ck_walk(struct lab_ck *ck, uint32_t block, int depth, enum lab_ck_step step,
+		uint32_t *budget);
+int lab_ck_walk_inode(struct lab_ck *ck, const struct lab_inode *node, enum lab_ck_step step,
+		      uint32_t *budget);
 bool lab_ck_has_tree(const struct lab_inode *node, unsigned type);
 int lab_ck_map(struct lab_ck *ck, const struct lab_inode *node, uint32_t index, uint32_t *block);
 int lab_ck_map_set(struct lab_ck *ck, struct lab_inode *node, uint32_t index, uint32_t block);
