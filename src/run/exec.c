@@ -134,10 +134,10 @@ static int prepare(struct as_runner *r, struct as_err *err)
 		rc = make_folder(r, &folder, err);
 	args.folder = as_buf_str(&folder);
 	if (!rc)
-		rc = start(r, inside_prepare, &args, &ended, err);
+		rc = start(r, as_inside_prepare, &args, &ended, err);
 	if (!rc && (end = bad_end(r, &ended, text, sizeof(text))))
 		rc = as_fail(err, AS_EUSE, "%s: %s %s", as_target_spec(r->target),
-			     phase_name(r->shared->phase), end);
+			     as_phase_name(r->shared->phase), end);
 	if (!rc && r->shared->tool_rc) {
 		if (err)
 			*err = r->shared->tool_err;
@@ -216,7 +216,7 @@ static void found_dead(struct as_runner *r, const struct as_seq *seq, const stru
 		       const char *end)
 {
 	struct shared *sh = r->shared;
-	const char *about = phase_name(sh->phase);
+	const char *about = as_phase_name(sh->phase);
 	struct as_buf op = { 0 };
 
 	sh->found = true;
@@ -334,7 +334,7 @@ static int run_once(struct as_runner *r, const struct as_seq *seq, const char *n
 		rc = make_folder(r, &folder, err);
 	args.folder = as_buf_str(&folder);
 	if (!rc)
-		rc = start(r, inside_run, &args, &ended, err);
+		rc = start(r, as_inside_run, &args, &ended, err);
 	if (folder.len && as_sys_remove_tree(folder.data, rc ? NULL : err) && !rc)
 		rc = AS_EIO;
 	as_buf_free(&folder);

@@ -36,7 +36,7 @@ struct inside {
 	bool blind; /* the model has lost the thread */
 };
 
-const char *phase_name(enum phase phase)
+const char *as_phase_name(enum phase phase)
 {
 	static const char *const names[PHASES] = {
 		[PHASE_SETUP] = "setting up",
@@ -63,7 +63,7 @@ static void enter(struct inside *in, enum phase phase)
 
 /* ---- Findings --------------------------------------------------------------------------------- */
 
-void signature_add(struct as_buf *out, const char *text)
+void as_signature_add(struct as_buf *out, const char *text)
 {
 	for (; *text; text++) {
 		if (*text < '0' || *text > '9')
@@ -102,7 +102,7 @@ static void found(struct inside *in, enum as_finding_kind kind, int64_t op, cons
 	/* A tree's difference begins with a path, which belongs to the workload. */
 	colon = kind == AS_FIND_TREE ? strstr(why, ": ") : NULL;
 	as_buf_addf(&signature, "%s: %s: ", as_finding_kind_name(kind), about);
-	signature_add(&signature, colon ? colon + 2 : why);
+	as_signature_add(&signature, colon ? colon + 2 : why);
 	snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&signature));
 	as_buf_free(&signature);
 	hand_over_disk(in);
@@ -114,14 +114,14 @@ static void found_errno(struct inside *in, enum as_finding_kind kind, int rc)
 	char why[96];
 
 	snprintf(why, sizeof(why), "answered %s though nothing was wrong", as_errno_name(-rc));
-	found(in, kind, -1, phase_name(in->sh->phase), why);
+	found(in, kind, -1, as_phase_name(in->sh->phase), why);
 }
 
 /* Broken rules of the seam; true when there is one. */
 static bool troubled(struct inside *in, int64_t op)
 {
-	const char *about =
-		op >= 0 ? as_op_table[in->args->seq->ops[op].code].name : phase_name(in->sh->phase);
+	const char *about = op >= 0 ? as_op_table[in->args->seq->ops[op].code].name
+				    : as_phase_name(in->sh->phase);
 	enum as_finding_kind kind;
 	const char *why;
 
@@ -178,7 +178,7 @@ static bool tree_agrees(struct inside *in, int64_t op)
 	if (differs)
 		found(in, AS_FIND_TREE, op,
 		      op >= 0 ? as_op_table[in->args->seq->ops[op].code].name
-			      : phase_name(in->sh->phase),
+			      : as_phase_name(in->sh->phase),
 		      as_buf_str(&why));
 	as_buf_free(&why);
 	return !differs;
@@ -391,7 +391,7 @@ static void tear_down(struct inside *in)
 	as_buf_free(&in->text);
 }
 
-int inside_run(void *ctx)
+int as_inside_run(void *ctx)
 {
 	const struct inside_args *args = ctx;
 	struct inside in = { .args = args,
@@ -502,7 +502,7 @@ static int prepare_folder(struct inside *in)
 	return rc ? rc : list_fresh(in, "/");
 }
 
-int inside_prepare(void *ctx)
+int as_inside_prepare(void *ctx)
 {
 	const struct inside_args *args = ctx;
 	struct inside in = { .args = args,

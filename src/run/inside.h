@@ -33,7 +33,7 @@ enum phase {
 	PHASES
 };
 
-const char *phase_name(enum phase phase);
+const char *as_phase_name(enum phase phase);
 
 struct recent {
 	int64_t index, ret;
@@ -78,10 +78,10 @@ struct inside_args {
 };
 
 /* For as_spawn_fork(). */
-int inside_prepare(void *args); /* makes the fresh disk and lists its tree */
-int inside_run(void *args);
+int as_inside_prepare(void *args); /* makes the fresh disk and lists its tree */
+int as_inside_run(void *args);
 
 /* Numbers become '#': what is left is the same for the same mistake. */
-void signature_add(struct as_buf *out, const char *text);
+void as_signature_add(struct as_buf *out, const char *text);
 
 #endif

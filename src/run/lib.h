@@ -69,45 +69,44 @@ struct place {
 };
 
 /* 0 or a negative errno; free the place in both cases. */
-int walk_path(struct lib *l, const char *text, enum walk how, struct place *place);
-const char *place_path(const struct place *place); /* "/" for the root */
-void place_free(struct place *place);
+int lib_walk(struct lib *l, const char *text, enum walk how, struct place *place);
+const char *lib_place_path(const struct place *place); /* "/" for the root */
+void lib_place_free(struct place *place);
 /* The working directory and path-only slots follow what happened to names. */
-void track_removed(struct lib *l, const char *path);
-void track_renamed(struct lib *l, const char *from, const char *to, bool exchange);
-int cwd_set(struct lib *l, const struct place *place);
-void cwd_reset(struct lib *l);
+void lib_track_removed(struct lib *l, const char *path);
+void lib_track_renamed(struct lib *l, const char *from, const char *to, bool exchange);
+int lib_cwd_set(struct lib *l, const struct place *place);
+void lib_cwd_reset(struct lib *l);
 
 /* ---- Slots (lib_file.c) ---- */
 
 /* NULL: EBADF. */
-struct slot *slot_get(struct lib *l, int32_t number);
+struct slot *lib_slot_get(struct lib *l, int32_t number);
 /* The same, but not one opened with O_PATH. */
-struct slot *slot_get_file(struct lib *l, int32_t number);
-int slot_close(struct lib *l, struct slot *slot);
-int slot_stat(struct lib *l, struct slot *slot, struct as_stat *st);
-bool slots_open(const struct lib *l);
+struct slot *lib_slot_get_file(struct lib *l, int32_t number);
+int lib_slot_close(struct lib *l, struct slot *slot);
+int lib_slot_stat(struct lib *l, struct slot *slot, struct as_stat *st);
+bool lib_slots_open(const struct lib *l);
 
 /* ---- Operations ---- */
 
 #define LIB_OPS(X)                                                                                 \
 	X(MKDIR, mkdir)                                                                            \
 	X(CREATE, create)                                                                          \
-	X(MKNOD, mknod) X(HARDLINK, hardlink) X(SYMLINK, symlink) X(RENAME, rename) X(             \
-		REMOVE, remove) X(OPEN, open) X(CLOSE, close) X(CHCWD, chcwd) X(READ, read)        \
-		X(WRITE, write) X(FSYNC, fsync) X(SYNC, sync) X(REMOUNT, remount) X(               \
-			STATFS, statfs) X(READ_XATTR, read_xattr) X(WRITE_XATTR,                   \
-								    write_xattr) X(DEEPEN, deepen) \
-			X(ENLARGE, enlarge) X(PRUNE, prune) X(RMDIR, rmdir) X(UNLINK, unlink) X(   \
-				PREAD, pread) X(PWRITE, pwrite) X(LSEEK, lseek) X(TRUNCATE,        \
-										  truncate)        \
-				X(FTRUNCATE, ftruncate) X(FALLOCATE, fallocate) X(                 \
-					FDATASYNC, fdatasync) X(SYNCFS, syncfs) X(SYNC_FILE_RANGE, \
-										  sync_file_range) \
-					X(CHMOD, chmod) X(FCHMOD, fchmod) X(CHOWN, chown) X(       \
-						UTIMENS, utimens) X(RENAME2,                       \
-								    rename2) X(LINK_TMPFILE,       \
-									       link_tmpfile)       \
+	X(MKNOD, mknod)                                                                            \
+	X(HARDLINK, hardlink) X(SYMLINK, symlink) X(RENAME, rename) X(REMOVE, remove) X(           \
+		OPEN, open) X(CLOSE, close) X(CHCWD, chcwd) X(READ, read) X(WRITE, write) X(FSYNC, \
+											    fsync) \
+		X(SYNC, sync) X(REMOUNT, remount) X(STATFS, statfs) X(READ_XATTR, read_xattr) X(   \
+			WRITE_XATTR, write_xattr) X(DEEPEN, deepen) X(ENLARGE, enlarge)            \
+			X(PRUNE, prune) X(RMDIR, rmdir) X(UNLINK, unlink) X(PREAD, pread) X(       \
+				PWRITE, pwrite) X(LSEEK, lseek) X(TRUNCATE, truncate) X(FTRUNCATE, \
+											ftruncate) \
+				X(FALLOCATE, fallocate) X(FDATASYNC, fdatasync) X(                 \
+					SYNCFS, syncfs) X(SYNC_FILE_RANGE,                         \
+							  sync_file_range) X(CHMOD, chmod)         \
+					X(FCHMOD, fchmod) X(CHOWN, chown) X(UTIMENS, utimens) X(   \
+						RENAME2, rename2) X(LINK_TMPFILE, link_tmpfile)    \
 						X(COPY_FILE_RANGE, copy_file_range) X(             \
 							MMAP_WRITE,                                \
 							mmap_write) X(LISTXATTR,                   \

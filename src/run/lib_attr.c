@@ -27,36 +27,36 @@ static void answer_stat(struct as_outcome *out, int rc, const struct as_stat *st
 void lib_stat(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct place p;
-	int rc = walk_path(l, op->path, by_nofollow(op), &p);
+	int rc = lib_walk(l, op->path, by_nofollow(op), &p);
 
 	answer_stat(out, rc, &p.st);
-	place_free(&p);
+	lib_place_free(&p);
 }
 
 void lib_fstat(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = slot_get(l, op->fd);
+	struct slot *slot = lib_slot_get(l, op->fd);
 	struct as_stat st = { 0 };
 
-	answer_stat(out, slot ? slot_stat(l, slot, &st) : -EBADF, &st);
+	answer_stat(out, slot ? lib_slot_stat(l, slot, &st) : -EBADF, &st);
 }
 
 void lib_readlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct place p;
-	int64_t rc = walk_path(l, op->path, WALK_NOFOLLOW, &p);
+	int64_t rc = lib_walk(l, op->path, WALK_NOFOLLOW, &p);
 
 	/* A slash behind a link led through it: what is there then is a directory. */
 	if (!rc && !S_ISLNK(p.st.mode))
 		rc = -EINVAL;
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
-		rc = l->ops->readlink(l->fs, place_path(&p),
+		rc = l->ops->readlink(l->fs, lib_place_path(&p),
 				      as_buf_reserve(&l->vfs.data, AS_VFS_PATH_MAX),
 				      AS_VFS_PATH_MAX);
 	}
 	as_vfs_answer_bytes(&l->vfs, out, rc);
-	place_free(&p);
+	lib_place_free(&p);
 }
 
 /* ---- Setting ---------------------------------------------------------------------------------- */
@@ -64,7 +64,7 @@ void lib_readlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
 static int set_at(struct lib *l, const struct place *p, const struct as_stat *st, unsigned set)
 {
 	if (!p->gone)
-		return l->ops->setattr(l->fs, place_path(p), st, set);
+		return l->ops->setattr(l->fs, lib_place_path(p), st, set);
 	if (p->gone == l->cwd.gone && l->cwd.handle)
 		return l->ops->fsetattr(l->fs, l->cwd.handle, st, set);
 	return -AS_ERR_UNSUPPORTED;
@@ -81,17 +81,17 @@ void lib_chmod(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_stat st = { .mode = op->mode & 07777 };
 	struct place p;
-	int rc = walk_path(l, op->path, WALK_FOLLOW, &p);
+	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && has_modes(l))
 		rc = set_at(l, &p, &st, AS_SET_MODE);
-	place_free(&p);
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
 void lib_fchmod(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = slot_get_file(l, op->fd);
+	struct slot *slot = lib_slot_get_file(l, op->fd);
 	struct as_stat st = { .mode = op->mode & 07777 };
 	int rc = slot ? 0 : -EBADF;
 
@@ -105,7 +105,7 @@ void lib_chown(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	struct as_stat st = { 0 };
 	unsigned set = 0;
 	struct place p;
-	int rc = walk_path(l, op->path, by_nofollow(op), &p);
+	int rc = lib_walk(l, op->path, by_nofollow(op), &p);
 
 	if (op->uid >= 0) {
 		st.uid = (uint32_t)op->uid;
@@ -119,7 +119,7 @@ void lib_chown(struct lib *l, const struct as_op *op, struct as_outcome *out)
 		rc = -EPERM;
 	if (!rc && set)
 		rc = set_at(l, &p, &st, set);
-	place_free(&p);
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
@@ -141,12 +141,12 @@ void lib_utimens(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	}
 	/* With nothing to set not even the path is looked at: fs/utimes.c. */
 	if (set)
-		rc = walk_path(l, op->path, by_nofollow(op), &p);
+		rc = lib_walk(l, op->path, by_nofollow(op), &p);
 	if (!rc && set && !(l->ops->caps & AS_CAP_TIMES))
 		rc = -EPERM;
 	if (!rc && set)
 		rc = set_at(l, &p, &st, set);
-	place_free(&p);
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
@@ -191,16 +191,16 @@ void lib_write_xattr(struct lib *l, const struct as_op *op, struct as_outcome *o
 	if (!rc && op->len > XATTR_SIZE_MAX)
 		rc = -E2BIG;
 	if (!rc)
-		rc = walk_path(l, op->path, by_nofollow(op), &p);
+		rc = lib_walk(l, op->path, by_nofollow(op), &p);
 	if (!rc)
 		rc = xattr_allowed(l, &p, op->name, true);
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
 		as_pattern_fill(op->fill, 0, as_buf_reserve(&l->vfs.data, op->len), op->len);
-		rc = l->ops->setxattr(l->fs, place_path(&p), op->name, l->vfs.data.data, op->len,
-				      (unsigned)op->flags);
+		rc = l->ops->setxattr(l->fs, lib_place_path(&p), op->name, l->vfs.data.data,
+				      op->len, (unsigned)op->flags);
 	}
-	place_free(&p);
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
@@ -210,23 +210,23 @@ void lib_read_xattr(struct lib *l, const struct as_op *op, struct as_outcome *ou
 	int64_t rc = xattr_name_check(op->name);
 
 	if (!rc)
-		rc = walk_path(l, op->path, by_nofollow(op), &p);
+		rc = lib_walk(l, op->path, by_nofollow(op), &p);
 	if (!rc)
 		rc = xattr_allowed(l, &p, op->name, false);
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
-		rc = l->ops->getxattr(l->fs, place_path(&p), op->name,
+		rc = l->ops->getxattr(l->fs, lib_place_path(&p), op->name,
 				      as_buf_reserve(&l->vfs.data, XATTR_SIZE_MAX), XATTR_SIZE_MAX);
 	}
 	as_vfs_answer_bytes(&l->vfs, out, rc);
-	place_free(&p);
+	lib_place_free(&p);
 }
 
 void lib_listxattr(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_vfs_names names = { 0 };
 	struct place p;
-	int64_t rc = walk_path(l, op->path, by_nofollow(op), &p);
+	int64_t rc = lib_walk(l, op->path, by_nofollow(op), &p);
 
 	if (!rc && !(l->ops->caps & AS_CAP_XATTR))
 		rc = -EOPNOTSUPP;
@@ -234,7 +234,7 @@ void lib_listxattr(struct lib *l, const struct as_op *op, struct as_outcome *out
 		rc = -AS_ERR_UNSUPPORTED;
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
-		rc = l->ops->listxattr(l->fs, place_path(&p),
+		rc = l->ops->listxattr(l->fs, lib_place_path(&p),
 				       as_buf_reserve(&l->vfs.data, XATTR_LIST_MAX),
 				       XATTR_LIST_MAX);
 	}
@@ -246,7 +246,7 @@ void lib_listxattr(struct lib *l, const struct as_op *op, struct as_outcome *out
 		as_vfs_answer_names(&l->vfs, out, &names, false);
 	}
 	as_vfs_names_free(&names);
-	place_free(&p);
+	lib_place_free(&p);
 }
 
 void lib_removexattr(struct lib *l, const struct as_op *op, struct as_outcome *out)
@@ -255,24 +255,24 @@ void lib_removexattr(struct lib *l, const struct as_op *op, struct as_outcome *o
 	int rc = xattr_name_check(op->name);
 
 	if (!rc)
-		rc = walk_path(l, op->path, by_nofollow(op), &p);
+		rc = lib_walk(l, op->path, by_nofollow(op), &p);
 	if (!rc)
 		rc = xattr_allowed(l, &p, op->name, true);
 	if (!rc)
-		rc = l->ops->removexattr(l->fs, place_path(&p), op->name);
-	place_free(&p);
+		rc = l->ops->removexattr(l->fs, lib_place_path(&p), op->name);
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
 void lib_statfs(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct place p;
-	int rc = walk_path(l, op->path, WALK_FOLLOW, &p);
+	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc)
 		rc = l->ops->caps & AS_CAP_STATFS ? l->ops->statfs(l->fs, &out->sfs) : -EOPNOTSUPP;
 	if (!rc)
 		out->payload = AS_PAYLOAD_STATFS;
 	as_vfs_answer(out, rc);
-	place_free(&p);
+	lib_place_free(&p);
 }

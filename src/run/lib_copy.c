@@ -84,7 +84,7 @@ static int64_t copy_bytes(struct lib *l, struct slot *in, struct slot *out, uint
 
 void lib_copy_file_range(struct lib *l, const struct as_op *op, struct as_outcome *outcome)
 {
-	struct slot *in = slot_get_file(l, op->fd), *out = slot_get_file(l, op->fd2);
+	struct slot *in = lib_slot_get_file(l, op->fd), *out = lib_slot_get_file(l, op->fd2);
 	int64_t rc = copy_check_files(in, out), left;
 
 	if (!rc) {
@@ -118,7 +118,7 @@ static int mmap_check(struct lib *l, struct slot *slot, const struct as_op *op)
 
 void lib_mmap_write(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = slot_get_file(l, op->fd);
+	struct slot *slot = lib_slot_get_file(l, op->fd);
 	uint64_t done = 0;
 	int64_t rc = mmap_check(l, slot, op);
 

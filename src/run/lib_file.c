@@ -22,21 +22,21 @@
 
 /* ---- Slots ------------------------------------------------------------------------------------ */
 
-struct slot *slot_get(struct lib *l, int32_t number)
+struct slot *lib_slot_get(struct lib *l, int32_t number)
 {
 	if (number < 0 || (size_t)number >= l->n_slots || !l->slots[number].used)
 		return NULL;
 	return &l->slots[number];
 }
 
-struct slot *slot_get_file(struct lib *l, int32_t number)
+struct slot *lib_slot_get_file(struct lib *l, int32_t number)
 {
-	struct slot *slot = slot_get(l, number);
+	struct slot *slot = lib_slot_get(l, number);
 
 	return slot && !slot->path_only ? slot : NULL;
 }
 
-int slot_close(struct lib *l, struct slot *slot)
+int lib_slot_close(struct lib *l, struct slot *slot)
 {
 	int rc = slot->handle ? l->ops->close(l->fs, slot->handle) : 0;
 
@@ -45,7 +45,7 @@ int slot_close(struct lib *l, struct slot *slot)
 	return rc;
 }
 
-int slot_stat(struct lib *l, struct slot *slot, struct as_stat *st)
+int lib_slot_stat(struct lib *l, struct slot *slot, struct as_stat *st)
 {
 	int rc;
 
@@ -57,7 +57,7 @@ int slot_stat(struct lib *l, struct slot *slot, struct as_stat *st)
 	return !rc && st->ino != slot->ino ? -AS_ERR_UNSUPPORTED : rc;
 }
 
-bool slots_open(const struct lib *l)
+bool lib_slots_open(const struct lib *l)
 {
 	for (size_t i = 0; i < l->n_slots; i++)
 		if (l->slots[i].used)
@@ -127,11 +127,11 @@ static int open_path_only(struct lib *l, const struct place *p, struct slot *slo
 
 	slot->path_only = true;
 	if (plain)
-		rc = l->ops->open(l->fs, place_path(p),
+		rc = l->ops->open(l->fs, lib_place_path(p),
 				  S_ISDIR(p->st.mode) ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0,
 				  &slot->handle);
 	else
-		slot->path = as_xstrdup(place_path(p));
+		slot->path = as_xstrdup(lib_place_path(p));
 	return rc;
 }
 
@@ -152,7 +152,8 @@ static int open_place(struct lib *l, const struct place *p, unsigned flags, uint
 		return flags & O_CREAT || writes(flags) ? -EISDIR : -AS_ERR_UNSUPPORTED;
 	if (flags & TMPFILE_BIT && !(l->ops->caps & AS_CAP_TMPFILE))
 		return S_ISDIR(p->st.mode) ? -EOPNOTSUPP : -ENOTDIR;
-	return l->ops->open(l->fs, place_path(p), flags & SEAM_FLAGS, mode & 07777, &slot->handle);
+	return l->ops->open(l->fs, lib_place_path(p), flags & SEAM_FLAGS, mode & 07777,
+			    &slot->handle);
 }
 
 int lib_open_at(struct lib *l, const char *text, unsigned flags, uint32_t mode, struct slot *slot)
@@ -164,7 +165,7 @@ int lib_open_at(struct lib *l, const char *text, unsigned flags, uint32_t mode, 
 		flags &= O_PATH_FLAGS;
 	rc = check_flags(flags);
 	if (!rc)
-		rc = walk_path(l, text, open_walk(flags), &p);
+		rc = lib_walk(l, text, open_walk(flags), &p);
 	if (!rc)
 		rc = open_place(l, &p, flags, mode, slot);
 	if (!rc) {
@@ -173,7 +174,7 @@ int lib_open_at(struct lib *l, const char *text, unsigned flags, uint32_t mode, 
 		slot->ino = p.st.ino;
 		slot->type = p.there && !(flags & TMPFILE_BIT) ? p.st.mode & S_IFMT : S_IFREG;
 	}
-	place_free(&p);
+	lib_place_free(&p);
 	return rc;
 }
 
@@ -186,20 +187,20 @@ void lib_open(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	if (op->slot != AS_SLOT_NONE)
 		slot = slot_at(l, (size_t)op->slot);
 	if (slot && slot->used)
-		slot_close(l, slot);
+		lib_slot_close(l, slot);
 	rc = lib_open_at(l, op->path, (unsigned)op->flags, op->mode, &made);
 	as_vfs_answer(out, rc);
 	if (!rc && slot)
 		*slot = made;
 	else if (!rc)
-		slot_close(l, &made);
+		lib_slot_close(l, &made);
 }
 
 void lib_close(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = slot_get(l, op->fd);
+	struct slot *slot = lib_slot_get(l, op->fd);
 
-	as_vfs_answer(out, slot ? slot_close(l, slot) : -EBADF);
+	as_vfs_answer(out, slot ? lib_slot_close(l, slot) : -EBADF);
 }
 
 /* ---- Data ------------------------------------------------------------------------------------- */
@@ -232,7 +233,7 @@ static int64_t read_at(struct lib *l, struct slot *slot, uint64_t len, int64_t a
 
 void lib_read(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = slot_get_file(l, op->fd);
+	struct slot *slot = lib_slot_get_file(l, op->fd);
 	int64_t n = read_at(l, slot, op->len, slot ? slot->off : 0);
 
 	if (n > 0)
@@ -243,7 +244,8 @@ void lib_read(struct lib *l, const struct as_op *op, struct as_outcome *out)
 void lib_pread(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	/* A negative offset is looked at before the descriptor. */
-	int64_t n = op->off < 0 ? -EINVAL : read_at(l, slot_get_file(l, op->fd), op->len, op->off);
+	int64_t n =
+		op->off < 0 ? -EINVAL : read_at(l, lib_slot_get_file(l, op->fd), op->len, op->off);
 
 	as_vfs_answer_bytes(&l->vfs, out, n);
 }
@@ -278,7 +280,7 @@ static int64_t write_at(struct lib *l, struct slot *slot, const struct as_op *op
 
 void lib_write(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = slot_get_file(l, op->fd);
+	struct slot *slot = lib_slot_get_file(l, op->fd);
 	int64_t at = slot ? slot->off : 0, n = write_at(l, slot, op, &at);
 
 	if (n >= 0)
@@ -290,7 +292,7 @@ void lib_pwrite(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	int64_t at = op->off;
 
-	as_vfs_answer(out, at < 0 ? -EINVAL : write_at(l, slot_get_file(l, op->fd), op, &at));
+	as_vfs_answer(out, at < 0 ? -EINVAL : write_at(l, lib_slot_get_file(l, op->fd), op, &at));
 }
 
 /* A library does not say where its holes are: all up to the end is data. */
@@ -328,7 +330,7 @@ static int64_t seek_to(struct lib *l, struct slot *slot, int64_t off, int64_t wh
 
 void lib_lseek(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = slot_get_file(l, op->fd);
+	struct slot *slot = lib_slot_get_file(l, op->fd);
 	int64_t to = slot ? seek_to(l, slot, op->off, op->flags) : -EBADF;
 
 	if (to >= 0)
@@ -351,14 +353,14 @@ int lib_truncate_at(struct lib *l, const char *text, uint64_t size)
 
 	if (size > INT64_MAX)
 		return -EINVAL;
-	rc = walk_path(l, text, WALK_FOLLOW, &p);
+	rc = lib_walk(l, text, WALK_FOLLOW, &p);
 	if (!rc && S_ISDIR(p.st.mode))
 		rc = -EISDIR;
 	else if (!rc && !S_ISREG(p.st.mode))
 		rc = -EINVAL;
 	if (!rc)
-		rc = l->ops->setattr(l->fs, place_path(&p), &st, AS_SET_SIZE);
-	place_free(&p);
+		rc = l->ops->setattr(l->fs, lib_place_path(&p), &st, AS_SET_SIZE);
+	lib_place_free(&p);
 	return rc;
 }
 
@@ -369,7 +371,7 @@ void lib_truncate(struct lib *l, const struct as_op *op, struct as_outcome *out)
 
 void lib_ftruncate(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = slot_get_file(l, op->fd);
+	struct slot *slot = lib_slot_get_file(l, op->fd);
 	struct as_stat st = { .size = op->len };
 	int rc;
 
@@ -407,7 +409,7 @@ static int fallocate_check(const struct lib *l, const struct slot *slot, const s
 
 void lib_fallocate(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = slot_get_file(l, op->fd);
+	struct slot *slot = lib_slot_get_file(l, op->fd);
 	int rc = fallocate_check(l, slot, op);
 
 	if (!rc)

@@ -105,11 +105,11 @@ int as_vfs_lib_unmount(struct as_vfs *vfs)
 	if (!l->fs)
 		return 0;
 	for (size_t i = 0; i < l->n_slots; i++) {
-		rc = l->slots[i].used ? slot_close(l, &l->slots[i]) : 0;
+		rc = l->slots[i].used ? lib_slot_close(l, &l->slots[i]) : 0;
 		if (rc && !first)
 			first = rc;
 	}
-	cwd_reset(l);
+	lib_cwd_reset(l);
 	rc = l->ops->unmount(l->fs);
 	forget(l);
 	check_leaks(l, "unmount");
@@ -131,7 +131,7 @@ void as_vfs_lib_abandon(struct as_vfs *vfs)
 void lib_umount(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	(void)op;
-	as_vfs_answer(out, slots_open(l) ? -EBUSY : as_vfs_lib_unmount(&l->vfs));
+	as_vfs_answer(out, lib_slots_open(l) ? -EBUSY : as_vfs_lib_unmount(&l->vfs));
 }
 
 void lib_mount(struct lib *l, const struct as_op *op, struct as_outcome *out)
@@ -163,12 +163,12 @@ void lib_sync(struct lib *l, const struct as_op *op, struct as_outcome *out)
 
 void lib_syncfs(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	as_vfs_answer(out, slot_get_file(l, op->fd) ? l->ops->sync(l->fs) : -EBADF);
+	as_vfs_answer(out, lib_slot_get_file(l, op->fd) ? l->ops->sync(l->fs) : -EBADF);
 }
 
 static void sync_slot(struct lib *l, const struct as_op *op, bool data_only, struct as_outcome *out)
 {
-	struct slot *slot = slot_get_file(l, op->fd);
+	struct slot *slot = lib_slot_get_file(l, op->fd);
 
 	as_vfs_answer(out, slot ? l->ops->fsync(l->fs, slot->handle, data_only) : -EBADF);
 }
@@ -189,7 +189,7 @@ void lib_sync_file_range(struct lib *l, const struct as_op *op, struct as_outcom
 	uint64_t end = (uint64_t)op->off + op->len;
 	int rc = 0;
 
-	if (!slot_get_file(l, op->fd))
+	if (!lib_slot_get_file(l, op->fd))
 		rc = -EBADF;
 	else if (op->flags & ~7 || op->off < 0 || (int64_t)end < 0 || end < (uint64_t)op->off)
 		rc = -EINVAL;

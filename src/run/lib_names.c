@@ -14,7 +14,7 @@
 
 static int type_at(struct lib *l, const struct place *p, struct as_stat *st)
 {
-	return l->ops->getattr(l->fs, place_path(p), st);
+	return l->ops->getattr(l->fs, lib_place_path(p), st);
 }
 
 /* -EEXIST when something is there, 0 when nothing is. */
@@ -30,7 +30,7 @@ static int must_be_absent(struct lib *l, const struct place *p)
  * library has the function at all. */
 static int new_place(struct lib *l, const char *text, bool can, struct place *p)
 {
-	int rc = walk_path(l, text, WALK_PARENT, p);
+	int rc = lib_walk(l, text, WALK_PARENT, p);
 
 	if (rc)
 		return rc;
@@ -50,14 +50,14 @@ static int new_place(struct lib *l, const char *text, bool can, struct place *p)
 void lib_mkdir(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct place p;
-	int rc = walk_path(l, op->path, WALK_PARENT, &p);
+	int rc = lib_walk(l, op->path, WALK_PARENT, &p);
 
 	if (!rc && p.last != LAST_NORM)
 		rc = -EEXIST;
 	if (!rc)
-		rc = l->ops->mkdir(l->fs, place_path(&p),
+		rc = l->ops->mkdir(l->fs, lib_place_path(&p),
 				   op->mode & (07777 & ~(S_ISUID | S_ISGID)));
-	place_free(&p);
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
@@ -67,7 +67,7 @@ void lib_create(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	int rc = lib_open_at(l, op->path, O_CREAT | O_EXCL | O_WRONLY, op->mode, &slot);
 
 	if (!rc)
-		rc = slot_close(l, &slot);
+		rc = lib_slot_close(l, &slot);
 	as_vfs_answer(out, rc);
 }
 
@@ -75,7 +75,7 @@ void lib_create(struct lib *l, const struct as_op *op, struct as_outcome *out)
 static int make_regular(struct lib *l, const struct place *p, uint32_t mode)
 {
 	struct as_handle *handle;
-	int rc = l->ops->open(l->fs, place_path(p), O_CREAT | O_EXCL | O_WRONLY, mode, &handle);
+	int rc = l->ops->open(l->fs, lib_place_path(p), O_CREAT | O_EXCL | O_WRONLY, mode, &handle);
 
 	return rc ? rc : l->ops->close(l->fs, handle);
 }
@@ -93,8 +93,8 @@ void lib_mknod(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	if (!rc && !can)
 		rc = make_regular(l, &p, op->mode & 07777);
 	else if (!rc)
-		rc = l->ops->mknod(l->fs, place_path(&p), type | (op->mode & 07777), rdev);
-	place_free(&p);
+		rc = l->ops->mknod(l->fs, lib_place_path(&p), type | (op->mode & 07777), rdev);
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
@@ -111,30 +111,30 @@ void lib_symlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	if (!rc)
 		rc = new_place(l, op->path2, l->ops->caps & AS_CAP_SYMLINK, &p);
 	if (!rc)
-		rc = l->ops->symlink(l->fs, op->path, place_path(&p));
-	place_free(&p);
+		rc = l->ops->symlink(l->fs, op->path, lib_place_path(&p));
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
 void lib_hardlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct place from, to = { 0 };
-	int rc = walk_path(l, op->path, WALK_NOFOLLOW, &from);
+	int rc = lib_walk(l, op->path, WALK_NOFOLLOW, &from);
 
 	if (!rc)
 		rc = new_place(l, op->path2, l->ops->caps & AS_CAP_HARDLINK, &to);
 	if (!rc && from.gone)
 		rc = must_be_absent(l, &to) ? -EEXIST : -EPERM;
 	if (!rc)
-		rc = l->ops->link(l->fs, place_path(&from), place_path(&to));
-	place_free(&from);
-	place_free(&to);
+		rc = l->ops->link(l->fs, lib_place_path(&from), lib_place_path(&to));
+	lib_place_free(&from);
+	lib_place_free(&to);
 	as_vfs_answer(out, rc);
 }
 
 void lib_link_tmpfile(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = slot_get(l, op->fd);
+	struct slot *slot = lib_slot_get(l, op->fd);
 	struct place p = { 0 };
 	int rc = 0;
 
@@ -145,13 +145,13 @@ void lib_link_tmpfile(struct lib *l, const struct as_op *op, struct as_outcome *
 	if (!rc && S_ISDIR(slot->type))
 		rc = must_be_absent(l, &p) ? -EEXIST : -EPERM;
 	if (!rc && !slot->handle)
-		rc = slot->path ? l->ops->link(l->fs, slot->path, place_path(&p))
+		rc = slot->path ? l->ops->link(l->fs, slot->path, lib_place_path(&p))
 				: -AS_ERR_UNSUPPORTED;
 	else if (!rc && !l->ops->link_handle)
 		rc = -AS_ERR_UNSUPPORTED;
 	else if (!rc)
-		rc = l->ops->link_handle(l->fs, slot->handle, place_path(&p));
-	place_free(&p);
+		rc = l->ops->link_handle(l->fs, slot->handle, lib_place_path(&p));
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
@@ -161,15 +161,15 @@ int lib_rmdir_at(struct lib *l, const char *text)
 		[LAST_NORM] = 0, [LAST_DOT] = -EINVAL, [LAST_DOTDOT] = -ENOTEMPTY, [LAST_ROOT] = -EBUSY
 	};
 	struct place p;
-	int rc = walk_path(l, text, WALK_PARENT, &p);
+	int rc = lib_walk(l, text, WALK_PARENT, &p);
 
 	if (!rc)
 		rc = refused[p.last];
 	if (!rc)
-		rc = l->ops->rmdir(l->fs, place_path(&p));
+		rc = l->ops->rmdir(l->fs, lib_place_path(&p));
 	if (!rc)
-		track_removed(l, place_path(&p));
-	place_free(&p);
+		lib_track_removed(l, lib_place_path(&p));
+	lib_place_free(&p);
 	return rc;
 }
 
@@ -177,7 +177,7 @@ int lib_unlink_at(struct lib *l, const char *text)
 {
 	struct as_stat st;
 	struct place p;
-	int rc = walk_path(l, text, WALK_PARENT, &p);
+	int rc = lib_walk(l, text, WALK_PARENT, &p);
 
 	if (!rc && p.last != LAST_NORM)
 		rc = -EISDIR;
@@ -187,10 +187,10 @@ int lib_unlink_at(struct lib *l, const char *text)
 			rc = S_ISDIR(st.mode) ? -EISDIR : -ENOTDIR;
 	}
 	if (!rc)
-		rc = l->ops->unlink(l->fs, place_path(&p));
+		rc = l->ops->unlink(l->fs, lib_place_path(&p));
 	if (!rc)
-		track_removed(l, place_path(&p));
-	place_free(&p);
+		lib_track_removed(l, lib_place_path(&p));
+	lib_place_free(&p);
 	return rc;
 }
 
@@ -240,9 +240,9 @@ static int rename_at(struct lib *l, const char *from_text, const char *to_text, 
 	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT) ||
 	    (flags & RENAME_EXCHANGE && flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)))
 		return -EINVAL;
-	rc = walk_path(l, from_text, WALK_PARENT, &from);
+	rc = lib_walk(l, from_text, WALK_PARENT, &from);
 	if (!rc)
-		rc = walk_path(l, to_text, WALK_PARENT, &to);
+		rc = lib_walk(l, to_text, WALK_PARENT, &to);
 	if (!rc && from.last != LAST_NORM)
 		rc = -EBUSY;
 	if (!rc && to.last != LAST_NORM)
@@ -250,11 +250,12 @@ static int rename_at(struct lib *l, const char *from_text, const char *to_text, 
 	if (!rc && (from.slash || to.slash || (flags && !(l->ops->caps & AS_CAP_RENAME2))))
 		rc = rename_check(l, &from, &to, flags);
 	if (!rc)
-		rc = l->ops->rename(l->fs, place_path(&from), place_path(&to), flags);
+		rc = l->ops->rename(l->fs, lib_place_path(&from), lib_place_path(&to), flags);
 	if (!rc)
-		track_renamed(l, place_path(&from), place_path(&to), flags & RENAME_EXCHANGE);
-	place_free(&from);
-	place_free(&to);
+		lib_track_renamed(l, lib_place_path(&from), lib_place_path(&to),
+				  flags & RENAME_EXCHANGE);
+	lib_place_free(&from);
+	lib_place_free(&to);
 	return rc;
 }
 
@@ -271,12 +272,12 @@ void lib_rename2(struct lib *l, const struct as_op *op, struct as_outcome *out)
 void lib_chcwd(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct place p;
-	int rc = walk_path(l, op->path, WALK_FOLLOW, &p);
+	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && !S_ISDIR(p.st.mode))
 		rc = -ENOTDIR;
 	if (!rc)
-		rc = cwd_set(l, &p);
-	place_free(&p);
+		rc = lib_cwd_set(l, &p);
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }

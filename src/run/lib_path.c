@@ -18,12 +18,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-const char *place_path(const struct place *p)
+const char *lib_place_path(const struct place *p)
 {
 	return p->path.len ? p->path.data : "/";
 }
 
-void place_free(struct place *p)
+void lib_place_free(struct place *p)
 {
 	as_buf_free(&p->path);
 }
@@ -56,7 +56,7 @@ static int end_in_dir(struct lib *l, enum walk how, enum last last, struct place
 		return 0;
 	p->there = true;
 	if (!p->gone)
-		return l->ops->getattr(l->fs, place_path(p), &p->st);
+		return l->ops->getattr(l->fs, lib_place_path(p), &p->st);
 	/* A removed directory is reached through the handle that the working directory keeps. */
 	if (p->gone == l->cwd.gone && l->cwd.handle)
 		return l->ops->fgetattr(l->fs, l->cwd.handle, &p->st);
@@ -71,7 +71,7 @@ static int push_link(struct lib *l, struct place *p, const char *rest, unsigned 
 	int64_t len;
 
 	as_buf_clear(text);
-	len = l->ops->readlink(l->fs, place_path(p), as_buf_reserve(text, AS_VFS_PATH_MAX),
+	len = l->ops->readlink(l->fs, lib_place_path(p), as_buf_reserve(text, AS_VFS_PATH_MAX),
 			       AS_VFS_PATH_MAX);
 	if (len < 0)
 		return (int)len;
@@ -106,7 +106,7 @@ static int step(struct lib *l, enum walk how, bool last, const char **todo, unsi
 	/* open(2) with O_CREAT: fs/namei.c, open_last_lookups(). */
 	if (last && creates && p->slash)
 		return -EISDIR;
-	rc = l->ops->getattr(l->fs, place_path(p), &p->st);
+	rc = l->ops->getattr(l->fs, lib_place_path(p), &p->st);
 	if (rc == -ENOENT && last && creates)
 		return 1;
 	if (rc)
@@ -164,7 +164,7 @@ static int walk_from(struct lib *l, const char *todo, enum walk how, struct plac
 	return rc < 0 ? rc : 0;
 }
 
-int walk_path(struct lib *l, const char *text, enum walk how, struct place *p)
+int lib_walk(struct lib *l, const char *text, enum walk how, struct place *p)
 {
 	*p = (struct place){ 0 };
 	if (!*text)
@@ -208,7 +208,7 @@ static void move_one(struct as_buf *path, const char *from, const char *to, bool
 		replace_top(path, strlen(to), from);
 }
 
-void track_removed(struct lib *l, const char *path)
+void lib_track_removed(struct lib *l, const char *path)
 {
 	struct as_buf *cwd = &l->cwd.path;
 
@@ -226,12 +226,12 @@ void track_removed(struct lib *l, const char *path)
 	}
 }
 
-void track_renamed(struct lib *l, const char *from, const char *to, bool exchange)
+void lib_track_renamed(struct lib *l, const char *from, const char *to, bool exchange)
 {
 	if (!strcmp(from, to))
 		return;
 	if (!exchange)
-		track_removed(l, to);
+		lib_track_removed(l, to);
 	move_one(&l->cwd.path, from, to, exchange);
 	for (size_t i = 0; i < l->n_slots; i++) {
 		struct slot *slot = &l->slots[i];
@@ -247,7 +247,7 @@ void track_renamed(struct lib *l, const char *from, const char *to, bool exchang
 	}
 }
 
-void cwd_reset(struct lib *l)
+void lib_cwd_reset(struct lib *l)
 {
 	if (l->cwd.handle)
 		l->ops->close(l->fs, l->cwd.handle);
@@ -256,7 +256,7 @@ void cwd_reset(struct lib *l)
 	as_buf_clear(&l->cwd.path);
 }
 
-int cwd_set(struct lib *l, const struct place *p)
+int lib_cwd_set(struct lib *l, const struct place *p)
 {
 	struct as_handle *handle = NULL;
 	int rc = 0;
@@ -267,10 +267,10 @@ int cwd_set(struct lib *l, const struct place *p)
 	/* Linux keeps the directory alive under a process; so does an open handle, where the library
 	 * can do that. */
 	if (p->path.len && l->ops->caps & AS_CAP_OPEN_UNLINKED)
-		rc = l->ops->open(l->fs, place_path(p), O_RDONLY | O_DIRECTORY, 0, &handle);
+		rc = l->ops->open(l->fs, lib_place_path(p), O_RDONLY | O_DIRECTORY, 0, &handle);
 	if (rc)
 		return rc;
-	cwd_reset(l);
+	lib_cwd_reset(l);
 	l->cwd.handle = handle;
 	as_buf_add(&l->cwd.path, as_buf_str(&p->path), p->path.len);
 	return 0;

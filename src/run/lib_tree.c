@@ -31,7 +31,7 @@ void lib_readdir(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_vfs_names names = { 0 };
 	struct place p;
-	int rc = walk_path(l, op->path, WALK_FOLLOW, &p);
+	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && !S_ISDIR(p.st.mode))
 		rc = -ENOTDIR;
@@ -39,13 +39,13 @@ void lib_readdir(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	if (!rc && p.gone)
 		rc = -ENOENT;
 	if (!rc)
-		rc = lib_list(l, place_path(&p), &names);
+		rc = lib_list(l, lib_place_path(&p), &names);
 	if (rc)
 		as_vfs_answer(out, rc);
 	else
 		as_vfs_answer_names(&l->vfs, out, &names, true);
 	as_vfs_names_free(&names);
-	place_free(&p);
+	lib_place_free(&p);
 }
 
 /* ---- remove, prune ---------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static int remove_entry(struct lib *l, struct climb *c)
 		return descend(l, c);
 	rc = l->ops->unlink(l->fs, c->path.data);
 	if (!rc)
-		track_removed(l, c->path.data);
+		lib_track_removed(l, c->path.data);
 	return rc ? rc : 1;
 }
 
@@ -99,7 +99,7 @@ static int leave_level(struct lib *l, struct climb *c)
 		return 0;
 	rc = l->ops->rmdir(l->fs, c->path.data);
 	if (!rc)
-		track_removed(l, c->path.data);
+		lib_track_removed(l, c->path.data);
 	return rc ? rc : 1;
 }
 
@@ -140,32 +140,32 @@ void lib_remove(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	int rc = as_vfs_remove_check(op->path);
 
 	if (!rc)
-		rc = walk_path(l, op->path, WALK_NOFOLLOW, &p);
+		rc = lib_walk(l, op->path, WALK_NOFOLLOW, &p);
 	if (!rc && S_ISDIR(p.st.mode)) {
-		rc = remove_below(l, place_path(&p), &out->done);
+		rc = remove_below(l, lib_place_path(&p), &out->done);
 		if (!rc)
 			rc = lib_rmdir_at(l, op->path);
 	} else if (!rc) {
 		rc = lib_unlink_at(l, op->path);
 	}
 	out->done += !rc;
-	place_free(&p);
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
 void lib_prune(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct place p;
-	int rc = walk_path(l, op->path, WALK_FOLLOW, &p);
+	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && S_ISDIR(p.st.mode))
 		/* A removed directory opens, but its listing is ENOENT. */
-		rc = p.gone ? -ENOENT : remove_below(l, place_path(&p), &out->done);
+		rc = p.gone ? -ENOENT : remove_below(l, lib_place_path(&p), &out->done);
 	else if (!rc && S_ISREG(p.st.mode))
 		rc = lib_truncate_at(l, op->path, 0);
 	else if (!rc)
 		rc = -EINVAL;
-	place_free(&p);
+	lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
@@ -198,13 +198,13 @@ static int enlarge_dir(struct lib *l, const char *dir, uint64_t count, uint64_t 
 void lib_enlarge(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct place p;
-	int rc = walk_path(l, op->path, WALK_FOLLOW, &p);
+	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && S_ISDIR(p.st.mode)) {
 		if (p.gone)
 			rc = op->len ? -ENOENT : 0;
 		else
-			rc = enlarge_dir(l, place_path(&p), op->len, &out->done);
+			rc = enlarge_dir(l, lib_place_path(&p), op->len, &out->done);
 		as_vfs_answer(out, rc ? rc : (int64_t)op->len);
 	} else {
 		if (!rc && S_ISREG(p.st.mode))
@@ -213,7 +213,7 @@ void lib_enlarge(struct lib *l, const struct as_op *op, struct as_outcome *out)
 			rc = -EINVAL;
 		as_vfs_answer(out, rc);
 	}
-	place_free(&p);
+	lib_place_free(&p);
 }
 
 static int deepen_dir(struct lib *l, struct as_buf *path, uint64_t count, uint64_t *done)
@@ -246,7 +246,7 @@ static int deepen_dir(struct lib *l, struct as_buf *path, uint64_t count, uint64
 void lib_deepen(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct place p;
-	int rc = walk_path(l, op->path, WALK_FOLLOW, &p);
+	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && !S_ISDIR(p.st.mode))
 		rc = -ENOTDIR;
@@ -254,6 +254,6 @@ void lib_deepen(struct lib *l, const struct as_op *op, struct as_outcome *out)
 		rc = op->len ? -ENOENT : 0;
 	else if (!rc)
 		rc = deepen_dir(l, &p.path, op->len, &out->done);
-	place_free(&p);
+	lib_place_free(&p);
 	as_vfs_answer(out, rc ? rc : (int64_t)op->len);
 }

@@ -24,9 +24,10 @@ struct sys {
 
 #define SYS_OPS(X)                                                                                 \
 	X(MKDIR, mkdir)                                                                            \
-	X(CREATE, create) X(MKNOD, mknod) X(HARDLINK, hardlink) X(SYMLINK, symlink) X(             \
-		RENAME, rename) X(REMOVE, remove) X(OPEN, open) X(CLOSE, close) X(CHCWD, chcwd)    \
-		X(READ, read) X(WRITE, write) X(FSYNC, fsync) X(SYNC, sync) X(REMOUNT, remount) X( \
+	X(CREATE, create)                                                                          \
+	X(MKNOD, mknod) X(HARDLINK, hardlink) X(SYMLINK, symlink) X(RENAME, rename) X(             \
+		REMOVE, remove) X(OPEN, open) X(CLOSE, close) X(CHCWD, chcwd) X(READ, read)        \
+		X(WRITE, write) X(FSYNC, fsync) X(SYNC, sync) X(REMOUNT, remount) X(               \
 			STATFS, statfs) X(READ_XATTR, read_xattr) X(WRITE_XATTR,                   \
 								    write_xattr) X(DEEPEN, deepen) \
 			X(ENLARGE, enlarge) X(PRUNE, prune) X(RMDIR, rmdir) X(UNLINK, unlink) X(   \

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bench: the benchmarks, by the beginning of the names they report. To add one: a file
+ * bench/bench_NAME.c with the function bench_NAME, and a row in AS_BENCHES.
+ */
+#ifndef AS_BENCH_BENCH_H
+#define AS_BENCH_BENCH_H
+
+typedef void (*as_bench_report)(const char *name, double value, const char *unit);
+
+#define AS_BENCHES(X) X(work) X(model) X(disk) X(run)
+#define X(name) void bench_##name(as_bench_report report);
+AS_BENCHES(X)
+#undef X
+
+struct as_bench {
+	const char *prefix;
+	void (*run)(as_bench_report report);
+};
+
+/* Ends with a NULL prefix. */
+extern const struct as_bench as_benches[];
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cli: the table of commands, and what becomes of their errors. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static const struct as_command *const commands[] = {
+#define X(name) &as_cmd_##name,
+	AS_COMMANDS(X)
+#undef X
+};
+
+#define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+const struct as_command *as_cli_command(unsigned i)
+{
+	return i < NCOMMANDS ? commands[i] : NULL;
+}
+
+static int complain(int code, const struct as_err *err)
+{
+	char line[sizeof(err->msg)];
+
+	/* One line, whatever a file name or a library put into it. */
+	memcpy(line, err->msg, sizeof(line));
+	for (char *s = line; *s; s++)
+		if (*s == '\n' || *s == '\r')
+			*s = ' ';
+	fflush(stdout);
+	fprintf(stderr, "assay: %s\n", line);
+	return code == AS_ELACK ? AS_EXIT_LACK : AS_EXIT_WRONG;
+}
+
+static const struct as_command *find(const char *name)
+{
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+	return false;
+}
+
+/* Output that did not arrive is an error: a full disk must not look like success. */
+static int finish(int status, struct as_err *err)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	return complain(AS_EIO, (as_fail(err, AS_EIO, "cannot write to standard output"), err));
+}
+
+int as_cli_main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	const struct as_command *command;
+	struct as_args args;
+	struct as_err err = { 0 };
+	int rc;
+
+	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+		printf("assay " AS_VERSION "\n");
+		return finish(AS_EXIT_CLEAN, &err);
+	}
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+		name = "help";
+	command = find(name);
+	if (!command) {
+		as_fail(&err, AS_EUSE,
+			*name ? "unknown command '%s'; `assay help` lists them"
+			      : "no command given%s; `assay help` lists them",
+			name);
+		return complain(AS_EUSE, &err);
+	}
+	if (command != &as_cmd_help && asks_for_help(argc - 2, argv + 2)) {
+		as_cli_help(command, stdout);
+		return finish(AS_EXIT_CLEAN, &err);
+	}
+	rc = as_args_parse(command, argc - 2, argv + 2, &args, &err);
+	if (!rc)
+		rc = command->run(&args, &err);
+	return rc < 0 ? complain(rc, &err) : finish(rc, &err);
+}

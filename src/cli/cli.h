@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cli: the command line. A command is a row: its options are a table, from which come the parser,
+ * `assay help CMD`, `--help`, and the man page (`assay help --man`): there is one manual.
+ *
+ * Exit status: 0 nothing found, 1 findings, 2 wrong use or an error of ours, 3 something this
+ * machine lacks. Every error is one line on stderr, "assay: ...".
+ */
+#ifndef AS_CLI_CLI_H
+#define AS_CLI_CLI_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define AS_VERSION "0.1.0"
+
+enum { AS_EXIT_CLEAN = 0, AS_EXIT_FOUND = 1, AS_EXIT_WRONG = 2, AS_EXIT_LACK = 3 };
+
+enum as_opt_kind { AS_OPT_FLAG, AS_OPT_TEXT, AS_OPT_NUMBER, AS_OPT_SIZE, AS_OPT_CHOICE };
+
+struct as_opt {
+	const char *name; /* without the dashes; NULL ends a table */
+	char letter; /* 0: none */
+	enum as_opt_kind kind;
+	const char *arg; /* what help calls the value */
+	const char *help;
+	uint64_t min, max; /* of a number */
+	const char *choices; /* "op|end" */
+	bool many; /* may be given more than once */
+};
+
+struct as_args;
+
+struct as_command {
+	const char *name, *operands, *summary;
+	const char *text; /* paragraphs of the manual */
+	const struct as_opt *opts;
+	int min_operands, max_operands; /* max -1: any number */
+	int (*run)(const struct as_args *args, struct as_err *err); /* exit status or negative */
+};
+
+/* ---- What was given ---- */
+
+#define AS_GIVEN_MAX 64
+
+struct as_args {
+	const struct as_command *command;
+	struct {
+		const struct as_opt *opt;
+		const char *value;
+		uint64_t number;
+	} given[AS_GIVEN_MAX];
+	size_t n_given;
+	char **operands;
+	int n_operands;
+};
+
+AS_MUST_CHECK int as_args_parse(const struct as_command *command, int argc, char **argv,
+				struct as_args *args, struct as_err *err);
+bool as_args_has(const struct as_args *args, const char *name);
+/* The value, or `otherwise`. */
+const char *as_args_text(const struct as_args *args, const char *name, const char *otherwise);
+uint64_t as_args_number(const struct as_args *args, const char *name, uint64_t otherwise);
+
+/* ---- Commands ---- */
+
+/* Row i of the table of commands, or NULL behind the last. */
+const struct as_command *as_cli_command(unsigned i);
+void as_cli_help(const struct as_command *command, FILE *out);
+void as_cli_man(FILE *out);
+/* The whole program. */
+int as_cli_main(int argc, char **argv);
+
+#define AS_COMMANDS(X) \
+	X(run) X(replay) X(ops) X(fmt) X(emit_c) X(targets) X(doctor) X(disk) X(bench) X(help)
+#define X(name) extern const struct as_command as_cmd_##name;
+AS_COMMANDS(X)
+#undef X
+
+#endif

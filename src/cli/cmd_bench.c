@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd_bench: the benchmarks, one JSON line for each number. */
+#include "base/buf.h"
+#include "base/json.h"
+#include "bench/bench.h"
+#include "cli/cli.h"
+
+#include <string.h>
+
+/* What was asked for; benchmarks report through a plain function, so this cannot be handed along. */
+static const struct as_args *wanted;
+
+static bool starts(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+static void report(const char *name, double value, const char *unit)
+{
+	struct as_buf line = { 0 };
+	struct as_json json = as_json_on(&line);
+	bool show = !wanted->n_operands;
+
+	for (int i = 0; i < wanted->n_operands; i++)
+		show = show || starts(name, wanted->operands[i]);
+	if (show) {
+		as_json_object(&json);
+		as_json_kstr(&json, "name", name);
+		as_json_key(&json, "value");
+		as_json_num(&json, value);
+		as_json_kstr(&json, "unit", unit);
+		as_json_end(&json);
+		printf("%s\n", as_buf_str(&line));
+		fflush(stdout);
+	}
+	as_buf_free(&line);
+}
+
+/* "run.lab" and "r" both mean a look at the group "run". */
+static bool concerns(const char *group, const char *name)
+{
+	return starts(name, group) || starts(group, name);
+}
+
+static int run(const struct as_args *args, struct as_err *err)
+{
+	wanted = args;
+	for (int i = 0; i < args->n_operands; i++) {
+		bool known = false;
+
+		for (const struct as_bench *b = as_benches; b->prefix; b++)
+			known = known || concerns(b->prefix, args->operands[i]);
+		if (!known)
+			return as_fail(err, AS_EUSE, "bench: no benchmark is called '%s'",
+				       args->operands[i]);
+	}
+	for (const struct as_bench *b = as_benches; b->prefix; b++) {
+		bool go = !args->n_operands;
+
+		for (int i = 0; i < args->n_operands; i++)
+			go = go || concerns(b->prefix, args->operands[i]);
+		if (go)
+			b->run(report);
+	}
+	return AS_EXIT_CLEAN;
+}
+
+const struct as_command as_cmd_bench = {
+	.name = "bench",
+	.operands = "[NAME...]",
+	.summary = "measure assay's own speed; a JSON line {name,value,unit} for each number",
+	.text = "NAME is the beginning of a benchmark's name, such as `model` or `run.lab`.",
+	.max_operands = -1,
+	.run = run,
+};

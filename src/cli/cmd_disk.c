@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd_disk: a look into saved disks. */
+#include "base/hash.h"
+#include "cli/cli.h"
+#include "disk/image.h"
+
+#include <string.h>
+
+static int count_chunk(void *ctx, uint64_t index, const unsigned char *data)
+{
+	(void)index;
+	(void)data;
+	++*(uint64_t *)ctx;
+	return 0;
+}
+
+static void show(const char *path, struct as_disk *disk)
+{
+	char hex[AS_DIGEST_HEX_LEN + 1];
+	uint64_t chunks = 0;
+
+	as_disk_each(disk, count_chunk, &chunks);
+	as_digest_hex(as_disk_digest(disk), hex);
+	printf("%s: %llu bytes, %llu of %llu chunks of %u bytes in use, digest %s\n", path,
+	       (unsigned long long)as_disk_size(disk), (unsigned long long)chunks,
+	       (unsigned long long)((as_disk_size(disk) + AS_CHUNK_BYTES - 1) / AS_CHUNK_BYTES),
+	       AS_CHUNK_BYTES, hex);
+}
+
+static int run(const struct as_args *args, struct as_err *err)
+{
+	bool export = !strcmp(args->operands[0], "export");
+	struct as_chunks *store;
+	struct as_disk *disk = NULL;
+	int rc;
+
+	if (!export && strcmp(args->operands[0], "info"))
+		return as_fail(err, AS_EUSE, "disk: '%s' is neither info nor export",
+			       args->operands[0]);
+	if (export != (args->n_operands == 3))
+		return as_fail(err, AS_EUSE,
+			       "disk: expected `disk info IMAGE` or `disk export IMAGE RAW`");
+	store = as_chunks_new();
+	rc = as_image_load(store, args->operands[1], &disk, err);
+	if (!rc && export)
+		rc = as_image_export_raw(disk, args->operands[2], err);
+	else if (!rc)
+		show(args->operands[1], disk);
+	as_disk_free(disk);
+	as_chunks_free(store);
+	return rc;
+}
+
+const struct as_command as_cmd_disk = {
+	.name = "disk",
+	.operands = "info IMAGE | export IMAGE RAW",
+	.summary = "look into a saved disk (disk.img.zst), or write it out byte for byte",
+	.min_operands = 2,
+	.max_operands = 3,
+	.run = run,
+};

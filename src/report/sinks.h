@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sinks: who hears of findings: a person at a terminal, a program that reads JSON lines, a folder
+ * that keeps them. Each is made, put into a chain (sink->next) and freed by the caller.
+ */
+#ifndef AS_REPORT_SINKS_H
+#define AS_REPORT_SINKS_H
+
+#include "base/err.h"
+#include "base/event.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* For people. Everything is flushed at once, so that nothing is printed twice by forked children. */
+struct as_sink *as_term_sink_new(FILE *out, bool colour);
+void as_term_sink_free(struct as_sink *sink); /* takes NULL */
+
+/* One object a line: {"event":"finding",...}, {"event":"note",...}, {"event":"done",...}. */
+struct as_sink *as_jsonl_sink_new(FILE *out);
+void as_jsonl_sink_free(struct as_sink *sink); /* takes NULL */
+
+/*
+ * FOLDER/findings/ID/ with finding.json, workload.txt, repro.c, README.md and, where there is one,
+ * disk.img.zst. A finding that is there already is only counted. The folder is made at once, so
+ * that one that cannot be written is told before the work; it is taken away again if it stays
+ * empty.
+ */
+typedef int (*as_save_disk_fn)(const void *disk, const char *path, struct as_err *err);
+AS_MUST_CHECK int as_store_sink_new(const char *folder, as_save_disk_fn save_disk,
+				    struct as_sink **sink, struct as_err *err);
+/* The first failure to write, if any: 0 or its code. */
+int as_store_sink_failed(const struct as_sink *sink, struct as_err *err);
+void as_store_sink_free(struct as_sink *sink); /* takes NULL */
+
+/* A finding as it was stored; strings are the reader's own. */
+struct as_stored {
+	char *id, *kind, *target, *summary, *signature, *options, *workload, *workload_name;
+	uint64_t count;
+};
+
+/* `folder` is the finding's own. */
+AS_MUST_CHECK int as_stored_load(const char *folder, struct as_stored *stored, struct as_err *err);
+void as_stored_free(struct as_stored *stored);
+
+#endif

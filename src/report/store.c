@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store: a folder for each finding. It is written under a name that begins with a dot and renamed
+ * when it is whole, so a folder with an id for a name is complete whenever we are killed.
+ */
+#include "report/sinks.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "report/finding_json.h"
+#include "work/emit_c.h"
+#include "work/parse.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define JSON_MAX_BYTES ((size_t)64 << 20)
+#define TEXT_MAX_BYTES ((size_t)1 << 30)
+
+struct store {
+	struct as_sink sink;
+	char *folder;
+	bool made; /* by us */
+	as_save_disk_fn save_disk;
+	struct as_err failed; /* code 0: nothing did */
+};
+
+/* ---- Writing ---------------------------------------------------------------------------------- */
+
+static int write_json(const char *path, const struct as_finding *f, const char *id,
+		      struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	struct as_json json = as_json_on(&text);
+	int rc;
+
+	as_json_object(&json);
+	as_finding_json(&json, f, id);
+	as_json_kuint(&json, "count", 1);
+	as_json_end(&json);
+	as_buf_addc(&text, '\n');
+	rc = as_buf_write_file(&text, path, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+static int write_text(const char *path, const char *text, struct as_err *err)
+{
+	struct as_buf buf = { 0 };
+	int rc;
+
+	as_buf_adds(&buf, text);
+	rc = as_buf_write_file(&buf, path, err);
+	as_buf_free(&buf);
+	return rc;
+}
+
+/* The workload as a C program: it can be given to someone who does not have assay. */
+static int write_repro(const char *path, const struct as_finding *f, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	struct as_seq *seq = NULL;
+	int rc = as_parse_text(f->workload_name ? f->workload_name : "workload", f->workload,
+			       strlen(f->workload), &seq, err);
+
+	if (!rc) {
+		as_emit_c(seq, NULL, &text);
+		rc = as_buf_write_file(&text, path, err);
+	}
+	as_seq_free(seq);
+	as_buf_free(&text);
+	return rc;
+}
+
+/* What each kind means, for a reader who has not met assay. */
+static const char *const meanings[AS_FIND_KINDS] = {
+	[AS_FIND_OUTCOME] =
+		"An operation gave an answer that neither POSIX nor Linux allows there.",
+	[AS_FIND_DATA] =
+		"An operation succeeded, but what it handed back is not what should be there.",
+	[AS_FIND_TREE] =
+		"Read from the root, the tree is not what the operations should have left.",
+	[AS_FIND_SIGNAL] = "The file system ended the process it ran in.",
+	[AS_FIND_HANG] = "The file system did not come back from a call.",
+	[AS_FIND_LEAK] = "After unmount, memory was still allocated.",
+	[AS_FIND_CHECKER] = "After a clean unmount, the file system's own checker found errors.",
+	[AS_FIND_MOUNT] = "mkfs, mount or unmount failed though nothing was wrong.",
+	[AS_FIND_MISUSE] =
+		"The file system broke a rule of the interface: I/O outside its disk, or memory freed wrongly or overrun.",
+};
+
+static int write_readme(const char *path, const struct as_finding *f, const char *id, bool has_disk,
+			struct as_err *err)
+{
+	struct as_buf t = { 0 };
+	int rc;
+
+	as_buf_addf(&t, "# %s\n\n%s\n\n    %s\n\n", id, meanings[f->kind], f->summary);
+	as_buf_addf(&t, "Target `%s`, workload `%s`, run with `%s`.\n\n", f->target,
+		    f->workload_name ? f->workload_name : "-", f->options ? f->options : "");
+	if (f->detail && *f->detail)
+		as_buf_addf(&t, "The last operations and their answers:\n\n```\n%s```\n\n",
+			    f->detail);
+	if (f->log && *f->log)
+		as_buf_addf(&t, "What the target logged:\n\n```\n%s```\n\n", f->log);
+	as_buf_addf(
+		&t,
+		"To see it again: `assay replay %s` (or give it this folder).\n\n"
+		"- `workload.txt`: the operations; `assay run --target '%s' workload.txt`\n"
+		"- `repro.c`: the same as a C program: `cc repro.c -o repro && ./repro DIRECTORY`\n"
+		"- `finding.json`: all of this for programs\n%s",
+		id, f->target,
+		has_disk
+			? "- `disk.img.zst`: the disk at that moment; `assay disk export disk.img.zst RAW`\n"
+			: "");
+	rc = as_buf_write_file(&t, path, err);
+	as_buf_free(&t);
+	return rc;
+}
+
+static int write_all(struct store *s, const char *dir, const struct as_finding *f, const char *id,
+		     struct as_err *err)
+{
+	struct as_buf path = { 0 };
+	int rc = 0;
+	size_t base;
+
+	as_buf_addf(&path, "%s/", dir);
+	base = path.len;
+#define AT(name) (path.len = base, as_buf_adds(&path, name), as_buf_str(&path))
+	rc = write_text(AT("workload.txt"), f->workload, err);
+	if (!rc)
+		rc = write_repro(AT("repro.c"), f, err);
+	if (!rc && f->disk)
+		rc = s->save_disk(f->disk, AT("disk.img.zst"), err);
+	if (!rc)
+		rc = write_readme(AT("README.md"), f, id, f->disk, err);
+	if (!rc)
+		rc = write_json(AT("finding.json"), f, id, err);
+#undef AT
+	as_buf_free(&path);
+	return rc;
+}
+
+/* A folder of a writer that was killed. */
+static void remove_leftover(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d)))
+		unlinkat(dirfd(d), entry->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(dir);
+}
+
+/* Once more: the count in finding.json goes up. */
+static int count_again(const char *dir, struct as_err *err)
+{
+	struct as_buf path = { 0 }, text = { 0 };
+	json_t *root;
+	char *dump;
+	int rc = 0;
+
+	as_buf_addf(&path, "%s/finding.json", dir);
+	root = json_load_file(as_buf_str(&path), 0, NULL);
+	if (json_is_object(root)) {
+		json_int_t count = json_integer_value(json_object_get(root, "count"));
+
+		json_object_set_new(root, "count", json_integer(count + 1));
+		dump = json_dumps(root, JSON_COMPACT);
+		as_buf_addf(&text, "%s\n", dump);
+		free(dump);
+		rc = as_buf_write_file(&text, as_buf_str(&path), err);
+	}
+	json_decref(root);
+	as_buf_free(&path);
+	as_buf_free(&text);
+	return rc;
+}
+
+static void store_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	struct store *s = (struct store *)sink;
+	struct as_buf dir = { 0 }, tmp = { 0 };
+	struct as_err err = { 0 };
+	struct stat st;
+	int rc;
+
+	as_buf_addf(&dir, "%s/findings/%s", s->folder, id);
+	as_buf_addf(&tmp, "%s/findings/.%s", s->folder, id);
+	if (!stat(as_buf_str(&dir), &st)) {
+		rc = count_again(as_buf_str(&dir), &err);
+	} else {
+		remove_leftover(as_buf_str(&tmp));
+		rc = mkdir(as_buf_str(&tmp), 0777)
+			     ? as_fail_errno(&err, errno, "cannot write %s", as_buf_str(&tmp))
+			     : write_all(s, as_buf_str(&tmp), f, id, &err);
+		if (!rc && rename(as_buf_str(&tmp), as_buf_str(&dir)))
+			rc = as_fail_errno(&err, errno, "cannot write %s", as_buf_str(&dir));
+	}
+	if (rc && !s->failed.code)
+		s->failed = err;
+	as_buf_free(&dir);
+	as_buf_free(&tmp);
+}
+
+static int make_folder(const char *path, bool *made, struct as_err *err)
+{
+	struct stat st;
+
+	if (!mkdir(path, 0777)) {
+		*made = true;
+		return 0;
+	}
+	if (errno != EEXIST)
+		return as_fail_errno(err, errno, "output folder %s", path);
+	if (stat(path, &st) || !S_ISDIR(st.st_mode))
+		return as_fail(err, AS_EUSE, "output folder %s: not a directory", path);
+	if (access(path, W_OK | X_OK))
+		return as_fail_errno(err, errno, "output folder %s", path);
+	return 0;
+}
+
+int as_store_sink_new(const char *folder, as_save_disk_fn save_disk, struct as_sink **sink,
+		      struct as_err *err)
+{
+	struct store *s = as_xcalloc(1, sizeof(*s));
+	struct as_buf findings = { 0 };
+	bool made = false;
+	int rc;
+
+	s->sink.finding = store_finding;
+	s->folder = as_xstrdup(folder);
+	s->save_disk = save_disk;
+	rc = make_folder(folder, &s->made, err);
+	as_buf_addf(&findings, "%s/findings", folder);
+	if (!rc)
+		rc = make_folder(as_buf_str(&findings), &made, err);
+	as_buf_free(&findings);
+	*sink = rc ? NULL : &s->sink;
+	if (rc)
+		as_store_sink_free(&s->sink);
+	return rc;
+}
+
+int as_store_sink_failed(const struct as_sink *sink, struct as_err *err)
+{
+	const struct store *s = (const struct store *)sink;
+
+	if (s->failed.code && err)
+		*err = s->failed;
+	return s->failed.code;
+}
+
+void as_store_sink_free(struct as_sink *sink)
+{
+	struct store *s = (struct store *)sink;
+	struct as_buf findings = { 0 };
+
+	if (!s)
+		return;
+	/* Nothing was found: leave nothing. rmdir() takes empty folders only. */
+	as_buf_addf(&findings, "%s/findings", s->folder);
+	if (!rmdir(as_buf_str(&findings)) && s->made)
+		rmdir(s->folder);
+	as_buf_free(&findings);
+	free(s->folder);
+	free(s);
+}
+
+/* ---- Reading ---------------------------------------------------------------------------------- */
+
+static char *take(const json_t *root, const char *key)
+{
+	const char *value = json_string_value(json_object_get(root, key));
+
+	return value ? as_xstrdup(value) : NULL;
+}
+
+int as_stored_load(const char *folder, struct as_stored *stored, struct as_err *err)
+{
+	struct as_buf path = { 0 }, text = { 0 };
+	json_error_t where;
+	json_t *root = NULL;
+	int rc;
+
+	*stored = (struct as_stored){ 0 };
+	as_buf_addf(&path, "%s/finding.json", folder);
+	rc = as_buf_read_file(&text, as_buf_str(&path), JSON_MAX_BYTES, err);
+	if (!rc) {
+		root = json_loadb(as_buf_str(&text), text.len, 0, &where);
+		if (!json_is_object(root))
+			rc = as_fail(err, AS_EUSE, "%s:%d: not a finding: %s", as_buf_str(&path),
+				     root ? 1 : where.line,
+				     root ? "expected an object" : where.text);
+	}
+	if (!rc) {
+		stored->id = take(root, "id");
+		stored->kind = take(root, "kind");
+		stored->target = take(root, "target");
+		stored->summary = take(root, "summary");
+		stored->signature = take(root, "signature");
+		stored->options = take(root, "options");
+		stored->workload_name = take(root, "workload_name");
+		stored->count = (uint64_t)json_integer_value(json_object_get(root, "count"));
+		if (!stored->id || !stored->target || !stored->signature || !stored->options)
+			rc = as_fail(err, AS_EUSE,
+				     "%s: not a finding: it lacks id, target, signature or options",
+				     as_buf_str(&path));
+	}
+	if (!rc) {
+		as_buf_clear(&path);
+		as_buf_clear(&text);
+		as_buf_addf(&path, "%s/workload.txt", folder);
+		rc = as_buf_read_file(&text, as_buf_str(&path), TEXT_MAX_BYTES, err);
+		stored->workload = as_xstrdup(as_buf_str(&text));
+	}
+	json_decref(root);
+	as_buf_free(&path);
+	as_buf_free(&text);
+	if (rc)
+		as_stored_free(stored);
+	return rc;
+}
+
+void as_stored_free(struct as_stored *s)
+{
+	free(s->id);
+	free(s->kind);
+	free(s->target);
+	free(s->summary);
+	free(s->signature);
+	free(s->options);
+	free(s->workload);
+	free(s->workload_name);
+	*s = (struct as_stored){ 0 };
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* term: findings for people: what was asked, what came, what should have, and how to see it again.
+ */
+#include "report/sinks.h"
+
+#include "base/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_LINES 12 /* of the target's log */
+
+struct term {
+	struct as_sink sink;
+	FILE *out;
+	bool colour;
+};
+
+static const char *paint(const struct term *t, const char *code)
+{
+	return t->colour ? code : "";
+}
+
+#define BOLD_RED "\033[1;31m"
+#define DIM "\033[2m"
+#define BOLD "\033[1m"
+#define PLAIN "\033[0m"
+
+/* The last lines of text, each indented. */
+static void put_lines(const struct term *t, const char *text, unsigned max)
+{
+	const char *from = text + strlen(text);
+	unsigned lines = 0;
+
+	if (from > text && from[-1] == '\n')
+		from--;
+	while (from > text && (from[-1] != '\n' || ++lines < max))
+		from--;
+	while (*from) {
+		int len = (int)strcspn(from, "\n");
+
+		fprintf(t->out, "    %.*s\n", len, from);
+		from += len + (from[len] == '\n');
+	}
+}
+
+static void term_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	struct term *t = (struct term *)sink;
+
+	fprintf(t->out, "%s%s%s  %s  %s\n", paint(t, BOLD_RED), id, paint(t, PLAIN), f->target,
+		f->workload_name ? f->workload_name : "");
+	fprintf(t->out, "  %s%s%s\n", paint(t, BOLD), f->summary, paint(t, PLAIN));
+	if (f->detail && *f->detail) {
+		fputs(paint(t, DIM), t->out);
+		put_lines(t, f->detail, 64);
+		fputs(paint(t, PLAIN), t->out);
+	}
+	if (f->log && *f->log) {
+		fprintf(t->out, "  the target said:\n");
+		put_lines(t, f->log, LOG_LINES);
+	}
+	fprintf(t->out, "  again: assay replay %s\n", id);
+	fflush(t->out);
+}
+
+static void term_note(struct as_sink *sink, const char *line)
+{
+	struct term *t = (struct term *)sink;
+
+	fprintf(t->out, "%s\n", line);
+	fflush(t->out);
+}
+
+static void term_done(struct as_sink *sink, const struct as_run_stats *s)
+{
+	struct term *t = (struct term *)sink;
+
+	fprintf(t->out, "%llu workload%s, %llu operations, %llu finding%s",
+		(unsigned long long)s->workloads, s->workloads == 1 ? "" : "s",
+		(unsigned long long)s->ops, (unsigned long long)s->findings,
+		s->findings == 1 ? "" : "s");
+	if (s->skipped)
+		fprintf(t->out, ", %llu operations not possible here",
+			(unsigned long long)s->skipped);
+	fprintf(t->out, ", %.2f s\n", (double)s->wall_us / 1e6);
+	fflush(t->out);
+}
+
+struct as_sink *as_term_sink_new(FILE *out, bool colour)
+{
+	struct term *t = as_xcalloc(1, sizeof(*t));
+
+	t->sink.finding = term_finding;
+	t->sink.note = term_note;
+	t->sink.done = term_done;
+	t->out = out;
+	t->colour = colour;
+	return &t->sink;
+}
+
+void as_term_sink_free(struct as_sink *sink)
+{
+	free(sink);
+}
