@@ -14,7 +14,20 @@ struct term {
 	struct as_sink sink;
 	FILE *out;
 	bool colour;
+	char **told; /* ids */
+	size_t n_told;
 };
+
+/* A finding is told once. */
+static bool told_before(struct term *t, const char *id)
+{
+	for (size_t i = 0; i < t->n_told; i++)
+		if (!strcmp(t->told[i], id))
+			return true;
+	t->told = as_xrealloc(t->told, (t->n_told + 1) * sizeof(*t->told));
+	t->told[t->n_told++] = as_xstrdup(id);
+	return false;
+}
 
 static const char *paint(const struct term *t, const char *code)
 {
@@ -48,6 +61,8 @@ static void term_finding(struct as_sink *sink, const struct as_finding *f, const
 {
 	struct term *t = (struct term *)sink;
 
+	if (told_before(t, id))
+		return;
 	fprintf(t->out, "%s%s%s  %s  %s\n", paint(t, BOLD_RED), id, paint(t, PLAIN), f->target,
 		f->workload_name ? f->workload_name : "");
 	fprintf(t->out, "  %s%s%s\n", paint(t, BOLD), f->summary, paint(t, PLAIN));
@@ -101,5 +116,12 @@ struct as_sink *as_term_sink_new(FILE *out, bool colour)
 
 void as_term_sink_free(struct as_sink *sink)
 {
-	free(sink);
+	struct term *t = (struct term *)sink;
+
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->n_told; i++)
+		free(t->told[i]);
+	free(t->told);
+	free(t);
 }

@@ -34,6 +34,8 @@ struct as_runner {
 	struct as_model *fresh_model;
 	struct shared *shared;
 	int disk_fd;
+	char (*ids)[AS_FINDING_ID_MAX]; /* already found: met again, a finding is not a new one */
+	size_t n_ids;
 };
 
 void as_finding_id(const struct as_finding *finding, const char *target_name,
@@ -206,6 +208,7 @@ void as_runner_free(struct as_runner *r)
 	if (r->disk_fd >= 0)
 		close(r->disk_fd);
 	as_shared_free(r->shared, sizeof(*r->shared));
+	free(r->ids);
 	free(r);
 }
 
@@ -264,15 +267,25 @@ static void describe(const struct as_runner *r, const struct as_seq *seq, const 
 		as_buf_addf(out, "with the fault %s\n", faults);
 }
 
+static bool is_new(struct as_runner *r, const char *id)
+{
+	for (size_t i = 0; i < r->n_ids; i++)
+		if (!strcmp(r->ids[i], id))
+			return false;
+	r->ids = as_xrealloc(r->ids, (r->n_ids + 1) * sizeof(*r->ids));
+	memcpy(r->ids[r->n_ids++], id, AS_FINDING_ID_MAX);
+	return true;
+}
+
 static int report(struct as_runner *r, const struct as_seq *seq, const char *name,
-		  const char *faults, struct as_err *err)
+		  const char *faults, struct as_run_result *result, struct as_err *err)
 {
 	struct shared *sh = r->shared;
 	struct as_buf workload = { 0 }, options = { 0 }, detail = { 0 }, log = { 0 };
 	struct as_run_options used = r->options;
 	struct as_finding finding;
 	struct as_stand *disk = NULL;
-	char id[AS_FINDING_ID_MAX];
+	char id[AS_FINDING_ID_MAX] = "";
 	int rc = 0;
 
 	used.faults = faults;
@@ -300,6 +313,7 @@ static int report(struct as_runner *r, const struct as_seq *seq, const char *nam
 		.disk = disk ? as_stand_disk(disk) : NULL,
 	};
 	as_finding_id(&finding, as_target_name(r->target), id);
+	result->findings += is_new(r, id);
 	as_emit_finding(r->sinks, &finding, id);
 	as_stand_free(disk);
 	as_buf_free(&workload);
@@ -351,8 +365,7 @@ static int run_once(struct as_runner *r, const struct as_seq *seq, const char *n
 	result->runs++;
 	result->ops += r->shared->ops;
 	result->skipped += r->shared->skipped;
-	result->findings += r->shared->found;
-	return r->shared->found ? report(r, seq, name, faults, err) : 0;
+	return r->shared->found ? report(r, seq, name, faults, result, err) : 0;
 }
 
 /* Fails call 1, 2, 3, ... until a run ends in which none failed. */

@@ -13,6 +13,7 @@
 #include "model/compare.h"
 #include "run/lib_new.h"
 #include "run/sys_new.h"
+#include "run/tree_watch.h"
 #include "work/print.h"
 
 #include <errno.h>
@@ -166,6 +167,23 @@ static void end_faults(struct inside *in)
 
 /* ---- Operations ------------------------------------------------------------------------------- */
 
+/* A fault that hits while the tree is read says nothing about the tree: read it again. One that
+ * stays makes it unreadable, and that is all that can be said. */
+static bool compare_tree(struct inside *in, struct as_buf *why)
+{
+	bool differs = true;
+
+	for (int i = 0; i < 2 && differs; i++) {
+		struct as_tree_watch watch = { .vfs = in->vfs };
+
+		as_buf_clear(why);
+		differs = as_model_compare(in->model, &as_tree_watch_ops, &watch, why);
+		if (!differs || !watch.failed || !excused(in, watch.failed))
+			return differs;
+	}
+	return false;
+}
+
 /* Compares the tree; true when it is as the model says. */
 static bool tree_agrees(struct inside *in, int64_t op)
 {
@@ -174,7 +192,7 @@ static bool tree_agrees(struct inside *in, int64_t op)
 
 	if (in->blind)
 		return true;
-	differs = as_model_compare(in->model, as_vfs_tree(in->vfs), in->vfs, &why);
+	differs = compare_tree(in, &why);
 	if (differs)
 		found(in, AS_FIND_TREE, op,
 		      op >= 0 ? as_op_table[in->args->seq->ops[op].code].name

@@ -94,10 +94,10 @@ bool lib_slots_open(const struct lib *l);
 	X(MKDIR, mkdir)                                                                            \
 	X(CREATE, create)                                                                          \
 	X(MKNOD, mknod)                                                                            \
-	X(HARDLINK, hardlink) X(SYMLINK, symlink) X(RENAME, rename) X(REMOVE, remove) X(           \
-		OPEN, open) X(CLOSE, close) X(CHCWD, chcwd) X(READ, read) X(WRITE, write) X(FSYNC, \
-											    fsync) \
-		X(SYNC, sync) X(REMOUNT, remount) X(STATFS, statfs) X(READ_XATTR, read_xattr) X(   \
+	X(HARDLINK, hardlink)                                                                      \
+	X(SYMLINK, symlink) X(RENAME, rename) X(REMOVE, remove) X(OPEN, open) X(CLOSE, close) X(   \
+		CHCWD, chcwd) X(READ, read) X(WRITE, write) X(FSYNC, fsync) X(SYNC, sync)          \
+		X(REMOUNT, remount) X(STATFS, statfs) X(READ_XATTR, read_xattr) X(                 \
 			WRITE_XATTR, write_xattr) X(DEEPEN, deepen) X(ENLARGE, enlarge)            \
 			X(PRUNE, prune) X(RMDIR, rmdir) X(UNLINK, unlink) X(PREAD, pread) X(       \
 				PWRITE, pwrite) X(LSEEK, lseek) X(TRUNCATE, truncate) X(FTRUNCATE, \
