@@ -104,6 +104,35 @@ static inline struct lab_dirent *sample_rec(struct img *img, uint32_t dir, const
 	abort();
 }
 
+/* " -/gone +/new ~/changed", in the order of names; where that would be long, numbers. */
+static inline void tree_diff(const struct tree *old, const struct tree *now, char *text, size_t len)
+{
+	unsigned a = 0, b = 0, gone = 0, added = 0, changed = 0;
+	size_t used = 0;
+
+	text[0] = '\0';
+	while (a < old->count || b < now->count) {
+		int order = a == old->count   ? 1
+			    : b == now->count ? -1
+					      : tree_order(&old->entry[a], &now->entry[b]);
+		const char *path = order > 0 ? now->entry[b].path : old->entry[a].path;
+		char sign = order < 0 ? '-' : order > 0 ? '+' : '~';
+
+		gone += order < 0;
+		added += order > 0;
+		if (order || strcmp(old->entry[a].what, now->entry[b].what)) {
+			changed += !order;
+			if (used < len)
+				used += (size_t)snprintf(text + used, len - used, " %c%.24s", sign,
+							 path);
+		}
+		a += order <= 0;
+		b += order >= 0;
+	}
+	if (gone + added + changed > 8)
+		snprintf(text, len, " %u gone, %u new, %u changed", gone, added, changed);
+}
+
 struct sample_run {
 	int code; /* what the checker answered */
 	char codes[256]; /* " 102 106": the problems in the order found, each once in a row */

@@ -24,6 +24,8 @@ struct tree {
 	uint32_t wrong_at; /* inode or block */
 	uint8_t *used; /* by block */
 	uint32_t *links; /* by inode */
+	unsigned *first; /* by inode: which entry met it first */
+	uint32_t *list; /* data blocks of the inode at hand; else all zero */
 };
 
 static inline void tree_wrong(struct tree *tree, const char *what, uint32_t at)
@@ -46,15 +48,14 @@ static inline bool tree_take(struct tree *tree, const struct img *img, uint32_t 
 	return !tree->used[block]++;
 }
 
-/* The data blocks of an inode in order (0 = hole); takes them all. Returns how many blocks of any
+/* The data blocks of an inode in tree->list (0 = hole); takes them all. Returns how many blocks of any
  * kind there are; *end is behind the last data block. */
 static inline uint32_t tree_blocks(struct tree *tree, const struct img *img,
-				   const struct lab_inode *node, uint32_t *list, uint32_t *end)
+				   const struct lab_inode *node, uint32_t *end)
 {
 	uint32_t all = 0;
 
 	*end = 0;
-	memset(list, 0, LAB_MAX_BLOCKS * sizeof(*list));
 	for (unsigned top = 0; top < LAB_DIRECT + 2; top++) {
 		unsigned depth = top < LAB_DIRECT ? 0 : top - LAB_DIRECT + 1;
 		uint32_t first = depth == 2 ? LAB_DIRECT + LAB_PTRS : top;
@@ -79,7 +80,7 @@ static inline uint32_t tree_blocks(struct tree *tree, const struct img *img,
 				if (!leaf[k] || (depth && !tree_take(tree, img, leaf[k])))
 					continue;
 				all += depth != 0;
-				list[index] = leaf[k];
+				tree->list[index] = leaf[k];
 				*end = index + 1;
 			}
 		}
@@ -101,25 +102,27 @@ static inline uint32_t tree_xattr(struct tree *tree, const struct img *img, uint
 	return head->csum;
 }
 
-static inline uint32_t tree_contents(const struct img *img, const struct lab_inode *node,
-				     const uint32_t *list)
+/* Holes are skipped: what is read there is zeros, as in blocks full of zeros, but not the same. */
+static inline uint32_t tree_contents(const struct tree *tree, const struct img *img,
+				     const struct lab_inode *node, uint32_t end)
 {
-	static const uint8_t zero[LAB_BLOCK];
-	uint64_t left = node->size;
 	uint32_t crc = 0;
 
-	for (uint32_t i = 0; left; i++) {
-		size_t n = left < LAB_BLOCK ? (size_t)left : LAB_BLOCK;
+	for (uint32_t i = 0; i < end && (uint64_t)i * LAB_BLOCK < node->size; i++) {
+		uint64_t left = node->size - (uint64_t)i * LAB_BLOCK;
 
-		crc = lab_crc32c(crc, list[i] ? img_block(img, list[i]) : zero, n);
-		left -= n;
+		if (!tree->list[i])
+			continue;
+		crc = lab_crc32c(crc, &i, sizeof(i));
+		crc = lab_crc32c(crc, img_block(img, tree->list[i]),
+				 left < LAB_BLOCK ? (size_t)left : LAB_BLOCK);
 	}
 	return crc;
 }
 
 /* Everything but the names in a directory; the first time an inode is met. */
 static inline void tree_inode(struct tree *tree, const struct img *img, uint32_t ino,
-			      uint32_t *list, struct tree_entry *entry)
+			      struct tree_entry *entry)
 {
 	const struct lab_inode *node = img_inode(img, ino);
 	uint32_t end = 0, all = 0, xattr = tree_xattr(tree, img, ino), crc = 0;
@@ -131,7 +134,7 @@ static inline void tree_inode(struct tree *tree, const struct img *img, uint32_t
 	if (node->flags || node->next_orphan || node->size > LAB_MAX_SIZE)
 		tree_wrong(tree, "inode fields", ino);
 	if (!is_inline && (!special || link))
-		all = tree_blocks(tree, img, node, list, &end);
+		all = tree_blocks(tree, img, node, &end);
 	else if (!link && (node->ptr[0] || node->size))
 		tree_wrong(tree, "special file with contents", ino);
 	if (node->blocks != all + (node->xattr_block != 0))
@@ -140,12 +143,11 @@ static inline void tree_inode(struct tree *tree, const struct img *img, uint32_t
 		tree_wrong(tree, "symbolic link", ino);
 	if (S_ISDIR(node->mode) && (node->size != (uint64_t)end * LAB_BLOCK || !end))
 		tree_wrong(tree, "directory size", ino);
-	if (tree->wrong)
-		return;
 	if (is_inline)
 		crc = lab_crc32c(0, node->text, node->size);
 	else if (!S_ISDIR(node->mode) && (!special || link))
-		crc = tree_contents(img, node, list);
+		crc = tree_contents(tree, img, node, end);
+	memset(tree->list, 0, end * sizeof(*tree->list));
 	snprintf(entry->what, sizeof(entry->what), "%o %u:%u size %llu crc %08x attr %08x",
 		 node->mode, node->uid, node->gid,
 		 S_ISDIR(node->mode) ? 0 : (unsigned long long)node->size, crc, xattr);
@@ -158,7 +160,6 @@ static inline void tree_name(struct tree *tree, const struct img *img, uint32_t 
 			     const char *path, const struct lab_dirent *rec)
 {
 	struct tree_entry *entry = &tree->entry[tree->count];
-	uint32_t *list;
 
 	if (rec->ino > img_super(img)->inode_count || !img_inode(img, rec->ino)->mode ||
 	    rec->type != (img_inode(img, rec->ino)->mode & S_IFMT) >> 12) {
@@ -175,16 +176,16 @@ static inline void tree_name(struct tree *tree, const struct img *img, uint32_t 
 	for (unsigned i = 0; i < tree->count; i++)
 		if (!strcmp(tree->entry[i].path, entry->path))
 			tree_wrong(tree, "name twice", dir);
+	if (!tree->links[rec->ino])
+		tree->first[rec->ino] = tree->count;
 	tree->count++;
-	snprintf(entry->what, sizeof(entry->what), "link to inode %u", rec->ino);
 	if (tree->links[rec->ino]++) {
+		memcpy(entry->what, tree->entry[tree->first[rec->ino]].what, sizeof(entry->what));
 		if (S_ISDIR(img_inode(img, rec->ino)->mode))
 			tree_wrong(tree, "directory with two names", rec->ino);
 		return;
 	}
-	list = malloc(LAB_MAX_BLOCKS * sizeof(*list));
-	tree_inode(tree, img, rec->ino, list, entry);
-	free(list);
+	tree_inode(tree, img, rec->ino, entry);
 	if (S_ISDIR(img_inode(img, rec->ino)->mode) && !tree->wrong) {
 		tree->links[dir]++;
 		tree_dir(tree, img, rec->ino, dir, entry->path);
@@ -256,57 +257,30 @@ static inline int tree_order(const void *a, const void *b)
 static inline void tree_walk(struct tree *tree, const struct img *img)
 {
 	const struct lab_super *sb = img_super(img);
-	uint32_t *list = malloc(LAB_MAX_BLOCKS * sizeof(*list));
 	struct tree_entry root;
 
 	tree->count = 0;
 	tree->wrong = NULL;
 	tree->used = calloc(1, img->blocks);
 	tree->links = calloc(sb->inode_count + 1, sizeof(*tree->links));
+	tree->first = calloc(sb->inode_count + 1, sizeof(*tree->first));
+	tree->list = calloc(LAB_MAX_BLOCKS, sizeof(*tree->list));
 	tree->links[LAB_ROOT_INO] = 1;
 	if (sb->state != LAB_CLEAN || sb->orphan_head)
 		tree_wrong(tree, "superblock state", sb->state);
 	if (!S_ISDIR(img_inode(img, LAB_ROOT_INO)->mode))
 		tree_wrong(tree, "root", LAB_ROOT_INO);
 	if (!tree->wrong)
-		tree_inode(tree, img, LAB_ROOT_INO, list, &root);
+		tree_inode(tree, img, LAB_ROOT_INO, &root);
 	if (!tree->wrong)
 		tree_dir(tree, img, LAB_ROOT_INO, LAB_ROOT_INO, "");
 	if (!tree->wrong)
 		tree_maps(tree, img);
-	free(list);
+	free(tree->list);
+	free(tree->first);
 	free(tree->used);
 	free(tree->links);
 	qsort(tree->entry, tree->count, sizeof(tree->entry[0]), tree_order);
-}
-
-/* " -/gone +/new ~/changed", in the order of names; where that would be long, numbers. */
-static inline void tree_diff(const struct tree *old, const struct tree *now, char *text, size_t len)
-{
-	unsigned a = 0, b = 0, gone = 0, added = 0, changed = 0;
-	size_t used = 0;
-
-	text[0] = '\0';
-	while (a < old->count || b < now->count) {
-		int order = a == old->count   ? 1
-			    : b == now->count ? -1
-					      : tree_order(&old->entry[a], &now->entry[b]);
-		const char *path = order > 0 ? now->entry[b].path : old->entry[a].path;
-		char sign = order < 0 ? '-' : order > 0 ? '+' : '~';
-
-		gone += order < 0;
-		added += order > 0;
-		if (order || strcmp(old->entry[a].what, now->entry[b].what)) {
-			changed += !order;
-			if (used < len)
-				used += (size_t)snprintf(text + used, len - used, " %c%.24s", sign,
-							 path);
-		}
-		a += order <= 0;
-		b += order >= 0;
-	}
-	if (gone + added + changed > 8)
-		snprintf(text, len, " %u gone, %u new, %u changed", gone, added, changed);
 }
 
 #endif
