@@ -309,9 +309,8 @@ void step_READDIR(struct step *s)
 	dir = inode_at(s->m, w.ino);
 	if (!is_dir(dir))
 		return refuse(s, ENOTDIR);
-	/* iterate_dir(): a removed directory answers ENOENT (getdents(2)). */
 	if (dir->nlink == 0)
-		return refuse(s, ENOENT);
+		allow_removed_list(s);
 	if (s->got && s->got->payload == AS_PAYLOAD_NAMES && s->got->ret >= 0) {
 		/* Names first: they say more than their number. */
 		l = (struct listing){ s, s->got->data, (const char *)s->got->data + s->got->len };

@@ -409,8 +409,11 @@ void step_FALLOCATE(struct step *s)
 		return refuse(s, EOPNOTSUPP);
 	}
 	err = range_error(s, inode, mode & ~KEEP);
-	if (err)
+	if (err) {
+		if ((s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) && (s->applying || s->got))
+			node_forget_times(s->m, file->ino, false, true);
 		return refuse(s, err);
+	}
 	allow_full(s);
 	if (!accept(s, 0))
 		return;

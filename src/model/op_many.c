@@ -93,6 +93,9 @@ static void resize(struct step *s, uint32_t ino, uint64_t size)
 	struct pair before;
 	struct inode *inode;
 
+	/* truncate(2): a length that is negative as off_t is EINVAL. */
+	if (size > (uint64_t)INT64_MAX)
+		return refuse(s, EINVAL);
 	if (size > s->m->traits->size_max)
 		return refuse(s, EFBIG);
 	allow_full(s);
@@ -118,9 +121,8 @@ void step_PRUNE(struct step *s)
 		return resize(s, w.ino, 0);
 	if (!is_dir(inode))
 		return refuse(s, EINVAL);
-	/* The list of a removed directory cannot be read: getdents(2), ENOENT. */
 	if (inode->nlink == 0)
-		return refuse(s, ENOENT);
+		allow_removed_list(s);
 	if (!go_on(s, 0))
 		return;
 	changes(s);

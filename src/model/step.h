@@ -72,6 +72,9 @@ uint64_t composite_limit(const struct step *s);
 
 /* An open descriptor's file, or EBADF (close(2)); O_PATH ones count only where said. */
 struct file *fd_file(struct step *s, int32_t slot, bool path_ok);
+/* Listing a removed directory: getdents(2) answers ENOENT, which readdir(3) turns into the end, as
+ * POSIX wants it. Either may come. */
+void allow_removed_list(struct step *s);
 bool has(const struct step *s, uint64_t feature);
 /* A new inode with the caller's credentials (root), linked at w. */
 struct inode *make_node(struct step *s, const struct walk *w, uint32_t mode);

@@ -21,6 +21,9 @@ enum as_quirk {
 		1 << 6, /* list also shows attributes nobody set (security.*) */
 	AS_QUIRK_HOLE_IS_DATA = 1 << 7, /* SEEK_HOLE finds only the end of the file */
 	AS_QUIRK_RANGE_ALIGNED = 1 << 8, /* COLLAPSE/INSERT need multiples of block_bytes */
+	/* ext4: ext4_fallocate() calls file_modified() before it looks at the range, so a refused
+	 * fallocate moves mtime */
+	AS_QUIRK_FALLOC_TOUCHES = 1 << 9,
 };
 
 enum as_feature {

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The model against the machine: every sequence of up to three operations over an alphabet, from
+ * two starting points, is carried out by system calls in a scratch directory and judged, and the
+ * tree is compared at its end. One disagreement fails the test. This is what makes the oracle
+ * trustworthy, so it runs on the kernel's own file systems: a tmpfs and the disk's.
+ *
+ * Enumeration: the odometer of base/choice. An operation that left the model as it was ends its
+ * sequence: what would follow is a shorter sequence that is tried anyway, and the comparison at the
+ * end of this one shows that it changed nothing on disk either.
+ */
+#ifndef AS_TESTS_MODEL_LINUX_H
+#define AS_TESTS_MODEL_LINUX_H
+
+#include "subject.h"
+
+#include "base/choice.h"
+#include "base/spawn.h"
+#include "model/compare.h"
+#include "run/sys_new.h"
+#include "run/traits.h"
+#include "target/target.h"
+#include "tests/skip.h"
+#include "work/print.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define SLOTS 3
+#define OPS_MAX 256
+
+static const char *const starts[] = {
+	"",
+	"mkdir /a 0755\n"
+	"$0 = open /a/f O_RDWR|O_CREAT 0644\n"
+	"pwrite $0 len=5000 at=100 fill=1\n"
+	"hardlink /a/f /g\n"
+	"symlink a /l\n"
+	"mkdir /a/b 0700\n"
+	"write_xattr /g user.k len=10 fill=2\n",
+};
+
+/* Every operation that the kernel carries out, grouped by what it is about. `core` is tried in all
+ * threes from the prepared tree, both together in all twos. */
+static const char *const core =
+	"mkdir /a 0755\nmkdir /l/c 0750\nmkdir b 0755\n"
+	"create /a/f 0644\ncreate /g 0600\nmknod /p fifo 0600\n"
+	"hardlink /g /h\nhardlink /h /a/b/h\nsymlink l /m\nsymlink ../g /a/u\n"
+	"rename /a /b\nrename /a/f /g\nrename /g /h\nrename /a/b /a\nrename /a /a/b/c\n"
+	"rename /a/b /b\nrename /g /a\nrename2 /g /a RENAME_EXCHANGE\n"
+	"rename2 /a/b /b RENAME_EXCHANGE\nrename2 /g /h RENAME_WHITEOUT\n"
+	"unlink /g\nunlink /a/f\nunlink /l\nrmdir /a/b\nrmdir /a\nremove /a\nremove /l/\n"
+	"$1 = open /a/f O_RDWR\n$1 = open /g O_WRONLY|O_APPEND\n$1 = open /h O_RDWR|O_CREAT 0644\n"
+	"$1 = open /g O_RDONLY|O_TRUNC\n$1 = open /a O_RDONLY\n$1 = open /a O_RDWR|O_TMPFILE 0600\n"
+	"$1 = open /m O_RDWR|O_CREAT 0644\nclose $0\nlink_tmpfile $1 /h\nlink_tmpfile $0 /a/b/t\n"
+	"chcwd /a\nchcwd /a/b\nchcwd ..\n"
+	"read $0 len=300\npread $0 len=9000 at=50\nwrite $1 len=5000 fill=4\n"
+	"pwrite $0 len=4096 at=8192 fill=5\nlseek $0 0 SEEK_END\nlseek $0 4096 SEEK_DATA\n"
+	"truncate /g 4097\nftruncate $0 20000\n"
+	"fallocate $0 KEEP_SIZE|PUNCH_HOLE at=200 len=4500\nfallocate $0 INSERT_RANGE at=4096 len=4096\n"
+	"copy_file_range $0 $1 len=3000 at=50 to=10\n"
+	"chmod /g 04755\nwrite_xattr /g user.k len=300 fill=1\nremovexattr /g user.k\n"
+	"stat /g\nstat ..\nfstat $1\nreaddir /a\nreaddir .\nprune /a\ndeepen /a 3\n";
+
+static const char *const more =
+	/* making */
+	"mkdir /a/b 01777\nmkdir /a/ 0755\nmkdir .. 0755\nmkdir /g/x 0755\n"
+	"create /l 0644\ncreate a/ 0644\ncreate /l/b/f 0640\n"
+	"mknod /a/s sock 0600\nmknod /w chr 0600\nmknod /r reg 0644\n"
+	"hardlink /l /m\nhardlink /a /h\nhardlink /p /q\nhardlink g h/\n"
+	"symlink a /l\nsymlink m /m\nsymlink /a/b /n\nsymlink nowhere /h\n"
+	/* renaming */
+	"rename /g /a/f\nrename /l /m\nrename /a /g\nrename /a/ /h/\n"
+	"rename . /h\nrename /g /g\nrename /a/b /n\n"
+	"rename2 /a /a/b RENAME_EXCHANGE\nrename2 /g /h RENAME_NOREPLACE\n"
+	"rename2 /a /l RENAME_NOREPLACE\n"
+	"rename2 /a/b /b RENAME_WHITEOUT\nrename2 /g /l RENAME_NOREPLACE|RENAME_EXCHANGE\n"
+	/* removing */
+	"unlink /a\nunlink /g/\nunlink l/f\n"
+	"rmdir /l\nrmdir .\nrmdir ..\nrmdir /b\n"
+	"remove .\nremove /g\n"
+	/* opening and closing */
+	"$1 = open /g O_RDONLY\n$1 = open /h O_RDWR|O_CREAT|O_EXCL 0600\n$1 = open /g O_RDWR|O_TRUNC\n"
+	"$1 = open /l O_RDONLY|O_NOFOLLOW\n$1 = open /l O_RDONLY|O_DIRECTORY\n"
+	"$1 = open /a O_RDWR\n$1 = open /g O_RDONLY|O_DIRECTORY\n"
+	"$1 = open /a O_RDWR|O_TMPFILE|O_EXCL 0600\n"
+	"$1 = open /g O_RDONLY|O_PATH\n$1 = open /l O_RDONLY|O_PATH|O_NOFOLLOW\n"
+	"$1 = open /p O_RDWR\n$1 = open /h/ O_RDWR|O_CREAT 0644\n"
+	"$1 = open . O_RDONLY\n$1 = open /a O_RDONLY|O_CREAT 0644\nclose $1\n"
+	"$1 = open /a/b O_RDONLY|O_CREAT|O_DIRECTORY 0644\n$1 = open /g O_RDWR|O_SYNC\n"
+	"chcwd /l\nchcwd /g\n"
+	/* data */
+	"read $1 len=10\npread $1 len=10 at=0\npread $0 len=1 at=-1\n"
+	"write $0 len=40 fill=3\npwrite $1 len=10 at=3 fill=6\nwrite $1 len=0 fill=1\n"
+	"lseek $0 0 SEEK_HOLE\nlseek $1 7 SEEK_CUR\n"
+	"lseek $0 -1 SEEK_SET\nlseek $0 9999999 SEEK_DATA\n"
+	"truncate /a/f 0\ntruncate /a 0\ntruncate /p 1\ntruncate /l 5\nftruncate $1 3\n"
+	"truncate /g 9223372036854775807\n"
+	"fallocate $0 0 at=4000 len=8000\nfallocate $0 KEEP_SIZE at=4000 len=90000\n"
+	"fallocate $0 ZERO_RANGE at=1000 len=9000\nfallocate $0 COLLAPSE_RANGE at=0 len=4096\n"
+	"fallocate $0 PUNCH_HOLE at=0 len=1\nfallocate $1 0 at=0 len=10\n"
+	"fallocate $0 COLLAPSE_RANGE at=1 len=4096\nfallocate $0 COLLAPSE_RANGE|KEEP_SIZE at=0 len=4096\n"
+	"copy_file_range $0 $0 len=100 at=100 to=20000\ncopy_file_range $0 $0 len=100 at=100 to=150\n"
+	"copy_file_range $1 $0 len=100 at=-1 to=0\n"
+	"mmap_write $0 len=100 at=3000 fill=7 flags=MS_ASYNC\nmmap_write $1 len=10 at=0 fill=7\n"
+	/* stability */
+	"fsync $1\nfdatasync $0\nsync_file_range $0 at=0 len=4096\nsync_file_range $0 at=-1 len=1\n"
+	/* attributes */
+	"chmod /l 0711\nfchmod $0 06777\nfchmod $1 0600\nchown /g 1 2\n"
+	"chown /l 3 -1 nofollow=1\nchown /a -1 -1\nchmod /a 02755\n"
+	"utimens /g atime=1.5 mtime=1000000000.123456789\nutimens /l mtime=5 nofollow=1\n"
+	"utimens /g atime=omit mtime=omit\nutimens /a atime=omit mtime=77\n"
+	"write_xattr /a user.k len=5 fill=1 flags=XATTR_CREATE\n"
+	"write_xattr /g user.k len=5 flags=XATTR_REPLACE\nwrite_xattr /l user.k len=5 nofollow=1\n"
+	"write_xattr /g nospace.k len=5\nwrite_xattr /g user. len=5\nwrite_xattr /g trusted.t len=7\n"
+	"write_xattr /nowhere \"\" len=70000\n"
+	"read_xattr /g user.k\nread_xattr /a user.k\nread_xattr /p user.k\nlistxattr /g\nlistxattr /l\n"
+	"removexattr /a/b user.k\n"
+	/* looking */
+	"stat /l\nstat /l nofollow=1\nstat /a/b/../f\nfstat $0\n"
+	"readdir /\nreaddir /g\nreadlink /l\nreadlink /g\nstatfs /a\n"
+	/* composites */
+	"enlarge /a 3\nenlarge /g 700\nprune /g\nprune /\nenlarge /p 1\ndeepen /g 1\nenlarge . 2\n";
+
+struct bout {
+	char folder[4096];
+	unsigned start, length;
+	bool core_only;
+	struct as_traits traits;
+	/* Shared with the child. */
+	struct tally {
+		volatile uint64_t alive;
+		uint64_t sequences, ops, maybes;
+		bool failed;
+		char what[8192];
+	} * tally;
+};
+
+struct fight {
+	struct bout *bout;
+	struct as_vfs *vfs;
+	struct as_seq *start, *alphabet;
+	struct as_model *fresh; /* an empty model that knows the root's attributes */
+	struct as_verdict verdict;
+	const struct as_op *done[16];
+	size_t n_done;
+};
+
+static void say(struct fight *f, const char *why)
+{
+	struct tally *tally = f->bout->tally;
+	struct as_buf text = { 0 };
+
+	as_buf_addf(&text, "on %s, from start %u:\n", f->bout->traits.name, f->bout->start);
+	for (size_t i = 0; i < f->n_done; i++) {
+		as_buf_adds(&text, "    ");
+		as_print_op(f->done[i], &text);
+		as_buf_addc(&text, '\n');
+	}
+	as_buf_adds(&text, why);
+	tally->failed = true;
+	snprintf(tally->what, sizeof(tally->what), "%s", as_buf_str(&text));
+	as_buf_free(&text);
+}
+
+/* Carries one out and judges it. */
+static bool play(struct fight *f, struct as_model *m, const struct as_op *op)
+{
+	struct as_outcome out;
+
+	f->done[f->n_done++] = op;
+	as_vfs_exec(f->vfs, op, &out);
+	f->bout->tally->ops++;
+	if (!as_model_judge(m, op, &out, &f->verdict)) {
+		say(f, as_buf_str(&f->verdict.why));
+		return false;
+	}
+	/* Allowed, but no reason for it here: the disk is not full. */
+	if (out.ret < 0 && (out.err == ENOSPC || out.err == EDQUOT))
+		f->bout->tally->maybes++;
+	return true;
+}
+
+static void clean_up(struct fight *f)
+{
+	struct as_op op = as_op_make(AS_OP_CHCWD);
+	struct as_outcome out;
+
+	op.path = "/";
+	as_vfs_exec(f->vfs, &op, &out);
+	op = as_op_make(AS_OP_CLOSE);
+	for (op.fd = 0; op.fd < SLOTS; op.fd++)
+		as_vfs_exec(f->vfs, &op, &out);
+	op = as_op_make(AS_OP_PRUNE);
+	op.path = "/";
+	as_vfs_exec(f->vfs, &op, &out);
+	/* A descriptor of the root may have changed its mode. */
+	op = as_op_make(AS_OP_CHMOD);
+	op.path = "/";
+	op.mode = 0755;
+	as_vfs_exec(f->vfs, &op, &out);
+}
+
+static bool one_sequence(struct fight *f, struct as_choice *choice)
+{
+	struct as_model *m = as_model_copy(f->fresh);
+	struct as_buf why = { 0 };
+	bool ok = true;
+
+	f->n_done = 0;
+	for (size_t i = 0; ok && i < f->start->n; i++)
+		ok = play(f, m, &f->start->ops[i]);
+	f->n_done = 0;
+	for (unsigned i = 0; ok && i < f->bout->length; i++) {
+		struct as_digest before = as_model_digest(m);
+
+		ok = play(f, m, &f->alphabet->ops[as_choose(choice, (unsigned)f->alphabet->n)]);
+		if (as_digest_eq(before, as_model_digest(m)))
+			break;
+	}
+	if (ok && as_model_compare(m, as_vfs_tree(f->vfs), f->vfs, &why)) {
+		say(f, as_buf_str(&why));
+		ok = false;
+	}
+	as_buf_free(&why);
+	as_model_free(m);
+	clean_up(f);
+	f->bout->tally->sequences++;
+	f->bout->tally->alive++;
+	return ok;
+}
+
+/* In the child: confined to the scratch directory for good. */
+static int fight_it_out(void *ctx)
+{
+	struct bout *bout = ctx;
+	struct fight f = { .bout = bout };
+	struct as_chooser *chooser = as_chooser_exhaustive();
+	struct as_buf letters = { 0 };
+	struct as_err err = { 0 };
+	struct as_stat root = { 0 };
+
+	if (as_vfs_sys_new(bout->folder, &f.vfs, &err) != 0) {
+		snprintf(bout->tally->what, sizeof(bout->tally->what), "%s", err.msg);
+		return err.code == AS_ELACK ? 3 : 2;
+	}
+	f.start = parse(starts[bout->start]);
+	as_buf_addf(&letters, "%s%s", core, bout->core_only ? "" : more);
+	f.alphabet = parse(as_buf_str(&letters));
+	as_buf_free(&letters);
+	f.fresh = as_model_new(&bout->traits);
+	if (as_vfs_tree(f.vfs)->stat(f.vfs, "/", &root) != 0)
+		return 2;
+	as_model_adopt(f.fresh, "/", &root);
+	while (one_sequence(&f, as_chooser_choice(chooser)) && as_chooser_next(chooser))
+		;
+	as_model_free(f.fresh);
+	as_verdict_free(&f.verdict);
+	as_seq_free(f.start);
+	as_seq_free(f.alphabet);
+	as_vfs_free(f.vfs);
+	as_chooser_free(chooser);
+	return 0;
+}
+
+static void against(const char *where, long magic, unsigned start, unsigned length, bool core_only)
+{
+	struct bout bout = { .start = start, .length = length, .core_only = core_only };
+	struct as_target *target = NULL;
+	struct as_ended ended;
+	struct as_err err = { 0 };
+	struct statfs sfs;
+	char spec[4200];
+
+	if (statfs(where, &sfs) != 0 || (magic && (long)sfs.f_type != magic))
+		skip_because("%s is not the kind of file system this is about", where);
+	snprintf(bout.folder, sizeof(bout.folder), "%s/assay-linux-XXXXXX", where);
+	if (!mkdtemp(bout.folder))
+		skip_because("cannot make a folder in %s", where);
+	assert_int_equal(chmod(bout.folder, 0755), 0);
+	snprintf(spec, sizeof(spec), "dir:%s", bout.folder);
+	if (as_target_open(spec, &target, &err) != 0)
+		fail_msg("%s", err.msg);
+	as_run_traits(target, &bout.traits);
+	bout.tally = as_shared_alloc(sizeof(*bout.tally));
+	if (as_spawn_fork(fight_it_out, &bout, 60000, &bout.tally->alive, &ended, &err) != 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(as_sys_remove_tree(bout.folder, &err), 0);
+	if (ended.how == AS_END_EXIT && ended.status == 3)
+		skip_because("%s", bout.tally->what);
+	if (bout.tally->failed)
+		fail_msg("%s", bout.tally->what);
+	if (ended.how != AS_END_EXIT || ended.status != 0)
+		fail_msg("the child ended with %d/%d: %s", ended.how, ended.status,
+			 bout.tally->what);
+	print_message("%s: %llu sequences, %llu operations, %llu maybes, %.1f s\n", where,
+		      (unsigned long long)bout.tally->sequences,
+		      (unsigned long long)bout.tally->ops, (unsigned long long)bout.tally->maybes,
+		      (double)ended.wall_us / 1e6);
+	assert_int_equal(bout.tally->maybes, 0);
+	assert_true(bout.tally->sequences > 1000);
+	as_shared_free(bout.tally, sizeof(*bout.tally));
+	as_target_free(target);
+}
+
+/* tests/model/test_linux_*.c give each file system its own program: they run side by side. */
+static const char *scratch;
+static long scratch_magic;
+
+static void test_empty_threes(void **state)
+{
+	(void)state;
+	against(scratch, scratch_magic, 0, 3, false);
+}
+
+static void test_prepared_twos(void **state)
+{
+	(void)state;
+	against(scratch, scratch_magic, 1, 2, false);
+}
+
+static void test_prepared_threes(void **state)
+{
+	(void)state;
+	against(scratch, scratch_magic, 1, 3, true);
+}
+
+static int run_linux_tests(const char *where, long magic)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_empty_threes),
+		cmocka_unit_test(test_prepared_twos),
+		cmocka_unit_test(test_prepared_threes),
+	};
+
+	scratch = where;
+	scratch_magic = magic;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "linux.h"
+
+/* The disk's own file system, where it is ext4. */
+int main(void)
+{
+	return run_linux_tests("/var/tmp", 0xef53);
+}
