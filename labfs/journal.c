@@ -6,8 +6,9 @@
  * this order:
  *	file data home, and revokes, descriptors and changed blocks into the ring;	flush
  *	the commit block;								flush
- * after which the changed blocks may go home at leisure. When the ring is short of space, a
- * checkpoint writes home what is not there yet; flush; moves the tail; flush.
+ * after which the changed blocks may go home at leisure. When the ring has no room for the next, a
+ * checkpoint writes home what is not there yet; flush; empties the ring, which then starts over at
+ * its first block; flush.
  *
  * Invariants
  *   1. An operation is in one transaction, whole, or not at all (lab_op_begin reserves its blocks).
@@ -209,7 +210,7 @@ static int pen_write(struct as_fs *fs, struct pen *pen, const void *data)
 	int rc = write_ring(fs, pen->pos, data);
 
 	pen->csum = lab_crc32c(pen->csum, data, LAB_BLOCK);
-	pen->pos = pen->pos == fs->ring ? 1 : pen->pos + 1;
+	pen->pos++;
 	pen->blocks++;
 	return rc;
 }
@@ -372,7 +373,7 @@ int lab_commit(struct as_fs *fs)
 			fs->unflushed = false;
 		return rc;
 	}
-	if (fs->used + tx_blocks(fs) >= fs->ring) {
+	if (fs->used + tx_blocks(fs) > fs->ring) {
 		rc = lab_checkpoint(fs, LAB_FLUSH_CKPT_HOME, LAB_FLUSH_CKPT_TAIL, false);
 		if (rc)
 			return rc;
@@ -399,6 +400,7 @@ int lab_checkpoint(struct as_fs *fs, enum lab_flush home_site, enum lab_flush ta
 	}
 	if (!rc && !(home_site == LAB_FLUSH_REPLAY_HOME && LAB_BUG_ON(fs, REPLAY_NOFLUSH)))
 		rc = lab_flush(fs->bd, &fs->opts, home_site);
+	fs->head = 1;
 	if (!rc)
 		rc = write_jsuper(fs, fs->head, fs->seq, empty);
 	if (!rc)

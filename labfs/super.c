@@ -132,10 +132,8 @@ static int go_writable(struct as_fs *fs)
 {
 	int rc = 0;
 
-	if (!fs->journal_empty) {
-		fs->head = 1;
+	if (!fs->journal_empty || fs->head != 1)
 		rc = lab_checkpoint(fs, LAB_FLUSH_REPLAY_HOME, LAB_FLUSH_REPLAY_CLEAR, true);
-	}
 	if (rc)
 		return rc;
 	fs->sb->mount_count++;

@@ -30,6 +30,8 @@ struct lab {
 	char verdict[512]; /* first complaint */
 	const char *crash_opts; /* options of the mount after the power cut */
 	unsigned trials; /* random subsets of a long epoch */
+	unsigned singles; /* epochs up to so many writes: each write left out once */
+	unsigned recovery_odds; /* one in so many mounts is cut, too */
 };
 
 UNUSED static uint32_t lab_rnd(struct lab *lab, uint32_t n)
@@ -108,6 +110,8 @@ UNUSED static void lab_open(struct lab *lab, uint64_t size, const char *opts, ui
 	lab->crash_opts = opts;
 	lab->rng = seed * 0x9e3779b97f4a7c15u + 1;
 	lab->trials = 12;
+	lab->singles = 8;
+	lab->recovery_odds = 6;
 	mem_record(&lab->r.disk);
 	assert_int_equal(rig_mount(&lab->r, false), 0);
 	lab_step(lab, true); /* shot 0: the empty tree */
@@ -292,14 +296,56 @@ UNUSED static bool choose_subset(struct lab *lab, size_t n, unsigned trial, uint
 			keep[i] = trial >> i & 1;
 		return trial < 1u << n;
 	}
-	if (trial < 2)
+	if (n <= lab->singles) { /* each one left out */
+		memset(keep, 1, n);
+		if (trial < n)
+			keep[trial] = 0;
+		if (trial < n)
+			return true;
+		trial -= (unsigned)n;
+	}
+	if (trial < 2) {
 		memset(keep, (int)trial, n);
-	else if (trial < 6)
-		memset(keep, (int)trial & 1, n), keep[lab_rnd(lab, (uint32_t)n)] ^= 1;
-	else
+	} else if (trial < 6) {
+		memset(keep, (int)trial & 1, n);
+		keep[lab_rnd(lab, (uint32_t)n)] ^= 1;
+	} else {
 		for (size_t i = 0; i < n; i++)
 			keep[i] = (uint8_t)lab_rnd(lab, 2);
+	}
 	return trial < lab->trials;
+}
+
+/* Power cuts when the log was at `end`, its last flush at `start`. */
+UNUSED static void judge_epoch(struct lab *lab, const uint8_t *stable, size_t start, size_t end)
+{
+	size_t size = lab->r.disk.bd.size_bytes, n = end - start;
+	uint8_t *disk = malloc(size), *keep = malloc(n + 1);
+	uint32_t lo = 0, hi = lab->nshots - 1;
+
+	for (uint32_t i = 0; i < lab->nshots; i++) {
+		if (lab->is_sync[i] && lab->synced_at[i] <= end)
+			lo = i;
+	}
+	if (end < lab->r.disk.nlog && lab->r.disk.log[end].mark < hi)
+		hi = lab->r.disk.log[end].mark;
+	for (unsigned trial = 0; choose_subset(lab, n, trial, keep); trial++) {
+		memcpy(disk, stable, size);
+		apply_some(lab, disk, start, end, keep, n > 1 && trial % 3 == 2);
+		judge_disk(lab, disk, lo, hi, lab_rnd(lab, lab->recovery_odds) == 0);
+	}
+	free(disk);
+	free(keep);
+}
+
+/* A sync ended when the log was at `pos`, with writes behind the last flush. */
+UNUSED static bool is_sync_end(const struct lab *lab, size_t pos)
+{
+	for (uint32_t i = 0; i < lab->nshots; i++) {
+		if (lab->is_sync[i] && lab->synced_at[i] == pos)
+			return true;
+	}
+	return false;
 }
 
 /* Judges power cuts in every epoch; stops at the first complaint. */
@@ -307,38 +353,22 @@ UNUSED static void lab_judge(struct lab *lab)
 {
 	struct membd *m = &lab->r.disk;
 	size_t size = m->bd.size_bytes, start = 0;
-	uint8_t *stable = malloc(size), *disk = malloc(size), *keep;
+	uint8_t *stable = malloc(size);
 
 	memcpy(stable, m->base, size);
 	m->recording = false;
-	for (size_t end = 0; end <= m->nlog; end++) {
-		uint32_t lo = 0, hi;
-		size_t n = end - start;
+	for (size_t end = 0; end <= m->nlog && !lab->verdict[0]; end++) {
+		bool flush = end == m->nlog || m->log[end].off == UINT64_MAX;
 
-		if (end < m->nlog && m->log[end].off != UINT64_MAX)
+		if (flush || is_sync_end(lab, end))
+			judge_epoch(lab, stable, start, end);
+		if (!flush)
 			continue;
-		for (uint32_t i = 0; i < lab->nshots; i++) {
-			if (lab->is_sync[i] && lab->synced_at[i] <= start)
-				lo = i;
-		}
-		hi = end < m->nlog ? m->log[end].mark : lab->nshots - 1;
-		if (hi >= lab->nshots)
-			hi = lab->nshots - 1;
-		keep = malloc(n + 1);
-		for (unsigned trial = 0; choose_subset(lab, n, trial, keep); trial++) {
-			memcpy(disk, stable, size);
-			apply_some(lab, disk, start, end, keep, n > 1 && trial % 3 == 2);
-			judge_disk(lab, disk, lo, hi, lab_rnd(lab, 6) == 0);
-		}
-		free(keep);
 		for (size_t i = start; i < end; i++)
 			mem_apply(stable, &m->log[i]);
 		start = end;
-		if (lab->verdict[0])
-			break;
 	}
 	free(stable);
-	free(disk);
 }
 
 #endif

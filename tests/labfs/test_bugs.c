@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * test_bugs: each seeded bug of the file system shows itself in a small probe, and the same probe
+ * finds nothing without it. A probe returns true when it saw something wrong.
+ */
+#include "crashlab.h"
+
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define DISK (512 * 1024)
+
+/* ---- Wrong answers ---- */
+
+static bool p_rename(struct rig *r)
+{
+	(void)touch(r, "/a");
+	(void)touch(r, "/b");
+	return FS->rename(r->fs, "/a", "/b", 0) != 0;
+}
+
+static bool p_append(struct rig *r)
+{
+	struct as_handle *h;
+	uint64_t off = 0;
+
+	assert_int_equal(FS->open(r->fs, "/a", O_CREAT | O_RDWR | O_APPEND, 0644, &h), 0);
+	assert_int_equal(put_at(r, "/a", 0, 'x', 100, 0), 100);
+	assert_int_equal(FS->write(r->fs, h, "end", 3, &off), 3);
+	assert_int_equal(FS->close(r->fs, h), 0);
+	return stat_of(r, "/a").size != 103;
+}
+
+static bool p_size(struct rig *r)
+{
+	struct as_handle *h;
+	struct as_stat st;
+	char buf[100];
+	int64_t n;
+
+	assert_int_equal(FS->open(r->fs, "/a", O_CREAT | O_RDWR, 0644, &h), 0);
+	assert_int_equal(set_size(r, "/a", 100), 0);
+	assert_int_equal(FS->fgetattr(r->fs, h, &st), 0);
+	n = FS->read(r->fs, h, buf, sizeof(buf), 0);
+	assert_int_equal(FS->close(r->fs, h), 0);
+	return st.size != 100 || n != 100;
+}
+
+static bool p_stale_data(struct rig *r)
+{
+	uint8_t buf[1024] = { 0 };
+
+	assert_int_equal(put_at(r, "/secret", O_CREAT, 's', 4096, 0), 4096);
+	assert_int_equal(FS->unlink(r->fs, "/secret"), 0);
+	assert_int_equal(FS->sync(r->fs), 0);
+	assert_int_equal(put_at(r, "/a", O_CREAT, 'a', 10, 0), 10);
+	assert_int_equal(set_size(r, "/a", 1024), 0);
+	assert_int_equal(get_at(r, "/a", buf, 1024, 0), 1024);
+	return memchr(buf, 's', 1024) != NULL;
+}
+
+static bool p_unlink_dir(struct rig *r)
+{
+	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
+	return FS->unlink(r->fs, "/d") != -EISDIR;
+}
+
+static bool p_rmdir_full(struct rig *r)
+{
+	char path[300];
+
+	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
+	for (int i = 0; i < 20; i++) {
+		snprintf(path, sizeof(path), "/d/%0200d", i);
+		assert_int_equal(touch(r, path), 0);
+	}
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "/d/%0200d", i);
+		assert_int_equal(FS->unlink(r->fs, path), 0);
+	}
+	return FS->rmdir(r->fs, "/d") != -ENOTEMPTY;
+}
+
+static bool p_link_count(struct rig *r)
+{
+	assert_int_equal(touch(r, "/a"), 0);
+	assert_int_equal(FS->link(r->fs, "/a", "/b"), 0);
+	assert_int_equal(FS->link(r->fs, "/a", "/c"), 0);
+	return stat_of(r, "/a").nlink != 3;
+}
+
+static bool p_hole(struct rig *r)
+{
+	uint8_t buf[1024];
+
+	assert_int_equal(put_at(r, "/a", O_CREAT, 'a', 1024, 4096), 1024);
+	assert_int_equal(get_at(r, "/a", buf, 1024, 4096), 1024);
+	assert_int_equal(get_at(r, "/a", buf, 1024, 0), 1024);
+	return buf[0] != 0;
+}
+
+static bool p_punch(struct rig *r)
+{
+	struct as_handle *h;
+	uint8_t buf[4096];
+
+	assert_int_equal(put_at(r, "/a", O_CREAT, 'a', 4096, 0), 4096);
+	assert_int_equal(FS->open(r->fs, "/a", O_RDWR, 0, &h), 0);
+	assert_int_equal(
+		FS->fallocate(r->fs, h, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 1000, 2000), 0);
+	assert_int_equal(FS->close(r->fs, h), 0);
+	assert_int_equal(get_at(r, "/a", buf, 4096, 0), 4096);
+	return buf[999] != 'a' || buf[3000] != 'a';
+}
+
+static bool p_exchange(struct rig *r)
+{
+	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
+	assert_int_equal(FS->mkdir(r->fs, "/d/sub", 0755), 0);
+	assert_int_equal(touch(r, "/f"), 0);
+	assert_int_equal(FS->rename(r->fs, "/d/sub", "/f", RENAME_EXCHANGE), 0);
+	return stat_of(r, "/d").nlink != 2 || stat_of(r, "/").nlink != 5;
+}
+
+static bool p_xattr_create(struct rig *r)
+{
+	assert_int_equal(touch(r, "/a"), 0);
+	assert_int_equal(FS->setxattr(r->fs, "/a", "user.x", "1", 1, 0), 0);
+	return FS->setxattr(r->fs, "/a", "user.x", "2", 1, XATTR_CREATE) != -EEXIST;
+}
+
+static bool p_indirect(struct rig *r)
+{
+	static uint8_t data[4096], buf[4096];
+	struct as_handle *h;
+	uint64_t off = 8 * 1024;
+
+	for (int i = 0; i < 4096; i++)
+		data[i] = (uint8_t)(i / 1024 + 1);
+	assert_int_equal(FS->open(r->fs, "/a", O_CREAT | O_RDWR, 0644, &h), 0);
+	assert_int_equal(FS->write(r->fs, h, data, 4096, &off), 4096);
+	assert_int_equal(FS->close(r->fs, h), 0);
+	assert_int_equal(get_at(r, "/a", buf, 4096, 8 * 1024), 4096);
+	return memcmp(data, buf, 4096) != 0;
+}
+
+static bool p_trunc(struct rig *r)
+{
+	assert_int_equal(put_at(r, "/a", O_CREAT, 'a', 2048, 0), 2048);
+	assert_int_equal(put_at(r, "/a", O_TRUNC, 'a', 0, 0), 0);
+	return stat_of(r, "/a").size != 0;
+}
+
+static bool p_name(struct rig *r)
+{
+	char path[300] = "/";
+
+	memset(path + 1, 'n', 255);
+	return FS->mkdir(r->fs, path, 0755) != 0;
+}
+
+static bool p_chmod(struct rig *r)
+{
+	struct as_stat st = { .mode = 07711 };
+
+	assert_int_equal(touch(r, "/a"), 0);
+	assert_int_equal(FS->setattr(r->fs, "/a", &st, AS_SET_MODE), 0);
+	return stat_of(r, "/a").mode != (S_IFREG | 07711);
+}
+
+/* Runs a probe in a child: a crash is what it looks for. */
+static bool dies(struct rig *r, void (*body)(struct rig *r))
+{
+	int status = 0;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		signal(SIGSEGV, SIG_DFL); /* cmocka would go on with the next test */
+		(void)!freopen("/dev/null", "w", stderr); /* a sanitizer's report */
+		body(r);
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status != 0;
+}
+
+static void write_unlinked(struct rig *r)
+{
+	struct as_handle *h;
+	uint64_t off = 0;
+
+	if (FS->open(r->fs, "/a", O_CREAT | O_RDWR, 0644, &h) || FS->unlink(r->fs, "/a") ||
+	    FS->sync(r->fs) || FS->write(r->fs, h, "x", 1, &off) != 1 || FS->close(r->fs, h))
+		_exit(1);
+}
+
+static bool p_write_unlinked(struct rig *r)
+{
+	return dies(r, write_unlinked);
+}
+
+static bool p_deep(struct rig *r)
+{
+	static char path[1000];
+
+	path[0] = 0;
+	for (int i = 0; i < 80; i++) {
+		strcat(path, "/d");
+		if (FS->mkdir(r->fs, path, 0755))
+			return true;
+	}
+	return false;
+}
+
+static bool p_growth(struct rig *r)
+{
+	struct as_stat st;
+	char path[300];
+	bool lost = false;
+
+	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
+	for (int i = 0; i < 100; i++) {
+		snprintf(path, sizeof(path), "/d/%0200d", i);
+		assert_int_equal(touch(r, path), 0);
+		lost = lost || FS->getattr(r->fs, path, &st);
+	}
+	return lost;
+}
+
+/* ---- Leaks ---- */
+
+static bool p_leak(struct rig *r)
+{
+	bool leaked;
+
+	assert_int_equal(touch(r, "/a"), 0);
+	assert_int_equal(FS->link(r->fs, "/a", "/b"), 0);
+	assert_int_equal(rig_unmount(r), 0);
+	leaked = r->host.live != 0;
+	r->host.live = 0;
+	assert_int_equal(rig_mount(r, false), 0);
+	return leaked;
+}
+
+/* ---- Faults ---- */
+
+static void open_without_memory(struct rig *r)
+{
+	struct as_handle *h;
+
+	for (uint64_t n = 1; n < 50; n++) {
+		r->host.fail_alloc = n;
+		if (!FS->open(r->fs, "/a", O_CREAT | O_RDWR, 0644, &h))
+			(void)FS->close(r->fs, h);
+	}
+}
+
+static bool p_null(struct rig *r)
+{
+	return dies(r, open_without_memory);
+}
+
+/* Every read from here on may be the one that fails, each in a fresh mount. */
+static bool with_each_read(struct rig *r, bool (*look)(struct rig *r))
+{
+	bool seen = false;
+
+	for (uint64_t n = 1; n < 20 && !seen; n++) {
+		rig_again(r);
+		r->disk.fail_read = n;
+		seen = look(r);
+		r->disk.fail_read = 0;
+	}
+	return seen;
+}
+
+static bool look_up(struct rig *r)
+{
+	struct as_stat st;
+
+	return FS->getattr(r->fs, "/d/there", &st) == -ENOENT;
+}
+
+static bool p_lookup(struct rig *r)
+{
+	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
+	assert_int_equal(touch(r, "/d/there"), 0);
+	return with_each_read(r, look_up);
+}
+
+static bool remove_full(struct rig *r)
+{
+	return FS->rmdir(r->fs, "/d") == 0;
+}
+
+static bool p_rmdir_fault(struct rig *r)
+{
+	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
+	assert_int_equal(touch(r, "/d/there"), 0);
+	return with_each_read(r, remove_full);
+}
+
+static bool p_create_left(struct rig *r)
+{
+	struct as_handle *h;
+	struct as_stat st;
+	char path[16];
+	bool left = false;
+
+	for (uint64_t n = 1; n < 30; n++) {
+		snprintf(path, sizeof(path), "/f%lu", n);
+		r->host.fail_alloc = n;
+		if (FS->open(r->fs, path, O_CREAT | O_RDWR, 0644, &h))
+			left = left || !FS->getattr(r->fs, path, &st);
+		else
+			assert_int_equal(FS->close(r->fs, h), 0);
+		r->host.fail_alloc = 0;
+	}
+	return left;
+}
+
+static bool make_dir(struct rig *r)
+{
+	struct as_stat st;
+	static int i;
+	char path[16];
+
+	snprintf(path, sizeof(path), "/d%d", i++);
+	(void)FS->mkdir(r->fs, path, 0755);
+	r->disk.fail_read = 0;
+	return FS->getattr(r->fs, path, &st) == -EUCLEAN;
+}
+
+static bool p_errno_ino(struct rig *r)
+{
+	return with_each_read(r, make_dir);
+}
+
+/* ---- Power cuts ---- */
+
+static void step(struct lab *lab, int rc, bool sync)
+{
+	assert_int_equal(rc, 0);
+	lab_step(lab, sync);
+}
+
+static void file_with(struct lab *lab, const char *path, char tag, size_t len)
+{
+	struct as_handle *h;
+	uint8_t data[8192];
+	uint64_t off = 0;
+
+	memset(data, tag, sizeof(data));
+	assert_int_equal(FS->open(lab->r.fs, path, O_CREAT | O_RDWR, 0644, &h), 0);
+	lab_step(lab, false);
+	step(lab, FS->setxattr(lab->r.fs, path, "user.tag", &tag, 1, 0), false);
+	if (len)
+		assert_int_equal(FS->write(lab->r.fs, h, data, len, &off), (int)len);
+	assert_int_equal(FS->close(lab->r.fs, h), 0);
+	lab_step(lab, false);
+}
+
+static void sync_all(struct lab *lab)
+{
+	step(lab, FS->sync(lab->r.fs), true);
+}
+
+static void fsync_of(struct lab *lab, const char *path, unsigned flags)
+{
+	struct as_handle *h;
+
+	assert_int_equal(FS->open(lab->r.fs, path, flags, 0, &h), 0);
+	step(lab, FS->fsync(lab->r.fs, h, false), true);
+	assert_int_equal(FS->close(lab->r.fs, h), 0);
+}
+
+static void w_rename(struct lab *lab)
+{
+	file_with(lab, "/a", 1, 0);
+	sync_all(lab);
+	step(lab, FS->rename(lab->r.fs, "/a", "/b", 0), false);
+	sync_all(lab);
+}
+
+static void w_link(struct lab *lab)
+{
+	file_with(lab, "/a", 1, 0);
+	sync_all(lab);
+	step(lab, FS->link(lab->r.fs, "/a", "/b"), false);
+	fsync_of(lab, "/a", O_RDWR);
+}
+
+static void w_fsync_dir(struct lab *lab)
+{
+	step(lab, FS->mkdir(lab->r.fs, "/d", 0755), false);
+	sync_all(lab);
+	file_with(lab, "/d/f", 1, 0);
+	fsync_of(lab, "/d", O_DIRECTORY);
+}
+
+static void w_fallocate(struct lab *lab, unsigned mode)
+{
+	struct as_handle *h;
+
+	file_with(lab, "/a", 1, 5000);
+	sync_all(lab);
+	assert_int_equal(FS->open(lab->r.fs, "/a", O_RDWR, 0, &h), 0);
+	step(lab, FS->fallocate(lab->r.fs, h, mode, 1024, 8192), false);
+	step(lab, FS->fsync(lab->r.fs, h, true), true);
+	assert_int_equal(FS->close(lab->r.fs, h), 0);
+}
+
+static void w_grow(struct lab *lab)
+{
+	w_fallocate(lab, 0);
+}
+
+static void w_punch(struct lab *lab)
+{
+	w_fallocate(lab, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
+}
+
+static void w_xattr(struct lab *lab)
+{
+	file_with(lab, "/a", 1, 0);
+	sync_all(lab);
+	step(lab, FS->setxattr(lab->r.fs, "/a", "user.x", "y", 1, 0), false);
+	fsync_of(lab, "/a", O_RDWR);
+}
+
+static void w_reuse(struct lab *lab)
+{
+	file_with(lab, "/a", 1, 3000);
+	sync_all(lab);
+	step(lab, FS->unlink(lab->r.fs, "/a"), false);
+	file_with(lab, "/b", 2, 3000);
+	sync_all(lab);
+}
+
+static void w_reuse_synced(struct lab *lab)
+{
+	file_with(lab, "/a", 1, 3000);
+	sync_all(lab);
+	step(lab, FS->unlink(lab->r.fs, "/a"), false);
+	sync_all(lab);
+	file_with(lab, "/b", 2, 3000);
+	sync_all(lab);
+}
+
+static void w_many(struct lab *lab)
+{
+	char path[16];
+
+	for (int i = 0; i < 6; i++) {
+		snprintf(path, sizeof(path), "/d%d", i);
+		step(lab, FS->mkdir(lab->r.fs, path, 0755), false);
+		if (i % 2)
+			sync_all(lab);
+	}
+}
+
+static void w_revoke(struct lab *lab)
+{
+	file_with(lab, "/a", 3, 0);
+	step(lab, FS->mkdir(lab->r.fs, "/d", 0755), false);
+	sync_all(lab);
+	step(lab, FS->rmdir(lab->r.fs, "/d"), false);
+	sync_all(lab);
+	assert_int_equal(put_at(&lab->r, "/a", 0, 3, 1024, 0), 1024); /* where /d's entries were */
+	lab_step(lab, false);
+	sync_all(lab);
+}
+
+static void w_orphan(struct lab *lab)
+{
+	struct as_handle *h;
+	uint64_t off = 0;
+
+	assert_int_equal(FS->open(lab->r.fs, "/a", O_CREAT | O_RDWR, 0644, &h), 0);
+	lab_step(lab, false);
+	assert_int_equal(FS->write(lab->r.fs, h, "\0\0", 2, &off), 2);
+	lab_step(lab, false);
+	step(lab, FS->unlink(lab->r.fs, "/a"), false);
+	sync_all(lab);
+	assert_int_equal(FS->close(lab->r.fs, h), 0);
+	lab_step(lab, false);
+}
+
+static const struct {
+	enum lab_bug bug;
+	bool (*probe)(struct rig *r);
+	void (*work)(struct lab *lab);
+} rows[] = {
+	{ LAB_BUG_RENAME_EEXIST, p_rename, NULL },
+	{ LAB_BUG_APPEND_STALE, p_append, NULL },
+	{ LAB_BUG_SIZE_STALE, p_size, NULL },
+	{ LAB_BUG_STALE_DATA, p_stale_data, NULL },
+	{ LAB_BUG_UNLINK_DIR, p_unlink_dir, NULL },
+	{ LAB_BUG_RMDIR_FULL, p_rmdir_full, NULL },
+	{ LAB_BUG_LINK_COUNT, p_link_count, NULL },
+	{ LAB_BUG_HOLE_STALE, p_hole, NULL },
+	{ LAB_BUG_PUNCH_EDGES, p_punch, NULL },
+	{ LAB_BUG_EXCHANGE_DOTDOT, p_exchange, NULL },
+	{ LAB_BUG_XATTR_CREATE, p_xattr_create, NULL },
+	{ LAB_BUG_INDIRECT_EDGE, p_indirect, NULL },
+	{ LAB_BUG_TRUNC_ALIGNED, p_trunc, NULL },
+	{ LAB_BUG_NAME_255, p_name, NULL },
+	{ LAB_BUG_CHMOD_BITS, p_chmod, NULL },
+	{ LAB_BUG_WRITE_UNLINKED, p_write_unlinked, NULL },
+	{ LAB_BUG_DEEP_ELOOP, p_deep, NULL },
+	{ LAB_BUG_DIR_GROWTH, p_growth, NULL },
+	{ LAB_BUG_LINK_LEAK, p_leak, NULL },
+	{ LAB_BUG_UNMOUNT_LEAK, p_leak, NULL },
+	{ LAB_BUG_ALLOC_NULL, p_null, NULL },
+	{ LAB_BUG_LOOKUP_EIO, p_lookup, NULL },
+	{ LAB_BUG_RMDIR_EIO, p_rmdir_fault, NULL },
+	{ LAB_BUG_CREATE_LEFT, p_create_left, NULL },
+	{ LAB_BUG_ERRNO_INO, p_errno_ino, NULL },
+	{ LAB_BUG_RENAME_BOTH, NULL, w_rename },
+	{ LAB_BUG_RENAME_NEITHER, NULL, w_rename },
+	{ LAB_BUG_LINK_SPLIT, NULL, w_link },
+	{ LAB_BUG_FSYNC_NAMES, NULL, w_link },
+	{ LAB_BUG_FSYNC_DIR, NULL, w_fsync_dir },
+	{ LAB_BUG_FALLOC_SIZE, NULL, w_grow },
+	{ LAB_BUG_FSYNC_XATTR, NULL, w_xattr },
+	{ LAB_BUG_PUNCH_NOLOG, NULL, w_punch },
+	{ LAB_BUG_NO_HOLD, NULL, w_reuse },
+	{ LAB_BUG_COMMIT_EARLY, NULL, w_reuse_synced },
+	{ LAB_BUG_COMMIT_TRUST, NULL, w_many },
+	{ LAB_BUG_REPLAY_NOFLUSH, NULL, w_many },
+	{ LAB_BUG_REPLAY_MAPS, NULL, w_many },
+	{ LAB_BUG_FALSE_CLEAN, NULL, w_many },
+	{ LAB_BUG_REPLAY_REVOKED, NULL, w_revoke },
+	{ LAB_BUG_ORPHANS_LEFT, NULL, w_orphan },
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static bool found_by_probe(bool (*probe)(struct rig *r), const char *opts)
+{
+	struct rig r;
+	bool found;
+
+	rig_open(&r, DISK, opts);
+	found = probe(&r);
+	r.host.fail_alloc = 0;
+	(void)rig_unmount(&r);
+	r.host.live = 0; /* leaks are the probe's to see */
+	rig_close(&r);
+	return found;
+}
+
+static bool found_by_crash(void (*work)(struct lab *lab), const char *opts)
+{
+	struct lab lab;
+	bool found;
+
+	lab_open(&lab, DISK, opts, 5);
+	lab.recovery_odds = 1;
+	lab.trials = 40;
+	lab.singles = 40;
+	work(&lab);
+	lab_judge(&lab);
+	found = lab.verdict[0];
+	if (found && !opts[0])
+		print_message("%s\n", lab.verdict);
+	lab_close(&lab);
+	return found;
+}
+
+static void test_each(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS; i++) {
+		char opts[16];
+		bool with, without;
+
+		snprintf(opts, sizeof(opts), "bug=%d", rows[i].bug);
+		with = rows[i].probe ? found_by_probe(rows[i].probe, opts)
+				     : found_by_crash(rows[i].work, opts);
+		without = rows[i].probe ? found_by_probe(rows[i].probe, "")
+					: found_by_crash(rows[i].work, "");
+		if (!with)
+			fail_msg("bug %d does not show", rows[i].bug);
+		if (without)
+			fail_msg("the probe of bug %d sees it where it is not", rows[i].bug);
+	}
+}
+
+/* Every bug of the file system has a row here, and its number and texts are in order. */
+static void test_table(void **state)
+{
+	unsigned last = 0;
+
+	(void)state;
+	for (unsigned i = 0; lab_bug_row(i); i++) {
+		const struct lab_bug_row *row = lab_bug_row(i);
+		bool here = row->number >= 50;
+
+		assert_true(row->number > last);
+		last = row->number;
+		assert_true(row->what[0] && row->ancestor[0] && row->command[0] && row->budget_s);
+		for (size_t k = 0; k < ROWS; k++)
+			here = here || rows[k].bug == row->number;
+		if (!here)
+			fail_msg("bug %u has no probe", row->number);
+	}
+	assert_true(last >= 41);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_each),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
