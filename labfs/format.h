@@ -2,15 +2,14 @@
 /*
  * format.h: labfs on disk. Everything is little-endian; every block is LAB_BLOCK bytes.
  *
- *	block 0              superblock
- *	inode_bitmap_start   inode bitmap        (bit i = inode i+1 in use; bits past the end are set)
- *	block_bitmap_start   block bitmap        (bit b = block b in use; covers the whole disk,
- *                                          bits past the end are set;
- *	                                          all blocks before data_start and the backup are set)
- *	inode_table_start    inode table         (LAB_INODES_PER_BLOCK a block; inode numbers from 1)
- *	journal_start        journal             (its superblock, then a ring of blocks)
- *	data_start           data
- *	block_count - 1      backup superblock
+ *	block 0             superblock
+ *	inode_bitmap_start  inode bitmap: bit i = inode i+1 in use; bits past the end are set
+ *	block_bitmap_start  block bitmap: bit b = block b in use; covers the whole disk; all blocks
+ *	                    before data_start, the backup, and bits past the end are set
+ *	inode_table_start   inode table: LAB_INODES_PER_BLOCK a block; inode numbers from 1
+ *	journal_start       journal: its superblock, then a ring of blocks
+ *	data_start          data
+ *	block_count - 1     backup superblock
  *
  * Checksums are CRC-32C over the structure with its csum field zero.
  *
