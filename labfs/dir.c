@@ -4,7 +4,7 @@
  * on, a hash from names to record positions, so that big directories are not searched.
  *
  * Method. The index keeps the directory's blocks pinned and for each block an upper bound of its
- * largest gap. A failed operation may have left the index ahead of the blocks, so the index of every
+ * largest gap. A failed operation may have left the index ahead of the blocks, so the index of each
  * directory it touched is dropped (lab_note_dir) and made anew by the next look-up.
  *
  * Invariants

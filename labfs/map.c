@@ -121,7 +121,7 @@ int lab_bmap_get(struct as_fs *fs, struct lab_node *node, uint64_t lblk, enum la
 		rc = check_ptr(fs, *slot);
 		if (rc)
 			return rc;
-		/* All of what is missing or nothing: a failure must not leave an empty pointer block. */
+		/* All or nothing: a failure must not leave an empty pointer block. */
 		if (!*slot && lab_blocks_at_hand(fs) < left + 1)
 			return -ENOSPC;
 		if (!left)

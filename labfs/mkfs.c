@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * mkfs.c: an empty file system: the root, /lost+found, an empty journal. Everything up to the first
- * data block is written, whatever was on the disk before; the superblock comes last, behind a flush,
- * so that a half-made file system is none.
+ * data block is written, whatever was on the disk before; the superblock comes last, behind a
+ * flush, so that a half-made file system is none.
  */
 #include "crc.h"
 #include "format.h"

@@ -19,7 +19,7 @@ struct shot { /* the tree after one call */
 	char *meta, *contents;
 };
 
-struct lab {
+struct crashlab {
 	struct rig r;
 	struct shot *shots;
 	uint32_t nshots;
@@ -34,7 +34,7 @@ struct lab {
 	unsigned recovery_odds; /* one in so many mounts is cut, too */
 };
 
-UNUSED static uint32_t lab_rnd(struct lab *lab, uint32_t n)
+UNUSED static uint32_t crash_rnd(struct crashlab *lab, uint32_t n)
 {
 	lab->rng ^= lab->rng << 13;
 	lab->rng ^= lab->rng >> 7;
@@ -58,7 +58,8 @@ UNUSED static void judge_see(void *ctx, const char *path, const uint8_t *data, s
 	for (size_t i = 0; i < len && !j->bad; i++) {
 		if (data[i] && data[i] != (uint8_t)tag[0]) {
 			j->bad = malloc(strlen(path) + 64);
-			sprintf(j->bad, "%s: byte %zu is %02x, tag %02x", path, i, data[i], tag[0]);
+			snprintf(j->bad, strlen(path) + 64, "%s: byte %zu is %02x, tag %02x", path,
+				 i, data[i], tag[0]);
 		}
 	}
 }
@@ -84,11 +85,10 @@ UNUSED static void free_shot(struct shot *s)
 {
 	free(s->meta);
 	free(s->contents);
-	memset(s, 0, sizeof(*s));
 }
 
 /* After each call of the workload. */
-UNUSED static void lab_step(struct lab *lab, bool sync)
+UNUSED static void crash_step(struct crashlab *lab, bool sync)
 {
 	uint32_t n = lab->nshots++;
 
@@ -101,7 +101,7 @@ UNUSED static void lab_step(struct lab *lab, bool sync)
 	lab->r.disk.mark = n + 1;
 }
 
-UNUSED static void lab_open(struct lab *lab, uint64_t size, const char *opts, uint64_t seed)
+UNUSED static void crash_open(struct crashlab *lab, uint64_t size, const char *opts, uint64_t seed)
 {
 	memset(lab, 0, sizeof(*lab));
 	rig_open(&lab->r, size, "");
@@ -114,10 +114,10 @@ UNUSED static void lab_open(struct lab *lab, uint64_t size, const char *opts, ui
 	lab->recovery_odds = 6;
 	mem_record(&lab->r.disk);
 	assert_int_equal(rig_mount(&lab->r, false), 0);
-	lab_step(lab, true); /* shot 0: the empty tree */
+	crash_step(lab, true); /* shot 0: the empty tree */
 }
 
-UNUSED static void lab_close(struct lab *lab)
+UNUSED static void crash_close(struct crashlab *lab)
 {
 	for (uint32_t i = 0; i < lab->nshots; i++)
 		free_shot(&lab->shots[i]);
@@ -127,8 +127,8 @@ UNUSED static void lab_close(struct lab *lab)
 	rig_close(&lab->r);
 }
 
-__attribute__((format(printf, 2, 3))) UNUSED static void complain(struct lab *lab, const char *fmt,
-								  ...)
+__attribute__((format(printf, 2, 3))) UNUSED static void complain(struct crashlab *lab,
+								  const char *fmt, ...)
 {
 	va_list ap;
 
@@ -140,7 +140,7 @@ __attribute__((format(printf, 2, 3))) UNUSED static void complain(struct lab *la
 }
 
 /* The line of `path` in a list of contents is the same in all shots from..to. */
-UNUSED static bool untouched(struct lab *lab, uint32_t from, uint32_t to, const char *line,
+UNUSED static bool untouched(struct crashlab *lab, uint32_t from, uint32_t to, const char *line,
 			     size_t len)
 {
 	const char *mark = " contents ", *sep = memmem(line, len, mark, strlen(mark));
@@ -162,7 +162,8 @@ UNUSED static bool untouched(struct lab *lab, uint32_t from, uint32_t to, const 
 	return strncmp(ref, line, head + 16) != 0; /* untouched, but not what it was */
 }
 
-UNUSED static void judge_contents(struct lab *lab, uint32_t lo, uint32_t hi, const char *contents)
+UNUSED static void judge_contents(struct crashlab *lab, uint32_t lo, uint32_t hi,
+				  const char *contents)
 {
 	while (*contents && strncmp(contents, "end", 3)) {
 		size_t len = strcspn(contents, "\n");
@@ -188,7 +189,7 @@ UNUSED static char *first_difference(const char *got, const char *want)
 }
 
 /* A mounted disk after a power cut: which shot is it? */
-UNUSED static void judge_tree(struct lab *lab, struct rig *r, uint32_t lo, uint32_t hi)
+UNUSED static void judge_tree(struct crashlab *lab, struct rig *r, uint32_t lo, uint32_t hi)
 {
 	struct shot shot = { 0 };
 	char *bad = NULL;
@@ -210,10 +211,10 @@ UNUSED static void judge_tree(struct lab *lab, struct rig *r, uint32_t lo, uint3
 	free_shot(&shot);
 }
 
-UNUSED static void judge_disk(struct lab *lab, uint8_t *disk, uint32_t lo, uint32_t hi, bool again);
+static void judge_disk(struct crashlab *lab, uint8_t *disk, uint32_t lo, uint32_t hi, bool again);
 
 /* Power cuts during the mount: a few subsets of what it wrote. */
-UNUSED static void judge_recovery(struct lab *lab, struct membd *m, uint32_t lo, uint32_t hi)
+UNUSED static void judge_recovery(struct crashlab *lab, struct membd *m, uint32_t lo, uint32_t hi)
 {
 	size_t size = m->bd.size_bytes, start = 0;
 	uint8_t *disk = malloc(size);
@@ -224,7 +225,7 @@ UNUSED static void judge_recovery(struct lab *lab, struct membd *m, uint32_t lo,
 		for (int trial = 0; trial < 4 && end > start; trial++) {
 			memcpy(disk, m->base, size);
 			for (size_t i = 0; i < end; i++) {
-				if (i < start || lab_rnd(lab, 2))
+				if (i < start || crash_rnd(lab, 2))
 					mem_apply(disk, &m->log[i]);
 			}
 			judge_disk(lab, disk, lo, hi, false);
@@ -234,7 +235,8 @@ UNUSED static void judge_recovery(struct lab *lab, struct membd *m, uint32_t lo,
 	free(disk);
 }
 
-UNUSED static void judge_disk(struct lab *lab, uint8_t *disk, uint32_t lo, uint32_t hi, bool again)
+UNUSED static void judge_disk(struct crashlab *lab, uint8_t *disk, uint32_t lo, uint32_t hi,
+			      bool again)
 {
 	struct rig r = { .opts = lab->crash_opts };
 	int rc;
@@ -265,110 +267,6 @@ UNUSED static void judge_disk(struct lab *lab, uint8_t *disk, uint32_t lo, uint3
 	if (again)
 		judge_recovery(lab, &r.disk, lo, hi);
 	mem_close(&r.disk);
-}
-
-/* Applies the writes of an epoch that `keep` has the bits of; each as two sectors when torn. */
-UNUSED static void apply_some(struct lab *lab, uint8_t *disk, size_t from, size_t to,
-			      const uint8_t *keep, bool torn)
-{
-	for (size_t i = from; i < to; i++) {
-		struct mem_write w = lab->r.disk.log[i];
-
-		if (w.off == UINT64_MAX)
-			continue;
-		if (!torn) {
-			if (keep[i - from])
-				mem_apply(disk, &w);
-			continue;
-		}
-		for (uint32_t at = 0; at < w.len; at += 512) {
-			if (lab_rnd(lab, 8) < (keep[i - from] ? 7u : 1u))
-				memcpy(disk + w.off + at, w.data + at, 512);
-		}
-	}
-}
-
-/* Which subset: all small ones, or none, all, single ones left out, single ones kept, random. */
-UNUSED static bool choose_subset(struct lab *lab, size_t n, unsigned trial, uint8_t *keep)
-{
-	if (n <= 5) {
-		for (size_t i = 0; i < n; i++)
-			keep[i] = trial >> i & 1;
-		return trial < 1u << n;
-	}
-	if (n <= lab->singles) { /* each one left out */
-		memset(keep, 1, n);
-		if (trial < n)
-			keep[trial] = 0;
-		if (trial < n)
-			return true;
-		trial -= (unsigned)n;
-	}
-	if (trial < 2) {
-		memset(keep, (int)trial, n);
-	} else if (trial < 6) {
-		memset(keep, (int)trial & 1, n);
-		keep[lab_rnd(lab, (uint32_t)n)] ^= 1;
-	} else {
-		for (size_t i = 0; i < n; i++)
-			keep[i] = (uint8_t)lab_rnd(lab, 2);
-	}
-	return trial < lab->trials;
-}
-
-/* Power cuts when the log was at `end`, its last flush at `start`. */
-UNUSED static void judge_epoch(struct lab *lab, const uint8_t *stable, size_t start, size_t end)
-{
-	size_t size = lab->r.disk.bd.size_bytes, n = end - start;
-	uint8_t *disk = malloc(size), *keep = malloc(n + 1);
-	uint32_t lo = 0, hi = lab->nshots - 1;
-
-	for (uint32_t i = 0; i < lab->nshots; i++) {
-		if (lab->is_sync[i] && lab->synced_at[i] <= end)
-			lo = i;
-	}
-	if (end < lab->r.disk.nlog && lab->r.disk.log[end].mark < hi)
-		hi = lab->r.disk.log[end].mark;
-	for (unsigned trial = 0; choose_subset(lab, n, trial, keep); trial++) {
-		memcpy(disk, stable, size);
-		apply_some(lab, disk, start, end, keep, n > 1 && trial % 3 == 2);
-		judge_disk(lab, disk, lo, hi, lab_rnd(lab, lab->recovery_odds) == 0);
-	}
-	free(disk);
-	free(keep);
-}
-
-/* A sync ended when the log was at `pos`, with writes behind the last flush. */
-UNUSED static bool is_sync_end(const struct lab *lab, size_t pos)
-{
-	for (uint32_t i = 0; i < lab->nshots; i++) {
-		if (lab->is_sync[i] && lab->synced_at[i] == pos)
-			return true;
-	}
-	return false;
-}
-
-/* Judges power cuts in every epoch; stops at the first complaint. */
-UNUSED static void lab_judge(struct lab *lab)
-{
-	struct membd *m = &lab->r.disk;
-	size_t size = m->bd.size_bytes, start = 0;
-	uint8_t *stable = malloc(size);
-
-	memcpy(stable, m->base, size);
-	m->recording = false;
-	for (size_t end = 0; end <= m->nlog && !lab->verdict[0]; end++) {
-		bool flush = end == m->nlog || m->log[end].off == UINT64_MAX;
-
-		if (flush || is_sync_end(lab, end))
-			judge_epoch(lab, stable, start, end);
-		if (!flush)
-			continue;
-		for (size_t i = start; i < end; i++)
-			mem_apply(stable, &m->log[i]);
-		start = end;
-	}
-	free(stable);
 }
 
 #endif

@@ -3,7 +3,7 @@
  * test_bugs: each seeded bug of the file system shows itself in a small probe, and the same probe
  * finds nothing without it. A probe returns true when it saw something wrong.
  */
-#include "crashlab.h"
+#include "crashcut.h"
 
 #include <linux/falloc.h>
 #include <linux/fs.h>
@@ -210,9 +210,8 @@ static bool p_deep(struct rig *r)
 {
 	static char path[1000];
 
-	path[0] = 0;
 	for (int i = 0; i < 80; i++) {
-		strcat(path, "/d");
+		memcpy(path + 2 * i, "/d", 3);
 		if (FS->mkdir(r->fs, path, 0755))
 			return true;
 	}
@@ -345,13 +344,13 @@ static bool p_errno_ino(struct rig *r)
 
 /* ---- Power cuts ---- */
 
-static void step(struct lab *lab, int rc, bool sync)
+static void step(struct crashlab *lab, int rc, bool sync)
 {
 	assert_int_equal(rc, 0);
-	lab_step(lab, sync);
+	crash_step(lab, sync);
 }
 
-static void file_with(struct lab *lab, const char *path, char tag, size_t len)
+static void file_with(struct crashlab *lab, const char *path, char tag, size_t len)
 {
 	struct as_handle *h;
 	uint8_t data[8192];
@@ -359,20 +358,20 @@ static void file_with(struct lab *lab, const char *path, char tag, size_t len)
 
 	memset(data, tag, sizeof(data));
 	assert_int_equal(FS->open(lab->r.fs, path, O_CREAT | O_RDWR, 0644, &h), 0);
-	lab_step(lab, false);
+	crash_step(lab, false);
 	step(lab, FS->setxattr(lab->r.fs, path, "user.tag", &tag, 1, 0), false);
 	if (len)
 		assert_int_equal(FS->write(lab->r.fs, h, data, len, &off), (int)len);
 	assert_int_equal(FS->close(lab->r.fs, h), 0);
-	lab_step(lab, false);
+	crash_step(lab, false);
 }
 
-static void sync_all(struct lab *lab)
+static void sync_all(struct crashlab *lab)
 {
 	step(lab, FS->sync(lab->r.fs), true);
 }
 
-static void fsync_of(struct lab *lab, const char *path, unsigned flags)
+static void fsync_of(struct crashlab *lab, const char *path, unsigned flags)
 {
 	struct as_handle *h;
 
@@ -381,7 +380,7 @@ static void fsync_of(struct lab *lab, const char *path, unsigned flags)
 	assert_int_equal(FS->close(lab->r.fs, h), 0);
 }
 
-static void w_rename(struct lab *lab)
+static void w_rename(struct crashlab *lab)
 {
 	file_with(lab, "/a", 1, 0);
 	sync_all(lab);
@@ -389,7 +388,7 @@ static void w_rename(struct lab *lab)
 	sync_all(lab);
 }
 
-static void w_link(struct lab *lab)
+static void w_link(struct crashlab *lab)
 {
 	file_with(lab, "/a", 1, 0);
 	sync_all(lab);
@@ -397,7 +396,7 @@ static void w_link(struct lab *lab)
 	fsync_of(lab, "/a", O_RDWR);
 }
 
-static void w_fsync_dir(struct lab *lab)
+static void w_fsync_dir(struct crashlab *lab)
 {
 	step(lab, FS->mkdir(lab->r.fs, "/d", 0755), false);
 	sync_all(lab);
@@ -405,7 +404,7 @@ static void w_fsync_dir(struct lab *lab)
 	fsync_of(lab, "/d", O_DIRECTORY);
 }
 
-static void w_fallocate(struct lab *lab, unsigned mode)
+static void w_fallocate(struct crashlab *lab, unsigned mode)
 {
 	struct as_handle *h;
 
@@ -417,17 +416,17 @@ static void w_fallocate(struct lab *lab, unsigned mode)
 	assert_int_equal(FS->close(lab->r.fs, h), 0);
 }
 
-static void w_grow(struct lab *lab)
+static void w_grow(struct crashlab *lab)
 {
 	w_fallocate(lab, 0);
 }
 
-static void w_punch(struct lab *lab)
+static void w_punch(struct crashlab *lab)
 {
 	w_fallocate(lab, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
 }
 
-static void w_xattr(struct lab *lab)
+static void w_xattr(struct crashlab *lab)
 {
 	file_with(lab, "/a", 1, 0);
 	sync_all(lab);
@@ -435,7 +434,7 @@ static void w_xattr(struct lab *lab)
 	fsync_of(lab, "/a", O_RDWR);
 }
 
-static void w_reuse(struct lab *lab)
+static void w_reuse(struct crashlab *lab)
 {
 	file_with(lab, "/a", 1, 3000);
 	sync_all(lab);
@@ -444,7 +443,7 @@ static void w_reuse(struct lab *lab)
 	sync_all(lab);
 }
 
-static void w_reuse_synced(struct lab *lab)
+static void w_reuse_synced(struct crashlab *lab)
 {
 	file_with(lab, "/a", 1, 3000);
 	sync_all(lab);
@@ -454,7 +453,7 @@ static void w_reuse_synced(struct lab *lab)
 	sync_all(lab);
 }
 
-static void w_many(struct lab *lab)
+static void w_many(struct crashlab *lab)
 {
 	char path[16];
 
@@ -466,7 +465,7 @@ static void w_many(struct lab *lab)
 	}
 }
 
-static void w_revoke(struct lab *lab)
+static void w_revoke(struct crashlab *lab)
 {
 	file_with(lab, "/a", 3, 0);
 	step(lab, FS->mkdir(lab->r.fs, "/d", 0755), false);
@@ -474,29 +473,29 @@ static void w_revoke(struct lab *lab)
 	step(lab, FS->rmdir(lab->r.fs, "/d"), false);
 	sync_all(lab);
 	assert_int_equal(put_at(&lab->r, "/a", 0, 3, 1024, 0), 1024); /* where /d's entries were */
-	lab_step(lab, false);
+	crash_step(lab, false);
 	sync_all(lab);
 }
 
-static void w_orphan(struct lab *lab)
+static void w_orphan(struct crashlab *lab)
 {
 	struct as_handle *h;
 	uint64_t off = 0;
 
 	assert_int_equal(FS->open(lab->r.fs, "/a", O_CREAT | O_RDWR, 0644, &h), 0);
-	lab_step(lab, false);
+	crash_step(lab, false);
 	assert_int_equal(FS->write(lab->r.fs, h, "\0\0", 2, &off), 2);
-	lab_step(lab, false);
+	crash_step(lab, false);
 	step(lab, FS->unlink(lab->r.fs, "/a"), false);
 	sync_all(lab);
 	assert_int_equal(FS->close(lab->r.fs, h), 0);
-	lab_step(lab, false);
+	crash_step(lab, false);
 }
 
 static const struct {
 	enum lab_bug bug;
 	bool (*probe)(struct rig *r);
-	void (*work)(struct lab *lab);
+	void (*work)(struct crashlab *lab);
 } rows[] = {
 	{ LAB_BUG_RENAME_EEXIST, p_rename, NULL },
 	{ LAB_BUG_APPEND_STALE, p_append, NULL },
@@ -557,21 +556,21 @@ static bool found_by_probe(bool (*probe)(struct rig *r), const char *opts)
 	return found;
 }
 
-static bool found_by_crash(void (*work)(struct lab *lab), const char *opts)
+static bool found_by_crash(void (*work)(struct crashlab *lab), const char *opts)
 {
-	struct lab lab;
+	struct crashlab lab;
 	bool found;
 
-	lab_open(&lab, DISK, opts, 5);
+	crash_open(&lab, DISK, opts, 5);
 	lab.recovery_odds = 1;
 	lab.trials = 40;
 	lab.singles = 40;
 	work(&lab);
-	lab_judge(&lab);
+	crash_judge(&lab);
 	found = lab.verdict[0];
 	if (found && !opts[0])
 		print_message("%s\n", lab.verdict);
-	lab_close(&lab);
+	crash_close(&lab);
 	return found;
 }
 

@@ -3,19 +3,19 @@
  * test_crash: random workloads, power cuts at every flush with subsets of the unflushed writes; and
  * the same with a flush left out, which must be noticed.
  */
-#include "crashlab.h"
+#include "crashcut.h"
 #include "workload.h"
 
-static void run(struct lab *lab, unsigned steps, uint64_t seed)
+static void run(struct crashlab *lab, unsigned steps, uint64_t seed)
 {
 	struct load w = { .r = &lab->r, .rng = seed * 0x2545f4914f6cdd1du + 7 };
 
 	for (unsigned i = 0; i < steps; i++) {
 		load_step(&w);
-		lab_step(lab, w.synced);
+		crash_step(lab, w.synced);
 	}
 	load_end(&w);
-	lab_step(lab, false);
+	crash_step(lab, false);
 }
 
 static const struct {
@@ -37,15 +37,15 @@ static void test_random(void **state)
 		unsigned states = 0;
 
 		for (uint64_t seed = 1; seed <= plans[p].seeds; seed++) {
-			struct lab lab;
+			struct crashlab lab;
 
-			lab_open(&lab, plans[p].size, plans[p].opts, seed);
+			crash_open(&lab, plans[p].size, plans[p].opts, seed);
 			run(&lab, plans[p].steps, seed);
-			lab_judge(&lab);
+			crash_judge(&lab);
 			if (lab.verdict[0])
 				fail_msg("%s, seed %lu: %s", plans[p].name, seed, lab.verdict);
 			states += lab.states;
-			lab_close(&lab);
+			crash_close(&lab);
 		}
 		assert_in_range(states, 100, 1000000);
 	}

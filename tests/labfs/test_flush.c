@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * test_flush: every flush of the file system is needed. With any one left out, some power cut does
- * harm that is noticed; with all in place, the same workloads pass (test_crash runs them at length).
+ * harm that is noticed; with all in place, the same workloads pass.
  */
-#include "crashlab.h"
+#include "crashcut.h"
 #include "workload.h"
 
-static void run(struct lab *lab, unsigned steps, uint64_t seed)
+static void run(struct crashlab *lab, unsigned steps, uint64_t seed)
 {
 	struct load w = { .r = &lab->r, .rng = seed * 0x2545f4914f6cdd1du + 7 };
 
 	for (unsigned i = 0; i < steps; i++) {
 		load_step(&w);
-		lab_step(lab, w.synced);
+		crash_step(lab, w.synced);
 	}
 	load_end(&w);
-	lab_step(lab, false);
+	crash_step(lab, false);
 }
 
 /* Ends a workload as a power cut would: the disk keeps all that was written, the journal is full of
  * small transactions. Recording starts anew with the mount of what is left. */
-static void cut_and_mount(struct lab *lab)
+static void cut_and_mount(struct crashlab *lab)
 {
 	size_t size = lab->r.disk.bd.size_bytes;
 	uint8_t *disk = malloc(size);
@@ -36,36 +36,36 @@ static void cut_and_mount(struct lab *lab)
 	lab->r.disk.mark = 0;
 	mem_record(&lab->r.disk);
 	assert_int_equal(rig_mount(&lab->r, false), 0);
-	lab_step(lab, true);
+	crash_step(lab, true);
 	/* What the mount wrote may still be on its way: that was the tree before, too. */
 	lab->synced_at[0] = 0;
 }
 
 /* Files that take over the blocks of removed ones. */
-static void run_reuse(struct lab *lab, uint64_t seed)
+static void run_reuse(struct crashlab *lab, uint64_t seed)
 {
 	for (char i = 1; i < 10; i++) {
 		char path[8], old[8], tag = i;
 
-		sprintf(path, "/f%d", i);
-		sprintf(old, "/f%d", i - 1);
+		snprintf(path, sizeof(path), "/f%d", i);
+		snprintf(old, sizeof(old), "/f%d", i - 1);
 		assert_int_equal(touch(&lab->r, path), 0);
-		lab_step(lab, false);
+		crash_step(lab, false);
 		assert_int_equal(FS->setxattr(lab->r.fs, path, "user.tag", &tag, 1, 0), 0);
-		lab_step(lab, false);
+		crash_step(lab, false);
 		assert_int_equal(put_at(&lab->r, path, 0, (uint8_t)i, 1000 * seed, 0), 1000 * seed);
-		lab_step(lab, false);
+		crash_step(lab, false);
 		assert_int_equal(FS->sync(lab->r.fs), 0);
-		lab_step(lab, true);
+		crash_step(lab, true);
 		(void)FS->unlink(lab->r.fs, old);
-		lab_step(lab, false);
+		crash_step(lab, false);
 		assert_int_equal(FS->sync(lab->r.fs), 0);
-		lab_step(lab, true);
+		crash_step(lab, true);
 	}
 }
 
 /* Small transactions, then one that is written over several of them. */
-static void run_small_and_big(struct lab *lab, uint64_t seed)
+static void run_small_and_big(struct crashlab *lab, uint64_t seed)
 {
 	char path[16];
 
@@ -73,26 +73,26 @@ static void run_small_and_big(struct lab *lab, uint64_t seed)
 		struct as_stat st = { .uid = i };
 
 		assert_int_equal(FS->setattr(lab->r.fs, "/", &st, AS_SET_UID), 0);
-		lab_step(lab, false);
+		crash_step(lab, false);
 		assert_int_equal(FS->sync(lab->r.fs), 0);
-		lab_step(lab, true);
+		crash_step(lab, true);
 	}
 	for (unsigned i = 0; i < 4 + seed; i++) {
 		snprintf(path, sizeof(path), "/d%u", i);
 		assert_int_equal(FS->mkdir(lab->r.fs, path, 0755), 0);
-		lab_step(lab, false);
+		crash_step(lab, false);
 	}
 	assert_int_equal(FS->sync(lab->r.fs), 0);
-	lab_step(lab, true);
+	crash_step(lab, true);
 }
 
 static bool noticed(const char *opts, uint64_t seed, enum lab_flush site)
 {
 	bool second_mount = site == LAB_FLUSH_REPLAY_CLEAR;
-	struct lab lab;
+	struct crashlab lab;
 	bool found;
 
-	lab_open(&lab, 256 * 1024, opts, seed);
+	crash_open(&lab, 256 * 1024, opts, seed);
 	lab.singles = 30;
 	lab.trials = site == LAB_FLUSH_CKPT_TAIL ? 100 : 24;
 	lab.recovery_odds = 3;
@@ -112,11 +112,11 @@ static bool noticed(const char *opts, uint64_t seed, enum lab_flush site)
 		run_small_and_big(&lab, seed);
 	else
 		run(&lab, second_mount ? 60 : 150, seed);
-	lab_judge(&lab);
+	crash_judge(&lab);
 	found = lab.verdict[0];
 	if (found && !opts[0])
 		print_message("seed %lu: %s\n", seed, lab.verdict);
-	lab_close(&lab);
+	crash_close(&lab);
 	return found;
 }
 

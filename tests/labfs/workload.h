@@ -42,7 +42,7 @@ UNUSED static void a_path(struct load *w, char *path)
 	static const char *const names[] = { "f0", "f1", "f2", "d0",
 					     "d1", "s",	 "t",  "long-name-of-a-file" };
 
-	sprintf(path, "%s/%s", a_dir(w), names[load_rnd(w, 8)]);
+	snprintf(path, 64, "%s/%s", a_dir(w), names[load_rnd(w, 8)]);
 }
 
 UNUSED static uint64_t an_offset(struct load *w)
@@ -143,7 +143,7 @@ UNUSED static int do_names(struct load *w, unsigned what, const char *a, const c
 		if (rc)
 			return rc;
 		w->wants_tag = true;
-		strcpy(w->tag_path, a);
+		snprintf(w->tag_path, sizeof(w->tag_path), "%s", a);
 		return FS->close(w->r->fs, h);
 	}
 }
