@@ -10,9 +10,13 @@
  * Method. Three walks over the ring, as in jbd2: find the last whole transaction; collect the
  * revokes; write home. A transaction is whole when its blocks carry its sequence number and their
  * own checksums, and the commit block the checksum over all of them. One that would write outside
- * the file system or into the journal counts as not whole. Then flush, clear, flush: clearing
- * before the first flush may lose what was committed, using the ring again before the second may
- * replay half of it over newer blocks.
+ * the file system or into the journal counts as not whole. Then flush and clear: clearing before
+ * the flush may lose what was committed.
+ *
+ * No flush is needed behind the clearing. Whoever finds the old journal superblock replays the same
+ * transactions over the same blocks, and nothing else is written home before the next flush: the
+ * next transaction starts behind these, so that it overwrites the oldest first, and a ring whose
+ * oldest transaction is gone replays nothing.
  */
 #include "crc.h"
 #include "fsck_state.h"
@@ -257,9 +261,7 @@ static int finish(struct lab_ck *ck)
 	ck->written = true;
 	if (!rc && !LAB_BUG_ON(ck, CK_REPLAY_NOFLUSH))
 		rc = lab_ck_flush(ck, LAB_FLUSH_CK_REPLAY_HOME);
-	if (!rc)
-		rc = lab_ck_put_j_super(ck, true);
-	return rc ? rc : lab_ck_flush(ck, LAB_FLUSH_CK_REPLAY_CLEAR);
+	return rc ? rc : lab_ck_put_j_super(ck, true);
 }
 
 int lab_ck_replay(struct lab_ck *ck)
