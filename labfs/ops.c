@@ -18,8 +18,8 @@ static int mkfs(const struct as_mount_args *args)
 const struct as_target_ops labfs_target = {
 	.api = AS_TARGET_API,
 	.caps = AS_CAP_HARDLINK | AS_CAP_SYMLINK | AS_CAP_MKNOD | AS_CAP_XATTR | AS_CAP_FALLOCATE |
-		AS_CAP_RENAME2 | AS_CAP_TMPFILE | AS_CAP_OWNER | AS_CAP_TIMES | AS_CAP_STATFS |
-		AS_CAP_OPEN_UNLINKED | AS_CAP_FSCK,
+		AS_CAP_PUNCH | AS_CAP_RENAME2 | AS_CAP_TMPFILE | AS_CAP_OWNER | AS_CAP_TIMES |
+		AS_CAP_STATFS | AS_CAP_OPEN_UNLINKED | AS_CAP_FSCK,
 	.name = "lab",
 	.version = "1",
 	.min_bytes = LABFS_MIN_BYTES,

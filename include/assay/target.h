@@ -152,14 +152,16 @@ enum as_cap {
 	AS_CAP_SYMLINK = 1u << 1, /* symlink, readlink */
 	AS_CAP_MKNOD = 1u << 2, /* mknod */
 	AS_CAP_XATTR = 1u << 3, /* setxattr, getxattr, listxattr, removexattr */
-	AS_CAP_FALLOCATE = 1u << 4, /* fallocate */
+	AS_CAP_FALLOCATE = 1u << 4, /* fallocate: mode 0 and FALLOC_FL_KEEP_SIZE */
 	AS_CAP_RENAME2 = 1u << 5, /* rename with flags */
 	AS_CAP_TMPFILE = 1u << 6, /* open with O_TMPFILE; link_handle */
-	AS_CAP_OWNER = 1u << 7, /* modes, uid and gid are kept */
+	AS_CAP_OWNER = 1u << 7, /* modes, uid, gid are kept, S_ISGID directories pass their group on */
 	AS_CAP_TIMES = 1u << 8, /* atime and mtime can be set */
 	AS_CAP_STATFS = 1u << 9, /* statfs */
 	AS_CAP_OPEN_UNLINKED = 1u << 10, /* a removed file stays usable through open handles */
 	AS_CAP_FSCK = 1u << 11, /* fsck */
+	AS_CAP_PUNCH = 1u << 12, /* fallocate: PUNCH_HOLE and ZERO_RANGE */
+	AS_CAP_SHIFT = 1u << 13, /* fallocate: COLLAPSE_RANGE and INSERT_RANGE */
 };
 
 /* How a checker is run, and what it answers: e2fsck's exit bits. */

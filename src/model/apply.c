@@ -154,7 +154,7 @@ int can_create(struct step *s, struct walk *w, bool want_dir)
 struct inode *make_node(struct step *s, const struct walk *w, uint32_t mode)
 {
 	const struct inode *dir = inode_at(s->m, w->parent);
-	bool inherit = (dir->mode & S_ISGID) && !has(s, AS_FEAT_LIBRARY);
+	bool inherit = dir->mode & S_ISGID;
 	uint32_t gid = inherit ? dir->gid : 0;
 	struct inode *inode = node_new(s->m, mode);
 
@@ -216,6 +216,9 @@ bool as_model_judge(struct as_model *model, const struct as_op *op, const struct
 	as_buf_clear(&verdict->why);
 	verdict->agrees = verdict->unjudged = false;
 	if (unjudged(model, got)) {
+		/* What an open's slot held was closed all the same. */
+		if (op->code == AS_OP_OPEN && !model->lost)
+			file_close(model, op->slot);
 		verdict->agrees = verdict->unjudged = true;
 		return true;
 	}

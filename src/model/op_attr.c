@@ -41,9 +41,9 @@ void step_FCHMOD(struct step *s)
 
 /* chown_common(): whoever asks, a regular file or node loses its set-user-id bit, and its
  * set-group-id bit if the group may execute it (chown(2)). */
-static void drop_setid_on_chown(struct step *s, struct inode *inode)
+static void drop_setid_on_chown(struct inode *inode)
 {
-	if (is_dir(inode) || has(s, AS_FEAT_LIBRARY) || S_ISLNK(inode->mode))
+	if (is_dir(inode) || S_ISLNK(inode->mode))
 		return;
 	inode->mode &= (uint16_t)~S_ISUID;
 	if (inode->mode & S_IXGRP)
@@ -76,7 +76,7 @@ void step_CHOWN(struct step *s)
 		inode->uid = (uint32_t)s->op->uid;
 	if (s->op->gid >= 0)
 		inode->gid = (uint32_t)s->op->gid;
-	drop_setid_on_chown(s, inode);
+	drop_setid_on_chown(inode);
 	node_finish(s->m, inode, &before);
 }
 

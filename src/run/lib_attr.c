@@ -100,6 +100,18 @@ void lib_fchmod(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	as_vfs_answer(out, rc);
 }
 
+/* fs/open.c, chown_common(): whoever asks and whatever for, set-id bits go, but for directories, and
+ * for a set-group-id bit of a file that its group may not execute. */
+static unsigned drop_set_id(const struct as_stat *old, struct as_stat *st)
+{
+	uint32_t drop = S_ISUID | (old->mode & S_IXGRP ? S_ISGID : 0);
+
+	if (S_ISDIR(old->mode) || S_ISLNK(old->mode) || !(old->mode & drop))
+		return 0;
+	st->mode = old->mode & ~drop;
+	return AS_SET_MODE;
+}
+
 void lib_chown(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_stat st = { 0 };
@@ -117,6 +129,8 @@ void lib_chown(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	}
 	if (!rc && !has_modes(l))
 		rc = -EPERM;
+	if (!rc)
+		set |= drop_set_id(&p.st, &st);
 	if (!rc && set)
 		rc = set_at(l, &p, &st, set);
 	lib_place_free(&p);

@@ -120,6 +120,16 @@ static int refuse_node(const struct place *p, unsigned flags)
 	return S_ISLNK(p->st.mode) ? -ELOOP : -ENXIO;
 }
 
+/* A removed directory, which is still the working directory. It cannot be opened by a path. */
+static int refuse_removed(unsigned flags)
+{
+	if (flags & TMPFILE_BIT)
+		return -AS_ERR_UNSUPPORTED;
+	if (flags & O_CREAT)
+		return flags & O_EXCL ? -EEXIST : -EISDIR;
+	return writes(flags) || flags & O_TRUNC ? -EISDIR : -AS_ERR_UNSUPPORTED;
+}
+
 static int open_path_only(struct lib *l, const struct place *p, struct slot *slot)
 {
 	bool plain = S_ISREG(p->st.mode) || S_ISDIR(p->st.mode);
@@ -149,7 +159,7 @@ static int open_place(struct lib *l, const struct place *p, unsigned flags, uint
 	if (rc)
 		return rc;
 	if (p->gone)
-		return flags & O_CREAT || writes(flags) ? -EISDIR : -AS_ERR_UNSUPPORTED;
+		return refuse_removed(flags);
 	if (flags & TMPFILE_BIT && !(l->ops->caps & AS_CAP_TMPFILE))
 		return S_ISDIR(p->st.mode) ? -EOPNOTSUPP : -ENOTDIR;
 	return l->ops->open(l->fs, lib_place_path(p), flags & SEAM_FLAGS, mode & 07777,
@@ -386,6 +396,15 @@ void lib_ftruncate(struct lib *l, const struct as_op *op, struct as_outcome *out
 	as_vfs_answer(out, rc);
 }
 
+static uint32_t fallocate_cap(int64_t mode)
+{
+	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
+		return AS_CAP_SHIFT;
+	if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+		return AS_CAP_PUNCH;
+	return mode & ~(int64_t)FALLOC_FL_KEEP_SIZE ? 0 : AS_CAP_FALLOCATE;
+}
+
 /* fs/open.c, vfs_fallocate(). */
 static int fallocate_check(const struct lib *l, const struct slot *slot, const struct as_op *op)
 {
@@ -404,7 +423,7 @@ static int fallocate_check(const struct lib *l, const struct slot *slot, const s
 		return -EISDIR;
 	if (wraps(op->off, op->len) || too_large(l, (uint64_t)op->off + op->len))
 		return -EFBIG;
-	return l->ops->caps & AS_CAP_FALLOCATE ? 0 : -EOPNOTSUPP;
+	return l->ops->caps & fallocate_cap(op->flags) ? 0 : -EOPNOTSUPP;
 }
 
 void lib_fallocate(struct lib *l, const struct as_op *op, struct as_outcome *out)

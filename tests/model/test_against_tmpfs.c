@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "linux.h"
+#include "against.h"
 
 int main(void)
 {
-	return run_linux_tests("/dev/shm", 0x01021994);
+	return run_against("/dev/shm", 0x01021994);
 }

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The model against the machine: every sequence of up to three operations over an alphabet, from
- * two starting points, is carried out by system calls in a scratch directory and judged, and the
- * tree is compared at its end. One disagreement fails the test. This is what makes the oracle
- * trustworthy, so it runs on the kernel's own file systems: a tmpfs and the disk's.
+ * against: the model against a file system: every sequence of up to three operations over an
+ * alphabet, from two starting points, and long random ones, are carried out and judged, and the tree
+ * is compared at their end. One disagreement fails the test. This is what makes the oracle
+ * trustworthy, so it runs on the kernel's own file systems, a tmpfs and the disk's, by system calls
+ * in a scratch directory; and on labfs, which has to be as right as they are.
  *
  * Enumeration: the odometer of base/choice. An operation that left the model as it was ends its
  * sequence: what would follow is a shorter sequence that is tried anyway, and the comparison at the
  * end of this one shows that it changed nothing on disk either.
  */
-#ifndef AS_TESTS_MODEL_LINUX_H
-#define AS_TESTS_MODEL_LINUX_H
+#ifndef AS_TESTS_MODEL_AGAINST_H
+#define AS_TESTS_MODEL_AGAINST_H
 
 #include "subject.h"
 
 #include "base/choice.h"
 #include "base/spawn.h"
 #include "model/compare.h"
+#include "run/lib_new.h"
 #include "run/sys_new.h"
 #include "run/traits.h"
+#include "target/host.h"
+#include "target/stand.h"
 #include "target/target.h"
 #include "tests/skip.h"
 #include "work/print.h"
@@ -126,9 +130,11 @@ static const char *const more =
 	"enlarge /a 3\nenlarge /g 700\nprune /g\nprune /\nenlarge /p 1\ndeepen /g 1\nenlarge . 2\n";
 
 struct bout {
-	char folder[4096];
+	char folder[4096]; /* for system calls; "": a library */
+	const struct as_target *target;
 	unsigned start, length;
 	bool core_only;
+	unsigned random; /* that many random sequences instead of all */
 	struct as_traits traits;
 	/* Shared with the child. */
 	struct tally {
@@ -145,8 +151,13 @@ struct fight {
 	struct as_seq *start, *alphabet;
 	struct as_model *fresh; /* an empty model that knows the root's attributes */
 	struct as_verdict verdict;
-	const struct as_op *done[16];
+	const struct as_op *done[4];
 	size_t n_done;
+	/* What a library stands on. */
+	struct as_chooser *chance;
+	struct as_host_log log;
+	struct as_host_mem *host;
+	struct as_stand *stand;
 };
 
 static void say(struct fight *f, const char *why)
@@ -154,10 +165,11 @@ static void say(struct fight *f, const char *why)
 	struct tally *tally = f->bout->tally;
 	struct as_buf text = { 0 };
 
-	as_buf_addf(&text, "on %s, from start %u:\n", f->bout->traits.name, f->bout->start);
-	for (size_t i = 0; i < f->n_done; i++) {
+	as_buf_addf(&text, "on %s, from start %u, sequence %llu:\n", f->bout->traits.name,
+		    f->bout->start, (unsigned long long)tally->sequences);
+	for (size_t i = f->n_done > 4 ? f->n_done - 4 : 0; i < f->n_done; i++) {
 		as_buf_adds(&text, "    ");
-		as_print_op(f->done[i], &text);
+		as_print_op(f->done[i % 4], &text);
 		as_buf_addc(&text, '\n');
 	}
 	as_buf_adds(&text, why);
@@ -171,7 +183,7 @@ static bool play(struct fight *f, struct as_model *m, const struct as_op *op)
 {
 	struct as_outcome out;
 
-	f->done[f->n_done++] = op;
+	f->done[f->n_done++ % 4] = op;
 	as_vfs_exec(f->vfs, op, &out);
 	f->bout->tally->ops++;
 	if (!as_model_judge(m, op, &out, &f->verdict)) {
@@ -218,7 +230,7 @@ static bool one_sequence(struct fight *f, struct as_choice *choice)
 		struct as_digest before = as_model_digest(m);
 
 		ok = play(f, m, &f->alphabet->ops[as_choose(choice, (unsigned)f->alphabet->n)]);
-		if (as_digest_eq(before, as_model_digest(m)))
+		if (!f->bout->random && as_digest_eq(before, as_model_digest(m)))
 			break;
 	}
 	if (ok && as_model_compare(m, as_vfs_tree(f->vfs), f->vfs, &why)) {
@@ -233,17 +245,76 @@ static bool one_sequence(struct fight *f, struct as_choice *choice)
 	return ok;
 }
 
-/* In the child: confined to the scratch directory for good. */
+/* labfs on a disk of its own, without what mkfs put there. */
+static int open_library(struct fight *f, struct as_err *err)
+{
+	const struct as_target_ops *ops = as_target_library(f->bout->target);
+	struct as_op op = as_op_make(AS_OP_REMOVE);
+	struct as_mount_args args = { .opts = "" };
+	struct as_outcome out;
+
+	f->chance = as_chooser_seeded(1);
+	f->host = as_host_new(as_chooser_choice(f->chance), &f->log);
+	if (as_stand_new(ops->default_bytes, &f->stand, err) != 0)
+		return err->code;
+	args.host = as_host_seam(f->host);
+	args.bd = as_stand_bd(f->stand);
+	if (ops->mkfs(&args) != 0)
+		return as_fail(err, AS_EUSE, "mkfs failed");
+	f->vfs =
+		as_vfs_lib_new(&(struct as_lib_args){ .ops = ops,
+						      .host = f->host,
+						      .bd = args.bd,
+						      .opts = "",
+						      .name_max = f->bout->traits.name_max,
+						      .size_max_bytes = f->bout->traits.size_max });
+	if (as_vfs_lib_mount(f->vfs, "") != 0)
+		return as_fail(err, AS_EUSE, "mount failed");
+	op.path = "/lost+found";
+	as_vfs_exec(f->vfs, &op, &out);
+	return 0;
+}
+
+/* Unmounts, and the full checker has the last word. */
+static void close_library(struct fight *f)
+{
+	const struct as_target_ops *ops = as_target_library(f->bout->target);
+	struct as_mount_args args = { .opts = "", .bd = as_stand_bd(f->stand) };
+	enum as_finding_kind kind;
+	const char *trouble;
+
+	args.host = as_host_seam(f->host);
+	if (as_vfs_lib_unmount(f->vfs) != 0)
+		say(f, "unmount failed");
+	trouble = as_vfs_lib_trouble(f->vfs, &kind);
+	if (trouble)
+		say(f, trouble);
+	if (ops->fsck(&args, AS_FSCK_FULL) != AS_FSCK_CLEAN)
+		say(f, "the checker is not content");
+	as_vfs_free(f->vfs);
+	as_host_free(f->host);
+	as_stand_free(f->stand);
+	as_chooser_free(f->chance);
+}
+
+static int open_vfs(struct fight *f, struct as_err *err)
+{
+	if (f->bout->folder[0])
+		return as_vfs_sys_new(f->bout->folder, &f->vfs, err);
+	return open_library(f, err);
+}
+
+/* In the child: system calls are confined to the scratch directory for good. */
 static int fight_it_out(void *ctx)
 {
 	struct bout *bout = ctx;
 	struct fight f = { .bout = bout };
-	struct as_chooser *chooser = as_chooser_exhaustive();
+	struct as_chooser *chooser = bout->random ? as_chooser_seeded(1) : as_chooser_exhaustive();
 	struct as_buf letters = { 0 };
 	struct as_err err = { 0 };
 	struct as_stat root = { 0 };
 
-	if (as_vfs_sys_new(bout->folder, &f.vfs, &err) != 0) {
+	if (open_vfs(&f, &err) != 0) {
 		snprintf(bout->tally->what, sizeof(bout->tally->what), "%s", err.msg);
 		return err.code == AS_ELACK ? 3 : 2;
 	}
@@ -255,85 +326,108 @@ static int fight_it_out(void *ctx)
 	if (as_vfs_tree(f.vfs)->stat(f.vfs, "/", &root) != 0)
 		return 2;
 	as_model_adopt(f.fresh, "/", &root);
-	while (one_sequence(&f, as_chooser_choice(chooser)) && as_chooser_next(chooser))
+	while (one_sequence(&f, as_chooser_choice(chooser)) && as_chooser_next(chooser) &&
+	       (!bout->random || bout->tally->sequences < bout->random))
 		;
 	as_model_free(f.fresh);
 	as_verdict_free(&f.verdict);
+	if (!bout->folder[0] && !bout->tally->failed)
+		close_library(&f);
+	else
+		as_vfs_free(f.vfs);
 	as_seq_free(f.start);
 	as_seq_free(f.alphabet);
-	as_vfs_free(f.vfs);
 	as_chooser_free(chooser);
 	return 0;
 }
 
-static void against(const char *where, long magic, unsigned start, unsigned length, bool core_only)
+static void judge_bout(struct bout *bout, const char *where)
 {
-	struct bout bout = { .start = start, .length = length, .core_only = core_only };
-	struct as_target *target = NULL;
 	struct as_ended ended;
+	struct as_err err = { 0 };
+
+	as_run_traits(bout->target, &bout->traits);
+	bout->tally = as_shared_alloc(sizeof(*bout->tally));
+	if (as_spawn_fork(fight_it_out, bout, 60000, &bout->tally->alive, &ended, &err) != 0)
+		fail_msg("%s", err.msg);
+	if (bout->folder[0])
+		assert_int_equal(as_sys_remove_tree(bout->folder, &err), 0);
+	if (ended.how == AS_END_EXIT && ended.status == 3)
+		skip_because("%s", bout->tally->what);
+	if (bout->tally->failed)
+		fail_msg("%s", bout->tally->what);
+	if (ended.how != AS_END_EXIT || ended.status != 0)
+		fail_msg("the child ended with %d/%d: %s", ended.how, ended.status,
+			 bout->tally->what);
+	print_message("%s: %llu sequences, %llu operations, %llu maybes, %.1f s\n", where,
+		      (unsigned long long)bout->tally->sequences,
+		      (unsigned long long)bout->tally->ops, (unsigned long long)bout->tally->maybes,
+		      (double)ended.wall_us / 1e6);
+	assert_int_equal(bout->tally->maybes, 0);
+	assert_true(bout->tally->sequences >= 100);
+	as_shared_free(bout->tally, sizeof(*bout->tally));
+}
+
+/* tests/model/test_against_*.c give each file system its own program: they run side by side. */
+static const char *scratch; /* a folder, or the name of a library */
+static long scratch_magic; /* what statfs(2) has to say of the folder; 0: a library */
+
+static void against(struct bout bout)
+{
+	struct as_target *target = NULL;
 	struct as_err err = { 0 };
 	struct statfs sfs;
 	char spec[4200];
 
-	if (statfs(where, &sfs) != 0 || (magic && (long)sfs.f_type != magic))
-		skip_because("%s is not the kind of file system this is about", where);
-	snprintf(bout.folder, sizeof(bout.folder), "%s/assay-linux-XXXXXX", where);
-	if (!mkdtemp(bout.folder))
-		skip_because("cannot make a folder in %s", where);
-	assert_int_equal(chmod(bout.folder, 0755), 0);
-	snprintf(spec, sizeof(spec), "dir:%s", bout.folder);
+	if (scratch_magic) {
+		if (statfs(scratch, &sfs) != 0 || (long)sfs.f_type != scratch_magic)
+			skip_because("%s is not the kind of file system this is about", scratch);
+		snprintf(bout.folder, sizeof(bout.folder), "%s/assay-against-XXXXXX", scratch);
+		if (!mkdtemp(bout.folder))
+			skip_because("cannot make a folder in %s", scratch);
+		assert_int_equal(chmod(bout.folder, 0755), 0);
+		snprintf(spec, sizeof(spec), "dir:%s", bout.folder);
+	} else {
+		snprintf(spec, sizeof(spec), "%s", scratch);
+	}
 	if (as_target_open(spec, &target, &err) != 0)
 		fail_msg("%s", err.msg);
-	as_run_traits(target, &bout.traits);
-	bout.tally = as_shared_alloc(sizeof(*bout.tally));
-	if (as_spawn_fork(fight_it_out, &bout, 60000, &bout.tally->alive, &ended, &err) != 0)
-		fail_msg("%s", err.msg);
-	assert_int_equal(as_sys_remove_tree(bout.folder, &err), 0);
-	if (ended.how == AS_END_EXIT && ended.status == 3)
-		skip_because("%s", bout.tally->what);
-	if (bout.tally->failed)
-		fail_msg("%s", bout.tally->what);
-	if (ended.how != AS_END_EXIT || ended.status != 0)
-		fail_msg("the child ended with %d/%d: %s", ended.how, ended.status,
-			 bout.tally->what);
-	print_message("%s: %llu sequences, %llu operations, %llu maybes, %.1f s\n", where,
-		      (unsigned long long)bout.tally->sequences,
-		      (unsigned long long)bout.tally->ops, (unsigned long long)bout.tally->maybes,
-		      (double)ended.wall_us / 1e6);
-	assert_int_equal(bout.tally->maybes, 0);
-	assert_true(bout.tally->sequences > 1000);
-	as_shared_free(bout.tally, sizeof(*bout.tally));
+	bout.target = target;
+	judge_bout(&bout, scratch);
 	as_target_free(target);
 }
-
-/* tests/model/test_linux_*.c give each file system its own program: they run side by side. */
-static const char *scratch;
-static long scratch_magic;
 
 static void test_empty_threes(void **state)
 {
 	(void)state;
-	against(scratch, scratch_magic, 0, 3, false);
+	against((struct bout){ .start = 0, .length = 3 });
 }
 
 static void test_prepared_twos(void **state)
 {
 	(void)state;
-	against(scratch, scratch_magic, 1, 2, false);
+	against((struct bout){ .start = 1, .length = 2 });
 }
 
 static void test_prepared_threes(void **state)
 {
 	(void)state;
-	against(scratch, scratch_magic, 1, 3, true);
+	against((struct bout){ .start = 1, .length = 3, .core_only = true });
 }
 
-static int run_linux_tests(const char *where, long magic)
+static void test_random(void **state)
+{
+	(void)state;
+	against((struct bout){ .start = 1, .length = 300, .random = 300 });
+}
+
+static int run_against(const char *where, long magic)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_empty_threes),
 		cmocka_unit_test(test_prepared_twos),
 		cmocka_unit_test(test_prepared_threes),
+		cmocka_unit_test(test_random),
 	};
 
 	scratch = where;
