@@ -64,7 +64,9 @@ struct place {
 	enum last last;
 	bool slash; /* behind the last component */
 	bool there; /* something is: st says what (not with WALK_PARENT) */
-	unsigned gone; /* > 0: a removed directory, that many levels below path */
+	/* > 0: a removed directory, that many levels below path; with WALK_PARENT and LAST_NORM a
+	 * name in one, which is not in path. */
+	unsigned gone;
 	struct as_stat st;
 };
 
@@ -95,23 +97,23 @@ bool lib_slots_open(const struct lib *l);
 	X(CREATE, create)                                                                          \
 	X(MKNOD, mknod)                                                                            \
 	X(HARDLINK, hardlink)                                                                      \
-	X(SYMLINK, symlink) X(RENAME, rename) X(REMOVE, remove) X(OPEN, open) X(CLOSE, close) X(   \
-		CHCWD, chcwd) X(READ, read) X(WRITE, write) X(FSYNC, fsync) X(SYNC, sync)          \
-		X(REMOUNT, remount) X(STATFS, statfs) X(READ_XATTR, read_xattr) X(                 \
-			WRITE_XATTR, write_xattr) X(DEEPEN, deepen) X(ENLARGE, enlarge)            \
-			X(PRUNE, prune) X(RMDIR, rmdir) X(UNLINK, unlink) X(PREAD, pread) X(       \
-				PWRITE, pwrite) X(LSEEK, lseek) X(TRUNCATE, truncate) X(FTRUNCATE, \
-											ftruncate) \
-				X(FALLOCATE, fallocate) X(FDATASYNC, fdatasync) X(                 \
-					SYNCFS, syncfs) X(SYNC_FILE_RANGE,                         \
-							  sync_file_range) X(CHMOD, chmod)         \
-					X(FCHMOD, fchmod) X(CHOWN, chown) X(UTIMENS, utimens) X(   \
-						RENAME2, rename2) X(LINK_TMPFILE, link_tmpfile)    \
-						X(COPY_FILE_RANGE, copy_file_range) X(             \
-							MMAP_WRITE,                                \
-							mmap_write) X(LISTXATTR,                   \
-								      listxattr) X(REMOVEXATTR,    \
-										   removexattr)    \
+	X(SYMLINK, symlink)                                                                        \
+	X(RENAME, rename)                                                                          \
+	X(REMOVE, remove) X(OPEN, open) X(CLOSE, close) X(CHCWD, chcwd) X(READ, read) X(           \
+		WRITE, write) X(FSYNC, fsync) X(SYNC, sync) X(REMOUNT, remount) X(STATFS, statfs)  \
+		X(READ_XATTR, read_xattr) X(WRITE_XATTR, write_xattr) X(DEEPEN, deepen) X(         \
+			ENLARGE, enlarge) X(PRUNE, prune) X(RMDIR, rmdir) X(UNLINK, unlink)        \
+			X(PREAD, pread) X(PWRITE, pwrite) X(LSEEK, lseek) X(TRUNCATE, truncate) X( \
+				FTRUNCATE, ftruncate) X(FALLOCATE, fallocate) X(FDATASYNC,         \
+										fdatasync)         \
+				X(SYNCFS, syncfs) X(SYNC_FILE_RANGE, sync_file_range) X(           \
+					CHMOD, chmod) X(FCHMOD, fchmod) X(CHOWN, chown) X(UTIMENS, \
+											  utimens) \
+					X(RENAME2, rename2) X(LINK_TMPFILE, link_tmpfile) X(       \
+						COPY_FILE_RANGE, copy_file_range) X(MMAP_WRITE,    \
+										    mmap_write)    \
+						X(LISTXATTR, listxattr) X(REMOVEXATTR,             \
+									  removexattr)             \
 							X(READDIR, readdir) X(READLINK, readlink)  \
 								X(STAT, stat) X(FSTAT, fstat)      \
 									X(UMOUNT, umount) X(MOUNT, \

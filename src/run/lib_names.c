@@ -14,6 +14,8 @@
 
 static int type_at(struct lib *l, const struct place *p, struct as_stat *st)
 {
+	if (p->gone)
+		return -ENOENT;
 	return l->ops->getattr(l->fs, lib_place_path(p), st);
 }
 
@@ -36,6 +38,8 @@ static int new_place(struct lib *l, const char *text, bool can, struct place *p)
 		return rc;
 	if (p->last != LAST_NORM)
 		return -EEXIST;
+	if (p->gone)
+		return -ENOENT;
 	if (p->slash) {
 		rc = must_be_absent(l, p);
 		return rc ? rc : -ENOENT;
@@ -54,6 +58,8 @@ void lib_mkdir(struct lib *l, const struct as_op *op, struct as_outcome *out)
 
 	if (!rc && p.last != LAST_NORM)
 		rc = -EEXIST;
+	if (!rc && p.gone)
+		rc = -ENOENT;
 	if (!rc)
 		rc = l->ops->mkdir(l->fs, lib_place_path(&p),
 				   op->mode & (07777 & ~(S_ISUID | S_ISGID)));
@@ -165,6 +171,8 @@ int lib_rmdir_at(struct lib *l, const char *text)
 
 	if (!rc)
 		rc = refused[p.last];
+	if (!rc && p.gone)
+		rc = -ENOENT;
 	if (!rc)
 		rc = l->ops->rmdir(l->fs, lib_place_path(&p));
 	if (!rc)
@@ -181,7 +189,7 @@ int lib_unlink_at(struct lib *l, const char *text)
 
 	if (!rc && p.last != LAST_NORM)
 		rc = -EISDIR;
-	if (!rc && p.slash) {
+	if (!rc && (p.slash || p.gone)) {
 		rc = type_at(l, &p, &st);
 		if (!rc)
 			rc = S_ISDIR(st.mode) ? -EISDIR : -ENOTDIR;
@@ -207,7 +215,7 @@ void lib_unlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
 /* ---- rename ----------------------------------------------------------------------------------- */
 
 /* What do_renameat2() looks at before vfs_rename(): needed only where the library is not asked
- * (slashes, flags that it does not have). */
+ * (slashes, removed directories, flags that it does not have). */
 static int rename_check(struct lib *l, const struct place *from, const struct place *to,
 			unsigned flags)
 {
@@ -229,6 +237,8 @@ static int rename_check(struct lib *l, const struct place *from, const struct pl
 	}
 	if (!S_ISDIR(old.mode) && (from->slash || (!(flags & RENAME_EXCHANGE) && to->slash)))
 		return -ENOTDIR;
+	if (to->gone)
+		return -ENOENT;
 	return flags && !(l->ops->caps & AS_CAP_RENAME2) ? -EINVAL : 0;
 }
 
@@ -247,7 +257,8 @@ static int rename_at(struct lib *l, const char *from_text, const char *to_text, 
 		rc = -EBUSY;
 	if (!rc && to.last != LAST_NORM)
 		rc = flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
-	if (!rc && (from.slash || to.slash || (flags && !(l->ops->caps & AS_CAP_RENAME2))))
+	if (!rc && (from.slash || to.slash || from.gone || to.gone ||
+		    (flags && !(l->ops->caps & AS_CAP_RENAME2))))
 		rc = rename_check(l, &from, &to, flags);
 	if (!rc)
 		rc = l->ops->rename(l->fs, lib_place_path(&from), lib_place_path(&to), flags);

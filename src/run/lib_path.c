@@ -122,6 +122,17 @@ static int step(struct lib *l, enum walk how, bool last, const char **todo, unsi
 	return last;
 }
 
+/* A name in a removed directory: nothing is there, but some errors come first. */
+static int end_in_removed(enum walk how, struct place *p)
+{
+	bool creates = how == WALK_CREATE || how == WALK_CREATE_NOFOLLOW;
+
+	p->last = LAST_NORM;
+	if (how == WALK_PARENT)
+		return 0;
+	return creates && p->slash ? -EISDIR : -ENOENT;
+}
+
 static int walk_from(struct lib *l, const char *todo, enum walk how, struct place *p)
 {
 	unsigned links = 0;
@@ -152,8 +163,10 @@ static int walk_from(struct lib *l, const char *todo, enum walk how, struct plac
 		}
 		if (len > l->args.name_max)
 			return -ENAMETOOLONG;
-		if (p->gone)
-			return -ENOENT;
+		if (p->gone) {
+			p->slash = last && *todo == '/';
+			return last ? end_in_removed(how, p) : -ENOENT;
+		}
 		if (p->path.len + 1 + len > AS_VFS_DEEP_MAX_BYTES)
 			return -AS_ERR_LIMIT;
 		as_buf_addc(&p->path, '/');

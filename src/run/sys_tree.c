@@ -16,9 +16,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#define LIST_BYTES 16384
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
-static uint32_t type_of(int fd, const struct dirent *entry)
+static uint32_t type_of(int fd, const struct dirent64 *entry)
 {
 	struct stat st;
 
@@ -27,25 +28,28 @@ static uint32_t type_of(int fd, const struct dirent *entry)
 	return fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ? 0 : st.st_mode & S_IFMT;
 }
 
+/* The system call itself: readdir(3) takes the ENOENT of a removed directory for its end. */
 int sys_list(int fd, struct as_vfs_names *names)
 {
 	int own = openat(fd, ".", OPEN_DIR), rc = 0;
-	struct dirent *entry;
-	DIR *dir;
+	_Alignas(struct dirent64) char block[LIST_BYTES];
+	ssize_t n;
 
-	dir = own < 0 ? NULL : fdopendir(own);
-	if (!dir) {
-		rc = -errno;
-		if (own >= 0)
-			close(own);
-		return rc;
+	if (own < 0)
+		return -errno;
+	while ((n = getdents64(own, block, sizeof(block))) > 0) {
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *entry = (const struct dirent64 *)(block + at);
+
+			if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+				as_vfs_names_add(names, as_vfs_type_letter(type_of(own, entry)),
+						 entry->d_name);
+			at += entry->d_reclen;
+		}
 	}
-	for (errno = 0; (entry = readdir(dir)); errno = 0)
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			as_vfs_names_add(names, as_vfs_type_letter(type_of(own, entry)),
-					 entry->d_name);
-	rc = -errno;
-	closedir(dir);
+	if (n < 0)
+		rc = -errno;
+	close(own);
 	as_vfs_names_sort(names);
 	return rc;
 }
