@@ -424,6 +424,8 @@ int lab_dir_remove(struct as_fs *fs, struct lab_node *dir, const char *name, siz
 	rc = lab_dirty(fs, ix->bufs[i], LAB_S_META);
 	if (rc)
 		return rc;
+	if (entry_at(ix, s->pos1 - 1)->type == S_IFDIR >> 12)
+		lab_walk_forget(fs);
 	room = cut(ix->bufs[i], (s->pos1 - 1) % LAB_BLOCK);
 	if (room > ix->room[i])
 		ix->room[i] = (uint16_t)room;
@@ -455,6 +457,7 @@ int lab_dir_set(struct as_fs *fs, struct lab_node *dir, const char *name, size_t
 	rc = lab_dirty(fs, ix->bufs[(s->pos1 - 1) / LAB_BLOCK], LAB_S_META);
 	if (rc)
 		return rc;
+	lab_walk_forget(fs);
 	de = entry_at(ix, s->pos1 - 1);
 	de->ino = s->ino = ino;
 	de->type = (uint8_t)(mode >> 12);

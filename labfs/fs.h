@@ -113,7 +113,6 @@ struct as_fs {
 
 	/* the running operation */
 	uint64_t op;
-	bool in_op;
 	struct lab_undo *undo;
 	uint32_t nundo, undo_cap;
 	struct lab_node *op_dirs[LAB_OP_DIRS]; /* whose index is dropped when it fails */
@@ -139,6 +138,10 @@ struct as_fs {
 	struct lab_node **nodes;
 	uint32_t node_mask, nnodes;
 	struct lab_link node_lru;
+	char *walked; /* the directory found last, by path; empty = none */
+	size_t walked_len, walked_cap;
+	uint32_t walked_ino;
+	unsigned walked_depth;
 	uint32_t nwriters; /* handles open for writing */
 	uint8_t *last_read; /* only with bug HOLE_STALE */
 };
@@ -273,6 +276,11 @@ int lab_dir_list(struct as_fs *fs, struct lab_node *dir, as_fill_fn fill, void *
 /* path.c */
 int lab_walk(struct as_fs *fs, const char *path, struct lab_node **node);
 int lab_walk_parent(struct as_fs *fs, const char *path, struct lab_path *at);
+/* To be called when a directory may have got another name or none. */
+static inline void lab_walk_forget(struct as_fs *fs)
+{
+	fs->walked_len = 0;
+}
 
 /* namespace.c */
 int lab_create(struct as_fs *fs, const struct lab_path *at, uint32_t mode, uint64_t rdev,

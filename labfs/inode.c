@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define NODE_LIMIT 4096u /* kept between operations */
+#define NODE_LIMIT 8192u /* kept between operations */
 
 uint64_t lab_now(const struct as_fs *fs)
 {
@@ -275,7 +275,6 @@ int lab_drop_link(struct as_fs *fs, struct lab_node *node, uint32_t links)
 	node->raw->ctime_ns = (int64_t)lab_now(fs);
 	if (node->raw->nlink)
 		return 0;
-	node->linkable = false;
 	if (node->cut)
 		rc = lab_orphan_del(fs, node);
 	if (!rc && !node->opens)

@@ -41,7 +41,6 @@ int lab_op_begin(struct as_fs *fs, uint32_t credits)
 			return rc;
 	}
 	fs->op++;
-	fs->in_op = true;
 	fs->nundo = 0;
 	fs->nop_dirs = 0;
 	fs->op_nheld = fs->nheld;
@@ -64,6 +63,7 @@ static void fail_op(struct as_fs *fs)
 		fs->nrevoke -= !!(entry & LAB_HELD_META);
 	}
 	lab_undo_all(fs);
+	lab_walk_forget(fs);
 	fs->free_blocks = fs->op_free_blocks;
 	fs->free_inodes = fs->op_free_inodes;
 	fs->block_hint = fs->op_block_hint;
@@ -87,7 +87,6 @@ static void release_held(struct as_fs *fs)
 
 int lab_op_end(struct as_fs *fs, int rc)
 {
-	fs->in_op = false;
 	if (rc < 0) {
 		fail_op(fs);
 	} else {

@@ -319,5 +319,7 @@ int lab_link_handle(struct as_fs *fs, struct as_handle *handle, const char *to)
 {
 	int rc = LAB_RUN(fs, lab_ns_credits(fs), do_link(fs, handle->node, to));
 
+	if (!rc)
+		handle->node->linkable = false; /* as Linux: once named, it lives by its names */
 	return !rc && LAB_BUG_ON(fs, LINK_SPLIT) ? second_half(fs, handle->node) : rc;
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * path.c: from a path to its inode. Paths are absolute and normal (target.h, rule 5).
+ *
+ * The directory found last is remembered by its path, so that a series of calls in one place, or
+ * ever deeper, does not walk from the root each time. Whoever takes a name from a directory, or an
+ * inode from a name, forgets it (lab_walk_forget).
  */
 #include "fs.h"
 
@@ -28,18 +32,57 @@ static int step(struct as_fs *fs, struct lab_node **dir, const char *name, size_
 	return rc ? rc : lab_iget(fs, where.ino, dir);
 }
 
+/* Where to start: at the directory found last, when the path leads through it. */
+static int start(struct as_fs *fs, const char *path, struct lab_node **dir, const char **name,
+		 unsigned *depth)
+{
+	size_t len = fs->walked_len;
+
+	if (len && !strncmp(path, fs->walked, len) && path[len] == '/') {
+		*name = path + len + 1;
+		*depth = fs->walked_depth;
+		return lab_iget(fs, fs->walked_ino, dir);
+	}
+	*name = path + 1;
+	*depth = 0;
+	return lab_iget(fs, LAB_ROOT_INO, dir);
+}
+
+/* Remembers the parent; without memory for that, the next walk is just longer. */
+static void remember(struct as_fs *fs, const char *path, const struct lab_path *at)
+{
+	size_t len = (size_t)(at->name - path) - 1;
+
+	if (!len || (len == fs->walked_len && !memcmp(fs->walked, path, len)))
+		return;
+	if (len > fs->walked_cap) {
+		size_t cap = len * 2 + 64;
+		char *more = as_malloc(fs->host, cap);
+
+		if (!more)
+			return;
+		as_free(fs->host, fs->walked);
+		fs->walked = more;
+		fs->walked_cap = cap;
+	}
+	memcpy(fs->walked, path, len);
+	fs->walked_len = len;
+	fs->walked_ino = at->dir->ino;
+	fs->walked_depth = at->depth - 1;
+}
+
 int lab_walk_parent(struct as_fs *fs, const char *path, struct lab_path *at)
 {
 	struct lab_node *dir;
-	const char *name = path + 1;
+	const char *name;
 	int rc;
 
 	memset(at, 0, sizeof(*at));
 	if (path[0] != '/')
 		return -EINVAL;
-	if (!*name)
+	if (!path[1])
 		return 0;
-	rc = lab_iget(fs, LAB_ROOT_INO, &dir);
+	rc = start(fs, path, &dir, &name, &at->depth);
 	while (!rc) {
 		const char *end = strchrnul(name, '/');
 
@@ -57,6 +100,7 @@ int lab_walk_parent(struct as_fs *fs, const char *path, struct lab_path *at)
 		return rc;
 	if (!S_ISDIR(dir->raw->mode))
 		return -ENOTDIR;
+	remember(fs, path, at);
 	return check_len(fs, at->len);
 }
 

@@ -182,6 +182,7 @@ static void free_all(struct as_fs *fs)
 		as_free(fs->host, fs->held_map);
 	as_free(fs->host, fs->held);
 	as_free(fs->host, fs->last_read);
+	as_free(fs->host, fs->walked);
 	as_free(fs->host, fs->jbuf);
 	as_free(fs->host, fs);
 }
