@@ -88,7 +88,9 @@ static int answer(struct lab_ck *ck, int rc)
 	int code = 0;
 
 	if (rc) {
-		lab_ck_say(ck, "check given up: %s", strerror(-rc));
+		/* -EUCLEAN: what is missing has been said. */
+		if (rc != -EUCLEAN)
+			lab_ck_say(ck, "check given up: %s", strerror(-rc));
 		return AS_FSCK_OPERATIONAL;
 	}
 	if (ck->readonly)

@@ -111,7 +111,7 @@ int lab_ck_commit(struct lab_ck *ck)
 
 	if (!ck->dirty || ck->readonly)
 		return 0;
-	/* A clean file system has an empty journal, so it may not be clean while this one is not. */
+	/* Clean means an empty journal, so it may not say clean while this one is not. */
 	ck->sb.state &= ~LAB_CLEAN;
 	rc = lab_ck_put_super(ck);
 	need = ck->dirty + ck->dirty / LAB_J_TAGS + 2;

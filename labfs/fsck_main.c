@@ -23,14 +23,14 @@ static const char usage_text[] =
 
 struct request {
 	enum as_fsck_mode mode;
-	bool readonly;
+	bool mode_given, readonly;
 	char opts[256];
 	const char *image;
 };
 
 static int wrong(const char *what, const char *value)
 {
-	fprintf(stderr, "labfs-fsck: %s%s\n%s", what, value, usage_text);
+	fprintf(stderr, "labfs-fsck: %s%s; see labfs-fsck --help\n", what, value);
 	return EXIT_USAGE;
 }
 
@@ -62,12 +62,16 @@ static int parse(int argc, char **argv, struct request *request)
 	size_t len = 0;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "nh", options, NULL)) != -1) {
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":nh", options, NULL)) != -1) {
 		switch (c) {
 		case 'n':
 			request->readonly = true;
 			break;
 		case 'm':
+			if (request->mode_given)
+				return wrong("--mode is given twice", "");
+			request->mode_given = true;
 			if (!find_mode(optarg, &request->mode))
 				return wrong("mode must be replay, default or full, not ", optarg);
 			break;
@@ -80,8 +84,10 @@ static int parse(int argc, char **argv, struct request *request)
 		case 'h':
 			fputs(usage_text, stdout);
 			exit(0);
+		case ':':
+			return wrong("a value is missing behind ", argv[optind - 1]);
 		default:
-			return wrong("", "see the usage");
+			return wrong("no such option: ", argv[optind - 1]);
 		}
 	}
 	if (optind + 1 != argc)
@@ -110,7 +116,7 @@ int main(int argc, char **argv)
 	rc = labfs_fsck(&args, request.mode);
 	if (rc < 0) {
 		lab_filebd_close(&file);
-		return wrong("no such bug: ", request.opts);
+		return wrong("no such bug among ", request.opts);
 	}
 	if (lab_filebd_close(&file) && !rc)
 		rc = AS_FSCK_OPERATIONAL;

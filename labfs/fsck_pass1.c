@@ -536,7 +536,7 @@ int lab_ck_pass1(struct lab_ck *ck)
 		rc = look_at(ck, ino);
 	for (uint32_t ino = 1; !rc && ino <= ck->sb.inode_count; ino++)
 		rc = settle_inode(ck, ino);
-	/* Blocks whose claims ran out of count: all owners have copies, the original is nobody's. */
+	/* Blocks with too many claims to count: all owners have copies, nobody the original. */
 	for (uint32_t block = 0; block < ck->sb.block_count; block++)
 		if (ck->claims[block] == LAB_CK_MANY)
 			ck->claims[block] = 0;

@@ -387,7 +387,9 @@ static void unlisted_orphan(struct img *img)
 	set_state(img, LAB_CLEAN);
 }
 
-#include "fsck_cases.h"
+static const struct damage cases[] = {
+#include "fsck_cases.def"
+};
 
 static void damage(struct img *img, const struct damage *row)
 {

@@ -48,8 +48,8 @@ static inline bool tree_take(struct tree *tree, const struct img *img, uint32_t 
 	return !tree->used[block]++;
 }
 
-/* The data blocks of an inode in tree->list (0 = hole); takes them all. Returns how many blocks of any
- * kind there are; *end is behind the last data block. */
+/* Puts the data blocks of an inode into tree->list (0 = hole) and takes them all. Returns how many
+ * blocks of any kind there are; *end is behind the last data block. */
 static inline uint32_t tree_blocks(struct tree *tree, const struct img *img,
 				   const struct lab_inode *node, uint32_t *end)
 {
