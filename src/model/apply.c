@@ -193,8 +193,10 @@ static void print_allowed(const struct as_allowed *allowed, struct as_buf *out)
 		as_buf_addf(out, "%s-1 %s", sep, as_errno_name(allowed->must));
 		sep = " or ";
 	}
+	/* That a disk may be full goes without saying. */
 	for (int err = 1; err < 192; err++)
-		if (as_allowed_err(allowed, err) && err != allowed->must) {
+		if (as_allowed_err(allowed, err) && err != allowed->must && err != ENOSPC &&
+		    err != EDQUOT) {
 			as_buf_addf(out, "%s-1 %s", sep, as_errno_name(err));
 			sep = " or ";
 		}
