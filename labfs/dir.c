@@ -277,8 +277,11 @@ int lab_dir_find(struct as_fs *fs, struct lab_node *dir, const char *name, size_
 		 struct lab_where *where)
 {
 	struct slot *s;
-	int rc = make_index(fs, dir);
+	int rc;
 
+	if (len > LAB_NAME_MAX - LAB_BUG_ON(fs, NAME_255))
+		return -ENAMETOOLONG;
+	rc = make_index(fs, dir);
 	if (rc)
 		return rc;
 	s = find_slot(dir->dir, name, len);

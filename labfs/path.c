@@ -12,13 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int check_len(const struct as_fs *fs, size_t len)
-{
-	if (len > LAB_NAME_MAX - LAB_BUG_ON(fs, NAME_255))
-		return -ENAMETOOLONG;
-	return 0;
-}
-
 static int step(struct as_fs *fs, struct lab_node **dir, const char *name, size_t len)
 {
 	struct lab_where where;
@@ -26,9 +19,7 @@ static int step(struct as_fs *fs, struct lab_node **dir, const char *name, size_
 
 	if (!S_ISDIR((*dir)->raw->mode))
 		return -ENOTDIR;
-	rc = check_len(fs, len);
-	if (!rc)
-		rc = lab_dir_find(fs, *dir, name, len, &where);
+	rc = lab_dir_find(fs, *dir, name, len, &where);
 	return rc ? rc : lab_iget(fs, where.ino, dir);
 }
 
@@ -101,7 +92,7 @@ int lab_walk_parent(struct as_fs *fs, const char *path, struct lab_path *at)
 	if (!S_ISDIR(dir->raw->mode))
 		return -ENOTDIR;
 	remember(fs, path, at);
-	return check_len(fs, at->len);
+	return 0;
 }
 
 int lab_walk(struct as_fs *fs, const char *path, struct lab_node **node)
