@@ -236,7 +236,6 @@ void node_orphan(struct as_model *m, uint32_t ino); /* a node_new that stays nam
 void node_release(struct as_model *m, uint32_t ino); /* frees an orphan that nothing holds */
 void node_set_cwd(struct as_model *m, uint32_t ino);
 void node_forget_times(struct as_model *m, uint32_t ino, bool atime, bool mtime);
-struct as_digest node_xattr_digest(const struct inode *inode);
 struct pair node_digest(const struct inode *inode);
 
 struct file *file_at(const struct as_model *m, int32_t slot);

@@ -19,7 +19,7 @@ static struct as_digest mix_in(struct as_digest a, struct as_digest b)
 	return (struct as_digest){ lo, as_mix64(a.hi + as_mix64(b.hi ^ lo)) };
 }
 
-struct as_digest node_xattr_digest(const struct inode *inode)
+static struct as_digest xattr_digest(const struct inode *inode)
 {
 	struct as_digest sum = AS_DIGEST_ZERO;
 
@@ -32,33 +32,27 @@ struct as_digest node_xattr_digest(const struct inode *inode)
 	return sum;
 }
 
-struct pair node_digest(const struct inode *inode)
+/* Of what the inode itself holds. What is seldom there comes last and is left out then: the length
+ * tells the two apart. */
+static struct as_digest own_digest(const struct inode *inode)
 {
 	struct {
 		uint32_t mode, nlink, uid, gid;
 		uint64_t label, held, size;
-		struct as_digest content, xattrs;
+		struct as_digest content;
+		/* seldom */
+		struct as_digest xattrs;
 		int64_t atime, mtime;
 		uint64_t known;
-	} own = { inode->mode,
-		  inode->nlink,
-		  inode->uid,
-		  inode->gid,
-		  inode->label,
-		  inode->cwd | (uint64_t)(inode->flags & INODE_LINKABLE),
-		  0,
-		  AS_DIGEST_ZERO,
-		  node_xattr_digest(inode),
-		  0,
-		  0,
-		  0 };
-	struct as_digest a;
+	} own = {
+		.mode = inode->mode,
+		.nlink = inode->nlink,
+		.uid = inode->uid,
+		.gid = inode->gid,
+		.label = inode->label,
+		.held = inode->cwd | (uint64_t)(inode->flags & INODE_LINKABLE),
+	};
 
-	if (inode->times) {
-		own.atime = inode->times->atime_known ? inode->times->atime_ns : 0;
-		own.mtime = inode->times->mtime_known ? inode->times->mtime_ns : 0;
-		own.known = 1u + inode->times->atime_known + 2u * inode->times->mtime_known;
-	}
 	if (S_ISREG(inode->mode)) {
 		const struct runs *runs = inode->reg.runs;
 
@@ -70,10 +64,28 @@ struct pair node_digest(const struct inode *inode)
 	} else if (!S_ISDIR(inode->mode)) {
 		own.size = inode->rdev;
 	}
-	a = as_hash(&own, sizeof(own));
+	if (!inode->times && !inode->xattrs)
+		return as_hash(&own, (size_t)((char *)&own.xattrs - (char *)&own));
+	own.xattrs = xattr_digest(inode);
+	if (inode->times) {
+		own.atime = inode->times->atime_known ? inode->times->atime_ns : 0;
+		own.mtime = inode->times->mtime_known ? inode->times->mtime_ns : 0;
+		own.known = 1u + inode->times->atime_known + 2u * inode->times->mtime_known;
+	}
+	return as_hash(&own, sizeof(own));
+}
+
+static struct pair with_sums(const struct inode *inode, struct as_digest own)
+{
 	if (!S_ISDIR(inode->mode))
-		return (struct pair){ a, a };
-	return (struct pair){ mix_in(a, inode->dir.sum.exact), mix_in(a, inode->dir.sum.canon) };
+		return (struct pair){ own, own };
+	return (struct pair){ mix_in(own, inode->dir.sum.exact),
+			      mix_in(own, inode->dir.sum.canon) };
+}
+
+struct pair node_digest(const struct inode *inode)
+{
+	return with_sums(inode, own_digest(inode));
 }
 
 /* A child's part in its parent's sums; with name NULL, an orphan's part in the model's. */
@@ -108,43 +120,52 @@ struct inode *node_edit(struct as_model *m, uint32_t ino, struct pair *before)
 	return inode;
 }
 
-static struct inode *carry(struct as_model *m, const struct link *link, const struct pair *before,
-			   const struct pair *after, struct pair *parent_before)
+static bool same(const struct pair *a, const struct pair *b)
 {
-	struct inode *parent = node_edit(m, link->parent, parent_before);
+	return as_digest_eq(a->exact, b->exact) && as_digest_eq(a->canon, b->canon);
+}
 
-	sum_sub(&parent->dir.sum, bound(before, link->name));
-	sum_add(&parent->dir.sum, bound(after, link->name));
-	return parent;
+/* From a directory whose child at `link` changed, up to the root or to where nothing changes. A
+ * directory's own part stays as it is, so one hash a level is enough. */
+static void carry_up(struct as_model *m, struct link link, struct pair old, struct pair now)
+{
+	for (;;) {
+		struct inode *dir = edit(m, link.parent);
+		struct as_digest own = own_digest(dir);
+		struct pair before = with_sums(dir, own), after;
+
+		sum_sub(&dir->dir.sum, bound(&old, link.name));
+		sum_add(&dir->dir.sum, bound(&now, link.name));
+		after = with_sums(dir, own);
+		if (same(&before, &after))
+			return;
+		if (dir->flags & INODE_ORPHAN) {
+			sum_sub(&m->orphan_sum, bound(&before, NULL));
+			sum_add(&m->orphan_sum, bound(&after, NULL));
+			return;
+		}
+		if (!dir->link.name)
+			return;
+		link = dir->link;
+		old = before;
+		now = after;
+	}
 }
 
 void node_finish(struct as_model *m, struct inode *inode, const struct pair *before)
 {
-	struct pair old = *before;
+	struct pair now = node_digest(inode);
 
-	for (;;) {
-		struct pair now = node_digest(inode), up;
-
-		if (as_digest_eq(now.exact, old.exact))
-			return;
-		if (inode->flags & INODE_ORPHAN) {
-			sum_sub(&m->orphan_sum, bound(&old, NULL));
-			sum_add(&m->orphan_sum, bound(&now, NULL));
-			return;
-		}
-		if (inode->flags & INODE_MANY) {
-			for (uint32_t i = 0; i < inode->many->n; i++) {
-				struct inode *parent =
-					carry(m, &inode->many->link[i], &old, &now, &up);
-
-				node_finish(m, parent, &up);
-			}
-			return;
-		}
-		if (!inode->link.name)
-			return;
-		inode = carry(m, &inode->link, &old, &now, &up);
-		old = up;
+	if (same(before, &now))
+		return;
+	if (inode->flags & INODE_ORPHAN) {
+		sum_sub(&m->orphan_sum, bound(before, NULL));
+		sum_add(&m->orphan_sum, bound(&now, NULL));
+	} else if (inode->flags & INODE_MANY) {
+		for (uint32_t i = 0; i < inode->many->n; i++)
+			carry_up(m, inode->many->link[i], *before, now);
+	} else if (inode->link.name) {
+		carry_up(m, inode->link, *before, now);
 	}
 }
 
