@@ -101,6 +101,7 @@ static int look_at(struct lab_ck *ck, uint32_t ino)
 		return 0;
 	}
 	ck->ino[ino].type = (uint8_t)type;
+	budget = UINT32_MAX;
 	return lab_ck_walk_inode(ck, &node, LAB_CK_CLAIM, &budget);
 }
 

@@ -5,94 +5,10 @@
  * file system mounts, and everything in it can be read. And files that the damage did not touch
  * are as they were.
  */
-#include "harness.h"
 #include "random_damage.h"
+#include "read_all.h"
 
 #define SEEDS 4000
-
-static int see_entry(void *ctx, const char *name, uint64_t ino, uint32_t type)
-{
-	char(*list)[LAB_NAME_MAX + 1] = ctx;
-	unsigned i = 0;
-
-	(void)ino;
-	(void)type;
-	while (i < 256 && list[i][0])
-		i++;
-	if (i < 256)
-		snprintf(list[i], LAB_NAME_MAX + 1, "%s", name);
-	return 0;
-}
-
-static int read_all(struct as_fs *fs, const char *path, unsigned depth);
-
-static int read_dir(struct as_fs *fs, const char *path, unsigned depth)
-{
-	char(*list)[LAB_NAME_MAX + 1] = calloc(257, sizeof(*list));
-	char below[1024];
-	int rc = FS->readdir(fs, path, see_entry, list);
-
-	for (unsigned i = 0; !rc && list[i][0] && depth < 20; i++) {
-		if (snprintf(below, sizeof(below), "%s/%s", path[1] ? path : "", list[i]) < 900)
-			rc = read_all(fs, below, depth + 1);
-	}
-	free(list);
-	return rc;
-}
-
-static int read_file(struct as_fs *fs, const char *path, uint64_t size)
-{
-	struct as_handle *handle;
-	uint8_t buf[8192];
-	int64_t n = 0;
-	int rc = FS->open(fs, path, O_RDONLY, 0, &handle);
-
-	if (rc)
-		return rc;
-	for (uint64_t off = 0; off < size && off < 1 << 20 && n >= 0; off += sizeof(buf))
-		n = FS->read(fs, handle, buf, sizeof(buf), off);
-	rc = FS->close(fs, handle);
-	return n < 0 ? (int)n : rc;
-}
-
-static int read_all(struct as_fs *fs, const char *path, unsigned depth)
-{
-	char buf[2048];
-	struct as_stat st;
-	int64_t n;
-	int rc = FS->getattr(fs, path, &st);
-
-	if (rc)
-		return rc;
-	n = FS->listxattr(fs, path, buf, sizeof(buf));
-	if (n < 0)
-		return (int)n;
-	if (S_ISDIR(st.mode))
-		return read_dir(fs, path, depth);
-	if (S_ISREG(st.mode))
-		return read_file(fs, path, st.size);
-	if (!S_ISLNK(st.mode))
-		return 0;
-	n = FS->readlink(fs, path, buf, sizeof(buf));
-	return n < 0 ? (int)n : 0;
-}
-
-static int mount_and_read(struct img *img)
-{
-	struct membd disk = sample_disk(img);
-	struct memhost host;
-	struct as_mount_args args = { &host.host, &disk.bd, "", false };
-	struct as_fs *fs;
-	int rc, un;
-
-	memhost_init(&host);
-	rc = FS->mount(&args, &fs);
-	if (rc)
-		return rc;
-	rc = read_all(fs, "/", 0);
-	un = FS->unmount(fs);
-	return rc ? rc : un;
-}
 
 /* Are both superblocks beyond use? Then nobody can say where anything is. */
 static bool hopeless(const struct sample_run *run)
@@ -124,34 +40,63 @@ static const char *trial(struct img *img, struct tree *tree, struct sample_run *
 	return mount_and_read(img) ? "cannot be mounted and read" : NULL;
 }
 
-static void test_random(void **state)
+/* Damages copies of an image; returns how many were repaired. */
+static unsigned try_seeds(const struct img *sound, uint64_t seeds, unsigned *given_up)
 {
 	struct tree *tree = malloc(sizeof(*tree));
-	uint8_t *data = malloc(SAMPLE_BYTES), *sound_data = malloc(SAMPLE_BYTES);
-	struct img sound = sample_build(sound_data), img = sound;
-	unsigned failed = 0, repaired = 0, given_up = 0;
+	struct img img = *sound;
+	unsigned failed = 0, repaired = 0;
 
-	(void)state;
-	img.data = data;
-	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+	img.data = malloc(SAMPLE_BYTES);
+	for (uint64_t seed = 1; seed <= seeds; seed++) {
 		struct sample_run run;
 		const char *why;
 
-		damage_randomly(&img, &sound, seed);
+		damage_randomly(&img, sound, seed);
 		why = trial(&img, tree, &run);
 		if (why && failed++ < 10)
 			fprintf(stderr, "seed %lu: %s\n%s", (unsigned long)seed, why, run.log);
 		repaired += run.code == AS_FSCK_REPAIRED;
-		given_up += run.code > AS_FSCK_REPAIRED;
+		*given_up += run.code > AS_FSCK_REPAIRED;
 		free(run.log);
 	}
+	free(img.data);
 	free(tree);
-	free(data);
-	free(sound_data);
 	assert_int_equal(failed, 0);
+	return repaired;
+}
+
+static void test_random(void **state)
+{
+	uint8_t *data = malloc(SAMPLE_BYTES);
+	struct img sound = sample_build(data);
+	unsigned repaired, given_up = 0;
+
+	(void)state;
+	repaired = try_seeds(&sound, SEEDS, &given_up);
+	free(data);
 	/* The damage must be neither too light nor too heavy to tell anything. */
 	assert_in_range(repaired, SEEDS / 2, SEEDS - 1);
 	assert_in_range(given_up, 0, SEEDS / 50);
+}
+
+/* The same on a disk without a free block, where a repair may have to be left. */
+static void test_random_full(void **state)
+{
+	uint8_t *data = malloc(SAMPLE_BYTES);
+	struct img sound = sample_build(data);
+	uint32_t fill = img_node(&sound, I_ROOT, "fill", S_IFREG | 0600);
+	unsigned repaired, given_up = 0;
+
+	(void)state;
+	img_inode(&sound, fill)->size = 1;
+	for (uint32_t i = 0; sound.next_block < SAMPLE_BLOCKS - 1; i++)
+		img_fill(&sound, fill, i == 266 ? 266 + LAB_PTRS - 1 : i);
+	img_seal(&sound);
+	repaired = try_seeds(&sound, SEEDS / 4, &given_up);
+	free(data);
+	assert_in_range(repaired, SEEDS / 8, SEEDS / 4);
+	assert_in_range(given_up, 1, SEEDS / 16);
 }
 
 /* Damage below /a and to the bitmaps: all else stays. */
@@ -204,6 +149,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_random_full),
 		cmocka_unit_test(test_others_survive),
 	};
 
