@@ -45,6 +45,7 @@ _Static_assert(sizeof(struct record) <= SECTOR, "a record fits its sector");
 struct as_handle {
 	uint32_t number; /* of the record */
 	unsigned flags;
+	bool removed; /* its name is gone: the last close frees the record */
 	struct as_handle *next;
 };
 
@@ -177,13 +178,29 @@ static bool is_open(const struct as_fs *fs, uint32_t number)
 }
 
 /* Takes the name away. What is open stays until the last close (AS_CAP_OPEN_UNLINKED). */
-static int drop(struct as_fs *fs, uint32_t number, struct record *record)
+static int drop(struct as_fs *fs, uint32_t number, const struct record *record)
 {
+	struct record changed = *record;
+	int rc;
+
 	if (is_open(fs, number))
-		record->parent = NOWHERE;
+		changed.parent = NOWHERE;
 	else
-		record->mode = 0;
-	return put(fs, number, record);
+		changed.mode = 0;
+	rc = put(fs, number, &changed);
+	for (struct as_handle *h = fs->open; h && !rc; h = h->next)
+		h->removed = h->removed || h->number == number;
+	return rc;
+}
+
+/* Gives it back, when what was to follow did not work. */
+static int undrop(struct as_fs *fs, uint32_t number, const struct record *record)
+{
+	int rc = put(fs, number, record);
+
+	for (struct as_handle *h = fs->open; h && !rc; h = h->next)
+		h->removed = h->removed && h->number != number;
+	return rc;
 }
 
 static int make(struct as_fs *fs, struct place *p, uint32_t mode)
@@ -198,6 +215,14 @@ static int make(struct as_fs *fs, struct place *p, uint32_t mode)
 	if (strlen(p->name) > NAME_MAX_BYTES)
 		return -ENAMETOOLONG;
 	memcpy(record.name, p->name, strlen(p->name));
+	/* A set-group-id directory hands on its group, and the bit to directories (mkdir(2)). */
+	rc = get(fs, p->parent, &other);
+	if (rc)
+		return rc;
+	if (other.mode & S_ISGID) {
+		record.gid = other.gid;
+		record.mode |= S_ISDIR(mode) ? S_ISGID : 0;
+	}
 	record.atime_ns = record.mtime_ns = record.ctime_ns = now;
 	for (uint32_t i = 1; i < fs->count; i++) {
 		rc = get(fs, i, &other);
@@ -506,7 +531,11 @@ static int fs_rename(struct as_fs *fs, const char *from_path, const char *to_pat
 	from.record.parent = to.parent;
 	memset(from.record.name, 0, sizeof(from.record.name));
 	memcpy(from.record.name, to.name, strlen(to.name));
-	return put(fs, from.number, &from.record);
+	rc = put(fs, from.number, &from.record);
+	/* A function that fails leaves the tree as it was (rule 4). */
+	if (rc && to.there && undrop(fs, to.number, &to.record))
+		fs->host->log(fs->host->ctx, "rename: what was replaced could not be brought back");
+	return rc;
 }
 
 static int fs_readdir(struct as_fs *fs, const char *path, as_fill_fn fill, void *ctx)
@@ -580,6 +609,7 @@ static int fs_open(struct as_fs *fs, const char *path, unsigned flags, uint32_t 
 static int fs_close(struct as_fs *fs, struct as_handle *handle)
 {
 	uint32_t number = handle->number;
+	bool removed = handle->removed;
 	struct record record;
 	int rc;
 
@@ -589,14 +619,11 @@ static int fs_close(struct as_fs *fs, struct as_handle *handle)
 			break;
 		}
 	as_free(fs->host, handle);
-	if (fs->readonly || is_open(fs, number))
+	if (!removed || is_open(fs, number))
 		return 0;
 	rc = get(fs, number, &record);
-	if (!rc && record.mode && record.parent == NOWHERE) {
-		record.mode = 0;
-		rc = put(fs, number, &record);
-	}
-	return rc;
+	record.mode = 0;
+	return rc ? rc : put(fs, number, &record);
 }
 
 static int64_t fs_read(struct as_fs *fs, struct as_handle *handle, void *buf, size_t len,

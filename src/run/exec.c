@@ -24,6 +24,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define OP_SHOWN_BYTES 120 /* of an operation, where it is only shown */
+
 struct as_runner {
 	const struct as_target *target;
 	struct as_run_options options;
@@ -229,7 +231,7 @@ static void found_dead(struct as_runner *r, const struct as_seq *seq, const stru
 	if (sh->found_op >= 0) {
 		about = as_op_table[seq->ops[sh->op].code].name;
 		as_print_op(&seq->ops[sh->op], &op);
-		snprintf(sh->summary, sizeof(sh->summary), "op %lld: %.512s: the target %s",
+		snprintf(sh->summary, sizeof(sh->summary), "op %lld: %.120s: the target %s",
 			 (long long)sh->op + 1, as_buf_str(&op), end);
 	} else {
 		snprintf(sh->summary, sizeof(sh->summary), "%s: the target %s", about, end);
@@ -249,14 +251,17 @@ static void describe(const struct as_runner *r, const struct as_seq *seq, const 
 	const struct shared *sh = r->shared;
 	int64_t last = sh->found_op >= 0 ? sh->found_op : (int64_t)sh->ops - 1;
 	int64_t first = last >= RECENT ? last - RECENT + 1 : 0;
+	struct as_buf op = { 0 };
 
 	for (int64_t i = first; i <= last && i < (int64_t)seq->n; i++) {
 		const struct recent *recent = &sh->recent[i % RECENT];
 		struct as_outcome outcome = { .ret = recent->ret, .err = recent->err };
 
 		as_buf_addf(out, "%6lld  ", (long long)i + 1);
-		as_print_op(&seq->ops[i], out);
-		as_buf_addc(out, ' ');
+		as_buf_clear(&op);
+		as_print_op(&seq->ops[i], &op);
+		as_buf_addf(out, "%.*s%s ", OP_SHOWN_BYTES, as_buf_str(&op),
+			    op.len > OP_SHOWN_BYTES ? "..." : "");
 		if (recent->index == i && i < (int64_t)sh->ops)
 			as_outcome_print(&outcome, out);
 		else
@@ -265,6 +270,7 @@ static void describe(const struct as_runner *r, const struct as_seq *seq, const 
 	}
 	if (faults && *faults)
 		as_buf_addf(out, "with the fault %s\n", faults);
+	as_buf_free(&op);
 }
 
 static bool is_new(struct as_runner *r, const char *id)

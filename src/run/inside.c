@@ -17,6 +17,7 @@
 #include "work/print.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -95,7 +96,7 @@ static void found(struct inside *in, enum as_finding_kind kind, int64_t op, cons
 	if (op >= 0) {
 		as_buf_clear(&in->text);
 		as_print_op(&in->args->seq->ops[op], &in->text);
-		snprintf(sh->summary, sizeof(sh->summary), "op %lld: %.512s: %s", (long long)op + 1,
+		snprintf(sh->summary, sizeof(sh->summary), "op %lld: %.120s: %s", (long long)op + 1,
 			 as_buf_str(&in->text), why);
 	} else {
 		snprintf(sh->summary, sizeof(sh->summary), "%s: %s", about, why);
@@ -389,11 +390,15 @@ static void run_all(struct inside *in)
 
 /* ---- The process ------------------------------------------------------------------------------ */
 
-/* A dying target leaves no core, and what it prints does not mix with our output. */
+/* A dying target leaves no core, what it prints does not mix with our output, and nobody (a
+ * sanitizer, say) turns the signal it dies of into something else. */
 static void settle_process(void)
 {
+	static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP };
 	struct rlimit none = { 0, 0 };
 
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
+		signal(deadly[i], SIG_DFL);
 	setrlimit(RLIMIT_CORE, &none);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 }

@@ -214,6 +214,14 @@ void lib_unlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
 
 /* ---- rename ----------------------------------------------------------------------------------- */
 
+static bool lies_below(const struct place *p, const struct place *top)
+{
+	size_t len = top->path.len;
+
+	return p->path.len > len && !memcmp(p->path.data, top->path.data, len) &&
+	       p->path.data[len] == '/';
+}
+
 /* What do_renameat2() looks at before vfs_rename(): needed only where the library is not asked
  * (slashes, removed directories, flags that it does not have). */
 static int rename_check(struct lib *l, const struct place *from, const struct place *to,
@@ -239,6 +247,10 @@ static int rename_check(struct lib *l, const struct place *from, const struct pl
 		return -ENOTDIR;
 	if (to->gone)
 		return -ENOENT;
+	if (lies_below(to, from))
+		return -EINVAL;
+	if (lies_below(from, to))
+		return flags & RENAME_EXCHANGE ? -EINVAL : -ENOTEMPTY;
 	return flags && !(l->ops->caps & AS_CAP_RENAME2) ? -EINVAL : 0;
 }
 
