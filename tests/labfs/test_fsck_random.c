@@ -99,6 +99,40 @@ static void test_random_full(void **state)
 	assert_in_range(given_up, 1, SEEDS / 16);
 }
 
+/* Nothing but noise behind a sound superblock: bytes, or numbers that could mean something. */
+static void test_noise(void **state)
+{
+	struct tree *tree = malloc(sizeof(*tree));
+	uint8_t *data = malloc(SAMPLE_BYTES);
+	struct img img = sample_build(data);
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct dice d = dice(seed);
+		struct sample_run run;
+		const char *why;
+
+		img = sample_build(data);
+		for (size_t i = LAB_BLOCK; i < SAMPLE_BYTES - LAB_BLOCK; i += 4) {
+			uint32_t word = seed % 2 ? roll(&d, UINT32_MAX) : pick_number(&img, &d);
+
+			memcpy(data + i, &word, 4);
+		}
+		/* Inodes of any kind, with right checksums. */
+		for (uint32_t ino = 1; seed % 3 && ino <= SAMPLE_INODES; ino++) {
+			img_inode(&img, ino)->mode = roll(&d, 16) << 12 | roll(&d, 4096);
+			img_inode(&img, ino)->size &= 0xfffff;
+			img_seal_inode(&img, ino);
+		}
+		why = trial(&img, tree, &run);
+		if (why)
+			fail_msg("seed %lu: %s\n%.2000s", (unsigned long)seed, why, run.log);
+		free(run.log);
+	}
+	free(data);
+	free(tree);
+}
+
 /* Damage below /a and to the bitmaps: all else stays. */
 static void test_others_survive(void **state)
 {
@@ -150,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_random_full),
+		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_others_survive),
 	};
 
