@@ -376,7 +376,10 @@ void lab_undo_all(struct as_fs *fs)
 		memcpy(u->buf->data, u->copy, LAB_BLOCK);
 		u->buf->kind = u->kind;
 		u->buf->op = 0;
-		if (u->buf->state != u->state)
+		/* Data that a failing commit has brought home must be overwritten there. */
+		if (u->buf->state == LAB_S_CLEAN)
+			lab_set_state(fs, u->buf, LAB_S_DATA);
+		else if (u->buf->state != u->state)
 			lab_set_state(fs, u->buf, u->state);
 	}
 }

@@ -78,7 +78,7 @@ int64_t lab_read(struct as_fs *fs, struct as_handle *handle, void *buf, size_t l
 			done += n;
 	}
 	lab_idle(fs);
-	return done ? (int64_t)done : rc;
+	return rc ? rc : (int64_t)done; /* a part that cannot be read is not the end */
 }
 
 /* ---- Writing ---- */
@@ -142,7 +142,7 @@ static int put_piece(struct as_fs *fs, struct put *put)
 	return 0;
 }
 
-static int put_all(struct as_fs *fs, struct put *put, size_t *total)
+static int put_all(struct as_fs *fs, struct put *put, bool sync, size_t *total)
 {
 	uint32_t credits =
 		10 + (uint32_t)(put->len / LAB_BLOCK / LAB_PTRS) + lab_ns_credits(fs) - 16;
@@ -151,7 +151,9 @@ static int put_all(struct as_fs *fs, struct put *put, size_t *total)
 	if (put->node->cut)
 		rc = lab_orphan_finish(fs, put->node);
 	while (put->len && !rc) {
+		fs->op_sync = sync;
 		rc = LAB_RUN(fs, credits, put_piece(fs, put));
+		fs->op_sync = false;
 		if (rc)
 			break;
 		*total += put->done;
@@ -184,16 +186,11 @@ int64_t lab_write(struct as_fs *fs, struct as_handle *handle, const void *buf, s
 		return -EFBIG;
 	if (put.len > LAB_MAX_SIZE - put.pos)
 		put.len = LAB_MAX_SIZE - put.pos;
-	rc = put_all(fs, &put, &total);
+	rc = put_all(fs, &put, handle->flags & (O_SYNC | O_DSYNC), &total);
 	if (!total)
 		return rc;
 	*off = put.pos;
 	if (put.pos > handle->size_seen)
 		handle->size_seen = put.pos;
-	if (handle->flags & (O_SYNC | O_DSYNC)) {
-		rc = lab_commit(fs);
-		if (rc)
-			return rc;
-	}
 	return (int64_t)total;
 }

@@ -118,6 +118,7 @@ struct as_fs {
 	struct lab_node *op_dirs[LAB_OP_DIRS]; /* whose index is dropped when it fails */
 	uint32_t nop_dirs;
 	uint32_t op_nheld, op_free_blocks, op_free_inodes, op_block_hint, op_inode_hint;
+	bool op_sync; /* it is to be committed when it ends */
 	bool finishing; /* lab_orphans_finish is at work */
 	bool unfinished; /* an orphan is left to be freed by further operations */
 

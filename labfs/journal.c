@@ -85,29 +85,35 @@ static void release_held(struct as_fs *fs)
 	fs->nheld = fs->nrevoke = 0;
 }
 
+static void finish_op(struct as_fs *fs)
+{
+	fs->nundo = 0;
+	for (uint32_t i = fs->op_nheld; i < fs->nheld; i++)
+		lab_forget(fs, fs->held[i] & ~LAB_HELD_META, false);
+	if (LAB_BUG_ON(fs, NO_HOLD))
+		release_held(fs);
+	if (fs->unfinished) {
+		fs->unfinished = false;
+		/* What is left over is on the orphan list: the operation is done. */
+		(void)lab_orphans_finish(fs);
+	}
+	if (fs->count[LAB_S_DATA] > DATA_LIMIT)
+		(void)lab_write_data(fs); /* the commit tries again */
+}
+
 int lab_op_end(struct as_fs *fs, int rc)
 {
-	if (rc < 0) {
-		fail_op(fs);
-	} else {
-		fs->nundo = 0;
-		for (uint32_t i = fs->op_nheld; i < fs->nheld; i++)
-			lab_forget(fs, fs->held[i] & ~LAB_HELD_META, false);
-		if (LAB_BUG_ON(fs, NO_HOLD))
-			release_held(fs);
-		if (fs->unfinished) {
-			fs->unfinished = false;
-			/* What is left over is on the orphan list: the operation is done. */
-			(void)lab_orphans_finish(fs);
-		}
-		if (fs->opts.commit_every) {
-			int commit_rc = lab_commit(fs);
+	/* Where the caller is promised stable storage, the operation fails with its commit; so that
+	 * comes while it can still be undone. */
+	if (rc >= 0 && (fs->op_sync || fs->opts.commit_every)) {
+		int commit_rc = lab_commit(fs);
 
-			rc = commit_rc ? commit_rc : rc;
-		} else if (fs->count[LAB_S_DATA] > DATA_LIMIT) {
-			(void)lab_write_data(fs); /* the commit tries again */
-		}
+		rc = commit_rc ? commit_rc : rc;
 	}
+	if (rc < 0)
+		fail_op(fs);
+	else
+		finish_op(fs);
 	lab_nodes_trim(fs);
 	lab_cache_trim(fs);
 	return rc;

@@ -16,6 +16,7 @@ struct range {
 	struct lab_node *node;
 	uint64_t pos, end; /* bytes left to do */
 	unsigned mode;
+	bool sync; /* O_SYNC or O_DSYNC */
 	uint64_t new_size; /* 0 = unchanged */
 };
 
@@ -120,7 +121,9 @@ static int fill(struct as_fs *fs, struct range *r, uint32_t credits)
 	if (!rc && need > lab_blocks_at_hand(fs) && (need > fs->free_blocks || !lab_reclaim(fs)))
 		rc = -ENOSPC;
 	while (r->pos < r->end && !rc) {
+		fs->op_sync = r->sync;
 		rc = LAB_RUN(fs, credits, fill_piece(fs, r, &next));
+		fs->op_sync = false;
 		r->pos = next;
 	}
 	return rc;
@@ -143,6 +146,7 @@ int lab_fallocate(struct as_fs *fs, struct as_handle *handle, unsigned mode, uin
 	uint32_t credits = lab_ns_credits(fs) + (uint32_t)(len / LAB_BLOCK / LAB_PTRS);
 	int rc;
 
+	r.sync = handle->flags & (O_SYNC | O_DSYNC);
 	if (!len || r.end < off || r.end > INT64_MAX)
 		return -EINVAL;
 	rc = check_mode(mode);
@@ -160,7 +164,9 @@ int lab_fallocate(struct as_fs *fs, struct as_handle *handle, unsigned mode, uin
 		rc = lab_orphan_finish(fs, node);
 	if (!rc && is_punch(mode)) {
 		do {
+			fs->op_sync = r.sync;
 			rc = LAB_RUN(fs, credits, punch_piece(fs, &r));
+			fs->op_sync = false;
 		} while (rc > 0);
 	} else if (!rc) {
 		if (!(mode & FALLOC_FL_KEEP_SIZE))
@@ -169,7 +175,5 @@ int lab_fallocate(struct as_fs *fs, struct as_handle *handle, unsigned mode, uin
 		if (!rc && node->raw->size > handle->size_seen)
 			handle->size_seen = node->raw->size;
 	}
-	if (!rc && handle->flags & (O_SYNC | O_DSYNC))
-		rc = lab_commit(fs);
 	return rc;
 }

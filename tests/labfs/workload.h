@@ -53,7 +53,8 @@ UNUSED static uint64_t an_offset(struct load *w)
 }
 
 /* Opens a file that has its tag. */
-UNUSED static int open_tagged(struct load *w, const char *path, struct as_handle **h, uint8_t *tag)
+UNUSED static int open_tagged(struct load *w, const char *path, unsigned flags,
+			      struct as_handle **h, uint8_t *tag)
 {
 	char value[4];
 	int64_t n = FS->getxattr(w->r->fs, path, "user.tag", value, sizeof(value));
@@ -61,7 +62,7 @@ UNUSED static int open_tagged(struct load *w, const char *path, struct as_handle
 	if (n < 0)
 		return (int)n;
 	*tag = (uint8_t)value[0];
-	return FS->open(w->r->fs, path, O_RDWR, 0, h);
+	return FS->open(w->r->fs, path, flags, 0, h);
 }
 
 UNUSED static int do_file(struct load *w, unsigned what, const char *path)
@@ -74,7 +75,8 @@ UNUSED static int do_file(struct load *w, unsigned what, const char *path)
 	struct as_stat st = { .size = an_offset(w) };
 	struct as_handle *h;
 	uint8_t tag = 0;
-	int64_t rc = open_tagged(w, path, &h, &tag);
+	bool sync = load_rnd(w, 4) == 0; /* O_SYNC */
+	int64_t rc = open_tagged(w, path, sync ? O_RDWR | O_SYNC : O_RDWR, &h, &tag);
 
 	if (rc)
 		return (int)rc;
@@ -87,7 +89,7 @@ UNUSED static int do_file(struct load *w, unsigned what, const char *path)
 		rc = FS->fallocate(w->r->fs, h, modes[load_rnd(w, 4)], off, len);
 	else
 		rc = FS->fsync(w->r->fs, h, load_rnd(w, 2));
-	w->synced = what == 3 && !rc;
+	w->synced = rc >= 0 && (what == 3 || (sync && what != 1));
 	if (w->kept || what != 0 || load_rnd(w, 3)) {
 		int close_rc = FS->close(w->r->fs, h);
 
