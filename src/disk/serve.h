@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * serve: block devices of ours as files of a FUSE mount, so that the kernel can use them: a loop
+ * device on such a file (see loop.h) is a disk whose every write and flush comes to us in the order
+ * of issue, one request of the block layer as one call.
+ *
+ * One server, any number of disks: folder/NAME each. Reads and writes arrive as calls of struct
+ * as_bd, in pieces of at most AS_SERVE_MAX_BYTES; fsync(2) is a flush; fallocate(2) with
+ * PUNCH_HOLE is a discard, with ZERO_RANGE a zero.
+ *
+ * Rules
+ *   1. A disk is called by the server's thread only, and only while it holds the lock. The owner
+ *      takes the lock to look at a disk, to restore it, or to change the wrappers around it.
+ *   2. The owner never waits, with the lock held, for anything that the kernel does with a disk.
+ *   3. The server dies with its process whatever kills it: what waits for a disk then gets EIO.
+ */
+#ifndef AS_DISK_SERVE_H
+#define AS_DISK_SERVE_H
+
+#include "base/err.h"
+#include "disk/call.h"
+
+#include <assay/target.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define AS_SERVE_MAX_BYTES (1u << 20)
+
+struct as_serve;
+
+struct as_serve_disk {
+	const char *name; /* no slash */
+	struct as_bd *bd; /* outlives the server */
+};
+
+/* Called before each request, without the lock, in the server's thread: it may wait. */
+struct as_serve_hook {
+	void (*before)(void *ctx, size_t disk, enum as_call call, uint64_t off, uint64_t len);
+	void *ctx;
+};
+
+/* Mounts on `folder`, in the mount namespace of the caller: which should be a private one. Needs
+ * CAP_SYS_ADMIN; AS_ELACK without it, without /dev/fuse, or when built without libfuse3. */
+AS_MUST_CHECK int as_serve_new(const char *folder, const struct as_serve_disk *disks, size_t n,
+			       struct as_serve **serve, struct as_err *err);
+/* No loop device may be on its files any more; those who still have them open get errors. Takes
+ * NULL. */
+void as_serve_free(struct as_serve *serve);
+
+void as_serve_lock(struct as_serve *serve);
+void as_serve_unlock(struct as_serve *serve);
+/* NULL: none. */
+void as_serve_set_hook(struct as_serve *serve, const struct as_serve_hook *hook);
+
+#endif
