@@ -7,9 +7,10 @@
  *	assay run --target plugin:./skeleton.so smoke.txt
  *
  * On disk: sector 0 is a superblock; then `count` records of one sector each; then `count` areas of
- * FILE_BYTES, one for each record. A record is a file or a directory: its name, its parent's number,
- * its attributes. Record 0 is the root. Nothing is kept in memory but who is open, so every change
- * is one write of one sector, and what was acknowledged is on the disk (stable after a flush).
+ * FILE_BYTES, one for each record. A record is a file or a directory: its name, the number of its
+ * parent, its attributes. Record 0 is the root. Nothing is kept in memory but who is open, so every
+ * change is one write of one sector, and what was acknowledged is on the disk (stable after a
+ * flush).
  *
  * What it does not have (hard and symbolic links, nodes, attributes, ...) it does not claim in
  * `caps`: assay then answers for it as Linux does, and expects nothing.

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What was asked for; benchmarks report through a plain function, so this cannot be handed along. */
+/* What was asked for: benchmarks report through a plain function, which cannot carry it. */
 static const struct as_args *wanted;
 
 static bool starts(const char *text, const char *prefix)

@@ -36,7 +36,7 @@ static const struct {
 
 #define NTOOLS (sizeof(tools) / sizeof(tools[0]))
 
-/* ---- The machine ------------------------------------------------------------------------------ */
+/* ---- The machine ----------------------------------------------------------------------------- */
 
 static void look_kernel(struct diagnosis *f)
 {
@@ -119,7 +119,7 @@ static const struct {
 
 #define NLOOKS (sizeof(looks) / sizeof(looks[0]))
 
-/* ---- Programs --------------------------------------------------------------------------------- */
+/* ---- Programs -------------------------------------------------------------------------------- */
 
 /* The first line that has a digit in it says the version, whatever stands around it. */
 static void version_line(const char *text, char *line, size_t cap)

@@ -24,7 +24,8 @@ const struct as_command as_cmd_emit_c = {
 	.name = "emit-c",
 	.operands = "FILE",
 	.summary = "print a workload as one C program that makes the same system calls",
-	.text = "The program compiles with `cc` alone and works below the directory given as its argument. FILE may be - for standard input.",
+	.text = "The program compiles with `cc` alone and works below the directory given as its "
+		"argument. FILE may be - for standard input.",
 	.min_operands = 1,
 	.max_operands = 1,
 	.run = run,

@@ -5,8 +5,9 @@
 #include <string.h>
 
 static const char about[] =
-	"assay puts file systems to the proof: it runs workloads on a file system, compares every answer "
-	"and the whole tree with a model, and keeps what it finds so that it can be brought back.";
+	"assay puts file systems to the proof: it runs workloads on a file system, compares every "
+	"answer and the whole tree with a model, and keeps what it finds so that it can be "
+	"brought back.";
 
 static const char *const exit_lines[] = {
 	"0  nothing was found",
@@ -92,7 +93,7 @@ static void put_overview(FILE *out)
 		fprintf(out, "%s\n", exit_lines[i]);
 }
 
-/* ---- The man page ----------------------------------------------------------------------------- */
+/* ---- The man page ---------------------------------------------------------------------------- */
 
 /* roff takes backslashes, and dots and quotes at the start of a line, for itself. */
 static void put_roff(FILE *out, const char *text)

@@ -121,7 +121,8 @@ const struct as_command as_cmd_replay = {
 	.name = "replay",
 	.operands = "ID|FOLDER",
 	.summary = "bring a finding back: exit status 1 when it is there again, 0 when not",
-	.text = "Runs the stored workload on the stored target with the stored options, faults included. Nothing is stored.",
+	.text = "Runs the stored workload on the stored target with the stored options, faults "
+		"included. Nothing is stored.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = 1,

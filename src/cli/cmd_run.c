@@ -68,7 +68,7 @@ static void join_faults(const struct as_args *args, struct as_buf *faults)
 			as_buf_addf(faults, "%s%s", faults->len ? " " : "", args->given[i].value);
 }
 
-/* ---- Running ---------------------------------------------------------------------------------- */
+/* ---- Running --------------------------------------------------------------------------------- */
 
 struct session {
 	struct as_run_options options;
@@ -236,10 +236,11 @@ const struct as_command as_cmd_run = {
 	.name = "run",
 	.operands = "FILE...",
 	.summary = "run workloads on a file system and judge every answer",
-	.text = "Each workload gets a fresh file system in a process of its own. Every answer is compared with a "
-		"model of POSIX and Linux, then the whole tree; then the file system is unmounted, its memory "
-		"counted, its checker run, and the tree read once more after a second mount. The first finding "
-		"ends a workload. FILE may be - for standard input.",
+	.text = "Each workload gets a fresh file system in a process of its own. Every answer is "
+		"compared with a model of POSIX and Linux, then the whole tree; then the file "
+		"system is unmounted, its memory counted, its checker run, and the tree read once "
+		"more after a second mount. The first finding ends a workload. FILE may be - for "
+		"standard input.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = -1,

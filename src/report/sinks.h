@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* For people. Everything is flushed at once, so that nothing is printed twice by forked children. */
+/* For people. Everything is flushed at once, so that no forked child prints it again. */
 struct as_sink *as_term_sink_new(FILE *out, bool colour);
 void as_term_sink_free(struct as_sink *sink); /* takes NULL */
 

@@ -30,7 +30,7 @@ struct store {
 	struct as_err failed; /* code 0: nothing did */
 };
 
-/* ---- Writing ---------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static int write_json(const char *path, const struct as_finding *f, const char *id,
 		      struct as_err *err)
@@ -90,8 +90,8 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_LEAK] = "After unmount, memory was still allocated.",
 	[AS_FIND_CHECKER] = "After a clean unmount, the file system's own checker found errors.",
 	[AS_FIND_MOUNT] = "mkfs, mount or unmount failed though nothing was wrong.",
-	[AS_FIND_MISUSE] =
-		"The file system broke a rule of the interface: I/O outside its disk, or memory freed wrongly or overrun.",
+	[AS_FIND_MISUSE] = "The file system broke a rule of the interface: I/O outside its "
+			   "disk, or memory freed wrongly or overrun.",
 };
 
 static int write_readme(const char *path, const struct as_finding *f, const char *id, bool has_disk,
@@ -115,9 +115,9 @@ static int write_readme(const char *path, const struct as_finding *f, const char
 		"- `repro.c`: the same as a C program: `cc repro.c -o repro && ./repro DIRECTORY`\n"
 		"- `finding.json`: all of this for programs\n%s",
 		id, f->target,
-		has_disk
-			? "- `disk.img.zst`: the disk at that moment; `assay disk export disk.img.zst RAW`\n"
-			: "");
+		has_disk ? "- `disk.img.zst`: the disk at that moment; "
+			   "`assay disk export disk.img.zst RAW`\n"
+			 : "");
 	rc = as_buf_write_file(&t, path, err);
 	as_buf_free(&t);
 	return rc;
@@ -275,7 +275,7 @@ void as_store_sink_free(struct as_sink *sink)
 	free(s);
 }
 
-/* ---- Reading ---------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static char *take(const json_t *root, const char *key)
 {

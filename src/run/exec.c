@@ -57,7 +57,7 @@ void as_finding_id(const struct as_finding *finding, const char *target_name,
 			*s = '_';
 }
 
-/* ---- Children --------------------------------------------------------------------------------- */
+/* ---- Children -------------------------------------------------------------------------------- */
 
 static void clear_shared(struct as_runner *r)
 {
@@ -93,7 +93,7 @@ static const char *bad_end(const struct as_runner *r, const struct as_ended *end
 	return text;
 }
 
-/* ---- The fresh file system -------------------------------------------------------------------- */
+/* ---- The fresh file system ------------------------------------------------------------------- */
 
 static void adopt_fresh(struct as_runner *r)
 {
@@ -165,7 +165,8 @@ static int open_disk(struct as_runner *r, struct as_err *err)
 	if (!as_target_library(r->target))
 		return r->options.size_bytes || r->plan || r->options.sweep
 			       ? as_fail(err, AS_EUSE,
-					 "target %s: sizes and faults need a disk, which a directory has not",
+					 "target %s: a directory has no disk of its own, "
+					 "so sizes and faults need a disk",
 					 as_target_spec(r->target))
 			       : 0;
 	rc = as_target_disk_bytes(r->target, r->options.size_bytes, &size_bytes, err);
@@ -214,7 +215,7 @@ void as_runner_free(struct as_runner *r)
 	free(r);
 }
 
-/* ---- Findings --------------------------------------------------------------------------------- */
+/* ---- Findings -------------------------------------------------------------------------------- */
 
 /* What a dead child cannot say itself. */
 static void found_dead(struct as_runner *r, const struct as_seq *seq, const struct as_ended *ended,
@@ -329,7 +330,7 @@ static int report(struct as_runner *r, const struct as_seq *seq, const char *nam
 	return rc;
 }
 
-/* ---- Runs ------------------------------------------------------------------------------------- */
+/* ---- Runs ------------------------------------------------------------------------------------ */
 
 static int run_once(struct as_runner *r, const struct as_seq *seq, const char *name,
 		    const char *faults, const struct as_plan *plan, struct as_run_result *result,
@@ -406,8 +407,8 @@ int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *n
 
 	*result = (struct as_run_result){ 0 };
 	if (r->options.sweep) {
-		/* Without a fault first: a workload that fails anyway says nothing about faults, and
-		 * a target that dies without one would be swept for ever. */
+		/* Without a fault first: a workload that fails anyway says nothing about faults,
+		 * and a target that dies without one would be swept for ever. */
 		rc = run_once(r, seq, name, NULL, NULL, result, err);
 		if (!rc && !result->findings)
 			rc = run_sweep(r, seq, name, result, err);

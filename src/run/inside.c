@@ -5,7 +5,7 @@
  * Method with faults. Once a fault has hit, an operation may answer EIO, ENOMEM or EROFS where the
  * model does not expect it; by the rules of the seam it then changed nothing, and the model stays
  * where it is. What cannot be followed that way (a composite operation that stopped half-way) makes
- * the rest blind: carried out, but not judged. Faults end with the unmount; the checker runs without.
+ * the rest blind: carried out, but not judged. Faults end with the unmount; the checker meets none.
  */
 #include "run/inside.h"
 
@@ -63,7 +63,7 @@ static void enter(struct inside *in, enum phase phase)
 	in->sh->alive++;
 }
 
-/* ---- Findings --------------------------------------------------------------------------------- */
+/* ---- Findings -------------------------------------------------------------------------------- */
 
 void as_signature_add(struct as_buf *out, const char *text)
 {
@@ -139,7 +139,7 @@ static bool troubled(struct inside *in, int64_t op)
 	return why;
 }
 
-/* ---- Faults ----------------------------------------------------------------------------------- */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 static bool fault_hit(struct inside *in)
 {
@@ -166,7 +166,7 @@ static void end_faults(struct inside *in)
 	as_host_fail_nth(in->host, 0);
 }
 
-/* ---- Operations ------------------------------------------------------------------------------- */
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 /* A fault that hits while the tree is read says nothing about the tree: read it again. One that
  * stays makes it unreadable, and that is all that can be said. */
@@ -270,7 +270,7 @@ static bool run_op(struct inside *in, int64_t i)
 	return tree_agrees(in, i);
 }
 
-/* ---- From mount to the end -------------------------------------------------------------------- */
+/* ---- From mount to the end ------------------------------------------------------------------- */
 
 static void set_up_library(struct inside *in)
 {
@@ -388,7 +388,7 @@ static void run_all(struct inside *in)
 		end_library(in);
 }
 
-/* ---- The process ------------------------------------------------------------------------------ */
+/* ---- The process ----------------------------------------------------------------------------- */
 
 /* A dying target leaves no core, what it prints does not mix with our output, and nobody (a
  * sanitizer, say) turns the signal it dies of into something else. */
@@ -437,7 +437,7 @@ int as_inside_run(void *ctx)
 	return 0;
 }
 
-/* ---- The fresh file system -------------------------------------------------------------------- */
+/* ---- The fresh file system ------------------------------------------------------------------- */
 
 struct fresh_walk {
 	struct inside *in;

@@ -59,7 +59,7 @@ void lib_readlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	lib_place_free(&p);
 }
 
-/* ---- Setting ---------------------------------------------------------------------------------- */
+/* ---- Setting --------------------------------------------------------------------------------- */
 
 static int set_at(struct lib *l, const struct place *p, const struct as_stat *st, unsigned set)
 {
@@ -100,7 +100,7 @@ void lib_fchmod(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	as_vfs_answer(out, rc);
 }
 
-/* fs/open.c, chown_common(): whoever asks and whatever for, set-id bits go, but for directories, and
+/* fs/open.c, chown_common(): whoever asks and whatever for, set-id bits go, but for directories and
  * for a set-group-id bit of a file that its group may not execute. */
 static unsigned drop_set_id(const struct as_stat *old, struct as_stat *st)
 {
@@ -164,7 +164,7 @@ void lib_utimens(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	as_vfs_answer(out, rc);
 }
 
-/* ---- Extended attributes ---------------------------------------------------------------------- */
+/* ---- Extended attributes --------------------------------------------------------------------- */
 
 /* fs/xattr.c: what strncpy_from_user() of the name leads to. */
 static int xattr_name_check(const char *name)

@@ -20,7 +20,7 @@
 	(O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_DIRECTORY | O_TMPFILE | O_SYNC | \
 	 O_DSYNC)
 
-/* ---- Slots ------------------------------------------------------------------------------------ */
+/* ---- Slots ----------------------------------------------------------------------------------- */
 
 struct slot *lib_slot_get(struct lib *l, int32_t number)
 {
@@ -77,7 +77,7 @@ static struct slot *slot_at(struct lib *l, size_t number)
 	return &l->slots[number];
 }
 
-/* ---- open ------------------------------------------------------------------------------------- */
+/* ---- open ------------------------------------------------------------------------------------ */
 
 static bool writes(unsigned flags)
 {
@@ -213,7 +213,7 @@ void lib_close(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	as_vfs_answer(out, slot ? lib_slot_close(l, slot) : -EBADF);
 }
 
-/* ---- Data ------------------------------------------------------------------------------------- */
+/* ---- Data ------------------------------------------------------------------------------------ */
 
 /* fs/read_write.c, rw_verify_area(): the end must not wrap. */
 static bool wraps(int64_t at, uint64_t len)
@@ -348,7 +348,7 @@ void lib_lseek(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	as_vfs_answer(out, to);
 }
 
-/* ---- Sizes ------------------------------------------------------------------------------------ */
+/* ---- Sizes ----------------------------------------------------------------------------------- */
 
 static bool too_large(const struct lib *l, uint64_t size)
 {

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- Mounting --------------------------------------------------------------------------------- */
+/* ---- Mounting -------------------------------------------------------------------------------- */
 
 static void note_trouble(struct lib *l, enum as_finding_kind kind, const char *text)
 {
@@ -153,7 +153,7 @@ void lib_crash(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	as_vfs_answer(out, as_vfs_lib_mount(&l->vfs, ""));
 }
 
-/* ---- Stable storage --------------------------------------------------------------------------- */
+/* ---- Stable storage -------------------------------------------------------------------------- */
 
 void lib_sync(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
@@ -196,7 +196,7 @@ void lib_sync_file_range(struct lib *l, const struct as_op *op, struct as_outcom
 	as_vfs_answer(out, rc);
 }
 
-/* ---- Reading the tree ------------------------------------------------------------------------- */
+/* ---- Reading the tree ------------------------------------------------------------------------ */
 
 static int tree_stat(void *ctx, const char *path, struct as_stat *st)
 {
@@ -256,7 +256,7 @@ static const struct as_tree_ops tree_ops = {
 	.getxattr = tree_getxattr,
 };
 
-/* ---- The table -------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 /* While nothing is mounted only mount has a meaning. */
 static bool answered_unmounted(struct lib *l, const struct as_op *op, struct as_outcome *out)

@@ -164,7 +164,10 @@ void lib_link_tmpfile(struct lib *l, const struct as_op *op, struct as_outcome *
 int lib_rmdir_at(struct lib *l, const char *text)
 {
 	static const int refused[] = {
-		[LAST_NORM] = 0, [LAST_DOT] = -EINVAL, [LAST_DOTDOT] = -ENOTEMPTY, [LAST_ROOT] = -EBUSY
+		[LAST_NORM] = 0,
+		[LAST_DOT] = -EINVAL,
+		[LAST_DOTDOT] = -ENOTEMPTY,
+		[LAST_ROOT] = -EBUSY,
 	};
 	struct place p;
 	int rc = lib_walk(l, text, WALK_PARENT, &p);
@@ -212,7 +215,7 @@ void lib_unlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	as_vfs_answer(out, lib_unlink_at(l, op->path));
 }
 
-/* ---- rename ----------------------------------------------------------------------------------- */
+/* ---- rename ---------------------------------------------------------------------------------- */
 
 static bool lies_below(const struct place *p, const struct place *top)
 {

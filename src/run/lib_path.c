@@ -2,7 +2,7 @@
 /*
  * lib_path: from what a workload wrote to the absolute, normal path that a library is given.
  *
- * Method. As Linux's link_path_walk() (fs/namei.c) does: component by component, each asked for with
+ * Method. As Linux's link_path_walk() (fs/namei.c): component by component, each asked for with
  * getattr; what must be walked still is text. A link is walked by putting its text in front of the
  * rest, so there is no recursion; the 41st link of one walk is ELOOP (MAXSYMLINKS).
  *
@@ -191,7 +191,7 @@ int lib_walk(struct lib *l, const char *text, enum walk how, struct place *p)
 	return walk_from(l, text, how, p);
 }
 
-/* ---- What names become ------------------------------------------------------------------------ */
+/* ---- What names become ----------------------------------------------------------------------- */
 
 /* Whether path is `top` or lies below it. */
 static bool below(const char *path, const char *top)
@@ -277,8 +277,8 @@ int lib_cwd_set(struct lib *l, const struct place *p)
 	/* chdir(".") in a removed directory: it stays what it is. */
 	if (p->gone)
 		return p->gone == l->cwd.gone ? 0 : -AS_ERR_UNSUPPORTED;
-	/* Linux keeps the directory alive under a process; so does an open handle, where the library
-	 * can do that. */
+	/* Linux keeps the directory alive under a process; so does an open handle, where the
+	 * library can do that. */
 	if (p->path.len && l->ops->caps & AS_CAP_OPEN_UNLINKED)
 		rc = l->ops->open(l->fs, lib_place_path(p), O_RDONLY | O_DIRECTORY, 0, &handle);
 	if (rc)

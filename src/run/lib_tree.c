@@ -48,7 +48,7 @@ void lib_readdir(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	lib_place_free(&p);
 }
 
-/* ---- remove, prune ---------------------------------------------------------------------------- */
+/* ---- remove, prune --------------------------------------------------------------------------- */
 
 struct level {
 	struct as_vfs_names names;
@@ -169,7 +169,7 @@ void lib_prune(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	as_vfs_answer(out, rc);
 }
 
-/* ---- deepen, enlarge -------------------------------------------------------------------------- */
+/* ---- deepen, enlarge ------------------------------------------------------------------------- */
 
 static int enlarge_dir(struct lib *l, const char *dir, uint64_t count, uint64_t *done)
 {

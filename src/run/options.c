@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* options: how a run was asked for, as text: what a finding keeps so that replay can do the same. */
+/* options: how a run was asked for, as text: what a finding keeps, so that replay does the same. */
 #include "run/run.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@ int sys_fd(struct as_vfs *vfs, int32_t slot)
 	return slot < 0 || slot > AS_SLOT_MAX ? -1 : s->slots[slot];
 }
 
-/* ---- open ------------------------------------------------------------------------------------- */
+/* ---- open ------------------------------------------------------------------------------------ */
 
 /* Whether opening would reach a fifo, socket or device: looked at without opening it. With
  * O_DIRECTORY or O_CREAT|O_EXCL the kernel refuses such a node itself. */
@@ -68,7 +68,7 @@ void sys_close(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 		s->slots[op->fd] = -1;
 }
 
-/* ---- Data ------------------------------------------------------------------------------------- */
+/* ---- Data ------------------------------------------------------------------------------------ */
 
 static char *room(struct as_vfs *vfs, uint64_t len)
 {
@@ -189,7 +189,7 @@ void sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcom
 	as_vfs_answer(out, rc);
 }
 
-/* ---- Stable storage --------------------------------------------------------------------------- */
+/* ---- Stable storage -------------------------------------------------------------------------- */
 
 void sys_fsync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {

@@ -131,7 +131,7 @@ void sys_chcwd(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 	sys_answer(out, chdir(op->path));
 }
 
-/* ---- Attributes ------------------------------------------------------------------------------- */
+/* ---- Attributes ------------------------------------------------------------------------------ */
 
 static int64_t to_ns(struct timespec ts)
 {
@@ -250,7 +250,7 @@ void sys_statfs(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *o
 	};
 }
 
-/* ---- Extended attributes ---------------------------------------------------------------------- */
+/* ---- Extended attributes --------------------------------------------------------------------- */
 
 void sys_write_xattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {

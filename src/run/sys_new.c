@@ -15,7 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* ---- Confinement ------------------------------------------------------------------------------ */
+/* ---- Confinement ----------------------------------------------------------------------------- */
 
 static bool write_text(const char *path, const char *text)
 {
@@ -40,7 +40,8 @@ static int become_root(struct as_err *err)
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
 		return as_fail(
 			err, AS_ELACK,
-			"a directory can be tested by root, or where user namespaces are allowed (sysctl kernel.unprivileged_userns_clone=1): %s",
+			"a directory can be tested by root, or where user namespaces are allowed "
+			"(sysctl kernel.unprivileged_userns_clone=1): %s",
 			strerror(errno));
 	if (!write_text("/proc/self/setgroups", "deny") || !write_text("/proc/self/uid_map", uid) ||
 	    !write_text("/proc/self/gid_map", gid))
@@ -77,7 +78,7 @@ static int confine(struct sys *s, const char *folder, struct as_err *err)
 	return 0;
 }
 
-/* ---- The table -------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static void sys_free(struct as_vfs *vfs)
 {

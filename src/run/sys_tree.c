@@ -69,7 +69,7 @@ void sys_readdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 	as_vfs_names_free(&names);
 }
 
-/* ---- remove, prune ---------------------------------------------------------------------------- */
+/* ---- remove, prune --------------------------------------------------------------------------- */
 
 struct level {
 	struct as_vfs_names names;
@@ -199,7 +199,7 @@ void sys_prune(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 	as_vfs_answer(out, rc);
 }
 
-/* ---- deepen, enlarge -------------------------------------------------------------------------- */
+/* ---- deepen, enlarge ------------------------------------------------------------------------- */
 
 static int enlarge_dir(const char *path, uint64_t count, uint64_t *done)
 {
@@ -264,7 +264,7 @@ void sys_deepen(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *o
 	as_vfs_answer(out, rc ? rc : (int64_t)op->len);
 }
 
-/* ---- Reading a tree --------------------------------------------------------------------------- */
+/* ---- Reading a tree -------------------------------------------------------------------------- */
 
 /* Opens the directories along a path too long for one call; returns a descriptor (AT_FDCWD's place
  * is taken by the root) and the tail that is left, or a negative errno. */

@@ -20,7 +20,7 @@
 	 AS_FEAT_SPARSE | AS_FEAT_MMAP)
 #define XATTR_ALL (AS_FEAT_XATTR_USER | AS_FEAT_XATTR_TRUSTED | AS_FEAT_XATTR_SECURITY)
 
-/* ---- Libraries -------------------------------------------------------------------------------- */
+/* ---- Libraries ------------------------------------------------------------------------------- */
 
 static const struct {
 	uint32_t cap;
@@ -57,7 +57,7 @@ static void library_traits(const struct as_target *target, struct as_traits *tra
 		traits->quirks |= AS_QUIRK_NO_OPEN_UNLINKED;
 }
 
-/* ---- Directories ------------------------------------------------------------------------------ */
+/* ---- Directories ----------------------------------------------------------------------------- */
 
 struct fs_row {
 	const char *name;

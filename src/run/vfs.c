@@ -44,7 +44,7 @@ void as_vfs_answer_bytes(struct as_vfs *vfs, struct as_outcome *out, int64_t rc)
 	out->len = (size_t)rc;
 }
 
-/* ---- Names ------------------------------------------------------------------------------------ */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 char as_vfs_type_letter(uint32_t mode)
 {
@@ -119,7 +119,7 @@ void as_vfs_names_free(struct as_vfs_names *names)
 	*names = (struct as_vfs_names){ 0 };
 }
 
-/* ---- Rules ------------------------------------------------------------------------------------ */
+/* ---- Rules ----------------------------------------------------------------------------------- */
 
 int as_vfs_remove_check(const char *path)
 {

@@ -5,8 +5,8 @@
  * directory). What an operation means is said in docs/FORMAT.md; both keep to it to the errno.
  *
  * Rules that both share, decided without a call to the file system under test:
- *   - a fifo, socket or device node is never opened but with O_PATH: the answer is ENXIO (or EEXIST,
- *     ENOTDIR, ELOOP where the rules of open(2) say so first);
+ *   - a fifo, socket or device node is never opened but with O_PATH: the answer is ENXIO (or
+ *     EEXIST, ENOTDIR, ELOOP where the rules of open(2) say so first);
  *   - while unmounted, everything but mount answers ESHUTDOWN, umount EINVAL;
  *   - what cannot be done here at all answers AS_ERR_UNSUPPORTED, what would take the machine
  *     AS_ERR_LIMIT; both before anything was changed.

@@ -146,9 +146,8 @@ static void host_release(void *ctx, void *ptr)
 		return;
 	i = h->cap ? slot_of(h, ptr) : 0;
 	if (!h->cap || !h->table[i].ptr) {
-		note_misuse(
-			h,
-			"freed memory that is not allocated (a second free, or not from as_malloc)");
+		note_misuse(h,
+			    "freed memory that is not allocated (a second free, or not its own)");
 		return;
 	}
 	check_guard(h, &h->table[i]);
@@ -192,7 +191,7 @@ void as_host_log_text(const struct as_host_log *log, struct as_buf *out)
 		as_buf_addc(out, log->data[i % AS_HOST_LOG_BYTES]);
 }
 
-/* ---- Books ------------------------------------------------------------------------------------ */
+/* ---- Books ----------------------------------------------------------------------------------- */
 
 struct as_host_mem *as_host_new(struct as_choice *choice, struct as_host_log *log)
 {

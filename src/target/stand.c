@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- Plans ------------------------------------------------------------------------------------ */
+/* ---- Plans ----------------------------------------------------------------------------------- */
 
 struct as_plan {
 	struct as_fault_rule *rules;
@@ -95,7 +95,7 @@ bool as_plan_hits_writes(const struct as_plan *plan)
 	return false;
 }
 
-/* ---- The doorman ------------------------------------------------------------------------------ */
+/* ---- The doorman ----------------------------------------------------------------------------- */
 
 struct as_stand {
 	struct as_bd bd; /* first: a stand is a block device */
@@ -113,11 +113,11 @@ static int check(struct as_bd *bd, const char *what, uint64_t off, uint64_t len)
 	if (!as_call_check(bd, off, len))
 		return 0;
 	if (!s->misuse[0])
-		snprintf(
-			s->misuse, sizeof(s->misuse),
-			"%s of %llu bytes at %llu: outside the disk of %llu bytes or not whole sectors",
-			what, (unsigned long long)len, (unsigned long long)off,
-			(unsigned long long)bd->size_bytes);
+		snprintf(s->misuse, sizeof(s->misuse),
+			 "%s of %llu bytes at %llu: outside the disk of %llu bytes, or "
+			 "not whole sectors",
+			 what, (unsigned long long)len, (unsigned long long)off,
+			 (unsigned long long)bd->size_bytes);
 	return -EINVAL;
 }
 
@@ -169,7 +169,7 @@ static const struct as_bd_ops stand_ops = {
 	.zero = stand_zero,
 };
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static struct as_stand *wrap(struct as_disk *disk)
 {
@@ -245,7 +245,7 @@ const void *as_stand_disk(const struct as_stand *s)
 	return s->disk;
 }
 
-/* ---- Between processes ------------------------------------------------------------------------ */
+/* ---- Between processes ----------------------------------------------------------------------- */
 
 static int write_chunk(void *ctx, uint64_t index, const unsigned char *data)
 {

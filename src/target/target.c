@@ -182,7 +182,7 @@ int as_target_vet(const struct as_target_ops *ops, const char *who, struct as_er
 	return 0;
 }
 
-/* ---- @target ----------------------------------------------------------------------------------- */
+/* ---- @target --------------------------------------------------------------------------------- */
 
 int as_target_parse_size(const char *text, uint64_t *size_bytes, struct as_err *err)
 {

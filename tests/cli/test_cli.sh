@@ -20,7 +20,8 @@ refuses() {
 	shift 3
 	(cd "$WORK" && "$@") >"$WORK/out" 2>"$WORK/err" </dev/null || got=$?
 	lines=$(wc -l <"$WORK/err")
-	if [ "$got" = "$want" ] && [ "$lines" = 1 ] && grep -Eq "^assay: .*($regex)" "$WORK/err"; then
+	if [ "$got" = "$want" ] && [ "$lines" = 1 ] &&
+		grep -Eq "^assay: .*($regex)" "$WORK/err"; then
 		tap_ok "$name"
 	else
 		tap_not_ok "$name" "exit status $got, wanted $want; $lines lines; wanted /$regex/" \
@@ -42,18 +43,27 @@ refuses "unknown command" 2 "unknown command 'frobnicate'" "$ASSAY" frobnicate
 refuses "unknown option" 2 "unknown option --frob" "$ASSAY" run --frob good.txt
 refuses "no operand" 2 "expected FILE" "$ASSAY" run --target lab
 refuses "one operand too many" 2 "too many" "$ASSAY" emit-c good.txt good.txt
-refuses "option given twice" 2 "--target was given twice" "$ASSAY" run --target lab --target lab good.txt
+refuses "option given twice" 2 "--target was given twice" \
+	"$ASSAY" run --target lab --target lab good.txt
 refuses "option without value" 2 "--target needs a value" "$ASSAY" run good.txt --target
 refuses "flag with value" 2 "--json takes no value" "$ASSAY" run --json=1 good.txt
-refuses "number out of range" 2 "--deadline: 0 is out of range: expected 1 to 3600" "$ASSAY" run --deadline 0 --target lab good.txt
-refuses "number that is none" 2 "--deadline: 'soon' is not a number" "$ASSAY" run --deadline soon --target lab good.txt
-refuses "choice that is none" 2 "--check: 'never' is not one of op\|end" "$ASSAY" run --check never --target lab good.txt
-refuses "size that is none" 2 "--size: 'big' is not a size" "$ASSAY" run --size big --target lab good.txt
-refuses "size too small" 2 "disk of 512 bytes is too small" "$ASSAY" run --size 512 --target lab good.txt
+refuses "number out of range" 2 "--deadline: 0 is out of range: expected 1 to 3600" \
+	"$ASSAY" run --deadline 0 --target lab good.txt
+refuses "number that is none" 2 "--deadline: 'soon' is not a number" \
+	"$ASSAY" run --deadline soon --target lab good.txt
+refuses "choice that is none" 2 "--check: 'never' is not one of op\|end" \
+	"$ASSAY" run --check never --target lab good.txt
+refuses "size that is none" 2 "--size: 'big' is not a size" \
+	"$ASSAY" run --size big --target lab good.txt
+refuses "size too small" 2 "disk of 512 bytes is too small" \
+	"$ASSAY" run --size 512 --target lab good.txt
 refuses "fault that is none" 2 "fault" "$ASSAY" run --fault read:x:eio --target lab good.txt
-refuses "alloc fault that is none" 2 "expected alloc:N" "$ASSAY" run --fault alloc:0 --target lab good.txt
-refuses "sweep and fault" 2 "exclude each other" "$ASSAY" run --sweep read --fault alloc:1 --target lab good.txt
-refuses "fault on a directory" 2 "need a disk" "$ASSAY" run --fault read:1:eio --target "dir:$WORK" good.txt
+refuses "alloc fault that is none" 2 "expected alloc:N" \
+	"$ASSAY" run --fault alloc:0 --target lab good.txt
+refuses "sweep and fault" 2 "exclude each other" \
+	"$ASSAY" run --sweep read --fault alloc:1 --target lab good.txt
+refuses "fault on a directory" 2 "need a disk" \
+	"$ASSAY" run --fault read:1:eio --target "dir:$WORK" good.txt
 refuses "help of an unknown command" 2 "unknown command 'x'" "$ASSAY" help x
 refuses "unknown benchmark" 2 "no benchmark is called 'zzz'" "$ASSAY" bench zzz
 
@@ -68,7 +78,8 @@ head -c 3000 /dev/urandom >"$WORK/bad.txt"
 refuses "noise" 2 "bad.txt:[0-9]+:[0-9]+: " "$ASSAY" run --target lab bad.txt
 refuses "noise to fmt" 2 "bad.txt:[0-9]+:[0-9]+: " "$ASSAY" fmt bad.txt
 refuses "noise to emit-c" 2 "bad.txt:[0-9]+:[0-9]+: " "$ASSAY" emit-c bad.txt
-refuses "a bad file behind a good one runs nothing" 2 "bad.txt" "$ASSAY" run --target lab good.txt bad.txt
+refuses "a bad file behind a good one runs nothing" 2 "bad.txt" \
+	"$ASSAY" run --target lab good.txt bad.txt
 tap_is "nothing was said about the good one" "$(cat "$WORK/out")" ""
 refuses "standard input twice" 2 "standard input was given twice" "$ASSAY" run --target lab - -
 : >"$WORK/empty.txt"
@@ -76,12 +87,15 @@ tap_run "empty file" 0 "$ASSAY" run --no-store --target lab "$WORK/empty.txt"
 
 # ---- Targets ----
 refuses "no target" 2 "good.txt: no --target given" "$ASSAY" run good.txt
-refuses "unknown target" 2 "unknown target 'zfs'; known are lab.*plugin:.*dir:" "$ASSAY" run --target zfs good.txt
+refuses "unknown target" 2 "unknown target 'zfs'; known are lab.*plugin:.*dir:" \
+	"$ASSAY" run --target zfs good.txt
 refuses "unknown bug" 2 "unknown option in 'bug=999'" "$ASSAY" run --target lab:bug=999 good.txt
-refuses "plugin that is not there" 2 "nosuch.so: no such file" "$ASSAY" run --target plugin:./nosuch.so good.txt
+refuses "plugin that is not there" 2 "nosuch.so: no such file" \
+	"$ASSAY" run --target plugin:./nosuch.so good.txt
 refuses "plugin without a path" 2 "expected plugin:PATH.so" "$ASSAY" run --target plugin: good.txt
 cp "$WORK/good.txt" "$WORK/text.so"
-refuses "plugin that is no library" 2 "text.so: cannot be loaded" "$ASSAY" run --target plugin:./text.so good.txt
+refuses "plugin that is no library" 2 "text.so: cannot be loaded" \
+	"$ASSAY" run --target plugin:./text.so good.txt
 refuses "directory that is not there" 2 "dir:/nosuch" "$ASSAY" run --target dir:/nosuch good.txt
 refuses "directory that is none" 2 "not a directory" "$ASSAY" run --target dir:good.txt good.txt
 printf '@target lab size=tiny\nsync\n' >"$WORK/meta.txt"
@@ -92,22 +106,31 @@ printf '@target lab size=2M opts=commit=every\nsync\n' >"$WORK/meta.txt"
 tap_run "@target with size and options" 0 "$ASSAY" run --no-store "$WORK/meta.txt"
 
 build symbol -DBREAK_symbol
-refuses "plugin without the symbol" 2 "exports no symbol 'as_target'" "$ASSAY" run --target plugin:./symbol.so good.txt
+refuses "plugin without the symbol" 2 "exports no symbol 'as_target'" \
+	"$ASSAY" run --target plugin:./symbol.so good.txt
 build api -DBREAK_api
-refuses "plugin of another version" 2 "built for version 99 .* this assay has 1" "$ASSAY" run --target plugin:./api.so good.txt
+refuses "plugin of another version" 2 "built for version 99 .* this assay has 1" \
+	"$ASSAY" run --target plugin:./api.so good.txt
 build function -DBREAK_function
-refuses "plugin that lacks a function" 2 "lacks the required function 'rename'" "$ASSAY" run --target plugin:./function.so good.txt
+refuses "plugin that lacks a function" 2 "lacks the required function 'rename'" \
+	"$ASSAY" run --target plugin:./function.so good.txt
 build capability -DBREAK_capability
-refuses "plugin with an empty capability" 2 "claims AS_CAP_SYMLINK but lacks the function 'symlink'" "$ASSAY" run --target plugin:./capability.so good.txt
+refuses "plugin with an empty capability" 2 "AS_CAP_SYMLINK but lacks the function 'symlink'" \
+	"$ASSAY" run --target plugin:./capability.so good.txt
 build mount_crash -DBREAK_mount=mount_crash
-refuses "plugin that crashes in mount" 2 "mount of a fresh disk died of SIGSEGV" "$ASSAY" run --target plugin:./mount_crash.so good.txt
+refuses "plugin that crashes in mount" 2 "mount of a fresh disk died of SIGSEGV" \
+	"$ASSAY" run --target plugin:./mount_crash.so good.txt
 build mount_hang -DBREAK_mount=mount_hang
-refuses "plugin that hangs in mount" 2 "mount of a fresh disk did not come back" "$ASSAY" run --deadline 1 --target plugin:./mount_hang.so good.txt
+refuses "plugin that hangs in mount" 2 "mount of a fresh disk did not come back" \
+	"$ASSAY" run --deadline 1 --target plugin:./mount_hang.so good.txt
 build mkfs -DBREAK_mkfs
-refuses "plugin whose mkfs fails" 2 "mkfs failed: EIO" "$ASSAY" run --target plugin:./mkfs.so good.txt
+refuses "plugin whose mkfs fails" 2 "mkfs failed: EIO" \
+	"$ASSAY" run --target plugin:./mkfs.so good.txt
 build good
-refuses "plugin given unknown options" 2 "mkfs failed: EINVAL" "$ASSAY" run --target plugin:./good.so:speed=9 good.txt
-tap_run "the plugin itself is clean" 0 "$ASSAY" run --no-store --target "plugin:$WORK/good.so" "$WORK/good.txt"
+refuses "plugin given unknown options" 2 "mkfs failed: EINVAL" \
+	"$ASSAY" run --target plugin:./good.so:speed=9 good.txt
+tap_run "the plugin itself is clean" 0 \
+	"$ASSAY" run --no-store --target "plugin:$WORK/good.so" "$WORK/good.txt"
 
 # ---- Broken plugins are findings ----
 # finds NAME KIND REGEX ARG...
@@ -115,8 +138,10 @@ finds() {
 	local name=$1 kind=$2 regex=$3 got=0
 	shift 3
 	build "$name" "-DBREAK_mkdir=op_$name"
-	(cd "$WORK" && "$ASSAY" run --target "plugin:./$name.so" "$@" good.txt) >"$WORK/out" 2>"$WORK/err" || got=$?
-	if [ "$got" = 1 ] && grep -Eq "^broken-$kind-[0-9a-f]{8}  " "$WORK/out" && grep -Eq "$regex" "$WORK/out"; then
+	(cd "$WORK" && "$ASSAY" run --target "plugin:./$name.so" "$@" good.txt) \
+		>"$WORK/out" 2>"$WORK/err" || got=$?
+	if [ "$got" = 1 ] && grep -Eq "^broken-$kind-[0-9a-f]{8}  " "$WORK/out" &&
+		grep -Eq "$regex" "$WORK/out"; then
 		tap_ok "plugin: $name"
 	else
 		tap_not_ok "plugin: $name" "exit status $got" "$(head -n 8 "$WORK/out" "$WORK/err")"
@@ -136,41 +161,51 @@ finds double_free misuse "op 1: .*freed memory that is not allocated"
 finds overrun misuse "op 1: .*wrote past the end of an allocation of 100 bytes"
 finds outside misuse "op 1: .*read of 512 bytes at [0-9]+: outside the disk"
 build unmount -DBREAK_unmount
-tap_run "plugin: unmount fails" 1 "$ASSAY" run --no-store --target "plugin:$WORK/unmount.so" "$WORK/good.txt"
+tap_run "plugin: unmount fails" 1 \
+	"$ASSAY" run --no-store --target "plugin:$WORK/unmount.so" "$WORK/good.txt"
 tap_like "plugin: unmount fails: said" "$WORK/out" "unmount: answered EIO though nothing was wrong"
 build print -DBREAK_mkdir=op_print
-tap_run "plugin that prints: JSON stays JSON" 0 "$ASSAY" run --json --no-store --target "plugin:$WORK/print.so" "$WORK/good.txt"
+tap_run "plugin that prints: JSON stays JSON" 0 \
+	"$ASSAY" run --json --no-store --target "plugin:$WORK/print.so" "$WORK/good.txt"
 tap_is "plugin that prints: every line an object" "$(grep -vc '^{.*}$' "$WORK/out")" 0
 
 # ---- Output folder ----
 : >"$WORK/file"
-refuses "output folder below a file" 2 "output folder file/x" "$ASSAY" run -o file/x --target lab good.txt
-refuses "output folder that is a file" 2 "output folder file: not a directory" "$ASSAY" run -o file --target lab good.txt
+refuses "output folder below a file" 2 "output folder file/x" \
+	"$ASSAY" run -o file/x --target lab good.txt
+refuses "output folder that is a file" 2 "output folder file: not a directory" \
+	"$ASSAY" run -o file --target lab good.txt
 (cd "$WORK" && "$ASSAY" run -o clean --target lab good.txt >/dev/null)
 [ -e "$WORK/clean" ]
 tap_is "nothing found leaves no folder" $? 1
-(cd "$WORK" && "$ASSAY" run -o kept --target lab:bug=1 "$ROOT/labfs/cases/01-rename-over.txt") >"$WORK/out" 2>&1
+(cd "$WORK" && "$ASSAY" run -o kept --target lab:bug=1 "$ROOT/labfs/cases/01-rename-over.txt") \
+	>"$WORK/out" 2>&1
 tap_is "a finding's exit status" $? 1
 id=$(grep -Eo '^lab-outcome-[0-9a-f]{8}' "$WORK/out")
 for part in finding.json workload.txt repro.c README.md disk.img.zst; do
 	[ -s "$WORK/kept/findings/$id/$part" ]
 	tap_is "the finding's folder holds $part" $? 0
 done
-(cd "$WORK" && "$ASSAY" run -o kept --target lab:bug=1 "$ROOT/labfs/cases/01-rename-over.txt") >/dev/null 2>&1
+(cd "$WORK" && "$ASSAY" run -o kept --target lab:bug=1 "$ROOT/labfs/cases/01-rename-over.txt") \
+	>/dev/null 2>&1
 tap_like "the second time only counts" "$WORK/kept/findings/$id/finding.json" '"count": ?2'
 tap_run "reproducer compiles" 0 "$CC" "$WORK/kept/findings/$id/repro.c" -o "$WORK/repro"
 tap_run "replay by id" 1 "$ASSAY" replay -o "$WORK/kept" "$id"
 tap_run "replay by folder" 1 "$ASSAY" replay "$WORK/kept/findings/$id"
 tap_like "replay says so" "$WORK/out" "^$id: reproduced"
-refuses "replay of an unknown id" 2 "no finding nosuch in kept/findings" "$ASSAY" replay -o kept nosuch
-refuses "replay of a folder that is none" 2 "not the folder of a finding" "$ASSAY" replay ./kept/nosuch
+refuses "replay of an unknown id" 2 "no finding nosuch in kept/findings" \
+	"$ASSAY" replay -o kept nosuch
+refuses "replay of a folder that is none" 2 "not the folder of a finding" \
+	"$ASSAY" replay ./kept/nosuch
 sed 's/lab:bug=1"/lab"/' -i "$WORK/kept/findings/$id/finding.json"
 tap_run "replay of what was repaired" 0 "$ASSAY" replay "$WORK/kept/findings/$id"
 tap_like "replay of what was repaired: said" "$WORK/out" "did not reproduce"
 echo '{' >"$WORK/kept/findings/$id/finding.json"
-refuses "replay of a damaged finding" 2 "finding.json:[0-9]+: not a finding" "$ASSAY" replay -o kept "$id"
+refuses "replay of a damaged finding" 2 "finding.json:[0-9]+: not a finding" \
+	"$ASSAY" replay -o kept "$id"
 echo '{}' >"$WORK/kept/findings/$id/finding.json"
-refuses "replay of an empty finding" 2 "it lacks id, target, signature or options" "$ASSAY" replay -o kept "$id"
+refuses "replay of an empty finding" 2 "it lacks id, target, signature or options" \
+	"$ASSAY" replay -o kept "$id"
 
 # ---- Disks ----
 disk=$WORK/kept/findings/$id/disk.img.zst
@@ -217,14 +252,17 @@ tap_run "fmt --check of what is not canonical" 1 "$ASSAY" fmt --check "$WORK/ugl
 "$ASSAY" fmt "$WORK/ugly.txt" >"$WORK/nice.txt"
 tap_is "fmt" "$(cat "$WORK/nice.txt")" "mkdir /a 0755"
 tap_run "fmt -c of what is" 0 "$ASSAY" fmt -c "$WORK/nice.txt"
-tap_run "run from standard input" 0 sh -c "echo 'mkdir /a 0755' | '$ASSAY' run --no-store --target lab -"
+tap_run "run from standard input" 0 \
+	sh -c "echo 'mkdir /a 0755' | '$ASSAY' run --no-store --target lab -"
 tap_run "smoke on lab" 0 "$ASSAY" run --no-store --check op examples/smoke.txt
 tap_run "smoke on a directory" 0 "$ASSAY" run --no-store --target "dir:$WORK" examples/smoke.txt
-tap_is "the directory is left as it was" "$(find "$WORK" -mindepth 1 -maxdepth 1 -name 'assay-*' | wc -l)" 0
+left=$(find "$WORK" -mindepth 1 -maxdepth 1 -name 'assay-*' | wc -l)
+tap_is "the directory is left as it was" "$left" 0
 tap_run "output that cannot be written" 2 sh -c "'$ASSAY' ops >/dev/full"
 
 # ---- Killed ----
-(cd "$WORK" && exec "$ASSAY" run --no-store --deadline 3600 --target plugin:./hang.so good.txt) >/dev/null 2>&1 &
+(cd "$WORK" && exec "$ASSAY" run --no-store --deadline 3600 --target plugin:./hang.so good.txt) \
+	>/dev/null 2>&1 &
 assay=$!
 child=
 for _ in $(seq 100000); do

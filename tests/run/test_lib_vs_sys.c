@@ -208,7 +208,7 @@ static size_t compare(const char *name, const struct as_seq *seq)
 	return seq->n;
 }
 
-/* ---- The table -------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 #define LONG_NAME_255                                                                           \
 	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" \
@@ -218,114 +218,9 @@ static size_t compare(const char *name, const struct as_seq *seq)
 static const struct {
 	const char *name, *text;
 } table[] = {
-	{ "mkdir and slashes",
-	  "mkdir /a/ 0755\nmkdir //a 0755\nmkdir /a/b// 0700\nmkdir /n/b 0755\nmkdir / 0755\n"
-	  "mkdir . 0755\nmkdir .. 0755\nmkdir a/. 0755\nmkdir a/.. 0755\nmkdir \"\" 0755\nstat a/b/\n" },
-	{ "create and slashes",
-	  "create /f 0644\ncreate /f/ 0644\ncreate /g/ 0644\ncreate /f/x 0644\ncreate . 0644\n"
-	  "create / 0644\ncreate .. 0644\ncreate /f 0600\nstat /f/\nstat /f/.\nstat /f/..\n" },
-	{ "empty paths",
-	  "stat \"\"\nunlink \"\"\nrmdir \"\"\nrename \"\" /a\nrename /a \"\"\nchcwd \"\"\nsymlink \"\" /l\n"
-	  "symlink x \"\"\nhardlink \"\" /l\nreadlink \"\"\ntruncate \"\" 0\n" },
-	{ "rmdir corners",
-	  "mkdir /a 0755\nmkdir /a/b 0755\nrmdir /a\nrmdir /a/.\nrmdir /a/..\nrmdir /\nrmdir /a/b/\nrmdir /a/b\n"
-	  "create /f 0644\nrmdir /f\nrmdir /f/\nsymlink /a /l\nrmdir /l\nrmdir /l/\nrmdir /a\nrmdir /l/\n" },
-	{ "unlink corners",
-	  "mkdir /a 0755\ncreate /f 0644\nunlink /\nunlink .\nunlink ..\nunlink /a\nunlink /a/\nunlink /f/\n"
-	  "unlink /n\nunlink /n/\nunlink /f/x\nsymlink /a /l\nunlink /l/\nunlink /l\nunlink /f\n" },
-	{ "rename corners",
-	  "mkdir /a 0755\nmkdir /b 0755\ncreate /f 0644\ncreate /g 0644\nrename /a/. /c\nrename /a /b/..\n"
-	  "rename / /c\nrename /a /\nrename /f /a\nrename /a /f\nrename /f/ /h\nrename /f /h/\nrename /a/ /c/\n"
-	  "rename /c /c/d\nmkdir /c/d 0755\nrename /c/d /c\nrename /b /c\nrename /f /g\nrename /n /g\nrename /c /c\n"
-	  "rename /g /g\nrename /n /n\n" },
-	{ "rename of links to one file",
-	  "create /f 0644\nhardlink /f /g\nrename /f /g\nstat /f\nstat /g\nrename2 /f /g RENAME_EXCHANGE\n" },
-	{ "rename2 flags",
-	  "mkdir /a 0755\nmkdir /a/x 0755\ncreate /f 0644\nrename2 /f /a RENAME_NOREPLACE\n"
-	  "rename2 /f /n RENAME_EXCHANGE\nrename2 /f /a RENAME_EXCHANGE\nstat /f\nstat /a\nreaddir /f\n"
-	  "rename2 /a/ /f RENAME_EXCHANGE\nrename2 /a /f/ RENAME_EXCHANGE\nrename2 /f /f/x RENAME_EXCHANGE\n"
-	  "rename2 /f/x /f RENAME_EXCHANGE\nrename2 /f /a RENAME_EXCHANGE|RENAME_NOREPLACE\nrename2 /f . RENAME_NOREPLACE\n" },
-	{ "symbolic links",
-	  "mkdir /a 0755\nsymlink a /l\nsymlink l /m\nstat /m\nstat /m nofollow=1\nstat /m/ nofollow=1\ncreate /m/f 0644\n"
-	  "stat /a/f\nreadlink /m\nreadlink /m/\nreadlink /a\nreadlink /n\nsymlink ../a/f /a/up\nstat /a/up\n"
-	  "symlink /n /dangling\nstat /dangling\nmkdir /dangling 0755\nmkdir /dangling/ 0755\ncreate /dangling 0644\n"
-	  "$0 = open /dangling O_RDWR|O_CREAT 0644\nstat /n\nsymlink x /l\nsymlink x /z/\nsymlink x /a/\n" },
-	{ "loops",
-	  "symlink b /a\nsymlink a /b\nstat /a\nstat /a/x\n$0 = open /a O_RDWR\nsymlink s /s\nmkdir /s/x 0755\nchcwd /s\n"
-	  "stat /s nofollow=1\nunlink /s\nhardlink /a /c\nreadlink /c\n" },
-	{ "names too long",
-	  "mkdir " LONG_NAME_255 " 0755\nmkdir " LONG_NAME_255 "a 0755\nstat " LONG_NAME_255 "a\n"
-	  "stat /n/" LONG_NAME_255 "a\ncreate /f 0644\nstat /f/" LONG_NAME_255
-	  "a\nrename /f " LONG_NAME_255 "a\n"
-	  "rename " LONG_NAME_255 "a /f\nunlink " LONG_NAME_255 "a\nrmdir " LONG_NAME_255 "\n" },
-	{ "hard links",
-	  "create /f 0644\nmkdir /a 0755\nhardlink /f /g\nhardlink /f /g\nhardlink /a /b\nhardlink /a /f\nhardlink /n /x\n"
-	  "hardlink /f /x/\nhardlink /f/ /x\nhardlink /f /a/\nhardlink /f /a/h\nstat /f\nsymlink f /l\nhardlink /l /m\n"
-	  "readlink /m\nunlink /f\nstat /g\nstat /l\n" },
-	{ "working directory",
-	  "mkdir /a 0755\nmkdir /a/b 0755\nchcwd /a/b\ncreate f 0644\nstat ../b/f\nrename /a /c\nstat f\nstat ..\n"
-	  "create ../g 0644\nstat /c/g\nchcwd ..\nreaddir .\nchcwd b/../b\nreaddir .\nchcwd /\nreaddir .\n" },
-	{ "removed working directory",
-	  "mkdir /a 0755\nmkdir /a/b 0755\nchcwd /a/b\nrmdir /a/b\nstat .\nstat ..\nstat f\ncreate f 0644\n"
-	  "mkdir x 0755\nreaddir .\nstat ../b\nchcwd .\nrename /a /c\nreaddir ..\nrmdir .\nmkdir . 0755\n"
-	  "unlink .\nchcwd ..\nreaddir .\nmkdir b 0755\nstat /c/b\n" },
-	{ "working directory replaced",
-	  "mkdir /a 0755\nmkdir /b 0755\nchcwd /b\nrename /a /b\ncreate f 0644\nstat .\nstat ..\nchcwd /b\ncreate f 0644\n" },
-	{ "working directory exchanged",
-	  "mkdir /a 0755\nmkdir /b 0755\nchcwd /a\ncreate f 0644\nrename2 /a /b RENAME_EXCHANGE\nstat f\nstat /b/f\nstat /a/f\n" },
-	{ "open flags",
-	  "mkdir /a 0755\ncreate /f 0644\nsymlink f /l\nsymlink a /k\n$0 = open /a O_RDWR\n$0 = open /a O_RDONLY\n"
-	  "$1 = open /a O_RDONLY|O_CREAT 0644\n$1 = open /f O_RDONLY|O_DIRECTORY\n$1 = open /l O_RDONLY|O_NOFOLLOW\n"
-	  "$1 = open /k O_RDONLY|O_NOFOLLOW|O_DIRECTORY\n$1 = open /k/ O_RDONLY|O_NOFOLLOW|O_DIRECTORY\n"
-	  "$1 = open /f O_RDWR|O_CREAT|O_EXCL 0644\n$1 = open /l O_RDWR|O_CREAT|O_EXCL 0644\n$1 = open /f/ O_RDWR\n"
-	  "$1 = open /n/ O_RDWR|O_CREAT 0644\n$1 = open /a/ O_RDWR|O_CREAT 0644\n$1 = open . O_RDWR|O_CREAT 0644\n"
-	  "$1 = open / O_RDONLY|O_CREAT|O_EXCL 0644\n$1 = open /n O_RDWR\n$1 = open /f O_RDONLY|O_TRUNC\n"
-	  "$1 = open /a O_RDONLY|O_TRUNC\n$1 = open /a O_RDONLY|O_TMPFILE 0600\n$1 = open /f O_RDWR|O_TMPFILE 0600\n" },
-	{ "descriptors",
-	  "$0 = open /f O_RDONLY|O_CREAT 0644\nwrite $0 len=4 fill=1\npwrite $0 len=4 at=0 fill=1\npread $0 len=4 at=-1\n"
-	  "ftruncate $0 10\n$1 = open /f O_WRONLY\nread $1 len=4\nwrite $1 len=100 fill=3\npread $1 len=4 at=0\nread $0 len=200\n"
-	  "read $0 len=200\nlseek $0 -1 SEEK_SET\nlseek $0 0 SEEK_END\nlseek $0 -10 SEEK_CUR\nread $0 len=100\nlseek $0 5 SEEK_HOLE\n"
-	  "lseek $0 100 SEEK_DATA\nlseek $0 100 SEEK_HOLE\nclose $0\nread $0 len=1\nclose $0\nfstat $0\nfsync $0\n"
-	  "pwrite $1 len=4 at=9223372036854775807 fill=1\nftruncate $1 -1\ntruncate /f -1\n" },
-	{ "append",
-	  "$0 = open /f O_RDWR|O_CREAT|O_APPEND 0644\n$1 = open /f O_WRONLY\nwrite $1 len=10 fill=1\nwrite $0 len=10 fill=2\n"
-	  "pwrite $0 len=5 at=0 fill=3\npread $0 len=100 at=0\nlseek $0 0 SEEK_CUR\n" },
-	{ "O_PATH",
-	  "create /f 0644\nmkdir /a 0755\nsymlink f /l\n$0 = open /f O_PATH\nread $0 len=1\nwrite $0 len=1\nfstat $0\nfchmod $0 0600\n"
-	  "ftruncate $0 0\nfsync $0\nlseek $0 0 SEEK_SET\nclose $0\n$0 = open /l O_PATH|O_NOFOLLOW\nfstat $0\nclose $0\n"
-	  "$0 = open /a O_PATH|O_RDWR|O_CREAT 0644\nfstat $0\n$0 = open /f O_PATH|O_DIRECTORY\nsyncfs $0\n" },
-	{ "nodes are not opened",
-	  "mknod /p fifo 0644\nmknod /s sock 0644\nmknod /z chr 0600\n$0 = open /p O_RDONLY\n$0 = open /s O_RDWR\n"
-	  "$0 = open /z O_RDWR\n$0 = open /p O_RDONLY|O_DIRECTORY\n$0 = open /p O_RDWR|O_CREAT|O_EXCL 0644\n"
-	  "$0 = open /p O_PATH\nfstat $0\ntruncate /p 0\nstat /z\nreaddir /\nunlink /p\n" },
-	{ "removed but open",
-	  "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=10 fill=1\nunlink /f\nfstat $0\npread $0 len=10 at=0\nwrite $0 len=10 fill=2\n"
-	  "fstat $0\nlink_tmpfile $0 /g\nclose $0\n" },
-	{ "unnamed files",
-	  "$0 = open / O_RDWR|O_TMPFILE 0600\nwrite $0 len=10 fill=1\nfstat $0\nlink_tmpfile $0 /g\nstat /g\n"
-	  "link_tmpfile $0 /g\nlink_tmpfile $0 /h/\nlink_tmpfile $1 /h\n$1 = open / O_RDWR|O_TMPFILE|O_EXCL 0600\nlink_tmpfile $1 /h\n" },
-	{ "many at once",
-	  "mkdir /a 0755\nenlarge /a 10\nreaddir /a\nenlarge /a 2\nreaddir /a\ndeepen /a/e0 5\ndeepen /a/e0 3\nremove /a/e0\n"
-	  "readdir /a\nprune /a\nreaddir /a\ncreate /f 0644\nenlarge /f 100\nstat /f\nprune /f\nstat /f\nremove /f\nremove /\n"
-	  "remove .\nremove /a/..\nremove /n\nsymlink a /l\nenlarge /l 3\nremove /l/\nreaddir /a\nremove /l\nprune /n\ncreate /a/d 0644\n"
-	  "deepen /a 1\nremove /a\n" },
-	{ "copies and mappings",
-	  "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=5000 fill=4\n$1 = open /g O_RDWR|O_CREAT 0644\n"
-	  "copy_file_range $0 $1 len=100 at=50 to=10\npread $1 len=200 at=0\ncopy_file_range $0 $0 len=100 at=0 to=50\n"
-	  "copy_file_range $0 $0 len=100 at=0 to=100\ncopy_file_range $0 $1 len=10 at=5000 to=0\n"
-	  "copy_file_range $0 $1 len=10 at=-1 to=0\nmmap_write $0 len=100 at=20 fill=9\npread $0 len=200 at=0\n"
-	  "mmap_write $0 len=100 at=4950 fill=9\nmmap_write $0 len=0 at=0\nmmap_write $2 len=1 at=0\n$2 = open /f O_RDONLY\n"
-	  "mmap_write $2 len=1 at=0\nfstat $0\nfstat $1\n" },
-	{ "attributes",
-	  "create /f 0644\nchmod /f 04711\nstat /f\nchown /f 1 -1\nstat /f\nchown /f -1 2\nsymlink f /l\nchown /l 3 4 nofollow=1\nstat /l nofollow=1\n"
-	  "chmod /l 0600\nstat /f\nchmod /n 0600\nutimens /n atime=omit mtime=omit\nutimens /n mtime=5\nutimens /f atime=1 mtime=2\n" },
-	{ "sync_file_range",
-	  "$0 = open /f O_RDWR|O_CREAT 0644\nsync_file_range $0 at=0 len=10\nsync_file_range $0 at=-1 len=10\n"
-	  "sync_file_range $1 at=0 len=10\nsyncfs $0\nsync\nfdatasync $0\nfsync $1\n" },
-	{ "fallocate",
-	  "$0 = open /f O_RDWR|O_CREAT 0644\nfallocate $0 0 at=0 len=5000\nfstat $0\nfallocate $0 KEEP_SIZE at=0 len=20000\nfstat $0\n"
-	  "fallocate $0 PUNCH_HOLE at=0 len=1\nfallocate $0 KEEP_SIZE|PUNCH_HOLE at=0 len=10\nfallocate $0 0 at=-1 len=1\nfallocate $0 0 at=0 len=0\n"
-	  "$1 = open /f O_RDONLY\nfallocate $1 0 at=0 len=1\nfallocate $2 0 at=0 len=1\n" },
+#define ROW(name, text) { name, text },
+#include "lib_vs_sys.def"
+#undef ROW
 };
 
 static void table_rows(void **state)
@@ -372,7 +267,7 @@ static void long_paths(void **state)
 	as_buf_free(&path);
 }
 
-/* ---- Random ----------------------------------------------------------------------------------- */
+/* ---- Random ---------------------------------------------------------------------------------- */
 
 static const char *const paths[] = { "a",     "b",    "/a",	"/a/b", "a/b/c", "./b",
 				     "../a",  "a/..", "a/../b", ".",	"..",	 "/",
