@@ -136,6 +136,8 @@ int lab_iget(struct as_fs *fs, uint32_t ino, struct lab_node **node)
 		return lab_corrupt(fs, "checksum of inode", ino);
 	if (!(*node)->raw->mode)
 		return lab_corrupt(fs, "entry names free inode", ino);
+	if ((*node)->raw->size > LAB_MAX_SIZE || (*node)->raw->flags)
+		return lab_corrupt(fs, "size or flags of inode", ino);
 	return 0;
 }
 
