@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stand: see stand.h. Three layers: the disk, the faulty wrapper above it, and on top a doorman
- * that notes calls outside the disk, which are the file system's mistake whatever it does with the
- * answer.
+ * stand: see stand.h. Up to four layers: the disk, the recorder, the faulty wrapper above them, and on
+ * top a doorman that notes calls outside the disk, which are the file system's mistake whatever it
+ * does with the answer.
  */
 #include "target/stand.h"
 
 #include "disk/call.h"
 #include "disk/cow.h"
 #include "disk/fault.h"
+#include "disk/image.h"
+#include "disk/log.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -101,6 +103,7 @@ struct as_stand {
 	struct as_bd bd; /* first: a stand is a block device */
 	struct as_chunks *store; /* NULL: the original's */
 	struct as_disk *disk;
+	struct as_reclog *log; /* NULL: not recorded */
 	struct as_faulty *faulty;
 	struct as_bd *inner;
 	char misuse[160];
@@ -209,6 +212,7 @@ void as_stand_free(struct as_stand *s)
 	if (!s)
 		return;
 	as_faulty_free(s->faulty);
+	as_reclog_free(s->log);
 	as_disk_free(s->disk);
 	as_chunks_free(s->store);
 	free(s);
@@ -223,11 +227,52 @@ void as_stand_plan(struct as_stand *s, const struct as_plan *plan)
 {
 	as_faulty_free(s->faulty);
 	s->faulty = NULL;
-	s->inner = as_disk_bd(s->disk);
+	s->inner = s->log ? as_reclog_bd(s->log) : as_disk_bd(s->disk);
 	if (!plan || !plan->n)
 		return;
 	s->faulty = as_faulty_new(s->inner, plan->rules, plan->n);
 	s->inner = as_faulty_bd(s->faulty);
+}
+
+void as_stand_record(struct as_stand *s, uint64_t limit_bytes)
+{
+	as_assert(!s->log && !s->faulty);
+	s->log = as_reclog_new(as_disk_bd(s->disk), 0, limit_bytes);
+	s->inner = as_reclog_bd(s->log);
+}
+
+struct as_reclog *as_stand_log(const struct as_stand *s)
+{
+	return s->log;
+}
+
+struct as_stand_mark {
+	struct as_disk *disk;
+	size_t log_len;
+};
+
+struct as_stand_mark *as_stand_mark(struct as_stand *s)
+{
+	struct as_stand_mark *mark = as_xcalloc(1, sizeof(*mark));
+
+	mark->disk = as_disk_snapshot(s->disk);
+	mark->log_len = s->log ? as_reclog_len(s->log) : 0;
+	return mark;
+}
+
+void as_stand_drop(struct as_stand *s, struct as_stand_mark *mark)
+{
+	(void)s;
+	as_disk_free(mark->disk);
+	free(mark);
+}
+
+void as_stand_back(struct as_stand *s, struct as_stand_mark *mark)
+{
+	as_disk_restore(s->disk, mark->disk);
+	if (s->log)
+		as_reclog_truncate(s->log, mark->log_len);
+	as_stand_drop(s, mark);
 }
 
 uint64_t as_stand_fired(const struct as_stand *s)
@@ -295,4 +340,24 @@ int as_stand_import(struct as_stand *s, int fd, struct as_err *err)
 		at += (off_t)sizeof(chunk);
 	}
 	return 0;
+}
+
+int as_stand_save(struct as_stand *s, const char *path, struct as_err *err)
+{
+	return as_image_save(s->disk, path, err);
+}
+
+int as_stand_load(struct as_stand *s, const char *path, struct as_err *err)
+{
+	struct as_disk *disk;
+	int rc = as_image_load(as_disk_store(s->disk), path, &disk, err);
+
+	if (rc)
+		return rc;
+	if (as_disk_size(disk) == as_disk_size(s->disk))
+		as_disk_restore(s->disk, disk);
+	else
+		rc = as_fail(err, AS_EUSE, "%s: is of another size", path);
+	as_disk_free(disk);
+	return rc;
 }

@@ -26,6 +26,7 @@ uint64_t as_plan_alloc(const struct as_plan *plan); /* 0: none */
 bool as_plan_hits_writes(const struct as_plan *plan);
 
 struct as_stand;
+struct as_reclog;
 
 AS_MUST_CHECK int as_stand_new(uint64_t size_bytes, struct as_stand **stand, struct as_err *err);
 /* An independent copy without faults. The original must outlive it. */
@@ -38,6 +39,20 @@ struct as_bd *as_stand_bd(struct as_stand *stand);
 void as_stand_plan(struct as_stand *stand, const struct as_plan *plan);
 /* How many calls were hit since. */
 uint64_t as_stand_fired(const struct as_stand *stand);
+/* Keeps a record of what reaches the disk from now on (disk/log.h), of at most limit_bytes; 0: no
+ * limit. */
+void as_stand_record(struct as_stand *stand, uint64_t limit_bytes);
+/* NULL: none is kept. */
+struct as_reclog *as_stand_log(const struct as_stand *stand);
+
+/* The disk and its record as they are now, and back to them: what happened since never did. The
+ * mark is used up. */
+struct as_stand_mark;
+struct as_stand_mark *as_stand_mark(struct as_stand *stand);
+void as_stand_back(struct as_stand *stand, struct as_stand_mark *mark);
+/* Forgets the mark; nothing else. */
+void as_stand_drop(struct as_stand *stand, struct as_stand_mark *mark);
+
 /* The first call outside the disk, in words; NULL: none so far. */
 const char *as_stand_misuse(const struct as_stand *stand);
 
@@ -46,5 +61,8 @@ const void *as_stand_disk(const struct as_stand *stand);
 /* All bytes to and from an open, empty file. */
 AS_MUST_CHECK int as_stand_export(struct as_stand *stand, int fd, struct as_err *err);
 AS_MUST_CHECK int as_stand_import(struct as_stand *stand, int fd, struct as_err *err);
+/* The same as an image (disk/image.h) of that path; one of another size is refused. */
+AS_MUST_CHECK int as_stand_save(struct as_stand *stand, const char *path, struct as_err *err);
+AS_MUST_CHECK int as_stand_load(struct as_stand *stand, const char *path, struct as_err *err);
 
 #endif

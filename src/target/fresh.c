@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* fresh: see fresh.h. */
+#include "target/fresh.h"
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MKFS_DEADLINE_MS 60000
+#define PROGRAM_MAX_BYTES (64u << 20)
+
+/* The name of the image: the type, for people, and what it was made from. The program counts by its
+ * bytes: a version it tells of itself says nothing about who built it. */
+static int name_image(const struct as_fstype *type, uint64_t size_bytes, struct as_buf *name,
+		      struct as_err *err)
+{
+	struct as_buf all = { 0 };
+	char program[64], path[4096];
+	char hex[AS_DIGEST_HEX_LEN + 1];
+	int rc;
+
+	snprintf(program, sizeof(program), "%.*s", (int)strcspn(type->mkfs, " "), type->mkfs);
+	if (!as_spawn_which(program, path, sizeof(path)))
+		return as_fail(err, AS_ELACK, "%s is not installed (package %s)", program,
+			       type->package);
+	rc = as_buf_read_file(&all, path, PROGRAM_MAX_BYTES, err);
+	if (!rc) {
+		as_buf_addf(&all, "\n%s\n%s\n%llu", type->mkfs, type->env ? type->env : "",
+			    (unsigned long long)size_bytes);
+		as_digest_hex(as_hash(all.data, all.len), hex);
+		as_buf_addf(name, "%s-%s.img.zst", type->name, hex);
+	}
+	as_buf_free(&all);
+	return rc;
+}
+
+static int run_mkfs(const struct as_fstype *type, const char *disk, uint64_t size_bytes,
+		    struct as_err *err)
+{
+	char **argv = as_fstype_argv(type->mkfs, disk, size_bytes), **envp = as_fstype_envp(type);
+	struct as_buf output = { 0 };
+	struct as_spawn spawn = {
+		.argv = argv, .envp = envp, .deadline_ms = MKFS_DEADLINE_MS, .output = &output
+	};
+	struct as_ended ended;
+	int rc = as_spawn_run(&spawn, &ended, err);
+
+	if (!rc && (ended.how != AS_END_EXIT || ended.status)) {
+		/* The last line says why, as a rule. */
+		while (output.len && output.data[output.len - 1] == '\n')
+			output.data[--output.len] = '\0';
+		const char *last = strrchr(as_buf_str(&output), '\n');
+
+		rc = as_fail(err, AS_EUSE, "%s failed (%s %d): %.200s", argv[0],
+			     ended.how == AS_END_EXIT ? "status" : "signal", ended.status,
+			     last ? last + 1 : as_buf_str(&output));
+	}
+	as_buf_free(&output);
+	as_fstype_free_words(argv);
+	as_fstype_free_words(envp);
+	return rc;
+}
+
+static int make(const struct as_fstype *type, const char *folder, struct as_stand *stand,
+		struct as_err *err)
+{
+	uint64_t size_bytes = as_stand_bd(stand)->size_bytes;
+	struct as_buf path = { 0 };
+	int fd, rc = 0;
+
+	as_buf_addf(&path, "%s/mkfs-XXXXXX", folder ? folder : "/tmp");
+	fd = mkostemp(path.data, O_CLOEXEC);
+	if (fd < 0)
+		rc = as_fail_errno(err, errno, "%s", as_buf_str(&path));
+	else if (ftruncate(fd, (off_t)size_bytes))
+		rc = as_fail_errno(err, errno, "%s", as_buf_str(&path));
+	if (!rc)
+		rc = run_mkfs(type, as_buf_str(&path), size_bytes, err);
+	if (!rc)
+		rc = as_stand_import(stand, fd, err);
+	if (fd >= 0) {
+		unlink(as_buf_str(&path));
+		close(fd);
+	}
+	as_buf_free(&path);
+	return rc;
+}
+
+int as_fresh_disk(const struct as_fstype *type, const char *folder, struct as_stand *stand,
+		  bool *made, struct as_err *err)
+{
+	struct as_buf path = { 0 };
+	int rc;
+
+	if (made)
+		*made = false;
+	if (type->impossible)
+		return as_fail(err, AS_ELACK, "%s: %s", type->name, type->impossible);
+	if (folder)
+		as_buf_addf(&path, "%s/", folder);
+	rc = name_image(type, as_stand_bd(stand)->size_bytes, &path, err);
+	if (!rc && folder && !as_stand_load(stand, as_buf_str(&path), NULL))
+		goto out;
+	if (!rc) {
+		rc = make(type, folder, stand, err);
+		if (made)
+			*made = true;
+	}
+	/* A cache that cannot be written costs time and nothing else. */
+	if (!rc && folder && as_stand_save(stand, as_buf_str(&path), NULL))
+		unlink(as_buf_str(&path));
+out:
+	as_buf_free(&path);
+	return rc;
+}

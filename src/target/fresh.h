@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fresh: disks as mkfs leaves them. mkfs runs once for each command line, program and size: the disk
+ * is kept as an image (disk/image.h), named by the digest of all three. An image that is damaged in
+ * any bit, or of another size, is made again.
+ */
+#ifndef AS_TARGET_FRESH_H
+#define AS_TARGET_FRESH_H
+
+#include "base/err.h"
+#include "target/fstype.h"
+#include "target/stand.h"
+
+#include <stdbool.h>
+
+/* Gives the stand (all zeros so far) a fresh file system. `folder` is where images are kept; NULL:
+ * none are. *made (may be NULL) says whether mkfs had to run. AS_ELACK where mkfs is missing. */
+AS_MUST_CHECK int as_fresh_disk(const struct as_fstype *type, const char *folder,
+				struct as_stand *stand, bool *made, struct as_err *err);
+
+#endif

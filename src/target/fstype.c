@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* fstype: see fstype.h. The table, and what follows from it about this machine. */
+#include "target/fstype.h"
+
+#include "base/spawn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define MIB *(UINT64_C(1) << 20)
+#define UNPACK(...) __VA_ARGS__
+#define FSTYPE(id, how, traits) { .name = #id, UNPACK how },
+
+static const struct as_fstype table[] = {
+#include "target/fstype.def"
+};
+
+#define NTYPES (sizeof(table) / sizeof(table[0]))
+
+const struct as_fstype *as_fstype_at(unsigned i)
+{
+	return i < NTYPES ? &table[i] : NULL;
+}
+
+unsigned as_fstype_index(const struct as_fstype *type)
+{
+	return (unsigned)(type - table);
+}
+
+const struct as_fstype *as_fstype_find(const char *name)
+{
+	for (size_t i = 0; i < NTYPES; i++)
+		if (!strcmp(table[i].name, name))
+			return &table[i];
+	return NULL;
+}
+
+/* ---- Commands --------------------------------------------------------------------------------- */
+
+static void add_word(char ***words, size_t *n, char *word)
+{
+	*words = as_xrealloc(*words, (*n + 2) * sizeof(**words));
+	(*words)[(*n)++] = word;
+	(*words)[*n] = NULL;
+}
+
+static char *fill_in(const char *word, size_t len, const char *disk, uint64_t size_bytes)
+{
+	struct as_buf out = { 0 };
+
+	for (size_t i = 0; i < len;) {
+		if (disk && !strncmp(word + i, "{disk}", 6)) {
+			as_buf_adds(&out, disk);
+			i += 6;
+		} else if (disk && !strncmp(word + i, "{size}", 6)) {
+			as_buf_addf(&out, "%llu", (unsigned long long)size_bytes);
+			i += 6;
+		} else {
+			as_buf_addc(&out, word[i++]);
+		}
+	}
+	if (!out.data)
+		as_buf_adds(&out, "");
+	return out.data;
+}
+
+static void split(const char *text, const char *disk, uint64_t size_bytes, char ***words, size_t *n)
+{
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (len)
+			add_word(words, n, fill_in(text, len, disk, size_bytes));
+		text += len + (text[len] == ' ');
+	}
+}
+
+char **as_fstype_argv(const char *command, const char *disk, uint64_t size_bytes)
+{
+	char **words = NULL;
+	size_t n = 0;
+
+	split(command, disk, size_bytes, &words, &n);
+	return words;
+}
+
+char **as_fstype_envp(const struct as_fstype *type)
+{
+	char **words = NULL;
+	size_t n = 0;
+
+	split("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C TZ=UTC",
+	      NULL, 0, &words, &n);
+	if (type->env)
+		split(type->env, NULL, 0, &words, &n);
+	return words;
+}
+
+void as_fstype_free_words(char **words)
+{
+	for (size_t i = 0; words && words[i]; i++)
+		free(words[i]);
+	free(words);
+}
+
+/* ---- Answers ---------------------------------------------------------------------------------- */
+
+static const char *const answer_names[AS_CHECK_ANSWERS] = {
+	[AS_CHECK_CLEAN] = "clean",
+	[AS_CHECK_REPAIRED] = "repaired",
+	[AS_CHECK_REPAIRED_LEFT] = "repaired+left",
+	[AS_CHECK_LEFT] = "left",
+	[AS_CHECK_FAILED] = "failed",
+};
+
+const char *as_check_answer_name(enum as_check_answer answer)
+{
+	return answer_names[answer];
+}
+
+const char *as_check_mode_name(enum as_check_mode mode)
+{
+	static const char *const names[AS_CHECK_MODES] = { "quick", "default", "full" };
+
+	return names[mode];
+}
+
+const char *as_guarantee_name(enum as_guarantee guarantee)
+{
+	static const char *const names[] = { "prefix", "object", "repair" };
+
+	return names[guarantee];
+}
+
+enum as_check_answer as_fstype_answer(const struct as_checker *checker, int exit_status)
+{
+	const char *s = checker->exits;
+
+	while (s && *s) {
+		char *end;
+		long status = strtol(s, &end, 10);
+		size_t len = strcspn(end, " ");
+
+		for (int i = 0; status == exit_status && i < AS_CHECK_ANSWERS; i++)
+			if (strlen(answer_names[i]) == len - 1 &&
+			    !memcmp(answer_names[i], end + 1, len - 1))
+				return (enum as_check_answer)i;
+		s = end + len + (end[len] == ' ');
+	}
+	return AS_CHECK_FAILED;
+}
+
+/* ---- This machine ----------------------------------------------------------------------------- */
+
+static bool program_is_here(const char *command)
+{
+	char name[64], path[4096];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(command, " "), command);
+	return as_spawn_which(name, path, sizeof(path));
+}
+
+bool as_fstype_lacks_tools(const struct as_fstype *type, struct as_buf *why)
+{
+	if (type->impossible) {
+		as_buf_adds(why, type->impossible);
+		return true;
+	}
+	for (int i = -1; i < AS_CHECK_MODES; i++) {
+		const char *command = i < 0 ? type->mkfs : type->check[i].command;
+
+		if (command && !program_is_here(command)) {
+			as_buf_addf(why, "%.*s (package %s)", (int)strcspn(command, " "), command,
+				    type->package);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether a line of a file of the kernel has the word behind a tab or slash. */
+static bool file_has_line(const char *path, const char *before, const char *word, const char *after)
+{
+	struct as_buf text = { 0 }, line = { 0 };
+	bool found = false;
+
+	as_buf_addf(&line, "%s%s%s", before, word, after);
+	/* Files of /proc have no size: read to the end. */
+	if (!as_buf_read_file(&text, path, 8u << 20, NULL))
+		found = strstr(as_buf_str(&text), as_buf_str(&line));
+	as_buf_free(&text);
+	as_buf_free(&line);
+	return found;
+}
+
+static bool kernel_has(const struct as_fstype *type)
+{
+	const char *module = strrchr(type->modules, ' ');
+	struct utsname uts;
+	struct as_buf path = { 0 };
+	bool found;
+
+	if (file_has_line("/proc/filesystems", "\t", type->type, "\n"))
+		return true;
+	if (uname(&uts))
+		return false;
+	as_buf_addf(&path, "/lib/modules/%s/modules.dep", uts.release);
+	found = file_has_line(as_buf_str(&path), "/", module ? module + 1 : type->modules, ".ko");
+	as_buf_free(&path);
+	return found;
+}
+
+bool as_fstype_lacks_host(const struct as_fstype *type, struct as_buf *why)
+{
+	if (as_fstype_lacks_tools(type, why))
+		return true;
+	if (!kernel_has(type))
+		as_buf_addf(why, "%s in this kernel", type->type);
+	else if (access("/dev/fuse", F_OK))
+		as_buf_adds(why, "/dev/fuse");
+	else if (access("/dev/loop-control", F_OK))
+		as_buf_adds(why, "/dev/loop-control");
+	else if (geteuid())
+		as_buf_adds(why, "root's rights");
+	else
+		return false;
+	return true;
+}

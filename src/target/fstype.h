@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fstype: the file system types of the Linux kernel that we know, one row each in fstype.def: how
+ * they are made, mounted and checked. What the model has to know about them stands in the same rows
+ * and is read by run/traits.c.
+ */
+#ifndef AS_TARGET_FSTYPE_H
+#define AS_TARGET_FSTYPE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a type promises of a tree after a power cut, when nothing was synced. */
+enum as_guarantee {
+	AS_GUARANTEE_PREFIX, /* metadata as it was after some operation, in order */
+	AS_GUARANTEE_OBJECT, /* each file and directory as it was at some moment of its own */
+	AS_GUARANTEE_REPAIR, /* whatever its checker makes of the disk */
+};
+
+/* What a checker said by its exit status. */
+enum as_check_answer {
+	AS_CHECK_CLEAN,
+	AS_CHECK_REPAIRED,
+	AS_CHECK_REPAIRED_LEFT, /* some repaired, some left */
+	AS_CHECK_LEFT,
+	AS_CHECK_FAILED, /* it could not do its work */
+	AS_CHECK_ANSWERS
+};
+
+/* quick: what a machine does when it boots, default: repair what shows, full: look at everything. */
+enum as_check_mode { AS_CHECK_QUICK, AS_CHECK_DEFAULT, AS_CHECK_FULL, AS_CHECK_MODES };
+
+struct as_checker {
+	/* Words separated by blanks; {disk} is the disk's path. NULL: there is none. */
+	const char *command;
+	/* "0=clean 1=repaired 4=left 5=repaired+left"; all else means that it failed. */
+	const char *exits;
+};
+
+struct as_fstype {
+	const char *name; /* what a person types */
+	const char *help; /* a few words */
+	const char *type; /* for mount(2) */
+	const char *modules; /* of the kernel, in the order to load them, where not built in */
+	const char *mkfs; /* as a checker's command; {size} is the disk's size in bytes */
+	const char *env; /* of mkfs: "A=1 B=2", may be NULL */
+	const char *package; /* Debian's, of mkfs and the checkers */
+	uint64_t min_bytes, default_bytes;
+	uint32_t block_bytes; /* of its smallest unit of data as mkfs above makes it */
+	struct as_checker check[AS_CHECK_MODES];
+	const char *mount; /* options of every mount, "" for none */
+	const char *draw; /* options worth trying, separated by blanks */
+	enum as_guarantee guarantee;
+	const char *impossible; /* why it cannot be mounted from a disk of ours; NULL: it can */
+};
+
+/* NULL: not there. */
+const struct as_fstype *as_fstype_find(const char *name);
+/* Row i, or NULL behind the last. */
+const struct as_fstype *as_fstype_at(unsigned i);
+/* Its row's number. */
+unsigned as_fstype_index(const struct as_fstype *type);
+
+/* The words of a command of the table for execvp(3), each allocated, with a NULL at the end. */
+char **as_fstype_argv(const char *command, const char *disk, uint64_t size_bytes);
+/* The environment that mkfs wants, in the same form; PATH and a fixed locale are in it. */
+char **as_fstype_envp(const struct as_fstype *type);
+void as_fstype_free_words(char **words); /* takes NULL */
+
+enum as_check_answer as_fstype_answer(const struct as_checker *checker, int exit_status);
+const char *as_check_answer_name(enum as_check_answer answer);
+const char *as_check_mode_name(enum as_check_mode mode);
+const char *as_guarantee_name(enum as_guarantee guarantee);
+
+/* What is missing to make such a disk (a package), or ever to mount one: false and nothing in *why
+ * when all is there. */
+bool as_fstype_lacks_tools(const struct as_fstype *type, struct as_buf *why);
+/* The same for the kernel that runs us: the driver, the rights, FUSE and loop devices. */
+bool as_fstype_lacks_host(const struct as_fstype *type, struct as_buf *why);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mount: see mount.h.
+ *
+ * Method. A tmpfs of our own is mounted over a folder that every machine has (nobody else sees it)
+ * and holds `disk` (the FUSE mount with the file `0`), `fs` (the file system under test) and the
+ * copy that a checker works on. The root of the machine is kept as a descriptor, so that we come
+ * back from the chroot.
+ *
+ * Memory. The server and the executor are threads of one process. While the executor faults in a
+ * page of a mapped file, the kernel may hold the lock of the address space and wait for the server;
+ * a server that then asked for more address space (brk, mmap) would wait for the executor. So there
+ * is one arena, grown in large steps and never given back: the server's allocations find room.
+ */
+#include "target/mount.h"
+
+#include "base/spawn.h"
+#include "disk/log.h"
+#include "disk/loop.h"
+#include "disk/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ARENA_STEP_BYTES (256 << 20)
+#define BUSY_ATTEMPTS 200
+#define BUSY_WAIT_US 1000
+
+struct as_mount {
+	const struct as_fstype *type;
+	struct as_stand *stand;
+	struct as_serve *serve;
+	struct as_loop *loop;
+	char base[32]; /* where our tmpfs is */
+	char fs[40], disk[48], disk_folder[40], copy[40];
+	int root_fd; /* of the machine */
+	bool mounted, inside;
+};
+
+/* ---- Options ---------------------------------------------------------------------------------- */
+
+/* Those of mount(8) that are flags of mount(2); all others are the file system's own. */
+static const struct {
+	const char *name;
+	unsigned long set, clear;
+} flag_rows[] = {
+	{ "defaults", 0, 0 },
+	{ "rw", 0, MS_RDONLY },
+	{ "ro", MS_RDONLY, 0 },
+	{ "sync", MS_SYNCHRONOUS, 0 },
+	{ "async", 0, MS_SYNCHRONOUS },
+	{ "dirsync", MS_DIRSYNC, 0 },
+	{ "noatime", MS_NOATIME, 0 },
+	{ "atime", 0, MS_NOATIME },
+	{ "nodiratime", MS_NODIRATIME, 0 },
+	{ "diratime", 0, MS_NODIRATIME },
+	{ "relatime", MS_RELATIME, MS_STRICTATIME },
+	{ "strictatime", MS_STRICTATIME, MS_RELATIME },
+	{ "lazytime", MS_LAZYTIME, 0 },
+	{ "nolazytime", 0, MS_LAZYTIME },
+	{ "noexec", MS_NOEXEC, 0 },
+	{ "nosuid", 0, 0 }, /* always */
+	{ "nodev", 0, 0 }, /* always: nodes of a workload are never doors */
+};
+
+static bool is_flag(const char *word, size_t len, unsigned long *flags)
+{
+	for (size_t i = 0; i < sizeof(flag_rows) / sizeof(flag_rows[0]); i++)
+		if (strlen(flag_rows[i].name) == len && !memcmp(flag_rows[i].name, word, len)) {
+			*flags = (*flags | flag_rows[i].set) & ~flag_rows[i].clear;
+			return true;
+		}
+	return false;
+}
+
+static void sort_options(const char *text, unsigned long *flags, struct as_buf *data)
+{
+	while (*text) {
+		size_t len = strcspn(text, ",");
+
+		if (len && !is_flag(text, len, flags))
+			as_buf_addf(data, "%s%.*s", data->len ? "," : "", (int)len, text);
+		text += len + (text[len] == ',');
+	}
+}
+
+bool as_mount_is_readonly(const char *opts)
+{
+	struct as_buf data = { 0 };
+	unsigned long flags = 0;
+
+	sort_options(opts, &flags, &data);
+	as_buf_free(&data);
+	return flags & MS_RDONLY;
+}
+
+/* ---- Setting up ------------------------------------------------------------------------------- */
+
+int as_mount_allowed(struct as_err *err)
+{
+	if (geteuid())
+		return as_fail(
+			err, AS_ELACK,
+			"the running kernel mounts file systems for root only: run as root, or use --sandbox uml");
+	return 0;
+}
+
+/* Our tmpfs goes over the first of these folders that is there. */
+static int make_base(struct as_mount *m, struct as_err *err)
+{
+	static const char *const folders[] = { "/tmp", "/mnt", "/run", "/var" };
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		if (mount("assay", folders[i], "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700"))
+			continue;
+		snprintf(m->base, sizeof(m->base), "%s", folders[i]);
+		snprintf(m->fs, sizeof(m->fs), "%s/fs", m->base);
+		snprintf(m->copy, sizeof(m->copy), "%s/copy", m->base);
+		snprintf(m->disk_folder, sizeof(m->disk_folder), "%s/disk", m->base);
+		snprintf(m->disk, sizeof(m->disk), "%s/0", m->disk_folder);
+		if (mkdir(m->fs, 0700) || mkdir(m->disk_folder, 0700))
+			return as_fail_errno(err, errno, "%s", m->base);
+		return 0;
+	}
+	return as_fail_errno(err, errno, "cannot mount a tmpfs");
+}
+
+static int make_namespace(struct as_mount *m, struct as_err *err)
+{
+	if (unshare(CLONE_NEWNS))
+		return as_fail(err, errno == EPERM ? AS_ELACK : AS_EIO,
+			       "cannot have a mount namespace of our own: %s", strerror(errno));
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return as_fail_errno(err, errno, "cannot make the mount namespace private");
+	m->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (m->root_fd < 0)
+		return as_fail_errno(err, errno, "/");
+	return make_base(m, err);
+}
+
+static void settle_memory(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TOP_PAD, ARENA_STEP_BYTES);
+	mallopt(M_TRIM_THRESHOLD, 0x7fffffff);
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+}
+
+int as_mount_new(const struct as_fstype *type, struct as_stand *stand, struct as_mount **out,
+		 struct as_err *err)
+{
+	struct as_mount *m = as_xcalloc(1, sizeof(*m));
+	struct as_serve_disk disk = { .name = "0", .bd = as_stand_bd(stand) };
+	struct as_reclog *log = as_stand_log(stand);
+	int rc = as_mount_allowed(err);
+
+	m->type = type;
+	m->stand = stand;
+	m->root_fd = -1;
+	settle_memory();
+	if (!rc)
+		rc = make_namespace(m, err);
+	if (!rc)
+		rc = as_serve_new(m->disk_folder, &disk, 1, &m->serve, err);
+	/* Attaching flushes once: nobody's doing. */
+	if (!rc && log)
+		as_reclog_pause(log, true);
+	if (!rc)
+		rc = as_loop_new(m->disk, AS_LOOP_NO_MERGES, &m->loop, err);
+	if (!rc && log)
+		as_reclog_pause(log, false);
+	if (rc) {
+		as_mount_free(m);
+		m = NULL;
+	}
+	*out = m;
+	return rc;
+}
+
+void as_mount_free(struct as_mount *m)
+{
+	if (!m)
+		return;
+	if (m->mounted && as_mount_umount(m))
+		umount2(m->fs, MNT_DETACH);
+	as_loop_free(m->loop);
+	as_serve_free(m->serve);
+	if (m->root_fd >= 0)
+		close(m->root_fd);
+	free(m);
+}
+
+/* ---- In and out ------------------------------------------------------------------------------- */
+
+int as_mount_enter(struct as_mount *m, struct as_err *err)
+{
+	as_assert(m->mounted && !m->inside);
+	if (chroot(m->fs) || chdir("/"))
+		return as_fail_errno(err, errno, "cannot enter the mounted file system");
+	m->inside = true;
+	return 0;
+}
+
+int as_mount_leave(struct as_mount *m, struct as_err *err)
+{
+	if (!m->inside)
+		return 0;
+	if (fchdir(m->root_fd) || chroot("."))
+		return as_fail_errno(err, errno, "cannot leave the mounted file system");
+	m->inside = false;
+	return 0;
+}
+
+/* ---- Mounting --------------------------------------------------------------------------------- */
+
+static int call_mount(struct as_mount *m, unsigned long flags, const char *base, const char *opts)
+{
+	struct as_buf data = { 0 };
+	int rc;
+
+	flags |= MS_NOSUID | MS_NODEV;
+	/* Options of every mount are no business of a remount. */
+	if (!(flags & MS_REMOUNT))
+		sort_options(m->type->mount, &flags, &data);
+	sort_options(base, &flags, &data);
+	sort_options(opts, &flags, &data);
+	rc = mount(as_loop_path(m->loop), m->fs, m->type->type, flags, as_buf_str(&data)) ? -errno
+											  : 0;
+	as_buf_free(&data);
+	return rc;
+}
+
+int as_mount_mount(struct as_mount *m, const char *base, const char *opts)
+{
+	int rc;
+
+	as_assert(!m->mounted);
+	if (as_mount_leave(m, NULL))
+		return -EIO;
+	rc = call_mount(m, 0, base, opts);
+	m->mounted = !rc;
+	return rc;
+}
+
+int as_mount_remount(struct as_mount *m, const char *base, const char *opts)
+{
+	bool inside = m->inside;
+	int rc;
+
+	as_assert(m->mounted);
+	if (as_mount_leave(m, NULL))
+		return -EIO;
+	rc = call_mount(m, MS_REMOUNT, base, opts);
+	if (inside && as_mount_enter(m, NULL) && !rc)
+		rc = -EIO;
+	return rc;
+}
+
+/* A program that looks at every new device (udev) may have it open for a moment. */
+static int umount_patiently(const char *path)
+{
+	int rc = -EBUSY;
+
+	for (int i = 0; i < BUSY_ATTEMPTS && rc == -EBUSY; i++) {
+		if (i)
+			usleep(BUSY_WAIT_US);
+		rc = umount2(path, 0) ? -errno : 0;
+	}
+	return rc;
+}
+
+int as_mount_umount(struct as_mount *m)
+{
+	int rc;
+
+	as_assert(m->mounted);
+	if (as_mount_leave(m, NULL))
+		return -EIO;
+	rc = umount_patiently(m->fs);
+	if (!rc)
+		m->mounted = false;
+	return rc;
+}
+
+int as_mount_cut(struct as_mount *m)
+{
+	struct as_stand_mark *mark;
+	int rc;
+
+	as_serve_lock(m->serve);
+	mark = as_stand_mark(m->stand);
+	as_serve_unlock(m->serve);
+	/* What the unmount writes is taken back. */
+	rc = as_mount_umount(m);
+	as_serve_lock(m->serve);
+	if (!rc)
+		as_stand_back(m->stand, mark);
+	else
+		as_stand_drop(m->stand, mark);
+	as_serve_unlock(m->serve);
+	return rc ? rc : as_mount_forget(m, NULL) ? -EIO : 0;
+}
+
+bool as_mount_mounted(const struct as_mount *m)
+{
+	return m->mounted;
+}
+
+/* ---- The disk --------------------------------------------------------------------------------- */
+
+struct as_stand *as_mount_stand(struct as_mount *m)
+{
+	as_serve_lock(m->serve);
+	return m->stand;
+}
+
+void as_mount_release(struct as_mount *m)
+{
+	as_serve_unlock(m->serve);
+}
+
+void as_mount_set_op(struct as_mount *m, uint32_t op)
+{
+	struct as_reclog *log = as_stand_log(m->stand);
+
+	if (!log)
+		return;
+	as_serve_lock(m->serve);
+	as_reclog_set_op(log, op);
+	as_serve_unlock(m->serve);
+}
+
+int as_mount_forget(struct as_mount *m, struct as_err *err)
+{
+	return as_loop_forget(m->loop, err);
+}
+
+static int copy_disk(struct as_mount *m, struct as_err *err)
+{
+	int fd = open(m->copy, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int rc = 0;
+
+	if (fd < 0 || ftruncate(fd, (off_t)as_stand_bd(m->stand)->size_bytes))
+		rc = as_fail_errno(err, errno, "%s", m->copy);
+	if (!rc) {
+		as_serve_lock(m->serve);
+		rc = as_stand_export(m->stand, fd, err);
+		as_serve_unlock(m->serve);
+	}
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int as_mount_check(struct as_mount *m, enum as_check_mode mode, unsigned deadline_ms,
+		   enum as_check_answer *answer, struct as_buf *output, struct as_err *err)
+{
+	const struct as_checker *checker = &m->type->check[mode];
+	struct as_spawn spawn = { .deadline_ms = deadline_ms, .output = output };
+	struct as_ended ended;
+	char **argv;
+	int rc;
+
+	as_assert(!m->mounted);
+	*answer = AS_CHECK_CLEAN;
+	if (!checker->command)
+		return 0;
+	rc = copy_disk(m, err);
+	if (rc)
+		return rc;
+	argv = as_fstype_argv(checker->command, m->copy, as_stand_bd(m->stand)->size_bytes);
+	spawn.argv = argv;
+	rc = as_spawn_run(&spawn, &ended, err);
+	if (!rc)
+		*answer = ended.how == AS_END_EXIT ? as_fstype_answer(checker, ended.status)
+						   : AS_CHECK_FAILED;
+	as_fstype_free_words(argv);
+	unlink(m->copy);
+	return rc;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mount: a file system of the running kernel on a disk of ours: disk/serve.h gives the disk a name,
+ * a loop device makes it a block device, mount(2) mounts it, in a mount namespace that nobody else
+ * sees and that is gone, with all that is mounted in it, when the process is.
+ *
+ * Rules
+ *   1. One per process, made in a process that has one thread and lives for this alone.
+ *   2. A mount is entered (chroot) and left; mounting and unmounting are done from outside, which
+ *      the functions see to themselves. What keeps it busy (descriptors, the working directory of
+ *      others) is the caller's business; his own working directory is moved.
+ *   3. The stand may be touched only through as_mount_stand(), with the lock held.
+ *   4. What the file system answers comes as 0 or a negative errno. What goes wrong on our side
+ *      comes as AS_E* with a message.
+ */
+#ifndef AS_TARGET_MOUNT_H
+#define AS_TARGET_MOUNT_H
+
+#include "base/err.h"
+#include "target/fstype.h"
+#include "target/stand.h"
+
+struct as_mount;
+
+/* Whether the running kernel may be used at all: root, by name. One clear sentence otherwise. */
+AS_MUST_CHECK int as_mount_allowed(struct as_err *err);
+
+/* The namespace, the server and the loop device; nothing is mounted yet. `stand` must outlive it. */
+AS_MUST_CHECK int as_mount_new(const struct as_fstype *type, struct as_stand *stand,
+			       struct as_mount **mount, struct as_err *err);
+/* Unmounts what can be. Takes NULL. */
+void as_mount_free(struct as_mount *mount);
+
+/* Mounts it with the type's own options, `base` and `opts` (each may be ""). */
+AS_MUST_CHECK int as_mount_mount(struct as_mount *mount, const char *base, const char *opts);
+/* Leaves it and unmounts. */
+AS_MUST_CHECK int as_mount_umount(struct as_mount *mount);
+AS_MUST_CHECK int as_mount_remount(struct as_mount *mount, const char *base, const char *opts);
+/* The power fails: what has not reached the disk by now never will. Unmounts; -EBUSY where it is in
+ * use, and then nothing has happened. */
+AS_MUST_CHECK int as_mount_cut(struct as_mount *mount);
+bool as_mount_mounted(const struct as_mount *mount);
+/* Whether options ask for a mount that cannot be written to: a model has no use for one. */
+bool as_mount_is_readonly(const char *opts);
+
+/* Makes the root of the mounted file system "/" and the working directory, and back. */
+AS_MUST_CHECK int as_mount_enter(struct as_mount *mount, struct as_err *err);
+AS_MUST_CHECK int as_mount_leave(struct as_mount *mount, struct as_err *err);
+
+/* Takes the lock and gives the stand, until as_mount_release(). */
+struct as_stand *as_mount_stand(struct as_mount *mount);
+void as_mount_release(struct as_mount *mount);
+/* The operation that later writes belong to. */
+void as_mount_set_op(struct as_mount *mount, uint32_t op);
+/* After the disk was changed through the stand, with nothing mounted. */
+AS_MUST_CHECK int as_mount_forget(struct as_mount *mount, struct as_err *err);
+
+/* Runs the checker on a copy of the disk, with nothing mounted; the disk stays as it is. *answer is
+ * AS_CHECK_CLEAN for a type without a checker. What it printed goes to `output`. */
+AS_MUST_CHECK int as_mount_check(struct as_mount *mount, enum as_check_mode mode,
+				 unsigned deadline_ms, enum as_check_answer *answer,
+				 struct as_buf *output, struct as_err *err);
+
+#endif
