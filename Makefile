@@ -132,11 +132,19 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 
 # What is put in by .incbin, which the compiler does not report as a dependency.
 $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
+$(B)/src/target/sandbox_uml.o: $(B)/shim_uml.so
+$(B)/src/target/sandbox_uml.o: EMBED = -I$(B)
+
+# Preloaded into a foreign program: none of our libraries, no sanitizers.
+$(B)/shim_uml.so: src/target/shim_uml/ptrace.c
+	@mkdir -p $(@D)
+	$(call say,SO)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARN) -shared -fPIC -s $< -o $@
 
 $(B)/%.o: %.c $(B)/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC_ALL) $(INC) -c $< -o $@
+	$(Q)$(CC_ALL) $(INC) $(EMBED) -c $< -o $@
 
 # libassay.a brings labfs with it (the target `lab`): installed, it stands alone.
 $(LIBASSAY): $(call obj,$(LIB_SRC) $(LABFS_SRC))

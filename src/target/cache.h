@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cache: the folder for what is costly to make and can be made again. It belongs to the user alone:
+ * ~/.cache/assay, or a folder in /var/tmp or /tmp for users without a home.
+ */
+#ifndef AS_TARGET_CACHE_H
+#define AS_TARGET_CACHE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Makes FOLDER/`room` (and what is above it) where it is missing and gives its path. */
+AS_MUST_CHECK int as_cache_folder(const char *room, struct as_buf *path, struct as_err *err);
+/*
+ * Makes sure that `folder`/`name` holds exactly these bytes; whoever sees the name sees all of
+ * them. Then takes away all but the `keep` files used last (and leftovers of writers that died).
+ */
+AS_MUST_CHECK int as_cache_put(const char *folder, const char *name, const struct as_buf *data,
+			       unsigned keep, struct as_buf *path, struct as_err *err);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sandbox: the table of sandboxes, and what all boxes share: their memory, their end. */
+#include "target/sandbox.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct as_sandbox_ops *const sandboxes[] = { &as_sandbox_host, &as_sandbox_uml };
+
+const struct as_sandbox_ops *as_sandbox(unsigned i)
+{
+	return i < sizeof(sandboxes) / sizeof(sandboxes[0]) ? sandboxes[i] : NULL;
+}
+
+const struct as_sandbox_ops *as_sandbox_find(const char *name)
+{
+	for (unsigned i = 0; as_sandbox(i); i++)
+		if (!strcmp(as_sandbox(i)->name, name))
+			return as_sandbox(i);
+	return NULL;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* ---- Shared memory ---------------------------------------------------------------------------- */
+
+int as_box_state_open(const char *path, struct as_box_state **out, struct as_err *err)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct as_box_state *head = MAP_FAILED;
+	void *all = MAP_FAILED;
+	size_t size = 0;
+	int rc = 0;
+
+	*out = NULL;
+	if (fd < 0)
+		return as_fail_errno(err, errno, "%s", path);
+	/* How large it is stands in it. */
+	head = mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
+	if (head == MAP_FAILED)
+		rc = as_fail_errno(err, errno, "%s: cannot be mapped", path);
+	else if (head->magic != AS_BOX_MAGIC || head->size_bytes < sizeof(*head))
+		rc = as_fail(err, AS_EUSE, "%s: not the state of a box of this program", path);
+	else
+		size = head->size_bytes;
+	if (head != MAP_FAILED)
+		munmap(head, sizeof(*head));
+	if (!rc)
+		all = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!rc && all == MAP_FAILED)
+		rc = as_fail_errno(err, errno, "%s: cannot be mapped", path);
+	if (!rc)
+		*out = all;
+	close(fd);
+	return rc;
+}
+
+void as_box_state_close(struct as_box_state *state)
+{
+	if (state)
+		munmap(state, state->size_bytes);
+}
+
+/* The arguments, as they are handed over. */
+static int put_args(const char *const *args, struct as_box_state *state, struct as_err *err)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; args[i]; i++, state->n_args = i) {
+		size_t len = strlen(args[i]) + 1;
+
+		if (len > sizeof(state->args) - used)
+			return as_fail(err, AS_EUSE, "the arguments are longer than %zu bytes",
+				       sizeof(state->args));
+		memcpy(state->args + used, args[i], len);
+		used += len;
+	}
+	return 0;
+}
+
+/* ---- Starting --------------------------------------------------------------------------------- */
+
+static void stay_on(int core)
+{
+	cpu_set_t set;
+
+	if (core == AS_CORE_HERE)
+		core = sched_getcpu();
+	if (core < 0)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET((unsigned)core, &set);
+	/* Slower without, not wrong. */
+	if (sched_setaffinity(0, sizeof(set), &set))
+		return;
+}
+
+/* In the child. `fds` are the ends it gets as 0, 1, 2, 3, 4. */
+_Noreturn static void become(const char *path, char *const *argv, char *const *envp, int core,
+			     pid_t parent, int fds[5])
+{
+	sigset_t none;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	stay_on(core);
+	/* First out of the way of the numbers they are to get. */
+	for (int i = 0; i < 5; i++)
+		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
+	for (int i = 0; i < 5; i++)
+		if (fds[i] < 0 || dup2(fds[i], i) < 0)
+			_exit(127);
+	execve(path, argv, envp);
+	_exit(127);
+}
+
+int as_box_spawn(struct as_box *box, const char *path, char *const *argv, char *const *envp,
+		 int core, bool console, struct as_err *err)
+{
+	int events[2] = { -1, -1 }, lines[2] = { -1, -1 }, null_fd, rc = 0;
+	pid_t parent = getpid();
+
+	null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (null_fd < 0 || pipe2(events, O_CLOEXEC) || (console && pipe2(lines, O_CLOEXEC)) ||
+	    fcntl(events[0], F_SETFL, O_NONBLOCK) ||
+	    (console && fcntl(lines[0], F_SETFL, O_NONBLOCK)))
+		rc = as_fail_errno(err, errno, "%s: cannot set up its pipes", path);
+	if (!rc)
+		box->pid = fork();
+	if (!rc && box->pid < 0)
+		rc = as_fail_errno(err, errno, "%s: cannot fork", path);
+	if (!rc && !box->pid) {
+		int out = console ? lines[1] : events[1];
+
+		become(path, argv, envp, core, parent,
+		       (int[5]){ null_fd, out, out, events[1], box->state_fd });
+	}
+	if (!rc) {
+		setpgid(box->pid, box->pid);
+		box->pidfd = pidfd_open(box->pid, 0);
+		box->events_fd = events[0];
+		box->console_fd = lines[0];
+		events[0] = lines[0] = -1;
+	} else {
+		box->pid = 0;
+	}
+	close_fd(&null_fd);
+	close_fd(&events[0]);
+	close_fd(&events[1]);
+	close_fd(&lines[0]);
+	close_fd(&lines[1]);
+	return rc;
+}
+
+int as_box_start(const struct as_sandbox_ops *ops, const struct as_box_options *options,
+		 const char *const *args, struct as_box **out, struct as_err *err)
+{
+	size_t size = (sizeof(struct as_box_state) + options->engine_bytes + 4095) / 4096 * 4096;
+	struct as_box *box = as_xcalloc(1, sizeof(*box));
+	void *map = MAP_FAILED;
+	int rc = 0;
+
+	as_assert(ops->api == AS_SANDBOX_API);
+	*box = (struct as_box){ .ops = ops,
+				.pidfd = -1,
+				.events_fd = -1,
+				.console_fd = -1,
+				.folder_fd = -1,
+				.state_fd = memfd_create("assay-box", MFD_CLOEXEC) };
+	if (box->state_fd >= 0 && !ftruncate(box->state_fd, (off_t)size))
+		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, box->state_fd, 0);
+	if (map == MAP_FAILED) {
+		rc = as_fail_errno(err, errno, "cannot make memory to share with a sandbox");
+	} else {
+		box->state = map;
+		box->state->magic = AS_BOX_MAGIC;
+		box->state->size_bytes = size;
+		box->state->job = -1;
+		box->state->stuck_ms = options->stuck_ms;
+		box->state_bytes = size;
+		rc = put_args(args, box->state, err);
+	}
+	if (!rc)
+		rc = ops->start(options, box, err);
+	if (rc) {
+		as_box_free(box);
+		box = NULL;
+	}
+	*out = box;
+	return rc;
+}
+
+/* ---- Ending ----------------------------------------------------------------------------------- */
+
+void as_box_end(struct as_box *box)
+{
+	pid_t got;
+
+	if (box->reaped || !box->pid)
+		return;
+	kill(-box->pid, SIGKILL);
+	kill(box->pid, SIGKILL);
+	do {
+		got = waitpid(box->pid, &box->status, 0);
+	} while (got < 0 && errno == EINTR);
+	as_assert(got == box->pid);
+	box->reaped = true;
+	/* Nobody can have been given the number of a group that still has members. */
+	kill(-box->pid, SIGKILL);
+}
+
+void as_box_empty_folder(int fd)
+{
+	/* fdopendir() takes what it is given. */
+	DIR *dir = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		int below;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		below = openat(fd, entry->d_name, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
+		if (below >= 0) {
+			as_box_empty_folder(below);
+			close(below);
+		}
+		unlinkat(fd, entry->d_name, below >= 0 ? AT_REMOVEDIR : 0);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void as_box_free(struct as_box *box)
+{
+	if (!box)
+		return;
+	as_box_end(box);
+	if (box->state)
+		munmap(box->state, box->state_bytes);
+	close_fd(&box->pidfd);
+	close_fd(&box->events_fd);
+	close_fd(&box->console_fd);
+	close_fd(&box->state_fd);
+	if (box->folder && box->folder_fd >= 0)
+		as_box_empty_folder(box->folder_fd);
+	if (box->folder)
+		rmdir(box->folder);
+	close_fd(&box->folder_fd);
+	free(box->folder);
+	free(box);
+}

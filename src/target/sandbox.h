@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sandbox: where an engine runs whose file system under test may take the kernel with it. A sandbox
+ * starts this program once more in a place of its own (a box) and hands over three things that
+ * outlive whatever happens in there: what the engine says (JSON lines), what the kernel says (the
+ * console), and a piece of shared memory that tells how far it had come.
+ *
+ *	host	another process on the running kernel: root only, and a panic is everyone's
+ *	uml	a User-Mode Linux kernel in an ordinary process of an ordinary user
+ */
+#ifndef AS_TARGET_SANDBOX_H
+#define AS_TARGET_SANDBOX_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define AS_SANDBOX_API 1u
+
+enum as_sandbox_cap {
+	AS_SANDBOX_OWN_KERNEL = 1, /* its kernel may die: the machine's does not */
+	AS_SANDBOX_NEEDS_ROOT = 2,
+	AS_SANDBOX_HAS_CONSOLE = 4,
+};
+
+#define AS_BOX_ARGS_BYTES 16384u
+#define AS_BOX_MAGIC UINT64_C(0x584f425941535341)
+
+/* Shared between the box and us at the beginning of the shared memory; the engine's own state
+ * stands behind it. Layouts agree because both sides are the same file. */
+struct as_box_state {
+	uint64_t magic, size_bytes; /* of all that is shared */
+	volatile uint64_t beat; /* raised by the box as long as its kernel schedules */
+	volatile int64_t job; /* which workload is in flight; -1: none yet */
+	volatile uint32_t stuck; /* the box saw no progress for longer than stuck_ms */
+	uint32_t stuck_ms;
+	volatile uint32_t ended; /* the engine came to its end; `status` is as of waitpid() */
+	volatile int32_t status;
+	char error[1024]; /* why the box could not start its engine; "" otherwise */
+	uint32_t n_args;
+	char args[AS_BOX_ARGS_BYTES]; /* of the engine, each with its NUL */
+	/* The engine's own; it begins with a uint64_t that changes whenever the engine moves. */
+	uint8_t engine[] __attribute__((aligned(64)));
+};
+
+/* Maps what stands in a file ("/dev/mmapper" in a guest). Refuses what has another layout. */
+AS_MUST_CHECK int as_box_state_open(const char *path, struct as_box_state **state,
+				    struct as_err *err);
+void as_box_state_close(struct as_box_state *state); /* takes NULL */
+
+/* Changes whenever the engine moves. */
+static inline uint64_t as_box_progress(const struct as_box_state *state)
+{
+	return *(const volatile uint64_t *)(const void *)state->engine;
+}
+
+enum { AS_CORE_HERE = -1, AS_CORE_ANY = -2 };
+
+struct as_box_options {
+	const char *kernel; /* of uml; NULL: `linux` in PATH */
+	uint64_t mem_bytes; /* of uml; 0: its default */
+	int core; /* to stay on; AS_CORE_* */
+	const char *share; /* the one folder of the machine that is visible inside, writable */
+	const char *const *programs, *const *optional; /* see target/initramfs.h */
+	const char *const *modules;
+	const char *const *extra; /* further words on the kernel's command line; or NULL */
+	unsigned stuck_ms; /* without progress; 0: never */
+	size_t engine_bytes; /* of as_box_state.engine */
+};
+
+struct as_box {
+	const struct as_sandbox_ops *ops;
+	pid_t pid; /* leads a process group of its own */
+	int pidfd, events_fd, console_fd; /* -1: none */
+	struct as_box_state *state;
+	size_t state_bytes;
+	int state_fd;
+	int status; /* as of waitpid(), once it has ended */
+	bool reaped;
+	char *folder; /* of its own, removed at the end; NULL: none */
+	int folder_fd; /* locked while it is in use */
+};
+
+struct as_sandbox_ops {
+	uint32_t api, caps;
+	const char *name, *help;
+	/* What the machine lacks for it (AS_ELACK), or what is wrong with the options (AS_EUSE). */
+	int (*ready)(const struct as_box_options *options, struct as_err *err);
+	/* What options->share and the shared memory are called inside. */
+	const char *(*share)(const struct as_box_options *options);
+	const char *state_path;
+	/* Starts the engine with the arguments in box->state, which is set before. */
+	int (*start)(const struct as_box_options *options, struct as_box *box, struct as_err *err);
+};
+
+extern const struct as_sandbox_ops as_sandbox_host, as_sandbox_uml;
+
+/* Row i of the table, or NULL behind the last. */
+const struct as_sandbox_ops *as_sandbox(unsigned i);
+const struct as_sandbox_ops *as_sandbox_find(const char *name); /* NULL: none of that name */
+
+AS_MUST_CHECK int as_box_start(const struct as_sandbox_ops *ops,
+			       const struct as_box_options *options, const char *const *args,
+			       struct as_box **box, struct as_err *err);
+/* Kills what is left of it and waits; box->status then says how it ended. */
+void as_box_end(struct as_box *box);
+void as_box_free(struct as_box *box); /* ends it first; takes NULL */
+
+/*
+ * For implementations: a process in a group of its own that dies with us. Its descriptors: 0 is
+ * /dev/null, 3 what becomes box->events_fd, 4 the shared memory; 1 and 2 are a console of their own
+ * or, without one, the same as 3.
+ */
+AS_MUST_CHECK int as_box_spawn(struct as_box *box, const char *path, char *const *argv,
+			       char *const *envp, int core, bool console, struct as_err *err);
+
+/* Removes all below an open folder; it stays open. */
+void as_box_empty_folder(int fd);
+
+/* The guest's first process: `assay` started as /init. Does not return. */
+_Noreturn void as_guest_main(void);
+
+/* The argument by which an engine is told where its shared memory is. */
+#define AS_BOX_STATE_OPTION "state"
+#define AS_UML_MEM_DEFAULT ((uint64_t)192 << 20)
+#define AS_UML_MEM_MIN ((uint64_t)64 << 20)
+#define AS_UML_MEM_MAX ((uint64_t)64 << 30)
+#define AS_UML_PACKAGE "user-mode-linux"
+
+#endif
