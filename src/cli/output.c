@@ -36,7 +36,8 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 	/* What was found stays true when something of ours failed behind it. */
 	if (stats->findings && out->store && !out->json)
 		as_emit_note(out->chain, "findings are kept in %s/findings", out->folder);
-	as_emit_done(out->chain, stats);
+	if (!rc || stats->workloads)
+		as_emit_done(out->chain, stats);
 	if (!rc && out->store)
 		rc = as_store_sink_failed(out->store, err);
 	as_store_sink_free(out->store);
