@@ -15,10 +15,14 @@
 #include "run/sys_new.h"
 #include "run/vfs.h"
 
+struct as_mount;
+
 struct sys {
 	struct as_vfs vfs;
 	int root_fd, proc_fd; /* "/" and /proc/self/fd as it was outside */
 	bool refuse_devices;
+	struct as_mount *mount; /* NULL: somebody else mounted it */
+	const char *mount_opts; /* of the target */
 	int slots[AS_SLOT_MAX + 1]; /* -1: empty */
 };
 

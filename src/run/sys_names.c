@@ -20,34 +20,6 @@ void sys_answer(struct as_outcome *out, int64_t ret)
 	as_vfs_answer(out, ret < 0 ? -(int64_t)errno : ret);
 }
 
-/* What is mounted here was mounted by someone else. */
-static void unsupported(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
-{
-	(void)vfs;
-	(void)op;
-	as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
-}
-
-void sys_umount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
-{
-	unsupported(vfs, op, out);
-}
-
-void sys_mount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
-{
-	unsupported(vfs, op, out);
-}
-
-void sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
-{
-	unsupported(vfs, op, out);
-}
-
-void sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
-{
-	unsupported(vfs, op, out);
-}
-
 void sys_mkdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	(void)vfs;

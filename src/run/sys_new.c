@@ -3,6 +3,7 @@
 #include "run/sys_new.h"
 
 #include "run/sys.h"
+#include "target/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,17 +50,30 @@ static int become_root(struct as_err *err)
 	return 0;
 }
 
+static int open_proc(struct sys *s, struct as_err *err)
+{
+	s->proc_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return s->proc_fd < 0 ? as_fail_errno(err, errno, "/proc/self/fd") : 0;
+}
+
+static void settle_process(void)
+{
+	struct rlimit files;
+
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	umask(0);
+}
+
 static int confine(struct sys *s, const char *folder, struct as_err *err)
 {
 	bool privileged = !geteuid();
-	struct rlimit files;
 	struct statvfs sv;
-	int rc = 0;
+	int rc = open_proc(s, err);
 
-	s->proc_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (s->proc_fd < 0)
-		return as_fail_errno(err, errno, "/proc/self/fd");
-	if (!privileged)
+	if (!rc && !privileged)
 		rc = become_root(err);
 	if (rc)
 		return rc;
@@ -70,11 +84,7 @@ static int confine(struct sys *s, const char *folder, struct as_err *err)
 		return as_fail_errno(err, errno, "%s", folder);
 	/* Without privileges the kernel refuses, which is an answer worth judging. */
 	s->refuse_devices = privileged && !(sv.f_flag & ST_NODEV);
-	if (!getrlimit(RLIMIT_NOFILE, &files)) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-	umask(0);
+	settle_process();
 	return 0;
 }
 
@@ -107,16 +117,65 @@ static const struct as_vfs_ops sys_ops = {
 	.free = sys_free,
 };
 
-int as_vfs_sys_new(const char *folder, struct as_vfs **vfs, struct as_err *err)
+/* On a mount of our own: nothing but a mount does anything while it is unmounted. */
+#define X(ID, name)                                                                            \
+	static void mounted_##name(struct as_vfs *vfs, const struct as_op *op,                 \
+				   struct as_outcome *out)                                     \
+	{                                                                                      \
+		const struct sys *s = (const struct sys *)vfs;                                 \
+                                                                                               \
+		if (as_mount_mounted(s->mount) || AS_OP_##ID == AS_OP_MOUNT)                   \
+			sys_##name(vfs, op, out);                                              \
+		else                                                                           \
+			as_vfs_answer(out, AS_OP_##ID == AS_OP_UMOUNT ? -EINVAL : -ESHUTDOWN); \
+	}
+SYS_OPS(X)
+#undef X
+
+static const struct as_vfs_ops mounted_ops = {
+	.api = AS_VFS_API,
+	.caps = AS_VFS_MOUNTS | AS_VFS_SYNC_IS_SYNCFS,
+	.name = "system calls on a mount of our own",
+	.op = {
+#define X(ID, name) [AS_OP_##ID] = mounted_##name,
+		SYS_OPS(X)
+#undef X
+	},
+	.tree = &sys_tree_ops,
+	.free = sys_free,
+};
+
+static struct sys *new_sys(const struct as_vfs_ops *ops)
 {
 	struct sys *s = as_xcalloc(1, sizeof(*s));
-	int rc;
 
-	s->vfs.ops = &sys_ops;
+	s->vfs.ops = ops;
 	s->root_fd = s->proc_fd = -1;
 	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
 		s->slots[i] = -1;
-	rc = confine(s, folder, err);
+	return s;
+}
+
+int as_vfs_sys_new(const char *folder, struct as_vfs **vfs, struct as_err *err)
+{
+	struct sys *s = new_sys(&sys_ops);
+	int rc = confine(s, folder, err);
+
+	*vfs = rc ? NULL : &s->vfs;
+	if (rc)
+		sys_free(&s->vfs);
+	return rc;
+}
+
+int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_vfs **vfs,
+			   struct as_err *err)
+{
+	struct sys *s = new_sys(&mounted_ops);
+	int rc = open_proc(s, err);
+
+	s->mount = mount;
+	s->mount_opts = opts;
+	settle_process();
 	*vfs = rc ? NULL : &s->vfs;
 	if (rc)
 		sys_free(&s->vfs);

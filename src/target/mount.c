@@ -43,6 +43,7 @@ struct as_mount {
 	char fs[40], disk[48], disk_folder[40], copy[40];
 	int root_fd; /* of the machine */
 	bool mounted, inside;
+	struct as_stand_mark *cut; /* the moment of a power cut that is under way */
 };
 
 /* ---- Options ---------------------------------------------------------------------------------- */
@@ -191,6 +192,8 @@ void as_mount_free(struct as_mount *m)
 		return;
 	if (m->mounted && as_mount_umount(m))
 		umount2(m->fs, MNT_DETACH);
+	if (m->cut)
+		as_stand_drop(m->stand, m->cut);
 	as_loop_free(m->loop);
 	as_serve_free(m->serve);
 	if (m->root_fd >= 0)
@@ -232,8 +235,11 @@ static int call_mount(struct as_mount *m, unsigned long flags, const char *base,
 		sort_options(m->type->mount, &flags, &data);
 	sort_options(base, &flags, &data);
 	sort_options(opts, &flags, &data);
-	rc = mount(as_loop_path(m->loop), m->fs, m->type->type, flags, as_buf_str(&data)) ? -errno
-											  : 0;
+	/* From inside, what is mounted is the root. */
+	rc = mount(as_loop_path(m->loop), m->inside ? "/" : m->fs, m->type->type, flags,
+		   as_buf_str(&data))
+		     ? -errno
+		     : 0;
 	as_buf_free(&data);
 	return rc;
 }
@@ -252,16 +258,8 @@ int as_mount_mount(struct as_mount *m, const char *base, const char *opts)
 
 int as_mount_remount(struct as_mount *m, const char *base, const char *opts)
 {
-	bool inside = m->inside;
-	int rc;
-
 	as_assert(m->mounted);
-	if (as_mount_leave(m, NULL))
-		return -EIO;
-	rc = call_mount(m, MS_REMOUNT, base, opts);
-	if (inside && as_mount_enter(m, NULL) && !rc)
-		rc = -EIO;
-	return rc;
+	return call_mount(m, MS_REMOUNT, base, opts);
 }
 
 /* A program that looks at every new device (udev) may have it open for a moment. */
@@ -290,23 +288,31 @@ int as_mount_umount(struct as_mount *m)
 	return rc;
 }
 
-int as_mount_cut(struct as_mount *m)
+void as_mount_cut(struct as_mount *m)
 {
-	struct as_stand_mark *mark;
+	as_assert(m->mounted && !m->cut);
+	as_serve_lock(m->serve);
+	m->cut = as_stand_mark(m->stand);
+	as_serve_unlock(m->serve);
+}
+
+int as_mount_cut_end(struct as_mount *m)
+{
 	int rc;
 
-	as_serve_lock(m->serve);
-	mark = as_stand_mark(m->stand);
-	as_serve_unlock(m->serve);
-	/* What the unmount writes is taken back. */
+	as_assert(m->cut);
+	/* What was written since, by the unmount above all, is taken back. */
 	rc = as_mount_umount(m);
 	as_serve_lock(m->serve);
-	if (!rc)
-		as_stand_back(m->stand, mark);
+	if (rc)
+		as_stand_drop(m->stand, m->cut);
 	else
-		as_stand_drop(m->stand, mark);
+		as_stand_back(m->stand, m->cut);
+	m->cut = NULL;
 	as_serve_unlock(m->serve);
-	return rc ? rc : as_mount_forget(m, NULL) ? -EIO : 0;
+	if (!rc && as_mount_forget(m, NULL))
+		rc = -EIO;
+	return rc;
 }
 
 bool as_mount_mounted(const struct as_mount *m)

@@ -36,9 +36,10 @@ AS_MUST_CHECK int as_mount_mount(struct as_mount *mount, const char *base, const
 /* Leaves it and unmounts. */
 AS_MUST_CHECK int as_mount_umount(struct as_mount *mount);
 AS_MUST_CHECK int as_mount_remount(struct as_mount *mount, const char *base, const char *opts);
-/* The power fails: what has not reached the disk by now never will. Unmounts; -EBUSY where it is in
- * use, and then nothing has happened. */
-AS_MUST_CHECK int as_mount_cut(struct as_mount *mount);
+/* The power fails: what has not reached the disk by now never will. The kernel is told at the end,
+ * which unmounts; -EBUSY where something is still in use, and then nothing has happened. */
+void as_mount_cut(struct as_mount *mount);
+AS_MUST_CHECK int as_mount_cut_end(struct as_mount *mount);
 bool as_mount_mounted(const struct as_mount *mount);
 /* Whether options ask for a mount that cannot be written to: a model has no use for one. */
 bool as_mount_is_readonly(const char *opts);

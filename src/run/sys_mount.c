@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sys_mount: the executor for a file system that we mounted ourselves (target/mount.h): what
+ * unmounts it, brings it back, and cuts its power. In a directory of somebody else's mount all of
+ * that is impossible. Mounts that cannot be written to are, too: the model has no use for them.
+ */
+#include "run/sys.h"
+
+#include "target/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static void close_root(struct sys *s)
+{
+	if (s->root_fd >= 0)
+		close(s->root_fd);
+	s->root_fd = -1;
+}
+
+static bool slots_open(const struct sys *s)
+{
+	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
+		if (s->slots[i] >= 0)
+			return true;
+	return false;
+}
+
+static void close_slots(struct sys *s)
+{
+	for (size_t i = 0; i <= AS_SLOT_MAX; i++) {
+		if (s->slots[i] >= 0)
+			close(s->slots[i]);
+		s->slots[i] = -1;
+	}
+}
+
+static int open_root(struct sys *s)
+{
+	if (as_mount_enter(s->mount, NULL))
+		return -EIO;
+	s->root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return s->root_fd < 0 ? -errno : 0;
+}
+
+int as_vfs_sys_mount(struct as_vfs *vfs, const char *opts)
+{
+	struct sys *s = (struct sys *)vfs;
+	int rc = as_mount_mount(s->mount, s->mount_opts, opts);
+
+	return rc ? rc : open_root(s);
+}
+
+int as_vfs_sys_unmount(struct as_vfs *vfs)
+{
+	struct sys *s = (struct sys *)vfs;
+
+	if (!as_mount_mounted(s->mount))
+		return 0;
+	close_slots(s);
+	close_root(s);
+	return as_mount_umount(s->mount);
+}
+
+void sys_umount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct sys *s = (struct sys *)vfs;
+	int rc = -EBUSY;
+
+	(void)op;
+	if (!s->mount)
+		rc = -AS_ERR_UNSUPPORTED;
+	else if (!slots_open(s))
+		rc = as_vfs_sys_unmount(vfs);
+	as_vfs_answer(out, rc);
+}
+
+void sys_mount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	const struct sys *s = (const struct sys *)vfs;
+	const char *opts = op->opts ? op->opts : "";
+	int rc = -EBUSY;
+
+	if (!s->mount || as_mount_is_readonly(opts))
+		rc = -AS_ERR_UNSUPPORTED;
+	else if (!as_mount_mounted(s->mount))
+		rc = as_vfs_sys_mount(vfs, opts);
+	as_vfs_answer(out, rc);
+}
+
+void sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	const struct sys *s = (const struct sys *)vfs;
+	const char *opts = op->opts ? op->opts : "";
+
+	as_vfs_answer(out, !s->mount || as_mount_is_readonly(opts)
+				   ? -AS_ERR_UNSUPPORTED
+				   : as_mount_remount(s->mount, s->mount_opts, opts));
+}
+
+void sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct sys *s = (struct sys *)vfs;
+	int rc = -AS_ERR_UNSUPPORTED;
+
+	(void)op;
+	if (s->mount) {
+		/* Closing may write: that must come too late. */
+		as_mount_cut(s->mount);
+		close_slots(s);
+		close_root(s);
+		rc = as_mount_cut_end(s->mount);
+		if (!rc)
+			rc = as_vfs_sys_mount(vfs, "");
+	}
+	as_vfs_answer(out, rc);
+}
