@@ -6,7 +6,7 @@
 
 static int64_t note(struct as_tree_watch *w, int64_t rc)
 {
-	if (rc == -EIO || rc == -ENOMEM || rc == -EROFS)
+	if (rc == -EIO || rc == -ENOMEM || rc == -EROFS || rc == -EUCLEAN || rc == -EBADMSG)
 		w->failed = (int)-rc;
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tree_watch: a tree read through a vfs, remembering the last errno that says it could not be read
- * (EIO, ENOMEM, EROFS). */
+ * (EIO, ENOMEM, EROFS, EUCLEAN, EBADMSG). */
 #ifndef AS_RUN_TREE_WATCH_H
 #define AS_RUN_TREE_WATCH_H
 

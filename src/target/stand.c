@@ -97,6 +97,14 @@ bool as_plan_hits_writes(const struct as_plan *plan)
 	return false;
 }
 
+bool as_plan_is_silent(const struct as_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->rules[i].actions & (AS_FAULT_TEAR | AS_FAULT_DROP | AS_FAULT_FLIP))
+			return true;
+	return false;
+}
+
 /* ---- The doorman ----------------------------------------------------------------------------- */
 
 struct as_stand {

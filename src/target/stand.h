@@ -24,6 +24,8 @@ void as_plan_print(const struct as_plan *plan, struct as_buf *out);
 uint64_t as_plan_alloc(const struct as_plan *plan); /* 0: none */
 /* Whether the plan can lose or change what is written. */
 bool as_plan_hits_writes(const struct as_plan *plan);
+/* Whether it can do so, or change what is read, without saying so. */
+bool as_plan_is_silent(const struct as_plan *plan);
 
 struct as_stand;
 struct as_reclog;

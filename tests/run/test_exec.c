@@ -138,8 +138,9 @@ static void ids(void **state)
 static void faults_are_excused(void **state)
 {
 	/* Every allocation and read fails from here on: what cannot work may say so. */
-	static const char *const plans[] = { "read:1+:eio", "write:1+:eio",	  "alloc:1",
-					     "alloc:12",    "write:3:tear=1,eio", "flush:1:eio" };
+	static const char *const plans[] = { "read:1+:eio",   "write:1+:eio",	    "alloc:1",
+					     "alloc:12",      "write:3:tear=1,eio", "flush:1:eio",
+					     "read:2:flip=77" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++) {
