@@ -378,6 +378,8 @@ int lab_commit(struct as_fs *fs)
 			fs->unflushed = false;
 		return rc;
 	}
+	if (tx_blocks(fs) > fs->ring) /* against invariant 2: better to stop than to overrun */
+		return give_up(fs, -EIO);
 	if (fs->used + tx_blocks(fs) > fs->ring) {
 		rc = lab_checkpoint(fs, LAB_FLUSH_CKPT_HOME, LAB_FLUSH_CKPT_TAIL, false);
 		if (rc)

@@ -243,7 +243,7 @@ static bool p_leak(struct rig *r)
 	assert_int_equal(FS->link(r->fs, "/a", "/b"), 0);
 	assert_int_equal(rig_unmount(r), 0);
 	leaked = r->host.live != 0;
-	r->host.live = 0;
+	memhost_clear(&r->host);
 	assert_int_equal(rig_mount(r, false), 0);
 	return leaked;
 }
@@ -551,7 +551,7 @@ static bool found_by_probe(bool (*probe)(struct rig *r), const char *opts)
 	found = probe(&r);
 	r.host.fail_alloc = 0;
 	(void)rig_unmount(&r);
-	r.host.live = 0; /* leaks are the probe's to see */
+	memhost_clear(&r.host); /* leaks are the probe's to see */
 	rig_close(&r);
 	return found;
 }
