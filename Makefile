@@ -49,6 +49,7 @@ BENCH_SRC := $(wildcard bench/*.c)
 TEST_SRC := $(wildcard tests/*/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 SKELETON_SRC := $(wildcard examples/plugin_skeleton/*.c)
+SHIM_SRC := $(wildcard src/target/shim/*.c)
 
 obj = $(patsubst %.c,$(B)/%.o,$1)
 LIBASSAY := $(B)/libassay.a
@@ -187,6 +188,16 @@ $(B)/plugins/%.so:
 	@mkdir -p $(@D)
 	$(call say,SO)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -shared -Wl,-Bsymbolic $(filter %.o,$^) -o $@
+
+# What is preloaded into checkers: alone, without sanitizers, and with nothing that the compiler may
+# turn into a call of itself. libassay.a carries it.
+SHIM := $(B)/assay-shim.so
+$(SHIM): $(SHIM_SRC) $(wildcard src/target/shim/*.h src/target/shim/*.def) $(B)/flags.stamp
+	$(call say,SO)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -U_FORTIFY_SOURCE -fno-builtin -fPIC \
+		-fvisibility=hidden -shared -Isrc -Iinclude $(SHIM_SRC) -ldl -lpthread -o $@
+$(B)/src/target/tool_shim.o: $(SHIM)
+$(B)/src/target/tool_shim.o: private INC += -DAS_SHIM_SO='"$(SHIM)"'
 
 .PHONY: run-fuzzers
 run-fuzzers: $(FUZZERS)
