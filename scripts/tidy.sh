@@ -68,6 +68,9 @@ excused() {
 	cat <<-'END'
 	src/base/err.c    stderr  a failed assertion ends the process; nobody is left to tell
 	src/base/spawn.c  getenv  PATH, to find programs
+	src/target/shim/clock.c  time          the standing clock that checkers are given
+	src/target/shim/clock.c  gettimeofday  the same
+	src/target/shim/start.c  getenv        how a preloaded object learns what it is for
 	END
 }
 
