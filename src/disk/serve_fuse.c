@@ -277,14 +277,16 @@ static void say_up(struct as_serve *s, int rc)
 /* A session on a mount of our own making: no helper program is asked. */
 static int open_session(struct as_serve *s, struct fuse_session **out)
 {
-	char *argv[] = { "assay", NULL };
-	struct fuse_args args = FUSE_ARGS_INIT(1, argv);
-	char opts[128], path[32];
+	char max_read[32], opts[128], path[32];
+	char *argv[] = { "assay", max_read, NULL };
+	struct fuse_args args = FUSE_ARGS_INIT(2, argv);
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 
 	*out = NULL;
 	if (fd < 0)
 		return as_fail(&s->up_err, AS_ELACK, "cannot open /dev/fuse: %s", strerror(errno));
+	/* libfuse wants to hear it too, from here and in on_init(). */
+	snprintf(max_read, sizeof(max_read), "-omax_read=%u", AS_SERVE_MAX_BYTES);
 	snprintf(opts, sizeof(opts), "fd=%d,rootmode=40000,user_id=0,group_id=0,max_read=%u", fd,
 		 AS_SERVE_MAX_BYTES);
 	if (mount("assay", s->folder, "fuse", MS_NOSUID | MS_NODEV | MS_NOEXEC, opts)) {
