@@ -67,11 +67,12 @@ static void enter(struct inside *in, enum phase phase)
 
 void as_signature_add(struct as_buf *out, const char *text)
 {
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			as_buf_addc(out, *text);
-		else if (!out->len || out->data[out->len - 1] != '#')
-			as_buf_addc(out, '#');
+	while (*text) {
+		size_t hex = strncmp(text, "0x", 2) ? 0 : 2 + strspn(text + 2, "0123456789abcdef");
+		size_t len = hex ? hex : strspn(text, "0123456789");
+
+		as_buf_addc(out, len ? '#' : *text);
+		text += len ? len : 1;
 	}
 }
 
@@ -231,6 +232,10 @@ static bool follow_fault(struct inside *in, const struct as_op *op, const struct
 	case AS_OP_CRASH:
 		in->blind = true;
 		return false;
+	case AS_OP_MMAP_WRITE:
+		/* What failed may be the msync behind the writing. */
+		in->blind = true;
+		return true;
 	default:
 		if (is_composite(op->code) && got->done)
 			in->blind = true;
