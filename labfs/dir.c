@@ -75,7 +75,17 @@ static uint32_t gap(const struct lab_dirent *de)
 	return de->ino ? de->rec_len - LAB_DIRENT_LEN(de->name_len) : de->rec_len;
 }
 
-/* The records of a block tile it. */
+/* The records of a block tile it, and their names are names. */
+static bool is_sound(const struct lab_dirent *de, uint32_t left)
+{
+	if (de->rec_len < LAB_DIRENT_LEN(1) || de->rec_len % 4 || de->rec_len > left)
+		return false;
+	if (!de->ino)
+		return true;
+	return de->name_len && LAB_DIRENT_LEN(de->name_len) <= de->rec_len &&
+	       !memchr(de->name, 0, de->name_len) && !memchr(de->name, '/', de->name_len);
+}
+
 static int check_block(struct as_fs *fs, const struct lab_buf *b)
 {
 	uint32_t off = 0;
@@ -83,9 +93,7 @@ static int check_block(struct as_fs *fs, const struct lab_buf *b)
 	while (off < LAB_BLOCK) {
 		const struct lab_dirent *de = (const struct lab_dirent *)(b->data + off);
 
-		if (de->rec_len < LAB_DIRENT_LEN(1) || de->rec_len % 4 ||
-		    de->rec_len > LAB_BLOCK - off ||
-		    (de->ino && (!de->name_len || LAB_DIRENT_LEN(de->name_len) > de->rec_len)))
+		if (!is_sound(de, LAB_BLOCK - off))
 			return lab_corrupt(fs, "directory block", b->block);
 		off += de->rec_len;
 	}

@@ -189,6 +189,7 @@ struct look {
 	struct text *out;
 	see_fn see;
 	void *ctx;
+	int count; /* of what it has seen */
 	int error; /* first, met while looking */
 };
 
@@ -250,7 +251,7 @@ UNUSED static void look_at(struct look *l, const char *path)
 
 		snprintf(child, sizeof(child), "%s/%s", path[1] ? path : "", names->name[i]);
 		free(names->name[i]);
-		if (strlen(path) < 400) /* a damaged tree may be a loop */
+		if (strlen(path) < 400 && ++l->count < 10000) /* a damaged tree may be a loop */
 			look_at(l, child);
 	}
 	free(names);
