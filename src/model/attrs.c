@@ -183,6 +183,6 @@ bool as_model_stat(const struct as_model *model, const char *path, bool nofollow
 	else if (S_ISLNK(inode->mode))
 		st->size = inode->text->len;
 	else if (!is_dir(inode))
-		st->rdev = inode->rdev;
+		st->rdev = node_rdev(inode);
 	return true;
 }

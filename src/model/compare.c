@@ -124,7 +124,7 @@ static void compare_stat(struct compare *c, const struct inode *inode, const str
 	if (is_reg(inode))
 		number(c, "size", st->size, inode->reg.size);
 	if (S_ISCHR(inode->mode) || S_ISBLK(inode->mode))
-		number(c, "device number", st->rdev, inode->rdev);
+		number(c, "device number", st->rdev, node_rdev(inode));
 	compare_times(c, inode, st);
 }
 

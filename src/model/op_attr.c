@@ -211,7 +211,7 @@ static void check_stat(struct step *s, const struct inode *inode)
 	if (S_ISLNK(inode->mode))
 		stat_diff(s, "size", st->size, inode->text->len);
 	if (S_ISCHR(inode->mode) || S_ISBLK(inode->mode))
-		stat_diff(s, "device number", st->rdev, inode->rdev);
+		stat_diff(s, "device number", st->rdev, node_rdev(inode));
 	check_times(s, inode, st);
 }
 

@@ -489,6 +489,8 @@ void step_COPY_FILE_RANGE(struct step *s)
 	node_forget_times(s->m, in->ino, true, false);
 }
 
+#define MSYNC_BOTH 5 /* MS_ASYNC and MS_SYNC */
+
 void step_MMAP_WRITE(struct step *s)
 {
 	struct file *file = fd_file(s, s->op->fd, false);
@@ -501,8 +503,10 @@ void step_MMAP_WRITE(struct step *s)
 	look = inode_at(s->m, file->ino);
 	/* The executor asks some of these itself and in its own order, so every error that applies
 	 * is allowed: mmap(2) EACCES (not open for both), ENODEV (directories), EINVAL (length 0,
-	 * bad offset); ENXIO: the executor's, for writing behind the end. */
-	if (s->op->len == 0 || s->op->off < 0 || overflows(s->op->off, s->op->len))
+	 * bad offset), msync(2) EINVAL (MS_SYNC with MS_ASYNC: asked before anything is written);
+	 * ENXIO: the executor's, for writing behind the end. */
+	if (s->op->len == 0 || s->op->off < 0 || overflows(s->op->off, s->op->len) ||
+	    (s->op->flags & MSYNC_BOTH) == MSYNC_BOTH)
 		refuse(s, EINVAL);
 	else if (is_reg(look) && (uint64_t)s->op->off + s->op->len > look->reg.size)
 		refuse(s, ENXIO);

@@ -53,32 +53,12 @@ static bool go_on(struct step *s, int64_t ret)
 	       as_allowed_err(&s->allowed, s->got->err);
 }
 
-/* What the executor answers to remove without a call (docs/FORMAT.md): EINVAL for a last component
- * that is "." or "..", EBUSY for nothing but slashes, else 0. */
-static int remove_text(const char *path)
-{
-	size_t end = strlen(path), start;
-
-	if (!end)
-		return 0;
-	while (end && path[end - 1] == '/')
-		end--;
-	for (start = end; start && path[start - 1] != '/'; start--)
-		;
-	if (!end)
-		return EBUSY;
-	return path[start] == '.' &&
-			       (end - start == 1 || (end - start == 2 && path[start + 1] == '.'))
-		       ? EINVAL
-		       : 0;
-}
-
 void step_REMOVE(struct step *s)
 {
 	struct walk w = walk_path(s->m, s->op->path, WALK_PARENT), full;
 	uint64_t limit = composite_limit(s);
 	uint32_t ino;
-	int err = remove_text(s->op->path);
+	int err = as_op_remove_refused(s->op->path);
 
 	if (err || w.err)
 		return refuse(s, err ? err : w.err);

@@ -22,6 +22,7 @@
 
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #define MODEL_ROOT 1u
 #define MODEL_PATH_MAX 4096u /* Linux: PATH_MAX, with the terminating NUL */
@@ -218,6 +219,11 @@ static inline bool is_dir(const struct inode *inode)
 static inline bool is_reg(const struct inode *inode)
 {
 	return S_ISREG(inode->mode);
+}
+/* As struct as_stat has it. */
+static inline uint64_t node_rdev(const struct inode *inode)
+{
+	return makedev(AS_DEV_MAJOR(inode->rdev), AS_DEV_MINOR(inode->rdev));
 }
 
 /* Between the two, the inode's fields may be changed; finish carries the digest upwards. */

@@ -137,7 +137,7 @@ static int remove_below(struct lib *l, const char *dir, uint64_t *done)
 void lib_remove(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct place p = { 0 };
-	int rc = as_vfs_remove_check(op->path);
+	int rc = -as_op_remove_refused(op->path);
 
 	if (!rc)
 		rc = lib_walk(l, op->path, WALK_NOFOLLOW, &p);

@@ -169,7 +169,7 @@ static int empty_dir(const char *path, uint64_t *done)
 void sys_remove(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct stat st;
-	int rc = as_vfs_remove_check(op->path);
+	int rc = -as_op_remove_refused(op->path);
 
 	(void)vfs;
 	if (!rc && fstatat(AT_FDCWD, op->path, &st, AT_SYMLINK_NOFOLLOW))

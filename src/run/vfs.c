@@ -121,24 +121,6 @@ void as_vfs_names_free(struct as_vfs_names *names)
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-int as_vfs_remove_check(const char *path)
-{
-	size_t end = strlen(path), start;
-
-	if (!end)
-		return 0;
-	while (end && path[end - 1] == '/')
-		end--;
-	if (!end)
-		return -EBUSY;
-	for (start = end; start && path[start - 1] != '/'; start--)
-		;
-	if (path[start] == '.' &&
-	    (end - start == 1 || (end - start == 2 && path[start + 1] == '.')))
-		return -EINVAL;
-	return 0;
-}
-
 int as_vfs_fallocate_mode(int64_t mode)
 {
 	int64_t kind = mode & ~(int64_t)FALLOC_FL_KEEP_SIZE;

@@ -78,9 +78,6 @@ void as_vfs_answer_names(struct as_vfs *vfs, struct as_outcome *out, struct as_v
 			 bool letters);
 void as_vfs_names_free(struct as_vfs_names *names);
 
-/* What `remove` answers without a call: EINVAL for a last component that is "." or "..", EBUSY for
- * nothing but slashes, else 0. Negative. */
-int as_vfs_remove_check(const char *path);
 /* What fallocate(2) checks before the file system sees it (fs/open.c, vfs_fallocate): negative
  * errno or 0. */
 int as_vfs_fallocate_mode(int64_t mode);

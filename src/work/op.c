@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "work/arg.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define KINDS_1(a) AS_ARG_##a,
@@ -225,4 +226,22 @@ bool as_op_equal(const struct as_op *a, const struct as_op *b)
 			return false;
 	}
 	return true;
+}
+
+int as_op_remove_refused(const char *path)
+{
+	size_t end = strlen(path), start;
+
+	if (!end)
+		return 0;
+	while (end && path[end - 1] == '/')
+		end--;
+	if (!end)
+		return EBUSY;
+	for (start = end; start && path[start - 1] != '/'; start--)
+		;
+	if (path[start] == '.' &&
+	    (end - start == 1 || (end - start == 2 && path[start + 1] == '.')))
+		return EINVAL;
+	return 0;
 }

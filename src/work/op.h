@@ -93,6 +93,10 @@ const char *as_persists_name(enum as_persists persists);
 struct as_op as_op_make(enum as_opcode code);
 bool as_op_equal(const struct as_op *a, const struct as_op *b);
 
+/* What `remove` answers without a call: EINVAL for a last component that is "." or "..", EBUSY for
+ * nothing but slashes, else 0. */
+int as_op_remove_refused(const char *path);
+
 /* How flag words are spelled. */
 enum as_flag_table {
 #define TABLE(name, exclusive) AS_FLAGS_##name,
