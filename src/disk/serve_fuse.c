@@ -10,9 +10,12 @@
  *      and the kernel answers EIO for it.
  *   2. Files are opened with FOPEN_DIRECT_IO: no page cache between the loop device and us, which
  *      would cut writes at page boundaries and answer reads from before a restore.
- *   3. The kernel may ask us to write while it is looking for memory. The thread is marked as an
+ *   3. When the process dies, the last task that lives in the mount namespace takes it apart, and
+ *      what is mounted there writes its last. Were that the thread, it would wait for itself: its
+ *      descriptors are closed behind that. So it moves to another namespace once it has mounted.
+ *   4. The kernel may ask us to write while it is looking for memory. The thread is marked as an
  *      I/O flusher where we may, and its buffers are made before the first request.
- *   4. To stop it, a flag is set and a name is looked up: the thread answers and leaves.
+ *   5. To stop it, a flag is set and a name is looked up: the thread answers and leaves.
  */
 #define FUSE_USE_VERSION 314
 
@@ -46,6 +49,7 @@ struct as_serve {
 	size_t n;
 	int folder_fd; /* the root of our mount, to wake the thread */
 	bool mounted;
+	int home_fd; /* the namespace that the thread goes to; -1: it stays */
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t lock; /* around every call of a disk */
@@ -307,6 +311,19 @@ static int open_session(struct as_serve *s, struct fuse_session **out)
 	return 0;
 }
 
+static int go_home(struct as_serve *s, struct fuse_session *session)
+{
+	unsigned fd = (unsigned)fuse_session_fd(session);
+
+	if (s->home_fd >= 0 && (unshare(CLONE_FS) || setns(s->home_fd, CLONE_NEWNS)))
+		return as_fail_errno(&s->up_err, errno, "cannot leave the mount namespace");
+	/* What came along in the copied table is not ours to keep open. */
+	if (fd > 3)
+		close_range(3, fd - 1, 0);
+	close_range(fd + 1, ~0u, 0);
+	return 0;
+}
+
 static void *serve_requests(void *ctx)
 {
 	struct as_serve *s = ctx;
@@ -314,12 +331,15 @@ static void *serve_requests(void *ctx)
 	struct fuse_buf request = { 0 };
 	int rc = 0;
 
+	/* The descriptor comes along into the thread's own table. */
 	if (unshare(CLONE_FILES))
 		rc = as_fail_errno(&s->up_err, errno, "cannot have descriptors of its own");
 	/* Refused without CAP_SYS_RESOURCE: then as for any program. */
 	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
 	if (!rc)
 		rc = open_session(s, &session);
+	if (!rc)
+		rc = go_home(s, session);
 	say_up(s, rc);
 	while (!rc && !atomic_load(&s->stop) && !fuse_session_exited(session)) {
 		int n = fuse_session_receive_buf(session, &request);
@@ -361,7 +381,7 @@ static int start(struct as_serve *s, struct as_err *err)
 	return s->folder_fd < 0 ? as_fail_errno(err, errno, "%s", s->folder) : 0;
 }
 
-int as_serve_new(const char *folder, const struct as_serve_disk *disks, size_t n,
+int as_serve_new(const char *folder, const struct as_serve_disk *disks, size_t n, int home_fd,
 		 struct as_serve **out, struct as_err *err)
 {
 	struct as_serve *s = as_xcalloc(1, sizeof(*s));
@@ -372,6 +392,7 @@ int as_serve_new(const char *folder, const struct as_serve_disk *disks, size_t n
 	memcpy(s->disks, disks, n * sizeof(*disks));
 	s->n = n;
 	s->folder_fd = -1;
+	s->home_fd = home_fd;
 	s->data = as_xmalloc(AS_SERVE_MAX_BYTES);
 	/* Touched now, so that no request waits for its pages. */
 	memset(s->data, 0, AS_SERVE_MAX_BYTES);

@@ -4,12 +4,13 @@
 
 #ifndef AS_HAVE_fuse3
 
-int as_serve_new(const char *folder, const struct as_serve_disk *disks, size_t n,
+int as_serve_new(const char *folder, const struct as_serve_disk *disks, size_t n, int home_fd,
 		 struct as_serve **serve, struct as_err *err)
 {
 	(void)folder;
 	(void)disks;
 	(void)n;
+	(void)home_fd;
 	*serve = NULL;
 	return as_fail(err, AS_ELACK,
 		       "this assay was built without libfuse3 (install libfuse3-dev, make again)");

@@ -42,6 +42,7 @@ struct as_mount {
 	char base[32]; /* where our tmpfs is */
 	char fs[40], disk[48], disk_folder[40], copy[40];
 	int root_fd; /* of the machine */
+	int home_fd; /* the mount namespace we come from */
 	bool mounted, inside;
 	struct as_stand_mark *cut; /* the moment of a power cut that is under way */
 };
@@ -136,6 +137,9 @@ static int make_base(struct as_mount *m, struct as_err *err)
 
 static int make_namespace(struct as_mount *m, struct as_err *err)
 {
+	m->home_fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	if (m->home_fd < 0)
+		return as_fail_errno(err, errno, "/proc/self/ns/mnt");
 	if (unshare(CLONE_NEWNS))
 		return as_fail(err, errno == EPERM ? AS_ELACK : AS_EIO,
 			       "cannot have a mount namespace of our own: %s", strerror(errno));
@@ -165,12 +169,12 @@ int as_mount_new(const struct as_fstype *type, struct as_stand *stand, struct as
 
 	m->type = type;
 	m->stand = stand;
-	m->root_fd = -1;
+	m->root_fd = m->home_fd = -1;
 	settle_memory();
 	if (!rc)
 		rc = make_namespace(m, err);
 	if (!rc)
-		rc = as_serve_new(m->disk_folder, &disk, 1, &m->serve, err);
+		rc = as_serve_new(m->disk_folder, &disk, 1, m->home_fd, &m->serve, err);
 	/* Attaching flushes once: nobody's doing. */
 	if (!rc && log)
 		as_reclog_pause(log, true);
@@ -198,6 +202,8 @@ void as_mount_free(struct as_mount *m)
 	as_serve_free(m->serve);
 	if (m->root_fd >= 0)
 		close(m->root_fd);
+	if (m->home_fd >= 0)
+		close(m->home_fd);
 	free(m);
 }
 
