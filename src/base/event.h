@@ -21,6 +21,7 @@ enum as_finding_kind {
 	AS_FIND_CHECKER, /* the full checker is not content with an unmounted disk */
 	AS_FIND_MOUNT, /* mkfs, mount or unmount failed though nothing was wrong */
 	AS_FIND_MISUSE, /* the target broke the seam's rules: I/O outside the disk, bad free */
+	AS_FIND_KERNEL, /* the kernel crashed, warned, or complained of corruption */
 	AS_FIND_KINDS
 };
 

@@ -5,6 +5,7 @@
  */
 #include "base/json.h"
 #include "base/spawn.h"
+#include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "run/run.h"
@@ -13,8 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LIST_MAX_BYTES ((size_t)64 << 20)
+
 struct job {
-	const char *path;
+	const char *path; /* where it is read from */
+	const char *name; /* what people know it by */
 	struct as_seq *seq;
 	struct as_buf spec;
 	uint64_t size_bytes;
@@ -42,21 +46,62 @@ static int choose_target(const struct as_args *args, struct job *job, struct as_
 	return 0;
 }
 
-static int read_jobs(const struct as_args *args, struct job *jobs, struct as_err *err)
+struct jobs {
+	struct job *jobs;
+	size_t n;
+	struct as_buf list; /* the text that names point into */
+};
+
+static void add_job(struct jobs *all, const char *path, const char *name)
 {
+	all->jobs = as_xrealloc(all->jobs, (all->n + 1) * sizeof(*all->jobs));
+	all->jobs[all->n++] = (struct job){ .path = path, .name = name };
+}
+
+/* Lines "PATH" or "PATH<tab>NAME". */
+static int read_list(const char *path, struct jobs *all, struct as_err *err)
+{
+	char *save = NULL;
+	int rc = as_buf_read_file(&all->list, path, LIST_MAX_BYTES, err);
+
+	if (rc)
+		return as_fail_in(err, "--list");
+	for (char *line = strtok_r(all->list.data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *tab = strchr(line, '\t');
+
+		if (tab)
+			*tab++ = '\0';
+		add_job(all, line, tab && *tab ? tab : line);
+	}
+	return 0;
+}
+
+static int read_jobs(const struct as_args *args, struct jobs *all, struct as_err *err)
+{
+	const char *list = as_args_text(args, "list", NULL);
 	bool stdin_read = false;
 	int rc = 0;
 
-	for (int i = 0; i < args->n_operands && !rc; i++) {
-		jobs[i].path = args->operands[i];
-		if (!strcmp(jobs[i].path, "-")) {
+	for (int i = 0; i < args->n_operands; i++)
+		add_job(all, args->operands[i], args->operands[i]);
+	if (list)
+		rc = read_list(list, all, err);
+	if (!rc && !all->n)
+		rc = as_fail(err, AS_EUSE, "run: expected FILE...; see `assay help run`");
+	for (size_t i = 0; i < all->n && !rc; i++) {
+		struct job *job = &all->jobs[i];
+
+		if (!strcmp(job->path, "-")) {
 			if (stdin_read)
 				return as_fail(err, AS_EUSE, "standard input was given twice");
 			stdin_read = true;
 		}
-		rc = as_parse_file(jobs[i].path, &jobs[i].seq, err);
+		rc = as_parse_file(job->path, &job->seq, err);
 		if (!rc)
-			rc = choose_target(args, &jobs[i], err);
+			rc = choose_target(args, job, err);
+		if (!rc)
+			rc = as_cli_check_box(args, as_buf_str(&job->spec), err);
 	}
 	return rc;
 }
@@ -69,6 +114,12 @@ static void join_faults(const struct as_args *args, struct as_buf *faults)
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
+
+static bool same_target(const struct job *a, const struct job *b)
+{
+	return a->size_bytes == b->size_bytes &&
+	       !strcmp(as_buf_str(&a->spec), as_buf_str(&b->spec));
+}
 
 struct session {
 	struct as_run_options options;
@@ -83,8 +134,7 @@ static int get_ready(struct session *b, const struct job *job, struct as_sink *s
 {
 	int rc;
 
-	if (b->current && b->current->size_bytes == job->size_bytes &&
-	    !strcmp(as_buf_str(&b->current->spec), as_buf_str(&job->spec)))
+	if (b->current && same_target(b->current, job))
 		return 0;
 	as_runner_free(b->runner);
 	as_target_free(b->target);
@@ -101,8 +151,8 @@ static int get_ready(struct session *b, const struct job *job, struct as_sink *s
 	return rc;
 }
 
-static void say_workload(const struct job *job, const struct as_run_result *r, bool json,
-			 struct as_sink *sinks)
+static void say_workload(const char *name, const char *spec, const struct as_run_result *r,
+			 bool json, struct as_sink *sinks)
 {
 	struct as_buf line = { 0 };
 	struct as_json j = as_json_on(&line);
@@ -110,8 +160,8 @@ static void say_workload(const struct job *job, const struct as_run_result *r, b
 	if (json) {
 		as_json_object(&j);
 		as_json_kstr(&j, "event", "workload");
-		as_json_kstr(&j, "name", job->path);
-		as_json_kstr(&j, "target", as_buf_str(&job->spec));
+		as_json_kstr(&j, "name", name);
+		as_json_kstr(&j, "target", spec);
 		as_json_kuint(&j, "runs", r->runs);
 		as_json_kuint(&j, "ops", r->ops);
 		as_json_kuint(&j, "skipped", r->skipped);
@@ -122,7 +172,7 @@ static void say_workload(const struct job *job, const struct as_run_result *r, b
 		fflush(stdout);
 	} else {
 		as_buf_addf(&line, "%s  %s  %s  %llu operations", r->findings ? "FOUND" : "ok   ",
-			    job->path, as_buf_str(&job->spec), (unsigned long long)r->ops);
+			    name, spec, (unsigned long long)r->ops);
 		if (r->runs > 1)
 			as_buf_addf(&line, " in %llu runs", (unsigned long long)r->runs);
 		if (r->skipped)
@@ -134,62 +184,136 @@ static void say_workload(const struct job *job, const struct as_run_result *r, b
 	as_buf_free(&line);
 }
 
-static int run_jobs(const struct as_args *args, const struct job *jobs, struct as_err *err)
+struct talk {
+	const char *spec;
+	bool json;
+	struct as_sink *sinks;
+};
+
+static void boxed_workload(void *ctx, const struct as_boxed_job *job,
+			   const struct as_run_result *result)
+{
+	const struct talk *talk = ctx;
+
+	say_workload(job->name, talk->spec, result, talk->json, talk->sinks);
+}
+
+/* Those from `first` on that have the same target run in one box, one behind the other. */
+static int run_boxed(const struct as_args *args, const struct jobs *all, size_t *first,
+		     const struct as_run_options *options, struct as_cli_output *out,
+		     struct as_run_stats *stats, struct as_err *err)
+{
+	const struct job *job = &all->jobs[*first];
+	struct talk talk = { as_buf_str(&job->spec), out->json, out->talk };
+	/* What the engine inside has found it has stored, too. */
+	struct as_cli_relay relay = as_cli_relay_to(out->talk);
+	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
+	struct as_cli_box box;
+	size_t n = 0;
+	int rc;
+
+	for (; *first < all->n && same_target(job, &all->jobs[*first]); ++*first)
+		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
+	rc = as_cli_box_open(args, talk.spec, &box, err);
+	if (!rc) {
+		box.boxed.options = *options;
+		box.boxed.options.size_bytes = job->size_bytes;
+		box.boxed.out = out->store ? out->folder : NULL;
+		box.boxed.told = &relay.sink;
+		box.boxed.found = out->chain;
+		box.boxed.workload = boxed_workload;
+		box.boxed.ctx = &talk;
+		rc = as_boxed_run(&box.boxed, jobs, n, stats, err);
+		as_cli_box_close(&box);
+	}
+	free(jobs);
+	return rc;
+}
+
+static int run_here(struct session *b, const struct job *job, size_t number, bool json,
+		    struct as_sink *sinks, struct as_run_stats *stats, struct as_err *err)
+{
+	struct as_run_result result = { 0 };
+	int rc;
+
+	if (b->options.state)
+		b->options.state->job = (int64_t)number;
+	rc = get_ready(b, job, sinks, err);
+	if (!rc)
+		rc = as_run_workload(b->runner, job->seq, job->name, &result, err);
+	if (!rc)
+		say_workload(job->name, as_buf_str(&job->spec), &result, json, sinks);
+	stats->workloads += !rc;
+	stats->ops += result.ops;
+	stats->skipped += result.skipped;
+	stats->findings += result.findings;
+	return rc;
+}
+
+static int read_options(const struct as_args *args, struct as_buf *faults, struct as_run_options *o,
+			struct as_err *err)
+{
+	const char *state = as_args_text(args, AS_BOX_STATE_OPTION, NULL);
+	int rc;
+
+	join_faults(args, faults);
+	o->check_every_op = !strcmp(as_args_text(args, "check", "end"), "op");
+	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
+	o->seed = as_args_number(args, "seed", 0);
+	o->faults = faults->len ? as_buf_str(faults) : NULL;
+	rc = as_sweep_parse(as_args_text(args, "sweep", "none"), &o->sweep, err);
+	if (!rc && o->sweep && faults->len)
+		rc = as_fail(err, AS_EUSE, "--sweep and --fault exclude each other");
+	if (!rc && state)
+		rc = as_box_state_open(state, &o->state, err);
+	return rc;
+}
+
+static int run_jobs(const struct as_args *args, const struct jobs *all, struct as_err *err)
 {
 	struct session b = { 0 };
 	struct as_run_stats stats = { 0 };
 	struct as_buf faults = { 0 };
 	struct as_cli_output out;
 	int64_t start_us = as_now_us();
-	int rc;
+	size_t i = 0;
+	int rc = read_options(args, &faults, &b.options, err);
 
-	join_faults(args, &faults);
-	b.options.check_every_op = !strcmp(as_args_text(args, "check", "end"), "op");
-	b.options.deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
-	b.options.seed = as_args_number(args, "seed", 0);
-	b.options.faults = faults.len ? as_buf_str(&faults) : NULL;
-	rc = as_sweep_parse(as_args_text(args, "sweep", "none"), &b.options.sweep, err);
-	if (!rc && b.options.sweep && faults.len)
-		rc = as_fail(err, AS_EUSE, "--sweep and --fault exclude each other");
 	if (!rc)
 		rc = as_cli_output_open(args, &out, err);
-	if (rc) {
-		as_buf_free(&faults);
-		return rc;
-	}
-	for (int i = 0; i < args->n_operands && !rc; i++) {
-		struct as_run_result result = { 0 };
+	if (rc)
+		goto out;
+	while (i < all->n && !rc) {
+		const struct job *job = &all->jobs[i];
 
-		rc = get_ready(&b, &jobs[i], out.chain, err);
-		if (!rc)
-			rc = as_run_workload(b.runner, jobs[i].seq, jobs[i].path, &result, err);
-		if (!rc)
-			say_workload(&jobs[i], &result, as_args_has(args, "json"), out.chain);
-		stats.workloads += !rc;
-		stats.ops += result.ops;
-		stats.skipped += result.skipped;
-		stats.findings += result.findings;
+		if (as_cli_wants_box(args, as_buf_str(&job->spec)))
+			rc = run_boxed(args, all, &i, &b.options, &out, &stats, err);
+		else
+			rc = run_here(&b, job, i++, out.json, out.chain, &stats, err);
 	}
 	stats.wall_us = as_now_us() - start_us;
 	rc = as_cli_output_close(&out, &stats, rc, err);
+out:
 	as_runner_free(b.runner);
 	as_target_free(b.target);
+	as_box_state_close(b.options.state);
 	as_buf_free(&faults);
 	return rc;
 }
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	struct job *jobs = as_xcalloc((uint64_t)args->n_operands, sizeof(*jobs));
-	int rc = read_jobs(args, jobs, err);
+	struct jobs all = { 0 };
+	int rc = read_jobs(args, &all, err);
 
 	if (!rc)
-		rc = run_jobs(args, jobs, err);
-	for (int i = 0; i < args->n_operands; i++) {
-		as_seq_free(jobs[i].seq);
-		as_buf_free(&jobs[i].spec);
+		rc = run_jobs(args, &all, err);
+	for (size_t i = 0; i < all.n; i++) {
+		as_seq_free(all.jobs[i].seq);
+		as_buf_free(&all.jobs[i].spec);
 	}
-	free(jobs);
+	free(all.jobs);
+	as_buf_free(&all.list);
 	return rc;
 }
 
@@ -228,7 +352,16 @@ static const struct as_opt opts[] = {
 	  .arg = "N",
 	  .max = INT64_MAX,
 	  .help = "of the choices that a target leaves to chance; default 0" },
+	{ .name = "list",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "more workloads: a path a line, and behind a tab the name to report it by" },
+	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
+	{ .name = AS_BOX_STATE_OPTION,
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "shared memory for the progress, as a sandbox's supervisor gives it" },
 	{ 0 },
 };
 
@@ -242,7 +375,6 @@ const struct as_command as_cmd_run = {
 		"more after a second mount. The first finding ends a workload. FILE may be - for "
 		"standard input.",
 	.opts = opts,
-	.min_operands = 1,
 	.max_operands = -1,
 	.run = run,
 };

@@ -40,6 +40,11 @@ struct as_runner {
 	size_t n_ids;
 };
 
+size_t as_run_state_bytes(void)
+{
+	return sizeof(struct shared);
+}
+
 void as_finding_id(const struct as_finding *finding, const char *target_name,
 		   char id[AS_FINDING_ID_MAX])
 {
@@ -182,7 +187,8 @@ int as_runner_new(const struct as_target *target, const struct as_run_options *o
 	r->target = target;
 	r->options = *options;
 	r->sinks = sinks;
-	r->shared = as_shared_alloc(sizeof(*r->shared));
+	r->shared = options->state ? (struct shared *)(void *)options->state->engine
+				   : as_shared_alloc(sizeof(*r->shared));
 	r->disk_fd = memfd_create("assay-disk", MFD_CLOEXEC);
 	as_run_traits(target, &r->traits);
 	if (r->disk_fd < 0)
@@ -210,7 +216,8 @@ void as_runner_free(struct as_runner *r)
 	as_plan_free(r->plan);
 	if (r->disk_fd >= 0)
 		close(r->disk_fd);
-	as_shared_free(r->shared, sizeof(*r->shared));
+	if (!r->options.state)
+		as_shared_free(r->shared, sizeof(*r->shared));
 	free(r->ids);
 	free(r);
 }
@@ -246,10 +253,9 @@ static void found_dead(struct as_runner *r, const struct as_seq *seq, const stru
 }
 
 /* The last operations with their answers, the guilty one last. */
-static void describe(const struct as_runner *r, const struct as_seq *seq, const char *faults,
-		     struct as_buf *out)
+void as_shared_describe(const struct shared *sh, const struct as_seq *seq, const char *faults,
+			struct as_buf *out)
 {
-	const struct shared *sh = r->shared;
 	int64_t last = sh->found_op >= 0 ? sh->found_op : (int64_t)sh->ops - 1;
 	int64_t first = last >= RECENT ? last - RECENT + 1 : 0;
 	struct as_buf op = { 0 };
@@ -298,7 +304,7 @@ static int report(struct as_runner *r, const struct as_seq *seq, const char *nam
 	used.faults = faults;
 	as_print_seq(seq, &workload);
 	as_run_options_print(&used, &options);
-	describe(r, seq, faults, &detail);
+	as_shared_describe(sh, seq, faults, &detail);
 	as_host_log_text(&sh->log, &log);
 	if (sh->has_disk) {
 		rc = as_stand_new(as_stand_bd(r->fresh_disk)->size_bytes, &disk, err);

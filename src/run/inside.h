@@ -81,6 +81,10 @@ struct inside_args {
 int as_inside_prepare(void *args); /* makes the fresh disk and lists its tree */
 int as_inside_run(void *args);
 
+/* The last operations with their answers, the one that found_op names (or the last) at the end. */
+void as_shared_describe(const struct shared *shared, const struct as_seq *seq, const char *faults,
+			struct as_buf *out);
+
 /* Numbers become '#': what is left is the same for the same mistake. */
 void as_signature_add(struct as_buf *out, const char *text);
 

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/event.h"
+#include "target/sandbox.h"
 #include "target/target.h"
 #include "work/seq.h"
 
@@ -27,6 +28,8 @@ struct as_run_options {
 	uint64_t seed; /* of the choices a target asks for */
 	const char *faults; /* see target/stand.h; NULL: none */
 	enum as_sweep sweep;
+	/* Where to keep the progress, for one who watches from outside; NULL: nobody does. */
+	struct as_box_state *state;
 };
 
 struct as_run_result {
@@ -36,6 +39,9 @@ struct as_run_result {
 };
 
 struct as_runner;
+
+/* What must be behind as_box_state.engine. */
+size_t as_run_state_bytes(void);
 
 /* Makes the file system once (it is copied for each workload). A target that cannot even be made
  * and mounted is wrong use: AS_EUSE. The target, the sinks and options->faults must outlive it. */

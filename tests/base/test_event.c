@@ -65,7 +65,8 @@ static void test_kind_names(void **state)
 	/* Written out: these are part of ids and files. */
 	static const char *const names[AS_FIND_KINDS] = { "outcome", "data",  "tree",
 							  "signal",  "hang",  "leak",
-							  "checker", "mount", "misuse" };
+							  "checker", "mount", "misuse",
+							  "kernel" };
 
 	(void)state;
 	for (int i = 0; i < AS_FIND_KINDS; i++) {

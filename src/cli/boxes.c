@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* boxes: see boxes.h. What a box has to bring along is said by the row of the file system type. */
+#include "cli/boxes.h"
+
+#include "target/fstype.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS_MAX 64
+
+static const struct as_fstype *type_of(const char *spec)
+{
+	char name[64];
+	size_t len = strcspn(spec, ":");
+
+	if (len >= sizeof(name))
+		return NULL;
+	memcpy(name, spec, len);
+	name[len] = '\0';
+	return as_fstype_find(name);
+}
+
+bool as_cli_wants_box(const struct as_args *args, const char *spec)
+{
+	const char *asked = as_args_text(args, "sandbox", NULL);
+
+	return asked ? !strcmp(asked, "uml") : type_of(spec) != NULL;
+}
+
+static int read_core(const char *text, int *core, struct as_err *err)
+{
+	char *end;
+	unsigned long n;
+
+	*core = AS_CORE_HERE;
+	if (!text)
+		return 0;
+	if (!strcmp(text, "any")) {
+		*core = AS_CORE_ANY;
+		return 0;
+	}
+	n = strtoul(text, &end, 10);
+	if (!isdigit((unsigned char)text[0]) || *end || n > 65535)
+		return as_fail(err, AS_EUSE, "--uml-core: '%s' is not the number of a core", text);
+	*core = (int)n;
+	return 0;
+}
+
+static int read_options(const struct as_args *args, struct as_box_options *o, struct as_err *err)
+{
+	o->kernel = as_args_text(args, "uml", NULL);
+	o->mem_bytes = as_args_number(args, "uml-mem", 0);
+	return read_core(as_args_text(args, "uml-core", NULL), &o->core, err);
+}
+
+int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err *err)
+{
+	static const char *const only[] = { "uml", "uml-mem", "uml-core" };
+	const char *asked = as_args_text(args, "sandbox", NULL);
+	struct as_box_options o = { 0 };
+	int rc;
+
+	if (as_cli_wants_box(args, spec)) {
+		if (!strncmp(spec, "plugin:", 7))
+			return as_fail(
+				err, AS_EUSE,
+				"target %s: a plugin has a process of its own and no use for a "
+				"kernel's sandbox",
+				spec);
+		rc = read_options(args, &o, err);
+		return rc ? rc : as_sandbox_uml.ready(&o, err);
+	}
+	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
+		if (as_args_has(args, only[i]))
+			return as_fail(err, AS_EUSE, "--%s is of use with --sandbox uml only",
+				       only[i]);
+	return asked && type_of(spec) ? as_sandbox_host.ready(&o, err) : 0;
+}
+
+/* ---- What it brings along --------------------------------------------------------------------- */
+
+static const char *keep(struct as_cli_box *box, const char *text, size_t len)
+{
+	char *word = strndup(text, len);
+
+	as_assert(word && box->n_words < WORDS_MAX);
+	return box->words[box->n_words++] = word;
+}
+
+static void add(struct as_cli_box *box, const char **list, const char *text)
+{
+	size_t n = 0, len = strcspn(text, " ");
+
+	for (; list[n]; n++)
+		if (strlen(list[n]) == len && !strncmp(list[n], text, len))
+			return;
+	list[n] = keep(box, text, len);
+}
+
+static void bring(struct as_cli_box *box, const struct as_fstype *type)
+{
+	add(box, box->modules, "fuse");
+	add(box, box->modules, "loop");
+	for (const char *s = type->modules ? type->modules : ""; *s; s += strspn(s, " ")) {
+		add(box, box->modules, s);
+		s += strcspn(s, " ");
+	}
+	if (type->mkfs)
+		add(box, box->programs, type->mkfs);
+	for (int i = 0; i < AS_CHECK_MODES; i++)
+		if (type->check[i].command)
+			add(box, box->optional, type->check[i].command);
+}
+
+int as_cli_box_open(const struct as_args *args, const char *spec, struct as_cli_box *box,
+		    struct as_err *err)
+{
+	const struct as_fstype *type = type_of(spec);
+	struct as_buf why = { 0 };
+	int rc = 0;
+
+	*box = (struct as_cli_box){ .boxed = { .sandbox = &as_sandbox_uml, .target = spec } };
+	box->words = as_xcalloc(WORDS_MAX, sizeof(*box->words));
+	box->programs = as_xcalloc(WORDS_MAX, sizeof(*box->programs));
+	box->optional = as_xcalloc(WORDS_MAX, sizeof(*box->optional));
+	box->modules = as_xcalloc(WORDS_MAX, sizeof(*box->modules));
+	if (type && as_fstype_lacks_tools(type, &why))
+		rc = as_fail(err, AS_ELACK, "target %s: %s", spec, as_buf_str(&why));
+	if (!rc)
+		rc = read_options(args, &box->boxed.box, err);
+	if (type)
+		bring(box, type);
+	box->boxed.box.programs = box->programs;
+	box->boxed.box.optional = box->optional;
+	box->boxed.box.modules = box->modules;
+	as_buf_free(&why);
+	if (rc)
+		as_cli_box_close(box);
+	return rc;
+}
+
+void as_cli_box_close(struct as_cli_box *box)
+{
+	for (size_t i = 0; i < box->n_words; i++)
+		free(box->words[i]);
+	free(box->words);
+	free((void *)box->programs);
+	free((void *)box->optional);
+	free((void *)box->modules);
+	*box = (struct as_cli_box){ 0 };
+}
+
+/* ---- Relays ----------------------------------------------------------------------------------- */
+
+static void relay_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
+{
+	struct as_sink *to = ((struct as_cli_relay *)sink)->to;
+
+	if (to->finding)
+		to->finding(to, finding, id);
+}
+
+static void relay_note(struct as_sink *sink, const char *line)
+{
+	struct as_sink *to = ((struct as_cli_relay *)sink)->to;
+
+	if (to->note)
+		to->note(to, line);
+}
+
+struct as_cli_relay as_cli_relay_to(struct as_sink *to)
+{
+	return (struct as_cli_relay){ .sink = { .finding = relay_finding, .note = relay_note },
+				      .to = to };
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * boxed: see boxed.h.
+ *
+ * Method. The workloads that are left are written to a folder in the share, and a box is started
+ * with an engine that runs them in order. Three things are watched: the lines of the engine, the
+ * console of its kernel, the counters in the shared memory. When the box ends, or has to be ended,
+ * what is left is started again.
+ *
+ * Invariants
+ *   1. A workload is done when its line has arrived, or when a finding about it was made here. What
+ *      is not done is run (again): a box that is killed at any moment loses nothing, because the
+ *      line is written after all findings of the workload are in the folder.
+ *   2. Every start either finishes a workload, makes a finding about one, or was killed from
+ *      outside; the last happens KILLS_MAX times in a row at most. So there is an end.
+ */
+#include "run/boxed.h"
+
+#include "base/spawn.h"
+#include "run/boxed_inside.h"
+#include "work/print.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KILLS_MAX 8
+#define LOOK_MS 100 /* how often counters are looked at */
+#define BOOT_MS 60000 /* until the first sign of life */
+#define SILENCE_MS 20000
+#define STUCK_EXTRA_MS 3000 /* beyond the engine's own deadline */
+#define LINGER_MS 2000 /* for a kernel that has crashed to end */
+#define CONSOLE_SHOWN_BYTES 400 /* of a boot that failed */
+
+/* ---- What the engine is given ----------------------------------------------------------------- */
+
+static int open_share(struct boxed *b, struct as_err *err)
+{
+	char *real;
+
+	if (!b->how->out) {
+		as_buf_adds(&b->share, "/tmp/assay-share-XXXXXX");
+		if (!mkdtemp(b->share.data))
+			return as_fail_errno(err, errno, "cannot make a folder in /tmp");
+		b->share_is_ours = true;
+	} else {
+		real = realpath(b->how->out, NULL);
+		if (!real)
+			return as_fail_errno(err, errno, "%s", b->how->out);
+		as_buf_adds(&b->share, real);
+		free(real);
+	}
+	/* In the folder of the findings, so that an engine that found nothing does not remove it. */
+	as_buf_addf(&b->folder, "%s/findings", as_buf_str(&b->share));
+	if (mkdir(as_buf_str(&b->folder), 0777) && errno != EEXIST)
+		return as_fail_errno(err, errno, "%s", as_buf_str(&b->folder));
+	as_buf_adds(&b->folder, "/.box-XXXXXX");
+	if (!mkdtemp(b->folder.data)) {
+		as_fail_errno(err, errno, "%s", as_buf_str(&b->folder));
+		as_buf_free(&b->folder);
+		return AS_EIO;
+	}
+	return 0;
+}
+
+static void remove_file(const struct boxed *b, const char *name)
+{
+	struct as_buf path = { 0 };
+
+	as_buf_addf(&path, "%s/%s", as_buf_str(&b->folder), name);
+	unlink(as_buf_str(&path));
+	as_buf_free(&path);
+}
+
+static void close_share(struct boxed *b)
+{
+	char name[32];
+
+	if (b->folder.len) {
+		for (size_t i = 0; i < b->n_jobs; i++) {
+			snprintf(name, sizeof(name), "%06zu.txt", i);
+			remove_file(b, name);
+		}
+		remove_file(b, "list");
+		rmdir(as_buf_str(&b->folder));
+	}
+	if (b->share_is_ours) {
+		as_buf_clear(&b->folder);
+		as_buf_addf(&b->folder, "%s/findings", as_buf_str(&b->share));
+		rmdir(as_buf_str(&b->folder));
+		rmdir(as_buf_str(&b->share));
+	}
+	as_buf_free(&b->folder);
+	as_buf_free(&b->share);
+}
+
+static int write_job(const struct boxed *b, size_t job, struct as_err *err)
+{
+	struct as_buf text = { 0 }, path = { 0 };
+	int rc;
+
+	as_buf_addf(&path, "%s/%06zu.txt", as_buf_str(&b->folder), job);
+	as_print_seq(b->jobs[job].seq, &text);
+	rc = as_buf_write_file(&text, as_buf_str(&path), err);
+	as_buf_free(&text);
+	as_buf_free(&path);
+	return rc;
+}
+
+/* Paths as they are called inside, each with the name that people know it by. */
+static int write_list(struct boxed *b, const char *inside, struct as_err *err)
+{
+	struct as_buf text = { 0 }, path = { 0 };
+	int rc;
+
+	b->n_list = b->n_finished = 0;
+	for (size_t i = 0; i < b->n_jobs; i++) {
+		size_t start;
+
+		if (b->done[i])
+			continue;
+		b->list[b->n_list++] = i;
+		as_buf_addf(&text, "%s/%06zu.txt\t", inside, i);
+		start = text.len;
+		as_buf_adds(&text, b->jobs[i].name);
+		for (size_t at = start; at < text.len; at++)
+			if ((unsigned char)text.data[at] < ' ')
+				text.data[at] = '?';
+		as_buf_addc(&text, '\n');
+	}
+	as_buf_addf(&path, "%s/list", as_buf_str(&b->folder));
+	rc = as_buf_write_file(&text, as_buf_str(&path), err);
+	as_buf_free(&text);
+	as_buf_free(&path);
+	return rc;
+}
+
+/* ---- Starting --------------------------------------------------------------------------------- */
+
+#define ARGS_MAX 128
+
+struct args {
+	struct as_buf text; /* each with its NUL */
+	const char *words[ARGS_MAX];
+};
+
+static void arg(struct args *a, const char *option, const char *value)
+{
+	as_buf_addf(&a->text, "--%s=%s", option, value);
+	as_buf_addc(&a->text, '\0');
+}
+
+static void arg_number(struct args *a, const char *option, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	arg(a, option, text);
+}
+
+static int make_args(const struct boxed *b, const char *share, const char *inside, struct args *a,
+		     struct as_err *err)
+{
+	const struct as_run_options *o = &b->how->options;
+	struct as_buf list = { 0 };
+	size_t n = 0;
+
+	as_buf_add(&a->text, "run\0--json\0--sandbox=host", 25);
+	as_buf_addc(&a->text, '\0');
+	arg(a, AS_BOX_STATE_OPTION, b->how->sandbox->state_path);
+	arg(a, "target", b->how->target);
+	if (b->how->out)
+		arg(a, "out", share);
+	else
+		as_buf_add(&a->text, "--no-store", 11);
+	arg(a, "check", o->check_every_op ? "op" : "end");
+	if (o->size_bytes)
+		arg_number(a, "size", o->size_bytes);
+	if (o->seed)
+		arg_number(a, "seed", o->seed);
+	if (o->deadline_ms)
+		arg_number(a, "deadline", (o->deadline_ms + 999) / 1000);
+	if (o->sweep)
+		arg(a, "sweep", as_sweep_name(o->sweep));
+	if (o->faults && *o->faults)
+		arg(a, "fault", o->faults);
+	as_buf_addf(&list, "%s/list", inside);
+	arg(a, "list", as_buf_str(&list));
+	as_buf_free(&list);
+	for (size_t at = 0; at < a->text.len; at += strlen(a->text.data + at) + 1) {
+		if (n == ARGS_MAX - 1)
+			return as_fail(err, AS_EUSE, "too many options for a sandbox");
+		a->words[n++] = a->text.data + at;
+	}
+	a->words[n] = NULL;
+	return 0;
+}
+
+static int start(struct boxed *b, struct as_err *err)
+{
+	struct as_box_options options = b->how->box;
+	struct as_buf inside = { 0 };
+	struct args args = { 0 };
+	const char *share;
+	unsigned deadline_ms = b->how->options.deadline_ms;
+	int rc;
+
+	options.share = as_buf_str(&b->share);
+	options.engine_bytes = as_run_state_bytes();
+	options.stuck_ms = (deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS) + STUCK_EXTRA_MS;
+	share = b->how->sandbox->share(&options);
+	as_buf_addf(&inside, "%s%s", share, as_buf_str(&b->folder) + b->share.len);
+	boxed_clear(b);
+	rc = write_list(b, as_buf_str(&inside), err);
+	if (!rc)
+		rc = make_args(b, share, as_buf_str(&inside), &args, err);
+	if (!rc)
+		rc = as_box_start(b->how->sandbox, &options, args.words, &b->box, err);
+	as_buf_free(&inside);
+	as_buf_free(&args.text);
+	return rc;
+}
+
+/* ---- Watching --------------------------------------------------------------------------------- */
+
+/* What is there now. */
+static void drain(struct boxed *b)
+{
+	char block[16384];
+	bool quiet = true;
+	ssize_t n;
+
+	while ((n = read(b->box->events_fd, block, sizeof(block))) > 0)
+		as_buf_add(&b->events, block, (size_t)n);
+	/* Read after the events: what was printed before a line was written is here by now. */
+	while (b->box->console_fd >= 0 &&
+	       (n = read(b->box->console_fd, block, sizeof(block))) > 0) {
+		boxed_take_console(b, block, (size_t)n);
+		quiet = false;
+	}
+	if (quiet)
+		as_kmsg_scan_end(b->scan);
+}
+
+static bool has_ended(const struct as_box *box)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)box->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
+}
+
+struct clocks {
+	int64_t beat_us, stuck_us, crash_us;
+	uint64_t beat;
+};
+
+static enum boxed_end look(struct boxed *b, struct clocks *c)
+{
+	const struct as_box_state *state = b->box->state;
+	unsigned silence_ms = b->how->silence_ms ? b->how->silence_ms : SILENCE_MS;
+	int64_t now_us = as_now_us();
+
+	if (has_ended(b->box))
+		return BOXED_ENDED;
+	if (b->weight == AS_KMSG_CRASH && !c->crash_us)
+		c->crash_us = now_us;
+	if (c->crash_us && now_us - c->crash_us > LINGER_MS * 1000)
+		return BOXED_LINGERS;
+	if (!(b->how->sandbox->caps & AS_SANDBOX_OWN_KERNEL))
+		return BOXED_RUNS;
+	if (state->beat != c->beat) {
+		c->beat = state->beat;
+		c->beat_us = now_us;
+	} else if (now_us - c->beat_us > (int64_t)(c->beat ? silence_ms : BOOT_MS) * 1000) {
+		return BOXED_SILENT;
+	}
+	if (state->stuck && !c->stuck_us)
+		c->stuck_us = now_us;
+	/* The kernel is saying where everybody waits. */
+	if (c->stuck_us && now_us - c->stuck_us > LINGER_MS * 1000)
+		return BOXED_STUCK;
+	return BOXED_RUNS;
+}
+
+static int watch(struct boxed *b, enum boxed_end *end, struct as_err *err)
+{
+	struct clocks clocks = { .beat_us = as_now_us() };
+	int rc = 0;
+
+	*end = BOXED_RUNS;
+	while (!rc && *end == BOXED_RUNS) {
+		struct pollfd fds[] = { { .fd = b->box->events_fd, .events = POLLIN },
+					{ .fd = b->box->console_fd, .events = POLLIN },
+					{ .fd = b->box->pidfd, .events = POLLIN } };
+		bool stop = false;
+
+		/* Pipes that have come to their end would be ready for ever. */
+		if (poll(fds, 3, LOOK_MS) > 0 && !((fds[0].revents | fds[1].revents) & POLLIN) &&
+		    !fds[2].revents)
+			poll(NULL, 0, 1);
+		*end = look(b, &clocks);
+		drain(b);
+		rc = boxed_take_events(b, &stop, err);
+		if (stop && *end == BOXED_RUNS && !b->how->options.faults && !b->how->options.sweep)
+			*end = BOXED_COMPLAINED;
+	}
+	return rc;
+}
+
+/* ---- Judging ---------------------------------------------------------------------------------- */
+
+static int engine_ended(struct boxed *b, int status, struct as_err *err)
+{
+	const char *said = as_buf_str(&b->complaint);
+
+	if (!WIFEXITED(status)) {
+		boxed_found(b, boxed_job(b), BOXED_ENDED);
+		return 0;
+	}
+	if (WEXITSTATUS(status) <= 1 && b->n_finished == b->n_list)
+		return 0;
+	if (!strncmp(said, "assay: ", 7))
+		said += 7;
+	return as_fail(err, WEXITSTATUS(status) == 3 ? AS_ELACK : AS_EUSE, "%s%s",
+		       *said ? said : "the engine in the sandbox ended before its work was done",
+		       "");
+}
+
+/* Only others send these. */
+static bool was_killed(int status)
+{
+	static const int signals[] = { SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (WIFSIGNALED(status) && WTERMSIG(status) == signals[i])
+			return true;
+	return false;
+}
+
+static int boot_failed(const struct boxed *b, struct as_err *err)
+{
+	const char *text = as_buf_str(&b->console);
+
+	if (b->console.len > CONSOLE_SHOWN_BYTES)
+		text += b->console.len - CONSOLE_SHOWN_BYTES;
+	return as_fail(err, AS_EIO, "the sandbox did not start (status %d); its console ends: %s",
+		       b->box->status, text);
+}
+
+static int judge(struct boxed *b, enum boxed_end end, struct as_err *err)
+{
+	struct as_box_state *state = b->box->state;
+	bool own_kernel = b->how->sandbox->caps & AS_SANDBOX_OWN_KERNEL;
+
+	if (state->error[0] && end == BOXED_ENDED)
+		return as_fail(err, AS_EIO, "%.900s", state->error);
+	if (end == BOXED_ENDED && own_kernel && state->ended)
+		return engine_ended(b, state->status, err);
+	if (end == BOXED_ENDED && !own_kernel && !was_killed(b->box->status))
+		return engine_ended(b, b->box->status, err);
+	if (end == BOXED_ENDED && b->weight < AS_KMSG_CRASH && was_killed(b->box->status) &&
+	    ++b->kills < KILLS_MAX) {
+		as_emit_note(b->how->told, "the sandbox was killed (%s): starting again",
+			     as_signal_name(WTERMSIG(b->box->status)));
+		return 0;
+	}
+	if (end == BOXED_COMPLAINED) {
+		boxed_found(b, b->list[b->n_finished - 1], end);
+		return 0;
+	}
+	if (state->job < 0)
+		return boot_failed(b, err);
+	boxed_found(b, boxed_job(b), end);
+	return 0;
+}
+
+static bool all_done(const struct boxed *b)
+{
+	for (size_t i = 0; i < b->n_jobs; i++)
+		if (!b->done[i])
+			return false;
+	return true;
+}
+
+static int run_rest(struct boxed *b, struct as_err *err)
+{
+	enum boxed_end end;
+	bool stop;
+	int rc = start(b, err);
+
+	if (rc)
+		return rc;
+	rc = watch(b, &end, err);
+	as_box_end(b->box);
+	drain(b);
+	as_kmsg_scan_end(b->scan);
+	/* Events that arrived behind the one that stopped us are of workloads that run again. */
+	if (!rc && end != BOXED_COMPLAINED)
+		do
+			rc = boxed_take_events(b, &stop, err);
+		while (!rc && stop);
+	if (!rc)
+		rc = judge(b, end, err);
+	as_box_free(b->box);
+	b->box = NULL;
+	return rc;
+}
+
+int as_boxed_run(const struct as_boxed *how, const struct as_boxed_job *jobs, size_t n_jobs,
+		 struct as_run_stats *stats, struct as_err *err)
+{
+	struct boxed b = { .how = how, .jobs = jobs, .n_jobs = n_jobs, .stats = stats };
+	int rc = how->sandbox->ready(&how->box, err);
+
+	if (rc)
+		return rc;
+	b.done = as_xcalloc(n_jobs + 1, sizeof(*b.done));
+	b.list = as_xcalloc(n_jobs + 1, sizeof(*b.list));
+	rc = open_share(&b, err);
+	for (size_t i = 0; i < n_jobs && !rc; i++)
+		rc = write_job(&b, i, err);
+	while (!rc && !all_done(&b))
+		rc = run_rest(&b, err);
+	close_share(&b);
+	free(b.done);
+	free(b.list);
+	boxed_free_texts(&b);
+	return rc;
+}

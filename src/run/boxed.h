@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * boxed: workloads in a sandbox (target/sandbox.h). The engine inside is this program; it judges,
+ * and it keeps what it finds in the shared folder by itself. Here it is supervised: what it says is
+ * passed on; a kernel that panics, warns, complains of corruption or falls silent is a finding, and
+ * the sandbox is started anew with the next workload.
+ */
+#ifndef AS_RUN_BOXED_H
+#define AS_RUN_BOXED_H
+
+#include "base/err.h"
+#include "base/event.h"
+#include "run/run.h"
+#include "target/sandbox.h"
+#include "work/seq.h"
+
+struct as_boxed_job {
+	const char *name; /* for people */
+	const struct as_seq *seq;
+};
+
+struct as_boxed {
+	const struct as_sandbox_ops *sandbox;
+	struct as_box_options box; /* share, state and limits are filled in */
+	const char *target; /* as typed */
+	struct as_run_options options;
+	const char *out; /* folder of the findings; NULL: they are not kept */
+	struct as_sink *told; /* hears what the engine inside has found (and kept) */
+	struct as_sink *found; /* hears, and keeps, what is found from out here */
+	/* After each workload. */
+	void (*workload)(void *ctx, const struct as_boxed_job *job,
+			 const struct as_run_result *result);
+	void *ctx;
+	unsigned silence_ms; /* without a sign of life from the kernel; 0: a default */
+};
+
+/* Runs all of them, whatever they do to their kernel. */
+AS_MUST_CHECK int as_boxed_run(const struct as_boxed *boxed, const struct as_boxed_job *jobs,
+			       size_t n_jobs, struct as_run_stats *stats, struct as_err *err);
+
+#endif

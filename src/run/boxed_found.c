@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * boxed_found: what a dead box leaves behind, as a finding. Where the engine was stands in the
+ * shared memory, which outlived it: the workload, the phase, the operation in flight, the last
+ * answers. It is copied and looked at with care: the kernel that could write to it is broken.
+ */
+#include "run/boxed_inside.h"
+
+#include "base/spawn.h"
+#include "run/inside.h"
+#include "work/print.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+size_t boxed_job(const struct boxed *b)
+{
+	int64_t in_flight = b->box->state->job;
+
+	/* What was told to be finished is. */
+	if (in_flight < (int64_t)b->n_finished)
+		in_flight = (int64_t)b->n_finished;
+	if (in_flight >= (int64_t)b->n_list)
+		in_flight = (int64_t)b->n_list - 1;
+	return b->list[in_flight];
+}
+
+/* The engine's state, made safe to read. */
+static struct shared *copy_shared(const struct boxed *b, size_t n_ops)
+{
+	struct shared *sh = as_xmalloc(sizeof(*sh));
+
+	memcpy(sh, b->box->state->engine, sizeof(*sh));
+	if ((unsigned)sh->phase >= PHASES)
+		sh->phase = PHASE_SETUP;
+	if (sh->phase == PHASE_OP && (sh->op < 0 || (uint64_t)sh->op >= n_ops))
+		sh->phase = PHASE_SETUP;
+	if (sh->ops > n_ops)
+		sh->ops = n_ops;
+	sh->found_op = sh->phase == PHASE_OP ? sh->op : -1;
+	return sh;
+}
+
+static enum as_finding_kind kind_of(const struct boxed *b, enum boxed_end end)
+{
+	if (b->weight > AS_KMSG_INFO)
+		return AS_FIND_KERNEL;
+	if (end == BOXED_SILENT || end == BOXED_STUCK)
+		return AS_FIND_HANG;
+	return b->box->state->ended ? AS_FIND_SIGNAL : AS_FIND_KERNEL;
+}
+
+/* What happened, in words; the same words for the same mistake. */
+static void say(const struct boxed *b, enum boxed_end end, struct as_buf *out)
+{
+	const struct as_box *box = b->box;
+	int status = box->state->ended ? box->state->status : box->status;
+
+	if (b->weight > AS_KMSG_INFO) {
+		as_buf_addf(out, "the kernel says: %s", as_buf_str(&b->title));
+	} else if (end == BOXED_SILENT) {
+		as_buf_adds(out, "the kernel fell silent");
+	} else if (end == BOXED_STUCK) {
+		as_buf_adds(out, "the engine's call did not come back, and it could not be killed");
+	} else if (WIFSIGNALED(status)) {
+		as_buf_addf(out, "the %s died of %s", box->state->ended ? "engine" : "kernel",
+			    as_signal_name(WTERMSIG(status)));
+	} else {
+		as_buf_addf(out, "the kernel ended with status %d", WEXITSTATUS(status));
+	}
+}
+
+static void emit(struct boxed *b, size_t job, const struct shared *sh, enum boxed_end end)
+{
+	const struct as_seq *seq = b->jobs[job].seq;
+	struct as_buf text = { 0 }, summary = { 0 }, signature = { 0 }, detail = { 0 },
+		      options = { 0 }, workload = { 0 }, op = { 0 }, name = { 0 };
+	struct as_finding f = { .kind = kind_of(b, end) };
+	char id[AS_FINDING_ID_MAX];
+	const char *about = as_phase_name(sh->phase);
+
+	say(b, end, &text);
+	if (sh->found_op >= 0) {
+		about = as_op_table[seq->ops[sh->found_op].code].name;
+		as_print_op(&seq->ops[sh->found_op], &op);
+		as_buf_addf(&summary, "op %lld: %.512s: %s", (long long)sh->found_op + 1,
+			    as_buf_str(&op), as_buf_str(&text));
+	} else {
+		as_buf_addf(&summary, "%s: %s", about, as_buf_str(&text));
+	}
+	if (b->weight > AS_KMSG_INFO) {
+		as_buf_adds(&signature, as_buf_str(&b->signature));
+	} else {
+		as_buf_addf(&signature, "%s: %s: ", as_finding_kind_name(f.kind), about);
+		as_signature_add(&signature, as_buf_str(&text));
+	}
+	as_shared_describe(sh, seq, b->how->options.faults, &detail);
+	as_run_options_print(&b->how->options, &options);
+	as_print_seq(seq, &workload);
+	f.target = b->how->target;
+	f.summary = as_buf_str(&summary);
+	f.detail = as_buf_str(&detail);
+	f.signature = as_buf_str(&signature);
+	f.workload = as_buf_str(&workload);
+	f.workload_name = b->jobs[job].name;
+	f.options = as_buf_str(&options);
+	f.op_index = (long)sh->found_op;
+	f.op_line = sh->found_op >= 0 ? (int)(seq->n_meta + (size_t)sh->found_op + 1) : 0;
+	f.log = b->console.len ? as_buf_str(&b->console) : NULL;
+	as_buf_add(&name, f.target, strcspn(f.target, ":"));
+	as_finding_id(&f, as_buf_str(&name), id);
+	as_emit_finding(b->how->found, &f, id);
+	as_buf_free(&text);
+	as_buf_free(&summary);
+	as_buf_free(&signature);
+	as_buf_free(&detail);
+	as_buf_free(&options);
+	as_buf_free(&workload);
+	as_buf_free(&op);
+	as_buf_free(&name);
+}
+
+void boxed_found(struct boxed *b, size_t job, enum boxed_end end)
+{
+	struct shared *sh = copy_shared(b, b->jobs[job].seq->n);
+	struct as_run_result r = { .runs = 1, .ops = sh->ops, .findings = 1 };
+
+	/* It went on behind the operation that made the kernel complain. */
+	if (end == BOXED_COMPLAINED) {
+		sh->phase = PHASE_SETUP;
+		sh->found_op = -1;
+		r.ops = 0;
+	}
+	emit(b, job, sh, end);
+	free(sh);
+	b->stats->findings++;
+	b->stats->ops += r.ops;
+	if (b->done[job])
+		return;
+	b->done[job] = true;
+	b->stats->workloads++;
+	if (b->how->workload)
+		b->how->workload(b->how->ctx, &b->jobs[job], &r);
+}

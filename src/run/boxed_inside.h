@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* boxed_inside: what the parts of the supervisor share. Only run/boxed*.c include it. */
+#ifndef AS_RUN_BOXED_INSIDE_H
+#define AS_RUN_BOXED_INSIDE_H
+
+#include "run/boxed.h"
+#include "run/kmsg.h"
+
+struct boxed {
+	const struct as_boxed *how;
+	const struct as_boxed_job *jobs;
+	size_t n_jobs;
+	bool *done; /* by job */
+	struct as_run_stats *stats;
+	struct as_buf share; /* the folder that is shared */
+	bool share_is_ours; /* and goes away at the end */
+	struct as_buf folder; /* below it, for what the engine is to read */
+
+	/* Of this start: */
+	struct as_box *box;
+	size_t *list; /* what the engine is given: numbers of jobs */
+	size_t n_list, n_finished;
+	struct as_buf events; /* what does not end with a newline yet */
+	struct as_buf complaint; /* the last line that was no event */
+	struct as_buf console; /* all of it, but for its middle */
+	struct as_kmsg_scan *scan;
+	enum as_kmsg_class weight; /* of the worst report so far; its first counts */
+	struct as_buf title, signature; /* of that report */
+
+	unsigned kills; /* in a row, without a workload between */
+};
+
+/* How a box came to its end. */
+enum boxed_end {
+	BOXED_RUNS,
+	BOXED_ENDED, /* by itself, well or not */
+	BOXED_SILENT, /* its kernel does not schedule */
+	BOXED_STUCK, /* its kernel does, but the engine waits for ever */
+	BOXED_LINGERS, /* it has crashed and does not end */
+	BOXED_COMPLAINED, /* a workload is done, and the kernel is not content */
+};
+
+/* boxed_events.c: takes the lines that are there; stops behind the first workload if asked to. */
+AS_MUST_CHECK int boxed_take_events(struct boxed *b, bool *one_done, struct as_err *err);
+void boxed_take_console(struct boxed *b, const char *data, size_t len);
+/* Forgets what the box before said. */
+void boxed_clear(struct boxed *b);
+void boxed_free_texts(struct boxed *b);
+
+/* boxed_found.c: the job that was in flight. */
+size_t boxed_job(const struct boxed *b);
+/* A finding from out here about that job; it counts as done. */
+void boxed_found(struct boxed *b, size_t job, enum boxed_end end);
+
+#endif
