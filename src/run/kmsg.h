@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kmsg: what the kernel says while a workload runs. Messages come one by one, from /dev/kmsg or from
+ * the text of a console; a table (kmsg.def) says what each means; those that belong together (a
+ * message and the registers and stack behind it) become one report.
+ *
+ * Rules
+ *   1. A report is handed out once, when it is complete: at its own end mark, at the next message
+ *      that begins another, or at as_kmsg_scan_end().
+ *   2. What another process did to another disk is not ours: a message that names a device we do
+ *      not have, or a stack of a process that is neither ours nor a thread of the kernel, is no
+ *      report.
+ */
+#ifndef AS_RUN_KMSG_H
+#define AS_RUN_KMSG_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* In order of weight. */
+enum as_kmsg_class {
+	AS_KMSG_INFO,
+	AS_KMSG_CORRUPTION,
+	AS_KMSG_WARNING,
+	AS_KMSG_CRASH,
+	AS_KMSG_CLASSES
+};
+
+const char *as_kmsg_class_name(enum as_kmsg_class cls);
+
+/* One message by the table: its class, the name of the row ("" for none) and, where it names a
+ * device, that name inside `text`. */
+struct as_kmsg_meaning {
+	enum as_kmsg_class cls;
+	const char *what;
+	const char *device; /* NULL: none */
+	size_t device_len;
+};
+struct as_kmsg_meaning as_kmsg_classify(const char *text);
+
+struct as_kmsg_report {
+	enum as_kmsg_class cls;
+	const char *what; /* the row's name: "kasan" */
+	const char *title; /* the message that began it */
+	const char *where; /* the function to blame, "" where none is named */
+	const char *signature; /* "crash: kasan: ext4_find_extent": stable, no numbers */
+	const char *text; /* all of it, one message a line */
+};
+typedef void (*as_kmsg_fn)(void *ctx, const struct as_kmsg_report *report);
+
+struct as_kmsg_filter {
+	const char *const *devices; /* ours, with a NULL behind the last; NULL: all are */
+	const char *comm; /* our processes' name in stacks; NULL: all are ours */
+};
+
+struct as_kmsg_scan;
+
+/* The filter's strings must outlive the scan. filter may be NULL: everything is ours. */
+struct as_kmsg_scan *as_kmsg_scan_new(const struct as_kmsg_filter *filter, as_kmsg_fn fn,
+				      void *ctx);
+void as_kmsg_scan_free(struct as_kmsg_scan *scan); /* takes NULL; drops what is not complete */
+/* One message, without the marks that a log puts in front of it. */
+void as_kmsg_scan_message(struct as_kmsg_scan *scan, const char *text);
+/* Any piece of a console's output; lines may be cut anywhere. */
+void as_kmsg_scan_console(struct as_kmsg_scan *scan, const char *text, size_t len);
+/* Nothing more is coming for now: what has begun is complete. */
+void as_kmsg_scan_end(struct as_kmsg_scan *scan);
+/* Whether a report has begun and is not complete. */
+bool as_kmsg_scan_is_open(const struct as_kmsg_scan *scan);
+
+/* ---- /dev/kmsg (kmsg_read.c) ---- */
+
+struct as_kmsg;
+
+/* Messages from now on. AS_ELACK where we may not read the log. */
+AS_MUST_CHECK int as_kmsg_open(struct as_kmsg **kmsg, struct as_err *err);
+void as_kmsg_close(struct as_kmsg *kmsg); /* takes NULL */
+/*
+ * Hands what has come since to `scan`, which may be NULL, and returns the number of messages: one
+ * system call when there is none. With a report begun it waits a moment for the rest of it.
+ * `log` (may be NULL) gets every message, one a line.
+ */
+unsigned as_kmsg_poll(struct as_kmsg *kmsg, struct as_kmsg_scan *scan, struct as_buf *log);
+/* Messages that were overwritten before we read them. */
+uint64_t as_kmsg_lost(const struct as_kmsg *kmsg);
+
+struct as_kmsg_record {
+	unsigned level; /* 0 (emergency) to 7 */
+	uint64_t seq, time_us;
+};
+/* "6,339,5140900,-;text\n KEY=value\n" as read(2) gives it; the text goes to `text`, with its
+ * escapes undone. False: not such a record. */
+bool as_kmsg_parse_record(const char *data, size_t len, struct as_kmsg_record *record,
+			  struct as_buf *text);
+/* The message in a line of a console: behind "<4>", "[   12.345678]", "[  T123]". */
+const char *as_kmsg_strip(const char *line);
+
+#endif
