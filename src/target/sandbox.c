@@ -110,7 +110,7 @@ static void stay_on(int core)
 		return;
 }
 
-/* In the child. `fds` are the ends it gets as 0, 1, 2, 3, 4. */
+/* `fds` are the ends it gets as 0, 1, 2, 3, 4. */
 _Noreturn static void become(const char *path, char *const *argv, char *const *envp, int core,
 			     pid_t parent, int fds[5])
 {
@@ -123,6 +123,7 @@ _Noreturn static void become(const char *path, char *const *argv, char *const *e
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	stay_on(core);
 	/* First out of the way of the numbers they are to get. */
 	for (int i = 0; i < 5; i++)
@@ -132,6 +133,70 @@ _Noreturn static void become(const char *path, char *const *argv, char *const *e
 			_exit(127);
 	execve(path, argv, envp);
 	_exit(127);
+}
+
+/*
+ * A kernel in a process leaves helpers behind when it is killed, and its parent may be killed, too.
+ * So there is a warden between us: it lives until its one child has ended, kills the child's group,
+ * and ends the same way. SIGTERM, which it also gets when we die, makes it kill the group at once.
+ */
+static volatile pid_t ward;
+
+static void on_term(int sig)
+{
+	(void)sig;
+	if (ward > 0)
+		kill(-ward, SIGKILL);
+}
+
+_Noreturn static void guard(pid_t child, pid_t parent)
+{
+	siginfo_t info;
+	int status = 0;
+
+	ward = child;
+	setpgid(child, child);
+	close_range(0, ~0u, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		kill(-child, SIGKILL);
+	/* Not reaped yet, its number and its group's cannot be another's. */
+	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) && errno == EINTR)
+		;
+	kill(-child, SIGKILL);
+	ward = 0;
+	waitpid(child, &status, 0);
+	if (WIFEXITED(status))
+		_exit(WEXITSTATUS(status));
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(WTERMSIG(status), SIG_DFL);
+	raise(WTERMSIG(status));
+	_exit(126);
+}
+
+_Noreturn static void stand_guard(const char *path, char *const *argv, char *const *envp, int core,
+				  pid_t parent, int fds[5], struct as_box_state *state)
+{
+	struct sigaction action = { .sa_handler = on_term };
+	pid_t self = getpid(), child;
+	sigset_t term, old;
+
+	setpgid(0, 0);
+	/* Between the fork and the handler a SIGTERM must wait. */
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, &old);
+	sigaction(SIGTERM, &action, NULL);
+	child = fork();
+	if (!child)
+		become(path, argv, envp, core, self, fds);
+	if (child < 0)
+		_exit(127);
+	ward = child;
+	state->kernel_pid = child;
+	sigdelset(&old, SIGTERM);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	guard(child, parent);
 }
 
 int as_box_spawn(struct as_box *box, const char *path, char *const *argv, char *const *envp,
@@ -152,8 +217,8 @@ int as_box_spawn(struct as_box *box, const char *path, char *const *argv, char *
 	if (!rc && !box->pid) {
 		int out = console ? lines[1] : events[1];
 
-		become(path, argv, envp, core, parent,
-		       (int[5]){ null_fd, out, out, events[1], box->state_fd });
+		stand_guard(path, argv, envp, core, parent,
+			    (int[5]){ null_fd, out, out, events[1], box->state_fd }, box->state);
 	}
 	if (!rc) {
 		setpgid(box->pid, box->pid);
@@ -218,15 +283,12 @@ void as_box_end(struct as_box *box)
 
 	if (box->reaped || !box->pid)
 		return;
-	kill(-box->pid, SIGKILL);
-	kill(box->pid, SIGKILL);
+	kill(box->pid, SIGTERM);
 	do {
 		got = waitpid(box->pid, &box->status, 0);
 	} while (got < 0 && errno == EINTR);
 	as_assert(got == box->pid);
 	box->reaped = true;
-	/* Nobody can have been given the number of a group that still has members. */
-	kill(-box->pid, SIGKILL);
 }
 
 void as_box_empty_folder(int fd)

@@ -39,6 +39,7 @@ struct as_box_state {
 	uint32_t stuck_ms;
 	volatile uint32_t ended; /* the engine came to its end; `status` is as of waitpid() */
 	volatile int32_t status;
+	volatile int32_t kernel_pid; /* out here, of the process that is the box */
 	char error[1024]; /* why the box could not start its engine; "" otherwise */
 	uint32_t n_args;
 	char args[AS_BOX_ARGS_BYTES]; /* of the engine, each with its NUL */
@@ -73,7 +74,7 @@ struct as_box_options {
 
 struct as_box {
 	const struct as_sandbox_ops *ops;
-	pid_t pid; /* leads a process group of its own */
+	pid_t pid; /* of its warden, which ends as the box does */
 	int pidfd, events_fd, console_fd; /* -1: none */
 	struct as_box_state *state;
 	size_t state_bytes;
