@@ -38,6 +38,7 @@ struct as_checker {
 	const char *command;
 	/* "0=clean 1=repaired 4=left 5=repaired+left"; all else means that it failed. */
 	const char *exits;
+	const char *input; /* what it must be told on standard input; NULL: nothing */
 };
 
 struct as_fstype {

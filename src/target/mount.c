@@ -376,7 +376,9 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, unsigned deadlin
 		   enum as_check_answer *answer, struct as_buf *output, struct as_err *err)
 {
 	const struct as_checker *checker = &m->type->check[mode];
-	struct as_spawn spawn = { .deadline_ms = deadline_ms, .output = output };
+	struct as_spawn spawn = { .deadline_ms = deadline_ms,
+				  .output = output,
+				  .input = checker->input };
 	struct as_ended ended;
 	char **argv;
 	int rc;
