@@ -14,6 +14,9 @@
 #include "run/inside.h"
 #include "run/sys_new.h"
 #include "run/traits.h"
+#include "target/cache.h"
+#include "target/fresh.h"
+#include "target/mount.h"
 #include "work/print.h"
 
 #include <errno.h>
@@ -155,11 +158,27 @@ static int prepare(struct as_runner *r, struct as_err *err)
 	if (folder.len && as_sys_remove_tree(folder.data, rc ? NULL : err) && !rc)
 		rc = AS_EIO;
 	as_buf_free(&folder);
-	if (!rc && r->fresh_disk)
+	if (!rc && as_target_library(r->target))
 		rc = as_stand_import(r->fresh_disk, r->disk_fd, err);
 	if (!rc)
 		adopt_fresh(r);
 	return rc;
+}
+
+/* mkfs is a program, so no child of ours is needed. Without a place for a cache it runs each time. */
+static int make_fresh(struct as_runner *r, struct as_err *err)
+{
+	struct as_buf folder = { 0 };
+	int rc = as_mount_allowed(err);
+
+	if (!rc) {
+		bool cached = !as_cache_folder("images", &folder, NULL);
+
+		rc = as_fresh_disk(as_target_fstype(r->target), cached ? as_buf_str(&folder) : NULL,
+				   r->fresh_disk, NULL, err);
+	}
+	as_buf_free(&folder);
+	return rc ? as_fail_in(err, "target %s", as_target_spec(r->target)) : 0;
 }
 
 static int open_disk(struct as_runner *r, struct as_err *err)
@@ -167,7 +186,7 @@ static int open_disk(struct as_runner *r, struct as_err *err)
 	uint64_t size_bytes;
 	int rc;
 
-	if (!as_target_library(r->target))
+	if (as_target_dir(r->target))
 		return r->options.size_bytes || r->plan || r->options.sweep
 			       ? as_fail(err, AS_EUSE,
 					 "target %s: a directory has no disk of its own, "
@@ -175,7 +194,9 @@ static int open_disk(struct as_runner *r, struct as_err *err)
 					 as_target_spec(r->target))
 			       : 0;
 	rc = as_target_disk_bytes(r->target, r->options.size_bytes, &size_bytes, err);
-	return rc ? rc : as_stand_new(size_bytes, &r->fresh_disk, err);
+	if (!rc)
+		rc = as_stand_new(size_bytes, &r->fresh_disk, err);
+	return rc || !as_target_fstype(r->target) ? rc : make_fresh(r, err);
 }
 
 int as_runner_new(const struct as_target *target, const struct as_run_options *options,

@@ -14,6 +14,7 @@
 #include "run/lib_new.h"
 #include "run/sys_new.h"
 #include "run/tree_watch.h"
+#include "target/mount.h"
 #include "work/print.h"
 
 #include <errno.h>
@@ -24,13 +25,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Of writes to a mounted disk; beyond it the record ends, the run does not. */
+#define RECORD_MAX_BYTES ((uint64_t)256 << 20)
+
 struct inside {
 	const struct inside_args *args;
 	struct shared *sh;
-	const struct as_target_ops *ops; /* NULL: a directory */
+	const struct as_target_ops *ops; /* of a library; NULL: something else */
+	const struct as_fstype *type; /* of the kernel; NULL: something else */
 	struct as_chooser *chooser;
 	struct as_host_mem *host;
 	struct as_stand *stand;
+	struct as_mount *mount; /* NULL but for a type of the kernel */
 	struct as_vfs *vfs;
 	struct as_model *model;
 	struct as_verdict verdict;
@@ -76,10 +82,25 @@ void as_signature_add(struct as_buf *out, const char *text)
 	}
 }
 
+/* A disk that is mounted is served by another thread. */
+static struct as_stand *hold_disk(struct inside *in)
+{
+	return in->mount ? as_mount_stand(in->mount) : in->stand;
+}
+
+static void release_disk(struct inside *in)
+{
+	if (in->mount)
+		as_mount_release(in->mount);
+}
+
 static void hand_over_disk(struct inside *in)
 {
-	if (in->stand && !as_stand_export(in->stand, in->args->disk_fd, NULL))
+	struct as_stand *stand = hold_disk(in);
+
+	if (stand && !as_stand_export(stand, in->args->disk_fd, NULL))
 		in->sh->has_disk = true;
+	release_disk(in);
 }
 
 /* The first is kept; `about` goes into the signature ("rename"), `why` says what is wrong. */
@@ -144,8 +165,11 @@ static bool troubled(struct inside *in, int64_t op)
 
 static bool fault_hit(struct inside *in)
 {
-	if (in->stand && (as_stand_fired(in->stand) || as_host_failed(in->host)))
+	struct as_stand *stand = hold_disk(in);
+
+	if (stand && (as_stand_fired(stand) || as_host_failed(in->host)))
 		in->sh->fired = true;
+	release_disk(in);
 	return in->sh->fired;
 }
 
@@ -153,6 +177,9 @@ static bool excused(struct inside *in, int err)
 {
 	if (!fault_hit(in))
 		return false;
+	/* What a kernel answers for a broken disk is its own affair. */
+	if (in->mount)
+		return true;
 	if (err == EIO || err == ENOMEM || err == EROFS)
 		return true;
 	/* A checksum that catches a flipped bit says so. */
@@ -168,7 +195,8 @@ static bool writes_were_hit(struct inside *in)
 static void end_faults(struct inside *in)
 {
 	fault_hit(in);
-	as_stand_plan(in->stand, NULL);
+	as_stand_plan(hold_disk(in), NULL);
+	release_disk(in);
 	as_host_fail_nth(in->host, 0);
 }
 
@@ -248,6 +276,9 @@ static bool judge(struct inside *in, int64_t i, const struct as_outcome *got)
 {
 	const struct as_op *op = &in->args->seq->ops[i];
 
+	/* A file system of the kernel may turn itself off, or keep half of an operation. */
+	if (in->mount && in->args->plan && fault_hit(in))
+		in->blind = true;
 	if (in->blind)
 		return true;
 	if (as_model_judge(in->model, op, got, &in->verdict)) {
@@ -269,6 +300,8 @@ static bool run_op(struct inside *in, int64_t i)
 
 	sh->op = i;
 	enter(in, PHASE_OP);
+	if (in->mount)
+		as_mount_set_op(in->mount, (uint32_t)i);
 	as_vfs_exec(in->vfs, op, &got);
 	sh->recent[i % RECENT] = (struct recent){ i, got.ret, got.err };
 	sh->ops++;
@@ -282,14 +315,19 @@ static bool run_op(struct inside *in, int64_t i)
 
 /* ---- From mount to the end ------------------------------------------------------------------- */
 
+static void set_up_disk(struct inside *in)
+{
+	in->chooser = as_chooser_seeded(in->args->options->seed);
+	in->host = as_host_new(as_chooser_choice(in->chooser), &in->sh->log);
+	in->stand = as_stand_copy(in->args->fresh_disk);
+}
+
 static void set_up_library(struct inside *in)
 {
 	const struct inside_args *args = in->args;
 	struct as_limits limits = as_target_limits(args->target);
 
-	in->chooser = as_chooser_seeded(args->options->seed);
-	in->host = as_host_new(as_chooser_choice(in->chooser), &in->sh->log);
-	in->stand = as_stand_copy(args->fresh_disk);
+	set_up_disk(in);
 	as_stand_plan(in->stand, args->plan);
 	as_host_fail_nth(in->host, args->plan ? as_plan_alloc(args->plan) : 0);
 	in->vfs = as_vfs_lib_new(&(struct as_lib_args){
@@ -302,13 +340,27 @@ static void set_up_library(struct inside *in)
 	});
 }
 
+static int set_up_mounted(struct inside *in, struct as_err *err)
+{
+	int rc;
+
+	set_up_disk(in);
+	as_stand_record(in->stand, RECORD_MAX_BYTES);
+	as_stand_plan(in->stand, in->args->plan);
+	rc = as_mount_new(in->type, in->stand, &in->mount, err);
+	if (!rc)
+		rc = as_vfs_sys_mounted_new(in->mount, as_target_opts(in->args->target), &in->vfs,
+					    err);
+	return rc;
+}
+
 /* False: not mounted. */
-static bool mount_library(struct inside *in, enum phase phase)
+static bool mount_target(struct inside *in, enum phase phase)
 {
 	int rc;
 
 	enter(in, phase);
-	rc = as_vfs_lib_mount(in->vfs, "");
+	rc = in->ops ? as_vfs_lib_mount(in->vfs, "") : as_vfs_sys_mount(in->vfs, "");
 	if (!rc)
 		return !troubled(in, -1);
 	if (excused(in, -rc))
@@ -319,12 +371,12 @@ static bool mount_library(struct inside *in, enum phase phase)
 	return false;
 }
 
-static bool unmount_library(struct inside *in, enum phase phase)
+static bool unmount_target(struct inside *in, enum phase phase)
 {
 	int rc;
 
 	enter(in, phase);
-	rc = as_vfs_lib_unmount(in->vfs);
+	rc = in->ops ? as_vfs_lib_unmount(in->vfs) : as_vfs_sys_unmount(in->vfs);
 	if (troubled(in, -1))
 		return false;
 	if (!rc || excused(in, -rc))
@@ -360,6 +412,42 @@ static bool fsck_library(struct inside *in)
 	return false;
 }
 
+/* What a program printed, line by line, where the target's own words go. */
+static void log_output(struct inside *in, struct as_buf *output)
+{
+	const struct as_host *host = as_host_seam(in->host);
+	char *save = NULL;
+
+	if (!output->len)
+		return;
+	for (char *line = strtok_r(output->data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		host->log(host->ctx, line);
+}
+
+static bool fsck_mounted(struct inside *in)
+{
+	struct shared *sh = in->sh;
+	struct as_buf output = { 0 };
+	enum as_check_answer answer;
+	char why[160];
+
+	if (writes_were_hit(in))
+		return true;
+	enter(in, PHASE_FSCK);
+	sh->log.total_bytes = 0;
+	sh->tool_rc = as_mount_check(in->mount, AS_CHECK_FULL, in->args->options->deadline_ms,
+				     &answer, &output, &sh->tool_err);
+	if (!sh->tool_rc && answer != AS_CHECK_CLEAN) {
+		log_output(in, &output);
+		snprintf(why, sizeof(why), "`%s` of an unmounted disk ended with: %s",
+			 in->type->check[AS_CHECK_FULL].command, as_check_answer_name(answer));
+		found(in, AS_FIND_CHECKER, -1, "fsck", why);
+	}
+	as_buf_free(&output);
+	return !sh->tool_rc && !sh->found;
+}
+
 /* A workload that ends unmounted leaves a model that is, too: it follows our own mount. */
 static bool model_mounts(struct inside *in)
 {
@@ -371,20 +459,20 @@ static bool model_mounts(struct inside *in)
 	return in->blind || as_model_judge(in->model, &mount, &done, &in->verdict);
 }
 
-static void end_library(struct inside *in)
+static void end_target(struct inside *in)
 {
-	if (!unmount_library(in, PHASE_UNMOUNT))
+	if (!unmount_target(in, PHASE_UNMOUNT))
 		return;
 	end_faults(in);
-	if (!fsck_library(in))
+	if (!(in->ops ? fsck_library(in) : fsck_mounted(in)))
 		return;
 	/* Everything must be there after a clean unmount. */
-	if (writes_were_hit(in) || !mount_library(in, PHASE_MOUNT_AGAIN))
+	if (writes_were_hit(in) || !mount_target(in, PHASE_MOUNT_AGAIN))
 		return;
 	enter(in, PHASE_COMPARE_AGAIN);
 	if (!model_mounts(in) || !tree_agrees(in, -1))
 		return;
-	unmount_library(in, PHASE_UNMOUNT_AGAIN);
+	unmount_target(in, PHASE_UNMOUNT_AGAIN);
 }
 
 static void run_all(struct inside *in)
@@ -393,7 +481,7 @@ static void run_all(struct inside *in)
 	int64_t n = (int64_t)seq->n;
 	bool going = true;
 
-	if (in->ops && !mount_library(in, PHASE_MOUNT))
+	if (in->stand && !mount_target(in, PHASE_MOUNT))
 		return;
 	in->model = as_model_copy(in->args->fresh_model);
 	for (int64_t i = 0; going && i < n; i++)
@@ -405,8 +493,8 @@ static void run_all(struct inside *in)
 		if (!tree_agrees(in, -1))
 			return;
 	}
-	if (in->ops)
-		end_library(in);
+	if (in->stand)
+		end_target(in);
 }
 
 /* ---- The process ----------------------------------------------------------------------------- */
@@ -429,6 +517,7 @@ static void tear_down(struct inside *in)
 	as_model_free(in->model);
 	as_verdict_free(&in->verdict);
 	as_vfs_free(in->vfs);
+	as_mount_free(in->mount);
 	as_host_free(in->host);
 	as_stand_free(in->stand);
 	as_chooser_free(in->chooser);
@@ -440,13 +529,16 @@ int as_inside_run(void *ctx)
 	const struct inside_args *args = ctx;
 	struct inside in = { .args = args,
 			     .sh = args->shared,
-			     .ops = as_target_library(args->target) };
+			     .ops = as_target_library(args->target),
+			     .type = as_target_fstype(args->target) };
 	struct shared *sh = in.sh;
 
 	settle_process();
 	enter(&in, PHASE_SETUP);
 	if (in.ops)
 		set_up_library(&in);
+	else if (in.type)
+		sh->tool_rc = set_up_mounted(&in, &sh->tool_err);
 	else
 		sh->tool_rc = as_vfs_sys_new(args->folder, &in.vfs, &sh->tool_err);
 	if (!sh->tool_rc) {
@@ -538,6 +630,21 @@ static int prepare_library(struct inside *in)
 	return rc;
 }
 
+static int prepare_mounted(struct inside *in)
+{
+	struct shared *sh = in->sh;
+	int rc = set_up_mounted(in, &sh->tool_err);
+
+	if (rc)
+		return rc;
+	enter(in, PHASE_FRESH_MOUNT);
+	rc = as_vfs_sys_mount(in->vfs, "");
+	if (rc)
+		return as_fail(&sh->tool_err, AS_EUSE, "a fresh disk cannot be mounted: %s",
+			       as_errno_name(-rc));
+	return list_fresh(in, "/");
+}
+
 static int prepare_folder(struct inside *in)
 {
 	struct shared *sh = in->sh;
@@ -551,11 +658,14 @@ int as_inside_prepare(void *ctx)
 	const struct inside_args *args = ctx;
 	struct inside in = { .args = args,
 			     .sh = args->shared,
-			     .ops = as_target_library(args->target) };
+			     .ops = as_target_library(args->target),
+			     .type = as_target_fstype(args->target) };
 
 	settle_process();
 	enter(&in, PHASE_SETUP);
-	in.sh->tool_rc = in.ops ? prepare_library(&in) : prepare_folder(&in);
+	in.sh->tool_rc = in.ops	   ? prepare_library(&in)
+			 : in.type ? prepare_mounted(&in)
+				   : prepare_folder(&in);
 	tear_down(&in);
 	in.sh->finished = true;
 	return 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * traits: see traits.h. A library's come from its table. A directory's come from the rows below,
- * found by the magic number of statfs(2); a type without a row gets the careful one at the end,
- * which expects little and allows much.
+ * traits: see traits.h. A library's come from its table, those of a type of the kernel from its row in
+ * target/fstype.def, a directory's from the row with the magic number that statfs(2) gives; a type
+ * without a row gets the careful one, which expects little and allows much.
  */
 #include "run/traits.h"
+
+#include "target/fstype.h"
 
 #include <linux/magic.h>
 #include <string.h>
@@ -57,58 +59,91 @@ static void library_traits(const struct as_target *target, struct as_traits *tra
 		traits->quirks |= AS_QUIRK_NO_OPEN_UNLINKED;
 }
 
-/* ---- Directories ----------------------------------------------------------------------------- */
+/* ---- File systems of the kernel --------------------------------------------------------------- */
 
-struct fs_row {
-	const char *name;
-	int64_t magic;
+/* Of each type, from target/fstype.def; fields left out are 0. */
+struct as_fs_traits {
+	int64_t magic; /* of statfs(2); 0: not to be found by it */
 	uint64_t features, quirks;
-	uint32_t link_max, dir_link_max, symlink_max, xattr_value_max;
-	uint64_t size_max_bytes;
+	uint32_t name_max; /* 0: 255 */
+	uint32_t link_max, dir_link_max;
+	uint32_t symlink_max; /* 0: what one block holds */
+	uint32_t xattr_value_max;
+	uint64_t size_max_bytes, size_max_blocks; /* the smaller one; 0: none */
 	int64_t time_granularity_ns;
 };
 
-#define EXT4_MAX_BYTES ((uint64_t)0xfffffffe << 12)
+#define UNPACK(...) __VA_ARGS__
+#define FSTYPE(id, how, traits) { UNPACK traits },
 
-static const struct fs_row fs_rows[] = {
-	{ "tmpfs", TMPFS_MAGIC,
-	  POSIX_ALL | FALLOC_BASIC | RENAME_ALL | AS_FEAT_TMPFILE | XATTR_ALL | AS_FEAT_DIRECT, 0,
-	  0, 0, 4095, 0, INT64_MAX, 1 },
-	{ "ext4", EXT4_SUPER_MAGIC,
-	  POSIX_ALL | FALLOC_ALL | RENAME_ALL | AS_FEAT_TMPFILE | XATTR_ALL | AS_FEAT_DIRECT,
-	  AS_QUIRK_FALLOC_TOUCHES, 65000, 0, 4095, 0, EXT4_MAX_BYTES, 1 },
-	{ "xfs", XFS_SUPER_MAGIC,
-	  POSIX_ALL | FALLOC_ALL | RENAME_ALL | AS_FEAT_TMPFILE | XATTR_ALL | AS_FEAT_DIRECT, 0, 0,
-	  0, 1023, 0, INT64_MAX, 1 },
-	{ "btrfs", BTRFS_SUPER_MAGIC,
-	  POSIX_ALL | FALLOC_BASIC | AS_FEAT_FALLOC_ZERO | RENAME_ALL | AS_FEAT_TMPFILE |
-		  XATTR_ALL | AS_FEAT_DIRECT,
-	  AS_QUIRK_DIR_NLINK_ONE, 0, 0, 3900, 0, INT64_MAX, 1 },
-	{ "other", 0, POSIX_ALL | AS_FEAT_RENAME_NOREPLACE,
-	  AS_QUIRK_DIR_NLINK_ANY | AS_QUIRK_ERR_ORDER, 0, 0, 4095, 0, INT64_MAX, 1 },
+static const struct as_fs_traits kernel_rows[] = {
+#include "target/fstype.def"
 };
+
+#define NROWS (sizeof(kernel_rows) / sizeof(kernel_rows[0]))
+
+static const struct as_fs_traits tmpfs_row = {
+	.magic = TMPFS_MAGIC,
+	.features = POSIX_ALL | FALLOC_BASIC | RENAME_ALL | AS_FEAT_TMPFILE | XATTR_ALL |
+		    AS_FEAT_DIRECT,
+	.symlink_max = 4095,
+	.time_granularity_ns = 1,
+};
+
+/* A type that we know nothing of. */
+static const struct as_fs_traits careful_row = {
+	.features = POSIX_ALL | AS_FEAT_RENAME_NOREPLACE,
+	.quirks = AS_QUIRK_DIR_NLINK_ANY | AS_QUIRK_ERR_ORDER,
+	.symlink_max = 4095,
+	.time_granularity_ns = 1,
+};
+
+static const struct as_fs_traits *row_of_magic(int64_t magic)
+{
+	for (size_t i = 0; i < NROWS; i++)
+		if (kernel_rows[i].magic && kernel_rows[i].magic == magic)
+			return &kernel_rows[i];
+	return magic == tmpfs_row.magic ? &tmpfs_row : &careful_row;
+}
+
+static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struct as_traits *traits)
+{
+	uint64_t by_blocks = row->size_max_blocks * block_bytes;
+
+	traits->features = row->features;
+	/* Security modules label files; access times depend on mount options. */
+	traits->quirks = row->quirks | AS_QUIRK_NO_ATIME | AS_QUIRK_XATTR_PART_REPORTED;
+	traits->name_max = row->name_max ? row->name_max : 255;
+	traits->link_max = row->link_max;
+	traits->dir_link_max = row->dir_link_max;
+	traits->symlink_max = row->symlink_max	   ? row->symlink_max
+			      : block_bytes < 4096 ? block_bytes - 1
+						   : 4095;
+	traits->xattr_value_max = row->xattr_value_max;
+	traits->size_max = row->size_max_bytes ? row->size_max_bytes : INT64_MAX;
+	if (by_blocks && by_blocks < traits->size_max)
+		traits->size_max = by_blocks;
+	traits->time_granularity_ns = row->time_granularity_ns;
+	traits->block_bytes = block_bytes;
+}
 
 static void dir_traits(const struct as_target *target, struct as_traits *traits)
 {
-	const struct fs_row *row = fs_rows;
 	struct statfs sfs = { 0 };
 
 	if (statfs(as_target_dir(target), &sfs))
 		sfs.f_bsize = 4096;
-	while (row->magic && row->magic != (int64_t)sfs.f_type)
-		row++;
-	traits->features = row->features;
-	/* Security modules label files; access times depend on mount options. */
-	traits->quirks = row->quirks | AS_QUIRK_NO_ATIME | AS_QUIRK_XATTR_PART_REPORTED;
-	traits->link_max = row->link_max;
-	traits->dir_link_max = row->dir_link_max;
-	traits->symlink_max = row->symlink_max;
-	traits->xattr_value_max = row->xattr_value_max;
-	traits->size_max = row->size_max_bytes;
-	traits->time_granularity_ns = row->time_granularity_ns;
-	traits->block_bytes = (uint32_t)sfs.f_bsize;
+	take_row(row_of_magic((int64_t)sfs.f_type), (uint32_t)sfs.f_bsize, traits);
 	if (geteuid())
 		traits->features |= AS_FEAT_UNPRIVILEGED;
+}
+
+static void mounted_traits(const struct as_target *target, struct as_traits *traits)
+{
+	unsigned index = as_fstype_index(as_target_fstype(target));
+
+	take_row(&kernel_rows[index], as_target_block_bytes(target), traits);
+	traits->features |= AS_FEAT_MOUNT;
 }
 
 void as_run_traits(const struct as_target *target, struct as_traits *traits)
@@ -129,6 +164,8 @@ void as_run_traits(const struct as_target *target, struct as_traits *traits)
 	};
 	if (as_target_library(target))
 		library_traits(target, traits);
+	else if (as_target_fstype(target))
+		mounted_traits(target, traits);
 	else
 		dir_traits(target, traits);
 }

@@ -3,17 +3,21 @@
 #ifndef AS_TARGET_KINDS_H
 #define AS_TARGET_KINDS_H
 
+#include "target/fstype.h"
 #include "target/target.h"
 
 struct as_target {
 	const struct as_target_kind *kind;
 	char *spec, *name, *opts, *dir;
 	const struct as_target_ops *ops;
+	const struct as_fstype *fstype; /* of the kernel, to be mounted by us */
 	struct as_limits limits;
 	uint32_t block_bytes;
 	void *dl; /* of dlopen */
 };
 
+int as_target_open_fstype(struct as_target *target, const struct as_fstype *type, const char *rest,
+			  struct as_err *err);
 int as_target_open_lab(struct as_target *target, const char *rest, struct as_err *err);
 int as_target_open_plugin(struct as_target *target, const char *rest, struct as_err *err);
 int as_target_open_dir(struct as_target *target, const char *rest, struct as_err *err);

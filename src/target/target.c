@@ -37,33 +37,43 @@ static int unknown(const char *spec, struct as_err *err)
 
 	for (size_t i = 0; i < NKINDS; i++)
 		as_buf_addf(&known, "%s%s", i ? ", " : "", kinds[i].usage);
+	for (unsigned i = 0; as_fstype_at(i); i++)
+		as_buf_addf(&known, ", %s", as_fstype_at(i)->name);
 	rc = as_fail(err, AS_EUSE, "unknown target '%s'; known are %s", spec, as_buf_str(&known));
 	as_buf_free(&known);
 	return rc;
 }
 
+/* Opens what has a row in one table or the other. */
+static int open_row(struct as_target *t, const char *name, const char *rest, struct as_err *err)
+{
+	const struct as_fstype *type = as_fstype_find(name);
+
+	for (size_t i = 0; i < NKINDS; i++)
+		if (!strcmp(kinds[i].name, name)) {
+			t->kind = &kinds[i];
+			return kinds[i].open(t, rest, err);
+		}
+	return type ? as_target_open_fstype(t, type, rest, err) : unknown(t->spec, err);
+}
+
 int as_target_open(const char *spec, struct as_target **out, struct as_err *err)
 {
 	size_t len = strcspn(spec, ":");
-	struct as_target *t;
+	struct as_target *t = as_xcalloc(1, sizeof(*t));
+	char *name = as_xstrdup(spec);
 	int rc;
 
-	*out = NULL;
-	for (size_t i = 0; i < NKINDS; i++) {
-		if (strlen(kinds[i].name) != len || memcmp(kinds[i].name, spec, len))
-			continue;
-		t = as_xcalloc(1, sizeof(*t));
-		t->kind = &kinds[i];
-		t->spec = as_xstrdup(spec);
-		rc = kinds[i].open(t, spec[len] ? spec + len + 1 : "", err);
-		if (rc) {
-			as_target_free(t);
-			return rc;
-		}
-		*out = t;
-		return 0;
+	name[len] = '\0';
+	t->spec = as_xstrdup(spec);
+	rc = open_row(t, name, spec[len] ? spec + len + 1 : "", err);
+	free(name);
+	if (rc) {
+		as_target_free(t);
+		t = NULL;
 	}
-	return unknown(spec, err);
+	*out = t;
+	return rc;
 }
 
 void as_target_free(struct as_target *t)
@@ -104,6 +114,11 @@ const char *as_target_dir(const struct as_target *t)
 	return t->dir;
 }
 
+const struct as_fstype *as_target_fstype(const struct as_target *t)
+{
+	return t->fstype;
+}
+
 struct as_limits as_target_limits(const struct as_target *t)
 {
 	return t->limits;
@@ -117,19 +132,33 @@ uint32_t as_target_block_bytes(const struct as_target *t)
 int as_target_disk_bytes(const struct as_target *t, uint64_t asked, uint64_t *size_bytes,
 			 struct as_err *err)
 {
-	uint64_t size = asked ? asked : t->ops->default_bytes;
+	uint64_t min = t->ops ? t->ops->min_bytes : t->fstype->min_bytes;
+	uint64_t size = t->ops ? t->ops->default_bytes : t->fstype->default_bytes;
 
-	if (size < t->ops->min_bytes)
+	if (asked)
+		size = asked;
+	if (size < min)
 		return as_fail(err, AS_EUSE,
 			       "target %s: a disk of %llu bytes is too small, it needs %llu",
-			       t->spec, (unsigned long long)size,
-			       (unsigned long long)t->ops->min_bytes);
+			       t->spec, (unsigned long long)size, (unsigned long long)min);
 	if (!size || size % SECTOR_BYTES || size > SIZE_MAX_BYTES)
 		return as_fail(
 			err, AS_EUSE,
 			"target %s: a disk of %llu bytes is not a multiple of %u up to 1 TiB",
 			t->spec, (unsigned long long)size, SECTOR_BYTES);
 	*size_bytes = size;
+	return 0;
+}
+
+int as_target_open_fstype(struct as_target *t, const struct as_fstype *type, const char *rest,
+			  struct as_err *err)
+{
+	if (type->impossible)
+		return as_fail(err, AS_ELACK, "target %s: %s", type->name, type->impossible);
+	t->fstype = type;
+	t->name = as_xstrdup(type->name);
+	t->opts = as_xstrdup(rest);
+	t->block_bytes = type->block_bytes;
 	return 0;
 }
 

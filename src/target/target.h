@@ -5,8 +5,10 @@
  *	lab[:OPTIONS]              labfs, the laboratory file system that is linked in
  *	plugin:PATH.so[:OPTIONS]   a file system in a shared object (include/assay/target.h)
  *	dir:PATH                   a directory of a file system that is mounted already
+ *	ext4[:MOUNT-OPTIONS]       a type of the kernel (target/fstype.def), mounted by us
  *
- * The first two are libraries: they have an operations table and stand on a disk of ours.
+ * The first two are libraries: they have an operations table. They and the last stand on a disk of
+ * ours.
  */
 #ifndef AS_TARGET_TARGET_H
 #define AS_TARGET_TARGET_H
@@ -19,6 +21,7 @@
 #include <stdint.h>
 
 struct as_target;
+struct as_fstype;
 
 /* One way to name targets: a row of the table in target.c. */
 struct as_target_kind {
@@ -37,10 +40,12 @@ void as_target_free(struct as_target *target); /* takes NULL */
 const char *as_target_spec(const struct as_target *target); /* as typed */
 const char *as_target_name(const struct as_target *target); /* short: "lab", "myfs" */
 const char *as_target_opts(const struct as_target *target); /* "" for none */
-/* NULL for a directory. */
+/* NULL for all others. */
 const struct as_target_ops *as_target_library(const struct as_target *target);
-/* NULL for a library. */
+/* NULL for all others. */
 const char *as_target_dir(const struct as_target *target);
+/* NULL for all others. */
+const struct as_fstype *as_target_fstype(const struct as_target *target);
 /* All zeros where nothing is known. */
 struct as_limits as_target_limits(const struct as_target *target);
 /* Of its file system, 0 where unknown. */
