@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #define START_MS 20000 /* to load and link a program, on a busy machine */
+#define QUIET_MS 4
 #define GRACE_MS 5000 /* from the kill of a run to the server's answer */
 /* Where the inherited descriptors are put: above all that a checker opens. */
 enum { DISK_FD = AS_SHIM_MAX_FD - 4, SHARE_FD, CONTROL_FD, SHIM_FD };
@@ -176,7 +177,7 @@ static int plumb(struct launch *l, int control[2], int out[2], struct as_err *er
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) || pipe2(out, O_CLOEXEC) ||
 	    fcntl(out[0], F_SETFL, O_NONBLOCK))
 		return as_fail_errno(err, errno, "%s: cannot set up its server", l->path);
-	l->in_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	l->in_fd = above(l->in_fd);
 	l->control_fd = above(control[1]);
 	l->out_fd = above(out[1]);
 	l->disk_fd = above(l->disk_fd);
@@ -194,7 +195,7 @@ static int start_server(struct as_tool *tool, struct as_err *err)
 			    .parent = getpid(),
 			    .disk_fd = tool->disk_fd,
 			    .share_fd = tool->share_fd,
-			    .in_fd = -1,
+			    .in_fd = tool->in_fd,
 			    .out_fd = -1,
 			    .control_fd = -1 };
 	int control[2] = { -1, -1 }, out[2] = { -1, -1 }, shim = -1, rc;
@@ -225,7 +226,8 @@ out:
 	close_fd(&out[0]);
 	close_fd(&out[1]);
 	close_fd(&shim);
-	close_fd(&l.in_fd);
+	if (l.in_fd != tool->in_fd)
+		close_fd(&l.in_fd);
 	close_fd(&l.out_fd);
 	close_fd(&l.control_fd);
 	/* plumb() has put duplicates in place of the tool's own. */
@@ -239,17 +241,19 @@ out:
 	return rc;
 }
 
-int as_tool_start(const char *program, char *const *envp, const struct as_tool_limits *limits,
-		  struct as_tool **out, struct as_err *err)
+int as_tool_start(const char *program, const struct as_tool_setup *setup, struct as_tool **out,
+		  struct as_err *err)
 {
+	char *const *envp = setup ? setup->envp : NULL;
 	struct as_tool *tool = as_xcalloc(1, sizeof(*tool));
 	char path[4096];
 	int rc = 0;
 
 	*out = NULL;
-	tool->disk_fd = tool->share_fd = tool->control_fd = tool->out_fd = -1;
-	if (limits)
-		tool->limits = *limits;
+	tool->disk_fd = tool->share_fd = tool->control_fd = tool->out_fd = tool->in_fd = -1;
+	if (setup)
+		tool->limits = *setup;
+	tool->disk_path = as_xstrdup(setup && setup->disk_path ? setup->disk_path : AS_TOOL_DISK);
 	if (!tool->limits.deadline_ms)
 		tool->limits.deadline_ms = 60000;
 	if (!tool->limits.memory_bytes)
@@ -258,7 +262,9 @@ int as_tool_start(const char *program, char *const *envp, const struct as_tool_l
 		tool->limits.output_bytes = 1 << 20;
 	if (!tool->limits.record_bytes)
 		tool->limits.record_bytes = 256 << 20;
-	if (!as_spawn_which(program, path, sizeof(path)))
+	if (strlen(tool->disk_path) >= AS_SHIM_PATH_BYTES)
+		rc = as_fail(err, AS_EUSE, "%s: too long a path for a disk", tool->disk_path);
+	else if (!as_spawn_which(program, path, sizeof(path)))
 		rc = as_fail(err, AS_ELACK, "%s: no such program", program);
 	else if (!as_tool_is_dynamic(path))
 		rc = as_fail(err, AS_ELACK,
@@ -288,6 +294,7 @@ void as_tool_free(struct as_tool *tool)
 	as_tool_stop(tool);
 	as_tool_share_free(tool);
 	free_words(tool->envp);
+	free(tool->disk_path);
 	free(tool->path);
 	free(tool);
 }
@@ -315,18 +322,28 @@ static void drain(struct as_tool *tool, struct as_buf *output)
 	char block[16 << 10];
 	ssize_t n;
 
-	for (int i = 0; i < 8 && (n = read(tool->out_fd, block, sizeof(block))) > 0; i++) {
+	for (int i = 0; i < 8; i++) {
 		size_t room = tool->limits.output_bytes > output->len
 				      ? tool->limits.output_bytes - output->len
 				      : 0;
 
+		n = read(tool->out_fd, block, sizeof(block));
+		if (n <= 0)
+			break;
 		as_buf_add(output, block, (size_t)n < room ? (size_t)n : room);
 	}
 }
 
-/* Waits for the server's answer: 1 it came, 0 the time is over, -1 the server is gone. */
+/*
+ * Waits for the server's answer: 1 it came, 0 the time is over, -1 the server is gone. Most runs are
+ * short and say less than a pipe holds: at first we do not wake up for what they say.
+ */
 static int await(struct as_tool *tool, int64_t until_us, struct as_buf *output)
 {
+	struct pollfd answer = { .fd = tool->control_fd, .events = POLLIN };
+
+	while (poll(&answer, 1, QUIET_MS) < 0 && errno == EINTR)
+		;
 	for (;;) {
 		struct pollfd fds[2] = { { .fd = tool->control_fd, .events = POLLIN },
 					 { .fd = tool->out_fd, .events = POLLIN } };
@@ -410,22 +427,22 @@ static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err
 	return 0;
 }
 
-int as_tool_run(struct as_tool *tool, char *const *argv, struct as_disk *disk, unsigned flags,
+int as_tool_run(struct as_tool *tool, const struct as_tool_job *job, struct as_disk *disk,
 		struct as_tool_result *result, struct as_err *err)
 {
 	int rc;
 
 	memset(result, 0, sizeof(*result));
-	rc = pack_args(tool, argv, err);
+	rc = pack_args(tool, job->argv, err);
 	if (!rc)
-		rc = as_tool_load(tool, disk, flags, err);
+		rc = as_tool_load(tool, disk, job, err);
 	if (!rc)
 		rc = go(tool, result, err);
 	/* Whatever became of the run, the memfd is no longer known to be `disk`. */
 	if (rc)
 		as_tool_forget(tool);
 	else
-		as_tool_harvest(tool, disk, flags, result);
+		as_tool_harvest(tool, disk, job->flags, result);
 	return rc;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * tool: an unmodified program (mkfs, a checker) run on a disk of ours, again and again, quickly.
- * The program is loaded once with a shim that makes the path AS_SHIM_PATH a disk in shared memory
- * and stops before main; each run is a fork of it (target/shim/ holds the details). A run can read
+ * The program is loaded once with a shim that makes one path a disk in shared memory and stops
+ * before main; each run is a fork of it (target/shim/ holds the details). A run can read
  * files of this machine, but change nothing except its disk; it sees a clock, a process id and
  * random numbers that are the same each time, so that the same disk gives the same result.
  *
@@ -25,7 +25,10 @@
 
 struct as_tool;
 
-struct as_tool_limits {
+struct as_tool_setup {
+	/* NAME=VALUE, ended by NULL, on top of a small fixed environment; may be NULL. */
+	char *const *envp;
+	const char *disk_path; /* NULL: AS_TOOL_DISK */
 	unsigned deadline_ms; /* of one run; 0: 60 s */
 	uint64_t memory_bytes; /* of address space; 0: 2 GiB */
 	size_t output_bytes; /* kept; the rest is read and dropped; 0: 1 MiB */
@@ -35,6 +38,13 @@ struct as_tool_limits {
 enum as_tool_flags {
 	AS_TOOL_READS = 1, /* record reads, too */
 	AS_TOOL_BLOCK = 2, /* show the disk as a block device; else it is a regular file */
+};
+
+struct as_tool_job {
+	/* argv[0] is the program's name as it sees it; the disk is where disk_path said. */
+	char *const *argv;
+	const char *input; /* on standard input; NULL: nothing */
+	unsigned flags; /* enum as_tool_flags */
 };
 
 struct as_tool_result {
@@ -54,25 +64,25 @@ struct as_tool_result {
 	bool confined; /* the kernel helps to refuse (seccomp); else the shim alone does */
 };
 
+/* Where a program finds its disk unless told otherwise. Nothing need be there. */
+#define AS_TOOL_DISK "/dev/assay0"
+
 /*
- * Loads `program` (looked up in PATH and the sbin folders). envp: NAME=VALUE, ended by NULL, on top
- * of a small fixed environment; may be NULL. The tool belongs to the thread that started it and
- * dies with it. limits may be NULL.
+ * Prepares `program` (looked up in PATH and the sbin folders); it is loaded with the first run. The
+ * tool belongs to the thread that runs it and dies with it. setup may be NULL.
  */
-AS_MUST_CHECK int as_tool_start(const char *program, char *const *envp,
-				const struct as_tool_limits *limits, struct as_tool **tool,
-				struct as_err *err);
+AS_MUST_CHECK int as_tool_start(const char *program, const struct as_tool_setup *setup,
+				struct as_tool **tool, struct as_err *err);
 /* Takes NULL. Must come before the end of the chunk store of the last disk that was run on. */
 void as_tool_free(struct as_tool *tool);
 
 /*
- * One run. argv[0] is the program's name as it sees it; the word AS_TOOL_DISK in argv is the disk's
- * path. `disk` itself is not changed. A program that crashes, hangs or fails is no error of ours:
- * see result->ended. The result is freed also after an error.
+ * One run. `disk` itself is not changed. A program that crashes, hangs or fails is no error of ours:
+ * see result->ended. The result is to be freed also after an error.
  */
-#define AS_TOOL_DISK "/dev/assay0"
-AS_MUST_CHECK int as_tool_run(struct as_tool *tool, char *const *argv, struct as_disk *disk,
-			      unsigned flags, struct as_tool_result *result, struct as_err *err);
+AS_MUST_CHECK int as_tool_run(struct as_tool *tool, const struct as_tool_job *job,
+			      struct as_disk *disk, struct as_tool_result *result,
+			      struct as_err *err);
 void as_tool_result_free(struct as_tool_result *result);
 
 /* Whether a program can be run this way: a dynamic executable of this machine. */

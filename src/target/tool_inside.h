@@ -10,14 +10,15 @@
 
 struct as_tool {
 	char *path;
-	char **envp;
-	struct as_tool_limits limits;
+	char **envp, *disk_path;
+	struct as_tool_setup limits; /* its pointers are not used */
 	/* The server; pid 0: not running. */
 	pid_t pid;
 	bool running; /* a run was asked for and not answered yet */
-	int control_fd, out_fd;
+	int control_fd, out_fd, in_fd;
 	/* The disk. */
 	int disk_fd;
+	bool has_input; /* in_fd is not empty */
 	unsigned char *bytes; /* of the memfd, mapped */
 	uint64_t map_bytes;
 	struct as_disk *loaded; /* equal to the memfd; NULL: not known */
@@ -30,8 +31,8 @@ struct as_tool {
 AS_MUST_CHECK int as_tool_share_new(struct as_tool *tool, struct as_err *err);
 void as_tool_share_free(struct as_tool *tool);
 /* Makes the memfd equal to the disk, and the head ready for a run. */
-AS_MUST_CHECK int as_tool_load(struct as_tool *tool, struct as_disk *disk, unsigned flags,
-			       struct as_err *err);
+AS_MUST_CHECK int as_tool_load(struct as_tool *tool, struct as_disk *disk,
+			       const struct as_tool_job *job, struct as_err *err);
 /* The contents of the memfd are not known any more. */
 void as_tool_forget(struct as_tool *tool);
 /* The log and the disk of the run that has just ended. */

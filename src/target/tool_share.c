@@ -6,9 +6,9 @@
  * Method. Each entry of the record is done again, through a recorder, on a snapshot of the disk
  * that the run began with. Then every range that was written is compared with what the memfd holds,
  * and where they differ the memfd is right: a process was killed in the middle of a write, or a
- * wild pointer hit the record. When the record is not to be trusted at all, or the disk was mapped, the
- * whole disk is compared. So the resulting disk is always what the run left, and replaying the log
- * always gives it.
+ * wild pointer hit the record. When the record is not to be trusted at all, or the disk was mapped,
+ * the whole disk is compared. So the resulting disk is always what the run left, and replaying the
+ * log always gives it.
  */
 #include "target/tool_inside.h"
 
@@ -22,7 +22,7 @@
 
 /* Pages of the record beyond this are given back after a run. */
 #define KEEP_BYTES (UINT64_C(8) << 20)
-#define MOST_BYTES (UINT64_C(1) << 20) /* of one piece while reading */
+#define MOST_BYTES (UINT64_C(64) << 10) /* of one piece while reading */
 
 static int make_shared(const char *name, uint64_t len, int *fd, void *map_out, struct as_err *err)
 {
@@ -41,7 +41,8 @@ static int make_shared(const char *name, uint64_t len, int *fd, void *map_out, s
 int as_tool_share_new(struct as_tool *tool, struct as_err *err)
 {
 	tool->disk_fd = memfd_create("assay-disk", MFD_CLOEXEC);
-	if (tool->disk_fd < 0)
+	tool->in_fd = memfd_create("assay-input", MFD_CLOEXEC);
+	if (tool->disk_fd < 0 || tool->in_fd < 0)
 		return as_fail_errno(err, errno, "cannot make a disk in memory");
 	tool->share_bytes = AS_SHIM_HEAD_BYTES + (tool->limits.record_bytes & ~UINT64_C(7));
 	return make_shared("assay-share", tool->share_bytes, &tool->share_fd, &tool->head, err);
@@ -58,6 +59,8 @@ void as_tool_share_free(struct as_tool *tool)
 		close(tool->disk_fd);
 	if (tool->share_fd >= 0)
 		close(tool->share_fd);
+	if (tool->in_fd >= 0)
+		close(tool->in_fd);
 }
 
 void as_tool_forget(struct as_tool *tool)
@@ -102,12 +105,28 @@ static int copy_diff(void *ctx, uint64_t index, const unsigned char *a, const un
 	return copy_chunk(ctx, index, b);
 }
 
-int as_tool_load(struct as_tool *tool, struct as_disk *disk, unsigned flags, struct as_err *err)
+static int load_input(struct as_tool *tool, const char *text, struct as_err *err)
+{
+	size_t len = strlen(text);
+
+	if (ftruncate(tool->in_fd, 0) || pwrite(tool->in_fd, text, len, 0) != (ssize_t)len)
+		return as_fail_errno(err, errno, "cannot give a checker its input");
+	tool->has_input = len;
+	return 0;
+}
+
+int as_tool_load(struct as_tool *tool, struct as_disk *disk, const struct as_tool_job *job,
+		 struct as_err *err)
 {
 	struct as_shim_head *head = tool->head;
 	uint64_t size = as_disk_size(disk);
 	int rc;
 
+	if (job->input || tool->has_input) {
+		rc = load_input(tool, job->input ? job->input : "", err);
+		if (rc)
+			return rc;
+	}
 	if (!tool->loaded || as_disk_size(tool->loaded) != size) {
 		rc = resize(tool, size, err);
 		if (rc)
@@ -118,8 +137,9 @@ int as_tool_load(struct as_tool *tool, struct as_disk *disk, unsigned flags, str
 	}
 	as_tool_forget(tool);
 	head->version = AS_SHIM_VERSION;
-	head->flags = (flags & AS_TOOL_READS ? AS_SHIM_READS : 0u) |
-		      (flags & AS_TOOL_BLOCK ? AS_SHIM_BLOCK : 0u);
+	head->flags = (job->flags & AS_TOOL_READS ? AS_SHIM_READS : 0u) |
+		      (job->flags & AS_TOOL_BLOCK ? AS_SHIM_BLOCK : 0u);
+	memcpy(head->path, tool->disk_path, strlen(tool->disk_path) + 1);
 	head->disk_bytes = size;
 	head->record_cap = tool->share_bytes - AS_SHIM_HEAD_BYTES;
 	head->now_s = AS_SHIM_NOW_S;

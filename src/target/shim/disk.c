@@ -275,8 +275,6 @@ void shim_disk_stat(struct stat *st)
 	st->st_ino = 2;
 	st->st_nlink = 1;
 	st->st_mode = (block ? S_IFBLK : S_IFREG) | 0600;
-	st->st_uid = geteuid();
-	st->st_gid = getegid();
 	st->st_rdev = block ? 0x4154 : 0;
 	st->st_size = block ? 0 : (off_t)shim_head->disk_bytes;
 	st->st_blksize = 4096;

@@ -14,7 +14,7 @@
 
 bool shim_is_disk_path(const char *path)
 {
-	return shim_head && path && !strcmp(path, AS_SHIM_PATH);
+	return shim_head && path && !strcmp(path, shim_head->path);
 }
 
 int shim_refuse(const char *what, const char *path)
@@ -59,6 +59,18 @@ static bool is_random(const char *path)
 	return !strcmp(path, "/dev/urandom") || !strcmp(path, "/dev/random");
 }
 
+/* What is mounted here is not the disk's business, and would differ from machine to machine. */
+static bool is_mount_table(const char *path)
+{
+	static const char *const names[] = { "/proc/mounts", "/proc/self/mounts", "/etc/mtab",
+					     "/proc/swaps", "/proc/self/mountinfo" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(path, names[i]))
+			return true;
+	return false;
+}
+
 int shim_vet_open(const char *path, int flags)
 {
 	if (!path)
@@ -72,6 +84,8 @@ int shim_vet_open(const char *path, int flags)
 
 		return fd < 0 ? -1 : fd;
 	}
+	if (is_mount_table(path) && (flags & O_ACCMODE) == O_RDONLY)
+		return open_device("/dev/null", O_RDONLY);
 	if ((flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC))
 		return shim_refuse("open for writing:", path);
 	return 0;
@@ -242,7 +256,7 @@ SHIM_EXPORT char *realpath(const char *path, char *to)
 		return shim_next()->realpath(path, to);
 	if (!to)
 		return strdup(path);
-	return memcpy(to, path, sizeof(AS_SHIM_PATH));
+	return memcpy(to, path, strlen(path) + 1);
 }
 
 SHIM_EXPORT char *__realpath_chk(const char *path, char *to, size_t room);

@@ -22,10 +22,10 @@
 
 #define AS_SHIM_ENV "ASSAY_SHIM"
 #define AS_SHIM_CLOCK "clock"
-#define AS_SHIM_PATH "/dev/assay0"
 #define AS_SHIM_VERSION 1u
 #define AS_SHIM_BEGUN INT32_MIN
 #define AS_SHIM_ARGS_BYTES 4096u
+#define AS_SHIM_PATH_BYTES 1024u
 #define AS_SHIM_HEAD_BYTES 8192u
 #define AS_SHIM_NOTE_BYTES 160u
 #define AS_SHIM_MAX_FD 1024
@@ -54,6 +54,7 @@ struct as_shim_head {
 	int64_t now_s;
 	uint64_t memory_bytes; /* RLIMIT_AS of a run, 0: none */
 	uint64_t secret; /* see filter.c */
+	char path[AS_SHIM_PATH_BYTES]; /* of the disk */
 	uint32_t argc;
 	char args[AS_SHIM_ARGS_BYTES]; /* argc strings, each with its NUL */
 	/* Written by the shim. */

@@ -95,6 +95,7 @@ static int go(char **envp)
 	int argc = split_args(argv);
 
 	shim_next()->close(control_fd);
+	shim_next()->lseek(0, 0, SEEK_SET); /* the input is a file that runs share */
 	if (shim_head->memory_bytes) {
 		struct rlimit limit = { shim_head->memory_bytes, shim_head->memory_bytes };
 
@@ -128,6 +129,7 @@ static int serve(int argc, char **argv, char **envp)
 	(void)argv;
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	shim_head->confined = shim_filter_install(shim_head->secret);
+	free(malloc(1)); /* the heap is set up once, not in each child */
 	__atomic_store_n(&shim_head->ready, 1, __ATOMIC_RELEASE);
 	while (shim_next()->read(control_fd, &byte, 1) == 1) {
 		pid_t pid;

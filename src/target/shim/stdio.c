@@ -7,6 +7,7 @@
 #include "target/shim/shim.h"
 
 #include <errno.h>
+#include <mntent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,6 +136,12 @@ SHIM_EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream)
 	return shim_next()->dup2(shim_null_fd, shim_next()->fileno(stream)) < 0 ? NULL : stream;
 }
 SHIM_ALIAS(freopen64, freopen);
+
+/* Nothing that is mounted here is the disk's business. */
+SHIM_EXPORT FILE *setmntent(const char *path, const char *mode)
+{
+	return shim_next()->fopen(shim_head ? "/dev/null" : path, mode);
+}
 
 SHIM_EXPORT int fileno(FILE *stream)
 {
