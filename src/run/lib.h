@@ -67,11 +67,15 @@ struct place {
 	/* > 0: a removed directory, that many levels below path; with WALK_PARENT and LAST_NORM a
 	 * name in one, which is not in path. */
 	unsigned gone;
+	bool too_long; /* the last component is, and is not in path (lib_walk_renamed only) */
 	struct as_stat st;
 };
 
 /* 0 or a negative errno; free the place in both cases. */
 int lib_walk(struct lib *l, const char *text, enum walk how, struct place *place);
+/* The same, but a last component that is too long is no error yet: do_renameat2() walks to both
+ * parents before it looks at either name. */
+int lib_walk_renamed(struct lib *l, const char *text, enum walk how, struct place *place);
 const char *lib_place_path(const struct place *place); /* "/" for the root */
 void lib_place_free(struct place *place);
 /* The working directory and path-only slots follow what happened to names. */

@@ -235,6 +235,8 @@ static int rename_check(struct lib *l, const struct place *from, const struct pl
 
 	if (rc)
 		return rc;
+	if (to->too_long)
+		return -ENAMETOOLONG;
 	new_rc = type_at(l, to, &new);
 	if (new_rc && new_rc != -ENOENT)
 		return new_rc;
@@ -265,14 +267,16 @@ static int rename_at(struct lib *l, const char *from_text, const char *to_text, 
 	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT) ||
 	    (flags & RENAME_EXCHANGE && flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)))
 		return -EINVAL;
-	rc = lib_walk(l, from_text, WALK_PARENT, &from);
+	rc = lib_walk_renamed(l, from_text, WALK_PARENT, &from);
 	if (!rc)
-		rc = lib_walk(l, to_text, WALK_PARENT, &to);
+		rc = lib_walk_renamed(l, to_text, WALK_PARENT, &to);
 	if (!rc && from.last != LAST_NORM)
 		rc = -EBUSY;
 	if (!rc && to.last != LAST_NORM)
 		rc = flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
-	if (!rc && (from.slash || to.slash || from.gone || to.gone ||
+	if (!rc && from.too_long)
+		rc = -ENAMETOOLONG;
+	if (!rc && (from.slash || to.slash || from.gone || to.gone || to.too_long ||
 		    (flags && !(l->ops->caps & AS_CAP_RENAME2))))
 		rc = rename_check(l, &from, &to, flags);
 	if (!rc)

@@ -161,11 +161,13 @@ static int walk_from(struct lib *l, const char *todo, enum walk how, struct plac
 				return end_in_dir(l, how, LAST_DOTDOT, p);
 			continue;
 		}
-		if (len > l->args.name_max)
-			return -ENAMETOOLONG;
 		if (p->gone) {
 			p->slash = last && *todo == '/';
 			return last ? end_in_removed(how, p) : -ENOENT;
+		}
+		if (len > l->args.name_max) {
+			p->too_long = last && how == WALK_PARENT;
+			return p->too_long ? 0 : -ENAMETOOLONG;
 		}
 		if (p->path.len + 1 + len > AS_VFS_DEEP_MAX_BYTES)
 			return -AS_ERR_LIMIT;
@@ -178,6 +180,13 @@ static int walk_from(struct lib *l, const char *todo, enum walk how, struct plac
 }
 
 int lib_walk(struct lib *l, const char *text, enum walk how, struct place *p)
+{
+	int rc = lib_walk_renamed(l, text, how, p);
+
+	return !rc && p->too_long ? -ENAMETOOLONG : rc;
+}
+
+int lib_walk_renamed(struct lib *l, const char *text, enum walk how, struct place *p)
 {
 	*p = (struct place){ 0 };
 	if (!*text)
