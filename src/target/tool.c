@@ -335,8 +335,8 @@ static void drain(struct as_tool *tool, struct as_buf *output)
 }
 
 /*
- * Waits for the server's answer: 1 it came, 0 the time is over, -1 the server is gone. Most runs are
- * short and say less than a pipe holds: at first we do not wake up for what they say.
+ * Waits for the server's answer: 1 it came, 0 the time is over, -1 the server is gone. Most runs
+ * are short and say less than a pipe holds: at first we do not wake up for what they say.
  */
 static int await(struct as_tool *tool, int64_t until_us, struct as_buf *output)
 {

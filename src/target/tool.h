@@ -77,8 +77,8 @@ AS_MUST_CHECK int as_tool_start(const char *program, const struct as_tool_setup 
 void as_tool_free(struct as_tool *tool);
 
 /*
- * One run. `disk` itself is not changed. A program that crashes, hangs or fails is no error of ours:
- * see result->ended. The result is to be freed also after an error.
+ * One run. `disk` itself is not changed. A program that crashes, hangs or fails is no error of
+ * ours: see result->ended. The result is to be freed also after an error.
  */
 AS_MUST_CHECK int as_tool_run(struct as_tool *tool, const struct as_tool_job *job,
 			      struct as_disk *disk, struct as_tool_result *result,

@@ -28,7 +28,7 @@
 #define AS_SHIM_PATH_BYTES 1024u
 #define AS_SHIM_HEAD_BYTES 8192u
 #define AS_SHIM_NOTE_BYTES 160u
-#define AS_SHIM_MAX_FD 1024
+#define AS_SHIM_MAX_FD 256
 /* Seconds since 1970 that every program is told unless the caller says otherwise: later than any
  * disk is made, and still within 31 bits. */
 #define AS_SHIM_NOW_S INT64_C(2145916800) /* 2038-01-01 */
