@@ -62,6 +62,9 @@ int sys_list(int fd, struct as_vfs_names *names);
 /* All below an open directory, depth first; the descriptor is closed. With `force`, directories
  * without permissions are given some. 0 or a negative errno. */
 int sys_remove_below(int fd, bool force, uint64_t *done);
+/* Opens a directory that is no link; with `force`, also one without permissions (outside a chroot).
+ * -1 and errno. */
+int sys_open_dir(int at, const char *name, bool force);
 void sys_convert_stat(const struct stat *from, struct as_stat *to);
 
 #endif

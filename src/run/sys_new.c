@@ -71,14 +71,20 @@ static int confine(struct sys *s, const char *folder, struct as_err *err)
 {
 	bool privileged = !geteuid();
 	struct statvfs sv;
-	int rc = open_proc(s, err);
+	int rc = open_proc(s, err), fd;
 
 	if (!rc && !privileged)
 		rc = become_root(err);
 	if (rc)
 		return rc;
-	if (chroot(folder) || chdir("/"))
-		return as_fail_errno(err, errno, "cannot confine the run to %s", folder);
+	/* By descriptor: a link put in its place meanwhile leads nowhere. */
+	fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fchdir(fd) || chroot(".") || chdir("/"))
+		rc = as_fail_errno(err, errno, "cannot confine the run to %s", folder);
+	if (fd >= 0)
+		close(fd);
+	if (rc)
+		return rc;
 	s->root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->root_fd < 0 || fstatvfs(s->root_fd, &sv))
 		return as_fail_errno(err, errno, "%s", folder);
@@ -184,7 +190,7 @@ int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_v
 
 int as_sys_remove_tree(const char *folder, struct as_err *err)
 {
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = sys_open_dir(AT_FDCWD, folder, true);
 	uint64_t done = 0;
 	int rc = fd < 0 ? -errno : sys_remove_below(fd, true, &done);
 

@@ -71,9 +71,16 @@ void sys_readdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 
 /* ---- remove, prune --------------------------------------------------------------------------- */
 
+/*
+ * Others may rename what we are in: ".." is believed only when it is the directory we came from,
+ * and what is entered is never a link. So nothing is touched but what was below the first directory
+ * when we came to it.
+ */
 struct level {
 	struct as_vfs_names names;
 	size_t next;
+	dev_t dev;
+	ino_t ino;
 };
 
 struct climb {
@@ -85,26 +92,61 @@ struct climb {
 
 static int enter(struct climb *c)
 {
+	struct stat st;
+
 	if (c->n == c->cap) {
 		c->cap = c->cap ? c->cap * 2 : 16;
 		c->levels = as_xrealloc(c->levels, c->cap * sizeof(*c->levels));
 	}
-	c->levels[c->n++] = (struct level){ 0 };
+	if (fstat(c->fd, &st))
+		return -errno;
+	c->levels[c->n++] = (struct level){ .dev = st.st_dev, .ino = st.st_ino };
 	return sys_list(c->fd, &c->levels[c->n - 1].names);
+}
+
+int sys_open_dir(int at, const char *name, bool force)
+{
+	char path[40];
+	int fd, own;
+
+	if (!force)
+		return openat(at, name, OPEN_DIR | O_NOFOLLOW);
+	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	/* Where this does not help, the open says so. */
+	(void)!chmod(path, 0700);
+	own = openat(fd, ".", OPEN_DIR);
+	close(fd);
+	return own;
 }
 
 static int go_to(struct climb *c, const char *name)
 {
-	int fd;
+	int fd = sys_open_dir(c->fd, name, c->force);
 
-	if (c->force && strcmp(name, ".."))
-		fchmodat(c->fd, name, 0700, 0);
-	fd = openat(c->fd, name, OPEN_DIR | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
 	close(c->fd);
 	c->fd = fd;
 	return 0;
+}
+
+/* Back to the level above. */
+static int go_up(struct climb *c)
+{
+	const struct level *above = &c->levels[c->n - 1];
+	int fd = openat(c->fd, "..", OPEN_DIR);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	close(c->fd);
+	c->fd = fd;
+	if (fstat(fd, &st))
+		return -errno;
+	return st.st_dev == above->dev && st.st_ino == above->ino ? 0 : -ESTALE;
 }
 
 /* The next entry of the innermost level: removed (1), or entered (0). */
@@ -133,7 +175,7 @@ static int leave(struct climb *c)
 	if (!c->n)
 		return 0;
 	above = &c->levels[c->n - 1];
-	rc = go_to(c, "..");
+	rc = go_up(c);
 	if (rc)
 		return rc;
 	return unlinkat(c->fd, as_vfs_names_at(&above->names, above->next - 1) + 1, AT_REMOVEDIR)

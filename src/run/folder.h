@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * folder: a place of our own below somebody's directory: PARENT/.assay-run-XXXXXX/ with a lock in
+ * it and, in `tree`, an empty directory to work in. It is gone when the folder is freed; when we are
+ * killed it stays, unlocked, and the next as_folder_new() below the same parent removes it.
+ *
+ * Removed is only what has that name, is ours by owner, and whose lock nobody holds: never the
+ * folder of a run that is alive, nor anything else.
+ */
+#ifndef AS_RUN_FOLDER_H
+#define AS_RUN_FOLDER_H
+
+#include "base/err.h"
+
+struct as_folder;
+
+AS_MUST_CHECK int as_folder_new(const char *parent, struct as_folder **folder, struct as_err *err);
+/* The empty directory. */
+const char *as_folder_tree(const struct as_folder *folder);
+/* Removes all of it. *folder becomes NULL also on failure; it may be NULL. */
+AS_MUST_CHECK int as_folder_remove(struct as_folder **folder, struct as_err *err);
+
+#endif
