@@ -30,7 +30,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ARENA_STEP_BYTES (256 << 20)
+#define ARENA_STEP_BYTES (16 << 20)
 #define BUSY_ATTEMPTS 200
 #define BUSY_WAIT_US 1000
 
