@@ -120,7 +120,14 @@ void allow_removed_list(struct step *s)
 
 bool has(const struct step *s, uint64_t feature)
 {
-	return (s->m->traits->features & feature) == feature;
+	const struct as_traits *traits = s->m->traits;
+
+	if ((traits->features & feature) == feature)
+		return true;
+	if (((traits->features | traits->maybe) & feature) != feature)
+		return false;
+	/* One driver of the type can, another cannot: which it is shows in what it says. */
+	return !s->got || s->got->ret >= 0 || (s->got->err != EOPNOTSUPP && s->got->err != EINVAL);
 }
 
 struct file *fd_file(struct step *s, int32_t slot, bool path_ok)

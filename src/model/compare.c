@@ -101,7 +101,7 @@ static void compare_times(struct compare *c, const struct inode *inode, const st
 
 	if (!times || !feature(c, AS_FEAT_TIMES))
 		return;
-	if (times->mtime_known && st->mtime_ns != times->mtime_ns)
+	if (times->mtime_known && !as_traits_same_time(c->m->traits, st->mtime_ns, times->mtime_ns))
 		differ(c, "mtime %lld ns, model says %lld", (long long)st->mtime_ns,
 		       (long long)times->mtime_ns);
 }

@@ -178,10 +178,11 @@ static void check_times(struct step *s, const struct inode *inode, const struct 
 
 	if (!times || !has(s, AS_FEAT_TIMES))
 		return;
-	if (times->mtime_known && st->mtime_ns != times->mtime_ns)
+	if (times->mtime_known && !as_traits_same_time(s->m->traits, st->mtime_ns, times->mtime_ns))
 		wrong(s, "mtime %lld ns, model says %lld", (long long)st->mtime_ns,
 		      (long long)times->mtime_ns);
-	if (times->atime_known && st->atime_ns != times->atime_ns &&
+	if (times->atime_known &&
+	    !as_traits_same_time(s->m->traits, st->atime_ns, times->atime_ns) &&
 	    !(s->m->traits->quirks & AS_QUIRK_NO_ATIME))
 		wrong(s, "atime %lld ns, model says %lld", (long long)st->atime_ns,
 		      (long long)times->atime_ns);

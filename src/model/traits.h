@@ -24,6 +24,8 @@ enum as_quirk {
 	/* ext4: ext4_fallocate() calls file_modified() before it looks at the range, so a refused
 	 * fallocate moves mtime */
 	AS_QUIRK_FALLOC_TOUCHES = 1 << 9,
+	/* ext2: its own driver keeps whole seconds, ext4's driver on the same disk all of a time */
+	AS_QUIRK_TIMES_MAYBE_SECONDS = 1 << 10,
 };
 
 enum as_feature {
@@ -57,6 +59,7 @@ enum as_feature {
 struct as_traits {
 	const char *name;
 	uint64_t features; /* enum as_feature */
+	uint64_t maybe; /* features that some drivers of the type have: its answer tells */
 	uint64_t quirks; /* enum as_quirk */
 	uint32_t name_max;
 	uint32_t link_max; /* hard links of a file, 0: unlimited */
@@ -68,5 +71,17 @@ struct as_traits {
 	int64_t time_granularity_ns; /* 1: exact */
 	bool may_fill; /* ENOSPC and EDQUOT are possible */
 };
+
+/* Whether a time read is the one that was set. */
+static inline bool as_traits_same_time(const struct as_traits *traits, int64_t got_ns,
+				       int64_t set_ns)
+{
+	int64_t rest = set_ns % 1000000000;
+
+	if (got_ns == set_ns)
+		return true;
+	return traits->quirks & AS_QUIRK_TIMES_MAYBE_SECONDS &&
+	       got_ns == set_ns - (rest < 0 ? rest + 1000000000 : rest);
+}
 
 #endif

@@ -436,8 +436,9 @@ static bool fsck_mounted(struct inside *in)
 		return true;
 	enter(in, PHASE_FSCK);
 	sh->log.total_bytes = 0;
-	sh->tool_rc = as_mount_check(in->mount, AS_CHECK_FULL, in->args->options->deadline_ms,
-				     &answer, &output, &sh->tool_err);
+	sh->tool_rc =
+		as_mount_check(in->mount, AS_CHECK_FULL, false, in->args->options->deadline_ms,
+			       &answer, &output, &sh->tool_err);
 	if (!sh->tool_rc && answer != AS_CHECK_CLEAN) {
 		log_output(in, &output);
 		snprintf(why, sizeof(why), "`%s` of an unmounted disk ended with: %s",

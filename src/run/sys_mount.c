@@ -99,6 +99,19 @@ void sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 				   : as_mount_remount(s->mount, s->mount_opts, opts));
 }
 
+/* A type that promises nothing of a disk after a power cut is not mounted before its checker has been
+ * there, as machines do it when they boot. */
+static int repair(struct sys *s)
+{
+	enum as_check_answer answer;
+
+	if (as_mount_type(s->mount)->guarantee != AS_GUARANTEE_REPAIR)
+		return 0;
+	if (as_mount_check(s->mount, AS_CHECK_DEFAULT, true, 0, &answer, NULL, NULL))
+		return -EIO;
+	return answer == AS_CHECK_CLEAN || answer == AS_CHECK_REPAIRED ? 0 : -EUCLEAN;
+}
+
 void sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct sys *s = (struct sys *)vfs;
@@ -111,6 +124,8 @@ void sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 		close_slots(s);
 		close_root(s);
 		rc = as_mount_cut_end(s->mount);
+		if (!rc)
+			rc = repair(s);
 		if (!rc)
 			rc = as_vfs_sys_mount(vfs, "");
 	}

@@ -65,6 +65,7 @@ static void library_traits(const struct as_target *target, struct as_traits *tra
 struct as_fs_traits {
 	int64_t magic; /* of statfs(2); 0: not to be found by it */
 	uint64_t features, quirks;
+	uint64_t maybe; /* depends on the driver or its version */
 	uint32_t name_max; /* 0: 255 */
 	uint32_t link_max, dir_link_max;
 	uint32_t symlink_max; /* 0: what one block holds */
@@ -111,6 +112,7 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 	uint64_t by_blocks = row->size_max_blocks * block_bytes;
 
 	traits->features = row->features;
+	traits->maybe = row->maybe;
 	/* Security modules label files; access times depend on mount options. */
 	traits->quirks = row->quirks | AS_QUIRK_NO_ATIME | AS_QUIRK_XATTR_PART_REPORTED;
 	traits->name_max = row->name_max ? row->name_max : 255;

@@ -321,6 +321,11 @@ int as_mount_cut_end(struct as_mount *m)
 	return rc;
 }
 
+const struct as_fstype *as_mount_type(const struct as_mount *m)
+{
+	return m->type;
+}
+
 bool as_mount_mounted(const struct as_mount *m)
 {
 	return m->mounted;
@@ -372,7 +377,21 @@ static int copy_disk(struct as_mount *m, struct as_err *err)
 	return rc;
 }
 
-int as_mount_check(struct as_mount *m, enum as_check_mode mode, unsigned deadline_ms,
+static int take_copy(struct as_mount *m, struct as_err *err)
+{
+	int fd = open(m->copy, O_RDONLY | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0)
+		return as_fail_errno(err, errno, "%s", m->copy);
+	as_serve_lock(m->serve);
+	rc = as_stand_import(m->stand, fd, err);
+	as_serve_unlock(m->serve);
+	close(fd);
+	return rc ? rc : as_mount_forget(m, err);
+}
+
+int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsigned deadline_ms,
 		   enum as_check_answer *answer, struct as_buf *output, struct as_err *err)
 {
 	const struct as_checker *checker = &m->type->check[mode];
@@ -396,6 +415,8 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, unsigned deadlin
 	if (!rc)
 		*answer = ended.how == AS_END_EXIT ? as_fstype_answer(checker, ended.status)
 						   : AS_CHECK_FAILED;
+	if (!rc && keep)
+		rc = take_copy(m, err);
 	as_fstype_free_words(argv);
 	unlink(m->copy);
 	return rc;

@@ -40,6 +40,7 @@ AS_MUST_CHECK int as_mount_remount(struct as_mount *mount, const char *base, con
  * which unmounts; -EBUSY where something is still in use, and then nothing has happened. */
 void as_mount_cut(struct as_mount *mount);
 AS_MUST_CHECK int as_mount_cut_end(struct as_mount *mount);
+const struct as_fstype *as_mount_type(const struct as_mount *mount);
 bool as_mount_mounted(const struct as_mount *mount);
 /* Whether options ask for a mount that cannot be written to: a model has no use for one. */
 bool as_mount_is_readonly(const char *opts);
@@ -56,9 +57,10 @@ void as_mount_set_op(struct as_mount *mount, uint32_t op);
 /* After the disk was changed through the stand, with nothing mounted. */
 AS_MUST_CHECK int as_mount_forget(struct as_mount *mount, struct as_err *err);
 
-/* Runs the checker on a copy of the disk, with nothing mounted; the disk stays as it is. *answer is
+/* Runs the checker on a copy of the disk, with nothing mounted; with `keep`, what it makes of it
+ * becomes the disk. *answer is
  * AS_CHECK_CLEAN for a type without a checker. What it printed goes to `output`. */
-AS_MUST_CHECK int as_mount_check(struct as_mount *mount, enum as_check_mode mode,
+AS_MUST_CHECK int as_mount_check(struct as_mount *mount, enum as_check_mode mode, bool keep,
 				 unsigned deadline_ms, enum as_check_answer *answer,
 				 struct as_buf *output, struct as_err *err);
 

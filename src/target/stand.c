@@ -329,6 +329,8 @@ int as_stand_import(struct as_stand *s, int fd, struct as_err *err)
 	struct as_bd *bd = as_disk_bd(s->disk);
 	off_t at = 0;
 
+	if (as_bd_zero(bd, 0, bd->size_bytes))
+		return as_fail(err, AS_EIO, "cannot take over a disk");
 	while ((at = lseek(fd, at, SEEK_DATA)) >= 0) {
 		ssize_t n;
 		uint64_t len;

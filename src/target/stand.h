@@ -60,7 +60,7 @@ const char *as_stand_misuse(const struct as_stand *stand);
 
 /* The struct as_disk. */
 const void *as_stand_disk(const struct as_stand *stand);
-/* All bytes to and from an open, empty file. */
+/* All bytes to an open, empty file, and from one. */
 AS_MUST_CHECK int as_stand_export(struct as_stand *stand, int fd, struct as_err *err);
 AS_MUST_CHECK int as_stand_import(struct as_stand *stand, int fd, struct as_err *err);
 /* The same as an image (disk/image.h) of that path; one of another size is refused. */

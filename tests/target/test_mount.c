@@ -46,7 +46,7 @@ static int live_once(void *ctx)
 	child_check(!mkdir("/d", 0755) && !rename("/f", "/d/g"));
 	child_ok(as_mount_remount(m, "", "noatime"));
 	child_ok(as_mount_umount(m));
-	child_ok(as_mount_check(m, AS_CHECK_FULL, 20000, &answer, &output, &child_err));
+	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &child_err));
 	if (answer != AS_CHECK_CLEAN)
 		fprintf(stderr, "%s: %s\n", as_check_answer_name(answer), as_buf_str(&output));
 	child_check(answer == AS_CHECK_CLEAN);
