@@ -88,6 +88,8 @@ static void emit(struct boxed *b, size_t job, const struct shared *sh, enum boxe
 		as_print_op(&seq->ops[sh->found_op], &op);
 		as_buf_addf(&summary, "op %lld: %.512s: %s", (long long)sh->found_op + 1,
 			    as_buf_str(&op), as_buf_str(&text));
+	} else if (end == BOXED_COMPLAINED) {
+		as_buf_adds(&summary, as_buf_str(&text));
 	} else {
 		as_buf_addf(&summary, "%s: %s", about, as_buf_str(&text));
 	}

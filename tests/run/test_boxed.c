@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * boxed: sandboxes whose kernel panics, complains, falls silent or is killed, and what becomes of
+ * the workloads. This program is what runs in the guest, too: as its first process, and as its
+ * engine, which is assay's own with a mischief-maker beside it. A workload's name says what the
+ * mischief is.
+ */
+#include "../skip.h"
+
+#include "base/prng.h"
+#include "base/spawn.h"
+#include "cli/cli.h"
+#include "report/sinks.h"
+#include "run/boxed.h"
+#include "run/sys_new.h"
+#include "work/parse.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+#define JOBS_MAX 128
+
+/* ---- In the guest ----------------------------------------------------------------------------- */
+
+static void put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
+		_exit(1);
+	close(fd);
+}
+
+static void make_mischief(const char *what, pid_t engine)
+{
+	if (!strcmp(what, "panic"))
+		put("/proc/sysrq-trigger", "c");
+	else if (!strcmp(what, "complain"))
+		put("/dev/kmsg",
+		    "<2>EXT4-fs error (device loop0): ext4_lookup:1855: inode #2: comm "
+		    "assay: deleted inode referenced: 12\n");
+	else if (!strcmp(what, "stop"))
+		kill(engine, SIGSTOP);
+	else if (!strcmp(what, "crash"))
+		kill(engine, SIGSEGV);
+}
+
+/* Waits for the workload that asks for it. */
+static void lurk(const char *list, const char *state_path, pid_t engine)
+{
+	struct as_box_state *state = NULL;
+	struct as_buf text = { 0 };
+	int64_t job = 0;
+
+	if (as_buf_read_file(&text, list, 1 << 20, NULL) ||
+	    as_box_state_open(state_path, &state, NULL))
+		_exit(1);
+	for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n"), job++) {
+		const char *name = strchr(line, '\t') + 1;
+
+		if (strncmp(name, "mischief:", 9))
+			continue;
+		while (state->job < job || (state->job == job && as_box_progress(state) < 20))
+			poll(NULL, 0, 1);
+		if (state->job == job)
+			make_mischief(name + 9, engine);
+	}
+	_exit(0);
+}
+
+static int engine_main(int argc, char **argv)
+{
+	const char *list = "", *state = "";
+	pid_t engine = getpid(), lurker;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strncmp(argv[i], "--list=", 7))
+			list = argv[i] + 7;
+		if (!strncmp(argv[i], "--state=", 8))
+			state = argv[i] + 8;
+	}
+	lurker = fork();
+	if (!lurker)
+		lurk(list, state, engine);
+	return as_cli_main(argc, argv);
+}
+
+/* ---- Outside ---------------------------------------------------------------------------------- */
+
+struct heard {
+	struct as_sink sink;
+	unsigned n;
+	enum as_finding_kind kind[JOBS_MAX];
+	char name[JOBS_MAX][64], summary[JOBS_MAX][256], signature[JOBS_MAX][256];
+	long op[JOBS_MAX];
+	bool has_log[JOBS_MAX], has_detail[JOBS_MAX];
+	unsigned workloads;
+	const char *stop_after_first; /* the share of a kernel to stop then */
+};
+
+static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	struct heard *h = (struct heard *)sink;
+	unsigned i = h->n++;
+
+	(void)id;
+	assert_true(i < JOBS_MAX);
+	h->kind[i] = f->kind;
+	h->op[i] = f->op_index;
+	h->has_log[i] = f->log && strlen(f->log) > 200;
+	h->has_detail[i] = f->detail && *f->detail;
+	snprintf(h->name[i], sizeof(h->name[i]), "%s", f->workload_name);
+	snprintf(h->summary[i], sizeof(h->summary[i]), "%s", f->summary);
+	snprintf(h->signature[i], sizeof(h->signature[i]), "%s", f->signature);
+}
+
+/* The process of a guest that shares this folder, 0: there is none. */
+static pid_t find_kernel(const char *share)
+{
+	char want[4096], path[64], line[8192];
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	pid_t found = 0;
+
+	snprintf(want, sizeof(want), "hostfs=%s", share);
+	while (!found && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+		ssize_t len;
+		int fd;
+
+		if (pid <= 0 || getpgid(pid) != pid)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		len = fd >= 0 ? read(fd, line, sizeof(line) - 1) : 0;
+		close(fd);
+		for (ssize_t at = 0; at < len && !found; at += (ssize_t)strlen(line + at) + 1) {
+			line[len] = '\0';
+			found = !strcmp(line + at, want) ? pid : 0;
+		}
+	}
+	closedir(proc);
+	return found;
+}
+
+static void hear_workload(void *ctx, const struct as_boxed_job *job,
+			  const struct as_run_result *result)
+{
+	struct heard *h = ctx;
+
+	(void)job;
+	(void)result;
+	if (!h->workloads++ && h->stop_after_first)
+		assert_int_equal(kill(find_kernel(h->stop_after_first), SIGSTOP), 0);
+}
+
+static void need_uml(void)
+{
+	struct as_box_options o = { .core = AS_CORE_HERE };
+	struct as_err err;
+
+	if (as_sandbox_uml.ready(&o, &err))
+		skip_because("%s", err.msg);
+}
+
+struct jobs {
+	struct as_boxed_job jobs[JOBS_MAX];
+	char name[JOBS_MAX][64];
+	size_t n;
+};
+
+static void add_job(struct jobs *all, const char *name, const char *text)
+{
+	struct as_seq *seq;
+
+	assert_true(all->n < JOBS_MAX);
+	assert_int_equal(as_parse_text(name, text, strlen(text), &seq, NULL), 0);
+	snprintf(all->name[all->n], sizeof(all->name[0]), "%s", name);
+	all->jobs[all->n] = (struct as_boxed_job){ all->name[all->n], seq };
+	all->n++;
+}
+
+/* Long enough for someone to do harm on the way. */
+static void add_long(struct jobs *all, const char *name)
+{
+	struct as_buf text = { 0 };
+
+	for (int i = 0; i < 1500; i++)
+		as_buf_addf(&text, "create /f%d 0644\nstat /f%d\n", i, i);
+	add_job(all, name, as_buf_str(&text));
+	as_buf_free(&text);
+}
+
+static void free_jobs(struct jobs *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		as_seq_free((struct as_seq *)all->jobs[i].seq);
+	free(all);
+}
+
+static int run_all(const struct jobs *all, const char *target, const char *out,
+		   unsigned deadline_ms, unsigned silence_ms, struct heard *heard,
+		   struct as_sink *found, struct as_run_stats *stats, struct as_err *err)
+{
+	struct as_boxed boxed = { .sandbox = &as_sandbox_uml,
+				  .box = { .core = AS_CORE_HERE },
+				  .target = target,
+				  .options = { .deadline_ms = deadline_ms },
+				  .out = out,
+				  .told = &heard->sink,
+				  .found = found ? found : &heard->sink,
+				  .workload = hear_workload,
+				  .ctx = heard,
+				  .silence_ms = silence_ms };
+
+	heard->sink.finding = hear;
+	return as_boxed_run(&boxed, all->jobs, all->n, stats, err);
+}
+
+/* ---- Kernels that die ------------------------------------------------------------------------- */
+
+static const struct {
+	const char *mischief;
+	enum as_finding_kind kind;
+	const char *summary; /* part of it */
+	bool in_flight; /* the operation is known */
+} harms[] = {
+	{ "panic", AS_FIND_KERNEL, "Kernel panic - not syncing: sysrq triggered crash", true },
+	{ "complain", AS_FIND_KERNEL, "EXT4-fs error (device loop0): ext4_lookup", false },
+	{ "crash", AS_FIND_SIGNAL, "the engine died of SIGSEGV", true },
+	{ "stop", AS_FIND_HANG, "did not come back", false },
+};
+
+static void test_harms(void **state)
+{
+	struct jobs *all = as_xcalloc(1, sizeof(*all));
+	struct heard *heard = as_xcalloc(1, sizeof(*heard));
+	struct as_run_stats stats = { 0 };
+	struct as_err err = { 0 };
+	char name[64];
+	unsigned n = sizeof(harms) / sizeof(harms[0]);
+
+	(void)state;
+	need_uml();
+	add_job(all, "first", "mkdir /a 0755\n");
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "mischief:%s", harms[i].mischief);
+		add_long(all, name);
+		add_job(all, "between", "mkdir /a 0755\nrmdir /a\n");
+	}
+	if (run_all(all, "dir:/tmp", NULL, 3000, 0, heard, NULL, &stats, &err))
+		fail_msg("%s", err.msg);
+	for (unsigned i = 0; i < heard->n; i++)
+		print_message("%s: %s [%s]\n", heard->name[i], heard->summary[i],
+			      heard->signature[i]);
+	assert_int_equal(heard->n, n);
+	assert_int_equal(heard->workloads, all->n);
+	assert_int_equal(stats.workloads, all->n);
+	assert_int_equal(stats.findings, n);
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "mischief:%s", harms[i].mischief);
+		assert_string_equal(heard->name[i], name);
+		assert_int_equal(heard->kind[i], harms[i].kind);
+		if (!strstr(heard->summary[i], harms[i].summary))
+			fail_msg("%s: %s", name, heard->summary[i]);
+		if (harms[i].in_flight && heard->op[i] < 0)
+			fail_msg("%s: no operation: %s", name, heard->summary[i]);
+		assert_true(heard->has_log[i]);
+		assert_true(heard->has_detail[i] || !harms[i].in_flight);
+	}
+	free(heard);
+	free_jobs(all);
+}
+
+/* ---- Kernels that are killed ------------------------------------------------------------------ */
+
+/* Kills `times` kernels: every other one whenever it is, booting or not, the rest after it has
+ * finished something, so that there is an end. */
+static int killer(const char *share, unsigned times, uint64_t seed, const struct heard *heard)
+{
+	struct as_prng prng = as_prng_seed(seed);
+	pid_t last = 0;
+
+	while (times) {
+		pid_t pid = find_kernel(share);
+		unsigned before = *(const volatile unsigned *)&heard->workloads;
+
+		if (!pid || pid == last) {
+			poll(NULL, 0, 2);
+			continue;
+		}
+		last = pid;
+		while (times % 2 && *(const volatile unsigned *)&heard->workloads == before)
+			poll(NULL, 0, 1);
+		poll(NULL, 0, (int)as_prng_below(&prng, times % 2 ? 150 : 500));
+		if (!kill(pid, SIGKILL))
+			times--;
+	}
+	return 0;
+}
+
+static pid_t start_killer(const char *share, unsigned times, uint64_t seed,
+			  const struct heard *heard)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(killer(share, times, seed, heard));
+	}
+	return pid;
+}
+
+static void test_silence(void **state)
+{
+	struct jobs *all = as_xcalloc(1, sizeof(*all));
+	struct heard *heard = as_xcalloc(1, sizeof(*heard));
+	struct as_run_stats stats = { 0 };
+	struct as_err err = { 0 };
+	char out[] = "/tmp/assay-test-XXXXXX";
+
+	(void)state;
+	need_uml();
+	assert_non_null(mkdtemp(out));
+	for (int i = 0; i < 3; i++)
+		add_long(all, "long");
+	heard->stop_after_first = out;
+	if (run_all(all, "dir:/tmp", out, 0, 1000, heard, NULL, &stats, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(heard->n, 1);
+	assert_int_equal(heard->kind[0], AS_FIND_HANG);
+	assert_non_null(strstr(heard->summary[0], "the kernel fell silent"));
+	assert_int_equal(heard->workloads, all->n);
+	free(heard);
+	free_jobs(all);
+	assert_int_equal(as_sys_remove_tree(out, NULL), 0);
+}
+
+static unsigned count_findings(const char *out, const char *than)
+{
+	char path[4096];
+	unsigned n = 0;
+	DIR *dir;
+	struct dirent *entry;
+
+	snprintf(path, sizeof(path), "%s/findings", out);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		struct as_stored stored;
+		struct as_err err;
+		struct stat st;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		n++;
+		snprintf(path, sizeof(path), "%s/findings/%s", out, entry->d_name);
+		if (as_stored_load(path, &stored, &err))
+			fail_msg("%s", err.msg);
+		as_stored_free(&stored);
+		snprintf(path, sizeof(path), "%s/findings/%s", than, entry->d_name);
+		if (stat(path, &st))
+			fail_msg("%s is not there", path);
+	}
+	closedir(dir);
+	return n;
+}
+
+/* Whatever moment a guest is killed at, nothing is lost and nothing is made up. */
+static void test_kills(void **state)
+{
+	enum { KILLS = 22, WORKLOADS = 120 };
+	struct jobs *all = as_xcalloc(1, sizeof(*all));
+	struct heard *heard = as_shared_alloc(2 * sizeof(*heard));
+	char out[2][32] = { "/tmp/assay-test-XXXXXX", "/tmp/assay-test-XXXXXX" };
+	struct as_err err = { 0 };
+	int status;
+
+	(void)state;
+	need_uml();
+	for (int i = 0; i < WORKLOADS; i++) {
+		char text[128], name[32];
+
+		snprintf(text, sizeof(text), "create /a%d 0644\ncreate /b 0644\nrename /a%d /b\n",
+			 i, i);
+		snprintf(name, sizeof(name), "w%d", i);
+		add_job(all, name, text);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct as_run_stats stats = { 0 };
+		pid_t pid = -1;
+
+		assert_non_null(mkdtemp(out[i]));
+		if (i)
+			pid = start_killer(out[i], KILLS, 7, &heard[i]);
+		if (run_all(all, "lab:bug=1", out[i], 0, 0, &heard[i], NULL, &stats, &err))
+			fail_msg("%s", err.msg);
+		assert_int_equal(heard[i].workloads, WORKLOADS);
+		if (i) {
+			/* It must have been at work all the time. */
+			kill(pid, SIGTERM);
+			assert_int_equal(waitpid(pid, &status, 0), pid);
+			assert_true(WIFEXITED(status));
+		}
+	}
+	assert_int_equal(count_findings(out[0], out[1]), WORKLOADS);
+	assert_int_equal(count_findings(out[1], out[0]), WORKLOADS);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(as_sys_remove_tree(out[i], NULL), 0);
+	as_shared_free(heard, 2 * sizeof(*heard));
+	free_jobs(all);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_harms),
+		cmocka_unit_test(test_silence),
+		cmocka_unit_test(test_kills),
+	};
+
+	if (getpid() == 1 && !strcmp(argv[0], "/init"))
+		as_guest_main();
+	if (argc > 1 && !strcmp(argv[1], "run"))
+		return engine_main(argc, argv);
+	/* All of this is for ordinary users. */
+	if (!geteuid() && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
+		return 2;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
