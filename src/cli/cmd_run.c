@@ -260,6 +260,8 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 	o->check_every_op = !strcmp(as_args_text(args, "check", "end"), "op");
 	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	o->seed = as_args_number(args, "seed", 0);
+	o->max_bytes = as_args_number(args, "max-bytes", 0);
+	o->max_entries = as_args_number(args, "max-entries", 0);
 	o->faults = faults->len ? as_buf_str(faults) : NULL;
 	rc = as_sweep_parse(as_args_text(args, "sweep", "none"), &o->sweep, err);
 	if (!rc && o->sweep && faults->len)
@@ -352,6 +354,18 @@ static const struct as_opt opts[] = {
 	  .arg = "N",
 	  .max = INT64_MAX,
 	  .help = "of the choices that a target leaves to chance; default 0" },
+	{ .name = "max-bytes",
+	  .kind = AS_OPT_SIZE,
+	  .arg = "N",
+	  .min = 1,
+	  .help = "that a workload may write to a directory; default 1G or a quarter of what is "
+		  "free" },
+	{ .name = "max-entries",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .help = "files that a workload may make in a directory; default 200000" },
 	{ .name = "list",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",

@@ -11,8 +11,8 @@
 
 #include "base/hash.h"
 #include "base/spawn.h"
+#include "run/folder.h"
 #include "run/inside.h"
-#include "run/sys_new.h"
 #include "run/traits.h"
 #include "target/cache.h"
 #include "target/fresh.h"
@@ -39,6 +39,7 @@ struct as_runner {
 	struct as_model *fresh_model;
 	struct shared *shared;
 	int disk_fd;
+	bool said; /* what is left out on a directory */
 	char (*ids)[AS_FINDING_ID_MAX]; /* already found: met again, a finding is not a new one */
 	size_t n_ids;
 };
@@ -119,15 +120,6 @@ static void adopt_fresh(struct as_runner *r)
 	}
 }
 
-static int make_folder(struct as_runner *r, struct as_buf *path, struct as_err *err)
-{
-	as_buf_addf(path, "%s/assay-XXXXXX", as_target_dir(r->target));
-	if (!mkdtemp(path->data) || chmod(path->data, 0755))
-		return as_fail_errno(err, errno, "target %s: cannot make a folder in it",
-				     as_target_spec(r->target));
-	return 0;
-}
-
 static int prepare(struct as_runner *r, struct as_err *err)
 {
 	struct inside_args args = { .target = r->target,
@@ -136,15 +128,15 @@ static int prepare(struct as_runner *r, struct as_err *err)
 				    .fresh_disk = r->fresh_disk,
 				    .shared = r->shared,
 				    .disk_fd = r->disk_fd };
-	struct as_buf folder = { 0 };
+	struct as_folder *folder = NULL;
 	struct as_ended ended;
 	const char *end;
 	char text[96];
 	int rc = 0;
 
 	if (!r->fresh_disk)
-		rc = make_folder(r, &folder, err);
-	args.folder = as_buf_str(&folder);
+		rc = as_folder_new(as_target_dir(r->target), &folder, err);
+	args.folder = folder ? as_folder_tree(folder) : NULL;
 	if (!rc)
 		rc = start(r, as_inside_prepare, &args, &ended, err);
 	if (!rc && (end = bad_end(r, &ended, text, sizeof(text))))
@@ -155,9 +147,8 @@ static int prepare(struct as_runner *r, struct as_err *err)
 			*err = r->shared->tool_err;
 		rc = as_fail_in(err, "target %s", as_target_spec(r->target));
 	}
-	if (folder.len && as_sys_remove_tree(folder.data, rc ? NULL : err) && !rc)
+	if (as_folder_remove(&folder, rc ? NULL : err) && !rc)
 		rc = AS_EIO;
-	as_buf_free(&folder);
 	if (!rc && as_target_library(r->target))
 		rc = as_stand_import(r->fresh_disk, r->disk_fd, err);
 	if (!rc)
@@ -372,20 +363,19 @@ static int run_once(struct as_runner *r, const struct as_seq *seq, const char *n
 				    .fresh_model = r->fresh_model,
 				    .shared = r->shared,
 				    .disk_fd = r->disk_fd };
-	struct as_buf folder = { 0 };
+	struct as_folder *folder = NULL;
 	struct as_ended ended;
 	const char *end;
 	char text[96];
 	int rc = 0;
 
 	if (!r->fresh_disk)
-		rc = make_folder(r, &folder, err);
-	args.folder = as_buf_str(&folder);
+		rc = as_folder_new(as_target_dir(r->target), &folder, err);
+	args.folder = folder ? as_folder_tree(folder) : NULL;
 	if (!rc)
 		rc = start(r, as_inside_run, &args, &ended, err);
-	if (folder.len && as_sys_remove_tree(folder.data, rc ? NULL : err) && !rc)
+	if (as_folder_remove(&folder, rc ? NULL : err) && !rc)
 		rc = AS_EIO;
-	as_buf_free(&folder);
 	if (rc)
 		return rc;
 	end = bad_end(r, &ended, text, sizeof(text));
@@ -426,6 +416,26 @@ static int run_sweep(struct as_runner *r, const struct as_seq *seq, const char *
 	return rc;
 }
 
+/* A directory's file system was mounted by someone else. */
+static void say_left_out(struct as_runner *r, const struct as_seq *seq)
+{
+	if (r->said || r->fresh_disk || as_target_library(r->target))
+		return;
+	for (size_t i = 0; i < seq->n; i++) {
+		enum as_opcode code = seq->ops[i].code;
+
+		if (code != AS_OP_CRASH && code != AS_OP_UMOUNT && code != AS_OP_MOUNT &&
+		    code != AS_OP_REMOUNT)
+			continue;
+		as_emit_note(r->sinks,
+			     "%s: umount, mount, remount and crash are left out: the file system "
+			     "is in use by others, and its disk is not ours",
+			     as_target_spec(r->target));
+		r->said = true;
+		return;
+	}
+}
+
 int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *name,
 		    struct as_run_result *result, struct as_err *err)
 {
@@ -433,6 +443,7 @@ int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *n
 	int rc;
 
 	*result = (struct as_run_result){ 0 };
+	say_left_out(r, seq);
 	if (r->options.sweep) {
 		/* Without a fault first: a workload that fails anyway says nothing about faults,
 		 * and a target that dies without one would be swept for ever. */

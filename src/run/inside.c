@@ -11,6 +11,7 @@
 
 #include "base/choice.h"
 #include "model/compare.h"
+#include "run/bounds.h"
 #include "run/lib_new.h"
 #include "run/sys_new.h"
 #include "run/tree_watch.h"
@@ -41,6 +42,7 @@ struct inside {
 	struct as_model *model;
 	struct as_verdict verdict;
 	struct as_buf text;
+	struct as_bounds bounds; /* of a directory */
 	bool blind; /* the model has lost the thread */
 };
 
@@ -354,6 +356,23 @@ static int set_up_mounted(struct inside *in, struct as_err *err)
 	return rc;
 }
 
+/* The disk is the machine's: it must not be filled. */
+static int set_up_folder(struct inside *in, struct as_err *err)
+{
+	const struct as_run_options *o = in->args->options;
+	int rc;
+
+#define BOUND(field, standard, what) const uint64_t field = o->field ? o->field : (standard);
+#include "run/bounds.def"
+	(void)deadline_ms; /* the parent's */
+	in->bounds = (struct as_bounds){ .bytes = max_bytes, .entries = max_entries };
+	as_bounds_spare(&in->bounds, in->args->folder);
+	rc = as_vfs_sys_new(in->args->folder, &in->vfs, err);
+	if (!rc)
+		as_vfs_bind(in->vfs, &in->bounds);
+	return rc;
+}
+
 /* False: not mounted. */
 static bool mount_target(struct inside *in, enum phase phase)
 {
@@ -541,7 +560,7 @@ int as_inside_run(void *ctx)
 	else if (in.type)
 		sh->tool_rc = set_up_mounted(&in, &sh->tool_err);
 	else
-		sh->tool_rc = as_vfs_sys_new(args->folder, &in.vfs, &sh->tool_err);
+		sh->tool_rc = set_up_folder(&in, &sh->tool_err);
 	if (!sh->tool_rc) {
 		run_all(&in);
 		fault_hit(&in);

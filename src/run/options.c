@@ -3,6 +3,7 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,24 +31,6 @@ int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err)
 	return as_fail(err, AS_EUSE, "unknown sweep '%s': expected alloc, read or write", name);
 }
 
-void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
-{
-	as_buf_adds(out, o->check_every_op ? "check=op" : "check=end");
-	if (o->size_bytes)
-		as_buf_addf(out, " size=%llu", (unsigned long long)o->size_bytes);
-	if (o->seed)
-		as_buf_addf(out, " seed=%llu", (unsigned long long)o->seed);
-	if (o->deadline_ms && o->deadline_ms != AS_RUN_DEADLINE_MS)
-		as_buf_addf(out, " deadline_ms=%u", o->deadline_ms);
-	for (const char *s = o->faults ? o->faults : ""; *s;) {
-		size_t len = strcspn(s, " ;");
-
-		if (len)
-			as_buf_addf(out, " fault=%.*s", (int)len, s);
-		s += len + (s[len] != '\0');
-	}
-}
-
 static int parse_number(const char *word, const char *value, uint64_t *number, struct as_err *err)
 {
 	char *end;
@@ -59,10 +42,61 @@ static int parse_number(const char *word, const char *value, uint64_t *number, s
 	return 0;
 }
 
+static const struct number_row {
+	const char *name;
+	size_t at, size;
+	uint64_t standard; /* not worth saying */
+} numbers[] = {
+#define ROW(name, field, standard)                      \
+	{ name, offsetof(struct as_run_options, field), \
+	  sizeof(((struct as_run_options *)0)->field), standard },
+	ROW("size", size_bytes, 0) ROW("seed", seed, 0)
+#define BOUND(field, standard, what) ROW(#field, field, standard)
+#include "run/bounds.def"
+#undef ROW
+};
+
+#define NNUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+
+static uint64_t get_number(const struct as_run_options *o, const struct number_row *row)
+{
+	const char *at = (const char *)o + row->at;
+
+	return row->size == 4 ? *(const uint32_t *)at : *(const uint64_t *)at;
+}
+
+void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
+{
+	as_buf_adds(out, o->check_every_op ? "check=op" : "check=end");
+	for (size_t i = 0; i < NNUMBERS; i++) {
+		unsigned long long number = get_number(o, &numbers[i]);
+
+		if (number && number != numbers[i].standard)
+			as_buf_addf(out, " %s=%llu", numbers[i].name, number);
+	}
+	for (const char *s = o->faults ? o->faults : ""; *s;) {
+		size_t len = strcspn(s, " ;");
+
+		if (len)
+			as_buf_addf(out, " fault=%.*s", (int)len, s);
+		s += len + (s[len] != '\0');
+	}
+}
+
+static void set_number(struct as_run_options *o, const struct number_row *row, uint64_t number)
+{
+	char *at = (char *)o + row->at;
+
+	if (row->size == 4)
+		*(uint32_t *)at = number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
+	else
+		*(uint64_t *)at = number;
+}
+
 static int parse_word(const char *word, struct as_run_options *o, struct as_buf *faults,
 		      struct as_err *err)
 {
-	const char *value = strchr(word, '=');
+	size_t len = strcspn(word, "=");
 	uint64_t number = 0;
 	int rc;
 
@@ -71,20 +105,18 @@ static int parse_word(const char *word, struct as_run_options *o, struct as_buf 
 		return 0;
 	}
 	if (!strncmp(word, "fault=", 6)) {
-		as_buf_addf(faults, "%s%s", faults->len ? " " : "", value + 1);
+		as_buf_addf(faults, "%s%s", faults->len ? " " : "", word + 6);
 		return 0;
 	}
-	if (!value || (strncmp(word, "size=", 5) && strncmp(word, "seed=", 5) &&
-		       strncmp(word, "deadline_ms=", 12)))
-		return as_fail(err, AS_EUSE, "unknown run option '%s'", word);
-	rc = parse_number(word, value + 1, &number, err);
-	if (!rc && !strncmp(word, "size=", 5))
-		o->size_bytes = number;
-	else if (!rc && !strncmp(word, "seed=", 5))
-		o->seed = number;
-	else if (!rc)
-		o->deadline_ms = number > 3600000 ? 3600000 : (unsigned)number;
-	return rc;
+	for (size_t i = 0; i < NNUMBERS && word[len]; i++) {
+		if (strlen(numbers[i].name) != len || strncmp(numbers[i].name, word, len))
+			continue;
+		rc = parse_number(word, word + len + 1, &number, err);
+		if (!rc)
+			set_number(o, &numbers[i], number);
+		return rc;
+	}
+	return as_fail(err, AS_EUSE, "unknown run option '%s'", word);
 }
 
 int as_run_options_parse(const char *text, struct as_run_options *o, char **faults,

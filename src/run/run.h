@@ -26,6 +26,8 @@ struct as_run_options {
 	unsigned deadline_ms; /* without progress; 0: AS_RUN_DEADLINE_MS */
 	uint64_t size_bytes; /* of the disk; 0: the target's own */
 	uint64_t seed; /* of the choices a target asks for */
+	/* Of a directory of the machine; 0: the defaults of run/bounds.def. */
+	uint64_t max_bytes, max_entries;
 	const char *faults; /* see target/stand.h; NULL: none */
 	enum as_sweep sweep;
 	/* Where to keep the progress, for one who watches from outside; NULL: nobody does. */

@@ -2,17 +2,34 @@
 /* vfs: dispatch, and what the implementations share. */
 #include "run/vfs.h"
 
+#include "run/bounds.h"
+
 #include <errno.h>
 #include <linux/falloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+static void exec_bounded(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct as_bounds_cost cost = as_bounds_cost(vfs, vfs->bounds, op);
+
+	if (!as_bounds_allow(vfs->bounds, &cost)) {
+		as_vfs_answer(out, -AS_ERR_LIMIT);
+		return;
+	}
+	vfs->ops->op[op->code](vfs, op, out);
+	as_bounds_charge(vfs->bounds, &cost, op, out);
+}
+
 void as_vfs_exec(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	as_assert((unsigned)op->code < AS_OP_COUNT);
 	memset(out, 0, sizeof(*out));
-	vfs->ops->op[op->code](vfs, op, out);
+	if (vfs->bounds)
+		exec_bounded(vfs, op, out);
+	else
+		vfs->ops->op[op->code](vfs, op, out);
 }
 
 const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs)

@@ -47,9 +47,10 @@ struct as_vfs_ops {
 struct as_vfs {
 	const struct as_vfs_ops *ops;
 	struct as_buf data; /* what the last outcome points to */
+	struct as_bounds *bounds; /* see run/bounds.h; NULL: none */
 };
 
-/* Carries it out. */
+/* Carries it out, or answers AS_ERR_LIMIT where it has bounds and they do not allow it. */
 void as_vfs_exec(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
 /* Reads the tree from its root through the vfs. */
 const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs);
