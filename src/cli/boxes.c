@@ -2,11 +2,16 @@
 /* boxes: see boxes.h. What a box has to bring along is said by the row of the file system type. */
 #include "cli/boxes.h"
 
+#include "target/cache.h"
+#include "target/fresh.h"
 #include "target/fstype.h"
+#include "target/stand.h"
+#include "target/target.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WORDS_MAX 64
 
@@ -114,8 +119,42 @@ static void bring(struct as_cli_box *box, const struct as_fstype *type)
 			add(box, box->optional, type->check[i].command);
 }
 
-int as_cli_box_open(const struct as_args *args, const char *spec, struct as_cli_box *box,
-		    struct as_err *err)
+/* Makes the disk out here, once for all guests; they find it where they keep theirs. */
+static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t size_bytes,
+		      struct as_cli_box *box, struct as_err *err)
+{
+	struct as_buf folder = { 0 }, path = { 0 }, to = { 0 };
+	struct as_target *target = NULL;
+	struct as_stand *stand = NULL;
+	int rc = as_target_open(spec, &target, err);
+
+	if (!rc)
+		rc = as_target_disk_bytes(target, size_bytes, &size_bytes, err);
+	if (!rc)
+		rc = as_cache_folder("images", &folder, err);
+	if (!rc)
+		rc = as_stand_new(size_bytes, &stand, err);
+	if (!rc)
+		rc = as_fresh_disk(type, as_buf_str(&folder), stand, NULL, err);
+	if (!rc)
+		rc = as_fresh_path(type, as_buf_str(&folder), size_bytes, &path, err);
+	/* A full cache is no reason to give up: the guest then makes its own. */
+	if (!rc && !access(as_buf_str(&path), R_OK)) {
+		as_buf_addf(&to, "var/tmp/assay-0/images%s", strrchr(as_buf_str(&path), '/'));
+		box->files[0].from = keep(box, as_buf_str(&path), path.len);
+		box->files[0].to = keep(box, as_buf_str(&to), to.len);
+		box->boxed.box.files = box->files;
+	}
+	as_stand_free(stand);
+	as_target_free(target);
+	as_buf_free(&folder);
+	as_buf_free(&path);
+	as_buf_free(&to);
+	return rc;
+}
+
+int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_bytes,
+		    struct as_cli_box *box, struct as_err *err)
 {
 	const struct as_fstype *type = type_of(spec);
 	struct as_buf why = { 0 };
@@ -130,6 +169,8 @@ int as_cli_box_open(const struct as_args *args, const char *spec, struct as_cli_
 		rc = as_fail(err, AS_ELACK, "target %s: %s", spec, as_buf_str(&why));
 	if (!rc)
 		rc = read_options(args, &box->boxed.box, err);
+	if (type && !rc)
+		rc = make_fresh(type, spec, size_bytes, box, err);
 	if (type)
 		bring(box, type);
 	box->boxed.box.programs = box->programs;

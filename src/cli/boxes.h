@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "run/boxed.h"
+#include "target/initramfs.h"
 
 /* clang-format off */
 #define AS_CLI_BOX_OPTS                                                                           \
@@ -38,9 +39,11 @@ struct as_cli_box {
 	char **words; /* of the programs and modules */
 	size_t n_words;
 	const char **programs, **optional, **modules;
+	struct as_initramfs_file files[2]; /* the fresh disk, so that no guest has to make it */
 };
 
-AS_MUST_CHECK int as_cli_box_open(const struct as_args *args, const char *spec,
+/* `size_bytes` is that of the disk, 0: the target's own. */
+AS_MUST_CHECK int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_bytes,
 				  struct as_cli_box *box, struct as_err *err);
 void as_cli_box_close(struct as_cli_box *box);
 

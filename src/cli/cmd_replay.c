@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_replay: brings a stored finding back: the same workload, target, options and faults. */
+#include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "report/sinks.h"
@@ -26,12 +27,49 @@ static void ear_finding(struct as_sink *sink, const struct as_finding *f, const 
 		ear->signature = as_xstrdup(f->signature);
 }
 
-static int replay(const struct as_stored *stored, struct as_sink *sinks, struct as_err *err)
+static int replay_here(const struct as_stored *stored, const struct as_seq *seq, const char *name,
+		       const struct as_run_options *options, struct as_sink *sinks,
+		       struct as_err *err)
 {
-	struct as_run_options options;
 	struct as_run_result result;
 	struct as_runner *runner = NULL;
 	struct as_target *target = NULL;
+	int rc = as_target_open(stored->target, &target, err);
+
+	if (!rc)
+		rc = as_runner_new(target, options, sinks, &runner, err);
+	if (!rc)
+		rc = as_run_workload(runner, seq, name, &result, err);
+	as_runner_free(runner);
+	as_target_free(target);
+	return rc;
+}
+
+static int replay_boxed(const struct as_args *args, const struct as_stored *stored,
+			const struct as_seq *seq, const char *name,
+			const struct as_run_options *options, struct as_sink *sinks,
+			struct as_err *err)
+{
+	struct as_boxed_job job = { .name = name, .seq = seq };
+	struct as_run_stats stats = { 0 };
+	struct as_cli_box box;
+	int rc = as_cli_box_open(args, stored->target, options->size_bytes, &box, err);
+
+	if (rc)
+		return rc;
+	box.boxed.options = *options;
+	box.boxed.told = sinks;
+	box.boxed.found = sinks;
+	rc = as_boxed_run(&box.boxed, &job, 1, &stats, err);
+	as_cli_box_close(&box);
+	return rc;
+}
+
+static int replay(const struct as_args *args, const struct as_stored *stored, struct as_sink *sinks,
+		  struct as_err *err)
+{
+	const char *name = stored->workload_name ? stored->workload_name : "workload.txt";
+	struct as_run_options options = { 0 };
 	struct as_seq *seq = NULL;
 	char *faults = NULL;
 	int rc = as_parse_text("workload.txt", stored->workload, strlen(stored->workload), &seq,
@@ -40,15 +78,11 @@ static int replay(const struct as_stored *stored, struct as_sink *sinks, struct 
 	if (!rc)
 		rc = as_run_options_parse(stored->options, &options, &faults, err);
 	if (!rc)
-		rc = as_target_open(stored->target, &target, err);
-	if (!rc)
-		rc = as_runner_new(target, &options, sinks, &runner, err);
-	if (!rc)
-		rc = as_run_workload(runner, seq,
-				     stored->workload_name ? stored->workload_name : "workload.txt",
-				     &result, err);
-	as_runner_free(runner);
-	as_target_free(target);
+		rc = as_cli_check_box(args, stored->target, err);
+	if (!rc && as_cli_wants_box(args, stored->target))
+		rc = replay_boxed(args, stored, seq, name, &options, sinks, err);
+	else if (!rc)
+		rc = replay_here(stored, seq, name, &options, sinks, err);
 	as_seq_free(seq);
 	free(faults);
 	return rc;
@@ -87,7 +121,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	if (!rc)
 		rc = as_stored_load(as_buf_str(&folder), &stored, err);
 	if (!rc)
-		rc = replay(&stored, talk, err);
+		rc = replay(args, &stored, talk, err);
 	if (!rc && !ear.signature)
 		as_emit_note(talk, "%s: did not reproduce", stored.id);
 	else if (!rc && strcmp(ear.signature, stored.signature))
@@ -114,6 +148,7 @@ static const struct as_opt opts[] = {
 	  .arg = "DIR",
 	  .help = "where findings were kept; default " AS_OUT_DEFAULT },
 	{ .name = "json", .help = "say everything as JSON lines" },
+	AS_CLI_BOX_OPTS,
 	{ 0 },
 };
 

@@ -214,7 +214,7 @@ static int run_boxed(const struct as_args *args, const struct jobs *all, size_t 
 
 	for (; *first < all->n && same_target(job, &all->jobs[*first]); ++*first)
 		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
-	rc = as_cli_box_open(args, talk.spec, &box, err);
+	rc = as_cli_box_open(args, talk.spec, job->size_bytes, &box, err);
 	if (!rc) {
 		box.boxed.options = *options;
 		box.boxed.options.size_bytes = job->size_bytes;

@@ -184,6 +184,10 @@ static int make_args(const struct boxed *b, const char *share, const char *insid
 		arg_number(a, "size", o->size_bytes);
 	if (o->seed)
 		arg_number(a, "seed", o->seed);
+	if (o->max_bytes)
+		arg_number(a, "max-bytes", o->max_bytes);
+	if (o->max_entries)
+		arg_number(a, "max-entries", o->max_entries);
 	if (o->deadline_ms)
 		arg_number(a, "deadline", (o->deadline_ms + 999) / 1000);
 	if (o->sweep)

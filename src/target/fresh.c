@@ -120,3 +120,10 @@ out:
 	as_buf_free(&path);
 	return rc;
 }
+
+int as_fresh_path(const struct as_fstype *type, const char *folder, uint64_t size_bytes,
+		  struct as_buf *path, struct as_err *err)
+{
+	as_buf_addf(path, "%s/", folder);
+	return name_image(type, size_bytes, path, err);
+}

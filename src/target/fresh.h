@@ -7,6 +7,7 @@
 #ifndef AS_TARGET_FRESH_H
 #define AS_TARGET_FRESH_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "target/fstype.h"
 #include "target/stand.h"
@@ -17,5 +18,9 @@
  * none are. *made (may be NULL) says whether mkfs had to run. AS_ELACK where mkfs is missing. */
 AS_MUST_CHECK int as_fresh_disk(const struct as_fstype *type, const char *folder,
 				struct as_stand *stand, bool *made, struct as_err *err);
+
+/* Where such an image is kept below `folder`. */
+AS_MUST_CHECK int as_fresh_path(const struct as_fstype *type, const char *folder,
+				uint64_t size_bytes, struct as_buf *path, struct as_err *err);
 
 #endif

@@ -145,6 +145,24 @@ static int add_modules(struct build *b, const struct as_initramfs *what, struct 
 	return rc;
 }
 
+static int add_file(struct build *b, const struct as_initramfs_file *file, struct as_err *err)
+{
+	struct as_buf text = { 0 }, folder = { 0 };
+	int rc = as_buf_read_file(&text, file->from, FILE_MAX_BYTES, err);
+
+	for (const char *s = file->to; !rc && (s = strchr(s, '/')); s++) {
+		as_buf_clear(&folder);
+		as_buf_add(&folder, file->to, (size_t)(s - file->to));
+		if (mark(b, as_buf_str(&folder)))
+			as_cpio_folder(&b->cpio, as_buf_str(&folder), 0700);
+	}
+	if (!rc)
+		as_cpio_file(&b->cpio, file->to, 0600, as_buf_str(&text), text.len);
+	as_buf_free(&text);
+	as_buf_free(&folder);
+	return rc;
+}
+
 static void add_bones(struct build *b)
 {
 	for (int i = 0; folders[i]; i++)
@@ -175,6 +193,8 @@ int as_initramfs_build(const struct as_initramfs *what, struct as_buf *archive, 
 		rc = add_program(&b, what->programs[i], false, err);
 	for (int i = 0; what->optional && what->optional[i] && !rc; i++)
 		rc = add_program(&b, what->optional[i], true, err);
+	for (int i = 0; what->files && what->files[i].from && !rc; i++)
+		rc = add_file(&b, &what->files[i], err);
 	if (!rc && what->modules_folder && what->modules)
 		rc = add_modules(&b, what, err);
 	as_cpio_finish(&b.cpio);

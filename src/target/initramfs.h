@@ -15,10 +15,16 @@
 #define AS_GUEST_MODULES "/modules" /* the files, and "order", which lists them */
 #define AS_GUEST_SHARE "/share"
 
+/* A file of this machine and where it goes: "var/tmp/x"; the folders above it are made, root's own. */
+struct as_initramfs_file {
+	const char *from, *to;
+};
+
 struct as_initramfs {
 	const char *self; /* path of our program */
 	const char *const *programs; /* names or paths, NULL-terminated */
 	const char *const *optional; /* the same, left out where they are missing; or NULL */
+	const struct as_initramfs_file *files; /* ends with a NULL; or NULL */
 	const char *modules_folder; /* of the kernel; NULL: it has all built in */
 	const char *const *modules; /* names, NULL-terminated; needs are added */
 };

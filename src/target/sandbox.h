@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct as_initramfs_file;
+
 #define AS_SANDBOX_API 1u
 
 enum as_sandbox_cap {
@@ -67,6 +69,7 @@ struct as_box_options {
 	const char *share; /* the one folder of the machine that is visible inside, writable */
 	const char *const *programs, *const *optional; /* see target/initramfs.h */
 	const char *const *modules;
+	const struct as_initramfs_file *files;
 	const char *const *extra; /* further words on the kernel's command line; or NULL */
 	unsigned stuck_ms; /* without progress; 0: never */
 	size_t engine_bytes; /* of as_box_state.engine */

@@ -291,6 +291,7 @@ static int make_initramfs(const struct as_box_options *o, const char *kernel, st
 	struct as_initramfs what = { .self = "/proc/self/exe",
 				     .programs = o->programs,
 				     .optional = o->optional,
+				     .files = o->files,
 				     .modules = o->modules };
 	char version[128];
 	int rc = ask_version(kernel, version, sizeof(version), err);
