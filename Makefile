@@ -74,12 +74,12 @@ all: $(MADE) ## build ./assay, libassay.a, the labfs tools and the example plugi
 		$(foreach p,$(OPTIONAL),$p $(if $(filter $p,$(HAVE)),in,out) '$(GIVES_$p)')
 
 demo: ## set up, build, and break a file system before your eyes (about a minute)
-	@$(SETUP) build
+	@$(SETUP) build fs
 	@+$(AGAIN) all
 	@scripts/demo.sh
 
 test: ## set up, build, and run every test; also SAN=address,undefined and CC=clang
-	@$(SETUP) build test $(if $(filter clang%,$(notdir $(CC))),sanitizer)
+	@$(SETUP) build test fs $(if $(filter clang%,$(notdir $(CC))),sanitizer)
 	@+$(AGAIN) check
 
 check: $(MADE) $(TESTS) $(CORPUS_RUNS)

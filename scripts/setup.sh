@@ -5,7 +5,7 @@
 # not install it; the command to run is then the last thing printed.
 set -euo pipefail
 
-# One row a package: package, purpose (build test tidy sanitizer fuzz), why.
+# One row a package: package, purpose (build test fs tidy sanitizer fuzz), why.
 table() {
 	cat <<-'END'
 	gcc                build      the compiler
@@ -19,6 +19,18 @@ table() {
 	libfuse3-dev       build      disks and file systems served through FUSE
 	libcmocka-dev      test       unit tests
 	git                test       the test of `make tidy` needs a repository
+	user-mode-linux    fs         kernels in a process: file systems without root
+	e2fsprogs          fs         ext2, ext3, ext4
+	xfsprogs           fs         xfs
+	btrfs-progs        fs         btrfs
+	f2fs-tools         fs         f2fs
+	jfsutils           fs         jfs
+	reiserfsprogs      fs         reiserfs
+	gfs2-utils         fs         gfs2
+	nilfs-tools        fs         nilfs2
+	util-linux         fs         minix
+	dosfstools         fs         vfat
+	udftools           fs         udf
 	clang-format       tidy       layout of changed lines
 	git                tidy       which lines have changed
 	clang              sanitizer  the second compiler; gcc brings its own sanitizers
@@ -51,13 +63,12 @@ wanted() {
 	done | sort -u
 }
 
-is_installed() {
-	[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
-}
-
+# One query for all of them: it reads a large file each time.
+mapfile -t packages < <(wanted "$@")
+installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)
 missing=()
-for package in $(wanted "$@"); do
-	is_installed "$package" || missing+=("$package")
+for package in "${packages[@]}"; do
+	grep -qxF "installed $package" <<<"$installed" || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 

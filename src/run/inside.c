@@ -448,6 +448,7 @@ static bool fsck_mounted(struct inside *in)
 {
 	struct shared *sh = in->sh;
 	struct as_buf output = { 0 };
+	enum as_check_mode mode = in->type->full_rebuilds ? AS_CHECK_QUICK : AS_CHECK_FULL;
 	enum as_check_answer answer;
 	char why[160];
 
@@ -455,13 +456,12 @@ static bool fsck_mounted(struct inside *in)
 		return true;
 	enter(in, PHASE_FSCK);
 	sh->log.total_bytes = 0;
-	sh->tool_rc =
-		as_mount_check(in->mount, AS_CHECK_FULL, false, in->args->options->deadline_ms,
-			       &answer, &output, &sh->tool_err);
+	sh->tool_rc = as_mount_check(in->mount, mode, false, in->args->options->deadline_ms,
+				     &answer, &output, &sh->tool_err);
 	if (!sh->tool_rc && answer != AS_CHECK_CLEAN) {
 		log_output(in, &output);
 		snprintf(why, sizeof(why), "`%s` of an unmounted disk ended with: %s",
-			 in->type->check[AS_CHECK_FULL].command, as_check_answer_name(answer));
+			 in->type->check[mode].command, as_check_answer_name(answer));
 		found(in, AS_FIND_CHECKER, -1, "fsck", why);
 	}
 	as_buf_free(&output);

@@ -52,6 +52,8 @@ struct as_fstype {
 	uint64_t min_bytes, default_bytes;
 	uint32_t block_bytes; /* of its smallest unit of data as mkfs above makes it */
 	struct as_checker check[AS_CHECK_MODES];
+	/* The full one rewrites the disk whatever it finds: the quick one judges. */
+	bool full_rebuilds;
 	const char *mount; /* options of every mount, "" for none */
 	const char *draw; /* options worth trying, separated by blanks */
 	enum as_guarantee guarantee;
