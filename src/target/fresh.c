@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/spawn.h"
+#include "target/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #define MKFS_DEADLINE_MS 60000
+#define IMAGES_KEPT 100
 #define PROGRAM_MAX_BYTES (64u << 20)
 
 /* The name of the image: the type, for people, and what it was made from. The program counts by its
@@ -93,19 +95,33 @@ static int make(const struct as_fstype *type, const char *folder, struct as_stan
 	return rc;
 }
 
+/* A cache that cannot be written costs time and nothing else. */
+static void keep(struct as_stand *stand, const char *folder, const char *name, const char *path)
+{
+	struct as_buf data = { 0 }, where = { 0 };
+
+	/* What is there could not be read. */
+	unlink(path);
+	if (!as_stand_encode(stand, &data, NULL) &&
+	    as_cache_put(folder, name, &data, IMAGES_KEPT, &where, NULL))
+		unlink(path);
+	as_buf_free(&data);
+	as_buf_free(&where);
+}
+
 int as_fresh_disk(const struct as_fstype *type, const char *folder, struct as_stand *stand,
 		  bool *made, struct as_err *err)
 {
-	struct as_buf path = { 0 };
+	struct as_buf name = { 0 }, path = { 0 };
 	int rc;
 
 	if (made)
 		*made = false;
 	if (type->impossible)
 		return as_fail(err, AS_ELACK, "%s: %s", type->name, type->impossible);
+	rc = name_image(type, as_stand_bd(stand)->size_bytes, &name, err);
 	if (folder)
-		as_buf_addf(&path, "%s/", folder);
-	rc = name_image(type, as_stand_bd(stand)->size_bytes, &path, err);
+		as_buf_addf(&path, "%s/%s", folder, as_buf_str(&name));
 	if (!rc && folder && !as_stand_load(stand, as_buf_str(&path), NULL))
 		goto out;
 	if (!rc) {
@@ -113,10 +129,10 @@ int as_fresh_disk(const struct as_fstype *type, const char *folder, struct as_st
 		if (made)
 			*made = true;
 	}
-	/* A cache that cannot be written costs time and nothing else. */
-	if (!rc && folder && as_stand_save(stand, as_buf_str(&path), NULL))
-		unlink(as_buf_str(&path));
+	if (!rc && folder)
+		keep(stand, folder, as_buf_str(&name), as_buf_str(&path));
 out:
+	as_buf_free(&name);
 	as_buf_free(&path);
 	return rc;
 }

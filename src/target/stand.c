@@ -352,9 +352,9 @@ int as_stand_import(struct as_stand *s, int fd, struct as_err *err)
 	return 0;
 }
 
-int as_stand_save(struct as_stand *s, const char *path, struct as_err *err)
+int as_stand_encode(struct as_stand *s, struct as_buf *out, struct as_err *err)
 {
-	return as_image_save(s->disk, path, err);
+	return as_image_encode(s->disk, out, err);
 }
 
 int as_stand_load(struct as_stand *s, const char *path, struct as_err *err)

@@ -63,8 +63,8 @@ const void *as_stand_disk(const struct as_stand *stand);
 /* All bytes to an open, empty file, and from one. */
 AS_MUST_CHECK int as_stand_export(struct as_stand *stand, int fd, struct as_err *err);
 AS_MUST_CHECK int as_stand_import(struct as_stand *stand, int fd, struct as_err *err);
-/* The same as an image (disk/image.h) of that path; one of another size is refused. */
-AS_MUST_CHECK int as_stand_save(struct as_stand *stand, const char *path, struct as_err *err);
+/* As an image (disk/image.h), and from one in a file; one of another size is refused. */
+AS_MUST_CHECK int as_stand_encode(struct as_stand *stand, struct as_buf *out, struct as_err *err);
 AS_MUST_CHECK int as_stand_load(struct as_stand *stand, const char *path, struct as_err *err);
 
 #endif
