@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "labfs/bug.h"
+#include "target/fstype.h"
+#include "target/sandbox.h"
 #include "target/target.h"
 
 #include <string.h>
@@ -29,6 +31,91 @@ static void list_targets(bool json_lines, struct as_buf *out)
 			as_buf_addf(out, "  %-26s %-62s %s%s\n", kind->usage, kind->help,
 				    lacks ? "lacks " : "ready", lacks ? lacks : "");
 		}
+	}
+}
+
+/* Where a type can be run on this machine, or what each place lacks. */
+struct places {
+	struct as_buf host, uml; /* empty: ready */
+};
+
+static void look_around(const struct as_fstype *type, const struct as_err *uml,
+			struct places *places)
+{
+	as_fstype_lacks_host(type, &places->host);
+	if (!as_fstype_lacks_tools(type, &places->uml) && uml->code)
+		as_buf_adds(&places->uml, uml->msg);
+}
+
+static void print_type(const struct as_fstype *type, const struct places *places,
+		       struct as_buf *out)
+{
+	const char *host = as_buf_str(&places->host), *uml = as_buf_str(&places->uml);
+
+	as_buf_addf(out, "  %-26s %-62s ", type->name, type->help);
+	if (type->impossible) {
+		as_buf_addf(out, "impossible: %s\n", type->impossible);
+		return;
+	}
+	if (!*host || !*uml)
+		as_buf_addf(out, "ready here (%s%s%s)", *host ? "" : "host",
+			    *host || *uml ? "" : ", ", *uml ? "" : "uml");
+	if (*host && *uml && !strcmp(host, uml))
+		as_buf_addf(out, "lacks %s", host);
+	else if (*host)
+		as_buf_addf(out, "%shost lacks %s", *uml ? "" : "; ", host);
+	if (*uml && strcmp(host, uml))
+		as_buf_addf(out, "; uml lacks %s", uml);
+	as_buf_addc(out, '\n');
+}
+
+static void print_type_json(const struct as_fstype *type, const struct places *places,
+			    struct as_buf *out)
+{
+	struct as_json json = as_json_on(out);
+
+	as_json_object(&json);
+	as_json_kstr(&json, "name", type->name);
+	as_json_kstr(&json, "usage", type->name);
+	as_json_kstr(&json, "help", type->help);
+	as_json_kbool(&json, "ready", !places->host.len || !places->uml.len);
+	as_json_kstr(&json, "lacks_host", places->host.len ? as_buf_str(&places->host) : NULL);
+	as_json_kstr(&json, "lacks_uml", places->uml.len ? as_buf_str(&places->uml) : NULL);
+	as_json_kstr(&json, "mkfs", type->mkfs);
+	as_json_kuint(&json, "min_bytes", type->min_bytes);
+	as_json_kuint(&json, "default_bytes", type->default_bytes);
+	for (int i = 0; i < AS_CHECK_MODES; i++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "check_%s", as_check_mode_name((enum as_check_mode)i));
+		as_json_kstr(&json, key, type->check[i].command);
+	}
+	as_json_kstr(&json, "mount_options", type->draw);
+	as_json_kstr(&json, "guarantee", as_guarantee_name(type->guarantee));
+	as_json_kstr(&json, "modules", type->modules);
+	as_json_kstr(&json, "package", type->package);
+	as_json_end(&json);
+	as_buf_addc(out, '\n');
+}
+
+static void list_types(bool json_lines, struct as_buf *out)
+{
+	const struct as_box_options options = { .core = AS_CORE_ANY };
+	struct as_err uml = { 0 };
+	const struct as_fstype *type;
+
+	if (!as_sandbox_uml.ready(&options, &uml))
+		uml.code = 0;
+	for (unsigned i = 0; (type = as_fstype_at(i)); i++) {
+		struct places places = { 0 };
+
+		look_around(type, &uml, &places);
+		if (json_lines)
+			print_type_json(type, &places, out);
+		else
+			print_type(type, &places, out);
+		as_buf_free(&places.host);
+		as_buf_free(&places.uml);
 	}
 }
 
@@ -64,8 +151,10 @@ static int run(const struct as_args *args, struct as_err *err)
 	(void)err;
 	if (as_args_has(args, "bugs"))
 		list_bugs(as_args_has(args, "json"), &out);
-	else
+	else {
 		list_targets(as_args_has(args, "json"), &out);
+		list_types(as_args_has(args, "json"), &out);
+	}
 	fwrite(as_buf_str(&out), 1, out.len, stdout);
 	as_buf_free(&out);
 	return AS_EXIT_CLEAN;
