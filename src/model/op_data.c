@@ -471,6 +471,9 @@ void step_COPY_FILE_RANGE(struct step *s)
 	/* copy_file_range(2), EINVAL: same file, overlapping ranges. */
 	if (in->ino == out->ino && to_off + n > off && to_off < off + n)
 		return refuse(s, EINVAL);
+	/* do_splice_from() of fs/splice.c, by which copies are made where nothing better is. */
+	if (s->m->traits->quirks & AS_QUIRK_COPY_MAYBE_REFUSED)
+		allow(s, EINVAL);
 	n = fits(s, to_off, n);
 	allow_direct(s, in);
 	allow_direct(s, out);

@@ -26,6 +26,8 @@ enum as_quirk {
 	AS_QUIRK_FALLOC_TOUCHES = 1 << 9,
 	/* ext2: its own driver keeps whole seconds, ext4's driver on the same disk all of a time */
 	AS_QUIRK_TIMES_MAYBE_SECONDS = 1 << 10,
+	/* minix: it has no splice_write, so copy_file_range(2) answers EINVAL */
+	AS_QUIRK_COPY_MAYBE_REFUSED = 1 << 11,
 };
 
 enum as_feature {

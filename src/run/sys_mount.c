@@ -103,11 +103,13 @@ void sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
  * there, as machines do it when they boot. */
 static int repair(struct sys *s)
 {
+	const struct as_fstype *type = as_mount_type(s->mount);
+	enum as_check_mode mode = type->replayed_by_checker ? AS_CHECK_QUICK : AS_CHECK_DEFAULT;
 	enum as_check_answer answer;
 
-	if (as_mount_type(s->mount)->guarantee != AS_GUARANTEE_REPAIR)
+	if (type->guarantee != AS_GUARANTEE_REPAIR && !type->replayed_by_checker)
 		return 0;
-	if (as_mount_check(s->mount, AS_CHECK_DEFAULT, true, 0, &answer, NULL, NULL))
+	if (as_mount_check(s->mount, mode, true, 0, &answer, NULL, NULL))
 		return -EIO;
 	return answer == AS_CHECK_CLEAN || answer == AS_CHECK_REPAIRED ? 0 : -EUCLEAN;
 }

@@ -54,6 +54,8 @@ struct as_fstype {
 	struct as_checker check[AS_CHECK_MODES];
 	/* The full one rewrites the disk whatever it finds: the quick one judges. */
 	bool full_rebuilds;
+	/* After a power cut the quick one replays the log; the kernel does not. */
+	bool replayed_by_checker;
 	const char *mount; /* options of every mount, "" for none */
 	const char *draw; /* options worth trying, separated by blanks */
 	enum as_guarantee guarantee;
