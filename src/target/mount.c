@@ -236,9 +236,8 @@ static int call_mount(struct as_mount *m, unsigned long flags, const char *base,
 	int rc;
 
 	flags |= MS_NOSUID | MS_NODEV;
-	/* Options of every mount are no business of a remount. */
-	if (!(flags & MS_REMOUNT))
-		sort_options(m->type->mount, &flags, &data);
+	/* Some types (ocfs2) take a remount without them for a wish to change them. */
+	sort_options(m->type->mount, &flags, &data);
 	sort_options(base, &flags, &data);
 	sort_options(opts, &flags, &data);
 	/* From inside, what is mounted is the root. */
