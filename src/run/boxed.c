@@ -20,16 +20,20 @@
 #include "run/boxed_inside.h"
 #include "work/print.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define FOLDER_PREFIX ".box-"
 #define KILLS_MAX 8
 #define LOOK_MS 100 /* how often counters are looked at */
 #define BOOT_MS 60000 /* until the first sign of life */
@@ -39,6 +43,50 @@
 #define CONSOLE_SHOWN_BYTES 400 /* of a boot that failed */
 
 /* ---- What the engine is given ----------------------------------------------------------------- */
+
+/* Folders of supervisors that were killed: nobody holds their lock. */
+static void collect_folders(const char *findings)
+{
+	DIR *dir = opendir(findings);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		int fd;
+
+		if (strncmp(entry->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)))
+			continue;
+		fd = openat(dirfd(dir), entry->d_name,
+			    O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (!flock(fd, LOCK_EX | LOCK_NB)) {
+			as_box_empty_folder(fd);
+			unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+		}
+		close(fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int make_folder(struct boxed *b, struct as_err *err)
+{
+	/* In the folder of the findings, so that an engine that found nothing does not remove it. */
+	as_buf_addf(&b->folder, "%s/findings", as_buf_str(&b->share));
+	if (mkdir(as_buf_str(&b->folder), 0777) && errno != EEXIST)
+		return as_fail_errno(err, errno, "%s", as_buf_str(&b->folder));
+	collect_folders(as_buf_str(&b->folder));
+	as_buf_adds(&b->folder, "/" FOLDER_PREFIX "XXXXXX");
+	if (!mkdtemp(b->folder.data)) {
+		as_fail_errno(err, errno, "%s", as_buf_str(&b->folder));
+		as_buf_free(&b->folder);
+		return AS_EIO;
+	}
+	b->folder_fd = open(as_buf_str(&b->folder), O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	if (b->folder_fd < 0 || flock(b->folder_fd, LOCK_EX | LOCK_NB))
+		return as_fail_errno(err, errno, "%s", as_buf_str(&b->folder));
+	return 0;
+}
 
 static int open_share(struct boxed *b, struct as_err *err)
 {
@@ -56,40 +104,17 @@ static int open_share(struct boxed *b, struct as_err *err)
 		as_buf_adds(&b->share, real);
 		free(real);
 	}
-	/* In the folder of the findings, so that an engine that found nothing does not remove it. */
-	as_buf_addf(&b->folder, "%s/findings", as_buf_str(&b->share));
-	if (mkdir(as_buf_str(&b->folder), 0777) && errno != EEXIST)
-		return as_fail_errno(err, errno, "%s", as_buf_str(&b->folder));
-	as_buf_adds(&b->folder, "/.box-XXXXXX");
-	if (!mkdtemp(b->folder.data)) {
-		as_fail_errno(err, errno, "%s", as_buf_str(&b->folder));
-		as_buf_free(&b->folder);
-		return AS_EIO;
-	}
-	return 0;
-}
-
-static void remove_file(const struct boxed *b, const char *name)
-{
-	struct as_buf path = { 0 };
-
-	as_buf_addf(&path, "%s/%s", as_buf_str(&b->folder), name);
-	unlink(as_buf_str(&path));
-	as_buf_free(&path);
+	return make_folder(b, err);
 }
 
 static void close_share(struct boxed *b)
 {
-	char name[32];
-
-	if (b->folder.len) {
-		for (size_t i = 0; i < b->n_jobs; i++) {
-			snprintf(name, sizeof(name), "%06zu.txt", i);
-			remove_file(b, name);
-		}
-		remove_file(b, "list");
-		rmdir(as_buf_str(&b->folder));
+	if (b->folder_fd >= 0) {
+		as_box_empty_folder(b->folder_fd);
+		close(b->folder_fd);
 	}
+	if (b->folder.len)
+		rmdir(as_buf_str(&b->folder));
 	if (b->share_is_ours) {
 		as_buf_clear(&b->folder);
 		as_buf_addf(&b->folder, "%s/findings", as_buf_str(&b->share));
@@ -419,7 +444,9 @@ static int run_rest(struct boxed *b, struct as_err *err)
 int as_boxed_run(const struct as_boxed *how, const struct as_boxed_job *jobs, size_t n_jobs,
 		 struct as_run_stats *stats, struct as_err *err)
 {
-	struct boxed b = { .how = how, .jobs = jobs, .n_jobs = n_jobs, .stats = stats };
+	struct boxed b = {
+		.how = how, .jobs = jobs, .n_jobs = n_jobs, .stats = stats, .folder_fd = -1
+	};
 	int rc = how->sandbox->ready(&how->box, err);
 
 	if (rc)

@@ -15,6 +15,7 @@ struct boxed {
 	struct as_buf share; /* the folder that is shared */
 	bool share_is_ours; /* and goes away at the end */
 	struct as_buf folder; /* below it, for what the engine is to read */
+	int folder_fd; /* locked while it is in use */
 
 	/* Of this start: */
 	struct as_box *box;

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The sandbox uml from the command line, as an ordinary user (`nobody` when we are root): each file
+# system type passes a small workload, findings are on this side and come back, the guest sees
+# nothing but its folder, whoever is killed leaves nothing, and bad input gets one line.
+cd "$(dirname "$0")/../.." || exit 2
+. tests/tap.sh
+export LC_ALL=C
+export ASAN_OPTIONS=detect_leaks=0
+
+# Where an ordinary user can read and write.
+HOME_=$(mktemp -d /tmp/assay-uml-test-XXXXXX)
+trap 'rm -rf "$WORK" "$HOME_"' EXIT
+cp "$(realpath "$ASSAY")" "$HOME_/assay"
+cp examples/smoke.txt labfs/cases/01-rename-over.txt "$HOME_"
+chmod -R a+rX "$HOME_"
+chmod a+rwx "$HOME_"
+cd "$HOME_" || exit 2
+
+# as_user COMMAND...
+user=()
+[ "$(id -u)" != 0 ] || user=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
+as_user() { "${user[@]}" "$@"; }
+
+# refuses NAME STATUS REGEX COMMAND...
+refuses() {
+	local name=$1 want=$2 regex=$3 got=0
+	shift 3
+	as_user "$@" >"$WORK/out" 2>"$WORK/err" </dev/null || got=$?
+	if [ "$got" = "$want" ] && [ "$(wc -l <"$WORK/err")" = 1 ] &&
+		grep -Eq "^assay: .*($regex)" "$WORK/err"; then
+		tap_ok "$name"
+	else
+		tap_not_ok "$name" "exit status $got, wanted $want, /$regex/" "$(cat "$WORK/err")"
+	fi
+}
+
+# ---- Bad input: nothing is booted ----
+refuses "a kernel that is not there" 2 "--uml /nowhere/linux: No such file" \
+	./assay run --target ext4 --uml /nowhere/linux smoke.txt
+refuses "a kernel that is no program" 2 "smoke.txt: not a program" \
+	./assay run --target ext4 --uml ./smoke.txt smoke.txt
+refuses "a program that is no kernel" 2 "not a User-Mode Linux kernel" \
+	./assay run --target ext4 --uml /bin/true smoke.txt
+refuses "no kernel at all" 3 "package user-mode-linux" \
+	env PATH=/nowhere ./assay run --target ext4 smoke.txt
+refuses "too little memory" 2 "--uml-mem: expected 64 to" \
+	./assay run --target ext4 --uml-mem 1M smoke.txt
+refuses "absurd memory" 2 "--uml-mem: (expected|this machine has)" \
+	./assay run --target ext4 --uml-mem 4000G smoke.txt
+refuses "a core that is none" 2 "--uml-core: 'x' is not the number" \
+	./assay run --target ext4 --uml-core x smoke.txt
+refuses "a core we do not have" 2 "--uml-core: there is no core 60000" \
+	./assay run --target ext4 --uml-core 60000 smoke.txt
+refuses "uml options without uml" 2 "--uml-mem is of use with --sandbox uml only" \
+	./assay run --target lab --uml-mem 128M smoke.txt
+refuses "a plugin" 2 "no use for a kernel's sandbox" \
+	./assay run --target plugin:x.so --sandbox uml smoke.txt
+refuses "a sandbox nobody knows" 2 "'qemu' is not one of host.uml" \
+	./assay run --target ext4 --sandbox qemu smoke.txt
+refuses "host without root" 2 "takes root" \
+	$([ "$(id -u)" = 0 ] || echo env) ./assay run --target ext4 --sandbox host smoke.txt
+refuses "a folder with a blank" 2 "blanks" ./assay run --target ext4 -o "a b" smoke.txt
+
+if ! command -v linux >/dev/null; then
+	tap_skip "the sandbox itself" "no linux: package user-mode-linux"
+	tap_done
+	exit
+fi
+
+# ---- Every type ----
+for type in ext2 ext3 ext4 xfs btrfs f2fs jfs reiserfs nilfs2 minix minix2 minix3 vfat gfs2 udf; do
+	got=0
+	as_user timeout 100 ./assay run --no-store --target $type smoke.txt \
+		>"$WORK/out" 2>"$WORK/err" || got=$?
+	if [ $got = 3 ]; then
+		tap_skip "$type" "$(sed 's/^assay: //' "$WORK/err")"
+	else
+		tap_is "$type" "$got $(cat "$WORK/err")" "0 "
+	fi
+done
+tap_run "a directory in the guest" 0 as_user ./assay run --no-store --sandbox uml \
+	--target dir:/mnt 01-rename-over.txt
+
+# ---- Findings ----
+tap_run "a finding" 1 as_user ./assay run --sandbox uml --target lab:bug=1 -o found \
+	smoke.txt 01-rename-over.txt
+tap_like "it is told" "$WORK/out" '^FOUND  01-rename-over.txt'
+tap_like "and so is the rest" "$WORK/out" '^ok     smoke.txt'
+id=$(ls found/findings)
+tap_is "it is kept on this side" "$(ls -A found/findings/*)" "README.md
+disk.img.zst
+finding.json
+repro.c
+workload.txt"
+tap_is "by the user's own name" "$(stat -c %U "found/findings/$id/finding.json")" \
+	"$(as_user id -un)"
+tap_like "under the name that was typed" "found/findings/$id/finding.json" \
+	'"workload_name":"01-rename-over.txt"'
+tap_run "it comes back in a sandbox" 1 as_user ./assay replay --sandbox uml -o found "$id"
+tap_like "the same one" "$WORK/out" "$id: reproduced"
+tap_run "JSON lines" 1 as_user ./assay run --json --sandbox uml --target lab:bug=1 -o found \
+	01-rename-over.txt
+tap_is "each event once" "$(sed 's/^{"event":"\([a-z]*\)".*/\1/' "$WORK/out" | xargs)" \
+	"finding workload done"
+
+# ---- Nothing is left, whoever is killed ----
+for i in $(seq 9000); do echo "create /f$i 0644"; done >long.txt
+"${user[@]}" ./assay run --sandbox uml --target dir:/mnt -o killed long.txt >/dev/null 2>&1 &
+job=$!
+# setpriv becomes the program: the job is assay itself, its box the process that shares the folder.
+boxes() { pgrep -f "hostfs=$HOME_/killed" | wc -l; }
+for ((i = 0; i < 500 && $(boxes) < 3; i++)); do sleep 0.02; done
+tap_is "a guest is running" "$([ "$(boxes)" -ge 3 ] && echo yes)" yes
+kill -KILL $job
+wait $job 2>/dev/null
+alive() { pgrep -f "hostfs=$HOME_/killed" -r R,S,D,T | wc -l; }
+for ((i = 0; i < 250 && $(alive) > 0; i++)); do sleep 0.02; done
+tap_is "it dies with us" "$(alive)" 0
+tap_is "its folder is still there" "$(ls -A killed/findings | wc -l)" 1
+tap_run "the next run" 0 as_user ./assay run --sandbox uml --target lab -o killed smoke.txt
+tap_is "tidies up behind it" "$(ls -A killed/findings 2>/dev/null)" ""
+tap_is "there, too" "$(find /dev/shm -maxdepth 1 -name 'assay-uml-*' -user "$(as_user id -un)" |
+	wc -l)" 0
+tap_done
