@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/spawn.h"
 #include "cli/cli.h"
+#include "target/sandbox.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define VERSION_DEADLINE_MS 5000
+#define BOOT_DEADLINE_MS 20000
 
 struct diagnosis {
 	const char *group, *name;
@@ -105,6 +107,24 @@ static void look_tmpfs(struct diagnosis *f)
 		snprintf(f->text, sizeof(f->text), "/dev/shm is not one");
 }
 
+/* Not only whether it is installed: it is booted. */
+static void look_uml(struct diagnosis *f)
+{
+	struct as_box_options options = { .core = AS_CORE_HERE };
+	int64_t start_us = as_now_us();
+	struct as_err err = { 0 };
+
+	f->ok = !as_sandbox_try(&as_sandbox_uml, &options, BOOT_DEADLINE_MS, &err);
+	if (f->ok)
+		snprintf(f->text, sizeof(f->text), "boots and ends in %.1f s",
+			 (double)(as_now_us() - start_us) / 1e6);
+	else
+		snprintf(f->text, sizeof(f->text), "%.250s", err.msg);
+	for (char *s = f->text; *s; s++)
+		if (*s == '\n' || *s == '\r')
+			*s = ' ';
+}
+
 static const struct {
 	const char *name, *what_for;
 	void (*look)(struct diagnosis *f);
@@ -115,6 +135,7 @@ static const struct {
 	{ "loop", "disks under a kernel's block layer", look_loop },
 	{ "userns", "testing a directory without root", look_userns },
 	{ "tmpfs", "quick scratch space", look_tmpfs },
+	{ "uml", "file systems of a kernel without root", look_uml },
 };
 
 #define NLOOKS (sizeof(looks) / sizeof(looks[0]))

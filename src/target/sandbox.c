@@ -2,9 +2,13 @@
 /* sandbox: the table of sandboxes, and what all boxes share: their memory, their end. */
 #include "target/sandbox.h"
 
+#include "base/buf.h"
+#include "base/spawn.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -331,4 +335,61 @@ void as_box_free(struct as_box *box)
 	close_fd(&box->folder_fd);
 	free(box->folder);
 	free(box);
+}
+
+/* ---- Trying ----------------------------------------------------------------------------------- */
+
+/* Reads what it says until it ends or the time is up. */
+static bool wait_end(struct as_box *box, unsigned deadline_ms, struct as_buf *said)
+{
+	int64_t end_us = as_now_us() + (int64_t)deadline_ms * 1000;
+	char block[4096];
+
+	while (as_now_us() < end_us) {
+		struct pollfd fds[] = { { .fd = box->pidfd, .events = POLLIN },
+					{ .fd = box->console_fd, .events = POLLIN } };
+		ssize_t n = 0;
+
+		poll(fds, 2, 100);
+		while (box->console_fd >= 0 &&
+		       (n = read(box->console_fd, block, sizeof(block))) > 0)
+			as_buf_add(said, block, (size_t)n);
+		if (fds[0].revents)
+			return true;
+	}
+	return false;
+}
+
+int as_sandbox_try(const struct as_sandbox_ops *ops, const struct as_box_options *options,
+		   unsigned deadline_ms, struct as_err *err)
+{
+	static const char *const args[] = { "--version", NULL };
+	struct as_box_options o = *options;
+	char share[] = "/tmp/assay-share-XXXXXX";
+	struct as_buf said = { 0 };
+	struct as_box *box = NULL;
+	int rc = ops->ready(&o, err);
+
+	if (rc)
+		return rc;
+	o.share = mkdtemp(share);
+	if (!o.share)
+		return as_fail_errno(err, errno, "cannot make a folder in /tmp");
+	rc = as_box_start(ops, &o, args, &box, err);
+	if (!rc) {
+		bool ended = wait_end(box, deadline_ms, &said);
+		size_t skip = said.len > 200 ? said.len - 200 : 0;
+
+		as_box_end(box);
+		if (box->state->error[0])
+			rc = as_fail(err, AS_EIO, "%.900s", box->state->error);
+		else if (!ended || !box->state->ended || box->state->status)
+			rc = as_fail(err, AS_EIO, "%s; its console ends: %s",
+				     ended ? "it did not come up" : "it did not end in time",
+				     as_buf_str(&said) + skip);
+	}
+	as_box_free(box);
+	as_buf_free(&said);
+	rmdir(share);
+	return rc;
 }

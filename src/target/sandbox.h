@@ -113,6 +113,11 @@ AS_MUST_CHECK int as_box_start(const struct as_sandbox_ops *ops,
 void as_box_end(struct as_box *box);
 void as_box_free(struct as_box *box); /* ends it first; takes NULL */
 
+/* Starts an engine that only says its version: whether the sandbox works here, or why not. */
+AS_MUST_CHECK int as_sandbox_try(const struct as_sandbox_ops *ops,
+				 const struct as_box_options *options, unsigned deadline_ms,
+				 struct as_err *err);
+
 /*
  * For implementations: a process in a group of its own that dies with us. Its descriptors: 0 is
  * /dev/null, 3 what becomes box->events_fd, 4 the shared memory; 1 and 2 are a console of their own
