@@ -63,4 +63,5 @@ void bench_run(as_bench_report report)
 	as_target_free(target);
 	as_seq_free(seq);
 	as_buf_free(&text);
+	bench_run_kernel(report);
 }

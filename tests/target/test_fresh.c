@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fresh disks: mkfs runs once, what is kept is what it made, and damaged images are made again. */
+#include "tests/skip.h"
+
+#include "base/spawn.h"
+#include "disk/cow.h"
+#include "target/fresh.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/assay-fresh-XXXXXX";
+
+static int make_folder(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int each_file(int (*fn)(const char *path))
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	int n = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		char path[512];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		n++;
+		if (fn)
+			assert_int_equal(fn(path), 0);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	each_file(unlink);
+	return rmdir(folder);
+}
+
+static const struct as_fstype *ext2(void)
+{
+	const struct as_fstype *type = as_fstype_find("ext2");
+	struct as_buf why = { 0 };
+
+	if (as_fstype_lacks_tools(type, &why))
+		skip_because("ext2 lacks %s", as_buf_str(&why));
+	return type;
+}
+
+static struct as_stand *make(const struct as_fstype *type, uint64_t size_bytes, bool want_made)
+{
+	struct as_stand *stand;
+	struct as_err err;
+	bool made;
+
+	assert_int_equal(as_stand_new(size_bytes, &stand, &err), 0);
+	if (as_fresh_disk(type, folder, stand, &made, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(made, want_made);
+	return stand;
+}
+
+static struct as_digest digest_of(struct as_stand *stand)
+{
+	/* The digest is kept in the disk: a look that changes nothing anyone sees. */
+	return as_disk_digest((struct as_disk *)(uintptr_t)as_stand_disk(stand));
+}
+
+static void test_once(void **state)
+{
+	const struct as_fstype *type = ext2();
+	struct as_stand *first = make(type, 2 << 20, true), *second = make(type, 2 << 20, false);
+	struct as_stand *larger = make(type, 3 << 20, true);
+
+	(void)state;
+	assert_true(as_digest_eq(digest_of(first), digest_of(second)));
+	assert_false(as_digest_eq(digest_of(first), digest_of(larger)));
+	assert_int_equal(each_file(NULL), 2);
+	as_stand_free(first);
+	as_stand_free(second);
+	as_stand_free(larger);
+}
+
+static int damage(const char *path)
+{
+	int fd = open(path, O_RDWR);
+	unsigned char byte;
+	int rc = fd < 0 || pread(fd, &byte, 1, 200) != 1;
+
+	byte ^= 1;
+	rc = rc || pwrite(fd, &byte, 1, 200) != 1;
+	close(fd);
+	return rc;
+}
+
+static int cut_short(const char *path)
+{
+	return truncate(path, 50);
+}
+
+static int empty(const char *path)
+{
+	return truncate(path, 0);
+}
+
+static void test_damaged(void **state)
+{
+	static int (*const ways[])(const char *) = { damage, cut_short, empty };
+	const struct as_fstype *type = ext2();
+
+	(void)state;
+	each_file(unlink);
+	as_stand_free(make(type, 2 << 20, true));
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		assert_int_equal(each_file(ways[i]), 1);
+		as_stand_free(make(type, 2 << 20, true));
+		as_stand_free(make(type, 2 << 20, false));
+	}
+}
+
+/* Another command line, or an environment that mkfs sees, is another disk. */
+static void test_key(void **state)
+{
+	struct as_fstype other = *ext2(), env = other;
+
+	(void)state;
+	each_file(unlink);
+	other.mkfs = "mke2fs -q -F -t ext2 -m 0 -b 2048 {disk}";
+	env.env = "E2FSPROGS_FAKE_TIME=1000000000";
+	as_stand_free(make(ext2(), 2 << 20, true));
+	as_stand_free(make(&other, 2 << 20, true));
+	as_stand_free(make(&env, 2 << 20, true));
+	as_stand_free(make(&other, 2 << 20, false));
+	assert_int_equal(each_file(NULL), 3);
+}
+
+static const struct {
+	const char *name, *mkfs, *want;
+	int rc;
+} bad[] = {
+	{ "no such program", "mkfs.of-nothing {disk}", "mkfs.of-nothing is not installed",
+	  AS_ELACK },
+	{ "it fails", "mke2fs -q -F -t ext2 -b 17 {disk}", "mke2fs failed (status 1)", AS_EUSE },
+	{ "it is killed", "sh -c kill${IFS}-9${IFS}$$ {disk}", "failed (signal 9)", AS_EUSE },
+};
+
+static void test_bad(void **state)
+{
+	struct as_fstype type = *ext2();
+	struct as_stand *stand;
+	struct as_err err;
+
+	(void)state;
+	each_file(unlink);
+	assert_int_equal(as_stand_new(2 << 20, &stand, &err), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		type.mkfs = bad[i].mkfs;
+		assert_int_equal(as_fresh_disk(&type, folder, stand, NULL, &err), bad[i].rc);
+		if (!strstr(err.msg, bad[i].want))
+			fail_msg("%s: %s", bad[i].name, err.msg);
+	}
+	/* No half-made disk is left, kept or temporary. */
+	assert_int_equal(each_file(NULL), 0);
+	as_stand_free(stand);
+}
+
+/* Without a cache mkfs runs, and nothing is kept. */
+static void test_no_cache(void **state)
+{
+	struct as_stand *stand;
+	struct as_err err;
+	bool made;
+
+	(void)state;
+	assert_int_equal(as_stand_new(2 << 20, &stand, &err), 0);
+	assert_int_equal(as_fresh_disk(ext2(), NULL, stand, &made, &err), 0);
+	assert_true(made);
+	as_stand_free(stand);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_once),	 cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_key),	 cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_no_cache),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

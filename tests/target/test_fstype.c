@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of file system types: every row is whole, and what is read from it is what it says. */
+#include "tests/skip.h"
+
+#include "base/buf.h"
+#include "target/fstype.h"
+
+#include <string.h>
+
+static const char *const major[] = { "ext3", "ext4",	 "xfs",	 "btrfs",  "f2fs",
+				     "jfs",  "reiserfs", "gfs2", "nilfs2", "vfat" };
+
+static size_t count_words(const char *text)
+{
+	char **words = as_fstype_argv(text, "d", 1);
+	size_t n = 0;
+
+	while (words && words[n])
+		n++;
+	as_fstype_free_words(words);
+	return n;
+}
+
+static void test_rows(void **state)
+{
+	const struct as_fstype *type;
+	unsigned n = 0;
+
+	(void)state;
+	for (; (type = as_fstype_at(n)); n++) {
+		print_message("%s\n", type->name);
+		assert_ptr_equal(as_fstype_find(type->name), type);
+		assert_int_equal(as_fstype_index(type), n);
+		assert_true(type->help && type->type && type->modules && type->package);
+		assert_true(type->mount && type->draw);
+		assert_non_null(strstr(type->mkfs, "{disk}"));
+		assert_true(type->impossible || type->min_bytes);
+		assert_true(type->default_bytes >= type->min_bytes);
+		assert_int_equal(type->default_bytes % 512, 0);
+		for (int i = 0; i < AS_CHECK_MODES; i++) {
+			const struct as_checker *checker = &type->check[i];
+
+			/* All or none. */
+			assert_true(!checker->command == !type->check[0].command);
+			if (!checker->command)
+				continue;
+			assert_non_null(strstr(checker->command, "{disk}"));
+			assert_int_equal(as_fstype_answer(checker, 0), AS_CHECK_CLEAN);
+			assert_int_equal(as_fstype_answer(checker, 127), AS_CHECK_FAILED);
+			assert_int_equal(as_fstype_answer(checker, -1), AS_CHECK_FAILED);
+		}
+	}
+	assert_true(n >= 18);
+	assert_null(as_fstype_find("ext5"));
+	assert_null(as_fstype_find(""));
+}
+
+static void test_options_to_draw(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(major) / sizeof(major[0]); i++)
+		assert_true(count_words(as_fstype_find(major[i])->draw) >= 10);
+}
+
+static void test_words(void **state)
+{
+	char **argv = as_fstype_argv("mkfs  -s {size} x={disk}, {disk}", "/a b", 4096);
+	const char *const want[] = { "mkfs", "-s", "4096", "x=/a b,", "/a b" };
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		assert_string_equal(argv[i], want[i]);
+	assert_null(argv[5]);
+	as_fstype_free_words(argv);
+	as_fstype_free_words(NULL);
+}
+
+static void test_environment(void **state)
+{
+	char **envp = as_fstype_envp(as_fstype_find("xfs"));
+	bool path = false, qa = false;
+
+	(void)state;
+	for (size_t i = 0; envp[i]; i++) {
+		path = path || !strncmp(envp[i], "PATH=/", 6);
+		qa = qa || !strcmp(envp[i], "QA_CHECK_FS=y");
+	}
+	assert_true(path && qa);
+	as_fstype_free_words(envp);
+}
+
+static const struct {
+	const char *exits;
+	int status;
+	enum as_check_answer want;
+} answers[] = {
+	{ "0=clean 1=repaired 4=left", 0, AS_CHECK_CLEAN },
+	{ "0=clean 1=repaired 4=left", 1, AS_CHECK_REPAIRED },
+	{ "0=clean 1=repaired 4=left", 4, AS_CHECK_LEFT },
+	{ "0=clean 1=repaired 4=left", 8, AS_CHECK_FAILED },
+	{ "0=clean 5=repaired+left", 5, AS_CHECK_REPAIRED_LEFT },
+	{ "0=clean 15=repaired", 1, AS_CHECK_FAILED },
+	{ "", 0, AS_CHECK_FAILED },
+};
+
+static void test_answers(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		struct as_checker checker = { .command = "x", .exits = answers[i].exits };
+
+		assert_int_equal(as_fstype_answer(&checker, answers[i].status), answers[i].want);
+	}
+}
+
+/* What cannot be mounted says why. */
+static void test_impossible(void **state)
+{
+	struct as_buf why = { 0 };
+
+	(void)state;
+	assert_true(as_fstype_lacks_tools(as_fstype_find("ubifs"), &why));
+	assert_non_null(strstr(as_buf_str(&why), "UBI"));
+	as_buf_free(&why);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),	cmocka_unit_test(test_options_to_draw),
+		cmocka_unit_test(test_words),	cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_answers), cmocka_unit_test(test_impossible),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
