@@ -70,6 +70,8 @@ excused() {
 	src/base/spawn.c  getenv  PATH, to find programs
 	src/target/shim/clock.c  time          the standing clock that checkers are given
 	src/target/shim/clock.c  gettimeofday  the same
+	tests/target/tool_subject.c  time          asks the clock that it is given
+	tests/target/tool_subject.c  gettimeofday  the same
 	src/target/shim/start.c  getenv        how a preloaded object learns what it is for
 	END
 }

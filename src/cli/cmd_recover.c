@@ -182,7 +182,7 @@ const struct as_command as_cmd_recover = {
 	.operands = "DISK",
 	.summary = "run a file system's own checker on a disk and see what becomes of it",
 	.text = "DISK is a raw image, or a saved one (its name ends in .zst); it is not changed. "
-		"The checker runs unmodified on a copy in memory: it can change nothing else, it is "
+		"The checker runs unmodified on a copy in memory: it can change nothing else, is "
 		"killed at the deadline, and every read, write and flush is counted.\n"
 		"Exit status: 0 the checker found nothing wrong, 1 it did, or failed.",
 	.opts = opts,

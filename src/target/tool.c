@@ -208,7 +208,6 @@ static int start_server(struct as_tool *tool, struct as_err *err)
 		rc = plumb(&l, control, out, err);
 	if (rc)
 		goto out;
-	tool->head->ready = 0;
 	tool->pid = fork();
 	if (!tool->pid)
 		exec_server(&l);
@@ -384,17 +383,29 @@ static void at_deadline(struct as_tool *tool, struct as_buf *output)
 		as_tool_stop(tool);
 }
 
+static int load_program(struct as_tool *tool, struct as_buf *output, struct as_err *err)
+{
+	int rc = start_server(tool, err);
+
+	if (!rc && await(tool, as_now_us() + START_MS * 1000, output) != 1) {
+		as_tool_stop(tool);
+		rc = as_fail(err, AS_EIO, "%s: cannot be loaded with the shim: %s", tool->path,
+			     as_buf_str(output));
+	}
+	as_buf_clear(output); /* what constructors say belongs to no run */
+	return rc;
+}
+
 static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err *err)
 {
 	int64_t start_us, limit_us = (int64_t)tool->limits.deadline_ms * 1000;
 	int got;
 
 	if (!tool->pid) {
-		int rc = start_server(tool, err);
+		int rc = load_program(tool, &result->output, err);
 
 		if (rc)
 			return rc;
-		limit_us += START_MS * 1000;
 	}
 	start_us = as_now_us();
 	tool->running = true;
@@ -404,15 +415,12 @@ static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err
 		got = await(tool, start_us + limit_us, &result->output);
 	if (!got)
 		at_deadline(tool, &result->output);
+	else if (got < 0)
+		as_tool_stop(tool);
 	tool->running = false;
 	result->ended.wall_us = as_now_us() - start_us;
-	if (got < 0) {
-		bool ready = tool->head->ready;
-
-		as_tool_stop(tool);
-		return as_fail(err, AS_EIO, "%s: its server %s", tool->path,
-			       ready ? "died" : "could not be started under the shim");
-	}
+	if (got < 0)
+		return as_fail(err, AS_EIO, "%s: its server died", tool->path);
 	if (!got)
 		result->ended =
 			(struct as_ended){ AS_END_DEADLINE, SIGKILL, result->ended.wall_us };
@@ -434,15 +442,21 @@ int as_tool_run(struct as_tool *tool, const struct as_tool_job *job, struct as_d
 
 	memset(result, 0, sizeof(*result));
 	rc = pack_args(tool, job->argv, err);
-	if (!rc)
+	/* Once more where somebody else has killed the server, for want of memory, say. */
+	for (int attempt = 0; !rc && attempt < 2; attempt++) {
+		as_buf_clear(&result->output);
 		rc = as_tool_load(tool, disk, job, err);
-	if (!rc)
-		rc = go(tool, result, err);
-	/* Whatever became of the run, the memfd is no longer known to be `disk`. */
-	if (rc)
+		if (!rc)
+			rc = go(tool, result, err);
+		if (!rc) {
+			as_tool_harvest(tool, disk, job->flags, result);
+			break;
+		}
+		/* Whatever became of the run, the memfd is no longer known to be `disk`. */
 		as_tool_forget(tool);
-	else
-		as_tool_harvest(tool, disk, job->flags, result);
+		if (!attempt && !tool->pid)
+			rc = 0;
+	}
 	return rc;
 }
 

@@ -113,6 +113,10 @@ SHIM_EXPORT int kill(pid_t pid, int sig)
 {
 	if (shim_clock_on && pid == AS_SHIM_PID)
 		pid = shim_real_pid();
+	if (shim_head && pid && pid != shim_real_pid()) {
+		errno = EPERM; /* nobody but itself and its group */
+		return -1;
+	}
 	return shim_next()->kill(pid, sig);
 }
 

@@ -4,7 +4,8 @@
  *
  *	disk     a memfd with the bytes of the disk
  *	share    a memfd: this head, then the record of what was done to the disk
- *	control  a socket: one byte starts a run, one byte comes back when it has ended
+ *	control  a socket: one byte comes when the program is loaded; then one byte starts a run,
+ *	         and one comes back when it has ended
  *
  * Their numbers stand in the environment variable AS_SHIM_ENV as "disk,share,control". With the
  * value AS_SHIM_CLOCK instead, the shim serves no disk and only sets the clock: the same program on
@@ -58,7 +59,6 @@ struct as_shim_head {
 	uint32_t argc;
 	char args[AS_SHIM_ARGS_BYTES]; /* argc strings, each with its NUL */
 	/* Written by the shim. */
-	uint32_t ready; /* the server has reached main */
 	uint32_t confined; /* the kernel's filter is in place */
 	int32_t pid; /* of the run, also of its process group; 0: none */
 	int32_t status; /* as waitpid() gave it */

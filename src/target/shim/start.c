@@ -130,7 +130,8 @@ static int serve(int argc, char **argv, char **envp)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	shim_head->confined = shim_filter_install(shim_head->secret);
 	free(malloc(1)); /* the heap is set up once, not in each child */
-	__atomic_store_n(&shim_head->ready, 1, __ATOMIC_RELEASE);
+	if (shim_next()->write(control_fd, "r", 1) != 1)
+		_exit(127);
 	while (shim_next()->read(control_fd, &byte, 1) == 1) {
 		pid_t pid;
 
