@@ -257,6 +257,13 @@ static void rename_now(struct step *s, const struct walk *from, const struct wal
 	}
 }
 
+static void refused_whiteout(struct step *s, const struct walk *from, int64_t flags)
+{
+	if ((flags & 4) && (s->m->traits->quirks & AS_QUIRK_WHITEOUT_TOUCHES) &&
+	    (s->applying || s->got))
+		node_forget_times(s->m, from->parent, false, true);
+}
+
 static void rename_step(struct step *s, int64_t flags)
 {
 	struct walk from, to;
@@ -288,8 +295,10 @@ static void rename_step(struct step *s, int64_t flags)
 			allow(s, err);
 		return refuse(s, EINVAL);
 	}
-	if (err)
+	if (err) {
+		refused_whiteout(s, &from, flags);
 		return refuse(s, err);
+	}
 	allow_full(s);
 	if (!accept(s, 0))
 		return;

@@ -14,13 +14,9 @@ enum as_quirk {
 	AS_QUIRK_DIR_NLINK_ONE = 1 << 0, /* btrfs: directories always have one link */
 	AS_QUIRK_DIR_NLINK_ANY = 1 << 1, /* vfat, FUSE: link counts of directories mean nothing */
 	AS_QUIRK_NO_ATIME = 1 << 2, /* access times are not kept */
-	AS_QUIRK_DIR_SIZE_ANY = 1 << 3, /* reserved: directory sizes are never compared */
-	AS_QUIRK_ERR_ORDER = 1 << 4, /* when several errors apply, any of them may be answered */
 	AS_QUIRK_NO_OPEN_UNLINKED = 1 << 5, /* removing an open file may be refused with EBUSY */
 	AS_QUIRK_XATTR_PART_REPORTED =
 		1 << 6, /* list also shows attributes nobody set (security.*) */
-	AS_QUIRK_HOLE_IS_DATA = 1 << 7, /* SEEK_HOLE finds only the end of the file */
-	AS_QUIRK_RANGE_ALIGNED = 1 << 8, /* COLLAPSE/INSERT need multiples of block_bytes */
 	/* ext4: ext4_fallocate() calls file_modified() before it looks at the range, so a refused
 	 * fallocate moves mtime */
 	AS_QUIRK_FALLOC_TOUCHES = 1 << 9,
@@ -28,6 +24,9 @@ enum as_quirk {
 	AS_QUIRK_TIMES_MAYBE_SECONDS = 1 << 10,
 	/* minix: it has no splice_write, so copy_file_range(2) answers EINVAL */
 	AS_QUIRK_COPY_MAYBE_REFUSED = 1 << 11,
+	/* ext4: ext4_rename() puts the whiteout in place before it asks whether the target is empty,
+	 * and takes it back: a refused RENAME_WHITEOUT moves the directory's mtime */
+	AS_QUIRK_WHITEOUT_TOUCHES = 1 << 12,
 };
 
 enum as_feature {

@@ -54,7 +54,7 @@ static void library_traits(const struct as_target *target, struct as_traits *tra
 	/* A whiteout is a node. */
 	if (!(caps & AS_CAP_MKNOD))
 		traits->features &= ~(uint64_t)AS_FEAT_RENAME_WHITEOUT;
-	traits->quirks = AS_QUIRK_NO_ATIME | AS_QUIRK_HOLE_IS_DATA;
+	traits->quirks = AS_QUIRK_NO_ATIME;
 	if (!(caps & AS_CAP_OPEN_UNLINKED))
 		traits->quirks |= AS_QUIRK_NO_OPEN_UNLINKED;
 }
@@ -94,7 +94,7 @@ static const struct as_fs_traits tmpfs_row = {
 /* A type that we know nothing of. */
 static const struct as_fs_traits careful_row = {
 	.features = POSIX_ALL | AS_FEAT_RENAME_NOREPLACE,
-	.quirks = AS_QUIRK_DIR_NLINK_ANY | AS_QUIRK_ERR_ORDER,
+	.quirks = AS_QUIRK_DIR_NLINK_ANY,
 	.symlink_max = 4095,
 	.time_granularity_ns = 1,
 };

@@ -4,5 +4,5 @@
 /* The disk's own file system, where it is ext4. */
 int main(void)
 {
-	return run_against("/var/tmp", 0xef53);
+	return run_against("/var/tmp", 0xef53, true);
 }

@@ -3,5 +3,5 @@
 
 int main(void)
 {
-	return run_against("lab", 0);
+	return run_against("lab", 0, false);
 }

@@ -3,5 +3,5 @@
 
 int main(void)
 {
-	return run_against("/dev/shm", 0x01021994);
+	return run_against("/dev/shm", 0x01021994, false);
 }
