@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every seeded bug of labfs that a workload can show, by itself or with failing calls, is found by the
-# command its row in bugs.def names, within its seconds, and replays from its id; labfs without bugs
-# passes every case.
+# Every seeded bug of labfs that a workload can show, by itself or with failing calls, is found by
+# the command its row in bugs.def names, within its seconds, and replays from its id; labfs without
+# bugs passes every case.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 
@@ -17,15 +17,16 @@ clean() {
 	local case=$1 sweep
 	sweep=$(sed -n 's/^# For `\(--sweep [a-z]*\)`.*/\1/p' "$case")
 	# shellcheck disable=SC2086
-	tap_run "clean: $(basename "$case")" 0 "$ASSAY" run --no-store --target lab --check op $sweep "$case"
+	tap_run "clean: $(basename "$case")" 0 \
+		"$ASSAY" run --no-store --target lab --check op $sweep "$case"
 }
 
 broken() {
 	local number=$1 command=$2 seconds=$3 status=0 id words
 	# The row's command is what a person would type; here another folder takes the findings.
 	read -r -a words <<<"${command#assay run }"
-	timeout "$seconds" "$ASSAY" run -o "$WORK/$number" "${words[@]}" >"$WORK/out" 2>"$WORK/err" ||
-		status=$?
+	timeout "$seconds" "$ASSAY" run -o "$WORK/$number" "${words[@]}" \
+		>"$WORK/out" 2>"$WORK/err" || status=$?
 	if [ $status -ne 1 ]; then
 		tap_not_ok "bug $number is found" "$command: exit status $status" \
 			"$(head -n 5 "$WORK/out" "$WORK/err")"
@@ -50,7 +51,8 @@ while read -r row; do
 	*) continue ;;
 	esac
 	n=$((n + 1))
-	broken "$(field number <<<"$row")" "$(field command <<<"$row")" "$(field budget_s <<<"$row")"
+	broken "$(field number <<<"$row")" "$(field command <<<"$row")" \
+		"$(field budget_s <<<"$row")"
 done <"$WORK/bugs"
 tap_is "as many bugs as cases" "$n" "$(ls labfs/cases/*.txt | wc -l)"
 tap_done

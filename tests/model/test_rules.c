@@ -145,12 +145,14 @@ static const struct row rows[] = {
 	  "len=4096",
 	  EINVAL },
 	{ "collapse to the end",
-	  "$0 = open /f O_RDWR|O_CREAT 0644\nftruncate $0 8192\nfallocate $0 COLLAPSE_RANGE at=4096 "
+	  "$0 = open /f O_RDWR|O_CREAT 0644\nftruncate $0 8192\nfallocate $0 COLLAPSE_RANGE "
+	  "at=4096 "
 	  "len=4096",
 	  EINVAL },
 	{ "fifo is not opened", "mknod /p fifo 0644\n$0 = open /p O_RDWR", ENXIO },
 	{ "copy onto itself",
-	  "$0 = open /f O_RDWR|O_CREAT 0644\nftruncate $0 100\ncopy_file_range $0 $0 len=10 at=0 to=5",
+	  "$0 = open /f O_RDWR|O_CREAT 0644\nftruncate $0 100\n"
+	  "copy_file_range $0 $0 len=10 at=0 to=5",
 	  EINVAL },
 	{ "xattr missing", "create /f 0644\nread_xattr /f user.a", ENODATA },
 	{ "xattr create twice",

@@ -161,7 +161,8 @@ static const struct {
 	  "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=5 fill=2\nclose $0", false, false },
 	{ "pieces of one pattern",
 	  "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=8 fill=1\nclose $0",
-	  "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=3 fill=1\nwrite $0 len=5 fill=1\nclose $0",
+	  "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=3 fill=1\n"
+	  "write $0 len=5 fill=1\nclose $0",
 	  true, true },
 	{ "overwritten", "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=8 fill=1\nclose $0",
 	  "$0 = open /f O_RDWR|O_CREAT 0644\nwrite $0 len=8 fill=2\npwrite $0 len=8 at=0 fill=1\n"
