@@ -42,6 +42,8 @@
 
 #define FIRST_INO 2 /* of disk 0; 1 is the folder */
 #define FOREVER_S 1e9 /* names and sizes never change */
+/* A read or a write, and what widens it to whole sectors. */
+#define DATA_BYTES (AS_SERVE_MAX_BYTES + 2 * 4096)
 
 struct as_serve {
 	char *folder;
@@ -55,7 +57,7 @@ struct as_serve {
 	pthread_mutex_t lock; /* around every call of a disk */
 	struct as_serve_hook hook;
 	atomic_bool stop;
-	unsigned char *data; /* of a read */
+	unsigned char *data; /* of a read, or of a write of less than whole sectors */
 
 	/* What the thread says when it has come up, or could not. */
 	pthread_mutex_t up_lock;
@@ -183,11 +185,27 @@ static void end(fuse_req_t req, int rc)
 	fuse_reply_err(req, -rc);
 }
 
+/* Programs may read and write where they like; a disk takes whole sectors. */
+struct span {
+	uint64_t off, len; /* whole sectors */
+	size_t head; /* bytes of them in front of what was asked for */
+};
+
+static struct span widen(const struct as_bd *bd, uint64_t off, size_t size)
+{
+	uint64_t sector = bd->sector_bytes, end = off + size;
+	struct span span = { .off = off - off % sector, .head = off % sector };
+
+	span.len = (end + sector - 1) / sector * sector - span.off;
+	return span;
+}
+
 static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		    struct fuse_file_info *fi)
 {
 	struct as_serve *s = serve_of(req);
 	struct as_bd *bd = begin(req, ino, AS_CALL_READ, (uint64_t)off, size);
+	struct span span;
 	uint64_t left;
 	int rc;
 
@@ -199,30 +217,51 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		size = left;
 	if (size > AS_SERVE_MAX_BYTES)
 		size = AS_SERVE_MAX_BYTES;
-	rc = as_bd_read(bd, (uint64_t)off, s->data, size);
+	span = widen(bd, (uint64_t)off, size);
+	rc = size ? as_bd_read(bd, span.off, s->data, span.len) : 0;
 	if (rc) {
 		end(req, rc);
 		return;
 	}
 	pthread_mutex_unlock(&s->lock);
-	fuse_reply_buf(req, (char *)s->data, size);
+	fuse_reply_buf(req, (char *)s->data + span.head, size);
+}
+
+/* Puts the data between what the sectors at both ends hold. */
+static int write_part(struct as_serve *s, struct as_bd *bd, const struct span *span,
+		      const char *data, size_t size)
+{
+	size_t sector = bd->sector_bytes;
+	uint64_t last = span->len - sector;
+	int rc = span->len > DATA_BYTES ? -EINVAL : as_bd_read(bd, span->off, s->data, sector);
+
+	if (!rc && last)
+		rc = as_bd_read(bd, span->off + last, s->data + last, sector);
+	if (rc)
+		return rc;
+	memcpy(s->data + span->head, data, size);
+	return as_bd_write(bd, span->off, s->data, span->len);
 }
 
 static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
 		     struct fuse_file_info *fi)
 {
 	struct as_bd *bd = begin(req, ino, AS_CALL_WRITE, (uint64_t)off, size);
+	struct as_serve *s = serve_of(req);
+	struct span span;
 	int rc;
 
 	(void)fi;
 	if (!bd)
 		return;
-	rc = as_bd_write(bd, (uint64_t)off, data, size);
+	span = widen(bd, (uint64_t)off, size);
+	rc = span.len == size ? as_bd_write(bd, (uint64_t)off, data, size)
+			      : write_part(s, bd, &span, data, size);
 	if (rc) {
 		end(req, rc);
 		return;
 	}
-	pthread_mutex_unlock(&serve_of(req)->lock);
+	pthread_mutex_unlock(&s->lock);
 	fuse_reply_write(req, size);
 }
 
@@ -393,9 +432,9 @@ int as_serve_new(const char *folder, const struct as_serve_disk *disks, size_t n
 	s->n = n;
 	s->folder_fd = -1;
 	s->home_fd = home_fd;
-	s->data = as_xmalloc(AS_SERVE_MAX_BYTES);
+	s->data = as_xmalloc(DATA_BYTES);
 	/* Touched now, so that no request waits for its pages. */
-	memset(s->data, 0, AS_SERVE_MAX_BYTES);
+	memset(s->data, 0, DATA_BYTES);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->up_lock, NULL);
 	pthread_cond_init(&s->up_cond, NULL);
