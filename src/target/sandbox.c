@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/spawn.h"
+#include "target/confine.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,16 +51,24 @@ int as_box_state_open(const char *path, struct as_box_state **out, struct as_err
 	struct as_box_state *head = MAP_FAILED;
 	void *all = MAP_FAILED;
 	size_t size = 0;
+	struct stat st;
 	int rc = 0;
 
 	*out = NULL;
 	if (fd < 0)
 		return as_fail_errno(err, errno, "%s", path);
+	/* Behind the end of a file there is nothing to look at; a device has none. */
+	if (fstat(fd, &st) ||
+	    (S_ISREG(st.st_mode) && (uint64_t)st.st_size < sizeof(struct as_box_state))) {
+		close(fd);
+		return as_fail(err, AS_EUSE, "%s: not the state of a box of this program", path);
+	}
 	/* How large it is stands in it. */
 	head = mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
 	if (head == MAP_FAILED)
 		rc = as_fail_errno(err, errno, "%s: cannot be mapped", path);
-	else if (head->magic != AS_BOX_MAGIC || head->size_bytes < sizeof(*head))
+	else if (head->magic != AS_BOX_MAGIC || head->size_bytes < sizeof(*head) ||
+		 (S_ISREG(st.st_mode) && head->size_bytes > (uint64_t)st.st_size))
 		rc = as_fail(err, AS_EUSE, "%s: not the state of a box of this program", path);
 	else
 		size = head->size_bytes;
@@ -115,8 +125,7 @@ static void stay_on(int core)
 }
 
 /* `fds` are the ends it gets as 0, 1, 2, 3, 4. */
-_Noreturn static void become(const char *path, char *const *argv, char *const *envp, int core,
-			     pid_t parent, int fds[5])
+_Noreturn static void become(const struct as_box_program *program, pid_t parent, int fds[5])
 {
 	sigset_t none;
 
@@ -128,14 +137,17 @@ _Noreturn static void become(const char *path, char *const *argv, char *const *e
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
-	stay_on(core);
+	stay_on(program->core);
 	/* First out of the way of the numbers they are to get. */
 	for (int i = 0; i < 5; i++)
 		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
 	for (int i = 0; i < 5; i++)
 		if (fds[i] < 0 || dup2(fds[i], i) < 0)
 			_exit(127);
-	execve(path, argv, envp);
+	/* Without it a program that breaks out of its kernel finds an ordinary user's files. */
+	if (program->files && as_confine(program->files) < 0)
+		_exit(127);
+	execve(program->path, program->argv, program->envp);
 	_exit(127);
 }
 
@@ -178,8 +190,8 @@ _Noreturn static void guard(pid_t child, pid_t parent)
 	_exit(126);
 }
 
-_Noreturn static void stand_guard(const char *path, char *const *argv, char *const *envp, int core,
-				  pid_t parent, int fds[5], struct as_box_state *state)
+_Noreturn static void stand_guard(const struct as_box_program *program, pid_t parent, int fds[5],
+				  struct as_box_state *state)
 {
 	struct sigaction action = { .sa_handler = on_term };
 	pid_t self = getpid(), child;
@@ -193,7 +205,7 @@ _Noreturn static void stand_guard(const char *path, char *const *argv, char *con
 	sigaction(SIGTERM, &action, NULL);
 	child = fork();
 	if (!child)
-		become(path, argv, envp, core, self, fds);
+		become(program, self, fds);
 	if (child < 0)
 		_exit(127);
 	ward = child;
@@ -203,9 +215,9 @@ _Noreturn static void stand_guard(const char *path, char *const *argv, char *con
 	guard(child, parent);
 }
 
-int as_box_spawn(struct as_box *box, const char *path, char *const *argv, char *const *envp,
-		 int core, bool console, struct as_err *err)
+int as_box_spawn(struct as_box *box, const struct as_box_program *program, struct as_err *err)
 {
+	bool console = program->console;
 	int events[2] = { -1, -1 }, lines[2] = { -1, -1 }, null_fd, rc = 0;
 	pid_t parent = getpid();
 
@@ -213,15 +225,15 @@ int as_box_spawn(struct as_box *box, const char *path, char *const *argv, char *
 	if (null_fd < 0 || pipe2(events, O_CLOEXEC) || (console && pipe2(lines, O_CLOEXEC)) ||
 	    fcntl(events[0], F_SETFL, O_NONBLOCK) ||
 	    (console && fcntl(lines[0], F_SETFL, O_NONBLOCK)))
-		rc = as_fail_errno(err, errno, "%s: cannot set up its pipes", path);
+		rc = as_fail_errno(err, errno, "%s: cannot set up its pipes", program->path);
 	if (!rc)
 		box->pid = fork();
 	if (!rc && box->pid < 0)
-		rc = as_fail_errno(err, errno, "%s: cannot fork", path);
+		rc = as_fail_errno(err, errno, "%s: cannot fork", program->path);
 	if (!rc && !box->pid) {
 		int out = console ? lines[1] : events[1];
 
-		stand_guard(path, argv, envp, core, parent,
+		stand_guard(program, parent,
 			    (int[5]){ null_fd, out, out, events[1], box->state_fd }, box->state);
 	}
 	if (!rc) {

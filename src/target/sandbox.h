@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct as_confine_path;
 struct as_initramfs_file;
 
 #define AS_SANDBOX_API 1u
@@ -123,8 +124,16 @@ AS_MUST_CHECK int as_sandbox_try(const struct as_sandbox_ops *ops,
  * /dev/null, 3 what becomes box->events_fd, 4 the shared memory; 1 and 2 are a console of their own
  * or, without one, the same as 3.
  */
-AS_MUST_CHECK int as_box_spawn(struct as_box *box, const char *path, char *const *argv,
-			       char *const *envp, int core, bool console, struct as_err *err);
+struct as_box_program {
+	const char *path;
+	char *const *argv, *const *envp;
+	int core; /* AS_CORE_* */
+	bool console;
+	const struct as_confine_path *files; /* all that it may see; NULL: no limits */
+};
+
+AS_MUST_CHECK int as_box_spawn(struct as_box *box, const struct as_box_program *program,
+			       struct as_err *err);
 
 /* Removes all below an open folder; it stays open. */
 void as_box_empty_folder(int fd);

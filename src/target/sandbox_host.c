@@ -41,7 +41,12 @@ static int start(const struct as_box_options *options, struct as_box *box, struc
 	for (uint32_t i = 0; i < n; i++, arg += strlen(arg) + 1)
 		argv[i + 1] = arg;
 	argv[n + 1] = NULL;
-	return as_box_spawn(box, "/proc/self/exe", argv, envp, options->core, false, err);
+	return as_box_spawn(box,
+			    &(struct as_box_program){ .path = "/proc/self/exe",
+						      .argv = argv,
+						      .envp = envp,
+						      .core = options->core },
+			    err);
 }
 
 const struct as_sandbox_ops as_sandbox_host = {

@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/spawn.h"
+#include "target/confine.h"
 #include "target/initramfs.h"
 
 #include <dirent.h>
@@ -350,8 +351,28 @@ static int start(const struct as_box_options *o, struct as_box *box, struct as_e
 	argv[n] = NULL;
 	{
 		char *const envp[] = { env_path, tmpdir.data, preload.data, NULL };
+		const struct as_confine_path files[] = {
+			{ kernel, AS_CONFINE_RUN },
+			{ "/lib", AS_CONFINE_RUN },
+			{ "/lib64", AS_CONFINE_RUN },
+			{ "/usr/lib", AS_CONFINE_RUN },
+			{ "/usr/lib64", AS_CONFINE_RUN },
+			{ "/etc/ld.so.cache", AS_CONFINE_READ },
+			{ "/proc", AS_CONFINE_READ },
+			{ "/dev/null", AS_CONFINE_WRITE },
+			{ as_buf_str(&initrd), AS_CONFINE_READ },
+			{ box->folder, AS_CONFINE_RUN | AS_CONFINE_WRITE },
+			{ o->share, AS_CONFINE_WRITE },
+			{ NULL, 0 },
+		};
+		const struct as_box_program program = { .path = kernel,
+							.argv = argv,
+							.envp = envp,
+							.core = o->core,
+							.console = true,
+							.files = files };
 
-		rc = as_box_spawn(box, kernel, argv, envp, o->core, true, err);
+		rc = as_box_spawn(box, &program, err);
 	}
 out:
 	for (size_t i = 0; i < 4; i++)
