@@ -250,11 +250,14 @@ void step_LSEEK(struct step *s)
 
 /* ---- Sizes ---- */
 
-static void truncate_inode(struct step *s, uint32_t ino, uint64_t size)
+void truncate_inode(struct step *s, uint32_t ino, uint64_t size)
 {
 	struct inode *inode;
 	struct pair before;
 
+	/* truncate(2): a length that is negative as off_t is EINVAL. */
+	if (size > (uint64_t)INT64_MAX)
+		return refuse(s, EINVAL);
 	/* truncate(2), EFBIG: inode_newsize_ok(). */
 	if (size > s->m->traits->size_max)
 		return refuse(s, EFBIG);

@@ -88,27 +88,6 @@ void step_REMOVE(struct step *s)
 		node_unlink(s->m, w.parent, w.last, w.last_len);
 }
 
-/* truncate() as a part of prune and enlarge. */
-static void resize(struct step *s, uint32_t ino, uint64_t size)
-{
-	struct pair before;
-	struct inode *inode;
-
-	/* truncate(2): a length that is negative as off_t is EINVAL. */
-	if (size > (uint64_t)INT64_MAX)
-		return refuse(s, EINVAL);
-	if (size > s->m->traits->size_max)
-		return refuse(s, EFBIG);
-	allow_full(s);
-	if (!accept(s, 0))
-		return;
-	changes(s);
-	inode = node_edit(s->m, ino, &before);
-	content_truncate(inode, size);
-	node_finish(s->m, inode, &before);
-	node_forget_times(s->m, ino, false, true);
-}
-
 void step_PRUNE(struct step *s)
 {
 	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
@@ -119,7 +98,7 @@ void step_PRUNE(struct step *s)
 		return refuse(s, w.err);
 	inode = inode_at(s->m, w.ino);
 	if (is_reg(inode))
-		return resize(s, w.ino, 0);
+		return truncate_inode(s, w.ino, 0);
 	if (!is_dir(inode))
 		return refuse(s, EINVAL);
 	if (inode->nlink == 0)
@@ -149,7 +128,7 @@ void step_ENLARGE(struct step *s)
 		return refuse(s, w.err);
 	inode = inode_at(s->m, w.ino);
 	if (is_reg(inode))
-		return resize(s, w.ino, inode->reg.size + s->op->len);
+		return truncate_inode(s, w.ino, inode->reg.size + s->op->len);
 	if (!is_dir(inode))
 		return refuse(s, EINVAL);
 	if (inode->nlink == 0 && s->op->len)

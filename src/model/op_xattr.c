@@ -164,35 +164,36 @@ void step_WRITE_XATTR(struct step *s)
 	replace(s->m, w.ino, fresh);
 }
 
-/* As set_error: name and path are checked in either order. */
-static int name_and_path(struct step *s, struct walk *w)
+/* The attribute named, for reading or removing; NULL when that was refused. As in set_error, name
+ * and path are checked in either order. */
+static const struct xattr *named(struct step *s, bool write, uint32_t *ino)
 {
 	int err = name_error(s->op->name);
+	struct walk w = walk_target(s);
+	const struct xattr *x;
 
-	*w = walk_target(s);
-	if (w->err && err)
+	if (w.err && err)
 		allow(s, err);
-	return w->err ? w->err : err;
+	if (w.err)
+		err = w.err;
+	if (!err)
+		err = space_error(s, inode_at(s->m, w.ino), s->op->name, write);
+	x = err ? NULL : find(inode_at(s->m, w.ino), s->op->name);
+	if (!x)
+		refuse(s, err ? err : ENODATA);
+	*ino = w.ino;
+	return x;
 }
 
 void step_READ_XATTR(struct step *s)
 {
-	const struct inode *inode;
-	const struct xattr *x;
-	struct walk w;
+	uint32_t ino;
+	const struct xattr *x = named(s, false, &ino);
 	size_t at;
-	int err = name_and_path(s, &w);
 
-	if (err)
-		return refuse(s, err);
-	inode = inode_at(s->m, w.ino);
-	err = space_error(s, inode, s->op->name, false);
-	if (err)
-		return refuse(s, err);
-	x = find(inode, s->op->name);
-	if (!x)
-		return refuse(s, ENODATA);
-	if (!accept(s, (int64_t)x->len) || !s->got || s->got->payload != AS_PAYLOAD_BYTES)
+	if (!x || !accept(s, (int64_t)x->len))
+		return;
+	if (!s->got || s->got->payload != AS_PAYLOAD_BYTES)
 		return;
 	at = as_pattern_check(x->pattern, 0, s->got->data, s->got->len);
 	if (at < s->got->len)
@@ -202,22 +203,12 @@ void step_READ_XATTR(struct step *s)
 
 void step_REMOVEXATTR(struct step *s)
 {
-	const struct inode *inode;
-	struct walk w;
-	int err = name_and_path(s, &w);
+	uint32_t ino;
 
-	if (err)
-		return refuse(s, err);
-	inode = inode_at(s->m, w.ino);
-	err = space_error(s, inode, s->op->name, true);
-	if (err)
-		return refuse(s, err);
-	if (!find(inode, s->op->name))
-		return refuse(s, ENODATA);
-	if (!accept(s, 0))
+	if (!named(s, true, &ino) || !accept(s, 0))
 		return;
 	changes(s);
-	replace(s->m, w.ino, without(inode->xattrs, s->op->name));
+	replace(s->m, ino, without(inode_at(s->m, ino)->xattrs, s->op->name));
 }
 
 static void check_list(struct step *s, const struct inode *inode)

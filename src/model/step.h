@@ -78,6 +78,8 @@ void allow_removed_list(struct step *s);
 bool has(const struct step *s, uint64_t feature);
 /* A new inode with the caller's credentials (root), linked at w. */
 struct inode *make_node(struct step *s, const struct walk *w, uint32_t mode);
+/* truncate(2) of a regular file, also as a part of prune and enlarge. */
+void truncate_inode(struct step *s, uint32_t ino, uint64_t size);
 /* filename_create(): 0 when `w` may be created, else the errno. */
 int can_create(struct step *s, struct walk *w, bool want_dir);
 
