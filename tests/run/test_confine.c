@@ -259,13 +259,14 @@ static void as_ordinary_user(void **state)
 
 /* ---- Races ----------------------------------------------------------------------------------- */
 
-/* Moves tree/t/d out of the tree and back, and puts a link to the secret in its place. */
+/* Moves tree/t/d out of the tree, by the same name, and back; puts a link to the secret in the place of
+ * tree/t/s. */
 static void keep_moving(const struct place *p)
 {
 	char d[128], moved[128], s[128], link[128];
 
 	snprintf(d, sizeof(d), "%s/t/d", p->tree);
-	snprintf(moved, sizeof(moved), "%s/moved", p->out);
+	snprintf(moved, sizeof(moved), "%s/d", p->out);
 	snprintf(s, sizeof(s), "%s/t/s", p->tree);
 	snprintf(link, sizeof(link), "%s/link", p->out);
 	for (;;) {
@@ -342,8 +343,11 @@ static void race(bool chrooted)
 	assert_int_equal(symlink(p.secret, path), 0);
 	mover = fork();
 	assert_true(mover >= 0);
-	if (!mover)
+	if (!mover) {
+		/* Also when the test fails. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		keep_moving(&p);
+	}
 	for (int i = 0; i < RACES; i++) {
 		struct as_ended ended;
 
