@@ -3,8 +3,8 @@
  * bench_uml: the sandbox uml, on the kernel and the packages that are here.
  * uml.first_op: from nothing to the end of a workload of one operation on ext4: the initramfs, the
  * boot, the modules, the fresh disk, the mount, the operation, and also all checks behind it.
- * uml.ext4: operations a second of a mixed workload as the engine inside measures it, answers judged,
- * everything counted from the mount to the second comparison.
+ * uml.ext4: operations a second of a mixed workload as the engine inside measures it, answers
+ * judged, everything counted from the mount to the second comparison.
  */
 #include "bench/bench.h"
 

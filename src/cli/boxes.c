@@ -84,7 +84,7 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 	return asked && type_of(spec) ? as_sandbox_host.ready(&o, err) : 0;
 }
 
-/* ---- What it brings along --------------------------------------------------------------------- */
+/* ---- What it brings along -------------------------------------------------------------------- */
 
 static const char *keep(struct as_cli_box *box, const char *text, size_t len)
 {
@@ -193,7 +193,7 @@ void as_cli_box_close(struct as_cli_box *box)
 	*box = (struct as_cli_box){ 0 };
 }
 
-/* ---- Relays ----------------------------------------------------------------------------------- */
+/* ---- Relays ---------------------------------------------------------------------------------- */
 
 static void relay_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
 {

@@ -9,14 +9,14 @@
 
 /* clang-format off */
 #define AS_CLI_BOX_OPTS                                                                           \
-	{ .name = "sandbox", .kind = AS_OPT_CHOICE, .choices = "host|uml",                         \
-	  .help = "where file systems of a kernel are mounted: in a User-Mode Linux of their own "  \
-		  "(default), or on the running kernel, which takes root" },                       \
-	{ .name = "uml", .kind = AS_OPT_TEXT, .arg = "PATH",                                       \
-	  .help = "a User-Mode Linux kernel of your own; default: `linux` in PATH" },              \
-	{ .name = "uml-mem", .kind = AS_OPT_SIZE, .arg = "N", .min = 1,                            \
-	  .help = "its memory, such as 256M; default 192M" },                                      \
-	{ .name = "uml-core", .kind = AS_OPT_TEXT, .arg = "N",                                     \
+	{ .name = "sandbox", .kind = AS_OPT_CHOICE, .choices = "host|uml",                        \
+	  .help = "where file systems of a kernel are mounted: in a User-Mode Linux of their "    \
+		  "own (default), or on the running kernel, which takes root" },                  \
+	{ .name = "uml", .kind = AS_OPT_TEXT, .arg = "PATH",                                      \
+	  .help = "a User-Mode Linux kernel of your own; default: `linux` in PATH" },             \
+	{ .name = "uml-mem", .kind = AS_OPT_SIZE, .arg = "N", .min = 1,                           \
+	  .help = "its memory, such as 256M; default 192M" },                                     \
+	{ .name = "uml-core", .kind = AS_OPT_TEXT, .arg = "N",                                    \
 	  .help = "the core it stays on, or `any`; default: the one we are on" }
 /* clang-format on */
 

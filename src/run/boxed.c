@@ -42,7 +42,7 @@
 #define LINGER_MS 2000 /* for a kernel that has crashed to end */
 #define CONSOLE_SHOWN_BYTES 400 /* of a boot that failed */
 
-/* ---- What the engine is given ----------------------------------------------------------------- */
+/* ---- What the engine is given ---------------------------------------------------------------- */
 
 /* Folders of supervisors that were killed: nobody holds their lock. */
 static void collect_folders(const char *findings)
@@ -71,7 +71,7 @@ static void collect_folders(const char *findings)
 
 static int make_folder(struct boxed *b, struct as_err *err)
 {
-	/* In the folder of the findings, so that an engine that found nothing does not remove it. */
+	/* In the folder of the findings: an engine that found nothing does not remove it then. */
 	as_buf_addf(&b->folder, "%s/findings", as_buf_str(&b->share));
 	if (mkdir(as_buf_str(&b->folder), 0777) && errno != EEXIST)
 		return as_fail_errno(err, errno, "%s", as_buf_str(&b->folder));
@@ -166,7 +166,7 @@ static int write_list(struct boxed *b, const char *inside, struct as_err *err)
 	return rc;
 }
 
-/* ---- Starting --------------------------------------------------------------------------------- */
+/* ---- Starting -------------------------------------------------------------------------------- */
 
 #define ARGS_MAX 128
 
@@ -256,7 +256,7 @@ static int start(struct boxed *b, struct as_err *err)
 	return rc;
 }
 
-/* ---- Watching --------------------------------------------------------------------------------- */
+/* ---- Watching -------------------------------------------------------------------------------- */
 
 /* What is there now. */
 static void drain(struct boxed *b)
@@ -342,7 +342,7 @@ static int watch(struct boxed *b, enum boxed_end *end, struct as_err *err)
 	return rc;
 }
 
-/* ---- Judging ---------------------------------------------------------------------------------- */
+/* ---- Judging --------------------------------------------------------------------------------- */
 
 static int engine_ended(struct boxed *b, int status, struct as_err *err)
 {

@@ -15,7 +15,7 @@
 #define CONSOLE_MAX_BYTES (2 * (CONSOLE_HEAD_BYTES + CONSOLE_TAIL_BYTES))
 #define LINE_MAX_BYTES ((size_t)64 << 20)
 
-/* ---- The engine ------------------------------------------------------------------------------- */
+/* ---- The engine ------------------------------------------------------------------------------ */
 
 static const char *text_of(const json_t *event, const char *key)
 {
@@ -124,7 +124,7 @@ int boxed_take_events(struct boxed *b, bool *one_done, struct as_err *err)
 	return 0;
 }
 
-/* ---- The kernel ------------------------------------------------------------------------------- */
+/* ---- The kernel ------------------------------------------------------------------------------ */
 
 static void on_report(void *ctx, const struct as_kmsg_report *report)
 {

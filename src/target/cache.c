@@ -66,7 +66,7 @@ int as_cache_folder(const char *room, struct as_buf *path, struct as_err *err)
 	return 0;
 }
 
-/* ---- Files ------------------------------------------------------------------------------------ */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 struct file {
 	char *name;
@@ -98,7 +98,7 @@ static void collect(const char *folder, int64_t now_s, unsigned keep)
 	if (n)
 		qsort(files, n, sizeof(*files), newest_first);
 	for (size_t i = 0; i < n; i++) {
-		/* Names of writers at work begin with a dot, or carry one in as_buf_write_file(). */
+		/* Leftovers of writers that died are old, too, one day. */
 		if (i >= keep && files[i].used_s < now_s - GRACE_SECONDS)
 			unlinkat(dirfd(dir), files[i].name, 0);
 		free(files[i].name);

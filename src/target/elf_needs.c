@@ -20,7 +20,7 @@
 #define CONF_DEPTH_MAX 4
 #define LIBS_MAX 512
 
-/* ---- The file --------------------------------------------------------------------------------- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 struct elf {
 	const char *data;
@@ -140,7 +140,7 @@ void as_elf_needs_free(struct as_elf_needs *needs)
 	*needs = (struct as_elf_needs){ 0 };
 }
 
-/* ---- Where libraries are ---------------------------------------------------------------------- */
+/* ---- Where libraries are --------------------------------------------------------------------- */
 
 static void read_conf(const char *path, int depth, struct as_buf *folders);
 

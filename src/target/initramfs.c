@@ -107,7 +107,7 @@ static int add_program(struct build *b, const char *program, bool optional, stru
 					  program);
 	as_buf_addf(&guest, "bin/%s", slash ? slash + 1 : program);
 	rc = add_elf(b, path, as_buf_str(&guest), err);
-	/* Some "programs" are scripts around another; a guest without a shell has no use for them. */
+	/* Some "programs" are scripts around another; a guest has no shell for them. */
 	if (rc == AS_EUSE && optional)
 		rc = 0;
 	as_buf_free(&guest);

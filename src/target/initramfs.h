@@ -15,7 +15,7 @@
 #define AS_GUEST_MODULES "/modules" /* the files, and "order", which lists them */
 #define AS_GUEST_SHARE "/share"
 
-/* A file of this machine and where it goes: "var/tmp/x"; the folders above it are made, root's own. */
+/* A file of this machine and where it goes: "var/tmp/x"; folders above it are made, root's own. */
 struct as_initramfs_file {
 	const char *from, *to;
 };

@@ -43,7 +43,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* ---- Shared memory ---------------------------------------------------------------------------- */
+/* ---- Shared memory --------------------------------------------------------------------------- */
 
 int as_box_state_open(const char *path, struct as_box_state **out, struct as_err *err)
 {
@@ -107,7 +107,7 @@ static int put_args(const char *const *args, struct as_box_state *state, struct 
 	return 0;
 }
 
-/* ---- Starting --------------------------------------------------------------------------------- */
+/* ---- Starting -------------------------------------------------------------------------------- */
 
 static void stay_on(int core)
 {
@@ -291,7 +291,7 @@ int as_box_start(const struct as_sandbox_ops *ops, const struct as_box_options *
 	return rc;
 }
 
-/* ---- Ending ----------------------------------------------------------------------------------- */
+/* ---- Ending ---------------------------------------------------------------------------------- */
 
 void as_box_end(struct as_box *box)
 {
@@ -349,7 +349,7 @@ void as_box_free(struct as_box *box)
 	free(box);
 }
 
-/* ---- Trying ----------------------------------------------------------------------------------- */
+/* ---- Trying ---------------------------------------------------------------------------------- */
 
 /* Reads what it says until it ends or the time is up. */
 static bool wait_end(struct as_box *box, unsigned deadline_ms, struct as_buf *said)

@@ -71,7 +71,7 @@ __asm__(".section .rodata\n"
 	".previous\n");
 extern const char as_shim_uml[], as_shim_uml_end[];
 
-/* ---- What there is ---------------------------------------------------------------------------- */
+/* ---- What there is --------------------------------------------------------------------------- */
 
 static int find_kernel(const struct as_box_options *o, char *path, size_t cap, struct as_err *err)
 {
@@ -80,9 +80,9 @@ static int find_kernel(const struct as_box_options *o, char *path, size_t cap, s
 	if (!o->kernel) {
 		if (as_spawn_which("linux", path, cap))
 			return 0;
-		return as_fail(
-			err, AS_ELACK,
-			"no `linux` (a User-Mode Linux kernel) on this machine: package " AS_UML_PACKAGE);
+		return as_fail(err, AS_ELACK,
+			       "no `linux` (a User-Mode Linux kernel) on this machine: package %s",
+			       AS_UML_PACKAGE);
 	}
 	if (stat(o->kernel, &st) || access(o->kernel, R_OK)) {
 		as_fail_errno(err, errno, "--uml %s", o->kernel);
@@ -163,6 +163,25 @@ static int check_core(const struct as_box_options *o, struct as_err *err)
 	return 0;
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+
+/* Whether this very program can run in a guest. */
+static int check_self(struct as_err *err)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return as_fail(err, AS_ELACK,
+		       "this assay was built with the address sanitizer, whose "
+		       "memory does not fit into a guest of uml");
+#else
+	(void)err;
+	return 0;
+#endif
+}
+
 static int ready(const struct as_box_options *o, struct as_err *err)
 {
 	char path[4096], version[128];
@@ -172,10 +191,12 @@ static int ready(const struct as_box_options *o, struct as_err *err)
 		rc = check_core(o, err);
 	if (!rc)
 		rc = find_kernel(o, path, sizeof(path), err);
-	return rc ? rc : ask_version(path, version, sizeof(version), err);
+	if (!rc)
+		rc = ask_version(path, version, sizeof(version), err);
+	return rc ? rc : check_self(err);
 }
 
-/* ---- A folder of its own ---------------------------------------------------------------------- */
+/* ---- A folder of its own --------------------------------------------------------------------- */
 
 /* Whether a kernel's memory can lie there. */
 static bool can_execute(const char *folder)
@@ -277,7 +298,7 @@ static int write_shim(const struct as_box *box, struct as_buf *preload, struct a
 	return rc;
 }
 
-/* ---- Booting ---------------------------------------------------------------------------------- */
+/* ---- Booting --------------------------------------------------------------------------------- */
 
 static const char *share(const struct as_box_options *options)
 {

@@ -32,7 +32,7 @@
 #define NOBODY 65534
 #define JOBS_MAX 128
 
-/* ---- In the guest ----------------------------------------------------------------------------- */
+/* ---- In the guest ---------------------------------------------------------------------------- */
 
 static void put(const char *path, const char *text)
 {
@@ -97,7 +97,7 @@ static int engine_main(int argc, char **argv)
 	return as_cli_main(argc, argv);
 }
 
-/* ---- Outside ---------------------------------------------------------------------------------- */
+/* ---- Outside --------------------------------------------------------------------------------- */
 
 struct heard {
 	struct as_sink sink;
@@ -229,7 +229,7 @@ static int run_all(const struct jobs *all, const char *target, const char *out,
 	return as_boxed_run(&boxed, all->jobs, all->n, stats, err);
 }
 
-/* ---- Kernels that die ------------------------------------------------------------------------- */
+/* ---- Kernels that die ------------------------------------------------------------------------ */
 
 static const struct {
 	const char *mischief;
@@ -284,7 +284,7 @@ static void test_harms(void **state)
 	free_jobs(all);
 }
 
-/* ---- Kernels that are killed ------------------------------------------------------------------ */
+/* ---- Kernels that are killed ----------------------------------------------------------------- */
 
 /* Kills `times` kernels: every other one whenever it is, booting or not, the rest after it has
  * finished something, so that there is an end. */

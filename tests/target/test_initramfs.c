@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* initramfs and what it is made of: archives, what programs need, the order of modules, the cache. */
+/* initramfs and what it is made of: archives, needs of programs, order of modules, the cache. */
 #include "../skip.h"
 
 #include "base/hash.h"
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- Archives --------------------------------------------------------------------------------- */
+/* ---- Archives -------------------------------------------------------------------------------- */
 
 /* A reader of its own, after buffer-format.rst: finds an entry, and checks all of the rest. */
 struct entry {
@@ -99,7 +99,7 @@ static void test_cpio(void **state)
 	as_buf_free(&cpio.out);
 }
 
-/* ---- Programs --------------------------------------------------------------------------------- */
+/* ---- Programs -------------------------------------------------------------------------------- */
 
 static void test_elf(void **state)
 {
@@ -173,7 +173,7 @@ static void test_bad_elf(void **state)
 	}
 }
 
-/* ---- Modules ---------------------------------------------------------------------------------- */
+/* ---- Modules --------------------------------------------------------------------------------- */
 
 #define DEP                                                           \
 	"kernel/a.ko:\n"                                              \
@@ -223,7 +223,7 @@ static void test_modules(void **state)
 	}
 }
 
-/* ---- The cache -------------------------------------------------------------------------------- */
+/* ---- The cache ------------------------------------------------------------------------------- */
 
 static void age(const char *folder, const char *name, int seconds)
 {
@@ -281,7 +281,7 @@ static void test_cache(void **state)
 	as_buf_free(&text);
 }
 
-/* ---- All together ----------------------------------------------------------------------------- */
+/* ---- All together ---------------------------------------------------------------------------- */
 
 static void test_build(void **state)
 {
