@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * bench_checker: what a run of e2fsck costs. The disk is ext4 of 2 MiB as mke2fs makes it; each run
- * is a full check (-f -y), which writes the superblock. Both ways run on one core, in turns, and the
- * best round of each counts, so that what else the machine does hits both alike.
+ * is a full check (-f -y), which writes the superblock. Both ways run on one core, in turns, and
+ * the best round of each counts, so that what else the machine does hits both alike.
  *
  *	checker.e2fsck		through the fork server: load the disk, run, log and recovered disk
  *	checker.e2fsck.plain	posix_spawn and waitpid in a loop over a file on tmpfs

@@ -265,18 +265,18 @@ int as_tool_start(const char *program, const struct as_tool_setup *setup, struct
 		rc = as_fail(err, AS_EUSE, "%s: too long a path for a disk", tool->disk_path);
 	else if (!as_spawn_which(program, path, sizeof(path)))
 		rc = as_fail(err, AS_ELACK, "%s: no such program", program);
-	else if (!as_tool_is_dynamic(path))
-		rc = as_fail(err, AS_ELACK,
-			     "%s is not a dynamic program for x86-64: its disk must be served as a "
-			     "file through FUSE",
-			     path);
+	else
+		tool->is_static = !as_tool_is_dynamic(path);
 	if (!rc)
 		rc = as_tool_share_new(tool, err);
 	if (rc) {
 		as_tool_free(tool);
 		return rc;
 	}
-	tool->path = as_xstrdup(path);
+	/* It is run from the root folder. */
+	tool->path = realpath(path, NULL);
+	if (!tool->path)
+		tool->path = as_xstrdup(path);
 	for (size_t n = 0; envp && envp[n]; n++) {
 		tool->envp = as_xrealloc(tool->envp, (n + 2) * sizeof(*tool->envp));
 		tool->envp[n] = as_xstrdup(envp[n]);
@@ -447,14 +447,15 @@ int as_tool_run(struct as_tool *tool, const struct as_tool_job *job, struct as_d
 		as_buf_clear(&result->output);
 		rc = as_tool_load(tool, disk, job, err);
 		if (!rc)
-			rc = go(tool, result, err);
+			rc = tool->is_static ? as_tool_go_static(tool, job, result, err)
+					     : go(tool, result, err);
 		if (!rc) {
 			as_tool_harvest(tool, disk, job->flags, result);
 			break;
 		}
 		/* Whatever became of the run, the memfd is no longer known to be `disk`. */
 		as_tool_forget(tool);
-		if (!attempt && !tool->pid)
+		if (!attempt && !tool->pid && !tool->is_static)
 			rc = 0;
 	}
 	return rc;

@@ -9,7 +9,9 @@
  * Every read, write and flush that reaches the disk is recorded in order. Ranges that are not made
  * of whole sectors are recorded as the sectors they touch, as a block device would see them.
  *
- * Static programs, which nothing can be loaded into, are refused with AS_ELACK by as_tool_start().
+ * Static programs, which nothing can be loaded into, get their disk as a file of a private FUSE
+ * mount (tool_static.c). That needs root or user namespaces and libfuse3, else AS_ELACK; it takes
+ * an exec each time, and such a program sees the true clock.
  */
 #ifndef AS_TARGET_TOOL_H
 #define AS_TARGET_TOOL_H

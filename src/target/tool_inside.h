@@ -12,6 +12,7 @@ struct as_tool {
 	char *path;
 	char **envp, *disk_path;
 	struct as_tool_setup limits; /* its pointers are not used */
+	bool is_static; /* no server: see tool_static.c */
 	/* The server; pid 0: not running. */
 	pid_t pid;
 	bool running; /* a run was asked for and not answered yet */
@@ -39,5 +40,8 @@ void as_tool_forget(struct as_tool *tool);
 void as_tool_harvest(struct as_tool *tool, struct as_disk *disk, unsigned flags,
 		     struct as_tool_result *result);
 void as_tool_stop(struct as_tool *tool);
+/* One run of a static program. */
+AS_MUST_CHECK int as_tool_go_static(struct as_tool *tool, const struct as_tool_job *job,
+				    struct as_tool_result *result, struct as_err *err);
 
 #endif

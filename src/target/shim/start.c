@@ -146,8 +146,9 @@ static int serve(int argc, char **argv, char **envp)
 			return go(envp);
 		}
 		shim_head->status = pid < 0 ? -1 : finish(pid);
-		/* Whatever was left to us by its parent's death. */
-		while (waitpid(-1, NULL, WNOHANG) > 0)
+		/* Whatever was left to us by its parent's death, and is dying: no process can leave
+		 * the group that was killed, where the filter is in place. */
+		while (waitpid(-1, NULL, shim_head->confined ? 0 : WNOHANG) > 0)
 			;
 		if (shim_next()->write(control_fd, &byte, 1) != 1)
 			break;
