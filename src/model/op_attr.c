@@ -13,6 +13,10 @@ static void chmod_inode(struct step *s, uint32_t ino)
 	struct inode *inode;
 	struct pair before;
 
+	/* fat_sanitize_mode(): a mode that the type cannot store is EPERM, or passed over with the
+	 * mount option quiet. */
+	if (!has(s, AS_FEAT_OWNER))
+		allow(s, EPERM);
 	if (!accept(s, 0))
 		return;
 	changes(s);
