@@ -13,6 +13,7 @@
 #include "base/spawn.h"
 #include "run/folder.h"
 #include "run/inside.h"
+#include "run/kwatch.h"
 #include "run/traits.h"
 #include "target/cache.h"
 #include "target/fresh.h"
@@ -264,6 +265,28 @@ static void found_dead(struct as_runner *r, const struct as_seq *seq, const stru
 	as_buf_free(&op);
 }
 
+/* What the kernel said when the child could not tell any more: he may have died of it. */
+static void found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,
+			 bool excused)
+{
+	struct shared *sh = r->shared;
+	struct as_kwatch_news news;
+	struct as_buf op = { 0 };
+
+	if ((sh->found && sh->finished) || !as_kwatch_look(watch, excused, &news))
+		return;
+	sh->found_op = sh->phase == PHASE_OP && !sh->finished ? sh->op : -1;
+	if (sh->found_op >= 0)
+		as_print_op(&seq->ops[sh->op], &op);
+	snprintf(sh->summary, sizeof(sh->summary), "%.160s: %s",
+		 op.len ? as_buf_str(&op) : as_phase_name(sh->phase), news.title);
+	snprintf(sh->signature, sizeof(sh->signature), "%s", news.signature);
+	as_host_log_add(&sh->log, news.text);
+	sh->kind = AS_FIND_KERNEL;
+	sh->found = true;
+	as_buf_free(&op);
+}
+
 /* The last operations with their answers, the guilty one last. */
 void as_shared_describe(const struct shared *sh, const struct as_seq *seq, const char *faults,
 			struct as_buf *out)
@@ -364,6 +387,7 @@ static int run_once(struct as_runner *r, const struct as_seq *seq, const char *n
 				    .shared = r->shared,
 				    .disk_fd = r->disk_fd };
 	struct as_folder *folder = NULL;
+	struct as_kwatch *watch = NULL;
 	struct as_ended ended;
 	const char *end;
 	char text[96];
@@ -372,20 +396,30 @@ static int run_once(struct as_runner *r, const struct as_seq *seq, const char *n
 	if (!r->fresh_disk)
 		rc = as_folder_new(as_target_dir(r->target), &folder, err);
 	args.folder = folder ? as_folder_tree(folder) : NULL;
+	if (as_target_fstype(r->target))
+		watch = as_kwatch_new(NULL);
 	if (!rc)
 		rc = start(r, as_inside_run, &args, &ended, err);
 	if (as_folder_remove(&folder, rc ? NULL : err) && !rc)
 		rc = AS_EIO;
-	if (rc)
+	if (rc) {
+		as_kwatch_free(watch);
 		return rc;
+	}
 	end = bad_end(r, &ended, text, sizeof(text));
 	if (end)
 		found_dead(r, seq, &ended, end);
 	else if (r->shared->tool_rc) {
 		if (err)
 			*err = r->shared->tool_err;
-		return r->shared->tool_rc;
+		rc = r->shared->tool_rc;
 	}
+	as_kwatch_name(watch, r->shared->device);
+	if (!rc)
+		found_in_log(r, seq, watch, plan && (end || r->shared->fired));
+	as_kwatch_free(watch);
+	if (rc)
+		return rc;
 	result->runs++;
 	result->ops += r->shared->ops;
 	result->skipped += r->shared->skipped;

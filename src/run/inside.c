@@ -12,6 +12,7 @@
 #include "base/choice.h"
 #include "model/compare.h"
 #include "run/bounds.h"
+#include "run/kwatch.h"
 #include "run/lib_new.h"
 #include "run/sys_new.h"
 #include "run/tree_watch.h"
@@ -37,6 +38,7 @@ struct inside {
 	struct as_chooser *chooser;
 	struct as_host_mem *host;
 	struct as_stand *stand;
+	struct as_kwatch *watch; /* of the kernel's log; may be NULL */
 	struct as_mount *mount; /* NULL but for a type of the kernel */
 	struct as_vfs *vfs;
 	struct as_model *model;
@@ -143,7 +145,23 @@ static void found_errno(struct inside *in, enum as_finding_kind kind, int rc)
 	found(in, kind, -1, as_phase_name(in->sh->phase), why);
 }
 
-/* Broken rules of the seam; true when there is one. */
+static bool fault_hit(struct inside *in);
+
+/* What the kernel said of it. */
+static bool kernel_spoke(struct inside *in, int64_t op, const char *about)
+{
+	bool excused = in->args->plan && fault_hit(in);
+	struct as_kwatch_news news;
+
+	if (!as_kwatch_look(in->watch, excused, &news) || in->sh->found)
+		return false;
+	as_host_log_add(&in->sh->log, news.text);
+	found(in, AS_FIND_KERNEL, op, about, news.title);
+	snprintf(in->sh->signature, sizeof(in->sh->signature), "%s", news.signature);
+	return true;
+}
+
+/* Broken rules of the seam, or a kernel that complains; true when there is one. */
 static bool troubled(struct inside *in, int64_t op)
 {
 	const char *about = op >= 0 ? as_op_table[in->args->seq->ops[op].code].name
@@ -152,7 +170,7 @@ static bool troubled(struct inside *in, int64_t op)
 	const char *why;
 
 	if (!in->ops)
-		return false;
+		return kernel_spoke(in, op, about);
 	why = as_vfs_lib_trouble(in->vfs, &kind);
 	if (!why) {
 		kind = AS_FIND_MISUSE;
@@ -350,6 +368,10 @@ static int set_up_mounted(struct inside *in, struct as_err *err)
 	as_stand_record(in->stand, RECORD_MAX_BYTES);
 	as_stand_plan(in->stand, in->args->plan);
 	rc = as_mount_new(in->type, in->stand, &in->mount, err);
+	if (!rc) {
+		snprintf(in->sh->device, sizeof(in->sh->device), "%s", as_mount_device(in->mount));
+		in->watch = as_kwatch_new(in->sh->device);
+	}
 	if (!rc)
 		rc = as_vfs_sys_mounted_new(in->mount, as_target_opts(in->args->target), &in->vfs,
 					    err);
@@ -538,6 +560,7 @@ static void tear_down(struct inside *in)
 	as_verdict_free(&in->verdict);
 	as_vfs_free(in->vfs);
 	as_mount_free(in->mount);
+	as_kwatch_free(in->watch);
 	as_host_free(in->host);
 	as_stand_free(in->stand);
 	as_chooser_free(in->chooser);

@@ -49,6 +49,7 @@ struct shared {
 	bool fired; /* a fault hit */
 	struct recent recent[RECENT]; /* by index % RECENT */
 	struct as_host_log log;
+	char device[32]; /* the disk's name in the kernel's log; "": none */
 
 	bool found;
 	enum as_finding_kind kind;

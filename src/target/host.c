@@ -177,6 +177,11 @@ static void host_log(void *ctx, const char *line)
 	log_bytes(h->log, "\n", 1);
 }
 
+void as_host_log_add(struct as_host_log *log, const char *text)
+{
+	log_bytes(log, text, strlen(text));
+}
+
 void as_host_log_text(const struct as_host_log *log, struct as_buf *out)
 {
 	uint64_t total = log->total_bytes, i = 0;

@@ -26,6 +26,9 @@ struct as_host_log {
 /* What is there, whole lines only, oldest first. */
 void as_host_log_text(const struct as_host_log *log, struct as_buf *out);
 
+/* Adds text as a target's own lines. */
+void as_host_log_add(struct as_host_log *log, const char *text);
+
 struct as_host_mem; /* the host with its books */
 
 struct as_host_leaks {

@@ -325,6 +325,13 @@ const struct as_fstype *as_mount_type(const struct as_mount *m)
 	return m->type;
 }
 
+const char *as_mount_device(const struct as_mount *m)
+{
+	const char *path = as_loop_path(m->loop), *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 bool as_mount_mounted(const struct as_mount *m)
 {
 	return m->mounted;

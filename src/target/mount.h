@@ -42,6 +42,8 @@ void as_mount_cut(struct as_mount *mount);
 AS_MUST_CHECK int as_mount_cut_end(struct as_mount *mount);
 const struct as_fstype *as_mount_type(const struct as_mount *mount);
 bool as_mount_mounted(const struct as_mount *mount);
+/* The name of its disk in messages of the kernel: "loop7". */
+const char *as_mount_device(const struct as_mount *mount);
 /* Whether options ask for a mount that cannot be written to: a model has no use for one. */
 bool as_mount_is_readonly(const char *opts);
 

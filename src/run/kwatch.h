@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kwatch: the running kernel's log while a workload is on one of its file systems: what of it is a
+ * finding. Two look: the child after every operation, so that it can name the one in flight, and the
+ * parent when the child is gone, who may have been killed by what he did to the kernel.
+ */
+#ifndef AS_RUN_KWATCH_H
+#define AS_RUN_KWATCH_H
+
+#include "run/kmsg.h"
+
+struct as_kwatch;
+
+/* Looks at messages from now on that name `device` ("loop7") or none. NULL where we may not read
+ * the log: then nothing is ever found in it. */
+struct as_kwatch *as_kwatch_new(const char *device);
+void as_kwatch_free(struct as_kwatch *watch); /* takes NULL, as do the others */
+/* Before the first look: the device, where it was not known (NULL) in the beginning. */
+void as_kwatch_name(struct as_kwatch *watch, const char *device);
+
+struct as_kwatch_news {
+	const char *title, *signature, *text; /* until the next look */
+};
+
+/* Whether something has been said since the last look: the gravest of it. With `excused` (a fault was
+ * put into the disk) notices of corruption are as they should be. */
+bool as_kwatch_look(struct as_kwatch *watch, bool excused, struct as_kwatch_news *news);
+
+#endif
