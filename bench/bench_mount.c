@@ -58,7 +58,7 @@ static struct as_mount *mount_fresh(const char *name, uint64_t size_bytes, struc
 	return m;
 }
 
-/* ---- The executor against a loop by hand -------------------------------------------------------- */
+/* ---- The executor against a loop by hand --------------------------------------------------- */
 
 /* As raw_round(). */
 static void add_round(struct as_buf *text, int i)
@@ -140,7 +140,7 @@ static int measure_ratio(void *ctx)
 	return 0;
 }
 
-/* ---- Mounting ----------------------------------------------------------------------------------- */
+/* ---- Mounting ------------------------------------------------------------------------------ */
 
 struct cycle {
 	const char *name;
@@ -202,7 +202,7 @@ static void report_cycles(struct results *results, as_bench_report report)
 	}
 }
 
-/* ---- Whole runs --------------------------------------------------------------------------------- */
+/* ---- Whole runs ---------------------------------------------------------------------------- */
 
 static void report_run(as_bench_report report)
 {

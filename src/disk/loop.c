@@ -43,7 +43,7 @@ struct as_loop {
 	uint64_t n_loaded;
 };
 
-/* ---- Attaching -------------------------------------------------------------------------------- */
+/* ---- Attaching ----------------------------------------------------------------------------- */
 
 static int cannot(int errnum, const char *what, struct as_err *err)
 {
@@ -181,7 +181,7 @@ int as_loop_forget(struct as_loop *loop, struct as_err *err)
 	return ioctl(loop->fd, BLKFLSBUF, 0) ? as_fail_errno(err, errno, "%s", loop->path) : 0;
 }
 
-/* ---- In memory -------------------------------------------------------------------------------- */
+/* ---- In memory ----------------------------------------------------------------------------- */
 
 /* Writes and discards of the device so far; never the same twice where they cannot be told. */
 static uint64_t count_writes(struct as_loop *loop)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * loop: loop devices, by ioctl. A loop holds its device open for reading; the device detaches itself
- * from its file when the last descriptor on it is closed and nothing is mounted from it, also when
- * we are killed.
+ * loop: loop devices, by ioctl. A loop holds its device open for reading; the device detaches
+ * itself from its file when the last descriptor on it is closed and nothing is mounted from it,
+ * also when we are killed.
  *
  * The descriptor we hold keeps the device's page cache alive across mounts: after the file beneath
  * was changed behind its back (a restore), as_loop_forget() must be called before the next mount,

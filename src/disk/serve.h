@@ -39,9 +39,10 @@ struct as_serve_hook {
 	void *ctx;
 };
 
-/* Mounts on `folder`, in the mount namespace of the caller: which should be a private one. home_fd
- * is another namespace (of /proc/self/ns/mnt) for the thread to live in: rule 3 holds only with one,
- * see serve_fuse.c; -1: none. Needs CAP_SYS_ADMIN; AS_ELACK without it, without /dev/fuse, or when built without libfuse3. */
+/* Mounts on `folder`, in the mount namespace of the caller: which should be a private one.
+ * home_fd is another namespace (of /proc/self/ns/mnt) for the thread to live in: rule 3 holds
+ * only with one, see serve_fuse.c; -1: none. Needs CAP_SYS_ADMIN; AS_ELACK without it, without
+ * /dev/fuse, or when built without libfuse3. */
 AS_MUST_CHECK int as_serve_new(const char *folder, const struct as_serve_disk *disks, size_t n,
 			       int home_fd, struct as_serve **serve, struct as_err *err);
 /* No loop device may be on its files any more; those who still have them open get errors. Takes

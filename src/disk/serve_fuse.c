@@ -67,7 +67,7 @@ struct as_serve {
 	struct as_err up_err;
 };
 
-/* ---- Requests --------------------------------------------------------------------------------- */
+/* ---- Requests ------------------------------------------------------------------------------ */
 
 static struct as_serve *serve_of(fuse_req_t req)
 {
@@ -104,7 +104,8 @@ static void on_init(void *ctx, struct fuse_conn_info *conn)
 	conn->max_write = AS_SERVE_MAX_BYTES;
 	conn->max_read = AS_SERVE_MAX_BYTES;
 	conn->max_background = 256;
-	/* Data is copied once, into the disk: splicing it through a pipe costs more than it saves. */
+	/* Data is copied once, into the disk: splicing it through a pipe costs more than it
+	 * saves. */
 	conn->want &=
 		~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
 }
@@ -306,7 +307,7 @@ static const struct fuse_lowlevel_ops ops = {
 	.fallocate = on_fallocate,
 };
 
-/* ---- The thread ------------------------------------------------------------------------------- */
+/* ---- The thread ---------------------------------------------------------------------------- */
 
 static void say_up(struct as_serve *s, int rc)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * op_attr: reading and setting attributes, listing directories, reading links. Order of errors as in
- * Linux's fs/open.c, fs/utimes.c and fs/stat.c.
+ * op_attr: reading and setting attributes, listing directories, reading links. Order of errors
+ * as in Linux's fs/open.c, fs/utimes.c and fs/stat.c.
  */
 #include "model/step.h"
 

@@ -24,8 +24,8 @@ enum as_quirk {
 	AS_QUIRK_TIMES_MAYBE_SECONDS = 1 << 10,
 	/* minix: it has no splice_write, so copy_file_range(2) answers EINVAL */
 	AS_QUIRK_COPY_MAYBE_REFUSED = 1 << 11,
-	/* ext4: ext4_rename() puts the whiteout in place before it asks whether the target is empty,
-	 * and takes it back: a refused RENAME_WHITEOUT moves the directory's mtime */
+	/* ext4: ext4_rename() puts the whiteout in place before it asks whether the target is
+	 * empty, and takes it back: a refused RENAME_WHITEOUT moves the directory's mtime */
 	AS_QUIRK_WHITEOUT_TOUCHES = 1 << 12,
 };
 

@@ -157,7 +157,8 @@ static int prepare(struct as_runner *r, struct as_err *err)
 	return rc;
 }
 
-/* mkfs is a program, so no child of ours is needed. Without a place for a cache it runs each time. */
+/* mkfs is a program, so no child of ours is needed. Without a place for a cache it runs each
+ * time. */
 static int make_fresh(struct as_runner *r, struct as_err *err)
 {
 	struct as_buf folder = { 0 };

@@ -99,8 +99,8 @@ void sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 				   : as_mount_remount(s->mount, s->mount_opts, opts));
 }
 
-/* A type that promises nothing of a disk after a power cut is not mounted before its checker has been
- * there, as machines do it when they boot. */
+/* A type that promises nothing of a disk after a power cut is not mounted before its checker has
+ * been there, as machines do it when they boot. */
 static int repair(struct sys *s)
 {
 	const struct as_fstype *type = as_mount_type(s->mount);

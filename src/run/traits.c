@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * traits: see traits.h. A library's come from its table, those of a type of the kernel from its row in
- * target/fstype.def, a directory's from the row with the magic number that statfs(2) gives; a type
- * without a row gets the careful one, which expects little and allows much.
+ * traits: see traits.h. A library's come from its table, those of a type of the kernel from its
+ * row in target/fstype.def, a directory's from the row with the magic number that statfs(2)
+ * gives; a type without a row gets the careful one, which expects little and allows much.
  */
 #include "run/traits.h"
 
@@ -59,7 +59,7 @@ static void library_traits(const struct as_target *target, struct as_traits *tra
 		traits->quirks |= AS_QUIRK_NO_OPEN_UNLINKED;
 }
 
-/* ---- File systems of the kernel --------------------------------------------------------------- */
+/* ---- File systems of the kernel ------------------------------------------------------------ */
 
 /* Of each type, from target/fstype.def; fields left out are 0. */
 struct as_fs_traits {

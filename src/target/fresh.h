@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fresh: disks as mkfs leaves them. mkfs runs once for each command line, program and size: the disk
- * is kept as an image (disk/image.h), named by the digest of all three. An image that is damaged in
- * any bit, or of another size, is made again.
+ * fresh: disks as mkfs leaves them. mkfs runs once for each command line, program and size: the
+ * disk is kept as an image (disk/image.h), named by the digest of all three. An image that is
+ * damaged in any bit, or of another size, is made again.
  */
 #ifndef AS_TARGET_FRESH_H
 #define AS_TARGET_FRESH_H

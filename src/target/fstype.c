@@ -38,7 +38,7 @@ const struct as_fstype *as_fstype_find(const char *name)
 	return NULL;
 }
 
-/* ---- Commands --------------------------------------------------------------------------------- */
+/* ---- Commands ------------------------------------------------------------------------------ */
 
 static void add_word(char ***words, size_t *n, char *word)
 {
@@ -106,7 +106,7 @@ void as_fstype_free_words(char **words)
 	free(words);
 }
 
-/* ---- Answers ---------------------------------------------------------------------------------- */
+/* ---- Answers ------------------------------------------------------------------------------- */
 
 static const char *const answer_names[AS_CHECK_ANSWERS] = {
 	[AS_CHECK_CLEAN] = "clean",
@@ -153,7 +153,7 @@ enum as_check_answer as_fstype_answer(const struct as_checker *checker, int exit
 	return AS_CHECK_FAILED;
 }
 
-/* ---- This machine ----------------------------------------------------------------------------- */
+/* ---- This machine -------------------------------------------------------------------------- */
 
 static bool program_is_here(const char *command)
 {

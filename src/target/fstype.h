@@ -30,7 +30,8 @@ enum as_check_answer {
 	AS_CHECK_ANSWERS
 };
 
-/* quick: what a machine does when it boots, default: repair what shows, full: look at everything. */
+/* quick: what a machine does when it boots, default: repair what shows, full: look at
+ * everything. */
 enum as_check_mode { AS_CHECK_QUICK, AS_CHECK_DEFAULT, AS_CHECK_FULL, AS_CHECK_MODES };
 
 struct as_checker {

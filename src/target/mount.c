@@ -47,7 +47,7 @@ struct as_mount {
 	struct as_stand_mark *cut; /* the moment of a power cut that is under way */
 };
 
-/* ---- Options ---------------------------------------------------------------------------------- */
+/* ---- Options ------------------------------------------------------------------------------- */
 
 /* Those of mount(8) that are flags of mount(2); all others are the file system's own. */
 static const struct {
@@ -104,14 +104,14 @@ bool as_mount_is_readonly(const char *opts)
 	return flags & MS_RDONLY;
 }
 
-/* ---- Setting up ------------------------------------------------------------------------------- */
+/* ---- Setting up ---------------------------------------------------------------------------- */
 
 int as_mount_allowed(struct as_err *err)
 {
 	if (geteuid())
-		return as_fail(
-			err, AS_ELACK,
-			"the running kernel mounts file systems for root only: run as root, or use --sandbox uml");
+		return as_fail(err, AS_ELACK,
+			       "the running kernel mounts file systems for root only: "
+			       "run as root, or use --sandbox uml");
 	return 0;
 }
 
@@ -207,7 +207,7 @@ void as_mount_free(struct as_mount *m)
 	free(m);
 }
 
-/* ---- In and out ------------------------------------------------------------------------------- */
+/* ---- In and out ---------------------------------------------------------------------------- */
 
 int as_mount_enter(struct as_mount *m, struct as_err *err)
 {
@@ -228,7 +228,7 @@ int as_mount_leave(struct as_mount *m, struct as_err *err)
 	return 0;
 }
 
-/* ---- Mounting --------------------------------------------------------------------------------- */
+/* ---- Mounting ------------------------------------------------------------------------------ */
 
 static int call_mount(struct as_mount *m, unsigned long flags, const char *base, const char *opts)
 {
@@ -337,7 +337,7 @@ bool as_mount_mounted(const struct as_mount *m)
 	return m->mounted;
 }
 
-/* ---- The disk --------------------------------------------------------------------------------- */
+/* ---- The disk ------------------------------------------------------------------------------ */
 
 struct as_stand *as_mount_stand(struct as_mount *m)
 {

@@ -25,7 +25,8 @@ struct as_mount;
 /* Whether the running kernel may be used at all: root, by name. One clear sentence otherwise. */
 AS_MUST_CHECK int as_mount_allowed(struct as_err *err);
 
-/* The namespace, the server and the loop device; nothing is mounted yet. `stand` must outlive it. */
+/* The namespace, the server and the loop device; nothing is mounted yet. `stand` must outlive
+ * it. */
 AS_MUST_CHECK int as_mount_new(const struct as_fstype *type, struct as_stand *stand,
 			       struct as_mount **mount, struct as_err *err);
 /* Unmounts what can be. Takes NULL. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stand: see stand.h. Up to four layers: the disk, the recorder, the faulty wrapper above them, and on
- * top a doorman that notes calls outside the disk, which are the file system's mistake whatever it
- * does with the answer.
+ * stand: see stand.h. Up to four layers: the disk, the recorder, the faulty wrapper above them,
+ * and on top a doorman that notes calls outside the disk, which are the file system's mistake
+ * whatever it does with the answer.
  */
 #include "target/stand.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Disks served as files: what a program does to the file arrives as calls, whole and in order; what
- * a disk answers goes back; the owner's lock and hook. Loop devices: on a served disk, in memory, and
- * from many processes at a time.
+ * Disks served as files: what a program does to the file arrives as calls, whole and in order;
+ * what a disk answers goes back; the owner's lock and hook. Loop devices: on a served disk, in
+ * memory, and from many processes at a time.
  */
 #include "tests/skip.h"
 
@@ -233,7 +233,7 @@ static int hook_is_called(void *ctx)
 	return 0;
 }
 
-/* ---- Loop devices ------------------------------------------------------------------------------- */
+/* ---- Loop devices -------------------------------------------------------------------------- */
 
 static int loop_on_served(void *ctx)
 {
@@ -382,7 +382,7 @@ static int race(void *ctx)
 	return failed;
 }
 
-/* ---- All of them -------------------------------------------------------------------------------- */
+/* ---- All of them --------------------------------------------------------------------------- */
 
 struct test {
 	const char *name;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whatever kills us, nothing stays behind: a runner that mounts, writes, unmounts, cuts the power
- * and checks without end is killed with SIGKILL at random moments, or its engine is; then no process
- * of its session, and no loop device of its (peculiar) size may be left.
+ * Whatever kills us, nothing stays behind: a runner that mounts, writes, unmounts, cuts the
+ * power and checks without end is killed with SIGKILL at random moments, or its engine is; then
+ * no process of its session, and no loop device of its (peculiar) size may be left.
  */
 #include "tests/skip.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whole runs on file systems of the running kernel: the examples and the cases written for labfs agree
- * with the model to the last answer; power cuts, faults, options; and what is wrong is found: a model
- * that was told otherwise, a disk that its checker does not like.
+ * Whole runs on file systems of the running kernel: the examples and the cases written for labfs
+ * agree with the model to the last answer; power cuts, faults, options; and what is wrong is
+ * found: a model that was told otherwise, a disk that its checker does not like.
  */
 #include "tests/target/mounted.h"
 
@@ -58,7 +58,7 @@ static struct as_run_result run_text(const char *spec, const char *text, const c
 	return result;
 }
 
-/* ---- Agreement ---------------------------------------------------------------------------------- */
+/* ---- Agreement ----------------------------------------------------------------------------- */
 
 static void test_agrees(void **state)
 {
@@ -93,7 +93,7 @@ static void test_agrees(void **state)
 	globfree(&files);
 }
 
-/* ---- Mounting, cutting, failing ----------------------------------------------------------------- */
+/* ---- Mounting, cutting, failing ------------------------------------------------------------ */
 
 static const struct {
 	const char *name, *target, *text;
@@ -123,7 +123,9 @@ static const struct {
 	{ "devices, never opened", "ext4",
 	  "mknod /c chr 0666 dev=1:3\n$0 = open /c O_RDWR\nstat /c\n", 3, 0 },
 	{ "mapped pages", "xfs",
-	  "$0 = open /f O_RDWR|O_CREAT 0644\nftruncate $0 65536\nmmap_write $0 len=30000 at=5000 fill=7 flags=MS_SYNC\npread $0 len=65536 at=0\nclose $0\n",
+	  "$0 = open /f O_RDWR|O_CREAT 0644\nftruncate $0 65536\n"
+	  "mmap_write $0 len=30000 at=5000 fill=7 flags=MS_SYNC\n"
+	  "pread $0 len=65536 at=0\nclose $0\n",
 	  5, 0 },
 	{ "a workload that ends unmounted", "ext4", "mkdir /a 0755\numount\n", 2, 0 },
 };
@@ -169,7 +171,7 @@ static void test_faults(void **state)
 	}
 }
 
-/* ---- Findings ----------------------------------------------------------------------------------- */
+/* ---- Findings ------------------------------------------------------------------------------ */
 
 static int corrupt_and_check(void *ctx)
 {
@@ -268,8 +270,8 @@ static void test_not_root(void **state)
 	in_child(not_root, NULL);
 }
 
-/* Mounted with grpid, new files get their directory's group, of which the model was not told: it must
- * object, and the finding brings the disk along. */
+/* Mounted with grpid, new files get their directory's group, of which the model was not told: it
+ * must object, and the finding brings the disk along. */
 static void test_found(void **state)
 {
 	static const char text[] = "mkdir /d 0755\nchown /d 0 5\ncreate /d/f 0644\nstat /d/f\n";

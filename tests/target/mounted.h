@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mounted: a fresh file system on a recorded disk, for tests that need the running kernel. All of it
- * happens in a forked child, whose namespace goes with it; checks in there are child_check(), which
- * end the child with a message.
+ * mounted: a fresh file system on a recorded disk, for tests that need the running kernel. All
+ * of it happens in a forked child, whose namespace goes with it; checks in there are
+ * child_check(), which end the child with a message.
  */
 #ifndef AS_TESTS_TARGET_MOUNTED_H
 #define AS_TESTS_TARGET_MOUNTED_H

@@ -14,7 +14,7 @@ static const char *const types[] = { "ext2", "ext3", "ext4", "xfs", "btrfs" };
 
 #define NTYPES (sizeof(types) / sizeof(types[0]))
 
-/* ---- Made, mounted, written, checked, mounted again --------------------------------------------- */
+/* ---- Made, mounted, written, checked, mounted again ---------------------------------------- */
 
 static void write_file(const char *path, size_t len)
 {
@@ -65,7 +65,7 @@ static void test_life(void **state)
 	in_child(live_once, *state);
 }
 
-/* ---- The order of an fsync ---------------------------------------------------------------------- */
+/* ---- The order of an fsync ----------------------------------------------------------------- */
 
 enum mark {
 	MARK_FLUSH,
@@ -124,7 +124,8 @@ static const struct order orders[] = {
 	/* ext4 (jbd2): descriptor and blocks, flush, commit block, flush. */
 	{ "ext4", "", { MARK_JBD_DESC, MARK_FLUSH, MARK_JBD_COMMIT, MARK_FLUSH, MARK_OTHER } },
 	{ "ext3", "", { MARK_JBD_DESC, MARK_FLUSH, MARK_JBD_COMMIT, MARK_FLUSH, MARK_OTHER } },
-	/* xfs: the data is flushed, then the log record, then a flush (loop devices have no FUA). */
+	/* xfs: the data is flushed, then the log record, then a flush (loop devices have no
+	 * FUA). */
 	{ "xfs", "", { MARK_FLUSH, MARK_XFS_LOG, MARK_FLUSH, MARK_OTHER } },
 	/* btrfs: everything the superblock points to is flushed before it is written. */
 	{ "btrfs", "notreelog", { MARK_FLUSH, MARK_BTRFS_SUPER, MARK_FLUSH, MARK_OTHER } },
@@ -191,7 +192,7 @@ static void test_order(void **state)
 	in_child(fsync_in_order, order);
 }
 
-/* ---- Power cuts and restored disks -------------------------------------------------------------- */
+/* ---- Power cuts and restored disks --------------------------------------------------------- */
 
 static int cut_power(void *ctx)
 {
