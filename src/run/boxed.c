@@ -400,7 +400,8 @@ static int judge(struct boxed *b, enum boxed_end end, struct as_err *err)
 		return 0;
 	}
 	if (end == BOXED_COMPLAINED) {
-		boxed_found(b, b->list[b->n_finished - 1], end);
+		if (!b->engine_saw)
+			boxed_found(b, b->list[b->n_finished - 1], end);
 		return 0;
 	}
 	if (state->job < 0)

@@ -49,6 +49,7 @@ static void on_finding(struct boxed *b, const json_t *event)
 	if (parsed < 0 || !id || !f.target || !f.summary || !f.signature || !f.workload)
 		return;
 	f.kind = (enum as_finding_kind)parsed;
+	b->engine_saw = b->engine_saw || f.kind == AS_FIND_KERNEL;
 	as_emit_finding(b->how->told, &f, id);
 }
 
@@ -170,6 +171,7 @@ void boxed_clear(struct boxed *b)
 	as_kmsg_scan_free(b->scan);
 	b->scan = as_kmsg_scan_new(NULL, on_report, b);
 	b->weight = AS_KMSG_INFO;
+	b->engine_saw = false;
 	as_buf_clear(&b->events);
 	as_buf_clear(&b->complaint);
 	as_buf_clear(&b->console);

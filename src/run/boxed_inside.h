@@ -27,6 +27,7 @@ struct boxed {
 	struct as_kmsg_scan *scan;
 	enum as_kmsg_class weight; /* of the worst report so far; its first counts */
 	struct as_buf title, signature; /* of that report */
+	bool engine_saw; /* the engine has told what the kernel said, and of which operation */
 
 	unsigned kills; /* in a row, without a workload between */
 };

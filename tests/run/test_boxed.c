@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #define NOBODY 65534
-#define JOBS_MAX 128
+#define JOBS_MAX 256 /* also of findings: a workload that is run again may tell them again */
 
 /* ---- In the guest ---------------------------------------------------------------------------- */
 
