@@ -40,7 +40,7 @@ static void caught(struct as_sink *sink, const struct as_finding *finding, const
 static struct as_run_result run_text(const char *spec, const char *text, const char *name,
 				     const struct as_run_options *options, struct catcher *c)
 {
-	struct as_run_result result;
+	struct as_run_result result = { 0 };
 	struct as_runner *runner = NULL;
 	struct as_target *target = NULL;
 	struct as_seq *seq = NULL;

@@ -98,7 +98,7 @@ static void test_once(void **state)
 static int damage(const char *path)
 {
 	int fd = open(path, O_RDWR);
-	unsigned char byte;
+	unsigned char byte = 0;
 	int rc = fd < 0 || pread(fd, &byte, 1, 200) != 1;
 
 	byte ^= 1;
