@@ -109,6 +109,12 @@ SHIM_EXPORT pid_t getpid(void)
 	return shim_clock_on ? AS_SHIM_PID : shim_real_pid();
 }
 
+/* libuuid makes random numbers of it. */
+SHIM_EXPORT pid_t getppid(void)
+{
+	return shim_clock_on ? AS_SHIM_PID - 1 : (pid_t)raw(SYS_getppid, (long[6]){ 0 });
+}
+
 SHIM_EXPORT int kill(pid_t pid, int sig)
 {
 	if (shim_clock_on && pid == AS_SHIM_PID)

@@ -156,6 +156,13 @@ static int serve(int argc, char **argv, char **envp)
 	_exit(0);
 }
 
+/* With AS_SHIM_CLOCK: constructors may have asked for the time. */
+static int go_plain(int argc, char **argv, char **envp)
+{
+	shim_clock_start(AS_SHIM_NOW_S);
+	return program_main(argc, argv, envp);
+}
+
 SHIM_EXPORT int __libc_start_main(main_fn main, int argc, char **argv, void (*init)(void),
 				  void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
 SHIM_EXPORT int __libc_start_main(main_fn main, int argc, char **argv, void (*init)(void),
@@ -165,5 +172,9 @@ SHIM_EXPORT int __libc_start_main(main_fn main, int argc, char **argv, void (*in
 
 	program_main = main;
 	/* The constructors of a shared object have run by now: set_up() has decided. */
-	return next(control_fd >= 0 ? serve : main, argc, argv, init, fini, rtld_fini, stack_end);
+	if (control_fd >= 0)
+		main = serve;
+	else if (shim_clock_on)
+		main = go_plain;
+	return next(main, argc, argv, init, fini, rtld_fini, stack_end);
 }
