@@ -31,7 +31,10 @@ bool as_cli_wants_box(const struct as_args *args, const char *spec)
 {
 	const char *asked = as_args_text(args, "sandbox", NULL);
 
-	return asked ? !strcmp(asked, "uml") : type_of(spec) != NULL;
+	const struct as_fstype *type = type_of(spec);
+
+	/* A server that dies takes no kernel with it. */
+	return asked ? !strcmp(asked, "uml") : type && !type->server;
 }
 
 static int read_core(const char *text, int *core, struct as_err *err)

@@ -18,6 +18,7 @@ static bool dir_is_full(const struct step *s, uint32_t dir)
 
 void step_MKDIR(struct step *s)
 {
+	uint32_t umask = s->m->traits->quirks & AS_QUIRK_MKDIR_022 ? 022 : 0;
 	struct walk w = walk_path(s->m, s->op->path, WALK_PARENT);
 	struct inode *inode;
 	int err = can_create(s, &w, true);
@@ -31,7 +32,7 @@ void step_MKDIR(struct step *s)
 		return;
 	changes(s);
 	/* vfs_mkdir(): only rwx and the sticky bit of the mode count. */
-	inode = make_node(s, &w, S_IFDIR | (s->op->mode & 01777));
+	inode = make_node(s, &w, S_IFDIR | (s->op->mode & 01777 & ~umask));
 	node_link(s->m, w.parent, w.last, w.last_len, inode->ino);
 }
 

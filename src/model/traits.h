@@ -27,6 +27,12 @@ enum as_quirk {
 	/* ext4: ext4_rename() puts the whiteout in place before it asks whether the target is
 	 * empty, and takes it back: a refused RENAME_WHITEOUT moves the directory's mtime */
 	AS_QUIRK_WHITEOUT_TOUCHES = 1 << 12,
+	/* fuse2fs: op_mkdir() takes away the umask that libext2fs was born with (022), whatever the
+	 * caller's is */
+	AS_QUIRK_MKDIR_022 = 1 << 13,
+	/* ntfs-3g: NTFS has no number of inodes; ntfs_fuse_statfs() guesses the free ones from free
+	 * clusters and from the bitmap of the MFT, which has more bits than there are records */
+	AS_QUIRK_FREE_FILES_ANY = 1 << 14,
 };
 
 enum as_feature {

@@ -161,14 +161,15 @@ static int prepare(struct as_runner *r, struct as_err *err)
  * time. */
 static int make_fresh(struct as_runner *r, struct as_err *err)
 {
+	const struct as_fstype *type = as_target_fstype(r->target);
 	struct as_buf folder = { 0 };
-	int rc = as_mount_allowed(err);
+	int rc = type->server ? 0 : as_mount_allowed(err);
 
-	if (!rc) {
+	if (!rc && type->mkfs) {
 		bool cached = !as_cache_folder("images", &folder, NULL);
 
-		rc = as_fresh_disk(as_target_fstype(r->target), cached ? as_buf_str(&folder) : NULL,
-				   r->fresh_disk, NULL, err);
+		rc = as_fresh_disk(type, cached ? as_buf_str(&folder) : NULL, r->fresh_disk, NULL,
+				   err);
 	}
 	as_buf_free(&folder);
 	return rc ? as_fail_in(err, "target %s", as_target_spec(r->target)) : 0;

@@ -161,6 +161,18 @@ static bool kernel_spoke(struct inside *in, int64_t op, const char *about)
 	return true;
 }
 
+/* A FUSE server that is gone. */
+static bool server_failed(struct inside *in, int64_t op, const char *about)
+{
+	const char *why = in->mount ? as_mount_trouble(in->mount) : NULL;
+
+	if (!why || in->sh->found)
+		return false;
+	as_host_log_add(&in->sh->log, as_mount_output(in->mount));
+	found(in, AS_FIND_SIGNAL, op, about, why);
+	return true;
+}
+
 /* Broken rules of the seam, or a kernel that complains; true when there is one. */
 static bool troubled(struct inside *in, int64_t op)
 {
@@ -170,7 +182,7 @@ static bool troubled(struct inside *in, int64_t op)
 	const char *why;
 
 	if (!in->ops)
-		return kernel_spoke(in, op, about);
+		return server_failed(in, op, about) || kernel_spoke(in, op, about);
 	why = as_vfs_lib_trouble(in->vfs, &kind);
 	if (!why) {
 		kind = AS_FIND_MISUSE;
@@ -360,6 +372,19 @@ static void set_up_library(struct inside *in)
 	});
 }
 
+/* The disk of `path` is the machine's: it must not be filled. */
+static void bind_folder(struct inside *in, const char *path)
+{
+	const struct as_run_options *o = in->args->options;
+
+#define BOUND(field, standard, what) const uint64_t field = o->field ? o->field : (standard);
+#include "run/bounds.def"
+	(void)deadline_ms; /* the parent's */
+	in->bounds = (struct as_bounds){ .bytes = max_bytes, .entries = max_entries };
+	as_bounds_spare(&in->bounds, path);
+	as_vfs_bind(in->vfs, &in->bounds);
+}
+
 static int set_up_mounted(struct inside *in, struct as_err *err)
 {
 	int rc;
@@ -368,30 +393,25 @@ static int set_up_mounted(struct inside *in, struct as_err *err)
 	as_stand_record(in->stand, RECORD_MAX_BYTES);
 	as_stand_plan(in->stand, in->args->plan);
 	rc = as_mount_new(in->type, in->stand, &in->mount, err);
-	if (!rc) {
+	if (!rc && !in->type->server) {
 		snprintf(in->sh->device, sizeof(in->sh->device), "%s", as_mount_device(in->mount));
 		in->watch = as_kwatch_new(in->sh->device);
 	}
 	if (!rc)
 		rc = as_vfs_sys_mounted_new(in->mount, as_target_opts(in->args->target), &in->vfs,
 					    err);
+	/* What is passed on lands in the machine's memory. */
+	if (!rc && as_mount_source(in->mount))
+		bind_folder(in, as_mount_source(in->mount));
 	return rc;
 }
 
-/* The disk is the machine's: it must not be filled. */
 static int set_up_folder(struct inside *in, struct as_err *err)
 {
-	const struct as_run_options *o = in->args->options;
-	int rc;
+	int rc = as_vfs_sys_new(in->args->folder, &in->vfs, err);
 
-#define BOUND(field, standard, what) const uint64_t field = o->field ? o->field : (standard);
-#include "run/bounds.def"
-	(void)deadline_ms; /* the parent's */
-	in->bounds = (struct as_bounds){ .bytes = max_bytes, .entries = max_entries };
-	as_bounds_spare(&in->bounds, in->args->folder);
-	rc = as_vfs_sys_new(in->args->folder, &in->vfs, err);
 	if (!rc)
-		as_vfs_bind(in->vfs, &in->bounds);
+		bind_folder(in, "/");
 	return rc;
 }
 

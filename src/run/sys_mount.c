@@ -94,9 +94,10 @@ void sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 	const struct sys *s = (const struct sys *)vfs;
 	const char *opts = op->opts ? op->opts : "";
 
-	as_vfs_answer(out, !s->mount || as_mount_is_readonly(opts)
-				   ? -AS_ERR_UNSUPPORTED
-				   : as_mount_remount(s->mount, s->mount_opts, opts));
+	as_vfs_answer(out,
+		      !s->mount || as_mount_type(s->mount)->server || as_mount_is_readonly(opts)
+			      ? -AS_ERR_UNSUPPORTED
+			      : as_mount_remount(s->mount, s->mount_opts, opts));
 }
 
 /* A type that promises nothing of a disk after a power cut is not mounted before its checker has
@@ -120,7 +121,8 @@ void sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 	int rc = -AS_ERR_UNSUPPORTED;
 
 	(void)op;
-	if (s->mount) {
+	/* The kernel passes sync(2) on to no server: nothing is promised that could be judged. */
+	if (s->mount && !as_mount_type(s->mount)->server) {
 		/* Closing may write: that must come too late. */
 		as_mount_cut(s->mount);
 		close_slots(s);

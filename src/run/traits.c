@@ -77,6 +77,20 @@ struct as_fs_traits {
 #define UNPACK(...) __VA_ARGS__
 #define FSTYPE(id, how, traits) { UNPACK traits },
 
+/*
+ * Of every FUSE server: the kernel keeps no link count of directories, asks servers for one flag of
+ * rename at most, has no O_TMPFILE for them, and seeks holes only where the server does.
+ */
+#define FUSE_QUIRKS (AS_QUIRK_DIR_NLINK_ANY)
+#define FUSE2FS_TRAITS                                                                         \
+	(.features = POSIX_ALL | XATTR_ALL | FALLOC_BASIC,                                     \
+	 .quirks = FUSE_QUIRKS | AS_QUIRK_MKDIR_022, .link_max = 65000, .dir_link_max = 65000, \
+	 .time_granularity_ns = 1)
+#define NTFS3G_TRAITS                                                                            \
+	(.features = POSIX_ALL | AS_FEAT_XATTR_USER,                                             \
+	 .quirks = FUSE_QUIRKS | AS_QUIRK_FREE_FILES_ANY, .link_max = 1024, .symlink_max = 4095, \
+	 .time_granularity_ns = 100)
+
 static const struct as_fs_traits kernel_rows[] = {
 #include "target/fstype.def"
 };
@@ -95,6 +109,16 @@ static const struct as_fs_traits tmpfs_row = {
 static const struct as_fs_traits careful_row = {
 	.features = POSIX_ALL | AS_FEAT_RENAME_NOREPLACE,
 	.quirks = AS_QUIRK_DIR_NLINK_ANY,
+	.symlink_max = 4095,
+	.time_granularity_ns = 1,
+};
+
+/* A server that we know nothing of. */
+static const struct as_fs_traits fuse_row = {
+	.features = POSIX_ALL,
+	.quirks = FUSE_QUIRKS,
+	.maybe = AS_FEAT_RENAME_NOREPLACE | AS_FEAT_RENAME_EXCHANGE | FALLOC_ALL | XATTR_ALL |
+		 AS_FEAT_DIRECT | AS_FEAT_TMPFILE,
 	.symlink_max = 4095,
 	.time_granularity_ns = 1,
 };
@@ -144,8 +168,11 @@ static void mounted_traits(const struct as_target *target, struct as_traits *tra
 {
 	unsigned index = as_fstype_index(as_target_fstype(target));
 
-	take_row(&kernel_rows[index], as_target_block_bytes(target), traits);
+	take_row(index < NROWS ? &kernel_rows[index] : &fuse_row, as_target_block_bytes(target),
+		 traits);
 	traits->features |= AS_FEAT_MOUNT;
+	if (geteuid())
+		traits->features |= AS_FEAT_UNPRIVILEGED;
 }
 
 void as_run_traits(const struct as_target *target, struct as_traits *traits)

@@ -12,6 +12,7 @@
 
 #define MIB *(UINT64_C(1) << 20)
 #define UNPACK(...) __VA_ARGS__
+/* The traits are no concern of this file. */
 #define FSTYPE(id, how, traits) { .name = #id, UNPACK how },
 
 static const struct as_fstype table[] = {
@@ -27,7 +28,7 @@ const struct as_fstype *as_fstype_at(unsigned i)
 
 unsigned as_fstype_index(const struct as_fstype *type)
 {
-	return (unsigned)(type - table);
+	return type >= table && type < table + NTYPES ? (unsigned)(type - table) : NTYPES;
 }
 
 const struct as_fstype *as_fstype_find(const char *name)
@@ -169,8 +170,10 @@ bool as_fstype_lacks_tools(const struct as_fstype *type, struct as_buf *why)
 		as_buf_adds(why, type->impossible);
 		return true;
 	}
-	for (int i = -1; i < AS_CHECK_MODES; i++) {
-		const char *command = i < 0 ? type->mkfs : type->check[i].command;
+	for (int i = -2; i < AS_CHECK_MODES; i++) {
+		const char *command = i == -2	? type->server
+				      : i == -1 ? type->mkfs
+						: type->check[i].command;
 
 		if (command && !program_is_here(command)) {
 			as_buf_addf(why, "%.*s (package %s)", (int)strcspn(command, " "), command,
@@ -217,10 +220,14 @@ bool as_fstype_lacks_host(const struct as_fstype *type, struct as_buf *why)
 {
 	if (as_fstype_lacks_tools(type, why))
 		return true;
-	if (!kernel_has(type))
+	if (type->server && geteuid() && access("/dev/fuse", R_OK | W_OK))
+		as_buf_adds(why, "the right to open /dev/fuse");
+	else if (!kernel_has(type))
 		as_buf_addf(why, "%s in this kernel", type->type);
 	else if (access("/dev/fuse", F_OK))
 		as_buf_adds(why, "/dev/fuse");
+	else if (type->server)
+		return false;
 	else if (access("/dev/loop-control", F_OK))
 		as_buf_adds(why, "/dev/loop-control");
 	else if (geteuid())

@@ -60,6 +60,9 @@ struct as_fstype {
 	const char *mount; /* options of every mount, "" for none */
 	const char *draw; /* options worth trying, separated by blanks */
 	enum as_guarantee guarantee;
+	/* A FUSE server that serves it, in place of the kernel (target/server.h): {disk} is the
+	 * disk's path, {src} an empty directory for one that passes on, {mnt} where it mounts. */
+	const char *server;
 	const char *impossible; /* why it cannot be mounted from a disk of ours; NULL: it can */
 };
 
@@ -67,7 +70,7 @@ struct as_fstype {
 const struct as_fstype *as_fstype_find(const char *name);
 /* Row i, or NULL behind the last. */
 const struct as_fstype *as_fstype_at(unsigned i);
-/* Its row's number. */
+/* Its row's number; behind the last for one that is not of the table. */
 unsigned as_fstype_index(const struct as_fstype *type);
 
 /* The words of a command of the table for execvp(3), each allocated, with a NULL at the end. */

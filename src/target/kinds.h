@@ -10,7 +10,9 @@ struct as_target {
 	const struct as_target_kind *kind;
 	char *spec, *name, *opts, *dir;
 	const struct as_target_ops *ops;
-	const struct as_fstype *fstype; /* of the kernel, to be mounted by us */
+	const struct as_fstype *fstype; /* of the kernel or a FUSE server, to be mounted by us */
+	struct as_fstype own; /* where it has no row */
+	char *commands; /* that `own` is made of */
 	struct as_limits limits;
 	uint32_t block_bytes;
 	void *dl; /* of dlopen */
@@ -20,6 +22,8 @@ int as_target_open_fstype(struct as_target *target, const struct as_fstype *type
 			  struct as_err *err);
 int as_target_open_lab(struct as_target *target, const char *rest, struct as_err *err);
 int as_target_open_plugin(struct as_target *target, const char *rest, struct as_err *err);
+int as_target_open_fuse(struct as_target *target, const char *rest, struct as_err *err);
 int as_target_open_dir(struct as_target *target, const char *rest, struct as_err *err);
+const char *as_target_fuse_lacks(void);
 
 #endif

@@ -18,6 +18,7 @@
 #include "disk/log.h"
 #include "disk/loop.h"
 #include "disk/serve.h"
+#include "target/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,14 +34,18 @@
 #define ARENA_STEP_BYTES (16 << 20)
 #define BUSY_ATTEMPTS 200
 #define BUSY_WAIT_US 1000
+#define SERVER_MS 10000 /* for a FUSE server to mount, or to end */
 
 struct as_mount {
 	const struct as_fstype *type;
 	struct as_stand *stand;
 	struct as_serve *serve;
-	struct as_loop *loop;
+	struct as_loop *loop; /* NULL: a FUSE server's */
+	struct as_server *server; /* the last one started; NULL: none, or the kernel */
+	char trouble[128]; /* of servers that are gone */
+	struct as_buf output;
 	char base[32]; /* where our tmpfs is */
-	char fs[40], disk[48], disk_folder[40], copy[40];
+	char fs[40], disk[48], disk_folder[40], copy[40], src[40];
 	int root_fd; /* of the machine */
 	int home_fd; /* the mount namespace we come from */
 	bool mounted, inside;
@@ -128,27 +133,44 @@ static int make_base(struct as_mount *m, struct as_err *err)
 		snprintf(m->copy, sizeof(m->copy), "%s/copy", m->base);
 		snprintf(m->disk_folder, sizeof(m->disk_folder), "%s/disk", m->base);
 		snprintf(m->disk, sizeof(m->disk), "%s/0", m->disk_folder);
-		if (mkdir(m->fs, 0700) || mkdir(m->disk_folder, 0700))
+		snprintf(m->src, sizeof(m->src), "%s/src", m->base);
+		if (mkdir(m->fs, 0700) || mkdir(m->disk_folder, 0700) || mkdir(m->src, 0755) ||
+		    chmod(m->src, 0755))
 			return as_fail_errno(err, errno, "%s", m->base);
 		return 0;
 	}
 	return as_fail_errno(err, errno, "cannot mount a tmpfs");
 }
 
-static int make_namespace(struct as_mount *m, struct as_err *err)
+static int settle_namespace(struct as_mount *m, struct as_err *err)
 {
-	m->home_fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-	if (m->home_fd < 0)
-		return as_fail_errno(err, errno, "/proc/self/ns/mnt");
-	if (unshare(CLONE_NEWNS))
-		return as_fail(err, errno == EPERM ? AS_ELACK : AS_EIO,
-			       "cannot have a mount namespace of our own: %s", strerror(errno));
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return as_fail_errno(err, errno, "cannot make the mount namespace private");
 	m->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (m->root_fd < 0)
 		return as_fail_errno(err, errno, "/");
 	return make_base(m, err);
+}
+
+static bool is_unprivileged(const struct as_mount *m)
+{
+	return m->type->server && geteuid();
+}
+
+static int make_namespace(struct as_mount *m, struct as_err *err)
+{
+	if (is_unprivileged(m)) {
+		int rc = as_server_userns(err);
+
+		return rc ? rc : settle_namespace(m, err);
+	}
+	m->home_fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	if (m->home_fd < 0)
+		return as_fail_errno(err, errno, "/proc/self/ns/mnt");
+	if (unshare(CLONE_NEWNS))
+		return as_fail(err, errno == EPERM ? AS_ELACK : AS_EIO,
+			       "cannot have a mount namespace of our own: %s", strerror(errno));
+	return settle_namespace(m, err);
 }
 
 static void settle_memory(void)
@@ -165,7 +187,7 @@ int as_mount_new(const struct as_fstype *type, struct as_stand *stand, struct as
 	struct as_mount *m = as_xcalloc(1, sizeof(*m));
 	struct as_serve_disk disk = { .name = "0", .bd = as_stand_bd(stand) };
 	struct as_reclog *log = as_stand_log(stand);
-	int rc = as_mount_allowed(err);
+	int rc = type->server ? 0 : as_mount_allowed(err);
 
 	m->type = type;
 	m->stand = stand;
@@ -178,7 +200,7 @@ int as_mount_new(const struct as_fstype *type, struct as_stand *stand, struct as
 	/* Attaching flushes once: nobody's doing. */
 	if (!rc && log)
 		as_reclog_pause(log, true);
-	if (!rc)
+	if (!rc && !type->server)
 		rc = as_loop_new(m->disk, AS_LOOP_NO_MERGES, &m->loop, err);
 	if (!rc && log)
 		as_reclog_pause(log, false);
@@ -198,6 +220,8 @@ void as_mount_free(struct as_mount *m)
 		umount2(m->fs, MNT_DETACH);
 	if (m->cut)
 		as_stand_drop(m->stand, m->cut);
+	as_server_free(m->server);
+	as_buf_free(&m->output);
 	as_loop_free(m->loop);
 	as_serve_free(m->serve);
 	if (m->root_fd >= 0)
@@ -230,6 +254,81 @@ int as_mount_leave(struct as_mount *m, struct as_err *err)
 
 /* ---- Mounting ------------------------------------------------------------------------------ */
 
+/* What a server that is gone has left to say. */
+static void bury(struct as_mount *m)
+{
+	const char *trouble;
+
+	if (!m->server)
+		return;
+	trouble = as_server_trouble(m->server);
+	as_buf_clear(&m->output);
+	as_server_output(m->server, &m->output);
+	if (trouble && !m->trouble[0])
+		snprintf(m->trouble, sizeof(m->trouble), "%s", trouble);
+	as_server_free(m->server);
+	m->server = NULL;
+}
+
+static void add_option(char ***argv, const char *opts)
+{
+	size_t n = 0;
+
+	if (!*opts)
+		return;
+	while ((*argv)[n])
+		n++;
+	*argv = as_xrealloc(*argv, (n + 3) * sizeof(**argv));
+	(*argv)[n] = as_xstrdup("-o");
+	(*argv)[n + 1] = as_xstrdup(opts);
+	(*argv)[n + 2] = NULL;
+}
+
+static int start_server(struct as_mount *m, const char *base, const char *opts)
+{
+	struct as_server_places places = { m->disk, m->fs, m->src };
+	char **argv;
+	int rc;
+
+	if (as_server_argv(m->type->server, &places, &argv, NULL))
+		return -EINVAL;
+	add_option(&argv, base);
+	add_option(&argv, opts);
+	rc = as_server_start(argv, m->fs, SERVER_MS, &m->server);
+	/* Whatever it asked for: nodes are never doors. */
+	if (!rc && mount(NULL, m->fs, NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL))
+		rc = -errno;
+	if (rc) {
+		umount2(m->fs, MNT_DETACH);
+		as_server_stop(m->server, 0);
+		bury(m);
+		m->trouble[0] = '\0'; /* the errno is enough */
+	}
+	as_fstype_free_words(argv);
+	return rc;
+}
+
+const char *as_mount_trouble(struct as_mount *m)
+{
+	if (m->trouble[0])
+		return m->trouble;
+	return m->server ? as_server_trouble(m->server) : NULL;
+}
+
+const char *as_mount_output(struct as_mount *m)
+{
+	if (m->server) {
+		as_buf_clear(&m->output);
+		as_server_output(m->server, &m->output);
+	}
+	return as_buf_str(&m->output);
+}
+
+const char *as_mount_source(const struct as_mount *m)
+{
+	return m->type->server && strstr(m->type->server, "{src}") ? m->src : NULL;
+}
+
 static int call_mount(struct as_mount *m, unsigned long flags, const char *base, const char *opts)
 {
 	struct as_buf data = { 0 };
@@ -256,7 +355,7 @@ int as_mount_mount(struct as_mount *m, const char *base, const char *opts)
 	as_assert(!m->mounted);
 	if (as_mount_leave(m, NULL))
 		return -EIO;
-	rc = call_mount(m, 0, base, opts);
+	rc = m->type->server ? start_server(m, base, opts) : call_mount(m, 0, base, opts);
 	m->mounted = !rc;
 	return rc;
 }
@@ -288,9 +387,13 @@ int as_mount_umount(struct as_mount *m)
 	if (as_mount_leave(m, NULL))
 		return -EIO;
 	rc = umount_patiently(m->fs);
-	if (!rc)
-		m->mounted = false;
-	return rc;
+	if (rc)
+		return rc;
+	m->mounted = false;
+	if (m->server)
+		as_server_stop(m->server, SERVER_MS);
+	bury(m);
+	return 0;
 }
 
 void as_mount_cut(struct as_mount *m)
@@ -327,7 +430,7 @@ const struct as_fstype *as_mount_type(const struct as_mount *m)
 
 const char *as_mount_device(const struct as_mount *m)
 {
-	const char *path = as_loop_path(m->loop), *slash = strrchr(path, '/');
+	const char *path = m->loop ? as_loop_path(m->loop) : "", *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
@@ -363,7 +466,7 @@ void as_mount_set_op(struct as_mount *m, uint32_t op)
 
 int as_mount_forget(struct as_mount *m, struct as_err *err)
 {
-	return as_loop_forget(m->loop, err);
+	return m->loop ? as_loop_forget(m->loop, err) : 0;
 }
 
 static int copy_disk(struct as_mount *m, struct as_err *err)

@@ -25,7 +25,8 @@ struct as_mount;
 /* Whether the running kernel may be used at all: root, by name. One clear sentence otherwise. */
 AS_MUST_CHECK int as_mount_allowed(struct as_err *err);
 
-/* The namespace, the server and the loop device; nothing is mounted yet. `stand` must outlive
+/* The namespace, the server and the loop device (for a FUSE server: a user namespace where we are not
+ * root, and no loop device); nothing is mounted yet. `stand` must outlive
  * it. */
 AS_MUST_CHECK int as_mount_new(const struct as_fstype *type, struct as_stand *stand,
 			       struct as_mount **mount, struct as_err *err);
@@ -43,6 +44,11 @@ void as_mount_cut(struct as_mount *mount);
 AS_MUST_CHECK int as_mount_cut_end(struct as_mount *mount);
 const struct as_fstype *as_mount_type(const struct as_mount *mount);
 bool as_mount_mounted(const struct as_mount *mount);
+/* Of a type with a FUSE server: what went wrong with the process ("the server died of SIGSEGV"), NULL
+ * for nothing; the end of what it printed; the directory it passes on, NULL for none. */
+const char *as_mount_trouble(struct as_mount *mount);
+const char *as_mount_output(struct as_mount *mount);
+const char *as_mount_source(const struct as_mount *mount);
 /* The name of its disk in messages of the kernel: "loop7". */
 const char *as_mount_device(const struct as_mount *mount);
 /* Whether options ask for a mount that cannot be written to: a model has no use for one. */

@@ -21,6 +21,8 @@ static const struct as_target_kind kinds[] = {
 	  as_target_open_plugin, NULL },
 	{ "dir", "dir:PATH", "a directory of a file system that is mounted already",
 	  as_target_open_dir, NULL },
+	{ "fuse", "fuse:COMMAND", "a FUSE server in the foreground, with {mnt} and {disk} or {src}",
+	  as_target_open_fuse, as_target_fuse_lacks },
 };
 
 #define NKINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -86,6 +88,7 @@ void as_target_free(struct as_target *t)
 	free(t->name);
 	free(t->opts);
 	free(t->dir);
+	free(t->commands);
 	free(t);
 }
 
