@@ -148,7 +148,7 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 		box->files[0].to = keep(box, as_buf_str(&to), to.len);
 		box->boxed.box.files = box->files;
 	}
-	as_stand_free(stand);
+	box->fresh = box->boxed.fresh = stand;
 	as_target_free(target);
 	as_buf_free(&folder);
 	as_buf_free(&path);
@@ -190,6 +190,7 @@ void as_cli_box_close(struct as_cli_box *box)
 	for (size_t i = 0; i < box->n_words; i++)
 		free(box->words[i]);
 	free(box->words);
+	as_stand_free(box->fresh);
 	free((void *)box->programs);
 	free((void *)box->optional);
 	free((void *)box->modules);

@@ -39,6 +39,7 @@ struct as_cli_box {
 	char **words; /* of the programs and modules */
 	size_t n_words;
 	const char **programs, **optional, **modules;
+	struct as_stand *fresh; /* of the target, where it stands on a disk */
 	struct as_initramfs_file files[2]; /* the fresh disk, so that no guest has to make it */
 };
 

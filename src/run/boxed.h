@@ -12,6 +12,7 @@
 #include "base/event.h"
 #include "run/run.h"
 #include "target/sandbox.h"
+#include "target/stand.h"
 #include "work/seq.h"
 
 struct as_boxed_job {
@@ -24,6 +25,7 @@ struct as_boxed {
 	struct as_box_options box; /* share, state and limits are filled in */
 	const char *target; /* as typed */
 	struct as_run_options options;
+	struct as_stand *fresh; /* the disk that workloads begin with; NULL: there is none */
 	const char *out; /* folder of the findings; NULL: they are not kept */
 	struct as_sink *told; /* hears what the engine inside has found (and kept) */
 	struct as_sink *found; /* hears, and keeps, what is found from out here */

@@ -73,12 +73,28 @@ static void say(const struct boxed *b, enum boxed_end end, struct as_buf *out)
 	}
 }
 
+/* The disk as it was when the box died, from what its witness wrote; NULL: it cannot be had. */
+static struct as_stand *last_disk(const struct boxed *b, enum boxed_end end)
+{
+	struct as_stand *disk;
+
+	if (!b->how->fresh || end == BOXED_COMPLAINED)
+		return NULL;
+	disk = as_stand_copy(b->how->fresh);
+	if (as_witness_apply(as_shared_witness(b->box->state), AS_RUN_WITNESS_BYTES,
+			     as_stand_bd(disk)))
+		return disk;
+	as_stand_free(disk);
+	return NULL;
+}
+
 static void emit(struct boxed *b, size_t job, const struct shared *sh, enum boxed_end end)
 {
 	const struct as_seq *seq = b->jobs[job].seq;
 	struct as_buf text = { 0 }, summary = { 0 }, signature = { 0 }, detail = { 0 },
 		      options = { 0 }, workload = { 0 }, op = { 0 }, name = { 0 };
 	struct as_finding f = { .kind = kind_of(b, end) };
+	struct as_stand *disk = last_disk(b, end);
 	char id[AS_FINDING_ID_MAX];
 	const char *about = as_phase_name(sh->phase);
 
@@ -112,9 +128,11 @@ static void emit(struct boxed *b, size_t job, const struct shared *sh, enum boxe
 	f.op_index = (long)sh->found_op;
 	f.op_line = sh->found_op >= 0 ? (int)(seq->n_meta + (size_t)sh->found_op + 1) : 0;
 	f.log = b->console.len ? as_buf_str(&b->console) : NULL;
+	f.disk = disk ? as_stand_disk(disk) : NULL;
 	as_buf_add(&name, f.target, strcspn(f.target, ":"));
 	as_finding_id(&f, as_buf_str(&name), id);
 	as_emit_finding(b->how->found, &f, id);
+	as_stand_free(disk);
 	as_buf_free(&text);
 	as_buf_free(&summary);
 	as_buf_free(&signature);

@@ -45,9 +45,16 @@ struct as_runner {
 	size_t n_ids;
 };
 
+#define WITNESS_AT ((sizeof(struct shared) + 63) / 64 * 64)
+
 size_t as_run_state_bytes(void)
 {
-	return sizeof(struct shared);
+	return WITNESS_AT + AS_RUN_WITNESS_BYTES;
+}
+
+struct as_witness_area *as_shared_witness(struct as_box_state *state)
+{
+	return state ? (struct as_witness_area *)(void *)(state->engine + WITNESS_AT) : NULL;
 }
 
 void as_finding_id(const struct as_finding *finding, const char *target_name,
@@ -387,7 +394,8 @@ static int run_once(struct as_runner *r, const struct as_seq *seq, const char *n
 				    .fresh_disk = r->fresh_disk,
 				    .fresh_model = r->fresh_model,
 				    .shared = r->shared,
-				    .disk_fd = r->disk_fd };
+				    .disk_fd = r->disk_fd,
+				    .witness = as_shared_witness(r->options.state) };
 	struct as_folder *folder = NULL;
 	struct as_kwatch *watch = NULL;
 	struct as_ended ended;

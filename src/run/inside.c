@@ -352,6 +352,8 @@ static void set_up_disk(struct inside *in)
 	in->chooser = as_chooser_seeded(in->args->options->seed);
 	in->host = as_host_new(as_chooser_choice(in->chooser), &in->sh->log);
 	in->stand = as_stand_copy(in->args->fresh_disk);
+	if (in->args->witness)
+		as_stand_witness(in->stand, in->args->witness, AS_RUN_WITNESS_BYTES);
 }
 
 static void set_up_library(struct inside *in)

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/event.h"
+#include "disk/witness.h"
 #include "model/model.h"
 #include "run/run.h"
 #include "target/host.h"
@@ -76,7 +77,12 @@ struct inside_args {
 	const char *folder; /* a directory's own */
 	struct shared *shared;
 	int disk_fd; /* where a disk is handed over */
+	struct as_witness_area *witness; /* of AS_RUN_WITNESS_BYTES; NULL: none */
 };
+
+/* Behind as_box_state.engine: the struct shared, then what the disk's witness writes. */
+#define AS_RUN_WITNESS_BYTES ((size_t)24 << 20)
+struct as_witness_area *as_shared_witness(struct as_box_state *state);
 
 /* For as_spawn_fork(). */
 int as_inside_prepare(void *args); /* makes the fresh disk and lists its tree */

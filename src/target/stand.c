@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stand: see stand.h. Up to four layers: the disk, the recorder, the faulty wrapper above them,
- * and on top a doorman that notes calls outside the disk, which are the file system's mistake
+ * stand: see stand.h. Up to five layers: the disk, the witness, the recorder, the faulty wrapper
+ * above them, and on top a doorman that notes calls outside the disk, which are the file system's mistake
  * whatever it does with the answer.
  */
 #include "target/stand.h"
@@ -11,6 +11,7 @@
 #include "disk/fault.h"
 #include "disk/image.h"
 #include "disk/log.h"
+#include "disk/witness.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -111,6 +112,7 @@ struct as_stand {
 	struct as_bd bd; /* first: a stand is a block device */
 	struct as_chunks *store; /* NULL: the original's */
 	struct as_disk *disk;
+	struct as_witness *witness; /* NULL: none */
 	struct as_reclog *log; /* NULL: not recorded */
 	struct as_faulty *faulty;
 	struct as_bd *inner;
@@ -221,6 +223,7 @@ void as_stand_free(struct as_stand *s)
 		return;
 	as_faulty_free(s->faulty);
 	as_reclog_free(s->log);
+	as_witness_free(s->witness);
 	as_disk_free(s->disk);
 	as_chunks_free(s->store);
 	free(s);
@@ -231,11 +234,24 @@ struct as_bd *as_stand_bd(struct as_stand *s)
 	return &s->bd;
 }
 
+/* The lowest layer: what comes here reaches the disk. */
+static struct as_bd *base_of(struct as_stand *s)
+{
+	return s->witness ? as_witness_bd(s->witness) : as_disk_bd(s->disk);
+}
+
+void as_stand_witness(struct as_stand *s, struct as_witness_area *area, size_t room_bytes)
+{
+	as_assert(!s->witness && !s->log && !s->faulty);
+	s->witness = as_witness_new(as_disk_bd(s->disk), area, room_bytes);
+	s->inner = base_of(s);
+}
+
 void as_stand_plan(struct as_stand *s, const struct as_plan *plan)
 {
 	as_faulty_free(s->faulty);
 	s->faulty = NULL;
-	s->inner = s->log ? as_reclog_bd(s->log) : as_disk_bd(s->disk);
+	s->inner = s->log ? as_reclog_bd(s->log) : base_of(s);
 	if (!plan || !plan->n)
 		return;
 	s->faulty = as_faulty_new(s->inner, plan->rules, plan->n);
@@ -245,7 +261,7 @@ void as_stand_plan(struct as_stand *s, const struct as_plan *plan)
 void as_stand_record(struct as_stand *s, uint64_t limit_bytes)
 {
 	as_assert(!s->log && !s->faulty);
-	s->log = as_reclog_new(as_disk_bd(s->disk), 0, limit_bytes);
+	s->log = as_reclog_new(base_of(s), 0, limit_bytes);
 	s->inner = as_reclog_bd(s->log);
 }
 
@@ -257,6 +273,7 @@ struct as_reclog *as_stand_log(const struct as_stand *s)
 struct as_stand_mark {
 	struct as_disk *disk;
 	size_t log_len;
+	uint64_t witness_len;
 };
 
 struct as_stand_mark *as_stand_mark(struct as_stand *s)
@@ -265,6 +282,7 @@ struct as_stand_mark *as_stand_mark(struct as_stand *s)
 
 	mark->disk = as_disk_snapshot(s->disk);
 	mark->log_len = s->log ? as_reclog_len(s->log) : 0;
+	mark->witness_len = s->witness ? as_witness_len(s->witness) : 0;
 	return mark;
 }
 
@@ -280,6 +298,8 @@ void as_stand_back(struct as_stand *s, struct as_stand_mark *mark)
 	as_disk_restore(s->disk, mark->disk);
 	if (s->log)
 		as_reclog_truncate(s->log, mark->log_len);
+	if (s->witness)
+		as_witness_truncate(s->witness, mark->witness_len);
 	as_stand_drop(s, mark);
 }
 

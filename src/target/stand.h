@@ -11,6 +11,7 @@
 #include "base/err.h"
 
 #include <assay/target.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What is to go wrong: rules of disk/fault.h, and `alloc:N` for the Nth allocation. */
@@ -28,6 +29,7 @@ bool as_plan_hits_writes(const struct as_plan *plan);
 bool as_plan_is_silent(const struct as_plan *plan);
 
 struct as_stand;
+struct as_witness_area;
 struct as_reclog;
 
 AS_MUST_CHECK int as_stand_new(uint64_t size_bytes, struct as_stand **stand, struct as_err *err);
@@ -39,6 +41,9 @@ void as_stand_free(struct as_stand *stand); /* takes NULL */
 struct as_bd *as_stand_bd(struct as_stand *stand);
 /* The faults from now on, NULL: none; counting starts again. */
 void as_stand_plan(struct as_stand *stand, const struct as_plan *plan);
+/* From now on what changes is also written to this memory (disk/witness.h), which must outlive it.
+ * Before plans and records. */
+void as_stand_witness(struct as_stand *stand, struct as_witness_area *area, size_t room_bytes);
 /* How many calls were hit since. */
 uint64_t as_stand_fired(const struct as_stand *stand);
 /* Keeps a record of what reaches the disk from now on (disk/log.h), of at most limit_bytes; 0: no

@@ -9,7 +9,9 @@
 
 #include "base/prng.h"
 #include "base/spawn.h"
+#include "cli/boxes.h"
 #include "cli/cli.h"
+#include "disk/cow.h"
 #include "report/sinks.h"
 #include "run/boxed.h"
 #include "run/sys_new.h"
@@ -72,7 +74,7 @@ static void lurk(const char *list, const char *state_path, pid_t engine)
 
 		if (strncmp(name, "mischief:", 9))
 			continue;
-		while (state->job < job || (state->job == job && as_box_progress(state) < 20))
+		while (state->job < job || (state->job == job && as_box_progress(state) < 60))
 			poll(NULL, 0, 1);
 		if (state->job == job)
 			make_mischief(name + 9, engine);
@@ -108,7 +110,21 @@ struct heard {
 	bool has_log[JOBS_MAX], has_detail[JOBS_MAX];
 	unsigned workloads;
 	const char *stop_after_first; /* the share of a kernel to stop then */
+	const char *raw; /* where to put the disk of a finding */
 };
+
+static void write_raw(const void *disk, const char *path)
+{
+	struct as_bd *bd = as_disk_bd((struct as_disk *)disk);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	char block[65536];
+
+	for (uint64_t off = 0; off < bd->size_bytes; off += sizeof(block)) {
+		assert_int_equal(as_bd_read(bd, off, block, sizeof(block)), 0);
+		assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
+	}
+	assert_int_equal(close(fd), 0);
+}
 
 static void hear(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
@@ -118,6 +134,8 @@ static void hear(struct as_sink *sink, const struct as_finding *f, const char *i
 	(void)id;
 	assert_true(i < JOBS_MAX);
 	h->kind[i] = f->kind;
+	if (h->raw && f->disk)
+		write_raw(f->disk, h->raw);
 	h->op[i] = f->op_index;
 	h->has_log[i] = f->log && strlen(f->log) > 200;
 	h->has_detail[i] = f->detail && *f->detail;
@@ -284,6 +302,68 @@ static void test_harms(void **state)
 	free_jobs(all);
 }
 
+static int run_tool(char *const *argv, struct as_buf *output)
+{
+	struct as_spawn spawn = { .argv = argv, .deadline_ms = 20000, .output = output };
+	struct as_ended ended;
+
+	if (as_spawn_run(&spawn, &ended, NULL))
+		return -1;
+	return ended.how == AS_END_EXIT ? ended.status : 128;
+}
+
+/* The disk at the moment of a panic: what was synced is on it, and ext4's own tools agree. */
+static void test_disk(void **state)
+{
+	struct as_args args = { 0 };
+	struct heard *heard = as_xcalloc(1, sizeof(*heard));
+	char raw[] = "/tmp/assay-test-XXXXXX", debugfs[] = "debugfs", opt[] = "-R",
+	     ls[] = "stat /kept/f7", e2fsck[] = "e2fsck", fy[] = "-fy";
+	char *const check[] = { e2fsck, fy, raw, NULL }, *const look[] = { debugfs, opt, ls, raw,
+									   NULL };
+	struct as_buf text = { 0 }, output = { 0 };
+	struct as_run_stats stats = { 0 };
+	struct as_seq *seq;
+	struct as_cli_box box;
+	struct as_err err;
+	int rc;
+
+	(void)state;
+	need_uml();
+	if (as_cli_box_open(&args, "ext4", 0, &box, &err))
+		skip_because("%s", err.msg);
+	as_buf_adds(&text, "mkdir /kept 0755\n");
+	for (int i = 0; i < 10; i++)
+		as_buf_addf(&text, "create /kept/f%d 0644\n", i);
+	as_buf_adds(&text, "sync\n");
+	for (int i = 0; i < 3000; i++)
+		as_buf_addf(&text, "create /f%d 0644\nstat /f%d\n", i, i);
+	assert_int_equal(as_parse_text("w", as_buf_str(&text), text.len, &seq, &err), 0);
+	assert_true(mkstemp(raw) >= 0);
+	heard->raw = raw;
+	heard->sink.finding = hear;
+	box.boxed.told = box.boxed.found = &heard->sink;
+	rc = as_boxed_run(&box.boxed, &(struct as_boxed_job){ "mischief:panic", seq }, 1, &stats,
+			  &err);
+	if (rc)
+		fail_msg("%s", err.msg);
+	assert_int_equal(heard->n, 1);
+	if (heard->op[0] < 12)
+		fail_msg("too early: %s", heard->summary[0]);
+	rc = run_tool(check, &output);
+	if (rc != 0 && rc != 1)
+		fail_msg("e2fsck: %d: %s", rc, as_buf_str(&output));
+	as_buf_clear(&output);
+	assert_int_equal(run_tool(look, &output), 0);
+	assert_non_null(strstr(as_buf_str(&output), "Type: regular"));
+	unlink(raw);
+	as_cli_box_close(&box);
+	as_seq_free(seq);
+	as_buf_free(&text);
+	as_buf_free(&output);
+	free(heard);
+}
+
 /* ---- Kernels that are killed ----------------------------------------------------------------- */
 
 /* Kills `times` kernels: every other one whenever it is, booting or not, the rest after it has
@@ -427,6 +507,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_harms),
+		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_kills),
 	};
