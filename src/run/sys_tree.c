@@ -273,7 +273,7 @@ void sys_enlarge(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 		rc = enlarge_dir(op->path, op->len, &out->done);
 		as_vfs_answer(out, rc ? rc : (int64_t)op->len);
 	} else if (S_ISREG(st.st_mode)) {
-		sys_answer(out, truncate(op->path, st.st_size + (off_t)op->len));
+		sys_answer(out, truncate(op->path, (off_t)((uint64_t)st.st_size + op->len)));
 	} else {
 		as_vfs_answer(out, -EINVAL);
 	}

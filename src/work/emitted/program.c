@@ -636,7 +636,7 @@ static struct result do_enlarge(const char *path, unsigned long long count)
 	if (fstatat(AT_FDCWD, at(path), &st, 0))
 		return fail(errno, 0);
 	if (S_ISREG(st.st_mode))
-		return answer(truncate(at(path), st.st_size + (off_t)count));
+		return answer(truncate(at(path), (off_t)((uint64_t)st.st_size + count)));
 	if (!S_ISDIR(st.st_mode))
 		return fail(EINVAL, 0);
 	fd = openat(AT_FDCWD, at(path), O_RDONLY | O_DIRECTORY);
