@@ -16,6 +16,7 @@ struct visit {
 	uint32_t *symlinked; /* by inode number */
 	uint32_t *order;
 	bool *seen;
+	bool every_name; /* an inode with several links is shown once for each */
 };
 
 struct tally {
@@ -90,7 +91,7 @@ static int visit_inode(struct visit *v, uint32_t ino, uint32_t depth)
 	};
 	int rc;
 
-	if (v->seen[ino])
+	if (v->seen[ino] && !v->every_name)
 		return 0;
 	v->seen[ino] = true;
 	rc = v->fn(v->ctx, as_buf_str(&v->path), &attrs);
@@ -111,10 +112,11 @@ static void path_to(const struct as_model *m, uint32_t dir, struct as_buf *path,
 	++*depth;
 }
 
-int as_model_each(const struct as_model *model, bool below_cwd,
-		  int (*fn)(void *ctx, const char *path, const struct as_attrs *attrs), void *ctx)
+static int visit_all(const struct as_model *model, bool below_cwd, bool every_name,
+		     int (*fn)(void *ctx, const char *path, const struct as_attrs *attrs),
+		     void *ctx)
 {
-	struct visit v = { .m = model, .fn = fn, .ctx = ctx };
+	struct visit v = { .m = model, .fn = fn, .ctx = ctx, .every_name = every_name };
 	size_t n = model->next_ino;
 	struct tally t = { .m = model };
 	uint32_t depth = 0;
@@ -139,6 +141,19 @@ int as_model_each(const struct as_model *model, bool below_cwd,
 	free(v.seen);
 	free(t.all);
 	return rc;
+}
+
+int as_model_each(const struct as_model *model, bool below_cwd,
+		  int (*fn)(void *ctx, const char *path, const struct as_attrs *attrs), void *ctx)
+{
+	return visit_all(model, below_cwd, false, fn, ctx);
+}
+
+int as_model_each_name(const struct as_model *model, bool below_cwd,
+		       int (*fn)(void *ctx, const char *path, const struct as_attrs *attrs),
+		       void *ctx)
+{
+	return visit_all(model, below_cwd, true, fn, ctx);
 }
 
 struct open_visit {

@@ -91,6 +91,10 @@ struct as_attrs {
  * directory) with one path of it. Stops on a non-zero return and hands it back. */
 int as_model_each(const struct as_model *model, bool below_cwd,
 		  int (*fn)(void *ctx, const char *path, const struct as_attrs *attrs), void *ctx);
+/* The same, but an inode with several links is shown once for each of its names. */
+int as_model_each_name(const struct as_model *model, bool below_cwd,
+		       int (*fn)(void *ctx, const char *path, const struct as_attrs *attrs),
+		       void *ctx);
 /* Open slots. */
 int as_model_each_open(const struct as_model *model,
 		       int (*fn)(void *ctx, int slot, uint32_t ino, int64_t flags), void *ctx);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * dist: the distribution of one argument (Dogfood's P^param): how it is written, drawn, and shifted
+ * towards what was tested too little. draw.def lists them and explains their spelling.
+ */
+#ifndef AS_GEN_DIST_H
+#define AS_GEN_DIST_H
+
+#include "work/lex.h"
+
+#include <assay/choice.h>
+
+enum as_how {
+	AS_HOW_MODE,
+	AS_HOW_FLAGS,
+	AS_HOW_RANGE,
+	AS_HOW_SECONDS,
+	AS_HOW_ONE,
+	AS_HOW_SOME,
+	AS_HOW_CHANCE,
+};
+
+struct as_draw {
+	enum as_opcode op;
+	enum as_arg_kind arg;
+	enum as_how how;
+	const char *name; /* "open.open_flags" */
+	const char *plain; /* the distribution when no profile says otherwise */
+};
+
+enum {
+#define DRAW(op, arg, how, text) AS_DRAW_##op##_##arg,
+#include "gen/draw.def"
+#undef DRAW
+	AS_DRAWS
+};
+
+extern const struct as_draw as_draws[AS_DRAWS];
+
+#define AS_DIST_WORDS 32
+#define AS_DIST_WORD_BYTES 48
+#define AS_BUCKETS 65 /* of a range: 0 and below; [1,2), [2,4), ... */
+
+struct as_dist {
+	int64_t base, never, lo, hi;
+	uint32_t percent;
+	uint32_t n; /* words of ONE and SOME; of FLAGS: those of the flag table */
+	char word[AS_DIST_WORDS][AS_DIST_WORD_BYTES]; /* ONE and SOME */
+	int64_t value[AS_DIST_WORDS]; /* ONE of something that is not a string */
+	/* What feedback made of it: weights of words (ONE), percents (FLAGS, SOME), of buckets. */
+	bool shifted;
+	uint32_t weight[AS_BUCKETS];
+};
+
+/* What stands behind the name in a profile, up to the end of the line. */
+AS_MUST_CHECK int as_dist_parse(struct as_lex *lex, const struct as_draw *draw,
+				struct as_dist *dist);
+void as_dist_print(const struct as_draw *draw, const struct as_dist *dist, struct as_buf *out);
+/* Draws into the field of op. Text lives in *text, which is added to. */
+void as_dist_draw(const struct as_draw *draw, const struct as_dist *dist, struct as_choice *choice,
+		  struct as_op *op, struct as_buf *text);
+/* The value that stands above the syntax layer. */
+void as_dist_plain(const struct as_draw *draw, const struct as_dist *dist, struct as_op *op);
+
+/* Arguments that mean nothing beside the others go back to "not there". */
+void as_draw_settle(struct as_op *op);
+
+/* Partitions: the parts of a distribution that coverage counts apart. */
+size_t as_dist_partitions(const struct as_draw *draw, const struct as_dist *dist);
+void as_dist_partition_name(const struct as_draw *draw, const struct as_dist *dist, size_t i,
+			    struct as_buf *out);
+/* Draws partition i `factor` times as often as before (at most half the time for flags). */
+void as_dist_raise(const struct as_draw *draw, struct as_dist *dist, size_t i, uint32_t factor);
+
+/* Number below n, from a choice that takes at most an unsigned. */
+uint64_t as_draw_below(struct as_choice *choice, uint64_t n);
+static inline bool as_draw_chance(struct as_choice *choice, uint64_t percent)
+{
+	return percent && (percent >= 100 || as_choose(choice, 100) < percent);
+}
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * feedback: from counts of what was tested to weights. Both for the operations among themselves and
+ * for the partitions of one argument among themselves the rule is the same: what was met half as
+ * often as the commonest gets twice the weight, a quarter four times, and so on up to FACTOR_MAX;
+ * what is not in the table was met never. Only powers of two, so that every machine agrees.
+ */
+#include "gen/gen.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FACTOR_MAX 16u
+
+struct counts {
+	uint64_t op[AS_OP_COUNT];
+	bool op_given[AS_OP_COUNT], arg_given[AS_DRAWS];
+	uint64_t part[AS_DRAWS][AS_BUCKETS];
+};
+
+static uint32_t factor(uint64_t most, uint64_t count)
+{
+	uint32_t f = 1;
+
+	while (f < FACTOR_MAX && count < most / (2 * (uint64_t)f) + (count == 0))
+		f *= 2;
+	return f;
+}
+
+/* The argument's name is that of arg.def in small letters, or its key ("len", "at"). */
+static bool is_arg(const struct as_draw *draw, const char *name)
+{
+	const char *row = strchr(draw->name, '.') + 1, *key = as_arg_table[draw->arg].key;
+
+	if (key && !strcmp(key, name))
+		return true;
+	while (*row && *name && tolower((unsigned char)*row) == *name) {
+		row++;
+		name++;
+	}
+	return !*row && !*name;
+}
+
+static int take_partition(struct counts *counts, const struct as_profile *profile,
+			  enum as_opcode op, const char *arg, const char *partition, uint64_t count)
+{
+	struct as_buf name = { 0 };
+
+	for (unsigned d = 0; d < AS_DRAWS; d++) {
+		const struct as_draw *draw = &as_draws[d];
+
+		if (draw->op != op || !is_arg(draw, arg))
+			continue;
+		counts->arg_given[d] = true;
+		for (size_t i = 0; i < as_dist_partitions(draw, &profile->dist[d]); i++) {
+			as_buf_clear(&name);
+			as_dist_partition_name(draw, &profile->dist[d], i, &name);
+			if (!strcmp(as_buf_str(&name), partition) &&
+			    __builtin_add_overflow(counts->part[d][i], count, &counts->part[d][i]))
+				counts->part[d][i] = UINT64_MAX;
+		}
+	}
+	as_buf_free(&name);
+	return 0;
+}
+
+/* One line. Arguments and partitions that this profile does not draw are nothing to it: coverage
+ * counts more than the generator can steer. */
+static int take_line(struct counts *counts, const struct as_profile *profile, json_t *line,
+		     const char *where, struct as_err *err)
+{
+	const char *op_name = NULL, *arg = NULL, *partition = NULL;
+	json_int_t count = -1;
+	enum as_opcode op;
+
+	if (!json_is_object(line) ||
+	    json_unpack(line, "{s:s, s?s, s?s, s:I}", "op", &op_name, "arg", &arg, "partition",
+			&partition, "count", &count) ||
+	    !arg != !partition)
+		return as_fail(err, AS_EUSE,
+			       "%s: expected {\"op\": NAME, \"arg\": NAME, \"partition\": NAME, "
+			       "\"count\": N}, or without arg and partition",
+			       where);
+	if (count < 0)
+		return as_fail(err, AS_EUSE, "%s: the count is negative", where);
+	op = as_op_find(op_name, strlen(op_name));
+	if (op == AS_OP_COUNT)
+		return as_fail(err, AS_EUSE, "%s: unknown operation '%s'", where, op_name);
+	if (arg)
+		return take_partition(counts, profile, op, arg, partition, (uint64_t)count);
+	counts->op_given[op] = true;
+	if (__builtin_add_overflow(counts->op[op], (uint64_t)count, &counts->op[op]))
+		counts->op[op] = UINT64_MAX;
+	return 0;
+}
+
+static void shift_ops(struct as_profile *profile, const struct counts *counts)
+{
+	uint64_t most = 0;
+	bool any = false;
+
+	for (int op = 0; op < AS_OP_COUNT; op++) {
+		any |= counts->op_given[op];
+		if (profile->weight[op] && counts->op[op] > most)
+			most = counts->op[op];
+	}
+	for (int op = 0; any && op < AS_OP_COUNT; op++) {
+		uint64_t raised = (uint64_t)profile->weight[op] * factor(most, counts->op[op]);
+
+		profile->weight[op] = raised < AS_WEIGHT_MAX ? (uint32_t)raised : AS_WEIGHT_MAX;
+	}
+}
+
+static void shift_args(struct as_profile *profile, const struct counts *counts)
+{
+	for (unsigned d = 0; d < AS_DRAWS; d++) {
+		size_t n = as_dist_partitions(&as_draws[d], &profile->dist[d]);
+		uint64_t most = 0;
+
+		if (!counts->arg_given[d])
+			continue;
+		for (size_t i = 0; i < n; i++)
+			if (counts->part[d][i] > most)
+				most = counts->part[d][i];
+		for (size_t i = 0; i < n; i++)
+			as_dist_raise(&as_draws[d], &profile->dist[d], i,
+				      factor(most, counts->part[d][i]));
+	}
+}
+
+static int take_text(struct counts *counts, const struct as_profile *profile, const char *file,
+		     const char *text, size_t len, struct as_err *err)
+{
+	char where[512];
+	unsigned number = 0;
+	int rc = 0;
+
+	for (const char *at = text, *end; at < text + len && !rc; at = end + 1) {
+		json_error_t json_err;
+		json_t *line;
+		size_t blanks = 0;
+
+		end = memchr(at, '\n', (size_t)(text + len - at));
+		if (!end)
+			end = text + len;
+		number++;
+		while (at + blanks < end && isspace((unsigned char)at[blanks]))
+			blanks++;
+		if (at + blanks == end)
+			continue;
+		line = json_loadb(at, (size_t)(end - at), 0, &json_err);
+		if (!line) {
+			rc = as_fail(err, AS_EUSE, "%s:%u:%d: %s", file, number,
+				     json_err.column > 0 ? json_err.column : 1, json_err.text);
+			break;
+		}
+		snprintf(where, sizeof(where), "%s:%u:1", file, number);
+		rc = take_line(counts, profile, line, where, err);
+		json_decref(line);
+	}
+	return rc;
+}
+
+int as_gen_feedback(struct as_profile *profile, const char *file, const char *text, size_t len,
+		    struct as_err *err)
+{
+	struct counts *counts = as_xcalloc(1, sizeof(*counts));
+	int rc = take_text(counts, profile, file, text, len, err);
+
+	if (!rc) {
+		shift_ops(profile, counts);
+		shift_args(profile, counts);
+	}
+	free(counts);
+	return rc;
+}

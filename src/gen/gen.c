@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gen: Algorithm 1 of Dogfood.
+ *
+ * A step picks a workload (P1: the queue's order favours longer ones), draws the type of a command
+ * (P2: by the profile's weights, among those that the state has an inode for) and appends one command
+ * for each typical inode (P3). What leads to a state not explored before is queued; the workload
+ * picked stays in the queue until it is as long as it may be.
+ *
+ * A queued workload is a node of a tree and the state it leads to (a copy that shares all but what
+ * the last command changed). A full queue drops the shortest.
+ */
+#include "gen/gen.h"
+
+#include "gen/tree.h"
+
+#include <stdlib.h>
+
+struct as_gen {
+	const struct as_profile *profile;
+	const struct as_traits *traits;
+	struct as_choice *choice;
+	struct as_view view;
+	struct as_queue queue;
+	struct as_visited visited;
+	uint32_t weight[AS_OP_COUNT]; /* of core commands that the target can do */
+	struct as_gen_stats stats;
+	void (*on_state)(void *ctx, const struct as_model *model);
+	void *on_state_ctx;
+	struct as_op built[AS_KMEANS_MAX];
+};
+
+void as_gen_weights(const struct as_profile *profile, const struct as_traits *traits,
+		    uint32_t weight[AS_OP_COUNT])
+{
+	for (int i = 0; i < AS_OP_COUNT; i++) {
+		uint64_t needs = as_gen_rows[i].features;
+
+		weight[i] = (traits->features & needs) == needs ? profile->weight[i] : 0;
+	}
+}
+
+static struct as_digest state_digest(const struct as_gen *gen, const struct as_model *model)
+{
+	return gen->profile->prune == AS_PRUNE_EXACT ? as_model_digest(model)
+						     : as_model_digest_canonical(model);
+}
+
+int as_gen_new(const struct as_profile *profile, const struct as_traits *traits,
+	       struct as_choice *choice, struct as_gen **gen, struct as_err *err)
+{
+	struct as_gen *g = as_xcalloc(1, sizeof(*g));
+	struct as_model *empty = as_model_new(traits);
+
+	*gen = g;
+	g->profile = profile;
+	g->traits = traits;
+	g->choice = choice;
+	g->queue.order = profile->order;
+	g->queue.bias = (unsigned)profile->bias;
+	g->visited.max = profile->visited_max;
+	as_view_init(&g->view, profile, choice);
+	as_gen_weights(profile, traits, g->weight);
+	for (int i = 0; i < AS_OP_COUNT; i++)
+		if (as_op_table[i].layer != AS_LAYER_CORE)
+			g->weight[i] = 0;
+	as_view_look(&g->view, empty, false);
+	as_visited_add(&g->visited, state_digest(g, empty));
+	as_queue_push(&g->queue, 0, as_gnode_new(NULL, NULL, empty));
+	if (as_view_draw_type(&g->view, g->weight) != AS_OP_COUNT)
+		return 0;
+	as_gen_free(g);
+	*gen = NULL;
+	return as_fail(err, AS_EUSE,
+		       "profile %s: no possible command is left that could start a workload%s%s",
+		       profile->title, traits->name ? " on " : "",
+		       traits->name ? traits->name : "");
+}
+
+void as_gen_free(struct as_gen *gen)
+{
+	if (!gen)
+		return;
+	for (size_t l = 0; l < gen->queue.n_levels; l++)
+		for (size_t i = 0; i < gen->queue.level[l].n; i++)
+			as_gnode_put(gen->queue.level[l].item[i]);
+	as_queue_free(&gen->queue);
+	as_visited_free(&gen->visited);
+	as_view_free(&gen->view);
+	free(gen);
+}
+
+bool as_gen_left_out(const struct as_gen *gen, enum as_opcode code)
+{
+	uint64_t needs = as_gen_rows[code].features;
+
+	return gen->profile->weight[code] && (gen->traits->features & needs) != needs;
+}
+
+void as_gen_on_state(struct as_gen *gen, void (*fn)(void *ctx, const struct as_model *model),
+		     void *ctx)
+{
+	gen->on_state = fn;
+	gen->on_state_ctx = ctx;
+}
+
+struct as_view *as_gen_view(struct as_gen *gen)
+{
+	return &gen->view;
+}
+
+void as_gen_stats(const struct as_gen *gen, struct as_gen_stats *stats)
+{
+	*stats = gen->stats;
+	stats->queued = gen->queue.n;
+	stats->forgotten = gen->visited.forgotten;
+}
+
+/* Line 14 to 18: one command more. */
+static void append(struct as_gen *gen, struct as_gnode *node, const struct as_op *op)
+{
+	struct as_model *model = as_model_copy(node->model);
+	int err = as_model_apply(model, op);
+
+	/* Only what the semantics let through is built. */
+	as_assert(err == 0);
+	gen->stats.extended++;
+	if (!as_visited_add(&gen->visited, state_digest(gen, model))) {
+		as_model_free(model);
+		return;
+	}
+	gen->stats.fresh++;
+	if (gen->on_state)
+		gen->on_state(gen->on_state_ctx, model);
+	as_queue_push(&gen->queue, node->length + 1, as_gnode_new(node, op, model));
+}
+
+/* One iteration; the workload picked, or NULL. *last: it has left the queue and is the caller's to
+ * put. */
+static struct as_gnode *step(struct as_gen *gen, bool *last)
+{
+	struct as_place place;
+	struct as_gnode *node = as_queue_pick(&gen->queue, gen->choice, &place);
+	enum as_opcode code;
+	unsigned n;
+
+	*last = false;
+	if (!node)
+		return NULL;
+	gen->stats.picked++;
+	if (node->length >= gen->profile->length_max) {
+		as_queue_remove(&gen->queue, place);
+		*last = true;
+		return node;
+	}
+	as_view_look(&gen->view, node->model, false);
+	code = as_view_draw_type(&gen->view, gen->weight);
+	if (code == AS_OP_COUNT) {
+		as_queue_remove(&gen->queue, place);
+		*last = true;
+		return node;
+	}
+	n = as_view_build(&gen->view, node->model, code, gen->built);
+	for (unsigned i = 0; i < n; i++)
+		append(gen, node, &gen->built[i]);
+	return node;
+}
+
+static void keep_bound(struct as_gen *gen)
+{
+	while (gen->queue.n > gen->profile->queue_max) {
+		as_gnode_put(as_queue_evict(&gen->queue, gen->choice));
+		gen->stats.evicted++;
+	}
+}
+
+bool as_gen_step(struct as_gen *gen)
+{
+	bool last;
+	struct as_gnode *node = step(gen, &last);
+
+	if (last)
+		as_gnode_put(node);
+	keep_bound(gen);
+	return node != NULL;
+}
+
+/* The same core workload twice is of no use; with drawn arguments it is another one. */
+static bool worth_giving(const struct as_gen *gen, const struct as_gnode *node,
+			 enum as_gen_layer layer)
+{
+	return node->length >= gen->profile->length_min && !(node->given && layer == AS_GEN_CORE);
+}
+
+static struct as_seq *give(struct as_gen *gen, struct as_gnode *node, enum as_gen_layer layer)
+{
+	struct as_seq *seq = as_gnode_seq(node, &gen->view), *finer;
+
+	node->given = true;
+	gen->stats.given++;
+	if (layer >= AS_GEN_EXT) {
+		finer = as_gen_extend(seq, gen->profile, gen->traits, gen->choice, &gen->stats);
+		as_seq_free(seq);
+		seq = finer;
+	}
+	if (layer >= AS_GEN_SYNTAX) {
+		finer = as_gen_fill(seq, gen->profile, gen->choice);
+		as_seq_free(seq);
+		seq = finer;
+	}
+	return seq;
+}
+
+struct as_seq *as_gen_next(struct as_gen *gen, enum as_gen_layer layer)
+{
+	for (;;) {
+		struct as_seq *seq = NULL;
+		bool last;
+		struct as_gnode *node = step(gen, &last);
+
+		if (!node)
+			return NULL;
+		if (worth_giving(gen, node, layer))
+			seq = give(gen, node, layer);
+		if (last)
+			as_gnode_put(node);
+		keep_bound(gen);
+		if (seq)
+			return seq;
+	}
+}

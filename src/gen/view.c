@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* view: see view.h. This file looks at a state; build.c makes commands of what was seen. */
+#include "gen/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BREAKS true
+
+const struct as_gen_row as_gen_rows[AS_OP_COUNT] = {
+#define COMMAND(op, subject, second, features, flags) \
+	[AS_OP_##op] = { true, AS_SUBJECT_##subject, AS_SECOND_##second, features, flags },
+#include "gen/command.def"
+#undef COMMAND
+};
+
+void as_view_init(struct as_view *view, const struct as_profile *profile, struct as_choice *choice)
+{
+	*view = (struct as_view){ .profile = profile, .choice = choice };
+	for (int op = 0; op < AS_OP_COUNT; op++)
+		view->plain[op] = as_op_make((enum as_opcode)op);
+	for (unsigned i = 0; i < AS_DRAWS; i++)
+		as_dist_plain(&as_draws[i], &profile->dist[i], &view->plain[as_draws[i].op]);
+	for (int op = 0; op < AS_OP_COUNT; op++)
+		as_draw_settle(&view->plain[op]);
+	for (uint32_t i = profile->n_names; i-- > 0;)
+		view->by_byte[(unsigned char)profile->name[i][0]] = (uint8_t)(i + 1);
+}
+
+void as_view_free(struct as_view *view)
+{
+	free(view->spot);
+	free(view->above);
+	free(view->candidate);
+	free(view->point);
+	as_buf_free(&view->text);
+	as_arena_free(&view->strings);
+	*view = (struct as_view){ 0 };
+}
+
+/* The bit of a name of the alphabet, 0 for any other name. */
+static uint64_t name_bit(const struct as_view *view, const char *name)
+{
+	const struct as_profile *p = view->profile;
+	uint32_t i = view->by_byte[(unsigned char)*name];
+
+	if (!i)
+		return 0;
+	for (i--; i < p->n_names; i++)
+		if (!strcmp(p->name[i], name))
+			return (uint64_t)1 << i;
+	return 0;
+}
+
+static struct as_spot *add_spot(struct as_view *view)
+{
+	if (view->n == view->cap) {
+		view->cap = view->cap ? view->cap * 2 : 64;
+		view->spot = as_xrealloc(view->spot, view->cap * sizeof(*view->spot));
+	}
+	return &view->spot[view->n++];
+}
+
+/* Names come in depth-first order, so a name's directory is the last one seen a level above. */
+static int see_name(void *ctx, const char *path, const struct as_attrs *attrs)
+{
+	struct as_view *view = ctx;
+	struct as_spot *spot = add_spot(view);
+	uint32_t index = (uint32_t)(view->n - 1);
+
+	*spot = (struct as_spot){ .path = (uint32_t)view->text.len,
+				  .path_len = (uint32_t)strlen(path),
+				  .parent = index,
+				  .attrs = *attrs };
+	as_buf_add(&view->text, path, spot->path_len + 1);
+	if (index) {
+		spot->parent = view->above[attrs->depth - 1];
+		view->spot[spot->parent].taken |= name_bit(view, strrchr(path, '/') + 1);
+	}
+	if (S_ISDIR(attrs->type)) {
+		if (attrs->depth >= view->above_cap) {
+			view->above_cap = 2 * (size_t)attrs->depth + 64;
+			view->above =
+				as_xrealloc(view->above, view->above_cap * sizeof(*view->above));
+		}
+		view->above[attrs->depth] = index;
+	}
+	return 0;
+}
+
+static int see_open(void *ctx, int slot, uint32_t ino, int64_t flags)
+{
+	struct as_view *view = ctx;
+
+	(void)flags;
+	if (view->n_open == 64 || slot >= 64)
+		return 0;
+	view->slots_taken |= (uint64_t)1 << slot;
+	view->open[view->n_open++] = (struct as_open){ .slot = slot, .ino = ino };
+	return 0;
+}
+
+/* A descriptor looks like the inode behind it; one that was removed looks like nothing else. */
+static void place_open(struct as_view *view)
+{
+	for (unsigned i = 0; i < view->n_open; i++) {
+		view->open[i].point = (struct as_point){ { -1 } };
+		for (size_t k = 0; k < view->n; k++)
+			if (view->spot[k].attrs.ino == view->open[i].ino) {
+				view->open[i].point = view->spot[k].point;
+				break;
+			}
+	}
+}
+
+void as_view_look(struct as_view *view, const struct as_model *model, bool whole)
+{
+	uint32_t inodes = (uint32_t)as_model_inodes(model);
+
+	view->n = view->n_open = 0;
+	view->slots_taken = 0;
+	as_buf_clear(&view->text);
+	as_arena_reset(&view->strings);
+	as_model_each_name(model, !whole, see_name, view);
+	as_model_each_open(model, see_open, view);
+	for (size_t i = 0; i < view->n; i++)
+		view->spot[i].point = as_point_of(&view->spot[i].attrs, inodes);
+	place_open(view);
+	if (!whole)
+		view->at_root = view->spot[0].path_len == 1;
+}
+
+/* A name's own directory is spot 0 or below: the working directory, when not whole. */
+static bool fits(const struct as_view *view, enum as_subject subject, size_t i)
+{
+	const struct as_spot *spot = &view->spot[i];
+	uint64_t all = view->profile->n_names == 64 ? UINT64_MAX
+						    : ((uint64_t)1 << view->profile->n_names) - 1;
+	bool dir = S_ISDIR(spot->attrs.type), reg = S_ISREG(spot->attrs.type);
+
+	switch (subject) {
+	case AS_SUBJECT_PARENT:
+		return dir && (spot->taken & all) != all;
+	case AS_SUBJECT_DIR:
+	case AS_SUBJECT_GOAL:
+		return dir;
+	case AS_SUBJECT_REG:
+	case AS_SUBJECT_FILE:
+		return reg;
+	case AS_SUBJECT_LINK:
+		return S_ISLNK(spot->attrs.type);
+	case AS_SUBJECT_ANY:
+		return true;
+	case AS_SUBJECT_DIR_REG:
+		return dir || reg;
+	case AS_SUBJECT_NONDIR:
+		return !dir;
+	case AS_SUBJECT_MOVABLE:
+		return i != 0;
+	case AS_SUBJECT_EMPTY:
+		return i != 0 && dir && !spot->attrs.children;
+	case AS_SUBJECT_NONE:
+	case AS_SUBJECT_FD:
+		break;
+	}
+	return false;
+}
+
+size_t as_view_candidates(struct as_view *view, enum as_subject subject)
+{
+	size_t n = 0;
+
+	if (view->candidate_cap < view->n) {
+		view->candidate_cap = view->n * 2;
+		view->candidate =
+			as_xrealloc(view->candidate, view->candidate_cap * sizeof(uint32_t));
+		view->point = as_xrealloc(view->point, view->candidate_cap * sizeof(*view->point));
+	}
+	for (size_t i = 0; i < view->n; i++)
+		if (fits(view, subject, i)) {
+			view->point[n] = view->spot[i].point;
+			view->candidate[n++] = (uint32_t)i;
+		}
+	return n;
+}
+
+static bool any_fits(const struct as_view *view, enum as_subject subject)
+{
+	for (size_t i = 0; i < view->n; i++)
+		if (fits(view, subject, i))
+			return true;
+	return false;
+}
+
+bool as_view_can(const struct as_view *view, enum as_opcode code)
+{
+	const struct as_gen_row *row = &as_gen_rows[code];
+
+	if (!row->known)
+		return false;
+	if (row->second == AS_SECOND_NEW && !any_fits(view, AS_SUBJECT_PARENT))
+		return false;
+	switch (row->subject) {
+	case AS_SUBJECT_NONE:
+		return true;
+	case AS_SUBJECT_FD:
+		return view->n_open > 0;
+	case AS_SUBJECT_FILE:
+		return view->n_open < view->profile->slots && any_fits(view, AS_SUBJECT_REG);
+	case AS_SUBJECT_GOAL:
+		/* The root is one, unless we are there. */
+		if (!view->at_root)
+			return true;
+		for (size_t i = 1; i < view->n; i++)
+			if (fits(view, AS_SUBJECT_DIR, i))
+				return true;
+		return false;
+	default:
+		return any_fits(view, row->subject);
+	}
+}
+
+enum as_opcode as_view_draw_type(const struct as_view *view, const uint32_t weight[AS_OP_COUNT])
+{
+	uint64_t sum[AS_OP_COUNT], total = 0, at;
+	int op = 0;
+
+	for (int i = 0; i < AS_OP_COUNT; i++) {
+		if (weight[i] && as_view_can(view, (enum as_opcode)i))
+			total += weight[i];
+		sum[i] = total;
+	}
+	if (!total)
+		return AS_OP_COUNT;
+	at = as_draw_below(view->choice, total);
+	while (at >= sum[op])
+		op++;
+	return (enum as_opcode)op;
+}
