@@ -216,9 +216,23 @@ static bool kernel_has(const struct as_fstype *type)
 	return found;
 }
 
+/* Mounts stand on disks that libfuse3 serves (disk/serve.h). */
+#ifdef AS_HAVE_fuse3
+#define CAN_SERVE true
+#else
+#define CAN_SERVE false
+#endif
+
+bool as_fstype_lacks_build(struct as_buf *why)
+{
+	if (!CAN_SERVE)
+		as_buf_adds(why, "libfuse3 in this build (package libfuse3-dev)");
+	return !CAN_SERVE;
+}
+
 bool as_fstype_lacks_host(const struct as_fstype *type, struct as_buf *why)
 {
-	if (as_fstype_lacks_tools(type, why))
+	if (as_fstype_lacks_tools(type, why) || as_fstype_lacks_build(why))
 		return true;
 	if (type->server && geteuid() && access("/dev/fuse", R_OK | W_OK))
 		as_buf_adds(why, "the right to open /dev/fuse");

@@ -87,6 +87,8 @@ const char *as_guarantee_name(enum as_guarantee guarantee);
 /* What is missing to make such a disk (a package), or ever to mount one: false and nothing in *why
  * when all is there. */
 bool as_fstype_lacks_tools(const struct as_fstype *type, struct as_buf *why);
+/* The same for this program: whether disks can be served at all. */
+bool as_fstype_lacks_build(struct as_buf *why);
 /* The same for the kernel that runs us: the driver, the rights, FUSE and loop devices. */
 bool as_fstype_lacks_host(const struct as_fstype *type, struct as_buf *why);
 
