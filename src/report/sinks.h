@@ -37,11 +37,27 @@ void as_store_sink_free(struct as_sink *sink); /* takes NULL */
 /* A finding as it was stored; strings are the reader's own. */
 struct as_stored {
 	char *id, *kind, *target, *summary, *signature, *options, *workload, *workload_name;
-	uint64_t count;
+	char *reduced; /* the reduced workload, NULL: there is none */
+	uint64_t count, op; /* op: which one failed, from 1; 0: none */
 };
 
 /* `folder` is the finding's own. */
 AS_MUST_CHECK int as_stored_load(const char *folder, struct as_stored *stored, struct as_err *err);
 void as_stored_free(struct as_stored *stored);
+
+/* What a reduction came to. */
+#define AS_REDUCED_NAME "workload.reduced.txt"
+struct as_stored_reduction {
+	const char *workload; /* canonical text */
+	uint64_t ops_before, ops_after, executions;
+	unsigned runs, failed; /* of the result: `failed` of `runs`; runs 0: not confirmed */
+	bool flaky, complete;
+	double seconds;
+};
+
+/* Puts it into the folder of a finding, in place of an earlier one. */
+AS_MUST_CHECK int as_stored_set_reduced(const char *folder,
+					const struct as_stored_reduction *reduction,
+					struct as_err *err);
 
 #endif

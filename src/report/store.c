@@ -285,6 +285,20 @@ static char *take(const json_t *root, const char *key)
 	return value ? as_xstrdup(value) : NULL;
 }
 
+static int read_workload(const char *folder, const char *name, char **workload, struct as_err *err)
+{
+	struct as_buf path = { 0 }, text = { 0 };
+	int rc;
+
+	as_buf_addf(&path, "%s/%s", folder, name);
+	rc = as_buf_read_file(&text, as_buf_str(&path), TEXT_MAX_BYTES, err);
+	if (!rc)
+		*workload = as_xstrdup(as_buf_str(&text));
+	as_buf_free(&path);
+	as_buf_free(&text);
+	return rc;
+}
+
 int as_stored_load(const char *folder, struct as_stored *stored, struct as_err *err)
 {
 	struct as_buf path = { 0 }, text = { 0 };
@@ -310,19 +324,17 @@ int as_stored_load(const char *folder, struct as_stored *stored, struct as_err *
 		stored->signature = take(root, "signature");
 		stored->options = take(root, "options");
 		stored->workload_name = take(root, "workload_name");
+		stored->op = (uint64_t)json_integer_value(json_object_get(root, "op"));
 		stored->count = (uint64_t)json_integer_value(json_object_get(root, "count"));
 		if (!stored->id || !stored->target || !stored->signature || !stored->options)
 			rc = as_fail(err, AS_EUSE,
 				     "%s: not a finding: it lacks id, target, signature or options",
 				     as_buf_str(&path));
 	}
-	if (!rc) {
-		as_buf_clear(&path);
-		as_buf_clear(&text);
-		as_buf_addf(&path, "%s/workload.txt", folder);
-		rc = as_buf_read_file(&text, as_buf_str(&path), TEXT_MAX_BYTES, err);
-		stored->workload = as_xstrdup(as_buf_str(&text));
-	}
+	if (!rc)
+		rc = read_workload(folder, "workload.txt", &stored->workload, err);
+	if (!rc && json_is_object(json_object_get(root, "reduced")))
+		rc = read_workload(folder, AS_REDUCED_NAME, &stored->reduced, err);
 	json_decref(root);
 	as_buf_free(&path);
 	as_buf_free(&text);
@@ -341,5 +353,6 @@ void as_stored_free(struct as_stored *s)
 	free(s->options);
 	free(s->workload);
 	free(s->workload_name);
+	free(s->reduced);
 	*s = (struct as_stored){ 0 };
 }
