@@ -76,7 +76,9 @@ int as_cli_main(int argc, char **argv);
 
 #define AS_COMMANDS(X) \
 	X(run)         \
-	X(replay) X(ops) X(fmt) X(emit_c) X(targets) X(doctor) X(disk) X(recover) X(bench) X(help)
+	X(replay)      \
+	X(reduce)      \
+	X(gen) X(ops) X(fmt) X(emit_c) X(targets) X(doctor) X(disk) X(recover) X(bench) X(help)
 #define X(name) extern const struct as_command as_cmd_##name;
 AS_COMMANDS(X)
 #undef X

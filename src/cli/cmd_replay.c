@@ -1,127 +1,68 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd_replay: brings a stored finding back: the same workload, target, options and faults. */
-#include "cli/boxes.h"
-#include "cli/cli.h"
+/* cmd_replay: brings a stored finding back: the same target, options and faults, and its workload,
+ * the reduced one where there is one. */
 #include "cli/output.h"
-#include "report/sinks.h"
-#include "run/run.h"
+#include "cli/stored.h"
 #include "work/parse.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Hears what is found and remembers the first signature. */
-struct ear {
+/* What is found again goes by the name it has, whichever of its workloads brought it back. */
+struct caller {
 	struct as_sink sink;
-	char *signature;
+	struct as_sink *to;
+	const struct as_stored *stored;
 };
 
-static void ear_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+static void call_by_name(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
-	struct ear *ear = (struct ear *)sink;
+	struct caller *caller = (struct caller *)sink;
+	bool same = !strcmp(f->signature, caller->stored->signature);
 
-	(void)id;
-	if (!ear->signature)
-		ear->signature = as_xstrdup(f->signature);
+	as_emit_finding(caller->to, f, same ? caller->stored->id : id);
 }
 
-static int replay_here(const struct as_stored *stored, const struct as_seq *seq, const char *name,
-		       const struct as_run_options *options, struct as_sink *sinks,
-		       struct as_err *err)
+static void call_note(struct as_sink *sink, const char *line)
 {
-	struct as_run_result result;
-	struct as_runner *runner = NULL;
-	struct as_target *target = NULL;
-	int rc = as_target_open(stored->target, &target, err);
-
-	if (!rc)
-		rc = as_runner_new(target, options, sinks, &runner, err);
-	if (!rc)
-		rc = as_run_workload(runner, seq, name, &result, err);
-	as_runner_free(runner);
-	as_target_free(target);
-	return rc;
-}
-
-static int replay_boxed(const struct as_args *args, const struct as_stored *stored,
-			const struct as_seq *seq, const char *name,
-			const struct as_run_options *options, struct as_sink *sinks,
-			struct as_err *err)
-{
-	struct as_boxed_job job = { .name = name, .seq = seq };
-	struct as_run_stats stats = { 0 };
-	struct as_cli_box box;
-	int rc = as_cli_box_open(args, stored->target, options->size_bytes, &box, err);
-
-	if (rc)
-		return rc;
-	box.boxed.options = *options;
-	box.boxed.told = sinks;
-	box.boxed.found = sinks;
-	rc = as_boxed_run(&box.boxed, &job, 1, &stats, err);
-	as_cli_box_close(&box);
-	return rc;
+	as_emit_note(((struct caller *)sink)->to, "%s", line);
 }
 
 static int replay(const struct as_args *args, const struct as_stored *stored, struct as_sink *sinks,
 		  struct as_err *err)
 {
-	const char *name = stored->workload_name ? stored->workload_name : "workload.txt";
-	struct as_run_options options = { 0 };
+	bool reduced = stored->reduced && !as_args_has(args, "original");
+	const char *text = reduced ? stored->reduced : stored->workload;
+	struct as_cli_again again = { 0 };
 	struct as_seq *seq = NULL;
-	char *faults = NULL;
-	int rc = as_parse_text("workload.txt", stored->workload, strlen(stored->workload), &seq,
-			       err);
+	int rc = as_parse_text(reduced ? "workload.reduced.txt" : "workload.txt", text,
+			       strlen(text), &seq, err);
 
 	if (!rc)
-		rc = as_run_options_parse(stored->options, &options, &faults, err);
+		rc = as_cli_again_open(args, stored, sinks, &again, err);
 	if (!rc)
-		rc = as_cli_check_box(args, stored->target, err);
-	if (!rc && as_cli_wants_box(args, stored->target))
-		rc = replay_boxed(args, stored, seq, name, &options, sinks, err);
-	else if (!rc)
-		rc = replay_here(stored, seq, name, &options, sinks, err);
+		rc = as_cli_again_run(&again, seq, err);
+	as_cli_again_close(&again);
 	as_seq_free(seq);
-	free(faults);
 	return rc;
-}
-
-/* A folder by its path, or an id below the output folder. */
-static int find_folder(const struct as_args *args, struct as_buf *folder, struct as_err *err)
-{
-	const char *what = args->operands[0];
-	struct stat st;
-
-	if (strchr(what, '/') || !stat(what, &st)) {
-		as_buf_adds(folder, what);
-		if (stat(what, &st) || !S_ISDIR(st.st_mode))
-			return as_fail(err, AS_EUSE, "%s: not the folder of a finding", what);
-		return 0;
-	}
-	as_buf_addf(folder, "%s/findings/%s", as_args_text(args, "out", AS_OUT_DEFAULT), what);
-	if (stat(as_buf_str(folder), &st) || !S_ISDIR(st.st_mode))
-		return as_fail(err, AS_EUSE, "no finding %s in %s/findings", what,
-			       as_args_text(args, "out", AS_OUT_DEFAULT));
-	return 0;
 }
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	struct ear ear = { .sink = { .finding = ear_finding } };
+	struct as_cli_ear ear = as_cli_ear_new();
 	struct as_sink *talk = as_args_has(args, "json")
 				       ? as_jsonl_sink_new(stdout)
 				       : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
 	struct as_stored stored = { 0 };
+	struct caller caller = { { .finding = call_by_name, .note = call_note }, talk, &stored };
 	struct as_buf folder = { 0 };
-	int rc = find_folder(args, &folder, err);
+	int rc = as_cli_stored_find(args, &folder, err);
 
 	talk->next = &ear.sink;
 	if (!rc)
 		rc = as_stored_load(as_buf_str(&folder), &stored, err);
 	if (!rc)
-		rc = replay(args, &stored, talk, err);
+		rc = replay(args, &stored, &caller.sink, err);
 	if (!rc && !ear.signature)
 		as_emit_note(talk, "%s: did not reproduce", stored.id);
 	else if (!rc && strcmp(ear.signature, stored.signature))
@@ -137,11 +78,12 @@ static int run(const struct as_args *args, struct as_err *err)
 		as_term_sink_free(talk);
 	as_stored_free(&stored);
 	as_buf_free(&folder);
-	free(ear.signature);
+	as_cli_ear_clear(&ear);
 	return rc;
 }
 
 static const struct as_opt opts[] = {
+	{ .name = "original", .help = "the workload as it was found, not the reduced one" },
 	{ .name = "out",
 	  .letter = 'o',
 	  .kind = AS_OPT_TEXT,
@@ -156,8 +98,8 @@ const struct as_command as_cmd_replay = {
 	.name = "replay",
 	.operands = "ID|FOLDER",
 	.summary = "bring a finding back: exit status 1 when it is there again, 0 when not",
-	.text = "Runs the stored workload on the stored target with the stored options, faults "
-		"included. Nothing is stored.",
+	.text = "Runs the stored workload, the reduced one where there is one, on the stored "
+		"target with the stored options, faults included. Nothing is stored.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = 1,

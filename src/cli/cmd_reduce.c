@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd_reduce: a stored finding's workload, made as short and simple as it can be. What is best so
+ * far is kept whatever ends the work: the time given, an interrupt, an error.
+ */
+#include "base/spawn.h"
+#include "cli/output.h"
+#include "cli/stored.h"
+#include "run/reduce.h"
+#include "work/parse.h"
+#include "work/print.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOR_DEFAULT_SECONDS 300
+
+/* Set by a signal, read by the one thread that works. */
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signum)
+{
+	(void)signum;
+	interrupted = 1;
+}
+
+struct reduction {
+	struct as_cli_again again;
+	struct as_cli_ear ear;
+	struct as_sink *talk;
+	const char *signature;
+	int64_t start_us, end_us;
+	size_t shortest;
+};
+
+static int fails(void *ctx, const struct as_seq *seq, struct as_err *err)
+{
+	struct reduction *r = ctx;
+	int rc;
+
+	as_cli_ear_clear(&r->ear);
+	rc = as_cli_again_run(&r->again, seq, err);
+	if (rc)
+		return rc;
+	return r->ear.signature && !strcmp(r->ear.signature, r->signature);
+}
+
+static enum as_reduce_stop stop(void *ctx)
+{
+	const struct reduction *r = ctx;
+
+	if (interrupted)
+		return AS_REDUCE_INTERRUPTED;
+	return as_now_us() > r->end_us ? AS_REDUCE_TIME_UP : AS_REDUCE_GO_ON;
+}
+
+static void better(void *ctx, const struct as_seq *best, const char *phase)
+{
+	struct reduction *r = ctx;
+
+	if (best->n < r->shortest)
+		as_emit_note(r->talk, "%-9s %zu operations", phase, best->n);
+	r->shortest = best->n;
+}
+
+static int keep(const char *folder, const struct as_seq *best, const struct as_reduced *result,
+		double seconds, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	struct as_stored_reduction r = {
+		.ops_before = result->ops_before,
+		.ops_after = result->ops_after,
+		.executions = result->executions,
+		.runs = result->runs,
+		.failed = result->failed,
+		.flaky = result->flaky,
+		.complete = result->complete,
+		.seconds = seconds,
+	};
+	int rc;
+
+	as_print_seq(best, &text);
+	r.workload = as_buf_str(&text);
+	rc = as_stored_set_reduced(folder, &r, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+static void say_end(struct reduction *r, const struct as_seq *best, const struct as_reduced *result,
+		    const char *id)
+{
+	struct as_buf text = { 0 };
+
+	as_print_seq(best, &text);
+	as_emit_note(r->talk, "%s: from %zu to %zu operations in %zu executions, %.1f s%s", id,
+		     result->ops_before, result->ops_after, result->executions,
+		     (double)(as_now_us() - r->start_us) / 1e6,
+		     result->complete ? ""
+		     : interrupted    ? "; interrupted: the best so far is kept"
+				      : "; the time was up: the best so far is kept");
+	if (result->runs)
+		as_emit_note(r->talk, "it fails in %u of %u runs%s", result->failed, result->runs,
+			     result->flaky ? ": it is flaky" : "");
+	for (char *line = text.data, *end; line && (end = strchr(line, '\n')); line = end + 1)
+		as_emit_note(r->talk, "  %.*s", (int)(end - line), line);
+	as_buf_free(&text);
+}
+
+static int reduce(const struct as_args *args, const char *folder, const struct as_stored *stored,
+		  struct reduction *r, struct as_err *err)
+{
+	struct as_reducer reducer = { .fails = fails,
+				      .stop = stop,
+				      .better = better,
+				      .ctx = r,
+				      .op_index = (long)stored->op - 1,
+				      .runs = (unsigned)as_args_number(args, "runs",
+								       AS_REDUCE_RUNS) };
+	struct as_seq *seq = NULL, *best = NULL;
+	struct as_reduced result;
+	struct as_err late;
+	int status = AS_EXIT_CLEAN;
+	int rc = as_parse_text("workload.txt", stored->workload, strlen(stored->workload), &seq,
+			       err);
+
+	r->shortest = seq ? seq->n : 0;
+	if (!rc)
+		rc = as_cli_again_open(args, stored, &r->ear.sink, &r->again, err);
+	if (!rc)
+		rc = as_reduce(seq, &reducer, &best, &result, err);
+	/* An error of ours does not take away what was reached. */
+	if (best) {
+		int kept = keep(folder, best, &result, (double)(as_now_us() - r->start_us) / 1e6,
+				rc ? &late : err);
+
+		rc = rc ? rc : kept;
+		status = AS_EXIT_FOUND;
+	}
+	if (best && !rc)
+		say_end(r, best, &result, stored->id);
+	else if (!rc)
+		as_emit_note(r->talk, "%s: did not reproduce in %zu runs: nothing to reduce",
+			     stored->id, result.executions);
+	as_cli_again_close(&r->again);
+	as_seq_free(seq);
+	as_seq_free(best);
+	return rc ? rc : status;
+}
+
+static int run(const struct as_args *args, struct as_err *err)
+{
+	struct sigaction act = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
+	struct reduction r = { .ear = as_cli_ear_new(), .start_us = as_now_us() };
+	struct as_stored stored = { 0 };
+	struct as_buf folder = { 0 };
+	bool json = as_args_has(args, "json");
+	int rc = as_cli_stored_find(args, &folder, err);
+
+	r.talk = json ? as_jsonl_sink_new(stdout) : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+	r.end_us = r.start_us + (int64_t)as_args_number(args, "for", FOR_DEFAULT_SECONDS) * 1000000;
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+	if (!rc)
+		rc = as_stored_load(as_buf_str(&folder), &stored, err);
+	r.signature = stored.signature;
+	if (!rc)
+		rc = reduce(args, as_buf_str(&folder), &stored, &r, err);
+	if (json)
+		as_jsonl_sink_free(r.talk);
+	else
+		as_term_sink_free(r.talk);
+	as_cli_ear_clear(&r.ear);
+	as_stored_free(&stored);
+	as_buf_free(&folder);
+	return rc;
+}
+
+static const struct as_opt opts[] = {
+	{ .name = "for",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "SECONDS",
+	  .min = 1,
+	  .max = 1000000,
+	  .help = "how long to go on; the best so far is kept; default 300" },
+	{ .name = "runs",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = 1000,
+	  .help = "how often the end is run to see that it always fails; a failure that does not "
+		  "come at once is tried as often; default 3" },
+	{ .name = "out",
+	  .letter = 'o',
+	  .kind = AS_OPT_TEXT,
+	  .arg = "DIR",
+	  .help = "where findings were kept; default " AS_OUT_DEFAULT },
+	{ .name = "json", .help = "say everything as JSON lines" },
+	AS_CLI_BOX_OPTS,
+	{ 0 },
+};
+
+const struct as_command as_cmd_reduce = {
+	.name = "reduce",
+	.operands = "ID|FOLDER",
+	.summary = "make a finding's workload as short and simple as it can be",
+	.text = "Looks for the shortest prefix that fails with the same signature, removes "
+		"operations from the front and everywhere, with those that depend on them, then "
+		"makes what is left simpler: fewer flags, smaller numbers, shorter names. The "
+		"result is workload.reduced.txt in the finding's folder, which `assay replay` "
+		"uses from then on; repro.c, README.md and finding.json follow it. An interrupt "
+		"keeps the best so far. Exit status 1 when the finding was there, 0 when it did "
+		"not come back.",
+	.opts = opts,
+	.min_operands = 1,
+	.max_operands = 1,
+	.run = run,
+};

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* stored: see stored.h. */
+#include "cli/stored.h"
+
+#include "cli/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int as_cli_stored_find(const struct as_args *args, struct as_buf *folder, struct as_err *err)
+{
+	const char *what = args->operands[0];
+	struct stat st;
+
+	if (strchr(what, '/') || !stat(what, &st)) {
+		as_buf_adds(folder, what);
+		if (stat(what, &st) || !S_ISDIR(st.st_mode))
+			return as_fail(err, AS_EUSE, "%s: not the folder of a finding", what);
+		return 0;
+	}
+	as_buf_addf(folder, "%s/findings/%s", as_args_text(args, "out", AS_OUT_DEFAULT), what);
+	if (stat(as_buf_str(folder), &st) || !S_ISDIR(st.st_mode))
+		return as_fail(err, AS_EUSE, "no finding %s in %s/findings", what,
+			       as_args_text(args, "out", AS_OUT_DEFAULT));
+	return 0;
+}
+
+static int open_box(const struct as_args *args, struct as_sink *sinks, struct as_cli_again *again,
+		    struct as_err *err)
+{
+	int rc = as_cli_box_open(args, again->stored->target, again->options.size_bytes,
+				 &again->box, err);
+
+	if (rc)
+		return rc;
+	again->boxed = true;
+	again->box.boxed.options = again->options;
+	again->box.boxed.told = sinks;
+	again->box.boxed.found = sinks;
+	return 0;
+}
+
+int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
+		      struct as_sink *sinks, struct as_cli_again *again, struct as_err *err)
+{
+	int rc;
+
+	*again = (struct as_cli_again){ .stored = stored };
+	rc = as_run_options_parse(stored->options, &again->options, &again->faults, err);
+	if (!rc)
+		rc = as_cli_check_box(args, stored->target, err);
+	if (!rc && as_cli_wants_box(args, stored->target)) {
+		rc = open_box(args, sinks, again, err);
+	} else if (!rc) {
+		rc = as_target_open(stored->target, &again->target, err);
+		if (!rc)
+			rc = as_runner_new(again->target, &again->options, sinks, &again->runner,
+					   err);
+	}
+	if (rc)
+		as_cli_again_close(again);
+	return rc;
+}
+
+int as_cli_again_run(struct as_cli_again *again, const struct as_seq *seq, struct as_err *err)
+{
+	const char *name =
+		again->stored->workload_name ? again->stored->workload_name : "workload.txt";
+	struct as_boxed_job job = { .name = name, .seq = seq };
+	struct as_run_stats stats = { 0 };
+	struct as_run_result result;
+
+	if (again->boxed)
+		return as_boxed_run(&again->box.boxed, &job, 1, &stats, err);
+	return as_run_workload(again->runner, seq, name, &result, err);
+}
+
+void as_cli_again_close(struct as_cli_again *again)
+{
+	if (again->boxed)
+		as_cli_box_close(&again->box);
+	as_runner_free(again->runner);
+	as_target_free(again->target);
+	free(again->faults);
+	*again = (struct as_cli_again){ 0 };
+}
+
+static void ear_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	struct as_cli_ear *ear = (struct as_cli_ear *)sink;
+
+	(void)id;
+	if (!ear->signature)
+		ear->signature = as_xstrdup(f->signature);
+}
+
+struct as_cli_ear as_cli_ear_new(void)
+{
+	return (struct as_cli_ear){ .sink = { .finding = ear_finding } };
+}
+
+void as_cli_ear_clear(struct as_cli_ear *ear)
+{
+	free(ear->signature);
+	ear->signature = NULL;
+}
