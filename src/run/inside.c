@@ -695,6 +695,25 @@ static int prepare_library(struct inside *in)
 	return rc;
 }
 
+/* A server that does not even serve a fresh disk. */
+static int server_useless(struct inside *in, int rc)
+{
+	bool lacks = rc == -ENOEXEC || in->args->traits->features & AS_FEAT_UNPRIVILEGED;
+	const char *output = as_mount_output(in->mount);
+
+	if (rc == -ENOEXEC)
+		return as_fail(&in->sh->tool_err, AS_ELACK, "its program is not installed%s%s%s",
+			       in->type->package ? " (package " : "",
+			       in->type->package ? in->type->package : "",
+			       in->type->package ? ")" : "");
+	return as_fail(&in->sh->tool_err, lacks ? AS_ELACK : AS_EUSE,
+		       "the server %s%s; it said: %.400s",
+		       rc == -ETIMEDOUT ? "mounted nothing in time"
+					: "ended before it served anything (it must stay in the "
+					  "foreground)",
+		       lacks ? ", without root's rights" : "", *output ? output : "nothing");
+}
+
 static int prepare_mounted(struct inside *in)
 {
 	struct shared *sh = in->sh;
@@ -704,6 +723,8 @@ static int prepare_mounted(struct inside *in)
 		return rc;
 	enter(in, PHASE_FRESH_MOUNT);
 	rc = as_vfs_sys_mount(in->vfs, "");
+	if (rc && in->type->server)
+		return server_useless(in, rc);
 	if (rc)
 		return as_fail(&sh->tool_err, AS_EUSE, "a fresh disk cannot be mounted: %s",
 			       as_errno_name(-rc));

@@ -52,7 +52,6 @@ int as_target_open_fuse(struct as_target *t, const char *rest, struct as_err *er
 				   .type = "fuse",
 				   .server = t->commands,
 				   .mkfs = mkfs ? mkfs + 6 : NULL,
-				   .package = "of the server",
 				   .default_bytes = DISK_BYTES,
 				   .block_bytes = 4096,
 				   .mount = "",

@@ -171,6 +171,7 @@ int as_server_start(char *const *argv, const char *mnt, unsigned deadline_ms,
 {
 	struct as_server *s = as_xcalloc(1, sizeof(*s));
 	uint64_t before = mount_number(mnt);
+	struct stat st;
 	int rc;
 
 	*out = s;
@@ -185,6 +186,11 @@ int as_server_start(char *const *argv, const char *mnt, unsigned deadline_ms,
 	if (!s->pid)
 		become(argv, s->output_fd);
 	rc = await(s, mnt, before, deadline_ms);
+	/* The first request waits until the server has said what it can do. */
+	if (!rc && stat(mnt, &st)) {
+		as_server_stop(s, deadline_ms);
+		rc = -ECONNABORTED;
+	}
 	if (rc == -ETIMEDOUT) {
 		kill(-s->pid, SIGKILL);
 		s->wanted = true;
