@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What `make demo` shows: labfs passes, labfs with each seeded bug does not, one finding from its
-# report to its replay, failing memory, and a damaged disk repaired. Ends with 0 when all of it went
-# as it should.
+# report to its replay, failing memory, a damaged disk repaired, and ext4 in the sandbox. Ends with 0
+# when all of it went as it should.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -65,6 +65,10 @@ show 0 ./labfs-mkfs -s 1M "$out/disk.img"
 printf 'zzzz' | dd of="$out/disk.img" bs=1 seek=20 conv=notrunc status=none
 show 1 ./labfs-fsck --mode full "$out/disk.img"
 show 0 ./labfs-fsck --mode full "$out/disk.img"
+
+title "6. ext4 and f2fs of a Linux kernel of their own: no root, and a panic is a finding"
+show 0 ./assay run -o "$out/kernel" --target ext4 examples/smoke.txt examples/dogfood_reiserfs.txt
+show 0 ./assay run -o "$out/kernel" --target f2fs examples/smoke.txt
 
 echo
 if [ $wrong -ne 0 ]; then

@@ -15,7 +15,7 @@
 	{ .name = "uml", .kind = AS_OPT_TEXT, .arg = "PATH",                                      \
 	  .help = "a User-Mode Linux kernel of your own; default: `linux` in PATH" },             \
 	{ .name = "uml-mem", .kind = AS_OPT_SIZE, .arg = "N", .min = 1,                           \
-	  .help = "its memory, such as 256M; default 192M" },                                     \
+	  .help = "its memory, such as 256M; default 512M" },                                     \
 	{ .name = "uml-core", .kind = AS_OPT_TEXT, .arg = "N",                                    \
 	  .help = "the core it stays on, or `any`; default: the one we are on" }
 /* clang-format on */

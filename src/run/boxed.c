@@ -437,6 +437,9 @@ static int run_rest(struct boxed *b, struct as_err *err)
 		while (!rc && stop);
 	if (!rc)
 		rc = judge(b, end, err);
+	if (strstr(as_buf_str(&b->console), "Out of memory: Killed process"))
+		as_emit_note(b->how->told, "the sandbox ran out of memory: what was found may come "
+					   "of that; --uml-mem gives it more");
 	as_box_free(b->box);
 	b->box = NULL;
 	return rc;
