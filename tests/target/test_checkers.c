@@ -18,6 +18,7 @@
 #include "target/checker.h"
 #include "target/shim/proto.h"
 #include "tests/skip.h"
+#include "tests/target/fill_raw.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -224,6 +225,36 @@ static void run_or_skip(const struct as_fstype *type, const char *command)
 	as_buf_free(&output);
 }
 
+/* Types whose tools cannot copy files in, but are simple enough to do it here. */
+static void fill_by_hand(const struct as_fstype *type, struct as_disk *disk)
+{
+	struct as_bd *bd = as_disk_bd(disk);
+	unsigned char *bytes = as_xmalloc(bd->size_bytes);
+
+	assert_int_equal(as_bd_read(bd, 0, bytes, bd->size_bytes), 0);
+	if (!strncmp(type->name, "minix", 5))
+		fill_minix(bytes, type->name[5] ? (unsigned)type->name[5] - '0' : 1);
+	else if (!strcmp(type->name, "vfat"))
+		fill_fat(bytes);
+	assert_int_equal(as_bd_write(bd, 0, bytes, bd->size_bytes), 0);
+	free(bytes);
+}
+
+/* What the tests start from must be sound. (quick: reiserfsck repairs nothing, and says so, whenever
+ * it is told to repair.) */
+static void assert_clean(const struct as_fstype *type, struct as_disk *disk,
+			 struct as_checkers *checkers)
+{
+	struct as_checked checked;
+	struct as_err err = { 0 };
+
+	check(as_checker_run(checkers, type, AS_CHECK_QUICK, disk, 0, &checked, &err), &err);
+	if (checked.answer != AS_CHECK_CLEAN)
+		fail_msg("%s: not clean before any damage: %s", type->name,
+			 as_buf_str(&checked.run.output));
+	as_checked_free(&checked);
+}
+
 static struct as_disk *fresh_disk(const struct row *row, const struct as_fstype *type)
 {
 	struct as_err err = { 0 };
@@ -235,7 +266,9 @@ static struct as_disk *fresh_disk(const struct row *row, const struct as_fstype 
 	run_or_skip(type, row->make ? row->make : type->mkfs);
 	if (row->fill)
 		run_or_skip(type, row->fill);
-	return get_plain(row->size_bytes);
+	disk = get_plain(row->size_bytes);
+	fill_by_hand(type, disk);
+	return disk;
 }
 
 struct used {
@@ -256,7 +289,8 @@ static int note_used(void *ctx, uint64_t index, const unsigned char *data)
 static uint64_t draw_block(struct as_choice *choice, const struct used *used, unsigned block)
 {
 	/* What is near the front is more often metadata. */
-	unsigned n = as_choose(choice, 4) && used->n > 16 ? 16 : used->n;
+	static const unsigned fronts[] = { 4, 16, 16, UINT32_MAX };
+	unsigned front = fronts[as_choose(choice, 4)], n = front < used->n ? front : used->n;
 
 	return used->index[as_choose(choice, n)] * AS_CHUNK_BYTES +
 	       as_choose(choice, AS_CHUNK_BYTES / block) * block;
@@ -446,12 +480,13 @@ static void test_type(void **state)
 
 	rig.store = as_chunks_new();
 	fresh = fresh_disk(row, type);
+	assert_clean(type, fresh, checkers);
 	as_disk_each(fresh, note_used, used);
 	for (unsigned i = 0; i < N_DISKS; i++) {
 		struct as_choice *choice = as_chooser_choice(chooser);
 		struct as_disk *disk = as_disk_snapshot(fresh);
 
-		for (unsigned k = as_choose(choice, 4) + 1; k; k--)
+		for (unsigned k = as_choose(choice, 5) + 1; k; k--)
 			damage_once(choice, used, disk);
 		compare_one(type, (enum as_check_mode)(i % AS_CHECK_MODES), disk, checkers, i,
 			    &tally);
@@ -465,7 +500,7 @@ static void test_type(void **state)
 		      tally.answers[AS_CHECK_REPAIRED_LEFT], tally.answers[AS_CHECK_LEFT],
 		      tally.answers[AS_CHECK_FAILED]);
 	/* A test in which no checker ever changes a disk would prove little. */
-	assert_true(tally.repaired > N_DISKS / 10);
+	assert_true(tally.repaired > N_DISKS / 20);
 	assert_true(tally.unstable < N_DISKS / 2);
 	as_checkers_free(checkers);
 	as_disk_free(fresh);
