@@ -240,8 +240,8 @@ static void fill_by_hand(const struct as_fstype *type, struct as_disk *disk)
 	free(bytes);
 }
 
-/* What the tests start from must be sound. (quick: reiserfsck repairs nothing, and says so, whenever
- * it is told to repair.) */
+/* What the tests start from must be sound. (quick: told to repair, reiserfsck says it did, whatever
+ * it found.) */
 static void assert_clean(const struct as_fstype *type, struct as_disk *disk,
 			 struct as_checkers *checkers)
 {
