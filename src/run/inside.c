@@ -337,6 +337,9 @@ static bool run_op(struct inside *in, int64_t i)
 	as_vfs_exec(in->vfs, op, &got);
 	sh->recent[i % RECENT] = (struct recent){ i, got.ret, got.err };
 	sh->ops++;
+	/* A mount without its server: which will be seen to have ended in a moment. */
+	if (in->mount && got.ret < 0 && (got.err == ENOTCONN || got.err == ECONNABORTED))
+		as_mount_await_trouble(in->mount);
 	if (troubled(in, i) || !judge(in, i, &got))
 		return false;
 	if (!in->args->options->check_every_op)

@@ -34,6 +34,7 @@
 #define ARENA_STEP_BYTES (16 << 20)
 #define BUSY_ATTEMPTS 200
 #define BUSY_WAIT_US 1000
+#define LOST_ATTEMPTS 1000
 #define SERVER_MS 10000 /* for a FUSE server to mount, or to end */
 
 struct as_mount {
@@ -313,6 +314,12 @@ const char *as_mount_trouble(struct as_mount *m)
 	if (m->trouble[0])
 		return m->trouble;
 	return m->server ? as_server_trouble(m->server) : NULL;
+}
+
+void as_mount_await_trouble(struct as_mount *m)
+{
+	for (int i = 0; i < LOST_ATTEMPTS && m->server && !as_server_trouble(m->server); i++)
+		usleep(BUSY_WAIT_US);
 }
 
 const char *as_mount_output(struct as_mount *m)

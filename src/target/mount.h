@@ -48,6 +48,8 @@ bool as_mount_mounted(const struct as_mount *mount);
  * for nothing; the end of what it printed; the directory it passes on, NULL for none. */
 const char *as_mount_trouble(struct as_mount *mount);
 const char *as_mount_output(struct as_mount *mount);
+/* The mount has lost its server: waits a moment for the process to end. */
+void as_mount_await_trouble(struct as_mount *mount);
 const char *as_mount_source(const struct as_mount *mount);
 /* The name of its disk in messages of the kernel: "loop7". */
 const char *as_mount_device(const struct as_mount *mount);

@@ -229,13 +229,14 @@ void as_server_output(const struct as_server *s, struct as_buf *out)
 {
 	off_t end = lseek(s->output_fd, 0, SEEK_END);
 	off_t start = end > OUTPUT_BYTES ? end - OUTPUT_BYTES : 0;
+	char text[OUTPUT_BYTES];
 	ssize_t n;
 
 	if (end <= 0)
 		return;
-	n = pread(s->output_fd, as_buf_reserve(out, OUTPUT_BYTES), OUTPUT_BYTES, start);
+	n = pread(s->output_fd, text, sizeof(text), start);
 	for (ssize_t i = 0; i < n; i++)
-		as_buf_addc(out, out->data[out->len] ? out->data[out->len] : '?');
+		as_buf_addc(out, text[i] ? text[i] : '?');
 }
 
 void as_server_free(struct as_server *s)
