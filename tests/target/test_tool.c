@@ -9,6 +9,7 @@
 #include "target/tool.h"
 #include "tests/skip.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -302,6 +303,55 @@ static void test_hang(void **state)
 	stop(rig);
 }
 
+static int hang_in_child(void *ctx)
+{
+	struct rig *rig = ctx;
+	char *const argv[] = { "subject", "hang", rig->path, rig->canary, NULL };
+	const struct as_tool_job job = { .argv = argv };
+
+	start(rig, (struct as_tool_setup){ 0 });
+	return as_tool_run(rig->tool, &job, rig->disk, &rig->result, NULL);
+}
+
+/* How many processes have this program. */
+static unsigned count_running(const char *program)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	unsigned n = 0;
+
+	assert_non_null(proc);
+	while ((entry = readdir(proc))) {
+		char path[300], exe[300];
+		ssize_t len;
+
+		snprintf(path, sizeof(path), "/proc/%s/exe", entry->d_name);
+		len = readlink(path, exe, sizeof(exe) - 1);
+		exe[len > 0 ? len : 0] = '\0';
+		n += !strcmp(exe, program);
+	}
+	closedir(proc);
+	return n;
+}
+
+/* Who runs a tool is killed in the middle: server, run and the run's own child die with it. */
+static void test_killed(void **state)
+{
+	struct rig *rig = *state, copy = *rig;
+	struct as_ended ended;
+	unsigned left = 1;
+
+	assert_int_equal(as_spawn_fork(hang_in_child, &copy, 500, NULL, &ended, NULL), 0);
+	assert_int_equal(ended.how, AS_END_DEADLINE);
+	for (int i = 0; left && i < 2000; i++) {
+		const struct timespec nap = { .tv_nsec = 1000000 };
+
+		left = count_running(rig->subject);
+		nanosleep(&nap, NULL);
+	}
+	assert_int_equal(left, 0);
+}
+
 static void test_hog(void **state)
 {
 	struct rig *rig = *state;
@@ -500,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_server_dies),
+		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_static),
 	};
 

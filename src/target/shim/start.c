@@ -105,6 +105,26 @@ static int go(char **envp)
 	return program_main(argc, argv, envp);
 }
 
+static pid_t real_parent(void)
+{
+	return (pid_t)syscall(SYS_getppid, NULL);
+}
+
+/* What a program forks dies with it, as it dies with the server and the server with assay: nothing
+ * is left when assay is killed. */
+SHIM_EXPORT pid_t fork(void)
+{
+	pid_t parent = shim_real_pid(), pid = shim_next()->fork();
+
+	if (!pid && shim_head) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (real_parent() != parent)
+			_exit(127);
+	}
+	return pid;
+}
+SHIM_ALIAS(vfork, fork);
+
 /* Waits for the end of the child without giving its number free, so that the group can be killed
  * for certain. */
 static int finish(pid_t pid)
@@ -136,11 +156,11 @@ static int serve(int argc, char **argv, char **envp)
 		pid_t pid;
 
 		shim_disk_reset();
-		pid = fork();
+		pid = shim_next()->fork();
 		if (!pid) {
 			syscall(SYS_setpgid, 0L, 0L, shim_head->secret);
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			if (getppid() != server)
+			if (real_parent() != server)
 				_exit(127);
 			__atomic_store_n(&shim_head->pid, shim_real_pid(), __ATOMIC_RELEASE);
 			return go(envp);
