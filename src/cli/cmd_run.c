@@ -100,7 +100,8 @@ static int read_jobs(const struct as_args *args, struct jobs *all, struct as_err
 		rc = as_parse_file(job->path, &job->seq, err);
 		if (!rc)
 			rc = choose_target(args, job, err);
-		if (!rc)
+		/* Once for many files of one target: it asks the kernel for its version. */
+		if (!rc && (!i || strcmp(as_buf_str(&job->spec), as_buf_str(&job[-1].spec))))
 			rc = as_cli_check_box(args, as_buf_str(&job->spec), err);
 	}
 	return rc;
