@@ -20,6 +20,9 @@ table() {
 	libcmocka-dev      test       unit tests
 	git                test       the test of `make tidy` needs a repository
 	user-mode-linux    fs         kernels in a process: file systems without root
+	bindfs             fs         a FUSE server that passes on
+	fuse2fs            fs         ext4 by a FUSE server
+	ntfs-3g            fs         NTFS by a FUSE server
 	e2fsprogs          fs         ext2, ext3, ext4
 	xfsprogs           fs         xfs
 	btrfs-progs        fs         btrfs
