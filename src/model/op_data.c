@@ -408,6 +408,8 @@ void step_FALLOCATE(struct step *s)
 	    (uint64_t)s->op->off + s->op->len > s->m->traits->size_max)
 		return refuse(s, EFBIG);
 	if (!falloc_supported(s, mode)) {
+		if ((s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) && (s->applying || s->got))
+			node_forget_times(s->m, file->ino, false, true);
 		/* UNSHARE_RANGE on a type that knows it is a plain allocation. */
 		return refuse(s, EOPNOTSUPP);
 	}

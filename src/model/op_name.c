@@ -224,9 +224,9 @@ static int rename_kinds(struct step *s, const struct walk *from, const struct wa
 		return EMLINK;
 	if (move && exchange && is_dir(dst) && !is_dir(src) && dir_is_full(s, from->parent))
 		return EMLINK;
-	/* rename(2): ENOTEMPTY "or EEXIST"; Linux file systems say ENOTEMPTY. */
+	/* rename(2): ENOTEMPTY "or EEXIST"; most file systems say ENOTEMPTY. */
 	if (dst && !exchange && is_dir(dst) && dst->dir.children)
-		return ENOTEMPTY;
+		return s->m->traits->quirks & AS_QUIRK_RENAME_EEXIST ? EEXIST : ENOTEMPTY;
 	return 0;
 }
 

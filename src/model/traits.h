@@ -33,6 +33,8 @@ enum as_quirk {
 	/* ntfs-3g: NTFS has no number of inodes; ntfs_fuse_statfs() guesses the free ones from free
 	 * clusters and from the bitmap of the MFT, which has more bits than there are records */
 	AS_QUIRK_FREE_FILES_ANY = 1 << 14,
+	/* xfs: xfs_rename() answers EEXIST for a directory that is not empty, as rename(2) allows */
+	AS_QUIRK_RENAME_EEXIST = 1 << 15,
 };
 
 enum as_feature {

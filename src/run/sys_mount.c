@@ -100,6 +100,15 @@ void sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 			      : as_mount_remount(s->mount, s->mount_opts, opts));
 }
 
+#define LOST_FOUND "lost+found"
+
+static bool needs_repair(const struct sys *s)
+{
+	const struct as_fstype *type = as_mount_type(s->mount);
+
+	return type->guarantee == AS_GUARANTEE_REPAIR || type->replayed_by_checker;
+}
+
 /* A type that promises nothing of a disk after a power cut is not mounted before its checker has
  * been there, as machines do it when they boot. */
 static int repair(struct sys *s)
@@ -108,7 +117,7 @@ static int repair(struct sys *s)
 	enum as_check_mode mode = type->replayed_by_checker ? AS_CHECK_QUICK : AS_CHECK_DEFAULT;
 	enum as_check_answer answer;
 
-	if (type->guarantee != AS_GUARANTEE_REPAIR && !type->replayed_by_checker)
+	if (!needs_repair(s))
 		return 0;
 	if (as_mount_check(s->mount, mode, true, 0, &answer, NULL, NULL))
 		return -EIO;
@@ -119,10 +128,12 @@ void sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 {
 	struct sys *s = (struct sys *)vfs;
 	int rc = -AS_ERR_UNSUPPORTED;
+	bool had;
 
 	(void)op;
 	/* The kernel passes sync(2) on to no server: nothing is promised that could be judged. */
 	if (s->mount && !as_mount_type(s->mount)->server) {
+		had = !faccessat(s->root_fd, LOST_FOUND, F_OK, AT_SYMLINK_NOFOLLOW);
 		/* Closing may write: that must come too late. */
 		as_mount_cut(s->mount);
 		close_slots(s);
@@ -132,6 +143,9 @@ void sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 			rc = repair(s);
 		if (!rc)
 			rc = as_vfs_sys_mount(vfs, "");
+		/* Checkers make it where it is missing: no doing of the workload. */
+		if (!rc && !had && needs_repair(s))
+			unlinkat(s->root_fd, LOST_FOUND, AT_REMOVEDIR);
 	}
 	as_vfs_answer(out, rc);
 }

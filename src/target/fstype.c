@@ -154,6 +154,31 @@ enum as_check_answer as_fstype_answer(const struct as_checker *checker, int exit
 	return AS_CHECK_FAILED;
 }
 
+static bool has_word(const char *line, size_t len, const char *word)
+{
+	return memmem(line, len, word, strlen(word));
+}
+
+enum as_check_answer as_fstype_judge(const struct as_checker *checker, int exit_status,
+				     const char *output)
+{
+	enum as_check_answer answer = as_fstype_answer(checker, exit_status);
+	bool harmless = false;
+
+	if (answer != AS_CHECK_REPAIRED || !checker->harmless)
+		return answer;
+	while (*output) {
+		size_t len = strcspn(output, "\n");
+		bool known = has_word(output, len, checker->harmless);
+
+		if (!known && (has_word(output, len, "? yes") || has_word(output, len, "FIXED")))
+			return answer;
+		harmless = harmless || known;
+		output += len + (output[len] == '\n');
+	}
+	return harmless ? AS_CHECK_CLEAN : answer;
+}
+
 /* ---- This machine -------------------------------------------------------------------------- */
 
 static bool program_is_here(const char *command)

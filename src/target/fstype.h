@@ -40,6 +40,8 @@ struct as_checker {
 	/* "0=clean 1=repaired 4=left 5=repaired+left"; all else means that it failed. */
 	const char *exits;
 	const char *input; /* what it must be told on standard input; NULL: nothing */
+	/* Where every repair (a line with "? yes") has these words, nothing was wrong. NULL: none. */
+	const char *harmless;
 };
 
 struct as_fstype {
@@ -80,6 +82,9 @@ char **as_fstype_envp(const struct as_fstype *type);
 void as_fstype_free_words(char **words); /* takes NULL */
 
 enum as_check_answer as_fstype_answer(const struct as_checker *checker, int exit_status);
+/* The same, with what it printed: see struct as_checker. */
+enum as_check_answer as_fstype_judge(const struct as_checker *checker, int exit_status,
+				     const char *output);
 const char *as_check_answer_name(enum as_check_answer answer);
 const char *as_check_mode_name(enum as_check_mode mode);
 const char *as_guarantee_name(enum as_guarantee guarantee);

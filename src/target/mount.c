@@ -511,8 +511,9 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 		   enum as_check_answer *answer, struct as_buf *output, struct as_err *err)
 {
 	const struct as_checker *checker = &m->type->check[mode];
+	struct as_buf own = { 0 };
 	struct as_spawn spawn = { .deadline_ms = deadline_ms,
-				  .output = output,
+				  .output = output ? output : &own,
 				  .input = checker->input };
 	struct as_ended ended;
 	char **argv;
@@ -529,11 +530,13 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 	spawn.argv = argv;
 	rc = as_spawn_run(&spawn, &ended, err);
 	if (!rc)
-		*answer = ended.how == AS_END_EXIT ? as_fstype_answer(checker, ended.status)
-						   : AS_CHECK_FAILED;
+		*answer = ended.how == AS_END_EXIT
+				  ? as_fstype_judge(checker, ended.status, as_buf_str(spawn.output))
+				  : AS_CHECK_FAILED;
 	if (!rc && keep)
 		rc = take_copy(m, err);
 	as_fstype_free_words(argv);
+	as_buf_free(&own);
 	unlink(m->copy);
 	return rc;
 }

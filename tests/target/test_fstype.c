@@ -113,6 +113,32 @@ static void test_answers(void **state)
 	}
 }
 
+static const struct {
+	int status;
+	const char *output;
+	enum as_check_answer want;
+} judged[] = {
+	{ 0, "", AS_CHECK_CLEAN },
+	{ 1, "", AS_CHECK_REPAIRED },
+	{ 1, "Pass 3\n/lost+found not found.  Create? yes\nPass 4\n", AS_CHECK_CLEAN },
+	{ 1, "/lost+found not found.  Create? yes\nInode 12 is a zero. Fix? yes\n",
+	  AS_CHECK_REPAIRED },
+	{ 1, "/lost+found not found.  CREATED.\nFree blocks count wrong.  FIXED.\n",
+	  AS_CHECK_REPAIRED },
+	{ 4, "/lost+found not found.  Create? yes\n", AS_CHECK_LEFT },
+	{ 1, "Inode 12 is a zero.  Fix? yes\n", AS_CHECK_REPAIRED },
+};
+
+static void test_judged(void **state)
+{
+	const struct as_checker *checker = &as_fstype_find("ext4")->check[AS_CHECK_FULL];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
+		assert_int_equal(as_fstype_judge(checker, judged[i].status, judged[i].output),
+				 judged[i].want);
+}
+
 /* What cannot be mounted says why. */
 static void test_impossible(void **state)
 {
@@ -130,6 +156,7 @@ int main(void)
 		cmocka_unit_test(test_rows),	cmocka_unit_test(test_options_to_draw),
 		cmocka_unit_test(test_words),	cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_answers), cmocka_unit_test(test_impossible),
+		cmocka_unit_test(test_judged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
