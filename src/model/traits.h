@@ -30,8 +30,8 @@ enum as_quirk {
 	/* fuse2fs: op_mkdir() takes away the umask that libext2fs was born with (022), whatever the
 	 * caller's is */
 	AS_QUIRK_MKDIR_022 = 1 << 13,
-	/* ntfs-3g: NTFS has no number of inodes; ntfs_fuse_statfs() guesses the free ones from free
-	 * clusters and from the bitmap of the MFT, which has more bits than there are records */
+	/* ntfs-3g: NTFS has no number of inodes; ntfs_fuse_statfs() adds two guesses of its own, and
+	 * the one for the free ones may be the larger one */
 	AS_QUIRK_FREE_FILES_ANY = 1 << 14,
 	/* xfs: xfs_rename() answers EEXIST for a directory that is not empty, as rename(2) allows */
 	AS_QUIRK_RENAME_EEXIST = 1 << 15,
