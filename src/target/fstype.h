@@ -40,7 +40,7 @@ struct as_checker {
 	/* "0=clean 1=repaired 4=left 5=repaired+left"; all else means that it failed. */
 	const char *exits;
 	const char *input; /* what it must be told on standard input; NULL: nothing */
-	/* Where every repair (a line with "? yes") has these words, nothing was wrong. NULL: none. */
+	/* Where every repair (a line with "? yes") has these words, nothing was wrong; or NULL. */
 	const char *harmless;
 };
 
