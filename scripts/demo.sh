@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What `make demo` shows: labfs passes, labfs with each seeded bug does not, one finding from its
-# report to its replay, failing memory, a damaged disk repaired, and ext4 in the sandbox. Ends with 0
-# when all of it went as it should.
+# report to its replay, failing memory, a damaged disk repaired, and ext4 in the sandbox. Ends with
+# 0 when all of it went as it should.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

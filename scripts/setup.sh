@@ -68,7 +68,8 @@ wanted() {
 
 # One query for all of them: it reads a large file each time.
 mapfile -t packages < <(wanted "$@")
-installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)
+format='${db:Status-Status} ${Package}\n'
+installed=$(dpkg-query -W -f="$format" "${packages[@]}" 2>/dev/null || true)
 missing=()
 for package in "${packages[@]}"; do
 	grep -qxF "installed $package" <<<"$installed" || missing+=("$package")

@@ -81,8 +81,7 @@ static struct as_stand *last_disk(const struct boxed *b, enum boxed_end end)
 	if (!b->how->fresh || end == BOXED_COMPLAINED)
 		return NULL;
 	disk = as_stand_copy(b->how->fresh);
-	if (as_witness_apply(as_shared_witness(b->box->state), AS_RUN_WITNESS_BYTES,
-			     as_stand_bd(disk)))
+	if (as_stand_repeat(disk, as_shared_witness(b->box->state), AS_RUN_WITNESS_BYTES))
 		return disk;
 	as_stand_free(disk);
 	return NULL;

@@ -9,7 +9,6 @@
 
 #include "base/err.h"
 #include "base/event.h"
-#include "disk/witness.h"
 #include "model/model.h"
 #include "run/run.h"
 #include "target/host.h"
@@ -64,6 +63,8 @@ struct shared {
 	uint32_t fresh_len;
 	char fresh[FRESH_BYTES]; /* struct as_stat and path, one behind the other */
 };
+
+struct as_witness_area; /* of target/stand.h */
 
 /* What a child is given. */
 struct inside_args {

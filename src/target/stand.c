@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * stand: see stand.h. Up to five layers: the disk, the witness, the recorder, the faulty wrapper
- * above them, and on top a doorman that notes calls outside the disk, which are the file system's mistake
- * whatever it does with the answer.
+ * above them, and on top a doorman that notes calls outside the disk, which are the file system's
+ * mistake whatever it does with the answer.
  */
 #include "target/stand.h"
 
@@ -245,6 +245,11 @@ void as_stand_witness(struct as_stand *s, struct as_witness_area *area, size_t r
 	as_assert(!s->witness && !s->log && !s->faulty);
 	s->witness = as_witness_new(as_disk_bd(s->disk), area, room_bytes);
 	s->inner = base_of(s);
+}
+
+bool as_stand_repeat(struct as_stand *s, const struct as_witness_area *area, size_t room_bytes)
+{
+	return as_witness_apply(area, room_bytes, as_disk_bd(s->disk));
 }
 
 void as_stand_plan(struct as_stand *s, const struct as_plan *plan)

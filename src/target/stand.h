@@ -44,6 +44,8 @@ void as_stand_plan(struct as_stand *stand, const struct as_plan *plan);
 /* From now on what changes is also written to this memory (disk/witness.h), which must outlive it.
  * Before plans and records. */
 void as_stand_witness(struct as_stand *stand, struct as_witness_area *area, size_t room_bytes);
+/* Does to this disk what a witness wrote of another. False: what it wrote is not complete. */
+bool as_stand_repeat(struct as_stand *stand, const struct as_witness_area *area, size_t room_bytes);
 /* How many calls were hit since. */
 uint64_t as_stand_fired(const struct as_stand *stand);
 /* Keeps a record of what reaches the disk from now on (disk/log.h), of at most limit_bytes; 0: no
