@@ -42,6 +42,7 @@ struct as_checker {
 	const char *input; /* what it must be told on standard input; NULL: nothing */
 	/* Where every repair (a line with "? yes") has these words, nothing was wrong; or NULL. */
 	const char *harmless;
+	bool direct; /* opens with O_DIRECT, which a file on tmpfs may refuse: it gets a device */
 };
 
 struct as_fstype {

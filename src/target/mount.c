@@ -516,7 +516,8 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 				  .output = output ? output : &own,
 				  .input = checker->input };
 	struct as_ended ended;
-	char **argv;
+	struct as_loop *loop = NULL;
+	char **argv = NULL;
 	int rc;
 
 	as_assert(!m->mounted);
@@ -524,17 +525,22 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 	if (!checker->command)
 		return 0;
 	rc = copy_disk(m, err);
+	if (!rc && checker->direct)
+		rc = as_loop_new(m->copy, 0, &loop, err);
 	if (rc)
-		return rc;
-	argv = as_fstype_argv(checker->command, m->copy, as_stand_bd(m->stand)->size_bytes);
+		goto out;
+	argv = as_fstype_argv(checker->command, loop ? as_loop_path(loop) : m->copy,
+			      as_stand_bd(m->stand)->size_bytes);
 	spawn.argv = argv;
 	rc = as_spawn_run(&spawn, &ended, err);
+	as_loop_free(loop);
 	if (!rc)
 		*answer = ended.how == AS_END_EXIT
 				  ? as_fstype_judge(checker, ended.status, as_buf_str(spawn.output))
 				  : AS_CHECK_FAILED;
 	if (!rc && keep)
 		rc = take_copy(m, err);
+out:
 	as_fstype_free_words(argv);
 	as_buf_free(&own);
 	unlink(m->copy);
