@@ -4,11 +4,10 @@
  *
  * A step picks a workload (P1: the queue's order favours longer ones), draws the type of a command
  * (P2: by the profile's weights, among those that the state has an inode for) and appends one command
- * for each typical inode (P3). What leads to a state not explored before is queued; the workload
+ * for each typical inode (P3); looking at a state costs more than a draw, so it draws several times. What leads to a state not explored before is queued; the workload
  * picked stays in the queue until it is as long as it may be.
  *
- * A queued workload is a node of a tree and the state it leads to (a copy that shares all but what
- * the last command changed). A full queue drops the shortest.
+ * A queued workload is a node of a tree (tree.h). A full queue drops one of the commonest length.
  */
 #include "gen/gen.h"
 
@@ -121,18 +120,19 @@ static void append(struct as_gen *gen, struct as_gnode *node, const struct as_op
 {
 	struct as_model *model = as_model_copy(node->model);
 	int err = as_model_apply(model, op);
+	bool fresh;
 
 	/* Only what the semantics let through is built. */
 	as_assert(err == 0);
 	gen->stats.extended++;
-	if (!as_visited_add(&gen->visited, state_digest(gen, model))) {
-		as_model_free(model);
-		return;
-	}
-	gen->stats.fresh++;
-	if (gen->on_state)
+	fresh = as_visited_add(&gen->visited, state_digest(gen, model));
+	if (fresh && gen->on_state)
 		gen->on_state(gen->on_state_ctx, model);
-	as_queue_push(&gen->queue, node->length + 1, as_gnode_new(node, op, model));
+	as_model_free(model);
+	if (!fresh)
+		return;
+	gen->stats.fresh++;
+	as_queue_push(&gen->queue, node->length + 1, as_gnode_new(node, op, NULL));
 }
 
 /* One iteration; the workload picked, or NULL. *last: it has left the queue and is the caller's to
@@ -141,7 +141,7 @@ static struct as_gnode *step(struct as_gen *gen, bool *last)
 {
 	struct as_place place;
 	struct as_gnode *node = as_queue_pick(&gen->queue, gen->choice, &place);
-	enum as_opcode code;
+	enum as_opcode code = AS_OP_COUNT;
 	unsigned n;
 
 	*last = false;
@@ -153,16 +153,22 @@ static struct as_gnode *step(struct as_gen *gen, bool *last)
 		*last = true;
 		return node;
 	}
-	as_view_look(&gen->view, node->model, false);
-	code = as_view_draw_type(&gen->view, gen->weight);
+	as_view_look(&gen->view, as_gnode_model(node, &gen->view), false);
+	for (uint64_t t = 0; t < gen->profile->types; t++) {
+		code = as_view_draw_type(&gen->view, gen->weight);
+		if (code == AS_OP_COUNT)
+			break;
+		n = as_view_build(&gen->view, node->model, code, gen->built);
+		for (unsigned i = 0; i < n; i++)
+			append(gen, node, &gen->built[i]);
+		/* chcwd has looked at the whole tree. */
+		if (as_gen_rows[code].subject == AS_SUBJECT_GOAL)
+			as_view_look(&gen->view, node->model, false);
+	}
 	if (code == AS_OP_COUNT) {
 		as_queue_remove(&gen->queue, place);
 		*last = true;
-		return node;
 	}
-	n = as_view_build(&gen->view, node->model, code, gen->built);
-	for (unsigned i = 0; i < n; i++)
-		append(gen, node, &gen->built[i]);
 	return node;
 }
 

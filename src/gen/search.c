@@ -195,12 +195,14 @@ void as_queue_remove(struct as_queue *queue, struct as_place place)
 
 void *as_queue_evict(struct as_queue *queue, struct as_choice *choice)
 {
-	struct as_place place;
+	struct as_place place = { 0 };
 	void *item;
 
 	if (!queue->n)
 		return NULL;
-	place = pick_breadth(queue, choice);
+	for (size_t i = 1; i < queue->n_levels; i++)
+		if (queue->level[i].n > queue->level[place.level].n)
+			place.level = i;
 	place.index = (size_t)choose_below(choice, queue->level[place.level].n);
 	item = queue->level[place.level].item[place.index];
 	as_queue_remove(queue, place);

@@ -61,7 +61,8 @@ void as_queue_push(struct as_queue *queue, size_t level, void *item);
 /* One item, which stays; NULL when there is none. */
 void *as_queue_pick(const struct as_queue *queue, struct as_choice *choice, struct as_place *place);
 void as_queue_remove(struct as_queue *queue, struct as_place place);
-/* Takes a random item out of the lowest level that has any. */
+/* Takes a random item out of the fullest level: the others stay as they are, so that neither the
+ * beginnings nor the long ones run out. */
 void *as_queue_evict(struct as_queue *queue, struct as_choice *choice);
 void as_queue_free(struct as_queue *queue); /* the items are the caller's */
 

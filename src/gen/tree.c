@@ -35,8 +35,10 @@ void as_gnode_put(struct as_gnode *node)
 {
 	if (!node)
 		return;
-	as_model_free(node->model);
-	node->model = NULL;
+	if (node->parent) {
+		as_model_free(node->model);
+		node->model = NULL;
+	}
 	/* An ancestor that is still queued keeps its state: the queue counts, too. */
 	while (node && --node->ref == 0) {
 		struct as_gnode *parent = node->parent;
@@ -47,30 +49,66 @@ void as_gnode_put(struct as_gnode *node)
 	}
 }
 
-static void add_ops(const struct as_gnode *node, const struct as_view *view, struct as_seq *seq)
+static struct as_op op_of(const struct as_gnode *node, const struct as_view *view)
 {
-	const struct as_gnode **path;
-	uint32_t n = node->length;
+	struct as_op op = view->plain[node->code];
 
-	path = as_xmalloc((n + 1) * sizeof(*path));
-	for (uint32_t i = n; i > 0; i--, node = node->parent)
-		path[i - 1] = node;
-	for (uint32_t i = 0; i < n; i++) {
-		struct as_op op = view->plain[path[i]->code];
+	op.slot = node->slot;
+	op.fd = node->fd;
+	op.path = node->text[0] ? node->text : NULL;
+	op.path2 = node->path2 ? node->text + node->path2 : NULL;
+	return op;
+}
 
-		op.slot = path[i]->slot;
-		op.fd = path[i]->fd;
-		op.path = path[i]->text[0] ? path[i]->text : NULL;
-		op.path2 = path[i]->path2 ? path[i]->text + path[i]->path2 : NULL;
-		as_seq_add(seq, &op);
+/* The nodes from `top` (not it itself) down to node; free() it. */
+static const struct as_gnode **way_down(const struct as_gnode *top, const struct as_gnode *node,
+					size_t *n)
+{
+	const struct as_gnode **way;
+
+	*n = node->length - top->length;
+	way = as_xmalloc((*n + 1) * sizeof(*way));
+	for (size_t i = *n; i > 0; i--, node = node->parent)
+		way[i - 1] = node;
+	return way;
+}
+
+struct as_model *as_gnode_model(struct as_gnode *node, const struct as_view *view)
+{
+	const struct as_gnode *top = node, **way;
+	size_t n;
+
+	if (node->model)
+		return node->model;
+	/* The root keeps its state while anything hangs on it. */
+	while (!top->model)
+		top = top->parent;
+	way = way_down(top, node, &n);
+	node->model = as_model_copy(top->model);
+	for (size_t i = 0; i < n; i++) {
+		struct as_op op = op_of(way[i], view);
+		int err = as_model_apply(node->model, &op);
+
+		as_assert(err == 0);
 	}
-	free(path);
+	free(way);
+	return node->model;
 }
 
 struct as_seq *as_gnode_seq(const struct as_gnode *node, const struct as_view *view)
 {
 	struct as_seq *seq = as_seq_new();
+	const struct as_gnode *root = node, **way;
+	size_t n;
 
-	add_ops(node, view, seq);
+	while (root->parent)
+		root = root->parent;
+	way = way_down(root, node, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct as_op op = op_of(way[i], view);
+
+		as_seq_add(seq, &op);
+	}
+	free(way);
 	return seq;
 }
