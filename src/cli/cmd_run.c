@@ -77,33 +77,69 @@ static int read_list(const char *path, struct jobs *all, struct as_err *err)
 	return 0;
 }
 
+/* The workloads of one file. The first goes by the file's name while it is the only one. */
+struct reading {
+	struct jobs *all;
+	const char *path, *name;
+	size_t first;
+};
+
+static int take_workload(void *ctx, struct as_seq *seq)
+{
+	struct reading *r = ctx;
+	const char *name = as_seq_meta(seq, "workload");
+
+	add_job(r->all, r->path, r->all->n == r->first || !name ? r->name : name);
+	r->all->jobs[r->all->n - 1].seq = seq;
+	if (r->all->n == r->first + 2) {
+		struct job *job = &r->all->jobs[r->first];
+
+		name = as_seq_meta(job->seq, "workload");
+		job->name = name ? name : r->name;
+	}
+	return 0;
+}
+
+static int read_file(const struct as_args *args, struct jobs *all, const char *path,
+		     const char *name, struct as_err *err)
+{
+	struct reading r = { all, path, name, all->n };
+	int rc = as_parse_many(path, take_workload, &r, err);
+
+	for (size_t i = r.first; i < all->n && !rc; i++) {
+		rc = choose_target(args, &all->jobs[i], err);
+		if (!rc)
+			rc = as_cli_check_box(args, as_buf_str(&all->jobs[i].spec), err);
+	}
+	return rc;
+}
+
 static int read_jobs(const struct as_args *args, struct jobs *all, struct as_err *err)
 {
 	const char *list = as_args_text(args, "list", NULL);
+	struct jobs files = { 0 };
 	bool stdin_read = false;
 	int rc = 0;
 
 	for (int i = 0; i < args->n_operands; i++)
-		add_job(all, args->operands[i], args->operands[i]);
-	if (list)
-		rc = read_list(list, all, err);
-	if (!rc && !all->n)
-		rc = as_fail(err, AS_EUSE, "run: expected FILE...; see `assay help run`");
-	for (size_t i = 0; i < all->n && !rc; i++) {
-		struct job *job = &all->jobs[i];
-
-		if (!strcmp(job->path, "-")) {
-			if (stdin_read)
-				return as_fail(err, AS_EUSE, "standard input was given twice");
-			stdin_read = true;
-		}
-		rc = as_parse_file(job->path, &job->seq, err);
-		if (!rc)
-			rc = choose_target(args, job, err);
-		/* Once for many files of one target: it asks the kernel for its version. */
-		if (!rc && (!i || strcmp(as_buf_str(&job->spec), as_buf_str(&job[-1].spec))))
-			rc = as_cli_check_box(args, as_buf_str(&job->spec), err);
+		add_job(&files, args->operands[i], args->operands[i]);
+	if (list) {
+		rc = read_list(list, &files, err);
+		all->list = files.list; /* names point into it */
 	}
+	if (!rc && !files.n)
+		rc = as_fail(err, AS_EUSE, "run: expected FILE...; see `assay help run`");
+	for (size_t i = 0; i < files.n && !rc; i++) {
+		const struct job *file = &files.jobs[i];
+		bool standard = !strcmp(file->path, "-");
+
+		if (standard && stdin_read)
+			rc = as_fail(err, AS_EUSE, "standard input was given twice");
+		stdin_read |= standard;
+		if (!rc)
+			rc = read_file(args, all, file->path, file->name, err);
+	}
+	free(files.jobs);
 	return rc;
 }
 
@@ -388,7 +424,7 @@ const struct as_command as_cmd_run = {
 		"compared with a model of POSIX and Linux, then the whole tree; then the file "
 		"system is unmounted, its memory counted, its checker run, and the tree read once "
 		"more after a second mount. The first finding ends a workload. FILE may be - for "
-		"standard input.",
+		"standard input; a line `@workload NAME` in it begins another workload.",
 	.opts = opts,
 	.max_operands = -1,
 	.run = run,

@@ -490,3 +490,49 @@ int as_parse_file(const char *path, struct as_seq **seq, struct as_err *err)
 	*seq = rc ? NULL : builder.seq;
 	return rc;
 }
+
+/* Several workloads in one file. */
+struct splitter {
+	struct builder builder; /* first: its functions are used */
+	int (*fn)(void *ctx, struct as_seq *seq);
+	void *ctx;
+};
+
+static int hand_over(struct splitter *split)
+{
+	struct as_seq *seq = split->builder.seq;
+
+	split->builder.seq = as_seq_new();
+	return split->fn(split->ctx, seq);
+}
+
+static int split_meta(void *ctx, const char *key, const char *value, unsigned line)
+{
+	struct splitter *split = ctx;
+	const struct as_seq *seq = split->builder.seq;
+
+	if (!strcmp(key, "workload") && (seq->n || as_seq_meta(seq, key))) {
+		int rc = hand_over(split);
+
+		if (rc)
+			return rc;
+	}
+	return build_meta(&split->builder, key, value, line);
+}
+
+static const struct as_parse_fns split_fns = { build_op, split_meta };
+
+int as_parse_many(const char *path, int (*fn)(void *ctx, struct as_seq *seq), void *ctx,
+		  struct as_err *err)
+{
+	struct splitter split = { { as_seq_new(), NULL }, fn, ctx };
+	int rc;
+
+	split.builder.parser = as_parser_new(file_label(path), &split_fns, &split);
+	rc = feed_file(split.builder.parser, path, err);
+	as_parser_free(split.builder.parser);
+	if (!rc)
+		rc = hand_over(&split);
+	as_seq_free(split.builder.seq);
+	return rc;
+}
