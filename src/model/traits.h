@@ -20,20 +20,22 @@ enum as_quirk {
 	/* ext4: ext4_fallocate() calls file_modified() before it looks at the range, so a refused
 	 * fallocate moves mtime */
 	AS_QUIRK_FALLOC_TOUCHES = 1 << 9,
-	/* ext2: its own driver keeps whole seconds, ext4's driver on the same disk all of a time */
+	/* ext2: its own driver keeps whole seconds, ext4's driver on the same disk all of a
+	 * time */
 	AS_QUIRK_TIMES_MAYBE_SECONDS = 1 << 10,
 	/* minix: it has no splice_write, so copy_file_range(2) answers EINVAL */
 	AS_QUIRK_COPY_MAYBE_REFUSED = 1 << 11,
 	/* ext4: ext4_rename() puts the whiteout in place before it asks whether the target is
 	 * empty, and takes it back: a refused RENAME_WHITEOUT moves the directory's mtime */
 	AS_QUIRK_WHITEOUT_TOUCHES = 1 << 12,
-	/* fuse2fs: op_mkdir() takes away the umask that libext2fs was born with (022), whatever the
-	 * caller's is */
+	/* fuse2fs: op_mkdir() takes away the umask that libext2fs was born with (022), whatever
+	 * the caller's is */
 	AS_QUIRK_MKDIR_022 = 1 << 13,
-	/* ntfs-3g: NTFS has no number of inodes; ntfs_fuse_statfs() adds two guesses of its own, and
-	 * the one for the free ones may be the larger one */
+	/* ntfs-3g: NTFS has no number of inodes; ntfs_fuse_statfs() adds two guesses of its own,
+	 * and the one for the free ones may be the larger one */
 	AS_QUIRK_FREE_FILES_ANY = 1 << 14,
-	/* xfs: xfs_rename() answers EEXIST for a directory that is not empty, as rename(2) allows */
+	/* xfs: xfs_rename() answers EEXIST for a directory that is not empty, as rename(2)
+	 * allows */
 	AS_QUIRK_RENAME_EEXIST = 1 << 15,
 };
 

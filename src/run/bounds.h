@@ -2,8 +2,8 @@
 /*
  * bounds: a workload on a directory of the machine must not fill its disk. What an operation may
  * cost is known from a table (bounds.def) before it is carried out; one that costs more than is
- * left is answered with AS_ERR_LIMIT and not carried out. What has succeeded counts, also when it is
- * removed later.
+ * left is answered with AS_ERR_LIMIT and not carried out. What has succeeded counts, also when it
+ * is removed later.
  */
 #ifndef AS_RUN_BOUNDS_H
 #define AS_RUN_BOUNDS_H

@@ -3,9 +3,9 @@
  * folder: see folder.h.
  *
  * Method. The lock is flock(2) on a file: it is let go by the kernel when the last process that
- * inherited it is dead. Whoever gets the lock of a folder may remove it; the maker, too, has it only
- * when he gets it, and begins anew when a cleaner was faster. The lock's file goes last, so that a
- * cleaner who is killed leaves something that the next one recognises.
+ * inherited it is dead. Whoever gets the lock of a folder may remove it; the maker, too, has it
+ * only when he gets it, and begins anew when a cleaner was faster. The lock's file goes last, so
+ * that a cleaner who is killed leaves something that the next one recognises.
  */
 #include "run/folder.h"
 
@@ -73,7 +73,7 @@ static int remove_all(struct as_folder *f, struct as_err *err)
 	return rc;
 }
 
-/* ---- What dead runs left --------------------------------------------------------------------- */
+/* ---- What dead runs left -------------------------------------------------------------------- */
 
 static void clean_one(const char *path)
 {
@@ -115,7 +115,7 @@ static void clean(const char *parent)
 		closedir(dir);
 }
 
-/* ---- Making one ------------------------------------------------------------------------------ */
+/* ---- Making one ----------------------------------------------------------------------------- */
 
 /* 1: made, 0: a cleaner was faster, negative: errno. */
 static int try(const char *parent, struct as_folder **out)

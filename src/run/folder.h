@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * folder: a place of our own below somebody's directory: PARENT/.assay-run-XXXXXX/ with a lock in
- * it and, in `tree`, an empty directory to work in. It is gone when the folder is freed; when we are
- * killed it stays, unlocked, and the next as_folder_new() below the same parent removes it.
+ * it and, in `tree`, an empty directory to work in. It is gone when the folder is freed; when we
+ * are killed it stays, unlocked, and the next as_folder_new() below the same parent removes it.
  *
  * Removed is only what has that name, is ours by owner, and whose lock nobody holds: never the
  * folder of a run that is alive, nor anything else.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kmsg: what the kernel says while a workload runs. Messages come one by one, from /dev/kmsg or from
- * the text of a console; a table (kmsg.def) says what each means; those that belong together (a
- * message and the registers and stack behind it) become one report.
+ * kmsg: what the kernel says while a workload runs. Messages come one by one, from /dev/kmsg or
+ * from the text of a console; a table (kmsg.def) says what each means; those that belong together
+ * (a message and the registers and stack behind it) become one report.
  *
  * Rules
  *   1. A report is handed out once, when it is complete: at its own end mark, at the next message

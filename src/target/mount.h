@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mount: a file system of the running kernel on a disk of ours: disk/serve.h gives the disk a name,
- * a loop device makes it a block device, mount(2) mounts it, in a mount namespace that nobody else
- * sees and that is gone, with all that is mounted in it, when the process is.
+ * mount: a file system of the running kernel on a disk of ours: disk/serve.h gives the disk a
+ * name, a loop device makes it a block device, mount(2) mounts it, in a mount namespace that
+ * nobody else sees and that is gone, with all that is mounted in it, when the process is.
  *
  * Rules
  *   1. One per process, made in a process that has one thread and lives for this alone.
@@ -25,8 +25,8 @@ struct as_mount;
 /* Whether the running kernel may be used at all: root, by name. One clear sentence otherwise. */
 AS_MUST_CHECK int as_mount_allowed(struct as_err *err);
 
-/* The namespace, the server and the loop device (for a FUSE server: a user namespace where we are not
- * root, and no loop device); nothing is mounted yet. `stand` must outlive
+/* The namespace, the server and the loop device (for a FUSE server: a user namespace where we are
+ * not root, and no loop device); nothing is mounted yet. `stand` must outlive
  * it. */
 AS_MUST_CHECK int as_mount_new(const struct as_fstype *type, struct as_stand *stand,
 			       struct as_mount **mount, struct as_err *err);
@@ -44,8 +44,8 @@ void as_mount_cut(struct as_mount *mount);
 AS_MUST_CHECK int as_mount_cut_end(struct as_mount *mount);
 const struct as_fstype *as_mount_type(const struct as_mount *mount);
 bool as_mount_mounted(const struct as_mount *mount);
-/* Of a type with a FUSE server: what went wrong with the process ("the server died of SIGSEGV"), NULL
- * for nothing; the end of what it printed; the directory it passes on, NULL for none. */
+/* Of a type with a FUSE server: what went wrong with the process ("the server died of SIGSEGV"),
+ * NULL for nothing; the end of what it printed; the directory it passes on, NULL for none. */
 const char *as_mount_trouble(struct as_mount *mount);
 const char *as_mount_output(struct as_mount *mount);
 /* The mount has lost its server: waits a moment for the process to end. */

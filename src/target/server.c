@@ -2,8 +2,8 @@
 /*
  * server: see server.h.
  *
- * Method. Whether something is mounted is asked with statx(2) and AT_STATX_DONT_SYNC: the number of
- * the mount changes, and no request goes to a server that may not answer.
+ * Method. Whether something is mounted is asked with statx(2) and AT_STATX_DONT_SYNC: the number
+ * of the mount changes, and no request goes to a server that may not answer.
  */
 #include "target/server.h"
 
@@ -33,7 +33,7 @@ struct as_server {
 	char trouble[128];
 };
 
-/* ---- Words ------------------------------------------------------------------------------------ */
+/* ---- Words ---------------------------------------------------------------------------------- */
 
 static int add_place(struct as_buf *word, const char **s, const struct as_server_places *p,
 		     struct as_err *err)
@@ -104,7 +104,7 @@ int as_server_argv(const char *command, const struct as_server_places *places, c
 	return rc;
 }
 
-/* ---- The process ------------------------------------------------------------------------------ */
+/* ---- The process ---------------------------------------------------------------------------- */
 
 _Noreturn static void become(char *const *argv, int output_fd)
 {
@@ -254,7 +254,7 @@ void as_server_free(struct as_server *s)
 	free(s);
 }
 
-/* ---- Without root ----------------------------------------------------------------------------- */
+/* ---- Without root --------------------------------------------------------------------------- */
 
 static bool write_text(const char *path, const char *text)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Confinement of the executor for system calls. Hostile workloads (hostile.def) run in a tree with
- * canaries around it, as root and, through a user namespace, as an ordinary user: nothing outside is
- * changed or made, no answer tells anything about it, no node is left that could be opened. A second
- * process renames what remove and its like are in: they do not follow. Bounds are kept before
- * anything is changed.
+ * canaries around it, as root and, through a user namespace, as an ordinary user: nothing outside
+ * is changed or made, no answer tells anything about it, no node is left that could be opened. A
+ * second process renames what remove and its like are in: they do not follow. Bounds are kept
+ * before anything is changed.
  */
 #include "../skip.h"
 
@@ -32,7 +32,7 @@
 #define NOBODY 65534
 #define RACES 150
 
-/* ---- A tree with canaries around ------------------------------------------------------------- */
+/* ---- A tree with canaries around ------------------------------------------------------------ */
 
 struct place {
 	char out[64], tree[80], canary[80], secret[80], file[96];
@@ -98,7 +98,7 @@ static void snapshot(const struct place *p, struct as_buf *to)
 	}
 }
 
-/* ---- Running in it --------------------------------------------------------------------------- */
+/* ---- Running in it -------------------------------------------------------------------------- */
 
 struct child {
 	const struct as_seq *seq;
@@ -257,10 +257,10 @@ static void as_ordinary_user(void **state)
 		hostile(rows[i].name, rows[i].workload, !geteuid());
 }
 
-/* ---- Races ----------------------------------------------------------------------------------- */
+/* ---- Races ---------------------------------------------------------------------------------- */
 
-/* Moves tree/t/d out of the tree, by the same name, and back; puts a link to the secret in the place of
- * tree/t/s. */
+/* Moves tree/t/d out of the tree, by the same name, and back; puts a link to the secret in the
+ * place of tree/t/s. */
 static void keep_moving(const struct place *p)
 {
 	char d[128], moved[128], s[128], link[128];
@@ -279,8 +279,8 @@ static void keep_moving(const struct place *p)
 
 #define TWINS 12
 
-/* t holds a directory that is moved, one that is exchanged for a link, and names that stand outside
- * as well: whoever comes back to the wrong ".." removes those. */
+/* t holds a directory that is moved, one that is exchanged for a link, and names that stand
+ * outside as well: whoever comes back to the wrong ".." removes those. */
 static void build_race(const struct place *p)
 {
 	static const char *const dirs[] = { "t", "t/d", "t/d/e", "t/s" };
@@ -372,7 +372,7 @@ static void renames_meanwhile(void **state)
 		race(true);
 }
 
-/* ---- Bounds ---------------------------------------------------------------------------------- */
+/* ---- Bounds --------------------------------------------------------------------------------- */
 
 struct bound_row {
 	const char *name, *workload; /* all but the last operation must succeed */

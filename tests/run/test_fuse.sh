@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # FUSE servers as targets: the smoke workload passes on each; what the cases of labfs find is known
-# (docs/FOUND.md); a server that dies is a finding; nothing is left when we are killed; without root,
-# too. Folders of dir: targets outlive no run.
+# (docs/FOUND.md); a server that dies is a finding; nothing is left when we are killed; without
+# root, too. Folders of dir: targets outlive no run.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 root=$PWD
@@ -22,7 +22,7 @@ lacks() { # PROGRAM: prints why it cannot be tested
 	command -v "$1" >/dev/null || echo "needs the program $1"
 }
 
-# ---- Each server -----------------------------------------------------------------------------------
+# ---- Each server --------------------------------------------------------------------------------
 
 server() { # PROGRAM TARGET
 	local why line
@@ -47,7 +47,7 @@ server bindfs 'fuse:bindfs -f -s -o attr_timeout=0 {src} {mnt}'
 server fuse2fs fuse2fs
 server ntfs-3g ntfs-3g
 
-# ---- Servers that go wrong -------------------------------------------------------------------------
+# ---- Servers that go wrong ----------------------------------------------------------------------
 
 seq 1 20000 | sed 's|.*|mkdir /d& 0755|' >"$WORK/long.txt"
 why=$(lacks bindfs | head -n 1)
@@ -82,16 +82,18 @@ tap_run "a command without places" 2 "$ASSAY" run --no-store --target fuse:x exa
 tap_run "a command with an open quote" 2 "$ASSAY" run --no-store \
 	--target "fuse:x '{mnt} {src}" examples/smoke.txt
 
-# ---- Without root ----------------------------------------------------------------------------------
+# ---- Without root -------------------------------------------------------------------------------
 
 # /dev/fuse as most machines have it: for everyone.
 as_nobody() { # TARGET
 	unshare -m bash -c '
 		mount -t tmpfs -o mode=0755 none /mnt && mknod /mnt/fuse c 10 229 &&
 		chmod '"$mode"' /mnt/fuse && mount --bind /mnt/fuse /dev/fuse &&
-		cp "$1" /mnt/assay && cp "$2" /mnt/smoke.txt && chmod 755 /mnt/assay /mnt/smoke.txt &&
-		cd / && exec setpriv --reuid 65534 --regid 65534 --clear-groups env -i PATH="$PATH" \
-			HOME=/nonexistent /mnt/assay run --no-store --target "$3" /mnt/smoke.txt
+		cp "$1" /mnt/assay && cp "$2" /mnt/smoke.txt &&
+		chmod 755 /mnt/assay /mnt/smoke.txt && cd / &&
+		exec setpriv --reuid 65534 --regid 65534 --clear-groups \
+			env -i PATH="$PATH" HOME=/nonexistent \
+			/mnt/assay run --no-store --target "$3" /mnt/smoke.txt
 	' sh "$ASSAY" "$root/examples/smoke.txt" "$1"
 }
 if [ -n "$why" ]; then
@@ -106,7 +108,7 @@ else
 	tap_run "without the right to open /dev/fuse" 3 as_nobody 'fuse:bindfs -f {src} {mnt}'
 fi
 
-# ---- Folders of dir: -------------------------------------------------------------------------------
+# ---- Folders of dir: ----------------------------------------------------------------------------
 
 mkdir -p "$WORK/dir/.assay-run-abcdef/tree" "$WORK/dir/.assay-run-much-longer" "$WORK/dir/mine"
 echo keep >"$WORK/dir/.assay-run-abcdef/tree/file"
@@ -132,7 +134,8 @@ else
 	tap_run "a last run" 0 "$ASSAY" run --no-store --target "dir:$WORK/dir" examples/smoke.txt
 	tap_is "what dead runs left is gone, all else is there" \
 		"$(cd "$WORK/dir" && find . | LC_ALL=C sort | xargs)" \
-		". ./.assay-run-abcdef ./.assay-run-abcdef/tree ./.assay-run-abcdef/tree/file ./.assay-run-much-longer ./file ./mine"
+		"$(echo . ./.assay-run-abcdef ./.assay-run-abcdef/tree \
+			./.assay-run-abcdef/tree/file ./.assay-run-much-longer ./file ./mine)"
 	tap_run "what is left out is said" 0 "$ASSAY" run --no-store --target "dir:$WORK/dir" \
 		examples/smoke.txt examples/smoke.txt
 	tap_is "once" "$(cat "$WORK/out" "$WORK/err" | grep -c 'are left out')" 1
