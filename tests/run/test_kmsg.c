@@ -93,8 +93,7 @@ static void nothing_to_report(void **state)
 		"REISERFS (device loop0): Using r5 hash to sort names",
 		"NILFS (loop0): segctord starting. Construction interval = 5 seconds",
 		"gfs2: fsid=loop0: Trying to join cluster \"lock_nolock\", \"loop0\"",
-		"FAT-fs (loop0): Volume was not properly unmounted. Some data may be corrupt. "
-		"Please run fsck.",
+		"FAT-fs (loop0): Volume was not properly unmounted. Some data may be corrupt.",
 		"Kernel panic - not syncing: Fatal exception",
 		"Buffer I/O error on dev loop0, logical block 0, async page read",
 		"assay[77]: segfault at 0 ip 0 sp 0 error 4 in assay",
