@@ -154,6 +154,22 @@ static void shorten(struct boxed *b)
 	b->console.len = CONSOLE_HEAD_BYTES + sizeof(cut) - 1 + CONSOLE_TAIL_BYTES;
 }
 
+/* What a kernel that came up complained of on its way is nobody's workload. Returns where to read
+ * on. */
+static size_t end_of_boot(struct boxed *b, size_t start)
+{
+	const char *text = as_buf_str(&b->console), *mark = strstr(text, AS_GUEST_MARK);
+	size_t end = mark ? (size_t)(mark - text) + strlen(AS_GUEST_MARK) : 0;
+
+	if (!mark || end < start)
+		return start;
+	as_kmsg_scan_console(b->scan, text + start, end - start);
+	as_kmsg_scan_end(b->scan);
+	b->begun = true;
+	b->weight = AS_KMSG_INFO;
+	return end;
+}
+
 void boxed_take_console(struct boxed *b, const char *data, size_t len)
 {
 	size_t start = b->console.len;
@@ -162,6 +178,8 @@ void boxed_take_console(struct boxed *b, const char *data, size_t len)
 	for (size_t i = 0; i < len; i++)
 		if (data[i] != '\r')
 			as_buf_addc(&b->console, data[i] ? data[i] : '?');
+	if (!b->begun)
+		start = end_of_boot(b, start);
 	as_kmsg_scan_console(b->scan, as_buf_str(&b->console) + start, b->console.len - start);
 	shorten(b);
 }
@@ -172,6 +190,7 @@ void boxed_clear(struct boxed *b)
 	b->scan = as_kmsg_scan_new(NULL, on_report, b);
 	b->weight = AS_KMSG_INFO;
 	b->engine_saw = false;
+	b->begun = false;
 	as_buf_clear(&b->events);
 	as_buf_clear(&b->complaint);
 	as_buf_clear(&b->console);

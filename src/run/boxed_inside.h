@@ -25,6 +25,7 @@ struct boxed {
 	struct as_buf complaint; /* the last line that was no event */
 	struct as_buf console; /* all of it, but for its middle */
 	struct as_kmsg_scan *scan;
+	bool begun; /* the boot is over */
 	enum as_kmsg_class weight; /* of the worst report so far; its first counts */
 	struct as_buf title, signature; /* of that report */
 	bool engine_saw; /* the engine has told what the kernel said, and of which operation */

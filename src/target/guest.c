@@ -134,6 +134,9 @@ _Noreturn static void become_engine(struct as_box_state *state, int events_fd)
 	for (uint32_t i = 0; i < state->n_args && i < ARGS_MAX; i++, arg += strlen(arg) + 1)
 		argv[i + 1] = arg;
 	setsid();
+	/* Else what a boot complains of would be taken for the first workload's. */
+	if (write(1, AS_GUEST_MARK, strlen(AS_GUEST_MARK)) < 0)
+		_exit(125);
 	if (dup2(events_fd, 1) < 0 || dup2(events_fd, 2) < 0 || chdir("/work"))
 		_exit(126);
 	execve(AS_GUEST_PROGRAM, argv, envp);
