@@ -40,9 +40,9 @@ for case in labfs/cases/*.txt; do
 	./assay run --json -o "$out/bugs" --target "lab:bug=$number" $sweep "$case" \
 		>"$out/run.json" 2>"$out/err" || status=$?
 	summary=$(sed -n 's/.*"summary":"\(\([^"\\]\|\\.\)*\)".*/\1/p' "$out/run.json" | head -n 1)
-	printf '  bug %2d  %-9s %.95s\n' "$number" "$([ $status -eq 1 ] && echo found || echo MISSED)" \
-		"$summary"
-	if [ $status -eq 1 ]; then found=$((found + 1)); else wrong=1; fi
+	word=MISSED
+	if [ $status -eq 1 ]; then word=found found=$((found + 1)); else wrong=1; fi
+	printf '  bug %2d  %-9s %.95s\n' "$number" "$word" "$summary"
 done
 printf '%d of %d found\n' "$found" "$bugs"
 

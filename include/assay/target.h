@@ -155,7 +155,7 @@ enum as_cap {
 	AS_CAP_FALLOCATE = 1u << 4, /* fallocate: mode 0 and FALLOC_FL_KEEP_SIZE */
 	AS_CAP_RENAME2 = 1u << 5, /* rename with flags */
 	AS_CAP_TMPFILE = 1u << 6, /* open with O_TMPFILE; link_handle */
-	AS_CAP_OWNER = 1u << 7, /* modes, uid, gid are kept, S_ISGID directories pass their group on */
+	AS_CAP_OWNER = 1u << 7, /* modes, uid, gid are kept; S_ISGID directories hand on theirs */
 	AS_CAP_TIMES = 1u << 8, /* atime and mtime can be set */
 	AS_CAP_STATFS = 1u << 9, /* statfs */
 	AS_CAP_OPEN_UNLINKED = 1u << 10, /* a removed file stays usable through open handles */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * content: what a regular file holds, as sorted runs of patterns with holes between them. A run of
- * pattern 0 is zeros that were written: the same bytes as a hole, but SEEK_HOLE may tell them apart.
+ * pattern 0 is zeros that were written: the same bytes as a hole, but SEEK_HOLE may tell them
+ * apart.
  */
 #include "model/state.h"
 

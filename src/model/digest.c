@@ -6,10 +6,11 @@
  * (a Merkle digest) is at hand after every operation. Two things it cannot see are added here:
  *
  *   Which names are links to one inode. Where two inodes with several links each have the same
- *   digest, {a,b},{c,d} and {a,c},{b,d} would look alike. Exact: each such inode adds the multiset of
- *   its paths. Canonical: paths are what must not matter, so such inodes are numbered, in all
- *   orders (on an O(1) copy), and the smallest root digest counts; with more than ORDERS_MAX orders
- *   their paths are used, which tells more states apart than need be but never joins two.
+ *   digest, {a,b},{c,d} and {a,c},{b,d} would look alike. Exact: each such inode adds the
+ *   multiset of its paths. Canonical: paths are what must not matter, so such inodes are
+ *   numbered, in all orders (on an O(1) copy), and the smallest root digest counts; with more
+ *   than ORDERS_MAX orders their paths are used, which tells more states apart than need be but
+ *   never joins two.
  *
  *   Open files that are no longer in the tree: the sum over orphans.
  *

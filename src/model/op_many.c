@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * op_many: operations that are many system calls in a fixed order (docs/FORMAT.md): remove, prune,
- * deepen, enlarge. They end at the first call that fails; how many took effect before is part of the
- * outcome, and the model follows.
+ * deepen, enlarge. They end at the first call that fails; how many took effect before is part of
+ * the outcome, and the model follows.
  */
 #include "model/step.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * op_xattr: extended attributes. Rules of xattr(7), setxattr(2), getxattr(2) and Linux's fs/xattr.c.
+ * op_xattr: extended attributes. Rules of xattr(7), setxattr(2), getxattr(2) and Linux's
+ * fs/xattr.c.
  */
 #include "model/step.h"
 

@@ -104,7 +104,7 @@ struct inode {
 	uint16_t pins; /* orphaned directories whose ".." is this one */
 	uint64_t label; /* multiset of (slot, flags, offset) of its descriptors */
 	union {
-		struct link link; /* at most one link: an orphaned directory keeps its parent here */
+		struct link link; /* at most one: an orphaned directory keeps its parent here */
 		struct links *many; /* two links or more: INODE_MANY */
 	};
 	struct xattrs *xattrs;

@@ -116,7 +116,7 @@ struct walk walk_from(const struct as_model *m, uint32_t dir, const char *path, 
 	w.type = kind_of(w.last, w.last_len);
 	if (how == WALK_PARENT)
 		return w;
-	/* A trailing slash follows a link and wants a directory (POSIX 4.13, path_resolution(7)). */
+	/* A trailing slash follows a link and wants a directory: path_resolution(7). */
 	w.err = take(m, w.parent, w.last, w.last_len, how == WALK_FOLLOW || w.slash, links, &w.ino);
 	if (!w.err && w.slash && !is_dir(inode_at(m, w.ino)))
 		w.err = ENOTDIR;

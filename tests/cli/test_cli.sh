@@ -69,7 +69,8 @@ refuses "unknown benchmark" 2 "no benchmark is called 'zzz'" "$ASSAY" bench zzz
 
 # ---- Files ----
 refuses "missing file" 2 "nosuch.txt" "$ASSAY" run --target lab nosuch.txt
-refuses "directory as a file" 2 "$(basename "$WORK"): Is a directory" "$ASSAY" run --target lab "$WORK"
+refuses "directory as a file" 2 "$(basename "$WORK"): Is a directory" \
+	"$ASSAY" run --target lab "$WORK"
 echo 'mkdir /a 0755 7' >"$WORK/bad.txt"
 refuses "malformed workload" 2 "bad.txt:1:[0-9]+: expected" "$ASSAY" run --target lab bad.txt
 echo 'frobnicate /a' >"$WORK/bad.txt"

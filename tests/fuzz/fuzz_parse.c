@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fuzz_parse: any bytes as a workload. Read at once and in pieces (whose sizes follow from the bytes)
- * they give the same operations or the same error, after the same operations; what was read and
- * written is read back equal and written the same.
+ * fuzz_parse: any bytes as a workload. Read at once and in pieces (whose sizes follow from the
+ * bytes) they give the same operations or the same error, after the same operations; what was
+ * read and written is read back equal and written the same.
  */
 #include "base/hash.h"
 #include "work/parse.h"
