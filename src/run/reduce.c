@@ -250,14 +250,19 @@ static bool fails_at_first(struct as_reducing *x, const struct as_seq *seq, unsi
 	return false;
 }
 
+static bool is_interrupted(const struct as_reducing *x)
+{
+	return x->with->stop && x->with->stop(x->with->ctx) == AS_REDUCE_INTERRUPTED;
+}
+
 static void confirm(struct as_reducing *x, unsigned runs)
 {
 	struct as_reduced *result = x->result;
 
-	if (x->rc || (x->with->stop && x->with->stop(x->with->ctx) == AS_REDUCE_INTERRUPTED))
-		return;
-	for (result->runs = 0; result->runs < runs && !x->rc; result->runs++)
+	while (result->runs < runs && !x->rc && !is_interrupted(x)) {
 		result->failed += run_once(x, x->best) > 0;
+		result->runs++;
+	}
 	result->flaky = result->flaky || result->failed < result->runs;
 }
 
