@@ -4,17 +4,16 @@
  *
  * Method. Breadth first over every command that can be built (build.c), with absolute paths. Two sets:
  *   given     canonical digests of the states a workload was handed out for;
- *   expanded  what was gone on from. States that differ only in names can go on to the same states up
- *             to names, so the canonical digest tells them apart well enough, with one exception: the
- *             text of a symbolic link does not follow when a name is another. A state with a symbolic
- *             link is therefore looked up by its exact digest.
+ *   expanded  what was gone on from. States that differ only in names go on to states that differ only
+ *             in names, so the canonical digest is enough to tell them apart, with one exception: to
+ *             the model the text of a symbolic link is data, which does not follow when a name is
+ *             another. Where symbolic links can be made the exact digest decides.
  */
 #include "gen/gen.h"
 
 #include "gen/tree.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 struct sweep {
 	struct as_view view;
@@ -22,23 +21,14 @@ struct sweep {
 	struct as_visited given, expanded;
 	struct as_gnode *from;
 	unsigned length;
+	bool exact;
 	int (*fn)(void *ctx, struct as_seq *seq);
 	void *ctx;
 };
 
-static int stop_at_link(void *ctx, const char *path, const struct as_attrs *attrs)
+static struct as_digest expansion_key(const struct sweep *s, const struct as_model *model)
 {
-	(void)ctx;
-	(void)path;
-	return S_ISLNK(attrs->type);
-}
-
-/* Digests of the two kinds must not be taken for each other. */
-static struct as_digest expansion_key(const struct as_model *model)
-{
-	if (as_model_each(model, false, stop_at_link, NULL))
-		return as_digest_bind(as_model_digest(model), 1);
-	return as_model_digest_canonical(model);
+	return s->exact ? as_model_digest(model) : as_model_digest_canonical(model);
 }
 
 static int reach(void *ctx, const struct as_op *op)
@@ -52,7 +42,8 @@ static int reach(void *ctx, const struct as_op *op)
 	node = as_gnode_new(s->from, op, model);
 	if (as_visited_add(&s->given, as_model_digest_canonical(model)))
 		rc = s->fn(s->ctx, as_gnode_seq(node, &s->view));
-	if (!rc && node->length < s->length && as_visited_add(&s->expanded, expansion_key(model)))
+	if (!rc && node->length < s->length &&
+	    as_visited_add(&s->expanded, expansion_key(s, model)))
 		as_queue_push(&s->queue, node->length, node);
 	else
 		as_gnode_put(node);
@@ -72,10 +63,11 @@ int as_gen_exhaustive(const struct as_profile *profile, const struct as_traits *
 	s.queue.order = AS_ORDER_BREADTH;
 	as_view_init(&s.view, profile, NULL);
 	as_gen_weights(profile, traits, weight);
+	s.exact = weight[AS_OP_SYMLINK] != 0;
 	as_queue_push(&s.queue, 0, as_gnode_new(NULL, NULL, as_model_new(traits)));
 	s.from = as_queue_pick(&s.queue, NULL, &place);
 	as_visited_add(&s.given, as_model_digest_canonical(s.from->model));
-	as_visited_add(&s.expanded, expansion_key(s.from->model));
+	as_visited_add(&s.expanded, expansion_key(&s, s.from->model));
 	while (!rc && (s.from = as_queue_pick(&s.queue, NULL, &place))) {
 		as_queue_remove(&s.queue, place);
 		as_view_look(&s.view, s.from->model, false);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fuzz entry of profiles: what is accepted prints to a text that reads back as the same profile, and
+ * workloads can be generated from it. Feedback is read from the same bytes. */
+#include "base/choice.h"
+#include "gen/gen.h"
+
+#include <stdlib.h>
+
+static const struct as_traits traits = {
+	.name = "fuzz",
+	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY),
+	.name_max = 255,
+	.symlink_max = 4095,
+	.xattr_value_max = 65536,
+	.block_bytes = 4096,
+	.size_max = INT64_MAX,
+	.time_granularity_ns = 1,
+};
+
+static void generate(const struct as_profile *profile)
+{
+	struct as_chooser *chooser = as_chooser_seeded(profile->seed);
+	struct as_err err = { 0 };
+	struct as_gen *gen;
+
+	if (!as_gen_new(profile, &traits, as_chooser_choice(chooser), &gen, &err)) {
+		for (int i = 0; i < 5 && as_gen_step(gen); i++)
+			;
+		as_gen_free(gen);
+	} else {
+		as_assert(err.msg[0]);
+	}
+	as_chooser_free(chooser);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct as_profile *profile = as_profile_new(), *again = as_profile_new();
+	struct as_buf text = { 0 };
+	struct as_err err = { 0 };
+
+	if (!as_profile_parse("fuzz", (const char *)data, len, profile, &err)) {
+		as_profile_print(profile, &text);
+		as_assert(!as_profile_parse("again", as_buf_str(&text), text.len, again, &err));
+		as_assert(as_profile_equal(profile, again));
+		generate(profile);
+	} else {
+		as_assert(err.msg[0]);
+	}
+	if (!as_gen_feedback(again, "fuzz", (const char *)data, len, &err))
+		generate(again);
+	as_buf_free(&text);
+	free(profile);
+	free(again);
+	return 0;
+}
