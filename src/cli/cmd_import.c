@@ -161,7 +161,8 @@ static const struct as_opt opts[] = {
 	{ .name = "under",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
-	  .help = "strace: the root of the tree; calls on other files are counted only; default /" },
+	  .help = "strace: the root of the tree; calls on other files are only counted; "
+		  "default /" },
 	{ .name = "strict", .help = "write nothing if anything cannot be expressed" },
 	{ 0 },
 };

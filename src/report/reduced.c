@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reduced: puts a reduced workload beside the one that was found: workload.reduced.txt, repro.c anew,
- * a last section of README.md, and "reduced" in finding.json, which is written last: without it the
- * rest is not believed.
+ * reduced: puts a reduced workload beside the one that was found: workload.reduced.txt, repro.c
+ * anew, a last section of README.md, and "reduced" in finding.json, which is written last:
+ * without it the rest is not believed.
  */
 #include "report/sinks.h"
 

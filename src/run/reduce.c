@@ -11,13 +11,13 @@
  *    one by one: the piece doubles while that works and halves when it does not, so that k needed
  *    operations among n cost about 2k log n runs.
  * 4. ddmin over what is left, with the same closure.
- * 5. two operations in one (reduce_merge.c), simpler arguments (reduce_args.c), then 4 again if that
- *    changed anything: a simpler operation may make another one needless.
+ * 5. two operations in one (reduce_merge.c), simpler arguments (reduce_args.c), then 4 again if
+ *    that changed anything: a simpler operation may make another one needless.
  *
  * Invariants:
  * 1. x->best was seen to fail in the same way; it only ever gets better.
- * 2. No candidate is run twice (digests of all that were run are kept), but a failure that came only
- *    sometimes when it was first looked at is tried several times for each candidate.
+ * 2. No candidate is run twice (digests of all that were run are kept), but a failure that came
+ *    only sometimes when it was first looked at is tried several times for each candidate.
  */
 #include "base/ddmin.h"
 #include "run/reducing.h"

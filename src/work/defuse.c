@@ -2,12 +2,13 @@
 /*
  * defuse: see defuse.h.
  *
- * Method. A walk keeps a world of names: for each path and slot, which operation put it there (def)
- * and which one made the file behind it (object: renames and links keep it). The walk over the whole
- * workload notes for each operation which of its arguments were there, and on whom they depend. A
- * walk over a subset drops each operation one of whose arguments was there in the whole workload and
- * now is not. An operation that missed its argument from the start (to get an error) is thus never
- * dropped for it, and a second creation of the same name takes over when the first is gone.
+ * Method. A walk keeps a world of names: for each path and slot, which operation put it there
+ * (def) and which one made the file behind it (object: renames and links keep it). The walk over
+ * the whole workload notes for each operation which of its arguments were there, and on whom they
+ * depend. A walk over a subset drops each operation one of whose arguments was there in the whole
+ * workload and now is not. An operation that missed its argument from the start (to get an error)
+ * is thus never dropped for it, and a second creation of the same name takes over when the first
+ * is gone.
  *
  * Invariants:
  * 1. Paths in the world are absolute and without ".", ".." and double slashes; "/" is always there.

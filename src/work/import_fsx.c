@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * import_fsx: the operation log of xfstests' fsx (--record-ops, also what it leaves as FILE.fsxops):
+ * import_fsx: the operation log of xfstests' fsx (--record-ops, or what it leaves as .fsxops):
  *
  *	[skip] NAME OFFSET LENGTH SIZE [keep_size] [close_open] [unshare] [*]
  *	[skip] NAME OFFSET LENGTH TO SIZE ...		copy_range and its like

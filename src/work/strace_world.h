@@ -87,8 +87,8 @@ const char *as_tr_join(struct as_tr_world *w, const char *base, const char *path
 /* The same as a path of the tree; NULL: it is outside. */
 const char *as_tr_inside(struct as_tr_world *w, const char *absolute);
 
-/* Something was found at this path of the tree (or in its folder): if nothing in the log made it, it
- * must have been there before. */
+/* Something was found at this path of the tree (or in its folder): if nothing in the log made it,
+ * it must have been there before. */
 void as_tr_needs(struct as_tr_world *w, const char *path, bool folder);
 void as_tr_needs_folder_of(struct as_tr_world *w, const char *path);
 void as_tr_made(struct as_tr_world *w, const char *path);

@@ -24,12 +24,14 @@ tap_run "unknown kind" 2 "$ASSAY" import --from klang "$CORPUS/jlang"
 tap_run "missing file" 2 "$ASSAY" import --from fsx "$WORK/nosuch"
 tap_run "another kind" 2 "$ASSAY" import --from fsx "$CORPUS/jlang"
 tap_run "two files, no folder" 2 "$ASSAY" import --from fsx "$CORPUS/fsx" "$CORPUS/fsx"
-tap_run "two files of one name" 2 "$ASSAY" import --from fsx -o "$WORK/f" "$CORPUS/fsx" "$CORPUS/fsx"
+tap_run "two files of one name" 2 \
+	"$ASSAY" import --from fsx -o "$WORK/f" "$CORPUS/fsx" "$CORPUS/fsx"
 tap_run "root that is not absolute" 2 "$ASSAY" import --from strace --under t "$CORPUS/strace"
 tap_run "standard input" 0 "$ASSAY" import --from fsx - <"$CORPUS/fsx"
 monkey=../shared/data/crashmonkey-seq1
 if [ -d "$monkey" ]; then
-	tap_run "all of CrashMonkey's" 0 "$ASSAY" import --from jlang -o "$WORK/monkey" "$monkey"/j-lang*
+	tap_run "all of CrashMonkey's" 0 \
+		"$ASSAY" import --from jlang -o "$WORK/monkey" "$monkey"/j-lang*
 	tap_like "nothing is left out" "$WORK/err" '^328 files, [0-9]+ operations, 0 left out$'
 	tap_run "they run" 0 "$ASSAY" run --target lab --no-store "$WORK/monkey"/*.txt
 else
@@ -68,8 +70,8 @@ tap_run "what does not come back" 0 "$ASSAY" reduce "$WORK/before"
 tap_like "is said" "$WORK/out" 'did not reproduce in 3 runs'
 tap_is "and changes nothing" "$(ls "$WORK/before" | grep -c reduced)" 0
 
-# An interrupt in the middle of a long reduction keeps what there is; a thousand runs at its end make
-# sure that there is a middle.
+# An interrupt in the middle of a long reduction keeps what there is; a thousand runs at its end
+# make sure that there is a middle.
 for i in $(seq 300); do echo "mkdir /x$i 0755"; done >"$WORK/long.txt"
 grep -v '^#' "$case" >>"$WORK/long.txt"
 (cd "$WORK" && "$ASSAY" run -o long --target lab:bug=16 long.txt >/dev/null)

@@ -29,58 +29,54 @@ static struct as_seq *parse_marked(const char *text, char *marks)
 	return seq;
 }
 
+static const struct {
+	const char *name, *text;
+} rows[] = {
+	{ "a folder takes what is below it",
+	  "-mkdir /a 0755\n.create /a/f 0644\n.stat /a/f\n create /b 0644\n stat /b\n" },
+	{ "a slot takes its uses",
+	  " create /f 0644\n-$0 = open /f O_RDWR\n.write $0 len=1\n.close $0\n stat /f\n" },
+	{ "a slot that is opened again is another one",
+	  " create /f 0644\n-$0 = open /f O_RDWR\n $0 = open /f O_RDWR\n"
+	  " write $0 len=1\n" },
+	{ "what was never there does not depend on anything",
+	  "-mkdir /a 0755\n stat /nosuch\n write $7 len=1\n unlink /b/c\n" },
+	{ "a second creation takes over", "-mkdir /a 0755\n mkdir /a 0755\n create /a/f 0644\n" },
+	{ "what a rename moved",
+	  " mkdir /a 0755\n create /a/f 0644\n-rename /a /b\n.stat /b/f\n.rmdir /b\n" },
+	{ "the source of a rename",
+	  "-mkdir /a 0755\n.create /a/f 0644\n.rename /a /b\n.stat /b/f\n stat /a\n" },
+	{ "a file below a folder that moved",
+	  " mkdir /a 0755\n-create /a/f 0644\n rename /a /b\n.stat /b/f\n stat /b\n" },
+	{ "exchanged", " mkdir /a 0755\n-create /a/f 0644\n mkdir /b 0755\n create /b/g 0644\n"
+		       " rename2 /a /b RENAME_EXCHANGE\n.stat /b/f\n stat /a/g\n" },
+	{ "half of an exchange",
+	  "-create /a 0644\n create /b 0644\n.rename2 /a /b RENAME_EXCHANGE\n" },
+	{ "links", " create /f 0644\n-hardlink /f /g\n.stat /g\n stat /f\n" },
+	{ "what a symbolic link says is no use",
+	  "-create /f 0644\n symlink /f /l\n stat /l nofollow=1\n" },
+	{ "the working directory",
+	  " mkdir /a 0755\n create /a/f 0644\n-chcwd /a\n.unlink f\n create f 0644\n" },
+	{ "relative names", " mkdir /a 0755\n-create /a/f 0644\n chcwd /a\n.stat f\n.stat ./f\n"
+			    ".stat ../a//f\n" },
+	{ "removed is no longer there",
+	  "-create /f 0644\n.unlink /f\n stat /f\n create /f 0644\n stat /f\n" },
+	{ "prune empties", " mkdir /a 0755\n-create /a/f 0644\n prune /a\n stat /a/f\n" },
+	{ "deep and large ones",
+	  " mkdir /a 0755\n-deepen /a 3\n.stat /a/d/d/d\n enlarge /a 5\n stat /a/e3\n" },
+	{ "large ones", " mkdir /a 0755\n-enlarge /a 5\n.rmdir /a/e3\n stat /a/e\n" },
+	{ "O_CREAT makes, without it uses",
+	  "-create /f 0644\n $0 = open /f O_RDWR|O_CREAT 0644\n write $0 len=1\n" },
+	{ "without O_CREAT", "-create /f 0644\n.$0 = open /f O_RDWR\n.write $0 len=1\n" },
+	{ "O_TMPFILE", "-$0 = open / O_RDWR|O_TMPFILE 0600\n.link_tmpfile $0 /f\n.stat /f\n" },
+	{ "two slots", " $0 = open /a O_RDWR|O_CREAT 0644\n-$1 = open /b O_RDWR|O_CREAT 0644\n"
+		       ".copy_file_range $0 $1 len=1 at=0 to=0\n fsync $0\n" },
+	{ "a crash empties slots",
+	  "-$0 = open /a O_RDWR|O_CREAT 0644\n.fsync $0\n crash\n fsync $0\n" },
+};
+
 static void what_follows(void **state)
 {
-	static const struct {
-		const char *name, *text;
-	} rows[] = {
-		{ "a folder takes what is below it",
-		  "-mkdir /a 0755\n.create /a/f 0644\n.stat /a/f\n create /b 0644\n stat /b\n" },
-		{ "a slot takes its uses",
-		  " create /f 0644\n-$0 = open /f O_RDWR\n.write $0 len=1\n.close $0\n stat /f\n" },
-		{ "a slot that is opened again is another one",
-		  " create /f 0644\n-$0 = open /f O_RDWR\n $0 = open /f O_RDWR\n write $0 len=1\n" },
-		{ "what was never there does not depend on anything",
-		  "-mkdir /a 0755\n stat /nosuch\n write $7 len=1\n unlink /b/c\n" },
-		{ "a second creation takes over",
-		  "-mkdir /a 0755\n mkdir /a 0755\n create /a/f 0644\n" },
-		{ "what a rename moved",
-		  " mkdir /a 0755\n create /a/f 0644\n-rename /a /b\n.stat /b/f\n.rmdir /b\n" },
-		{ "the source of a rename",
-		  "-mkdir /a 0755\n.create /a/f 0644\n.rename /a /b\n.stat /b/f\n stat /a\n" },
-		{ "a file below a folder that moved",
-		  " mkdir /a 0755\n-create /a/f 0644\n rename /a /b\n.stat /b/f\n stat /b\n" },
-		{ "exchanged",
-		  " mkdir /a 0755\n-create /a/f 0644\n mkdir /b 0755\n create /b/g 0644\n"
-		  " rename2 /a /b RENAME_EXCHANGE\n.stat /b/f\n stat /a/g\n" },
-		{ "half of an exchange",
-		  "-create /a 0644\n create /b 0644\n.rename2 /a /b RENAME_EXCHANGE\n" },
-		{ "links", " create /f 0644\n-hardlink /f /g\n.stat /g\n stat /f\n" },
-		{ "what a symbolic link says is no use",
-		  "-create /f 0644\n symlink /f /l\n stat /l nofollow=1\n" },
-		{ "the working directory",
-		  " mkdir /a 0755\n create /a/f 0644\n-chcwd /a\n.unlink f\n create f 0644\n" },
-		{ "relative names",
-		  " mkdir /a 0755\n-create /a/f 0644\n chcwd /a\n.stat f\n.stat ./f\n"
-		  ".stat ../a//f\n" },
-		{ "removed is no longer there",
-		  "-create /f 0644\n.unlink /f\n stat /f\n create /f 0644\n stat /f\n" },
-		{ "prune empties", " mkdir /a 0755\n-create /a/f 0644\n prune /a\n stat /a/f\n" },
-		{ "deep and large ones",
-		  " mkdir /a 0755\n-deepen /a 3\n.stat /a/d/d/d\n enlarge /a 5\n stat /a/e3\n" },
-		{ "large ones", " mkdir /a 0755\n-enlarge /a 5\n.rmdir /a/e3\n stat /a/e\n" },
-		{ "O_CREAT makes, without it uses",
-		  "-create /f 0644\n $0 = open /f O_RDWR|O_CREAT 0644\n write $0 len=1\n" },
-		{ "without O_CREAT", "-create /f 0644\n.$0 = open /f O_RDWR\n.write $0 len=1\n" },
-		{ "O_TMPFILE",
-		  "-$0 = open / O_RDWR|O_TMPFILE 0600\n.link_tmpfile $0 /f\n.stat /f\n" },
-		{ "two slots",
-		  " $0 = open /a O_RDWR|O_CREAT 0644\n-$1 = open /b O_RDWR|O_CREAT 0644\n"
-		  ".copy_file_range $0 $1 len=1 at=0 to=0\n fsync $0\n" },
-		{ "a crash empties slots",
-		  "-$0 = open /a O_RDWR|O_CREAT 0644\n.fsync $0\n crash\n fsync $0\n" },
-	};
-
 	(void)state;
 	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 		char marks[32];

@@ -129,7 +129,8 @@ static void strace(void **state)
 		/* shared descriptors, and a call that was cut in two */
 		{ "1 clone(child_stack=0x1, flags=CLONE_VM|CLONE_FS|CLONE_FILES) = 2\n"
 		  "2 openat(AT_FDCWD, \"/t/f\", O_WRONLY|O_CREAT, 0644 <unfinished ...>\n"
-		  "1 sync( <unfinished ...>\n2 <... openat resumed>) = 4\n1 <... sync resumed>) = 0\n"
+		  "1 sync( <unfinished ...>\n2 <... openat resumed>) = 4\n"
+		  "1 <... sync resumed>) = 0\n"
 		  "1 fsync(4) = 0\n",
 		  "$0 = open /f O_WRONLY|O_CREAT 0644\nsync\nfsync $0\nclose $0\n" },
 		/* -y */
@@ -138,8 +139,10 @@ static void strace(void **state)
 		  "mkdir /w 0777\n$0 = open /w/f O_RDONLY|O_CREAT 0644\nfchmod $0 0400\nclose $0\n"
 		  "3: fsync: a descriptor that was open before the log began\n" },
 		/* dup and exec */
-		{ "1 creat(\"/t/f\", 0644) = 3\n1 dup2(3, 1) = 1\n1 close(3) = 0\n1 write(1, \"x\", 1) = 1\n"
-		  "1 dup2(7, 1) = 1\n1 open(\"/t/f\", O_RDONLY|O_CLOEXEC) = 3\n1 execve(\"/x\", [], 0x1) = 0\n",
+		{ "1 creat(\"/t/f\", 0644) = 3\n1 dup2(3, 1) = 1\n1 close(3) = 0\n"
+		  "1 write(1, \"x\", 1) = 1\n"
+		  "1 dup2(7, 1) = 1\n1 open(\"/t/f\", O_RDONLY|O_CLOEXEC) = 3\n"
+		  "1 execve(\"/x\", [], 0x1) = 0\n",
 		  "$0 = open /f O_WRONLY|O_CREAT|O_TRUNC 0644\nwrite $0 len=1 fill=1\nclose $0\n"
 		  "$0 = open /f O_RDONLY|O_CLOEXEC\nclose $0\n" },
 		/* strings and times */
@@ -149,14 +152,17 @@ static void strace(void **state)
 		  "symlink \"a\\tb\xc3\xa9\" /l\nutimens /l mtime=-0.999999995 nofollow=1\n" },
 		/* what has no operation */
 		{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0644) = 3\n1 ioctl(3, FICLONE, 4) = 0\n"
-		  "1 access(\"/t/f\", R_OK) = 0\n1 access(\"/u\", R_OK) = 0\n1 brk(NULL) = 0x5\ngarbage\n"
+		  "1 access(\"/t/f\", R_OK) = 0\n1 access(\"/u\", R_OK) = 0\n"
+		  "1 brk(NULL) = 0x5\ngarbage\n"
 		  "1 lseek(3, 0, SEEK_SET) = 0\n1 pwrite64(3, \"\"..., 99999999999, 0) = 5\n",
 		  "$0 = open /f O_RDWR|O_CREAT 0644\nlseek $0 0 SEEK_SET\nclose $0\n"
 		  "2: no operation for the call ioctl\n3: no operation for the call access\n"
-		  "6: not a line of strace\n8: pwrite: out of range: expected a length in bytes\n" },
+		  "6: not a line of strace\n"
+		  "8: pwrite: out of range: expected a length in bytes\n" },
 		/* renames move what is open and where one is */
 		{ "chdir(\"/t/a\") = 0\nopen(\"/t/a\", O_RDONLY|O_DIRECTORY) = 3\n"
-		  "rename(\"/t/a\", \"/t/b\") = 0\nmkdirat(3, \"c\", 0700) = 0\nmkdir(\"d\", 0700) = 0\n",
+		  "rename(\"/t/a\", \"/t/b\") = 0\nmkdirat(3, \"c\", 0700) = 0\n"
+		  "mkdir(\"d\", 0700) = 0\n",
 		  "mkdir /a 0777\nchcwd /a\n$0 = open /a O_RDONLY|O_DIRECTORY\nrename /a /b\n"
 		  "mkdir /b/c 0700\nmkdir /b/d 0700\nclose $0\n" },
 	};
