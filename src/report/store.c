@@ -92,8 +92,7 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_MOUNT] = "mkfs, mount or unmount failed though nothing was wrong.",
 	[AS_FIND_MISUSE] = "The file system broke a rule of the interface with its disk or memory.",
 	[AS_FIND_KERNEL] =
-		"The kernel under test crashed, warned, or complained of corruption; its log is "
-		"below.",
+		"The kernel under test crashed, warned or complained of corruption: see its log.",
 };
 
 static int write_readme(const char *path, const struct as_finding *f, const char *id, bool has_disk,
