@@ -18,6 +18,7 @@ table() {
 	uthash-dev         build      hash tables
 	libfuse3-dev       build      disks and file systems served through FUSE
 	libcmocka-dev      test       unit tests
+	procps             test       who is still running (pgrep)
 	git                test       the test of `make tidy` needs a repository
 	user-mode-linux    fs         kernels in a process: file systems without root
 	bindfs             fs         a FUSE server that passes on
