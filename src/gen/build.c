@@ -186,6 +186,7 @@ unsigned as_view_build(struct as_view *view, const struct as_model *model, enum 
 	const struct as_gen_row *row = &as_gen_rows[code];
 	bool goal = row->subject == AS_SUBJECT_GOAL;
 	uint32_t chosen[AS_KMEANS_MAX];
+	size_t candidates;
 	unsigned n;
 
 	if (row->subject == AS_SUBJECT_NONE) {
@@ -194,9 +195,8 @@ unsigned as_view_build(struct as_view *view, const struct as_model *model, enum 
 	}
 	if (row->subject == AS_SUBJECT_FD)
 		return build_fds(view, code, out);
-	n = cluster(view, view->point,
-		    goal ? look_for_goals(view, model) : as_view_candidates(view, row->subject),
-		    chosen);
+	candidates = goal ? look_for_goals(view, model) : as_view_candidates(view, row->subject);
+	n = cluster(view, view->point, candidates, chosen);
 	for (unsigned i = 0; i < n; i++)
 		chosen[i] = view->candidate[chosen[i]];
 	if (row->second == AS_SECOND_NEW)

@@ -174,7 +174,8 @@ static bool settle(struct cloud *cloud, struct as_point centre[AS_KMEANS_MAX], u
 		if (!count[c])
 			continue;
 		for (unsigned d = 0; d < AS_POINT_DIMS; d++)
-			centre[c].x[d] = (int16_t)((sum[c][d] << ONE_SHIFT) / (int32_t)count[c]);
+			centre[c].x[d] =
+				(int16_t)(sum[c][d] * (1 << ONE_SHIFT) / (int32_t)count[c]);
 		draw_near(cloud, &centre[c], c);
 	}
 	return memcmp(before, cloud->cluster, cloud->n) != 0;
