@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * bench_gen: how fast the generator explores, what a queued state costs, how much of the time goes
- * into clustering, and whether it is worth it: distinct states and distinct attribute vectors against
- * uniform random commands from the same table, with the same number of commands. Times are the
- * process's own (the machine may be busy with something else).
+ * into clustering, and whether it is worth it: distinct states and distinct attribute vectors
+ * against uniform random commands from the same table, with the same number of commands. Times are
+ * the process's own (the machine may be busy with something else).
  */
 #include "base/choice.h"
 #include "base/prng.h"

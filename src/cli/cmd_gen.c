@@ -278,7 +278,8 @@ static const struct as_opt opts[] = {
 	{ .name = "feedback",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "counts of what was tested, as JSON lines: what was tested less comes more often" },
+	  .help = "counts of what was tested, as JSON lines: what was tested less comes more "
+		  "often" },
 	{ .name = "emit",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "text|c",

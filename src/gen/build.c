@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * build: commands from what a view shows. The typical ones are for the search (Algorithm 1,
- * build_commands), all of them for exhaustive enumeration. Both go through the same three steps: the
- * subject (a name or a descriptor), the second path or descriptor, the operation.
+ * build_commands), all of them for exhaustive enumeration. Both go through the same three steps:
+ * the subject (a name or a descriptor), the second path or descriptor, the operation.
  *
- * Of the core commands only such are built as the semantics in Dogfood's Figure 5 let through: a new
- * name is free, a hard link is to a regular file, nothing moves below itself, the working directory
- * stays. (Figure 5 also forbids moving upwards; the paper's own ReiserFS case moves upwards, and so
- * do we.)
+ * Of the core commands only such are built as the semantics in Dogfood's Figure 5 let through: a
+ * new name is free, a hard link is to a regular file, nothing moves below itself, the working
+ * directory stays. (Figure 5 also forbids moving upwards; the paper's own ReiserFS case moves
+ * upwards, and so do we.)
  */
 #include "gen/view.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dist: see dist.h. How each way of drawing is read, written and drawn are rows of one table; values
- * are read by the workload language's own reader, so that they are spelled alike.
+ * dist: see dist.h. How each way of drawing is read, written and drawn are rows of one table;
+ * values are read by the workload language's own reader, so that they are spelled alike.
  */
 #include "gen/dist.h"
 

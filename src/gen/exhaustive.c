@@ -2,12 +2,13 @@
 /*
  * exhaustive: all workloads of core commands up to a length, once for each state up to names.
  *
- * Method. Breadth first over every command that can be built (build.c), with absolute paths. Two sets:
+ * Method. Breadth first over every command that can be built (build.c), with absolute paths. Two
+ * sets:
  *   given     canonical digests of the states a workload was handed out for;
- *   expanded  what was gone on from. States that differ only in names go on to states that differ only
- *             in names, so the canonical digest is enough to tell them apart, with one exception: to
- *             the model the text of a symbolic link is data, which does not follow when a name is
- *             another. Where symbolic links can be made the exact digest decides.
+ *   expanded  what was gone on from. States that differ only in names go on to states that differ
+ *             only in names, so the canonical digest is enough to tell them apart, with one
+ *             exception: to the model the text of a symbolic link is data, which does not follow
+ *             when a name is another. Where symbolic links can be made the exact digest decides.
  */
 #include "gen/gen.h"
 

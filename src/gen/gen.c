@@ -3,9 +3,10 @@
  * gen: Algorithm 1 of Dogfood.
  *
  * A step picks a workload (P1: the queue's order favours longer ones), draws the type of a command
- * (P2: by the profile's weights, among those that the state has an inode for) and appends one command
- * for each typical inode (P3); looking at a state costs more than a draw, so it draws several times. What leads to a state not explored before is queued; the workload
- * picked stays in the queue until it is as long as it may be.
+ * (P2: by the profile's weights, among those that the state has an inode for) and appends one
+ * command for each typical inode (P3); looking at a state costs more than a draw, so it draws
+ * several times. What leads to a state not explored before is queued; the workload picked stays in
+ * the queue until it is as long as it may be.
  *
  * A queued workload is a node of a tree (tree.h). A full queue drops one of the commonest length.
  */

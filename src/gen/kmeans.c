@@ -2,10 +2,10 @@
 /*
  * kmeans: see kmeans.h.
  *
- * Method. Equal points are joined first (with a count each), since states have many inodes that look
- * alike. The first centre is a random point, each further one the point farthest from all centres so
- * far; this stops early when every point is a centre. Then Lloyd's iteration, ROUNDS times at most.
- * Centres are means in fixed point (times ONE), rounded down.
+ * Method. Equal points are joined first (with a count each), since states have many inodes that
+ * look alike. The first centre is a random point, each further one the point farthest from all
+ * centres so far; this stops early when every point is a centre. Then Lloyd's iteration, ROUNDS
+ * times at most. Centres are means in fixed point (times ONE), rounded down.
  */
 #include "gen/kmeans.h"
 

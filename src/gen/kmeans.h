@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kmeans: typical inodes of a state (Dogfood, rule P3). Attribute vectors are clustered by k-means in
- * whole numbers, so that every machine finds the same clusters; of each cluster the inode nearest to
- * its centre is typical.
+ * kmeans: typical inodes of a state (Dogfood, rule P3). Attribute vectors are clustered by k-means
+ * in whole numbers, so that every machine finds the same clusters; of each cluster the inode
+ * nearest to its centre is typical.
  */
 #ifndef AS_GEN_KMEANS_H
 #define AS_GEN_KMEANS_H

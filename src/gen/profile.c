@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile: see profile.h. The text is lines; each begins with a key: that of a number (setting.def),
- * or one of the rows of `keys` below. Built-in profiles are such lines, too.
+ * profile: see profile.h. The text is lines; each begins with a key: that of a number
+ * (setting.def), or one of the rows of `keys` below. Built-in profiles are such lines, too.
  */
 #include "gen/profile.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile: everything that steers generation, in one readable text (docs/PROFILE.md): how often each
- * command comes (Dogfood's P^cmd), how each argument is drawn (P^param), k, lengths, bounds, seed,
- * names. A profile is plain data: it is copied by assignment and holds no memory of its own.
+ * profile: everything that steers generation, in one readable text (docs/PROFILE.md): how often
+ * each command comes (Dogfood's P^cmd), how each argument is drawn (P^param), k, lengths, bounds,
+ * seed, names. A profile is plain data: it is copied by assignment and holds no memory of its own.
  */
 #ifndef AS_GEN_PROFILE_H
 #define AS_GEN_PROFILE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * tree: workloads that share their beginnings. A node is one command more than its parent; it is
- * counted by its children and by whoever holds it. Most nodes never get their turn, so a node has its
- * state only once somebody asked for it: it is made from that of the nearest ancestor that has one.
+ * counted by its children and by whoever holds it. Most nodes never get their turn, so a node has
+ * its state only once somebody asked for it: it is made from that of the nearest ancestor that has
+ * one.
  */
 #ifndef AS_GEN_TREE_H
 #define AS_GEN_TREE_H
