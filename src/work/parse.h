@@ -33,8 +33,8 @@ AS_MUST_CHECK int as_parse_text(const char *file_name, const char *text, size_t 
 /* "-" is standard input. */
 AS_MUST_CHECK int as_parse_file(const char *path, struct as_seq **seq, struct as_err *err);
 /* A file of several workloads, each of which begins with a line `@workload NAME` (what stands
- * before the first such line is one, too). fn gets each and frees it; its non-zero return ends the parse
- * and is handed back. */
+ * before the first such line is one, too). fn gets each and frees it; its non-zero return ends the
+ * parse and is handed back. */
 AS_MUST_CHECK int as_parse_many(const char *path, int (*fn)(void *ctx, struct as_seq *seq),
 				void *ctx, struct as_err *err);
 /* Streams a file through fns. */

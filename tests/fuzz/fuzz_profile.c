@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz entry of profiles: what is accepted prints to a text that reads back as the same profile, and
- * workloads can be generated from it. Feedback is read from the same bytes. */
+/* Fuzz entry of profiles: what is accepted prints to a text that reads back as the same profile,
+ * and workloads can be generated from it. Feedback is read from the same bytes. */
 #include "base/choice.h"
 #include "gen/gen.h"
 
