@@ -75,7 +75,9 @@ static void term_finding(struct as_sink *sink, const struct as_finding *f, const
 		fprintf(t->out, "  the target said:\n");
 		put_lines(t, f->log, LOG_LINES);
 	}
-	fprintf(t->out, "  again: assay replay %s\n", id);
+	/* Only what somebody behind us keeps can be brought back. */
+	if (t->sink.next)
+		fprintf(t->out, "  again: assay replay %s\n", id);
 	fflush(t->out);
 }
 
