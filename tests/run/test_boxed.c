@@ -263,8 +263,8 @@ static const struct {
 
 static void test_harms(void **state)
 {
-	struct jobs *all = as_xcalloc(1, sizeof(*all));
-	struct heard *heard = as_xcalloc(1, sizeof(*heard));
+	struct jobs *all;
+	struct heard *heard;
 	struct as_run_stats stats = { 0 };
 	struct as_err err = { 0 };
 	char name[64];
@@ -272,6 +272,8 @@ static void test_harms(void **state)
 
 	(void)state;
 	need_uml();
+	all = as_xcalloc(1, sizeof(*all));
+	heard = as_xcalloc(1, sizeof(*heard));
 	add_job(all, "first", "mkdir /a 0755\n");
 	for (unsigned i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "mischief:%s", harms[i].mischief);
@@ -316,7 +318,7 @@ static int run_tool(char *const *argv, struct as_buf *output)
 static void test_disk(void **state)
 {
 	struct as_args args = { 0 };
-	struct heard *heard = as_xcalloc(1, sizeof(*heard));
+	struct heard *heard;
 	char raw[] = "/tmp/assay-test-XXXXXX", debugfs[] = "debugfs", opt[] = "-R",
 	     ls[] = "stat /kept/f7", e2fsck[] = "e2fsck", fy[] = "-fy";
 	char *const check[] = { e2fsck, fy, raw, NULL }, *const look[] = { debugfs, opt, ls, raw,
@@ -330,6 +332,7 @@ static void test_disk(void **state)
 
 	(void)state;
 	need_uml();
+	heard = as_xcalloc(1, sizeof(*heard));
 	if (as_cli_box_open(&args, "ext4", 0, &box, &err))
 		skip_because("%s", err.msg);
 	as_buf_adds(&text, "mkdir /kept 0755\n");
@@ -405,14 +408,16 @@ static pid_t start_killer(const char *share, unsigned times, uint64_t seed,
 
 static void test_silence(void **state)
 {
-	struct jobs *all = as_xcalloc(1, sizeof(*all));
-	struct heard *heard = as_xcalloc(1, sizeof(*heard));
+	struct jobs *all;
+	struct heard *heard;
 	struct as_run_stats stats = { 0 };
 	struct as_err err = { 0 };
 	char out[] = "/tmp/assay-test-XXXXXX";
 
 	(void)state;
 	need_uml();
+	all = as_xcalloc(1, sizeof(*all));
+	heard = as_xcalloc(1, sizeof(*heard));
 	assert_non_null(mkdtemp(out));
 	for (int i = 0; i < 3; i++)
 		add_long(all, "long");
@@ -462,14 +467,16 @@ static unsigned count_findings(const char *out, const char *than)
 static void test_kills(void **state)
 {
 	enum { KILLS = 22, WORKLOADS = 120 };
-	struct jobs *all = as_xcalloc(1, sizeof(*all));
-	struct heard *heard = as_shared_alloc(2 * sizeof(*heard));
+	struct jobs *all;
+	struct heard *heard;
 	char out[2][32] = { "/tmp/assay-test-XXXXXX", "/tmp/assay-test-XXXXXX" };
 	struct as_err err = { 0 };
 	int status;
 
 	(void)state;
 	need_uml();
+	all = as_xcalloc(1, sizeof(*all));
+	heard = as_shared_alloc(2 * sizeof(*heard));
 	for (int i = 0; i < WORKLOADS; i++) {
 		char text[128], name[32];
 
