@@ -149,7 +149,7 @@ static void test_echo(void **state)
 	assert_string_equal(as_buf_str(&said), "[a b][][c\n]\n");
 	assert_true(WIFEXITED(box->status) && WEXITSTATUS(box->status) == 7);
 	as_box_free(box);
-	as_buf_clear(&said);
+	as_buf_free(&said);
 	need_uml();
 	box = run_box(&as_sandbox_uml, args, "/tmp", modules, &said);
 	assert_string_equal(box->state->error, "");
