@@ -96,26 +96,8 @@ bool lib_slots_open(const struct lib *l);
 
 /* ---- Operations ---- */
 
-/* clang-format off */
-#define LIB_OPS(X) \
-	X(MKDIR, mkdir) X(CREATE, create) X(MKNOD, mknod) X(HARDLINK, hardlink) \
-	X(SYMLINK, symlink) X(RENAME, rename) X(REMOVE, remove) X(OPEN, open) \
-	X(CLOSE, close) X(CHCWD, chcwd) X(READ, read) X(WRITE, write) X(FSYNC, fsync) \
-	X(SYNC, sync) X(REMOUNT, remount) X(STATFS, statfs) X(READ_XATTR, read_xattr) \
-	X(WRITE_XATTR, write_xattr) X(DEEPEN, deepen) X(ENLARGE, enlarge) \
-	X(PRUNE, prune) X(RMDIR, rmdir) X(UNLINK, unlink) X(PREAD, pread) \
-	X(PWRITE, pwrite) X(LSEEK, lseek) X(TRUNCATE, truncate) X(FTRUNCATE, ftruncate) \
-	X(FALLOCATE, fallocate) X(FDATASYNC, fdatasync) X(SYNCFS, syncfs) \
-	X(SYNC_FILE_RANGE, sync_file_range) X(CHMOD, chmod) X(FCHMOD, fchmod) \
-	X(CHOWN, chown) X(UTIMENS, utimens) X(RENAME2, rename2) \
-	X(LINK_TMPFILE, link_tmpfile) X(COPY_FILE_RANGE, copy_file_range) \
-	X(MMAP_WRITE, mmap_write) X(LISTXATTR, listxattr) X(REMOVEXATTR, removexattr) \
-	X(READDIR, readdir) X(READLINK, readlink) X(STAT, stat) X(FSTAT, fstat) \
-	X(UMOUNT, umount) X(MOUNT, mount) X(CRASH, crash)
-/* clang-format on */
-
 #define X(ID, name) void lib_##name(struct lib *l, const struct as_op *op, struct as_outcome *out);
-LIB_OPS(X)
+AS_VFS_OPS(X)
 #undef X
 
 /* By path as the workload wrote it; 0 or a negative errno. */

@@ -275,7 +275,7 @@ static bool answered_unmounted(struct lib *l, const struct as_op *op, struct as_
 		if (!answered_unmounted(l, op, out))                                              \
 			lib_##name(l, op, out);                                                   \
 	}
-LIB_OPS(X)
+AS_VFS_OPS(X)
 #undef X
 
 static void lib_free(struct as_vfs *vfs)
@@ -297,7 +297,7 @@ static const struct as_vfs_ops lib_ops = {
 	.name = "library",
 	.op = {
 #define X(ID, name) [AS_OP_##ID] = op_##name,
-		LIB_OPS(X)
+		AS_VFS_OPS(X)
 #undef X
 	},
 	.tree = &tree_ops,

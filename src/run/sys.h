@@ -26,27 +26,9 @@ struct sys {
 	int slots[AS_SLOT_MAX + 1]; /* -1: empty */
 };
 
-/* clang-format off */
-#define SYS_OPS(X) \
-	X(MKDIR, mkdir) X(CREATE, create) X(MKNOD, mknod) X(HARDLINK, hardlink) \
-	X(SYMLINK, symlink) X(RENAME, rename) X(REMOVE, remove) X(OPEN, open) \
-	X(CLOSE, close) X(CHCWD, chcwd) X(READ, read) X(WRITE, write) X(FSYNC, fsync) \
-	X(SYNC, sync) X(REMOUNT, remount) X(STATFS, statfs) X(READ_XATTR, read_xattr) \
-	X(WRITE_XATTR, write_xattr) X(DEEPEN, deepen) X(ENLARGE, enlarge) \
-	X(PRUNE, prune) X(RMDIR, rmdir) X(UNLINK, unlink) X(PREAD, pread) \
-	X(PWRITE, pwrite) X(LSEEK, lseek) X(TRUNCATE, truncate) X(FTRUNCATE, ftruncate) \
-	X(FALLOCATE, fallocate) X(FDATASYNC, fdatasync) X(SYNCFS, syncfs) \
-	X(SYNC_FILE_RANGE, sync_file_range) X(CHMOD, chmod) X(FCHMOD, fchmod) \
-	X(CHOWN, chown) X(UTIMENS, utimens) X(RENAME2, rename2) \
-	X(LINK_TMPFILE, link_tmpfile) X(COPY_FILE_RANGE, copy_file_range) \
-	X(MMAP_WRITE, mmap_write) X(LISTXATTR, listxattr) X(REMOVEXATTR, removexattr) \
-	X(READDIR, readdir) X(READLINK, readlink) X(STAT, stat) X(FSTAT, fstat) \
-	X(UMOUNT, umount) X(MOUNT, mount) X(CRASH, crash)
-/* clang-format on */
-
 #define X(ID, name) \
 	void sys_##name(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
-SYS_OPS(X)
+AS_VFS_OPS(X)
 #undef X
 
 extern const struct as_tree_ops sys_tree_ops;

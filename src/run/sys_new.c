@@ -116,7 +116,7 @@ static const struct as_vfs_ops sys_ops = {
 	.name = "system calls",
 	.op = {
 #define X(ID, name) [AS_OP_##ID] = sys_##name,
-		SYS_OPS(X)
+		AS_VFS_OPS(X)
 #undef X
 	},
 	.tree = &sys_tree_ops,
@@ -135,7 +135,7 @@ static const struct as_vfs_ops sys_ops = {
 		else                                                                           \
 			as_vfs_answer(out, AS_OP_##ID == AS_OP_UMOUNT ? -EINVAL : -ESHUTDOWN); \
 	}
-SYS_OPS(X)
+AS_VFS_OPS(X)
 #undef X
 
 static const struct as_vfs_ops mounted_ops = {
@@ -144,7 +144,7 @@ static const struct as_vfs_ops mounted_ops = {
 	.name = "system calls on a mount of our own",
 	.op = {
 #define X(ID, name) [AS_OP_##ID] = mounted_##name,
-		SYS_OPS(X)
+		AS_VFS_OPS(X)
 #undef X
 	},
 	.tree = &sys_tree_ops,
