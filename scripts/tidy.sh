@@ -24,13 +24,14 @@ arrows() {
 	gen     work model
 	target  disk labfs
 	run     work target model
-	crash   disk model target run
+	crash   work disk model target run
+	hunt    work gen model disk target run crash
 	check   gen model run disk crash
 	fsck    disk target model
 	sym     disk
 	cover   work
 	report  work
-	cli     work model gen disk target run crash check fsck sym cover report labfs bench
+	cli     work model gen disk target run crash hunt check fsck sym cover report labfs bench
 	END
 }
 
