@@ -68,9 +68,15 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 	static const char *const only[] = { "uml", "uml-mem", "uml-core" };
 	const char *asked = as_args_text(args, "sandbox", NULL);
 	struct as_box_options o = { 0 };
+	const struct as_fstype *type = type_of(spec);
 	int rc;
 
 	if (as_cli_wants_box(args, spec)) {
+		if ((type && type->server) || !strncmp(spec, "fuse:", 5))
+			return as_fail(err, AS_EUSE,
+				       "target %s: a FUSE server is a process of its own and runs "
+				       "here: leave out --sandbox uml",
+				       spec);
 		if (!strncmp(spec, "plugin:", 7))
 			return as_fail(
 				err, AS_EUSE,

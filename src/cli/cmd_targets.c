@@ -43,8 +43,10 @@ static void look_around(const struct as_fstype *type, const struct as_err *uml,
 			struct places *places)
 {
 	as_fstype_lacks_host(type, &places->host);
-	if (!as_fstype_lacks_tools(type, &places->uml) && !as_fstype_lacks_build(&places->uml) &&
-	    uml->code)
+	if (type->server)
+		as_buf_adds(&places->uml, "the server: it is a process of its own");
+	else if (!as_fstype_lacks_tools(type, &places->uml) &&
+		 !as_fstype_lacks_build(&places->uml) && uml->code)
 		as_buf_adds(&places->uml, uml->msg);
 }
 
