@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * call: one traced call, whoever saw it. Pointers are valid only while it is handed over.
+ */
+#ifndef AS_COVER_CALL_H
+#define AS_COVER_CALL_H
+
+#include "cover/spec.h"
+
+enum as_slot_state {
+	AS_SLOT_ABSENT, /* the call was made without it (mode of an open without O_CREAT) */
+	AS_SLOT_UNSEEN, /* the trace does not say */
+	AS_SLOT_VALUE, /* value; of a descriptor perhaps also text: its path (strace -y) */
+	AS_SLOT_TEXT, /* text, len */
+	AS_SLOT_NULL, /* a pointer: NULL */
+	AS_SLOT_FAULT, /* a pointer that leads nowhere */
+	AS_SLOT_TIME, /* value: seconds, nsec */
+};
+
+struct as_call_slot {
+	unsigned char state; /* enum as_slot_state */
+	bool cut; /* text goes on */
+	unsigned len;
+	uint64_t value;
+	int64_t nsec;
+	const char *text; /* not NUL-terminated */
+};
+
+struct as_call {
+	const struct as_spec_call *spec;
+	unsigned pid; /* the thread group; 0: the trace does not say */
+	unsigned tid; /* the thread; sources that know only one number put it into both */
+	uint64_t time_ns; /* 0: not said */
+	struct as_call_slot slots[AS_CALL_SLOTS]; /* as spec->slots */
+	bool finished; /* it came back: ret, err mean something */
+	int64_t ret; /* -1 when err */
+	int err; /* errno, 0: none */
+	int made[2]; /* descriptors that came back through memory (pipe, socketpair); -1: none */
+};
+
+/* Reads len bytes at `address` of the traced process; returns how many could be read. With
+ * text, stops behind a NUL. */
+struct as_memory {
+	size_t (*read)(void *ctx, uint64_t address, void *out, size_t len, bool text);
+	void *ctx;
+};
+
+#define AS_CALL_TEXT_MAX 4096
+
+/* Fills the slots of `call` from the registers of a call that begins. Texts are put into `room`
+ * (of AS_CALL_ROOM bytes), and pointed to. pid, tid, time and the result are the caller's. */
+#define AS_CALL_ROOM (4 * (AS_CALL_TEXT_MAX + 1))
+void as_call_fill(struct as_call *call, const struct as_spec_call *spec, const uint64_t regs[6],
+		  const struct as_memory *memory, char *room);
+/* When it comes back: raw is what the kernel put into the register. Reads what came back through
+ * memory (pipe). */
+void as_call_return(struct as_call *call, int64_t raw, const uint64_t regs[6],
+		    const struct as_memory *memory);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * counts: how often each partition was met, and the file they are kept in (.cov).
+ *
+ * Partitions are in spaces: one for each argument of each family and one for each result. The
+ * plain space of an argument is what the paper counts (each flag, each power of two); numbers also
+ * have their exact boundaries, flags how many came together, and the combinations of t of them.
+ */
+#ifndef AS_COVER_COUNTS_H
+#define AS_COVER_COUNTS_H
+
+#include "base/buf.h"
+#include "cover/world.h"
+
+struct as_counts;
+
+struct as_counts *as_counts_new(const struct as_spec *spec);
+void as_counts_free(struct as_counts *counts);
+/* One call more; view is what the world said of it. */
+void as_counts_call(struct as_counts *counts, const struct as_call *call,
+		    const struct as_view *view);
+
+/* ---- What else belongs into the file ---- */
+
+#define AS_COV_EXAMPLES 5
+
+enum as_cov_note {
+#define NOTE(id, name, text) AS_NOTE_##id,
+#include "cover/spec/note.def"
+#undef NOTE
+	AS_NOTES
+};
+
+/* Lines read, calls out of the filter, calls that could not be attributed, ... */
+void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n);
+uint64_t as_counts_noted(const struct as_counts *counts, enum as_cov_note note);
+/* The first few of the lines that were not understood; shortened. */
+void as_counts_example(struct as_counts *counts, const char *text, size_t len);
+const char *as_counts_example_at(const struct as_counts *counts, unsigned i);
+/* A call that is in no table. */
+void as_counts_unknown_call(struct as_counts *counts, const char *name, size_t len);
+/* What was counted is not all there was: why, in words. Stays with the file. */
+void as_counts_partial(struct as_counts *counts, const char *why);
+const char *as_counts_is_partial(const struct as_counts *counts); /* NULL: it is whole */
+/* Where it is from ("strace x.log", "ebpf ./check") and what was asked for. */
+void as_counts_source(struct as_counts *counts, const char *text);
+void as_counts_under(struct as_counts *counts, const char *under);
+
+/* ---- The file ---- */
+
+void as_counts_print(const struct as_counts *counts, struct as_buf *out);
+AS_MUST_CHECK int as_counts_parse(const struct as_spec *spec, const char *file, const char *text,
+				  size_t len, struct as_counts **out, struct as_err *err);
+AS_MUST_CHECK int as_counts_save(const struct as_counts *counts, const char *path,
+				 struct as_err *err);
+AS_MUST_CHECK int as_counts_load(const struct as_spec *spec, const char *path,
+				 struct as_counts **out, struct as_err *err);
+void as_counts_merge(struct as_counts *into, const struct as_counts *from);
+
+/* ---- Looking at it ---- */
+
+enum as_space_kind {
+	AS_SPACE_PLAIN, /* of an argument, as the paper has it */
+	AS_SPACE_BOUNDS, /* 2^k-1, 2^k, 2^k+1 exactly */
+	AS_SPACE_TOGETHER, /* how many flags at once */
+	AS_SPACE_PAIRS, /* two flags at once */
+	AS_SPACE_OUTPUT, /* success and errors */
+};
+
+struct as_part {
+	char name[64];
+	uint64_t count;
+	bool expected; /* else it is not part of what should be tested: an error that no manual
+			  page lists, a size beyond all reason; listed only when it was met */
+};
+
+struct as_space {
+	const struct as_spec_family *family;
+	const struct as_spec_arg *arg; /* NULL: the output */
+	enum as_space_kind kind;
+	struct as_part *parts;
+	unsigned n;
+};
+
+/* All spaces of all families, in the order of the tables; each freed with as_space_free. */
+unsigned as_counts_spaces(const struct as_counts *counts);
+void as_counts_space(const struct as_counts *counts, unsigned i, struct as_space *out);
+void as_space_free(struct as_space *space);
+/* One by name: "open", "flags", kind; arg NULL: the output. False: there is none. */
+bool as_counts_find(const struct as_counts *counts, const char *family, const char *arg,
+		    enum as_space_kind kind, struct as_space *out);
+
+/* Calls of a family, of one variant. */
+uint64_t as_counts_family(const struct as_counts *counts, const struct as_spec_family *family);
+uint64_t as_counts_variant(const struct as_counts *counts, const struct as_spec_call *call);
+/* The paper's Table 1: how often n flags came together, among the calls with this flag (NULL: all).
+ * by_n[0] is for no flag at all. */
+void as_counts_together(const struct as_counts *counts, const struct as_spec_arg *arg,
+			const char *flag, uint64_t by_n[static AS_SPEC_BITS + 1]);
+/* Calls whenever t flags came together, for each combination of t: fn(ctx, "A|B|C", count). */
+void as_counts_combinations(const struct as_counts *counts, const struct as_spec_arg *arg,
+			    unsigned t, void (*fn)(void *ctx, const char *name, uint64_t count),
+			    void *ctx);
+
+#endif
