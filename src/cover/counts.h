@@ -16,9 +16,9 @@ struct as_counts;
 
 struct as_counts *as_counts_new(const struct as_spec *spec);
 void as_counts_free(struct as_counts *counts);
-/* One call more; view is what the world said of it. */
-void as_counts_call(struct as_counts *counts, const struct as_call *call,
-		    const struct as_view *view);
+/* One call more; about is what the world said of it. */
+void as_counts_call(struct as_counts *counts, const struct as_syscall *call,
+		    const struct as_about *about);
 
 /* ---- What else belongs into the file ---- */
 

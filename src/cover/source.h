@@ -19,7 +19,7 @@ struct as_tally {
 };
 
 /* A call that came back (or ended with its process). */
-void as_tally_call(struct as_tally *tally, const struct as_call *call);
+void as_tally_call(struct as_tally *tally, const struct as_syscall *call);
 /* A line or record that nobody understands. */
 void as_tally_not_understood(struct as_tally *tally, const char *text, size_t len);
 /* Calls that the source knows it has missed. */

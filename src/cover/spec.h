@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-#define AS_CALL_SLOTS 8
+#define AS_SYSCALL_SLOTS 8
 #define AS_SPEC_ARGS 10 /* arguments of a family */
 #define AS_SPEC_BITS 40 /* words of a table of flags */
 #define AS_SPEC_NR_MAX 512 /* system call numbers are below */
@@ -101,7 +101,7 @@ struct as_spec_call {
 	short family; /* in as_spec.families; -1: none */
 	unsigned char act; /* enum as_spec_act */
 	unsigned char n_slots;
-	struct as_spec_slot slots[AS_CALL_SLOTS];
+	struct as_spec_slot slots[AS_SYSCALL_SLOTS];
 };
 
 struct as_spec {

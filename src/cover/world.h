@@ -7,7 +7,7 @@
 #ifndef AS_COVER_WORLD_H
 #define AS_COVER_WORLD_H
 
-#include "cover/call.h"
+#include "cover/syscall.h"
 
 struct as_world;
 
@@ -39,10 +39,10 @@ enum as_where {
 };
 
 /* What the world knows about one call. */
-struct as_view {
+struct as_about {
 	enum as_where where;
-	unsigned char fd[AS_CALL_SLOTS]; /* of slots that are descriptors: enum as_fd_kind */
-	unsigned char path[AS_CALL_SLOTS]; /* of slots that are paths: enum as_path_bits */
+	unsigned char fd[AS_SYSCALL_SLOTS]; /* of slots that are descriptors: enum as_fd_kind */
+	unsigned char path[AS_SYSCALL_SLOTS]; /* of slots that are paths: enum as_path_bits */
 };
 
 struct as_world_options {
@@ -57,7 +57,7 @@ void as_world_free(struct as_world *world);
 
 /* Looks at a finished call, says what it was about before it took effect, and lets it take
  * effect. */
-void as_world_call(struct as_world *world, const struct as_call *call, struct as_view *view);
+void as_world_call(struct as_world *world, const struct as_syscall *call, struct as_about *about);
 
 /* What a live source can say of a process before its first call. The path of a descriptor may be
  * NULL: it has none. */

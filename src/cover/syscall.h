@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * call: one traced call, whoever saw it. Pointers are valid only while it is handed over.
+ * syscall: one traced call, whoever saw it. Pointers are valid only while it is handed over.
  */
-#ifndef AS_COVER_CALL_H
-#define AS_COVER_CALL_H
+#ifndef AS_COVER_SYSCALL_H
+#define AS_COVER_SYSCALL_H
 
 #include "cover/spec.h"
 
@@ -17,7 +17,7 @@ enum as_slot_state {
 	AS_SLOT_TIME, /* value: seconds, nsec */
 };
 
-struct as_call_slot {
+struct as_syscall_slot {
 	unsigned char state; /* enum as_slot_state */
 	bool cut; /* text goes on */
 	unsigned len;
@@ -26,12 +26,12 @@ struct as_call_slot {
 	const char *text; /* not NUL-terminated */
 };
 
-struct as_call {
+struct as_syscall {
 	const struct as_spec_call *spec;
 	unsigned pid; /* the thread group; 0: the trace does not say */
 	unsigned tid; /* the thread; sources that know only one number put it into both */
 	uint64_t time_ns; /* 0: not said */
-	struct as_call_slot slots[AS_CALL_SLOTS]; /* as spec->slots */
+	struct as_syscall_slot slots[AS_SYSCALL_SLOTS]; /* as spec->slots */
 	bool finished; /* it came back: ret, err mean something */
 	int64_t ret; /* -1 when err */
 	int err; /* errno, 0: none */
@@ -45,16 +45,16 @@ struct as_memory {
 	void *ctx;
 };
 
-#define AS_CALL_TEXT_MAX 4096
+#define AS_SYSCALL_TEXT_MAX 4096
 
 /* Fills the slots of `call` from the registers of a call that begins. Texts are put into `room`
- * (of AS_CALL_ROOM bytes), and pointed to. pid, tid, time and the result are the caller's. */
-#define AS_CALL_ROOM (4 * (AS_CALL_TEXT_MAX + 1))
-void as_call_fill(struct as_call *call, const struct as_spec_call *spec, const uint64_t regs[6],
-		  const struct as_memory *memory, char *room);
+ * (of AS_SYSCALL_ROOM bytes), and pointed to. pid, tid, time and the result are the caller's. */
+#define AS_SYSCALL_ROOM (4 * (AS_SYSCALL_TEXT_MAX + 1))
+void as_syscall_fill(struct as_syscall *call, const struct as_spec_call *spec,
+		     const uint64_t regs[6], const struct as_memory *memory, char *room);
 /* When it comes back: raw is what the kernel put into the register. Reads what came back through
  * memory (pipe). */
-void as_call_return(struct as_call *call, int64_t raw, const uint64_t regs[6],
-		    const struct as_memory *memory);
+void as_syscall_return(struct as_syscall *call, int64_t raw, const uint64_t regs[6],
+		       const struct as_memory *memory);
 
 #endif
