@@ -93,6 +93,9 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_MISUSE] = "The file system broke a rule of the interface with its disk or memory.",
 	[AS_FIND_KERNEL] =
 		"The kernel under test crashed, warned or complained of corruption: see its log.",
+	[AS_FIND_CRASH] =
+		"After a power cut, the tree is not one that was promised, or there is none.",
+	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
 };
 
 static int write_readme(const char *path, const struct as_finding *f, const char *id, bool has_disk,

@@ -63,10 +63,10 @@ static void test_chain(void **state)
 static void test_kind_names(void **state)
 {
 	/* Written out: these are part of ids and files. */
-	static const char *const names[AS_FIND_KINDS] = { "outcome", "data",  "tree",
-							  "signal",  "hang",  "leak",
-							  "checker", "mount", "misuse",
-							  "kernel" };
+	static const char *const names[AS_FIND_KINDS] = {
+		"outcome", "data",  "tree",   "signal", "hang",	 "leak",
+		"checker", "mount", "misuse", "kernel", "crash", "recovery"
+	};
 
 	(void)state;
 	for (int i = 0; i < AS_FIND_KINDS; i++) {

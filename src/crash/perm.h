@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * perm: the disks that a power cut can leave. From a record (disk/log.h) and the disk it began on:
+ * at every cut, behind each write and each flush, subsets of what was pending.
+ *
+ * What a unit is, and what may be missing, is a matter of view (FiSC section 6.3), from the easiest
+ * to reason about to the sternest test. A logical write is one call of the file system to its disk.
+ *
+ *   1 sync-atomic    writes happen in order, each whole or not at all
+ *   2 sync-left      in order; the sectors of the last one from left to right
+ *   3 atomic         any subset of the pending writes, each whole
+ *   4 sync-sectors   in order; of the last one any subset of its sectors
+ *   5 sectors        any subset of the sectors of the pending writes
+ *
+ * Up to t units: every subset. Beyond: none, all, every prefix, all but one, and some at random;
+ * these follow from the sectors involved, so that they are the same every time. Discards and
+ * zeroes are writes.
+ *
+ * A state is told by (view, cut, index): the same record gives the same state. Its key is equal for
+ * equal disks (up to collisions of 128 bits) that began as the same disk, whatever record, view or
+ * cut led there; it costs no disk to be built.
+ */
+#ifndef AS_CRASH_PERM_H
+#define AS_CRASH_PERM_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "disk/cow.h"
+#include "disk/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum as_view {
+	AS_VIEW_SYNC_ATOMIC = 1,
+	AS_VIEW_SYNC_LEFT,
+	AS_VIEW_ATOMIC,
+	AS_VIEW_SYNC_SECTORS,
+	AS_VIEW_SECTORS,
+	AS_VIEWS /* one behind the last */
+};
+
+#define AS_VIEWS_ALL (((1u << AS_VIEWS) - 1) & ~1u)
+
+const char *as_view_name(enum as_view view); /* "reordered atomic writes" */
+/* "all", "3", "1,3": a mask of 1 << enum as_view. */
+AS_MUST_CHECK int as_views_parse(const char *text, uint32_t *views, struct as_err *err);
+
+#define AS_PERM_T 5u
+#define AS_PERM_T_MAX 16u
+#define AS_PERM_TRIALS 7u
+#define AS_PERM_TRIALS_MAX 100000u
+
+struct as_perm_options {
+	unsigned t, trials;
+	uint32_t sector_bytes; /* 512 or 4096 */
+	bool lying_flush; /* a disk whose flush does nothing: all since the start is pending */
+};
+
+struct as_perm_cut {
+	size_t at; /* entries 0..at-1 of the record were issued */
+	size_t base_end; /* entries 0..base_end-1 are stable */
+	size_t n_pending; /* writes that may be missing */
+	uint32_t op; /* of entry at-1; AS_RECLOG_NO_OP for cut 0 */
+	uint32_t next_op; /* of entry at; AS_RECLOG_NO_OP behind the last */
+	bool flushed; /* entry at-1 is a flush */
+};
+
+struct as_perm_state {
+	enum as_view view;
+	size_t cut;
+	uint64_t index; /* of the states of this view and cut */
+	struct as_digest key;
+	size_t n_units, n_kept;
+};
+
+struct as_perm;
+
+/* The record and the start disk must outlive it and stay as they are. */
+struct as_perm *as_perm_new(const struct as_reclog *log, struct as_disk *start,
+			    const struct as_perm_options *options);
+void as_perm_free(struct as_perm *perm); /* takes NULL */
+
+size_t as_perm_cuts(const struct as_perm *perm); /* at least 1 */
+struct as_perm_cut as_perm_cut(const struct as_perm *perm, size_t cut);
+
+/* The states of a view at a cut follow. Without `all` those are left out that an earlier cut had
+ * already, because the last write is not in them: right where what is allowed can only have grown
+ * since. */
+void as_perm_begin(struct as_perm *perm, enum as_view view, size_t cut, bool all);
+/* False: that was the last. */
+bool as_perm_next(struct as_perm *perm, struct as_perm_state *state);
+
+/* The disk of the state that next() or pick() gave last; the caller's. */
+struct as_disk *as_perm_disk(struct as_perm *perm);
+
+/* The units kept in that state, from 1: "none", "all", "1,3-5". */
+void as_perm_print_units(const struct as_perm *perm, struct as_buf *out);
+/* Makes it that state: as printed, of a view at a cut. False: there are no such units. */
+bool as_perm_pick(struct as_perm *perm, enum as_view view, size_t cut, const char *units,
+		  struct as_perm_state *state);
+
+/* A unit of that state: a part of a write. */
+struct as_perm_unit {
+	size_t entry; /* of the record */
+	uint64_t off, len; /* bytes of the disk */
+	bool kept;
+};
+struct as_perm_unit as_perm_unit(const struct as_perm *perm, size_t i);
+
+#endif
