@@ -22,7 +22,7 @@ enum as_finding_kind {
 	AS_FIND_MOUNT, /* mkfs, mount or unmount failed though nothing was wrong */
 	AS_FIND_MISUSE, /* the target broke the seam's rules: I/O outside the disk, bad free */
 	AS_FIND_KERNEL, /* the kernel crashed, warned, or complained of corruption */
-	AS_FIND_CRASH, /* after a power cut the tree is not one of those allowed, or not to be had */
+	AS_FIND_CRASH, /* after a power cut the tree is not an allowed one, or not to be had */
 	AS_FIND_RECOVERY, /* two recoveries of one disk end differently */
 	AS_FIND_KINDS
 };
