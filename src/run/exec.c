@@ -78,8 +78,8 @@ void as_finding_id(const struct as_finding *finding, const char *target_name,
 
 static void clear_shared(struct as_runner *r)
 {
-	/* Only what was used costs something. */
-	memset(r->shared, 0, offsetof(struct shared, fresh));
+	r->shared->alive = r->shared->done = r->shared->done_ops = r->shared->done_skipped = 0;
+	as_shared_clear(r->shared);
 	if (ftruncate(r->disk_fd, 0))
 		r->shared->has_disk = false;
 }
@@ -382,15 +382,16 @@ static int report(struct as_runner *r, const struct as_seq *seq, const char *nam
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-static int run_once(struct as_runner *r, const struct as_seq *seq, const char *name,
-		    const char *faults, const struct as_plan *plan, struct as_run_result *result,
-		    struct as_err *err)
+/* One workload, or those of a batch until one has found something. */
+static int run_once(struct as_runner *r, const struct as_run_batch *batch, const char *faults,
+		    const struct as_plan *plan, struct as_run_result *result, struct as_err *err)
 {
 	struct inside_args args = { .target = r->target,
 				    .traits = &r->traits,
 				    .options = &r->options,
 				    .plan = plan,
-				    .seq = seq,
+				    .seq = batch->seqs[0],
+				    .batch = batch,
 				    .fresh_disk = r->fresh_disk,
 				    .fresh_model = r->fresh_model,
 				    .shared = r->shared,
@@ -398,6 +399,7 @@ static int run_once(struct as_runner *r, const struct as_seq *seq, const char *n
 				    .witness = as_shared_witness(r->options.state) };
 	struct as_folder *folder = NULL;
 	struct as_kwatch *watch = NULL;
+	const struct shared *sh = r->shared;
 	struct as_ended ended;
 	const char *end;
 	char text[96];
@@ -409,35 +411,39 @@ static int run_once(struct as_runner *r, const struct as_seq *seq, const char *n
 	if (as_target_fstype(r->target))
 		watch = as_kwatch_new(NULL);
 	if (!rc)
-		rc = start(r, as_inside_run, &args, &ended, err);
+		rc = start(r, batch->n > 1 ? as_inside_run_batch : as_inside_run, &args, &ended,
+			   err);
 	if (as_folder_remove(&folder, rc ? NULL : err) && !rc)
 		rc = AS_EIO;
-	if (rc) {
-		as_kwatch_free(watch);
-		return rc;
-	}
+	if (rc)
+		goto out;
+	if (batch->n > 1 && sh->done < batch->n)
+		args.seq = batch->seqs[sh->done];
 	end = bad_end(r, &ended, text, sizeof(text));
 	if (end)
-		found_dead(r, seq, &ended, end);
-	else if (r->shared->tool_rc) {
+		found_dead(r, args.seq, &ended, end);
+	else if (sh->tool_rc) {
 		if (err)
-			*err = r->shared->tool_err;
-		rc = r->shared->tool_rc;
+			*err = sh->tool_err;
+		rc = sh->tool_rc;
 	}
-	as_kwatch_name(watch, r->shared->device);
+	as_kwatch_name(watch, sh->device);
 	if (!rc)
-		found_in_log(r, seq, watch, plan && (end || r->shared->fired));
-	as_kwatch_free(watch);
+		found_in_log(r, args.seq, watch, plan && (end || sh->fired));
 	if (rc)
-		return rc;
-	result->runs++;
-	result->ops += r->shared->ops;
-	result->skipped += r->shared->skipped;
-	return r->shared->found ? report(r, seq, name, faults, result, err) : 0;
+		goto out;
+	result->runs += sh->done + (batch->n == 1 || sh->found);
+	result->ops += sh->done_ops + sh->ops;
+	result->skipped += sh->done_skipped + sh->skipped;
+	if (sh->found)
+		rc = report(r, args.seq, batch->names[sh->done], faults, result, err);
+out:
+	as_kwatch_free(watch);
+	return rc;
 }
 
 /* Fails call 1, 2, 3, ... until a run ends in which none failed. */
-static int run_sweep(struct as_runner *r, const struct as_seq *seq, const char *name,
+static int run_sweep(struct as_runner *r, const struct as_run_batch *one,
 		     struct as_run_result *result, struct as_err *err)
 {
 	bool fired = true;
@@ -452,7 +458,7 @@ static int run_sweep(struct as_runner *r, const struct as_seq *seq, const char *
 			 as_sweep_name(r->options.sweep), n);
 		rc = as_plan_parse(text, &plan, err);
 		if (!rc)
-			rc = run_once(r, seq, name, text, plan, result, err);
+			rc = run_once(r, one, text, plan, result, err);
 		/* A child that died cannot say whether it was hit: it was, or it dies without. */
 		fired = r->shared->fired || (r->shared->found && !r->shared->finished);
 		as_plan_free(plan);
@@ -480,23 +486,52 @@ static void say_left_out(struct as_runner *r, const struct as_seq *seq)
 	}
 }
 
+static int run_one(struct as_runner *r, const struct as_run_batch *one,
+		   struct as_run_result *result, struct as_err *err)
+{
+	int rc;
+
+	if (!r->options.sweep)
+		return run_once(r, one, r->options.faults, r->plan, result, err);
+	/* Without a fault first: a workload that fails anyway says nothing about faults, and a
+	 * target that dies without one would be swept for ever. */
+	rc = run_once(r, one, NULL, NULL, result, err);
+	if (!rc && !result->findings)
+		rc = run_sweep(r, one, result, err);
+	return rc;
+}
+
 int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *name,
 		    struct as_run_result *result, struct as_err *err)
 {
+	struct as_run_batch one = { .seqs = &seq, .names = &name, .n = 1 };
 	int64_t start_us = as_now_us();
 	int rc;
 
 	*result = (struct as_run_result){ 0 };
 	say_left_out(r, seq);
-	if (r->options.sweep) {
-		/* Without a fault first: a workload that fails anyway says nothing about faults,
-		 * and a target that dies without one would be swept for ever. */
-		rc = run_once(r, seq, name, NULL, NULL, result, err);
-		if (!rc && !result->findings)
-			rc = run_sweep(r, seq, name, result, err);
-	} else {
-		rc = run_once(r, seq, name, r->options.faults, r->plan, result, err);
+	rc = run_one(r, &one, result, err);
+	result->wall_us = as_now_us() - start_us;
+	return rc;
+}
+
+int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *done,
+		 struct as_run_result *result, struct as_err *err)
+{
+	bool together = as_target_library(r->target) && !r->options.sweep && batch->n > 1;
+	int64_t start_us = as_now_us();
+	int rc;
+
+	if (!together) {
+		*done = 1;
+		rc = as_run_workload(r, batch->seqs[0], batch->names[0], result, err);
+		if (!rc && !r->shared->found && batch->clean)
+			batch->clean(batch->ctx, 0, result);
+		return rc;
 	}
+	*result = (struct as_run_result){ 0 };
+	rc = run_once(r, batch, r->options.faults, r->plan, result, err);
+	*done = r->shared->done + r->shared->found;
 	result->wall_us = as_now_us() - start_us;
 	return rc;
 }

@@ -20,7 +20,9 @@
 #include "work/print.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -29,6 +31,7 @@
 
 /* Of writes to a mounted disk; beyond it the record ends, the run does not. */
 #define RECORD_MAX_BYTES ((uint64_t)256 << 20)
+#define KEPT_BYTES (64 << 20) /* of freed memory, between the workloads of one child */
 
 struct inside {
 	const struct inside_args *args;
@@ -65,6 +68,13 @@ const char *as_phase_name(enum phase phase)
 	};
 
 	return (unsigned)phase < PHASES ? names[phase] : "?";
+}
+
+void as_shared_clear(struct shared *sh)
+{
+	/* Only what was used costs something. */
+	memset((char *)sh + offsetof(struct shared, phase), 0,
+	       offsetof(struct shared, fresh) - offsetof(struct shared, phase));
 }
 
 static void enter(struct inside *in, enum phase phase)
@@ -592,16 +602,14 @@ static void tear_down(struct inside *in)
 	as_buf_free(&in->text);
 }
 
-int as_inside_run(void *ctx)
+static void run_workload(const struct inside_args *args)
 {
-	const struct inside_args *args = ctx;
 	struct inside in = { .args = args,
 			     .sh = args->shared,
 			     .ops = as_target_library(args->target),
 			     .type = as_target_fstype(args->target) };
 	struct shared *sh = in.sh;
 
-	settle_process();
 	enter(&in, PHASE_SETUP);
 	if (in.ops)
 		set_up_library(&in);
@@ -614,6 +622,52 @@ int as_inside_run(void *ctx)
 		fault_hit(&in);
 	}
 	tear_down(&in);
+}
+
+int as_inside_run(void *ctx)
+{
+	const struct inside_args *args = ctx;
+
+	settle_process();
+	run_workload(args);
+	args->shared->finished = true;
+	return 0;
+}
+
+/* The workload is done, and the next one finds the memory as the first one did. */
+static void count_done(const struct inside_args *args, size_t i)
+{
+	const struct as_run_batch *batch = args->batch;
+	struct shared *sh = args->shared;
+	struct as_run_result result = { .runs = 1, .ops = sh->ops, .skipped = sh->skipped };
+	uint64_t ops = sh->done_ops + sh->ops, skipped = sh->done_skipped + sh->skipped;
+
+	if (batch->clean)
+		batch->clean(batch->ctx, i, &result);
+	as_shared_clear(sh);
+	sh->done_ops = ops;
+	sh->done_skipped = skipped;
+	sh->done = i + 1;
+	if (args->options->state)
+		args->options->state->job++;
+}
+
+int as_inside_run_batch(void *ctx)
+{
+	struct inside_args args = *(const struct inside_args *)ctx;
+	struct shared *sh = args.shared;
+
+	settle_process();
+	/* What one workload gives back the next one takes: the kernel need not know. */
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TOP_PAD, KEPT_BYTES / 16);
+	for (size_t i = 0; i < args.batch->n; i++) {
+		args.seq = args.batch->seqs[i];
+		run_workload(&args);
+		if (sh->found || sh->tool_rc)
+			break;
+		count_done(&args, i);
+	}
 	sh->finished = true;
 	return 0;
 }

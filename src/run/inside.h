@@ -42,6 +42,9 @@ struct recent {
 
 struct shared {
 	volatile uint64_t alive;
+	/* Of the workloads that this child has finished without a finding. */
+	volatile uint64_t done, done_ops, done_skipped;
+	/* From here on: of the one in flight. */
 	volatile enum phase phase;
 	volatile int64_t op; /* in flight */
 	uint64_t ops, skipped;
@@ -73,6 +76,7 @@ struct inside_args {
 	const struct as_run_options *options;
 	const struct as_plan *plan; /* NULL: no faults */
 	const struct as_seq *seq;
+	const struct as_run_batch *batch; /* in place of seq: several; NULL: one */
 	struct as_stand *fresh_disk; /* a library's */
 	const struct as_model *fresh_model;
 	const char *folder; /* a directory's own */
@@ -88,6 +92,10 @@ struct as_witness_area *as_shared_witness(struct as_box_state *state);
 /* For as_spawn_fork(). */
 int as_inside_prepare(void *args); /* makes the fresh disk and lists its tree */
 int as_inside_run(void *args);
+int as_inside_run_batch(void *args); /* a library's only */
+
+/* Forgets the workload in flight. */
+void as_shared_clear(struct shared *shared);
 
 /* The last operations with their answers, the one that found_op names (or the last) at the end. */
 void as_shared_describe(const struct shared *shared, const struct as_seq *seq, const char *faults,

@@ -74,6 +74,8 @@ void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
 		if (number && number != numbers[i].standard)
 			as_buf_addf(out, " %s=%llu", numbers[i].name, number);
 	}
+	if (o->scenario[0])
+		as_buf_addf(out, " scenario=%s", o->scenario);
 	for (const char *s = o->faults ? o->faults : ""; *s;) {
 		size_t len = strcspn(s, " ;");
 
@@ -106,6 +108,12 @@ static int parse_word(const char *word, struct as_run_options *o, struct as_buf 
 	}
 	if (!strncmp(word, "fault=", 6)) {
 		as_buf_addf(faults, "%s%s", faults->len ? " " : "", word + 6);
+		return 0;
+	}
+	if (!strncmp(word, "scenario=", 9)) {
+		if (strlen(word + 9) >= sizeof(o->scenario))
+			return as_fail(err, AS_EUSE, "'%.40s...': too long", word);
+		memcpy(o->scenario, word + 9, strlen(word + 9) + 1);
 		return 0;
 	}
 	for (size_t i = 0; i < NNUMBERS && word[len]; i++) {

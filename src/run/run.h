@@ -16,6 +16,7 @@
 #include "work/seq.h"
 
 #define AS_RUN_DEADLINE_MS 10000u
+#define AS_RUN_SCENARIO_MAX 160
 
 /* Run a workload again and again, failing call 1, 2, 3, ... of a kind, until a run ends in which
  * nothing failed. */
@@ -29,6 +30,8 @@ struct as_run_options {
 	/* Of a directory of the machine; 0: the defaults of run/bounds.def. */
 	uint64_t max_bytes, max_entries;
 	const char *faults; /* see target/stand.h; NULL: none */
+	/* What is done with a workload beyond running it once, "NAME:PARAMS" of hunt/scenario.h. */
+	char scenario[AS_RUN_SCENARIO_MAX]; /* "": nothing */
 	enum as_sweep sweep;
 	/* Where to keep the progress, for one who watches from outside; NULL: nobody does. */
 	struct as_box_state *state;
@@ -56,6 +59,26 @@ void as_runner_free(struct as_runner *runner); /* takes NULL */
 AS_MUST_CHECK int as_run_workload(struct as_runner *runner, const struct as_seq *seq,
 				  const char *name, struct as_run_result *result,
 				  struct as_err *err);
+
+/* Workloads of which several may share a child. */
+struct as_run_batch {
+	const struct as_seq *const *seqs;
+	const char *const *names;
+	size_t n;
+	/* May be NULL. Behind each workload without a finding, in the child if it is shared: what
+	 * it keeps in memory is lost. */
+	void (*clean)(void *ctx, size_t i, const struct as_run_result *result);
+	void *ctx;
+};
+
+/*
+ * As as_run_workload() for the first *done of them, all in one child where the target is a library:
+ * starting a child for each costs more than running them. It ends behind the first that finds
+ * something: *done counts that one, too. Before it others have run in the same process, so whoever
+ * wants to be sure runs it once more alone.
+ */
+AS_MUST_CHECK int as_run_batch(struct as_runner *runner, const struct as_run_batch *batch,
+			       size_t *done, struct as_run_result *result, struct as_err *err);
 
 /* Options as a finding carries them ("check=op fault=read:3:eio") and back. The faults parsed are
  * to be freed by the caller. */
