@@ -69,7 +69,7 @@ extern const struct as_scenario_ops as_scenario_sequential;
 
 /* Row i of the table, or NULL behind the last. */
 const struct as_scenario_ops *as_scenario(unsigned i);
-/* "NAME" or "NAME:PARAMS"; *params points into the text. AS_EUSE when there is none of that name. */
+/* "NAME" or "NAME:PARAMS"; *params points into the text. AS_EUSE: there is none of that name. */
 AS_MUST_CHECK int as_scenario_find(const char *text, const struct as_scenario_ops **ops,
 				   const char **params, struct as_err *err);
 
