@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * history: everything the model was while a workload ran, in the form in which a recovered tree is
- * judged (legal.h): each inode and each name with its versions, and what each operation made stable.
+ * judged (legal.h): each inode and each name with its versions, and what each operation made
+ * stable.
  */
 #ifndef AS_CRASH_HISTORY_H
 #define AS_CRASH_HISTORY_H

@@ -35,7 +35,7 @@ struct as_tree_node {
 	const char *name; /* "" for the root */
 	uint32_t parent; /* AS_TREE_NONE for the root */
 	uint32_t end; /* nodes behind this one and before `end` are below it */
-	uint32_t twin; /* the first node that is a name of the same inode; itself where it is first */
+	uint32_t twin; /* the first node that is a name of the same inode, perhaps itself */
 	uint32_t names; /* names of this inode in the tree (of all its nodes) */
 	uint32_t children; /* of a directory */
 	uint32_t mode, nlink, uid, gid;
@@ -75,7 +75,8 @@ uint64_t as_tree_memory(const struct as_tree *tree);
 /* For people: one line a name. */
 void as_tree_print(const struct as_tree *tree, struct as_buf *out);
 
-/* As bytes, and back; the second fails with a message for bytes that no tree was ever written as. */
+/* As bytes, and back; the second fails with a message where the bytes were not written by the
+ * first. */
 void as_tree_write(const struct as_tree *tree, struct as_buf *out);
 AS_MUST_CHECK int as_tree_read(const void *data, size_t len, struct as_tree **tree,
 			       struct as_err *err);
