@@ -177,15 +177,8 @@ int as_model_each_open(const struct as_model *model,
 	return vec_each(&model->files, visit_open, &v);
 }
 
-bool as_model_stat(const struct as_model *model, const char *path, bool nofollow,
-		   struct as_stat *st)
+void inode_stat(const struct inode *inode, struct as_stat *st)
 {
-	struct walk w = walk_path(model, path, nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
-	const struct inode *inode;
-
-	if (w.err)
-		return false;
-	inode = inode_at(model, w.ino);
 	*st = (struct as_stat){
 		.ino = inode->ino,
 		.mode = inode->mode,
@@ -199,5 +192,15 @@ bool as_model_stat(const struct as_model *model, const char *path, bool nofollow
 		st->size = inode->text->len;
 	else if (!is_dir(inode))
 		st->rdev = node_rdev(inode);
+}
+
+bool as_model_stat(const struct as_model *model, const char *path, bool nofollow,
+		   struct as_stat *st)
+{
+	struct walk w = walk_path(model, path, nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+
+	if (w.err)
+		return false;
+	inode_stat(inode_at(model, w.ino), st);
 	return true;
 }

@@ -249,6 +249,9 @@ void file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags);
 void file_close(struct as_model *m, int32_t slot);
 void file_seek(struct as_model *m, int32_t slot, int64_t off);
 
+/* What stat(2) says of it, but for its times. */
+void inode_stat(const struct inode *inode, struct as_stat *st);
+
 /* Violated invariant in words, or NULL. */
 const char *as_model_check(const struct as_model *m);
 

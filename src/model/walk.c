@@ -6,6 +6,7 @@
 #include "model/walk.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* One name in one directory. A removed directory (nlink 0) has none: namei.c, __lookup_slow()
@@ -125,9 +126,32 @@ struct walk walk_from(const struct as_model *m, uint32_t dir, const char *path, 
 	return w;
 }
 
+/* See walk.h. False: an ordinary path, if a strange one. */
+static bool from_pin(const struct as_model *m, const char *path, enum walk_how how, struct walk *w)
+{
+	char *end;
+	unsigned long slot = strtoul(path + 1, &end, 10);
+	unsigned links = 0;
+	const struct file *file;
+
+	if (slot < WALK_PIN_SLOT || slot > INT32_MAX || (*end && *end != '/'))
+		return false;
+	file = file_at(m, (int32_t)slot);
+	if (!file)
+		return false;
+	*w = (struct walk){ .parent = file->ino, .ino = file->ino, .type = LAST_ROOT };
+	if (*end)
+		*w = walk_from(m, file->ino, end + 1, how, &links);
+	return true;
+}
+
 struct walk walk_path(const struct as_model *m, const char *path, enum walk_how how)
 {
 	unsigned links = 0;
+	struct walk w;
+
+	if (*path == WALK_PIN && from_pin(m, path, how, &w))
+		return w;
 
 	/* getname(): "" is ENOENT, PATH_MAX bytes without the NUL are ENAMETOOLONG; before anything
 	 * else. */
