@@ -46,7 +46,7 @@ struct as_linear_result {
 	uint64_t states; /* visited */
 	bool taken_apart; /* explained only with calls taken for several steps */
 	struct as_model *last; /* where an explanation ends; NULL: there is none */
-	size_t *order; /* of calls, by number, as they came to their end; n of them when explained */
+	size_t *order; /* numbers of calls as they came to their end; n when explained */
 	size_t n_order; /* unexplained: of the longest beginning of an explanation */
 	size_t guilty; /* unexplained: the call that cannot come next; else n */
 	struct as_buf why; /* unexplained, wrong end: in words */
