@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Histories of several threads, by hand: each line is a call: thread, begin, end, operation, answer.
+ * Histories of several threads, by hand. A line is a call: thread, begin, end, operation, answer.
  * Then random ones: what a search over all orders says must be what the checker says.
  */
 #include "base/prng.h"
