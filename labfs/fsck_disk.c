@@ -51,18 +51,16 @@ static uint8_t *find(const struct lab_ck *ck, uint32_t block)
 	return page ? page[block % LAB_CK_PAGE] : NULL;
 }
 
-int lab_ck_read(struct lab_ck *ck, uint32_t block, void *buf)
+/* Where the block is in memory, until the next call. */
+static int peek(struct lab_ck *ck, uint32_t block, const uint8_t **data)
 {
-	const uint8_t *changed;
 	int rc;
 
 	if (block >= ck->dev_blocks)
 		return -EIO;
-	changed = find(ck, block);
-	if (changed) {
-		memcpy(buf, changed, LAB_BLOCK);
+	*data = find(ck, block);
+	if (*data)
 		return 0;
-	}
 	if (ck->last != block) {
 		ck->last = NOTHING;
 		rc = as_bd_read(ck->bd, (uint64_t)block * LAB_BLOCK, ck->last_data, LAB_BLOCK);
@@ -70,8 +68,18 @@ int lab_ck_read(struct lab_ck *ck, uint32_t block, void *buf)
 			return rc;
 		ck->last = block;
 	}
-	memcpy(buf, ck->last_data, LAB_BLOCK);
+	*data = ck->last_data;
 	return 0;
+}
+
+int lab_ck_read(struct lab_ck *ck, uint32_t block, void *buf)
+{
+	const uint8_t *data;
+	int rc = peek(ck, block, &data);
+
+	if (!rc)
+		memcpy(buf, data, LAB_BLOCK);
+	return rc;
 }
 
 int lab_ck_write(struct lab_ck *ck, uint32_t block, const void *buf)
@@ -165,11 +173,11 @@ static size_t inode_off(uint32_t ino)
 
 int lab_ck_get_inode(struct lab_ck *ck, uint32_t ino, struct lab_inode *node)
 {
-	uint8_t buf[LAB_BLOCK];
-	int rc = lab_ck_read(ck, inode_block(ck, ino), buf);
+	const uint8_t *data;
+	int rc = peek(ck, inode_block(ck, ino), &data);
 
 	if (!rc)
-		memcpy(node, buf + inode_off(ino), sizeof(*node));
+		memcpy(node, data + inode_off(ino), sizeof(*node));
 	return rc;
 }
 

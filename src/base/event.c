@@ -34,6 +34,13 @@ void as_emit_finding(struct as_sink *chain, const struct as_finding *finding, co
 			sink->finding(sink, finding, id);
 }
 
+void as_emit_again(struct as_sink *chain, const char *signature)
+{
+	for (struct as_sink *sink = chain; sink; sink = sink->next)
+		if (sink->again)
+			sink->again(sink, signature);
+}
+
 void as_emit_note(struct as_sink *chain, const char *fmt, ...)
 {
 	struct as_buf line = { 0 };

@@ -54,12 +54,15 @@ struct as_run_stats {
 /* Implementations embed this as their first member; unused functions are NULL. */
 struct as_sink {
 	void (*finding)(struct as_sink *sink, const struct as_finding *finding, const char *id);
+	/* A finding whose signature was heard of before: told by that alone. */
+	void (*again)(struct as_sink *sink, const char *signature);
 	void (*note)(struct as_sink *sink, const char *line); /* progress, for people */
 	void (*done)(struct as_sink *sink, const struct as_run_stats *stats);
 	struct as_sink *next; /* a chain: everyone hears everything */
 };
 
 void as_emit_finding(struct as_sink *chain, const struct as_finding *finding, const char *id);
+void as_emit_again(struct as_sink *chain, const char *signature);
 void as_emit_note(struct as_sink *chain, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void as_emit_done(struct as_sink *chain, const struct as_run_stats *stats);

@@ -76,6 +76,7 @@ int as_cli_main(int argc, char **argv);
 
 #define AS_COMMANDS(X) \
 	X(run)         \
+	X(hunt)        \
 	X(replay)      \
 	X(reduce)      \
 	X(gen)         \

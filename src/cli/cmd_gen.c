@@ -2,6 +2,7 @@
 /* cmd_gen: workloads made by the generator, on standard output or as files of a folder. */
 #include "base/choice.h"
 #include "cli/cli.h"
+#include "cli/profiles.h"
 #include "gen/gen.h"
 #include "run/traits.h"
 #include "work/emit_c.h"
@@ -11,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define PROFILE_MAX_BYTES ((size_t)1 << 20)
-#define FEEDBACK_MAX_BYTES ((size_t)256 << 20)
 
 struct session {
 	struct as_profile *profile;
@@ -37,32 +35,6 @@ static const struct as_traits any_target = {
 	.size_max = INT64_MAX,
 	.time_granularity_ns = 1,
 };
-
-/* A name with a slash or a dot is a file's, any other a built-in profile's. */
-static int read_profile(const char *name, struct as_profile *profile, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc;
-
-	if (!strpbrk(name, "/.") && strcmp(name, "-"))
-		return as_profile_find(name, profile, err);
-	rc = as_buf_read_file(&text, name, PROFILE_MAX_BYTES, err);
-	if (!rc)
-		rc = as_profile_parse(name, as_buf_str(&text), text.len, profile, err);
-	as_buf_free(&text);
-	return rc;
-}
-
-static int read_feedback(const char *file, struct as_profile *profile, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	int rc = as_buf_read_file(&text, file, FEEDBACK_MAX_BYTES, err);
-
-	if (!rc)
-		rc = as_gen_feedback(profile, file, as_buf_str(&text), text.len, err);
-	as_buf_free(&text);
-	return rc;
-}
 
 /* ---- Handing out ----------------------------------------------------------------------------- */
 
@@ -163,15 +135,8 @@ static int enumerate(struct session *s, unsigned length)
 static void say_left_out(const struct session *s)
 {
 	struct as_buf list = { 0 };
-	unsigned n = 0;
+	unsigned n = as_cli_left_out(s->profile, &s->traits, &list);
 
-	for (int op = 0; op < AS_OP_COUNT; op++) {
-		uint64_t needs = as_gen_rows[op].features;
-
-		if (!s->profile->weight[op] || (s->traits.features & needs) == needs)
-			continue;
-		as_buf_addf(&list, "%s%s", n++ ? ", " : "", as_op_table[op].name);
-	}
 	if (n)
 		fprintf(stderr, "assay: gen: %u commands left out, as %s cannot do them: %s\n", n,
 			s->traits.name, as_buf_str(&list));
@@ -184,14 +149,14 @@ static int prepare(const struct as_args *args, struct session *s)
 	const char *layer = as_args_text(args, "layer", "syntax");
 	const char *feedback = as_args_text(args, "feedback", NULL);
 	const char *target = as_args_text(args, "target", NULL);
-	int rc = read_profile(as_args_text(args, "profile", "paper"), s->profile, s->err);
+	int rc = as_cli_read_profile(as_args_text(args, "profile", "paper"), s->profile, s->err);
 
 	while (strcmp(layers[s->layer], layer))
 		s->layer++;
 	if (!rc && as_args_has(args, "seed"))
 		s->profile->seed = as_args_number(args, "seed", 0);
 	if (!rc && feedback)
-		rc = read_feedback(feedback, s->profile, s->err);
+		rc = as_cli_read_feedback(feedback, s->profile, s->err);
 	s->traits = any_target;
 	if (!rc && target) {
 		rc = as_target_open(target, &s->target, s->err);

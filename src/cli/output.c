@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* The room of reports does not know disks. */
-static int save_disk(const void *disk, const char *path, struct as_err *err)
+int as_cli_save_disk(const void *disk, const char *path, struct as_err *err)
 {
 	return as_image_save((struct as_disk *)disk, path, err);
 }
@@ -20,7 +20,7 @@ int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, st
 	*out = (struct as_cli_output){ .folder = as_args_text(args, "out", AS_OUT_DEFAULT),
 				       .json = as_args_has(args, "json") };
 	if (!as_args_has(args, "no-store"))
-		rc = as_store_sink_new(out->folder, save_disk, &out->store, err);
+		rc = as_store_sink_new(out->folder, as_cli_save_disk, &out->store, err);
 	if (rc)
 		return rc;
 	out->talk = out->json ? as_jsonl_sink_new(stdout)

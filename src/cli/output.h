@@ -22,6 +22,9 @@ struct as_cli_output {
 	bool json;
 };
 
+/* For as_store_sink_new(). */
+AS_MUST_CHECK int as_cli_save_disk(const void *disk, const char *path, struct as_err *err);
+
 AS_MUST_CHECK int as_cli_output_open(const struct as_args *args, struct as_cli_output *out,
 				     struct as_err *err);
 /* Says the end and frees the sinks. rc is what the work came to; the result is a command's: exit

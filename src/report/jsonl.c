@@ -47,6 +47,18 @@ static void jsonl_finding(struct as_sink *sink, const struct as_finding *f, cons
 	put((struct jsonl *)sink, &line);
 }
 
+static void jsonl_again(struct as_sink *sink, const char *signature)
+{
+	struct as_buf line = { 0 };
+	struct as_json json = as_json_on(&line);
+
+	as_json_object(&json);
+	as_json_kstr(&json, "event", "again");
+	as_json_kstr(&json, "signature", signature);
+	as_json_end(&json);
+	put((struct jsonl *)sink, &line);
+}
+
 static void jsonl_note(struct as_sink *sink, const char *text)
 {
 	struct as_buf line = { 0 };
@@ -80,6 +92,7 @@ struct as_sink *as_jsonl_sink_new(FILE *out)
 	struct jsonl *j = as_xcalloc(1, sizeof(*j));
 
 	j->sink.finding = jsonl_finding;
+	j->sink.again = jsonl_again;
 	j->sink.note = jsonl_note;
 	j->sink.done = jsonl_done;
 	j->out = out;

@@ -45,6 +45,9 @@ struct as_stored {
 AS_MUST_CHECK int as_stored_load(const char *folder, struct as_stored *stored, struct as_err *err);
 void as_stored_free(struct as_stored *stored);
 
+/* How often it was met, in place of what stands there. */
+AS_MUST_CHECK int as_stored_set_count(const char *folder, uint64_t count, struct as_err *err);
+
 /* What a reduction came to. */
 #define AS_REDUCED_NAME "workload.reduced.txt"
 struct as_stored_reduction {

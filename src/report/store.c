@@ -164,8 +164,8 @@ static void remove_leftover(const char *dir)
 	rmdir(dir);
 }
 
-/* Once more: the count in finding.json goes up. */
-static int count_again(const char *dir, struct as_err *err)
+/* The count in finding.json becomes `count`, or with 0 goes up by one. */
+static int change_count(const char *dir, uint64_t count, struct as_err *err)
 {
 	struct as_buf path = { 0 }, text = { 0 };
 	json_t *root;
@@ -175,9 +175,10 @@ static int count_again(const char *dir, struct as_err *err)
 	as_buf_addf(&path, "%s/finding.json", dir);
 	root = json_load_file(as_buf_str(&path), 0, NULL);
 	if (json_is_object(root)) {
-		json_int_t count = json_integer_value(json_object_get(root, "count"));
+		json_int_t was = json_integer_value(json_object_get(root, "count"));
 
-		json_object_set_new(root, "count", json_integer(count + 1));
+		json_object_set_new(root, "count",
+				    json_integer(count ? (json_int_t)count : was + 1));
 		dump = json_dumps(root, JSON_COMPACT);
 		as_buf_addf(&text, "%s\n", dump);
 		free(dump);
@@ -187,6 +188,11 @@ static int count_again(const char *dir, struct as_err *err)
 	as_buf_free(&path);
 	as_buf_free(&text);
 	return rc;
+}
+
+int as_stored_set_count(const char *folder, uint64_t count, struct as_err *err)
+{
+	return change_count(folder, count, err);
 }
 
 static void store_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
@@ -200,7 +206,7 @@ static void store_finding(struct as_sink *sink, const struct as_finding *f, cons
 	as_buf_addf(&dir, "%s/findings/%s", s->folder, id);
 	as_buf_addf(&tmp, "%s/findings/.%s", s->folder, id);
 	if (!stat(as_buf_str(&dir), &st)) {
-		rc = count_again(as_buf_str(&dir), &err);
+		rc = change_count(as_buf_str(&dir), 0, &err);
 	} else {
 		remove_leftover(as_buf_str(&tmp));
 		rc = mkdir(as_buf_str(&tmp), 0777)

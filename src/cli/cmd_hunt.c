@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd_hunt: the hunt from its options, and what people see of it. With --resume the options are
+ * those that the hunt was begun with, from its state; profile and feedback are read from the copies
+ * in its folder.
+ */
+#include "base/choice.h"
+#include "base/spawn.h"
+#include "cli/boxes.h"
+#include "cli/cli.h"
+#include "cli/hunts.h"
+#include "cli/output.h"
+#include "cli/profiles.h"
+#include "gen/gen.h"
+#include "hunt/folders.h"
+#include "hunt/hunt.h"
+#include "run/traits.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOR_DEFAULT "10m"
+#define REDUCE_DEFAULT_SECONDS 60
+#define PROGRESS_US 500000
+#define PROFILE_COPY AS_HUNT_FOLDER "/profile"
+#define FEEDBACK_COPY AS_HUNT_FOLDER "/feedback"
+
+/* Set by a signal, read by the one thread that works. */
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signum)
+{
+	interrupted = signum;
+}
+
+/* ---- The options ----------------------------------------------------------------------------- */
+
+/* "90", "90s", "10m", "1h", "2d". */
+static int read_duration(const char *option, const char *text, int64_t *us, struct as_err *err)
+{
+	static const struct {
+		const char *unit;
+		int64_t seconds;
+	} units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (text[0] >= '0' && text[0] <= '9' && !strcmp(end, units[i].unit) && n &&
+		    n <= 1000000) {
+			*us = (int64_t)n * units[i].seconds * 1000000;
+			return 0;
+		}
+	return as_fail(err, AS_EUSE, "--%s: '%s' is not a time such as 90s, 10m or 1h", option,
+		       text);
+}
+
+/* What the state of a hunt remembers of its command line. */
+static bool is_remembered(const char *name)
+{
+	static const char *const not[] = { "resume", "out", "json", "for", "max-workloads" };
+
+	for (size_t i = 0; i < sizeof(not) / sizeof(not[0]); i++)
+		if (!strcmp(name, not[i]))
+			return false;
+	return true;
+}
+
+static void remember(const struct as_args *args, struct as_hunt_state *state)
+{
+	state->words = as_xcalloc(args->n_given + 1, sizeof(*state->words));
+	for (size_t i = 0; i < args->n_given; i++) {
+		struct as_buf word = { 0 };
+
+		if (!is_remembered(args->given[i].opt->name))
+			continue;
+		as_buf_addf(&word, "--%s", args->given[i].opt->name);
+		if (args->given[i].value)
+			as_buf_addf(&word, "=%s", args->given[i].value);
+		state->words[state->n_words++] = word.data;
+	}
+}
+
+/* Changing these would make another hunt of it. */
+static bool may_change(const char *name)
+{
+	static const char *const free_to[] = { "reduce-for", "no-reduce", "sandbox", "uml",
+					       "uml-mem",    "uml-core",  "deadline" };
+
+	for (size_t i = 0; i < sizeof(free_to) / sizeof(free_to[0]); i++)
+		if (!strcmp(name, free_to[i]))
+			return true;
+	return !is_remembered(name);
+}
+
+/* Whether the hunt was begun with this option and value. */
+static bool was_given(const struct as_args *then, const char *name, const char *value)
+{
+	const char *was = as_args_text(then, name, NULL);
+
+	return as_args_has(then, name) && (was == value || (was && value && !strcmp(was, value)));
+}
+
+/* Options given now, and behind them those of then. */
+static int recall(const struct as_args *now, const struct as_hunt_state *state,
+		  struct as_args *both, struct as_err *err)
+{
+	struct as_args then;
+	int rc = as_args_parse(now->command, (int)state->n_words, state->words, &then, err);
+
+	if (rc)
+		return as_fail_in(err, "the state of the hunt");
+	*both = *now;
+	for (size_t i = 0; i < now->n_given; i++) {
+		const char *name = now->given[i].opt->name, *value = now->given[i].value;
+
+		if (may_change(name) || was_given(&then, name, value))
+			continue;
+		if (!strcmp(name, "target"))
+			return as_fail(err, AS_EUSE, "--resume: the hunt in %s is on %s, not on %s",
+				       as_args_text(now, "out", AS_OUT_DEFAULT), state->target,
+				       value);
+		return as_fail(err, AS_EUSE,
+			       "--resume goes on with the options that the hunt was begun with: "
+			       "--%s cannot be changed",
+			       name);
+	}
+	for (size_t i = 0; i < then.n_given && both->n_given < AS_GIVEN_MAX; i++)
+		if (!as_args_has(now, then.given[i].opt->name))
+			both->given[both->n_given++] = then.given[i];
+	return 0;
+}
+
+/* ---- The session ----------------------------------------------------------------------------- */
+
+struct session {
+	const char *folder;
+	bool resume, json, terminal;
+	struct as_hunt hunt;
+	struct as_hunt_state state;
+	struct as_profile *profile;
+	struct as_traits traits;
+	struct as_target *target;
+	struct as_cli_box box;
+	bool boxed;
+	struct as_sink eraser; /* takes the line of progress away before others speak */
+	struct as_sink *talk;
+	int64_t shown_us, start_us;
+};
+
+/* A copy of what a file or an option said, to go on with later; with --resume it is read. */
+static int copy_file(const char *from, const char *to, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc = as_buf_read_file(&text, from, AS_CLI_FEEDBACK_MAX_BYTES, err);
+
+	if (!rc)
+		rc = as_buf_write_file(&text, to, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+static int read_profile(const struct as_args *args, struct session *s, struct as_err *err)
+{
+	const char *name = as_args_text(args, "profile", s->hunt.scenario->profile);
+	uint64_t length = as_args_number(args, "length", 0);
+	struct as_buf copy = { 0 };
+	int rc;
+
+	as_buf_addf(&copy, "%s/" PROFILE_COPY, s->folder);
+	s->profile = as_profile_new();
+	if (s->resume) {
+		rc = as_cli_read_profile(as_buf_str(&copy), s->profile, err);
+	} else {
+		rc = as_cli_read_profile(name, s->profile, err);
+		if (!rc && length) {
+			s->profile->length_max = length;
+			s->profile->length_min = (length + 1) / 2;
+		}
+		if (!rc && as_args_has(args, "seed"))
+			s->profile->seed = as_args_number(args, "seed", 0);
+	}
+	as_buf_free(&copy);
+	return rc;
+}
+
+/* Behind the profile's copy: feedback is no part of that. */
+static int read_feedback(const struct as_args *args, struct session *s, struct as_err *err)
+{
+	const char *file = as_args_text(args, "feedback", NULL);
+	struct as_buf copy = { 0 };
+	int rc = 0;
+
+	as_buf_addf(&copy, "%s/" FEEDBACK_COPY, s->folder);
+	if (file && !s->resume)
+		rc = copy_file(file, as_buf_str(&copy), err);
+	if (file && !rc)
+		rc = as_cli_read_feedback(as_buf_str(&copy), s->profile, err);
+	as_buf_free(&copy);
+	return rc;
+}
+
+static int keep_profile(struct session *s, struct as_err *err)
+{
+	struct as_buf text = { 0 }, path = { 0 };
+	int rc;
+
+	as_profile_print(s->profile, &text);
+	as_buf_addf(&path, "%s/" PROFILE_COPY, s->folder);
+	rc = as_buf_write_file(&text, as_buf_str(&path), err);
+	as_buf_free(&text);
+	as_buf_free(&path);
+	return rc;
+}
+
+static int read_target(const struct as_args *args, struct session *s, struct as_err *err)
+{
+	const char *spec = s->state.target;
+	struct as_gen *gen = NULL;
+	struct as_chooser *chooser;
+	int rc = as_cli_check_box(args, spec, err);
+
+	if (!rc)
+		rc = as_target_open(spec, &s->target, err);
+	if (rc)
+		return rc;
+	as_run_traits(s->target, &s->traits);
+	s->boxed = as_cli_wants_box(args, spec);
+	/* In a box the engine is root. */
+	if (s->boxed)
+		s->traits.features &= ~(uint64_t)AS_FEAT_UNPRIVILEGED;
+	/* A profile with nothing possible is told before anything is made. */
+	chooser = as_chooser_seeded(1);
+	rc = as_gen_new(s->profile, &s->traits, as_chooser_choice(chooser), &gen, err);
+	as_gen_free(gen);
+	as_chooser_free(chooser);
+	return rc;
+}
+
+static void say_left_out(struct session *s)
+{
+	struct as_buf list = { 0 };
+	unsigned n = as_cli_left_out(s->profile, &s->traits, &list);
+
+	if (n)
+		as_emit_note(s->talk, "%u commands left out, as %s cannot do them: %s", n,
+			     s->traits.name, as_buf_str(&list));
+	as_buf_free(&list);
+}
+
+/* A new hunt must not take the place of one that can be gone on with. */
+static int begin(const struct as_args *args, struct session *s, struct as_err *err)
+{
+	const char *target = as_args_text(args, "target", NULL);
+	struct as_hunt_state old = { 0 };
+	bool open = false;
+
+	if (!target)
+		return as_fail(err, AS_EUSE, "hunt: --target is needed; `assay targets` lists them");
+	if (as_hunt_state_exists(s->folder) && !as_hunt_state_load(s->folder, &old, NULL))
+		open = !as_hunt_state_over(&old);
+	as_hunt_state_free(&old);
+	if (open)
+		return as_fail(err, AS_EUSE,
+			       "%s holds a hunt that is not over: --resume goes on with it, "
+			       "-o names another folder",
+			       s->folder);
+	as_hunt_state_init(&s->state, (size_t)as_args_number(args, "jobs", 1));
+	s->state.target = as_xstrdup(target);
+	s->state.scenario = as_xstrdup(as_args_text(args, "scenario", "sequential"));
+	remember(args, &s->state);
+	return 0;
+}
+
+static int read_bounds(const struct as_args *args, struct session *s, struct as_err *err)
+{
+	const char *time = as_args_text(args, "for", NULL);
+	uint64_t max = as_args_number(args, "max-workloads", 0);
+	int64_t us = 0;
+	int rc = 0;
+
+	if (!time && !max && !s->resume)
+		time = FOR_DEFAULT;
+	if (time)
+		rc = read_duration("for", time, &us, err);
+	/* Gone on with, a hunt gets that much more. */
+	if (us)
+		s->state.for_us = s->state.used_us + us;
+	if (max)
+		s->state.max_workloads = s->state.workloads + max;
+	for (size_t i = 0; i < s->state.n_jobs && max; i++)
+		s->state.jobs[i].over = false;
+	if (time && !max && s->resume)
+		s->state.max_workloads = 0;
+	if (max && !time && s->resume)
+		s->state.for_us = 0;
+	s->hunt.reduce_seconds =
+		as_args_has(args, "no-reduce")
+			? 0
+			: (unsigned)as_args_number(args, "reduce-for", REDUCE_DEFAULT_SECONDS);
+	return rc;
+}
+
+static int prepare(const struct as_args *args, struct session *s, struct as_err *err)
+{
+	struct as_run_options *o = &s->hunt.run;
+	int rc = as_scenario_find(s->state.scenario, &s->hunt.scenario, &s->hunt.params, err);
+
+	if (!rc)
+		rc = read_bounds(args, s, err);
+	if (!rc)
+		rc = read_profile(args, s, err);
+	if (!rc)
+		rc = read_target(args, s, err);
+	if (!rc && !s->resume)
+		s->state.seed = s->profile->seed;
+	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
+	o->size_bytes = as_args_number(args, "size", 0);
+	o->max_bytes = as_args_number(args, "max-bytes", 0);
+	o->max_entries = as_args_number(args, "max-entries", 0);
+	if (!rc && strcmp(s->state.scenario, "sequential")) {
+		if (strlen(s->state.scenario) >= sizeof(o->scenario))
+			return as_fail(err, AS_EUSE, "--scenario: too long");
+		memcpy(o->scenario, s->state.scenario, strlen(s->state.scenario) + 1);
+	}
+	if (!rc)
+		rc = as_folders_make(s->folder, err);
+	if (!rc && !s->resume)
+		rc = keep_profile(s, err);
+	if (!rc)
+		rc = read_feedback(args, s, err);
+	if (!rc && s->boxed) {
+		rc = as_cli_box_open(args, s->state.target, o->size_bytes, &s->box, err);
+		s->boxed = !rc;
+	}
+	return rc;
+}
+
+/* ---- What people see ------------------------------------------------------------------------- */
+
+static void erase(const struct session *s)
+{
+	if (s->terminal && s->shown_us)
+		fprintf(stderr, "\r\033[K");
+}
+
+static void eraser_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	(void)f;
+	(void)id;
+	erase((struct session *)(void *)((char *)sink - offsetof(struct session, eraser)));
+}
+
+static void eraser_note(struct as_sink *sink, const char *line)
+{
+	(void)line;
+	erase((struct session *)(void *)((char *)sink - offsetof(struct session, eraser)));
+}
+
+static bool stop(void *ctx)
+{
+	(void)ctx;
+	return interrupted;
+}
+
+static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
+{
+	struct session *s = ctx;
+	int64_t now_us = as_now_us(), run_us = now_us - s->start_us;
+
+	if (!s->terminal || now_us - s->shown_us < PROGRESS_US)
+		return;
+	s->shown_us = now_us;
+	fprintf(stderr,
+		"\r\033[K%lld s  %llu operations, %.0f/s  %llu workloads  %llu findings of %zu "
+		"kinds",
+		(long long)(state->used_us / 1000000), (unsigned long long)state->ops,
+		run_us ? (double)ops * 1e6 / (double)run_us : 0.0,
+		(unsigned long long)state->workloads, (unsigned long long)state->findings,
+		state->n_signs);
+	fflush(stderr);
+}
+
+static int hunt(struct session *s, struct as_err *err)
+{
+	struct sigaction act = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
+	const struct as_target *targets[] = { s->target };
+
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+	s->eraser = (struct as_sink){ .finding = eraser_finding,
+				      .note = eraser_note,
+				      .next = s->talk };
+	s->hunt.targets = targets;
+	s->hunt.n_targets = 1;
+	s->hunt.profile = s->profile;
+	s->hunt.traits = &s->traits;
+	s->hunt.box = s->boxed ? &s->box.boxed : NULL;
+	s->hunt.folder = s->folder;
+	s->hunt.store = &as_cli_hunt_store;
+	s->hunt.sinks = &s->eraser;
+	s->hunt.stop = stop;
+	s->hunt.progress = progress;
+	s->hunt.ctx = s;
+	s->start_us = as_now_us();
+	return as_hunt(&s->hunt, &s->state, err);
+}
+
+static int run(const struct as_args *given, struct as_err *err)
+{
+	struct session s = { .folder = as_args_text(given, "out", AS_OUT_DEFAULT),
+			     .resume = as_args_has(given, "resume"),
+			     .json = as_args_has(given, "json"),
+			     .terminal = isatty(STDERR_FILENO) };
+	struct as_args args = *given;
+	int rc;
+
+	s.talk = s.json ? as_jsonl_sink_new(stdout)
+			: as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+	s.terminal = s.terminal && !s.json;
+	if (s.resume) {
+		rc = as_hunt_state_load(s.folder, &s.state, err);
+		if (!rc)
+			rc = recall(given, &s.state, &args, err);
+	} else {
+		rc = begin(given, &s, err);
+	}
+	if (!rc)
+		rc = prepare(&args, &s, err);
+	if (!rc)
+		say_left_out(&s);
+	if (!rc) {
+		rc = hunt(&s, err);
+		erase(&s);
+		as_cli_hunt_summary(&s.state, s.folder, s.json, interrupted || rc, s.talk);
+		rc = rc ? rc : s.state.n_signs ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
+	}
+	if (s.boxed)
+		as_cli_box_close(&s.box);
+	as_target_free(s.target);
+	free(s.profile);
+	as_hunt_state_free(&s.state);
+	if (s.json)
+		as_jsonl_sink_free(s.talk);
+	else
+		as_term_sink_free(s.talk);
+	return rc;
+}
+
+static const struct as_opt opts[] = {
+	{ .name = "target",
+	  .letter = 't',
+	  .kind = AS_OPT_TEXT,
+	  .arg = "T",
+	  .help = "what to test; `assay targets` lists them" },
+	{ .name = "for",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "TIME",
+	  .help = "how long: 90s, 10m, 1h; default " FOR_DEFAULT "; with --resume: how much longer" },
+	{ .name = "max-workloads",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .help = "how many, of all jobs together, in place of a time: what comes of it then depends "
+		  "on the seed alone" },
+	{ .name = "scenario",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "NAME",
+	  .help = "what is done with each workload; sequential (default): one operation after the "
+		  "other" },
+	{ .name = "profile",
+	  .letter = 'p',
+	  .kind = AS_OPT_TEXT,
+	  .arg = "NAME|FILE",
+	  .help = "of the generator (docs/PROFILE.md); default: the scenario's own" },
+	{ .name = "length",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = 100000,
+	  .help = "core commands of a workload: N/2 to N, in place of the profile's" },
+	{ .name = "feedback",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "counts of what was tested, as JSON lines: what was tested less comes more "
+		  "often" },
+	{ .name = "seed",
+	  .letter = 's',
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = INT64_MAX,
+	  .help = "of all chance, in place of the profile's" },
+	{ .name = "jobs",
+	  .letter = 'j',
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = AS_HUNT_JOBS_MAX,
+	  .help = "processes that hunt at the same time, each on workloads of its own; default 1" },
+	{ .name = "resume",
+	  .help = "go on with the hunt in the folder where it stopped, however it was stopped" },
+	{ .name = "reduce-for",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "SECONDS",
+	  .min = 1,
+	  .max = 1000000,
+	  .help = "how long to go on with the reduction of one kind of finding; default 60" },
+	{ .name = "no-reduce", .help = "reduce nothing" },
+	{ .name = "size",
+	  .kind = AS_OPT_SIZE,
+	  .arg = "N",
+	  .min = 512,
+	  .help = "size of the disk, such as 16M; default: the target's own" },
+	{ .name = "deadline",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "SECONDS",
+	  .min = 1,
+	  .max = 3600,
+	  .help = "how long one operation may take before it is a hang; default 10" },
+	{ .name = "max-bytes",
+	  .kind = AS_OPT_SIZE,
+	  .arg = "N",
+	  .min = 1,
+	  .help = "that a workload may write to a directory; default 1G or a quarter of what is "
+		  "free" },
+	{ .name = "max-entries",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .help = "files that a workload may make in a directory; default 200000" },
+	AS_CLI_BOX_OPTS,
+	{ .name = "out",
+	  .letter = 'o',
+	  .kind = AS_OPT_TEXT,
+	  .arg = "DIR",
+	  .help = "the folder of the hunt and its findings; default " AS_OUT_DEFAULT },
+	{ .name = "json", .help = "say everything as JSON lines" },
+	{ 0 },
+};
+
+const struct as_command as_cmd_hunt = {
+	.name = "hunt",
+	.operands = "",
+	.summary = "generate workloads, run and judge them, reduce what is found, go on",
+	.text = "Generated workloads run on the target, each on a fresh file system, with every "
+		"oracle on: each answer against the model, the tree at the end, the kernel's log, "
+		"the unmount, the full checker, and the tree after a second mount. What is found is "
+		"told apart by its signature, kept once in DIR/findings, counted, and reduced once; "
+		"the hunt goes on. It ends when its time is used up, or at an interrupt; --resume "
+		"goes on where it stopped, even after a kill. The same seed, --jobs and "
+		"--max-workloads give the same findings.",
+	.opts = opts,
+	.max_operands = 0,
+	.run = run,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hunts: see hunts.h. */
+#include "cli/hunts.h"
+
+#include "base/json.h"
+#include "cli/output.h"
+#include "work/parse.h"
+#include "work/print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The store ------------------------------------------------------------------------------- */
+
+static int open_store(const char *folder, struct as_sink **sink, struct as_err *err)
+{
+	return as_store_sink_new(folder, as_cli_save_disk, sink, err);
+}
+
+static int load(const char *folder, struct as_seq **seq, long *op_index, struct as_err *err)
+{
+	struct as_stored stored;
+	const char *text;
+	int rc = as_stored_load(folder, &stored, err);
+
+	if (rc)
+		return rc;
+	text = stored.reduced ? stored.reduced : stored.workload;
+	/* Which one fails in what is reduced already is not known. */
+	*op_index = stored.reduced ? -1 : (long)stored.op - 1;
+	rc = as_parse_text("workload.txt", text, strlen(text), seq, err);
+	as_stored_free(&stored);
+	return rc;
+}
+
+static int set_reduced(const char *folder, const struct as_seq *best,
+		       const struct as_reduced *result, double seconds, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	struct as_stored_reduction r = {
+		.ops_before = result->ops_before,
+		.ops_after = result->ops_after,
+		.executions = result->executions,
+		.runs = result->runs,
+		.failed = result->failed,
+		.flaky = result->flaky,
+		.complete = result->complete,
+		.seconds = seconds,
+	};
+	int rc;
+
+	as_print_seq(best, &text);
+	r.workload = as_buf_str(&text);
+	rc = as_stored_set_reduced(folder, &r, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+const struct as_hunt_store as_cli_hunt_store = {
+	.open = open_store,
+	.failed = as_store_sink_failed,
+	.close = as_store_sink_free,
+	.load = load,
+	.set_reduced = set_reduced,
+	.set_count = as_stored_set_count,
+};
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+static void say_json(const struct as_hunt_state *s)
+{
+	for (size_t i = 0; i < s->n_signs; i++) {
+		const struct as_hunt_sign *sign = &s->signs[i];
+		struct as_buf line = { 0 };
+		struct as_json j = as_json_on(&line);
+
+		as_json_object(&j);
+		as_json_kstr(&j, "event", "signature");
+		as_json_kstr(&j, "signature", sign->signature);
+		as_json_kstr(&j, "id", sign->id);
+		as_json_kuint(&j, "count", sign->count);
+		as_json_kuint(&j, "ops", sign->ops);
+		as_json_kuint(&j, "ops_reduced", sign->ops_reduced);
+		as_json_kuint(&j, "runs", sign->runs);
+		as_json_kuint(&j, "failed", sign->failed);
+		as_json_kuint(&j, "job", sign->job);
+		as_json_kuint(&j, "number", sign->number);
+		as_json_kint(&j, "first_us", sign->first_us);
+		as_json_end(&j);
+		printf("%s\n", as_buf_str(&line));
+		as_buf_free(&line);
+	}
+}
+
+static const char *reduced_text(const struct as_hunt_sign *sign, char *text, size_t cap)
+{
+	switch (sign->reduced) {
+	case AS_HUNT_UNREDUCED:
+		return "-";
+	case AS_HUNT_VANISHED:
+		return "gone";
+	default:
+		snprintf(text, cap, "%llu%s%s", (unsigned long long)sign->ops_reduced,
+			 sign->reduced == AS_HUNT_SHORTENED ? "+" : "",
+			 sign->failed < sign->runs ? "?" : "");
+		return text;
+	}
+}
+
+static void say_table(const struct as_hunt_state *s, struct as_sink *talk)
+{
+	char text[32];
+
+	as_emit_note(talk, "%7s  %7s  %7s  %8s  %-32s  %s", "count", "ops", "reduced", "first", "id",
+		     "signature");
+	for (size_t i = 0; i < s->n_signs; i++) {
+		const struct as_hunt_sign *sign = &s->signs[i];
+
+		as_emit_note(talk, "%7llu  %7llu  %7s  %6.1f s  %-32s  %.160s",
+			     (unsigned long long)sign->count, (unsigned long long)sign->ops,
+			     reduced_text(sign, text, sizeof(text)),
+			     (double)sign->first_us / 1e6, sign->id, sign->signature);
+	}
+}
+
+void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool json, bool stopped,
+			 struct as_sink *talk)
+{
+	struct as_run_stats stats = { .workloads = s->workloads,
+				      .ops = s->ops,
+				      .findings = s->n_signs,
+				      .skipped = s->skipped,
+				      .wall_us = s->used_us };
+	size_t left = 0;
+
+	for (size_t i = 0; i < s->n_signs; i++)
+		left += s->signs[i].reduced == AS_HUNT_UNREDUCED;
+	if (json)
+		say_json(s);
+	else if (s->n_signs)
+		say_table(s, talk);
+	if (s->n_signs && !json)
+		as_emit_note(talk, "findings are kept in %s/findings", folder);
+	if (left && !stopped)
+		as_emit_note(talk, "%zu not reduced; --resume or `assay reduce` does it", left);
+	if (stopped)
+		as_emit_note(talk, "stopped; to go on: assay hunt --resume -o %s", folder);
+	as_emit_done(talk, &stats);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profiles: see profiles.h. */
+#include "cli/profiles.h"
+
+#include "gen/gen.h"
+
+#include <string.h>
+
+#define PROFILE_MAX_BYTES ((size_t)1 << 20)
+
+int as_cli_read_profile(const char *name, struct as_profile *profile, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc;
+
+	if (!strpbrk(name, "/.") && strcmp(name, "-"))
+		return as_profile_find(name, profile, err);
+	rc = as_buf_read_file(&text, name, PROFILE_MAX_BYTES, err);
+	if (!rc)
+		rc = as_profile_parse(name, as_buf_str(&text), text.len, profile, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+int as_cli_read_feedback(const char *file, struct as_profile *profile, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc = as_buf_read_file(&text, file, AS_CLI_FEEDBACK_MAX_BYTES, err);
+
+	if (!rc)
+		rc = as_gen_feedback(profile, file, as_buf_str(&text), text.len, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+unsigned as_cli_left_out(const struct as_profile *profile, const struct as_traits *traits,
+			 struct as_buf *list)
+{
+	unsigned n = 0;
+
+	for (int op = 0; op < AS_OP_COUNT; op++) {
+		uint64_t needs = as_gen_rows[op].features;
+
+		if (!profile->weight[op] || (traits->features & needs) == needs)
+			continue;
+		as_buf_addf(list, "%s%s", n++ ? ", " : "", as_op_table[op].name);
+	}
+	return n;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hunt: the process that leads (see hunt.h).
+ *
+ * Method. It starts a process for each job, hears of their batches, and takes what came of them into
+ * the state: in rounds, the batch of job 0, then that of job 1, and so on, whoever was faster. Only
+ * then does a finding move from the job's folder into findings/, and only then is the state written.
+ *
+ * Invariants
+ *   1. The state on disk holds whole batches: its counts, positions and signatures belong together.
+ *      What a job has done beyond its position is done again after a death of ours, and was counted
+ *      nowhere.
+ *   2. Which workload stands for a signature, and all counts, depend on the seed and the number of
+ *      workloads, not on who was faster (as long as the target itself leaves nothing to chance).
+ *   3. Only this process writes to findings/ and to the state; a lock keeps others out.
+ *   4. The finding of a signature in the state is complete in findings/.
+ */
+#include "hunt/hunt.h"
+
+#include "base/spawn.h"
+#include "hunt/folders.h"
+#include "hunt/leading.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOOK_MS 100
+#define SAVE_US 500000 /* between two states on disk, unless something was found */
+#define STOP_US 3000000 /* that workers get to come to an end */
+
+/* ---- Starting -------------------------------------------------------------------------------- */
+
+/* The number behind the last workload of a job, if there is to be an end. */
+static uint64_t share_end(const struct as_hunt_state *s, size_t job)
+{
+	if (!s->max_workloads)
+		return UINT64_MAX;
+	return s->max_workloads / s->n_jobs + (job < s->max_workloads % s->n_jobs);
+}
+
+static int start_jobs(struct leading *l, struct as_err *err)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < l->state->n_jobs && !rc; i++) {
+		uint64_t end = share_end(l->state, i);
+
+		l->state->jobs[i].over = l->state->jobs[i].position >= end;
+		if (!l->state->jobs[i].over)
+			rc = as_worker_start_job(l->hunt, l->state, i, end, l->shared, &l->jobs[i],
+						 err);
+	}
+	return rc;
+}
+
+/* The next that is to be reduced; NULL: none. */
+static struct as_hunt_sign *to_reduce(const struct leading *l)
+{
+	for (size_t i = 0; l->hunt->reduce_seconds && i < l->state->n_signs; i++)
+		if (l->state->signs[i].reduced == AS_HUNT_UNREDUCED && !l->tried[i])
+			return &l->state->signs[i];
+	return NULL;
+}
+
+/* Behind the end of the time one more reduction's worth of it is given, all in all. */
+static bool may_reduce(const struct leading *l)
+{
+	int64_t extra_us = (int64_t)l->hunt->reduce_seconds * 1000000;
+
+	return !l->stopping && (!l->state->for_us ||
+				l->state->used_us < l->state->for_us + extra_us);
+}
+
+static int start_reducer(struct leading *l, struct as_err *err)
+{
+	struct as_hunt_sign *sign = l->reducer.pid ? NULL : to_reduce(l);
+
+	if (!sign || !may_reduce(l))
+		return 0;
+	l->tried[sign - l->state->signs] = true;
+	return as_worker_start_reducer(l->hunt, sign, l->shared, &l->reducer, err);
+}
+
+/* ---- Hearing --------------------------------------------------------------------------------- */
+
+static int died(const char *who, int status, struct as_err *err)
+{
+	if (WIFSIGNALED(status))
+		return as_fail(err, AS_EIO, "%s of the hunt died of %s", who,
+			       as_signal_name(WTERMSIG(status)));
+	return as_fail(err, AS_EIO, "%s of the hunt ended with status %d before its work was done",
+		       who, WEXITSTATUS(status));
+}
+
+/* Lines wait until their turn has come. */
+static int hear_job(struct leading *l, size_t job, struct as_err *err)
+{
+	struct as_worker *w = &l->jobs[job];
+	char *line;
+	int rc = 0;
+
+	as_worker_read(w);
+	while (!rc && (line = as_worker_line(w)))
+		rc = as_leading_queue(l, job, line, err);
+	if (!rc && w->pid && w->fd < 0) {
+		int status = as_worker_end(w);
+
+		if (!l->queues[job].over && !l->shared->stop)
+			rc = died("a job", status, err);
+	}
+	return rc;
+}
+
+static int hear_reducer(struct leading *l, struct as_err *err)
+{
+	struct as_worker *w = &l->reducer;
+	char *line;
+	int rc = 0;
+
+	if (!w->pid)
+		return 0;
+	as_worker_read(w);
+	while (!rc && (line = as_worker_line(w)))
+		rc = as_leading_reduced(l, line, err);
+	if (!rc && w->fd < 0) {
+		int status = as_worker_end(w);
+
+		if (WIFSIGNALED(status) && !l->shared->stop)
+			rc = died("the reducer", status, err);
+	}
+	return rc;
+}
+
+static int hear(struct leading *l, struct as_err *err)
+{
+	struct pollfd fds[AS_HUNT_JOBS_MAX + 1];
+	nfds_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < l->state->n_jobs; i++)
+		if (l->jobs[i].fd >= 0)
+			fds[n++] = (struct pollfd){ .fd = l->jobs[i].fd, .events = POLLIN };
+	if (l->reducer.fd >= 0)
+		fds[n++] = (struct pollfd){ .fd = l->reducer.fd, .events = POLLIN };
+	if (poll(fds, n, LOOK_MS) < 0 && errno != EINTR)
+		return as_fail_errno(err, errno, "poll");
+	for (size_t i = 0; i < l->state->n_jobs && !rc; i++)
+		rc = hear_job(l, i, err);
+	if (!rc)
+		rc = hear_reducer(l, err);
+	return rc;
+}
+
+/* ---- Going on -------------------------------------------------------------------------------- */
+
+static int save(struct leading *l, bool now, struct as_err *err)
+{
+	int64_t now_us = as_now_us();
+
+	if (!now && (!l->changed || now_us - l->saved_us < SAVE_US))
+		return 0;
+	l->saved_us = now_us;
+	l->changed = false;
+	return as_hunt_state_save(l->hunt->folder, l->state, err);
+}
+
+static void account(struct leading *l)
+{
+	int64_t now_us = as_now_us();
+	uint64_t ops = 0;
+
+	l->state->used_us = l->used_before_us + now_us - l->start_us;
+	for (size_t i = 0; i < l->state->n_jobs; i++)
+		ops += l->shared->ops[i];
+	if (l->hunt->progress)
+		l->hunt->progress(l->hunt->ctx, l->state, ops);
+}
+
+static bool any_job(const struct leading *l)
+{
+	for (size_t i = 0; i < l->state->n_jobs; i++)
+		if (l->jobs[i].pid)
+			return true;
+	return false;
+}
+
+static void end_jobs(struct leading *l)
+{
+	for (size_t i = 0; i < l->state->n_jobs; i++)
+		as_worker_end(&l->jobs[i]);
+}
+
+/* Until nobody works any more. */
+static int go_on(struct leading *l, struct as_err *err)
+{
+	int rc = 0;
+
+	while (!rc) {
+		bool late = l->state->for_us && l->state->used_us >= l->state->for_us;
+
+		if (l->hunt->stop(l->hunt->ctx)) {
+			l->stopping = true;
+			break;
+		}
+		if (late && any_job(l)) {
+			end_jobs(l);
+			rc = as_leading_merge(l, true, err);
+		}
+		if (!any_job(l) && !l->reducer.pid && (!to_reduce(l) || !may_reduce(l)))
+			break;
+		if (!rc)
+			rc = hear(l, err);
+		if (!rc)
+			rc = as_leading_merge(l, false, err);
+		account(l);
+		if (!rc)
+			rc = start_reducer(l, err);
+		if (!rc)
+			rc = save(l, false, err);
+	}
+	return rc;
+}
+
+/* Nobody is left behind; what was done is kept. */
+static int end_all(struct leading *l, int rc, struct as_err *err)
+{
+	int64_t until_us = as_now_us() + STOP_US;
+	struct as_err late = { 0 };
+	int rc2 = 0;
+
+	l->shared->stop = 1;
+	while (!rc && (any_job(l) || l->reducer.pid) && as_now_us() < until_us && !rc2)
+		rc2 = hear(l, &late);
+	end_jobs(l);
+	as_worker_end(&l->reducer);
+	/* With an error of ours, what is not whole is not taken. */
+	if (!rc && !rc2)
+		rc2 = as_leading_merge(l, true, &late);
+	account(l);
+	if (!rc && rc2) {
+		rc = rc2;
+		*err = late;
+	}
+	rc2 = save(l, true, &late);
+	if (!rc && rc2) {
+		rc = rc2;
+		*err = late;
+	}
+	for (size_t i = 0; i < l->state->n_signs && !rc; i++)
+		rc = as_folders_set_count(l->hunt, &l->state->signs[i], err);
+	return rc;
+}
+
+int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_err *err)
+{
+	struct leading l = { .hunt = hunt,
+			     .state = state,
+			     .used_before_us = state->used_us,
+			     .start_us = as_now_us(),
+			     .reducer.fd = -1,
+			     .lock_fd = -1 };
+	int rc = as_folders_prepare(hunt, &l.lock_fd, err);
+
+	if (rc)
+		return rc;
+	l.jobs = as_xcalloc(state->n_jobs, sizeof(*l.jobs));
+	l.queues = as_xcalloc(state->n_jobs, sizeof(*l.queues));
+	l.tried = as_xcalloc(state->n_signs + 1, sizeof(*l.tried));
+	l.shared = as_shared_alloc(sizeof(*l.shared));
+	for (size_t i = 0; i < state->n_jobs; i++)
+		l.jobs[i].fd = -1;
+	rc = save(&l, true, err);
+	if (!rc && !as_hunt_state_over(state))
+		rc = start_jobs(&l, err);
+	if (!rc)
+		rc = start_reducer(&l, err);
+	if (!rc)
+		rc = go_on(&l, err);
+	rc = end_all(&l, rc, err);
+	as_leading_free(&l);
+	as_shared_free(l.shared, sizeof(*l.shared));
+	as_folders_clean(hunt, &l.lock_fd);
+	free(l.jobs);
+	free(l.tried);
+	return rc;
+}

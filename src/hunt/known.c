@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* known: see known.h. */
+#include "hunt/known.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+struct entry {
+	UT_hash_handle hh;
+	char signature[];
+};
+
+struct as_known {
+	struct as_sink sink; /* the filter */
+	struct as_sink *to;
+	struct entry *entries;
+};
+
+static bool add(struct as_known *known, const char *signature, size_t len)
+{
+	struct entry *e;
+
+	HASH_FIND(hh, known->entries, signature, len, e);
+	if (e)
+		return false;
+	e = as_xcalloc(1, sizeof(*e) + len + 1);
+	memcpy(e->signature, signature, len);
+	HASH_ADD_KEYPTR(hh, known->entries, e->signature, len, e);
+	return true;
+}
+
+bool as_known_add(struct as_known *known, const char *signature)
+{
+	return add(known, signature, strlen(signature));
+}
+
+static void filter_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
+{
+	struct as_known *known = (struct as_known *)sink;
+
+	if (as_known_add(known, finding->signature))
+		as_emit_finding(known->to, finding, id);
+	else
+		as_emit_again(known->to, finding->signature);
+}
+
+static void filter_again(struct as_sink *sink, const char *signature)
+{
+	as_emit_again(((struct as_known *)sink)->to, signature);
+}
+
+static void filter_note(struct as_sink *sink, const char *line)
+{
+	as_emit_note(((struct as_known *)sink)->to, "%s", line);
+}
+
+struct as_known *as_known_new(void)
+{
+	struct as_known *known = as_xcalloc(1, sizeof(*known));
+
+	known->sink.finding = filter_finding;
+	known->sink.again = filter_again;
+	known->sink.note = filter_note;
+	return known;
+}
+
+void as_known_free(struct as_known *known)
+{
+	struct entry *e, *next;
+
+	if (!known)
+		return;
+	HASH_ITER(hh, known->entries, e, next) {
+		HASH_DEL(known->entries, e);
+		free(e);
+	}
+	free(known);
+}
+
+void as_known_print(const struct as_known *known, struct as_buf *out)
+{
+	for (const struct entry *e = known->entries; e; e = e->hh.next)
+		as_buf_addf(out, "%s\n", e->signature);
+}
+
+void as_known_parse(struct as_known *known, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		if (len)
+			add(known, text, len);
+		text += len + (text[len] == '\n');
+	}
+}
+
+struct as_sink *as_known_filter(struct as_known *known, struct as_sink *to)
+{
+	known->to = to;
+	return &known->sink;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lane: see lane.h.
+ *
+ * Who hears of what:
+ *   here    scenario -> known -> sinks -> store
+ *   boxed   the engine inside has known and store of its own (--known, --out) -> known -> sinks;
+ *           what is found from out here (a kernel that died) -> known -> sinks -> store
+ */
+#include "hunt/lane.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct as_lane {
+	const struct as_hunt *hunt;
+	struct as_known *known;
+	struct as_sink *store; /* NULL: nothing is kept */
+	struct as_sink *chain; /* known -> sinks -> store */
+	struct as_scenario *scenario; /* here, */
+	struct as_boxed box; /* or in a box */
+};
+
+static int open_here(struct as_lane *lane, struct as_err *err)
+{
+	const struct as_hunt *h = lane->hunt;
+	struct as_scenario_args args = { .targets = h->targets,
+					 .n_targets = h->n_targets,
+					 .options = &h->run,
+					 .params = h->params,
+					 .sinks = lane->chain };
+
+	return h->scenario->open(&args, &lane->scenario, err);
+}
+
+int as_lane_open(const struct as_hunt *hunt, const char *folder, bool keep, struct as_known *known,
+		 struct as_sink *sinks, struct as_lane **out, struct as_err *err)
+{
+	struct as_lane *lane = as_xcalloc(1, sizeof(*lane));
+	int rc = 0;
+
+	lane->hunt = hunt;
+	lane->known = known;
+	if (mkdir(folder, 0777) && errno != EEXIST)
+		rc = as_fail_errno(err, errno, "%s", folder);
+	if (!rc && keep)
+		rc = hunt->store->open(folder, &lane->store, err);
+	sinks->next = lane->store;
+	lane->chain = as_known_filter(known, sinks);
+	if (!rc)
+		rc = open_here(lane, err);
+	if (rc) {
+		as_lane_close(lane);
+		lane = NULL;
+	}
+	*out = lane;
+	return rc;
+}
+
+static void add(struct as_run_result *sum, const struct as_run_result *result)
+{
+	sum->runs += result->runs;
+	sum->ops += result->ops;
+	sum->findings += result->findings;
+	sum->skipped += result->skipped;
+	sum->wall_us += result->wall_us;
+}
+
+int as_lane_run(struct as_lane *lane, const struct as_lane_work *work, struct as_run_result *result,
+		struct as_err *err)
+{
+	struct as_scenario_work rest = { work->seqs, work->names, work->n, NULL, NULL };
+	int rc = 0;
+
+	*result = (struct as_run_result){ 0 };
+	while (rest.n && !rc) {
+		struct as_run_result some = { 0 };
+		size_t done = 0;
+
+		rc = lane->hunt->scenario->run(lane->scenario, &rest, &done, &some, err);
+		add(result, &some);
+		as_assert(rc || (done && done <= rest.n));
+		rest.seqs += done;
+		rest.names += done;
+		rest.n -= done;
+	}
+	if (!rc && lane->store)
+		rc = lane->hunt->store->failed(lane->store, err);
+	return rc;
+}
+
+void as_lane_close(struct as_lane *lane)
+{
+	if (!lane)
+		return;
+	if (lane->scenario)
+		lane->hunt->scenario->close(lane->scenario);
+	if (lane->store)
+		lane->hunt->store->close(lane->store);
+	free(lane);
+}

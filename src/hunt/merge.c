@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* merge: what the workers say, taken into the state in the one order (see hunt.c). */
+#include "hunt/folders.h"
+#include "hunt/leading.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static uint64_t number_of(const json_t *object, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(object, key));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+/* An error that a worker met; 0: the line says something else. */
+static int error_of(const json_t *object, struct as_err *err)
+{
+	json_int_t code = json_integer_value(json_object_get(object, "error"));
+	const char *message = text_of(object, "message");
+
+	if (!code)
+		return 0;
+	return as_fail(err, code < 0 ? (int)code : AS_EIO, "%s", message ? message : "?");
+}
+
+int as_leading_queue(struct leading *l, size_t job, char *line, struct as_err *err)
+{
+	struct lines *q = &l->queues[job];
+	json_t *object = json_loads(line, 0, NULL);
+	int rc = object ? error_of(object, err)
+			: as_fail(err, AS_EIO, "a job of the hunt said nonsense");
+
+	if (rc) {
+		free(line);
+	} else {
+		q->lines = as_xrealloc(q->lines, (q->n + 1) * sizeof(*q->lines));
+		q->lines[q->n++] = line;
+		q->over = json_is_true(json_object_get(object, "over"));
+	}
+	json_decref(object);
+	return rc;
+}
+
+static void emit(struct leading *l, const json_t *object)
+{
+	const char *kind = text_of(object, "kind");
+	struct as_finding f = {
+		.target = text_of(object, "target"),
+		.summary = text_of(object, "summary"),
+		.detail = text_of(object, "detail"),
+		.signature = text_of(object, "signature"),
+		.workload = text_of(object, "workload"),
+		.workload_name = text_of(object, "workload_name"),
+		.options = text_of(object, "options"),
+		.op_index = (long)number_of(object, "op") - 1,
+		.op_line = (int)number_of(object, "line"),
+		.log = text_of(object, "log"),
+	};
+	int parsed = kind ? as_finding_kind_parse(kind) : -1;
+
+	if (parsed < 0 || !f.target || !f.summary || !f.signature || !f.workload)
+		return;
+	f.kind = (enum as_finding_kind)parsed;
+	as_emit_finding(l->hunt->sinks, &f, text_of(object, "id"));
+}
+
+static int take_found(struct leading *l, size_t job, const json_t *object, struct as_err *err)
+{
+	const char *signature = text_of(object, "signature"), *id = text_of(object, "id");
+	const char *summary = text_of(object, "summary");
+	struct as_hunt_state *s = l->state;
+	struct as_hunt_sign *sign;
+	int rc;
+
+	if (!signature || !id || strchr(id, '/'))
+		return as_fail(err, AS_EIO, "a job of the hunt said nonsense");
+	sign = as_hunt_state_find(s, signature);
+	rc = as_folders_take(l->hunt, (unsigned)job, id, !sign, err);
+	if (rc)
+		return rc;
+	if (!sign) {
+		sign = as_hunt_state_add(s, signature);
+		sign->id = as_xstrdup(id);
+		sign->summary = as_xstrdup(summary ? summary : "");
+		sign->job = (unsigned)job;
+		sign->number = number_of(object, "number");
+		sign->ops = number_of(object, "ops");
+		sign->first_us = s->used_us;
+		l->tried = as_xrealloc(l->tried, (s->n_signs + 1) * sizeof(*l->tried));
+		l->tried[s->n_signs - 1] = false;
+		l->saved_us = 0;
+		emit(l, object);
+	}
+	sign->count++;
+	return 0;
+}
+
+static int take_batch(struct leading *l, size_t job, const char *line, struct as_err *err)
+{
+	struct as_hunt_state *s = l->state;
+	json_t *object = json_loads(line, 0, NULL);
+	const json_t *found = json_object_get(object, "found");
+	const json_t *again = json_object_get(object, "again");
+	int rc = 0;
+
+	for (size_t i = 0; i < json_array_size(found) && !rc; i++)
+		rc = take_found(l, job, json_array_get(found, i), err);
+	for (size_t i = 0; i < json_array_size(again) && !rc; i++) {
+		const char *signature = text_of(json_array_get(again, i), "signature");
+		struct as_hunt_sign *sign = signature ? as_hunt_state_find(s, signature) : NULL;
+
+		if (sign)
+			sign->count += number_of(json_array_get(again, i), "count");
+	}
+	if (!rc) {
+		s->jobs[job].position = number_of(object, "position");
+		s->jobs[job].over = json_is_true(json_object_get(object, "over"));
+		s->workloads += number_of(object, "workloads");
+		s->ops += number_of(object, "ops");
+		s->skipped += number_of(object, "skipped");
+		s->findings += number_of(object, "findings");
+		l->changed = true;
+	}
+	json_decref(object);
+	return rc;
+}
+
+/* Whose turn it is: the job with the fewest batches taken, the first of these. */
+static bool next_turn(const struct leading *l, bool rest, size_t *job)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < l->state->n_jobs; i++) {
+		const struct lines *q = &l->queues[i];
+
+		if (l->state->jobs[i].over || (rest && !q->n))
+			continue;
+		if (!any || q->taken < l->queues[*job].taken)
+			*job = i;
+		any = true;
+	}
+	return any && l->queues[*job].n;
+}
+
+int as_leading_merge(struct leading *l, bool rest, struct as_err *err)
+{
+	size_t job = 0;
+	int rc = 0;
+
+	while (!rc && next_turn(l, rest, &job)) {
+		struct lines *q = &l->queues[job];
+
+		rc = take_batch(l, job, q->lines[0], err);
+		free(q->lines[0]);
+		memmove(q->lines, q->lines + 1, --q->n * sizeof(*q->lines));
+		q->taken++;
+	}
+	return rc;
+}
+
+int as_leading_reduced(struct leading *l, char *line, struct as_err *err)
+{
+	json_t *object = json_loads(line, 0, NULL);
+	const char *signature = text_of(object, "signature"), *how = text_of(object, "reduced");
+	struct as_hunt_sign *sign = signature ? as_hunt_state_find(l->state, signature) : NULL;
+	int rc = object ? error_of(object, err) : 0;
+
+	free(line);
+	if (!rc && sign && how) {
+		sign->reduced = !strcmp(how, "yes")	 ? AS_HUNT_REDUCED
+				: !strcmp(how, "vanished") ? AS_HUNT_VANISHED
+							   : AS_HUNT_SHORTENED;
+		/* An interrupt is no reason not to go on with it another time. */
+		if (sign->reduced == AS_HUNT_SHORTENED && l->shared->stop)
+			sign->reduced = AS_HUNT_UNREDUCED;
+		sign->ops_reduced =
+			sign->reduced == AS_HUNT_VANISHED ? 0 : number_of(object, "ops");
+		sign->runs = (unsigned)number_of(object, "runs");
+		sign->failed = (unsigned)number_of(object, "failed");
+		l->changed = true;
+		l->saved_us = 0;
+		if (sign->reduced == AS_HUNT_VANISHED)
+			as_emit_note(l->hunt->sinks, "%s: did not come back when it was run alone",
+				     sign->id);
+		else
+			as_emit_note(l->hunt->sinks,
+				     "%s: reduced from %llu to %llu operations, %.1f s", sign->id,
+				     (unsigned long long)sign->ops,
+				     (unsigned long long)sign->ops_reduced,
+				     json_number_value(json_object_get(object, "seconds")));
+	}
+	json_decref(object);
+	return rc;
+}
+
+void as_leading_free(struct leading *l)
+{
+	for (size_t i = 0; i < l->state->n_jobs; i++) {
+		for (size_t k = 0; k < l->queues[i].n; k++)
+			free(l->queues[i].lines[k]);
+		free(l->queues[i].lines);
+	}
+	free(l->queues);
+}

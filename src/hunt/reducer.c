@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* reducer: the process that reduces what was found, one signature at a time (worker.h). */
+#include "base/json.h"
+#include "base/spawn.h"
+#include "hunt/lane.h"
+#include "hunt/working.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct reducing {
+	struct as_sink sink; /* hears the first signature */
+	const struct as_hunt *hunt;
+	const struct as_hunt_sign *sign;
+	struct as_hunt_shared *shared;
+	struct as_lane *lane;
+	struct as_known *known;
+	int64_t start_us;
+	bool heard, same;
+};
+
+static void hear(struct reducing *r, const char *signature)
+{
+	if (!r->heard)
+		r->same = !strcmp(signature, r->sign->signature);
+	r->heard = true;
+}
+
+static void hear_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	(void)id;
+	hear((struct reducing *)sink, f->signature);
+}
+
+static void hear_again(struct as_sink *sink, const char *signature)
+{
+	hear((struct reducing *)sink, signature);
+}
+
+static int fails(void *ctx, const struct as_seq *seq, struct as_err *err)
+{
+	struct reducing *r = ctx;
+	const char *name = "candidate";
+	struct as_lane_work work = { &seq, &name, 1 };
+	struct as_run_result result;
+	int rc;
+
+	r->heard = r->same = false;
+	rc = as_lane_run(r->lane, &work, &result, err);
+	return rc ? rc : r->same;
+}
+
+static enum as_reduce_stop stop(void *ctx)
+{
+	const struct reducing *r = ctx;
+
+	if (r->shared->stop)
+		return AS_REDUCE_INTERRUPTED;
+	return as_now_us() - r->start_us > (int64_t)r->hunt->reduce_seconds * 1000000
+		       ? AS_REDUCE_TIME_UP
+		       : AS_REDUCE_GO_ON;
+}
+
+static void say(const struct as_worker *w, const struct reducing *r, const struct as_seq *best,
+		const struct as_reduced *result)
+{
+	struct as_buf line = { 0 };
+	struct as_json j = as_json_on(&line);
+
+	as_json_object(&j);
+	as_json_kstr(&j, "signature", r->sign->signature);
+	as_json_kstr(&j, "reduced",
+		     !best	       ? "vanished"
+		     : result->complete ? "yes"
+					: "shortened");
+	as_json_kuint(&j, "ops", result->ops_after);
+	as_json_kuint(&j, "runs", result->runs);
+	as_json_kuint(&j, "failed", result->failed);
+	as_json_kuint(&j, "executions", result->executions);
+	as_json_key(&j, "seconds");
+	as_json_num(&j, (double)(as_now_us() - r->start_us) / 1e6);
+	as_json_end(&j);
+	as_worker_say(w, &line);
+}
+
+static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *err)
+{
+	const struct as_hunt *h = r->hunt;
+	struct as_reducer reducer = { .fails = fails, .stop = stop, .ctx = r };
+	struct as_buf folder = { 0 }, own = { 0 };
+	struct as_seq *seq = NULL, *best = NULL;
+	struct as_reduced result = { 0 };
+	int rc;
+
+	as_buf_addf(&folder, "%s/findings/%s", h->folder, r->sign->id);
+	as_buf_addf(&own, "%s/" AS_HUNT_FOLDER "/reduce", h->folder);
+	rc = h->store->load(as_buf_str(&folder), &seq, &reducer.op_index, err);
+	if (!rc)
+		rc = as_lane_open(h, as_buf_str(&own), false, r->known, &r->sink, &r->lane, err);
+	if (!rc)
+		rc = as_reduce(seq, &reducer, &best, &result, err);
+	/* An interrupt before the first run says nothing. */
+	if (!rc && !best && r->shared->stop)
+		goto out;
+	if (best) {
+		int kept;
+
+		/* Many a finding is reduced twice: what it was at first is what counts. */
+		result.ops_before = result.ops_before > r->sign->ops ? result.ops_before
+								      : r->sign->ops;
+		kept = h->store->set_reduced(as_buf_str(&folder), best, &result,
+					     (double)(as_now_us() - r->start_us) / 1e6,
+					     rc ? NULL : err);
+		rc = rc ? rc : kept;
+	}
+	if (!rc)
+		say(w, r, best, &result);
+out:
+	as_lane_close(r->lane);
+	as_seq_free(seq);
+	as_seq_free(best);
+	as_buf_free(&folder);
+	as_buf_free(&own);
+	return rc;
+}
+
+int as_worker_start_reducer(const struct as_hunt *hunt, const struct as_hunt_sign *sign,
+			    struct as_hunt_shared *shared, struct as_worker *worker,
+			    struct as_err *err)
+{
+	struct reducing r = { .sink = { .finding = hear_finding, .again = hear_again },
+			      .hunt = hunt,
+			      .sign = sign,
+			      .shared = shared,
+			      .start_us = as_now_us() };
+	struct as_err failed = { 0 };
+	bool inside;
+	int rc = as_worker_fork(worker, &inside, err);
+
+	if (!inside)
+		return rc;
+	r.known = as_known_new();
+	rc = reduce(&r, worker, &failed);
+	if (rc)
+		as_worker_fail(worker, rc, &failed);
+	as_known_free(r.known);
+	_exit(0);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * state: all that a hunt has to remember, in one file (FOLDER/hunt/state.json, docs/FORMAT.md) that
+ * is replaced as a whole: whoever reads it sees the hunt as it was behind some batch.
+ */
+#ifndef AS_HUNT_STATE_H
+#define AS_HUNT_STATE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum as_hunt_reduced {
+	AS_HUNT_UNREDUCED, /* not yet */
+	AS_HUNT_REDUCED,
+	AS_HUNT_SHORTENED, /* the time was up before nothing was left to try */
+	AS_HUNT_VANISHED, /* it did not come back when its workload was run alone */
+};
+
+/* One thing that goes wrong. */
+struct as_hunt_sign {
+	char *signature, *id, *summary;
+	uint64_t count;
+	unsigned job; /* where it was first met: */
+	uint64_t number; /* workload of that job's stream */
+	int64_t first_us; /* of the hunt's time */
+	uint64_t ops; /* of the workload */
+	enum as_hunt_reduced reduced;
+	uint64_t ops_reduced;
+	unsigned runs, failed; /* of the reduced one */
+};
+
+struct as_hunt_job {
+	uint64_t position; /* workloads of its stream that are done */
+	bool over; /* it has come to the end of its share */
+};
+
+struct as_hunt_state {
+	/* Asked for; options are words of the command line, "--name=value". */
+	char *target, *scenario;
+	char **words;
+	size_t n_words;
+	uint64_t seed;
+	uint64_t max_workloads; /* of all jobs; 0: no end */
+	int64_t for_us; /* 0: no end */
+	/* So far. */
+	int64_t used_us;
+	uint64_t workloads, ops, skipped, findings;
+	struct as_hunt_job *jobs;
+	size_t n_jobs;
+	struct as_hunt_sign *signs; /* in the order in which they were met */
+	size_t n_signs;
+};
+
+/* Empty, but for its jobs; free with as_hunt_state_free(). */
+void as_hunt_state_init(struct as_hunt_state *state, size_t n_jobs);
+void as_hunt_state_free(struct as_hunt_state *state);
+/* NULL: none of that signature. */
+struct as_hunt_sign *as_hunt_state_find(const struct as_hunt_state *state, const char *signature);
+struct as_hunt_sign *as_hunt_state_add(struct as_hunt_state *state, const char *signature);
+/* Whether time or workloads are used up. What is still to be reduced does not count. */
+bool as_hunt_state_over(const struct as_hunt_state *state);
+
+/* `folder` is the run folder. AS_EUSE: there is no hunt in it, or one that cannot be read. */
+AS_MUST_CHECK int as_hunt_state_load(const char *folder, struct as_hunt_state *state,
+				     struct as_err *err);
+bool as_hunt_state_exists(const char *folder);
+AS_MUST_CHECK int as_hunt_state_save(const char *folder, const struct as_hunt_state *state,
+				     struct as_err *err);
+
+#endif

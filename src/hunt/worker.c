@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* worker: see worker.h: starting, talking, ending; and the work of a job. */
+#include "hunt/worker.h"
+
+#include "base/json.h"
+#include "hunt/lane.h"
+#include "hunt/stream.h"
+#include "hunt/working.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BATCH_HERE 64
+#define BATCH_BOXED 16
+
+/* ---- Processes ------------------------------------------------------------------------------- */
+
+int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
+{
+	pid_t parent = getpid();
+	int fds[2];
+
+	*w = (struct as_worker){ .fd = -1 };
+	*inside = false;
+	if (pipe2(fds, O_CLOEXEC))
+		return as_fail_errno(err, errno, "cannot make a pipe");
+	w->pid = fork();
+	if (w->pid < 0) {
+		as_fail_errno(err, errno, "cannot fork");
+		close(fds[0]);
+		close(fds[1]);
+		w->pid = 0;
+		return AS_EIO;
+	}
+	if (w->pid) {
+		setpgid(w->pid, w->pid);
+		close(fds[1]);
+		w->fd = fds[0];
+		return fcntl(w->fd, F_SETFL, O_NONBLOCK) ? as_fail_errno(err, errno, "fcntl") : 0;
+	}
+	/* An interrupt from the terminal is the leader's affair. */
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	close(fds[0]);
+	w->fd = fds[1];
+	*inside = true;
+	return 0;
+}
+
+void as_worker_say(const struct as_worker *w, struct as_buf *line)
+{
+	size_t at = 0;
+
+	as_buf_addc(line, '\n');
+	while (at < line->len) {
+		ssize_t n = write(w->fd, line->data + at, line->len - at);
+
+		if (n < 0 && errno != EINTR)
+			_exit(1); /* the leader is gone */
+		at += n > 0 ? (size_t)n : 0;
+	}
+	as_buf_free(line);
+}
+
+void as_worker_fail(const struct as_worker *w, int rc, const struct as_err *err)
+{
+	struct as_buf line = { 0 };
+	struct as_json j = as_json_on(&line);
+
+	as_json_object(&j);
+	as_json_kint(&j, "error", rc);
+	as_json_kstr(&j, "message", err->msg);
+	as_json_end(&j);
+	as_worker_say(w, &line);
+}
+
+void as_worker_read(struct as_worker *w)
+{
+	char block[65536];
+	ssize_t n;
+
+	while (w->fd >= 0 && (n = read(w->fd, block, sizeof(block))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return;
+		as_buf_add(&w->said, block, (size_t)n);
+	}
+	if (w->fd >= 0)
+		close(w->fd);
+	w->fd = -1;
+}
+
+char *as_worker_line(struct as_worker *w)
+{
+	char *end = w->said.len ? memchr(w->said.data, '\n', w->said.len) : NULL, *line;
+	size_t len;
+
+	if (!end)
+		return NULL;
+	len = (size_t)(end - w->said.data);
+	line = strndup(w->said.data, len);
+	as_assert(line);
+	w->said.len -= len + 1;
+	memmove(w->said.data, end + 1, w->said.len + 1);
+	return line;
+}
+
+int as_worker_end(struct as_worker *w)
+{
+	int status = 0;
+
+	if (w->fd >= 0)
+		close(w->fd);
+	w->fd = -1;
+	if (w->pid) {
+		kill(w->pid, SIGKILL);
+		while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	w->pid = 0;
+	as_buf_free(&w->said);
+	return status;
+}
+
+/* ---- What a batch came to -------------------------------------------------------------------- */
+
+struct heard {
+	struct as_sink sink;
+	const struct as_lane_work *work;
+	uint64_t first; /* number of the first workload of the batch */
+	struct as_buf found; /* elements of the array */
+	struct again {
+		char *signature;
+		uint64_t count;
+	} *again;
+	size_t n_again;
+	uint64_t findings;
+};
+
+static void hear_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	struct heard *h = (struct heard *)sink;
+	struct as_json j;
+	size_t i = 0;
+
+	while (i + 1 < h->work->n && (!f->workload_name || strcmp(h->work->names[i], f->workload_name)))
+		i++;
+	if (h->found.len)
+		as_buf_addc(&h->found, ',');
+	j = as_json_on(&h->found);
+	as_json_object(&j);
+	as_json_kuint(&j, "number", h->first + i);
+	as_json_kuint(&j, "ops", h->work->seqs[i]->n);
+	as_json_kstr(&j, "id", id);
+	as_json_kstr(&j, "kind", as_finding_kind_name(f->kind));
+	as_json_kstr(&j, "target", f->target);
+	as_json_kstr(&j, "signature", f->signature);
+	as_json_kstr(&j, "summary", f->summary);
+	as_json_kstr(&j, "detail", f->detail);
+	as_json_kstr(&j, "workload_name", f->workload_name);
+	as_json_kstr(&j, "workload", f->workload);
+	as_json_kstr(&j, "options", f->options);
+	as_json_kint(&j, "op", f->op_index + 1);
+	as_json_kint(&j, "line", f->op_line);
+	as_json_kstr(&j, "log", f->log);
+	as_json_end(&j);
+	h->findings++;
+}
+
+static void hear_again(struct as_sink *sink, const char *signature)
+{
+	struct heard *h = (struct heard *)sink;
+	size_t i = 0;
+
+	h->findings++;
+	while (i < h->n_again && strcmp(h->again[i].signature, signature))
+		i++;
+	if (i == h->n_again) {
+		h->again = as_xrealloc(h->again, (h->n_again + 1) * sizeof(*h->again));
+		h->again[h->n_again++] = (struct again){ as_xstrdup(signature), 0 };
+	}
+	h->again[i].count++;
+}
+
+static void heard_clear(struct heard *h)
+{
+	for (size_t i = 0; i < h->n_again; i++)
+		free(h->again[i].signature);
+	free(h->again);
+	as_buf_free(&h->found);
+	h->again = NULL;
+	h->n_again = 0;
+	h->findings = 0;
+}
+
+static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t position,
+		      bool over, const struct as_run_result *r)
+{
+	struct as_buf line = { 0 };
+	struct as_json j = as_json_on(&line);
+
+	as_json_object(&j);
+	as_json_kuint(&j, "position", position);
+	as_json_kbool(&j, "over", over);
+	as_json_kuint(&j, "workloads", position - h->first);
+	as_json_kuint(&j, "ops", r->ops);
+	as_json_kuint(&j, "skipped", r->skipped);
+	as_json_kuint(&j, "findings", h->findings);
+	as_json_key(&j, "again");
+	as_json_array(&j);
+	for (size_t i = 0; i < h->n_again; i++) {
+		as_json_object(&j);
+		as_json_kstr(&j, "signature", h->again[i].signature);
+		as_json_kuint(&j, "count", h->again[i].count);
+		as_json_end(&j);
+	}
+	as_json_end(&j);
+	as_json_end(&j);
+	/* The members of `found` are written already. */
+	line.len--;
+	as_buf_addf(&line, ",\"found\":[%s]}", as_buf_str(&h->found));
+	as_worker_say(w, &line);
+}
+
+/* ---- The work of a job ----------------------------------------------------------------------- */
+
+struct job {
+	const struct as_hunt *hunt;
+	struct as_hunt_shared *shared;
+	const struct as_worker *worker;
+	unsigned number;
+	uint64_t position, end;
+	struct as_stream *stream;
+	struct as_lane *lane;
+	struct as_known *known;
+	struct heard heard;
+};
+
+static size_t draw(struct job *job, size_t want, struct as_seq **seqs, const char **names)
+{
+	size_t n = 0;
+
+	while (n < want && job->position + n < job->end &&
+	       (seqs[n] = as_stream_next(job->stream))) {
+		names[n] = as_seq_meta(seqs[n], "workload");
+		n++;
+	}
+	return n;
+}
+
+static int run_batch(struct job *job, size_t want, bool *over, struct as_err *err)
+{
+	struct as_seq **seqs = as_xcalloc(want, sizeof(struct as_seq *));
+	const char **names = as_xcalloc(want, sizeof(char *));
+	struct as_lane_work work = { (const struct as_seq *const *)seqs, names, 0 };
+	struct as_run_result result = { 0 };
+	int rc = 0;
+
+	work.n = draw(job, want, seqs, names);
+	job->heard.work = &work;
+	job->heard.first = job->position;
+	*over = work.n < want;
+	if (work.n)
+		rc = as_lane_run(job->lane, &work, &result, err);
+	if (!rc) {
+		job->position += work.n;
+		*over = *over || job->position == job->end;
+		job->shared->ops[job->number] += result.ops;
+		say_batch(job->worker, &job->heard, job->position, *over, &result);
+	}
+	heard_clear(&job->heard);
+	for (size_t i = 0; i < work.n; i++)
+		as_seq_free(seqs[i]);
+	free(seqs);
+	free(names);
+	return rc;
+}
+
+static int work_job(struct job *job, const struct as_hunt_state *state, struct as_err *err)
+{
+	const struct as_hunt *h = job->hunt;
+	struct as_buf folder = { 0 };
+	size_t batch = h->batch ? h->batch : h->box ? BATCH_BOXED : BATCH_HERE;
+	bool over = false;
+	int rc = as_stream_new(h->profile, h->traits, state->seed, job->number, &job->stream, err);
+
+	as_buf_addf(&folder, "%s/" AS_HUNT_FOLDER "/job-%u", h->folder, job->number);
+	job->known = as_known_new();
+	for (size_t i = 0; i < state->n_signs; i++)
+		as_known_add(job->known, state->signs[i].signature);
+	job->heard.sink.finding = hear_finding;
+	job->heard.sink.again = hear_again;
+	if (!rc)
+		rc = as_lane_open(h, as_buf_str(&folder), true, job->known, &job->heard.sink,
+				  &job->lane, err);
+	if (!rc && job->position)
+		as_stream_seek(job->stream, job->position);
+	while (!rc && !over && !job->shared->stop) {
+		/* So that jobs deal in the same batches wherever they begin. */
+		size_t want = batch - (size_t)(job->position % batch);
+
+		rc = run_batch(job, want, &over, err);
+	}
+	as_lane_close(job->lane);
+	as_stream_free(job->stream);
+	as_known_free(job->known);
+	as_buf_free(&folder);
+	return rc;
+}
+
+int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *state,
+			unsigned number, uint64_t end, struct as_hunt_shared *shared,
+			struct as_worker *worker, struct as_err *err)
+{
+	struct job job = { .hunt = hunt,
+			   .shared = shared,
+			   .worker = worker,
+			   .number = number,
+			   .position = state->jobs[number].position,
+			   .end = end };
+	struct as_err failed = { 0 };
+	bool inside;
+	int rc = as_worker_fork(worker, &inside, err);
+
+	if (!inside)
+		return rc;
+	rc = work_job(&job, state, &failed);
+	if (rc)
+		as_worker_fail(worker, rc, &failed);
+	_exit(0);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * worker: the processes of a hunt besides the one that leads it. Each says what came of its work in
+ * lines of JSON through a pipe, and keeps what it finds in a folder of its own (hunt/job-N), from
+ * where the leader takes it. They die with the leader.
+ */
+#ifndef AS_HUNT_WORKER_H
+#define AS_HUNT_WORKER_H
+
+#include "hunt/hunt.h"
+
+#include <sys/types.h>
+
+/* In shared memory. */
+struct as_hunt_shared {
+	volatile uint32_t stop; /* come to an end soon */
+	volatile uint64_t ops[AS_HUNT_JOBS_MAX]; /* since the start, for people */
+};
+
+struct as_worker {
+	pid_t pid; /* 0: none */
+	int fd; /* what it says; -1: it has nothing more to say */
+	struct as_buf said; /* read and not yet taken */
+};
+
+/*
+ * The share of a job: from its position in the state to `end` (a number of its stream; UINT64_MAX:
+ * for ever). A line for each batch:
+ *   {"position":n,"over":b,"workloads":n,"ops":n,"skipped":n,"findings":n,
+ *    "found":[{"number":n,"ops":n,"id":s,"kind":s,"signature":s,"summary":s,...}],
+ *    "again":[{"signature":s,"count":n}]}
+ * An error of ours is {"error":code,"message":s}.
+ */
+AS_MUST_CHECK int as_worker_start_job(const struct as_hunt *hunt,
+				      const struct as_hunt_state *state, unsigned job, uint64_t end,
+				      struct as_hunt_shared *shared, struct as_worker *worker,
+				      struct as_err *err);
+/* Reduces the finding of a signature; one line:
+ *   {"signature":s,"reduced":s,"ops":n,"runs":n,"failed":n,"executions":n,"seconds":x} */
+AS_MUST_CHECK int as_worker_start_reducer(const struct as_hunt *hunt,
+					  const struct as_hunt_sign *sign,
+					  struct as_hunt_shared *shared, struct as_worker *worker,
+					  struct as_err *err);
+/* Reads what is there. */
+void as_worker_read(struct as_worker *worker);
+/* The next whole line, without its newline, to be freed; NULL: there is none yet. */
+char *as_worker_line(struct as_worker *worker);
+/* Kills it if it lives, and waits; its status as of waitpid(). */
+int as_worker_end(struct as_worker *worker);
+
+#endif
