@@ -60,10 +60,10 @@ static int read_duration(const char *option, const char *text, int64_t *us, stru
 /* What the state of a hunt remembers of its command line. */
 static bool is_remembered(const char *name)
 {
-	static const char *const not[] = { "resume", "out", "json", "for", "max-workloads" };
+	static const char *const not [] = { "resume", "out", "json", "for", "max-workloads" };
 
-	for (size_t i = 0; i < sizeof(not) / sizeof(not[0]); i++)
-		if (!strcmp(name, not[i]))
+	for (size_t i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
+		if (!strcmp(name, not [i]))
 			return false;
 	return true;
 }
@@ -258,7 +258,8 @@ static int begin(const struct as_args *args, struct session *s, struct as_err *e
 	bool open = false;
 
 	if (!target)
-		return as_fail(err, AS_EUSE, "hunt: --target is needed; `assay targets` lists them");
+		return as_fail(err, AS_EUSE,
+			       "hunt: --target is needed; `assay targets` lists them");
 	if (as_hunt_state_exists(s->folder) && !as_hunt_state_load(s->folder, &old, NULL))
 		open = !as_hunt_state_over(&old);
 	as_hunt_state_free(&old);
@@ -390,9 +391,8 @@ static int hunt(struct session *s, struct as_err *err)
 
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
-	s->eraser = (struct as_sink){ .finding = eraser_finding,
-				      .note = eraser_note,
-				      .next = s->talk };
+	s->eraser =
+		(struct as_sink){ .finding = eraser_finding, .note = eraser_note, .next = s->talk };
 	s->hunt.targets = targets;
 	s->hunt.n_targets = 1;
 	s->hunt.profile = s->profile;
@@ -458,7 +458,8 @@ static const struct as_opt opts[] = {
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",
-	  .help = "how long: 90s, 10m, 1h; default " FOR_DEFAULT "; with --resume: how much longer" },
+	  .help = "how long: 90s, 10m, 1h; default " FOR_DEFAULT
+		  "; with --resume: how much longer" },
 	{ .name = "max-workloads",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",

@@ -111,15 +111,15 @@ static void say_table(const struct as_hunt_state *s, struct as_sink *talk)
 {
 	char text[32];
 
-	as_emit_note(talk, "%7s  %7s  %7s  %8s  %-32s  %s", "count", "ops", "reduced", "first", "id",
-		     "signature");
+	as_emit_note(talk, "%7s  %7s  %7s  %8s  %-32s  %s", "count", "ops", "reduced", "first",
+		     "id", "signature");
 	for (size_t i = 0; i < s->n_signs; i++) {
 		const struct as_hunt_sign *sign = &s->signs[i];
 
 		as_emit_note(talk, "%7llu  %7llu  %7s  %6.1f s  %-32s  %.160s",
 			     (unsigned long long)sign->count, (unsigned long long)sign->ops,
-			     reduced_text(sign, text, sizeof(text)),
-			     (double)sign->first_us / 1e6, sign->id, sign->signature);
+			     reduced_text(sign, text, sizeof(text)), (double)sign->first_us / 1e6,
+			     sign->id, sign->signature);
 	}
 }
 

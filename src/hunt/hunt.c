@@ -72,8 +72,8 @@ static bool may_reduce(const struct leading *l)
 {
 	int64_t extra_us = (int64_t)l->hunt->reduce_seconds * 1000000;
 
-	return !l->stopping && (!l->state->for_us ||
-				l->state->used_us < l->state->for_us + extra_us);
+	return !l->stopping &&
+	       (!l->state->for_us || l->state->used_us < l->state->for_us + extra_us);
 }
 
 static int start_reducer(struct leading *l, struct as_err *err)

@@ -174,7 +174,7 @@ int as_leading_reduced(struct leading *l, char *line, struct as_err *err)
 
 	free(line);
 	if (!rc && sign && how) {
-		sign->reduced = !strcmp(how, "yes")	 ? AS_HUNT_REDUCED
+		sign->reduced = !strcmp(how, "yes")	   ? AS_HUNT_REDUCED
 				: !strcmp(how, "vanished") ? AS_HUNT_VANISHED
 							   : AS_HUNT_SHORTENED;
 		/* An interrupt is no reason not to go on with it another time. */

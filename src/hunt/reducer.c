@@ -70,10 +70,7 @@ static void say(const struct as_worker *w, const struct reducing *r, const struc
 
 	as_json_object(&j);
 	as_json_kstr(&j, "signature", r->sign->signature);
-	as_json_kstr(&j, "reduced",
-		     !best	       ? "vanished"
-		     : result->complete ? "yes"
-					: "shortened");
+	as_json_kstr(&j, "reduced", !best ? "vanished" : result->complete ? "yes" : "shortened");
 	as_json_kuint(&j, "ops", result->ops_after);
 	as_json_kuint(&j, "runs", result->runs);
 	as_json_kuint(&j, "failed", result->failed);
@@ -107,8 +104,8 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 		int kept;
 
 		/* Many a finding is reduced twice: what it was at first is what counts. */
-		result.ops_before = result.ops_before > r->sign->ops ? result.ops_before
-								      : r->sign->ops;
+		result.ops_before =
+			result.ops_before > r->sign->ops ? result.ops_before : r->sign->ops;
 		kept = h->store->set_reduced(as_buf_str(&folder), best, &result,
 					     (double)(as_now_us() - r->start_us) / 1e6,
 					     rc ? NULL : err);

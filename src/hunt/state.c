@@ -200,8 +200,7 @@ static bool get_jobs(const json_t *root, struct as_hunt_state *s)
 	as_hunt_state_init(s, n);
 	for (size_t i = 0; i < n; i++) {
 		s->jobs[i].position = number_of(json_array_get(jobs, i), "position");
-		s->jobs[i].over =
-			json_is_true(json_object_get(json_array_get(jobs, i), "over"));
+		s->jobs[i].over = json_is_true(json_object_get(json_array_get(jobs, i), "over"));
 	}
 	return true;
 }

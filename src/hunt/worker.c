@@ -143,7 +143,7 @@ struct heard {
 	struct again {
 		char *signature;
 		uint64_t count;
-	} *again;
+	} * again;
 	size_t n_again;
 	uint64_t findings;
 };
@@ -154,7 +154,8 @@ static void hear_finding(struct as_sink *sink, const struct as_finding *f, const
 	struct as_json j;
 	size_t i = 0;
 
-	while (i + 1 < h->work->n && (!f->workload_name || strcmp(h->work->names[i], f->workload_name)))
+	while (i + 1 < h->work->n &&
+	       (!f->workload_name || strcmp(h->work->names[i], f->workload_name)))
 		i++;
 	if (h->found.len)
 		as_buf_addc(&h->found, ',');

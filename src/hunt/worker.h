@@ -31,10 +31,9 @@ struct as_worker {
  *    "again":[{"signature":s,"count":n}]}
  * An error of ours is {"error":code,"message":s}.
  */
-AS_MUST_CHECK int as_worker_start_job(const struct as_hunt *hunt,
-				      const struct as_hunt_state *state, unsigned job, uint64_t end,
-				      struct as_hunt_shared *shared, struct as_worker *worker,
-				      struct as_err *err);
+AS_MUST_CHECK int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *state,
+				      unsigned job, uint64_t end, struct as_hunt_shared *shared,
+				      struct as_worker *worker, struct as_err *err);
 /* Reduces the finding of a signature; one line:
  *   {"signature":s,"reduced":s,"ops":n,"runs":n,"failed":n,"executions":n,"seconds":x} */
 AS_MUST_CHECK int as_worker_start_reducer(const struct as_hunt *hunt,
