@@ -465,8 +465,8 @@ static const struct as_opt opts[] = {
 	  .arg = "N",
 	  .min = 1,
 	  .max = INT64_MAX,
-	  .help = "how many, of all jobs together, in place of a time: what comes of it then depends "
-		  "on the seed alone" },
+	  .help = "how many, of all jobs together, in place of a time: what comes of it then "
+		  "depends on the seed alone" },
 	{ .name = "scenario",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME",
@@ -547,13 +547,14 @@ const struct as_command as_cmd_hunt = {
 	.name = "hunt",
 	.operands = "",
 	.summary = "generate workloads, run and judge them, reduce what is found, go on",
-	.text = "Generated workloads run on the target, each on a fresh file system, with every "
-		"oracle on: each answer against the model, the tree at the end, the kernel's log, "
-		"the unmount, the full checker, and the tree after a second mount. What is found is "
-		"told apart by its signature, kept once in DIR/findings, counted, and reduced once; "
-		"the hunt goes on. It ends when its time is used up, or at an interrupt; --resume "
-		"goes on where it stopped, even after a kill. The same seed, --jobs and "
-		"--max-workloads give the same findings.",
+	.text = "Generated workloads run on the target, each on a fresh file system, with "
+		"every oracle on: each answer against the model, the tree at the end, the "
+		"kernel's log, the unmount, the full checker, and the tree after a second "
+		"mount. What is found is told apart by its signature, kept once in "
+		"DIR/findings, counted, and reduced once; the hunt goes on. It ends when its "
+		"time is used up, or at an interrupt; --resume goes on where it stopped, even "
+		"after a kill. The same seed, --jobs and --max-workloads give the same "
+		"findings.",
 	.opts = opts,
 	.max_operands = 0,
 	.run = run,

@@ -2,9 +2,10 @@
 /*
  * hunt: the process that leads (see hunt.h).
  *
- * Method. It starts a process for each job, hears of their batches, and takes what came of them into
- * the state: in rounds, the batch of job 0, then that of job 1, and so on, whoever was faster. Only
- * then does a finding move from the job's folder into findings/, and only then is the state written.
+ * Method. It starts a process for each job, hears of their batches, and takes what came of them
+ * into the state: in rounds, the batch of job 0, then that of job 1, and so on, whoever was faster.
+ * Only then does a finding move from the job's folder into findings/, and only then is the state
+ * written.
  *
  * Invariants
  *   1. The state on disk holds whole batches: its counts, positions and signatures belong together.

@@ -23,7 +23,7 @@ AS_MUST_CHECK int as_stream_new(const struct as_profile *profile, const struct a
 void as_stream_free(struct as_stream *stream); /* takes NULL */
 /* The next workload will be the one of this number. */
 void as_stream_seek(struct as_stream *stream, uint64_t number);
-/* The caller frees it; NULL: there is none. Its @workload is its name: profile, seed, job, number. */
+/* The caller frees it; NULL: there is none. @workload names it: profile, seed, job, number. */
 struct as_seq *as_stream_next(struct as_stream *stream);
 
 #endif
