@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * record: what live sources share: how a command is started under watch, and how whoever asked for
+ * it can end it early. The sources themselves are as_source_ptrace and as_source_ebpf (source.h).
+ *
+ * A recording ends when the last process of the command's tree has ended. With ptrace the tree
+ * cannot go on without us (its filter asks us about every call): if we die, it is killed. With eBPF
+ * it goes on, unseen.
+ */
+#ifndef AS_COVER_RECORD_H
+#define AS_COVER_RECORD_H
+
+#include "cover/source.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+
+/* Shared with a signal handler of the caller, who does `asked++` and passes the signal on to
+ * `child` (unless the terminal has done so). Asked once, the recording goes on until the command
+ * has ended; asked twice, its processes are killed. Either way what was counted is partial. */
+struct as_record_control {
+	_Atomic pid_t child; /* 0: not running */
+	volatile sig_atomic_t asked;
+	unsigned setuid_programs; /* ran without the rights that they ask for */
+	uint64_t cut_short; /* texts or lists longer than what was kept of them */
+};
+
+/* ---- For the sources ---- */
+
+struct as_record_child {
+	pid_t pid;
+	int go_fd, said_fd;
+};
+
+/* Forks. The child waits for as_record_go, calls prepare(ctx) (0 or an errno), and becomes the
+ * command. */
+AS_MUST_CHECK int as_record_fork(char **argv, int (*prepare)(void *ctx), void *ctx,
+				 struct as_record_child *child, struct as_err *err);
+void as_record_go(struct as_record_child *child);
+/* When the child has ended: why it did not become the command, if it did not. Closes all. */
+AS_MUST_CHECK int as_record_said(struct as_record_child *child, char **argv, struct as_err *err);
+
+/* Tells the world what the child starts with: working directory and descriptors. `tid` is what the
+ * source calls it. */
+void as_record_inherited(struct as_world *world, pid_t pid, unsigned tid);
+
+/*
+ * Calls that move an offset through a pointer: their argument is what memory held before. Sources
+ * see a call when it is over: *value is taken back by what was moved.
+ */
+void as_record_undo_offset(const struct as_spec_call *spec, int64_t raw, struct as_syscall *call);
+
+/* The seccomp program that asks the tracer about the calls of the table. Those that the tracer
+ * learns of by events of ptrace are left out. */
+struct sock_filter;
+unsigned as_record_filter(const struct as_spec *spec, struct sock_filter *out, unsigned cap);
+/* Is it one of those: fork, exec, exit and their kin? */
+bool as_record_by_event(const struct as_spec_call *call);
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * record_ptrace: recording without privileges: ptrace, told by a seccomp filter which calls matter.
+ *
+ * Method. A call of interest stops twice: before it begins (the filter's doing), where nothing is
+ * read and the tracee is only told to stop again behind the call, and there, where one look at the
+ * registers gives number, arguments and result: the kernel leaves the arguments in place. Memory
+ * is read then, before the tracee goes on; the counting is done while it runs. Every other call
+ * costs nothing.
+ *
+ *  1. A tracee that was never known to the world is not let go: a child may be seen before its
+ *     parent's report of it.
+ *  2. What a task inherits, shares or loses comes from ptrace's events (fork, exec, exit), never
+ *     from those calls themselves.
+ *  3. A tracee's call is open (`in_call`) from the first of its two stops to the second: until
+ *     then it is resumed in the mode that makes the second one happen.
+ *
+ * It cannot trace what traces others (debuggers, User-Mode Linux); programs with the setuid bit run
+ * without the rights it would give them, unless we are root.
+ */
+#include "cover/record.h"
+#include "cover/record_pin.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#define FILTER_MAX 1024
+#define PAGE 4096u
+#define FIRST_BYTES 256u /* most paths are shorter */
+#define USER_CS_32 0x23
+#define OPTIONS                                                               \
+	(PTRACE_O_TRACESECCOMP | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | \
+	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)
+
+struct task {
+	pid_t tid, tgid;
+	bool in_call;
+	bool known; /* to the world */
+	bool waits; /* stopped, to be let go when it is known */
+	UT_hash_handle hh;
+};
+
+struct tracer {
+	struct as_tally *tally;
+	struct as_record_control *control;
+	struct task *tasks;
+	struct as_pin pin;
+	pid_t main;
+	bool begun; /* the command itself runs */
+	int *exit_status;
+	char room[AS_SYSCALL_ROOM];
+};
+
+/* ---- Tasks ----------------------------------------------------------------------------------- */
+
+static struct task *find(struct tracer *t, pid_t tid)
+{
+	struct task *task;
+
+	HASH_FIND_INT(t->tasks, &tid, task);
+	return task;
+}
+
+static struct task *get(struct tracer *t, pid_t tid)
+{
+	struct task *task = find(t, tid);
+
+	if (task)
+		return task;
+	task = as_xcalloc(1, sizeof(*task));
+	task->tid = task->tgid = tid;
+	HASH_ADD_INT(t->tasks, tid, task);
+	as_pin_company(&t->pin, tid);
+	return task;
+}
+
+static void forget(struct tracer *t, struct task *task)
+{
+	as_pin_gone(&t->pin, task->tid);
+	as_world_exit(t->tally->world, (unsigned)task->tid);
+	if (task->in_call)
+		as_counts_note(t->tally->counts, AS_NOTE_UNFINISHED, 1);
+	HASH_DEL(t->tasks, task);
+	free(task);
+}
+
+/* A tracee that is not there any more will be reported as ended: nothing to do about it here. */
+static void resume(const struct task *task, int sig)
+{
+	ptrace(task->in_call ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0, (long)sig);
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static size_t read_some(pid_t tid, uint64_t address, void *out, size_t len)
+{
+	struct iovec here = { out, len }, there = { (void *)(uintptr_t)address, len };
+	ssize_t n = process_vm_readv(tid, &here, 1, &there, 1, 0);
+
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* In pieces that end at pages: what lies behind the text may not be readable. */
+static size_t read_memory(void *ctx, uint64_t address, void *out, size_t len, bool text)
+{
+	pid_t tid = *(const pid_t *)ctx;
+	size_t done = 0;
+
+	while (done < len) {
+		size_t piece = PAGE - (address + done) % PAGE, n;
+
+		if (text && !done && piece > FIRST_BYTES)
+			piece = FIRST_BYTES;
+		if (piece > len - done)
+			piece = len - done;
+		n = read_some(tid, address + done, (char *)out + done, piece);
+		if (text && memchr((char *)out + done, 0, n))
+			return done +
+			       (size_t)((char *)memchr((char *)out + done, 0, n) -
+					((char *)out + done)) +
+			       1;
+		done += n;
+		if (n < piece)
+			break;
+	}
+	return done;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static void other_architecture(struct tracer *t, struct task *task)
+{
+	as_counts_note(t->tally->counts, AS_NOTE_OTHER_ARCH, 1);
+	resume(task, 0);
+}
+
+static void on_return(struct tracer *t, struct task *task)
+{
+	struct as_memory memory = { .read = read_memory, .ctx = &task->tid };
+	const struct as_spec_call *spec;
+	struct user_regs_struct r;
+	struct as_syscall call;
+
+	task->in_call = false;
+	if (ptrace(PTRACE_GETREGS, task->tid, 0, &r))
+		return;
+	as_pin_call(&t->pin, task->tid, &r);
+	if (r.cs == USER_CS_32 || r.orig_rax >= AS_SPEC_NR_MAX) {
+		other_architecture(t, task);
+		return;
+	}
+	spec = t->tally->spec->by_nr[r.orig_rax];
+	if (!spec || !t->begun) {
+		resume(task, 0);
+		return;
+	}
+	{
+		const uint64_t regs[6] = { r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9 };
+
+		as_syscall_fill(&call, spec, regs, &memory, t->room);
+		as_syscall_return(&call, (int64_t)r.rax, regs, &memory);
+	}
+	resume(task, 0);
+	as_record_undo_offset(spec, (int64_t)r.rax, &call);
+	call.pid = (unsigned)task->tgid;
+	call.tid = (unsigned)task->tid;
+	as_tally_call(t->tally, &call);
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static uint64_t clone_flags(pid_t tid, int event)
+{
+	struct user_regs_struct r;
+	uint64_t flags = 0;
+
+	if (event == PTRACE_EVENT_VFORK)
+		flags = CLONE_VM | CLONE_VFORK;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) || r.cs == USER_CS_32)
+		return flags;
+	if (r.orig_rax == SYS_clone)
+		flags = r.rdi;
+	if (r.orig_rax == SYS_clone3)
+		read_some(tid, r.rdi, &flags, sizeof(flags));
+	return flags;
+}
+
+static void on_fork(struct tracer *t, struct task *task, int event)
+{
+	uint64_t flags = clone_flags(task->tid, event);
+	unsigned long message = 0;
+	struct task *child;
+
+	if (!ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &message) && message) {
+		child = get(t, (pid_t)message);
+		as_world_fork(t->tally->world, (unsigned)task->tid, (unsigned)child->tid, flags);
+		child->known = true;
+		child->tgid = flags & CLONE_THREAD ? task->tgid : child->tid;
+		if (child->waits)
+			resume(child, 0);
+		child->waits = false;
+	}
+	resume(task, 0);
+}
+
+static bool is_setuid(pid_t tid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)tid);
+	return !stat(path, &st) &&
+	       (st.st_mode & S_ISUID || (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP));
+}
+
+static void on_exec(struct tracer *t, struct task *task)
+{
+	const struct as_spec_call *spec = t->tally->spec->by_nr[SYS_execve];
+	struct as_syscall call = { .spec = spec, .finished = true, .made = { -1, -1 } };
+	unsigned long former = 0;
+	struct task *old;
+
+	/* A thread that is not the first takes the first one's number. */
+	if (!ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &former) && (pid_t)former != task->tid &&
+	    (old = find(t, (pid_t)former)))
+		forget(t, old);
+	task->in_call = false;
+	t->begun = true;
+	if (geteuid() && t->control && is_setuid(task->tid))
+		t->control->setuid_programs++;
+	call.pid = call.tid = (unsigned)task->tid;
+	as_tally_call(t->tally, &call);
+	resume(task, 0);
+}
+
+/* Its parent's word about it was lost (killed between the two): let it go all the same. */
+static void release_orphans(struct tracer *t)
+{
+	struct task *task, *next;
+
+	HASH_ITER(hh, t->tasks, task, next) {
+		if (!task->waits)
+			continue;
+		task->known = true;
+		task->waits = false;
+		resume(task, 0);
+	}
+}
+
+static void on_end(struct tracer *t, pid_t tid, int status)
+{
+	struct task *task = find(t, tid);
+
+	if (tid == t->main && t->exit_status)
+		*t->exit_status = status;
+	if (task)
+		forget(t, task);
+	if (WIFSIGNALED(status))
+		release_orphans(t);
+}
+
+/* PTRACE_EVENT_STOP: a new task's first stop, or a stop of the whole group, which is left in place
+ * until somebody continues it. */
+static void on_pause(struct task *task, int sig)
+{
+	if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
+		ptrace(PTRACE_LISTEN, task->tid, 0, 0);
+	else if (task->known)
+		resume(task, 0);
+	else
+		task->waits = true;
+}
+
+static void on_stop(struct tracer *t, pid_t tid, int status)
+{
+	struct task *task = get(t, tid);
+	int sig = WSTOPSIG(status), event = status >> 16;
+
+	switch (event) {
+	case PTRACE_EVENT_SECCOMP:
+		task->in_call = true;
+		ptrace(PTRACE_SYSCALL, tid, 0, 0);
+		return;
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		on_fork(t, task, event);
+		return;
+	case PTRACE_EVENT_EXEC:
+		on_exec(t, task);
+		return;
+	case PTRACE_EVENT_STOP:
+		on_pause(task, sig);
+		return;
+	case 0:
+		if (sig == (SIGTRAP | 0x80))
+			on_return(t, task);
+		else
+			resume(task, sig);
+		return;
+	default:
+		resume(task, 0);
+	}
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+static void kill_all(struct tracer *t)
+{
+	struct task *task, *next;
+
+	HASH_ITER(hh, t->tasks, task, next) {
+		kill(task->tid, SIGKILL);
+	}
+}
+
+static int follow(struct tracer *t, struct as_err *err)
+{
+	int status, killed = 0;
+	pid_t tid;
+
+	while (t->tasks) {
+		if (t->control && t->control->asked > 1 && !killed++)
+			kill_all(t);
+		tid = waitpid(-1, &status, __WALL);
+		if (tid < 0 && errno == EINTR)
+			continue;
+		if (tid < 0 && errno == ECHILD)
+			break;
+		if (tid < 0)
+			return as_fail_errno(err, errno, "cannot wait for the command");
+		if (WIFSTOPPED(status))
+			on_stop(t, tid, status);
+		else
+			on_end(t, tid, status);
+	}
+	return 0;
+}
+
+/* In the child. Root needs no promise that it will gain no rights, so that setuid programs work. */
+static int install(void *ctx)
+{
+	const struct sock_fprog *program = ctx;
+
+	if (!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, program))
+		return 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, program))
+		return errno;
+	return 0;
+}
+
+static int seize(struct tracer *t, const struct as_record_child *child, struct as_err *err)
+{
+	struct task *task;
+
+	if (ptrace(PTRACE_SEIZE, child->pid, 0, OPTIONS))
+		return as_fail_errno(err, errno, "cannot trace with ptrace");
+	task = get(t, child->pid);
+	task->known = true;
+	t->main = child->pid;
+	as_record_inherited(t->tally->world, child->pid, (unsigned)child->pid);
+	return 0;
+}
+
+static int record(const struct as_source_input *input, struct as_tally *tally, struct as_err *err)
+{
+	struct sock_filter filter[FILTER_MAX];
+	struct sock_fprog program = { .filter = filter };
+	/* Stops are waited for: no signal needs to tell of them. */
+	struct sigaction quiet = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP }, before;
+	struct tracer *t = as_xcalloc(1, sizeof(*t));
+	struct as_record_child child;
+	int rc;
+
+	t->tally = tally;
+	t->control = input->control;
+	t->exit_status = input->exit_status;
+	program.len = (unsigned short)as_record_filter(tally->spec, filter, FILTER_MAX);
+	sigaction(SIGCHLD, &quiet, &before);
+	as_pin_open(&t->pin);
+	rc = as_record_fork(input->argv, install, &program, &child, err);
+	if (!rc) {
+		rc = seize(t, &child, err);
+		if (rc)
+			kill(child.pid, SIGKILL);
+		if (t->control)
+			t->control->child = child.pid;
+		as_record_go(&child);
+		if (!rc)
+			rc = follow(t, err);
+		else
+			waitpid(child.pid, NULL, 0);
+		if (t->control)
+			t->control->child = 0;
+		rc = rc ? (void)!as_record_said(&child, input->argv, NULL),
+		rc	: as_record_said(&child, input->argv, err);
+	}
+	as_pin_close(&t->pin);
+	sigaction(SIGCHLD, &before, NULL);
+	free(t);
+	return rc;
+}
+
+/* Asking for it costs less than finding out: a process that may not be traced (by a sandbox, by
+ * kernel.yama.ptrace_scope=3) is told when it is seized. */
+static int probe(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+static int usable(struct as_err *err)
+{
+	static char *const argv[] = { "true", NULL };
+	struct as_record_child child;
+	int rc = as_record_fork((char **)argv, probe, NULL, &child, err);
+
+	if (rc)
+		return rc;
+	if (ptrace(PTRACE_SEIZE, child.pid, 0, PTRACE_O_EXITKILL))
+		rc = as_fail(err, AS_ELACK, "this machine does not let us use ptrace: %s",
+			     strerror(errno));
+	kill(child.pid, SIGKILL);
+	waitpid(child.pid, NULL, __WALL);
+	(void)!as_record_said(&child, (char **)argv, NULL);
+	return rc;
+}
+
+const struct as_source_ops as_source_ptrace = {
+	.name = "ptrace",
+	.about = "runs a command; ptrace with a seccomp filter, needs no privileges",
+	.version = AS_SOURCE_VERSION,
+	.flags = AS_SOURCE_LIVE,
+	.usable = usable,
+	.run = record,
+};

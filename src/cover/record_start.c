@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* record_start: the command of a recording, from fork to exec, and what it starts with. */
+#include "cover/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- Start ----------------------------------------------------------------------------------- */
+
+/* In the child; never returns. */
+static void become(char **argv, int (*prepare)(void *ctx), void *ctx, int go, int said)
+{
+	int why;
+	char c;
+
+	/* No answer: whoever should watch us is gone. */
+	if (read(go, &c, 1) != 1)
+		_exit(127);
+	why = prepare(ctx);
+	if (!why) {
+		execvp(argv[0], argv);
+		why = errno;
+	}
+	(void)!write(said, &why, sizeof(why));
+	_exit(127);
+}
+
+int as_record_fork(char **argv, int (*prepare)(void *ctx), void *ctx, struct as_record_child *child,
+		   struct as_err *err)
+{
+	int go[2], said[2];
+
+	*child = (struct as_record_child){ .pid = -1, .go_fd = -1, .said_fd = -1 };
+	if (pipe2(go, O_CLOEXEC))
+		return as_fail_errno(err, errno, "cannot make a pipe");
+	if (pipe2(said, O_CLOEXEC)) {
+		close(go[0]);
+		close(go[1]);
+		return as_fail_errno(err, errno, "cannot make a pipe");
+	}
+	child->pid = fork();
+	if (!child->pid) {
+		close(go[1]);
+		close(said[0]);
+		become(argv, prepare, ctx, go[0], said[1]);
+	}
+	close(go[0]);
+	close(said[1]);
+	child->go_fd = go[1];
+	child->said_fd = said[0];
+	if (child->pid < 0) {
+		close(go[1]);
+		close(said[0]);
+		return as_fail_errno(err, errno, "cannot fork");
+	}
+	return 0;
+}
+
+void as_record_go(struct as_record_child *child)
+{
+	(void)!write(child->go_fd, "", 1);
+	close(child->go_fd);
+	child->go_fd = -1;
+}
+
+int as_record_said(struct as_record_child *child, char **argv, struct as_err *err)
+{
+	int why = 0, rc = 0;
+
+	if (read(child->said_fd, &why, sizeof(why)) == sizeof(why))
+		rc = as_fail_errno(err, why, "cannot run %s", argv[0]);
+	if (child->go_fd >= 0)
+		close(child->go_fd);
+	close(child->said_fd);
+	*child = (struct as_record_child){ .pid = -1, .go_fd = -1, .said_fd = -1 };
+	return rc;
+}
+
+/* ---- What it starts with --------------------------------------------------------------------- */
+
+/* A descriptor without CLOEXEC. */
+static bool outlives_exec(pid_t pid, const char *name)
+{
+	char path[64];
+	unsigned flags = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%.16s", (int)pid, name);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "pos: %*s flags: %o", &flags) != 1)
+		flags = 0;
+	fclose(f);
+	return !(flags & O_CLOEXEC);
+}
+
+static void tell_fd(struct as_world *world, int dir, const char *name, unsigned tid)
+{
+	char path[PATH_MAX];
+	ssize_t len = readlinkat(dir, name, path, sizeof(path));
+	struct stat st;
+
+	if (len <= 0 || fstatat(dir, name, &st, 0))
+		return;
+	/* "pipe:[123]" and the like are no paths. */
+	if (path[0] == '/')
+		as_world_fd(world, tid, atoi(name), path, (size_t)len, S_ISDIR(st.st_mode));
+	else
+		as_world_fd(world, tid, atoi(name), NULL, 0, false);
+}
+
+void as_record_inherited(struct as_world *world, pid_t pid, unsigned tid)
+{
+	char path[PATH_MAX], text[64];
+	const struct dirent *entry;
+	ssize_t len;
+	DIR *dir;
+
+	snprintf(text, sizeof(text), "/proc/%d/cwd", (int)pid);
+	len = readlink(text, path, sizeof(path));
+	if (len > 0)
+		as_world_cwd(world, tid, path, (size_t)len);
+	snprintf(text, sizeof(text), "/proc/%d/fd", (int)pid);
+	dir = opendir(text);
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && outlives_exec(pid, entry->d_name))
+			tell_fd(world, dirfd(dir), entry->d_name, tid);
+	if (dir)
+		closedir(dir);
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+void as_record_undo_offset(const struct as_spec_call *spec, int64_t raw, struct as_syscall *call)
+{
+	if (raw <= 0 ||
+	    (spec->nr != SYS_copy_file_range && spec->nr != SYS_sendfile && spec->nr != SYS_splice))
+		return;
+	for (unsigned i = 0; i < spec->n_slots; i++)
+		if (spec->slots[i].how == AS_HOW_U64 && call->slots[i].state == AS_SLOT_VALUE)
+			call->slots[i].value -= (uint64_t)raw;
+}
