@@ -19,13 +19,17 @@ MAKEFLAGS += -j$(JOBS)
 endif
 AGAIN = $(MAKE) --no-print-directory
 
-# ---- Optional parts: package, what it gives, sources that need it --------------------------------
+# ---- Optional parts: package, what it gives, sources that need it, a program too ------------------
 
-OPTIONAL := fuse3
+OPTIONAL := fuse3 libbpf
 GIVES_fuse3 := disks and file systems served through FUSE
 SOURCES_fuse3 := $(wildcard src/*/*_fuse.c)
+GIVES_libbpf := recording by a program in the kernel
+SOURCES_libbpf := $(wildcard src/*/*_bpf.c)
+TOOL_libbpf := clang
 
-HAVE := $(foreach p,$(OPTIONAL),$(if $(shell pkg-config --exists $p 2>/dev/null && echo yes),$p))
+have = pkg-config --exists $1 2>/dev/null && command -v $(or $(TOOL_$1),true) >/dev/null
+HAVE := $(foreach p,$(OPTIONAL),$(if $(shell $(call have,$p) && echo yes),$p))
 LACK := $(filter-out $(HAVE),$(OPTIONAL))
 
 # ---- Flags ---------------------------------------------------------------------------------------
@@ -198,6 +202,16 @@ $(SHIM): $(SHIM_SRC) $(wildcard src/target/shim/*.h src/target/shim/*.def) $(B)/
 		-fvisibility=hidden -shared -Isrc -Iinclude $(SHIM_SRC) -ldl -lpthread -o $@
 $(B)/src/target/tool_shim.o: $(SHIM)
 $(B)/src/target/tool_shim.o: private INC += -DAS_SHIM_SO='"$(SHIM)"'
+
+# What runs in the kernel: the recorder of system calls. libassay.a carries it.
+RECORD_BPF := $(B)/record.bpf.o
+$(RECORD_BPF): src/cover/bpf/record.bpf.c src/cover/bpf/event.h
+	@mkdir -p $(@D)
+	$(call say,BPF)
+	$(Q)clang -target bpf -mcpu=v3 -O2 -g $(WARN) -I/usr/include/$(shell uname -m)-linux-gnu \
+		-c $< -o $@
+$(B)/src/cover/record_bpf.o: $(RECORD_BPF)
+$(B)/src/cover/record_bpf.o: private INC += -DAS_RECORD_BPF_O='"$(RECORD_BPF)"'
 
 .PHONY: run-fuzzers
 run-fuzzers: $(FUZZERS)

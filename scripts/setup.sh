@@ -20,6 +20,9 @@ table() {
 	libcmocka-dev      test       unit tests
 	procps             test       who is still running (pgrep)
 	git                test       the test of `make tidy` needs a repository
+	libbpf-dev         test       recording of system calls by the kernel
+	clang              test       compiles the part of it that runs there
+	strace             test       what recordings are compared with
 	user-mode-linux    fs         kernels in a process: file systems without root
 	bindfs             fs         a FUSE server that passes on
 	fuse2fs            fs         ext4 by a FUSE server

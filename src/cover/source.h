@@ -36,12 +36,14 @@ enum as_source_flags {
 };
 
 struct as_stream; /* stream.h: a file, perhaps compressed, read in pieces */
+struct as_record_control;
 
 struct as_source_input {
 	const char *path; /* of what is read, for messages */
 	struct as_stream *stream;
 	char **argv; /* of what is run, ends with NULL */
 	int *exit_status; /* of what was run, as waitpid has it */
+	struct as_record_control *control; /* of what is run: record.h; NULL: none */
 };
 
 struct as_source_ops {

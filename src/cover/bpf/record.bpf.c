@@ -183,6 +183,9 @@ int on_return(struct bpf_raw_tracepoint_args *ctx)
 	}
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]))
 		return 0;
+	/* A return from a signal handler has no number. */
+	if ((long)regs.orig_ax < 0)
+		return 0;
 	nr = (__u32)regs.orig_ax;
 	if (regs.cs == USER_CS_32 || nr & 0x40000000) {
 		send_call(&regs, (__s64)ctx->args[1], id, NULL);
