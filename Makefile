@@ -19,7 +19,7 @@ MAKEFLAGS += -j$(JOBS)
 endif
 AGAIN = $(MAKE) --no-print-directory
 
-# ---- Optional parts: package, what it gives, sources that need it, a program too ------------------
+# ---- Optional parts: package, what it gives, sources that need it, a program too -----------------
 
 OPTIONAL := fuse3 libbpf
 GIVES_fuse3 := disks and file systems served through FUSE

@@ -2,7 +2,7 @@
 /*
  * record_filter: the seccomp program of a recording.
  *
- * The calls of interest are runs of numbers; a binary search over the runs decides in seven or eight
+ * The calls of interest are runs of numbers; a binary search over the runs decides in about eight
  * instructions. The kernel remembers which numbers are let through whatever their arguments are,
  * and does not run the program for those again. Mappings without a file are let through, too: they
  * are the most frequent calls that have nothing to say. A call of another architecture is asked
