@@ -21,12 +21,15 @@ AGAIN = $(MAKE) --no-print-directory
 
 # ---- Optional parts: package, what it gives, sources that need it, a program too -----------------
 
-OPTIONAL := fuse3 libbpf
+OPTIONAL := fuse3 libbpf zlib babeltrace2
 GIVES_fuse3 := disks and file systems served through FUSE
 SOURCES_fuse3 := $(wildcard src/*/*_fuse.c)
 GIVES_libbpf := recording by a program in the kernel
 SOURCES_libbpf := $(wildcard src/*/*_bpf.c)
 TOOL_libbpf := clang
+GIVES_zlib := traces packed by gzip read directly
+GIVES_babeltrace2 := LTTng traces read natively
+SOURCES_babeltrace2 := $(wildcard src/*/*_lttng.c)
 
 have = pkg-config --exists $1 2>/dev/null && command -v $(or $(TOOL_$1),true) >/dev/null
 HAVE := $(foreach p,$(OPTIONAL),$(if $(shell $(call have,$p) && echo yes),$p))

@@ -39,12 +39,16 @@ void as_counts_example(struct as_counts *counts, const char *text, size_t len);
 const char *as_counts_example_at(const struct as_counts *counts, unsigned i);
 /* A call that is in no table. */
 void as_counts_unknown_call(struct as_counts *counts, const char *name, size_t len);
+/* Number i of them, NULL behind the last. */
+const char *as_counts_unknown_at(const struct as_counts *counts, unsigned i, uint64_t *count);
 /* What was counted is not all there was: why, in words. Stays with the file. */
 void as_counts_partial(struct as_counts *counts, const char *why);
 const char *as_counts_is_partial(const struct as_counts *counts); /* NULL: it is whole */
 /* Where it is from ("strace x.log", "ebpf ./check") and what was asked for. */
 void as_counts_source(struct as_counts *counts, const char *text);
 void as_counts_under(struct as_counts *counts, const char *under);
+const char *as_counts_get_source(const struct as_counts *counts);
+const char *as_counts_get_under(const struct as_counts *counts); /* NULL: everything */
 
 /* ---- The file ---- */
 
@@ -65,6 +69,7 @@ enum as_space_kind {
 	AS_SPACE_TOGETHER, /* how many flags at once */
 	AS_SPACE_PAIRS, /* two flags at once */
 	AS_SPACE_OUTPUT, /* success and errors */
+	AS_SPACE_VARIANTS, /* which calls of the family */
 };
 
 struct as_part {
@@ -76,7 +81,7 @@ struct as_part {
 
 struct as_space {
 	const struct as_spec_family *family;
-	const struct as_spec_arg *arg; /* NULL: the output */
+	const struct as_spec_arg *arg; /* NULL: the output, the variants */
 	enum as_space_kind kind;
 	struct as_part *parts;
 	unsigned n;
@@ -86,7 +91,9 @@ struct as_space {
 unsigned as_counts_spaces(const struct as_counts *counts);
 void as_counts_space(const struct as_counts *counts, unsigned i, struct as_space *out);
 void as_space_free(struct as_space *space);
-/* One by name: "open", "flags", kind; arg NULL: the output. False: there is none. */
+/* "values", "boundaries", "together", "pairs", "output", "variants" */
+const char *as_space_kind_name(enum as_space_kind kind);
+/* One by name: "open", "flags", kind; arg NULL: the output or the variants. False: there is none. */
 bool as_counts_find(const struct as_counts *counts, const char *family, const char *arg,
 		    enum as_space_kind kind, struct as_space *out);
 
@@ -97,7 +104,7 @@ uint64_t as_counts_variant(const struct as_counts *counts, const struct as_spec_
  * by_n[0] is for no flag at all. */
 void as_counts_together(const struct as_counts *counts, const struct as_spec_arg *arg,
 			const char *flag, uint64_t by_n[static AS_SPEC_BITS + 1]);
-/* Calls whenever t flags came together, for each combination of t: fn(ctx, "A|B|C", count). */
+/* Calls fn for each combination of t flags that can come together, also those that never did. */
 void as_counts_combinations(const struct as_counts *counts, const struct as_spec_arg *arg,
 			    unsigned t, void (*fn)(void *ctx, const char *name, uint64_t count),
 			    void *ctx);

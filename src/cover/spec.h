@@ -24,6 +24,7 @@ enum as_spec_class {
 	AS_CLASS_FD, /* a descriptor */
 	AS_CLASS_DIRFD, /* a directory that a path is relative to: AT_FDCWD too */
 	AS_CLASS_PATH,
+	AS_CLASS_TARGET, /* what a symbolic link says: a path that leads nowhere yet */
 	AS_CLASS_NAME, /* of an extended attribute */
 	AS_CLASS_BITS, /* flags, modes */
 	AS_CLASS_NUMBER,
@@ -35,6 +36,7 @@ enum as_spec_class {
 /* How a slot's value is got from the registers of a call. */
 enum as_spec_how {
 	AS_HOW_VALUE,
+	AS_HOW_CONST, /* `constant`: what the call implies */
 	AS_HOW_INT, /* the low 32 bits, signed: descriptors */
 	AS_HOW_UINT, /* the low 32 bits: flags and modes that are int or umode_t */
 	AS_HOW_TEXT, /* pointer to a NUL-terminated string */
@@ -52,6 +54,18 @@ enum as_spec_act {
 #undef ACT
 };
 
+/* Slots that only the world wants. */
+enum as_spec_own {
+	AS_OWN_NOT,
+	AS_OWN_OLD,
+	AS_OWN_NEW,
+	AS_OWN_LAST,
+	AS_OWN_FLAGS,
+	AS_OWN_PAIR,
+	AS_OWN_CLONE,
+	AS_OWN_ARG,
+};
+
 enum as_spec_ret { AS_RET_NONE, AS_RET_ZERO, AS_RET_BYTES, AS_RET_VALUE };
 
 struct as_spec_word {
@@ -64,12 +78,15 @@ struct as_spec_words {
 	const char *name;
 	const struct as_spec_word *words;
 	unsigned n;
+	uint64_t known; /* flags: all bits that a word has */
 };
 
 struct as_spec_arg {
 	const char *name;
 	enum as_spec_class class;
 	const struct as_spec_words *words; /* flags, words */
+	signed char when; /* counts only if of this earlier argument ... */
+	uint64_t when_bits; /* ... one of these bits is set; when -1: always */
 	unsigned log2_max; /* numbers: the last power of two that is expected to be tested */
 	unsigned bits; /* flags: which table of combinations (as_counts) */
 	unsigned first, n; /* partitions: numbers of the dense table (as_counts) */
@@ -86,11 +103,15 @@ struct as_spec_family {
 
 struct as_spec_slot {
 	unsigned char arg; /* of the family; AS_SLOT_OWN: only the world wants it */
+	unsigned char own; /* enum as_spec_own */
+	unsigned char class; /* enum as_spec_class, also of own ones */
 	unsigned char reg; /* which parameter, from 0 */
 	unsigned char how; /* enum as_spec_how */
 	unsigned char offset, more;
 	const char *field; /* the kernel's name of the parameter, as LTTng prints it */
 	unsigned char field_len;
+	unsigned constant;
+	const struct as_spec_words *words;
 };
 #define AS_SLOT_OWN 255
 

@@ -38,6 +38,21 @@ struct as_syscall {
 	int made[2]; /* descriptors that came back through memory (pipe, socketpair); -1: none */
 };
 
+/* What a register holds, as the type of the parameter has it. */
+static inline uint64_t as_syscall_value(const struct as_spec_slot *slot, uint64_t raw)
+{
+	switch (slot->how) {
+	case AS_HOW_CONST:
+		return slot->constant;
+	case AS_HOW_INT:
+		return (uint64_t)(int64_t)(int32_t)raw;
+	case AS_HOW_UINT:
+		return (uint32_t)raw;
+	default:
+		return raw;
+	}
+}
+
 /* Reads len bytes at `address` of the traced process; returns how many could be read. With
  * text, stops behind a NUL. */
 struct as_memory {

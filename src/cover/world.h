@@ -69,5 +69,9 @@ void as_world_fd(struct as_world *world, unsigned tid, int fd, const char *path,
  * twice does no harm. */
 void as_world_fork(struct as_world *world, unsigned parent, unsigned child, uint64_t flags);
 void as_world_exit(struct as_world *world, unsigned tid);
+/* It has entered fork or clone and is not back yet: what is new from here on may be its child. */
+void as_world_forking(struct as_world *world, unsigned tid, uint64_t flags);
+/* Processes and descriptors that were beyond the limits of the tables. */
+uint64_t as_world_forgotten(const struct as_world *world);
 
 #endif

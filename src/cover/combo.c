@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* combo: see combo.h. */
+#include "cover/combo.h"
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct as_combo *find(struct as_combo *at, unsigned size, uint64_t value)
+{
+	unsigned i = (unsigned)(value * 0x9e3779b97f4a7c15u >> 40) & (size - 1);
+
+	while (at[i].count && at[i].value != value)
+		i = (i + 1) & (size - 1);
+	return &at[i];
+}
+
+static void grow(struct as_combos *combos)
+{
+	unsigned size = combos->size ? combos->size * 2 : 16;
+	struct as_combo *at = as_xcalloc(size, sizeof(*at));
+
+	for (unsigned i = 0; i < combos->size; i++)
+		if (combos->at[i].count)
+			*find(at, size, combos->at[i].value) = combos->at[i];
+	free(combos->at);
+	combos->at = at;
+	combos->size = size;
+}
+
+bool as_combos_add(struct as_combos *combos, uint64_t value, uint64_t count)
+{
+	struct as_combo *combo;
+
+	if (!count)
+		return true;
+	if (combos->n * 2 >= combos->size)
+		grow(combos);
+	combo = find(combos->at, combos->size, value);
+	if (!combo->count) {
+		if (combos->n >= AS_COMBO_MAX)
+			return false;
+		combo->value = value;
+		combos->n++;
+	}
+	if (__builtin_add_overflow(combo->count, count, &combo->count))
+		combo->count = UINT64_MAX;
+	return true;
+}
+
+void as_combos_free(struct as_combos *combos)
+{
+	free(combos->at);
+	*combos = (struct as_combos){ 0 };
+}
+
+uint64_t as_combo_words(const struct as_spec_words *words, uint64_t value, bool *unknown)
+{
+	uint64_t set = 0, rest = value;
+
+	for (unsigned i = 0; i < words->n; i++) {
+		const struct as_spec_word *word = &words->words[i];
+
+		if ((value & word->mask) != word->value)
+			continue;
+		set |= 1ull << i;
+		rest &= ~word->mask;
+	}
+	*unknown = rest != 0;
+	return set;
+}
+
+void as_combo_print(const struct as_spec_words *words, uint64_t value, struct as_buf *out)
+{
+	bool unknown, first = true;
+	uint64_t set = as_combo_words(words, value, &unknown);
+
+	for (unsigned i = 0; i < words->n; i++)
+		if (set >> i & 1) {
+			as_buf_adds(out, first ? "" : "|");
+			as_buf_adds(out, words->words[i].name);
+			first = false;
+		}
+	if (unknown)
+		as_buf_adds(out, first ? "unknown" : "|unknown");
+	else if (first)
+		as_buf_addc(out, '0');
+}
+
+bool as_combo_parse(const struct as_spec_words *words, const char *text, size_t len,
+		    uint64_t *value)
+{
+	const char *end = text + len;
+
+	*value = 0;
+	if (len == 1 && *text == '0')
+		return true;
+	while (text < end) {
+		const char *bar = memchr(text, '|', (size_t)(end - text));
+		size_t n = (size_t)((bar ? bar : end) - text);
+		unsigned i = 0;
+
+		if (n == 7 && !memcmp(text, "unknown", 7)) {
+			*value |= AS_COMBO_UNKNOWN;
+		} else {
+			while (i < words->n && (strlen(words->words[i].name) != n ||
+						memcmp(words->words[i].name, text, n) != 0))
+				i++;
+			if (i == words->n)
+				return false;
+			*value |= words->words[i].value;
+		}
+		text += n + 1;
+	}
+	return len > 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * combo: how often each combination of flags came: a hash table from the value (bits that no word
+ * has are one bit, AS_COMBO_UNKNOWN) to the count. All that is asked of flags (each, how many at
+ * once, t at once) follows from it.
+ */
+#ifndef AS_COVER_COMBO_H
+#define AS_COVER_COMBO_H
+
+#include "base/buf.h"
+#include "cover/spec.h"
+
+#define AS_COMBO_UNKNOWN (1ull << 63)
+#define AS_COMBO_MAX (1u << 20)
+
+struct as_combo {
+	uint64_t value, count; /* count 0: free */
+};
+
+/* Zeroed is empty and ready. */
+struct as_combos {
+	struct as_combo *at;
+	unsigned size, n; /* size: a power of two, or 0 */
+};
+
+/* False: the table is full. */
+bool as_combos_add(struct as_combos *combos, uint64_t value, uint64_t count);
+void as_combos_free(struct as_combos *combos);
+
+/* One bit for each word of the table that is set; *unknown: there is more in it. */
+uint64_t as_combo_words(const struct as_spec_words *words, uint64_t value, bool *unknown);
+/* "O_RDWR|O_CREAT", "0", "O_RDONLY|unknown" */
+void as_combo_print(const struct as_spec_words *words, uint64_t value, struct as_buf *out);
+bool as_combo_parse(const struct as_spec_words *words, const char *text, size_t len,
+		    uint64_t *value);
+
+/* Can these two words be set at once? */
+static inline bool as_combo_possible(const struct as_spec_word *a, const struct as_spec_word *b)
+{
+	return (a->mask & b->mask) == 0;
+}
+
+#endif

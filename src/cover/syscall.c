@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* syscall: a traced call from the registers and the memory of who made it. */
+#include "cover/syscall.h"
+
+#include <string.h>
+
+#define IOV_MOST 1024
+
+/* NULL and what cannot be read are told apart; false: it is one of them. */
+static bool fetch(struct as_syscall_slot *slot, const struct as_memory *memory, uint64_t address,
+		  void *out, size_t len)
+{
+	if (!address)
+		slot->state = AS_SLOT_NULL;
+	else if (memory->read(memory->ctx, address, out, len, false) != len)
+		slot->state = AS_SLOT_FAULT;
+	else
+		return true;
+	return false;
+}
+
+static void fill_text(struct as_syscall_slot *slot, const struct as_memory *memory,
+		      uint64_t address, char *room)
+{
+	size_t n;
+	char *nul;
+
+	if (!address) {
+		slot->state = AS_SLOT_NULL;
+		return;
+	}
+	n = memory->read(memory->ctx, address, room, AS_SYSCALL_TEXT_MAX, true);
+	if (!n) {
+		slot->state = AS_SLOT_FAULT;
+		return;
+	}
+	nul = memchr(room, 0, n);
+	slot->state = AS_SLOT_TEXT;
+	slot->text = room;
+	slot->len = (unsigned)(nul ? (size_t)(nul - room) : n);
+	slot->cut = !nul;
+}
+
+static void fill_iov(struct as_syscall_slot *slot, const struct as_memory *memory, uint64_t address,
+		     uint64_t n)
+{
+	uint64_t sum = 0;
+
+	slot->state = AS_SLOT_VALUE;
+	if (n > IOV_MOST) {
+		/* The kernel does not look at it either. */
+		slot->state = AS_SLOT_UNSEEN;
+		return;
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t iov[2];
+
+		if (!fetch(slot, memory, address + i * sizeof(iov), iov, sizeof(iov)))
+			return;
+		sum += iov[1];
+	}
+	slot->value = sum;
+}
+
+static void fill_time(struct as_syscall_slot *slot, const struct as_memory *memory,
+		      const struct as_spec_slot *spec, uint64_t address)
+{
+	int64_t t[4] = { 0 };
+	size_t len = spec->how == AS_HOW_UTIMBUF ? 16 : 32;
+
+	if (!fetch(slot, memory, address, t, len))
+		return;
+	slot->state = AS_SLOT_TIME;
+	slot->value = (uint64_t)t[spec->how == AS_HOW_UTIMBUF ? spec->offset : 2 * spec->offset];
+	slot->nsec = spec->how == AS_HOW_UTIMBUF ? 0 : t[2 * spec->offset + 1];
+	if (spec->how == AS_HOW_TIMEVAL)
+		slot->nsec = slot->nsec >= 0 && slot->nsec < 1000000 ? slot->nsec * 1000 : -1;
+}
+
+void as_syscall_fill(struct as_syscall *call, const struct as_spec_call *spec,
+		     const uint64_t regs[6], const struct as_memory *memory, char *room)
+{
+	call->spec = spec;
+	call->finished = false;
+	call->made[0] = call->made[1] = -1;
+	for (unsigned i = 0; i < spec->n_slots; i++) {
+		const struct as_spec_slot *how = &spec->slots[i];
+		struct as_syscall_slot *slot = &call->slots[i];
+		uint64_t reg = how->reg < 6 ? regs[how->reg] : 0, behind;
+
+		*slot = (struct as_syscall_slot){ .state = AS_SLOT_VALUE,
+						  .value = as_syscall_value(how, reg) };
+		switch (how->how) {
+		case AS_HOW_TEXT:
+			fill_text(slot, memory, reg, room);
+			room += slot->state == AS_SLOT_TEXT ? slot->len + 1 : 0;
+			break;
+		case AS_HOW_U64:
+			if (fetch(slot, memory, reg ? reg + how->offset : 0, &behind, 8))
+				slot->value = behind;
+			break;
+		case AS_HOW_IOV:
+			fill_iov(slot, memory, reg, regs[how->more]);
+			break;
+		case AS_HOW_TIMESPEC:
+		case AS_HOW_TIMEVAL:
+		case AS_HOW_UTIMBUF:
+			fill_time(slot, memory, how, reg);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+void as_syscall_return(struct as_syscall *call, int64_t raw, const uint64_t regs[6],
+		       const struct as_memory *memory)
+{
+	call->finished = true;
+	call->err = raw < 0 && raw >= -4095 ? (int)-raw : 0;
+	call->ret = call->err ? -1 : raw;
+	for (unsigned i = 0; i < call->spec->n_slots; i++) {
+		const struct as_spec_slot *slot = &call->spec->slots[i];
+		int pair[2];
+
+		if (slot->own != AS_OWN_PAIR || call->err)
+			continue;
+		if (memory->read(memory->ctx, regs[slot->reg], pair, sizeof(pair), false) ==
+		    sizeof(pair))
+			memcpy(call->made, pair, sizeof(pair));
+	}
+}
