@@ -35,12 +35,12 @@ enum as_source_flags {
 	AS_SOURCE_PRIVILEGED = 4,
 };
 
-struct as_stream; /* stream.h: a file, perhaps compressed, read in pieces */
+struct as_trace; /* trace.h: a file, perhaps compressed, read in pieces */
 struct as_record_control;
 
 struct as_source_input {
 	const char *path; /* of what is read, for messages */
-	struct as_stream *stream;
+	struct as_trace *trace;
 	char **argv; /* of what is run, ends with NULL */
 	int *exit_status; /* of what was run, as waitpid has it */
 	struct as_record_control *control; /* of what is run: record.h; NULL: none */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stream: see stream.h. The buffer holds what was read and not yet handed out; when a line goes
+ * trace: see trace.h. The buffer holds what was read and not yet handed out; when a line goes
  * beyond its end, the rest is moved to the front and more is read behind it.
  */
-#include "cover/stream.h"
+#include "cover/trace.h"
 #include "cover/unpack.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define READ_BYTES (256u << 10)
 #define BUFFER_BYTES (AS_LINE_MAX + READ_BYTES)
 
-struct as_stream {
+struct as_trace {
 	int fd; /* -1: memory */
 	char *path;
 	struct as_unpack *unpack; /* NULL: as it is */
@@ -27,7 +27,7 @@ struct as_stream {
 
 static size_t read_raw(void *ctx, char *out, size_t len)
 {
-	struct as_stream *s = ctx;
+	struct as_trace *s = ctx;
 	ssize_t n;
 
 	do
@@ -39,7 +39,7 @@ static size_t read_raw(void *ctx, char *out, size_t len)
 }
 
 /* Puts more behind what is there. */
-static void refill(struct as_stream *s)
+static void refill(struct as_trace *s)
 {
 	size_t left = (size_t)(s->end - s->at), n;
 
@@ -55,11 +55,11 @@ static void refill(struct as_stream *s)
 	s->eof = n == 0;
 }
 
-int as_stream_open(const char *path, struct as_stream **out, struct as_err *err)
+int as_trace_open(const char *path, struct as_trace **out, struct as_err *err)
 {
 	bool in = !strcmp(path, "-");
 	int fd = in ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-	struct as_stream *s;
+	struct as_trace *s;
 	char head[4];
 	size_t n = 0, got;
 
@@ -77,7 +77,7 @@ int as_stream_open(const char *path, struct as_stream **out, struct as_err *err)
 		s->eof = true;
 	if (s->failed.code) {
 		*err = s->failed;
-		as_stream_free(s);
+		as_trace_free(s);
 		return err->code;
 	}
 	if (!s->unpack) {
@@ -88,9 +88,9 @@ int as_stream_open(const char *path, struct as_stream **out, struct as_err *err)
 	return 0;
 }
 
-struct as_stream *as_stream_on(const char *text, size_t len)
+struct as_trace *as_trace_on(const char *text, size_t len)
 {
-	struct as_stream *s = as_xcalloc(1, sizeof(*s));
+	struct as_trace *s = as_xcalloc(1, sizeof(*s));
 
 	s->fd = -1;
 	s->path = as_xstrdup("memory");
@@ -101,7 +101,7 @@ struct as_stream *as_stream_on(const char *text, size_t len)
 	return s;
 }
 
-void as_stream_free(struct as_stream *s)
+void as_trace_free(struct as_trace *s)
 {
 	if (!s)
 		return;
@@ -113,7 +113,7 @@ void as_stream_free(struct as_stream *s)
 	free(s);
 }
 
-const char *as_stream_head(struct as_stream *s, size_t *len)
+const char *as_trace_head(struct as_trace *s, size_t *len)
 {
 	while (s->end - s->at < 4096 && !s->eof)
 		refill(s);
@@ -122,7 +122,7 @@ const char *as_stream_head(struct as_stream *s, size_t *len)
 }
 
 /* The end of the line at hand, reading on as long as there is room for it; NULL: there is none. */
-static const char *find_end(struct as_stream *s)
+static const char *find_end(struct as_trace *s)
 {
 	size_t seen = 0;
 
@@ -137,7 +137,7 @@ static const char *find_end(struct as_stream *s)
 	}
 }
 
-bool as_stream_line(struct as_stream *s, const char **line, size_t *len, bool *cut)
+bool as_trace_line(struct as_trace *s, const char **line, size_t *len, bool *cut)
 {
 	const char *end;
 
@@ -159,12 +159,12 @@ bool as_stream_line(struct as_stream *s, const char **line, size_t *len, bool *c
 	return true;
 }
 
-bool as_stream_whole(const struct as_stream *s)
+bool as_trace_whole(const struct as_trace *s)
 {
 	return s->whole;
 }
 
-int as_stream_status(const struct as_stream *s, struct as_err *err)
+int as_trace_status(const struct as_trace *s, struct as_err *err)
 {
 	if (!s->failed.code)
 		return 0;
