@@ -40,7 +40,7 @@ void as_counts_free(struct as_counts *counts)
 	free(counts);
 }
 
-/* ---- Inputs ----------------------------------------------------------------------------------- */
+/* ---- Inputs ---------------------------------------------------------------------------------- */
 
 static void count_number(uint64_t *parts, const struct as_syscall_slot *slot)
 {
@@ -246,7 +246,7 @@ void as_counts_call(struct as_counts *counts, const struct as_syscall *call,
 		out[AS_OUT_OK]++;
 }
 
-/* ---- What else -------------------------------------------------------------------------------- */
+/* ---- What else ------------------------------------------------------------------------------- */
 
 void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n)
 {

@@ -93,7 +93,7 @@ void as_counts_space(const struct as_counts *counts, unsigned i, struct as_space
 void as_space_free(struct as_space *space);
 /* "values", "boundaries", "together", "pairs", "output", "variants" */
 const char *as_space_kind_name(enum as_space_kind kind);
-/* One by name: "open", "flags", kind; arg NULL: the output or the variants. False: there is none. */
+/* One by name: "open", "flags", kind; arg NULL: output, variants. False: there is none. */
 bool as_counts_find(const struct as_counts *counts, const char *family, const char *arg,
 		    enum as_space_kind kind, struct as_space *out);
 

@@ -31,7 +31,7 @@ static const char *const note_names[AS_NOTES] = {
 #undef NOTE
 };
 
-/* ---- Writing ---------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static void add_text(struct as_buf *out, const char *key, const char *text)
 {
@@ -148,7 +148,7 @@ int as_counts_save(const struct as_counts *counts, const char *path, struct as_e
 	return rc;
 }
 
-/* ---- Reading ---------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 #define WORDS_MAX 5
 

@@ -56,7 +56,7 @@ unsigned as_partition_places(const struct as_spec_arg *arg)
 	return 0;
 }
 
-/* ---- Names ------------------------------------------------------------------------------------ */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /* Only a trace that leaves something out has this one. */
 static const char unseen[] = "(not-shown)";

@@ -8,8 +8,8 @@
 
 #include "cover/spec.h"
 
-/* Places of numbers: not seen, negative, zero, none, 2^0 ... 2^63, then the boundaries: three for each k
- * from 1. Values 0 and 1 are partitions already; 2^1-1 and 2^1+1 = 2^2-1 would be counted twice. */
+/* Places of numbers: not seen, negative, zero, none, 2^0 ... 2^63, then the boundaries: three for
+ * each k from 1. 0 and 1 are partitions already; 2^1-1 and 2^1+1 = 2^2-1 would be counted twice. */
 enum {
 	AS_NUM_UNSEEN,
 	AS_NUM_NEGATIVE,

@@ -31,7 +31,7 @@ unsigned as_counts_spaces(const struct as_counts *counts)
 	return n;
 }
 
-/* ---- Parts ------------------------------------------------------------------------------------ */
+/* ---- Parts ----------------------------------------------------------------------------------- */
 
 static struct as_part *add_part(struct as_space *space)
 {
@@ -93,7 +93,7 @@ static void variants(const struct as_counts *counts, struct as_space *space)
 	}
 }
 
-/* ---- Flags ------------------------------------------------------------------------------------ */
+/* ---- Flags ----------------------------------------------------------------------------------- */
 
 static bool has_zero_word(const struct as_spec_words *words)
 {
@@ -220,7 +220,7 @@ static void pairs(const struct as_counts *counts, struct as_space *space)
 	free(sums);
 }
 
-/* ---- t at once -------------------------------------------------------------------------------- */
+/* ---- t at once ------------------------------------------------------------------------------- */
 
 struct choosing {
 	const struct as_spec_words *words;
@@ -268,7 +268,7 @@ void as_counts_combinations(const struct as_counts *counts, const struct as_spec
 	choose(&c, 0, t, 0, 0);
 }
 
-/* ---- One space -------------------------------------------------------------------------------- */
+/* ---- One space ------------------------------------------------------------------------------- */
 
 static void fill(const struct as_counts *counts, struct as_space *space)
 {

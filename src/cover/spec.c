@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- The tables ------------------------------------------------------------------------------- */
+/* ---- The tables ------------------------------------------------------------------------------ */
 
 static const struct as_spec_word all_words[] = {
 #define FLAG(table, name, value) { name, value, value },
@@ -93,7 +93,7 @@ struct as_spec_names {
 	} places[NAME_PLACES];
 };
 
-/* ---- Words ------------------------------------------------------------------------------------ */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 static void group_words(struct as_spec_names *names)
 {
@@ -119,7 +119,7 @@ static const struct as_spec_words *find_words(const struct as_spec_names *names,
 	return NULL;
 }
 
-/* ---- Families --------------------------------------------------------------------------------- */
+/* ---- Families -------------------------------------------------------------------------------- */
 
 static int find_arg(const struct as_spec_family *family, const char *name, size_t len)
 {
@@ -180,7 +180,7 @@ static void build_families(struct as_spec *spec)
 	}
 }
 
-/* ---- Calls ------------------------------------------------------------------------------------ */
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -308,7 +308,7 @@ static void build_calls(struct as_spec *spec)
 	}
 }
 
-/* ---- Names ------------------------------------------------------------------------------------ */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 static unsigned place_of(uint64_t seed, const char *name, size_t len)
 {

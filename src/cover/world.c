@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Processes -------------------------------------------------------------------------------- */
+/* ---- Processes ------------------------------------------------------------------------------- */
 
 static unsigned slot_of(const struct as_world *w, unsigned tid)
 {
@@ -235,7 +235,7 @@ void as_world_exit(struct as_world *w, unsigned tid)
 		as_world_drop(w, p);
 }
 
-/* ---- Descriptors ------------------------------------------------------------------------------ */
+/* ---- Descriptors ----------------------------------------------------------------------------- */
 
 static void empty(struct as_world *w, struct as_files *files, struct as_fd *at)
 {
@@ -304,7 +304,7 @@ void as_world_fd(struct as_world *w, unsigned tid, int fd, const char *path, siz
 		     false);
 }
 
-/* ---- What a call is about --------------------------------------------------------------------- */
+/* ---- What a call is about -------------------------------------------------------------------- */
 
 /* As it adds up over the slots of a call. */
 struct finding {
@@ -522,7 +522,7 @@ void as_world_call(struct as_world *w, const struct as_syscall *call, struct as_
 		as_world_act(w, p, call, paths);
 }
 
-/* ---- The whole -------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static struct as_plan plan_of(const struct as_spec_call *call)
 {

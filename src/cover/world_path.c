@@ -18,10 +18,10 @@
 
 #include <xxhash.h>
 
-/* ---- The filter ------------------------------------------------------------------------------- */
+/* ---- The filter ------------------------------------------------------------------------------ */
 
-/* How many bytes stand for themselves, and whether nothing else comes behind them. What a repetition
- * or an alternative applies to does not count. */
+/* How many bytes stand for themselves, and whether nothing else comes behind them. What a
+ * repetition or an alternative applies to does not count. */
 static size_t literal_part(const char *regex, bool *whole)
 {
 	size_t n = strcspn(regex, ".[]\\()*+?{}|^$");
@@ -141,7 +141,7 @@ bool as_filter_has(struct as_filter *filter, const char *path, unsigned len, uin
 	return ask(filter, path, len, hash);
 }
 
-/* ---- Places ----------------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------------------------------- */
 
 struct as_place *as_place_of(const struct as_resolved *path)
 {
@@ -172,7 +172,7 @@ void as_place_drop(struct as_place *place)
 		free(place);
 }
 
-/* ---- Absolute paths --------------------------------------------------------------------------- */
+/* ---- Absolute paths -------------------------------------------------------------------------- */
 
 /* Appends the components of `path`; *at is the length so far, 0 is the root. */
 static void append(char *text, unsigned *at, const char *path, unsigned len)
@@ -243,7 +243,7 @@ void as_world_resolve(struct as_world *w, const struct as_process *p, const stru
 	out->in = as_filter_has(&w->filter, text, at, out->hash);
 }
 
-/* ---- What is known of names ------------------------------------------------------------------- */
+/* ---- What is known of names ------------------------------------------------------------------ */
 
 enum as_known as_world_known(const struct as_world *w, uint64_t hash)
 {
