@@ -40,11 +40,22 @@ extern const struct as_draw as_draws[AS_DRAWS];
 #define AS_DIST_WORDS 32
 #define AS_DIST_WORD_BYTES 48
 #define AS_BUCKETS 65 /* of a range: 0 and below; [1,2), [2,4), ... */
+#define AS_DIST_PIECES 8
+#define AS_MODE_BITS 12
+
+struct as_piece { /* of a range */
+	int64_t lo, hi;
+	uint32_t weight;
+};
 
 struct as_dist {
-	int64_t base, never, lo, hi;
-	uint32_t percent;
+	int64_t base, never;
+	int64_t lo, hi; /* a range: the least and the greatest of all its pieces */
+	uint32_t percent; /* a range: of numbers moved to an edge */
 	uint32_t n; /* words of ONE and SOME; of FLAGS: those of the flag table */
+	uint32_t n_pieces; /* of a range */
+	struct as_piece piece[AS_DIST_PIECES];
+	uint8_t chance[AS_DIST_WORDS]; /* FLAGS: percent of each word */
 	char word[AS_DIST_WORDS][AS_DIST_WORD_BYTES]; /* ONE and SOME */
 	int64_t value[AS_DIST_WORDS]; /* ONE of something that is not a string */
 	/* What feedback made of it: weights of words (ONE), percents (FLAGS, SOME), of buckets. */
@@ -52,11 +63,25 @@ struct as_dist {
 	uint32_t weight[AS_BUCKETS];
 };
 
+static inline const struct as_arg_info *as_draw_info(const struct as_draw *draw)
+{
+	return &as_arg_table[draw->arg];
+}
+
+/* FLAGS: the words of its table, and the field of which only one word can stand. */
+static inline const struct as_flag_word *as_draw_words(const struct as_draw *draw, size_t *n,
+						       int64_t *exclusive)
+{
+	return as_flag_words((enum as_flag_table)(as_draw_info(draw)->type - AS_TYPE_FLAGS), n,
+			     exclusive);
+}
+
 /* What stands behind the name in a profile, up to the end of the line. */
 AS_MUST_CHECK int as_dist_parse(struct as_lex *lex, const struct as_draw *draw,
 				struct as_dist *dist);
 void as_dist_print(const struct as_draw *draw, const struct as_dist *dist, struct as_buf *out);
-/* Draws into the field of op. Text lives in *text, which is added to. */
+/* Draws into the field of op. Text lives in *text, which is added to. Flags in which op differs
+ * from the plain value were set on purpose and stay. */
 void as_dist_draw(const struct as_draw *draw, const struct as_dist *dist, struct as_choice *choice,
 		  struct as_op *op, struct as_buf *text);
 /* The value that stands above the syntax layer. */
@@ -69,6 +94,8 @@ void as_draw_settle(struct as_op *op);
 size_t as_dist_partitions(const struct as_draw *draw, const struct as_dist *dist);
 void as_dist_partition_name(const struct as_draw *draw, const struct as_dist *dist, size_t i,
 			    struct as_buf *out);
+/* Which numbers partition b of a range holds; *hi < *lo: none. */
+void as_bucket_bounds(const struct as_dist *dist, size_t b, int64_t *lo, int64_t *hi);
 /* Draws partition i `factor` times as often as before (at most half the time for flags). */
 void as_dist_raise(const struct as_draw *draw, struct as_dist *dist, size_t i, uint32_t factor);
 
