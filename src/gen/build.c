@@ -189,7 +189,7 @@ unsigned as_view_build(struct as_view *view, const struct as_model *model, enum 
 	size_t candidates;
 	unsigned n;
 
-	if (row->subject == AS_SUBJECT_NONE) {
+	if (row->subject == AS_SUBJECT_NONE || row->subject == AS_SUBJECT_QUIET) {
 		out[0] = view->plain[code];
 		return 1;
 	}
@@ -272,7 +272,7 @@ int as_view_build_all(struct as_view *view, const struct as_model *model, enum a
 
 	if (!as_view_can(view, code))
 		return 0;
-	if (row->subject == AS_SUBJECT_NONE)
+	if (row->subject == AS_SUBJECT_NONE || row->subject == AS_SUBJECT_QUIET)
 		return fn(ctx, &op);
 	if (row->subject == AS_SUBJECT_FD)
 		return each_fd(view, code, fn, ctx);

@@ -84,6 +84,14 @@ void as_dist_print(const struct as_draw *draw, const struct as_dist *dist, struc
  * from the plain value were set on purpose and stay. */
 void as_dist_draw(const struct as_draw *draw, const struct as_dist *dist, struct as_choice *choice,
 		  struct as_op *op, struct as_buf *text);
+/* Where the rows of draw.def for each operation are, which stand together. */
+struct as_draw_index {
+	uint8_t first[AS_OP_COUNT], n[AS_OP_COUNT];
+};
+void as_draw_index_init(struct as_draw_index *index);
+/* Every argument of op that has a row; *text as above. */
+void as_draw_args(const struct as_draw_index *index, const struct as_dist dist[AS_DRAWS],
+		  struct as_choice *choice, struct as_op *op, struct as_buf *text);
 /* The value that stands above the syntax layer. */
 void as_dist_plain(const struct as_draw *draw, const struct as_dist *dist, struct as_op *op);
 

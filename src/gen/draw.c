@@ -177,6 +177,27 @@ void as_dist_draw(const struct as_draw *draw, const struct as_dist *dist, struct
 	}
 }
 
+void as_draw_index_init(struct as_draw_index *index)
+{
+	_Static_assert(AS_DRAWS <= UINT8_MAX, "an index fits");
+	*index = (struct as_draw_index){ 0 };
+	for (unsigned d = AS_DRAWS; d-- > 0;) {
+		enum as_opcode op = as_draws[d].op;
+
+		as_assert(!index->n[op] || index->first[op] == d + 1);
+		index->first[op] = (uint8_t)d;
+		index->n[op]++;
+	}
+}
+
+void as_draw_args(const struct as_draw_index *index, const struct as_dist dist[AS_DRAWS],
+		  struct as_choice *choice, struct as_op *op, struct as_buf *text)
+{
+	for (unsigned d = index->first[op->code], n = index->n[op->code]; n > 0; n--, d++)
+		as_dist_draw(&as_draws[d], &dist[d], choice, op, text);
+	as_draw_settle(op);
+}
+
 void as_dist_plain(const struct as_draw *draw, const struct as_dist *dist, struct as_op *op)
 {
 	switch (draw->how) {

@@ -12,7 +12,9 @@
  */
 #include "gen/gen.h"
 
+#include "gen/refine.h"
 #include "gen/tree.h"
+#include "gen/walk.h"
 
 #include <stdlib.h>
 
@@ -23,7 +25,9 @@ struct as_gen {
 	struct as_view view;
 	struct as_queue queue;
 	struct as_visited visited;
+	struct as_walk walk;
 	uint32_t weight[AS_OP_COUNT]; /* of core commands that the target can do */
+	uint32_t ext_weight[AS_OP_COUNT]; /* of the others */
 	struct as_gen_stats stats;
 	void (*on_state)(void *ctx, const struct as_model *model);
 	void *on_state_ctx;
@@ -60,6 +64,8 @@ int as_gen_new(const struct as_profile *profile, const struct as_traits *traits,
 	g->queue.bias = (unsigned)profile->bias;
 	g->visited.max = profile->visited_max;
 	as_view_init(&g->view, profile, choice);
+	as_walk_init(&g->walk, &g->view, traits);
+	as_refine_weights(profile, traits, g->ext_weight);
 	as_gen_weights(profile, traits, g->weight);
 	for (int i = 0; i < AS_OP_COUNT; i++)
 		if (as_op_table[i].layer != AS_LAYER_CORE)
@@ -86,6 +92,7 @@ void as_gen_free(struct as_gen *gen)
 			as_gnode_put(gen->queue.level[l].item[i]);
 	as_queue_free(&gen->queue);
 	as_visited_free(&gen->visited);
+	as_walk_free(&gen->walk);
 	as_view_free(&gen->view);
 	free(gen);
 }
@@ -202,20 +209,23 @@ static bool worth_giving(const struct as_gen *gen, const struct as_gnode *node,
 static struct as_seq *give(struct as_gen *gen, struct as_gnode *node, enum as_gen_layer layer)
 {
 	struct as_seq *seq = as_gnode_seq(node, &gen->view), *finer;
+	const struct as_profile *p = gen->profile;
+	struct as_model *end;
+	size_t steps = p->walk_min;
 
 	node->given = true;
 	gen->stats.given++;
-	if (layer >= AS_GEN_EXT) {
-		finer = as_gen_extend(seq, gen->profile, gen->traits, gen->choice, &gen->stats);
-		as_seq_free(seq);
-		seq = finer;
-	}
-	if (layer >= AS_GEN_SYNTAX) {
-		finer = as_gen_fill(seq, gen->profile, gen->choice);
-		as_seq_free(seq);
-		seq = finer;
-	}
-	return seq;
+	if (layer < AS_GEN_EXT)
+		return seq;
+	finer = as_refine_extend(seq, &gen->view, gen->ext_weight, gen->traits, &gen->stats, &end);
+	as_seq_free(seq);
+	if (layer >= AS_GEN_SYNTAX)
+		as_refine_fill(finer, &gen->view.index, p, gen->choice);
+	if (p->walk_max > p->walk_min)
+		steps += as_choose(gen->choice, (unsigned)(p->walk_max - p->walk_min) + 1);
+	as_walk_append(&gen->walk, end, steps, layer >= AS_GEN_SYNTAX, finer);
+	as_model_free(end);
+	return finer;
 }
 
 struct as_seq *as_gen_next(struct as_gen *gen, enum as_gen_layer layer)

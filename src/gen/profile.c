@@ -300,6 +300,10 @@ int as_profile_check(const char *file, const struct as_profile *profile, struct 
 		return as_fail(err, AS_EUSE, "%s: length.min %llu is more than length.max %llu",
 			       file, (unsigned long long)profile->length_min,
 			       (unsigned long long)profile->length_max);
+	if (profile->walk_min > profile->walk_max)
+		return as_fail(err, AS_EUSE, "%s: walk.min %llu is more than walk.max %llu", file,
+			       (unsigned long long)profile->walk_min,
+			       (unsigned long long)profile->walk_max);
 	return 0;
 }
 

@@ -24,6 +24,7 @@ void as_view_init(struct as_view *view, const struct as_profile *profile, struct
 		as_dist_plain(&as_draws[i], &profile->dist[i], &view->plain[as_draws[i].op]);
 	for (int op = 0; op < AS_OP_COUNT; op++)
 		as_draw_settle(&view->plain[op]);
+	as_draw_index_init(&view->index);
 	for (uint32_t i = profile->n_names; i-- > 0;)
 		view->by_byte[(unsigned char)profile->name[i][0]] = (uint8_t)(i + 1);
 }
@@ -162,6 +163,8 @@ static bool fits(const struct as_view *view, enum as_subject subject, size_t i)
 		return i != 0 && dir && !spot->attrs.children;
 	case AS_SUBJECT_NONE:
 	case AS_SUBJECT_FD:
+	case AS_SUBJECT_QUIET:
+	case AS_SUBJECT_TMPFILE:
 		break;
 	}
 	return false;
@@ -206,6 +209,10 @@ bool as_view_can(const struct as_view *view, enum as_opcode code)
 		return true;
 	case AS_SUBJECT_FD:
 		return view->n_open > 0;
+	case AS_SUBJECT_QUIET:
+		return view->at_root && !view->n_open;
+	case AS_SUBJECT_TMPFILE:
+		return false;
 	case AS_SUBJECT_FILE:
 		return view->n_open < view->profile->slots && any_fits(view, AS_SUBJECT_REG);
 	case AS_SUBJECT_GOAL:

@@ -25,6 +25,8 @@ enum as_subject {
 	AS_SUBJECT_EMPTY,
 	AS_SUBJECT_GOAL,
 	AS_SUBJECT_FD,
+	AS_SUBJECT_QUIET,
+	AS_SUBJECT_TMPFILE,
 };
 
 enum as_second { AS_SECOND_NOTHING, AS_SECOND_NEW, AS_SECOND_DESCRIPTOR };
@@ -77,6 +79,7 @@ struct as_view {
 	size_t candidate_cap;
 	struct as_arena strings; /* of the operations built; good until the next look */
 	struct as_op plain[AS_OP_COUNT];
+	struct as_draw_index index;
 	uint8_t by_byte[256]; /* first name of the alphabet with that first byte, from 1 */
 };
 

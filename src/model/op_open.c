@@ -21,7 +21,8 @@ static int bad_flags(int64_t flags)
 		 * O_CREAT. */
 		if (!(flags & O_DIRECTORY_BIT) || (flags & O_CREAT_BIT))
 			return EINVAL;
-		return wants_write(flags) ? 0 : EINVAL;
+		/* build_open_flags() asks before O_TRUNC has added to the access mode. */
+		return flags & O_ACC ? 0 : EINVAL;
 	}
 	/* Linux 6.4 and later refuse O_CREAT|O_DIRECTORY. */
 	if ((flags & O_CREAT_BIT) && (flags & O_DIRECTORY_BIT))

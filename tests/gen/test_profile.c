@@ -27,7 +27,7 @@ static void test_round_trip(void **state)
 		free(a);
 		free(b);
 	}
-	assert_int_equal(as_profile_builtin(5, &summary), NULL);
+	assert_int_equal(as_profile_builtin(6, &summary), NULL);
 }
 
 static const struct {
@@ -35,7 +35,8 @@ static const struct {
 } bad[] = {
 	{ "weight mkdir -1\n", "p:1:14: the weight of mkdir is negative" },
 	{ "# x\nweight frob 3\n", "p:2:8: unknown command 'frob'" },
-	{ "weight crash 3\n", "p:1:8: unknown command 'crash': it cannot be generated" },
+	{ "weight mount 3\n", "p:1:8: unknown command 'mount': it cannot be generated" },
+	{ "walk.min 9\n", "p: walk.min 9 is more than walk.max 0" },
 	{ "weight mkdir\n", "p:1:13: expected a number from 0 to 1000000, found end of line" },
 	{ "weight mkdir 3 4\n", "p:1:16: expected end of line, found '4'" },
 	{ "k 0\n", "p:1:3: expected a number from 1 to 16, found '0'" },

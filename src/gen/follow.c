@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * follow: see follow.h. Simple rules: a new name needs a directory and must be free, a removed one
+ * must be there, a directory is replaced only by a directory and only while it is empty. Symbolic
+ * links are not followed, a full disk is not known of: what then fails was worth a try.
+ */
+#include "gen/follow.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TMPFILE_BIT 020000000
+#define OPEN_DIRECTORY 0200000
+#define OPEN_CREAT 0100
+#define OPEN_EXCL 0200
+
+#define RENAME_NOREPLACE_BIT 1
+#define RENAME_EXCHANGE_BIT 2
+#define RENAME_WHITEOUT_BIT 4
+
+#define DEEP_KEPT 2 /* of what deepen makes: this many on the way, and the last */
+
+static size_t at(const struct as_walk *w, const char *path)
+{
+	return path ? as_roster_find(&w->roster, path, strlen(path)) : SIZE_MAX;
+}
+
+static bool name_fits(const struct as_walk *w, const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	return !w->traits->name_max || strlen(name) <= w->traits->name_max;
+}
+
+static bool can_make(const struct as_walk *w, const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 1 && at(w, path) == SIZE_MAX && as_roster_has_parent(&w->roster, path, len) &&
+	       name_fits(w, path);
+}
+
+static struct as_item *make(struct as_walk *w, const char *path, enum as_item_kind kind,
+			    uint32_t file)
+{
+	struct as_item *item;
+
+	if (!can_make(w, path))
+		return NULL;
+	item = as_roster_add(&w->roster, path, strlen(path), kind, file);
+	if (kind == AS_ITEM_DIR)
+		item->long_names = as_draw_chance(w->choice, w->profile->long_name);
+	return item;
+}
+
+static void follow_hardlink(struct as_walk *w)
+{
+	size_t from = at(w, w->at);
+
+	if (from != SIZE_MAX && w->roster.item[from].kind != AS_ITEM_DIR)
+		make(w, w->at2, w->roster.item[from].kind, w->roster.item[from].file);
+}
+
+static bool is_within(const char *path, const char *top)
+{
+	size_t len = strlen(top);
+
+	return !strncmp(path, top, len) && (!path[len] || path[len] == '/');
+}
+
+static void follow_rename(struct as_walk *w, int64_t flags)
+{
+	struct as_roster *r = &w->roster;
+	size_t from = at(w, w->at), to = at(w, w->at2);
+	bool from_dir;
+
+	if (from == SIZE_MAX || !from || !to || is_within(w->at2, w->at))
+		return;
+	if (flags & RENAME_EXCHANGE_BIT) {
+		if (to != SIZE_MAX && !is_within(w->at, w->at2))
+			as_roster_swap(r, from, to);
+		return;
+	}
+	from_dir = r->item[from].kind == AS_ITEM_DIR;
+	if (to == SIZE_MAX
+		    ? !can_make(w, w->at2)
+		    : (flags & RENAME_NOREPLACE_BIT) || r->item[from].file == r->item[to].file ||
+			      from_dir != (r->item[to].kind == AS_ITEM_DIR) ||
+			      (from_dir && as_roster_has_below(r, to)))
+		return;
+	if (to != SIZE_MAX)
+		as_roster_drop(r, to, false);
+	as_roster_move(r, at(w, w->at), w->at2, strlen(w->at2));
+	if (flags & RENAME_WHITEOUT_BIT)
+		make(w, w->at, AS_ITEM_NODE, 0);
+}
+
+static void follow_remove(struct as_walk *w, enum as_opcode code)
+{
+	struct as_roster *r = &w->roster;
+	size_t i = at(w, w->at);
+	bool dir;
+
+	if (i == SIZE_MAX)
+		return;
+	dir = r->item[i].kind == AS_ITEM_DIR;
+	if (code == AS_OP_PRUNE) {
+		if (dir)
+			as_roster_drop(r, i, true);
+		return;
+	}
+	if (!i || (code == AS_OP_UNLINK && dir) ||
+	    (code == AS_OP_RMDIR && (!dir || as_roster_has_below(r, i))))
+		return;
+	as_roster_drop(r, i, false);
+}
+
+static void follow_deepen(struct as_walk *w, uint64_t count)
+{
+	size_t i = at(w, w->at), len;
+	struct as_buf path = { 0 };
+
+	if (i == SIZE_MAX || w->roster.item[i].kind != AS_ITEM_DIR)
+		return;
+	if (i)
+		as_buf_adds(&path, w->at);
+	for (uint64_t k = 0; k < count; k++) {
+		as_buf_adds(&path, "/d");
+		len = path.len;
+		if (len > AS_ROSTER_PATH_MAX)
+			break;
+		if ((k < DEEP_KEPT || k + 1 == count) &&
+		    as_roster_find(&w->roster, path.data, len) == SIZE_MAX)
+			as_roster_add(&w->roster, path.data, len, AS_ITEM_DIR, 0);
+	}
+	as_buf_free(&path);
+}
+
+/* The first and the last of what it made. */
+static void follow_enlarge(struct as_walk *w, uint64_t count)
+{
+	size_t i = at(w, w->at);
+	char path[AS_ROSTER_PATH_MAX + 32];
+
+	if (i == SIZE_MAX || w->roster.item[i].kind != AS_ITEM_DIR || !count)
+		return;
+	w->roster.item[i].bulk |= count > 2;
+	for (unsigned k = 0; k < 2; k++) {
+		int len = snprintf(path, sizeof(path), "%s/e%llu", i ? w->at : "",
+				   k ? (unsigned long long)count - 1 : 0);
+
+		if (len > 0 && len <= AS_ROSTER_PATH_MAX &&
+		    as_roster_find(&w->roster, path, (size_t)len) == SIZE_MAX)
+			as_roster_add(&w->roster, path, (size_t)len, AS_ITEM_DIR, 0);
+	}
+}
+
+static void follow_open(struct as_walk *w, const struct as_op *op)
+{
+	struct as_roster *r = &w->roster;
+	size_t i = at(w, w->at);
+	bool writes = (op->flags & O_ACCMODE) != O_RDONLY;
+	struct as_handle handle = { .slot = op->slot };
+
+	if (op->flags & TMPFILE_BIT) {
+		if (i == SIZE_MAX || r->item[i].kind != AS_ITEM_DIR || !writes ||
+		    (op->flags & OPEN_CREAT))
+			return;
+		handle.tmpfile = !(op->flags & OPEN_EXCL);
+		handle.kind = AS_ITEM_REG;
+		handle.file = ++r->next_file;
+		as_roster_open(r, handle);
+		return;
+	}
+	if (i == SIZE_MAX) {
+		const struct as_item *made;
+
+		if (!(op->flags & OPEN_CREAT) || (op->flags & OPEN_DIRECTORY))
+			return;
+		made = make(w, w->at, AS_ITEM_REG, 0);
+		if (!made)
+			return;
+		handle.file = made->file;
+		handle.kind = AS_ITEM_REG;
+	} else {
+		const struct as_item *item = &r->item[i];
+		bool dir = item->kind == AS_ITEM_DIR;
+
+		if (((op->flags & OPEN_CREAT) && ((op->flags & OPEN_EXCL) || dir)) ||
+		    (dir && writes) || (!dir && (op->flags & OPEN_DIRECTORY)) ||
+		    item->kind == AS_ITEM_NODE)
+			return;
+		handle.file = item->file;
+		handle.kind = item->kind;
+	}
+	as_roster_open(r, handle);
+}
+
+static void follow_link_tmpfile(struct as_walk *w, const struct as_op *op)
+{
+	struct as_roster *r = &w->roster;
+
+	for (unsigned i = 0; i < r->n_handles; i++) {
+		if (r->handle[i].slot != op->fd)
+			continue;
+		if (make(w, w->at, AS_ITEM_REG, r->handle[i].file))
+			r->handle[i].tmpfile = false;
+		return;
+	}
+}
+
+static void follow_chcwd(struct as_walk *w)
+{
+	size_t i = at(w, w->at);
+
+	if (i != SIZE_MAX && w->roster.item[i].kind == AS_ITEM_DIR)
+		w->roster.cwd = w->roster.item[i].path;
+}
+
+void as_walk_follow(struct as_walk *walk, const struct as_op *op)
+{
+	switch (op->code) {
+	case AS_OP_MKDIR:
+		make(walk, walk->at, AS_ITEM_DIR, 0);
+		break;
+	case AS_OP_CREATE:
+		make(walk, walk->at, AS_ITEM_REG, 0);
+		break;
+	case AS_OP_MKNOD:
+		make(walk, walk->at, AS_ITEM_NODE, 0);
+		break;
+	case AS_OP_SYMLINK:
+		make(walk, walk->at2, AS_ITEM_LINK, 0);
+		break;
+	case AS_OP_HARDLINK:
+		follow_hardlink(walk);
+		break;
+	case AS_OP_RENAME:
+		follow_rename(walk, 0);
+		break;
+	case AS_OP_RENAME2:
+		follow_rename(walk, op->flags);
+		break;
+	case AS_OP_REMOVE:
+	case AS_OP_PRUNE:
+	case AS_OP_RMDIR:
+	case AS_OP_UNLINK:
+		follow_remove(walk, op->code);
+		break;
+	case AS_OP_DEEPEN:
+		follow_deepen(walk, op->len);
+		break;
+	case AS_OP_ENLARGE:
+		follow_enlarge(walk, op->len);
+		break;
+	case AS_OP_OPEN:
+		follow_open(walk, op);
+		break;
+	case AS_OP_CLOSE:
+		as_roster_close(&walk->roster, op->fd);
+		break;
+	case AS_OP_LINK_TMPFILE:
+		follow_link_tmpfile(walk, op);
+		break;
+	case AS_OP_CHCWD:
+		follow_chcwd(walk);
+		break;
+	case AS_OP_UMOUNT:
+	case AS_OP_CRASH:
+		as_roster_close_all(&walk->roster);
+		break;
+	default:
+		break;
+	}
+}

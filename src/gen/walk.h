@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * walk: what follows behind the backbone of a long workload. The search has led to a rare state;
+ * from there on commands of all layers are drawn one by one, on whatever is there then. Nothing has
+ * to be kept, so a walk also does what a backbone must not: it renames over what exists, names the
+ * wrong things, removes what is open, unmounts, and it grows and shrinks the tree in turns, so that
+ * a thousand commands later there is still something to work on and room to work in.
+ */
+#ifndef AS_GEN_WALK_H
+#define AS_GEN_WALK_H
+
+#include "gen/roster.h"
+#include "work/seq.h"
+
+struct as_walk {
+	const struct as_profile *profile;
+	const struct as_traits *traits;
+	struct as_choice *choice;
+	struct as_view *view; /* for its plain operations and its index of draws */
+	struct as_roster roster;
+	struct as_seq *out;
+	struct as_buf text; /* of arguments drawn */
+	bool fill; /* draw arguments, too */
+	bool growing;
+	size_t turn; /* names at which growing becomes shrinking, or the other way round */
+	size_t last; /* item used last */
+	uint32_t last_file;
+	struct as_op *op; /* the one being built, and its absolute paths */
+	const char *at, *at2;
+	/* Sums of weights, while growing and while shrinking. */
+	uint32_t sum[2][AS_OP_COUNT];
+};
+
+/* All that is given must outlive the walk. */
+void as_walk_init(struct as_walk *walk, struct as_view *view, const struct as_traits *traits);
+void as_walk_free(struct as_walk *walk);
+/* Appends n commands or a few more to out, which leads to the state of the model. fill: draws their
+ * arguments. */
+void as_walk_append(struct as_walk *walk, const struct as_model *model, size_t n, bool fill,
+		    struct as_seq *out);
+
+#endif
