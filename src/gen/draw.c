@@ -6,6 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define BLOCK_BITS_MIN 9
+#define BLOCK_BITS_MAX 12
+
 uint64_t as_draw_below(struct as_choice *choice, uint64_t n)
 {
 	uint64_t high, low;
@@ -80,13 +83,20 @@ static int64_t draw_mode(const struct as_dist *dist, struct as_choice *choice)
 	return mode;
 }
 
-/* Where sizes change their meaning: powers of two, multiples of them (blocks), one less, one more. */
+/* Where sizes change their meaning: powers of two, multiples of them, one less, one more; every
+ * other time those of what blocks are as large as. */
 static int64_t move_to_edge(int64_t value, int64_t lo, int64_t hi, struct as_choice *choice)
 {
 	unsigned bits = hi > 1 ? 64 - (unsigned)__builtin_clzll((uint64_t)hi) : 1;
-	int64_t grain = (int64_t)1 << as_choose(choice, bits);
-	unsigned how = as_choose(choice, 8);
+	unsigned how = as_choose(choice, 16), grain_bits;
+	int64_t grain;
 
+	if (how & 8 && bits > BLOCK_BITS_MAX)
+		grain_bits =
+			BLOCK_BITS_MIN + as_choose(choice, BLOCK_BITS_MAX - BLOCK_BITS_MIN + 1);
+	else
+		grain_bits = as_choose(choice, bits);
+	grain = (int64_t)1 << grain_bits;
 	value = how & 4 || value < 0 ? grain : value - value % grain;
 	value += (how & 3) == 1 ? -1 : (how & 3) == 2 ? 1 : 0;
 	return value < lo ? lo : value > hi ? hi : value;

@@ -57,6 +57,21 @@ bool as_roster_has_below(const struct as_roster *roster, size_t i)
 	return false;
 }
 
+size_t as_roster_list(const struct as_roster *roster, size_t dir, size_t *first)
+{
+	const struct as_item *top = &roster->item[dir];
+	size_t skip = top->len > 1 ? top->len + 1 : 1, n = 0;
+
+	for (size_t k = 0; k < roster->n; k++) {
+		const struct as_item *item = &roster->item[k];
+
+		if (is_below(item->path, item->len, top->path, top->len) &&
+		    !memchr(item->path + skip, '/', item->len - skip) && !n++)
+			*first = k;
+	}
+	return n;
+}
+
 struct as_item *as_roster_add(struct as_roster *roster, const char *path, size_t len,
 			      enum as_item_kind kind, uint32_t file)
 {

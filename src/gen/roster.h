@@ -54,6 +54,8 @@ size_t as_roster_find(const struct as_roster *roster, const char *path, size_t l
 bool as_roster_has_parent(const struct as_roster *roster, const char *path, size_t len);
 /* Whether something is listed below it; true for a bulk directory. */
 bool as_roster_has_below(const struct as_roster *roster, size_t i);
+/* How many names are listed directly in a directory, and which was there first. */
+size_t as_roster_list(const struct as_roster *roster, size_t dir, size_t *first);
 /* file 0: a new inode. Returns the item. */
 struct as_item *as_roster_add(struct as_roster *roster, const char *path, size_t len,
 			      enum as_item_kind kind, uint32_t file);

@@ -20,6 +20,9 @@
 #define TRIES 8
 #define FOCUS_PERCENT 30 /* of subjects that are the one used last */
 #define FIRST_TURN 12
+#define BURST_MAX 24
+#define KEPT_MAX 3
+#define FULL_TRIES 4
 #define ASIDE 2 /* names of a directory that are taken: how often another is tried */
 
 /* The numbers that open(2) has on x86-64, as flags.def writes them out. */
@@ -194,7 +197,7 @@ static void add_long_name(struct as_walk *w, struct as_buf *text)
 
 static void add_name(struct as_walk *w, const struct as_item *dir, struct as_buf *text)
 {
-	uint64_t percent = dir->long_names ? 85 : w->profile->long_name / 4;
+	uint64_t percent = dir->long_names ? 95 : w->profile->long_name / 4;
 
 	if (dir->len + 300 < AS_ROSTER_PATH_MAX && chance(w, percent))
 		add_long_name(w, text);
@@ -202,11 +205,9 @@ static void add_name(struct as_walk *w, const struct as_item *dir, struct as_buf
 		as_buf_adds(text, w->profile->name[choose(w, w->profile->n_names)]);
 }
 
-/* A path in a directory, mostly one that is free. */
-static const char *pick_new(struct as_walk *w)
+/* A path in item i, mostly one that is free. */
+static const char *new_in(struct as_walk *w, size_t i, bool stray)
 {
-	bool stray = chance(w, w->profile->stray);
-	size_t i = pick_item(w, stray ? AS_SUBJECT_ANY : AS_SUBJECT_PARENT);
 	struct as_buf *text = &w->text;
 
 	if (i == SIZE_MAX || w->roster.item[i].len + AS_NAME_BYTES > AS_ROSTER_PATH_MAX)
@@ -221,6 +222,13 @@ static const char *pick_new(struct as_walk *w)
 			break;
 	}
 	return as_arena_strndup(&w->roster.text, text->data, text->len);
+}
+
+static const char *pick_new(struct as_walk *w)
+{
+	bool stray = chance(w, w->profile->stray);
+
+	return new_in(w, pick_item(w, stray ? AS_SUBJECT_ANY : AS_SUBJECT_PARENT), stray);
 }
 
 /* ---- Commands ---- */
@@ -385,6 +393,79 @@ static bool walk_path(struct as_walk *w, enum as_opcode code)
 	return true;
 }
 
+/* ---- Bursts ---- */
+
+static void on_path(struct as_walk *w, enum as_opcode code, const char *path)
+{
+	struct as_op op = begin(w, code);
+
+	w->at = path;
+	op.path = spell(w, path);
+	emit(w, &op);
+}
+
+/* Many names in one directory, every other time a new one, so that it grows beyond its first
+ * blocks. */
+static void fill_one(struct as_walk *w)
+{
+	static const enum as_opcode makers[] = { AS_OP_CREATE, AS_OP_MKDIR };
+	size_t dir = pick_item(w, AS_SUBJECT_PARENT), made;
+	unsigned n = 2 + choose(w, BURST_MAX);
+	const char *path = w->roster.item[dir].path;
+
+	if (choose(w, 2)) {
+		const char *fresh = new_in(w, dir, false);
+
+		on_path(w, AS_OP_MKDIR, fresh);
+		made = as_roster_find(&w->roster, fresh, strlen(fresh));
+		if (made != SIZE_MAX) {
+			w->roster.item[made].long_names = choose(w, 2);
+			path = fresh;
+		}
+	}
+	while (n-- > 0) {
+		dir = as_roster_find(&w->roster, path, strlen(path));
+		on_path(w, makers[!choose(w, 4)], new_in(w, dir, false));
+	}
+}
+
+/* Of a few directories the one with the most names. */
+static size_t pick_full(struct as_walk *w)
+{
+	size_t best = SIZE_MAX, most = 0, first;
+
+	for (unsigned t = 0; t < FULL_TRIES; t++) {
+		size_t dir = pick_item(w, AS_SUBJECT_DIR), n;
+
+		n = dir ? as_roster_list(&w->roster, dir, &first) : 0;
+		if (n > most) {
+			most = n;
+			best = dir;
+		}
+	}
+	return best;
+}
+
+/* The names of one directory go, the oldest first, all or all but a few; then the directory. What
+ * is left may lie in its later blocks only. */
+static void drain_one(struct as_walk *w)
+{
+	size_t dir = pick_full(w), first = 0;
+	unsigned keep = choose(w, KEPT_MAX + 1);
+	const char *path;
+
+	if (dir == SIZE_MAX)
+		return;
+	path = w->roster.item[dir].path;
+	while (dir != SIZE_MAX && as_roster_list(&w->roster, dir, &first) > keep) {
+		const struct as_item *item = &w->roster.item[first];
+
+		on_path(w, item->kind != AS_ITEM_DIR ? AS_OP_UNLINK : AS_OP_REMOVE, item->path);
+		dir = as_roster_find(&w->roster, path, strlen(path));
+	}
+	on_path(w, AS_OP_RMDIR, path);
+}
+
 static bool walk_one(struct as_walk *w, enum as_opcode code)
 {
 	switch (code) {
@@ -447,6 +528,13 @@ void as_walk_append(struct as_walk *walk, const struct as_model *model, size_t n
 		bool done = false;
 
 		take_turns(walk);
+		if (chance(walk, walk->profile->burst)) {
+			if (walk->roster.n < walk->profile->tree && choose(walk, 2))
+				fill_one(walk);
+			else
+				drain_one(walk);
+			continue;
+		}
 		for (unsigned t = 0; t < TRIES && !done; t++) {
 			enum as_opcode code = draw_code(walk);
 

@@ -28,6 +28,7 @@ static const struct {
 	{ "race", "a0b3ac482d02340c5586144732a6f9e4" },
 	{ "small", "44f1666c3afc85a8e4bb2166d296786b" },
 	{ "coverage", "fc4429b47c77dd378d8a8b66da4516cf" },
+	{ "hunt", "fdc5f01b6554a0af75d8130397f7fa8b" },
 };
 
 /* Profile, chooser and generator in one. */
