@@ -208,8 +208,8 @@ static const struct as_opt opts[] = {
 	  .letter = 'p',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME|FILE",
-	  .help = "paper (default), crash, race, small, coverage, hunt, or a file (docs/PROFILE.md); "
-		  "a file's name has a slash or a dot in it" },
+	  .help = "paper (default), crash, race, small, coverage, hunt, or a file "
+		  "(docs/PROFILE.md); a file's name has a slash or a dot in it" },
 	{ .name = "seed",
 	  .letter = 's',
 	  .kind = AS_OPT_NUMBER,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* roster: see roster.h. Lists are short, so everything is a scan; paths are compared by hash first. */
+/* roster: see roster.h. Lists are short: everything is a scan, paths are compared by hash first. */
 #include "gen/roster.h"
 
 #include <stdlib.h>
