@@ -11,6 +11,7 @@ static const char *const kind_names[AS_FIND_KINDS] = {
 	[AS_FIND_SIGNAL] = "signal",   [AS_FIND_HANG] = "hang",	  [AS_FIND_LEAK] = "leak",
 	[AS_FIND_CHECKER] = "checker", [AS_FIND_MOUNT] = "mount", [AS_FIND_MISUSE] = "misuse",
 	[AS_FIND_KERNEL] = "kernel",   [AS_FIND_CRASH] = "crash", [AS_FIND_RECOVERY] = "recovery",
+	[AS_FIND_RACE] = "race",       [AS_FIND_DIFF] = "diff",
 };
 
 const char *as_finding_kind_name(enum as_finding_kind kind)

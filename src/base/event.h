@@ -24,6 +24,8 @@ enum as_finding_kind {
 	AS_FIND_KERNEL, /* the kernel crashed, warned, or complained of corruption */
 	AS_FIND_CRASH, /* after a power cut the tree is not an allowed one, or not to be had */
 	AS_FIND_RECOVERY, /* two recoveries of one disk end differently */
+	AS_FIND_RACE, /* no order of calls that overlapped explains what they answered, or left */
+	AS_FIND_DIFF, /* one file system answers what others do not */
 	AS_FIND_KINDS
 };
 

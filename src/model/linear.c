@@ -208,7 +208,7 @@ static bool explore(struct search *x, const struct node *n)
 
 static int by_begin(const void *a, const void *b, void *ctx)
 {
-	const struct as_call *calls = ctx;
+	const struct as_linear_call *calls = ctx;
 	uint64_t x = calls[*(const size_t *)a].begin, y = calls[*(const size_t *)b].begin;
 
 	return x < y ? -1 : x > y;
@@ -256,7 +256,7 @@ static void blame(struct search *x)
 	uint32_t threads[AS_LINEAR_THREADS_MAX], count = who_is_next(x, x->best, threads);
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct as_call *c = linear_next(x, x->best, threads[i]);
+		const struct as_linear_call *c = linear_next(x, x->best, threads[i]);
 		struct as_model *m = as_model_copy(x->best->m);
 		bool agrees = as_model_judge(m, c->op, &c->got, &x->verdict);
 

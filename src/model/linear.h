@@ -14,7 +14,7 @@
 #define AS_LINEAR_STATES_MAX 200000u
 
 /* One call. The calls of a thread do not overlap; begin < end. */
-struct as_call {
+struct as_linear_call {
 	const struct as_op *op;
 	struct as_outcome got;
 	uint64_t begin, end; /* of one clock for all threads; no two moments are the same */
@@ -30,7 +30,7 @@ enum as_linear_answer {
 
 struct as_linear {
 	const struct as_model *first; /* before the first call */
-	const struct as_call *calls; /* in any order */
+	const struct as_linear_call *calls; /* in any order */
 	size_t n;
 	/* Every call was carried out at one moment, with no other beside it (a library behind a
 	 * lock): none is taken apart, none judged less strictly. See linear.c. */

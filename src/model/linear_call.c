@@ -86,7 +86,7 @@ static enum how how_of(const struct as_op *op, enum stage stage)
 
 enum { CHANGES_NAMES = 1, CHANGES_DATA = 2, CHANGES_ATTRS = 4 };
 
-static unsigned changed(const struct as_call *c)
+static unsigned changed(const struct as_linear_call *c)
 {
 	if (c->got.ret < 0)
 		return 0;
@@ -143,7 +143,7 @@ static uint8_t mark_of(const struct as_op *op, unsigned beside)
 
 void linear_mark(struct search *x)
 {
-	const struct as_call *calls = x->how->calls;
+	const struct as_linear_call *calls = x->how->calls;
 
 	for (size_t i = 0; i < x->how->n && !x->how->atomic; i++) {
 		unsigned beside = 0;
@@ -362,7 +362,7 @@ static uint32_t told_of(const struct as_model *m, const struct as_op *op)
 	return file ? file->ino : 0;
 }
 
-static bool is_stat(const struct as_call *c)
+static bool is_stat(const struct as_linear_call *c)
 {
 	return (c->op->code == AS_OP_STAT || c->op->code == AS_OP_FSTAT) &&
 	       c->got.payload == AS_PAYLOAD_STAT;
@@ -370,7 +370,7 @@ static bool is_stat(const struct as_call *c)
 
 /* All of it at this moment, judged as strictly as can be. */
 static bool act_whole(struct search *x, struct as_model *m, const struct as_op *op,
-		      const struct as_call *c)
+		      const struct as_linear_call *c)
 {
 	const struct as_outcome *got = &c->got;
 	uint8_t mark = x->marks[c - x->how->calls];
@@ -403,7 +403,7 @@ static void finish(struct node *n, uint32_t thread)
 }
 
 /* The walk ends with an errno, and the call with it. */
-static bool fail(struct node *n, uint32_t thread, const struct as_call *c, int err)
+static bool fail(struct node *n, uint32_t thread, const struct as_linear_call *c, int err)
 {
 	if (c->got.ret >= 0 || c->got.err != err)
 		return false;
@@ -449,8 +449,8 @@ static bool open_follows(struct search *x, struct node *n, uint32_t thread, cons
 }
 
 /* A regular file is found or made in one step and truncated in another. */
-static bool open_apart(struct search *x, struct node *n, uint32_t thread, const struct as_call *c,
-		       struct as_op *op)
+static bool open_apart(struct search *x, struct node *n, uint32_t thread,
+		       const struct as_linear_call *c, struct as_op *op)
 {
 	struct walk w = walk_path(n->m, op->path, WALK_NOFOLLOW);
 	bool truncates = op->flags & O_TRUNC_BIT && c->got.ret >= 0 && !w.err && w.ino &&
@@ -483,7 +483,8 @@ static bool truncate_opened(struct node *n, uint32_t thread, const struct as_op 
 	return true;
 }
 
-static bool act_apart(struct search *x, struct node *n, uint32_t thread, const struct as_call *c)
+static bool act_apart(struct search *x, struct node *n, uint32_t thread,
+		      const struct as_linear_call *c)
 {
 	struct party *p = &n->party[thread];
 	struct as_op op = *c->op;
@@ -526,7 +527,7 @@ static void begin(struct node *n, uint32_t thread, const struct as_op *op)
 
 static bool step_apart(struct search *x, struct node *n, uint32_t thread)
 {
-	const struct as_call *c = linear_next(x, n, thread);
+	const struct as_linear_call *c = linear_next(x, n, thread);
 	struct party *p = &n->party[thread];
 
 	if (p->stage == WHOLE)
@@ -545,7 +546,7 @@ static bool step_apart(struct search *x, struct node *n, uint32_t thread)
 
 bool linear_step(struct search *x, struct node *n, uint32_t thread, bool apart)
 {
-	const struct as_call *c = linear_next(x, n, thread);
+	const struct as_linear_call *c = linear_next(x, n, thread);
 
 	if (apart)
 		return step_apart(x, n, thread);

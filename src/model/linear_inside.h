@@ -46,8 +46,8 @@ struct search {
 	struct as_buf text[2];
 };
 
-static inline const struct as_call *linear_next(const struct search *x, const struct node *n,
-						uint32_t thread)
+static inline const struct as_linear_call *linear_next(const struct search *x, const struct node *n,
+						       uint32_t thread)
 {
 	return &x->how->calls[x->of[thread][n->party[thread].next]];
 }

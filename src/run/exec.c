@@ -41,6 +41,8 @@ struct as_runner {
 	struct shared *shared;
 	int disk_fd;
 	bool said; /* what is left out on a directory */
+	bool quiet; /* findings are not told */
+	unsigned race_run; /* number of the run of this workload in several threads */
 	char (*ids)[AS_FINDING_ID_MAX]; /* already found: met again, a finding is not a new one */
 	size_t n_ids;
 };
@@ -79,6 +81,7 @@ void as_finding_id(const struct as_finding *finding, const char *target_name,
 static void clear_shared(struct as_runner *r)
 {
 	r->shared->alive = r->shared->done = r->shared->done_ops = r->shared->done_skipped = 0;
+	r->shared->done_unjudged = 0;
 	as_shared_clear(r->shared);
 	if (ftruncate(r->disk_fd, 0))
 		r->shared->has_disk = false;
@@ -334,6 +337,19 @@ static bool is_new(struct as_runner *r, const char *id)
 	return true;
 }
 
+/* Of the run that found something: the same chance once more. */
+static void name_race(const struct as_runner *r, struct as_run_options *used)
+{
+	struct as_buf text = { 0 };
+
+	used->race.seed =
+		as_race_seed(&used->race, used->seed, r->race_run + (unsigned)r->shared->done);
+	as_buf_adds(&text, "race:");
+	as_race_print(&used->race, &text);
+	snprintf(used->scenario, sizeof(used->scenario), "%s", as_buf_str(&text));
+	as_buf_free(&text);
+}
+
 static int report(struct as_runner *r, const struct as_seq *seq, const char *name,
 		  const char *faults, struct as_run_result *result, struct as_err *err)
 {
@@ -346,9 +362,14 @@ static int report(struct as_runner *r, const struct as_seq *seq, const char *nam
 	int rc = 0;
 
 	used.faults = faults;
+	if (r->options.race.threads)
+		name_race(r, &used);
 	as_print_seq(seq, &workload);
 	as_run_options_print(&used, &options);
-	as_shared_describe(sh, seq, faults, &detail);
+	if (sh->detail[0])
+		as_buf_adds(&detail, sh->detail);
+	else
+		as_shared_describe(sh, seq, faults, &detail);
 	as_host_log_text(&sh->log, &log);
 	if (sh->has_disk) {
 		rc = as_stand_new(as_stand_bd(r->fresh_disk)->size_bytes, &disk, err);
@@ -382,6 +403,13 @@ static int report(struct as_runner *r, const struct as_seq *seq, const char *nam
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
+static uint64_t race_seed(const struct as_runner *r)
+{
+	const struct as_run_options *o = &r->options;
+
+	return o->race.threads ? as_race_seed(&o->race, o->seed, r->race_run) : 0;
+}
+
 /* One workload, or those of a batch until one has found something. */
 static int run_once(struct as_runner *r, const struct as_run_batch *batch, const char *faults,
 		    const struct as_plan *plan, struct as_run_result *result, struct as_err *err)
@@ -396,7 +424,9 @@ static int run_once(struct as_runner *r, const struct as_run_batch *batch, const
 				    .fresh_model = r->fresh_model,
 				    .shared = r->shared,
 				    .disk_fd = r->disk_fd,
-				    .witness = as_shared_witness(r->options.state) };
+				    .witness = as_shared_witness(r->options.state),
+				    .race_seed = race_seed(r),
+				    .race_first = r->race_run };
 	struct as_folder *folder = NULL;
 	struct as_kwatch *watch = NULL;
 	const struct shared *sh = r->shared;
@@ -435,7 +465,8 @@ static int run_once(struct as_runner *r, const struct as_run_batch *batch, const
 	result->runs += sh->done + (batch->n == 1 || sh->found);
 	result->ops += sh->done_ops + sh->ops;
 	result->skipped += sh->done_skipped + sh->skipped;
-	if (sh->found)
+	result->unjudged += sh->done_unjudged + sh->unjudged;
+	if (sh->found && !r->quiet)
 		rc = report(r, args.seq, batch->names[sh->done], faults, result, err);
 out:
 	as_kwatch_free(watch);
@@ -501,6 +532,83 @@ static int run_one(struct as_runner *r, const struct as_run_batch *one,
 	return rc;
 }
 
+/* ---- Several threads ------------------------------------------------------------------------- */
+
+/* One child for all the runs: a library's only. */
+static int race_together(struct as_runner *r, const struct as_run_batch *one, unsigned repeat,
+			 struct as_run_result *result, struct as_err *err)
+{
+	const struct as_seq **seqs = as_xcalloc(repeat, sizeof(*seqs));
+	const char **names = as_xcalloc(repeat, sizeof(*names));
+	struct as_run_batch batch = { .seqs = seqs, .names = names, .n = repeat };
+	int rc;
+
+	for (unsigned i = 0; i < repeat; i++) {
+		seqs[i] = one->seqs[0];
+		names[i] = one->names[0];
+	}
+	rc = run_once(r, &batch, r->options.faults, r->plan, result, err);
+	free(seqs);
+	free(names);
+	return rc;
+}
+
+/* How often the same seed brings the same back. */
+static int race_rate(struct as_runner *r, const struct as_run_batch *one, unsigned repeat,
+		     struct as_run_result *result, struct as_err *err)
+{
+	struct as_race_options race = r->options.race;
+	char *signature = as_xstrdup(r->shared->signature);
+	unsigned again = 0;
+	int rc = 0;
+
+	r->options.race.seed = race_seed(r);
+	r->quiet = true;
+	for (unsigned i = 0; i < repeat && !rc; i++) {
+		rc = run_once(r, one, r->options.faults, r->plan, result, err);
+		again += !rc && r->shared->found && !strcmp(r->shared->signature, signature);
+	}
+	if (!rc)
+		as_emit_note(r->sinks,
+			     "%s: with the same seed (%llu) it came again in %u of %u runs",
+			     one->names[0], (unsigned long long)r->options.race.seed, again,
+			     repeat);
+	r->quiet = false;
+	r->options.race = race;
+	free(signature);
+	/* What follows is told that something was found. */
+	r->shared->found = true;
+	return rc;
+}
+
+static int run_race(struct as_runner *r, const struct as_seq *seq, const char *name,
+		    struct as_run_result *result, struct as_err *err)
+{
+	const struct as_race_options *race = &r->options.race;
+	unsigned repeat = race->repeat ? race->repeat : AS_RACE_REPEAT;
+	const struct as_seq *form = as_race_form(seq, r->fresh_model, &result->skipped);
+	struct as_run_batch one = { .seqs = &form, .names = &name, .n = 1 };
+	bool library = as_target_library(r->target);
+	int rc = 0;
+
+	r->race_run = 0;
+	r->shared->found = false;
+	if (library)
+		/* The seed decides everything: once more would be the same once more. */
+		rc = race_together(r, &one, race->seed ? 1 : repeat, result, err);
+	for (unsigned i = 0; i < repeat && !library && !rc && !r->shared->found; i++) {
+		r->race_run = i;
+		rc = run_once(r, &one, r->options.faults, r->plan, result, err);
+	}
+	if (!rc && !library && r->shared->found && race->seed)
+		as_emit_note(r->sinks, "%s: seed %llu, run %u of at most %u", name,
+			     (unsigned long long)race->seed, r->race_run + 1, repeat);
+	else if (!rc && !library && r->shared->found)
+		rc = race_rate(r, &one, repeat, result, err);
+	as_seq_free((struct as_seq *)form);
+	return rc;
+}
+
 int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *name,
 		    struct as_run_result *result, struct as_err *err)
 {
@@ -510,7 +618,8 @@ int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *n
 
 	*result = (struct as_run_result){ 0 };
 	say_left_out(r, seq);
-	rc = run_one(r, &one, result, err);
+	rc = r->options.race.threads ? run_race(r, seq, name, result, err)
+				     : run_one(r, &one, result, err);
 	result->wall_us = as_now_us() - start_us;
 	return rc;
 }
@@ -518,7 +627,8 @@ int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *n
 int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *done,
 		 struct as_run_result *result, struct as_err *err)
 {
-	bool together = as_target_library(r->target) && !r->options.sweep && batch->n > 1;
+	bool together = as_target_library(r->target) && !r->options.sweep && batch->n > 1 &&
+			!r->options.race.threads;
 	int64_t start_us = as_now_us();
 	int rc;
 

@@ -31,6 +31,7 @@
 
 /* Of writes to a mounted disk; beyond it the record ends, the run does not. */
 #define RECORD_MAX_BYTES ((uint64_t)256 << 20)
+#define RACE_LINES 60 /* of calls that a finding shows */
 #define KEPT_BYTES (64 << 20) /* of freed memory, between the workloads of one child */
 
 struct inside {
@@ -49,6 +50,7 @@ struct inside {
 	struct as_buf text;
 	struct as_bounds bounds; /* of a directory */
 	bool blind; /* the model has lost the thread */
+	struct as_race_delay *delay; /* of the disk */
 };
 
 const char *as_phase_name(enum phase phase)
@@ -552,6 +554,95 @@ static void end_target(struct inside *in)
 	unmount_target(in, PHASE_UNMOUNT_AGAIN);
 }
 
+/* ---- Several threads ------------------------------------------------------------------------- */
+
+/* Called by all of them. What is in flight is whatever was begun last and has not ended. */
+static void race_begins(void *ctx, unsigned thread, size_t op)
+{
+	struct shared *sh = ctx;
+
+	sh->racing[thread] = (int64_t)op + 1;
+	sh->op = (int64_t)op;
+	__atomic_add_fetch(&sh->alive, 1, __ATOMIC_RELAXED);
+}
+
+static void race_ended(void *ctx, unsigned thread, size_t op)
+{
+	struct shared *sh = ctx;
+
+	sh->racing[thread] = 0;
+	for (unsigned t = 0; t < AS_RACE_THREADS_MAX && sh->op == (int64_t)op; t++)
+		if (sh->racing[t])
+			sh->op = sh->racing[t] - 1;
+	__atomic_add_fetch(&sh->alive, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&sh->ops, 1, __ATOMIC_RELAXED);
+}
+
+static void found_race(struct inside *in, const struct as_race_history *history,
+		       const struct as_race_verdict *verdict)
+{
+	struct shared *sh = in->sh;
+	struct as_buf detail = { 0 };
+
+	found(in, AS_FIND_RACE, -1, verdict->about, as_buf_str(&verdict->why));
+	snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&verdict->signature));
+	as_race_describe(history, verdict->guilty, RACE_LINES, &detail);
+	snprintf(sh->detail, sizeof(sh->detail), "%s", as_buf_str(&detail));
+	as_buf_free(&detail);
+}
+
+static void judge_race(struct inside *in, const struct as_race_history *history)
+{
+	struct as_race_verdict verdict;
+
+	enter(in, PHASE_COMPARE);
+	for (size_t i = 0; i < history->n; i++) {
+		const struct as_outcome *got = &history->calls[i].got;
+
+		in->sh->skipped += got->ret < 0 &&
+				   (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT);
+	}
+	as_race_judge(history, in->model, in->vfs, &verdict);
+	if (verdict.last) {
+		as_model_free(in->model);
+		in->model = as_model_copy(verdict.last);
+	} else if (verdict.gave_up) {
+		in->sh->unjudged = in->blind = true;
+	} else {
+		found_race(in, history, &verdict);
+	}
+	as_race_verdict_free(&verdict);
+}
+
+static void run_race(struct inside *in)
+{
+	const struct inside_args *args = in->args;
+	struct as_race_watch watch = { race_begins, race_ended, in->sh };
+	struct as_race_run run = { .form = args->seq,
+				   .options = &args->options->race,
+				   .seed = args->race_seed,
+				   .vfs = in->vfs,
+				   .remounts = in->ops || (in->type && !in->type->server),
+				   .watch = &watch };
+	struct as_race_history history;
+
+	if (in->mount) {
+		in->delay = as_race_delay_new(run.options, ~run.seed);
+		as_mount_set_delay(in->mount, as_race_delay_pause, in->delay);
+	}
+	enter(in, PHASE_OP);
+	in->sh->tool_rc = as_race_run(&run, &history, &in->sh->tool_err);
+	if (in->mount)
+		as_mount_set_delay(in->mount, NULL, NULL);
+	if (!in->sh->tool_rc && !troubled(in, -1)) {
+		if (history.beside[0])
+			found(in, AS_FIND_RACE, -1, "beside the others", history.beside);
+		else
+			judge_race(in, &history);
+	}
+	as_race_history_free(&history);
+}
+
 static void run_all(struct inside *in)
 {
 	const struct as_seq *seq = in->args->seq;
@@ -561,11 +652,13 @@ static void run_all(struct inside *in)
 	if (in->stand && !mount_target(in, PHASE_MOUNT))
 		return;
 	in->model = as_model_copy(in->args->fresh_model);
-	for (int64_t i = 0; going && i < n; i++)
+	if (in->args->race_seed)
+		run_race(in);
+	for (int64_t i = 0; going && i < n && !in->args->race_seed; i++)
 		going = run_op(in, i);
-	if (in->sh->found)
+	if (in->sh->found || in->sh->tool_rc)
 		return;
-	if (going && as_model_mounted(in->model)) {
+	if (going && as_model_mounted(in->model) && !in->args->race_seed) {
 		enter(in, PHASE_COMPARE);
 		if (!tree_agrees(in, -1))
 			return;
@@ -596,6 +689,7 @@ static void tear_down(struct inside *in)
 	as_vfs_free(in->vfs);
 	as_mount_free(in->mount);
 	as_kwatch_free(in->watch);
+	as_race_delay_free(in->delay);
 	as_host_free(in->host);
 	as_stand_free(in->stand);
 	as_chooser_free(in->chooser);
@@ -641,12 +735,14 @@ static void count_done(const struct inside_args *args, size_t i)
 	struct shared *sh = args->shared;
 	struct as_run_result result = { .runs = 1, .ops = sh->ops, .skipped = sh->skipped };
 	uint64_t ops = sh->done_ops + sh->ops, skipped = sh->done_skipped + sh->skipped;
+	uint64_t unjudged = sh->done_unjudged + sh->unjudged;
 
 	if (batch->clean)
 		batch->clean(batch->ctx, i, &result);
 	as_shared_clear(sh);
 	sh->done_ops = ops;
 	sh->done_skipped = skipped;
+	sh->done_unjudged = unjudged;
 	sh->done = i + 1;
 	if (args->options->state)
 		args->options->state->job++;
@@ -663,6 +759,9 @@ int as_inside_run_batch(void *ctx)
 	mallopt(M_TOP_PAD, KEPT_BYTES / 16);
 	for (size_t i = 0; i < args.batch->n; i++) {
 		args.seq = args.batch->seqs[i];
+		if (args.race_seed)
+			args.race_seed = as_race_seed(&args.options->race, args.options->seed,
+						      args.race_first + (unsigned)i);
 		run_workload(&args);
 		if (sh->found || sh->tool_rc)
 			break;

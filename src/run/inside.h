@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "model/model.h"
+#include "run/race.h"
 #include "run/run.h"
 #include "target/host.h"
 #include "target/stand.h"
@@ -43,11 +44,13 @@ struct recent {
 struct shared {
 	volatile uint64_t alive;
 	/* Of the workloads that this child has finished without a finding. */
-	volatile uint64_t done, done_ops, done_skipped;
+	volatile uint64_t done, done_ops, done_skipped, done_unjudged;
 	/* From here on: of the one in flight. */
 	volatile enum phase phase;
 	volatile int64_t op; /* in flight */
+	volatile int64_t racing[AS_RACE_THREADS_MAX]; /* by thread, and one more: 0 for none */
 	uint64_t ops, skipped;
+	bool unjudged; /* too many orders to be told apart */
 	bool finished; /* the child came to its own end */
 	bool fired; /* a fault hit */
 	struct recent recent[RECENT]; /* by index % RECENT */
@@ -77,6 +80,8 @@ struct inside_args {
 	const struct as_plan *plan; /* NULL: no faults */
 	const struct as_seq *seq;
 	const struct as_run_batch *batch; /* in place of seq: several; NULL: one */
+	uint64_t race_seed; /* of a run in several threads; 0: by one */
+	unsigned race_first; /* number of the first run of a batch, for its seed */
 	struct as_stand *fresh_disk; /* a library's */
 	const struct as_model *fresh_model;
 	const char *folder; /* a directory's own */

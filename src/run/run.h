@@ -22,6 +22,15 @@
  * nothing failed. */
 enum as_sweep { AS_SWEEP_NONE, AS_SWEEP_ALLOC, AS_SWEEP_READ, AS_SWEEP_WRITE };
 
+/* Several threads on one file system: see run/race.h. */
+struct as_race_options {
+	unsigned threads; /* 0: the workload is run by one, in order */
+	unsigned repeat; /* how often each workload is run; 0: AS_RACE_REPEAT */
+	unsigned delay_us; /* the longest */
+	/* Of who does what and of the delays; 0: another one each time, from that of the options. */
+	uint64_t seed;
+};
+
 struct as_run_options {
 	bool check_every_op;
 	unsigned deadline_ms; /* without progress; 0: AS_RUN_DEADLINE_MS */
@@ -33,6 +42,7 @@ struct as_run_options {
 	/* What is done with a workload beyond running it once, "NAME:PARAMS" of hunt/scenario.h. */
 	char scenario[AS_RUN_SCENARIO_MAX]; /* "": nothing */
 	enum as_sweep sweep;
+	struct as_race_options race;
 	/* Where to keep the progress, for one who watches from outside; NULL: nobody does. */
 	struct as_box_state *state;
 };
@@ -40,6 +50,7 @@ struct as_run_options {
 struct as_run_result {
 	uint64_t runs, ops, findings;
 	uint64_t skipped; /* operations this target cannot do */
+	uint64_t unjudged; /* runs of several threads that were too much to explain */
 	int64_t wall_us;
 };
 

@@ -96,6 +96,17 @@ static int confine(struct sys *s, const char *folder, struct as_err *err)
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
+static struct sys *new_sys(const struct as_vfs_ops *ops)
+{
+	struct sys *s = as_xcalloc(1, sizeof(*s));
+
+	s->vfs.ops = ops;
+	s->root_fd = s->proc_fd = -1;
+	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
+		s->slots[i] = -1;
+	return s;
+}
+
 static void sys_free(struct as_vfs *vfs)
 {
 	struct sys *s = (struct sys *)vfs;
@@ -110,6 +121,20 @@ static void sys_free(struct as_vfs *vfs)
 	free(s);
 }
 
+static struct as_vfs *sys_another(const struct as_vfs *vfs)
+{
+	const struct sys *from = (const struct sys *)vfs;
+	struct sys *s = new_sys(vfs->ops);
+
+	s->root_fd = fcntl(from->root_fd, F_DUPFD_CLOEXEC, 0);
+	s->proc_fd = fcntl(from->proc_fd, F_DUPFD_CLOEXEC, 0);
+	as_assert(s->root_fd >= 0 && s->proc_fd >= 0);
+	s->refuse_devices = from->refuse_devices;
+	s->mount = from->mount;
+	s->mount_opts = from->mount_opts;
+	return &s->vfs;
+}
+
 static const struct as_vfs_ops sys_ops = {
 	.api = AS_VFS_API,
 	.caps = AS_VFS_SYNC_IS_SYNCFS,
@@ -121,6 +146,7 @@ static const struct as_vfs_ops sys_ops = {
 	},
 	.tree = &sys_tree_ops,
 	.free = sys_free,
+	.another = sys_another,
 };
 
 /* On a mount of our own: nothing but a mount does anything while it is unmounted. */
@@ -149,18 +175,8 @@ static const struct as_vfs_ops mounted_ops = {
 	},
 	.tree = &sys_tree_ops,
 	.free = sys_free,
+	.another = sys_another,
 };
-
-static struct sys *new_sys(const struct as_vfs_ops *ops)
-{
-	struct sys *s = as_xcalloc(1, sizeof(*s));
-
-	s->vfs.ops = ops;
-	s->root_fd = s->proc_fd = -1;
-	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
-		s->slots[i] = -1;
-	return s;
-}
 
 int as_vfs_sys_new(const char *folder, struct as_vfs **vfs, struct as_err *err)
 {

@@ -41,6 +41,9 @@ struct as_vfs_ops {
 	as_vfs_fn op[AS_OP_COUNT]; /* every one is there */
 	const struct as_tree_ops *tree; /* reads the tree for a comparison; ctx is the vfs */
 	void (*free)(struct as_vfs *vfs);
+	/* One more for the same tree, to be used by another thread at the same time; its slots are
+	 * its own. NULL: only one call at a time. */
+	struct as_vfs *(*another)(const struct as_vfs *vfs);
 };
 
 /* Implementations embed this as their first member. */

@@ -50,6 +50,8 @@ struct as_mount {
 	int root_fd; /* of the machine */
 	int home_fd; /* the mount namespace we come from */
 	bool mounted, inside;
+	void (*delay)(void *ctx); /* before each request; NULL: none */
+	void *delay_ctx;
 	struct as_stand_mark *cut; /* the moment of a power cut that is under way */
 };
 
@@ -458,6 +460,29 @@ struct as_stand *as_mount_stand(struct as_mount *m)
 void as_mount_release(struct as_mount *m)
 {
 	as_serve_unlock(m->serve);
+}
+
+static void before_request(void *ctx, size_t disk, enum as_call call, uint64_t off, uint64_t len)
+{
+	const struct as_mount *m = ctx;
+
+	(void)disk;
+	(void)call;
+	(void)off;
+	(void)len;
+	m->delay(m->delay_ctx);
+}
+
+void as_mount_set_delay(struct as_mount *m, void (*before)(void *ctx), void *ctx)
+{
+	struct as_serve_hook hook = { before_request, m };
+
+	as_serve_set_hook(m->serve, NULL);
+	if (!before)
+		return;
+	m->delay = before;
+	m->delay_ctx = ctx;
+	as_serve_set_hook(m->serve, &hook);
 }
 
 void as_mount_set_op(struct as_mount *m, uint32_t op)

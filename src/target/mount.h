@@ -63,6 +63,9 @@ AS_MUST_CHECK int as_mount_leave(struct as_mount *mount, struct as_err *err);
 /* Takes the lock and gives the stand, until as_mount_release(). */
 struct as_stand *as_mount_stand(struct as_mount *mount);
 void as_mount_release(struct as_mount *mount);
+/* Called before each request of the disk, in the server's thread and without the lock: it may wait.
+ * ctx outlives the mount. NULL: none. */
+void as_mount_set_delay(struct as_mount *mount, void (*before)(void *ctx), void *ctx);
 /* The operation that later writes belong to. */
 void as_mount_set_op(struct as_mount *mount, uint32_t op);
 /* After the disk was changed through the stand, with nothing mounted. */

@@ -245,11 +245,11 @@ static const struct history histories[] = {
 
 struct made {
 	struct as_seq *seq[CALLS_MAX];
-	struct as_call calls[CALLS_MAX];
+	struct as_linear_call calls[CALLS_MAX];
 	size_t n;
 };
 
-static void make_answer(const char *text, struct as_call *call)
+static void make_answer(const char *text, struct as_linear_call *call)
 {
 	char word[64];
 	int at = 0;
@@ -280,7 +280,7 @@ static void make_answer(const char *text, struct as_call *call)
 
 static void make_call(struct made *made, const char *line)
 {
-	struct as_call *call = &made->calls[made->n];
+	struct as_linear_call *call = &made->calls[made->n];
 	const char *equals = strstr(line, " = "), *from = line;
 	unsigned thread;
 	unsigned long begin, end;
@@ -294,7 +294,7 @@ static void make_call(struct made *made, const char *line)
 		equals = next;
 	assert_int_equal(
 		as_parse_text("call", from, (size_t)(equals - from), &made->seq[made->n], &err), 0);
-	*call = (struct as_call){
+	*call = (struct as_linear_call){
 		.op = &made->seq[made->n]->ops[0], .begin = begin, .end = end, .thread = thread
 	};
 	make_answer(equals + 3, call);
@@ -448,7 +448,7 @@ static void gives_up(void **state)
 #define RANDOM_CALLS 6
 
 /* Every order that keeps that of calls which did not overlap. */
-static bool some_order(const struct as_call *calls, size_t n, const struct as_model *m,
+static bool some_order(const struct as_linear_call *calls, size_t n, const struct as_model *m,
 		       unsigned left)
 {
 	struct as_verdict verdict = { 0 };
@@ -488,7 +488,7 @@ static void random_op(struct as_prng *prng, struct as_op *op)
 /* Calls of three threads, overlapping at random, carried out in a random order that respects
  * that; with `lie`, one answer is changed. */
 static void random_history(struct as_prng *prng, const struct as_model *first, bool lie,
-			   struct as_op *ops, struct as_call *calls)
+			   struct as_op *ops, struct as_linear_call *calls)
 {
 	static const int errs[] = { 0, ENOENT, EEXIST, ENOTDIR };
 	struct as_model *m = as_model_copy(first);
@@ -506,7 +506,9 @@ static void random_history(struct as_prng *prng, const struct as_model *first, b
 				continue;
 			i = running[t] = begun++;
 			random_op(prng, &ops[i]);
-			calls[i] = (struct as_call){ .op = &ops[i], .thread = t, .begin = now++ };
+			calls[i] = (struct as_linear_call){ .op = &ops[i],
+							    .thread = t,
+							    .begin = now++ };
 		} else if (!acted[i]) {
 			int err = as_model_apply(m, &ops[i]);
 
@@ -538,7 +540,7 @@ static void as_all_orders_say(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4000; i++) {
 		struct as_op ops[RANDOM_CALLS];
-		struct as_call calls[RANDOM_CALLS];
+		struct as_linear_call calls[RANDOM_CALLS];
 		struct as_linear how = {
 			.first = first, .calls = calls, .n = RANDOM_CALLS, .atomic = true
 		};
