@@ -8,6 +8,7 @@
 
 static const struct as_scenario_ops *const scenarios[] = {
 	&as_scenario_sequential,
+	&as_scenario_race,
 };
 
 #define NSCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))

@@ -6,6 +6,7 @@
  * its own, in the engine inside the sandbox (`assay run --scenario NAME`).
  *
  *	sequential	one operation after the other, all oracles on (the default)
+ *	race		several threads at once
  *
  * To add one: a struct as_scenario_ops, and a row in the table of scenario.c.
  *
@@ -66,6 +67,7 @@ struct as_scenario_ops {
 };
 
 extern const struct as_scenario_ops as_scenario_sequential;
+extern const struct as_scenario_ops as_scenario_race;
 
 /* Row i of the table, or NULL behind the last. */
 const struct as_scenario_ops *as_scenario(unsigned i);
