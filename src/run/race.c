@@ -6,8 +6,9 @@
  * thread for each part, and one beside them that syncs and remounts until they are done. Moments
  * are tickets of one counter, drawn right before and right behind a call: two calls overlap by
  * their tickets whenever they overlapped at all, so no order is demanded that was not there.
- * Between calls a thread goes on at once, gives way, or sleeps; within calls the disk does
- * (as_race_delay_pause() before its requests).
+ * Between calls a thread goes on at once, gives way, sleeps, or waits a moment for another one to
+ * come, so that both go on together; within calls the disk waits (as_race_delay_pause() before its
+ * requests).
  *
  * A library is never called twice at a time. There one thread plays all: each step lets a call
  * begin, be carried out, or end, as the choice says, so that calls overlap and the seed alone
@@ -31,6 +32,7 @@
 #include <time.h>
 
 #define PAUSES 4 /* one of so many draws is a sleep, one gives way */
+#define MEET_TURNS 4000 /* of waiting for another thread: some microseconds */
 
 /* ---- Options ---- */
 
@@ -173,7 +175,7 @@ struct racing {
 	uint8_t *thread; /* of each operation */
 	size_t before; /* so many are done by one after the other */
 	atomic_uint_fast64_t clock;
-	atomic_uint running;
+	atomic_uint running, arrivals;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	enum { WAIT, GO, GIVE_UP } signal;
@@ -254,6 +256,15 @@ static void give_signal(struct racing *r, bool go)
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* Goes on with the next one that comes here. */
+static void meet(struct racing *r)
+{
+	unsigned mine = atomic_fetch_add(&r->arrivals, 1) + 1;
+
+	for (unsigned i = 0; i < MEET_TURNS && atomic_load(&r->arrivals) == mine; i++)
+		__asm__ volatile("" ::: "memory");
+}
+
 static void *run_party(void *ctx)
 {
 	struct party *p = ctx;
@@ -265,6 +276,7 @@ static void *run_party(void *ctx)
 		if (r->thread[i] != p->number)
 			continue;
 		as_race_delay_pause(p->delay);
+		meet(r);
 		begin(r, i);
 		carry_out(r, p->vfs, i);
 		end(r, i);
