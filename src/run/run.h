@@ -27,7 +27,7 @@ struct as_race_options {
 	unsigned threads; /* 0: the workload is run by one, in order */
 	unsigned repeat; /* how often each workload is run; 0: AS_RACE_REPEAT */
 	unsigned delay_us; /* the longest */
-	/* Of who does what and of the delays; 0: another one each time, from that of the options. */
+	/* Of who does what and of the delays; 0: another one for each run. */
 	uint64_t seed;
 };
 

@@ -429,7 +429,8 @@ static void forms(void **state)
 		{ "mkdir a 0755\nchcwd a\ncreate ../b 0644\ncreate ./x//y/ 0644\nsymlink ../b l\n",
 		  "mkdir /a 0755\ncreate /b 0644\ncreate /a/x/y 0644\nsymlink ../b /a/l\n", 1 },
 		{ "sync\nremount\numount\nmount\ncrash\nmkdir /a 0755\n", "mkdir /a 0755\n", 5 },
-		{ "mkdir /a 0755\ncreate /a/f 0644\nmkdir /a/d 0755\nmkdir /a/d/e 0755\nremove /a\n",
+		{ "mkdir /a 0755\ncreate /a/f 0644\nmkdir /a/d 0755\n"
+		  "mkdir /a/d/e 0755\nremove /a\n",
 		  "mkdir /a 0755\ncreate /a/f 0644\nmkdir /a/d 0755\nmkdir /a/d/e 0755\n"
 		  "unlink /a/f\nrmdir /a/d/e\nrmdir /a/d\nrmdir /a\n",
 		  0 },
@@ -442,7 +443,8 @@ static void forms(void **state)
 		{ "create /f 0644\nenlarge /f 100\n", "create /f 0644\ntruncate /f 100\n", 0 },
 		{ "$0 = open /f O_RDWR|O_CREAT|O_DIRECT|O_APPEND 0644\nwrite $0 len=9 fill=7\n"
 		  "mmap_write $0 len=4 at=1 fill=7\ncopy_file_range $0 $0 len=1 at=0 to=5\n",
-		  "$0 = open /f O_RDWR|O_CREAT|O_APPEND 0644\nwrite $0 len=9\npwrite $0 len=4 at=1\n",
+		  "$0 = open /f O_RDWR|O_CREAT|O_APPEND 0644\nwrite $0 len=9\n"
+		  "pwrite $0 len=4 at=1\n",
 		  1 },
 		{ "mknod /p fifo 0644\nmknod /c chr 0600 dev=1:3\nutimens /p atime=5 mtime=omit\n",
 		  "mknod /p sock 0644\nmknod /c sock 0600\nutimens /p mtime=omit\n", 0 },
