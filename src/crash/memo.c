@@ -197,7 +197,20 @@ static void free_answer(struct answer *a)
 	free(a);
 }
 
-/* And all that led to it alone. */
+/* A node that leads to nothing goes, and all that led to it alone. */
+static void prune(struct as_memo *m, struct node *n)
+{
+	while (!n->answer && !n->ask && n->follows) {
+		struct question *q = n->follows;
+
+		remove_node(m, n);
+		if (q->values)
+			return;
+		n = q->node;
+		remove_question(m, q);
+	}
+}
+
 static void evict(struct as_memo *m, struct answer *a)
 {
 	struct node *n = a->node;
@@ -209,15 +222,7 @@ static void evict(struct as_memo *m, struct answer *a)
 	m->stats.kept--;
 	n->answer = NULL;
 	free_answer(a);
-	while (!n->answer && !n->ask && n->follows) {
-		struct question *q = n->follows;
-
-		remove_node(m, n);
-		if (q->values)
-			break;
-		n = q->node;
-		remove_question(m, q);
-	}
+	prune(m, n);
 }
 
 static struct answer *make_answer(const struct as_reclog *log, const struct as_memo_answer *said)
@@ -282,8 +287,7 @@ static struct answer *look(struct as_memo *m, struct node *n, struct as_disk *di
 		struct question *q = n->ask;
 
 		for (; q && q->next; q = q->next) {
-			struct node *child =
-				find_node(m, q, value_at(m, disk, q->off, q->len));
+			struct node *child = find_node(m, q, value_at(m, disk, q->off, q->len));
 			struct answer *a = child ? look(m, child, disk) : NULL;
 
 			if (a)
@@ -414,9 +418,25 @@ static bool ask(struct as_memo *m, struct node **n, struct as_disk *disk,
 	return true;
 }
 
-/* The node at the end of all questions; NULL: there is no room for it. *n is then the last. */
+/* What the hint says is asked for first: only then may the rest of it be left out. */
+static bool take_hint(struct as_memo *m, struct node **n, struct as_disk *disk,
+		      const struct as_memo_hint *hint)
+{
+	for (size_t i = 0; i < hint->n_why; i++) {
+		struct as_log_entry e = { .off = hint->why[i].off, .len = hint->why[i].len };
+
+		if (!ask(m, n, disk, &e))
+			return false;
+	}
+	for (size_t i = 0; i < hint->n_unseen; i++)
+		set_known(m, hint->unseen[i].off / SECTOR,
+			  (hint->unseen[i].off + hint->unseen[i].len) / SECTOR);
+	return true;
+}
+
+/* To the node at the end of all questions; false: there is no room for it, and *n is the last. */
 static bool descend(struct as_memo *m, struct node **n, struct as_disk *disk,
-		    const struct as_reclog *log)
+		    const struct as_reclog *log, const struct as_memo_hint *hint)
 {
 	uint64_t len = as_disk_size(disk) / SECTOR / 8 + 1;
 
@@ -425,6 +445,8 @@ static bool descend(struct as_memo *m, struct node **n, struct as_disk *disk,
 		m->known_len = len;
 	}
 	memset(m->known, 0, len);
+	if (hint && !take_hint(m, n, disk, hint))
+		return false;
 	for (size_t i = 0; i < as_reclog_len(log); i++) {
 		const struct as_log_entry *e = as_reclog_at(log, i);
 
@@ -436,28 +458,15 @@ static bool descend(struct as_memo *m, struct node **n, struct as_disk *disk,
 	return !(*n)->answer && !(*n)->ask;
 }
 
-/* What was built for an answer that is not kept. */
-static void prune(struct as_memo *m, struct node *n)
-{
-	while (!n->answer && !n->ask && n->follows) {
-		struct question *q = n->follows;
-
-		remove_node(m, n);
-		if (q->values)
-			return;
-		n = q->node;
-		remove_question(m, q);
-	}
-}
-
 bool as_memo_add(struct as_memo *m, uint32_t kind, struct as_disk *disk,
-		 const struct as_reclog *log, const struct as_memo_answer *said)
+		 const struct as_reclog *log, const struct as_memo_hint *hint,
+		 const struct as_memo_answer *said)
 {
 	struct node *n = root_of(m, kind, disk);
 	struct answer *a;
 
 	m->last = NULL;
-	if (!is_whole(log) || !descend(m, &n, disk, log)) {
+	if (!is_whole(log) || !descend(m, &n, disk, log, hint)) {
 		m->stats.refused++;
 		prune(m, n);
 		return false;
@@ -472,7 +481,7 @@ bool as_memo_add(struct as_memo *m, uint32_t kind, struct as_disk *disk,
 		m->stats.evicted++;
 		evict(m, m->oldest);
 	}
-	return true;
+	return m->newest; /* else it was too large itself */
 }
 
 /* ---- As a whole ------------------------------------------------------------------------------ */

@@ -20,6 +20,13 @@
 
 #define AS_MEMO_LIMIT_BYTES ((uint64_t)96 << 20)
 
+/* How what is known of other disks is used. */
+enum as_memo_mode {
+	AS_MEMO_ON,
+	AS_MEMO_OFF,
+	AS_MEMO_VERIFY, /* as ON, but a part of the answers is worked out again and compared */
+};
+
 struct as_memo;
 struct as_tree;
 
@@ -53,14 +60,28 @@ const struct as_memo_answer *as_memo_find(struct as_memo *memo, uint32_t kind,
  * with `log`, also everything it read, and its flushes, so that a record can be kept. */
 void as_memo_redo(const struct as_memo *memo, struct as_bd *disk, bool log);
 
+/* Bytes of a disk, in whole sectors. */
+struct as_span {
+	uint64_t off, len;
+};
+
+/* What is known of a recovery beside its reads. */
+struct as_memo_hint {
+	/* Was read, but cannot matter: `why` is not NULL where there is any, and is what says so:
+	 * it counts as read. */
+	const struct as_span *unseen, *why;
+	size_t n_unseen, n_why;
+};
+
 /*
  * `log` is all that the recovery did to a copy of `disk`, its reads included (without them the
- * answer would be taken for any disk). False: not kept, because a call failed, the log is not
- * complete, or the answer alone is larger than the limit; or because a recovery that read the
- * same asked on in too many different orders.
+ * answer would be taken for any disk); `hint` may be NULL. False: not kept, because a call failed,
+ * the log is not complete, or the answer alone is larger than the limit; or because a recovery that
+ * read the same asked on in too many different orders.
  */
 bool as_memo_add(struct as_memo *memo, uint32_t kind, struct as_disk *disk,
-		 const struct as_reclog *log, const struct as_memo_answer *answer);
+		 const struct as_reclog *log, const struct as_memo_hint *hint,
+		 const struct as_memo_answer *answer);
 
 struct as_memo_stats as_memo_stats(const struct as_memo *memo);
 

@@ -270,6 +270,64 @@ int as_loop_load(struct as_loop *loop, struct as_disk *disk, struct as_err *err)
 	return as_loop_forget(loop, err);
 }
 
+struct saving {
+	struct as_loop *loop;
+	struct as_bd *to;
+};
+
+static void save_chunk(const struct saving *s, uint64_t index)
+{
+	as_assert(!as_bd_write(s->to, index * AS_CHUNK_BYTES, s->loop->map + index * AS_CHUNK_BYTES,
+			       chunk_len(s->loop, index)));
+}
+
+static int save_if_other(void *ctx, uint64_t index, const unsigned char *data)
+{
+	const struct saving *s = ctx;
+
+	s->loop->touched[index] = 1;
+	if (memcmp(s->loop->map + index * AS_CHUNK_BYTES, data, chunk_len(s->loop, index)))
+		save_chunk(s, index);
+	return 0;
+}
+
+/* Chunks that were zeros; holes still are. */
+static void save_the_rest(const struct saving *s)
+{
+	struct as_loop *loop = s->loop;
+	off_t at = 0, hole;
+
+	while ((at = lseek(loop->memory_fd, at, SEEK_DATA)) >= 0) {
+		hole = lseek(loop->memory_fd, at, SEEK_HOLE);
+		for (; at < hole; at += (off_t)AS_CHUNK_BYTES - at % (off_t)AS_CHUNK_BYTES)
+			if (!loop->touched[(uint64_t)at / AS_CHUNK_BYTES])
+				save_chunk(s, (uint64_t)at / AS_CHUNK_BYTES);
+	}
+}
+
+int as_loop_save(struct as_loop *loop, struct as_disk **out, struct as_err *err)
+{
+	uint64_t chunks = (loop->size_bytes + AS_CHUNK_BYTES - 1) / AS_CHUNK_BYTES, writes;
+	struct as_disk *disk = as_disk_snapshot(loop->loaded);
+	struct saving saving = { loop, as_disk_bd(disk) };
+
+	*out = NULL;
+	if (as_loop_forget(loop, err)) {
+		as_disk_free(disk);
+		return AS_EIO;
+	}
+	writes = count_writes(loop);
+	if (writes != loop->writes) {
+		memset(loop->touched, 0, chunks);
+		as_disk_each(loop->loaded, save_if_other, &saving);
+		save_the_rest(&saving);
+		as_disk_restore(loop->loaded, disk);
+		loop->writes = writes;
+	}
+	*out = disk;
+	return 0;
+}
+
 uint64_t as_loop_loaded(const struct as_loop *loop)
 {
 	return loop->n_loaded;

@@ -42,6 +42,9 @@ AS_MUST_CHECK int as_loop_forget(struct as_loop *loop, struct as_err *err);
  * store) by writing the chunks in which it differs from what was loaded last, and those that were
  * written to the device since; and forgets. */
 AS_MUST_CHECK int as_loop_load(struct as_loop *loop, struct as_disk *disk, struct as_err *err);
+/* The contents it has by now, as a disk of the same store; nothing is mounted from it. The next
+ * load compares with these. */
+AS_MUST_CHECK int as_loop_save(struct as_loop *loop, struct as_disk **disk, struct as_err *err);
 /* Chunks that the last as_loop_load() wrote. */
 uint64_t as_loop_loaded(const struct as_loop *loop);
 

@@ -20,6 +20,9 @@ enum as_guarantee {
 	AS_GUARANTEE_REPAIR, /* whatever its checker makes of the disk */
 };
 
+/* Journals whose layout is known: what of it a replay looks at can be told (crash/jbd2.h). */
+enum as_journal { AS_JOURNAL_OTHER, AS_JOURNAL_JBD2 };
+
 /* What a checker said by its exit status. */
 enum as_check_answer {
 	AS_CHECK_CLEAN,
@@ -60,6 +63,10 @@ struct as_fstype {
 	bool full_rebuilds;
 	/* After a power cut the quick one replays the log; the kernel does not. */
 	bool replayed_by_checker;
+	/* All of them can be run on a disk as a power cut left it: they replay the log as the
+	 * kernel does, and must come to the same tree. */
+	bool checker_replays;
+	enum as_journal journal;
 	const char *mount; /* options of every mount, "" for none */
 	const char *draw; /* options worth trying, separated by blanks */
 	enum as_guarantee guarantee;

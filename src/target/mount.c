@@ -45,8 +45,8 @@ struct as_mount {
 	struct as_server *server; /* the last one started; NULL: none, or the kernel */
 	char trouble[128]; /* of servers that are gone */
 	struct as_buf output;
-	char base[32]; /* where our tmpfs is */
-	char fs[40], disk[48], disk_folder[40], copy[40], src[40];
+	char base[40]; /* where our tmpfs is */
+	char fs[48], disk[56], disk_folder[48], copy[48], src[48];
 	int root_fd; /* of the machine */
 	int home_fd; /* the mount namespace we come from */
 	bool mounted, inside;
@@ -123,6 +123,19 @@ int as_mount_allowed(struct as_err *err)
 	return 0;
 }
 
+static int make_folders(struct as_mount *m, struct as_err *err)
+{
+	snprintf(m->fs, sizeof(m->fs), "%s/fs", m->base);
+	snprintf(m->copy, sizeof(m->copy), "%s/copy", m->base);
+	snprintf(m->disk_folder, sizeof(m->disk_folder), "%s/disk", m->base);
+	snprintf(m->disk, sizeof(m->disk), "%s/0", m->disk_folder);
+	snprintf(m->src, sizeof(m->src), "%s/src", m->base);
+	if (mkdir(m->fs, 0700) || mkdir(m->disk_folder, 0700) || mkdir(m->src, 0755) ||
+	    chmod(m->src, 0755))
+		return as_fail_errno(err, errno, "%s", m->base);
+	return 0;
+}
+
 /* Our tmpfs goes over the first of these folders that is there. */
 static int make_base(struct as_mount *m, struct as_err *err)
 {
@@ -132,15 +145,7 @@ static int make_base(struct as_mount *m, struct as_err *err)
 		if (mount("assay", folders[i], "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700"))
 			continue;
 		snprintf(m->base, sizeof(m->base), "%s", folders[i]);
-		snprintf(m->fs, sizeof(m->fs), "%s/fs", m->base);
-		snprintf(m->copy, sizeof(m->copy), "%s/copy", m->base);
-		snprintf(m->disk_folder, sizeof(m->disk_folder), "%s/disk", m->base);
-		snprintf(m->disk, sizeof(m->disk), "%s/0", m->disk_folder);
-		snprintf(m->src, sizeof(m->src), "%s/src", m->base);
-		if (mkdir(m->fs, 0700) || mkdir(m->disk_folder, 0700) || mkdir(m->src, 0755) ||
-		    chmod(m->src, 0755))
-			return as_fail_errno(err, errno, "%s", m->base);
-		return 0;
+		return make_folders(m, err);
 	}
 	return as_fail_errno(err, errno, "cannot mount a tmpfs");
 }
@@ -176,6 +181,16 @@ static int make_namespace(struct as_mount *m, struct as_err *err)
 	return settle_namespace(m, err);
 }
 
+static int share_namespace(struct as_mount *m, const struct as_mount *beside, struct as_err *err)
+{
+	snprintf(m->base, sizeof(m->base), "%.32s/beside", beside->base);
+	m->root_fd = dup(beside->root_fd);
+	m->home_fd = dup(beside->home_fd);
+	if (m->root_fd < 0 || m->home_fd < 0 || mkdir(m->base, 0700))
+		return as_fail_errno(err, errno, "%s", m->base);
+	return make_folders(m, err);
+}
+
 static void settle_memory(void)
 {
 	mallopt(M_ARENA_MAX, 1);
@@ -184,35 +199,77 @@ static void settle_memory(void)
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 }
 
-int as_mount_new(const struct as_fstype *type, struct as_stand *stand, struct as_mount **out,
-		 struct as_err *err)
+/* What it stands on: a device to serve, or else a disk to copy into memory. */
+struct ground {
+	struct as_bd *bd;
+	struct as_disk *memory;
+	struct as_reclog *log; /* may be NULL */
+	/* Requests do not wait for each other. In a record they would stand in another order than
+	 * they were issued in, where nobody waited for one before he issued the next. */
+	bool direct;
+};
+
+static int attach(struct as_mount *m, const struct ground *ground, struct as_err *err)
+{
+	struct as_serve_disk disk = { .name = "0", .bd = ground->bd };
+	int rc;
+
+	if (!ground->bd)
+		return as_loop_new_memory(ground->memory, &m->loop, err);
+	rc = as_serve_new(m->disk_folder, &disk, 1, m->home_fd, &m->serve, err);
+	/* Attaching flushes once: nobody's doing. */
+	if (!rc && ground->log)
+		as_reclog_pause(ground->log, true);
+	if (!rc && !m->type->server)
+		rc = as_loop_new(m->disk, AS_LOOP_NO_MERGES | (ground->direct ? AS_LOOP_DIRECT : 0),
+				 &m->loop, err);
+	if (!rc && ground->log)
+		as_reclog_pause(ground->log, false);
+	return rc;
+}
+
+static int new_mount(const struct as_fstype *type, const struct ground *ground,
+		     struct as_mount *beside, struct as_mount **out, struct as_err *err)
 {
 	struct as_mount *m = as_xcalloc(1, sizeof(*m));
-	struct as_serve_disk disk = { .name = "0", .bd = as_stand_bd(stand) };
-	struct as_reclog *log = as_stand_log(stand);
 	int rc = type->server ? 0 : as_mount_allowed(err);
 
 	m->type = type;
-	m->stand = stand;
 	m->root_fd = m->home_fd = -1;
 	settle_memory();
 	if (!rc)
-		rc = make_namespace(m, err);
+		rc = beside ? share_namespace(m, beside, err) : make_namespace(m, err);
 	if (!rc)
-		rc = as_serve_new(m->disk_folder, &disk, 1, m->home_fd, &m->serve, err);
-	/* Attaching flushes once: nobody's doing. */
-	if (!rc && log)
-		as_reclog_pause(log, true);
-	if (!rc && !type->server)
-		rc = as_loop_new(m->disk, AS_LOOP_NO_MERGES, &m->loop, err);
-	if (!rc && log)
-		as_reclog_pause(log, false);
+		rc = attach(m, ground, err);
 	if (rc) {
 		as_mount_free(m);
 		m = NULL;
 	}
 	*out = m;
 	return rc;
+}
+
+int as_mount_new(const struct as_fstype *type, struct as_stand *stand, struct as_mount **out,
+		 struct as_err *err)
+{
+	struct ground ground = { .bd = as_stand_bd(stand), .log = as_stand_log(stand) };
+	int rc = new_mount(type, &ground, NULL, out, err);
+
+	if (!rc)
+		(*out)->stand = stand;
+	return rc;
+}
+
+int as_mount_new_served(const struct as_fstype *type, struct as_bd *bd, struct as_mount *beside,
+			struct as_mount **out, struct as_err *err)
+{
+	return new_mount(type, &(struct ground){ .bd = bd, .direct = true }, beside, out, err);
+}
+
+int as_mount_new_memory(const struct as_fstype *type, struct as_disk *disk, struct as_mount *beside,
+			struct as_mount **out, struct as_err *err)
+{
+	return new_mount(type, &(struct ground){ .memory = disk }, beside, out, err);
 }
 
 void as_mount_free(struct as_mount *m)
@@ -457,6 +514,11 @@ struct as_stand *as_mount_stand(struct as_mount *m)
 	return m->stand;
 }
 
+void as_mount_hold(struct as_mount *m)
+{
+	as_serve_lock(m->serve);
+}
+
 void as_mount_release(struct as_mount *m)
 {
 	as_serve_unlock(m->serve);
@@ -499,6 +561,23 @@ void as_mount_set_op(struct as_mount *m, uint32_t op)
 int as_mount_forget(struct as_mount *m, struct as_err *err)
 {
 	return m->loop ? as_loop_forget(m->loop, err) : 0;
+}
+
+int as_mount_load(struct as_mount *m, struct as_disk *disk, struct as_err *err)
+{
+	as_assert(!m->mounted && !m->serve);
+	return as_loop_load(m->loop, disk, err);
+}
+
+int as_mount_save(struct as_mount *m, struct as_disk **disk, struct as_err *err)
+{
+	as_assert(!m->mounted && !m->serve);
+	return as_loop_save(m->loop, disk, err);
+}
+
+const char *as_mount_path(const struct as_mount *m)
+{
+	return m->fs;
 }
 
 static int copy_disk(struct as_mount *m, struct as_err *err)

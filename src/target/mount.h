@@ -17,6 +17,7 @@
 #define AS_TARGET_MOUNT_H
 
 #include "base/err.h"
+#include "disk/cow.h"
 #include "target/fstype.h"
 #include "target/stand.h"
 
@@ -32,6 +33,29 @@ AS_MUST_CHECK int as_mount_new(const struct as_fstype *type, struct as_stand *st
 			       struct as_mount **mount, struct as_err *err);
 /* Unmounts what can be. Takes NULL. */
 void as_mount_free(struct as_mount *mount);
+
+/*
+ * For disks that are looked at one after the other, with nobody's stand beneath: a served block
+ * device, which sees every request, or a file in memory, which is faster. Not of a type with a FUSE
+ * server. `beside` is another one, to live in its namespace and to be freed before it; NULL: none.
+ * Of these, what has to do with the stand may not be called.
+ */
+AS_MUST_CHECK int as_mount_new_served(const struct as_fstype *type, struct as_bd *bd,
+				      struct as_mount *beside, struct as_mount **mount,
+				      struct as_err *err);
+/* The disk gives the size and the store. */
+AS_MUST_CHECK int as_mount_new_memory(const struct as_fstype *type, struct as_disk *disk,
+				      struct as_mount *beside, struct as_mount **mount,
+				      struct as_err *err);
+/* Of a file in memory, with nothing mounted: gives it these contents, and the contents it has. */
+AS_MUST_CHECK int as_mount_load(struct as_mount *mount, struct as_disk *disk, struct as_err *err);
+AS_MUST_CHECK int as_mount_save(struct as_mount *mount, struct as_disk **disk, struct as_err *err);
+/* Of a served one: nobody calls the device between these two. */
+void as_mount_hold(struct as_mount *mount);
+/* ... as_mount_release() */
+
+/* Where it is mounted, seen from outside. */
+const char *as_mount_path(const struct as_mount *mount);
 
 /* Mounts it with the type's own options, `base` and `opts` (each may be ""). */
 AS_MUST_CHECK int as_mount_mount(struct as_mount *mount, const char *base, const char *opts);

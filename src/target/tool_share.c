@@ -186,7 +186,13 @@ static void write_around(struct harvest *h, uint64_t off, uint64_t len, const un
 		return;
 	}
 	buf = as_xmalloc(end - first);
-	as_assert(!as_bd_read(as_disk_bd(h->result->log_disk), first, buf, end - first));
+	/* A device of sectors would have to be read for what stays: so the record says, too. */
+	if (first != off)
+		as_assert(!as_bd_read(h->bd, first, buf, AS_DISK_SECTOR_BYTES));
+	if (end != off + len)
+		as_assert(!as_bd_read(h->bd, end - AS_DISK_SECTOR_BYTES,
+				      buf + (end - first) - AS_DISK_SECTOR_BYTES,
+				      AS_DISK_SECTOR_BYTES));
 	memcpy(buf + (off - first), data, len);
 	as_assert(!as_bd_write(h->bd, first, buf, end - first));
 	free(buf);
