@@ -38,12 +38,8 @@ static int race_open(const struct as_scenario_args *args, struct as_scenario **s
 static int race_run(struct as_scenario *s, const struct as_scenario_work *work, size_t *done,
 		    struct as_run_result *result, struct as_err *err)
 {
-	int rc = as_run_workload(s->runner, work->seqs[0], work->names[0], result, err);
-
 	*done = 1;
-	if (!rc && !result->findings && work->clean)
-		work->clean(work->ctx, 0, result);
-	return rc;
+	return as_run_workload(s->runner, work->seqs[0], work->names[0], result, err);
 }
 
 static void race_close(struct as_scenario *s)
