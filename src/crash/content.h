@@ -48,6 +48,9 @@ void as_content_maker_free(struct as_content_maker *maker); /* takes NULL */
 /* The next bytes; their number is a multiple of 8 but for the last. */
 void as_content_maker_add(struct as_content_maker *maker, const void *data, size_t len);
 void as_content_maker_skip(struct as_content_maker *maker, uint64_t len); /* unread */
+/* The next piece as it is; bytes for AS_PIECE_BYTES only. */
+void as_content_maker_piece(struct as_content_maker *maker, enum as_piece_kind kind, uint64_t key,
+			    uint64_t len, const void *bytes);
 /* Also forgets what was added: ready for the next. */
 struct as_content *as_content_maker_done(struct as_content_maker *maker);
 

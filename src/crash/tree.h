@@ -64,6 +64,8 @@ bool as_tree_diff(const struct as_tree *a, const char *a_is, const struct as_tre
 		  const char *b_is, struct as_buf *how);
 
 uint32_t as_tree_len(const struct as_tree *tree); /* nodes, at least 1 */
+/* Some of it lies deeper than a path can reach and is missing. */
+bool as_tree_is_cut(const struct as_tree *tree);
 const struct as_tree_node *as_tree_at(const struct as_tree *tree, uint32_t i);
 /* The node of a normal absolute path, or AS_TREE_NONE. */
 uint32_t as_tree_find(const struct as_tree *tree, const char *path);
@@ -72,6 +74,7 @@ uint32_t as_tree_child(const struct as_tree *tree, uint32_t dir, const char *nam
 void as_tree_path(const struct as_tree *tree, uint32_t i, struct as_buf *out);
 /* Memory that it takes; contents that are shared count for each. */
 uint64_t as_tree_memory(const struct as_tree *tree);
+const char *as_tree_type_word(uint32_t mode); /* "a directory" */
 /* For people: one line a name. */
 void as_tree_print(const struct as_tree *tree, struct as_buf *out);
 
@@ -92,6 +95,8 @@ void as_tree_maker_free(struct as_tree_maker *maker); /* takes NULL */
  * siblings may come in any order. */
 uint32_t as_tree_maker_add(struct as_tree_maker *maker, uint32_t parent, uint64_t ino,
 			   const struct as_tree_node *node);
+/* Something below is missing: as_tree_is_cut(). */
+void as_tree_maker_cut(struct as_tree_maker *maker);
 struct as_tree *as_tree_maker_done(struct as_tree_maker *maker); /* frees the maker */
 
 #endif

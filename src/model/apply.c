@@ -3,6 +3,7 @@
  * apply: the model's public face: making, copying, judging. The rules of the operations themselves
  * are in op_*.c; model/step.h says how they are written.
  */
+#include "model/persist.h"
 #include "model/step.h"
 
 #include <stdarg.h>
@@ -110,6 +111,8 @@ void use(struct as_model *m, uint32_t ino)
 
 uint64_t composite_limit(const struct step *s)
 {
+	if (s->one_call)
+		return 1;
 	return s->got && s->got->ret < 0 ? s->got->done : UINT64_MAX;
 }
 
@@ -262,6 +265,13 @@ int as_model_apply(struct as_model *model, const struct as_op *op)
 	return s.allowed.must;
 }
 
+void as_model_substep(struct as_model *model, const struct as_op *op)
+{
+	struct step s = { .m = model, .op = op, .applying = true, .one_call = true };
+
+	step_run(&s);
+}
+
 void as_model_allowed(const struct as_model *model, const struct as_op *op,
 		      struct as_allowed *allowed)
 {
@@ -287,6 +297,16 @@ bool as_model_synced(const struct as_model *model)
 bool as_model_mounted(const struct as_model *model)
 {
 	return model->mounted;
+}
+
+bool as_model_lost(const struct as_model *model)
+{
+	return model->lost;
+}
+
+const struct as_traits *as_model_traits(const struct as_model *model)
+{
+	return model->traits;
 }
 
 size_t as_model_inodes(const struct as_model *model)

@@ -72,6 +72,9 @@ struct as_digest as_model_digest_canonical(const struct as_model *model);
 /* True when every change so far was made stable by sync, syncfs or umount. */
 bool as_model_synced(const struct as_model *model);
 bool as_model_mounted(const struct as_model *model);
+/* After a crash that followed no sync: the model no longer knows the tree. */
+bool as_model_lost(const struct as_model *model);
+const struct as_traits *as_model_traits(const struct as_model *model);
 size_t as_model_inodes(const struct as_model *model);
 
 /* Puts into the empty model what a fresh file system holds (lost+found): directories and empty

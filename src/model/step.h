@@ -39,6 +39,7 @@ struct step {
 	const struct as_outcome *got; /* judge only */
 	bool applying;
 	bool said_wrong;
+	bool one_call; /* of a composite operation, only the next of its calls */
 	struct as_allowed allowed;
 	struct as_verdict *verdict; /* judge only */
 };

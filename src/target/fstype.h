@@ -22,6 +22,18 @@ enum as_guarantee {
 
 /* Journals whose layout is known: what of it a replay looks at can be told (crash/jbd2.h). */
 enum as_journal { AS_JOURNAL_OTHER, AS_JOURNAL_JBD2 };
+/* What else it promises after a power cut, or does not. */
+enum as_crash_trait {
+	/* fsync of a file makes its names stable too: those it got, and that it lost others. POSIX
+	 * does not ask for that (fsync(2), NOTES: "does not necessarily ensure that the entry in
+	 * the directory ... has also reached disk"). */
+	AS_CRASH_NAMES = 1,
+	/* Data need not be on the disk before the metadata that leads to it: a file may show what
+	 * lay in its blocks before. */
+	AS_CRASH_STALE = 2,
+	/* Its checker puts what it finds without a name into lost+found. */
+	AS_CRASH_RESCUES = 4,
+};
 
 /* What a checker said by its exit status. */
 enum as_check_answer {
@@ -70,6 +82,7 @@ struct as_fstype {
 	const char *mount; /* options of every mount, "" for none */
 	const char *draw; /* options worth trying, separated by blanks */
 	enum as_guarantee guarantee;
+	unsigned crash; /* enum as_crash_trait */
 	/* A FUSE server that serves it, in place of the kernel (target/server.h): {disk} is the
 	 * disk's path, {src} an empty directory for one that passes on, {mnt} where it mounts. */
 	const char *server;

@@ -119,4 +119,15 @@ void as_pattern_fill(uint64_t pattern, uint64_t off, void *buf, size_t len);
 /* Where buf first differs from the pattern, or len. */
 size_t as_pattern_check(uint64_t pattern, uint64_t off, const void *buf, size_t len);
 
+/*
+ * Patterns found in data. A word of a pattern can be taken apart again; what it gives, less what
+ * its place in the file gives, is the key of the run that it belongs to: all words of a run have
+ * the same. Data that stands where it was written has the key of its pattern.
+ */
+uint64_t as_pattern_word_key(const void *word, uint64_t word_index);
+/* Of the pattern's data moved by so many words (copied, collapsed) towards the file's beginning. */
+uint64_t as_pattern_key(uint64_t pattern, uint64_t moved_words);
+uint64_t as_pattern_of_key(uint64_t key); /* if it stands where it was written */
+void as_pattern_key_fill(uint64_t key, uint64_t off, void *buf, size_t len);
+
 #endif

@@ -19,16 +19,12 @@ static inline uint64_t word_at(uint64_t base, uint64_t w)
 	return htole64(as_mix64((base + w * STEP_WORD) ^ SALT));
 }
 
-void as_pattern_fill(uint64_t pattern, uint64_t off, void *buf, size_t len)
+void as_pattern_key_fill(uint64_t key, uint64_t off, void *buf, size_t len)
 {
-	uint64_t base = pattern * STEP_PATTERN, w = off / 8, word;
+	uint64_t base = key, w = off / 8, word;
 	unsigned char *p = buf;
 	size_t head = off % 8;
 
-	if (pattern == 0) {
-		memset(buf, 0, len);
-		return;
-	}
 	if (head && len) {
 		size_t n = len < 8 - head ? len : 8 - head;
 
@@ -45,6 +41,42 @@ void as_pattern_fill(uint64_t pattern, uint64_t off, void *buf, size_t len)
 		word = word_at(base, w);
 		memcpy(p, &word, len);
 	}
+}
+
+void as_pattern_fill(uint64_t pattern, uint64_t off, void *buf, size_t len)
+{
+	if (pattern == 0)
+		memset(buf, 0, len);
+	else
+		as_pattern_key_fill(pattern * STEP_PATTERN, off, buf, len);
+}
+
+/* as_mix64() backwards: each factor has an inverse modulo 2^64, each shift undoes itself. */
+static inline uint64_t unmix(uint64_t x)
+{
+	x ^= x >> 31 ^ x >> 62;
+	x *= 0x319642b2d24d8ec3u;
+	x ^= x >> 27 ^ x >> 54;
+	x *= 0x96de1b173f119089u;
+	return x ^ x >> 30 ^ x >> 60;
+}
+
+uint64_t as_pattern_word_key(const void *word, uint64_t word_index)
+{
+	uint64_t x;
+
+	memcpy(&x, word, 8);
+	return (unmix(le64toh(x)) ^ SALT) - word_index * STEP_WORD;
+}
+
+uint64_t as_pattern_key(uint64_t pattern, uint64_t moved_words)
+{
+	return pattern * STEP_PATTERN + moved_words * STEP_WORD;
+}
+
+uint64_t as_pattern_of_key(uint64_t key)
+{
+	return key * 0xf1de83e19937733du; /* the inverse of STEP_PATTERN */
 }
 
 static size_t zeros(const unsigned char *p, size_t len)
