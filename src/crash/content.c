@@ -3,8 +3,8 @@
  * content: see content.h.
  *
  * Method. Words are looked at one by one. A word whose key is that of the running piece belongs to
- * it; two words in a row with the same key begin a new one; zeros are zeros. What is left are bytes:
- * at their front the running piece may go on for a few, at their back the next one may begin
+ * it; two words in a row with the same key begin a new one; zeros are zeros. What is left are
+ * bytes: at their front the running piece may go on for a few, at their back the next one may begin
  * earlier. Data arrives in parts of fixed size, each recognised by itself and joined with what came
  * before where kind and key agree: the same bytes always give the same pieces.
  */

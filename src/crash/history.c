@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * history: see history.h and history_inside.h. Each operation is judged by the model; what it changed
- * becomes new versions; the shape is carried on from point to point by what changed.
+ * history: see history.h and history_inside.h. Each operation is judged by the model; what it
+ * changed becomes new versions; the shape is carried on from point to point by what changed.
  */
 #include "crash/history_inside.h"
 

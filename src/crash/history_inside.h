@@ -2,8 +2,8 @@
 /*
  * history_inside: how a history is kept. Only history*.c and legal*.c include it.
  *
- * Points are the states the model went through: point 0 is the fresh file system, and each operation
- * adds one, or as many as it has calls of its own that change something. Inodes and names (edges of
+ * Points are the states the model went through: point 0 is the fresh file system, and each
+ * operation adds one, or as many as it has calls of its own that change something. Inodes and names (edges of
  * the tree) have versions, each with the point it came with; a version holds until the next.
  *
  * Invariants
@@ -47,7 +47,7 @@ struct h_version {
 	/* How its data came to be what it is. */
 	bool gradual; /* bit by bit: any size on the way may show */
 	bool delayed; /* the kernel may keep it in memory while later operations reach the disk */
-	bool shifted; /* data moved within the file; on the way there may be holes behind cut_from */
+	bool shifted; /* data moved within the file; on the way holes may be behind cut_from */
 	uint64_t cut_from, cut_to; /* whole blocks of which older data is gone for good */
 };
 

@@ -12,8 +12,8 @@
  *   2. A truncate or a punched hole is metadata: once it is seen to have happened (names and
  *      attributes are those of a later moment), what it took away must not come back. That holds
  *      for whole blocks; the rest of a block is zeroed as data is.
- *   3. Sizes: a write may reach the disk late and in parts, so any size on the way may show; that of
- *      a truncate or fallocate is metadata and is there with all that came after it.
+ *   3. Sizes: a write may reach the disk late and in parts, so any size on the way may show; that
+ *      of a truncate or fallocate is metadata and is there with all that came after it.
  *   4. data=journal: as names and attributes, of one moment; only the operation under way then may
  *      be there in part.
  *   5. data=writeback: what was touched since it was made stable may be anything.

@@ -374,8 +374,7 @@ static bool say_half(struct judge *j, uint32_t point)
 
 	between.tree = after;
 	apart = distance_to(&between, before);
-	half = to_before.count && to_after.count &&
-	       to_before.count + to_after.count <= apart.count;
+	half = to_before.count && to_after.count && to_before.count + to_after.count <= apart.count;
 	if (half) {
 		size_t op = j->h->point[point].op;
 

@@ -62,8 +62,8 @@ void l_broken(struct judge *j, enum as_rule rule, size_t op, const char *signatu
 /* "after fsync of /a/f at op 7, " */
 void l_after(struct judge *j, const struct h_promise *promise);
 void l_say_fault(struct judge *j, const struct fault *fault, uint32_t node);
-/* "/a/f must exist; recovered tree has no /a": the inode as it is at a point is not in the tree as it
- * should be. False: it is, nothing was said. */
+/* "/a/f must exist; recovered tree has no /a": the inode as it is at a point is not in the tree as
+ * it should be. False: it is, nothing was said. */
 bool l_say_lack(struct judge *j, uint32_t ino, uint32_t point);
 /* Link counts against names; true: fine. */
 bool l_links_ok(struct judge *j);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tree: see tree.h. One block of memory holds the nodes in the order of a walk, then all attributes,
- * then all strings; contents are counted objects of their own.
+ * tree: see tree.h. One block of memory holds the nodes in the order of a walk, then all
+ * attributes, then all strings; contents are counted objects of their own.
  */
 #include "crash/tree_inside.h"
 
