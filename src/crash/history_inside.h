@@ -3,8 +3,9 @@
  * history_inside: how a history is kept. Only history*.c and legal*.c include it.
  *
  * Points are the states the model went through: point 0 is the fresh file system, and each
- * operation adds one, or as many as it has calls of its own that change something. Inodes and names (edges of
- * the tree) have versions, each with the point it came with; a version holds until the next.
+ * operation adds one, or as many as it has calls of its own that change something. Inodes and names
+ * (edges of the tree) have versions, each with the point it came with; a version holds until the
+ * next.
  *
  * Invariants
  *   1. Versions of one thing are in the order of their points, at most one to a point.
