@@ -205,7 +205,9 @@ struct as_perm *as_perm_new(const struct as_reclog *log, struct as_disk *start,
 	p->disks = as_xcalloc(p->n_cuts, sizeof(*p->disks));
 	p->keys = as_xcalloc(p->n_cuts, sizeof(*p->keys));
 	p->disks[0] = as_disk_snapshot(start);
-	p->keys[0] = as_disk_digest(start);
+	p->keys[0] = options->start_key;
+	if (as_digest_eq(p->keys[0], AS_DIGEST_ZERO))
+		p->keys[0] = as_disk_digest(start);
 	p->n_made = 1;
 	return p;
 }

@@ -57,6 +57,7 @@ struct as_perm_options {
 	unsigned t, trials;
 	uint32_t sector_bytes; /* 512 or 4096 */
 	bool lying_flush; /* a disk whose flush does nothing: all since the start is pending */
+	struct as_digest start_key; /* of the start disk; zero: its digest */
 };
 
 struct as_perm_cut {

@@ -68,6 +68,7 @@ struct as_recovered {
 	struct as_disk *disk; /* as recovery left it, before any probe; NULL where it never ended */
 	struct as_tree *tree; /* NULL where there is none */
 	struct as_reclog *log; /* with AS_RECOVER_LOG; its `inner` is gone: only to be read */
+	size_t checker_end; /* entries of the log that are the checker's; 0 for AS_WAY_MOUNT */
 	/* Of the checker (ways but AS_WAY_MOUNT): it found something to repair. */
 	bool repaired;
 	bool memoised; /* known from another disk on which all that was read is the same */

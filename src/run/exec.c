@@ -247,6 +247,11 @@ void as_runner_free(struct as_runner *r)
 	free(r);
 }
 
+struct as_run_fresh as_runner_fresh(const struct as_runner *r)
+{
+	return (struct as_run_fresh){ r->fresh_disk, r->fresh_model, &r->traits };
+}
+
 /* ---- Findings -------------------------------------------------------------------------------- */
 
 /* What a dead child cannot say itself. */

@@ -671,7 +671,7 @@ static void run_all(struct inside *in)
 
 /* A dying target leaves no core, what it prints does not mix with our output, and nobody (a
  * sanitizer, say) turns the signal it dies of into something else. */
-static void settle_process(void)
+void as_inside_settle(void)
 {
 	static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP };
 	struct rlimit none = { 0, 0 };
@@ -722,7 +722,7 @@ int as_inside_run(void *ctx)
 {
 	const struct inside_args *args = ctx;
 
-	settle_process();
+	as_inside_settle();
 	run_workload(args);
 	args->shared->finished = true;
 	return 0;
@@ -753,7 +753,7 @@ int as_inside_run_batch(void *ctx)
 	struct inside_args args = *(const struct inside_args *)ctx;
 	struct shared *sh = args.shared;
 
-	settle_process();
+	as_inside_settle();
 	/* What one workload gives back the next one takes: the kernel need not know. */
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	mallopt(M_TOP_PAD, KEPT_BYTES / 16);
@@ -903,7 +903,7 @@ int as_inside_prepare(void *ctx)
 			     .ops = as_target_library(args->target),
 			     .type = as_target_fstype(args->target) };
 
-	settle_process();
+	as_inside_settle();
 	enter(&in, PHASE_SETUP);
 	in.sh->tool_rc = in.ops	   ? prepare_library(&in)
 			 : in.type ? prepare_mounted(&in)

@@ -99,6 +99,9 @@ int as_inside_prepare(void *args); /* makes the fresh disk and lists its tree */
 int as_inside_run(void *args);
 int as_inside_run_batch(void *args); /* a library's only */
 
+/* First thing in a child that a target runs in. */
+void as_inside_settle(void);
+
 /* Forgets the workload in flight. */
 void as_shared_clear(struct shared *shared);
 

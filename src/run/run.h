@@ -16,7 +16,7 @@
 #include "work/seq.h"
 
 #define AS_RUN_DEADLINE_MS 10000u
-#define AS_RUN_SCENARIO_MAX 160
+#define AS_RUN_SCENARIO_MAX 384
 
 /* Run a workload again and again, failing call 1, 2, 3, ... of a kind, until a run ends in which
  * nothing failed. */
@@ -55,6 +55,9 @@ struct as_run_result {
 };
 
 struct as_runner;
+struct as_model;
+struct as_stand;
+struct as_traits;
 
 /* What must be behind as_box_state.engine. */
 size_t as_run_state_bytes(void);
@@ -65,6 +68,15 @@ AS_MUST_CHECK int as_runner_new(const struct as_target *target,
 				const struct as_run_options *options, struct as_sink *sinks,
 				struct as_runner **runner, struct as_err *err);
 void as_runner_free(struct as_runner *runner); /* takes NULL */
+
+/* What it made, for those who run workloads otherwise: the disk (NULL: a directory), the model of
+ * what is on it, and what the model has to know. They live as long as the runner. */
+struct as_run_fresh {
+	struct as_stand *disk;
+	const struct as_model *model;
+	const struct as_traits *traits;
+};
+struct as_run_fresh as_runner_fresh(const struct as_runner *runner);
 
 /* Findings go to the sinks; what is returned is 0 or an error of ours. */
 AS_MUST_CHECK int as_run_workload(struct as_runner *runner, const struct as_seq *seq,

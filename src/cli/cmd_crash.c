@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd_crash: workloads on a target whose power fails at every point that matters. */
+#include "base/json.h"
+#include "base/spawn.h"
+#include "cli/boxes.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "crash/crash.h"
+#include "work/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct job {
+	const char *name;
+	struct as_seq *seq;
+	struct as_buf spec;
+	uint64_t size_bytes;
+};
+
+struct jobs {
+	const struct as_args *args;
+	const char *path;
+	struct job *jobs;
+	size_t n;
+};
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static int choose_target(const struct as_args *args, const char *path, struct job *job,
+			 struct as_err *err)
+{
+	const char *asked = as_args_text(args, "target", NULL);
+	const char *meta = as_seq_meta(job->seq, "target");
+	int rc = 0;
+
+	if (asked)
+		as_buf_adds(&job->spec, asked);
+	else if (meta)
+		rc = as_target_parse_meta(meta, &job->spec, &job->size_bytes, err);
+	else
+		rc = as_fail(err, AS_EUSE, "no --target given and no @target in the file");
+	if (rc)
+		return as_fail_in(err, "%s", path);
+	if (as_args_has(args, "size"))
+		job->size_bytes = as_args_number(args, "size", 0);
+	return 0;
+}
+
+static int take_workload(void *ctx, struct as_seq *seq)
+{
+	struct jobs *all = ctx;
+	const char *name = as_seq_meta(seq, "workload");
+
+	all->jobs = as_xrealloc(all->jobs, (all->n + 1) * sizeof(*all->jobs));
+	all->jobs[all->n++] = (struct job){ .name = name ? name : all->path, .seq = seq };
+	return 0;
+}
+
+static int read_jobs(struct jobs *all, struct as_err *err)
+{
+	const struct as_args *args = all->args;
+	bool stdin_read = false;
+	int rc = 0;
+
+	for (int i = 0; i < args->n_operands && !rc; i++) {
+		bool standard = !strcmp(args->operands[i], "-");
+		size_t first = all->n;
+
+		if (standard && stdin_read)
+			return as_fail(err, AS_EUSE, "standard input was given twice");
+		stdin_read |= standard;
+		all->path = args->operands[i];
+		rc = as_parse_many(all->path, take_workload, all, err);
+		for (size_t k = first; k < all->n && !rc; k++)
+			rc = choose_target(args, all->path, &all->jobs[k], err);
+	}
+	return rc;
+}
+
+static int read_prune(const char *text, unsigned *prune, struct as_err *err)
+{
+	static const struct {
+		const char *name;
+		unsigned rules;
+	} rows[] = { { "all", AS_PRUNE_ALL },	    { "none", 0 },
+		     { "unread", AS_PRUNE_UNREAD }, { "same", AS_PRUNE_SAME },
+		     { "own", AS_PRUNE_OWN },	    { "verify", AS_PRUNE_ALL | AS_PRUNE_VERIFY } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(text, rows[i].name)) {
+			*prune = rows[i].rules;
+			return 0;
+		}
+	return as_fail(err, AS_EUSE,
+		       "--again-prune %s: expected all, none, unread, same, own or verify", text);
+}
+
+static int read_options(const struct as_args *args, struct as_run_options *run,
+			struct as_crash_options *o, struct as_err *err)
+{
+	const char *memo = as_args_text(args, "memo", "on"), *ways;
+	int rc;
+
+	*o = as_crash_options_default();
+	run->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
+	run->seed = as_args_number(args, "seed", 0);
+	o->perm.t = (unsigned)as_args_number(args, "t", o->perm.t);
+	o->perm.trials = (unsigned)as_args_number(args, "trials", o->perm.trials);
+	o->perm.sector_bytes = !strcmp(as_args_text(args, "sector", "512"), "4096") ? 4096 : 512;
+	o->perm.lying_flush = as_args_has(args, "lying-flush");
+	o->again = (unsigned)as_args_number(args, "again", o->again);
+	o->memo = !strcmp(memo, "off")	    ? AS_MEMO_OFF
+		  : !strcmp(memo, "verify") ? AS_MEMO_VERIFY
+					    : AS_MEMO_ON;
+	rc = as_views_parse(as_args_text(args, "view", "all"), &o->views, err);
+	ways = as_args_text(args, "recover", NULL);
+	if (!rc && ways)
+		rc = as_ways_parse(ways, &o->ways, err);
+	if (!rc)
+		rc = read_prune(as_args_text(args, "again-prune", "all"), &o->prune, err);
+	return rc;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+struct session {
+	struct as_run_options run;
+	struct as_crash_options options;
+	struct as_target *target;
+	struct as_crasher *crasher;
+	const struct job *current; /* whose target is loaded */
+	struct as_cli_output out;
+	struct as_run_stats stats;
+	struct as_crash_counts counts;
+};
+
+static bool same_target(const struct job *a, const struct job *b)
+{
+	return a->size_bytes == b->size_bytes &&
+	       !strcmp(as_buf_str(&a->spec), as_buf_str(&b->spec));
+}
+
+static int get_ready(struct session *s, const struct job *job, struct as_err *err)
+{
+	int rc;
+
+	if (s->current && same_target(s->current, job))
+		return 0;
+	as_crasher_free(s->crasher);
+	as_target_free(s->target);
+	s->crasher = NULL;
+	s->target = NULL;
+	s->current = NULL;
+	rc = as_target_open(as_buf_str(&job->spec), &s->target, err);
+	if (rc)
+		return rc;
+	s->run.size_bytes = job->size_bytes;
+	rc = as_crasher_new(s->target, &s->run, &s->options, s->out.chain, &s->crasher, err);
+	if (!rc)
+		s->current = job;
+	return rc;
+}
+
+static void count_keys(struct as_json *j, const struct as_crash_counts *c)
+{
+	as_json_kuint(j, "generated", c->generated);
+	as_json_kuint(j, "distinct", c->distinct);
+	as_json_kuint(j, "checked", c->checked);
+	as_json_kuint(j, "memoised", c->memoised);
+	as_json_kuint(j, "again", c->again);
+	as_json_kuint(j, "again_checked", c->again_checked);
+	as_json_kuint(j, "pruned_unread", c->pruned[0]);
+	as_json_kuint(j, "pruned_same", c->pruned[1]);
+	as_json_kuint(j, "pruned_own", c->pruned[2]);
+}
+
+static void count_words(struct as_buf *line, const struct as_crash_counts *c)
+{
+	as_buf_addf(line, "%llu crash states, %llu distinct, %llu checked, %llu memoised",
+		    (unsigned long long)c->generated, (unsigned long long)c->distinct,
+		    (unsigned long long)c->checked, (unsigned long long)c->memoised);
+	if (c->again)
+		as_buf_addf(line, "; during recovery %llu, %llu checked",
+			    (unsigned long long)c->again, (unsigned long long)c->again_checked);
+}
+
+static void say_workload(const struct session *s, const struct job *job,
+			 const struct as_run_result *r, const struct as_crash_counts *c)
+{
+	struct as_buf line = { 0 };
+	struct as_json j = as_json_on(&line);
+
+	if (s->out.json) {
+		as_json_object(&j);
+		as_json_kstr(&j, "event", "workload");
+		as_json_kstr(&j, "name", job->name);
+		as_json_kstr(&j, "target", as_buf_str(&job->spec));
+		as_json_kuint(&j, "ops", r->ops);
+		as_json_kuint(&j, "findings", r->findings);
+		count_keys(&j, c);
+		as_json_kint(&j, "wall_us", r->wall_us);
+		as_json_end(&j);
+		printf("%s\n", as_buf_str(&line));
+		fflush(stdout);
+	} else {
+		as_buf_addf(&line, "%s  %s  %s  %llu operations, ", r->findings ? "FOUND" : "ok   ",
+			    job->name, as_buf_str(&job->spec), (unsigned long long)r->ops);
+		count_words(&line, c);
+		as_buf_addf(&line, ", %.1f ms", (double)r->wall_us / 1e3);
+		as_emit_note(s->out.chain, "%s", as_buf_str(&line));
+	}
+	as_buf_free(&line);
+}
+
+static void say_all(const struct session *s)
+{
+	struct as_buf line = { 0 };
+
+	if (s->out.json || s->stats.workloads < 2)
+		return;
+	as_buf_adds(&line, "in all ");
+	count_words(&line, &s->counts);
+	as_emit_note(s->out.chain, "%s", as_buf_str(&line));
+	as_buf_free(&line);
+}
+
+static int crash_one(struct session *s, const struct job *job, struct as_err *err)
+{
+	struct as_crash_counts counts = { 0 };
+	struct as_run_result result = { 0 };
+	int rc = get_ready(s, job, err);
+
+	if (!rc)
+		rc = as_crash_workload(s->crasher, job->seq, job->name, &result, &counts, err);
+	if (rc)
+		return rc;
+	say_workload(s, job, &result, &counts);
+	as_crash_counts_add(&s->counts, &counts);
+	s->stats.workloads++;
+	s->stats.ops += result.ops;
+	s->stats.findings += result.findings;
+	return 0;
+}
+
+static int crash_all(const struct jobs *all, struct as_err *err)
+{
+	struct session s = { 0 };
+	int64_t start_us = as_now_us();
+	int rc = read_options(all->args, &s.run, &s.options, err);
+
+	if (!rc)
+		rc = as_cli_output_open(all->args, &s.out, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < all->n && !rc; i++)
+		rc = crash_one(&s, &all->jobs[i], err);
+	s.stats.wall_us = as_now_us() - start_us;
+	say_all(&s);
+	rc = as_cli_output_close(&s.out, &s.stats, rc, err);
+	as_crasher_free(s.crasher);
+	as_target_free(s.target);
+	return rc;
+}
+
+static int run(const struct as_args *args, struct as_err *err)
+{
+	struct jobs all = { .args = args };
+	int rc = read_jobs(&all, err);
+
+	if (!rc)
+		rc = crash_all(&all, err);
+	for (size_t i = 0; i < all.n; i++) {
+		as_seq_free(all.jobs[i].seq);
+		as_buf_free(&all.jobs[i].spec);
+	}
+	free(all.jobs);
+	return rc;
+}
+
+static const struct as_opt opts[] = {
+	{ .name = "target",
+	  .letter = 't',
+	  .kind = AS_OPT_TEXT,
+	  .arg = "T",
+	  .help = "what to test, in place of the files' @target; `assay targets` lists them" },
+	{ .name = "view",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "VIEWS",
+	  .help = "how writes may be lost, from easy to stern: 1 in order, 2 torn from the left, 3 "
+		  "reordered, 4 torn anyhow, 5 sectors reordered; several with commas; default all" },
+	{ .name = "t",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = AS_PERM_T_MAX,
+	  .help = "up to so many pending writes every subset is tried; default 5" },
+	{ .name = "trials",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = AS_PERM_TRIALS_MAX,
+	  .help = "beyond that, subsets at random besides the systematic ones; default 7" },
+	{ .name = "recover",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "WAYS",
+	  .help = "mount, quick, fsck, full, several with commas; default: all that there are" },
+	{ .name = "again",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = AS_CRASH_AGAIN_MAX,
+	  .help = "power cuts during recovery, one after the other: 0 to 2; default 1" },
+	{ .name = "again-prune",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "RULES",
+	  .help = "which of them need not be tried: all rules (default), none, one of unread, same, "
+		  "own; or verify: they are tried, and must change nothing" },
+	{ .name = "memo",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "on|off|verify",
+	  .help = "answer for disks on which recovery reads the same as on another; verify: and "
+		  "recover a sample all the same" },
+	{ .name = "sector",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "512|4096",
+	  .help = "what the disk writes whole, in bytes; default 512" },
+	{ .name = "lying-flush",
+	  .help = "a disk whose flush does nothing: shows which promises depend on it" },
+	{ .name = "size",
+	  .kind = AS_OPT_SIZE,
+	  .arg = "N",
+	  .min = 512,
+	  .help = "size of the disk, such as 16M; default: the target's own" },
+	{ .name = "deadline",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "SECONDS",
+	  .min = 1,
+	  .max = 3600,
+	  .help = "how long one operation or one recovery may take; default 10" },
+	{ .name = "seed",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = INT64_MAX,
+	  .help = "of the choices that a target leaves to chance; default 0" },
+	AS_CLI_BOX_OPTS,
+	AS_CLI_OUTPUT_OPTS,
+	{ 0 },
+};
+
+const struct as_command as_cmd_crash = {
+	.name = "crash",
+	.operands = "WORKLOAD...",
+	.summary = "cut the power at every point of a workload and judge what recovery makes of it",
+	.text = "Each workload runs once, on a recorded disk. At every point between its writes "
+		"the power fails: what was not yet flushed may be on the disk or not, in every "
+		"combination that the view allows. Each such disk is recovered by mounting it and "
+		"by the checkers; what comes out must be a tree that the file system promised, "
+		"the same for every way, and the same when the power fails again during recovery. "
+		"A failure is reported in the easiest view in which it shows. WORKLOAD may be - "
+		"for standard input; a line `@workload NAME` in it begins another workload.",
+	.opts = opts,
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = run,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * crash: workloads on a target whose power fails. Each runs once, on a recorded disk; then every
+ * disk that a power cut could have left (perm.h) is recovered (recover.h), and what comes out is
+ * judged: is it a tree that was promised (legal.h), do all ways to recover give the same one, does
+ * a power cut during the recovery change it (again.h)?
+ *
+ * A finding is told by its signature; each is reported once a workload, in the easiest view in
+ * which it shows. Its options (run.h, `scenario`) hold what brings the very state back:
+ *
+ *	crash:view=3,cut=12,units=1+4,way=mount,sig=1a2b3c4d
+ *
+ * Run with these, the state is made and judged again; where it does not show that finding (another
+ * workload, while one is being reduced), all states of the views up to that one are searched for
+ * it, and nothing else is reported.
+ */
+#ifndef AS_CRASH_CRASH_H
+#define AS_CRASH_CRASH_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/event.h"
+#include "crash/perm.h"
+#include "crash/recover.h"
+#include "run/run.h"
+#include "target/target.h"
+#include "work/seq.h"
+
+#define AS_CRASH_AGAIN_MAX 2u
+#define AS_CRASH_UNITS_MAX 72
+
+enum as_memo_mode { AS_MEMO_ON, AS_MEMO_OFF, AS_MEMO_VERIFY };
+
+/* The rules by which a power cut during recovery need not be tried (FiSC section 6.1). */
+enum as_prune {
+	AS_PRUNE_UNREAD = 1, /* it writes what recovery had not read */
+	AS_PRUNE_SAME = 2, /* it writes what was there */
+	AS_PRUNE_OWN = 4, /* recovery had read it, but only behind its own first write there */
+	AS_PRUNE_ALL = 7,
+	AS_PRUNE_VERIFY = 8, /* what the rules would leave out is tried, and must change nothing */
+};
+
+/* One crash state, of a workload or (`then`) of a recovery. */
+struct as_crash_spot {
+	unsigned view; /* 0: none */
+	size_t cut;
+	char units[AS_CRASH_UNITS_MAX]; /* as as_perm_print_units(), with '+' for ','; or "#INDEX" */
+};
+
+struct as_crash_options {
+	uint32_t views; /* mask; 0: all */
+	struct as_perm_options perm; /* fields 0: t, trials and sector as perm.h has them */
+	uint32_t ways; /* mask; 0: all that the target knows */
+	unsigned again; /* power cuts during recovery: how many in a row */
+	unsigned prune; /* mask of enum as_prune */
+	enum as_memo_mode memo;
+
+	/* What is to be found again; spot.view 0: anything. */
+	struct as_crash_spot spot, then[AS_CRASH_AGAIN_MAX];
+	enum as_way way;
+	uint32_t sig; /* of the signature */
+};
+
+/* Everything as it is when nobody asks. */
+struct as_crash_options as_crash_options_default(void);
+/* What stands behind "crash:", and back; parsing begins with the defaults. */
+void as_crash_options_print(const struct as_crash_options *options, struct as_buf *out);
+AS_MUST_CHECK int as_crash_options_parse(const char *params, struct as_crash_options *options,
+					 struct as_err *err);
+
+struct as_crash_counts {
+	uint64_t generated; /* crash states, of all views and cuts */
+	uint64_t distinct; /* of these, disks that differ, or may be judged differently */
+	uint64_t checked; /* recovered */
+	uint64_t memoised; /* answered from what is known of another disk */
+	uint64_t again; /* crash states of recoveries */
+	uint64_t again_checked;
+	uint64_t pruned[3]; /* left out: by each rule of enum as_prune */
+};
+
+void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_counts *counts);
+
+struct as_crasher;
+
+/* The target, the sinks and run->faults must outlive it. A target without a disk is AS_EUSE. */
+AS_MUST_CHECK int as_crasher_new(const struct as_target *target, const struct as_run_options *run,
+				 const struct as_crash_options *options, struct as_sink *sinks,
+				 struct as_crasher **crasher, struct as_err *err);
+void as_crasher_free(struct as_crasher *crasher); /* takes NULL */
+
+/* Findings go to the sinks; what is returned is 0 or an error of ours. */
+AS_MUST_CHECK int as_crash_workload(struct as_crasher *crasher, const struct as_seq *seq,
+				    const char *name, struct as_run_result *result,
+				    struct as_crash_counts *counts, struct as_err *err);
+
+#endif

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * judge: see judge.h.
+ *
+ * Method. Views are gone through one after the other, from the easiest on, so that whatever can be
+ * shown in an easy view is shown there first. In each view: cuts in order, at each cut its states.
+ *
+ * When the power failed. A cut lies between two entries of the record, and the power may have
+ * failed at any time between them. What must be there grows with time only when an operation that
+ * makes something stable returns; so the strictest moment is the last one, just before the next
+ * entry was issued, and it is the one that counts. In the views that tear the last write the power
+ * failed during that write, and the operation that issued it was under way.
+ *
+ * What is left out. A state met before is not judged again if what is allowed is the same: it is
+ * known by its disk and by the operations and answers up to that moment. A disk met before at
+ * another moment is judged, but not recovered again.
+ */
+#include "crash/judge.h"
+
+#include "crash/again.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How one way ended, kept for when the same disk comes back. */
+struct end {
+	enum as_recovery_end end;
+	char *why;
+	struct as_tree *tree;
+	bool done;
+};
+
+struct disk_known {
+	struct as_digest key;
+	struct end end[AS_WAYS];
+	int8_t peace; /* 0: not asked, 1: yes, -1: no */
+	bool again_done;
+};
+
+struct judge {
+	const struct as_judge_args *args;
+	const struct as_crash_options *options;
+	const struct as_recording *rec;
+	struct as_perm *perm;
+	uint32_t ways;
+	struct disk_known *known;
+	size_t n_known, known_cap;
+	uint32_t *index; /* of known, plus 1; 0: empty */
+	size_t index_slots;
+	struct as_legal legal;
+	struct as_buf text;
+	struct as_err *err;
+	int rc;
+};
+
+/* ---- Moments --------------------------------------------------------------------------------- */
+
+struct as_moment as_judge_moment(const struct as_recording *rec, const struct as_perm *perm,
+				 enum as_view view, size_t k)
+{
+	struct as_perm_cut cut = as_perm_cut(perm, k);
+	size_t n = rec->n_ops;
+
+	if (view == AS_VIEW_SYNC_LEFT || view == AS_VIEW_SYNC_SECTORS) {
+		size_t op = cut.op == AS_RECLOG_NO_OP ? 0 : cut.op;
+
+		return (struct as_moment){ op, op + (cut.op != AS_RECLOG_NO_OP) };
+	}
+	if (cut.at == as_reclog_len(rec->log))
+		return (struct as_moment){ n, n };
+	if (cut.next_op == AS_RECLOG_NO_OP)
+		return (struct as_moment){ 0, 0 };
+	return (struct as_moment){ cut.next_op, cut.next_op + (cut.op == cut.next_op) };
+}
+
+/* Whether less is allowed at a cut than at the one before. */
+static bool is_stricter(struct judge *j, enum as_view view, size_t k)
+{
+	struct as_moment now = as_judge_moment(j->rec, j->perm, view, k), was = { 0 };
+
+	if (!k)
+		return true;
+	was = as_judge_moment(j->rec, j->perm, view, k - 1);
+	for (size_t op = was.done; op < now.done; op++) {
+		as_buf_clear(&j->text);
+		if (as_history_persists(j->rec->history, op, &j->text))
+			return true;
+	}
+	return false;
+}
+
+/* A state at a moment: the disk, and all that decides what is allowed. */
+static struct as_digest judged_key(const struct judge *j, struct as_digest key,
+				   struct as_moment moment)
+{
+	size_t begun = moment.begun < j->rec->n_ops ? moment.begun : j->rec->n_ops;
+	struct as_digest window = as_digest_bind(j->rec->upto[begun], moment.done + 3);
+
+	return as_digest_add(as_digest_bind(key, 5), window);
+}
+
+/* ---- Disks that were recovered --------------------------------------------------------------- */
+
+static uint32_t *index_slot(struct judge *j, struct as_digest key)
+{
+	size_t at = as_mix64(key.lo ^ key.hi) & (j->index_slots - 1);
+
+	while (j->index[at] && !as_digest_eq(j->known[j->index[at] - 1].key, key))
+		at = (at + 1) & (j->index_slots - 1);
+	return &j->index[at];
+}
+
+static struct disk_known *known_get(struct judge *j, struct as_digest key)
+{
+	uint32_t *slot;
+
+	if (j->n_known + 1 > j->index_slots / 2) {
+		j->index_slots = j->index_slots ? j->index_slots * 2 : 1024;
+		free(j->index);
+		j->index = as_xcalloc(j->index_slots, sizeof(*j->index));
+		for (size_t i = 0; i < j->n_known; i++)
+			*index_slot(j, j->known[i].key) = (uint32_t)i + 1;
+	}
+	slot = index_slot(j, key);
+	if (!*slot) {
+		if (j->n_known == j->known_cap) {
+			j->known_cap = j->known_cap ? j->known_cap * 2 : 256;
+			j->known = as_xrealloc(j->known, j->known_cap * sizeof(*j->known));
+		}
+		j->known[j->n_known] = (struct disk_known){ .key = key };
+		*slot = (uint32_t)++j->n_known;
+	}
+	return &j->known[*slot - 1];
+}
+
+static void keep_end(struct end *end, struct as_recovered *recovered)
+{
+	end->done = true;
+	end->end = recovered->end;
+	end->why = recovered->why.len ? as_xstrdup(as_buf_str(&recovered->why)) : NULL;
+	end->tree = recovered->tree ? as_tree_get(recovered->tree) : NULL;
+}
+
+/* ---- One state ------------------------------------------------------------------------------- */
+
+/* One state while it is judged. */
+struct subject {
+	struct as_digest key;
+	struct as_disk *disk; /* made when it is needed */
+	struct as_moment moment;
+	const struct as_crash_spot *then; /* only this; NULL: all */
+	bool ran, memoised;
+};
+
+static struct as_disk *subject_disk(struct judge *j, struct subject *s)
+{
+	if (!s->disk)
+		s->disk = as_perm_disk(j->perm);
+	return s->disk;
+}
+
+static bool again(struct judge *j, struct subject *s, enum as_way way,
+		  const struct as_recovered *recovered, struct as_wrong *wrong)
+{
+	struct as_again_args args = { .recoverer = j->args->recoverer,
+				      .options = j->options,
+				      .way = way,
+				      .seen = j->args->seen,
+				      .flight = j->args->flight,
+				      .counts = j->args->counts };
+
+	if (recovered->end != AS_RECOVERED || !recovered->log)
+		return true;
+	if (s->then)
+		return as_again_at(&args, s->disk, s->key, recovered, s->then, wrong, &j->rc,
+				   j->err);
+	return as_again(&args, s->disk, s->key, recovered, wrong, &j->rc, j->err);
+}
+
+/* The end of one way, from what is known or by going it. What a crash during it leads to is tried
+ * right away, while there is a record of it. */
+static bool go(struct judge *j, struct subject *s, enum as_way way, struct as_wrong *wrong)
+{
+	struct disk_known *known = known_get(j, s->key);
+	bool wants_again = j->options->again && (!known->end[way].done || s->then);
+	unsigned flags = AS_RECOVER_PROBE | (wants_again ? AS_RECOVER_LOG : 0);
+	struct as_recovered recovered;
+	bool fine = true;
+
+	if (known->end[way].done && !s->then)
+		return true;
+	j->args->flight->way = way;
+	j->args->flight->alive++;
+	j->rc = as_recover(j->args->recoverer, way, subject_disk(j, s), flags, &recovered, j->err);
+	if (!j->rc) {
+		s->ran = true;
+		s->memoised |= recovered.memoised;
+		if (!known->end[way].done)
+			keep_end(&known->end[way], &recovered);
+		if (wants_again)
+			fine = again(j, s, way, &recovered, wrong);
+	}
+	as_recovered_free(&recovered);
+	return fine && !j->rc;
+}
+
+static bool judge_end(struct judge *j, const struct subject *s, enum as_way way,
+		      struct as_wrong *wrong)
+{
+	const struct end *end = &known_get(j, s->key)->end[way];
+
+	if (end->end != AS_RECOVERED)
+		return as_wrong_set(wrong, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
+				    end->why ? end->why : "");
+	if (as_legal_judge(j->rec->history, s->moment, end->tree, &j->legal))
+		return true;
+	(void)as_wrong_set(wrong, AS_FIND_CRASH, way, as_rule_name(j->legal.rule),
+			   as_buf_str(&j->legal.why));
+	as_buf_clear(&wrong->signature);
+	as_buf_addf(&wrong->signature, "crash: %s: %s", as_rule_name(j->legal.rule),
+		    as_buf_str(&j->legal.signature));
+	wrong->promise = j->legal.op;
+	return false;
+}
+
+/* FiSC's double fsck. */
+static bool judge_agreement(struct judge *j, const struct subject *s, struct as_wrong *wrong)
+{
+	const struct disk_known *known = known_get(j, s->key);
+	enum as_way first = AS_WAYS;
+	struct as_buf how = { 0 };
+	char what[64];
+
+	if (!j->args->ways_agree)
+		return true;
+	for (unsigned w = 0; w < AS_WAYS && !wrong->is; w++) {
+		if (!(j->ways >> w & 1) || !known->end[w].tree)
+			continue;
+		if (first == AS_WAYS)
+			first = (enum as_way)w;
+		else if (as_tree_diff(known->end[first].tree, as_way_name(first),
+				      known->end[w].tree, as_way_name((enum as_way)w), &how)) {
+			snprintf(what, sizeof(what), "%s and %s do not agree", as_way_name(first),
+				 as_way_name((enum as_way)w));
+			(void)as_wrong_set(wrong, AS_FIND_RECOVERY, (enum as_way)w, what,
+					   as_buf_str(&how));
+		}
+	}
+	as_buf_free(&how);
+	return !wrong->is;
+}
+
+/* When an unmount has returned there is nothing left to recover. */
+static bool judge_peace(struct judge *j, struct subject *s, struct as_wrong *wrong)
+{
+	struct as_recoverer *recoverer = j->args->recoverer;
+	struct disk_known *known = known_get(j, s->key);
+	size_t done = s->moment.done;
+	struct as_buf why = { 0 };
+
+	if (!done || s->moment.begun != done || !recoverer->ops->at_peace)
+		return true;
+	if (j->rec->seq->ops[done - 1].code != AS_OP_UMOUNT || j->rec->answers[done - 1].ret < 0)
+		return true;
+	if (known->peace > 0)
+		return true;
+	if (recoverer->ops->at_peace(recoverer, subject_disk(j, s), &why))
+		known->peace = 1;
+	else
+		(void)as_wrong_set(wrong, AS_FIND_CRASH, AS_WAY_FULL,
+				   "after an unmount that returned", as_buf_str(&why));
+	as_buf_free(&why);
+	return !wrong->is;
+}
+
+/* True: nothing is wrong with it. */
+static bool judge_state(struct judge *j, struct subject *s, struct as_wrong *wrong)
+{
+	bool fine = true;
+
+	as_wrong_free(wrong);
+	wrong->moment = s->moment;
+	for (unsigned w = 0; w < AS_WAYS && fine && !j->rc; w++)
+		if (j->ways >> w & 1)
+			fine = go(j, s, (enum as_way)w, wrong) &&
+			       judge_end(j, s, (enum as_way)w, wrong);
+	if (fine && !j->rc)
+		fine = judge_agreement(j, s, wrong) && judge_peace(j, s, wrong);
+	as_disk_free(s->disk);
+	s->disk = NULL;
+	return fine;
+}
+
+/* ---- All states ------------------------------------------------------------------------------ */
+
+enum go_on { GO_ON, STOP };
+
+static bool is_wanted(const struct judge *j, const struct as_wrong *wrong)
+{
+	return !j->options->spot.view || as_wrong_sig(wrong) == j->options->sig;
+}
+
+static void note_flight(struct judge *j, const struct as_perm_state *state)
+{
+	struct as_flight *flight = j->args->flight;
+
+	flight->state.view = state->view;
+	flight->state.cut = state->cut;
+	flight->state.index = state->index;
+	flight->then[0].view = flight->then[1].view = 0;
+	flight->alive++;
+}
+
+static enum go_on tell(struct judge *j, const struct as_perm_state *state,
+		       const struct as_wrong *wrong);
+
+static enum go_on visit(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
+{
+	struct as_crash_counts *counts = j->args->counts;
+	struct as_digest judged = judged_key(j, state->key, moment);
+	struct subject s = { .key = state->key, .moment = moment };
+	struct as_wrong wrong = { 0 };
+	enum go_on next = GO_ON;
+
+	counts->generated++;
+	if (as_seen_has(j->args->seen, judged))
+		return GO_ON;
+	counts->distinct++;
+	note_flight(j, state);
+	if (judge_state(j, &s, &wrong))
+		as_seen_add(j->args->seen, judged);
+	else if (!j->rc)
+		next = tell(j, state, &wrong);
+	counts->checked += s.ran && !s.memoised;
+	counts->memoised += !s.ran || s.memoised;
+	as_wrong_free(&wrong);
+	return j->rc ? STOP : next;
+}
+
+/* Whether (view, cut) is before the place to go on behind. */
+static bool is_passed(const struct judge *j, unsigned view, size_t k, uint64_t index)
+{
+	const struct as_flight_spot *b = &j->args->behind;
+
+	if (view != b->view)
+		return view < b->view;
+	return k != b->cut ? k < b->cut : index <= b->index;
+}
+
+static enum go_on visit_cut(struct judge *j, enum as_view view, size_t k)
+{
+	struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
+	struct as_perm_state state;
+	enum go_on next = GO_ON;
+	bool all = is_stricter(j, view, k);
+
+	if (is_passed(j, view, k, UINT64_MAX))
+		return GO_ON;
+	j->args->flight->all = all;
+	as_perm_begin(j->perm, view, k, all);
+	while (next == GO_ON && as_perm_next(j->perm, &state))
+		if (!is_passed(j, view, k, state.index))
+			next = visit(j, &state, moment);
+	return next;
+}
+
+static enum go_on visit_view(struct judge *j, enum as_view view)
+{
+	enum go_on next = GO_ON;
+
+	for (size_t k = 0; k < as_perm_cuts(j->perm) && next == GO_ON; k++)
+		next = visit_cut(j, view, k);
+	return next;
+}
+
+/* ---- The easiest view ------------------------------------------------------------------------ */
+
+/* Looks in a view that was not asked for; true when it shows the same, and was told. */
+static bool shows_in(struct judge *j, enum as_view view, const struct as_wrong *wanted,
+		     enum go_on *next)
+{
+	struct as_wrong wrong = { 0 };
+	struct as_perm_state state;
+	bool found = false;
+
+	for (size_t k = 0; k < as_perm_cuts(j->perm) && !found && !j->rc; k++) {
+		struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
+
+		as_perm_begin(j->perm, view, k, is_stricter(j, view, k));
+		while (!found && !j->rc && as_perm_next(j->perm, &state)) {
+			struct subject s = { .key = state.key, .moment = moment };
+
+			note_flight(j, &state);
+			found = !judge_state(j, &s, &wrong) && !j->rc &&
+				as_wrong_sig(&wrong) == as_wrong_sig(wanted);
+		}
+	}
+	if (found && !j->args->found(j->args->ctx, j->perm, &state, &wrong))
+		*next = STOP;
+	as_wrong_free(&wrong);
+	return found;
+}
+
+/* A failure is told in the easiest view in which it shows. */
+static enum go_on tell(struct judge *j, const struct as_perm_state *state,
+		       const struct as_wrong *wrong)
+{
+	/* Those that were asked for have been gone through. */
+	uint32_t others = ((1u << state->view) - 1) & AS_VIEWS_ALL & ~j->options->views;
+	struct as_perm *perm = j->perm;
+	enum go_on next = GO_ON;
+	bool easier = false;
+
+	if (!is_wanted(j, wrong) || j->args->known(j->args->ctx, wrong))
+		return GO_ON;
+	if (others)
+		j->perm = as_perm_new(j->rec->log, j->rec->start, &j->options->perm);
+	for (unsigned v = 1; v < state->view && !easier && !j->rc; v++)
+		if (others >> v & 1)
+			easier = shows_in(j, (enum as_view)v, wrong, &next);
+	if (others)
+		as_perm_free(j->perm);
+	j->perm = perm;
+	if (!easier && !j->rc && !j->args->found(j->args->ctx, perm, state, wrong))
+		next = STOP;
+	return next;
+}
+
+/* ---- One state by name ----------------------------------------------------------------------- */
+
+static bool pick(struct judge *j, struct as_perm_state *state)
+{
+	const struct as_crash_spot *spot = &j->options->spot;
+	char units[AS_CRASH_UNITS_MAX];
+	uint64_t index;
+
+	snprintf(units, sizeof(units), "%s", spot->units);
+	for (char *s = units; *s; s++)
+		if (*s == '+')
+			*s = ',';
+	if (*units != '#')
+		return as_perm_pick(j->perm, (enum as_view)spot->view, spot->cut, units, state);
+	if (spot->cut >= as_perm_cuts(j->perm))
+		return false;
+	index = strtoull(units + 1, NULL, 10);
+	as_perm_begin(j->perm, (enum as_view)spot->view, spot->cut,
+		      is_stricter(j, (enum as_view)spot->view, spot->cut));
+	while (as_perm_next(j->perm, state))
+		if (state->index == index)
+			return true;
+	return false;
+}
+
+/* True: it shows what is looked for, and that was told. */
+static bool judge_spot(struct judge *j)
+{
+	struct as_wrong wrong = { 0 };
+	struct as_perm_state state;
+	struct subject s;
+	bool found = false;
+
+	if (!pick(j, &state))
+		return false;
+	s = (struct subject){ .key = state.key,
+			      .moment = as_judge_moment(j->rec, j->perm, state.view, state.cut),
+			      .then = j->options->then[0].view ? j->options->then : NULL };
+	j->args->counts->generated++;
+	j->args->counts->distinct++;
+	j->args->counts->checked++;
+	note_flight(j, &state);
+	if (!judge_state(j, &s, &wrong) && !j->rc && is_wanted(j, &wrong)) {
+		found = true;
+		(void)j->args->found(j->args->ctx, j->perm, &state, &wrong);
+	}
+	as_wrong_free(&wrong);
+	return found;
+}
+
+int as_judge_all(const struct as_judge_args *args, struct as_err *err)
+{
+	struct judge j = {
+		.args = args, .options = args->options, .rec = args->recording, .err = err
+	};
+	uint32_t views = args->options->views;
+	enum go_on next = GO_ON;
+
+	j.ways = args->recoverer->ways & (args->options->ways ? args->options->ways : AS_WAYS_ALL);
+	j.perm = as_perm_new(j.rec->log, j.rec->start, &args->options->perm);
+	if (args->options->spot.view) {
+		views = ((1u << (args->options->spot.view + 1)) - 1) & AS_VIEWS_ALL;
+		if (!args->behind.view && judge_spot(&j))
+			next = STOP;
+	}
+	for (unsigned v = 1; v < AS_VIEWS && next == GO_ON && !j.rc; v++)
+		if (views >> v & 1)
+			next = visit_view(&j, (enum as_view)v);
+	for (size_t i = 0; i < j.n_known; i++)
+		for (unsigned w = 0; w < AS_WAYS; w++) {
+			free(j.known[i].end[w].why);
+			as_tree_put(j.known[i].end[w].tree);
+		}
+	free(j.known);
+	free(j.index);
+	as_perm_free(j.perm);
+	as_legal_free(&j.legal);
+	as_buf_free(&j.text);
+	return j.rc;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * record: a workload run once, on a recorded disk: the writes of every operation, its answer, and
+ * everything the model was meanwhile. To be used in a child process of its own.
+ *
+ * Behind the workload's own operations stand those that end it: every descriptor is closed, and the
+ * file system unmounted. A `crash` in the workload ends it instead.
+ */
+#ifndef AS_CRASH_RECORD_H
+#define AS_CRASH_RECORD_H
+
+#include "base/err.h"
+#include "base/event.h"
+#include "base/hash.h"
+#include "crash/history.h"
+#include "disk/cow.h"
+#include "disk/log.h"
+#include "run/run.h"
+#include "target/host.h"
+#include "work/seq.h"
+
+struct as_record_args {
+	const struct as_target *target;
+	struct as_run_fresh fresh;
+	const struct as_seq *seq;
+	uint64_t seed;
+	struct as_host_log *log;
+	/* Called before the mount (op -1) and before each operation. */
+	void (*step)(void *ctx, int64_t op);
+	void *ctx;
+};
+
+struct as_recording {
+	struct as_seq *seq; /* the workload and its end */
+	size_t n_ops; /* that were done */
+	struct as_stand *stand; /* keeps the record */
+	const struct as_reclog *log; /* op is the index in seq; AS_RECLOG_NO_OP: the first mount */
+	struct as_disk *start; /* before the first mount */
+	struct as_history *history;
+	struct as_digest *upto; /* of operations 0..i-1 and their answers: n_ops + 1 of them */
+	struct as_outcome *answers; /* of each operation, without payload */
+	bool truncated; /* the record ran full: the rest is missing */
+
+	/* An answer that the model does not allow, and so no crash states behind it. */
+	bool wrong;
+	enum as_finding_kind kind;
+	struct as_buf why;
+};
+
+/* 0 or an error of ours; to be freed in both cases. */
+AS_MUST_CHECK int as_record(const struct as_record_args *args, struct as_recording *recording,
+			    struct as_err *err);
+void as_recording_free(struct as_recording *recording);
+
+#endif
