@@ -270,7 +270,8 @@ static int begin(const struct as_args *args, struct session *s, struct as_err *e
 			       s->folder);
 	as_hunt_state_init(&s->state, (size_t)as_args_number(args, "jobs", 1));
 	s->state.target = as_xstrdup(target);
-	s->state.scenario = as_xstrdup(as_args_text(args, "scenario", "sequential"));
+	s->state.scenario = as_xstrdup(as_args_text(
+		args, "scenario", as_args_has(args, "crash") ? "crash" : "sequential"));
 	remember(args, &s->state);
 	return 0;
 }
@@ -472,6 +473,8 @@ static const struct as_opt opts[] = {
 	  .arg = "NAME",
 	  .help = "what is done with each workload; sequential (default): one operation after the "
 		  "other" },
+	{ .name = "crash",
+	  .help = "the scenario crash: the power fails at every point of every workload" },
 	{ .name = "profile",
 	  .letter = 'p',
 	  .kind = AS_OPT_TEXT,

@@ -41,6 +41,22 @@ static int open_box(const struct as_args *args, struct as_sink *sinks, struct as
 	return 0;
 }
 
+static int open_here(struct as_sink *sinks, struct as_cli_again *again, struct as_err *err)
+{
+	struct as_scenario_args args = { .targets = (const struct as_target *const *)&again->target,
+					 .n_targets = 1,
+					 .options = &again->options,
+					 .sinks = sinks };
+	int rc = as_target_open(again->stored->target, &again->target, err);
+
+	if (rc)
+		return rc;
+	if (!again->options.scenario[0])
+		return as_runner_new(again->target, &again->options, sinks, &again->runner, err);
+	rc = as_scenario_find(again->options.scenario, &again->ops, &args.params, err);
+	return rc ? rc : again->ops->open(&args, &again->scenario, err);
+}
+
 int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
 		      struct as_sink *sinks, struct as_cli_again *again, struct as_err *err)
 {
@@ -53,10 +69,7 @@ int as_cli_again_open(const struct as_args *args, const struct as_stored *stored
 	if (!rc && as_cli_wants_box(args, stored->target)) {
 		rc = open_box(args, sinks, again, err);
 	} else if (!rc) {
-		rc = as_target_open(stored->target, &again->target, err);
-		if (!rc)
-			rc = as_runner_new(again->target, &again->options, sinks, &again->runner,
-					   err);
+		rc = open_here(sinks, again, err);
 	}
 	if (rc)
 		as_cli_again_close(again);
@@ -69,10 +82,14 @@ int as_cli_again_run(struct as_cli_again *again, const struct as_seq *seq, struc
 		again->stored->workload_name ? again->stored->workload_name : "workload.txt";
 	struct as_boxed_job job = { .name = name, .seq = seq };
 	struct as_run_stats stats = { 0 };
+	struct as_scenario_work work = { .seqs = &seq, .names = &name, .n = 1 };
 	struct as_run_result result;
+	size_t done;
 
 	if (again->boxed)
 		return as_boxed_run(&again->box.boxed, &job, 1, &stats, err);
+	if (again->scenario)
+		return again->ops->run(again->scenario, &work, &done, &result, err);
 	return as_run_workload(again->runner, seq, name, &result, err);
 }
 
@@ -81,6 +98,8 @@ void as_cli_again_close(struct as_cli_again *again)
 	if (again->boxed)
 		as_cli_box_close(&again->box);
 	as_runner_free(again->runner);
+	if (again->ops)
+		again->ops->close(again->scenario);
 	as_target_free(again->target);
 	free(again->faults);
 	*again = (struct as_cli_again){ 0 };

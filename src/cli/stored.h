@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "hunt/scenario.h"
 #include "report/sinks.h"
 #include "run/run.h"
 
@@ -20,6 +21,8 @@ struct as_cli_again {
 	char *faults;
 	struct as_target *target; /* here, */
 	struct as_runner *runner;
+	const struct as_scenario_ops *ops; /* in place of the runner, where it had a scenario */
+	struct as_scenario *scenario;
 	bool boxed; /* or in a box */
 	struct as_cli_box box;
 };

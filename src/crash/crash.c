@@ -8,6 +8,7 @@
 #include "base/spawn.h"
 #include "crash/inside.h"
 #include "disk/image.h"
+#include "target/fstype.h"
 #include "work/print.h"
 
 #include <errno.h>
@@ -16,6 +17,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define SMALL_BYTES ((uint64_t)1 << 20)
 
 struct as_crasher {
 	const struct as_target *target;
@@ -45,6 +48,19 @@ static int vet(const struct as_target *target, const struct as_crash_options *o,
 	return 0;
 }
 
+/* A small disk has all that a large one has, and is recovered sooner. */
+static uint64_t small_disk(const struct as_target *target)
+{
+	const struct as_target_ops *ops = as_target_library(target);
+	const struct as_fstype *type = as_target_fstype(target);
+	uint64_t bytes;
+
+	if (!ops)
+		return type ? type->min_bytes : 0;
+	bytes = ops->min_bytes * 4 > SMALL_BYTES ? ops->min_bytes * 4 : SMALL_BYTES;
+	return bytes < ops->default_bytes ? bytes : ops->default_bytes;
+}
+
 int as_crasher_new(const struct as_target *target, const struct as_run_options *run,
 		   const struct as_crash_options *options, struct as_sink *sinks,
 		   struct as_crasher **out, struct as_err *err)
@@ -54,6 +70,8 @@ int as_crasher_new(const struct as_target *target, const struct as_run_options *
 
 	c->target = target;
 	c->run = *run;
+	if (!c->run.size_bytes)
+		c->run.size_bytes = small_disk(target);
 	c->options = *options;
 	c->sinks = sinks;
 	c->seen = as_seen_new();
@@ -62,7 +80,7 @@ int as_crasher_new(const struct as_target *target, const struct as_run_options *
 	if (!rc && c->disk_fd < 0)
 		rc = as_fail_errno(err, errno, "cannot make a file in memory");
 	if (!rc)
-		rc = as_runner_new(target, run, sinks, &c->runner, err);
+		rc = as_runner_new(target, &c->run, sinks, &c->runner, err);
 	if (rc) {
 		as_crasher_free(c);
 		c = NULL;

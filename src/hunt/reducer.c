@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct reducing {
-	struct as_sink sink; /* hears the first signature */
+	struct as_sink sink; /* hears the signatures */
 	const struct as_hunt *hunt;
 	const struct as_hunt_sign *sign;
 	struct as_hunt_shared *shared;
@@ -22,8 +22,8 @@ struct reducing {
 
 static void hear(struct reducing *r, const char *signature)
 {
-	if (!r->heard)
-		r->same = !strcmp(signature, r->sign->signature);
+	/* A workload may show several. */
+	r->same |= !strcmp(signature, r->sign->signature);
 	r->heard = true;
 }
 
