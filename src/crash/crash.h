@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/event.h"
+#include "crash/memo.h"
 #include "crash/perm.h"
 #include "crash/recover.h"
 #include "run/run.h"
@@ -28,8 +29,6 @@
 
 #define AS_CRASH_AGAIN_MAX 2u
 #define AS_CRASH_UNITS_MAX 72
-
-enum as_memo_mode { AS_MEMO_ON, AS_MEMO_OFF, AS_MEMO_VERIFY };
 
 /* The rules by which a power cut during recovery need not be tried (FiSC section 6.1). */
 enum as_prune {

@@ -39,7 +39,8 @@ static int make_recoverer(const struct crash_args *args, struct as_recoverer **r
 	if (!as_target_library(args->target))
 		return as_fail(err, AS_EUSE, "target %s: crash runs take a linked library",
 			       as_target_spec(args->target));
-	*recoverer = as_recoverer_lib(args->target, args->run->seed, &args->shared->log);
+	*recoverer = as_recoverer_lib(args->target, args->run->seed, args->options->memo,
+				      &args->shared->log);
 	return 0;
 }
 

@@ -210,11 +210,11 @@ static bool judge_end(struct judge *j, const struct subject *s, enum as_way way,
 {
 	const struct end *end = &known_get(j, s->key)->end[way];
 
-	if (end->end != AS_RECOVERED)
-		return as_wrong_set(wrong, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
+	/* A wrong tree says more than what fails behind it. */
+	if (!end->tree || as_legal_judge(j->rec->history, s->moment, end->tree, &j->legal))
+		return end->end == AS_RECOVERED ||
+		       as_wrong_set(wrong, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
 				    end->why ? end->why : "");
-	if (as_legal_judge(j->rec->history, s->moment, end->tree, &j->legal))
-		return true;
 	(void)as_wrong_set(wrong, AS_FIND_CRASH, way, as_rule_name(j->legal.rule),
 			   as_buf_str(&j->legal.why));
 	as_buf_clear(&wrong->signature);

@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "crash/memo.h"
 #include "disk/cow.h"
 #include "disk/log.h"
 
@@ -109,8 +110,9 @@ struct as_target;
 struct as_host_log;
 
 /* A linked library. The target and the log (where its own words go) must outlive it; seed: of the
- * choices it asks for, each recovery from the start. */
+ * choices it asks for, each recovery from the start. It is freed before the stores of the disks
+ * that were recovered. */
 struct as_recoverer *as_recoverer_lib(const struct as_target *target, uint64_t seed,
-				      struct as_host_log *log);
+				      enum as_memo_mode memo, struct as_host_log *log);
 
 #endif

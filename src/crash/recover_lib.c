@@ -3,8 +3,10 @@
  * recover_lib: recovery by a linked library, in this process: its checker, its mount, its own
  * unmount. A library that dies takes the process with it (recover.h, rule 4).
  *
- * Each recovery gets a host of its own, so that clock, choices and memory begin the same way every
- * time: what is computed follows from the disk alone.
+ * Method. Two steps: the checker, where the way has one, and the mount with all that comes behind
+ * it. Each is recorded and remembered by what it read (memo.h); the second is the same whatever
+ * came before. Each step gets a host of its own, so that clock, choices and memory begin the same
+ * way every time: what is computed follows from the disk alone.
  */
 #include "crash/recover.h"
 
@@ -22,113 +24,120 @@
 #include <sys/stat.h>
 
 #define PROBE_NAME "assay-probe"
+#define VERIFY_EVERY 8u /* of the answers from memory, with AS_MEMO_VERIFY */
 
 struct lib {
 	struct as_recoverer base;
 	const struct as_target *target;
 	const struct as_target_ops *ops;
 	struct as_limits limits;
-	uint64_t seed;
+	uint64_t seed, hits;
+	enum as_memo_mode mode;
+	struct as_memo *memo;
 	struct as_host_log *log;
 };
 
-/* One recovery. */
-struct work {
+/* One step: what it stands on, and how it ended. */
+struct step {
 	struct lib *lib;
+	enum as_way way; /* AS_WAY_MOUNT: the mount */
+	unsigned flags;
 	struct as_chooser *chooser;
 	struct as_host_mem *host;
 	struct as_disk *disk;
-	struct as_reclog *reclog; /* NULL: not asked for */
+	struct as_reclog *reclog; /* NULL: nobody asks */
 	struct as_vfs *vfs;
-	struct as_recovered *out;
+
+	enum as_recovery_end end;
+	struct as_buf why;
+	struct as_tree *tree;
+	bool repaired, memoised;
+	size_t mark; /* entries of the record that are recovery itself */
 };
 
-static struct as_bd *bd_of(struct work *w)
+static struct as_bd *bd_of(struct step *s)
 {
-	return w->reclog ? as_reclog_bd(w->reclog) : as_disk_bd(w->disk);
+	return s->reclog ? as_reclog_bd(s->reclog) : as_disk_bd(s->disk);
 }
 
 /* The first reason is kept. */
-static bool ended(struct work *w, enum as_recovery_end end, const char *doing, const char *why)
+static bool ended(struct step *s, enum as_recovery_end end, const char *doing, const char *why)
 {
-	if (w->out->end == AS_RECOVERED) {
-		w->out->end = end;
-		as_buf_addf(&w->out->why, "%s: %s", doing, why);
+	if (s->end == AS_RECOVERED) {
+		s->end = end;
+		as_buf_addf(&s->why, "%s: %s", doing, why);
 	}
 	return false;
 }
 
-static bool ended_errno(struct work *w, enum as_recovery_end end, const char *doing, int rc)
+static bool ended_errno(struct step *s, enum as_recovery_end end, const char *doing, int rc)
 {
 	char why[64];
 
 	snprintf(why, sizeof(why), "answered %s", as_errno_name(-rc));
-	return ended(w, end, doing, why);
+	return ended(s, end, doing, why);
 }
 
 /* Memory it kept or spoilt. */
-static bool sound(struct work *w, const char *doing)
+static bool sound(struct step *s, const char *doing)
 {
 	enum as_finding_kind kind;
-	const char *why = as_vfs_lib_trouble(w->vfs, &kind);
+	const char *why = as_vfs_lib_trouble(s->vfs, &kind);
 
-	return !why || ended(w, AS_COMPLAINED, doing, why);
+	return !why || ended(s, AS_COMPLAINED, doing, why);
 }
 
-static struct as_mount_args mount_args(struct work *w, struct as_bd *bd)
+static struct as_mount_args mount_args(struct step *s)
 {
-	return (struct as_mount_args){ .host = as_host_seam(w->host),
-				       .bd = bd,
-				       .opts = as_target_opts(w->lib->target) };
+	return (struct as_mount_args){ .host = as_host_seam(s->host),
+				       .bd = bd_of(s),
+				       .opts = as_target_opts(s->lib->target) };
 }
 
-static bool check(struct work *w, enum as_way way)
+/* ---- The checker ----------------------------------------------------------------------------- */
+
+static bool check(struct step *s)
 {
 	static const enum as_fsck_mode modes[AS_WAYS] = {
 		[AS_WAY_QUICK] = AS_FSCK_REPLAY,
 		[AS_WAY_DEFAULT] = AS_FSCK_DEFAULT,
 		[AS_WAY_FULL] = AS_FSCK_FULL,
 	};
-	struct as_mount_args args = mount_args(w, bd_of(w));
-	int rc;
+	struct as_mount_args args = mount_args(s);
+	int rc = s->lib->ops->fsck(&args, modes[s->way]);
 
-	if (way == AS_WAY_MOUNT)
-		return true;
-	rc = w->lib->ops->fsck(&args, modes[way]);
 	if (rc < 0)
-		return ended_errno(w, AS_REFUSED, as_way_name(way), rc);
+		return ended_errno(s, AS_REFUSED, as_way_name(s->way), rc);
 	if (rc & ~AS_FSCK_REPAIRED)
-		return ended(w, AS_REFUSED, as_way_name(way),
+		return ended(s, AS_REFUSED, as_way_name(s->way),
 			     rc & AS_FSCK_OPERATIONAL ? "could not do its work"
 						      : "left errors uncorrected");
-	w->out->repaired = rc & AS_FSCK_REPAIRED;
-	as_host_drop(w->host);
-	if (w->reclog)
-		w->out->checker_end = as_reclog_len(w->reclog);
+	s->repaired = rc & AS_FSCK_REPAIRED;
+	if (s->reclog)
+		s->mark = as_reclog_len(s->reclog);
 	return true;
 }
 
-static bool mount_and_read(struct work *w)
+/* ---- The mount ------------------------------------------------------------------------------- */
+
+static bool mount_and_read(struct step *s)
 {
 	struct as_buf why = { 0 };
-	int rc = as_vfs_lib_mount(w->vfs, "");
+	int rc = as_vfs_lib_mount(s->vfs, "");
 	bool read;
 
 	if (rc)
-		return ended_errno(w, AS_REFUSED, "mount", rc);
-	if (w->reclog)
-		as_reclog_pause(w->reclog, true);
-	w->out->disk = as_disk_snapshot(w->disk);
-	if (!sound(w, "mount"))
+		return ended_errno(s, AS_REFUSED, "mount", rc);
+	if (s->reclog)
+		s->mark = as_reclog_len(s->reclog);
+	if (!sound(s, "mount"))
 		return false;
-	read = !as_tree_capture(as_vfs_tree(w->vfs), w->vfs, &w->out->tree, &why);
+	read = !as_tree_capture(as_vfs_tree(s->vfs), s->vfs, &s->tree, &why);
 	if (!read)
-		ended(w, AS_UNREADABLE, "reading the tree", as_buf_str(&why));
+		ended(s, AS_UNREADABLE, "reading the tree", as_buf_str(&why));
 	as_buf_free(&why);
 	return read;
 }
-
-/* ---- Afterwards ------------------------------------------------------------------------------ */
 
 /* A file system that is full, or whose paths are at their limit, may say so. */
 static bool may_refuse(int err)
@@ -137,53 +146,51 @@ static bool may_refuse(int err)
 	       err == AS_ERR_UNSUPPORTED || err == AS_ERR_LIMIT || err == EROFS;
 }
 
-static bool probe_directory(struct work *w, const char *path)
+static bool probe_directory(struct step *s, const char *path)
 {
 	struct as_op create = as_op_make(AS_OP_CREATE), unlink = as_op_make(AS_OP_UNLINK);
 	struct as_outcome got;
 
 	create.path = unlink.path = path;
 	create.mode = 0644;
-	as_vfs_exec(w->vfs, &create, &got);
+	as_vfs_exec(s->vfs, &create, &got);
 	if (got.ret < 0)
 		return may_refuse(got.err) ||
-		       ended_errno(w, AS_COMPLAINED, "creating a file in a recovered directory",
+		       ended_errno(s, AS_COMPLAINED, "creating a file in a recovered directory",
 				   -got.err);
-	as_vfs_exec(w->vfs, &unlink, &got);
+	as_vfs_exec(s->vfs, &unlink, &got);
 	if (got.ret < 0 && !may_refuse(got.err))
-		return ended_errno(w, AS_COMPLAINED, "deleting a file in a recovered directory",
+		return ended_errno(s, AS_COMPLAINED, "deleting a file in a recovered directory",
 				   -got.err);
 	return true;
 }
 
-static bool probe_all(struct work *w)
+static bool probe_all(struct step *s)
 {
-	const struct as_tree *tree = w->out->tree;
 	struct as_buf path = { 0 };
 	bool fine = true;
 
-	for (uint32_t i = 0; i < as_tree_len(tree) && fine; i++) {
-		if (!S_ISDIR(as_tree_at(tree, i)->mode))
+	for (uint32_t i = 0; i < as_tree_len(s->tree) && fine; i++) {
+		if (!S_ISDIR(as_tree_at(s->tree, i)->mode))
 			continue;
 		as_buf_clear(&path);
-		as_tree_path(tree, i, &path);
+		as_tree_path(s->tree, i, &path);
 		if (path.len == 1)
 			as_buf_clear(&path);
 		as_buf_adds(&path, "/" PROBE_NAME);
 		if (path.len < AS_VFS_PATH_MAX)
-			fine = probe_directory(w, as_buf_str(&path));
+			fine = probe_directory(s, as_buf_str(&path));
 	}
 	as_buf_free(&path);
 	return fine;
 }
 
 /* What the full checker says of a disk on which nothing should be wrong. */
-static bool full_check(struct work *w, struct as_bd *bd, char *why, size_t cap)
+static bool full_check(struct step *s, char *why, size_t cap)
 {
-	struct as_mount_args args = mount_args(w, bd);
-	int rc = w->lib->ops->fsck(&args, AS_FSCK_FULL);
+	struct as_mount_args args = mount_args(s);
+	int rc = s->lib->ops->fsck(&args, AS_FSCK_FULL);
 
-	as_host_drop(w->host);
 	if (rc < 0)
 		snprintf(why, cap, "failed with %s", as_errno_name(-rc));
 	else if (rc)
@@ -191,88 +198,216 @@ static bool full_check(struct work *w, struct as_bd *bd, char *why, size_t cap)
 	return !rc;
 }
 
-static bool afterwards(struct work *w)
+static bool afterwards(struct step *s)
 {
 	char why[96];
 	int rc;
 
-	if (!probe_all(w))
+	if (!probe_all(s))
 		return false;
-	rc = as_vfs_lib_unmount(w->vfs);
+	rc = as_vfs_lib_unmount(s->vfs);
 	if (rc)
-		return ended_errno(w, AS_COMPLAINED, "unmount", rc);
-	if (!sound(w, "unmount"))
+		return ended_errno(s, AS_COMPLAINED, "unmount", rc);
+	if (!sound(s, "unmount"))
 		return false;
-	if (!(w->lib->ops->caps & AS_CAP_FSCK))
+	if (!(s->lib->ops->caps & AS_CAP_FSCK))
 		return true;
-	return full_check(w, bd_of(w), why, sizeof(why)) ||
-	       ended(w, AS_COMPLAINED, "the full check after recovery and unmount", why);
+	return full_check(s, why, sizeof(why)) ||
+	       ended(s, AS_COMPLAINED, "the full check after recovery and unmount", why);
+}
+
+static void go_mount(struct step *s)
+{
+	const struct lib *lib = s->lib;
+
+	s->vfs = as_vfs_lib_new(&(struct as_lib_args){
+		.ops = lib->ops,
+		.host = s->host,
+		.bd = bd_of(s),
+		.opts = as_target_opts(lib->target),
+		.name_max = lib->limits.name_max ? lib->limits.name_max : 255,
+		.size_max_bytes = lib->limits.file_bytes,
+	});
+	if (mount_and_read(s) && s->flags & AS_RECOVER_PROBE)
+		(void)afterwards(s);
+	as_vfs_lib_abandon(s->vfs);
+	as_vfs_free(s->vfs);
+	s->vfs = NULL;
+}
+
+/* ---- Steps, remembered ----------------------------------------------------------------------- */
+
+static void step_run(struct step *s, struct as_disk *disk, bool record)
+{
+	s->chooser = as_chooser_seeded(s->lib->seed);
+	s->host = as_host_new(as_chooser_choice(s->chooser), s->lib->log);
+	s->disk = as_disk_snapshot(disk);
+	if (record)
+		s->reclog = as_reclog_new(as_disk_bd(s->disk), AS_RECLOG_READ_DATA, 0);
+	if (s->way == AS_WAY_MOUNT)
+		go_mount(s);
+	else
+		(void)check(s);
+	as_host_free(s->host);
+	as_chooser_free(s->chooser);
+}
+
+static void step_free(struct step *s)
+{
+	as_disk_free(s->disk);
+	as_reclog_free(s->reclog);
+	as_tree_put(s->tree);
+	as_buf_free(&s->why);
+}
+
+/* Its end is that of an earlier one; what that did to its disk is done only if it is wanted. */
+static void step_recall(struct step *s, struct as_disk *disk, const struct as_memo_answer *answer,
+			bool want_disk)
+{
+	bool want_log = s->flags & AS_RECOVER_LOG;
+
+	s->end = (enum as_recovery_end)answer->end;
+	s->repaired = answer->flag;
+	s->mark = answer->mark;
+	s->memoised = true;
+	as_buf_adds(&s->why, answer->why);
+	s->tree = answer->tree ? as_tree_get(answer->tree) : NULL;
+	if (!want_disk && !want_log)
+		return;
+	s->disk = as_disk_snapshot(disk);
+	if (want_log)
+		s->reclog = as_reclog_new(as_disk_bd(s->disk), AS_RECLOG_READ_DATA, 0);
+	as_memo_redo(s->lib->memo, bd_of(s), want_log);
+}
+
+static bool is_same_end(const struct step *a, const struct step *b)
+{
+	if (a->end != b->end || a->repaired != b->repaired || !a->tree != !b->tree ||
+	    strcmp(as_buf_str(&a->why), as_buf_str(&b->why)))
+		return false;
+	return !a->tree || as_digest_eq(as_tree_digest(a->tree), as_tree_digest(b->tree));
+}
+
+/* An answer from memory that is not what recovery says is our own mistake. */
+static int verify(const struct step *s, struct as_disk *disk, struct as_err *err)
+{
+	struct step again = { .lib = s->lib, .way = s->way, .flags = s->flags };
+	int rc = 0;
+
+	step_run(&again, disk, false);
+	if (!is_same_end(s, &again))
+		rc = as_fail(err, AS_EIO,
+			     "memo: the answer to %s was kept as '%s: %s', but is '%s: %s'",
+			     as_way_name(s->way), as_recovery_end_name(s->end), as_buf_str(&s->why),
+			     as_recovery_end_name(again.end), as_buf_str(&again.why));
+	step_free(&again);
+	return rc;
+}
+
+static int step_go(struct step *s, struct as_disk *disk, bool want_disk, struct as_err *err)
+{
+	struct lib *lib = s->lib;
+	uint32_t kind = (uint32_t)s->way << 4 | (s->flags & AS_RECOVER_PROBE);
+	const struct as_memo_answer *known = lib->memo ? as_memo_find(lib->memo, kind, disk) : NULL;
+	struct as_memo_answer answer;
+
+	if (known) {
+		step_recall(s, disk, known, want_disk);
+		if (lib->mode == AS_MEMO_VERIFY && !(lib->hits++ % VERIFY_EVERY))
+			return verify(s, disk, err);
+		return 0;
+	}
+	step_run(s, disk, lib->memo || s->flags & AS_RECOVER_LOG);
+	if (lib->memo) {
+		answer = (struct as_memo_answer){ .end = (int)s->end,
+						  .flag = s->repaired,
+						  .mark = s->mark,
+						  .why = as_buf_str(&s->why),
+						  .tree = s->tree };
+		(void)as_memo_add(lib->memo, kind, disk, s->reclog, NULL, &answer);
+	}
+	return 0;
 }
 
 /* ---- The seam -------------------------------------------------------------------------------- */
 
-static void work_begin(struct work *w, struct lib *lib, struct as_disk *crashed)
+/* Does what the entries did, reads included, so that a record of it is one of them. */
+static void redo(const struct as_reclog *log, size_t end, struct as_bd *bd)
 {
-	w->lib = lib;
-	w->chooser = as_chooser_seeded(lib->seed);
-	w->host = as_host_new(as_chooser_choice(w->chooser), lib->log);
-	w->disk = as_disk_snapshot(crashed);
+	struct as_buf buf = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < end && !rc; i++) {
+		const struct as_log_entry *e = as_reclog_at(log, i);
+
+		if (e->kind == AS_CALL_READ && !e->ret)
+			rc = as_bd_read(bd, e->off, as_buf_reserve(&buf, e->len), e->len);
+		else
+			rc = as_log_entry_apply(e, bd);
+	}
+	as_assert(!rc);
+	as_buf_free(&buf);
 }
 
-static void work_end(struct work *w)
+/* The checker's record, then the mount's as far as it is recovery. */
+static void join_logs(struct step *checker, struct step *mount, struct as_disk *crashed,
+		      struct as_recovered *out)
 {
-	if (w->vfs)
-		as_vfs_lib_abandon(w->vfs);
-	as_vfs_free(w->vfs);
-	as_host_free(w->host);
-	as_chooser_free(w->chooser);
-	as_disk_free(w->disk);
+	out->disk = as_disk_snapshot(crashed);
+	out->log = as_reclog_new(as_disk_bd(out->disk), AS_RECLOG_READ_DATA, 0);
+	if (checker->reclog)
+		redo(checker->reclog, as_reclog_len(checker->reclog), as_reclog_bd(out->log));
+	out->checker_end = as_reclog_len(out->log);
+	redo(mount->reclog, mount->mark, as_reclog_bd(out->log));
 }
 
 static int lib_recover(struct as_recoverer *recoverer, enum as_way way, struct as_disk *crashed,
 		       unsigned flags, struct as_recovered *out, struct as_err *err)
 {
 	struct lib *lib = (struct lib *)recoverer;
-	struct work w = { .out = out };
+	struct step checker = { .lib = lib, .way = way, .flags = flags };
+	struct step mount = { .lib = lib, .way = AS_WAY_MOUNT, .flags = flags }, *last = &mount;
+	bool checked = way != AS_WAY_MOUNT;
+	int rc = checked ? step_go(&checker, crashed, true, err) : 0;
 
-	(void)err;
-	work_begin(&w, lib, crashed);
-	if (flags & AS_RECOVER_LOG)
-		w.reclog = as_reclog_new(as_disk_bd(w.disk), AS_RECLOG_READ_DATA, 0);
-	w.vfs = as_vfs_lib_new(&(struct as_lib_args){
-		.ops = lib->ops,
-		.host = w.host,
-		.bd = bd_of(&w),
-		.opts = as_target_opts(lib->target),
-		.name_max = lib->limits.name_max ? lib->limits.name_max : 255,
-		.size_max_bytes = lib->limits.file_bytes,
-	});
-	if (check(&w, way) && mount_and_read(&w) && (flags & AS_RECOVER_PROBE))
-		(void)afterwards(&w);
-	work_end(&w);
-	out->log = w.reclog;
-	return 0;
+	if (checked && checker.end != AS_RECOVERED)
+		last = &checker;
+	else if (!rc)
+		rc = step_go(&mount, checked ? checker.disk : crashed, false, err);
+	out->end = last->end;
+	out->why = last->why;
+	last->why = (struct as_buf){ 0 };
+	out->tree = last->tree;
+	last->tree = NULL;
+	out->repaired = checker.repaired;
+	out->memoised = last->memoised && (!checked || checker.memoised);
+	if (!rc && flags & AS_RECOVER_LOG && last == &mount)
+		join_logs(&checker, &mount, crashed, out);
+	step_free(&checker);
+	step_free(&mount);
+	return rc;
 }
 
 static bool lib_at_peace(struct as_recoverer *recoverer, struct as_disk *disk, struct as_buf *why)
 {
-	struct lib *lib = (struct lib *)recoverer;
-	struct work w = { 0 };
-	char text[96];
+	struct step s = { .lib = (struct lib *)recoverer, .way = AS_WAY_FULL };
 	bool peace;
 
-	if (!(lib->ops->caps & AS_CAP_FSCK))
+	if (!(s.lib->ops->caps & AS_CAP_FSCK))
 		return true;
-	work_begin(&w, lib, disk);
-	peace = full_check(&w, as_disk_bd(w.disk), text, sizeof(text));
+	if (step_go(&s, disk, false, NULL))
+		return true;
+	peace = s.end == AS_RECOVERED && !s.repaired;
 	if (!peace)
-		as_buf_addf(why, "the full checker %s", text);
-	work_end(&w);
+		as_buf_addf(why, "the full checker %s",
+			    s.why.len ? as_buf_str(&s.why) : "finds something to repair");
+	step_free(&s);
 	return peace;
 }
 
 static void lib_free(struct as_recoverer *recoverer)
 {
+	as_memo_free(((struct lib *)recoverer)->memo);
 	free(recoverer);
 }
 
@@ -284,7 +419,7 @@ static const struct as_recoverer_ops lib_ops = {
 };
 
 struct as_recoverer *as_recoverer_lib(const struct as_target *target, uint64_t seed,
-				      struct as_host_log *log)
+				      enum as_memo_mode memo, struct as_host_log *log)
 {
 	struct lib *lib = as_xcalloc(1, sizeof(*lib));
 
@@ -293,6 +428,8 @@ struct as_recoverer *as_recoverer_lib(const struct as_target *target, uint64_t s
 	lib->ops = as_target_library(target);
 	lib->limits = as_target_limits(target);
 	lib->seed = seed;
+	lib->mode = memo;
+	lib->memo = memo == AS_MEMO_OFF ? NULL : as_memo_new(0);
 	lib->log = log;
 	lib->base.ways = lib->ops->caps & AS_CAP_FSCK ? AS_WAYS_ALL : 1u << AS_WAY_MOUNT;
 	return &lib->base;
