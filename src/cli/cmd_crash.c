@@ -288,7 +288,8 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "VIEWS",
 	  .help = "how writes may be lost, from easy to stern: 1 in order, 2 torn from the left, 3 "
-		  "reordered, 4 torn anyhow, 5 sectors reordered; several with commas; default all" },
+		  "reordered, 4 torn anyhow, 5 sectors reordered; several with commas; default "
+		  "all" },
 	{ .name = "t",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
@@ -311,8 +312,8 @@ static const struct as_opt opts[] = {
 	{ .name = "again-prune",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "RULES",
-	  .help = "which of them need not be tried: all rules (default), none, one of unread, same, "
-		  "own; or verify: they are tried, and must change nothing" },
+	  .help = "which of them need not be tried: all rules (default), none, unread, same, "
+		  "own alone; or verify: they are tried, and must change nothing" },
 	{ .name = "memo",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "on|off|verify",

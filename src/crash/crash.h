@@ -43,7 +43,7 @@ enum as_prune {
 struct as_crash_spot {
 	unsigned view; /* 0: none */
 	size_t cut;
-	char units[AS_CRASH_UNITS_MAX]; /* as as_perm_print_units(), with '+' for ','; or "#INDEX" */
+	char units[AS_CRASH_UNITS_MAX]; /* of perm.h, with '+' for ','; or "#INDEX" */
 };
 
 struct as_crash_options {

@@ -471,7 +471,7 @@ static void test_sector_size(void **state)
 
 static void test_lying_flush(void **state)
 {
-	struct as_perm_options o = { .t = 5, .trials = 7, .sector_bytes = 512, .lying_flush = true };
+	struct as_perm_options o = { 5, 7, 512, .lying_flush = true };
 	struct rig *rig = rig_new("w0.1 f w1.1 f w2.1 f");
 	struct as_perm *perm = as_perm_new(rig->log, rig->start, &o);
 	struct as_perm *honest = as_perm_new(rig->log, rig->start, &plain);
