@@ -11,7 +11,7 @@
 #include "cover/record.h"
 
 #include "base/spawn.h"
-#include "cover/bpf/event.h"
+#include "cover/record_pieces.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -59,55 +59,6 @@ struct recorder {
 
 /* ---- What is wanted -------------------------------------------------------------------------- */
 
-static void want_piece(struct as_bpf_want *want, unsigned kind, unsigned reg, unsigned bytes,
-		       unsigned more)
-{
-	unsigned i = 0;
-
-	while (i < want->n && want->piece[i].reg != reg)
-		i++;
-	as_assert(i < AS_BPF_PIECES && bytes < 256);
-	if (i == want->n)
-		want->n++;
-	want->piece[i].kind = (unsigned char)kind;
-	want->piece[i].reg = (unsigned char)reg;
-	want->piece[i].more = (unsigned char)more;
-	if (bytes > want->piece[i].bytes)
-		want->piece[i].bytes = (unsigned char)bytes;
-}
-
-static struct as_bpf_want wanted(const struct as_spec_call *call)
-{
-	struct as_bpf_want want = { .watched = true };
-
-	for (unsigned i = 0; i < call->n_slots; i++) {
-		const struct as_spec_slot *slot = &call->slots[i];
-
-		switch (slot->how) {
-		case AS_HOW_TEXT:
-			want_piece(&want, AS_BPF_TEXT, slot->reg, 0, 0);
-			break;
-		case AS_HOW_U64:
-			want_piece(&want, AS_BPF_BYTES, slot->reg, slot->offset + 8u, 0);
-			break;
-		case AS_HOW_IOV:
-			want_piece(&want, AS_BPF_IOV, slot->reg, 0, slot->more);
-			break;
-		case AS_HOW_TIMESPEC:
-		case AS_HOW_TIMEVAL:
-			want_piece(&want, AS_BPF_BYTES, slot->reg, 32, 0);
-			break;
-		case AS_HOW_UTIMBUF:
-			want_piece(&want, AS_BPF_BYTES, slot->reg, 16, 0);
-			break;
-		default:
-			if (call->act == AS_ACT_MAKE_PAIR && !i)
-				want_piece(&want, AS_BPF_BYTES, slot->reg, 2 * sizeof(int), 0);
-		}
-	}
-	return want;
-}
-
 static int fill_wants(struct recorder *r, struct as_err *err)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(r->object, "wants");
@@ -119,7 +70,7 @@ static int fill_wants(struct recorder *r, struct as_err *err)
 
 		if (!call || as_record_by_event(call))
 			continue;
-		want = wanted(call);
+		want = as_pieces_wanted(call);
 		if (bpf_map_update_elem(bpf_map__fd(map), &nr, &want, BPF_ANY))
 			return as_fail_errno(err, errno, "cannot tell the kernel what to record");
 	}
@@ -127,31 +78,6 @@ static int fill_wants(struct recorder *r, struct as_err *err)
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
-
-static size_t read_pieces(void *ctx, uint64_t address, void *out, size_t len, bool text)
-{
-	const struct as_bpf_event *event = ctx;
-	const char *at = (const char *)(event + 1), *end = at + event->piece_bytes;
-
-	while (at < end) {
-		const struct as_bpf_piece *piece = (const void *)at;
-
-		if (address >= piece->address && address - piece->address < piece->len) {
-			size_t from = address - piece->address, n = piece->len - from;
-			const char *data = at + sizeof(*piece) + from;
-
-			/* What the kernel cut, it ended with a NUL of its own. */
-			if (text && piece->len == AS_BPF_TEXT_BYTES)
-				n--;
-			if (n > len)
-				n = len;
-			memcpy(out, data, n);
-			return n;
-		}
-		at += piece->padded;
-	}
-	return 0;
-}
 
 /* Memory that could not be read though the kernel could: nothing is known of it. */
 static void unread(struct recorder *r, struct as_syscall *call, int64_t ret)
@@ -167,7 +93,8 @@ static void unread(struct recorder *r, struct as_syscall *call, int64_t ret)
 
 static void on_call(struct recorder *r, const struct as_bpf_event *event)
 {
-	struct as_memory memory = { .read = read_pieces, .ctx = (void *)event };
+	struct as_pieces pieces = { .data = (const char *)(event + 1), .len = event->piece_bytes };
+	struct as_memory memory = { .read = as_pieces_read, .ctx = &pieces };
 	const struct as_spec_call *spec;
 	struct as_syscall call;
 

@@ -15,6 +15,7 @@
 #include "run/inside.h"
 #include "run/kwatch.h"
 #include "run/traits.h"
+#include "run/watch.h"
 #include "target/cache.h"
 #include "target/fresh.h"
 #include "target/mount.h"
@@ -91,9 +92,13 @@ static int start(struct as_runner *r, int (*fn)(void *), const struct inside_arg
 		 struct as_ended *ended, struct as_err *err)
 {
 	unsigned deadline = r->options.deadline_ms ? r->options.deadline_ms : AS_RUN_DEADLINE_MS;
+	int rc;
 
 	clear_shared(r);
-	return as_spawn_fork(fn, (void *)args, deadline, &r->shared->alive, ended, err);
+	rc = as_spawn_fork(fn, (void *)args, deadline, &r->shared->alive, ended, err);
+	if (r->options.watch)
+		r->options.watch->ended(r->options.watch->ctx);
+	return rc;
 }
 
 /* "died of SIGSEGV", "called exit(3)", "did not come back within 10 s", or NULL for a child that
@@ -216,6 +221,8 @@ int as_runner_new(const struct as_target *target, const struct as_run_options *o
 				   : as_shared_alloc(sizeof(*r->shared));
 	r->disk_fd = memfd_create("assay-disk", MFD_CLOEXEC);
 	as_run_traits(target, &r->traits);
+	if (options->watch)
+		options->watch->open(options->watch->ctx);
 	if (r->disk_fd < 0)
 		rc = as_fail_errno(err, errno, "cannot make a file in memory");
 	if (!rc && options->faults && *options->faults)
@@ -236,6 +243,8 @@ void as_runner_free(struct as_runner *r)
 {
 	if (!r)
 		return;
+	if (r->options.watch)
+		r->options.watch->close(r->options.watch->ctx);
 	as_model_free(r->fresh_model);
 	as_stand_free(r->fresh_disk);
 	as_plan_free(r->plan);

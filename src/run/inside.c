@@ -651,6 +651,7 @@ static void run_all(struct inside *in)
 
 	if (in->stand && !mount_target(in, PHASE_MOUNT))
 		return;
+	as_vfs_watch(in->vfs, in->args->options->watch);
 	in->model = as_model_copy(in->args->fresh_model);
 	if (in->args->race_seed)
 		run_race(in);

@@ -293,7 +293,7 @@ static void lib_free(struct as_vfs *vfs)
 
 static const struct as_vfs_ops lib_ops = {
 	.api = AS_VFS_API,
-	.caps = AS_VFS_MOUNTS,
+	.caps = AS_VFS_MOUNTS | AS_VFS_LIBRARY,
 	.name = "library",
 	.op = {
 #define X(ID, name) [AS_OP_##ID] = op_##name,

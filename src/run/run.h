@@ -15,6 +15,8 @@
 #include "target/target.h"
 #include "work/seq.h"
 
+struct as_watch;
+
 #define AS_RUN_DEADLINE_MS 10000u
 #define AS_RUN_SCENARIO_MAX 384
 
@@ -45,6 +47,7 @@ struct as_run_options {
 	struct as_race_options race;
 	/* Where to keep the progress, for one who watches from outside; NULL: nobody does. */
 	struct as_box_state *state;
+	const struct as_watch *watch; /* of what workloads do: run/watch.h; NULL: nobody */
 };
 
 struct as_run_result {

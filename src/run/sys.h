@@ -14,6 +14,9 @@
 
 #include "run/sys_new.h"
 #include "run/vfs.h"
+#include "run/watch.h"
+
+#include <sys/syscall.h>
 
 struct as_mount;
 
@@ -33,20 +36,27 @@ AS_VFS_OPS(X)
 
 extern const struct as_tree_ops sys_tree_ops;
 
+/* A call of the workload, told to who watches (vfs may be NULL: nobody). -1 and errno. */
+int64_t sys_call(struct as_vfs *vfs, long nr, const uint64_t args[6]);
+#define SYS_P(pointer) ((uint64_t)(uintptr_t)(pointer))
+#define sys_do(vfs, name, ...) sys_call(vfs, SYS_##name, (const uint64_t[6]){ __VA_ARGS__ })
+void sys_begin(struct as_vfs *vfs); /* tells what the executor holds open */
+
 struct stat;
 
 /* -1 where the slot is empty: the kernel then says EBADF. */
 int sys_fd(struct as_vfs *vfs, int32_t slot);
 /* What a call returned, with errno where it failed. */
 void sys_answer(struct as_outcome *out, int64_t ret);
-/* The entries of an open directory, sorted; 0 or a negative errno. */
-int sys_list(int fd, struct as_vfs_names *names);
+/* The entries of an open directory, sorted; 0 or a negative errno. For this and the next two:
+ * vfs is who is watched, NULL: nobody. */
+int sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names);
 /* All below an open directory, depth first; the descriptor is closed. With `force`, directories
  * without permissions are given some. 0 or a negative errno. */
-int sys_remove_below(int fd, bool force, uint64_t *done);
+int sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done);
 /* Opens a directory that is no link; with `force`, also one without permissions (outside a chroot).
  * -1 and errno. */
-int sys_open_dir(int at, const char *name, bool force);
+int sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force);
 void sys_convert_stat(const struct stat *from, struct as_stat *to);
 
 #endif

@@ -43,19 +43,19 @@ void sys_open(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out
 
 	/* What the slot held is closed first, whatever comes of the open. */
 	if (slot && *slot >= 0) {
-		close(*slot);
+		sys_do(vfs, close, *slot);
 		*slot = -1;
 	}
 	if (is_node(op->path, (int)op->flags)) {
 		as_vfs_answer(out, -ENXIO);
 		return;
 	}
-	fd = openat(AT_FDCWD, op->path, (int)op->flags, op->mode & 07777);
+	fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), (int)op->flags, op->mode & 07777);
 	sys_answer(out, fd < 0 ? -1 : 0);
 	if (slot)
 		*slot = fd;
 	else if (fd >= 0)
-		close(fd);
+		sys_do(vfs, close, fd);
 }
 
 void sys_close(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
@@ -63,7 +63,7 @@ void sys_close(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 	struct sys *s = (struct sys *)vfs;
 	int fd = sys_fd(vfs, op->fd);
 
-	sys_answer(out, close(fd));
+	sys_answer(out, sys_do(vfs, close, fd));
 	if (fd >= 0)
 		s->slots[op->fd] = -1;
 }
@@ -78,14 +78,15 @@ static char *room(struct as_vfs *vfs, uint64_t len)
 
 void sys_read(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	ssize_t n = read(sys_fd(vfs, op->fd), room(vfs, op->len), op->len);
+	int64_t n = sys_do(vfs, read, sys_fd(vfs, op->fd), SYS_P(room(vfs, op->len)), op->len);
 
 	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
 }
 
 void sys_pread(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	ssize_t n = pread(sys_fd(vfs, op->fd), room(vfs, op->len), op->len, op->off);
+	int64_t n = sys_do(vfs, pread64, sys_fd(vfs, op->fd), SYS_P(room(vfs, op->len)), op->len,
+			   (uint64_t)op->off);
 
 	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
 }
@@ -108,7 +109,7 @@ void sys_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 	int fd = sys_fd(vfs, op->fd);
 	const char *buf = pattern(vfs, op, fd, lseek(fd, 0, SEEK_CUR));
 
-	sys_answer(out, write(fd, buf, op->len));
+	sys_answer(out, sys_do(vfs, write, fd, SYS_P(buf), op->len));
 }
 
 void sys_pwrite(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
@@ -116,36 +117,36 @@ void sys_pwrite(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *o
 	int fd = sys_fd(vfs, op->fd);
 	const char *buf = pattern(vfs, op, fd, op->off);
 
-	sys_answer(out, pwrite(fd, buf, op->len, op->off));
+	sys_answer(out, sys_do(vfs, pwrite64, fd, SYS_P(buf), op->len, (uint64_t)op->off));
 }
 
 void sys_lseek(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, lseek(sys_fd(vfs, op->fd), op->off, (int)op->flags));
+	sys_answer(out, sys_do(vfs, lseek, sys_fd(vfs, op->fd), (uint64_t)op->off, (int)op->flags));
 }
 
 void sys_truncate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, truncate(op->path, (off_t)op->len));
+	sys_answer(out, sys_do(vfs, truncate, SYS_P(op->path), op->len));
 }
 
 void sys_ftruncate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, ftruncate(sys_fd(vfs, op->fd), (off_t)op->len));
+	sys_answer(out, sys_do(vfs, ftruncate, sys_fd(vfs, op->fd), op->len));
 }
 
 void sys_fallocate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, fallocate(sys_fd(vfs, op->fd), (int)op->flags, op->off, (off_t)op->len));
+	sys_answer(out, sys_do(vfs, fallocate, sys_fd(vfs, op->fd), (int)op->flags,
+			       (uint64_t)op->off, op->len));
 }
 
 void sys_copy_file_range(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	off_t from = op->off, to = op->off2;
 
-	sys_answer(out, copy_file_range(sys_fd(vfs, op->fd), &from, sys_fd(vfs, op->fd2), &to,
-					op->len, 0));
+	sys_answer(out, sys_do(vfs, copy_file_range, sys_fd(vfs, op->fd), SYS_P(&from),
+			       sys_fd(vfs, op->fd2), SYS_P(&to), op->len, 0));
 }
 
 /* What the format decides before mmap(2): negative errno or 0. */
@@ -178,13 +179,14 @@ void sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcom
 		as_vfs_answer(out, rc);
 		return;
 	}
-	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, start);
+	map = (char *)sys_do(vfs, mmap, 0, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			     (uint64_t)start);
 	if (map == MAP_FAILED) {
 		sys_answer(out, -1);
 		return;
 	}
 	as_pattern_fill(op->fill, (uint64_t)op->off, map + head, op->len);
-	rc = op->flags && msync(map, len, (int)op->flags) ? -errno : 0;
+	rc = op->flags && sys_do(vfs, msync, SYS_P(map), len, (int)op->flags) ? -errno : 0;
 	munmap(map, len);
 	as_vfs_answer(out, rc);
 }
@@ -193,27 +195,27 @@ void sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcom
 
 void sys_fsync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, fsync(sys_fd(vfs, op->fd)));
+	sys_answer(out, sys_do(vfs, fsync, sys_fd(vfs, op->fd)));
 }
 
 void sys_fdatasync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, fdatasync(sys_fd(vfs, op->fd)));
+	sys_answer(out, sys_do(vfs, fdatasync, sys_fd(vfs, op->fd)));
 }
 
 void sys_syncfs(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, syncfs(sys_fd(vfs, op->fd)));
+	sys_answer(out, sys_do(vfs, syncfs, sys_fd(vfs, op->fd)));
 }
 
 void sys_sync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	(void)op;
-	sys_answer(out, syncfs(((struct sys *)vfs)->root_fd));
+	sys_answer(out, sys_do(vfs, syncfs, ((struct sys *)vfs)->root_fd));
 }
 
 void sys_sync_file_range(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sync_file_range(sys_fd(vfs, op->fd), op->off, (off_t)op->len,
-					(unsigned)op->flags));
+	sys_answer(out, sys_do(vfs, sync_file_range, sys_fd(vfs, op->fd), (uint64_t)op->off,
+			       op->len, (unsigned)op->flags));
 }

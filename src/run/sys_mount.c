@@ -49,7 +49,11 @@ int as_vfs_sys_mount(struct as_vfs *vfs, const char *opts)
 	struct sys *s = (struct sys *)vfs;
 	int rc = as_mount_mount(s->mount, s->mount_opts, opts);
 
-	return rc ? rc : open_root(s);
+	if (!rc)
+		rc = open_root(s);
+	if (!rc && vfs->watch)
+		sys_begin(vfs);
+	return rc;
 }
 
 int as_vfs_sys_unmount(struct as_vfs *vfs)
@@ -143,6 +147,8 @@ void sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 			rc = repair(s);
 		if (!rc)
 			rc = as_vfs_sys_mount(vfs, "");
+		if (!rc)
+			as_vfs_watch(vfs, vfs->watch);
 		/* Checkers make it where it is missing: no doing of the workload. */
 		if (!rc && !had && needs_repair(s))
 			unlinkat(s->root_fd, LOST_FOUND, AT_REMOVEDIR);

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
-#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,16 +21,15 @@ void sys_answer(struct as_outcome *out, int64_t ret)
 
 void sys_mkdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, mkdirat(AT_FDCWD, op->path, op->mode));
+	sys_answer(out, sys_do(vfs, mkdirat, AT_FDCWD, SYS_P(op->path), op->mode));
 }
 
 void sys_create(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	int fd = openat(AT_FDCWD, op->path, O_CREAT | O_EXCL | O_WRONLY, op->mode);
+	int64_t fd = sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), O_CREAT | O_EXCL | O_WRONLY,
+			    op->mode);
 
-	(void)vfs;
-	sys_answer(out, fd < 0 ? fd : close(fd));
+	sys_answer(out, fd < 0 ? fd : sys_do(vfs, close, (uint64_t)fd));
 }
 
 void sys_mknod(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
@@ -44,19 +42,19 @@ void sys_mknod(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 	if (device && op->dev && s->refuse_devices)
 		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
 	else
-		sys_answer(out, mknodat(AT_FDCWD, op->path, type | (op->mode & 07777), dev));
+		sys_answer(out, sys_do(vfs, mknodat, AT_FDCWD, SYS_P(op->path),
+				       type | (op->mode & 07777), dev));
 }
 
 void sys_hardlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, linkat(AT_FDCWD, op->path, AT_FDCWD, op->path2, 0));
+	sys_answer(out,
+		   sys_do(vfs, linkat, AT_FDCWD, SYS_P(op->path), AT_FDCWD, SYS_P(op->path2), 0));
 }
 
 void sys_symlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, symlinkat(op->path, AT_FDCWD, op->path2));
+	sys_answer(out, sys_do(vfs, symlinkat, SYS_P(op->path), AT_FDCWD, SYS_P(op->path2)));
 }
 
 /* A link in /proc outside the chroot leads to the descriptor without further privileges. */
@@ -70,37 +68,35 @@ void sys_link_tmpfile(struct as_vfs *vfs, const struct as_op *op, struct as_outc
 	if (fd < 0)
 		as_vfs_answer(out, -EBADF);
 	else
-		sys_answer(out, linkat(s->proc_fd, name, AT_FDCWD, op->path, AT_SYMLINK_FOLLOW));
+		sys_answer(out, sys_do(vfs, linkat, s->proc_fd, SYS_P(name), AT_FDCWD,
+				       SYS_P(op->path), AT_SYMLINK_FOLLOW));
 }
 
 void sys_rename(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, renameat(AT_FDCWD, op->path, AT_FDCWD, op->path2));
+	sys_answer(out,
+		   sys_do(vfs, renameat, AT_FDCWD, SYS_P(op->path), AT_FDCWD, SYS_P(op->path2)));
 }
 
 void sys_rename2(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, renameat2(AT_FDCWD, op->path, AT_FDCWD, op->path2, (unsigned)op->flags));
+	sys_answer(out, sys_do(vfs, renameat2, AT_FDCWD, SYS_P(op->path), AT_FDCWD,
+			       SYS_P(op->path2), (unsigned)op->flags));
 }
 
 void sys_rmdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, unlinkat(AT_FDCWD, op->path, AT_REMOVEDIR));
+	sys_answer(out, sys_do(vfs, unlinkat, AT_FDCWD, SYS_P(op->path), AT_REMOVEDIR));
 }
 
 void sys_unlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, unlinkat(AT_FDCWD, op->path, 0));
+	sys_answer(out, sys_do(vfs, unlinkat, AT_FDCWD, SYS_P(op->path), 0));
 }
 
 void sys_chcwd(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, chdir(op->path));
+	sys_answer(out, sys_do(vfs, chdir, SYS_P(op->path)));
 }
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
@@ -127,7 +123,7 @@ void sys_convert_stat(const struct stat *from, struct as_stat *to)
 	};
 }
 
-static void answer_stat(struct as_outcome *out, int ret, const struct stat *st)
+static void answer_stat(struct as_outcome *out, int64_t ret, const struct stat *st)
 {
 	sys_answer(out, ret);
 	if (ret)
@@ -139,9 +135,9 @@ static void answer_stat(struct as_outcome *out, int ret, const struct stat *st)
 void sys_stat(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct stat st;
-	int ret = fstatat(AT_FDCWD, op->path, &st, op->nofollow ? AT_SYMLINK_NOFOLLOW : 0);
+	int64_t ret = sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st),
+			     op->nofollow ? AT_SYMLINK_NOFOLLOW : 0);
 
-	(void)vfs;
 	answer_stat(out, ret, &st);
 }
 
@@ -149,25 +145,23 @@ void sys_fstat(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 {
 	struct stat st;
 
-	answer_stat(out, fstat(sys_fd(vfs, op->fd), &st), &st);
+	answer_stat(out, sys_do(vfs, fstat, sys_fd(vfs, op->fd), SYS_P(&st)), &st);
 }
 
 void sys_chmod(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, fchmodat(AT_FDCWD, op->path, op->mode & 07777, 0));
+	sys_answer(out, sys_do(vfs, fchmodat, AT_FDCWD, SYS_P(op->path), op->mode & 07777));
 }
 
 void sys_fchmod(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, fchmod(sys_fd(vfs, op->fd), op->mode & 07777));
+	sys_answer(out, sys_do(vfs, fchmod, sys_fd(vfs, op->fd), op->mode & 07777));
 }
 
 void sys_chown(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, fchownat(AT_FDCWD, op->path, (uid_t)op->uid, (gid_t)op->gid,
-				 op->nofollow ? AT_SYMLINK_NOFOLLOW : 0));
+	sys_answer(out, sys_do(vfs, fchownat, AT_FDCWD, SYS_P(op->path), (uid_t)op->uid,
+			       (gid_t)op->gid, op->nofollow ? AT_SYMLINK_NOFOLLOW : 0));
 }
 
 static struct timespec from_ns(int64_t ns)
@@ -187,9 +181,8 @@ void sys_utimens(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 {
 	struct timespec times[2] = { from_ns(op->atime), from_ns(op->mtime) };
 
-	(void)vfs;
-	sys_answer(out,
-		   utimensat(AT_FDCWD, op->path, times, op->nofollow ? AT_SYMLINK_NOFOLLOW : 0));
+	sys_answer(out, sys_do(vfs, utimensat, AT_FDCWD, SYS_P(op->path), SYS_P(times),
+			       op->nofollow ? AT_SYMLINK_NOFOLLOW : 0));
 }
 
 void sys_readlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
@@ -197,17 +190,16 @@ void sys_readlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 	ssize_t n;
 
 	as_buf_clear(&vfs->data);
-	n = readlinkat(AT_FDCWD, op->path, as_buf_reserve(&vfs->data, AS_VFS_PATH_MAX),
-		       AS_VFS_PATH_MAX);
+	n = sys_do(vfs, readlinkat, AT_FDCWD, SYS_P(op->path),
+		   SYS_P(as_buf_reserve(&vfs->data, AS_VFS_PATH_MAX)), AS_VFS_PATH_MAX);
 	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
 }
 
 void sys_statfs(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct statfs sfs;
-	int ret = statfs(op->path, &sfs);
+	int64_t ret = sys_do(vfs, statfs, SYS_P(op->path), SYS_P(&sfs));
 
-	(void)vfs;
 	sys_answer(out, ret);
 	if (ret)
 		return;
@@ -231,9 +223,10 @@ void sys_write_xattr(struct as_vfs *vfs, const struct as_op *op, struct as_outco
 	as_buf_clear(&vfs->data);
 	as_pattern_fill(op->fill, 0, as_buf_reserve(&vfs->data, op->len), op->len);
 	value = vfs->data.data;
-	sys_answer(out, op->nofollow
-				? lsetxattr(op->path, op->name, value, op->len, (int)op->flags)
-				: setxattr(op->path, op->name, value, op->len, (int)op->flags));
+	sys_answer(out, op->nofollow ? sys_do(vfs, lsetxattr, SYS_P(op->path), SYS_P(op->name),
+					      SYS_P(value), op->len, (int)op->flags)
+				     : sys_do(vfs, setxattr, SYS_P(op->path), SYS_P(op->name),
+					      SYS_P(value), op->len, (int)op->flags));
 }
 
 void sys_read_xattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
@@ -243,8 +236,10 @@ void sys_read_xattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcom
 
 	as_buf_clear(&vfs->data);
 	buf = as_buf_reserve(&vfs->data, XATTR_BYTES);
-	n = op->nofollow ? lgetxattr(op->path, op->name, buf, XATTR_BYTES)
-			 : getxattr(op->path, op->name, buf, XATTR_BYTES);
+	n = op->nofollow ? sys_do(vfs, lgetxattr, SYS_P(op->path), SYS_P(op->name), SYS_P(buf),
+				  XATTR_BYTES)
+			 : sys_do(vfs, getxattr, SYS_P(op->path), SYS_P(op->name), SYS_P(buf),
+				  XATTR_BYTES);
 	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
 }
 
@@ -256,8 +251,8 @@ void sys_listxattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 
 	as_buf_clear(&vfs->data);
 	buf = as_buf_reserve(&vfs->data, XATTR_BYTES);
-	n = op->nofollow ? llistxattr(op->path, buf, XATTR_BYTES)
-			 : listxattr(op->path, buf, XATTR_BYTES);
+	n = op->nofollow ? sys_do(vfs, llistxattr, SYS_P(op->path), SYS_P(buf), XATTR_BYTES)
+			 : sys_do(vfs, listxattr, SYS_P(op->path), SYS_P(buf), XATTR_BYTES);
 	if (n < 0) {
 		sys_answer(out, n);
 		return;
@@ -270,7 +265,6 @@ void sys_listxattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 
 void sys_removexattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	(void)vfs;
-	sys_answer(out, op->nofollow ? lremovexattr(op->path, op->name)
-				     : removexattr(op->path, op->name));
+	sys_answer(out, op->nofollow ? sys_do(vfs, lremovexattr, SYS_P(op->path), SYS_P(op->name))
+				     : sys_do(vfs, removexattr, SYS_P(op->path), SYS_P(op->name)));
 }

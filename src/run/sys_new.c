@@ -132,6 +132,9 @@ static struct as_vfs *sys_another(const struct as_vfs *vfs)
 	s->refuse_devices = from->refuse_devices;
 	s->mount = from->mount;
 	s->mount_opts = from->mount_opts;
+	s->vfs.watch = vfs->watch;
+	if (vfs->watch)
+		sys_begin(&s->vfs);
 	return &s->vfs;
 }
 
@@ -147,6 +150,7 @@ static const struct as_vfs_ops sys_ops = {
 	.tree = &sys_tree_ops,
 	.free = sys_free,
 	.another = sys_another,
+	.begin = sys_begin,
 };
 
 /* On a mount of our own: nothing but a mount does anything while it is unmounted. */
@@ -176,6 +180,7 @@ static const struct as_vfs_ops mounted_ops = {
 	.tree = &sys_tree_ops,
 	.free = sys_free,
 	.another = sys_another,
+	.begin = sys_begin,
 };
 
 int as_vfs_sys_new(const char *folder, struct as_vfs **vfs, struct as_err *err)
@@ -206,9 +211,9 @@ int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_v
 
 int as_sys_remove_tree(const char *folder, struct as_err *err)
 {
-	int fd = sys_open_dir(AT_FDCWD, folder, true);
+	int fd = sys_open_dir(NULL, AT_FDCWD, folder, true);
 	uint64_t done = 0;
-	int rc = fd < 0 ? -errno : sys_remove_below(fd, true, &done);
+	int rc = fd < 0 ? -errno : sys_remove_below(NULL, fd, true, &done);
 
 	if (!rc && rmdir(folder))
 		rc = -errno;

@@ -19,37 +19,40 @@
 #define LIST_BYTES 16384
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
-static uint32_t type_of(int fd, const struct dirent64 *entry)
+static uint32_t type_of(struct as_vfs *vfs, int fd, const struct dirent64 *entry)
 {
 	struct stat st;
 
 	if (entry->d_type != DT_UNKNOWN)
 		return DTTOIF(entry->d_type);
-	return fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ? 0 : st.st_mode & S_IFMT;
+	return sys_do(vfs, newfstatat, fd, SYS_P(entry->d_name), SYS_P(&st), AT_SYMLINK_NOFOLLOW)
+		       ? 0
+		       : st.st_mode & S_IFMT;
 }
 
 /* The system call itself: readdir(3) takes the ENOENT of a removed directory for its end. */
-int sys_list(int fd, struct as_vfs_names *names)
+int sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names)
 {
-	int own = openat(fd, ".", OPEN_DIR), rc = 0;
+	int own = (int)sys_do(vfs, openat, fd, SYS_P("."), OPEN_DIR), rc = 0;
 	_Alignas(struct dirent64) char block[LIST_BYTES];
 	ssize_t n;
 
 	if (own < 0)
 		return -errno;
-	while ((n = getdents64(own, block, sizeof(block))) > 0) {
+	while ((n = sys_do(vfs, getdents64, own, SYS_P(block), sizeof(block))) > 0) {
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(block + at);
 
 			if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-				as_vfs_names_add(names, as_vfs_type_letter(type_of(own, entry)),
+				as_vfs_names_add(names,
+						 as_vfs_type_letter(type_of(vfs, own, entry)),
 						 entry->d_name);
 			at += entry->d_reclen;
 		}
 	}
 	if (n < 0)
 		rc = -errno;
-	close(own);
+	sys_do(vfs, close, own);
 	as_vfs_names_sort(names);
 	return rc;
 }
@@ -57,15 +60,15 @@ int sys_list(int fd, struct as_vfs_names *names)
 void sys_readdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_vfs_names names = { 0 };
-	int fd = openat(AT_FDCWD, op->path, OPEN_DIR), rc;
+	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), OPEN_DIR), rc;
 
-	rc = fd < 0 ? -errno : sys_list(fd, &names);
+	rc = fd < 0 ? -errno : sys_list(vfs, fd, &names);
 	if (rc)
 		as_vfs_answer(out, rc);
 	else
 		as_vfs_answer_names(vfs, out, &names, true);
 	if (fd >= 0)
-		close(fd);
+		sys_do(vfs, close, fd);
 	as_vfs_names_free(&names);
 }
 
@@ -84,6 +87,7 @@ struct level {
 };
 
 struct climb {
+	struct as_vfs *vfs; /* who is watched; NULL: nobody */
 	struct level *levels;
 	size_t n, cap;
 	int fd; /* of the innermost level */
@@ -98,19 +102,19 @@ static int enter(struct climb *c)
 		c->cap = c->cap ? c->cap * 2 : 16;
 		c->levels = as_xrealloc(c->levels, c->cap * sizeof(*c->levels));
 	}
-	if (fstat(c->fd, &st))
+	if (sys_do(c->vfs, fstat, c->fd, SYS_P(&st)))
 		return -errno;
 	c->levels[c->n++] = (struct level){ .dev = st.st_dev, .ino = st.st_ino };
-	return sys_list(c->fd, &c->levels[c->n - 1].names);
+	return sys_list(c->vfs, c->fd, &c->levels[c->n - 1].names);
 }
 
-int sys_open_dir(int at, const char *name, bool force)
+int sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force)
 {
 	char path[40];
 	int fd, own;
 
 	if (!force)
-		return openat(at, name, OPEN_DIR | O_NOFOLLOW);
+		return (int)sys_do(vfs, openat, at, SYS_P(name), OPEN_DIR | O_NOFOLLOW);
 	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
@@ -124,11 +128,11 @@ int sys_open_dir(int at, const char *name, bool force)
 
 static int go_to(struct climb *c, const char *name)
 {
-	int fd = sys_open_dir(c->fd, name, c->force);
+	int fd = sys_open_dir(c->vfs, c->fd, name, c->force);
 
 	if (fd < 0)
 		return -errno;
-	close(c->fd);
+	sys_do(c->vfs, close, c->fd);
 	c->fd = fd;
 	return 0;
 }
@@ -137,14 +141,14 @@ static int go_to(struct climb *c, const char *name)
 static int go_up(struct climb *c)
 {
 	const struct level *above = &c->levels[c->n - 1];
-	int fd = openat(c->fd, "..", OPEN_DIR);
+	int fd = (int)sys_do(c->vfs, openat, c->fd, SYS_P(".."), OPEN_DIR);
 	struct stat st;
 
 	if (fd < 0)
 		return -errno;
-	close(c->fd);
+	sys_do(c->vfs, close, c->fd);
 	c->fd = fd;
-	if (fstat(fd, &st))
+	if (sys_do(c->vfs, fstat, fd, SYS_P(&st)))
 		return -errno;
 	return st.st_dev == above->dev && st.st_ino == above->ino ? 0 : -ESTALE;
 }
@@ -157,10 +161,10 @@ static int remove_next(struct climb *c)
 	struct stat st;
 	int rc;
 
-	if (fstatat(c->fd, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (sys_do(c->vfs, newfstatat, c->fd, SYS_P(name), SYS_P(&st), AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
-		return unlinkat(c->fd, name, 0) ? -errno : 1;
+		return sys_do(c->vfs, unlinkat, c->fd, SYS_P(name), 0) ? -errno : 1;
 	rc = go_to(c, name);
 	return rc ? rc : enter(c);
 }
@@ -178,14 +182,15 @@ static int leave(struct climb *c)
 	rc = go_up(c);
 	if (rc)
 		return rc;
-	return unlinkat(c->fd, as_vfs_names_at(&above->names, above->next - 1) + 1, AT_REMOVEDIR)
+	return sys_do(c->vfs, unlinkat, c->fd,
+		      SYS_P(as_vfs_names_at(&above->names, above->next - 1) + 1), AT_REMOVEDIR)
 		       ? -errno
 		       : 1;
 }
 
-int sys_remove_below(int fd, bool force, uint64_t *done)
+int sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done)
 {
-	struct climb c = { .fd = fd, .force = force };
+	struct climb c = { .vfs = vfs, .fd = fd, .force = force };
 	int rc = enter(&c);
 
 	while (rc >= 0 && c.n) {
@@ -197,15 +202,15 @@ int sys_remove_below(int fd, bool force, uint64_t *done)
 	while (c.n)
 		as_vfs_names_free(&c.levels[--c.n].names);
 	free(c.levels);
-	close(c.fd);
+	sys_do(vfs, close, c.fd);
 	return rc < 0 ? rc : 0;
 }
 
-static int empty_dir(const char *path, uint64_t *done)
+static int empty_dir(struct as_vfs *vfs, const char *path, uint64_t *done)
 {
-	int fd = openat(AT_FDCWD, path, OPEN_DIR);
+	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(path), OPEN_DIR);
 
-	return fd < 0 ? -errno : sys_remove_below(fd, false, done);
+	return fd < 0 ? -errno : sys_remove_below(vfs, fd, false, done);
 }
 
 void sys_remove(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
@@ -213,12 +218,13 @@ void sys_remove(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *o
 	struct stat st;
 	int rc = -as_op_remove_refused(op->path);
 
-	(void)vfs;
-	if (!rc && fstatat(AT_FDCWD, op->path, &st, AT_SYMLINK_NOFOLLOW))
+	if (!rc &&
+	    sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), AT_SYMLINK_NOFOLLOW))
 		rc = -errno;
 	if (!rc && S_ISDIR(st.st_mode))
-		rc = empty_dir(op->path, &out->done);
-	if (!rc && unlinkat(AT_FDCWD, op->path, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0))
+		rc = empty_dir(vfs, op->path, &out->done);
+	if (!rc && sys_do(vfs, unlinkat, AT_FDCWD, SYS_P(op->path),
+			  S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0))
 		rc = -errno;
 	out->done += !rc;
 	as_vfs_answer(out, rc);
@@ -229,35 +235,34 @@ void sys_prune(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 	struct stat st;
 	int rc = 0;
 
-	(void)vfs;
-	if (fstatat(AT_FDCWD, op->path, &st, 0))
+	if (sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), 0))
 		rc = -errno;
 	else if (S_ISDIR(st.st_mode))
-		rc = empty_dir(op->path, &out->done);
+		rc = empty_dir(vfs, op->path, &out->done);
 	else if (!S_ISREG(st.st_mode))
 		rc = -EINVAL;
-	else if (truncate(op->path, 0))
+	else if (sys_do(vfs, truncate, SYS_P(op->path), 0))
 		rc = -errno;
 	as_vfs_answer(out, rc);
 }
 
 /* ---- deepen, enlarge ------------------------------------------------------------------------- */
 
-static int enlarge_dir(const char *path, uint64_t count, uint64_t *done)
+static int enlarge_dir(struct as_vfs *vfs, const char *path, uint64_t count, uint64_t *done)
 {
-	int fd = openat(AT_FDCWD, path, OPEN_DIR), rc = 0;
+	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(path), OPEN_DIR), rc = 0;
 	char name[24];
 
 	if (fd < 0)
 		return -errno;
 	for (unsigned long long i = 0; *done < count && !rc; i++) {
 		snprintf(name, sizeof(name), "e%llu", i);
-		if (!mkdirat(fd, name, 0755))
+		if (!sys_do(vfs, mkdirat, fd, SYS_P(name), 0755))
 			++*done;
 		else if (errno != EEXIST)
 			rc = -errno;
 	}
-	close(fd);
+	sys_do(vfs, close, fd);
 	return rc;
 }
 
@@ -266,14 +271,14 @@ void sys_enlarge(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 	struct stat st;
 	int rc = 0;
 
-	(void)vfs;
-	if (fstatat(AT_FDCWD, op->path, &st, 0)) {
+	if (sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), 0)) {
 		as_vfs_answer(out, -errno);
 	} else if (S_ISDIR(st.st_mode)) {
-		rc = enlarge_dir(op->path, op->len, &out->done);
+		rc = enlarge_dir(vfs, op->path, op->len, &out->done);
 		as_vfs_answer(out, rc ? rc : (int64_t)op->len);
 	} else if (S_ISREG(st.st_mode)) {
-		sys_answer(out, truncate(op->path, (off_t)((uint64_t)st.st_size + op->len)));
+		sys_answer(out,
+			   sys_do(vfs, truncate, SYS_P(op->path), (uint64_t)st.st_size + op->len));
 	} else {
 		as_vfs_answer(out, -EINVAL);
 	}
@@ -281,28 +286,27 @@ void sys_enlarge(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 
 void sys_deepen(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	int fd = openat(AT_FDCWD, op->path, OPEN_DIR), below, rc = 0;
+	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), OPEN_DIR), below, rc = 0;
 
-	(void)vfs;
 	if (fd < 0)
 		rc = -errno;
 	while (!rc && out->done < op->len) {
-		if (!mkdirat(fd, "d", 0755))
+		if (!sys_do(vfs, mkdirat, fd, SYS_P("d"), 0755))
 			out->done++;
 		else if (errno != EEXIST)
 			rc = -errno;
 		if (rc)
 			break;
-		below = openat(fd, "d", OPEN_DIR | O_NOFOLLOW);
+		below = (int)sys_do(vfs, openat, fd, SYS_P("d"), OPEN_DIR | O_NOFOLLOW);
 		if (below < 0) {
 			rc = -errno;
 			break;
 		}
-		close(fd);
+		sys_do(vfs, close, fd);
 		fd = below;
 	}
 	if (fd >= 0)
-		close(fd);
+		sys_do(vfs, close, fd);
 	as_vfs_answer(out, rc ? rc : (int64_t)op->len);
 }
 
@@ -373,7 +377,7 @@ static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ct
 
 	if (fd < 0)
 		return fd;
-	rc = sys_list(fd, &names);
+	rc = sys_list(NULL, fd, &names);
 	close(fd);
 	for (size_t i = 0; !rc && i < names.n; i++) {
 		const char *name = as_vfs_names_at(&names, i);

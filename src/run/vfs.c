@@ -3,6 +3,7 @@
 #include "run/vfs.h"
 
 #include "run/bounds.h"
+#include "run/watch.h"
 
 #include <errno.h>
 #include <linux/falloc.h>
@@ -30,6 +31,18 @@ void as_vfs_exec(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 		exec_bounded(vfs, op, out);
 	else
 		vfs->ops->op[op->code](vfs, op, out);
+	if (vfs->watch && vfs->ops->caps & AS_VFS_LIBRARY)
+		vfs->watch->op(vfs->watch->ctx, op, out);
+}
+
+void as_vfs_watch(struct as_vfs *vfs, const struct as_watch *watch)
+{
+	vfs->watch = watch;
+	if (!watch)
+		return;
+	watch->begin(watch->ctx);
+	if (vfs->ops->begin)
+		vfs->ops->begin(vfs);
 }
 
 const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs)

@@ -19,6 +19,8 @@
 #include "work/op.h"
 #include "work/outcome.h"
 
+struct as_watch;
+
 #define AS_VFS_API 1u
 #define AS_VFS_SYMLINKS_MAX 40
 #define AS_VFS_PATH_MAX 4096
@@ -28,6 +30,7 @@
 enum as_vfs_cap {
 	AS_VFS_MOUNTS = 1, /* umount, mount, remount, crash */
 	AS_VFS_SYNC_IS_SYNCFS = 2, /* sync(2) would flush the whole machine: syncfs stands for it */
+	AS_VFS_LIBRARY = 4, /* makes no system calls */
 };
 
 struct as_vfs;
@@ -44,6 +47,7 @@ struct as_vfs_ops {
 	/* One more for the same tree, to be used by another thread at the same time; its slots are
 	 * its own. NULL: only one call at a time. */
 	struct as_vfs *(*another)(const struct as_vfs *vfs);
+	void (*begin)(struct as_vfs *vfs); /* what it holds open is told; NULL: nothing */
 };
 
 /* Implementations embed this as their first member. */
@@ -51,10 +55,13 @@ struct as_vfs {
 	const struct as_vfs_ops *ops;
 	struct as_buf data; /* what the last outcome points to */
 	struct as_bounds *bounds; /* see run/bounds.h; NULL: none */
+	const struct as_watch *watch; /* of the calls that it makes; NULL: nobody */
 };
 
 /* Carries it out, or answers AS_ERR_LIMIT where it has bounds and they do not allow it. */
 void as_vfs_exec(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
+/* From now on: tells who watches that a workload begins, and of what it does. NULL: nobody. */
+void as_vfs_watch(struct as_vfs *vfs, const struct as_watch *watch);
 /* Reads the tree from its root through the vfs. */
 const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs);
 void as_vfs_free(struct as_vfs *vfs); /* takes NULL */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * own: the calls of assay's own runs, counted without tracing: the executor says what it calls
+ * (struct as_watch of run/watch.h; its functions are these, ctx is the struct as_own).
+ *
+ * Method. Workloads run in children that may die at any moment. A child writes each call, with the
+ * memory that its arguments point to, into memory that it shares with the process that started it;
+ * that one counts when the child has ended. Every workload is a process of its own to the world,
+ * with "/" as its directory; all its calls are about the files under test.
+ *
+ *  1. A record is complete before its length is set: a child that dies leaves nothing half read.
+ *  2. Whoever finds no room counts a lost call; nothing ever waits.
+ *
+ * Where the target is a library no calls are made. Its operations are counted as the calls they
+ * stand for (own.def); remove, prune, deepen, enlarge and readdir are too many calls to be told
+ * from an answer, and are noted as not visible.
+ */
+#ifndef AS_COVER_OWN_H
+#define AS_COVER_OWN_H
+
+#include "cover/source.h"
+#include "work/op.h"
+#include "work/outcome.h"
+
+struct as_own;
+
+/* folder: where each process that starts children keeps what it has counted, in a file of its own
+ * (for as_own_gather); NULL: there is only one such process. */
+AS_MUST_CHECK int as_own_new(const struct as_spec *spec, const char *folder, struct as_own **own,
+			     struct as_err *err);
+void as_own_free(struct as_own *own);
+struct as_counts *as_own_counts(struct as_own *own);
+/* Adds what other processes have left in the folder, and removes it there. */
+AS_MUST_CHECK int as_own_gather(struct as_own *own, const char *folder, struct as_err *err);
+
+/* ---- The members of struct as_watch ---- */
+
+void as_own_open(void *own);
+void as_own_ended(void *own);
+void as_own_close(void *own);
+void as_own_begin(void *own);
+void as_own_holds(void *own, int fd, const char *path, bool directory);
+void as_own_call(void *own, long nr, const uint64_t args[6], int64_t raw);
+void as_own_op(void *own, const struct as_op *op, const struct as_outcome *outcome);
+
+#endif

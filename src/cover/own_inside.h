@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* own_inside: what own.c and own_op.c share. */
+#ifndef AS_COVER_OWN_INSIDE_H
+#define AS_COVER_OWN_INSIDE_H
+
+#include "cover/own.h"
+#include "cover/record_pieces.h"
+
+struct area;
+
+struct as_own {
+	struct as_tally tally;
+	struct area *area; /* shared with children */
+	char *folder;
+	int64_t saved_us;
+	uint32_t last; /* workload that was counted */
+	/* In a child: */
+	uint32_t workload;
+	bool slots[AS_SLOT_MAX + 1]; /* of a library: open */
+	bool told; /* of a library: what is open from the beginning */
+	/* In the process that counts: */
+	char text[AS_SYSCALL_ROOM];
+};
+
+/* An operation that nothing can be said of. */
+void as_own_hidden(struct as_own *own);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * own_op: operations on a library as the calls they stand for (own.def). Descriptors are numbered
+ * by their slots. What the executor decides without asking the file system (vfs.h) is no call.
+ */
+#include "cover/own_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#define FIRST_FD 16
+#define SPARE_FD (FIRST_FD - 1)
+#define ROOT_FD (FIRST_FD - 2)
+#define XATTR_BYTES 65536
+#define P(pointer) ((uint64_t)(uintptr_t)(pointer))
+#define FD fd_of(own, op->fd)
+#define FD2 fd_of(own, op->fd2)
+#define CALL(own, raw, name, ...) \
+	as_own_call(own, SYS_##name, (const uint64_t[6]){ __VA_ARGS__ }, raw)
+
+static int fd_of(const struct as_own *own, int32_t slot)
+{
+	return slot >= 0 && slot <= AS_SLOT_MAX && own->slots[slot] ? FIRST_FD + slot : -1;
+}
+
+static void on_open(struct as_own *own, const struct as_op *op, const struct as_outcome *got)
+{
+	bool slot = op->slot >= 0 && op->slot <= AS_SLOT_MAX;
+	int fd = slot ? FIRST_FD + op->slot : SPARE_FD;
+
+	if (slot && own->slots[op->slot])
+		CALL(own, 0, close, fd);
+	if (slot)
+		own->slots[op->slot] = got->ret >= 0;
+	/* A device, a fifo: nobody was asked. */
+	if (got->err == ENXIO)
+		return;
+	CALL(own, got->ret < 0 ? -got->err : fd, openat, AT_FDCWD, P(op->path), (int)op->flags,
+	     op->mode & 07777);
+	if (!slot && got->ret >= 0)
+		CALL(own, 0, close, fd);
+}
+
+static void on_create(struct as_own *own, const struct as_op *op, const struct as_outcome *got)
+{
+	CALL(own, got->ret < 0 ? -got->err : SPARE_FD, openat, AT_FDCWD, P(op->path),
+	     O_CREAT | O_EXCL | O_WRONLY, op->mode);
+	if (got->ret >= 0)
+		CALL(own, 0, close, SPARE_FD);
+}
+
+static void on_close(struct as_own *own, const struct as_op *op, int64_t raw)
+{
+	CALL(own, raw, close, FD);
+	if (op->fd >= 0 && op->fd <= AS_SLOT_MAX)
+		own->slots[op->fd] = false;
+}
+
+static void on_xattr(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		     int64_t raw)
+{
+	uint64_t path = P(op->path), name = P(op->name);
+
+	if (op->code == AS_OP_WRITE_XATTR && op->nofollow)
+		CALL(own, raw, lsetxattr, path, name, 0, op->len, (int)op->flags);
+	else if (op->code == AS_OP_WRITE_XATTR)
+		CALL(own, raw, setxattr, path, name, 0, op->len, (int)op->flags);
+	else if (op->code == AS_OP_READ_XATTR && op->nofollow)
+		CALL(own, raw, lgetxattr, path, name, 0, XATTR_BYTES);
+	else if (op->code == AS_OP_READ_XATTR)
+		CALL(own, raw, getxattr, path, name, 0, XATTR_BYTES);
+	else if (op->code == AS_OP_REMOVEXATTR && op->nofollow)
+		CALL(own, raw, lremovexattr, path, name);
+	else if (op->code == AS_OP_REMOVEXATTR)
+		CALL(own, raw, removexattr, path, name);
+	else if (op->nofollow)
+		CALL(own, raw < 0 ? raw : (int64_t)got->len, llistxattr, path, 0, XATTR_BYTES);
+	else
+		CALL(own, raw < 0 ? raw : (int64_t)got->len, listxattr, path, 0, XATTR_BYTES);
+}
+
+static struct timespec from_ns(int64_t ns)
+{
+	int64_t rest = ns % 1000000000;
+
+	if (ns == AS_TIME_NOW)
+		return (struct timespec){ 0, UTIME_NOW };
+	if (ns == AS_TIME_OMIT)
+		return (struct timespec){ 0, UTIME_OMIT };
+	if (rest < 0)
+		rest += 1000000000;
+	return (struct timespec){ (ns - rest) / 1000000000, rest };
+}
+
+static void on_utimens(struct as_own *own, const struct as_op *op, int64_t raw)
+{
+	struct timespec times[2] = { from_ns(op->atime), from_ns(op->mtime) };
+
+	CALL(own, raw, utimensat, AT_FDCWD, P(op->path), P(times),
+	     op->nofollow ? AT_SYMLINK_NOFOLLOW : 0);
+}
+
+static void on_copy(struct as_own *own, const struct as_op *op, int64_t raw)
+{
+	/* As memory is when the call is over. */
+	uint64_t moved = raw > 0 ? (uint64_t)raw : 0, from = (uint64_t)op->off + moved,
+		 to = (uint64_t)op->off2 + moved;
+
+	CALL(own, raw, copy_file_range, FD, P(&from), FD2, P(&to), op->len, 0);
+}
+
+/* The rules that come before mmap(2) answer EBADF, EINVAL and ENXIO. */
+static void on_mmap(struct as_own *own, const struct as_op *op, int64_t raw)
+{
+	uint64_t start = (uint64_t)op->off & ~(uint64_t)4095;
+	uint64_t len = (uint64_t)op->off - start + op->len;
+
+	if (raw == -EBADF || raw == -EINVAL || raw == -ENXIO)
+		return;
+	CALL(own, raw < 0 ? raw : 4096, mmap, 0, len, PROT_READ | PROT_WRITE, MAP_SHARED, FD,
+	     start);
+	if (raw >= 0 && op->flags)
+		CALL(own, raw, msync, 4096, len, (int)op->flags);
+}
+
+static void on_many(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		    int64_t raw)
+{
+	switch (op->code) {
+	case AS_OP_OPEN:
+		on_open(own, op, got);
+		break;
+	case AS_OP_CREATE:
+		on_create(own, op, got);
+		break;
+	case AS_OP_CLOSE:
+		on_close(own, op, raw);
+		break;
+	case AS_OP_READ_XATTR:
+	case AS_OP_WRITE_XATTR:
+	case AS_OP_LISTXATTR:
+	case AS_OP_REMOVEXATTR:
+		on_xattr(own, op, got, raw);
+		break;
+	case AS_OP_UTIMENS:
+		on_utimens(own, op, raw);
+		break;
+	case AS_OP_COPY_FILE_RANGE:
+		on_copy(own, op, raw);
+		break;
+	case AS_OP_MMAP_WRITE:
+		on_mmap(own, op, raw);
+		break;
+	case AS_OP_MOUNT:
+	case AS_OP_CRASH:
+		if (raw >= 0)
+			as_own_begin(own);
+		break;
+	default:
+		as_own_hidden(own);
+	}
+}
+
+void as_own_op(void *ctx, const struct as_op *op, const struct as_outcome *got)
+{
+	struct as_own *own = ctx;
+	int64_t raw = got->ret < 0 ? -(int64_t)got->err : got->ret;
+
+	if (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT || got->err == ESHUTDOWN)
+		return;
+	if (!own->told)
+		as_own_holds(own, ROOT_FD, "/", true);
+	own->told = true;
+	switch (op->code) {
+#define ONE(code, name, ...)                       \
+	case AS_OP_##code:                         \
+		CALL(own, raw, name, __VA_ARGS__); \
+		break;
+#include "cover/own.def"
+#undef ONE
+	default:
+		on_many(own, op, got, raw);
+	}
+}
