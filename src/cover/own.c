@@ -69,8 +69,9 @@ void as_own_begin(void *ctx)
 void as_own_holds(void *ctx, int fd, const char *path, bool directory)
 {
 	struct as_own *own = ctx;
-	struct entry head = { .kind = HOLDS, .workload = own->workload, .nr = fd, .raw = directory };
+	struct entry head = { .kind = HOLDS, .workload = own->workload, .nr = fd };
 
+	head.raw = directory;
 	put(own, &head, path, strlen(path) + 1);
 }
 
