@@ -8,11 +8,16 @@
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "hunt/known.h"
+#include "hunt/scenario.h"
+#include "report/sinks.h"
 #include "run/run.h"
 #include "work/parse.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LIST_MAX_BYTES ((size_t)64 << 20)
 
@@ -114,9 +119,9 @@ static int read_file(const struct as_args *args, struct jobs *all, const char *p
 	return rc;
 }
 
-static int read_jobs(const struct as_args *args, struct jobs *all, struct as_err *err)
+static int read_jobs(const struct as_args *args, const char *list, struct jobs *all,
+		     struct as_err *err)
 {
-	const char *list = as_args_text(args, "list", NULL);
 	struct jobs files = { 0 };
 	bool stdin_read = false;
 	int rc = 0;
@@ -160,32 +165,50 @@ static bool same_target(const struct job *a, const struct job *b)
 
 struct session {
 	struct as_run_options options;
+	const struct as_scenario_ops *scenario;
+	const char *params;
 	struct as_target *target;
-	struct as_runner *runner;
-	const struct job *current; /* whose target is loaded */
+	struct as_scenario *open;
+	struct as_buf spec; /* of the target that is loaded */
+	uint64_t size_bytes;
+	struct as_known *known; /* NULL: everything found is new */
+	struct as_known_filter filter;
+	struct as_sink *sinks;
+	bool together, json;
 };
 
-/* Files with the same target share its fresh disk. */
-static int get_ready(struct session *b, const struct job *job, struct as_sink *sinks,
-		     struct as_err *err)
+static void unload(struct session *b)
 {
+	if (b->open)
+		b->scenario->close(b->open);
+	as_target_free(b->target);
+	b->open = NULL;
+	b->target = NULL;
+	as_buf_clear(&b->spec);
+}
+
+/* Files with the same target share its fresh disk. */
+static int get_ready(struct session *b, const struct job *job, struct as_err *err)
+{
+	const struct as_target *targets[1];
+	struct as_scenario_args args = { .targets = targets,
+					 .n_targets = 1,
+					 .options = &b->options,
+					 .params = b->params,
+					 .sinks = b->sinks };
 	int rc;
 
-	if (b->current && same_target(b->current, job))
+	if (b->open && b->size_bytes == job->size_bytes &&
+	    !strcmp(as_buf_str(&b->spec), as_buf_str(&job->spec)))
 		return 0;
-	as_runner_free(b->runner);
-	as_target_free(b->target);
-	b->runner = NULL;
-	b->target = NULL;
-	b->current = NULL;
+	unload(b);
 	rc = as_target_open(as_buf_str(&job->spec), &b->target, err);
 	if (rc)
 		return rc;
-	b->options.size_bytes = job->size_bytes;
-	rc = as_runner_new(b->target, &b->options, sinks, &b->runner, err);
-	if (!rc)
-		b->current = job;
-	return rc;
+	b->options.size_bytes = b->size_bytes = job->size_bytes;
+	as_buf_adds(&b->spec, as_buf_str(&job->spec));
+	targets[0] = b->target;
+	return b->scenario->open(&args, &b->open, err);
 }
 
 static void say_workload(const char *name, const char *spec, const struct as_run_result *r,
@@ -267,23 +290,58 @@ static int run_boxed(const struct as_args *args, const struct jobs *all, size_t 
 	return rc;
 }
 
-static int run_here(struct session *b, const struct job *job, size_t number, bool json,
-		    struct as_sink *sinks, struct as_run_stats *stats, struct as_err *err)
+/* For a supervisor, who knows the workloads: what the first `done` of those that are left came to. */
+static void say_batch(size_t done, const struct as_run_result *r)
 {
+	struct as_buf line = { 0 };
+	struct as_json j = as_json_on(&line);
+
+	as_json_object(&j);
+	as_json_kstr(&j, "event", "batch");
+	as_json_kuint(&j, "done", done);
+	as_json_kuint(&j, "ops", r->ops);
+	as_json_kuint(&j, "skipped", r->skipped);
+	as_json_kuint(&j, "findings", r->findings);
+	as_json_end(&j);
+	printf("%s\n", as_buf_str(&line));
+	fflush(stdout);
+	as_buf_free(&line);
+}
+
+/* The workload at *first, or several from there on that have the same target. */
+static int run_here(struct session *b, const struct jobs *all, size_t *first,
+		    struct as_run_stats *stats, struct as_err *err)
+{
+	const struct job *job = &all->jobs[*first];
+	const struct as_seq **seqs = as_xcalloc(all->n, sizeof(*seqs));
+	const char **names = as_xcalloc(all->n, sizeof(*names));
+	struct as_scenario_work work = { seqs, names, 0 };
 	struct as_run_result result = { 0 };
+	size_t done = 0;
 	int rc;
 
+	for (size_t i = *first; i < all->n && same_target(job, &all->jobs[i]) &&
+				(b->together || !work.n);
+	     i++) {
+		seqs[work.n] = all->jobs[i].seq;
+		names[work.n++] = all->jobs[i].name;
+	}
 	if (b->options.state)
-		b->options.state->job = (int64_t)number;
-	rc = get_ready(b, job, sinks, err);
+		b->options.state->job = (int64_t)*first;
+	rc = get_ready(b, job, err);
 	if (!rc)
-		rc = as_run_workload(b->runner, job->seq, job->name, &result, err);
-	if (!rc)
-		say_workload(job->name, as_buf_str(&job->spec), &result, json, sinks);
-	stats->workloads += !rc;
+		rc = b->scenario->run(b->open, &work, &done, &result, err);
+	if (!rc && b->together)
+		say_batch(done, &result);
+	else if (!rc)
+		say_workload(job->name, as_buf_str(&job->spec), &result, b->json, b->sinks);
+	*first += done;
+	stats->workloads += done;
 	stats->ops += result.ops;
 	stats->skipped += result.skipped;
 	stats->findings += result.findings;
+	free(seqs);
+	free(names);
 	return rc;
 }
 
@@ -291,6 +349,7 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 			struct as_err *err)
 {
 	const char *state = as_args_text(args, AS_BOX_STATE_OPTION, NULL);
+	const char *scenario = as_args_text(args, "scenario", NULL);
 	int rc;
 
 	join_faults(args, faults);
@@ -300,6 +359,10 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 	o->max_bytes = as_args_number(args, "max-bytes", 0);
 	o->max_entries = as_args_number(args, "max-entries", 0);
 	o->faults = faults->len ? as_buf_str(faults) : NULL;
+	if (scenario && strlen(scenario) >= sizeof(o->scenario))
+		return as_fail(err, AS_EUSE, "--scenario: '%.20s...' is too long", scenario);
+	if (scenario && strcmp(scenario, "sequential"))
+		memcpy(o->scenario, scenario, strlen(scenario) + 1);
 	rc = as_sweep_parse(as_args_text(args, "sweep", "none"), &o->sweep, err);
 	if (!rc && o->sweep && faults->len)
 		rc = as_fail(err, AS_EUSE, "--sweep and --fault exclude each other");
@@ -308,33 +371,124 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 	return rc;
 }
 
-static int run_jobs(const struct as_args *args, const struct jobs *all, struct as_err *err)
+/* Signatures that are no news. */
+static int read_known(const char *path, struct session *b, struct as_err *err)
 {
-	struct session b = { 0 };
+	struct as_buf text = { 0 };
+	int rc;
+
+	if (!path)
+		return 0;
+	b->known = as_known_new();
+	b->filter = as_known_filter(b->known, b->sinks, false);
+	b->sinks = &b->filter.sink;
+	rc = as_buf_read_file(&text, path, LIST_MAX_BYTES, err);
+	if (!rc)
+		as_known_parse(b->known, as_buf_str(&text));
+	as_buf_free(&text);
+	return rc ? as_fail_in(err, "--known") : 0;
+}
+
+static int run_jobs(const struct as_args *args, const struct jobs *all, struct session *b,
+		    struct as_cli_output *out, struct as_run_stats *stats, struct as_err *err)
+{
+	size_t i = 0;
+	int rc = 0;
+
+	while (i < all->n && !rc) {
+		if (as_cli_wants_box(args, as_buf_str(&all->jobs[i].spec)))
+			rc = run_boxed(args, all, &i, &b->options, out, stats, err);
+		else
+			rc = run_here(b, all, &i, stats, err);
+	}
+	return rc;
+}
+
+static void free_jobs(struct jobs *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		as_seq_free(all->jobs[i].seq);
+		as_buf_free(&all->jobs[i].spec);
+	}
+	free(all->jobs);
+	as_buf_free(&all->list);
+	*all = (struct jobs){ 0 };
+}
+
+/* Waiting is no hang. */
+static bool await_line(struct session *b, char *line, size_t cap)
+{
+	volatile uint64_t *alive =
+		b->options.state ? (volatile uint64_t *)(void *)b->options.state->engine : NULL;
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	size_t len = 0;
+
+	while (len + 1 < cap) {
+		int ready = poll(&in, 1, 1000);
+
+		if (alive)
+			++*alive;
+		if (ready <= 0)
+			continue;
+		if (read(STDIN_FILENO, line + len, 1) != 1)
+			return false;
+		if (line[len] == '\n')
+			break;
+		len++;
+	}
+	line[len] = '\0';
+	return len;
+}
+
+/* Lists as a supervisor names them on standard input, a path a line; an empty line is the end. */
+static int run_lists(const struct as_args *args, struct session *b, struct as_cli_output *out,
+		     struct as_run_stats *stats, struct as_err *err)
+{
+	char path[4096];
+	int rc = 0;
+
+	while (!rc && await_line(b, path, sizeof(path))) {
+		struct jobs all = { 0 };
+
+		rc = read_jobs(args, path, &all, err);
+		if (!rc)
+			rc = run_jobs(args, &all, b, out, stats, err);
+		if (!rc && out->store)
+			rc = as_store_sink_failed(out->store, err);
+		free_jobs(&all);
+	}
+	return rc;
+}
+
+static int run_all(const struct as_args *args, const struct jobs *all, bool lists,
+		   struct as_err *err)
+{
+	struct session b = { .together = as_args_has(args, "together") };
 	struct as_run_stats stats = { 0 };
 	struct as_buf faults = { 0 };
 	struct as_cli_output out;
 	int64_t start_us = as_now_us();
-	size_t i = 0;
 	int rc = read_options(args, &faults, &b.options, err);
 
+	if (!rc)
+		rc = as_scenario_find(as_args_text(args, "scenario", "sequential"), &b.scenario,
+				      &b.params, err);
 	if (!rc)
 		rc = as_cli_output_open(args, &out, err);
 	if (rc)
 		goto out;
-	while (i < all->n && !rc) {
-		const struct job *job = &all->jobs[i];
-
-		if (as_cli_wants_box(args, as_buf_str(&job->spec)))
-			rc = run_boxed(args, all, &i, &b.options, &out, &stats, err);
-		else
-			rc = run_here(&b, job, i++, out.json, out.chain, &stats, err);
-	}
+	b.sinks = out.chain;
+	b.json = out.json;
+	rc = read_known(as_args_text(args, "known", NULL), &b, err);
+	if (!rc)
+		rc = lists ? run_lists(args, &b, &out, &stats, err)
+			   : run_jobs(args, all, &b, &out, &stats, err);
 	stats.wall_us = as_now_us() - start_us;
 	rc = as_cli_output_close(&out, &stats, rc, err);
 out:
-	as_runner_free(b.runner);
-	as_target_free(b.target);
+	unload(&b);
+	as_buf_free(&b.spec);
+	as_known_free(b.known);
 	as_box_state_close(b.options.state);
 	as_buf_free(&faults);
 	return rc;
@@ -342,17 +496,14 @@ out:
 
 static int run(const struct as_args *args, struct as_err *err)
 {
+	const char *list = as_args_text(args, "list", NULL);
+	bool lists = list && !strcmp(list, "-");
 	struct jobs all = { 0 };
-	int rc = read_jobs(args, &all, err);
+	int rc = lists ? 0 : read_jobs(args, list, &all, err);
 
 	if (!rc)
-		rc = run_jobs(args, &all, err);
-	for (size_t i = 0; i < all.n; i++) {
-		as_seq_free(all.jobs[i].seq);
-		as_buf_free(&all.jobs[i].spec);
-	}
-	free(all.jobs);
-	as_buf_free(&all.list);
+		rc = run_all(args, &all, lists, err);
+	free_jobs(&all);
 	return rc;
 }
 
@@ -406,7 +557,20 @@ static const struct as_opt opts[] = {
 	{ .name = "list",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "more workloads: a path a line, and behind a tab the name to report it by" },
+	  .help = "more workloads: a path a line, and behind a tab the name to report it by; - for "
+		  "such lists, whose names come on standard input, up to an empty line" },
+	{ .name = "scenario",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "NAME",
+	  .help = "what is done with each workload; default sequential: it is run once" },
+	{ .name = "together",
+	  .help = "several workloads to a process: faster, and what one does to it the next may "
+		  "meet" },
+	{ .name = "known",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "signatures, a line each: findings that have one of them, or that came before, "
+		  "are only counted" },
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	{ .name = AS_BOX_STATE_OPTION,

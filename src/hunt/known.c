@@ -12,8 +12,6 @@ struct entry {
 };
 
 struct as_known {
-	struct as_sink sink; /* the filter */
-	struct as_sink *to;
 	struct entry *entries;
 };
 
@@ -35,34 +33,50 @@ bool as_known_add(struct as_known *known, const char *signature)
 	return add(known, signature, strlen(signature));
 }
 
-static void filter_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
-{
-	struct as_known *known = (struct as_known *)sink;
-
-	if (as_known_add(known, finding->signature))
-		as_emit_finding(known->to, finding, id);
-	else
-		as_emit_again(known->to, finding->signature);
-}
+/* ---- The filter ------------------------------------------------------------------------------ */
 
 static void filter_again(struct as_sink *sink, const char *signature)
 {
-	as_emit_again(((struct as_known *)sink)->to, signature);
+	const struct as_known_filter *f = (const struct as_known_filter *)sink;
+
+	if (!f->alone)
+		as_emit_again(f->to, signature);
+	else if (f->to->again)
+		f->to->again(f->to, signature);
+}
+
+static void filter_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
+{
+	const struct as_known_filter *f = (const struct as_known_filter *)sink;
+
+	if (!as_known_add(f->known, finding->signature))
+		filter_again(sink, finding->signature);
+	else if (!f->alone)
+		as_emit_finding(f->to, finding, id);
+	else if (f->to->finding)
+		f->to->finding(f->to, finding, id);
 }
 
 static void filter_note(struct as_sink *sink, const char *line)
 {
-	as_emit_note(((struct as_known *)sink)->to, "%s", line);
+	as_emit_note(((struct as_known_filter *)sink)->to, "%s", line);
 }
+
+struct as_known_filter as_known_filter(struct as_known *known, struct as_sink *to, bool alone)
+{
+	return (struct as_known_filter){ .sink = { .finding = filter_finding,
+						   .again = filter_again,
+						   .note = filter_note },
+					 .known = known,
+					 .to = to,
+					 .alone = alone };
+}
+
+/* ---- The set --------------------------------------------------------------------------------- */
 
 struct as_known *as_known_new(void)
 {
-	struct as_known *known = as_xcalloc(1, sizeof(*known));
-
-	known->sink.finding = filter_finding;
-	known->sink.again = filter_again;
-	known->sink.note = filter_note;
-	return known;
+	return as_xcalloc(1, sizeof(struct as_known));
 }
 
 void as_known_free(struct as_known *known)
@@ -93,10 +107,4 @@ void as_known_parse(struct as_known *known, const char *text)
 			add(known, text, len);
 		text += len + (text[len] == '\n');
 	}
-}
-
-struct as_sink *as_known_filter(struct as_known *known, struct as_sink *to)
-{
-	known->to = to;
-	return &known->sink;
 }

@@ -20,7 +20,15 @@ bool as_known_add(struct as_known *known, const char *signature);
 /* A signature a line; no signature holds a newline. */
 void as_known_print(const struct as_known *known, struct as_buf *out);
 void as_known_parse(struct as_known *known, const char *text);
-/* In front of those who are to hear of what is new. The sink is the set's own. */
-struct as_sink *as_known_filter(struct as_known *known, struct as_sink *to);
+
+/* In front of those who are to hear of what is new. */
+struct as_known_filter {
+	struct as_sink sink;
+	struct as_known *known;
+	struct as_sink *to;
+	bool alone; /* those behind `to` do not hear of it */
+};
+
+struct as_known_filter as_known_filter(struct as_known *known, struct as_sink *to, bool alone);
 
 #endif

@@ -18,10 +18,15 @@ struct as_lane {
 	const struct as_hunt *hunt;
 	struct as_known *known;
 	struct as_sink *store; /* NULL: nothing is kept */
-	struct as_sink *chain; /* known -> sinks -> store */
+	struct as_known_filter chain; /* known -> sinks -> store */
+	struct as_known_filter tell; /* known -> sinks */
 	struct as_scenario *scenario; /* here, */
 	struct as_boxed box; /* or in a box */
+	struct as_boxed_session *session;
+	char *known_path; /* where an engine that starts reads what is known */
 };
+
+#define KNOWN_NAME "known"
 
 static int open_here(struct as_lane *lane, struct as_err *err)
 {
@@ -30,9 +35,59 @@ static int open_here(struct as_lane *lane, struct as_err *err)
 					 .n_targets = h->n_targets,
 					 .options = &h->run,
 					 .params = h->params,
-					 .sinks = lane->chain };
+					 .sinks = &lane->chain.sink };
 
 	return h->scenario->open(&args, &lane->scenario, err);
+}
+
+static int open_boxed(struct as_lane *lane, const char *folder, bool keep, struct as_err *err)
+{
+	struct as_buf path = { 0 };
+
+	lane->box = *lane->hunt->box;
+	lane->box.options = lane->hunt->run;
+	lane->box.out = keep ? folder : NULL;
+	lane->box.told = &lane->tell.sink;
+	lane->box.found = &lane->chain.sink;
+	lane->box.together = true;
+	lane->box.known = keep ? KNOWN_NAME : NULL;
+	as_buf_addf(&path, "%s/" KNOWN_NAME, folder);
+	lane->known_path = path.data;
+	return as_boxed_open(&lane->box, &lane->session, err);
+}
+
+/* An engine that is started anew, after a death of its kernel, must know what is known by then. */
+static int write_known(struct as_lane *lane, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc;
+
+	if (!lane->box.known)
+		return 0;
+	as_known_print(lane->known, &text);
+	rc = as_buf_write_file(&text, lane->known_path, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+static int run_boxed(struct as_lane *lane, const struct as_lane_work *work,
+		     struct as_run_result *result, struct as_err *err)
+{
+	struct as_boxed_job *jobs = as_xcalloc(work->n, sizeof(*jobs));
+	struct as_run_stats stats = { 0 };
+	int rc;
+
+	for (size_t i = 0; i < work->n; i++)
+		jobs[i] = (struct as_boxed_job){ work->names[i], work->seqs[i] };
+	rc = write_known(lane, err);
+	if (!rc)
+		rc = as_boxed_give(lane->session, jobs, work->n, &stats, err);
+	*result = (struct as_run_result){ .runs = stats.workloads,
+					  .ops = stats.ops,
+					  .findings = stats.findings,
+					  .skipped = stats.skipped };
+	free(jobs);
+	return rc;
 }
 
 int as_lane_open(const struct as_hunt *hunt, const char *folder, bool keep, struct as_known *known,
@@ -48,9 +103,10 @@ int as_lane_open(const struct as_hunt *hunt, const char *folder, bool keep, stru
 	if (!rc && keep)
 		rc = hunt->store->open(folder, &lane->store, err);
 	sinks->next = lane->store;
-	lane->chain = as_known_filter(known, sinks);
+	lane->chain = as_known_filter(known, sinks, false);
+	lane->tell = as_known_filter(known, sinks, true);
 	if (!rc)
-		rc = open_here(lane, err);
+		rc = hunt->box ? open_boxed(lane, folder, keep, err) : open_here(lane, err);
 	if (rc) {
 		as_lane_close(lane);
 		lane = NULL;
@@ -71,9 +127,11 @@ static void add(struct as_run_result *sum, const struct as_run_result *result)
 int as_lane_run(struct as_lane *lane, const struct as_lane_work *work, struct as_run_result *result,
 		struct as_err *err)
 {
-	struct as_scenario_work rest = { work->seqs, work->names, work->n, NULL, NULL };
+	struct as_scenario_work rest = { work->seqs, work->names, work->n };
 	int rc = 0;
 
+	if (lane->session)
+		return run_boxed(lane, work, result, err);
 	*result = (struct as_run_result){ 0 };
 	while (rest.n && !rc) {
 		struct as_run_result some = { 0 };
@@ -95,6 +153,8 @@ void as_lane_close(struct as_lane *lane)
 {
 	if (!lane)
 		return;
+	as_boxed_close(lane->session);
+	free(lane->known_path);
 	if (lane->scenario)
 		lane->hunt->scenario->close(lane->scenario);
 	if (lane->store)

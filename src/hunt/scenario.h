@@ -44,10 +44,6 @@ struct as_scenario_work {
 	const struct as_seq *const *seqs;
 	const char *const *names; /* for people */
 	size_t n;
-	/* May be NULL. Called behind each workload in which nothing was found, maybe in a child
-	 * process: to be used for telling (a write to a descriptor), not for counting. */
-	void (*clean)(void *ctx, size_t i, const struct as_run_result *result);
-	void *ctx;
 };
 
 struct as_scenario_ops {

@@ -34,11 +34,7 @@ static int sequential_open(const struct as_scenario_args *args, struct as_scenar
 static int sequential_run(struct as_scenario *s, const struct as_scenario_work *work, size_t *done,
 			  struct as_run_result *result, struct as_err *err)
 {
-	struct as_run_batch batch = { .seqs = work->seqs,
-				      .names = work->names,
-				      .n = work->n,
-				      .clean = work->clean,
-				      .ctx = work->ctx };
+	struct as_run_batch batch = { work->seqs, work->names, work->n };
 
 	return as_run_batch(s->runner, &batch, done, result, err);
 }

@@ -69,7 +69,7 @@ static void collect_folders(const char *findings)
 		closedir(dir);
 }
 
-static int make_folder(struct boxed *b, struct as_err *err)
+static int make_folder(struct as_boxed_session *b, struct as_err *err)
 {
 	/* In the folder of the findings: an engine that found nothing does not remove it then. */
 	as_buf_addf(&b->folder, "%s/findings", as_buf_str(&b->share));
@@ -88,7 +88,7 @@ static int make_folder(struct boxed *b, struct as_err *err)
 	return 0;
 }
 
-static int open_share(struct boxed *b, struct as_err *err)
+static int open_share(struct as_boxed_session *b, struct as_err *err)
 {
 	char *real;
 
@@ -107,7 +107,7 @@ static int open_share(struct boxed *b, struct as_err *err)
 	return make_folder(b, err);
 }
 
-static void close_share(struct boxed *b)
+static void close_share(struct as_boxed_session *b)
 {
 	if (b->folder_fd >= 0) {
 		as_box_empty_folder(b->folder_fd);
@@ -125,7 +125,7 @@ static void close_share(struct boxed *b)
 	as_buf_free(&b->share);
 }
 
-static int write_job(const struct boxed *b, size_t job, struct as_err *err)
+static int write_job(const struct as_boxed_session *b, size_t job, struct as_err *err)
 {
 	struct as_buf text = { 0 }, path = { 0 };
 	int rc;
@@ -139,7 +139,7 @@ static int write_job(const struct boxed *b, size_t job, struct as_err *err)
 }
 
 /* Paths as they are called inside, each with the name that people know it by. */
-static int write_list(struct boxed *b, const char *inside, struct as_err *err)
+static int write_list(struct as_boxed_session *b, const char *inside, struct as_err *err)
 {
 	struct as_buf text = { 0 }, path = { 0 };
 	int rc;
@@ -189,11 +189,10 @@ static void arg_number(struct args *a, const char *option, uint64_t value)
 	arg(a, option, text);
 }
 
-static int make_args(const struct boxed *b, const char *share, const char *inside, struct args *a,
+static int make_args(const struct as_boxed_session *b, const char *share, struct args *a,
 		     struct as_err *err)
 {
 	const struct as_run_options *o = &b->how->options;
-	struct as_buf list = { 0 };
 	size_t n = 0;
 
 	as_buf_add(&a->text, "run\0--json\0--sandbox=host", 25);
@@ -219,9 +218,19 @@ static int make_args(const struct boxed *b, const char *share, const char *insid
 		arg(a, "sweep", as_sweep_name(o->sweep));
 	if (o->faults && *o->faults)
 		arg(a, "fault", o->faults);
-	as_buf_addf(&list, "%s/list", inside);
-	arg(a, "list", as_buf_str(&list));
-	as_buf_free(&list);
+	if (o->scenario[0])
+		arg(a, "scenario", o->scenario);
+	if (b->how->together)
+		as_buf_add(&a->text, "--together", 11);
+	if (b->how->known) {
+		struct as_buf known = { 0 };
+
+		as_buf_addf(&known, "%s/%s", share, b->how->known);
+		arg(a, "known", as_buf_str(&known));
+		as_buf_free(&known);
+	}
+	/* What to run comes on its standard input. */
+	arg(a, "list", "-");
 	for (size_t at = 0; at < a->text.len; at += strlen(a->text.data + at) + 1) {
 		if (n == ARGS_MAX - 1)
 			return as_fail(err, AS_EUSE, "too many options for a sandbox");
@@ -231,35 +240,57 @@ static int make_args(const struct boxed *b, const char *share, const char *insid
 	return 0;
 }
 
-static int start(struct boxed *b, struct as_err *err)
+static void box_options(const struct as_boxed_session *b, struct as_box_options *options)
 {
-	struct as_box_options options = b->how->box;
-	struct as_buf inside = { 0 };
-	struct args args = { 0 };
-	const char *share;
 	unsigned deadline_ms = b->how->options.deadline_ms;
+
+	*options = b->how->box;
+	options->share = as_buf_str(&b->share);
+	options->engine_bytes = as_run_state_bytes();
+	options->stuck_ms = (deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS) + STUCK_EXTRA_MS;
+}
+
+static int boot(struct as_boxed_session *b, const struct as_box_options *options,
+		struct as_err *err)
+{
+	struct args args = { 0 };
+	int rc = make_args(b, b->how->sandbox->share(options), &args, err);
+
+	boxed_clear(b);
+	if (!rc)
+		rc = as_box_start(b->how->sandbox, options, args.words, &b->box, err);
+	as_buf_free(&args.text);
+	return rc;
+}
+
+/* Gives the engine what is left, and starts one if there is none. */
+static int start(struct as_boxed_session *b, struct as_err *err)
+{
+	struct as_box_options options;
+	struct as_buf inside = { 0 };
 	int rc;
 
-	options.share = as_buf_str(&b->share);
-	options.engine_bytes = as_run_state_bytes();
-	options.stuck_ms = (deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS) + STUCK_EXTRA_MS;
-	share = b->how->sandbox->share(&options);
-	as_buf_addf(&inside, "%s%s", share, as_buf_str(&b->folder) + b->share.len);
-	boxed_clear(b);
+	box_options(b, &options);
+	as_buf_addf(&inside, "%s%s", b->how->sandbox->share(&options),
+		    as_buf_str(&b->folder) + b->share.len);
 	rc = write_list(b, as_buf_str(&inside), err);
+	if (!rc && !b->box)
+		rc = boot(b, &options, err);
+	else if (!rc)
+		b->box->state->job = 0;
+	as_buf_addf(&inside, "/list\n%s", b->once ? "\n" : "");
+	/* One that is gone is found to be. */
 	if (!rc)
-		rc = make_args(b, share, as_buf_str(&inside), &args, err);
-	if (!rc)
-		rc = as_box_start(b->how->sandbox, &options, args.words, &b->box, err);
+		(void)as_box_say(b->box, as_buf_str(&inside));
+	b->engine_saw = false;
 	as_buf_free(&inside);
-	as_buf_free(&args.text);
 	return rc;
 }
 
 /* ---- Watching -------------------------------------------------------------------------------- */
 
 /* What is there now. */
-static void drain(struct boxed *b)
+static void drain(struct as_boxed_session *b)
 {
 	char block[16384];
 	bool quiet = true;
@@ -289,7 +320,7 @@ struct clocks {
 	uint64_t beat;
 };
 
-static enum boxed_end look(struct boxed *b, struct clocks *c)
+static enum boxed_end look(struct as_boxed_session *b, struct clocks *c)
 {
 	const struct as_box_state *state = b->box->state;
 	unsigned silence_ms = b->how->silence_ms ? b->how->silence_ms : SILENCE_MS;
@@ -317,7 +348,7 @@ static enum boxed_end look(struct boxed *b, struct clocks *c)
 	return BOXED_RUNS;
 }
 
-static int watch(struct boxed *b, enum boxed_end *end, struct as_err *err)
+static int watch(struct as_boxed_session *b, enum boxed_end *end, struct as_err *err)
 {
 	struct clocks clocks = { .beat_us = as_now_us() };
 	int rc = 0;
@@ -338,13 +369,15 @@ static int watch(struct boxed *b, enum boxed_end *end, struct as_err *err)
 		rc = boxed_take_events(b, &stop, err);
 		if (stop && *end == BOXED_RUNS && !b->how->options.faults && !b->how->options.sweep)
 			*end = BOXED_COMPLAINED;
+		if (!b->once && *end == BOXED_RUNS && b->n_finished == b->n_list)
+			*end = BOXED_IDLE;
 	}
 	return rc;
 }
 
 /* ---- Judging --------------------------------------------------------------------------------- */
 
-static int engine_ended(struct boxed *b, int status, struct as_err *err)
+static int engine_ended(struct as_boxed_session *b, int status, struct as_err *err)
 {
 	const char *said = as_buf_str(&b->complaint);
 
@@ -372,7 +405,7 @@ static bool was_killed(int status)
 	return false;
 }
 
-static int boot_failed(const struct boxed *b, struct as_err *err)
+static int boot_failed(const struct as_boxed_session *b, struct as_err *err)
 {
 	const char *text = as_buf_str(&b->console);
 
@@ -382,7 +415,7 @@ static int boot_failed(const struct boxed *b, struct as_err *err)
 		       b->box->status, text);
 }
 
-static int judge(struct boxed *b, enum boxed_end end, struct as_err *err)
+static int judge(struct as_boxed_session *b, enum boxed_end end, struct as_err *err)
 {
 	struct as_box_state *state = b->box->state;
 	bool own_kernel = b->how->sandbox->caps & AS_SANDBOX_OWN_KERNEL;
@@ -410,7 +443,7 @@ static int judge(struct boxed *b, enum boxed_end end, struct as_err *err)
 	return 0;
 }
 
-static bool all_done(const struct boxed *b)
+static bool all_done(const struct as_boxed_session *b)
 {
 	for (size_t i = 0; i < b->n_jobs; i++)
 		if (!b->done[i])
@@ -418,7 +451,7 @@ static bool all_done(const struct boxed *b)
 	return true;
 }
 
-static int run_rest(struct boxed *b, struct as_err *err)
+static int run_rest(struct as_boxed_session *b, struct as_err *err)
 {
 	enum boxed_end end;
 	bool stop;
@@ -427,6 +460,8 @@ static int run_rest(struct boxed *b, struct as_err *err)
 	if (rc)
 		return rc;
 	rc = watch(b, &end, err);
+	if (!rc && end == BOXED_IDLE)
+		return 0;
 	as_box_end(b->box);
 	drain(b);
 	as_kmsg_scan_end(b->scan);
@@ -445,26 +480,64 @@ static int run_rest(struct boxed *b, struct as_err *err)
 	return rc;
 }
 
+int as_boxed_open(const struct as_boxed *how, struct as_boxed_session **session, struct as_err *err)
+{
+	struct as_boxed_session *b = as_xcalloc(1, sizeof(*b));
+	int rc = how->sandbox->ready(&how->box, err);
+
+	b->how = how;
+	b->folder_fd = -1;
+	if (!rc)
+		rc = open_share(b, err);
+	if (rc) {
+		as_boxed_close(b);
+		b = NULL;
+	}
+	*session = b;
+	return rc;
+}
+
+int as_boxed_give(struct as_boxed_session *b, const struct as_boxed_job *jobs, size_t n_jobs,
+		  struct as_run_stats *stats, struct as_err *err)
+{
+	int rc = 0;
+
+	b->jobs = jobs;
+	b->n_jobs = n_jobs;
+	b->stats = stats;
+	b->done = as_xcalloc(n_jobs + 1, sizeof(*b->done));
+	b->list = as_xcalloc(n_jobs + 1, sizeof(*b->list));
+	for (size_t i = 0; i < n_jobs && !rc; i++)
+		rc = write_job(b, i, err);
+	while (!rc && !all_done(b))
+		rc = run_rest(b, err);
+	free(b->done);
+	free(b->list);
+	b->done = NULL;
+	b->list = NULL;
+	return rc;
+}
+
+void as_boxed_close(struct as_boxed_session *b)
+{
+	if (!b)
+		return;
+	as_box_free(b->box);
+	close_share(b);
+	boxed_free_texts(b);
+	free(b);
+}
+
 int as_boxed_run(const struct as_boxed *how, const struct as_boxed_job *jobs, size_t n_jobs,
 		 struct as_run_stats *stats, struct as_err *err)
 {
-	struct boxed b = {
-		.how = how, .jobs = jobs, .n_jobs = n_jobs, .stats = stats, .folder_fd = -1
-	};
-	int rc = how->sandbox->ready(&how->box, err);
+	struct as_boxed_session *b;
+	int rc = as_boxed_open(how, &b, err);
 
 	if (rc)
 		return rc;
-	b.done = as_xcalloc(n_jobs + 1, sizeof(*b.done));
-	b.list = as_xcalloc(n_jobs + 1, sizeof(*b.list));
-	rc = open_share(&b, err);
-	for (size_t i = 0; i < n_jobs && !rc; i++)
-		rc = write_job(&b, i, err);
-	while (!rc && !all_done(&b))
-		rc = run_rest(&b, err);
-	close_share(&b);
-	free(b.done);
-	free(b.list);
-	boxed_free_texts(&b);
+	b->once = true;
+	rc = as_boxed_give(b, jobs, n_jobs, stats, err);
+	as_boxed_close(b);
 	return rc;
 }

@@ -33,8 +33,23 @@ struct as_boxed {
 	void (*workload)(void *ctx, const struct as_boxed_job *job,
 			 const struct as_run_result *result);
 	void *ctx;
+	bool together; /* several workloads may share a process; `workload` is not called then */
+	/* A file of signatures in the folder `out`, read at each start: findings that have one of
+	 * them, or that came before, are not kept and only told to come again. NULL: all are new. */
+	const char *known;
 	unsigned silence_ms; /* without a sign of life from the kernel; 0: a default */
 };
+
+/* A sandbox that stays up between workloads: for who runs many, one after the other. */
+struct as_boxed_session;
+
+/* `boxed` and what it points to must outlive it. Nothing is started before it is needed. */
+AS_MUST_CHECK int as_boxed_open(const struct as_boxed *boxed, struct as_boxed_session **session,
+				struct as_err *err);
+/* As as_boxed_run(). */
+AS_MUST_CHECK int as_boxed_give(struct as_boxed_session *session, const struct as_boxed_job *jobs,
+				size_t n_jobs, struct as_run_stats *stats, struct as_err *err);
+void as_boxed_close(struct as_boxed_session *session); /* takes NULL */
 
 /* Runs all of them, whatever they do to their kernel. */
 AS_MUST_CHECK int as_boxed_run(const struct as_boxed *boxed, const struct as_boxed_job *jobs,

@@ -27,7 +27,7 @@ static int64_t number_of(const json_t *event, const char *key)
 	return (int64_t)json_integer_value(json_object_get(event, key));
 }
 
-static void on_finding(struct boxed *b, const json_t *event)
+static void on_finding(struct as_boxed_session *b, const json_t *event)
 {
 	static const char on_disk; /* its bytes are in the folder already */
 	const char *kind = text_of(event, "kind"), *id = text_of(event, "id");
@@ -53,7 +53,22 @@ static void on_finding(struct boxed *b, const json_t *event)
 	as_emit_finding(b->how->told, &f, id);
 }
 
-static void on_workload(struct boxed *b, const json_t *event)
+/* Several workloads at once; findings, if any, have been told. */
+static void on_batch(struct as_boxed_session *b, const json_t *event)
+{
+	int64_t done = number_of(event, "done");
+
+	for (int64_t i = 0; i < done && b->n_finished < b->n_list; i++) {
+		b->done[b->list[b->n_finished++]] = true;
+		b->stats->workloads++;
+	}
+	b->kills = 0;
+	b->stats->ops += (uint64_t)number_of(event, "ops");
+	b->stats->skipped += (uint64_t)number_of(event, "skipped");
+	b->stats->findings += (uint64_t)number_of(event, "findings");
+}
+
+static void on_workload(struct as_boxed_session *b, const json_t *event)
 {
 	struct as_run_result r = { .runs = (uint64_t)number_of(event, "runs"),
 				   .ops = (uint64_t)number_of(event, "ops"),
@@ -76,18 +91,24 @@ static void on_workload(struct boxed *b, const json_t *event)
 }
 
 /* Whether it was the end of a workload. */
-static bool on_line(struct boxed *b, const char *line, size_t len)
+static bool on_line(struct as_boxed_session *b, const char *line, size_t len)
 {
 	json_t *event = len && line[0] == '{' ? json_loadb(line, len, 0, NULL) : NULL;
 	const char *what = text_of(event, "event");
-	bool workload = what && !strcmp(what, "workload");
+	bool batch = what && !strcmp(what, "batch");
+	bool workload = batch || (what && !strcmp(what, "workload"));
 
 	if (!what) {
 		/* What a program says before it gives up. */
 		as_buf_clear(&b->complaint);
 		as_buf_add(&b->complaint, line, len);
+	} else if (batch) {
+		on_batch(b, event);
 	} else if (workload) {
 		on_workload(b, event);
+	} else if (!strcmp(what, "again") && text_of(event, "signature")) {
+		b->engine_saw = true;
+		as_emit_again(b->how->told, text_of(event, "signature"));
 	} else if (!strcmp(what, "finding")) {
 		on_finding(b, event);
 	} else if (!strcmp(what, "note") && text_of(event, "text")) {
@@ -97,7 +118,7 @@ static bool on_line(struct boxed *b, const char *line, size_t len)
 	return workload;
 }
 
-int boxed_take_events(struct boxed *b, bool *one_done, struct as_err *err)
+int boxed_take_events(struct as_boxed_session *b, bool *one_done, struct as_err *err)
 {
 	size_t at = 0;
 
@@ -129,7 +150,7 @@ int boxed_take_events(struct boxed *b, bool *one_done, struct as_err *err)
 
 static void on_report(void *ctx, const struct as_kmsg_report *report)
 {
-	struct boxed *b = ctx;
+	struct as_boxed_session *b = ctx;
 
 	if (report->cls <= b->weight)
 		return;
@@ -141,7 +162,7 @@ static void on_report(void *ctx, const struct as_kmsg_report *report)
 }
 
 /* The beginning tells what kernel it was, the end what became of it. */
-static void shorten(struct boxed *b)
+static void shorten(struct as_boxed_session *b)
 {
 	static const char cut[] = "\n[...]\n";
 	size_t tail = b->console.len - CONSOLE_TAIL_BYTES;
@@ -156,7 +177,7 @@ static void shorten(struct boxed *b)
 
 /* What a kernel that came up complained of on its way is nobody's workload. Returns where to read
  * on. */
-static size_t end_of_boot(struct boxed *b, size_t start)
+static size_t end_of_boot(struct as_boxed_session *b, size_t start)
 {
 	const char *text = as_buf_str(&b->console), *mark = strstr(text, AS_GUEST_MARK);
 	size_t end = mark ? (size_t)(mark - text) + strlen(AS_GUEST_MARK) : 0;
@@ -170,7 +191,7 @@ static size_t end_of_boot(struct boxed *b, size_t start)
 	return end;
 }
 
-void boxed_take_console(struct boxed *b, const char *data, size_t len)
+void boxed_take_console(struct as_boxed_session *b, const char *data, size_t len)
 {
 	size_t start = b->console.len;
 
@@ -184,7 +205,7 @@ void boxed_take_console(struct boxed *b, const char *data, size_t len)
 	shorten(b);
 }
 
-void boxed_clear(struct boxed *b)
+void boxed_clear(struct as_boxed_session *b)
 {
 	as_kmsg_scan_free(b->scan);
 	b->scan = as_kmsg_scan_new(NULL, on_report, b);
@@ -198,7 +219,7 @@ void boxed_clear(struct boxed *b)
 	as_buf_clear(&b->signature);
 }
 
-void boxed_free_texts(struct boxed *b)
+void boxed_free_texts(struct as_boxed_session *b)
 {
 	as_kmsg_scan_free(b->scan);
 	b->scan = NULL;

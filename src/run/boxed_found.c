@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-size_t boxed_job(const struct boxed *b)
+size_t boxed_job(const struct as_boxed_session *b)
 {
 	int64_t in_flight = b->box->state->job;
 
@@ -29,7 +29,7 @@ size_t boxed_job(const struct boxed *b)
 }
 
 /* The engine's state, made safe to read. */
-static struct shared *copy_shared(const struct boxed *b, size_t n_ops)
+static struct shared *copy_shared(const struct as_boxed_session *b, size_t n_ops)
 {
 	struct shared *sh = as_xmalloc(sizeof(*sh));
 
@@ -44,7 +44,7 @@ static struct shared *copy_shared(const struct boxed *b, size_t n_ops)
 	return sh;
 }
 
-static enum as_finding_kind kind_of(const struct boxed *b, enum boxed_end end)
+static enum as_finding_kind kind_of(const struct as_boxed_session *b, enum boxed_end end)
 {
 	if (b->weight > AS_KMSG_INFO)
 		return AS_FIND_KERNEL;
@@ -54,7 +54,7 @@ static enum as_finding_kind kind_of(const struct boxed *b, enum boxed_end end)
 }
 
 /* What happened, in words; the same words for the same mistake. */
-static void say(const struct boxed *b, enum boxed_end end, struct as_buf *out)
+static void say(const struct as_boxed_session *b, enum boxed_end end, struct as_buf *out)
 {
 	const struct as_box *box = b->box;
 	int status = box->state->ended ? box->state->status : box->status;
@@ -74,7 +74,7 @@ static void say(const struct boxed *b, enum boxed_end end, struct as_buf *out)
 }
 
 /* The disk as it was when the box died, from what its witness wrote; NULL: it cannot be had. */
-static struct as_stand *last_disk(const struct boxed *b, enum boxed_end end)
+static struct as_stand *last_disk(const struct as_boxed_session *b, enum boxed_end end)
 {
 	struct as_stand *disk;
 
@@ -87,7 +87,7 @@ static struct as_stand *last_disk(const struct boxed *b, enum boxed_end end)
 	return NULL;
 }
 
-static void emit(struct boxed *b, size_t job, const struct shared *sh, enum boxed_end end)
+static void emit(struct as_boxed_session *b, size_t job, const struct shared *sh, enum boxed_end end)
 {
 	const struct as_seq *seq = b->jobs[job].seq;
 	struct as_buf text = { 0 }, summary = { 0 }, signature = { 0 }, detail = { 0 },
@@ -142,7 +142,24 @@ static void emit(struct boxed *b, size_t job, const struct shared *sh, enum boxe
 	as_buf_free(&name);
 }
 
-void boxed_found(struct boxed *b, size_t job, enum boxed_end end)
+/* Those that the same process has finished before it had nothing to tell. */
+static void pass_over(struct as_boxed_session *b, size_t job, const struct shared *sh)
+{
+	size_t at = b->n_finished, first;
+
+	while (b->list[at] != job)
+		at++;
+	first = sh->done < at ? at - (size_t)sh->done : 0;
+	if (first < b->n_finished)
+		return;
+	for (size_t i = first; i < at; i++) {
+		b->done[b->list[i]] = true;
+		b->stats->workloads++;
+	}
+	b->stats->ops += sh->done_ops;
+}
+
+void boxed_found(struct as_boxed_session *b, size_t job, enum boxed_end end)
 {
 	struct shared *sh = copy_shared(b, b->jobs[job].seq->n);
 	struct as_run_result r = { .runs = 1, .ops = sh->ops, .findings = 1 };
@@ -153,6 +170,8 @@ void boxed_found(struct boxed *b, size_t job, enum boxed_end end)
 		sh->found_op = -1;
 		r.ops = 0;
 	}
+	if (b->how->together && end != BOXED_COMPLAINED)
+		pass_over(b, job, sh);
 	emit(b, job, sh, end);
 	free(sh);
 	b->stats->findings++;

@@ -6,12 +6,13 @@
 #include "run/boxed.h"
 #include "run/kmsg.h"
 
-struct boxed {
+struct as_boxed_session {
 	const struct as_boxed *how;
 	const struct as_boxed_job *jobs;
 	size_t n_jobs;
 	bool *done; /* by job */
 	struct as_run_stats *stats;
+	bool once; /* when all is done, the box has to end by itself */
 	struct as_buf share; /* the folder that is shared */
 	bool share_is_ours; /* and goes away at the end */
 	struct as_buf folder; /* below it, for what the engine is to read */
@@ -36,6 +37,7 @@ struct boxed {
 /* How a box came to its end. */
 enum boxed_end {
 	BOXED_RUNS,
+	BOXED_IDLE, /* all that it was given is done, and it waits for more */
 	BOXED_ENDED, /* by itself, well or not */
 	BOXED_SILENT, /* its kernel does not schedule */
 	BOXED_STUCK, /* its kernel does, but the engine waits for ever */
@@ -44,15 +46,15 @@ enum boxed_end {
 };
 
 /* boxed_events.c: takes the lines that are there; stops behind the first workload if asked to. */
-AS_MUST_CHECK int boxed_take_events(struct boxed *b, bool *one_done, struct as_err *err);
-void boxed_take_console(struct boxed *b, const char *data, size_t len);
+AS_MUST_CHECK int boxed_take_events(struct as_boxed_session *b, bool *one_done, struct as_err *err);
+void boxed_take_console(struct as_boxed_session *b, const char *data, size_t len);
 /* Forgets what the box before said. */
-void boxed_clear(struct boxed *b);
-void boxed_free_texts(struct boxed *b);
+void boxed_clear(struct as_boxed_session *b);
+void boxed_free_texts(struct as_boxed_session *b);
 
 /* boxed_found.c: the job that was in flight. */
-size_t boxed_job(const struct boxed *b);
+size_t boxed_job(const struct as_boxed_session *b);
 /* A finding from out here about that job; it counts as done. */
-void boxed_found(struct boxed *b, size_t job, enum boxed_end end);
+void boxed_found(struct as_boxed_session *b, size_t job, enum boxed_end end);
 
 #endif

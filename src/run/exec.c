@@ -648,10 +648,7 @@ int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *
 
 	if (!together) {
 		*done = 1;
-		rc = as_run_workload(r, batch->seqs[0], batch->names[0], result, err);
-		if (!rc && !r->shared->found && batch->clean)
-			batch->clean(batch->ctx, 0, result);
-		return rc;
+		return as_run_workload(r, batch->seqs[0], batch->names[0], result, err);
 	}
 	*result = (struct as_run_result){ 0 };
 	rc = run_once(r, batch, r->options.faults, r->plan, result, err);

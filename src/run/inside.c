@@ -732,14 +732,10 @@ int as_inside_run(void *ctx)
 /* The workload is done, and the next one finds the memory as the first one did. */
 static void count_done(const struct inside_args *args, size_t i)
 {
-	const struct as_run_batch *batch = args->batch;
 	struct shared *sh = args->shared;
-	struct as_run_result result = { .runs = 1, .ops = sh->ops, .skipped = sh->skipped };
 	uint64_t ops = sh->done_ops + sh->ops, skipped = sh->done_skipped + sh->skipped;
 	uint64_t unjudged = sh->done_unjudged + sh->unjudged;
 
-	if (batch->clean)
-		batch->clean(batch->ctx, i, &result);
 	as_shared_clear(sh);
 	sh->done_ops = ops;
 	sh->done_skipped = skipped;

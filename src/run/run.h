@@ -91,10 +91,6 @@ struct as_run_batch {
 	const struct as_seq *const *seqs;
 	const char *const *names;
 	size_t n;
-	/* May be NULL. Behind each workload without a finding, in the child if it is shared: what
-	 * it keeps in memory is lost. */
-	void (*clean)(void *ctx, size_t i, const struct as_run_result *result);
-	void *ctx;
 };
 
 /*

@@ -18,6 +18,7 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -218,11 +219,11 @@ _Noreturn static void stand_guard(const struct as_box_program *program, pid_t pa
 int as_box_spawn(struct as_box *box, const struct as_box_program *program, struct as_err *err)
 {
 	bool console = program->console;
-	int events[2] = { -1, -1 }, lines[2] = { -1, -1 }, null_fd, rc = 0;
+	int events[2] = { -1, -1 }, lines[2] = { -1, -1 }, input[2] = { -1, -1 }, rc = 0;
 	pid_t parent = getpid();
 
-	null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (null_fd < 0 || pipe2(events, O_CLOEXEC) || (console && pipe2(lines, O_CLOEXEC)) ||
+	/* Sockets, as who writes to one that nobody reads is not killed for it. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) || pipe2(events, O_CLOEXEC) || (console && pipe2(lines, O_CLOEXEC)) ||
 	    fcntl(events[0], F_SETFL, O_NONBLOCK) ||
 	    (console && fcntl(lines[0], F_SETFL, O_NONBLOCK)))
 		rc = as_fail_errno(err, errno, "%s: cannot set up its pipes", program->path);
@@ -234,18 +235,20 @@ int as_box_spawn(struct as_box *box, const struct as_box_program *program, struc
 		int out = console ? lines[1] : events[1];
 
 		stand_guard(program, parent,
-			    (int[5]){ null_fd, out, out, events[1], box->state_fd }, box->state);
+			    (int[5]){ input[1], out, out, events[1], box->state_fd }, box->state);
 	}
 	if (!rc) {
 		setpgid(box->pid, box->pid);
 		box->pidfd = pidfd_open(box->pid, 0);
 		box->events_fd = events[0];
 		box->console_fd = lines[0];
-		events[0] = lines[0] = -1;
+		box->input_fd = input[0];
+		events[0] = lines[0] = input[0] = -1;
 	} else {
 		box->pid = 0;
 	}
-	close_fd(&null_fd);
+	close_fd(&input[0]);
+	close_fd(&input[1]);
 	close_fd(&events[0]);
 	close_fd(&events[1]);
 	close_fd(&lines[0]);
@@ -266,6 +269,7 @@ int as_box_start(const struct as_sandbox_ops *ops, const struct as_box_options *
 				.pidfd = -1,
 				.events_fd = -1,
 				.console_fd = -1,
+				.input_fd = -1,
 				.folder_fd = -1,
 				.state_fd = memfd_create("assay-box", MFD_CLOEXEC) };
 	if (box->state_fd >= 0 && !ftruncate(box->state_fd, (off_t)size))
@@ -289,6 +293,21 @@ int as_box_start(const struct as_sandbox_ops *ops, const struct as_box_options *
 	}
 	*out = box;
 	return rc;
+}
+
+bool as_box_say(struct as_box *box, const char *text)
+{
+	size_t len = strlen(text);
+
+	while (len) {
+		ssize_t n = send(box->input_fd, text, len, MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		text += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return true;
 }
 
 /* ---- Ending ---------------------------------------------------------------------------------- */
@@ -339,6 +358,7 @@ void as_box_free(struct as_box *box)
 	close_fd(&box->pidfd);
 	close_fd(&box->events_fd);
 	close_fd(&box->console_fd);
+	close_fd(&box->input_fd);
 	close_fd(&box->state_fd);
 	if (box->folder && box->folder_fd >= 0)
 		as_box_empty_folder(box->folder_fd);

@@ -80,6 +80,7 @@ struct as_box {
 	const struct as_sandbox_ops *ops;
 	pid_t pid; /* of its warden, which ends as the box does */
 	int pidfd, events_fd, console_fd; /* -1: none */
+	int input_fd; /* what is written to it the engine reads on its standard input */
 	struct as_box_state *state;
 	size_t state_bytes;
 	int state_fd;
@@ -110,6 +111,8 @@ const struct as_sandbox_ops *as_sandbox_find(const char *name); /* NULL: none of
 AS_MUST_CHECK int as_box_start(const struct as_sandbox_ops *ops,
 			       const struct as_box_options *options, const char *const *args,
 			       struct as_box **box, struct as_err *err);
+/* Gives the engine something to read; false: it is gone. */
+bool as_box_say(struct as_box *box, const char *text);
 /* Kills what is left of it and waits; box->status then says how it ended. */
 void as_box_end(struct as_box *box);
 void as_box_free(struct as_box *box); /* ends it first; takes NULL */
@@ -120,9 +123,9 @@ AS_MUST_CHECK int as_sandbox_try(const struct as_sandbox_ops *ops,
 				 struct as_err *err);
 
 /*
- * For implementations: a process in a group of its own that dies with us. Its descriptors: 0 is
- * /dev/null, 3 what becomes box->events_fd, 4 the shared memory; 1 and 2 are a console of their own
- * or, without one, the same as 3.
+ * For implementations: a process in a group of its own that dies with us. Its descriptors: 0 is the
+ * other end of box->input_fd, 3 of box->events_fd, 4 the shared memory; 1 and 2 are a console of
+ * their own or, without one, the same as 3.
  */
 struct as_box_program {
 	const char *path;

@@ -45,7 +45,7 @@
 /* Always on the command line. */
 static const char *const words[] = {
 	"con0=null,fd:1",
-	"ssl0=null,fd:3",
+	"ssl0=fd:0,fd:3",
 	"con=null",
 	"ssl=null",
 	"iomem=mmapper,/proc/self/fd/4",
