@@ -320,9 +320,8 @@ static int run_here(struct session *b, const struct jobs *all, size_t *first,
 	size_t done = 0;
 	int rc;
 
-	for (size_t i = *first; i < all->n && same_target(job, &all->jobs[i]) &&
-				(b->together || !work.n);
-	     i++) {
+	for (size_t i = *first;
+	     i < all->n && same_target(job, &all->jobs[i]) && (b->together || !work.n); i++) {
 		seqs[work.n] = all->jobs[i].seq;
 		names[work.n++] = all->jobs[i].name;
 	}

@@ -64,12 +64,12 @@ static void filter_note(struct as_sink *sink, const char *line)
 
 struct as_known_filter as_known_filter(struct as_known *known, struct as_sink *to, bool alone)
 {
-	return (struct as_known_filter){ .sink = { .finding = filter_finding,
-						   .again = filter_again,
-						   .note = filter_note },
-					 .known = known,
-					 .to = to,
-					 .alone = alone };
+	return (struct as_known_filter){
+		.sink = { .finding = filter_finding, .again = filter_again, .note = filter_note },
+		.known = known,
+		.to = to,
+		.alone = alone
+	};
 }
 
 /* ---- The set --------------------------------------------------------------------------------- */

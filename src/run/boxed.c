@@ -189,8 +189,8 @@ static void arg_number(struct args *a, const char *option, uint64_t value)
 	arg(a, option, text);
 }
 
-static int make_args(const struct as_boxed_session *b, const char *share, struct args *a,
-		     struct as_err *err)
+static int make_args(const struct as_boxed_session *b, const char *share, const char *list,
+		     struct args *a, struct as_err *err)
 {
 	const struct as_run_options *o = &b->how->options;
 	size_t n = 0;
@@ -229,8 +229,8 @@ static int make_args(const struct as_boxed_session *b, const char *share, struct
 		arg(a, "known", as_buf_str(&known));
 		as_buf_free(&known);
 	}
-	/* What to run comes on its standard input. */
-	arg(a, "list", "-");
+	/* For one that stays up, what to run comes on its standard input. */
+	arg(a, "list", b->once ? list : "-");
 	for (size_t at = 0; at < a->text.len; at += strlen(a->text.data + at) + 1) {
 		if (n == ARGS_MAX - 1)
 			return as_fail(err, AS_EUSE, "too many options for a sandbox");
@@ -250,11 +250,11 @@ static void box_options(const struct as_boxed_session *b, struct as_box_options 
 	options->stuck_ms = (deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS) + STUCK_EXTRA_MS;
 }
 
-static int boot(struct as_boxed_session *b, const struct as_box_options *options,
+static int boot(struct as_boxed_session *b, const struct as_box_options *options, const char *list,
 		struct as_err *err)
 {
 	struct args args = { 0 };
-	int rc = make_args(b, b->how->sandbox->share(options), &args, err);
+	int rc = make_args(b, b->how->sandbox->share(options), list, &args, err);
 
 	boxed_clear(b);
 	if (!rc)
@@ -274,13 +274,14 @@ static int start(struct as_boxed_session *b, struct as_err *err)
 	as_buf_addf(&inside, "%s%s", b->how->sandbox->share(&options),
 		    as_buf_str(&b->folder) + b->share.len);
 	rc = write_list(b, as_buf_str(&inside), err);
+	as_buf_adds(&inside, "/list");
 	if (!rc && !b->box)
-		rc = boot(b, &options, err);
+		rc = boot(b, &options, as_buf_str(&inside), err);
 	else if (!rc)
 		b->box->state->job = 0;
-	as_buf_addf(&inside, "/list\n%s", b->once ? "\n" : "");
+	as_buf_addc(&inside, '\n');
 	/* One that is gone is found to be. */
-	if (!rc)
+	if (!rc && !b->once)
 		(void)as_box_say(b->box, as_buf_str(&inside));
 	b->engine_saw = false;
 	as_buf_free(&inside);

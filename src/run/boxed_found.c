@@ -87,7 +87,8 @@ static struct as_stand *last_disk(const struct as_boxed_session *b, enum boxed_e
 	return NULL;
 }
 
-static void emit(struct as_boxed_session *b, size_t job, const struct shared *sh, enum boxed_end end)
+static void emit(struct as_boxed_session *b, size_t job, const struct shared *sh,
+		 enum boxed_end end)
 {
 	const struct as_seq *seq = b->jobs[job].seq;
 	struct as_buf text = { 0 }, summary = { 0 }, signature = { 0 }, detail = { 0 },

@@ -17,8 +17,8 @@
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -223,8 +223,8 @@ int as_box_spawn(struct as_box *box, const struct as_box_program *program, struc
 	pid_t parent = getpid();
 
 	/* Sockets, as who writes to one that nobody reads is not killed for it. */
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) || pipe2(events, O_CLOEXEC) || (console && pipe2(lines, O_CLOEXEC)) ||
-	    fcntl(events[0], F_SETFL, O_NONBLOCK) ||
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) || pipe2(events, O_CLOEXEC) ||
+	    (console && pipe2(lines, O_CLOEXEC)) || fcntl(events[0], F_SETFL, O_NONBLOCK) ||
 	    (console && fcntl(lines[0], F_SETFL, O_NONBLOCK)))
 		rc = as_fail_errno(err, errno, "%s: cannot set up its pipes", program->path);
 	if (!rc)
