@@ -55,8 +55,6 @@ static int crash_run(struct as_scenario *s, const struct as_scenario_work *work,
 		rc = as_crash_workload(s->crasher, work->seqs[i], work->names[i], &one, &counts,
 				       err);
 		add(result, &one);
-		if (!rc && !one.findings && work->clean)
-			work->clean(work->ctx, i, &one);
 	}
 	return rc;
 }

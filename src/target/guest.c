@@ -137,7 +137,8 @@ _Noreturn static void become_engine(struct as_box_state *state, int events_fd)
 	/* Else what a boot complains of would be taken for the first workload's. */
 	if (write(1, AS_GUEST_MARK, strlen(AS_GUEST_MARK)) < 0)
 		_exit(125);
-	if (dup2(events_fd, 0) < 0 || dup2(events_fd, 1) < 0 || dup2(events_fd, 2) < 0 || chdir("/work"))
+	if (dup2(events_fd, 0) < 0 || dup2(events_fd, 1) < 0 || dup2(events_fd, 2) < 0 ||
+	    chdir("/work"))
 		_exit(126);
 	execve(AS_GUEST_PROGRAM, argv, envp);
 	_exit(127);
