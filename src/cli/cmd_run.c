@@ -290,7 +290,7 @@ static int run_boxed(const struct as_args *args, const struct jobs *all, size_t 
 	return rc;
 }
 
-/* For a supervisor, who knows the workloads: what the first `done` of those that are left came to. */
+/* For a supervisor, who knows the workloads: what the next `done` of them came to. */
 static void say_batch(size_t done, const struct as_run_result *r)
 {
 	struct as_buf line = { 0 };
@@ -320,8 +320,9 @@ static int run_here(struct session *b, const struct jobs *all, size_t *first,
 	size_t done = 0;
 	int rc;
 
-	for (size_t i = *first;
-	     i < all->n && same_target(job, &all->jobs[i]) && (b->together || !work.n); i++) {
+	for (size_t i = *first; i < all->n && same_target(job, &all->jobs[i]) &&
+				((b->together && b->scenario->in_step) || !work.n);
+	     i++) {
 		seqs[work.n] = all->jobs[i].seq;
 		names[work.n++] = all->jobs[i].name;
 	}

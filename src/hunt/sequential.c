@@ -53,6 +53,7 @@ const struct as_scenario_ops as_scenario_sequential = {
 	.help = "one operation after the other; every answer, the tree, the kernel's log, the "
 		"unmount, the checker and a second mount are judged",
 	.profile = "hunt",
+	.in_step = true,
 	.open = sequential_open,
 	.run = sequential_run,
 	.close = sequential_close,

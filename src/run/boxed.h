@@ -35,7 +35,8 @@ struct as_boxed {
 	void *ctx;
 	bool together; /* several workloads may share a process; `workload` is not called then */
 	/* A file of signatures in the folder `out`, read at each start: findings that have one of
-	 * them, or that came before, are not kept and only told to come again. NULL: all are new. */
+	 * them, or that came before, are not kept and only told to come again. NULL: all are
+	 * new. */
 	const char *known;
 	unsigned silence_ms; /* without a sign of life from the kernel; 0: a default */
 };
