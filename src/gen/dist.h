@@ -80,8 +80,7 @@ static inline const struct as_flag_word *as_draw_words(const struct as_draw *dra
 AS_MUST_CHECK int as_dist_parse(struct as_lex *lex, const struct as_draw *draw,
 				struct as_dist *dist);
 void as_dist_print(const struct as_draw *draw, const struct as_dist *dist, struct as_buf *out);
-/* Draws into the field of op. Text lives in *text, which is added to. Flags in which op differs
- * from the plain value were set on purpose and stay. */
+/* Draws into the field of op. Text lives in *text, which is added to. */
 void as_dist_draw(const struct as_draw *draw, const struct as_dist *dist, struct as_choice *choice,
 		  struct as_op *op, struct as_buf *text);
 /* Where the rows of draw.def for each operation are, which stand together. */

@@ -46,17 +46,13 @@ static size_t draw_weighted(const uint32_t *weight, size_t n, struct as_choice *
 	return i;
 }
 
-/* What op says other than the base does was said on purpose and stays. */
 static int64_t draw_flags(const struct as_draw *draw, const struct as_dist *dist,
-			  struct as_choice *choice, const struct as_op *op)
+			  struct as_choice *choice)
 {
-	int64_t exclusive, set = as_arg_int(op, as_draw_info(draw)) ^ dist->base,
-			   value = dist->base;
+	int64_t exclusive, value = dist->base;
 	size_t n;
 	const struct as_flag_word *words = as_draw_words(draw, &n, &exclusive);
 
-	if (set & exclusive)
-		set |= exclusive;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t percent = dist->shifted ? dist->weight[i] : dist->chance[i];
 
@@ -68,7 +64,7 @@ static int64_t draw_flags(const struct as_draw *draw, const struct as_dist *dist
 			value &= ~exclusive;
 		value |= words[i].value;
 	}
-	return (value & ~set) | (as_arg_int(op, as_draw_info(draw)) & set);
+	return value;
 }
 
 static int64_t draw_mode(const struct as_dist *dist, struct as_choice *choice)
@@ -158,7 +154,7 @@ void as_dist_draw(const struct as_draw *draw, const struct as_dist *dist, struct
 		put_int(draw, op, draw_mode(dist, choice));
 		break;
 	case AS_HOW_FLAGS:
-		put_int(draw, op, draw_flags(draw, dist, choice, op));
+		put_int(draw, op, draw_flags(draw, dist, choice));
 		break;
 	case AS_HOW_RANGE:
 		put_int(draw, op, draw_range(draw, dist, choice));

@@ -210,6 +210,14 @@ static void follow_link_tmpfile(struct as_walk *w, const struct as_op *op)
 	}
 }
 
+static void follow_xattr(struct as_walk *w)
+{
+	size_t i = at(w, w->at);
+
+	if (i != SIZE_MAX)
+		w->roster.item[i].xattr = true;
+}
+
 static void follow_chcwd(struct as_walk *w)
 {
 	size_t i = at(w, w->at);
@@ -262,6 +270,9 @@ void as_walk_follow(struct as_walk *walk, const struct as_op *op)
 		break;
 	case AS_OP_LINK_TMPFILE:
 		follow_link_tmpfile(walk, op);
+		break;
+	case AS_OP_WRITE_XATTR:
+		follow_xattr(walk);
 		break;
 	case AS_OP_CHCWD:
 		follow_chcwd(walk);

@@ -157,6 +157,15 @@ void as_roster_move(struct as_roster *roster, size_t i, const char *to, size_t t
 	move_below(roster, from, roster->item[i].len, to, to_len);
 }
 
+void as_roster_to_end(struct as_roster *roster, size_t i)
+{
+	struct as_item item = roster->item[i];
+
+	memmove(&roster->item[i], &roster->item[i + 1],
+		(roster->n - i - 1) * sizeof(*roster->item));
+	roster->item[roster->n - 1] = item;
+}
+
 void as_roster_swap(struct as_roster *roster, size_t a, size_t b)
 {
 	/* No path has an empty name in it: nothing else is there. */

@@ -22,6 +22,7 @@ struct as_item {
 	uint32_t file; /* names of one inode share it */
 	enum as_item_kind kind;
 	bool long_names; /* a directory in which new names are long */
+	bool xattr; /* was given an attribute */
 	bool bulk; /* a directory with more in it than is listed here */
 };
 
@@ -63,6 +64,8 @@ struct as_item *as_roster_add(struct as_roster *roster, const char *path, size_t
 void as_roster_drop(struct as_roster *roster, size_t i, bool keep_top);
 /* Everything at and below one path is then at and below the other, where nothing may be. */
 void as_roster_move(struct as_roster *roster, size_t i, const char *to, size_t to_len);
+/* Makes it the one that came last. */
+void as_roster_to_end(struct as_roster *roster, size_t i);
 void as_roster_swap(struct as_roster *roster, size_t a, size_t b);
 
 void as_roster_open(struct as_roster *roster, struct as_handle handle);

@@ -19,14 +19,13 @@ struct as_walk {
 	struct as_view *view; /* for its plain operations and its index of draws */
 	struct as_roster roster;
 	struct as_seq *out;
-	struct as_buf text; /* of arguments drawn */
+	struct as_buf text, opts; /* paths being put together, options drawn */
 	bool fill; /* draw arguments, too */
 	bool growing;
+	bool bursting; /* long names are as long as they may be */
 	size_t turn; /* names at which growing becomes shrinking, or the other way round */
 	size_t last; /* item used last */
-	uint32_t last_file;
-	struct as_op *op; /* the one being built, and its absolute paths */
-	const char *at, *at2;
+	const char *at, *at2; /* absolute paths of the operation being built */
 	/* Sums of weights, while growing and while shrinking. */
 	uint32_t sum[2][AS_OP_COUNT];
 };

@@ -120,7 +120,9 @@ static void open_path(struct step *s)
 
 static void open_tmpfile(struct step *s)
 {
-	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
+	/* do_tmpfile(): the lookup of a directory; a link that is not followed is none. */
+	struct walk w = walk_path(s->m, s->op->path,
+				  s->op->flags & O_NOFOLLOW_BIT ? WALK_NOFOLLOW : WALK_FOLLOW);
 	struct inode *inode;
 
 	if (w.err)

@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "6e0113d42c8e72cb52fcf1873b5743e5" },
-	{ "crash", "39d1873dfd780e6bbc8829dc67df2afc" },
+	{ "crash", "4da70008312423f0592ba8a7c19ecb93" },
 	{ "race", "a0b3ac482d02340c5586144732a6f9e4" },
 	{ "small", "44f1666c3afc85a8e4bb2166d296786b" },
 	{ "coverage", "fc4429b47c77dd378d8a8b66da4516cf" },
-	{ "hunt", "fdc5f01b6554a0af75d8130397f7fa8b" },
+	{ "hunt", "d0c882398a6f95aba4d4aa9a9777e736" },
 };
 
 /* Profile, chooser and generator in one. */
