@@ -81,7 +81,8 @@ int as_cli_main(int argc, char **argv);
 	X(reduce)      \
 	X(crash)       \
 	X(gen)         \
-	X(import) X(ops) X(fmt) X(emit_c) X(targets) X(doctor) X(disk) X(recover) X(bench) X(help)
+	X(import)      \
+	X(ops) X(fmt) X(emit_c) X(targets) X(doctor) X(disk) X(cov) X(recover) X(bench) X(help)
 #define X(name) extern const struct as_command as_cmd_##name;
 AS_COMMANDS(X)
 #undef X

@@ -91,8 +91,11 @@ static void count_time(uint64_t *parts, const struct as_syscall_slot *slot)
 	parts[part]++;
 }
 
+/* Of a name that the trace cut short, what is there decides. */
 static bool starts(const struct as_syscall_slot *slot, const char *with, size_t len)
 {
+	if (slot->cut && slot->len < len)
+		len = slot->len;
 	return slot->len >= len && !memcmp(slot->text, with, len);
 }
 

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd_cov: input and output coverage of system calls; the parts are in cov_*.c. */
+#include "cli/cov.h"
+#include "cover/metric.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	int min, max; /* operands behind the name; max -1: any number */
+	const char *operands;
+	int (*run)(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+} parts[] = {
+	{ "read", 1, -1, "TRACE... -o FILE.cov", as_cov_read },
+	{ "show", 1, 1, "FILE.cov", as_cov_show },
+	{ "untested", 1, 1, "FILE.cov", as_cov_untested },
+	{ "tcd", 1, 2, "FILE.cov [FILE.cov]", as_cov_tcd },
+	{ "merge", 1, -1, "FILE.cov... -o FILE.cov", as_cov_merge },
+	{ "diff", 2, 2, "FILE.cov FILE.cov", as_cov_diff },
+};
+
+#define N_PARTS (sizeof(parts) / sizeof(parts[0]))
+
+static int run(const struct as_args *args, struct as_err *err)
+{
+	const char *name = args->operands[0];
+	struct as_spec *spec;
+	int n = args->n_operands - 1, rc;
+	size_t i = 0;
+
+	while (i < N_PARTS && strcmp(parts[i].name, name) != 0)
+		i++;
+	if (i == N_PARTS)
+		return as_fail(err, AS_EUSE,
+			       "cov: '%s' is none of its commands; see `assay help cov`", name);
+	if (n < parts[i].min || (parts[i].max >= 0 && n > parts[i].max))
+		return as_fail(err, AS_EUSE, "cov %s: expected %s", name, parts[i].operands);
+	spec = as_spec_new();
+	rc = parts[i].run(spec, args, err);
+	as_spec_free(spec);
+	return rc;
+}
+
+/* ---- What the parts share -------------------------------------------------------------------- */
+
+static int choose_kinds(const char *list, unsigned *kinds, struct as_err *err)
+{
+	*kinds = 0;
+	while (*list) {
+		size_t len = strcspn(list, ",");
+		unsigned k = AS_SPACE_PLAIN;
+
+		while (k <= AS_SPACE_VARIANTS &&
+		       (strlen(as_space_kind_name((enum as_space_kind)k)) != len ||
+			memcmp(as_space_kind_name((enum as_space_kind)k), list, len) != 0))
+			k++;
+		if (len == 3 && !memcmp(list, "all", 3))
+			*kinds = ~0u;
+		else if (k > AS_SPACE_VARIANTS)
+			return as_fail(err, AS_EUSE,
+				       "--spaces: '%.*s' is none of values, boundaries, together, "
+				       "pairs, output, variants, all",
+				       (int)len, list);
+		else
+			*kinds |= 1u << k;
+		list += len + (list[len] == ',');
+	}
+	return 0;
+}
+
+/* --syscall takes a family or any of its calls. */
+static const struct as_spec_family *find_family(const struct as_spec *spec, const char *name)
+{
+	const struct as_spec_family *family = as_spec_family(spec, name);
+	const struct as_spec_call *call = as_spec_find(spec, name, strlen(name));
+
+	if (!family && call && call->family >= 0)
+		family = &spec->families[call->family];
+	return family;
+}
+
+int as_cov_choose(const struct as_spec *spec, const struct as_args *args, unsigned kinds,
+		  struct as_cov_choice *out, struct as_err *err)
+{
+	const char *name = as_args_text(args, "syscall", NULL), *list;
+	const struct as_spec_family *family = name ? find_family(spec, name) : NULL;
+	bool found = false;
+
+	*out = (struct as_cov_choice){ .arg = as_args_text(args, "arg", NULL), .kinds = kinds };
+	if (name && !family)
+		return as_fail(err, AS_EUSE, "--syscall: '%s' is not counted", name);
+	out->family = family ? family->name : NULL;
+	for (unsigned f = 0; f < spec->n_families; f++)
+		for (unsigned a = 0; out->arg && a < spec->families[f].n_args; a++)
+			found |= (!family || family == &spec->families[f]) &&
+				 !strcmp(spec->families[f].args[a].name, out->arg);
+	if (out->arg && !found)
+		return as_fail(err, AS_EUSE, "--arg: %s has no argument '%s'",
+			       name ? name : "no call", out->arg);
+	list = as_args_text(args, "spaces", NULL);
+	return list ? choose_kinds(list, &out->kinds, err) : 0;
+}
+
+bool as_cov_chosen(const struct as_cov_choice *choice, const struct as_space *space)
+{
+	if (choice->family && strcmp(choice->family, space->family->name) != 0)
+		return false;
+	if (choice->arg && (!space->arg || strcmp(choice->arg, space->arg->name) != 0))
+		return false;
+	return choice->kinds >> space->kind & 1;
+}
+
+const char *as_cov_title(const struct as_space *space, char out[static 64])
+{
+	if (!space->arg)
+		snprintf(out, 64, "%s", as_space_kind_name(space->kind));
+	else if (space->kind == AS_SPACE_PLAIN)
+		snprintf(out, 64, "%s", space->arg->name);
+	else
+		snprintf(out, 64, "%s/%s", space->arg->name, as_space_kind_name(space->kind));
+	return out;
+}
+
+int as_cov_judge(const struct as_counts *counts, const struct as_args *args)
+{
+	const char *want = as_args_text(args, "fail-under", NULL);
+	struct as_coverage in, out, all;
+
+	if (!want)
+		return AS_EXIT_CLEAN;
+	as_coverage_family(counts, NULL, 1, &in, &out);
+	all = (struct as_coverage){ in.met + out.met, in.of + out.of };
+	if (as_coverage_percent(all) >= strtod(want, NULL))
+		return AS_EXIT_CLEAN;
+	fflush(stdout);
+	fprintf(stderr, "assay: coverage is %.1f %%, below %s %%\n", as_coverage_percent(all),
+		want);
+	return AS_EXIT_FOUND;
+}
+
+void as_cov_warn_partial(const struct as_counts *counts, const char *path)
+{
+	if (!as_counts_is_partial(counts))
+		return;
+	fflush(stdout);
+	fprintf(stderr, "assay: %s is PARTIAL: %s\n", path, as_counts_is_partial(counts));
+}
+
+void as_cov_print_notes(const struct as_counts *counts, const char *path)
+{
+	static const char *const texts[AS_NOTES] = {
+#define NOTE(id, name, text) text,
+#include "cover/spec/note.def"
+#undef NOTE
+	};
+	const char *under = as_counts_get_under(counts);
+	uint64_t n;
+
+	printf("%s: %s%s%s\n", path, as_counts_get_source(counts), under ? ", under " : "",
+	       under ? under : "");
+	for (unsigned i = 0; i < AS_NOTES; i++)
+		if ((n = as_counts_noted(counts, (enum as_cov_note)i)))
+			printf("%12llu  %s\n", (unsigned long long)n, texts[i]);
+	for (unsigned i = 0; as_counts_example_at(counts, i); i++)
+		printf("              not understood: %s\n", as_counts_example_at(counts, i));
+}
+
+static const struct as_opt opts[] = {
+	{ "under", 0, AS_OPT_TEXT, "REGEX",
+	  "count only calls about files whose absolute path begins with this (POSIX extended, ends at "
+	  "a component)",
+	  0, 0, NULL, false },
+	{ "output", 'o', AS_OPT_TEXT, "FILE", "where the counts go (read, merge, record)", 0, 0,
+	  NULL, false },
+	{ "cwd", 0, AS_OPT_TEXT, "DIR", "working directory of what a trace begins with", 0, 0, NULL,
+	  false },
+	{ "format", 0, AS_OPT_TEXT, "NAME", "of a trace: strace, babeltrace, syzkaller, lttng", 0,
+	  0, NULL, false },
+	{ "max-unknown", 0, AS_OPT_TEXT, "PERCENT",
+	  "exit 1 if more of the lines were not understood (default 5)", 0, 0, NULL, false },
+	{ "syscall", 0, AS_OPT_TEXT, "NAME", "only this call and its variants", 0, 0, NULL, false },
+	{ "arg", 0, AS_OPT_TEXT, "NAME", "only this argument", 0, 0, NULL, false },
+	{ "spaces", 0, AS_OPT_TEXT, "LIST",
+	  "which partitions: values, boundaries, together, pairs, output, variants, all", 0, 0,
+	  NULL, false },
+	{ "combine", 0, AS_OPT_NUMBER, "T", "show: combinations of T flags that never came", 2, 6,
+	  NULL, false },
+	{ "json", 0, AS_OPT_FLAG, NULL, "show: as JSON", 0, 0, NULL, false },
+	{ "csv", 0, AS_OPT_FLAG, NULL, "show: as comma-separated values", 0, 0, NULL, false },
+	{ "threshold", 0, AS_OPT_NUMBER, "N", "untested: met less than N times (default 1)", 1, 0,
+	  NULL, false },
+	{ "target", 0, AS_OPT_NUMBER, "N", "tcd: how often each partition should be tested", 0, 0,
+	  NULL, false },
+	{ "targets", 0, AS_OPT_TEXT, "FILE", "tcd: a target for each partition", 0, 0, NULL,
+	  false },
+	{ "fail-under", 0, AS_OPT_TEXT, "PERCENT", "exit 1 when the coverage is below", 0, 0, NULL,
+	  false },
+	{ 0 },
+};
+
+const struct as_command as_cmd_cov = {
+	.name = "cov",
+	.operands = "read TRACE... | show FILE | untested FILE | tcd FILE [FILE] | "
+		    "merge FILE... | diff FILE FILE",
+	.summary = "what of the system call interface was exercised: arguments and results",
+	.text = "`cov read` counts the calls of traces (strace -f, babeltrace of LTTng; gzip and zstd "
+		"are unpacked, `-` is standard input) in a .cov file. `cov show` prints it, `cov "
+		"untested` lists what was never met, `cov tcd` gives the Test Coverage Deviation, for "
+		"two files with the target at which they cross. docs/COVERAGE.md explains all of it.",
+	.opts = opts,
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = run,
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cov: the parts of `assay cov`: one function for each of its commands, in cov_*.c. */
+#ifndef AS_CLI_COV_H
+#define AS_CLI_COV_H
+
+#include "cli/cli.h"
+#include "cover/counts.h"
+
+/* operands[0] is the name of the command, the others are its own. Exit status, or negative. */
+int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_show(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_untested(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_tcd(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_merge(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_diff(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+
+/* What --syscall, --arg and --spaces ask for. */
+struct as_cov_choice {
+	const char *family, *arg;
+	unsigned kinds; /* bits 1 << enum as_space_kind */
+};
+
+/* `kinds` when --spaces says nothing. A name that is not there is an error. */
+AS_MUST_CHECK int as_cov_choose(const struct as_spec *spec, const struct as_args *args,
+				unsigned kinds, struct as_cov_choice *out, struct as_err *err);
+bool as_cov_chosen(const struct as_cov_choice *choice, const struct as_space *space);
+/* "flags", "flags/pairs", "output" */
+const char *as_cov_title(const struct as_space *space, char out[static 64]);
+
+/* --fail-under: 1 and a line on stderr when the coverage of the whole is below it, else 0. */
+int as_cov_judge(const struct as_counts *counts, const struct as_args *args);
+/* On stderr, when the counts are not whole. */
+void as_cov_warn_partial(const struct as_counts *counts, const char *path);
+/* Where it is from, how much of it there is, and what could not be used; on stdout. */
+void as_cov_print_notes(const struct as_counts *counts, const char *path);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* metric: see metric.h. */
+#include "cover/metric.h"
+
+#include <math.h>
+
+struct as_coverage as_coverage_space(const struct as_space *space, uint64_t threshold)
+{
+	struct as_coverage c = { 0 };
+
+	for (unsigned i = 0; i < space->n; i++) {
+		if (!space->parts[i].expected)
+			continue;
+		c.of++;
+		c.met += space->parts[i].count >= (threshold ? threshold : 1);
+	}
+	return c;
+}
+
+void as_coverage_family(const struct as_counts *counts, const struct as_spec_family *family,
+			uint64_t threshold, struct as_coverage *input, struct as_coverage *output)
+{
+	*input = *output = (struct as_coverage){ 0 };
+	for (unsigned i = 0; i < as_counts_spaces(counts); i++) {
+		struct as_space space;
+		struct as_coverage c, *sum;
+
+		as_counts_space(counts, i, &space);
+		c = as_coverage_space(&space, threshold);
+		sum = space.kind == AS_SPACE_PLAIN    ? input
+		      : space.kind == AS_SPACE_OUTPUT ? output
+						      : NULL;
+		if (sum && (!family || family == space.family)) {
+			sum->met += c.met;
+			sum->of += c.of;
+		}
+		as_space_free(&space);
+	}
+}
+
+double as_tcd_log(uint64_t n)
+{
+	return n ? log2((double)n) : 0;
+}
+
+void as_tcd_add(struct as_tcd *tcd, const struct as_space *space, const struct as_targets *targets)
+{
+	for (unsigned i = 0; i < space->n; i++) {
+		const struct as_part *part = &space->parts[i];
+		double f = as_tcd_log(part->count), t;
+		uint64_t target;
+
+		if (!part->expected || !as_targets_get(targets, space, part, &target))
+			continue;
+		t = as_tcd_log(target);
+		tcd->n++;
+		tcd->squares += (f - t) * (f - t);
+		tcd->logs += f;
+		tcd->log_squares += f * f;
+	}
+}
+
+double as_tcd_value(const struct as_tcd *tcd)
+{
+	return tcd->n ? sqrt(tcd->squares / (double)tcd->n) : 0;
+}
+
+bool as_tcd_crossing(const struct as_tcd *a, const struct as_tcd *b, double *target)
+{
+	double means;
+
+	if (!a->n || a->n != b->n)
+		return false;
+	means = (a->logs - b->logs) / (double)a->n;
+	if (fabs(means) < 1e-12)
+		return false;
+	*target = exp2((a->log_squares - b->log_squares) / (double)a->n / (2 * means));
+	return isfinite(*target);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* read: a trace of any of the formats into counts. */
+#ifndef AS_COVER_READ_H
+#define AS_COVER_READ_H
+
+#include "cover/source.h"
+
+struct as_read_options {
+	struct as_world_options world;
+	const char *format; /* name of a source; NULL: by how the trace begins */
+};
+
+/* Row i of the sources that read traces, NULL behind the last. */
+const struct as_source_ops *as_read_source(unsigned i);
+
+/* Adds what is in the trace ("-": standard input) to `into`. A trace that breaks off in the middle
+ * makes the counts partial; one that cannot be read at all, or is in no format that is known, is an
+ * error. *why: what broke off, if something did. */
+AS_MUST_CHECK int as_read_trace(const struct as_spec *spec, const char *path,
+				const struct as_read_options *options, struct as_counts *into,
+				struct as_err *why, struct as_err *err);
+
+#endif
