@@ -168,9 +168,8 @@ void as_cov_print_notes(const struct as_counts *counts, const char *path)
 
 static const struct as_opt opts[] = {
 	{ "under", 0, AS_OPT_TEXT, "REGEX",
-	  "count only calls about files whose absolute path begins with this (POSIX extended, ends at "
-	  "a component)",
-	  0, 0, NULL, false },
+	  "count only calls about files below what this matches (POSIX extended, from the root)", 0,
+	  0, NULL, false },
 	{ "output", 'o', AS_OPT_TEXT, "FILE", "where the counts go (read, merge, record)", 0, 0,
 	  NULL, false },
 	{ "cwd", 0, AS_OPT_TEXT, "DIR", "working directory of what a trace begins with", 0, 0, NULL,
@@ -204,10 +203,11 @@ const struct as_command as_cmd_cov = {
 	.operands = "read TRACE... | show FILE | untested FILE | tcd FILE [FILE] | "
 		    "merge FILE... | diff FILE FILE",
 	.summary = "what of the system call interface was exercised: arguments and results",
-	.text = "`cov read` counts the calls of traces (strace -f, babeltrace of LTTng; gzip and zstd "
-		"are unpacked, `-` is standard input) in a .cov file. `cov show` prints it, `cov "
-		"untested` lists what was never met, `cov tcd` gives the Test Coverage Deviation, for "
-		"two files with the target at which they cross. docs/COVERAGE.md explains all of it.",
+	.text = "`cov read` counts the calls of traces (strace -f, babeltrace of LTTng; gzip and "
+		"zstd are unpacked, `-` is standard input) in a .cov file. `cov show` prints it, "
+		"`cov untested` lists what was never met, `cov tcd` gives the Test Coverage "
+		"Deviation, for two files with the target at which they cross. docs/COVERAGE.md "
+		"explains all of it.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = -1,

@@ -2,8 +2,8 @@
 /*
  * read_babeltrace: LTTng's kernel traces as babeltrace prints them:
  *
- *   [13:53:21.899920952] (+0.000002118) host syscall_entry_openat: { cpu_id = 3 }, { procname = "x",
- *   pid = 1, tid = 1 }, { dfd = -100, filename = "/mnt/a", flags = 577, mode = 438 }
+ *   [13:53:21.899920952] (+0.000002118) host syscall_entry_openat: { cpu_id = 3 }, { procname =
+ *   "x", pid = 1, tid = 1 }, { dfd = -100, filename = "/mnt/a", flags = 577, mode = 438 }
  *
  * in one line. The groups in front of the last are contexts; the last is the event's own.
  *

@@ -47,7 +47,7 @@ static const char *skip_string(const char *p, const char *end)
 	return NULL;
 }
 
-/* "<path>" behind a descriptor, with "<char 1:3>" in it perhaps, and "->" in the names of sockets. */
+/* "<path>" behind a descriptor, perhaps with "<char 1:3>" in it; "->" is in names of sockets. */
 static const char *skip_angle(const char *p, const char *end)
 {
 	unsigned depth = 0;
