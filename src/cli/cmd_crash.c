@@ -107,7 +107,9 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 	run->seed = as_args_number(args, "seed", 0);
 	o->perm.t = (unsigned)as_args_number(args, "t", o->perm.t);
 	o->perm.trials = (unsigned)as_args_number(args, "trials", o->perm.trials);
-	o->perm.sector_bytes = !strcmp(as_args_text(args, "sector", "512"), "4096") ? 4096 : 512;
+	if (as_args_has(args, "sector"))
+		o->perm.sector_bytes =
+			!strcmp(as_args_text(args, "sector", ""), "512") ? 512 : 4096;
 	o->perm.lying_flush = as_args_has(args, "lying-flush");
 	o->again = (unsigned)as_args_number(args, "again", o->again);
 	o->memo = !strcmp(memo, "off")	    ? AS_MEMO_OFF
@@ -322,7 +324,8 @@ static const struct as_opt opts[] = {
 	{ .name = "sector",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "512|4096",
-	  .help = "what the disk writes whole, in bytes; default 512" },
+	  .help = "what the disk writes whole, in bytes; default 4096 for file systems of the "
+		  "kernel, else 512" },
 	{ .name = "lying-flush",
 	  .help = "a disk whose flush does nothing: shows which promises depend on it" },
 	{ .name = "size",

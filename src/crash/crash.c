@@ -20,6 +20,11 @@
 
 #define SMALL_BYTES ((uint64_t)1 << 20)
 
+/* What a disk writes whole, unless told otherwise. File systems of the kernel are made for today's
+ * disks: ext4, say, relies on its superblock of 1 KiB to be written whole. */
+#define SECTOR_KERNEL_BYTES 4096u
+#define SECTOR_LIBRARY_BYTES 512u
+
 struct as_crasher {
 	const struct as_target *target;
 	struct as_run_options run;
@@ -73,6 +78,9 @@ int as_crasher_new(const struct as_target *target, const struct as_run_options *
 	if (!c->run.size_bytes)
 		c->run.size_bytes = small_disk(target);
 	c->options = *options;
+	if (!c->options.perm.sector_bytes)
+		c->options.perm.sector_bytes =
+			as_target_fstype(target) ? SECTOR_KERNEL_BYTES : SECTOR_LIBRARY_BYTES;
 	c->sinks = sinks;
 	c->seen = as_seen_new();
 	c->shared = as_shared_alloc(sizeof(*c->shared));

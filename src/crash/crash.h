@@ -48,7 +48,7 @@ struct as_crash_spot {
 
 struct as_crash_options {
 	uint32_t views; /* mask; 0: all */
-	struct as_perm_options perm; /* fields 0: t, trials and sector as perm.h has them */
+	struct as_perm_options perm; /* sector 0: as disks have it that the target is made for */
 	uint32_t ways; /* mask; 0: all that the target knows */
 	unsigned again; /* power cuts during recovery: how many in a row */
 	unsigned prune; /* mask of enum as_prune */

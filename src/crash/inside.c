@@ -3,6 +3,7 @@
 #include "crash/inside.h"
 
 #include "base/spawn.h"
+#include "crash/recover_kernel.h"
 #include "run/inside.h"
 #include "target/fstype.h"
 
@@ -35,12 +36,23 @@ static bool known(void *ctx, const struct as_wrong *wrong)
 static int make_recoverer(const struct crash_args *args, struct as_recoverer **recoverer,
 			  struct as_err *err)
 {
+	const struct as_fstype *type = as_target_fstype(args->target);
+	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
+	/* A checker that hangs is to be told from a kernel that does: it comes first. */
+	struct as_steps_options steps = { .mount_opts = as_target_opts(args->target),
+					  .deadline_ms = deadline / 2,
+					  .memo = args->options->memo };
+
 	*recoverer = NULL;
-	if (!as_target_library(args->target))
-		return as_fail(err, AS_EUSE, "target %s: crash runs take a linked library",
-			       as_target_spec(args->target));
-	*recoverer = as_recoverer_lib(args->target, args->run->seed, args->options->memo,
-				      &args->shared->log);
+	if (type && type->server)
+		return as_fail(
+			err, AS_EUSE,
+			"target %s: the kernel tells a FUSE server nothing of sync, so there "
+			"is nothing to be promised",
+			as_target_spec(args->target));
+	*recoverer = type ? as_recoverer_kernel(type, &steps)
+			  : as_recoverer_lib(args->target, args->run->seed, args->options->memo,
+					     &args->shared->log);
 	return 0;
 }
 

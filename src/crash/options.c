@@ -11,7 +11,7 @@ struct as_crash_options as_crash_options_default(void)
 {
 	return (struct as_crash_options){
 		.views = AS_VIEWS_ALL,
-		.perm = { .t = AS_PERM_T, .trials = AS_PERM_TRIALS, .sector_bytes = 512 },
+		.perm = { .t = AS_PERM_T, .trials = AS_PERM_TRIALS },
 		.again = 1,
 		.prune = AS_PRUNE_ALL,
 	};

@@ -7,6 +7,7 @@
 #include "crash/recover_kernel.h"
 
 #include "crash/tree.h"
+#include "crash/writeback.h"
 
 #include <stdlib.h>
 
@@ -47,12 +48,19 @@ static void do_again(const struct as_log_entry *e, struct as_bd *bd, void **buf)
 }
 
 /* The steps of a way, one record behind the other. */
-static void append(struct as_reclog *log, const struct as_stepped *stepped)
+static void append(struct as_reclog *log, enum as_step step, const struct as_stepped *stepped,
+		   struct as_disk *from)
 {
+	struct as_bd *bd = as_reclog_bd(log);
 	void *buf = NULL;
 
-	for (size_t i = 0; stepped->log && i < stepped->tree_at; i++)
-		do_again(as_reclog_at(stepped->log, i), as_reclog_bd(log), &buf);
+	if (!stepped->log)
+		return;
+	if (step <= AS_STEP_FULL)
+		as_writeback(stepped->log, stepped->tree_at, from, bd);
+	else
+		for (size_t i = 0; i < stepped->tree_at; i++)
+			do_again(as_reclog_at(stepped->log, i), bd, &buf);
 	free(buf);
 }
 
@@ -78,7 +86,7 @@ static int take(struct walk *w, enum as_step step, struct as_disk *from, struct 
 		if (stepped.end != AS_RECOVERED)
 			as_buf_add(&out->why, stepped.why.data, stepped.why.len);
 		if (w->log_disk)
-			append(out->log, &stepped);
+			append(out->log, step, &stepped, from);
 		as_disk_free(out->disk);
 		out->disk = stepped.disk;
 		out->tree = stepped.tree;
@@ -147,6 +155,8 @@ static int kernel_recover(struct as_recoverer *recoverer, enum as_way way, struc
 	}
 	if (way != AS_WAY_MOUNT)
 		rc = take(&w, (enum as_step)(way - AS_WAY_QUICK), crashed, err);
+	if (out->log)
+		out->checker_end = as_reclog_len(out->log);
 	if (!rc && out->end == AS_RECOVERED)
 		rc = take(&w, AS_STEP_MOUNT, out->disk ? out->disk : crashed, err);
 	if (!rc && flags & AS_RECOVER_PROBE && out->end == AS_RECOVERED)

@@ -329,7 +329,7 @@ static void test_hints(void **state)
 {
 	static const struct as_span unseen[] = { { 10 * SECTOR, 4 * SECTOR } };
 	static const struct as_span why[] = { { 30 * SECTOR, SECTOR } };
-	const struct as_memo_hint hint = { .unseen = unseen, .n_unseen = 1, .why = why, .n_why = 1 };
+	const struct as_memo_hint hint = { unseen, why, 1, 1 };
 	unsigned char buf[8 * SECTOR];
 	struct bench b = set_up();
 
