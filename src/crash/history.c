@@ -148,9 +148,12 @@ static void how_it_came(const struct step *s, const struct as_node *before, stru
 		of_falloc(v, s->op, block);
 		return;
 	default:
-		/* truncate in all its forms: the new size is one change of the inode */
-		if (before && v->size < before->size)
+		/* truncate in all its forms: the new size is a change of the inode, which some
+		 * types make in several steps on the way down */
+		if (before && v->size < before->size) {
+			v->gradual = true;
 			cut(v, v->size, UINT64_MAX, block);
+		}
 		return;
 	}
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rules of file systems with an ordered log, row by row (prefix_rows.def): a workload, a
- * moment, a tree (a state of the model, changed by hand), and what is to be said of it. NULL: it is
- * legal.
+ * The rules, row by row (*_rows.def): a workload, a moment, a tree (a state of the model, changed by
+ * hand), and what is to be said of it. NULL: it is legal.
  */
 #include "mutate.h"
 #include "told.h"
@@ -81,8 +80,16 @@ struct row {
 	"pwrite $0 len=4096 at=0 fill=1\n"   \
 	"pwrite $1 len=1024 at=8192 fill=2\n"
 
-static const struct row rows[] = {
+static const struct row prefix_rows[] = {
 #include "prefix_rows.def"
+};
+
+static const struct row object_rows[] = {
+#include "object_rows.def"
+};
+
+static const struct row repair_rows[] = {
+#include "repair_rows.def"
 };
 
 /* What is wrong is printed, and how much of it returned. */
@@ -111,12 +118,13 @@ static int check_verdict(const struct row *row, const struct as_legal *verdict)
 	return 0;
 }
 
-static int check_row(const struct row *row)
+static int check_row(const struct row *row, enum as_guarantee guarantee)
 {
 	struct as_policy policy = {
-		.guarantee = AS_GUARANTEE_PREFIX,
+		.guarantee = guarantee,
 		.data = row->data,
-		.fsync_names = true,
+		.fsync_names = guarantee != AS_GUARANTEE_REPAIR,
+		.lost_found = true,
 		.block_bytes = 1024,
 	};
 	struct as_legal verdict = { 0 };
@@ -140,19 +148,42 @@ static int check_row(const struct row *row)
 	return wrong;
 }
 
-static void test_rows(void **state)
+static void check_rows(const struct row *rows, size_t n, enum as_guarantee guarantee)
 {
 	int wrong = 0;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		wrong += check_row(&rows[i]);
+	for (size_t i = 0; i < n; i++)
+		wrong += check_row(&rows[i], guarantee);
 	assert_int_equal(wrong, 0);
+}
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+static void test_prefix(void **state)
+{
+	(void)state;
+	check_rows(prefix_rows, COUNT(prefix_rows), AS_GUARANTEE_PREFIX);
+}
+
+static void test_object(void **state)
+{
+	(void)state;
+	check_rows(object_rows, COUNT(object_rows), AS_GUARANTEE_OBJECT);
+}
+
+static void test_repair(void **state)
+{
+	(void)state;
+	check_rows(repair_rows, COUNT(repair_rows), AS_GUARANTEE_REPAIR);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_prefix),
+		cmocka_unit_test(test_object),
+		cmocka_unit_test(test_repair),
+	};
 
-	return cmocka_run_group_tests_name("legal prefix", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("legal rules", tests, NULL, NULL);
 }
