@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * legal_object: file systems that write single objects into a log on fsync (btrfs, f2fs): each inode
- * and each name is what it was at some moment since it was made stable itself.
+ * legal_object: file systems that write single objects into a log on fsync (btrfs, f2fs): each
+ * inode and each name is what it was at some moment since it was made stable itself.
  *
  * Method. The tree is walked from the root; the name of a node, in the directory it is in, tells
  * which of the model's inodes it can be: those that the name led to since it was stable last. It is

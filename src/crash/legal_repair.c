@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * legal_repair: file systems without a log (ext2, minix, vfat), of which a checker makes what it can.
- * What nobody touched since the last sync, and what was fsynced and not touched since, is as it was;
- * link counts add up. All else may be anything.
+ * legal_repair: file systems without a log (ext2, minix, vfat), of which a checker makes what it
+ * can. What nobody touched since the last sync, and what was fsynced and not touched since, is as
+ * it was; link counts add up. All else may be anything.
  *
  * A name is safe in a directory that nobody changed. In one that was changed, the checker may have
  * had to give up a name; what it led to must then be in lost+found, where the checker has one.

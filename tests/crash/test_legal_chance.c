@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random workloads, told by the model itself. Whatever the power cut, the model's own states from the
- * last sync on are legal, with their data mixed from what the file held since it was made stable;
- * and what lacks something stable is not.
+ * Random workloads, told by the model itself. Whatever the power cut, the model's own states from
+ * the last sync on are legal, with their data mixed from what the file held since it was made
+ * stable; and what lacks something stable is not.
  */
 #include "chance.h"
 #include "mutate.h"

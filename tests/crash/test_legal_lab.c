@@ -252,8 +252,8 @@ static const struct {
 	const char *spec, *workload, *words;
 } bugs[] = {
 	{ "lab:bug=26", "mkdir /a 0755\ncreate /f 0644\nsync\nrename /f /a/g\nsync\n",
-	  "rename: op 3 (rename /f /a/g) is half done: recovered tree has the same file as /f and as "
-	  "/a/g" },
+	  "rename: op 3 (rename /f /a/g) is half done: recovered tree has the same file as /f and "
+	  "as /a/g" },
 	{ "lab:bug=27", "create /f 0644\nmkdir /a 0755\nsync\nrename /f /a/g\nsync\n",
 	  "rename: op 3 (rename /f /a/g) is half done: recovered tree has neither /f nor /a/g" },
 	{ "lab:bug=28", "create /f 0644\nsync\nhardlink /f /g\nsync\n",

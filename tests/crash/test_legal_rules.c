@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rules, row by row (*_rows.def): a workload, a moment, a tree (a state of the model, changed by
- * hand), and what is to be said of it. NULL: it is legal.
+ * The rules, row by row (*_rows.def): a workload, a moment, a tree (a state of the model, changed
+ * by hand), and what is to be said of it. NULL: it is legal.
  */
 #include "mutate.h"
 #include "told.h"
