@@ -10,6 +10,7 @@ static const struct as_scenario_ops *const scenarios[] = {
 	&as_scenario_sequential,
 	&as_scenario_race,
 	&as_scenario_crash,
+	&as_scenario_diff,
 };
 
 #define NSCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))

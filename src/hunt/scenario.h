@@ -8,6 +8,7 @@
  *	sequential	one operation after the other, all oracles on (the default)
  *	race		several threads at once
  *	crash		the power fails at every point
+ *	diff		the same on several targets, compared
  *
  * To add one: a struct as_scenario_ops, and a row in the table of scenario.c.
  *
@@ -67,6 +68,7 @@ struct as_scenario_ops {
 extern const struct as_scenario_ops as_scenario_sequential;
 extern const struct as_scenario_ops as_scenario_race;
 extern const struct as_scenario_ops as_scenario_crash;
+extern const struct as_scenario_ops as_scenario_diff;
 
 /* Row i of the table, or NULL behind the last. */
 const struct as_scenario_ops *as_scenario(unsigned i);

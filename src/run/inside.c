@@ -15,6 +15,7 @@
 #include "run/kwatch.h"
 #include "run/lib_new.h"
 #include "run/sys_new.h"
+#include "run/trace.h"
 #include "run/tree_watch.h"
 #include "target/mount.h"
 #include "work/print.h"
@@ -341,6 +342,7 @@ static bool run_op(struct inside *in, int64_t i)
 	const struct as_op *op = &in->args->seq->ops[i];
 	struct shared *sh = in->sh;
 	struct as_outcome got;
+	bool going;
 
 	sh->op = i;
 	enter(in, PHASE_OP);
@@ -352,7 +354,13 @@ static bool run_op(struct inside *in, int64_t i)
 	/* A mount without its server: which will be seen to have ended in a moment. */
 	if (in->mount && got.ret < 0 && (got.err == ENOTCONN || got.err == ECONNABORTED))
 		as_mount_await_trouble(in->mount);
-	if (troubled(in, i) || !judge(in, i, &got))
+	if (troubled(in, i))
+		return false;
+	going = judge(in, i, &got);
+	if (in->args->options->trace)
+		as_trace_add(in->args->options->trace, &got, in->blind ? NULL : &in->verdict,
+			     in->args->fresh_model);
+	if (!going)
 		return false;
 	if (!in->args->options->check_every_op)
 		return true;

@@ -109,7 +109,4 @@ void as_shared_clear(struct shared *shared);
 void as_shared_describe(const struct shared *shared, const struct as_seq *seq, const char *faults,
 			struct as_buf *out);
 
-/* Numbers become '#': what is left is the same for the same mistake. */
-void as_signature_add(struct as_buf *out, const char *text);
-
 #endif

@@ -33,6 +33,8 @@ struct as_race_options {
 	uint64_t seed;
 };
 
+struct as_trace;
+
 struct as_run_options {
 	bool check_every_op;
 	unsigned deadline_ms; /* without progress; 0: AS_RUN_DEADLINE_MS */
@@ -45,6 +47,7 @@ struct as_run_options {
 	char scenario[AS_RUN_SCENARIO_MAX]; /* "": nothing */
 	enum as_sweep sweep;
 	struct as_race_options race;
+	struct as_trace *trace; /* where to note every answer (run/trace.h); NULL: nowhere */
 	/* Where to keep the progress, for one who watches from outside; NULL: nobody does. */
 	struct as_box_state *state;
 	const struct as_watch *watch; /* of what workloads do: run/watch.h; NULL: nobody */
@@ -114,5 +117,8 @@ AS_MUST_CHECK int as_sweep_parse(const char *name, enum as_sweep *sweep, struct 
 #define AS_FINDING_ID_MAX 80
 void as_finding_id(const struct as_finding *finding, const char *target_name,
 		   char id[AS_FINDING_ID_MAX]);
+
+/* Numbers become '#': what is left is the same for the same mistake. */
+void as_signature_add(struct as_buf *out, const char *text);
 
 #endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trace: what a run answered, operation by operation, in memory that outlives its child: for those
+ * who compare runs. Only what can be compared between file systems is kept.
+ */
+#ifndef AS_RUN_TRACE_H
+#define AS_RUN_TRACE_H
+
+#include "model/model.h"
+#include "work/seq.h"
+
+#define AS_TRACE_MAX 8192u /* operations; those behind are not kept */
+
+struct as_traced {
+	int64_t ret; /* as in struct as_outcome; names that a fresh disk has do not count */
+	int err;
+	uint64_t done;
+	enum as_payload payload;
+	uint64_t digest; /* of bytes or names */
+	struct as_stat st;
+	struct as_allowed allowed; /* by the model, at that point */
+	bool agrees; /* and what it thought of the answer */
+	bool unjudged;
+	char why[128]; /* it does not agree: in words */
+};
+
+struct as_trace {
+	uint32_t n; /* operations that came back */
+	struct as_traced ops[AS_TRACE_MAX];
+};
+
+/* `verdict` is the judge's, NULL where none was made. `fresh` is what the file system held at
+ * first. */
+void as_trace_add(struct as_trace *trace, const struct as_outcome *got,
+		  const struct as_verdict *verdict, const struct as_model *fresh);
+
+#endif
