@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WORDS_MAX 64
+#define WORDS_MAX 512
 
 static const struct as_fstype *type_of(const char *spec)
 {
@@ -130,7 +130,7 @@ static void bring(struct as_cli_box *box, const struct as_fstype *type)
 
 /* Makes the disk out here, once for all guests; they find it where they keep theirs. */
 static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t size_bytes,
-		      struct as_cli_box *box, struct as_err *err)
+		      struct as_cli_box *box, struct as_stand **fresh, struct as_err *err)
 {
 	struct as_buf folder = { 0 }, path = { 0 }, to = { 0 };
 	struct as_target *target = NULL;
@@ -150,11 +150,12 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 	/* A full cache is no reason to give up: the guest then makes its own. */
 	if (!rc && !access(as_buf_str(&path), R_OK)) {
 		as_buf_addf(&to, "var/tmp/assay-0/images%s", strrchr(as_buf_str(&path), '/'));
-		box->files[0].from = keep(box, as_buf_str(&path), path.len);
-		box->files[0].to = keep(box, as_buf_str(&to), to.len);
+		as_assert(box->n_files < AS_CLI_BOX_TARGETS);
+		box->files[box->n_files].from = keep(box, as_buf_str(&path), path.len);
+		box->files[box->n_files++].to = keep(box, as_buf_str(&to), to.len);
 		box->boxed.box.files = box->files;
 	}
-	box->fresh = box->boxed.fresh = stand;
+	*fresh = stand;
 	as_target_free(target);
 	as_buf_free(&folder);
 	as_buf_free(&path);
@@ -179,7 +180,8 @@ int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_
 	if (!rc)
 		rc = read_options(args, &box->boxed.box, err);
 	if (type && !rc)
-		rc = make_fresh(type, spec, size_bytes, box, err);
+		rc = make_fresh(type, spec, size_bytes, box, &box->fresh, err);
+	box->boxed.fresh = box->fresh;
 	if (type)
 		bring(box, type);
 	box->boxed.box.programs = box->programs;
@@ -188,6 +190,28 @@ int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_
 	as_buf_free(&why);
 	if (rc)
 		as_cli_box_close(box);
+	return rc;
+}
+
+int as_cli_box_add(struct as_cli_box *box, const char *spec, uint64_t size_bytes,
+		   struct as_err *err)
+{
+	const struct as_fstype *type = type_of(spec);
+	struct as_stand *fresh = NULL;
+	struct as_buf why = { 0 };
+	int rc = 0;
+
+	if (type && as_fstype_lacks_tools(type, &why))
+		rc = as_fail(err, AS_ELACK, "target %s: %s", spec, as_buf_str(&why));
+	if (type && !rc)
+		rc = make_fresh(type, spec, size_bytes, box, &fresh, err);
+	if (type)
+		bring(box, type);
+	/* A box that dies leaves one disk behind: whose, it cannot say. */
+	as_stand_free(box->fresh);
+	box->fresh = box->boxed.fresh = NULL;
+	as_stand_free(fresh);
+	as_buf_free(&why);
 	return rc;
 }
 

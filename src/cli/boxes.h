@@ -34,18 +34,25 @@ struct as_cli_relay {
 
 struct as_cli_relay as_cli_relay_to(struct as_sink *to);
 
+#define AS_CLI_BOX_TARGETS 16
+
 struct as_cli_box {
 	struct as_boxed boxed; /* sandbox, box and target are set */
 	char **words; /* of the programs and modules */
 	size_t n_words;
 	const char **programs, **optional, **modules;
 	struct as_stand *fresh; /* of the target, where it stands on a disk */
-	struct as_initramfs_file files[2]; /* the fresh disk, so that no guest has to make it */
+	struct as_initramfs_file files[AS_CLI_BOX_TARGETS + 1]; /* their fresh disks: no guest
+								   has to make one */
+	size_t n_files;
 };
 
 /* `size_bytes` is that of the disk, 0: the target's own. */
 AS_MUST_CHECK int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_bytes,
 				  struct as_cli_box *box, struct as_err *err);
+/* One more target that the engine inside may be given. */
+AS_MUST_CHECK int as_cli_box_add(struct as_cli_box *box, const char *spec, uint64_t size_bytes,
+				 struct as_err *err);
 void as_cli_box_close(struct as_cli_box *box);
 
 #endif

@@ -11,6 +11,7 @@
 #include "cli/hunts.h"
 #include "cli/output.h"
 #include "cli/profiles.h"
+#include "cli/scenarios.h"
 #include "gen/gen.h"
 #include "hunt/folders.h"
 #include "hunt/hunt.h"
@@ -143,6 +144,7 @@ struct session {
 	struct as_profile *profile;
 	struct as_traits traits;
 	struct as_target *target;
+	struct as_cli_specs specs;
 	struct as_cli_box box;
 	bool boxed;
 	struct as_sink eraser; /* takes the line of progress away before others speak */
@@ -220,14 +222,20 @@ static int read_target(const struct as_args *args, struct session *s, struct as_
 	const char *spec = s->state.target;
 	struct as_gen *gen = NULL;
 	struct as_chooser *chooser;
-	int rc = as_cli_check_box(args, spec, err);
+	bool boxed = false;
+	int rc = 0;
 
+	if (!s->specs.n)
+		rc = as_cli_specs(s->state.scenario, spec, &s->specs, err);
+	if (!rc)
+		rc = as_cli_specs_box(args, &s->specs, &boxed, err);
 	if (!rc)
 		rc = as_target_open(spec, &s->target, err);
+	if (!rc)
+		rc = as_cli_specs_traits(&s->specs, &s->traits, err);
 	if (rc)
 		return rc;
-	as_run_traits(s->target, &s->traits);
-	s->boxed = as_cli_wants_box(args, spec);
+	s->boxed = boxed;
 	/* In a box the engine is root. */
 	if (s->boxed)
 		s->traits.features &= ~(uint64_t)AS_FEAT_UNPRIVILEGED;
@@ -255,8 +263,21 @@ static int begin(const struct as_args *args, struct session *s, struct as_err *e
 {
 	const char *target = as_args_text(args, "target", NULL);
 	struct as_hunt_state old = { 0 };
+	struct as_buf scenario = { 0 };
 	bool open = false;
+	char *begun;
+	int rc;
 
+	if (target && as_args_has(args, "diff"))
+		return as_fail(err, AS_EUSE, "--diff names the targets: leave out --target");
+	rc = as_cli_scenario(args, &scenario, err);
+	s->state.scenario = as_xstrdup(as_buf_str(&scenario));
+	as_buf_free(&scenario);
+	if (!rc && (target || !strncmp(s->state.scenario, "diff:", 5)))
+		rc = as_cli_specs(s->state.scenario, target, &s->specs, err);
+	if (rc)
+		return rc;
+	target = s->specs.n ? s->specs.spec[0] : NULL;
 	if (!target)
 		return as_fail(err, AS_EUSE,
 			       "hunt: --target is needed; `assay targets` lists them");
@@ -268,10 +289,10 @@ static int begin(const struct as_args *args, struct session *s, struct as_err *e
 			       "%s holds a hunt that is not over: --resume goes on with it, "
 			       "-o names another folder",
 			       s->folder);
+	begun = s->state.scenario;
 	as_hunt_state_init(&s->state, (size_t)as_args_number(args, "jobs", 1));
 	s->state.target = as_xstrdup(target);
-	s->state.scenario = as_xstrdup(as_args_text(
-		args, "scenario", as_args_has(args, "crash") ? "crash" : "sequential"));
+	s->state.scenario = begun;
 	remember(args, &s->state);
 	return 0;
 }
@@ -334,7 +355,7 @@ static int prepare(const struct as_args *args, struct session *s, struct as_err 
 	if (!rc)
 		rc = read_feedback(args, s, err);
 	if (!rc && s->boxed) {
-		rc = as_cli_box_open(args, s->state.target, o->size_bytes, &s->box, err);
+		rc = as_cli_specs_open_box(args, &s->specs, o->size_bytes, &s->box, err);
 		s->boxed = !rc;
 	}
 	return rc;
@@ -441,6 +462,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	if (s.boxed)
 		as_cli_box_close(&s.box);
 	as_target_free(s.target);
+	as_cli_specs_free(&s.specs);
 	free(s.profile);
 	as_hunt_state_free(&s.state);
 	if (s.json)
@@ -468,11 +490,7 @@ static const struct as_opt opts[] = {
 	  .max = INT64_MAX,
 	  .help = "how many, of all jobs together, in place of a time: what comes of it then "
 		  "depends on the seed alone" },
-	{ .name = "scenario",
-	  .kind = AS_OPT_TEXT,
-	  .arg = "NAME",
-	  .help = "what is done with each workload; sequential (default): one operation after the "
-		  "other" },
+	AS_CLI_SCENARIO_OPTS,
 	{ .name = "crash",
 	  .help = "the scenario crash: the power fails at every point of every workload" },
 	{ .name = "profile",

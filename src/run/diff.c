@@ -51,7 +51,8 @@ int as_diff_parse(const char *text, char **specs, size_t *n, struct as_err *err)
 	while (*at && !rc) {
 		size_t len = strcspn(at, ",");
 
-		while (at[len] && !begins_target(at + len + 1))
+		/* Behind options, what is no target is one more of them. */
+		while (at[len] && memchr(at, ':', len) && !begins_target(at + len + 1))
 			len += 1 + strcspn(at + len + 1, ",");
 		if (*n == AS_DIFF_MAX)
 			rc = as_fail(err, AS_EUSE, "diff: at most %u targets", AS_DIFF_MAX);

@@ -43,8 +43,8 @@ void as_diff_judge(const struct as_seq *seq, const struct as_diff_subject *subje
 		   struct as_diff *diff);
 void as_diff_free(struct as_diff *diff);
 
-/* "ext4,xfs:logbufs=2,noalign,lab": commas in options of a target belong to it. Each *specs[i] is to
- * be freed. AS_EUSE for fewer than two, or more than AS_DIFF_MAX. */
+/* "ext4,xfs:logbufs=2,noalign,lab": commas in options of a target belong to it. The specs are to be
+ * freed. AS_EUSE for fewer than two, or more than AS_DIFF_MAX. */
 AS_MUST_CHECK int as_diff_parse(const char *text, char **specs, size_t *n, struct as_err *err);
 
 #endif

@@ -567,31 +567,36 @@ static int race_together(struct as_runner *r, const struct as_run_batch *one, un
 	return rc;
 }
 
-/* How often the same seed brings the same back. */
+/* How often the same seed brings the same back. What was found is put back behind it. */
 static int race_rate(struct as_runner *r, const struct as_run_batch *one, unsigned repeat,
 		     struct as_run_result *result, struct as_err *err)
 {
+	size_t bytes = offsetof(struct shared, fresh);
+	struct shared *found = as_xmalloc(bytes);
 	struct as_race_options race = r->options.race;
-	char *signature = as_xstrdup(r->shared->signature);
 	unsigned again = 0;
-	int rc = 0;
+	int disk_fd = r->disk_fd, rc = 0;
+	size_t len;
 
+	memcpy(found, r->shared, bytes);
+	r->disk_fd = memfd_create("assay-disk", MFD_CLOEXEC);
+	if (r->disk_fd < 0)
+		rc = as_fail_errno(err, errno, "cannot make a file in memory");
 	r->options.race.seed = race_seed(r);
-	r->quiet = true;
 	for (unsigned i = 0; i < repeat && !rc; i++) {
 		rc = run_once(r, one, r->options.faults, r->plan, result, err);
-		again += !rc && r->shared->found && !strcmp(r->shared->signature, signature);
+		again += !rc && r->shared->found && !strcmp(r->shared->signature, found->signature);
 	}
-	if (!rc)
-		as_emit_note(r->sinks,
-			     "%s: with the same seed (%llu) it came again in %u of %u runs",
-			     one->names[0], (unsigned long long)r->options.race.seed, again,
-			     repeat);
-	r->quiet = false;
+	if (r->disk_fd >= 0)
+		close(r->disk_fd);
+	r->disk_fd = disk_fd;
 	r->options.race = race;
-	free(signature);
-	/* What follows is told that something was found. */
-	r->shared->found = true;
+	found->alive = r->shared->alive;
+	memcpy(r->shared, found, bytes);
+	free(found);
+	len = strlen(r->shared->detail);
+	snprintf(r->shared->detail + len, sizeof(r->shared->detail) - len,
+		 "with its seed it came again in %u of %u runs\n", again, repeat);
 	return rc;
 }
 
@@ -607,6 +612,7 @@ static int run_race(struct as_runner *r, const struct as_seq *seq, const char *n
 
 	r->race_run = 0;
 	r->shared->found = false;
+	r->quiet = true;
 	if (library)
 		/* The seed decides everything: once more would be the same once more. */
 		rc = race_together(r, &one, race->seed ? 1 : repeat, result, err);
@@ -614,11 +620,14 @@ static int run_race(struct as_runner *r, const struct as_seq *seq, const char *n
 		r->race_run = i;
 		rc = run_once(r, &one, r->options.faults, r->plan, result, err);
 	}
-	if (!rc && !library && r->shared->found && race->seed)
+	if (!rc && r->shared->found && !library && !race->seed)
+		rc = race_rate(r, &one, repeat, result, err);
+	if (!rc && r->shared->found && race->seed && !library)
 		as_emit_note(r->sinks, "%s: seed %llu, run %u of at most %u", name,
 			     (unsigned long long)race->seed, r->race_run + 1, repeat);
-	else if (!rc && !library && r->shared->found)
-		rc = race_rate(r, &one, repeat, result, err);
+	r->quiet = false;
+	if (!rc && r->shared->found)
+		rc = report(r, form, name, r->options.faults, result, err);
 	as_seq_free((struct as_seq *)form);
 	return rc;
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* scenarios: see scenarios.h. */
+#include "cli/scenarios.h"
+
+#include "run/diff.h"
+#include "run/traits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_param(const struct as_args *args, const char *name, struct as_buf *text)
+{
+	if (as_args_has(args, name))
+		as_buf_addf(text, "%s%s=%llu", text->data[text->len - 1] == ':' ? "" : ",", name,
+			    (unsigned long long)as_args_number(args, name, 0));
+}
+
+int as_cli_scenario(const struct as_args *args, struct as_buf *text, struct as_err *err)
+{
+	static const char *const only[] = { "threads", "repeat", "delay" };
+	const char *name = as_args_text(args, "scenario", NULL);
+	const char *diff = as_args_text(args, "diff", NULL);
+	bool race = as_args_has(args, "race"), crash = as_args_has(args, "crash");
+
+	if ((name != NULL) + race + crash + (diff != NULL) > 1)
+		return as_fail(err, AS_EUSE,
+			       "--scenario, --race, --crash and --diff exclude each other");
+	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
+		if (as_args_has(args, only[i]) && !race)
+			return as_fail(err, AS_EUSE, "--%s is of use with --race only", only[i]);
+	if (diff)
+		as_buf_addf(text, "diff:%s", diff);
+	else if (!race)
+		as_buf_adds(text, name ? name : crash ? "crash" : "sequential");
+	else
+		as_buf_adds(text, "race:");
+	for (size_t i = 0; race && i < sizeof(only) / sizeof(only[0]); i++)
+		add_param(args, only[i], text);
+	return 0;
+}
+
+int as_cli_specs(const char *scenario, const char *target, struct as_cli_specs *specs,
+		 struct as_err *err)
+{
+	_Static_assert(AS_DIFF_MAX == sizeof(specs->spec) / sizeof(specs->spec[0]),
+		       "as many as can be compared");
+	*specs = (struct as_cli_specs){ .n = 0 };
+	if (!strncmp(scenario, "diff:", 5))
+		return as_diff_parse(scenario + 5, specs->spec, &specs->n, err);
+	specs->spec[specs->n++] = as_xstrdup(target);
+	return 0;
+}
+
+void as_cli_specs_free(struct as_cli_specs *specs)
+{
+	for (size_t i = 0; i < specs->n; i++)
+		free(specs->spec[i]);
+	specs->n = 0;
+}
+
+int as_cli_specs_box(const struct as_args *args, const struct as_cli_specs *specs, bool *boxed,
+		     struct as_err *err)
+{
+	int rc = 0;
+
+	*boxed = false;
+	for (size_t i = 0; i < specs->n; i++)
+		*boxed = *boxed || as_cli_wants_box(args, specs->spec[i]);
+	for (size_t i = 0; i < specs->n && !rc; i++) {
+		const char *spec = specs->spec[i];
+
+		/* What stays here cannot be compared with what runs in a box. */
+		if (*boxed && !as_cli_wants_box(args, spec) && strcmp(spec, "lab") &&
+		    strncmp(spec, "lab:", 4))
+			rc = as_fail(err, AS_EUSE,
+				     "target %s cannot be compared in a sandbox: --sandbox host "
+				     "runs all of them here",
+				     spec);
+		else if (as_cli_wants_box(args, spec) || !*boxed)
+			rc = as_cli_check_box(args, spec, err);
+	}
+	return rc;
+}
+
+int as_cli_specs_open_box(const struct as_args *args, const struct as_cli_specs *specs,
+			  uint64_t size_bytes, struct as_cli_box *box, struct as_err *err)
+{
+	int rc = as_cli_box_open(args, specs->spec[0], size_bytes, box, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 1; i < specs->n && !rc; i++)
+		rc = as_cli_box_add(box, specs->spec[i], size_bytes, err);
+	if (rc)
+		as_cli_box_close(box);
+	return rc;
+}
+
+int as_cli_specs_traits(const struct as_cli_specs *specs, struct as_traits *traits,
+			struct as_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < specs->n && !rc; i++) {
+		struct as_target *target;
+		struct as_traits own;
+
+		rc = as_target_open(specs->spec[i], &target, err);
+		if (rc)
+			break;
+		as_run_traits(target, &own);
+		as_target_free(target);
+		if (!i)
+			*traits = own;
+		traits->features &= own.features;
+		if (own.name_max < traits->name_max)
+			traits->name_max = own.name_max;
+		if (own.size_max < traits->size_max)
+			traits->size_max = own.size_max;
+	}
+	return rc;
+}
