@@ -14,7 +14,9 @@
 
 #include "event.h"
 
+#define NR_MMAP 9
 #define NR_PRCTL 157
+#define MAP_ANONYMOUS_BIT 0x20
 #define USER_CS_32 0x23
 #define STRIDE (AS_BPF_PIECE_BYTES + 8) /* of a piece of memory, padded */
 
@@ -191,6 +193,9 @@ int on_return(struct bpf_raw_tracepoint_args *ctx)
 		send_call(&regs, (__s64)ctx->args[1], id, NULL);
 		return 0;
 	}
+	/* Mappings without a file are the most frequent calls that have nothing to say. */
+	if (nr == NR_MMAP && regs.r10 & MAP_ANONYMOUS_BIT)
+		return 0;
 	want = bpf_map_lookup_elem(&wants, &nr);
 	if (want && want->watched)
 		send_call(&regs, (__s64)ctx->args[1], id, want);

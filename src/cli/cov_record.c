@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cov_record: a command run under watch. Which source watches is chosen here: eBPF where it can be
+ * used, else ptrace. An interrupt is passed on to the command; what was counted until its end is
+ * kept, and said to be partial. A second one ends it.
+ */
+#include "base/spawn.h"
+#include "cli/cov.h"
+#include "cover/record.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* For the handler alone. */
+static struct as_record_control control;
+
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+#define N_ENDS (sizeof(ends) / sizeof(ends[0]))
+
+static void on_end(int sig, siginfo_t *info, void *context)
+{
+	pid_t child = control.child;
+	int saved = errno;
+
+	(void)context;
+	control.asked++;
+	/* From the terminal it went to the command, too. */
+	if (child > 0 && info->si_code != SI_KERNEL)
+		kill(child, sig);
+	errno = saved;
+}
+
+static void catch_ends(struct sigaction *before)
+{
+	struct sigaction act = { .sa_sigaction = on_end, .sa_flags = SA_SIGINFO };
+
+	sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < N_ENDS; i++)
+		sigaction(ends[i], &act, &before[i]);
+}
+
+static void leave_ends(const struct sigaction *before)
+{
+	for (size_t i = 0; i < N_ENDS; i++)
+		sigaction(ends[i], &before[i], NULL);
+}
+
+/* The first that can be used; what was asked for by name must be usable. */
+static int choose(const char *how, const struct as_source_ops **out, struct as_err *err)
+{
+	struct as_err why;
+	int rc;
+
+	*out = &as_source_ptrace;
+	if (!strcmp(how, "ptrace"))
+		return as_source_ptrace.usable(err);
+	*out = &as_source_ebpf;
+	if (!strcmp(how, "bpf"))
+		return as_source_ebpf.usable(err);
+	if (!as_source_ebpf.usable(&why)) {
+		fprintf(stderr, "assay: recording with eBPF\n");
+		return 0;
+	}
+	*out = &as_source_ptrace;
+	rc = as_source_ptrace.usable(err);
+	if (!rc)
+		fprintf(stderr, "assay: recording with ptrace (%s)\n", why.msg);
+	return rc;
+}
+
+static void describe(struct as_counts *counts, const struct as_source_ops *source, char **argv)
+{
+	struct as_buf text = { 0 };
+
+	as_buf_adds(&text, source->name);
+	for (; *argv; argv++)
+		as_buf_addf(&text, " %s", *argv);
+	/* One line of the file. */
+	for (size_t i = 0; i < text.len; i++)
+		if ((unsigned char)text.data[i] < ' ')
+			text.data[i] = ' ';
+	as_counts_source(counts, as_buf_str(&text));
+	as_buf_free(&text);
+}
+
+/* What a person should know about the run, behind it. */
+static void summarise(const struct as_counts *counts, const char *command, int status)
+{
+	uint64_t lost = as_counts_noted(counts, AS_NOTE_LOST);
+
+	fflush(stdout);
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "assay: %s died of %s\n", command,
+			as_signal_name(WTERMSIG(status)));
+	else if (WEXITSTATUS(status))
+		fprintf(stderr, "assay: %s ended with exit status %d\n", command,
+			WEXITSTATUS(status));
+	if (lost)
+		fprintf(stderr, "assay: %llu calls were LOST: the counts are PARTIAL\n",
+			(unsigned long long)lost);
+	if (control.asked)
+		fprintf(stderr, "assay: interrupted: the counts are PARTIAL\n");
+	if (control.setuid_programs)
+		fprintf(stderr,
+			"assay: %u setuid programs ran without the rights they ask for (ptrace)\n",
+			control.setuid_programs);
+	if (control.cut_short)
+		fprintf(stderr, "assay: %llu arguments could not be read in full\n",
+			(unsigned long long)control.cut_short);
+}
+
+static int record(const struct as_spec *spec, const struct as_source_ops *source,
+		  const struct as_args *args, char **argv, struct as_counts *counts,
+		  struct as_err *err)
+{
+	const char *under = as_args_text(args, "under", NULL);
+	struct as_world_options options = { .under = under };
+	struct as_tally tally = { .spec = spec, .counts = counts };
+	struct sigaction before[N_ENDS];
+	int status = 0, rc = as_world_new(spec, &options, &tally.world, err);
+
+	if (rc)
+		return rc;
+	memset(&control, 0, sizeof(control));
+	describe(counts, source, argv);
+	if (under)
+		as_counts_under(counts, under);
+	catch_ends(before);
+	rc = source->run(&(struct as_source_input){ .argv = argv,
+						    .exit_status = &status,
+						    .control = &control },
+			 &tally, err);
+	leave_ends(before);
+	if (!rc && control.asked)
+		as_counts_partial(counts, "the recording was interrupted");
+	if (!rc)
+		summarise(counts, argv[0], status);
+	as_world_free(tally.world);
+	return rc;
+}
+
+int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct as_err *err)
+{
+	const char *path = as_args_text(args, "output", NULL);
+	const struct as_source_ops *source;
+	struct as_counts *counts;
+	int n = args->n_operands - 1, rc;
+	char **argv;
+
+	if (!path)
+		return as_fail(err, AS_EUSE, "cov record: expected -o FILE.cov");
+	rc = choose(as_args_text(args, "how", "auto"), &source, err);
+	if (rc)
+		return rc;
+	argv = as_xcalloc((uint64_t)n + 1, sizeof(*argv));
+	memcpy(argv, args->operands + 1, (size_t)n * sizeof(*argv));
+	counts = as_counts_new(spec);
+	rc = record(spec, source, args, argv, counts, err);
+	if (!rc)
+		rc = as_counts_save(counts, path, err);
+	if (!rc)
+		as_cov_print_notes(counts, path);
+	as_counts_free(counts);
+	free(argv);
+	return rc;
+}
