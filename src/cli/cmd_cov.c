@@ -12,8 +12,9 @@ static const struct {
 	const char *operands;
 	int (*run)(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 } parts[] = {
+	{ "record", 1, -1, "-o FILE.cov -- COMMAND...", as_cov_record },
 	{ "read", 1, -1, "TRACE... -o FILE.cov", as_cov_read },
-	{ "show", 1, 1, "FILE.cov", as_cov_show },
+	{ "show", 1, -1, "FILE.cov", as_cov_show },
 	{ "untested", 1, 1, "FILE.cov", as_cov_untested },
 	{ "tcd", 1, 2, "FILE.cov [FILE.cov]", as_cov_tcd },
 	{ "merge", 1, -1, "FILE.cov... -o FILE.cov", as_cov_merge },
@@ -185,6 +186,13 @@ static const struct as_opt opts[] = {
 	  NULL, false },
 	{ "combine", 0, AS_OPT_NUMBER, "T", "show: combinations of T flags that never came", 2, 6,
 	  NULL, false },
+	{ "how", 0, AS_OPT_CHOICE, "HOW",
+	  "record: by eBPF (root), by ptrace, or by what can be used here (default)", 0, 0,
+	  "bpf|ptrace|auto", false },
+	{ "svg", 0, AS_OPT_TEXT, "DIR",
+	  "show: the figures of the paper, or those that --syscall and --arg choose, as files", 0,
+	  0, NULL, false },
+	{ "html", 0, AS_OPT_TEXT, "FILE", "show: everything on one page", 0, 0, NULL, false },
 	{ "json", 0, AS_OPT_FLAG, NULL, "show: as JSON", 0, 0, NULL, false },
 	{ "csv", 0, AS_OPT_FLAG, NULL, "show: as comma-separated values", 0, 0, NULL, false },
 	{ "threshold", 0, AS_OPT_NUMBER, "N", "untested: met less than N times (default 1)", 1, 0,
@@ -200,14 +208,16 @@ static const struct as_opt opts[] = {
 
 const struct as_command as_cmd_cov = {
 	.name = "cov",
-	.operands = "read TRACE... | show FILE | untested FILE | tcd FILE [FILE] | "
-		    "merge FILE... | diff FILE FILE",
+	.operands = "record -- COMMAND... | read TRACE... | show FILE... | untested FILE | "
+		    "tcd FILE [FILE] | merge FILE... | diff FILE FILE",
 	.summary = "what of the system call interface was exercised: arguments and results",
-	.text = "`cov read` counts the calls of traces (strace -f, babeltrace of LTTng; gzip and "
-		"zstd are unpacked, `-` is standard input) in a .cov file. `cov show` prints it, "
-		"`cov untested` lists what was never met, `cov tcd` gives the Test Coverage "
-		"Deviation, for two files with the target at which they cross. docs/COVERAGE.md "
-		"explains all of it.",
+	.text = "`cov record` runs a command and counts what it and its children call, until the "
+		"last of them has ended. `cov read` counts the calls of traces (strace -f, "
+		"babeltrace of LTTng; gzip and zstd are unpacked, `-` is standard input). Both "
+		"keep the counts in a .cov file. `cov show` prints it, or draws it (up to four "
+		"files side by side); `cov untested` lists what was never met, `cov tcd` gives the "
+		"Test Coverage Deviation, for two files with the target at which they cross. "
+		"docs/COVERAGE.md explains all of it.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = -1,

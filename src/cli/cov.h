@@ -13,6 +13,9 @@ int as_cov_untested(const struct as_spec *spec, const struct as_args *args, stru
 int as_cov_tcd(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_merge(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_diff(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+/* Of `show`, with --svg or --html. */
+int as_cov_figures(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 
 /* What --syscall, --arg and --spaces ask for. */
 struct as_cov_choice {

@@ -229,6 +229,12 @@ int as_cov_show(const struct as_spec *spec, const struct as_args *args, struct a
 	bool machine = as_args_has(args, "json") || as_args_has(args, "csv");
 	int rc = as_cov_choose(spec, args, machine ? ~0u : NORMAL, &choice, err);
 
+	if (as_args_has(args, "svg") || as_args_has(args, "html"))
+		return as_cov_figures(spec, args, err);
+	if (!rc && args->n_operands > 2)
+		rc = as_fail(
+			err, AS_EUSE,
+			"cov show: one file at a time, but for --svg and --html (see cov diff)");
 	if (!rc)
 		rc = as_counts_load(spec, args->operands[1], &counts, err);
 	if (rc)
