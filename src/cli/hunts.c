@@ -17,9 +17,12 @@ static int open_store(const char *folder, struct as_sink **sink, struct as_err *
 	return as_store_sink_new(folder, as_cli_save_disk, sink, err);
 }
 
-static int load(const char *folder, struct as_seq **seq, long *op_index, struct as_err *err)
+static int load(const char *folder, struct as_seq **seq, long *op_index,
+		char scenario[AS_RUN_SCENARIO_MAX], struct as_err *err)
 {
+	struct as_run_options options;
 	struct as_stored stored;
+	char *faults = NULL;
 	const char *text;
 	int rc = as_stored_load(folder, &stored, err);
 
@@ -29,6 +32,11 @@ static int load(const char *folder, struct as_seq **seq, long *op_index, struct 
 	/* Which one fails in what is reduced already is not known. */
 	*op_index = stored.reduced ? -1 : (long)stored.op - 1;
 	rc = as_parse_text("workload.txt", text, strlen(text), seq, err);
+	if (!rc)
+		rc = as_run_options_parse(stored.options, &options, &faults, err);
+	if (!rc)
+		memcpy(scenario, options.scenario, sizeof(options.scenario));
+	free(faults);
 	as_stored_free(&stored);
 	return rc;
 }

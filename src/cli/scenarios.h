@@ -51,7 +51,7 @@ AS_MUST_CHECK int as_cli_specs_box(const struct as_args *args, const struct as_c
 AS_MUST_CHECK int as_cli_specs_open_box(const struct as_args *args,
 					const struct as_cli_specs *specs, uint64_t size_bytes,
 					struct as_cli_box *box, struct as_err *err);
-/* What all of them can do. */
+/* What all of them can do; its name lives as long as they do. */
 AS_MUST_CHECK int as_cli_specs_traits(const struct as_cli_specs *specs, struct as_traits *traits,
 				      struct as_err *err);
 

@@ -3,6 +3,7 @@
 #include "cli/stored.h"
 
 #include "cli/output.h"
+#include "cli/scenarios.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,15 +27,15 @@ int as_cli_stored_find(const struct as_args *args, struct as_buf *folder, struct
 	return 0;
 }
 
-static int open_box(const struct as_args *args, struct as_sink *sinks, struct as_cli_again *again,
-		    struct as_err *err)
+static int open_box(const struct as_args *args, const struct as_cli_specs *specs,
+		    struct as_sink *sinks, struct as_cli_again *again, struct as_err *err)
 {
-	int rc = as_cli_box_open(args, again->stored->target, again->options.size_bytes,
-				 &again->box, err);
+	int rc = as_cli_specs_open_box(args, specs, again->options.size_bytes, &again->box, err);
 
 	if (rc)
 		return rc;
 	again->boxed = true;
+	again->box.boxed.target = again->stored->target;
 	again->box.boxed.options = again->options;
 	again->box.boxed.told = sinks;
 	again->box.boxed.found = sinks;
@@ -60,17 +61,20 @@ static int open_here(struct as_sink *sinks, struct as_cli_again *again, struct a
 int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
 		      struct as_sink *sinks, struct as_cli_again *again, struct as_err *err)
 {
+	struct as_cli_specs specs = { .n = 0 };
+	bool boxed = false;
 	int rc;
 
 	*again = (struct as_cli_again){ .stored = stored };
 	rc = as_run_options_parse(stored->options, &again->options, &again->faults, err);
 	if (!rc)
-		rc = as_cli_check_box(args, stored->target, err);
-	if (!rc && as_cli_wants_box(args, stored->target)) {
-		rc = open_box(args, sinks, again, err);
-	} else if (!rc) {
-		rc = open_here(sinks, again, err);
-	}
+		rc = as_cli_specs(again->options.scenario, stored->target, &specs, err);
+	if (!rc)
+		rc = as_cli_specs_box(args, &specs, &boxed, err);
+	if (!rc)
+		rc = boxed ? open_box(args, &specs, sinks, again, err)
+			   : open_here(sinks, again, err);
+	as_cli_specs_free(&specs);
 	if (rc)
 		as_cli_again_close(again);
 	return rc;

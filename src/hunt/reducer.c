@@ -85,6 +85,8 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 {
 	const struct as_hunt *h = r->hunt;
 	struct as_reducer reducer = { .fails = fails, .stop = stop, .ctx = r };
+	char scenario[AS_RUN_SCENARIO_MAX] = "";
+	struct as_hunt as_found = *h;
 	struct as_buf folder = { 0 }, own = { 0 };
 	struct as_seq *seq = NULL, *best = NULL;
 	struct as_reduced result = { 0 };
@@ -92,9 +94,15 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 
 	as_buf_addf(&folder, "%s/findings/%s", h->folder, r->sign->id);
 	as_buf_addf(&own, "%s/" AS_HUNT_FOLDER "/reduce", h->folder);
-	rc = h->store->load(as_buf_str(&folder), &seq, &reducer.op_index, err);
+	rc = h->store->load(as_buf_str(&folder), &seq, &reducer.op_index, scenario, err);
+	if (!rc && scenario[0])
+		rc = as_scenario_find(scenario, &as_found.scenario, &as_found.params, err);
+	/* With what it was found by: a race's seed, say. */
+	if (!rc && scenario[0])
+		memcpy(as_found.run.scenario, scenario, sizeof(scenario));
 	if (!rc)
-		rc = as_lane_open(h, as_buf_str(&own), false, r->known, &r->sink, &r->lane, err);
+		rc = as_lane_open(&as_found, as_buf_str(&own), false, r->known, &r->sink, &r->lane,
+				  err);
 	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
 	/* An interrupt before the first run says nothing. */

@@ -13,7 +13,8 @@
  *
  * What is excused: a full disk (sizes of metadata are a type's own); answers of which the models of
  * the two types allow different sets, which means that fstype.def knows of the difference; values
- * that the model leaves open altogether (SEEK_HOLE, offsets of directories).
+ * that the model leaves open altogether (SEEK_HOLE, offsets of directories); what O_DIRECT asks of
+ * lengths and offsets, which open(2) leaves to each type.
  */
 #include "run/diff.h"
 
@@ -21,6 +22,7 @@
 #include "target/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -196,6 +198,27 @@ static bool same_allowed(const struct as_allowed *a, const struct as_allowed *b)
 	return x.ok == y.ok && !memcmp(x.may, y.may, sizeof(x.may));
 }
 
+/* Through a descriptor that was opened so: by name, whatever came of the open. */
+static bool is_direct(const struct as_seq *seq, size_t op)
+{
+	const struct as_op *at = &seq->ops[op];
+
+	for (size_t i = op; i-- > 0;) {
+		const struct as_op *open = &seq->ops[i];
+
+		if (open->code == AS_OP_OPEN && open->slot >= 0 &&
+		    (open->slot == at->fd || open->slot == at->fd2) && open->flags & O_DIRECT)
+			return true;
+	}
+	return false;
+}
+
+static bool is_unaligned(const struct judging *j, size_t op, const struct as_traced *a,
+			 const struct as_traced *b)
+{
+	return (a->err == EINVAL || b->err == EINVAL) && is_direct(j->seq, op);
+}
+
 enum excuse { EXCUSE_NONE, EXCUSE_DOCUMENTED, EXCUSE_HINT };
 
 /* Of two answers that are both allowed. */
@@ -210,6 +233,8 @@ static enum excuse excuse(const struct judging *j, size_t a, size_t b, size_t op
 	if (!same_allowed(&s->allowed, &t->allowed))
 		return EXCUSE_DOCUMENTED;
 	if (s->ret >= 0 && t->ret >= 0 && s->ret != t->ret && s->allowed.ret == -1)
+		return EXCUSE_HINT;
+	if (is_unaligned(j, op, s, t))
 		return EXCUSE_HINT;
 	return EXCUSE_NONE;
 }

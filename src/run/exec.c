@@ -217,6 +217,8 @@ int as_runner_new(const struct as_target *target, const struct as_run_options *o
 	r->target = target;
 	r->options = *options;
 	r->sinks = sinks;
+	/* There the seed decides everything: once more would be the same once more. */
+	r->options.race.vary = as_target_library(target);
 	r->shared = options->state ? (struct shared *)(void *)options->state->engine
 				   : as_shared_alloc(sizeof(*r->shared));
 	r->disk_fd = memfd_create("assay-disk", MFD_CLOEXEC);
@@ -614,8 +616,7 @@ static int run_race(struct as_runner *r, const struct as_seq *seq, const char *n
 	r->shared->found = false;
 	r->quiet = true;
 	if (library)
-		/* The seed decides everything: once more would be the same once more. */
-		rc = race_together(r, &one, race->seed ? 1 : repeat, result, err);
+		rc = race_together(r, &one, repeat, result, err);
 	for (unsigned i = 0; i < repeat && !library && !rc && !r->shared->found; i++) {
 		r->race_run = i;
 		rc = run_once(r, &one, r->options.faults, r->plan, result, err);

@@ -354,6 +354,8 @@ size_t as_race_split(const struct as_seq *form, unsigned threads, uint64_t seed,
 
 uint64_t as_race_seed(const struct as_race_options *options, uint64_t seed, unsigned i)
 {
+	if (options->seed && (!i || !options->vary))
+		return options->seed;
 	/* Short enough to be typed, and never 0. */
-	return options->seed ? options->seed : as_mix64(as_mix64(seed) + i) % 1000000000 + 1;
+	return as_mix64(as_mix64(options->seed ? options->seed : seed + 1) + i) % 1000000000 + 1;
 }

@@ -31,6 +31,7 @@ struct as_race_options {
 	unsigned delay_us; /* the longest */
 	/* Of who does what and of the delays; 0: another one for each run. */
 	uint64_t seed;
+	bool vary; /* the seed is that of the first run only */
 };
 
 struct as_trace;
