@@ -26,7 +26,7 @@ struct as_hunt_store {
 	int (*failed)(const struct as_sink *sink, struct as_err *err);
 	void (*close)(struct as_sink *sink);
 	/* The workload of the finding in this folder, the reduced one if there is one; and which
-	 * operation failed, from 0, or -1. The scenario that it was found in, "" for the default. */
+	 * operation failed, from 0, or -1. The scenario it was found in, "" for the default. */
 	int (*load)(const char *folder, struct as_seq **seq, long *op_index,
 		    char scenario[AS_RUN_SCENARIO_MAX], struct as_err *err);
 	int (*set_reduced)(const char *folder, const struct as_seq *best,
