@@ -160,8 +160,10 @@ static int prepare(const struct as_args *args, struct session *s)
 	s->traits = any_target;
 	if (!rc && target) {
 		rc = as_target_open(target, &s->target, s->err);
-		if (!rc)
+		if (!rc) {
 			as_run_traits(s->target, &s->traits);
+			as_cli_fit_profile(s->profile, s->target);
+		}
 		if (!rc)
 			say_left_out(s);
 	}

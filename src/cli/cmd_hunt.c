@@ -235,6 +235,9 @@ static int read_target(const struct as_args *args, struct session *s, struct as_
 		rc = as_cli_specs_traits(&s->specs, &s->traits, err);
 	if (rc)
 		return rc;
+	/* Several targets have no options in common that all of them know. */
+	if (!s->resume && s->specs.n == 1)
+		as_cli_fit_profile(s->profile, s->target);
 	s->boxed = boxed;
 	/* In a box the engine is root. */
 	if (s->boxed)

@@ -3,6 +3,7 @@
 #include "cli/profiles.h"
 
 #include "gen/gen.h"
+#include "target/fstype.h"
 
 #include <string.h>
 
@@ -31,6 +32,14 @@ int as_cli_read_feedback(const char *file, struct as_profile *profile, struct as
 		rc = as_gen_feedback(profile, file, as_buf_str(&text), text.len, err);
 	as_buf_free(&text);
 	return rc;
+}
+
+void as_cli_fit_profile(struct as_profile *profile, const struct as_target *target)
+{
+	const struct as_fstype *type = as_target_fstype(target);
+
+	if (type && type->draw)
+		as_profile_mount_options(profile, type->draw);
 }
 
 unsigned as_cli_left_out(const struct as_profile *profile, const struct as_traits *traits,

@@ -236,7 +236,8 @@ static int read_some(struct as_lex *lex, const struct as_draw *draw, struct as_d
 {
 	int rc = read_percent(lex, &dist->percent);
 
-	return rc ? rc : read_words(lex, draw, dist);
+	/* A type may have no options at all. */
+	return rc || as_lex_at_end(lex) ? rc : read_words(lex, draw, dist);
 }
 
 static int read_chance(struct as_lex *lex, const struct as_draw *draw, struct as_dist *dist)

@@ -88,7 +88,7 @@ struct as_draw_index {
 	uint8_t first[AS_OP_COUNT], n[AS_OP_COUNT];
 };
 void as_draw_index_init(struct as_draw_index *index);
-/* Every argument of op that has a row; *text as above. */
+/* Every argument of op that has a row; *text as above. Not settled: see below. */
 void as_draw_args(const struct as_draw_index *index, const struct as_dist dist[AS_DRAWS],
 		  struct as_choice *choice, struct as_op *op, struct as_buf *text);
 /* The value that stands above the syntax layer. */

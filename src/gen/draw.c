@@ -201,7 +201,6 @@ void as_draw_args(const struct as_draw_index *index, const struct as_dist dist[A
 {
 	for (unsigned d = index->first[op->code], n = index->n[op->code]; n > 0; n--, d++)
 		as_dist_draw(&as_draws[d], &dist[d], choice, op, text);
-	as_draw_settle(op);
 }
 
 void as_dist_plain(const struct as_draw *draw, const struct as_dist *dist, struct as_op *op)

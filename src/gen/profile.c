@@ -321,6 +321,27 @@ int as_profile_parse(const char *file, const char *text, size_t len, struct as_p
 	return rc;
 }
 
+void as_profile_mount_options(struct as_profile *profile, const char *words)
+{
+	static const unsigned draws[] = { AS_DRAW_REMOUNT_OPTS, AS_DRAW_MOUNT_OPTS };
+
+	for (size_t d = 0; d < sizeof(draws) / sizeof(draws[0]); d++) {
+		struct as_dist *dist = &profile->dist[draws[d]];
+
+		memset(dist->word, 0, sizeof(dist->word));
+		dist->n = 0;
+		for (const char *at = words; *at && dist->n < AS_DIST_WORDS;) {
+			size_t len = strcspn(at, " ");
+
+			if (len && len < AS_DIST_WORD_BYTES)
+				memcpy(dist->word[dist->n++], at, len);
+			at += len + (at[len] == ' ');
+		}
+		if (dist->n && dist->percent * dist->n > 200)
+			dist->percent = 200 / dist->n;
+	}
+}
+
 /* ---- Built-in -------------------------------------------------------------------------------- */
 
 static const struct {

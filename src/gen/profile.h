@@ -41,6 +41,10 @@ AS_MUST_CHECK int as_profile_find(const char *name, struct as_profile *profile, 
 /* Errors read "file:line:column: ..."; *profile is untouched then. */
 AS_MUST_CHECK int as_profile_parse(const char *file, const char *text, size_t len,
 				   struct as_profile *profile, struct as_err *err);
+/* The options of `remount` and `mount` are drawn from these, separated by blanks, in place of the
+ * profile's; with the same percentage, but no more than two at once on average: most cannot stand
+ * together. Words too long or too many for a distribution are left out. */
+void as_profile_mount_options(struct as_profile *profile, const char *words);
 /* All of it; parse(print(p)) equals p. Feedback is not part of it. */
 void as_profile_print(const struct as_profile *profile, struct as_buf *out);
 bool as_profile_equal(const struct as_profile *a, const struct as_profile *b);

@@ -147,8 +147,12 @@ void as_refine_fill(struct as_seq *seq, const struct as_draw_index *index,
 		struct as_op *op = &seq->ops[i];
 		const char *name = op->name, *opts = op->opts;
 
+		/* Options that are refused would leave nothing mounted for all that follows. */
+		if (op->code == AS_OP_MOUNT)
+			continue;
 		as_buf_clear(&text);
 		as_draw_args(index, profile->dist, choice, op, &text);
+		as_draw_settle(op);
 		/* Words of the profile and what was put together live shorter than this. */
 		if (op->name != name)
 			op->name = as_arena_strndup(&seq->strings, op->name, strlen(op->name));

@@ -122,10 +122,9 @@ static struct as_op begin(struct as_walk *w, enum as_opcode code)
 }
 
 /* Appends, and believes what it says. */
-static void emit(struct as_walk *w, struct as_op *op)
+static void emit(struct as_walk *w, const struct as_op *op)
 {
-	as_draw_settle(op);
-	as_seq_add(w->out, op);
+	as_draw_settle(as_seq_add(w->out, op));
 	as_walk_follow(w, op);
 }
 
@@ -172,6 +171,8 @@ static bool walk_open(struct as_walk *w, bool tmpfile)
 		return false;
 	op.slot = free_slot(w);
 	op.path = spell(w, w->at);
+	if (!w->fill)
+		op.mode = (uint32_t)w->profile->dist[AS_DRAW_OPEN_OPEN_MODE].base;
 	emit(w, &op);
 	return true;
 }
@@ -187,6 +188,9 @@ static bool walk_umount(struct as_walk *w)
 	emit(w, &op);
 	op = begin(w, AS_OP_MOUNT);
 	emit(w, &op);
+	/* Where its options were refused, once more without; else this one is refused. */
+	if (op.opts && *op.opts)
+		emit(w, &w->view->plain[AS_OP_MOUNT]);
 	return true;
 }
 

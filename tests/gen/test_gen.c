@@ -28,7 +28,7 @@ static const struct {
 	{ "race", "a0b3ac482d02340c5586144732a6f9e4" },
 	{ "small", "44f1666c3afc85a8e4bb2166d296786b" },
 	{ "coverage", "fc4429b47c77dd378d8a8b66da4516cf" },
-	{ "hunt", "d0c882398a6f95aba4d4aa9a9777e736" },
+	{ "hunt", "ce9bc4d46f2836ad1c78a0e4e076b2ee" },
 };
 
 /* Profile, chooser and generator in one. */
