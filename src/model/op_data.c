@@ -67,8 +67,13 @@ static void read_at(struct step *s, struct file *file, int64_t off, bool move)
 		return refuse(s, EBADF);
 	if (overflows(off, s->op->len))
 		return refuse(s, EINVAL);
-	if (is_dir(inode))
+	if (is_dir(inode)) {
+		/* Where lseek left a directory's offset is the file system's own affair (ext4: a
+		 * hash), and so is whether it can be read from. */
+		if (move)
+			allow(s, EINVAL);
 		return refuse(s, EISDIR);
+	}
 	allow_direct(s, file);
 	if ((uint64_t)off < inode->reg.size)
 		n = inode->reg.size - (uint64_t)off;
