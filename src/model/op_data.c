@@ -199,7 +199,11 @@ static bool seek_sparse(struct step *s, const struct inode *inode, int64_t off, 
 	uint64_t at = (uint64_t)off, size = inode->reg.size, next;
 	int64_t got = s->got ? s->got->ret : -1;
 
-	if (off < 0 || at >= size) {
+	if (off < 0 && s->m->traits->quirks & AS_QUIRK_SEEK_FROM_START)
+		at = 0;
+	else if (off < 0)
+		at = size;
+	if (at >= size) {
 		refuse(s, ENXIO);
 		return false;
 	}

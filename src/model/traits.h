@@ -37,6 +37,9 @@ enum as_quirk {
 	/* xfs: xfs_rename() answers EEXIST for a directory that is not empty, as rename(2)
 	 * allows */
 	AS_QUIRK_RENAME_EEXIST = 1 << 15,
+	/* btrfs: find_desired_extent() takes a negative offset of SEEK_DATA and SEEK_HOLE for the
+	 * very start of the file */
+	AS_QUIRK_SEEK_FROM_START = 1 << 16,
 };
 
 enum as_feature {
