@@ -8,6 +8,7 @@
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/own_cov.h"
 #include "hunt/known.h"
 #include "hunt/scenario.h"
 #include "report/sinks.h"
@@ -175,6 +176,7 @@ struct session {
 	struct as_known_filter filter;
 	struct as_sink *sinks;
 	bool together, json;
+	struct as_cli_cov cov;
 };
 
 static void unload(struct session *b)
@@ -279,6 +281,7 @@ static int run_boxed(const struct as_args *args, const struct jobs *all, size_t 
 		box.boxed.options = *options;
 		box.boxed.options.size_bytes = job->size_bytes;
 		box.boxed.out = out->store ? out->folder : NULL;
+		box.boxed.cov = options->watch ? AS_CLI_COV_FOLDER : NULL;
 		box.boxed.told = &relay.sink;
 		box.boxed.found = out->chain;
 		box.boxed.workload = boxed_workload;
@@ -460,6 +463,22 @@ static int run_lists(const struct as_args *args, struct session *b, struct as_cl
 	return rc;
 }
 
+/* In a sandbox it is other processes that count. */
+static int open_cov(const struct as_args *args, const struct jobs *all,
+		    const struct as_cli_output *out, struct session *b, struct as_err *err)
+{
+	bool boxed = false;
+	int rc;
+
+	for (size_t i = 0; i < all->n; i++)
+		boxed |= as_cli_wants_box(args, as_buf_str(&all->jobs[i].spec));
+	if (boxed && !out->store && as_args_has(args, "cov"))
+		return as_fail(err, AS_EUSE, "--cov of a sandbox needs the folder of the findings");
+	rc = as_cli_cov_open(args, boxed ? out->folder : NULL, &b->cov, err);
+	b->options.watch = as_cli_cov_watch(&b->cov);
+	return rc;
+}
+
 static int run_all(const struct as_args *args, const struct jobs *all, bool lists,
 		   struct as_err *err)
 {
@@ -479,7 +498,9 @@ static int run_all(const struct as_args *args, const struct jobs *all, bool list
 		goto out;
 	b.sinks = out.chain;
 	b.json = out.json;
-	rc = read_known(as_args_text(args, "known", NULL), &b, err);
+	rc = open_cov(args, all, &out, &b, err);
+	if (!rc)
+		rc = read_known(as_args_text(args, "known", NULL), &b, err);
 	if (!rc)
 		rc = lists ? run_lists(args, &b, &out, &stats, err)
 			   : run_jobs(args, all, &b, &out, &stats, err);
@@ -487,6 +508,7 @@ static int run_all(const struct as_args *args, const struct jobs *all, bool list
 	rc = as_cli_output_close(&out, &stats, rc, err);
 out:
 	unload(&b);
+	rc = as_cli_cov_close(&b.cov, rc, err);
 	as_buf_free(&b.spec);
 	as_known_free(b.known);
 	as_box_state_close(b.options.state);
@@ -571,6 +593,7 @@ static const struct as_opt opts[] = {
 	  .arg = "FILE",
 	  .help = "signatures, a line each: findings that have one of them, or that came before, "
 		  "are only counted" },
+	AS_CLI_COV_OPT,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	{ .name = AS_BOX_STATE_OPTION,

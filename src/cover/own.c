@@ -8,13 +8,15 @@
 #include "cover/record_pieces.h"
 
 #include <dirent.h>
-#include <stdio.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define AREA_BYTES ((size_t)128 << 20) /* of addresses: memory is taken as it is used */
+#define FILES_MAX 100000
 #define SAVE_US 2000000 /* between two times that a process keeps what it has */
 
 enum kind { CALL, BEGIN, HOLDS };
@@ -132,19 +134,33 @@ static void count_entry(struct as_own *own, const struct entry *e, size_t bytes)
 	}
 }
 
+/* A file of this process alone: numbers of processes come again in sandboxes. */
+static const char *own_file(struct as_own *own)
+{
+	for (unsigned i = 0; !own->file.len && i < FILES_MAX; i++) {
+		int fd;
+
+		as_buf_addf(&own->file, "%s/%u.cov", own->folder, i);
+		fd = open(as_buf_str(&own->file), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+		if (fd < 0)
+			as_buf_clear(&own->file);
+		else
+			close(fd);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	return own->file.len ? as_buf_str(&own->file) : NULL;
+}
+
 static void save(struct as_own *own)
 {
-	char name[32];
-	struct as_buf path = { 0 };
+	const char *path;
 
 	if (!own->folder)
 		return;
-	snprintf(name, sizeof(name), "/%d.cov", (int)getpid());
-	as_buf_adds(&path, own->folder);
-	as_buf_adds(&path, name);
-	if (as_counts_save(own->tally.counts, as_buf_str(&path), NULL))
+	path = own_file(own);
+	if (!path || as_counts_save(own->tally.counts, path, NULL))
 		as_counts_note(own->tally.counts, AS_NOTE_LOST, 1);
-	as_buf_free(&path);
 	own->saved_us = as_now_us();
 }
 
@@ -227,6 +243,7 @@ void as_own_free(struct as_own *own)
 		as_shared_free(own->area, AREA_BYTES);
 	as_world_free(own->tally.world);
 	as_counts_free(own->tally.counts);
+	as_buf_free(&own->file);
 	free(own->folder);
 	free(own);
 }

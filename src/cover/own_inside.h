@@ -12,6 +12,7 @@ struct as_own {
 	struct as_tally tally;
 	struct area *area; /* shared with children */
 	char *folder;
+	struct as_buf file; /* there; "": none yet */
 	int64_t saved_us;
 	uint32_t last; /* workload that was counted */
 	/* In a child: */

@@ -229,6 +229,13 @@ static int make_args(const struct as_boxed_session *b, const char *share, const 
 		arg(a, "known", as_buf_str(&known));
 		as_buf_free(&known);
 	}
+	if (b->how->out && b->how->cov) {
+		struct as_buf cov = { 0 };
+
+		as_buf_addf(&cov, "%s/%s/", share, b->how->cov);
+		arg(a, "cov", as_buf_str(&cov));
+		as_buf_free(&cov);
+	}
 	/* For one that stays up, what to run comes on its standard input. */
 	arg(a, "list", b->once ? list : "-");
 	for (size_t at = 0; at < a->text.len; at += strlen(a->text.data + at) + 1) {

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* own_cov: see own_cov.h. */
+#include "cli/own_cov.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int make_folder(const char *path, struct as_err *err)
+{
+	return mkdir(path, 0777) && errno != EEXIST ? as_fail_errno(err, errno, "%s", path) : 0;
+}
+
+int as_cli_cov_open(const struct as_args *args, const char *out, struct as_cli_cov *cov,
+		    struct as_err *err)
+{
+	size_t len;
+	int rc = 0;
+
+	*cov = (struct as_cli_cov){ .path = as_args_text(args, "cov", NULL) };
+	if (!cov->path)
+		return 0;
+	len = strlen(cov->path);
+	if (!len)
+		return as_fail(err, AS_EUSE, "--cov: expected the name of a file");
+	if (cov->path[len - 1] == '/') {
+		as_buf_adds(&cov->folder, cov->path);
+	} else if (out) {
+		as_buf_addf(&cov->folder, "%s/" AS_CLI_COV_FOLDER, out);
+		cov->folder_is_ours = true;
+	}
+	if (cov->folder.len)
+		rc = make_folder(as_buf_str(&cov->folder), err);
+	cov->spec = as_spec_new();
+	if (!rc)
+		rc = as_own_new(cov->spec, cov->folder.len ? as_buf_str(&cov->folder) : NULL,
+				&cov->own, err);
+	cov->watch = (struct as_watch){
+		.open = as_own_open,
+		.ended = as_own_ended,
+		.close = as_own_close,
+		.begin = as_own_begin,
+		.holds = as_own_holds,
+		.call = as_own_call,
+		.op = as_own_op,
+		.ctx = cov->own,
+	};
+	return rc;
+}
+
+const struct as_watch *as_cli_cov_watch(const struct as_cli_cov *cov)
+{
+	return cov->own ? &cov->watch : NULL;
+}
+
+static int finish(struct as_cli_cov *cov, struct as_err *err)
+{
+	struct as_counts *counts = as_own_counts(cov->own);
+	int rc = 0;
+
+	/* In a folder of somebody else's, the file is there already. */
+	if (cov->folder.len && !cov->folder_is_ours)
+		return 0;
+	if (cov->folder_is_ours)
+		rc = as_own_gather(cov->own, as_buf_str(&cov->folder), err);
+	as_counts_source(counts, "own runs");
+	return rc ? rc : as_counts_save(counts, cov->path, err);
+}
+
+int as_cli_cov_close(struct as_cli_cov *cov, int rc, struct as_err *err)
+{
+	int saved = 0;
+
+	if (cov->own && rc >= 0)
+		saved = finish(cov, err);
+	if (cov->folder_is_ours)
+		rmdir(as_buf_str(&cov->folder));
+	as_own_free(cov->own);
+	as_spec_free(cov->spec);
+	as_buf_free(&cov->folder);
+	*cov = (struct as_cli_cov){ 0 };
+	return saved ? saved : rc;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* own_cov: --cov FILE of the commands that run workloads: what these called is counted. */
+#ifndef AS_CLI_OWN_COV_H
+#define AS_CLI_OWN_COV_H
+
+#include "cli/cli.h"
+#include "cover/own.h"
+#include "run/run.h"
+#include "run/watch.h"
+
+/* clang-format off */
+#define AS_CLI_COV_OPT                                                                            \
+	{ .name = "cov", .kind = AS_OPT_TEXT, .arg = "FILE",                                      \
+	  .help = "count the system calls that workloads make, for `assay cov`; of a name that "  \
+		  "ends with /, a folder in which each process keeps a file of its own" }
+/* clang-format on */
+
+struct as_cli_cov {
+	struct as_spec *spec;
+	struct as_own *own; /* NULL: nobody asked for it */
+	struct as_watch watch;
+	const char *path;
+	struct as_buf folder; /* where processes of ours keep theirs; "": nowhere */
+	bool folder_is_ours;
+};
+
+/* The name of the folder below `out` that other processes use. */
+#define AS_CLI_COV_FOLDER "cov.parts"
+
+/* With `out`, several processes will run workloads (a hunt, a sandbox): they keep what they count
+ * in a folder there until the end. NULL: only this one does. */
+AS_MUST_CHECK int as_cli_cov_open(const struct as_args *args, const char *out,
+				  struct as_cli_cov *cov, struct as_err *err);
+/* For as_run_options.watch. */
+const struct as_watch *as_cli_cov_watch(const struct as_cli_cov *cov);
+/* Writes the file, if rc (what came of the command) is no error; returns rc or an error. */
+int as_cli_cov_close(struct as_cli_cov *cov, int rc, struct as_err *err);
+
+#endif
