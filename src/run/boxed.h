@@ -38,7 +38,7 @@ struct as_boxed {
 	 * them, or that came before, are not kept and only told to come again. NULL: all are
 	 * new. */
 	const char *known;
-	/* A folder in the folder `out`: where the engine keeps counts of calls. NULL: it does not. */
+	/* A folder in `out`: where the engine keeps counts of calls. NULL: it does not. */
 	const char *cov;
 	unsigned silence_ms; /* without a sign of life from the kernel; 0: a default */
 };
