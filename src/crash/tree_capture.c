@@ -161,11 +161,10 @@ static void capture_children(struct capture *c, uint32_t dir)
 		fail(c, "listing it gives %s", as_errno_name(-rc));
 	if (names.n)
 		qsort(names.name, names.n, sizeof(char *), by_string);
-	for (size_t i = 0; i < names.n && !c->failed; i++) {
-		if (i && strcmp(names.name[i], names.name[i - 1]) == 0) {
+	for (size_t i = 1; i < names.n; i++)
+		if (strcmp(names.name[i], names.name[i - 1]) == 0)
 			fail(c, "lists \"%s\" twice", names.name[i]);
-			break;
-		}
+	for (size_t i = 0; i < names.n && !c->failed; i++) {
 		if (len > 1)
 			as_buf_addc(&c->path, '/');
 		as_buf_adds(&c->path, names.name[i]);

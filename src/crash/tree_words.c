@@ -129,7 +129,10 @@ static bool nodes_differ(struct diff *d, uint32_t i)
 			   d->is[1]);
 	if (a->twin != b->twin)
 		return say(d, i, 0, "is a link to another file %s than %s", d->is[0], d->is[1]);
-	if (number(d, i, "link count", a->nlink, b->nlink) || xattrs_differ(d, i, a, b))
+	/* Of directories at the end: what is missing in them says more. */
+	if (!S_ISDIR(a->mode) && number(d, i, "link count", a->nlink, b->nlink))
+		return true;
+	if (xattrs_differ(d, i, a, b))
 		return true;
 	return a->content && content_differs(d, i, "contents", a->content, b->content);
 }
@@ -179,6 +182,9 @@ bool as_tree_diff(const struct as_tree *a, const char *a_is, const struct as_tre
 		if (nodes_differ(&d, i))
 			return true;
 	}
+	for (uint32_t i = 0; i < a->n; i++)
+		if (number(&d, i, "link count", a->node[i].nlink, b->node[i].nlink))
+			return true;
 	return false;
 }
 
