@@ -10,10 +10,13 @@ typedef void (*as_bench_report)(const char *name, double value, const char *unit
 
 #define AS_BENCHES(X) \
 	X(work)       \
-	X(model) X(disk) X(run) X(labfs) X(uml) X(mount) X(checker) X(gen) X(reduce)
+	X(model) X(disk) X(run) X(labfs) X(uml) X(mount) X(checker) X(gen) X(reduce) X(crash)
 #define X(name) void bench_##name(as_bench_report report);
 AS_BENCHES(X)
 #undef X
+
+/* Parts of bench_crash(). */
+void bench_crash_legal(as_bench_report report);
 
 /* The part of bench_run() that is in bench_mount.c. */
 void bench_run_kernel(as_bench_report report);
