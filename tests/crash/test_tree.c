@@ -41,7 +41,7 @@ static const struct {
 	{ "with noise",
 	  { { 'p', 4096, 3, 0 }, { 'b', 40, 0, 0 }, { 'z', 24, 0, 0 } },
 	  "p4096 b40 z24 " },
-	{ "more than one read", { { 'p', 200000, 3, 0 }, { 'z', 70000, 0, 0 } }, "p200000 z70000 " },
+	{ "two reads", { { 'p', 200000, 3, 0 }, { 'z', 70000, 0, 0 } }, "p200000 z70000 " },
 };
 
 static size_t put_parts(const struct part *part, unsigned char *buf)
