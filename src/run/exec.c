@@ -651,8 +651,10 @@ int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *n
 int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *done,
 		 struct as_run_result *result, struct as_err *err)
 {
-	bool together = as_target_library(r->target) && !r->options.sweep && batch->n > 1 &&
-			!r->options.race.threads;
+	const struct as_fstype *type = as_target_fstype(r->target);
+	/* A server may remember more than its disk. */
+	bool possible = as_target_library(r->target) || (type && !type->server && !r->plan);
+	bool together = possible && !r->options.sweep && batch->n > 1 && !r->options.race.threads;
 	int64_t start_us = as_now_us();
 	int rc;
 

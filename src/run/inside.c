@@ -705,12 +705,17 @@ static void tear_down(struct inside *in)
 	as_buf_free(&in->text);
 }
 
+static struct inside begin(const struct inside_args *args)
+{
+	return (struct inside){ .args = args,
+				.sh = args->shared,
+				.ops = as_target_library(args->target),
+				.type = as_target_fstype(args->target) };
+}
+
 static void run_workload(const struct inside_args *args)
 {
-	struct inside in = { .args = args,
-			     .sh = args->shared,
-			     .ops = as_target_library(args->target),
-			     .type = as_target_fstype(args->target) };
+	struct inside in = begin(args);
 	struct shared *sh = in.sh;
 
 	enter(&in, PHASE_SETUP);
@@ -753,26 +758,92 @@ static void count_done(const struct inside_args *args, size_t i)
 		args->options->state->job++;
 }
 
-int as_inside_run_batch(void *ctx)
+/* The server, the loop device and the namespace stay; the disk is fresh again, and the kernel has
+ * forgotten what it knew of it. */
+static int renew_mounted(struct inside *in, struct as_stand_mark **fresh, struct as_err *err)
 {
-	struct inside_args args = *(const struct inside_args *)ctx;
-	struct shared *sh = args.shared;
+	int rc = as_mount_mounted(in->mount) ? as_mount_umount(in->mount) : 0;
 
-	as_inside_settle();
+	if (rc)
+		return as_fail_errno(err, -rc, "cannot unmount between two workloads");
+	as_vfs_free(in->vfs);
+	in->vfs = NULL;
+	as_model_free(in->model);
+	in->model = NULL;
+	in->blind = false;
+	as_stand_back(hold_disk(in), *fresh);
+	*fresh = as_stand_mark(in->stand);
+	release_disk(in);
+	rc = as_mount_forget(in->mount, err);
+	as_host_free(in->host);
+	as_chooser_free(in->chooser);
+	in->chooser = as_chooser_seeded(in->args->options->seed);
+	in->host = as_host_new(as_chooser_choice(in->chooser), &in->sh->log);
+	snprintf(in->sh->device, sizeof(in->sh->device), "%s", as_mount_device(in->mount));
+	return rc ? rc
+		  : as_vfs_sys_mounted_new(in->mount, as_target_opts(in->args->target), &in->vfs,
+					   err);
+}
+
+static void run_mounted_batch(struct inside_args *args)
+{
+	struct inside in = begin(args);
+	struct as_stand_mark *fresh = NULL;
+	struct shared *sh = in.sh;
+
+	args->seq = args->batch->seqs[0];
+	enter(&in, PHASE_SETUP);
+	sh->tool_rc = set_up_mounted(&in, &sh->tool_err);
+	if (!sh->tool_rc) {
+		fresh = as_stand_mark(hold_disk(&in));
+		release_disk(&in);
+	}
+	for (size_t i = 0; i < args->batch->n && !sh->tool_rc; i++) {
+		args->seq = args->batch->seqs[i];
+		run_all(&in);
+		if (sh->found || sh->tool_rc)
+			break;
+		count_done(args, i);
+		if (i + 1 < args->batch->n)
+			sh->tool_rc = renew_mounted(&in, &fresh, &sh->tool_err);
+	}
+	if (fresh) {
+		as_stand_drop(hold_disk(&in), fresh);
+		release_disk(&in);
+	}
+	tear_down(&in);
+}
+
+/* Also of races, which begin anew each time. */
+static void run_separate_batch(struct inside_args *args)
+{
+	struct shared *sh = args->shared;
+
 	/* What one workload gives back the next one takes: the kernel need not know. */
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	mallopt(M_TOP_PAD, KEPT_BYTES / 16);
-	for (size_t i = 0; i < args.batch->n; i++) {
-		args.seq = args.batch->seqs[i];
-		if (args.race_seed)
-			args.race_seed = as_race_seed(&args.options->race, args.options->seed,
-						      args.race_first + (unsigned)i);
-		run_workload(&args);
+	for (size_t i = 0; i < args->batch->n; i++) {
+		args->seq = args->batch->seqs[i];
+		if (args->race_seed)
+			args->race_seed = as_race_seed(&args->options->race, args->options->seed,
+						       args->race_first + (unsigned)i);
+		run_workload(args);
 		if (sh->found || sh->tool_rc)
 			break;
-		count_done(&args, i);
+		count_done(args, i);
 	}
-	sh->finished = true;
+}
+
+int as_inside_run_batch(void *ctx)
+{
+	struct inside_args args = *(const struct inside_args *)ctx;
+
+	as_inside_settle();
+	if (as_target_fstype(args.target) && !args.race_seed)
+		run_mounted_batch(&args);
+	else
+		run_separate_batch(&args);
+	args.shared->finished = true;
 	return 0;
 }
 

@@ -97,7 +97,7 @@ struct as_witness_area *as_shared_witness(struct as_box_state *state);
 /* For as_spawn_fork(). */
 int as_inside_prepare(void *args); /* makes the fresh disk and lists its tree */
 int as_inside_run(void *args);
-int as_inside_run_batch(void *args); /* a library's only */
+int as_inside_run_batch(void *args); /* of a library, or of a type of the kernel */
 
 /* First thing in a child that a target runs in. */
 void as_inside_settle(void);

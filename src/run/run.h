@@ -98,8 +98,9 @@ struct as_run_batch {
 };
 
 /*
- * As as_run_workload() for the first *done of them, all in one child where the target is a library:
- * starting a child for each costs more than running them. It ends behind the first that finds
+ * As as_run_workload() for the first *done of them, all in one child where the target is a library
+ * or a type of the kernel (which then keeps its loop device): starting a child for each costs more
+ * than running them. It ends behind the first that finds
  * something: *done counts that one, too. Before it others have run in the same process, so whoever
  * wants to be sure runs it once more alone.
  */
