@@ -364,7 +364,9 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 	rc = open_plumbing(spawn, &p, err);
 	if (rc)
 		return rc;
-	w.pid = fork();
+	/* To copy a large process only to replace it costs more than most programs; but who has to
+	 * go to a folder may stay there for ever, and must not keep us. */
+	w.pid = spawn->cwd ? fork() : vfork();
 	if (w.pid < 0) {
 		rc = as_fail_errno(err, errno, "%s: cannot fork", spawn->argv[0]);
 		goto out;

@@ -648,23 +648,61 @@ int as_run_workload(struct as_runner *r, const struct as_seq *seq, const char *n
 	return rc;
 }
 
+/* How many workloads there are before one that cuts the power: which takes a served disk. */
+static size_t until_crash(const struct as_run_batch *batch)
+{
+	for (size_t i = 0; i < batch->n; i++)
+		for (size_t k = 0; k < batch->seqs[i]->n; k++)
+			if (batch->seqs[i]->ops[k].code == AS_OP_CRASH)
+				return i;
+	return batch->n;
+}
+
+/* What was found on a disk that nobody watched is looked for again alone, on one that is. If it
+ * does not come, it is told as it was. */
+static int find_again(struct as_runner *r, const struct as_run_batch *batch, size_t i,
+		      struct as_run_result *result, struct as_err *err)
+{
+	struct as_run_batch one = { &batch->seqs[i], &batch->names[i], 1 };
+	struct shared *before = as_xmalloc(sizeof(*before));
+	struct as_run_result again = { 0 };
+	int rc;
+
+	memcpy(before, r->shared, sizeof(*before));
+	rc = run_once(r, &one, NULL, NULL, &again, err);
+	result->findings += again.findings;
+	if (!rc && !r->shared->found) {
+		memcpy(r->shared, before, sizeof(*before));
+		rc = report(r, one.seqs[0], one.names[0], NULL, result, err);
+	}
+	free(before);
+	return rc;
+}
+
 int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *done,
 		 struct as_run_result *result, struct as_err *err)
 {
 	const struct as_fstype *type = as_target_fstype(r->target);
 	/* A server may remember more than its disk. */
 	bool possible = as_target_library(r->target) || (type && !type->server && !r->plan);
-	bool together = possible && !r->options.sweep && batch->n > 1 && !r->options.race.threads;
+	bool together = possible && !r->options.sweep && !r->options.race.threads;
+	struct as_run_batch some = *batch;
 	int64_t start_us = as_now_us();
 	int rc;
 
-	if (!together) {
+	if (type && together)
+		some.n = until_crash(batch);
+	if (!together || some.n <= 1) {
 		*done = 1;
 		return as_run_workload(r, batch->seqs[0], batch->names[0], result, err);
 	}
 	*result = (struct as_run_result){ 0 };
-	rc = run_once(r, batch, r->options.faults, r->plan, result, err);
+	r->quiet = type;
+	rc = run_once(r, &some, r->options.faults, r->plan, result, err);
 	*done = r->shared->done + r->shared->found;
+	r->quiet = false;
+	if (!rc && type && r->shared->found)
+		rc = find_again(r, &some, *done - 1, result, err);
 	result->wall_us = as_now_us() - start_us;
 	return rc;
 }

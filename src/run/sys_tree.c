@@ -31,14 +31,12 @@ static uint32_t type_of(struct as_vfs *vfs, int fd, const struct dirent64 *entry
 }
 
 /* The system call itself: readdir(3) takes the ENOENT of a removed directory for its end. */
-int sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names)
+static int list_all(struct as_vfs *vfs, int own, struct as_vfs_names *names)
 {
-	int own = (int)sys_do(vfs, openat, fd, SYS_P("."), OPEN_DIR), rc = 0;
 	_Alignas(struct dirent64) char block[LIST_BYTES];
 	ssize_t n;
+	int rc = 0;
 
-	if (own < 0)
-		return -errno;
 	while ((n = sys_do(vfs, getdents64, own, SYS_P(block), sizeof(block))) > 0) {
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(block + at);
@@ -52,8 +50,18 @@ int sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names)
 	}
 	if (n < 0)
 		rc = -errno;
-	sys_do(vfs, close, own);
 	as_vfs_names_sort(names);
+	return rc;
+}
+
+int sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names)
+{
+	int own = (int)sys_do(vfs, openat, fd, SYS_P("."), OPEN_DIR), rc;
+
+	if (own < 0)
+		return -errno;
+	rc = list_all(vfs, own, names);
+	sys_do(vfs, close, own);
 	return rc;
 }
 
@@ -312,11 +320,17 @@ void sys_deepen(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *o
 
 /* ---- Reading a tree -------------------------------------------------------------------------- */
 
-/* Opens the directories along a path too long for one call; returns a descriptor (AT_FDCWD's place
- * is taken by the root) and the tail that is left, or a negative errno. */
+static void leave_dir(const struct sys *s, int dir)
+{
+	if (dir != s->root_fd)
+		close(dir);
+}
+
+/* Opens the directories along a path too long for one call; returns a descriptor (the root's own,
+ * as a rule: see leave_dir()) and the tail that is left, or a negative errno. */
 static int walk_deep(struct sys *s, const char *path, const char **tail)
 {
-	int fd = openat(s->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), next;
+	int fd = s->root_fd, next, saved;
 	char part[AS_VFS_PATH_MAX];
 
 	path += strspn(path, "/");
@@ -328,12 +342,15 @@ static int walk_deep(struct sys *s, const char *path, const char **tail)
 		memcpy(part, path, len);
 		part[len] = '\0';
 		next = openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		close(fd);
+		saved = errno;
+		leave_dir(s, fd);
+		if (next < 0)
+			return -saved;
 		fd = next;
 		path += len + 1;
 	}
 	*tail = *path ? path : ".";
-	return fd < 0 ? -errno : fd;
+	return fd < 0 ? -EBADF : fd;
 }
 
 static int tree_open(struct sys *s, const char *path, int flags)
@@ -345,19 +362,20 @@ static int tree_open(struct sys *s, const char *path, int flags)
 		return dir;
 	fd = openat(dir, tail, flags | O_NOFOLLOW | O_CLOEXEC);
 	saved = errno;
-	close(dir);
+	leave_dir(s, dir);
 	return fd < 0 ? -saved : fd;
 }
 
 static int tree_stat(void *ctx, const char *path, struct as_stat *to)
 {
 	struct stat st;
-	int fd = tree_open(ctx, path, O_PATH), rc;
+	const char *tail;
+	int dir = walk_deep(ctx, path, &tail), rc;
 
-	if (fd < 0)
-		return fd;
-	rc = fstat(fd, &st) ? -errno : 0;
-	close(fd);
+	if (dir < 0)
+		return dir;
+	rc = fstatat(dir, tail, &st, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
+	leave_dir(ctx, dir);
 	if (!rc)
 		sys_convert_stat(&st, to);
 	return rc;
@@ -377,7 +395,7 @@ static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ct
 
 	if (fd < 0)
 		return fd;
-	rc = sys_list(NULL, fd, &names);
+	rc = list_all(NULL, fd, &names);
 	close(fd);
 	for (size_t i = 0; !rc && i < names.n; i++) {
 		const char *name = as_vfs_names_at(&names, i);
@@ -399,7 +417,7 @@ static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
 	n = readlinkat(dir, tail, buf, len);
 	if (n < 0)
 		n = -errno;
-	close(dir);
+	leave_dir(ctx, dir);
 	return n;
 }
 
@@ -419,15 +437,21 @@ static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uin
 	return n;
 }
 
-/* The calls for attributes take paths only: the working directory is lent to them. */
+/* The calls for attributes take paths only, which begin at the root we are confined to; for one
+ * that is too long the working directory is lent to them. */
 static int64_t with_dir(struct sys *s, const char *path,
 			ssize_t (*call)(const char *tail, const char *name, void *buf, size_t len),
 			const char *name, void *buf, size_t len)
 {
 	const char *tail;
-	int dir = walk_deep(s, path, &tail), back;
+	int dir, back;
 	int64_t n;
 
+	if (path[0] == '/' && strlen(path) < AS_VFS_PATH_MAX) {
+		n = call(path, name, buf, len);
+		return n < 0 ? -errno : n;
+	}
+	dir = walk_deep(s, path, &tail);
 	if (dir < 0)
 		return dir;
 	back = open(".", O_PATH | O_CLOEXEC);
@@ -438,7 +462,7 @@ static int64_t with_dir(struct sys *s, const char *path,
 		as_assert(!fchdir(back));
 		close(back);
 	}
-	close(dir);
+	leave_dir(s, dir);
 	return n;
 }
 

@@ -260,6 +260,17 @@ int as_mount_new(const struct as_fstype *type, struct as_stand *stand, struct as
 	return rc;
 }
 
+int as_mount_new_quick(const struct as_fstype *type, struct as_stand *stand, struct as_mount **out,
+		       struct as_err *err)
+{
+	struct ground ground = { .memory = (struct as_disk *)as_stand_disk(stand) };
+	int rc = new_mount(type, &ground, NULL, out, err);
+
+	if (!rc)
+		(*out)->stand = stand;
+	return rc;
+}
+
 int as_mount_new_served(const struct as_fstype *type, struct as_bd *bd, struct as_mount *beside,
 			struct as_mount **out, struct as_err *err)
 {
@@ -464,7 +475,7 @@ int as_mount_umount(struct as_mount *m)
 
 void as_mount_cut(struct as_mount *m)
 {
-	as_assert(m->mounted && !m->cut);
+	as_assert(m->mounted && !m->cut && m->serve);
 	as_serve_lock(m->serve);
 	m->cut = as_stand_mark(m->stand);
 	as_serve_unlock(m->serve);
@@ -508,9 +519,34 @@ bool as_mount_mounted(const struct as_mount *m)
 
 /* ---- The disk ------------------------------------------------------------------------------ */
 
+static void lock(struct as_mount *m)
+{
+	struct as_disk *now;
+
+	if (m->serve) {
+		as_serve_lock(m->serve);
+	} else if (m->stand && !m->mounted && !as_loop_save(m->loop, &now, NULL)) {
+		as_disk_restore((struct as_disk *)as_stand_disk(m->stand), now);
+		as_disk_free(now);
+	}
+}
+
+static void unlock(struct as_mount *m)
+{
+	if (m->serve)
+		as_serve_unlock(m->serve);
+}
+
+int as_mount_renew(struct as_mount *m, const struct as_stand *from, struct as_err *err)
+{
+	as_disk_restore((struct as_disk *)as_stand_disk(m->stand),
+			(struct as_disk *)as_stand_disk(from));
+	return as_mount_load(m, (struct as_disk *)as_stand_disk(m->stand), err);
+}
+
 struct as_stand *as_mount_stand(struct as_mount *m)
 {
-	as_serve_lock(m->serve);
+	lock(m);
 	return m->stand;
 }
 
@@ -521,7 +557,7 @@ void as_mount_hold(struct as_mount *m)
 
 void as_mount_release(struct as_mount *m)
 {
-	as_serve_unlock(m->serve);
+	unlock(m);
 }
 
 static void before_request(void *ctx, size_t disk, enum as_call call, uint64_t off, uint64_t len)
@@ -588,9 +624,9 @@ static int copy_disk(struct as_mount *m, struct as_err *err)
 	if (fd < 0 || ftruncate(fd, (off_t)as_stand_bd(m->stand)->size_bytes))
 		rc = as_fail_errno(err, errno, "%s", m->copy);
 	if (!rc) {
-		as_serve_lock(m->serve);
+		lock(m);
 		rc = as_stand_export(m->stand, fd, err);
-		as_serve_unlock(m->serve);
+		unlock(m);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -604,10 +640,12 @@ static int take_copy(struct as_mount *m, struct as_err *err)
 
 	if (fd < 0)
 		return as_fail_errno(err, errno, "%s", m->copy);
-	as_serve_lock(m->serve);
+	lock(m);
 	rc = as_stand_import(m->stand, fd, err);
-	as_serve_unlock(m->serve);
+	unlock(m);
 	close(fd);
+	if (!rc && !m->serve)
+		rc = as_mount_load(m, (struct as_disk *)as_stand_disk(m->stand), err);
 	return rc ? rc : as_mount_forget(m, err);
 }
 

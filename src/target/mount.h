@@ -31,6 +31,16 @@ AS_MUST_CHECK int as_mount_allowed(struct as_err *err);
  * it. */
 AS_MUST_CHECK int as_mount_new(const struct as_fstype *type, struct as_stand *stand,
 			       struct as_mount **mount, struct as_err *err);
+/*
+ * The same with the disk's contents in a file in memory and nobody who serves it: much faster, but
+ * what reaches the disk is neither recorded nor witnessed nor made to fail, power cannot be cut,
+ * and the stand is brought up to date by as_mount_stand() only while nothing is mounted.
+ */
+AS_MUST_CHECK int as_mount_new_quick(const struct as_fstype *type, struct as_stand *stand,
+				     struct as_mount **mount, struct as_err *err);
+/* Of a quick one, with nothing mounted: the disk becomes that of another stand. */
+AS_MUST_CHECK int as_mount_renew(struct as_mount *mount, const struct as_stand *from,
+				 struct as_err *err);
 /* Unmounts what can be. Takes NULL. */
 void as_mount_free(struct as_mount *mount);
 

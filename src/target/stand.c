@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
@@ -247,6 +248,11 @@ void as_stand_witness(struct as_stand *s, struct as_witness_area *area, size_t r
 	s->inner = base_of(s);
 }
 
+void as_stand_unwitnessed(struct as_witness_area *area)
+{
+	area->full = 1;
+}
+
 bool as_stand_repeat(struct as_stand *s, const struct as_witness_area *area, size_t room_bytes)
 {
 	return as_witness_apply(area, room_bytes, as_disk_bd(s->disk));
@@ -325,26 +331,55 @@ const void *as_stand_disk(const struct as_stand *s)
 
 /* ---- Between processes ----------------------------------------------------------------------- */
 
-static int write_chunk(void *ctx, uint64_t index, const unsigned char *data)
-{
-	int fd = *(int *)ctx;
-	size_t done = 0;
+/* Neighbours go out in one call: calls are what it costs. */
+struct gather {
+	int fd;
+	uint64_t first; /* chunk */
+	struct iovec chunks[64];
+	int n;
+};
 
-	while (done < AS_CHUNK_BYTES) {
-		ssize_t n = pwrite(fd, data + done, AS_CHUNK_BYTES - done,
-				   (off_t)(index * AS_CHUNK_BYTES + done));
+static int write_gathered(struct gather *g)
+{
+	struct iovec *at = g->chunks;
+	off_t off = (off_t)(g->first * AS_CHUNK_BYTES);
+
+	while (g->n) {
+		ssize_t n = pwritev(g->fd, at, g->n, off);
 
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		done += n > 0 ? (size_t)n : 0;
+		for (off += n > 0 ? n : 0; g->n && n >= (ssize_t)at->iov_len; g->n--, at++)
+			n -= (ssize_t)at->iov_len;
+		if (g->n && n > 0) {
+			at->iov_base = (char *)at->iov_base + n;
+			at->iov_len -= (size_t)n;
+		}
 	}
 	return 0;
 }
 
+static int write_chunk(void *ctx, uint64_t index, const unsigned char *data)
+{
+	struct gather *g = ctx;
+	int rc = 0;
+
+	if (g->n == sizeof(g->chunks) / sizeof(g->chunks[0]) ||
+	    (g->n && index != g->first + (uint64_t)g->n))
+		rc = write_gathered(g);
+	if (!g->n)
+		g->first = index;
+	g->chunks[g->n++] = (struct iovec){ (void *)data, AS_CHUNK_BYTES };
+	return rc;
+}
+
 int as_stand_export(struct as_stand *s, int fd, struct as_err *err)
 {
-	int rc = as_disk_each(s->disk, write_chunk, &fd);
+	struct gather g = { .fd = fd };
+	int rc = as_disk_each(s->disk, write_chunk, &g);
 
+	if (!rc)
+		rc = write_gathered(&g);
 	return rc ? as_fail_errno(err, -rc, "cannot hand over a disk") : 0;
 }
 

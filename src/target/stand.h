@@ -44,6 +44,8 @@ void as_stand_plan(struct as_stand *stand, const struct as_plan *plan);
 /* From now on what changes is also written to this memory (disk/witness.h), which must outlive it.
  * Before plans and records. */
 void as_stand_witness(struct as_stand *stand, struct as_witness_area *area, size_t room_bytes);
+/* What stands there is of no use: nobody will write to it. */
+void as_stand_unwitnessed(struct as_witness_area *area);
 /* Does to this disk what a witness wrote of another. False: what it wrote is not complete. */
 bool as_stand_repeat(struct as_stand *stand, const struct as_witness_area *area, size_t room_bytes);
 /* How many calls were hit since. */
