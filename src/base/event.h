@@ -50,6 +50,7 @@ int as_finding_kind_parse(const char *name);
 
 struct as_run_stats {
 	uint64_t workloads, ops, findings, skipped;
+	uint64_t unjudged, excused; /* as in struct as_run_result */
 	int64_t wall_us;
 };
 

@@ -227,6 +227,8 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 		as_json_kuint(&j, "runs", r->runs);
 		as_json_kuint(&j, "ops", r->ops);
 		as_json_kuint(&j, "skipped", r->skipped);
+		as_json_kuint(&j, "unjudged", r->unjudged);
+		as_json_kuint(&j, "excused", r->excused);
 		as_json_kuint(&j, "findings", r->findings);
 		as_json_kint(&j, "wall_us", r->wall_us);
 		as_json_end(&j);
@@ -304,6 +306,8 @@ static void say_batch(size_t done, const struct as_run_result *r)
 	as_json_kuint(&j, "done", done);
 	as_json_kuint(&j, "ops", r->ops);
 	as_json_kuint(&j, "skipped", r->skipped);
+	as_json_kuint(&j, "unjudged", r->unjudged);
+	as_json_kuint(&j, "excused", r->excused);
 	as_json_kuint(&j, "findings", r->findings);
 	as_json_end(&j);
 	printf("%s\n", as_buf_str(&line));
@@ -342,6 +346,8 @@ static int run_here(struct session *b, const struct jobs *all, size_t *first,
 	stats->workloads += done;
 	stats->ops += result.ops;
 	stats->skipped += result.skipped;
+	stats->unjudged += result.unjudged;
+	stats->excused += result.excused;
 	stats->findings += result.findings;
 	free(seqs);
 	free(names);

@@ -138,6 +138,8 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 				      .ops = s->ops,
 				      .findings = s->n_signs,
 				      .skipped = s->skipped,
+				      .unjudged = s->unjudged,
+				      .excused = s->excused,
 				      .wall_us = s->used_us };
 	size_t left = 0;
 

@@ -85,7 +85,9 @@ static int run_boxed(struct as_lane *lane, const struct as_lane_work *work,
 	*result = (struct as_run_result){ .runs = stats.workloads,
 					  .ops = stats.ops,
 					  .findings = stats.findings,
-					  .skipped = stats.skipped };
+					  .skipped = stats.skipped,
+					  .unjudged = stats.unjudged,
+					  .excused = stats.excused };
 	free(jobs);
 	return rc;
 }
@@ -121,6 +123,8 @@ static void add(struct as_run_result *sum, const struct as_run_result *result)
 	sum->ops += result->ops;
 	sum->findings += result->findings;
 	sum->skipped += result->skipped;
+	sum->unjudged += result->unjudged;
+	sum->excused += result->excused;
 	sum->wall_us += result->wall_us;
 }
 

@@ -125,6 +125,8 @@ static int take_batch(struct leading *l, size_t job, const char *line, struct as
 		s->workloads += number_of(object, "workloads");
 		s->ops += number_of(object, "ops");
 		s->skipped += number_of(object, "skipped");
+		s->unjudged += number_of(object, "unjudged");
+		s->excused += number_of(object, "excused");
 		s->findings += number_of(object, "findings");
 		l->changed = true;
 	}

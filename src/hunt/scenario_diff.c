@@ -291,6 +291,7 @@ static int diff_run(struct as_scenario *s, const struct as_scenario_work *work, 
 		};
 	as_diff_judge(seq, subjects, s->n, &diff);
 	count(s, &diff, work->names[0]);
+	result->excused = diff.documented + diff.hints + diff.undecided;
 	if (diff.answer != AS_DIFF_NONE)
 		tell(s, seq, work->names[0], &diff, result);
 	for (size_t i = 0; i < s->n && !rc; i++)

@@ -47,7 +47,7 @@ struct as_hunt_state {
 	int64_t for_us; /* 0: no end */
 	/* So far. */
 	int64_t used_us;
-	uint64_t workloads, ops, skipped, findings;
+	uint64_t workloads, ops, skipped, unjudged, excused, findings;
 	struct as_hunt_job *jobs;
 	size_t n_jobs;
 	struct as_hunt_sign *signs; /* in the order in which they were met */

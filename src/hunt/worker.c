@@ -217,6 +217,8 @@ static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t
 	as_json_kuint(&j, "workloads", position - h->first);
 	as_json_kuint(&j, "ops", r->ops);
 	as_json_kuint(&j, "skipped", r->skipped);
+	as_json_kuint(&j, "unjudged", r->unjudged);
+	as_json_kuint(&j, "excused", r->excused);
 	as_json_kuint(&j, "findings", h->findings);
 	as_json_key(&j, "again");
 	as_json_array(&j);

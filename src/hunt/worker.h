@@ -26,7 +26,7 @@ struct as_worker {
 /*
  * The share of a job: from its position in the state to `end` (a number of its stream; UINT64_MAX:
  * for ever). A line for each batch:
- *   {"position":n,"over":b,"workloads":n,"ops":n,"skipped":n,"findings":n,
+ *   {"position":n,"over":b,"workloads":n,"ops":n,"skipped":n,"unjudged":n,"excused":n,"findings":n,
  *    "found":[{"number":n,"ops":n,"id":s,"kind":s,"signature":s,"summary":s,...}],
  *    "again":[{"signature":s,"count":n}]}
  * An error of ours is {"error":code,"message":s}.

@@ -82,6 +82,8 @@ static void jsonl_done(struct as_sink *sink, const struct as_run_stats *s)
 	as_json_kuint(&json, "ops", s->ops);
 	as_json_kuint(&json, "findings", s->findings);
 	as_json_kuint(&json, "skipped", s->skipped);
+	as_json_kuint(&json, "unjudged", s->unjudged);
+	as_json_kuint(&json, "excused", s->excused);
 	as_json_kint(&json, "wall_us", s->wall_us);
 	as_json_end(&json);
 	put((struct jsonl *)sink, &line);

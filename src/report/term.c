@@ -100,6 +100,12 @@ static void term_done(struct as_sink *sink, const struct as_run_stats *s)
 	if (s->skipped)
 		fprintf(t->out, ", %llu operations not possible here",
 			(unsigned long long)s->skipped);
+	if (s->unjudged)
+		fprintf(t->out, ", %llu races too much to explain",
+			(unsigned long long)s->unjudged);
+	if (s->excused)
+		fprintf(t->out, ", %llu answers that differ as they may",
+			(unsigned long long)s->excused);
 	fprintf(t->out, ", %.2f s\n", (double)s->wall_us / 1e6);
 	fflush(t->out);
 }

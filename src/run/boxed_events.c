@@ -65,6 +65,8 @@ static void on_batch(struct as_boxed_session *b, const json_t *event)
 	b->kills = 0;
 	b->stats->ops += (uint64_t)number_of(event, "ops");
 	b->stats->skipped += (uint64_t)number_of(event, "skipped");
+	b->stats->unjudged += (uint64_t)number_of(event, "unjudged");
+	b->stats->excused += (uint64_t)number_of(event, "excused");
 	b->stats->findings += (uint64_t)number_of(event, "findings");
 }
 
@@ -74,6 +76,8 @@ static void on_workload(struct as_boxed_session *b, const json_t *event)
 				   .ops = (uint64_t)number_of(event, "ops"),
 				   .findings = (uint64_t)number_of(event, "findings"),
 				   .skipped = (uint64_t)number_of(event, "skipped"),
+				   .unjudged = (uint64_t)number_of(event, "unjudged"),
+				   .excused = (uint64_t)number_of(event, "excused"),
 				   .wall_us = number_of(event, "wall_us") };
 	size_t job;
 
@@ -85,6 +89,8 @@ static void on_workload(struct as_boxed_session *b, const json_t *event)
 	b->stats->workloads++;
 	b->stats->ops += r.ops;
 	b->stats->skipped += r.skipped;
+	b->stats->unjudged += r.unjudged;
+	b->stats->excused += r.excused;
 	b->stats->findings += r.findings;
 	if (b->how->workload)
 		b->how->workload(b->how->ctx, &b->jobs[job], &r);
