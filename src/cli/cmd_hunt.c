@@ -25,6 +25,7 @@
 #define FOR_DEFAULT "10m"
 #define REDUCE_DEFAULT_SECONDS 60
 #define PROGRESS_US 500000
+#define RACE_BATCH 2
 #define PROFILE_COPY AS_HUNT_FOLDER "/profile"
 #define FEEDBACK_COPY AS_HUNT_FOLDER "/feedback"
 
@@ -334,6 +335,9 @@ static int prepare(const struct as_args *args, struct session *s, struct as_err 
 	struct as_run_options *o = &s->hunt.run;
 	int rc = as_scenario_find(s->state.scenario, &s->hunt.scenario, &s->hunt.params, err);
 
+	/* One of its workloads is many runs. */
+	if (!rc && !strcmp(s->hunt.scenario->name, "race"))
+		s->hunt.batch = RACE_BATCH;
 	if (!rc)
 		rc = read_bounds(args, s, err);
 	if (!rc)

@@ -3,6 +3,7 @@
 #include "cli/scenarios.h"
 
 #include "run/diff.h"
+#include "run/race.h"
 #include "run/traits.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ int as_cli_scenario(const struct as_args *args, struct as_buf *text, struct as_e
 	static const char *const only[] = { "threads", "repeat", "delay" };
 	const char *name = as_args_text(args, "scenario", NULL);
 	const char *diff = as_args_text(args, "diff", NULL);
+	struct as_race_options checked;
 	bool race = as_args_has(args, "race"), crash = as_args_has(args, "crash");
 
 	if ((name != NULL) + race + crash + (diff != NULL) > 1)
@@ -36,7 +38,10 @@ int as_cli_scenario(const struct as_args *args, struct as_buf *text, struct as_e
 		as_buf_adds(text, "race:");
 	for (size_t i = 0; race && i < sizeof(only) / sizeof(only[0]); i++)
 		add_param(args, only[i], text);
-	return 0;
+	/* Before anything is made for it. */
+	return strncmp(as_buf_str(text), "race:", 5)
+		       ? 0
+		       : as_race_parse(as_buf_str(text) + 5, &checked, err);
 }
 
 int as_cli_specs(const char *scenario, const char *target, struct as_cli_specs *specs,

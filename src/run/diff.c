@@ -14,7 +14,7 @@
  * What is excused: a full disk (sizes of metadata are a type's own); answers of which the models of
  * the two types allow different sets, which means that fstype.def knows of the difference; values
  * that the model leaves open altogether (SEEK_HOLE, offsets of directories); what O_DIRECT asks of
- * lengths and offsets, which open(2) leaves to each type.
+ * lengths and offsets, which open(2) leaves to each type; which options of a mount a type knows.
  */
 #include "run/diff.h"
 
@@ -234,7 +234,8 @@ static enum excuse excuse(const struct judging *j, size_t a, size_t b, size_t op
 		return EXCUSE_DOCUMENTED;
 	if (s->ret >= 0 && t->ret >= 0 && s->ret != t->ret && s->allowed.ret == -1)
 		return EXCUSE_HINT;
-	if (is_unaligned(j, op, s, t))
+	if (is_unaligned(j, op, s, t) || j->seq->ops[op].code == AS_OP_REMOUNT ||
+	    j->seq->ops[op].code == AS_OP_MOUNT)
 		return EXCUSE_HINT;
 	return EXCUSE_NONE;
 }

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `assay hunt --diff`: those that answer alike pass, a broken one is the odd one out, among two by
+# the model, among three wherever it stands; what is found is reduced and comes back; bad input gets
+# one line.
+cd "$(dirname "$0")/../.." || exit 2
+. tests/tap.sh
+export LC_ALL=C
+export ASAN_OPTIONS=detect_leaks=0
+
+# refuses NAME REGEX OPTION...
+refuses() {
+	local name=$1 regex=$2 got=0
+	shift 2
+	"$ASSAY" hunt -o "$WORK/refused" "$@" >"$WORK/out" 2>"$WORK/err" </dev/null || got=$?
+	if [ "$got" = 2 ] && [ "$(wc -l <"$WORK/err")" = 1 ] && grep -Eq "^assay: .*($regex)" "$WORK/err"; then
+		tap_ok "$name"
+	else
+		tap_not_ok "$name" "exit status $got, wanted 2, /$regex/" "$(cat "$WORK/err")"
+	fi
+}
+
+refuses "one target" "at least two targets" --diff lab
+refuses "one target with options" "at least two targets" --diff lab:bug=1,bug=2
+refuses "a target nobody knows" "unknown target 'nosuch'" --diff lab,nosuch
+refuses "targets named twice" "leave out --target" --target lab --diff lab,lab
+refuses "a directory beside a sandbox" "cannot be compared in a sandbox" --diff ext4,dir:/tmp
+
+# ---- Alike ----
+tap_run "the same twice" 0 "$ASSAY" hunt --diff lab,lab --max-workloads 60 -o "$WORK/same"
+mkdir "$WORK/tree"
+if "$ASSAY" run --target "dir:$WORK/tree" --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; then
+	tap_run "labfs and a directory" 0 "$ASSAY" hunt --diff "lab,dir:$WORK/tree" --max-workloads 40 \
+		-o "$WORK/dir"
+else
+	tap_skip "labfs and a directory" "$(head -n 1 "$WORK/err")"
+fi
+if "$ASSAY" run --target ext4 --sandbox host --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; then
+	tap_run "ext4, xfs and btrfs on the running kernel" 0 "$ASSAY" hunt --sandbox host \
+		--diff ext4,xfs,btrfs --max-workloads 4 -o "$WORK/host"
+else
+	tap_skip "ext4, xfs and btrfs on the running kernel" "$(head -n 1 "$WORK/err")"
+fi
+if "$ASSAY" run --target ext4 --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; then
+	tap_run "ext4, xfs and labfs in a sandbox" 0 "$ASSAY" hunt --diff ext4,xfs,lab \
+		--max-workloads 4 -o "$WORK/uml"
+else
+	tap_skip "ext4, xfs and labfs in a sandbox" "$(head -n 1 "$WORK/err")"
+fi
+
+# ---- Not alike ----
+printf 'create /a 0644\ncreate /b 0600\nrename /a /b\nstat /b\n' >"$WORK/over.txt"
+tap_run "two, and one is broken" 1 "$ASSAY" run --target lab --scenario diff:lab,lab:bug=1 \
+	-o "$WORK/two" "$WORK/over.txt"
+tap_like "it is named" "$WORK/out" \
+	"op 3: rename /a /b: lab:bug=1 returned -1 EEXIST, lab 0; the model: returned -1 EEXIST"
+tap_run "three, and the first is broken" 1 "$ASSAY" run --target lab \
+	--scenario diff:lab:bug=1,lab,lab -o "$WORK/three" "$WORK/over.txt"
+tap_like "it is named" "$WORK/out" "op 3: rename /a /b: lab:bug=1 returned -1 EEXIST, lab 0"
+tap_like "what all answered is shown" "$WORK/out" "lab +=  *0"
+
+# ---- Found, reduced, brought back ----
+tap_run "a bug is found" 1 "$ASSAY" hunt --diff lab,lab:bug=7 --max-workloads 60 -o "$WORK/bug"
+id=$(find "$WORK/bug/findings" -mindepth 1 -maxdepth 1 -name 'lab-diff-*' -printf '%f\n' | head -n 1)
+tap_like "as a difference" "$WORK/bug/findings/$id/finding.json" '"signature":"diff: f?stat: says link count #, others link count #"'
+tap_like "with all targets" "$WORK/bug/findings/$id/finding.json" 'scenario=diff:lab,lab:bug=7'
+tap_run "comes back" 1 "$ASSAY" replay "$id" -o "$WORK/bug"
+tap_like "by its name" "$WORK/out" "^$id: reproduced"
+lines=$(grep -vc '^@' "$WORK/bug/findings/$id/workload.reduced.txt")
+if [ "$lines" -le 6 ]; then tap_ok "reduced"; else tap_not_ok "reduced" "to $lines operations"; fi
+
+tap_done
