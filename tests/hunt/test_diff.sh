@@ -8,12 +8,16 @@ cd "$(dirname "$0")/../.." || exit 2
 export LC_ALL=C
 export ASAN_OPTIONS=detect_leaks=0
 
+# can OPTION...: whether such a target runs here; why not is in $WORK/err.
+can() { "$ASSAY" run "$@" --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; }
+
 # refuses NAME REGEX OPTION...
 refuses() {
 	local name=$1 regex=$2 got=0
 	shift 2
 	"$ASSAY" hunt -o "$WORK/refused" "$@" >"$WORK/out" 2>"$WORK/err" </dev/null || got=$?
-	if [ "$got" = 2 ] && [ "$(wc -l <"$WORK/err")" = 1 ] && grep -Eq "^assay: .*($regex)" "$WORK/err"; then
+	if [ "$got" = 2 ] && [ "$(wc -l <"$WORK/err")" = 1 ] &&
+		grep -Eq "^assay: .*($regex)" "$WORK/err"; then
 		tap_ok "$name"
 	else
 		tap_not_ok "$name" "exit status $got, wanted 2, /$regex/" "$(cat "$WORK/err")"
@@ -29,19 +33,19 @@ refuses "a directory beside a sandbox" "cannot be compared in a sandbox" --diff 
 # ---- Alike ----
 tap_run "the same twice" 0 "$ASSAY" hunt --diff lab,lab --max-workloads 60 -o "$WORK/same"
 mkdir "$WORK/tree"
-if "$ASSAY" run --target "dir:$WORK/tree" --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; then
-	tap_run "labfs and a directory" 0 "$ASSAY" hunt --diff "lab,dir:$WORK/tree" --max-workloads 40 \
-		-o "$WORK/dir"
+if can --target "dir:$WORK/tree"; then
+	tap_run "labfs and a directory" 0 "$ASSAY" hunt --diff "lab,dir:$WORK/tree" \
+		--max-workloads 40 -o "$WORK/dir"
 else
 	tap_skip "labfs and a directory" "$(head -n 1 "$WORK/err")"
 fi
-if "$ASSAY" run --target ext4 --sandbox host --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; then
+if can --target ext4 --sandbox host; then
 	tap_run "ext4, xfs and btrfs on the running kernel" 0 "$ASSAY" hunt --sandbox host \
 		--diff ext4,xfs,btrfs --max-workloads 4 -o "$WORK/host"
 else
 	tap_skip "ext4, xfs and btrfs on the running kernel" "$(head -n 1 "$WORK/err")"
 fi
-if "$ASSAY" run --target ext4 --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; then
+if can --target ext4; then
 	tap_run "ext4, xfs and labfs in a sandbox" 0 "$ASSAY" hunt --diff ext4,xfs,lab \
 		--max-workloads 4 -o "$WORK/uml"
 else
@@ -61,8 +65,9 @@ tap_like "what all answered is shown" "$WORK/out" "lab +=  *0"
 
 # ---- Found, reduced, brought back ----
 tap_run "a bug is found" 1 "$ASSAY" hunt --diff lab,lab:bug=7 --max-workloads 60 -o "$WORK/bug"
-id=$(find "$WORK/bug/findings" -mindepth 1 -maxdepth 1 -name 'lab-diff-*' -printf '%f\n' | head -n 1)
-tap_like "as a difference" "$WORK/bug/findings/$id/finding.json" '"signature":"diff: f?stat: says link count #, others link count #"'
+id=$(basename "$(find "$WORK/bug/findings" -name 'lab-diff-*' | head -n 1)")
+tap_like "as a difference" "$WORK/bug/findings/$id/finding.json" \
+	'"signature":"diff: f?stat: says link count #, others link count #"'
 tap_like "with all targets" "$WORK/bug/findings/$id/finding.json" 'scenario=diff:lab,lab:bug=7'
 tap_run "comes back" 1 "$ASSAY" replay "$id" -o "$WORK/bug"
 tap_like "by its name" "$WORK/out" "^$id: reproduced"

@@ -7,12 +7,16 @@ cd "$(dirname "$0")/../.." || exit 2
 export LC_ALL=C
 export ASAN_OPTIONS=detect_leaks=0
 
+# can OPTION...: whether such a target runs here; why not is in $WORK/err.
+can() { "$ASSAY" run "$@" --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; }
+
 # refuses NAME REGEX OPTION...
 refuses() {
 	local name=$1 regex=$2 got=0
 	shift 2
 	"$ASSAY" hunt -o "$WORK/refused" "$@" >"$WORK/out" 2>"$WORK/err" </dev/null || got=$?
-	if [ "$got" = 2 ] && [ "$(wc -l <"$WORK/err")" = 1 ] && grep -Eq "^assay: .*($regex)" "$WORK/err"; then
+	if [ "$got" = 2 ] && [ "$(wc -l <"$WORK/err")" = 1 ] &&
+		grep -Eq "^assay: .*($regex)" "$WORK/err"; then
 		tap_ok "$name"
 	else
 		tap_not_ok "$name" "exit status $got, wanted 2, /$regex/" "$(cat "$WORK/err")"
@@ -23,19 +27,22 @@ refuses "one thread" "--threads: 1 is out of range" --target lab --race --thread
 refuses "no repetition" "--repeat: 0 is out of range" --target lab --race --repeat 0
 refuses "threads without a race" "--threads is of use with --race only" --target lab --threads 3
 refuses "a race and a comparison" "exclude each other" --race --diff lab,lab
-refuses "a parameter nobody knows" "unknown parameter 'thread=3'" --target lab --scenario race:thread=3
-refuses "a parameter out of range" "'threads=99': expected a number" --target lab --scenario race:threads=99
+refuses "a parameter nobody knows" "unknown parameter 'thread=3'" \
+	--target lab --scenario race:thread=3
+refuses "a parameter out of range" "'threads=99': expected a number" \
+	--target lab --scenario race:threads=99
 
 # ---- Clean ----
 tap_run "labfs passes" 0 "$ASSAY" hunt --target lab --race --max-workloads 60 -o "$WORK/clean"
 tap_like "each workload ran ten times" "$WORK/out" "^60 workloads, [0-9]{4,} operations, 0 findings"
-tap_run "the same seed" 0 "$ASSAY" hunt --target lab --race --max-workloads 60 -o "$WORK/clean2" --json
+tap_run "the same seed" 0 "$ASSAY" hunt --target lab --race --max-workloads 60 --json \
+	-o "$WORK/clean2"
 again=$(sed -n 's/.*"ops":\([0-9]*\).*/\1/p' "$WORK/out" | tail -n 1)
 "$ASSAY" hunt --target lab --race --max-workloads 60 -o "$WORK/clean3" --json >"$WORK/out"
 tap_is "does the same" "$(sed -n 's/.*"ops":\([0-9]*\).*/\1/p' "$WORK/out" | tail -n 1)" "$again"
 
 mkdir "$WORK/tree"
-if "$ASSAY" run --target "dir:$WORK/tree" --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; then
+if can --target "dir:$WORK/tree"; then
 	tap_run "a directory passes" 0 "$ASSAY" hunt --target "dir:$WORK/tree" --race --threads 4 \
 		--max-workloads 15 -o "$WORK/dir"
 	tap_is "and is left empty" "$(ls -A "$WORK/tree")" ""
@@ -43,13 +50,13 @@ else
 	tap_skip "a directory passes" "$(head -n 1 "$WORK/err")"
 fi
 
-if "$ASSAY" run --target ext4 --sandbox host --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; then
-	tap_run "ext4 on the running kernel passes" 0 "$ASSAY" hunt --target ext4 --sandbox host --race \
-		--repeat 3 --max-workloads 4 -o "$WORK/ext4"
+if can --target ext4 --sandbox host; then
+	tap_run "ext4 on the running kernel passes" 0 "$ASSAY" hunt --target ext4 --race \
+		--sandbox host --repeat 3 --max-workloads 4 -o "$WORK/ext4"
 else
 	tap_skip "ext4 on the running kernel passes" "$(head -n 1 "$WORK/err")"
 fi
-if "$ASSAY" run --target ext4 --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; then
+if can --target ext4; then
 	tap_run "ext4 in a sandbox passes" 0 "$ASSAY" hunt --target ext4 --race --repeat 3 \
 		--max-workloads 4 -o "$WORK/uml"
 else
@@ -58,11 +65,12 @@ fi
 
 # ---- Found, reduced, brought back ----
 tap_run "a bug is found" 1 "$ASSAY" hunt --target lab:bug=1 --race --max-workloads 40 -o "$WORK/bug"
-id=$(find "$WORK/bug/findings" -mindepth 1 -maxdepth 1 -name 'lab-race-*' -printf '%f\n' | head -n 1)
+id=$(basename "$(find "$WORK/bug/findings" -name 'lab-race-*' | head -n 1)")
 tap_like "as a race that no order explains" "$WORK/bug/findings/$id/README.md" \
 	"no order of the calls that overlapped explains it"
 tap_like "with its seed" "$WORK/bug/findings/$id/finding.json" 'scenario=race:[^ ]*seed=[1-9]'
-tap_like "and the calls as they overlapped" "$WORK/bug/findings/$id/README.md" '^\* thread [0-9] +[0-9]+-[0-9]+ '
+tap_like "and the calls as they overlapped" "$WORK/bug/findings/$id/README.md" \
+	'^\* thread [0-9] +[0-9]+-[0-9]+ '
 tap_run "comes back" 1 "$ASSAY" replay "$id" -o "$WORK/bug"
 tap_like "by its name" "$WORK/out" "^$id: reproduced"
 tap_run "as it was found, too" 1 "$ASSAY" replay --original "$id" -o "$WORK/bug"
@@ -81,10 +89,12 @@ printf 'mkdir /a 0755\nstat /a\nstat /b\nmkdir /b 0755\nmkdir /c 0755\n' >"$WORK
 broken abort
 tap_run "one that dies" 1 "$ASSAY" run --target "plugin:$WORK/abort.so" --scenario race \
 	-o "$WORK/dead" "$WORK/mkdirs.txt"
-tap_like "is told with the call in flight" "$WORK/out" "mkdir /[abc] 0755: the target died of SIGABRT"
+tap_like "is told with the call in flight" "$WORK/out" \
+	"mkdir /[abc] 0755: the target died of SIGABRT"
 broken hang
 tap_run "one that hangs" 1 "$ASSAY" run --target "plugin:$WORK/hang.so" --scenario race \
 	--deadline 1 -o "$WORK/hung" "$WORK/mkdirs.txt"
-tap_like "is told with the call in flight" "$WORK/out" "mkdir /[abc] 0755: the target did not come back"
+tap_like "is told with the call in flight" "$WORK/out" \
+	"mkdir /[abc] 0755: the target did not come back"
 
 tap_done
