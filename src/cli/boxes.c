@@ -2,6 +2,7 @@
 /* boxes: see boxes.h. What a box has to bring along is said by the row of the file system type. */
 #include "cli/boxes.h"
 
+#include "crash/box.h"
 #include "target/cache.h"
 #include "target/fresh.h"
 #include "target/fstype.h"
@@ -170,7 +171,9 @@ int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_
 	struct as_buf why = { 0 };
 	int rc = 0;
 
-	*box = (struct as_cli_box){ .boxed = { .sandbox = &as_sandbox_uml, .target = spec } };
+	*box = (struct as_cli_box){
+		.boxed = { .sandbox = &as_sandbox_uml, .target = spec, .where = as_crash_where }
+	};
 	box->words = as_xcalloc(WORDS_MAX, sizeof(*box->words));
 	box->programs = as_xcalloc(WORDS_MAX, sizeof(*box->programs));
 	box->optional = as_xcalloc(WORDS_MAX, sizeof(*box->optional));

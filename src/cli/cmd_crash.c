@@ -47,6 +47,14 @@ static int choose_target(const struct as_args *args, const char *path, struct jo
 	return 0;
 }
 
+static int read_target(const struct as_args *args, const char *path, struct job *job,
+		       struct as_err *err)
+{
+	int rc = choose_target(args, path, job, err);
+
+	return rc ? rc : as_cli_check_box(args, as_buf_str(&job->spec), err);
+}
+
 static int take_workload(void *ctx, struct as_seq *seq)
 {
 	struct jobs *all = ctx;
@@ -73,7 +81,7 @@ static int read_jobs(struct jobs *all, struct as_err *err)
 		all->path = args->operands[i];
 		rc = as_parse_many(all->path, take_workload, all, err);
 		for (size_t k = first; k < all->n && !rc; k++)
-			rc = choose_target(args, all->path, &all->jobs[k], err);
+			rc = read_target(args, all->path, &all->jobs[k], err);
 	}
 	return rc;
 }
@@ -187,7 +195,7 @@ static void count_words(struct as_buf *line, const struct as_crash_counts *c)
 			    (unsigned long long)c->again, (unsigned long long)c->again_checked);
 }
 
-static void say_workload(const struct session *s, const struct job *job,
+static void say_workload(const struct session *s, const char *name, const char *spec,
 			 const struct as_run_result *r, const struct as_crash_counts *c)
 {
 	struct as_buf line = { 0 };
@@ -196,8 +204,8 @@ static void say_workload(const struct session *s, const struct job *job,
 	if (s->out.json) {
 		as_json_object(&j);
 		as_json_kstr(&j, "event", "workload");
-		as_json_kstr(&j, "name", job->name);
-		as_json_kstr(&j, "target", as_buf_str(&job->spec));
+		as_json_kstr(&j, "name", name);
+		as_json_kstr(&j, "target", spec);
 		as_json_kuint(&j, "ops", r->ops);
 		as_json_kuint(&j, "findings", r->findings);
 		count_keys(&j, c);
@@ -207,7 +215,7 @@ static void say_workload(const struct session *s, const struct job *job,
 		fflush(stdout);
 	} else {
 		as_buf_addf(&line, "%s  %s  %s  %llu operations, ", r->findings ? "FOUND" : "ok   ",
-			    job->name, as_buf_str(&job->spec), (unsigned long long)r->ops);
+			    name, spec, (unsigned long long)r->ops);
 		count_words(&line, c);
 		as_buf_addf(&line, ", %.1f ms", (double)r->wall_us / 1e3);
 		as_emit_note(s->out.chain, "%s", as_buf_str(&line));
@@ -237,12 +245,76 @@ static int crash_one(struct session *s, const struct job *job, struct as_err *er
 		rc = as_crash_workload(s->crasher, job->seq, job->name, &result, &counts, err);
 	if (rc)
 		return rc;
-	say_workload(s, job, &result, &counts);
+	say_workload(s, job->name, as_buf_str(&job->spec), &result, &counts);
 	as_crash_counts_add(&s->counts, &counts);
 	s->stats.workloads++;
 	s->stats.ops += result.ops;
 	s->stats.findings += result.findings;
 	return 0;
+}
+
+struct talk {
+	struct session *s;
+	const char *spec;
+};
+
+static void boxed_workload(void *ctx, const struct as_boxed_job *job,
+			   const struct as_run_result *result)
+{
+	struct talk *talk = ctx;
+	struct as_crash_counts counts;
+
+	memcpy(&counts, result->counts, sizeof(counts));
+	say_workload(talk->s, job->name, talk->spec, result, &counts);
+	as_crash_counts_add(&talk->s->counts, &counts);
+}
+
+/* The disk that the box brings along is the one that crash runs take. */
+static int box_size(const char *spec, uint64_t *size_bytes, struct as_err *err)
+{
+	struct as_target *target = NULL;
+	int rc = as_target_open(spec, &target, err);
+
+	if (!rc && !*size_bytes)
+		*size_bytes = as_crash_disk_bytes(target);
+	as_target_free(target);
+	return rc;
+}
+
+/* Those from *first on that have the same target, in one box, one behind the other. */
+static int crash_boxed(struct session *s, const struct jobs *all, size_t *first, struct as_err *err)
+{
+	const struct job *job = &all->jobs[*first];
+	struct talk talk = { s, as_buf_str(&job->spec) };
+	struct as_cli_relay relay = as_cli_relay_to(s->out.talk);
+	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
+	uint64_t size_bytes = job->size_bytes;
+	struct as_buf params = { 0 };
+	struct as_cli_box box;
+	size_t n = 0;
+	int rc = box_size(talk.spec, &size_bytes, err);
+
+	for (; *first < all->n && same_target(job, &all->jobs[*first]); ++*first)
+		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
+	if (!rc)
+		rc = as_cli_box_open(all->args, talk.spec, size_bytes, &box, err);
+	if (!rc) {
+		as_crash_options_print(&s->options, &params);
+		box.boxed.options = s->run;
+		box.boxed.options.size_bytes = size_bytes;
+		snprintf(box.boxed.options.scenario, sizeof(box.boxed.options.scenario), "crash:%s",
+			 as_buf_str(&params));
+		box.boxed.out = s->out.store ? s->out.folder : NULL;
+		box.boxed.told = &relay.sink;
+		box.boxed.found = s->out.chain;
+		box.boxed.workload = boxed_workload;
+		box.boxed.ctx = &talk;
+		rc = as_boxed_run(&box.boxed, jobs, n, &s->stats, err);
+		as_cli_box_close(&box);
+	}
+	as_buf_free(&params);
+	free(jobs);
+	return rc;
 }
 
 static int crash_all(const struct jobs *all, struct as_err *err)
@@ -255,8 +327,10 @@ static int crash_all(const struct jobs *all, struct as_err *err)
 		rc = as_cli_output_open(all->args, &s.out, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < all->n && !rc; i++)
-		rc = crash_one(&s, &all->jobs[i], err);
+	for (size_t i = 0; i < all->n && !rc;)
+		rc = as_cli_wants_box(all->args, as_buf_str(&all->jobs[i].spec))
+			     ? crash_boxed(&s, all, &i, err)
+			     : crash_one(&s, &all->jobs[i++], err);
 	s.stats.wall_us = as_now_us() - start_us;
 	say_all(&s);
 	rc = as_cli_output_close(&s.out, &s.stats, rc, err);

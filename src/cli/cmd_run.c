@@ -213,6 +213,19 @@ static int get_ready(struct session *b, const struct job *job, struct as_err *er
 	return b->scenario->open(&args, &b->open, err);
 }
 
+static void add_counts(struct as_json *j, const struct as_run_result *r)
+{
+	static const uint64_t none[AS_RUN_COUNTS];
+
+	if (!memcmp(r->counts, none, sizeof(none)))
+		return;
+	as_json_key(j, "counts");
+	as_json_array(j);
+	for (size_t i = 0; i < AS_RUN_COUNTS; i++)
+		as_json_uint(j, r->counts[i]);
+	as_json_end(j);
+}
+
 static void say_workload(const char *name, const char *spec, const struct as_run_result *r,
 			 bool json, struct as_sink *sinks)
 {
@@ -231,6 +244,7 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 		as_json_kuint(&j, "excused", r->excused);
 		as_json_kuint(&j, "findings", r->findings);
 		as_json_kint(&j, "wall_us", r->wall_us);
+		add_counts(&j, r);
 		as_json_end(&j);
 		printf("%s\n", as_buf_str(&line));
 		fflush(stdout);

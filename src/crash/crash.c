@@ -6,6 +6,7 @@
 #include "crash/crash.h"
 
 #include "base/spawn.h"
+#include "crash/box.h"
 #include "crash/inside.h"
 #include "disk/image.h"
 #include "target/fstype.h"
@@ -54,7 +55,7 @@ static int vet(const struct as_target *target, const struct as_crash_options *o,
 }
 
 /* A small disk has all that a large one has, and is recovered sooner. */
-static uint64_t small_disk(const struct as_target *target)
+uint64_t as_crash_disk_bytes(const struct as_target *target)
 {
 	const struct as_target_ops *ops = as_target_library(target);
 	const struct as_fstype *type = as_target_fstype(target);
@@ -76,19 +77,22 @@ int as_crasher_new(const struct as_target *target, const struct as_run_options *
 	c->target = target;
 	c->run = *run;
 	if (!c->run.size_bytes)
-		c->run.size_bytes = small_disk(target);
+		c->run.size_bytes = as_crash_disk_bytes(target);
 	c->options = *options;
 	if (!c->options.perm.sector_bytes)
 		c->options.perm.sector_bytes =
 			as_target_fstype(target) ? SECTOR_KERNEL_BYTES : SECTOR_LIBRARY_BYTES;
 	c->sinks = sinks;
 	c->seen = as_seen_new();
-	c->shared = as_shared_alloc(sizeof(*c->shared));
 	c->disk_fd = memfd_create("assay-crash", MFD_CLOEXEC);
 	if (!rc && c->disk_fd < 0)
 		rc = as_fail_errno(err, errno, "cannot make a file in memory");
 	if (!rc)
 		rc = as_runner_new(target, &c->run, sinks, &c->runner, err);
+	if (!rc)
+		/* The runner has used the place before, to make the fresh disk. */
+		c->shared = run->state ? as_crash_box_shared(run->state)
+				       : as_shared_alloc(sizeof(*c->shared));
 	if (rc) {
 		as_crasher_free(c);
 		c = NULL;
@@ -103,7 +107,8 @@ void as_crasher_free(struct as_crasher *c)
 		return;
 	as_runner_free(c->runner);
 	as_seen_free(c->seen);
-	as_shared_free(c->shared, sizeof(*c->shared));
+	if (!c->run.state && c->shared)
+		as_shared_free(c->shared, sizeof(*c->shared));
 	if (c->disk_fd >= 0)
 		close(c->disk_fd);
 	free(c);
@@ -230,6 +235,7 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 
 	*result = (struct as_run_result){ .runs = 1 };
 	*counts = sh->counts;
+	memcpy(result->counts, counts, sizeof(result->counts));
 	if (rc)
 		return rc;
 	if (!sh->finished && !sh->recorded) {

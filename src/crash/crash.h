@@ -77,7 +77,13 @@ struct as_crash_counts {
 	uint64_t pruned[3]; /* left out: by each rule of enum as_prune */
 };
 
+_Static_assert(sizeof(struct as_crash_counts) == AS_RUN_COUNTS * sizeof(uint64_t),
+	       "they travel as the counts of a run");
+
 void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_counts *counts);
+
+/* The size of the disk that crash runs take when nobody asks for another. */
+uint64_t as_crash_disk_bytes(const struct as_target *target);
 
 struct as_crasher;
 

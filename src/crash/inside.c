@@ -3,6 +3,7 @@
 #include "crash/inside.h"
 
 #include "base/spawn.h"
+#include "crash/box.h"
 #include "crash/recover_kernel.h"
 #include "run/inside.h"
 #include "target/fstype.h"
@@ -13,6 +14,7 @@
 struct judging {
 	const struct crash_args *args;
 	const struct as_recording *recording;
+	struct as_crash_keeper *keeper; /* NULL: nobody watches from outside */
 	struct as_flight_spot behind;
 };
 
@@ -31,6 +33,13 @@ static bool known(void *ctx, const struct as_wrong *wrong)
 	struct judging *j = ctx;
 
 	return as_crash_found_already(j->args->shared, as_buf_str(&wrong->signature));
+}
+
+static void recovers(void *ctx, struct as_disk *disk)
+{
+	struct judging *j = ctx;
+
+	as_crash_keep(j->keeper, disk);
 }
 
 static int make_recoverer(const struct crash_args *args, struct as_recoverer **recoverer,
@@ -81,10 +90,16 @@ static int judge_inside(void *ctx)
 
 	as_inside_settle();
 	sh->tool_rc = make_recoverer(j->args, &recoverer, &sh->tool_err);
+	if (!sh->tool_rc && j->args->run->state) {
+		j->keeper = as_crash_keeper_new(j->args->run->state, j->recording->start);
+		args.recovers = recovers;
+	}
 	if (!sh->tool_rc) {
 		args.recoverer = recoverer;
 		sh->tool_rc = as_judge_all(&args, &sh->tool_err);
 	}
+	as_crash_keeper_free(j->keeper);
+	j->keeper = NULL;
 	as_recoverer_free(recoverer);
 	sh->judged = true;
 	return 0;

@@ -192,6 +192,8 @@ static bool go(struct judge *j, struct subject *s, enum as_way way, struct as_wr
 		return true;
 	j->args->flight->way = way;
 	j->args->flight->alive++;
+	if (j->args->recovers)
+		j->args->recovers(j->args->ctx, subject_disk(j, s));
 	j->rc = as_recover(j->args->recoverer, way, subject_disk(j, s), flags, &recovered, j->err);
 	if (!j->rc) {
 		s->ran = true;

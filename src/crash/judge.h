@@ -58,6 +58,8 @@ struct as_judge_args {
 	bool (*found)(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
 		      const struct as_wrong *wrong);
 	void *ctx;
+	/* A crashed disk that is about to be recovered; may be NULL. */
+	void (*recovers)(void *ctx, struct as_disk *disk);
 	/* Signatures that were told before need not be told again. */
 	bool (*known)(void *ctx, const struct as_wrong *wrong);
 	/* Where an earlier one ended: go on behind it. view 0: begin at the beginning. */

@@ -38,6 +38,8 @@ static void add(struct as_run_result *sum, const struct as_run_result *one)
 	sum->findings += one->findings;
 	sum->skipped += one->skipped;
 	sum->wall_us += one->wall_us;
+	for (size_t i = 0; i < AS_RUN_COUNTS; i++)
+		sum->counts[i] += one->counts[i];
 }
 
 static int crash_run(struct as_scenario *s, const struct as_scenario_work *work, size_t *done,

@@ -20,6 +20,16 @@ struct as_boxed_job {
 	const struct as_seq *seq;
 };
 
+/* Where an engine was when its kernel died, as its state tells. */
+struct as_boxed_place {
+	int64_t op; /* in flight; -1: none */
+	uint64_t ops; /* done */
+	struct as_buf about; /* "mount": without numbers */
+	struct as_buf detail;
+	struct as_run_options options; /* that lead there */
+	struct as_stand *disk; /* NULL: it cannot be had */
+};
+
 struct as_boxed {
 	const struct as_sandbox_ops *sandbox;
 	struct as_box_options box; /* share, state and limits are filled in */
@@ -41,6 +51,10 @@ struct as_boxed {
 	/* A folder in `out`: where the engine keeps counts of calls. NULL: it does not. */
 	const char *cov;
 	unsigned silence_ms; /* without a sign of life from the kernel; 0: a default */
+	/* Of scenarios that keep a state of their own; false: it is none of these. The state is
+	 * that of a dead kernel: it may hold anything. place->options are those of the box. */
+	bool (*where)(const struct as_boxed *boxed, struct as_box_state *state,
+		      const struct as_seq *seq, struct as_boxed_place *place);
 };
 
 /* A sandbox that stays up between workloads: for who runs many, one after the other. */

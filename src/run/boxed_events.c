@@ -79,7 +79,11 @@ static void on_workload(struct as_boxed_session *b, const json_t *event)
 				   .unjudged = (uint64_t)number_of(event, "unjudged"),
 				   .excused = (uint64_t)number_of(event, "excused"),
 				   .wall_us = number_of(event, "wall_us") };
+	const json_t *counts = json_object_get(event, "counts");
 	size_t job;
+
+	for (size_t i = 0; i < AS_RUN_COUNTS; i++)
+		r.counts[i] = (uint64_t)json_integer_value(json_array_get(counts, i));
 
 	if (b->n_finished == b->n_list)
 		return;

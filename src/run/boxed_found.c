@@ -87,56 +87,80 @@ static struct as_stand *last_disk(const struct as_boxed_session *b, enum boxed_e
 	return NULL;
 }
 
-static void emit(struct as_boxed_session *b, size_t job, const struct shared *sh,
+static void find_place(const struct as_boxed_session *b, const struct as_seq *seq,
+		       struct shared *sh, enum boxed_end end, struct as_boxed_place *place)
+{
+	bool gone = end == BOXED_COMPLAINED;
+
+	*place = (struct as_boxed_place){ .op = -1, .options = b->how->options };
+	if (b->how->where && b->how->where(b->how, b->box->state, seq, place)) {
+		place->op = gone ? -1 : place->op;
+		return;
+	}
+	/* It went on behind the operation that made the kernel complain. */
+	if (gone) {
+		sh->phase = PHASE_SETUP;
+		sh->found_op = -1;
+	}
+	place->op = sh->found_op;
+	place->ops = gone ? 0 : sh->ops;
+	as_buf_adds(&place->about, place->op >= 0 ? as_op_table[seq->ops[place->op].code].name
+						  : as_phase_name(sh->phase));
+	as_shared_describe(sh, seq, b->how->options.faults, &place->detail);
+	place->disk = last_disk(b, end);
+}
+
+static void free_place(struct as_boxed_place *place)
+{
+	as_buf_free(&place->about);
+	as_buf_free(&place->detail);
+	as_stand_free(place->disk);
+}
+
+static void emit(struct as_boxed_session *b, size_t job, const struct as_boxed_place *place,
 		 enum boxed_end end)
 {
 	const struct as_seq *seq = b->jobs[job].seq;
-	struct as_buf text = { 0 }, summary = { 0 }, signature = { 0 }, detail = { 0 },
-		      options = { 0 }, workload = { 0 }, op = { 0 }, name = { 0 };
+	struct as_buf text = { 0 }, summary = { 0 }, signature = { 0 }, options = { 0 },
+		      workload = { 0 }, op = { 0 }, name = { 0 };
 	struct as_finding f = { .kind = kind_of(b, end) };
-	struct as_stand *disk = last_disk(b, end);
 	char id[AS_FINDING_ID_MAX];
-	const char *about = as_phase_name(sh->phase);
 
 	say(b, end, &text);
-	if (sh->found_op >= 0) {
-		about = as_op_table[seq->ops[sh->found_op].code].name;
-		as_print_op(&seq->ops[sh->found_op], &op);
-		as_buf_addf(&summary, "op %lld: %.512s: %s", (long long)sh->found_op + 1,
-			    as_buf_str(&op), as_buf_str(&text));
-	} else if (end == BOXED_COMPLAINED) {
-		as_buf_adds(&summary, as_buf_str(&text));
-	} else {
-		as_buf_addf(&summary, "%s: %s", about, as_buf_str(&text));
+	if (place->op >= 0) {
+		as_print_op(&seq->ops[place->op], &op);
+		as_buf_addf(&summary, "op %lld: %.512s: ", (long long)place->op + 1,
+			    as_buf_str(&op));
+	} else if (end != BOXED_COMPLAINED) {
+		as_buf_addf(&summary, "%s: ", as_buf_str(&place->about));
 	}
+	as_buf_adds(&summary, as_buf_str(&text));
 	if (b->weight > AS_KMSG_INFO) {
 		as_buf_adds(&signature, as_buf_str(&b->signature));
 	} else {
-		as_buf_addf(&signature, "%s: %s: ", as_finding_kind_name(f.kind), about);
+		as_buf_addf(&signature, "%s: %s: ", as_finding_kind_name(f.kind),
+			    as_buf_str(&place->about));
 		as_signature_add(&signature, as_buf_str(&text));
 	}
-	as_shared_describe(sh, seq, b->how->options.faults, &detail);
-	as_run_options_print(&b->how->options, &options);
+	as_run_options_print(&place->options, &options);
 	as_print_seq(seq, &workload);
 	f.target = b->how->target;
 	f.summary = as_buf_str(&summary);
-	f.detail = as_buf_str(&detail);
+	f.detail = as_buf_str(&place->detail);
 	f.signature = as_buf_str(&signature);
 	f.workload = as_buf_str(&workload);
 	f.workload_name = b->jobs[job].name;
 	f.options = as_buf_str(&options);
-	f.op_index = (long)sh->found_op;
-	f.op_line = sh->found_op >= 0 ? (int)(seq->n_meta + (size_t)sh->found_op + 1) : 0;
+	f.op_index = (long)place->op;
+	f.op_line = place->op >= 0 ? (int)(seq->n_meta + (size_t)place->op + 1) : 0;
 	f.log = b->console.len ? as_buf_str(&b->console) : NULL;
-	f.disk = disk ? as_stand_disk(disk) : NULL;
+	f.disk = place->disk ? as_stand_disk(place->disk) : NULL;
 	as_buf_add(&name, f.target, strcspn(f.target, ":"));
 	as_finding_id(&f, as_buf_str(&name), id);
 	as_emit_finding(b->how->found, &f, id);
-	as_stand_free(disk);
 	as_buf_free(&text);
 	as_buf_free(&summary);
 	as_buf_free(&signature);
-	as_buf_free(&detail);
 	as_buf_free(&options);
 	as_buf_free(&workload);
 	as_buf_free(&op);
@@ -162,18 +186,17 @@ static void pass_over(struct as_boxed_session *b, size_t job, const struct share
 
 void boxed_found(struct as_boxed_session *b, size_t job, enum boxed_end end)
 {
-	struct shared *sh = copy_shared(b, b->jobs[job].seq->n);
-	struct as_run_result r = { .runs = 1, .ops = sh->ops, .findings = 1 };
+	const struct as_seq *seq = b->jobs[job].seq;
+	struct shared *sh = copy_shared(b, seq->n);
+	struct as_run_result r = { .runs = 1, .findings = 1 };
+	struct as_boxed_place place;
 
-	/* It went on behind the operation that made the kernel complain. */
-	if (end == BOXED_COMPLAINED) {
-		sh->phase = PHASE_SETUP;
-		sh->found_op = -1;
-		r.ops = 0;
-	}
 	if (b->how->together && end != BOXED_COMPLAINED)
 		pass_over(b, job, sh);
-	emit(b, job, sh, end);
+	find_place(b, seq, sh, end, &place);
+	r.ops = place.ops;
+	emit(b, job, &place, end);
+	free_place(&place);
 	free(sh);
 	b->stats->findings++;
 	b->stats->ops += r.ops;

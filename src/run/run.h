@@ -19,6 +19,7 @@ struct as_watch;
 
 #define AS_RUN_DEADLINE_MS 10000u
 #define AS_RUN_SCENARIO_MAX 384
+#define AS_RUN_COUNTS 9
 
 /* Run a workload again and again, failing call 1, 2, 3, ... of a kind, until a run ends in which
  * nothing failed. */
@@ -60,6 +61,8 @@ struct as_run_result {
 	uint64_t unjudged; /* runs of several threads that were too much to explain */
 	uint64_t excused; /* answers that differ between targets, as is known or allowed */
 	int64_t wall_us;
+	/* What the scenario counts for itself; crash: struct as_crash_counts. */
+	uint64_t counts[AS_RUN_COUNTS];
 };
 
 struct as_runner;
