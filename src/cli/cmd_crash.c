@@ -91,9 +91,13 @@ static int read_prune(const char *text, unsigned *prune, struct as_err *err)
 	static const struct {
 		const char *name;
 		unsigned rules;
-	} rows[] = { { "all", AS_PRUNE_ALL },	    { "none", 0 },
-		     { "unread", AS_PRUNE_UNREAD }, { "same", AS_PRUNE_SAME },
-		     { "own", AS_PRUNE_OWN },	    { "verify", AS_PRUNE_ALL | AS_PRUNE_VERIFY } };
+	} rows[] = { { "all", AS_PRUNE_ALL },
+		     { "none", 0 },
+		     { "unread", AS_PRUNE_UNREAD },
+		     { "same", AS_PRUNE_SAME },
+		     { "own", AS_PRUNE_OWN },
+		     { "twin", AS_PRUNE_TWIN },
+		     { "verify", AS_PRUNE_ALL | AS_PRUNE_VERIFY } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (!strcmp(text, rows[i].name)) {
@@ -101,7 +105,8 @@ static int read_prune(const char *text, unsigned *prune, struct as_err *err)
 			return 0;
 		}
 	return as_fail(err, AS_EUSE,
-		       "--again-prune %s: expected all, none, unread, same, own or verify", text);
+		       "--again-prune %s: expected all, none, unread, same, own, twin or verify",
+		       text);
 }
 
 static int read_options(const struct as_args *args, struct as_run_options *run,
@@ -180,9 +185,11 @@ static void count_keys(struct as_json *j, const struct as_crash_counts *c)
 	as_json_kuint(j, "memoised", c->memoised);
 	as_json_kuint(j, "again", c->again);
 	as_json_kuint(j, "again_checked", c->again_checked);
+	as_json_kuint(j, "again_memoised", c->again_memoised);
 	as_json_kuint(j, "pruned_unread", c->pruned[0]);
 	as_json_kuint(j, "pruned_same", c->pruned[1]);
 	as_json_kuint(j, "pruned_own", c->pruned[2]);
+	as_json_kuint(j, "twins", c->twins);
 }
 
 static void count_words(struct as_buf *line, const struct as_crash_counts *c)
@@ -191,8 +198,9 @@ static void count_words(struct as_buf *line, const struct as_crash_counts *c)
 		    (unsigned long long)c->generated, (unsigned long long)c->distinct,
 		    (unsigned long long)c->checked, (unsigned long long)c->memoised);
 	if (c->again)
-		as_buf_addf(line, "; during recovery %llu, %llu checked",
-			    (unsigned long long)c->again, (unsigned long long)c->again_checked);
+		as_buf_addf(line, "; during recovery %llu, %llu checked, %llu memoised",
+			    (unsigned long long)c->again, (unsigned long long)c->again_checked,
+			    (unsigned long long)c->again_memoised);
 }
 
 static void say_workload(const struct session *s, const char *name, const char *spec,
@@ -379,7 +387,7 @@ static const struct as_opt opts[] = {
 	{ .name = "recover",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "WAYS",
-	  .help = "mount, quick, fsck, full, several with commas; default: all that there are" },
+	  .help = "mount, quick, fsck, full, several with commas; default: mount,full" },
 	{ .name = "again",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
@@ -388,8 +396,8 @@ static const struct as_opt opts[] = {
 	{ .name = "again-prune",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "RULES",
-	  .help = "which of them need not be tried: all rules (default), none, unread, same, "
-		  "own alone; or verify: they are tried, and must change nothing" },
+	  .help = "which of them need not be tried: all rules (default), none, unread, same, own, "
+		  "twin; or verify: they are tried, and must change nothing" },
 	{ .name = "memo",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "on|off|verify",

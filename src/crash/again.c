@@ -72,14 +72,14 @@ static void note_spot(struct again *a, const struct level *level, const struct a
 /* ---- One state ------------------------------------------------------------------------------- */
 
 static bool complain(struct again *a, const struct level *level, const struct as_perm_state *state,
-		     const char *what, const char *why)
+		     const char *what, const char *why, bool of_tree)
 {
-	if (!a->wrong->is) {
+	/* Each level above the one that fails notes where it was. */
+	if (!a->wrong->is && of_tree)
+		(void)as_wrong_set_tree(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
+	else if (!a->wrong->is)
 		(void)as_wrong_set(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
-		note_spot(a, level, state);
-	} else if (!a->wrong->then[level->depth].view) {
-		note_spot(a, level, state);
-	}
+	note_spot(a, level, state);
 	return false;
 }
 
@@ -92,10 +92,10 @@ static bool judge_end(struct again *a, struct level *level, const struct as_perm
 
 	snprintf(what, sizeof(what), "a power cut during recovery (%s)", as_way_name(a->args->way));
 	if (recovered->end != AS_RECOVERED)
-		return complain(a, level, state, what, as_buf_str(&recovered->why));
+		return complain(a, level, state, what, as_buf_str(&recovered->why), false);
 	fine = !as_tree_diff(a->tree, "undisturbed", recovered->tree, "after a second crash", &how);
 	if (!fine)
-		complain(a, level, state, what, as_buf_str(&how));
+		complain(a, level, state, what, as_buf_str(&how), true);
 	as_buf_free(&how);
 	return fine;
 }
@@ -115,7 +115,7 @@ static bool judge_peace(struct again *a, struct level *level, const struct as_pe
 	fine = recoverer->ops->at_peace(recoverer, disk, &why);
 	if (!fine)
 		complain(a, level, state, "a power cut right behind the checker's run",
-			 as_buf_str(&why));
+			 as_buf_str(&why), false);
 	as_buf_free(&why);
 	return fine;
 }
@@ -127,9 +127,10 @@ static bool try_state(struct again *a, struct level *level, const struct as_perm
 	struct as_recovered recovered;
 	bool fine;
 
-	a->args->counts->again_checked++;
 	a->rc = as_recover(a->args->recoverer, a->args->way, disk,
 			   AS_RECOVER_PROBE | (deeper ? AS_RECOVER_LOG : 0), &recovered, a->err);
+	a->args->counts->again_checked += !recovered.memoised;
+	a->args->counts->again_memoised += recovered.memoised;
 	fine = !a->rc && judge_end(a, level, state, &recovered) &&
 	       judge_peace(a, level, state, disk);
 	if (fine && deeper && recovered.log) {
@@ -141,7 +142,7 @@ static bool try_state(struct again *a, struct level *level, const struct as_perm
 		level_open(a, &next);
 		fine = check_level(a, &next);
 		if (!fine && !a->rc)
-			complain(a, level, state, "", "");
+			complain(a, level, state, "", "", false);
 		level_close(&next);
 	}
 	as_recovered_free(&recovered);
@@ -155,7 +156,7 @@ static unsigned prunes(struct again *a, struct level *level, const struct as_per
 	unsigned rules = as_readset_prunes(level->readset, level->perm, state, disk);
 	unsigned on = a->args->options->prune;
 
-	if (!rules || rules & ~on)
+	if (!rules || rules & ~on & AS_PRUNE_ALL)
 		return 0;
 	if (rules & AS_PRUNE_OWN)
 		a->args->counts->pruned[2]++;
@@ -218,16 +219,42 @@ static bool check_level(struct again *a, struct level *level)
 	return fine && !a->rc;
 }
 
+/* What a recovery wrote, in order, and where it ended. */
+static struct as_digest twin_key(const struct as_again_args *args, const struct as_recovered *first)
+{
+	struct as_digest key = as_digest_bind(as_tree_digest(first->tree), 17 + args->way);
+
+	for (size_t i = 0; i < as_reclog_len(first->log); i++) {
+		const struct as_log_entry *e = as_reclog_at(first->log, i);
+
+		if (e->kind == AS_CALL_READ)
+			continue;
+		key = as_digest_bind(key, e->off ^ e->len << 40 ^ (uint64_t)e->kind << 60);
+		if (e->data)
+			key = as_digest_add(key, as_hash(e->data, e->len));
+	}
+	return key;
+}
+
 bool as_again(const struct as_again_args *args, struct as_disk *crashed, struct as_digest key,
 	      const struct as_recovered *first, struct as_wrong *wrong, int *rc, struct as_err *err)
 {
 	struct again a = { .args = args, .tree = first->tree, .wrong = wrong, .err = err };
 	struct level level = { .crashed = crashed, .key = key, .done = first };
+	struct as_digest twin = twin_key(args, first);
 	bool fine;
 
+	*rc = 0;
+	if (args->options->prune & AS_PRUNE_TWIN && as_seen_has(args->seen, twin)) {
+		args->counts->twins++;
+		if (!(args->options->prune & AS_PRUNE_VERIFY))
+			return true;
+	}
 	level_open(&a, &level);
 	fine = check_level(&a, &level);
 	level_close(&level);
+	if (fine)
+		as_seen_add(args->seen, twin);
 	*rc = a.rc;
 	return fine;
 }
@@ -281,7 +308,7 @@ static bool at_spots(struct again *a, struct level *level, const struct as_crash
 		level_open(a, &next);
 		fine = at_spots(a, &next, then + 1);
 		if (!fine)
-			complain(a, level, &state, "", "");
+			complain(a, level, &state, "", "", false);
 		level_close(&next);
 	}
 	as_recovered_free(&recovered);

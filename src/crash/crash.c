@@ -199,12 +199,23 @@ static void found_dead(struct as_crasher *c, const struct as_seq *seq, const str
 
 /* ---- Workloads ------------------------------------------------------------------------------- */
 
+/* The views of one workload. */
+static struct as_crash_options options_of(const struct as_crasher *c, const struct as_seq *seq)
+{
+	struct as_crash_options options = c->options;
+
+	if (options.every > 1 && !options.spot.view && as_seq_digest(seq).lo % options.every)
+		options.views &= 1u << AS_VIEW_SYNC_ATOMIC | 1u << AS_VIEW_SYNC_LEFT;
+	return options;
+}
+
 static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended *ended,
 		 struct as_err *err)
 {
+	struct as_crash_options options = options_of(c, seq);
 	struct crash_args args = { .target = c->target,
 				   .run = &c->run,
-				   .options = &c->options,
+				   .options = &options,
 				   .fresh = as_runner_fresh(c->runner),
 				   .seq = seq,
 				   .seen = c->seen,

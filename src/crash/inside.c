@@ -8,6 +8,7 @@
 #include "run/inside.h"
 #include "target/fstype.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,6 +73,15 @@ static bool ways_agree(const struct as_target *target)
 	return !type || type->guarantee != AS_GUARANTEE_REPAIR;
 }
 
+/* Thousands of recoveries take and give back the same memory: it is not handed to the kernel in
+ * between. */
+static void keep_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+	mallopt(M_TOP_PAD, 4 << 20);
+}
+
 static int judge_inside(void *ctx)
 {
 	struct judging *j = ctx;
@@ -89,6 +99,7 @@ static int judge_inside(void *ctx)
 				      .behind = j->behind };
 
 	as_inside_settle();
+	keep_memory();
 	sh->tool_rc = make_recoverer(j->args, &recoverer, &sh->tool_err);
 	if (!sh->tool_rc && j->args->run->state) {
 		j->keeper = as_crash_keeper_new(j->args->run->state, j->recording->start);

@@ -245,8 +245,8 @@ static bool judge_agreement(struct judge *j, const struct subject *s, struct as_
 				      known->end[w].tree, as_way_name((enum as_way)w), &how)) {
 			snprintf(what, sizeof(what), "%s and %s do not agree", as_way_name(first),
 				 as_way_name((enum as_way)w));
-			(void)as_wrong_set(wrong, AS_FIND_RECOVERY, (enum as_way)w, what,
-					   as_buf_str(&how));
+			(void)as_wrong_set_tree(wrong, AS_FIND_RECOVERY, (enum as_way)w, what,
+						as_buf_str(&how));
 		}
 	}
 	as_buf_free(&how);
@@ -479,6 +479,16 @@ static bool judge_spot(struct judge *j)
 	return found;
 }
 
+/* Those asked for that there are; when nobody asks, the two that have least in common. */
+static uint32_t choose_ways(const struct as_recoverer *recoverer, uint32_t asked)
+{
+	uint32_t usual = recoverer->ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
+
+	if (asked)
+		return recoverer->ways & asked;
+	return usual ? usual : recoverer->ways;
+}
+
 int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 {
 	struct judge j = {
@@ -487,7 +497,7 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 	uint32_t views = args->options->views;
 	enum go_on next = GO_ON;
 
-	j.ways = args->recoverer->ways & (args->options->ways ? args->options->ways : AS_WAYS_ALL);
+	j.ways = choose_ways(args->recoverer, args->options->ways);
 	j.perm = as_perm_new(j.rec->log, j.rec->start, &args->options->perm);
 	if (args->options->spot.view) {
 		views = ((1u << (args->options->spot.view + 1)) - 1) & AS_VIEWS_ALL;

@@ -40,10 +40,12 @@ struct as_wrong {
 };
 
 void as_wrong_free(struct as_wrong *wrong); /* leaves it zeroed */
-/* Says what, if nothing was said yet: "crash: WHAT: WHY" is the signature, with numbers as '#' and
- * without the path that `why` may begin with. Returns false. */
+/* Says what, if nothing was said yet. The signature is "crash: WHAT: WHY", with numbers as '#'; or
+ * without WHY, where that is about what the workload made. Returns false. */
 bool as_wrong_set(struct as_wrong *wrong, enum as_finding_kind kind, enum as_way way,
 		  const char *what, const char *why);
+bool as_wrong_set_tree(struct as_wrong *wrong, enum as_finding_kind kind, enum as_way way,
+		       const char *what, const char *why);
 uint32_t as_wrong_sig(const struct as_wrong *wrong);
 
 struct as_judge_args {

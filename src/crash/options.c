@@ -114,6 +114,8 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 		as_buf_addf(out, ",prune=%u", o->prune);
 	if (o->memo != standard.memo)
 		as_buf_addf(out, ",memo=%s", memo_names[o->memo]);
+	if (o->every != standard.every)
+		as_buf_addf(out, ",every=%u", o->every);
 	as_buf_free(&ways);
 }
 
@@ -194,8 +196,9 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 		     { "sector", 4096 },
 		     { "lying", 1 },
 		     { "again", AS_CRASH_AGAIN_MAX },
-		     { "prune", 15 },
+		     { "prune", 31 },
 		     { "view", AS_VIEWS - 1 },
+		     { "every", 1000000 },
 		     { "cut", SIZE_MAX } };
 	char *value = strchr(word, '=');
 	char whole[160];
@@ -238,6 +241,9 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 	case 6:
 		o->spot.view = (unsigned)n;
 		break;
+	case 7:
+		o->every = (unsigned)n;
+		break;
 	default:
 		o->spot.cut = n;
 	}
@@ -265,6 +271,8 @@ void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_coun
 	sum->memoised += c->memoised;
 	sum->again += c->again;
 	sum->again_checked += c->again_checked;
+	sum->again_memoised += c->again_memoised;
 	for (unsigned i = 0; i < 3; i++)
 		sum->pruned[i] += c->pruned[i];
+	sum->twins += c->twins;
 }

@@ -55,7 +55,7 @@ enum as_recovery_end {
 const char *as_recovery_end_name(enum as_recovery_end end);
 
 enum as_recover_flags {
-	/* Keep what recovery itself read (with data), wrote and flushed: the checker's run and the
+	/* Keep what recovery itself read (where), wrote and flushed: the checker's run and the
 	 * mount, up to the moment when the tree can be read. Not what is read for the tree. */
 	AS_RECOVER_LOG = 1,
 	/* Afterwards: create and delete a file in every directory, unmount, and run the full

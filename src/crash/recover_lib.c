@@ -3,10 +3,13 @@
  * recover_lib: recovery by a linked library, in this process: its checker, its mount, its own
  * unmount. A library that dies takes the process with it (recover.h, rule 4).
  *
- * Method. Two steps: the checker, where the way has one, and the mount with all that comes behind
- * it. Each is recorded and remembered by what it read (memo.h); the second is the same whatever
- * came before. Each step gets a host of its own, so that clock, choices and memory begin the same
- * way every time: what is computed follows from the disk alone.
+ * Method. Recovery goes in steps, each of which takes a disk to another: the checker, where the way
+ * has one; mount, read the tree, unmount; the full checker; mount, make and delete a file in every
+ * directory, unmount; the full checker once more. Each is recorded and remembered by what it read
+ * (memo.h). The first ones read what a crash has left and are new with every other disk; those
+ * behind them see a disk that is in order, and are mostly known. Each step gets a host of its own,
+ * so that clock, choices and memory begin the same way every time: what is computed follows from
+ * the disk alone.
  */
 #include "crash/recover.h"
 
@@ -26,6 +29,8 @@
 #define PROBE_NAME "assay-probe"
 #define VERIFY_EVERY 8u /* of the answers from memory, with AS_MEMO_VERIFY */
 
+enum kind { KIND_QUICK, KIND_DEFAULT, KIND_FULL, KIND_READ, KIND_PROBE };
+
 struct lib {
 	struct as_recoverer base;
 	const struct as_target *target;
@@ -40,8 +45,8 @@ struct lib {
 /* One step: what it stands on, and how it ended. */
 struct step {
 	struct lib *lib;
-	enum as_way way; /* AS_WAY_MOUNT: the mount */
-	unsigned flags;
+	enum kind kind;
+	bool want_log;
 	struct as_chooser *chooser;
 	struct as_host_mem *host;
 	struct as_disk *disk;
@@ -96,20 +101,25 @@ static struct as_mount_args mount_args(struct step *s)
 
 /* ---- The checker ----------------------------------------------------------------------------- */
 
+static const char *const kind_names[] = {
+	[KIND_QUICK] = "quick fsck", [KIND_DEFAULT] = "fsck", [KIND_FULL] = "full fsck",
+	[KIND_READ] = "mount",	     [KIND_PROBE] = "probe",
+};
+
 static bool check(struct step *s)
 {
-	static const enum as_fsck_mode modes[AS_WAYS] = {
-		[AS_WAY_QUICK] = AS_FSCK_REPLAY,
-		[AS_WAY_DEFAULT] = AS_FSCK_DEFAULT,
-		[AS_WAY_FULL] = AS_FSCK_FULL,
+	static const enum as_fsck_mode modes[] = {
+		[KIND_QUICK] = AS_FSCK_REPLAY,
+		[KIND_DEFAULT] = AS_FSCK_DEFAULT,
+		[KIND_FULL] = AS_FSCK_FULL,
 	};
 	struct as_mount_args args = mount_args(s);
-	int rc = s->lib->ops->fsck(&args, modes[s->way]);
+	int rc = s->lib->ops->fsck(&args, modes[s->kind]);
 
 	if (rc < 0)
-		return ended_errno(s, AS_REFUSED, as_way_name(s->way), rc);
+		return ended_errno(s, AS_REFUSED, kind_names[s->kind], rc);
 	if (rc & ~AS_FSCK_REPAIRED)
-		return ended(s, AS_REFUSED, as_way_name(s->way),
+		return ended(s, AS_REFUSED, kind_names[s->kind],
 			     rc & AS_FSCK_OPERATIONAL ? "could not do its work"
 						      : "left errors uncorrected");
 	s->repaired = rc & AS_FSCK_REPAIRED;
@@ -185,40 +195,12 @@ static bool probe_all(struct step *s)
 	return fine;
 }
 
-/* What the full checker says of a disk on which nothing should be wrong. */
-static bool full_check(struct step *s, char *why, size_t cap)
-{
-	struct as_mount_args args = mount_args(s);
-	int rc = s->lib->ops->fsck(&args, AS_FSCK_FULL);
-
-	if (rc < 0)
-		snprintf(why, cap, "failed with %s", as_errno_name(-rc));
-	else if (rc)
-		snprintf(why, cap, "found errors (status %d)", rc);
-	return !rc;
-}
-
-static bool afterwards(struct step *s)
-{
-	char why[96];
-	int rc;
-
-	if (!probe_all(s))
-		return false;
-	rc = as_vfs_lib_unmount(s->vfs);
-	if (rc)
-		return ended_errno(s, AS_COMPLAINED, "unmount", rc);
-	if (!sound(s, "unmount"))
-		return false;
-	if (!(s->lib->ops->caps & AS_CAP_FSCK))
-		return true;
-	return full_check(s, why, sizeof(why)) ||
-	       ended(s, AS_COMPLAINED, "the full check after recovery and unmount", why);
-}
-
+/* Mounts, reads the tree, unmounts; in between, where it is a probe, tries to write. */
 static void go_mount(struct step *s)
 {
 	const struct lib *lib = s->lib;
+	bool fine;
+	int rc;
 
 	s->vfs = as_vfs_lib_new(&(struct as_lib_args){
 		.ops = lib->ops,
@@ -228,8 +210,12 @@ static void go_mount(struct step *s)
 		.name_max = lib->limits.name_max ? lib->limits.name_max : 255,
 		.size_max_bytes = lib->limits.file_bytes,
 	});
-	if (mount_and_read(s) && s->flags & AS_RECOVER_PROBE)
-		(void)afterwards(s);
+	fine = mount_and_read(s) && (s->kind != KIND_PROBE || probe_all(s));
+	rc = fine ? as_vfs_lib_unmount(s->vfs) : 0;
+	if (rc)
+		(void)ended_errno(s, AS_COMPLAINED, "unmount", rc);
+	else if (fine)
+		(void)sound(s, "unmount");
 	as_vfs_lib_abandon(s->vfs);
 	as_vfs_free(s->vfs);
 	s->vfs = NULL;
@@ -243,8 +229,8 @@ static void step_run(struct step *s, struct as_disk *disk, bool record)
 	s->host = as_host_new(as_chooser_choice(s->chooser), s->lib->log);
 	s->disk = as_disk_snapshot(disk);
 	if (record)
-		s->reclog = as_reclog_new(as_disk_bd(s->disk), AS_RECLOG_READ_DATA, 0);
-	if (s->way == AS_WAY_MOUNT)
+		s->reclog = as_reclog_new(as_disk_bd(s->disk), AS_RECLOG_READS, 0);
+	if (s->kind == KIND_READ || s->kind == KIND_PROBE)
 		go_mount(s);
 	else
 		(void)check(s);
@@ -264,20 +250,18 @@ static void step_free(struct step *s)
 static void step_recall(struct step *s, struct as_disk *disk, const struct as_memo_answer *answer,
 			bool want_disk)
 {
-	bool want_log = s->flags & AS_RECOVER_LOG;
-
 	s->end = (enum as_recovery_end)answer->end;
 	s->repaired = answer->flag;
 	s->mark = answer->mark;
 	s->memoised = true;
 	as_buf_adds(&s->why, answer->why);
 	s->tree = answer->tree ? as_tree_get(answer->tree) : NULL;
-	if (!want_disk && !want_log)
+	if (!want_disk && !s->want_log)
 		return;
 	s->disk = as_disk_snapshot(disk);
-	if (want_log)
-		s->reclog = as_reclog_new(as_disk_bd(s->disk), AS_RECLOG_READ_DATA, 0);
-	as_memo_redo(s->lib->memo, bd_of(s), want_log);
+	if (s->want_log)
+		s->reclog = as_reclog_new(as_disk_bd(s->disk), AS_RECLOG_READS, 0);
+	as_memo_redo(s->lib->memo, bd_of(s), s->want_log);
 }
 
 static bool is_same_end(const struct step *a, const struct step *b)
@@ -291,14 +275,14 @@ static bool is_same_end(const struct step *a, const struct step *b)
 /* An answer from memory that is not what recovery says is our own mistake. */
 static int verify(const struct step *s, struct as_disk *disk, struct as_err *err)
 {
-	struct step again = { .lib = s->lib, .way = s->way, .flags = s->flags };
+	struct step again = { .lib = s->lib, .kind = s->kind };
 	int rc = 0;
 
 	step_run(&again, disk, false);
 	if (!is_same_end(s, &again))
 		rc = as_fail(err, AS_EIO,
 			     "memo: the answer to %s was kept as '%s: %s', but is '%s: %s'",
-			     as_way_name(s->way), as_recovery_end_name(s->end), as_buf_str(&s->why),
+			     kind_names[s->kind], as_recovery_end_name(s->end), as_buf_str(&s->why),
 			     as_recovery_end_name(again.end), as_buf_str(&again.why));
 	step_free(&again);
 	return rc;
@@ -307,7 +291,7 @@ static int verify(const struct step *s, struct as_disk *disk, struct as_err *err
 static int step_go(struct step *s, struct as_disk *disk, bool want_disk, struct as_err *err)
 {
 	struct lib *lib = s->lib;
-	uint32_t kind = (uint32_t)s->way << 4 | (s->flags & AS_RECOVER_PROBE);
+	uint32_t kind = (uint32_t)s->kind;
 	const struct as_memo_answer *known = lib->memo ? as_memo_find(lib->memo, kind, disk) : NULL;
 	struct as_memo_answer answer;
 
@@ -317,7 +301,7 @@ static int step_go(struct step *s, struct as_disk *disk, bool want_disk, struct 
 			return verify(s, disk, err);
 		return 0;
 	}
-	step_run(s, disk, lib->memo || s->flags & AS_RECOVER_LOG);
+	step_run(s, disk, lib->memo || s->want_log);
 	if (lib->memo) {
 		answer = (struct as_memo_answer){ .end = (int)s->end,
 						  .flag = s->repaired,
@@ -354,26 +338,76 @@ static void join_logs(struct step *checker, struct step *mount, struct as_disk *
 		      struct as_recovered *out)
 {
 	out->disk = as_disk_snapshot(crashed);
-	out->log = as_reclog_new(as_disk_bd(out->disk), AS_RECLOG_READ_DATA, 0);
+	out->log = as_reclog_new(as_disk_bd(out->disk), AS_RECLOG_READS, 0);
 	if (checker->reclog)
 		redo(checker->reclog, as_reclog_len(checker->reclog), as_reclog_bd(out->log));
 	out->checker_end = as_reclog_len(out->log);
 	redo(mount->reclog, mount->mark, as_reclog_bd(out->log));
 }
 
+/* The full checker must find nothing at all. */
+static int peace(struct lib *lib, struct as_disk *disk, bool *at_peace, bool *memoised,
+		 struct as_buf *why, struct as_err *err)
+{
+	struct step s = { .lib = lib, .kind = KIND_FULL };
+	int rc = 0;
+
+	*at_peace = true;
+	if (!(lib->ops->caps & AS_CAP_FSCK))
+		return 0;
+	rc = step_go(&s, disk, false, err);
+	*memoised &= s.memoised;
+	*at_peace = s.end == AS_RECOVERED && !s.repaired;
+	if (!*at_peace)
+		as_buf_adds(why, s.why.len ? as_buf_str(&s.why) : "finds something to repair");
+	step_free(&s);
+	return rc;
+}
+
+/* Behind recovery and unmount: the checker, writing in every directory, the checker. */
+static int afterwards(struct lib *lib, struct as_disk *disk, struct as_recovered *out,
+		      struct as_err *err)
+{
+	struct step probe = { .lib = lib, .kind = KIND_PROBE };
+	struct as_buf why = { 0 };
+	bool at_peace;
+	int rc = peace(lib, disk, &at_peace, &out->memoised, &why, err);
+
+	if (!rc && at_peace)
+		rc = step_go(&probe, disk, true, err);
+	out->memoised &= probe.memoised || !at_peace;
+	if (!rc && at_peace && probe.end != AS_RECOVERED) {
+		out->end = AS_COMPLAINED;
+		as_buf_adds(&out->why, as_buf_str(&probe.why));
+	} else if (!rc && at_peace) {
+		rc = peace(lib, probe.disk, &at_peace, &out->memoised, &why, err);
+	}
+	if (!rc && !at_peace) {
+		out->end = AS_COMPLAINED;
+		as_buf_addf(&out->why, "the full check after recovery and unmount: %s",
+			    as_buf_str(&why));
+	}
+	step_free(&probe);
+	as_buf_free(&why);
+	return rc;
+}
+
 static int lib_recover(struct as_recoverer *recoverer, enum as_way way, struct as_disk *crashed,
 		       unsigned flags, struct as_recovered *out, struct as_err *err)
 {
+	static const enum kind kinds[AS_WAYS] = {
+		[AS_WAY_QUICK] = KIND_QUICK, [AS_WAY_DEFAULT] = KIND_DEFAULT, [AS_WAY_FULL] = KIND_FULL
+	};
 	struct lib *lib = (struct lib *)recoverer;
-	struct step checker = { .lib = lib, .way = way, .flags = flags };
-	struct step mount = { .lib = lib, .way = AS_WAY_MOUNT, .flags = flags }, *last = &mount;
-	bool checked = way != AS_WAY_MOUNT;
+	bool want_log = flags & AS_RECOVER_LOG, checked = way != AS_WAY_MOUNT;
+	struct step checker = { .lib = lib, .kind = kinds[way], .want_log = want_log };
+	struct step read = { .lib = lib, .kind = KIND_READ, .want_log = want_log }, *last = &read;
 	int rc = checked ? step_go(&checker, crashed, true, err) : 0;
 
 	if (checked && checker.end != AS_RECOVERED)
 		last = &checker;
 	else if (!rc)
-		rc = step_go(&mount, checked ? checker.disk : crashed, false, err);
+		rc = step_go(&read, checked ? checker.disk : crashed, true, err);
 	out->end = last->end;
 	out->why = last->why;
 	last->why = (struct as_buf){ 0 };
@@ -381,28 +415,26 @@ static int lib_recover(struct as_recoverer *recoverer, enum as_way way, struct a
 	last->tree = NULL;
 	out->repaired = checker.repaired;
 	out->memoised = last->memoised && (!checked || checker.memoised);
-	if (!rc && flags & AS_RECOVER_LOG && last == &mount)
-		join_logs(&checker, &mount, crashed, out);
+	if (!rc && want_log && last == &read)
+		join_logs(&checker, &read, crashed, out);
+	if (!rc && flags & AS_RECOVER_PROBE && out->end == AS_RECOVERED)
+		rc = afterwards(lib, read.disk, out, err);
 	step_free(&checker);
-	step_free(&mount);
+	step_free(&read);
 	return rc;
 }
 
 static bool lib_at_peace(struct as_recoverer *recoverer, struct as_disk *disk, struct as_buf *why)
 {
-	struct step s = { .lib = (struct lib *)recoverer, .way = AS_WAY_FULL };
-	bool peace;
+	struct as_buf said = { 0 };
+	bool at_peace = true, memoised;
 
-	if (!(s.lib->ops->caps & AS_CAP_FSCK))
-		return true;
-	if (step_go(&s, disk, false, NULL))
-		return true;
-	peace = s.end == AS_RECOVERED && !s.repaired;
-	if (!peace)
-		as_buf_addf(why, "the full checker %s",
-			    s.why.len ? as_buf_str(&s.why) : "finds something to repair");
-	step_free(&s);
-	return peace;
+	if (peace((struct lib *)recoverer, disk, &at_peace, &memoised, &said, NULL))
+		at_peace = true;
+	if (!at_peace)
+		as_buf_addf(why, "the full checker %s", as_buf_str(&said));
+	as_buf_free(&said);
+	return at_peace;
 }
 
 static void lib_free(struct as_recoverer *recoverer)

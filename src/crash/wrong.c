@@ -13,11 +13,9 @@ void as_wrong_free(struct as_wrong *wrong)
 	*wrong = (struct as_wrong){ 0 };
 }
 
-bool as_wrong_set(struct as_wrong *wrong, enum as_finding_kind kind, enum as_way way,
-		  const char *what, const char *why)
+bool as_wrong_set_tree(struct as_wrong *wrong, enum as_finding_kind kind, enum as_way way,
+		       const char *what, const char *why)
 {
-	const char *said = why, *colon = *why == '/' ? strstr(why, ": ") : NULL;
-
 	if (wrong->is)
 		return false;
 	wrong->is = true;
@@ -27,9 +25,29 @@ bool as_wrong_set(struct as_wrong *wrong, enum as_finding_kind kind, enum as_way
 	as_buf_clear(&wrong->why);
 	as_buf_clear(&wrong->signature);
 	as_buf_addf(&wrong->why, "%s: %s", what, why);
-	as_buf_addf(&wrong->signature, "%s: %s: ", as_finding_kind_name(kind), what);
-	/* A path belongs to the workload. */
-	as_signature_add(&wrong->signature, colon ? colon + 2 : said);
+	as_buf_addf(&wrong->signature, "%s: %s", as_finding_kind_name(kind), what);
+	return false;
+}
+
+bool as_wrong_set(struct as_wrong *wrong, enum as_finding_kind kind, enum as_way way,
+		  const char *what, const char *why)
+{
+	/* "reading the tree: /a/f: ...": a path is the workload's. */
+	const char *path = strstr(why, ": /"), *behind = path ? strstr(path + 2, ": ") : NULL;
+
+	if (wrong->is)
+		return false;
+	(void)as_wrong_set_tree(wrong, kind, way, what, why);
+	as_buf_adds(&wrong->signature, ": ");
+	if (behind) {
+		struct as_buf head = { 0 };
+
+		as_buf_add(&head, why, (size_t)(path - why));
+		as_signature_add(&wrong->signature, as_buf_str(&head));
+		as_buf_free(&head);
+		why = behind;
+	}
+	as_signature_add(&wrong->signature, why);
 	return false;
 }
 

@@ -53,6 +53,7 @@ struct as_scenario_ops {
 	const char *profile; /* of the generator, when none is asked for */
 	bool many_targets;
 	bool in_step; /* options->state->job always tells which of several workloads is in flight */
+	unsigned batch; /* workloads between two looks at the world; 0: as many as is usual */
 	int (*open)(const struct as_scenario_args *args, struct as_scenario **scenario,
 		    struct as_err *err);
 	/*

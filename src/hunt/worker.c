@@ -294,7 +294,8 @@ static int work_job(struct job *job, const struct as_hunt_state *state, struct a
 {
 	const struct as_hunt *h = job->hunt;
 	struct as_buf folder = { 0 };
-	size_t batch = h->batch ? h->batch : h->box ? BATCH_BOXED : BATCH_HERE;
+	size_t standard = h->box ? BATCH_BOXED : BATCH_HERE;
+	size_t batch = h->batch ? h->batch : h->scenario->batch ? h->scenario->batch : standard;
 	bool over = false;
 	int rc = as_stream_new(h->profile, h->traits, state->seed, job->number, &job->stream, err);
 
