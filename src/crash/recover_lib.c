@@ -396,33 +396,34 @@ static int lib_recover(struct as_recoverer *recoverer, enum as_way way, struct a
 		       unsigned flags, struct as_recovered *out, struct as_err *err)
 {
 	static const enum kind kinds[AS_WAYS] = {
-		struct step read = { .lib = lib, .kind = KIND_READ, .want_log = want_log };
-	struct step *last = &read;
-};
-struct lib *lib = (struct lib *)recoverer;
-bool want_log = flags & AS_RECOVER_LOG, checked = way != AS_WAY_MOUNT;
-struct step checker = { .lib = lib, .kind = kinds[way], .want_log = want_log };
-struct step read = { .lib = lib, .kind = KIND_READ, .want_log = want_log }, *last = &read;
-int rc = checked ? step_go(&checker, crashed, true, err) : 0;
+		[AS_WAY_QUICK] = KIND_QUICK,
+		[AS_WAY_DEFAULT] = KIND_DEFAULT,
+		[AS_WAY_FULL] = KIND_FULL,
+	};
+	struct lib *lib = (struct lib *)recoverer;
+	bool want_log = flags & AS_RECOVER_LOG, checked = way != AS_WAY_MOUNT;
+	struct step checker = { .lib = lib, .kind = kinds[way], .want_log = want_log };
+	struct step read = { .lib = lib, .kind = KIND_READ, .want_log = want_log }, *last = &read;
+	int rc = checked ? step_go(&checker, crashed, true, err) : 0;
 
-if (checked && checker.end != AS_RECOVERED)
-	last = &checker;
-else if (!rc)
-	rc = step_go(&read, checked ? checker.disk : crashed, true, err);
-out->end = last->end;
-out->why = last->why;
-last->why = (struct as_buf){ 0 };
-out->tree = last->tree;
-last->tree = NULL;
-out->repaired = checker.repaired;
-out->memoised = last->memoised && (!checked || checker.memoised);
-if (!rc && want_log && last == &read)
-	join_logs(&checker, &read, crashed, out);
-if (!rc && flags & AS_RECOVER_PROBE && out->end == AS_RECOVERED)
-	rc = afterwards(lib, read.disk, out, err);
-step_free(&checker);
-step_free(&read);
-return rc;
+	if (checked && checker.end != AS_RECOVERED)
+		last = &checker;
+	else if (!rc)
+		rc = step_go(&read, checked ? checker.disk : crashed, true, err);
+	out->end = last->end;
+	out->why = last->why;
+	last->why = (struct as_buf){ 0 };
+	out->tree = last->tree;
+	last->tree = NULL;
+	out->repaired = checker.repaired;
+	out->memoised = last->memoised && (!checked || checker.memoised);
+	if (!rc && want_log && last == &read)
+		join_logs(&checker, &read, crashed, out);
+	if (!rc && flags & AS_RECOVER_PROBE && out->end == AS_RECOVERED)
+		rc = afterwards(lib, read.disk, out, err);
+	step_free(&checker);
+	step_free(&read);
+	return rc;
 }
 
 static bool lib_at_peace(struct as_recoverer *recoverer, struct as_disk *disk, struct as_buf *why)
