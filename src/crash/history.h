@@ -31,7 +31,7 @@ size_t as_history_len(const struct as_history *history); /* operations */
 size_t as_history_known(const struct as_history *history);
 
 /* What one operation made stable, in words: "fsync of /a/f at op 7"; false: nothing. Operations are
- * numbered from 0. */
+ * numbered from 0 here, from 1 in words. */
 bool as_history_persists(const struct as_history *history, size_t op, struct as_buf *words);
 /* The tree after operation n-1 (0: the fresh one), as a perfect file system would leave it. */
 struct as_tree *as_history_tree(const struct as_history *history, size_t n);

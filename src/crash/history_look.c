@@ -197,7 +197,7 @@ struct as_tree *as_history_tree(const struct as_history *h, size_t n)
 
 void h_op_words(const struct as_history *h, size_t op, struct as_buf *out)
 {
-	as_buf_addf(out, "op %zu (", op);
+	as_buf_addf(out, "op %zu (", op + 1);
 	as_print_op(&h->ops->ops[op], out);
 	as_buf_addc(out, ')');
 }
@@ -227,7 +227,7 @@ void h_promise_words(const struct as_history *h, const struct h_promise *promise
 		h_path(h, promise->what.ino, promise->point, out);
 		break;
 	}
-	as_buf_addf(out, " at op %zu", promise->op);
+	as_buf_addf(out, " at op %zu", promise->op + 1);
 }
 
 bool as_history_persists(const struct as_history *h, size_t op, struct as_buf *words)

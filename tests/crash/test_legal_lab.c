@@ -252,35 +252,35 @@ static const struct {
 	const char *spec, *workload, *words;
 } bugs[] = {
 	{ "lab:bug=26", "mkdir /a 0755\ncreate /f 0644\nsync\nrename /f /a/g\nsync\n",
-	  "rename: op 3 (rename /f /a/g) is half done: recovered tree has the same file as /f and "
+	  "rename: op 4 (rename /f /a/g) is half done: recovered tree has the same file as /f and "
 	  "as /a/g" },
 	{ "lab:bug=27", "create /f 0644\nmkdir /a 0755\nsync\nrename /f /a/g\nsync\n",
-	  "rename: op 3 (rename /f /a/g) is half done: recovered tree has neither /f nor /a/g" },
+	  "rename: op 4 (rename /f /a/g) is half done: recovered tree has neither /f nor /a/g" },
 	{ "lab:bug=28", "create /f 0644\nsync\nhardlink /f /g\nsync\n",
 	  "links: /f has link count 1, but 2 names" },
 	{ "lab:bug=29", "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nhardlink /f /g\nfsync $0\n",
-	  "persisted: after fsync of /f at op 3, /f must have 2 links; recovered tree has 1" },
+	  "persisted: after fsync of /f at op 4, /f must have 2 links; recovered tree has 1" },
 	{ "lab:bug=30",
 	  "mkdir /a 0755\n$0 = open /a O_RDONLY|O_DIRECTORY\ncreate /a/f 0644\nfsync $0\n",
-	  "persisted: after fsync of /a at op 3, /a must exist; recovered tree has no /a" },
+	  "persisted: after fsync of /a at op 4, /a must exist; recovered tree has no /a" },
 	{ "lab:bug=31",
 	  "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nfallocate $0 0 at=0 len=8192\nfsync $0\n",
-	  "size: after fsync of /f at op 3, /f must have at least 8192 bytes; recovered tree has "
+	  "size: after fsync of /f at op 4, /f must have at least 8192 bytes; recovered tree has "
 	  "0" },
 	{ "lab:bug=32",
 	  "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nwrite_xattr /f user.k len=9 fill=1\nfsync $0\n",
-	  "persisted: after fsync of /f at op 3, /f must have the attribute user.k" },
+	  "persisted: after fsync of /f at op 4, /f must have the attribute user.k" },
 	{ "lab:bug=33",
 	  "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=8192 at=0 fill=1\nsync\n"
 	  "fallocate $0 KEEP_SIZE|PUNCH_HOLE at=1024 len=2048\nfsync $0\n",
-	  "data: after fsync of /f at op 4, byte 1024 of /f must be what it was then or became "
+	  "data: after fsync of /f at op 5, byte 1024 of /f must be what it was then or became "
 	  "since; recovered tree has what was there before" },
 	{ "lab:bug=34",
 	  "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=8192 at=0 fill=1\nsync\nclose $0\n"
 	  "unlink /f\n$0 = open /g O_RDWR|O_CREAT 0644\npwrite $0 len=8192 at=0 fill=2\nsync\n",
 	  "foreign: byte 0 of /f was never written there: recovered tree has data of /g" },
 	{ "lab:noflush=COMMIT", "create /f 0644\nsync\n",
-	  "persisted: after sync at op 1, /f must exist; recovered tree has no /f" },
+	  "persisted: after sync at op 2, /f must exist; recovered tree has no /f" },
 };
 
 static struct as_seq *parsed(const char *text)
