@@ -23,6 +23,7 @@ table() {
 	libbpf-dev         test       recording of system calls by the kernel
 	clang              test       compiles the part of it that runs there
 	strace             test       what recordings are compared with
+	libext2fs-dev      test       what the blocks of ext2, ext3 and ext4 are
 	user-mode-linux    fs         kernels in a process: file systems without root
 	bindfs             fs         a FUSE server that passes on
 	fuse2fs            fs         ext4 by a FUSE server

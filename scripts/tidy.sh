@@ -24,7 +24,7 @@ arrows() {
 	gen     work model
 	target  disk labfs
 	run     work target model
-	crash   work disk model target run
+	crash   work disk model target run labfs
 	hunt    work gen model disk target run crash
 	check   gen model run disk crash
 	fsck    disk target model

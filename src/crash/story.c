@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * story: see story.h. What blocks are is looked up on the disk as the workload left it at its end,
+ * where all is home; what is not known there, on the one it began with.
+ */
+#include "crash/story.h"
+
+#include "crash/layout.h"
+#include "target/stand.h"
+#include "work/print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OP_SHOWN_BYTES 80u
+#define LINES_MAX 40u /* of one list of writes */
+
+struct teller {
+	const struct as_story *story;
+	struct as_layout *end, *start;
+	struct as_buf *out;
+};
+
+/* ---- Pieces ---- */
+
+static void say_op(const struct teller *t, size_t op, struct as_buf *out)
+{
+	struct as_buf text = { 0 };
+
+	as_print_op(&t->story->recording->seq->ops[op], &text);
+	as_buf_addf(out, "op %zu `%.*s%s`", op + 1, (int)OP_SHOWN_BYTES, as_buf_str(&text),
+		    text.len > OP_SHOWN_BYTES ? "..." : "");
+	as_buf_free(&text);
+}
+
+/* What the bytes are; else where they are. */
+static void say_place(struct teller *t, const struct as_log_entry *e, uint64_t off, uint64_t len,
+		      struct as_buf *out)
+{
+	const unsigned char *data = e->data ? e->data + (off - e->off) : NULL;
+
+	if (e->kind == AS_CALL_DISCARD)
+		as_buf_adds(out, "discard of ");
+	else if (e->kind == AS_CALL_ZERO)
+		as_buf_adds(out, "zeros over ");
+	if (t->end && as_layout_say(t->end, off, len, data, out))
+		return;
+	if (t->start && as_layout_say(t->start, off, len, NULL, out))
+		return;
+	as_buf_addf(out, "%llu bytes at %llu", (unsigned long long)len, (unsigned long long)off);
+}
+
+/* "inode table (/) (512 bytes at 2048)": a part of a write. */
+static void say_unit(struct teller *t, const struct as_reclog *log, const struct as_perm_unit *unit,
+		     struct as_buf *out)
+{
+	const struct as_log_entry *e = as_reclog_at(log, unit->entry);
+
+	say_place(t, e, unit->off, unit->len, out);
+	if (unit->len != e->len)
+		as_buf_addf(out, " (%llu bytes at %llu of it)", (unsigned long long)unit->len,
+			    (unsigned long long)(unit->off - e->off));
+}
+
+/* Writes and flushes of entries first..end-1, each on a line. */
+static void say_entries(struct teller *t, const struct as_reclog *log, size_t first, size_t end,
+			struct as_buf *out)
+{
+	unsigned lines = 0, more = 0;
+
+	for (size_t i = first; i < end; i++) {
+		const struct as_log_entry *e = as_reclog_at(log, i);
+		bool flush = e->kind == AS_CALL_FLUSH;
+		struct as_buf what = { 0 };
+
+		if (!flush && !as_log_entry_changes(e))
+			continue;
+		if (!flush)
+			say_place(t, e, e->off, e->len, &what);
+		if (lines < LINES_MAX)
+			as_buf_addf(out, "      %s%s\n", flush ? "flush" : "wrote ",
+				    as_buf_str(&what));
+		else
+			more++;
+		lines++;
+		as_buf_free(&what);
+	}
+	if (more)
+		as_buf_addf(out, "      and %u more writes and flushes\n", more);
+}
+
+static size_t count(const struct as_reclog *log, size_t first, size_t end)
+{
+	size_t n = 0;
+
+	for (size_t i = first; i < end; i++)
+		n += as_reclog_at(log, i)->kind == AS_CALL_FLUSH ||
+		     as_log_entry_changes(as_reclog_at(log, i));
+	return n;
+}
+
+/* ---- The workload ---- */
+
+/* The entries of one operation (AS_RECLOG_NO_OP: of the first mount) before the cut. */
+static void entries_of(const struct teller *t, uint32_t op, size_t cut_at, size_t *first,
+		       size_t *end)
+{
+	const struct as_reclog *log = t->story->recording->log;
+
+	*first = *end = 0;
+	for (size_t i = 0; i < cut_at; i++) {
+		if (as_reclog_at(log, i)->op != op)
+			continue;
+		if (*first == *end)
+			*first = i;
+		*end = i + 1;
+	}
+}
+
+/* One text an operation, so that the oldest can be left out. */
+static void tell_ops(struct teller *t, size_t cut_at, size_t n_ops, size_t max_bytes)
+{
+	const struct as_reclog *log = t->story->recording->log;
+	struct as_buf *text = as_xcalloc(n_ops + 1, sizeof(*text));
+	size_t first, end, total = 0, from;
+
+	entries_of(t, AS_RECLOG_NO_OP, cut_at, &first, &end);
+	if (count(log, first, end)) {
+		as_buf_adds(&text[0], "  the first mount:\n");
+		say_entries(t, log, first, end, &text[0]);
+	}
+	for (size_t op = 0; op < n_ops; op++) {
+		entries_of(t, (uint32_t)op, cut_at, &first, &end);
+		as_buf_adds(&text[op + 1], "  ");
+		say_op(t, op, &text[op + 1]);
+		as_buf_adds(&text[op + 1], count(log, first, end) ? ":\n" : ": nothing written\n");
+		say_entries(t, log, first, end, &text[op + 1]);
+	}
+	for (from = n_ops + 1; from > 0 && total + text[from - 1].len <= max_bytes; from--)
+		total += text[from - 1].len;
+	if (from > 1)
+		as_buf_addf(t->out, "  (ops 1 to %zu are left out)\n", from - 1);
+	for (size_t i = from; i <= n_ops; i++)
+		as_buf_adds(t->out, as_buf_str(&text[i]));
+	for (size_t i = 0; i <= n_ops; i++)
+		as_buf_free(&text[i]);
+	free(text);
+}
+
+/* ---- A power cut ---- */
+
+static void tell_list(struct teller *t, const struct as_reclog *log, const struct as_perm *perm,
+		      size_t n_units, bool kept)
+{
+	unsigned lines = 0, more = 0;
+
+	for (size_t u = 0; u < n_units; u++) {
+		struct as_perm_unit unit = as_perm_unit(perm, u);
+		struct as_buf what = { 0 };
+
+		if (unit.kept != kept)
+			continue;
+		say_unit(t, log, &unit, &what);
+		if (lines++ < LINES_MAX)
+			as_buf_addf(t->out, "      %s %s\n",
+				    kept ? "there: " : "lost:  ", as_buf_str(&what));
+		else
+			more++;
+		as_buf_free(&what);
+	}
+	if (more)
+		as_buf_addf(t->out, "      %s %u more\n", kept ? "there: " : "lost:  ", more);
+}
+
+/* If something is there that was written after something lost: nothing kept them in order. */
+static void tell_order(struct teller *t, const struct as_reclog *log, const struct as_perm *perm,
+		       size_t n_units)
+{
+	size_t lost = SIZE_MAX, there = SIZE_MAX;
+
+	for (size_t u = 0; u < n_units && there == SIZE_MAX; u++) {
+		struct as_perm_unit unit = as_perm_unit(perm, u);
+
+		if (!unit.kept && lost == SIZE_MAX)
+			lost = u;
+		else if (unit.kept && lost != SIZE_MAX &&
+			 unit.entry != as_perm_unit(perm, lost).entry)
+			there = u;
+	}
+	if (there != SIZE_MAX) {
+		struct as_perm_unit a = as_perm_unit(perm, lost), b = as_perm_unit(perm, there);
+
+		as_buf_adds(t->out, "      So the disk had ");
+		say_unit(t, log, &b, t->out);
+		as_buf_adds(t->out, " before ");
+		say_unit(t, log, &a, t->out);
+		as_buf_adds(t->out, ", though it was written later: no flush came between them.\n");
+	}
+}
+
+static void tell_units(struct teller *t, const struct as_reclog *log, const struct as_perm *perm,
+		       const struct as_perm_state *state)
+{
+	if (!state->n_units) {
+		as_buf_adds(t->out, "      Nothing was pending: all that was written was on the "
+				    "disk.\n");
+		return;
+	}
+	as_buf_addf(
+		t->out,
+		"      Since the last flush %zu %s written; %zu of them %s on the disk (view %u: %s).\n",
+		state->n_units,
+		state->view == AS_VIEW_ATOMIC || state->view == AS_VIEW_SYNC_ATOMIC
+			? "writes were"
+			: "writes or parts of writes were",
+		state->n_kept, state->n_kept == 1 ? "was" : "were", (unsigned)state->view,
+		as_view_name(state->view));
+	tell_list(t, log, perm, state->n_units, true);
+	tell_list(t, log, perm, state->n_units, false);
+	tell_order(t, log, perm, state->n_units);
+}
+
+/* ---- Recovery ---- */
+
+static const char *const ways[AS_WAYS] = {
+	[AS_WAY_MOUNT] = "a mount",
+	[AS_WAY_QUICK] = "the quick checker and a mount",
+	[AS_WAY_DEFAULT] = "the checker and a mount",
+	[AS_WAY_FULL] = "the full checker and a mount",
+};
+
+static void tell_end(struct teller *t, const struct as_recovered *got)
+{
+	if (got->end == AS_RECOVERED)
+		return;
+	as_buf_addf(t->out, "      and %s%s%s\n", as_recovery_end_name(got->end),
+		    got->why.len ? ": " : "", as_buf_str(&got->why));
+}
+
+/* Recovers `disk` and tells of it; with `then`, up to the power cut, and goes on behind that. */
+static void tell_recovery(struct teller *t, struct as_disk *disk, unsigned depth)
+{
+	const struct as_story *s = t->story;
+	const struct as_crash_spot *then = depth < AS_CRASH_AGAIN_MAX && s->wrong->then[depth].view
+						   ? &s->wrong->then[depth]
+						   : NULL;
+	struct as_recovered got = { 0 };
+	struct as_err err = { 0 };
+	struct as_perm *perm = NULL;
+	struct as_perm_state state;
+	char units[AS_CRASH_UNITS_MAX];
+	size_t end;
+
+	as_buf_addf(t->out, "  recovery%s, by %s:\n", depth ? " is begun again" : "",
+		    ways[s->wrong->way]);
+	if (as_recover(s->recoverer, s->wrong->way, disk, AS_RECOVER_LOG, &got, &err) || !got.log) {
+		as_recovered_free(&got);
+		return;
+	}
+	end = as_reclog_len(got.log);
+	memcpy(units, then ? then->units : "", then ? sizeof(units) : 1);
+	for (char *p = units; *p; p++)
+		*p = *p == '+' ? ',' : *p;
+	if (then) {
+		struct as_perm_options options = s->options->perm;
+
+		memset(&options.start_key, 0, sizeof(options.start_key));
+		perm = as_perm_new(got.log, disk, &options);
+		if (then->cut < as_perm_cuts(perm) &&
+		    as_perm_pick(perm, (enum as_view)then->view, then->cut, units, &state))
+			end = as_perm_cut(perm, then->cut).at;
+		else
+			then = NULL;
+	}
+	if (!count(got.log, 0, end))
+		as_buf_adds(t->out, "      wrote nothing\n");
+	say_entries(t, got.log, 0, end, t->out);
+	if (then) {
+		struct as_disk *next = as_perm_disk(perm);
+
+		as_buf_adds(t->out, "  power cut during recovery\n");
+		tell_units(t, got.log, perm, &state);
+		tell_recovery(t, next, depth + 1);
+		as_disk_free(next);
+	} else {
+		tell_end(t, &got);
+	}
+	as_perm_free(perm);
+	as_recovered_free(&got);
+}
+
+/* ---- All of it ---- */
+
+static void tell_moment(struct teller *t, struct as_moment m)
+{
+	size_t n = t->story->recording->n_ops;
+
+	if (m.begun > m.done && m.done < n) {
+		as_buf_adds(t->out, "  power cut during ");
+		say_op(t, m.done, t->out);
+	} else if (m.done && m.done <= n) {
+		as_buf_adds(t->out, "  power cut after ");
+		say_op(t, m.done - 1, t->out);
+	} else {
+		as_buf_adds(t->out, "  power cut before the first operation");
+	}
+	as_buf_addc(t->out, '\n');
+}
+
+void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf *out)
+{
+	const struct as_recording *rec = story->recording;
+	struct as_disk *end = (struct as_disk *)as_stand_disk(rec->stand), *crashed;
+	struct as_perm_cut cut = as_perm_cut(story->perm, story->state->cut);
+	struct as_moment moment = story->wrong->moment;
+	struct as_buf rest = { 0 };
+	struct teller t = {
+		.story = story,
+		.end = as_layout_new(story->target, end),
+		.start = as_layout_new(story->target, rec->start),
+	};
+	size_t n_ops = moment.begun < rec->n_ops ? moment.begun : rec->n_ops;
+
+	/* The end first, since it must be told; what room is left is the beginning's. */
+	t.out = out;
+	if (max_bytes < 4096)
+		max_bytes = 4096;
+	tell_ops(&t, cut.at, n_ops, max_bytes / 2);
+	t.out = &rest;
+	tell_moment(&t, moment);
+	tell_units(&t, rec->log, story->perm, story->state);
+	if (story->recoverer) {
+		crashed = as_perm_disk(story->perm);
+		tell_recovery(&t, crashed, 0);
+		as_disk_free(crashed);
+	} else {
+		as_buf_addf(&rest, "  recovery, by %s\n", ways[story->wrong->way]);
+	}
+	if (rest.len > max_bytes / 2)
+		as_buf_addf(out, "%.*s\n  (shortened)\n", (int)(max_bytes / 2), as_buf_str(&rest));
+	else
+		as_buf_adds(out, as_buf_str(&rest));
+	as_buf_addf(out, "  and then: %s\n", as_buf_str(&story->wrong->why));
+	as_layout_free(t.end);
+	as_layout_free(t.start);
+	as_buf_free(&rest);
+}

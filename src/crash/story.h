@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * story: a crash state with which something is wrong, as a person would tell it: what each operation
+ * wrote and what those blocks are, the flushes, the power cut and what of the pending writes was on
+ * the disk by then, what recovery did, and what is wrong with the end.
+ */
+#ifndef AS_CRASH_STORY_H
+#define AS_CRASH_STORY_H
+
+#include "crash/judge.h"
+#include "crash/perm.h"
+
+struct as_story {
+	const struct as_target *target;
+	const struct as_recording *recording;
+	const struct as_crash_options *options;
+	struct as_perm *perm; /* at the state */
+	const struct as_perm_state *state;
+	const struct as_wrong *wrong;
+	/* To see what recovery does; NULL: it is not to be tried again. */
+	struct as_recoverer *recoverer;
+};
+
+/* At most about max_bytes: the oldest operations are left out where it would be more. */
+void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf *out);
+
+#endif
