@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* found: what is said of a crash state with which something is wrong. */
 #include "crash/inside.h"
+#include "crash/story.h"
 
+#include "base/spawn.h"
 #include "disk/image.h"
 #include "work/print.h"
 
@@ -10,7 +12,7 @@
 #include <unistd.h>
 
 #define OP_SHOWN_BYTES 80
-#define UNITS_SHOWN 48
+#define STORY_DEADLINE_MS 10000u
 
 bool as_crash_found_already(const struct crash_shared *sh, const char *signature)
 {
@@ -79,47 +81,36 @@ static void print_params(const struct crash_args *args, struct as_perm *perm,
 
 /* ---- The state in words ---------------------------------------------------------------------- */
 
-static void print_unit(const struct as_recording *rec, const struct as_perm_unit *unit,
-		       struct as_buf *out)
-{
-	const struct as_log_entry *e = as_reclog_at(rec->log, unit->entry);
-	const char *what = e->kind == AS_CALL_WRITE	? "write"
-			   : e->kind == AS_CALL_DISCARD ? "discard"
-							: "zero";
+struct telling {
+	struct as_story story;
+	char *detail; /* in shared memory */
+	size_t room;
+};
 
-	as_buf_addf(out, "  %s  %s of %llu bytes at %llu, by ", unit->kept ? "done" : "LOST", what,
-		    (unsigned long long)unit->len, (unsigned long long)unit->off);
-	if (e->op == AS_RECLOG_NO_OP)
-		as_buf_adds(out, "the first mount");
-	else
-		print_op(rec, e->op, out);
-	as_buf_addc(out, '\n');
+static int tell(void *ctx)
+{
+	struct telling *t = ctx;
+	struct as_buf text = { 0 };
+
+	as_story_tell(&t->story, t->room - 2048, &text);
+	snprintf(t->detail, t->room, "%s", as_buf_str(&text));
+	as_buf_free(&text);
+	return 0;
 }
 
-static void print_detail(const struct as_recording *rec, const struct as_perm *perm,
-			 const struct as_perm_state *state, const struct as_wrong *wrong,
-			 struct as_buf *out)
+/* The story takes further recoveries, and a library that dies of one must not take us with it. */
+static void tell_story(const struct crash_args *args, struct telling *t)
 {
-	as_buf_addf(out, "view %u: %s\n", (unsigned)state->view, as_view_name(state->view));
-	if (state->n_units)
-		as_buf_adds(out, "what was pending:\n");
-	for (size_t u = 0; u < state->n_units && u < UNITS_SHOWN; u++) {
-		struct as_perm_unit unit = as_perm_unit(perm, u);
+	struct as_ended ended = { 0 };
 
-		print_unit(rec, &unit, out);
+	if (!t->story.recoverer || !as_target_library(args->target)) {
+		(void)tell(t);
+		return;
 	}
-	if (state->n_units > UNITS_SHOWN)
-		as_buf_addf(out, "  and %zu more\n", state->n_units - UNITS_SHOWN);
-	print_moment(rec, wrong->moment, out);
-	as_buf_addf(out, "\nrecovery by %s", as_way_name(wrong->way));
-	for (unsigned i = 0; i < AS_CRASH_AGAIN_MAX && wrong->then[i].view; i++)
-		as_buf_addf(out, ", cut off at its write %zu (view %u, units %s), and begun again",
-			    wrong->then[i].cut, wrong->then[i].view, wrong->then[i].units);
-	as_buf_addf(out, "\n%s\n", as_buf_str(&wrong->why));
-	if (wrong->promise != AS_LEGAL_NO_OP && wrong->promise < rec->n_ops) {
-		as_buf_adds(out, "the promise is that of ");
-		print_op(rec, wrong->promise, out);
-		as_buf_addc(out, '\n');
+	if (as_spawn_fork(tell, t, STORY_DEADLINE_MS, NULL, &ended, NULL) != 0 ||
+	    ended.how != AS_END_EXIT || ended.status != 0) {
+		t->story.recoverer = NULL;
+		(void)tell(t);
 	}
 }
 
@@ -155,11 +146,20 @@ static void keep_disk(const struct crash_args *args, struct as_perm *perm, struc
 
 bool as_crash_found(const struct crash_args *args, const struct as_recording *rec,
 		    struct as_perm *perm, const struct as_perm_state *state,
-		    const struct as_wrong *wrong)
+		    const struct as_wrong *wrong, struct as_recoverer *recoverer)
 {
 	struct crash_shared *sh = args->shared;
-	struct as_buf summary = { 0 }, detail = { 0 }, params = { 0 };
+	struct as_buf summary = { 0 }, params = { 0 };
 	struct crash_found *f = &sh->found[sh->n_found];
+	struct telling t = { .story = { .target = args->target,
+					.recording = rec,
+					.options = args->options,
+					.perm = perm,
+					.state = state,
+					.wrong = wrong,
+					.recoverer = recoverer },
+			     .detail = f->detail,
+			     .room = sizeof(f->detail) };
 
 	if (sh->n_found == AS_CRASH_FOUND_MAX)
 		return false;
@@ -168,7 +168,7 @@ bool as_crash_found(const struct crash_args *args, const struct as_recording *re
 	f->op = guilty(rec, wrong->moment);
 	if (perm) {
 		print_summary(rec, state, wrong, &summary);
-		print_detail(rec, perm, state, wrong, &detail);
+		tell_story(args, &t);
 		print_params(args, perm, state, wrong, &params);
 		keep_disk(args, perm, f);
 	} else {
@@ -179,11 +179,9 @@ bool as_crash_found(const struct crash_args *args, const struct as_recording *re
 		as_crash_options_print(args->options, &params);
 	}
 	snprintf(f->summary, sizeof(f->summary), "%s", as_buf_str(&summary));
-	snprintf(f->detail, sizeof(f->detail), "%s", as_buf_str(&detail));
 	snprintf(f->params, sizeof(f->params), "%s", as_buf_str(&params));
 	snprintf(f->signature, sizeof(f->signature), "%s", as_buf_str(&wrong->signature));
 	as_buf_free(&summary);
-	as_buf_free(&detail);
 	as_buf_free(&params);
 	sh->n_found++;
 	return sh->n_found < AS_CRASH_FOUND_MAX && !args->options->spot.view;

@@ -17,6 +17,7 @@ struct judging {
 	const struct as_recording *recording;
 	struct as_crash_keeper *keeper; /* NULL: nobody watches from outside */
 	struct as_flight_spot behind;
+	struct as_recoverer *recoverer; /* in the process that judges */
 };
 
 /* ---- Judging, in a process of its own -------------------------------------------------------- */
@@ -26,7 +27,7 @@ static bool found(void *ctx, struct as_perm *perm, const struct as_perm_state *s
 {
 	struct judging *j = ctx;
 
-	return as_crash_found(j->args, j->recording, perm, state, wrong);
+	return as_crash_found(j->args, j->recording, perm, state, wrong, j->recoverer);
 }
 
 static bool known(void *ctx, const struct as_wrong *wrong)
@@ -106,7 +107,7 @@ static int judge_inside(void *ctx)
 		args.recovers = recovers;
 	}
 	if (!sh->tool_rc) {
-		args.recoverer = recoverer;
+		args.recoverer = j->recoverer = recoverer;
 		sh->tool_rc = as_judge_all(&args, &sh->tool_err);
 	}
 	as_crash_keeper_free(j->keeper);
@@ -169,7 +170,7 @@ static bool found_dead(struct judging *j, const struct as_ended *ended)
 		wrong.moment = as_judge_moment(j->recording, perm, state.view, state.cut);
 		note_then(flight, &wrong);
 		if (!as_crash_found_already(args->shared, as_buf_str(&wrong.signature)))
-			at = as_crash_found(args, j->recording, perm, &state, &wrong);
+			at = as_crash_found(args, j->recording, perm, &state, &wrong, NULL);
 		j->behind = flight->state;
 	}
 	as_wrong_free(&wrong);
@@ -213,7 +214,7 @@ static void found_wrong_answer(const struct crash_args *args, const struct as_re
 
 	(void)as_wrong_set(&wrong, recording->kind, AS_WAY_MOUNT, "without a power cut",
 			   as_buf_str(&recording->why));
-	(void)as_crash_found(args, recording, NULL, NULL, &wrong);
+	(void)as_crash_found(args, recording, NULL, NULL, &wrong, NULL);
 	as_wrong_free(&wrong);
 }
 

@@ -52,10 +52,11 @@ struct crash_args {
 /* For as_spawn_fork(). */
 int as_crash_inside(void *args);
 
-/* Adds what was found in a state; false: there is no more room, or nothing else is looked for. */
+/* Adds what was found in a state; false: there is no more room, or nothing else is looked for. The
+ * recoverer, to tell what recovery does; NULL: it is not to be tried again. */
 bool as_crash_found(const struct crash_args *args, const struct as_recording *recording,
 		    struct as_perm *perm, const struct as_perm_state *state,
-		    const struct as_wrong *wrong);
+		    const struct as_wrong *wrong, struct as_recoverer *recoverer);
 bool as_crash_found_already(const struct crash_shared *shared, const char *signature);
 
 #endif

@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* How it is said of a journal's superblock. */
+#define AS_LAYOUT_EMPTY "which says that it is empty"
+
 struct as_layout;
 struct as_target;
 
@@ -22,8 +25,8 @@ struct as_layout *as_layout_new(const struct as_target *target, struct as_disk *
 void as_layout_free(struct as_layout *layout); /* takes NULL */
 
 /* "inode table (/, /a/f), directory /a" of the bytes at off; data: what is written there, or NULL.
- * What a journal's descriptor says of the blocks behind it is remembered, so calls are to be made in
- * the order of the writes. False: nothing is known of these bytes, and nothing was said. */
+ * What a journal's descriptor says of the blocks behind it is remembered, so calls are to be made
+ * in the order of the writes. False: nothing is known of these bytes, and nothing was said. */
 bool as_layout_say(struct as_layout *layout, uint64_t off, uint64_t len, const unsigned char *data,
 		   struct as_buf *out);
 

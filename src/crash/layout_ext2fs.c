@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * layout_ext2fs: the blocks of ext2, ext3 and ext4, by libext2fs. The library reads files: it gets a
- * copy of the disk in memory. Which blocks a journal's descriptor speaks of is read here, since the
- * library leaves that to e2fsck.
+ * layout_ext2fs: the blocks of ext2, ext3 and ext4, by libext2fs. The library reads files: it gets
+ * a copy of the disk in memory. Which blocks a journal's descriptor speaks of is read here, since
+ * the library leaves that to e2fsck.
  */
 #include "crash/layout_inside.h"
 
@@ -66,7 +66,7 @@ static void say_journal_super(const unsigned char *data, struct as_buf *out)
 {
 	as_buf_adds(out, "journal: its superblock, ");
 	if (be32(data + 28) == 0)
-		as_buf_adds(out, "which says that it is empty");
+		as_buf_adds(out, AS_LAYOUT_EMPTY);
 	else
 		as_buf_addf(out, "which says that it begins with transaction %u", be32(data + 24));
 }

@@ -181,7 +181,7 @@ static bool say_journal(struct as_layout *layout, uint64_t at, const unsigned ch
 	switch (super.head.type) {
 	case LAB_J_SUPER:
 		if (super.empty)
-			as_buf_adds(out, "journal: its superblock, which says that it is empty");
+			as_buf_adds(out, "journal: its superblock, " AS_LAYOUT_EMPTY);
 		else
 			as_buf_addf(
 				out,

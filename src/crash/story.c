@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * story: see story.h. What blocks are is looked up on the disk as the workload left it at its end,
- * where all is home; what is not known there, on the one it began with.
+ * story: see story.h.
+ *
+ * What blocks are changes while a workload runs: those of a removed file become another's. So the
+ * writes of an operation are looked up on the disk as it was behind that operation, recovered,
+ * since a journal may hold what its blocks do not say yet; those of a recovery, on the disk that
+ * came out of it. Where that is not to be had: on the disk at the workload's end, where all is
+ * home.
  */
 #include "crash/story.h"
 
@@ -14,12 +19,57 @@
 
 #define OP_SHOWN_BYTES 80u
 #define LINES_MAX 40u /* of one list of writes */
+#define LAYOUTS_MAX 24u /* operations whose disks are looked at: the last ones */
 
 struct teller {
 	const struct as_story *story;
 	struct as_layout *end, *start;
+	struct as_layout **behind; /* by operation; NULL: not looked at yet, or not to be had */
+	bool *tried; /* by operation */
+	size_t n_ops;
+	struct as_layout *now; /* while a recovery is told */
 	struct as_buf *out;
 };
+
+/* ---- What blocks are ---- */
+
+static struct as_layout *recovered_layout(const struct teller *t, struct as_disk *disk)
+{
+	const struct as_story *s = t->story;
+	struct as_layout *layout = NULL;
+	struct as_recovered got = { 0 };
+	struct as_err err = { 0 };
+
+	if (as_recover(s->recoverer, AS_WAY_MOUNT, disk, AS_RECOVER_LOG, &got, &err) == 0 &&
+	    got.disk)
+		layout = as_layout_new(s->target, got.disk);
+	as_recovered_free(&got);
+	return layout;
+}
+
+/* Behind operation `op`, all of its writes made. */
+static struct as_layout *layout_behind(struct teller *t, size_t op)
+{
+	const struct as_recording *rec = t->story->recording;
+	struct as_disk *disk;
+	struct as_err err = { 0 };
+	size_t end = 0;
+
+	if (!t->end || !t->story->recoverer || op >= t->n_ops || op + LAYOUTS_MAX < t->n_ops)
+		return NULL;
+	if (t->tried[op])
+		return t->behind[op];
+	t->tried[op] = true;
+	while (end < as_reclog_len(rec->log) &&
+	       (as_reclog_at(rec->log, end)->op == AS_RECLOG_NO_OP ||
+		as_reclog_at(rec->log, end)->op <= op))
+		end++;
+	disk = as_disk_snapshot(rec->start);
+	if (as_reclog_replay(rec->log, 0, end, as_disk_bd(disk), &err) == 0)
+		t->behind[op] = recovered_layout(t, disk);
+	as_disk_free(disk);
+	return t->behind[op];
+}
 
 /* ---- Pieces ---- */
 
@@ -33,16 +83,39 @@ static void say_op(const struct teller *t, size_t op, struct as_buf *out)
 	as_buf_free(&text);
 }
 
+/* Data written over what was somebody else's the operation before. */
+static void say_before(struct teller *t, size_t op, uint64_t off, uint64_t len, size_t said_at,
+		       struct as_buf *out)
+{
+	struct as_layout *layout = op ? layout_behind(t, op - 1) : NULL;
+	const char *now = as_buf_str(out) + said_at;
+	struct as_buf before = { 0 };
+
+	if (layout && strncmp(now, "data of ", 8) == 0 &&
+	    as_layout_say(layout, off, len, NULL, &before) && strcmp(now, as_buf_str(&before)) != 0)
+		as_buf_addf(out, " (which was %s)", as_buf_str(&before));
+	as_buf_free(&before);
+}
+
 /* What the bytes are; else where they are. */
 static void say_place(struct teller *t, const struct as_log_entry *e, uint64_t off, uint64_t len,
 		      struct as_buf *out)
 {
 	const unsigned char *data = e->data ? e->data + (off - e->off) : NULL;
+	size_t len_before;
 
 	if (e->kind == AS_CALL_DISCARD)
 		as_buf_adds(out, "discard of ");
 	else if (e->kind == AS_CALL_ZERO)
 		as_buf_adds(out, "zeros over ");
+	if (t->now && as_layout_say(t->now, off, len, data, out))
+		return;
+	len_before = out->len;
+	if (!t->now && e->op != AS_RECLOG_NO_OP && layout_behind(t, e->op) &&
+	    as_layout_say(t->behind[e->op], off, len, data, out)) {
+		say_before(t, e->op, off, len, len_before, out);
+		return;
+	}
 	if (t->end && as_layout_say(t->end, off, len, data, out))
 		return;
 	if (t->start && as_layout_say(t->start, off, len, NULL, out))
@@ -172,13 +245,16 @@ static void tell_list(struct teller *t, const struct as_reclog *log, const struc
 		as_buf_addf(t->out, "      %s %u more\n", kept ? "there: " : "lost:  ", more);
 }
 
-/* If something is there that was written after something lost: nothing kept them in order. */
+/* If something is there that was written after something lost: nothing kept them in order. The last
+ * such write, since it is the one that the others were made for. */
 static void tell_order(struct teller *t, const struct as_reclog *log, const struct as_perm *perm,
 		       size_t n_units)
 {
 	size_t lost = SIZE_MAX, there = SIZE_MAX;
+	struct as_perm_unit a, b;
+	struct as_buf what = { 0 };
 
-	for (size_t u = 0; u < n_units && there == SIZE_MAX; u++) {
+	for (size_t u = 0; u < n_units; u++) {
 		struct as_perm_unit unit = as_perm_unit(perm, u);
 
 		if (!unit.kept && lost == SIZE_MAX)
@@ -187,34 +263,38 @@ static void tell_order(struct teller *t, const struct as_reclog *log, const stru
 			 unit.entry != as_perm_unit(perm, lost).entry)
 			there = u;
 	}
-	if (there != SIZE_MAX) {
-		struct as_perm_unit a = as_perm_unit(perm, lost), b = as_perm_unit(perm, there);
-
-		as_buf_adds(t->out, "      So the disk had ");
-		say_unit(t, log, &b, t->out);
-		as_buf_adds(t->out, " before ");
-		say_unit(t, log, &a, t->out);
-		as_buf_adds(t->out, ", though it was written later: no flush came between them.\n");
-	}
+	if (there == SIZE_MAX)
+		return;
+	a = as_perm_unit(perm, lost);
+	b = as_perm_unit(perm, there);
+	say_unit(t, log, &b, &what);
+	as_buf_addf(t->out, "      So on the disk was %s, but not ", as_buf_str(&what));
+	say_unit(t, log, &a, t->out);
+	as_buf_addf(t->out, ", which had been written before it: %s between them.\n",
+		    t->story->options->perm.lying_flush ? "the disk lied about any flush"
+							: "no flush came");
+	if (strstr(as_buf_str(&what), AS_LAYOUT_EMPTY))
+		as_buf_adds(t->out, "      The journal was emptied before what it held was in its "
+				    "place on the disk.\n");
+	as_buf_free(&what);
 }
 
 static void tell_units(struct teller *t, const struct as_reclog *log, const struct as_perm *perm,
 		       const struct as_perm_state *state)
 {
+	bool whole;
+
 	if (!state->n_units) {
-		as_buf_adds(t->out, "      Nothing was pending: all that was written was on the "
-				    "disk.\n");
+		as_buf_adds(t->out, "      All that was written was on the disk.\n");
 		return;
 	}
-	as_buf_addf(
-		t->out,
-		"      Since the last flush %zu %s written; %zu of them %s on the disk (view %u: %s).\n",
-		state->n_units,
-		state->view == AS_VIEW_ATOMIC || state->view == AS_VIEW_SYNC_ATOMIC
-			? "writes were"
-			: "writes or parts of writes were",
-		state->n_kept, state->n_kept == 1 ? "was" : "were", (unsigned)state->view,
-		as_view_name(state->view));
+	whole = state->view == AS_VIEW_SYNC_ATOMIC || state->view == AS_VIEW_ATOMIC;
+	as_buf_addf(t->out,
+		    "      %zu %s not flushed yet; %zu of them %s on the disk (view %u: %s).\n",
+		    state->n_units,
+		    whole ? state->n_units == 1 ? "write was" : "writes were" : "sectors were",
+		    state->n_kept, state->n_kept == 1 ? "was" : "were", (unsigned)state->view,
+		    as_view_name(state->view));
 	tell_list(t, log, perm, state->n_units, true);
 	tell_list(t, log, perm, state->n_units, false);
 	tell_order(t, log, perm, state->n_units);
@@ -272,6 +352,7 @@ static void tell_recovery(struct teller *t, struct as_disk *disk, unsigned depth
 		else
 			then = NULL;
 	}
+	t->now = got.disk ? as_layout_new(s->target, got.disk) : NULL;
 	if (!count(got.log, 0, end))
 		as_buf_adds(t->out, "      wrote nothing\n");
 	say_entries(t, got.log, 0, end, t->out);
@@ -280,10 +361,14 @@ static void tell_recovery(struct teller *t, struct as_disk *disk, unsigned depth
 
 		as_buf_adds(t->out, "  power cut during recovery\n");
 		tell_units(t, got.log, perm, &state);
+		as_layout_free(t->now);
+		t->now = NULL;
 		tell_recovery(t, next, depth + 1);
 		as_disk_free(next);
 	} else {
 		tell_end(t, &got);
+		as_layout_free(t->now);
+		t->now = NULL;
 	}
 	as_perm_free(perm);
 	as_recovered_free(&got);
@@ -321,6 +406,9 @@ void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf
 	};
 	size_t n_ops = moment.begun < rec->n_ops ? moment.begun : rec->n_ops;
 
+	t.n_ops = n_ops;
+	t.behind = as_xcalloc(n_ops + 1, sizeof(*t.behind));
+	t.tried = as_xcalloc(n_ops + 1, sizeof(*t.tried));
 	/* The end first, since it must be told; what room is left is the beginning's. */
 	t.out = out;
 	if (max_bytes < 4096)
@@ -340,7 +428,11 @@ void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf
 		as_buf_addf(out, "%.*s\n  (shortened)\n", (int)(max_bytes / 2), as_buf_str(&rest));
 	else
 		as_buf_adds(out, as_buf_str(&rest));
-	as_buf_addf(out, "  and then: %s\n", as_buf_str(&story->wrong->why));
+	as_buf_addf(out, "  what is wrong: %s\n", as_buf_str(&story->wrong->why));
+	for (size_t i = 0; i < n_ops; i++)
+		as_layout_free(t.behind[i]);
+	free(t.behind);
+	free(t.tried);
 	as_layout_free(t.end);
 	as_layout_free(t.start);
 	as_buf_free(&rest);

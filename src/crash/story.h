@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * story: a crash state with which something is wrong, as a person would tell it: what each operation
- * wrote and what those blocks are, the flushes, the power cut and what of the pending writes was on
- * the disk by then, what recovery did, and what is wrong with the end.
+ * story: a crash state with which something is wrong, as a person would tell it: what each
+ * operation wrote and what those blocks are, the flushes, the power cut and what of the pending
+ * writes was on the disk by then, what recovery did, and what is wrong with the end.
  */
 #ifndef AS_CRASH_STORY_H
 #define AS_CRASH_STORY_H
