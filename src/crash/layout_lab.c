@@ -183,10 +183,10 @@ static bool say_journal(struct as_layout *layout, uint64_t at, const unsigned ch
 		if (super.empty)
 			as_buf_adds(out, "journal: its superblock, " AS_LAYOUT_EMPTY);
 		else
-			as_buf_addf(
-				out,
-				"journal: its superblock, which says that it begins with transaction %u",
-				super.head.seq);
+			as_buf_addf(out,
+				    "journal: its superblock, "
+				    "which says that it begins with transaction %u",
+				    super.head.seq);
 		return true;
 	case LAB_J_DESC:
 		say_desc(layout, at, data, out);

@@ -32,7 +32,8 @@ story figure4 lab:bug=37 'mkdir /a 0755\nsync\ncreate /a/f 0644\nsync\n' --recov
 # An fsync that did not wait: a promise broken without a second power cut.
 story fsync lab:bug=29 '$0 = open /f O_RDWR|O_CREAT 0644\nsync\nhardlink /f /g\nfsync $0\n' \
 	--recover mount --again 0
-# Data of a removed file under another name.
-story foreign lab:bug=34 '$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=3000 at=0 fill=1\nsync\nclose $0\nunlink /f\n$0 = open /g O_RDWR|O_CREAT 0644\npwrite $0 len=3000 at=0 fill=2\nsync\n' \
-	--recover mount --again 0
+# Blocks of a removed file are written before its removal is committed.
+story foreign lab:bug=34 "\$0 = open /f O_RDWR|O_CREAT 0644\\npwrite \$0 len=3000 at=0 fill=1\\n\
+sync\\nclose \$0\\nunlink /f\\n\$0 = open /g O_RDWR|O_CREAT 0644\\n\
+pwrite \$0 len=3000 at=0 fill=2\\nsync\\n" --recover mount --again 0
 tap_done
