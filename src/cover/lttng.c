@@ -202,7 +202,7 @@ void as_lttng_leave(struct as_lttng *lttng, const struct as_lttng_ids *ids,
 
 	if (!pending) {
 		/* A child comes back from fork without having gone in. */
-		if (!spec || !ret ||
+		if (!spec || ret ||
 		    (spec->act != AS_ACT_CLONE && spec->act != AS_ACT_FORK &&
 		     spec->act != AS_ACT_VFORK))
 			as_counts_note(lttng->tally->counts, AS_NOTE_UNFINISHED, 1);

@@ -25,10 +25,10 @@ void as_pendings_close(struct as_pendings *p)
 
 static unsigned place(const struct as_pendings *p, unsigned key)
 {
-	unsigned i = (unsigned)as_mix64(key) % p->size;
+	unsigned i = (unsigned)as_mix64(key) % SIZE;
 
 	while (p->at[i].used && p->at[i].key != key)
-		i = (i + 1) % p->size;
+		i = (i + 1) % SIZE;
 	return i;
 }
 

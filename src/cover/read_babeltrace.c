@@ -111,9 +111,12 @@ static const char *read_enum(const char *p, const char *end, struct field *f)
 /* "name = value"; behind it, or NULL. */
 static const char *read_field(const char *p, const char *end, struct field *f)
 {
-	const char *blank = memchr(p, ' ', (size_t)(end - p)), *close;
+	const char *blank = p, *close;
 
-	if (!blank || end - blank < 4 || blank[1] != '=' || blank[2] != ' ')
+	/* Names are short. */
+	while (blank < end && *blank != ' ')
+		blank++;
+	if (end - blank < 4 || blank[1] != '=' || blank[2] != ' ')
 		return NULL;
 	f->name = p;
 	f->name_len = (size_t)(blank - p);
@@ -285,7 +288,14 @@ static const char *find_name(const char *p, const char *end, const char **name, 
 			return NULL;
 		p++;
 	}
-	colon = memmem(p, (size_t)(end - p), ": {", 3);
+	if (end - p > 2 && p[1] == '(') {
+		p = memchr(p, ')', (size_t)(end - p));
+		if (!p)
+			return NULL;
+	}
+	for (colon = p; (colon = memchr(colon, ':', (size_t)(end - colon))); colon++)
+		if (end - colon > 2 && colon[1] == ' ' && colon[2] == '{')
+			break;
 	if (!colon)
 		return NULL;
 	for (start = colon; start > p && start[-1] != ' ' && start[-1] != ':';)

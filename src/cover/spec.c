@@ -274,7 +274,7 @@ static void add_slot(const struct as_spec *spec, struct as_spec_call *call, cons
 	if (text[name_len] == '#') {
 		slot->how = AS_HOW_CONST;
 		slot->constant = (unsigned)strtoul(text + name_len + 1, NULL, 0);
-		slot->reg = 255;
+		slot->reg = slot->printed = 255;
 		slot->field = "";
 		return;
 	}
@@ -283,6 +283,9 @@ static void add_slot(const struct as_spec *spec, struct as_spec_call *call, cons
 	slot->field = field;
 	slot->field_len = (unsigned char)strcspn(field, "=:");
 	slot->reg = (unsigned char)strtoul(field + slot->field_len + 1, &end, 10);
+	slot->printed = slot->reg;
+	if (*end == '/')
+		slot->printed = (unsigned char)strtoul(end + 1, &end, 10);
 	set_how(slot, end);
 }
 

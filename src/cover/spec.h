@@ -106,6 +106,7 @@ struct as_spec_slot {
 	unsigned char own; /* enum as_spec_own */
 	unsigned char class; /* enum as_spec_class, also of own ones */
 	unsigned char reg; /* which parameter, from 0 */
+	unsigned char printed; /* where strace prints it: two registers can be one argument */
 	unsigned char how; /* enum as_spec_how */
 	unsigned char offset, more;
 	const char *field; /* the kernel's name of the parameter, as LTTng prints it */

@@ -299,8 +299,8 @@ static void fill_slot(const struct as_scan *scan, const struct as_spec_slot *spe
 {
 	struct as_span s = { "", 0 };
 
-	if (spec->reg < scan->n_args)
-		s = scan->args[spec->reg];
+	if (spec->printed < scan->n_args)
+		s = scan->args[spec->printed];
 	slot->state = AS_SLOT_VALUE;
 	if (spec->how == AS_HOW_CONST)
 		slot->value = spec->constant;

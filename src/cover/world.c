@@ -24,10 +24,10 @@
 
 static unsigned slot_of(const struct as_world *w, unsigned tid)
 {
-	unsigned i = (unsigned)(as_mix64(tid) % w->table_size);
+	unsigned i = (unsigned)as_mix64(tid) & (w->table_size - 1);
 
 	while (w->table[i] && w->table[i]->tid != tid)
-		i = (i + 1) % w->table_size;
+		i = (i + 1) & (w->table_size - 1);
 	return i;
 }
 
@@ -560,7 +560,7 @@ int as_world_new(const struct as_spec *spec, const struct as_world_options *opti
 	int rc;
 
 	w->spec = spec;
-	w->table_size = 2 * AS_WORLD_PROCESSES + 1;
+	w->table_size = 2 * AS_WORLD_PROCESSES; /* a power of two */
 	w->table = as_xcalloc(w->table_size, sizeof(struct as_process *));
 	w->plans = as_xcalloc(spec->n_calls, sizeof(*w->plans));
 	for (unsigned i = 0; i < spec->n_calls; i++)
