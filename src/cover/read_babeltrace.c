@@ -238,6 +238,8 @@ static const char *read_group(struct as_lttng *lttng, const char *p, const char 
 	if (end - p < 3 || p[0] != '{' || p[1] != ' ')
 		return NULL;
 	p += 2;
+	while (p < end && *p == ' ')
+		p++;
 	while (*p != '}') {
 		p = read_field(p, end, &f);
 		if (!p || end - p < 2)

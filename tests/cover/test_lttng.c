@@ -15,8 +15,8 @@ static const struct {
 	unsigned want;
 } rows[] = {
 	{ "as in the field notes",
-	  "[13:53:21.899920952] (+0.002925575) host syscall_entry_openat: { cpu_id = 3 }, { dfd = "
-	  "-100, filename = \"/mnt/test/a\", flags = 577, mode = 438 }\n"
+	  "[13:53:21.899920952] (+0.002925575) host syscall_entry_openat: { cpu_id = 3 }, { dfd "
+	  "= -100, filename = \"/mnt/test/a\", flags = 577, mode = 438 }\n"
 	  "[13:53:21.899930952] (+0.000010000) host syscall_exit_openat: { cpu_id = 3 }, { ret = 5 "
 	  "}\n",
 	  "open", "flags", "O_TRUNC", 1 },
@@ -25,19 +25,19 @@ static const struct {
 	  "[1] (+1) host syscall_exit_close: { cpu_id = 2 }, { ret = 0 }\n",
 	  "close", NULL, "OK", 1 },
 	{ "with contexts, and no delta",
-	  "[1] host syscall_entry_read: { cpu_id = 0 }, { procname = \"a }, { b\", pid = 7, tid = 8 "
-	  "}, { fd = 3, count = 4096 }\n"
+	  "[1] host syscall_entry_read: { cpu_id = 0 }, { procname = \"a }, { b\", pid = 7, tid "
+	  "= 8 }, { fd = 3, count = 4096 }\n"
 	  "[1] host syscall_exit_read: { cpu_id = 1 }, { procname = \"x\", pid = 7, tid = 8 }, { "
 	  "ret = 100, buf = 0x7FFE }\n",
 	  "read", NULL, "OK=2^6", 1 },
 	{ "errors",
-	  "[1] (+1) host syscall_entry_mkdir: { cpu_id = 0 }, { tid = 8 }, { pathname = \"/a\", mode "
-	  "= 511 }\n"
+	  "[1] (+1) host syscall_entry_mkdir: { cpu_id = 0 }, { tid = 8 }, { pathname = \"/a\", "
+	  "mode = 511 }\n"
 	  "[1] (+1) host syscall_exit_mkdir: { cpu_id = 0 }, { tid = 8 }, { ret = -17 }\n",
 	  "mkdir", NULL, "EEXIST", 1 },
 	{ "enumerations",
-	  "[1] (+1) host syscall_entry_open: { cpu_id = 0 }, { tid = 8 }, { filename = \"/a\", flags "
-	  "= ( \"O_RDWR\" | \"O_CREAT\" : container = 66 ), mode = 438 }\n"
+	  "[1] (+1) host syscall_entry_open: { cpu_id = 0 }, { tid = 8 }, { filename = \"/a\", "
+	  "flags = ( \"O_RDWR\" | \"O_CREAT\" : container = 66 ), mode = 438 }\n"
 	  "[1] (+1) host syscall_exit_open: { cpu_id = 0 }, { tid = 8 }, { ret = 3 }\n",
 	  "open", "flags", "O_CREAT", 1 },
 	{ "names of old kernels",

@@ -30,7 +30,8 @@ static const struct {
 	  "1 close(3) = 0\n1 openat(AT_FDCWD, \"/o/b\", O_RDWR) = 3\n1 write(3, \"x\", 1) = 1\n",
 	  3, 4, 0, 0 },
 	{ "from before the trace", "/m", NULL,
-	  "1 write(1, \"x\", 1) = 1\n1 mkdir(\"rel\", 0) = 0\n1 write(9, \"x\", 1) = -1 EBADF (x)\n",
+	  "1 write(1, \"x\", 1) = 1\n1 mkdir(\"rel\", 0) = 0\n"
+	  "1 write(9, \"x\", 1) = -1 EBADF (x)\n",
 	  0, 0, 2, 1 },
 	{ "the working directory of the start", "/m", "/m/sub", "1 mkdir(\"rel\", 0) = 0\n", 1, 0,
 	  0, 0 },
