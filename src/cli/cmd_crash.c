@@ -123,6 +123,7 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 	if (as_args_has(args, "sector"))
 		o->perm.sector_bytes =
 			!strcmp(as_args_text(args, "sector", ""), "512") ? 512 : 4096;
+	o->faults = as_args_has(args, "faults");
 	o->perm.lying_flush = as_args_has(args, "lying-flush");
 	o->again = (unsigned)as_args_number(args, "again", o->again);
 	o->memo = !strcmp(memo, "off")	    ? AS_MEMO_OFF
@@ -190,6 +191,7 @@ static void count_keys(struct as_json *j, const struct as_crash_counts *c)
 	as_json_kuint(j, "pruned_same", c->pruned[1]);
 	as_json_kuint(j, "pruned_own", c->pruned[2]);
 	as_json_kuint(j, "twins", c->twins);
+	as_json_kuint(j, "faulty", c->faulty);
 }
 
 static void count_words(struct as_buf *line, const struct as_crash_counts *c)
@@ -201,6 +203,9 @@ static void count_words(struct as_buf *line, const struct as_crash_counts *c)
 		as_buf_addf(line, "; during recovery %llu, %llu checked, %llu memoised",
 			    (unsigned long long)c->again, (unsigned long long)c->again_checked,
 			    (unsigned long long)c->again_memoised);
+	if (c->faulty)
+		as_buf_addf(line, "; %llu recoveries with a read that fails",
+			    (unsigned long long)c->faulty);
 }
 
 static void say_workload(const struct session *s, const char *name, const char *spec,
@@ -403,6 +408,11 @@ static const struct as_opt opts[] = {
 	  .choices = "on|off|verify",
 	  .help = "answer for disks on which recovery reads the same as on another; verify: and "
 		  "recover a sample all the same" },
+	{ .name = "faults",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "disk",
+	  .help = "also let each read of each recovery fail, one at a time: none may crash, hang, "
+		  "or lose something without saying so" },
 	{ .name = "sector",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "512|4096",

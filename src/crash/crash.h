@@ -57,6 +57,7 @@ struct as_crash_options {
 	unsigned again; /* power cuts during recovery: how many in a row */
 	unsigned prune; /* mask of enum as_prune */
 	enum as_memo_mode memo;
+	bool faults; /* each read of each recovery fails once: see faults.h */
 	/* Of many workloads only each so manieth, by its digest, is seen in all views: the others
 	 * in the first two alone, which cost a tenth. 0: all of them. */
 	unsigned every;
@@ -84,6 +85,7 @@ struct as_crash_counts {
 	uint64_t again_memoised; /* the same, from what is known of another disk */
 	uint64_t pruned[3]; /* left out: by each of the first rules of enum as_prune */
 	uint64_t twins; /* recoveries left out by the last */
+	uint64_t faulty; /* recoveries with a read that fails */
 };
 
 _Static_assert(sizeof(struct as_crash_counts) == AS_RUN_COUNTS * sizeof(uint64_t),

@@ -18,6 +18,7 @@
 #include "crash/judge.h"
 
 #include "crash/again.h"
+#include "crash/faults.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,7 +151,7 @@ struct subject {
 	struct as_disk *disk; /* made when it is needed */
 	struct as_moment moment;
 	const struct as_crash_spot *then; /* only this; NULL: all */
-	bool ran, memoised;
+	bool worked; /* some recovery was not from memory */
 };
 
 static struct as_disk *subject_disk(struct judge *j, struct subject *s)
@@ -178,6 +179,18 @@ static bool again(struct judge *j, struct subject *s, enum as_way way,
 	return as_again(&args, s->disk, s->key, recovered, wrong, &j->rc, j->err);
 }
 
+static bool faults(struct judge *j, struct subject *s, enum as_way way,
+		   const struct as_recovered *recovered, struct as_wrong *wrong)
+{
+	struct as_faults_args args = { .recoverer = j->args->recoverer,
+				       .way = way,
+				       .flight = j->args->flight,
+				       .counts = j->args->counts };
+
+	return recovered->end != AS_RECOVERED ||
+	       as_faults(&args, s->disk, recovered->tree, wrong, &j->rc, j->err);
+}
+
 /* The end of one way, from what is known or by going it. What a crash during it leads to is tried
  * right away, while there is a record of it. */
 static bool go(struct judge *j, struct subject *s, enum as_way way, struct as_wrong *wrong)
@@ -196,12 +209,13 @@ static bool go(struct judge *j, struct subject *s, enum as_way way, struct as_wr
 		j->args->recovers(j->args->ctx, subject_disk(j, s));
 	j->rc = as_recover(j->args->recoverer, way, subject_disk(j, s), flags, &recovered, j->err);
 	if (!j->rc) {
-		s->ran = true;
-		s->memoised |= recovered.memoised;
+		s->worked |= !recovered.memoised;
 		if (!known->end[way].done)
 			keep_end(&known->end[way], &recovered);
 		if (wants_again)
 			fine = again(j, s, way, &recovered, wrong);
+		if (fine && !j->rc && j->options->faults && !recovered.memoised)
+			fine = faults(j, s, way, &recovered, wrong);
 	}
 	as_recovered_free(&recovered);
 	return fine && !j->rc;
@@ -334,8 +348,8 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 		as_seen_add(j->args->seen, judged);
 	else if (!j->rc)
 		next = tell(j, state, &wrong);
-	counts->checked += s.ran && !s.memoised;
-	counts->memoised += !s.ran || s.memoised;
+	counts->checked += s.worked;
+	counts->memoised += !s.worked;
 	as_wrong_free(&wrong);
 	return j->rc ? STOP : next;
 }

@@ -112,6 +112,8 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 		as_buf_addf(out, ",again=%u", o->again);
 	if (o->prune != standard.prune)
 		as_buf_addf(out, ",prune=%u", o->prune);
+	if (o->faults)
+		as_buf_adds(out, ",faults=1");
 	if (o->memo != standard.memo)
 		as_buf_addf(out, ",memo=%s", memo_names[o->memo]);
 	if (o->every != standard.every)
@@ -199,6 +201,7 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 		     { "prune", 31 },
 		     { "view", AS_VIEWS - 1 },
 		     { "every", 1000000 },
+		     { "faults", 1 },
 		     { "cut", SIZE_MAX } };
 	char *value = strchr(word, '=');
 	char whole[160];
@@ -244,6 +247,9 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 	case 7:
 		o->every = (unsigned)n;
 		break;
+	case 8:
+		o->faults = n;
+		break;
 	default:
 		o->spot.cut = n;
 	}
@@ -275,4 +281,5 @@ void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_coun
 	for (unsigned i = 0; i < 3; i++)
 		sum->pruned[i] += c->pruned[i];
 	sum->twins += c->twins;
+	sum->faulty += c->faulty;
 }

@@ -89,6 +89,10 @@ struct as_recoverer_ops {
 	 * checked in peace: not even something to replay. False: *why says what it found. NULL:
 	 * there is no checker. */
 	bool (*at_peace)(struct as_recoverer *recoverer, struct as_disk *disk, struct as_buf *why);
+	/* The nth read of the next recoveries, counted from 1 over all of them, fails with EIO; 0:
+	 * none does any more. Tells whether the last one asked for has failed by now. NULL: it
+	 * cannot be done. */
+	bool (*fail_read)(struct as_recoverer *recoverer, uint64_t nth);
 	void (*free)(struct as_recoverer *recoverer);
 };
 

@@ -94,8 +94,10 @@ int step_check(struct as_steps *s, enum as_check_mode mode, struct as_disk *disk
 
 	if (!s->checkers)
 		s->checkers = as_checkers_new(&setup);
+	as_checkers_fail_read(s->checkers, s->fail_read);
 	rc = as_checker_run(s->checkers, s->type, mode, disk, AS_TOOL_READS, &checked, err);
 	if (!rc) {
+		step_count_reads(s, checked.run.reads);
 		judge(&s->type->check[mode], &checked.run, stepped);
 		stepped->disk = checked.run.disk;
 		checked.run.disk = NULL;

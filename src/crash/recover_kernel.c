@@ -181,6 +181,15 @@ static bool kernel_at_peace(struct as_recoverer *recoverer, struct as_disk *disk
 	return clean;
 }
 
+static bool kernel_fail_read(struct as_recoverer *recoverer, uint64_t nth)
+{
+	struct as_steps *steps = ((struct kernel *)recoverer)->steps;
+	bool failed = as_steps_failed(steps);
+
+	as_steps_fail_read(steps, nth);
+	return failed;
+}
+
 static void kernel_free(struct as_recoverer *recoverer)
 {
 	struct kernel *k = (struct kernel *)recoverer;
@@ -192,9 +201,11 @@ static void kernel_free(struct as_recoverer *recoverer)
 static const struct as_recoverer_ops ops = { .name = "kernel",
 					     .recover = kernel_recover,
 					     .at_peace = kernel_at_peace,
+					     .fail_read = kernel_fail_read,
 					     .free = kernel_free };
 static const struct as_recoverer_ops ops_without_checker = { .name = "kernel",
 							     .recover = kernel_recover,
+							     .fail_read = kernel_fail_read,
 							     .free = kernel_free };
 
 struct as_recoverer *as_recoverer_kernel(const struct as_fstype *type,

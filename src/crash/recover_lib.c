@@ -16,6 +16,7 @@
 #include "base/choice.h"
 #include "base/event.h"
 #include "crash/tree.h"
+#include "disk/fault.h"
 #include "run/lib_new.h"
 #include "target/host.h"
 #include "target/target.h"
@@ -40,6 +41,8 @@ struct lib {
 	enum as_memo_mode mode;
 	struct as_memo *memo;
 	struct as_host_log *log;
+	uint64_t fail_read; /* 0: none, or it has failed */
+	bool failing, failed;
 };
 
 /* One step: what it stands on, and how it ended. */
@@ -51,6 +54,7 @@ struct step {
 	struct as_host_mem *host;
 	struct as_disk *disk;
 	struct as_reclog *reclog; /* NULL: nobody asks */
+	struct as_faulty *faulty; /* above it; NULL: nothing fails */
 	struct as_vfs *vfs;
 
 	enum as_recovery_end end;
@@ -62,6 +66,8 @@ struct step {
 
 static struct as_bd *bd_of(struct step *s)
 {
+	if (s->faulty)
+		return as_faulty_bd(s->faulty);
 	return s->reclog ? as_reclog_bd(s->reclog) : as_disk_bd(s->disk);
 }
 
@@ -223,6 +229,32 @@ static void go_mount(struct step *s)
 
 /* ---- Steps, remembered ----------------------------------------------------------------------- */
 
+static void begin_faults(struct step *s)
+{
+	struct as_fault_rule rule = { .kind = AS_CALL_READ,
+				      .actions = AS_FAULT_ERROR,
+				      .first = s->lib->fail_read,
+				      .last = s->lib->fail_read,
+				      .errnum = EIO };
+
+	if (s->lib->fail_read)
+		s->faulty = as_faulty_new(bd_of(s), &rule, 1);
+}
+
+static void end_faults(struct step *s)
+{
+	struct lib *lib = s->lib;
+	uint64_t reads;
+
+	if (!s->faulty)
+		return;
+	reads = as_faulty_calls(s->faulty, AS_CALL_READ);
+	lib->failed = reads >= lib->fail_read;
+	lib->fail_read = lib->failed ? 0 : lib->fail_read - reads;
+	as_faulty_free(s->faulty);
+	s->faulty = NULL;
+}
+
 static void step_run(struct step *s, struct as_disk *disk, bool record)
 {
 	s->chooser = as_chooser_seeded(s->lib->seed);
@@ -230,10 +262,12 @@ static void step_run(struct step *s, struct as_disk *disk, bool record)
 	s->disk = as_disk_snapshot(disk);
 	if (record)
 		s->reclog = as_reclog_new(as_disk_bd(s->disk), AS_RECLOG_READS, 0);
+	begin_faults(s);
 	if (s->kind == KIND_READ || s->kind == KIND_PROBE)
 		go_mount(s);
 	else
 		(void)check(s);
+	end_faults(s);
 	as_host_free(s->host);
 	as_chooser_free(s->chooser);
 }
@@ -292,7 +326,8 @@ static int step_go(struct step *s, struct as_disk *disk, bool want_disk, struct 
 {
 	struct lib *lib = s->lib;
 	uint32_t kind = (uint32_t)s->kind;
-	const struct as_memo_answer *known = lib->memo ? as_memo_find(lib->memo, kind, disk) : NULL;
+	bool remembers = lib->memo && !lib->failing;
+	const struct as_memo_answer *known = remembers ? as_memo_find(lib->memo, kind, disk) : NULL;
 	struct as_memo_answer answer;
 
 	if (known) {
@@ -301,8 +336,8 @@ static int step_go(struct step *s, struct as_disk *disk, bool want_disk, struct 
 			return verify(s, disk, err);
 		return 0;
 	}
-	step_run(s, disk, lib->memo || s->want_log);
-	if (lib->memo) {
+	step_run(s, disk, remembers || s->want_log);
+	if (remembers) {
 		answer = (struct as_memo_answer){ .end = (int)s->end,
 						  .flag = s->repaired,
 						  .mark = s->mark,
@@ -439,6 +474,17 @@ static bool lib_at_peace(struct as_recoverer *recoverer, struct as_disk *disk, s
 	return at_peace;
 }
 
+static bool lib_fail_read(struct as_recoverer *recoverer, uint64_t nth)
+{
+	struct lib *lib = (struct lib *)recoverer;
+	bool failed = lib->failed;
+
+	lib->fail_read = nth;
+	lib->failing = nth;
+	lib->failed = false;
+	return failed;
+}
+
 static void lib_free(struct as_recoverer *recoverer)
 {
 	as_memo_free(((struct lib *)recoverer)->memo);
@@ -449,6 +495,7 @@ static const struct as_recoverer_ops lib_ops = {
 	.name = "library",
 	.recover = lib_recover,
 	.at_peace = lib_at_peace,
+	.fail_read = lib_fail_read,
 	.free = lib_free,
 };
 

@@ -15,6 +15,7 @@
 
 #include "crash/tree.h"
 #include "crash/tree_cwd.h"
+#include "disk/fault.h"
 #include "run/kwatch.h"
 #include "target/mount.h"
 
@@ -210,7 +211,8 @@ static void listen(struct work *w)
 {
 	struct as_kwatch_news news;
 
-	if (!as_kwatch_look(w->steps->watch, false, &news))
+	/* With a disk that fails, it may complain of what it cannot read. */
+	if (!as_kwatch_look(w->steps->watch, w->steps->failing, &news))
 		return;
 	if (w->stepped->end == AS_RECOVERED)
 		w->stepped->end = AS_COMPLAINED;
@@ -231,18 +233,33 @@ static int in_memory(struct work *w, enum as_step step, struct as_disk *disk, st
 	return as_mount_mounted(w->mount) ? 0 : as_mount_save(w->mount, &w->stepped->disk, err);
 }
 
+static struct as_faulty *new_faulty(struct as_steps *s, struct as_bd *inner)
+{
+	struct as_fault_rule rule = { .kind = AS_CALL_READ,
+				      .actions = AS_FAULT_ERROR,
+				      .first = s->fail_read,
+				      .last = s->fail_read,
+				      .errnum = EIO };
+
+	return as_faulty_new(inner, &rule, s->fail_read ? 1 : 0);
+}
+
 static int on_served(struct work *w, enum as_step step, struct as_disk *disk, struct as_err *err)
 {
 	struct as_stepped *stepped = w->stepped;
+	struct as_faulty *faulty;
 	int rc = as_mount_forget(w->mount, err);
 
 	if (rc)
 		return rc;
 	stepped->disk = as_disk_snapshot(disk);
 	stepped->log = as_reclog_new(as_disk_bd(stepped->disk), AS_RECLOG_READS, 0);
-	plug(w->steps, as_reclog_bd(stepped->log));
+	faulty = new_faulty(w->steps, as_reclog_bd(stepped->log));
+	plug(w->steps, as_faulty_bd(faulty));
 	use(w, step, &stepped->tree_at, stepped->log);
 	plug(w->steps, NULL);
+	step_count_reads(w->steps, as_faulty_calls(faulty, AS_CALL_READ));
+	as_faulty_free(faulty);
 	listen(w);
 	return 0;
 }

@@ -84,11 +84,32 @@ static int do_step(struct as_steps *s, enum as_step step, struct as_disk *disk, 
 		   struct as_stepped *stepped, struct as_err *err)
 {
 	int64_t start_us = as_now_us();
-	int rc = step <= AS_STEP_FULL ? step_check(s, (enum as_check_mode)step, disk, stepped, err)
-				      : step_mount(s, step, disk, want_log, stepped, err);
+	int rc = step <= AS_STEP_FULL
+			 ? step_check(s, (enum as_check_mode)step, disk, stepped, err)
+			 : step_mount(s, step, disk, want_log || s->failing, stepped, err);
 
 	s->stats.time_us[step] += as_now_us() - start_us;
 	return rc;
+}
+
+void as_steps_fail_read(struct as_steps *s, uint64_t nth)
+{
+	s->fail_read = nth;
+	s->failing = nth;
+	s->failed = false;
+}
+
+bool as_steps_failed(const struct as_steps *s)
+{
+	return s->failed;
+}
+
+void step_count_reads(struct as_steps *s, uint64_t reads)
+{
+	if (!s->fail_read)
+		return;
+	s->failed = reads >= s->fail_read;
+	s->fail_read = s->failed ? 0 : s->fail_read - reads;
 }
 
 static void remember(struct as_steps *s, enum as_step step, struct as_disk *disk,
@@ -176,7 +197,7 @@ static int verify(struct as_steps *s, enum as_step step, struct as_disk *disk,
 int as_step(struct as_steps *s, enum as_step step, struct as_disk *disk, bool want_log,
 	    struct as_stepped *stepped, struct as_err *err)
 {
-	bool seen = s->memo && is_seen(s, step);
+	bool seen = s->memo && !s->failing && is_seen(s, step);
 	const struct as_memo_answer *answer = seen ? as_memo_find(s->memo, step, disk) : NULL;
 	int rc;
 

@@ -55,6 +55,12 @@ struct as_steps *as_steps_new(const struct as_fstype *type, const struct as_step
 void as_steps_free(struct as_steps *steps); /* takes NULL; before the stores of the disks */
 struct as_steps_stats as_steps_stats(const struct as_steps *steps);
 
+/* The nth read of the steps from now on fails with EIO; 0: none does. Until then nothing is taken
+ * from memory, nor kept there. */
+void as_steps_fail_read(struct as_steps *steps, uint64_t nth);
+/* Whether it has failed by now. */
+bool as_steps_failed(const struct as_steps *steps);
+
 /* What one step made of a disk; `end` and `why` as in struct as_recovered. A checker has recovered
  * a disk when it left a file system behind that it is content with. */
 struct as_stepped {

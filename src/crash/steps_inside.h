@@ -24,6 +24,8 @@ struct as_steps {
 	struct as_memo *memo; /* NULL: off */
 	struct as_jbd2 jbd2;
 	struct as_steps_stats stats;
+	uint64_t fail_read; /* 0: none does, or it has */
+	bool failing, failed;
 
 	/* recover_mount.c: devices for disks of one size and store. */
 	struct as_chunks *store;
@@ -40,6 +42,8 @@ AS_MUST_CHECK int step_mount(struct as_steps *steps, enum as_step step, struct a
 			     bool want_log, struct as_stepped *stepped, struct as_err *err);
 AS_MUST_CHECK int step_check(struct as_steps *steps, enum as_check_mode mode, struct as_disk *disk,
 			     struct as_stepped *stepped, struct as_err *err);
+/* A step has done so many reads. */
+void step_count_reads(struct as_steps *steps, uint64_t reads);
 void step_mount_end(struct as_steps *steps);
 void step_check_end(struct as_steps *steps);
 

@@ -17,6 +17,7 @@ struct as_checkers {
 	char *disk_path;
 	struct entry *entries;
 	size_t n;
+	uint64_t fail_read; /* of the next run */
 };
 
 struct as_checkers *as_checkers_new(const struct as_tool_setup *setup)
@@ -97,9 +98,12 @@ int as_checker_run(struct as_checkers *c, const struct as_fstype *type, enum as_
 		   struct as_err *err)
 {
 	const struct as_checker *row = &type->check[mode];
-	const struct as_tool_job job = { .input = row->input, .flags = flags };
+	const struct as_tool_job job = { .input = row->input,
+					 .flags = flags,
+					 .fail_read = c->fail_read };
 	int rc;
 
+	c->fail_read = 0;
 	memset(checked, 0, sizeof(*checked));
 	checked->answer = AS_CHECK_FAILED;
 	if (!row->command)
@@ -125,6 +129,11 @@ int as_checker_mkfs(struct as_checkers *c, const struct as_fstype *type, struct 
 			     result->ended.how == AS_END_EXIT ? "exit status" : "signal",
 			     result->ended.status, as_buf_str(&result->output));
 	return rc;
+}
+
+void as_checkers_fail_read(struct as_checkers *c, uint64_t nth)
+{
+	c->fail_read = nth;
 }
 
 void as_checked_free(struct as_checked *checked)

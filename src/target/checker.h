@@ -38,6 +38,8 @@ AS_MUST_CHECK int as_checker_mkfs(struct as_checkers *checkers, const struct as_
 				  struct as_disk *disk, struct as_tool_result *result,
 				  struct as_err *err);
 void as_checked_free(struct as_checked *checked);
+/* Of the next as_checker_run(): see struct as_tool_job. */
+void as_checkers_fail_read(struct as_checkers *checkers, uint64_t nth);
 
 /* "clean", "died of SIGSEGV", "killed after 60000 ms": how a run ended, for a person. */
 void as_checker_describe(const struct as_checked *checked, struct as_buf *out);

@@ -47,6 +47,9 @@ struct as_tool_job {
 	char *const *argv;
 	const char *input; /* on standard input; NULL: nothing */
 	unsigned flags; /* enum as_tool_flags */
+	/* This read of the disk fails with EIO, counted from 1; 0: none. Static programs are
+	 * spared, and so is what is mapped. */
+	uint64_t fail_read;
 };
 
 struct as_tool_result {
@@ -61,6 +64,7 @@ struct as_tool_result {
 	 * scribbled over it. `disk` is right all the same; the last entries of the log are then
 	 * what differed at the end. */
 	bool incomplete;
+	uint64_t reads; /* calls that read the disk, not counting maps; 0 for a static program */
 	unsigned refused; /* calls refused because they would have changed something else */
 	char first_refused[160]; /* the first of them, in words */
 	bool confined; /* the kernel helps to refuse (seccomp); else the shim alone does */

@@ -149,7 +149,8 @@ int as_tool_load(struct as_tool *tool, struct as_disk *disk, const struct as_too
 		(uint64_t)(uintptr_t)head * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)getpid();
 	head->pid = 0;
 	head->status = 0;
-	head->used = 0;
+	head->used = head->reads = 0;
+	head->fail_read = job->fail_read;
 	head->overflowed = head->mapped = head->refused = 0;
 	head->note[0] = '\0';
 	return 0;
@@ -340,6 +341,7 @@ void as_tool_harvest(struct as_tool *tool, struct as_disk *disk, unsigned flags,
 	free(h.piece);
 	result->disk = as_disk_snapshot(result->log_disk);
 	tool->loaded = as_disk_snapshot(result->log_disk);
+	result->reads = tool->head->reads;
 	result->refused = tool->head->refused;
 	memcpy(result->first_refused, tool->head->note, AS_SHIM_NOTE_BYTES);
 	result->first_refused[sizeof(result->first_refused) - 1] = '\0';

@@ -197,7 +197,12 @@ ssize_t shim_disk_read(struct shim_file *file, void *buf, size_t len, int64_t of
 	shim_lock();
 	if (shim_head->flags & AS_SHIM_READS)
 		rec = enter(AS_CALL_READ, (uint64_t)off, (uint64_t)n, 0);
-	n = shim_next()->pread(shim_disk_fd, buf, (size_t)n, off);
+	if (++shim_head->reads == shim_head->fail_read) {
+		n = -1;
+		errno = EIO;
+	} else {
+		n = shim_next()->pread(shim_disk_fd, buf, (size_t)n, off);
+	}
 	saved = errno;
 	if (rec && n > 0)
 		rec->len = (uint64_t)n;

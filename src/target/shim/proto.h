@@ -54,6 +54,7 @@ struct as_shim_head {
 	uint64_t record_cap; /* bytes behind the head */
 	int64_t now_s;
 	uint64_t memory_bytes; /* RLIMIT_AS of a run, 0: none */
+	uint64_t fail_read; /* this read of the disk fails with EIO, counted from 1; 0: none */
 	uint64_t secret; /* see filter.c */
 	char path[AS_SHIM_PATH_BYTES]; /* of the disk */
 	uint32_t argc;
@@ -63,6 +64,7 @@ struct as_shim_head {
 	int32_t pid; /* of the run, also of its process group; 0: none */
 	int32_t status; /* as waitpid() gave it */
 	uint64_t used; /* bytes of the record */
+	uint64_t reads; /* of the disk so far */
 	uint32_t overflowed; /* the record is not all */
 	uint32_t mapped; /* the disk was mapped for writing: compare all of it */
 	uint32_t refused; /* calls that would have changed something else */
