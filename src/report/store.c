@@ -96,8 +96,7 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_CRASH] =
 		"After a power cut, the tree is not one that was promised, or there is none.",
 	[AS_FIND_RACE] =
-		"No order of the calls that overlapped explains what they answered, or what they "
-		"left: some call was not carried out at one moment.",
+		"No order of the calls that overlapped explains what they answered or left.",
 	[AS_FIND_DIFF] = "One file system gave an answer that others, asked the same, did not.",
 	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
 };
