@@ -23,6 +23,7 @@ struct as_record_control {
 	volatile sig_atomic_t asked;
 	unsigned setuid_programs; /* ran without the rights that they ask for */
 	uint64_t cut_short; /* texts or lists longer than what was kept of them */
+	unsigned ring_bytes; /* of the buffer that eBPF fills, a power of 2; 0: a default */
 };
 
 /* ---- For the sources ---- */

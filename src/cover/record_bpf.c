@@ -192,8 +192,11 @@ static int open_object(struct recorder *r, size_t ring_bytes, struct as_err *err
 	as_assert(map && bss);
 	bpf_map__set_max_entries(map, (unsigned)ring_bytes);
 	rc = bpf_object__load(r->object);
-	if (rc)
-		return refused(err, -rc, "loading the program");
+	if (rc) {
+		refused(err, -rc, "loading the program");
+		errno = -rc;
+		return AS_ELACK;
+	}
 	r->state = mmap(NULL, sizeof(*r->state), PROT_READ | PROT_WRITE, MAP_SHARED,
 			bpf_map__fd(bss), 0);
 	if (r->state == MAP_FAILED) {
@@ -235,15 +238,16 @@ static void close_recorder(struct recorder *r)
 /* A smaller buffer where memory is short. */
 static int open_recorder(struct recorder *r, struct as_err *err)
 {
-	int rc = AS_ELACK;
+	size_t bytes =
+		r->control && r->control->ring_bytes ? r->control->ring_bytes : RING_BYTES_MAX;
+	int rc;
 
 	libbpf_set_print(quiet);
-	for (size_t bytes = RING_BYTES_MAX; rc && bytes >= RING_BYTES_MIN; bytes /= 2) {
+	rc = open_object(r, bytes, err);
+	while (rc && errno == ENOMEM && bytes > RING_BYTES_MIN) {
+		close_recorder(r);
+		bytes /= 2;
 		rc = open_object(r, bytes, err);
-		if (rc && (errno != ENOMEM || bytes == RING_BYTES_MIN))
-			break;
-		if (rc)
-			close_recorder(r);
 	}
 	return rc ? rc : attach(r, err);
 }

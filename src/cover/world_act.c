@@ -29,6 +29,24 @@ static void act_none(const struct acting *a)
 	(void)a;
 }
 
+/*
+ * A descriptor that the kernel chose. Calls are told of when they are over; where threads share the
+ * table, one may get a number before the other's close, which freed it, is told of. That close is
+ * not one of the new descriptor.
+ */
+static void put_new(const struct acting *a, int fd, struct as_place *place, enum as_fd_kind kind,
+		    bool cloexec)
+{
+	const struct as_fd *was = a->p->files->refs > 1 ? as_world_get(a->p, fd) : NULL;
+	unsigned late = was && was->late < 255 ? was->late + 1u : 0;
+	struct as_fd *at;
+
+	as_world_put(a->w, a->p, fd, place, kind, cloexec);
+	at = as_world_get(a->p, fd);
+	if (at)
+		at->late = (unsigned char)late;
+}
+
 static void act_open(const struct acting *a)
 {
 	uint64_t flags = value(a, a->plan->open_flags, 0);
@@ -42,14 +60,21 @@ static void act_open(const struct acting *a)
 		kind = AS_FD_DIRECTORY;
 	if (kind == AS_FD_DIRECTORY && path->known)
 		as_world_learn(a->w, path->hash, AS_KNOWN_DIRECTORY);
-	as_world_put(a->w, a->p, (int)a->call->ret, as_place_of(path), kind, flags & O_CLOEXEC_BIT);
+	put_new(a, (int)a->call->ret, as_place_of(path), kind, flags & O_CLOEXEC_BIT);
 }
 
 /* Linux closes it whatever it answers, but for EBADF. */
 static void act_close(const struct acting *a)
 {
-	if (a->call->err != EBADF)
-		as_world_close(a->w, a->p, (int)value(a, a->plan->fd, UINT64_MAX));
+	int fd = (int)value(a, a->plan->fd, UINT64_MAX);
+	struct as_fd *at = as_world_get(a->p, fd);
+
+	if (a->call->err == EBADF)
+		return;
+	if (at && at->late)
+		at->late--;
+	else
+		as_world_close(a->w, a->p, fd);
 }
 
 static void act_close_range(const struct acting *a)
@@ -104,16 +129,16 @@ static void act_fcntl(const struct acting *a)
 
 static void act_make_fd(const struct acting *a)
 {
-	as_world_put(a->w, a->p, (int)a->call->ret, NULL, AS_FD_OTHER,
-		     value(a, a->plan->flags, 0) & O_CLOEXEC_BIT);
+	put_new(a, (int)a->call->ret, NULL, AS_FD_OTHER,
+		value(a, a->plan->flags, 0) & O_CLOEXEC_BIT);
 }
 
 static void act_make_pair(const struct acting *a)
 {
 	for (int i = 0; i < 2; i++)
 		if (a->call->made[i] >= 0)
-			as_world_put(a->w, a->p, a->call->made[i], NULL, AS_FD_OTHER,
-				     value(a, a->plan->flags, 0) & O_CLOEXEC_BIT);
+			put_new(a, a->call->made[i], NULL, AS_FD_OTHER,
+				value(a, a->plan->flags, 0) & O_CLOEXEC_BIT);
 }
 
 static void set_cwd(struct as_process *p, struct as_place *cwd)

@@ -26,6 +26,7 @@ struct as_fd {
 	unsigned char kind; /* enum as_fd_kind; AS_FD_CLOSED: a free place */
 	bool cloexec;
 	bool was_in; /* of a closed one: what it was */
+	unsigned char late; /* closes of earlier ones with this number, still to be told of */
 };
 
 struct as_files {

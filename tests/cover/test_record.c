@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Live recording where it is hard: many threads and processes at once, signals in the middle of
+ * calls, calls that never come back, a buffer that is too small, commands that cannot be run, and
+ * what the tracer may not change for the tracee. The traced program is this one (--MODE).
+ */
+#include "base/spawn.h"
+#include "cover/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define THREADS 4
+#define PROCESSES 4
+#define ROUNDS 200
+
+static char self[4096];
+static struct as_spec *spec;
+
+/* ---- The programs ---------------------------------------------------------------------------- */
+
+static void *rounds(void *arg)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "f%d-%ld", (int)getpid(), (long)arg);
+	for (int i = 0; i < ROUNDS; i++) {
+		int fd = open(name, O_RDWR | O_CREAT, 0600);
+
+		if (write(fd, "x", 1) != 1)
+			return (void *)1;
+		close(fd);
+	}
+	return NULL;
+}
+
+static int many_program(void)
+{
+	int status = 0, failed = 0;
+
+	for (int i = 0; i < PROCESSES; i++) {
+		if (!fork()) {
+			pthread_t threads[THREADS];
+
+			for (long t = 0; t < THREADS; t++)
+				pthread_create(&threads[t], NULL, rounds, (void *)t);
+			for (int t = 0; t < THREADS; t++)
+				pthread_join(threads[t], NULL);
+			_exit(0);
+		}
+	}
+	while (wait(&status) > 0)
+		failed |= status;
+	return failed ? 1 : 0;
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* Signals all the time, some of which interrupt a read that waits. */
+static int signals_program(void)
+{
+	struct sigaction act = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
+	int fd = open("f", O_RDWR | O_CREAT, 0600), ends[2];
+	pid_t pid;
+	char c;
+
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; i < 2000; i++)
+		if (pwrite(fd, "abc", 3, i) != 3)
+			return 1;
+	setitimer(ITIMER_REAL, &never, NULL);
+	/* Killed in a call: it never comes back. */
+	if (pipe(ends))
+		return 1;
+	pid = fork();
+	if (!pid)
+		_exit((int)read(ends[0], &c, 1));
+	kill(pid, SIGKILL);
+	return waitpid(pid, NULL, 0) == pid ? 0 : 1;
+}
+
+/* Where it may run is what it would be without a tracer, before and behind many calls; and so is
+ * what a child sees. */
+static int affinity_program(void)
+{
+	cpu_set_t first, later, one, child;
+	int status;
+
+	if (sched_getaffinity(0, sizeof(first), &first))
+		return 1;
+	for (int i = 0; i < 500; i++)
+		close(open("f", O_RDWR | O_CREAT, 0600));
+	if (sched_getaffinity(0, sizeof(later), &later) || !CPU_EQUAL(&first, &later))
+		return 2;
+	if (!fork()) {
+		int same =
+			!sched_getaffinity(0, sizeof(child), &child) && CPU_EQUAL(&first, &child);
+
+		_exit(same ? 0 : 3);
+	}
+	if (wait(&status) < 0 || status)
+		return 3;
+	CPU_ZERO(&one);
+	for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+		if (CPU_ISSET(i, &first))
+			CPU_SET(i, &one);
+	for (int i = 0; i < 500; i++)
+		close(open("f", O_RDWR | O_CREAT, 0600));
+	if (sched_setaffinity(0, sizeof(one), &one))
+		return 4;
+	for (int i = 0; i < 500; i++)
+		close(open("f", O_RDWR | O_CREAT, 0600));
+	if (sched_getaffinity(0, sizeof(later), &later) || !CPU_EQUAL(&one, &later))
+		return 5;
+	return 0;
+}
+
+static int burst_program(void)
+{
+	int fd = open("f", O_RDWR | O_CREAT, 0600);
+
+	for (int i = 0; i < 100000; i++)
+		if (pwrite(fd, "x", 1, 0) != 1)
+			return 1;
+	return 0;
+}
+
+/* A path at the end of readable memory, one that is too long, one that cannot be read. */
+static int edges_program(void)
+{
+	char *map =
+		mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *longest = malloc(6000);
+
+	memset(longest, 'y', 5999);
+	longest[5999] = '\0';
+	munmap(map + 2 * 4096, 4096);
+	memcpy(map + 2 * 4096 - 2, "f", 2);
+	close(open(map + 2 * 4096 - 2, O_RDWR | O_CREAT, 0600));
+	open(longest, O_RDONLY);
+	syscall(SYS_openat, AT_FDCWD, map + 2 * 4096, O_RDONLY, 0);
+	syscall(SYS_openat, AT_FDCWD, NULL, O_RDONLY, 0);
+	return 0;
+}
+
+/* ---- Recording ------------------------------------------------------------------------------- */
+
+struct recorded {
+	struct as_counts *counts;
+	int status;
+	struct as_record_control control;
+};
+
+static void record(const struct as_source_ops *source, char *mode, struct recorded *r)
+{
+	char root[] = "/tmp/assay-record-XXXXXX", *argv[] = { self, mode, NULL };
+	struct as_world_options options = { .under = root };
+	struct as_tally tally = { .spec = spec, .counts = as_counts_new(spec) };
+	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char *rm[] = { "rm", "-rf", root, NULL };
+	struct as_ended ended;
+	struct as_err err = { 0 };
+
+	assert_non_null(mkdtemp(root));
+	assert_int_equal(as_world_new(spec, &options, &tally.world, &err), 0);
+	assert_int_equal(chdir(root), 0);
+	if (source->run(&(struct as_source_input){ .argv = argv,
+						   .exit_status = &r->status,
+						   .control = &r->control },
+			&tally, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(fchdir(here), 0);
+	close(here);
+	as_world_free(tally.world);
+	r->counts = tally.counts;
+	assert_int_equal(as_spawn_run(&(struct as_spawn){ .argv = rm }, &ended, NULL), 0);
+}
+
+static uint64_t made(const struct recorded *r, const char *name)
+{
+	return as_counts_variant(r->counts, as_spec_find(spec, name, strlen(name)));
+}
+
+static uint64_t met(const struct recorded *r, const char *family, const char *arg, const char *part)
+{
+	struct as_space space;
+	uint64_t n = 0;
+
+	assert_true(as_counts_find(r->counts, family, arg, arg ? AS_SPACE_PLAIN : AS_SPACE_OUTPUT,
+				   &space));
+	for (unsigned i = 0; i < space.n; i++)
+		if (!strcmp(space.parts[i].name, part))
+			n = space.parts[i].count;
+	as_space_free(&space);
+	return n;
+}
+
+/* With each way that can be used here. */
+static void both_ways(char *mode, void (*check)(const struct recorded *r))
+{
+	static const struct as_source_ops *const ways[] = { &as_source_ptrace, &as_source_ebpf };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct recorded r = { 0 };
+		struct as_err err;
+
+		if (ways[i]->usable(&err)) {
+			print_message("not by %s: %s\n", ways[i]->name, err.msg);
+			continue;
+		}
+		record(ways[i], mode, &r);
+		if (!WIFEXITED(r.status) || WEXITSTATUS(r.status))
+			fail_msg("by %s: status %x", ways[i]->name, r.status);
+		check(&r);
+		as_counts_free(r.counts);
+	}
+}
+
+static void check_many(const struct recorded *r)
+{
+	uint64_t each = (uint64_t)THREADS * PROCESSES * ROUNDS;
+
+	assert_int_equal(made(r, "openat"), each);
+	assert_int_equal(made(r, "write"), each);
+	assert_int_equal(made(r, "close"), each);
+	assert_int_equal(met(r, "write", NULL, "OK=2^0"), each);
+	assert_int_equal(met(r, "close", "fd", "regular"), each);
+	assert_int_equal(as_counts_noted(r->counts, AS_NOTE_LOST), 0);
+}
+
+static void many_threads_and_processes(void **state)
+{
+	(void)state;
+	both_ways("--many", check_many);
+}
+
+static void check_signals(const struct recorded *r)
+{
+	/* What is interrupted and made again is one call. */
+	assert_int_equal(met(r, "write", NULL, "OK=2^1"), 2000);
+	assert_int_equal(as_counts_noted(r->counts, AS_NOTE_OTHER_ARCH), 0);
+}
+
+static void signals_in_the_middle(void **state)
+{
+	(void)state;
+	both_ways("--signals", check_signals);
+}
+
+static void check_affinity(const struct recorded *r)
+{
+	assert_int_equal(made(r, "openat"), 1500);
+}
+
+static void tracees_see_their_own_affinity(void **state)
+{
+	(void)state;
+	both_ways("--affinity", check_affinity);
+}
+
+static void check_edges(const struct recorded *r)
+{
+	assert_int_equal(met(r, "open", NULL, "OK"), 1);
+	assert_int_equal(met(r, "open", NULL, "ENAMETOOLONG"), 1);
+	assert_int_equal(met(r, "open", "path", "long"), 1);
+}
+
+static void paths_at_the_edge(void **state)
+{
+	(void)state;
+	both_ways("--edges", check_edges);
+}
+
+static void lost_events_are_counted(void **state)
+{
+	struct recorded r = { .control = { .ring_bytes = 4096 } };
+	uint64_t lost, seen;
+	struct as_err err;
+
+	(void)state;
+	if (as_source_ebpf.usable(&err)) {
+		print_message("%s\n", err.msg);
+		skip();
+	}
+	record(&as_source_ebpf, "--burst", &r);
+	lost = as_counts_noted(r.counts, AS_NOTE_LOST);
+	assert_true(lost > 0);
+	assert_non_null(as_counts_is_partial(r.counts));
+	/* None is missing that was not counted as lost; those of the loader may be lost, too. */
+	seen = as_counts_noted(r.counts, AS_NOTE_CALLS);
+	assert_true(seen + lost >= 100000);
+	assert_true(seen < 100000);
+	as_counts_free(r.counts);
+}
+
+static void nothing_is_lost_with_the_usual_buffer(void **state)
+{
+	struct recorded r = { 0 };
+	struct as_err err;
+
+	(void)state;
+	if (as_source_ebpf.usable(&err)) {
+		print_message("%s\n", err.msg);
+		skip();
+	}
+	record(&as_source_ebpf, "--burst", &r);
+	assert_int_equal(as_counts_noted(r.counts, AS_NOTE_LOST), 0);
+	assert_int_equal(made(&r, "pwrite64"), 100000);
+	assert_null(as_counts_is_partial(r.counts));
+	as_counts_free(r.counts);
+}
+
+static void commands_that_cannot_be_run(void **state)
+{
+	static const struct as_source_ops *const ways[] = { &as_source_ptrace, &as_source_ebpf };
+	char *argv[] = { "/nonexistent/program", NULL };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct as_world_options options = { 0 };
+		struct as_tally tally = { .spec = spec, .counts = as_counts_new(spec) };
+		struct as_err err = { 0 };
+
+		if (!ways[i]->usable(&err)) {
+			assert_int_equal(as_world_new(spec, &options, &tally.world, &err), 0);
+			assert_int_not_equal(ways[i]->run(&(struct as_source_input){ .argv = argv },
+							  &tally, &err),
+					     0);
+			assert_string_equal(err.msg, "cannot run /nonexistent/program: No such "
+						     "file or directory");
+		}
+		as_world_free(tally.world);
+		as_counts_free(tally.counts);
+	}
+}
+
+/* ---- The filter ------------------------------------------------------------------------------ */
+
+/* Runs the program of the filter as the kernel does. */
+static uint32_t run_filter(const struct sock_filter *filter, unsigned n,
+			   const struct seccomp_data *data)
+{
+	uint32_t a = 0;
+
+	for (unsigned pc = 0; pc < n; pc++) {
+		const struct sock_filter *f = &filter[pc];
+
+		switch (f->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			memcpy(&a, (const char *)data + f->k, sizeof(a));
+			break;
+		case BPF_JMP | BPF_JA:
+			pc += f->k;
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			pc += a == f->k ? f->jt : f->jf;
+			break;
+		case BPF_JMP | BPF_JGT | BPF_K:
+			pc += a > f->k ? f->jt : f->jf;
+			break;
+		case BPF_JMP | BPF_JSET | BPF_K:
+			pc += a & f->k ? f->jt : f->jf;
+			break;
+		case BPF_RET | BPF_K:
+			return f->k;
+		default:
+			fail_msg("instruction %u: code %x", pc, f->code);
+		}
+	}
+	fail_msg("ran off the end");
+	return 0;
+}
+
+static void filter_asks_about_the_table(void **state)
+{
+	struct sock_filter filter[1024];
+	unsigned n = as_record_filter(spec, filter, 1024);
+
+	(void)state;
+	for (int nr = 0; nr < 2000; nr++) {
+		const struct as_spec_call *call = nr < AS_SPEC_NR_MAX ? spec->by_nr[nr] : NULL;
+		struct seccomp_data data = { .nr = nr, .arch = AUDIT_ARCH_X86_64 };
+		bool want = (call && !as_record_by_event(call)) || nr == SYS_sched_getaffinity ||
+			    nr == SYS_sched_setaffinity;
+		bool asks = run_filter(filter, n, &data) == SECCOMP_RET_TRACE;
+
+		if (asks != want)
+			fail_msg("call %d: %s", nr, asks ? "asked about" : "let through");
+		data.arch = AUDIT_ARCH_I386;
+		assert_int_equal(run_filter(filter, n, &data), SECCOMP_RET_TRACE);
+	}
+	{
+		struct seccomp_data map = { .nr = SYS_mmap, .arch = AUDIT_ARCH_X86_64 };
+
+		map.args[3] = MAP_PRIVATE | MAP_ANONYMOUS;
+		assert_int_equal(run_filter(filter, n, &map), SECCOMP_RET_ALLOW);
+		map.args[3] = MAP_SHARED;
+		assert_int_equal(run_filter(filter, n, &map), SECCOMP_RET_TRACE);
+	}
+}
+
+static int program(const char *mode)
+{
+	static const struct {
+		const char *mode;
+		int (*run)(void);
+	} programs[] = {
+		{ "--many", many_program },	    { "--signals", signals_program },
+		{ "--affinity", affinity_program }, { "--burst", burst_program },
+		{ "--edges", edges_program },
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (!strcmp(programs[i].mode, mode))
+			return programs[i].run();
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(filter_asks_about_the_table),
+		cmocka_unit_test(many_threads_and_processes),
+		cmocka_unit_test(signals_in_the_middle),
+		cmocka_unit_test(tracees_see_their_own_affinity),
+		cmocka_unit_test(paths_at_the_edge),
+		cmocka_unit_test(lost_events_are_counted),
+		cmocka_unit_test(nothing_is_lost_with_the_usual_buffer),
+		cmocka_unit_test(commands_that_cannot_be_run),
+	};
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int failed;
+
+	if (n < 0)
+		return 2;
+	if (argc == 2)
+		return program(argv[1]);
+	spec = as_spec_new();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	as_spec_free(spec);
+	return failed;
+}

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `assay cov record` as a person uses it: which way is chosen and said, exit status, interrupts, the
+# death of the recorder, wrong use.
+. tests/tap.sh
+
+tree=$WORK/tree
+cov=$WORK/x.cov
+mkdir "$tree"
+
+ways=ptrace
+if "$ASSAY" cov record --how bpf -o "$cov" -- true 2>"$WORK/why"; then
+	ways="ptrace bpf"
+else
+	tap_skip "recording by eBPF" "$(head -n 1 "$WORK/why")"
+fi >/dev/null
+
+tap_run "the way is chosen" 0 "$ASSAY" cov record --under "$tree" -o "$cov" -- \
+	sh -c "mkdir $tree/d; echo text >$tree/d/f; rm -r $tree/d; exit 3"
+tap_like "it says which" "$WORK/err" '^assay: recording with (eBPF|ptrace \(.*\))$'
+tap_like "the command's exit status is told" "$WORK/err" '^assay: sh ended with exit status 3$'
+tap_like "what was called is counted" "$WORK/out" ' calls counted$'
+tap_run "the file can be read" 0 "$ASSAY" cov show --syscall mkdir "$cov"
+tap_like "a mkdir" "$WORK/out" '^ +mkdir +1$'
+
+for how in $ways; do
+	# The command interrupts whoever records it, and waits to be told to end.
+	tap_run "$how: an interrupt" 0 "$ASSAY" cov record --how "$how" --under "$tree" -o "$cov" \
+		-- bash -c "mkdir $tree/i; rmdir $tree/i; kill -INT \$PPID; while :; do sleep 1; done"
+	tap_like "$how: it is passed on" "$WORK/err" '^assay: bash died of SIGINT$'
+	tap_like "$how: the counts are partial" "$WORK/err" '^assay: interrupted: .* PARTIAL$'
+	tap_run "$how: what there is can be shown" 0 "$ASSAY" cov show --syscall mkdir "$cov"
+	tap_like "$how: up to the interrupt" "$WORK/out" '^ +mkdir +1$'
+	tap_like "$how: and says that it is partial" "$WORK/err" 'PARTIAL: .*interrupted'
+
+	# Deaf to interrupts: the second one ends it.
+	tap_run "$how: two interrupts" 0 timeout 60 "$ASSAY" cov record --how "$how" -o "$cov" -- \
+		bash -c 'trap "" TERM; kill -TERM $PPID; kill -TERM $PPID; while :; do sleep 1; done'
+	tap_like "$how: kill it" "$WORK/err" '^assay: bash died of SIGKILL$'
+
+	tap_run "$how: no such command" 2 "$ASSAY" cov record --how "$how" -o "$cov" -- /no/such
+	tap_is "$how: in one line" "$(cat "$WORK/err")" \
+		"assay: cannot run /no/such: No such file or directory"
+done
+
+# The recorder is killed: what it traced by ptrace could not go on without it.
+"$ASSAY" cov record --how ptrace -o "$cov" -- \
+	bash -c 'echo $$ >'"$WORK"'/pid; kill -KILL $PPID; while :; do sleep 1; done' \
+	>/dev/null 2>&1
+gone=no
+for _ in $(seq 100); do
+	kill -0 "$(cat "$WORK/pid")" 2>/dev/null || { gone=yes; break; }
+	read -rt 0.1 <> <(:) || true
+done
+tap_is "a killed recorder takes its tracees with it" "$gone" yes
+
+tap_run "without -o" 2 "$ASSAY" cov record -- true
+tap_is "in one line" "$(cat "$WORK/err")" "assay: cov record: expected -o FILE.cov"
+tap_run "without a command" 2 "$ASSAY" cov record -o "$cov"
+tap_run "a bad expression" 2 "$ASSAY" cov record --under '(' -o "$cov" -- true
+tap_run "an unknown way" 2 "$ASSAY" cov record --how dtrace -o "$cov" -- true
+
+# ---- Figures -------------------------------------------------------------------------------------
+
+tap_run "own runs" 0 "$ASSAY" run --target lab --no-store --cov "$WORK/a.cov" - <<-'END'
+	mkdir /a 0755
+	$0 = open /a/f O_RDWR|O_CREAT 0644
+	write $0 len=5000
+	close $0
+END
+tap_run "two suites in figures" 0 "$ASSAY" cov show "$WORK/a.cov" "$cov" --svg "$WORK/svg" \
+	--html "$WORK/page.html"
+for figure in figure2-open-flags figure3-write-size figure4-open-output figure5-open-tcd; do
+	tap_like "$figure names both" "$WORK/svg/$figure.svg" '>x</text>'
+done
+tap_like "the page has them" "$WORK/page.html" 'Test Coverage Deviation of open: flags'
+tap_is "the page needs nothing else" \
+	"$(grep -cE '(src|href)=|<script|url\(|@import' "$WORK/page.html")" 0
+tap_run "one call alone" 0 "$ASSAY" cov show "$WORK/a.cov" --syscall mkdir --svg "$WORK/mkdir"
+tap_is "one file for each of its spaces" "$(ls "$WORK/mkdir" | xargs)" \
+	"mkdir-dirfd.svg mkdir-mode.svg mkdir-output.svg mkdir-path.svg mkdir-variants.svg"
+if command -v xmllint >/dev/null; then
+	tap_run "the figures are XML" 0 xmllint --noout "$WORK"/svg/*.svg "$WORK"/mkdir/*.svg
+else
+	tap_skip "the figures are XML" "xmllint (libxml2-utils) is not here"
+fi
+tap_run "five suites" 2 "$ASSAY" cov show --html "$WORK/p" "$cov" "$cov" "$cov" "$cov" "$cov"
+
+tap_done
