@@ -36,7 +36,7 @@ for how in $ways; do
 
 	# Deaf to interrupts: the second one ends it.
 	tap_run "$how: two interrupts" 0 timeout 60 "$ASSAY" cov record --how "$how" -o "$cov" -- \
-		bash -c 'trap "" TERM; kill -TERM $PPID; kill -TERM $PPID; while :; do :; done'
+		bash -c 'trap "" TERM HUP; kill -TERM $PPID; kill -HUP $PPID; while :; do :; done'
 	tap_like "$how: kill it" "$WORK/err" '^assay: bash died of SIGKILL$'
 
 	tap_run "$how: no such command" 2 "$ASSAY" cov record --how "$how" -o "$cov" -- /no/such
