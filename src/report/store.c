@@ -101,10 +101,19 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
 };
 
+/* " --scenario 'race:seed=7'" where it takes one. */
+static void add_scenario(const struct as_finding *f, struct as_buf *out)
+{
+	const char *word = f->options ? strstr(f->options, "scenario=") : NULL;
+
+	if (word)
+		as_buf_addf(out, " --scenario '%.*s'", (int)strcspn(word + 9, " "), word + 9);
+}
+
 static int write_readme(const char *path, const struct as_finding *f, const char *id, bool has_disk,
 			struct as_err *err)
 {
-	struct as_buf t = { 0 };
+	struct as_buf t = { 0 }, scenario = { 0 };
 	int rc;
 
 	as_buf_addf(&t, "# %s\n\n%s\n\n    %s\n\n", id, meanings[f->kind], f->summary);
@@ -115,18 +124,21 @@ static int write_readme(const char *path, const struct as_finding *f, const char
 			    f->detail);
 	if (f->log && *f->log)
 		as_buf_addf(&t, "What the target logged:\n\n```\n%s```\n\n", f->log);
-	as_buf_addf(
-		&t,
-		"To see it again: `assay replay %s` (or give it this folder).\n\n"
-		"- `workload.txt`: the operations; `assay run --target '%s' workload.txt`\n"
-		"- `repro.c`: the same as a C program: `cc repro.c -o repro && ./repro DIRECTORY`\n"
-		"- `finding.json`: all of this for programs\n%s",
-		id, f->target,
-		has_disk ? "- `disk.img.zst`: the disk at that moment; "
-			   "`assay disk export disk.img.zst RAW`\n"
-			 : "");
+	add_scenario(f, &scenario);
+	as_buf_addf(&t,
+		    "To see it again: `assay replay %s` (or give it this folder).\n\n"
+		    "- `workload.txt`: the operations; `assay run --target '%s'%s workload.txt`\n"
+		    "- `repro.c`: the same as a C program%s: `cc repro.c -o repro && ./repro "
+		    "DIRECTORY`\n"
+		    "- `finding.json`: all of this for programs\n%s",
+		    id, f->target, as_buf_str(&scenario),
+		    f->kind == AS_FIND_RACE ? ", of one thread" : "",
+		    has_disk ? "- `disk.img.zst`: the disk at that moment; "
+			       "`assay disk export disk.img.zst RAW`\n"
+			     : "");
 	rc = as_buf_write_file(&t, path, err);
 	as_buf_free(&t);
+	as_buf_free(&scenario);
 	return rc;
 }
 
