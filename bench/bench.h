@@ -19,6 +19,7 @@ AS_BENCHES(X)
 
 /* Parts of bench_crash(). */
 void bench_crash_legal(as_bench_report report);
+void bench_crash_kernel(as_bench_report report);
 
 /* The part of bench_run() that is in bench_mount.c. */
 void bench_run_kernel(as_bench_report report);

@@ -5,4 +5,5 @@
 void bench_crash(as_bench_report report)
 {
 	bench_crash_legal(report);
+	bench_crash_kernel(report);
 }
