@@ -2,20 +2,19 @@
 /*
  * bench_recover: power cuts of ext4 on a disk of 2 MiB.
  *
- *	crash.ext4         states judged a second on the running kernel, by two processes: recorded,
- *	                   recovered by mount and by the full checker, checked once more, probed; those
- *	                   answered from memory are counted
+ *	crash.ext4         states judged a second on the running kernel, by two processes:
+ *	                   recorded, recovered by mount and by the full checker, checked once more,
+ *	                   probed; those answered from memory are counted
  *	crash.ext4.hits    how many of them were
- *	crash.ext4.plain   the same disks by hand: written to a file, mounted, walked, unmounted; two
+ *	crash.ext4.plain   such disks by hand: written to a file, mounted, walked, unmounted; two
  *	                   processes, in turns with the first
  *	crash.ext4.ratio   the first by the second
  *	crash.memo         the three checkers on the same crashed disks: time without memory by time
  *	                   with it, what has to be worked out included
  *	crash.memo.hits    its hit rate
- *	crash.ext4.uml     states judged a second in User-Mode Linux, one process, from the first
- *	                   operation on
- *	crash.memory       resident memory at most, of the process that judges 10,000 and more states
- *	                   of a disk of 40 MiB
+ *	crash.ext4.uml     states judged a second in User-Mode Linux, one process, without the boot
+ *	crash.memory       resident memory at most, of the process that judges 10,000 and more
+ *	                   states of a disk of 40 MiB
  *
  * What the machine has not is left out.
  */
