@@ -22,8 +22,8 @@ static int race_open(const struct as_scenario_args *args, struct as_scenario **s
 	int rc = as_race_parse(args->params, &options.race, err);
 
 	*scenario = NULL;
-	if (!rc && options.sweep)
-		rc = as_fail(err, AS_EUSE, "a race cannot be swept for faults");
+	if (!rc && (options.sweep || options.faults))
+		rc = as_fail(err, AS_EUSE, "race: what a fault explains cannot be told in a race");
 	if (rc)
 		return rc;
 	s = as_xcalloc(1, sizeof(*s));

@@ -24,6 +24,8 @@
 #include <string.h>
 #include <uthash.h>
 
+#define BEAT_STATES 256u
+
 struct visited {
 	struct as_digest digest;
 	UT_hash_handle hh;
@@ -85,6 +87,8 @@ static bool visit(struct search *x, const struct node *n)
 		return false;
 	}
 	x->result->states++;
+	if (x->how->beat && x->result->states % BEAT_STATES == 0)
+		x->how->beat(x->how->ctx);
 	v = as_xcalloc(1, sizeof(*v));
 	v->digest = digest;
 	HASH_ADD(hh, x->visited, digest, sizeof(digest), v);

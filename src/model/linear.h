@@ -11,7 +11,7 @@
 #include "model/model.h"
 
 #define AS_LINEAR_THREADS_MAX 16u
-#define AS_LINEAR_STATES_MAX 200000u
+#define AS_LINEAR_STATES_MAX 100000u
 
 /* One call. The calls of a thread do not overlap; begin < end. */
 struct as_linear_call {
@@ -38,6 +38,8 @@ struct as_linear {
 	uint64_t max_states; /* 0: AS_LINEAR_STATES_MAX */
 	/* Whether this is what there is in the end; `why` is empty, for a no. NULL: not asked. */
 	bool (*ends)(void *ctx, const struct as_model *last, struct as_buf *why);
+	/* Every now and then, a sign of life; may be NULL. */
+	void (*beat)(void *ctx);
 	void *ctx;
 };
 

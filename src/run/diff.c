@@ -8,7 +8,7 @@
  * or another number read, does not part them.
  *
  * What is not compared: inode numbers, blocks, times, the figures of statfs; sizes of directories;
- * link counts of directories where a type has a quirk or its fresh disk holds directories; and what
+ * link counts of directories where a type has a quirk or its fresh disk holds anything; and what
  * the model can say nothing about.
  *
  * What is excused: a full disk (sizes of metadata are a type's own); answers of which the models of
@@ -106,7 +106,7 @@ static bool nlinks_compare(const struct judging *j, size_t a, size_t b, const st
 	if (!S_ISDIR(st->mode))
 		return true;
 	return !any_has(j, a, b, AS_QUIRK_DIR_NLINK_ANY | AS_QUIRK_DIR_NLINK_ONE) &&
-	       j->subjects[a].fresh == j->subjects[b].fresh;
+	       j->subjects[a].fresh == 1 && j->subjects[b].fresh == 1;
 }
 
 /* What differs in two stats, as words and two numbers; false: nothing that counts. */

@@ -16,7 +16,7 @@ struct as_diff_subject {
 	const char *name; /* as typed */
 	const struct as_traits *traits;
 	const struct as_trace *trace;
-	size_t fresh; /* inodes that it begins with */
+	size_t fresh; /* inodes that it begins with, the root included */
 };
 
 enum as_diff_answer {

@@ -607,6 +607,11 @@ static void race_ended(void *ctx, unsigned thread, size_t op)
 	__atomic_add_fetch(&sh->ops, 1, __ATOMIC_RELAXED);
 }
 
+static void race_beats(void *ctx)
+{
+	((struct shared *)ctx)->alive++;
+}
+
 static void found_race(struct inside *in, const struct as_race_history *history,
 		       const struct as_race_verdict *verdict)
 {
@@ -620,7 +625,8 @@ static void found_race(struct inside *in, const struct as_race_history *history,
 	as_buf_free(&detail);
 }
 
-static void judge_race(struct inside *in, const struct as_race_history *history)
+static void judge_race(struct inside *in, const struct as_race_history *history,
+		       const struct as_race_watch *watch)
 {
 	struct as_race_verdict verdict;
 
@@ -631,7 +637,7 @@ static void judge_race(struct inside *in, const struct as_race_history *history)
 		in->sh->skipped += got->ret < 0 &&
 				   (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT);
 	}
-	as_race_judge(history, in->model, in->vfs, &verdict);
+	as_race_judge(history, in->model, in->vfs, watch, &verdict);
 	if (verdict.last) {
 		as_model_free(in->model);
 		in->model = as_model_copy(verdict.last);
@@ -646,7 +652,7 @@ static void judge_race(struct inside *in, const struct as_race_history *history)
 static void run_race(struct inside *in)
 {
 	const struct inside_args *args = in->args;
-	struct as_race_watch watch = { race_begins, race_ended, in->sh };
+	struct as_race_watch watch = { race_begins, race_ended, race_beats, in->sh };
 	struct as_race_run run = { .form = args->seq,
 				   .options = &args->options->race,
 				   .seed = args->race_seed,
@@ -667,7 +673,7 @@ static void run_race(struct inside *in)
 		if (history.beside[0])
 			found(in, AS_FIND_RACE, -1, "beside the others", history.beside);
 		else
-			judge_race(in, &history);
+			judge_race(in, &history, &watch);
 	}
 	as_race_history_free(&history);
 }

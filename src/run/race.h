@@ -43,6 +43,7 @@ uint64_t as_race_seed(const struct as_race_options *options, uint64_t seed, unsi
 struct as_race_watch {
 	void (*begins)(void *ctx, unsigned thread, size_t op);
 	void (*ended)(void *ctx, unsigned thread, size_t op);
+	void (*beat)(void *ctx); /* while it is judged */
 	void *ctx;
 };
 
@@ -77,7 +78,8 @@ struct as_race_verdict {
 
 /* Against the model before them and the tree that `vfs` reads now. */
 void as_race_judge(const struct as_race_history *history, const struct as_model *first,
-		   struct as_vfs *vfs, struct as_race_verdict *verdict);
+		   struct as_vfs *vfs, const struct as_race_watch *watch,
+		   struct as_race_verdict *verdict);
 void as_race_verdict_free(struct as_race_verdict *verdict);
 
 /* For a finding: the calls as they overlapped, those before and behind `guilty` (n: all), at most

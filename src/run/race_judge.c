@@ -7,11 +7,24 @@
 #include <stdio.h>
 #include <string.h>
 
+struct judging {
+	struct as_vfs *vfs;
+	const struct as_race_watch *watch;
+};
+
 static bool is_the_tree(void *ctx, const struct as_model *last, struct as_buf *why)
 {
-	struct as_vfs *vfs = ctx;
+	struct as_vfs *vfs = ((struct judging *)ctx)->vfs;
 
 	return !as_model_compare(last, as_vfs_tree(vfs), vfs, why);
+}
+
+static void beat(void *ctx)
+{
+	const struct as_race_watch *watch = ((struct judging *)ctx)->watch;
+
+	if (watch)
+		watch->beat(watch->ctx);
 }
 
 static void say_unexplained(const struct as_race_history *history,
@@ -48,14 +61,16 @@ static void say_wrong_end(const struct as_linear_result *result, struct as_race_
 }
 
 void as_race_judge(const struct as_race_history *history, const struct as_model *first,
-		   struct as_vfs *vfs, struct as_race_verdict *v)
+		   struct as_vfs *vfs, const struct as_race_watch *watch, struct as_race_verdict *v)
 {
+	struct judging judging = { vfs, watch };
 	struct as_linear how = { .first = first,
 				 .calls = history->calls,
 				 .n = history->n,
 				 .atomic = history->atomic,
 				 .ends = is_the_tree,
-				 .ctx = vfs };
+				 .beat = beat,
+				 .ctx = &judging };
 	struct as_linear_result result;
 
 	*v = (struct as_race_verdict){ .guilty = history->n, .about = "" };

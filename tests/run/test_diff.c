@@ -38,6 +38,7 @@ struct row {
 	size_t n;
 	struct answer ops[OPS][SUBJECTS]; /* by operation, by subject */
 	uint64_t quirks[SUBJECTS];
+	size_t fresh[SUBJECTS]; /* 0: the root alone */
 	enum as_diff_answer want;
 	size_t op, odd;
 	const char *says; /* by the odd one; NULL: not asked */
@@ -173,6 +174,24 @@ static const struct row rows[] = {
 		     { 0, .nlink = 1, .mode = S_IFDIR } } },
 	  .quirks = { 0, 0, AS_QUIRK_DIR_NLINK_ONE },
 	  .want = AS_DIFF_NONE },
+	{ .name = "link counts of directories, none hidden",
+	  .text = "stat /a\n",
+	  .n = 3,
+	  .ops = { { { 0, .nlink = 3, .mode = S_IFDIR },
+		     { 0, .nlink = 3, .mode = S_IFDIR },
+		     { 0, .nlink = 2, .mode = S_IFDIR, .wrong = true } } },
+	  .want = AS_DIFF_WRONG,
+	  .op = 0,
+	  .odd = 2,
+	  .says = "says link count 2" },
+	{ .name = "link counts of directories where one has lost+found",
+	  .text = "stat /\n",
+	  .n = 3,
+	  .ops = { { { 0, .nlink = 3, .mode = S_IFDIR },
+		     { 0, .nlink = 2, .mode = S_IFDIR },
+		     { 0, .nlink = 2, .mode = S_IFDIR } } },
+	  .fresh = { 2, 1, 2 },
+	  .want = AS_DIFF_NONE },
 	{ .name = "modes",
 	  .text = "stat /a\n",
 	  .n = 2,
@@ -217,7 +236,8 @@ static void check(const struct row *row)
 		traits[i].quirks = row->quirks[i];
 		for (size_t k = 0; k < seq->n; k++)
 			make_traced(&row->ops[k][i], &traces[i].ops[traces[i].n++]);
-		subjects[i] = (struct as_diff_subject){ names[i], &traits[i], &traces[i], 1 };
+		subjects[i] = (struct as_diff_subject){ names[i], &traits[i], &traces[i],
+							row->fresh[i] ? row->fresh[i] : 1 };
 	}
 	as_diff_judge(seq, subjects, row->n, &diff);
 	if (diff.answer != row->want || diff.documented != row->documented ||

@@ -234,7 +234,7 @@ static void race_once(struct trial *t, struct as_vfs *inner, const struct as_mod
 	as_vfs_exec(inner, &prune, &got);
 	as_assert(got.ret >= 0);
 	as_assert(!as_race_run(&run, &history, &err));
-	as_race_judge(&history, first, inner, &verdict);
+	as_race_judge(&history, first, inner, NULL, &verdict);
 	t->told->runs++;
 	t->told->overlaps += count_overlaps(&history);
 	t->told->gave_up += verdict.gave_up;
