@@ -235,55 +235,91 @@ static void uniform(const struct as_profile *p, uint64_t budget, struct seen *se
 	as_view_free(&view);
 }
 
-/* The same, but with an inode that is there: what is left of the generator without its search. */
+/* One of all that are offered, each alike. */
+struct any {
+	struct as_choice *choice;
+	struct as_op op;
+	struct as_buf path, path2;
+	unsigned n;
+};
+
+static int take_any(void *ctx, const struct as_op *op)
+{
+	struct any *any = ctx;
+
+	if (as_choose(any->choice, ++any->n) != 0)
+		return 0;
+	any->op = *op;
+	as_buf_clear(&any->path);
+	as_buf_clear(&any->path2);
+	if (op->path)
+		as_buf_adds(&any->path, op->path);
+	if (op->path2)
+		as_buf_adds(&any->path2, op->path2);
+	return 0;
+}
+
+/* The same, but each command is one that the state allows, any of them alike: what is left of the
+ * generator without its search. */
 static void uniform_valid(const struct as_profile *p, uint64_t budget, struct seen *seen)
 {
 	struct as_chooser *chooser = as_chooser_seeded(p->seed);
 	struct as_choice *choice = as_chooser_choice(chooser);
 	uint32_t weight[AS_OP_COUNT] = { 0 };
-	struct as_op op[AS_KMEANS_MAX];
-	struct as_profile *one = as_xcalloc(1, sizeof(*one));
+	struct any any = { .choice = choice };
 	struct as_model *model = NULL;
 	struct as_view view;
 
-	*one = *p;
-	one->k = 1;
-	one->first_name = 0;
 	for (int i = 0; i <= AS_OP_CHCWD; i++)
 		weight[i] = 1;
-	as_view_init(&view, one, choice);
+	as_view_init(&view, p, choice);
 	for (uint64_t i = 0; i < budget; i++) {
 		enum as_opcode code;
 
+		any.n = 0;
 		if (i % p->length_max == 0) {
 			as_model_free(model);
 			model = as_model_new(&traits);
-			as_chooser_next(chooser);
 		}
+		as_chooser_next(chooser);
 		as_view_look(&view, model, false);
 		code = as_view_draw_type(&view, weight);
-		if (as_view_build(&view, model, code, op)) {
-			as_assert(as_model_apply(model, &op[0]) == 0);
-			see(seen, model);
-		}
+		as_assert(as_view_build_all(&view, model, code, take_any, &any) == 0 && any.n);
+		any.op.path = any.path.len ? as_buf_str(&any.path) : NULL;
+		any.op.path2 = any.path2.len ? as_buf_str(&any.path2) : NULL;
+		as_assert(as_model_apply(model, &any.op) == 0);
+		see(seen, model);
 	}
+	as_buf_free(&any.path);
+	as_buf_free(&any.path2);
 	as_model_free(model);
 	as_view_free(&view);
 	as_chooser_free(chooser);
-	free(one);
 }
 
+/* A command more is one state more at best, so no search can be more than budget / states times as
+ * good as the sterner baseline: that bound is reported, too. */
 static void bench_diversity(as_bench_report report)
 {
 	const uint64_t budget = 300000;
 	struct as_profile *profile = as_profile_new();
-	struct seen ours = { 0 }, theirs = { 0 }, valid = { 0 };
+	struct seen ours = { 0 }, theirs = { 0 }, valid = { 0 }, shapes = { 0 };
 
 	generated(profile, budget, &ours);
 	uniform(profile, budget, &theirs);
 	uniform_valid(profile, budget, &valid);
+	profile->prune = AS_PRUNE_CANONICAL;
+	profile->types = 3;
+	generated(profile, budget, &shapes);
 	report("gen.diversity", (double)ours.states.n / (double)theirs.states.n, "times");
 	report("gen.diversity_vectors", (double)ours.vectors.n / (double)theirs.vectors.n, "times");
+	report("gen.diversity_valid", (double)ours.states.n / (double)valid.states.n, "times");
+	report("gen.diversity_valid_bound", (double)budget / (double)valid.states.n, "times");
+	report("gen.diversity_valid_canonical", (double)shapes.states.n / (double)valid.states.n,
+	       "times");
+	report("gen.vectors_valid", (double)ours.vectors.n / (double)valid.vectors.n, "times");
+	report("gen.vectors_valid_canonical", (double)shapes.vectors.n / (double)valid.vectors.n,
+	       "times");
 	report("gen.states", (double)ours.states.n, "states");
 	report("gen.states_uniform", (double)theirs.states.n, "states");
 	report("gen.states_uniform_valid", (double)valid.states.n, "states");
@@ -293,7 +329,40 @@ static void bench_diversity(as_bench_report report)
 	forget(&ours);
 	forget(&theirs);
 	forget(&valid);
+	forget(&shapes);
 	free(profile);
+}
+
+/* Operations a second of whole workloads, arguments drawn, as a hunt takes them. */
+static void bench_syntax(as_bench_report report)
+{
+	static const char *const names[] = { "hunt", "paper", "coverage" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct as_profile *profile = as_profile_new();
+		struct as_chooser *chooser = as_chooser_seeded(1);
+		uint64_t ops = 0, before;
+		struct as_buf name = { 0 };
+		struct as_gen *gen;
+		struct as_err err;
+
+		as_assert(as_profile_find(names[i], profile, &err) == 0);
+		gen = start(profile, chooser);
+		before = cpu_ns();
+		while (ops < 200000) {
+			struct as_seq *seq = as_gen_next(gen, AS_GEN_SYNTAX);
+
+			ops += seq->n;
+			as_seq_free(seq);
+			as_chooser_next(chooser);
+		}
+		as_buf_addf(&name, "gen.syntax%s%s", i ? "_" : "", i ? names[i] : "");
+		report(as_buf_str(&name), 1e9 * (double)ops / (double)(cpu_ns() - before), "op/s");
+		as_buf_free(&name);
+		as_gen_free(gen);
+		as_chooser_free(chooser);
+		free(profile);
+	}
 }
 
 void bench_gen(as_bench_report report)
@@ -301,5 +370,6 @@ void bench_gen(as_bench_report report)
 	bench_core(report);
 	bench_kmeans(report);
 	bench_queue(report);
+	bench_syntax(report);
 	bench_diversity(report);
 }

@@ -107,9 +107,16 @@ static void shift_ops(struct as_profile *profile, const struct counts *counts)
 			most = counts->op[op];
 	}
 	for (int op = 0; any && op < AS_OP_COUNT; op++) {
-		uint64_t raised = (uint64_t)profile->weight[op] * factor(most, counts->op[op]);
+		uint32_t times = factor(most, counts->op[op]);
+		uint64_t raised;
 
-		profile->weight[op] = raised < AS_WEIGHT_MAX ? (uint32_t)raised : AS_WEIGHT_MAX;
+		/* What earlier feedback did is undone. */
+		if (profile->raised[op])
+			profile->weight[op] /= profile->raised[op];
+		raised = (uint64_t)profile->weight[op] * times;
+		profile->raised[op] = raised <= AS_WEIGHT_MAX ? times : 0;
+		if (raised <= AS_WEIGHT_MAX)
+			profile->weight[op] = (uint32_t)raised;
 	}
 }
 
@@ -121,6 +128,7 @@ static void shift_args(struct as_profile *profile, const struct counts *counts)
 
 		if (!counts->arg_given[d])
 			continue;
+		profile->dist[d].shifted = false;
 		for (size_t i = 0; i < n; i++)
 			if (counts->part[d][i] > most)
 				most = counts->part[d][i];

@@ -6,7 +6,9 @@
  * (P2: by the profile's weights, among those that the state has an inode for) and appends one
  * command for each typical inode (P3); looking at a state costs more than a draw, so it draws
  * several times. What leads to a state not explored before is queued; the workload picked stays in
- * the queue until it is as long as it may be.
+ * the queue until it is as long as it may be. Mostly the next one picked is one of those just
+ * queued (the profile's `dive`): workloads that have little in common beginnings reach states that
+ * look different, where those picked all over the queue are cousins.
  *
  * A queued workload is a node of a tree (tree.h). A full queue drops one of the commonest length.
  */
@@ -32,6 +34,9 @@ struct as_gen {
 	void (*on_state)(void *ctx, const struct as_model *model);
 	void *on_state_ctx;
 	struct as_op built[AS_KMEANS_MAX];
+	/* One of the workloads that the last step queued, counted; NULL: none was. */
+	struct as_gnode *child;
+	unsigned children; /* that it is one of */
 };
 
 void as_gen_weights(const struct as_profile *profile, const struct as_traits *traits,
@@ -90,6 +95,7 @@ void as_gen_free(struct as_gen *gen)
 	for (size_t l = 0; l < gen->queue.n_levels; l++)
 		for (size_t i = 0; i < gen->queue.level[l].n; i++)
 			as_gnode_put(gen->queue.level[l].item[i]);
+	as_gnode_put(gen->child);
 	as_queue_free(&gen->queue);
 	as_visited_free(&gen->visited);
 	as_walk_free(&gen->walk);
@@ -128,6 +134,7 @@ static void append(struct as_gen *gen, struct as_gnode *node, const struct as_op
 {
 	struct as_model *model = as_model_copy(node->model);
 	int err = as_model_apply(model, op);
+	struct as_gnode *child;
 	bool fresh;
 
 	/* Only what the semantics let through is built. */
@@ -140,7 +147,13 @@ static void append(struct as_gen *gen, struct as_gnode *node, const struct as_op
 	if (!fresh)
 		return;
 	gen->stats.fresh++;
-	as_queue_push(&gen->queue, node->length + 1, as_gnode_new(node, op, NULL));
+	child = as_gnode_new(node, op, NULL);
+	as_queue_push(&gen->queue, node->length + 1, child);
+	if (as_choose(gen->choice, ++gen->children) == 0) {
+		as_gnode_put(gen->child);
+		gen->child = child;
+		child->ref++;
+	}
 }
 
 /* One iteration; the workload picked, or NULL. *last: it has left the queue and is the caller's to
@@ -148,11 +161,22 @@ static void append(struct as_gen *gen, struct as_gnode *node, const struct as_op
 static struct as_gnode *step(struct as_gen *gen, bool *last)
 {
 	struct as_place place;
-	struct as_gnode *node = as_queue_pick(&gen->queue, gen->choice, &place);
+	struct as_gnode *node = NULL, *child = gen->child;
 	enum as_opcode code = AS_OP_COUNT;
+	bool diving;
 	unsigned n;
 
 	*last = false;
+	gen->child = NULL;
+	gen->children = 0;
+	if (child && child->length < gen->profile->length_max &&
+	    as_draw_chance(gen->choice, gen->profile->dive))
+		node = child;
+	diving = node != NULL;
+	if (!diving) {
+		as_gnode_put(child);
+		node = as_queue_pick(&gen->queue, gen->choice, &place);
+	}
 	if (!node)
 		return NULL;
 	gen->stats.picked++;
@@ -173,7 +197,9 @@ static struct as_gnode *step(struct as_gen *gen, bool *last)
 		if (as_gen_rows[code].subject == AS_SUBJECT_GOAL)
 			as_view_look(&gen->view, node->model, false);
 	}
-	if (code == AS_OP_COUNT) {
+	if (diving) {
+		*last = true;
+	} else if (code == AS_OP_COUNT) {
 		as_queue_remove(&gen->queue, place);
 		*last = true;
 	}

@@ -84,7 +84,8 @@ int as_gen_exhaustive(const struct as_profile *profile, const struct as_traits *
 /*
  * Raises the weight of what is under-tested. The text is JSON lines, {"op": "open", "arg":
  * "open_flags", "partition": "O_SYNC", "count": 12}; without arg and partition it is the whole
- * operation's count. docs/PROFILE.md says what the partitions are.
+ * operation's count. docs/PROFILE.md says what the partitions are. May be called again: it replaces
+ * what the last call did to the same things. A generator has to be made anew to follow.
  */
 AS_MUST_CHECK int as_gen_feedback(struct as_profile *profile, const char *file, const char *text,
 				  size_t len, struct as_err *err);

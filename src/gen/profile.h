@@ -27,6 +27,7 @@ struct as_profile {
 	uint32_t n_names;
 	char name[AS_NAMES_MAX][AS_NAME_BYTES];
 	uint32_t weight[AS_OP_COUNT]; /* 0: never */
+	uint32_t raised[AS_OP_COUNT]; /* how many times feedback multiplied it; 0: not at all */
 	struct as_dist dist[AS_DRAWS];
 };
 

@@ -23,12 +23,12 @@
 static const struct {
 	const char *profile, *digest;
 } golden[] = {
-	{ "paper", "6e0113d42c8e72cb52fcf1873b5743e5" },
-	{ "crash", "4da70008312423f0592ba8a7c19ecb93" },
-	{ "race", "a0b3ac482d02340c5586144732a6f9e4" },
-	{ "small", "44f1666c3afc85a8e4bb2166d296786b" },
-	{ "coverage", "fc4429b47c77dd378d8a8b66da4516cf" },
-	{ "hunt", "ce9bc4d46f2836ad1c78a0e4e076b2ee" },
+	{ "paper", "e98bcf7df0a4a8133e15d6987d4572ee" },
+	{ "crash", "36e6800bc84906cb44062ad8401a4a2c" },
+	{ "race", "272b415876f477411622379e70c53150" },
+	{ "small", "f3cbe4927927de5d2e6891a347e6b127" },
+	{ "coverage", "34225a887d1a430147aa61c0151f765e" },
+	{ "hunt", "0227c283b2072ff4e52eb18d194b6a4f" },
 };
 
 /* Profile, chooser and generator in one. */

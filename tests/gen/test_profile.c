@@ -171,6 +171,77 @@ static void test_feedback_shifts(void **state)
 	free(p);
 }
 
+/* Every kind of partition, each of something that comes rarely or not at all without feedback. */
+static const struct {
+	const char *common, *op, *arg, *rare; /* rare is met never, common a thousand times */
+	unsigned draw;
+	int64_t mask, value; /* of the field: how the rare one is told */
+} kinds[] = {
+	{ "S_IRUSR", "chmod", "mode", "S_ISUID", AS_DRAW_CHMOD_MODE, 04000, 04000 },
+	{ "SEEK_SET", "lseek", "whence", "SEEK_HOLE", AS_DRAW_LSEEK_WHENCE, 7, 4 },
+	{ "XATTR_CREATE", "write_xattr", "xflags", "XATTR_REPLACE", AS_DRAW_WRITE_XATTR_XFLAGS, 2,
+	  2 },
+	{ "O_CREAT", "open", "open_flags", "O_WRONLY", AS_DRAW_OPEN_OPEN_FLAGS, 3, 1 },
+	{ "2^12", "write", "len", "2^3", AS_DRAW_WRITE_LEN, ~7, 8 },
+	{ "MS_SYNC", "mmap_write", "msync", "MS_ASYNC", AS_DRAW_MMAP_WRITE_MSYNC, 7, 1 },
+};
+
+static unsigned count_rare(const struct as_profile *p, size_t k)
+{
+	const struct as_draw *draw = &as_draws[kinds[k].draw];
+	struct as_chooser *chooser = as_chooser_seeded(4);
+	struct as_buf text = { 0 };
+	unsigned n = 0;
+
+	for (int i = 0; i < 4000; i++) {
+		struct as_op op = as_op_make(draw->op);
+		int64_t value;
+
+		as_dist_draw(draw, &p->dist[kinds[k].draw], as_chooser_choice(chooser), &op, &text);
+		value = draw->how == AS_HOW_MODE ? op.mode : as_arg_int(&op, as_draw_info(draw));
+		n += (value & kinds[k].mask) == kinds[k].value;
+	}
+	as_buf_free(&text);
+	as_chooser_free(chooser);
+	return n;
+}
+
+static void test_feedback_steers_every_kind(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		struct as_profile *p = as_profile_new(), *once = as_profile_new();
+		struct as_buf text = { 0 };
+		struct as_err err = { 0 };
+		unsigned before, after;
+
+		assert_int_equal(as_profile_find("hunt", p, &err), 0);
+		before = count_rare(p, k);
+		as_buf_addf(&text,
+			    "{\"op\": \"%s\", \"arg\": \"%s\", \"partition\": \"%s\", "
+			    "\"count\": 1000}\n{\"op\": \"%s\", \"arg\": \"errno\", "
+			    "\"partition\": \"ENOSPC\", \"count\": 3}\n"
+			    "{\"op\": \"%s\", \"count\": 5}\n",
+			    kinds[k].op, kinds[k].arg, kinds[k].common, kinds[k].op, kinds[k].op);
+		for (int again = 0; again < 2; again++) {
+			if (as_gen_feedback(p, "f", as_buf_str(&text), text.len, &err))
+				fail_msg("%s", err.msg);
+			if (!again)
+				*once = *p;
+		}
+		/* The same counts twice are the same as once. */
+		assert_memory_equal(p, once, sizeof(*p));
+		after = count_rare(p, k);
+		/* Of five alike of which four are met never, each comes a fifth more often. */
+		if (after * 10 < before * 11 || !after)
+			fail_msg("%s.%s %s: %u, %u after feedback", kinds[k].op, kinds[k].arg,
+				 kinds[k].rare, before, after);
+		as_buf_free(&text);
+		free(p);
+		free(once);
+	}
+}
+
 static const struct {
 	const char *text, *message;
 } bad_feedback[] = {
@@ -207,6 +278,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_like),
 		cmocka_unit_test(test_feedback_shifts),
+		cmocka_unit_test(test_feedback_steers_every_kind),
 		cmocka_unit_test(test_feedback_refused),
 	};
 
