@@ -64,6 +64,8 @@ static void grow(struct as_content_maker *m, enum as_piece_kind kind, uint64_t k
 
 static void grow_bytes(struct as_content_maker *m, const unsigned char *data, size_t len)
 {
+	if (len == 0)
+		return;
 	if (m->n_bytes + len > m->cap_bytes) {
 		m->cap_bytes = (m->n_bytes + len) * 2 + 64;
 		m->bytes = as_xrealloc(m->bytes, m->cap_bytes);

@@ -95,7 +95,9 @@ static bool same_runs(const struct runs *a, const struct runs *b)
 
 	if (a == b)
 		return true;
-	return n == (b ? b->n : 0) && memcmp(a->run, b->run, n * sizeof(struct run)) == 0;
+	if (n != (b ? b->n : 0))
+		return false;
+	return n == 0 || memcmp(a->run, b->run, n * sizeof(struct run)) == 0;
 }
 
 static bool same_xattrs(const struct xattrs *a, const struct xattrs *b)
