@@ -407,6 +407,31 @@ static bool all_names(struct object *o)
 	return true;
 }
 
+/* A node whose inode has more or fewer names than it ever had. */
+static void say_count(struct object *o, uint32_t at)
+{
+	struct judge *j = o->j;
+	size_t rename = renamed_since(j, j->ino[at], o->all);
+	struct as_buf *why = &j->verdict->why;
+
+	if (rename == AS_LEGAL_NO_OP) {
+		l_broken(j, AS_RULE_LINKS, rename, "more or fewer names than it ever had since");
+		as_tree_path(j->tree, at, why);
+		as_buf_addf(why, " has %u names in the recovered tree, which it never had since",
+			    o->names[j->ino[at]]);
+		return;
+	}
+	l_broken(j, AS_RULE_RENAME, rename, "both names");
+	h_op_words(j->h, rename, why);
+	as_buf_adds(why, " is half done: recovered tree has the same file as ");
+	as_tree_path(j->tree, at, why);
+	for (uint32_t i = at + 1; i < as_tree_len(j->tree); i++)
+		if (as_tree_at(j->tree, i)->twin == at) {
+			as_buf_adds(why, " and as ");
+			as_tree_path(j->tree, i, why);
+		}
+}
+
 /* As many names as it had at some time since. */
 static bool all_counts(struct object *o)
 {
@@ -418,7 +443,6 @@ static bool all_counts(struct object *o)
 		const struct h_promise *by;
 		uint32_t first = h_version_index(inode, attrs_since(o, ino, &by));
 		bool ok = false, dir = S_ISDIR(as_tree_at(j->tree, at)->mode);
-		size_t rename;
 
 		if (as_tree_at(j->tree, at)->twin != at)
 			continue;
@@ -427,17 +451,7 @@ static bool all_counts(struct object *o)
 				ok |= (dir ? 1 : inode->v[i].nlink) == o->names[ino];
 		if (ok)
 			continue;
-		rename = renamed_since(j, ino, o->all);
-		l_broken(j, rename == AS_LEGAL_NO_OP ? AS_RULE_LINKS : AS_RULE_RENAME, rename,
-			 "more or fewer names than it ever had since");
-		if (rename != AS_LEGAL_NO_OP) {
-			h_op_words(j->h, rename, &j->verdict->why);
-			as_buf_adds(&j->verdict->why, " is half done: ");
-		}
-		as_tree_path(j->tree, at, &j->verdict->why);
-		as_buf_addf(&j->verdict->why,
-			    " has %u names in the recovered tree, which it never had since",
-			    o->names[ino]);
+		say_count(o, at);
 		return false;
 	}
 	return true;
