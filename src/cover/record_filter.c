@@ -105,8 +105,6 @@ unsigned as_record_filter(const struct as_spec *spec, struct sock_filter *out, u
 
 	for (unsigned nr = 0; nr < AS_SPEC_NR_MAX; nr++)
 		ask[nr] = spec->by_nr[nr] && !as_record_by_event(spec->by_nr[nr]);
-	/* Where tracees run is our doing: record_pin.h. */
-	ask[SYS_sched_getaffinity] = ask[SYS_sched_setaffinity] = true;
 	/* The last number stands for all above; it is nobody's. */
 	as_assert(!ask[AS_SPEC_NR_MAX - 1]);
 	add(&p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(arch)));

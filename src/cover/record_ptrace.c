@@ -19,7 +19,6 @@
  * without the rights it would give them, unless we are root.
  */
 #include "cover/record.h"
-#include "cover/record_pin.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -58,7 +57,7 @@ struct tracer {
 	struct as_tally *tally;
 	struct as_record_control *control;
 	struct task *tasks;
-	struct as_pin pin;
+	struct task *last; /* found */
 	pid_t main;
 	bool begun; /* the command itself runs */
 	int *exit_status;
@@ -67,12 +66,12 @@ struct tracer {
 
 /* ---- Tasks ----------------------------------------------------------------------------------- */
 
+/* Stops come in runs of one task. */
 static struct task *find(struct tracer *t, pid_t tid)
 {
-	struct task *task;
-
-	HASH_FIND_INT(t->tasks, &tid, task);
-	return task;
+	if (!t->last || t->last->tid != tid)
+		HASH_FIND_INT(t->tasks, &tid, t->last);
+	return t->last;
 }
 
 static struct task *get(struct tracer *t, pid_t tid)
@@ -84,17 +83,16 @@ static struct task *get(struct tracer *t, pid_t tid)
 	task = as_xcalloc(1, sizeof(*task));
 	task->tid = task->tgid = tid;
 	HASH_ADD_INT(t->tasks, tid, task);
-	as_pin_company(&t->pin, tid);
 	return task;
 }
 
 static void forget(struct tracer *t, struct task *task)
 {
-	as_pin_gone(&t->pin, task->tid);
 	as_world_exit(t->tally->world, (unsigned)task->tid);
 	if (task->in_call)
 		as_counts_note(t->tally->counts, AS_NOTE_UNFINISHED, 1);
 	HASH_DEL(t->tasks, task);
+	t->last = NULL;
 	free(task);
 }
 
@@ -158,7 +156,6 @@ static void on_return(struct tracer *t, struct task *task)
 	task->in_call = false;
 	if (ptrace(PTRACE_GETREGS, task->tid, 0, &r))
 		return;
-	as_pin_call(&t->pin, task->tid, &r);
 	if (r.cs == USER_CS_32 || r.orig_rax >= AS_SPEC_NR_MAX) {
 		other_architecture(t, task);
 		return;
@@ -392,7 +389,6 @@ static int record(const struct as_source_input *input, struct as_tally *tally, s
 	t->exit_status = input->exit_status;
 	program.len = (unsigned short)as_record_filter(tally->spec, filter, FILTER_MAX);
 	sigaction(SIGCHLD, &quiet, &before);
-	as_pin_open(&t->pin);
 	rc = as_record_fork(input->argv, install, &program, &child, err);
 	if (!rc) {
 		rc = seize(t, &child, err);
@@ -410,7 +406,6 @@ static int record(const struct as_source_input *input, struct as_tally *tally, s
 		rc = rc ? (void)!as_record_said(&child, input->argv, NULL),
 		rc	: as_record_said(&child, input->argv, err);
 	}
-	as_pin_close(&t->pin);
 	sigaction(SIGCHLD, &before, NULL);
 	free(t);
 	return rc;

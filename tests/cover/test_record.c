@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Live recording where it is hard: many threads and processes at once, signals in the middle of
- * calls, calls that never come back, a buffer that is too small, commands that cannot be run, and
- * what the tracer may not change for the tracee. The traced program is this one (--MODE).
+ * calls, calls that never come back, a buffer that is too small, commands that cannot be run. The
+ * traced program is this one (--MODE).
  */
 #include "base/spawn.h"
 #include "cover/record.h"
@@ -13,7 +13,6 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -101,42 +100,6 @@ static int signals_program(void)
 		_exit((int)read(ends[0], &c, 1));
 	kill(pid, SIGKILL);
 	return waitpid(pid, NULL, 0) == pid ? 0 : 1;
-}
-
-/* Where it may run is what it would be without a tracer, before and behind many calls; and so is
- * what a child sees. */
-static int affinity_program(void)
-{
-	cpu_set_t first, later, one, child;
-	int status;
-
-	if (sched_getaffinity(0, sizeof(first), &first))
-		return 1;
-	for (int i = 0; i < 500; i++)
-		close(open("f", O_RDWR | O_CREAT, 0600));
-	if (sched_getaffinity(0, sizeof(later), &later) || !CPU_EQUAL(&first, &later))
-		return 2;
-	if (!fork()) {
-		int same =
-			!sched_getaffinity(0, sizeof(child), &child) && CPU_EQUAL(&first, &child);
-
-		_exit(same ? 0 : 3);
-	}
-	if (wait(&status) < 0 || status)
-		return 3;
-	CPU_ZERO(&one);
-	for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
-		if (CPU_ISSET(i, &first))
-			CPU_SET(i, &one);
-	for (int i = 0; i < 500; i++)
-		close(open("f", O_RDWR | O_CREAT, 0600));
-	if (sched_setaffinity(0, sizeof(one), &one))
-		return 4;
-	for (int i = 0; i < 500; i++)
-		close(open("f", O_RDWR | O_CREAT, 0600));
-	if (sched_getaffinity(0, sizeof(later), &later) || !CPU_EQUAL(&one, &later))
-		return 5;
-	return 0;
 }
 
 static int burst_program(void)
@@ -271,17 +234,6 @@ static void signals_in_the_middle(void **state)
 	both_ways("--signals", check_signals);
 }
 
-static void check_affinity(const struct recorded *r)
-{
-	assert_int_equal(made(r, "openat"), 1500);
-}
-
-static void tracees_see_their_own_affinity(void **state)
-{
-	(void)state;
-	both_ways("--affinity", check_affinity);
-}
-
 static void check_edges(const struct recorded *r)
 {
 	assert_int_equal(met(r, "open", NULL, "OK"), 1);
@@ -404,8 +356,7 @@ static void filter_asks_about_the_table(void **state)
 	for (int nr = 0; nr < 2000; nr++) {
 		const struct as_spec_call *call = nr < AS_SPEC_NR_MAX ? spec->by_nr[nr] : NULL;
 		struct seccomp_data data = { .nr = nr, .arch = AUDIT_ARCH_X86_64 };
-		bool want = (call && !as_record_by_event(call)) || nr == SYS_sched_getaffinity ||
-			    nr == SYS_sched_setaffinity;
+		bool want = call && !as_record_by_event(call);
 		bool asks = run_filter(filter, n, &data) == SECCOMP_RET_TRACE;
 
 		if (asks != want)
@@ -429,8 +380,9 @@ static int program(const char *mode)
 		const char *mode;
 		int (*run)(void);
 	} programs[] = {
-		{ "--many", many_program },	    { "--signals", signals_program },
-		{ "--affinity", affinity_program }, { "--burst", burst_program },
+		{ "--many", many_program },
+		{ "--signals", signals_program },
+		{ "--burst", burst_program },
 		{ "--edges", edges_program },
 	};
 
@@ -446,7 +398,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(filter_asks_about_the_table),
 		cmocka_unit_test(many_threads_and_processes),
 		cmocka_unit_test(signals_in_the_middle),
-		cmocka_unit_test(tracees_see_their_own_affinity),
 		cmocka_unit_test(paths_at_the_edge),
 		cmocka_unit_test(lost_events_are_counted),
 		cmocka_unit_test(nothing_is_lost_with_the_usual_buffer),

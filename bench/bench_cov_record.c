@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bench_cov_record: what recording adds to each call, side by side with strace -f, on the same
+ * loops:
+ *   cov.record        a shell script that starts small programs on files, as test suites do
+ *   cov.record.calls  a shell that opens a file for appending, again and again: nothing but calls
+ *                     that are in the table (openat, fcntl, dup2, close)
+ * Two lengths of a loop are run and their difference taken, so that starting does not count; the
+ * ways take turns, and the best of several turns counts. A call is one that record counts or knows
+ * of, the same number for all ways. _cpu: processor time of everybody concerned, which other load
+ * on the machine disturbs less than time by the clock.
+ */
+#include "bench/bench.h"
+
+#include "base/spawn.h"
+#include "cover/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define TURNS 5
+
+enum way { BASE, BPF, PTRACE, STRACE, WAYS };
+static const char *const names[WAYS] = { "base", "bpf", "ptrace", "strace" };
+
+struct loop {
+	const char *name, *body; /* of the loop; in the folder */
+	int shorter, longer;
+};
+
+static const struct loop loops[] = {
+	{ "cov.record",
+	  "mkdir d; cp /etc/passwd d/f; mv d/f d/g; ls d >/dev/null; cat d/g >/dev/null; rm -r d",
+	  2, 32 },
+	{ "cov.record.calls", ": >>f", 200, 4200 },
+};
+
+struct cost {
+	double wall_us, cpu_us;
+};
+
+struct bench {
+	const struct as_spec *spec;
+	char folder[64];
+	bool here[WAYS];
+	uint64_t calls; /* of the last recording */
+};
+
+static double cpu_us(int who)
+{
+	struct rusage u;
+
+	getrusage(who, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+static void spawn(char **argv)
+{
+	struct as_spawn s = { .argv = argv };
+	struct as_ended ended;
+	struct as_err err;
+
+	as_assert(!as_spawn_run(&s, &ended, &err));
+	as_assert(ended.how == AS_END_EXIT && !ended.status);
+}
+
+static void record(struct bench *b, const struct as_source_ops *source, char **argv)
+{
+	struct as_world_options options = { .under = b->folder };
+	struct as_tally tally = { .spec = b->spec, .counts = as_counts_new(b->spec) };
+	struct as_err err;
+	int status = -1;
+
+	as_assert(!as_world_new(b->spec, &options, &tally.world, &err));
+	as_assert(!source->run(&(struct as_source_input){ .argv = argv, .exit_status = &status },
+			       &tally, &err));
+	as_assert(!status && !as_counts_noted(tally.counts, AS_NOTE_LOST));
+	b->calls = as_counts_noted(tally.counts, AS_NOTE_CALLS);
+	as_world_free(tally.world);
+	as_counts_free(tally.counts);
+}
+
+static struct cost run(struct bench *b, const struct loop *loop, enum way way, int rounds)
+{
+	char text[512], trace[80];
+	char *plain[] = { "sh", "-c", text, NULL };
+	char *traced[] = { "strace", "-f", "-o", trace, "sh", "-c", text, NULL };
+	double cpu = cpu_us(RUSAGE_SELF) + cpu_us(RUSAGE_CHILDREN);
+	int64_t start_us = as_now_us();
+
+	snprintf(text, sizeof(text), "cd %s; i=0; while [ $i -lt %d ]; do %s; i=$((i+1)); done",
+		 b->folder, rounds, loop->body);
+	snprintf(trace, sizeof(trace), "%s/trace", b->folder);
+	if (way == BPF)
+		record(b, &as_source_ebpf, plain);
+	else if (way == PTRACE)
+		record(b, &as_source_ptrace, plain);
+	else
+		spawn(way == STRACE ? traced : plain);
+	return (struct cost){ (double)(as_now_us() - start_us),
+			      cpu_us(RUSAGE_SELF) + cpu_us(RUSAGE_CHILDREN) - cpu };
+}
+
+static bool is_here(enum way way)
+{
+	char path[4096];
+	struct as_err err;
+
+	switch (way) {
+	case BPF:
+		return !as_source_ebpf.usable(&err);
+	case PTRACE:
+		return !as_source_ptrace.usable(&err);
+	case STRACE:
+		return as_spawn_which("strace", path, sizeof(path));
+	default:
+		return true;
+	}
+}
+
+static void less(double *best, double value)
+{
+	if (value < *best)
+		*best = value;
+}
+
+/* For a call, without what starting costs. */
+static void measure(struct bench *b, const struct loop *loop, struct cost cost[WAYS])
+{
+	struct cost best[WAYS][2];
+	uint64_t calls[2] = { 0 };
+	double n;
+
+	for (int way = 0; way < WAYS; way++)
+		best[way][0] = best[way][1] = (struct cost){ 1e18, 1e18 };
+	for (int turn = 0; turn < TURNS; turn++)
+		for (int way = 0; way < WAYS; way++)
+			for (int i = 0; i < 2 && b->here[way]; i++) {
+				struct cost c = run(b, loop, (enum way)way,
+						    i ? loop->longer : loop->shorter);
+
+				less(&best[way][i].wall_us, c.wall_us);
+				less(&best[way][i].cpu_us, c.cpu_us);
+				if (way == PTRACE)
+					calls[i] = b->calls;
+			}
+	n = (double)(calls[1] - calls[0]);
+	for (int way = 0; way < WAYS; way++)
+		cost[way] = (struct cost){ (best[way][1].wall_us - best[way][0].wall_us) / n,
+					   (best[way][1].cpu_us - best[way][0].cpu_us) / n };
+}
+
+static void tell(const struct bench *b, const struct loop *loop, const struct cost cost[WAYS],
+		 as_bench_report report)
+{
+	char name[80];
+
+	snprintf(name, sizeof(name), "%s.base", loop->name);
+	report(name, cost[BASE].wall_us, "us/call");
+	for (int way = BPF; way < WAYS; way++) {
+		if (!b->here[way])
+			continue;
+		snprintf(name, sizeof(name), "%s.%s", loop->name, names[way]);
+		report(name, cost[way].wall_us - cost[BASE].wall_us, "us/call more");
+		snprintf(name, sizeof(name), "%s.%s_cpu", loop->name, names[way]);
+		report(name, cost[way].cpu_us - cost[BASE].cpu_us, "us/call more");
+	}
+	if (!b->here[STRACE])
+		return;
+	snprintf(name, sizeof(name), "%s.ptrace_of_strace", loop->name);
+	report(name,
+	       100 * (cost[PTRACE].wall_us - cost[BASE].wall_us) /
+		       (cost[STRACE].wall_us - cost[BASE].wall_us),
+	       "%");
+	snprintf(name, sizeof(name), "%s.ptrace_of_strace_cpu", loop->name);
+	report(name,
+	       100 * (cost[PTRACE].cpu_us - cost[BASE].cpu_us) /
+		       (cost[STRACE].cpu_us - cost[BASE].cpu_us),
+	       "%");
+}
+
+void bench_cov_record(as_bench_report report)
+{
+	struct bench b = { .folder = "/tmp/assay-bench-XXXXXX" };
+	struct as_spec *spec = as_spec_new();
+	char *rm[] = { "rm", "-rf", b.folder, NULL };
+	struct cost cost[WAYS];
+
+	b.spec = spec;
+	as_assert(mkdtemp(b.folder));
+	for (int way = 0; way < WAYS; way++)
+		b.here[way] = is_here((enum way)way);
+	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]) && b.here[PTRACE]; i++) {
+		measure(&b, &loops[i], cost);
+		tell(&b, &loops[i], cost, report);
+	}
+	spawn(rm);
+	as_spec_free(spec);
+}
