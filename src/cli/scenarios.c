@@ -115,7 +115,7 @@ int as_cli_specs_traits(const struct as_cli_specs *specs, struct as_traits *trai
 			break;
 		as_run_traits(target, &own);
 		as_target_free(target);
-		own.name = specs->spec[i];
+		own.name = specs->n > 1 ? "one of them" : specs->spec[i];
 		if (!i)
 			*traits = own;
 		traits->features &= own.features;
