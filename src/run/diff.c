@@ -219,6 +219,13 @@ static bool is_unaligned(const struct judging *j, size_t op, const struct as_tra
 	return (a->err == EINVAL || b->err == EINVAL) && is_direct(j->seq, op);
 }
 
+/* Where data is, SEEK_DATA (3) and SEEK_HOLE (4) may say as they like; and so with options. */
+static bool is_own_taste(const struct as_op *op)
+{
+	return op->code == AS_OP_REMOUNT || op->code == AS_OP_MOUNT ||
+	       (op->code == AS_OP_LSEEK && op->flags >= 3);
+}
+
 enum excuse { EXCUSE_NONE, EXCUSE_DOCUMENTED, EXCUSE_HINT };
 
 /* Of two answers that are both allowed. */
@@ -234,8 +241,7 @@ static enum excuse excuse(const struct judging *j, size_t a, size_t b, size_t op
 		return EXCUSE_DOCUMENTED;
 	if (s->ret >= 0 && t->ret >= 0 && s->ret != t->ret && s->allowed.ret == -1)
 		return EXCUSE_HINT;
-	if (is_unaligned(j, op, s, t) || j->seq->ops[op].code == AS_OP_REMOUNT ||
-	    j->seq->ops[op].code == AS_OP_MOUNT)
+	if (is_unaligned(j, op, s, t) || is_own_taste(&j->seq->ops[op]))
 		return EXCUSE_HINT;
 	return EXCUSE_NONE;
 }
