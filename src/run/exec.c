@@ -576,7 +576,7 @@ static int race_rate(struct as_runner *r, const struct as_run_batch *one, unsign
 	size_t bytes = offsetof(struct shared, fresh);
 	struct shared *found = as_xmalloc(bytes);
 	struct as_race_options race = r->options.race;
-	unsigned again = 0;
+	unsigned again = 0, number = r->race_run;
 	int disk_fd = r->disk_fd, rc = 0;
 	size_t len;
 
@@ -585,6 +585,7 @@ static int race_rate(struct as_runner *r, const struct as_run_batch *one, unsign
 	if (r->disk_fd < 0)
 		rc = as_fail_errno(err, errno, "cannot make a file in memory");
 	r->options.race.seed = race_seed(r);
+	r->race_run = 0;
 	for (unsigned i = 0; i < repeat && !rc; i++) {
 		rc = run_once(r, one, r->options.faults, r->plan, result, err);
 		again += !rc && r->shared->found && !strcmp(r->shared->signature, found->signature);
@@ -593,12 +594,13 @@ static int race_rate(struct as_runner *r, const struct as_run_batch *one, unsign
 		close(r->disk_fd);
 	r->disk_fd = disk_fd;
 	r->options.race = race;
+	r->race_run = number;
 	found->alive = r->shared->alive;
 	memcpy(r->shared, found, bytes);
 	free(found);
 	len = strlen(r->shared->detail);
 	snprintf(r->shared->detail + len, sizeof(r->shared->detail) - len,
-		 "with its seed it came again in %u of %u runs\n", again, repeat);
+		 "with its seed and delays it came again in %u of %u runs\n", again, repeat);
 	return rc;
 }
 

@@ -656,13 +656,15 @@ static void run_race(struct inside *in)
 	struct as_race_run run = { .form = args->seq,
 				   .options = &args->options->race,
 				   .seed = args->race_seed,
+				   .delays = as_race_delays(&args->options->race, args->race_seed,
+							    args->race_first),
 				   .vfs = in->vfs,
 				   .remounts = in->ops || (in->type && !in->type->server),
 				   .watch = &watch };
 	struct as_race_history history;
 
 	if (in->mount) {
-		in->delay = as_race_delay_new(run.options, ~run.seed);
+		in->delay = as_race_delay_new(run.options, ~run.delays);
 		as_mount_set_delay(in->mount, as_race_delay_pause, in->delay);
 	}
 	enter(in, PHASE_OP);

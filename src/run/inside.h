@@ -81,7 +81,7 @@ struct inside_args {
 	const struct as_seq *seq;
 	const struct as_run_batch *batch; /* in place of seq: several; NULL: one */
 	uint64_t race_seed; /* of a run in several threads; 0: by one */
-	unsigned race_first; /* number of the first run of a batch, for its seed */
+	unsigned race_first; /* number of the run, or of the first of a batch */
 	struct as_stand *fresh_disk; /* a library's */
 	const struct as_model *fresh_model;
 	const char *folder; /* a directory's own */

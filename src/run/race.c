@@ -304,7 +304,7 @@ static void settle(struct racing *r, struct party *p, unsigned number)
 	p->race = r;
 	p->number = number;
 	p->vfs = r->run->vfs->ops->another(r->run->vfs);
-	p->delay = as_race_delay_new(r->run->options, as_mix64(r->run->seed + number + 1));
+	p->delay = as_race_delay_new(r->run->options, as_mix64(r->run->delays + number + 1));
 	if (!bounds)
 		return;
 	/* Each may use its part of what one may. */
@@ -398,7 +398,7 @@ static void act(struct racing *r, struct actor *a)
 
 static void play(struct racing *r)
 {
-	struct as_chooser *chooser = as_chooser_seeded(as_mix64(r->run->seed));
+	struct as_chooser *chooser = as_chooser_seeded(as_mix64(r->run->delays));
 	struct as_choice *choice = as_chooser_choice(chooser);
 	unsigned n = r->run->options->threads, busy[AS_RACE_THREADS_MAX], n_busy;
 	struct actor actors[AS_RACE_THREADS_MAX] = { 0 };

@@ -38,6 +38,8 @@ struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *fir
 size_t as_race_split(const struct as_seq *form, unsigned threads, uint64_t seed, uint8_t *thread);
 /* The seed of run number i. */
 uint64_t as_race_seed(const struct as_race_options *options, uint64_t seed, unsigned i);
+/* And of its delays: where all runs have one seed, who does what stays, and when changes. */
+uint64_t as_race_delays(const struct as_race_options *options, uint64_t race_seed, unsigned i);
 
 /* What threads tell of themselves, from all of them; may be NULL. */
 struct as_race_watch {
@@ -50,7 +52,7 @@ struct as_race_watch {
 struct as_race_run {
 	const struct as_seq *form;
 	const struct as_race_options *options;
-	uint64_t seed;
+	uint64_t seed, delays;
 	struct as_vfs *vfs;
 	bool remounts; /* the one beside them remounts, too */
 	const struct as_race_watch *watch; /* NULL: nobody */

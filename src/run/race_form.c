@@ -359,3 +359,8 @@ uint64_t as_race_seed(const struct as_race_options *options, uint64_t seed, unsi
 	/* Short enough to be typed, and never 0. */
 	return as_mix64(as_mix64(options->seed ? options->seed : seed + 1) + i) % 1000000000 + 1;
 }
+
+uint64_t as_race_delays(const struct as_race_options *options, uint64_t race_seed, unsigned i)
+{
+	return as_mix64(race_seed + (options->seed && !options->vary ? i : 0));
+}

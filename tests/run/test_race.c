@@ -224,6 +224,7 @@ static void race_once(struct trial *t, struct as_vfs *inner, const struct as_mod
 	struct as_race_run run = { .form = form,
 				   .options = &options,
 				   .seed = as_race_seed(&options, 1, i),
+				   .delays = i,
 				   .vfs = t->mistake ? mutant : inner };
 	struct as_race_history history;
 	struct as_race_verdict verdict;
