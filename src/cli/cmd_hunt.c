@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/hunts.h"
 #include "cli/output.h"
+#include "cli/own_cov.h"
 #include "cli/profiles.h"
 #include "cli/scenarios.h"
 #include "gen/gen.h"
@@ -150,6 +151,7 @@ struct session {
 	bool boxed;
 	struct as_sink eraser; /* takes the line of progress away before others speak */
 	struct as_sink *talk;
+	struct as_cli_cov cov;
 	int64_t shown_us, start_us;
 };
 
@@ -413,6 +415,15 @@ static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
 	fflush(stderr);
 }
 
+static int open_cov(const struct as_args *args, struct session *s, struct as_err *err)
+{
+	int rc = as_cli_cov_open(args, s->folder, &s->cov, err);
+
+	s->hunt.run.watch = as_cli_cov_watch(&s->cov);
+	s->hunt.cov = s->cov.own ? as_buf_str(&s->cov.folder) : NULL;
+	return rc;
+}
+
 static int hunt(struct session *s, struct as_err *err)
 {
 	struct sigaction act = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
@@ -459,6 +470,8 @@ static int run(const struct as_args *given, struct as_err *err)
 	if (!rc)
 		rc = prepare(&args, &s, err);
 	if (!rc)
+		rc = open_cov(given, &s, err);
+	if (!rc)
 		say_left_out(&s);
 	if (!rc) {
 		rc = hunt(&s, err);
@@ -468,6 +481,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	}
 	if (s.boxed)
 		as_cli_box_close(&s.box);
+	rc = as_cli_cov_close(&s.cov, rc, err);
 	as_target_free(s.target);
 	as_cli_specs_free(&s.specs);
 	free(s.profile);
@@ -561,6 +575,7 @@ static const struct as_opt opts[] = {
 	  .min = 1,
 	  .max = INT64_MAX,
 	  .help = "files that a workload may make in a directory; default 200000" },
+	AS_CLI_COV_OPT,
 	AS_CLI_BOX_OPTS,
 	{ .name = "out",
 	  .letter = 'o',

@@ -91,8 +91,51 @@ int as_folders_prepare(const struct as_hunt *hunt, int *lock_fd, struct as_err *
 	return rc;
 }
 
+/* What engines in the boxes of a job have counted, to where the hunt looks for it. */
+static void take_counts(const struct as_hunt *hunt, const char *job)
+{
+	struct as_buf folder = { 0 }, from = { 0 }, to = { 0 };
+	const struct dirent *entry;
+	DIR *dir;
+
+	as_buf_addf(&folder, "%s/" AS_HUNT_FOLDER "/%s/" AS_HUNT_COV, hunt->folder, job);
+	dir = opendir(as_buf_str(&folder));
+	while (dir && (entry = readdir(dir))) {
+		if (!strstr(entry->d_name, ".cov"))
+			continue;
+		as_buf_clear(&from);
+		as_buf_clear(&to);
+		as_buf_addf(&from, "%s/%s", as_buf_str(&folder), entry->d_name);
+		as_buf_addf(&to, "%s/%s-%s", hunt->cov, job, entry->d_name);
+		rename(as_buf_str(&from), as_buf_str(&to));
+	}
+	if (dir)
+		closedir(dir);
+	as_buf_free(&folder);
+	as_buf_free(&from);
+	as_buf_free(&to);
+}
+
+static void take_all_counts(const struct as_hunt *hunt)
+{
+	struct as_buf folder = { 0 };
+	const struct dirent *entry;
+	DIR *dir;
+
+	as_buf_addf(&folder, "%s/" AS_HUNT_FOLDER, hunt->folder);
+	dir = opendir(as_buf_str(&folder));
+	while (dir && (entry = readdir(dir)))
+		if (!strncmp(entry->d_name, "job-", 4))
+			take_counts(hunt, entry->d_name);
+	if (dir)
+		closedir(dir);
+	as_buf_free(&folder);
+}
+
 void as_folders_clean(const struct as_hunt *hunt, int *lock_fd)
 {
+	if (hunt->cov)
+		take_all_counts(hunt);
 	remove_leftovers(hunt->folder);
 	if (*lock_fd >= 0)
 		close(*lock_fd);

@@ -43,6 +43,9 @@ struct as_hunt {
 	const struct as_traits *traits;
 	struct as_run_options run;
 	const struct as_boxed *box; /* where the target runs in a sandbox: how; NULL: it does not */
+	/* Where the processes keep their counts of calls (run.watch does); what engines in boxes have
+	 * counted is put there, too. NULL: nothing is counted. */
+	const char *cov;
 	const char *folder; /* exists */
 	unsigned reduce_seconds; /* for each signature; 0: nothing is reduced */
 	unsigned batch; /* workloads between two looks at the world; 0: a default */
@@ -65,5 +68,7 @@ AS_MUST_CHECK int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *stat
 
 /* The folders of a hunt, below the one it was given. */
 #define AS_HUNT_FOLDER "hunt"
+/* In the folder of a job: what engines in its boxes have counted. */
+#define AS_HUNT_COV "cov"
 
 #endif

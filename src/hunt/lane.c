@@ -51,6 +51,7 @@ static int open_boxed(struct as_lane *lane, const char *folder, bool keep, struc
 	lane->box.found = &lane->chain.sink;
 	lane->box.together = true;
 	lane->box.known = keep ? KNOWN_NAME : NULL;
+	lane->box.cov = keep && lane->hunt->cov ? AS_HUNT_COV : NULL;
 	as_buf_addf(&path, "%s/" KNOWN_NAME, folder);
 	lane->known_path = path.data;
 	return as_boxed_open(&lane->box, &lane->session, err);

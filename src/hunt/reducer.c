@@ -94,6 +94,9 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 
 	as_buf_addf(&folder, "%s/findings/%s", h->folder, r->sign->id);
 	as_buf_addf(&own, "%s/" AS_HUNT_FOLDER "/reduce", h->folder);
+	/* The same again and again: that is nobody's coverage. */
+	as_found.cov = NULL;
+	as_found.run.watch = NULL;
 	rc = h->store->load(as_buf_str(&folder), &seq, &reducer.op_index, scenario, err);
 	if (!rc && scenario[0])
 		rc = as_scenario_find(scenario, &as_found.scenario, &as_found.params, err);
