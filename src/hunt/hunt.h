@@ -43,8 +43,8 @@ struct as_hunt {
 	const struct as_traits *traits;
 	struct as_run_options run;
 	const struct as_boxed *box; /* where the target runs in a sandbox: how; NULL: it does not */
-	/* Where the processes keep their counts of calls (run.watch does); what engines in boxes have
-	 * counted is put there, too. NULL: nothing is counted. */
+	/* Where run.watch keeps the counts of calls of each process; those of engines in boxes are
+	 * put there, too. NULL: nothing is counted. */
 	const char *cov;
 	const char *folder; /* exists */
 	unsigned reduce_seconds; /* for each signature; 0: nothing is reduced */
