@@ -497,9 +497,13 @@ static bool judge_spot(struct judge *j)
 static uint32_t choose_ways(const struct as_recoverer *recoverer, uint32_t asked)
 {
 	uint32_t usual = recoverer->ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
+	uint32_t replays =
+		1u << (recoverer->ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
 
 	if (asked)
 		return recoverer->ways & asked;
+	/* Who replays the log, and who looks at everything. */
+	usual |= recoverer->ways & replays;
 	return usual ? usual : recoverer->ways;
 }
 
