@@ -63,10 +63,11 @@ static int read_duration(const char *option, const char *text, int64_t *us, stru
 /* What the state of a hunt remembers of its command line. */
 static bool is_remembered(const char *name)
 {
-	static const char *const not [] = { "resume", "out", "json", "for", "max-workloads" };
+	static const char *const new[] = { "resume", "out",	      "json",
+					   "for",    "max-workloads", "max-findings" };
 
-	for (size_t i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
-		if (!strcmp(name, not [i]))
+	for (size_t i = 0; i < sizeof(new) / sizeof(new[0]); i++)
+		if (!strcmp(name, new[i]))
 			return false;
 	return true;
 }
@@ -319,6 +320,8 @@ static int read_bounds(const struct as_args *args, struct session *s, struct as_
 		s->state.for_us = s->state.used_us + us;
 	if (max)
 		s->state.max_workloads = s->state.workloads + max;
+	if (as_args_has(args, "max-findings"))
+		s->state.max_signs = s->state.n_signs + as_args_number(args, "max-findings", 0);
 	for (size_t i = 0; i < s->state.n_jobs && max; i++)
 		s->state.jobs[i].over = false;
 	if (time && !max && s->resume)
@@ -511,6 +514,12 @@ static const struct as_opt opts[] = {
 	  .max = INT64_MAX,
 	  .help = "how many, of all jobs together, in place of a time: what comes of it then "
 		  "depends on the seed alone" },
+	{ .name = "max-findings",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .help = "end when so many kinds of findings were met, and reduced" },
 	AS_CLI_SCENARIO_OPTS,
 	{ .name = "crash",
 	  .help = "the scenario crash: the power fails at every point of every workload" },

@@ -196,6 +196,11 @@ static void end_jobs(struct leading *l)
 		as_worker_end(&l->jobs[i]);
 }
 
+static bool is_enough(const struct as_hunt_state *s)
+{
+	return s->max_signs && s->n_signs >= s->max_signs;
+}
+
 /* Until nobody works any more. */
 static int go_on(struct leading *l, struct as_err *err)
 {
@@ -208,7 +213,9 @@ static int go_on(struct leading *l, struct as_err *err)
 			l->stopping = true;
 			break;
 		}
-		if (late && any_job(l)) {
+		if (is_enough(l->state) && any_job(l)) {
+			end_jobs(l);
+		} else if (late && any_job(l)) {
 			end_jobs(l);
 			rc = as_leading_merge(l, true, err);
 		}
@@ -240,7 +247,7 @@ static int end_all(struct leading *l, int rc, struct as_err *err)
 	end_jobs(l);
 	as_worker_end(&l->reducer);
 	/* With an error of ours, what is not whole is not taken. */
-	if (!rc && !rc2)
+	if (!rc && !rc2 && !is_enough(l->state))
 		rc2 = as_leading_merge(l, true, &late);
 	account(l);
 	if (!rc && rc2) {

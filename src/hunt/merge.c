@@ -156,7 +156,8 @@ int as_leading_merge(struct leading *l, bool rest, struct as_err *err)
 	size_t job = 0;
 	int rc = 0;
 
-	while (!rc && next_turn(l, rest, &job)) {
+	while (!rc && !(l->state->max_signs && l->state->n_signs >= l->state->max_signs) &&
+	       next_turn(l, rest, &job)) {
 		struct lines *q = &l->queues[job];
 
 		rc = take_batch(l, job, q->lines[0], err);

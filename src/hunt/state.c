@@ -72,7 +72,8 @@ bool as_hunt_state_over(const struct as_hunt_state *s)
 	for (size_t i = 0; i < s->n_jobs; i++)
 		all = all && s->jobs[i].over;
 	return all || (s->for_us && s->used_us >= s->for_us) ||
-	       (s->max_workloads && s->workloads >= s->max_workloads);
+	       (s->max_workloads && s->workloads >= s->max_workloads) ||
+	       (s->max_signs && s->n_signs >= s->max_signs);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -109,6 +110,7 @@ static void put_state(struct as_json *j, const struct as_hunt_state *s)
 	as_json_kuint(j, "seed", s->seed);
 	as_json_kuint(j, "max_workloads", s->max_workloads);
 	as_json_kint(j, "for_us", s->for_us);
+	as_json_kuint(j, "max_signatures", s->max_signs);
 	as_json_kint(j, "used_us", s->used_us);
 	as_json_kuint(j, "workloads", s->workloads);
 	as_json_kuint(j, "ops", s->ops);
@@ -226,6 +228,7 @@ static bool get_state(const json_t *root, struct as_hunt_state *s)
 	s->seed = number_of(root, "seed");
 	s->max_workloads = number_of(root, "max_workloads");
 	s->for_us = (int64_t)number_of(root, "for_us");
+	s->max_signs = number_of(root, "max_signatures");
 	s->used_us = (int64_t)number_of(root, "used_us");
 	s->workloads = number_of(root, "workloads");
 	s->ops = number_of(root, "ops");

@@ -45,6 +45,7 @@ struct as_hunt_state {
 	uint64_t seed;
 	uint64_t max_workloads; /* of all jobs; 0: no end */
 	int64_t for_us; /* 0: no end */
+	uint64_t max_signs; /* kinds of findings; 0: no end */
 	/* So far. */
 	int64_t used_us;
 	uint64_t workloads, ops, skipped, unjudged, excused, findings;

@@ -150,6 +150,9 @@ static void write_at(struct step *s, struct file *file, int64_t off, bool move)
 	if (file->flags & O_APPEND_BIT)
 		off = (int64_t)look->reg.size;
 	allow_direct(s, file);
+	/* __generic_file_write_iter(): the time is set before the transfer is found unaligned. */
+	if (file->flags & O_DIRECT_BIT && s->got && s->got->ret < 0 && s->got->err == EINVAL)
+		node_forget_times(s->m, ino, false, true);
 	if (s->op->len == 0) {
 		(void)accept(s, 0);
 		return;
@@ -199,10 +202,13 @@ static bool seek_sparse(struct step *s, const struct inode *inode, int64_t off, 
 	uint64_t at = (uint64_t)off, size = inode->reg.size, next;
 	int64_t got = s->got ? s->got->ret : -1;
 
-	if (off < 0 && s->m->traits->quirks & AS_QUIRK_SEEK_FROM_START)
+	if (off < 0 && s->m->traits->quirks & AS_QUIRK_SEEK_FROM_START) {
+		/* But not always: what is not on the disk yet it does not find so. */
+		allow(s, ENXIO);
 		at = 0;
-	else if (off < 0)
+	} else if (off < 0) {
 		at = size;
+	}
 	if (at >= size) {
 		refuse(s, ENXIO);
 		return false;

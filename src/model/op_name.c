@@ -258,6 +258,19 @@ static void rename_now(struct step *s, const struct walk *from, const struct wal
 	}
 }
 
+static void moved_times(struct step *s, const struct walk *from, const struct walk *to,
+			int64_t flags)
+{
+	const struct inode *other = to->ino && (flags & 2) ? inode_at(s->m, to->ino) : NULL;
+
+	if (!(s->m->traits->quirks & AS_QUIRK_MOVE_TOUCHES) || from->parent == to->parent)
+		return;
+	if (is_dir(inode_at(s->m, from->ino)))
+		node_forget_times(s->m, from->ino, false, true);
+	if (other && is_dir(other))
+		node_forget_times(s->m, to->ino, false, true);
+}
+
 static void refused_whiteout(struct step *s, const struct walk *from, int64_t flags)
 {
 	if ((flags & 4) && (s->m->traits->quirks & AS_QUIRK_WHITEOUT_TOUCHES) &&
@@ -304,6 +317,7 @@ static void rename_step(struct step *s, int64_t flags)
 	if (!accept(s, 0))
 		return;
 	changes(s);
+	moved_times(s, &from, &to, flags);
 	rename_now(s, &from, &to, flags);
 }
 

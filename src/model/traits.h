@@ -40,6 +40,9 @@ enum as_quirk {
 	/* btrfs: find_desired_extent() takes a negative offset of SEEK_DATA and SEEK_HOLE for the
 	 * very start of the file */
 	AS_QUIRK_SEEK_FROM_START = 1 << 16,
+	/* f2fs: f2fs_rename() writes the new ".." of a directory that goes to another parent by
+	 * f2fs_set_link(), which sets the directory's own mtime */
+	AS_QUIRK_MOVE_TOUCHES = 1 << 17,
 };
 
 enum as_feature {

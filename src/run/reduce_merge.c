@@ -8,6 +8,8 @@
  *   rename    "rename A B": without it; from there on, B and what is below it are called A
  *   open      "create F ... $N = open F": the open makes F itself
  *   exchange  "create X ... unlink Y", Y older than X: "rename Y X ..."
+ *   roots     "enlarge D 1": without it; what was below D/e0 is in D
+ * First, where no chcwd is left, paths are written from the root: the same path reads the same.
  */
 #include "run/reducing.h"
 #include "work/op.h"
@@ -108,14 +110,57 @@ static struct as_seq *rename_instead(const struct as_seq *seq, size_t at, size_t
 	struct as_op move = as_op_make(AS_OP_RENAME);
 	struct as_seq *copy;
 
-	if (gone->code != AS_OP_UNLINK || !strcmp(gone->path, seq->ops[at].path) ||
-	    !is_older(seq, gone->path, at))
+	if ((gone->code != AS_OP_UNLINK && gone->code != AS_OP_REMOVE) ||
+	    !strcmp(gone->path, seq->ops[at].path) || !is_older(seq, gone->path, at))
 		return NULL;
 	copy = without(seq, other);
 	set_path(copy, &move.path, gone->path, strlen(gone->path), "");
 	move.path2 = copy->ops[at].path;
 	copy->ops[at] = move;
 	return copy;
+}
+
+static struct as_seq *drop_first(const struct as_seq *seq, size_t at, size_t other)
+{
+	struct as_seq *copy, *dropped;
+	struct as_buf folder = { 0 };
+
+	if (seq->ops[at].len != 1)
+		return NULL;
+	copy = as_seq_copy(seq);
+	as_buf_addf(&folder, "%s%se0", seq->ops[at].path,
+		    seq->ops[at].path[strlen(seq->ops[at].path) - 1] == '/' ? "" : "/");
+	set_path(copy, &copy->ops[at].path, as_buf_str(&folder), folder.len, "");
+	dropped = drop_folder(copy, at, other);
+	as_seq_free(copy);
+	as_buf_free(&folder);
+	return dropped;
+}
+
+/* Not a rule: nothing gets shorter by it. */
+static void write_from_root(struct as_reducing *x)
+{
+	struct as_seq *copy = as_seq_copy(x->best);
+	bool any = false;
+
+	for (size_t i = 0; i < copy->n; i++) {
+		const char **paths[] = { &copy->ops[i].path, &copy->ops[i].path2 };
+
+		if (copy->ops[i].code == AS_OP_CHCWD) {
+			as_seq_free(copy);
+			return;
+		}
+		/* The text of a symbolic link is no path of ours. */
+		for (int k = copy->ops[i].code == AS_OP_SYMLINK; k < 2; k++)
+			if (*paths[k] && **paths[k] && **paths[k] != '/') {
+				set_path(copy, paths[k], "/", 1, *paths[k]);
+				any = true;
+			}
+	}
+	if (any)
+		as_reducing_try(x, copy);
+	else
+		as_seq_free(copy);
 }
 
 static const struct rule {
@@ -128,6 +173,8 @@ static const struct rule {
 	{ "renames", AS_OP_RENAME, false, drop_rename },
 	{ "opens", AS_OP_CREATE, true, open_makes },
 	{ "exchanges", AS_OP_CREATE, true, rename_instead },
+	{ "exchanges", AS_OP_MKDIR, true, rename_instead },
+	{ "roots", AS_OP_ENLARGE, false, drop_first },
 };
 
 /* Whether the rule helped at `at`: the operation there is another one then. */
@@ -148,6 +195,8 @@ static bool try_rule(struct as_reducing *x, const struct rule *rule, size_t at)
 
 void as_reduce_merge(struct as_reducing *x)
 {
+	x->phase = "roots";
+	write_from_root(x);
 	for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]) && !x->over; r++) {
 		x->phase = rules[r].name;
 		for (size_t at = 0; at < x->best->n && !x->over;)
