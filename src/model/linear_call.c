@@ -15,14 +15,16 @@
  *      then, or nobody's: stat may tell of no links, and link(2) answers ENOENT for a name that was
  *      never missing (vfs_link() of an inode without links).
  *   3. open with O_TRUNC: found or made, then truncated (handle_truncate()).
- *   4. stat: mode and owner, link count, size and times are read one by one without a lock
+ *   4. stat: mode and owner, size and times are read one by one without a lock
  *      (generic_fillattr()), in no order that all file systems share.
  *
  * What cannot be told is not judged, in both passes, but only where data or names really changed
  * meanwhile: the bytes and the number of bytes of a read (most file systems read without the lock
  * that writes take, and writes lengthen the file page by page), the size that stat and SEEK_END
- * see, where SEEK_DATA and SEEK_HOLE find something, and the names that readdir gives
- * (getdents64(2) may be several calls, and none promises a snapshot). Writes, truncations and
+ * see, where SEEK_DATA and SEEK_HOLE find something, the names that readdir gives (getdents64(2)
+ * may be several calls, and none promises a snapshot), and the link count that stat sees: it is
+ * changed before the name is (ext4_link() counts, waits for the disk, and makes the name;
+ * vfs_unlink() takes the name from the dcache last). Writes, truncations and
  * fallocates of one file are atomic: all hold its lock (i_rwsem).
  */
 #include "model/linear_inside.h"
@@ -368,6 +370,12 @@ static bool is_stat(const struct as_linear_call *c)
 	       c->got.payload == AS_PAYLOAD_STAT;
 }
 
+/* What cannot be held against a stat. */
+static uint8_t excused(uint8_t mark)
+{
+	return (mark & LINEAR_DATA ? SEEN_SIZE : 0) | (mark & LINEAR_NAMES ? SEEN_NLINK : 0);
+}
+
 /* All of it at this moment, judged as strictly as can be. */
 static bool act_whole(struct search *x, struct as_model *m, const struct as_op *op,
 		      const struct as_linear_call *c)
@@ -382,9 +390,9 @@ static bool act_whole(struct search *x, struct as_model *m, const struct as_op *
 			return weak_read(m, op, got);
 		if (op->code == AS_OP_LSEEK && op->flags >= 2)
 			return weak_seek(x, m, op, got);
-		if (ok && is_stat(c) && (ino = told_of(m, op)))
-			return (seen_now(x, m, ino, op, &got->st) | SEEN_SIZE) == SEEN_ALL;
 	}
+	if (ok && excused(mark) && is_stat(c) && (ino = told_of(m, op)))
+		return (seen_now(x, m, ino, op, &got->st) | excused(mark)) == SEEN_ALL;
 	if (ok && mark & LINEAR_NAMES && op->code == AS_OP_READDIR)
 		return weak_list(m, op);
 	return judge(x, m, op, got);
@@ -498,8 +506,7 @@ static bool act_apart(struct search *x, struct node *n, uint32_t thread,
 	if (op.code == AS_OP_OPEN)
 		return open_apart(x, n, thread, c, &op);
 	if (is_stat(c) && c->got.ret >= 0 && (ino = told_of(n->m, &op))) {
-		if (x->marks[c - x->how->calls] & LINEAR_DATA)
-			seen |= SEEN_SIZE;
+		seen |= excused(x->marks[c - x->how->calls]);
 		seen |= seen_now(x, n->m, ino, &op, &c->got.st);
 		if (seen == p->seen)
 			return false;

@@ -176,13 +176,12 @@ static void form_remove(struct forming *f, const struct as_op *op)
 static void form_enlarge(struct forming *f, const struct as_op *op)
 {
 	struct as_buf path = { 0 };
+	struct as_stat st = { 0 };
 	uint64_t made = 0;
-	struct as_stat st;
 
-	if (!as_model_stat(f->model, op->path, false, &st) || !S_ISDIR(st.mode)) {
-		bool found = as_model_stat(f->model, op->path, false, &st);
-
-		emit_truncate(f, op->path, (found ? st.size : 0) + op->len);
+	as_model_stat(f->model, op->path, false, &st);
+	if (!S_ISDIR(st.mode)) {
+		emit_truncate(f, op->path, st.size + op->len);
 		return;
 	}
 	for (unsigned i = 0; made < op->len && made < MANY_MAX; i++) {

@@ -40,9 +40,13 @@ static void on_done(struct as_sink *sink, const struct as_run_stats *stats)
 
 static void test_chain(void **state)
 {
-	struct listener last = { .sink = { on_finding, on_note, on_done, NULL } };
-	struct listener deaf = { .sink = { NULL, NULL, NULL, &last.sink } };
-	struct listener first = { .sink = { on_finding, NULL, on_done, &deaf.sink } };
+	struct listener last = {
+		.sink = { .finding = on_finding, .note = on_note, .done = on_done }
+	};
+	struct listener deaf = { .sink = { .next = &last.sink } };
+	struct listener first = {
+		.sink = { .finding = on_finding, .done = on_done, .next = &deaf.sink }
+	};
 	struct as_finding finding = { .kind = AS_FIND_DATA, .summary = "wrong bytes" };
 	struct as_run_stats stats = { .workloads = 3 };
 
