@@ -239,7 +239,7 @@ void as_counts_call(struct as_counts *counts, const struct as_syscall *call,
 			count_slot(counts, call, about, arg, i);
 	}
 	out = counts->parts + family->ret_first;
-	if (!call->finished)
+	if (!call->finished || call->no_result)
 		return;
 	if (call->err)
 		out[AS_OUT_ERRNO + as_partition_errno(call->err)]++;

@@ -59,7 +59,7 @@ void as_lttng_begin(struct as_lttng *lttng, const struct as_spec_call *spec)
 	struct as_syscall *call = &lttng->call;
 
 	call->spec = spec;
-	call->finished = false;
+	call->finished = call->no_result = false;
 	call->made[0] = call->made[1] = -1;
 	for (unsigned i = 0; i < spec->n_slots; i++) {
 		call->slots[i] = (struct as_syscall_slot){ .state = AS_SLOT_UNSEEN };
@@ -125,6 +125,7 @@ static void keep(struct as_pending *pending, const struct as_syscall *call)
 	copy->spec = call->spec;
 	copy->pid = call->pid;
 	copy->tid = call->tid;
+	copy->no_result = false;
 	room = pending->text + sizeof(*call);
 	for (unsigned i = 0; i < call->spec->n_slots; i++) {
 		copy->slots[i] = call->slots[i];

@@ -11,6 +11,7 @@
 static const struct as_source_ops *const sources[] = {
 	&as_source_strace,
 	&as_source_babeltrace,
+	&as_source_syzkaller,
 };
 
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))

@@ -361,6 +361,7 @@ void as_scan_fill(const struct as_scan *scan, const struct as_spec_call *spec,
 			fill_pair(scan->args[spec->slots[i].reg], call->made);
 	}
 	call->finished = scan->has_result;
+	call->no_result = false;
 	call->ret = (int64_t)scan->result;
 	call->err = 0;
 	if (scan->has_result && scan->error.len) {
