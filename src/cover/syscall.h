@@ -33,7 +33,7 @@ struct as_syscall {
 	uint64_t time_ns; /* 0: not said */
 	struct as_syscall_slot slots[AS_SYSCALL_SLOTS]; /* as spec->slots */
 	bool finished; /* it came back: ret, err mean something */
-	bool no_result; /* it is taken to have gone well, but nobody says so: no output is counted */
+	bool no_result; /* taken to have gone well, but nobody says so: no output is counted */
 	int64_t ret; /* -1 when err */
 	int err; /* errno, 0: none */
 	int made[2]; /* descriptors that came back through memory (pipe, socketpair); -1: none */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cov_fuzz: a trace of any bytes is read without harm, whatever it says; what is counted of it is
+ * never more than what came back, and its file is read as it was written. */
+#ifndef AS_TESTS_FUZZ_COV_H
+#define AS_TESTS_FUZZ_COV_H
+
+#include "cover/source.h"
+#include "cover/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+/* Once: what it holds is constant. */
+static const struct as_spec *the_spec(void)
+{
+	static struct as_spec *spec;
+
+	if (!spec)
+		spec = as_spec_new();
+	return spec;
+}
+
+static inline void fuzz_round_trip(const struct as_counts *counts)
+{
+	struct as_buf first = { 0 }, second = { 0 };
+	struct as_counts *again = NULL;
+	struct as_err err;
+
+	as_counts_print(counts, &first);
+	as_assert(!as_counts_parse(the_spec(), "x", as_buf_str(&first), first.len, &again, &err));
+	as_counts_print(again, &second);
+	as_assert(first.len == second.len && !memcmp(first.data, second.data, first.len));
+	as_counts_free(again);
+	as_buf_free(&first);
+	as_buf_free(&second);
+}
+
+static inline int fuzz_source(const struct as_source_ops *source, const uint8_t *data, size_t len)
+{
+	static const struct as_world_options options = { .under = "/mnt/(test|s+)", .cwd = "/mnt" };
+	char *text = malloc(len + 1);
+	struct as_tally tally = { .spec = the_spec() };
+	struct as_source_input input = { .path = "fuzz.7" };
+	struct as_err err;
+
+	as_assert(text);
+	memcpy(text, data, len);
+	text[len] = 0;
+	as_assert(!as_world_new(tally.spec, &options, &tally.world, &err));
+	tally.counts = as_counts_new(tally.spec);
+	input.trace = as_trace_on(text, len);
+	as_assert(source->recognise(text, len) <= 100);
+	as_assert(!source->run(&input, &tally, &err));
+	as_assert(as_counts_noted(tally.counts, AS_NOTE_COUNTED) <=
+		  as_counts_noted(tally.counts, AS_NOTE_CALLS));
+	as_assert(as_counts_noted(tally.counts, AS_NOTE_NOT_UNDERSTOOD) <=
+		  as_counts_noted(tally.counts, AS_NOTE_LINES));
+	fuzz_round_trip(tally.counts);
+	as_trace_free(input.trace);
+	as_counts_free(tally.counts);
+	as_world_free(tally.world);
+	free(text);
+	return 0;
+}
+
+#endif
