@@ -3,6 +3,7 @@
 #include "cli/cov.h"
 #include "cover/metric.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ static const struct {
 	{ "tcd", 1, 2, "FILE.cov [FILE.cov]", as_cov_tcd },
 	{ "merge", 1, -1, "FILE.cov... -o FILE.cov", as_cov_merge },
 	{ "diff", 2, 2, "FILE.cov FILE.cov", as_cov_diff },
+	{ "feedback", 1, 1, "FILE.cov", as_cov_feedback },
 };
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
@@ -28,6 +30,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	const char *name = args->operands[0];
 	struct as_spec *spec;
 	int n = args->n_operands - 1, rc;
+	double unused;
 	size_t i = 0;
 
 	while (i < N_PARTS && strcmp(parts[i].name, name) != 0)
@@ -37,6 +40,9 @@ static int run(const struct as_args *args, struct as_err *err)
 			       "cov: '%s' is none of its commands; see `assay help cov`", name);
 	if (n < parts[i].min || (parts[i].max >= 0 && n > parts[i].max))
 		return as_fail(err, AS_EUSE, "cov %s: expected %s", name, parts[i].operands);
+	rc = as_cov_percent(args, "fail-under", 0, &unused, err);
+	if (rc)
+		return rc;
 	spec = as_spec_new();
 	rc = parts[i].run(spec, args, err);
 	as_spec_free(spec);
@@ -121,6 +127,21 @@ const char *as_cov_title(const struct as_space *space, char out[static 64])
 	else
 		snprintf(out, 64, "%s/%s", space->arg->name, as_space_kind_name(space->kind));
 	return out;
+}
+
+int as_cov_percent(const struct as_args *args, const char *name, double otherwise, double *out,
+		   struct as_err *err)
+{
+	const char *text = as_args_text(args, name, NULL);
+	char *end;
+
+	*out = otherwise;
+	if (!text)
+		return 0;
+	*out = strtod(text, &end);
+	if (!isdigit((unsigned char)*text) || (*end && strcmp(end, "%") != 0) || *out > 100)
+		return as_fail(err, AS_EUSE, "--%s: '%s' is not a percentage", name, text);
+	return 0;
 }
 
 int as_cov_judge(const struct as_counts *counts, const struct as_args *args)
@@ -209,7 +230,7 @@ static const struct as_opt opts[] = {
 const struct as_command as_cmd_cov = {
 	.name = "cov",
 	.operands = "record -- COMMAND... | read TRACE... | show FILE... | untested FILE | "
-		    "tcd FILE [FILE] | merge FILE... | diff FILE FILE",
+		    "tcd FILE [FILE] | merge FILE... | diff FILE FILE | feedback FILE",
 	.summary = "what of the system call interface was exercised: arguments and results",
 	.text = "`cov record` runs a command and counts what it and its children call, until the "
 		"last of them has ended. `cov read` counts the calls of traces (strace -f, "

@@ -13,6 +13,7 @@ int as_cov_untested(const struct as_spec *spec, const struct as_args *args, stru
 int as_cov_tcd(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_merge(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_diff(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_feedback(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 /* Of `show`, with --svg or --html. */
 int as_cov_figures(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
@@ -30,6 +31,9 @@ bool as_cov_chosen(const struct as_cov_choice *choice, const struct as_space *sp
 /* "flags", "flags/pairs", "output" */
 const char *as_cov_title(const struct as_space *space, char out[static 64]);
 
+/* An option that is a percentage. */
+AS_MUST_CHECK int as_cov_percent(const struct as_args *args, const char *name, double otherwise,
+				 double *out, struct as_err *err);
 /* --fail-under: 1 and a line on stderr when the coverage of the whole is below it, else 0. */
 int as_cov_judge(const struct as_counts *counts, const struct as_args *args);
 /* On stderr, when the counts are not whole. */

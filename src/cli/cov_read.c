@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov_read: counts from traces; files of counts put together and compared. */
 #include "cli/cov.h"
+#include "cover/feedback.h"
 #include "cover/read.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int percent(const struct as_args *args, const char *name, double otherwise, double *out,
-		   struct as_err *err)
-{
-	const char *text = as_args_text(args, name, NULL);
-	char *end;
-
-	*out = otherwise;
-	if (!text)
-		return 0;
-	*out = strtod(text, &end);
-	if (!isdigit((unsigned char)*text) || (*end && strcmp(end, "%") != 0) || *out > 100)
-		return as_fail(err, AS_EUSE, "--%s: '%s' is not a percentage", name, text);
-	return 0;
-}
 
 static int save(const struct as_counts *counts, const struct as_args *args, struct as_err *err)
 {
@@ -61,7 +46,7 @@ int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct a
 	int status = AS_EXIT_CLEAN, rc;
 	double most;
 
-	rc = percent(args, "max-unknown", 5, &most, err);
+	rc = as_cov_percent(args, "max-unknown", 5, &most, err);
 	for (int i = 1; i < args->n_operands && !rc; i++) {
 		struct as_err why;
 
@@ -165,5 +150,27 @@ int as_cov_diff(const struct as_spec *spec, const struct as_args *args, struct a
 	}
 	as_counts_free(both[0]);
 	as_counts_free(both[1]);
+	return rc;
+}
+
+/* ---- For the generator ----------------------------------------------------------------------- */
+
+int as_cov_feedback(const struct as_spec *spec, const struct as_args *args, struct as_err *err)
+{
+	struct as_counts *counts = NULL;
+	struct as_buf text = { 0 };
+	const char *path = as_args_text(args, "output", NULL);
+	int rc = as_counts_load(spec, args->operands[1], &counts, err);
+
+	if (rc)
+		return rc;
+	as_cov_warn_partial(counts, args->operands[1]);
+	as_feedback_print(counts, &text);
+	if (path && strcmp(path, "-") != 0)
+		rc = as_buf_write_file(&text, path, err);
+	else
+		fwrite(as_buf_str(&text), 1, text.len, stdout);
+	as_buf_free(&text);
+	as_counts_free(counts);
 	return rc;
 }

@@ -12,6 +12,9 @@ static const struct as_source_ops *const sources[] = {
 	&as_source_strace,
 	&as_source_babeltrace,
 	&as_source_syzkaller,
+#ifdef AS_HAVE_babeltrace2
+	&as_source_lttng,
+#endif
 };
 
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))

@@ -377,13 +377,14 @@ enum { LONG_PATH = 4095, LONG_NAME = 255 };
 
 static unsigned char path_bits(const struct as_syscall_slot *slot)
 {
-	const char *s = slot->text, *end = s + slot->len;
+	const char *s = slot->text, *end;
 	unsigned bits;
 
 	if (slot->state != AS_SLOT_TEXT)
 		return slot->state == AS_SLOT_UNSEEN ? 0 : AS_PATH_FAULT;
 	if (!slot->len)
 		return AS_PATH_EMPTY;
+	end = s + slot->len;
 	bits = *s == '/' ? AS_PATH_ABSOLUTE : AS_PATH_RELATIVE;
 	if (slot->len > 1 && end[-1] == '/' && !slot->cut)
 		bits |= AS_PATH_SLASH;

@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# assay cov: reading, showing, comparing; packed traces and streams; and bad input: one line each,
+# and what is partial is never taken for whole.
+cd "$(dirname "$0")/../.." || exit 2
+. tests/tap.sh
+ASSAY=$(realpath "$ASSAY")
+export LC_ALL=C
+cd "$WORK" || exit 2
+
+# refuses NAME REGEX ARGUMENT...: status 2 (or 3), one line that matches.
+refuses() {
+	local name=$1 regex=$2 got=0
+	shift 2
+	"$ASSAY" cov "$@" >out 2>err </dev/null || got=$?
+	if [ "$got" -ge 2 ] && [ "$(wc -l <err)" = 1 ] && grep -Eq "^assay: .*($regex)" err; then
+		tap_ok "$name"
+	else
+		tap_not_ok "$name" "exit status $got, wanted /$regex/" "$(head -n 5 err)"
+	fi
+}
+
+cat >a.strace <<-'END'
+	10 openat(AT_FDCWD, "/mnt/test/a", O_RDWR|O_CREAT|O_EXCL, 0644) = 3
+	10 write(3, "x"..., 4096) = 4096
+	10 write(3, "x"..., 4095) = -1 ENOSPC (No space left on device)
+	10 openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 4
+	10 brk(NULL) = 0x5555
+	10 read(9, "", 10) = 0
+	10 close(3) = 0
+	10 +++ exited with 0 +++
+END
+tap_run "read a trace" 0 "$ASSAY" cov read --under /mnt/test a.strace -o a.cov
+tap_like "says what it counted" "$WORK/out" '4  calls counted'
+tap_like "says what it could not attribute" "$WORK/out" '1  calls that could not be attributed'
+tap_run "show" 0 "$ASSAY" cov show a.cov
+tap_like "show has totals" "$WORK/out" '^all +4 '
+tap_run "show one call" 0 "$ASSAY" cov show a.cov --syscall openat
+tap_like "flags" "$WORK/out" 'O_EXCL +1$'
+tap_like "untested flags" "$WORK/out" 'O_RDONLY +0  untested'
+tap_like "how many together, as in Table 1" "$WORK/out" 'all +0.0 +0.0 +100.0 +0.0'
+tap_run "show as CSV" 0 "$ASSAY" cov show a.cov --csv
+tap_like "a line for each partition" "$WORK/out" '^write,count/boundaries,=2\^12-1,1,1$'
+tap_run "show as JSON" 0 "$ASSAY" cov show a.cov --json --syscall close
+tap_like "JSON" "$WORK/out" '"name":"regular","count":1'
+tap_run "untested" 0 "$ASSAY" cov untested a.cov --syscall write
+tap_like "never met" "$WORK/out" '^write output EIO 0$'
+tap_run "untested with a threshold" 0 "$ASSAY" cov untested a.cov --threshold 3 --syscall write
+tap_like "met too rarely" "$WORK/out" '^write output ENOSPC 1$'
+tap_run "tcd" 0 "$ASSAY" cov tcd a.cov --target 1 --syscall close --arg fd
+tap_like "as tested as wanted: 0" "$WORK/out" '^close +fd +5 +0.0000$'
+tap_run "too little coverage" 1 "$ASSAY" cov show a.cov --fail-under 50
+tap_run "enough coverage" 0 "$ASSAY" cov show a.cov --fail-under 0.1
+
+sed 's/mnt.test/mnt\/scratch/; s/O_EXCL/O_TRUNC/' a.strace >b.strace
+tap_run "a second trace" 0 "$ASSAY" cov read --under '/mnt/(test|scratch)' b.strace -o b.cov
+tap_run "diff" 0 "$ASSAY" cov diff a.cov b.cov
+tap_like "what only one has" "$WORK/out" '^only-2 +open flags O_TRUNC 0 1$'
+tap_run "merge" 0 "$ASSAY" cov merge a.cov b.cov -o c.cov
+tap_run "tcd of two" 0 "$ASSAY" cov tcd a.cov c.cov --target 100 --syscall open --arg flags
+tap_like "and where they cross" "$WORK/out" 'crossing'
+cat a.strace b.strace >ab.strace
+"$ASSAY" cov read --under '/mnt/(test|scratch)' ab.strace -o ab.cov >/dev/null
+if diff <("$ASSAY" cov show --csv c.cov) <("$ASSAY" cov show --csv ab.cov) >diff.txt; then
+	tap_ok "merging is the same as reading all"
+else
+	tap_not_ok "merging is the same as reading all" "$(head -n 5 diff.txt)"
+fi
+
+# ---- Packed, and from a pipe ----
+for tool in "gzip -c" "zstd -qc"; do
+	if ! command -v "${tool%% *}" >/dev/null; then
+		tap_skip "packed by ${tool%% *}" "no ${tool%% *}"
+		continue
+	fi
+	$tool a.strace >a.packed
+	"$ASSAY" cov read --under /mnt/test a.packed -o p.cov >/dev/null 2>err || true
+	if cmp -s <(grep -v '^source\|^end' a.cov) <(grep -v '^source\|^end' p.cov); then
+		tap_ok "packed by ${tool%% *}"
+	else
+		tap_not_ok "packed by ${tool%% *}" "$(cat err)"
+	fi
+	for i in $(seq 900); do sed "s/test/t$i/" a.strace; done | $tool >long.packed
+	head -c $(($(stat -c %s long.packed) - 20)) long.packed >cut.packed
+	tap_run "packed by ${tool%% *} and cut off: partial" 1 "$ASSAY" cov read cut.packed -o p.cov
+	tap_like "and said so" "$WORK/err" 'PARTIAL'
+	"$ASSAY" cov show p.cov >out 2>err
+	tap_like "and kept in the file" "$WORK/err" 'PARTIAL.*cut off'
+done
+"$ASSAY" cov read --under /mnt/test - -o p.cov <a.strace >/dev/null
+if cmp -s <(grep -v '^source\|^end' a.cov) <(grep -v '^source\|^end' p.cov); then
+	tap_ok "from standard input"
+else
+	tap_not_ok "from standard input"
+fi
+
+# ---- Bad input ----
+refuses "a bad regular expression" "not a regular expression" read --under '/mnt/(test' a.strace -o x
+refuses "no such trace" "cannot open nowhere" read nowhere -o x
+: >empty
+refuses "an empty trace" "empty: empty" read empty -o x
+head -c 100000 /dev/urandom >noise
+refuses "binary noise" "noise: does not look like a trace" read noise -o x
+refuses "an unknown format" "no such format" read --format dtrace a.strace -o x
+mkdir folder
+refuses "a folder that is no trace" "metadata|libbabeltrace2" read folder -o x
+refuses "no .cov file" "not a .cov file" show a.strace
+sed 's/assay-cov 1/assay-cov 9/' a.cov >v9.cov
+refuses "another version" "version 9" show v9.cov
+X
+refuses "a damaged .cov file" "damaged" show bad.cov
+head -n 5 a.cov >cut.cov
+refuses "a .cov file that was cut" "cut off" show cut.cov
+refuses "an unknown command" "none of its commands" blah
+refuses "an unknown call" "not counted" show a.cov --syscall brk
+refuses "an unknown argument" "has no argument" show a.cov --syscall open --arg whence
+refuses "an unknown space" "is none of" show a.cov --spaces blah
+refuses "tcd without a target" "expected --target" tcd a.cov
+echo "open flags" >t.txt
+refuses "bad targets" "t.txt:1: expected" tcd a.cov --targets t.txt
+refuses "a bad percentage" "not a percentage" read --max-unknown much a.strace -o x
+refuses "a bad percentage to fail under" "not a percentage" show a.cov --fail-under high
+
+head -c -20 a.strace >torn.strace
+tap_run "a torn trace is partial" 1 "$ASSAY" cov read torn.strace -o x.cov
+tap_like "and says so" "$WORK/err" 'middle of a line.*PARTIAL'
+{ cat a.strace; for i in $(seq 10); do echo "no line $i"; done; } >mixed.strace
+tap_run "too much that is not understood" 1 "$ASSAY" cov read mixed.strace -o x.cov
+tap_like "with an example" "$WORK/err" '10 of 18 lines not understood.*no line 1'
+tap_run "unless that is allowed" 0 "$ASSAY" cov read --max-unknown 90 mixed.strace -o x.cov
+{ cat a.strace; printf '10 write(3, "'; head -c 5000000 /dev/zero | tr '\0' x
+	printf '", 5000000) = 5000000\n'; cat a.strace; } >wide.strace
+tap_run "a line of megabytes" 0 "$ASSAY" cov read --max-unknown 90 wide.strace -o x.cov
+tap_like "is one line not understood" "$WORK/out" ' 1  lines not understood'
+tap_like "and nothing around it is lost" "$WORK/out" ' 17  lines or records'
+tap_done
