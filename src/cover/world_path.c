@@ -218,6 +218,8 @@ void as_world_resolve(struct as_world *w, const struct as_process *p, const stru
 	unsigned at = 0;
 
 	*out = (struct as_resolved){ .text = text };
+	if (!len)
+		path = "";
 	if (len && *path == '/')
 		base = p ? p->now->root : NULL;
 	else if (!base)

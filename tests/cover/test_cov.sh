@@ -95,7 +95,7 @@ else
 fi
 
 # ---- Bad input ----
-refuses "a bad regular expression" "not a regular expression" read --under '/mnt/(test' a.strace -o x
+refuses "a bad filter" "not a regular expression" read --under '/mnt/(test' a.strace -o x
 refuses "no such trace" "cannot open nowhere" read nowhere -o x
 : >empty
 refuses "an empty trace" "empty: empty" read empty -o x
@@ -107,7 +107,7 @@ refuses "a folder that is no trace" "metadata|libbabeltrace2" read folder -o x
 refuses "no .cov file" "not a .cov file" show a.strace
 sed 's/assay-cov 1/assay-cov 9/' a.cov >v9.cov
 refuses "another version" "version 9" show v9.cov
-X
+sed 's/^call openat 1/call openat 2/' a.cov >bad.cov
 refuses "a damaged .cov file" "damaged" show bad.cov
 head -n 5 a.cov >cut.cov
 refuses "a .cov file that was cut" "cut off" show cut.cov
