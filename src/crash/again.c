@@ -84,13 +84,14 @@ static bool complain(struct again *a, const struct level *level, const struct as
 }
 
 static bool judge_end(struct again *a, struct level *level, const struct as_perm_state *state,
-		      const struct as_recovered *recovered)
+		      const struct as_recovered *recovered, const char *then)
 {
 	struct as_buf how = { 0 };
 	char what[96];
 	bool fine;
 
-	snprintf(what, sizeof(what), "a power cut during recovery (%s)", as_way_name(a->args->way));
+	snprintf(what, sizeof(what), "a power cut during recovery (%s%s)",
+		 as_way_name(a->args->way), then);
 	if (recovered->end != AS_RECOVERED)
 		return complain(a, level, state, what, as_buf_str(&recovered->why), false);
 	fine = !as_tree_diff(a->tree, "undisturbed", recovered->tree, "after a second crash", &how);
@@ -120,6 +121,25 @@ static bool judge_peace(struct again *a, struct level *level, const struct as_pe
 	return fine;
 }
 
+/* The checker was cut off, and somebody mounts what it left. */
+static bool judge_mount(struct again *a, struct level *level, const struct as_perm_state *state,
+			struct as_disk *disk)
+{
+	struct as_recoverer *recoverer = a->args->recoverer;
+	struct as_recovered recovered;
+	bool fine = true;
+
+	if (a->args->way == AS_WAY_MOUNT || !recoverer->mount_after_checker)
+		return true;
+	a->rc = as_recover(recoverer, AS_WAY_MOUNT, disk, AS_RECOVER_PROBE, &recovered, a->err);
+	a->args->counts->again_checked += !recovered.memoised;
+	a->args->counts->again_memoised += recovered.memoised;
+	if (!a->rc && recovered.end != AS_REFUSED)
+		fine = judge_end(a, level, state, &recovered, ", then mount");
+	as_recovered_free(&recovered);
+	return fine;
+}
+
 static bool try_state(struct again *a, struct level *level, const struct as_perm_state *state,
 		      struct as_disk *disk)
 {
@@ -131,7 +151,7 @@ static bool try_state(struct again *a, struct level *level, const struct as_perm
 			   AS_RECOVER_PROBE | (deeper ? AS_RECOVER_LOG : 0), &recovered, a->err);
 	a->args->counts->again_checked += !recovered.memoised;
 	a->args->counts->again_memoised += recovered.memoised;
-	fine = !a->rc && judge_end(a, level, state, &recovered) &&
+	fine = !a->rc && judge_end(a, level, state, &recovered, "") &&
 	       judge_peace(a, level, state, disk);
 	if (fine && deeper && recovered.log) {
 		struct level next = { .depth = level->depth + 1,
@@ -169,8 +189,11 @@ static unsigned prunes(struct again *a, struct level *level, const struct as_per
 
 static bool visit(struct again *a, struct level *level, const struct as_perm_state *state)
 {
-	struct as_digest judged = as_digest_add(as_digest_bind(state->key, 11 + a->args->way),
-						as_digest_bind(as_tree_digest(a->tree), 13));
+	/* Where the checker has ended more is asked. */
+	bool ended = as_perm_cut(level->perm, state->cut).at == level->done->checker_end;
+	struct as_digest judged =
+		as_digest_add(as_digest_bind(state->key, 11 + a->args->way + (ended ? 100 : 0)),
+			      as_digest_bind(as_tree_digest(a->tree), 13));
 	struct as_flight *flight = a->args->flight;
 	struct as_disk *disk;
 	bool fine = true, left_out;
@@ -189,6 +212,8 @@ static bool visit(struct again *a, struct level *level, const struct as_perm_sta
 	else
 		/* A crash that changes nothing for recovery may still not leave it undone. */
 		fine = judge_peace(a, level, state, disk);
+	if (fine && !a->rc)
+		fine = judge_mount(a, level, state, disk);
 	flight->then[level->depth].view = 0;
 	as_disk_free(disk);
 	if (fine && !a->rc)
@@ -297,8 +322,8 @@ static bool at_spots(struct again *a, struct level *level, const struct as_crash
 	a->rc = as_recover(a->args->recoverer, a->args->way, disk,
 			   AS_RECOVER_PROBE | (deeper ? AS_RECOVER_LOG : 0), &recovered, a->err);
 	if (!a->rc)
-		fine = judge_end(a, level, &state, &recovered) &&
-		       judge_peace(a, level, &state, disk);
+		fine = judge_end(a, level, &state, &recovered, "") &&
+		       judge_peace(a, level, &state, disk) && judge_mount(a, level, &state, disk);
 	if (fine && deeper && !a->rc && recovered.log) {
 		struct level next = { .depth = level->depth + 1,
 				      .crashed = disk,

@@ -172,10 +172,11 @@ bool as_crash_found(const struct crash_args *args, const struct as_recording *re
 		print_params(args, perm, state, wrong, &params);
 		keep_disk(args, perm, f);
 	} else {
-		f->op = (int64_t)rec->n_ops - 1;
-		if (rec->n_ops)
-			print_op(rec, rec->n_ops - 1, &summary);
-		as_buf_addf(&summary, "%s%s", rec->n_ops ? ": " : "", as_buf_str(&wrong->why));
+		f->op = rec->wrong_op;
+		if (f->op >= 0)
+			print_op(rec, (size_t)f->op, &summary);
+		as_buf_addf(&summary, "%s%s",
+			    f->op >= 0 ? ": " : "mount: ", as_buf_str(&wrong->why));
 		as_crash_options_print(args->options, &params);
 	}
 	snprintf(f->summary, sizeof(f->summary), "%s", as_buf_str(&summary));

@@ -68,8 +68,11 @@ struct as_moment as_judge_moment(const struct as_recording *rec, const struct as
 
 		return (struct as_moment){ op, op + (cut.op != AS_RECLOG_NO_OP) };
 	}
-	if (cut.at == as_reclog_len(rec->log))
+	if (cut.at == as_reclog_len(rec->log)) {
+		if (cut.op != AS_RECLOG_NO_OP && cut.op >= n)
+			n = cut.op + 1;
 		return (struct as_moment){ n, n };
+	}
 	if (cut.next_op == AS_RECLOG_NO_OP)
 		return (struct as_moment){ 0, 0 };
 	return (struct as_moment){ cut.next_op, cut.next_op + (cut.op == cut.next_op) };
@@ -364,15 +367,22 @@ static bool is_passed(const struct judge *j, unsigned view, size_t k, uint64_t i
 	return k != b->cut ? k < b->cut : index <= b->index;
 }
 
+/* Behind an answer that the model did not allow nobody can tell what there should be. */
+static bool can_be_judged(const struct judge *j, struct as_moment moment)
+{
+	return moment.done <= j->rec->n_ops && moment.begun <= j->rec->n_ops;
+}
+
 static enum go_on visit_cut(struct judge *j, enum as_view view, size_t k)
 {
 	struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
 	struct as_perm_state state;
 	enum go_on next = GO_ON;
-	bool all = is_stricter(j, view, k);
+	bool all;
 
-	if (is_passed(j, view, k, UINT64_MAX))
+	if (is_passed(j, view, k, UINT64_MAX) || !can_be_judged(j, moment))
 		return GO_ON;
+	all = is_stricter(j, view, k);
 	j->args->flight->all = all;
 	as_perm_begin(j->perm, view, k, all);
 	while (next == GO_ON && as_perm_next(j->perm, &state))
@@ -403,6 +413,8 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_wrong *
 	for (size_t k = 0; k < as_perm_cuts(j->perm) && !found && !j->rc; k++) {
 		struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
 
+		if (!can_be_judged(j, moment))
+			continue;
 		as_perm_begin(j->perm, view, k, is_stricter(j, view, k));
 		while (!found && !j->rc && as_perm_next(j->perm, &state)) {
 			struct subject s = { .key = state.key, .moment = moment };
@@ -476,7 +488,8 @@ static bool judge_spot(struct judge *j)
 	struct subject s;
 	bool found = false;
 
-	if (!pick(j, &state))
+	if (!pick(j, &state) ||
+	    !can_be_judged(j, as_judge_moment(j->rec, j->perm, state.view, state.cut)))
 		return false;
 	s = (struct subject){ .key = state.key,
 			      .moment = as_judge_moment(j->rec, j->perm, state.view, state.cut),

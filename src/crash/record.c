@@ -29,6 +29,7 @@ struct rec {
 	struct as_verdict verdict;
 	struct as_buf text;
 	size_t cap;
+	int64_t op; /* in flight; -1: the mount */
 };
 
 /* ---- Setting up ------------------------------------------------------------------------------ */
@@ -94,6 +95,7 @@ static bool went_wrong(struct rec *r, enum as_finding_kind kind, const char *why
 	if (r->out->wrong)
 		return false;
 	r->out->wrong = true;
+	r->out->wrong_op = r->op;
 	r->out->kind = kind;
 	as_buf_adds(&r->out->why, why);
 	return false;
@@ -128,18 +130,19 @@ static bool run_op(struct rec *r, size_t i)
 	struct as_outcome got;
 	const char *why;
 
-	if (op->code == AS_OP_CRASH)
-		return false;
-	r->args->step(r->args->ctx, (int64_t)i);
+	r->op = (int64_t)i;
+	r->args->step(r->args->ctx, r->op);
 	set_op(r, (uint32_t)i);
 	as_vfs_exec(r->vfs, op, &got);
-	keep_answer(r, op, &got);
 	why = r->ops ? as_vfs_lib_trouble(r->vfs, &kind) : NULL;
 	if (why)
 		return went_wrong(r, kind, why);
 	if (!as_model_judge(r->model, op, &got, &r->verdict))
 		return went_wrong(r, r->verdict.kind, as_buf_str(&r->verdict.why));
-	return as_history_add(r->out->history, op, &got);
+	if (!as_history_add(r->out->history, op, &got))
+		return false;
+	keep_answer(r, op, &got);
+	return true;
 }
 
 static int add_close(void *ctx, int slot, uint32_t ino, int64_t flags)
@@ -184,7 +187,7 @@ static void tear_down(struct rec *r)
 
 int as_record(const struct as_record_args *args, struct as_recording *out, struct as_err *err)
 {
-	struct rec r = { .args = args, .out = out };
+	struct rec r = { .args = args, .out = out, .op = -1 };
 	int rc, mounted;
 
 	*out = (struct as_recording){ .seq = as_seq_copy(args->seq) };

@@ -4,7 +4,8 @@
  * everything the model was meanwhile. To be used in a child process of its own.
  *
  * Behind the workload's own operations stand those that end it: every descriptor is closed, and the
- * file system unmounted. A `crash` in the workload ends it instead.
+ * file system unmounted. A `crash` in the workload behind which the model cannot tell what is there
+ * ends it instead.
  */
 #ifndef AS_CRASH_RECORD_H
 #define AS_CRASH_RECORD_H
@@ -32,7 +33,7 @@ struct as_record_args {
 
 struct as_recording {
 	struct as_seq *seq; /* the workload and its end */
-	size_t n_ops; /* that were done */
+	size_t n_ops; /* that were done, and can be judged; perhaps one more was begun */
 	struct as_stand *stand; /* keeps the record */
 	const struct as_reclog *log; /* op is the index in seq; AS_RECLOG_NO_OP: the first mount */
 	struct as_disk *start; /* before the first mount */
@@ -41,8 +42,9 @@ struct as_recording {
 	struct as_outcome *answers; /* of each operation, without payload */
 	bool truncated; /* the record ran full: the rest is missing */
 
-	/* An answer that the model does not allow, and so no crash states behind it. */
+	/* An answer that the model does not allow. */
 	bool wrong;
+	int64_t wrong_op; /* -1: of the first mount */
 	enum as_finding_kind kind;
 	struct as_buf why;
 };

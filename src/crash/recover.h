@@ -100,6 +100,9 @@ struct as_recoverer_ops {
 struct as_recoverer {
 	const struct as_recoverer_ops *ops;
 	uint32_t ways; /* those it knows: 1 << enum as_way */
+	/* A checker that was cut off may be followed by a mount: it must refuse, or get the tree
+	 * that the checker would have left. */
+	bool mount_after_checker;
 };
 
 /* Free *recovered in both cases. */

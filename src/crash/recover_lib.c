@@ -512,6 +512,7 @@ struct as_recoverer *as_recoverer_lib(const struct as_target *target, uint64_t s
 	lib->mode = memo;
 	lib->memo = memo == AS_MEMO_OFF ? NULL : as_memo_new(0);
 	lib->log = log;
+	lib->base.mount_after_checker = true;
 	lib->base.ways = lib->ops->caps & AS_CAP_FSCK ? AS_WAYS_ALL : 1u << AS_WAY_MOUNT;
 	return &lib->base;
 }
