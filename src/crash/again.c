@@ -129,7 +129,9 @@ static bool judge_mount(struct again *a, struct level *level, const struct as_pe
 	struct as_recovered recovered;
 	bool fine = true;
 
-	if (a->args->way == AS_WAY_MOUNT || !recoverer->mount_after_checker)
+	/* Where it has not written yet there is nothing to be said of it. */
+	if (a->args->way == AS_WAY_MOUNT || !recoverer->mount_after_checker ||
+	    as_digest_eq(state->key, level->key))
 		return true;
 	a->rc = as_recover(recoverer, AS_WAY_MOUNT, disk, AS_RECOVER_PROBE, &recovered, a->err);
 	a->args->counts->again_checked += !recovered.memoised;

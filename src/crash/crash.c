@@ -204,8 +204,10 @@ static struct as_crash_options options_of(const struct as_crasher *c, const stru
 {
 	struct as_crash_options options = c->options;
 
-	if (options.every > 1 && !options.spot.view && as_seq_digest(seq).lo % options.every)
+	if (options.every > 1 && !options.spot.view && as_seq_digest(seq).lo % options.every) {
 		options.views &= 1u << AS_VIEW_SYNC_ATOMIC | 1u << AS_VIEW_SYNC_LEFT;
+		options.again = 0;
+	}
 	return options;
 }
 

@@ -58,8 +58,9 @@ struct as_crash_options {
 	unsigned prune; /* mask of enum as_prune */
 	enum as_memo_mode memo;
 	bool faults; /* each read of each recovery fails once: see faults.h */
-	/* Of many workloads only each so manieth, by its digest, is seen in all views: the others
-	 * in the first two alone, which cost a tenth. 0: all of them. */
+	/* Of many workloads only each so manieth, by its digest, is seen in all views and with
+	 * power cuts during recovery: the others in the first two alone, which cost a tenth. 0: all
+	 * of them. */
 	unsigned every;
 
 	/* What is to be found again; spot.view 0: anything. */

@@ -154,6 +154,7 @@ struct subject {
 	struct as_disk *disk; /* made when it is needed */
 	struct as_moment moment;
 	const struct as_crash_spot *then; /* only this; NULL: all */
+	struct as_recovered recovered[AS_WAYS]; /* with their records, for crashes during them */
 	bool worked; /* some recovery was not from memory */
 };
 
@@ -162,6 +163,39 @@ static struct as_disk *subject_disk(struct judge *j, struct subject *s)
 	if (!s->disk)
 		s->disk = as_perm_disk(j->perm);
 	return s->disk;
+}
+
+/* The end of one way, from what is known or by going it. False: an error of ours. */
+static bool go(struct judge *j, struct subject *s, enum as_way way)
+{
+	struct disk_known *known = known_get(j, s->key);
+	struct as_recovered *recovered = &s->recovered[way];
+	unsigned flags = AS_RECOVER_PROBE | (j->options->again ? AS_RECOVER_LOG : 0);
+
+	if (known->end[way].done && !s->then)
+		return true;
+	j->args->flight->way = way;
+	j->args->flight->alive++;
+	if (j->args->recovers)
+		j->args->recovers(j->args->ctx, subject_disk(j, s));
+	j->rc = as_recover(j->args->recoverer, way, subject_disk(j, s), flags, recovered, j->err);
+	if (j->rc)
+		return false;
+	s->worked |= !recovered->memoised;
+	if (!known->end[way].done)
+		keep_end(&known->end[way], recovered);
+	return true;
+}
+
+static bool faults(struct judge *j, struct subject *s, enum as_way way,
+		   const struct as_recovered *recovered, struct as_wrong *wrong)
+{
+	struct as_faults_args args = { .recoverer = j->args->recoverer,
+				       .way = way,
+				       .flight = j->args->flight,
+				       .counts = j->args->counts };
+
+	return as_faults(&args, s->disk, recovered->tree, wrong, &j->rc, j->err);
 }
 
 static bool again(struct judge *j, struct subject *s, enum as_way way,
@@ -174,54 +208,29 @@ static bool again(struct judge *j, struct subject *s, enum as_way way,
 				      .flight = j->args->flight,
 				      .counts = j->args->counts };
 
-	if (recovered->end != AS_RECOVERED || !recovered->log)
-		return true;
+	j->args->flight->way = way;
 	if (s->then)
 		return as_again_at(&args, s->disk, s->key, recovered, s->then, wrong, &j->rc,
 				   j->err);
 	return as_again(&args, s->disk, s->key, recovered, wrong, &j->rc, j->err);
 }
 
-static bool faults(struct judge *j, struct subject *s, enum as_way way,
-		   const struct as_recovered *recovered, struct as_wrong *wrong)
+/* The recoveries that were gone through for the first time, disturbed. */
+static bool disturb(struct judge *j, struct subject *s, struct as_wrong *wrong)
 {
-	struct as_faults_args args = { .recoverer = j->args->recoverer,
-				       .way = way,
-				       .flight = j->args->flight,
-				       .counts = j->args->counts };
-
-	return recovered->end != AS_RECOVERED ||
-	       as_faults(&args, s->disk, recovered->tree, wrong, &j->rc, j->err);
-}
-
-/* The end of one way, from what is known or by going it. What a crash during it leads to is tried
- * right away, while there is a record of it. */
-static bool go(struct judge *j, struct subject *s, enum as_way way, struct as_wrong *wrong)
-{
-	struct disk_known *known = known_get(j, s->key);
-	bool wants_again = j->options->again && (!known->end[way].done || s->then);
-	unsigned flags = AS_RECOVER_PROBE | (wants_again ? AS_RECOVER_LOG : 0);
-	struct as_recovered recovered;
 	bool fine = true;
 
-	if (known->end[way].done && !s->then)
-		return true;
-	j->args->flight->way = way;
-	j->args->flight->alive++;
-	if (j->args->recovers)
-		j->args->recovers(j->args->ctx, subject_disk(j, s));
-	j->rc = as_recover(j->args->recoverer, way, subject_disk(j, s), flags, &recovered, j->err);
-	if (!j->rc) {
-		s->worked |= !recovered.memoised;
-		if (!known->end[way].done)
-			keep_end(&known->end[way], &recovered);
-		if (wants_again)
-			fine = again(j, s, way, &recovered, wrong);
-		if (fine && !j->rc && j->options->faults && !recovered.memoised)
-			fine = faults(j, s, way, &recovered, wrong);
+	for (unsigned w = 0; w < AS_WAYS && fine && !j->rc; w++) {
+		const struct as_recovered *first = &s->recovered[w];
+
+		if (first->end != AS_RECOVERED || !first->tree)
+			continue;
+		if (first->log)
+			fine = again(j, s, (enum as_way)w, first, wrong);
+		if (fine && !j->rc && j->options->faults && !first->memoised)
+			fine = faults(j, s, (enum as_way)w, first, wrong);
 	}
-	as_recovered_free(&recovered);
-	return fine && !j->rc;
+	return fine;
 }
 
 static bool judge_end(struct judge *j, const struct subject *s, enum as_way way,
@@ -302,10 +311,12 @@ static bool judge_state(struct judge *j, struct subject *s, struct as_wrong *wro
 	wrong->moment = s->moment;
 	for (unsigned w = 0; w < AS_WAYS && fine && !j->rc; w++)
 		if (j->ways >> w & 1)
-			fine = go(j, s, (enum as_way)w, wrong) &&
-			       judge_end(j, s, (enum as_way)w, wrong);
+			fine = go(j, s, (enum as_way)w) && judge_end(j, s, (enum as_way)w, wrong);
 	if (fine && !j->rc)
-		fine = judge_agreement(j, s, wrong) && judge_peace(j, s, wrong);
+		fine = judge_agreement(j, s, wrong) && judge_peace(j, s, wrong) &&
+		       disturb(j, s, wrong);
+	for (unsigned w = 0; w < AS_WAYS; w++)
+		as_recovered_free(&s->recovered[w]);
 	as_disk_free(s->disk);
 	s->disk = NULL;
 	return fine;
