@@ -190,7 +190,8 @@ static void test_what_a_tester_wants_to_see(void **state)
 /* A crash follows a sync, a mount an umount, in the walk and between the commands of a backbone. */
 static void test_never_alone(void **state)
 {
-	static const char *const more[] = { "", "walk.min 50\nwalk.max 100\n" };
+	static const char *const more[] = { "walk.min 0\nwalk.max 0\nlength.max 12\n",
+					    "walk.min 50\nwalk.max 100\n" };
 	unsigned crashes[2] = { 0 }, umounts[2] = { 0 };
 
 	(void)state;
