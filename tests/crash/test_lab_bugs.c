@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Every bug of labfs that a power cut brings out is found, by a workload of a few lines, in the
+ * view that labfs/views.def predicts; the same workload on a sound labfs finds nothing. (That a
+ * hunt comes upon such workloads by itself is tests/crash/test_hunt.sh.)
+ */
+#include "crash_rig.h"
+
+#include <labfs/bug.h>
+
+#define COMMITS "mkdir /a 0755\nmkdir /b 0755\nsync\nrename /a /b/c\nsync\n"
+
+static const struct row {
+	unsigned bug;
+	const char *workload;
+} rows[] = {
+	{ 26, "create /f 0644\nrename /f /g\n" },
+	{ 27, "create /f 0644\nrename /f /g\n" },
+	{ 28, "create /f 0644\nhardlink /f /g\n" },
+	{ 29, "create /f 0644\nsync\nhardlink /f /g\n$0 = open /f O_RDWR\nfsync $0\n" },
+	{ 30, "mkdir /d 0755\nsync\ncreate /d/f 0644\n$0 = open /d O_RDONLY|O_DIRECTORY\n"
+	      "fsync $0\n" },
+	{ 31, "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nfallocate $0 0 at=0 len=5000\nfsync $0\n" },
+	{ 32, "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nwrite_xattr /f user.a len=10 fill=1\n"
+	      "fsync $0\n" },
+	{ 33, "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=8192 at=0 fill=3\nsync\n"
+	      "fallocate $0 KEEP_SIZE|PUNCH_HOLE at=1024 len=4096\nfsync $0\n" },
+	{ 34, "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=8192 at=0 fill=3\nclose $0\nsync\n"
+	      "unlink /f\n$1 = open /g O_RDWR|O_CREAT 0644\npwrite $1 len=8192 at=0 fill=4\n"
+	      "sync\n" },
+	{ 35, COMMITS },
+	{ 36, COMMITS },
+	{ 37, COMMITS },
+	{ 38, COMMITS },
+	{ 39, COMMITS },
+	{ 40, "mkdir /d 0755\ncreate /d/f 0644\nsync\nunlink /d/f\nrmdir /d\nsync\n"
+	      "$0 = open /g O_RDWR|O_CREAT 0644\npwrite $0 len=20000 at=0 fill=4\nfsync $0\n" },
+	{ 41, "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=20000 at=0 fill=4\nsync\n"
+	      "unlink /f\nsync\n" },
+	{ 59, COMMITS },
+};
+
+static const struct {
+	unsigned bug, view, then;
+} views[] = {
+#define LAB_VIEW(number, view, then) { number, view, then },
+#include <labfs/views.def>
+#undef LAB_VIEW
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static const struct row *row_of(unsigned bug)
+{
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (rows[i].bug == bug)
+			return &rows[i];
+	fail_msg("bug %u has no workload here", bug);
+	return NULL;
+}
+
+/* The easiest view in which it was found. */
+static void easiest(const struct crash_rig *rig, unsigned *view, unsigned *then)
+{
+	*view = *then = 9;
+	for (size_t i = 0; i < rig->n; i++) {
+		unsigned v = rig_number(&rig->caught[i], "view=");
+		unsigned t = rig_number(&rig->caught[i], "then=");
+
+		if (v * 10 + t < *view * 10 + *then) {
+			*view = v;
+			*then = t;
+		}
+	}
+}
+
+static void check(unsigned bug, unsigned view, unsigned then)
+{
+	const struct row *row = row_of(bug);
+	struct crash_rig rig;
+	unsigned v, t;
+	char spec[32];
+
+	snprintf(spec, sizeof(spec), "lab:bug=%u", bug);
+	rig_once(&rig, spec, "", row->workload);
+	if (!rig.n)
+		fail_msg("bug %u was not found", bug);
+	easiest(&rig, &v, &t);
+	print_message("bug %u: %s\n", bug, rig.caught[0].summary);
+	if (v != view || t != then)
+		fail_msg("bug %u shows in view %u,%u; its row says %u,%u", bug, v, t, view, then);
+	for (size_t i = 0; i < rig.n; i++)
+		assert_true(rig.caught[i].disk);
+	rig_forget(&rig);
+	rig_once(&rig, "lab", "", row->workload);
+	if (rig.n)
+		fail_msg("a sound labfs, workload of bug %u: %s", bug, rig.caught[0].summary);
+	assert_true(rig.counts.distinct > 20);
+}
+
+static void test_each(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(views); i++)
+		check(views[i].bug, views[i].view, views[i].then);
+}
+
+/* None is forgotten. */
+static void test_all_have_views(void **state)
+{
+	const struct lab_bug_row *row;
+
+	(void)state;
+	for (unsigned i = 0; (row = lab_bug_row(i)); i++) {
+		bool power = strstr(row->command, "hunt --crash"), has = false;
+
+		for (size_t k = 0; k < COUNT(views); k++)
+			has |= views[k].bug == row->number;
+		if (power != has)
+			fail_msg("bug %u: %s in labfs/views.def", row->number,
+				 has ? "should not be" : "is not");
+	}
+}
+
+/* The state comes back by its options; and in another workload, what it showed. */
+static void test_again(void **state)
+{
+	static const unsigned bugs[] = { 26, 35, 37, 59 };
+	struct crash_rig first, again;
+	char spec[32], *signature, *params;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(bugs); i++) {
+		snprintf(spec, sizeof(spec), "lab:bug=%u", bugs[i]);
+		rig_once(&first, spec, "", row_of(bugs[i])->workload);
+		assert_true(first.n > 0);
+		signature = first.caught[0].signature;
+		params = strdup(rig_params(&first.caught[0]));
+		rig_once(&again, spec, params, row_of(bugs[i])->workload);
+		assert_int_equal(again.n, 1);
+		assert_string_equal(again.caught[0].signature, signature);
+		assert_string_equal(again.caught[0].options, first.caught[0].options);
+		assert_int_equal(again.counts.generated, 1);
+		rig_forget(&again);
+		rig_once(&again, spec, params,
+			 "mkdir /z 0755\ncreate /z/f 0644\nsync\n" COMMITS
+			 "create /f 0644\nrename /f /g\n");
+		assert_int_equal(again.n, 1);
+		assert_string_equal(again.caught[0].signature, signature);
+		rig_forget(&again);
+		/* Where it cannot be found, nothing else is reported. */
+		rig_once(&again, "lab", params, row_of(bugs[i])->workload);
+		assert_int_equal(again.n, 0);
+		rig_forget(&first);
+		free(params);
+	}
+}
+
+/* Asked for in a stern view only, it is still told in the easiest. */
+static void test_easiest_view(void **state)
+{
+	static const struct {
+		const char *spec, *params;
+		unsigned view;
+	} asked[] = {
+		{ "lab:bug=26", "views=5,again=0", 1 },
+		{ "lab:bug=38", "views=3,again=0", 1 },
+		{ "lab:bug=35", "views=5,again=0", 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(asked); i++) {
+		struct crash_rig rig;
+		unsigned view, then;
+
+		rig_once(&rig, asked[i].spec, asked[i].params,
+			 row_of(asked[i].spec[8] == '2' ? 26 : 35)->workload);
+		assert_true(rig.n > 0);
+		easiest(&rig, &view, &then);
+		assert_int_equal(view, asked[i].view);
+		rig_forget(&rig);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each),
+		cmocka_unit_test(test_all_have_views),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_easiest_view),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
