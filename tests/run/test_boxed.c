@@ -111,6 +111,7 @@ struct heard {
 	unsigned workloads;
 	const char *stop_after_first; /* the share of a kernel to stop then */
 	const char *raw; /* where to put the disk of a finding */
+	char options[256]; /* of the last */
 };
 
 static void write_raw(const void *disk, const char *path)
@@ -136,6 +137,7 @@ static void hear(struct as_sink *sink, const struct as_finding *f, const char *i
 	h->kind[i] = f->kind;
 	if (h->raw && f->disk)
 		write_raw(f->disk, h->raw);
+	snprintf(h->options, sizeof(h->options), "%s", f->options);
 	h->op[i] = f->op_index;
 	h->has_log[i] = f->log && strlen(f->log) > 200;
 	h->has_detail[i] = f->detail && *f->detail;
@@ -367,6 +369,60 @@ static void test_disk(void **state)
 	free(heard);
 }
 
+/* A panic in the middle of a recovery: the state that was being recovered is known, and its disk,
+ * and the workload behind it is done. */
+static void test_crash_run(void **state)
+{
+	static const char text[] = "mkdir /d 0755\n$0 = open /d/f O_RDWR|O_CREAT 0644\n"
+				   "pwrite $0 len=5000 at=0 fill=1\nfsync $0\nclose $0\n"
+				   "rename /d/f /d/g\nsync\n";
+	struct as_args args = { 0 };
+	struct heard *heard;
+	char raw[] = "/tmp/assay-test-XXXXXX", e2fsck[] = "e2fsck", fy[] = "-fy";
+	char *const check[] = { e2fsck, fy, raw, NULL };
+	struct as_buf output = { 0 };
+	struct as_run_stats stats = { 0 };
+	struct as_boxed_job jobs[2];
+	struct as_seq *seq;
+	struct as_cli_box box;
+	struct as_err err;
+	int rc;
+
+	(void)state;
+	need_uml();
+	heard = as_xcalloc(1, sizeof(*heard));
+	if (as_cli_box_open(&args, "ext4", 2 << 20, &box, &err))
+		skip_because("%s", err.msg);
+	assert_int_equal(as_parse_text("w", text, strlen(text), &seq, &err), 0);
+	assert_true(mkstemp(raw) >= 0);
+	heard->raw = raw;
+	heard->sink.finding = hear;
+	box.boxed.told = box.boxed.found = &heard->sink;
+	box.boxed.workload = hear_workload;
+	box.boxed.ctx = heard;
+	box.boxed.options.size_bytes = 2 << 20;
+	snprintf(box.boxed.options.scenario, sizeof(box.boxed.options.scenario),
+		 "crash:views=1,again=0");
+	jobs[0] = (struct as_boxed_job){ "mischief:panic", seq };
+	jobs[1] = (struct as_boxed_job){ "in peace", seq };
+	rc = as_boxed_run(&box.boxed, jobs, 2, &stats, &err);
+	if (rc)
+		fail_msg("%s", err.msg);
+	assert_int_equal(heard->n, 1);
+	assert_int_equal(heard->kind[0], AS_FIND_KERNEL);
+	assert_int_equal(heard->workloads, 2);
+	if (!strstr(heard->summary[0], "recovery by ") || !strstr(heard->options, "crash:view=1,"))
+		fail_msg("%s; %s", heard->summary[0], heard->options);
+	rc = run_tool(check, &output);
+	if (rc != 0 && rc != 1)
+		fail_msg("e2fsck: %d: %s", rc, as_buf_str(&output));
+	unlink(raw);
+	as_cli_box_close(&box);
+	as_seq_free(seq);
+	as_buf_free(&output);
+	free(heard);
+}
+
 /* ---- Kernels that are killed ----------------------------------------------------------------- */
 
 /* Kills `times` kernels: every other one whenever it is, booting or not, the rest after it has
@@ -513,9 +569,8 @@ static void test_kills(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_harms),
-		cmocka_unit_test(test_disk),
-		cmocka_unit_test(test_silence),
+		cmocka_unit_test(test_harms),	  cmocka_unit_test(test_disk),
+		cmocka_unit_test(test_crash_run), cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_kills),
 	};
 
