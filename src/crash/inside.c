@@ -67,6 +67,25 @@ static int make_recoverer(const struct crash_args *args, struct as_recoverer **r
 	return 0;
 }
 
+/* Those that were asked for and are not there would be left out without a word. */
+static int check_ways(const struct crash_args *args, const struct as_recoverer *recoverer,
+		      struct as_err *err)
+{
+	struct as_buf there = { 0 }, asked = { 0 };
+	uint32_t missing = args->options->ways & ~recoverer->ways;
+	int rc = 0;
+
+	if (missing) {
+		as_ways_print(missing, &asked);
+		as_ways_print(recoverer->ways, &there);
+		rc = as_fail(err, AS_EUSE, "target %s: it cannot be recovered by %s, only by %s",
+			     as_target_spec(args->target), as_buf_str(&asked), as_buf_str(&there));
+	}
+	as_buf_free(&there);
+	as_buf_free(&asked);
+	return rc;
+}
+
 static bool ways_agree(const struct as_target *target)
 {
 	const struct as_fstype *type = as_target_fstype(target);
@@ -102,6 +121,8 @@ static int judge_inside(void *ctx)
 	as_inside_settle();
 	keep_memory();
 	sh->tool_rc = make_recoverer(j->args, &recoverer, &sh->tool_err);
+	if (!sh->tool_rc)
+		sh->tool_rc = check_ways(j->args, recoverer, &sh->tool_err);
 	if (!sh->tool_rc && j->args->run->state) {
 		j->keeper = as_crash_keeper_new(j->args->run->state, j->recording->start);
 		args.recovers = recovers;
