@@ -46,7 +46,8 @@ if [ -z "$host" ]; then
 	tap_skip "ext4 on the running kernel" "takes root, ext4, loop devices, FUSE and e2fsprogs"
 else
 	refuses "flash memory" 3 "MTD flash" crash --target ubifs --sandbox host
-	refuses "a disk that is too small" 2 "too small" crash --target ext4 --sandbox host --size 1M
+	refuses "a disk that is too small" 2 "too small" \
+		crash --target ext4 --sandbox host --size 1M
 	if grep -qw xfs /proc/filesystems && command -v mkfs.xfs >/dev/null; then
 		refuses "a way that is none" 2 "only by mount" \
 			crash --target xfs --sandbox host --recover quick
@@ -62,11 +63,13 @@ else
 		tap_not_ok "ext4: reads did fail" "$(cat "$WORK/out" "$WORK/err")"
 	fi
 	# A superblock of two sectors is not written at once.
-	tap_run "ext4: sectors of 512 bytes" 1 crash --target ext4 --sandbox host --view 2 --sector 512
+	tap_run "ext4: sectors of 512 bytes" 1 \
+		crash --target ext4 --sandbox host --view 2 --sector 512
 fi
 
 if ! command -v linux >/dev/null || ! command -v mkfs.reiserfs >/dev/null; then
-	tap_skip "reiserfs in a guest" "no User-Mode Linux (package user-mode-linux) or no reiserfsprogs"
+	tap_skip "reiserfs in a guest" \
+		"no User-Mode Linux (package user-mode-linux) or no reiserfsprogs"
 else
 	printf 'mkdir /a 0755\n$1 = open / O_RDONLY\nfsync $1\n' >"$WORK/w.txt"
 	tap_run "reiserfs: the first fsync after a mount does nothing" 1 "$ASSAY" crash \
