@@ -17,8 +17,8 @@ enum as_quirk {
 	AS_QUIRK_NO_OPEN_UNLINKED = 1 << 5, /* removing an open file may be refused with EBUSY */
 	AS_QUIRK_XATTR_PART_REPORTED =
 		1 << 6, /* list also shows attributes nobody set (security.*) */
-	/* ext4: ext4_fallocate() calls file_modified() before it looks at the range, so a refused
-	 * fallocate moves mtime */
+	/* ext4, f2fs: ext4_fallocate() calls file_modified() before it looks at the range, so a
+	 * refused fallocate moves mtime */
 	AS_QUIRK_FALLOC_TOUCHES = 1 << 9,
 	/* ext2: its own driver keeps whole seconds, ext4's driver on the same disk all of a
 	 * time */
