@@ -14,6 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* After so many disks, a hit rate of less than one in so many is none. */
+#define TRIED 64u
+#define WORTH 16u
+
 const char *as_step_name(enum as_step step)
 {
 	static const char *const names[AS_STEPS] = {
@@ -74,10 +78,15 @@ void as_stepped_free(struct as_stepped *stepped)
 /* ---- Doing ----------------------------------------------------------------------------------- */
 
 /* A mount is quicker where it is not seen reading, and then cannot be remembered: that pays only
- * where many disks are alike in what it reads. */
+ * where many disks are alike in what it reads. Nor does it pay to remember what never comes back:
+ * xfs reads its log, which is another one each time. */
 static bool is_seen(const struct as_steps *s, enum as_step step)
 {
-	return step != AS_STEP_MOUNT || s->type->journal == AS_JOURNAL_JBD2;
+	uint64_t asked = s->stats.asked[step], hits = s->stats.memoised[step];
+
+	if (step == AS_STEP_MOUNT && s->type->journal != AS_JOURNAL_JBD2)
+		return false;
+	return asked < TRIED || hits >= asked / WORTH;
 }
 
 static int do_step(struct as_steps *s, enum as_step step, struct as_disk *disk, bool want_log,
