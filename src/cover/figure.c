@@ -153,9 +153,9 @@ static void y_line(const struct frame *f, double y, const char *label)
 
 /* ---- Bars ------------------------------------------------------------------------------------ */
 
-static double count_y(const struct frame *f, double top_log, uint64_t count)
+static double count_y(const struct frame *f, double top_log, double count)
 {
-	double share = (log10((double)count) - BASE_LOG) / (top_log - BASE_LOG);
+	double share = (log10(count) - BASE_LOG) / (top_log - BASE_LOG);
 
 	return f->top + f->height * (1 - share);
 }
@@ -182,7 +182,7 @@ static void one_bar(const struct frame *f, const struct as_figure_bars *fig, uns
 		as_buf_addf(f->out, "<path class=\"none\" d=\"M%.1f %.1fl5 5m0 -5l-5 5\"><title>",
 			    x + BAR / 2 - 2.5, base - 8);
 	} else {
-		y = count_y(f, top_log, count);
+		y = count_y(f, top_log, (double)count);
 		as_buf_addf(f->out,
 			    "<rect class=\"c%u%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
 			    "height=\"%.1f\"><title>",
@@ -259,8 +259,7 @@ void as_figure_bars(const struct as_figure_bars *fig, struct as_buf *out)
 		struct as_buf label = { 0 };
 
 		decade(&label, power);
-		y_line(&f, count_y(&f, top_log, (uint64_t)(pow(10, power) + 0.5)),
-		       as_buf_str(&label));
+		y_line(&f, count_y(&f, top_log, pow(10, power)), as_buf_str(&label));
 		as_buf_free(&label);
 	}
 	y_label(&f, fig->y_label);

@@ -113,10 +113,15 @@ void as_syscall_fill(struct as_syscall *call, const struct as_spec_call *spec,
 	}
 }
 
+/* The kernel's own ERESTARTSYS to ERESTART_RESTARTBLOCK. */
+#define RESTART_FIRST 512
+#define RESTART_LAST 516
+
 void as_syscall_return(struct as_syscall *call, int64_t raw, const uint64_t regs[6],
 		       const struct as_memory *memory)
 {
-	call->finished = true;
+	/* Interrupted by a signal: made again, or answered by an EINTR that no tracer sees. */
+	call->finished = raw > -RESTART_FIRST || raw < -RESTART_LAST;
 	call->err = raw < 0 && raw >= -4095 ? (int)-raw : 0;
 	call->ret = call->err ? -1 : raw;
 	for (unsigned i = 0; i < call->spec->n_slots; i++) {
