@@ -49,7 +49,9 @@ static void on_finding(struct as_boxed_session *b, const json_t *event)
 	if (parsed < 0 || !id || !f.target || !f.summary || !f.signature || !f.workload)
 		return;
 	f.kind = (enum as_finding_kind)parsed;
-	b->engine_saw = b->engine_saw || f.kind == AS_FIND_KERNEL;
+	/* Of a recovery, what the kernel says of it is part of how it ended. */
+	b->engine_saw =
+		b->engine_saw || f.kind == AS_FIND_KERNEL || strstr(f.summary, "the kernel says: ");
 	as_emit_finding(b->how->told, &f, id);
 }
 

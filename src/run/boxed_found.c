@@ -87,6 +87,13 @@ static struct as_stand *last_disk(const struct as_boxed_session *b, enum boxed_e
 	return NULL;
 }
 
+static void free_place(struct as_boxed_place *place)
+{
+	as_buf_free(&place->about);
+	as_buf_free(&place->detail);
+	as_stand_free(place->disk);
+}
+
 static void find_place(const struct as_boxed_session *b, const struct as_seq *seq,
 		       struct shared *sh, enum boxed_end end, struct as_boxed_place *place)
 {
@@ -94,10 +101,15 @@ static void find_place(const struct as_boxed_session *b, const struct as_seq *se
 
 	*place = (struct as_boxed_place){ .op = -1, .options = b->how->options };
 	if (b->how->where && b->how->where(b->how, b->box->state, seq, place)) {
-		place->op = gone ? -1 : place->op;
+		/* It went on behind what made the kernel complain: where it is by now says
+		 * nothing. */
+		if (gone) {
+			free_place(place);
+			*place = (struct as_boxed_place){ .op = -1, .options = b->how->options };
+		}
 		return;
 	}
-	/* It went on behind the operation that made the kernel complain. */
+	/* As above. */
 	if (gone) {
 		sh->phase = PHASE_SETUP;
 		sh->found_op = -1;
@@ -108,13 +120,6 @@ static void find_place(const struct as_boxed_session *b, const struct as_seq *se
 						  : as_phase_name(sh->phase));
 	as_shared_describe(sh, seq, b->how->options.faults, &place->detail);
 	place->disk = last_disk(b, end);
-}
-
-static void free_place(struct as_boxed_place *place)
-{
-	as_buf_free(&place->about);
-	as_buf_free(&place->detail);
-	as_stand_free(place->disk);
 }
 
 static void emit(struct as_boxed_session *b, size_t job, const struct as_boxed_place *place,
