@@ -122,6 +122,106 @@ static void test_states(void **state)
 	as_seq_free(letters);
 }
 
+/* ---- Anything at all ---- */
+
+/* A path of the tree, or one that is not there. */
+static void draw_path(const struct as_tree *tree, struct as_choice *c, struct as_buf *out)
+{
+	uint32_t at = as_choose(c, as_tree_len(tree));
+
+	as_tree_path(tree, at, out);
+	if (S_ISDIR(as_tree_at(tree, at)->mode) && as_choose(c, 2) == 0)
+		as_buf_addf(out, "%s%c", at ? "/" : "", 'a' + as_choose(c, 26));
+}
+
+static struct as_tree *draw_tree(const struct as_tree *tree, struct as_choice *c)
+{
+	static const char *const verbs[] = { "drop",  "file",  "dir",	 "link", "move",
+					     "mode",  "nlink", "uid",	 "size", "fill",
+					     "bytes", "xattr", "noxattr" };
+	struct as_tree *now = mutate(tree, "");
+
+	for (unsigned n = 1 + as_choose(c, 4); n > 0; n--) {
+		const char *verb = verbs[as_choose(c, sizeof(verbs) / sizeof(verbs[0]))];
+		struct as_buf a = { 0 }, b = { 0 }, line = { 0 };
+		uint32_t at, to;
+
+		draw_path(now, c, &a);
+		draw_path(now, c, &b);
+		at = as_tree_find(now, as_buf_str(&a));
+		to = as_tree_find(now, as_buf_str(&b));
+		as_buf_addf(&line, "%s %s ", verb, as_buf_str(&a));
+		if (strcmp(verb, "file") == 0 || strcmp(verb, "dir") == 0)
+			at = at == AS_TREE_NONE ? 1 : AS_TREE_NONE;
+		else if (strcmp(verb, "link") == 0 || strcmp(verb, "move") == 0)
+			at = to == AS_TREE_NONE && at != AS_TREE_NONE && at != 0 &&
+					     !S_ISDIR(as_tree_at(now, at)->mode)
+				     ? at
+				     : AS_TREE_NONE;
+		else if (strcmp(verb, "drop") == 0 && at == 0)
+			at = AS_TREE_NONE;
+		else if ((strcmp(verb, "size") == 0 || strcmp(verb, "fill") == 0 ||
+			  strcmp(verb, "bytes") == 0) &&
+			 at != AS_TREE_NONE && !S_ISREG(as_tree_at(now, at)->mode))
+			at = AS_TREE_NONE;
+		if (strcmp(verb, "link") == 0 || strcmp(verb, "move") == 0)
+			as_buf_adds(&line, as_buf_str(&b));
+		else if (strcmp(verb, "xattr") == 0 || strcmp(verb, "noxattr") == 0)
+			as_buf_addf(&line, "user.k %u %u", as_choose(c, 40), as_choose(c, 5));
+		else
+			as_buf_addf(&line, "%u %u %u", as_choose(c, 5000), as_choose(c, 5000),
+				    as_choose(c, 12));
+		if (at != AS_TREE_NONE) {
+			struct as_tree *next = mutate(now, as_buf_str(&line));
+
+			as_tree_put(now);
+			now = next;
+		}
+		as_buf_free(&a);
+		as_buf_free(&b);
+		as_buf_free(&line);
+	}
+	return now;
+}
+
+/* Trees that make no sense: each gets a verdict, the same twice, and words where it is refused. */
+static void test_anything(void **state)
+{
+	struct as_seq *letters = chance_letters();
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 120; seed++) {
+		struct as_policy policy = policy_of((enum as_guarantee)(seed % 3));
+		struct as_chooser *chance = as_chooser_seeded(seed);
+		struct as_choice *c = as_chooser_choice(chance);
+		struct told told;
+
+		told_begin(&told, &policy);
+		for (size_t i = 0; i < 30; i++)
+			told_add(&told, &letters->ops[as_choose(c, (unsigned)letters->n)]);
+		for (int i = 0; i < 40; i++) {
+			size_t n = as_choose(c, 31), done = as_choose(c, 31);
+			struct as_moment moment = { done,
+						    done < 30 ? done + as_choose(c, 2) : done };
+			struct as_tree *like = as_history_tree(told.history, n);
+			struct as_tree *tree = draw_tree(like, c);
+			struct as_legal first = { 0 }, again = { 0 };
+			bool legal = as_legal_judge(told.history, moment, tree, &first);
+
+			assert_int_equal(as_legal_judge(told.history, moment, tree, &again), legal);
+			assert_string_equal(as_buf_str(&first.why), as_buf_str(&again.why));
+			assert_true(legal || (first.why.len && first.signature.len));
+			as_legal_free(&first);
+			as_legal_free(&again);
+			as_tree_put(like);
+			as_tree_put(tree);
+		}
+		told_end(&told);
+		as_chooser_free(chance);
+	}
+	as_seq_free(letters);
+}
+
 /* ---- Data ---- */
 
 #define SECTOR 512u
@@ -268,6 +368,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_anything),
 		cmocka_unit_test(test_data),
 	};
 
