@@ -90,6 +90,15 @@ static void set_op(struct rec *r, uint32_t op)
 
 /* ---- Operations ------------------------------------------------------------------------------ */
 
+/* See AS_CRASH_NO_FLUSH. */
+static void flush_for_it(struct rec *r)
+{
+	const struct as_fstype *type = as_target_fstype(r->args->target);
+
+	if (r->mount && type && (type->crash & AS_CRASH_NO_FLUSH))
+		as_mount_flush(r->mount);
+}
+
 static bool went_wrong(struct rec *r, enum as_finding_kind kind, const char *why)
 {
 	if (r->out->wrong)
@@ -134,6 +143,8 @@ static bool run_op(struct rec *r, size_t i)
 	r->args->step(r->args->ctx, r->op);
 	set_op(r, (uint32_t)i);
 	as_vfs_exec(r->vfs, op, &got);
+	if (got.ret >= 0 && as_op_table[op->code].persists == AS_PERSISTS_ALL)
+		flush_for_it(r);
 	why = r->ops ? as_vfs_lib_trouble(r->vfs, &kind) : NULL;
 	if (why)
 		return went_wrong(r, kind, why);

@@ -594,6 +594,13 @@ void as_mount_set_op(struct as_mount *m, uint32_t op)
 	as_serve_unlock(m->serve);
 }
 
+void as_mount_flush(struct as_mount *m)
+{
+	as_serve_lock(m->serve);
+	(void)as_bd_flush(as_stand_bd(m->stand));
+	as_serve_unlock(m->serve);
+}
+
 int as_mount_forget(struct as_mount *m, struct as_err *err)
 {
 	return m->loop ? as_loop_forget(m->loop, err) : 0;

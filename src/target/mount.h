@@ -102,6 +102,8 @@ void as_mount_release(struct as_mount *mount);
 void as_mount_set_delay(struct as_mount *mount, void (*before)(void *ctx), void *ctx);
 /* The operation that later writes belong to. */
 void as_mount_set_op(struct as_mount *mount, uint32_t op);
+/* The disk is flushed though nobody asked it to be. Of one with a stand. */
+void as_mount_flush(struct as_mount *mount);
 /* After the disk was changed through the stand, with nothing mounted. */
 AS_MUST_CHECK int as_mount_forget(struct as_mount *mount, struct as_err *err);
 
