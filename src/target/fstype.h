@@ -34,7 +34,7 @@ enum as_crash_trait {
 	/* Its checker puts what it finds without a name into lost+found. */
 	AS_CRASH_RESCUES = 4,
 	/* sync(2) and umount(2) wait until all is written, but send no flush: what they promise
-	 * holds only on a disk without a cache, so that is what they get. fsync(2) does send one. */
+	 * holds only on a disk without a cache, so that is what they get. fsync(2) sends one. */
 	AS_CRASH_NO_FLUSH = 8,
 };
 
