@@ -5,5 +5,6 @@
 void bench_crash(as_bench_report report)
 {
 	bench_crash_legal(report);
+	bench_crash_lab(report);
 	bench_crash_kernel(report);
 }
