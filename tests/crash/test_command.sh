@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `assay crash`: what it says, what it keeps, what it refuses, and file systems that die of what a
+# power cut has left.
+set -u
+. "$(dirname "$0")/../tap.sh"
+
+cat >"$WORK/w.txt" <<'END'
+mkdir /a 0755
+create /a/f 0644
+rename /a/f /g
+sync
+END
+
+# ---- A sound file system, and one that is not ----
+
+tap_run "a sound labfs" 0 "$ASSAY" crash --target lab --no-store "$WORK/w.txt"
+tap_like "counts are said" "$WORK/out" \
+	'crash states, [0-9]+ distinct, [0-9]+ checked, [0-9]+ memoised; during recovery [0-9]+'
+tap_run "--json" 0 "$ASSAY" crash --target lab --no-store --json "$WORK/w.txt"
+tap_like "counts in JSON" "$WORK/out" '"generated":[0-9]+,"distinct":[0-9]+,"checked":[0-9]+,"memo'
+
+printf '@workload one\nmkdir /a 0755\n@workload two\nmkdir /b 0755\n' >"$WORK/two.txt"
+tap_run "a stream on standard input" 0 "$ASSAY" crash --target lab --again 0 --no-store - \
+	<"$WORK/two.txt"
+tap_like "each by its name" "$WORK/out" '^ok +two '
+
+tap_run "a rename in two steps" 1 "$ASSAY" crash --target lab:bug=26 -o "$WORK/out.d" "$WORK/w.txt"
+tap_like "is found" "$WORK/out" 'rename: .*half done'
+id=$(ls "$WORK/out.d/findings" | head -n 1)
+tap_is "its disk is kept" "$(ls "$WORK/out.d/findings/$id" | grep -c disk.img.zst)" 1
+tap_run "replay" 1 "$ASSAY" replay -o "$WORK/out.d" "$id"
+tap_like "shows the same" "$WORK/out" "^$id .*lab:bug=26"
+tap_run "reduce" 1 "$ASSAY" reduce -o "$WORK/out.d" "$id"
+tap_is "to two operations" "$(grep -c . "$WORK/out.d/findings/$id/workload.reduced.txt")" 2
+tap_run "replay of the reduced" 1 "$ASSAY" replay -o "$WORK/out.d" "$id"
+tap_like "shows it, too" "$WORK/out" "^$id "
+
+# ---- Answers from memory, and crashes that are left out ----
+
+for memo in on off verify; do
+	tap_run "--memo $memo" 1 "$ASSAY" crash --target lab:bug=35 --memo $memo --again 0 --json \
+		--no-store "$WORK/w.txt"
+	grep -o '"signature":"[^"]*"' "$WORK/out" | sort >"$WORK/found.$memo"
+	grep -o '"generated":[0-9]*,"distinct":[0-9]*' "$WORK/out" >>"$WORK/found.$memo"
+done
+tap_is "memory changes no verdict" "$(cat "$WORK/found.on")" "$(cat "$WORK/found.off")"
+tap_is "nor does verifying it" "$(cat "$WORK/found.verify")" "$(cat "$WORK/found.off")"
+
+# ---- Refused in one line ----
+
+refused() { # NAME REGEX OPTION...
+	local name=$1 regex=$2
+	shift 2
+	tap_run "$name: refused" 2 "$ASSAY" crash "$@" --no-store "$WORK/w.txt"
+	tap_like "$name: why" "$WORK/err" "$regex"
+	tap_is "$name: one line" "$(wc -l <"$WORK/err")" 1
+}
+refused "a directory" "a directory's disk is not ours" --target "dir:$WORK"
+refused "a disk too small" "too small" --target lab --size 64K
+refused "t" "17 is out of range" --target lab --t 17
+refused "trials" "out of range" --target lab --trials 1000000
+refused "a view" "'6' is no view" --target lab --view 6
+refused "a way" "no way to recover" --target lab --recover magic
+refused "again" "out of range" --target lab --again 3
+refused "a sector" "not one of" --target lab --sector 1024
+refused "a rule" "expected all, none" --target lab --again-prune some
+
+# ---- File systems that die or hang ----
+
+here=$(cd "$(dirname "$0")/../.." && pwd)
+build() { # NAME FLAG
+	cc -shared -fPIC -I"$here/include" $2 \
+		-DLABFS_SO="\"$(realpath "$ASSAY_BUILD/plugins/labfs.so")\"" \
+		"$here/tests/crash/dying_plugin.c" -o "$WORK/$1.so" -ldl 2>"$WORK/cc.log"
+}
+if ! command -v cc >/dev/null; then
+	tap_skip "a mount that dies" "no C compiler here"
+elif case $ASSAY_BUILD in *+* | *-*) true ;; *) false ;; esac; then
+	tap_skip "a mount that dies" "the plugin it stands on is built with sanitizers"
+elif ! build dies "" || ! build hangs -DHANGS; then
+	tap_skip "a mount that dies" "the plugin cannot be built: $(head -n 1 "$WORK/cc.log")"
+else
+	printf 'mkdir /a 0755\nsync\n' >"$WORK/s.txt"
+	tap_run "a mount that dies" 1 "$ASSAY" crash --target "plugin:$WORK/dies.so" --again 0 \
+		--recover mount -o "$WORK/dead" "$WORK/s.txt"
+	tap_like "is a finding" "$WORK/out" 'recovery: died of SIGABRT'
+	states=$(grep -o '[0-9]* distinct' "$WORK/out" | cut -d' ' -f1)
+	[ "${states:-0}" -gt 30 ] && tap_ok "and not the end ($states states)" ||
+		tap_not_ok "and not the end" "$states states"
+	id=$(ls "$WORK/dead/findings" | head -n 1)
+	tap_run "replay of a death" 1 "$ASSAY" replay -o "$WORK/dead" "$id"
+	tap_like "dies again" "$WORK/out" 'died of SIGABRT'
+	tap_run "a mount that hangs" 1 "$ASSAY" crash --target "plugin:$WORK/hangs.so" --view 1 \
+		--again 0 --recover mount --deadline 1 --no-store "$WORK/s.txt"
+	tap_like "is a finding, too" "$WORK/out" 'did not come back'
+fi
+
+tap_done
