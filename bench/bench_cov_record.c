@@ -87,8 +87,10 @@ static void record(struct bench *b, const struct as_source_ops *source, char **a
 static struct cost run(struct bench *b, const struct loop *loop, enum way way, int rounds)
 {
 	char text[512], trace[80];
-	char *plain[] = { "sh", "-c", text, NULL };
-	char *traced[] = { "strace", "-f", "-o", trace, "sh", "-c", text, NULL };
+	/* The same environment for all: what a shell looks for depends on it. */
+	char *traced[] = { "strace",   "-f", "-o", trace, "env", "-i", "PATH=/usr/bin:/bin",
+			   "LC_ALL=C", "sh", "-c", text,  NULL };
+	char **plain = traced + 4;
 	double cpu = cpu_us(RUSAGE_SELF) + cpu_us(RUSAGE_CHILDREN);
 	int64_t start_us = as_now_us();
 
