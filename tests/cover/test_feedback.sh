@@ -21,7 +21,7 @@ inputs() {
 	"$ASSAY" cov show "$1" | awk '$1 == "all" { print $3 }'
 }
 
-plain_ops=$(go 1 120)
+plain_ops=$(go 1 60)
 plain=$(inputs one.cov)
 echo "# without feedback: $plain inputs in $plain_ops operations"
 ops=0

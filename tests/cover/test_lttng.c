@@ -221,7 +221,7 @@ static void make_trace(struct as_buf *out, struct truth *truth)
 {
 	static struct process all[PROCESSES];
 	struct as_prng prng = as_prng_seed(42);
-	unsigned alive = 1, forking = 0;
+	unsigned alive = 1;
 
 	memset(all, 0, sizeof(all));
 	all[0].alive = true;
@@ -232,13 +232,11 @@ static void make_trace(struct as_buf *out, struct truth *truth)
 		if (!p->alive)
 			continue;
 		if (p->inside) {
-			forking -= p->step == FORK;
 			leave(all, i, out, truth);
 			continue;
 		}
 		p->step = next_step(&prng, p, alive < PROCESSES);
 		alive += p->step == FORK;
-		forking += p->step == FORK;
 		enter(&prng, p, 100 + i, out);
 	}
 	for (unsigned i = 0; i < PROCESSES; i++)
