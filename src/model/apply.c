@@ -219,6 +219,34 @@ static bool unjudged(const struct as_model *m, const struct as_outcome *got)
 	       (got->ret < 0 && (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT));
 }
 
+/* Whether an entry of it belongs to somebody else than root, whom the executor is. */
+static bool has_foreign(const struct as_model *m, const struct entry *entry)
+{
+	return entry && (inode_at(m, entry->ino)->uid || has_foreign(m, entry->left) ||
+			 has_foreign(m, entry->right));
+}
+
+static int find_sticky(void *ctx, const char *path, const struct as_attrs *attrs)
+{
+	const struct as_model *m = ctx;
+	const struct inode *inode = inode_at(m, attrs->ino);
+
+	(void)path;
+	return is_dir(inode) && inode->mode & S_ISVTX && inode->mode & (S_IWGRP | S_IWOTH) &&
+	       has_foreign(m, inode->dir.entries);
+}
+
+/*
+ * A policy of the machine, not the file system's: with fs.protected_symlinks, _regular or _fifos set
+ * (Documentation/admin-guide/sysctl/fs.rst) links are not followed, and what is there not opened
+ * with O_CREAT, in a sticky directory that others may write to, when they are not ours.
+ */
+static bool protected_by_kernel(const struct as_model *m, const struct as_outcome *got)
+{
+	return got->ret < 0 && got->err == EACCES && !(m->traits->features & AS_FEAT_LIBRARY) &&
+	       as_model_each(m, false, find_sticky, (void *)m);
+}
+
 bool as_model_judge(struct as_model *model, const struct as_op *op, const struct as_outcome *got,
 		    struct as_verdict *verdict)
 {
@@ -243,7 +271,8 @@ bool as_model_judge(struct as_model *model, const struct as_op *op, const struct
 	if (got->ret >= 0)
 		verdict->agrees = allowed->ok && (allowed->ret == -1 || allowed->ret == got->ret);
 	else
-		verdict->agrees = as_allowed_err(allowed, got->err);
+		verdict->agrees =
+			as_allowed_err(allowed, got->err) || protected_by_kernel(model, got);
 	if (verdict->agrees)
 		return true;
 	verdict->kind = AS_FIND_OUTCOME;

@@ -72,7 +72,7 @@ static void read_at(struct step *s, struct file *file, int64_t off, bool move)
 		 * hash), and so is whether it can be read from. */
 		if (move)
 			allow(s, EINVAL);
-		return refuse(s, EISDIR);
+		return refuse(s, s->m->traits->quirks & AS_QUIRK_DIR_READ_EINVAL ? EINVAL : EISDIR);
 	}
 	allow_direct(s, file);
 	if ((uint64_t)off < inode->reg.size)

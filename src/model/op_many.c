@@ -53,6 +53,38 @@ static bool go_on(struct step *s, int64_t ret)
 	       as_allowed_err(&s->allowed, s->got->err);
 }
 
+/* A directory that is emptied, and then cannot be removed. */
+static void emptied_only(struct step *s, uint32_t dir, int err)
+{
+	uint64_t limit = composite_limit(s);
+
+	refuse(s, err);
+	if (s->applying || (s->got && s->got->ret < 0 && s->got->err == err)) {
+		changes(s);
+		empty_out(s->m, dir, &limit);
+	}
+}
+
+/* The path is resolved again for the last call: what it goes
+ * through, by a symbolic link or "..", may be gone with the rest by then. 0, or why it leads nowhere
+ * then. */
+static int cut_off(const struct as_model *m, const char *path, uint32_t dir)
+{
+	uint64_t limit = UINT64_MAX;
+	struct as_model *after;
+	unsigned links = 0;
+	int err;
+
+	walk_from(m, m->cwd, path, WALK_PARENT, &links);
+	if (!links && !strstr(path, ".."))
+		return 0;
+	after = as_model_copy(m);
+	empty_out(after, dir, &limit);
+	err = walk_path(after, path, WALK_NOFOLLOW).err;
+	as_model_free(after);
+	return err;
+}
+
 void step_REMOVE(struct step *s)
 {
 	struct walk w = walk_path(s->m, s->op->path, WALK_PARENT), full;
@@ -74,13 +106,11 @@ void step_REMOVE(struct step *s)
 		if (inode_at(s->m, ino)->nlink == 0)
 			return refuse(s, ENOENT);
 		err = walk_is_above(s->m, ino, w.parent) ? ENOENT : ENOTDIR;
-		refuse(s, err);
-		if (s->applying || (s->got && s->got->ret < 0 && s->got->err == err)) {
-			changes(s);
-			empty_out(s->m, ino, &limit);
-		}
-		return;
+		return emptied_only(s, ino, err);
 	}
+	err = is_dir(inode_at(s->m, ino)) ? cut_off(s->m, s->op->path, ino) : 0;
+	if (err)
+		return emptied_only(s, ino, err);
 	if (!go_on(s, 0))
 		return;
 	changes(s);

@@ -43,6 +43,7 @@ enum as_quirk {
 	/* f2fs: f2fs_rename() writes the new ".." of a directory that goes to another parent by
 	 * f2fs_set_link(), which sets the directory's own mtime */
 	AS_QUIRK_MOVE_TOUCHES = 1 << 17,
+	AS_QUIRK_DIR_READ_EINVAL = 1 << 18, /* reading a directory answers EINVAL */
 };
 
 enum as_feature {

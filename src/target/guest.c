@@ -64,17 +64,31 @@ static int mount_all(struct as_err *err)
 	return 0;
 }
 
-/* A fork of a large engine would be refused by the guess; what is short is seen when it is used. */
-static void allow_forks(void)
-{
-	int fd = open("/proc/sys/vm/overcommit_memory", O_WRONLY | O_CLOEXEC);
+/* What the guest's kernel is to do otherwise than by itself; where it will not, it stays. */
+static const struct {
+	const char *file, *value;
+} settings[] = {
+	/* A fork of a large engine would be refused by the guess; what is short is seen when it is
+	 * used. */
+	{ "/proc/sys/vm/overcommit_memory", "1" },
+	/* Answers are to be the file system's, not those of a policy for shared directories. */
+	{ "/proc/sys/fs/protected_symlinks", "0" },
+	{ "/proc/sys/fs/protected_hardlinks", "0" },
+	{ "/proc/sys/fs/protected_regular", "0" },
+	{ "/proc/sys/fs/protected_fifos", "0" },
+};
 
-	if (fd < 0)
-		return;
-	/* Else the guess stays: nothing else depends on it. */
-	if (write(fd, "1", 1) != 1)
-		as_assert(errno != EBADF);
-	close(fd);
+static void set_kernel(void)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		int fd = open(settings[i].file, O_WRONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			continue;
+		if (write(fd, settings[i].value, 1) != 1)
+			as_assert(errno != EBADF);
+		close(fd);
+	}
 }
 
 static int load_module(const char *name, struct as_err *err)
@@ -200,7 +214,7 @@ void as_guest_main(void)
 	/* The end of a child cuts the sleep of the watch short. */
 	sigaction(SIGCHLD, &action, NULL);
 	rc = mount_all(&err);
-	allow_forks();
+	set_kernel();
 	if (!rc)
 		rc = as_box_state_open(as_sandbox_uml.state_path, &state, &err);
 	if (!rc)
