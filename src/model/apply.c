@@ -237,9 +237,9 @@ static int find_sticky(void *ctx, const char *path, const struct as_attrs *attrs
 }
 
 /*
- * A policy of the machine, not the file system's: with fs.protected_symlinks, _regular or _fifos set
- * (Documentation/admin-guide/sysctl/fs.rst) links are not followed, and what is there not opened
- * with O_CREAT, in a sticky directory that others may write to, when they are not ours.
+ * A policy of the machine, not of the file system: with fs.protected_symlinks, _regular or _fifos
+ * set (Documentation/admin-guide/sysctl/fs.rst) links are not followed, and what is there is
+ * not opened with O_CREAT, in a sticky directory that others may write to, when it is not ours.
  */
 static bool protected_by_kernel(const struct as_model *m, const struct as_outcome *got)
 {

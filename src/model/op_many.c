@@ -65,9 +65,8 @@ static void emptied_only(struct step *s, uint32_t dir, int err)
 	}
 }
 
-/* The path is resolved again for the last call: what it goes
- * through, by a symbolic link or "..", may be gone with the rest by then. 0, or why it leads nowhere
- * then. */
+/* The path is resolved again for the last call: what it goes through, by a
+ * symbolic link or "..", may be gone with the rest by then. 0, or why it leads nowhere then. */
 static int cut_off(const struct as_model *m, const char *path, uint32_t dir)
 {
 	uint64_t limit = UINT64_MAX;
