@@ -103,7 +103,8 @@ static void test_manners(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ROWS(rows); i++) {
-		struct made_up m = { .base = { &ops, AS_WAYS_ALL }, .manner = rows[i].manner };
+		struct made_up m = { .base = { .ops = &ops, .ways = AS_WAYS_ALL },
+				     .manner = rows[i].manner };
 		struct as_crash_counts counts = { 0 };
 		struct as_flight flight = { 0 };
 		struct as_faults_args args = { &m.base, AS_WAY_FULL, &flight, &counts };
