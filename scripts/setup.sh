@@ -21,7 +21,7 @@ table() {
 	procps             test       who is still running (pgrep)
 	git                test       the test of `make tidy` needs a repository
 	libbpf-dev         test       recording of system calls by the kernel
-	zlib1g-dev         build      traces packed by gzip
+	zlib1g-dev         test       traces packed by gzip
 	libbabeltrace2-dev test       LTTng traces, natively
 	clang              test       compiles the part of it that runs there
 	strace             test       what recordings are compared with
