@@ -66,6 +66,9 @@ static int open_subject(struct as_scenario *s, struct subject *subject, struct a
 	subject->trace = as_shared_alloc(sizeof(*subject->trace));
 	subject->ear.sink.finding = hear;
 	options.trace = subject->trace;
+	/* All do the same: one is enough to watch. */
+	if (subject != s->subjects)
+		options.watch = NULL;
 	options.scenario[0] = '\0';
 	return as_runner_new(subject->target, &options, &subject->ear.sink, &subject->runner, err);
 }
@@ -236,6 +239,7 @@ static int tell_alone(struct as_scenario *s, struct subject *subject, const stru
 	int rc;
 
 	options.scenario[0] = '\0';
+	options.watch = NULL;
 	rc = as_runner_new(subject->target, &options, s->sinks, &runner, err);
 	if (!rc)
 		rc = as_run_workload(runner, seq, name, &alone, err);

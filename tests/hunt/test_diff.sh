@@ -65,9 +65,10 @@ tap_like "what all answered is shown" "$WORK/out" "lab +=  *0"
 
 # ---- Found, reduced, brought back ----
 tap_run "a bug is found" 1 "$ASSAY" hunt --diff lab,lab:bug=7 --max-workloads 60 -o "$WORK/bug"
-id=$(basename "$(find "$WORK/bug/findings" -name 'lab-diff-*' | head -n 1)")
-tap_like "as a difference" "$WORK/bug/findings/$id/finding.json" \
-	'"signature":"diff: f?stat: says link count #, others link count #"'
+json=$(grep -lE '"signature":"diff: f?stat: says link count #, others' \
+	"$WORK"/bug/findings/*/finding.json | head -n 1)
+id=$(basename "$(dirname "$json")")
+tap_like "as a difference" "$WORK/bug/findings/$id/finding.json" '"kind":"diff"'
 tap_like "with all targets" "$WORK/bug/findings/$id/finding.json" 'scenario=diff:lab,lab:bug=7'
 tap_run "comes back" 1 "$ASSAY" replay "$id" -o "$WORK/bug"
 tap_like "by its name" "$WORK/out" "^$id: reproduced"
