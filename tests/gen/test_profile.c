@@ -93,19 +93,22 @@ static void test_like(void **state)
 {
 	static const char text[] = "like crash\r\nprofile mine # and mine alone\n\nweight sync 7\n"
 				   "param write.len 1..2\nnames x \"y z\"";
-	struct as_profile *p = as_profile_new();
+	struct as_profile *p = as_profile_new(), *crash = as_profile_new();
 	struct as_err err = { 0 };
 
 	(void)state;
 	if (as_profile_parse("p", text, strlen(text), p, &err))
 		fail_msg("%s", err.msg);
 	assert_string_equal(p->title, "mine");
-	assert_int_equal(p->length_max, 12);
+	assert_int_equal(as_profile_find("crash", crash, &err), 0);
+	assert_int_equal(p->length_max, crash->length_max);
 	assert_int_equal(p->weight[AS_OP_SYNC], 7);
-	assert_int_equal(p->weight[AS_OP_FSYNC], 20);
+	assert_int_not_equal(crash->weight[AS_OP_SYNC], 7);
+	assert_int_equal(p->weight[AS_OP_FSYNC], crash->weight[AS_OP_FSYNC]);
 	assert_int_equal(p->dist[AS_DRAW_WRITE_LEN].hi, 2);
 	assert_int_equal(p->n_names, 2);
 	assert_string_equal(p->name[1], "y z");
+	free(crash);
 	free(p);
 }
 
