@@ -73,7 +73,7 @@ static inline void in_child(int (*fn)(void *), void *ctx)
 	struct as_ended ended;
 	struct as_err err;
 
-	assert_int_equal(as_spawn_fork(fn, ctx, 60000, NULL, &ended, &err), 0);
+	assert_int_equal(as_spawn_fork(fn, ctx, 300000, NULL, &ended, &err), 0);
 	assert_int_equal(ended.how, AS_END_EXIT);
 	assert_int_equal(ended.status, 0);
 }
