@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define NEAREST_MAX 100u
+
 struct window {
 	uint32_t lo;
 	const struct h_promise *by;
@@ -398,6 +400,9 @@ static void say_nearest(struct judge *j, const struct window *w)
 	struct distance d;
 
 	for (uint32_t p = j->hi + 1; p-- > w->lo;) {
+		/* Of very many, both ends: each one has to be drawn. */
+		if (j->hi - p > NEAREST_MAX && p - w->lo > NEAREST_MAX)
+			continue;
 		want = h_tree_at(j->h, p);
 		d = distance_to(j, want);
 		as_tree_put(want);
