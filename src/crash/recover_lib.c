@@ -4,12 +4,12 @@
  * unmount. A library that dies takes the process with it (recover.h, rule 4).
  *
  * Method. Recovery goes in steps, each of which takes a disk to another: the checker, where the way
- * has one; mount, read the tree, unmount; the full checker; mount, make and delete a file in every
- * directory, unmount; the full checker once more. Each is recorded and remembered by what it read
- * (memo.h). The first ones read what a crash has left and are new with every other disk; those
- * behind them see a disk that is in order, and are mostly known. Each step gets a host of its own,
- * so that clock, choices and memory begin the same way every time: what is computed follows from
- * the disk alone.
+ * has one; mount, read the tree, unmount; and what comes behind: the full checker, a mount that makes
+ * and deletes a file in every directory, and the full checker once more. Each is recorded and
+ * remembered by what it read (memo.h). The first ones read what a crash has left and are new with
+ * every other disk; the last sees a disk that is in order, and is mostly known. Each step has a host
+ * of its own, so that clock, choices and memory begin the same way every time: what is computed
+ * follows from the disk alone.
  */
 #include "crash/recover.h"
 
@@ -30,7 +30,7 @@
 #define PROBE_NAME "assay-probe"
 #define VERIFY_EVERY 8u /* of the answers from memory, with AS_MEMO_VERIFY */
 
-enum kind { KIND_QUICK, KIND_DEFAULT, KIND_FULL, KIND_READ, KIND_PROBE };
+enum kind { KIND_QUICK, KIND_DEFAULT, KIND_FULL, KIND_READ, KIND_AFTER };
 
 struct lib {
 	struct as_recoverer base;
@@ -109,7 +109,7 @@ static struct as_mount_args mount_args(struct step *s)
 
 static const char *const kind_names[] = {
 	[KIND_QUICK] = "quick fsck", [KIND_DEFAULT] = "fsck", [KIND_FULL] = "full fsck",
-	[KIND_READ] = "mount",	     [KIND_PROBE] = "probe",
+	[KIND_READ] = "mount",	     [KIND_AFTER] = "probe",
 };
 
 static bool check(struct step *s)
@@ -216,7 +216,7 @@ static void go_mount(struct step *s)
 		.name_max = lib->limits.name_max ? lib->limits.name_max : 255,
 		.size_max_bytes = lib->limits.file_bytes,
 	});
-	fine = mount_and_read(s) && (s->kind != KIND_PROBE || probe_all(s));
+	fine = mount_and_read(s) && (s->kind != KIND_AFTER || probe_all(s));
 	rc = fine ? as_vfs_lib_unmount(s->vfs) : 0;
 	if (rc)
 		(void)ended_errno(s, AS_COMPLAINED, "unmount", rc);
@@ -225,6 +225,32 @@ static void go_mount(struct step *s)
 	as_vfs_lib_abandon(s->vfs);
 	as_vfs_free(s->vfs);
 	s->vfs = NULL;
+}
+
+/* The full checker has nothing to find. */
+static bool stays_sound(struct step *s)
+{
+	struct as_mount_args args = mount_args(s);
+	int rc = s->lib->ops->caps & AS_CAP_FSCK ? s->lib->ops->fsck(&args, AS_FSCK_FULL) : 0;
+	const char *doing = "the full check after recovery and unmount";
+
+	as_host_drop(s->host);
+	if (rc < 0)
+		return ended_errno(s, AS_COMPLAINED, doing, rc);
+	return !rc || ended(s, AS_COMPLAINED, doing, "finds something to repair");
+}
+
+static void go_after(struct step *s)
+{
+	if (!stays_sound(s))
+		return;
+	go_mount(s);
+	if (s->end == AS_RECOVERED)
+		(void)stays_sound(s);
+	else
+		s->end = AS_COMPLAINED;
+	as_tree_put(s->tree);
+	s->tree = NULL;
 }
 
 /* ---- Steps, remembered ----------------------------------------------------------------------- */
@@ -263,8 +289,10 @@ static void step_run(struct step *s, struct as_disk *disk, bool record)
 	if (record)
 		s->reclog = as_reclog_new(as_disk_bd(s->disk), AS_RECLOG_READS, 0);
 	begin_faults(s);
-	if (s->kind == KIND_READ || s->kind == KIND_PROBE)
+	if (s->kind == KIND_READ)
 		go_mount(s);
+	else if (s->kind == KIND_AFTER)
+		go_after(s);
 	else
 		(void)check(s);
 	end_faults(s);
@@ -380,50 +408,17 @@ static void join_logs(struct step *checker, struct step *mount, struct as_disk *
 	redo(mount->reclog, mount->mark, as_reclog_bd(out->log));
 }
 
-/* The full checker must find nothing at all. */
-static int peace(struct lib *lib, struct as_disk *disk, bool *at_peace, bool *memoised,
-		 struct as_buf *why, struct as_err *err)
-{
-	struct step s = { .lib = lib, .kind = KIND_FULL };
-	int rc = 0;
-
-	*at_peace = true;
-	if (!(lib->ops->caps & AS_CAP_FSCK))
-		return 0;
-	rc = step_go(&s, disk, false, err);
-	*memoised &= s.memoised;
-	*at_peace = s.end == AS_RECOVERED && !s.repaired;
-	if (!*at_peace)
-		as_buf_adds(why, s.why.len ? as_buf_str(&s.why) : "finds something to repair");
-	step_free(&s);
-	return rc;
-}
-
-/* Behind recovery and unmount: the checker, writing in every directory, the checker. */
+/* What comes behind recovery and unmount. */
 static int afterwards(struct lib *lib, struct as_disk *disk, struct as_recovered *out,
 		      struct as_err *err)
 {
-	struct step probe = { .lib = lib, .kind = KIND_PROBE };
-	struct as_buf why = { 0 };
-	bool at_peace;
-	int rc = peace(lib, disk, &at_peace, &out->memoised, &why, err);
+	struct step after = { .lib = lib, .kind = KIND_AFTER };
+	int rc = step_go(&after, disk, false, err);
 
-	if (!rc && at_peace)
-		rc = step_go(&probe, disk, true, err);
-	out->memoised &= probe.memoised || !at_peace;
-	if (!rc && at_peace && probe.end != AS_RECOVERED) {
-		out->end = AS_COMPLAINED;
-		as_buf_adds(&out->why, as_buf_str(&probe.why));
-	} else if (!rc && at_peace) {
-		rc = peace(lib, probe.disk, &at_peace, &out->memoised, &why, err);
-	}
-	if (!rc && !at_peace) {
-		out->end = AS_COMPLAINED;
-		as_buf_addf(&out->why, "the full check after recovery and unmount: %s",
-			    as_buf_str(&why));
-	}
-	step_free(&probe);
-	as_buf_free(&why);
+	out->memoised &= after.memoised;
+	out->end = after.end;
+	as_buf_adds(&out->why, as_buf_str(&after.why));
+	step_free(&after);
 	return rc;
 }
 
@@ -461,16 +456,19 @@ static int lib_recover(struct as_recoverer *recoverer, enum as_way way, struct a
 	return rc;
 }
 
+/* The full checker must find nothing at all. */
 static bool lib_at_peace(struct as_recoverer *recoverer, struct as_disk *disk, struct as_buf *why)
 {
-	struct as_buf said = { 0 };
-	bool at_peace = true, memoised;
+	struct step s = { .lib = (struct lib *)recoverer, .kind = KIND_FULL };
+	bool at_peace;
 
-	if (peace((struct lib *)recoverer, disk, &at_peace, &memoised, &said, NULL))
-		at_peace = true;
+	if (!(s.lib->ops->caps & AS_CAP_FSCK))
+		return true;
+	at_peace = step_go(&s, disk, false, NULL) || (s.end == AS_RECOVERED && !s.repaired);
 	if (!at_peace)
-		as_buf_addf(why, "the full checker %s", as_buf_str(&said));
-	as_buf_free(&said);
+		as_buf_addf(why, "the full checker %s",
+			    s.why.len ? as_buf_str(&s.why) : "finds something to repair");
+	step_free(&s);
 	return at_peace;
 }
 

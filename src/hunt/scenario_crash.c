@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define THOROUGH_EVERY 24 /* of the workloads of a hunt, when nothing else is asked for */
+#define THOROUGH_EVERY 64 /* of the workloads of a hunt, when nothing else is asked for */
 
 struct as_scenario {
 	struct as_crasher *crasher;

@@ -24,7 +24,7 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "e98bcf7df0a4a8133e15d6987d4572ee" },
-	{ "crash", "da0ae4f4f492ead760b644c8304b998c" },
+	{ "crash", "387fca86c66fde749a3c438dfc5ef547" },
 	{ "race", "272b415876f477411622379e70c53150" },
 	{ "small", "f3cbe4927927de5d2e6891a347e6b127" },
 	{ "coverage", "34225a887d1a430147aa61c0151f765e" },
