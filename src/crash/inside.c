@@ -41,7 +41,10 @@ static void recovers(void *ctx, struct as_disk *disk)
 {
 	struct judging *j = ctx;
 
-	as_crash_keep(j->keeper, disk);
+	/* What the target says belongs to one disk. */
+	j->args->shared->log.total_bytes = 0;
+	if (j->keeper)
+		as_crash_keep(j->keeper, disk);
 }
 
 static int make_recoverer(const struct crash_args *args, struct as_recoverer **recoverer,
@@ -115,6 +118,7 @@ static int judge_inside(void *ctx)
 				      .counts = &sh->counts,
 				      .found = found,
 				      .known = known,
+				      .recovers = recovers,
 				      .ctx = j,
 				      .behind = j->behind };
 
@@ -123,10 +127,8 @@ static int judge_inside(void *ctx)
 	sh->tool_rc = make_recoverer(j->args, &recoverer, &sh->tool_err);
 	if (!sh->tool_rc)
 		sh->tool_rc = check_ways(j->args, recoverer, &sh->tool_err);
-	if (!sh->tool_rc && j->args->run->state) {
+	if (!sh->tool_rc && j->args->run->state)
 		j->keeper = as_crash_keeper_new(j->args->run->state, j->recording->start);
-		args.recovers = recovers;
-	}
 	if (!sh->tool_rc) {
 		args.recoverer = j->recoverer = recoverer;
 		sh->tool_rc = as_judge_all(&args, &sh->tool_err);

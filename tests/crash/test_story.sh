@@ -13,7 +13,7 @@ story() {
 		"$WORK/$name.txt"
 	# The summary and the timeline of the first finding; its id, and what the target logged, say
 	# nothing of the story.
-	awk 'NR == 1 { next } /^[^ ]/ || /^  the target said/ { exit } { print }' "$WORK/out" \
+	awk 'NR == 1 { next } /^[^ ]/ || /^  (the target said|again:)/ { exit } { print }' "$WORK/out" \
 		>"$WORK/story"
 	if [ "${UPDATE:-}" = 1 ]; then
 		cp "$WORK/story" "$golden"
