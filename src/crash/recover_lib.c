@@ -4,12 +4,12 @@
  * unmount. A library that dies takes the process with it (recover.h, rule 4).
  *
  * Method. Recovery goes in steps, each of which takes a disk to another: the checker, where the way
- * has one; mount, read the tree, unmount; and what comes behind: the full checker, a mount that makes
- * and deletes a file in every directory, and the full checker once more. Each is recorded and
+ * has one; mount, read the tree, unmount; and what comes behind: the full checker, a mount that
+ * makes and deletes a file in every directory, and the full checker once more. Each is recorded and
  * remembered by what it read (memo.h). The first ones read what a crash has left and are new with
- * every other disk; the last sees a disk that is in order, and is mostly known. Each step has a host
- * of its own, so that clock, choices and memory begin the same way every time: what is computed
- * follows from the disk alone.
+ * every other disk; the last sees a disk that is in order, and is mostly known. Each step has a
+ * host of its own, so that clock, choices and memory begin the same way every time: what is
+ * computed follows from the disk alone.
  */
 #include "crash/recover.h"
 

@@ -13,8 +13,8 @@ story() {
 		"$WORK/$name.txt"
 	# The summary and the timeline of the first finding; its id, and what the target logged, say
 	# nothing of the story.
-	awk 'NR == 1 { next } /^[^ ]/ || /^  (the target said|again:)/ { exit } { print }' "$WORK/out" \
-		>"$WORK/story"
+	awk 'NR == 1 { next } /^[^ ]/ || /^  (the target said|again:)/ { exit } { print }' \
+		"$WORK/out" >"$WORK/story"
 	if [ "${UPDATE:-}" = 1 ]; then
 		cp "$WORK/story" "$golden"
 	fi
