@@ -9,6 +9,7 @@
  *   open      "create F ... $N = open F": the open makes F itself
  *   exchange  "create X ... unlink Y", Y older than X: "rename Y X ..."
  *   roots     "enlarge D 1": without it; what was below D/e0 is in D
+ *   more      "... deepen D N", or enlarge: nothing before it, and twice as much of it in the root
  * First, where no chcwd is left, paths are written from the root: the same path reads the same.
  */
 #include "run/reducing.h"
@@ -137,6 +138,24 @@ static struct as_seq *drop_first(const struct as_seq *seq, size_t at, size_t oth
 	return dropped;
 }
 
+static struct as_seq *more_alone(const struct as_seq *seq, size_t at, size_t other)
+{
+	bool *kept;
+	struct as_seq *copy;
+
+	(void)other;
+	if (!at || seq->ops[at].len > INT64_MAX / 2)
+		return NULL;
+	kept = as_xcalloc(seq->n, sizeof(*kept));
+	for (size_t i = at; i < seq->n; i++)
+		kept[i] = true;
+	copy = as_seq_subset(seq, kept);
+	free(kept);
+	set_path(copy, &copy->ops[0].path, "/", 1, "");
+	copy->ops[0].len *= 2;
+	return copy;
+}
+
 /* Not a rule: nothing gets shorter by it. */
 static void write_from_root(struct as_reducing *x)
 {
@@ -175,6 +194,8 @@ static const struct rule {
 	{ "exchanges", AS_OP_CREATE, true, rename_instead },
 	{ "exchanges", AS_OP_MKDIR, true, rename_instead },
 	{ "roots", AS_OP_ENLARGE, false, drop_first },
+	{ "more", AS_OP_DEEPEN, false, more_alone },
+	{ "more", AS_OP_ENLARGE, false, more_alone },
 };
 
 /* Whether the rule helped at `at`: the operation there is another one then. */
