@@ -8,8 +8,15 @@
 #include "crash/crash.h"
 #include "work/parse.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define JOBS_MAX 256
 
 struct job {
 	const char *name;
@@ -330,26 +337,109 @@ static int crash_boxed(struct session *s, const struct jobs *all, size_t *first,
 	return rc;
 }
 
+/* Each `every`th from `first` on. */
+static int crash_some(struct session *s, const struct jobs *all, size_t first, size_t every,
+		      struct as_err *err)
+{
+	struct jobs mine = { .args = all->args, .jobs = as_xcalloc(all->n, sizeof(*mine.jobs)) };
+	int rc = 0;
+
+	for (size_t i = first; i < all->n; i += every)
+		mine.jobs[mine.n++] = all->jobs[i];
+	for (size_t i = 0; i < mine.n && !rc;) {
+		rc = as_cli_wants_box(all->args, as_buf_str(&mine.jobs[i].spec))
+			     ? crash_boxed(s, &mine, &i, err)
+			     : crash_one(s, &mine.jobs[i++], err);
+		fflush(stdout);
+	}
+	as_crasher_free(s->crasher);
+	as_target_free(s->target);
+	free(mine.jobs);
+	return rc;
+}
+
+/* ---- Several at a time ----------------------------------------------------------------------- */
+
+/* What a process that did a part of the workloads came to. */
+struct part {
+	struct as_run_stats stats;
+	struct as_crash_counts counts;
+	int rc;
+	struct as_err err;
+	bool ended;
+};
+
+/* Whole workloads are written at once, so that lines of two processes do not mix. */
+#define OUT_BYTES ((size_t)1 << 20)
+
+static void do_part(struct session *s, const struct jobs *all, size_t i, size_t n,
+		    struct part *part)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setvbuf(stdout, NULL, _IOFBF, OUT_BYTES);
+	part->rc = crash_some(s, all, i, n, &part->err);
+	part->stats = s->stats;
+	part->counts = s->counts;
+	part->ended = true;
+	fflush(stdout);
+	_exit(0);
+}
+
+static int take_part(struct session *s, const struct part *part, struct as_err *err)
+{
+	as_crash_counts_add(&s->counts, &part->counts);
+	s->stats.workloads += part->stats.workloads;
+	s->stats.ops += part->stats.ops;
+	s->stats.findings += part->stats.findings;
+	s->stats.skipped += part->stats.skipped;
+	if (!part->ended)
+		return as_fail(err, AS_EIO, "a process that crashed workloads ended early");
+	if (part->rc && err)
+		*err = part->err;
+	return part->rc;
+}
+
+static int crash_many(struct session *s, const struct jobs *all, size_t n, struct as_err *err)
+{
+	struct part *parts = as_shared_alloc(n * sizeof(*parts));
+	pid_t *pids = as_xcalloc(n, sizeof(*pids));
+	int rc = 0, one;
+
+	fflush(stdout);
+	for (size_t i = 0; i < n && !rc; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			do_part(s, all, i, n, &parts[i]);
+		if (pids[i] < 0)
+			rc = as_fail_errno(err, errno, "cannot start a process");
+	}
+	for (size_t i = 0; i < n && pids[i] > 0; i++) {
+		while (waitpid(pids[i], NULL, 0) < 0 && errno == EINTR)
+			;
+		one = take_part(s, &parts[i], rc ? NULL : err);
+		rc = rc ? rc : one;
+	}
+	free(pids);
+	as_shared_free(parts, n * sizeof(*parts));
+	return rc;
+}
+
 static int crash_all(const struct jobs *all, struct as_err *err)
 {
 	struct session s = { 0 };
 	int64_t start_us = as_now_us();
+	size_t n = (size_t)as_args_number(all->args, "jobs", 1);
 	int rc = read_options(all->args, &s.run, &s.options, err);
 
 	if (!rc)
 		rc = as_cli_output_open(all->args, &s.out, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < all->n && !rc;)
-		rc = as_cli_wants_box(all->args, as_buf_str(&all->jobs[i].spec))
-			     ? crash_boxed(&s, all, &i, err)
-			     : crash_one(&s, &all->jobs[i++], err);
+	n = n < all->n ? n : all->n;
+	rc = n > 1 ? crash_many(&s, all, n, err) : crash_some(&s, all, 0, 1, err);
 	s.stats.wall_us = as_now_us() - start_us;
 	say_all(&s);
-	rc = as_cli_output_close(&s.out, &s.stats, rc, err);
-	as_crasher_free(s.crasher);
-	as_target_free(s.target);
-	return rc;
+	return as_cli_output_close(&s.out, &s.stats, rc, err);
 }
 
 static int run(const struct as_args *args, struct as_err *err)
@@ -420,6 +510,13 @@ static const struct as_opt opts[] = {
 		  "kernel, else 512" },
 	{ .name = "lying-flush",
 	  .help = "a disk whose flush does nothing: shows which promises depend on it" },
+	{ .name = "jobs",
+	  .letter = 'j',
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = JOBS_MAX,
+	  .help = "workloads at a time, each in processes of its own; default 1" },
 	{ .name = "size",
 	  .kind = AS_OPT_SIZE,
 	  .arg = "N",
