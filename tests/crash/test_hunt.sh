@@ -18,7 +18,8 @@ while [ "$states" -lt "$want" ] && [ "$found" = 0 ]; do
 	"$ASSAY" gen -p crash --seed $seed -n 3 >"$WORK/w.txt"
 	"$ASSAY" crash --target lab --no-store --json "$WORK/w.txt" >"$WORK/out" 2>"$WORK/err" ||
 		found=1
-	n=$(grep -Eo '"(generated|again)":[0-9]*' "$WORK/out" | awk -F: '{ n += $2 } END { print n }')
+	n=$(grep -Eo '"(generated|again)":[0-9]*' "$WORK/out" |
+		awk -F: '{ n += $2 } END { print n }')
 	states=$((states + n))
 done
 if [ "$found" = 0 ]; then
@@ -37,8 +38,8 @@ predicted() { sed -n "s/^LAB_VIEW($1, \([0-9]\), \([0-9]\))/\1 \2/p" labfs/views
 # easiest FOLDER: the easiest view, and that of the crash during recovery, of what was found.
 easiest() {
 	grep -ho 'scenario=crash:[^" ]*' "$1"/findings/*/finding.json 2>/dev/null |
-		sed -n 's/.*view=\([0-9]\).*then=\([0-9]\).*/\1 \2/p; t; s/.*view=\([0-9]\).*/\1 0/p' |
-		sort | head -n 1
+		sed -n 's/.*view=\([0-9]\).*then=\([0-9]\).*/\1 \2/p; t
+			s/.*view=\([0-9]\).*/\1 0/p' | sort | head -n 1
 }
 
 # Hunts until something is found, or time is up.
@@ -56,7 +57,8 @@ hunt() { # BUG SEED
 	wait $pid 2>/dev/null
 	view=$(easiest "$WORK/$bug-$seed")
 	if [ -z "$view" ]; then
-		tap_not_ok "bug $bug from seed $seed" "not found in $seconds s" "$(tail -1 "$WORK/out")"
+		tap_not_ok "bug $bug from seed $seed" "not found in $seconds s" \
+			"$(tail -1 "$WORK/out")"
 	elif [ "${view% *}" -gt "$(predicted "$bug" | cut -d' ' -f1)" ]; then
 		tap_not_ok "bug $bug from seed $seed" "in view $view, not $(predicted "$bug")"
 	else

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* perm_states: which subsets of a cut's units are tried; see perm.h. */
+#include "crash/perm_inside.h"
+
+#include <stdlib.h>
+
+/* ---- The states of a cut --------------------------------------------------------------------- */
+
+/* Of the sectors involved, so that the trials are the same every time. */
+static uint64_t seed_of(const struct as_perm *p)
+{
+	uint64_t seed = p->n_units;
+
+	for (size_t u = 0; u < p->n_units; u++)
+		seed = as_mix64(seed ^ p->units[u].off) + p->units[u].len;
+	return seed;
+}
+
+void as_perm_begin(struct as_perm *p, enum as_view view, size_t k, bool all)
+{
+	as_assert(k < p->n_cuts && view >= 1 && view < AS_VIEWS);
+	perm_make_units(p, view, k);
+	p->all = all;
+	p->step = p->index = 0;
+	if (view == AS_VIEW_SYNC_LEFT)
+		p->stage = p->n_units ? STAGE_SEVERAL : STAGE_END;
+	else if (view == AS_VIEW_SYNC_SECTORS && !p->n_units)
+		p->stage = STAGE_END;
+	else
+		p->stage = p->n_units <= p->options.t ? STAGE_MASKS : STAGE_SEVERAL;
+}
+
+/* Whether a subset was not there at an earlier cut. */
+static bool is_new(const struct as_perm *p)
+{
+	if (perm_is_synchronous(p->view) && p->n_units) {
+		/* Without any part of the last write: the cut before. */
+		for (size_t u = 0; u < p->n_units; u++)
+			if (p->keep[u])
+				return true;
+		return false;
+	}
+	if (p->all)
+		return true;
+	if (!p->cut || p->cuts[p->cut].flushed)
+		return !p->cut;
+	if (!p->n_units)
+		return true;
+	for (size_t u = p->last_first; u < p->n_units; u++)
+		if (p->keep[u])
+			return true;
+	return false;
+}
+
+static bool next_mask(struct as_perm *p)
+{
+	uint64_t mask = p->step++;
+
+	if (mask >> p->n_units) {
+		p->stage = STAGE_END;
+		return false;
+	}
+	for (size_t u = 0; u < p->n_units; u++)
+		p->keep[u] = mask >> u & 1;
+	return true;
+}
+
+/* Steps 0..n: prefixes, the empty and the full one with them. Then all but one; that without the
+ * last is a prefix. */
+static bool next_several(struct as_perm *p)
+{
+	uint64_t n = p->n_units, step = p->step++;
+
+	if (step > n && p->view == AS_VIEW_SYNC_LEFT) {
+		p->stage = STAGE_END;
+		return false;
+	}
+	if (step >= 2 * n) {
+		p->stage = STAGE_TRIALS;
+		p->step = 0;
+		as_chooser_free(p->chooser);
+		p->chooser = as_chooser_seeded(seed_of(p));
+		return false;
+	}
+	for (size_t u = 0; u < n; u++)
+		p->keep[u] = step <= n ? u < step : u != step - n - 1;
+	return true;
+}
+
+/* A random subset of a random size. */
+static bool next_trial(struct as_perm *p)
+{
+	struct as_choice *choice = as_chooser_choice(p->chooser);
+	size_t n = p->n_units, left;
+
+	if (p->step++ >= p->options.trials) {
+		p->stage = STAGE_END;
+		return false;
+	}
+	left = 1 + as_choose(choice, (unsigned)n - 1);
+	for (size_t u = 0; u < n; u++) {
+		p->keep[u] = as_choose(choice, (unsigned)(n - u)) < left;
+		left -= p->keep[u];
+	}
+	return true;
+}
+
+bool as_perm_next(struct as_perm *p, struct as_perm_state *state)
+{
+	while (p->stage != STAGE_END) {
+		bool made = p->stage == STAGE_MASKS	? next_mask(p)
+			    : p->stage == STAGE_SEVERAL ? next_several(p)
+							: next_trial(p);
+
+		if (!made || !is_new(p))
+			continue;
+		perm_fill_state(p, state);
+		p->index++;
+		return true;
+	}
+	return false;
+}
