@@ -40,9 +40,9 @@ static struct as_run_result run(const char *spec, const char *text,
 				const struct as_run_options *options, struct ear *ear)
 {
 	struct as_run_result result = { 0 };
-	struct as_runner *runner;
-	struct as_target *target;
-	struct as_seq *seq;
+	struct as_runner *runner = NULL;
+	struct as_target *target = NULL;
+	struct as_seq *seq = NULL;
 	struct as_err err = { 0 };
 
 	*ear = (struct ear){ .sink = { .finding = hear } };
