@@ -9,22 +9,28 @@
  * ways take turns, and the best of several turns counts. A call is one that record counts or knows
  * of, the same number for all ways. _cpu: processor time of everybody concerned, which other load
  * on the machine disturbs less than time by the clock.
+ * stops: a tracer that stops each call twice, as seeing its arguments and its result takes, and does
+ * nothing else: what no tracer can go below.
  */
 #include "bench/bench.h"
 
 #include "base/spawn.h"
 #include "cover/record.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define TURNS 5
 
-enum way { BASE, BPF, PTRACE, STRACE, WAYS };
-static const char *const names[WAYS] = { "base", "bpf", "ptrace", "strace" };
+enum way { BASE, BPF, STOPS, PTRACE, STRACE, WAYS };
+static const char *const names[WAYS] = { "base", "bpf", "stops", "ptrace", "strace" };
 
 struct loop {
 	const char *name, *body; /* of the loop; in the folder */
@@ -68,6 +74,34 @@ static void spawn(char **argv)
 	as_assert(ended.how == AS_END_EXIT && !ended.status);
 }
 
+static void become_traced(char **argv)
+{
+	if (!ptrace(PTRACE_TRACEME, 0, NULL, NULL) && !raise(SIGSTOP))
+		execvp(argv[0], argv);
+	_exit(127);
+}
+
+static void only_stop(char **argv)
+{
+	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+			     PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		become_traced(argv);
+	as_assert(pid > 0 && waitpid(pid, &status, 0) == pid && WIFSTOPPED(status));
+	as_assert(!ptrace(PTRACE_SETOPTIONS, pid, NULL, options));
+	as_assert(!ptrace(PTRACE_SYSCALL, pid, NULL, NULL));
+	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		int signal = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
+		bool ours = signal == (SIGTRAP | 0x80) || signal == SIGTRAP || signal == SIGSTOP;
+
+		if (signal && ptrace(PTRACE_SYSCALL, pid, NULL, ours ? 0L : (long)signal))
+			as_assert(errno == ESRCH); /* killed meanwhile */
+	}
+}
+
 static void record(struct bench *b, const struct as_source_ops *source, char **argv)
 {
 	struct as_world_options options = { .under = b->folder };
@@ -99,6 +133,8 @@ static struct cost run(struct bench *b, const struct loop *loop, enum way way, i
 	snprintf(trace, sizeof(trace), "%s/trace", b->folder);
 	if (way == BPF)
 		record(b, &as_source_ebpf, plain);
+	else if (way == STOPS)
+		only_stop(plain);
 	else if (way == PTRACE)
 		record(b, &as_source_ptrace, plain);
 	else
@@ -115,6 +151,7 @@ static bool is_here(enum way way)
 	switch (way) {
 	case BPF:
 		return !as_source_ebpf.usable(&err);
+	case STOPS:
 	case PTRACE:
 		return !as_source_ptrace.usable(&err);
 	case STRACE:
