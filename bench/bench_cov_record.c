@@ -9,7 +9,7 @@
  * ways take turns, and the best of several turns counts. A call is one that record counts or knows
  * of, the same number for all ways. _cpu: processor time of everybody concerned, which other load
  * on the machine disturbs less than time by the clock.
- * stops: a tracer that stops each call twice, as seeing its arguments and its result takes, and does
+ * stops: a tracer that stops each call twice, as its arguments and its result ask for, and does
  * nothing else: what no tracer can go below.
  */
 #include "bench/bench.h"

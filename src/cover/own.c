@@ -52,7 +52,8 @@ static void put(struct as_own *own, const struct entry *head, const void *rest, 
 	to = (struct entry *)(void *)(area->data + at);
 	memcpy((char *)to + sizeof(to->bytes), (const char *)head + sizeof(head->bytes),
 	       sizeof(*head) - sizeof(head->bytes));
-	memcpy(to + 1, rest, len);
+	if (len)
+		memcpy(to + 1, rest, len);
 	atomic_store_explicit(&to->bytes, (uint32_t)bytes, memory_order_release);
 }
 

@@ -359,7 +359,7 @@ const struct as_spec_call *as_spec_find(const struct as_spec *spec, const char *
 	const struct as_spec_names *names = spec->names;
 	unsigned at = place_of(names->seed, name, len);
 
-	if (names->places[at].len != len || memcmp(names->places[at].name, name, len) != 0 || !len)
+	if (!len || names->places[at].len != len || memcmp(names->places[at].name, name, len))
 		return NULL;
 	return names->places[at].call;
 }
