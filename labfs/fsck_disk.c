@@ -19,9 +19,9 @@ int lab_ck_open(struct lab_ck *ck)
 		return -EINVAL;
 	ck->dev_blocks = blocks < NOTHING ? (uint32_t)blocks : NOTHING;
 	ck->pages = ck->dev_blocks / LAB_CK_PAGE + 1;
-	ck->last = NOTHING;
 	ck->page = as_malloc(ck->host, ck->pages * sizeof(*ck->page));
-	return ck->page ? 0 : -ENOMEM;
+	ck->held = as_malloc(ck->host, LAB_CK_HELD * sizeof(*ck->held));
+	return ck->page && ck->held ? 0 : -ENOMEM;
 }
 
 static void forget_page(struct lab_ck *ck, uint32_t page)
@@ -39,6 +39,7 @@ void lab_ck_close(struct lab_ck *ck)
 	for (uint32_t i = 0; ck->page && i < ck->pages; i++)
 		forget_page(ck, i);
 	as_free(ck->host, ck->page);
+	as_free(ck->host, ck->held);
 	as_free(ck->host, ck->claims);
 	as_free(ck->host, ck->freed);
 	as_free(ck->host, ck->ino);
@@ -54,6 +55,7 @@ static uint8_t *find(const struct lab_ck *ck, uint32_t block)
 /* Where the block is in memory, until the next call. */
 static int peek(struct lab_ck *ck, uint32_t block, const uint8_t **data)
 {
+	struct lab_ck_held *held;
 	int rc;
 
 	if (block >= ck->dev_blocks)
@@ -61,14 +63,15 @@ static int peek(struct lab_ck *ck, uint32_t block, const uint8_t **data)
 	*data = find(ck, block);
 	if (*data)
 		return 0;
-	if (ck->last != block) {
-		ck->last = NOTHING;
-		rc = as_bd_read(ck->bd, (uint64_t)block * LAB_BLOCK, ck->last_data, LAB_BLOCK);
+	held = &ck->held[block % LAB_CK_HELD];
+	if (held->name != block + 1) {
+		held->name = 0;
+		rc = as_bd_read(ck->bd, (uint64_t)block * LAB_BLOCK, held->data, LAB_BLOCK);
 		if (rc)
 			return rc;
-		ck->last = block;
+		held->name = block + 1;
 	}
-	*data = ck->last_data;
+	*data = held->data;
 	return 0;
 }
 
@@ -126,8 +129,8 @@ int lab_ck_write_disk(struct lab_ck *ck, uint32_t block, const void *buf)
 {
 	if (ck->readonly)
 		return 0;
-	if (ck->last == block)
-		ck->last = NOTHING;
+	if (ck->held[block % LAB_CK_HELD].name == block + 1)
+		ck->held[block % LAB_CK_HELD].name = 0;
 	return as_bd_write(ck->bd, (uint64_t)block * LAB_BLOCK, buf, LAB_BLOCK);
 }
 

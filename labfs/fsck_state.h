@@ -46,6 +46,13 @@ struct lab_ck_ino {
 	uint32_t dotdot; /* of directories: what it says itself */
 };
 
+#define LAB_CK_HELD 64u
+
+struct lab_ck_held {
+	uint32_t name; /* the block's number + 1; 0: nothing */
+	uint8_t data[LAB_BLOCK];
+};
+
 struct lab_ck {
 	const struct as_host *host;
 	struct as_bd *bd;
@@ -56,8 +63,9 @@ struct lab_ck {
 	/* The overlay: two levels of pointers to changed blocks. */
 	uint8_t ***page;
 	uint32_t pages, dirty;
-	uint32_t last; /* what `last_data` holds, from disk; dev_blocks = nothing */
-	uint8_t last_data[LAB_BLOCK];
+	/* Blocks as they are on the disk, each in the only place it can have: the passes come back
+	 * to the inode table again and again. */
+	struct lab_ck_held *held;
 
 	struct lab_super sb;
 	struct lab_super disk_sb; /* as on the disk when the checks began */
