@@ -246,9 +246,10 @@ static int end_all(struct leading *l, int rc, struct as_err *err)
 		rc2 = hear(l, &late);
 	end_jobs(l);
 	as_worker_end(&l->reducer);
-	/* With an error of ours, what is not whole is not taken. */
+	/* With an error of ours, what is not whole is not taken. Where workloads are counted, what
+	 * has not had its turn is not, either: it will be done again, and in its turn. */
 	if (!rc && !rc2 && !is_enough(l->state))
-		rc2 = as_leading_merge(l, true, &late);
+		rc2 = as_leading_merge(l, !l->state->max_workloads, &late);
 	account(l);
 	if (!rc && rc2) {
 		rc = rc2;

@@ -10,7 +10,6 @@ struct lines {
 	char **lines;
 	size_t n;
 	bool over; /* the last of them is the job's last */
-	uint64_t taken; /* batches */
 };
 
 struct leading {

@@ -134,18 +134,23 @@ static int take_batch(struct leading *l, size_t job, const char *line, struct as
 	return rc;
 }
 
-/* Whose turn it is: the job with the fewest batches taken, the first of these. */
+/* Whose turn it is: the job that has got least far, in batches, the first of these. That is so from one
+ * life of a hunt to the next: it goes by positions. */
 static bool next_turn(const struct leading *l, bool rest, size_t *job)
 {
+	const size_t batch = as_worker_batch(l->hunt);
 	bool any = false;
+	uint64_t least = 0;
 
 	for (size_t i = 0; i < l->state->n_jobs; i++) {
 		const struct lines *q = &l->queues[i];
 
 		if (l->state->jobs[i].over || (rest && !q->n))
 			continue;
-		if (!any || q->taken < l->queues[*job].taken)
+		if (!any || l->state->jobs[i].position / batch < least) {
+			least = l->state->jobs[i].position / batch;
 			*job = i;
+		}
 		any = true;
 	}
 	return any && l->queues[*job].n;
@@ -163,7 +168,6 @@ int as_leading_merge(struct leading *l, bool rest, struct as_err *err)
 		rc = take_batch(l, job, q->lines[0], err);
 		free(q->lines[0]);
 		memmove(q->lines, q->lines + 1, --q->n * sizeof(*q->lines));
-		q->taken++;
 	}
 	return rc;
 }

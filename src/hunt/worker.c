@@ -290,12 +290,19 @@ static int run_batch(struct job *job, size_t want, bool *over, struct as_err *er
 	return rc;
 }
 
+size_t as_worker_batch(const struct as_hunt *h)
+{
+	return h->batch		    ? h->batch
+	       : h->scenario->batch ? h->scenario->batch
+	       : h->box		    ? BATCH_BOXED
+				    : BATCH_HERE;
+}
+
 static int work_job(struct job *job, const struct as_hunt_state *state, struct as_err *err)
 {
 	const struct as_hunt *h = job->hunt;
 	struct as_buf folder = { 0 };
-	size_t standard = h->box ? BATCH_BOXED : BATCH_HERE;
-	size_t batch = h->batch ? h->batch : h->scenario->batch ? h->scenario->batch : standard;
+	size_t batch = as_worker_batch(h);
 	bool over = false;
 	int rc = as_stream_new(h->profile, h->traits, state->seed, job->number, &job->stream, err);
 

@@ -40,6 +40,8 @@ AS_MUST_CHECK int as_worker_start_reducer(const struct as_hunt *hunt,
 					  const struct as_hunt_sign *sign,
 					  struct as_hunt_shared *shared, struct as_worker *worker,
 					  struct as_err *err);
+/* Workloads of a batch; those of a job begin at multiples of it, wherever the job begins. */
+size_t as_worker_batch(const struct as_hunt *hunt);
 /* Reads what is there. */
 void as_worker_read(struct as_worker *worker);
 /* The next whole line, without its newline, to be freed; NULL: there is none yet. */
