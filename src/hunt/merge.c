@@ -134,8 +134,8 @@ static int take_batch(struct leading *l, size_t job, const char *line, struct as
 	return rc;
 }
 
-/* Whose turn it is: the job that has got least far, in batches, the first of these. By positions, so
- * that it is the same in the next life of a hunt. */
+/* Whose turn it is: the job that has got least far, in batches, the first of these. By positions,
+ * so that it is the same in the next life of a hunt. */
 static bool next_turn(const struct leading *l, bool rest, size_t *job)
 {
 	const size_t batch = as_worker_batch(l->hunt);
