@@ -154,8 +154,8 @@ static bool say_attr_lack(struct judge *j, const struct h_version *v,
 	bool owner = j->h->traits->features & AS_FEAT_OWNER;
 
 	if ((v->mode & S_IFMT) != (node->mode & S_IFMT))
-		as_buf_addf(why, " must be %s; recovered tree has %s", as_tree_type_word(v->mode),
-			    as_tree_type_word(node->mode));
+		as_buf_addf(why, " must be %s; recovered tree has %s", as_model_type_word(v->mode),
+			    as_model_type_word(node->mode));
 	else if (owner && v->mode != node->mode)
 		as_buf_addf(why, " must have mode %04o; recovered tree has %04o", v->mode & 07777,
 			    node->mode & 07777);

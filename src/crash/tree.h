@@ -74,7 +74,6 @@ uint32_t as_tree_child(const struct as_tree *tree, uint32_t dir, const char *nam
 void as_tree_path(const struct as_tree *tree, uint32_t i, struct as_buf *out);
 /* Memory that it takes; contents that are shared count for each. */
 uint64_t as_tree_memory(const struct as_tree *tree);
-const char *as_tree_type_word(uint32_t mode); /* "a directory" */
 /* For people: one line a name. */
 void as_tree_print(const struct as_tree *tree, struct as_buf *out);
 

@@ -5,28 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-const char *as_tree_type_word(uint32_t mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFDIR:
-		return "a directory";
-	case S_IFLNK:
-		return "a symbolic link";
-	case S_IFIFO:
-		return "a fifo";
-	case S_IFSOCK:
-		return "a socket";
-	case S_IFCHR:
-		return "a character device";
-	case S_IFBLK:
-		return "a block device";
-	case S_IFREG:
-		return "a regular file";
-	default:
-		return "of unknown type";
-	}
-}
-
 /* ---- Differences ---- */
 
 struct diff {
@@ -113,8 +91,8 @@ static bool nodes_differ(struct diff *d, uint32_t i)
 	const struct as_tree_node *a = &d->tree[0]->node[i], *b = &d->tree[1]->node[i];
 
 	if ((a->mode & S_IFMT) != (b->mode & S_IFMT))
-		return say(d, i, 0, "is %s %s, %s %s", as_tree_type_word(a->mode), d->is[0],
-			   as_tree_type_word(b->mode), d->is[1]);
+		return say(d, i, 0, "is %s %s, %s %s", as_model_type_word(a->mode), d->is[0],
+			   as_model_type_word(b->mode), d->is[1]);
 	if (a->mode != b->mode)
 		return say(d, i, 0, "mode %04o %s, %04o %s", a->mode & 07777, d->is[0],
 			   b->mode & 07777, d->is[1]);

@@ -54,7 +54,7 @@ static void differ(struct compare *c, const char *fmt, ...)
 	va_end(ap);
 }
 
-static const char *type_word(uint32_t mode)
+const char *as_model_type_word(uint32_t mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFDIR:
@@ -109,7 +109,8 @@ static void compare_times(struct compare *c, const struct inode *inode, const st
 static void compare_stat(struct compare *c, const struct inode *inode, const struct as_stat *st)
 {
 	if ((st->mode & S_IFMT) != (inode->mode & S_IFMT)) {
-		differ(c, "is %s, model says %s", type_word(st->mode), type_word(inode->mode));
+		differ(c, "is %s, model says %s", as_model_type_word(st->mode),
+		       as_model_type_word(inode->mode));
 		return;
 	}
 	if (feature(c, AS_FEAT_OWNER)) {
@@ -312,7 +313,7 @@ static void missing(struct compare *c, const char *name, uint32_t mode)
 {
 	size_t len = descend(c, name);
 
-	differ(c, "is missing, model says it is %s", type_word(mode));
+	differ(c, "is missing, model says it is %s", as_model_type_word(mode));
 	ascend(c, len);
 }
 

@@ -17,6 +17,9 @@ struct as_tree_ops {
 	int64_t (*getxattr)(void *ctx, const char *path, const char *name, void *buf, size_t len);
 };
 
+/* "a directory", "of unknown type". */
+const char *as_model_type_word(uint32_t mode);
+
 /* 0: the same. 1: different, and why says how. */
 int as_model_compare(const struct as_model *model, const struct as_tree_ops *tree, void *ctx,
 		     struct as_buf *why);
