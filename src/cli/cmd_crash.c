@@ -4,9 +4,10 @@
 #include "base/spawn.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "cli/jobs.h"
 #include "cli/output.h"
+#include "cli/rows.h"
 #include "crash/crash.h"
-#include "work/parse.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,81 +18,6 @@
 #include <unistd.h>
 
 #define JOBS_MAX 256
-
-struct job {
-	const char *name;
-	struct as_seq *seq;
-	struct as_buf spec;
-	uint64_t size_bytes;
-};
-
-struct jobs {
-	const struct as_args *args;
-	const char *path;
-	struct job *jobs;
-	size_t n;
-};
-
-/* ---- Reading --------------------------------------------------------------------------------- */
-
-static int choose_target(const struct as_args *args, const char *path, struct job *job,
-			 struct as_err *err)
-{
-	const char *asked = as_args_text(args, "target", NULL);
-	const char *meta = as_seq_meta(job->seq, "target");
-	int rc = 0;
-
-	if (asked)
-		as_buf_adds(&job->spec, asked);
-	else if (meta)
-		rc = as_target_parse_meta(meta, &job->spec, &job->size_bytes, err);
-	else
-		rc = as_fail(err, AS_EUSE, "no --target given and no @target in the file");
-	if (rc)
-		return as_fail_in(err, "%s", path);
-	if (as_args_has(args, "size"))
-		job->size_bytes = as_args_number(args, "size", 0);
-	return 0;
-}
-
-static int read_target(const struct as_args *args, const char *path, struct job *job,
-		       struct as_err *err)
-{
-	int rc = choose_target(args, path, job, err);
-
-	return rc ? rc : as_cli_check_box(args, as_buf_str(&job->spec), err);
-}
-
-static int take_workload(void *ctx, struct as_seq *seq)
-{
-	struct jobs *all = ctx;
-	const char *name = as_seq_meta(seq, "workload");
-
-	all->jobs = as_xrealloc(all->jobs, (all->n + 1) * sizeof(*all->jobs));
-	all->jobs[all->n++] = (struct job){ .name = name ? name : all->path, .seq = seq };
-	return 0;
-}
-
-static int read_jobs(struct jobs *all, struct as_err *err)
-{
-	const struct as_args *args = all->args;
-	bool stdin_read = false;
-	int rc = 0;
-
-	for (int i = 0; i < args->n_operands && !rc; i++) {
-		bool standard = !strcmp(args->operands[i], "-");
-		size_t first = all->n;
-
-		if (standard && stdin_read)
-			return as_fail(err, AS_EUSE, "standard input was given twice");
-		stdin_read |= standard;
-		all->path = args->operands[i];
-		rc = as_parse_many(all->path, take_workload, all, err);
-		for (size_t k = first; k < all->n && !rc; k++)
-			rc = read_target(args, all->path, &all->jobs[k], err);
-	}
-	return rc;
-}
 
 static int read_prune(const char *text, unsigned *prune, struct as_err *err)
 {
@@ -148,27 +74,22 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 /* ---- Running --------------------------------------------------------------------------------- */
 
 struct session {
+	const struct as_args *args;
 	struct as_run_options run;
 	struct as_crash_options options;
 	struct as_target *target;
 	struct as_crasher *crasher;
-	const struct job *current; /* whose target is loaded */
+	const struct as_cli_job *current; /* whose target is loaded */
 	struct as_cli_output out;
 	struct as_run_stats stats;
 	struct as_crash_counts counts;
 };
 
-static bool same_target(const struct job *a, const struct job *b)
-{
-	return a->size_bytes == b->size_bytes &&
-	       !strcmp(as_buf_str(&a->spec), as_buf_str(&b->spec));
-}
-
-static int get_ready(struct session *s, const struct job *job, struct as_err *err)
+static int get_ready(struct session *s, const struct as_cli_job *job, struct as_err *err)
 {
 	int rc;
 
-	if (s->current && same_target(s->current, job))
+	if (s->current && as_cli_jobs_alike(s->current, job))
 		return 0;
 	as_crasher_free(s->crasher);
 	as_target_free(s->target);
@@ -255,7 +176,7 @@ static void say_all(const struct session *s)
 	as_buf_free(&line);
 }
 
-static int crash_one(struct session *s, const struct job *job, struct as_err *err)
+static int crash_one(struct session *s, const struct as_cli_job *job, struct as_err *err)
 {
 	struct as_crash_counts counts = { 0 };
 	struct as_run_result result = { 0 };
@@ -302,9 +223,10 @@ static int box_size(const char *spec, uint64_t *size_bytes, struct as_err *err)
 }
 
 /* Those from *first on that have the same target, in one box, one behind the other. */
-static int crash_boxed(struct session *s, const struct jobs *all, size_t *first, struct as_err *err)
+static int crash_boxed(struct session *s, const struct as_cli_jobs *all, size_t *first,
+		       struct as_err *err)
 {
-	const struct job *job = &all->jobs[*first];
+	const struct as_cli_job *job = &all->jobs[*first];
 	struct talk talk = { s, as_buf_str(&job->spec) };
 	struct as_cli_relay relay = as_cli_relay_to(s->out.talk);
 	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
@@ -314,10 +236,10 @@ static int crash_boxed(struct session *s, const struct jobs *all, size_t *first,
 	size_t n = 0;
 	int rc = box_size(talk.spec, &size_bytes, err);
 
-	for (; *first < all->n && same_target(job, &all->jobs[*first]); ++*first)
+	for (; *first < all->n && as_cli_jobs_alike(job, &all->jobs[*first]); ++*first)
 		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
 	if (!rc)
-		rc = as_cli_box_open(all->args, talk.spec, size_bytes, &box, err);
+		rc = as_cli_box_open(s->args, talk.spec, size_bytes, &box, err);
 	if (!rc) {
 		as_crash_options_print(&s->options, &params);
 		box.boxed.options = s->run;
@@ -338,16 +260,16 @@ static int crash_boxed(struct session *s, const struct jobs *all, size_t *first,
 }
 
 /* Each `every`th from `first` on. */
-static int crash_some(struct session *s, const struct jobs *all, size_t first, size_t every,
+static int crash_some(struct session *s, const struct as_cli_jobs *all, size_t first, size_t every,
 		      struct as_err *err)
 {
-	struct jobs mine = { .args = all->args, .jobs = as_xcalloc(all->n, sizeof(*mine.jobs)) };
+	struct as_cli_jobs mine = { .jobs = as_xcalloc(all->n, sizeof(*mine.jobs)) };
 	int rc = 0;
 
 	for (size_t i = first; i < all->n; i += every)
 		mine.jobs[mine.n++] = all->jobs[i];
 	for (size_t i = 0; i < mine.n && !rc;) {
-		rc = as_cli_wants_box(all->args, as_buf_str(&mine.jobs[i].spec))
+		rc = as_cli_wants_box(s->args, as_buf_str(&mine.jobs[i].spec))
 			     ? crash_boxed(s, &mine, &i, err)
 			     : crash_one(s, &mine.jobs[i++], err);
 		fflush(stdout);
@@ -372,7 +294,7 @@ struct part {
 /* Whole workloads are written at once, so that lines of two processes do not mix. */
 #define OUT_BYTES ((size_t)1 << 20)
 
-static void do_part(struct session *s, const struct jobs *all, size_t i, size_t n,
+static void do_part(struct session *s, const struct as_cli_jobs *all, size_t i, size_t n,
 		    struct part *part)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -399,7 +321,8 @@ static int take_part(struct session *s, const struct part *part, struct as_err *
 	return part->rc;
 }
 
-static int crash_many(struct session *s, const struct jobs *all, size_t n, struct as_err *err)
+static int crash_many(struct session *s, const struct as_cli_jobs *all, size_t n,
+		      struct as_err *err)
 {
 	struct part *parts = as_shared_alloc(n * sizeof(*parts));
 	pid_t *pids = as_xcalloc(n, sizeof(*pids));
@@ -424,15 +347,15 @@ static int crash_many(struct session *s, const struct jobs *all, size_t n, struc
 	return rc;
 }
 
-static int crash_all(const struct jobs *all, struct as_err *err)
+static int crash_all(const struct as_args *args, const struct as_cli_jobs *all, struct as_err *err)
 {
-	struct session s = { 0 };
+	struct session s = { .args = args };
 	int64_t start_us = as_now_us();
-	size_t n = (size_t)as_args_number(all->args, "jobs", 1);
-	int rc = read_options(all->args, &s.run, &s.options, err);
+	size_t n = (size_t)as_args_number(args, "jobs", 1);
+	int rc = read_options(args, &s.run, &s.options, err);
 
 	if (!rc)
-		rc = as_cli_output_open(all->args, &s.out, err);
+		rc = as_cli_output_open(args, &s.out, err);
 	if (rc)
 		return rc;
 	n = n < all->n ? n : all->n;
@@ -444,25 +367,17 @@ static int crash_all(const struct jobs *all, struct as_err *err)
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	struct jobs all = { .args = args };
-	int rc = read_jobs(&all, err);
+	struct as_cli_jobs all = { 0 };
+	int rc = as_cli_jobs_read(args, NULL, &all, err);
 
 	if (!rc)
-		rc = crash_all(&all, err);
-	for (size_t i = 0; i < all.n; i++) {
-		as_seq_free(all.jobs[i].seq);
-		as_buf_free(&all.jobs[i].spec);
-	}
-	free(all.jobs);
+		rc = crash_all(args, &all, err);
+	as_cli_jobs_free(&all);
 	return rc;
 }
 
 static const struct as_opt opts[] = {
-	{ .name = "target",
-	  .letter = 't',
-	  .kind = AS_OPT_TEXT,
-	  .arg = "T",
-	  .help = "what to test, in place of the files' @target; `assay targets` lists them" },
+	AS_CLI_FILES_TARGET_OPT,
 	{ .name = "view",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "VIEWS",
@@ -510,29 +425,10 @@ static const struct as_opt opts[] = {
 		  "kernel, else 512" },
 	{ .name = "lying-flush",
 	  .help = "a disk whose flush does nothing: shows which promises depend on it" },
-	{ .name = "jobs",
-	  .letter = 'j',
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .min = 1,
-	  .max = JOBS_MAX,
-	  .help = "workloads at a time, each in processes of its own; default 1" },
-	{ .name = "size",
-	  .kind = AS_OPT_SIZE,
-	  .arg = "N",
-	  .min = 512,
-	  .help = "size of the disk, such as 16M; default: the target's own" },
-	{ .name = "deadline",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "SECONDS",
-	  .min = 1,
-	  .max = 3600,
-	  .help = "how long one operation or one recovery may take; default 10" },
-	{ .name = "seed",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .max = INT64_MAX,
-	  .help = "of the choices that a target leaves to chance; default 0" },
+	AS_CLI_JOBS_OPT(JOBS_MAX, "workloads at a time, each in processes of its own"),
+	AS_CLI_SIZE_OPT,
+	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take"),
+	AS_CLI_CHANCE_OPT,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
 	{ 0 },

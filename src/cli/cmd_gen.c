@@ -3,6 +3,7 @@
 #include "base/choice.h"
 #include "cli/cli.h"
 #include "cli/profiles.h"
+#include "cli/rows.h"
 #include "gen/gen.h"
 #include "run/traits.h"
 #include "work/emit_c.h"
@@ -206,18 +207,9 @@ out:
 }
 
 static const struct as_opt opts[] = {
-	{ .name = "profile",
-	  .letter = 'p',
-	  .kind = AS_OPT_TEXT,
-	  .arg = "NAME|FILE",
-	  .help = "paper (default), crash, race, small, coverage, hunt, or a file "
-		  "(docs/PROFILE.md); a file's name has a slash or a dot in it" },
-	{ .name = "seed",
-	  .letter = 's',
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .max = INT64_MAX,
-	  .help = "of all chance, in place of the profile's" },
+	AS_CLI_PROFILE_OPT("paper (default), crash, race, small, coverage, hunt, or a file "
+			   "(docs/PROFILE.md); a file's name has a slash or a dot in it"),
+	AS_CLI_SEED_OPT,
 	{ .name = "count",
 	  .letter = 'n',
 	  .kind = AS_OPT_NUMBER,
@@ -242,11 +234,7 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "T",
 	  .help = "leave out what this target cannot do" },
-	{ .name = "feedback",
-	  .kind = AS_OPT_TEXT,
-	  .arg = "FILE",
-	  .help = "counts of what was tested, as JSON lines: what was tested less comes more "
-		  "often" },
+	AS_CLI_FEEDBACK_OPT,
 	{ .name = "emit",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "text|c",

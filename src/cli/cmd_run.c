@@ -1,153 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * cmd_run: workloads from files on a target. All files are read before the first runs, so that bad
- * input costs nobody's time.
- */
+/* cmd_run: workloads from files on a target. */
 #include "base/json.h"
 #include "base/spawn.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "cli/jobs.h"
 #include "cli/output.h"
 #include "cli/own_cov.h"
+#include "cli/rows.h"
 #include "hunt/known.h"
 #include "hunt/scenario.h"
 #include "report/sinks.h"
 #include "run/run.h"
-#include "work/parse.h"
 
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define LIST_MAX_BYTES ((size_t)64 << 20)
-
-struct job {
-	const char *path; /* where it is read from */
-	const char *name; /* what people know it by */
-	struct as_seq *seq;
-	struct as_buf spec;
-	uint64_t size_bytes;
-};
-
-/* The target of one file: the option, or what the file says. */
-static int choose_target(const struct as_args *args, struct job *job, struct as_err *err)
-{
-	const char *asked = as_args_text(args, "target", NULL);
-	const char *meta = as_seq_meta(job->seq, "target");
-	int rc;
-
-	if (asked) {
-		as_buf_adds(&job->spec, asked);
-	} else if (!meta) {
-		return as_fail(err, AS_EUSE, "%s: no --target given and no @target in the file",
-			       job->path);
-	} else {
-		rc = as_target_parse_meta(meta, &job->spec, &job->size_bytes, err);
-		if (rc)
-			return as_fail_in(err, "%s", job->path);
-	}
-	if (as_args_has(args, "size"))
-		job->size_bytes = as_args_number(args, "size", 0);
-	return 0;
-}
-
-struct jobs {
-	struct job *jobs;
-	size_t n;
-	struct as_buf list; /* the text that names point into */
-};
-
-static void add_job(struct jobs *all, const char *path, const char *name)
-{
-	all->jobs = as_xrealloc(all->jobs, (all->n + 1) * sizeof(*all->jobs));
-	all->jobs[all->n++] = (struct job){ .path = path, .name = name };
-}
-
-/* Lines "PATH" or "PATH<tab>NAME". */
-static int read_list(const char *path, struct jobs *all, struct as_err *err)
-{
-	char *save = NULL;
-	int rc = as_buf_read_file(&all->list, path, LIST_MAX_BYTES, err);
-
-	if (rc)
-		return as_fail_in(err, "--list");
-	for (char *line = strtok_r(all->list.data, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		char *tab = strchr(line, '\t');
-
-		if (tab)
-			*tab++ = '\0';
-		add_job(all, line, tab && *tab ? tab : line);
-	}
-	return 0;
-}
-
-/* The workloads of one file. The first goes by the file's name while it is the only one. */
-struct reading {
-	struct jobs *all;
-	const char *path, *name;
-	size_t first;
-};
-
-static int take_workload(void *ctx, struct as_seq *seq)
-{
-	struct reading *r = ctx;
-	const char *name = as_seq_meta(seq, "workload");
-
-	add_job(r->all, r->path, r->all->n == r->first || !name ? r->name : name);
-	r->all->jobs[r->all->n - 1].seq = seq;
-	if (r->all->n == r->first + 2) {
-		struct job *job = &r->all->jobs[r->first];
-
-		name = as_seq_meta(job->seq, "workload");
-		job->name = name ? name : r->name;
-	}
-	return 0;
-}
-
-static int read_file(const struct as_args *args, struct jobs *all, const char *path,
-		     const char *name, struct as_err *err)
-{
-	struct reading r = { all, path, name, all->n };
-	int rc = as_parse_many(path, take_workload, &r, err);
-
-	for (size_t i = r.first; i < all->n && !rc; i++) {
-		rc = choose_target(args, &all->jobs[i], err);
-		if (!rc)
-			rc = as_cli_check_box(args, as_buf_str(&all->jobs[i].spec), err);
-	}
-	return rc;
-}
-
-static int read_jobs(const struct as_args *args, const char *list, struct jobs *all,
-		     struct as_err *err)
-{
-	struct jobs files = { 0 };
-	bool stdin_read = false;
-	int rc = 0;
-
-	for (int i = 0; i < args->n_operands; i++)
-		add_job(&files, args->operands[i], args->operands[i]);
-	if (list) {
-		rc = read_list(list, &files, err);
-		all->list = files.list; /* names point into it */
-	}
-	if (!rc && !files.n)
-		rc = as_fail(err, AS_EUSE, "run: expected FILE...; see `assay help run`");
-	for (size_t i = 0; i < files.n && !rc; i++) {
-		const struct job *file = &files.jobs[i];
-		bool standard = !strcmp(file->path, "-");
-
-		if (standard && stdin_read)
-			rc = as_fail(err, AS_EUSE, "standard input was given twice");
-		stdin_read |= standard;
-		if (!rc)
-			rc = read_file(args, all, file->path, file->name, err);
-	}
-	free(files.jobs);
-	return rc;
-}
+#define KNOWN_MAX_BYTES ((size_t)64 << 20)
 
 static void join_faults(const struct as_args *args, struct as_buf *faults)
 {
@@ -157,12 +28,6 @@ static void join_faults(const struct as_args *args, struct as_buf *faults)
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
-
-static bool same_target(const struct job *a, const struct job *b)
-{
-	return a->size_bytes == b->size_bytes &&
-	       !strcmp(as_buf_str(&a->spec), as_buf_str(&b->spec));
-}
 
 struct session {
 	struct as_run_options options;
@@ -190,7 +55,7 @@ static void unload(struct session *b)
 }
 
 /* Files with the same target share its fresh disk. */
-static int get_ready(struct session *b, const struct job *job, struct as_err *err)
+static int get_ready(struct session *b, const struct as_cli_job *job, struct as_err *err)
 {
 	const struct as_target *targets[1];
 	struct as_scenario_args args = { .targets = targets,
@@ -277,11 +142,11 @@ static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 }
 
 /* Those from `first` on that have the same target run in one box, one behind the other. */
-static int run_boxed(const struct as_args *args, const struct jobs *all, size_t *first,
+static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, size_t *first,
 		     const struct as_run_options *options, struct as_cli_output *out,
 		     struct as_run_stats *stats, struct as_err *err)
 {
-	const struct job *job = &all->jobs[*first];
+	const struct as_cli_job *job = &all->jobs[*first];
 	struct talk talk = { as_buf_str(&job->spec), out->json, out->talk };
 	/* What the engine inside has found it has stored, too. */
 	struct as_cli_relay relay = as_cli_relay_to(out->talk);
@@ -290,7 +155,7 @@ static int run_boxed(const struct as_args *args, const struct jobs *all, size_t 
 	size_t n = 0;
 	int rc;
 
-	for (; *first < all->n && same_target(job, &all->jobs[*first]); ++*first)
+	for (; *first < all->n && as_cli_jobs_alike(job, &all->jobs[*first]); ++*first)
 		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
 	rc = as_cli_box_open(args, talk.spec, job->size_bytes, &box, err);
 	if (!rc) {
@@ -330,10 +195,10 @@ static void say_batch(size_t done, const struct as_run_result *r)
 }
 
 /* The workload at *first, or several from there on that have the same target. */
-static int run_here(struct session *b, const struct jobs *all, size_t *first,
+static int run_here(struct session *b, const struct as_cli_jobs *all, size_t *first,
 		    struct as_run_stats *stats, struct as_err *err)
 {
-	const struct job *job = &all->jobs[*first];
+	const struct as_cli_job *job = &all->jobs[*first];
 	const struct as_seq **seqs = as_xcalloc(all->n, sizeof(*seqs));
 	const char **names = as_xcalloc(all->n, sizeof(*names));
 	struct as_scenario_work work = { seqs, names, 0 };
@@ -341,7 +206,7 @@ static int run_here(struct session *b, const struct jobs *all, size_t *first,
 	size_t done = 0;
 	int rc;
 
-	for (size_t i = *first; i < all->n && same_target(job, &all->jobs[i]) &&
+	for (size_t i = *first; i < all->n && as_cli_jobs_alike(job, &all->jobs[i]) &&
 				((b->together && b->scenario->in_step) || !work.n);
 	     i++) {
 		seqs[work.n] = all->jobs[i].seq;
@@ -405,14 +270,14 @@ static int read_known(const char *path, struct session *b, struct as_err *err)
 	b->known = as_known_new();
 	b->filter = as_known_filter(b->known, b->sinks, false);
 	b->sinks = &b->filter.sink;
-	rc = as_buf_read_file(&text, path, LIST_MAX_BYTES, err);
+	rc = as_buf_read_file(&text, path, KNOWN_MAX_BYTES, err);
 	if (!rc)
 		as_known_parse(b->known, as_buf_str(&text));
 	as_buf_free(&text);
 	return rc ? as_fail_in(err, "--known") : 0;
 }
 
-static int run_jobs(const struct as_args *args, const struct jobs *all, struct session *b,
+static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all, struct session *b,
 		    struct as_cli_output *out, struct as_run_stats *stats, struct as_err *err)
 {
 	size_t i = 0;
@@ -425,17 +290,6 @@ static int run_jobs(const struct as_args *args, const struct jobs *all, struct s
 			rc = run_here(b, all, &i, stats, err);
 	}
 	return rc;
-}
-
-static void free_jobs(struct jobs *all)
-{
-	for (size_t i = 0; i < all->n; i++) {
-		as_seq_free(all->jobs[i].seq);
-		as_buf_free(&all->jobs[i].spec);
-	}
-	free(all->jobs);
-	as_buf_free(&all->list);
-	*all = (struct jobs){ 0 };
 }
 
 /* Waiting is no hang. */
@@ -471,20 +325,20 @@ static int run_lists(const struct as_args *args, struct session *b, struct as_cl
 	int rc = 0;
 
 	while (!rc && await_line(b, path, sizeof(path))) {
-		struct jobs all = { 0 };
+		struct as_cli_jobs all = { 0 };
 
-		rc = read_jobs(args, path, &all, err);
+		rc = as_cli_jobs_read(args, path, &all, err);
 		if (!rc)
 			rc = run_jobs(args, &all, b, out, stats, err);
 		if (!rc && out->store)
 			rc = as_store_sink_failed(out->store, err);
-		free_jobs(&all);
+		as_cli_jobs_free(&all);
 	}
 	return rc;
 }
 
 /* In a sandbox it is other processes that count. */
-static int open_cov(const struct as_args *args, const struct jobs *all,
+static int open_cov(const struct as_args *args, const struct as_cli_jobs *all,
 		    const struct as_cli_output *out, struct session *b, struct as_err *err)
 {
 	bool boxed = false;
@@ -499,7 +353,7 @@ static int open_cov(const struct as_args *args, const struct jobs *all,
 	return rc;
 }
 
-static int run_all(const struct as_args *args, const struct jobs *all, bool lists,
+static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bool lists,
 		   struct as_err *err)
 {
 	struct session b = { .together = as_args_has(args, "together") };
@@ -540,30 +394,22 @@ static int run(const struct as_args *args, struct as_err *err)
 {
 	const char *list = as_args_text(args, "list", NULL);
 	bool lists = list && !strcmp(list, "-");
-	struct jobs all = { 0 };
-	int rc = lists ? 0 : read_jobs(args, list, &all, err);
+	struct as_cli_jobs all = { 0 };
+	int rc = lists ? 0 : as_cli_jobs_read(args, list, &all, err);
 
 	if (!rc)
 		rc = run_all(args, &all, lists, err);
-	free_jobs(&all);
+	as_cli_jobs_free(&all);
 	return rc;
 }
 
 static const struct as_opt opts[] = {
-	{ .name = "target",
-	  .letter = 't',
-	  .kind = AS_OPT_TEXT,
-	  .arg = "T",
-	  .help = "what to test, in place of the files' @target; `assay targets` lists them" },
+	AS_CLI_FILES_TARGET_OPT,
 	{ .name = "check",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "op|end",
 	  .help = "compare the whole tree after every operation, or at the end (default)" },
-	{ .name = "size",
-	  .kind = AS_OPT_SIZE,
-	  .arg = "N",
-	  .min = 512,
-	  .help = "size of the disk, such as 16M; default: the target's own" },
+	AS_CLI_SIZE_OPT,
 	{ .name = "fault",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "RULE",
@@ -573,29 +419,9 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "alloc|read|write",
 	  .help = "run again and again, failing call 1, 2, 3, ... until none is left to fail" },
-	{ .name = "deadline",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "SECONDS",
-	  .min = 1,
-	  .max = 3600,
-	  .help = "how long one operation may take before it is a hang; default 10" },
-	{ .name = "seed",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .max = INT64_MAX,
-	  .help = "of the choices that a target leaves to chance; default 0" },
-	{ .name = "max-bytes",
-	  .kind = AS_OPT_SIZE,
-	  .arg = "N",
-	  .min = 1,
-	  .help = "that a workload may write to a directory; default 1G or a quarter of what is "
-		  "free" },
-	{ .name = "max-entries",
-	  .kind = AS_OPT_NUMBER,
-	  .arg = "N",
-	  .min = 1,
-	  .max = INT64_MAX,
-	  .help = "files that a workload may make in a directory; default 200000" },
+	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
+	AS_CLI_CHANCE_OPT,
+	AS_CLI_BOUND_OPTS,
 	{ .name = "list",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* jobs: see jobs.h. */
+#include "cli/jobs.h"
+
+#include "cli/boxes.h"
+#include "target/target.h"
+#include "work/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_MAX_BYTES ((size_t)64 << 20)
+
+/* The target of one file: the option, or what the file says. */
+static int choose_target(const struct as_args *args, struct as_cli_job *job, struct as_err *err)
+{
+	const char *asked = as_args_text(args, "target", NULL);
+	const char *meta = as_seq_meta(job->seq, "target");
+	int rc;
+
+	if (asked) {
+		as_buf_adds(&job->spec, asked);
+	} else if (!meta) {
+		return as_fail(err, AS_EUSE, "%s: no --target given and no @target in the file",
+			       job->path);
+	} else {
+		rc = as_target_parse_meta(meta, &job->spec, &job->size_bytes, err);
+		if (rc)
+			return as_fail_in(err, "%s", job->path);
+	}
+	if (as_args_has(args, "size"))
+		job->size_bytes = as_args_number(args, "size", 0);
+	return 0;
+}
+
+static void add_job(struct as_cli_jobs *all, const char *path, const char *name)
+{
+	all->jobs = as_xrealloc(all->jobs, (all->n + 1) * sizeof(*all->jobs));
+	all->jobs[all->n++] = (struct as_cli_job){ .path = path, .name = name };
+}
+
+/* Lines "PATH" or "PATH<tab>NAME". */
+static int read_list(const char *path, struct as_cli_jobs *all, struct as_err *err)
+{
+	char *save = NULL;
+	int rc = as_buf_read_file(&all->list, path, LIST_MAX_BYTES, err);
+
+	if (rc)
+		return as_fail_in(err, "--list");
+	for (char *line = strtok_r(all->list.data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *tab = strchr(line, '\t');
+
+		if (tab)
+			*tab++ = '\0';
+		add_job(all, line, tab && *tab ? tab : line);
+	}
+	return 0;
+}
+
+/* The workloads of one file. The first goes by the file's name while it is the only one. */
+struct reading {
+	struct as_cli_jobs *all;
+	const char *path, *name;
+	size_t first;
+};
+
+static int take_workload(void *ctx, struct as_seq *seq)
+{
+	struct reading *r = ctx;
+	const char *name = as_seq_meta(seq, "workload");
+
+	add_job(r->all, r->path, r->all->n == r->first || !name ? r->name : name);
+	r->all->jobs[r->all->n - 1].seq = seq;
+	if (r->all->n == r->first + 2) {
+		struct as_cli_job *job = &r->all->jobs[r->first];
+
+		name = as_seq_meta(job->seq, "workload");
+		job->name = name ? name : r->name;
+	}
+	return 0;
+}
+
+static int read_file(const struct as_args *args, struct as_cli_jobs *all, const char *path,
+		     const char *name, struct as_err *err)
+{
+	struct reading r = { all, path, name, all->n };
+	int rc = as_parse_many(path, take_workload, &r, err);
+
+	for (size_t i = r.first; i < all->n && !rc; i++) {
+		rc = choose_target(args, &all->jobs[i], err);
+		if (!rc)
+			rc = as_cli_check_box(args, as_buf_str(&all->jobs[i].spec), err);
+	}
+	return rc;
+}
+
+int as_cli_jobs_read(const struct as_args *args, const char *list, struct as_cli_jobs *all,
+		     struct as_err *err)
+{
+	struct as_cli_jobs files = { 0 };
+	bool stdin_read = false;
+	int rc = 0;
+
+	for (int i = 0; i < args->n_operands; i++)
+		add_job(&files, args->operands[i], args->operands[i]);
+	if (list) {
+		rc = read_list(list, &files, err);
+		all->list = files.list; /* names point into it */
+	}
+	if (!rc && !files.n)
+		rc = as_fail(err, AS_EUSE, "%s: expected FILE...; see `assay help %s`",
+			     args->command->name, args->command->name);
+	for (size_t i = 0; i < files.n && !rc; i++) {
+		const struct as_cli_job *file = &files.jobs[i];
+		bool standard = !strcmp(file->path, "-");
+
+		if (standard && stdin_read)
+			rc = as_fail(err, AS_EUSE, "standard input was given twice");
+		stdin_read |= standard;
+		if (!rc)
+			rc = read_file(args, all, file->path, file->name, err);
+	}
+	free(files.jobs);
+	return rc;
+}
+
+void as_cli_jobs_free(struct as_cli_jobs *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		as_seq_free(all->jobs[i].seq);
+		as_buf_free(&all->jobs[i].spec);
+	}
+	free(all->jobs);
+	as_buf_free(&all->list);
+	*all = (struct as_cli_jobs){ 0 };
+}
+
+bool as_cli_jobs_alike(const struct as_cli_job *a, const struct as_cli_job *b)
+{
+	return a->size_bytes == b->size_bytes &&
+	       !strcmp(as_buf_str(&a->spec), as_buf_str(&b->spec));
+}

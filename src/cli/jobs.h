@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * jobs: the workloads of a command, with the target of each, from its operands. All are read before
+ * the first runs, so that bad input costs nobody's time.
+ */
+#ifndef AS_CLI_JOBS_H
+#define AS_CLI_JOBS_H
+
+#include "base/buf.h"
+#include "cli/cli.h"
+#include "work/seq.h"
+
+struct as_cli_job {
+	const char *path; /* where it is read from */
+	const char *name; /* what people know it by */
+	struct as_seq *seq;
+	struct as_buf spec; /* the target: the option --target, or what the file says */
+	uint64_t size_bytes; /* of the disk; 0: the target's own */
+};
+
+struct as_cli_jobs {
+	struct as_cli_job *jobs;
+	size_t n;
+	struct as_buf list; /* the text that names point into */
+};
+
+/* The operands, "-" being standard input, and what the file `list` names (NULL: none): lines "PATH"
+ * or "PATH<tab>NAME". A target that cannot run where the options want it is refused. To be freed
+ * also after an error. */
+AS_MUST_CHECK int as_cli_jobs_read(const struct as_args *args, const char *list,
+				   struct as_cli_jobs *all, struct as_err *err);
+void as_cli_jobs_free(struct as_cli_jobs *all);
+/* Whether both run on the same target, with a disk of the same size. */
+bool as_cli_jobs_alike(const struct as_cli_job *a, const struct as_cli_job *b);
+
+#endif

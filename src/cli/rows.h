@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rows: options that several commands have, so that they are called and explained alike. */
+#ifndef AS_CLI_ROWS_H
+#define AS_CLI_ROWS_H
+
+#include "cli/cli.h"
+
+/* clang-format off */
+#define AS_CLI_FILES_TARGET_OPT                                                                   \
+	{ .name = "target", .letter = 't', .kind = AS_OPT_TEXT, .arg = "T",                       \
+	  .help = "what to test, in place of the files' @target; `assay targets` lists them" }
+
+#define AS_CLI_SIZE_OPT                                                                           \
+	{ .name = "size", .kind = AS_OPT_SIZE, .arg = "N", .min = 512,                            \
+	  .help = "size of the disk, such as 16M; default: the target's own" }
+
+#define AS_CLI_DEADLINE_OPT(words)                                                                \
+	{ .name = "deadline", .kind = AS_OPT_NUMBER, .arg = "SECONDS", .min = 1, .max = 3600,     \
+	  .help = words "; default 10" }
+
+#define AS_CLI_CHANCE_OPT                                                                         \
+	{ .name = "seed", .kind = AS_OPT_NUMBER, .arg = "N", .max = INT64_MAX,                    \
+	  .help = "of the choices that a target leaves to chance; default 0" }
+
+#define AS_CLI_BOUND_OPTS                                                                         \
+	{ .name = "max-bytes", .kind = AS_OPT_SIZE, .arg = "N", .min = 1,                         \
+	  .help = "that a workload may write to a directory; default 1G or a quarter of what is " \
+		  "free" },                                                                       \
+	{ .name = "max-entries", .kind = AS_OPT_NUMBER, .arg = "N", .min = 1, .max = INT64_MAX,   \
+	  .help = "files that a workload may make in a directory; default 200000" }
+
+/* Of the generator. */
+#define AS_CLI_PROFILE_OPT(words)                                                                 \
+	{ .name = "profile", .letter = 'p', .kind = AS_OPT_TEXT, .arg = "NAME|FILE",              \
+	  .help = words }
+
+#define AS_CLI_FEEDBACK_OPT                                                                       \
+	{ .name = "feedback", .kind = AS_OPT_TEXT, .arg = "FILE",                                 \
+	  .help = "counts of what was tested, as JSON lines: what was tested less comes more "    \
+		  "often" }
+
+#define AS_CLI_SEED_OPT                                                                           \
+	{ .name = "seed", .letter = 's', .kind = AS_OPT_NUMBER, .arg = "N", .max = INT64_MAX,     \
+	  .help = "of all chance, in place of the profile's" }
+
+#define AS_CLI_JOBS_OPT(most, words)                                                              \
+	{ .name = "jobs", .letter = 'j', .kind = AS_OPT_NUMBER, .arg = "N", .min = 1,             \
+	  .max = most, .help = words "; default 1" }
+/* clang-format on */
+
+#endif
