@@ -11,6 +11,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 30
+TORTURE_SECONDS ?= 60
 SETUP ?= scripts/setup.sh
 comma := ,
 
@@ -72,7 +73,7 @@ CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS)
 
-.PHONY: all demo test tidy bench fuzz install clean help FORCE check
+.PHONY: all demo test tidy bench fuzz torture install clean help FORCE check
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -103,7 +104,15 @@ bench: all ## measure; one JSON line for each number
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each, with clang's libFuzzer
 	@$(SETUP) build fuzz
-	@+$(AGAIN) CC=clang SAN=fuzzer-no-link,address,undefined run-fuzzers
+	@+$(AGAIN) CC=clang SAN=$(FUZZ_SAN) run-fuzzers
+
+FUZZ_SAN := fuzzer-no-link,address,undefined
+torture: ## attack it TORTURE_SECONDS (60) each, fuzz FUZZ_SECONDS (30); ONLY=links for one
+	@$(SETUP) build test fs fuzz
+	@+$(AGAIN) all
+	@+$(AGAIN) CC=clang SAN=$(FUZZ_SAN) fuzzers
+	@scripts/torture.sh $(B) build/clang-$(subst $(comma),+,$(FUZZ_SAN))/fuzzers \
+		$(TORTURE_SECONDS) $(FUZZ_SECONDS) $(ONLY)
 
 D = $(DESTDIR)$(PREFIX)
 MAN := share/man/man1
@@ -218,7 +227,8 @@ $(RECORD_BPF): src/cover/bpf/record.bpf.c src/cover/bpf/event.h
 $(B)/src/cover/record_bpf.o: $(RECORD_BPF)
 $(B)/src/cover/record_bpf.o: private INC += -DAS_RECORD_BPF_O='"$(RECORD_BPF)"'
 
-.PHONY: run-fuzzers
+.PHONY: fuzzers run-fuzzers
+fuzzers: $(FUZZERS)
 run-fuzzers: $(FUZZERS)
 	@for f in $(notdir $^); do \
 		mkdir -p $(B)/corpus/$$f && echo "== $$f" && \
