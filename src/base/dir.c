@@ -29,13 +29,13 @@
 /* ---- Walking --------------------------------------------------------------------------------- */
 
 struct walking {
-	struct as_way *way;
+	struct as_route *way;
 	const char *path; /* for messages */
 	struct as_buf rest; /* still to be walked */
 	unsigned links;
 };
 
-static void step_to(struct as_way *way, int fd)
+static void step_to(struct as_route *way, int fd)
 {
 	if (way->fd >= 0)
 		close(way->fd);
@@ -99,7 +99,7 @@ static bool is_proc(int fd)
 /* One part. *end: the walk is over. */
 static int step(struct walking *w, bool last, bool *end, struct as_err *err)
 {
-	struct as_way *way = w->way;
+	struct as_route *way = w->way;
 	const char *name = as_buf_str(&way->name);
 	int fd = openat(way->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = 0;
 	struct stat st;
@@ -127,13 +127,13 @@ static int step(struct walking *w, bool last, bool *end, struct as_err *err)
 	return rc;
 }
 
-int as_way_find(const char *path, struct as_way *way, struct as_err *err)
+int as_route_find(const char *path, struct as_route *way, struct as_err *err)
 {
 	struct walking w = { .way = way, .path = path };
 	bool last, end = false;
 	int rc;
 
-	*way = (struct as_way){ .fd = -1 };
+	*way = (struct as_route){ .fd = -1 };
 	if (!*path)
 		return as_fail(err, AS_EUSE, "expected the name of a file, got an empty one");
 	as_buf_adds(&w.rest, path);
@@ -147,16 +147,16 @@ int as_way_find(const char *path, struct as_way *way, struct as_err *err)
 	}
 	as_buf_free(&w.rest);
 	if (rc)
-		as_way_free(way);
+		as_route_free(way);
 	return rc;
 }
 
-void as_way_free(struct as_way *way)
+void as_route_free(struct as_route *way)
 {
 	if (way->fd >= 0)
 		close(way->fd);
 	as_buf_free(&way->name);
-	*way = (struct as_way){ .fd = -1 };
+	*way = (struct as_route){ .fd = -1 };
 }
 
 /* ---- Folders --------------------------------------------------------------------------------- */
@@ -172,23 +172,31 @@ static int open_one(int at, const char *name, bool make, bool *made, int *fd)
 	return *fd < 0 ? -errno : 0;
 }
 
-int as_dir_open(const char *path, bool *made, struct as_dir *dir, struct as_err *err)
+int as_dir_open_way(const struct as_route *way, const char *path, bool *made, struct as_dir *dir,
+		    struct as_err *err)
 {
-	struct as_way way;
 	bool own = false;
-	int fd = -1, rc = as_way_find(path, &way, err);
+	int fd = -1, rc = open_one(way->fd, as_buf_str(&way->name), made, &own, &fd);
 
 	*dir = AS_DIR_NONE;
-	if (rc)
-		return rc;
-	rc = open_one(way.fd, as_buf_str(&way.name), made, &own, &fd);
-	as_way_free(&way);
 	if (rc)
 		return as_fail_errno(err, -rc, "%s", path);
 	if (made)
 		*made = own;
 	*dir = (struct as_dir){ fd, as_xstrdup(path) };
 	return 0;
+}
+
+int as_dir_open(const char *path, bool *made, struct as_dir *dir, struct as_err *err)
+{
+	struct as_route way;
+	int rc = as_route_find(path, &way, err);
+
+	*dir = AS_DIR_NONE;
+	if (!rc)
+		rc = as_dir_open_way(&way, path, made, dir, err);
+	as_route_free(&way);
+	return rc;
 }
 
 int as_dir_below(const struct as_dir *dir, const char *name, bool make, struct as_dir *below,
@@ -249,6 +257,11 @@ int as_dir_temp(const struct as_dir *dir, const char *prefix, struct as_buf *nam
 }
 
 /* ---- What is in them ------------------------------------------------------------------------- */
+
+bool as_dir_is_plain(const char *name)
+{
+	return name[0] && name[0] != '.' && !strchr(name, '/');
+}
 
 bool as_dir_has(const struct as_dir *dir, const char *name)
 {

@@ -118,10 +118,10 @@ static int open_there(struct as_out *out, const char *name, mode_t type, struct 
 	int rc;
 
 	if (S_ISDIR(type))
-		return as_fail(err, AS_EUSE, "%s: is a folder, expected the name of a file",
+		return as_fail(err, AS_EIO, "%s: is a folder, expected the name of a file",
 			       out->path);
 	if (S_ISSOCK(type))
-		return as_fail(err, AS_EUSE, "%s: is a socket, nothing can be written to it",
+		return as_fail(err, AS_EIO, "%s: is a socket, nothing can be written to it",
 			       out->path);
 	rc = open_special(out, name, S_ISFIFO(type));
 	if (rc == -ENXIO && S_ISFIFO(type))
@@ -165,7 +165,7 @@ static struct as_out *new_out(const char *path)
 	return out;
 }
 
-static int open_at_end(struct as_out *out, const struct as_way *way, struct as_err *err)
+static int open_at_end(struct as_out *out, const struct as_route *way, struct as_err *err)
 {
 	const char *name = as_buf_str(&way->name), *path = out->path;
 	bool exists, folder = path[strlen(path) - 1] == '/';
@@ -196,7 +196,7 @@ int as_out_open(const char *path, struct as_out **result, struct as_err *err)
 {
 	bool standard = !strcmp(path, "-");
 	struct as_out *out = new_out(standard ? "standard output" : path);
-	struct as_way way;
+	struct as_route way;
 	int rc;
 
 	*result = NULL;
@@ -205,10 +205,10 @@ int as_out_open(const char *path, struct as_out **result, struct as_err *err)
 		if (rc)
 			rc = as_fail_errno(err, -rc, "%s", out->path);
 	} else {
-		rc = as_way_find(path, &way, err);
+		rc = as_route_find(path, &way, err);
 		if (!rc) {
 			rc = open_at_end(out, &way, err);
-			as_way_free(&way);
+			as_route_free(&way);
 		}
 	}
 	if (rc)

@@ -2,7 +2,7 @@
 /*
  * out: files that are written as a whole. Everything that a user names as an output goes this way.
  *
- * What has a regular file's name, or none yet, is written beside it and renamed when it is complete:
+ * What is a regular file, or not there yet, is written beside it and renamed when it is complete:
  * a reader sees all or nothing, and a failure leaves what was there; the new file has the mode and
  * the owner of the old one. A device, a FIFO or an open descriptor (/dev/stdout, /dev/fd/N) is
  * written into. Of a link, what it points to is written, and the link stays. A folder and a socket

@@ -3,7 +3,7 @@
  * image_raw: disks to and from raw image files, byte for byte (declared in image.h).
  *
  * Method. Export sets the length of a new file and writes only what is not zero; to what is no
- * regular file (a device, a pipe) it writes everything, in order. Import asks the file for its holes
+ * regular file (a device, a pipe) it writes all of it in order. Import asks the file for its holes
  * (SEEK_DATA) and skips them. Both need a buffer, whatever the size of the disk.
  */
 #include "disk/image.h"
