@@ -229,27 +229,3 @@ void as_cli_box_close(struct as_cli_box *box)
 	free((void *)box->modules);
 	*box = (struct as_cli_box){ 0 };
 }
-
-/* ---- Relays ---------------------------------------------------------------------------------- */
-
-static void relay_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
-{
-	struct as_sink *to = ((struct as_cli_relay *)sink)->to;
-
-	if (to->finding)
-		to->finding(to, finding, id);
-}
-
-static void relay_note(struct as_sink *sink, const char *line)
-{
-	struct as_sink *to = ((struct as_cli_relay *)sink)->to;
-
-	if (to->note)
-		to->note(to, line);
-}
-
-struct as_cli_relay as_cli_relay_to(struct as_sink *to)
-{
-	return (struct as_cli_relay){ .sink = { .finding = relay_finding, .note = relay_note },
-				      .to = to };
-}

@@ -26,14 +26,6 @@ bool as_cli_wants_box(const struct as_args *args, const char *spec);
 AS_MUST_CHECK int as_cli_check_box(const struct as_args *args, const char *spec,
 				   struct as_err *err);
 
-/* A sink that hands findings and notes to one other, and not to those behind it. */
-struct as_cli_relay {
-	struct as_sink sink;
-	struct as_sink *to;
-};
-
-struct as_cli_relay as_cli_relay_to(struct as_sink *to);
-
 #define AS_CLI_BOX_TARGETS 16
 
 struct as_cli_box {

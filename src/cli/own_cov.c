@@ -54,6 +54,17 @@ const struct as_watch *as_cli_cov_watch(const struct as_cli_cov *cov)
 	return cov->own ? &cov->watch : NULL;
 }
 
+int as_cli_cov_take(struct as_cli_cov *cov, const struct as_dir *share, struct as_err *err)
+{
+	struct as_buf path = { 0 };
+	int rc;
+
+	as_buf_addf(&path, "%s/" AS_CLI_COV_FOLDER, share->path);
+	rc = as_own_gather(cov->own, as_buf_str(&path), err);
+	as_buf_free(&path);
+	return rc;
+}
+
 static int finish(struct as_cli_cov *cov, struct as_err *err)
 {
 	struct as_counts *counts = as_own_counts(cov->own);

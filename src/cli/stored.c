@@ -2,29 +2,68 @@
 /* stored: see stored.h. */
 #include "cli/stored.h"
 
+#include "base/rundir.h"
 #include "cli/output.h"
 #include "cli/scenarios.h"
+#include "work/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-int as_cli_stored_find(const struct as_args *args, struct as_buf *folder, struct as_err *err)
+int as_cli_stored_find(const struct as_args *args, struct as_dir *folder, struct as_err *err)
 {
-	const char *what = args->operands[0];
+	const char *what = args->operands[0], *out = as_args_text(args, "out", AS_OUT_DEFAULT);
+	struct as_dir run = AS_DIR_NONE, findings = AS_DIR_NONE;
 	struct stat st;
+	int rc;
 
+	*folder = AS_DIR_NONE;
 	if (strchr(what, '/') || !stat(what, &st)) {
-		as_buf_adds(folder, what);
 		if (stat(what, &st) || !S_ISDIR(st.st_mode))
 			return as_fail(err, AS_EUSE, "%s: not the folder of a finding", what);
-		return 0;
+		return as_dir_open(what, NULL, folder, err);
 	}
-	as_buf_addf(folder, "%s/findings/%s", as_args_text(args, "out", AS_OUT_DEFAULT), what);
-	if (stat(as_buf_str(folder), &st) || !S_ISDIR(st.st_mode))
-		return as_fail(err, AS_EUSE, "no finding %s in %s/findings", what,
-			       as_args_text(args, "out", AS_OUT_DEFAULT));
-	return 0;
+	rc = as_dir_open(out, NULL, &run, err);
+	if (!rc)
+		rc = as_dir_below(&run, AS_RUN_FINDINGS, false, &findings, err);
+	if (rc || !as_dir_is_plain(what) || !as_dir_has(&findings, what))
+		rc = as_fail(err, AS_EUSE, "no finding %s in %s/findings", what, out);
+	else
+		rc = as_dir_below(&findings, what, false, folder, err);
+	as_dir_close(&findings);
+	as_dir_close(&run);
+	return rc;
+}
+
+/* Whether this text, empty as it is, is what the id was made of. */
+static bool is_of_id(const struct as_stored *stored, const char *text)
+{
+	int kind = stored->kind ? as_finding_kind_parse(stored->kind) : -1;
+	struct as_finding f = { .target = stored->target,
+				.signature = stored->signature,
+				.workload = text };
+	char id[AS_FINDING_ID_MAX];
+	const char *hash = strrchr(stored->id, '-');
+
+	if (kind < 0 || !hash)
+		return false;
+	f.kind = (enum as_finding_kind)kind;
+	as_finding_id(&f, "", id);
+	return !strcmp(strrchr(id, '-'), hash);
+}
+
+int as_cli_stored_parse(const struct as_stored *stored, const char *name, const char *text,
+			struct as_seq **seq, struct as_err *err)
+{
+	int rc = as_parse_text(name, text, strlen(text), seq, err);
+
+	if (!rc && !(*seq)->n && !is_of_id(stored, text)) {
+		as_seq_free(*seq);
+		*seq = NULL;
+		rc = as_fail(err, AS_EUSE, "%s: %s holds no operations", stored->id, name);
+	}
+	return rc;
 }
 
 static int open_box(const struct as_args *args, const struct as_cli_specs *specs,

@@ -3,7 +3,7 @@
 #ifndef AS_CLI_STORED_H
 #define AS_CLI_STORED_H
 
-#include "base/buf.h"
+#include "base/dir.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "hunt/scenario.h"
@@ -11,8 +11,12 @@
 #include "run/run.h"
 
 /* The first operand: a folder by its path, or an id below the output folder. */
-AS_MUST_CHECK int as_cli_stored_find(const struct as_args *args, struct as_buf *folder,
+AS_MUST_CHECK int as_cli_stored_find(const struct as_args *args, struct as_dir *folder,
 				     struct as_err *err);
+/* Its workload, `text` as it was read from the file `name`. One without operations is refused, but
+ * for a finding that was made with it. */
+AS_MUST_CHECK int as_cli_stored_parse(const struct as_stored *stored, const char *name,
+				      const char *text, struct as_seq **seq, struct as_err *err);
 
 /* Ready to run workloads on the finding's target, with its options and faults. */
 struct as_cli_again {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define AREA_BYTES ((size_t)128 << 20) /* of addresses: memory is taken as it is used */
@@ -276,8 +277,12 @@ int as_own_gather(struct as_own *own, const char *folder, struct as_err *err)
 	while (!rc && dir && (entry = readdir(dir))) {
 		size_t len = strlen(entry->d_name);
 		struct as_buf path = { 0 };
+		struct stat st;
 
-		if (len < 5 || strcmp(entry->d_name + len - 4, ".cov"))
+		/* Guests write there, too: a link of theirs is not followed. */
+		if (len < 5 || strcmp(entry->d_name + len - 4, ".cov") ||
+		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode))
 			continue;
 		as_buf_addf(&path, "%s/%s", folder, entry->d_name);
 		rc = gather_one(own, as_buf_str(&path), err);

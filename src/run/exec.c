@@ -72,7 +72,8 @@ void as_finding_id(const struct as_finding *finding, const char *target_name,
 	as_buf_free(&all);
 	/* An id is also the name of a folder. */
 	for (char *s = id; *s; s++)
-		if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+		if ((*s == '.' && s == id) ||
+		    !((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
 		      (*s >= '0' && *s <= '9') || *s == '-' || *s == '_' || *s == '.'))
 			*s = '_';
 }
