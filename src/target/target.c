@@ -15,14 +15,14 @@
 
 /* A kind of target is one row. */
 static const struct as_target_kind kinds[] = {
-	{ "lab", "lab[:OPTIONS]", "labfs, linked in; OPTIONS such as bug=3 break it on purpose",
+	{ "lab", "lab[:OPTIONS]", "labfs, linked in; OPTIONS such as bug=3 break it on purpose", NULL,
 	  as_target_open_lab, NULL },
 	{ "plugin", "plugin:PATH.so[:OPTIONS]", "a library file system in a shared object",
-	  as_target_open_plugin, NULL },
+	  "load and run the plugin", as_target_open_plugin, NULL },
 	{ "dir", "dir:PATH", "a directory of a file system that is mounted already",
-	  as_target_open_dir, NULL },
+	  "make and remove files in the directory", as_target_open_dir, NULL },
 	{ "fuse", "fuse:COMMAND", "a FUSE server in the foreground, with {mnt} and {disk} or {src}",
-	  as_target_open_fuse, as_target_fuse_lacks },
+	  "start the command", as_target_open_fuse, as_target_fuse_lacks },
 };
 
 #define NKINDS (sizeof(kinds) / sizeof(kinds[0]))

@@ -28,6 +28,9 @@ struct as_target_kind {
 	const char *name;
 	const char *usage; /* "plugin:PATH.so[:OPTIONS]" */
 	const char *help;
+	/* What naming it makes us do outside of ourselves ("load and run the plugin", before its
+	 * rest), for which a file that names it needs trust (target/trust.h); NULL: nothing. */
+	const char *does;
 	/* `rest` is what stands behind "NAME:", or "". */
 	int (*open)(struct as_target *target, const char *rest, struct as_err *err);
 	/* What this machine lacks for it, with the package that gives it; NULL: ready. */
