@@ -13,8 +13,8 @@ struct as_profile;
 /* clang-format off */
 #define AS_CLI_TRUST_OPT                                                                          \
 	{ .name = "trust",                                                                        \
-	  .help = "obey files that name a plugin, a command, a folder or a kernel to use: without " \
-		  "it that takes --target, or that you typed it here before" }
+	  .help = "obey files that name a plugin, a command, a folder or a kernel to use: "       \
+		  "without it that takes --target, or that you typed the same here before" }
 /* clang-format on */
 
 /* `where` names the target: AS_EUSE, with what it would do, unless the user trusts it. */
@@ -32,8 +32,8 @@ AS_MUST_CHECK int as_cli_trust_profile(const struct as_args *args, const char *s
 /* The user typed it: his own files may name it from now on. */
 void as_cli_typed(const struct as_args *args, const char *spec);
 
-/* A hunt that is gone on with: `now` is what was typed, `both` has the options of then, too. Whatever
- * runs outside of a sandbox takes trust, since the folder brings workloads along. */
+/* A hunt that is gone on with: `now` is what was typed, `both` has the options of then, too.
+ * Whatever runs outside of a sandbox takes trust, since the folder brings workloads along. */
 AS_MUST_CHECK int as_cli_trust_hunt(const struct as_args *now, const struct as_args *both,
 				    const char *folder, const struct as_cli_specs *specs,
 				    struct as_err *err);

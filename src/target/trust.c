@@ -3,10 +3,10 @@
  * trust: see trust.h.
  *
  * Method. What was typed is kept as text, not as a hash: a line is the folder it was typed in
- * (or / where that makes no difference), a blank, and the text, both with everything but plain characters escaped, so that no two texts give
- * the same line. A finding can therefore make assay do only what its user has done himself, from
- * the same folder, with the same words. The file grows by appending; one that has become large is
- * begun anew, and then the user is asked once more.
+ * (or / where that makes no difference), a blank, and the text, both with everything but plain
+ * characters escaped, so that no two texts give the same line. A finding can therefore make assay
+ * do only what its user has done himself, from the same folder, with the same words. The file grows
+ * by appending; one that has become large is begun anew, and then the user is asked once more.
  */
 #include "target/trust.h"
 
