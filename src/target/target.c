@@ -14,8 +14,8 @@
 
 /* A kind of target is one row. */
 static const struct as_target_kind kinds[] = {
-	{ "lab", "lab[:OPTIONS]", "labfs, linked in; OPTIONS such as bug=3 break it on purpose", NULL,
-	  as_target_open_lab, NULL },
+	{ "lab", "lab[:OPTIONS]", "labfs, linked in; OPTIONS such as bug=3 break it on purpose",
+	  NULL, as_target_open_lab, NULL },
 	{ "plugin", "plugin:PATH.so[:OPTIONS]", "a library file system in a shared object",
 	  "load and run the plugin", as_target_open_plugin, NULL },
 	{ "dir", "dir:PATH", "a directory of a file system that is mounted already",
