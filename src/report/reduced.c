@@ -7,6 +7,7 @@
 #include "report/sinks.h"
 
 #include "base/buf.h"
+#include "report/page.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
 
@@ -46,8 +47,10 @@ static void describe(const struct as_stored_reduction *r, struct as_buf *out)
 		    "replay` runs it (`--original`: the other).\n",
 		    r->flaky ? ": it is flaky" : "", (unsigned long long)r->executions,
 		    r->complete ? "" : ", and was ended before everything had been tried");
-	if (r->ops_after <= SHOWN_LINES)
-		as_buf_addf(out, "\n```\n%s```\n", r->workload);
+	if (r->ops_after <= SHOWN_LINES) {
+		as_buf_addc(out, '\n');
+		as_page_block(out, r->workload);
+	}
 }
 
 static int rewrite_readme(const char *path, const struct as_stored_reduction *r, struct as_err *err)
@@ -86,7 +89,7 @@ static int rewrite_json(const char *path, const struct as_stored_reduction *r, s
 				      (json_int_t)r->executions, "runs", (int)r->runs, "failed",
 				      (int)r->failed, "flaky", r->flaky, "complete", r->complete,
 				      "seconds", r->seconds));
-	dump = json_dumps(root, JSON_COMPACT);
+	dump = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
 	as_buf_addf(&text, "%s\n", dump);
 	rc = as_buf_write_file(&text, path, err);
 	free(dump);

@@ -7,7 +7,9 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/show.h"
 #include "report/finding_json.h"
+#include "report/page.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
 
@@ -101,44 +103,71 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
 };
 
-/* " --scenario 'race:seed=7'" where it takes one. */
-static void add_scenario(const struct as_finding *f, struct as_buf *out)
+/* "assay run --target 'T' --scenario 'race:seed=7' workload.txt" */
+static void add_command(const struct as_finding *f, struct as_buf *out)
 {
 	const char *word = f->options ? strstr(f->options, "scenario=") : NULL;
+	struct as_buf line = { 0 }, scenario = { 0 };
 
-	if (word)
-		as_buf_addf(out, " --scenario '%.*s'", (int)strcspn(word + 9, " "), word + 9);
+	as_buf_adds(&line, "assay run --target ");
+	as_page_word(&line, f->target);
+	if (word) {
+		as_buf_add(&scenario, word + 9, strcspn(word + 9, " "));
+		as_buf_adds(&line, " --scenario ");
+		as_page_word(&line, as_buf_str(&scenario));
+	}
+	as_buf_adds(&line, " workload.txt");
+	as_page_code(out, as_buf_str(&line));
+	as_buf_free(&line);
+	as_buf_free(&scenario);
+}
+
+/* What is from outside (names, logs, the target) is quoted: a page must not be able to lie. */
+static void describe(const struct as_finding *f, const char *id, bool has_disk, struct as_buf *t)
+{
+	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, meanings[f->kind]);
+	as_show(t, f->summary);
+	as_buf_adds(t, "\n\nTarget ");
+	as_page_code(t, f->target);
+	as_buf_adds(t, ", workload ");
+	as_page_code(t, f->workload_name ? f->workload_name : "-");
+	as_buf_adds(t, ", run with ");
+	as_page_code(t, f->options ? f->options : "");
+	as_buf_adds(t, ".\n\n");
+	if (f->detail && *f->detail) {
+		as_buf_adds(t, "The last operations and their answers:\n\n");
+		as_page_block(t, f->detail);
+		as_buf_addc(t, '\n');
+	}
+	if (f->log && *f->log) {
+		as_buf_adds(t, "What the target logged:\n\n");
+		as_page_block(t, f->log);
+		as_buf_addc(t, '\n');
+	}
+	as_buf_addf(t,
+		    "To see it again: `assay replay %s` (or give it this folder).\n\n"
+		    "- `workload.txt`: the operations; ",
+		    id);
+	add_command(f, t);
+	as_buf_addf(t,
+		    "\n- `repro.c`: the same as a C program%s: `cc repro.c -o repro && ./repro "
+		    "DIRECTORY`\n"
+		    "- `finding.json`: all of this for programs\n%s",
+		    f->kind == AS_FIND_RACE ? ", of one thread" : "",
+		    has_disk ? "- `disk.img.zst`: the disk at that moment; "
+			       "`assay disk export disk.img.zst RAW`\n"
+			     : "");
 }
 
 static int write_readme(const char *path, const struct as_finding *f, const char *id, bool has_disk,
 			struct as_err *err)
 {
-	struct as_buf t = { 0 }, scenario = { 0 };
+	struct as_buf t = { 0 };
 	int rc;
 
-	as_buf_addf(&t, "# %s\n\n%s\n\n    %s\n\n", id, meanings[f->kind], f->summary);
-	as_buf_addf(&t, "Target `%s`, workload `%s`, run with `%s`.\n\n", f->target,
-		    f->workload_name ? f->workload_name : "-", f->options ? f->options : "");
-	if (f->detail && *f->detail)
-		as_buf_addf(&t, "The last operations and their answers:\n\n```\n%s```\n\n",
-			    f->detail);
-	if (f->log && *f->log)
-		as_buf_addf(&t, "What the target logged:\n\n```\n%s```\n\n", f->log);
-	add_scenario(f, &scenario);
-	as_buf_addf(&t,
-		    "To see it again: `assay replay %s` (or give it this folder).\n\n"
-		    "- `workload.txt`: the operations; `assay run --target '%s'%s workload.txt`\n"
-		    "- `repro.c`: the same as a C program%s: `cc repro.c -o repro && ./repro "
-		    "DIRECTORY`\n"
-		    "- `finding.json`: all of this for programs\n%s",
-		    id, f->target, as_buf_str(&scenario),
-		    f->kind == AS_FIND_RACE ? ", of one thread" : "",
-		    has_disk ? "- `disk.img.zst`: the disk at that moment; "
-			       "`assay disk export disk.img.zst RAW`\n"
-			     : "");
+	describe(f, id, has_disk, &t);
 	rc = as_buf_write_file(&t, path, err);
 	as_buf_free(&t);
-	as_buf_free(&scenario);
 	return rc;
 }
 
@@ -194,7 +223,7 @@ static int change_count(const char *dir, uint64_t count, struct as_err *err)
 
 		json_object_set_new(root, "count",
 				    json_integer(count ? (json_int_t)count : was + 1));
-		dump = json_dumps(root, JSON_COMPACT);
+		dump = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
 		as_buf_addf(&text, "%s\n", dump);
 		free(dump);
 		rc = as_buf_write_file(&text, as_buf_str(&path), err);
