@@ -16,7 +16,7 @@
 
 #define WORDS_MAX 512
 
-static const struct as_fstype *type_of(const char *spec)
+const struct as_fstype *as_cli_fstype(const char *spec)
 {
 	char name[64];
 	size_t len = strcspn(spec, ":");
@@ -32,7 +32,7 @@ bool as_cli_wants_box(const struct as_args *args, const char *spec)
 {
 	const char *asked = as_args_text(args, "sandbox", NULL);
 
-	const struct as_fstype *type = type_of(spec);
+	const struct as_fstype *type = as_cli_fstype(spec);
 
 	/* A server that dies takes no kernel with it. */
 	return asked ? !strcmp(asked, "uml") : type && !type->server;
@@ -69,7 +69,7 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 	static const char *const only[] = { "uml", "uml-mem", "uml-core" };
 	const char *asked = as_args_text(args, "sandbox", NULL);
 	struct as_box_options o = { 0 };
-	const struct as_fstype *type = type_of(spec);
+	const struct as_fstype *type = as_cli_fstype(spec);
 	int rc;
 
 	if (as_cli_wants_box(args, spec)) {
@@ -91,7 +91,7 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 		if (as_args_has(args, only[i]))
 			return as_fail(err, AS_EUSE, "--%s is of use with --sandbox uml only",
 				       only[i]);
-	return asked && type_of(spec) ? as_sandbox_host.ready(&o, err) : 0;
+	return asked && as_cli_fstype(spec) ? as_sandbox_host.ready(&o, err) : 0;
 }
 
 /* ---- What it brings along -------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_bytes,
 		    struct as_cli_box *box, struct as_err *err)
 {
-	const struct as_fstype *type = type_of(spec);
+	const struct as_fstype *type = as_cli_fstype(spec);
 	struct as_buf why = { 0 };
 	int rc = 0;
 
@@ -199,7 +199,7 @@ int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_
 int as_cli_box_add(struct as_cli_box *box, const char *spec, uint64_t size_bytes,
 		   struct as_err *err)
 {
-	const struct as_fstype *type = type_of(spec);
+	const struct as_fstype *type = as_cli_fstype(spec);
 	struct as_stand *fresh = NULL;
 	struct as_buf why = { 0 };
 	int rc = 0;

@@ -20,6 +20,8 @@
 	  .help = "the core it stays on, or `any`; default: the one we are on" }
 /* clang-format on */
 
+/* The row of the file system type that a target, as typed, names; NULL: it is something else. */
+const struct as_fstype *as_cli_fstype(const char *spec);
 /* Whether a target, as typed, is to run in a box. */
 bool as_cli_wants_box(const struct as_args *args, const char *spec);
 /* Refuses sandbox options that cannot be met before anything is done. */

@@ -7,6 +7,7 @@
 #include "cli/jobs.h"
 #include "cli/output.h"
 #include "cli/rows.h"
+#include "cli/trust.h"
 #include "crash/crash.h"
 
 #include <errno.h>
@@ -384,6 +385,7 @@ static int run(const struct as_args *args, struct as_err *err)
 
 static const struct as_opt opts[] = {
 	AS_CLI_FILES_TARGET_OPT,
+	AS_CLI_TRUST_OPT,
 	{ .name = "view",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "VIEWS",

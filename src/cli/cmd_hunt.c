@@ -14,6 +14,7 @@
 #include "cli/profiles.h"
 #include "cli/rows.h"
 #include "cli/scenarios.h"
+#include "cli/trust.h"
 #include "gen/gen.h"
 #include "hunt/folders.h"
 #include "hunt/hunt.h"
@@ -66,7 +67,7 @@ static int read_duration(const char *option, const char *text, int64_t *us, stru
 /* What the state of a hunt remembers of its command line. */
 static bool is_remembered(const char *name)
 {
-	static const char *const new[] = { "resume", "out",	      "json",
+	static const char *const new[] = { "resume", "out",	      "json",	     "trust",
 					   "for",    "max-workloads", "max-findings" };
 
 	for (size_t i = 0; i < sizeof(new) / sizeof(new[0]); i++)
@@ -135,7 +136,8 @@ static int recall(const struct as_args *now, const struct as_hunt_state *state,
 			       name);
 	}
 	for (size_t i = 0; i < then.n_given && both->n_given < AS_GIVEN_MAX; i++)
-		if (!as_args_has(now, then.given[i].opt->name))
+		if (!as_args_has(now, then.given[i].opt->name) &&
+		    is_remembered(then.given[i].opt->name))
 			both->given[both->n_given++] = then.given[i];
 	return 0;
 }
@@ -241,8 +243,6 @@ static int read_target(const struct as_args *args, struct session *s, struct as_
 	bool boxed = false;
 	int rc = 0;
 
-	if (!s->specs.n)
-		rc = as_cli_specs(s->state.scenario, spec, &s->specs, err);
 	if (!rc)
 		rc = as_cli_specs_box(args, &s->specs, &boxed, err);
 	if (!rc)
@@ -313,6 +313,7 @@ static int begin(const struct as_args *args, struct session *s, struct as_err *e
 	s->state.target = as_xstrdup(target);
 	s->state.scenario = begun;
 	remember(args, &s->state);
+	as_cli_typed_hunt(args, &s->specs);
 	return 0;
 }
 
@@ -361,6 +362,8 @@ static int prepare(const struct as_args *args, struct session *s, struct as_err 
 		rc = read_profile(args, s, err);
 	if (!rc)
 		rc = read_target(args, s, err);
+	for (size_t i = 0; i < s->specs.n && !rc; i++)
+		rc = as_cli_trust_profile(args, s->specs.spec[i], s->profile, err);
 	if (!rc && !s->resume)
 		s->state.seed = s->profile->seed;
 	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
@@ -478,6 +481,10 @@ static int run(const struct as_args *given, struct as_err *err)
 		rc = as_hunt_state_load(&s.folders.hunt, &s.state, err);
 	if (!rc)
 		rc = s.resume ? recall(given, &s.state, &args, err) : begin(given, &s, err);
+	if (!rc && s.resume)
+		rc = as_cli_specs(s.state.scenario, s.state.target, &s.specs, err);
+	if (!rc && s.resume)
+		rc = as_cli_trust_hunt(given, &args, s.folder, &s.specs, err);
 	if (!rc)
 		rc = prepare(&args, &s, err);
 	if (!rc)
@@ -556,6 +563,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_BOUND_OPTS,
 	AS_CLI_COV_OPT,
+	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,
 	{ .name = "out",
 	  .letter = 'o',

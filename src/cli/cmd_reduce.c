@@ -6,6 +6,7 @@
 #include "base/spawn.h"
 #include "cli/output.h"
 #include "cli/stored.h"
+#include "cli/trust.h"
 #include "run/reduce.h"
 #include "work/print.h"
 
@@ -127,6 +128,8 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 	if (!rc)
 		rc = as_cli_again_open(args, stored, &r->ear.sink, &r->again, err);
 	if (!rc)
+		rc = as_cli_trust_seq(args, stored->id, r->again.spec, seq, err);
+	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
 	/* An error of ours does not take away what was reached. */
 	if (best) {
@@ -195,6 +198,8 @@ static const struct as_opt opts[] = {
 	  .arg = "DIR",
 	  .help = "where findings were kept; default " AS_OUT_DEFAULT },
 	{ .name = "json", .help = "say everything as JSON lines" },
+	AS_CLI_STORED_TARGET_OPT,
+	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,
 	{ 0 },
 };

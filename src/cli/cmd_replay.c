@@ -3,6 +3,7 @@
  * the reduced one where there is one. */
 #include "cli/output.h"
 #include "cli/stored.h"
+#include "cli/trust.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +40,8 @@ static int replay(const struct as_args *args, const struct as_stored *stored, st
 
 	if (!rc)
 		rc = as_cli_again_open(args, stored, sinks, &again, err);
+	if (!rc)
+		rc = as_cli_trust_seq(args, stored->id, again.spec, seq, err);
 	if (!rc)
 		rc = as_cli_again_run(&again, seq, err);
 	as_cli_again_close(&again);
@@ -89,6 +92,8 @@ static const struct as_opt opts[] = {
 	  .arg = "DIR",
 	  .help = "where findings were kept; default " AS_OUT_DEFAULT },
 	{ .name = "json", .help = "say everything as JSON lines" },
+	AS_CLI_STORED_TARGET_OPT,
+	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,
 	{ 0 },
 };

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/own_cov.h"
 #include "cli/rows.h"
+#include "cli/trust.h"
 #include "hunt/known.h"
 #include "hunt/scenario.h"
 #include "run/run.h"
@@ -407,6 +408,7 @@ static int run(const struct as_args *args, struct as_err *err)
 
 static const struct as_opt opts[] = {
 	AS_CLI_FILES_TARGET_OPT,
+	AS_CLI_TRUST_OPT,
 	{ .name = "check",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "op|end",

@@ -5,6 +5,7 @@
 #include "base/rundir.h"
 #include "cli/output.h"
 #include "cli/scenarios.h"
+#include "cli/trust.h"
 #include "work/parse.h"
 
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static int open_box(const struct as_args *args, const struct as_cli_specs *specs
 	if (rc)
 		return rc;
 	again->boxed = true;
-	again->box.boxed.target = again->stored->target;
+	again->box.boxed.target = again->spec;
 	again->box.boxed.options = again->options;
 	again->box.boxed.told = sinks;
 	again->box.boxed.found = sinks;
@@ -87,7 +88,7 @@ static int open_here(struct as_sink *sinks, struct as_cli_again *again, struct a
 					 .n_targets = 1,
 					 .options = &again->options,
 					 .sinks = sinks };
-	int rc = as_target_open(again->stored->target, &again->target, err);
+	int rc = as_target_open(again->spec, &again->target, err);
 
 	if (rc)
 		return rc;
@@ -95,6 +96,30 @@ static int open_here(struct as_sink *sinks, struct as_cli_again *again, struct a
 		return as_runner_new(again->target, &again->options, sinks, &again->runner, err);
 	rc = as_scenario_find(again->options.scenario, &again->ops, &args.params, err);
 	return rc ? rc : again->ops->open(&args, &again->scenario, err);
+}
+
+/* Somebody else's finding is data: what it names is not obeyed just because it is read. */
+static int choose_targets(const struct as_args *args, struct as_cli_again *again,
+			  struct as_cli_specs *specs, struct as_err *err)
+{
+	const struct as_stored *stored = again->stored;
+	const char *asked = as_args_text(args, "target", NULL);
+	bool compares = !strncmp(again->options.scenario, "diff:", 5);
+	int rc;
+
+	if (asked && compares)
+		return as_fail(err, AS_EUSE,
+			       "%s compares several targets: --target cannot take their place",
+			       stored->id);
+	again->spec = asked ? asked : stored->target;
+	rc = as_cli_specs(again->options.scenario, again->spec, specs, err);
+	if (asked)
+		as_cli_typed(args, asked);
+	else if (!rc)
+		rc = as_cli_trust(args, stored->id, stored->target, err);
+	for (size_t i = 0; i < specs->n && compares && !rc; i++)
+		rc = as_cli_trust(args, stored->id, specs->spec[i], err);
+	return rc;
 }
 
 int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
@@ -107,7 +132,7 @@ int as_cli_again_open(const struct as_args *args, const struct as_stored *stored
 	*again = (struct as_cli_again){ .stored = stored };
 	rc = as_run_options_parse(stored->options, &again->options, &again->faults, err);
 	if (!rc)
-		rc = as_cli_specs(again->options.scenario, stored->target, &specs, err);
+		rc = choose_targets(args, again, &specs, err);
 	if (!rc)
 		rc = as_cli_specs_box(args, &specs, &boxed, err);
 	if (!rc)

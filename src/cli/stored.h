@@ -21,6 +21,7 @@ AS_MUST_CHECK int as_cli_stored_parse(const struct as_stored *stored, const char
 /* Ready to run workloads on the finding's target, with its options and faults. */
 struct as_cli_again {
 	const struct as_stored *stored;
+	const char *spec; /* its target, or the one that was asked for in its place */
 	struct as_run_options options;
 	char *faults;
 	struct as_target *target; /* here, */
@@ -31,7 +32,14 @@ struct as_cli_again {
 	struct as_cli_box box;
 };
 
-/* stored and sinks must outlive it. */
+/* clang-format off */
+#define AS_CLI_STORED_TARGET_OPT                                                                  \
+	{ .name = "target", .letter = 't', .kind = AS_OPT_TEXT, .arg = "T",                       \
+	  .help = "what to run it on, in place of the target that the finding names" }
+/* clang-format on */
+
+/* args, stored and sinks must outlive it. A target that the finding names, and that reaches
+ * outside, takes the user's trust. */
 AS_MUST_CHECK int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
 				    struct as_sink *sinks, struct as_cli_again *again,
 				    struct as_err *err);

@@ -7,6 +7,7 @@
 #include "report/sinks.h"
 
 #include "base/buf.h"
+#include "report/page.h"
 #include "report/stored_change.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
@@ -48,8 +49,10 @@ static void describe(const struct as_stored_reduction *r, struct as_buf *out)
 		    "replay` runs it (`--original`: the other).\n",
 		    r->flaky ? ": it is flaky" : "", (unsigned long long)r->executions,
 		    r->complete ? "" : ", and was ended before everything had been tried");
-	if (r->ops_after <= SHOWN_LINES)
-		as_buf_addf(out, "\n```\n%s```\n", r->workload);
+	if (r->ops_after <= SHOWN_LINES) {
+		as_buf_addc(out, '\n');
+		as_page_block(out, r->workload);
+	}
 }
 
 static int rewrite_readme(const struct as_dir *dir, const struct as_stored_reduction *r,

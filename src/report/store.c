@@ -11,7 +11,9 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/rundir.h"
+#include "base/show.h"
 #include "report/finding_json.h"
+#include "report/page.h"
 #include "report/stored_change.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
@@ -108,44 +110,71 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
 };
 
-/* " --scenario 'race:seed=7'" where it takes one. */
-static void add_scenario(const struct as_finding *f, struct as_buf *out)
+/* "assay run --target 'T' --scenario 'race:seed=7' workload.txt" */
+static void add_command(const struct as_finding *f, struct as_buf *out)
 {
 	const char *word = f->options ? strstr(f->options, "scenario=") : NULL;
+	struct as_buf line = { 0 }, scenario = { 0 };
 
-	if (word)
-		as_buf_addf(out, " --scenario '%.*s'", (int)strcspn(word + 9, " "), word + 9);
+	as_buf_adds(&line, "assay run --target ");
+	as_page_word(&line, f->target);
+	if (word) {
+		as_buf_add(&scenario, word + 9, strcspn(word + 9, " "));
+		as_buf_adds(&line, " --scenario ");
+		as_page_word(&line, as_buf_str(&scenario));
+	}
+	as_buf_adds(&line, " workload.txt");
+	as_page_code(out, as_buf_str(&line));
+	as_buf_free(&line);
+	as_buf_free(&scenario);
+}
+
+/* What is from outside (names, logs, the target) is quoted: a page must not be able to lie. */
+static void describe(const struct as_finding *f, const char *id, struct as_buf *t)
+{
+	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, meanings[f->kind]);
+	as_show(t, f->summary);
+	as_buf_adds(t, "\n\nTarget ");
+	as_page_code(t, f->target);
+	as_buf_adds(t, ", workload ");
+	as_page_code(t, f->workload_name ? f->workload_name : "-");
+	as_buf_adds(t, ", run with ");
+	as_page_code(t, f->options ? f->options : "");
+	as_buf_adds(t, ".\n\n");
+	if (f->detail && *f->detail) {
+		as_buf_adds(t, "The last operations and their answers:\n\n");
+		as_page_block(t, f->detail);
+		as_buf_addc(t, '\n');
+	}
+	if (f->log && *f->log) {
+		as_buf_adds(t, "What the target logged:\n\n");
+		as_page_block(t, f->log);
+		as_buf_addc(t, '\n');
+	}
+	as_buf_addf(t,
+		    "To see it again: `assay replay %s` (or give it this folder).\n\n"
+		    "- `workload.txt`: the operations; ",
+		    id);
+	add_command(f, t);
+	as_buf_addf(t,
+		    "\n- `repro.c`: the same as a C program%s: `cc repro.c -o repro && ./repro "
+		    "DIRECTORY`\n"
+		    "- `finding.json`: all of this for programs\n%s",
+		    f->kind == AS_FIND_RACE ? ", of one thread" : "",
+		    f->disk ? "- `disk.img.zst`: the disk at that moment; "
+			       "`assay disk export disk.img.zst RAW`\n"
+			     : "");
 }
 
 static int write_readme(const struct as_dir *dir, const struct as_finding *f, const char *id,
 			struct as_err *err)
 {
-	struct as_buf t = { 0 }, scenario = { 0 };
+	struct as_buf t = { 0 };
 	int rc;
 
-	as_buf_addf(&t, "# %s\n\n%s\n\n    %s\n\n", id, meanings[f->kind], f->summary);
-	as_buf_addf(&t, "Target `%s`, workload `%s`, run with `%s`.\n\n", f->target,
-		    f->workload_name ? f->workload_name : "-", f->options ? f->options : "");
-	if (f->detail && *f->detail)
-		as_buf_addf(&t, "The last operations and their answers:\n\n```\n%s```\n\n",
-			    f->detail);
-	if (f->log && *f->log)
-		as_buf_addf(&t, "What the target logged:\n\n```\n%s```\n\n", f->log);
-	add_scenario(f, &scenario);
-	as_buf_addf(&t,
-		    "To see it again: `assay replay %s` (or give it this folder).\n\n"
-		    "- `workload.txt`: the operations; `assay run --target '%s'%s workload.txt`\n"
-		    "- `repro.c`: the same as a C program%s: `cc repro.c -o repro && ./repro "
-		    "DIRECTORY`\n"
-		    "- `finding.json`: all of this for programs\n%s",
-		    id, f->target, as_buf_str(&scenario),
-		    f->kind == AS_FIND_RACE ? ", of one thread" : "",
-		    f->disk ? "- `disk.img.zst`: the disk at that moment; "
-			       "`assay disk export disk.img.zst RAW`\n"
-			     : "");
+	describe(f, id, &t);
 	rc = as_dir_write(dir, "README.md", &t, err);
 	as_buf_free(&t);
-	as_buf_free(&scenario);
 	return rc;
 }
 
@@ -182,7 +211,7 @@ int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void
 		rc = as_fail(err, AS_EUSE, "%s/" FINDING_NAME ": not a finding", dir->path);
 	if (!rc) {
 		change(root, ctx);
-		dump = json_dumps(root, JSON_COMPACT);
+		dump = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
 		as_buf_clear(&text);
 		as_buf_addf(&text, "%s\n", dump);
 		free(dump);

@@ -9,6 +9,7 @@
  */
 #include "run/run.h"
 
+#include "base/guard.h"
 #include "base/hash.h"
 #include "base/spawn.h"
 #include "run/folder.h"
@@ -93,10 +94,17 @@ static int start(struct as_runner *r, int (*fn)(void *), const struct inside_arg
 		 struct as_ended *ended, struct as_err *err)
 {
 	unsigned deadline = r->options.deadline_ms ? r->options.deadline_ms : AS_RUN_DEADLINE_MS;
+	struct as_buf output = { 0 };
 	int rc;
 
 	clear_shared(r);
-	rc = as_spawn_fork(fn, (void *)args, deadline, &r->shared->alive, ended, err);
+	if (as_target_is_foreign(r->target))
+		rc = as_guard_fork(fn, (void *)args, deadline, &r->shared->alive, &output, ended,
+				   err);
+	else
+		rc = as_spawn_fork(fn, (void *)args, deadline, &r->shared->alive, ended, err);
+	as_host_log_add(&r->shared->log, as_buf_str(&output));
+	as_buf_free(&output);
 	if (r->options.watch)
 		r->options.watch->ended(r->options.watch->ctx);
 	return rc;

@@ -761,12 +761,23 @@ static void run_workload(const struct inside_args *args)
 	tear_down(&in);
 }
 
+/* The code of a plugin comes into this process. */
+static bool get_target(const struct inside_args *args)
+{
+	struct shared *sh = args->shared;
+
+	sh->phase = PHASE_SETUP;
+	sh->tool_rc = as_target_load(args->target, &sh->tool_err);
+	return !sh->tool_rc;
+}
+
 int as_inside_run(void *ctx)
 {
 	const struct inside_args *args = ctx;
 
 	as_inside_settle();
-	run_workload(args);
+	if (get_target(args))
+		run_workload(args);
 	args->shared->finished = true;
 	return 0;
 }
@@ -859,7 +870,7 @@ int as_inside_run_batch(void *ctx)
 	as_inside_settle();
 	if (as_target_fstype(args.target) && !args.race_seed)
 		run_mounted_batch(&args);
-	else
+	else if (get_target(&args))
 		run_separate_batch(&args);
 	args.shared->finished = true;
 	return 0;
@@ -992,17 +1003,17 @@ static int prepare_folder(struct inside *in)
 int as_inside_prepare(void *ctx)
 {
 	const struct inside_args *args = ctx;
-	struct inside in = { .args = args,
-			     .sh = args->shared,
-			     .ops = as_target_library(args->target),
-			     .type = as_target_fstype(args->target) };
+	struct inside in;
 
 	as_inside_settle();
-	enter(&in, PHASE_SETUP);
-	in.sh->tool_rc = in.ops	   ? prepare_library(&in)
-			 : in.type ? prepare_mounted(&in)
-				   : prepare_folder(&in);
-	tear_down(&in);
-	in.sh->finished = true;
+	if (get_target(args)) {
+		in = begin(args);
+		enter(&in, PHASE_SETUP);
+		in.sh->tool_rc = in.ops	   ? prepare_library(&in)
+				 : in.type ? prepare_mounted(&in)
+					   : prepare_folder(&in);
+		tear_down(&in);
+	}
+	args->shared->finished = true;
 	return 0;
 }
