@@ -475,9 +475,10 @@ static int run_once(struct as_runner *r, const struct as_run_batch *batch, const
 	if (batch->n > 1 && sh->done < batch->n)
 		args.seq = batch->seqs[sh->done];
 	end = bad_end(r, &ended, text, sizeof(text));
-	if (end)
+	/* What it had found before it came to a bad end, closing things say, is what counts. */
+	if (end && !sh->found)
 		found_dead(r, args.seq, &ended, end);
-	else if (sh->tool_rc) {
+	else if (!end && sh->tool_rc) {
 		if (err)
 			*err = sh->tool_err;
 		rc = sh->tool_rc;
