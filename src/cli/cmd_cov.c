@@ -13,7 +13,7 @@ static const struct {
 	const char *operands;
 	int (*run)(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 } parts[] = {
-	{ "record", 1, -1, "-o FILE.cov -- COMMAND...", as_cov_record },
+	{ "record", 0, -1, "-o FILE.cov -- COMMAND...", as_cov_record },
 	{ "read", 1, -1, "TRACE... -o FILE.cov", as_cov_read },
 	{ "show", 1, -1, "FILE.cov", as_cov_show },
 	{ "untested", 1, 1, "FILE.cov", as_cov_untested },
@@ -207,6 +207,17 @@ static const struct as_opt opts[] = {
 	  NULL, false },
 	{ "combine", 0, AS_OPT_NUMBER, "T", "show: combinations of T flags that never came", 2, 6,
 	  NULL, false },
+	{ "split-by", 0, AS_OPT_TEXT, "REGEX",
+	  "record, read: a command whose line or program matches is a test, named by the first "
+	  "group of the match; -o is a folder, with a file for each test",
+	  0, 0, NULL, false },
+	{ "each", 0, AS_OPT_FLAG, NULL, "record, read: each program that the command starts is a test",
+	  0, 0, NULL, false },
+	{ "each-of", 0, AS_OPT_TEXT, "REGEX",
+	  "the same for what is started by commands that match: --each-of ltp-pan", 0, 0, NULL,
+	  false },
+	{ "each-line", 0, AS_OPT_TEXT, "FILE",
+	  "record: run each line of the file by sh; each is a test", 0, 0, NULL, false },
 	{ "how", 0, AS_OPT_CHOICE, "HOW",
 	  "record: by eBPF (root), by ptrace, or by what can be used here (default)", 0, 0,
 	  "bpf|ptrace|auto", false },

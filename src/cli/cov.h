@@ -18,6 +18,21 @@ int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct
 /* Of `show`, with --svg or --html. */
 int as_cov_figures(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 
+/* ---- Test by test (cov_split.c) ---- */
+
+struct as_split;
+
+/* Is one of the options given that tell tests apart? */
+bool as_cov_splits(const struct as_args *args);
+/* *out NULL: none is. */
+AS_MUST_CHECK int as_cov_split(const struct as_spec *spec, const struct as_args *args,
+			       struct as_split **out, struct as_err *err);
+/* What runs the lines of a file as commands; to be freed. */
+char **as_cov_lines_argv(const char *file);
+/* Writes all, and says so. `counts`, what belongs to no test, becomes the total. */
+AS_MUST_CHECK int as_cov_split_end(struct as_split *split, const struct as_args *args,
+				   struct as_counts *counts, struct as_err *err);
+
 /* What --syscall, --arg and --spaces ask for. */
 struct as_cov_choice {
 	const char *family, *arg;

@@ -3,6 +3,7 @@
 #include "cli/cov.h"
 #include "cover/feedback.h"
 #include "cover/read.h"
+#include "cover/split.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,8 @@ int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct a
 	double most;
 
 	rc = as_cov_percent(args, "max-unknown", 5, &most, err);
+	if (!rc)
+		rc = as_cov_split(spec, args, &options.split, err);
 	for (int i = 1; i < args->n_operands && !rc; i++) {
 		struct as_err why;
 
@@ -57,11 +60,13 @@ int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct a
 		}
 	}
 	if (!rc)
-		rc = save(counts, args, err);
+		rc = options.split ? as_cov_split_end(options.split, args, counts, err)
+				   : save(counts, args, err);
 	if (!rc && judge_unknown(counts, most))
 		status = AS_EXIT_FOUND;
 	if (!rc && as_args_text(args, "output", NULL))
 		as_cov_print_notes(counts, as_args_text(args, "output", NULL));
+	as_split_free(options.split);
 	as_counts_free(counts);
 	return rc ? rc : status;
 }

@@ -47,6 +47,8 @@ struct as_process {
 	unsigned adopted; /* taken for the child of this one, which is not back yet; 0: no */
 	bool forking; /* in fork or clone, not back yet */
 	uint64_t forking_flags, forking_since;
+	unsigned label; /* as_world_label */
+	bool labelled; /* not by its parent */
 	struct as_files *files;
 	struct as_where_now *now;
 };
