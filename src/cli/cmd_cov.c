@@ -20,6 +20,9 @@ static const struct {
 	{ "tcd", 1, 2, "FILE.cov [FILE.cov]", as_cov_tcd },
 	{ "merge", 1, -1, "FILE.cov... -o FILE.cov", as_cov_merge },
 	{ "diff", 2, 2, "FILE.cov FILE.cov", as_cov_diff },
+	{ "which", 1, -1, "FOLDER|FILE.cov... --syscall NAME", as_cov_which },
+	{ "adds", 1, 2, "FOLDER [TEST]", as_cov_adds },
+	{ "rank", 1, -1, "FOLDER|FILE.cov...", as_cov_rank },
 	{ "feedback", 1, 1, "FILE.cov", as_cov_feedback },
 };
 
@@ -87,14 +90,44 @@ static const struct as_spec_family *find_family(const struct as_spec *spec, cons
 	return family;
 }
 
+/* --arg NAME=VALUE and --result VALUE: only `which` looks for values. */
+static int choose_part(const struct as_args *args, struct as_cov_choice *out, struct as_err *err)
+{
+	const char *arg = as_args_text(args, "arg", NULL), *result;
+	const char *equals = arg ? strchr(arg, '=') : NULL;
+
+	result = as_args_text(args, "result", NULL);
+	if ((equals || result) && strcmp(args->operands[0], "which") != 0)
+		return as_fail(err, AS_EUSE, "cov %s: %s is for `cov which`", args->operands[0],
+			       result ? "--result" : "--arg NAME=VALUE");
+	if (arg && result)
+		return as_fail(err, AS_EUSE, "cov which: either --arg or --result");
+	if (equals && (size_t)(equals - arg) >= sizeof(out->arg_text))
+		return as_fail(err, AS_EUSE, "--arg: no call has an argument '%s'", arg);
+	if (equals) {
+		memcpy(out->arg_text, arg, (size_t)(equals - arg));
+		out->arg = out->arg_text;
+		out->part = equals + 1;
+	}
+	if (result) {
+		out->part = result;
+		out->kinds = 1u << AS_SPACE_OUTPUT;
+	}
+	return 0;
+}
+
 int as_cov_choose(const struct as_spec *spec, const struct as_args *args, unsigned kinds,
 		  struct as_cov_choice *out, struct as_err *err)
 {
 	const char *name = as_args_text(args, "syscall", NULL), *list;
 	const struct as_spec_family *family = name ? find_family(spec, name) : NULL;
 	bool found = false;
+	int rc;
 
 	*out = (struct as_cov_choice){ .arg = as_args_text(args, "arg", NULL), .kinds = kinds };
+	rc = choose_part(args, out, err);
+	if (rc)
+		return rc;
 	if (name && !family)
 		return as_fail(err, AS_EUSE, "--syscall: '%s' is not counted", name);
 	out->family = family ? family->name : NULL;
@@ -201,7 +234,11 @@ static const struct as_opt opts[] = {
 	{ "max-unknown", 0, AS_OPT_TEXT, "PERCENT",
 	  "exit 1 if more of the lines were not understood (default 5)", 0, 0, NULL, false },
 	{ "syscall", 0, AS_OPT_TEXT, "NAME", "only this call and its variants", 0, 0, NULL, false },
-	{ "arg", 0, AS_OPT_TEXT, "NAME", "only this argument", 0, 0, NULL, false },
+	{ "arg", 0, AS_OPT_TEXT, "NAME[=VALUE]",
+	  "only this argument; `which`: and this value of it (a partition's name, or wildcards)", 0,
+	  0, NULL, false },
+	{ "result", 0, AS_OPT_TEXT, "VALUE", "which: this result (success, ENOSPC, or wildcards)",
+	  0, 0, NULL, false },
 	{ "spaces", 0, AS_OPT_TEXT, "LIST",
 	  "which partitions: values, boundaries, together, pairs, output, variants, all", 0, 0,
 	  NULL, false },
@@ -211,8 +248,8 @@ static const struct as_opt opts[] = {
 	  "record, read: a command whose line or program matches is a test, named by the first "
 	  "group of the match; -o is a folder, with a file for each test",
 	  0, 0, NULL, false },
-	{ "each", 0, AS_OPT_FLAG, NULL, "record, read: each program that the command starts is a test",
-	  0, 0, NULL, false },
+	{ "each", 0, AS_OPT_FLAG, NULL,
+	  "record, read: each program that the command starts is a test", 0, 0, NULL, false },
 	{ "each-of", 0, AS_OPT_TEXT, "REGEX",
 	  "the same for what is started by commands that match: --each-of ltp-pan", 0, 0, NULL,
 	  false },

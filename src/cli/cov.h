@@ -13,6 +13,9 @@ int as_cov_untested(const struct as_spec *spec, const struct as_args *args, stru
 int as_cov_tcd(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_merge(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_diff(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_which(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_adds(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_rank(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_feedback(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 /* Of `show`, with --svg or --html. */
@@ -33,9 +36,11 @@ char **as_cov_lines_argv(const char *file);
 AS_MUST_CHECK int as_cov_split_end(struct as_split *split, const struct as_args *args,
 				   struct as_counts *counts, struct as_err *err);
 
-/* What --syscall, --arg and --spaces ask for. */
+/* What --syscall, --arg, --result and --spaces ask for. */
 struct as_cov_choice {
 	const char *family, *arg;
+	const char *part; /* `which`: the value of --arg NAME=VALUE, or --result; wildcards */
+	char arg_text[64];
 	unsigned kinds; /* bits 1 << enum as_space_kind */
 };
 

@@ -48,15 +48,15 @@ int as_cov_split(const struct as_spec *spec, const struct as_args *args, struct 
 /* The command of --each-line: a shell that starts each line by another one. */
 char **as_cov_lines_argv(const char *file)
 {
-	static const char script[] =
-		"rc=0\n"
-		"while IFS= read -r line <&3 || [ -n \"$line\" ]; do\n"
-		"	case $line in '' | '#'*) continue ;; esac\n"
-		"	sh -c \"$line\" 3<&- </dev/null || rc=1\n"
-		"done 3<\"$1\"\n"
-		"exit \"$rc\"";
-	const char *const words[] = { "sh", "-c", script, "assay",
-				      strcmp(file, "-") ? file : "/dev/stdin", NULL };
+	static const char script[] = "rc=0\n"
+				     "while IFS= read -r line <&3 || [ -n \"$line\" ]; do\n"
+				     "	case $line in '' | '#'*) continue ;; esac\n"
+				     "	sh -c \"$line\" 3<&- </dev/null || rc=1\n"
+				     "done 3<\"$1\"\n"
+				     "exit \"$rc\"";
+	const char *const words[] = {
+		"sh", "-c", script, "assay", strcmp(file, "-") ? file : "/dev/stdin", NULL
+	};
 	char **argv = as_xcalloc(sizeof(words) / sizeof(words[0]), sizeof(*argv));
 
 	memcpy(argv, words, sizeof(words));
@@ -71,8 +71,7 @@ int as_cov_split_end(struct as_split *split, const struct as_args *args, struct 
 
 	if (rc)
 		return rc;
-	printf("%s: %u test%s, the rest in " AS_SPLIT_OTHER ".cov, all in " AS_SPLIT_TOTAL
-	       ".cov\n",
+	printf("%s: %u test%s, the rest in " AS_SPLIT_OTHER ".cov, all in " AS_SPLIT_TOTAL ".cov\n",
 	       folder, as_split_tests(split), as_split_tests(split) == 1 ? "" : "s");
 	fflush(stdout);
 	if (!as_split_tests(split))

@@ -91,11 +91,10 @@ void as_pieces_command(const char *data, size_t len, struct as_syscall *call)
 		const char *text = data + sizeof(*piece);
 
 		if (piece->address == AS_BPF_EXEC_PROGRAM) {
-			call->slots[0] = (struct as_syscall_slot){
-				.state = AS_SLOT_TEXT,
-				.text = text,
-				.len = (unsigned)strnlen(text, piece->len)
-			};
+			call->slots[0] = (struct as_syscall_slot){ .state = AS_SLOT_TEXT,
+								   .text = text,
+								   .len = (unsigned)strnlen(
+									   text, piece->len) };
 		} else if (piece->address == AS_BPF_EXEC_ARGS) {
 			call->args = text;
 			call->args_len = piece->len;

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -168,8 +168,8 @@ static size_t read_program(pid_t pid, char *out, size_t size)
 		if (auxv[i][0] != AT_EXECFN)
 			continue;
 		/* It is the last thing on the stack: the page after it may not be there. */
-		there[0] = (struct iovec){ (void *)(uintptr_t)auxv[i][1],
-					   4096 - auxv[i][1] % 4096 };
+		there[0] =
+			(struct iovec){ (void *)(uintptr_t)auxv[i][1], 4096 - auxv[i][1] % 4096 };
 		there[1] = (struct iovec){ (char *)there[0].iov_base + there[0].iov_len, 4096 };
 		got = process_vm_readv(pid, &here, 1, there, 2, 0);
 		return got > 0 ? strnlen(out, (size_t)got) : 0;

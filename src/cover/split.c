@@ -4,9 +4,9 @@
  *
  * Method. A process carries the number of its test as its label (world.h), children inherit it, an
  * exec may change it. The counts of a test are in memory while it runs. When two others have begun
- * since it was last heard of, they are written to its file and freed; if the test goes on after all,
- * what comes is added to the file. So a suite of any length takes the memory of a few tests, and a
- * machine that dies in the middle of it leaves the files of the tests before.
+ * since it was last heard of, they are written to its file and freed; if the test goes on after
+ * all, what comes is added to the file. So a suite of any length takes the memory of a few tests,
+ * and a machine that dies in the middle of it leaves the files of the tests before.
  *
  *  1. Labels below FIRST_TEST are nobody's: their calls go to the rest.
  *  2. A test is found by its path below the folder: two names with the same path are one test.
@@ -16,12 +16,12 @@
 
 #include "base/buf.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <dirent.h>
 #include <uthash.h>
 
 #define TESTS_MAX 100000u
@@ -301,8 +301,8 @@ static const char *base_of(const char *path)
 
 static bool is_interpreter(const char *path)
 {
-	static const char *const names[] = { "sh",   "bash", "dash",	"ash",	 "ksh",	   "zsh",
-					     "perl", "ruby", "python3", "python" };
+	static const char *const names[] = { "sh",  "bash", "dash", "ash",     "ksh",
+					     "zsh", "perl", "ruby", "python3", "python" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(base_of(path), names[i]))
@@ -318,8 +318,7 @@ static const char *program_name(const struct became *b)
 
 	/* A script that was started by its own name. */
 	if (*b->program && !is_interpreter(b->program))
-		return script || !b->args_len ||
-				       strcmp(base_of(b->program), base_of(b->args)) != 0
+		return script || !b->args_len || strcmp(base_of(b->program), base_of(b->args)) != 0
 			       ? b->program
 			       : b->args;
 	for (arg += strlen(arg) + 1; script && arg < end; arg += strlen(arg) + 1)
@@ -532,8 +531,7 @@ int as_split_finish(struct as_split *split, struct as_counts *rest, struct as_er
 	int rc;
 
 	if (split->command.counts && !split->n) {
-		unsigned label =
-			label_of(split, split->command.path, strlen(split->command.path));
+		unsigned label = label_of(split, split->command.path, strlen(split->command.path));
 
 		as_counts_merge(counts_of(split, split->labels[label - FIRST_TEST]),
 				split->command.counts);

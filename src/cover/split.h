@@ -6,10 +6,10 @@
  * process becomes a test by an exec; what it and its descendants call belongs to the test, also
  * when others end before them. There are two ways to tell:
  *
- *  - by: an expression that the command line matches, or the path of the program. The test's name is
- *    the first group that took part in the match, or the whole match. A match inside of a test
- *    begins another test: the innermost counts. The command itself is a test only if nothing that it
- *    starts is one: runners have the names of their tests among their arguments.
+ *  - by: an expression that the command line matches, or the path of the program. The test's name
+ *    is the first group that took part in the match, or the whole match. A match inside of a test
+ *    begins another test: the innermost counts. The command itself is a test only if nothing that
+ *    it starts is one: runners have the names of their tests among their arguments.
  *  - each: every program that the command starts itself is a test, or every program that is started
  *    by processes whose command line matches each_of. Its name is the path of the program or script
  *    as it was called.

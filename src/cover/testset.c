@@ -60,10 +60,10 @@ static int add_folder(struct as_testset_files *files, const char *folder, size_t
 		as_buf_addf(&path, "%s/%s", folder, entry->d_name);
 		/* Links to folders are not followed: there may be rings of them. */
 		if (!lstat(as_buf_str(&path), &st) && S_ISDIR(st.st_mode)) {
-			rc = depth < DEPTH_MAX ? add_folder(files, as_buf_str(&path), root, other,
-							    depth + 1, err)
-					       : as_fail(err, AS_EUSE, "%s: too deep",
-							 as_buf_str(&path));
+			rc = depth < DEPTH_MAX
+				     ? add_folder(files, as_buf_str(&path), root, other, depth + 1,
+						  err)
+				     : as_fail(err, AS_EUSE, "%s: too deep", as_buf_str(&path));
 		} else if (is_cov(entry->d_name, &stem) &&
 			   strcmp(as_buf_str(&path) + root, AS_SPLIT_TOTAL ".cov") != 0 &&
 			   (other ||
@@ -195,9 +195,9 @@ static void take(struct loading *l, const struct as_counts *counts, struct as_te
 				cap = cap ? 2 * cap : 64;
 				test->met = as_xrealloc(test->met, cap * sizeof(*test->met));
 			}
-			test->met[test->n_met++] = (struct as_testset_met){
-				number_of(l, i, &space, &space.parts[p]), space.parts[p].count
-			};
+			test->met[test->n_met++] =
+				(struct as_testset_met){ number_of(l, i, &space, &space.parts[p]),
+							 space.parts[p].count };
 		}
 		as_space_free(&space);
 	}
@@ -318,7 +318,8 @@ unsigned as_testset_rank(const struct as_testset *set, unsigned *order, unsigned
 		unsigned best = n;
 
 		for (unsigned i = 0; i < n; i++) {
-			if (used[i] || (best < n && !is_better(set, i, bound[i], best, bound[best])))
+			if (used[i] ||
+			    (best < n && !is_better(set, i, bound[i], best, bound[best])))
 				continue;
 			bound[i] = adds(&set->tests[i], have);
 			if (best == n || is_better(set, i, bound[i], best, bound[best]))

@@ -49,7 +49,7 @@ typedef bool (*as_testset_want)(void *ctx, const struct as_space *space,
 struct as_testset_files {
 	struct as_testset_file {
 		char *name, *path;
-	} *at;
+	} * at;
 	unsigned n, cap;
 };
 AS_MUST_CHECK int as_testset_find(const char *path, bool other, struct as_testset_files *files,
