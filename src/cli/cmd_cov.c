@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_cov: input and output coverage of system calls; the parts are in cov_*.c. */
 #include "cli/cov.h"
-#include "cover/metric.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -33,7 +32,6 @@ static int run(const struct as_args *args, struct as_err *err)
 	const char *name = args->operands[0];
 	struct as_spec *spec;
 	int n = args->n_operands - 1, rc;
-	double unused;
 	size_t i = 0;
 
 	while (i < N_PARTS && strcmp(parts[i].name, name) != 0)
@@ -43,11 +41,10 @@ static int run(const struct as_args *args, struct as_err *err)
 			       "cov: '%s' is none of its commands; see `assay help cov`", name);
 	if (n < parts[i].min || (parts[i].max >= 0 && n > parts[i].max))
 		return as_fail(err, AS_EUSE, "cov %s: expected %s", name, parts[i].operands);
-	rc = as_cov_percent(args, "fail-under", 0, &unused, err);
-	if (rc)
-		return rc;
 	spec = as_spec_new();
-	rc = parts[i].run(spec, args, err);
+	rc = as_cov_judge_check(spec, args, err);
+	if (!rc)
+		rc = parts[i].run(spec, args, err);
 	as_spec_free(spec);
 	return rc;
 }
@@ -177,23 +174,6 @@ int as_cov_percent(const struct as_args *args, const char *name, double otherwis
 	return 0;
 }
 
-int as_cov_judge(const struct as_counts *counts, const struct as_args *args)
-{
-	const char *want = as_args_text(args, "fail-under", NULL);
-	struct as_coverage in, out, all;
-
-	if (!want)
-		return AS_EXIT_CLEAN;
-	as_coverage_family(counts, NULL, 1, &in, &out);
-	all = (struct as_coverage){ in.met + out.met, in.of + out.of };
-	if (as_coverage_percent(all) >= strtod(want, NULL))
-		return AS_EXIT_CLEAN;
-	fflush(stdout);
-	fprintf(stderr, "assay: coverage is %.1f %%, below %s %%\n", as_coverage_percent(all),
-		want);
-	return AS_EXIT_FOUND;
-}
-
 void as_cov_warn_partial(const struct as_counts *counts, const char *path)
 {
 	if (!as_counts_is_partial(counts))
@@ -270,7 +250,17 @@ static const struct as_opt opts[] = {
 	  NULL, false },
 	{ "targets", 0, AS_OPT_TEXT, "FILE", "tcd: a target for each partition", 0, 0, NULL,
 	  false },
-	{ "fail-under", 0, AS_OPT_TEXT, "PERCENT", "exit 1 when the coverage is below", 0, 0, NULL,
+	{ "fail-under", 0, AS_OPT_TEXT, "LIST",
+	  "exit 1 when the coverage is below: 60, outputs=30, open=70, open.flags=80, "
+	  "write:outputs=30, separated by commas",
+	  0, 0, NULL, false },
+	{ "baseline", 0, AS_OPT_TEXT, "FILE.cov",
+	  "exit 1 when something that is met there is not met here; each is named", 0, 0, NULL,
+	  false },
+	{ "max-drop", 0, AS_OPT_TEXT, "POINTS",
+	  "with --baseline: exit 1 only if the coverage is lower by more percentage points", 0, 0,
+	  NULL, false },
+	{ "summary", 0, AS_OPT_FLAG, NULL, "diff: the numbers for each call alone", 0, 0, NULL,
 	  false },
 	{ 0 },
 };

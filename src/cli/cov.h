@@ -54,8 +54,21 @@ const char *as_cov_title(const struct as_space *space, char out[static 64]);
 /* An option that is a percentage. */
 AS_MUST_CHECK int as_cov_percent(const struct as_args *args, const char *name, double otherwise,
 				 double *out, struct as_err *err);
-/* --fail-under: 1 and a line on stderr when the coverage of the whole is below it, else 0. */
-int as_cov_judge(const struct as_counts *counts, const struct as_args *args);
+
+/* ---- What CI asks (cov_judge.c): --fail-under, --baseline, --max-drop ---- */
+
+/* Wrong values, or a command that has no use for them. */
+AS_MUST_CHECK int as_cov_judge_check(const struct as_spec *spec, const struct as_args *args,
+				     struct as_err *err);
+/* 0; or 1 and a line on stderr for each that is too little. The same goes into `json`, as members
+ * of the object that is open, if it is not NULL. */
+struct as_json;
+AS_MUST_CHECK int as_cov_judge(const struct as_spec *spec, const struct as_counts *counts,
+			       const struct as_args *args, struct as_json *json,
+			       struct as_err *err);
+
+/* "runs/x.cov" is called x; to be freed. */
+char *as_cov_suite_name(const char *path);
 /* On stderr, when the counts are not whole. */
 void as_cov_warn_partial(const struct as_counts *counts, const char *path);
 /* Where it is from, how much of it there is, and what could not be used; on stdout. */
