@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_cov: input and output coverage of system calls; the parts are in cov_*.c. */
 #include "cli/cov.h"
-#include "cover/metric.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -13,13 +12,16 @@ static const struct {
 	const char *operands;
 	int (*run)(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 } parts[] = {
-	{ "record", 1, -1, "-o FILE.cov -- COMMAND...", as_cov_record },
+	{ "record", 0, -1, "-o FILE.cov -- COMMAND...", as_cov_record },
 	{ "read", 1, -1, "TRACE... -o FILE.cov", as_cov_read },
 	{ "show", 1, -1, "FILE.cov", as_cov_show },
 	{ "untested", 1, 1, "FILE.cov", as_cov_untested },
 	{ "tcd", 1, 2, "FILE.cov [FILE.cov]", as_cov_tcd },
 	{ "merge", 1, -1, "FILE.cov... -o FILE.cov", as_cov_merge },
 	{ "diff", 2, 2, "FILE.cov FILE.cov", as_cov_diff },
+	{ "which", 1, -1, "FOLDER|FILE.cov... --syscall NAME", as_cov_which },
+	{ "adds", 1, 2, "FOLDER [TEST]", as_cov_adds },
+	{ "rank", 1, -1, "FOLDER|FILE.cov...", as_cov_rank },
 	{ "feedback", 1, 1, "FILE.cov", as_cov_feedback },
 };
 
@@ -30,7 +32,6 @@ static int run(const struct as_args *args, struct as_err *err)
 	const char *name = args->operands[0];
 	struct as_spec *spec;
 	int n = args->n_operands - 1, rc;
-	double unused;
 	size_t i = 0;
 
 	while (i < N_PARTS && strcmp(parts[i].name, name) != 0)
@@ -40,11 +41,10 @@ static int run(const struct as_args *args, struct as_err *err)
 			       "cov: '%s' is none of its commands; see `assay help cov`", name);
 	if (n < parts[i].min || (parts[i].max >= 0 && n > parts[i].max))
 		return as_fail(err, AS_EUSE, "cov %s: expected %s", name, parts[i].operands);
-	rc = as_cov_percent(args, "fail-under", 0, &unused, err);
-	if (rc)
-		return rc;
 	spec = as_spec_new();
-	rc = parts[i].run(spec, args, err);
+	rc = as_cov_judge_check(spec, args, err);
+	if (!rc)
+		rc = parts[i].run(spec, args, err);
 	as_spec_free(spec);
 	return rc;
 }
@@ -87,14 +87,44 @@ static const struct as_spec_family *find_family(const struct as_spec *spec, cons
 	return family;
 }
 
+/* --arg NAME=VALUE and --result VALUE: only `which` looks for values. */
+static int choose_part(const struct as_args *args, struct as_cov_choice *out, struct as_err *err)
+{
+	const char *arg = as_args_text(args, "arg", NULL), *result;
+	const char *equals = arg ? strchr(arg, '=') : NULL;
+
+	result = as_args_text(args, "result", NULL);
+	if ((equals || result) && strcmp(args->operands[0], "which") != 0)
+		return as_fail(err, AS_EUSE, "cov %s: %s is for `cov which`", args->operands[0],
+			       result ? "--result" : "--arg NAME=VALUE");
+	if (arg && result)
+		return as_fail(err, AS_EUSE, "cov which: either --arg or --result");
+	if (equals && (size_t)(equals - arg) >= sizeof(out->arg_text))
+		return as_fail(err, AS_EUSE, "--arg: no call has an argument '%s'", arg);
+	if (equals) {
+		memcpy(out->arg_text, arg, (size_t)(equals - arg));
+		out->arg = out->arg_text;
+		out->part = equals + 1;
+	}
+	if (result) {
+		out->part = result;
+		out->kinds = 1u << AS_SPACE_OUTPUT;
+	}
+	return 0;
+}
+
 int as_cov_choose(const struct as_spec *spec, const struct as_args *args, unsigned kinds,
 		  struct as_cov_choice *out, struct as_err *err)
 {
 	const char *name = as_args_text(args, "syscall", NULL), *list;
 	const struct as_spec_family *family = name ? find_family(spec, name) : NULL;
 	bool found = false;
+	int rc;
 
 	*out = (struct as_cov_choice){ .arg = as_args_text(args, "arg", NULL), .kinds = kinds };
+	rc = choose_part(args, out, err);
+	if (rc)
+		return rc;
 	if (name && !family)
 		return as_fail(err, AS_EUSE, "--syscall: '%s' is not counted", name);
 	out->family = family ? family->name : NULL;
@@ -144,23 +174,6 @@ int as_cov_percent(const struct as_args *args, const char *name, double otherwis
 	return 0;
 }
 
-int as_cov_judge(const struct as_counts *counts, const struct as_args *args)
-{
-	const char *want = as_args_text(args, "fail-under", NULL);
-	struct as_coverage in, out, all;
-
-	if (!want)
-		return AS_EXIT_CLEAN;
-	as_coverage_family(counts, NULL, 1, &in, &out);
-	all = (struct as_coverage){ in.met + out.met, in.of + out.of };
-	if (as_coverage_percent(all) >= strtod(want, NULL))
-		return AS_EXIT_CLEAN;
-	fflush(stdout);
-	fprintf(stderr, "assay: coverage is %.1f %%, below %s %%\n", as_coverage_percent(all),
-		want);
-	return AS_EXIT_FOUND;
-}
-
 void as_cov_warn_partial(const struct as_counts *counts, const char *path)
 {
 	if (!as_counts_is_partial(counts))
@@ -201,12 +214,27 @@ static const struct as_opt opts[] = {
 	{ "max-unknown", 0, AS_OPT_TEXT, "PERCENT",
 	  "exit 1 if more of the lines were not understood (default 5)", 0, 0, NULL, false },
 	{ "syscall", 0, AS_OPT_TEXT, "NAME", "only this call and its variants", 0, 0, NULL, false },
-	{ "arg", 0, AS_OPT_TEXT, "NAME", "only this argument", 0, 0, NULL, false },
+	{ "arg", 0, AS_OPT_TEXT, "NAME[=VALUE]",
+	  "only this argument; `which`: and this value of it (a partition's name, or wildcards)", 0,
+	  0, NULL, false },
+	{ "result", 0, AS_OPT_TEXT, "VALUE", "which: this result (success, ENOSPC, or wildcards)",
+	  0, 0, NULL, false },
 	{ "spaces", 0, AS_OPT_TEXT, "LIST",
 	  "which partitions: values, boundaries, together, pairs, output, variants, all", 0, 0,
 	  NULL, false },
 	{ "combine", 0, AS_OPT_NUMBER, "T", "show: combinations of T flags that never came", 2, 6,
 	  NULL, false },
+	{ "split-by", 0, AS_OPT_TEXT, "REGEX",
+	  "record, read: a command whose line or program matches is a test, named by the first "
+	  "group of the match; -o is a folder, with a file for each test",
+	  0, 0, NULL, false },
+	{ "each", 0, AS_OPT_FLAG, NULL,
+	  "record, read: each program that the command starts is a test", 0, 0, NULL, false },
+	{ "each-of", 0, AS_OPT_TEXT, "REGEX",
+	  "the same for what is started by commands that match: --each-of ltp-pan", 0, 0, NULL,
+	  false },
+	{ "each-line", 0, AS_OPT_TEXT, "FILE",
+	  "record: run each line of the file by sh; each is a test", 0, 0, NULL, false },
 	{ "how", 0, AS_OPT_CHOICE, "HOW",
 	  "record: by eBPF (root), by ptrace, or by what can be used here (default)", 0, 0,
 	  "bpf|ptrace|auto", false },
@@ -222,7 +250,17 @@ static const struct as_opt opts[] = {
 	  NULL, false },
 	{ "targets", 0, AS_OPT_TEXT, "FILE", "tcd: a target for each partition", 0, 0, NULL,
 	  false },
-	{ "fail-under", 0, AS_OPT_TEXT, "PERCENT", "exit 1 when the coverage is below", 0, 0, NULL,
+	{ "fail-under", 0, AS_OPT_TEXT, "LIST",
+	  "exit 1 when the coverage is below: 60, outputs=30, open=70, open.flags=80, "
+	  "write:outputs=30, separated by commas",
+	  0, 0, NULL, false },
+	{ "baseline", 0, AS_OPT_TEXT, "FILE.cov",
+	  "exit 1 when something that is met there is not met here; each is named", 0, 0, NULL,
+	  false },
+	{ "max-drop", 0, AS_OPT_TEXT, "POINTS",
+	  "with --baseline: exit 1 only if the coverage is lower by more percentage points", 0, 0,
+	  NULL, false },
+	{ "summary", 0, AS_OPT_FLAG, NULL, "diff: the numbers for each call alone", 0, 0, NULL,
 	  false },
 	{ 0 },
 };

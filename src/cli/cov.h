@@ -13,14 +13,34 @@ int as_cov_untested(const struct as_spec *spec, const struct as_args *args, stru
 int as_cov_tcd(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_merge(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_diff(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_which(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_adds(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
+int as_cov_rank(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_feedback(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 /* Of `show`, with --svg or --html. */
 int as_cov_figures(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 
-/* What --syscall, --arg and --spaces ask for. */
+/* ---- Test by test (cov_split.c) ---- */
+
+struct as_split;
+
+/* Is one of the options given that tell tests apart? */
+bool as_cov_splits(const struct as_args *args);
+/* *out NULL: none is. */
+AS_MUST_CHECK int as_cov_split(const struct as_spec *spec, const struct as_args *args,
+			       struct as_split **out, struct as_err *err);
+/* What runs the lines of a file as commands; to be freed. */
+char **as_cov_lines_argv(const char *file);
+/* Writes all, and says so. `counts`, what belongs to no test, becomes the total. */
+AS_MUST_CHECK int as_cov_split_end(struct as_split *split, const struct as_args *args,
+				   struct as_counts *counts, struct as_err *err);
+
+/* What --syscall, --arg, --result and --spaces ask for. */
 struct as_cov_choice {
 	const char *family, *arg;
+	const char *part; /* `which`: the value of --arg NAME=VALUE, or --result; wildcards */
+	char arg_text[64];
 	unsigned kinds; /* bits 1 << enum as_space_kind */
 };
 
@@ -34,8 +54,21 @@ const char *as_cov_title(const struct as_space *space, char out[static 64]);
 /* An option that is a percentage. */
 AS_MUST_CHECK int as_cov_percent(const struct as_args *args, const char *name, double otherwise,
 				 double *out, struct as_err *err);
-/* --fail-under: 1 and a line on stderr when the coverage of the whole is below it, else 0. */
-int as_cov_judge(const struct as_counts *counts, const struct as_args *args);
+
+/* ---- What CI asks (cov_judge.c): --fail-under, --baseline, --max-drop ---- */
+
+/* Wrong values, or a command that has no use for them. */
+AS_MUST_CHECK int as_cov_judge_check(const struct as_spec *spec, const struct as_args *args,
+				     struct as_err *err);
+/* 0; or 1 and a line on stderr for each that is too little. The same goes into `json`, as members
+ * of the object that is open, if it is not NULL. */
+struct as_json;
+AS_MUST_CHECK int as_cov_judge(const struct as_spec *spec, const struct as_counts *counts,
+			       const struct as_args *args, struct as_json *json,
+			       struct as_err *err);
+
+/* "runs/x.cov" is called x; to be freed. */
+char *as_cov_suite_name(const char *path);
 /* On stderr, when the counts are not whole. */
 void as_cov_warn_partial(const struct as_counts *counts, const char *path);
 /* Where it is from, how much of it there is, and what could not be used; on stdout. */

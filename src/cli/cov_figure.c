@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* "runs/x.cov" is called x. */
-static char *suite_name(const char *path)
+char *as_cov_suite_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *name = as_xstrdup(slash && slash[1] ? slash + 1 : path);
@@ -119,15 +118,20 @@ int as_cov_figures(const struct as_spec *spec, const struct as_args *args, struc
 			     AS_FIGURE_SERIES_MAX);
 	for (int i = 0; i < n && !rc; i++) {
 		rc = as_counts_load(spec, args->operands[1 + i], &counts[i], err);
-		names[i] = suite_name(args->operands[1 + i]);
+		names[i] = as_cov_suite_name(args->operands[1 + i]);
 		suites.suite[i] = (struct as_suite){ names[i], counts[i] };
 		suites.n++;
 	}
 	if (!rc)
 		rc = draw(&suites, args, &choice, err);
 	for (unsigned i = 0; i < suites.n; i++) {
-		if (!rc)
+		if (rc >= 0) {
+			int status;
+
 			as_cov_warn_partial(counts[i], args->operands[1 + i]);
+			status = as_cov_judge(spec, counts[i], args, NULL, err);
+			rc = status ? status : rc;
+		}
 		as_counts_free(counts[i]);
 		free(names[i]);
 	}

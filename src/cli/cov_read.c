@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cov_read: counts from traces; files of counts put together and compared. */
+/* cov_read: counts from traces; files of counts put together. */
 #include "cli/cov.h"
 #include "cover/feedback.h"
 #include "cover/read.h"
+#include "cover/split.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,8 @@ int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct a
 	double most;
 
 	rc = as_cov_percent(args, "max-unknown", 5, &most, err);
+	if (!rc)
+		rc = as_cov_split(spec, args, &options.split, err);
 	for (int i = 1; i < args->n_operands && !rc; i++) {
 		struct as_err why;
 
@@ -57,11 +60,19 @@ int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct a
 		}
 	}
 	if (!rc)
-		rc = save(counts, args, err);
+		rc = options.split ? as_cov_split_end(options.split, args, counts, err)
+				   : save(counts, args, err);
 	if (!rc && judge_unknown(counts, most))
 		status = AS_EXIT_FOUND;
+	if (!rc)
+		rc = as_cov_judge(spec, counts, args, NULL, err);
+	if (rc > 0) {
+		status = AS_EXIT_FOUND;
+		rc = 0;
+	}
 	if (!rc && as_args_text(args, "output", NULL))
 		as_cov_print_notes(counts, as_args_text(args, "output", NULL));
+	as_split_free(options.split);
 	as_counts_free(counts);
 	return rc ? rc : status;
 }
@@ -83,73 +94,9 @@ int as_cov_merge(const struct as_spec *spec, const struct as_args *args, struct 
 	}
 	if (!rc)
 		rc = save(all, args, err);
+	if (!rc)
+		rc = as_cov_judge(spec, all, args, NULL, err);
 	as_counts_free(all);
-	return rc;
-}
-
-/* ---- Two side by side ------------------------------------------------------------------------ */
-
-static uint64_t count_of(const struct as_space *space, const char *name)
-{
-	for (unsigned i = 0; i < space->n; i++)
-		if (!strcmp(space->parts[i].name, name))
-			return space->parts[i].count;
-	return 0;
-}
-
-static void diff_line(const struct as_space *space, const char *name, uint64_t a, uint64_t b)
-{
-	char title[64];
-
-	printf("%-8s %s %s %s %llu %llu\n",
-	       a && b ? "both"
-	       : a    ? "only-1"
-		      : "only-2",
-	       space->family->name, as_cov_title(space, title), name, (unsigned long long)a,
-	       (unsigned long long)b);
-}
-
-static void diff_space(const struct as_space *a, const struct as_space *b)
-{
-	for (unsigned i = 0; i < a->n; i++) {
-		uint64_t n = a->parts[i].count, m = count_of(b, a->parts[i].name);
-
-		if (n != m)
-			diff_line(a, a->parts[i].name, n, m);
-	}
-	/* What was not expected is listed only where it was met. */
-	for (unsigned i = 0; i < b->n; i++) {
-		const struct as_part *part = &b->parts[i];
-
-		if (part->count && !part->expected && !count_of(a, part->name))
-			diff_line(b, part->name, 0, part->count);
-	}
-}
-
-int as_cov_diff(const struct as_spec *spec, const struct as_args *args, struct as_err *err)
-{
-	struct as_counts *both[2] = { NULL, NULL };
-	struct as_cov_choice choice;
-	int rc = as_cov_choose(
-		spec, args, 1u << AS_SPACE_PLAIN | 1u << AS_SPACE_OUTPUT | 1u << AS_SPACE_VARIANTS,
-		&choice, err);
-
-	for (int i = 0; i < 2 && !rc; i++)
-		rc = as_counts_load(spec, args->operands[1 + i], &both[i], err);
-	for (int i = 0; i < 2 && !rc; i++)
-		as_cov_warn_partial(both[i], args->operands[1 + i]);
-	for (unsigned i = 0; !rc && i < as_counts_spaces(both[0]); i++) {
-		struct as_space a, b;
-
-		as_counts_space(both[0], i, &a);
-		as_counts_space(both[1], i, &b);
-		if (as_cov_chosen(&choice, &a))
-			diff_space(&a, &b);
-		as_space_free(&a);
-		as_space_free(&b);
-	}
-	as_counts_free(both[0]);
-	as_counts_free(both[1]);
 	return rc;
 }
 

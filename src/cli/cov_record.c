@@ -7,6 +7,7 @@
 #include "base/spawn.h"
 #include "cli/cov.h"
 #include "cover/record.h"
+#include "cover/split.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -113,12 +114,12 @@ static void summarise(const struct as_counts *counts, const char *command, int s
 }
 
 static int record(const struct as_spec *spec, const struct as_source_ops *source,
-		  const struct as_args *args, char **argv, struct as_counts *counts,
-		  struct as_err *err)
+		  const struct as_args *args, char **argv, struct as_split *split,
+		  struct as_counts *counts, struct as_err *err)
 {
 	const char *under = as_args_text(args, "under", NULL);
 	struct as_world_options options = { .under = under };
-	struct as_tally tally = { .spec = spec, .counts = counts };
+	struct as_tally tally = { .spec = spec, .counts = counts, .split = split };
 	struct sigaction before[N_ENDS];
 	int status = 0, rc = as_world_new(spec, &options, &tally.world, err);
 
@@ -128,6 +129,8 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 	describe(counts, source, argv);
 	if (under)
 		as_counts_under(counts, under);
+	if (split)
+		as_split_begin(split, as_counts_get_source(counts), under);
 	catch_ends(before);
 	rc = source->run(&(struct as_source_input){ .argv = argv,
 						    .exit_status = &status,
@@ -142,27 +145,47 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 	return rc;
 }
 
+/* What is to be run: to be freed. */
+static char **argv_of(const struct as_args *args)
+{
+	const char *lines = as_args_text(args, "each-line", NULL);
+	size_t n = (size_t)args->n_operands - 1;
+	char **argv;
+
+	if (lines)
+		return as_cov_lines_argv(lines);
+	argv = as_xcalloc(n + 1, sizeof(*argv));
+	memcpy(argv, args->operands + 1, n * sizeof(*argv));
+	return argv;
+}
+
 int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct as_err *err)
 {
 	const char *path = as_args_text(args, "output", NULL);
 	const struct as_source_ops *source;
+	struct as_split *split = NULL;
 	struct as_counts *counts;
-	int n = args->n_operands - 1, rc;
 	char **argv;
+	int rc;
 
 	if (!path)
 		return as_fail(err, AS_EUSE, "cov record: expected -o FILE.cov");
+	if (!as_args_has(args, "each-line") == (args->n_operands < 2))
+		return as_fail(err, AS_EUSE, "cov record: expected -- COMMAND... or --each-line");
 	rc = choose(as_args_text(args, "how", "auto"), &source, err);
+	if (!rc)
+		rc = as_cov_split(spec, args, &split, err);
 	if (rc)
 		return rc;
-	argv = as_xcalloc((uint64_t)n + 1, sizeof(*argv));
-	memcpy(argv, args->operands + 1, (size_t)n * sizeof(*argv));
+	argv = argv_of(args);
 	counts = as_counts_new(spec);
-	rc = record(spec, source, args, argv, counts, err);
+	rc = record(spec, source, args, argv, split, counts, err);
 	if (!rc)
-		rc = as_counts_save(counts, path, err);
+		rc = split ? as_cov_split_end(split, args, counts, err)
+			   : as_counts_save(counts, path, err);
 	if (!rc)
 		as_cov_print_notes(counts, path);
+	as_split_free(split);
 	as_counts_free(counts);
 	free(argv);
 	return rc;

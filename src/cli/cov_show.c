@@ -186,7 +186,10 @@ static void json_space(struct as_json *json, const struct as_space *space)
 	as_json_end(json);
 }
 
-static void show_json(const struct as_counts *counts, const struct as_cov_choice *choice)
+/* What is asked of the coverage is answered in it. */
+static int show_json(const struct as_spec *spec, const struct as_counts *counts,
+		     const struct as_args *args, const struct as_cov_choice *choice,
+		     struct as_err *err)
 {
 	static const char *const names[AS_NOTES] = {
 #define NOTE(id, name, text) name,
@@ -195,6 +198,7 @@ static void show_json(const struct as_counts *counts, const struct as_cov_choice
 	};
 	struct as_buf out = { 0 };
 	struct as_json json = as_json_on(&out);
+	int rc;
 
 	as_json_object(&json);
 	as_json_kstr(&json, "source", as_counts_get_source(counts));
@@ -216,10 +220,13 @@ static void show_json(const struct as_counts *counts, const struct as_cov_choice
 		as_space_free(&space);
 	}
 	as_json_end(&json);
+	rc = as_cov_judge(spec, counts, args, &json, err);
 	as_json_end(&json);
 	as_buf_addc(&out, '\n');
-	fwrite(as_buf_str(&out), 1, out.len, stdout);
+	if (rc >= 0)
+		fwrite(as_buf_str(&out), 1, out.len, stdout);
 	as_buf_free(&out);
+	return rc;
 }
 
 int as_cov_show(const struct as_spec *spec, const struct as_args *args, struct as_err *err)
@@ -240,13 +247,14 @@ int as_cov_show(const struct as_spec *spec, const struct as_args *args, struct a
 	if (rc)
 		return rc;
 	if (as_args_has(args, "json"))
-		show_json(counts, &choice);
+		rc = show_json(spec, counts, args, &choice, err);
 	else if (as_args_has(args, "csv"))
 		show_csv(counts, &choice);
 	else
 		show_text(counts, spec, args, &choice);
 	as_cov_warn_partial(counts, args->operands[1]);
-	rc = as_cov_judge(counts, args);
+	if (!as_args_has(args, "json"))
+		rc = as_cov_judge(spec, counts, args, NULL, err);
 	as_counts_free(counts);
 	return rc;
 }
@@ -277,7 +285,7 @@ int as_cov_untested(const struct as_spec *spec, const struct as_args *args, stru
 		as_space_free(&space);
 	}
 	as_cov_warn_partial(counts, args->operands[1]);
-	rc = as_cov_judge(counts, args);
+	rc = as_cov_judge(spec, counts, args, NULL, err);
 	as_counts_free(counts);
 	return rc;
 }
@@ -347,7 +355,7 @@ int as_cov_tcd(const struct as_spec *spec, const struct as_args *args, struct as
 		show_tcd(counts, n, targets, &choice);
 		for (int i = 0; i < n; i++)
 			as_cov_warn_partial(counts[i], args->operands[1 + i]);
-		rc = as_cov_judge(counts[0], args);
+		rc = as_cov_judge(spec, counts[0], args, NULL, err);
 	}
 	as_targets_free(targets);
 	as_counts_free(counts[0]);

@@ -43,6 +43,14 @@ void as_figure_of_paper(const struct as_suites *suites, const struct as_figure_p
 /* Table 1: share of calls in which so many flags came together, as an HTML table. */
 void as_figure_together(const struct as_suites *suites, const char *family, const char *arg,
 			struct as_buf *out);
+/* How a page begins, up to its body. */
+void as_figure_page(const char *title, struct as_buf *out);
+/* The figures of the paper, each in its frame. */
+void as_figure_papers_html(const struct as_suites *suites, struct as_buf *out);
+/* Where the counts of each suite are from, and whether they are partial. */
+void as_figure_sources(const struct as_suites *suites, struct as_buf *out);
+/* A page about what the second of two suites has lost and gained. */
+void as_figure_diff(const struct as_suites *suites, struct as_buf *out);
 /* The whole page. */
 void as_figure_report(const struct as_suites *suites, struct as_buf *out);
 

@@ -9,10 +9,8 @@
 
 #define TOGETHER_MAX 6 /* flags, as the paper's table has it */
 
-static const char head[] =
-	"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	"<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-	"<title>System call coverage</title>\n<style>\n"
+static const char style[] =
+	"</title>\n<style>\n"
 	":root{color-scheme:light dark;--ink:#1b1f24;--soft:#5b6570;--line:#dfe3e8;"
 	"--paper:#fff;--back:#f6f7f9;--warn:#9a3b00;--fill:#0072b2;--mute:#e3e8ee}\n"
 	"@media(prefers-color-scheme:dark){:root{--ink:#e6e9ee;--soft:#a2acb8;--line:#333a43;"
@@ -39,6 +37,18 @@ static const char head[] =
 	"code{font-family:ui-monospace,'DejaVu Sans Mono',monospace;font-size:13px}\n"
 	".list code{display:inline-block;margin:1px 10px 1px 0}\n"
 	"</style>\n</head>\n<body>\n";
+
+void as_figure_page(const char *title, struct as_buf *out)
+{
+	as_buf_adds(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+			 "<meta name=\"viewport\" "
+			 "content=\"width=device-width,initial-scale=1\">\n<title>");
+	as_figure_escape(out, title);
+	as_buf_adds(out, style);
+	as_buf_adds(out, "<h1>");
+	as_figure_escape(out, title);
+	as_buf_adds(out, "</h1>\n");
+}
 
 static void number_cell(struct as_buf *out, uint64_t n)
 {
@@ -106,9 +116,8 @@ static void notes(const struct as_suites *suites, struct as_buf *out)
 	as_buf_adds(out, "</tbody></table></div>\n");
 }
 
-static void sources(const struct as_suites *suites, struct as_buf *out)
+void as_figure_sources(const struct as_suites *suites, struct as_buf *out)
 {
-	as_buf_adds(out, "<h1>System call coverage</h1>\n");
 	for (unsigned s = 0; s < suites->n; s++) {
 		const struct as_counts *counts = suites->suite[s].counts;
 		const char *under = as_counts_get_under(counts);
@@ -228,7 +237,7 @@ void as_figure_together(const struct as_suites *suites, const char *family, cons
 
 /* ---- Everything ------------------------------------------------------------------------------ */
 
-static void paper(const struct as_suites *suites, struct as_buf *out)
+void as_figure_papers_html(const struct as_suites *suites, struct as_buf *out)
 {
 	as_buf_adds(out,
 		    "<h2>Figures</h2>\n<p class=\"soft\">A cross marks what was never met; "
@@ -315,11 +324,11 @@ static void family_details(const struct as_suites *suites, const struct as_spec_
 
 void as_figure_report(const struct as_suites *suites, struct as_buf *out)
 {
-	as_buf_adds(out, head);
-	sources(suites, out);
+	as_figure_page("System call coverage", out);
+	as_figure_sources(suites, out);
 	notes(suites, out);
 	families(suites, out);
-	paper(suites, out);
+	as_figure_papers_html(suites, out);
 	as_buf_adds(out, "<h2>Call by call</h2>\n");
 	for (unsigned i = 0; i < suites->spec->n_families; i++)
 		family_details(suites, &suites->spec->families[i], out);

@@ -126,6 +126,7 @@ static void keep(struct as_pending *pending, const struct as_syscall *call)
 	copy->pid = call->pid;
 	copy->tid = call->tid;
 	copy->no_result = false;
+	copy->args = NULL;
 	room = pending->text + sizeof(*call);
 	for (unsigned i = 0; i < call->spec->n_slots; i++) {
 		copy->slots[i] = call->slots[i];

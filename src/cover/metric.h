@@ -29,6 +29,22 @@ struct as_coverage as_coverage_space(const struct as_space *space, uint64_t thre
 void as_coverage_family(const struct as_counts *counts, const struct as_spec_family *family,
 			uint64_t threshold, struct as_coverage *input, struct as_coverage *output);
 
+/* ---- Two side by side ---- */
+
+/* Calls fn for each partition that one of them has, met or not. Spaces of one spec. */
+typedef void (*as_compare_fn)(void *ctx, const struct as_space *space, const struct as_part *part,
+			      uint64_t a, uint64_t b);
+void as_counts_compare(const struct as_counts *a, const struct as_counts *b, unsigned kinds,
+		       as_compare_fn fn, void *ctx);
+
+/* Partitions that are expected to be tested, inputs and outputs of a family. */
+struct as_change {
+	uint64_t both, lost, gained; /* met by both, by the first only, by the second only */
+};
+/* [0]: inputs, [1]: outputs. family NULL: the whole. */
+void as_change_family(const struct as_counts *a, const struct as_counts *b,
+		      const struct as_spec_family *family, struct as_change out[2]);
+
 /* ---- Targets ---- */
 
 struct as_targets;

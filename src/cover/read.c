@@ -2,6 +2,7 @@
 /* read: see read.h. Each trace has a world of its own: process ids of two traces have nothing to do
  * with each other. */
 #include "cover/read.h"
+#include "cover/split.h"
 #include "cover/trace.h"
 
 #include <stdio.h>
@@ -63,12 +64,15 @@ static int choose(const char *path, struct as_trace *trace, const struct as_sour
 }
 
 static int run(const struct as_source_ops *source, const struct as_source_input *input,
-	       struct as_tally *tally, struct as_err *why, struct as_err *err)
+	       struct as_tally *tally, const char *under, struct as_err *why, struct as_err *err)
 {
 	char text[300];
 	int rc;
 
 	as_assert(source->version == AS_SOURCE_VERSION);
+	snprintf(text, sizeof(text), "%s %s", source->name, input->path);
+	if (tally->split)
+		as_split_begin(tally->split, text, under);
 	rc = source->run(input, tally, err);
 	if (rc && as_counts_noted(tally->counts, AS_NOTE_LINES)) {
 		*why = *err;
@@ -79,7 +83,6 @@ static int run(const struct as_source_ops *source, const struct as_source_input 
 	if (why->code)
 		as_counts_partial(tally->counts, why->msg);
 	as_counts_note(tally->counts, AS_NOTE_FORGOTTEN, as_world_forgotten(tally->world));
-	snprintf(text, sizeof(text), "%s %s", source->name, input->path);
 	as_counts_source(tally->counts, text);
 	return rc;
 }
@@ -90,7 +93,7 @@ int as_read_trace(const struct as_spec *spec, const char *path,
 {
 	const struct as_source_ops *source = NULL;
 	struct as_source_input input = { .path = path };
-	struct as_tally tally = { .spec = spec };
+	struct as_tally tally = { .spec = spec, .split = options->split };
 	struct stat st;
 	int rc;
 
@@ -116,7 +119,7 @@ int as_read_trace(const struct as_spec *spec, const char *path,
 		rc = choose(path, input.trace, &source, err);
 	if (!rc) {
 		tally.counts = as_counts_new(spec);
-		rc = run(source, &input, &tally, why, err);
+		rc = run(source, &input, &tally, options->world.under, why, err);
 	}
 	if (!rc) {
 		as_counts_under(tally.counts, options->world.under);

@@ -8,6 +8,7 @@
 struct as_read_options {
 	struct as_world_options world;
 	const char *format; /* name of a source; NULL: by how the trace begins */
+	struct as_split *split; /* tests apart; NULL: all together */
 };
 
 /* Row i of the sources that read traces, NULL behind the last. */

@@ -38,6 +38,12 @@ static void report(struct reader *r, const struct as_scan *scan, unsigned tid)
 	}
 	as_scan_fill(scan, spec, r->spell, &r->room, &r->call);
 	r->call.pid = r->call.tid = tid;
+	if (spec->act == AS_ACT_EXEC) {
+		unsigned list = spec->slots[0].printed + 1u;
+
+		as_scan_args(list < scan->n_args ? scan->args[list] : (struct as_span){ "", 0 },
+			     &r->room, &r->call);
+	}
 	as_tally_call(r->tally, &r->call);
 }
 

@@ -41,6 +41,13 @@ void as_record_go(struct as_record_child *child);
 /* When the child has ended: why it did not become the command, if it did not. Closes all. */
 AS_MUST_CHECK int as_record_said(struct as_record_child *child, char **argv, struct as_err *err);
 
+/* What a process that is stopped after an exec was started as: puts program and arguments into
+ * `call`, which point into `room` until it is used again. */
+struct as_record_command {
+	char program[AS_SYSCALL_TEXT_MAX], args[AS_SYSCALL_TEXT_MAX];
+};
+void as_record_command(pid_t pid, struct as_record_command *room, struct as_syscall *call);
+
 /* Tells the world what the child starts with: working directory and descriptors. `tid` is what the
  * source calls it. */
 void as_record_inherited(struct as_world *world, pid_t pid, unsigned tid);

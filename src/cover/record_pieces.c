@@ -81,6 +81,29 @@ size_t as_pieces_read(void *ctx, uint64_t address, void *out, size_t len, bool t
 	return 0;
 }
 
+void as_pieces_command(const char *data, size_t len, struct as_syscall *call)
+{
+	const char *end = data + len;
+
+	as_assert(call->spec->act == AS_ACT_EXEC && call->spec->n_slots == 1);
+	while (data < end) {
+		const struct as_bpf_piece *piece = (const void *)data;
+		const char *text = data + sizeof(*piece);
+
+		if (piece->address == AS_BPF_EXEC_PROGRAM) {
+			call->slots[0] = (struct as_syscall_slot){ .state = AS_SLOT_TEXT,
+								   .text = text,
+								   .len = (unsigned)strnlen(
+									   text, piece->len) };
+		} else if (piece->address == AS_BPF_EXEC_ARGS) {
+			call->args = text;
+			call->args_len = piece->len;
+			call->args_cut = piece->len == AS_BPF_ARGS_BYTES;
+		}
+		data += piece->padded;
+	}
+}
+
 static size_t piece_len(const struct as_bpf_want *want, unsigned i, const uint64_t regs[6])
 {
 	const char *from = (const char *)(uintptr_t)regs[want->piece[i].reg];

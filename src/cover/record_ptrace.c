@@ -62,6 +62,7 @@ struct tracer {
 	bool begun; /* the command itself runs */
 	int *exit_status;
 	char room[AS_SYSCALL_ROOM];
+	struct as_record_command command; /* of an exec */
 };
 
 /* ---- Tasks ----------------------------------------------------------------------------------- */
@@ -240,6 +241,8 @@ static void on_exec(struct tracer *t, struct task *task)
 	if (geteuid() && t->control && is_setuid(task->tid))
 		t->control->setuid_programs++;
 	call.pid = call.tid = (unsigned)task->tid;
+	if (t->tally->split)
+		as_record_command(task->tid, &t->command, &call);
 	as_tally_call(t->tally, &call);
 	resume(task, 0);
 }

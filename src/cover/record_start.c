@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* ---- Start ----------------------------------------------------------------------------------- */
@@ -136,6 +138,60 @@ void as_record_inherited(struct as_world *world, pid_t pid, unsigned tid)
 			tell_fd(world, dirfd(dir), entry->d_name, tid);
 	if (dir)
 		closedir(dir);
+}
+
+/* ---- What became of it ----------------------------------------------------------------------- */
+
+static size_t read_some(const char *path, void *out, size_t len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, len);
+
+	if (fd >= 0)
+		close(fd);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* The path that was given to exec: of a script it is the script's. */
+static size_t read_program(pid_t pid, char *out, size_t size)
+{
+	uint64_t auxv[64][2];
+	struct iovec here = { out, size }, there[2];
+	char path[64];
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	n = read_some(path, auxv, sizeof(auxv)) / sizeof(auxv[0]);
+	for (size_t i = 0; i < n; i++) {
+		ssize_t got;
+
+		if (auxv[i][0] != AT_EXECFN)
+			continue;
+		/* It is the last thing on the stack: the page after it may not be there. */
+		there[0] =
+			(struct iovec){ (void *)(uintptr_t)auxv[i][1], 4096 - auxv[i][1] % 4096 };
+		there[1] = (struct iovec){ (char *)there[0].iov_base + there[0].iov_len, 4096 };
+		got = process_vm_readv(pid, &here, 1, there, 2, 0);
+		return got > 0 ? strnlen(out, (size_t)got) : 0;
+	}
+	return 0;
+}
+
+void as_record_command(pid_t pid, struct as_record_command *room, struct as_syscall *call)
+{
+	char path[64];
+	size_t len;
+
+	as_assert(call->spec->act == AS_ACT_EXEC && call->spec->n_slots == 1);
+	len = read_program(pid, room->program, sizeof(room->program));
+	call->slots[0] = (struct as_syscall_slot){ .state = len ? AS_SLOT_TEXT : AS_SLOT_UNSEEN,
+						   .text = room->program,
+						   .len = (unsigned)len };
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	len = read_some(path, room->args, sizeof(room->args));
+	call->args = room->args;
+	call->args_len = (unsigned)len;
+	call->args_cut = len == sizeof(room->args);
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */

@@ -12,10 +12,13 @@
 
 /* ---- The tally: world and counts together ---- */
 
+struct as_split;
+
 struct as_tally {
 	const struct as_spec *spec;
 	struct as_world *world;
 	struct as_counts *counts;
+	struct as_split *split; /* tests apart (split.h); NULL: all together */
 };
 
 /* A call that came back (or ended with its process). */

@@ -326,6 +326,38 @@ static void fill_slot(const struct as_scan *scan, const struct as_spec_slot *spe
 		number_value(s, slot);
 }
 
+void as_scan_args(struct as_span list, struct as_scan_room *room, struct as_syscall *call)
+{
+	const char *p = list.at, *end = list.at + list.len;
+	char *out = room->at + room->used;
+	size_t n = 0;
+
+	call->args = NULL;
+	call->args_cut = false;
+	if (!list.len || *p != '[' || room->used + list.len > AS_LINE_MAX)
+		return;
+	for (p++; p < end && *p != ']';) {
+		if (*p != '"') {
+			call->args_cut |= *p == '.';
+			p++;
+			continue;
+		}
+		for (p++; p < end && *p != '"';) {
+			if (*p == '\\' && p + 1 < end) {
+				p++;
+				out[n++] = unescape(&p, end);
+			} else {
+				out[n++] = *p++;
+			}
+		}
+		p += p < end;
+		out[n++] = 0;
+	}
+	call->args = out;
+	call->args_len = (unsigned)n;
+	room->used += n;
+}
+
 /* "[3, 4]", "[3<pipe:[1]>, 4<pipe:[1]>]" */
 static void fill_pair(struct as_span s, int made[2])
 {

@@ -81,6 +81,7 @@ void as_syscall_fill(struct as_syscall *call, const struct as_spec_call *spec,
 		     const uint64_t regs[6], const struct as_memory *memory, char *room)
 {
 	call->spec = spec;
+	call->args = NULL;
 	call->finished = call->no_result = false;
 	call->made[0] = call->made[1] = -1;
 	for (unsigned i = 0; i < spec->n_slots; i++) {

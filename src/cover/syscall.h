@@ -37,6 +37,11 @@ struct as_syscall {
 	int64_t ret; /* -1 when err */
 	int err; /* errno, 0: none */
 	int made[2]; /* descriptors that came back through memory (pipe, socketpair); -1: none */
+	/* Of an exec: the arguments, a NUL behind each. NULL: not known. The path of the program is
+	 * its slot. Only read if the call is one. */
+	const char *args;
+	unsigned args_len;
+	bool args_cut; /* there were more, or longer ones */
 };
 
 /* What a register holds, as the type of the parameter has it. */

@@ -167,6 +167,7 @@ static struct as_process *add(struct as_world *w, struct as_process *parent, uns
 	p = as_xcalloc(1, sizeof(*p));
 	p->tid = p->group = tid;
 	p->peer = p->peer_before = p;
+	p->label = parent ? parent->label : 0;
 	if (parent && (flags & CLONE_THREAD_BIT))
 		join(p, parent);
 	if (parent && (flags & CLONE_FILES_BIT)) {
@@ -221,7 +222,8 @@ void as_world_forking(struct as_world *w, unsigned tid, uint64_t flags)
 void as_world_fork(struct as_world *w, unsigned parent, unsigned child, uint64_t flags)
 {
 	struct as_process *p, *there;
-	bool adopted;
+	unsigned label = 0;
+	bool adopted, labelled;
 
 	if (parent == child)
 		return;
@@ -234,10 +236,31 @@ void as_world_fork(struct as_world *w, unsigned parent, unsigned child, uint64_t
 		there->adopted = 0;
 		return;
 	}
+	/* What an exec of its own has said stays. */
+	labelled = there && there->adopted && there->labelled;
+	if (labelled)
+		label = there->label;
 	if (there)
 		as_world_drop(w, there);
-	add(w, p, child, flags);
+	there = add(w, p, child, flags);
+	if (labelled) {
+		there->label = label;
+		there->labelled = true;
+	}
 	w->last = NULL;
+}
+
+unsigned as_world_label(struct as_world *w, unsigned tid)
+{
+	return as_world_process(w, tid)->label;
+}
+
+void as_world_set_label(struct as_world *w, unsigned tid, unsigned label)
+{
+	struct as_process *p = as_world_process(w, tid);
+
+	p->label = label;
+	p->labelled = true;
 }
 
 void as_world_exit(struct as_world *w, unsigned tid)
@@ -390,7 +413,8 @@ static struct as_plan plan_of(const struct as_spec_call *call)
 
 		if (slot->own == AS_OWN_CLONE && plan.clone >= 0)
 			plan.clone2 = plan.clone;
-		if (slot->own != AS_OWN_NOT && slot->own != AS_OWN_PAIR)
+		if (slot->own != AS_OWN_NOT && slot->own != AS_OWN_PAIR &&
+		    slot->own != AS_OWN_PROGRAM)
 			*own[slot->own] = i;
 		if (slot->own == AS_OWN_NOT && slot->class == AS_CLASS_FD) {
 			plan.fd = i;

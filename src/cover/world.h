@@ -78,6 +78,9 @@ void as_world_fork(struct as_world *world, unsigned parent, unsigned child, uint
 void as_world_exit(struct as_world *world, unsigned tid);
 /* It has entered fork or clone and is not back yet: what is new from here on may be its child. */
 void as_world_forking(struct as_world *world, unsigned tid, uint64_t flags);
+/* A number of the caller's that goes on to the children of a process; 0 at first. */
+unsigned as_world_label(struct as_world *world, unsigned tid);
+void as_world_set_label(struct as_world *world, unsigned tid, unsigned label);
 /* Processes and descriptors that were beyond the limits of the tables. */
 uint64_t as_world_forgotten(const struct as_world *world);
 /* What was known of names (this is a directory, a symbolic link) beyond the limits. */

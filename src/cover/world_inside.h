@@ -67,6 +67,8 @@ struct as_process {
 	bool forking; /* in fork or clone, not back yet */
 	uint64_t forking_flags;
 	struct as_process *forking_before, *forking_after;
+	unsigned label; /* as_world_label */
+	bool labelled; /* not by its parent */
 	struct as_files *files;
 	struct as_where_now *now;
 	/* What its call's descriptors were when it began, where that is known and others may have

@@ -20,7 +20,7 @@ enum as_bpf_kind {
 	AS_BPF_BEGIN, /* the command's process has said its cookie */
 	AS_BPF_CALL,
 	AS_BPF_FORK, /* nr: the child, regs[0]: flags of clone */
-	AS_BPF_EXEC, /* nr: the former thread */
+	AS_BPF_EXEC, /* nr: the former thread; pieces: the program's path and its arguments */
 	AS_BPF_EXIT,
 };
 
@@ -36,6 +36,10 @@ struct as_bpf_piece {
 	__u64 address;
 	__u32 len, padded;
 };
+
+/* What the pieces of an exec have for addresses. */
+enum { AS_BPF_EXEC_PROGRAM = 1, AS_BPF_EXEC_ARGS = 2 };
+#define AS_BPF_ARGS_BYTES 4096
 
 /* What of the memory a call's arguments point to. */
 enum as_bpf_want_kind { AS_BPF_NOTHING, AS_BPF_TEXT, AS_BPF_BYTES, AS_BPF_IOV };

@@ -27,9 +27,18 @@ struct signal_struct {
 	} live;
 } __attribute__((preserve_access_index));
 
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+} __attribute__((preserve_access_index));
+
+struct linux_binprm {
+	const char *filename;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	int pid, tgid;
-	void *mm, *files, *fs;
+	struct mm_struct *mm;
+	void *files, *fs;
 	struct signal_struct *signal;
 } __attribute__((preserve_access_index));
 
@@ -229,17 +238,61 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+static __always_inline __u32 head_of(struct as_bpf_piece *head, __u64 address, long len)
+{
+	if (len <= 0 || len > AS_BPF_TEXT_BYTES)
+		return 0;
+	head->address = address;
+	head->len = (__u32)len;
+	head->padded = (__u32)(sizeof(*head) + (((__u32)len + 7) & ~7u));
+	return head->padded;
+}
+
+/* The path that was given to exec, and what the new program finds as its arguments: both have just
+ * been put there. */
+static __always_inline __u32 keep_command(struct scratch *s, struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	struct linux_binprm *bprm = (void *)ctx->args[2];
+	struct as_bpf_piece *head = (struct as_bpf_piece *)s->memory;
+	__u64 from, len;
+	__u32 at;
+
+	at = head_of(head, AS_BPF_EXEC_PROGRAM,
+		     bpf_probe_read_kernel_str(head + 1, AS_BPF_TEXT_BYTES,
+					       BPF_CORE_READ(bprm, filename)));
+	if (at > STRIDE)
+		return 0;
+	head = (struct as_bpf_piece *)(s->memory + at);
+	from = BPF_CORE_READ(task, mm, arg_start);
+	len = BPF_CORE_READ(task, mm, arg_end) - from;
+	if (len > AS_BPF_ARGS_BYTES)
+		len = AS_BPF_ARGS_BYTES;
+	if (bpf_probe_read_user(head + 1, len & 0x1fff, (void *)from))
+		len = 0;
+	return at + head_of(head, AS_BPF_EXEC_ARGS, (long)len);
+}
+
 SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid();
-	__u32 tgid = (__u32)(id >> 32);
-	struct as_bpf_event event = { .kind = AS_BPF_EXEC, .tid = (__u32)id, .tgid = tgid };
+	__u32 tgid = (__u32)(id >> 32), zero = 0, at;
+	struct scratch *s;
 
 	if (!bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
-	event.nr = (__u32)ctx->args[1];
-	send(&event, sizeof(event));
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	if (!s)
+		return 0;
+	s->event.kind = AS_BPF_EXEC;
+	s->event.tid = (__u32)id;
+	s->event.tgid = tgid;
+	s->event.nr = (__u32)ctx->args[1];
+	at = keep_command(s, ctx);
+	s->event.piece_bytes = at;
+	if (at <= AS_BPF_PIECES * STRIDE)
+		send(s, sizeof(s->event) + at);
 	return 0;
 }
 
