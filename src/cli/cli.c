@@ -2,6 +2,8 @@
 /* cli: the table of commands, and what becomes of their errors. */
 #include "cli/cli.h"
 
+#include "cli/start.h"
+
 #include <string.h>
 
 static const struct as_command *const commands[] = {
@@ -52,6 +54,7 @@ static int finish(int status, struct as_err *err)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
+	as_cli_die_unheard();
 	return complain(AS_EIO, (as_fail(err, AS_EIO, "cannot write to standard output"), err));
 }
 
@@ -63,6 +66,7 @@ int as_cli_main(int argc, char **argv)
 	struct as_err err = { 0 };
 	int rc;
 
+	as_cli_start();
 	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
 		printf("assay " AS_VERSION "\n");
 		return finish(AS_EXIT_CLEAN, &err);

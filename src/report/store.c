@@ -183,6 +183,8 @@ int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void
 	if (!rc) {
 		change(root, ctx);
 		dump = json_dumps(root, JSON_COMPACT);
+		if (!dump)
+			as_out_of_memory(text.len);
 		as_buf_clear(&text);
 		as_buf_addf(&text, "%s\n", dump);
 		free(dump);
@@ -312,7 +314,12 @@ int as_store_sink_new(const char *folder, bool given, as_save_disk_fn save_disk,
 	s->counts = !given;
 	if (!rc)
 		rc = as_dir_below(&s->run.dir, AS_RUN_FINDINGS, true, &s->findings, err);
-	return hand_out(s, rc ? as_fail_in(err, "output folder") : 0, sink);
+	if (rc && err) {
+		struct as_err why = *err;
+
+		as_fail(err, rc, "output folder %s", why.msg);
+	}
+	return hand_out(s, rc, sink);
 }
 
 int as_store_sink_in(const struct as_dir *folder, as_save_disk_fn save_disk, struct as_sink **sink,
