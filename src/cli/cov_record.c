@@ -4,6 +4,7 @@
  * used, else ptrace. An interrupt is passed on to the command; what was counted until its end is
  * kept, and said to be partial. A second one ends it.
  */
+#include "base/out.h"
 #include "base/spawn.h"
 #include "cli/cov.h"
 #include "cover/record.h"
@@ -152,7 +153,9 @@ int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct
 
 	if (!path)
 		return as_fail(err, AS_EUSE, "cov record: expected -o FILE.cov");
-	rc = choose(as_args_text(args, "how", "auto"), &source, err);
+	rc = as_out_check(path, err);
+	if (!rc)
+		rc = choose(as_args_text(args, "how", "auto"), &source, err);
 	if (rc)
 		return rc;
 	argv = as_xcalloc((uint64_t)n + 1, sizeof(*argv));

@@ -2,6 +2,8 @@
 /* own_cov: see own_cov.h. */
 #include "cli/own_cov.h"
 
+#include "base/out.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,6 +26,10 @@ int as_cli_cov_open(const struct as_args *args, const char *out, struct as_cli_c
 	len = strlen(cov->path);
 	if (!len)
 		return as_fail(err, AS_EUSE, "--cov: expected the name of a file");
+	if (cov->path[len - 1] != '/')
+		rc = as_out_check(cov->path, err);
+	if (rc)
+		return rc;
 	if (cov->path[len - 1] == '/') {
 		as_buf_adds(&cov->folder, cov->path);
 	} else if (out) {
