@@ -431,7 +431,7 @@ static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
 
 static int open_cov(const struct as_args *args, struct session *s, struct as_err *err)
 {
-	int rc = as_cli_cov_open(args, s->folder, &s->cov, err);
+	int rc = as_cli_cov_open(args, &s->folders.run.dir, &s->cov, err);
 
 	s->hunt.run.watch = as_cli_cov_watch(&s->cov);
 	s->hunt.cov = s->cov.own ? as_buf_str(&s->cov.folder) : NULL;

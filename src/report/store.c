@@ -23,7 +23,7 @@
 #include <sys/file.h>
 
 #define JSON_MAX_BYTES ((size_t)64 << 20)
-#define TEXT_MAX_BYTES ((size_t)1 << 30)
+#define TEXT_MAX_BYTES ((size_t)1 << 28)
 #define FINDING_NAME "finding.json"
 #define WORKLOAD_NAME "workload.txt"
 

@@ -21,7 +21,7 @@ generated=$(ls ref)
 # Each writes to $1.
 w_export() { "$ASSAY" disk export d.zst "$1"; }
 w_merge() { "$ASSAY" cov merge -o "$1" a.cov a.cov; }
-w_read() { "$ASSAY" cov read --from strace -o "$1" trace.txt; }
+w_read() { "$ASSAY" cov read --format strace -o "$1" trace.txt; }
 w_record() { "$ASSAY" cov record --how ptrace -o "$1" -- true; }
 w_feedback() { "$ASSAY" cov feedback -o "$1" a.cov; }
 w_html() { "$ASSAY" cov show --html "$1" a.cov; }
