@@ -283,6 +283,9 @@ int as_dir_read(const struct as_dir *dir, const char *name, size_t max, struct a
 		rc = as_fail_errno(err, errno, "%s: cannot open", as_buf_str(&path));
 	else if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
 		rc = as_fail(err, AS_EUSE, "%s: not a regular file", as_buf_str(&path));
+	else if ((uint64_t)st.st_size > max)
+		rc = as_fail(err, AS_EUSE, "%s: longer than the %zu bytes allowed",
+			     as_buf_str(&path), max);
 	else
 		rc = as_buf_read_fd(buf, fd, as_buf_str(&path), max, err);
 	if (fd >= 0)

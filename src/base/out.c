@@ -112,17 +112,22 @@ static int open_special(struct as_out *out, const char *name, bool wait)
 	return -errno;
 }
 
+static int check_type(const char *path, mode_t type, struct as_err *err)
+{
+	if (S_ISDIR(type))
+		return as_fail(err, AS_EIO, "%s: is a folder, expected the name of a file", path);
+	if (S_ISSOCK(type))
+		return as_fail(err, AS_EIO, "%s: is a socket, nothing can be written to it", path);
+	return 0;
+}
+
 static int open_there(struct as_out *out, const char *name, mode_t type, struct as_err *err)
 {
 	struct stat st;
-	int rc;
+	int rc = check_type(out->path, type, err);
 
-	if (S_ISDIR(type))
-		return as_fail(err, AS_EIO, "%s: is a folder, expected the name of a file",
-			       out->path);
-	if (S_ISSOCK(type))
-		return as_fail(err, AS_EIO, "%s: is a socket, nothing can be written to it",
-			       out->path);
+	if (rc)
+		return rc;
 	rc = open_special(out, name, S_ISFIFO(type));
 	if (rc == -ENXIO && S_ISFIFO(type))
 		return as_fail(err, AS_EIO, "%s: is a FIFO, and nobody reads from it", out->path);
@@ -215,6 +220,32 @@ int as_out_open(const char *path, struct as_out **result, struct as_err *err)
 		free_out(out);
 	else
 		*result = out;
+	return rc;
+}
+
+int as_out_check(const char *path, struct as_err *err)
+{
+	struct as_route route;
+	const char *name;
+	struct stat st;
+	int rc;
+
+	if (!strcmp(path, "-"))
+		return 0;
+	rc = as_route_find(path, &route, err);
+	if (rc)
+		return rc;
+	name = as_buf_str(&route.name);
+	if (route.is_magic)
+		rc = 0;
+	else if (fstatat(route.fd, name, &st, AT_SYMLINK_NOFOLLOW))
+		rc = faccessat(route.fd, ".", W_OK | X_OK, AT_EACCESS)
+			     ? as_fail_errno(err, errno, "%s: cannot create", path)
+			     : 0;
+	else if (!(rc = check_type(path, st.st_mode, err)) &&
+		 faccessat(route.fd, name, W_OK, AT_EACCESS))
+		rc = as_fail_errno(err, errno, "%s: cannot open", path);
+	as_route_free(&route);
 	return rc;
 }
 

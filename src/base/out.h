@@ -20,6 +20,9 @@ struct as_dir;
 struct as_out;
 
 AS_MUST_CHECK int as_out_open(const char *path, struct as_out **out, struct as_err *err);
+/* Whether it could be opened, as far as can be told without doing it: for those who have long work
+ * to do before they write. */
+AS_MUST_CHECK int as_out_check(const char *path, struct as_err *err);
 /* A file of ours in an open folder: of what is there only a regular file is replaced. */
 AS_MUST_CHECK int as_out_open_at(const struct as_dir *dir, const char *name, struct as_out **out,
 				 struct as_err *err);

@@ -50,7 +50,8 @@ void *as_shared_alloc(size_t len)
 	void *ptr = mmap(NULL, len ? len : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			 -1, 0);
 
-	as_assert(ptr != MAP_FAILED);
+	if (ptr == MAP_FAILED)
+		as_out_of_memory(len);
 	return ptr;
 }
 
@@ -261,22 +262,34 @@ static void settle(pid_t parent)
 	signal(SIGPIPE, SIG_DFL);
 }
 
+volatile uint64_t *as_spawn_oom(void)
+{
+	static volatile uint64_t *wanted;
+
+	if (!wanted)
+		wanted = as_shared_alloc(sizeof(*wanted));
+	return wanted;
+}
+
 int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn_limits *limits,
 			  struct as_ended *ended, struct as_err *err)
 {
 	struct watch w = { .out_fd = -1, .start_us = as_now_us() };
+	volatile uint64_t *oom = as_spawn_oom();
 	pid_t parent = getpid();
 
+	*oom = 0;
 	w.pid = fork();
 	if (w.pid < 0)
 		return as_fail_errno(err, errno, "cannot fork");
 	if (!w.pid) {
 		settle(parent);
+		as_oom_tell(oom);
 		_exit(fn(ctx) & 0xff);
 	}
 	setpgid(w.pid, w.pid);
 	watch_child(&w, limits, ended);
-	return 0;
+	return *oom ? as_fail_oom(err, *oom) : 0;
 }
 
 int as_spawn_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,

@@ -42,7 +42,8 @@ AS_MUST_CHECK int as_spawn_run(const struct as_spawn *spawn, struct as_ended *en
 
 /* Runs fn(ctx) in a forked child, whose exit status is fn's return; the caller shares memory or a
  * pipe with it as it likes. `alive` (may be NULL) is a counter in shared memory that the child
- * keeps raising: the deadline counts from its last change. */
+ * keeps raising: the deadline counts from its last change. A child that runs out of memory is an
+ * error of ours (AS_ENOMEM). */
 AS_MUST_CHECK int as_spawn_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,
 				const volatile uint64_t *alive, struct as_ended *ended,
 				struct as_err *err);
@@ -57,11 +58,14 @@ AS_MUST_CHECK int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx,
 					const struct as_spawn_limits *limits,
 					struct as_ended *ended, struct as_err *err);
 
+/* Where children of this process say that memory was out: the bytes wanted, or 0. */
+volatile uint64_t *as_spawn_oom(void);
+
 /* Where a program is in PATH (plus the sbin folders); false if it is nowhere. */
 bool as_spawn_which(const char *name, char *path, size_t cap);
 /* "SIGSEGV" */
 const char *as_signal_name(int sig);
-/* Memory shared with forked children, zeroed; never NULL (aborts). */
+/* Memory shared with forked children, zeroed; never NULL (ends with as_out_of_memory()). */
 void *as_shared_alloc(size_t len);
 void as_shared_free(void *ptr, size_t len);
 /* Monotonic time, for measuring only: no decision of the engine may depend on it. */

@@ -98,9 +98,9 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 
 static const char *keep(struct as_cli_box *box, const char *text, size_t len)
 {
-	char *word = strndup(text, len);
+	char *word = as_xstrndup(text, len);
 
-	as_assert(word && box->n_words < WORDS_MAX);
+	as_assert(box->n_words < WORDS_MAX);
 	return box->words[box->n_words++] = word;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/show.h"
 #include "cli/screen.h"
+#include "cli/start.h"
 
 #include <string.h>
 
@@ -53,6 +54,7 @@ static int finish(int status, struct as_err *err)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
+	as_cli_die_unheard();
 	return complain(AS_EIO, (as_fail(err, AS_EIO, "cannot write to standard output"), err));
 }
 
@@ -64,6 +66,7 @@ static int main_inside(int argc, char **argv)
 	struct as_err err = { 0 };
 	int rc;
 
+	as_cli_start();
 	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
 		printf("assay " AS_VERSION "\n");
 		return finish(AS_EXIT_CLEAN, &err);

@@ -7,6 +7,7 @@
 #include "cli/jobs.h"
 #include "cli/output.h"
 #include "cli/rows.h"
+#include "cli/start.h"
 #include "cli/trust.h"
 #include "crash/crash.h"
 
@@ -273,7 +274,7 @@ static int crash_some(struct session *s, const struct as_cli_jobs *all, size_t f
 
 	for (size_t i = first; i < all->n; i += every)
 		mine.jobs[mine.n++] = all->jobs[i];
-	for (size_t i = 0; i < mine.n && !rc;) {
+	for (size_t i = 0; i < mine.n && !rc && !as_cli_unheard();) {
 		rc = as_cli_wants_box(s->args, as_buf_str(&mine.jobs[i].spec))
 			     ? crash_boxed(s, &mine, &i, err)
 			     : crash_one(s, &mine.jobs[i++], err);

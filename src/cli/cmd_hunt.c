@@ -14,6 +14,7 @@
 #include "cli/profiles.h"
 #include "cli/rows.h"
 #include "cli/scenarios.h"
+#include "cli/start.h"
 #include "cli/trust.h"
 #include "gen/gen.h"
 #include "hunt/folders.h"
@@ -410,7 +411,7 @@ static void eraser_note(struct as_sink *sink, const char *line)
 static bool stop(void *ctx)
 {
 	(void)ctx;
-	return interrupted;
+	return interrupted || as_cli_unheard();
 }
 
 static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
@@ -433,7 +434,7 @@ static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
 
 static int open_cov(const struct as_args *args, struct session *s, struct as_err *err)
 {
-	int rc = as_cli_cov_open(args, s->folder, &s->cov, err);
+	int rc = as_cli_cov_open(args, &s->folders.run.dir, &s->cov, err);
 
 	s->hunt.run.watch = as_cli_cov_watch(&s->cov);
 	s->hunt.cov = s->cov.own ? as_buf_str(&s->cov.folder) : NULL;
@@ -494,7 +495,9 @@ static int run(const struct as_args *given, struct as_err *err)
 	if (!rc) {
 		rc = hunt(&s, err);
 		erase(&s);
-		as_cli_hunt_summary(&s.state, s.folder, s.json, interrupted || rc, s.talk);
+		as_cli_hunt_summary(&s.state, s.folder, s.json,
+				    (interrupted || rc) && as_hunt_state_exists(&s.folders.hunt),
+				    s.talk);
 		rc = rc ? rc : s.state.n_signs ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 	}
 	if (s.boxed)

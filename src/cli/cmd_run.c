@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/own_cov.h"
 #include "cli/rows.h"
+#include "cli/start.h"
 #include "cli/trust.h"
 #include "hunt/known.h"
 #include "hunt/scenario.h"
@@ -286,7 +287,7 @@ static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all, s
 	size_t i = 0;
 	int rc = 0;
 
-	while (i < all->n && !rc) {
+	while (i < all->n && !rc && !as_cli_unheard()) {
 		if (as_cli_wants_box(args, as_buf_str(&all->jobs[i].spec)))
 			rc = run_boxed(args, all, &i, b, out, stats, err);
 		else

@@ -4,6 +4,7 @@
  * used, else ptrace. An interrupt is passed on to the command; what was counted until its end is
  * kept, and said to be partial. A second one ends it.
  */
+#include "base/out.h"
 #include "base/spawn.h"
 #include "cli/cov.h"
 #include "cover/record.h"
@@ -175,6 +176,8 @@ int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct
 	rc = choose(as_args_text(args, "how", "auto"), &source, err);
 	if (!rc)
 		rc = as_cov_split(spec, args, &split, err);
+	if (!rc && !split)
+		rc = as_out_check(path, err);
 	if (rc)
 		return rc;
 	argv = argv_of(args);

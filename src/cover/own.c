@@ -284,6 +284,11 @@ int as_own_gather(struct as_own *own, const char *folder, struct as_err *err)
 		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode))
 			continue;
+		/* Of a process that was killed before it had counted anything. */
+		if (!st.st_size) {
+			unlinkat(dirfd(dir), entry->d_name, 0);
+			continue;
+		}
 		as_buf_addf(&path, "%s/%s", folder, entry->d_name);
 		rc = gather_one(own, as_buf_str(&path), err);
 		as_buf_free(&path);

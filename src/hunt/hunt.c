@@ -91,6 +91,8 @@ static int start_reducer(struct leading *l, struct as_err *err)
 
 static int died(const char *who, int status, struct as_err *err)
 {
+	if (*as_spawn_oom())
+		return as_fail_oom(err, *as_spawn_oom());
 	if (WIFSIGNALED(status))
 		return as_fail(err, AS_EIO, "%s of the hunt died of %s", who,
 			       as_signal_name(WTERMSIG(status)));
@@ -131,7 +133,7 @@ static int hear_reducer(struct leading *l, struct as_err *err)
 	if (!rc && w->fd < 0) {
 		int status = as_worker_end(w);
 
-		if (WIFSIGNALED(status) && !l->shared->stop)
+		if (status && !l->shared->stop)
 			rc = died("the reducer", status, err);
 	}
 	return rc;

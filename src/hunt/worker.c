@@ -3,6 +3,7 @@
 #include "hunt/worker.h"
 
 #include "base/json.h"
+#include "base/spawn.h"
 #include "hunt/folders.h"
 #include "hunt/lane.h"
 #include "hunt/stream.h"
@@ -24,6 +25,7 @@
 
 int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
 {
+	volatile uint64_t *oom = as_spawn_oom();
 	pid_t parent = getpid();
 	int fds[2];
 
@@ -52,6 +54,7 @@ int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
 		_exit(127);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
+	as_oom_tell(oom);
 	close(fds[0]);
 	w->fd = fds[1];
 	*inside = true;
@@ -110,8 +113,7 @@ char *as_worker_line(struct as_worker *w)
 	if (!end)
 		return NULL;
 	len = (size_t)(end - w->said.data);
-	line = strndup(w->said.data, len);
-	as_assert(line);
+	line = as_xstrndup(w->said.data, len);
 	w->said.len -= len + 1;
 	memmove(w->said.data, end + 1, w->said.len + 1);
 	return line;

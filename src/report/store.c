@@ -25,7 +25,7 @@
 #include <sys/file.h>
 
 #define JSON_MAX_BYTES ((size_t)64 << 20)
-#define TEXT_MAX_BYTES ((size_t)1 << 30)
+#define TEXT_MAX_BYTES ((size_t)1 << 28)
 #define FINDING_NAME "finding.json"
 #define WORKLOAD_NAME "workload.txt"
 
@@ -212,6 +212,8 @@ int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void
 	if (!rc) {
 		change(root, ctx);
 		dump = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
+		if (!dump)
+			as_out_of_memory(text.len);
 		as_buf_clear(&text);
 		as_buf_addf(&text, "%s\n", dump);
 		free(dump);
@@ -341,7 +343,12 @@ int as_store_sink_new(const char *folder, bool given, as_save_disk_fn save_disk,
 	s->counts = !given;
 	if (!rc)
 		rc = as_dir_below(&s->run.dir, AS_RUN_FINDINGS, true, &s->findings, err);
-	return hand_out(s, rc ? as_fail_in(err, "output folder") : 0, sink);
+	if (rc && err) {
+		struct as_err why = *err;
+
+		as_fail(err, rc, "output folder %s", why.msg);
+	}
+	return hand_out(s, rc, sink);
 }
 
 int as_store_sink_in(const struct as_dir *folder, as_save_disk_fn save_disk, struct as_sink **sink,
