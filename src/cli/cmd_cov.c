@@ -209,7 +209,7 @@ static const struct as_opt opts[] = {
 	  NULL, false },
 	{ "how", 0, AS_OPT_CHOICE, "HOW",
 	  "record: by eBPF (root), by ptrace, or by what can be used here (default)", 0, 0,
-	  "bpf|ptrace|auto", false },
+	  "bpf|inprocess|ptrace|auto", false },
 	{ "svg", 0, AS_OPT_TEXT, "DIR",
 	  "show: the figures of the paper, or those that --syscall and --arg choose, as files", 0,
 	  0, NULL, false },

@@ -57,6 +57,9 @@ static int choose(const char *how, const struct as_source_ops **out, struct as_e
 	*out = &as_source_ptrace;
 	if (!strcmp(how, "ptrace"))
 		return as_source_ptrace.usable(err);
+	*out = &as_source_inprocess;
+	if (!strcmp(how, "inprocess"))
+		return as_source_inprocess.usable(err);
 	*out = &as_source_ebpf;
 	if (!strcmp(how, "bpf"))
 		return as_source_ebpf.usable(err);

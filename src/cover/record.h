@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * record: what live sources share: how a command is started under watch, and how whoever asked for
- * it can end it early. The sources themselves are as_source_ptrace and as_source_ebpf (source.h).
+ * it can end it early. The sources themselves are as_source_inprocess, as_source_ptrace and
+ * as_source_ebpf (source.h).
  *
- * A recording ends when the last process of the command's tree has ended. With ptrace the tree
- * cannot go on without us (its filter asks us about every call): if we die, it is killed. With eBPF
- * it goes on, unseen.
+ * A recording ends when the last process of the command's tree has ended. With ptrace, and
+ * in-process, the tree cannot go on without us (its filter asks us about calls): if we die, it is
+ * killed. With eBPF it goes on, unseen.
  */
 #ifndef AS_COVER_RECORD_H
 #define AS_COVER_RECORD_H
@@ -52,9 +53,12 @@ void as_record_inherited(struct as_world *world, pid_t pid, unsigned tid);
 void as_record_undo_offset(const struct as_spec_call *spec, int64_t raw, struct as_syscall *call);
 
 /* The seccomp program that asks the tracer about the calls of the table. Those that the tracer
- * learns of by events of ptrace are left out. */
+ * learns of by events of ptrace are left out, and those that are made just before the address
+ * `allowed` (0: none). It says which calls are those of another architecture. */
+#define AS_RECORD_OTHER_ARCH 1
 struct sock_filter;
-unsigned as_record_filter(const struct as_spec *spec, struct sock_filter *out, unsigned cap);
+unsigned as_record_filter(const struct as_spec *spec, uint64_t allowed, struct sock_filter *out,
+			  unsigned cap);
 /* Is it one of those: fork, exec, exit and their kin? */
 bool as_record_by_event(const struct as_spec_call *call);
 

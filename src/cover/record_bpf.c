@@ -94,7 +94,7 @@ static void unread(struct recorder *r, struct as_syscall *call, int64_t ret)
 static void on_call(struct recorder *r, const struct as_bpf_event *event)
 {
 	struct as_pieces pieces = { .data = (const char *)(event + 1), .len = event->piece_bytes };
-	struct as_memory memory = { .read = as_pieces_read, .ctx = &pieces };
+	struct as_memory memory = { .read = as_pieces_read, .sum = as_pieces_sum, .ctx = &pieces };
 	const struct as_spec_call *spec;
 	struct as_syscall call;
 

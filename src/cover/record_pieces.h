@@ -19,6 +19,7 @@ struct as_pieces {
 
 /* For struct as_memory: ctx is a struct as_pieces. */
 size_t as_pieces_read(void *ctx, uint64_t address, void *out, size_t len, bool text);
+bool as_pieces_sum(void *ctx, uint64_t address, uint64_t n, uint64_t *out);
 
 /* The pieces of a call of our own, put into room (of AS_PIECES_ROOM bytes, aligned to 8); how many
  * bytes they take. Pointers that a call of ours is made with are good. */

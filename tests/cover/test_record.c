@@ -194,7 +194,8 @@ static uint64_t met(const struct recorded *r, const char *family, const char *ar
 /* With each way that can be used here. */
 static void both_ways(char *mode, void (*check)(const struct recorded *r))
 {
-	static const struct as_source_ops *const ways[] = { &as_source_ptrace, &as_source_ebpf };
+	static const struct as_source_ops *const ways[] = { &as_source_inprocess, &as_source_ptrace,
+							    &as_source_ebpf };
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct recorded r = { 0 };
@@ -297,7 +298,8 @@ static void nothing_is_lost_with_the_usual_buffer(void **state)
 
 static void commands_that_cannot_be_run(void **state)
 {
-	static const struct as_source_ops *const ways[] = { &as_source_ptrace, &as_source_ebpf };
+	static const struct as_source_ops *const ways[] = { &as_source_inprocess, &as_source_ptrace,
+							    &as_source_ebpf };
 	char *argv[] = { "/nonexistent/program", NULL };
 
 	(void)state;
@@ -359,7 +361,7 @@ static uint32_t run_filter(const struct sock_filter *filter, unsigned n,
 static void filter_asks_about_the_table(void **state)
 {
 	struct sock_filter filter[1024];
-	unsigned n = as_record_filter(spec, filter, 1024);
+	unsigned n = as_record_filter(spec, 0, filter, 1024);
 
 	(void)state;
 	for (int nr = 0; nr < 2000; nr++) {
@@ -371,7 +373,8 @@ static void filter_asks_about_the_table(void **state)
 		if (asks != want)
 			fail_msg("call %d: %s", nr, asks ? "asked about" : "let through");
 		data.arch = AUDIT_ARCH_I386;
-		assert_int_equal(run_filter(filter, n, &data), SECCOMP_RET_TRACE);
+		assert_int_equal(run_filter(filter, n, &data),
+				 SECCOMP_RET_TRACE | AS_RECORD_OTHER_ARCH);
 	}
 	{
 		struct seccomp_data map = { .nr = SYS_mmap, .arch = AUDIT_ARCH_X86_64 };

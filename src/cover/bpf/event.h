@@ -10,7 +10,7 @@
 
 #define AS_BPF_NR_MAX 512
 #define AS_BPF_TEXT_BYTES 4104 /* PATH_MAX, and enough to see that a text is longer */
-#define AS_BPF_IOV_MAX 256
+#define AS_BPF_IOV_MAX 1024 /* the kernel takes no more */
 #define AS_BPF_PIECES 3 /* of memory with one call */
 #define AS_BPF_PIECE_BYTES (AS_BPF_TEXT_BYTES + sizeof(struct as_bpf_piece))
 /* What a process says, by prctl(2), to be watched from then on; its cookie is behind it. */
@@ -34,11 +34,24 @@ struct as_bpf_event {
 
 struct as_bpf_piece {
 	__u64 address;
-	__u32 len, padded;
+	__u32 len;
+	__u16 padded; /* with this head */
+	__u16 kind; /* enum as_bpf_want_kind */
+};
+
+/* What is sent of an array of struct iovec. */
+struct as_bpf_sum {
+	__u64 n, sum;
 };
 
 /* What of the memory a call's arguments point to. */
-enum as_bpf_want_kind { AS_BPF_NOTHING, AS_BPF_TEXT, AS_BPF_BYTES, AS_BPF_IOV };
+enum as_bpf_want_kind {
+	AS_BPF_NOTHING,
+	AS_BPF_TEXT,
+	AS_BPF_BYTES,
+	AS_BPF_IOV,
+	AS_BPF_RESULT, /* bytes that the call puts there */
+};
 
 struct as_bpf_want {
 	__u8 watched; /* the call is of interest */

@@ -18,6 +18,7 @@
 #define NR_PRCTL 157
 #define MAP_ANONYMOUS_BIT 0x20
 #define USER_CS_32 0x23
+#define IOV_STEP 256
 #define STRIDE (AS_BPF_PIECE_BYTES + 8) /* of a piece of memory, padded */
 
 /* The kernel's, as far as they are looked at; libbpf finds out where the members are. */
@@ -91,6 +92,31 @@ static __always_inline void watch(__u32 tgid)
 		__sync_fetch_and_add(&state.alive, 1);
 }
 
+/* The lengths of n struct iovec added up, as many as fit into `room` at a time. */
+static __always_inline int add_up(char *room, __u64 address, __u64 n, struct as_bpf_sum *out)
+{
+	struct as_bpf_sum sum = { .n = n };
+
+	for (__u32 from = 0; from < AS_BPF_IOV_MAX; from += IOV_STEP) {
+		__u64 some = n - from;
+
+		if (from >= n)
+			break;
+		if (some > IOV_STEP)
+			some = IOV_STEP;
+		if (bpf_probe_read_user(room, (some * 16) & 0x1fff,
+					(void *)(address + 16ull * from)))
+			return -1;
+		for (__u32 i = 0; i < IOV_STEP; i++) {
+			if (i >= some)
+				break;
+			sum.sum += ((__u64 *)room)[2 * i + 1];
+		}
+	}
+	*out = sum;
+	return 0;
+}
+
 /* One piece of memory behind what is there already; how many bytes it took, or none. */
 static __always_inline __u32 keep(struct scratch *s, __u32 at, const struct as_bpf_want *want,
 				  __u32 i)
@@ -113,21 +139,22 @@ static __always_inline __u32 keep(struct scratch *s, __u32 at, const struct as_b
 		len = bpf_probe_read_user_str(to, AS_BPF_TEXT_BYTES, (void *)address);
 		break;
 	case AS_BPF_BYTES:
+	case AS_BPF_RESULT:
 		n = want->piece[i].bytes;
 		len = bpf_probe_read_user(to, n & 0xff, (void *)address) ? -1 : (long)n;
 		break;
 	default:
 		n = s->event.regs[more];
-		if (n > AS_BPF_IOV_MAX)
-			n = AS_BPF_IOV_MAX;
-		n *= 16;
-		len = bpf_probe_read_user(to, n & 0x1fff, (void *)address) ? -1 : (long)n;
+		if (n > AS_BPF_IOV_MAX || add_up(to, address, n, (struct as_bpf_sum *)to))
+			return 0;
+		len = sizeof(struct as_bpf_sum);
 	}
 	if (len <= 0 || len > AS_BPF_TEXT_BYTES)
 		return 0;
 	head->address = address;
 	head->len = (__u32)len;
-	head->padded = (__u32)(sizeof(*head) + (((__u32)len + 7) & ~7u));
+	head->kind = want->piece[i].kind;
+	head->padded = (__u16)(sizeof(*head) + (((__u32)len + 7) & ~7u));
 	return head->padded;
 }
 
