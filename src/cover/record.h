@@ -24,6 +24,7 @@ struct as_record_control {
 	volatile sig_atomic_t asked;
 	unsigned setuid_programs; /* ran without the rights that they ask for */
 	uint64_t cut_short; /* texts or lists longer than what was kept of them */
+	int exec_errno; /* why the command could not be run; 0: it could */
 	unsigned ring_bytes; /* of the buffer that eBPF fills, a power of 2; 0: a default */
 };
 
@@ -40,7 +41,8 @@ AS_MUST_CHECK int as_record_fork(char **argv, int (*prepare)(void *ctx), void *c
 				 struct as_record_child *child, struct as_err *err);
 void as_record_go(struct as_record_child *child);
 /* When the child has ended: why it did not become the command, if it did not. Closes all. */
-AS_MUST_CHECK int as_record_said(struct as_record_child *child, char **argv, struct as_err *err);
+AS_MUST_CHECK int as_record_said(struct as_record_child *child, const struct as_source_input *input,
+				 struct as_err *err);
 
 /* Tells the world what the child starts with: working directory and descriptors. `tid` is what the
  * source calls it. */

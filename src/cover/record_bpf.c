@@ -374,7 +374,7 @@ static int run_child(struct recorder *r, const struct as_source_input *input, st
 		kill(child.pid, SIGKILL);
 		waitpid(child.pid, NULL, 0);
 	}
-	said = as_record_said(&child, input->argv, rc ? NULL : err);
+	said = as_record_said(&child, input, rc ? NULL : err);
 	return rc ? rc : said;
 }
 

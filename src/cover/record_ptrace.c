@@ -489,7 +489,7 @@ static int record(const struct as_source_input *input, struct as_tally *tally,
 	struct sigaction quiet = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP }, before;
 	struct tracer *t = as_xcalloc(1, sizeof(*t));
 	struct as_record_child child;
-	int rc;
+	int rc, said;
 
 	t->tally = tally;
 	t->control = input->control;
@@ -512,8 +512,8 @@ static int record(const struct as_source_input *input, struct as_tally *tally,
 			waitpid(child.pid, NULL, 0);
 		if (t->control)
 			t->control->child = 0;
-		rc = rc ? (void)!as_record_said(&child, input->argv, NULL),
-		rc	: as_record_said(&child, input->argv, err);
+		said = as_record_said(&child, input, rc ? NULL : err);
+		rc = rc ? rc : said;
 	}
 	sigaction(SIGCHLD, &before, NULL);
 	free(t);
@@ -530,9 +530,10 @@ static int probe(void *ctx)
 
 static int usable(struct as_err *err)
 {
-	static char *const argv[] = { "true", NULL };
+	static char *argv[] = { "true", NULL };
+	const struct as_source_input input = { .argv = argv };
 	struct as_record_child child;
-	int rc = as_record_fork((char **)argv, probe, NULL, &child, err);
+	int rc = as_record_fork(argv, probe, NULL, &child, err);
 
 	if (rc)
 		return rc;
@@ -541,7 +542,7 @@ static int usable(struct as_err *err)
 			     strerror(errno));
 	kill(child.pid, SIGKILL);
 	waitpid(child.pid, NULL, __WALL);
-	(void)!as_record_said(&child, (char **)argv, NULL);
+	(void)!as_record_said(&child, &input, NULL);
 	return rc;
 }
 

@@ -71,12 +71,15 @@ void as_record_go(struct as_record_child *child)
 	child->go_fd = -1;
 }
 
-int as_record_said(struct as_record_child *child, char **argv, struct as_err *err)
+int as_record_said(struct as_record_child *child, const struct as_source_input *input,
+		   struct as_err *err)
 {
 	int why = 0, rc = 0;
 
 	if (read(child->said_fd, &why, sizeof(why)) == sizeof(why))
-		rc = as_fail_errno(err, why, "cannot run %s", argv[0]);
+		rc = as_fail_errno(err, why, "cannot run %s", input->argv[0]);
+	if (rc && input->control)
+		input->control->exec_errno = why;
 	if (child->go_fd >= 0)
 		close(child->go_fd);
 	close(child->said_fd);
