@@ -209,8 +209,8 @@ static const struct as_opt opts[] = {
 	  NULL, false },
 	{ "how", 0, AS_OPT_CHOICE, "HOW",
 	  "record: by eBPF (root), by the processes themselves, by ptrace, or by the first of "
-	  "them that can be used here (default)", 0, 0,
-	  "bpf|inprocess|ptrace|auto", false },
+	  "them that can be used here (default)",
+	  0, 0, "bpf|inprocess|ptrace|auto", false },
 	{ "svg", 0, AS_OPT_TEXT, "DIR",
 	  "show: the figures of the paper, or those that --syscall and --arg choose, as files", 0,
 	  0, NULL, false },
@@ -234,11 +234,11 @@ const struct as_command as_cmd_cov = {
 		    "tcd FILE [FILE] | merge FILE... | diff FILE FILE | feedback FILE",
 	.summary = "what of the system call interface was exercised: arguments and results",
 	.text = "`cov record` runs a command and counts what it and its children call, until the "
-		"last of them has ended; it ends with the command's exit status (128 and the number "
-		"of a signal, 127 not found, 126 cannot be run, 125 an error of assay's own). `cov "
-		"read` counts the calls of traces (strace -f, "
-		"babeltrace of LTTng; gzip and zstd are unpacked, `-` is standard input). Both "
-		"keep the counts in a .cov file. `cov show` prints it, or draws it (up to four "
+		"last of them has ended; it ends with the command's exit status (128 and the "
+		"number of a signal, 127 not found, 126 cannot be run, 125 an error of assay's "
+		"own). `cov read` counts the calls of traces (strace -f, babeltrace of LTTng; gzip "
+		"and zstd are unpacked, `-` is standard input). Both keep the counts in a "
+		".cov file. `cov show` prints it, or draws it (up to four "
 		"files side by side); `cov untested` lists what was never met, `cov tcd` gives the "
 		"Test Coverage Deviation, for two files with the target at which they cross. "
 		"docs/COVERAGE.md explains all of it.",

@@ -4,8 +4,8 @@
  * used, else the processes themselves, else ptrace. An interrupt is passed on to the command; what
  * was counted until its end is kept, and said to be partial. A second one ends it.
  *
- * The exit status is the command's, as a shell tells it: 128 and the signal's number when it died of
- * one, 127 when it was not found, 126 when it could not be run. 125 is an error of our own.
+ * The exit status is the command's, as a shell tells it: 128 and the signal's number when it died
+ * of one, 127 when it was not found, 126 when it could not be run. 125 is an error of our own.
  */
 #include "base/spawn.h"
 #include "cli/cov.h"

@@ -46,8 +46,6 @@
 #define PAGE 4096u
 #define FIRST_BYTES 256u /* most paths are shorter */
 #define USER_CS_32 0x23
-#define RESTART_FIRST 512 /* the kernel's ERESTARTSYS to ERESTART_RESTARTBLOCK */
-#define RESTART_LAST 516
 #define OPTIONS                                                               \
 	(PTRACE_O_TRACESECCOMP | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | \
 	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)
@@ -179,7 +177,7 @@ static void on_return(struct tracer *t, struct as_task *task)
 	{
 		const uint64_t call[7] = { r.orig_rax, r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9 };
 
-		if ((int64_t)r.rax <= -RESTART_FIRST && (int64_t)r.rax >= -RESTART_LAST) {
+		if (as_record_interrupted((int64_t)r.rax)) {
 			task->interrupted = true;
 			memcpy(task->call, call, sizeof(call));
 			resume(task, 0);

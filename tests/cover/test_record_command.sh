@@ -19,7 +19,8 @@ done
 
 tap_run "the way is chosen" 3 "$ASSAY" cov record --under "$tree" -o "$cov" -- \
 	sh -c "mkdir $tree/d; echo text >$tree/d/f; rm -r $tree/d; exit 3"
-tap_like "it says which" "$WORK/err" '^assay: recording with (eBPF|code in its processes \(.*\)|ptrace \(.*\))$'
+tap_like "it says which" "$WORK/err" \
+	'^assay: recording with (eBPF|code in its processes \(.*\)|ptrace \(.*\))$'
 tap_like "the command's exit status is told" "$WORK/err" '^assay: sh ended with exit status 3$'
 tap_like "what was called is counted" "$WORK/out" ' calls counted$'
 tap_run "the file can be read" 0 "$ASSAY" cov show --syscall mkdir "$cov"
@@ -27,8 +28,8 @@ tap_like "a mkdir" "$WORK/out" '^ +mkdir +1$'
 
 for how in $ways; do
 	# The command interrupts whoever records it, and waits to be told to end.
-	tap_run "$how: an interrupt" 130 "$ASSAY" cov record --how "$how" --under "$tree" -o "$cov" \
-		-- bash -c "mkdir $tree/i; kill -INT \$PPID; while :; do :; done"
+	tap_run "$how: an interrupt" 130 "$ASSAY" cov record --how "$how" --under "$tree" \
+		-o "$cov" -- bash -c "mkdir $tree/i; kill -INT \$PPID; while :; do :; done"
 	rmdir "$tree/i"
 	tap_like "$how: it is passed on" "$WORK/err" '^assay: bash died of SIGINT$'
 	tap_like "$how: the counts are partial" "$WORK/err" '^assay: interrupted: .* PARTIAL$'
@@ -37,11 +38,12 @@ for how in $ways; do
 	tap_like "$how: and says that it is partial" "$WORK/err" 'PARTIAL: .*interrupted'
 
 	# Deaf to interrupts: the second one ends it.
-	tap_run "$how: two interrupts" 137 timeout 60 "$ASSAY" cov record --how "$how" -o "$cov" -- \
-		bash -c 'trap "" TERM HUP; kill -TERM $PPID; kill -HUP $PPID; while :; do :; done'
+	tap_run "$how: two interrupts" 137 timeout 60 \
+		"$ASSAY" cov record --how "$how" -o "$cov" -- bash -c 'trap "" TERM HUP; kill -TERM $PPID; kill -HUP $PPID; while :; do :; done'
 	tap_like "$how: kill it" "$WORK/err" '^assay: bash died of SIGKILL$'
 
-	tap_run "$how: no such command" 127 "$ASSAY" cov record --how "$how" -o "$cov" -- /no/such
+	tap_run "$how: no such command" 127 \
+		"$ASSAY" cov record --how "$how" -o "$cov" -- /no/such
 	tap_is "$how: in one line" "$(cat "$WORK/err")" \
 		"assay: cannot run /no/such: No such file or directory"
 	tap_run "$how: what is no program" 126 "$ASSAY" cov record --how "$how" -o "$cov" -- "$tree"

@@ -17,7 +17,7 @@
 #define NR_MMAP 9
 #define NR_PRCTL 157
 #define MAP_ANONYMOUS_BIT 0x20
-#define USER_CS_32 0x23
+#define STATUS_COMPAT 2 /* TS_COMPAT */
 #define IOV_STEP 256
 #define STRIDE (AS_BPF_PIECE_BYTES + 8) /* of a piece of memory, padded */
 
@@ -28,10 +28,24 @@ struct signal_struct {
 	} live;
 } __attribute__((preserve_access_index));
 
+struct thread_info {
+	__u32 status;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
+	struct thread_info thread_info;
 	int pid, tgid;
 	void *mm, *files, *fs;
 	struct signal_struct *signal;
+} __attribute__((preserve_access_index));
+
+struct sigaction {
+	void *sa_handler;
+	unsigned long sa_flags;
+} __attribute__((preserve_access_index));
+
+struct k_sigaction {
+	struct sigaction sa;
 } __attribute__((preserve_access_index));
 
 struct pt_regs {
@@ -170,7 +184,7 @@ static __always_inline void send_call(const struct pt_regs *regs, __s64 ret, __u
 	s->event.tid = (__u32)id;
 	s->event.tgid = (__u32)(id >> 32);
 	s->event.nr = (__u32)regs->orig_ax;
-	s->event.other_arch = regs->cs == USER_CS_32;
+	s->event.other_arch = !want;
 	s->event.ret = ret;
 	s->event.regs[0] = regs->di;
 	s->event.regs[1] = regs->si;
@@ -216,7 +230,10 @@ int on_return(struct bpf_raw_tracepoint_args *ctx)
 	if ((long)regs.orig_ax < 0)
 		return 0;
 	nr = (__u32)regs.orig_ax;
-	if (regs.cs == USER_CS_32 || nr & 0x40000000) {
+	/* Also of a 64-bit program that makes a 32-bit call. */
+	if (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread_info.status) &
+		    STATUS_COMPAT ||
+	    nr & 0x40000000) {
 		send_call(&regs, (__s64)ctx->args[1], id, NULL);
 		return 0;
 	}
@@ -286,6 +303,24 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 		bpf_map_delete_elem(&watched, &tgid);
 		__sync_fetch_and_add(&state.alive, -1);
 	}
+	return 0;
+}
+
+/* Decides whether an interrupted call ends with EINTR, which is told here, or is made again. */
+SEC("raw_tp/signal_deliver")
+int on_signal(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct k_sigaction *action = (void *)ctx->args[2];
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tgid = (__u32)(id >> 32);
+	struct as_bpf_event event = { .kind = AS_BPF_SIGNAL, .tid = (__u32)id, .tgid = tgid };
+
+	/* SIG_DFL and SIG_IGN are 0 and 1. */
+	if (!bpf_map_lookup_elem(&watched, &tgid) ||
+	    (unsigned long)BPF_CORE_READ(action, sa.sa_handler) < 2)
+		return 0;
+	event.regs[0] = BPF_CORE_READ(action, sa.sa_flags);
+	send(&event, sizeof(event));
 	return 0;
 }
 
