@@ -217,6 +217,20 @@ $(SHIM): $(SHIM_SRC) $(wildcard src/target/shim/*.h src/target/shim/*.def) $(B)/
 $(B)/src/target/tool_shim.o: $(SHIM)
 $(B)/src/target/tool_shim.o: private INC += -DAS_SHIM_SO='"$(SHIM)"'
 
+# What runs inside recorded processes, at an address of its own (src/cover/inside/layout.h).
+# libassay.a carries it.
+INSIDE := $(B)/inside.bin
+$(INSIDE): src/cover/inside/hook.S src/cover/inside/inside.c src/cover/inside/layout.h \
+		src/cover/bpf/event.h
+	@mkdir -p $(@D)
+	$(call say,BIN)
+	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -Isrc -ffreestanding -fno-stack-protector -fno-pic \
+		-no-pie -fcf-protection=none -mgeneral-regs-only -fno-asynchronous-unwind-tables \
+		-fno-jump-tables -nostdlib -static -Wl,--oformat=binary,-Ttext=0x6f000000 \
+		-Wl,--build-id=none,-e,0x6f000000 $(filter %.S %.c,$^) -o $@
+$(B)/src/cover/record_inside.o: $(INSIDE)
+$(B)/src/cover/record_inside.o: private INC += -DAS_INSIDE_BIN='"$(INSIDE)"'
+
 # What runs in the kernel: the recorder of system calls. libassay.a carries it.
 RECORD_BPF := $(B)/record.bpf.o
 $(RECORD_BPF): src/cover/bpf/record.bpf.c src/cover/bpf/event.h

@@ -106,7 +106,7 @@ static void count_call(struct as_own *own, const struct entry *e, size_t bytes)
 {
 	const struct as_spec_call *spec = own->tally.spec->by_nr[e->nr];
 	struct as_pieces pieces = { .data = (const char *)(e + 1), .len = 0 };
-	struct as_memory memory = { .read = as_pieces_read, .ctx = &pieces };
+	struct as_memory memory = { .read = as_pieces_read, .sum = as_pieces_sum, .ctx = &pieces };
 	struct as_syscall call;
 
 	pieces.len = bytes - sizeof(*e);
