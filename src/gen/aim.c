@@ -25,6 +25,7 @@
 #define TRIES_MAX 63u /* then it weighs nothing */
 #define NEVER UINT32_MAX
 #define OPTIONS_MAX 32
+#define OWN_TIMES 4 /* all but one in so many times */
 #define FIRST_SLOT 100 /* of recipes: beyond those of profiles */
 #define SLOTS 10
 #define PICKS_MAX 64
@@ -69,8 +70,8 @@ struct option {
 };
 
 struct options {
-	struct option at[OPTIONS_MAX];
-	unsigned n;
+	struct option at[OPTIONS_MAX]; /* those of rows of their own first */
+	unsigned n, n_own;
 };
 
 struct as_aim {
@@ -100,30 +101,38 @@ static void add_option(struct options *o, const struct recipe *recipe, const str
 		o->at[o->n++] = (struct option){ recipe, way };
 }
 
-/* Every way to bring it about: those with its very name, else those of its shape. */
+/* Rows for that call and argument, by the very name or by its shape. */
+static void find_own(const char *call, const char *arg, const char *part, bool shape,
+		     struct options *out)
+{
+	for (size_t i = 0; i < N_RECIPES; i++) {
+		const struct recipe *r = &recipes[i];
+
+		if (r->kind == ONE && !strcmp(r->call, call) && !strcmp(r->arg, arg) &&
+		    (shape ? has_shape(r->part, part) : !strcmp(r->part, part)))
+			add_option(out, r, NULL);
+	}
+	out->n_own = out->n;
+}
+
+/* Every way to bring it about. */
 static void find_options(const char *call, const char *arg, const char *part, struct options *out)
 {
 	bool output = !strcmp(arg, "output");
 
 	out->n = 0;
+	find_own(call, arg, part, false, out);
 	for (size_t i = 0; i < N_RECIPES; i++) {
 		const struct recipe *r = &recipes[i];
 
-		if (strcmp(r->call, call) != 0)
+		if (r->kind == ONE || strcmp(r->call, call) || (!output && strcmp(r->arg, arg)))
 			continue;
-		if (r->kind == ONE && !strcmp(r->arg, arg) && !strcmp(r->part, part))
-			add_option(out, r, NULL);
-		for (size_t w = 0; w < N_WAYS && (output || !strcmp(r->arg, arg)); w++)
+		for (size_t w = 0; w < N_WAYS; w++)
 			if (ways[w].kind == r->kind && !strcmp(ways[w].part, part))
 				add_option(out, r, &ways[w]);
 	}
-	for (size_t i = 0; i < N_RECIPES && !out->n; i++) {
-		const struct recipe *r = &recipes[i];
-
-		if (r->kind == ONE && !strcmp(r->call, call) && !strcmp(r->arg, arg) &&
-		    has_shape(r->part, part))
-			add_option(out, r, NULL);
-	}
+	if (!out->n)
+		find_own(call, arg, part, true, out);
 }
 
 /* Nothing that could end a word of a workload. */
@@ -350,6 +359,13 @@ static bool try_option(struct as_walk *w, const struct option *option, const cha
 	return done;
 }
 
+static void drop_option(struct options *o, unsigned at)
+{
+	memmove(&o->at[at], &o->at[at + 1], (o->n - at - 1) * sizeof(o->at[0]));
+	o->n--;
+	o->n_own -= at < o->n_own;
+}
+
 static bool try_goal(struct as_aim *aim, struct as_walk *w, uint32_t i)
 {
 	const struct as_goal *goal = &aim->profile->goal[i];
@@ -357,7 +373,9 @@ static bool try_goal(struct as_aim *aim, struct as_walk *w, uint32_t i)
 
 	find_options(recipes[goal->recipe].call, arg_of(goal), goal->part, &options);
 	while (options.n) {
-		unsigned at = as_walk_choose(w, options.n);
+		/* A row of its own knows best, mostly. */
+		bool own = options.n_own && as_walk_choose(w, OWN_TIMES);
+		unsigned at = as_walk_choose(w, own ? options.n_own : options.n);
 		bool edge = as_walk_choose(w, 2);
 
 		/* A number may be too large where the edge is not. */
@@ -366,7 +384,7 @@ static bool try_goal(struct as_aim *aim, struct as_walk *w, uint32_t i)
 			aim->tries[i]++;
 			return true;
 		}
-		options.at[at] = options.at[--options.n];
+		drop_option(&options, at);
 	}
 	aim->tries[i] = NEVER;
 	return false;

@@ -10,7 +10,11 @@
 #define FRESH_DIR_BYTES 200 /* longest path of a directory that fresh names go to */
 #define FILL_BYTES 67108864
 #define MANY_LIBRARY 1000000
-#define MANY_MOUNTED 20000
+#define MANY_MOUNTED 5000
+/* What a guest, with little memory and a small disk, may be asked for at once. A mapping of more than the
+ * disk holds would lose what is written to it. */
+#define GUEST_BYTES (8 << 20)
+#define GUEST_MAPPED (1 << 20)
 #define LINKS_MAX 5000 /* directories that are worth making to see one refused */
 #define DIRENT_BYTES 24 /* of e0 to e999 */
 #define DIRENTS_MAX 2000
@@ -94,6 +98,21 @@ static bool add_value(struct as_aim_text *text)
 	return true;
 }
 
+static bool in_guest(const struct as_aim_text *text)
+{
+	return (text->walk->traits->features & (AS_FEAT_MOUNT | AS_FEAT_LIBRARY)) == AS_FEAT_MOUNT;
+}
+
+static bool add_bytes(struct as_aim_text *text)
+{
+	return add_number(text, text->number) && !(in_guest(text) && text->number > GUEST_BYTES);
+}
+
+static bool add_mapped(struct as_aim_text *text)
+{
+	return add_number(text, text->number) && !(in_guest(text) && text->number > GUEST_MAPPED);
+}
+
 static bool add_end(struct as_aim_text *text)
 {
 	return text->number < INT64_MAX - PAGE && add_number(text, text->number + PAGE);
@@ -173,7 +192,7 @@ static bool add_fill(struct as_aim_text *text)
 static bool add_many(struct as_aim_text *text)
 {
 	as_buf_addf(&text->out, "%d",
-		    text->walk->traits->features & AS_FEAT_LIBRARY ? MANY_LIBRARY : MANY_MOUNTED);
+		    in_guest(text) ? MANY_MOUNTED : MANY_LIBRARY);
 	return can_fill(text);
 }
 
@@ -190,7 +209,7 @@ static const struct {
 	{ "{text}", add_text },	       { "{dev}", add_dev },   { "{links}", add_links },
 	{ "{max}", add_max },	       { "{over}", add_over }, { "{far}", add_far },
 	{ "{fill}", add_fill },	       { "{many}", add_many }, { "{path}", add_spelling },
-	{ "{fd}", add_spelling },
+	{ "{fd}", add_spelling }, { "{bytes}", add_bytes }, { "{mapped}", add_mapped },
 };
 
 /* What stands at s in braces; NULL: nothing known. */

@@ -472,7 +472,7 @@ static size_t less(size_t n, size_t by)
 void as_walk_append(struct as_walk *walk, const struct as_model *model, size_t n, bool fill,
 		    struct as_seq *out)
 {
-	size_t aims = fill ? as_aim_share(walk->aim, out->n + n) : 0;
+	size_t all = out->n + n, aims = fill ? as_aim_share(walk->aim, all) : 0;
 
 	if (n + aims == 0 || !walk->sum[0][AS_OP_COUNT - 1])
 		return;
@@ -483,7 +483,12 @@ void as_walk_append(struct as_walk *walk, const struct as_model *model, size_t n
 		size_t before = out->n;
 
 		if (aims && as_walk_choose(walk, n + aims) < aims) {
-			aims = as_aim_append(walk->aim, walk) ? less(aims, out->n - before) : 0;
+			bool done = as_aim_append(walk->aim, walk);
+			size_t most = as_aim_share(walk->aim, all);
+
+			aims = done ? less(aims, out->n - before) : 0;
+			if (aims > most)
+				aims = most;
 		} else {
 			step(walk);
 			n = less(n, out->n - before);
