@@ -5,6 +5,7 @@
  */
 #include "hunt/folders.h"
 
+#include "base/out.h"
 #include "base/spawn.h"
 
 #include <errno.h>
@@ -33,14 +34,6 @@ static bool is_job(const char *name)
 
 	return !strncmp(name, AS_HUNT_JOB, skip) && name[skip] &&
 	       !name[skip + strspn(name + skip, "0123456789")];
-}
-
-/* As base/out.c calls them. */
-static bool is_unfinished(const char *name)
-{
-	size_t len = strlen(name);
-
-	return name[0] == '.' && len > 4 && !strcmp(name + len - 4, ".tmp");
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -193,7 +186,7 @@ static int take_counts(void *ctx, const char *name)
 
 static int remove_leftover(void *ctx, const char *name)
 {
-	if (is_job(name) || !strcmp(name, AS_HUNT_REDUCE) || is_unfinished(name))
+	if (is_job(name) || !strcmp(name, AS_HUNT_REDUCE) || as_out_is_unfinished(name))
 		as_dir_remove(ctx, name);
 	return 0;
 }
