@@ -128,9 +128,7 @@ static int reduce(const struct as_args *args, const char *folder, const struct a
 
 	r->shortest = seq ? seq->n : 0;
 	if (!rc)
-		rc = as_cli_again_open(args, stored, &r->ear.sink, &r->again, err);
-	if (!rc)
-		rc = as_cli_trust_seq(args, stored->id, r->again.spec, seq, err);
+		rc = as_cli_again_open(args, stored, seq, &r->ear.sink, &r->again, err);
 	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
 	/* An error of ours does not take away what was reached. */

@@ -40,9 +40,7 @@ static int replay(const struct as_args *args, const struct as_stored *stored, st
 			       strlen(text), &seq, err);
 
 	if (!rc)
-		rc = as_cli_again_open(args, stored, sinks, &again, err);
-	if (!rc)
-		rc = as_cli_trust_seq(args, stored->id, again.spec, seq, err);
+		rc = as_cli_again_open(args, stored, seq, sinks, &again, err);
 	if (!rc)
 		rc = as_cli_again_run(&again, seq, err);
 	as_cli_again_close(&again);

@@ -75,7 +75,7 @@ for how in "${slow[@]}"; do
 		bad load "$how"
 		got=0
 		cd "$WORK" || exit
-		timeout -s KILL 60 "$ASSAY" run -t plugin:./bad.so w.txt \
+		timeout -s KILL 60 "$ASSAY" run -o "$how" -t plugin:./bad.so w.txt \
 			>"slow_$how.out" 2>"slow_$how.err" || got=$?
 		echo "$got" >"slow_$how.rc"
 	) &
@@ -194,10 +194,10 @@ symbol "one for each thread" tls '_Thread_local struct as_target_ops as_target;'
 symbol "a number" short 'unsigned as_target = AS_TARGET_API;' "'as_target' has 4 bytes"
 symbol "a byte" byte 'char as_target = 1;' "'as_target' (has 1 bytes|is not aligned)"
 symbol "zeros" zeros 'struct as_target_ops as_target;' "built for version 0"
-symbol "a table at an odd place" odd \
-	'char as_room[900] __attribute__((aligned(16)));
-	__asm__(".globl as_target\n.type as_target,@object\n.size as_target,400\n"
-		".set as_target,as_room+1");' \
+odd='char as_room[900] __attribute__((aligned(16)));'
+odd+=' __asm__(".globl as_target\n.type as_target,@object\n.size as_target,400\n"'
+odd+=' ".set as_target,as_room+1");'
+symbol "a table at an odd place" odd "$odd" \
 	"'as_target' is not (data|aligned)|built for version"
 while read -r what regex; do
 	table "$what"
