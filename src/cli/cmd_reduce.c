@@ -127,6 +127,8 @@ static int reduce(const struct as_args *args, const char *folder, const struct a
 			       err);
 
 	r->shortest = seq ? seq->n : 0;
+	if (!rc && !seq->n)
+		rc = as_fail(err, AS_EUSE, "%s: there is no operation in its workload", stored->id);
 	if (!rc)
 		rc = as_cli_again_open(args, stored, seq, &r->ear.sink, &r->again, err);
 	if (!rc)

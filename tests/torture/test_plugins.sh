@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Plugins that misbehave while they are loaded, and while they run: one clear line and exit status
 # 2, or a finding; never a silent end, never exit status 0, nothing left running, no raw escape.
-# shellcheck source=tests/tap.sh
+cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 CC=${CC:-gcc}
 ASSAY=$(realpath "$ASSAY")
@@ -247,6 +247,14 @@ bad mkdir exit
 attempt hunt --max-workloads 3 --no-reduce -o hunt1 -t plugin:./bad.so
 tap_is "hunt: an operation that calls exit" "$got" 1
 tap_like "hunt: it is told" "$WORK/out" "the target called exit\(0\)"
+
+# A hunt that came to no workload is no success.
+bad mkfs sleep
+got=0
+(cd "$WORK" && timeout --preserve-status -s INT 3 "$ASSAY" hunt --for 60s -o hunt2 \
+	-t plugin:./bad.so) >"$WORK/out" 2>"$WORK/err" || got=$?
+tap_is "a hunt that ran no workload" "$got" 2
+tap_like "it says why" "$WORK/err" "no workload was run"
 
 # ---- The slow ones ----
 wait

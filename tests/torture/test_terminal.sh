@@ -3,7 +3,7 @@
 # Text from outside that a terminal would obey: in names of files, in what plugins, servers and
 # kernels print, in workloads, findings, states of hunts and traces. None of it may come out as it
 # went in, neither on the terminal nor in what is kept; all that comes out is UTF-8.
-# shellcheck source=tests/tap.sh
+cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 CC=${CC:-gcc}
 ASSAY=$(realpath "$ASSAY")

@@ -4,7 +4,7 @@
 # mount option that reaches outside of the sandbox: one line that says what it would do, exit status
 # 2, and nothing was done; with --target or --trust, or when this user typed the same words in this
 # folder before, it is done.
-# shellcheck source=tests/tap.sh
+cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 CC=${CC:-gcc}
 ASSAY=$(realpath "$ASSAY")
