@@ -271,7 +271,7 @@ int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *
 {
 	size_t len = path_len(rest);
 	struct as_plugin *plugin;
-	struct as_buf path = { 0 };
+	struct as_buf path = { 0 }, name = { 0 };
 	int rc;
 
 	if (!len)
@@ -291,7 +291,9 @@ int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *
 						.min_bytes = plugin->card.min_bytes,
 						.default_bytes = plugin->card.default_bytes,
 						.limits = &plugin->card.limits };
-	t->name = as_xstrdup(plugin->card.name);
+	/* It goes into messages and ids. */
+	as_show(&name, plugin->card.name);
+	t->name = name.data;
 	t->limits = plugin->card.limits;
 	return 0;
 }

@@ -3,8 +3,8 @@
 # Bad input for every command and every option: garbage, nothing, folders, huge and negative
 # numbers, NUL bytes, long lines, deep nesting, JSON of wrong types, files that are cut or damaged.
 # Each attempt ends in time, with an exit status of 0 to 3, with a line on stderr where it is 2 or
-# 3, and never by a signal, an assertion or a sanitizer. By default a part of all attempts is made, the
-# same each time; with TORTURE_SECONDS=N others, for about that long. SEED=N begins elsewhere.
+# 3, and never by a signal, an assertion or a sanitizer. By default a part of all attempts is made,
+# the same each time; with TORTURE_SECONDS=N others, for about that long. SEED=N begins elsewhere.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 ASSAY=$(realpath "$ASSAY")
