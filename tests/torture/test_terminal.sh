@@ -111,6 +111,15 @@ mkdir room
 ./repro room >out 2>err
 tap_is "it runs nothing else" "$(ls -d pwned room/pwned 2>/dev/null)" ""
 
+# What is good passes the filter unchanged, wherever a buffer ends.
+for ((i = 0; i < 3000; i++)); do
+	printf 'mkdir /\xc3\xa9%d\xe2\x82\xac\xf0\x9f\x90\xa7 0755\n' "$i"
+done >letters.txt
+tap_run "letters of many alphabets" 0 "$ASSAY" fmt letters.txt
+tap_is "they come out as they went in" "$(cmp out letters.txt && echo same)" same
+printf '@target "lab"\nmkdir /\xe2\x82' >cut.txt
+says "a text that is cut" fmt cut.txt
+
 # ---- Somebody else's JSON ----
 mkdir -p f
 cp "$cases/02-append.txt" f/workload.txt
@@ -151,6 +160,9 @@ for how in "" --json --csv "--html page.html" "--svg ."; do
 	says "cov show $how" cov show "c$BAD.cov" $how
 done
 clean "the page" page.html
+cp "c$BAD.cov" 'c<script>"&.cov'
+says "a page of a file with HTML in its name" cov show 'c<script>"&.cov' --html page.html
+tap_is "it is text in the page" "$(grep -c 'c<script>' page.html)" 0
 sed 's/"openat"/"op\\u001b[31m\\u009b\\u202een"/' "c$BAD.cov" >hostile.cov
 says "hostile counts" cov show hostile.cov
 says "hostile counts, untested" cov untested hostile.cov
