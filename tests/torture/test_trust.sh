@@ -131,8 +131,8 @@ for command in replay reduce; do
 	refuses "$command, a plugin with an escape" 'plugin \./e\\x1b\[31mvil' "$command" f
 	finding "fuse:./evil {mnt} {src}" check=end
 	refuses "$command, a command" "start the command \./evil" "$command" f
-	finding "dir:/tmp" check=end
-	refuses "$command, a folder" "files in the directory /tmp" "$command" f
+	finding "dir:$WORK" check=end
+	refuses "$command, a folder" "files in the directory $WORK" "$command" f
 	finding lab "check=end scenario=diff:lab,plugin:./evil.so"
 	refuses "$command, a scenario that compares" "run the plugin" "$command" f
 	finding lab "check=end scenario=diff:fuse:./evil,lab"
