@@ -282,7 +282,6 @@ end=$((SECONDS + ${TORTURE_SECONDS:-0}))
 while [ "$SECONDS" -lt "$end" ]; do
 	damage_all
 	head -c $((seed % 20000)) /dev/urandom >"$WORK/bad/noise"
-	random 30
 	with_file "$WORK/bad/noise"
 done
 if [ "${TORTURE_SECONDS:-}" ]; then group "more of it"; fi
