@@ -363,7 +363,8 @@ static int prepare(const struct as_args *args, struct session *s, struct as_err 
 		rc = read_profile(args, s, err);
 	if (!rc)
 		rc = read_target(args, s, err);
-	for (size_t i = 0; i < s->specs.n && !rc; i++)
+	/* What is ours, or fitted to the target, is known. */
+	for (size_t i = 0; i < s->specs.n && !rc && as_args_has(args, "profile"); i++)
 		rc = as_cli_trust_profile(args, s->specs.spec[i], s->profile, err);
 	if (!rc && !s->resume)
 		s->state.seed = s->profile->seed;
@@ -499,6 +500,11 @@ static int run(const struct as_args *given, struct as_err *err)
 				    (interrupted || rc) && as_hunt_state_exists(&s.folders.hunt),
 				    s.talk);
 		rc = rc ? rc : s.state.n_signs ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
+		if (!rc && !s.state.workloads)
+			rc = as_fail(err, AS_EUSE, "no workload was run: %s",
+				     interrupted ? "the hunt was stopped before the first was done"
+						 : "the time was up before the first was done; "
+						   "--for gives it more");
 	}
 	if (s.boxed)
 		as_cli_box_close(&s.box);
