@@ -261,6 +261,16 @@ static void settle(pid_t parent)
 	signal(SIGPIPE, SIG_DFL);
 }
 
+void as_spawn_be_silent(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	for (int i = 0; i < 3 && null >= 0; i++)
+		dup2(null, i);
+	if (null > 2)
+		close(null);
+}
+
 int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn_limits *limits,
 			  struct as_ended *ended, struct as_err *err)
 {

@@ -11,6 +11,7 @@
 
 #include "base/choice.h"
 #include "base/limit.h"
+#include "base/spawn.h"
 #include "model/compare.h"
 #include "run/bounds.h"
 #include "run/kwatch.h"
@@ -778,6 +779,9 @@ int as_inside_run(void *ctx)
 	const struct inside_args *args = ctx;
 
 	as_inside_settle();
+	/* Somebody else's file system may keep us for ever. */
+	if (args->folder)
+		as_spawn_be_silent();
 	run_workload(args);
 	args->shared->finished = true;
 	return 0;
@@ -911,7 +915,7 @@ static int list_fresh(struct inside *in, const char *path)
 
 	if (rc)
 		return as_fail(&sh->tool_err, AS_EUSE, "cannot stat %s on a fresh disk: %s", path,
-			       as_errno_name(-rc));
+			       as_outcome_err_name(-rc));
 	if (sh->fresh_len + sizeof(st) + len > FRESH_BYTES || (!S_ISDIR(st.mode) && st.size))
 		return as_fail(&sh->tool_err, AS_EUSE,
 			       "a fresh disk holds more than empty files and directories: %s",
@@ -924,7 +928,7 @@ static int list_fresh(struct inside *in, const char *path)
 	rc = tree->list(in->vfs, path, list_entry, &w);
 	if (rc && !w.rc)
 		return as_fail(&sh->tool_err, AS_EUSE, "cannot list %s on a fresh disk: %s", path,
-			       as_errno_name(-rc));
+			       as_outcome_err_name(-rc));
 	return w.rc;
 }
 
@@ -1012,6 +1016,8 @@ int as_inside_prepare(void *ctx)
 			     .type = as_target_fstype(args->target) };
 
 	as_inside_settle();
+	if (args->folder)
+		as_spawn_be_silent();
 	enter(&in, PHASE_SETUP);
 	in.sh->tool_rc = in.ops	   ? prepare_library(&in)
 			 : in.type ? prepare_mounted(&in)

@@ -112,6 +112,11 @@ const struct as_target_ops *as_target_library(const struct as_target *t)
 	return t->ops;
 }
 
+struct as_target_place as_target_place(const struct as_target *t)
+{
+	return t->place;
+}
+
 const char *as_target_dir(const struct as_target *t)
 {
 	return t->dir;

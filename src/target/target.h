@@ -44,6 +44,12 @@ const char *as_target_opts(const struct as_target *target); /* "" for none */
 const struct as_target_ops *as_target_library(const struct as_target *target);
 /* NULL for all others. */
 const char *as_target_dir(const struct as_target *target);
+/* What statfs(2) said of a directory's file system when the target was opened. */
+struct as_target_place {
+	int64_t magic; /* 0: it said nothing */
+	uint32_t block_bytes;
+};
+struct as_target_place as_target_place(const struct as_target *target);
 /* NULL for all others. */
 const struct as_fstype *as_target_fstype(const struct as_target *target);
 /* All zeros where nothing is known. */
