@@ -435,6 +435,7 @@ static int hunt(struct session *s, struct as_err *err)
 
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
+	sigaction(SIGHUP, &act, NULL);
 	s->eraser =
 		(struct as_sink){ .finding = eraser_finding, .note = eraser_note, .next = s->talk };
 	s->hunt.targets = targets;
@@ -448,7 +449,7 @@ static int hunt(struct session *s, struct as_err *err)
 	s->hunt.stop = stop;
 	s->hunt.progress = progress;
 	s->hunt.ctx = s;
-	s->start_us = as_now_us();
+	s->hunt.start_us = s->start_us;
 	return as_hunt(&s->hunt, &s->state, err);
 }
 
@@ -457,7 +458,8 @@ static int run(const struct as_args *given, struct as_err *err)
 	struct session s = { .folder = as_args_text(given, "out", AS_OUT_DEFAULT),
 			     .resume = as_args_has(given, "resume"),
 			     .json = as_args_has(given, "json"),
-			     .terminal = isatty(STDERR_FILENO) };
+			     .terminal = isatty(STDERR_FILENO),
+			     .start_us = as_now_us() };
 	struct as_args args = *given;
 	int rc;
 
@@ -481,7 +483,13 @@ static int run(const struct as_args *given, struct as_err *err)
 		rc = hunt(&s, err);
 		erase(&s);
 		as_cli_hunt_summary(&s.state, s.folder, s.json, interrupted || rc, s.talk);
-		rc = rc ? rc : s.state.n_signs ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
+		if (!rc && !s.state.workloads && !interrupted)
+			rc = as_fail(err, AS_EIO,
+				     "no workload came to its end in the time: give it more (--for)");
+		if (!rc)
+			rc = s.state.n_signs ? AS_EXIT_FOUND
+			     : interrupted   ? AS_EXIT_SIGNAL + interrupted
+					     : AS_EXIT_CLEAN;
 	}
 	if (s.boxed)
 		as_cli_box_close(&s.box);

@@ -3,6 +3,7 @@
 #include "hunt/worker.h"
 
 #include "base/json.h"
+#include "base/stuck.h"
 #include "hunt/lane.h"
 #include "hunt/stream.h"
 #include "hunt/working.h"
@@ -18,6 +19,7 @@
 
 #define BATCH_HERE 64
 #define BATCH_BOXED 16
+#define KILL_MS 2000 /* for a worker to be gone once it was killed; beyond it, it is left */
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
@@ -51,6 +53,7 @@ int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
 		_exit(127);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
 	close(fds[0]);
 	w->fd = fds[1];
 	*inside = true;
@@ -125,8 +128,7 @@ int as_worker_end(struct as_worker *w)
 	w->fd = -1;
 	if (w->pid) {
 		kill(w->pid, SIGKILL);
-		while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
-			;
+		(void)as_stuck_reap(w->pid, KILL_MS, &status);
 	}
 	w->pid = 0;
 	as_buf_free(&w->said);
@@ -268,6 +270,7 @@ static int run_batch(struct job *job, size_t want, bool *over, struct as_err *er
 	const char **names = as_xcalloc(want, sizeof(char *));
 	struct as_lane_work work = { (const struct as_seq *const *)seqs, names, 0 };
 	struct as_run_result result = { 0 };
+	size_t done = 0;
 	int rc = 0;
 
 	work.n = draw(job, want, seqs, names);
@@ -275,9 +278,12 @@ static int run_batch(struct job *job, size_t want, bool *over, struct as_err *er
 	job->heard.first = job->position;
 	*over = work.n < want;
 	if (work.n)
-		rc = as_lane_run(job->lane, &work, &result, err);
-	if (!rc) {
-		job->position += work.n;
+		rc = as_lane_run(job->lane, &work, &done, &result, err);
+	/* Stopped in the middle: the rest is done another time. */
+	if (done < work.n)
+		*over = false;
+	if (!rc && (done || *over)) {
+		job->position += done;
 		*over = *over || job->position == job->end;
 		job->shared->ops[job->number] += result.ops;
 		say_batch(job->worker, &job->heard, job->position, *over, &result);
@@ -300,12 +306,14 @@ size_t as_worker_batch(const struct as_hunt *h)
 
 static int work_job(struct job *job, const struct as_hunt_state *state, struct as_err *err)
 {
-	const struct as_hunt *h = job->hunt;
+	struct as_hunt stoppable = *job->hunt;
+	const struct as_hunt *h = &stoppable;
 	struct as_buf folder = { 0 };
 	size_t batch = as_worker_batch(h);
 	bool over = false;
 	int rc = as_stream_new(h->profile, h->traits, state->seed, job->number, &job->stream, err);
 
+	stoppable.run.stop = &job->shared->stop;
 	as_buf_addf(&folder, "%s/" AS_HUNT_FOLDER "/job-%u", h->folder, job->number);
 	job->known = as_known_new();
 	for (size_t i = 0; i < state->n_signs; i++)
@@ -327,7 +335,7 @@ static int work_job(struct job *job, const struct as_hunt_state *state, struct a
 	as_stream_free(job->stream);
 	as_known_free(job->known);
 	as_buf_free(&folder);
-	return rc;
+	return rc == AS_ESTOP ? 0 : rc;
 }
 
 int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *state,
