@@ -14,12 +14,12 @@
 #include "cli/profiles.h"
 #include "cli/rows.h"
 #include "cli/scenarios.h"
+#include "cli/stopping.h"
 #include "gen/gen.h"
 #include "hunt/folders.h"
 #include "hunt/hunt.h"
 #include "run/traits.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,14 +30,6 @@
 #define RACE_BATCH 2
 #define PROFILE_COPY AS_HUNT_FOLDER "/profile"
 #define FEEDBACK_COPY AS_HUNT_FOLDER "/feedback"
-
-/* Set by a signal, read by the one thread that works. */
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signum)
-{
-	interrupted = signum;
-}
 
 /* ---- The options ----------------------------------------------------------------------------- */
 
@@ -398,7 +390,7 @@ static void eraser_note(struct as_sink *sink, const char *line)
 static bool stop(void *ctx)
 {
 	(void)ctx;
-	return interrupted;
+	return as_cli_stopped();
 }
 
 static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
@@ -430,12 +422,9 @@ static int open_cov(const struct as_args *args, struct session *s, struct as_err
 
 static int hunt(struct session *s, struct as_err *err)
 {
-	struct sigaction act = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
 	const struct as_target *targets[] = { s->target };
 
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGHUP, &act, NULL);
+	as_cli_stop_catch();
 	s->eraser =
 		(struct as_sink){ .finding = eraser_finding, .note = eraser_note, .next = s->talk };
 	s->hunt.targets = targets;
@@ -482,14 +471,14 @@ static int run(const struct as_args *given, struct as_err *err)
 	if (!rc) {
 		rc = hunt(&s, err);
 		erase(&s);
-		as_cli_hunt_summary(&s.state, s.folder, s.json, interrupted || rc, s.talk);
-		if (!rc && !s.state.workloads && !interrupted)
+		as_cli_hunt_summary(&s.state, s.folder, s.json, as_cli_stopped() || rc, s.talk);
+		if (!rc && !s.state.workloads && !as_cli_stopped())
 			rc = as_fail(err, AS_EIO,
 				     "no workload came to its end in the time: give it more (--for)");
 		if (!rc)
 			rc = s.state.n_signs ? AS_EXIT_FOUND
-			     : interrupted   ? AS_EXIT_SIGNAL + interrupted
-					     : AS_EXIT_CLEAN;
+			     : as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped()
+						: AS_EXIT_CLEAN;
 	}
 	if (s.boxed)
 		as_cli_box_close(&s.box);

@@ -131,6 +131,8 @@ static int start_in_folder(struct as_runner *r, int (*fn)(void *), struct inside
 	/* Where one waits for ever, so would who removes. */
 	if (ended->stuck)
 		as_folder_leave(&folder);
+	else if (rc == AS_ESTOP)
+		as_folder_let_go(&folder);
 	r->left.code = 0;
 	if (as_folder_remove(&folder, &r->left))
 		r->left.code = AS_EIO;

@@ -38,6 +38,7 @@
 #define NAME_LEN (sizeof(PREFIX) - 1 + 6)
 #define ATTEMPTS 100
 #define KILL_MS 500
+#define HURRY_MS 700
 
 /* In shared memory: what the holder has to say. */
 struct told {
@@ -314,6 +315,20 @@ void as_folder_leave(struct as_folder **folder)
 		free_folder(*folder);
 	}
 	*folder = NULL;
+}
+
+void as_folder_let_go(struct as_folder **folder)
+{
+	struct as_folder *f = *folder;
+	struct pollfd way = { .events = POLLIN };
+
+	if (!f)
+		return;
+	*folder = NULL;
+	way.fd = f->fd;
+	if (send(f->fd, "r", 1, MSG_NOSIGNAL) == 1 && poll(&way, 1, HURRY_MS) > 0)
+		(void)as_stuck_reap(f->holder, KILL_MS, NULL);
+	free_folder(f);
 }
 
 int as_folder_remove(struct as_folder **folder, struct as_err *err)
