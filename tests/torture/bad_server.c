@@ -47,12 +47,12 @@ static const struct {
 	const char *name;
 	uint32_t opcode;
 } calls[] = {
-	{ "init", FUSE_INIT },	     { "lookup", FUSE_LOOKUP },	  { "getattr", FUSE_GETATTR },
-	{ "setattr", FUSE_SETATTR }, { "mkdir", FUSE_MKDIR },	  { "create", FUSE_CREATE },
-	{ "open", FUSE_OPEN },	     { "read", FUSE_READ },	  { "write", FUSE_WRITE },
-	{ "flush", FUSE_FLUSH },     { "release", FUSE_RELEASE }, { "fsync", FUSE_FSYNC },
-	{ "opendir", FUSE_OPENDIR }, { "readdir", FUSE_READDIR }, { "symlink", FUSE_SYMLINK },
-	{ "readlink", FUSE_READLINK }, { "unlink", FUSE_UNLINK }, { "statfs", FUSE_STATFS },
+	{ "init", FUSE_INIT },	       { "lookup", FUSE_LOOKUP },   { "getattr", FUSE_GETATTR },
+	{ "setattr", FUSE_SETATTR },   { "mkdir", FUSE_MKDIR },	    { "create", FUSE_CREATE },
+	{ "open", FUSE_OPEN },	       { "read", FUSE_READ },	    { "write", FUSE_WRITE },
+	{ "flush", FUSE_FLUSH },       { "release", FUSE_RELEASE }, { "fsync", FUSE_FSYNC },
+	{ "opendir", FUSE_OPENDIR },   { "readdir", FUSE_READDIR }, { "symlink", FUSE_SYMLINK },
+	{ "readlink", FUSE_READLINK }, { "unlink", FUSE_UNLINK },   { "statfs", FUSE_STATFS },
 };
 
 enum action {
@@ -74,17 +74,17 @@ static const struct {
 	const char *name;
 	enum action action;
 } actions[] = {
-	{ "hang", ACT_HANG },	/* never answers */
-	{ "spin", ACT_SPIN },	/* the same, with a busy processor */
-	{ "stop", ACT_STOP },	/* stops itself */
-	{ "segv", ACT_SEGV },	/* dies */
+	{ "hang", ACT_HANG }, /* never answers */
+	{ "spin", ACT_SPIN }, /* the same, with a busy processor */
+	{ "stop", ACT_STOP }, /* stops itself */
+	{ "segv", ACT_SEGV }, /* dies */
 	{ "abort", ACT_ABORT }, /* dies by its own hand */
-	{ "exit", ACT_EXIT },	/* ends with status 0 */
+	{ "exit", ACT_EXIT }, /* ends with status 0 */
 	{ "errno", ACT_ERRNO }, /* answers an errno that there is not */
 	{ "short", ACT_SHORT }, /* an answer of too few bytes */
-	{ "long", ACT_LONG },	/* an answer of too many bytes */
+	{ "long", ACT_LONG }, /* an answer of too many bytes */
 	{ "stranger", ACT_STRANGER }, /* answers a request that nobody made, and not this one */
-	{ "self", ACT_SELF },	/* waits for itself */
+	{ "self", ACT_SELF }, /* waits for itself */
 };
 
 enum special {
@@ -107,6 +107,7 @@ enum special {
 	WAY_FLOOD,
 	WAY_MEMORY,
 	WAY_XATTRS,
+	WAY_DEADLOCK,
 };
 
 static const struct {
@@ -132,6 +133,7 @@ static const struct {
 	{ "flood", WAY_FLOOD }, /* prints without an end */
 	{ "memory", WAY_MEMORY }, /* takes all memory there is */
 	{ "xattrs", WAY_XATTRS }, /* attributes without an end */
+	{ "deadlock", WAY_DEADLOCK }, /* a child that holds /dev/fuse waits for us, who hang */
 };
 
 static enum special special;
@@ -333,6 +335,8 @@ static void do_lookup(const struct fuse_in_header *in, const char *name)
 			      ? in->nodeid
 			      : find(in->nodeid, name);
 
+	while (special == WAY_DEADLOCK && !strcmp(name, "deadlock"))
+		pause();
 	if (id)
 		answer_entry(in, id);
 	else
@@ -531,9 +535,28 @@ static void do_statfs(const struct fuse_in_header *in)
 	answer(in, 0, &out, sizeof(out));
 }
 
+/* No signal can end it once the request was read, and as long as it lives the connection does. */
+static void wait_for_ourselves(void)
+{
+	char path[4096];
+	struct stat st;
+
+	if (fork())
+		return;
+	snprintf(path, sizeof(path), "%s/deadlock", mountpoint);
+	(void)!stat(path, &st);
+	for (;;)
+		pause();
+}
+
 static void do_mkdir(const struct fuse_in_header *in, const struct fuse_mkdir_in *mk)
 {
-	answer_entry(in, make(in->nodeid, (const char *)(mk + 1), S_IFDIR | (mk->mode & 07777)));
+	/* The next request that we read is the child's. */
+	if (special == WAY_DEADLOCK)
+		wait_for_ourselves();
+	else
+		answer_entry(in, make(in->nodeid, (const char *)(mk + 1),
+				      S_IFDIR | (mk->mode & 07777)));
 }
 
 static void do_mknod(const struct fuse_in_header *in, const struct fuse_mknod_in *mk)
@@ -555,34 +578,70 @@ static void serve_one(const struct fuse_in_header *in)
 	if (misbehave(in))
 		return;
 	switch (in->opcode) {
-	case FUSE_INIT: do_init(in); break;
-	case FUSE_LOOKUP: do_lookup(in, arg); break;
-	case FUSE_GETATTR: do_getattr(in); break;
-	case FUSE_SETATTR: do_setattr(in, arg); break;
-	case FUSE_MKDIR: do_mkdir(in, arg); break;
-	case FUSE_MKNOD: do_mknod(in, arg); break;
-	case FUSE_CREATE: do_create(in, arg); break;
-	case FUSE_SYMLINK: do_symlink(in, arg); break;
-	case FUSE_READLINK: do_readlink(in); break;
+	case FUSE_INIT:
+		do_init(in);
+		break;
+	case FUSE_LOOKUP:
+		do_lookup(in, arg);
+		break;
+	case FUSE_GETATTR:
+		do_getattr(in);
+		break;
+	case FUSE_SETATTR:
+		do_setattr(in, arg);
+		break;
+	case FUSE_MKDIR:
+		do_mkdir(in, arg);
+		break;
+	case FUSE_MKNOD:
+		do_mknod(in, arg);
+		break;
+	case FUSE_CREATE:
+		do_create(in, arg);
+		break;
+	case FUSE_SYMLINK:
+		do_symlink(in, arg);
+		break;
+	case FUSE_READLINK:
+		do_readlink(in);
+		break;
 	case FUSE_UNLINK:
-	case FUSE_RMDIR: do_unlink(in, arg); break;
+	case FUSE_RMDIR:
+		do_unlink(in, arg);
+		break;
 	case FUSE_OPEN:
-	case FUSE_OPENDIR: do_open(in); break;
-	case FUSE_READ: do_read(in, arg); break;
-	case FUSE_WRITE: do_write(in, arg); break;
-	case FUSE_READDIR: do_readdir(in, arg); break;
-	case FUSE_STATFS: do_statfs(in); break;
+	case FUSE_OPENDIR:
+		do_open(in);
+		break;
+	case FUSE_READ:
+		do_read(in, arg);
+		break;
+	case FUSE_WRITE:
+		do_write(in, arg);
+		break;
+	case FUSE_READDIR:
+		do_readdir(in, arg);
+		break;
+	case FUSE_STATFS:
+		do_statfs(in);
+		break;
 	case FUSE_LISTXATTR:
-	case FUSE_GETXATTR: do_xattr(in, arg); break;
+	case FUSE_GETXATTR:
+		do_xattr(in, arg);
+		break;
 	case FUSE_RELEASE:
 	case FUSE_RELEASEDIR:
 	case FUSE_FLUSH:
 	case FUSE_FSYNC:
-	case FUSE_FSYNCDIR: fail(in, 0); break;
+	case FUSE_FSYNCDIR:
+		fail(in, 0);
+		break;
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
-	case FUSE_INTERRUPT: break;
-	default: fail(in, ENOSYS);
+	case FUSE_INTERRUPT:
+		break;
+	default:
+		fail(in, ENOSYS);
 	}
 }
 

@@ -127,6 +127,7 @@ rows() {
 	types 1 .
 	xattrs 0 ^2.workloads
 	linger 1 did.not.end.within
+	deadlock 1 did.not.come.back
 	daemon 0 ^2.workloads
 	flood 0 ^2.workloads
 	memory 0 ^2.workloads
