@@ -112,16 +112,50 @@ bool as_spawn_which(const char *name, char *path, size_t cap)
 	return found;
 }
 
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 struct watch {
 	pid_t pid;
 	int pidfd; /* -1: the kernel has none */
 	int out_fd; /* -1: nothing to read */
-	struct as_buf *output;
+	struct as_buf *output; /* NULL: it is relayed */
 	size_t output_left;
 	int64_t start_us, deadline_us; /* deadline_us 0: none */
 };
+
+static void put(const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = write(STDERR_FILENO, text, len);
+
+		if (n < 0 && errno != EINTR)
+			return;
+		text += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+}
+
+static void relay(char *block, size_t len, bool all)
+{
+	static const char dropped[] = "\n[what else it prints is dropped]\n";
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)block[i];
+
+		if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+			block[i] = '?';
+	}
+	put(block, len);
+	if (!all)
+		put(dropped, sizeof(dropped) - 1);
+}
 
 /* Reads what is there, but no more than a full pipe, so that a child that never stops writing
  * cannot keep us from looking at the clock. False at the end of the stream. */
@@ -133,7 +167,10 @@ static bool drain(struct watch *w)
 	for (int i = 0; i < DRAIN_BLOCKS && (n = read(w->out_fd, block, sizeof(block))) > 0; i++) {
 		size_t take = (size_t)n < w->output_left ? (size_t)n : w->output_left;
 
-		as_buf_add(w->output, block, take);
+		if (w->output)
+			as_buf_add(w->output, block, take);
+		else if (w->output_left)
+			relay(block, take, take < w->output_left);
 		w->output_left -= take;
 	}
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
@@ -274,16 +311,33 @@ void as_spawn_be_silent(void)
 int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn_limits *limits,
 			  struct as_ended *ended, struct as_err *err)
 {
-	struct watch w = { .out_fd = -1, .start_us = as_now_us() };
+	struct watch w = { .out_fd = -1,
+			   .start_us = as_now_us(),
+			   .output_left = limits->relay_bytes };
 	pid_t parent = getpid();
+	int fds[2] = { -1, -1 };
 
+	if (limits->relay_bytes &&
+	    (pipe2(fds, O_CLOEXEC) || fcntl(fds[0], F_SETFL, O_NONBLOCK)))
+		return as_fail_errno(err, errno, "cannot make a pipe");
 	w.pid = fork();
-	if (w.pid < 0)
-		return as_fail_errno(err, errno, "cannot fork");
 	if (!w.pid) {
 		settle(parent);
+		if (fds[1] >= 0) {
+			dup2(fds[1], STDOUT_FILENO);
+			dup2(fds[1], STDERR_FILENO);
+			close(fds[0]);
+			close(fds[1]);
+		}
 		_exit(fn(ctx) & 0xff);
 	}
+	close_fd(&fds[1]);
+	if (w.pid < 0) {
+		as_fail_errno(err, errno, "cannot fork");
+		close_fd(&fds[0]);
+		return AS_EIO;
+	}
+	w.out_fd = fds[0];
 	setpgid(w.pid, w.pid);
 	watch_child(&w, limits, ended);
 	return 0;
@@ -300,13 +354,6 @@ int as_spawn_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,
 struct plumbing {
 	int in_fd, out_fd[2], exec_fd[2];
 };
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
 
 static void close_plumbing(struct plumbing *p)
 {

@@ -52,6 +52,9 @@ struct as_spawn_limits {
 	unsigned deadline_ms; /* 0: none */
 	const volatile uint64_t *alive; /* may be NULL */
 	const volatile int *stop; /* may be NULL */
+	/* What the child prints, on either stream, goes through us to our standard error: so many
+	 * bytes of it, and without what a terminal would obey. 0: it prints there itself. */
+	size_t relay_bytes;
 };
 AS_MUST_CHECK int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx,
 					const struct as_spawn_limits *limits,

@@ -227,7 +227,10 @@ static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended
 	/* The judge has a deadline of its own; it must be the first to end. */
 	struct as_spawn_limits limits = { .deadline_ms = deadline * 2,
 					  .alive = &c->shared->flight.alive,
-					  .stop = c->run.stop };
+					  .stop = c->run.stop,
+					  .relay_bytes = as_target_library(c->target)
+								 ? AS_RUN_RELAY_BYTES
+								 : 0 };
 	int rc;
 
 	/* Findings behind n_found were never touched. */

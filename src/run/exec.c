@@ -99,7 +99,10 @@ static int start(struct as_runner *r, int (*fn)(void *), const struct inside_arg
 {
 	struct as_spawn_limits limits = { .deadline_ms = deadline_ms(r),
 					  .alive = &r->shared->alive,
-					  .stop = r->options.stop };
+					  .stop = r->options.stop,
+					  .relay_bytes = as_target_library(r->target)
+								 ? AS_RUN_RELAY_BYTES
+								 : 0 };
 	int rc;
 
 	clear_shared(r);

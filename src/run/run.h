@@ -18,6 +18,7 @@
 struct as_watch;
 
 #define AS_RUN_DEADLINE_MS 10000u
+#define AS_RUN_RELAY_BYTES ((size_t)1 << 20) /* of what a library prints in a child */
 #define AS_RUN_SCENARIO_MAX 384
 #define AS_RUN_COUNTS 12
 

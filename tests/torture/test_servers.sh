@@ -161,7 +161,36 @@ some() { # rows on stdin, all at a time
 	done <<<"$list"
 }
 
+# ---- All at a time -------------------------------------------------------------------------------
+
+# The mount is of a namespace that ends with this.
+on_hung() { # WAY: in the background
+	"$bin/measure" "$WORK/dir-$1.measured" unshare -m bash -c '
+		mount --make-rprivate / && mkdir -p "$2/mnt-$1" || exit 99
+		"$3" "$1" "$2/mnt-$1" &
+		sleep 0.3
+		"$4" run --no-store --deadline 1 -t "dir:$2/mnt-$1" "$2/w.txt" \
+			>"$2/dir-$1.said" 2>&1 </dev/null
+		status=$?
+		kill -KILL $!
+		wait
+		exit $status
+	' sh "$1" "$WORK" "$server" "$ASSAY" 2>/dev/null &
+}
+hung() {
+	cat <<-'END'
+	none 0 ^1.workload
+	hang-statfs 2 does.not.answer.within
+	hang-mkdir 2 does.not.answer.within
+	hang-write 1 cannot.be.killed:.it.is.left
+	hang-unlink 2 does.not.answer.within
+	loop 2 .
+	END
+}
 tmp_before=$(ls -A /tmp /dev/shm | grep -v "${WORK##*/}" | sort)
+while read -r way _; do
+	on_hung "$way"
+done < <(hung)
 for first in 1 21; do
 	some < <(rows | tail -n +$first | head -n 20)
 done
@@ -213,34 +242,6 @@ cd "$root" || exit 1
 
 # ---- Directories on file systems that do not answer ---------------------------------------------
 
-# The mount is of a namespace that ends with this.
-on_hung() { # WAY: in the background
-	"$bin/measure" "$WORK/dir-$1.measured" unshare -m bash -c '
-		mount --make-rprivate / && mkdir -p "$2/mnt-$1" || exit 99
-		"$3" "$1" "$2/mnt-$1" &
-		sleep 0.3
-		"$4" run --no-store --deadline 1 -t "dir:$2/mnt-$1" "$2/w.txt" \
-			>"$2/dir-$1.said" 2>&1 </dev/null
-		status=$?
-		kill -KILL $!
-		wait
-		exit $status
-	' sh "$1" "$WORK" "$server" "$ASSAY" 2>/dev/null &
-}
-hung() {
-	cat <<-'END'
-	none 0 ^1.workload
-	hang-statfs 2 does.not.answer.within
-	hang-mkdir 2 does.not.answer.within
-	hang-write 1 cannot.be.killed:.it.is.left
-	hang-unlink 2 does.not.answer.within
-	loop 2 .
-	END
-}
-while read -r way _; do
-	on_hung "$way"
-done < <(hung)
-wait
 while read -r way want regex; do
 	read -r status ms kb <"$WORK/dir-$way.measured"
 	tap_is "a directory of the way $way" "$status $([ "$ms" -le 25000 ] && echo in time)" \
@@ -248,6 +249,102 @@ while read -r way want regex; do
 	tap_like "it says so" "$WORK/dir-$way.said" "$regex"
 done < <(hung)
 tap_is "nor is anything left of these" "$(nothing_left)" ""
+
+# ---- Killed, stopped, without root ---------------------------------------------------------------
+
+for way in hang-write stop-mkdir deadlock hang-init; do
+	"$ASSAY" run --no-store --deadline 100 -t "fuse:'$server' $way {mnt} {src}" "$WORK/w.txt" \
+		>/dev/null 2>&1 </dev/null &
+	pid=$!
+	sleep 0.5
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+done
+tap_is "killed in the middle of a hang it leaves nothing" "$(nothing_left)" ""
+
+# as_nobody WAY: /dev/fuse as most machines have it, for everyone.
+as_nobody() {
+	unshare -m bash -c '
+		mount --make-rprivate / && mount -t tmpfs -o mode=0755 none /mnt &&
+		mknod /mnt/fuse c 10 229 && chmod 666 /mnt/fuse &&
+		mount --bind /mnt/fuse /dev/fuse && cp "$1" "$2" "$3" /mnt/ &&
+		chmod 755 /mnt/assay /mnt/bad_server && chmod 644 /mnt/w.txt && cd / &&
+		exec setpriv --reuid 65534 --regid 65534 --clear-groups env -i PATH="$PATH" \
+			HOME=/nonexistent timeout 30 /mnt/assay run --no-store --deadline 1 \
+			--target "fuse:/mnt/bad_server $4 {mnt} {src}" /mnt/w.txt
+	' sh "$ASSAY" "$server" "$WORK/w.txt" "$1"
+}
+if ! setpriv --reuid 65534 --regid 65534 --clear-groups unshare -U true 2>/dev/null; then
+	tap_skip "without root" "user namespaces are not allowed here"
+else
+	tap_run "without root: a hang" 1 as_nobody hang-write
+	tap_run "without root: a server that waits for itself" 1 as_nobody deadlock
+	tap_run "without root: a daemon" 0 as_nobody daemon
+	tap_is "nothing is left of these" "$(pgrep -af '^/mnt/bad_server ')" ""
+fi
+
+if ! command -v fuse2fs >/dev/null; then
+	tap_skip "fuse2fs, stopped" "needs the program fuse2fs"
+else
+	seq 1 3000 | sed 's|.*|mkdir /d& 0755|' >"$WORK/long.txt"
+	"$ASSAY" run -o "$WORK/stopped" --deadline 1 -t fuse2fs "$WORK/long.txt" \
+		>"$WORK/out" 2>&1 </dev/null &
+	pid=$!
+	# The first one makes sure that the disk is sound.
+	for _ in $(seq 100); do
+		below=$(pgrep -g "$(pgrep -P $pid | head -n 1)" 2>/dev/null | tail -n 1)
+		last=$(pgrep -P "${below:-0}" -x fuse2fs)
+		[ -z "$last" ] || [ "$last" = "${first:-$last}" ] || break
+		first=${first:-$last}
+		sleep 0.01
+	done
+	kill -STOP "${last:-0}" 2>/dev/null
+	status=0
+	wait $pid || status=$?
+	case $status in
+	1) tap_like "fuse2fs, stopped by somebody, is a hang" "$WORK/out" "-hang-" ;;
+	*) tap_skip "fuse2fs, stopped by somebody" "it was not met at the right moment" ;;
+	esac
+	tap_is "and it is gone" "$(ps -o pid= -p "${last:-1}" | grep -v '^ *1$')" ""
+fi
+
+# ---- Plugins ------------------------------------------------------------------------------------
+
+labfs=$ASSAY_BUILD/plugins/labfs.so
+if ! "${CC:-cc}" -shared -fPIC -std=gnu11 -D_GNU_SOURCE -Iinclude \
+	-DLABFS_SO="\"$(realpath "$labfs")\"" tests/torture/bad_plugin.c -o "$WORK/bad.so" -ldl \
+	2>"$WORK/err"; then
+	tap_skip "plugins that misbehave" "bad_plugin.c does not compile here"
+else
+	plugins() {
+		cat <<-'END'
+		hang 1 mkdir.*did.not.come.back
+		spin 1 mkdir.*did.not.come.back
+		flood 1 what.else.it.prints.is.dropped
+		memory 1 the.target.died.of
+		endless 2 TOO_MUCH
+		deaf 2 did.not.come.back
+		long-read 1 pread.*TOO_MUCH
+		long-link 1 readlink.*TOO_MUCH
+		END
+	}
+	while read -r way _; do
+		(
+			ulimit -d 300000
+			exec "$bin/measure" "$WORK/p-$way.measured" "$ASSAY" run --no-store \
+				--deadline 1 -t "plugin:$WORK/bad.so:$way" "$WORK/w.txt" \
+				>"$WORK/p-$way.said" 2>&1 </dev/null
+		) &
+	done < <(plugins)
+	wait
+	while read -r way want regex; do
+		read -r status ms kb <"$WORK/p-$way.measured"
+		tap_is "a plugin of the way $way" "$status $([ "$ms" -le 15000 ] && echo in time)" \
+			"$want in time"
+		tap_like "it says so" "$WORK/p-$way.said" "$regex"
+	done < <(plugins)
+	tap_is "a flood is cut short" "$(($(stat -c %s "$WORK/p-flood.said") < 2000000))" 1
+fi
 
 # ---- Longer -------------------------------------------------------------------------------------
 
