@@ -317,8 +317,7 @@ int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn
 	pid_t parent = getpid();
 	int fds[2] = { -1, -1 };
 
-	if (limits->relay_bytes &&
-	    (pipe2(fds, O_CLOEXEC) || fcntl(fds[0], F_SETFL, O_NONBLOCK)))
+	if (limits->relay_bytes && (pipe2(fds, O_CLOEXEC) || fcntl(fds[0], F_SETFL, O_NONBLOCK)))
 		return as_fail_errno(err, errno, "cannot make a pipe");
 	w.pid = fork();
 	if (!w.pid) {

@@ -473,10 +473,11 @@ static int run(const struct as_args *given, struct as_err *err)
 		erase(&s);
 		as_cli_hunt_summary(&s.state, s.folder, s.json, as_cli_stopped() || rc, s.talk);
 		if (!rc && !s.state.workloads && !as_cli_stopped())
-			rc = as_fail(err, AS_EIO,
-				     "no workload came to its end in the time: give it more (--for)");
+			rc = as_fail(
+				err, AS_EIO,
+				"no workload came to its end in the time: give it more (--for)");
 		if (!rc)
-			rc = s.state.n_signs ? AS_EXIT_FOUND
+			rc = s.state.n_signs	? AS_EXIT_FOUND
 			     : as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped()
 						: AS_EXIT_CLEAN;
 	}

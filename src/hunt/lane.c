@@ -148,9 +148,9 @@ int as_lane_run(struct as_lane *lane, const struct as_lane_work *work, size_t *d
 		struct as_run_result some = { 0 };
 		size_t n = 0;
 
-		rc = lane->session ? run_boxed(lane, &rest, &n, &some, err)
-				   : lane->hunt->scenario->run(lane->scenario, &rest, &n, &some,
-							       err);
+		rc = lane->session
+			     ? run_boxed(lane, &rest, &n, &some, err)
+			     : lane->hunt->scenario->run(lane->scenario, &rest, &n, &some, err);
 		if (rc == AS_ESTOP)
 			break;
 		add(result, &some);

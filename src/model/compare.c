@@ -9,8 +9,8 @@
  */
 #include "model/compare.h"
 #include "base/arena.h"
-#include "work/outcome.h"
 #include "model/state.h"
+#include "work/outcome.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -161,7 +161,8 @@ static void compare_value(struct compare *c, const struct xattr *x)
 	size_t at;
 
 	if (n < 0) {
-		differ(c, "attribute %s: reading it gives %s", x->name->s, as_outcome_err_name((int)-n));
+		differ(c, "attribute %s: reading it gives %s", x->name->s,
+		       as_outcome_err_name((int)-n));
 		return;
 	}
 	if ((uint64_t)n != x->len) {

@@ -261,9 +261,10 @@ static int give_up(struct as_folder *f, const char *parent, struct as_err *err)
 {
 	kill(f->holder, SIGKILL);
 	(void)as_stuck_reap(f->holder, KILL_MS, NULL);
-	return as_fail(err, AS_EIO,
-		       "%s: the file system does not answer within %u ms; what we made there is left",
-		       parent, f->deadline_ms);
+	return as_fail(
+		err, AS_EIO,
+		"%s: the file system does not answer within %u ms; what we made there is left",
+		parent, f->deadline_ms);
 }
 
 int as_folder_new(const char *parent, unsigned deadline_ms, struct as_folder **folder,

@@ -22,8 +22,8 @@ AS_MUST_CHECK int as_folder_new(const char *parent, unsigned deadline_ms, struct
 const char *as_folder_tree(const struct as_folder *folder);
 /* Removes all of it. *folder becomes NULL also on failure; it may be NULL. */
 AS_MUST_CHECK int as_folder_remove(struct as_folder **folder, struct as_err *err);
-/* For who is in a hurry: waits less than a second, and if it is not gone by then, it is soon. It may
- * be NULL. */
+/* For who is in a hurry: waits less than a second, and if it is not gone by then, it is soon. It
+ * may be NULL. */
 void as_folder_let_go(struct as_folder **folder);
 /* Leaves it as it is: the file system below does not answer. It may be NULL. */
 void as_folder_leave(struct as_folder **folder);

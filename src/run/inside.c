@@ -970,8 +970,7 @@ static int server_useless(struct inside *in, int rc)
 	if (rc == -ENOEXEC)
 		return as_fail(&in->sh->tool_err, AS_ELACK,
 			       "its program cannot be started: %s%s%s%s",
-			       as_mount_refusal(in->mount),
-			       in->type->package ? " (package " : "",
+			       as_mount_refusal(in->mount), in->type->package ? " (package " : "",
 			       in->type->package ? in->type->package : "",
 			       in->type->package ? ")" : "");
 	return as_fail(&in->sh->tool_err, lacks ? AS_ELACK : AS_EUSE,

@@ -42,9 +42,9 @@ static int list_all(struct as_vfs *vfs, int own, struct as_vfs_names *names)
 			const struct dirent64 *entry = (const struct dirent64 *)(block + at);
 
 			if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-				rc = as_vfs_names_add(
-					names, as_vfs_type_letter(type_of(vfs, own, entry)),
-					entry->d_name);
+				rc = as_vfs_names_add(names,
+						      as_vfs_type_letter(type_of(vfs, own, entry)),
+						      entry->d_name);
 			at += entry->d_reclen;
 		}
 	}

@@ -98,7 +98,7 @@ signalled "SIGTERM to a hunt that found nothing" TERM 143 \
 signalled "SIGHUP to one that found something" HUP 1 \
 	"$ASSAY" hunt -o "$WORK/s2" --for 60s --target lab:bug=2,bug=5,bug=16 --jobs 2
 tap_run "it can be gone on with" 1 "$ASSAY" hunt --resume -o "$WORK/s2" --for 1s
-
-signalled "SIGTERM to a run" TERM 143 "$ASSAY" run --no-store --sweep alloc --target lab "$WORK/long.txt"
-signalled "SIGHUP to a run" HUP 129 "$ASSAY" run --no-store --sweep alloc --target lab "$WORK/long.txt"
+sweep=("$ASSAY" run --no-store --sweep alloc --target lab "$WORK/long.txt")
+signalled "SIGTERM to a run" TERM 143 "${sweep[@]}"
+signalled "SIGHUP to a run" HUP 129 "${sweep[@]}"
 tap_done

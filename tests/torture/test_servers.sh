@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# FUSE servers that misbehave (bad_server.c): each run ends soon after its deadline with a finding or
-# an error in a line, with bounded memory, and leaves no process, mount or folder. The same for
+# FUSE servers that misbehave (bad_server.c): each run ends soon after its deadline with a finding
+# or an error in a line, with bounded memory, and leaves no process, mount or folder. The same for
 # directories on file systems that do not answer, and for plugins. Servers are found wherever they
 # are. TORTURE_SECONDS=N: all ways, in an order of chance, for about N seconds.
 cd "$(dirname "$0")/../.." || exit 1
