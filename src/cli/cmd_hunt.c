@@ -564,9 +564,10 @@ const struct as_command as_cmd_hunt = {
 		"every oracle on: each answer against the model, the tree at the end, the "
 		"kernel's log, the unmount, the full checker, and the tree after a second "
 		"mount. What is found is told apart by its signature, kept once in "
-		"DIR/findings, counted, and reduced once; the hunt goes on. It ends when its "
-		"time is used up, or at an interrupt; --resume goes on where it stopped, even "
-		"after a kill. The same seed, --jobs and --max-workloads give the same "
+		"DIR/findings, counted, and reduced once; the hunt goes on. It ends within a "
+		"second or two when its time is used up, or at SIGINT, SIGTERM or SIGHUP; "
+		"--resume goes on where it stopped, even after a kill, and reduces what is "
+		"not reduced yet. The same seed, --jobs and --max-workloads give the same "
 		"findings.",
 	.opts = opts,
 	.max_operands = 0,
