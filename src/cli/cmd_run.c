@@ -9,6 +9,7 @@
 #include "cli/own_cov.h"
 #include "cli/rows.h"
 #include "cli/start.h"
+#include "cli/stopping.h"
 #include "cli/trust.h"
 #include "hunt/known.h"
 #include "hunt/scenario.h"
@@ -164,6 +165,7 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 	size_t n = 0;
 	int rc = as_cli_share_open(out, &share, err);
 
+	as_cli_stop_release();
 	for (; *first < all->n && as_cli_jobs_alike(job, &all->jobs[*first]); ++*first)
 		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
 	if (!rc)
@@ -225,8 +227,11 @@ static int run_here(struct session *b, const struct as_cli_jobs *all, size_t *fi
 		seqs[work.n] = all->jobs[i].seq;
 		names[work.n++] = all->jobs[i].name;
 	}
+	/* One who is watched is ended by his supervisor. */
 	if (b->options.state)
 		b->options.state->job = (int64_t)*first;
+	else
+		b->options.stop = as_cli_stop_catch();
 	rc = get_ready(b, job, err);
 	if (!rc)
 		rc = b->scenario->run(b->open, &work, &done, &result, err);
@@ -236,7 +241,7 @@ static int run_here(struct session *b, const struct as_cli_jobs *all, size_t *fi
 		say_workload(job->name, as_buf_str(&job->spec), &result, b->json, b->sinks);
 	b->swept |= has_swept(&result);
 	*first += done;
-	stats->workloads += done;
+	stats->workloads += rc ? 0 : done;
 	stats->ops += result.ops;
 	stats->skipped += result.skipped;
 	stats->unjudged += result.unjudged;
@@ -412,8 +417,14 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 		rc = lists ? run_lists(args, &b, &out, &stats, err)
 			   : run_jobs(args, all, &b, &out, &stats, err);
 	stats.wall_us = as_now_us() - start_us;
-	rc = as_cli_output_close(&out, &stats, rc, err);
-	if (!rc)
+	if (rc == AS_ESTOP)
+		as_emit_note(out.chain, "stopped by %s: %llu of %zu workloads were run",
+			     as_signal_name(as_cli_stopped()), (unsigned long long)stats.workloads,
+			     all->n);
+	rc = as_cli_output_close(&out, &stats, rc == AS_ESTOP ? 0 : rc, err);
+	if (rc == AS_EXIT_CLEAN && as_cli_stopped())
+		rc = AS_EXIT_SIGNAL + as_cli_stopped();
+	else if (!rc)
 		rc = check_something(args, &b, &stats, err);
 out:
 	unload(&b);

@@ -252,6 +252,7 @@ static int loaded_badly(const char *path, const struct as_ended *ended, const st
 
 static int learn(struct as_plugin *plugin, struct as_err *err)
 {
+	struct as_spawn_limits limits = { .deadline_ms = LOAD_DEADLINE_MS };
 	struct probing p = { .plugin = { .path = plugin->path } };
 	struct as_buf output = { 0 };
 	struct as_ended ended;
@@ -263,7 +264,7 @@ static int learn(struct as_plugin *plugin, struct as_err *err)
 	if (!S_ISREG(st.st_mode))
 		return as_fail(err, AS_EUSE, "plugin %s: not a regular file", plugin->path);
 	p.card = as_shared_alloc(sizeof(*p.card));
-	rc = as_guard_fork(probe, &p, LOAD_DEADLINE_MS, NULL, &output, &ended, err);
+	rc = as_guard_fork(probe, &p, &limits, &output, &ended, err);
 	plugin->card = *p.card;
 	as_shared_free(p.card, sizeof(*p.card));
 	plugin->card.name[NAME_BYTES - 1] = plugin->card.version[NAME_BYTES - 1] = '\0';

@@ -64,9 +64,10 @@ static int reads_input(void *ctx)
 
 static struct as_ended guard(int (*fn)(void *), void *ctx, struct as_buf *output)
 {
+	struct as_spawn_limits limits = { .deadline_ms = DEADLINE_MS };
 	struct as_ended ended;
 
-	assert_int_equal(as_guard_fork(fn, ctx, DEADLINE_MS, NULL, output, &ended, NULL), 0);
+	assert_int_equal(as_guard_fork(fn, ctx, &limits, output, &ended, NULL), 0);
 	assert_int_equal(ended.how, AS_END_EXIT);
 	return ended;
 }
