@@ -67,6 +67,18 @@ else
 	tap_not_ok "merging is the same as reading all" "$(head -n 5 diff.txt)"
 fi
 
+# ---- Figures, drawn by another program ----
+tap_run "figures" 0 "$ASSAY" cov show a.cov --svg figures
+if command -v rsvg-convert >/dev/null; then
+	# As it comes out there: white paper, and blue bars.
+	rsvg-convert -f svg figures/figure2-open-flags.svg >drawn.svg
+	tap_like "another program draws the paper white" drawn.svg 'rgb\(100%, ?100%, ?100%\)'
+	tap_like "and the bars in their colour" drawn.svg 'rgb\(0%, ?44\.7[0-9]*%, ?69\.8[0-9]*%\)'
+	tap_is "nothing is black" "$(grep -Ec 'rgb\(0%, ?0%, ?0%\)' drawn.svg)" 0
+else
+	tap_skip "another program draws the figures" "no rsvg-convert (librsvg2-bin)"
+fi
+
 # ---- Packed, and from a pipe ----
 for tool in "gzip -c" "zstd -qc"; do
 	if ! command -v "${tool%% *}" >/dev/null; then
