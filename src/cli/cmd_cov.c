@@ -174,14 +174,6 @@ int as_cov_percent(const struct as_args *args, const char *name, double otherwis
 	return 0;
 }
 
-void as_cov_warn_partial(const struct as_counts *counts, const char *path)
-{
-	if (!as_counts_is_partial(counts))
-		return;
-	fflush(stdout);
-	fprintf(stderr, "assay: %s is PARTIAL: %s\n", path, as_counts_is_partial(counts));
-}
-
 void as_cov_print_notes(const struct as_counts *counts, const char *path)
 {
 	static const char *const texts[AS_NOTES] = {

@@ -172,19 +172,23 @@ int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct
 		return as_fail(err, AS_EUSE, "cov record: expected -o FILE.cov");
 	if (!as_args_has(args, "each-line") == (args->n_operands < 2))
 		return as_fail(err, AS_EUSE, "cov record: expected -- COMMAND... or --each-line");
-	rc = choose(as_args_text(args, "how", "auto"), &source, err);
+	rc = as_cov_split(spec, args, &split, err);
 	if (!rc)
-		rc = as_cov_split(spec, args, &split, err);
-	if (rc)
+		rc = choose(as_args_text(args, "how", "auto"), &source, err);
+	if (rc) {
+		as_split_free(split);
 		return rc;
+	}
 	argv = argv_of(args);
 	counts = as_counts_new(spec);
 	rc = record(spec, source, args, argv, split, counts, err);
 	if (!rc)
 		rc = split ? as_cov_split_end(split, args, counts, err)
 			   : as_counts_save(counts, path, err);
-	if (!rc)
+	if (!rc) {
 		as_cov_print_notes(counts, path);
+		as_cov_warn_counts(counts, path);
+	}
 	as_split_free(split);
 	as_counts_free(counts);
 	free(argv);
