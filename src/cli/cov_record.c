@@ -72,12 +72,15 @@ static int choose(const char *how, const struct as_source_ops **out, struct as_e
 	return rc;
 }
 
-static void describe(struct as_counts *counts, const struct as_source_ops *source, char **argv)
+static void describe(struct as_counts *counts, const struct as_source_ops *source, char **argv,
+		     const char *lines)
 {
 	struct as_buf text = { 0 };
 
 	as_buf_adds(&text, source->name);
-	for (; *argv; argv++)
+	if (lines)
+		as_buf_addf(&text, " each line of %s", lines);
+	for (; *argv && !lines; argv++)
 		as_buf_addf(&text, " %s", *argv);
 	/* One line of the file. */
 	for (size_t i = 0; i < text.len; i++)
@@ -126,7 +129,7 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 	if (rc)
 		return rc;
 	memset(&control, 0, sizeof(control));
-	describe(counts, source, argv);
+	describe(counts, source, argv, as_args_text(args, "each-line", NULL));
 	if (under)
 		as_counts_under(counts, under);
 	if (split)

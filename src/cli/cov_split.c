@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const ways[] = { "split-by", "each", "each-of", "each-line" };
+static const char *const ways[] = { "split-by", "runtest", "each", "each-of", "each-line" };
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
 
 bool as_cov_splits(const struct as_args *args)
@@ -22,6 +22,7 @@ int as_cov_split(const struct as_spec *spec, const struct as_args *args, struct 
 {
 	struct as_split_options options = {
 		.by = as_args_text(args, "split-by", NULL),
+		.runtest = as_args_text(args, "runtest", NULL),
 		.each = as_args_has(args, "each") || as_args_has(args, "each-line"),
 		.each_of = as_args_text(args, "each-of", NULL),
 		.folder = as_args_text(args, "output", NULL),
@@ -63,6 +64,21 @@ char **as_cov_lines_argv(const char *file)
 	return argv;
 }
 
+static void warn_none(const struct as_args *args)
+{
+	const char *by = as_args_text(args, "split-by", NULL);
+	const char *list = as_args_text(args, "runtest", NULL);
+
+	if (by)
+		fprintf(stderr,
+			"assay: no command was a test: nothing that was started matches %s\n", by);
+	else if (list)
+		fprintf(stderr, "assay: no command was a test: nothing that was started is in %s\n",
+			list);
+	else
+		fprintf(stderr, "assay: no command was a test: nothing was started\n");
+}
+
 int as_cov_split_end(struct as_split *split, const struct as_args *args, struct as_counts *counts,
 		     struct as_err *err)
 {
@@ -75,10 +91,7 @@ int as_cov_split_end(struct as_split *split, const struct as_args *args, struct 
 	       folder, as_split_tests(split), as_split_tests(split) == 1 ? "" : "s");
 	fflush(stdout);
 	if (!as_split_tests(split))
-		fprintf(stderr, "assay: no command was a test: %s%s\n",
-			as_args_has(args, "split-by") ? "nothing that was started matches "
-						      : "nothing was started",
-			as_args_text(args, "split-by", ""));
+		warn_none(args);
 	if (as_split_cut(split))
 		fprintf(stderr,
 			"assay: %llu command lines are not in the trace in full, and may have been "

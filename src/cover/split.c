@@ -14,7 +14,7 @@
  */
 #include "cover/split.h"
 
-#include "base/buf.h"
+#include "cover/runtest.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,6 +45,7 @@ struct as_split {
 	char *folder, *source, *under;
 	regex_t by, each_of;
 	bool has_by, each, has_each_of;
+	struct as_runtest *runtest; /* NULL: none */
 	struct test *tests; /* by path */
 	struct test **labels; /* label - FIRST_TEST */
 	unsigned n, cap;
@@ -58,74 +59,6 @@ struct as_split {
 	uint64_t beyond, cut;
 	struct as_err failed;
 };
-
-/* ---- Names ----------------------------------------------------------------------------------- */
-
-#define PART_MAX 200u
-
-static bool is_safe(unsigned char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c && strchr("._-=,@:", c));
-}
-
-static void add_part(const char *part, size_t len, bool first, bool last, struct as_buf *out)
-{
-	static const char end[] = ".cov";
-	size_t tail = sizeof(end) - 1, begin = out->len;
-	/* A folder must not be called as the file of another test may be. */
-	bool like_file = !last && len >= tail && !memcmp(part + len - tail, end, tail);
-
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)part[i];
-		bool escape = !is_safe(c) || (!i && c == '.') || (!i && first && c == '_') ||
-			      (like_file && i == len - tail);
-
-		if (out->len - begin > PART_MAX) {
-			/* Too long for a file's name: the rest is told by a sum of it. */
-			uint64_t sum = 14695981039346656037ull;
-
-			for (; i < len; i++)
-				sum = (sum ^ (unsigned char)part[i]) * 1099511628211ull;
-			as_buf_addf(out, "%%%%%016llx", (unsigned long long)sum);
-			return;
-		}
-		if (c == ' ')
-			as_buf_addc(out, '+');
-		else if (escape)
-			as_buf_addf(out, "%%%02X", c);
-		else
-			as_buf_addc(out, (char)c);
-	}
-}
-
-void as_split_path(const char *name, size_t len, struct as_buf *out)
-{
-	const char *end = name + len;
-	bool first = true;
-	size_t begin = out->len;
-
-	/* Paths of files have a limit, too. */
-	if (len > 1000)
-		end = name + 1000;
-	while (name < end) {
-		const char *slash = memchr(name, '/', (size_t)(end - name));
-		const char *stop = slash ? slash : end, *rest = stop;
-
-		while (rest < end && *rest == '/')
-			rest++;
-		/* "./a//b" is a/b. */
-		if (stop > name && !(stop - name == 1 && *name == '.')) {
-			if (!first)
-				as_buf_addc(out, '/');
-			add_part(name, (size_t)(stop - name), first, rest == end, out);
-			first = false;
-		}
-		name = rest;
-	}
-	if (out->len == begin)
-		as_buf_adds(out, "unnamed");
-}
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
@@ -330,11 +263,16 @@ static const char *program_name(const struct became *b)
 static unsigned by_name(struct as_split *split, const struct as_syscall *call,
 			const struct became *b, unsigned label)
 {
-	const char *name;
+	const char *name = NULL;
 	size_t len;
 
-	if (!match(&split->by, b->line, &name, &len) &&
-	    !match(&split->by, b->program, &name, &len)) {
+	if (split->runtest) {
+		name = as_runtest_find(split->runtest, b->program, b->args, b->args_len);
+		len = name ? strlen(name) : 0;
+	} else if (!match(&split->by, b->line, &name, &len)) {
+		match(&split->by, b->program, &name, &len);
+	}
+	if (!name) {
 		split->cut += call->args_cut && call->args;
 		return label;
 	}
@@ -383,8 +321,8 @@ struct as_counts *as_split_counts(struct as_split *split, struct as_world *world
 		unsigned now;
 
 		look_at(call, b);
-		now = split->has_by ? by_name(split, call, b, label)
-				    : by_tree(split, call, b, label);
+		now = split->has_by || split->runtest ? by_name(split, call, b, label)
+						      : by_tree(split, call, b, label);
 		if (now != label)
 			as_world_set_label(world, call->tid, now);
 		label = now;
@@ -439,7 +377,7 @@ int as_split_new(const struct as_spec *spec, const struct as_split_options *opti
 	struct as_split *split = as_xcalloc(1, sizeof(*split));
 	int rc;
 
-	as_assert(!options->by != !(options->each || options->each_of));
+	as_assert(!!options->by + !!options->runtest + (options->each || options->each_of) == 1);
 	split->spec = spec;
 	split->folder = as_xstrdup(options->folder);
 	split->each = options->each;
@@ -447,6 +385,8 @@ int as_split_new(const struct as_spec *spec, const struct as_split_options *opti
 	if (!rc)
 		rc = compile(&split->each_of, options->each_of, "--each-of", &split->has_each_of,
 			     err);
+	if (!rc && options->runtest)
+		rc = as_runtest_load(options->runtest, &split->runtest, err);
 	if (!rc)
 		rc = make_folder(options->folder, err);
 	if (rc) {
@@ -467,6 +407,7 @@ void as_split_free(struct as_split *split)
 		free(split->labels[i]->path);
 		free(split->labels[i]);
 	}
+	as_runtest_free(split->runtest);
 	if (split->has_by)
 		regfree(&split->by);
 	if (split->has_each_of)

@@ -197,6 +197,25 @@ tap_run "LTP: by an expression with alternatives" 0 \
 tap_is "LTP: the group that matched is the name" "$(cd ltp.by && echo *.cov)" \
 	"_other.cov _total.cov gf01.cov gf02.cov mkdir01.cov mkdir02.cov"
 
+# By the tags of the list: what ltp-pan starts by a shell and what it starts by itself.
+printf '%s\n' "# comment" "" "	mk02	mkdir02.sh   -x " "twice mkdir02.sh -x; mkdir02.sh -x" \
+	>>ltp/runtest/syscalls
+for how in $hows; do
+	tap_run "LTP, $how: by the tags of a list" 0 "$ASSAY" cov record --how $how --under "$MNT" \
+		--runtest ltp/runtest/syscalls -o "tags.$how" -- ltp/runltp
+	tap_is "LTP, $how: the tags" "$(covs "tags.$how")" \
+		"_other _total gf01 gf02 mkdir01 mkdir02 twice"
+	tap_is "LTP, $how: tests of one program apart" \
+		"$(grep -c '^call unlinkat 1' "tags.$how/gf01.cov" "tags.$how/gf02.cov" | xargs)" \
+		"tags.$how/gf01.cov:1 tags.$how/gf02.cov:1"
+done
+tap_run "LTP: a list that nothing of is started" 0 "$ASSAY" cov record --how ptrace \
+	--runtest ltp/runtest/syscalls -o tags.none -- true
+tap_like "LTP: is a warning" "$WORK/err" 'nothing that was started is in ltp/runtest/syscalls'
+: >empty.list
+tap_run "LTP: a list of nothing" 2 "$ASSAY" cov record --runtest empty.list -o tags.empty -- true
+tap_like "LTP: is refused" "$WORK/err" "empty.list: no line is 'TAG COMMAND'"
+
 # ---- pjdfstest: prove -r, each .t a process ----
 mkdir -p pjd/tests/mkdir pjd/tests/link
 printf '#!/bin/sh\necho 1..1\nmkdir $MNT/p && rmdir $MNT/p && echo ok 1\n' >pjd/tests/mkdir/00.t
@@ -226,7 +245,7 @@ cat >list <<'END'
 
 mkdir $MNT/one; rmdir $MNT/one
 mkdir01
-false
+true
 ./ltp/testcases/bin/growfiles
 END
 mkdir mnt/ltp
@@ -234,9 +253,9 @@ tap_run "each line a test" 0 env PATH="$WORK/ltp/testcases/bin:$PATH" \
 	"$ASSAY" cov record --how ptrace \
 	--under "$MNT" --each-line list -o lines
 rmdir mnt/ltp/m mnt/ltp
-tap_is "named by the line" "$(covs lines)" "_other _total false \
-ltp/testcases/bin/growfiles mkdir+%24MNT/one%3B+rmdir+%24MNT/one mkdir01"
-tap_is "one that calls nothing is there, and empty" "$(grep -c '^call' lines/false.cov)" 0
+tap_is "named by the line" "$(covs lines)" "_other _total \
+ltp/testcases/bin/growfiles mkdir+%24MNT/one%3B+rmdir+%24MNT/one mkdir01 true"
+tap_is "one that calls nothing is there, and empty" "$(grep -c '^call' lines/true.cov)" 0
 tap_run "from standard input" 0 "$ASSAY" cov record --how ptrace --under "$MNT" --each-line - \
 	-o stdin \
 	<<<'mkdir $MNT/one; rmdir $MNT/one'
