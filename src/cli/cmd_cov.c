@@ -276,8 +276,8 @@ const struct as_command as_cmd_cov = {
 		"Test Coverage Deviation, for two files with the target at which they cross. "
 		"`cov merge` adds files up, `cov diff` says what only one of two has. With "
 		"--split-by, --runtest, --each, --each-of or --each-line, record and read keep the "
-		"counts of each test of a suite in a folder: `cov which` says which tests meet an argument "
-		"or a result (exit status 1: none), `cov adds` what only one test meets, "
+		"counts of each test of a suite in a folder: `cov which` says which tests meet an "
+		"argument or a result (exit status 1: none), `cov adds` what only one test meets, "
 		"`cov rank` in which order tests add the most. Such a folder can be given "
 		"where a file is expected, and stands for the whole suite. --fail-under and "
 		"--baseline make the exit status 1. docs/COVERAGE.md explains all of it.",
