@@ -273,7 +273,7 @@ static unsigned by_name(struct as_split *split, const struct as_syscall *call,
 		match(&split->by, b->program, &name, &len);
 	}
 	if (!name) {
-		split->cut += call->args_cut && call->args;
+		split->cut += call->args && call->args_cut;
 		return label;
 	}
 	if (call->tid != split->first)
