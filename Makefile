@@ -11,6 +11,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 30
+TORTURE_SECONDS ?= 60
 SETUP ?= scripts/setup.sh
 comma := ,
 
@@ -72,7 +73,7 @@ CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS)
 
-.PHONY: all demo test tidy bench fuzz install clean help FORCE check
+.PHONY: all demo test tidy bench fuzz torture install clean help FORCE check
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -103,7 +104,15 @@ bench: all ## measure; one JSON line for each number
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each, with clang's libFuzzer
 	@$(SETUP) build fuzz
-	@+$(AGAIN) CC=clang SAN=fuzzer-no-link,address,undefined run-fuzzers
+	@+$(AGAIN) CC=clang SAN=$(FUZZ_SAN) run-fuzzers
+
+FUZZ_SAN := fuzzer-no-link,address,undefined
+torture: ## attack it TORTURE_SECONDS (60) each, fuzz FUZZ_SECONDS (30); ONLY=links for one
+	@$(SETUP) build test fs fuzz
+	@+$(AGAIN) all
+	@+$(AGAIN) CC=clang SAN=$(FUZZ_SAN) fuzzers
+	@scripts/torture.sh $(B) build/clang-$(subst $(comma),+,$(FUZZ_SAN))/fuzzers \
+		$(TORTURE_SECONDS) $(FUZZ_SECONDS) $(ONLY)
 
 D = $(DESTDIR)$(PREFIX)
 MAN := share/man/man1
@@ -208,6 +217,20 @@ $(SHIM): $(SHIM_SRC) $(wildcard src/target/shim/*.h src/target/shim/*.def) $(B)/
 $(B)/src/target/tool_shim.o: $(SHIM)
 $(B)/src/target/tool_shim.o: private INC += -DAS_SHIM_SO='"$(SHIM)"'
 
+# What runs inside recorded processes, at an address of its own (src/cover/inside/layout.h).
+# libassay.a carries it.
+INSIDE := $(B)/inside.bin
+$(INSIDE): src/cover/inside/hook.S src/cover/inside/inside.c src/cover/inside/layout.h \
+		src/cover/bpf/event.h
+	@mkdir -p $(@D)
+	$(call say,BIN)
+	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -Isrc -ffreestanding -fno-stack-protector -fno-pic \
+		-no-pie -fcf-protection=none -mgeneral-regs-only -fno-asynchronous-unwind-tables \
+		-fno-jump-tables -nostdlib -static -Wl,--oformat=binary,-Ttext=0x6f000000 \
+		-Wl,--build-id=none,-e,0x6f000000 $(filter %.S %.c,$^) -o $@
+$(B)/src/cover/record_inside.o: $(INSIDE)
+$(B)/src/cover/record_inside.o: private INC += -DAS_INSIDE_BIN='"$(INSIDE)"'
+
 # What runs in the kernel: the recorder of system calls. libassay.a carries it.
 RECORD_BPF := $(B)/record.bpf.o
 $(RECORD_BPF): src/cover/bpf/record.bpf.c src/cover/bpf/event.h
@@ -218,7 +241,8 @@ $(RECORD_BPF): src/cover/bpf/record.bpf.c src/cover/bpf/event.h
 $(B)/src/cover/record_bpf.o: $(RECORD_BPF)
 $(B)/src/cover/record_bpf.o: private INC += -DAS_RECORD_BPF_O='"$(RECORD_BPF)"'
 
-.PHONY: run-fuzzers
+.PHONY: fuzzers run-fuzzers
+fuzzers: $(FUZZERS)
 run-fuzzers: $(FUZZERS)
 	@for f in $(notdir $^); do \
 		mkdir -p $(B)/corpus/$$f && echo "== $$f" && \

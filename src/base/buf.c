@@ -2,6 +2,8 @@
 /* buf: grows by doubling; cap counts the NUL, so len < cap wherever data is not NULL. */
 #include "base/buf.h"
 
+#include "base/out.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -140,80 +142,35 @@ static int read_all(struct as_buf *buf, int fd, const char *path, size_t max, st
 	}
 }
 
-int as_buf_read_file(struct as_buf *buf, const char *path, size_t max, struct as_err *err)
+int as_buf_read_fd(struct as_buf *buf, int fd, const char *path, size_t max, struct as_err *err)
 {
-	bool is_stdin = !strcmp(path, "-");
-	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	size_t old_len = buf->len;
-	int rc;
+	int rc = read_all(buf, fd, path, max, err);
 
-	if (fd < 0)
-		return as_fail_errno(err, errno, "%s: cannot open", path);
-	rc = read_all(buf, fd, is_stdin ? "standard input" : path, max, err);
 	if (rc && buf->data) {
 		buf->len = old_len;
 		buf->data[old_len] = 0;
 	}
+	return rc;
+}
+
+int as_buf_read_file(struct as_buf *buf, const char *path, size_t max, struct as_err *err)
+{
+	bool is_stdin = !strcmp(path, "-");
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return as_fail_errno(err, errno, "%s: cannot open", path);
+	rc = as_buf_read_fd(buf, fd, is_stdin ? "standard input" : path, max, err);
 	if (!is_stdin)
 		close(fd);
 	return rc;
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-/* A new file beside path. Not mkstemp: the result should have the mode the umask gives. */
-static int open_beside(const char *path, struct as_buf *name)
-{
-	for (unsigned try = 0; try < 1000; try++) {
-		int fd;
-
-		as_buf_clear(name);
-		as_buf_addf(name, "%s.%ld.%u.tmp", path, (long)getpid(), try);
-		fd = open(as_buf_str(name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0)
-			return fd;
-		if (errno != EEXIST)
-			return -errno;
-	}
-	return -EEXIST;
-}
-
 int as_buf_write_file(const struct as_buf *buf, const char *path, struct as_err *err)
 {
-	struct as_buf name = { 0 };
-	int rc = 0, fd, fail;
+	struct as_out *out;
+	int rc = as_out_open(path, &out, err);
 
-	fd = open_beside(path, &name);
-	if (fd < 0) {
-		rc = as_fail_errno(err, -fd, "%s: cannot create", path);
-		goto out;
-	}
-	fail = write_all(fd, as_buf_str(buf), buf->len);
-	/* Synced before the rename: else a power cut could leave the new name with no data. */
-	if (!fail && fsync(fd) && errno != EINVAL)
-		fail = -errno;
-	if (close(fd) && !fail)
-		fail = -errno;
-	if (!fail && rename(as_buf_str(&name), path))
-		fail = -errno;
-	if (fail) {
-		unlink(as_buf_str(&name));
-		rc = as_fail_errno(err, -fail, "%s: cannot write", path);
-	}
-out:
-	as_buf_free(&name);
-	return rc;
+	return rc ? rc : as_out_end(out, as_out_write(out, as_buf_str(buf), buf->len), err);
 }

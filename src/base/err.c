@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define OOM_STATUS 2 /* as any other error of ours */
 
 static const struct {
 	const char *name;
@@ -79,10 +82,28 @@ _Noreturn void as_assert_failed(const char *cond, const char *file, int line, co
 	abort();
 }
 
-_Noreturn static void out_of_memory(uint64_t len)
+static volatile uint64_t *tell_wanted;
+
+void as_oom_tell(volatile uint64_t *wanted)
 {
-	fprintf(stderr, "out of memory: %llu bytes wanted\n", (unsigned long long)len);
-	abort();
+	tell_wanted = wanted;
+}
+
+_Noreturn void as_out_of_memory(uint64_t len)
+{
+	/* Who started us says it, once. */
+	if (tell_wanted)
+		*tell_wanted = len ? len : 1;
+	else
+		fprintf(stderr, "assay: out of memory: %llu bytes wanted\n",
+			(unsigned long long)len);
+	_exit(OOM_STATUS);
+}
+
+int as_fail_oom(struct as_err *err, uint64_t wanted)
+{
+	return as_fail(err, AS_ENOMEM, "out of memory: %llu bytes wanted",
+		       (unsigned long long)wanted);
 }
 
 const char *as_errno_name(int errnum)
@@ -109,7 +130,7 @@ void *as_xmalloc(uint64_t len)
 	void *ptr = malloc(len ? len : 1);
 
 	if (!ptr)
-		out_of_memory(len);
+		as_out_of_memory(len);
 	return ptr;
 }
 
@@ -118,7 +139,7 @@ void *as_xcalloc(uint64_t n, uint64_t len)
 	void *ptr = calloc(n ? n : 1, len ? len : 1);
 
 	if (!ptr)
-		out_of_memory(n * len);
+		as_out_of_memory(n * len);
 	return ptr;
 }
 
@@ -126,8 +147,17 @@ void *as_xrealloc(void *ptr, uint64_t len)
 {
 	ptr = realloc(ptr, len ? len : 1);
 	if (!ptr)
-		out_of_memory(len);
+		as_out_of_memory(len);
 	return ptr;
+}
+
+char *as_xstrndup(const char *s, uint64_t len)
+{
+	char *copy = as_xmalloc(len + 1);
+
+	memcpy(copy, s, len);
+	copy[len] = '\0';
+	return copy;
 }
 
 char *as_xstrdup(const char *s)

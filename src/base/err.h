@@ -43,10 +43,21 @@ const char *as_errno_name(int errnum);
 /* The value of a name, 0 when unknown. */
 int as_errno_value(const char *name);
 
-/* malloc and friends that abort with a message when memory is out: for small, bounded things. */
+/*
+ * Memory is out: the process ends with a line on standard error and exit status 2. A process that
+ * one of ours started says it to that one instead, in memory that they share, and ends silently.
+ */
+_Noreturn void as_out_of_memory(uint64_t wanted_bytes);
+void as_oom_tell(volatile uint64_t *wanted_bytes);
+/* What the other one makes of it. */
+int as_fail_oom(struct as_err *err, uint64_t wanted_bytes);
+
+/* malloc and friends that end with as_out_of_memory(): for small, bounded things. */
 void *as_xmalloc(uint64_t len) __attribute__((malloc, returns_nonnull));
 void *as_xcalloc(uint64_t n, uint64_t len) __attribute__((malloc, returns_nonnull));
 void *as_xrealloc(void *ptr, uint64_t len) __attribute__((returns_nonnull));
+/* The first len bytes, which are there. */
+char *as_xstrndup(const char *s, uint64_t len) __attribute__((malloc, returns_nonnull));
 char *as_xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 
 #endif

@@ -6,6 +6,8 @@
  */
 #include "base/json.h"
 
+#include "base/show.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,52 +57,32 @@ void as_json_end(struct as_json *json)
 	as_buf_addc(json->out, json->array[--json->depth] ? ']' : '}');
 }
 
-/* Length of the well-formed UTF-8 sequence at s (no overlong forms, no surrogates, at most
- * U+10FFFF: Unicode table 3-7), 0 if there is none. */
-static size_t utf8_len(const unsigned char *s, size_t len)
+/* What a reader's terminal would obey is escaped, beyond what JSON asks for. */
+static void escape(struct as_buf *out, uint32_t code)
 {
-	static const struct {
-		unsigned char lead_from, lead_to, second_from, second_to, len;
-	} forms[] = {
-		{ 0x00, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
-
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (*s < forms[i].lead_from || *s > forms[i].lead_to)
-			continue;
-		if (forms[i].len > len)
-			return 0;
-		if (forms[i].len > 1 && (s[1] < forms[i].second_from || s[1] > forms[i].second_to))
-			return 0;
-		for (size_t k = 2; k < forms[i].len; k++)
-			if ((s[k] & 0xc0) != 0x80)
-				return 0;
-		return forms[i].len;
-	}
-	return 0;
+	if (code > 0xffff)
+		as_buf_addf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
+			    0xdc00 + ((code - 0x10000) & 0x3ff));
+	else
+		as_buf_addf(out, "\\u%04x", code);
 }
 
-static void quote(struct as_buf *out, const char *value, size_t len)
+static void quote(struct as_buf *out, const char *s, size_t len)
 {
 	static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
-	const unsigned char *s = (const unsigned char *)value;
 
 	as_buf_addc(out, '"');
 	while (len) {
-		size_t step = utf8_len(s, len);
+		size_t step = as_utf8_len(s, len);
 		const char *found = *s ? strchr(escaped, *s) : NULL;
 
 		if (found) {
 			as_buf_addc(out, '\\');
 			as_buf_addc(out, letters[found - escaped]);
-		} else if (!step || *s < 0x20 || *s == 0x7f) {
-			as_buf_addf(out, "\\u%04x", *s);
-		} else {
+		} else if (as_shown_len(s, len)) {
 			as_buf_add(out, s, step);
+		} else {
+			escape(out, step ? as_utf8_code(s, step) : (unsigned char)*s);
 		}
 		step = step ? step : 1;
 		s += step;

@@ -12,6 +12,8 @@
  */
 #include "base/spawn.h"
 
+#include "base/stuck.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -29,6 +31,8 @@
 
 #define OUTPUT_MAX_DEFAULT ((size_t)1 << 20)
 #define NAP_MS 2
+#define STOP_LOOK_MS 50 /* a signal may come between a look and a wait */
+#define KILL_MS 1000 /* for a killed child to end by itself, and once it was helped */
 #define BLOCK_BYTES (16 << 10)
 #define DRAIN_BLOCKS 8 /* twice what a pipe holds */
 #define SBIN_FOLDERS "/usr/local/sbin:/usr/sbin:/sbin"
@@ -46,7 +50,8 @@ void *as_shared_alloc(size_t len)
 	void *ptr = mmap(NULL, len ? len : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			 -1, 0);
 
-	as_assert(ptr != MAP_FAILED);
+	if (ptr == MAP_FAILED)
+		as_out_of_memory(len);
 	return ptr;
 }
 
@@ -156,21 +161,26 @@ static void wait_event(struct watch *w, int timeout_ms)
 	}
 }
 
-/* Kills what is left of the group, reaps the child, and reads what it still had to say. */
-static void finish(struct watch *w, bool timed_out, struct as_ended *ended)
+/* False: it cannot be ended. */
+static bool reap(const struct watch *w, int *status)
+{
+	if (as_stuck_reap(w->pid, KILL_MS, status))
+		return true;
+	as_stuck_cut(w->pid);
+	return as_stuck_reap(w->pid, KILL_MS * 2, status);
+}
+
+/* Kills what is left of the group, reaps the child, and reads what it still had to say. `early` is
+ * how it was ended by us, AS_END_EXIT if it was not. */
+static void finish(struct watch *w, enum as_end early, struct as_ended *ended)
 {
 	int status = 0;
-	pid_t got;
 
 	kill(-w->pid, SIGKILL);
 	/* A child that has not run at all yet may not be in its group. */
-	if (timed_out)
+	if (early != AS_END_EXIT)
 		kill(w->pid, SIGKILL);
-	do {
-		got = waitpid(w->pid, &status, 0);
-	} while (got < 0 && errno == EINTR);
-	/* Only a caller that ignores SIGCHLD could have had it reaped before. */
-	as_assert(got == w->pid);
+	ended->stuck = reap(w, &status) ? 0 : w->pid;
 	if (w->out_fd >= 0) {
 		drain(w);
 		close(w->out_fd);
@@ -179,8 +189,8 @@ static void finish(struct watch *w, bool timed_out, struct as_ended *ended)
 	if (w->pidfd >= 0)
 		close(w->pidfd);
 	ended->wall_us = as_now_us() - w->start_us;
-	if (timed_out) {
-		ended->how = AS_END_DEADLINE;
+	if (early != AS_END_EXIT) {
+		ended->how = early;
 		ended->status = SIGKILL;
 	} else if (WIFSIGNALED(status)) {
 		ended->how = AS_END_SIGNAL;
@@ -191,37 +201,48 @@ static void finish(struct watch *w, bool timed_out, struct as_ended *ended)
 	}
 }
 
+/* How long until something may have to be done; 0: the deadline is over. */
+static int64_t time_left(const struct as_spawn_limits *limits, int64_t last_us)
+{
+	int64_t left_ms = 1000000;
+
+	if (limits->deadline_ms) {
+		left_ms = limits->deadline_ms - (as_now_us() - last_us) / 1000;
+		if (left_ms <= 0)
+			return 0;
+		/* Changes of *alive are seen only when we look: often enough for an eighth. */
+		if (limits->alive && left_ms > limits->deadline_ms / 8 + 1)
+			left_ms = limits->deadline_ms / 8 + 1;
+	}
+	if (limits->stop && left_ms > STOP_LOOK_MS)
+		left_ms = STOP_LOOK_MS;
+	return left_ms;
+}
+
 /* Waits for the end or the deadline, which starts anew whenever *alive changes. */
-static void watch_child(struct watch *w, unsigned deadline_ms, const volatile uint64_t *alive,
+static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 			struct as_ended *ended)
 {
-	int64_t last_us = w->start_us;
-	uint64_t seen = alive ? *alive : 0;
-	bool timed_out = false;
+	int64_t last_us = w->start_us, left_ms;
+	uint64_t seen = limits->alive ? *limits->alive : 0;
+	enum as_end early = AS_END_EXIT;
 
 	w->pidfd = pidfd_open(w->pid, 0);
 	while (!has_ended(w)) {
-		int64_t now_us = as_now_us(), left_ms;
-
-		if (alive && *alive != seen) {
-			seen = *alive;
-			last_us = now_us;
+		if (limits->alive && *limits->alive != seen) {
+			seen = *limits->alive;
+			last_us = as_now_us();
 		}
-		if (!deadline_ms) {
-			wait_event(w, -1);
-			continue;
-		}
-		left_ms = deadline_ms - (now_us - last_us) / 1000;
-		if (left_ms <= 0) {
-			timed_out = true;
+		left_ms = time_left(limits, last_us);
+		if (limits->stop && *limits->stop)
+			early = AS_END_STOPPED;
+		else if (!left_ms)
+			early = AS_END_DEADLINE;
+		if (early != AS_END_EXIT)
 			break;
-		}
-		/* Changes of *alive are seen only when we look: often enough for an eighth. */
-		if (alive && left_ms > deadline_ms / 8 + 1)
-			left_ms = deadline_ms / 8 + 1;
-		wait_event(w, (int)(left_ms < 1000000 ? left_ms : 1000000));
+		wait_event(w, (int)left_ms);
 	}
-	finish(w, timed_out, ended);
+	finish(w, early, ended);
 }
 
 /* ---- Children -------------------------------------------------------------------------------- */
@@ -241,22 +262,42 @@ static void settle(pid_t parent)
 	signal(SIGPIPE, SIG_DFL);
 }
 
-int as_spawn_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,
-		  const volatile uint64_t *alive, struct as_ended *ended, struct as_err *err)
+volatile uint64_t *as_spawn_oom(void)
+{
+	static volatile uint64_t *wanted;
+
+	if (!wanted)
+		wanted = as_shared_alloc(sizeof(*wanted));
+	return wanted;
+}
+
+int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn_limits *limits,
+			  struct as_ended *ended, struct as_err *err)
 {
 	struct watch w = { .out_fd = -1, .start_us = as_now_us() };
+	volatile uint64_t *oom = as_spawn_oom();
 	pid_t parent = getpid();
 
+	*oom = 0;
 	w.pid = fork();
 	if (w.pid < 0)
 		return as_fail_errno(err, errno, "cannot fork");
 	if (!w.pid) {
 		settle(parent);
+		as_oom_tell(oom);
 		_exit(fn(ctx) & 0xff);
 	}
 	setpgid(w.pid, w.pid);
-	watch_child(&w, deadline_ms, alive, ended);
-	return 0;
+	watch_child(&w, limits, ended);
+	return *oom ? as_fail_oom(err, *oom) : 0;
+}
+
+int as_spawn_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,
+		  const volatile uint64_t *alive, struct as_ended *ended, struct as_err *err)
+{
+	struct as_spawn_limits limits = { .deadline_ms = deadline_ms, .alive = alive };
+
+	return as_spawn_fork_limited(fn, ctx, &limits, ended, err);
 }
 
 struct plumbing {
@@ -357,6 +398,7 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 		       struct as_ended *ended, struct as_err *err)
 {
 	struct watch w = { .out_fd = -1, .output = spawn->output, .start_us = as_now_us() };
+	struct as_spawn_limits limits = { .deadline_ms = spawn->deadline_ms };
 	pid_t parent = getpid();
 	struct plumbing p;
 	int rc, fail;
@@ -381,8 +423,8 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 	p.out_fd[0] = -1;
 	close_fd(&p.out_fd[1]);
 	close_fd(&p.exec_fd[1]);
-	watch_child(&w, spawn->deadline_ms, NULL, ended);
-	fail = exec_result(p.exec_fd[0]);
+	watch_child(&w, &limits, ended);
+	fail = ended->stuck ? 0 : exec_result(p.exec_fd[0]);
 	if (fail)
 		rc = as_fail_errno(err, fail, "%s: cannot be started%s%s", path,
 				   spawn->cwd ? " in " : "", spawn->cwd ? spawn->cwd : "");

@@ -3,7 +3,9 @@
  * spawn: child processes with a deadline. The child gets its own process group, dies with us
  * (PR_SET_PDEATHSIG; "us" is the thread that called), and at the deadline the whole group is killed
  * with SIGKILL. What is left of the group when the child ends by itself is killed too; a daemon
- * that should outlive it calls setsid(), as daemons do.
+ * that should outlive it calls setsid(), as daemons do. Nobody is waited for without an end: a
+ * child that cannot be killed, because it waits in the kernel, is helped (base/stuck.h), and else
+ * left behind and said to be stuck.
  */
 #ifndef AS_BASE_SPAWN_H
 #define AS_BASE_SPAWN_H
@@ -15,12 +17,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum as_end { AS_END_EXIT, AS_END_SIGNAL, AS_END_DEADLINE };
+enum as_end { AS_END_EXIT, AS_END_SIGNAL, AS_END_DEADLINE, AS_END_STOPPED };
 
 struct as_ended {
 	enum as_end how;
 	int status; /* exit status, or the signal */
 	int64_t wall_us;
+	pid_t stuck; /* it was killed and still lives; 0: it is gone */
 };
 
 struct as_spawn {
@@ -39,16 +42,30 @@ AS_MUST_CHECK int as_spawn_run(const struct as_spawn *spawn, struct as_ended *en
 
 /* Runs fn(ctx) in a forked child, whose exit status is fn's return; the caller shares memory or a
  * pipe with it as it likes. `alive` (may be NULL) is a counter in shared memory that the child
- * keeps raising: the deadline counts from its last change. */
+ * keeps raising: the deadline counts from its last change. A child that runs out of memory is an
+ * error of ours (AS_ENOMEM). */
 AS_MUST_CHECK int as_spawn_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,
 				const volatile uint64_t *alive, struct as_ended *ended,
 				struct as_err *err);
+
+/* The same, and ended early (AS_END_STOPPED) when *stop is set, by a handler of signals say. */
+struct as_spawn_limits {
+	unsigned deadline_ms; /* 0: none */
+	const volatile uint64_t *alive; /* may be NULL */
+	const volatile int *stop; /* may be NULL */
+};
+AS_MUST_CHECK int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx,
+					const struct as_spawn_limits *limits,
+					struct as_ended *ended, struct as_err *err);
+
+/* Where children of this process say that memory was out: the bytes wanted, or 0. */
+volatile uint64_t *as_spawn_oom(void);
 
 /* Where a program is in PATH (plus the sbin folders); false if it is nowhere. */
 bool as_spawn_which(const char *name, char *path, size_t cap);
 /* "SIGSEGV" */
 const char *as_signal_name(int sig);
-/* Memory shared with forked children, zeroed; never NULL (aborts). */
+/* Memory shared with forked children, zeroed; never NULL (ends with as_out_of_memory()). */
 void *as_shared_alloc(size_t len);
 void as_shared_free(void *ptr, size_t len);
 /* Monotonic time, for measuring only: no decision of the engine may depend on it. */

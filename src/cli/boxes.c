@@ -16,7 +16,7 @@
 
 #define WORDS_MAX 512
 
-static const struct as_fstype *type_of(const char *spec)
+const struct as_fstype *as_cli_fstype(const char *spec)
 {
 	char name[64];
 	size_t len = strcspn(spec, ":");
@@ -32,7 +32,7 @@ bool as_cli_wants_box(const struct as_args *args, const char *spec)
 {
 	const char *asked = as_args_text(args, "sandbox", NULL);
 
-	const struct as_fstype *type = type_of(spec);
+	const struct as_fstype *type = as_cli_fstype(spec);
 
 	/* A server that dies takes no kernel with it. */
 	return asked ? !strcmp(asked, "uml") : type && !type->server;
@@ -69,7 +69,7 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 	static const char *const only[] = { "uml", "uml-mem", "uml-core" };
 	const char *asked = as_args_text(args, "sandbox", NULL);
 	struct as_box_options o = { 0 };
-	const struct as_fstype *type = type_of(spec);
+	const struct as_fstype *type = as_cli_fstype(spec);
 	int rc;
 
 	if (as_cli_wants_box(args, spec)) {
@@ -91,16 +91,16 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 		if (as_args_has(args, only[i]))
 			return as_fail(err, AS_EUSE, "--%s is of use with --sandbox uml only",
 				       only[i]);
-	return asked && type_of(spec) ? as_sandbox_host.ready(&o, err) : 0;
+	return asked && as_cli_fstype(spec) ? as_sandbox_host.ready(&o, err) : 0;
 }
 
 /* ---- What it brings along -------------------------------------------------------------------- */
 
 static const char *keep(struct as_cli_box *box, const char *text, size_t len)
 {
-	char *word = strndup(text, len);
+	char *word = as_xstrndup(text, len);
 
-	as_assert(word && box->n_words < WORDS_MAX);
+	as_assert(box->n_words < WORDS_MAX);
 	return box->words[box->n_words++] = word;
 }
 
@@ -167,7 +167,7 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_bytes,
 		    struct as_cli_box *box, struct as_err *err)
 {
-	const struct as_fstype *type = type_of(spec);
+	const struct as_fstype *type = as_cli_fstype(spec);
 	struct as_buf why = { 0 };
 	int rc = 0;
 
@@ -199,7 +199,7 @@ int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_
 int as_cli_box_add(struct as_cli_box *box, const char *spec, uint64_t size_bytes,
 		   struct as_err *err)
 {
-	const struct as_fstype *type = type_of(spec);
+	const struct as_fstype *type = as_cli_fstype(spec);
 	struct as_stand *fresh = NULL;
 	struct as_buf why = { 0 };
 	int rc = 0;
@@ -228,28 +228,4 @@ void as_cli_box_close(struct as_cli_box *box)
 	free((void *)box->optional);
 	free((void *)box->modules);
 	*box = (struct as_cli_box){ 0 };
-}
-
-/* ---- Relays ---------------------------------------------------------------------------------- */
-
-static void relay_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
-{
-	struct as_sink *to = ((struct as_cli_relay *)sink)->to;
-
-	if (to->finding)
-		to->finding(to, finding, id);
-}
-
-static void relay_note(struct as_sink *sink, const char *line)
-{
-	struct as_sink *to = ((struct as_cli_relay *)sink)->to;
-
-	if (to->note)
-		to->note(to, line);
-}
-
-struct as_cli_relay as_cli_relay_to(struct as_sink *to)
-{
-	return (struct as_cli_relay){ .sink = { .finding = relay_finding, .note = relay_note },
-				      .to = to };
 }

@@ -20,19 +20,13 @@
 	  .help = "the core it stays on, or `any`; default: the one we are on" }
 /* clang-format on */
 
+/* The row of the file system type that a target, as typed, names; NULL: it is something else. */
+const struct as_fstype *as_cli_fstype(const char *spec);
 /* Whether a target, as typed, is to run in a box. */
 bool as_cli_wants_box(const struct as_args *args, const char *spec);
 /* Refuses sandbox options that cannot be met before anything is done. */
 AS_MUST_CHECK int as_cli_check_box(const struct as_args *args, const char *spec,
 				   struct as_err *err);
-
-/* A sink that hands findings and notes to one other, and not to those behind it. */
-struct as_cli_relay {
-	struct as_sink sink;
-	struct as_sink *to;
-};
-
-struct as_cli_relay as_cli_relay_to(struct as_sink *to);
 
 #define AS_CLI_BOX_TARGETS 16
 

@@ -2,6 +2,10 @@
 /* cli: the table of commands, and what becomes of their errors. */
 #include "cli/cli.h"
 
+#include "base/show.h"
+#include "cli/screen.h"
+#include "cli/start.h"
+
 #include <string.h>
 
 static const struct as_command *const commands[] = {
@@ -19,15 +23,13 @@ const struct as_command *as_cli_command(unsigned i)
 
 static int complain(int code, const struct as_err *err)
 {
-	char line[sizeof(err->msg)];
+	struct as_buf line = { 0 };
 
 	/* One line, whatever a file name or a library put into it. */
-	memcpy(line, err->msg, sizeof(line));
-	for (char *s = line; *s; s++)
-		if (*s == '\n' || *s == '\r')
-			*s = ' ';
+	as_show(&line, err->msg);
 	fflush(stdout);
-	fprintf(stderr, "assay: %s\n", line);
+	fprintf(stderr, "assay: %s\n", as_buf_str(&line));
+	as_buf_free(&line);
 	return code == AS_ELACK ? AS_EXIT_LACK : AS_EXIT_WRONG;
 }
 
@@ -52,10 +54,11 @@ static int finish(int status, struct as_err *err)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
+	as_cli_die_unheard();
 	return complain(AS_EIO, (as_fail(err, AS_EIO, "cannot write to standard output"), err));
 }
 
-int as_cli_main(int argc, char **argv)
+static int main_inside(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct as_command *command;
@@ -63,6 +66,7 @@ int as_cli_main(int argc, char **argv)
 	struct as_err err = { 0 };
 	int rc;
 
+	as_cli_start();
 	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
 		printf("assay " AS_VERSION "\n");
 		return finish(AS_EXIT_CLEAN, &err);
@@ -85,4 +89,14 @@ int as_cli_main(int argc, char **argv)
 	if (!rc)
 		rc = command->run(&args, &err);
 	return rc < 0 ? complain(rc, &err) : finish(rc, &err);
+}
+
+int as_cli_main(int argc, char **argv)
+{
+	int status;
+
+	as_cli_screen();
+	status = main_inside(argc, argv);
+	as_cli_screen_end();
+	return status;
 }

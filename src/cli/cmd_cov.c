@@ -232,8 +232,9 @@ static const struct as_opt opts[] = {
 	{ "each-line", 0, AS_OPT_TEXT, "FILE",
 	  "record: run each line of the file by sh; each is a test", 0, 0, NULL, false },
 	{ "how", 0, AS_OPT_CHOICE, "HOW",
-	  "record: by eBPF (root), by ptrace, or by what can be used here (default)", 0, 0,
-	  "bpf|ptrace|auto", false },
+	  "record: by eBPF (root), by the processes themselves, by ptrace, or by the first of "
+	  "them that can be used here (default)",
+	  0, 0, "bpf|inprocess|ptrace|auto", false },
 	{ "svg", 0, AS_OPT_TEXT, "DIR",
 	  "show: the figures of the paper, or those that --syscall and --arg choose, as files", 0,
 	  0, NULL, false },
@@ -269,9 +270,11 @@ const struct as_command as_cmd_cov = {
 		    "adds FOLDER [TEST] | rank FOLDER | feedback FILE",
 	.summary = "what of the system call interface was exercised: arguments and results",
 	.text = "`cov record` runs a command and counts what it and its children call, until the "
-		"last of them has ended. `cov read` counts the calls of traces (strace -f, "
-		"babeltrace of LTTng; gzip and zstd are unpacked, `-` is standard input). Both "
-		"keep the counts in a .cov file. `cov show` prints it, or draws it (up to four "
+		"last of them has ended; it ends with the command's exit status (128 and the "
+		"number of a signal, 127 not found, 126 cannot be run, 125 an error of assay's "
+		"own). `cov read` counts the calls of traces (strace -f, babeltrace of LTTng; gzip "
+		"and zstd are unpacked, `-` is standard input). Both keep the counts in a "
+		".cov file. `cov show` prints it, or draws it (up to four "
 		"files side by side); `cov untested` lists what was never met, `cov tcd` gives the "
 		"Test Coverage Deviation, for two files with the target at which they cross. "
 		"`cov merge` adds files up, `cov diff` says what only one of two has. With "

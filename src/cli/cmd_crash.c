@@ -7,6 +7,8 @@
 #include "cli/jobs.h"
 #include "cli/output.h"
 #include "cli/rows.h"
+#include "cli/start.h"
+#include "cli/trust.h"
 #include "crash/crash.h"
 
 #include <errno.h>
@@ -228,13 +230,16 @@ static int crash_boxed(struct session *s, const struct as_cli_jobs *all, size_t 
 {
 	const struct as_cli_job *job = &all->jobs[*first];
 	struct talk talk = { s, as_buf_str(&job->spec) };
-	struct as_cli_relay relay = as_cli_relay_to(s->out.talk);
 	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
 	uint64_t size_bytes = job->size_bytes;
 	struct as_buf params = { 0 };
+	struct as_cli_share share;
 	struct as_cli_box box;
 	size_t n = 0;
-	int rc = box_size(talk.spec, &size_bytes, err);
+	int rc = as_cli_share_open(&s->out, &share, err);
+
+	if (!rc)
+		rc = box_size(talk.spec, &size_bytes, err);
 
 	for (; *first < all->n && as_cli_jobs_alike(job, &all->jobs[*first]); ++*first)
 		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
@@ -246,14 +251,15 @@ static int crash_boxed(struct session *s, const struct as_cli_jobs *all, size_t 
 		box.boxed.options.size_bytes = size_bytes;
 		snprintf(box.boxed.options.scenario, sizeof(box.boxed.options.scenario), "crash:%s",
 			 as_buf_str(&params));
-		box.boxed.out = s->out.store ? s->out.folder : NULL;
-		box.boxed.told = &relay.sink;
+		box.boxed.out = share.dir.path;
+		box.boxed.told = &share.sink;
 		box.boxed.found = s->out.chain;
 		box.boxed.workload = boxed_workload;
 		box.boxed.ctx = &talk;
 		rc = as_boxed_run(&box.boxed, jobs, n, &s->stats, err);
 		as_cli_box_close(&box);
 	}
+	as_cli_share_close(&share);
 	as_buf_free(&params);
 	free(jobs);
 	return rc;
@@ -268,10 +274,12 @@ static int crash_some(struct session *s, const struct as_cli_jobs *all, size_t f
 
 	for (size_t i = first; i < all->n; i += every)
 		mine.jobs[mine.n++] = all->jobs[i];
-	for (size_t i = 0; i < mine.n && !rc;) {
+	for (size_t i = 0; i < mine.n && !rc && !as_cli_unheard();) {
 		rc = as_cli_wants_box(s->args, as_buf_str(&mine.jobs[i].spec))
 			     ? crash_boxed(s, &mine, &i, err)
 			     : crash_one(s, &mine.jobs[i++], err);
+		if (!rc)
+			rc = as_cli_output_failed(&s->out, err);
 		fflush(stdout);
 	}
 	as_crasher_free(s->crasher);
@@ -378,6 +386,7 @@ static int run(const struct as_args *args, struct as_err *err)
 
 static const struct as_opt opts[] = {
 	AS_CLI_FILES_TARGET_OPT,
+	AS_CLI_TRUST_OPT,
 	{ .name = "view",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "VIEWS",

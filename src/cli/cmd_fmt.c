@@ -2,6 +2,7 @@
 /* cmd_fmt: workloads in canonical form. */
 #include "base/buf.h"
 #include "cli/cli.h"
+#include "cli/screen.h"
 #include "work/parse.h"
 #include "work/print.h"
 
@@ -35,7 +36,8 @@ static int run(const struct as_args *args, struct as_err *err)
 			fwrite(as_buf_str(&after), 1, after.len, stdout);
 		} else if (!rc && (before.len != after.len ||
 				   (after.len && memcmp(before.data, after.data, after.len)))) {
-			printf("%s: not canonical\n", args->operands[i]);
+			as_cli_put(stdout, args->operands[i]);
+			printf(": not canonical\n");
 			status = AS_EXIT_FOUND;
 		}
 		as_buf_free(&before);

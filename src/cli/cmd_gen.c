@@ -13,12 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct session {
 	struct as_profile *profile;
 	struct as_traits traits;
 	struct as_target *target;
 	struct as_chooser *chooser;
+	const char *tries; /* NULL: not kept */
 	enum as_gen_layer layer;
 	const char *folder; /* NULL: standard output */
 	bool emit_c;
@@ -93,6 +95,7 @@ static int generate(struct session *s)
 		/* The record of choices is of no use here. */
 		as_chooser_next(s->chooser);
 	}
+	as_gen_tries(gen, s->profile);
 	as_gen_free(gen);
 	return rc;
 }
@@ -158,6 +161,11 @@ static int prepare(const struct as_args *args, struct session *s)
 		s->profile->seed = as_args_number(args, "seed", 0);
 	if (!rc && feedback)
 		rc = as_cli_read_feedback(feedback, s->profile, s->err);
+	s->tries = as_args_text(args, "tries", NULL);
+	if (!rc && s->tries && !feedback)
+		rc = as_fail(s->err, AS_EUSE, "--tries is of use with --feedback only");
+	if (!rc && s->tries && !access(s->tries, F_OK))
+		rc = as_cli_read_feedback(s->tries, s->profile, s->err);
 	s->traits = any_target;
 	if (!rc && target) {
 		rc = as_target_open(target, &s->target, s->err);
@@ -176,6 +184,18 @@ static int prepare(const struct as_args *args, struct session *s)
 			     "--emit c of more than one workload needs a folder: -o FOLDER");
 	if (!rc && s->folder && mkdir(s->folder, 0777) && errno != EEXIST)
 		rc = as_fail_errno(s->err, errno, "%s", s->folder);
+	return rc;
+}
+
+/* What was gone for, for the next time. */
+static int keep_tries(const struct session *s)
+{
+	struct as_buf text = { 0 };
+	int rc;
+
+	as_gen_tries_print(s->profile, &text);
+	rc = as_buf_write_file(&text, s->tries, s->err);
+	as_buf_free(&text);
 	return rc;
 }
 
@@ -199,6 +219,8 @@ static int run(const struct as_args *args, struct as_err *err)
 		rc = enumerate(&s, (unsigned)as_args_number(args, "exhaustive", 1));
 	else
 		rc = generate(&s);
+	if (!rc && s.tries)
+		rc = keep_tries(&s);
 	as_chooser_free(s.chooser);
 out:
 	as_target_free(s.target);
@@ -235,6 +257,11 @@ static const struct as_opt opts[] = {
 	  .arg = "T",
 	  .help = "leave out what this target cannot do" },
 	AS_CLI_FEEDBACK_OPT,
+	{ .name = "tries",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "FILE",
+	  .help = "with --feedback: what was gone for how often, read where it is there, and "
+		  "written: what was tried in vain is tried less" },
 	{ .name = "emit",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "text|c",

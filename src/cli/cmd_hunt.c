@@ -14,6 +14,8 @@
 #include "cli/profiles.h"
 #include "cli/rows.h"
 #include "cli/scenarios.h"
+#include "cli/start.h"
+#include "cli/trust.h"
 #include "gen/gen.h"
 #include "hunt/folders.h"
 #include "hunt/hunt.h"
@@ -28,8 +30,10 @@
 #define REDUCE_DEFAULT_SECONDS 60
 #define PROGRESS_US 500000
 #define RACE_BATCH 2
-#define PROFILE_COPY AS_HUNT_FOLDER "/profile"
-#define FEEDBACK_COPY AS_HUNT_FOLDER "/feedback"
+/* In the folder of the hunt. */
+#define PROFILE_COPY "profile"
+#define FEEDBACK_COPY "feedback"
+#define PROFILE_MAX_BYTES ((size_t)1 << 20)
 
 /* Set by a signal, read by the one thread that works. */
 static volatile sig_atomic_t interrupted;
@@ -64,7 +68,7 @@ static int read_duration(const char *option, const char *text, int64_t *us, stru
 /* What the state of a hunt remembers of its command line. */
 static bool is_remembered(const char *name)
 {
-	static const char *const new[] = { "resume", "out",	      "json",
+	static const char *const new[] = { "resume", "out",	      "json",	     "trust",
 					   "for",    "max-workloads", "max-findings" };
 
 	for (size_t i = 0; i < sizeof(new) / sizeof(new[0]); i++)
@@ -133,7 +137,8 @@ static int recall(const struct as_args *now, const struct as_hunt_state *state,
 			       name);
 	}
 	for (size_t i = 0; i < then.n_given && both->n_given < AS_GIVEN_MAX; i++)
-		if (!as_args_has(now, then.given[i].opt->name))
+		if (!as_args_has(now, then.given[i].opt->name) &&
+		    is_remembered(then.given[i].opt->name))
 			both->given[both->n_given++] = then.given[i];
 	return 0;
 }
@@ -142,6 +147,7 @@ static int recall(const struct as_args *now, const struct as_hunt_state *state,
 
 struct session {
 	const char *folder;
+	struct as_folders folders;
 	bool resume, json, terminal;
 	struct as_hunt hunt;
 	struct as_hunt_state state;
@@ -157,14 +163,25 @@ struct session {
 	int64_t shown_us, start_us;
 };
 
-/* A copy of what a file or an option said, to go on with later; with --resume it is read. */
-static int copy_file(const char *from, const char *to, struct as_err *err)
+/* A copy of what a file said, to go on with later. */
+static int copy_feedback(const char *from, struct session *s, struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc = as_buf_read_file(&text, from, AS_CLI_FEEDBACK_MAX_BYTES, err);
 
 	if (!rc)
-		rc = as_buf_write_file(&text, to, err);
+		rc = as_dir_write(&s->folders.hunt, FEEDBACK_COPY, &text, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+static int recall_profile(struct session *s, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc = as_dir_read(&s->folders.hunt, PROFILE_COPY, PROFILE_MAX_BYTES, &text, err);
+
+	if (!rc)
+		rc = as_profile_parse(PROFILE_COPY, as_buf_str(&text), text.len, s->profile, err);
 	as_buf_free(&text);
 	return rc;
 }
@@ -173,52 +190,49 @@ static int read_profile(const struct as_args *args, struct session *s, struct as
 {
 	const char *name = as_args_text(args, "profile", s->hunt.scenario->profile);
 	uint64_t length = as_args_number(args, "length", 0);
-	struct as_buf copy = { 0 };
 	int rc;
 
-	as_buf_addf(&copy, "%s/" PROFILE_COPY, s->folder);
 	s->profile = as_profile_new();
-	if (s->resume) {
-		rc = as_cli_read_profile(as_buf_str(&copy), s->profile, err);
-	} else {
-		rc = as_cli_read_profile(name, s->profile, err);
-		if (!rc && length) {
-			s->profile->length_max = length;
-			s->profile->length_min = (length + 1) / 2;
-		}
-		if (!rc && as_args_has(args, "seed"))
-			s->profile->seed = as_args_number(args, "seed", 0);
+	if (s->resume)
+		return recall_profile(s, err);
+	rc = as_cli_read_profile(name, s->profile, err);
+	if (!rc && length) {
+		s->profile->length_max = length;
+		s->profile->length_min = (length + 1) / 2;
 	}
-	as_buf_free(&copy);
+	if (!rc && as_args_has(args, "seed"))
+		s->profile->seed = as_args_number(args, "seed", 0);
 	return rc;
 }
 
-/* Behind the profile's copy: feedback is no part of that. */
+/* After the profile was kept: feedback is no part of that. */
 static int read_feedback(const struct as_args *args, struct session *s, struct as_err *err)
 {
 	const char *file = as_args_text(args, "feedback", NULL);
-	struct as_buf copy = { 0 };
+	struct as_buf text = { 0 };
 	int rc = 0;
 
-	as_buf_addf(&copy, "%s/" FEEDBACK_COPY, s->folder);
-	if (file && !s->resume)
-		rc = copy_file(file, as_buf_str(&copy), err);
-	if (file && !rc)
-		rc = as_cli_read_feedback(as_buf_str(&copy), s->profile, err);
-	as_buf_free(&copy);
+	if (!file)
+		return 0;
+	if (!s->resume)
+		rc = copy_feedback(file, s, err);
+	if (!rc)
+		rc = as_dir_read(&s->folders.hunt, FEEDBACK_COPY, AS_CLI_FEEDBACK_MAX_BYTES, &text,
+				 err);
+	if (!rc)
+		rc = as_gen_feedback(s->profile, file, as_buf_str(&text), text.len, err);
+	as_buf_free(&text);
 	return rc;
 }
 
 static int keep_profile(struct session *s, struct as_err *err)
 {
-	struct as_buf text = { 0 }, path = { 0 };
+	struct as_buf text = { 0 };
 	int rc;
 
 	as_profile_print(s->profile, &text);
-	as_buf_addf(&path, "%s/" PROFILE_COPY, s->folder);
-	rc = as_buf_write_file(&text, as_buf_str(&path), err);
+	rc = as_dir_write(&s->folders.hunt, PROFILE_COPY, &text, err);
 	as_buf_free(&text);
-	as_buf_free(&path);
 	return rc;
 }
 
@@ -230,8 +244,6 @@ static int read_target(const struct as_args *args, struct session *s, struct as_
 	bool boxed = false;
 	int rc = 0;
 
-	if (!s->specs.n)
-		rc = as_cli_specs(s->state.scenario, spec, &s->specs, err);
 	if (!rc)
 		rc = as_cli_specs_box(args, &s->specs, &boxed, err);
 	if (!rc)
@@ -289,7 +301,7 @@ static int begin(const struct as_args *args, struct session *s, struct as_err *e
 	if (!target)
 		return as_fail(err, AS_EUSE,
 			       "hunt: --target is needed; `assay targets` lists them");
-	if (as_hunt_state_exists(s->folder) && !as_hunt_state_load(s->folder, &old, NULL))
+	if (!as_hunt_state_load(&s->folders.hunt, &old, NULL))
 		open = !as_hunt_state_over(&old);
 	as_hunt_state_free(&old);
 	if (open)
@@ -302,6 +314,7 @@ static int begin(const struct as_args *args, struct session *s, struct as_err *e
 	s->state.target = as_xstrdup(target);
 	s->state.scenario = begun;
 	remember(args, &s->state);
+	as_cli_typed_hunt(args, &s->specs);
 	return 0;
 }
 
@@ -350,6 +363,8 @@ static int prepare(const struct as_args *args, struct session *s, struct as_err 
 		rc = read_profile(args, s, err);
 	if (!rc)
 		rc = read_target(args, s, err);
+	for (size_t i = 0; i < s->specs.n && !rc; i++)
+		rc = as_cli_trust_profile(args, s->specs.spec[i], s->profile, err);
 	if (!rc && !s->resume)
 		s->state.seed = s->profile->seed;
 	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
@@ -361,8 +376,6 @@ static int prepare(const struct as_args *args, struct session *s, struct as_err 
 			return as_fail(err, AS_EUSE, "--scenario: too long");
 		memcpy(o->scenario, s->state.scenario, strlen(s->state.scenario) + 1);
 	}
-	if (!rc)
-		rc = as_folders_make(s->folder, err);
 	if (!rc && !s->resume)
 		rc = keep_profile(s, err);
 	if (!rc)
@@ -398,7 +411,7 @@ static void eraser_note(struct as_sink *sink, const char *line)
 static bool stop(void *ctx)
 {
 	(void)ctx;
-	return interrupted;
+	return interrupted || as_cli_unheard();
 }
 
 static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
@@ -421,7 +434,7 @@ static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
 
 static int open_cov(const struct as_args *args, struct session *s, struct as_err *err)
 {
-	int rc = as_cli_cov_open(args, s->folder, &s->cov, err);
+	int rc = as_cli_cov_open(args, &s->folders.run.dir, &s->cov, err);
 
 	s->hunt.run.watch = as_cli_cov_watch(&s->cov);
 	s->hunt.cov = s->cov.own ? as_buf_str(&s->cov.folder) : NULL;
@@ -442,7 +455,7 @@ static int hunt(struct session *s, struct as_err *err)
 	s->hunt.profile = s->profile;
 	s->hunt.traits = &s->traits;
 	s->hunt.box = s->boxed ? &s->box.boxed : NULL;
-	s->hunt.folder = s->folder;
+	s->hunt.folders = &s->folders;
 	s->hunt.store = &as_cli_hunt_store;
 	s->hunt.sinks = &s->eraser;
 	s->hunt.stop = stop;
@@ -464,13 +477,15 @@ static int run(const struct as_args *given, struct as_err *err)
 	s.talk = s.json ? as_jsonl_sink_new(stdout)
 			: as_term_sink_new(stdout, isatty(STDOUT_FILENO));
 	s.terminal = s.terminal && !s.json;
-	if (s.resume) {
-		rc = as_hunt_state_load(s.folder, &s.state, err);
-		if (!rc)
-			rc = recall(given, &s.state, &args, err);
-	} else {
-		rc = begin(given, &s, err);
-	}
+	rc = as_folders_open(s.folder, !s.resume, &s.folders, err);
+	if (!rc && s.resume)
+		rc = as_hunt_state_load(&s.folders.hunt, &s.state, err);
+	if (!rc)
+		rc = s.resume ? recall(given, &s.state, &args, err) : begin(given, &s, err);
+	if (!rc && s.resume)
+		rc = as_cli_specs(s.state.scenario, s.state.target, &s.specs, err);
+	if (!rc && s.resume)
+		rc = as_cli_trust_hunt(given, &args, s.folder, &s.specs, err);
 	if (!rc)
 		rc = prepare(&args, &s, err);
 	if (!rc)
@@ -480,12 +495,15 @@ static int run(const struct as_args *given, struct as_err *err)
 	if (!rc) {
 		rc = hunt(&s, err);
 		erase(&s);
-		as_cli_hunt_summary(&s.state, s.folder, s.json, interrupted || rc, s.talk);
+		as_cli_hunt_summary(&s.state, s.folder, s.json,
+				    (interrupted || rc) && as_hunt_state_exists(&s.folders.hunt),
+				    s.talk);
 		rc = rc ? rc : s.state.n_signs ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 	}
 	if (s.boxed)
 		as_cli_box_close(&s.box);
 	rc = as_cli_cov_close(&s.cov, rc, err);
+	as_folders_close(&s.folders);
 	as_target_free(s.target);
 	as_cli_specs_free(&s.specs);
 	free(s.profile);
@@ -548,6 +566,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_BOUND_OPTS,
 	AS_CLI_COV_OPT,
+	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,
 	{ .name = "out",
 	  .letter = 'o',

@@ -5,6 +5,7 @@
  */
 #include "base/buf.h"
 #include "cli/cli.h"
+#include "cli/screen.h"
 #include "work/import.h"
 #include "work/print.h"
 
@@ -23,7 +24,10 @@ struct job {
 
 static void list(void *ctx, unsigned line, const char *what)
 {
-	fprintf(stderr, "%s:%u: %s\n", (const char *)ctx, line, what);
+	as_cli_put(stderr, ctx);
+	fprintf(stderr, ":%u: ", line);
+	as_cli_put(stderr, what);
+	fputc('\n', stderr);
 }
 
 static int read_job(const struct as_args *args, struct job *job, struct as_err *err)

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/screen.h"
 #include "disk/image.h"
 #include "target/checker.h"
 
@@ -102,8 +103,9 @@ static void show(const struct as_args *args, const struct as_checked *checked)
 	if (checked->run.output.len &&
 	    checked->run.output.data[checked->run.output.len - 1] != '\n')
 		putchar('\n');
-	printf("%s: %s; %llu reads, %llu writes, %llu flushes%s\n", args->operands[0],
-	       as_buf_str(&how), (unsigned long long)calls[AS_CALL_READ],
+	as_cli_put(stdout, args->operands[0]);
+	printf(": %s; %llu reads, %llu writes, %llu flushes%s\n", as_buf_str(&how),
+	       (unsigned long long)calls[AS_CALL_READ],
 	       (unsigned long long)(calls[AS_CALL_WRITE] + calls[AS_CALL_DISCARD] +
 				    calls[AS_CALL_ZERO]),
 	       (unsigned long long)calls[AS_CALL_FLUSH],

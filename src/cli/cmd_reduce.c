@@ -6,8 +6,8 @@
 #include "base/spawn.h"
 #include "cli/output.h"
 #include "cli/stored.h"
+#include "cli/trust.h"
 #include "run/reduce.h"
-#include "work/parse.h"
 #include "work/print.h"
 
 #include <signal.h>
@@ -65,7 +65,7 @@ static void better(void *ctx, const struct as_seq *best, const char *phase)
 	r->shortest = best->n;
 }
 
-static int keep(const char *folder, const struct as_seq *best, const struct as_reduced *result,
+static int keep(const struct as_dir *folder, const struct as_seq *best, const struct as_reduced *result,
 		double seconds, struct as_err *err)
 {
 	struct as_buf text = { 0 };
@@ -108,8 +108,8 @@ static void say_end(struct reduction *r, const struct as_seq *best, const struct
 	as_buf_free(&text);
 }
 
-static int reduce(const struct as_args *args, const char *folder, const struct as_stored *stored,
-		  struct reduction *r, struct as_err *err)
+static int reduce(const struct as_args *args, const struct as_dir *folder,
+		  const struct as_stored *stored, struct reduction *r, struct as_err *err)
 {
 	struct as_reducer reducer = { .fails = fails,
 				      .stop = stop,
@@ -122,12 +122,13 @@ static int reduce(const struct as_args *args, const char *folder, const struct a
 	struct as_reduced result;
 	struct as_err late;
 	int status = AS_EXIT_CLEAN;
-	int rc = as_parse_text("workload.txt", stored->workload, strlen(stored->workload), &seq,
-			       err);
+	int rc = as_cli_stored_parse(stored, "workload.txt", stored->workload, &seq, err);
 
 	r->shortest = seq ? seq->n : 0;
 	if (!rc)
 		rc = as_cli_again_open(args, stored, &r->ear.sink, &r->again, err);
+	if (!rc)
+		rc = as_cli_trust_seq(args, stored->id, r->again.spec, seq, err);
 	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
 	/* An error of ours does not take away what was reached. */
@@ -154,7 +155,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	struct sigaction act = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
 	struct reduction r = { .ear = as_cli_ear_new(), .start_us = as_now_us() };
 	struct as_stored stored = { 0 };
-	struct as_buf folder = { 0 };
+	struct as_dir folder;
 	bool json = as_args_has(args, "json");
 	int rc = as_cli_stored_find(args, &folder, err);
 
@@ -163,17 +164,17 @@ static int run(const struct as_args *args, struct as_err *err)
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
 	if (!rc)
-		rc = as_stored_load(as_buf_str(&folder), &stored, err);
+		rc = as_stored_load(&folder, &stored, err);
 	r.signature = stored.signature;
 	if (!rc)
-		rc = reduce(args, as_buf_str(&folder), &stored, &r, err);
+		rc = reduce(args, &folder, &stored, &r, err);
 	if (json)
 		as_jsonl_sink_free(r.talk);
 	else
 		as_term_sink_free(r.talk);
 	as_cli_ear_clear(&r.ear);
 	as_stored_free(&stored);
-	as_buf_free(&folder);
+	as_dir_close(&folder);
 	return rc;
 }
 
@@ -197,6 +198,8 @@ static const struct as_opt opts[] = {
 	  .arg = "DIR",
 	  .help = "where findings were kept; default " AS_OUT_DEFAULT },
 	{ .name = "json", .help = "say everything as JSON lines" },
+	AS_CLI_STORED_TARGET_OPT,
+	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,
 	{ 0 },
 };

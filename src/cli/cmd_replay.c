@@ -3,7 +3,7 @@
  * the reduced one where there is one. */
 #include "cli/output.h"
 #include "cli/stored.h"
-#include "work/parse.h"
+#include "cli/trust.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -35,11 +35,13 @@ static int replay(const struct as_args *args, const struct as_stored *stored, st
 	const char *text = reduced ? stored->reduced : stored->workload;
 	struct as_cli_again again = { 0 };
 	struct as_seq *seq = NULL;
-	int rc = as_parse_text(reduced ? "workload.reduced.txt" : "workload.txt", text,
-			       strlen(text), &seq, err);
+	int rc = as_cli_stored_parse(stored, reduced ? AS_REDUCED_NAME : "workload.txt", text, &seq,
+				     err);
 
 	if (!rc)
 		rc = as_cli_again_open(args, stored, sinks, &again, err);
+	if (!rc)
+		rc = as_cli_trust_seq(args, stored->id, again.spec, seq, err);
 	if (!rc)
 		rc = as_cli_again_run(&again, seq, err);
 	as_cli_again_close(&again);
@@ -55,12 +57,12 @@ static int run(const struct as_args *args, struct as_err *err)
 				       : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
 	struct as_stored stored = { 0 };
 	struct caller caller = { { .finding = call_by_name, .note = call_note }, talk, &stored };
-	struct as_buf folder = { 0 };
+	struct as_dir folder;
 	int rc = as_cli_stored_find(args, &folder, err);
 
 	talk->next = &ear.sink;
 	if (!rc)
-		rc = as_stored_load(as_buf_str(&folder), &stored, err);
+		rc = as_stored_load(&folder, &stored, err);
 	if (!rc)
 		rc = replay(args, &stored, &caller.sink, err);
 	if (!rc && !ear.signature)
@@ -77,7 +79,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	else
 		as_term_sink_free(talk);
 	as_stored_free(&stored);
-	as_buf_free(&folder);
+	as_dir_close(&folder);
 	as_cli_ear_clear(&ear);
 	return rc;
 }
@@ -90,6 +92,8 @@ static const struct as_opt opts[] = {
 	  .arg = "DIR",
 	  .help = "where findings were kept; default " AS_OUT_DEFAULT },
 	{ .name = "json", .help = "say everything as JSON lines" },
+	AS_CLI_STORED_TARGET_OPT,
+	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,
 	{ 0 },
 };

@@ -8,9 +8,10 @@
 #include "cli/output.h"
 #include "cli/own_cov.h"
 #include "cli/rows.h"
+#include "cli/start.h"
+#include "cli/trust.h"
 #include "hunt/known.h"
 #include "hunt/scenario.h"
-#include "report/sinks.h"
 #include "run/run.h"
 
 #include <poll.h>
@@ -143,33 +144,36 @@ static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 
 /* Those from `first` on that have the same target run in one box, one behind the other. */
 static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, size_t *first,
-		     const struct as_run_options *options, struct as_cli_output *out,
-		     struct as_run_stats *stats, struct as_err *err)
+		     struct session *b, struct as_cli_output *out, struct as_run_stats *stats,
+		     struct as_err *err)
 {
 	const struct as_cli_job *job = &all->jobs[*first];
 	struct talk talk = { as_buf_str(&job->spec), out->json, out->talk };
-	/* What the engine inside has found it has stored, too. */
-	struct as_cli_relay relay = as_cli_relay_to(out->talk);
 	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
+	struct as_cli_share share;
 	struct as_cli_box box;
 	size_t n = 0;
-	int rc;
+	int rc = as_cli_share_open(out, &share, err);
 
 	for (; *first < all->n && as_cli_jobs_alike(job, &all->jobs[*first]); ++*first)
 		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
-	rc = as_cli_box_open(args, talk.spec, job->size_bytes, &box, err);
+	if (!rc)
+		rc = as_cli_box_open(args, talk.spec, job->size_bytes, &box, err);
 	if (!rc) {
-		box.boxed.options = *options;
+		box.boxed.options = b->options;
 		box.boxed.options.size_bytes = job->size_bytes;
-		box.boxed.out = out->store ? out->folder : NULL;
-		box.boxed.cov = options->watch ? AS_CLI_COV_FOLDER : NULL;
-		box.boxed.told = &relay.sink;
+		box.boxed.out = share.dir.path;
+		box.boxed.cov = b->cov.own ? AS_CLI_COV_FOLDER : NULL;
+		box.boxed.told = &share.sink;
 		box.boxed.found = out->chain;
 		box.boxed.workload = boxed_workload;
 		box.boxed.ctx = &talk;
 		rc = as_boxed_run(&box.boxed, jobs, n, stats, err);
 		as_cli_box_close(&box);
 	}
+	if (!rc && b->cov.own)
+		rc = as_cli_cov_take(&b->cov, &share.dir, err);
+	as_cli_share_close(&share);
 	free(jobs);
 	return rc;
 }
@@ -283,11 +287,13 @@ static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all, s
 	size_t i = 0;
 	int rc = 0;
 
-	while (i < all->n && !rc) {
+	while (i < all->n && !rc && !as_cli_unheard()) {
 		if (as_cli_wants_box(args, as_buf_str(&all->jobs[i].spec)))
-			rc = run_boxed(args, all, &i, &b->options, out, stats, err);
+			rc = run_boxed(args, all, &i, b, out, stats, err);
 		else
 			rc = run_here(b, all, &i, stats, err);
+		if (!rc)
+			rc = as_cli_output_failed(out, err);
 	}
 	return rc;
 }
@@ -330,8 +336,6 @@ static int run_lists(const struct as_args *args, struct session *b, struct as_cl
 		rc = as_cli_jobs_read(args, path, &all, err);
 		if (!rc)
 			rc = run_jobs(args, &all, b, out, stats, err);
-		if (!rc && out->store)
-			rc = as_store_sink_failed(out->store, err);
 		as_cli_jobs_free(&all);
 	}
 	return rc;
@@ -348,7 +352,7 @@ static int open_cov(const struct as_args *args, const struct as_cli_jobs *all,
 		boxed |= as_cli_wants_box(args, as_buf_str(&all->jobs[i].spec));
 	if (boxed && !out->store && as_args_has(args, "cov"))
 		return as_fail(err, AS_EUSE, "--cov of a sandbox needs the folder of the findings");
-	rc = as_cli_cov_open(args, boxed ? out->folder : NULL, &b->cov, err);
+	rc = as_cli_cov_open(args, NULL, &b->cov, err);
 	b->options.watch = as_cli_cov_watch(&b->cov);
 	return rc;
 }
@@ -405,6 +409,7 @@ static int run(const struct as_args *args, struct as_err *err)
 
 static const struct as_opt opts[] = {
 	AS_CLI_FILES_TARGET_OPT,
+	AS_CLI_TRUST_OPT,
 	{ .name = "check",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "op|end",

@@ -95,7 +95,7 @@ static int draw(const struct as_suites *suites, const struct as_args *args,
 	if (!rc && page) {
 		as_figure_report(suites, &text);
 		rc = as_buf_write_file(&text, page, err);
-		if (!rc)
+		if (!rc && strcmp(page, "-"))
 			printf("%s\n", page);
 	}
 	as_buf_free(&text);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cov_record: a command run under watch. Which source watches is chosen here: eBPF where it can be
- * used, else ptrace. An interrupt is passed on to the command; what was counted until its end is
- * kept, and said to be partial. A second one ends it.
+ * used, else the processes themselves, else ptrace. An interrupt is passed on to the command; what
+ * was counted until its end is kept, and said to be partial. A second one ends it.
+ *
+ * The exit status is the command's, as a shell tells it: 128 and the signal's number when it died
+ * of one, 127 when it was not found, 126 when it could not be run. 125 is an error of our own.
  */
+#include "base/out.h"
 #include "base/spawn.h"
 #include "cli/cov.h"
 #include "cover/record.h"
@@ -14,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+
+enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
 /* For the handler alone. */
 static struct as_record_control control;
@@ -49,27 +55,51 @@ static void leave_ends(const struct sigaction *before)
 		sigaction(ends[i], &before[i], NULL);
 }
 
+/* In the order in which they are tried. */
+static const struct {
+	const char *how, *name;
+	const struct as_source_ops *source;
+} ways[] = {
+	{ "bpf", "eBPF", &as_source_ebpf },
+	{ "inprocess", "code in its processes", &as_source_inprocess },
+	{ "ptrace", "ptrace", &as_source_ptrace },
+};
+#define N_WAYS (sizeof(ways) / sizeof(ways[0]))
+
 /* The first that can be used; what was asked for by name must be usable. */
 static int choose(const char *how, const struct as_source_ops **out, struct as_err *err)
 {
-	struct as_err why;
-	int rc;
+	bool any = !strcmp(how, "auto");
+	struct as_err why = { .msg = "" };
+	int rc = 0;
 
-	*out = &as_source_ptrace;
-	if (!strcmp(how, "ptrace"))
-		return as_source_ptrace.usable(err);
-	*out = &as_source_ebpf;
-	if (!strcmp(how, "bpf"))
-		return as_source_ebpf.usable(err);
-	if (!as_source_ebpf.usable(&why)) {
-		fprintf(stderr, "assay: recording with eBPF\n");
-		return 0;
+	for (size_t i = 0; i < N_WAYS; i++) {
+		if (!any && strcmp(how, ways[i].how) != 0)
+			continue;
+		*out = ways[i].source;
+		rc = ways[i].source->usable(err);
+		if (!any)
+			return rc;
+		if (!rc) {
+			fprintf(stderr, "assay: recording with %s%s%s%s\n", ways[i].name,
+				why.code ? " (" : "", why.msg, why.code ? ")" : "");
+			return 0;
+		}
+		if (!why.code)
+			why = *err;
 	}
-	*out = &as_source_ptrace;
-	rc = as_source_ptrace.usable(err);
-	if (!rc)
-		fprintf(stderr, "assay: recording with ptrace (%s)\n", why.msg);
 	return rc;
+}
+
+/* What the command, or what became of it, makes of our exit status. */
+static int hand_on(int rc, int status, const struct as_err *err)
+{
+	if (!rc)
+		return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+	fprintf(stderr, "assay: %s\n", err->msg);
+	if (!control.exec_errno)
+		return EXIT_OURS;
+	return control.exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
 static void describe(struct as_counts *counts, const struct as_source_ops *source, char **argv,
@@ -90,7 +120,7 @@ static void describe(struct as_counts *counts, const struct as_source_ops *sourc
 	as_buf_free(&text);
 }
 
-/* What a person should know about the run, behind it. */
+/* What a person should know about the run, after it. */
 static void summarise(const struct as_counts *counts, const char *command, int status)
 {
 	uint64_t lost = as_counts_noted(counts, AS_NOTE_LOST);
@@ -118,13 +148,13 @@ static void summarise(const struct as_counts *counts, const char *command, int s
 
 static int record(const struct as_spec *spec, const struct as_source_ops *source,
 		  const struct as_args *args, char **argv, struct as_split *split,
-		  struct as_counts *counts, struct as_err *err)
+		  struct as_counts *counts, int *status, struct as_err *err)
 {
 	const char *under = as_args_text(args, "under", NULL);
 	struct as_world_options options = { .under = under };
 	struct as_tally tally = { .spec = spec, .counts = counts, .split = split };
 	struct sigaction before[N_ENDS];
-	int status = 0, rc = as_world_new(spec, &options, &tally.world, err);
+	int rc = as_world_new(spec, &options, &tally.world, err);
 
 	if (rc)
 		return rc;
@@ -136,14 +166,14 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 		as_split_begin(split, as_counts_get_source(counts), under);
 	catch_ends(before);
 	rc = source->run(&(struct as_source_input){ .argv = argv,
-						    .exit_status = &status,
+						    .exit_status = status,
 						    .control = &control },
 			 &tally, err);
 	leave_ends(before);
 	if (!rc && control.asked)
 		as_counts_partial(counts, "the recording was interrupted");
 	if (!rc)
-		summarise(counts, argv[0], status);
+		summarise(counts, argv[0], *status);
 	as_world_free(tally.world);
 	return rc;
 }
@@ -169,22 +199,25 @@ int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct
 	struct as_split *split = NULL;
 	struct as_counts *counts;
 	char **argv;
-	int rc;
+	int status = 0, rc;
 
 	if (!path)
 		return as_fail(err, AS_EUSE, "cov record: expected -o FILE.cov");
 	if (!as_args_has(args, "each-line") == (args->n_operands < 2))
 		return as_fail(err, AS_EUSE, "cov record: expected -- COMMAND... or --each-line");
 	rc = as_cov_split(spec, args, &split, err);
-	if (!rc)
-		rc = choose(as_args_text(args, "how", "auto"), &source, err);
+	if (rc)
+		return rc;
+	rc = choose(as_args_text(args, "how", "auto"), &source, err);
+	if (!rc && !split)
+		rc = as_out_check(path, err);
 	if (rc) {
 		as_split_free(split);
-		return rc;
+		return hand_on(rc, status, err);
 	}
 	argv = argv_of(args);
 	counts = as_counts_new(spec);
-	rc = record(spec, source, args, argv, split, counts, err);
+	rc = record(spec, source, args, argv, split, counts, &status, err);
 	if (!rc)
 		rc = split ? as_cov_split_end(split, args, counts, err)
 			   : as_counts_save(counts, path, err);
@@ -195,5 +228,5 @@ int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct
 	as_split_free(split);
 	as_counts_free(counts);
 	free(argv);
-	return rc;
+	return hand_on(rc, status, err);
 }

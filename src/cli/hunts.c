@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "cli/output.h"
-#include "work/parse.h"
+#include "cli/stored.h"
 #include "work/print.h"
 
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 
 /* ---- The store ------------------------------------------------------------------------------- */
 
-static int open_store(const char *folder, struct as_sink **sink, struct as_err *err)
+static int open_store(const struct as_dir *folder, struct as_sink **sink, struct as_err *err)
 {
-	return as_store_sink_new(folder, as_cli_save_disk, sink, err);
+	return as_store_sink_in(folder, as_cli_save_disk, sink, err);
 }
 
-static int load(const char *folder, struct as_seq **seq, long *op_index,
+static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index,
 		char scenario[AS_RUN_SCENARIO_MAX], struct as_err *err)
 {
 	struct as_run_options options;
@@ -31,7 +31,7 @@ static int load(const char *folder, struct as_seq **seq, long *op_index,
 	text = stored.reduced ? stored.reduced : stored.workload;
 	/* Which one fails in what is reduced already is not known. */
 	*op_index = stored.reduced ? -1 : (long)stored.op - 1;
-	rc = as_parse_text("workload.txt", text, strlen(text), seq, err);
+	rc = as_cli_stored_parse(&stored, "workload.txt", text, seq, err);
 	if (!rc)
 		rc = as_run_options_parse(stored.options, &options, &faults, err);
 	if (!rc)
@@ -41,7 +41,7 @@ static int load(const char *folder, struct as_seq **seq, long *op_index,
 	return rc;
 }
 
-static int set_reduced(const char *folder, const struct as_seq *best,
+static int set_reduced(const struct as_dir *folder, const struct as_seq *best,
 		       const struct as_reduced *result, double seconds, struct as_err *err)
 {
 	struct as_buf text = { 0 };

@@ -3,6 +3,7 @@
 #include "cli/jobs.h"
 
 #include "cli/boxes.h"
+#include "cli/trust.h"
 #include "target/target.h"
 #include "work/parse.h"
 
@@ -27,6 +28,9 @@ static int choose_target(const struct as_args *args, struct as_cli_job *job, str
 		rc = as_target_parse_meta(meta, &job->spec, &job->size_bytes, err);
 		if (rc)
 			return as_fail_in(err, "%s", job->path);
+		rc = as_cli_trust(args, job->path, as_buf_str(&job->spec), err);
+		if (rc)
+			return rc;
 	}
 	if (as_args_has(args, "size"))
 		job->size_bytes = as_args_number(args, "size", 0);
@@ -88,9 +92,13 @@ static int read_file(const struct as_args *args, struct as_cli_jobs *all, const 
 	int rc = as_parse_many(path, take_workload, &r, err);
 
 	for (size_t i = r.first; i < all->n && !rc; i++) {
-		rc = choose_target(args, &all->jobs[i], err);
+		struct as_cli_job *job = &all->jobs[i];
+
+		rc = choose_target(args, job, err);
 		if (!rc)
-			rc = as_cli_check_box(args, as_buf_str(&all->jobs[i].spec), err);
+			rc = as_cli_trust_seq(args, path, as_buf_str(&job->spec), job->seq, err);
+		if (!rc)
+			rc = as_cli_check_box(args, as_buf_str(&job->spec), err);
 	}
 	return rc;
 }
@@ -102,6 +110,8 @@ int as_cli_jobs_read(const struct as_args *args, const char *list, struct as_cli
 	bool stdin_read = false;
 	int rc = 0;
 
+	if (as_args_has(args, "target"))
+		as_cli_typed(args, as_args_text(args, "target", ""));
 	for (int i = 0; i < args->n_operands; i++)
 		add_job(&files, args->operands[i], args->operands[i]);
 	if (list) {

@@ -2,48 +2,142 @@
 /* output: see output.h. */
 #include "cli/output.h"
 
+#include "base/rundir.h"
 #include "disk/image.h"
 #include "report/sinks.h"
+#include "target/sandbox.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 /* The room of reports does not know disks. */
-int as_cli_save_disk(const void *disk, const char *path, struct as_err *err)
+int as_cli_save_disk(const void *disk, const struct as_dir *dir, const char *name,
+		     struct as_err *err)
 {
-	return as_image_save((struct as_disk *)disk, path, err);
+	return as_image_save_in((struct as_disk *)disk, dir, name, err);
+}
+
+/* ---- First kept, then said ------------------------------------------------------------------- */
+
+struct both {
+	struct as_sink sink;
+	struct as_sink *talk, *store;
+	struct as_sink kept; /* behind `talk`, which then knows that findings are kept */
+};
+
+static void both_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	struct both *b = (struct both *)sink;
+
+	if (b->store)
+		b->store->finding(b->store, f, id);
+	b->talk->next = b->store && !as_store_sink_failed(b->store, NULL) ? &b->kept : NULL;
+	b->talk->finding(b->talk, f, id);
+}
+
+static void both_again(struct as_sink *sink, const char *signature)
+{
+	as_emit_again(((struct both *)sink)->talk, signature);
+}
+
+static void both_note(struct as_sink *sink, const char *line)
+{
+	as_emit_note(((struct both *)sink)->talk, "%s", line);
+}
+
+static void both_done(struct as_sink *sink, const struct as_run_stats *stats)
+{
+	as_emit_done(((struct both *)sink)->talk, stats);
 }
 
 int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, struct as_err *err)
 {
+	/* In a sandbox, the folder is the supervisor's. */
+	bool given = as_args_has(args, AS_BOX_STATE_OPTION);
+	struct both *both;
 	int rc = 0;
 
 	*out = (struct as_cli_output){ .folder = as_args_text(args, "out", AS_OUT_DEFAULT),
 				       .json = as_args_has(args, "json") };
 	if (!as_args_has(args, "no-store"))
-		rc = as_store_sink_new(out->folder, as_cli_save_disk, &out->store, err);
+		rc = as_store_sink_new(out->folder, given, as_cli_save_disk, &out->store, err);
 	if (rc)
 		return rc;
 	out->talk = out->json ? as_jsonl_sink_new(stdout)
 			      : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
-	out->talk->next = out->store;
-	out->chain = out->talk;
+	both = as_xcalloc(1, sizeof(*both));
+	*both = (struct both){ .sink = { .finding = both_finding,
+					 .again = both_again,
+					 .note = both_note,
+					 .done = both_done },
+			       .talk = out->talk,
+			       .store = out->store };
+	if (out->store)
+		out->talk->next = &both->kept;
+	out->chain = &both->sink;
 	return 0;
+}
+
+int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err)
+{
+	return out->store ? as_store_sink_failed(out->store, err) : 0;
 }
 
 int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *stats, int rc,
 			struct as_err *err)
 {
+	int failed = as_cli_output_failed(out, rc ? NULL : err);
+
 	/* What was found stays true when something of ours failed behind it. */
-	if (stats->findings && out->store && !out->json)
+	if (stats->findings && out->store && !out->json && !failed)
 		as_emit_note(out->chain, "findings are kept in %s/findings", out->folder);
 	if (!rc || stats->workloads)
 		as_emit_done(out->chain, stats);
-	if (!rc && out->store)
-		rc = as_store_sink_failed(out->store, err);
+	rc = rc ? rc : failed;
 	as_store_sink_free(out->store);
 	if (out->json)
 		as_jsonl_sink_free(out->talk);
 	else
 		as_term_sink_free(out->talk);
+	free(out->chain);
 	return rc ? rc : stats->findings ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
+}
+
+/* ---- From a sandbox -------------------------------------------------------------------------- */
+
+static void share_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
+{
+	struct as_cli_share *share = (struct as_cli_share *)sink;
+	struct both *both = (struct both *)share->out->chain;
+	struct as_sink *talk = share->out->talk;
+
+	if (share->out->store)
+		as_store_sink_take(share->out->store, &share->dir, id);
+	talk->next = share->out->store && !as_cli_output_failed(share->out, NULL) ? &both->kept
+										  : NULL;
+	talk->finding(talk, f, id);
+}
+
+static void share_note(struct as_sink *sink, const char *line)
+{
+	as_emit_note(((struct as_cli_share *)sink)->out->talk, "%s", line);
+}
+
+int as_cli_share_open(struct as_cli_output *out, struct as_cli_share *share, struct as_err *err)
+{
+	*share = (struct as_cli_share){ .sink = { .finding = share_finding, .note = share_note },
+					.out = out,
+					.dir = AS_DIR_NONE };
+	if (!out->store)
+		return 0;
+	return as_dir_temp(as_store_sink_folder(out->store), AS_RUN_PART, &share->name, &share->dir,
+			   err);
+}
+
+void as_cli_share_close(struct as_cli_share *share)
+{
+	if (share->dir.fd >= 0)
+		as_dir_remove(as_store_sink_folder(share->out->store), as_buf_str(&share->name));
+	as_dir_close(&share->dir);
+	as_buf_free(&share->name);
 }

@@ -3,6 +3,7 @@
 #ifndef AS_CLI_OUTPUT_H
 #define AS_CLI_OUTPUT_H
 
+#include "base/dir.h"
 #include "base/event.h"
 #include "cli/cli.h"
 
@@ -16,20 +17,38 @@
 	{ .name = "json", .help = "say everything as JSON lines" }
 /* clang-format on */
 
+/* Nothing is said before it is kept: whoever has heard of a finding finds it in the folder. */
 struct as_cli_output {
-	struct as_sink *talk, *store, *chain;
+	struct as_sink *talk, *store; /* store NULL: nothing is kept */
+	struct as_sink *chain; /* both */
 	const char *folder;
 	bool json;
 };
 
 /* For as_store_sink_new(). */
-AS_MUST_CHECK int as_cli_save_disk(const void *disk, const char *path, struct as_err *err);
+AS_MUST_CHECK int as_cli_save_disk(const void *disk, const struct as_dir *dir, const char *name,
+				   struct as_err *err);
 
 AS_MUST_CHECK int as_cli_output_open(const struct as_args *args, struct as_cli_output *out,
 				     struct as_err *err);
+/* The first failure to keep something, if any: 0 or its code. */
+int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err);
 /* Says the end and frees the sinks. rc is what the work came to; the result is a command's: exit
  * status or negative. */
 AS_MUST_CHECK int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *stats,
 				      int rc, struct as_err *err);
+
+/* A folder that is shared with a sandbox, and the sink for what the engine in there has found: that
+ * is taken out of the folder and said. Nothing else of ours can be reached from in there. */
+struct as_cli_share {
+	struct as_sink sink;
+	struct as_cli_output *out;
+	struct as_dir dir; /* in the run folder; none where nothing is kept */
+	struct as_buf name;
+};
+
+AS_MUST_CHECK int as_cli_share_open(struct as_cli_output *out, struct as_cli_share *share,
+				    struct as_err *err);
+void as_cli_share_close(struct as_cli_share *share);
 
 #endif

@@ -2,6 +2,8 @@
 /* own_cov: see own_cov.h. */
 #include "cli/own_cov.h"
 
+#include "base/out.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +14,20 @@ static int make_folder(const char *path, struct as_err *err)
 	return mkdir(path, 0777) && errno != EEXIST ? as_fail_errno(err, errno, "%s", path) : 0;
 }
 
-int as_cli_cov_open(const struct as_args *args, const char *out, struct as_cli_cov *cov,
+/* In a folder of ours: no link that lies there is followed. */
+static int make_parts(const struct as_dir *out, struct as_cli_cov *cov, struct as_err *err)
+{
+	struct as_dir parts;
+	int rc = as_dir_below(out, AS_CLI_COV_FOLDER, true, &parts, err);
+
+	if (!rc)
+		as_buf_adds(&cov->folder, parts.path);
+	cov->folder_is_ours = !rc;
+	as_dir_close(&parts);
+	return rc;
+}
+
+int as_cli_cov_open(const struct as_args *args, const struct as_dir *out, struct as_cli_cov *cov,
 		    struct as_err *err)
 {
 	size_t len;
@@ -24,14 +39,16 @@ int as_cli_cov_open(const struct as_args *args, const char *out, struct as_cli_c
 	len = strlen(cov->path);
 	if (!len)
 		return as_fail(err, AS_EUSE, "--cov: expected the name of a file");
+	if (cov->path[len - 1] != '/')
+		rc = as_out_check(cov->path, err);
+	if (rc)
+		return rc;
 	if (cov->path[len - 1] == '/') {
 		as_buf_adds(&cov->folder, cov->path);
+		rc = make_folder(cov->path, err);
 	} else if (out) {
-		as_buf_addf(&cov->folder, "%s/" AS_CLI_COV_FOLDER, out);
-		cov->folder_is_ours = true;
+		rc = make_parts(out, cov, err);
 	}
-	if (cov->folder.len)
-		rc = make_folder(as_buf_str(&cov->folder), err);
 	cov->spec = as_spec_new();
 	if (!rc)
 		rc = as_own_new(cov->spec, cov->folder.len ? as_buf_str(&cov->folder) : NULL,
@@ -52,6 +69,17 @@ int as_cli_cov_open(const struct as_args *args, const char *out, struct as_cli_c
 const struct as_watch *as_cli_cov_watch(const struct as_cli_cov *cov)
 {
 	return cov->own ? &cov->watch : NULL;
+}
+
+int as_cli_cov_take(struct as_cli_cov *cov, const struct as_dir *share, struct as_err *err)
+{
+	struct as_buf path = { 0 };
+	int rc;
+
+	as_buf_addf(&path, "%s/" AS_CLI_COV_FOLDER, share->path);
+	rc = as_own_gather(cov->own, as_buf_str(&path), err);
+	as_buf_free(&path);
+	return rc;
 }
 
 static int finish(struct as_cli_cov *cov, struct as_err *err)

@@ -3,6 +3,7 @@
 #ifndef AS_CLI_OWN_COV_H
 #define AS_CLI_OWN_COV_H
 
+#include "base/rundir.h"
 #include "cli/cli.h"
 #include "cover/own.h"
 #include "run/run.h"
@@ -25,12 +26,15 @@ struct as_cli_cov {
 };
 
 /* The name of the folder below `out` that other processes use. */
-#define AS_CLI_COV_FOLDER "cov.parts"
+#define AS_CLI_COV_FOLDER AS_RUN_PARTS
 
 /* With `out`, several processes will run workloads (a hunt, a sandbox): they keep what they count
  * in a folder there until the end. NULL: only this one does. */
-AS_MUST_CHECK int as_cli_cov_open(const struct as_args *args, const char *out,
+AS_MUST_CHECK int as_cli_cov_open(const struct as_args *args, const struct as_dir *out,
 				  struct as_cli_cov *cov, struct as_err *err);
+/* Adds what engines in a sandbox have counted, in AS_CLI_COV_FOLDER of a folder that they share. */
+AS_MUST_CHECK int as_cli_cov_take(struct as_cli_cov *cov, const struct as_dir *share,
+				  struct as_err *err);
 /* For as_run_options.watch. */
 const struct as_watch *as_cli_cov_watch(const struct as_cli_cov *cov);
 /* Writes the file, if rc (what came of the command) is no error; returns rc or an error. */

@@ -2,29 +2,69 @@
 /* stored: see stored.h. */
 #include "cli/stored.h"
 
+#include "base/rundir.h"
 #include "cli/output.h"
 #include "cli/scenarios.h"
+#include "cli/trust.h"
+#include "work/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-int as_cli_stored_find(const struct as_args *args, struct as_buf *folder, struct as_err *err)
+int as_cli_stored_find(const struct as_args *args, struct as_dir *folder, struct as_err *err)
 {
-	const char *what = args->operands[0];
+	const char *what = args->operands[0], *out = as_args_text(args, "out", AS_OUT_DEFAULT);
+	struct as_dir run = AS_DIR_NONE, findings = AS_DIR_NONE;
 	struct stat st;
+	int rc;
 
+	*folder = AS_DIR_NONE;
 	if (strchr(what, '/') || !stat(what, &st)) {
-		as_buf_adds(folder, what);
 		if (stat(what, &st) || !S_ISDIR(st.st_mode))
 			return as_fail(err, AS_EUSE, "%s: not the folder of a finding", what);
-		return 0;
+		return as_dir_open(what, NULL, folder, err);
 	}
-	as_buf_addf(folder, "%s/findings/%s", as_args_text(args, "out", AS_OUT_DEFAULT), what);
-	if (stat(as_buf_str(folder), &st) || !S_ISDIR(st.st_mode))
-		return as_fail(err, AS_EUSE, "no finding %s in %s/findings", what,
-			       as_args_text(args, "out", AS_OUT_DEFAULT));
-	return 0;
+	rc = as_dir_open(out, NULL, &run, err);
+	if (!rc)
+		rc = as_dir_below(&run, AS_RUN_FINDINGS, false, &findings, err);
+	if (rc || !as_dir_is_plain(what) || !as_dir_has(&findings, what))
+		rc = as_fail(err, AS_EUSE, "no finding %s in %s/findings", what, out);
+	else
+		rc = as_dir_below(&findings, what, false, folder, err);
+	as_dir_close(&findings);
+	as_dir_close(&run);
+	return rc;
+}
+
+/* Whether this text, empty as it is, is what the id was made of. */
+static bool is_of_id(const struct as_stored *stored, const char *text)
+{
+	int kind = stored->kind ? as_finding_kind_parse(stored->kind) : -1;
+	struct as_finding f = { .target = stored->target,
+				.signature = stored->signature,
+				.workload = text };
+	char id[AS_FINDING_ID_MAX];
+	const char *hash = strrchr(stored->id, '-');
+
+	if (kind < 0 || !hash)
+		return false;
+	f.kind = (enum as_finding_kind)kind;
+	as_finding_id(&f, "", id);
+	return !strcmp(strrchr(id, '-'), hash);
+}
+
+int as_cli_stored_parse(const struct as_stored *stored, const char *name, const char *text,
+			struct as_seq **seq, struct as_err *err)
+{
+	int rc = as_parse_text(name, text, strlen(text), seq, err);
+
+	if (!rc && !(*seq)->n && !is_of_id(stored, text)) {
+		as_seq_free(*seq);
+		*seq = NULL;
+		rc = as_fail(err, AS_EUSE, "%s: %s holds no operations", stored->id, name);
+	}
+	return rc;
 }
 
 static int open_box(const struct as_args *args, const struct as_cli_specs *specs,
@@ -35,7 +75,7 @@ static int open_box(const struct as_args *args, const struct as_cli_specs *specs
 	if (rc)
 		return rc;
 	again->boxed = true;
-	again->box.boxed.target = again->stored->target;
+	again->box.boxed.target = again->spec;
 	again->box.boxed.options = again->options;
 	again->box.boxed.told = sinks;
 	again->box.boxed.found = sinks;
@@ -48,7 +88,7 @@ static int open_here(struct as_sink *sinks, struct as_cli_again *again, struct a
 					 .n_targets = 1,
 					 .options = &again->options,
 					 .sinks = sinks };
-	int rc = as_target_open(again->stored->target, &again->target, err);
+	int rc = as_target_open(again->spec, &again->target, err);
 
 	if (rc)
 		return rc;
@@ -56,6 +96,30 @@ static int open_here(struct as_sink *sinks, struct as_cli_again *again, struct a
 		return as_runner_new(again->target, &again->options, sinks, &again->runner, err);
 	rc = as_scenario_find(again->options.scenario, &again->ops, &args.params, err);
 	return rc ? rc : again->ops->open(&args, &again->scenario, err);
+}
+
+/* Somebody else's finding is data: what it names is not obeyed just because it is read. */
+static int choose_targets(const struct as_args *args, struct as_cli_again *again,
+			  struct as_cli_specs *specs, struct as_err *err)
+{
+	const struct as_stored *stored = again->stored;
+	const char *asked = as_args_text(args, "target", NULL);
+	bool compares = !strncmp(again->options.scenario, "diff:", 5);
+	int rc;
+
+	if (asked && compares)
+		return as_fail(err, AS_EUSE,
+			       "%s compares several targets: --target cannot take their place",
+			       stored->id);
+	again->spec = asked ? asked : stored->target;
+	rc = as_cli_specs(again->options.scenario, again->spec, specs, err);
+	if (asked)
+		as_cli_typed(args, asked);
+	else if (!rc)
+		rc = as_cli_trust(args, stored->id, stored->target, err);
+	for (size_t i = 0; i < specs->n && compares && !rc; i++)
+		rc = as_cli_trust(args, stored->id, specs->spec[i], err);
+	return rc;
 }
 
 int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
@@ -68,7 +132,7 @@ int as_cli_again_open(const struct as_args *args, const struct as_stored *stored
 	*again = (struct as_cli_again){ .stored = stored };
 	rc = as_run_options_parse(stored->options, &again->options, &again->faults, err);
 	if (!rc)
-		rc = as_cli_specs(again->options.scenario, stored->target, &specs, err);
+		rc = choose_targets(args, again, &specs, err);
 	if (!rc)
 		rc = as_cli_specs_box(args, &specs, &boxed, err);
 	if (!rc)

@@ -3,7 +3,7 @@
 #ifndef AS_CLI_STORED_H
 #define AS_CLI_STORED_H
 
-#include "base/buf.h"
+#include "base/dir.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "hunt/scenario.h"
@@ -11,12 +11,17 @@
 #include "run/run.h"
 
 /* The first operand: a folder by its path, or an id below the output folder. */
-AS_MUST_CHECK int as_cli_stored_find(const struct as_args *args, struct as_buf *folder,
+AS_MUST_CHECK int as_cli_stored_find(const struct as_args *args, struct as_dir *folder,
 				     struct as_err *err);
+/* Its workload, `text` as it was read from the file `name`. One without operations is refused, but
+ * for a finding that was made with it. */
+AS_MUST_CHECK int as_cli_stored_parse(const struct as_stored *stored, const char *name,
+				      const char *text, struct as_seq **seq, struct as_err *err);
 
 /* Ready to run workloads on the finding's target, with its options and faults. */
 struct as_cli_again {
 	const struct as_stored *stored;
+	const char *spec; /* its target, or the one that was asked for in its place */
 	struct as_run_options options;
 	char *faults;
 	struct as_target *target; /* here, */
@@ -27,7 +32,14 @@ struct as_cli_again {
 	struct as_cli_box box;
 };
 
-/* stored and sinks must outlive it. */
+/* clang-format off */
+#define AS_CLI_STORED_TARGET_OPT                                                                  \
+	{ .name = "target", .letter = 't', .kind = AS_OPT_TEXT, .arg = "T",                       \
+	  .help = "what to run it on, in place of the target that the finding names" }
+/* clang-format on */
+
+/* args, stored and sinks must outlive it. A target that the finding names, and that reaches
+ * outside, takes the user's trust. */
 AS_MUST_CHECK int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
 				    struct as_sink *sinks, struct as_cli_again *again,
 				    struct as_err *err);

@@ -1,60 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* feedback: see feedback.h; the table is spec/feedback.def. What was never met is in it with 0. */
+/*
+ * feedback: see feedback.h; the table is spec/feedback.def. What was never met is in it with 0.
+ *
+ * How often an operation came is not said: one of the language may be many calls (deepen, prune), so
+ * that the calls do not tell.
+ */
 #include "cover/feedback.h"
 #include "base/json.h"
 #include "cover/counting.h"
 
 #include <string.h>
 
-enum kind { EACH_PART, WHOLE_SET, EXACT_SET };
-
-static const struct {
-	const char *name, *calls;
-} operations[] = {
-#define OPERATION(name, calls) { name, calls },
-#define EACH(op, key, family, arg)
-#define WHOLE(op, key, family, arg, prefix)
-#define CALLED(name, other)
-#define FLAGGED(op, family, arg, words)
-#include "cover/spec/feedback.def"
-#undef OPERATION
-#undef EACH
-#undef WHOLE
-#undef CALLED
-#undef FLAGGED
-};
+enum kind { EACH_PART, WHOLE_SET };
 
 static const struct argument {
 	enum kind kind;
 	const char *op, *key, *family, *arg;
-	const char *prefix; /* of EXACT_SET: the flags */
+	const char *prefix;
 } arguments[] = {
-#define OPERATION(name, calls)
 #define EACH(op, key, family, arg) { EACH_PART, op, key, #family, #arg, "" },
 #define WHOLE(op, key, family, arg, prefix) { WHOLE_SET, op, key, #family, #arg, prefix },
 #define CALLED(name, other)
-#define FLAGGED(op, family, arg, words) { EXACT_SET, op, NULL, #family, #arg, words },
 #include "cover/spec/feedback.def"
-#undef OPERATION
 #undef EACH
 #undef WHOLE
 #undef CALLED
-#undef FLAGGED
 };
 
 static const char *const called[][2] = {
-#define OPERATION(name, calls)
 #define EACH(op, key, family, arg)
 #define WHOLE(op, key, family, arg, prefix)
 #define CALLED(name, other) { name, other },
-#define FLAGGED(op, family, arg, words)
 #include "cover/spec/feedback.def"
-#undef OPERATION
 #undef EACH
 #undef WHOLE
 #undef CALLED
-#undef FLAGGED
 };
+
+/* The reader's numbers are signed. */
+static uint64_t signed_count(uint64_t n)
+{
+	return n < INT64_MAX ? n : INT64_MAX;
+}
 
 static void line(struct as_buf *out, const char *op, const char *key, const char *part, uint64_t n)
 {
@@ -62,12 +49,9 @@ static void line(struct as_buf *out, const char *op, const char *key, const char
 
 	as_json_object(&json);
 	as_json_kstr(&json, "op", op);
-	if (key) {
-		as_json_kstr(&json, "arg", key);
-		as_json_kstr(&json, "partition", part);
-	}
-	/* The reader's numbers are signed. */
-	as_json_kuint(&json, "count", n < INT64_MAX ? n : INT64_MAX);
+	as_json_kstr(&json, "arg", key);
+	as_json_kstr(&json, "partition", part);
+	as_json_kuint(&json, "count", signed_count(n));
 	as_json_end(&json);
 	as_buf_addc(out, '\n');
 }
@@ -122,46 +106,40 @@ static void whole_sets(const struct as_counts *counts, const struct argument *a,
 	as_buf_free(&kept);
 }
 
-static void exact_set(const struct as_counts *counts, const struct argument *a, struct as_buf *out)
+/* Every partition that is expected to be tested, by the names of coverage. */
+static void call_parts(const struct as_space *space, struct as_buf *out)
 {
-	const struct as_spec_family *family = as_spec_family(counts->spec, a->family);
-	uint64_t value, sum = 0;
+	for (unsigned i = 0; i < space->n; i++) {
+		const struct as_part *part = &space->parts[i];
+		struct as_json json = as_json_on(out);
 
-	for (unsigned i = 0; i < family->n_args; i++) {
-		const struct as_spec_arg *arg = &family->args[i];
-		const struct as_combos *combos = &counts->bits[arg->bits];
-
-		if (strcmp(arg->name, a->arg) != 0)
+		if (!part->expected)
 			continue;
-		as_assert(as_combo_parse(arg->words, a->prefix, strlen(a->prefix), &value));
-		for (unsigned c = 0; c < combos->size; c++)
-			if (combos->at[c].value == value)
-				as_counting_add(&sum, combos->at[c].count);
+		as_json_object(&json);
+		as_json_kstr(&json, "call", space->family->name);
+		if (space->arg)
+			as_json_kstr(&json, "arg", space->arg->name);
+		as_json_kstr(&json, space->arg ? "partition" : "output", part->name);
+		as_json_kuint(&json, "count", signed_count(part->count));
+		as_json_end(&json);
+		as_buf_addc(out, '\n');
 	}
-	line(out, a->op, NULL, NULL, sum);
 }
 
 void as_feedback_print(const struct as_counts *counts, struct as_buf *out)
 {
-	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
-		uint64_t sum = 0;
-
-		for (const char *s = operations[i].calls; *s;
-		     s += strcspn(s, " "), s += *s == ' ') {
-			const struct as_spec_call *call =
-				as_spec_find(counts->spec, s, strcspn(s, " "));
-
-			as_assert(call);
-			as_counting_add(&sum, counts->variants[call->index]);
-		}
-		line(out, operations[i].name, NULL, NULL, sum);
-	}
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++) {
 		if (arguments[i].kind == EACH_PART)
 			each_part(counts, &arguments[i], out);
-		else if (arguments[i].kind == EXACT_SET)
-			exact_set(counts, &arguments[i], out);
 		else
 			whole_sets(counts, &arguments[i], out);
+	}
+	for (unsigned i = 0; i < as_counts_spaces(counts); i++) {
+		struct as_space space;
+
+		as_counts_space(counts, i, &space);
+		if (space.kind == AS_SPACE_PLAIN || space.kind == AS_SPACE_OUTPUT)
+			call_parts(&space, out);
+		as_space_free(&space);
 	}
 }

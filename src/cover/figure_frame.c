@@ -2,6 +2,8 @@
 /* figure_frame: see figure_frame.h. */
 #include "cover/figure_frame.h"
 
+#include "base/show.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -45,9 +47,13 @@ static void add_style(struct as_buf *out)
 	as_buf_adds(out, "}</style>");
 }
 
-void as_figure_escape(struct as_buf *out, const char *text)
+void as_figure_escape(struct as_buf *out, const char *raw)
 {
-	for (; *text; text++) {
+	struct as_buf shown = { 0 };
+
+	/* What XML does not allow, a name of a file may hold. */
+	as_show(&shown, raw);
+	for (const char *text = as_buf_str(&shown); *text; text++) {
 		switch (*text) {
 		case '&':
 			as_buf_adds(out, "&amp;");
@@ -62,10 +68,10 @@ void as_figure_escape(struct as_buf *out, const char *text)
 			as_buf_adds(out, "&quot;");
 			break;
 		default:
-			/* What XML does not allow, a name of a file may hold. */
-			as_buf_addc(out, (unsigned char)*text < ' ' ? '?' : *text);
+			as_buf_addc(out, *text);
 		}
 	}
+	as_buf_free(&shown);
 }
 
 void as_figure_number(struct as_buf *out, uint64_t value)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define AREA_BYTES ((size_t)128 << 20) /* of addresses: memory is taken as it is used */
@@ -105,7 +106,7 @@ static void count_call(struct as_own *own, const struct entry *e, size_t bytes)
 {
 	const struct as_spec_call *spec = own->tally.spec->by_nr[e->nr];
 	struct as_pieces pieces = { .data = (const char *)(e + 1), .len = 0 };
-	struct as_memory memory = { .read = as_pieces_read, .ctx = &pieces };
+	struct as_memory memory = { .read = as_pieces_read, .sum = as_pieces_sum, .ctx = &pieces };
 	struct as_syscall call;
 
 	pieces.len = bytes - sizeof(*e);
@@ -276,9 +277,18 @@ int as_own_gather(struct as_own *own, const char *folder, struct as_err *err)
 	while (!rc && dir && (entry = readdir(dir))) {
 		size_t len = strlen(entry->d_name);
 		struct as_buf path = { 0 };
+		struct stat st;
 
-		if (len < 5 || strcmp(entry->d_name + len - 4, ".cov"))
+		/* Guests write there, too: a link of theirs is not followed. */
+		if (len < 5 || strcmp(entry->d_name + len - 4, ".cov") ||
+		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode))
 			continue;
+		/* Of a process that was killed before it had counted anything. */
+		if (!st.st_size) {
+			unlinkat(dirfd(dir), entry->d_name, 0);
+			continue;
+		}
 		as_buf_addf(&path, "%s/%s", folder, entry->d_name);
 		rc = gather_one(own, as_buf_str(&path), err);
 		as_buf_free(&path);

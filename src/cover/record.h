@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * record: what live sources share: how a command is started under watch, and how whoever asked for
- * it can end it early. The sources themselves are as_source_ptrace and as_source_ebpf (source.h).
+ * it can end it early. The sources themselves are as_source_inprocess, as_source_ptrace and
+ * as_source_ebpf (source.h).
  *
- * A recording ends when the last process of the command's tree has ended. With ptrace the tree
- * cannot go on without us (its filter asks us about every call): if we die, it is killed. With eBPF
- * it goes on, unseen.
+ * A recording ends when the last process of the command's tree has ended. With ptrace, and
+ * in-process, the tree cannot go on without us (its filter asks us about calls): if we die, it is
+ * killed. With eBPF it goes on, unseen.
  */
 #ifndef AS_COVER_RECORD_H
 #define AS_COVER_RECORD_H
@@ -23,6 +24,7 @@ struct as_record_control {
 	volatile sig_atomic_t asked;
 	unsigned setuid_programs; /* ran without the rights that they ask for */
 	uint64_t cut_short; /* texts or lists longer than what was kept of them */
+	int exec_errno; /* why the command could not be run; 0: it could */
 	unsigned ring_bytes; /* of the buffer that eBPF fills, a power of 2; 0: a default */
 };
 
@@ -39,7 +41,8 @@ AS_MUST_CHECK int as_record_fork(char **argv, int (*prepare)(void *ctx), void *c
 				 struct as_record_child *child, struct as_err *err);
 void as_record_go(struct as_record_child *child);
 /* When the child has ended: why it did not become the command, if it did not. Closes all. */
-AS_MUST_CHECK int as_record_said(struct as_record_child *child, char **argv, struct as_err *err);
+AS_MUST_CHECK int as_record_said(struct as_record_child *child, const struct as_source_input *input,
+				 struct as_err *err);
 
 /* What a process that is stopped after an exec was started as: puts program and arguments into
  * `call`, which point into `room` until it is used again. */
@@ -58,10 +61,19 @@ void as_record_inherited(struct as_world *world, pid_t pid, unsigned tid);
  */
 void as_record_undo_offset(const struct as_spec_call *spec, int64_t raw, struct as_syscall *call);
 
+/* What the kernel says of a call that a signal has interrupted, to itself (ERESTARTSYS and its
+ * kin): is it that? And what the program finds when a handler with these flags of sigaction has
+ * come back: EINTR, or is the call made again? */
+bool as_record_interrupted(int64_t raw);
+bool as_record_ends_it(int64_t raw, uint64_t flags);
+
 /* The seccomp program that asks the tracer about the calls of the table. Those that the tracer
- * learns of by events of ptrace are left out. */
+ * learns of by events of ptrace are left out, and those that are made just before the address
+ * `allowed` (0: none). It says which calls are those of another architecture. */
+#define AS_RECORD_OTHER_ARCH 1
 struct sock_filter;
-unsigned as_record_filter(const struct as_spec *spec, struct sock_filter *out, unsigned cap);
+unsigned as_record_filter(const struct as_spec *spec, uint64_t allowed, struct sock_filter *out,
+			  unsigned cap);
 /* Is it one of those: fork, exec, exit and their kin? */
 bool as_record_by_event(const struct as_spec_call *call);
 

@@ -22,6 +22,7 @@
 struct program {
 	struct sock_filter *out;
 	unsigned n, cap;
+	uint64_t allowed; /* 0: there is none */
 };
 
 static unsigned add(struct program *p, struct sock_filter instruction)
@@ -38,10 +39,27 @@ static struct sock_filter jump(unsigned code, unsigned k, unsigned yes, unsigned
 					    (unsigned char)no);
 }
 
-static void answer(struct program *p, bool ask)
+static void answer(struct program *p, unsigned what)
 {
-	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-					    ask ? SECCOMP_RET_TRACE : SECCOMP_RET_ALLOW));
+	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, what));
+}
+
+static struct sock_filter load(unsigned field)
+{
+	return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field);
+}
+
+/* For a call of interest: the tracer is asked, unless it comes from where calls are kept. */
+static void ask_about(struct program *p)
+{
+	if (p->allowed) {
+		add(p, load(FIELD(instruction_pointer)));
+		add(p, jump(BPF_JEQ, (unsigned)p->allowed, 0, 3));
+		add(p, load(FIELD(instruction_pointer) + 4));
+		add(p, jump(BPF_JEQ, (unsigned)(p->allowed >> 32), 0, 1));
+		answer(p, SECCOMP_RET_ALLOW);
+	}
+	answer(p, SECCOMP_RET_TRACE);
 }
 
 /* For the numbers from lo to hi, whose answers are ask[]: a tree of comparisons. */
@@ -52,7 +70,10 @@ static void decide(struct program *p, const bool *ask, unsigned lo, unsigned hi)
 	while (run < hi && ask[run + 1] == ask[lo])
 		run++;
 	if (run == hi) {
-		answer(p, ask[lo]);
+		if (ask[lo])
+			ask_about(p);
+		else
+			answer(p, SECCOMP_RET_ALLOW);
 		return;
 	}
 	/* Cut between two runs, as near to the middle of the runs as can be: by number is near
@@ -98,28 +119,31 @@ bool as_record_by_event(const struct as_spec_call *call)
 	}
 }
 
-unsigned as_record_filter(const struct as_spec *spec, struct sock_filter *out, unsigned cap)
+unsigned as_record_filter(const struct as_spec *spec, uint64_t allowed, struct sock_filter *out,
+			  unsigned cap)
 {
-	struct program p = { .out = out, .cap = cap };
+	struct program p = { .out = out, .cap = cap, .allowed = allowed };
 	bool ask[AS_SPEC_NR_MAX];
 
 	for (unsigned nr = 0; nr < AS_SPEC_NR_MAX; nr++)
 		ask[nr] = spec->by_nr[nr] && !as_record_by_event(spec->by_nr[nr]);
 	/* The last number stands for all above; it is nobody's. */
 	as_assert(!ask[AS_SPEC_NR_MAX - 1]);
-	add(&p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(arch)));
+	add(&p, load(FIELD(arch)));
 	add(&p, jump(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0));
-	answer(&p, true);
-	add(&p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(nr)));
+	answer(&p, SECCOMP_RET_TRACE | AS_RECORD_OTHER_ARCH);
+	add(&p, load(FIELD(nr)));
 	/* The numbers of x32 are those of another architecture. */
 	add(&p, jump(BPF_JSET, 0x40000000, 0, 1));
-	answer(&p, true);
+	answer(&p, SECCOMP_RET_TRACE | AS_RECORD_OTHER_ARCH);
 	if (ask[SYS_mmap]) {
-		add(&p, jump(BPF_JEQ, SYS_mmap, 0, 4));
-		add(&p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(args[3])));
+		unsigned at = add(&p, jump(BPF_JEQ, SYS_mmap, 0, 0));
+
+		add(&p, load(FIELD(args[3])));
 		add(&p, jump(BPF_JSET, MAP_ANONYMOUS, 0, 1));
-		answer(&p, false);
-		answer(&p, true);
+		answer(&p, SECCOMP_RET_ALLOW);
+		ask_about(&p);
+		p.out[at].jf = (unsigned char)(p.n - at - 1);
 	}
 	decide(&p, ask, 0, AS_SPEC_NR_MAX - 1);
 	return p.n;

@@ -3,6 +3,7 @@
 #include "cover/record_pieces.h"
 
 #include <string.h>
+#include <sys/uio.h>
 
 static void want_piece(struct as_bpf_want *want, unsigned kind, unsigned reg, unsigned bytes,
 		       unsigned more)
@@ -53,42 +54,54 @@ struct as_bpf_want as_pieces_wanted(const struct as_spec_call *call)
 		want_slot(&want, &call->slots[i]);
 	/* Two descriptors come back through memory. */
 	if (call->act == AS_ACT_MAKE_PAIR)
-		want_piece(&want, AS_BPF_BYTES, call->slots[0].reg, 2 * sizeof(int), 0);
+		want_piece(&want, AS_BPF_RESULT, call->slots[0].reg, 2 * sizeof(int), 0);
 	return want;
+}
+
+/* The next piece that is whole; NULL: there is none. They may come from a program that wrote into
+ * memory that is not its own. */
+static const struct as_bpf_piece *next(const struct as_pieces *all, size_t *at)
+{
+	const struct as_bpf_piece *piece = (const void *)(all->data + *at);
+
+	if (*at > all->len || all->len - *at < sizeof(*piece) || piece->padded % 8 ||
+	    piece->padded < sizeof(*piece) || piece->padded > all->len - *at ||
+	    piece->len > piece->padded - sizeof(*piece))
+		return NULL;
+	*at += piece->padded;
+	return piece;
 }
 
 size_t as_pieces_read(void *ctx, uint64_t address, void *out, size_t len, bool text)
 {
-	const struct as_pieces *all = ctx;
-	const char *at = all->data, *end = at + all->len;
+	const struct as_bpf_piece *piece;
+	size_t at = 0;
 
-	while (at < end) {
-		const struct as_bpf_piece *piece = (const void *)at;
+	while ((piece = next(ctx, &at))) {
+		size_t from = address - piece->address, n;
 
-		if (address >= piece->address && address - piece->address < piece->len) {
-			size_t from = address - piece->address, n = piece->len - from;
-
-			/* What was cut short ends with a NUL that is not its own. */
-			if (text && piece->len == AS_BPF_TEXT_BYTES)
-				n--;
-			if (n > len)
-				n = len;
-			memcpy(out, at + sizeof(*piece) + from, n);
-			return n;
-		}
-		at += piece->padded;
+		if (piece->kind == AS_BPF_IOV || address < piece->address || from >= piece->len)
+			continue;
+		n = piece->len - from;
+		/* What was cut short ends with a NUL that is not its own. */
+		if (text && piece->len == AS_BPF_TEXT_BYTES)
+			n--;
+		if (n > len)
+			n = len;
+		memcpy(out, (const char *)(piece + 1) + from, n);
+		return n;
 	}
 	return 0;
 }
 
-void as_pieces_command(const char *data, size_t len, struct as_syscall *call)
+void as_pieces_command(const struct as_pieces *all, struct as_syscall *call)
 {
-	const char *end = data + len;
+	const struct as_bpf_piece *piece;
+	size_t at = 0;
 
 	as_assert(call->spec->act == AS_ACT_EXEC && call->spec->n_slots == 1);
-	while (data < end) {
-		const struct as_bpf_piece *piece = (const void *)data;
-		const char *text = data + sizeof(*piece);
+	while ((piece = next(all, &at))) {
+		const char *text = (const char *)(piece + 1);
 
 		if (piece->address == AS_BPF_EXEC_PROGRAM) {
 			call->slots[0] = (struct as_syscall_slot){ .state = AS_SLOT_TEXT,
@@ -100,8 +113,33 @@ void as_pieces_command(const char *data, size_t len, struct as_syscall *call)
 			call->args_len = piece->len;
 			call->args_cut = piece->len == AS_BPF_ARGS_BYTES;
 		}
-		data += piece->padded;
 	}
+}
+
+bool as_pieces_sum(void *ctx, uint64_t address, uint64_t n, uint64_t *out)
+{
+	const struct as_bpf_piece *piece;
+	struct as_bpf_sum sum;
+	size_t at = 0;
+
+	while ((piece = next(ctx, &at))) {
+		if (piece->kind != AS_BPF_IOV || piece->address != address ||
+		    piece->len != sizeof(sum))
+			continue;
+		memcpy(&sum, piece + 1, sizeof(sum));
+		*out = sum.sum;
+		return sum.n == n;
+	}
+	return false;
+}
+
+static struct as_bpf_sum add_up(const struct iovec *iov, uint64_t n)
+{
+	struct as_bpf_sum sum = { .n = n };
+
+	for (uint64_t i = 0; i < n && n <= AS_BPF_IOV_MAX; i++)
+		sum.sum += iov[i].iov_len;
+	return sum;
 }
 
 static size_t piece_len(const struct as_bpf_want *want, unsigned i, const uint64_t regs[6])
@@ -115,11 +153,10 @@ static size_t piece_len(const struct as_bpf_want *want, unsigned i, const uint64
 	case AS_BPF_TEXT:
 		n = strnlen(from, AS_BPF_TEXT_BYTES) + 1;
 		return n > AS_BPF_TEXT_BYTES ? AS_BPF_TEXT_BYTES : n;
-	case AS_BPF_BYTES:
-		return want->piece[i].bytes;
+	case AS_BPF_IOV:
+		return sizeof(struct as_bpf_sum);
 	default:
-		n = regs[want->piece[i].more];
-		return (n > AS_BPF_IOV_MAX ? AS_BPF_IOV_MAX : n) * 16;
+		return want->piece[i].bytes;
 	}
 }
 
@@ -128,15 +165,22 @@ size_t as_pieces_cut(const struct as_bpf_want *want, const uint64_t regs[6], cha
 	size_t at = 0;
 
 	for (unsigned i = 0; i < want->n; i++) {
-		uint64_t address = regs[want->piece[i].reg];
+		const void *from = (const void *)(uintptr_t)regs[want->piece[i].reg];
 		size_t len = piece_len(want, i, regs);
-		struct as_bpf_piece head = { .address = address, .len = (unsigned)len };
+		struct as_bpf_piece head = { .address = (uintptr_t)from,
+					     .len = (unsigned)len,
+					     .kind = want->piece[i].kind };
+		struct as_bpf_sum sum;
 
 		if (!len)
 			continue;
-		head.padded = (unsigned)(sizeof(head) + ((len + 7) & ~(size_t)7));
+		if (head.kind == AS_BPF_IOV) {
+			sum = add_up(from, regs[want->piece[i].more]);
+			from = &sum;
+		}
+		head.padded = (__u16)(sizeof(head) + ((len + 7) & ~(size_t)7));
 		memcpy(room + at, &head, sizeof(head));
-		memcpy(room + at + sizeof(head), (const void *)(uintptr_t)address, len);
+		memcpy(room + at + sizeof(head), from, len);
 		at += head.padded;
 	}
 	return at;

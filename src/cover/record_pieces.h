@@ -19,9 +19,10 @@ struct as_pieces {
 
 /* For struct as_memory: ctx is a struct as_pieces. */
 size_t as_pieces_read(void *ctx, uint64_t address, void *out, size_t len, bool text);
+bool as_pieces_sum(void *ctx, uint64_t address, uint64_t n, uint64_t *out);
 
 /* The pieces of an exec: program and arguments. They stay where they are. */
-void as_pieces_command(const char *data, size_t len, struct as_syscall *call);
+void as_pieces_command(const struct as_pieces *all, struct as_syscall *call);
 
 /* The pieces of a call of our own, put into room (of AS_PIECES_ROOM bytes, aligned to 8); how many
  * bytes they take. Pointers that a call of ours is made with are good. */

@@ -2,11 +2,11 @@
 /*
  * record_ptrace: recording without privileges: ptrace, told by a seccomp filter which calls matter.
  *
- * Method. A call of interest stops twice: before it begins (the filter's doing), where nothing is
- * read and the tracee is only told to stop again behind the call, and there, where one look at the
- * registers gives number, arguments and result: the kernel leaves the arguments in place. Memory
- * is read then, before the tracee goes on; the counting is done while it runs. Every other call
- * costs nothing.
+ * Method. A call of interest stops twice: before it begins (the filter's doing), where the tracee
+ * is only told to stop again after the call, and there, where one look at the registers gives
+ * number, arguments and result: the kernel leaves the arguments in place. Memory is read then,
+ * before the tracee goes on; the counting is done while it runs. Every other call costs nothing. As
+ * "inprocess" most calls do not stop at all: see record_tracer.h.
  *
  *  1. A tracee that was never known to the world is not let go: a child may be seen before its
  *     parent's report of it.
@@ -14,11 +14,15 @@
  *     from those calls themselves.
  *  3. A tracee's call is open (`in_call`) from the first of its two stops to the second: until
  *     then it is resumed in the mode that makes the second one happen.
+ *  4. A call that a signal has interrupted is over when the signal's handler begins and the program
+ *     will find EINTR when it comes back; the frame of the handler says so. If the call is made
+ *     again instead, it stops again, and that counts.
+ *  5. What was kept inside the processes is told before the stop that comes after it.
  *
  * It cannot trace what traces others (debuggers, User-Mode Linux); programs with the setuid bit run
  * without the rights it would give them, unless we are root.
  */
-#include "cover/record.h"
+#include "cover/record_tracer.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -27,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -34,8 +39,8 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #define FILTER_MAX 1024
 #define PAGE 4096u
@@ -45,19 +50,12 @@
 	(PTRACE_O_TRACESECCOMP | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | \
 	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)
 
-struct task {
-	pid_t tid, tgid;
-	bool in_call;
-	bool known; /* to the world */
-	bool waits; /* stopped, to be let go when it is known */
-	UT_hash_handle hh;
-};
-
 struct tracer {
 	struct as_tally *tally;
 	struct as_record_control *control;
-	struct task *tasks;
-	struct task *last; /* found */
+	struct as_task *tasks;
+	struct as_task *last; /* found */
+	struct as_inside *inside; /* NULL: nothing is put into the processes */
 	pid_t main;
 	bool begun; /* the command itself runs */
 	int *exit_status;
@@ -65,47 +63,53 @@ struct tracer {
 	struct as_record_command command; /* of an exec */
 };
 
+static void on_status(struct tracer *t, pid_t tid, int status);
+
 /* ---- Tasks ----------------------------------------------------------------------------------- */
 
 /* Stops come in runs of one task. */
-static struct task *find(struct tracer *t, pid_t tid)
+static struct as_task *find(struct tracer *t, pid_t tid)
 {
 	if (!t->last || t->last->tid != tid)
 		HASH_FIND_INT(t->tasks, &tid, t->last);
 	return t->last;
 }
 
-static struct task *get(struct tracer *t, pid_t tid)
+static struct as_task *get(struct tracer *t, pid_t tid)
 {
-	struct task *task = find(t, tid);
+	struct as_task *task = find(t, tid);
 
 	if (task)
 		return task;
 	task = as_xcalloc(1, sizeof(*task));
 	task->tid = task->tgid = tid;
+	task->newborn = true;
 	HASH_ADD_INT(t->tasks, tid, task);
 	return task;
 }
 
-static void forget(struct tracer *t, struct task *task)
+static void forget(struct tracer *t, struct as_task *task)
 {
+	uint64_t open = task->in_call || task->interrupted;
+
 	as_world_exit(t->tally->world, (unsigned)task->tid);
-	if (task->in_call)
-		as_counts_note(t->tally->counts, AS_NOTE_UNFINISHED, 1);
+	if (t->inside)
+		open += as_inside_gone(t->inside, task);
+	as_counts_note(t->tally->counts, AS_NOTE_UNFINISHED, open);
 	HASH_DEL(t->tasks, task);
 	t->last = NULL;
 	free(task);
 }
 
 /* A tracee that is not there any more will be reported as ended: nothing to do about it here. */
-static void resume(const struct task *task, int sig)
+static void resume(const struct as_task *task, int sig)
 {
 	ptrace(task->in_call ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0, (long)sig);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-static size_t read_some(pid_t tid, uint64_t address, void *out, size_t len)
+size_t as_tracer_read(pid_t tid, uint64_t address, void *out, size_t len)
 {
 	struct iovec here = { out, len }, there = { (void *)(uintptr_t)address, len };
 	ssize_t n = process_vm_readv(tid, &here, 1, &there, 1, 0);
@@ -113,7 +117,7 @@ static size_t read_some(pid_t tid, uint64_t address, void *out, size_t len)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-/* In pieces that end at pages: what lies behind the text may not be readable. */
+/* In pieces that end at pages: what lies after the text may not be readable. */
 static size_t read_memory(void *ctx, uint64_t address, void *out, size_t len, bool text)
 {
 	pid_t tid = *(const pid_t *)ctx;
@@ -126,7 +130,7 @@ static size_t read_memory(void *ctx, uint64_t address, void *out, size_t len, bo
 			piece = FIRST_BYTES;
 		if (piece > len - done)
 			piece = len - done;
-		n = read_some(tid, address + done, (char *)out + done, piece);
+		n = as_tracer_read(tid, address + done, (char *)out + done, piece);
 		if (text && memchr((char *)out + done, 0, n))
 			return done +
 			       (size_t)((char *)memchr((char *)out + done, 0, n) -
@@ -141,42 +145,120 @@ static size_t read_memory(void *ctx, uint64_t address, void *out, size_t len, bo
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-static void other_architecture(struct tracer *t, struct task *task)
-{
-	as_counts_note(t->tally->counts, AS_NOTE_OTHER_ARCH, 1);
-	resume(task, 0);
-}
-
-static void on_return(struct tracer *t, struct task *task)
+/* The call of these registers, which has come back. */
+static void count_call(struct tracer *t, struct as_task *task, const uint64_t call_regs[7],
+		       int64_t raw)
 {
 	struct as_memory memory = { .read = read_memory, .ctx = &task->tid };
-	const struct as_spec_call *spec;
-	struct user_regs_struct r;
+	const struct as_spec_call *spec = t->tally->spec->by_nr[call_regs[0]];
 	struct as_syscall call;
+
+	as_syscall_fill(&call, spec, call_regs + 1, &memory, t->room);
+	as_syscall_return(&call, raw, call_regs + 1, &memory);
+	/* The task may go on now: the memory was read. */
+	if (!task->stepping)
+		resume(task, 0);
+	as_record_undo_offset(spec, raw, &call);
+	call.pid = (unsigned)task->tgid;
+	call.tid = (unsigned)task->tid;
+	as_tally_call(t->tally, &call);
+}
+
+static void on_return(struct tracer *t, struct as_task *task)
+{
+	struct user_regs_struct r;
 
 	task->in_call = false;
 	if (ptrace(PTRACE_GETREGS, task->tid, 0, &r))
 		return;
-	if (r.cs == USER_CS_32 || r.orig_rax >= AS_SPEC_NR_MAX) {
-		other_architecture(t, task);
-		return;
-	}
-	spec = t->tally->spec->by_nr[r.orig_rax];
-	if (!spec || !t->begun) {
+	if (r.orig_rax >= AS_SPEC_NR_MAX || !t->tally->spec->by_nr[r.orig_rax] || !t->begun) {
 		resume(task, 0);
 		return;
 	}
 	{
-		const uint64_t regs[6] = { r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9 };
+		const uint64_t call[7] = { r.orig_rax, r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9 };
 
-		as_syscall_fill(&call, spec, regs, &memory, t->room);
-		as_syscall_return(&call, (int64_t)r.rax, regs, &memory);
+		if (as_record_interrupted((int64_t)r.rax)) {
+			task->interrupted = true;
+			memcpy(task->call, call, sizeof(call));
+			resume(task, 0);
+			return;
+		}
+		if (t->inside && r.orig_rax == SYS_mmap && r.rdx & PROT_EXEC &&
+		    (int64_t)r.rax > 0 && (int)r.r8 >= 0)
+			as_inside_mapped(t->inside, task, r.rax, r.rsi, (int)r.r8, r.r9);
+		count_call(t, task, call, (int64_t)r.rax);
 	}
+}
+
+/* A call is about to be made. */
+static void on_call(struct tracer *t, struct as_task *task)
+{
+	struct user_regs_struct r;
+	unsigned long why = 0;
+	int status = 0;
+
+	task->interrupted = task->stepping = false;
+	ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &why);
+	if (why == AS_RECORD_OTHER_ARCH) {
+		if (t->begun)
+			as_counts_note(t->tally->counts, AS_NOTE_OTHER_ARCH, 1);
+		resume(task, 0);
+		return;
+	}
+	if (t->inside && task->space && !ptrace(PTRACE_GETREGS, task->tid, 0, &r) &&
+	    as_inside_hit(t->inside, task, &r, &status)) {
+		if (status)
+			on_status(t, task->tid, status);
+		else
+			resume(task, 0);
+		return;
+	}
+	task->in_call = true;
+	ptrace(PTRACE_SYSCALL, task->tid, 0, 0);
+}
+
+/* ---- Signals --------------------------------------------------------------------------------- */
+
+/* The handler of the signal that interrupted a call begins: what will the program find when it
+ * comes back? */
+static void on_handler(struct tracer *t, struct as_task *task)
+{
+	const size_t gregs = sizeof(uint64_t) + offsetof(ucontext_t, uc_mcontext.gregs);
+	struct user_regs_struct r;
+	uint64_t rax;
+
+	if (!ptrace(PTRACE_GETREGS, task->tid, 0, &r) &&
+	    as_tracer_read(task->tid, r.rsp + gregs + REG_RAX * sizeof(rax), &rax, sizeof(rax)) ==
+		    sizeof(rax) &&
+	    (int64_t)rax == -EINTR)
+		count_call(t, task, task->call, -EINTR);
+	task->interrupted = task->stepping = false;
 	resume(task, 0);
-	as_record_undo_offset(spec, (int64_t)r.rax, &call);
-	call.pid = (unsigned)task->tgid;
-	call.tid = (unsigned)task->tid;
-	as_tally_call(t->tally, &call);
+}
+
+static bool is_our_step(const struct as_task *task, int sig)
+{
+	siginfo_t info = { .si_code = 0 };
+
+	return task->stepping && sig == SIGTRAP &&
+	       !ptrace(PTRACE_GETSIGINFO, task->tid, 0, &info) && info.si_code > 0;
+}
+
+static void on_signal(struct tracer *t, struct as_task *task, int sig)
+{
+	if (is_our_step(task, sig)) {
+		on_handler(t, task);
+	} else if (t->inside && (sig == SIGSEGV || sig == SIGBUS) &&
+		   as_inside_fault(t->inside, task)) {
+		resume(task, 0);
+	} else if (task->interrupted) {
+		/* To stop again where the handler begins, if there is one. */
+		task->stepping = true;
+		ptrace(PTRACE_SINGLESTEP, task->tid, 0, (long)sig);
+	} else {
+		resume(task, sig);
+	}
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -193,23 +275,34 @@ static uint64_t clone_flags(pid_t tid, int event)
 	if (r.orig_rax == SYS_clone)
 		flags = r.rdi;
 	if (r.orig_rax == SYS_clone3)
-		read_some(tid, r.rdi, &flags, sizeof(flags));
+		as_tracer_read(tid, r.rdi, &flags, sizeof(flags));
 	return flags;
 }
 
-static void on_fork(struct tracer *t, struct task *task, int event)
+/* Lets a task go for the first time. */
+static void release(struct tracer *t, struct as_task *child)
+{
+	if (t->inside && child->newborn)
+		as_inside_release(t->inside, child);
+	child->newborn = false;
+	resume(child, 0);
+}
+
+static void on_fork(struct tracer *t, struct as_task *task, int event)
 {
 	uint64_t flags = clone_flags(task->tid, event);
 	unsigned long message = 0;
-	struct task *child;
+	struct as_task *child;
 
 	if (!ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &message) && message) {
 		child = get(t, (pid_t)message);
 		as_world_fork(t->tally->world, (unsigned)task->tid, (unsigned)child->tid, flags);
 		child->known = true;
 		child->tgid = flags & CLONE_THREAD ? task->tgid : child->tid;
+		if (t->inside)
+			as_inside_born(t->inside, task, child, flags);
 		if (child->waits)
-			resume(child, 0);
+			release(t, child);
 		child->waits = false;
 	}
 	resume(task, 0);
@@ -225,18 +318,19 @@ static bool is_setuid(pid_t tid)
 	       (st.st_mode & S_ISUID || (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP));
 }
 
-static void on_exec(struct tracer *t, struct task *task)
+static void on_exec(struct tracer *t, struct as_task *task)
 {
 	const struct as_spec_call *spec = t->tally->spec->by_nr[SYS_execve];
 	struct as_syscall call = { .spec = spec, .finished = true, .made = { -1, -1 } };
 	unsigned long former = 0;
-	struct task *old;
+	struct as_task *old;
+	int status;
 
 	/* A thread that is not the first takes the first one's number. */
 	if (!ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &former) && (pid_t)former != task->tid &&
 	    (old = find(t, (pid_t)former)))
 		forget(t, old);
-	task->in_call = false;
+	task->in_call = task->interrupted = task->stepping = false;
 	t->begun = true;
 	if (geteuid() && t->control && is_setuid(task->tid))
 		t->control->setuid_programs++;
@@ -244,26 +338,29 @@ static void on_exec(struct tracer *t, struct task *task)
 	if (t->tally->split)
 		as_record_command(task->tid, &t->command, &call);
 	as_tally_call(t->tally, &call);
-	resume(task, 0);
+	if (t->inside && !as_inside_exec(t->inside, task, &status))
+		on_status(t, task->tid, status);
+	else
+		resume(task, 0);
 }
 
 /* Its parent's word about it was lost (killed between the two): let it go all the same. */
 static void release_orphans(struct tracer *t)
 {
-	struct task *task, *next;
+	struct as_task *task, *next;
 
 	HASH_ITER(hh, t->tasks, task, next) {
 		if (!task->waits)
 			continue;
 		task->known = true;
 		task->waits = false;
-		resume(task, 0);
+		release(t, task);
 	}
 }
 
 static void on_end(struct tracer *t, pid_t tid, int status)
 {
-	struct task *task = find(t, tid);
+	struct as_task *task = find(t, tid);
 
 	if (tid == t->main && t->exit_status)
 		*t->exit_status = status;
@@ -275,25 +372,24 @@ static void on_end(struct tracer *t, pid_t tid, int status)
 
 /* PTRACE_EVENT_STOP: a new task's first stop, or a stop of the whole group, which is left in place
  * until somebody continues it. */
-static void on_pause(struct task *task, int sig)
+static void on_pause(struct tracer *t, struct as_task *task, int sig)
 {
 	if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
 		ptrace(PTRACE_LISTEN, task->tid, 0, 0);
 	else if (task->known)
-		resume(task, 0);
+		release(t, task);
 	else
 		task->waits = true;
 }
 
 static void on_stop(struct tracer *t, pid_t tid, int status)
 {
-	struct task *task = get(t, tid);
+	struct as_task *task = get(t, tid);
 	int sig = WSTOPSIG(status), event = status >> 16;
 
 	switch (event) {
 	case PTRACE_EVENT_SECCOMP:
-		task->in_call = true;
-		ptrace(PTRACE_SYSCALL, tid, 0, 0);
+		on_call(t, task);
 		return;
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
@@ -304,24 +400,34 @@ static void on_stop(struct tracer *t, pid_t tid, int status)
 		on_exec(t, task);
 		return;
 	case PTRACE_EVENT_STOP:
-		on_pause(task, sig);
+		on_pause(t, task, sig);
 		return;
 	case 0:
 		if (sig == (SIGTRAP | 0x80))
 			on_return(t, task);
 		else
-			resume(task, sig);
+			on_signal(t, task, sig);
 		return;
 	default:
 		resume(task, 0);
 	}
 }
 
+static void on_status(struct tracer *t, pid_t tid, int status)
+{
+	if (t->inside)
+		as_inside_drain(t->inside, t->tally);
+	if (WIFSTOPPED(status))
+		on_stop(t, tid, status);
+	else
+		on_end(t, tid, status);
+}
+
 /* ---- The whole ------------------------------------------------------------------------------- */
 
 static void kill_all(struct tracer *t)
 {
-	struct task *task, *next;
+	struct as_task *task, *next;
 
 	HASH_ITER(hh, t->tasks, task, next) {
 		kill(task->tid, SIGKILL);
@@ -343,10 +449,7 @@ static int follow(struct tracer *t, struct as_err *err)
 			break;
 		if (tid < 0)
 			return as_fail_errno(err, errno, "cannot wait for the command");
-		if (WIFSTOPPED(status))
-			on_stop(t, tid, status);
-		else
-			on_end(t, tid, status);
+		on_status(t, tid, status);
 	}
 	return 0;
 }
@@ -366,18 +469,20 @@ static int install(void *ctx)
 
 static int seize(struct tracer *t, const struct as_record_child *child, struct as_err *err)
 {
-	struct task *task;
+	struct as_task *task;
 
 	if (ptrace(PTRACE_SEIZE, child->pid, 0, OPTIONS))
 		return as_fail_errno(err, errno, "cannot trace with ptrace");
 	task = get(t, child->pid);
 	task->known = true;
+	task->newborn = false;
 	t->main = child->pid;
 	as_record_inherited(t->tally->world, child->pid, (unsigned)child->pid);
 	return 0;
 }
 
-static int record(const struct as_source_input *input, struct as_tally *tally, struct as_err *err)
+static int record(const struct as_source_input *input, struct as_tally *tally,
+		  struct as_inside *inside, struct as_err *err)
 {
 	struct sock_filter filter[FILTER_MAX];
 	struct sock_fprog program = { .filter = filter };
@@ -385,12 +490,14 @@ static int record(const struct as_source_input *input, struct as_tally *tally, s
 	struct sigaction quiet = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP }, before;
 	struct tracer *t = as_xcalloc(1, sizeof(*t));
 	struct as_record_child child;
-	int rc;
+	int rc, said;
 
 	t->tally = tally;
 	t->control = input->control;
 	t->exit_status = input->exit_status;
-	program.len = (unsigned short)as_record_filter(tally->spec, filter, FILTER_MAX);
+	t->inside = inside;
+	program.len = (unsigned short)as_record_filter(
+		tally->spec, inside ? as_inside_allowed(inside) : 0, filter, FILTER_MAX);
 	sigaction(SIGCHLD, &quiet, &before);
 	rc = as_record_fork(input->argv, install, &program, &child, err);
 	if (!rc) {
@@ -406,8 +513,8 @@ static int record(const struct as_source_input *input, struct as_tally *tally, s
 			waitpid(child.pid, NULL, 0);
 		if (t->control)
 			t->control->child = 0;
-		rc = rc ? (void)!as_record_said(&child, input->argv, NULL),
-		rc	: as_record_said(&child, input->argv, err);
+		said = as_record_said(&child, input, rc ? NULL : err);
+		rc = rc ? rc : said;
 	}
 	sigaction(SIGCHLD, &before, NULL);
 	free(t);
@@ -424,9 +531,10 @@ static int probe(void *ctx)
 
 static int usable(struct as_err *err)
 {
-	static char *const argv[] = { "true", NULL };
+	static char *argv[] = { "true", NULL };
+	const struct as_source_input input = { .argv = argv };
 	struct as_record_child child;
-	int rc = as_record_fork((char **)argv, probe, NULL, &child, err);
+	int rc = as_record_fork(argv, probe, NULL, &child, err);
 
 	if (rc)
 		return rc;
@@ -435,7 +543,37 @@ static int usable(struct as_err *err)
 			     strerror(errno));
 	kill(child.pid, SIGKILL);
 	waitpid(child.pid, NULL, __WALL);
-	(void)!as_record_said(&child, (char **)argv, NULL);
+	(void)!as_record_said(&child, &input, NULL);
+	return rc;
+}
+
+static int record_ptrace(const struct as_source_input *input, struct as_tally *tally,
+			 struct as_err *err)
+{
+	return record(input, tally, NULL, err);
+}
+
+static int record_inprocess(const struct as_source_input *input, struct as_tally *tally,
+			    struct as_err *err)
+{
+	struct as_inside *inside = as_inside_new(tally->spec, err);
+	int rc;
+
+	if (!inside)
+		return err->code;
+	rc = record(input, tally, inside, err);
+	as_inside_free(inside);
+	return rc;
+}
+
+static int usable_inprocess(struct as_err *err)
+{
+	struct as_spec *spec = as_spec_new();
+	struct as_inside *inside = as_inside_new(spec, err);
+	int rc = inside ? usable(err) : err->code;
+
+	as_inside_free(inside);
+	as_spec_free(spec);
 	return rc;
 }
 
@@ -445,5 +583,14 @@ const struct as_source_ops as_source_ptrace = {
 	.version = AS_SOURCE_VERSION,
 	.flags = AS_SOURCE_LIVE,
 	.usable = usable,
-	.run = record,
+	.run = record_ptrace,
+};
+
+const struct as_source_ops as_source_inprocess = {
+	.name = "inprocess",
+	.about = "runs a command; its processes note their own calls, needs no privileges",
+	.version = AS_SOURCE_VERSION,
+	.flags = AS_SOURCE_LIVE,
+	.usable = usable_inprocess,
+	.run = record_inprocess,
 };

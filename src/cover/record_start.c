@@ -73,12 +73,15 @@ void as_record_go(struct as_record_child *child)
 	child->go_fd = -1;
 }
 
-int as_record_said(struct as_record_child *child, char **argv, struct as_err *err)
+int as_record_said(struct as_record_child *child, const struct as_source_input *input,
+		   struct as_err *err)
 {
 	int why = 0, rc = 0;
 
 	if (read(child->said_fd, &why, sizeof(why)) == sizeof(why))
-		rc = as_fail_errno(err, why, "cannot run %s", argv[0]);
+		rc = as_fail_errno(err, why, "cannot run %s", input->argv[0]);
+	if (rc && input->control)
+		input->control->exec_errno = why;
 	if (child->go_fd >= 0)
 		close(child->go_fd);
 	close(child->said_fd);
@@ -204,4 +207,18 @@ void as_record_undo_offset(const struct as_spec_call *spec, int64_t raw, struct 
 	for (unsigned i = 0; i < spec->n_slots; i++)
 		if (spec->slots[i].how == AS_HOW_U64 && call->slots[i].state == AS_SLOT_VALUE)
 			call->slots[i].value -= (uint64_t)raw;
+}
+
+/* The kernel's own, which no program sees. */
+enum { RESTART_SYS = 512, RESTART_NO_INTR, RESTART_NO_HAND, RESTART_BLOCK = 516 };
+
+bool as_record_interrupted(int64_t raw)
+{
+	return raw <= -RESTART_SYS && raw >= -RESTART_BLOCK;
+}
+
+bool as_record_ends_it(int64_t raw, uint64_t flags)
+{
+	return raw == -RESTART_NO_HAND || raw == -RESTART_BLOCK ||
+	       (raw == -RESTART_SYS && !(flags & SA_RESTART));
 }

@@ -23,6 +23,9 @@ struct as_tally {
 
 /* A call that came back (or ended with its process). */
 void as_tally_call(struct as_tally *tally, const struct as_syscall *call);
+/* A call that has begun, where a source sees that by itself: of its slots only descriptors are
+ * looked at. */
+void as_tally_enter(struct as_tally *tally, const struct as_syscall *call);
 /* A line or record that nobody understands. */
 void as_tally_not_understood(struct as_tally *tally, const char *text, size_t len);
 /* Calls that the source knows it has missed. */
@@ -64,6 +67,6 @@ struct as_source_ops {
 
 extern const struct as_source_ops as_source_strace, as_source_babeltrace, as_source_syzkaller;
 extern const struct as_source_ops as_source_lttng; /* with libbabeltrace2 */
-extern const struct as_source_ops as_source_ptrace, as_source_ebpf;
+extern const struct as_source_ops as_source_inprocess, as_source_ptrace, as_source_ebpf;
 
 #endif

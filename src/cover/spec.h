@@ -64,6 +64,7 @@ enum as_spec_own {
 	AS_OWN_PAIR,
 	AS_OWN_CLONE,
 	AS_OWN_ARG,
+	AS_OWN_SOURCE,
 	AS_OWN_PROGRAM,
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define IOV_MOST 1024
+#define IOV_STEP 128
 
 /* NULL and what cannot be read are told apart; false: it is one of them. */
 static bool fetch(struct as_syscall_slot *slot, const struct as_memory *memory, uint64_t address,
@@ -41,25 +42,38 @@ static void fill_text(struct as_syscall_slot *slot, const struct as_memory *memo
 	slot->cut = !nul;
 }
 
+/* The kernel copies them all before it looks at any: what cannot be read makes them all bad. */
+static bool add_up(const struct as_memory *memory, uint64_t address, uint64_t n, uint64_t *sum)
+{
+	uint64_t iov[IOV_STEP][2];
+
+	if (memory->sum)
+		return memory->sum(memory->ctx, address, n, sum);
+	while (n) {
+		size_t some = n < IOV_STEP ? n : IOV_STEP, len = some * sizeof(iov[0]);
+
+		if (memory->read(memory->ctx, address, iov, len, false) != len)
+			return false;
+		for (size_t i = 0; i < some; i++)
+			*sum += iov[i][1];
+		address += len;
+		n -= some;
+	}
+	return true;
+}
+
 static void fill_iov(struct as_syscall_slot *slot, const struct as_memory *memory, uint64_t address,
 		     uint64_t n)
 {
-	uint64_t sum = 0;
-
-	slot->state = AS_SLOT_VALUE;
-	if (n > IOV_MOST) {
-		/* The kernel does not look at it either. */
-		slot->state = AS_SLOT_UNSEEN;
-		return;
-	}
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t iov[2];
-
-		if (!fetch(slot, memory, address + i * sizeof(iov), iov, sizeof(iov)))
-			return;
-		sum += iov[1];
-	}
-	slot->value = sum;
+	slot->value = 0;
+	if (n > IOV_MOST)
+		slot->state = AS_SLOT_UNSEEN; /* The kernel does not look at it either. */
+	else if (n && !address)
+		slot->state = AS_SLOT_NULL;
+	else if (n && !add_up(memory, address, n, &slot->value))
+		slot->state = AS_SLOT_FAULT;
+	else
+		slot->state = AS_SLOT_VALUE;
 }
 
 static void fill_time(struct as_syscall_slot *slot, const struct as_memory *memory,

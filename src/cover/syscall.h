@@ -62,6 +62,8 @@ static inline uint64_t as_syscall_value(const struct as_spec_slot *slot, uint64_
 /* Reads len bytes at `address` of the traced process; returns how many could be read. With
  * text, stops behind a NUL. */
 struct as_memory {
+	/* The lengths of n struct iovec added up; false: they cannot be read. NULL: by read. */
+	bool (*sum)(void *ctx, uint64_t address, uint64_t n, uint64_t *out);
 	size_t (*read)(void *ctx, uint64_t address, void *out, size_t len, bool text);
 	void *ctx;
 };

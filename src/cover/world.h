@@ -59,6 +59,13 @@ void as_world_free(struct as_world *world);
  * effect. */
 void as_world_call(struct as_world *world, const struct as_syscall *call, struct as_about *about);
 
+/* Where a source sees a call begin: what its descriptors are is decided then, and a close takes
+ * effect. It need not be said of tasks whose descriptors are their own (as_world_shares), nor of
+ * other calls than close and close_range if that would cost much. Of the slots only numbers and
+ * texts of descriptors are looked at. */
+void as_world_enter(struct as_world *world, const struct as_syscall *call);
+bool as_world_shares(struct as_world *world, unsigned tid);
+
 /* What a live source can say of a process before its first call. The path of a descriptor may be
  * NULL: it has none. */
 void as_world_cwd(struct as_world *world, unsigned tid, const char *path, size_t len);
@@ -76,5 +83,7 @@ unsigned as_world_label(struct as_world *world, unsigned tid);
 void as_world_set_label(struct as_world *world, unsigned tid, unsigned label);
 /* Processes and descriptors that were beyond the limits of the tables. */
 uint64_t as_world_forgotten(const struct as_world *world);
+/* What was known of names (this is a directory, a symbolic link) beyond the limits. */
+uint64_t as_world_names_forgotten(const struct as_world *world);
 
 #endif

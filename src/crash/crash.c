@@ -5,7 +5,7 @@
  */
 #include "crash/crash.h"
 
-#include "base/spawn.h"
+#include "base/guard.h"
 #include "crash/box.h"
 #include "crash/inside.h"
 #include "disk/image.h"
@@ -224,6 +224,8 @@ static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended
 				   .shared = c->shared,
 				   .disk_fd = c->disk_fd };
 	unsigned deadline = c->run.deadline_ms ? c->run.deadline_ms : AS_RUN_DEADLINE_MS;
+	struct as_buf output = { 0 };
+	int rc;
 
 	/* Findings behind n_found were never touched. */
 	memset(c->shared, 0,
@@ -232,8 +234,14 @@ static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended
 	if (ftruncate(c->disk_fd, 0))
 		return as_fail_errno(err, errno, "cannot empty a file in memory");
 	/* The judge has a deadline of its own; it must be the first to end. */
-	return as_spawn_fork(as_crash_inside, &args, deadline * 2, &c->shared->flight.alive, ended,
-			     err);
+	if (!as_target_is_foreign(c->target))
+		return as_spawn_fork(as_crash_inside, &args, deadline * 2, &c->shared->flight.alive,
+				     ended, err);
+	rc = as_guard_fork(as_crash_inside, &args, deadline * 2, &c->shared->flight.alive, &output,
+			   ended, err);
+	as_host_log_add(&c->shared->log, as_buf_str(&output));
+	as_buf_free(&output);
+	return rc;
 }
 
 int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char *name,

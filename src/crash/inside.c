@@ -255,7 +255,10 @@ int as_crash_inside(void *ctx)
 	struct as_recording recording = { 0 };
 
 	as_inside_settle();
-	sh->tool_rc = as_record(&record, &recording, &sh->tool_err);
+	sh->op = -1;
+	sh->tool_rc = as_target_load(args->target, &sh->tool_err);
+	if (!sh->tool_rc)
+		sh->tool_rc = as_record(&record, &recording, &sh->tool_err);
 	sh->ops = recording.n_ops;
 	if (!sh->tool_rc) {
 		sh->recorded = true;

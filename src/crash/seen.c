@@ -31,7 +31,8 @@ struct as_seen *as_seen_new(void)
 	struct as_seen *seen = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE,
 				    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	as_assert(seen != MAP_FAILED);
+	if (seen == MAP_FAILED)
+		as_out_of_memory(TABLE_BYTES);
 	seen->slots = FIRST_SLOTS;
 	return seen;
 }

@@ -168,6 +168,20 @@ int as_image_save(struct as_disk *disk, const char *path, struct as_err *err)
 	return rc;
 }
 
+int as_image_save_in(struct as_disk *disk, const struct as_dir *dir, const char *name,
+		     struct as_err *err)
+{
+	struct as_buf buf = { 0 };
+	int rc = as_image_encode(disk, &buf, err);
+
+	if (rc)
+		rc = as_fail_in(err, "%s/%s", dir->path, name);
+	else
+		rc = as_dir_write(dir, name, &buf, err);
+	as_buf_free(&buf);
+	return rc;
+}
+
 /* ---- Reading -------------------------------------------------------------------------------- */
 
 struct header {

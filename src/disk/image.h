@@ -27,6 +27,7 @@
 #define AS_DISK_IMAGE_H
 
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "disk/cow.h"
 
@@ -54,9 +55,10 @@ AS_MUST_CHECK int as_image_encode(struct as_disk *disk, struct as_buf *out, stru
 AS_MUST_CHECK int as_image_decode(struct as_chunks *store, const void *data, size_t len,
 				  struct as_disk **disk, struct as_err *err);
 
-/* The same to and from a file. It is written under another name and renamed, so that a file of that
- * name is always whole. */
+/* The same to and from a file that a user names (base/out.h), or to one in an open folder. */
 AS_MUST_CHECK int as_image_save(struct as_disk *disk, const char *path, struct as_err *err);
+AS_MUST_CHECK int as_image_save_in(struct as_disk *disk, const struct as_dir *dir, const char *name,
+				   struct as_err *err);
 AS_MUST_CHECK int as_image_load(struct as_chunks *store, const char *path, struct as_disk **disk,
 				struct as_err *err);
 

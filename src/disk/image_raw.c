@@ -2,11 +2,13 @@
 /*
  * image_raw: disks to and from raw image files, byte for byte (declared in image.h).
  *
- * Method. Export sets the length of a new file and writes only what is not zero; import asks the
- * file for its holes (SEEK_DATA) and skips them. Both need a buffer, whatever the size of the disk.
- * Export goes to a temporary name, is synced, and renamed.
+ * Method. Export sets the length of a new file and writes only what is not zero; to what is no
+ * regular file (a device, a pipe) it writes all of it in order. Import asks the file for its holes
+ * (SEEK_DATA) and skips them. Both need a buffer, whatever the size of the disk.
  */
 #include "disk/image.h"
+
+#include "base/out.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,12 +24,12 @@
 
 struct export
 {
-	int fd;
-	uint64_t size_bytes;
+	struct as_out *out;
+	uint64_t size_bytes, at; /* at: what comes next, where all of it must be written */
 };
 
 /* 0 or a negative errno. */
-static int export_chunk(void *ctx, uint64_t index, const unsigned char *data)
+static int export_sparse(void *ctx, uint64_t index, const unsigned char *data)
 {
 	const struct export *to = ctx;
 	uint64_t off = index * AS_CHUNK_BYTES, end = off + AS_CHUNK_BYTES;
@@ -35,7 +37,8 @@ static int export_chunk(void *ctx, uint64_t index, const unsigned char *data)
 	if (end > to->size_bytes)
 		end = to->size_bytes;
 	while (off < end) {
-		ssize_t n = pwrite(to->fd, data + off % AS_CHUNK_BYTES, end - off, (off_t)off);
+		ssize_t n = pwrite(as_out_fd(to->out), data + off % AS_CHUNK_BYTES, end - off,
+				   (off_t)off);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -46,56 +49,54 @@ static int export_chunk(void *ctx, uint64_t index, const unsigned char *data)
 	return 0;
 }
 
-static int export_to(struct as_disk *disk, int fd)
+static int export_zeros(struct export *to, uint64_t end)
 {
-	struct export to = { fd, as_disk_size(disk) };
-	int rc;
+	static const unsigned char zeros[STEP_BYTES];
+	int rc = 0;
 
-	if (ftruncate(fd, (off_t)to.size_bytes))
-		return -errno;
-	as_disk_digest(disk); /* seals: only then zeros written by hand are known as zeros */
-	rc = as_disk_each(disk, export_chunk, &to);
-	if (!rc && fsync(fd))
-		rc = -errno;
+	while (!rc && to->at < end) {
+		size_t step = end - to->at < STEP_BYTES ? (size_t)(end - to->at) : STEP_BYTES;
+
+		rc = as_out_write(to->out, zeros, step);
+		to->at += step;
+	}
 	return rc;
 }
 
-/* A new file beside path, with the mode the umask gives. */
-static int open_beside(const char *path, struct as_buf *name)
+/* Chunks come in order. */
+static int export_whole(void *ctx, uint64_t index, const unsigned char *data)
 {
-	int fd = -1;
+	struct export *to = ctx;
+	uint64_t off = index * AS_CHUNK_BYTES, len = AS_CHUNK_BYTES;
+	int rc = export_zeros(to, off);
 
-	for (unsigned try = 0; fd < 0 && try < 1000; try++) {
-		as_buf_clear(name);
-		as_buf_addf(name, "%s.%ld.%u.tmp", path, (long)getpid(), try);
-		fd = open(as_buf_str(name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd < 0 && errno != EEXIST)
-			break;
+	if (len > to->size_bytes - off)
+		len = to->size_bytes - off;
+	to->at = off + len;
+	return rc ? rc : as_out_write(to->out, data, len);
+}
+
+static int export_to(struct as_disk *disk, struct as_out *out)
+{
+	struct export to = { .out = out, .size_bytes = as_disk_size(disk) };
+	int rc;
+
+	as_disk_digest(disk); /* seals: only then zeros written by hand are known as zeros */
+	if (as_out_is_new(out)) {
+		if (ftruncate(as_out_fd(out), (off_t)to.size_bytes))
+			return -errno;
+		return as_disk_each(disk, export_sparse, &to);
 	}
-	return fd < 0 ? -errno : fd;
+	rc = as_disk_each(disk, export_whole, &to);
+	return rc ? rc : export_zeros(&to, to.size_bytes);
 }
 
 int as_image_export_raw(struct as_disk *disk, const char *path, struct as_err *err)
 {
-	struct as_buf name = { 0 };
-	int fd = open_beside(path, &name), rc;
+	struct as_out *out;
+	int rc = as_out_open(path, &out, err);
 
-	if (fd < 0) {
-		rc = as_fail_errno(err, -fd, "%s: cannot create", path);
-		goto out;
-	}
-	rc = export_to(disk, fd);
-	if (close(fd) && !rc)
-		rc = -errno;
-	if (!rc && rename(as_buf_str(&name), path))
-		rc = -errno;
-	if (rc) {
-		unlink(as_buf_str(&name));
-		rc = as_fail_errno(err, -rc, "%s: cannot write", path);
-	}
-out:
-	as_buf_free(&name);
-	return rc;
+	return rc ? rc : as_out_end(out, export_to(disk, out), err);
 }
 
 /* ---- Import --------------------------------------------------------------------------------- */

@@ -101,6 +101,8 @@ void as_draw_settle(struct as_op *op);
 size_t as_dist_partitions(const struct as_draw *draw, const struct as_dist *dist);
 void as_dist_partition_name(const struct as_draw *draw, const struct as_dist *dist, size_t i,
 			    struct as_buf *out);
+/* Which bit of a mode it is, "S_IXOTH" being 0; false: none. */
+bool as_mode_bit(const char *name, unsigned *bit);
 /* Which numbers partition b of a range holds; *hi < *lo: none. */
 void as_bucket_bounds(const struct as_dist *dist, size_t b, int64_t *lo, int64_t *hi);
 /* Draws partition i `factor` times as often as before (at most half the time for flags). */

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * feedback: from counts of what was tested to weights. Both for the operations among themselves and
- * for the partitions of one argument among themselves the rule is the same: what was met half as
- * often as the commonest gets twice the weight, a quarter four times, and so on up to FACTOR_MAX;
- * what is not in the table was met never. Only powers of two, so that every machine agrees.
+ * feedback: from counts of what was tested to weights and goals.
+ *
+ * Weights: both for the operations among themselves and for the partitions of one argument among
+ * themselves the rule is the same: what was met half as often as the commonest gets twice the
+ * weight, a quarter four times, and so on up to FACTOR_MAX; what is not in the table was met never.
+ * Only powers of two, so that every machine agrees.
+ *
+ * Goals: partitions of calls, by the names that coverage gives them, with a count of 0 (aim.h).
  */
 #include "gen/gen.h"
 
@@ -14,7 +18,15 @@
 
 #define FACTOR_MAX 16u
 
+struct goal_count {
+	struct as_goal goal;
+	uint64_t count, tries;
+	bool counted, tried;
+};
+
 struct counts {
+	struct goal_count goal[AS_GOALS_MAX];
+	size_t n_goals;
 	uint64_t op[AS_OP_COUNT];
 	bool op_given[AS_OP_COUNT], arg_given[AS_DRAWS];
 	uint64_t part[AS_DRAWS][AS_BUCKETS];
@@ -66,6 +78,53 @@ static int take_partition(struct counts *counts, const struct as_profile *profil
 	return 0;
 }
 
+static void add(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum))
+		*sum = UINT64_MAX;
+}
+
+/* A partition of a call. What no recipe brings about is nothing to go for. */
+static void take_goal(struct counts *counts, const char *call, const char *arg, const char *part,
+		      const json_int_t *count, const json_int_t *tries)
+{
+	struct goal_count *g = counts->goal;
+	struct as_goal goal;
+
+	if (!as_goal_find(call, arg, part, &goal))
+		return;
+	while (g < counts->goal + counts->n_goals && !as_goal_same(&g->goal, &goal))
+		g++;
+	if (g == counts->goal + counts->n_goals) {
+		if (counts->n_goals == AS_GOALS_MAX)
+			return;
+		*g = (struct goal_count){ .goal = goal };
+		counts->n_goals++;
+	}
+	g->counted |= *count >= 0;
+	g->tried |= *tries >= 0;
+	add(&g->count, *count >= 0 ? (uint64_t)*count : 0);
+	add(&g->tries, *tries >= 0 ? (uint64_t)*tries : 0);
+}
+
+static int take_call(struct counts *counts, json_t *line, const char *where, struct as_err *err)
+{
+	const char *call = NULL, *arg = NULL, *part = NULL, *output = NULL;
+	json_int_t count = INT64_MIN, tries = INT64_MIN;
+
+	if (json_unpack(line, "{s:s, s?s, s?s, s?s, s?I, s?I}", "call", &call, "arg", &arg,
+			"partition", &part, "output", &output, "count", &count, "tries", &tries) ||
+	    !arg != !part || !arg == !output || (count == INT64_MIN && tries == INT64_MIN))
+		return as_fail(err, AS_EUSE,
+			       "%s: expected {\"call\": NAME, \"arg\": NAME, \"partition\": NAME, "
+			       "\"count\": N}, or \"output\" in place of arg and partition",
+			       where);
+	if ((count < 0 && count != INT64_MIN) || (tries < 0 && tries != INT64_MIN))
+		return as_fail(err, AS_EUSE, "%s: the count is negative", where);
+	take_goal(counts, call, arg, output ? output : part, &count, &tries);
+	return 0;
+}
+
 /* One line. Arguments and partitions that this profile does not draw are nothing to it: coverage
  * counts more than the generator can steer. */
 static int take_line(struct counts *counts, const struct as_profile *profile, json_t *line,
@@ -75,6 +134,8 @@ static int take_line(struct counts *counts, const struct as_profile *profile, js
 	json_int_t count = -1;
 	enum as_opcode op;
 
+	if (json_object_get(line, "call"))
+		return take_call(counts, line, where, err);
 	if (!json_is_object(line) ||
 	    json_unpack(line, "{s:s, s?s, s?s, s:I}", "op", &op_name, "arg", &arg, "partition",
 			&partition, "count", &count) ||
@@ -91,8 +152,7 @@ static int take_line(struct counts *counts, const struct as_profile *profile, js
 	if (arg)
 		return take_partition(counts, profile, op, arg, partition, (uint64_t)count);
 	counts->op_given[op] = true;
-	if (__builtin_add_overflow(counts->op[op], (uint64_t)count, &counts->op[op]))
-		counts->op[op] = UINT64_MAX;
+	add(&counts->op[op], (uint64_t)count);
 	return 0;
 }
 
@@ -138,6 +198,43 @@ static void shift_args(struct as_profile *profile, const struct counts *counts)
 	}
 }
 
+/* How often the profile has tried it. */
+static uint32_t tries_of(const struct as_profile *profile, const struct as_goal *goal)
+{
+	for (uint32_t i = 0; i < profile->n_goals; i++)
+		if (as_goal_same(&profile->goal[i], goal))
+			return profile->goal[i].tries;
+	return 0;
+}
+
+static void set_goals(struct as_profile *profile, const struct counts *counts)
+{
+	struct as_goal *goals = as_xcalloc(AS_GOALS_MAX, sizeof(*goals));
+	uint32_t n = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < counts->n_goals; i++) {
+		const struct goal_count *g = &counts->goal[i];
+
+		any |= g->counted;
+		if (!g->counted || g->count)
+			continue;
+		goals[n] = g->goal;
+		goals[n++].tries = tries_of(profile, &g->goal);
+	}
+	if (any) {
+		memcpy(profile->goal, goals, sizeof(profile->goal));
+		profile->n_goals = n;
+	}
+	free(goals);
+	for (size_t i = 0; i < counts->n_goals; i++)
+		for (uint32_t k = 0; counts->goal[i].tried && k < profile->n_goals; k++)
+			if (as_goal_same(&profile->goal[k], &counts->goal[i].goal))
+				profile->goal[k].tries = counts->goal[i].tries < UINT32_MAX
+								 ? (uint32_t)counts->goal[i].tries
+								 : UINT32_MAX;
+}
+
 static int take_text(struct counts *counts, const struct as_profile *profile, const char *file,
 		     const char *text, size_t len, struct as_err *err)
 {
@@ -180,7 +277,15 @@ int as_gen_feedback(struct as_profile *profile, const char *file, const char *te
 	if (!rc) {
 		shift_ops(profile, counts);
 		shift_args(profile, counts);
+		set_goals(profile, counts);
 	}
 	free(counts);
 	return rc;
+}
+
+void as_gen_tries_print(const struct as_profile *profile, struct as_buf *out)
+{
+	for (uint32_t i = 0; i < profile->n_goals; i++)
+		if (profile->goal[i].tries)
+			as_goal_print(&profile->goal[i], out);
 }

@@ -272,3 +272,8 @@ struct as_seq *as_gen_next(struct as_gen *gen, enum as_gen_layer layer)
 			return seq;
 	}
 }
+
+void as_gen_tries(const struct as_gen *gen, struct as_profile *profile)
+{
+	as_aim_tries(gen->walk.aim, profile);
+}

@@ -84,10 +84,15 @@ int as_gen_exhaustive(const struct as_profile *profile, const struct as_traits *
 /*
  * Raises the weight of what is under-tested. The text is JSON lines, {"op": "open", "arg":
  * "open_flags", "partition": "O_SYNC", "count": 12}; without arg and partition it is the whole
- * operation's count. docs/PROFILE.md says what the partitions are. May be called again: it replaces
- * what the last call did to the same things. A generator has to be made anew to follow.
+ * operation's count. {"call": "open", "output": "ELOOP", "count": 0} is a goal to go for (aim.h).
+ * docs/PROFILE.md says what the partitions are. May be called again: it replaces what the last call
+ * did to the same things. A generator has to be made anew to follow.
  */
 AS_MUST_CHECK int as_gen_feedback(struct as_profile *profile, const char *file, const char *text,
 				  size_t len, struct as_err *err);
+/* How often the goals of the profile were tried by then, by this generator too. */
+void as_gen_tries(const struct as_gen *gen, struct as_profile *profile);
+/* The same as JSON lines that as_gen_feedback() takes. */
+void as_gen_tries_print(const struct as_profile *profile, struct as_buf *out);
 
 #endif

@@ -32,6 +32,14 @@ static const char *const mode_bits[AS_MODE_BITS] = {
 	"S_IXUSR", "S_IWUSR", "S_IRUSR", "S_ISVTX", "S_ISGID", "S_ISUID",
 };
 
+bool as_mode_bit(const char *name, unsigned *bit)
+{
+	for (*bit = 0; *bit < AS_MODE_BITS; (*bit)++)
+		if (!strcmp(mode_bits[*bit], name))
+			return true;
+	return false;
+}
+
 size_t as_dist_partitions(const struct as_draw *draw, const struct as_dist *dist)
 {
 	switch (draw->how) {

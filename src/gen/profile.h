@@ -7,6 +7,7 @@
 #ifndef AS_GEN_PROFILE_H
 #define AS_GEN_PROFILE_H
 
+#include "gen/aim.h"
 #include "gen/dist.h"
 #include "gen/kmeans.h"
 #include "gen/search.h"
@@ -29,6 +30,9 @@ struct as_profile {
 	uint32_t weight[AS_OP_COUNT]; /* 0: never */
 	uint32_t raised[AS_OP_COUNT]; /* how many times feedback multiplied it; 0: not at all */
 	struct as_dist dist[AS_DRAWS];
+	/* What feedback says was never met and can be gone for. */
+	uint32_t n_goals;
+	struct as_goal goal[AS_GOALS_MAX];
 };
 
 /* A name of the alphabet may not be one that deepen and enlarge make for themselves. */

@@ -62,6 +62,7 @@ void as_walk_init(struct as_walk *walk, struct as_view *view, const struct as_tr
 	*walk = (struct as_walk){
 		.profile = view->profile, .traits = traits, .choice = view->choice, .view = view
 	};
+	walk->aim = as_aim_new(view->profile);
 	as_gen_weights(view->profile, traits, weight);
 	for (int op = 0; op < AS_OP_COUNT; op++)
 		for (unsigned g = 0; g < 2; g++) {
@@ -72,6 +73,7 @@ void as_walk_init(struct as_walk *walk, struct as_view *view, const struct as_tr
 
 void as_walk_free(struct as_walk *walk)
 {
+	as_aim_free(walk->aim);
 	as_roster_free(&walk->roster);
 	as_buf_free(&walk->text);
 	as_buf_free(&walk->opts);
@@ -424,42 +426,72 @@ static void take_turns(struct as_walk *w)
 			     : as_walk_choose(w, n / 2 + 1);
 }
 
-void as_walk_append(struct as_walk *walk, const struct as_model *model, size_t n, bool fill,
-		    struct as_seq *out)
+/* What the walk begins with: the state that the backbone leads to. */
+static void load(struct as_walk *walk, const struct as_model *model)
 {
 	struct as_view *view = walk->view;
 	struct as_buf cwd = { 0 };
-	size_t end = out->n + n;
 
-	if (!n || !walk->sum[0][AS_OP_COUNT - 1])
-		return;
 	as_view_look(view, model, false);
 	as_buf_adds(&cwd, view->text.data + view->spot[0].path);
 	as_view_look(view, model, true);
 	as_roster_load(&walk->roster, view, as_buf_str(&cwd));
 	as_buf_free(&cwd);
-	walk->fill = fill;
-	walk->out = out;
 	walk->growing = true;
 	walk->turn = walk->roster.n + FIRST_TURN;
 	walk->last = SIZE_MAX;
-	while (out->n < end) {
-		bool done = false;
+}
 
-		take_turns(walk);
-		if (as_walk_chance(walk, walk->profile->burst)) {
-			burst(walk);
+/* One command, or a burst of them. */
+static void step(struct as_walk *walk)
+{
+	bool done = false;
+
+	take_turns(walk);
+	if (as_walk_chance(walk, walk->profile->burst)) {
+		burst(walk);
+		return;
+	}
+	for (unsigned t = 0; t < TRIES && !done; t++) {
+		enum as_opcode code = draw_code(walk);
+
+		if (tendency(code) == 0 && walk->roster.n >= walk->profile->tree)
 			continue;
-		}
-		for (unsigned t = 0; t < TRIES && !done; t++) {
-			enum as_opcode code = draw_code(walk);
+		done = walk_one(walk, code);
+	}
+	/* Nothing is there that any command drawn could use. */
+	if (!done)
+		(void)walk_one(walk, walk->view->plain[AS_OP_CREATE].code);
+}
 
-			if (tendency(code) == 0 && walk->roster.n >= walk->profile->tree)
-				continue;
-			done = walk_one(walk, code);
+static size_t less(size_t n, size_t by)
+{
+	return n > by ? n - by : 0;
+}
+
+void as_walk_append(struct as_walk *walk, const struct as_model *model, size_t n, bool fill,
+		    struct as_seq *out)
+{
+	size_t all = out->n + n, aims = fill ? as_aim_share(walk->aim, all) : 0;
+
+	if (n + aims == 0 || !walk->sum[0][AS_OP_COUNT - 1])
+		return;
+	load(walk, model);
+	walk->fill = fill;
+	walk->out = out;
+	while (n + aims > 0) {
+		size_t before = out->n;
+
+		if (aims && as_walk_choose(walk, n + aims) < aims) {
+			bool done = as_aim_append(walk->aim, walk);
+			size_t most = as_aim_share(walk->aim, all);
+
+			aims = done ? less(aims, out->n - before) : 0;
+			if (aims > most)
+				aims = most;
+		} else {
+			step(walk);
+			n = less(n, out->n - before);
 		}
-		/* Nothing is there that any command drawn could use. */
-		if (!done)
-			(void)walk_one(walk, walk->view->plain[AS_OP_CREATE].code);
 	}
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* folders: see folders.h. */
+/*
+ * folders: see folders.h. All goes through open folders. Removed is only what hunts name so:
+ * job-NUMBER, reduce, and files that were never finished.
+ */
 #include "hunt/folders.h"
 
-#include "target/sandbox.h"
-
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,168 +13,203 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int make(const char *path, struct as_err *err)
+#define LOCK_NAME "lock"
+
+void as_folders_job(unsigned job, char name[AS_HUNT_JOB_MAX])
 {
-	if (mkdir(path, 0777) && errno != EEXIST)
-		return as_fail_errno(err, errno, "%s", path);
+	snprintf(name, AS_HUNT_JOB_MAX, AS_HUNT_JOB "%u", job);
+}
+
+static bool is_job(const char *name)
+{
+	size_t skip = strlen(AS_HUNT_JOB);
+
+	return !strncmp(name, AS_HUNT_JOB, skip) && name[skip] &&
+	       !name[skip + strspn(name + skip, "0123456789")];
+}
+
+/* As base/out.c calls them. */
+static bool is_unfinished(const char *name)
+{
+	size_t len = strlen(name);
+
+	return name[0] == '.' && len > 4 && !strcmp(name + len - 4, ".tmp");
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static int take_lock(struct as_folders *f, struct as_err *err)
+{
+	struct stat st;
+
+	f->lock_fd = openat(f->hunt.fd, LOCK_NAME,
+			    O_CREAT | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+			    0644);
+	if (f->lock_fd < 0 && errno != ELOOP)
+		return as_fail_errno(err, errno, "%s/" LOCK_NAME, f->hunt.path);
+	if (f->lock_fd < 0 || fstat(f->lock_fd, &st) || !S_ISREG(st.st_mode))
+		return as_fail(err, AS_EUSE, "%s/" LOCK_NAME ": not a regular file", f->hunt.path);
+	if (!flock(f->lock_fd, LOCK_EX | LOCK_NB))
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return as_fail_errno(err, errno, "%s/" LOCK_NAME, f->hunt.path);
+	return as_fail(err, AS_EUSE, "%s: another hunt is running there", f->run.dir.path);
+}
+
+int as_folders_open(const char *folder, bool make, struct as_folders *f, struct as_err *err)
+{
+	struct stat st;
+	int rc;
+
+	*f = (struct as_folders){ .run = { .dir = AS_DIR_NONE, .way.fd = -1 },
+				  .hunt = AS_DIR_NONE,
+				  .lock_fd = -1 };
+	if (!make && stat(folder, &st) && errno == ENOENT)
+		return as_fail(err, AS_EUSE, "--resume: there is no hunt in %s", folder);
+	rc = as_rundir_open(folder, make ? AS_RUNDIR_MAKE : AS_RUNDIR_THERE, &f->run, err);
+	if (!rc && !make && !as_dir_has(&f->run.dir, AS_HUNT_FOLDER))
+		rc = as_fail(err, AS_EUSE, "--resume: there is no hunt in %s", folder);
+	if (!rc)
+		rc = as_dir_below(&f->run.dir, AS_HUNT_FOLDER, make, &f->hunt, err);
+	if (!rc)
+		rc = take_lock(f, err);
+	if (rc)
+		as_folders_close(f);
+	return rc;
+}
+
+void as_folders_close(struct as_folders *f)
+{
+	struct as_dir *dir = &f->run.dir;
+
+	/* Without a state, no hunt ever began there. */
+	if (f->lock_fd >= 0 && !as_dir_has(&f->hunt, AS_RUN_STATE))
+		as_dir_remove(dir, AS_HUNT_FOLDER);
+	if (f->lock_fd >= 0)
+		close(f->lock_fd);
+	f->lock_fd = -1;
+	as_dir_close(&f->hunt);
+	as_rundir_close(&f->run);
+}
+
+/* ---- What processes leave -------------------------------------------------------------------- */
+
+struct counts {
+	const struct as_dir *from, *to;
+	const char *job;
+};
+
+/* A guest has written these: anything may be there. */
+static int take_count(void *ctx, const char *name)
+{
+	const struct counts *c = ctx;
+	struct as_buf to = { 0 };
+	struct stat st;
+
+	as_buf_addf(&to, "%s-%s", c->job, name);
+	if (as_dir_is_plain(name) && strstr(name, ".cov") &&
+	    !fstatat(c->from->fd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+		(void)!renameat(c->from->fd, name, c->to->fd, as_buf_str(&to));
+	as_buf_free(&to);
 	return 0;
 }
 
-static void remove_folder(const char *path)
-{
-	int fd = open(path, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	as_box_empty_folder(fd);
-	close(fd);
-	rmdir(path);
-}
-
-/* The folders of processes; files of ours stay, but for those that were never finished. */
-static void remove_leftovers(const char *folder)
-{
-	struct as_buf path = { 0 };
-	struct dirent *entry;
-	DIR *dir;
-
-	as_buf_addf(&path, "%s/" AS_HUNT_FOLDER, folder);
-	dir = opendir(as_buf_str(&path));
-	while (dir && (entry = readdir(dir))) {
-		const char *name = entry->d_name;
-
-		as_buf_clear(&path);
-		as_buf_addf(&path, "%s/" AS_HUNT_FOLDER "/%s", folder, name);
-		if (!strncmp(name, "job-", 4) || !strcmp(name, "reduce"))
-			remove_folder(as_buf_str(&path));
-		else if (name[0] == '.' && strcmp(name, ".") && strcmp(name, ".."))
-			unlink(as_buf_str(&path));
-	}
-	if (dir)
-		closedir(dir);
-	as_buf_free(&path);
-}
-
-int as_folders_make(const char *folder, struct as_err *err)
-{
-	struct as_buf path = { 0 };
-	int rc = make(folder, err);
-
-	as_buf_addf(&path, "%s/" AS_HUNT_FOLDER, folder);
-	if (!rc)
-		rc = make(as_buf_str(&path), err);
-	as_buf_free(&path);
-	return rc;
-}
-
-int as_folders_prepare(const struct as_hunt *hunt, int *lock_fd, struct as_err *err)
-{
-	struct as_buf path = { 0 };
-	int rc = as_folders_make(hunt->folder, err);
-
-	as_buf_addf(&path, "%s/" AS_HUNT_FOLDER "/lock", hunt->folder);
-	if (!rc) {
-		*lock_fd = open(as_buf_str(&path), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-		if (*lock_fd < 0)
-			rc = as_fail_errno(err, errno, "%s", as_buf_str(&path));
-		else if (flock(*lock_fd, LOCK_EX | LOCK_NB))
-			rc = as_fail(err, AS_EUSE, "%s: another hunt is running there",
-				     hunt->folder);
-	}
-	if (rc && *lock_fd >= 0) {
-		close(*lock_fd);
-		*lock_fd = -1;
-	}
-	if (!rc)
-		remove_leftovers(hunt->folder);
-	as_buf_free(&path);
-	return rc;
-}
-
 /* What engines in the boxes of a job have counted, to where the hunt looks for it. */
-static void take_counts(const struct as_hunt *hunt, const char *job)
+static int take_counts(void *ctx, const char *name)
 {
-	struct as_buf folder = { 0 }, from = { 0 }, to = { 0 };
-	const struct dirent *entry;
-	DIR *dir;
+	const struct as_hunt *hunt = ctx;
+	struct as_dir job = AS_DIR_NONE, from = AS_DIR_NONE, to = AS_DIR_NONE;
 
-	as_buf_addf(&folder, "%s/" AS_HUNT_FOLDER "/%s/" AS_HUNT_COV, hunt->folder, job);
-	dir = opendir(as_buf_str(&folder));
-	while (dir && (entry = readdir(dir))) {
-		if (!strstr(entry->d_name, ".cov"))
-			continue;
-		as_buf_clear(&from);
-		as_buf_clear(&to);
-		as_buf_addf(&from, "%s/%s", as_buf_str(&folder), entry->d_name);
-		as_buf_addf(&to, "%s/%s-%s", hunt->cov, job, entry->d_name);
-		rename(as_buf_str(&from), as_buf_str(&to));
+	if (is_job(name) && !as_dir_below(&hunt->folders->hunt, name, false, &job, NULL) &&
+	    !as_dir_below(&job, AS_HUNT_COV, false, &from, NULL) &&
+	    !as_dir_open(hunt->cov, NULL, &to, NULL)) {
+		struct counts counts = { &from, &to, name };
+
+		as_dir_each(&from, take_count, &counts);
 	}
-	if (dir)
-		closedir(dir);
-	as_buf_free(&folder);
-	as_buf_free(&from);
-	as_buf_free(&to);
+	as_dir_close(&to);
+	as_dir_close(&from);
+	as_dir_close(&job);
+	return 0;
 }
 
-static void take_all_counts(const struct as_hunt *hunt)
+static int remove_leftover(void *ctx, const char *name)
 {
-	struct as_buf folder = { 0 };
-	const struct dirent *entry;
-	DIR *dir;
-
-	as_buf_addf(&folder, "%s/" AS_HUNT_FOLDER, hunt->folder);
-	dir = opendir(as_buf_str(&folder));
-	while (dir && (entry = readdir(dir)))
-		if (!strncmp(entry->d_name, "job-", 4))
-			take_counts(hunt, entry->d_name);
-	if (dir)
-		closedir(dir);
-	as_buf_free(&folder);
+	if (is_job(name) || !strcmp(name, AS_HUNT_REDUCE) || is_unfinished(name))
+		as_dir_remove(ctx, name);
+	return 0;
 }
 
-void as_folders_clean(const struct as_hunt *hunt, int *lock_fd)
+void as_folders_clean(const struct as_hunt *hunt)
 {
+	const struct as_dir *dir = &hunt->folders->hunt;
+
 	if (hunt->cov)
-		take_all_counts(hunt);
-	remove_leftovers(hunt->folder);
-	if (*lock_fd >= 0)
-		close(*lock_fd);
-	*lock_fd = -1;
+		as_dir_each(dir, take_counts, (void *)hunt);
+	as_dir_each(dir, remove_leftover, (void *)dir);
+}
+
+/* ---- Findings -------------------------------------------------------------------------------- */
+
+static int open_job(const struct as_hunt *hunt, unsigned job, struct as_dir *findings,
+		    struct as_err *err)
+{
+	char name[AS_HUNT_JOB_MAX];
+	struct as_dir dir;
+	int rc;
+
+	as_folders_job(job, name);
+	*findings = AS_DIR_NONE;
+	rc = as_dir_below(&hunt->folders->hunt, name, false, &dir, err);
+	if (!rc)
+		rc = as_dir_below(&dir, AS_RUN_FINDINGS, false, findings, err);
+	as_dir_close(&dir);
+	return rc;
 }
 
 int as_folders_take(const struct as_hunt *hunt, unsigned job, const char *id, bool keep,
 		    struct as_err *err)
 {
-	struct as_buf from = { 0 }, to = { 0 };
-	struct stat st;
-	int rc = 0;
+	struct as_dir from, to = AS_DIR_NONE;
+	bool again;
+	int rc = open_job(hunt, job, &from, err);
 
-	as_buf_addf(&from, "%s/" AS_HUNT_FOLDER "/job-%u/findings/%s", hunt->folder, job, id);
-	as_buf_addf(&to, "%s/findings", hunt->folder);
-	if (keep)
-		rc = make(as_buf_str(&to), err);
-	as_buf_addf(&to, "/%s", id);
+	if (!rc && !as_dir_is_plain(id))
+		rc = as_fail(err, AS_EIO, "a job of the hunt said nonsense");
+	if (!rc && keep)
+		rc = as_dir_below(&hunt->folders->run.dir, AS_RUN_FINDINGS, true, &to, err);
 	/* The same finding of the same workload may be there since an earlier death of ours. */
-	if (!rc && (!keep || !stat(as_buf_str(&to), &st)))
-		remove_folder(as_buf_str(&from));
-	else if (!rc && rename(as_buf_str(&from), as_buf_str(&to)))
-		rc = as_fail_errno(err, errno, "%s", as_buf_str(&to));
-	as_buf_free(&from);
-	as_buf_free(&to);
+	if (!rc && keep)
+		rc = as_dir_take(&from, id, &to, &again, err);
+	else if (!rc)
+		as_dir_remove(&from, id);
+	as_dir_close(&to);
+	as_dir_close(&from);
+	return rc;
+}
+
+int as_folders_finding(const struct as_hunt *hunt, const char *id, struct as_dir *dir,
+		       struct as_err *err)
+{
+	struct as_dir findings;
+	int rc = as_dir_below(&hunt->folders->run.dir, AS_RUN_FINDINGS, false, &findings, err);
+
+	*dir = AS_DIR_NONE;
+	if (!rc)
+		rc = as_dir_below(&findings, id, false, dir, err);
+	as_dir_close(&findings);
 	return rc;
 }
 
 int as_folders_set_count(const struct as_hunt *hunt, const struct as_hunt_sign *sign,
 			 struct as_err *err)
 {
-	struct as_buf folder = { 0 };
-	struct stat st;
+	struct as_dir dir;
 	int rc = 0;
 
-	as_buf_addf(&folder, "%s/findings/%s", hunt->folder, sign->id);
 	/* Who has read it may have thrown it away. */
-	if (!stat(as_buf_str(&folder), &st))
-		rc = hunt->store->set_count(as_buf_str(&folder), sign->count, err);
-	as_buf_free(&folder);
+	if (!as_folders_finding(hunt, sign->id, &dir, NULL))
+		rc = hunt->store->set_count(&dir, sign->count, err);
+	as_dir_close(&dir);
 	return rc;
 }

@@ -4,18 +4,39 @@
 #ifndef AS_HUNT_FOLDERS_H
 #define AS_HUNT_FOLDERS_H
 
+#include "base/rundir.h"
 #include "hunt/hunt.h"
 
-/* Makes FOLDER/hunt; what is there may be a hunt's that is running: nothing is touched. */
-AS_MUST_CHECK int as_folders_make(const char *folder, struct as_err *err);
-/* Takes the lock and removes what earlier processes left. */
-AS_MUST_CHECK int as_folders_prepare(const struct as_hunt *hunt, int *lock_fd, struct as_err *err);
-/* Removes what the processes left, and gives the lock back. */
-void as_folders_clean(const struct as_hunt *hunt, int *lock_fd);
+/* The run folder, open and ours alone as far as hunts go. */
+struct as_folders {
+	struct as_rundir run;
+	struct as_dir hunt; /* FOLDER/hunt */
+	int lock_fd;
+};
+
+/* Opens the run folder and takes the lock of its hunt. With `make` both are made where they are
+ * missing; without it, it is an error (AS_EUSE) when there is no hunt. */
+AS_MUST_CHECK int as_folders_open(const char *folder, bool make, struct as_folders *folders,
+				  struct as_err *err);
+/* Gives the lock back. Where nothing came of the hunt, nothing is left. */
+void as_folders_close(struct as_folders *folders);
+
+/* Removes what processes that are gone have left; counts of calls are kept for who asked. */
+void as_folders_clean(const struct as_hunt *hunt);
 /* A finding in the folder of a job: moved to findings/, or (keep not set) removed. */
 AS_MUST_CHECK int as_folders_take(const struct as_hunt *hunt, unsigned job, const char *id,
 				  bool keep, struct as_err *err);
 AS_MUST_CHECK int as_folders_set_count(const struct as_hunt *hunt, const struct as_hunt_sign *sign,
 				       struct as_err *err);
+/* The folder of a finding in the state. */
+AS_MUST_CHECK int as_folders_finding(const struct as_hunt *hunt, const char *id, struct as_dir *dir,
+				     struct as_err *err);
+
+/* The folder of a job. */
+#define AS_HUNT_JOB "job-"
+#define AS_HUNT_JOB_MAX 32
+void as_folders_job(unsigned job, char name[AS_HUNT_JOB_MAX]);
+/* That of the reducer. */
+#define AS_HUNT_REDUCE "reduce"
 
 #endif

@@ -91,6 +91,8 @@ static int start_reducer(struct leading *l, struct as_err *err)
 
 static int died(const char *who, int status, struct as_err *err)
 {
+	if (*as_spawn_oom())
+		return as_fail_oom(err, *as_spawn_oom());
 	if (WIFSIGNALED(status))
 		return as_fail(err, AS_EIO, "%s of the hunt died of %s", who,
 			       as_signal_name(WTERMSIG(status)));
@@ -131,7 +133,7 @@ static int hear_reducer(struct leading *l, struct as_err *err)
 	if (!rc && w->fd < 0) {
 		int status = as_worker_end(w);
 
-		if (WIFSIGNALED(status) && !l->shared->stop)
+		if (status && !l->shared->stop)
 			rc = died("the reducer", status, err);
 	}
 	return rc;
@@ -167,7 +169,7 @@ static int save(struct leading *l, bool now, struct as_err *err)
 		return 0;
 	l->saved_us = now_us;
 	l->changed = false;
-	return as_hunt_state_save(l->hunt->folder, l->state, err);
+	return as_hunt_state_save(&l->hunt->folders->hunt, l->state, err);
 }
 
 static void account(struct leading *l)
@@ -271,12 +273,10 @@ int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_e
 			     .state = state,
 			     .used_before_us = state->used_us,
 			     .start_us = as_now_us(),
-			     .reducer.fd = -1,
-			     .lock_fd = -1 };
-	int rc = as_folders_prepare(hunt, &l.lock_fd, err);
+			     .reducer.fd = -1 };
+	int rc;
 
-	if (rc)
-		return rc;
+	as_folders_clean(hunt);
 	l.jobs = as_xcalloc(state->n_jobs, sizeof(*l.jobs));
 	l.queues = as_xcalloc(state->n_jobs, sizeof(*l.queues));
 	l.tried = as_xcalloc(state->n_signs + 1, sizeof(*l.tried));
@@ -293,7 +293,7 @@ int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_e
 	rc = end_all(&l, rc, err);
 	as_leading_free(&l);
 	as_shared_free(l.shared, sizeof(*l.shared));
-	as_folders_clean(hunt, &l.lock_fd);
+	as_folders_clean(hunt);
 	free(l.jobs);
 	free(l.tried);
 	return rc;

@@ -9,8 +9,10 @@
 #ifndef AS_HUNT_HUNT_H
 #define AS_HUNT_HUNT_H
 
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/event.h"
+#include "base/rundir.h"
 #include "gen/profile.h"
 #include "hunt/scenario.h"
 #include "hunt/state.h"
@@ -19,19 +21,21 @@
 
 #define AS_HUNT_JOBS_MAX 256
 
+struct as_folders;
+
 /* Findings that were kept, for rooms that do not know how. */
 struct as_hunt_store {
 	/* A sink that keeps findings in FOLDER/findings/ID. */
-	int (*open)(const char *folder, struct as_sink **sink, struct as_err *err);
+	int (*open)(const struct as_dir *folder, struct as_sink **sink, struct as_err *err);
 	int (*failed)(const struct as_sink *sink, struct as_err *err);
 	void (*close)(struct as_sink *sink);
 	/* The workload of the finding in this folder, the reduced one if there is one; and which
 	 * operation failed, from 0, or -1. The scenario it was found in, "" for the default. */
-	int (*load)(const char *folder, struct as_seq **seq, long *op_index,
+	int (*load)(const struct as_dir *folder, struct as_seq **seq, long *op_index,
 		    char scenario[AS_RUN_SCENARIO_MAX], struct as_err *err);
-	int (*set_reduced)(const char *folder, const struct as_seq *best,
+	int (*set_reduced)(const struct as_dir *folder, const struct as_seq *best,
 			   const struct as_reduced *result, double seconds, struct as_err *err);
-	int (*set_count)(const char *folder, uint64_t count, struct as_err *err);
+	int (*set_count)(const struct as_dir *folder, uint64_t count, struct as_err *err);
 };
 
 struct as_hunt {
@@ -46,7 +50,7 @@ struct as_hunt {
 	/* Where run.watch keeps the counts of calls of each process; those of engines in boxes are
 	 * put there, too. NULL: nothing is counted. */
 	const char *cov;
-	const char *folder; /* exists */
+	const struct as_folders *folders; /* open, and locked */
 	unsigned reduce_seconds; /* for each signature; 0: nothing is reduced */
 	unsigned batch; /* workloads between two looks at the world; 0: a default */
 	const struct as_hunt_store *store;
@@ -67,7 +71,7 @@ AS_MUST_CHECK int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *stat
 			  struct as_err *err);
 
 /* The folders of a hunt, below the one it was given. */
-#define AS_HUNT_FOLDER "hunt"
+#define AS_HUNT_FOLDER AS_RUN_HUNT
 /* In the folder of a job: what engines in its boxes have counted. */
 #define AS_HUNT_COV "cov"
 

@@ -9,10 +9,10 @@
  */
 #include "hunt/lane.h"
 
-#include <errno.h>
+#include "hunt/folders.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct as_lane {
 	const struct as_hunt *hunt;
@@ -23,7 +23,7 @@ struct as_lane {
 	struct as_scenario *scenario; /* here, */
 	struct as_boxed box; /* or in a box */
 	struct as_boxed_session *session;
-	char *known_path; /* where an engine that starts reads what is known */
+	struct as_dir dir;
 };
 
 #define KNOWN_NAME "known"
@@ -40,20 +40,16 @@ static int open_here(struct as_lane *lane, struct as_err *err)
 	return h->scenario->open(&args, &lane->scenario, err);
 }
 
-static int open_boxed(struct as_lane *lane, const char *folder, bool keep, struct as_err *err)
+static int open_boxed(struct as_lane *lane, bool keep, struct as_err *err)
 {
-	struct as_buf path = { 0 };
-
 	lane->box = *lane->hunt->box;
 	lane->box.options = lane->hunt->run;
-	lane->box.out = keep ? folder : NULL;
+	lane->box.out = keep ? lane->dir.path : NULL;
 	lane->box.told = &lane->tell.sink;
 	lane->box.found = &lane->chain.sink;
 	lane->box.together = true;
 	lane->box.known = keep ? KNOWN_NAME : NULL;
 	lane->box.cov = keep && lane->hunt->cov ? AS_HUNT_COV : NULL;
-	as_buf_addf(&path, "%s/" KNOWN_NAME, folder);
-	lane->known_path = path.data;
 	return as_boxed_open(&lane->box, &lane->session, err);
 }
 
@@ -66,7 +62,7 @@ static int write_known(struct as_lane *lane, struct as_err *err)
 	if (!lane->box.known)
 		return 0;
 	as_known_print(lane->known, &text);
-	rc = as_buf_write_file(&text, lane->known_path, err);
+	rc = as_dir_write(&lane->dir, KNOWN_NAME, &text, err);
 	as_buf_free(&text);
 	return rc;
 }
@@ -93,23 +89,22 @@ static int run_boxed(struct as_lane *lane, const struct as_lane_work *work,
 	return rc;
 }
 
-int as_lane_open(const struct as_hunt *hunt, const char *folder, bool keep, struct as_known *known,
+int as_lane_open(const struct as_hunt *hunt, const char *name, bool keep, struct as_known *known,
 		 struct as_sink *sinks, struct as_lane **out, struct as_err *err)
 {
 	struct as_lane *lane = as_xcalloc(1, sizeof(*lane));
-	int rc = 0;
+	int rc;
 
 	lane->hunt = hunt;
 	lane->known = known;
-	if (mkdir(folder, 0777) && errno != EEXIST)
-		rc = as_fail_errno(err, errno, "%s", folder);
+	rc = as_dir_below(&hunt->folders->hunt, name, true, &lane->dir, err);
 	if (!rc && keep)
-		rc = hunt->store->open(folder, &lane->store, err);
+		rc = hunt->store->open(&lane->dir, &lane->store, err);
 	sinks->next = lane->store;
 	lane->chain = as_known_filter(known, sinks, false);
 	lane->tell = as_known_filter(known, sinks, true);
 	if (!rc)
-		rc = hunt->box ? open_boxed(lane, folder, keep, err) : open_here(lane, err);
+		rc = hunt->box ? open_boxed(lane, keep, err) : open_here(lane, err);
 	if (rc) {
 		as_lane_close(lane);
 		lane = NULL;
@@ -159,7 +154,7 @@ void as_lane_close(struct as_lane *lane)
 	if (!lane)
 		return;
 	as_boxed_close(lane->session);
-	free(lane->known_path);
+	as_dir_close(&lane->dir);
 	if (lane->scenario)
 		lane->hunt->scenario->close(lane->scenario);
 	if (lane->store)

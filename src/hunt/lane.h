@@ -17,11 +17,12 @@ struct as_lane_work {
 };
 
 /*
- * `folder` is one of this process alone; findings are kept in its findings/, if `keep` is set.
+ * `name` is that of a folder of this process alone, in hunt/ (folders.h); findings are kept in its
+ * findings/, if `keep` is set.
  * sinks hear of every finding or, when it was known before, that it came again. hunt, known and
  * sinks must outlive the lane.
  */
-AS_MUST_CHECK int as_lane_open(const struct as_hunt *hunt, const char *folder, bool keep,
+AS_MUST_CHECK int as_lane_open(const struct as_hunt *hunt, const char *name, bool keep,
 			       struct as_known *known, struct as_sink *sinks, struct as_lane **lane,
 			       struct as_err *err);
 /* All of them; result sums them up. */

@@ -22,7 +22,6 @@ struct leading {
 	int64_t used_before_us, start_us, saved_us;
 	bool changed; /* since the last save */
 	bool stopping;
-	int lock_fd;
 };
 
 /* Takes the line over. */

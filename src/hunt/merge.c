@@ -79,7 +79,7 @@ static int take_found(struct leading *l, size_t job, const json_t *object, struc
 	struct as_hunt_sign *sign;
 	int rc;
 
-	if (!signature || !id || strchr(id, '/'))
+	if (!signature || !id)
 		return as_fail(err, AS_EIO, "a job of the hunt said nonsense");
 	sign = as_hunt_state_find(s, signature);
 	rc = as_folders_take(l->hunt, (unsigned)job, id, !sign, err);

@@ -2,6 +2,7 @@
 /* reducer: the process that reduces what was found, one signature at a time (worker.h). */
 #include "base/json.h"
 #include "base/spawn.h"
+#include "hunt/folders.h"
 #include "hunt/lane.h"
 #include "hunt/working.h"
 
@@ -87,24 +88,24 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 	struct as_reducer reducer = { .fails = fails, .stop = stop, .ctx = r };
 	char scenario[AS_RUN_SCENARIO_MAX] = "";
 	struct as_hunt as_found = *h;
-	struct as_buf folder = { 0 }, own = { 0 };
+	struct as_dir folder;
 	struct as_seq *seq = NULL, *best = NULL;
 	struct as_reduced result = { 0 };
 	int rc;
 
-	as_buf_addf(&folder, "%s/findings/%s", h->folder, r->sign->id);
-	as_buf_addf(&own, "%s/" AS_HUNT_FOLDER "/reduce", h->folder);
 	/* The same again and again: that is nobody's coverage. */
 	as_found.cov = NULL;
 	as_found.run.watch = NULL;
-	rc = h->store->load(as_buf_str(&folder), &seq, &reducer.op_index, scenario, err);
+	rc = as_folders_finding(h, r->sign->id, &folder, err);
+	if (!rc)
+		rc = h->store->load(&folder, &seq, &reducer.op_index, scenario, err);
 	if (!rc && scenario[0])
 		rc = as_scenario_find(scenario, &as_found.scenario, &as_found.params, err);
 	/* With what it was found by: a race's seed, say. */
 	if (!rc && scenario[0])
 		memcpy(as_found.run.scenario, scenario, sizeof(scenario));
 	if (!rc)
-		rc = as_lane_open(&as_found, as_buf_str(&own), false, r->known, &r->sink, &r->lane,
+		rc = as_lane_open(&as_found, AS_HUNT_REDUCE, false, r->known, &r->sink, &r->lane,
 				  err);
 	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
@@ -117,7 +118,7 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 		/* Many a finding is reduced twice: what it was at first is what counts. */
 		result.ops_before =
 			result.ops_before > r->sign->ops ? result.ops_before : r->sign->ops;
-		kept = h->store->set_reduced(as_buf_str(&folder), best, &result,
+		kept = h->store->set_reduced(&folder, best, &result,
 					     (double)(as_now_us() - r->start_us) / 1e6,
 					     rc ? NULL : err);
 		rc = rc ? rc : kept;
@@ -128,8 +129,7 @@ out:
 	as_lane_close(r->lane);
 	as_seq_free(seq);
 	as_seq_free(best);
-	as_buf_free(&folder);
-	as_buf_free(&own);
+	as_dir_close(&folder);
 	return rc;
 }
 

@@ -32,6 +32,7 @@ int as_scenario_find(const char *text, const struct as_scenario_ops **ops, const
 			as_assert(scenarios[i]->api == AS_SCENARIO_API);
 			*ops = scenarios[i];
 			*params = text + len + (text[len] == ':');
+			as_buf_free(&names);
 			return 0;
 		}
 		as_buf_addf(&names, "%s%s", i ? ", " : "", scenarios[i]->name);

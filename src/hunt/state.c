@@ -9,10 +9,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define STATE_VERSION 1
-#define STATE_NAME AS_HUNT_FOLDER "/state.json"
 #define STATE_MAX_BYTES ((size_t)256 << 20)
 
 static const char *const reduced_names[] = {
@@ -135,18 +133,17 @@ static void put_state(struct as_json *j, const struct as_hunt_state *s)
 	as_json_end(j);
 }
 
-int as_hunt_state_save(const char *folder, const struct as_hunt_state *s, struct as_err *err)
+int as_hunt_state_save(const struct as_dir *folder, const struct as_hunt_state *s,
+		       struct as_err *err)
 {
-	struct as_buf text = { 0 }, path = { 0 };
+	struct as_buf text = { 0 };
 	struct as_json json = as_json_on(&text);
 	int rc;
 
 	put_state(&json, s);
 	as_buf_addc(&text, '\n');
-	as_buf_addf(&path, "%s/" STATE_NAME, folder);
-	rc = as_buf_write_file(&text, as_buf_str(&path), err);
+	rc = as_dir_write(folder, AS_RUN_STATE, &text, err);
 	as_buf_free(&text);
-	as_buf_free(&path);
 	return rc;
 }
 
@@ -173,7 +170,7 @@ static bool get_sign(const json_t *object, struct as_hunt_state *s)
 	const char *reduced = json_string_value(json_object_get(object, "reduced"));
 	struct as_hunt_sign *sign;
 
-	if (!signature || !id || strchr(id, '/') || as_hunt_state_find(s, signature))
+	if (!signature || !id || !as_dir_is_plain(id) || as_hunt_state_find(s, signature))
 		return false;
 	sign = as_hunt_state_add(s, signature);
 	sign->id = as_xstrdup(id);
@@ -242,35 +239,28 @@ static bool get_state(const json_t *root, struct as_hunt_state *s)
 	return s->target && s->scenario;
 }
 
-bool as_hunt_state_exists(const char *folder)
+bool as_hunt_state_exists(const struct as_dir *folder)
 {
-	struct as_buf path = { 0 };
-	bool exists;
-
-	as_buf_addf(&path, "%s/" STATE_NAME, folder);
-	exists = !access(as_buf_str(&path), F_OK);
-	as_buf_free(&path);
-	return exists;
+	return as_dir_has(folder, AS_RUN_STATE);
 }
 
-int as_hunt_state_load(const char *folder, struct as_hunt_state *s, struct as_err *err)
+int as_hunt_state_load(const struct as_dir *folder, struct as_hunt_state *s, struct as_err *err)
 {
-	struct as_buf path = { 0 }, text = { 0 };
+	struct as_buf text = { 0 };
 	json_t *root = NULL;
 	int rc = 0;
 
 	*s = (struct as_hunt_state){ 0 };
-	as_buf_addf(&path, "%s/" STATE_NAME, folder);
 	if (!as_hunt_state_exists(folder))
-		rc = as_fail(err, AS_EUSE, "--resume: there is no hunt in %s", folder);
+		rc = as_fail(err, AS_EUSE, "--resume: there is no hunt in %s", folder->path);
 	if (!rc)
-		rc = as_buf_read_file(&text, as_buf_str(&path), STATE_MAX_BYTES, err);
+		rc = as_dir_read(folder, AS_RUN_STATE, STATE_MAX_BYTES, &text, err);
 	if (!rc)
 		root = json_loadb(as_buf_str(&text), text.len, 0, NULL);
 	if (!rc && (!json_is_object(root) || !get_state(root, s)))
-		rc = as_fail(err, AS_EUSE, "%s: not the state of a hunt", as_buf_str(&path));
+		rc = as_fail(err, AS_EUSE, "%s/" AS_RUN_STATE ": not the state of a hunt",
+			     folder->path);
 	json_decref(root);
-	as_buf_free(&path);
 	as_buf_free(&text);
 	if (rc)
 		as_hunt_state_free(s);

@@ -6,6 +6,7 @@
 #ifndef AS_HUNT_STATE_H
 #define AS_HUNT_STATE_H
 
+#include "base/dir.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -64,11 +65,12 @@ struct as_hunt_sign *as_hunt_state_add(struct as_hunt_state *state, const char *
 /* Whether time or workloads are used up. What is still to be reduced does not count. */
 bool as_hunt_state_over(const struct as_hunt_state *state);
 
-/* `folder` is the run folder. AS_EUSE: there is no hunt in it, or one that cannot be read. */
-AS_MUST_CHECK int as_hunt_state_load(const char *folder, struct as_hunt_state *state,
+/* `folder` is the one named hunt in the run folder. AS_EUSE: there is no hunt in it, or one that
+ * cannot be read. */
+AS_MUST_CHECK int as_hunt_state_load(const struct as_dir *folder, struct as_hunt_state *state,
 				     struct as_err *err);
-bool as_hunt_state_exists(const char *folder);
-AS_MUST_CHECK int as_hunt_state_save(const char *folder, const struct as_hunt_state *state,
+bool as_hunt_state_exists(const struct as_dir *folder);
+AS_MUST_CHECK int as_hunt_state_save(const struct as_dir *folder, const struct as_hunt_state *state,
 				     struct as_err *err);
 
 #endif

@@ -3,6 +3,8 @@
 #include "hunt/worker.h"
 
 #include "base/json.h"
+#include "base/spawn.h"
+#include "hunt/folders.h"
 #include "hunt/lane.h"
 #include "hunt/stream.h"
 #include "hunt/working.h"
@@ -23,6 +25,7 @@
 
 int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
 {
+	volatile uint64_t *oom = as_spawn_oom();
 	pid_t parent = getpid();
 	int fds[2];
 
@@ -51,6 +54,7 @@ int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
 		_exit(127);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
+	as_oom_tell(oom);
 	close(fds[0]);
 	w->fd = fds[1];
 	*inside = true;
@@ -109,8 +113,7 @@ char *as_worker_line(struct as_worker *w)
 	if (!end)
 		return NULL;
 	len = (size_t)(end - w->said.data);
-	line = strndup(w->said.data, len);
-	as_assert(line);
+	line = as_xstrndup(w->said.data, len);
 	w->said.len -= len + 1;
 	memmove(w->said.data, end + 1, w->said.len + 1);
 	return line;
@@ -301,20 +304,20 @@ size_t as_worker_batch(const struct as_hunt *h)
 static int work_job(struct job *job, const struct as_hunt_state *state, struct as_err *err)
 {
 	const struct as_hunt *h = job->hunt;
-	struct as_buf folder = { 0 };
+	char folder[AS_HUNT_JOB_MAX];
 	size_t batch = as_worker_batch(h);
 	bool over = false;
 	int rc = as_stream_new(h->profile, h->traits, state->seed, job->number, &job->stream, err);
 
-	as_buf_addf(&folder, "%s/" AS_HUNT_FOLDER "/job-%u", h->folder, job->number);
+	as_folders_job(job->number, folder);
 	job->known = as_known_new();
 	for (size_t i = 0; i < state->n_signs; i++)
 		as_known_add(job->known, state->signs[i].signature);
 	job->heard.sink.finding = hear_finding;
 	job->heard.sink.again = hear_again;
 	if (!rc)
-		rc = as_lane_open(h, as_buf_str(&folder), true, job->known, &job->heard.sink,
-				  &job->lane, err);
+		rc = as_lane_open(h, folder, true, job->known, &job->heard.sink, &job->lane,
+				  err);
 	if (!rc && job->position)
 		as_stream_seek(job->stream, job->position);
 	while (!rc && !over && !job->shared->stop) {
@@ -326,7 +329,6 @@ static int work_job(struct job *job, const struct as_hunt_state *state, struct a
 	as_lane_close(job->lane);
 	as_stream_free(job->stream);
 	as_known_free(job->known);
-	as_buf_free(&folder);
 	return rc;
 }
 

@@ -64,13 +64,17 @@ void step_CREATE(struct step *s)
 
 void step_MKNOD(struct step *s)
 {
-	uint32_t type = (uint32_t)s->op->flags & S_IFMT;
-	struct walk w = walk_path(s->m, s->op->path, WALK_PARENT);
+	uint32_t type = as_op_node_type(s->op);
 	bool device = type == S_IFCHR || type == S_IFBLK;
 	bool whiteout = type == S_IFCHR && s->op->dev == 0;
 	struct inode *inode;
-	int err = can_create(s, &w, false);
+	struct walk w;
+	int err = as_op_mknod_refused(s->op);
 
+	if (err)
+		return refuse(s, err);
+	w = walk_path(s->m, s->op->path, WALK_PARENT);
+	err = can_create(s, &w, false);
 	if (err)
 		return refuse(s, err);
 	/* mknod(2): EPERM without CAP_MKNOD (a 0:0 character device is a whiteout and free since

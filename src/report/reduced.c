@@ -7,6 +7,8 @@
 #include "report/sinks.h"
 
 #include "base/buf.h"
+#include "report/page.h"
+#include "report/stored_change.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
 
@@ -15,10 +17,11 @@
 #include <string.h>
 
 #define README_MAX_BYTES ((size_t)64 << 20)
+#define README_NAME "README.md"
 #define SHOWN_LINES 40 /* of a workload in README.md */
 #define HEADING "\n## Reduced\n"
 
-static int write_repro(const char *path, const struct as_stored_reduction *r, struct as_err *err)
+static int write_repro(const struct as_dir *dir, const struct as_stored_reduction *r, struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	struct as_seq *seq = NULL;
@@ -26,7 +29,7 @@ static int write_repro(const char *path, const struct as_stored_reduction *r, st
 
 	if (!rc) {
 		as_emit_c(seq, NULL, &text);
-		rc = as_buf_write_file(&text, path, err);
+		rc = as_dir_write(dir, "repro.c", &text, err);
 	}
 	as_seq_free(seq);
 	as_buf_free(&text);
@@ -46,14 +49,17 @@ static void describe(const struct as_stored_reduction *r, struct as_buf *out)
 		    "replay` runs it (`--original`: the other).\n",
 		    r->flaky ? ": it is flaky" : "", (unsigned long long)r->executions,
 		    r->complete ? "" : ", and was ended before everything had been tried");
-	if (r->ops_after <= SHOWN_LINES)
-		as_buf_addf(out, "\n```\n%s```\n", r->workload);
+	if (r->ops_after <= SHOWN_LINES) {
+		as_buf_addc(out, '\n');
+		as_page_block(out, r->workload);
+	}
 }
 
-static int rewrite_readme(const char *path, const struct as_stored_reduction *r, struct as_err *err)
+static int rewrite_readme(const struct as_dir *dir, const struct as_stored_reduction *r,
+			  struct as_err *err)
 {
 	struct as_buf text = { 0 };
-	int rc = as_buf_read_file(&text, path, README_MAX_BYTES, err);
+	int rc = as_dir_read(dir, README_NAME, README_MAX_BYTES, &text, err);
 	const char *old;
 
 	if (!rc) {
@@ -61,24 +67,16 @@ static int rewrite_readme(const char *path, const struct as_stored_reduction *r,
 		if (old)
 			text.len = (size_t)(old - text.data);
 		describe(r, &text);
-		rc = as_buf_write_file(&text, path, err);
+		rc = as_dir_write(dir, README_NAME, &text, err);
 	}
 	as_buf_free(&text);
 	return rc;
 }
 
-static int rewrite_json(const char *path, const struct as_stored_reduction *r, struct as_err *err)
+static void change_reduced(json_t *root, void *ctx)
 {
-	json_error_t where;
-	json_t *root = json_load_file(path, 0, &where);
-	struct as_buf text = { 0 };
-	char *dump;
-	int rc;
+	const struct as_stored_reduction *r = ctx;
 
-	if (!json_is_object(root)) {
-		json_decref(root);
-		return as_fail(err, AS_EUSE, "%s: not a finding", path);
-	}
 	json_object_set_new(root, "reduced",
 			    json_pack("{s:s, s:I, s:I, s:I, s:i, s:i, s:b, s:b, s:f}", "workload",
 				      AS_REDUCED_NAME, "ops_before", (json_int_t)r->ops_before,
@@ -86,35 +84,22 @@ static int rewrite_json(const char *path, const struct as_stored_reduction *r, s
 				      (json_int_t)r->executions, "runs", (int)r->runs, "failed",
 				      (int)r->failed, "flaky", r->flaky, "complete", r->complete,
 				      "seconds", r->seconds));
-	dump = json_dumps(root, JSON_COMPACT);
-	as_buf_addf(&text, "%s\n", dump);
-	rc = as_buf_write_file(&text, path, err);
-	free(dump);
-	json_decref(root);
-	as_buf_free(&text);
-	return rc;
 }
 
-int as_stored_set_reduced(const char *folder, const struct as_stored_reduction *r,
+int as_stored_set_reduced(const struct as_dir *dir, const struct as_stored_reduction *r,
 			  struct as_err *err)
 {
-	struct as_buf path = { 0 }, text = { 0 };
-	size_t base;
+	struct as_buf text = { 0 };
 	int rc;
 
-	as_buf_addf(&path, "%s/", folder);
-	base = path.len;
 	as_buf_adds(&text, r->workload);
-#define AT(name) (path.len = base, as_buf_adds(&path, name), as_buf_str(&path))
-	rc = as_buf_write_file(&text, AT(AS_REDUCED_NAME), err);
+	rc = as_dir_write(dir, AS_REDUCED_NAME, &text, err);
 	if (!rc)
-		rc = write_repro(AT("repro.c"), r, err);
+		rc = write_repro(dir, r, err);
 	if (!rc)
-		rc = rewrite_readme(AT("README.md"), r, err);
+		rc = rewrite_readme(dir, r, err);
 	if (!rc)
-		rc = rewrite_json(AT("finding.json"), r, err);
-#undef AT
-	as_buf_free(&path);
+		rc = as_stored_change(dir, change_reduced, (void *)r, err);
 	as_buf_free(&text);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #ifndef AS_REPORT_SINKS_H
 #define AS_REPORT_SINKS_H
 
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/event.h"
 
@@ -24,12 +25,21 @@ void as_jsonl_sink_free(struct as_sink *sink); /* takes NULL */
 /*
  * FOLDER/findings/ID/ with finding.json, workload.txt, repro.c, README.md and, where there is one,
  * disk.img.zst. A finding that is there already is only counted. The folder is made at once, so
- * that one that cannot be written is told before the work; it is taken away again if it stays
- * empty.
+ * that one that cannot be written, or is none of ours (base/rundir.h), is told before the work; it
+ * is taken away again if it stays empty. `given`: by a supervisor, who counts.
  */
-typedef int (*as_save_disk_fn)(const void *disk, const char *path, struct as_err *err);
-AS_MUST_CHECK int as_store_sink_new(const char *folder, as_save_disk_fn save_disk,
+typedef int (*as_save_disk_fn)(const void *disk, const struct as_dir *dir, const char *name,
+			       struct as_err *err);
+AS_MUST_CHECK int as_store_sink_new(const char *folder, bool given, as_save_disk_fn save_disk,
 				    struct as_sink **sink, struct as_err *err);
+/* The same in a folder that is open and belongs to the caller. */
+AS_MUST_CHECK int as_store_sink_in(const struct as_dir *folder, as_save_disk_fn save_disk,
+				   struct as_sink **sink, struct as_err *err);
+/* The run folder of as_store_sink_new(). */
+const struct as_dir *as_store_sink_folder(const struct as_sink *sink);
+/* Takes a finding out of the findings/ of a folder that somebody else, a guest say, writes to. A
+ * failure is one of the store. */
+void as_store_sink_take(struct as_sink *sink, const struct as_dir *from, const char *id);
 /* The first failure to write, if any: 0 or its code. */
 int as_store_sink_failed(const struct as_sink *sink, struct as_err *err);
 void as_store_sink_free(struct as_sink *sink); /* takes NULL */
@@ -42,11 +52,13 @@ struct as_stored {
 };
 
 /* `folder` is the finding's own. */
-AS_MUST_CHECK int as_stored_load(const char *folder, struct as_stored *stored, struct as_err *err);
+AS_MUST_CHECK int as_stored_load(const struct as_dir *folder, struct as_stored *stored,
+				 struct as_err *err);
 void as_stored_free(struct as_stored *stored);
 
 /* How often it was met, in place of what stands there. */
-AS_MUST_CHECK int as_stored_set_count(const char *folder, uint64_t count, struct as_err *err);
+AS_MUST_CHECK int as_stored_set_count(const struct as_dir *folder, uint64_t count,
+				      struct as_err *err);
 
 /* What a reduction came to. */
 #define AS_REDUCED_NAME "workload.reduced.txt"
@@ -59,7 +71,7 @@ struct as_stored_reduction {
 };
 
 /* Puts it into the folder of a finding, in place of an earlier one. */
-AS_MUST_CHECK int as_stored_set_reduced(const char *folder,
+AS_MUST_CHECK int as_stored_set_reduced(const struct as_dir *folder,
 					const struct as_stored_reduction *reduction,
 					struct as_err *err);
 

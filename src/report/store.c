@@ -1,38 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store: a folder for each finding. It is written under a name that begins with a dot and renamed
- * when it is whole, so a folder with an id for a name is complete whenever we are killed.
+ * store: a folder for each finding. It is written under a name of its own that begins with a dot and
+ * renamed when it is whole, so a folder with an id for a name is complete whenever we are killed.
+ *
+ * Several processes may do that at a time. Of those that bring the same finding one is first, and
+ * the others count it: with the lock of its folder held (flock), since that is to read and to write.
  */
 #include "report/sinks.h"
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/rundir.h"
+#include "base/show.h"
 #include "report/finding_json.h"
+#include "report/page.h"
+#include "report/stored_change.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/file.h>
 
 #define JSON_MAX_BYTES ((size_t)64 << 20)
-#define TEXT_MAX_BYTES ((size_t)1 << 30)
+#define TEXT_MAX_BYTES ((size_t)1 << 28)
+#define FINDING_NAME "finding.json"
+#define WORKLOAD_NAME "workload.txt"
 
 struct store {
 	struct as_sink sink;
-	char *folder;
-	bool made; /* by us */
+	struct as_rundir run; /* of a store that opened it itself */
+	struct as_dir findings;
+	bool counts; /* findings that come again */
 	as_save_disk_fn save_disk;
 	struct as_err failed; /* code 0: nothing did */
 };
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static int write_json(const char *path, const struct as_finding *f, const char *id,
+static int write_json(const struct as_dir *dir, const struct as_finding *f, const char *id,
 		      struct as_err *err)
 {
 	struct as_buf text = { 0 };
@@ -44,24 +52,25 @@ static int write_json(const char *path, const struct as_finding *f, const char *
 	as_json_kuint(&json, "count", 1);
 	as_json_end(&json);
 	as_buf_addc(&text, '\n');
-	rc = as_buf_write_file(&text, path, err);
+	rc = as_dir_write(dir, FINDING_NAME, &text, err);
 	as_buf_free(&text);
 	return rc;
 }
 
-static int write_text(const char *path, const char *text, struct as_err *err)
+static int write_text(const struct as_dir *dir, const char *name, const char *text,
+		      struct as_err *err)
 {
 	struct as_buf buf = { 0 };
 	int rc;
 
 	as_buf_adds(&buf, text);
-	rc = as_buf_write_file(&buf, path, err);
+	rc = as_dir_write(dir, name, &buf, err);
 	as_buf_free(&buf);
 	return rc;
 }
 
 /* The workload as a C program: it can be given to someone who does not have assay. */
-static int write_repro(const char *path, const struct as_finding *f, struct as_err *err)
+static int write_repro(const struct as_dir *dir, const struct as_finding *f, struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	struct as_seq *seq = NULL;
@@ -70,7 +79,7 @@ static int write_repro(const char *path, const struct as_finding *f, struct as_e
 
 	if (!rc) {
 		as_emit_c(seq, NULL, &text);
-		rc = as_buf_write_file(&text, path, err);
+		rc = as_dir_write(dir, "repro.c", &text, err);
 	}
 	as_seq_free(seq);
 	as_buf_free(&text);
@@ -101,178 +110,259 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
 };
 
-/* " --scenario 'race:seed=7'" where it takes one. */
-static void add_scenario(const struct as_finding *f, struct as_buf *out)
+/* "assay run --target 'T' --scenario 'race:seed=7' workload.txt" */
+static void add_command(const struct as_finding *f, struct as_buf *out)
 {
 	const char *word = f->options ? strstr(f->options, "scenario=") : NULL;
+	struct as_buf line = { 0 }, scenario = { 0 };
 
-	if (word)
-		as_buf_addf(out, " --scenario '%.*s'", (int)strcspn(word + 9, " "), word + 9);
+	as_buf_adds(&line, "assay run --target ");
+	as_page_word(&line, f->target);
+	if (word) {
+		as_buf_add(&scenario, word + 9, strcspn(word + 9, " "));
+		as_buf_adds(&line, " --scenario ");
+		as_page_word(&line, as_buf_str(&scenario));
+	}
+	as_buf_adds(&line, " workload.txt");
+	as_page_code(out, as_buf_str(&line));
+	as_buf_free(&line);
+	as_buf_free(&scenario);
 }
 
-static int write_readme(const char *path, const struct as_finding *f, const char *id, bool has_disk,
-			struct as_err *err)
+/* What is from outside (names, logs, the target) is quoted: a page must not be able to lie. */
+static void describe(const struct as_finding *f, const char *id, struct as_buf *t)
 {
-	struct as_buf t = { 0 }, scenario = { 0 };
-	int rc;
-
-	as_buf_addf(&t, "# %s\n\n%s\n\n    %s\n\n", id, meanings[f->kind], f->summary);
-	as_buf_addf(&t, "Target `%s`, workload `%s`, run with `%s`.\n\n", f->target,
-		    f->workload_name ? f->workload_name : "-", f->options ? f->options : "");
-	if (f->detail && *f->detail)
-		as_buf_addf(&t, "The last operations and their answers:\n\n```\n%s```\n\n",
-			    f->detail);
-	if (f->log && *f->log)
-		as_buf_addf(&t, "What the target logged:\n\n```\n%s```\n\n", f->log);
-	add_scenario(f, &scenario);
-	as_buf_addf(&t,
+	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, meanings[f->kind]);
+	as_show(t, f->summary);
+	as_buf_adds(t, "\n\nTarget ");
+	as_page_code(t, f->target);
+	as_buf_adds(t, ", workload ");
+	as_page_code(t, f->workload_name ? f->workload_name : "-");
+	as_buf_adds(t, ", run with ");
+	as_page_code(t, f->options ? f->options : "");
+	as_buf_adds(t, ".\n\n");
+	if (f->detail && *f->detail) {
+		as_buf_adds(t, "The last operations and their answers:\n\n");
+		as_page_block(t, f->detail);
+		as_buf_addc(t, '\n');
+	}
+	if (f->log && *f->log) {
+		as_buf_adds(t, "What the target logged:\n\n");
+		as_page_block(t, f->log);
+		as_buf_addc(t, '\n');
+	}
+	as_buf_addf(t,
 		    "To see it again: `assay replay %s` (or give it this folder).\n\n"
-		    "- `workload.txt`: the operations; `assay run --target '%s'%s workload.txt`\n"
-		    "- `repro.c`: the same as a C program%s: `cc repro.c -o repro && ./repro "
+		    "- `workload.txt`: the operations; ",
+		    id);
+	add_command(f, t);
+	as_buf_addf(t,
+		    "\n- `repro.c`: the same as a C program%s: `cc repro.c -o repro && ./repro "
 		    "DIRECTORY`\n"
 		    "- `finding.json`: all of this for programs\n%s",
-		    id, f->target, as_buf_str(&scenario),
 		    f->kind == AS_FIND_RACE ? ", of one thread" : "",
-		    has_disk ? "- `disk.img.zst`: the disk at that moment; "
+		    f->disk ? "- `disk.img.zst`: the disk at that moment; "
 			       "`assay disk export disk.img.zst RAW`\n"
 			     : "");
-	rc = as_buf_write_file(&t, path, err);
+}
+
+static int write_readme(const struct as_dir *dir, const struct as_finding *f, const char *id,
+			struct as_err *err)
+{
+	struct as_buf t = { 0 };
+	int rc;
+
+	describe(f, id, &t);
+	rc = as_dir_write(dir, "README.md", &t, err);
 	as_buf_free(&t);
-	as_buf_free(&scenario);
 	return rc;
 }
 
-static int write_all(struct store *s, const char *dir, const struct as_finding *f, const char *id,
+static int write_all(struct store *s, const struct as_dir *dir, const struct as_finding *f,
+		     const char *id, struct as_err *err)
+{
+	int rc = write_text(dir, WORKLOAD_NAME, f->workload, err);
+
+	if (!rc)
+		rc = write_repro(dir, f, err);
+	if (!rc && f->disk)
+		rc = s->save_disk(f->disk, dir, "disk.img.zst", err);
+	if (!rc)
+		rc = write_readme(dir, f, id, err);
+	if (!rc)
+		rc = write_json(dir, f, id, err);
+	return rc;
+}
+
+int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void *ctx), void *ctx,
 		     struct as_err *err)
 {
-	struct as_buf path = { 0 };
-	int rc = 0;
-	size_t base;
-
-	as_buf_addf(&path, "%s/", dir);
-	base = path.len;
-#define AT(name) (path.len = base, as_buf_adds(&path, name), as_buf_str(&path))
-	rc = write_text(AT("workload.txt"), f->workload, err);
-	if (!rc)
-		rc = write_repro(AT("repro.c"), f, err);
-	if (!rc && f->disk)
-		rc = s->save_disk(f->disk, AT("disk.img.zst"), err);
-	if (!rc)
-		rc = write_readme(AT("README.md"), f, id, f->disk, err);
-	if (!rc)
-		rc = write_json(AT("finding.json"), f, id, err);
-#undef AT
-	as_buf_free(&path);
-	return rc;
-}
-
-/* A folder of a writer that was killed. */
-static void remove_leftover(const char *dir)
-{
-	DIR *d = opendir(dir);
-	struct dirent *entry;
-
-	while (d && (entry = readdir(d)))
-		unlinkat(dirfd(d), entry->d_name, 0);
-	if (d)
-		closedir(d);
-	rmdir(dir);
-}
-
-/* The count in finding.json becomes `count`, or with 0 goes up by one. */
-static int change_count(const char *dir, uint64_t count, struct as_err *err)
-{
-	struct as_buf path = { 0 }, text = { 0 };
-	json_t *root;
+	struct as_buf text = { 0 };
+	json_t *root = NULL;
 	char *dump;
-	int rc = 0;
+	int rc;
 
-	as_buf_addf(&path, "%s/finding.json", dir);
-	root = json_load_file(as_buf_str(&path), 0, NULL);
-	if (json_is_object(root)) {
-		json_int_t was = json_integer_value(json_object_get(root, "count"));
-
-		json_object_set_new(root, "count",
-				    json_integer(count ? (json_int_t)count : was + 1));
-		dump = json_dumps(root, JSON_COMPACT);
+	while (flock(dir->fd, LOCK_EX) && errno == EINTR)
+		;
+	rc = as_dir_read(dir, FINDING_NAME, JSON_MAX_BYTES, &text, err);
+	if (!rc)
+		root = json_loadb(as_buf_str(&text), text.len, 0, NULL);
+	if (!rc && !json_is_object(root))
+		rc = as_fail(err, AS_EUSE, "%s/" FINDING_NAME ": not a finding", dir->path);
+	if (!rc) {
+		change(root, ctx);
+		dump = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
+		if (!dump)
+			as_out_of_memory(text.len);
+		as_buf_clear(&text);
 		as_buf_addf(&text, "%s\n", dump);
 		free(dump);
-		rc = as_buf_write_file(&text, as_buf_str(&path), err);
+		rc = as_dir_write(dir, FINDING_NAME, &text, err);
 	}
+	flock(dir->fd, LOCK_UN);
 	json_decref(root);
-	as_buf_free(&path);
 	as_buf_free(&text);
 	return rc;
 }
 
-int as_stored_set_count(const char *folder, uint64_t count, struct as_err *err)
+/* It becomes *count, or with 0 goes up by one. */
+static void change_count(json_t *root, void *ctx)
 {
-	return change_count(folder, count, err);
+	const uint64_t *count = ctx;
+	json_int_t was = json_integer_value(json_object_get(root, "count"));
+
+	json_object_set_new(root, "count", json_integer(*count ? (json_int_t)*count : was + 1));
+}
+
+int as_stored_set_count(const struct as_dir *dir, uint64_t count, struct as_err *err)
+{
+	return as_stored_change(dir, change_count, &count, err);
+}
+
+static int count_again(struct store *s, const char *id, struct as_err *err)
+{
+	struct as_dir dir;
+	int rc;
+
+	if (!s->counts)
+		return 0;
+	rc = as_dir_below(&s->findings, id, false, &dir, err);
+	if (!rc)
+		rc = as_stored_set_count(&dir, 0, err);
+	as_dir_close(&dir);
+	return rc;
+}
+
+static int keep(struct store *s, const struct as_finding *f, const char *id, struct as_err *err)
+{
+	bool again = as_dir_has(&s->findings, id);
+	struct as_buf temp = { 0 };
+	struct as_dir dir = AS_DIR_NONE;
+	int rc = 0;
+
+	if (!again) {
+		rc = as_dir_temp(&s->findings, AS_RUN_PART, &temp, &dir, err);
+		if (!rc)
+			rc = write_all(s, &dir, f, id, err);
+		as_dir_close(&dir);
+		if (!rc)
+			rc = as_dir_place(&s->findings, as_buf_str(&temp), id, &again, err);
+		else if (temp.len)
+			as_dir_remove(&s->findings, as_buf_str(&temp));
+	}
+	if (!rc && again)
+		rc = count_again(s, id, err);
+	as_buf_free(&temp);
+	return rc;
 }
 
 static void store_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
 	struct store *s = (struct store *)sink;
-	struct as_buf dir = { 0 }, tmp = { 0 };
 	struct as_err err = { 0 };
-	struct stat st;
+
+	if (keep(s, f, id, &err) && !s->failed.code)
+		s->failed = err;
+}
+
+static int take_out(struct store *s, const struct as_dir *from, const char *id, struct as_err *err)
+{
+	struct as_dir found;
+	bool again = false;
 	int rc;
 
-	as_buf_addf(&dir, "%s/findings/%s", s->folder, id);
-	as_buf_addf(&tmp, "%s/findings/.%s", s->folder, id);
-	if (!stat(as_buf_str(&dir), &st)) {
-		rc = change_count(as_buf_str(&dir), 0, &err);
-	} else {
-		remove_leftover(as_buf_str(&tmp));
-		rc = mkdir(as_buf_str(&tmp), 0777)
-			     ? as_fail_errno(&err, errno, "cannot write %s", as_buf_str(&tmp))
-			     : write_all(s, as_buf_str(&tmp), f, id, &err);
-		if (!rc && rename(as_buf_str(&tmp), as_buf_str(&dir)))
-			rc = as_fail_errno(&err, errno, "cannot write %s", as_buf_str(&dir));
-	}
-	if (rc && !s->failed.code)
-		s->failed = err;
-	as_buf_free(&dir);
-	as_buf_free(&tmp);
+	if (!as_dir_is_plain(id))
+		return as_fail(err, AS_EIO, "'%s' is no name of a finding", id);
+	rc = as_dir_below(from, AS_RUN_FINDINGS, false, &found, err);
+	if (!rc && as_dir_has(&found, id))
+		rc = as_dir_take(&found, id, &s->findings, &again, err);
+	else if (!rc)
+		again = true; /* it was taken when it came first */
+	if (!rc && again)
+		rc = count_again(s, id, err);
+	as_dir_close(&found);
+	return rc;
 }
 
-static int make_folder(const char *path, bool *made, struct as_err *err)
+void as_store_sink_take(struct as_sink *sink, const struct as_dir *from, const char *id)
 {
-	struct stat st;
+	struct store *s = (struct store *)sink;
+	struct as_err err = { 0 };
 
-	if (!mkdir(path, 0777)) {
-		*made = true;
-		return 0;
-	}
-	if (errno != EEXIST)
-		return as_fail_errno(err, errno, "output folder %s", path);
-	if (stat(path, &st) || !S_ISDIR(st.st_mode))
-		return as_fail(err, AS_EUSE, "output folder %s: not a directory", path);
-	if (access(path, W_OK | X_OK))
-		return as_fail_errno(err, errno, "output folder %s", path);
-	return 0;
+	if (take_out(s, from, id, &err) && !s->failed.code)
+		s->failed = err;
 }
 
-int as_store_sink_new(const char *folder, as_save_disk_fn save_disk, struct as_sink **sink,
-		      struct as_err *err)
+/* ---- Making it ------------------------------------------------------------------------------- */
+
+static struct store *new_store(as_save_disk_fn save_disk)
 {
 	struct store *s = as_xcalloc(1, sizeof(*s));
-	struct as_buf findings = { 0 };
-	bool made = false;
-	int rc;
 
 	s->sink.finding = store_finding;
-	s->folder = as_xstrdup(folder);
+	s->run = (struct as_rundir){ .dir = AS_DIR_NONE, .way.fd = -1 };
+	s->findings = AS_DIR_NONE;
 	s->save_disk = save_disk;
-	rc = make_folder(folder, &s->made, err);
-	as_buf_addf(&findings, "%s/findings", folder);
-	if (!rc)
-		rc = make_folder(as_buf_str(&findings), &made, err);
-	as_buf_free(&findings);
+	return s;
+}
+
+static int hand_out(struct store *s, int rc, struct as_sink **sink)
+{
 	*sink = rc ? NULL : &s->sink;
 	if (rc)
 		as_store_sink_free(&s->sink);
 	return rc;
+}
+
+int as_store_sink_new(const char *folder, bool given, as_save_disk_fn save_disk,
+		      struct as_sink **sink, struct as_err *err)
+{
+	struct store *s = new_store(save_disk);
+	int rc = as_rundir_open(folder, given ? AS_RUNDIR_GIVEN : AS_RUNDIR_MAKE, &s->run, err);
+
+	s->counts = !given;
+	if (!rc)
+		rc = as_dir_below(&s->run.dir, AS_RUN_FINDINGS, true, &s->findings, err);
+	if (rc && err) {
+		struct as_err why = *err;
+
+		as_fail(err, rc, "output folder %s", why.msg);
+	}
+	return hand_out(s, rc, sink);
+}
+
+int as_store_sink_in(const struct as_dir *folder, as_save_disk_fn save_disk, struct as_sink **sink,
+		     struct as_err *err)
+{
+	struct store *s = new_store(save_disk);
+
+	s->counts = true;
+	return hand_out(s, as_dir_below(folder, AS_RUN_FINDINGS, true, &s->findings, err), sink);
+}
+
+const struct as_dir *as_store_sink_folder(const struct as_sink *sink)
+{
+	return &((const struct store *)sink)->run.dir;
 }
 
 int as_store_sink_failed(const struct as_sink *sink, struct as_err *err)
@@ -287,16 +377,11 @@ int as_store_sink_failed(const struct as_sink *sink, struct as_err *err)
 void as_store_sink_free(struct as_sink *sink)
 {
 	struct store *s = (struct store *)sink;
-	struct as_buf findings = { 0 };
 
 	if (!s)
 		return;
-	/* Nothing was found: leave nothing. rmdir() takes empty folders only. */
-	as_buf_addf(&findings, "%s/findings", s->folder);
-	if (!rmdir(as_buf_str(&findings)) && s->made)
-		rmdir(s->folder);
-	as_buf_free(&findings);
-	free(s->folder);
+	as_dir_close(&s->findings);
+	as_rundir_close(&s->run);
 	free(s);
 }
 
@@ -309,38 +394,46 @@ static char *take(const json_t *root, const char *key)
 	return value ? as_xstrdup(value) : NULL;
 }
 
-static int read_workload(const char *folder, const char *name, char **workload, struct as_err *err)
+static int read_workload(const struct as_dir *dir, const char *name, char **workload,
+			 struct as_err *err)
 {
-	struct as_buf path = { 0 }, text = { 0 };
-	int rc;
+	struct as_buf text = { 0 };
+	int rc = as_dir_read(dir, name, TEXT_MAX_BYTES, &text, err);
 
-	as_buf_addf(&path, "%s/%s", folder, name);
-	rc = as_buf_read_file(&text, as_buf_str(&path), TEXT_MAX_BYTES, err);
 	if (!rc)
 		*workload = as_xstrdup(as_buf_str(&text));
-	as_buf_free(&path);
 	as_buf_free(&text);
 	return rc;
 }
 
-int as_stored_load(const char *folder, struct as_stored *stored, struct as_err *err)
+static int read_finding(const struct as_dir *dir, json_t **root, struct as_err *err)
 {
-	struct as_buf path = { 0 }, text = { 0 };
+	struct as_buf text = { 0 };
 	json_error_t where;
-	json_t *root = NULL;
-	int rc;
+	int rc = as_dir_read(dir, FINDING_NAME, JSON_MAX_BYTES, &text, err);
+
+	*root = NULL;
+	if (!rc) {
+		*root = json_loadb(as_buf_str(&text), text.len, 0, &where);
+		if (!json_is_object(*root))
+			rc = as_fail(err, AS_EUSE, "%s/" FINDING_NAME ":%d: not a finding: %s",
+				     dir->path, *root ? 1 : where.line,
+				     *root ? "expected an object" : where.text);
+	}
+	as_buf_free(&text);
+	return rc;
+}
+
+int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as_err *err)
+{
+	json_t *root;
+	int rc = read_finding(dir, &root, err);
 
 	*stored = (struct as_stored){ 0 };
-	as_buf_addf(&path, "%s/finding.json", folder);
-	rc = as_buf_read_file(&text, as_buf_str(&path), JSON_MAX_BYTES, err);
 	if (!rc) {
-		root = json_loadb(as_buf_str(&text), text.len, 0, &where);
-		if (!json_is_object(root))
-			rc = as_fail(err, AS_EUSE, "%s:%d: not a finding: %s", as_buf_str(&path),
-				     root ? 1 : where.line,
-				     root ? "expected an object" : where.text);
-	}
-	if (!rc) {
+		json_int_t op = json_integer_value(json_object_get(root, "op"));
+		json_int_t count = json_integer_value(json_object_get(root, "count"));
+
 		stored->id = take(root, "id");
 		stored->kind = take(root, "kind");
 		stored->target = take(root, "target");
@@ -348,20 +441,19 @@ int as_stored_load(const char *folder, struct as_stored *stored, struct as_err *
 		stored->signature = take(root, "signature");
 		stored->options = take(root, "options");
 		stored->workload_name = take(root, "workload_name");
-		stored->op = (uint64_t)json_integer_value(json_object_get(root, "op"));
-		stored->count = (uint64_t)json_integer_value(json_object_get(root, "count"));
+		stored->op = op > 0 ? (uint64_t)op : 0;
+		stored->count = count > 0 ? (uint64_t)count : 0;
 		if (!stored->id || !stored->target || !stored->signature || !stored->options)
 			rc = as_fail(err, AS_EUSE,
-				     "%s: not a finding: it lacks id, target, signature or options",
-				     as_buf_str(&path));
+				     "%s/" FINDING_NAME ": not a finding: it lacks id, target, "
+				     "signature or options",
+				     dir->path);
 	}
 	if (!rc)
-		rc = read_workload(folder, "workload.txt", &stored->workload, err);
+		rc = read_workload(dir, WORKLOAD_NAME, &stored->workload, err);
 	if (!rc && json_is_object(json_object_get(root, "reduced")))
-		rc = read_workload(folder, AS_REDUCED_NAME, &stored->reduced, err);
+		rc = read_workload(dir, AS_REDUCED_NAME, &stored->reduced, err);
 	json_decref(root);
-	as_buf_free(&path);
-	as_buf_free(&text);
 	if (rc)
 		as_stored_free(stored);
 	return rc;

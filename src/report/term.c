@@ -3,7 +3,7 @@
  */
 #include "report/sinks.h"
 
-#include "base/buf.h"
+#include "base/show.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,11 +50,25 @@ static void put_lines(const struct term *t, const char *text, unsigned max)
 	while (from > text && (from[-1] != '\n' || ++lines < max))
 		from--;
 	while (*from) {
-		int len = (int)strcspn(from, "\n");
+		size_t len = strcspn(from, "\n");
+		struct as_buf line = { 0 };
 
-		fprintf(t->out, "    %.*s\n", len, from);
+		/* Tabs do no harm. */
+		as_show_lines(&line, from, len);
+		fprintf(t->out, "    %s\n", as_buf_str(&line));
+		as_buf_free(&line);
 		from += len + (from[len] == '\n');
 	}
+}
+
+/* A text from outside, on one line. */
+static void put(const struct term *t, const char *text)
+{
+	struct as_buf shown = { 0 };
+
+	as_show(&shown, text);
+	fputs(as_buf_str(&shown), t->out);
+	as_buf_free(&shown);
 }
 
 static void term_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
@@ -63,9 +77,15 @@ static void term_finding(struct as_sink *sink, const struct as_finding *f, const
 
 	if (told_before(t, id))
 		return;
-	fprintf(t->out, "%s%s%s  %s  %s\n", paint(t, BOLD_RED), id, paint(t, PLAIN), f->target,
-		f->workload_name ? f->workload_name : "");
-	fprintf(t->out, "  %s%s%s\n", paint(t, BOLD), f->summary, paint(t, PLAIN));
+	fputs(paint(t, BOLD_RED), t->out);
+	put(t, id);
+	fprintf(t->out, "%s  ", paint(t, PLAIN));
+	put(t, f->target);
+	fputs("  ", t->out);
+	put(t, f->workload_name ? f->workload_name : "");
+	fprintf(t->out, "\n  %s", paint(t, BOLD));
+	put(t, f->summary);
+	fprintf(t->out, "%s\n", paint(t, PLAIN));
 	if (f->detail && *f->detail) {
 		fputs(paint(t, DIM), t->out);
 		put_lines(t, f->detail, 64);
@@ -76,8 +96,11 @@ static void term_finding(struct as_sink *sink, const struct as_finding *f, const
 		put_lines(t, f->log, LOG_LINES);
 	}
 	/* Only what somebody behind us keeps can be brought back. */
-	if (t->sink.next)
-		fprintf(t->out, "  again: assay replay %s\n", id);
+	if (t->sink.next) {
+		fputs("  again: assay replay ", t->out);
+		put(t, id);
+		fputc('\n', t->out);
+	}
 	fflush(t->out);
 }
 
@@ -85,7 +108,8 @@ static void term_note(struct as_sink *sink, const char *line)
 {
 	struct term *t = (struct term *)sink;
 
-	fprintf(t->out, "%s\n", line);
+	put(t, line);
+	fputc('\n', t->out);
 	fflush(t->out);
 }
 

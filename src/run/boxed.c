@@ -16,6 +16,7 @@
  */
 #include "run/boxed.h"
 
+#include "base/dir.h"
 #include "base/spawn.h"
 #include "run/boxed_inside.h"
 #include "work/print.h"
@@ -127,21 +128,23 @@ static void close_share(struct as_boxed_session *b)
 
 static int write_job(const struct as_boxed_session *b, size_t job, struct as_err *err)
 {
-	struct as_buf text = { 0 }, path = { 0 };
+	struct as_dir folder = { b->folder_fd, b->folder.data };
+	struct as_buf text = { 0 };
+	char name[32];
 	int rc;
 
-	as_buf_addf(&path, "%s/%06zu.txt", as_buf_str(&b->folder), job);
+	snprintf(name, sizeof(name), "%06zu.txt", job);
 	as_print_seq(b->jobs[job].seq, &text);
-	rc = as_buf_write_file(&text, as_buf_str(&path), err);
+	rc = as_dir_write(&folder, name, &text, err);
 	as_buf_free(&text);
-	as_buf_free(&path);
 	return rc;
 }
 
 /* Paths as they are called inside, each with the name that people know it by. */
 static int write_list(struct as_boxed_session *b, const char *inside, struct as_err *err)
 {
-	struct as_buf text = { 0 }, path = { 0 };
+	struct as_dir folder = { b->folder_fd, b->folder.data };
+	struct as_buf text = { 0 };
 	int rc;
 
 	b->n_list = b->n_finished = 0;
@@ -159,10 +162,8 @@ static int write_list(struct as_boxed_session *b, const char *inside, struct as_
 				text.data[at] = '?';
 		as_buf_addc(&text, '\n');
 	}
-	as_buf_addf(&path, "%s/list", as_buf_str(&b->folder));
-	rc = as_buf_write_file(&text, as_buf_str(&path), err);
+	rc = as_dir_write(&folder, "list", &text, err);
 	as_buf_free(&text);
-	as_buf_free(&path);
 	return rc;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "run/run.h"
 
+#include "base/guard.h"
 #include "base/hash.h"
 #include "base/spawn.h"
 #include "run/folder.h"
@@ -72,7 +73,8 @@ void as_finding_id(const struct as_finding *finding, const char *target_name,
 	as_buf_free(&all);
 	/* An id is also the name of a folder. */
 	for (char *s = id; *s; s++)
-		if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+		if ((*s == '.' && s == id) ||
+		    !((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
 		      (*s >= '0' && *s <= '9') || *s == '-' || *s == '_' || *s == '.'))
 			*s = '_';
 }
@@ -92,10 +94,17 @@ static int start(struct as_runner *r, int (*fn)(void *), const struct inside_arg
 		 struct as_ended *ended, struct as_err *err)
 {
 	unsigned deadline = r->options.deadline_ms ? r->options.deadline_ms : AS_RUN_DEADLINE_MS;
+	struct as_buf output = { 0 };
 	int rc;
 
 	clear_shared(r);
-	rc = as_spawn_fork(fn, (void *)args, deadline, &r->shared->alive, ended, err);
+	if (as_target_is_foreign(r->target))
+		rc = as_guard_fork(fn, (void *)args, deadline, &r->shared->alive, &output, ended,
+				   err);
+	else
+		rc = as_spawn_fork(fn, (void *)args, deadline, &r->shared->alive, ended, err);
+	as_host_log_add(&r->shared->log, as_buf_str(&output));
+	as_buf_free(&output);
 	if (r->options.watch)
 		r->options.watch->ended(r->options.watch->ctx);
 	return rc;
@@ -466,9 +475,10 @@ static int run_once(struct as_runner *r, const struct as_run_batch *batch, const
 	if (batch->n > 1 && sh->done < batch->n)
 		args.seq = batch->seqs[sh->done];
 	end = bad_end(r, &ended, text, sizeof(text));
-	if (end)
+	/* What it had found before it came to a bad end, closing things say, is what counts. */
+	if (end && !sh->found)
 		found_dead(r, args.seq, &ended, end);
-	else if (sh->tool_rc) {
+	else if (!end && sh->tool_rc) {
 		if (err)
 			*err = sh->tool_err;
 		rc = sh->tool_rc;

@@ -10,6 +10,7 @@
 #include "run/inside.h"
 
 #include "base/choice.h"
+#include "base/limit.h"
 #include "model/compare.h"
 #include "run/bounds.h"
 #include "run/kwatch.h"
@@ -187,7 +188,7 @@ static bool server_failed(struct inside *in, int64_t op, const char *about)
 	if (!why || in->sh->found)
 		return false;
 	as_host_log_add(&in->sh->log, as_mount_output(in->mount));
-	found(in, AS_FIND_SIGNAL, op, about, why);
+	found(in, as_mount_hung(in->mount) ? AS_FIND_HANG : AS_FIND_SIGNAL, op, about, why);
 	return true;
 }
 
@@ -427,6 +428,12 @@ static void bind_folder(struct inside *in, const char *path)
 	as_vfs_bind(in->vfs, &in->bounds);
 }
 
+/* Sooner than the parent loses patience with us: we know better what it is that hangs. */
+static unsigned server_ms(const struct as_run_options *o)
+{
+	return (o->deadline_ms ? o->deadline_ms : AS_RUN_DEADLINE_MS) / 4 * 3;
+}
+
 static int set_up_mounted(struct inside *in, struct as_err *err)
 {
 	int rc;
@@ -439,6 +446,8 @@ static int set_up_mounted(struct inside *in, struct as_err *err)
 		as_stand_plan(in->stand, in->args->plan);
 		rc = as_mount_new(in->type, in->stand, &in->mount, err);
 	}
+	if (!rc)
+		as_mount_set_deadline(in->mount, server_ms(in->args->options));
 	if (!rc && !in->type->server) {
 		snprintf(in->sh->device, sizeof(in->sh->device), "%s", as_mount_device(in->mount));
 		in->watch = as_kwatch_new(in->sh->device);
@@ -717,11 +726,14 @@ void as_inside_settle(void)
 	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
 		signal(deadly[i], SIG_DFL);
 	setrlimit(RLIMIT_CORE, &none);
+	as_limit_memory();
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
 static void tear_down(struct inside *in)
 {
+	if (in->mount)
+		as_mount_abandon(in->mount);
 	as_model_free(in->model);
 	as_verdict_free(&in->verdict);
 	as_vfs_free(in->vfs);
@@ -761,12 +773,23 @@ static void run_workload(const struct inside_args *args)
 	tear_down(&in);
 }
 
+/* The code of a plugin comes into this process. */
+static bool get_target(const struct inside_args *args)
+{
+	struct shared *sh = args->shared;
+
+	sh->phase = PHASE_SETUP;
+	sh->tool_rc = as_target_load(args->target, &sh->tool_err);
+	return !sh->tool_rc;
+}
+
 int as_inside_run(void *ctx)
 {
 	const struct inside_args *args = ctx;
 
 	as_inside_settle();
-	run_workload(args);
+	if (get_target(args))
+		run_workload(args);
 	args->shared->finished = true;
 	return 0;
 }
@@ -859,7 +882,7 @@ int as_inside_run_batch(void *ctx)
 	as_inside_settle();
 	if (as_target_fstype(args.target) && !args.race_seed)
 		run_mounted_batch(&args);
-	else
+	else if (get_target(&args))
 		run_separate_batch(&args);
 	args.shared->finished = true;
 	return 0;
@@ -952,7 +975,9 @@ static int server_useless(struct inside *in, int rc)
 	const char *output = as_mount_output(in->mount);
 
 	if (rc == -ENOEXEC)
-		return as_fail(&in->sh->tool_err, AS_ELACK, "its program is not installed%s%s%s",
+		return as_fail(&in->sh->tool_err, AS_ELACK,
+			       "its program cannot be started: %s%s%s%s",
+			       as_mount_refusal(in->mount),
 			       in->type->package ? " (package " : "",
 			       in->type->package ? in->type->package : "",
 			       in->type->package ? ")" : "");
@@ -992,17 +1017,17 @@ static int prepare_folder(struct inside *in)
 int as_inside_prepare(void *ctx)
 {
 	const struct inside_args *args = ctx;
-	struct inside in = { .args = args,
-			     .sh = args->shared,
-			     .ops = as_target_library(args->target),
-			     .type = as_target_fstype(args->target) };
+	struct inside in;
 
 	as_inside_settle();
-	enter(&in, PHASE_SETUP);
-	in.sh->tool_rc = in.ops	   ? prepare_library(&in)
-			 : in.type ? prepare_mounted(&in)
-				   : prepare_folder(&in);
-	tear_down(&in);
-	in.sh->finished = true;
+	if (get_target(args)) {
+		in = begin(args);
+		enter(&in, PHASE_SETUP);
+		in.sh->tool_rc = in.ops	   ? prepare_library(&in)
+				 : in.type ? prepare_mounted(&in)
+					   : prepare_folder(&in);
+		tear_down(&in);
+	}
+	args->shared->finished = true;
 	return 0;
 }

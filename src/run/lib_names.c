@@ -88,11 +88,14 @@ static int make_regular(struct lib *l, const struct place *p, uint32_t mode)
 
 void lib_mknod(struct lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	uint32_t type = (uint32_t)op->flags & S_IFMT;
+	uint32_t type = as_op_node_type(op);
 	uint64_t rdev = 0;
-	struct place p;
+	struct place p = { 0 };
 	bool can = l->ops->caps & AS_CAP_MKNOD;
-	int rc = new_place(l, op->path, can || type == S_IFREG, &p);
+	int rc = -as_op_mknod_refused(op);
+
+	if (!rc)
+		rc = new_place(l, op->path, can || type == S_IFREG, &p);
 
 	if (type == S_IFCHR || type == S_IFBLK)
 		rdev = makedev(AS_DEV_MAJOR(op->dev), AS_DEV_MINOR(op->dev));

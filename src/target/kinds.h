@@ -6,6 +6,8 @@
 #include "target/fstype.h"
 #include "target/target.h"
 
+struct as_plugin;
+
 struct as_target {
 	const struct as_target_kind *kind;
 	char *spec, *name, *opts, *dir;
@@ -15,7 +17,7 @@ struct as_target {
 	char *commands; /* that `own` is made of */
 	struct as_limits limits;
 	uint32_t block_bytes;
-	void *dl; /* of dlopen */
+	struct as_plugin *plugin; /* NULL: it is none */
 };
 
 int as_target_open_fstype(struct as_target *target, const struct as_fstype *type, const char *rest,
@@ -25,5 +27,9 @@ int as_target_open_plugin(struct as_target *target, const char *rest, struct as_
 int as_target_open_fuse(struct as_target *target, const char *rest, struct as_err *err);
 int as_target_open_dir(struct as_target *target, const char *rest, struct as_err *err);
 const char *as_target_fuse_lacks(void);
+
+/* What is known of it; where it was loaded by this process, its own table. */
+const struct as_target_ops *as_plugin_ops(const struct as_plugin *plugin);
+void as_plugin_free(struct as_plugin *plugin); /* takes NULL */
 
 #endif

@@ -2,10 +2,11 @@
 /*
  * mount: see mount.h.
  *
- * Method. A tmpfs of our own is mounted over a folder that every machine has (nobody else sees it)
- * and holds `disk` (the FUSE mount with the file `0`), `fs` (the file system under test) and the
- * copy that a checker works on. The root of the machine is kept as a descriptor, so that we come
- * back from the chroot.
+ * Method. A tmpfs of our own is mounted over a folder that nobody needs (nobody else sees it; what
+ * a server or a checker may have to read must not be covered by it) and holds `disk` (the FUSE mount with the file `0`), `fs` (the file system under test) and the
+ * copy that a checker works on. The root of the machine and the working directory are kept as
+ * descriptors, so that we come back from the chroot, and programs that are named by relative paths
+ * are found whenever they are started.
  *
  * Memory. The server and the executor are threads of one process. While the executor faults in a
  * page of a mapped file, the kernel may hold the lock of the address space and wait for the server;
@@ -20,6 +21,7 @@
 #include "disk/serve.h"
 #include "target/server.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -35,7 +37,7 @@
 #define BUSY_ATTEMPTS 200
 #define BUSY_WAIT_US 1000
 #define LOST_ATTEMPTS 1000
-#define SERVER_MS 10000 /* for a FUSE server to mount, or to end */
+#define SERVER_MS 10000 /* for a FUSE server to mount, or to end, if nobody says otherwise */
 
 struct as_mount {
 	const struct as_fstype *type;
@@ -43,11 +45,16 @@ struct as_mount {
 	struct as_serve *serve;
 	struct as_loop *loop; /* NULL: a FUSE server's */
 	struct as_server *server; /* the last one started; NULL: none, or the kernel */
+	unsigned server_ms;
+	char *program; /* the server's; NULL: it was not found */
 	char trouble[128]; /* of servers that are gone */
+	bool hung; /* one of them had to be ended */
+	char refusal[96]; /* why the last one could not be started */
 	struct as_buf output;
 	char base[40]; /* where our tmpfs is */
 	char fs[48], disk[56], disk_folder[48], copy[48], src[48];
 	int root_fd; /* of the machine */
+	int cwd_fd; /* where we were when it was made */
 	int home_fd; /* the mount namespace we come from */
 	bool mounted, inside;
 	void (*delay)(void *ctx); /* before each request; NULL: none */
@@ -136,17 +143,46 @@ static int make_folders(struct as_mount *m, struct as_err *err)
 	return 0;
 }
 
-/* Our tmpfs goes over the first of these folders that is there. */
+static bool is_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int n = 0;
+
+	while (dir && n <= 2 && (entry = readdir(dir)))
+		n++;
+	if (dir)
+		closedir(dir);
+	return dir && n <= 2;
+}
+
+static bool cover(struct as_mount *m, const char *folder)
+{
+	if (mount("assay", folder, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700"))
+		return false;
+	snprintf(m->base, sizeof(m->base), "%s", folder);
+	return true;
+}
+
+/* Our tmpfs goes over the first of these folders that is there and has nothing in it; else over the
+ * first that is there, of which the first ones are places that only the kernel writes to. */
 static int make_base(struct as_mount *m, struct as_err *err)
 {
-	static const char *const folders[] = { "/tmp", "/mnt", "/run", "/var" };
+	static const char *const empty[] = { "/mnt", "/media", "/srv", "/opt" };
+	static const char *const any[] = { "/sys/kernel/debug",
+					   "/sys/fs/fuse/connections",
+					   "/proc/sys/fs/binfmt_misc",
+					   "/tmp",
+					   "/mnt",
+					   "/run",
+					   "/var" };
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		if (mount("assay", folders[i], "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700"))
-			continue;
-		snprintf(m->base, sizeof(m->base), "%s", folders[i]);
-		return make_folders(m, err);
-	}
+	for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++)
+		if (is_empty(empty[i]) && cover(m, empty[i]))
+			return make_folders(m, err);
+	for (size_t i = 0; i < sizeof(any) / sizeof(any[0]); i++)
+		if (cover(m, any[i]))
+			return make_folders(m, err);
 	return as_fail_errno(err, errno, "cannot mount a tmpfs");
 }
 
@@ -157,6 +193,9 @@ static int settle_namespace(struct as_mount *m, struct as_err *err)
 	m->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (m->root_fd < 0)
 		return as_fail_errno(err, errno, "/");
+	m->cwd_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (m->cwd_fd < 0)
+		return as_fail_errno(err, errno, "the working directory");
 	return make_base(m, err);
 }
 
@@ -186,7 +225,8 @@ static int share_namespace(struct as_mount *m, const struct as_mount *beside, st
 	snprintf(m->base, sizeof(m->base), "%.32s/beside", beside->base);
 	m->root_fd = dup(beside->root_fd);
 	m->home_fd = dup(beside->home_fd);
-	if (m->root_fd < 0 || m->home_fd < 0 || mkdir(m->base, 0700))
+	m->cwd_fd = dup(beside->cwd_fd);
+	if (m->root_fd < 0 || m->cwd_fd < 0 || m->home_fd < 0 || mkdir(m->base, 0700))
 		return as_fail_errno(err, errno, "%s", m->base);
 	return make_folders(m, err);
 }
@@ -228,6 +268,19 @@ static int attach(struct as_mount *m, const struct ground *ground, struct as_err
 	return rc;
 }
 
+/* Before anything is mounted or entered. */
+static void find_program(struct as_mount *m)
+{
+	static const struct as_server_places any = { "", "", "" };
+	char path[4096], **argv;
+
+	if (as_server_argv(m->type->server, &any, &argv, NULL))
+		return;
+	if (as_spawn_which(argv[0], path, sizeof(path)))
+		m->program = as_xstrdup(path);
+	as_fstype_free_words(argv);
+}
+
 static int new_mount(const struct as_fstype *type, const struct ground *ground,
 		     struct as_mount *beside, struct as_mount **out, struct as_err *err)
 {
@@ -235,8 +288,11 @@ static int new_mount(const struct as_fstype *type, const struct ground *ground,
 	int rc = type->server ? 0 : as_mount_allowed(err);
 
 	m->type = type;
-	m->root_fd = m->home_fd = -1;
+	m->root_fd = m->home_fd = m->cwd_fd = -1;
+	m->server_ms = SERVER_MS;
 	settle_memory();
+	if (!rc && type->server)
+		find_program(m);
 	if (!rc)
 		rc = beside ? share_namespace(m, beside, err) : make_namespace(m, err);
 	if (!rc)
@@ -287,18 +343,22 @@ void as_mount_free(struct as_mount *m)
 {
 	if (!m)
 		return;
+	as_mount_abandon(m);
 	if (m->mounted && as_mount_umount(m))
-		umount2(m->fs, MNT_DETACH);
+		umount2(m->fs, MNT_DETACH | MNT_FORCE);
 	if (m->cut)
 		as_stand_drop(m->stand, m->cut);
 	as_server_free(m->server);
 	as_buf_free(&m->output);
+	free(m->program);
 	as_loop_free(m->loop);
 	as_serve_free(m->serve);
 	if (m->root_fd >= 0)
 		close(m->root_fd);
 	if (m->home_fd >= 0)
 		close(m->home_fd);
+	if (m->cwd_fd >= 0)
+		close(m->cwd_fd);
 	free(m);
 }
 
@@ -317,7 +377,7 @@ int as_mount_leave(struct as_mount *m, struct as_err *err)
 {
 	if (!m->inside)
 		return 0;
-	if (fchdir(m->root_fd) || chroot("."))
+	if (fchdir(m->root_fd) || chroot(".") || fchdir(m->cwd_fd))
 		return as_fail_errno(err, errno, "cannot leave the mounted file system");
 	m->inside = false;
 	return 0;
@@ -333,6 +393,9 @@ static void bury(struct as_mount *m)
 	if (!m->server)
 		return;
 	trouble = as_server_trouble(m->server);
+	m->hung |= as_server_hung(m->server);
+	snprintf(m->refusal, sizeof(m->refusal), "%s",
+		 as_server_refusal(m->server) ? as_server_refusal(m->server) : "");
 	as_buf_clear(&m->output);
 	as_server_output(m->server, &m->output);
 	if (trouble && !m->trouble[0])
@@ -365,13 +428,13 @@ static int start_server(struct as_mount *m, const char *base, const char *opts)
 		return -EINVAL;
 	add_option(&argv, base);
 	add_option(&argv, opts);
-	rc = as_server_start(argv, m->fs, SERVER_MS, &m->server);
+	rc = as_server_start(m->program, argv, m->fs, m->server_ms, &m->server);
 	/* Whatever it asked for: nodes are never doors. */
 	if (!rc && mount(NULL, m->fs, NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL))
 		rc = -errno;
 	if (rc) {
-		umount2(m->fs, MNT_DETACH);
-		as_server_stop(m->server, 0);
+		as_server_kill(m->server);
+		umount2(m->fs, MNT_DETACH | MNT_FORCE);
 		bury(m);
 		m->trouble[0] = '\0'; /* the errno is enough */
 	}
@@ -390,6 +453,27 @@ void as_mount_await_trouble(struct as_mount *m)
 {
 	for (int i = 0; i < LOST_ATTEMPTS && m->server && !as_server_trouble(m->server); i++)
 		usleep(BUSY_WAIT_US);
+}
+
+bool as_mount_hung(const struct as_mount *m)
+{
+	return m->hung || (m->server && as_server_hung(m->server));
+}
+
+const char *as_mount_refusal(const struct as_mount *m)
+{
+	return m->refusal;
+}
+
+void as_mount_set_deadline(struct as_mount *m, unsigned ms)
+{
+	m->server_ms = ms;
+}
+
+void as_mount_abandon(struct as_mount *m)
+{
+	if (m->server)
+		as_server_kill(m->server);
 }
 
 const char *as_mount_output(struct as_mount *m)
@@ -468,7 +552,7 @@ int as_mount_umount(struct as_mount *m)
 		return rc;
 	m->mounted = false;
 	if (m->server)
-		as_server_stop(m->server, SERVER_MS);
+		as_server_stop(m->server, m->server_ms);
 	bury(m);
 	return 0;
 }

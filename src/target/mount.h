@@ -82,6 +82,14 @@ bool as_mount_mounted(const struct as_mount *mount);
  * NULL for nothing; the end of what it printed; the directory it passes on, NULL for none. */
 const char *as_mount_trouble(struct as_mount *mount);
 const char *as_mount_output(struct as_mount *mount);
+/* Whether it is that one of them did not end; why the last one could not be started, "": it was. */
+bool as_mount_hung(const struct as_mount *mount);
+const char *as_mount_refusal(const struct as_mount *mount);
+/* How long a server may take to mount, or to end. */
+void as_mount_set_deadline(struct as_mount *mount, unsigned ms);
+/* Nothing more is wanted of the mount: a FUSE server is ended, so that nobody has to wait for it
+ * who closes what is open there. Of other types: nothing. */
+void as_mount_abandon(struct as_mount *mount);
 /* The mount has lost its server: waits a moment for the process to end. */
 void as_mount_await_trouble(struct as_mount *mount);
 const char *as_mount_source(const struct as_mount *mount);

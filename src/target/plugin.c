@@ -1,14 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * plugin: a file system in a shared object. It is loaded into our own process (loading runs no code
- * of it but its constructors); every function of its table is called in a child, see run/exec.
+ * plugin: a file system in a shared object, which is somebody else's code and may be broken.
+ *
+ * Method. It is never loaded into a process that leads: as_target_open() loads it in a child, which
+ * leaves what there is to know of its table (name, capabilities, sizes, limits) in shared memory
+ * and ends; the leader keeps that as a table without functions. Each child that calls the functions
+ * loads it first, by as_target_load(), and then has the real table.
+ *
+ * Invariants:
+ *   1. No code of a plugin, constructors included, runs in a process that has not been forked for
+ *      it by as_guard_fork().
+ *   2. A child that does not say that it came to its end has failed, whatever it exits with.
+ *   3. What a child has loaded is what the leader knows of: a plugin that was replaced meanwhile by
+ *      one that can do other things is refused.
  */
 #include "target/kinds.h"
 
+#include "base/guard.h"
+#include "base/show.h"
+
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#define LOAD_DEADLINE_MS 10000
+#define NAME_BYTES 64
+#define SAID_BYTES 200 /* of what it printed, in an error */
+#define MEMORY_MAX_BYTES ((uint64_t)4 << 30) /* beyond what its process has when it begins */
+
+/* What the leader is told of a table. */
+struct card {
+	bool done;
+	int rc;
+	struct as_err err;
+	uint32_t caps;
+	uint64_t min_bytes, default_bytes;
+	struct as_limits limits;
+	char name[NAME_BYTES], version[NAME_BYTES];
+};
+
+struct as_plugin {
+	char *path; /* as it is named, with a slash in it */
+	struct card card;
+	struct as_target_ops facts; /* the card as a table: all functions NULL */
+	const struct as_target_ops *ops; /* of this process; NULL: it is not loaded here */
+};
 
 /* Where the path ends: behind the first ".so" that the text or a colon follows, so that a path may
  * hold colons and options may hold ".so". */
@@ -20,54 +63,247 @@ static size_t path_len(const char *rest)
 	return strlen(rest);
 }
 
-static int load(struct as_target *t, const char *path, struct as_err *err)
-{
-	struct stat st;
-	const char *why;
+/* ---- In the child ---------------------------------------------------------------------------- */
 
-	if (stat(path, &st))
-		return as_fail(err, AS_EUSE, "plugin %s: no such file", path);
-	if (!S_ISREG(st.st_mode))
-		return as_fail(err, AS_EUSE, "plugin %s: not a regular file", path);
-	t->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!t->dl) {
-		why = dlerror();
-		/* dlerror() repeats the path. */
-		if (why && !strncmp(why, path, strlen(path)) && why[strlen(path)] == ':')
-			why += strlen(path) + 2;
-		return as_fail(err, AS_EUSE, "plugin %s: cannot be loaded: %s", path,
-			       why ? why : "?");
+/* A sanitizer's shadow is larger than any bound. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define BOUND_MEMORY 0
+#elif defined(__has_feature)
+#define BOUND_MEMORY (!__has_feature(address_sanitizer) && !__has_feature(memory_sanitizer))
+#else
+#define BOUND_MEMORY 1
+#endif
+
+/* Memory that it asks the system for, past the host: the machine is not its alone. */
+static void bound_memory(void)
+{
+	struct as_buf text = { 0 };
+	struct rlimit as;
+	uint64_t most;
+
+	if (!BOUND_MEMORY || as_buf_read_file(&text, "/proc/self/statm", 4096, NULL) ||
+	    getrlimit(RLIMIT_AS, &as))
+		goto out;
+	most = strtoull(as_buf_str(&text), NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) +
+	       MEMORY_MAX_BYTES;
+	if (as.rlim_cur == RLIM_INFINITY || as.rlim_cur > most) {
+		as.rlim_cur = most;
+		setrlimit(RLIMIT_AS, &as);
 	}
-	t->ops = dlsym(t->dl, "as_target");
-	if (!t->ops)
+out:
+	as_buf_free(&text);
+}
+
+/* What dlopen() says without the path, which it repeats. */
+static const char *why_not(const char *path)
+{
+	const char *why = dlerror();
+
+	if (why && !strncmp(why, path, strlen(path)) && why[strlen(path)] == ':')
+		why += strlen(path) + 2;
+	return why ? why : "?";
+}
+
+/* `as_target` must be data, and large enough to be the table. */
+static int vet_symbol(const char *path, const void *symbol, struct as_err *err)
+{
+	const ElfW(Sym) *entry = NULL;
+	Dl_info info;
+
+	if (!symbol)
 		return as_fail(
 			err, AS_EUSE,
 			"plugin %s: exports no symbol 'as_target' (a const struct as_target_ops)",
 			path);
+	if (!dladdr1(symbol, &info, (void **)&entry, RTLD_DL_SYMENT) || !entry ||
+	    ELF64_ST_TYPE(entry->st_info) != STT_OBJECT)
+		return as_fail(err, AS_EUSE,
+			       "plugin %s: 'as_target' is not data: it must be a const struct "
+			       "as_target_ops",
+			       path);
+	if ((uintptr_t)symbol % _Alignof(struct as_target_ops))
+		return as_fail(err, AS_EUSE, "plugin %s: 'as_target' is not aligned", path);
+	/* One of another version may be shorter: that is for as_target_vet() to say. */
+	if (entry->st_size < sizeof(struct as_target_ops) &&
+	    (entry->st_size < sizeof(uint32_t) || *(const uint32_t *)symbol == AS_TARGET_API))
+		return as_fail(err, AS_EUSE,
+			       "plugin %s: 'as_target' has %llu bytes, a table has %zu: was it "
+			       "built with another target.h?",
+			       path, (unsigned long long)entry->st_size,
+			       sizeof(struct as_target_ops));
 	return 0;
+}
+
+static int load(struct as_plugin *plugin, struct as_err *err)
+{
+	const char *path = plugin->path;
+	struct as_buf who = { 0 };
+	const void *symbol;
+	void *dl;
+	int rc;
+
+	bound_memory();
+	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!dl)
+		return as_fail(err, AS_EUSE, "plugin %s: cannot be loaded: %s", path,
+			       why_not(path));
+	symbol = dlsym(dl, "as_target");
+	rc = vet_symbol(path, symbol, err);
+	if (rc)
+		return rc;
+	as_buf_addf(&who, "plugin %s", path);
+	rc = as_target_vet(symbol, as_buf_str(&who), err);
+	as_buf_free(&who);
+	if (!rc)
+		plugin->ops = symbol;
+	return rc;
+}
+
+static void copy_text(char to[NAME_BYTES], const char *from)
+{
+	if (from)
+		memcpy(to, from, strnlen(from, NAME_BYTES - 1));
+}
+
+static void fill(struct card *card, const struct as_target_ops *ops)
+{
+	card->caps = ops->caps;
+	card->min_bytes = ops->min_bytes;
+	card->default_bytes = ops->default_bytes;
+	copy_text(card->name, ops->name);
+	copy_text(card->version, ops->version);
+	if (ops->limits)
+		card->limits = *ops->limits;
+}
+
+struct probing {
+	struct as_plugin plugin;
+	struct card *card;
+};
+
+static int probe(void *ctx)
+{
+	static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP };
+	struct rlimit none = { 0, 0 };
+	struct probing *p = ctx;
+
+	/* No core, and no sanitizer turns the signal it dies of into something else. */
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
+		signal(deadly[i], SIG_DFL);
+	setrlimit(RLIMIT_CORE, &none);
+	p->card->rc = load(&p->plugin, &p->card->err);
+	if (!p->card->rc)
+		fill(p->card, p->plugin.ops);
+	p->card->done = true;
+	return 0;
+}
+
+int as_target_load(const struct as_target *t, struct as_err *err)
+{
+	struct as_plugin *plugin = t->plugin;
+	struct card now = { 0 };
+	int rc;
+
+	if (!plugin || plugin->ops)
+		return 0;
+	rc = load(plugin, err);
+	if (rc)
+		return rc;
+	fill(&now, plugin->ops);
+	if (now.caps == plugin->card.caps && now.min_bytes == plugin->card.min_bytes &&
+	    now.default_bytes == plugin->card.default_bytes &&
+	    !strcmp(now.name, plugin->card.name) &&
+	    !memcmp(&now.limits, &plugin->card.limits, sizeof(now.limits)))
+		return 0;
+	plugin->ops = NULL;
+	return as_fail(err, AS_EUSE, "plugin %s: it changed while it was in use", plugin->path);
+}
+
+/* ---- In the leader --------------------------------------------------------------------------- */
+
+static int loaded_badly(const char *path, const struct as_ended *ended, const struct as_buf *output,
+			struct as_err *err)
+{
+	struct as_buf said = { 0 };
+	char how[64];
+	int rc;
+
+	if (ended->how == AS_END_SIGNAL)
+		snprintf(how, sizeof(how), "died of %s", as_signal_name(ended->status));
+	else if (ended->how == AS_END_DEADLINE)
+		snprintf(how, sizeof(how), "did not come back within %u s",
+			 LOAD_DEADLINE_MS / 1000);
+	else
+		snprintf(how, sizeof(how), "called exit(%d)", ended->status);
+	as_shown(&said, as_buf_str(output), output->len < SAID_BYTES ? output->len : SAID_BYTES);
+	rc = as_fail(err, AS_EUSE, "plugin %s: it %s while it was loaded%s%s", path, how,
+		     said.len ? "; it printed: " : "", as_buf_str(&said));
+	as_buf_free(&said);
+	return rc;
+}
+
+static int learn(struct as_plugin *plugin, struct as_err *err)
+{
+	struct probing p = { .plugin = { .path = plugin->path } };
+	struct as_buf output = { 0 };
+	struct as_ended ended;
+	struct stat st;
+	int rc;
+
+	if (stat(plugin->path, &st))
+		return as_fail(err, AS_EUSE, "plugin %s: no such file", plugin->path);
+	if (!S_ISREG(st.st_mode))
+		return as_fail(err, AS_EUSE, "plugin %s: not a regular file", plugin->path);
+	p.card = as_shared_alloc(sizeof(*p.card));
+	rc = as_guard_fork(probe, &p, LOAD_DEADLINE_MS, NULL, &output, &ended, err);
+	plugin->card = *p.card;
+	as_shared_free(p.card, sizeof(*p.card));
+	plugin->card.name[NAME_BYTES - 1] = plugin->card.version[NAME_BYTES - 1] = '\0';
+	if (!rc && (ended.how != AS_END_EXIT || !plugin->card.done))
+		rc = loaded_badly(plugin->path, &ended, &output, err);
+	else if (!rc && plugin->card.rc)
+		rc = as_fail(err, plugin->card.rc, "%s", plugin->card.err.msg);
+	as_buf_free(&output);
+	return rc;
 }
 
 int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *err)
 {
 	size_t len = path_len(rest);
-	struct as_buf path = { 0 }, who = { 0 };
+	struct as_plugin *plugin;
+	struct as_buf path = { 0 };
 	int rc;
 
 	if (!len)
 		return as_fail(err, AS_EUSE, "target plugin: expected plugin:PATH.so[:OPTIONS]");
 	/* Without a slash dlopen() would search the system's folders. */
 	as_buf_addf(&path, "%s%.*s", memchr(rest, '/', len) ? "" : "./", (int)len, rest);
-	as_buf_addf(&who, "plugin %s", as_buf_str(&path));
 	t->opts = as_xstrdup(rest[len] ? rest + len + 1 : "");
-	rc = load(t, as_buf_str(&path), err);
-	if (!rc)
-		rc = as_target_vet(t->ops, as_buf_str(&who), err);
-	if (!rc) {
-		t->name = as_xstrdup(t->ops->name);
-		if (t->ops->limits)
-			t->limits = *t->ops->limits;
-	}
-	as_buf_free(&path);
-	as_buf_free(&who);
-	return rc;
+	t->plugin = plugin = as_xcalloc(1, sizeof(*plugin));
+	plugin->path = path.data;
+	rc = learn(plugin, err);
+	if (rc)
+		return rc;
+	plugin->facts = (struct as_target_ops){ .api = AS_TARGET_API,
+						.caps = plugin->card.caps,
+						.name = plugin->card.name,
+						.version = plugin->card.version,
+						.min_bytes = plugin->card.min_bytes,
+						.default_bytes = plugin->card.default_bytes,
+						.limits = &plugin->card.limits };
+	t->name = as_xstrdup(plugin->card.name);
+	t->limits = plugin->card.limits;
+	return 0;
+}
+
+const struct as_target_ops *as_plugin_ops(const struct as_plugin *plugin)
+{
+	return plugin->ops ? plugin->ops : &plugin->facts;
+}
+
+void as_plugin_free(struct as_plugin *plugin)
+{
+	if (plugin)
+		free(plugin->path);
+	free(plugin);
 }

@@ -3,10 +3,10 @@
 #include "target/sandbox.h"
 
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/spawn.h"
 #include "target/confine.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -328,24 +328,7 @@ void as_box_end(struct as_box *box)
 
 void as_box_empty_folder(int fd)
 {
-	/* fdopendir() takes what it is given. */
-	DIR *dir = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 3));
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		int below;
-
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		below = openat(fd, entry->d_name, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
-		if (below >= 0) {
-			as_box_empty_folder(below);
-			close(below);
-		}
-		unlinkat(fd, entry->d_name, below >= 0 ? AT_REMOVEDIR : 0);
-	}
-	if (dir)
-		closedir(dir);
+	as_dir_empty(fd);
 }
 
 void as_box_free(struct as_box *box)

@@ -8,6 +8,8 @@
 #include "target/server.h"
 
 #include "base/spawn.h"
+#include "base/stuck.h"
+#include "target/server_keep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,20 +18,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OUTPUT_BYTES 8192
 #define LOOK_US 300
+#define KILL_MS 2000 /* to be gone once it was killed; beyond it, it is left to the kernel */
 
 struct as_server {
-	pid_t pid; /* leads a process group of its own; 0: reaped */
-	int output_fd;
-	bool ended, wanted; /* its end was asked for */
-	int status;
+	pid_t keeper; /* ends when the server has ended, and ends it: server_keep.c */
+	struct as_server_report *report;
+	bool gone; /* the keeper, and so all of them */
+	bool wanted; /* its end was asked for */
+	bool killed; /* by us */
+	bool hung;
 	char trouble[128];
 };
 
@@ -106,38 +108,38 @@ int as_server_argv(const char *command, const struct as_server_places *places, c
 
 /* ---- The process ---------------------------------------------------------------------------- */
 
-_Noreturn static void become(char *const *argv, int output_fd)
+static void note_end(struct as_server *s)
 {
-	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		    lc[] = "LC_ALL=C", tz[] = "TZ=UTC", home[] = "HOME=/";
-	static char *const envp[] = { path, lc, tz, home, NULL };
-	char program[4096];
-	int null = open("/dev/null", O_RDONLY);
+	int status = s->report->status;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpgid(0, 0);
-	dup2(null, STDIN_FILENO);
-	dup2(output_fd, STDOUT_FILENO);
-	dup2(output_fd, STDERR_FILENO);
-	close_range(3, ~0u, 0);
-	if (as_spawn_which(argv[0], program, sizeof(program)))
-		execve(program, argv, envp);
-	_exit(127);
+	if (!s->report->ended)
+		/* The keeper was killed, and the server with it. */
+		snprintf(s->trouble, sizeof(s->trouble), "the server was killed");
+	else if (WIFSIGNALED(status))
+		snprintf(s->trouble, sizeof(s->trouble), "the server died of %s",
+			 as_signal_name(WTERMSIG(status)));
+	else if (!s->wanted || WEXITSTATUS(status))
+		snprintf(s->trouble, sizeof(s->trouble), "the server ended with status %d%s",
+			 WEXITSTATUS(status), s->wanted ? "" : " while it was mounted");
 }
 
-static void reap(struct as_server *s, int options)
+static bool reap(struct as_server *s, unsigned ms)
 {
-	if (s->ended || waitpid(s->pid, &s->status, options) != s->pid)
+	if (!s->gone && as_stuck_reap(s->keeper, ms, NULL)) {
+		s->gone = true;
+		if (!s->killed)
+			note_end(s);
+	}
+	return s->gone;
+}
+
+void as_server_kill(struct as_server *s)
+{
+	if (s->gone)
 		return;
-	s->ended = true;
-	/* What is left of its group. */
-	kill(-s->pid, SIGKILL);
-	if (WIFSIGNALED(s->status))
-		snprintf(s->trouble, sizeof(s->trouble), "the server died of %s",
-			 as_signal_name(WTERMSIG(s->status)));
-	else if (!s->wanted || WEXITSTATUS(s->status))
-		snprintf(s->trouble, sizeof(s->trouble), "the server ended with status %d%s",
-			 WEXITSTATUS(s->status), s->wanted ? "" : " while it was mounted");
+	s->killed = true;
+	kill(s->keeper, SIGKILL);
+	reap(s, KILL_MS);
 }
 
 static uint64_t mount_number(const char *path)
@@ -154,11 +156,8 @@ static int await(struct as_server *s, const char *mnt, uint64_t before, unsigned
 	int64_t end_us = as_now_us() + (int64_t)deadline_ms * 1000;
 
 	while (mount_number(mnt) == before) {
-		reap(s, WNOHANG);
-		if (s->ended)
-			return WIFEXITED(s->status) && WEXITSTATUS(s->status) == 127
-				       ? -ENOEXEC
-				       : -ECONNABORTED;
+		if (reap(s, 0))
+			return s->report->exec_errno ? -ENOEXEC : -ECONNABORTED;
 		if (as_now_us() > end_us)
 			return -ETIMEDOUT;
 		usleep(LOOK_US);
@@ -166,59 +165,64 @@ static int await(struct as_server *s, const char *mnt, uint64_t before, unsigned
 	return 0;
 }
 
-int as_server_start(char *const *argv, const char *mnt, unsigned deadline_ms,
+int as_server_start(const char *program, char *const *argv, const char *mnt, unsigned deadline_ms,
 		    struct as_server **out)
 {
 	struct as_server *s = as_xcalloc(1, sizeof(*s));
 	uint64_t before = mount_number(mnt);
+	char found[4096];
 	struct stat st;
 	int rc;
 
 	*out = s;
-	s->output_fd = memfd_create("assay-server", MFD_CLOEXEC);
-	if (s->output_fd >= 0)
-		(void)!fcntl(s->output_fd, F_SETFL, O_APPEND);
-	s->pid = fork();
-	if (s->pid < 0) {
-		s->ended = true;
-		return -errno;
+	s->report = as_shared_alloc(sizeof(*s->report));
+	if (!program && as_spawn_which(argv[0], found, sizeof(found)))
+		program = found;
+	if (!program) {
+		s->gone = true;
+		s->report->exec_errno = ENOENT;
+		return -ENOEXEC;
 	}
-	if (!s->pid)
-		become(argv, s->output_fd);
+	s->keeper = as_server_keep(program, argv, s->report);
+	if (s->keeper < 0) {
+		s->gone = true;
+		return s->keeper;
+	}
 	rc = await(s, mnt, before, deadline_ms);
 	/* The first request waits until the server has said what it can do. */
 	if (!rc && stat(mnt, &st)) {
 		as_server_stop(s, deadline_ms);
 		rc = -ECONNABORTED;
 	}
-	if (rc == -ETIMEDOUT) {
-		kill(-s->pid, SIGKILL);
-		s->wanted = true;
-		reap(s, 0);
-	}
+	if (rc == -ETIMEDOUT)
+		as_server_kill(s);
 	return rc;
+}
+
+const char *as_server_refusal(const struct as_server *s)
+{
+	int errnum = s->report->exec_errno;
+
+	return errnum ? strerror(errnum) : NULL;
 }
 
 const char *as_server_trouble(struct as_server *s)
 {
-	reap(s, WNOHANG);
+	reap(s, 0);
 	return s->trouble[0] ? s->trouble : NULL;
+}
+
+bool as_server_hung(const struct as_server *s)
+{
+	return s->hung;
 }
 
 bool as_server_stop(struct as_server *s, unsigned deadline_ms)
 {
-	int64_t end_us = as_now_us() + (int64_t)deadline_ms * 1000;
-
 	s->wanted = true;
-	while (!s->ended && as_now_us() <= end_us) {
-		reap(s, WNOHANG);
-		if (!s->ended)
-			usleep(LOOK_US);
-	}
-	if (!s->ended) {
-		kill(-s->pid, SIGKILL);
-		kill(s->pid, SIGKILL);
-		reap(s, 0);
+	if (!reap(s, deadline_ms)) {
+		as_server_kill(s);
+		s->hung = true;
 		snprintf(s->trouble, sizeof(s->trouble),
 			 "the server did not end within %u ms of the unmount", deadline_ms);
 	}
@@ -227,30 +231,22 @@ bool as_server_stop(struct as_server *s, unsigned deadline_ms)
 
 void as_server_output(const struct as_server *s, struct as_buf *out)
 {
-	off_t end = lseek(s->output_fd, 0, SEEK_END);
-	off_t start = end > OUTPUT_BYTES ? end - OUTPUT_BYTES : 0;
-	char text[OUTPUT_BYTES];
-	ssize_t n;
+	uint64_t end = s->report->output_bytes;
 
-	if (end <= 0)
-		return;
-	n = pread(s->output_fd, text, sizeof(text), start);
-	for (ssize_t i = 0; i < n; i++)
-		as_buf_addc(out, text[i] ? text[i] : '?');
+	for (uint64_t i = end > AS_SERVER_OUTPUT_BYTES ? end - AS_SERVER_OUTPUT_BYTES : 0; i < end;
+	     i++) {
+		char c = s->report->output[i % AS_SERVER_OUTPUT_BYTES];
+
+		as_buf_addc(out, c ? c : '?');
+	}
 }
 
 void as_server_free(struct as_server *s)
 {
 	if (!s)
 		return;
-	if (!s->ended) {
-		s->wanted = true;
-		kill(-s->pid, SIGKILL);
-		kill(s->pid, SIGKILL);
-		reap(s, 0);
-	}
-	if (s->output_fd >= 0)
-		close(s->output_fd);
+	as_server_kill(s);
+	as_shared_free(s->report, sizeof(*s->report));
 	free(s);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * server: a FUSE file system as a process of ours: started in the foreground, in our mount
- * namespace, with what it prints kept; it dies with the thread that started it.
+ * namespace and a PID namespace of its own, with the end of what it prints kept. It dies with the
+ * thread that started it, and so does every process that it has started.
  */
 #ifndef AS_TARGET_SERVER_H
 #define AS_TARGET_SERVER_H
@@ -24,13 +25,21 @@ struct as_server_places {
 AS_MUST_CHECK int as_server_argv(const char *command, const struct as_server_places *places,
 				 char ***argv, struct as_err *err);
 
-/* Starts it and waits until something is mounted on `mnt`. -ETIMEDOUT, -ENOEXEC where it cannot be
- * started, -ECONNABORTED where it ended before: then *server holds its output all the same. */
-AS_MUST_CHECK int as_server_start(char *const *argv, const char *mnt, unsigned deadline_ms,
-				  struct as_server **server);
+/*
+ * Starts `program` (NULL: argv[0] is looked up) and waits until something is mounted on `mnt`.
+ * -ETIMEDOUT, -ENOEXEC where it cannot be started (as_server_refusal() says why), -ECONNABORTED
+ * where it ended before: then *server holds its output all the same. Whoever calls this may wait for
+ * ever for a server that mounts and does not answer: a parent with a deadline kills his group.
+ */
+AS_MUST_CHECK int as_server_start(const char *program, char *const *argv, const char *mnt,
+				  unsigned deadline_ms, struct as_server **server);
+const char *as_server_refusal(const struct as_server *server); /* NULL: it was started */
 /* After the unmount: waits for its end, or ends it at the deadline. False: it did not end well, and
  * as_server_trouble() says how. */
 bool as_server_stop(struct as_server *server, unsigned deadline_ms);
+bool as_server_hung(const struct as_server *server); /* it had to be ended by us */
+/* Ends it and all that it started, at once: who waits for it is answered ECONNABORTED. */
+void as_server_kill(struct as_server *server);
 /* How it came to an end that nobody asked for ("died of SIGSEGV"); NULL: it is well. */
 const char *as_server_trouble(struct as_server *server);
 /* The end of what it printed. */

@@ -5,7 +5,6 @@
 #include "target/kinds.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +15,13 @@
 /* A kind of target is one row. */
 static const struct as_target_kind kinds[] = {
 	{ "lab", "lab[:OPTIONS]", "labfs, linked in; OPTIONS such as bug=3 break it on purpose",
-	  as_target_open_lab, NULL },
+	  NULL, as_target_open_lab, NULL },
 	{ "plugin", "plugin:PATH.so[:OPTIONS]", "a library file system in a shared object",
-	  as_target_open_plugin, NULL },
+	  "load and run the plugin", as_target_open_plugin, NULL },
 	{ "dir", "dir:PATH", "a directory of a file system that is mounted already",
-	  as_target_open_dir, NULL },
+	  "make and remove files in the directory", as_target_open_dir, NULL },
 	{ "fuse", "fuse:COMMAND", "a FUSE server in the foreground, with {mnt} and {disk} or {src}",
-	  as_target_open_fuse, as_target_fuse_lacks },
+	  "start the command", as_target_open_fuse, as_target_fuse_lacks },
 };
 
 #define NKINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -82,8 +81,7 @@ void as_target_free(struct as_target *t)
 {
 	if (!t)
 		return;
-	if (t->dl)
-		dlclose(t->dl);
+	as_plugin_free(t->plugin);
 	free(t->spec);
 	free(t->name);
 	free(t->opts);
@@ -109,7 +107,12 @@ const char *as_target_opts(const struct as_target *t)
 
 const struct as_target_ops *as_target_library(const struct as_target *t)
 {
-	return t->ops;
+	return t->plugin ? as_plugin_ops(t->plugin) : t->ops;
+}
+
+bool as_target_is_foreign(const struct as_target *t)
+{
+	return t->plugin;
 }
 
 const char *as_target_dir(const struct as_target *t)
@@ -135,8 +138,9 @@ uint32_t as_target_block_bytes(const struct as_target *t)
 int as_target_disk_bytes(const struct as_target *t, uint64_t asked, uint64_t *size_bytes,
 			 struct as_err *err)
 {
-	uint64_t min = t->ops ? t->ops->min_bytes : t->fstype->min_bytes;
-	uint64_t size = t->ops ? t->ops->default_bytes : t->fstype->default_bytes;
+	const struct as_target_ops *ops = as_target_library(t);
+	uint64_t min = ops ? ops->min_bytes : t->fstype->min_bytes;
+	uint64_t size = ops ? ops->default_bytes : t->fstype->default_bytes;
 
 	if (asked)
 		size = asked;

@@ -28,6 +28,9 @@ struct as_target_kind {
 	const char *name;
 	const char *usage; /* "plugin:PATH.so[:OPTIONS]" */
 	const char *help;
+	/* What naming it makes us do outside of ourselves ("load and run the plugin", before its
+	 * rest), for which a file that names it needs trust (target/trust.h); NULL: nothing. */
+	const char *does;
 	/* `rest` is what stands behind "NAME:", or "". */
 	int (*open)(struct as_target *target, const char *rest, struct as_err *err);
 	/* What this machine lacks for it, with the package that gives it; NULL: ready. */
@@ -40,8 +43,13 @@ void as_target_free(struct as_target *target); /* takes NULL */
 const char *as_target_spec(const struct as_target *target); /* as typed */
 const char *as_target_name(const struct as_target *target); /* short: "lab", "myfs" */
 const char *as_target_opts(const struct as_target *target); /* "" for none */
-/* NULL for all others. */
+/* NULL for all others. The functions of a plugin's table are NULL in a process that has not called
+ * as_target_load(). */
 const struct as_target_ops *as_target_library(const struct as_target *target);
+/* Whether its functions are code that is not ours: children that call them are started by
+ * as_guard_fork(), and call as_target_load() first, which does nothing for others. */
+bool as_target_is_foreign(const struct as_target *target);
+AS_MUST_CHECK int as_target_load(const struct as_target *target, struct as_err *err);
 /* NULL for all others. */
 const char *as_target_dir(const struct as_target *target);
 /* NULL for all others. */

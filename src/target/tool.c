@@ -423,15 +423,15 @@ static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err
 		return as_fail(err, AS_EIO, "%s: its server died", tool->path);
 	if (!got)
 		result->ended =
-			(struct as_ended){ AS_END_DEADLINE, SIGKILL, result->ended.wall_us };
+			(struct as_ended){ AS_END_DEADLINE, SIGKILL, result->ended.wall_us, 0 };
 	else if (tool->head->status == -1)
 		return as_fail(err, AS_EIO, "%s: its server cannot fork", tool->path);
 	else if (WIFSIGNALED(tool->head->status))
 		result->ended = (struct as_ended){ AS_END_SIGNAL, WTERMSIG(tool->head->status),
-						   result->ended.wall_us };
+						   result->ended.wall_us, 0 };
 	else
 		result->ended = (struct as_ended){ AS_END_EXIT, WEXITSTATUS(tool->head->status),
-						   result->ended.wall_us };
+						   result->ended.wall_us, 0 };
 	return 0;
 }
 

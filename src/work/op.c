@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define KINDS_1(a) AS_ARG_##a,
 #define KINDS_2(a, ...) AS_ARG_##a, KINDS_1(__VA_ARGS__)
@@ -244,4 +245,27 @@ int as_op_remove_refused(const char *path)
 	    (end - start == 1 || (end - start == 2 && path[start + 1] == '.')))
 		return EINVAL;
 	return 0;
+}
+
+uint32_t as_op_node_type(const struct as_op *op)
+{
+	uint32_t type = (uint32_t)op->flags & S_IFMT;
+
+	return type ? type : S_IFREG;
+}
+
+int as_op_mknod_refused(const struct as_op *op)
+{
+	switch (as_op_node_type(op)) {
+	case S_IFREG:
+	case S_IFCHR:
+	case S_IFBLK:
+	case S_IFIFO:
+	case S_IFSOCK:
+		return 0;
+	case S_IFDIR:
+		return EPERM;
+	default:
+		return EINVAL;
+	}
 }

@@ -6,24 +6,33 @@
 #include "work/print.h"
 
 #include "base/err.h"
+#include "base/show.h"
 #include "work/arg.h"
 
 #include <string.h>
 
-/* Can this byte stand in a string without quotes? */
-static bool is_bare(unsigned char c)
+/* The length of the character at s when it can stand in a string without quotes, 0 when it cannot.
+ * What a terminal would obey, and what is not UTF-8, cannot. */
+static size_t bare_len(const char *s)
 {
-	return c > ' ' && c != 0x7f && c != '"' && c != '\\';
+	unsigned char c = (unsigned char)*s;
+
+	if (c < 0x80)
+		return c > ' ' && c != 0x7f && c != '"' && c != '\\';
+	return as_shown_len(s, strnlen(s, 4));
 }
 
 static void print_quoted(const char *s, struct as_buf *out)
 {
+	size_t step;
+
 	as_buf_addc(out, '"');
-	for (; *s; s++) {
+	for (; *s; s += step) {
 		unsigned char c = (unsigned char)*s;
 
-		if (is_bare(c) || c == ' ')
-			as_buf_addc(out, *s);
+		step = c == ' ' ? 1 : bare_len(s);
+		if (step)
+			as_buf_add(out, s, step);
 		else if (c == '"' || c == '\\')
 			as_buf_addf(out, "\\%c", c);
 		else if (c == '\n')
@@ -32,16 +41,17 @@ static void print_quoted(const char *s, struct as_buf *out)
 			as_buf_adds(out, "\\t");
 		else
 			as_buf_addf(out, "\\x%02x", c);
+		step = step ? step : 1;
 	}
 	as_buf_addc(out, '"');
 }
 
 void as_print_str(const char *s, struct as_buf *out)
 {
-	size_t len = 0;
+	size_t len = 0, step;
 
-	while (is_bare((unsigned char)s[len]))
-		len++;
+	while ((step = bare_len(s + len)))
+		len += step;
 	if (len == 0 || s[len] || *s == '#')
 		print_quoted(s, out);
 	else
@@ -166,10 +176,9 @@ static bool is_plain_value(const char *value)
 
 	if (value[0] == '"' || value[0] == '#' || value[0] == ' ' || (len && value[len - 1] == ' '))
 		return false;
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)value[i];
-
-		if (c < ' ' || c == 0x7f || (c == ' ' && value[i + 1] == '#'))
+	for (size_t i = 0, step; i < len; i += step) {
+		step = as_shown_len(value + i, len - i);
+		if (!step || (value[i] == ' ' && value[i + 1] == '#'))
 			return false;
 	}
 	return true;

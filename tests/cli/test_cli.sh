@@ -174,7 +174,7 @@ tap_is "plugin that prints: every line an object" "$(grep -vc '^{.*}$' "$WORK/ou
 : >"$WORK/file"
 refuses "output folder below a file" 2 "output folder file/x" \
 	"$ASSAY" run -o file/x --target lab good.txt
-refuses "output folder that is a file" 2 "output folder file: not a directory" \
+refuses "output folder that is a file" 2 "output folder file: Not a directory" \
 	"$ASSAY" run -o file --target lab good.txt
 (cd "$WORK" && "$ASSAY" run -o clean --target lab good.txt >/dev/null)
 [ -e "$WORK/clean" ]

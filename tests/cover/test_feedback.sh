@@ -1,48 +1,134 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The loop from coverage to generator: with `assay cov feedback` between small batches of workloads,
-# the inputs that one long run without it meets are met in at most half the operations.
+# Feedback against a fair control. A first batch without feedback is common to both. Then one goes on
+# with `assay cov feedback` between batches, the control with batches of the same profile without, until
+# both have run as many operations (the control at least as many). What counts is what each has met that
+# the first batch had not: feedback must meet 1.2 times as much on every target, of inputs and of outputs,
+# in the sum of five seeds, and less on none of them.
+#
+# FEEDBACK_OPS=N: operations behind the first batch (default 4000); FEEDBACK_SEEDS="1 2": seeds;
+# FEEDBACK_PROFILE=NAME, FEEDBACK_CONTROL=NAME: the profile, and that of the control.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 ASSAY=$(realpath "$ASSAY")
 export LC_ALL=C
+OPS=${FEEDBACK_OPS:-4000}
+SEEDS=${FEEDBACK_SEEDS:-1 2 3 4 777}
+PROFILE=${FEEDBACK_PROFILE:-coverage}
+CONTROL=${FEEDBACK_CONTROL:-$PROFILE}
+BATCH=12
+
+memory=/dev/shm
+[ -d $memory ] && [ -w $memory ] || memory=$WORK
+shm=$(mktemp -d "$memory/assay-test-XXXXXX")
+mkdir "$shm/dir" "$shm/ext4"
+mounted=
+clean_up() {
+	[ -z "$mounted" ] || umount "$shm/ext4"
+	rm -rf "$shm" "$WORK"
+}
+trap clean_up EXIT
 cd "$WORK" || exit 2
 
-# go SEED COUNT [OPTION...]: workloads, run on the laboratory file system, counted in one.cov.
+# go SEED PROFILE [OPTION...]: a batch on $target, counted in one.cov; *ops* grows.
 go() {
-	local seed=$1 count=$2
+	local seed=$1 profile=$2
 	shift 2
-	"$ASSAY" gen -p coverage -s "$seed" -n "$count" -t lab "$@" >w.txt &&
-		"$ASSAY" run --target lab --cov one.cov w.txt >log 2>&1
-	grep -oE '[0-9]+ operations, [0-9]+ findings' log | cut -d' ' -f1
-}
-
-inputs() {
-	"$ASSAY" cov show "$1" | awk '$1 == "all" { print $3 }'
-}
-
-plain_ops=$(go 1 60)
-plain=$(inputs one.cov)
-echo "# without feedback: $plain inputs in $plain_ops operations"
-ops=0
-met=0
-rm -f one.cov
-for ((seed = 1; ops <= plain_ops / 2 && met < plain; seed++)); do
-	if [ -f all.cov ]; then
-		"$ASSAY" cov feedback all.cov -o counts.json || break
-		ops=$((ops + $(go "$seed" 4 --feedback counts.json)))
-		"$ASSAY" cov merge all.cov one.cov -o all.cov || break
-	else
-		ops=$((ops + $(go "$seed" 4)))
-		cp one.cov all.cov
+	"$ASSAY" gen -p "$profile" -s "$seed" -n $BATCH -t "$target" "$@" >w.txt 2>err &&
+		"$ASSAY" run --target "$target" --cov one.cov w.txt >log 2>&1
+	if grep -q '^FOUND' log; then
+		findings="$findings $target:$seed"
+		cp w.txt "found-$seed.txt"
 	fi
-	met=$(inputs all.cov)
-done
-echo "# with feedback: $met inputs in $ops operations"
-if [ "$plain" -gt 200 ] && [ "$met" -ge "$plain" ] && [ "$ops" -le $((plain_ops / 2)) ]; then
-	tap_ok "the same coverage in half the operations"
+	ops=$((ops + $(grep -oE '[0-9]+ operations, [0-9]+ finding' log | tail -n 1 | cut -d' ' -f1)))
+}
+
+# goes_on NAME: what was counted is added to NAME.cov.
+adds() {
+	"$ASSAY" cov merge "$1.cov" one.cov -o "$1.cov"
+}
+
+untested() {
+	"$ASSAY" cov untested --spaces values,output "$1.cov" | sort
+}
+
+# newly NAME: inputs and outputs that NAME.cov has and first.cov has not.
+newly() {
+	comm -23 untested.first <(untested "$1") |
+		awk '$2 == "output" { out++; next } { in_++ } END { print in_ + 0, out + 0 }'
+}
+
+# one_seed SEED: the two ways from one beginning; prints newly met: inputs and outputs with feedback,
+# then those of the control, then operations of each.
+one_seed() {
+	local seed=$1 batch=0 with control with_ops
+	ops=0
+	go "${seed}000" "$PROFILE"
+	cp one.cov first.cov
+	cp one.cov with.cov
+	cp one.cov control.cov
+	untested first >untested.first
+	ops=0
+	rm -f tries.json
+	while [ $ops -lt "$OPS" ]; do
+		batch=$((batch + 1))
+		"$ASSAY" cov feedback with.cov -o counts.json || return 1
+		go "$((seed * 1000 + batch))" "$PROFILE" --feedback counts.json || return 1
+		adds with
+	done
+	with_ops=$ops
+	ops=0
+	batch=0
+	while [ $ops -lt "$with_ops" ]; do
+		batch=$((batch + 1))
+		go "$((seed * 1000 + batch))" "$CONTROL" || return 1
+		adds control
+	done
+	echo "$(newly with) $(newly control) $with_ops $ops"
+}
+
+# compare NAME TARGET SEEDS
+compare() {
+	local name=$1 seeds=$3 seed a b c d o p sum_a=0 sum_b=0 sum_c=0 sum_d=0 lost=
+	target=$2
+	findings=
+	for seed in $seeds; do
+		one_seed "$seed" >result || break
+		read -r a b c d o p <result
+		echo "# $name, seed $seed: $a inputs and $b outputs newly met in $o operations with" \
+			"feedback, $c and $d in $p without"
+		sum_a=$((sum_a + a)) sum_b=$((sum_b + b)) sum_c=$((sum_c + c)) sum_d=$((sum_d + d))
+		[ "$a" -ge "$c" ] && [ "$b" -ge "$d" ] || lost="$lost $seed"
+	done
+	echo "# $name: $sum_a : $sum_c inputs, $sum_b : $sum_d outputs"
+	if [ "$sum_c" -gt 0 ] && [ $((sum_a * 10)) -ge $((sum_c * 12)) ]; then
+		tap_ok "$name: 1.2 times the inputs"
+	else
+		tap_not_ok "$name: 1.2 times the inputs" "$sum_a with, $sum_c without"
+	fi
+	if [ "$sum_d" -gt 0 ] && [ $((sum_b * 10)) -ge $((sum_d * 12)) ]; then
+		tap_ok "$name: 1.2 times the outputs"
+	else
+		tap_not_ok "$name: 1.2 times the outputs" "$sum_b with, $sum_d without"
+	fi
+	tap_is "$name: no seed loses" "$lost" ""
+	tap_is "$name: nothing is found" "$findings" ""
+}
+
+# An ext4 in memory where that can be had: its syncs do not wait for a disk.
+on_ext4() {
+	[ "$(id -u)" = 0 ] && command -v mkfs.ext4 >/dev/null &&
+		truncate -s 512M "$shm/image" && mkfs.ext4 -q -F "$shm/image" >/dev/null 2>&1 &&
+		mount -o loop "$shm/image" "$shm/ext4" 2>/dev/null && mounted=yes
+}
+
+compare lab lab "$SEEDS"
+compare "a directory in memory" "dir:$shm/dir" "$SEEDS"
+if on_ext4; then
+	compare "a directory on ext4" "dir:$shm/ext4" "$SEEDS"
 else
-	tap_not_ok "the same coverage in half the operations" \
-		"without: $plain in $plain_ops, with: $met in $ops"
+	echo "# no ext4 can be mounted here: a directory of the disk, with two seeds"
+	mkdir "$WORK/dir"
+	compare "a directory of the disk" "dir:$WORK/dir" "$(echo "$SEEDS" | cut -d' ' -f1,2)"
 fi
 tap_done

@@ -4,45 +4,21 @@
  * calls, calls that never come back, a buffer that is too small, commands that cannot be run. The
  * traced program is this one (--MODE).
  */
-#include "base/spawn.h"
-#include "cover/record.h"
+#include "record_test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#ifdef __SANITIZE_ADDRESS__
-/* Whoever is traced cannot be looked at for leaks: that takes ptrace, too. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-#endif
 
 #define THREADS 4
 #define PROCESSES 4
 #define ROUNDS 200
-
-static char self[4096];
-static struct as_spec *spec;
 
 /* ---- The programs ---------------------------------------------------------------------------- */
 
@@ -139,78 +115,7 @@ static int edges_program(void)
 	return 0;
 }
 
-/* ---- Recording ------------------------------------------------------------------------------- */
-
-struct recorded {
-	struct as_counts *counts;
-	int status;
-	struct as_record_control control;
-};
-
-static void record(const struct as_source_ops *source, char *mode, struct recorded *r)
-{
-	char root[] = "/tmp/assay-record-XXXXXX", *argv[] = { self, mode, NULL };
-	struct as_world_options options = { .under = root };
-	struct as_tally tally = { .spec = spec, .counts = as_counts_new(spec) };
-	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char *rm[] = { "rm", "-rf", root, NULL };
-	struct as_ended ended;
-	struct as_err err = { 0 };
-
-	assert_non_null(mkdtemp(root));
-	assert_int_equal(as_world_new(spec, &options, &tally.world, &err), 0);
-	assert_int_equal(chdir(root), 0);
-	if (source->run(&(struct as_source_input){ .argv = argv,
-						   .exit_status = &r->status,
-						   .control = &r->control },
-			&tally, &err))
-		fail_msg("%s", err.msg);
-	assert_int_equal(fchdir(here), 0);
-	close(here);
-	as_world_free(tally.world);
-	r->counts = tally.counts;
-	assert_int_equal(as_spawn_run(&(struct as_spawn){ .argv = rm }, &ended, NULL), 0);
-}
-
-static uint64_t made(const struct recorded *r, const char *name)
-{
-	return as_counts_variant(r->counts, as_spec_find(spec, name, strlen(name)));
-}
-
-static uint64_t met(const struct recorded *r, const char *family, const char *arg, const char *part)
-{
-	struct as_space space;
-	uint64_t n = 0;
-
-	assert_true(as_counts_find(r->counts, family, arg, arg ? AS_SPACE_PLAIN : AS_SPACE_OUTPUT,
-				   &space));
-	for (unsigned i = 0; i < space.n; i++)
-		if (!strcmp(space.parts[i].name, part))
-			n = space.parts[i].count;
-	as_space_free(&space);
-	return n;
-}
-
-/* With each way that can be used here. */
-static void both_ways(char *mode, void (*check)(const struct recorded *r))
-{
-	static const struct as_source_ops *const ways[] = { &as_source_ptrace, &as_source_ebpf };
-
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		struct recorded r = { 0 };
-		struct as_err err;
-
-		if (ways[i]->usable(&err)) {
-			print_message("not by %s: %s\n", ways[i]->name, err.msg);
-			continue;
-		}
-		record(ways[i], mode, &r);
-		if (!WIFEXITED(r.status) || WEXITSTATUS(r.status))
-			fail_msg("by %s: status %x", ways[i]->name, r.status);
-		check(&r);
-		as_counts_free(r.counts);
-	}
-}
+/* ---- The tests -------------------------------------------------------------------------------- */
 
 static void check_many(const struct recorded *r)
 {
@@ -227,7 +132,7 @@ static void check_many(const struct recorded *r)
 static void many_threads_and_processes(void **state)
 {
 	(void)state;
-	both_ways("--many", check_many);
+	all_ways("--many", check_many);
 }
 
 static void check_signals(const struct recorded *r)
@@ -240,7 +145,7 @@ static void check_signals(const struct recorded *r)
 static void signals_in_the_middle(void **state)
 {
 	(void)state;
-	both_ways("--signals", check_signals);
+	all_ways("--signals", check_signals);
 }
 
 static void check_edges(const struct recorded *r)
@@ -253,7 +158,7 @@ static void check_edges(const struct recorded *r)
 static void paths_at_the_edge(void **state)
 {
 	(void)state;
-	both_ways("--edges", check_edges);
+	all_ways("--edges", check_edges);
 }
 
 static void lost_events_are_counted(void **state)
@@ -297,11 +202,10 @@ static void nothing_is_lost_with_the_usual_buffer(void **state)
 
 static void commands_that_cannot_be_run(void **state)
 {
-	static const struct as_source_ops *const ways[] = { &as_source_ptrace, &as_source_ebpf };
 	char *argv[] = { "/nonexistent/program", NULL };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+	for (size_t i = 0; i < N_WAYS; i++) {
 		struct as_world_options options = { 0 };
 		struct as_tally tally = { .spec = spec, .counts = as_counts_new(spec) };
 		struct as_err err = { 0 };
@@ -359,7 +263,7 @@ static uint32_t run_filter(const struct sock_filter *filter, unsigned n,
 static void filter_asks_about_the_table(void **state)
 {
 	struct sock_filter filter[1024];
-	unsigned n = as_record_filter(spec, filter, 1024);
+	unsigned n = as_record_filter(spec, 0, filter, 1024);
 
 	(void)state;
 	for (int nr = 0; nr < 2000; nr++) {
@@ -371,7 +275,8 @@ static void filter_asks_about_the_table(void **state)
 		if (asks != want)
 			fail_msg("call %d: %s", nr, asks ? "asked about" : "let through");
 		data.arch = AUDIT_ARCH_I386;
-		assert_int_equal(run_filter(filter, n, &data), SECCOMP_RET_TRACE);
+		assert_int_equal(run_filter(filter, n, &data),
+				 SECCOMP_RET_TRACE | AS_RECORD_OTHER_ARCH);
 	}
 	{
 		struct seccomp_data map = { .nr = SYS_mmap, .arch = AUDIT_ARCH_X86_64 };
@@ -383,26 +288,14 @@ static void filter_asks_about_the_table(void **state)
 	}
 }
 
-static int program(const char *mode)
+int main(int argc, char **argv)
 {
-	static const struct {
-		const char *mode;
-		int (*run)(void);
-	} programs[] = {
+	static const struct program programs[] = {
 		{ "--many", many_program },
 		{ "--signals", signals_program },
 		{ "--burst", burst_program },
 		{ "--edges", edges_program },
 	};
-
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		if (!strcmp(programs[i].mode, mode))
-			return programs[i].run();
-	return 2;
-}
-
-int main(int argc, char **argv)
-{
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(filter_asks_about_the_table),
 		cmocka_unit_test(many_threads_and_processes),
@@ -412,14 +305,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nothing_is_lost_with_the_usual_buffer),
 		cmocka_unit_test(commands_that_cannot_be_run),
 	};
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	int failed;
+	int failed = start(argc, argv, programs, sizeof(programs) / sizeof(programs[0]));
 
-	if (n < 0)
-		return 2;
-	if (argc == 2)
-		return program(argv[1]);
-	spec = as_spec_new();
+	if (failed >= 0)
+		return failed;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	as_spec_free(spec);
 	return failed;

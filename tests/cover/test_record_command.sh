@@ -8,16 +8,19 @@ tree=$WORK/tree
 cov=$WORK/x.cov
 mkdir "$tree"
 
-ways=ptrace
-if "$ASSAY" cov record --how bpf -o "$cov" -- true 2>"$WORK/why"; then
-	ways="ptrace bpf"
-else
-	tap_skip "recording by eBPF" "$(head -n 1 "$WORK/why")"
-fi >/dev/null
+ways=
+for how in ptrace inprocess bpf; do
+	if "$ASSAY" cov record --how $how -o "$cov" -- true >/dev/null 2>"$WORK/why"; then
+		ways="$ways $how"
+	else
+		tap_skip "recording by $how" "$(head -n 1 "$WORK/why")"
+	fi
+done
 
-tap_run "the way is chosen" 0 "$ASSAY" cov record --under "$tree" -o "$cov" -- \
+tap_run "the way is chosen" 3 "$ASSAY" cov record --under "$tree" -o "$cov" -- \
 	sh -c "mkdir $tree/d; echo text >$tree/d/f; rm -r $tree/d; exit 3"
-tap_like "it says which" "$WORK/err" '^assay: recording with (eBPF|ptrace \(.*\))$'
+tap_like "it says which" "$WORK/err" \
+	'^assay: recording with (eBPF|code in its processes \(.*\)|ptrace \(.*\))$'
 tap_like "the command's exit status is told" "$WORK/err" '^assay: sh ended with exit status 3$'
 tap_like "what was called is counted" "$WORK/out" ' calls counted$'
 tap_run "the file can be read" 0 "$ASSAY" cov show --syscall mkdir "$cov"
@@ -25,8 +28,8 @@ tap_like "a mkdir" "$WORK/out" '^ +mkdir +1$'
 
 for how in $ways; do
 	# The command interrupts whoever records it, and waits to be told to end.
-	tap_run "$how: an interrupt" 0 "$ASSAY" cov record --how "$how" --under "$tree" -o "$cov" \
-		-- bash -c "mkdir $tree/i; kill -INT \$PPID; while :; do :; done"
+	tap_run "$how: an interrupt" 130 "$ASSAY" cov record --how "$how" --under "$tree" \
+		-o "$cov" -- bash -c "mkdir $tree/i; kill -INT \$PPID; while :; do :; done"
 	rmdir "$tree/i"
 	tap_like "$how: it is passed on" "$WORK/err" '^assay: bash died of SIGINT$'
 	tap_like "$how: the counts are partial" "$WORK/err" '^assay: interrupted: .* PARTIAL$'
@@ -35,30 +38,46 @@ for how in $ways; do
 	tap_like "$how: and says that it is partial" "$WORK/err" 'PARTIAL: .*interrupted'
 
 	# Deaf to interrupts: the second one ends it.
-	tap_run "$how: two interrupts" 0 timeout 60 "$ASSAY" cov record --how "$how" -o "$cov" -- \
-		bash -c 'trap "" TERM HUP; kill -TERM $PPID; kill -HUP $PPID; while :; do :; done'
+	tap_run "$how: two interrupts" 137 timeout 60 \
+		"$ASSAY" cov record --how "$how" -o "$cov" -- bash -c 'trap "" TERM HUP; kill -TERM $PPID; kill -HUP $PPID; while :; do :; done'
 	tap_like "$how: kill it" "$WORK/err" '^assay: bash died of SIGKILL$'
 
-	tap_run "$how: no such command" 2 "$ASSAY" cov record --how "$how" -o "$cov" -- /no/such
+	tap_run "$how: no such command" 127 \
+		"$ASSAY" cov record --how "$how" -o "$cov" -- /no/such
 	tap_is "$how: in one line" "$(cat "$WORK/err")" \
 		"assay: cannot run /no/such: No such file or directory"
+	tap_run "$how: what is no program" 126 "$ASSAY" cov record --how "$how" -o "$cov" -- "$tree"
+	tap_run "$how: nowhere to write" 125 "$ASSAY" cov record --how "$how" -o /no/such/x -- true
+	for status in 0 1 2 77 125 255; do
+		tap_run "$how: status $status is handed on" $status \
+			"$ASSAY" cov record --how "$how" -o "$cov" -- sh -c "exit $status"
+	done
+	for signal in KILL SEGV TERM; do
+		tap_run "$how: so is death by SIG$signal" $((128 + $(kill -l $signal))) \
+			"$ASSAY" cov record --how "$how" -o "$cov" -- sh -c "kill -$signal \$\$"
+	done
+	tap_is "$how: standard input passes through" \
+		"$(echo text | "$ASSAY" cov record --how "$how" -o "$cov" -- cat 2>/dev/null |
+			head -n 1)" text
 done
 
 # The recorder is killed: what it traced by ptrace could not go on without it.
-"$ASSAY" cov record --how ptrace -o "$cov" -- \
-	bash -c 'echo $$ >'"$WORK"'/pid; kill -KILL $PPID; while :; do :; done' \
-	>/dev/null 2>&1
-gone=no
-for _ in $(seq 100); do
-	kill -0 "$(cat "$WORK/pid")" 2>/dev/null || { gone=yes; break; }
-	read -rt 0.1 <> <(:) || true
+for how in ${ways% bpf}; do
+	"$ASSAY" cov record --how "$how" -o "$cov" -- \
+		bash -c 'echo $$ >'"$WORK"'/pid; kill -KILL $PPID; while :; do :; done' \
+		>/dev/null 2>&1
+	gone=no
+	for _ in $(seq 100); do
+		kill -0 "$(cat "$WORK/pid")" 2>/dev/null || { gone=yes; break; }
+		read -rt 0.1 <> <(:) || true
+	done
+	tap_is "$how: a killed recorder takes its tracees with it" "$gone" yes
 done
-tap_is "a killed recorder takes its tracees with it" "$gone" yes
 
 tap_run "without -o" 2 "$ASSAY" cov record -- true
 tap_is "in one line" "$(cat "$WORK/err")" "assay: cov record: expected -o FILE.cov"
 tap_run "without a command" 2 "$ASSAY" cov record -o "$cov"
-tap_run "a bad expression" 2 "$ASSAY" cov record --under '(' -o "$cov" -- true
+tap_run "a bad expression" 125 "$ASSAY" cov record --under '(' -o "$cov" -- true
 tap_run "an unknown way" 2 "$ASSAY" cov record --how dtrace -o "$cov" -- true
 
 # ---- Figures -------------------------------------------------------------------------------------

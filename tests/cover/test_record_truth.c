@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The same known calls, counted in four ways: a program makes them and is traced by strace, by
- * record with ptrace and by record with eBPF; a workload makes them, and the executor counts. All
- * must come to the same counts, which must be those of the table (known.def). The program is this
- * one, started with --known.
+ * The same known calls, counted in five ways: a program makes them and is traced by strace, by
+ * record with ptrace, by record in the process itself and by record with eBPF; a workload makes
+ * them, and the executor counts. All must come to the same counts, which must be those of the table
+ * (known.def). The program is this one, started with --known.
  *
- * A second program (--tree) is about processes: forks, threads, dups, exec; three ways.
+ * A second program (--tree) is about processes: forks, threads, dups, exec; four ways.
  */
 #include "base/spawn.h"
 #include "cover/own.h"
@@ -374,58 +374,54 @@ static void executor_counts_the_table(void **state)
 	free(text);
 }
 
-static void known_four_ways(void **state)
+/* Each way that can be used here must say what was said before. */
+static void by_all(char *mode, const char *first)
 {
-	char *own = by_executor(), *other;
+	static const struct as_source_ops *const ways[] = { &as_source_ptrace, &as_source_inprocess,
+							    &as_source_ebpf };
+	struct as_err err;
+	char *other;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (ways[i]->usable(&err)) {
+			print_message("not by %s: %s\n", ways[i]->name, err.msg);
+			continue;
+		}
+		other = by_record(ways[i], mode);
+		same(ways[i]->name, first, other);
+		free(other);
+	}
+	if (!strace_is_there()) {
+		print_message("not by strace: it is not installed\n");
+		return;
+	}
+	other = by_strace(mode);
+	same("strace", first, other);
+	free(other);
+}
+
+static void known_five_ways(void **state)
+{
+	char *own = by_executor();
 	struct as_err err;
 
 	(void)state;
 	assert_int_equal(as_source_ptrace.usable(&err), 0);
-	other = by_record(&as_source_ptrace, "--known");
-	same("executor and ptrace", own, other);
-	free(other);
-	if (as_source_ebpf.usable(&err)) {
-		print_message("not by eBPF: %s\n", err.msg);
-	} else {
-		other = by_record(&as_source_ebpf, "--known");
-		same("executor and eBPF", own, other);
-		free(other);
-	}
-	if (!strace_is_there()) {
-		print_message("not by strace: it is not installed\n");
-	} else {
-		other = by_strace("--known");
-		same("executor and strace", own, other);
-		free(other);
-	}
+	by_all("--known", own);
 	free(own);
 }
 
-static void processes_three_ways(void **state)
+static void processes_four_ways(void **state)
 {
-	char *first = by_record(&as_source_ptrace, "--tree"), *other;
-	struct as_err err;
+	char *first = by_record(&as_source_ptrace, "--tree");
 
 	(void)state;
-	/* 300 from the thread, 20 from the parent, 10 from the child, 77 behind exec; not 78. */
+	/* 300 from the thread, 20 from the parent, 10 from the child, 77 after exec; not 78. */
 	assert_non_null(strstr(first, "call write 6\n"));
 	assert_non_null(strstr(first, "out write OK=2^8 1\n"));
 	assert_non_null(strstr(first, "out write OK=2^6 1\n"));
 	assert_non_null(strstr(first, "out write EBADF 2\n"));
-	if (as_source_ebpf.usable(&err)) {
-		print_message("not by eBPF: %s\n", err.msg);
-	} else {
-		other = by_record(&as_source_ebpf, "--tree");
-		same("ptrace and eBPF", first, other);
-		free(other);
-	}
-	if (!strace_is_there()) {
-		print_message("not by strace: it is not installed\n");
-	} else {
-		other = by_strace("--tree");
-		same("ptrace and strace", first, other);
-		free(other);
-	}
+	by_all("--tree", first);
 	free(first);
 }
 
@@ -433,8 +429,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(executor_counts_the_table),
-		cmocka_unit_test(known_four_ways),
-		cmocka_unit_test(processes_three_ways),
+		cmocka_unit_test(known_five_ways),
+		cmocka_unit_test(processes_four_ways),
 	};
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int failed;

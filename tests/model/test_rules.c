@@ -154,6 +154,17 @@ static const struct row rows[] = {
 	  "$0 = open /f O_RDWR|O_CREAT 0644\nftruncate $0 100\n"
 	  "copy_file_range $0 $0 len=10 at=0 to=5",
 	  EINVAL },
+	{ "copy of more than a length can say",
+	  "$0 = open /f O_RDWR|O_CREAT 0644\ncopy_file_range $0 $0 len=-1 at=0 to=0", 0 },
+	{ "copy of a range that wraps",
+	  "$0 = open /f O_RDWR|O_CREAT 0644\ncopy_file_range $0 $0 len=16 at=-1 to=0", EINVAL },
+	{ "copy to the last byte there is",
+	  "$0 = open /f O_RDWR|O_CREAT 0644\nftruncate $0 100\n"
+	  "copy_file_range $0 $0 len=16 at=0 to=9223372036854775807",
+	  EFBIG },
+	{ "mknod of a directory", "mknod /nosuch/a 0x4000 0755", EPERM },
+	{ "mknod of no type", "mknod /nosuch/a 0x5000 0644", EINVAL },
+	{ "mknod without a type is a file", "mknod /a 0 0644\ntruncate /a 5", 0 },
 	{ "xattr missing", "create /f 0644\nread_xattr /f user.a", ENODATA },
 	{ "xattr create twice",
 	  "create /f 0644\nwrite_xattr /f user.a len=1\nwrite_xattr /f user.a len=1 "

@@ -501,6 +501,7 @@ static unsigned count_findings(const char *out, const char *than)
 	assert_non_null(dir);
 	while ((entry = readdir(dir))) {
 		struct as_stored stored;
+		struct as_dir folder;
 		struct as_err err;
 		struct stat st;
 
@@ -508,8 +509,10 @@ static unsigned count_findings(const char *out, const char *than)
 			continue;
 		n++;
 		snprintf(path, sizeof(path), "%s/findings/%s", out, entry->d_name);
-		if (as_stored_load(path, &stored, &err))
+		if (as_dir_open(path, NULL, &folder, &err) ||
+		    as_stored_load(&folder, &stored, &err))
 			fail_msg("%s", err.msg);
+		as_dir_close(&folder);
 		as_stored_free(&stored);
 		snprintf(path, sizeof(path), "%s/findings/%s", than, entry->d_name);
 		if (stat(path, &st))

@@ -80,7 +80,7 @@ static void no_servers(void **state)
 	for (size_t i = 0; i < sizeof(progs) / sizeof(progs[0]); i++) {
 		struct as_buf out = { 0 };
 		struct as_server *server;
-		int rc = as_server_start((char *const *)progs[i].argv, "/",
+		int rc = as_server_start(NULL, (char *const *)progs[i].argv, "/",
 					 progs[i].rc == -ETIMEDOUT ? 50 : 10000, &server);
 
 		if (rc != progs[i].rc)

@@ -11,8 +11,10 @@ cd "$WORK" || exit 2
 mkdir mnt
 MNT=$WORK/mnt
 export MNT
-hows="ptrace"
-"$ASSAY" cov record --how bpf -o probe.cov -- true >/dev/null 2>&1 && hows="ptrace bpf"
+hows=
+for how in ptrace inprocess bpf; do
+	"$ASSAY" cov record --how $how -o probe.cov -- true >/dev/null 2>&1 && hows="$hows $how"
+done
 
 # A test N makes N directories, by programs, subshells and what it leaves behind.
 cat >test.sh <<'END'
@@ -81,7 +83,7 @@ damaged() {
 	local seed=$1 size at byte kind wrong=0
 	RANDOM=$seed
 	size=$(stat -c %s whole.cov)
-	for _ in $(seq 20); do
+	for _ in $(seq 10); do
 		cp whole.cov dam/x.cov
 		at=$(((RANDOM * 32768 + RANDOM) % size))
 		byte=$(printf '\\x%02x' $((RANDOM % 256)))
@@ -117,7 +119,7 @@ seed=1
 begin=$SECONDS
 while :; do
 	for how in $hows; do
-		storm $how 24 $seed
+		storm $how 14 $seed
 		killed $how $seed
 	done
 	damaged $seed

@@ -188,7 +188,11 @@ static const struct row accepted[] = {
 	{ "mkdir \"\\x41\\x7f\\x0a\\x09\\\"\\\\ \" 0755",
 	  "mkdir \"A\\x7f\\n\\t\\\"\\\\ \" 0755\n" },
 	{ "mkdir \"a\tb\" 0755", "mkdir \"a\\tb\" 0755\n" },
-	{ "mkdir \xc3\xa9\xff 01777", "mkdir \xc3\xa9\xff 01777\n" },
+	{ "mkdir \xc3\xa9 01777", "mkdir \xc3\xa9 01777\n" },
+	/* What is not UTF-8, or what a terminal would obey, is escaped. */
+	{ "mkdir \xc3\xa9\xff 01777", "mkdir \"\xc3\xa9\\xff\" 01777\n" },
+	{ "mkdir a\xc2\x9b 0755", "mkdir \"a\\xc2\\x9b\" 0755\n" },
+	{ "mkdir \xe2\x80\xae 0755", "mkdir \"\\xe2\\x80\\xae\" 0755\n" },
 	{ "rmdir $0", "rmdir $0\n" },
 	{ "utimens /a", "utimens /a\n" },
 	{ "utimens /a mtime=1.5 atime=now", "utimens /a mtime=1.500000000\n" },

@@ -10,7 +10,7 @@
 
 #define AS_BPF_NR_MAX 512
 #define AS_BPF_TEXT_BYTES 4104 /* PATH_MAX, and enough to see that a text is longer */
-#define AS_BPF_IOV_MAX 256
+#define AS_BPF_IOV_MAX 1024 /* the kernel takes no more */
 #define AS_BPF_PIECES 3 /* of memory with one call */
 #define AS_BPF_PIECE_BYTES (AS_BPF_TEXT_BYTES + sizeof(struct as_bpf_piece))
 /* What a process says, by prctl(2), to be watched from then on; its cookie is behind it. */
@@ -22,6 +22,7 @@ enum as_bpf_kind {
 	AS_BPF_FORK, /* nr: the child, regs[0]: flags of clone */
 	AS_BPF_EXEC, /* nr: the former thread; pieces: the program's path and its arguments */
 	AS_BPF_EXIT,
+	AS_BPF_SIGNAL, /* with a handler, which is about to run; regs[0]: the flags of sigaction */
 };
 
 /* Behind the registers of a call: pieces of memory, each with its head, padded to 8 bytes. */
@@ -34,7 +35,14 @@ struct as_bpf_event {
 
 struct as_bpf_piece {
 	__u64 address;
-	__u32 len, padded;
+	__u32 len;
+	__u16 padded; /* with this head */
+	__u16 kind; /* enum as_bpf_want_kind */
+};
+
+/* What is sent of an array of struct iovec. */
+struct as_bpf_sum {
+	__u64 n, sum;
 };
 
 /* What the pieces of an exec have for addresses. */
@@ -42,7 +50,13 @@ enum { AS_BPF_EXEC_PROGRAM = 1, AS_BPF_EXEC_ARGS = 2 };
 #define AS_BPF_ARGS_BYTES 4096
 
 /* What of the memory a call's arguments point to. */
-enum as_bpf_want_kind { AS_BPF_NOTHING, AS_BPF_TEXT, AS_BPF_BYTES, AS_BPF_IOV };
+enum as_bpf_want_kind {
+	AS_BPF_NOTHING,
+	AS_BPF_TEXT,
+	AS_BPF_BYTES,
+	AS_BPF_IOV,
+	AS_BPF_RESULT, /* bytes that the call puts there */
+};
 
 struct as_bpf_want {
 	__u8 watched; /* the call is of interest */

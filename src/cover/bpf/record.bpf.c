@@ -17,7 +17,8 @@
 #define NR_MMAP 9
 #define NR_PRCTL 157
 #define MAP_ANONYMOUS_BIT 0x20
-#define USER_CS_32 0x23
+#define STATUS_COMPAT 2 /* TS_COMPAT */
+#define IOV_STEP 256
 #define STRIDE (AS_BPF_PIECE_BYTES + 8) /* of a piece of memory, padded */
 
 /* The kernel's, as far as they are looked at; libbpf finds out where the members are. */
@@ -35,11 +36,25 @@ struct linux_binprm {
 	const char *filename;
 } __attribute__((preserve_access_index));
 
+struct thread_info {
+	__u32 status;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
+	struct thread_info thread_info;
 	int pid, tgid;
 	struct mm_struct *mm;
 	void *files, *fs;
 	struct signal_struct *signal;
+} __attribute__((preserve_access_index));
+
+struct sigaction {
+	void *sa_handler;
+	unsigned long sa_flags;
+} __attribute__((preserve_access_index));
+
+struct k_sigaction {
+	struct sigaction sa;
 } __attribute__((preserve_access_index));
 
 struct pt_regs {
@@ -100,6 +115,31 @@ static __always_inline void watch(__u32 tgid)
 		__sync_fetch_and_add(&state.alive, 1);
 }
 
+/* The lengths of n struct iovec added up, as many as fit into `room` at a time. */
+static __always_inline int add_up(char *room, __u64 address, __u64 n, struct as_bpf_sum *out)
+{
+	struct as_bpf_sum sum = { .n = n };
+
+	for (__u32 from = 0; from < AS_BPF_IOV_MAX; from += IOV_STEP) {
+		__u64 some = n - from;
+
+		if (from >= n)
+			break;
+		if (some > IOV_STEP)
+			some = IOV_STEP;
+		if (bpf_probe_read_user(room, (some * 16) & 0x1fff,
+					(void *)(address + 16ull * from)))
+			return -1;
+		for (__u32 i = 0; i < IOV_STEP; i++) {
+			if (i >= some)
+				break;
+			sum.sum += ((__u64 *)room)[2 * i + 1];
+		}
+	}
+	*out = sum;
+	return 0;
+}
+
 /* One piece of memory behind what is there already; how many bytes it took, or none. */
 static __always_inline __u32 keep(struct scratch *s, __u32 at, const struct as_bpf_want *want,
 				  __u32 i)
@@ -122,21 +162,22 @@ static __always_inline __u32 keep(struct scratch *s, __u32 at, const struct as_b
 		len = bpf_probe_read_user_str(to, AS_BPF_TEXT_BYTES, (void *)address);
 		break;
 	case AS_BPF_BYTES:
+	case AS_BPF_RESULT:
 		n = want->piece[i].bytes;
 		len = bpf_probe_read_user(to, n & 0xff, (void *)address) ? -1 : (long)n;
 		break;
 	default:
 		n = s->event.regs[more];
-		if (n > AS_BPF_IOV_MAX)
-			n = AS_BPF_IOV_MAX;
-		n *= 16;
-		len = bpf_probe_read_user(to, n & 0x1fff, (void *)address) ? -1 : (long)n;
+		if (n > AS_BPF_IOV_MAX || add_up(to, address, n, (struct as_bpf_sum *)to))
+			return 0;
+		len = sizeof(struct as_bpf_sum);
 	}
 	if (len <= 0 || len > AS_BPF_TEXT_BYTES)
 		return 0;
 	head->address = address;
 	head->len = (__u32)len;
-	head->padded = (__u32)(sizeof(*head) + (((__u32)len + 7) & ~7u));
+	head->kind = want->piece[i].kind;
+	head->padded = (__u16)(sizeof(*head) + (((__u32)len + 7) & ~7u));
 	return head->padded;
 }
 
@@ -152,7 +193,7 @@ static __always_inline void send_call(const struct pt_regs *regs, __s64 ret, __u
 	s->event.tid = (__u32)id;
 	s->event.tgid = (__u32)(id >> 32);
 	s->event.nr = (__u32)regs->orig_ax;
-	s->event.other_arch = regs->cs == USER_CS_32;
+	s->event.other_arch = !want;
 	s->event.ret = ret;
 	s->event.regs[0] = regs->di;
 	s->event.regs[1] = regs->si;
@@ -198,7 +239,10 @@ int on_return(struct bpf_raw_tracepoint_args *ctx)
 	if ((long)regs.orig_ax < 0)
 		return 0;
 	nr = (__u32)regs.orig_ax;
-	if (regs.cs == USER_CS_32 || nr & 0x40000000) {
+	/* Also of a 64-bit program that makes a 32-bit call. */
+	if (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread_info.status) &
+		    STATUS_COMPAT ||
+	    nr & 0x40000000) {
 		send_call(&regs, (__s64)ctx->args[1], id, NULL);
 		return 0;
 	}
@@ -244,7 +288,8 @@ static __always_inline __u32 head_of(struct as_bpf_piece *head, __u64 address, l
 		return 0;
 	head->address = address;
 	head->len = (__u32)len;
-	head->padded = (__u32)(sizeof(*head) + (((__u32)len + 7) & ~7u));
+	head->padded = (__u16)(sizeof(*head) + (((__u32)len + 7) & ~7u));
+	head->kind = AS_BPF_BYTES;
 	return head->padded;
 }
 
@@ -312,6 +357,24 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 		bpf_map_delete_elem(&watched, &tgid);
 		__sync_fetch_and_add(&state.alive, -1);
 	}
+	return 0;
+}
+
+/* Decides whether an interrupted call ends with EINTR, which is told here, or is made again. */
+SEC("raw_tp/signal_deliver")
+int on_signal(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct k_sigaction *action = (void *)ctx->args[2];
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tgid = (__u32)(id >> 32);
+	struct as_bpf_event event = { .kind = AS_BPF_SIGNAL, .tid = (__u32)id, .tgid = tgid };
+
+	/* SIG_DFL and SIG_IGN are 0 and 1. */
+	if (!bpf_map_lookup_elem(&watched, &tgid) ||
+	    (unsigned long)BPF_CORE_READ(action, sa.sa_handler) < 2)
+		return 0;
+	event.regs[0] = BPF_CORE_READ(action, sa.sa_flags);
+	send(&event, sizeof(event));
 	return 0;
 }
 

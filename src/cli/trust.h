@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* trust: files that name targets, and whether they are obeyed (target/trust.h). Whatever a command
+ * takes a target from but its own command line has to pass here. */
+#ifndef AS_CLI_TRUST_H
+#define AS_CLI_TRUST_H
+
+#include "cli/cli.h"
+#include "cli/scenarios.h"
+#include "work/seq.h"
+
+struct as_profile;
+
+/* clang-format off */
+#define AS_CLI_TRUST_OPT                                                                          \
+	{ .name = "trust",                                                                        \
+	  .help = "obey files that name a plugin, a command, a folder or a kernel to use: "       \
+		  "without it that takes --target, or that you typed the same here before" }
+/* clang-format on */
+
+/* `where` names the target: AS_EUSE, with what it would do, unless the user trusts it. */
+AS_MUST_CHECK int as_cli_trust(const struct as_args *args, const char *where, const char *spec,
+			       struct as_err *err);
+/* The same for the mount options in a workload that runs on that target. */
+AS_MUST_CHECK int as_cli_trust_seq(const struct as_args *args, const char *where, const char *spec,
+				   const struct as_seq *seq, struct as_err *err);
+/* The same for anything else a file names: `does` says what it would make us do. */
+AS_MUST_CHECK int as_cli_trust_text(const struct as_args *args, const char *where, const char *does,
+				    const char *text, struct as_err *err);
+/* The same for the mount options that a profile draws. */
+AS_MUST_CHECK int as_cli_trust_profile(const struct as_args *args, const char *spec,
+				       const struct as_profile *profile, struct as_err *err);
+/* The user typed it: his own files may name it from now on. */
+void as_cli_typed(const struct as_args *args, const char *spec);
+
+/* A hunt that is gone on with: `now` is what was typed, `both` has the options of then, too.
+ * Whatever runs outside of a sandbox takes trust, since the folder brings workloads along. */
+AS_MUST_CHECK int as_cli_trust_hunt(const struct as_args *now, const struct as_args *both,
+				    const char *folder, const struct as_cli_specs *specs,
+				    struct as_err *err);
+/* A hunt that is begun. */
+void as_cli_typed_hunt(const struct as_args *args, const struct as_cli_specs *specs);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* page: texts from outside in a page of Markdown, where they must stay text: no markup, no HTML, no
+ * end of the quotation before its end, nothing that a terminal obeys (base/show.h). */
+#ifndef AS_REPORT_PAGE_H
+#define AS_REPORT_PAGE_H
+
+#include "base/buf.h"
+
+/* `text`, on one line. */
+void as_page_code(struct as_buf *out, const char *text);
+/* Several lines between fences. */
+void as_page_block(struct as_buf *out, const char *text);
+/* 'text' as one word of a shell, for use within as_page_code(). */
+void as_page_word(struct as_buf *out, const char *text);
+
+#endif
