@@ -3,8 +3,10 @@
 #include "cli/cov.h"
 #include "cover/split.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const ways[] = { "split-by", "runtest", "each", "each-of", "each-line" };
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -27,7 +29,7 @@ int as_cov_split(const struct as_spec *spec, const struct as_args *args, struct 
 		.each_of = as_args_text(args, "each-of", NULL),
 		.folder = as_args_text(args, "output", NULL),
 	};
-	const char *first = NULL;
+	const char *first = NULL, *lines;
 
 	*out = NULL;
 	for (size_t i = 0; i < N_WAYS; i++) {
@@ -43,6 +45,9 @@ int as_cov_split(const struct as_spec *spec, const struct as_args *args, struct 
 	if (!options.folder || !strcmp(options.folder, "-"))
 		return as_fail(err, AS_EUSE, "cov %s: --%s needs -o FOLDER", args->operands[0],
 			       first);
+	lines = as_args_text(args, "each-line", "-");
+	if (strcmp(lines, "-") != 0 && access(lines, R_OK))
+		return as_fail_errno(err, errno, "cannot read %s", lines);
 	return as_split_new(spec, &options, out, err);
 }
 
@@ -94,9 +99,10 @@ int as_cov_split_end(struct as_split *split, const struct as_args *args, struct 
 		warn_none(args);
 	if (as_split_cut(split))
 		fprintf(stderr,
-			"assay: %llu command lines are not in the trace in full, and may have been "
-			"tests (strace -s 4096 shows more)\n",
-			(unsigned long long)as_split_cut(split));
+			"assay: %llu command lines were not seen in full, and may have been "
+			"tests%s\n",
+			(unsigned long long)as_split_cut(split),
+			strcmp(args->operands[0], "read") ? "" : " (strace -s 4096 shows more)");
 	if (as_split_beyond(split))
 		fprintf(stderr, "assay: too many tests: %llu were not told apart\n",
 			(unsigned long long)as_split_beyond(split));
