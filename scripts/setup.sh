@@ -25,6 +25,7 @@ table() {
 	libbabeltrace2-dev test       LTTng traces, natively
 	clang              test       compiles the part of it that runs there
 	strace             test       what recordings are compared with
+	librsvg2-bin       test       figures drawn by another program than a browser
 	libext2fs-dev      test       what the blocks of ext2, ext3 and ext4 are
 	user-mode-linux    fs         kernels in a process: file systems without root
 	bindfs             fs         a FUSE server that passes on

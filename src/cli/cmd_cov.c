@@ -174,14 +174,6 @@ int as_cov_percent(const struct as_args *args, const char *name, double otherwis
 	return 0;
 }
 
-void as_cov_warn_partial(const struct as_counts *counts, const char *path)
-{
-	if (!as_counts_is_partial(counts))
-		return;
-	fflush(stdout);
-	fprintf(stderr, "assay: %s is PARTIAL: %s\n", path, as_counts_is_partial(counts));
-}
-
 void as_cov_print_notes(const struct as_counts *counts, const char *path)
 {
 	static const char *const texts[AS_NOTES] = {
@@ -205,8 +197,9 @@ static const struct as_opt opts[] = {
 	{ "under", 0, AS_OPT_TEXT, "REGEX",
 	  "count only calls about files below what this matches (POSIX extended, from the root)", 0,
 	  0, NULL, false },
-	{ "output", 'o', AS_OPT_TEXT, "FILE", "where the counts go (read, merge, record)", 0, 0,
-	  NULL, false },
+	{ "output", 'o', AS_OPT_TEXT, "FILE",
+	  "where the counts go (read, merge, record); of tests: a folder that is new or empty", 0,
+	  0, NULL, false },
 	{ "cwd", 0, AS_OPT_TEXT, "DIR", "working directory of what a trace begins with", 0, 0, NULL,
 	  false },
 	{ "format", 0, AS_OPT_TEXT, "NAME", "of a trace: strace, babeltrace, syzkaller, lttng", 0,
@@ -228,6 +221,9 @@ static const struct as_opt opts[] = {
 	  "record, read: a command whose line or program matches is a test, named by the first "
 	  "group of the match; -o is a folder, with a file for each test",
 	  0, 0, NULL, false },
+	{ "runtest", 0, AS_OPT_TEXT, "FILE",
+	  "record, read: a command of this list of LTP's (TAG COMMAND a line) is the test TAG", 0,
+	  0, NULL, false },
 	{ "each", 0, AS_OPT_FLAG, NULL,
 	  "record, read: each program that the command starts is a test", 0, 0, NULL, false },
 	{ "each-of", 0, AS_OPT_TEXT, "REGEX",
@@ -242,8 +238,9 @@ static const struct as_opt opts[] = {
 	{ "svg", 0, AS_OPT_TEXT, "DIR",
 	  "show: the figures of the paper, or those that --syscall and --arg choose, as files", 0,
 	  0, NULL, false },
-	{ "html", 0, AS_OPT_TEXT, "FILE", "show: everything on one page", 0, 0, NULL, false },
-	{ "json", 0, AS_OPT_FLAG, NULL, "show: as JSON", 0, 0, NULL, false },
+	{ "html", 0, AS_OPT_TEXT, "FILE", "show, diff: everything on one page", 0, 0, NULL, false },
+	{ "json", 0, AS_OPT_FLAG, NULL, "show, diff, which, adds, rank: as JSON", 0, 0, NULL,
+	  false },
 	{ "csv", 0, AS_OPT_FLAG, NULL, "show: as comma-separated values", 0, 0, NULL, false },
 	{ "threshold", 0, AS_OPT_NUMBER, "N", "untested: met less than N times (default 1)", 1, 0,
 	  NULL, false },
@@ -269,7 +266,8 @@ static const struct as_opt opts[] = {
 const struct as_command as_cmd_cov = {
 	.name = "cov",
 	.operands = "record -- COMMAND... | read TRACE... | show FILE... | untested FILE | "
-		    "tcd FILE [FILE] | merge FILE... | diff FILE FILE | feedback FILE",
+		    "tcd FILE [FILE] | merge FILE... | diff FILE FILE | which FOLDER | "
+		    "adds FOLDER [TEST] | rank FOLDER | feedback FILE",
 	.summary = "what of the system call interface was exercised: arguments and results",
 	.text = "`cov record` runs a command and counts what it and its children call, until the "
 		"last of them has ended; it ends with the command's exit status (128 and the "
@@ -279,7 +277,13 @@ const struct as_command as_cmd_cov = {
 		".cov file. `cov show` prints it, or draws it (up to four "
 		"files side by side); `cov untested` lists what was never met, `cov tcd` gives the "
 		"Test Coverage Deviation, for two files with the target at which they cross. "
-		"docs/COVERAGE.md explains all of it.",
+		"`cov merge` adds files up, `cov diff` says what only one of two has. With "
+		"--split-by, --runtest, --each, --each-of or --each-line, record and read keep the "
+		"counts of each test of a suite in a folder: `cov which` says which tests meet an "
+		"argument or a result (exit status 1: none), `cov adds` what only one test meets, "
+		"`cov rank` in which order tests add the most. Such a folder can be given "
+		"where a file is expected, and stands for the whole suite. --fail-under and "
+		"--baseline make the exit status 1. docs/COVERAGE.md explains all of it.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = -1,

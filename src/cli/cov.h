@@ -6,6 +6,8 @@
 #include "cli/cli.h"
 #include "cover/counts.h"
 
+struct as_json;
+
 /* operands[0] is the name of the command, the others are its own. Exit status, or negative. */
 int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 int as_cov_show(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
@@ -62,15 +64,25 @@ AS_MUST_CHECK int as_cov_judge_check(const struct as_spec *spec, const struct as
 				     struct as_err *err);
 /* 0; or 1 and a line on stderr for each that is too little. The same goes into `json`, as members
  * of the object that is open, if it is not NULL. */
-struct as_json;
 AS_MUST_CHECK int as_cov_judge(const struct as_spec *spec, const struct as_counts *counts,
 			       const struct as_args *args, struct as_json *json,
 			       struct as_err *err);
 
 /* "runs/x.cov" is called x; to be freed. */
 char *as_cov_suite_name(const char *path);
+/* A file, or the folder of a suite that was split. */
+AS_MUST_CHECK int as_cov_load(const struct as_spec *spec, const char *path, struct as_counts **out,
+			      struct as_err *err);
+/* To -o, or to stdout. */
+AS_MUST_CHECK int as_cov_save(const struct as_counts *counts, const struct as_args *args,
+			      struct as_err *err);
 /* On stderr, when the counts are not whole. */
 void as_cov_warn_partial(const struct as_counts *counts, const char *path);
+/* That, and when a filter matches nothing or much could not be attributed. In JSON: `warnings` of
+ * the object that is open. */
+void as_cov_warn(const struct as_counts *counts, const char *path, struct as_json *json);
+/* The same where it was told already that they are not whole. */
+void as_cov_warn_counts(const struct as_counts *counts, const char *path);
 /* Where it is from, how much of it there is, and what could not be used; on stdout. */
 void as_cov_print_notes(const struct as_counts *counts, const char *path);
 

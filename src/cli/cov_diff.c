@@ -168,9 +168,9 @@ int as_cov_diff(const struct as_spec *spec, const struct as_args *args, struct a
 		&choice, err);
 
 	for (int i = 0; i < 2 && !rc; i++)
-		rc = as_counts_load(spec, args->operands[1 + i], &both[i], err);
+		rc = as_cov_load(spec, args->operands[1 + i], &both[i], err);
 	for (int i = 0; i < 2 && !rc; i++)
-		as_cov_warn_partial(both[i], args->operands[1 + i]);
+		as_cov_warn(both[i], args->operands[1 + i], NULL);
 	if (!rc && as_args_has(args, "html")) {
 		rc = write_page(spec, both, args, err);
 	} else if (!rc && as_args_has(args, "json")) {

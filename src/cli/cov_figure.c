@@ -117,7 +117,7 @@ int as_cov_figures(const struct as_spec *spec, const struct as_args *args, struc
 		rc = as_fail(err, AS_EUSE, "cov show: a figure holds at most %d files",
 			     AS_FIGURE_SERIES_MAX);
 	for (int i = 0; i < n && !rc; i++) {
-		rc = as_counts_load(spec, args->operands[1 + i], &counts[i], err);
+		rc = as_cov_load(spec, args->operands[1 + i], &counts[i], err);
 		names[i] = as_cov_suite_name(args->operands[1 + i]);
 		suites.suite[i] = (struct as_suite){ names[i], counts[i] };
 		suites.n++;
@@ -128,7 +128,7 @@ int as_cov_figures(const struct as_spec *spec, const struct as_args *args, struc
 		if (rc >= 0) {
 			int status;
 
-			as_cov_warn_partial(counts[i], args->operands[1 + i]);
+			as_cov_warn(counts[i], args->operands[1 + i], NULL);
 			status = as_cov_judge(spec, counts[i], args, NULL, err);
 			rc = status ? status : rc;
 		}

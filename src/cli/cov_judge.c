@@ -218,7 +218,7 @@ static int judge_baseline(const struct as_spec *spec, const struct as_counts *co
 	if (!rc)
 		rc = as_cov_percent(args, "max-drop", 0, &most, err);
 	if (!rc)
-		rc = as_counts_load(spec, path, &base, err);
+		rc = as_cov_load(spec, path, &base, err);
 	if (rc)
 		return rc;
 	as_cov_warn_partial(base, path);

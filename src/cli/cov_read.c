@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cov_read: counts from traces; files of counts put together. */
+/* cov_read: counts from traces, and as the generator wants them. */
 #include "cli/cov.h"
 #include "cover/feedback.h"
 #include "cover/read.h"
@@ -7,19 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static int save(const struct as_counts *counts, const struct as_args *args, struct as_err *err)
-{
-	const char *path = as_args_text(args, "output", NULL);
-	struct as_buf text = { 0 };
-
-	if (path && strcmp(path, "-") != 0)
-		return as_counts_save(counts, path, err);
-	as_counts_print(counts, &text);
-	fwrite(as_buf_str(&text), 1, text.len, stdout);
-	as_buf_free(&text);
-	return 0;
-}
 
 /* Too much that was not understood is no measurement. */
 static int judge_unknown(const struct as_counts *counts, double most)
@@ -61,7 +48,7 @@ int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct a
 	}
 	if (!rc)
 		rc = options.split ? as_cov_split_end(options.split, args, counts, err)
-				   : save(counts, args, err);
+				   : as_cov_save(counts, args, err);
 	if (!rc && judge_unknown(counts, most))
 		status = AS_EXIT_FOUND;
 	if (!rc)
@@ -72,32 +59,11 @@ int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct a
 	}
 	if (!rc && as_args_text(args, "output", NULL))
 		as_cov_print_notes(counts, as_args_text(args, "output", NULL));
+	if (!rc)
+		as_cov_warn_counts(counts, as_args_text(args, "output", "the trace"));
 	as_split_free(options.split);
 	as_counts_free(counts);
 	return rc ? rc : status;
-}
-
-int as_cov_merge(const struct as_spec *spec, const struct as_args *args, struct as_err *err)
-{
-	struct as_counts *all = as_counts_new(spec);
-	int rc = 0;
-
-	for (int i = 1; i < args->n_operands && !rc; i++) {
-		struct as_counts *one = NULL;
-
-		rc = as_counts_load(spec, args->operands[i], &one, err);
-		if (!rc) {
-			as_cov_warn_partial(one, args->operands[i]);
-			as_counts_merge(all, one);
-		}
-		as_counts_free(one);
-	}
-	if (!rc)
-		rc = save(all, args, err);
-	if (!rc)
-		rc = as_cov_judge(spec, all, args, NULL, err);
-	as_counts_free(all);
-	return rc;
 }
 
 /* ---- For the generator ----------------------------------------------------------------------- */
@@ -107,7 +73,7 @@ int as_cov_feedback(const struct as_spec *spec, const struct as_args *args, stru
 	struct as_counts *counts = NULL;
 	struct as_buf text = { 0 };
 	const char *path = as_args_text(args, "output", NULL);
-	int rc = as_counts_load(spec, args->operands[1], &counts, err);
+	int rc = as_cov_load(spec, args->operands[1], &counts, err);
 
 	if (rc)
 		return rc;

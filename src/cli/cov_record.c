@@ -102,12 +102,15 @@ static int hand_on(int rc, int status, const struct as_err *err)
 	return control.exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
-static void describe(struct as_counts *counts, const struct as_source_ops *source, char **argv)
+static void describe(struct as_counts *counts, const struct as_source_ops *source, char **argv,
+		     const char *lines)
 {
 	struct as_buf text = { 0 };
 
 	as_buf_adds(&text, source->name);
-	for (; *argv; argv++)
+	if (lines)
+		as_buf_addf(&text, " each line of %s", lines);
+	for (; *argv && !lines; argv++)
 		as_buf_addf(&text, " %s", *argv);
 	/* One line of the file. */
 	for (size_t i = 0; i < text.len; i++)
@@ -156,7 +159,7 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 	if (rc)
 		return rc;
 	memset(&control, 0, sizeof(control));
-	describe(counts, source, argv);
+	describe(counts, source, argv, as_args_text(args, "each-line", NULL));
 	if (under)
 		as_counts_under(counts, under);
 	if (split)
@@ -202,21 +205,26 @@ int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct
 		return as_fail(err, AS_EUSE, "cov record: expected -o FILE.cov");
 	if (!as_args_has(args, "each-line") == (args->n_operands < 2))
 		return as_fail(err, AS_EUSE, "cov record: expected -- COMMAND... or --each-line");
+	rc = as_cov_split(spec, args, &split, err);
+	if (rc)
+		return rc;
 	rc = choose(as_args_text(args, "how", "auto"), &source, err);
-	if (!rc)
-		rc = as_cov_split(spec, args, &split, err);
 	if (!rc && !split)
 		rc = as_out_check(path, err);
-	if (rc)
+	if (rc) {
+		as_split_free(split);
 		return hand_on(rc, status, err);
+	}
 	argv = argv_of(args);
 	counts = as_counts_new(spec);
 	rc = record(spec, source, args, argv, split, counts, &status, err);
 	if (!rc)
 		rc = split ? as_cov_split_end(split, args, counts, err)
 			   : as_counts_save(counts, path, err);
-	if (!rc)
+	if (!rc) {
 		as_cov_print_notes(counts, path);
+		as_cov_warn_counts(counts, path);
+	}
 	as_split_free(split);
 	as_counts_free(counts);
 	free(argv);

@@ -220,6 +220,7 @@ static int show_json(const struct as_spec *spec, const struct as_counts *counts,
 		as_space_free(&space);
 	}
 	as_json_end(&json);
+	as_cov_warn(counts, args->operands[1], &json);
 	rc = as_cov_judge(spec, counts, args, &json, err);
 	as_json_end(&json);
 	as_buf_addc(&out, '\n');
@@ -243,7 +244,7 @@ int as_cov_show(const struct as_spec *spec, const struct as_args *args, struct a
 			err, AS_EUSE,
 			"cov show: one file at a time, but for --svg and --html (see cov diff)");
 	if (!rc)
-		rc = as_counts_load(spec, args->operands[1], &counts, err);
+		rc = as_cov_load(spec, args->operands[1], &counts, err);
 	if (rc)
 		return rc;
 	if (as_args_has(args, "json"))
@@ -252,9 +253,10 @@ int as_cov_show(const struct as_spec *spec, const struct as_args *args, struct a
 		show_csv(counts, &choice);
 	else
 		show_text(counts, spec, args, &choice);
-	as_cov_warn_partial(counts, args->operands[1]);
-	if (!as_args_has(args, "json"))
+	if (!as_args_has(args, "json")) {
+		as_cov_warn(counts, args->operands[1], NULL);
 		rc = as_cov_judge(spec, counts, args, NULL, err);
+	}
 	as_counts_free(counts);
 	return rc;
 }
@@ -270,7 +272,7 @@ int as_cov_untested(const struct as_spec *spec, const struct as_args *args, stru
 	int rc = as_cov_choose(spec, args, NORMAL, &choice, err);
 
 	if (!rc)
-		rc = as_counts_load(spec, args->operands[1], &counts, err);
+		rc = as_cov_load(spec, args->operands[1], &counts, err);
 	if (rc)
 		return rc;
 	for (unsigned i = 0; i < as_counts_spaces(counts); i++) {
@@ -284,7 +286,7 @@ int as_cov_untested(const struct as_spec *spec, const struct as_args *args, stru
 				       (unsigned long long)space.parts[p].count);
 		as_space_free(&space);
 	}
-	as_cov_warn_partial(counts, args->operands[1]);
+	as_cov_warn(counts, args->operands[1], NULL);
 	rc = as_cov_judge(spec, counts, args, NULL, err);
 	as_counts_free(counts);
 	return rc;
@@ -350,11 +352,11 @@ int as_cov_tcd(const struct as_spec *spec, const struct as_args *args, struct as
 	else if (!rc)
 		targets = as_targets_uniform(as_args_number(args, "target", 1));
 	for (int i = 0; i < n && !rc; i++)
-		rc = as_counts_load(spec, args->operands[1 + i], &counts[i], err);
+		rc = as_cov_load(spec, args->operands[1 + i], &counts[i], err);
 	if (!rc) {
 		show_tcd(counts, n, targets, &choice);
 		for (int i = 0; i < n; i++)
-			as_cov_warn_partial(counts[i], args->operands[1 + i]);
+			as_cov_warn(counts[i], args->operands[1 + i], NULL);
 		rc = as_cov_judge(spec, counts[0], args, NULL, err);
 	}
 	as_targets_free(targets);

@@ -3,10 +3,12 @@
 #include "cli/cov.h"
 #include "cover/split.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static const char *const ways[] = { "split-by", "each", "each-of", "each-line" };
+static const char *const ways[] = { "split-by", "runtest", "each", "each-of", "each-line" };
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
 
 bool as_cov_splits(const struct as_args *args)
@@ -22,11 +24,12 @@ int as_cov_split(const struct as_spec *spec, const struct as_args *args, struct 
 {
 	struct as_split_options options = {
 		.by = as_args_text(args, "split-by", NULL),
+		.runtest = as_args_text(args, "runtest", NULL),
 		.each = as_args_has(args, "each") || as_args_has(args, "each-line"),
 		.each_of = as_args_text(args, "each-of", NULL),
 		.folder = as_args_text(args, "output", NULL),
 	};
-	const char *first = NULL;
+	const char *first = NULL, *lines;
 
 	*out = NULL;
 	for (size_t i = 0; i < N_WAYS; i++) {
@@ -42,6 +45,9 @@ int as_cov_split(const struct as_spec *spec, const struct as_args *args, struct 
 	if (!options.folder || !strcmp(options.folder, "-"))
 		return as_fail(err, AS_EUSE, "cov %s: --%s needs -o FOLDER", args->operands[0],
 			       first);
+	lines = as_args_text(args, "each-line", "-");
+	if (strcmp(lines, "-") != 0 && access(lines, R_OK))
+		return as_fail_errno(err, errno, "cannot read %s", lines);
 	return as_split_new(spec, &options, out, err);
 }
 
@@ -63,6 +69,21 @@ char **as_cov_lines_argv(const char *file)
 	return argv;
 }
 
+static void warn_none(const struct as_args *args)
+{
+	const char *by = as_args_text(args, "split-by", NULL);
+	const char *list = as_args_text(args, "runtest", NULL);
+
+	if (by)
+		fprintf(stderr,
+			"assay: no command was a test: nothing that was started matches %s\n", by);
+	else if (list)
+		fprintf(stderr, "assay: no command was a test: nothing that was started is in %s\n",
+			list);
+	else
+		fprintf(stderr, "assay: no command was a test: nothing was started\n");
+}
+
 int as_cov_split_end(struct as_split *split, const struct as_args *args, struct as_counts *counts,
 		     struct as_err *err)
 {
@@ -75,15 +96,13 @@ int as_cov_split_end(struct as_split *split, const struct as_args *args, struct 
 	       folder, as_split_tests(split), as_split_tests(split) == 1 ? "" : "s");
 	fflush(stdout);
 	if (!as_split_tests(split))
-		fprintf(stderr, "assay: no command was a test: %s%s\n",
-			as_args_has(args, "split-by") ? "nothing that was started matches "
-						      : "nothing was started",
-			as_args_text(args, "split-by", ""));
+		warn_none(args);
 	if (as_split_cut(split))
 		fprintf(stderr,
-			"assay: %llu command lines are not in the trace in full, and may have been "
-			"tests (strace -s 4096 shows more)\n",
-			(unsigned long long)as_split_cut(split));
+			"assay: %llu command lines were not seen in full, and may have been "
+			"tests%s\n",
+			(unsigned long long)as_split_cut(split),
+			strcmp(args->operands[0], "read") ? "" : " (strace -s 4096 shows more)");
 	if (as_split_beyond(split))
 		fprintf(stderr, "assay: too many tests: %llu were not told apart\n",
 			(unsigned long long)as_split_beyond(split));

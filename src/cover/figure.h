@@ -2,8 +2,9 @@
 /*
  * figure: charts as SVG text: bars over categories with a logarithmic axis, and curves. Numbers in,
  * text out; knows nothing of system calls. Each chart stands alone (its style is inside) and can be
- * put into HTML as it is. Colours tell apart for every kind of colour vision, and follow the
- * reader's choice of light or dark.
+ * put into HTML as it is. Colours tell apart for every kind of colour vision; they are plain
+ * attributes, for every program that draws SVG, and follow the reader's choice of light or dark
+ * where rules are understood. Figures with many bars take several rows.
  */
 #ifndef AS_COVER_FIGURE_H
 #define AS_COVER_FIGURE_H

@@ -65,9 +65,9 @@ static void list_one(void *ctx, const struct as_space *space, const struct as_pa
 	l->n++;
 	as_buf_adds(l->out, "<code>");
 	as_figure_escape(l->out, part->name);
-	as_buf_adds(l->out, "</code> <span class=\"soft\">");
+	as_buf_adds(l->out, " <span class=\"soft\">");
 	as_figure_number(l->out, a ? a : b);
-	as_buf_adds(l->out, "</span> ");
+	as_buf_adds(l->out, "</span></code> ");
 }
 
 static void list(const struct as_suites *suites, bool lost, struct as_buf *out)

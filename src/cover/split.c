@@ -14,20 +14,17 @@
  */
 #include "cover/split.h"
 
-#include "base/buf.h"
+#include "base/dir.h"
+#include "cover/became.h"
+#include "cover/runtest.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <uthash.h>
 
 #define TESTS_MAX 100000u
 #define OPEN_MAX 256u
-#define GROUPS_MAX 10
-#define TEXT_MAX 16384u
 
 enum { NOBODY, RUNNER, COMMAND, FIRST_TEST };
 
@@ -42,9 +39,11 @@ struct test {
 
 struct as_split {
 	const struct as_spec *spec;
-	char *folder, *source, *under;
+	struct as_dir dir;
+	char *source, *under;
 	regex_t by, each_of;
 	bool has_by, each, has_each_of;
+	struct as_runtest *runtest; /* NULL: none */
 	struct test *tests; /* by path */
 	struct test **labels; /* label - FIRST_TEST */
 	unsigned n, cap;
@@ -59,88 +58,50 @@ struct as_split {
 	struct as_err failed;
 };
 
-/* ---- Names ----------------------------------------------------------------------------------- */
-
-#define PART_MAX 200u
-
-static bool is_safe(unsigned char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c && strchr("._-=,@:", c));
-}
-
-static void add_part(const char *part, size_t len, bool first, bool last, struct as_buf *out)
-{
-	static const char end[] = ".cov";
-	size_t tail = sizeof(end) - 1, begin = out->len;
-	/* A folder must not be called as the file of another test may be. */
-	bool like_file = !last && len >= tail && !memcmp(part + len - tail, end, tail);
-
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)part[i];
-		bool escape = !is_safe(c) || (!i && c == '.') || (!i && first && c == '_') ||
-			      (like_file && i == len - tail);
-
-		if (out->len - begin > PART_MAX) {
-			/* Too long for a file's name: the rest is told by a sum of it. */
-			uint64_t sum = 14695981039346656037ull;
-
-			for (; i < len; i++)
-				sum = (sum ^ (unsigned char)part[i]) * 1099511628211ull;
-			as_buf_addf(out, "%%%%%016llx", (unsigned long long)sum);
-			return;
-		}
-		if (c == ' ')
-			as_buf_addc(out, '+');
-		else if (escape)
-			as_buf_addf(out, "%%%02X", c);
-		else
-			as_buf_addc(out, (char)c);
-	}
-}
-
-void as_split_path(const char *name, size_t len, struct as_buf *out)
-{
-	const char *end = name + len;
-	bool first = true;
-	size_t begin = out->len;
-
-	/* Paths of files have a limit, too. */
-	if (len > 1000)
-		end = name + 1000;
-	while (name < end) {
-		const char *slash = memchr(name, '/', (size_t)(end - name));
-		const char *stop = slash ? slash : end, *rest = stop;
-
-		while (rest < end && *rest == '/')
-			rest++;
-		/* "./a//b" is a/b. */
-		if (stop > name && !(stop - name == 1 && *name == '.')) {
-			if (!first)
-				as_buf_addc(out, '/');
-			add_part(name, (size_t)(stop - name), first, rest == end, out);
-			first = false;
-		}
-		name = rest;
-	}
-	if (out->len == begin)
-		as_buf_adds(out, "unnamed");
-}
-
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static int make_folders(const char *folder, const char *path, struct as_err *err)
+#define FILE_MAX (64u << 20)
+
+/* The folder of a test's file, and its name there. Links that somebody put there lead nowhere. */
+static int open_place(const struct as_split *split, const char *path, struct as_dir *dir,
+		      struct as_buf *file, struct as_err *err)
+{
+	int rc = as_dir_dup(&split->dir, dir, err);
+
+	for (const char *slash; !rc && (slash = strchr(path, '/')); path = slash + 1) {
+		struct as_dir below = AS_DIR_NONE;
+		struct as_buf name = { 0 };
+
+		as_buf_add(&name, path, (size_t)(slash - path));
+		rc = as_dir_below(dir, as_buf_str(&name), true, &below, err);
+		as_dir_close(dir);
+		*dir = below;
+		as_buf_free(&name);
+	}
+	as_buf_addf(file, "%s.cov", path);
+	return rc;
+}
+
+static int load_from(const struct as_split *split, const struct as_dir *dir, const char *file,
+		     struct as_counts **out, struct as_err *err)
 {
 	struct as_buf text = { 0 };
-	int rc = 0;
+	int rc = as_dir_read(dir, file, FILE_MAX, &text, err);
 
-	as_buf_addf(&text, "%s/%s", folder, path);
-	for (char *s = text.data + strlen(folder) + 1; (s = strchr(s, '/')) && !rc; s++) {
-		*s = 0;
-		if (mkdir(text.data, 0777) && errno != EEXIST)
-			rc = as_fail_errno(err, errno, "cannot make the folder %s", text.data);
-		*s = '/';
-	}
+	if (!rc)
+		rc = as_counts_parse(split->spec, file, as_buf_str(&text), text.len, out, err);
+	as_buf_free(&text);
+	return rc;
+}
+
+static int save_to(const struct as_dir *dir, const char *file, const struct as_counts *counts,
+		   struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc;
+
+	as_counts_print(counts, &text);
+	rc = as_dir_write(dir, file, &text, err);
 	as_buf_free(&text);
 	return rc;
 }
@@ -148,22 +109,23 @@ static int make_folders(const char *folder, const char *path, struct as_err *err
 static int save(struct as_split *split, struct test *test, struct as_err *err)
 {
 	struct as_counts *before = NULL;
-	struct as_buf path = { 0 }, source = { 0 };
-	int rc = make_folders(split->folder, test->path, err);
+	struct as_dir dir = AS_DIR_NONE;
+	struct as_buf file = { 0 }, source = { 0 };
+	int rc = open_place(split, test->path, &dir, &file, err);
 
-	as_buf_addf(&path, "%s/%s.cov", split->folder, test->path);
 	as_buf_addf(&source, "%s: test %s", split->source ? split->source : "", test->path);
 	as_counts_source(test->counts, as_buf_str(&source));
 	as_counts_under(test->counts, split->under);
 	if (!rc && test->saved)
-		rc = as_counts_load(split->spec, as_buf_str(&path), &before, err);
+		rc = load_from(split, &dir, as_buf_str(&file), &before, err);
 	if (!rc && before)
 		as_counts_merge(test->counts, before);
 	if (!rc)
-		rc = as_counts_save(test->counts, as_buf_str(&path), err);
+		rc = save_to(&dir, as_buf_str(&file), test->counts, err);
 	test->saved = test->saved || !rc;
 	as_counts_free(before);
-	as_buf_free(&path);
+	as_dir_close(&dir);
+	as_buf_free(&file);
 	as_buf_free(&source);
 	return rc;
 }
@@ -244,98 +206,20 @@ static unsigned label_of(struct as_split *split, const char *name, size_t len)
 	return test->label;
 }
 
-/* What an exec made of a process, as texts that end with a NUL. */
-struct became {
-	char program[TEXT_MAX];
-	char line[TEXT_MAX]; /* the arguments with blanks between */
-	char args[TEXT_MAX];
-	unsigned args_len;
-};
-
-static void look_at(const struct as_syscall *call, struct became *out)
-{
-	unsigned len = 0;
-
-	for (unsigned i = 0; i < call->spec->n_slots; i++)
-		if (call->spec->slots[i].own == AS_OWN_PROGRAM &&
-		    call->slots[i].state == AS_SLOT_TEXT) {
-			len = call->slots[i].len < TEXT_MAX ? call->slots[i].len : TEXT_MAX - 1;
-			memcpy(out->program, call->slots[i].text, len);
-		}
-	out->program[len] = 0;
-	len = call->args ? call->args_len : 0;
-	len = len < TEXT_MAX ? len : TEXT_MAX - 1;
-	if (len)
-		memcpy(out->args, call->args, len);
-	while (len && !out->args[len - 1])
-		len--;
-	out->args[len] = 0;
-	out->args_len = len;
-	for (unsigned i = 0; i < len; i++)
-		out->line[i] = out->args[i] ? out->args[i] : ' ';
-	out->line[len] = 0;
-}
-
-/* The name in the text, or false. */
-static bool match(const regex_t *regex, const char *text, const char **name, size_t *len)
-{
-	regmatch_t groups[GROUPS_MAX];
-	unsigned g = 1;
-
-	if (!*text || regexec(regex, text, GROUPS_MAX, groups, 0))
-		return false;
-	while (g < GROUPS_MAX && groups[g].rm_eo <= groups[g].rm_so)
-		g++;
-	g = g < GROUPS_MAX ? g : 0;
-	*name = text + groups[g].rm_so;
-	*len = (size_t)(groups[g].rm_eo - groups[g].rm_so);
-	return true;
-}
-
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool is_interpreter(const char *path)
-{
-	static const char *const names[] = { "sh",  "bash", "dash", "ash",     "ksh",
-					     "zsh", "perl", "ruby", "python3", "python" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(base_of(path), names[i]))
-			return true;
-	return false;
-}
-
-/* "open01", "tests/a.sh" of `bash -x tests/a.sh`, what stands after -c. */
-static const char *program_name(const struct became *b)
-{
-	const char *arg = b->args, *end = b->args + b->args_len;
-	bool script = b->args_len && is_interpreter(b->args);
-
-	/* A script that was started by its own name. */
-	if (*b->program && !is_interpreter(b->program))
-		return script || !b->args_len || strcmp(base_of(b->program), base_of(b->args)) != 0
-			       ? b->program
-			       : b->args;
-	for (arg += strlen(arg) + 1; script && arg < end; arg += strlen(arg) + 1)
-		if (*arg && *arg != '-')
-			return arg;
-	return b->args_len ? b->args : b->program;
-}
-
 static unsigned by_name(struct as_split *split, const struct as_syscall *call,
-			const struct became *b, unsigned label)
+			const struct as_became *b, unsigned label)
 {
-	const char *name;
+	const char *name = NULL;
 	size_t len;
 
-	if (!match(&split->by, b->line, &name, &len) &&
-	    !match(&split->by, b->program, &name, &len)) {
-		split->cut += call->args_cut && call->args;
+	if (split->runtest) {
+		name = as_runtest_find(split->runtest, b->program, b->args, b->args_len);
+		len = name ? strlen(name) : 0;
+	} else if (!as_became_match(&split->by, b->line, b->cut, &name, &len)) {
+		as_became_match(&split->by, b->program, false, &name, &len);
+	}
+	if (!name) {
+		split->cut += b->cut;
 		return label;
 	}
 	if (call->tid != split->first)
@@ -348,20 +232,21 @@ static unsigned by_name(struct as_split *split, const struct as_syscall *call,
 }
 
 static unsigned by_tree(struct as_split *split, const struct as_syscall *call,
-			const struct became *b, unsigned label)
+			const struct as_became *b, unsigned label)
 {
 	const char *name;
 	size_t len;
 
 	if (label >= FIRST_TEST)
 		return label;
-	if (split->has_each_of ? match(&split->each_of, b->line, &name, &len) ||
-					 match(&split->each_of, b->program, &name, &len)
-			       : call->tid == split->first)
+	if (split->has_each_of
+		    ? as_became_match(&split->each_of, b->line, b->cut, &name, &len) ||
+			      as_became_match(&split->each_of, b->program, false, &name, &len)
+		    : call->tid == split->first)
 		return RUNNER;
 	if (label != RUNNER)
 		return label;
-	name = program_name(b);
+	name = as_became_name(b);
 	return label_of(split, name, strlen(name));
 }
 
@@ -379,12 +264,12 @@ struct as_counts *as_split_counts(struct as_split *split, struct as_world *world
 	}
 	label = as_world_label(world, call->tid);
 	if (call->spec->act == AS_ACT_EXEC && call->finished && !call->err) {
-		struct became *b = as_xcalloc(1, sizeof(*b));
+		struct as_became *b = as_xcalloc(1, sizeof(*b));
 		unsigned now;
 
-		look_at(call, b);
-		now = split->has_by ? by_name(split, call, b, label)
-				    : by_tree(split, call, b, label);
+		as_became_look(call, b);
+		now = split->has_by || split->runtest ? by_name(split, call, b, label)
+						      : by_tree(split, call, b, label);
 		if (now != label)
 			as_world_set_label(world, call->tid, now);
 		label = now;
@@ -410,27 +295,24 @@ static int compile(regex_t *regex, const char *text, const char *option, bool *h
 	return as_fail(err, AS_EUSE, "%s: '%s' is not a regular expression: %s", option, text, why);
 }
 
-/* What is in it might be taken for tests later, and is not ours to remove. */
-static int make_folder(const char *folder, struct as_err *err)
+static int any_entry(void *ctx, const char *name)
 {
-	const struct dirent *entry;
-	bool empty = true;
-	DIR *dir;
+	(void)ctx;
+	(void)name;
+	return 1;
+}
 
-	if (!mkdir(folder, 0777))
-		return 0;
-	if (errno != EEXIST)
-		return as_fail_errno(err, errno, "cannot make the folder %s", folder);
-	dir = opendir(folder);
-	if (!dir)
-		return as_fail_errno(err, errno, "%s", folder);
-	while ((entry = readdir(dir)))
-		empty &= !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
-	closedir(dir);
-	return empty ? 0
-		     : as_fail(err, AS_EUSE,
-			       "%s is not empty; the files of the tests need a folder of their own",
-			       folder);
+/* What is in it might be taken for tests later, and is not ours to remove. */
+static int make_folder(struct as_split *split, const char *folder, struct as_err *err)
+{
+	bool made = false;
+	int rc = as_dir_open(folder, &made, &split->dir, err);
+
+	if (!rc && !made && as_dir_each(&split->dir, any_entry, NULL))
+		rc = as_fail(err, AS_EUSE,
+			     "%s is not empty; the files of the tests need a folder of their own",
+			     folder);
+	return rc;
 }
 
 int as_split_new(const struct as_spec *spec, const struct as_split_options *options,
@@ -439,16 +321,18 @@ int as_split_new(const struct as_spec *spec, const struct as_split_options *opti
 	struct as_split *split = as_xcalloc(1, sizeof(*split));
 	int rc;
 
-	as_assert(!options->by != !(options->each || options->each_of));
+	as_assert(!!options->by + !!options->runtest + (options->each || options->each_of) == 1);
 	split->spec = spec;
-	split->folder = as_xstrdup(options->folder);
+	split->dir = AS_DIR_NONE;
 	split->each = options->each;
 	rc = compile(&split->by, options->by, "--split-by", &split->has_by, err);
 	if (!rc)
 		rc = compile(&split->each_of, options->each_of, "--each-of", &split->has_each_of,
 			     err);
+	if (!rc && options->runtest)
+		rc = as_runtest_load(options->runtest, &split->runtest, err);
 	if (!rc)
-		rc = make_folder(options->folder, err);
+		rc = make_folder(split, options->folder, err);
 	if (rc) {
 		as_split_free(split);
 		return rc;
@@ -467,6 +351,7 @@ void as_split_free(struct as_split *split)
 		free(split->labels[i]->path);
 		free(split->labels[i]);
 	}
+	as_runtest_free(split->runtest);
 	if (split->has_by)
 		regfree(&split->by);
 	if (split->has_each_of)
@@ -474,7 +359,7 @@ void as_split_free(struct as_split *split)
 	as_counts_free(split->command.counts);
 	free(split->command.path);
 	free(split->labels);
-	free(split->folder);
+	as_dir_close(&split->dir);
 	free(split->source);
 	free(split->under);
 	free(split);
@@ -493,15 +378,16 @@ void as_split_begin(struct as_split *split, const char *source, const char *unde
 static int add_up(struct as_split *split, struct test *test, const char *partial,
 		  struct as_counts *total, struct as_err *err)
 {
-	struct as_buf path = { 0 };
+	struct as_dir dir = AS_DIR_NONE;
+	struct as_buf file = { 0 };
 	struct as_counts *one = NULL;
-	int rc;
+	int rc = open_place(split, test->path, &dir, &file, err);
 
-	as_buf_addf(&path, "%s/%s.cov", split->folder, test->path);
-	rc = as_counts_load(split->spec, as_buf_str(&path), &one, err);
+	if (!rc)
+		rc = load_from(split, &dir, as_buf_str(&file), &one, err);
 	if (!rc && partial) {
 		as_counts_partial(one, partial);
-		rc = as_counts_save(one, as_buf_str(&path), err);
+		rc = save_to(&dir, as_buf_str(&file), one, err);
 	}
 	if (!rc) {
 		/* The total has its own words. */
@@ -509,19 +395,8 @@ static int add_up(struct as_split *split, struct test *test, const char *partial
 		as_counts_merge(total, one);
 	}
 	as_counts_free(one);
-	as_buf_free(&path);
-	return rc;
-}
-
-static int save_as(const struct as_split *split, const struct as_counts *counts, const char *name,
-		   struct as_err *err)
-{
-	struct as_buf path = { 0 };
-	int rc;
-
-	as_buf_addf(&path, "%s/%s.cov", split->folder, name);
-	rc = as_counts_save(counts, as_buf_str(&path), err);
-	as_buf_free(&path);
+	as_dir_close(&dir);
+	as_buf_free(&file);
 	return rc;
 }
 
@@ -548,10 +423,10 @@ int as_split_finish(struct as_split *split, struct as_counts *rest, struct as_er
 		*err = split->failed;
 		return err->code;
 	}
-	rc = save_as(split, rest, AS_SPLIT_OTHER, err);
+	rc = save_to(&split->dir, AS_SPLIT_OTHER ".cov", rest, err);
 	for (unsigned i = 0; i < split->n && !rc; i++)
 		rc = add_up(split, split->labels[i], partial, rest, err);
-	return rc ? rc : save_as(split, rest, AS_SPLIT_TOTAL, err);
+	return rc ? rc : save_to(&split->dir, AS_SPLIT_TOTAL ".cov", rest, err);
 }
 
 unsigned as_split_tests(const struct as_split *split)

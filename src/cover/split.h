@@ -4,12 +4,13 @@
  *
  * What a test is follows from the tree of processes, so it does not matter who saw the calls. A
  * process becomes a test by an exec; what it and its descendants call belongs to the test, also
- * when others end before them. There are two ways to tell:
+ * when others end before them. There are three ways to tell:
  *
  *  - by: an expression that the command line matches, or the path of the program. The test's name
  *    is the first group that took part in the match, or the whole match. A match inside of a test
  *    begins another test: the innermost counts. The command itself is a test only if nothing that
  *    it starts is one: runners have the names of their tests among their arguments.
+ *  - runtest: a command of LTP's list of tests (runtest.h); the name is its tag. Else as above.
  *  - each: every program that the command starts itself is a test, or every program that is started
  *    by processes whose command line matches each_of. Its name is the path of the program or script
  *    as it was called.
@@ -26,6 +27,7 @@ struct as_split;
 
 struct as_split_options {
 	const char *by; /* POSIX extended; NULL: not by this */
+	const char *runtest; /* a list of LTP's; NULL: not by this */
 	bool each;
 	const char *each_of; /* the same kind of expression; NULL: the command */
 	const char *folder; /* is made, or is there and empty */

@@ -5,6 +5,7 @@
  * and the table.
  */
 #include "cover/testset.h"
+#include "base/show.h"
 #include "cover/split.h"
 
 #include <dirent.h>
@@ -28,17 +29,19 @@ static bool is_cov(const char *name, size_t *stem)
 
 static void add_file(struct as_testset_files *files, const char *name, const char *path)
 {
-	char *copy = as_xstrdup(name);
+	struct as_buf shown = { 0 };
 	size_t stem;
 
 	is_cov(name, &stem);
-	copy[stem] = 0;
+	/* A name is a word of a line, whoever made the file. */
+	as_shown(&shown, name, stem);
 	if (files->n == files->cap) {
 		files->cap = files->cap ? 2 * files->cap : 64;
 		files->at = as_xrealloc(files->at, files->cap * sizeof(*files->at));
 	}
-	files->at[files->n].name = copy;
+	files->at[files->n].name = as_xstrdup(as_buf_str(&shown));
 	files->at[files->n++].path = as_xstrdup(path);
+	as_buf_free(&shown);
 }
 
 static int add_folder(struct as_testset_files *files, const char *folder, size_t root, bool other,

@@ -60,11 +60,25 @@ tap_run "merge" 0 "$ASSAY" cov merge a.cov b.cov -o c.cov
 tap_run "tcd of two" 0 "$ASSAY" cov tcd a.cov c.cov --target 100 --syscall open --arg flags
 tap_like "and where they cross" "$WORK/out" 'crossing'
 cat a.strace b.strace >ab.strace
-"$ASSAY" cov read --under '/mnt/(test|scratch)' ab.strace -o ab.cov >/dev/null
-if diff <("$ASSAY" cov show --csv c.cov) <("$ASSAY" cov show --csv ab.cov) >diff.txt; then
+"$ASSAY" cov read --under '/mnt/(test|scratch)' ab.strace -o ab.cov >/dev/null 2>&1
+"$ASSAY" cov show --csv c.cov >c.csv 2>/dev/null
+"$ASSAY" cov show --csv ab.cov >ab.csv 2>/dev/null
+if diff c.csv ab.csv >diff.txt; then
 	tap_ok "merging is the same as reading all"
 else
 	tap_not_ok "merging is the same as reading all" "$(head -n 5 diff.txt)"
+fi
+
+# ---- Figures, drawn by another program ----
+tap_run "figures" 0 "$ASSAY" cov show a.cov --svg figures
+if command -v rsvg-convert >/dev/null; then
+	# As it comes out there: white paper, and blue bars.
+	rsvg-convert -f svg figures/figure2-open-flags.svg >drawn.svg
+	tap_like "another program draws the paper white" drawn.svg 'rgb\(100%, ?100%, ?100%\)'
+	tap_like "and the bars in their colour" drawn.svg 'rgb\(0%, ?44\.7[0-9]*%, ?69\.8[0-9]*%\)'
+	tap_is "nothing is black" "$(grep -Ec 'rgb\(0%, ?0%, ?0%\)' drawn.svg)" 0
+else
+	tap_skip "another program draws the figures" "no rsvg-convert (librsvg2-bin)"
 fi
 
 # ---- Packed, and from a pipe ----
@@ -87,12 +101,53 @@ for tool in "gzip -c" "zstd -qc"; do
 	"$ASSAY" cov show p.cov >out 2>err
 	tap_like "and kept in the file" "$WORK/err" 'PARTIAL.*cut off'
 done
-"$ASSAY" cov read --under /mnt/test - -o p.cov <a.strace >/dev/null
+"$ASSAY" cov read --under /mnt/test - -o p.cov <a.strace >/dev/null 2>&1
 if cmp -s <(grep -v '^source\|^end' a.cov) <(grep -v '^source\|^end' p.cov); then
 	tap_ok "from standard input"
 else
 	tap_not_ok "from standard input"
 fi
+
+# ---- What makes counts less than they seem ----
+tap_run "a filter that matches nothing" 0 "$ASSAY" cov read --under /mnt/tset a.strace -o n.cov
+tap_like "is said when it is read" "$WORK/err" \
+	'^assay: n.cov: NOTHING was counted: none of [0-9]+ calls was about files below /mnt/tset$'
+tap_run "and when it is shown" 0 "$ASSAY" cov show n.cov --json
+tap_like "on stderr" "$WORK/err" 'NOTHING was counted'
+tap_like "and in JSON" "$WORK/out" '"warnings":\["NOTHING was counted'
+tap_run "recorded" 0 "$ASSAY" cov record --how ptrace --under /mnt/tset -o n.cov -- ls "$WORK"
+tap_like "the same" "$WORK/err" 'n.cov: NOTHING was counted'
+for i in $(seq 20); do echo '10 write(7, "x", 1) = 1'; done | cat a.strace - >u.strace
+tap_run "much that could not be attributed" 0 "$ASSAY" cov read --under /mnt/test u.strace -o u.cov
+tap_like "is said" "$WORK/err" '^assay: u.cov: 21 calls could not be attributed .* 4 were counted'
+grep -v '^10 read(9' a.strace >clean.strace
+tap_run "nothing of that" 0 "$ASSAY" cov read --under /mnt/test clean.strace -o clean.cov
+tap_is "nothing is said" "$(cat err)" ""
+
+# ---- Many files ----
+mkdir -p many/deep
+for i in $(seq 300); do cp a.cov "many/$i.cov"; done
+cp b.cov many/deep/b.cov
+tap_run "a folder of files" 0 "$ASSAY" cov merge many -o m.cov
+tap_like "with different filters" "$WORK/err" 'different filters: /mnt/test \+ /mnt/\(test'
+tap_is "all are in it" "$(grep -h '^call write\|^source\|^under' m.cov | tr '\n' ' ')" \
+	"source 301 files under /mnt/test + /mnt/(test|scratch) call write 602 "
+head -c 200 many/7.cov >many/8.cov
+sed 's/assay-cov 1/assay-cov 2/' many/9.cov >many/10.cov
+printf x >>many/11.cov
+: >many/12.cov
+rm m.cov
+tap_run "some of them damaged" 2 "$ASSAY" cov merge many -o m.cov
+tap_is "each is named" \
+	"$(grep -c 'many/\(8.cov: cut\|10.cov: version 2\|11.cov: \|12.cov: \)' err)" 4
+tap_like "and the number" "$WORK/err" '4 of 301 files cannot be used'
+tap_is "and nothing is written" "$(ls m.cov 2>/dev/null)" ""
+tap_run "one of several named is not there" 2 "$ASSAY" cov merge a.cov nowhere.cov -o m.cov
+tap_run "into one of them" 0 "$ASSAY" cov merge a.cov b.cov -o b.cov
+tap_is "both are in it" "$(grep '^call write' b.cov)" "call write 4"
+mkdir split && cp a.cov split/_total.cov
+tap_run "a folder of tests shows its total" 0 "$ASSAY" cov show split
+refuses "another folder is none" "folder without _total" show many
 
 # ---- Bad input ----
 refuses "a bad filter" "not a regular expression" read --under '/mnt/(test' a.strace -o x
