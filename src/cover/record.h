@@ -48,6 +48,10 @@ AS_MUST_CHECK int as_record_said(struct as_record_child *child, const struct as_
  * source calls it. */
 void as_record_inherited(struct as_world *world, pid_t pid, unsigned tid);
 
+/* A thread that is not the first has replaced the program: it takes the first one's number, and
+ * keeps what is its own. */
+void as_record_renamed(struct as_world *world, unsigned former, unsigned tid);
+
 /*
  * Calls that move an offset through a pointer: their argument is what memory held before. Sources
  * see a call when it is over: *value is taken back by what was moved.

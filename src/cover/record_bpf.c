@@ -189,7 +189,7 @@ static void on_exec(struct recorder *r, const struct as_bpf_event *event)
 
 	r->exec_seen = true;
 	if (event->nr != event->tid)
-		as_world_exit(r->tally->world, event->nr);
+		as_record_renamed(r->tally->world, event->nr, event->tid);
 	as_tally_call(r->tally, &call);
 }
 

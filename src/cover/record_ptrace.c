@@ -327,8 +327,10 @@ static void on_exec(struct tracer *t, struct as_task *task)
 
 	/* A thread that is not the first takes the first one's number. */
 	if (!ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &former) && (pid_t)former != task->tid &&
-	    (old = find(t, (pid_t)former)))
+	    (old = find(t, (pid_t)former))) {
+		as_record_renamed(t->tally->world, (unsigned)former, (unsigned)task->tid);
 		forget(t, old);
+	}
 	task->in_call = task->interrupted = task->stepping = false;
 	t->begun = true;
 	if (geteuid() && t->control && is_setuid(task->tid))

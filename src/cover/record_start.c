@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,13 @@ void as_record_inherited(struct as_world *world, pid_t pid, unsigned tid)
 			tell_fd(world, dirfd(dir), entry->d_name, tid);
 	if (dir)
 		closedir(dir);
+}
+
+void as_record_renamed(struct as_world *world, unsigned former, unsigned tid)
+{
+	as_world_exit(world, tid);
+	as_world_fork(world, former, tid, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_THREAD);
+	as_world_exit(world, former);
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
