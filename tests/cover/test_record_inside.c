@@ -2,7 +2,7 @@
 /*
  * Recording from inside the process must not change what it records. The programs here look at all
  * that a call may not touch, do what could take the recorder's code away from under it, or come
- * where it cannot be; each is recorded in all ways, and the counts must be those of the table below.
+ * where it cannot be. Each is recorded in all ways, and the counts must be those that it knows of.
  */
 #include "record_test.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calls that signals interrupt. EINTR that the program sees is a result; a call that the kernel
- * makes again is one call, with the result that it has in the end; a call whose process dies is none. And
- * what else is hard to see of a call: vectors up to the kernel's limit, 32-bit calls.
+ * makes again is one call, with the result that it has in the end; a call whose process dies is
+ * none. And what else is hard to see of a call: vectors up to the kernel's limit, 32-bit calls.
  */
 #include "record_test.h"
 
