@@ -256,6 +256,12 @@ void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n)
 	as_counting_add(&counts->notes[note], n);
 }
 
+void as_counts_unnote(struct as_counts *counts, enum as_cov_note note, uint64_t n)
+{
+	as_assert(counts->notes[note] >= n);
+	counts->notes[note] -= n;
+}
+
 uint64_t as_counts_noted(const struct as_counts *counts, enum as_cov_note note)
 {
 	return counts->notes[note];

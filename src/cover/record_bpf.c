@@ -116,6 +116,18 @@ static void on_call(struct recorder *r, const struct as_bpf_event *event)
 	as_tally_call(r->tally, &call);
 }
 
+static void on_enter(struct recorder *r, const struct as_bpf_event *event)
+{
+	const struct as_spec_call *spec = r->tally->spec->by_nr[event->nr % AS_SPEC_NR_MAX];
+	const struct as_memory none = { 0 };
+	struct as_syscall call = { .pid = event->tgid, .tid = event->tid };
+
+	if (!r->exec_seen || !spec || !as_world_closes(spec))
+		return;
+	as_syscall_fill(&call, spec, (const uint64_t *)event->regs, &none, r->room);
+	as_world_enter(r->tally->world, &call);
+}
+
 static void on_exec(struct recorder *r, const struct as_bpf_event *event)
 {
 	struct as_syscall call = { .spec = r->tally->spec->by_nr[SYS_execve],
@@ -149,6 +161,9 @@ static int on_event(void *ctx, void *data, size_t len)
 		break;
 	case AS_BPF_EXEC:
 		on_exec(r, event);
+		break;
+	case AS_BPF_ENTER:
+		on_enter(r, event);
 		break;
 	case AS_BPF_EXIT:
 		as_world_exit(r->tally->world, event->tid);

@@ -156,6 +156,12 @@ static void on_return(struct tracer *t, struct task *task)
 	task->in_call = false;
 	if (ptrace(PTRACE_GETREGS, task->tid, 0, &r))
 		return;
+	if (r.cs != USER_CS_32 && (long long)r.orig_rax == -1) {
+		/* Back from a signal's handler: the number is gone. */
+		as_tally_sigreturn(t->tally, (unsigned)task->tid, (int64_t)r.rax);
+		resume(task, 0);
+		return;
+	}
 	if (r.cs == USER_CS_32 || r.orig_rax >= AS_SPEC_NR_MAX) {
 		other_architecture(t, task);
 		return;
@@ -176,6 +182,30 @@ static void on_return(struct tracer *t, struct task *task)
 	call.pid = (unsigned)task->tgid;
 	call.tid = (unsigned)task->tid;
 	as_tally_call(t->tally, &call);
+}
+
+/* What a close takes away goes when it begins: another thread may have the number before it is seen
+ * to come back. */
+static void on_begin(struct tracer *t, struct task *task)
+{
+	const struct as_spec_call *spec;
+	struct user_regs_struct r;
+	struct as_syscall call = { .tid = (unsigned)task->tid };
+
+	if (!as_world_shares(t->tally->world, (unsigned)task->tid) ||
+	    ptrace(PTRACE_GETREGS, task->tid, 0, &r) || r.cs == USER_CS_32 ||
+	    r.orig_rax >= AS_SPEC_NR_MAX)
+		return;
+	spec = t->tally->spec->by_nr[r.orig_rax];
+	if (!spec || !as_world_closes(spec))
+		return;
+	{
+		const struct as_memory none = { 0 };
+		const uint64_t regs[6] = { r.rdi, r.rsi, r.rdx };
+
+		as_syscall_fill(&call, spec, regs, &none, t->room);
+		as_world_enter(t->tally->world, &call);
+	}
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -290,6 +320,7 @@ static void on_stop(struct tracer *t, pid_t tid, int status)
 	switch (event) {
 	case PTRACE_EVENT_SECCOMP:
 		task->in_call = true;
+		on_begin(t, task);
 		ptrace(PTRACE_SYSCALL, tid, 0, 0);
 		return;
 	case PTRACE_EVENT_FORK:

@@ -14,10 +14,14 @@
 
 #include "event.h"
 
+#define NR_CLOSE 3
 #define NR_MMAP 9
+#define NR_RT_SIGRETURN 15
 #define NR_PRCTL 157
+#define NR_CLOSE_RANGE 436
 #define MAP_ANONYMOUS_BIT 0x20
 #define USER_CS_32 0x23
+#define EINTR_NUMBER 4
 #define STRIDE (AS_BPF_PIECE_BYTES + 8) /* of a piece of memory, padded */
 
 /* The kernel's, as far as they are looked at; libbpf finds out where the members are. */
@@ -27,9 +31,16 @@ struct signal_struct {
 	} live;
 } __attribute__((preserve_access_index));
 
+struct files_struct {
+	struct {
+		int counter;
+	} count;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	int pid, tgid;
-	void *mm, *files, *fs;
+	void *mm, *fs;
+	struct files_struct *files;
 	struct signal_struct *signal;
 } __attribute__((preserve_access_index));
 
@@ -185,9 +196,13 @@ int on_return(struct bpf_raw_tracepoint_args *ctx)
 	}
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]))
 		return 0;
-	/* A return from a signal handler has no number. */
-	if ((long)regs.orig_ax < 0)
-		return 0;
+	/* A return from a signal handler has no number. What matters of it is whether an
+	 * interrupted call is answered with EINTR. */
+	if ((long)regs.orig_ax < 0) {
+		if ((__s64)ctx->args[1] != -EINTR_NUMBER || regs.cs == USER_CS_32)
+			return 0;
+		regs.orig_ax = NR_RT_SIGRETURN;
+	}
 	nr = (__u32)regs.orig_ax;
 	if (regs.cs == USER_CS_32 || nr & 0x40000000) {
 		send_call(&regs, (__s64)ctx->args[1], id, NULL);
@@ -199,6 +214,34 @@ int on_return(struct bpf_raw_tracepoint_args *ctx)
 	want = bpf_map_lookup_elem(&wants, &nr);
 	if (want && want->watched)
 		send_call(&regs, (__s64)ctx->args[1], id, want);
+	return 0;
+}
+
+/* Where tasks share descriptors, another may have the number before a close comes back: what it
+ * closes must be known before. */
+SEC("raw_tp/sys_enter")
+int on_enter(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tgid = (__u32)(id >> 32);
+	struct as_bpf_event event = { .kind = AS_BPF_ENTER, .tid = (__u32)id, .tgid = tgid };
+	struct task_struct *task;
+	struct pt_regs regs;
+
+	if (ctx->args[1] != NR_CLOSE && ctx->args[1] != NR_CLOSE_RANGE)
+		return 0;
+	if (!bpf_map_lookup_elem(&watched, &tgid))
+		return 0;
+	task = (struct task_struct *)bpf_get_current_task();
+	if (BPF_CORE_READ(task, files, count.counter) < 2 ||
+	    bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]) ||
+	    regs.cs == USER_CS_32)
+		return 0;
+	event.nr = (__u32)ctx->args[1];
+	event.regs[0] = regs.di;
+	event.regs[1] = regs.si;
+	event.regs[2] = regs.dx;
+	send(&event, sizeof(event));
 	return 0;
 }
 
