@@ -2,6 +2,7 @@
 /* cmd_cov: input and output coverage of system calls; the parts are in cov_*.c. */
 #include "cli/cov.h"
 #include "cover/metric.h"
+#include "cover/warn.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -177,6 +178,7 @@ void as_cov_print_notes(const struct as_counts *counts, const char *path)
 #undef NOTE
 	};
 	const char *under = as_counts_get_under(counts);
+	char warning[AS_WARNING_BYTES];
 	uint64_t n;
 
 	printf("%s: %s%s%s\n", path, as_counts_get_source(counts), under ? ", under " : "",
@@ -186,6 +188,8 @@ void as_cov_print_notes(const struct as_counts *counts, const char *path)
 			printf("%12llu  %s\n", (unsigned long long)n, texts[i]);
 	for (unsigned i = 0; as_counts_example_at(counts, i); i++)
 		printf("              not understood: %s\n", as_counts_example_at(counts, i));
+	for (unsigned i = 0; as_counts_warning(counts, i, warning); i++)
+		printf("     WARNING  %s\n", warning);
 }
 
 static const struct as_opt opts[] = {

@@ -3,6 +3,7 @@
 #include "cli/cov.h"
 #include "cover/feedback.h"
 #include "cover/read.h"
+#include "cover/warn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,16 @@ static int judge_unknown(const struct as_counts *counts, double most)
 	return AS_EXIT_FOUND;
 }
 
+/* Where the counts go to standard output, and no summary is printed. */
+static void warn(const struct as_counts *counts)
+{
+	char warning[AS_WARNING_BYTES];
+
+	fflush(stdout);
+	for (unsigned i = 0; as_counts_warning(counts, i, warning); i++)
+		fprintf(stderr, "assay: warning: %s\n", warning);
+}
+
 int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct as_err *err)
 {
 	struct as_read_options options = {
@@ -60,7 +71,9 @@ int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct a
 		rc = save(counts, args, err);
 	if (!rc && judge_unknown(counts, most))
 		status = AS_EXIT_FOUND;
-	if (!rc && as_args_text(args, "output", NULL))
+	if (!rc && !as_args_text(args, "output", NULL))
+		warn(counts);
+	else if (!rc)
 		as_cov_print_notes(counts, as_args_text(args, "output", NULL));
 	as_counts_free(counts);
 	return rc ? rc : status;

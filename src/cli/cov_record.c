@@ -163,6 +163,7 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 						    .control = &control },
 			 &tally, err);
 	leave_ends(before);
+	as_tally_ended(&tally);
 	if (!rc && control.asked)
 		as_counts_partial(counts, "the recording was interrupted");
 	if (!rc)

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cli/cov.h"
 #include "cover/metric.h"
+#include "cover/warn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,7 @@ static void show_json(const struct as_counts *counts, const struct as_cov_choice
 	};
 	struct as_buf out = { 0 };
 	struct as_json json = as_json_on(&out);
+	char warning[AS_WARNING_BYTES];
 
 	as_json_object(&json);
 	as_json_kstr(&json, "source", as_counts_get_source(counts));
@@ -204,6 +206,11 @@ static void show_json(const struct as_counts *counts, const struct as_cov_choice
 	as_json_object(&json);
 	for (unsigned i = 0; i < AS_NOTES; i++)
 		as_json_kuint(&json, names[i], as_counts_noted(counts, (enum as_cov_note)i));
+	as_json_end(&json);
+	as_json_key(&json, "warnings");
+	as_json_array(&json);
+	for (unsigned i = 0; as_counts_warning(counts, i, warning); i++)
+		as_json_str(&json, warning);
 	as_json_end(&json);
 	as_json_key(&json, "spaces");
 	as_json_array(&json);

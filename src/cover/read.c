@@ -78,7 +78,7 @@ static int run(const struct as_source_ops *source, const struct as_source_input 
 	}
 	if (why->code)
 		as_counts_partial(tally->counts, why->msg);
-	as_counts_note(tally->counts, AS_NOTE_FORGOTTEN, as_world_forgotten(tally->world));
+	as_tally_ended(tally);
 	snprintf(text, sizeof(text), "%s %s", source->name, input->path);
 	as_counts_source(tally->counts, text);
 	return rc;

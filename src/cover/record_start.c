@@ -160,17 +160,3 @@ void as_record_undo_offset(const struct as_spec_call *spec, int64_t raw, struct 
 		if (spec->slots[i].how == AS_HOW_U64 && call->slots[i].state == AS_SLOT_VALUE)
 			call->slots[i].value -= (uint64_t)raw;
 }
-
-/* The kernel's own, which no program sees. */
-enum { RESTART_SYS = 512, RESTART_NO_INTR, RESTART_NO_HAND, RESTART_BLOCK = 516 };
-
-bool as_record_interrupted(int64_t raw)
-{
-	return raw <= -RESTART_SYS && raw >= -RESTART_BLOCK;
-}
-
-bool as_record_ends_it(int64_t raw, uint64_t flags)
-{
-	return raw == -RESTART_NO_HAND || raw == -RESTART_BLOCK ||
-	       (raw == -RESTART_SYS && !(flags & SA_RESTART));
-}

@@ -600,6 +600,7 @@ static struct site *plan_site(pid_t tid, const struct text *text, uint64_t call,
 bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_struct *regs,
 		   int *status)
 {
+	const struct as_inside_image *image = (void *)in->image;
 	struct as_inside_space *space = task->space;
 	uint64_t call = regs->rip - 2;
 	const struct text *text;
@@ -614,7 +615,8 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 		return false;
 	}
 	text = text_at(space, call);
-	if (!text || !text->file || space->running > 1)
+	if (!text || !text->file || space->running > 1 || regs->orig_rax >= AS_INSIDE_NRS ||
+	    !image->row[regs->orig_rax])
 		return false;
 	site = find_site(text->file, text->offset + (call - text->start));
 	if (!site)

@@ -195,6 +195,8 @@ static const struct {
 	{ ".pair", AS_OWN_PAIR, AS_CLASS_NUMBER, NULL },
 	{ ".clone", AS_OWN_CLONE, AS_CLASS_BITS, "clone" },
 	{ ".arg", AS_OWN_ARG, AS_CLASS_BITS, "fd_flags" },
+	{ ".source", AS_OWN_SOURCE, AS_CLASS_TARGET, NULL },
+	{ "dirfd", AS_OWN_NOT, AS_CLASS_DIRFD, NULL },
 	{ "path", AS_OWN_NOT, AS_CLASS_PATH, NULL },
 };
 

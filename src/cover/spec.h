@@ -64,6 +64,7 @@ enum as_spec_own {
 	AS_OWN_PAIR,
 	AS_OWN_CLONE,
 	AS_OWN_ARG,
+	AS_OWN_SOURCE,
 };
 
 enum as_spec_ret { AS_RET_NONE, AS_RET_ZERO, AS_RET_BYTES, AS_RET_VALUE };

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * world: see world.h. What a call was about is decided from the tables as they were before it, with
- * what the call itself gives away (a getdents that went well was on a directory).
+ * world: see world.h. Here: the processes. What a call is about is in world_about.c, what it does
+ * in world_act.c, descriptors in world_files.c, names in world_names.c.
  *
- * 1. A descriptor that is not in the table of its process and that the kernel did not refuse
- *    (EBADF) is unknown, never closed: it was open before the trace began, or came through a
- *    socket.
- * 2. Descriptors that name nothing (closed, negative) and calls about no file at all (sync) go with
- *    the process: they count if it has met files that the filter has.
- * 3. A thread seen for the first time while others are in fork or clone is the child of the one
+ * 1. A thread seen for the first time while others are in fork or clone is the child of the one
  *    that entered last; when a parent comes back, what it says is right.
- * 4. Nothing grows with the length of the trace: processes, descriptors and what is remembered of
- *    names are bounded; what had to be forgotten is counted.
+ * 2. A tracer sees a call begin before the kernel does anything about it, and sees it come back
+ *    afterwards; a program knows of a descriptor when the call that made it has come back. So what
+ *    makes a descriptor takes effect when it is seen to come back, and what closes one when it is
+ *    seen to begin: a number that is given again is then never taken for the one before. Where
+ *    nobody tells of beginnings, a close after the number was given again is taken for a late one.
+ * 3. Nothing grows with the length of the trace: processes, descriptors and what is remembered of
+ *    names are bounded; what had to be forgotten is counted. No call costs more than what the
+ *    tables hold of its own process.
  */
 #include "base/hash.h"
 #include "cover/world_inside.h"
@@ -31,44 +32,44 @@ static unsigned slot_of(const struct as_world *w, unsigned tid)
 	return i;
 }
 
-static void drop_files(struct as_world *w, struct as_files *files)
-{
-	if (--files->refs)
-		return;
-	for (unsigned i = 0; i < files->n; i++) {
-		w->n_fds -= files->at[i].kind != AS_FD_CLOSED;
-		as_place_drop(files->at[i].place);
-	}
-	free(files->at);
-	free(files);
-}
-
-static void drop_now(struct as_where_now *now)
+static void drop_now(struct as_world *w, struct as_where_now *now)
 {
 	if (--now->refs)
 		return;
-	as_place_drop(now->cwd);
-	as_place_drop(now->root);
+	as_place_drop(&w->names, now->cwd);
+	as_place_drop(&w->names, now->root);
 	free(now);
 }
 
-/* Takes one out of the table; those behind it move up. */
-void as_world_drop(struct as_world *w, struct as_process *p)
+static void forget_entry(struct as_world *w, struct as_process *p)
+{
+	for (unsigned i = 0; p->entered && i < p->entered->n_slots; i++)
+		as_place_drop(&w->names, p->was[i].place);
+	p->entered = NULL;
+}
+
+static void not_forking(struct as_world *w, struct as_process *p)
+{
+	if (!p->forking)
+		return;
+	*(p->forking_after ? &p->forking_after->forking_before : &w->forking) = p->forking_before;
+	if (p->forking_before)
+		p->forking_before->forking_after = p->forking_after;
+	p->forking = false;
+}
+
+/* Takes one out of the table; those after it move up. */
+static void take_out(struct as_world *w, const struct as_process *p)
 {
 	unsigned i = slot_of(w, p->tid);
 
 	w->table[i] = NULL;
 	w->n_processes--;
-	w->n_forking -= p->forking;
-	if (w->last == p)
-		w->last = NULL;
-	drop_files(w, p->files);
-	drop_now(p->now);
-	free(p);
+	w->last = NULL;
 	for (;;) {
 		struct as_process *moved;
 
-		i = (i + 1) % w->table_size;
+		i = (i + 1) & (w->table_size - 1);
 		moved = w->table[i];
 		if (!moved)
 			return;
@@ -77,104 +78,114 @@ void as_world_drop(struct as_world *w, struct as_process *p)
 	}
 }
 
-static struct as_files *copy_files(struct as_world *w, const struct as_files *from)
+void as_world_drop(struct as_world *w, struct as_process *p)
 {
-	struct as_files *files = as_xcalloc(1, sizeof(*files));
-
-	files->refs = 1;
-	files->n = from->n;
-	files->n_in = from->n_in;
-	files->at = as_xcalloc(from->n ? from->n : 1, sizeof(*files->at));
-	for (unsigned i = 0; i < from->n; i++) {
-		files->at[i] = from->at[i];
-		as_place_share(files->at[i].place);
-		w->n_fds += files->at[i].kind != AS_FD_CLOSED;
-	}
-	return files;
+	take_out(w, p);
+	not_forking(w, p);
+	forget_entry(w, p);
+	as_world_no_interrupted(w, p);
+	p->peer->peer_before = p->peer_before;
+	p->peer_before->peer = p->peer;
+	as_files_drop(w, p->files);
+	drop_now(w, p->now);
+	free(p);
 }
 
-static struct as_where_now *new_now(struct as_place *cwd, struct as_place *root)
+void as_world_alone(struct as_world *w, struct as_process *p)
+{
+	struct as_process *there;
+
+	while (p->peer != p)
+		as_world_drop(w, p->peer);
+	if (p->tid == p->group)
+		return;
+	take_out(w, p);
+	there = w->table[slot_of(w, p->group)];
+	if (there)
+		as_world_drop(w, there);
+	p->tid = p->group;
+	w->table[slot_of(w, p->tid)] = p;
+	w->n_processes++;
+}
+
+static struct as_where_now *new_now(struct as_world *w, struct as_place *cwd, struct as_place *root)
 {
 	struct as_where_now *now = as_xcalloc(1, sizeof(*now));
 
 	now->refs = 1;
-	now->cwd = as_place_share(cwd);
-	now->root = as_place_share(root);
+	now->cwd = as_place_share(&w->names, cwd);
+	now->root = as_place_share(&w->names, root);
 	return now;
 }
 
 void as_world_unshare(struct as_world *w, struct as_process *p, bool files, bool now)
 {
 	if (files && p->files->refs > 1) {
-		struct as_files *own = copy_files(w, p->files);
+		struct as_files *own = as_files_copy(w, p->files);
 
 		own->touched = p->files->touched;
-		drop_files(w, p->files);
+		as_files_drop(w, p->files);
 		p->files = own;
 	}
 	if (now && p->now->refs > 1) {
-		struct as_where_now *own = new_now(p->now->cwd, p->now->root);
+		struct as_where_now *own = new_now(w, p->now->cwd, p->now->root);
 
-		drop_now(p->now);
+		drop_now(w, p->now);
 		p->now = own;
 	}
 }
 
 enum { CLONE_FS_BIT = 0x200, CLONE_FILES_BIT = 0x400, CLONE_THREAD_BIT = 0x10000 };
 
+/* Whoever is at the place where the new one would be. */
+static void make_room(struct as_world *w, unsigned tid, const struct as_process *but)
+{
+	unsigned i = (unsigned)as_mix64(tid) & (w->table_size - 1);
+
+	while (!w->table[i] || w->table[i] == but)
+		i = (i + 1) & (w->table_size - 1);
+	as_world_drop(w, w->table[i]);
+	w->forgotten++;
+}
+
+static void join(struct as_process *p, struct as_process *group)
+{
+	p->group = group->group;
+	p->peer = group->peer;
+	p->peer_before = group;
+	group->peer->peer_before = p;
+	group->peer = p;
+}
+
 /* parent NULL: nothing is known of it. */
 static struct as_process *add(struct as_world *w, struct as_process *parent, unsigned tid,
 			      uint64_t flags)
 {
 	struct as_process *p;
-	unsigned i;
 
-	if (w->n_processes >= AS_WORLD_PROCESSES) {
-		/* Whoever is at the place where the new one would be. */
-		for (i = (unsigned)(as_mix64(tid) % w->table_size);
-		     !w->table[i] || w->table[i] == parent; i = (i + 1) % w->table_size)
-			;
-		as_world_drop(w, w->table[i]);
-		w->forgotten++;
-	}
+	if (w->n_processes >= AS_WORLD_PROCESSES)
+		make_room(w, tid, parent);
 	p = as_xcalloc(1, sizeof(*p));
 	p->tid = p->group = tid;
-	if (parent && (flags & CLONE_THREAD_BIT)) {
-		p->group = parent->group;
-		p->threads = parent->threads = true;
-	}
+	p->peer = p->peer_before = p;
+	if (parent && (flags & CLONE_THREAD_BIT))
+		join(p, parent);
 	if (parent && (flags & CLONE_FILES_BIT)) {
 		p->files = parent->files;
 		p->files->refs++;
-	} else if (parent) {
-		p->files = copy_files(w, parent->files);
 	} else {
-		p->files = as_xcalloc(1, sizeof(*p->files));
-		p->files->refs = 1;
+		p->files = parent ? as_files_copy(w, parent->files) : as_files_new();
 	}
 	if (parent && (flags & CLONE_FS_BIT)) {
 		p->now = parent->now;
 		p->now->refs++;
 	} else {
-		p->now = parent ? new_now(parent->now->cwd, parent->now->root)
-				: new_now(w->first_cwd, NULL);
+		p->now = parent ? new_now(w, parent->now->cwd, parent->now->root)
+				: new_now(w, w->first_cwd, NULL);
 	}
 	w->table[slot_of(w, tid)] = p;
 	w->n_processes++;
 	return p;
-}
-
-static struct as_process *last_forking(const struct as_world *w)
-{
-	struct as_process *found = NULL;
-
-	for (unsigned i = 0; w->n_forking && i < w->table_size; i++) {
-		struct as_process *p = w->table[i];
-
-		if (p && p->forking && (!found || p->forking_since > found->forking_since))
-			found = p;
-	}
-	return found;
 }
 
 struct as_process *as_world_process(struct as_world *w, unsigned tid)
@@ -185,7 +196,7 @@ struct as_process *as_world_process(struct as_world *w, unsigned tid)
 		return p;
 	p = w->table[slot_of(w, tid)];
 	if (!p) {
-		struct as_process *parent = last_forking(w);
+		struct as_process *parent = w->forking;
 
 		p = add(w, parent, tid, parent ? parent->forking_flags : 0);
 		p->adopted = parent ? parent->tid : 0;
@@ -198,10 +209,14 @@ void as_world_forking(struct as_world *w, unsigned tid, uint64_t flags)
 {
 	struct as_process *p = as_world_process(w, tid);
 
-	w->n_forking += !p->forking;
+	not_forking(w, p);
 	p->forking = true;
 	p->forking_flags = flags;
-	p->forking_since = ++w->clock;
+	p->forking_before = w->forking;
+	p->forking_after = NULL;
+	if (w->forking)
+		w->forking->forking_after = p;
+	w->forking = p;
 }
 
 void as_world_fork(struct as_world *w, unsigned parent, unsigned child, uint64_t flags)
@@ -215,8 +230,7 @@ void as_world_fork(struct as_world *w, unsigned parent, unsigned child, uint64_t
 	there = w->table[slot_of(w, child)];
 	/* Seen before its parent came back; made from another one, it must be made again. */
 	adopted = there && there->adopted == parent;
-	w->n_forking -= p->forking;
-	p->forking = false;
+	not_forking(w, p);
 	if (adopted) {
 		there->adopted = 0;
 		return;
@@ -235,59 +249,41 @@ void as_world_exit(struct as_world *w, unsigned tid)
 		as_world_drop(w, p);
 }
 
-/* ---- Descriptors ----------------------------------------------------------------------------- */
-
-static void empty(struct as_world *w, struct as_files *files, struct as_fd *at)
+void as_world_takes_over(struct as_world *w, unsigned former, unsigned tid)
 {
-	bool in = at->place && at->place->in;
+	struct as_process *p = w->table[slot_of(w, former)];
 
-	files->n_in -= in;
-	w->n_fds--;
-	as_place_drop(at->place);
-	*at = (struct as_fd){ .kind = AS_FD_CLOSED, .was_in = in };
-}
-
-void as_world_close(struct as_world *w, struct as_process *p, int fd)
-{
-	struct as_fd *at = as_world_get(p, fd);
-
-	if (at)
-		empty(w, p->files, at);
-}
-
-void as_world_put(struct as_world *w, struct as_process *p, int fd, struct as_place *place,
-		  enum as_fd_kind kind, bool cloexec)
-{
-	struct as_files *files = p->files;
-
-	as_world_close(w, p, fd);
-	if (fd < 0 || fd >= AS_WORLD_FDS || w->n_fds >= AS_WORLD_FDS_ALL) {
-		w->forgotten++;
-		as_place_drop(place);
+	if (!p || former == tid)
 		return;
-	}
-	if ((unsigned)fd >= files->n) {
-		unsigned n = files->n ? files->n : 16;
-
-		while (n <= (unsigned)fd)
-			n *= 2;
-		files->at = as_xrealloc(files->at, n * sizeof(*files->at));
-		for (unsigned i = files->n; i < n; i++)
-			files->at[i] = (struct as_fd){ .kind = AS_FD_CLOSED };
-		files->n = n;
-	}
-	files->at[fd] =
-		(struct as_fd){ .place = place, .kind = (unsigned char)kind, .cloexec = cloexec };
-	files->n_in += place && place->in;
-	w->n_fds++;
+	p->group = tid;
+	as_world_alone(w, p);
 }
+
+bool as_world_forks(const struct as_world *w)
+{
+	return w->forking;
+}
+
+bool as_world_knows(const struct as_world *w, unsigned tid)
+{
+	return w->table[slot_of(w, tid)];
+}
+
+bool as_world_shares(struct as_world *w, unsigned tid)
+{
+	const struct as_process *p = w->table[slot_of(w, tid)];
+
+	return p && p->files->refs > 1;
+}
+
+/* ---- What a live source says ----------------------------------------------------------------- */
 
 void as_world_cwd(struct as_world *w, unsigned tid, const char *path, size_t len)
 {
 	struct as_process *p = as_world_process(w, tid);
 	struct as_place *cwd = as_place_new(w, path, (unsigned)len);
 
-	as_place_drop(p->now->cwd);
+	as_place_drop(&w->names, p->now->cwd);
 	p->now->cwd = cwd;
 }
 
@@ -297,258 +293,142 @@ void as_world_fd(struct as_world *w, unsigned tid, int fd, const char *path, siz
 	struct as_process *p = as_world_process(w, tid);
 	bool has_path = path && len && *path == '/';
 
-	as_world_put(w, p, fd, has_path ? as_place_new(w, path, (unsigned)len) : NULL,
+	as_files_put(w, p->files, fd, has_path ? as_place_new(w, path, (unsigned)len) : NULL,
 		     !has_path	 ? AS_FD_OTHER
 		     : directory ? AS_FD_DIRECTORY
 				 : AS_FD_REGULAR,
 		     false);
 }
 
-/* ---- What a call is about -------------------------------------------------------------------- */
-
-/* As it adds up over the slots of a call. */
-struct finding {
-	bool in, out, unknown;
-};
-
-static void find_place(struct finding *f, const struct as_place *place)
+bool as_world_closes(const struct as_spec_call *call)
 {
-	f->in |= place->in;
-	f->out |= !place->in;
+	return call->act == AS_ACT_CLOSE || call->act == AS_ACT_CLOSE_RANGE;
 }
 
-/* What -y printed behind a descriptor is right. */
-static struct as_fd *told(struct as_world *w, struct as_process *p, int fd, struct as_fd *at,
-			  const struct as_syscall_slot *slot)
+/* ---- Calls that begin ------------------------------------------------------------------------ */
+
+/* What a close takes away is not there from now on. It stays as what it was until the close has
+ * come back: a child that is made meanwhile may still have it. */
+static void closing(struct as_process *p, const struct as_plan *plan, const struct as_syscall *call)
 {
-	static const char deleted[] = " (deleted)";
-	unsigned len = slot->len, tail = sizeof(deleted) - 1;
-
-	if (*slot->text != '/') {
-		if (!at && fd >= 0)
-			as_world_put(w, p, fd, NULL, AS_FD_OTHER, false);
-		return as_world_get(p, fd);
-	}
-	if (len > tail && !memcmp(slot->text + len - tail, deleted, tail))
-		len -= tail;
-	if (at && at->place && at->place->len == len && !memcmp(at->place->text, slot->text, len))
-		return at;
-	as_world_put(w, p, fd, as_place_new(w, slot->text, len),
-		     at && at->kind != AS_FD_OTHER ? (enum as_fd_kind)at->kind : AS_FD_UNKNOWN,
-		     at && at->cloexec);
-	return as_world_get(p, fd);
-}
-
-static enum as_fd_kind look_at_fd(struct as_world *w, struct as_process *p,
-				  const struct as_syscall *call, const struct as_syscall_slot *slot,
-				  struct finding *f, bool only_kind)
-{
-	int fd = (int)slot->value;
-	struct as_fd *at = as_world_get(p, fd);
-
-	if (fd < 0)
-		return AS_FD_NEGATIVE;
-	if (slot->text && slot->len)
-		at = told(w, p, fd, at, slot);
-	if (!at && call->err == EBADF)
-		return AS_FD_CLOSED;
-	if (!at) {
-		f->unknown |= !only_kind;
-		return AS_FD_UNKNOWN;
-	}
-	if (call->spec->act == AS_ACT_READDIR || call->spec->act == AS_ACT_FCHDIR) {
-		if (!call->err)
-			at->kind = AS_FD_DIRECTORY;
-	} else if (call->err == EISDIR && at->kind == AS_FD_REGULAR) {
-		at->kind = AS_FD_DIRECTORY;
-	}
-	if (only_kind)
-		return (enum as_fd_kind)at->kind;
-	if (at->place)
-		find_place(f, at->place);
-	else
-		f->out |= at->kind == AS_FD_OTHER;
-	f->unknown |= !at->place && at->kind != AS_FD_OTHER;
-	return (enum as_fd_kind)at->kind;
-}
-
-/* Limits of Linux: at them, or beyond. */
-enum { LONG_PATH = 4095, LONG_NAME = 255 };
-
-static unsigned char path_bits(const struct as_syscall_slot *slot)
-{
-	const char *s = slot->text, *end;
-	unsigned bits;
-
-	if (slot->state != AS_SLOT_TEXT)
-		return slot->state == AS_SLOT_UNSEEN ? 0 : AS_PATH_FAULT;
-	if (!slot->len)
-		return AS_PATH_EMPTY;
-	end = s + slot->len;
-	bits = *s == '/' ? AS_PATH_ABSOLUTE : AS_PATH_RELATIVE;
-	if (slot->len > 1 && end[-1] == '/' && !slot->cut)
-		bits |= AS_PATH_SLASH;
-	if (slot->cut || slot->len >= LONG_PATH)
-		bits |= AS_PATH_LONG;
-	while (slot->len >= LONG_NAME && s < end) {
-		const char *slash = memchr(s, '/', (size_t)(end - s));
-
-		if (!slash)
-			slash = end;
-		if (slash - s >= LONG_NAME)
-			bits |= AS_PATH_LONG;
-		s = slash + 1;
-	}
-	return (unsigned char)bits;
-}
-
-/* The directory that a path is relative to. */
-static const struct as_place *base_of(struct as_world *w, struct as_process *p,
-				      const struct as_syscall *call, int dir, bool relative,
-				      struct as_about *about)
-{
-	const struct as_syscall_slot *slot = dir < 0 ? NULL : &call->slots[dir];
-	struct finding unused = { 0 };
+	uint64_t first = 0, last = 0, flags = 0;
 	struct as_fd *at;
 
-	if (!slot || (slot->state == AS_SLOT_VALUE && (int)slot->value == -100)) {
-		if (slot) {
-			about->fd[dir] = AS_FD_CWD;
-			if (slot->text && slot->len && *slot->text == '/' &&
-			    (!p->now->cwd || p->now->cwd->len != slot->len ||
-			     memcmp(p->now->cwd->text, slot->text, slot->len) != 0))
-				as_world_cwd(w, p->tid, slot->text, slot->len);
+	if (call->spec->act == AS_ACT_CLOSE) {
+		at = as_files_at(p->files, (int)call->slots[plan->fd].value);
+		if (at && call->slots[plan->fd].state == AS_SLOT_VALUE)
+			at->closing = true;
+		return;
+	}
+	if (plan->flags >= 0 && call->slots[plan->flags].state == AS_SLOT_VALUE)
+		flags = call->slots[plan->flags].value;
+	if (flags || plan->old < 0 || plan->last < 0)
+		return;
+	first = call->slots[plan->old].value & 0xffffffff;
+	last = call->slots[plan->last].value & 0xffffffff;
+	for (unsigned i = 0; i < p->files->size; i++) {
+		at = &p->files->at[i];
+		at->closing |= at->used && (unsigned)at->fd >= first && (unsigned)at->fd <= last;
+	}
+}
+
+void as_world_enter(struct as_world *w, const struct as_syscall *call)
+{
+	struct as_process *p = as_world_process(w, call->tid);
+
+	forget_entry(w, p);
+	if (p->files->refs < 2)
+		return;
+	p->entered = call->spec;
+	for (unsigned i = 0; i < call->spec->n_slots; i++) {
+		const struct as_spec_slot *spec = &call->spec->slots[i];
+		const struct as_syscall_slot *slot = &call->slots[i];
+		struct as_fd *at = NULL;
+
+		if ((spec->class == AS_CLASS_FD || spec->class == AS_CLASS_DIRFD) &&
+		    slot->state == AS_SLOT_VALUE && (int)slot->value >= 0) {
+			at = as_world_get(p, (int)slot->value);
+			if (slot->text && slot->len)
+				at = as_world_told(w, p, (int)slot->value, at, slot);
 		}
-		return p->now->cwd;
+		p->was[i] = at ? *at : (struct as_fd){ 0 };
+		as_place_share(&w->names, p->was[i].place);
 	}
-	if (slot->state != AS_SLOT_VALUE)
+	if (as_world_closes(call->spec))
+		closing(p, &w->plans[call->spec->index], call);
+}
+
+struct as_fd *as_world_used(struct as_process *p, const struct as_syscall *call, int slot)
+{
+	struct as_fd *at;
+	int fd;
+
+	if (slot < 0 || call->slots[slot].state != AS_SLOT_VALUE)
 		return NULL;
-	about->fd[dir] = (unsigned char)look_at_fd(w, p, call, slot, &unused, true);
-	at = as_world_get(p, (int)slot->value);
-	if (at && relative && !call->err && call->slots[dir + 1].len && at->kind != AS_FD_OTHER) {
-		at->kind = AS_FD_DIRECTORY;
-		about->fd[dir] = AS_FD_DIRECTORY;
-	}
-	return at ? at->place : NULL;
-}
-
-static void look_at_path(struct as_world *w, struct as_process *p, const struct as_syscall *call,
-			 int i, struct finding *f, struct as_about *about, struct as_resolved *out,
-			 unsigned which)
-{
-	const struct as_syscall_slot *slot = &call->slots[i];
-	int dir = i && call->spec->slots[i - 1].class == AS_CLASS_DIRFD ? i - 1 : -1;
-	bool relative = slot->state != AS_SLOT_TEXT || !slot->len || *slot->text != '/';
-	const struct as_place *base = base_of(w, p, call, dir, relative, about);
-	bool nothing = dir >= 0 && relative && !base &&
-		       (about->fd[dir] == AS_FD_CLOSED || about->fd[dir] == AS_FD_NEGATIVE);
-
-	about->path[i] = path_bits(slot);
-	if (slot->state == AS_SLOT_TEXT || dir >= 0)
-		as_world_resolve(w, p, base, slot->text,
-				 slot->state == AS_SLOT_TEXT ? slot->len : 0, which, out);
-	if (slot->state != AS_SLOT_TEXT && dir < 0)
-		return;
-	f->in |= out->known && out->in;
-	f->out |= out->known && !out->in;
-	f->unknown |= !out->known && !nothing;
-	if (!out->known)
-		return;
-	if (call->spec->act == AS_ACT_READLINK && !call->err)
-		as_world_learn(w, out->hash, AS_KNOWN_SYMLINK);
-	if (as_world_known(w, out->hash) == AS_KNOWN_SYMLINK && slot->len)
-		about->path[i] |= AS_PATH_SYMLINK;
-}
-
-static enum as_where decide(const struct as_world *w, struct as_process *p,
-			    const struct as_syscall *call, const struct finding *f)
-{
-	bool touches = p->files->touched || p->files->n_in || (p->now->cwd && p->now->cwd->in);
-
-	if (call->spec->family < 0)
-		return AS_WHERE_NONE;
-	if (w->filter.any)
-		return AS_WHERE_IN;
-	if (f->in) {
-		p->files->touched = true;
-		return AS_WHERE_IN;
-	}
-	if (f->unknown)
-		return AS_WHERE_UNKNOWN;
-	if (f->out)
-		return AS_WHERE_OUT;
-	return touches ? AS_WHERE_IN : AS_WHERE_NONE;
-}
-
-static bool is_anonymous(const struct as_world *w, const struct as_syscall *call)
-{
-	int i = w->plans[call->spec->index].map_flags;
-
-	return i >= 0 && (call->slots[i].value & 0x20);
+	fd = (int)call->slots[slot].value;
+	if (p->entered == call->spec)
+		return p->was[slot].used && p->was[slot].fd == fd ? &p->was[slot] : NULL;
+	at = as_files_at(p->files, fd);
+	if (!at || !at->closing)
+		return at;
+	/* Another thread's close was under way when this table was made. It was not done yet if the
+	 * kernel has just used the descriptor. */
+	return p->files->refs == 1 && call->err != EBADF ? at : NULL;
 }
 
 void as_world_call(struct as_world *w, const struct as_syscall *call, struct as_about *about)
 {
 	struct as_process *p = as_world_process(w, call->tid);
 	struct as_resolved paths[2] = { 0 };
-	struct finding f = { 0 };
-	unsigned n_paths = 0;
 
-	*about = (struct as_about){ 0 };
-	for (int i = 0; i < call->spec->n_slots; i++) {
-		const struct as_syscall_slot *slot = &call->slots[i];
-
-		switch (call->spec->slots[i].class) {
-		case AS_CLASS_FD:
-			if (slot->state == AS_SLOT_VALUE)
-				about->fd[i] =
-					(unsigned char)look_at_fd(w, p, call, slot, &f, false);
-			break;
-		case AS_CLASS_PATH:
-			look_at_path(w, p, call, i, &f, about, &paths[n_paths % 2], n_paths % 2);
-			n_paths++;
-			break;
-		case AS_CLASS_TARGET:
-			about->path[i] = path_bits(slot);
-			break;
-		default:
-			break;
-		}
-	}
-	about->where = decide(w, p, call, &f);
-	if (is_anonymous(w, call))
-		about->where = AS_WHERE_OUT;
+	if (p->entered && p->entered != call->spec)
+		forget_entry(w, p);
+	as_world_about(w, p, call, about, paths);
 	if (call->spec->act == AS_ACT_EXIT || call->spec->act == AS_ACT_EXIT_GROUP ||
 	    (call->finished && (!call->err || call->spec->act == AS_ACT_CLOSE)))
 		as_world_act(w, p, call, paths);
+	for (unsigned i = 0; i < 2; i++)
+		as_place_drop(&w->names, paths[i].place);
+	p = w->table[slot_of(w, call->tid)];
+	if (p)
+		forget_entry(w, p);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
+
+static bool has_words(const struct as_spec_slot *slot, const char *name)
+{
+	return slot->class == AS_CLASS_BITS && slot->words && !strcmp(slot->words->name, name);
+}
 
 static struct as_plan plan_of(const struct as_spec_call *call)
 {
 	struct as_plan plan;
 
 	memset(&plan, -1, sizeof(plan));
+	plan.n_fds = 0;
 	for (signed char i = (signed char)(call->n_slots - 1); i >= 0; i--) {
 		const struct as_spec_slot *slot = &call->slots[i];
-		signed char *own[] = { [AS_OWN_OLD] = &plan.old,     [AS_OWN_NEW] = &plan.new_fd,
-				       [AS_OWN_LAST] = &plan.last,   [AS_OWN_FLAGS] = &plan.flags,
-				       [AS_OWN_CLONE] = &plan.clone, [AS_OWN_ARG] = &plan.arg };
+		signed char *own[] = { [AS_OWN_OLD] = &plan.old,      [AS_OWN_NEW] = &plan.new_fd,
+				       [AS_OWN_LAST] = &plan.last,    [AS_OWN_FLAGS] = &plan.flags,
+				       [AS_OWN_CLONE] = &plan.clone,  [AS_OWN_ARG] = &plan.arg,
+				       [AS_OWN_SOURCE] = &plan.source };
 
 		if (slot->own == AS_OWN_CLONE && plan.clone >= 0)
 			plan.clone2 = plan.clone;
 		if (slot->own != AS_OWN_NOT && slot->own != AS_OWN_PAIR)
 			*own[slot->own] = i;
-		if (slot->own == AS_OWN_NOT && slot->class == AS_CLASS_FD)
+		if (slot->own == AS_OWN_NOT && slot->class == AS_CLASS_FD) {
 			plan.fd = i;
+			plan.n_fds++;
+		}
 		if (slot->class == AS_CLASS_WORD)
 			plan.word = i;
-		if (slot->class == AS_CLASS_BITS && slot->words &&
-		    !strcmp(slot->words->name, "open_flags"))
+		if (slot->own == AS_OWN_NOT && slot->class == AS_CLASS_BITS)
+			plan.any_flags = i;
+		if (has_words(slot, "open_flags"))
 			plan.open_flags = i;
-		if (slot->class == AS_CLASS_BITS && slot->words &&
-		    !strcmp(slot->words->name, "map_flags"))
+		if (has_words(slot, "map_flags"))
 			plan.map_flags = i;
 	}
 	return plan;
@@ -566,6 +446,7 @@ int as_world_new(const struct as_spec *spec, const struct as_world_options *opti
 	w->plans = as_xcalloc(spec->n_calls, sizeof(*w->plans));
 	for (unsigned i = 0; i < spec->n_calls; i++)
 		w->plans[i] = plan_of(&spec->calls[i]);
+	as_names_open(&w->names);
 	rc = as_filter_open(&w->filter, options->under, err);
 	if (rc) {
 		as_world_free(w);
@@ -581,14 +462,11 @@ void as_world_free(struct as_world *w)
 {
 	if (!w)
 		return;
-	for (unsigned i = 0; i < w->table_size; i++) {
-		if (!w->table[i])
-			continue;
-		drop_files(w, w->table[i]->files);
-		drop_now(w->table[i]->now);
-		free(w->table[i]);
-	}
-	as_place_drop(w->first_cwd);
+	for (unsigned i = 0; i < w->table_size; i++)
+		while (w->table[i])
+			as_world_drop(w, w->table[i]);
+	as_place_drop(&w->names, w->first_cwd);
+	as_names_close(&w->names);
 	as_filter_close(&w->filter);
 	free(w->plans);
 	free(w->table);
@@ -598,4 +476,9 @@ void as_world_free(struct as_world *w)
 uint64_t as_world_forgotten(const struct as_world *w)
 {
 	return w->forgotten;
+}
+
+uint64_t as_world_names_forgotten(const struct as_world *w)
+{
+	return w->names.forgotten;
 }

@@ -59,6 +59,15 @@ void as_world_free(struct as_world *world);
  * effect. */
 void as_world_call(struct as_world *world, const struct as_syscall *call, struct as_about *about);
 
+/* Where a source sees a call begin: what its descriptors are is decided then, and a close takes
+ * effect. It need not be said of tasks whose descriptors are their own (as_world_shares), nor of
+ * other calls than close and close_range if that would cost much. Of the slots only numbers and
+ * texts of descriptors are looked at. */
+void as_world_enter(struct as_world *world, const struct as_syscall *call);
+bool as_world_shares(struct as_world *world, unsigned tid);
+/* Does it close descriptors? Its arguments are numbers, then. */
+bool as_world_closes(const struct as_spec_call *call);
+
 /* What a live source can say of a process before its first call. The path of a descriptor may be
  * NULL: it has none. */
 void as_world_cwd(struct as_world *world, unsigned tid, const char *path, size_t len);
@@ -69,9 +78,16 @@ void as_world_fd(struct as_world *world, unsigned tid, int fd, const char *path,
  * twice does no harm. */
 void as_world_fork(struct as_world *world, unsigned parent, unsigned child, uint64_t flags);
 void as_world_exit(struct as_world *world, unsigned tid);
+/* What was known as `former` is called `tid` from now on: a thread that has called exec. */
+void as_world_takes_over(struct as_world *world, unsigned former, unsigned tid);
+/* Is anybody in fork or clone? */
+bool as_world_forks(const struct as_world *world);
+bool as_world_knows(const struct as_world *world, unsigned tid);
 /* It has entered fork or clone and is not back yet: what is new from here on may be its child. */
 void as_world_forking(struct as_world *world, unsigned tid, uint64_t flags);
 /* Processes and descriptors that were beyond the limits of the tables. */
 uint64_t as_world_forgotten(const struct as_world *world);
+/* What was known of names (this is a directory, a symbolic link) beyond the limits. */
+uint64_t as_world_names_forgotten(const struct as_world *world);
 
 #endif

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* world_act: what calls do to descriptors and directories; one function for each row of act.def. */
-#include "base/hash.h"
 #include "cover/world_inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum { O_CLOEXEC_BIT = 02000000, O_DIRECTORY_BIT = 0200000, O_TMPFILE_BITS = 020200000 };
+enum {
+	O_WRITES_BITS = 03 | 0100 | 01000, /* O_WRONLY, O_RDWR, O_CREAT, O_TRUNC: of no directory */
+	O_MADE_BITS = 0100 | 0200, /* O_CREAT, O_EXCL: it was not there before */
+	O_CLOEXEC_BIT = 02000000,
+	O_DIRECTORY_BIT = 0200000,
+	O_TMPFILE_BITS = 020200000,
+	O_PATH_BIT = 010000000,
+};
 
 struct acting {
 	struct as_world *w;
 	struct as_process *p;
 	const struct as_syscall *call;
 	const struct as_plan *plan;
-	const struct as_resolved *paths;
+	struct as_resolved *paths;
 };
 
 /* The value of a slot, if it is there and was seen. */
@@ -24,15 +30,23 @@ static uint64_t value(const struct acting *a, int slot, uint64_t otherwise)
 	return a->call->slots[slot].value;
 }
 
+/* Is it a name that can be given and taken away? */
+static bool is_name(const struct as_resolved *path)
+{
+	return path->known && path->entry && !path->vague;
+}
+
 static void act_none(const struct acting *a)
 {
 	(void)a;
 }
 
+/* ---- Descriptors ----------------------------------------------------------------------------- */
+
 /*
- * A descriptor that the kernel chose. Calls are told of when they are over; where threads share the
- * table, one may get a number before the other's close, which freed it, is told of. That close is
- * not one of the new descriptor.
+ * A descriptor that the kernel chose. Where threads share the table and nobody tells of the
+ * beginnings of calls, one may get a number before the other's close, which freed it, is told of.
+ * That close is not one of the new descriptor.
  */
 static void put_new(const struct acting *a, int fd, struct as_place *place, enum as_fd_kind kind,
 		    bool cloexec)
@@ -41,7 +55,7 @@ static void put_new(const struct acting *a, int fd, struct as_place *place, enum
 	unsigned late = was && was->late < 255 ? was->late + 1u : 0;
 	struct as_fd *at;
 
-	as_world_put(a->w, a->p, fd, place, kind, cloexec);
+	as_files_put(a->w, a->p->files, fd, place, kind, cloexec);
 	at = as_world_get(a->p, fd);
 	if (at)
 		at->late = (unsigned char)late;
@@ -50,81 +64,123 @@ static void put_new(const struct acting *a, int fd, struct as_place *place, enum
 static void act_open(const struct acting *a)
 {
 	uint64_t flags = value(a, a->plan->open_flags, 0);
-	const struct as_resolved *path = &a->paths[0];
+	struct as_resolved *path = &a->paths[0];
+	bool shown = a->plan->open_flags >= 0; /* else there is nothing to learn from it */
 	enum as_fd_kind kind = AS_FD_REGULAR;
 
+	if ((flags & O_MADE_BITS) == O_MADE_BITS && is_name(path))
+		as_place_fresh(&a->w->names, path);
 	if ((flags & O_TMPFILE_BITS) == O_DIRECTORY_BIT)
 		kind = AS_FD_DIRECTORY;
-	else if ((flags & O_TMPFILE_BITS) != O_TMPFILE_BITS && path->known &&
-		 as_world_known(a->w, path->hash) == AS_KNOWN_DIRECTORY)
+	else if (!(flags & O_WRITES_BITS) && path->known && !path->vague &&
+		 (path->place->dir || path->slash || !path->entry))
 		kind = AS_FD_DIRECTORY;
-	if (kind == AS_FD_DIRECTORY && path->known)
-		as_world_learn(a->w, path->hash, AS_KNOWN_DIRECTORY);
-	put_new(a, (int)a->call->ret, as_place_of(path), kind, flags & O_CLOEXEC_BIT);
+	if (path->known && !path->vague && !path->place->link && shown)
+		path->place->dir = kind == AS_FD_DIRECTORY ||
+				   (flags & O_TMPFILE_BITS) == O_TMPFILE_BITS ||
+				   !path->place->parent;
+	put_new(a, (int)a->call->ret, as_place_share(&a->w->names, path->place), kind,
+		(flags | value(a, a->plan->flags, 0)) & O_CLOEXEC_BIT);
 }
 
 /* Linux closes it whatever it answers, but for EBADF. */
 static void act_close(const struct acting *a)
 {
 	int fd = (int)value(a, a->plan->fd, UINT64_MAX);
-	struct as_fd *at = as_world_get(a->p, fd);
+	struct as_fd *at = as_files_at(a->p->files, fd);
 
-	if (a->call->err == EBADF)
+	if (!at)
 		return;
-	if (at && at->late)
-		at->late--;
-	else
-		as_world_close(a->w, a->p, fd);
+	if (a->p->entered == a->call->spec) {
+		/* It went when the close began; what has the number now is another one. */
+		if (at->closing)
+			as_files_remove(a->w, a->p->files, at);
+	} else if (a->call->err != EBADF) {
+		if (at->late && !at->closing)
+			at->late--;
+		else
+			as_files_remove(a->w, a->p->files, at);
+	}
+}
+
+struct range {
+	uint64_t first, last;
+	bool begun; /* only those whose end was seen to begin */
+};
+
+static bool in_range(const struct as_fd *at, const void *ctx)
+{
+	const struct range *range = ctx;
+
+	return (unsigned)at->fd >= range->first && (unsigned)at->fd <= range->last &&
+	       (!range->begun || at->closing);
 }
 
 static void act_close_range(const struct acting *a)
 {
-	uint64_t first = value(a, a->plan->old, 0), last = value(a, a->plan->last, 0) & 0xffffffff;
+	struct range range = { value(a, a->plan->old, 0) & 0xffffffff,
+			       value(a, a->plan->last, 0) & 0xffffffff, false };
 	uint64_t flags = value(a, a->plan->flags, 0);
+	struct as_files *files;
 
 	if (flags & 2)
 		as_world_unshare(a->w, a->p, true, false);
-	for (uint64_t fd = first & 0xffffffff; fd <= last && fd < a->p->files->n; fd++) {
-		if (!(flags & 4))
-			as_world_close(a->w, a->p, (int)fd);
-		else if (as_world_get(a->p, (int64_t)fd))
-			a->p->files->at[fd].cloexec = true;
+	else
+		range.begun = a->p->entered == a->call->spec;
+	files = a->p->files;
+	if (!(flags & 4)) {
+		as_files_remove_all(a->w, files, in_range, &range);
+		return;
 	}
+	for (unsigned i = 0; i < files->size; i++)
+		files->at[i].cloexec |= files->at[i].used && in_range(&files->at[i], &range);
 }
 
-static void copy_fd(const struct acting *a, int from, int to, bool cloexec)
+/* slot: of the one that is copied. chosen: the kernel chose the number. */
+static void copy_fd(const struct acting *a, int slot, bool cloexec, bool chosen)
 {
-	struct as_fd *at = as_world_get(a->p, from);
+	const struct as_fd *from = as_world_used(a->p, a->call, slot);
+	int to = (int)a->call->ret;
+	struct as_place *place;
+	struct as_fd *at;
 
-	if (from == to)
+	if ((int)value(a, slot, UINT64_MAX) == to)
 		return;
-	if (at)
-		as_world_put(a->w, a->p, to, as_place_share(at->place), (enum as_fd_kind)at->kind,
-			     cloexec);
+	if (!from) {
+		at = as_files_at(a->p->files, to);
+		if (at)
+			as_files_remove(a->w, a->p->files, at);
+		return;
+	}
+	place = as_place_share(&a->w->names, from->place);
+	if (chosen)
+		put_new(a, to, place, (enum as_fd_kind)from->kind, cloexec);
 	else
-		as_world_close(a->w, a->p, to);
+		as_files_put(a->w, a->p->files, to, place, (enum as_fd_kind)from->kind, cloexec);
 }
 
 static void act_dup(const struct acting *a)
 {
-	copy_fd(a, (int)value(a, a->plan->old, UINT64_MAX), (int)a->call->ret, false);
+	copy_fd(a, a->plan->old, false, true);
 }
 
 static void act_dup2(const struct acting *a)
 {
-	copy_fd(a, (int)value(a, a->plan->old, UINT64_MAX), (int)a->call->ret,
-		value(a, a->plan->flags, 0) & O_CLOEXEC_BIT);
+	copy_fd(a, a->plan->old, value(a, a->plan->flags, 0) & O_CLOEXEC_BIT, false);
 }
 
 static void act_fcntl(const struct acting *a)
 {
-	int fd = (int)value(a, a->plan->fd, UINT64_MAX);
 	uint64_t cmd = value(a, a->plan->word, UINT64_MAX);
+	struct as_fd *at;
 
-	if (cmd == 0 || cmd == 1030)
-		copy_fd(a, fd, (int)a->call->ret, cmd == 1030);
-	else if (cmd == 2 && as_world_get(a->p, fd))
-		a->p->files->at[fd].cloexec = value(a, a->plan->arg, 0) & 1;
+	if (cmd == 0 || cmd == 1030) {
+		copy_fd(a, a->plan->fd, cmd == 1030, true);
+	} else if (cmd == 2) {
+		at = as_world_get(a->p, (int)value(a, a->plan->fd, UINT64_MAX));
+		if (at)
+			at->cloexec = value(a, a->plan->arg, 0) & 1;
+	}
 }
 
 static void act_make_fd(const struct acting *a)
@@ -141,31 +197,49 @@ static void act_make_pair(const struct acting *a)
 				value(a, a->plan->flags, 0) & O_CLOEXEC_BIT);
 }
 
-static void set_cwd(struct as_process *p, struct as_place *cwd)
+/* ---- Directories ----------------------------------------------------------------------------- */
+
+static void set_place(const struct acting *a, struct as_place **at, struct as_place *place)
 {
-	as_place_drop(p->now->cwd);
-	p->now->cwd = cwd;
+	as_place_share(&a->w->names, place);
+	as_place_drop(&a->w->names, *at);
+	*at = place;
 }
 
 static void act_chdir(const struct acting *a)
 {
-	set_cwd(a->p, as_place_of(&a->paths[0]));
-	if (a->paths[0].known)
-		as_world_learn(a->w, a->paths[0].hash, AS_KNOWN_DIRECTORY);
+	const struct as_resolved *path = &a->paths[0];
+
+	set_place(a, &a->p->now->cwd, path->place);
+	if (path->known && !path->vague && !path->place->link)
+		path->place->dir = true;
 }
 
 static void act_fchdir(const struct acting *a)
 {
-	struct as_fd *at = as_world_get(a->p, (int)value(a, a->plan->fd, UINT64_MAX));
+	const struct as_fd *at = as_world_used(a->p, a->call, a->plan->fd);
 
-	set_cwd(a->p, at ? as_place_share(at->place) : NULL);
+	set_place(a, &a->p->now->cwd, at ? at->place : NULL);
 }
 
 static void act_chroot(const struct acting *a)
 {
-	as_place_drop(a->p->now->root);
-	a->p->now->root = as_place_of(&a->paths[0]);
+	set_place(a, &a->p->now->root, a->paths[0].place);
 }
+
+/* The new root is the root from now on; who stood in the old one stands in it. */
+static void act_pivot(const struct acting *a)
+{
+	struct as_where_now *now = a->p->now;
+
+	if (!a->paths[0].known)
+		return;
+	if (now->cwd == (now->root ? now->root : a->w->names.root))
+		set_place(a, &now->cwd, a->paths[0].place);
+	set_place(a, &now->root, a->paths[0].place);
+}
+
+/* ---- Processes ------------------------------------------------------------------------------- */
 
 static void act_fork(const struct acting *a)
 {
@@ -193,15 +267,17 @@ static void act_unshare(const struct acting *a)
 	as_world_unshare(a->w, a->p, flags & 0x400, flags & 0x200);
 }
 
+static bool is_cloexec(const struct as_fd *at, const void *ctx)
+{
+	(void)ctx;
+	return at->cloexec;
+}
+
 static void act_exec(const struct acting *a)
 {
-	struct as_files *files;
-
+	as_world_alone(a->w, a->p);
 	as_world_unshare(a->w, a->p, true, false);
-	files = a->p->files;
-	for (unsigned fd = 0; fd < files->n; fd++)
-		if (files->at[fd].kind != AS_FD_CLOSED && files->at[fd].cloexec)
-			as_world_close(a->w, a->p, (int)fd);
+	as_files_remove_all(a->w, a->p->files, is_cloexec, NULL);
 }
 
 static void act_exit(const struct acting *a)
@@ -211,68 +287,154 @@ static void act_exit(const struct acting *a)
 
 static void act_exit_group(const struct acting *a)
 {
-	unsigned group = a->p->group, tids[64], n;
-
-	if (!a->p->threads) {
-		act_exit(a);
-		return;
-	}
-	do {
-		n = 0;
-		for (unsigned i = 0; i < a->w->table_size && n < 64; i++)
-			if (a->w->table[i] && a->w->table[i]->group == group)
-				tids[n++] = a->w->table[i]->tid;
-		for (unsigned i = 0; i < n; i++)
-			as_world_exit(a->w, tids[i]);
-	} while (n);
+	while (a->p->peer != a->p)
+		as_world_drop(a->w, a->p->peer);
+	as_world_drop(a->w, a->p);
 }
+
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 static void act_mkdir(const struct acting *a)
 {
-	if (a->paths[0].known)
-		as_world_learn(a->w, a->paths[0].hash, AS_KNOWN_DIRECTORY);
+	if (!is_name(&a->paths[0]))
+		return;
+	as_place_fresh(&a->w->names, &a->paths[0]);
+	a->paths[0].place->dir = true;
 }
 
 static void act_symlink(const struct acting *a)
 {
-	if (a->paths[0].known)
-		as_world_learn(a->w, a->paths[0].hash, AS_KNOWN_SYMLINK);
+	if (!is_name(&a->paths[0]))
+		return;
+	as_place_fresh(&a->w->names, &a->paths[0]);
+	a->paths[0].place->link = true;
+}
+
+static void act_make(const struct acting *a)
+{
+	if (is_name(&a->paths[0]))
+		as_place_fresh(&a->w->names, &a->paths[0]);
+}
+
+/* A link to a symbolic link is one, too. */
+static void act_link(const struct acting *a)
+{
+	const uint64_t follow = 0x400;
+
+	if (!is_name(&a->paths[1]))
+		return;
+	as_place_fresh(&a->w->names, &a->paths[1]);
+	if (is_name(&a->paths[0]) && !(value(a, a->plan->any_flags, 0) & follow))
+		a->paths[1].place->link = a->paths[0].place->link;
 }
 
 static void act_remove(const struct acting *a)
 {
-	if (a->paths[0].known)
-		as_world_learn(a->w, a->paths[0].hash, AS_KNOWN_NOT);
+	if (is_name(&a->paths[0]))
+		as_place_gone(&a->w->names, a->paths[0].place);
+}
+
+static void move(const struct acting *a, const struct as_resolved *from,
+		 const struct as_resolved *to)
+{
+	if (is_name(from) && is_name(to))
+		as_place_move(&a->w->names, from->place, to->place);
+	else if (is_name(from) || is_name(to))
+		as_place_gone(&a->w->names, is_name(from) ? from->place : to->place);
 }
 
 static void act_rename(const struct acting *a)
 {
-	enum as_known kind;
+	const uint64_t exchange = 2;
 
-	if (!a->paths[0].known || !a->paths[1].known)
+	if (!(value(a, a->plan->any_flags, 0) & exchange))
+		move(a, &a->paths[0], &a->paths[1]);
+	else if (is_name(&a->paths[0]) && is_name(&a->paths[1]))
+		as_place_swap(&a->w->names, a->paths[0].place, a->paths[1].place);
+}
+
+/* What was at the mount point, and below it, is hidden. */
+static void act_mount(const struct acting *a)
+{
+	enum { REMOUNT = 32, BIND = 4096, MOVE = 8192, PROPAGATION = 15 << 17 };
+	uint64_t flags = value(a, a->plan->any_flags, 0);
+	const struct as_resolved *to = &a->paths[0];
+	const struct as_syscall_slot *source;
+	struct as_resolved from;
+
+	if (!to->known || to->vague || flags & REMOUNT ||
+	    (flags & PROPAGATION && !(flags & (BIND | MOVE))))
 		return;
-	kind = as_world_known(a->w, a->paths[0].hash);
-	as_world_learn(a->w, a->paths[0].hash, AS_KNOWN_NOT);
-	as_world_learn(a->w, a->paths[1].hash, kind);
+	source = a->plan->source < 0 ? NULL : &a->call->slots[a->plan->source];
+	if (!(flags & MOVE) || !source || source->state != AS_SLOT_TEXT) {
+		as_place_gone(&a->w->names, to->place);
+		return;
+	}
+	as_world_resolve(a->w, a->p, a->p->now->cwd, source->text, source->len, &from);
+	move(a, &from, to);
+	as_place_drop(&a->w->names, from.place);
 }
 
-static void act_readlink(const struct acting *a)
+static void act_umount(const struct acting *a)
 {
-	(void)a; /* what it gives away is used before */
+	if (a->paths[0].known && !a->paths[0].vague)
+		as_place_gone(&a->w->names, a->paths[0].place);
 }
 
-static void act_readdir(const struct acting *a)
+/* From a descriptor of fsmount: nothing has the first name. */
+static void act_move_mount(const struct acting *a)
 {
-	(void)a; /* the same */
+	if (a->paths[0].entry)
+		move(a, &a->paths[0], &a->paths[1]);
+	else if (a->paths[1].known && !a->paths[1].vague)
+		as_place_gone(&a->w->names, a->paths[1].place);
 }
 
-static void act_hides(const struct acting *a)
+/* ---- What calls give away -------------------------------------------------------------------- */
+
+/* A readlink into no room fails as one of what is no link does. */
+static bool has_room(const struct as_syscall *call)
 {
-	(void)a;
+	for (unsigned i = 0; i < call->spec->n_slots; i++)
+		if (call->spec->slots[i].class == AS_CLASS_NUMBER)
+			return call->slots[i].state == AS_SLOT_VALUE &&
+			       (int64_t)call->slots[i].value > 0;
+	return false;
+}
+
+void as_world_learn(const struct as_syscall *call, const struct as_resolved *path)
+{
+	struct as_place *place = path->place;
+	bool itself = call->spec->act == AS_ACT_REMOVE || call->spec->act == AS_ACT_READLINK;
+
+	if (!call->finished || call->no_result || path->vague || !place->parent)
+		return;
+	if (!call->err) {
+		if (path->entry && !place->parent->link)
+			place->parent->dir = true;
+		if (path->slash && !place->link)
+			place->dir = true;
+		if (call->spec->act == AS_ACT_DATA)
+			place->dir = false;
+		if (call->spec->act == AS_ACT_READLINK) {
+			place->link = true;
+			place->dir = false;
+		}
+	} else if (call->err == ENOENT) {
+		/* Of what a link leads to this says nothing about the link. */
+		place->link = place->link && !itself;
+		place->dir = false;
+	} else if (call->err == EINVAL && call->spec->act == AS_ACT_READLINK && has_room(call)) {
+		place->link = false;
+	} else if ((call->err == EISDIR && path->entry && call->spec->act != AS_ACT_RENAME) ||
+		   (call->err == ENOTEMPTY && call->spec->act == AS_ACT_REMOVE)) {
+		place->dir = !place->link || itself;
+	}
 }
 
 static void (*const acts[])(const struct acting *) = {
 	[AS_ACT_NONE] = act_none,
+	[AS_ACT_DATA] = act_none, /* what it gives away is used before */
 	[AS_ACT_OPEN] = act_open,
 	[AS_ACT_CLOSE] = act_close,
 	[AS_ACT_CLOSE_RANGE] = act_close_range,
@@ -284,6 +446,7 @@ static void (*const acts[])(const struct acting *) = {
 	[AS_ACT_CHDIR] = act_chdir,
 	[AS_ACT_FCHDIR] = act_fchdir,
 	[AS_ACT_CHROOT] = act_chroot,
+	[AS_ACT_PIVOT] = act_pivot,
 	[AS_ACT_FORK] = act_fork,
 	[AS_ACT_VFORK] = act_vfork,
 	[AS_ACT_CLONE] = act_clone,
@@ -293,15 +456,21 @@ static void (*const acts[])(const struct acting *) = {
 	[AS_ACT_EXIT_GROUP] = act_exit_group,
 	[AS_ACT_MKDIR] = act_mkdir,
 	[AS_ACT_SYMLINK] = act_symlink,
+	[AS_ACT_MAKE] = act_make,
+	[AS_ACT_LINK] = act_link,
 	[AS_ACT_REMOVE] = act_remove,
 	[AS_ACT_RENAME] = act_rename,
-	[AS_ACT_READLINK] = act_readlink,
-	[AS_ACT_READDIR] = act_readdir,
-	[AS_ACT_HIDES] = act_hides,
+	[AS_ACT_MOUNT] = act_mount,
+	[AS_ACT_UMOUNT] = act_umount,
+	[AS_ACT_MOVE_MOUNT] = act_move_mount,
+	[AS_ACT_READLINK] = act_none,
+	[AS_ACT_READDIR] = act_none,
+	[AS_ACT_SIGRETURN] = act_none,
+	[AS_ACT_HIDES] = act_none,
 };
 
 void as_world_act(struct as_world *w, struct as_process *p, const struct as_syscall *call,
-		  const struct as_resolved paths[2])
+		  struct as_resolved paths[2])
 {
 	struct acting a = { w, p, call, &w->plans[call->spec->index], paths };
 

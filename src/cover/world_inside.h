@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* world_inside: what world.c, world_path.c and world_act.c have in common; for no one else. */
+/* world_inside: what the files world*.c have in common; for no one else. */
 #ifndef AS_COVER_WORLD_INSIDE_H
 #define AS_COVER_WORLD_INSIDE_H
 
@@ -11,27 +11,46 @@
 #define AS_WORLD_FDS 65536 /* of one process */
 #define AS_WORLD_FDS_ALL 262144
 #define AS_WORLD_PATH_MAX 4096
-#define AS_WORLD_VERDICTS 32768
-#define AS_WORLD_KNOWN 16384
+#define AS_WORLD_PLACES (1u << 19) /* names that are in use or remembered */
+#define AS_WORLD_IDLE 16384 /* of these, names that nothing refers to */
 
-/* An absolute path, shared by descriptors and working directories. */
+/* A name in its directory; see world_names.c. */
 struct as_place {
-	unsigned refs, len;
-	bool in; /* the filter has it */
-	char text[];
+	struct as_place *parent; /* NULL: the root */
+	struct as_place *chain; /* the next one in its bucket */
+	struct as_place *older, *newer; /* while nobody refers to it */
+	uint64_t id, hash;
+	uint64_t judged; /* when the filter was asked */
+	unsigned refs, len, depth;
+	bool named; /* it can be found by its name */
+	bool in; /* the filter has it; ask as_place_in() */
+	bool dir, link; /* what is known to be there: a directory, a symbolic link */
+	char *name;
+};
+
+struct as_names {
+	struct as_place **buckets;
+	struct as_place *root;
+	struct as_place *oldest, *newest; /* of those that nobody refers to */
+	unsigned n, n_idle;
+	uint64_t ids, moves, forgotten;
 };
 
 struct as_fd {
 	struct as_place *place; /* NULL: has none, or it is not known */
-	unsigned char kind; /* enum as_fd_kind; AS_FD_CLOSED: a free place */
-	bool cloexec;
-	bool was_in; /* of a closed one: what it was */
+	int fd;
+	unsigned char kind : 4; /* enum as_fd_kind */
+	bool used : 1;
+	bool cloexec : 1;
+	bool in : 1; /* the filter had it when it was made */
+	bool closing : 1; /* a close of it has begun: it is not there any more, or soon */
 	unsigned char late; /* closes of earlier ones with this number, still to be told of */
 };
 
 struct as_files {
-	unsigned refs, n; /* n: places */
-	unsigned n_in; /* open ones that the filter has */
+	unsigned refs;
+	unsigned n, size; /* size: a power of two, or none */
+	unsigned n_in; /* those that the filter had */
 	bool touched; /* the process has met a file that the filter has */
 	struct as_fd *at;
 };
@@ -43,19 +62,26 @@ struct as_where_now {
 
 struct as_process {
 	unsigned tid, group;
-	bool threads; /* there have been several in this group */
+	struct as_process *peer, *peer_before; /* a ring of the threads of the group */
 	unsigned adopted; /* taken for the child of this one, which is not back yet; 0: no */
 	bool forking; /* in fork or clone, not back yet */
-	uint64_t forking_flags, forking_since;
+	uint64_t forking_flags;
+	struct as_process *forking_before, *forking_after;
 	struct as_files *files;
 	struct as_where_now *now;
+	/* What its call's descriptors were when it began, where that is known and others may have
+	 * changed them since; NULL: not known. */
+	const struct as_spec_call *entered;
+	struct as_fd was[AS_SYSCALL_SLOTS];
+	struct as_interrupted *interrupted; /* calls that a signal interrupted: interrupt.c */
 };
 
 /* Where the things of a call are among its slots; -1: it has none. */
 struct as_plan {
-	signed char old, new_fd, last, flags, clone, arg, clone2;
-	signed char path, dirfd, path2, fd, word; /* first of each class; the second path */
-	signed char open_flags, map_flags;
+	signed char old, new_fd, last, flags, clone, arg, clone2, source;
+	signed char fd, word; /* first of each class */
+	signed char open_flags, map_flags, any_flags;
+	unsigned char n_fds; /* how many of its slots are descriptors to be used */
 };
 
 struct as_filter {
@@ -65,80 +91,116 @@ struct as_filter {
 	size_t text_len;
 	regex_t regex;
 	bool compiled;
-	uint64_t verdicts[AS_WORLD_VERDICTS]; /* hash of a path, its lowest bit the answer */
 };
 
-/* A path that was made absolute, in world->text. */
+/* A path, found among the names. */
 struct as_resolved {
 	bool known; /* else it is below a directory that is not known */
-	const char *text;
-	unsigned len;
-	uint64_t hash;
 	bool in;
+	bool entry; /* its last component is a name, not ".." or nothing */
+	bool slash; /* it ends with one */
+	bool vague; /* deeper than can be followed: `place` is only on the way */
+	struct as_place *place; /* with a reference; NULL: not known */
 };
 
 struct as_world {
 	const struct as_spec *spec;
 	struct as_plan *plans;
 	struct as_filter filter;
+	struct as_names names;
 	struct as_place *first_cwd;
 	struct as_process **table; /* open addressing by tid */
 	unsigned table_size, n_processes;
 	struct as_process *last; /* found last: calls come in runs */
-	unsigned n_forking;
-	uint64_t clock;
-	unsigned n_fds;
+	struct as_process *forking; /* the last that entered fork or clone and is not back */
+	unsigned n_fds, n_interrupted;
 	uint64_t forgotten;
-	uint64_t known[AS_WORLD_KNOWN]; /* hash of a path, its lowest two bits what it is */
-	char text[2][2 * AS_WORLD_PATH_MAX + 2];
 };
 
-/* ---- world_path.c ---- */
+/* ---- world_filter.c ---- */
 
 AS_MUST_CHECK int as_filter_open(struct as_filter *filter, const char *under, struct as_err *err);
 void as_filter_close(struct as_filter *filter);
-bool as_filter_has(struct as_filter *filter, const char *path, unsigned len, uint64_t hash);
+bool as_filter_has(const struct as_filter *filter, const char *path, unsigned len);
 
+/* ---- world_names.c ---- */
+
+void as_names_open(struct as_names *names);
+void as_names_close(struct as_names *names);
+void as_names_evict(struct as_names *names);
+/* NULL stays NULL. */
+struct as_place *as_place_share(struct as_names *names, struct as_place *place);
+void as_place_drop(struct as_names *names, struct as_place *place);
+/* Of an absolute path. */
 struct as_place *as_place_new(struct as_world *w, const char *path, unsigned len);
-struct as_place *as_place_of(const struct as_resolved *path);
-void as_place_drop(struct as_place *place);
-static inline struct as_place *as_place_share(struct as_place *place)
-{
-	if (place)
-		place->refs++;
-	return place;
-}
+bool as_place_in(struct as_world *w, struct as_place *place);
+bool as_place_is(const struct as_place *place, const char *path, unsigned len);
+/* Its name is another file's from now on, or nobody's. */
+void as_place_gone(struct as_names *names, struct as_place *place);
+/* Something new was made by this name: the path leads to it. */
+void as_place_fresh(struct as_names *names, struct as_resolved *path);
+/* It takes the name of `to`, which has none then; what is below it comes along. */
+void as_place_move(struct as_names *names, struct as_place *from, struct as_place *to);
+void as_place_swap(struct as_names *names, struct as_place *a, struct as_place *b);
 
-/* `base` NULL: not known. Result in w->text[which]. */
-void as_world_resolve(struct as_world *w, const struct as_process *p, const struct as_place *base,
-		      const char *path, unsigned len, unsigned which, struct as_resolved *out);
+/* `base` NULL: not known. The place is to be dropped. */
+void as_world_resolve(struct as_world *w, const struct as_process *p, struct as_place *base,
+		      const char *path, unsigned len, struct as_resolved *out);
 
-enum as_known { AS_KNOWN_NOT, AS_KNOWN_DIRECTORY, AS_KNOWN_SYMLINK };
-enum as_known as_world_known(const struct as_world *w, uint64_t hash);
-void as_world_learn(struct as_world *w, uint64_t hash, enum as_known kind);
+/* ---- world_files.c ---- */
+
+struct as_files *as_files_new(void);
+struct as_files *as_files_copy(struct as_world *w, const struct as_files *from);
+void as_files_drop(struct as_world *w, struct as_files *files);
+/* Also one that is closing; NULL: there is none. */
+struct as_fd *as_files_at(const struct as_files *files, int64_t fd);
+/* Whatever was found before may be elsewhere afterwards. */
+void as_files_remove(struct as_world *w, struct as_files *files, struct as_fd *at);
+/* All that `which` says. */
+void as_files_remove_all(struct as_world *w, struct as_files *files,
+			 bool (*which)(const struct as_fd *at, const void *ctx), const void *ctx);
+/* Takes over the reference to the place; in the place of what was there. */
+void as_files_put(struct as_world *w, struct as_files *files, int fd, struct as_place *place,
+		  enum as_fd_kind kind, bool cloexec);
 
 /* ---- world.c ---- */
 
 struct as_process *as_world_process(struct as_world *w, unsigned tid);
 void as_world_drop(struct as_world *w, struct as_process *p);
 void as_world_unshare(struct as_world *w, struct as_process *p, bool files, bool now);
-/* Closes what was there. */
-void as_world_put(struct as_world *w, struct as_process *p, int fd, struct as_place *place,
-		  enum as_fd_kind kind, bool cloexec);
-void as_world_close(struct as_world *w, struct as_process *p, int fd);
+/* All other threads of its group end, and it takes the number of the first. */
+void as_world_alone(struct as_world *w, struct as_process *p);
 
-/* NULL: not in the table. */
+/* NULL: not open, as far as the tables say. */
 static inline struct as_fd *as_world_get(const struct as_process *p, int64_t fd)
 {
-	struct as_fd *at = fd >= 0 && fd < (int64_t)p->files->n ? &p->files->at[fd] : NULL;
+	struct as_fd *at = as_files_at(p->files, fd);
 
-	return at && at->kind != AS_FD_CLOSED ? at : NULL;
+	return at && !at->closing ? at : NULL;
 }
+
+/* The descriptor in a slot of a call, as it was when the call began. */
+struct as_fd *as_world_used(struct as_process *p, const struct as_syscall *call, int slot);
 
 /* ---- world_act.c ---- */
 
 /* The effects of a call that went well; paths as they were resolved before it. */
 void as_world_act(struct as_world *w, struct as_process *p, const struct as_syscall *call,
-		  const struct as_resolved paths[2]);
+		  struct as_resolved paths[2]);
+/* What a call gives away about a name, whether it went well or not. */
+void as_world_learn(const struct as_syscall *call, const struct as_resolved *path);
+
+/* ---- interrupt.c ---- */
+
+void as_world_no_interrupted(struct as_world *w, struct as_process *p);
+
+/* ---- world_about.c ---- */
+
+/* Also finds its paths, whose places are to be dropped. */
+void as_world_about(struct as_world *w, struct as_process *p, const struct as_syscall *call,
+		    struct as_about *about, struct as_resolved paths[2]);
+/* What the trace itself says a descriptor is. */
+struct as_fd *as_world_told(struct as_world *w, struct as_process *p, int fd, struct as_fd *at,
+			    const struct as_syscall_slot *slot);
 
 #endif
