@@ -56,7 +56,7 @@ static void fill_rows(struct as_inside *in, const struct as_spec *spec)
 		struct as_bpf_want want;
 		unsigned row = 1;
 
-		/* The return from a handler is the tracer's: what lies on the stack is the kernel's. */
+		/* The return from a handler is the tracer's: the stack is the kernel's then. */
 		if (!call || as_record_by_event(call) || call->act == AS_ACT_SIGRETURN)
 			continue;
 		want = as_pieces_wanted(call);
@@ -306,7 +306,7 @@ static void tell(struct as_inside *in, struct as_tally *tally, const struct as_i
 			as_tally_lost(tally, 1);
 		return;
 	}
-	/* Of beginnings only those of closes matter, where another thread may have the number soon. */
+	/* Of beginnings only those of closes matter: another thread may have the number soon. */
 	if (!event->end &&
 	    !(as_world_closes(spec) && as_world_shares(tally->world, (unsigned)own->tid)))
 		return;
