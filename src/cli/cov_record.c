@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
@@ -87,6 +88,21 @@ static int choose(const char *how, const struct as_source_ops **out, struct as_e
 			why = *err;
 	}
 	return rc;
+}
+
+/* Better said before a command that runs for hours. */
+static int can_write(const char *path, struct as_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? as_xstrdup(path) : as_xstrdup(".");
+	int rc = access(path, W_OK) ? errno : 0;
+
+	if (slash)
+		folder[slash == path ? 1 : slash - path] = '\0';
+	if (rc == ENOENT && *path)
+		rc = access(folder, W_OK | X_OK) ? errno : 0;
+	free(folder);
+	return rc ? as_fail_errno(err, rc, "%s cannot be written", path) : 0;
 }
 
 /* What the command, or what became of it, makes of our exit status. */
@@ -182,7 +198,9 @@ int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct
 
 	if (!path)
 		return as_fail(err, AS_EUSE, "cov record: expected -o FILE.cov");
-	rc = choose(as_args_text(args, "how", "auto"), &source, err);
+	rc = can_write(path, err);
+	if (!rc)
+		rc = choose(as_args_text(args, "how", "auto"), &source, err);
 	if (rc)
 		return hand_on(rc, status, err);
 	argv = as_xcalloc((uint64_t)n + 1, sizeof(*argv));
