@@ -31,9 +31,7 @@
 #define TURNS 5
 
 enum way { BASE, BPF, INSIDE, STOPS, PTRACE, STRACE, WAYS };
-static const char *const names[WAYS] = {
-	"base", "bpf", "inprocess", "stops", "ptrace", "strace"
-};
+static const char *const names[WAYS] = { "base", "bpf", "inprocess", "stops", "ptrace", "strace" };
 
 struct loop {
 	const char *name, *body; /* of the loop; in the folder */

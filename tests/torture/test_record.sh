@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Recording under attack: the recorder is killed, stopped and interrupted at any moment; its output
-# cannot be written; the command floods it. Nothing may stay behind: no process that hangs or is left
+# cannot be written; the command floods it. Nothing may stay: no process that hangs or is left
 # stopped, no shared memory, no half of a file.
 # TORTURE_SECONDS=N goes on with other moments for about N seconds.
 . tests/tap.sh
@@ -40,7 +40,8 @@ wait_until() { # COMMAND...: true within ten seconds
 none_left() { # FILE: none of the processes in it is there any more
 	local pid
 	while read -r pid; do
-		[ ! -e "/proc/$pid" ] || grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null || return 1
+		[ ! -e "/proc/$pid" ] || grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null ||
+			return 1
 	done <"$1"
 }
 
@@ -117,8 +118,8 @@ for how in $ways; do
 	tap_run "$how: all are counted" 0 "$ASSAY" cov show --syscall write "$cov"
 	tap_like "$how: 200 writes" "$WORK/out" '^ +write +200$'
 	# A process that outlives the command is waited for.
-	tap_run "$how: left to itself" 0 timeout 60 "$ASSAY" cov record --how "$how" --under "$tree" \
-		-o "$cov" -- bash -c "(sleep 0.3; mkdir $tree/late.$how) & exit 0"
+	tap_run "$how: left to itself" 0 timeout 60 "$ASSAY" cov record --how "$how" \
+		--under "$tree" -o "$cov" -- bash -c "(sleep 0.3; mkdir $tree/late.$how) & exit 0"
 	tap_is "$how: it was waited for" "$(ls -d "$tree/late.$how")" "$tree/late.$how"
 done
 
