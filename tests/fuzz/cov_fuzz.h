@@ -25,13 +25,26 @@ static const struct as_spec *the_spec(void)
 static inline void fuzz_round_trip(const struct as_counts *counts)
 {
 	struct as_buf first = { 0 }, second = { 0 };
-	struct as_counts *again = NULL;
+	struct as_counts *again = NULL, *merged;
 	struct as_err err;
 
 	as_counts_print(counts, &first);
 	as_assert(!as_counts_parse(the_spec(), "x", as_buf_str(&first), first.len, &again, &err));
 	as_counts_print(again, &second);
 	as_assert(first.len == second.len && !memcmp(first.data, second.data, first.len));
+	/* Put together with nothing it is the same, and twice it is read again. */
+	merged = as_counts_new(the_spec());
+	as_counts_merge(merged, again);
+	as_buf_clear(&second);
+	as_counts_print(merged, &second);
+	as_assert(first.len == second.len && !memcmp(first.data, second.data, first.len));
+	as_counts_merge(merged, again);
+	as_buf_clear(&second);
+	as_counts_print(merged, &second);
+	as_counts_free(again);
+	again = NULL;
+	as_assert(!as_counts_parse(the_spec(), "x", as_buf_str(&second), second.len, &again, &err));
+	as_counts_free(merged);
 	as_counts_free(again);
 	as_buf_free(&first);
 	as_buf_free(&second);
