@@ -337,6 +337,8 @@ static int end_of_trace(struct reader *r, const struct as_source_input *input, s
 			       "%s: shows addresses in place of file names (strace -e raw): which "
 			       "files its calls are about cannot be known",
 			       input->path);
+	if (r->broken.len)
+		as_tally_not_understood(r->tally, as_buf_str(&r->broken), r->broken.len);
 	as_counts_note(r->tally->counts, AS_NOTE_LINES, r->lines);
 	as_counts_note(r->tally->counts, AS_NOTE_UNFINISHED, as_pendings_active(&r->pendings));
 	as_counts_note(r->tally->counts, AS_NOTE_FORGOTTEN, r->pendings.dropped);

@@ -155,8 +155,10 @@ static struct as_place *below(struct as_names *names, struct as_place *parent, c
 		return as_place_share(names, p);
 	if (names->n >= AS_WORLD_PLACES && names->oldest)
 		as_names_evict(names);
-	if (names->n >= AS_WORLD_PLACES || parent->depth >= DEPTH_MAX)
+	if (names->n >= AS_WORLD_PLACES || parent->depth >= DEPTH_MAX) {
+		names->forgotten++;
 		return NULL;
+	}
 	p = as_xcalloc(1, sizeof(*p));
 	p->refs = 1;
 	p->id = ++names->ids;
