@@ -260,8 +260,7 @@ void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n)
 
 void as_counts_unnote(struct as_counts *counts, enum as_cov_note note, uint64_t n)
 {
-	as_assert(counts->notes[note] >= n);
-	counts->notes[note] -= n;
+	counts->notes[note] -= n < counts->notes[note] ? n : counts->notes[note];
 }
 
 uint64_t as_counts_noted(const struct as_counts *counts, enum as_cov_note note)
