@@ -92,8 +92,7 @@ bool as_tally_interrupt(struct as_tally *tally, const struct as_syscall *call)
 		return false;
 	p = as_world_process(tally->world, call->tid);
 	if (p->interrupted && p->interrupted->call.spec == call->spec &&
-	    (!call->spec->n_slots ||
-	     same_slot(&p->interrupted->call.slots[0], &call->slots[0])))
+	    (!call->spec->n_slots || same_slot(&p->interrupted->call.slots[0], &call->slots[0])))
 		settled(tally, p);
 	if (!as_syscall_interrupted(call))
 		return false;

@@ -170,8 +170,7 @@ bool as_lttng_is_unknown(const char *name, size_t len)
 
 bool as_lttng_in_sigreturn(struct as_lttng *lttng, const struct as_lttng_ids *ids)
 {
-	const struct as_pending *pending =
-		as_pendings_find(&lttng->pendings, key_of(lttng, ids));
+	const struct as_pending *pending = as_pendings_find(&lttng->pendings, key_of(lttng, ids));
 
 	return fits(pending, NULL) &&
 	       ((const struct as_syscall *)pending->text)->spec->act == AS_ACT_SIGRETURN;

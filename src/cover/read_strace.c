@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * read_strace: the text of strace -f, with any of -y -yy -Y -T -t -tt -ttt -r -i -k -n -s N -v -x -xx
- * -X -z -Z -C. Calls that others interrupted ("<unfinished ...>") are put together again for each
- * thread; one that has entered fork or clone may have a child before it comes back.
+ * read_strace: the text of strace -f, with any of -y -yy -Y -T -t -tt -ttt -r -i -k -n -s N -v -x
+ * -xx -X -z -Z -C. Calls that others interrupted ("<unfinished ...>") are put together again for
+ * each thread; one that has entered fork or clone may have a child before it comes back.
  *
  * What is not understood is counted, with the first examples; a line that was cut (a megabyte long)
  * is not understood. Calls of 32 bit programs are printed in the same words as others, and are
@@ -71,8 +71,8 @@ static void look_for_addresses(struct reader *r)
 		if (r->call.spec->slots[i].class != AS_CLASS_PATH)
 			continue;
 		any = true;
-		if (slot->state != AS_SLOT_FAULT || !r->call.finished ||
-		    r->call.err == EFAULT || (r->call.err && !r->addresses))
+		if (slot->state != AS_SLOT_FAULT || !r->call.finished || r->call.err == EFAULT ||
+		    (r->call.err && !r->addresses))
 			continue;
 		slot->state = AS_SLOT_UNSEEN;
 		address = true;

@@ -141,9 +141,8 @@ static const char *scan_args(const char *p, const char *end, struct as_scan *sca
 			p++;
 			break;
 		case ANGLE:
-			p = is_digit(p[-1]) || p[-1] == 'D' || p[-1] == '/' ?
-				    skip_angle(p, end) :
-				    p + 1;
+			p = is_digit(p[-1]) || p[-1] == 'D' || p[-1] == '/' ? skip_angle(p, end)
+									    : p + 1;
 			break;
 		case SLASH:
 			p = skip_comment(p, end);

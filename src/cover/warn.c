@@ -37,7 +37,8 @@ static bool no_calls(const struct seen *s, char *out, size_t size)
 {
 	if (s->about || s->counted || !s->lines)
 		return false;
-	snprintf(out, size, "there is no call about files in %" PRIu64 " lines or records", s->lines);
+	snprintf(out, size, "there is no call about files in %" PRIu64 " lines or records",
+		 s->lines);
 	return true;
 }
 
@@ -80,7 +81,8 @@ static bool forgotten(const struct seen *s, char *out, size_t size)
 	if (!n)
 		return false;
 	snprintf(out, size,
-		 "%" PRIu64 " processes, descriptors and calls under way were forgotten: there were "
+		 "%" PRIu64
+		 " processes, descriptors and calls under way were forgotten: there were "
 		 "more than the tables hold",
 		 n);
 	return true;
@@ -91,7 +93,8 @@ static bool all_failed(const struct seen *s, char *out, size_t size)
 	if (s->calls < SOME || note(s, AS_NOTE_FAILED) < s->calls)
 		return false;
 	snprintf(out, size,
-		 "all %" PRIu64 " calls failed: strace -Z leaves out those that went well", s->calls);
+		 "all %" PRIu64 " calls failed: strace -Z leaves out those that went well",
+		 s->calls);
 	return true;
 }
 
@@ -99,8 +102,8 @@ static bool none_failed(const struct seen *s, char *out, size_t size)
 {
 	if (s->calls < ENOUGH || note(s, AS_NOTE_FAILED) || !s->lines)
 		return false;
-	snprintf(out, size,
-		 "none of %" PRIu64 " calls failed: strace -z leaves out those that did", s->calls);
+	snprintf(out, size, "none of %" PRIu64 " calls failed: strace -z leaves out those that did",
+		 s->calls);
 	return true;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is hard to count exactly. Threads that share descriptors: the same numbers are freed and given
- * again all the time, on files that are asked for and on others (--threads). Calls that signals
- * interrupt, with handlers of all kinds (--signals). The program (this one) keeps count of its own
- * calls; strace, ptrace and eBPF must come to exactly that.
+ * What is hard to count exactly. Threads that share descriptors: the same numbers are freed and
+ * given again all the time, on files that are asked for and on others (--threads). Calls that
+ * signals interrupt, with handlers of all kinds (--signals). The program (this one) keeps count of
+ * its own calls; strace, ptrace and eBPF must come to exactly that.
  *
  * TORTURE_SECONDS=N: goes on with other seeds for that long.
  */
@@ -52,8 +52,8 @@ enum what {
 	READ_EINTR,
 	WHATS
 };
-static const char *const names[WHATS] = { "open",  "write", "close regular", "close directory",
-					  "fcntl", "fsync", "getdents",	     "read",
+static const char *const names[WHATS] = { "open",	"write", "close regular", "close directory",
+					  "fcntl",	"fsync", "getdents",	  "read",
 					  "read: EINTR" };
 
 static char self[4096];
@@ -258,7 +258,7 @@ static void reads(int sig)
 	must(syscall(SYS_lseek, fifo, 0, SEEK_SET) < 0 ? 0 : -1, "lseek");
 }
 
-static void catch(int sig, void (*handler)(int), int flags)
+static void catch (int sig, void (*handler)(int), int flags)
 {
 	struct sigaction act = { .sa_handler = handler, .sa_flags = flags };
 
@@ -325,8 +325,8 @@ static int signals_program(long seed)
 	for (int round = 0; round < 6; round++) {
 		must(fcntl(fifo, F_SETFL, 0), "fcntl");
 		did(FCNTL, true);
-		catch(SIGALRM, reads, 0);
-		catch(SIGUSR1, round & 1 ? writes : reads, SA_RESTART);
+		catch (SIGALRM, reads, 0);
+		catch (SIGUSR1, round & 1 ? writes : reads, SA_RESTART);
 		/* Nothing is interrupted for good, or the handler writes what is read. */
 		if (round == 0)
 			one_read(stop, 2, true);
@@ -475,8 +475,8 @@ static void by_strace(const char *what, unsigned seed, const char *option)
 	make_rig(&rig, seed);
 	snprintf(trace, sizeof(trace), "%s/trace", rig.root);
 	{
-		char *argv[] = { "strace", "-f",	(char *)option, "-o",	  trace,
-				 self,	   (char *)what, rig.root,	rig.seed, NULL };
+		char *argv[] = { "strace", "-f",	 (char *)option, "-o",	   trace,
+				 self,	   (char *)what, rig.root,	 rig.seed, NULL };
 		struct as_spawn spawn = { .argv = argv };
 
 		if (as_spawn_run(&spawn, &ended, &err))
@@ -578,8 +578,8 @@ int main(int argc, char **argv)
 	self[n > 0 ? n : 0] = 0;
 	if (argc == 4) {
 		root = argv[2];
-		return strcmp(argv[1], "--threads") ? signals_program(atol(argv[3])) :
-						      threads_program(atol(argv[3]));
+		return strcmp(argv[1], "--threads") ? signals_program(atol(argv[3]))
+						    : threads_program(atol(argv[3]));
 	}
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
