@@ -208,6 +208,8 @@ void as_world_resolve(struct as_world *w, const struct as_process *p, struct as_
 	struct as_place *root = p && p->now->root ? p->now->root : w->names.root;
 
 	*out = (struct as_resolved){ 0 };
+	if (!len)
+		path = "";
 	if (len && *path == '/')
 		base = root;
 	else if (!base)
