@@ -20,6 +20,8 @@ AS_BENCHES(X)
 
 /* The part of bench_cov() that is in bench_cov_record.c. */
 void bench_cov_record(as_bench_report report);
+/* And in bench_cov_feedback.c. */
+void bench_cov_feedback(as_bench_report report);
 
 /* Parts of bench_crash(). */
 void bench_crash_legal(as_bench_report report);
