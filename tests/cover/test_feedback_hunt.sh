@@ -56,17 +56,17 @@ outcome() {
 
 for jobs in 1 3; do
 	for n in a b; do
-		hunt "$n$jobs" --target lab:bug=2 --feedback f.json --max-workloads 96 \
+		hunt "$n$jobs" --target lab:bug=2 --feedback f.json --max-workloads 48 \
 			--jobs $jobs >"$n.json"
 		outcome "$n.json" >"$n.end"
 	done
 	tap_run "the same hunt twice with $jobs jobs" 0 diff a.end b.end
 	tap_run "and the same folders" 0 diff <(ls "a$jobs/findings") <(ls "b$jobs/findings")
 done
-tap_is "it has run something" "$(grep -c '"ops":[1-9][0-9][0-9]' a.end)" 1
+tap_is "it has found something" "$(grep -c "signature" a.end | sed "s,[1-9][0-9]*,some,")" some
 
 cp f.json gone.json
-"$ASSAY" hunt -o cut --target lab:bug=2 --feedback gone.json --max-workloads 96 --jobs 3 \
+"$ASSAY" hunt -o cut --target lab:bug=2 --feedback gone.json --max-workloads 48 --jobs 3 \
 	--no-reduce >/dev/null 2>&1 &
 pid=$!
 for _ in $(seq 600); do
