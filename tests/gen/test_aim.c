@@ -169,7 +169,7 @@ static const struct {
 	{ "fallocate", "EFBIG", EFBIG },       { "fallocate", "EOPNOTSUPP", EOPNOTSUPP },
 	{ "copy_file_range", "EISDIR", EISDIR }, { "copy_file_range", "EINVAL", EINVAL },
 	{ "stat", "ELOOP", ELOOP },	       { "readlink", "EINVAL", EINVAL },
-	{ "mmap", "EACCES", EACCES },	       { "msync", "EINVAL", EINVAL },
+	{ "mmap", "EACCES", EACCES },	       
 	{ "statfs", "ENAMETOOLONG", ENAMETOOLONG },
 };
 
