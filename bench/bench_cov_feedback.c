@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_cov_feedback: what feedback is worth. Two ways go on from the same first batch of the profile
- * `coverage`, one with feedback between batches, the control without, until both have run as many
- * operations. What counts is what each met that the first batch had not (as in
+ * bench_cov_feedback: what feedback is worth. Two ways go on from the same first batch of the
+ * profile `coverage`, one with feedback between batches, the control without, until both have run
+ * as many operations. What counts is what each met that the first batch had not (as in
  * tests/cover/test_feedback.sh, which has more targets and seeds).
  *	cov.feedback.lab.inputs		how many times as many inputs as the control
  *	cov.feedback.lab.outputs	the same for results
@@ -49,14 +49,7 @@ static void side_open(struct side *side, const struct as_target *target, const s
 	as_assert(!as_profile_find("coverage", side->profile, NULL));
 	as_run_traits(target, &side->traits);
 	as_assert(!as_own_new(spec, NULL, &side->own, NULL));
-	side->watch = (struct as_watch){ .open = as_own_open,
-					 .ended = as_own_ended,
-					 .close = as_own_close,
-					 .begin = as_own_begin,
-					 .holds = as_own_holds,
-					 .call = as_own_call,
-					 .op = as_own_op,
-					 .ctx = side->own };
+	side->watch = (struct as_watch)AS_OWN_WATCH(side->own);
 	options.watch = &side->watch;
 	as_assert(!as_runner_new(target, &options, NULL, &side->runner, NULL));
 }
@@ -73,7 +66,8 @@ static void run_batch(struct side *side, uint64_t seed)
 	struct as_chooser *chooser = as_chooser_seeded(seed);
 	struct as_gen *gen;
 
-	as_assert(!as_gen_new(side->profile, &side->traits, as_chooser_choice(chooser), &gen, NULL));
+	as_assert(
+		!as_gen_new(side->profile, &side->traits, as_chooser_choice(chooser), &gen, NULL));
 	for (int i = 0; i < BATCH; i++) {
 		struct as_seq *seq = as_gen_next(gen, AS_GEN_SYNTAX);
 		struct as_run_result result;

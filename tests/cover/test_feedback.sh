@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Feedback against a fair control. A first batch without feedback is common to both. Then one goes on
-# with `assay cov feedback` between batches, the control with batches of the same profile without, until
-# both have run as many operations (the control at least as many). What counts is what each has met that
-# the first batch had not: feedback must meet 1.2 times as much, of inputs and of outputs, on each of
-# three targets and with each of five seeds.
+# Feedback against a fair control. A first batch without feedback is common to both. Then one goes
+# on with `assay cov feedback` between batches, the control with batches of the same profile
+# without, until both have run as many operations (the control at least as many). What counts is
+# what each has met that the first batch had not: feedback must meet 1.2 times as much, of inputs
+# and of outputs, on each of three targets and with each of five seeds.
 #
-# To look closer: FEEDBACK_OPS=N is the operations after the first batch (default 2000), FEEDBACK_SEEDS="1 2"
-# the seeds, FEEDBACK_PROFILE=NAME and FEEDBACK_CONTROL=NAME the profiles. FEEDBACK_OFF=yes does without
-# feedback on both sides: then everything has to fail.
+# To look closer: FEEDBACK_OPS=N is the operations after the first batch (default 2000),
+# FEEDBACK_SEEDS="1 2" the seeds, FEEDBACK_PROFILE=NAME and FEEDBACK_CONTROL=NAME the profiles.
+# FEEDBACK_OFF=yes does without feedback on both sides: then everything has to fail.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 ASSAY=$(realpath "$ASSAY")
@@ -43,7 +43,8 @@ go() {
 		findings="$findings $target:$seed"
 		cp w.txt "found-$seed.txt"
 	fi
-	ops=$((ops + $(grep -oE '[0-9]+ operations, [0-9]+ finding' log | tail -n 1 | cut -d' ' -f1)))
+	grep -oE "[0-9]+ operations, [0-9]+ finding" log | tail -n 1 >said
+	ops=$((ops + $(cut -d" " -f1 said)))
 }
 
 # adds NAME: what was counted is added to NAME.cov.
@@ -61,8 +62,8 @@ newly() {
 		awk '$2 == "output" { out++; next } { in_++ } END { print in_ + 0, out + 0 }'
 }
 
-# one_seed SEED: the two ways from one beginning; prints newly met: inputs and outputs with feedback,
-# then those of the control, then operations of each.
+# one_seed SEED: the two ways from one beginning; prints newly met: inputs and outputs with
+# feedback, then those of the control, then operations of each.
 one_seed() {
 	local seed=$1 batch=0 with control with_ops
 	ops=0
@@ -102,11 +103,14 @@ compare() {
 			continue
 		fi
 		read -r a b c d o p <result
-		echo "# $name, seed $seed: $a inputs and $b outputs newly met in $o operations with" \
-			"feedback, $c and $d in $p without"
-		sum_a=$((sum_a + a)) sum_b=$((sum_b + b)) sum_c=$((sum_c + c)) sum_d=$((sum_d + d))
-		[ $((a * 10)) -ge $((c * 12)) ] && [ "$c" -gt 0 ] || few_inputs="$few_inputs $seed"
-		[ $((b * 10)) -ge $((d * 12)) ] && [ "$d" -gt 0 ] || few_outputs="$few_outputs $seed"
+		echo "# $name, seed $seed: $a inputs and $b outputs newly met in $o operations" \
+			"with feedback, $c and $d in $p without"
+		sum_a=$((sum_a + a)) sum_b=$((sum_b + b))
+		sum_c=$((sum_c + c)) sum_d=$((sum_d + d))
+		[ $((a * 10)) -ge $((c * 12)) ] && [ "$c" -gt 0 ] ||
+			few_inputs="$few_inputs $seed"
+		[ $((b * 10)) -ge $((d * 12)) ] && [ "$d" -gt 0 ] ||
+			few_outputs="$few_outputs $seed"
 	done
 	echo "# $name: $sum_a : $sum_c inputs, $sum_b : $sum_d outputs"
 	tap_is "$name: seeds with less than 1.2 times the inputs" "$few_inputs" ""

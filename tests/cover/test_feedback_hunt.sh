@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What feedback steers depends on the seed and the feedback alone: workloads, hunts with one job and with
-# several, and hunts that were killed and go on, even when the file with the feedback is gone.
+# What feedback steers depends on the seed and the feedback alone: workloads, hunts with one job and
+# with several, and hunts that were killed and go on, even when the file with the feedback is gone.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 ASSAY=$(realpath "$ASSAY")
@@ -23,17 +23,20 @@ tap_is "the same twice" "$(cmp a.txt b.txt && echo same)" same
 gen -s 8 -n 20 --feedback f.json >b.txt
 tap_is "another seed, other workloads" "$(cmp -s a.txt b.txt || echo other)" other
 gen -s 7 -n 10 --feedback f.json >b.txt
-tap_is "the first ten are those of twenty" "$(cmp <(head -n "$(wc -l <b.txt)" a.txt) b.txt && echo same)" same
-tap_is "without feedback nothing goes for goals" "$(gen -s 7 -n 20 | grep -c '\$10[0-9]')" 0
+tap_is "the first ten are those of twenty" \
+	"$(cmp <(head -n "$(wc -l <b.txt)" a.txt) b.txt && echo same)" same
+tap_is "without feedback nothing goes for goals" \
+	"$(gen -s 7 -n 20 | grep -c '\$10[0-9]')" 0
 printf 'like coverage\naim 0%%\n' >no.profile
 tap_is "nor with aim 0%" \
-	"$("$ASSAY" gen -p ./no.profile -t lab -s 7 -n 20 --feedback f.json | grep -c '\$10[0-9]')" 0
+	"$("$ASSAY" gen -p ./no.profile -t lab -n 20 --feedback f.json | grep -c '\$10[0-9]')" 0
 
 # ---- Tries ----
 tap_run "tries without feedback" 2 "$ASSAY" gen --tries t.json
 gen -s 7 -n 20 --feedback f.json --tries t.json >b.txt
 tap_is "keeping tries changes nothing at first" "$(cmp a.txt b.txt && echo same)" same
-tap_like "they are kept" t.json '^\{"call":"[a-z_]+","(arg":"[a-z_]+","partition|output)":"[^"]+","tries":[0-9]+\}$'
+tap_like "they are kept" t.json \
+	'^\{"call":"[a-z_]+","(arg":"[a-z_]+","partition|output)":"[^"]+","tries":[0-9]+\}$'
 aims=$(grep -c '\$10[0-9]' b.txt)
 for _ in 1 2 3 4; do
 	gen -s 7 -n 100 --feedback f.json --tries t.json >b.txt
@@ -66,8 +69,8 @@ done
 tap_is "it has found something" "$(grep -c "signature" a.end | sed "s,[1-9][0-9]*,some,")" some
 
 cp f.json gone.json
-"$ASSAY" hunt -o cut --target lab:bug=2 --feedback gone.json --max-workloads 48 --jobs 3 \
-	--no-reduce >/dev/null 2>&1 &
+"$ASSAY" hunt -o cut --target lab:bug=2 --feedback gone.json --max-workloads 48 \
+	--jobs 3 --no-reduce >/dev/null 2>&1 &
 pid=$!
 for _ in $(seq 600); do
 	[ -s cut/hunt/state.json ] && break
