@@ -21,6 +21,8 @@ AS_BENCHES(X)
 /* Parts of bench_cov(). */
 void bench_cov_record(as_bench_report report);
 void bench_cov_ways(as_bench_report report);
+/* And in bench_cov_feedback.c. */
+void bench_cov_feedback(as_bench_report report);
 
 /* Parts of bench_crash(). */
 void bench_crash_legal(as_bench_report report);
