@@ -59,9 +59,9 @@ AS_MUST_CHECK int as_dir_write(const struct as_dir *dir, const char *name, const
 /* A new folder "PREFIXxxxxxx" that nobody else has. */
 AS_MUST_CHECK int as_dir_temp(const struct as_dir *dir, const char *prefix, struct as_buf *name,
 			      struct as_dir *below, struct as_err *err);
-/* Takes a folder of plain files out of one that others, a guest say, can write to: all else in it is
- * removed, and what is left becomes ours. *again: there is one of that name in `to`, which stays as
- * it is; the other is removed. */
+/* Takes a folder of plain files out of one that others, a guest say, can write to: all else in it
+ * is removed, and what is left becomes ours. *again: there is one of that name in `to`, which stays
+ * as it is; the other is removed. */
 AS_MUST_CHECK int as_dir_take(const struct as_dir *from, const char *name, const struct as_dir *to,
 			      bool *again, struct as_err *err);
 /* Gives a folder of ours, complete now, its name in the same folder; *again as above. */

@@ -2,10 +2,10 @@
 /*
  * rundir: see rundir.h.
  *
- * Method. The lock is flock(2) on the folder itself, so it goes with the last process that inherited
- * it. Whoever gets it alone when he comes removes what dead processes left, and whoever gets it
- * alone when he goes removes the folder if it is empty. A newcomer who waited for the lock of a
- * folder that was removed meanwhile begins anew.
+ * Method. The lock is flock(2) on the folder itself, so it goes with the last process that has
+ * inherited it. Whoever gets it alone when he comes removes what dead processes left, and whoever
+ * gets it alone when he goes removes the folder if it is empty. A newcomer who waited for the lock
+ * of a folder that was removed meanwhile begins anew.
  */
 #include "base/rundir.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store: a folder for each finding. It is written under a name of its own that begins with a dot and
- * renamed when it is whole, so a folder with an id for a name is complete whenever we are killed.
+ * store: a folder for each finding. It is written under a name of its own that begins with a dot,
+ * and renamed when it is whole, so a folder with an id for a name is complete whenever we are
+ * killed.
  *
  * Several processes may do that at a time. Of those that bring the same finding one is first, and
- * the others count it: with the lock of its folder held (flock), since that is to read and to write.
+ * the others count it, with the lock of its folder held (flock), as that is to read and to write.
  */
 #include "report/sinks.h"
 
@@ -141,8 +142,8 @@ static int write_readme(const struct as_dir *dir, const struct as_finding *f, co
 		    id, f->target, as_buf_str(&scenario),
 		    f->kind == AS_FIND_RACE ? ", of one thread" : "",
 		    f->disk ? "- `disk.img.zst`: the disk at that moment; "
-			       "`assay disk export disk.img.zst RAW`\n"
-			     : "");
+			      "`assay disk export disk.img.zst RAW`\n"
+			    : "");
 	rc = as_dir_write(dir, "README.md", &t, err);
 	as_buf_free(&t);
 	as_buf_free(&scenario);

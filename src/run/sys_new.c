@@ -211,11 +211,16 @@ int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_v
 
 int as_sys_remove_tree(const char *folder, struct as_err *err)
 {
-	int fd = sys_open_dir(NULL, AT_FDCWD, folder, true);
+	return as_sys_remove_tree_at(AT_FDCWD, folder, err);
+}
+
+int as_sys_remove_tree_at(int at, const char *folder, struct as_err *err)
+{
+	int fd = sys_open_dir(NULL, at, folder, true);
 	uint64_t done = 0;
 	int rc = fd < 0 ? -errno : sys_remove_below(NULL, fd, true, &done);
 
-	if (!rc && rmdir(folder))
+	if (!rc && unlinkat(at, folder, AT_REMOVEDIR))
 		rc = -errno;
 	return rc ? as_fail_errno(err, -rc, "cannot remove %s", folder) : 0;
 }

@@ -24,5 +24,6 @@ AS_MUST_CHECK int as_vfs_sys_unmount(struct as_vfs *vfs);
 
 /* Removes a folder with all below it, however deep. */
 AS_MUST_CHECK int as_sys_remove_tree(const char *folder, struct as_err *err);
+AS_MUST_CHECK int as_sys_remove_tree_at(int at, const char *folder, struct as_err *err);
 
 #endif
