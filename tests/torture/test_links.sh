@@ -149,6 +149,13 @@ if [ "$is_root" ]; then
 		tap_is "$c: which gets nothing" "$(ls -A victim2)" .assay-run
 		rm -rf victim2
 	done
+	# A directory to test in: what dead runs left there is removed, but not through a link.
+	rm -rf theirs && mkdir theirs && chown $nobody theirs
+	mkdir -p dead/tree && echo precious >dead/tree/file && : >dead/lock
+	ln -s "$WORK/dead" theirs/.assay-run-00abcd
+	tap_run "a directory of another user as a target" 0 "$ASSAY" run --no-store \
+		--target dir:theirs "$w"
+	tap_is "what his link leads to stays" "$(cat dead/tree/file)" precious
 else
 	tap_skip "folders and links of others" "only root can make them"
 fi
