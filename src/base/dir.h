@@ -46,6 +46,9 @@ AS_MUST_CHECK int as_dir_below(const struct as_dir *dir, const char *name, bool 
 AS_MUST_CHECK int as_dir_dup(const struct as_dir *dir, struct as_dir *copy, struct as_err *err);
 void as_dir_close(struct as_dir *dir);
 
+/* Waits for the lock of the folder (flock), alone or shared, but not for ever: whoever can read the
+ * folder can hold it. It goes with the descriptor. */
+AS_MUST_CHECK int as_dir_lock(const struct as_dir *dir, bool alone, struct as_err *err);
 /* Whether it is a name that we give: not hidden, and one part of a path. */
 bool as_dir_is_plain(const char *name);
 /* Whether there is something of that name. */

@@ -172,10 +172,10 @@ int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void
 	struct as_buf text = { 0 };
 	json_t *root = NULL;
 	char *dump;
-	int rc;
+	int rc = as_dir_lock(dir, true, err);
 
-	while (flock(dir->fd, LOCK_EX) && errno == EINTR)
-		;
+	if (rc)
+		return rc;
 	rc = as_dir_read(dir, FINDING_NAME, JSON_MAX_BYTES, &text, err);
 	if (!rc)
 		root = json_loadb(as_buf_str(&text), text.len, 0, NULL);
