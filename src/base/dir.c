@@ -11,13 +11,16 @@
 #include "base/dir.h"
 
 #include "base/out.h"
+#include "base/spawn.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -25,6 +28,8 @@
 #define LINKS_MAX 40 /* as the kernel has it */
 #define LINK_TEXT_MAX 4096
 #define TEMP_ATTEMPTS 10000
+#define LOCK_WAIT_US 30000000
+#define LOCK_LOOK_MS 5
 
 /* ---- Walking --------------------------------------------------------------------------------- */
 
@@ -254,6 +259,20 @@ int as_dir_temp(const struct as_dir *dir, const char *prefix, struct as_buf *nam
 	}
 	*below = AS_DIR_NONE;
 	return as_fail_errno(err, errno, "%s/%s", dir->path, as_buf_str(name));
+}
+
+int as_dir_lock(const struct as_dir *dir, bool alone, struct as_err *err)
+{
+	int64_t until_us = as_now_us() + LOCK_WAIT_US;
+
+	while (flock(dir->fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return as_fail_errno(err, errno, "%s: cannot lock it", dir->path);
+		if (as_now_us() > until_us)
+			return as_fail(err, AS_EIO, "%s: somebody else keeps it locked", dir->path);
+		poll(NULL, 0, LOCK_LOOK_MS);
+	}
+	return 0;
 }
 
 /* ---- What is in them ------------------------------------------------------------------------- */

@@ -46,6 +46,9 @@ AS_MUST_CHECK int as_dir_below(const struct as_dir *dir, const char *name, bool 
 AS_MUST_CHECK int as_dir_dup(const struct as_dir *dir, struct as_dir *copy, struct as_err *err);
 void as_dir_close(struct as_dir *dir);
 
+/* Waits for the lock of the folder (flock), alone or shared, but not for ever: whoever can read the
+ * folder can hold it. It goes with the descriptor. */
+AS_MUST_CHECK int as_dir_lock(const struct as_dir *dir, bool alone, struct as_err *err);
 /* Whether it is a name that we give: not hidden, and one part of a path. */
 bool as_dir_is_plain(const char *name);
 /* Whether there is something of that name. */
@@ -59,9 +62,9 @@ AS_MUST_CHECK int as_dir_write(const struct as_dir *dir, const char *name, const
 /* A new folder "PREFIXxxxxxx" that nobody else has. */
 AS_MUST_CHECK int as_dir_temp(const struct as_dir *dir, const char *prefix, struct as_buf *name,
 			      struct as_dir *below, struct as_err *err);
-/* Takes a folder of plain files out of one that others, a guest say, can write to: all else in it is
- * removed, and what is left becomes ours. *again: there is one of that name in `to`, which stays as
- * it is; the other is removed. */
+/* Takes a folder of plain files out of one that others, a guest say, can write to: all else in it
+ * is removed, and what is left becomes ours. *again: there is one of that name in `to`, which stays
+ * as it is; the other is removed. */
 AS_MUST_CHECK int as_dir_take(const struct as_dir *from, const char *name, const struct as_dir *to,
 			      bool *again, struct as_err *err);
 /* Gives a folder of ours, complete now, its name in the same folder; *again as above. */

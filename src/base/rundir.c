@@ -2,10 +2,10 @@
 /*
  * rundir: see rundir.h.
  *
- * Method. The lock is flock(2) on the folder itself, so it goes with the last process that inherited
- * it. Whoever gets it alone when he comes removes what dead processes left, and whoever gets it
- * alone when he goes removes the folder if it is empty. A newcomer who waited for the lock of a
- * folder that was removed meanwhile begins anew.
+ * Method. The lock is flock(2) on the folder itself, so it goes with the last process that has
+ * inherited it. Whoever gets it alone when he comes removes what dead processes left, and whoever
+ * gets it alone when he goes removes the folder if it is empty. A newcomer who waited for the lock
+ * of a folder that was removed meanwhile begins anew.
  */
 #include "base/rundir.h"
 
@@ -201,10 +201,10 @@ static void let_go(struct as_rundir *run)
 static int take(struct as_rundir *run, enum as_rundir_how how, bool *again, struct as_err *err)
 {
 	bool alone = !flock(run->dir.fd, LOCK_EX | LOCK_NB);
-	int rc = 0;
+	int rc = alone ? 0 : as_dir_lock(&run->dir, false, err);
 
-	if (!alone && flock(run->dir.fd, LOCK_SH))
-		return as_fail_errno(err, errno, "%s: cannot lock it", run->dir.path);
+	if (rc)
+		return rc;
 	*again = !is_still_there(run);
 	if (*again)
 		return 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rundir: run folders (-o DIR), in which assay keeps findings and the state of hunts, and in which it
- * deletes what processes of its own have left. It does so only in folders of its own:
+ * rundir: run folders (-o DIR), in which assay keeps findings and the state of hunts, and in which
+ * it deletes what processes of its own have left. It does so only in folders of its own:
  *
  *   - a run folder has a mark in it, the file .assay-run, written when the folder is made or was
- *     empty. A folder that has other things in it and no mark is refused. Those that versions before
- *     the mark made are known by what they hold, and get one;
+ *     empty. A folder that has other things in it and no mark is refused. Those that were made by
+ *     versions before the mark are known by what they hold, and get one;
  *   - a folder that another user owns or may write to is refused: what lies there would be his.
  *
  * Several processes may use a run folder at a time. Each holds a shared lock on it; who is alone in

@@ -65,8 +65,8 @@ static void better(void *ctx, const struct as_seq *best, const char *phase)
 	r->shortest = best->n;
 }
 
-static int keep(const struct as_dir *folder, const struct as_seq *best, const struct as_reduced *result,
-		double seconds, struct as_err *err)
+static int keep(const struct as_dir *folder, const struct as_seq *best,
+		const struct as_reduced *result, double seconds, struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	struct as_stored_reduction r = {

@@ -113,8 +113,8 @@ static void share_finding(struct as_sink *sink, const struct as_finding *f, cons
 
 	if (share->out->store)
 		as_store_sink_take(share->out->store, &share->dir, id);
-	talk->next = share->out->store && !as_cli_output_failed(share->out, NULL) ? &both->kept
-										  : NULL;
+	talk->next =
+		share->out->store && !as_cli_output_failed(share->out, NULL) ? &both->kept : NULL;
 	talk->finding(talk, f, id);
 }
 

@@ -80,9 +80,9 @@ static int open_lock(struct as_folders *f, struct as_err *err)
 	struct stat st;
 	int rc;
 
-	f->lock_fd = openat(f->hunt.fd, LOCK_NAME,
-			    O_CREAT | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-			    0644);
+	f->lock_fd =
+		openat(f->hunt.fd, LOCK_NAME,
+		       O_CREAT | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
 	if (f->lock_fd < 0 && errno != ELOOP)
 		return as_fail_errno(err, errno, "%s/" LOCK_NAME, f->hunt.path);
 	if (f->lock_fd < 0 || fstat(f->lock_fd, &st) || !S_ISREG(st.st_mode))

@@ -324,8 +324,7 @@ static int work_job(struct job *job, const struct as_hunt_state *state, struct a
 	job->heard.sink.finding = hear_finding;
 	job->heard.sink.again = hear_again;
 	if (!rc)
-		rc = as_lane_open(h, folder, true, job->known, &job->heard.sink, &job->lane,
-				  err);
+		rc = as_lane_open(h, folder, true, job->known, &job->heard.sink, &job->lane, err);
 	if (!rc && job->position)
 		as_stream_seek(job->stream, job->position);
 	while (!rc && !over && !job->shared->stop) {

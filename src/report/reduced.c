@@ -21,7 +21,8 @@
 #define SHOWN_LINES 40 /* of a workload in README.md */
 #define HEADING "\n## Reduced\n"
 
-static int write_repro(const struct as_dir *dir, const struct as_stored_reduction *r, struct as_err *err)
+static int write_repro(const struct as_dir *dir, const struct as_stored_reduction *r,
+		       struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	struct as_seq *seq = NULL;

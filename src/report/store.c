@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store: a folder for each finding. It is written under a name of its own that begins with a dot and
- * renamed when it is whole, so a folder with an id for a name is complete whenever we are killed.
+ * store: a folder for each finding. It is written under a name of its own that begins with a dot,
+ * and renamed when it is whole, so a folder with an id for a name is complete whenever we are
+ * killed.
  *
  * Several processes may do that at a time. Of those that bring the same finding one is first, and
- * the others count it: with the lock of its folder held (flock), since that is to read and to write.
+ * the others count it, with the lock of its folder held (flock), as that is to read and to write.
  */
 #include "report/sinks.h"
 
@@ -200,10 +201,10 @@ int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void
 	struct as_buf text = { 0 };
 	json_t *root = NULL;
 	char *dump;
-	int rc;
+	int rc = as_dir_lock(dir, true, err);
 
-	while (flock(dir->fd, LOCK_EX) && errno == EINTR)
-		;
+	if (rc)
+		return rc;
 	rc = as_dir_read(dir, FINDING_NAME, JSON_MAX_BYTES, &text, err);
 	if (!rc)
 		root = json_loadb(as_buf_str(&text), text.len, 0, NULL);

@@ -7,22 +7,23 @@
  * only when he gets it, and begins anew when a cleaner was faster. The lock's file goes last, so
  * that a cleaner who is killed leaves something that the next one recognises.
  *
+ * All of it goes through descriptors: whoever can write to the parent may put something else under
+ * our names, but leads neither the run nor the cleaning there.
+ *
  * The file system below may not answer, not even to a close(2), and who waits for it cannot be
  * killed. So a process of its own, the holder, makes the folder, holds the lock and removes it all;
- * we hold nothing there, and leave the holder behind when it does not answer. It also removes the
- * folder when we die.
+ * we hold nothing there but a way to the tree (O_PATH), which children inherit, and leave the holder
+ * alone when it does not answer. It also removes the folder when we die.
  */
 #include "run/folder.h"
 
-#include "base/buf.h"
+#include "base/dir.h"
 #include "base/spawn.h"
 #include "base/stuck.h"
 #include "run/sys_new.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,56 +41,68 @@
 #define KILL_MS 500
 #define HURRY_MS 700
 
+#define TREE "tree"
+#define LOCK "lock"
+
 /* In shared memory: what the holder has to say. */
 struct told {
 	uint64_t done; /* entries removed: it makes progress */
 	int rc; /* of what it was last asked for */
 	struct as_err err;
-	char tree[PATH_MAX + 64];
 };
 
 struct as_folder {
 	pid_t holder;
 	int fd; /* a byte from there: it is done; one to there: remove it */
+	int tree_fd; /* -1: there is none yet */
+	char tree[48]; /* by that descriptor, which children inherit */
 	struct told *told;
 	unsigned deadline_ms;
 };
 
 /* The holder's. */
 struct place {
-	char *path, *tree, *lock;
-	int lock_fd;
+	struct as_dir parent;
+	char name[NAME_LEN + 1];
+	int fd, lock_fd, tree_fd;
 	uint64_t *done;
 };
-
-static char *join(const char *folder, const char *name)
-{
-	struct as_buf path = { 0 };
-
-	as_buf_addf(&path, "%s/%s", folder, name);
-	return path.data;
-}
 
 static void let_go(struct place *f)
 {
 	if (f->lock_fd >= 0)
 		close(f->lock_fd);
-	free(f->path);
-	free(f->tree);
-	free(f->lock);
+	if (f->tree_fd >= 0)
+		close(f->tree_fd);
+	if (f->fd >= 0)
+		close(f->fd);
+	as_dir_close(&f->parent);
 	free(f);
 }
 
-static struct place *named(const char *path, uint64_t *done)
+/* NULL: the parent could not be opened once more. */
+static struct place *named(const struct as_dir *parent, const char *name, uint64_t *done)
 {
 	struct place *f = as_xcalloc(1, sizeof(*f));
 
+	f->fd = f->lock_fd = f->tree_fd = -1;
+	snprintf(f->name, sizeof(f->name), "%s", name);
 	f->done = done;
-	f->path = as_xstrdup(path);
-	f->tree = join(path, "tree");
-	f->lock = join(path, "lock");
-	f->lock_fd = -1;
-	return f;
+	if (!as_dir_dup(parent, &f->parent, NULL))
+		return f;
+	let_go(f);
+	return NULL;
+}
+
+/* Only what is ours by owner. 0 or a negative errno. */
+static int open_own(struct place *f)
+{
+	struct stat st;
+
+	f->fd = openat(f->parent.fd, f->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (f->fd < 0)
+		return -errno;
+	return fstat(f->fd, &st) || st.st_uid != geteuid() ? -EPERM : 0;
 }
 
 /* With the lock in our hands. */
@@ -98,85 +111,88 @@ static int remove_all(struct place *f, struct as_err *err)
 	struct stat st;
 	int rc = 0;
 
-	if (!lstat(f->tree, &st))
-		rc = as_sys_remove_counted(f->tree, f->done, err);
-	if (!rc && ((unlink(f->lock) && errno != ENOENT) || (rmdir(f->path) && errno != ENOENT)))
-		rc = as_fail_errno(err, errno, "cannot remove %s", f->path);
+	if (!fstatat(f->fd, TREE, &st, AT_SYMLINK_NOFOLLOW))
+		rc = as_sys_remove_counted(f->fd, TREE, f->done, err);
+	if (!rc && ((unlinkat(f->fd, LOCK, 0) && errno != ENOENT) ||
+		    (unlinkat(f->parent.fd, f->name, AT_REMOVEDIR) && errno != ENOENT)))
+		rc = as_fail_errno(err, errno, "cannot remove %s/%s", f->parent.path, f->name);
 	return rc;
 }
 
 /* ---- What dead runs left -------------------------------------------------------------------- */
 
-static void clean_one(const char *path, uint64_t *done)
-{
-	struct place *f = named(path, done);
-	struct stat st;
+struct cleaning {
+	const struct as_dir *parent;
+	uint64_t *done;
+};
 
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-		goto out;
-	f->lock_fd = open(f->lock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (f->lock_fd < 0) {
+static int clean_one(void *ctx, const char *name)
+{
+	const struct cleaning *c = ctx;
+	struct place *f;
+
+	if (strlen(name) != NAME_LEN || strncmp(name, PREFIX, sizeof(PREFIX) - 1))
+		return 0;
+	f = named(c->parent, name, c->done);
+	if (!f)
+		return 0;
+	if (!open_own(f)) {
+		f->lock_fd = openat(f->fd, LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		/* Killed before there was a lock, or after: then there is nothing else. */
-		if (errno == ENOENT)
-			rmdir(path);
-		goto out;
+		if (f->lock_fd < 0 && errno == ENOENT)
+			unlinkat(f->parent.fd, name, AT_REMOVEDIR);
+		/* What cannot be removed is not this run's concern. */
+		if (f->lock_fd >= 0 && !flock(f->lock_fd, LOCK_EX | LOCK_NB))
+			(void)!remove_all(f, NULL);
 	}
-	/* What cannot be removed is not this run's concern. */
-	if (!flock(f->lock_fd, LOCK_EX | LOCK_NB))
-		(void)!remove_all(f, NULL);
-out:
 	let_go(f);
-}
-
-static void clean(const char *parent, uint64_t *done)
-{
-	DIR *dir = opendir(parent);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		char *path;
-
-		if (strlen(entry->d_name) != NAME_LEN ||
-		    strncmp(entry->d_name, PREFIX, sizeof(PREFIX) - 1))
-			continue;
-		path = join(parent, entry->d_name);
-		clean_one(path, done);
-		free(path);
-	}
-	if (dir)
-		closedir(dir);
+	return 0;
 }
 
 /* ---- Making one ----------------------------------------------------------------------------- */
 
 /* 1: made, 0: a cleaner was faster, negative: errno. */
-static int try(const char *parent, uint64_t *done, struct place **out)
+static int fill(struct place *f)
 {
-	char *path = join(parent, PREFIX "XXXXXX");
-	struct place *f;
-	int rc = 1;
+	int rc = open_own(f);
 
-	if (!mkdtemp(path)) {
-		rc = -errno;
-		free(path);
-		return rc;
-	}
-	f = named(path, done);
-	free(path);
-	f->lock_fd = open(f->lock, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (f->lock_fd < 0) {
-		rc = errno == ENOENT ? 0 : -errno;
-		rmdir(f->path);
-	} else if (flock(f->lock_fd, LOCK_EX | LOCK_NB)) {
-		rc = errno == EWOULDBLOCK ? 0 : -errno;
-	} else if (mkdir(f->tree, 0755)) {
-		/* The lock we hold may be of a file that a cleaner has removed. */
-		rc = errno == ENOENT ? 0 : -errno;
-	} else if (chmod(f->tree, 0755)) {
-		rc = -errno;
-	}
+	if (rc)
+		return rc == -ENOENT ? 0 : rc;
+	f->lock_fd = openat(f->fd, LOCK, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (f->lock_fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (flock(f->lock_fd, LOCK_EX | LOCK_NB))
+		return errno == EWOULDBLOCK ? 0 : -errno;
+	/* The lock we hold may be of a file that a cleaner has removed. */
+	if (mkdirat(f->fd, TREE, 0755))
+		return errno == ENOENT ? 0 : -errno;
+	if (fchmodat(f->fd, TREE, 0755, 0))
+		return -errno;
+	/* Whoever has only this open sends no request to the file system when he closes it. */
+	f->tree_fd = openat(f->fd, TREE, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (f->tree_fd < 0)
+		return -errno;
+	return 1;
+}
+
+static int try(const struct as_dir *parent, unsigned attempt, uint64_t *done, struct place **out)
+{
+	char name[NAME_LEN + 1];
+	struct place *f;
+	int rc;
+
+	snprintf(name, sizeof(name), PREFIX "%06x",
+		 ((unsigned)getpid() * 131 + attempt) & 0xffffff);
+	if (mkdirat(parent->fd, name, 0700))
+		return errno == EEXIST ? 0 : -errno;
+	f = named(parent, name, done);
+	if (!f)
+		return -EMFILE;
+	rc = fill(f);
 	if (rc < 0 && f->lock_fd >= 0)
 		(void)!remove_all(f, NULL);
+	else if (rc < 0)
+		unlinkat(parent->fd, name, AT_REMOVEDIR);
 	if (rc == 1)
 		*out = f;
 	else
@@ -186,20 +202,40 @@ static int try(const char *parent, uint64_t *done, struct place **out)
 
 /* ---- The holder ----------------------------------------------------------------------------- */
 
-static int make(const char *parent, struct told *told, struct place **place)
+static int make(const char *path, struct told *told, struct place **place)
 {
-	int rc = 0;
+	struct as_dir parent;
+	struct cleaning cleaning = { &parent, &told->done };
+	int rc = as_dir_open(path, NULL, &parent, &told->err);
 
-	clean(parent, &told->done);
-	for (int i = 0; i < ATTEMPTS && !rc; i++)
-		rc = try(parent, &told->done, place);
+	if (rc)
+		return as_fail_in(&told->err, "cannot make a folder in it");
+	as_dir_each(&parent, clean_one, &cleaning);
+	for (unsigned i = 0; i < ATTEMPTS && !rc; i++)
+		rc = try(&parent, i, &told->done, place);
+	as_dir_close(&parent);
 	if (rc != 1)
 		return as_fail_errno(&told->err, rc ? -rc : EBUSY, "%s: cannot make a folder in it",
-				     parent);
-	if ((size_t)snprintf(told->tree, sizeof(told->tree), "%s", (*place)->tree) <
-	    sizeof(told->tree))
-		return 0;
-	return as_fail(&told->err, AS_EUSE, "%s: too long a path", parent);
+				     path);
+	return 0;
+}
+
+/* Says that it is made, and hands over the descriptor of the tree. */
+static void send_tree(int fd, int tree_fd)
+{
+	char byte = 'm', room[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec text = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &text,
+			      .msg_iovlen = 1,
+			      .msg_control = room,
+			      .msg_controllen = sizeof(room) };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &tree_fd, sizeof(int));
+	(void)!sendmsg(fd, &msg, MSG_NOSIGNAL);
 }
 
 /* Nothing of ours stays open there but the way to us. */
@@ -221,7 +257,7 @@ _Noreturn static void hold(const char *parent, struct told *told, int fd)
 	told->rc = make(parent, told, &place);
 	if (told->rc)
 		_exit(1);
-	(void)!send(ways[0].fd, "m", 1, MSG_NOSIGNAL);
+	send_tree(ways[0].fd, place->tree_fd);
 	/* Asked to, or with nobody left who could ask. */
 	while (poll(ways, 2, -1) < 0 && errno == EINTR)
 		;
@@ -232,19 +268,39 @@ _Noreturn static void hold(const char *parent, struct told *told, int fd)
 
 /* ---- Our side ------------------------------------------------------------------------------- */
 
+/* One byte of an answer, and the descriptor that may be with it. */
+static bool take_answer(struct as_folder *f)
+{
+	char byte, room[CMSG_SPACE(sizeof(int))];
+	struct iovec text = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &text,
+			      .msg_iovlen = 1,
+			      .msg_control = room,
+			      .msg_controllen = sizeof(room) };
+	struct cmsghdr *head;
+
+	if (recvmsg(f->fd, &msg, MSG_CMSG_CLOEXEC) != 1)
+		return false;
+	head = CMSG_FIRSTHDR(&msg);
+	if (head && head->cmsg_type == SCM_RIGHTS && f->tree_fd < 0) {
+		memcpy(&f->tree_fd, CMSG_DATA(head), sizeof(int));
+		snprintf(f->tree, sizeof(f->tree), "/proc/self/fd/%d/.", f->tree_fd);
+	}
+	return true;
+}
+
 /* False: it has not answered, for as long as nothing went on. */
 static bool await_answer(struct as_folder *f)
 {
 	struct pollfd way = { .fd = f->fd, .events = POLLIN };
 	volatile uint64_t *done = &f->told->done;
 	uint64_t seen;
-	char byte;
 
 	do {
 		seen = *done;
 		if (poll(&way, 1, (int)f->deadline_ms) > 0)
 			/* At its end it says nothing: what it could not do stands there. */
-			return read(f->fd, &byte, 1) == 1 || f->told->rc;
+			return take_answer(f) || f->told->rc;
 	} while (*done != seen);
 	return false;
 }
@@ -252,6 +308,8 @@ static bool await_answer(struct as_folder *f)
 static void free_folder(struct as_folder *f)
 {
 	close(f->fd);
+	if (f->tree_fd >= 0)
+		close(f->tree_fd);
 	/* One that still lives writes to memory that it shares with nobody then. */
 	as_shared_free(f->told, sizeof(*f->told));
 	free(f);
@@ -274,6 +332,7 @@ int as_folder_new(const char *parent, unsigned deadline_ms, struct as_folder **f
 	int fds[2], rc = 0;
 
 	*folder = NULL;
+	f->tree_fd = -1;
 	f->deadline_ms = deadline_ms;
 	f->told = as_shared_alloc(sizeof(*f->told));
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) {
@@ -306,7 +365,7 @@ int as_folder_new(const char *parent, unsigned deadline_ms, struct as_folder **f
 
 const char *as_folder_tree(const struct as_folder *f)
 {
-	return f->told->tree;
+	return f->tree;
 }
 
 void as_folder_leave(struct as_folder **folder)
@@ -341,7 +400,7 @@ int as_folder_remove(struct as_folder **folder, struct as_err *err)
 		return 0;
 	*folder = NULL;
 	if (send(f->fd, "r", 1, MSG_NOSIGNAL) != 1 || !await_answer(f)) {
-		rc = give_up(f, f->told->tree, err);
+		rc = give_up(f, "the directory under test", err);
 	} else {
 		rc = f->told->rc;
 		if (rc && err)

@@ -213,15 +213,15 @@ int as_sys_remove_tree(const char *folder, struct as_err *err)
 {
 	uint64_t done = 0;
 
-	return as_sys_remove_counted(folder, &done, err);
+	return as_sys_remove_counted(AT_FDCWD, folder, &done, err);
 }
 
-int as_sys_remove_counted(const char *folder, uint64_t *done, struct as_err *err)
+int as_sys_remove_counted(int at, const char *folder, uint64_t *done, struct as_err *err)
 {
-	int fd = sys_open_dir(NULL, AT_FDCWD, folder, true);
+	int fd = sys_open_dir(NULL, at, folder, true);
 	int rc = fd < 0 ? -errno : sys_remove_below(NULL, fd, true, done);
 
-	if (!rc && rmdir(folder))
+	if (!rc && unlinkat(at, folder, AT_REMOVEDIR))
 		rc = -errno;
 	return rc ? as_fail_errno(err, -rc, "cannot remove %s", folder) : 0;
 }

@@ -15,16 +15,20 @@ RANDOM=${RANDOM:-7}
 # A /tmp and a /dev/shm of our own, where that can be had: what is left there is then ours.
 if [ -z "${TORTURE_PRIVATE:-}" ]; then
 	for how in "unshare -m" "unshare -Urm"; do
-		$how sh -c 'mount --make-rprivate / && mount -t tmpfs none /tmp' 2>/dev/null || continue
+		$how sh -c 'mount --make-rprivate / && mount -t tmpfs none /tmp' 2>/dev/null ||
+			continue
 		rm -rf "$WORK"
-		TORTURE_PRIVATE=1 exec $how sh -c 'mount --make-rprivate / && mount -t tmpfs none /tmp &&
-			mount -t tmpfs none /dev/shm && exec bash "$0"' "tests/torture/test_kills.sh"
+		TORTURE_PRIVATE=1 exec $how sh -c '
+			mount --make-rprivate / && mount -t tmpfs none /tmp &&
+			mount -t tmpfs none /dev/shm && exec bash "$0"' tests/torture/test_kills.sh
 	done
 	TORTURE_PRIVATE=no
 fi
 cd "$WORK" || exit 1
 mark=$WORK/$$
-for ((i = 0; i < 30; i++)); do cat "$cases/02-append.txt" >"found$i.txt"; echo "create /x$i 0644" >>"found$i.txt"; done
+for ((i = 0; i < 30; i++)); do
+	{ cat "$cases/02-append.txt" && echo "create /x$i 0644"; } >"found$i.txt"
+done
 printf '%s\n' 'create /a 0644' 'sync' 'rename /a /b' 'sync' >rename.txt
 for ((i = 0; i < 8; i++)); do { cat rename.txt; echo "mkdir /d$i 0755"; } >"rename$i.txt"; done
 "$ASSAY" run --target lab:bug=2 -o reducible found1.txt >/dev/null
@@ -37,7 +41,8 @@ mounts() { wc -l </proc/self/mounts; }
 empty=$(scratch)
 mounted=$(mounts)
 
-# start COMMAND...: in a session of its own; INT would be ignored in the background. *job is its pid.
+# start COMMAND...: in a session of its own; INT would be ignored in the background. $job is its
+# number.
 start() {
 	TORTURE_MARK=$mark setsid env --default-signal=INT,TERM "$@" >said 2>complained </dev/null &
 	job=$!
@@ -79,20 +84,24 @@ kill_one() {
 		tap_is "$name: $signal after $ms ms" "$bad" ""
 	done
 	[ ! -d "$folder" ] ||
-		tap_is "$name: the next one tidies up" "$("$ASSAY" run --target lab -o "$folder" long.txt \
-			2>&1 >/dev/null; find "$folder" -name '.part-*')" ""
+		tap_is "$name: the next one tidies up" "$(
+			"$ASSAY" run --target lab -o "$folder" long.txt 2>&1 >/dev/null
+			find "$folder" -name '.part-*' -o -name '*.tmp'
+		)" ""
 }
 
 # all ROUND: every command once.
 all() {
 	kill_one "run $1" "run$1" 400 "$ASSAY" run --target lab:bug=2 -o "run$1" found*.txt
-	kill_one "run --json $1" "json$1" 400 "$ASSAY" run --json --target lab:bug=2 -o "json$1" found*.txt
+	kill_one "run --json $1" "json$1" 400 "$ASSAY" run --json --target lab:bug=2 \
+		-o "json$1" found*.txt
 	kill_one "crash $1" "crash$1" 500 "$ASSAY" crash --target lab:bug=26 --jobs 2 --again 0 \
 		-o "crash$1" rename?.txt
 	rm -rf reducing && cp -a reducible reducing
 	kill_one "reduce $1" reducing 300 "$ASSAY" reduce "$id" -o reducing
 	tap_run "reduce $1: it still reproduces" 1 "$ASSAY" replay "$id" -o reducing
-	kill_one "cov record $1" none 300 "$ASSAY" cov record -o killed.cov --how ptrace -- sleep 1
+	kill_one "cov record $1" none 300 "$ASSAY" cov record -o killed.cov --how ptrace -- \
+		sleep 1
 	tap_is "cov record $1: no half file" "$(find . -maxdepth 1 -name '*.cov.*')" ""
 }
 
@@ -100,7 +109,8 @@ all() {
 hunt=(--target lab:bug=2 --seed 5 --max-workloads 384 --jobs 2 --no-reduce)
 "$ASSAY" hunt "${hunt[@]}" -o reference >/dev/null
 ends() { # FOLDER: signatures, ids and counts, and all that was run
-	grep -oE '"(signature|id|count|workloads|ops|findings)":("[^"]*"|[0-9]+)' "$1/hunt/state.json"
+	grep -oE '"(signature|id|count|workloads|ops|findings)":("[^"]*"|[0-9]+)' \
+		"$1/hunt/state.json"
 }
 hunted() { # ROUND MS
 	local kills=0 said_all=
@@ -112,8 +122,11 @@ hunted() { # ROUND MS
 		said_all="$said_all $(lost hunted)"
 		kills=$((kills + 1))
 		[ $kills -lt 8 ] || break
-		[ -f hunted/hunt/state.json ] || { start "$ASSAY" hunt "${hunt[@]}" -o hunted; continue; }
-		start "$ASSAY" hunt --resume -o hunted
+		if [ -f hunted/hunt/state.json ]; then
+			start "$ASSAY" hunt --resume -o hunted
+		else
+			start "$ASSAY" hunt "${hunt[@]}" -o hunted
+		fi
 	done
 	"$ASSAY" hunt --resume -o hunted >said 2>complained
 	status=$?
@@ -122,11 +135,14 @@ hunted() { # ROUND MS
 	tap_is "hunt $1: which is that of one that was not killed" \
 		"$(ends hunted | sha256sum)" "$(ends reference | sha256sum)"
 	tap_is "hunt $1: all findings of its state are there" \
-		"$(sed -nE 's/.*"signatures":(.*)/\1/p' hunted/hunt/state.json | grep -oE '"id":"[^"]*"' |
-			cut -d'"' -f4 | while read -r f; do [ -s "hunted/findings/$f/finding.json" ] || echo "$f"; done)" ""
+		"$(sed -nE 's/.*"signatures":(.*)/\1/p' hunted/hunt/state.json |
+			grep -oE '"id":"[^"]*"' | cut -d'"' -f4 | while read -r f; do
+			[ -s "hunted/findings/$f/finding.json" ] || echo "$f"
+		done)" ""
 	tap_is "hunt $1: no process is left" "$(processes)" ""
 	tap_is "hunt $1: nothing is left in its folder" \
-		"$(find hunted -name 'job-*' -o -name '.part-*' -o -name '*.tmp' -o -name reduce)" ""
+		"$(find hunted -name 'job-*' -o -name '.part-*' -o -name '*.tmp' -o \
+			-name reduce)" ""
 }
 
 all 1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Under limits: file sizes, memory, a full disk, closed or broken standard output. Each ends with one
-# line and exit status 2, no half finding is kept, and none that is complete is lost.
+# Under limits: file sizes, memory, a full disk, closed or broken standard output. Each ends with
+# one line and exit status 2, no half finding is kept, and none that is complete is lost.
 # TORTURE_SECONDS=N: other limits, for about that long.
 set -u
 cd "$(dirname "$0")/../.."
@@ -41,7 +41,8 @@ limited() { # "ulimit's options" COMMAND...
 # ---- Files ----
 for blocks in 0 1 2 8 64; do
 	rm -rf o
-	ends "run with ulimit -f $blocks" o limited "-f $blocks" "$ASSAY" run --target lab:bug=2 -o o "$w"
+	ends "run with ulimit -f $blocks" o limited "-f $blocks" \
+		"$ASSAY" run --target lab:bug=2 -o o "$w"
 	ends "hunt with ulimit -f $blocks" h limited "-f $blocks" "$ASSAY" hunt --target lab:bug=2 \
 		--max-workloads 20 --no-reduce -o h
 	rm -rf h
@@ -58,9 +59,10 @@ for kb in 10500 12000 14000 20000 40000; do
 	limited "-v $kb" "$ASSAY" --version >/dev/null 2>&1 || continue
 	rm -rf o
 	ends "run in $kb KiB" o limited "-v $kb" "$ASSAY" run --target lab:bug=2 -o o "$w"
-	ends "hunt in $kb KiB" h limited "-v $kb" "$ASSAY" hunt --target lab:bug=2 --max-workloads 20 \
-		--reduce-for 1 -o h
-	ends "crash in $kb KiB" c limited "-v $kb" "$ASSAY" crash --target lab:bug=26 -o c rename.txt
+	ends "hunt in $kb KiB" h limited "-v $kb" "$ASSAY" hunt --target lab:bug=2 \
+		--max-workloads 20 --reduce-for 1 -o h
+	ends "crash in $kb KiB" c limited "-v $kb" \
+		"$ASSAY" crash --target lab:bug=26 -o c rename.txt
 	rm -rf h c
 done
 # No finding may come of it: the file system is sound.
@@ -88,10 +90,12 @@ if unshare -rm sh -c 'mount -t tmpfs -o size=64k none small' 2>/dev/null; then
 	END
 	for bytes in 0 30000 45000 50000 54000 58000 62000 65536; do
 		rm -f leftover
-		for c in "run --target lab:bug=2 $w" "crash --target lab:bug=26 --again 0 rename.txt" \
+		for c in "run --target lab:bug=2 $w" \
+			"crash --target lab:bug=26 --again 0 rename.txt" \
 			"hunt --target lab:bug=2 --max-workloads 40 --no-reduce"; do
 			ends "${c%% *}: $bytes of 65536 bytes taken" none unshare -rm bash -c \
-				'bash filled.sh "$1" bash -c "$2 $3 -o small/o >said"' _ "$bytes" "$ASSAY" "$c"
+				'bash filled.sh "$1" bash -c "$2 $3 -o small/o >said"' _ \
+				"$bytes" "$ASSAY" "$c"
 			tap_is "${c%% *}: nothing half, nothing lost" "$(cat leftover)" ""
 		done
 	done
@@ -121,7 +125,7 @@ tap_run "and it can go on" 1 "$ASSAY" hunt --resume --max-workloads 5 -o h
 mapfile -t many < <(yes "$w" | head -n 300)
 "$ASSAY" run --target lab:bug=2 -o o "${many[@]}" 2>err | head -n 1 >out
 tap_is "so does a run" "$(cat err)" ""
-"$ASSAY" cov record --how ptrace -o x.cov -- bash -c 'yes; echo "${PIPESTATUS[0]}"' 2>err | head -n 1 >out
+"$ASSAY" cov record --how ptrace -o x.cov -- bash -c 'yes; echo $?' 2>err | head -n 1 >out
 tap_is "a command that is recorded meets the signals it is used to" "$(grep -c 'Broken pipe' err)" 0
 
 until=$((SECONDS + ${TORTURE_SECONDS:-0}))
@@ -129,6 +133,7 @@ while [ $SECONDS -lt $until ]; do
 	kb=$((RANDOM % 30000 + 10500)) blocks=$((RANDOM % 40))
 	rm -rf o
 	ends "run in $kb KiB" o limited "-v $kb" "$ASSAY" run --target lab:bug=2 -o o "$w"
-	ends "run with ulimit -f $blocks" o limited "-f $blocks" "$ASSAY" run --target lab:bug=2 -o o "$w"
+	ends "run with ulimit -f $blocks" o limited "-f $blocks" \
+		"$ASSAY" run --target lab:bug=2 -o o "$w"
 done
 tap_done

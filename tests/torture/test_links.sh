@@ -19,12 +19,15 @@ victim() {
 	rm -rf victim
 	mkdir -p victim/findings victim/hunt/reduce victim/hunt/job-0/findings victim/job-1
 	for f in plain .hidden .part-1.0 finding.json workload.txt state.json lock profile list \
-		hunt/.x hunt/.x.tmp hunt/reduce/f hunt/job-0/f hunt/lock job-1/f findings/f 0.cov; do
+		hunt/.x hunt/.x.tmp hunt/reduce/f hunt/job-0/f hunt/lock job-1/f findings/f \
+		0.cov; do
 		echo "precious $f" >"victim/$f"
 	done
 	before=$(print)
 }
-print() { (cd victim && find . -type f -printf '%p %s %T@ %C@\n' -o -printf '%p\n' | sort | sha256sum); }
+print() {
+	(cd victim && find . -type f -printf '%p %s %T@ %C@\n' -o -printf '%p\n' | sort | sha256sum)
+}
 
 c_run() { "$ASSAY" run --target lab:bug=2 "$w" -o "$1"; }
 hunt="--target lab:bug=2 --max-workloads 3 --no-reduce"
@@ -45,7 +48,6 @@ mkdir marked && cp good/.assay-run marked/
 unharmed() {
 	local got=0
 	timeout 60 "c_$2" "$3" >out 2>err </dev/null || got=$?
-	timeout 60 true
 	if [ "$(print)" != "$before" ]; then
 		tap_not_ok "$1: $2 touches nothing else" "exit status $got" "$(cat err)" \
 			"$(find victim -newer good/.assay-run | head)"
@@ -60,7 +62,12 @@ unharmed() {
 }
 export -f c_run c_hunt c_hunt_cov c_resume c_crash c_reduce c_replay
 export ASSAY cases w id hunt
-timeout() { local t=$1; shift; if declare -F "$1" >/dev/null; then command timeout "$t" bash -c '"$@"' _ "$@"; else command timeout "$t" "$@"; fi; }
+# timeout(1) for functions, too.
+timeout() { # SECONDS COMMAND...
+	local seconds=$1
+	shift
+	command timeout "$seconds" bash -c '"$@"' _ "$@"
+}
 
 # ---- Links in a run folder of ours ----
 victim
@@ -133,7 +140,8 @@ if [ "$is_root" ]; then
 		tap_is "$c: gets nothing" "$(ls -A theirs)" ""
 		mkdir public && chmod 777 public && ln -s ../victim public/assay.out
 		chown -h $nobody public/assay.out
-		tap_run "$c: a link of another user in place of our folder" 2 "c_$c" public/assay.out
+		tap_run "$c: a link of another user in place of our folder" 2 \
+			"c_$c" public/assay.out
 		tap_is "$c: leads nowhere" "$(print)" "$before"
 		cp -a marked victim2 && rm -rf public/assay.out && ln -s ../victim2 public/assay.out
 		chown -h $nobody public/assay.out
@@ -141,6 +149,13 @@ if [ "$is_root" ]; then
 		tap_is "$c: which gets nothing" "$(ls -A victim2)" .assay-run
 		rm -rf victim2
 	done
+	# A directory to test in: what dead runs left there is removed, but not through a link.
+	rm -rf theirs && mkdir theirs && chown $nobody theirs
+	mkdir -p dead/tree && echo precious >dead/tree/file && : >dead/lock
+	ln -s "$WORK/dead" theirs/.assay-run-00abcd
+	tap_run "a directory of another user as a target" 0 "$ASSAY" run --no-store \
+		--target dir:theirs "$w"
+	tap_is "what his link leads to stays" "$(cat dead/tree/file)" precious
 else
 	tap_skip "folders and links of others" "only root can make them"
 fi
@@ -172,7 +187,8 @@ for how in fifo folder missing empty comment device zero huge binary; do
 	for c in reduce replay; do
 		spoil "findings/$id/workload.txt" $how
 		# A reduction that is there is what replay follows.
-		[ $c = reduce ] || sed -i 's/,"reduced":{[^}]*}//' "planted/findings/$id/finding.json"
+		[ $c = reduce ] ||
+			sed -i 's/,"reduced":{[^}]*}//' "planted/findings/$id/finding.json"
 		tap_run "$c: workload.txt is $how" 2 timeout 60 "c_$c" planted
 		tap_is "$c: $how: one line" "$(wc -l <err)" 1
 	done
@@ -197,6 +213,7 @@ tap_run "hunt: the lock is a FIFO" 2 timeout 60 c_resume planted
 # What is named on the command line may be a FIFO.
 tap_run "a workload from a pipe" 1 "$ASSAY" run --target lab:bug=2 --no-store <(cat "$w")
 tap_run "a coverage file from a pipe" 0 bash -c \
-	'"$1" run --target lab --no-store --cov a.cov "$2" && "$1" cov show <(cat a.cov)' _ "$ASSAY" "$w"
+	'"$1" run --target lab --no-store --cov a.cov "$2" && "$1" cov show <(cat a.cov)' _ \
+	"$ASSAY" "$w"
 tap_run "a saved disk from a pipe" 0 "$ASSAY" disk info <(cat "good/findings/$id/disk.img.zst")
 tap_done

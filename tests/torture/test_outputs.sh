@@ -121,7 +121,8 @@ for name in - /dev/stdout /dev/fd/1 /proc/self/fd/1; do
 	echo before >log
 	"$ASSAY" cov feedback -o $name a.cov >>log
 	tap_is "$name of a file is appended to" \
-		"$(head -n 1 log) $(tail -n +2 log | cmp -s - new.feedback && echo same)" "before same"
+		"$(head -n 1 log) $(tail -n +2 log | cmp -s - new.feedback && echo same)" \
+		"before same"
 done
 "$ASSAY" disk export d.zst >(cat >substituted) && sleep 0.2
 for ((i = 0; i < 100; i++)); do cmp -s substituted new.export && break || sleep 0.1; done

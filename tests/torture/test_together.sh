@@ -10,6 +10,7 @@ ASSAY=$(realpath "$ASSAY")
 cases=$(realpath labfs/cases)
 cd "$WORK" || exit 1
 found=$cases/02-append.txt
+other=$cases/01-rename-over.txt
 
 count() { sed -E 's/.*"count":([0-9]+).*/\1/' "$1"/findings/"$2"*/finding.json; }
 leftovers() { find "$1" -name '.part-*' -o -name '.box-*' -o -name '*.tmp'; }
@@ -22,9 +23,12 @@ round() {
 		(
 			for ((k = 0; k < times; k++)); do
 				t=lab
-				case $(((i + k * 3) % 4)) in 0 | 2) t=lab:bug=2 ;; 1) t=lab:bug=1 ;; esac
+				case $(((i + k * 3) % 4)) in
+				0 | 2) t=lab:bug=2 ;;
+				1) t=lab:bug=1 ;;
+				esac
 				got=0
-				"$ASSAY" run --target $t -o all "$found" "$cases/01-rename-over.txt" \
+				"$ASSAY" run --target $t -o all "$found" "$other" \
 					>"answers/$i.$k.out" 2>"answers/$i.$k.err" || got=$?
 				echo "$t $got" >"answers/$i.$k"
 				# What was said is there.
@@ -43,7 +47,8 @@ round() {
 	two=$(awk '$2 == "lab:bug=2" && $3 == 1 {print $1}' summary)
 	one=$(awk '$2 == "lab:bug=1" && $3 == 1 {print $1}' summary)
 	clean=$(awk '$2 == "lab" && $3 == 0 {print $1}' summary)
-	tap_is "$name: everybody ends well" "$((${two:-0} + ${one:-0} + ${clean:-0}))" "$((n * times))"
+	tap_is "$name: everybody ends well" "$((${two:-0} + ${one:-0} + ${clean:-0}))" \
+		"$((n * times))"
 	tap_is "$name: nobody complains" "$(cat answers/*.err | head -n 3)" ""
 	tap_is "$name: nothing that was said is lost" "$(cat answers/lost 2>/dev/null)" ""
 	tap_is "$name: one finding of the first kind, counted right" \
@@ -61,19 +66,22 @@ round "3 at a time" 3 4
 rm -rf all answers && mkdir answers
 for i in 1 2 3 4 5 6; do
 	for k in 1 2 3 4 5 6; do
-		"$ASSAY" run --target lab -o all "$found" >/dev/null 2>"answers/$i.$k" || echo $? >"answers/bad.$i.$k"
+		"$ASSAY" run --target lab -o all "$found" >/dev/null 2>"answers/$i.$k" ||
+			echo $? >"answers/bad.$i.$k"
 	done &
 done
 wait
 tap_is "a folder that comes and goes: nobody fails" "$(cat answers/* | head -n 3)" ""
-tap_is "and in the end it holds nothing of theirs" "$(ls -A all 2>/dev/null | grep -v '^\.assay-run$')" ""
+tap_is "and in the end it holds nothing of theirs" \
+	"$(ls -A all 2>/dev/null | grep -v '^\.assay-run$')" ""
 
 # Crash runs of several processes in one folder, several of them.
 printf '%s\n' 'create /a 0644' 'sync' 'rename /a /b' 'sync' >r1.txt
 for i in 2 3 4; do cp r1.txt r$i.txt; done
 pids=()
 for i in 1 2 3; do
-	"$ASSAY" crash --target lab:bug=26 --again 0 --view 1 --jobs 2 -o crashed r?.txt >crash.$i 2>&1 &
+	"$ASSAY" crash --target lab:bug=26 --again 0 --view 1 --jobs 2 -o crashed r?.txt \
+		>crash.$i 2>&1 &
 	pids+=($!)
 done
 for pid in "${pids[@]}"; do wait "$pid" || echo $?; done >summary
@@ -100,7 +108,8 @@ tap_is "nothing is left of the dead one" "$(ls -A hunted/hunt | grep -E '^job-|^
 if "$ASSAY" run --sandbox uml --target lab:bug=2 -o boxed "$found" >out 2>err; [ $? = 1 ]; then
 	pids=()
 	for i in 1 2; do
-		"$ASSAY" run --sandbox uml --target lab:bug=2 -o boxed "$found" "$found" >box.$i 2>&1 &
+		"$ASSAY" run --sandbox uml --target lab:bug=2 -o boxed "$found" "$found" \
+			>box.$i 2>&1 &
 		pids+=($!)
 	done
 	for pid in "${pids[@]}"; do wait "$pid" || echo $?; done >summary
