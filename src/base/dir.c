@@ -248,17 +248,20 @@ void as_dir_close(struct as_dir *dir)
 int as_dir_temp(const struct as_dir *dir, const char *prefix, struct as_buf *name,
 		struct as_dir *below, struct as_err *err)
 {
-	for (unsigned i = 0; i < TEMP_ATTEMPTS; i++) {
+	int fail = EEXIST;
+
+	for (unsigned i = 0; i < TEMP_ATTEMPTS && fail == EEXIST; i++) {
 		as_buf_clear(name);
 		as_buf_addf(name, "%s%ld.%u", prefix, (long)getpid(), i);
-		/* Others get at a folder that is still being made by its name alone. */
 		if (!mkdirat(dir->fd, as_buf_str(name), 0755))
 			return as_dir_below(dir, as_buf_str(name), false, below, err);
-		if (errno != EEXIST)
-			break;
+		fail = errno;
 	}
 	*below = AS_DIR_NONE;
-	return as_fail_errno(err, errno, "%s/%s", dir->path, as_buf_str(name));
+	as_fail_errno(err, fail, "%s/%s", dir->path, as_buf_str(name));
+	/* What is there is somebody else's. */
+	as_buf_clear(name);
+	return AS_EIO;
 }
 
 int as_dir_lock(const struct as_dir *dir, bool alone, struct as_err *err)

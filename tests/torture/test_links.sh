@@ -12,6 +12,7 @@ cd "$WORK" || exit 1
 w=$cases/02-append.txt
 id=lab-data-386c54dd
 nobody=65534
+RANDOM=$([ -n "${TORTURE_SECONDS:-}" ] && echo $$ || echo 7)
 is_root=$([ "$(id -u)" = 0 ] && echo yes)
 
 # What must not be touched: plain files, hidden ones, names that assay gives to its own.
