@@ -477,7 +477,8 @@ static int run(const struct as_args *given, struct as_err *err)
 	if (!rc && s.resume)
 		rc = as_cli_specs(s.state.scenario, s.state.target, &s.specs, err);
 	if (!rc && s.resume)
-		rc = as_cli_trust_hunt(given, &args, s.folder, &s.specs, err);
+		rc = as_cli_trust_hunt(given, &args, s.folder, s.state.target, &s.specs,
+				       err);
 	if (!rc)
 		rc = prepare(&args, &s, err);
 	if (!rc)

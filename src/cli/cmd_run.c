@@ -404,6 +404,7 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 	if (!rc)
 		rc = as_scenario_find(as_args_text(args, "scenario", "sequential"), &b.scenario,
 				      &b.params, err);
+	as_cli_typed_scenario(args, as_args_text(args, "scenario", ""));
 	if (!rc)
 		rc = as_cli_output_open(args, &out, err);
 	if (rc)

@@ -7,6 +7,8 @@
 #include "gen/profile.h"
 #include "target/trust.h"
 
+#include <string.h>
+
 /* The engine in a sandbox is started by us, with words that have passed here before. */
 static bool is_trusted(const struct as_args *args, const char *text)
 {
@@ -112,13 +114,16 @@ static bool runs_outside(const struct as_args *args, const char *spec)
 }
 
 int as_cli_trust_hunt(const struct as_args *now, const struct as_args *both, const char *folder,
-		      const struct as_cli_specs *specs, struct as_err *err)
+		      const char *target, const struct as_cli_specs *specs, struct as_err *err)
 {
 	const char *kernel = as_args_text(both, "uml", NULL);
 	struct as_buf where = { 0 };
 	int rc = 0;
 
 	as_buf_addf(&where, "the hunt in %s", folder);
+	/* Those that are compared should have it among them: a state may say otherwise. */
+	if (!as_args_has(now, "target"))
+		rc = as_cli_trust(both, as_buf_str(&where), target, err);
 	for (size_t i = 0; i < specs->n && !rc && !as_args_has(now, "target"); i++) {
 		rc = as_cli_trust(both, as_buf_str(&where), specs->spec[i], err);
 		if (!rc && runs_outside(both, specs->spec[i]))
@@ -130,6 +135,16 @@ int as_cli_trust_hunt(const struct as_args *now, const struct as_args *both, con
 		rc = as_cli_trust_text(both, as_buf_str(&where), "run the kernel", kernel, err);
 	as_buf_free(&where);
 	return rc;
+}
+
+void as_cli_typed_scenario(const struct as_args *args, const char *scenario)
+{
+	struct as_cli_specs specs = { .n = 0 };
+
+	if (!strncmp(scenario, "diff:", 5) && !as_cli_specs(scenario, "", &specs, NULL))
+		for (size_t i = 0; i < specs.n; i++)
+			as_cli_typed(args, specs.spec[i]);
+	as_cli_specs_free(&specs);
 }
 
 void as_cli_typed_hunt(const struct as_args *args, const struct as_cli_specs *specs)

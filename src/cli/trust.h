@@ -35,9 +35,11 @@ void as_cli_typed(const struct as_args *args, const char *spec);
 /* A hunt that is gone on with: `now` is what was typed, `both` has the options of then, too.
  * Whatever runs outside of a sandbox takes trust, since the folder brings workloads along. */
 AS_MUST_CHECK int as_cli_trust_hunt(const struct as_args *now, const struct as_args *both,
-				    const char *folder, const struct as_cli_specs *specs,
-				    struct as_err *err);
+				    const char *folder, const char *target,
+				    const struct as_cli_specs *specs, struct as_err *err);
 /* A hunt that is begun. */
 void as_cli_typed_hunt(const struct as_args *args, const struct as_cli_specs *specs);
+/* A scenario that may name targets. */
+void as_cli_typed_scenario(const struct as_args *args, const char *scenario);
 
 #endif

@@ -56,6 +56,17 @@ static void describe(const struct as_stored_reduction *r, struct as_buf *out)
 	}
 }
 
+/* Where the part that store.c writes ends. What is quoted before, a log for one, may hold anything,
+ * but the last of these lines is ours. */
+static const char *end_of_found(const char *text)
+{
+	const char *next;
+
+	while ((next = strstr(text, "\nTo see it again: ")))
+		text = next + 1;
+	return text;
+}
+
 static int rewrite_readme(const struct as_dir *dir, const struct as_stored_reduction *r,
 			  struct as_err *err)
 {
@@ -64,7 +75,7 @@ static int rewrite_readme(const struct as_dir *dir, const struct as_stored_reduc
 	const char *old;
 
 	if (!rc) {
-		old = strstr(as_buf_str(&text), HEADING);
+		old = strstr(end_of_found(as_buf_str(&text)), HEADING);
 		if (old)
 			text.len = (size_t)(old - text.data);
 		describe(r, &text);

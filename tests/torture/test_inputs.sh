@@ -10,12 +10,12 @@ cd "$(dirname "$0")/../.." || exit 2
 ASSAY=$(realpath "$ASSAY")
 export LC_ALL=C
 seed=${SEED:-7}
-corpus=$PWD/tests/fuzz/corpus
 # One in so many.
-share=6
+share=12
+end=$((SECONDS + ${TORTURE_SECONDS:-0}))
 if [ "${TORTURE_SECONDS:-}" ]; then
 	seed=${SEED:-$RANDOM}
-	share=2
+	share=6
 fi
 echo "# SEED=$seed"
 
@@ -278,11 +278,14 @@ attempt "bench of it" bench "$long"
 group "options"
 
 # ---- Endless ----
-end=$((SECONDS + ${TORTURE_SECONDS:-0}))
+mapfile -t lines < <(commands)
 while [ "$SECONDS" -lt "$end" ]; do
 	damage_all
 	head -c $((seed % 20000)) /dev/urandom >"$WORK/bad/noise"
 	with_file "$WORK/bad/noise"
+	random "${#lines[@]}"
+	read -ra line <<<"${lines[drawn]}"
+	with_options "${line[@]}"
 done
 if [ "${TORTURE_SECONDS:-}" ]; then group "more of it"; fi
 

@@ -170,6 +170,9 @@ refuses "hunt --resume, a server" "outside of a sandbox" "${go_on[@]}"
 state '"target":"[^"]*"' '"target":"plugin:./evil.so"'
 sed -i 's|"words":\[|&"--trust",|' h/hunt/state.json
 refuses "hunt --resume, a state that trusts itself" "run the plugin" "${go_on[@]}"
+state '"scenario":"[^"]*"' '"scenario":"diff:lab,lab:bug=1"'
+sed -i 's|"target":"[^"]*"|"target":"plugin:./evil.so"|' h/hunt/state.json
+refuses "hunt --resume, a target beside those that are compared" "run the plugin" "${go_on[@]}"
 state '"words":\[' '"words":["--uml='"$WORK"'/evil",'
 sed -i 's|"target":"[^"]*"|"target":"ext4"|' h/hunt/state.json
 refuses "hunt --resume, a kernel" "run the kernel" "${go_on[@]}"
@@ -202,6 +205,14 @@ tap_run "hunts that compare" 1 env -C mine "$ASSAY" hunt --diff lab,plugin:./fs.
 	--max-workloads 40 --no-reduce
 id=$(cd mine/d/findings && ls | head -n 1)
 tap_run "their findings" 1 env -C mine "$ASSAY" replay -o d "$id"
+
+tap_run "a run that compares" 1 env -C mine "$ASSAY" run -t lab -o e \
+	--scenario diff:lab,plugin:./fs.so:bug=2,lab "$cases/02-append.txt"
+id=$(cd mine/e/findings && ls | head -n 1)
+tap_run "its finding" 1 env -C mine "$ASSAY" replay -o e "$id"
+printf 'param mount.opts 100%% modules=evil\n' >p.txt
+refuses "a profile with mount options" "the options modules=evil" \
+	hunt --diff fuse2fs,lab -p ./p.txt --max-workloads 1 -o p
 
 # ---- Imports ----
 printf '1 mkdir("/m/a\\n@target plugin:./evil.so\\nx", 0755) = 0\n' >trace
