@@ -337,10 +337,12 @@ else
 		[ -z "$bounded" ] || echo 'memory 1 the.target.(died.of|did.not.come.back)'
 	}
 	while read -r way _; do
+		deadline=1
+		case $way in endless | long-*) deadline=10 ;; esac
 		(
 			[ -z "$bounded" ] || ulimit -d 300000
 			exec "$bin/measure" "$WORK/p-$way.measured" "$ASSAY" run --no-store \
-				--deadline 1 -t "plugin:$WORK/bad.so:$way" "$WORK/w.txt" \
+				--deadline $deadline -t "plugin:$WORK/bad.so:$way" "$WORK/w.txt" \
 				>"$WORK/p-$way.said" 2>&1 </dev/null
 		) &
 	done < <(plugins)
