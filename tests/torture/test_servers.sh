@@ -256,7 +256,8 @@ cd "$root" || exit 1
 
 while read -r way want regex; do
 	read -r status ms kb <"$WORK/dir-$way.measured"
-	tap_is "a directory of the way $way" "$status $([ "$ms" -le $((DEADLINE * 5000 + SLACK_MS)) ] && echo in time)" \
+	tap_is "a directory of the way $way" \
+		"$status $([ "$ms" -le $((DEADLINE * 5000 + SLACK_MS)) ] && echo in time)" \
 		"$want in time"
 	tap_like "it says so" "$WORK/dir-$way.said" "$regex"
 done < <(hung)
