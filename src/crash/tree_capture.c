@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * tree_capture: reading a tree. Files up to WHOLE_BYTES are read whole; of larger ones (sparse,
- * mostly) both ends. What cannot be read ends it: that is for the caller to report.
+ * mostly) both ends. What cannot be read, or has no end, ends it: that is for the caller to report.
  */
 #include "crash/tree.h"
 
@@ -18,6 +18,9 @@
 #define PIECE_BYTES 65536u
 #define LIST_BYTES 65536u
 #define XATTRS_MAX 1024u
+/* A tree beyond these is none: its directories lead back to themselves, or list without an end. */
+#define LEVELS_MAX 16000u
+#define ENTRIES_MAX 1000000u
 
 struct capture {
 	const struct as_tree_ops *ops;
@@ -29,6 +32,7 @@ struct capture {
 	struct as_arena names;
 	char *piece; /* PIECE_BYTES, and LIST_BYTES behind */
 	bool failed;
+	size_t levels, entries; /* we are in; met */
 	struct as_tree_xattr xattr[XATTRS_MAX]; /* of the node at hand; last: left as it is */
 	char *xattr_name[XATTRS_MAX];
 };
@@ -133,7 +137,7 @@ static uint32_t read_xattrs(struct capture *c)
 struct names {
 	struct as_arena *arena;
 	char **name;
-	size_t n, cap;
+	size_t n, cap, max;
 };
 
 static int collect(void *ctx, const char *name, uint64_t ino, uint32_t type_bits)
@@ -142,6 +146,8 @@ static int collect(void *ctx, const char *name, uint64_t ino, uint32_t type_bits
 
 	(void)ino;
 	(void)type_bits;
+	if (names->n == names->max)
+		return -AS_ERR_TOO_MUCH;
 	if (names->n == names->cap) {
 		names->cap = names->cap ? names->cap * 2 : 64;
 		names->name = as_xrealloc(names->name, names->cap * sizeof(char *));
@@ -154,10 +160,11 @@ static void capture_node(struct capture *c, const char *name, uint32_t parent);
 
 static void capture_children(struct capture *c, uint32_t dir)
 {
-	struct names names = { .arena = &c->names };
+	struct names names = { .arena = &c->names, .max = ENTRIES_MAX - c->entries };
 	size_t len = c->path.len;
 	int rc = c->ops->list(c->ctx, as_buf_str(&c->path), collect, &names);
 
+	c->entries += names.n;
 	if (rc == -AS_ERR_TOO_MUCH)
 		fail(c, "listing it does not end");
 	else if (rc < 0)
@@ -167,6 +174,8 @@ static void capture_children(struct capture *c, uint32_t dir)
 	for (size_t i = 1; i < names.n; i++)
 		if (strcmp(names.name[i], names.name[i - 1]) == 0)
 			fail(c, "lists \"%s\" twice", names.name[i]);
+	if (++c->levels > LEVELS_MAX)
+		fail(c, "is more than %u directories deep", LEVELS_MAX);
 	for (size_t i = 0; i < names.n && !c->failed; i++) {
 		if (len > 1)
 			as_buf_addc(&c->path, '/');
@@ -175,6 +184,7 @@ static void capture_children(struct capture *c, uint32_t dir)
 		c->path.len = len;
 		c->path.data[len] = '\0';
 	}
+	c->levels--;
 	free(names.name);
 }
 

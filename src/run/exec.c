@@ -472,6 +472,15 @@ static uint64_t race_seed(const struct as_runner *r)
 	return o->race.threads ? as_race_seed(&o->race, o->seed, r->race_run) : 0;
 }
 
+/* The workloads of a child that came to their end. */
+static void add_done(const struct shared *sh, struct as_run_result *result)
+{
+	result->runs += sh->done;
+	result->ops += sh->done_ops;
+	result->skipped += sh->done_skipped;
+	result->unjudged += sh->done_unjudged;
+}
+
 /* One workload, or those of a batch until one has found something. */
 static int run_once(struct as_runner *r, const struct as_run_batch *batch, const char *faults,
 		    const struct as_plan *plan, struct as_run_result *result, struct as_err *err)
@@ -518,10 +527,11 @@ static int run_once(struct as_runner *r, const struct as_run_batch *batch, const
 		found_in_log(r, args.seq, watch, plan && (end || sh->fired));
 	if (rc)
 		goto out;
-	result->runs += sh->done + (batch->n == 1 || sh->found);
-	result->ops += sh->done_ops + sh->ops;
-	result->skipped += sh->done_skipped + sh->skipped;
-	result->unjudged += sh->done_unjudged + sh->unjudged;
+	add_done(sh, result);
+	result->runs += batch->n == 1 || sh->found;
+	result->ops += sh->ops;
+	result->skipped += sh->skipped;
+	result->unjudged += sh->unjudged;
 	if (sh->found && !r->quiet)
 		rc = report(r, args.seq, batch->names[sh->done], faults, result, err);
 	if (!rc)
@@ -743,6 +753,12 @@ int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *
 	*result = (struct as_run_result){ 0 };
 	r->quiet = type;
 	rc = run_once(r, &some, r->options.faults, r->plan, result, err);
+	/* Stopped: what was done by then is done. */
+	if (rc == AS_ESTOP && r->shared->done) {
+		r->shared->found = false;
+		add_done(r->shared, result);
+		rc = 0;
+	}
 	*done = r->shared->done + r->shared->found;
 	r->quiet = false;
 	if (!rc && type && r->shared->found)

@@ -40,6 +40,8 @@
 #define ATTEMPTS 100
 #define KILL_MS 500
 #define HURRY_MS 700
+#define RETRIES 20
+#define RETRY_US 50000
 
 #define TREE "tree"
 #define LOCK "lock"
@@ -250,6 +252,7 @@ static int settle(int fd)
 
 _Noreturn static void hold(const char *parent, struct told *told, int fd)
 {
+	const pid_t parent_pid = getppid();
 	struct pollfd ways[2] = { { .fd = settle(fd), .events = POLLIN },
 				  { .fd = pidfd_open(getppid(), 0), .events = POLLIN } };
 	struct place *place = NULL;
@@ -262,6 +265,11 @@ _Noreturn static void hold(const char *parent, struct told *told, int fd)
 	while (poll(ways, 2, -1) < 0 && errno == EINTR)
 		;
 	told->rc = remove_all(place, &told->err);
+	/* Somebody whom we did not wait for may still be dying in there. */
+	for (int i = 0; i < RETRIES && told->rc && getppid() != parent_pid; i++) {
+		usleep(RETRY_US);
+		told->rc = remove_all(place, &told->err);
+	}
 	(void)!send(ways[0].fd, "r", 1, MSG_NOSIGNAL);
 	_exit(0);
 }

@@ -464,13 +464,66 @@ static void test_capture(void **state)
 	told_end(&told);
 }
 
+/* A tree without an end: every entry is a directory. */
+static int maze_stat(void *ctx, const char *path, struct as_stat *st)
+{
+	(void)ctx;
+	(void)path;
+	*st = (struct as_stat){ .mode = S_IFDIR | 0755, .nlink = 2, .ino = 1 };
+	return 0;
+}
+
+/* One name, or as many as are taken. */
+static int maze_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx)
+{
+	const bool *wide = ctx;
+	char name[24];
+	int rc = 0;
+
+	(void)path;
+	for (unsigned i = 0; !rc && (*wide || !i); i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		rc = fill(fill_ctx, name, 1, S_IFDIR);
+	}
+	return rc;
+}
+
+static int64_t maze_listxattr(void *ctx, const char *path, char *buf, size_t len)
+{
+	(void)ctx;
+	(void)path;
+	(void)buf;
+	(void)len;
+	return 0;
+}
+
+static void test_capture_ends(void **state)
+{
+	static const struct as_tree_ops ops = { .stat = maze_stat,
+						.list = maze_list,
+						.listxattr = maze_listxattr };
+	static const char *const words[] = { "directories deep", "/: listing it does not end" };
+
+	(void)state;
+	for (int wide = 0; wide < 2; wide++) {
+		struct as_buf why = { 0 };
+		struct as_tree *got;
+		bool is_wide = wide;
+
+		assert_int_equal(as_tree_capture(&ops, &is_wide, &got, &why), 1);
+		assert_null(got);
+		assert_non_null(strstr(as_buf_str(&why), words[wide]));
+		as_buf_free(&why);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_contents),	cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_random_contents), cmocka_unit_test(test_order),
 		cmocka_unit_test(test_diffs),		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_capture),
+		cmocka_unit_test(test_capture),		cmocka_unit_test(test_capture_ends),
 	};
 
 	return cmocka_run_group_tests_name("tree", tests, NULL, NULL);
