@@ -6,8 +6,8 @@
  *
  * Values are kept in their plain form (as_combo_plain): one for each way they are written, so that
  * what was counted, what was read from a file and what was put together are the same. Where a word
- * stands for no bits (O_RDONLY), its field has one value that no word has (access mode 3); the plain
- * form keeps that, so that it is not taken for the word.
+ * stands for no bits (O_RDONLY), its field may have a value that no word has (access mode 3); the
+ * plain form keeps that, so that it is not taken for the word.
  */
 #ifndef AS_COVER_COMBO_H
 #define AS_COVER_COMBO_H

@@ -260,8 +260,7 @@ void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n)
 
 void as_counts_unnote(struct as_counts *counts, enum as_cov_note note, uint64_t n)
 {
-	as_assert(counts->notes[note] >= n);
-	counts->notes[note] -= n;
+	counts->notes[note] -= n < counts->notes[note] ? n : counts->notes[note];
 }
 
 uint64_t as_counts_noted(const struct as_counts *counts, enum as_cov_note note)
@@ -401,17 +400,29 @@ const char *as_counts_unknown_at(const struct as_counts *counts, unsigned i, uin
 	return counts->unknown[i].name;
 }
 
+#define JOINED_BYTES 1000
+
+/* Of very many only the first are named. */
 static void join_texts(char **into, const char *more)
 {
+	static const char others[] = " + ...";
+	size_t n = *into ? strlen(*into) : 0, tail = sizeof(others) - 1;
 	struct as_buf both = { 0 };
 
 	if (!more || (*into && !strcmp(*into, more)))
 		return;
-	if (*into)
-		as_buf_addf(&both, "%s + ", *into);
-	as_buf_adds(&both, more);
-	if (both.len < 1000)
-		set_text(into, as_buf_str(&both));
+	if (!*into) {
+		set_text(into, more);
+		return;
+	}
+	if (n >= tail && !strcmp(*into + n - tail, others))
+		return;
+	as_buf_adds(&both, *into);
+	if (n + strlen(more) < JOINED_BYTES)
+		as_buf_addf(&both, " + %s", more);
+	else
+		as_buf_adds(&both, others);
+	set_text(into, as_buf_str(&both));
 	as_buf_free(&both);
 }
 

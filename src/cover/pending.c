@@ -53,27 +53,26 @@ static void remove_at(struct as_pendings *p, unsigned i)
 	}
 }
 
-/* Those that have nothing pending, then any, a quarter of the table each time: what it costs is
- * shared by those that come after. */
+#define LOOK 64
+
+/* The next in turn that has nothing pending; if there is none near by, the next of all. Going round
+ * keeps the table evenly filled. */
 static void make_room(struct as_pendings *p)
 {
-	unsigned i = 0;
+	unsigned first = p->size, i;
 
-	while (i < p->size) {
-		if (p->at[i].used && !p->at[i].active)
-			remove_at(p, i);
-		else
-			i++;
+	for (unsigned n = 0; n < LOOK || first == p->size; n++) {
+		i = (p->hand + n) % p->size;
+		if (!p->at[i].used)
+			continue;
+		if (first == p->size || !p->at[i].active)
+			first = i;
+		if (!p->at[i].active)
+			break;
 	}
-	if (p->n < PENDING_MAX - PENDING_MAX / 4)
-		return;
-	for (i = 0; i < p->size && p->n > PENDING_MAX / 2;) {
-		p->dropped += p->at[i].used && p->at[i].active;
-		if (p->at[i].used)
-			remove_at(p, i);
-		else
-			i++;
-	}
+	p->hand = (first + 1) % p->size;
+	p->dropped += p->at[first].active;
+	remove_at(p, first);
 }
 
 /* Texts go in turn until there is room for `more` bytes, all but that of `but`. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * read_strace: the text of strace -f, with any of -y -yy -Y -T -t -tt -ttt -r -i -k -n -s N -v -x -xx
- * -X -z -Z -C. Calls that others interrupted ("<unfinished ...>") are put together again for each
- * thread; one that has entered fork or clone may have a child before it comes back.
+ * read_strace: the text of strace -f, with any of -y -yy -Y -T -t -tt -ttt -r -i -k -n -s N -v -x
+ * -xx -X -z -Z -C. Calls that others interrupted ("<unfinished ...>") are put together again for
+ * each thread; one that has entered fork or clone may have a child before it comes back.
  *
  * What is not understood is counted, with the first examples; a line that was cut (a megabyte long)
  * is not understood. Calls of 32 bit programs are printed in the same words as others, and are
@@ -337,6 +337,8 @@ static int end_of_trace(struct reader *r, const struct as_source_input *input, s
 			       "%s: shows addresses in place of file names (strace -e raw): which "
 			       "files its calls are about cannot be known",
 			       input->path);
+	if (r->broken.len)
+		as_tally_not_understood(r->tally, as_buf_str(&r->broken), r->broken.len);
 	as_counts_note(r->tally->counts, AS_NOTE_LINES, r->lines);
 	as_counts_note(r->tally->counts, AS_NOTE_UNFINISHED, as_pendings_active(&r->pendings));
 	as_counts_note(r->tally->counts, AS_NOTE_FORGOTTEN, r->pendings.dropped);

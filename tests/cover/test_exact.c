@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is hard to count exactly. Threads that share descriptors: the same numbers are freed and given
- * again all the time, on files that are asked for and on others (--threads). Calls that signals
- * interrupt, with handlers of all kinds (--signals). The program (this one) keeps count of its own
- * calls; strace, ptrace and eBPF must come to exactly that.
+ * What is hard to count exactly. Threads that share descriptors: the same numbers are freed and
+ * given again all the time, on files that are asked for and on others (--threads). Calls that
+ * signals interrupt, with handlers of all kinds (--signals). The program (this one) keeps count of
+ * its own calls; strace, ptrace and eBPF must come to exactly that.
  *
  * TORTURE_SECONDS=N: goes on with other seeds for that long.
  */
+#include "cover_test.h"
+
 #include "base/spawn.h"
 #include "cover/read.h"
 #include "cover/record.h"
@@ -15,18 +17,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #ifdef __SANITIZE_ADDRESS__
 /* Whoever is traced cannot be looked at for leaks: that takes ptrace, too. */
@@ -373,49 +369,22 @@ static void drop_rig(const struct rig *rig)
 	assert_int_equal(as_spawn_run(&spawn, &ended, &err), 0);
 }
 
-static uint64_t part(const struct as_counts *counts, const char *family, const char *arg,
-		     const char *name)
-{
-	struct as_space space;
-	uint64_t n = 0;
-
-	assert_true(as_counts_find(counts, family, arg, AS_SPACE_PLAIN, &space));
-	for (unsigned i = 0; i < space.n; i++)
-		if (!strcmp(space.parts[i].name, name))
-			n = space.parts[i].count;
-	as_space_free(&space);
-	return n;
-}
-
-static uint64_t calls(const struct as_counts *counts, const char *family)
+static uint64_t made(const struct as_counts *counts, const char *family)
 {
 	return as_counts_family(counts, as_spec_family(spec, family));
 }
 
-static uint64_t out(const struct as_counts *counts, const char *family, const char *name)
-{
-	struct as_space space;
-	uint64_t n = 0;
-
-	assert_true(as_counts_find(counts, family, NULL, AS_SPACE_OUTPUT, &space));
-	for (unsigned i = 0; i < space.n; i++)
-		if (!strcmp(space.parts[i].name, name))
-			n = space.parts[i].count;
-	as_space_free(&space);
-	return n;
-}
-
 static void compare(const struct rig *rig, const struct as_counts *counts, const char *how)
 {
-	uint64_t got[WHATS] = { calls(counts, "open"),
-				calls(counts, "write"),
-				part(counts, "close", "fd", "regular"),
-				part(counts, "close", "fd", "directory"),
-				calls(counts, "fcntl"),
-				calls(counts, "fsync"),
-				calls(counts, "getdents"),
-				calls(counts, "read"),
-				out(counts, "read", "EINTR") };
+	uint64_t got[WHATS] = { made(counts, "open"),
+				made(counts, "write"),
+				count(counts, "close", "fd", "regular"),
+				count(counts, "close", "fd", "directory"),
+				made(counts, "fcntl"),
+				made(counts, "fsync"),
+				made(counts, "getdents"),
+				made(counts, "read"),
+				count(counts, "read", NULL, "EINTR") };
 	unsigned long long want;
 	char path[128], line[128];
 	bool same = true;
@@ -434,7 +403,7 @@ static void compare(const struct rig *rig, const struct as_counts *counts, const
 		same = false;
 	}
 	fclose(in);
-	assert_int_equal(calls(counts, "close"), got[CLOSE_FILE] + got[CLOSE_DIRECTORY]);
+	assert_int_equal(made(counts, "close"), got[CLOSE_FILE] + got[CLOSE_DIRECTORY]);
 	assert_int_equal(as_counts_noted(counts, AS_NOTE_LOST), 0);
 	assert_true(same);
 }
@@ -502,6 +471,20 @@ static void exact_by_ptrace(void **state)
 	by_record(&as_source_ptrace, "--signals", 1);
 }
 
+static void exact_in_the_process(void **state)
+{
+	struct as_err err;
+
+	(void)state;
+	if (as_source_inprocess.usable(&err)) {
+		print_message("%s\n", err.msg);
+		skip();
+	}
+	by_record(&as_source_inprocess, "--threads", 1);
+	by_record(&as_source_inprocess, "--threads", 5);
+	by_record(&as_source_inprocess, "--signals", 1);
+}
+
 static void exact_by_ebpf(void **state)
 {
 	struct as_err err;
@@ -544,6 +527,8 @@ static void long_run(void **state)
 	(void)state;
 	for (unsigned seed = 10; as_now_us() < end; seed++) {
 		by_record(&as_source_ptrace, "--threads", seed);
+		if (!as_source_inprocess.usable(&err))
+			by_record(&as_source_inprocess, "--threads", seed);
 		if (!as_source_ebpf.usable(&err))
 			by_record(&as_source_ebpf, "--threads", seed);
 		if (strace_is_there())
@@ -569,6 +554,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exact_by_ptrace),
+		cmocka_unit_test(exact_in_the_process),
 		cmocka_unit_test(exact_by_ebpf),
 		cmocka_unit_test(exact_by_strace),
 		cmocka_unit_test(long_run),
