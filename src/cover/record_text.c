@@ -77,7 +77,7 @@ struct as_inside_space {
 	unsigned n_areas;
 	bool no_more; /* areas can be had */
 	struct text *texts;
-	unsigned n_texts;
+	unsigned n_texts, cap_texts;
 	uint64_t vdso;
 };
 
@@ -136,7 +136,8 @@ static struct as_inside_space *copy_space(const struct as_inside_space *from)
 
 	*space = *from;
 	space->refs = space->running = 1;
-	space->texts = as_xcalloc(TEXTS_MAX, sizeof(*space->texts));
+	space->cap_texts = from->n_texts;
+	space->texts = as_xcalloc(from->n_texts + 1ul, sizeof(*space->texts));
 	memcpy(space->texts, from->texts, from->n_texts * sizeof(*space->texts));
 	return space;
 }
@@ -457,9 +458,14 @@ static void search(struct as_inside *in, pid_t tid, const struct text *text)
 static void add_text(struct as_inside_space *space, uint64_t start, uint64_t end, uint64_t offset,
 		     struct as_text_file *file)
 {
-	if (space->n_texts < TEXTS_MAX)
-		space->texts[space->n_texts++] =
-			(struct text){ .start = start, .end = end, .offset = offset, .file = file };
+	if (space->n_texts == TEXTS_MAX)
+		return;
+	if (space->n_texts == space->cap_texts) {
+		space->cap_texts = space->cap_texts ? 2 * space->cap_texts : 8;
+		space->texts = as_xrealloc(space->texts, space->cap_texts * sizeof(*space->texts));
+	}
+	space->texts[space->n_texts++] =
+		(struct text){ .start = start, .end = end, .offset = offset, .file = file };
 }
 
 /* The texts that a program starts with: its own, and the loader's. */
@@ -527,7 +533,6 @@ bool as_inside_exec(struct as_inside *in, struct as_task *task, int *status)
 		return true;
 	task->space = as_xcalloc(1, sizeof(*task->space));
 	task->space->refs = task->space->running = 1;
-	task->space->texts = as_xcalloc(TEXTS_MAX, sizeof(*task->space->texts));
 	read_maps(in, task);
 	if (map_there(in, task, &first, AS_INSIDE_CODE, AS_INSIDE_CODE_BYTES, status))
 		there = set_up(in, task, &regs);
@@ -700,7 +705,7 @@ void as_inside_mapped(struct as_inside *in, struct as_task *task, uint64_t addre
 	if (!space || stat(path, &st) || !S_ISREG(st.st_mode))
 		return;
 	/* What was there is gone. */
-	for (unsigned i = 0; i < space->n_texts; i++)
+	for (unsigned i = space->n_texts; i-- > 0;)
 		if (space->texts[i].start < address + len && address < space->texts[i].end)
 			space->texts[i] = space->texts[--space->n_texts];
 	add_text(space, address, address + ((len + 4095) & ~4095ull), offset,

@@ -553,10 +553,8 @@ static int teardown(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exact_by_ptrace),
-		cmocka_unit_test(exact_in_the_process),
-		cmocka_unit_test(exact_by_ebpf),
-		cmocka_unit_test(exact_by_strace),
+		cmocka_unit_test(exact_by_ptrace), cmocka_unit_test(exact_in_the_process),
+		cmocka_unit_test(exact_by_ebpf),   cmocka_unit_test(exact_by_strace),
 		cmocka_unit_test(long_run),
 	};
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);

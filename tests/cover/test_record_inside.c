@@ -232,6 +232,14 @@ static int limits_program(void)
 	return setrlimit(RLIMIT_AS, &limit) ? 1 : become("--rounds");
 }
 
+/* Others may not look into it. */
+static int hidden_program(void)
+{
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || mkdir("d", 0700) || rmdir("d"))
+		return 1;
+	return rounds("f");
+}
+
 static int locked_program(void)
 {
 	(void)!mlockall(MCL_CURRENT | MCL_FUTURE);
@@ -345,12 +353,13 @@ static void check_handlers(const struct recorded *r)
 }
 
 static const struct program programs[] = {
-	{ "--rounds", rounds_program },	      { "--untouched", untouched_program },
-	{ "--closes", closes_program },	      { "--handlers", handlers_program },
-	{ "--filter", filter_program },	      { "--gs", gs_program },
-	{ "--limits", limits_program },	      { "--locked", locked_program },
-	{ "--namespace", namespace_program }, { "--threads", threads_program },
-	{ "--children", children_program },   { "--exec", exec_program },
+	{ "--rounds", rounds_program },	  { "--untouched", untouched_program },
+	{ "--closes", closes_program },	  { "--handlers", handlers_program },
+	{ "--filter", filter_program },	  { "--gs", gs_program },
+	{ "--limits", limits_program },	  { "--locked", locked_program },
+	{ "--hidden", hidden_program },	  { "--namespace", namespace_program },
+	{ "--threads", threads_program }, { "--children", children_program },
+	{ "--exec", exec_program },
 };
 
 /* The modes that call rounds() once. */
