@@ -424,9 +424,11 @@ static bool certain(const struct as_inside_image *image, const unsigned char *te
 		memcpy(&nr, text + at - 4, sizeof(nr));
 		return nr < AS_INSIDE_NRS && image->row[nr];
 	}
-	/* read is "xor %eax, %eax"; then all compare the result with -4095. */
-	return text[at - 2] == 0x31 && text[at - 1] == 0xc0 && !memcmp(text + at + 2, compare, 2) &&
-	       !memcmp(text + at + 5, rest, sizeof(rest));
+	/* All compare the result with -4095. read is "xor %eax, %eax"; syscall() loads r9 last. */
+	if (memcmp(text + at + 2, compare, 2) || memcmp(text + at + 5, rest, sizeof(rest)))
+		return false;
+	return !memcmp(text + at - 2, "\x31\xc0", 2) ||
+	       !memcmp(text + at - 5, "\x4c\x8b\x4c\x24\x08", 5);
 }
 
 static void search(struct as_inside *in, pid_t tid, const struct text *text)
