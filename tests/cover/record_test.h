@@ -127,4 +127,17 @@ static inline void all_ways(char *mode, void (*check)(const struct recorded *r))
 	}
 }
 
+/* What a test's main returns. */
+#define RUN_OR_TEST(argc, argv, programs, tests)                                               \
+	({                                                                                     \
+		int failed_ =                                                                  \
+			start(argc, argv, programs, sizeof(programs) / sizeof((programs)[0])); \
+                                                                                               \
+		if (failed_ < 0) {                                                             \
+			failed_ = cmocka_run_group_tests(tests, NULL, NULL);                   \
+			as_spec_free(spec);                                                    \
+		}                                                                              \
+		failed_;                                                                       \
+	})
+
 #endif

@@ -441,11 +441,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(more_threads_than_places),
 		cmocka_unit_test(every_kind_of_child),
 	};
-	int failed = start(argc, argv, programs, sizeof(programs) / sizeof(programs[0]));
 
-	if (failed >= 0)
-		return failed;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	as_spec_free(spec);
-	return failed;
+	return RUN_OR_TEST(argc, argv, programs, tests);
 }
