@@ -18,6 +18,18 @@
 
 #include <cmocka.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED true
+#endif
+#ifndef SANITIZED
+#define SANITIZED false
+#endif
+
 #ifdef __SANITIZE_ADDRESS__
 /* Whoever is traced cannot be looked at for leaks: that takes ptrace, too. */
 const char *__asan_default_options(void);

@@ -370,6 +370,10 @@ static void nothing_is_changed(void **state)
 		char mode[32];
 
 		snprintf(mode, sizeof(mode), "%s", programs[i].mode);
+		/* A sanitizer makes calls, and takes memory, as it likes. */
+		if (SANITIZED && (!strcmp(mode, "--filter") || !strcmp(mode, "--limits") ||
+				  !strcmp(mode, "--locked")))
+			continue;
 		print_message("%s\n", mode);
 		n_made = ROUNDS;
 		n_opens = strcmp(mode, "--untouched") ? 1 : 2;
