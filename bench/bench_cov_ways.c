@@ -36,7 +36,7 @@
 #define USER_DISPATCH 59 /* PR_SET_SYSCALL_USER_DISPATCH */
 #define OWN_RESTORER 0x04000000 /* SA_RESTORER */
 
-/* Makes a call, and comes back from a signal handler: in a page of its own, which is let through. */
+/* Makes a call, and comes back from a signal handler; the page that it is in is let through. */
 static const unsigned char code[] = {
 	0x48, 0x89, 0xf8, /* mov %rdi, %rax */
 	0x48, 0x89, 0xf7, /* mov %rsi, %rdi */

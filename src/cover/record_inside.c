@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * record_inside: see record_tracer.h. Here: the pool, its slots, and what is read out of them.
- * record_text.c puts the code into processes.
+ * record_enter.c puts the code into processes.
  *
  *  1. A slot is written by its thread alone, and set back by us alone, when the thread is stopped
  *     in a call that it made without the code.

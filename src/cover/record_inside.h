@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* record_inside: what record_inside.c and record_text.c have in common; for no one else. */
+/* record_inside: what record_inside.c, record_text.c and record_enter.c
+ * have in common; for no one else. */
 #ifndef AS_COVER_RECORD_INSIDE_H
 #define AS_COVER_RECORD_INSIDE_H
 
@@ -39,7 +40,7 @@ struct as_inside {
 	char pieces[AS_PIECES_ROOM] __attribute__((aligned(8)));
 	char room[AS_SYSCALL_ROOM];
 
-	/* record_text.c */
+	/* record_text.c and record_enter.c */
 	struct as_text_file *files;
 	uint64_t vdso_call; /* a call in the kernel's page, counted from its beginning */
 	pid_t mem_tid; /* whose memory is open */

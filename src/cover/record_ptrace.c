@@ -33,14 +33,11 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define FILTER_MAX 1024
-#define PAGE 4096u
-#define FIRST_BYTES 256u /* most paths are shorter */
 #define USER_CS_32 0x23
 #define OPTIONS                                                               \
 	(PTRACE_O_TRACESECCOMP | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | \
@@ -103,47 +100,11 @@ static void resume(const struct as_task *task, int sig)
 	ptrace(task->in_call ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0, (long)sig);
 }
 
-/* ---- Memory ---------------------------------------------------------------------------------- */
-
-size_t as_tracer_read(pid_t tid, uint64_t address, void *out, size_t len)
-{
-	struct iovec here = { out, len }, there = { (void *)(uintptr_t)address, len };
-	ssize_t n = process_vm_readv(tid, &here, 1, &there, 1, 0);
-
-	return n < 0 ? 0 : (size_t)n;
-}
-
-/* In pieces that end at pages: what lies after the text may not be readable. */
-static size_t read_memory(void *ctx, uint64_t address, void *out, size_t len, bool text)
-{
-	pid_t tid = *(const pid_t *)ctx;
-	size_t done = 0;
-
-	while (done < len) {
-		size_t piece = PAGE - (address + done) % PAGE, n;
-
-		if (text && !done && piece > FIRST_BYTES)
-			piece = FIRST_BYTES;
-		if (piece > len - done)
-			piece = len - done;
-		n = as_tracer_read(tid, address + done, (char *)out + done, piece);
-		if (text && memchr((char *)out + done, 0, n))
-			return done +
-			       (size_t)((char *)memchr((char *)out + done, 0, n) -
-					((char *)out + done)) +
-			       1;
-		done += n;
-		if (n < piece)
-			break;
-	}
-	return done;
-}
-
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 static void on_return(struct tracer *t, struct as_task *task)
 {
-	struct as_memory memory = { .read = read_memory, .ctx = &task->tid };
+	struct as_memory memory = { .read = as_tracer_text, .ctx = &task->tid };
 	const struct as_spec_call *spec;
 	struct user_regs_struct r;
 	struct as_syscall call;

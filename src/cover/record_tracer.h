@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_tracer: what record_ptrace.c and record_inside.c have in common; for no one else.
+ * record_tracer: what record_ptrace.c and what works for it have in common; for no one else.
  *
  * record_inside adds to the tracer what makes it seldom needed: code in each traced process that
  * keeps the process's own calls in memory shared with the tracer (inside/). The tracer puts it
@@ -32,6 +32,8 @@ struct as_task {
 
 /* Memory of a traced task; how much could be read. */
 size_t as_tracer_read(pid_t tid, uint64_t address, void *out, size_t len);
+/* For struct as_memory: ctx points to the task's number. */
+size_t as_tracer_text(void *ctx, uint64_t address, void *out, size_t len, bool text);
 
 /* NULL: it cannot be done here, and *err says why. */
 struct as_inside *as_inside_new(const struct as_spec *spec, struct as_err *err);

@@ -18,6 +18,18 @@
 
 #include <cmocka.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED true
+#endif
+#ifndef SANITIZED
+#define SANITIZED false
+#endif
+
 #ifdef __SANITIZE_ADDRESS__
 /* Whoever is traced cannot be looked at for leaks: that takes ptrace, too. */
 const char *__asan_default_options(void);
@@ -126,5 +138,18 @@ static inline void all_ways(char *mode, void (*check)(const struct recorded *r))
 		as_counts_free(r.counts);
 	}
 }
+
+/* What a test's main returns. */
+#define RUN_OR_TEST(argc, argv, programs, tests)                                               \
+	({                                                                                     \
+		int failed_ =                                                                  \
+			start(argc, argv, programs, sizeof(programs) / sizeof((programs)[0])); \
+                                                                                               \
+		if (failed_ < 0) {                                                             \
+			failed_ = cmocka_run_group_tests(tests, NULL, NULL);                   \
+			as_spec_free(spec);                                                    \
+		}                                                                              \
+		failed_;                                                                       \
+	})
 
 #endif

@@ -471,6 +471,20 @@ static void exact_by_ptrace(void **state)
 	by_record(&as_source_ptrace, "--signals", 1);
 }
 
+static void exact_in_the_process(void **state)
+{
+	struct as_err err;
+
+	(void)state;
+	if (as_source_inprocess.usable(&err)) {
+		print_message("%s\n", err.msg);
+		skip();
+	}
+	by_record(&as_source_inprocess, "--threads", 1);
+	by_record(&as_source_inprocess, "--threads", 5);
+	by_record(&as_source_inprocess, "--signals", 1);
+}
+
 static void exact_by_ebpf(void **state)
 {
 	struct as_err err;
@@ -513,6 +527,8 @@ static void long_run(void **state)
 	(void)state;
 	for (unsigned seed = 10; as_now_us() < end; seed++) {
 		by_record(&as_source_ptrace, "--threads", seed);
+		if (!as_source_inprocess.usable(&err))
+			by_record(&as_source_inprocess, "--threads", seed);
 		if (!as_source_ebpf.usable(&err))
 			by_record(&as_source_ebpf, "--threads", seed);
 		if (strace_is_there())
@@ -537,9 +553,8 @@ static int teardown(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exact_by_ptrace),
-		cmocka_unit_test(exact_by_ebpf),
-		cmocka_unit_test(exact_by_strace),
+		cmocka_unit_test(exact_by_ptrace), cmocka_unit_test(exact_in_the_process),
+		cmocka_unit_test(exact_by_ebpf),   cmocka_unit_test(exact_by_strace),
 		cmocka_unit_test(long_run),
 	};
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);

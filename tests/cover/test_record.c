@@ -305,11 +305,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nothing_is_lost_with_the_usual_buffer),
 		cmocka_unit_test(commands_that_cannot_be_run),
 	};
-	int failed = start(argc, argv, programs, sizeof(programs) / sizeof(programs[0]));
 
-	if (failed >= 0)
-		return failed;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	as_spec_free(spec);
-	return failed;
+	return RUN_OR_TEST(argc, argv, programs, tests);
 }

@@ -75,6 +75,46 @@ for how in ${ways% bpf}; do
 	tap_is "$how: a killed recorder takes its tracees with it" "$gone" yes
 done
 
+# A static program among others, below another root, with nothing of its own environment: all ways
+# come to the same counts.
+counted() { # HOW COMMAND...: the counts, without where they are from
+	local how=$1
+	shift
+	rm -rf "$tree/made"
+	"$ASSAY" cov record --how "$how" -o "$cov" -- "$@" >/dev/null 2>&1 || return
+	grep -E '^(call|part|bits|out) ' "$cov"
+}
+cat >"$WORK/static.c" <<'END'
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void)
+{
+	char c[8];
+	int fd;
+	mkdir("made", 0700);
+	for (int i = 0; i < 100; i++) {
+		fd = open("made/f", O_RDWR | O_CREAT, 0600);
+		if (write(fd, "abc", 3) != 3 || pread(fd, c, 3, 0) != 3 || close(fd))
+			return 1;
+	}
+	return 0;
+}
+END
+if "${CC:-cc}" -O2 -static -o "$tree/static" "$WORK/static.c" 2>/dev/null; then
+	for command in "cd $tree; ./static; exec env -i ./static" \
+		"chroot $tree /static || { cd $tree; exec ./static; }"; do
+		counted ptrace sh -c "$command" >"$WORK/want"
+		tap_like "ptrace: static: ${command%% *}" "$WORK/want" '^call write [12]00$'
+		for how in $ways; do
+			counted "$how" sh -c "$command" >"$WORK/got"
+			tap_is "$how: the same" "$(diff "$WORK/want" "$WORK/got")" ""
+		done
+	done
+else
+	tap_skip "a static program" "there is no static C library"
+fi
+
 tap_run "without -o" 2 "$ASSAY" cov record -- true
 tap_is "in one line" "$(cat "$WORK/err")" "assay: cov record: expected -o FILE.cov"
 tap_run "without a command" 2 "$ASSAY" cov record -o "$cov"

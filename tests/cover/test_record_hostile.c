@@ -237,11 +237,6 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hostile_programs),
 	};
-	int failed = start(argc, argv, programs, sizeof(programs) / sizeof(programs[0]));
 
-	if (failed >= 0)
-		return failed;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	as_spec_free(spec);
-	return failed;
+	return RUN_OR_TEST(argc, argv, programs, tests);
 }

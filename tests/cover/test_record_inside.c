@@ -232,6 +232,14 @@ static int limits_program(void)
 	return setrlimit(RLIMIT_AS, &limit) ? 1 : become("--rounds");
 }
 
+/* Others may not look into it. */
+static int hidden_program(void)
+{
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || mkdir("d", 0700) || rmdir("d"))
+		return 1;
+	return rounds("f");
+}
+
 static int locked_program(void)
 {
 	(void)!mlockall(MCL_CURRENT | MCL_FUTURE);
@@ -345,12 +353,13 @@ static void check_handlers(const struct recorded *r)
 }
 
 static const struct program programs[] = {
-	{ "--rounds", rounds_program },	      { "--untouched", untouched_program },
-	{ "--closes", closes_program },	      { "--handlers", handlers_program },
-	{ "--filter", filter_program },	      { "--gs", gs_program },
-	{ "--limits", limits_program },	      { "--locked", locked_program },
-	{ "--namespace", namespace_program }, { "--threads", threads_program },
-	{ "--children", children_program },   { "--exec", exec_program },
+	{ "--rounds", rounds_program },	  { "--untouched", untouched_program },
+	{ "--closes", closes_program },	  { "--handlers", handlers_program },
+	{ "--filter", filter_program },	  { "--gs", gs_program },
+	{ "--limits", limits_program },	  { "--locked", locked_program },
+	{ "--hidden", hidden_program },	  { "--namespace", namespace_program },
+	{ "--threads", threads_program }, { "--children", children_program },
+	{ "--exec", exec_program },
 };
 
 /* The modes that call rounds() once. */
@@ -361,6 +370,10 @@ static void nothing_is_changed(void **state)
 		char mode[32];
 
 		snprintf(mode, sizeof(mode), "%s", programs[i].mode);
+		/* A sanitizer makes calls, and takes memory, as it likes. */
+		if (SANITIZED && (!strcmp(mode, "--filter") || !strcmp(mode, "--limits") ||
+				  !strcmp(mode, "--locked")))
+			continue;
 		print_message("%s\n", mode);
 		n_made = ROUNDS;
 		n_opens = strcmp(mode, "--untouched") ? 1 : 2;
@@ -432,11 +445,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(more_threads_than_places),
 		cmocka_unit_test(every_kind_of_child),
 	};
-	int failed = start(argc, argv, programs, sizeof(programs) / sizeof(programs[0]));
 
-	if (failed >= 0)
-		return failed;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	as_spec_free(spec);
-	return failed;
+	return RUN_OR_TEST(argc, argv, programs, tests);
 }

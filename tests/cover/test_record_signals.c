@@ -355,11 +355,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(never_back_is_no_result), cmocka_unit_test(vectors_are_added_up),
 		cmocka_unit_test(foreign_calls_are_told),
 	};
-	int failed = start(argc, argv, programs, sizeof(programs) / sizeof(programs[0]));
 
-	if (failed >= 0)
-		return failed;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	as_spec_free(spec);
-	return failed;
+	return RUN_OR_TEST(argc, argv, programs, tests);
 }
