@@ -278,6 +278,54 @@ static void test_fifty(void **state)
 	as_buf_free(&text);
 }
 
+#define EVENT(time, tid, name, fields) \
+	"[" time "] (+0.1) h " name ": { cpu_id = 1 }, { tid = " tid " }, { " fields " }\n"
+
+/* Beginnings and ends are told of: threads that share descriptors, and calls that signals
+ * interrupt, are counted as they are elsewhere. */
+static void test_threads_and_signals(void **state)
+{
+	static const char text[] =
+		EVENT("1", "7", "syscall_entry_openat",
+		      "dfd = -100, filename = \"/m/a\", flags = 2, mode = 0")
+		EVENT("1", "7", "syscall_exit_openat", "ret = 3")
+		EVENT("1", "7", "syscall_entry_clone", "clone_flags = 0x10700")
+		EVENT("1", "7", "syscall_exit_clone", "ret = 8")
+		EVENT("1", "7", "syscall_entry_close", "fd = 3")
+		EVENT("1", "8", "syscall_entry_openat",
+		      "dfd = -100, filename = \"/o/b\", flags = 2, mode = 0")
+		EVENT("1", "8", "syscall_exit_openat", "ret = 3")
+		EVENT("1", "8", "syscall_entry_close", "fd = 3")
+		EVENT("1", "7", "syscall_exit_close", "ret = 0")
+		EVENT("1", "8", "syscall_exit_close", "ret = 0")
+		EVENT("1", "7", "syscall_entry_openat",
+		      "dfd = -100, filename = \"/m/a\", flags = 2, mode = 0")
+		EVENT("1", "7", "syscall_exit_openat", "ret = 3")
+		EVENT("1", "7", "syscall_entry_read", "fd = 3, count = 9")
+		EVENT("1", "7", "syscall_exit_read", "ret = -512, buf = 0")
+		EVENT("1", "7", "syscall_entry_rt_sigreturn", "")
+		EVENT("1", "7", "syscall_exit_rt_sigreturn", "ret = -4")
+		EVENT("1", "7", "syscall_entry_read", "fd = 3, count = 9")
+		EVENT("1", "7", "syscall_exit_read", "ret = -512, buf = 0")
+		EVENT("1", "7", "syscall_entry_rt_sigreturn", "")
+		EVENT("1", "7", "syscall_exit_unknown", "id = -1, ret = -4")
+		EVENT("1", "7", "syscall_entry_read", "fd = 3, count = 9")
+		EVENT("1", "7", "syscall_exit_read", "ret = -513, buf = 0")
+		EVENT("1", "7", "syscall_entry_read", "fd = 3, count = 9")
+		EVENT("1", "7", "syscall_exit_read", "ret = 4, buf = 0");
+	struct as_counts *c = read_text(spec, &as_source_babeltrace, "/m", NULL, text);
+
+	(void)state;
+	if (as_counts_noted(c, AS_NOTE_NOT_UNDERSTOOD))
+		fail_msg("%s", as_counts_example_at(c, 0));
+	assert_int_equal(as_counts_noted(c, AS_NOTE_OUTSIDE), 2);
+	assert_int_equal(calls(c, spec, "close"), 1);
+	assert_int_equal(calls(c, spec, "read"), 3);
+	assert_int_equal(count(c, "read", NULL, "EINTR"), 2);
+	assert_int_equal(as_counts_noted(c, AS_NOTE_UNFINISHED), 0);
+	as_counts_free(c);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -298,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_fifty),
+		cmocka_unit_test(test_threads_and_signals),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
