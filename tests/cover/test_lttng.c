@@ -285,34 +285,51 @@ static void test_fifty(void **state)
  * interrupt, are counted as they are elsewhere. */
 static void test_threads_and_signals(void **state)
 {
-	static const char text[] =
-		EVENT("1", "7", "syscall_entry_openat",
-		      "dfd = -100, filename = \"/m/a\", flags = 2, mode = 0")
-		EVENT("1", "7", "syscall_exit_openat", "ret = 3")
-		EVENT("1", "7", "syscall_entry_clone", "clone_flags = 0x10700")
-		EVENT("1", "7", "syscall_exit_clone", "ret = 8")
-		EVENT("1", "7", "syscall_entry_close", "fd = 3")
-		EVENT("1", "8", "syscall_entry_openat",
-		      "dfd = -100, filename = \"/o/b\", flags = 2, mode = 0")
-		EVENT("1", "8", "syscall_exit_openat", "ret = 3")
-		EVENT("1", "8", "syscall_entry_close", "fd = 3")
-		EVENT("1", "7", "syscall_exit_close", "ret = 0")
-		EVENT("1", "8", "syscall_exit_close", "ret = 0")
-		EVENT("1", "7", "syscall_entry_openat",
-		      "dfd = -100, filename = \"/m/a\", flags = 2, mode = 0")
-		EVENT("1", "7", "syscall_exit_openat", "ret = 3")
-		EVENT("1", "7", "syscall_entry_read", "fd = 3, count = 9")
-		EVENT("1", "7", "syscall_exit_read", "ret = -512, buf = 0")
-		EVENT("1", "7", "syscall_entry_rt_sigreturn", "")
-		EVENT("1", "7", "syscall_exit_rt_sigreturn", "ret = -4")
-		EVENT("1", "7", "syscall_entry_read", "fd = 3, count = 9")
-		EVENT("1", "7", "syscall_exit_read", "ret = -512, buf = 0")
-		EVENT("1", "7", "syscall_entry_rt_sigreturn", "")
-		EVENT("1", "7", "syscall_exit_unknown", "id = -1, ret = -4")
-		EVENT("1", "7", "syscall_entry_read", "fd = 3, count = 9")
-		EVENT("1", "7", "syscall_exit_read", "ret = -513, buf = 0")
-		EVENT("1", "7", "syscall_entry_read", "fd = 3, count = 9")
-		EVENT("1", "7", "syscall_exit_read", "ret = 4, buf = 0");
+	static const char text[] = EVENT(
+		"1", "7", "syscall_entry_openat",
+		"dfd = -100, filename = \"/m/a\", flags = 2, mode = 0") EVENT("1", "7",
+									      "syscall_exit_openat",
+									      "ret = 3")
+		EVENT("1", "7", "syscall_entry_clone", "clone_flags = 0x10700") EVENT(
+			"1", "7", "syscall_exit_clone",
+			"ret = 8") EVENT("1", "7", "syscall_entry_close",
+					 "fd = 3") EVENT("1", "8", "syscall_entry_openat",
+							 "dfd = -100, filename = \"/o/b\", flags = 2, mode = 0")
+			EVENT("1", "8", "syscall_exit_openat", "ret = 3") EVENT(
+				"1", "8", "syscall_entry_close",
+				"fd = 3") EVENT("1", "7", "syscall_exit_close", "ret = 0")
+				EVENT("1", "8", "syscall_exit_close", "ret = 0") EVENT(
+					"1", "7", "syscall_entry_openat",
+					"dfd = -100, filename = \"/m/a\", flags = 2, mode = 0")
+					EVENT("1", "7", "syscall_exit_openat", "ret = 3") EVENT(
+						"1", "7", "syscall_entry_read",
+						"fd = 3, count = 9") EVENT("1", "7",
+									   "syscall_exit_read",
+									   "ret = -512, buf = 0")
+						EVENT("1", "7", "syscall_entry_rt_sigreturn", "") EVENT(
+							"1", "7", "syscall_exit_rt_sigreturn",
+							"ret = -4") EVENT("1", "7",
+									  "syscall_entry_read",
+									  "fd = 3, count = 9")
+							EVENT("1", "7", "syscall_exit_read", "ret = -512, buf = 0") EVENT(
+								"1", "7",
+								"syscall_entry_rt_sigreturn",
+								"") EVENT("1", "7",
+									  "syscall_exit_unknown",
+									  "id = -1, ret = -4")
+								EVENT("1", "7",
+								      "syscall_entry_read",
+								      "fd = 3, count = 9")
+									EVENT("1", "7",
+									      "syscall_exit_read",
+									      "ret = -513, buf = 0")
+										EVENT("1", "7",
+										      "syscall_entry_read",
+										      "fd = 3, count = 9")
+											EVENT("1",
+											      "7",
+											      "syscall_exit_read",
+											      "ret = 4, buf = 0");
 	struct as_counts *c = read_text(spec, &as_source_babeltrace, "/m", NULL, text);
 
 	(void)state;

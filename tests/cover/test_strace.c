@@ -238,8 +238,9 @@ static void test_signals(void **state)
 		  "1 --- SIGUSR1 {} ---\n1 rt_sigreturn({mask=[ALRM]}) = 0\n"
 		  "1 rt_sigreturn({mask=[]}) = -1 EINTR (x)\n",
 		  1, 1, 0 },
-		{ "it dies", "1 read(3, 0x7f, 9) = ? ERESTARTSYS (x)\n1 +++ killed by SIGKILL +++\n",
-		  0, 0, 1 },
+		{ "it dies",
+		  "1 read(3, 0x7f, 9) = ? ERESTARTSYS (x)\n1 +++ killed by SIGKILL +++\n", 0, 0,
+		  1 },
 		{ "put together from two lines",
 		  "1 read(3,  <unfinished ...>\n2 getpid() = 2\n"
 		  "1 <... read resumed>0x7f, 9) = ? ERESTARTSYS (x)\n1 --- SIGALRM {} ---\n"
@@ -303,9 +304,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_exclusive),
-		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_rows),	     cmocka_unit_test(test_exclusive),
+		cmocka_unit_test(test_interrupted),  cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_undocumented),
 	};
 
