@@ -309,7 +309,7 @@ static bool take_scanned(struct reader *r, struct as_scan *scan)
 
 static void take(struct reader *r, const char *line, size_t len, bool cut)
 {
-	struct as_scan scan = { 0 };
+	struct as_scan scan;
 
 	if (!cut && is_broken(r, line, len))
 		return;

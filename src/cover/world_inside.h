@@ -22,13 +22,22 @@ struct as_place {
 	uint64_t id, hash;
 	uint64_t judged; /* when the filter was asked */
 	unsigned refs, len, depth;
-	bool named; /* it can be found by its name */
+	bool named; /* it can be found by its name; `hash` is of it and its parent */
 	bool in; /* the filter has it; ask as_place_in() */
 	bool dir, link; /* what is known to be there: a directory, a symbolic link */
 	char *name;
 };
 
+/* What the filter said of a name: places come and go. */
+struct as_answer {
+	uint64_t hash, moves;
+	bool in;
+};
+
+#define AS_WORLD_ANSWERS 4096
+
 struct as_names {
+	struct as_answer answers[AS_WORLD_ANSWERS];
 	struct as_place **buckets;
 	struct as_place *root;
 	struct as_place *oldest, *newest; /* of those that nobody refers to */

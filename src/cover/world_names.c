@@ -10,8 +10,8 @@
  *  1. A place is found by its name only while it has one (`named`). One whose name went to another
  *     file (unlink, rename over it, a mount) lives on for the descriptors that have it.
  *  2. A place holds a reference to its parent; the root is always there.
- *  3. Places that nobody refers to are kept while there is room; the one least recently used goes
- *     first. What was known of it is forgotten then, and counted.
+ *  3. Places that nobody refers to are kept for what is known of them while there is room; the one
+ *     least recently used goes first. That is counted.
  *  4. The filter's answer (`in`) is right while `judged` is names->moves: each move of something
  *     that may have names below it makes all answers stale.
  *  5. No chain of parents is longer than 2 * DEPTH_MAX, and none has a circle.
@@ -95,7 +95,7 @@ void as_names_evict(struct as_names *names)
 
 	leave_idle(names, p);
 	lose_name(names, p);
-	names->forgotten += p->dir || p->link;
+	names->forgotten++;
 	as_place_drop(names, release(names, p));
 }
 
@@ -109,12 +109,13 @@ struct as_place *as_place_share(struct as_names *names, struct as_place *p)
 void as_place_drop(struct as_names *names, struct as_place *p)
 {
 	while (p && !--p->refs) {
-		if (p->named) {
+		if (p->named && (p->dir || p->link)) {
 			become_idle(names, p);
 			if (names->n_idle > AS_WORLD_IDLE)
 				as_names_evict(names);
 			return;
 		}
+		lose_name(names, p);
 		p = release(names, p);
 	}
 }
@@ -257,6 +258,7 @@ static const char *text_of(const struct as_place *p, char room[static TEXT_MAX +
 bool as_place_in(struct as_world *w, struct as_place *p)
 {
 	char room[TEXT_MAX + 1];
+	struct as_answer *answer;
 	const char *text;
 	unsigned len;
 
@@ -264,13 +266,18 @@ bool as_place_in(struct as_world *w, struct as_place *p)
 		return true;
 	if (p->judged == w->names.moves)
 		return p->in;
+	p->judged = w->names.moves;
 	if (p->parent && p->parent->judged == w->names.moves && p->parent->in) {
 		p->in = true;
-	} else {
-		text = text_of(p, room, &len);
-		p->in = as_filter_has(&w->filter, text, len);
+		return true;
 	}
-	p->judged = w->names.moves;
+	answer = &w->names.answers[p->hash % AS_WORLD_ANSWERS];
+	if (answer->hash != p->hash || answer->moves != w->names.moves) {
+		text = text_of(p, room, &len);
+		*answer = (struct as_answer){ p->hash, w->names.moves,
+					      as_filter_has(&w->filter, text, len) };
+	}
+	p->in = answer->in;
 	return p->in;
 }
 
@@ -327,6 +334,8 @@ static void moved(struct as_names *names, struct as_place *p)
 	p->judged = 0;
 	if (p->refs > 1)
 		names->moves++;
+	else
+		p->id = ++names->ids; /* nothing is below it but answers of the filter */
 }
 
 void as_place_move(struct as_names *names, struct as_place *from, struct as_place *to)

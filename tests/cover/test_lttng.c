@@ -278,6 +278,62 @@ static void test_fifty(void **state)
 	as_buf_free(&text);
 }
 
+#define FILE_A "dfd = -100, filename = \"/m/a\", flags = 2, mode = 0"
+#define FILE_B "dfd = -100, filename = \"/o/b\", flags = 2, mode = 0"
+
+/* Beginnings and ends are told of: threads that share descriptors, and calls that signals
+ * interrupt, are counted as they are elsewhere. */
+static void test_threads_and_signals(void **state)
+{
+	static const struct {
+		unsigned tid;
+		const char *name, *fields;
+	} events[] = {
+		{ 7, "entry_openat", FILE_A },
+		{ 7, "exit_openat", "ret = 3" },
+		{ 7, "entry_clone", "clone_flags = 0x10700" },
+		{ 7, "exit_clone", "ret = 8" },
+		{ 7, "entry_close", "fd = 3" },
+		{ 8, "entry_openat", FILE_B },
+		{ 8, "exit_openat", "ret = 3" },
+		{ 8, "entry_close", "fd = 3" },
+		{ 7, "exit_close", "ret = 0" },
+		{ 8, "exit_close", "ret = 0" },
+		{ 7, "entry_openat", FILE_A },
+		{ 7, "exit_openat", "ret = 3" },
+		{ 7, "entry_read", "fd = 3, count = 9" },
+		{ 7, "exit_read", "ret = -512, buf = 0" },
+		{ 7, "entry_rt_sigreturn", "" },
+		{ 7, "exit_rt_sigreturn", "ret = -4" },
+		{ 7, "entry_read", "fd = 3, count = 9" },
+		{ 7, "exit_read", "ret = -512, buf = 0" },
+		{ 7, "entry_rt_sigreturn", "" },
+		{ 7, "exit_unknown", "id = -1, ret = -4" },
+		{ 7, "entry_read", "fd = 3, count = 9" },
+		{ 7, "exit_read", "ret = -513, buf = 0" },
+		{ 7, "entry_read", "fd = 3, count = 9" },
+		{ 7, "exit_read", "ret = 4, buf = 0" },
+	};
+	struct as_buf text = { 0 };
+	struct as_counts *c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		as_buf_addf(&text,
+			    "[1] (+0.1) h syscall_%s: { cpu_id = 1 }, { tid = %u }, { %s }\n",
+			    events[i].name, events[i].tid, events[i].fields);
+	c = read_text(spec, &as_source_babeltrace, "/m", NULL, as_buf_str(&text));
+	if (as_counts_noted(c, AS_NOTE_NOT_UNDERSTOOD))
+		fail_msg("%s", as_counts_example_at(c, 0));
+	assert_int_equal(as_counts_noted(c, AS_NOTE_OUTSIDE), 2);
+	assert_int_equal(calls(c, spec, "close"), 1);
+	assert_int_equal(calls(c, spec, "read"), 3);
+	assert_int_equal(count(c, "read", NULL, "EINTR"), 2);
+	assert_int_equal(as_counts_noted(c, AS_NOTE_UNFINISHED), 0);
+	as_counts_free(c);
+	as_buf_free(&text);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -298,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_fifty),
+		cmocka_unit_test(test_threads_and_signals),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

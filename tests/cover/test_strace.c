@@ -202,6 +202,71 @@ static void test_interrupted(void **state)
 	as_counts_free(counts);
 }
 
+/* What the program sees of calls that signals interrupt: EINTR, or the end of the repetition. */
+static void test_signals(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		unsigned reads, eintr, unfinished;
+	} rows[] = {
+		{ "a handler without SA_RESTART",
+		  "1 read(3, 0x7f, 9) = ? ERESTARTSYS (x)\n1 --- SIGALRM {} ---\n"
+		  "1 rt_sigreturn({mask=[]}) = -1 EINTR (x)\n1 read(3, \"x\", 9) = 1\n",
+		  2, 1, 0 },
+		{ "one that calls something itself",
+		  "1 read(3, 0x7f, 9) = ? ERESTARTSYS (x)\n1 --- SIGALRM {} ---\n"
+		  "1 write(1, \"x\", 1) = 1\n1 read(4, \"x\", 1) = 1\n"
+		  "1 rt_sigreturn({mask=[]}) = -1 EINTR (x)\n",
+		  2, 1, 0 },
+		{ "a handler with SA_RESTART",
+		  "1 read(3, 0x7f, 9) = ? ERESTARTSYS (x)\n1 --- SIGALRM {} ---\n"
+		  "1 rt_sigreturn({mask=[]}) = 0\n1 read(3, \"x\", 9) = 1\n",
+		  1, 0, 0 },
+		{ "no handler",
+		  "1 read(3, 0x7f, 9) = ? ERESTARTSYS (x)\n1 --- SIGCHLD {} ---\n"
+		  "1 read(3, 0x7f, 9) = ? ERESTARTSYS (x)\n1 --- SIGCONT {} ---\n"
+		  "1 read(3, \"x\", 9) = 1\n",
+		  1, 0, 0 },
+		{ "a handler that is interrupted itself",
+		  "1 read(3, 0x7f, 9) = ? ERESTARTSYS (x)\n1 --- SIGALRM {} ---\n"
+		  "1 read(4, 0x7f, 9) = ? ERESTARTNOHAND (x)\n1 --- SIGUSR1 {} ---\n"
+		  "1 rt_sigreturn({mask=[]}) = -1 EINTR (x)\n"
+		  "1 rt_sigreturn({mask=[]}) = -1 EINTR (x)\n",
+		  2, 2, 0 },
+		{ "two signals at once",
+		  "1 read(3, 0x7f, 9) = ? ERESTARTSYS (x)\n1 --- SIGALRM {} ---\n"
+		  "1 --- SIGUSR1 {} ---\n1 rt_sigreturn({mask=[ALRM]}) = 0\n"
+		  "1 rt_sigreturn({mask=[]}) = -1 EINTR (x)\n",
+		  1, 1, 0 },
+		{ "it dies",
+		  "1 read(3, 0x7f, 9) = ? ERESTARTSYS (x)\n1 +++ killed by SIGKILL +++\n", 0, 0,
+		  1 },
+		{ "put together from two lines",
+		  "1 read(3,  <unfinished ...>\n2 getpid() = 2\n"
+		  "1 <... read resumed>0x7f, 9) = ? ERESTARTSYS (x)\n1 --- SIGALRM {} ---\n"
+		  "1 rt_sigreturn({mask=[]}) = -1 EINTR (x)\n",
+		  1, 1, 0 },
+		{ "an EINTR of its own", "1 read(3, 0x7f, 9) = -1 EINTR (x)\n", 1, 1, 0 },
+		{ "of another thread",
+		  "1 read(3, 0x7f, 9) = ? ERESTARTSYS (x)\n2 --- SIGALRM {} ---\n"
+		  "2 rt_sigreturn({mask=[]}) = -1 EINTR (x)\n",
+		  0, 0, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_counts *c = read_text(spec, &as_source_strace, NULL, NULL, rows[i].text);
+		uint64_t got[3] = { calls(c, spec, "read"), count(c, "read", NULL, "EINTR"),
+				    as_counts_noted(c, AS_NOTE_UNFINISHED) };
+
+		if (got[0] != rows[i].reads || got[1] != rows[i].eintr ||
+		    got[2] != rows[i].unfinished)
+			fail_msg("%s: reads %d eintr %d unfinished %d", rows[i].name, (int)got[0],
+				 (int)got[1], (int)got[2]);
+		as_counts_free(c);
+	}
+}
+
 /* Errors that no manual page lists are not expected, and named. */
 static void test_undocumented(void **state)
 {
@@ -239,9 +304,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_exclusive),
-		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_rows),	     cmocka_unit_test(test_exclusive),
+		cmocka_unit_test(test_interrupted),  cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_undocumented),
 	};
 

@@ -138,6 +138,11 @@ static const struct {
 	  "1 chdir(\"/m/o/d\") = 0\n1 rename(\"/m/o/d\", \"/m/in/d\") = 0\n"
 	  "1 write(3, \"x\", 1) = 1\n1 mkdir(\"r\", 0) = 0\n1 mkdir(\"../../o/x\", 0) = 0\n",
 	  3, 4, 0, 0 },
+	{ "a directory that is renamed, with nothing open below", "/m/(in|x)", NULL,
+	  "1 mkdir(\"/m/o\", 0) = 0\n1 mkdir(\"/m/o/a\", 0) = 0\n1 rmdir(\"/m/o/a\") = 0\n"
+	  "1 rename(\"/m/o\", \"/m/in\") = 0\n1 mkdir(\"/m/in/a\", 0) = 0\n"
+	  "1 rename(\"/m/in\", \"/m/o\") = 0\n1 mkdir(\"/m/o/a\", 0) = 0\n",
+	  3, 4, 0, 0 },
 	{ "pivot_root", "/jail/m", NULL,
 	  "1 chdir(\"/\") = 0\n1 pivot_root(\"/jail\", \"/jail/o\") = 0\n1 mkdir(\"m/a\", 0) = 0\n"
 	  "1 mkdir(\"/m/b\", 0) = 0\n1 mkdir(\"/o\", 0) = 0\n",
