@@ -221,11 +221,11 @@ $(B)/src/target/tool_shim.o: private INC += -DAS_SHIM_SO='"$(SHIM)"'
 # libassay.a carries it.
 INSIDE := $(B)/inside.bin
 $(INSIDE): src/cover/inside/hook.S src/cover/inside/inside.c src/cover/inside/layout.h \
-		src/cover/bpf/event.h
+		src/cover/bpf/event.h $(B)/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,BIN)
 	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -Isrc -ffreestanding -fno-stack-protector -fno-pic \
-		-no-pie -fcf-protection=none -mgeneral-regs-only -fno-asynchronous-unwind-tables \
+		-fcf-protection=none -mgeneral-regs-only -fno-asynchronous-unwind-tables \
 		-fno-jump-tables -nostdlib -static -Wl,--oformat=binary,-Ttext=0x6f000000 \
 		-Wl,--build-id=none,-e,0x6f000000 $(filter %.S %.c,$^) -o $@
 $(B)/src/cover/record_inside.o: $(INSIDE)

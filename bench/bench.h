@@ -18,8 +18,11 @@ typedef void (*as_bench_report)(const char *name, double value, const char *unit
 AS_BENCHES(X)
 #undef X
 
-/* The part of bench_cov() that is in bench_cov_record.c. */
+/* Parts of bench_cov(). */
 void bench_cov_record(as_bench_report report);
+void bench_cov_ways(as_bench_report report);
+/* And in bench_cov_feedback.c. */
+void bench_cov_feedback(as_bench_report report);
 
 /* Parts of bench_crash(). */
 void bench_crash_legal(as_bench_report report);

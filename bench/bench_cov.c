@@ -222,5 +222,7 @@ void bench_cov(as_bench_report report)
 {
 	bench_format(report, false);
 	bench_format(report, true);
+	bench_cov_feedback(report);
 	bench_cov_record(report);
+	bench_cov_ways(report);
 }

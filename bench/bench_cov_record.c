@@ -3,6 +3,7 @@
  * bench_cov_record: what recording adds to each call, side by side with strace -f, on the same
  * loops:
  *   cov.record        a shell script that starts small programs on files, as test suites do
+ *   cov.record.find   find, walking through a part of the system
  *   cov.record.calls  a shell that opens a file for appending, again and again: nothing but calls
  *                     that are in the table (openat, fcntl, dup2, close)
  * Two lengths of a loop are run and their difference taken, so that starting does not count; the
@@ -29,8 +30,8 @@
 
 #define TURNS 5
 
-enum way { BASE, BPF, STOPS, PTRACE, STRACE, WAYS };
-static const char *const names[WAYS] = { "base", "bpf", "stops", "ptrace", "strace" };
+enum way { BASE, BPF, INSIDE, STOPS, PTRACE, STRACE, WAYS };
+static const char *const names[WAYS] = { "base", "bpf", "inprocess", "stops", "ptrace", "strace" };
 
 struct loop {
 	const char *name, *body; /* of the loop; in the folder */
@@ -41,6 +42,7 @@ static const struct loop loops[] = {
 	{ "cov.record",
 	  "mkdir d; cp /etc/passwd d/f; mv d/f d/g; ls d >/dev/null; cat d/g >/dev/null; rm -r d",
 	  2, 32 },
+	{ "cov.record.find", "find /etc >/dev/null 2>&1", 1, 9 },
 	{ "cov.record.calls", ": >>f", 200, 4200 },
 };
 
@@ -133,6 +135,8 @@ static struct cost run(struct bench *b, const struct loop *loop, enum way way, i
 	snprintf(trace, sizeof(trace), "%s/trace", b->folder);
 	if (way == BPF)
 		record(b, &as_source_ebpf, plain);
+	else if (way == INSIDE)
+		record(b, &as_source_inprocess, plain);
 	else if (way == STOPS)
 		only_stop(plain);
 	else if (way == PTRACE)
@@ -151,6 +155,8 @@ static bool is_here(enum way way)
 	switch (way) {
 	case BPF:
 		return !as_source_ebpf.usable(&err);
+	case INSIDE:
+		return !as_source_inprocess.usable(&err);
 	case STOPS:
 	case PTRACE:
 		return !as_source_ptrace.usable(&err);
@@ -208,18 +214,21 @@ static void tell(const struct bench *b, const struct loop *loop, const struct co
 		snprintf(name, sizeof(name), "%s.%s_cpu", loop->name, names[way]);
 		report(name, cost[way].cpu_us - cost[BASE].cpu_us, "us/call more");
 	}
-	if (!b->here[STRACE])
-		return;
-	snprintf(name, sizeof(name), "%s.ptrace_of_strace", loop->name);
-	report(name,
-	       100 * (cost[PTRACE].wall_us - cost[BASE].wall_us) /
-		       (cost[STRACE].wall_us - cost[BASE].wall_us),
-	       "%");
-	snprintf(name, sizeof(name), "%s.ptrace_of_strace_cpu", loop->name);
-	report(name,
-	       100 * (cost[PTRACE].cpu_us - cost[BASE].cpu_us) /
-		       (cost[STRACE].cpu_us - cost[BASE].cpu_us),
-	       "%");
+	for (int way = BPF; way < STRACE && b->here[STRACE]; way++) {
+		const struct cost *base = &cost[BASE], *strace = &cost[STRACE];
+
+		if (!b->here[way])
+			continue;
+		snprintf(name, sizeof(name), "%s.%s_of_strace", loop->name, names[way]);
+		report(name,
+		       100 * (cost[way].wall_us - base->wall_us) /
+			       (strace->wall_us - base->wall_us),
+		       "%");
+		snprintf(name, sizeof(name), "%s.%s_of_strace_cpu", loop->name, names[way]);
+		report(name,
+		       100 * (cost[way].cpu_us - base->cpu_us) / (strace->cpu_us - base->cpu_us),
+		       "%");
+	}
 }
 
 void bench_cov_record(as_bench_report report)

@@ -16,6 +16,7 @@ enum {
 	AS_ELACK = -3, /* the machine lacks something; exit status 3 */
 	AS_EIO = -4, /* the system refused us something: exit status 2 */
 	AS_ENOMEM = -5,
+	AS_ESTOP = -6, /* somebody wanted us to end, by a signal */
 };
 
 struct as_err {

@@ -10,6 +10,8 @@
  */
 #include "base/guard.h"
 
+#include "base/stuck.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define OUTPUT_BYTES (64 << 10)
 #define ROUNDS_MAX 100 /* of looking for orphans */
+#define ORPHAN_MS 2000 /* for one to be gone once it was killed */
 
 struct guarded {
 	int (*fn)(void *ctx);
@@ -66,7 +68,7 @@ static void list_children(struct as_buf *list)
 		closedir(tasks);
 }
 
-/* True: there was one. */
+/* True: there was one, and it is gone. */
 static bool kill_new(const struct as_buf *before)
 {
 	struct as_buf now = { 0 };
@@ -79,9 +81,7 @@ static bool kill_new(const struct as_buf *before)
 		if (strstr(as_buf_str(before), word))
 			continue;
 		kill((pid_t)atol(pid), SIGKILL);
-		while (waitpid((pid_t)atol(pid), NULL, 0) < 0 && errno == EINTR)
-			;
-		any = true;
+		any |= as_stuck_reap((pid_t)atol(pid), ORPHAN_MS, NULL);
 	}
 	as_buf_free(&now);
 	return any;
@@ -101,9 +101,8 @@ static void read_all(int fd, struct as_buf *output)
 	as_buf_add(output, "", 0);
 }
 
-int as_guard_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,
-		  const volatile uint64_t *alive, struct as_buf *output, struct as_ended *ended,
-		  struct as_err *err)
+int as_guard_fork(int (*fn)(void *ctx), void *ctx, const struct as_spawn_limits *limits,
+		  struct as_buf *output, struct as_ended *ended, struct as_err *err)
 {
 	struct guarded g = { .fn = fn, .ctx = ctx };
 	struct as_buf before = { 0 };
@@ -115,7 +114,7 @@ int as_guard_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,
 	prctl(PR_GET_CHILD_SUBREAPER, &reaper);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	list_children(&before);
-	rc = as_spawn_fork(enter, &g, deadline_ms, alive, ended, err);
+	rc = as_spawn_fork_limited(enter, &g, limits, ended, err);
 	for (int i = 0; i < ROUNDS_MAX && kill_new(&before); i++)
 		;
 	prctl(PR_SET_CHILD_SUBREAPER, reaper);

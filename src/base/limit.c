@@ -10,6 +10,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#define MEMORY_MIN ((uint64_t)1 << 30)
 #define MEMORY_MAX ((uint64_t)4 << 30)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -30,6 +31,8 @@ void as_limit_memory(void)
 
 	if (!sysinfo(&info) && (uint64_t)info.totalram * info.mem_unit / 2 < most)
 		most = (uint64_t)info.totalram * info.mem_unit / 2;
+	if (most < MEMORY_MIN)
+		most = MEMORY_MIN;
 	if (getrlimit(RLIMIT_DATA, &memory) || memory.rlim_cur <= most)
 		return;
 	memory.rlim_cur = most;

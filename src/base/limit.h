@@ -3,9 +3,9 @@
 #ifndef AS_BASE_LIMIT_H
 #define AS_BASE_LIMIT_H
 
-/* From now on this process has no more memory of its own than half of the machine's, and no more
- * than 4 GiB; a smaller limit that is there stays. Of a build with a sanitizer: nothing. It may be
- * called between fork and exec. */
+/* From now on this process has no more memory of its own than half of the machine's, but no less
+ * than 1 GiB and no more than 4 GiB; a smaller limit that is there stays. Of a build with a
+ * sanitizer: nothing. It may be called between fork and exec. */
 void as_limit_memory(void);
 
 #endif

@@ -55,6 +55,13 @@ static int open_beside(struct as_out *out)
 	return -EEXIST;
 }
 
+bool as_out_is_unfinished(const char *name)
+{
+	size_t len = strlen(name);
+
+	return name[0] == '.' && len > 4 && !strcmp(name + len - 4, ".tmp");
+}
+
 /* Rights as the old file had them; but no set-id bits, which were meant for other contents. */
 static void inherit(const struct as_out *out, const struct stat *old)
 {

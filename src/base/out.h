@@ -26,6 +26,8 @@ AS_MUST_CHECK int as_out_check(const char *path, struct as_err *err);
 /* A file of ours in an open folder: of what is there only a regular file is replaced. */
 AS_MUST_CHECK int as_out_open_at(const struct as_dir *dir, const char *name, struct as_out **out,
 				 struct as_err *err);
+/* Whether a file of that name is one that was never finished, as a kill leaves it. */
+bool as_out_is_unfinished(const char *name);
 int as_out_fd(const struct as_out *out);
 /* A new, empty, regular file: it has holes where nothing is written, and can be written anywhere.
  * If not, what is written must be all of it, from the first byte to the last. */

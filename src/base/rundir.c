@@ -9,6 +9,8 @@
  */
 #include "base/rundir.h"
 
+#include "base/out.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -116,15 +118,17 @@ static int is_entry(void *ctx, const char *name)
 	return 1;
 }
 
+/* It counts as soon as it is there, so that a kill leaves an empty folder or a marked one. The text
+ * is for people: a disk may be too full for it. */
 static int put_mark(const struct as_dir *dir, struct as_err *err)
 {
-	struct as_buf text = { 0 };
-	int rc;
+	int fd = openat(dir->fd, AS_RUN_MARK, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 
-	as_buf_adds(&text, mark_text);
-	rc = as_dir_write(dir, AS_RUN_MARK, &text, err);
-	as_buf_free(&text);
-	return rc;
+	if (fd < 0)
+		return as_fail_errno(err, errno, "%s/" AS_RUN_MARK ": cannot create", dir->path);
+	(void)!write(fd, mark_text, sizeof(mark_text) - 1);
+	close(fd);
+	return 0;
 }
 
 /* Of several that come at once, one makes it and the others may see it half made. */
@@ -148,8 +152,19 @@ static int check_mark(const struct as_dir *dir, struct as_err *err)
 
 static int remove_part(void *ctx, const char *name)
 {
-	if (!strncmp(name, AS_RUN_PART, strlen(AS_RUN_PART)))
+	if (!strncmp(name, AS_RUN_PART, strlen(AS_RUN_PART)) || as_out_is_unfinished(name))
 		as_dir_remove(ctx, name);
+	return 0;
+}
+
+static int clean_finding(void *ctx, const char *name)
+{
+	struct as_dir finding;
+
+	if (as_dir_is_plain(name) && !as_dir_below(ctx, name, false, &finding, NULL)) {
+		as_dir_each(&finding, remove_part, &finding);
+		as_dir_close(&finding);
+	}
 	return 0;
 }
 
@@ -159,8 +174,10 @@ static void clean(struct as_dir *dir)
 	struct as_dir findings;
 
 	as_dir_each(dir, remove_part, dir);
-	if (!as_dir_below(dir, AS_RUN_FINDINGS, false, &findings, NULL))
+	if (!as_dir_below(dir, AS_RUN_FINDINGS, false, &findings, NULL)) {
 		as_dir_each(&findings, remove_part, &findings);
+		as_dir_each(&findings, clean_finding, &findings);
+	}
 	as_dir_close(&findings);
 }
 

@@ -113,6 +113,13 @@ bool as_spawn_which(const char *name, char *path, size_t cap)
 	return found;
 }
 
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 struct watch {
@@ -271,6 +278,16 @@ volatile uint64_t *as_spawn_oom(void)
 	return wanted;
 }
 
+void as_spawn_be_silent(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	for (int i = 0; i < 3 && null >= 0; i++)
+		dup2(null, i);
+	if (null > 2)
+		close(null);
+}
+
 int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn_limits *limits,
 			  struct as_ended *ended, struct as_err *err)
 {
@@ -280,13 +297,13 @@ int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn
 
 	*oom = 0;
 	w.pid = fork();
-	if (w.pid < 0)
-		return as_fail_errno(err, errno, "cannot fork");
 	if (!w.pid) {
 		settle(parent);
 		as_oom_tell(oom);
 		_exit(fn(ctx) & 0xff);
 	}
+	if (w.pid < 0)
+		return as_fail_errno(err, errno, "cannot fork");
 	setpgid(w.pid, w.pid);
 	watch_child(&w, limits, ended);
 	return *oom ? as_fail_oom(err, *oom) : 0;
@@ -303,13 +320,6 @@ int as_spawn_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,
 struct plumbing {
 	int in_fd, out_fd[2], exec_fd[2];
 };
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
 
 static void close_plumbing(struct plumbing *p)
 {

@@ -61,6 +61,10 @@ AS_MUST_CHECK int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx,
 /* Where children of this process say that memory was out: the bytes wanted, or 0. */
 volatile uint64_t *as_spawn_oom(void);
 
+/* In a child that may be left behind: it keeps no output of ours open, whose reader would wait for
+ * its end. */
+void as_spawn_be_silent(void);
+
 /* Where a program is in PATH (plus the sbin folders); false if it is nowhere. */
 bool as_spawn_which(const char *name, char *path, size_t cap);
 /* "SIGSEGV" */

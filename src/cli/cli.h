@@ -18,6 +18,7 @@
 #define AS_VERSION "0.1.0"
 
 enum { AS_EXIT_CLEAN = 0, AS_EXIT_FOUND = 1, AS_EXIT_WRONG = 2, AS_EXIT_LACK = 3 };
+#define AS_EXIT_SIGNAL 128 /* and the signal: it ended us before anything was found */
 
 enum as_opt_kind { AS_OPT_FLAG, AS_OPT_TEXT, AS_OPT_NUMBER, AS_OPT_SIZE, AS_OPT_CHOICE };
 

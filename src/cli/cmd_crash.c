@@ -370,7 +370,13 @@ static int crash_all(const struct as_args *args, const struct as_cli_jobs *all, 
 	rc = n > 1 ? crash_many(&s, all, n, err) : crash_some(&s, all, 0, 1, err);
 	s.stats.wall_us = as_now_us() - start_us;
 	say_all(&s);
-	return as_cli_output_close(&s.out, &s.stats, rc, err);
+	rc = as_cli_output_close(&s.out, &s.stats, rc, err);
+	/* Success would say that something was tried. */
+	return rc || s.counts.generated
+		       ? rc
+		       : as_fail(err, AS_EUSE,
+				 "nothing was tried: no workload left a state that a power cut "
+				 "could meet");
 }
 
 static int run(const struct as_args *args, struct as_err *err)

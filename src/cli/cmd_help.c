@@ -14,6 +14,7 @@ static const char *const exit_lines[] = {
 	"1  findings (replay: the finding was reproduced; fmt --check: a file is not canonical)",
 	"2  wrong use, bad input, or an error of assay's own",
 	"3  this machine lacks something; the message names the package that gives it",
+	"128+N  signal N ended a run or a hunt before anything was found",
 };
 
 /* Text broken at blanks, each line indented. */
@@ -159,8 +160,12 @@ void as_cli_man(FILE *out)
 			man_option(out, o);
 	}
 	fprintf(out, ".SH EXIT STATUS\n");
-	for (size_t i = 0; i < sizeof(exit_lines) / sizeof(exit_lines[0]); i++)
-		fprintf(out, ".TP\n.B %c\n%s\n", exit_lines[i][0], exit_lines[i] + 3);
+	for (size_t i = 0; i < sizeof(exit_lines) / sizeof(exit_lines[0]); i++) {
+		size_t len = strcspn(exit_lines[i], " ");
+
+		fprintf(out, ".TP\n.B %.*s\n%s\n", (int)len, exit_lines[i],
+			exit_lines[i] + len + 2);
+	}
 }
 
 static int run(const struct as_args *args, struct as_err *err)

@@ -15,13 +15,13 @@
 #include "cli/rows.h"
 #include "cli/scenarios.h"
 #include "cli/start.h"
+#include "cli/stopping.h"
 #include "cli/trust.h"
 #include "gen/gen.h"
 #include "hunt/folders.h"
 #include "hunt/hunt.h"
 #include "run/traits.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,14 +34,6 @@
 #define PROFILE_COPY "profile"
 #define FEEDBACK_COPY "feedback"
 #define PROFILE_MAX_BYTES ((size_t)1 << 20)
-
-/* Set by a signal, read by the one thread that works. */
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signum)
-{
-	interrupted = signum;
-}
 
 /* ---- The options ----------------------------------------------------------------------------- */
 
@@ -363,7 +355,8 @@ static int prepare(const struct as_args *args, struct session *s, struct as_err 
 		rc = read_profile(args, s, err);
 	if (!rc)
 		rc = read_target(args, s, err);
-	for (size_t i = 0; i < s->specs.n && !rc; i++)
+	/* What is ours, or fitted to the target, is known. */
+	for (size_t i = 0; i < s->specs.n && !rc && as_args_has(args, "profile"); i++)
 		rc = as_cli_trust_profile(args, s->specs.spec[i], s->profile, err);
 	if (!rc && !s->resume)
 		s->state.seed = s->profile->seed;
@@ -411,7 +404,7 @@ static void eraser_note(struct as_sink *sink, const char *line)
 static bool stop(void *ctx)
 {
 	(void)ctx;
-	return interrupted || as_cli_unheard();
+	return as_cli_stopped() || as_cli_unheard();
 }
 
 static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
@@ -443,11 +436,9 @@ static int open_cov(const struct as_args *args, struct session *s, struct as_err
 
 static int hunt(struct session *s, struct as_err *err)
 {
-	struct sigaction act = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
 	const struct as_target *targets[] = { s->target };
 
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
+	as_cli_stop_catch();
 	s->eraser =
 		(struct as_sink){ .finding = eraser_finding, .note = eraser_note, .next = s->talk };
 	s->hunt.targets = targets;
@@ -461,7 +452,7 @@ static int hunt(struct session *s, struct as_err *err)
 	s->hunt.stop = stop;
 	s->hunt.progress = progress;
 	s->hunt.ctx = s;
-	s->start_us = as_now_us();
+	s->hunt.start_us = s->start_us;
 	return as_hunt(&s->hunt, &s->state, err);
 }
 
@@ -470,7 +461,8 @@ static int run(const struct as_args *given, struct as_err *err)
 	struct session s = { .folder = as_args_text(given, "out", AS_OUT_DEFAULT),
 			     .resume = as_args_has(given, "resume"),
 			     .json = as_args_has(given, "json"),
-			     .terminal = isatty(STDERR_FILENO) };
+			     .terminal = isatty(STDERR_FILENO),
+			     .start_us = as_now_us() };
 	struct as_args args = *given;
 	int rc;
 
@@ -496,9 +488,17 @@ static int run(const struct as_args *given, struct as_err *err)
 		rc = hunt(&s, err);
 		erase(&s);
 		as_cli_hunt_summary(&s.state, s.folder, s.json,
-				    (interrupted || rc) && as_hunt_state_exists(&s.folders.hunt),
+				    (as_cli_stopped() || rc) &&
+					    as_hunt_state_exists(&s.folders.hunt),
 				    s.talk);
-		rc = rc ? rc : s.state.n_signs ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
+		if (!rc && !s.state.workloads && !as_cli_stopped())
+			rc = as_fail(err, AS_EUSE,
+				     "no workload was run: the time was up before the first was "
+				     "done; --for gives it more");
+		if (!rc)
+			rc = s.state.n_signs	? AS_EXIT_FOUND
+			     : as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped()
+						: AS_EXIT_CLEAN;
 	}
 	if (s.boxed)
 		as_cli_box_close(&s.box);
@@ -585,9 +585,10 @@ const struct as_command as_cmd_hunt = {
 		"every oracle on: each answer against the model, the tree at the end, the "
 		"kernel's log, the unmount, the full checker, and the tree after a second "
 		"mount. What is found is told apart by its signature, kept once in "
-		"DIR/findings, counted, and reduced once; the hunt goes on. It ends when its "
-		"time is used up, or at an interrupt; --resume goes on where it stopped, even "
-		"after a kill. The same seed, --jobs and --max-workloads give the same "
+		"DIR/findings, counted, and reduced once; the hunt goes on. It ends within a "
+		"second or two when its time is used up, or at SIGINT, SIGTERM or SIGHUP; "
+		"--resume goes on where it stopped, even after a kill, and reduces what is "
+		"not reduced yet. The same seed, --jobs and --max-workloads give the same "
 		"findings.",
 	.opts = opts,
 	.max_operands = 0,

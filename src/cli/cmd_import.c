@@ -124,7 +124,7 @@ static int run(const struct as_args *args, struct as_err *err)
 {
 	int n = args->n_operands, rc = 0;
 	struct job *jobs = as_xcalloc((uint64_t)n, sizeof(*jobs));
-	uint64_t left_out = 0;
+	uint64_t left_out = 0, ops = 0;
 
 	if (!as_args_has(args, "from"))
 		rc = as_fail(err, AS_EUSE, "import: expected --from jlang, fsx or strace");
@@ -136,7 +136,10 @@ static int run(const struct as_args *args, struct as_err *err)
 		jobs[i].path = args->operands[i];
 		rc = read_job(args, &jobs[i], err);
 		left_out += jobs[i].import.n_left_out;
+		ops += rc ? 0 : jobs[i].seq->n;
 	}
+	if (!rc && !ops)
+		rc = as_fail(err, AS_EUSE, "import: there is no operation in what was read");
 	if (!rc && left_out && as_args_has(args, "strict"))
 		rc = as_fail(err, AS_EUSE, "%llu lines cannot be expressed; nothing was written",
 			     (unsigned long long)left_out);

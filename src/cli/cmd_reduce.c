@@ -125,10 +125,10 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 	int rc = as_cli_stored_parse(stored, "workload.txt", stored->workload, &seq, err);
 
 	r->shortest = seq ? seq->n : 0;
+	if (!rc && !seq->n)
+		rc = as_fail(err, AS_EUSE, "%s: there is no operation in its workload", stored->id);
 	if (!rc)
-		rc = as_cli_again_open(args, stored, &r->ear.sink, &r->again, err);
-	if (!rc)
-		rc = as_cli_trust_seq(args, stored->id, r->again.spec, seq, err);
+		rc = as_cli_again_open(args, stored, seq, &r->ear.sink, &r->again, err);
 	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
 	/* An error of ours does not take away what was reached. */

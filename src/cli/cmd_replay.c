@@ -29,7 +29,7 @@ static void call_note(struct as_sink *sink, const char *line)
 }
 
 static int replay(const struct as_args *args, const struct as_stored *stored, struct as_sink *sinks,
-		  struct as_err *err)
+		  bool *empty, struct as_err *err)
 {
 	bool reduced = stored->reduced && !as_args_has(args, "original");
 	const char *text = reduced ? stored->reduced : stored->workload;
@@ -39,11 +39,10 @@ static int replay(const struct as_args *args, const struct as_stored *stored, st
 				     err);
 
 	if (!rc)
-		rc = as_cli_again_open(args, stored, sinks, &again, err);
-	if (!rc)
-		rc = as_cli_trust_seq(args, stored->id, again.spec, seq, err);
+		rc = as_cli_again_open(args, stored, seq, sinks, &again, err);
 	if (!rc)
 		rc = as_cli_again_run(&again, seq, err);
+	*empty = !rc && !seq->n;
 	as_cli_again_close(&again);
 	as_seq_free(seq);
 	return rc;
@@ -58,14 +57,19 @@ static int run(const struct as_args *args, struct as_err *err)
 	struct as_stored stored = { 0 };
 	struct caller caller = { { .finding = call_by_name, .note = call_note }, talk, &stored };
 	struct as_dir folder;
+	bool empty = false;
 	int rc = as_cli_stored_find(args, &folder, err);
 
 	talk->next = &ear.sink;
 	if (!rc)
 		rc = as_stored_load(&folder, &stored, err);
 	if (!rc)
-		rc = replay(args, &stored, &caller.sink, err);
-	if (!rc && !ear.signature)
+		rc = replay(args, &stored, &caller.sink, &empty, err);
+	if (!rc && !ear.signature && empty)
+		rc = as_fail(err, AS_EUSE,
+			     "%s: nothing was run: there is no operation in its workload",
+			     stored.id);
+	else if (!rc && !ear.signature)
 		as_emit_note(talk, "%s: did not reproduce", stored.id);
 	else if (!rc && strcmp(ear.signature, stored.signature))
 		as_emit_note(talk, "%s: something else was found than \"%s\"", stored.id,

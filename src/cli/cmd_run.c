@@ -9,6 +9,7 @@
 #include "cli/own_cov.h"
 #include "cli/rows.h"
 #include "cli/start.h"
+#include "cli/stopping.h"
 #include "cli/trust.h"
 #include "hunt/known.h"
 #include "hunt/scenario.h"
@@ -42,6 +43,7 @@ struct session {
 	struct as_known_filter filter;
 	struct as_sink *sinks;
 	bool together, json;
+	bool swept; /* some call was failed */
 	struct as_cli_cov cov;
 };
 
@@ -128,10 +130,17 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 	as_buf_free(&line);
 }
 
+/* A sweep runs a workload once without a fault, and ends with a run in which none was met. */
+static bool has_swept(const struct as_run_result *r)
+{
+	return r->runs > 2;
+}
+
 struct talk {
 	const char *spec;
 	bool json;
 	struct as_sink *sinks;
+	bool *swept;
 };
 
 static void boxed_workload(void *ctx, const struct as_boxed_job *job,
@@ -139,6 +148,7 @@ static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 {
 	const struct talk *talk = ctx;
 
+	*talk->swept |= has_swept(result);
 	say_workload(job->name, talk->spec, result, talk->json, talk->sinks);
 }
 
@@ -148,13 +158,14 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 		     struct as_err *err)
 {
 	const struct as_cli_job *job = &all->jobs[*first];
-	struct talk talk = { as_buf_str(&job->spec), out->json, out->talk };
+	struct talk talk = { as_buf_str(&job->spec), out->json, out->talk, &b->swept };
 	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
 	struct as_cli_share share;
 	struct as_cli_box box;
 	size_t n = 0;
 	int rc = as_cli_share_open(out, &share, err);
 
+	as_cli_stop_release();
 	for (; *first < all->n && as_cli_jobs_alike(job, &all->jobs[*first]); ++*first)
 		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
 	if (!rc)
@@ -216,8 +227,11 @@ static int run_here(struct session *b, const struct as_cli_jobs *all, size_t *fi
 		seqs[work.n] = all->jobs[i].seq;
 		names[work.n++] = all->jobs[i].name;
 	}
+	/* One who is watched is ended by his supervisor. */
 	if (b->options.state)
 		b->options.state->job = (int64_t)*first;
+	else
+		b->options.stop = as_cli_stop_catch();
 	rc = get_ready(b, job, err);
 	if (!rc)
 		rc = b->scenario->run(b->open, &work, &done, &result, err);
@@ -225,8 +239,9 @@ static int run_here(struct session *b, const struct as_cli_jobs *all, size_t *fi
 		say_batch(done, &result);
 	else if (!rc)
 		say_workload(job->name, as_buf_str(&job->spec), &result, b->json, b->sinks);
+	b->swept |= has_swept(&result);
 	*first += done;
-	stats->workloads += done;
+	stats->workloads += rc ? 0 : done;
 	stats->ops += result.ops;
 	stats->skipped += result.skipped;
 	stats->unjudged += result.unjudged;
@@ -357,6 +372,25 @@ static int open_cov(const struct as_args *args, const struct as_cli_jobs *all,
 	return rc;
 }
 
+/* Success would say that something was tested. */
+static int check_something(const struct as_args *args, const struct session *b,
+			   const struct as_run_stats *stats, struct as_err *err)
+{
+	/* A supervisor knows what it asked for. */
+	if (stats->findings || as_args_has(args, AS_BOX_STATE_OPTION))
+		return 0;
+	if (!stats->workloads)
+		return as_fail(err, AS_EUSE, "nothing was run: no workload was named");
+	if (!stats->ops)
+		return as_fail(err, AS_EUSE, "nothing was run: there is no operation in %s",
+			       stats->workloads == 1 ? "the workload" : "any of the workloads");
+	if (b->options.sweep && !b->swept)
+		return as_fail(err, AS_EUSE,
+			       "--sweep %s: no call of that kind was made, so none was failed",
+			       as_sweep_name(b->options.sweep));
+	return 0;
+}
+
 static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bool lists,
 		   struct as_err *err)
 {
@@ -383,7 +417,15 @@ static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bo
 		rc = lists ? run_lists(args, &b, &out, &stats, err)
 			   : run_jobs(args, all, &b, &out, &stats, err);
 	stats.wall_us = as_now_us() - start_us;
-	rc = as_cli_output_close(&out, &stats, rc, err);
+	if (rc == AS_ESTOP)
+		as_emit_note(out.chain, "stopped by %s: %llu of %zu workloads were run",
+			     as_signal_name(as_cli_stopped()), (unsigned long long)stats.workloads,
+			     all->n);
+	rc = as_cli_output_close(&out, &stats, rc == AS_ESTOP ? 0 : rc, err);
+	if (rc == AS_EXIT_CLEAN && as_cli_stopped())
+		rc = AS_EXIT_SIGNAL + as_cli_stopped();
+	else if (!rc)
+		rc = check_something(args, &b, &stats, err);
 out:
 	unload(&b);
 	rc = as_cli_cov_close(&b.cov, rc, err);

@@ -78,11 +78,11 @@ AS_MUST_CHECK int as_cov_save(const struct as_counts *counts, const struct as_ar
 			      struct as_err *err);
 /* On stderr, when the counts are not whole. */
 void as_cov_warn_partial(const struct as_counts *counts, const char *path);
-/* That, and when a filter matches nothing or much could not be attributed. In JSON: `warnings` of
+/* On stderr, what else a person should know of them (cover/warn.h). With json, also as `warnings` of
  * the object that is open. */
+void as_cov_warn_counts(const struct as_counts *counts, const char *path, struct as_json *json);
+/* Both. */
 void as_cov_warn(const struct as_counts *counts, const char *path, struct as_json *json);
-/* The same where it was told already that they are not whole. */
-void as_cov_warn_counts(const struct as_counts *counts, const char *path);
 /* Where it is from, how much of it there is, and what could not be used; on stdout. */
 void as_cov_print_notes(const struct as_counts *counts, const char *path);
 

@@ -3,12 +3,11 @@
 #include "base/json.h"
 #include "cli/cov.h"
 #include "cover/split.h"
+#include "cover/warn.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-/* Of what was counted and what may have to be, in percent. */
-#define UNATTRIBUTED_MAX 10
 
 /* The folder of a suite stands for the whole of it. */
 int as_cov_load(const struct as_spec *spec, const char *path, struct as_counts **out,
@@ -49,35 +48,6 @@ int as_cov_save(const struct as_counts *counts, const struct as_args *args, stru
 
 /* ---- Warnings -------------------------------------------------------------------------------- */
 
-/* What makes the counts less than they seem. False: there is no such line. */
-static bool warning(const struct as_counts *counts, unsigned i, struct as_buf *out)
-{
-	unsigned long long counted = as_counts_noted(counts, AS_NOTE_COUNTED);
-	unsigned long long outside = as_counts_noted(counts, AS_NOTE_OUTSIDE);
-	unsigned long long unknown = as_counts_noted(counts, AS_NOTE_UNATTRIBUTED);
-	unsigned long long nothing = as_counts_noted(counts, AS_NOTE_NO_FILE);
-	const char *under = as_counts_get_under(counts), *partial = as_counts_is_partial(counts);
-
-	if (i == 0 && partial)
-		as_buf_addf(out, "is PARTIAL: %s", partial);
-	else if (i == 1 && !counted && under && outside + unknown + nothing)
-		as_buf_addf(out, "NOTHING was counted: none of %llu calls was about files below %s",
-			    outside + unknown + nothing, under);
-	else if (i == 1 && !counted)
-		as_buf_adds(out, "NOTHING was counted: there were no calls about files");
-	else if (i == 2 && counted && unknown * 100 > (counted + unknown) * UNATTRIBUTED_MAX)
-		as_buf_addf(out,
-			    "%llu calls could not be attributed to files, and %llu were counted: "
-			    "what comes from before a trace, it does not show (--cwd says where "
-			    "it began)",
-			    unknown, counted);
-	else
-		return false;
-	return true;
-}
-
-#define WARNINGS 3
-
 void as_cov_warn_partial(const struct as_counts *counts, const char *path)
 {
 	if (!as_counts_is_partial(counts))
@@ -86,23 +56,19 @@ void as_cov_warn_partial(const struct as_counts *counts, const char *path)
 	fprintf(stderr, "assay: %s is PARTIAL: %s\n", path, as_counts_is_partial(counts));
 }
 
-static void warn(const struct as_counts *counts, const char *path, unsigned first,
-		 struct as_json *json)
+void as_cov_warn_counts(const struct as_counts *counts, const char *path, struct as_json *json)
 {
+	char text[AS_WARNING_BYTES];
+
 	fflush(stdout);
 	if (json) {
 		as_json_key(json, "warnings");
 		as_json_array(json);
 	}
-	for (unsigned i = first; i < WARNINGS; i++) {
-		struct as_buf text = { 0 };
-
-		if (warning(counts, i, &text)) {
-			fprintf(stderr, "assay: %s%s %s\n", path, i ? ":" : "", as_buf_str(&text));
-			if (json)
-				as_json_str(json, as_buf_str(&text));
-		}
-		as_buf_free(&text);
+	for (unsigned i = 0; as_counts_warning(counts, i, text); i++) {
+		fprintf(stderr, "assay: %s: %s\n", path, text);
+		if (json)
+			as_json_str(json, text);
 	}
 	if (json)
 		as_json_end(json);
@@ -110,10 +76,6 @@ static void warn(const struct as_counts *counts, const char *path, unsigned firs
 
 void as_cov_warn(const struct as_counts *counts, const char *path, struct as_json *json)
 {
-	warn(counts, path, 0, json);
-}
-
-void as_cov_warn_counts(const struct as_counts *counts, const char *path)
-{
-	warn(counts, path, 1, NULL);
+	as_cov_warn_partial(counts, path);
+	as_cov_warn_counts(counts, path, json);
 }

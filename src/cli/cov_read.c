@@ -60,7 +60,7 @@ int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct a
 	if (!rc && as_args_text(args, "output", NULL))
 		as_cov_print_notes(counts, as_args_text(args, "output", NULL));
 	if (!rc)
-		as_cov_warn_counts(counts, as_args_text(args, "output", "the trace"));
+		as_cov_warn_counts(counts, as_args_text(args, "output", "the trace"), NULL);
 	as_split_free(options.split);
 	as_counts_free(counts);
 	return rc ? rc : status;

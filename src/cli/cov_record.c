@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
@@ -170,6 +171,7 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 						    .control = &control },
 			 &tally, err);
 	leave_ends(before);
+	as_tally_ended(&tally);
 	if (!rc && control.asked)
 		as_counts_partial(counts, "the recording was interrupted");
 	if (!rc)
@@ -223,7 +225,7 @@ int as_cov_record(const struct as_spec *spec, const struct as_args *args, struct
 			   : as_counts_save(counts, path, err);
 	if (!rc) {
 		as_cov_print_notes(counts, path);
-		as_cov_warn_counts(counts, path);
+		as_cov_warn_counts(counts, path, NULL);
 	}
 	as_split_free(split);
 	as_counts_free(counts);

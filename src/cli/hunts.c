@@ -141,18 +141,25 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 				      .unjudged = s->unjudged,
 				      .excused = s->excused,
 				      .wall_us = s->used_us };
+	const char *first = NULL;
 	size_t left = 0;
 
-	for (size_t i = 0; i < s->n_signs; i++)
-		left += s->signs[i].reduced == AS_HUNT_UNREDUCED;
+	for (size_t i = s->n_signs; i-- > 0;)
+		if (s->signs[i].reduced == AS_HUNT_UNREDUCED) {
+			left++;
+			first = s->signs[i].id;
+		}
 	if (json)
 		say_json(s);
 	else if (s->n_signs)
 		say_table(s, talk);
 	if (s->n_signs && !json)
 		as_emit_note(talk, "findings are kept in %s/findings", folder);
-	if (left && !stopped)
-		as_emit_note(talk, "%zu not reduced; --resume or `assay reduce` does it", left);
+	if (left)
+		as_emit_note(talk,
+			     "%zu finding%s not reduced yet: `assay hunt --resume -o %s` goes on, "
+			     "`assay reduce -o %s %s` reduces one",
+			     left, left == 1 ? " is" : "s are", folder, folder, first);
 	if (stopped)
 		as_emit_note(talk, "stopped; to go on: assay hunt --resume -o %s", folder);
 	as_emit_done(talk, &stats);

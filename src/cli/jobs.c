@@ -39,7 +39,9 @@ static int choose_target(const struct as_args *args, struct as_cli_job *job, str
 
 static void add_job(struct as_cli_jobs *all, const char *path, const char *name)
 {
-	all->jobs = as_xrealloc(all->jobs, (all->n + 1) * sizeof(*all->jobs));
+	/* It doubles: a list may be long. */
+	if (!(all->n & (all->n - 1)))
+		all->jobs = as_xrealloc(all->jobs, (all->n ? all->n * 2 : 1) * sizeof(*all->jobs));
 	all->jobs[all->n++] = (struct as_cli_job){ .path = path, .name = name };
 }
 

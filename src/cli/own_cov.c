@@ -53,16 +53,7 @@ int as_cli_cov_open(const struct as_args *args, const struct as_dir *out, struct
 	if (!rc)
 		rc = as_own_new(cov->spec, cov->folder.len ? as_buf_str(&cov->folder) : NULL,
 				&cov->own, err);
-	cov->watch = (struct as_watch){
-		.open = as_own_open,
-		.ended = as_own_ended,
-		.close = as_own_close,
-		.begin = as_own_begin,
-		.holds = as_own_holds,
-		.call = as_own_call,
-		.op = as_own_op,
-		.ctx = cov->own,
-	};
+	cov->watch = (struct as_watch)AS_OWN_WATCH(cov->own);
 	return rc;
 }
 

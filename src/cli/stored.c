@@ -123,7 +123,8 @@ static int choose_targets(const struct as_args *args, struct as_cli_again *again
 }
 
 int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
-		      struct as_sink *sinks, struct as_cli_again *again, struct as_err *err)
+		      const struct as_seq *seq, struct as_sink *sinks, struct as_cli_again *again,
+		      struct as_err *err)
 {
 	struct as_cli_specs specs = { .n = 0 };
 	bool boxed = false;
@@ -133,6 +134,8 @@ int as_cli_again_open(const struct as_args *args, const struct as_stored *stored
 	rc = as_run_options_parse(stored->options, &again->options, &again->faults, err);
 	if (!rc)
 		rc = choose_targets(args, again, &specs, err);
+	for (size_t i = 0; i < specs.n && !rc; i++)
+		rc = as_cli_trust_seq(args, stored->id, specs.spec[i], seq, err);
 	if (!rc)
 		rc = as_cli_specs_box(args, &specs, &boxed, err);
 	if (!rc)

@@ -38,11 +38,11 @@ struct as_cli_again {
 	  .help = "what to run it on, in place of the target that the finding names" }
 /* clang-format on */
 
-/* args, stored and sinks must outlive it. A target that the finding names, and that reaches
- * outside, takes the user's trust. */
+/* args, stored and sinks must outlive it. A target that the finding names, or mount options in its
+ * workload `seq`, that reach outside take the user's trust. */
 AS_MUST_CHECK int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
-				    struct as_sink *sinks, struct as_cli_again *again,
-				    struct as_err *err);
+				    const struct as_seq *seq, struct as_sink *sinks,
+				    struct as_cli_again *again, struct as_err *err);
 AS_MUST_CHECK int as_cli_again_run(struct as_cli_again *again, const struct as_seq *seq,
 				   struct as_err *err);
 void as_cli_again_close(struct as_cli_again *again);

@@ -48,10 +48,49 @@ bool as_combos_add(struct as_combos *combos, uint64_t value, uint64_t count)
 	return true;
 }
 
+bool as_combos_have(const struct as_combos *combos, uint64_t value)
+{
+	return combos->n && find(combos->at, combos->size, value)->count;
+}
+
 void as_combos_free(struct as_combos *combos)
 {
 	free(combos->at);
 	*combos = (struct as_combos){ 0 };
+}
+
+/* The first value of a field that no word has; 0: all have one. */
+static uint64_t nameless(const struct as_spec_words *words, uint64_t mask)
+{
+	for (uint64_t v = mask & -mask; v; v = (v - mask) & mask) {
+		unsigned i = 0;
+
+		while (i < words->n && (words->words[i].mask != mask || words->words[i].value != v))
+			i++;
+		if (i == words->n)
+			return v;
+	}
+	return 0;
+}
+
+uint64_t as_combo_plain(const struct as_spec_words *words, uint64_t value)
+{
+	uint64_t plain = 0, rest = value;
+
+	for (unsigned i = 0; i < words->n; i++) {
+		const struct as_spec_word *word = &words->words[i];
+
+		if ((value & word->mask) != word->value)
+			continue;
+		plain |= word->value;
+		rest &= ~word->mask;
+	}
+	if (!rest)
+		return plain;
+	for (unsigned i = 0; i < words->n; i++)
+		if (!words->words[i].value && rest & words->words[i].mask)
+			plain |= nameless(words, words->words[i].mask);
+	return plain | AS_COMBO_UNKNOWN;
 }
 
 uint64_t as_combo_words(const struct as_spec_words *words, uint64_t value, bool *unknown)
@@ -91,6 +130,7 @@ bool as_combo_parse(const struct as_spec_words *words, const char *text, size_t 
 		    uint64_t *value)
 {
 	const char *end = text + len;
+	uint64_t named = 0;
 
 	*value = 0;
 	if (len == 1 && *text == '0')
@@ -109,8 +149,14 @@ bool as_combo_parse(const struct as_spec_words *words, const char *text, size_t 
 			if (i == words->n)
 				return false;
 			*value |= words->words[i].value;
+			named |= words->words[i].mask;
 		}
 		text += n + 1;
 	}
+	/* A word for no bits is always written: where it is not, something else is there. */
+	for (unsigned i = 0; *value & AS_COMBO_UNKNOWN && i < words->n; i++)
+		if (!words->words[i].value && !(named & words->words[i].mask))
+			*value |= nameless(words, words->words[i].mask);
+	*value = as_combo_plain(words, *value);
 	return len > 0;
 }

@@ -3,6 +3,11 @@
  * combo: how often each combination of flags came: a hash table from the value (bits that no word
  * has are one bit, AS_COMBO_UNKNOWN) to the count. All that is asked of flags (each, how many at
  * once, t at once) follows from it.
+ *
+ * Values are kept in their plain form (as_combo_plain): one for each way they are written, so that
+ * what was counted, what was read from a file and what was put together are the same. Where a word
+ * stands for no bits (O_RDONLY), its field may have a value that no word has (access mode 3); the
+ * plain form keeps that, so that it is not taken for the word.
  */
 #ifndef AS_COVER_COMBO_H
 #define AS_COVER_COMBO_H
@@ -23,6 +28,9 @@ struct as_combos {
 	unsigned size, n; /* size: a power of two, or 0 */
 };
 
+/* The plain form of a value, of bits that words have and any others. */
+uint64_t as_combo_plain(const struct as_spec_words *words, uint64_t value);
+bool as_combos_have(const struct as_combos *combos, uint64_t value);
 /* False: the table is full. */
 bool as_combos_add(struct as_combos *combos, uint64_t value, uint64_t count);
 void as_combos_free(struct as_combos *combos);

@@ -166,6 +166,8 @@ static void count_bits(struct as_counts *counts, const struct as_spec_arg *arg,
 	}
 	if (value != slot->value)
 		value |= AS_COMBO_UNKNOWN;
+	if (!as_combos_have(&counts->bits[arg->bits], value))
+		value = as_combo_plain(arg->words, value);
 	if (!as_combos_add(&counts->bits[arg->bits], value, 1)) {
 		counts->bits_unseen[arg->bits]++;
 		as_counts_partial(counts, "more combinations of flags than can be kept");
@@ -256,6 +258,11 @@ void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n)
 	as_counting_add(&counts->notes[note], n);
 }
 
+void as_counts_unnote(struct as_counts *counts, enum as_cov_note note, uint64_t n)
+{
+	counts->notes[note] -= n < counts->notes[note] ? n : counts->notes[note];
+}
+
 uint64_t as_counts_noted(const struct as_counts *counts, enum as_cov_note note)
 {
 	return counts->notes[note];
@@ -289,16 +296,22 @@ const char *as_counts_example_at(const struct as_counts *counts, unsigned i)
 
 static bool is_name(const char *known, const char *name, size_t len)
 {
-	return !strncmp(known, name, len) && !known[len];
+	return strlen(known) == len && !memcmp(known, name, len);
 }
 
 void as_counting_unknown(struct as_counts *counts, const char *name, size_t len, uint64_t n)
 {
 	static const char rest[] = "(others)";
+	char plain[40];
 	unsigned short *hint;
 	unsigned i;
 
-	len = len < 40 ? len : 40;
+	/* As it will be written: what no file can hold, and no terminal should see, is a dot. */
+	len = len < sizeof(plain) ? len : sizeof(plain);
+	for (size_t k = 0; k < len; k++)
+		plain[k] = (char)(name[k] > ' ' && name[k] < 127 ? name[k] : '.');
+	name = len ? plain : ".";
+	len = len ? len : 1;
 	hint = &counts->unknown_at[as_hash64(name, len) % 1024];
 	i = *hint ? *hint - 1u : 0;
 	if (!*hint || !is_name(counts->unknown[i].name, name, len))
@@ -313,8 +326,7 @@ void as_counting_unknown(struct as_counts *counts, const char *name, size_t len,
 	if (i == counts->n_unknown) {
 		char *copy = as_xcalloc(1, len + 1);
 
-		for (size_t k = 0; k < len; k++)
-			copy[k] = (char)(name[k] > ' ' && name[k] < 127 ? name[k] : '.');
+		memcpy(copy, name, len);
 		counts->unknown[i].name = copy;
 		counts->n_unknown++;
 	}
@@ -388,17 +400,29 @@ const char *as_counts_unknown_at(const struct as_counts *counts, unsigned i, uin
 	return counts->unknown[i].name;
 }
 
+#define JOINED_BYTES 1000
+
+/* Of very many only the first are named. */
 static void join_texts(char **into, const char *more)
 {
+	static const char others[] = " + ...";
+	size_t n = *into ? strlen(*into) : 0, tail = sizeof(others) - 1;
 	struct as_buf both = { 0 };
 
 	if (!more || (*into && !strcmp(*into, more)))
 		return;
-	if (*into)
-		as_buf_addf(&both, "%s + ", *into);
-	as_buf_adds(&both, more);
-	if (both.len < 1000)
-		set_text(into, as_buf_str(&both));
+	if (!*into) {
+		set_text(into, more);
+		return;
+	}
+	if (n >= tail && !strcmp(*into + n - tail, others))
+		return;
+	as_buf_adds(&both, *into);
+	if (n + strlen(more) < JOINED_BYTES)
+		as_buf_addf(&both, " + %s", more);
+	else
+		as_buf_adds(&both, others);
+	set_text(into, as_buf_str(&both));
 	as_buf_free(&both);
 }
 

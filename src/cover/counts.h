@@ -33,6 +33,8 @@ enum as_cov_note {
 
 /* Lines read, calls out of the filter, calls that could not be attributed, ... */
 void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n);
+/* One that was noted has turned out to be none. */
+void as_counts_unnote(struct as_counts *counts, enum as_cov_note note, uint64_t n);
 uint64_t as_counts_noted(const struct as_counts *counts, enum as_cov_note note);
 /* The first few of the lines that were not understood; shortened. */
 void as_counts_example(struct as_counts *counts, const char *text, size_t len);

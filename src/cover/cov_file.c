@@ -14,6 +14,7 @@
  *   end 0123456789abcdef      XXH3 of all before this line: a file that was cut off is no file
  */
 #include "base/hash.h"
+#include "base/show.h"
 #include "cover/counting.h"
 #include "cover/partition.h"
 
@@ -38,8 +39,7 @@ static void add_text(struct as_buf *out, const char *key, const char *text)
 	if (!text)
 		return;
 	as_buf_addf(out, "%s ", key);
-	for (; *text; text++)
-		as_buf_addc(out, *text == '\n' || *text == '\r' ? ' ' : *text);
+	as_show(out, text);
 	as_buf_addc(out, '\n');
 }
 

@@ -2,8 +2,8 @@
 /*
  * feedback: see feedback.h; the table is spec/feedback.def. What was never met is in it with 0.
  *
- * How often an operation came is not said: one of the language may be many calls (deepen, prune), so
- * that the calls do not tell.
+ * How often an operation came is not said: one of the language may be many calls (deepen, prune),
+ * so that the calls do not tell.
  */
 #include "cover/feedback.h"
 #include "base/json.h"

@@ -17,6 +17,7 @@ void as_lttng_close(struct as_lttng *lttng)
 {
 	as_counts_note(lttng->tally->counts, AS_NOTE_UNFINISHED,
 		       as_pendings_active(&lttng->pendings));
+	as_counts_note(lttng->tally->counts, AS_NOTE_FORGOTTEN, lttng->pendings.dropped);
 	as_pendings_close(&lttng->pendings);
 }
 
@@ -59,6 +60,7 @@ void as_lttng_begin(struct as_lttng *lttng, const struct as_spec_call *spec)
 	struct as_syscall *call = &lttng->call;
 
 	call->spec = spec;
+	call->args = NULL;
 	call->finished = call->no_result = false;
 	call->made[0] = call->made[1] = -1;
 	for (unsigned i = 0; i < spec->n_slots; i++) {
@@ -111,33 +113,6 @@ void as_lttng_text(struct as_lttng *lttng, const char *field, size_t len, const 
 	}
 }
 
-/* A copy of the call that stays, with its texts behind it. */
-static void keep(struct as_pending *pending, const struct as_syscall *call)
-{
-	size_t need = sizeof(*call);
-	struct as_syscall *copy;
-	char *room;
-
-	for (unsigned i = 0; i < call->spec->n_slots; i++)
-		need += call->slots[i].len;
-	as_pending_room(pending, need);
-	copy = (struct as_syscall *)pending->text;
-	copy->spec = call->spec;
-	copy->pid = call->pid;
-	copy->tid = call->tid;
-	copy->no_result = false;
-	copy->args = NULL;
-	room = pending->text + sizeof(*call);
-	for (unsigned i = 0; i < call->spec->n_slots; i++) {
-		copy->slots[i] = call->slots[i];
-		if (!call->slots[i].len)
-			continue;
-		memcpy(room, call->slots[i].text, call->slots[i].len);
-		copy->slots[i].text = room;
-		room += call->slots[i].len;
-	}
-}
-
 static unsigned key_of(struct as_lttng *lttng, const struct as_lttng_ids *ids)
 {
 	if (ids->has_tid || ids->has_pid)
@@ -162,10 +137,14 @@ void as_lttng_enter(struct as_lttng *lttng, const struct as_lttng_ids *ids)
 		return;
 	}
 	pending = as_pendings_get(&lttng->pendings, key);
-	if (pending->active)
+	/* The return from a handler has no number, and is not always told of by name. */
+	if (pending->active &&
+	    ((const struct as_syscall *)pending->text)->spec->act != AS_ACT_SIGRETURN)
 		as_counts_note(lttng->tally->counts, AS_NOTE_UNFINISHED, 1);
 	pending->active = true;
-	keep(pending, call);
+	as_pending_room(&lttng->pendings, pending, as_syscall_bytes(call));
+	as_syscall_keep(call, pending->text);
+	as_world_enter(lttng->tally->world, call);
 	if (call->spec->act == AS_ACT_CLONE || call->spec->act == AS_ACT_FORK ||
 	    call->spec->act == AS_ACT_VFORK) {
 		uint64_t flags = 0;
@@ -183,6 +162,19 @@ static bool fits(const struct as_pending *pending, const struct as_spec_call *sp
 {
 	return pending && pending->active &&
 	       (!spec || ((const struct as_syscall *)pending->text)->spec == spec);
+}
+
+bool as_lttng_is_unknown(const char *name, size_t len)
+{
+	return len == 7 && !memcmp(name, "unknown", 7);
+}
+
+bool as_lttng_in_sigreturn(struct as_lttng *lttng, const struct as_lttng_ids *ids)
+{
+	const struct as_pending *pending = as_pendings_find(&lttng->pendings, key_of(lttng, ids));
+
+	return fits(pending, NULL) &&
+	       ((const struct as_syscall *)pending->text)->spec->act == AS_ACT_SIGRETURN;
 }
 
 /* On another processor, if it was moved in between: only where there are no ids. */
@@ -212,9 +204,10 @@ void as_lttng_leave(struct as_lttng *lttng, const struct as_lttng_ids *ids,
 	}
 	pending->active = false;
 	call = (struct as_syscall *)pending->text;
-	call->finished = true;
 	call->err = ret < 0 && ret >= -4095 ? (int)-ret : 0;
 	call->ret = call->err ? -1 : ret;
+	call->finished = false;
+	call->finished = !as_syscall_interrupted(call);
 	memcpy(call->made, made, sizeof(call->made));
 	as_tally_call(lttng->tally, call);
 }

@@ -42,6 +42,10 @@ void as_lttng_enter(struct as_lttng *lttng, const struct as_lttng_ids *ids);
 void as_lttng_leave(struct as_lttng *lttng, const struct as_lttng_ids *ids,
 		    const struct as_spec_call *spec, int64_t ret, const int made[2]);
 
+/* The exit of rt_sigreturn has no number: the trace calls it unknown. */
+bool as_lttng_is_unknown(const char *name, size_t len);
+bool as_lttng_in_sigreturn(struct as_lttng *lttng, const struct as_lttng_ids *ids);
+
 /* What an event is, by its name. */
 enum as_lttng_kind {
 	AS_LTTNG_ENTRY,

@@ -43,4 +43,12 @@ void as_own_holds(void *own, int fd, const char *path, bool directory);
 void as_own_call(void *own, long nr, const uint64_t args[6], int64_t raw);
 void as_own_op(void *own, const struct as_op *op, const struct as_outcome *outcome);
 
+/* All of them, as the initializer of one. */
+#define AS_OWN_WATCH(own)                                                          \
+	{                                                                          \
+		.open = as_own_open, .ended = as_own_ended, .close = as_own_close, \
+		.begin = as_own_begin, .holds = as_own_holds, .call = as_own_call, \
+		.op = as_own_op, .ctx = (own)                                      \
+	}
+
 #endif

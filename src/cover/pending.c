@@ -9,6 +9,7 @@
 #define PENDING_MAX 16384u
 #define SIZE (PENDING_MAX * 2)
 #define KEEP_BYTES 4096
+#define BYTES_MAX ((size_t)32 << 20)
 
 void as_pendings_open(struct as_pendings *p)
 {
@@ -35,6 +36,7 @@ static unsigned place(const struct as_pendings *p, unsigned key)
 /* The rest of the row moves up, so that nothing gets out of reach. */
 static void remove_at(struct as_pendings *p, unsigned i)
 {
+	p->bytes -= p->at[i].cap;
 	free(p->at[i].text);
 	p->at[i] = (struct as_pending){ 0 };
 	p->n--;
@@ -51,24 +53,43 @@ static void remove_at(struct as_pendings *p, unsigned i)
 	}
 }
 
+#define LOOK 64
+
+/* The next in turn that has nothing pending; if there is none near by, the next of all. Going round
+ * keeps the table evenly filled. */
 static void make_room(struct as_pendings *p)
 {
-	unsigned i = 0;
+	unsigned first = p->size, i;
 
-	while (i < p->size) {
-		if (p->at[i].used && !p->at[i].active && !p->at[i].foreign)
-			remove_at(p, i);
-		else
-			i++;
+	for (unsigned n = 0; n < LOOK || first == p->size; n++) {
+		i = (p->hand + n) % p->size;
+		if (!p->at[i].used)
+			continue;
+		if (first == p->size || !p->at[i].active)
+			first = i;
+		if (!p->at[i].active)
+			break;
 	}
-	if (p->n < PENDING_MAX - PENDING_MAX / 4)
-		return;
-	for (i = 0; i < p->size && p->n > PENDING_MAX / 2;) {
-		p->dropped += p->at[i].used && p->at[i].active;
-		if (p->at[i].used)
-			remove_at(p, i);
-		else
-			i++;
+	p->hand = (first + 1) % p->size;
+	p->dropped += p->at[first].active;
+	remove_at(p, first);
+}
+
+/* Texts go in turn until there is room for `more` bytes, all but that of `but`. */
+static void make_bytes(struct as_pendings *p, const struct as_pending *but, size_t more)
+{
+	for (unsigned n = 0; n < p->size && p->bytes + more > BYTES_MAX; n++) {
+		struct as_pending *at = &p->at[p->hand];
+
+		p->hand = (p->hand + 1) % p->size;
+		if (at == but || !at->text)
+			continue;
+		p->dropped += at->active;
+		at->active = false;
+		p->bytes -= at->cap;
+		free(at->text);
+		at->text = NULL;
+		at->cap = at->len = 0;
 	}
 }
 
@@ -109,12 +130,17 @@ void as_pendings_end(struct as_pendings *p, unsigned key)
 		remove_at(p, (unsigned)(found - p->at));
 }
 
-void as_pending_room(struct as_pending *pending, size_t len)
+void as_pending_room(struct as_pendings *p, struct as_pending *pending, size_t len)
 {
+	size_t cap = len > 512 ? len : 512;
+
 	if (len <= pending->cap && (pending->cap <= KEEP_BYTES || len > KEEP_BYTES))
 		return;
-	pending->cap = len > 512 ? len : 512;
-	pending->text = as_xrealloc(pending->text, pending->cap);
+	if (cap > pending->cap)
+		make_bytes(p, pending, cap - pending->cap);
+	p->bytes += cap - pending->cap;
+	pending->cap = cap;
+	pending->text = as_xrealloc(pending->text, cap);
 }
 
 uint64_t as_pendings_active(const struct as_pendings *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pending: what is kept of each thread between the beginning of a call and its end. Bounded: when
- * there are too many, those that have nothing pending go first, then any.
+ * pending: what is kept of each thread between the beginning of a call and its end. Bounded in
+ * number and in bytes: when there are too many, those that have nothing pending go first, then any.
  */
 #ifndef AS_COVER_PENDING_H
 #define AS_COVER_PENDING_H
@@ -13,7 +13,6 @@
 struct as_pending {
 	unsigned key;
 	bool used, active; /* active: a call has begun */
-	bool foreign; /* runs in the mode of another architecture */
 	size_t len, cap;
 	char *text;
 	const void *spec; /* whatever the reader wants to remember with it */
@@ -23,6 +22,8 @@ struct as_pendings {
 	struct as_pending *at;
 	unsigned size, n;
 	unsigned last; /* found last, + 1 */
+	size_t bytes; /* of all texts */
+	unsigned hand; /* where room was made last */
 	uint64_t dropped; /* calls that had begun */
 };
 
@@ -33,8 +34,8 @@ struct as_pending *as_pendings_get(struct as_pendings *p, unsigned key);
 /* NULL: there is none. */
 struct as_pending *as_pendings_find(struct as_pendings *p, unsigned key);
 void as_pendings_end(struct as_pendings *p, unsigned key);
-/* Room for len bytes in the text; what is there stays. */
-void as_pending_room(struct as_pending *pending, size_t len);
+/* Room for len bytes in the text; what is there stays. Others may go for it, not this one. */
+void as_pending_room(struct as_pendings *p, struct as_pending *pending, size_t len);
 uint64_t as_pendings_active(const struct as_pendings *p);
 
 #endif

@@ -82,7 +82,7 @@ static int run(const struct as_source_ops *source, const struct as_source_input 
 	}
 	if (why->code)
 		as_counts_partial(tally->counts, why->msg);
-	as_counts_note(tally->counts, AS_NOTE_FORGOTTEN, as_world_forgotten(tally->world));
+	as_tally_ended(tally);
 	as_counts_source(tally->counts, text);
 	return rc;
 }

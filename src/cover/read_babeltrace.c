@@ -343,10 +343,12 @@ static bool take_exit(struct as_lttng *lttng, const char *groups, const char *en
 {
 	const struct as_spec_call *spec = len ? as_spec_find(lttng->tally->spec, name, len) : NULL;
 
-	if (len && !spec)
+	if (len && !spec && !as_lttng_is_unknown(name, len))
 		return true;
 	if (!read_groups(lttng, groups, end, e) || !e->has_ret)
 		return false;
+	if (len && !spec && !as_lttng_in_sigreturn(lttng, &e->ids))
+		return true;
 	as_lttng_leave(lttng, &e->ids, spec, e->ret, e->made);
 	return true;
 }

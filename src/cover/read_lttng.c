@@ -126,7 +126,7 @@ static void take_exit(struct as_lttng *lttng, const bt_field *payload,
 	int made[2] = { -1, -1 };
 	uint64_t ret;
 
-	if (len && !spec)
+	if (len && !spec && !(as_lttng_is_unknown(name, len) && as_lttng_in_sigreturn(lttng, ids)))
 		return;
 	if (!member(payload, "ret", &ret)) {
 		as_tally_not_understood(lttng->tally, name, len);

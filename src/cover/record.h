@@ -55,17 +55,15 @@ void as_record_command(pid_t pid, struct as_record_command *room, struct as_sysc
  * source calls it. */
 void as_record_inherited(struct as_world *world, pid_t pid, unsigned tid);
 
+/* A thread that is not the first has replaced the program: it takes the first one's number, and
+ * keeps what is its own. */
+void as_record_renamed(struct as_world *world, unsigned former, unsigned tid);
+
 /*
  * Calls that move an offset through a pointer: their argument is what memory held before. Sources
  * see a call when it is over: *value is taken back by what was moved.
  */
 void as_record_undo_offset(const struct as_spec_call *spec, int64_t raw, struct as_syscall *call);
-
-/* What the kernel says of a call that a signal has interrupted, to itself (ERESTARTSYS and its
- * kin): is it that? And what the program finds when a handler with these flags of sigaction has
- * come back: EINTR, or is the call made again? */
-bool as_record_interrupted(int64_t raw);
-bool as_record_ends_it(int64_t raw, uint64_t flags);
 
 /* The seccomp program that asks the tracer about the calls of the table. Those that the tracer
  * learns of by events of ptrace are left out, and those that are made just before the address

@@ -24,7 +24,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #ifndef AS_RECORD_BPF_O
 #error "AS_RECORD_BPF_O names the object to be put in; the Makefile says it"
@@ -45,16 +44,8 @@ extern const char as_record_bpf_end[] __attribute__((visibility("hidden")));
 #define POLL_MS 20
 #define PROGRAMS_MAX 8
 
-/* A call that a signal has interrupted: whether it is over is decided by what comes next. */
-struct interrupted {
-	unsigned tid;
-	struct as_bpf_event *event; /* a copy, with its pieces */
-	UT_hash_handle hh;
-};
-
 struct recorder {
 	struct as_tally *tally;
-	struct interrupted *interrupted;
 	struct as_record_control *control;
 	struct bpf_object *object;
 	struct bpf_link *links[PROGRAMS_MAX];
@@ -100,83 +91,41 @@ static void unread(struct recorder *r, struct as_syscall *call, int64_t ret)
 	}
 }
 
-static void count_call(struct recorder *r, const struct as_bpf_event *event, int64_t ret)
+static void on_call(struct recorder *r, const struct as_bpf_event *event)
 {
 	struct as_pieces pieces = { .data = (const char *)(event + 1), .len = event->piece_bytes };
 	struct as_memory memory = { .read = as_pieces_read, .sum = as_pieces_sum, .ctx = &pieces };
 	const struct as_spec_call *spec;
 	struct as_syscall call;
 
+	if (!r->exec_seen)
+		return;
+	if (event->other_arch || event->nr >= AS_SPEC_NR_MAX) {
+		as_counts_note(r->tally->counts, AS_NOTE_OTHER_ARCH, 1);
+		return;
+	}
 	spec = r->tally->spec->by_nr[event->nr];
 	if (!spec)
 		return;
 	as_syscall_fill(&call, spec, (const uint64_t *)event->regs, &memory, r->room);
-	as_syscall_return(&call, ret, (const uint64_t *)event->regs, &memory);
-	as_record_undo_offset(spec, ret, &call);
-	unread(r, &call, ret);
+	as_syscall_return(&call, event->ret, (const uint64_t *)event->regs, &memory);
+	as_record_undo_offset(spec, event->ret, &call);
+	unread(r, &call, event->ret);
 	call.pid = event->tgid;
 	call.tid = event->tid;
 	as_tally_call(r->tally, &call);
 }
 
-/* Takes the interrupted call of a thread out; NULL: there is none. */
-static struct as_bpf_event *take_interrupted(struct recorder *r, unsigned tid)
+static void on_enter(struct recorder *r, const struct as_bpf_event *event)
 {
-	struct interrupted *i = NULL;
-	struct as_bpf_event *event;
+	const struct as_spec_call *spec = r->tally->spec->by_nr[event->nr % AS_SPEC_NR_MAX];
+	const struct as_memory none = { 0 };
+	struct as_syscall call = { .pid = event->tgid, .tid = event->tid };
 
-	if (r->interrupted)
-		HASH_FIND_INT(r->interrupted, &tid, i);
-	if (!i)
-		return NULL;
-	event = i->event;
-	HASH_DEL(r->interrupted, i);
-	free(i);
-	return event;
-}
-
-static void interrupt(struct recorder *r, const struct as_bpf_event *event)
-{
-	size_t len = sizeof(*event) + event->piece_bytes;
-	struct interrupted *i = as_xcalloc(1, sizeof(*i));
-
-	i->tid = event->tid;
-	i->event = as_xmalloc(len);
-	memcpy(i->event, event, len);
-	HASH_ADD_INT(r->interrupted, tid, i);
-}
-
-static void on_call(struct recorder *r, const struct as_bpf_event *event)
-{
-	/* What was interrupted has been made again. */
-	free(take_interrupted(r, event->tid));
-	if (!r->exec_seen)
+	if (!r->exec_seen || !spec || !as_world_closes(spec))
 		return;
-	if (event->other_arch || event->nr >= AS_SPEC_NR_MAX)
-		as_counts_note(r->tally->counts, AS_NOTE_OTHER_ARCH, 1);
-	else if (as_record_interrupted(event->ret))
-		interrupt(r, event);
-	else
-		count_call(r, event, event->ret);
-}
-
-static void on_signal(struct recorder *r, const struct as_bpf_event *event)
-{
-	struct as_bpf_event *call = take_interrupted(r, event->tid);
-
-	if (call && as_record_ends_it(call->ret, event->regs[0]))
-		count_call(r, call, -EINTR);
-	free(call);
-}
-
-static void on_end(struct recorder *r, const struct as_bpf_event *event)
-{
-	struct as_bpf_event *call = take_interrupted(r, event->tid);
-
-	if (call)
-		as_counts_note(r->tally->counts, AS_NOTE_UNFINISHED, 1);
-	free(call);
-	as_world_exit(r->tally->world, event->tid);
+	as_syscall_fill(&call, spec, (const uint64_t *)event->regs, &none, r->room);
+	as_world_enter(r->tally->world, &call);
 }
 
 static void on_exec(struct recorder *r, const struct as_bpf_event *event)
@@ -190,7 +139,7 @@ static void on_exec(struct recorder *r, const struct as_bpf_event *event)
 
 	r->exec_seen = true;
 	if (event->nr != event->tid)
-		as_world_exit(r->tally->world, event->nr);
+		as_record_renamed(r->tally->world, event->nr, event->tid);
 	as_pieces_command(&pieces, &call);
 	as_tally_call(r->tally, &call);
 }
@@ -215,11 +164,11 @@ static int on_event(void *ctx, void *data, size_t len)
 	case AS_BPF_EXEC:
 		on_exec(r, event);
 		break;
-	case AS_BPF_EXIT:
-		on_end(r, event);
+	case AS_BPF_ENTER:
+		on_enter(r, event);
 		break;
-	case AS_BPF_SIGNAL:
-		on_signal(r, event);
+	case AS_BPF_EXIT:
+		as_world_exit(r->tally->world, event->tid);
 		break;
 	}
 	return 0;
@@ -294,11 +243,6 @@ static int attach(struct recorder *r, struct as_err *err)
 
 static void close_recorder(struct recorder *r)
 {
-	struct interrupted *i, *next;
-
-	HASH_ITER(hh, r->interrupted, i, next) {
-		free(take_interrupted(r, i->tid));
-	}
 	for (unsigned i = 0; i < PROGRAMS_MAX; i++)
 		bpf_link__destroy(r->links[i]);
 	ring_buffer__free(r->ring);

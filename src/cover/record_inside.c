@@ -56,7 +56,8 @@ static void fill_rows(struct as_inside *in, const struct as_spec *spec)
 		struct as_bpf_want want;
 		unsigned row = 1;
 
-		if (!call || as_record_by_event(call))
+		/* The return from a handler is the tracer's: the stack is the kernel's then. */
+		if (!call || as_record_by_event(call) || call->act == AS_ACT_SIGRETURN)
 			continue;
 		want = as_pieces_wanted(call);
 		while (row < n && memcmp(&image->rows[row], &want, sizeof(want)))
@@ -305,12 +306,16 @@ static void tell(struct as_inside *in, struct as_tally *tally, const struct as_i
 			as_tally_lost(tally, 1);
 		return;
 	}
+	/* Of beginnings only those of closes matter: another thread may have the number soon. */
+	if (!event->end &&
+	    !(as_world_closes(spec) && as_world_shares(tally->world, (unsigned)own->tid)))
+		return;
 	pieces.len = record.piece_bytes;
 	as_syscall_fill(&call, spec, (const uint64_t *)record.regs, &memory, in->room);
 	call.pid = (unsigned)own->tgid;
 	call.tid = (unsigned)own->tid;
 	if (!event->end) {
-		as_tally_enter(tally, &call);
+		as_world_enter(tally->world, &call);
 		return;
 	}
 	as_syscall_return(&call, record.ret, (const uint64_t *)record.regs, &memory);

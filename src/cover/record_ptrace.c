@@ -14,10 +14,7 @@
  *     from those calls themselves.
  *  3. A tracee's call is open (`in_call`) from the first of its two stops to the second: until
  *     then it is resumed in the mode that makes the second one happen.
- *  4. A call that a signal has interrupted is over when the signal's handler begins and the program
- *     will find EINTR when it comes back; the frame of the handler says so. If the call is made
- *     again instead, it stops again, and that counts.
- *  5. What was kept inside the processes is told before the stop that comes after it.
+ *  4. What was kept inside the processes is told before the stop that comes after it.
  *
  * It cannot trace what traces others (debuggers, User-Mode Linux); programs with the setuid bit run
  * without the rights it would give them, unless we are root.
@@ -39,7 +36,6 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #define FILTER_MAX 1024
@@ -90,7 +86,7 @@ static struct as_task *get(struct tracer *t, pid_t tid)
 
 static void forget(struct tracer *t, struct as_task *task)
 {
-	uint64_t open = task->in_call || task->interrupted;
+	uint64_t open = task->in_call;
 
 	as_world_exit(t->tally->world, (unsigned)task->tid);
 	if (t->inside)
@@ -145,60 +141,66 @@ static size_t read_memory(void *ctx, uint64_t address, void *out, size_t len, bo
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* The call of these registers, which has come back. */
-static void count_call(struct tracer *t, struct as_task *task, const uint64_t call_regs[7],
-		       int64_t raw)
+static void on_return(struct tracer *t, struct as_task *task)
 {
 	struct as_memory memory = { .read = read_memory, .ctx = &task->tid };
-	const struct as_spec_call *spec = t->tally->spec->by_nr[call_regs[0]];
+	const struct as_spec_call *spec;
+	struct user_regs_struct r;
 	struct as_syscall call;
 
-	as_syscall_fill(&call, spec, call_regs + 1, &memory, t->room);
-	as_syscall_return(&call, raw, call_regs + 1, &memory);
-	/* The task may go on now: the memory was read. */
-	if (!task->stepping)
+	task->in_call = false;
+	if (ptrace(PTRACE_GETREGS, task->tid, 0, &r))
+		return;
+	if ((long long)r.orig_rax == -1)
+		/* Back from a signal's handler: the number is gone. */
+		as_tally_sigreturn(t->tally, (unsigned)task->tid, (int64_t)r.rax);
+	spec = r.orig_rax < AS_SPEC_NR_MAX ? t->tally->spec->by_nr[r.orig_rax] : NULL;
+	if (!spec || !t->begun) {
 		resume(task, 0);
-	as_record_undo_offset(spec, raw, &call);
+		return;
+	}
+	if (t->inside && r.orig_rax == SYS_mmap && r.rdx & PROT_EXEC && (int64_t)r.rax > 0 &&
+	    (int)r.r8 >= 0)
+		as_inside_mapped(t->inside, task, r.rax, r.rsi, (int)r.r8, r.r9);
+	{
+		const uint64_t regs[6] = { r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9 };
+
+		as_syscall_fill(&call, spec, regs, &memory, t->room);
+		as_syscall_return(&call, (int64_t)r.rax, regs, &memory);
+	}
+	resume(task, 0);
+	as_record_undo_offset(spec, (int64_t)r.rax, &call);
 	call.pid = (unsigned)task->tgid;
 	call.tid = (unsigned)task->tid;
 	as_tally_call(t->tally, &call);
 }
 
-static void on_return(struct tracer *t, struct as_task *task)
+/* What a close takes away goes when it begins: another thread may have the number before it is seen
+ * to come back. */
+static void on_begin(struct tracer *t, struct as_task *task, const struct user_regs_struct *r)
 {
-	struct user_regs_struct r;
+	const uint64_t regs[6] = { r->rdi, r->rsi, r->rdx };
+	struct as_syscall call = { .tid = (unsigned)task->tid };
+	const struct as_memory none = { 0 };
+	const struct as_spec_call *spec;
 
-	task->in_call = false;
-	if (ptrace(PTRACE_GETREGS, task->tid, 0, &r))
+	if (r->orig_rax >= AS_SPEC_NR_MAX || !t->begun)
 		return;
-	if (r.orig_rax >= AS_SPEC_NR_MAX || !t->tally->spec->by_nr[r.orig_rax] || !t->begun) {
-		resume(task, 0);
+	spec = t->tally->spec->by_nr[r->orig_rax];
+	if (!spec || !as_world_closes(spec))
 		return;
-	}
-	{
-		const uint64_t call[7] = { r.orig_rax, r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9 };
-
-		if (as_record_interrupted((int64_t)r.rax)) {
-			task->interrupted = true;
-			memcpy(task->call, call, sizeof(call));
-			resume(task, 0);
-			return;
-		}
-		if (t->inside && r.orig_rax == SYS_mmap && r.rdx & PROT_EXEC &&
-		    (int64_t)r.rax > 0 && (int)r.r8 >= 0)
-			as_inside_mapped(t->inside, task, r.rax, r.rsi, (int)r.r8, r.r9);
-		count_call(t, task, call, (int64_t)r.rax);
-	}
+	as_syscall_fill(&call, spec, regs, &none, t->room);
+	as_world_enter(t->tally->world, &call);
 }
 
 /* A call is about to be made. */
 static void on_call(struct tracer *t, struct as_task *task)
 {
+	bool shares = as_world_shares(t->tally->world, (unsigned)task->tid), looked = false;
 	struct user_regs_struct r;
 	unsigned long why = 0;
 	int status = 0;
 
-	task->interrupted = task->stepping = false;
 	ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &why);
 	if (why == AS_RECORD_OTHER_ARCH) {
 		if (t->begun)
@@ -206,59 +208,19 @@ static void on_call(struct tracer *t, struct as_task *task)
 		resume(task, 0);
 		return;
 	}
-	if (t->inside && task->space && !ptrace(PTRACE_GETREGS, task->tid, 0, &r) &&
-	    as_inside_hit(t->inside, task, &r, &status)) {
+	if (shares || task->space)
+		looked = !ptrace(PTRACE_GETREGS, task->tid, 0, &r);
+	if (looked && task->space && as_inside_hit(t->inside, task, &r, &status)) {
 		if (status)
 			on_status(t, task->tid, status);
 		else
 			resume(task, 0);
 		return;
 	}
+	if (looked && shares)
+		on_begin(t, task, &r);
 	task->in_call = true;
 	ptrace(PTRACE_SYSCALL, task->tid, 0, 0);
-}
-
-/* ---- Signals --------------------------------------------------------------------------------- */
-
-/* The handler of the signal that interrupted a call begins: what will the program find when it
- * comes back? */
-static void on_handler(struct tracer *t, struct as_task *task)
-{
-	const size_t gregs = sizeof(uint64_t) + offsetof(ucontext_t, uc_mcontext.gregs);
-	struct user_regs_struct r;
-	uint64_t rax;
-
-	if (!ptrace(PTRACE_GETREGS, task->tid, 0, &r) &&
-	    as_tracer_read(task->tid, r.rsp + gregs + REG_RAX * sizeof(rax), &rax, sizeof(rax)) ==
-		    sizeof(rax) &&
-	    (int64_t)rax == -EINTR)
-		count_call(t, task, task->call, -EINTR);
-	task->interrupted = task->stepping = false;
-	resume(task, 0);
-}
-
-static bool is_our_step(const struct as_task *task, int sig)
-{
-	siginfo_t info = { .si_code = 0 };
-
-	return task->stepping && sig == SIGTRAP &&
-	       !ptrace(PTRACE_GETSIGINFO, task->tid, 0, &info) && info.si_code > 0;
-}
-
-static void on_signal(struct tracer *t, struct as_task *task, int sig)
-{
-	if (is_our_step(task, sig)) {
-		on_handler(t, task);
-	} else if (t->inside && (sig == SIGSEGV || sig == SIGBUS) &&
-		   as_inside_fault(t->inside, task)) {
-		resume(task, 0);
-	} else if (task->interrupted) {
-		/* To stop again where the handler begins, if there is one. */
-		task->stepping = true;
-		ptrace(PTRACE_SINGLESTEP, task->tid, 0, (long)sig);
-	} else {
-		resume(task, sig);
-	}
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -328,9 +290,11 @@ static void on_exec(struct tracer *t, struct as_task *task)
 
 	/* A thread that is not the first takes the first one's number. */
 	if (!ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &former) && (pid_t)former != task->tid &&
-	    (old = find(t, (pid_t)former)))
+	    (old = find(t, (pid_t)former))) {
+		as_record_renamed(t->tally->world, (unsigned)former, (unsigned)task->tid);
 		forget(t, old);
-	task->in_call = task->interrupted = task->stepping = false;
+	}
+	task->in_call = false;
 	t->begun = true;
 	if (geteuid() && t->control && is_setuid(task->tid))
 		t->control->setuid_programs++;
@@ -382,6 +346,12 @@ static void on_pause(struct tracer *t, struct as_task *task, int sig)
 		task->waits = true;
 }
 
+/* A signal that our own code has caused. */
+static bool mended(struct tracer *t, struct as_task *task, int sig)
+{
+	return t->inside && (sig == SIGSEGV || sig == SIGBUS) && as_inside_fault(t->inside, task);
+}
+
 static void on_stop(struct tracer *t, pid_t tid, int status)
 {
 	struct as_task *task = get(t, tid);
@@ -406,7 +376,7 @@ static void on_stop(struct tracer *t, pid_t tid, int status)
 		if (sig == (SIGTRAP | 0x80))
 			on_return(t, task);
 		else
-			on_signal(t, task, sig);
+			resume(task, mended(t, task, sig) ? 0 : sig);
 		return;
 	default:
 		resume(task, 0);

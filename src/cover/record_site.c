@@ -173,6 +173,7 @@ static void find_pad(const unsigned char *text, size_t len, size_t at, struct as
 			if (from + n - unused >= AS_SITE_JUMP && unused - at - 2 <= SHORT_REACH) {
 				out->usable = true;
 				out->pad = (short)(unused - at);
+				memcpy(out->displaced, text + unused, AS_SITE_JUMP);
 				return;
 			}
 		}

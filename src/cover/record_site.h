@@ -27,7 +27,7 @@ struct as_site {
 	bool usable; /* else it stays as it is */
 	short from; /* where the jump is put, counted from the call */
 	short pad; /* where the long jump is; as `from`: there is no short one */
-	unsigned char displaced[AS_SITE_JUMP]; /* the instruction that gave its place */
+	unsigned char displaced[AS_SITE_JUMP]; /* what gives its place to the long jump */
 };
 
 /* text[at] is the call. What lies outside is not used. `nr`: its number, -1: any. */

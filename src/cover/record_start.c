@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,13 @@ void as_record_inherited(struct as_world *world, pid_t pid, unsigned tid)
 		closedir(dir);
 }
 
+void as_record_renamed(struct as_world *world, unsigned former, unsigned tid)
+{
+	as_world_exit(world, tid);
+	as_world_fork(world, former, tid, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_THREAD);
+	as_world_exit(world, former);
+}
+
 /* ---- What became of it ----------------------------------------------------------------------- */
 
 static size_t read_some(const char *path, void *out, size_t len)
@@ -207,18 +215,4 @@ void as_record_undo_offset(const struct as_spec_call *spec, int64_t raw, struct 
 	for (unsigned i = 0; i < spec->n_slots; i++)
 		if (spec->slots[i].how == AS_HOW_U64 && call->slots[i].state == AS_SLOT_VALUE)
 			call->slots[i].value -= (uint64_t)raw;
-}
-
-/* The kernel's own, which no program sees. */
-enum { RESTART_SYS = 512, RESTART_NO_INTR, RESTART_NO_HAND, RESTART_BLOCK = 516 };
-
-bool as_record_interrupted(int64_t raw)
-{
-	return raw <= -RESTART_SYS && raw >= -RESTART_BLOCK;
-}
-
-bool as_record_ends_it(int64_t raw, uint64_t flags)
-{
-	return raw == -RESTART_NO_HAND || raw == -RESTART_BLOCK ||
-	       (raw == -RESTART_SYS && !(flags & SA_RESTART));
 }

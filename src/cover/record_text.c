@@ -321,45 +321,65 @@ static struct area *get_area(const struct as_inside *in, const struct as_task *t
 	return area;
 }
 
-/* Leads one call of the text; the bytes there must be those of the plan. */
-static bool lead(struct as_inside *in, pid_t tid, struct area *area, uint64_t call,
-		 const struct as_site *site)
+/* Calls to be led, so many at a time: what is read and written of the task is one piece. */
+#define JOBS 64
+
+struct job {
+	uint64_t call;
+	const struct as_site *site;
+	unsigned char call_bytes[2], bytes[AS_SITE_JUMP]; /* what is there: the call, its jump */
+};
+
+static uint64_t job_jump(const struct job *job)
+{
+	return job->call + (uint64_t)(int64_t)job->site->pad;
+}
+
+static void read_jobs(pid_t tid, struct job *jobs, unsigned n)
+{
+	struct iovec here[2 * JOBS] = { 0 }, there[2 * JOBS] = { 0 };
+
+	for (unsigned i = 0; i < n; i++) {
+		here[2 * i] = (struct iovec){ jobs[i].call_bytes, 2 };
+		there[2 * i] = (struct iovec){ (void *)(uintptr_t)jobs[i].call, 2 };
+		here[2 * i + 1] = (struct iovec){ jobs[i].bytes, AS_SITE_JUMP };
+		there[2 * i + 1] =
+			(struct iovec){ (void *)(uintptr_t)job_jump(&jobs[i]), AS_SITE_JUMP };
+	}
+	/* What could not be read is not what is expected. */
+	(void)!process_vm_readv(tid, here, 2ul * n, there, 2ul * n, 0);
+}
+
+/* Leads those whose bytes are those of the plan; how many. */
+static unsigned lead(struct as_inside *in, pid_t tid, struct area *area, struct job *jobs,
+		     unsigned n)
 {
 	const struct as_inside_image *image = (void *)in->image;
-	unsigned char code[AS_SITE_TRAMPOLINE], jump[AS_SITE_JUMP], there[AS_SITE_JUMP + 2];
-	unsigned char short_jump[2] = { 0xeb, (unsigned char)(site->pad - 2) };
-	bool near = site->from < 0;
+	unsigned char code[JOBS][AS_SITE_TRAMPOLINE], jump[AS_SITE_JUMP];
+	unsigned led = 0;
 
-	if (area->used + AS_SITE_TRAMPOLINE > area->end)
-		return false;
-	if (as_tracer_read(tid, call + (uint64_t)(int64_t)site->from, there, near ? 7 : 2) !=
-	    (near ? 7u : 2u))
-		return false;
-	if (near && memcmp(there, site->displaced, AS_SITE_JUMP))
-		return false;
-	if (memcmp(there + (near ? AS_SITE_JUMP : 0), "\x0f\x05", 2))
-		return false;
-	if (!near) {
-		struct as_site again;
-		unsigned char window[AS_SITE_BEHIND];
+	read_jobs(tid, jobs, n);
+	for (unsigned i = 0; i < n; i++) {
+		const struct as_site *site = jobs[i].site;
+		const unsigned char hop[2] = { 0xeb, (unsigned char)(site->pad - 2) };
+		uint64_t here = area->used + (uint64_t)led * AS_SITE_TRAMPOLINE;
 
-		/* The unused bytes may have been used for another call. */
-		if (as_tracer_read(tid, call, window, sizeof(window)) != sizeof(window))
-			return false;
-		as_site_plan(window, sizeof(window), 0, -1, &again);
-		if (!again.usable || again.pad != site->pad)
-			return false;
+		if (here + AS_SITE_TRAMPOLINE > area->end ||
+		    memcmp(jobs[i].call_bytes, "\x0f\x05", 2) ||
+		    memcmp(jobs[i].bytes, site->displaced, AS_SITE_JUMP) ||
+		    !as_site_jump(job_jump(&jobs[i]), here, jump))
+			continue;
+		as_site_trampoline(site, jobs[i].call, here, image->hook, code[led]);
+		if (!write_memory(in, tid, job_jump(&jobs[i]), jump, sizeof(jump)) ||
+		    (!site->from && !write_memory(in, tid, jobs[i].call, hop, sizeof(hop))))
+			continue;
+		led++;
 	}
-	if (!as_site_jump(call + (uint64_t)(int64_t)site->pad, area->used, jump))
-		return false;
-	as_site_trampoline(site, call, area->used, image->hook, code);
-	if (!write_memory(in, tid, area->used, code, sizeof(code)) ||
-	    !write_memory(in, tid, call + (uint64_t)(int64_t)site->pad, jump, sizeof(jump)))
-		return false;
-	if (!near && !write_memory(in, tid, call, short_jump, sizeof(short_jump)))
-		return false;
-	area->used += AS_SITE_TRAMPOLINE;
-	return true;
+	/* The task stands still: the order does not matter. */
+	if (led && !write_memory(in, tid, area->used, code, led * sizeof(code[0])))
+		kill(tid, SIGKILL); /* it would jump into nothing */
+	area->used += (uint64_t)led * AS_SITE_TRAMPOLINE;
+	return led;
 }
 
 /* Those of the text that were met before, or all. */
@@ -367,6 +387,8 @@ static void lead_text(struct as_inside *in, const struct as_task *task, const st
 		      struct area *area, bool all)
 {
 	struct as_text_file *file = text->file;
+	struct job jobs[JOBS];
+	unsigned n = 0;
 
 	for (unsigned i = 0; file && area && i < file->n_sites; i++) {
 		const struct site *site = &file->sites[i];
@@ -375,8 +397,14 @@ static void lead_text(struct as_inside *in, const struct as_task *task, const st
 		if (!site->plan.usable || (!all && !site->met) || site->offset < text->offset ||
 		    call + 2 > text->end)
 			continue;
-		lead(in, task->tid, area, call, &site->plan);
+		jobs[n++] = (struct job){ .call = call, .site = &site->plan };
+		if (n == JOBS) {
+			lead(in, task->tid, area, jobs, n);
+			n = 0;
+		}
 	}
+	if (n)
+		lead(in, task->tid, area, jobs, n);
 }
 
 /* ---- Searching ------------------------------------------------------------------------------- */
@@ -579,27 +607,51 @@ static bool is_ours(const struct as_inside_space *space, uint64_t address)
 	return false;
 }
 
-/* The plan for a call that is made just now. */
-static struct site *plan_site(pid_t tid, const struct text *text, uint64_t call, int nr)
+/* The plan for a call that is made just now, by what is there now. */
+static bool plan_here(pid_t tid, const struct text *text, uint64_t call, int nr,
+		      struct as_site *plan)
 {
 	unsigned char window[AS_SITE_BEFORE + AS_SITE_BEHIND];
 	uint64_t from = call - text->start < AS_SITE_BEFORE ? text->start : call - AS_SITE_BEFORE;
-	uint64_t offset = text->offset + (call - text->start);
 	size_t len = sizeof(window);
-	struct as_site plan;
 
 	if (from + len > text->end)
 		len = text->end - from;
 	if (as_tracer_read(tid, from, window, len) != len)
+		return false;
+	as_site_plan(window, len, call - from, nr, plan);
+	return true;
+}
+
+static struct site *plan_site(pid_t tid, const struct text *text, uint64_t call, int nr)
+{
+	uint64_t offset = text->offset + (call - text->start);
+	struct as_site plan;
+
+	if (!plan_here(tid, text, call, nr, &plan))
 		return NULL;
-	as_site_plan(window, len, call - from, nr, &plan);
 	add_site(text->file, offset, &plan, true);
 	return find_site(text->file, offset);
+}
+
+/* Unused bytes may have been used for another call meanwhile: then there may be others. */
+static bool lead_one(struct as_inside *in, pid_t tid, struct area *area, const struct text *text,
+		     struct site *site, uint64_t call)
+{
+	struct job job = { .call = call, .site = &site->plan };
+
+	if (lead(in, tid, area, &job, 1))
+		return true;
+	if (site->plan.from || !plan_here(tid, text, call, -1, &site->plan) || !site->plan.usable)
+		return false;
+	job = (struct job){ .call = call, .site = &site->plan };
+	return lead(in, tid, area, &job, 1);
 }
 
 bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_struct *regs,
 		   int *status)
 {
+	const struct as_inside_image *image = (void *)in->image;
 	struct as_inside_space *space = task->space;
 	uint64_t call = regs->rip - 2;
 	const struct text *text;
@@ -614,7 +666,8 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 		return false;
 	}
 	text = text_at(space, call);
-	if (!text || !text->file || space->running > 1)
+	if (!text || !text->file || space->running > 1 || regs->orig_rax >= AS_INSIDE_NRS ||
+	    !image->row[regs->orig_rax])
 		return false;
 	site = find_site(text->file, text->offset + (call - text->start));
 	if (!site)
@@ -625,7 +678,7 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 	had = space->no_more || reach(space, call);
 	area = get_area(in, task, regs, call, status);
 	regs->rip = call;
-	if (area && lead(in, task->tid, area, call, &site->plan))
+	if (area && lead_one(in, task->tid, area, text, site, call))
 		regs->rip = call + (uint64_t)(int64_t)site->plan.from;
 	else if (had)
 		return false;

@@ -24,10 +24,7 @@ struct as_task {
 	bool known; /* to the world */
 	bool waits; /* stopped, to be let go when it is known */
 	bool newborn; /* never let go yet */
-	bool interrupted; /* its call was, and how that ends is not known yet */
-	bool stepping; /* to where a signal handler begins */
 	bool vforked; /* its parent waits for it */
-	uint64_t call[7]; /* number and arguments of the call that was interrupted */
 	struct as_inside_space *space; /* NULL: nothing is inside */
 	unsigned slot; /* its part of the pool, 0: none */
 	UT_hash_handle hh;

@@ -14,11 +14,15 @@ void as_tally_call(struct as_tally *tally, const struct as_syscall *call)
 	struct as_counts *counts = tally->counts;
 	struct as_about about;
 
+	if (as_tally_interrupt(tally, call))
+		return;
 	/* Before it takes effect: an exit is its process's own. */
 	if (tally->split)
 		counts = as_split_counts(tally->split, tally->world, call, counts);
 	as_world_call(tally->world, call, &about);
 	as_counts_note(counts, AS_NOTE_CALLS, 1);
+	if (call->finished && call->err)
+		as_counts_note(counts, AS_NOTE_FAILED, 1);
 	if (as_spec_hides(call->spec))
 		as_counts_note(counts, AS_NOTE_NOT_VISIBLE,
 			       call->slots[0].state == AS_SLOT_VALUE ? call->slots[0].value : 1);
@@ -33,12 +37,6 @@ void as_tally_call(struct as_tally *tally, const struct as_syscall *call)
 		as_counts_call(counts, call, &about);
 }
 
-void as_tally_enter(struct as_tally *tally, const struct as_syscall *call)
-{
-	(void)tally;
-	(void)call;
-}
-
 void as_tally_not_understood(struct as_tally *tally, const char *text, size_t len)
 {
 	as_counts_note(tally->counts, AS_NOTE_NOT_UNDERSTOOD, 1);
@@ -51,4 +49,11 @@ void as_tally_lost(struct as_tally *tally, uint64_t n)
 		return;
 	as_counts_note(tally->counts, AS_NOTE_LOST, n);
 	as_counts_partial(tally->counts, "the source lost calls");
+}
+
+void as_tally_ended(struct as_tally *tally)
+{
+	as_counts_note(tally->counts, AS_NOTE_FORGOTTEN, as_world_forgotten(tally->world));
+	as_counts_note(tally->counts, AS_NOTE_NAMES_FORGOTTEN,
+		       as_world_names_forgotten(tally->world));
 }

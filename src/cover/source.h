@@ -23,13 +23,18 @@ struct as_tally {
 
 /* A call that came back (or ended with its process). */
 void as_tally_call(struct as_tally *tally, const struct as_syscall *call);
-/* A call that has begun, where a source sees that by itself: of its slots only descriptors are
- * looked at. */
-void as_tally_enter(struct as_tally *tally, const struct as_syscall *call);
+/* It came back from a signal's handler: -EINTR is what an interrupted call answers then. Whoever
+ * reports rt_sigreturn as a call need not say it. */
+void as_tally_sigreturn(struct as_tally *tally, unsigned tid, int64_t ret);
+/* interrupt.c, for as_tally_call alone. */
+bool as_tally_interrupt(struct as_tally *tally, const struct as_syscall *call);
 /* A line or record that nobody understands. */
 void as_tally_not_understood(struct as_tally *tally, const char *text, size_t len);
 /* Calls that the source knows it has missed. */
 void as_tally_lost(struct as_tally *tally, uint64_t n);
+
+/* When all has been reported: what the world had to forget. */
+void as_tally_ended(struct as_tally *tally);
 
 /* ---- The seam ---- */
 

@@ -22,6 +22,12 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* Of the numbers, addresses and contexts that strace puts into brackets. */
+static bool is_plain(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c && strchr("_:.,-?! ", c));
+}
+
 static bool starts(const char *p, const char *end, const char *with, size_t len)
 {
 	return (size_t)(end - p) >= len && !memcmp(p, with, len);
@@ -71,12 +77,28 @@ static const char *skip_comment(const char *p, const char *end)
 	return close ? close + 2 : NULL;
 }
 
+/* What -X verbose says after a number, in a comment, the number says, too. What is a comment alone
+ * stays. */
+static const char *before_comment(const char *from, const char *to)
+{
+	const char *at = to;
+
+	if (to - from < 5 || to[-1] != '/' || to[-2] != '*')
+		return to;
+	for (at = to - 4; at > from && (at[0] != '/' || at[1] != '*');)
+		at--;
+	while (at > from && at[-1] == ' ')
+		at--;
+	return at > from ? at : to;
+}
+
 static void add_arg(struct as_scan *scan, const char *from, const char *to)
 {
 	while (from < to && *from == ' ')
 		from++;
 	while (to > from && to[-1] == ' ')
 		to--;
+	to = before_comment(from, to);
 	if (scan->n_args < AS_SCAN_ARGS && (from < to || scan->n_args))
 		scan->args[scan->n_args++] = (struct as_span){ from, (size_t)(to - from) };
 }
@@ -119,7 +141,8 @@ static const char *scan_args(const char *p, const char *end, struct as_scan *sca
 			p++;
 			break;
 		case ANGLE:
-			p = is_digit(p[-1]) || p[-1] == 'D' ? skip_angle(p, end) : p + 1;
+			p = is_digit(p[-1]) || p[-1] == 'D' || p[-1] == '/' ? skip_angle(p, end)
+									    : p + 1;
 			break;
 		case SLASH:
 			p = skip_comment(p, end);
@@ -135,6 +158,17 @@ static const char *scan_args(const char *p, const char *end, struct as_scan *sca
 
 /* ---- The result ------------------------------------------------------------------------------ */
 
+/* " ENOENT (No such file or directory)" */
+static void scan_error(const char *p, const char *end, struct as_scan *scan)
+{
+	if (!starts(p, end, " E", 2))
+		return;
+	scan->error.at = ++p;
+	while (p < end && (is_digit(*p) || *p == '_' || (*p >= 'A' && *p <= 'Z')))
+		p++;
+	scan->error.len = (size_t)(p - scan->error.at);
+}
+
 static bool scan_result(const char *p, const char *end, struct as_scan *scan)
 {
 	bool minus = false;
@@ -149,8 +183,10 @@ static bool scan_result(const char *p, const char *end, struct as_scan *scan)
 	if (p >= end)
 		return false;
 	scan->has_result = *p != '?';
-	if (*p == '?')
+	if (*p == '?') {
+		scan_error(p + 1, end, scan);
 		return true;
+	}
 	if (*p == '-') {
 		minus = true;
 		p++;
@@ -166,12 +202,8 @@ static bool scan_result(const char *p, const char *end, struct as_scan *scan)
 			v = v * 10 + (unsigned)(*p - '0');
 	}
 	scan->result = minus ? -v : v;
-	if (minus && v == 1 && starts(p, end, " E", 2)) {
-		scan->error.at = ++p;
-		while (p < end && (is_digit(*p) || *p == '_' || (*p >= 'A' && *p <= 'Z')))
-			p++;
-		scan->error.len = (size_t)(p - scan->error.at);
-	}
+	if (minus && v == 1)
+		scan_error(p, end, scan);
 	return true;
 }
 
@@ -180,11 +212,26 @@ static bool is_name(char c)
 	return (c >= 'a' && c <= 'z') || is_digit(c) || c == '_';
 }
 
+/* What stands at the end of a line in place of a result: where that begins, or NULL. */
+static const char *cut_off(const char *name, const char *end)
+{
+	static const char *const marks[] = { "<unfinished ...>", "<detached ...>",
+					     "<pid changed to ", "<ptrace(" };
+	const char *at = end;
+
+	if (end[-1] != '>')
+		return NULL;
+	while (at > name && *at != '<')
+		at--;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (starts(at, end, marks[i], strlen(marks[i])))
+			return at;
+	return NULL;
+}
+
 void as_scan_call(const char *p, size_t len, struct as_scan *scan)
 {
-	static const char unfinished[] = "<unfinished ...>";
-	const size_t tail = sizeof(unfinished) - 1;
-	const char *end = p + len, *name = p, *args;
+	const char *end = p + len, *name = p, *args, *cut;
 
 	scan->kind = AS_SCAN_UNKNOWN;
 	scan->error.len = 0;
@@ -196,10 +243,10 @@ void as_scan_call(const char *p, size_t len, struct as_scan *scan)
 	args = scan_args(p + 1, end, scan);
 	if (args && scan_result(args, end, scan)) {
 		scan->kind = AS_SCAN_CALL;
-	} else if (len > tail && !memcmp(end - tail, unfinished, tail)) {
+	} else if ((cut = cut_off(name, end))) {
 		/* Arguments may be whole already: "close(3 <unfinished ...>" has no ')'. */
 		scan->kind = AS_SCAN_BEGIN;
-		scan->head = (struct as_span){ name, len - tail };
+		scan->head = (struct as_span){ name, (size_t)(cut - name) };
 	}
 }
 
@@ -219,13 +266,45 @@ static const char *skip_time(const char *p, const char *end)
 	return s;
 }
 
-/* "[pid 12] ", "12 ", then times, "[00007f...] " of -i, "[ 257] " of -n. */
+/* What -Y ("<name>") and --decode-pids=pidns (a comment) say after the number of a process. */
+static const char *skip_decoded(const char *p, const char *end)
+{
+	const char *close;
+
+	if (p < end && *p == '<') {
+		close = memchr(p, '>', (size_t)(end - p));
+		p = close ? close + 1 : p;
+	}
+	if (starts(p, end, " /* ", 4)) {
+		close = memmem(p, (size_t)(end - p), "*/", 2);
+		p = close ? close + 2 : p;
+	}
+	return p;
+}
+
+/* "[00007f...] " and "[????????] " of -i, "[ 257] " of -n, "[user:role:type] " of --secontext; not
+ * what strace itself says, "[ Process PID=1 runs in ...". */
+static const char *skip_group(const char *p, const char *end)
+{
+	const char *s = p + 1;
+
+	while (s < end && is_plain(*s))
+		s++;
+	if (s >= end || *s != ']' || s == p + 1)
+		return p;
+	for (s++; s < end && *s == ' ';)
+		s++;
+	return s;
+}
+
+/* "[pid 12] ", "12 ", then times, then groups in brackets. */
 static const char *scan_prefix(const char *p, const char *end, struct as_scan *scan)
 {
 	bool bracket = starts(p, end, "[pid", 4);
 	const char *s = bracket ? p + 4 : p;
 	unsigned tid = 0;
 
+	scan->bracket = bracket;
 	while (s < end && *s == ' ')
 		s++;
 	if (s < end && is_digit(*s)) {
@@ -233,6 +312,7 @@ static const char *scan_prefix(const char *p, const char *end, struct as_scan *s
 
 		for (; s < end && is_digit(*s) && s - digits < 9; s++)
 			tid = tid * 10 + (unsigned)(*s - '0');
+		s = skip_decoded(s, end);
 		if (s < end && *s == (bracket ? ']' : ' ')) {
 			scan->tid = tid;
 			for (s++; s < end && *s == ' ';)
@@ -247,13 +327,12 @@ static const char *scan_prefix(const char *p, const char *end, struct as_scan *s
 			p++;
 		p = skip_time(p, end);
 	}
-	while (p + 2 < end && *p == '[' && (is_digit(p[1]) || (p[1] == ' ' && is_digit(p[2])))) {
-		const char *close = memchr(p, ']', (size_t)(end - p));
+	while (p < end && *p == '[') {
+		const char *after = skip_group(p, end);
 
-		if (!close)
+		if (after == p)
 			break;
-		for (p = close + 1; p < end && *p == ' ';)
-			p++;
+		p = after;
 	}
 	return p;
 }
@@ -274,19 +353,32 @@ static void scan_resume(const char *p, const char *end, struct as_scan *scan)
 	scan->tail = (struct as_span){ at, (size_t)(end - at) };
 }
 
-/* "[ Process PID=123 runs in 32 bit mode. ]" */
-static void scan_mode(const char *p, const char *end, struct as_scan *scan)
+/* The head of the table of -C, or the rule under it. */
+static bool is_summary(const char *p, const char *end)
 {
-	static const char process[] = "[ Process PID=";
-	unsigned tid = 0;
+	const char *s = p;
 
-	if (!starts(p, end, process, sizeof(process) - 1))
+	if (starts(p, end, "% time ", 7))
+		return true;
+	while (s < end && (*s == '-' || *s == ' '))
+		s++;
+	return s == end && end - p > 10;
+}
+
+/* "+++ exited with 0 +++", "+++ superseded by execve in pid 12 +++" */
+static void scan_end(const char *p, const char *end, struct as_scan *scan)
+{
+	static const char superseded[] = "+++ superseded by execve in pid ";
+
+	scan->kind = AS_SCAN_NOTHING;
+	if (starts(p, end, "+++ exited ", 11) || starts(p, end, "+++ killed ", 11))
+		scan->kind = AS_SCAN_EXIT;
+	if (!starts(p, end, superseded, sizeof(superseded) - 1))
 		return;
-	for (p += sizeof(process) - 1; p < end && is_digit(*p) && tid < 100000000; p++)
-		tid = tid * 10 + (unsigned)(*p - '0');
-	scan->kind = AS_SCAN_MODE;
-	scan->tid = tid;
-	scan->number = memmem(p, (size_t)(end - p), " 64 bit", 7) ? 64 : 32;
+	scan->kind = AS_SCAN_TAKEN;
+	scan->number = 0;
+	for (p += sizeof(superseded) - 1; p < end && is_digit(*p) && scan->number < 100000000; p++)
+		scan->number = scan->number * 10 + (unsigned)(*p - '0');
 }
 
 void as_scan_line(const char *line, size_t len, struct as_scan *scan)
@@ -309,11 +401,14 @@ void as_scan_line(const char *line, size_t len, struct as_scan *scan)
 	} else if (*p == '<') {
 		scan_resume(p, end, scan);
 	} else if (*p == '[') {
-		scan_mode(p, end, scan);
+		/* "[ Process PID=123 runs in 32 bit mode. ]": what it calls is printed in the same
+		 * words, under names that the tables know. */
+		if (starts(p, end, "[ Process PID=", 14))
+			scan->kind = AS_SCAN_NOTHING;
 	} else if (starts(p, end, "+++ ", 4)) {
-		bool ended = starts(p, end, "+++ exited ", 11) || starts(p, end, "+++ killed ", 11);
-
-		scan->kind = ended ? AS_SCAN_EXIT : AS_SCAN_NOTHING;
+		scan_end(p, end, scan);
+	} else if (is_summary(p, end)) {
+		scan->kind = AS_SCAN_SUMMARY;
 	} else if (starts(p, end, "--- ", 4) || starts(p, end, "> ", 2) ||
 		   starts(p, end, "?\?\?(", 4)) {
 		scan->kind = AS_SCAN_NOTHING;

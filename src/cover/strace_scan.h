@@ -22,7 +22,8 @@ enum as_scan_kind {
 	AS_SCAN_BEGIN, /* "... <unfinished ...>": head is what stands before that */
 	AS_SCAN_RESUME, /* "<... name resumed>": tail is what stands behind that */
 	AS_SCAN_EXIT, /* "+++ exited with 0 +++" */
-	AS_SCAN_MODE, /* "[ Process PID=1 runs in 32 bit mode. ]": number is the bits */
+	AS_SCAN_TAKEN, /* "+++ superseded by execve in pid 12 +++": number has taken its place */
+	AS_SCAN_SUMMARY, /* the head of the table of -C */
 	AS_SCAN_NOTHING, /* signals, remarks of strace itself, stack traces, empty lines */
 	AS_SCAN_UNKNOWN, /* not understood */
 };
@@ -30,6 +31,7 @@ enum as_scan_kind {
 struct as_scan {
 	enum as_scan_kind kind;
 	unsigned tid; /* 0: not said */
+	bool bracket; /* said as "[pid 12]" */
 	struct as_span name, head, tail;
 	struct as_span args[AS_SCAN_ARGS];
 	unsigned n_args;

@@ -71,9 +71,21 @@ static void set_text(struct as_syscall_slot *slot, struct as_span s, struct as_s
 	room->used += n;
 }
 
-/* "\"text\"", "\"text\"...", NULL, an address. */
+/* How long the text is that begins with a quote, with both quotes. */
+static size_t quoted(struct as_span s)
+{
+	size_t i = 1;
+
+	while (i < s.len && s.at[i] != '"')
+		i += s.at[i] == '\\' ? 2 : 1;
+	return i < s.len ? i + 1 : s.len;
+}
+
+/* "\"text\"", "\"text\"...", NULL, an address; --secontext puts a context after it. */
 static void text_value(struct as_span s, struct as_scan_room *room, struct as_syscall_slot *slot)
 {
+	const char *end;
+
 	if (is(s, "NULL", 4)) {
 		slot->state = AS_SLOT_NULL;
 		return;
@@ -82,10 +94,9 @@ static void text_value(struct as_span s, struct as_scan_room *room, struct as_sy
 		slot->state = s.len && is_digit(*s.at) ? AS_SLOT_FAULT : AS_SLOT_UNSEEN;
 		return;
 	}
-	if (s.len > 4 && !memcmp(s.at + s.len - 3, "...", 3)) {
-		slot->cut = true;
-		s.len -= 3;
-	}
+	end = s.at + s.len;
+	s.len = quoted(s);
+	slot->cut = end - s.at - (ptrdiff_t)s.len >= 3 && !memcmp(s.at + s.len, "...", 3);
 	slot->state = AS_SLOT_TEXT;
 	set_text(slot, (struct as_span){ s.at + 1, s.len - 2 }, room);
 }
@@ -95,20 +106,26 @@ static void text_value(struct as_span s, struct as_scan_room *room, struct as_sy
 /* "3", "3</path>", "AT_FDCWD", "AT_FDCWD</path>", "-1" */
 static void fd_value(struct as_span s, struct as_scan_room *room, struct as_syscall_slot *slot)
 {
-	const char *angle = memchr(s.at, '<', s.len);
+	const char *angle = memchr(s.at, '<', s.len), *blank;
 	struct as_span number = { s.at, angle ? (size_t)(angle - s.at) : s.len };
 
+	/* What -X verbose and --secontext put after it. */
+	blank = memchr(number.at, ' ', number.len);
+	if (blank)
+		number.len = (size_t)(blank - number.at);
 	slot->state = AS_SLOT_VALUE;
 	if (is(number, "AT_FDCWD", 8))
 		slot->value = (uint64_t)(int64_t)-100;
 	else if (!as_spell_number(number.at, number.len, false, &slot->value))
 		slot->state = AS_SLOT_UNSEEN;
 	slot->value = (uint64_t)(int64_t)(int32_t)slot->value;
-	if (angle && s.len > number.len + 2) {
+	if (angle && s.at + s.len > angle + 2) {
 		/* "</dev/null<char 1:3>>": the path is what stands before the inner one. */
-		struct as_span path = { angle + 1, s.len - number.len - 2 };
+		struct as_span path = { angle + 1, (size_t)(s.at + s.len - angle) - 1 };
 		const char *inner = memchr(path.at, '<', path.len);
 
+		if (!inner)
+			inner = memchr(path.at, '>', path.len);
 		if (inner)
 			path.len = (size_t)(inner - path.at);
 		set_text(slot, path, room);
@@ -380,6 +397,23 @@ static void fill_pair(struct as_span s, int made[2])
 	}
 }
 
+/* "? ERESTARTSYS (To be restarted if SA_RESTART is set)": the kernel's own number of it. */
+static int interrupted_by(struct as_span s)
+{
+	static const struct {
+		const char *name;
+		int err;
+	} names[] = { { "ERESTARTSYS", 512 },
+		      { "ERESTARTNOINTR", 513 },
+		      { "ERESTARTNOHAND", 514 },
+		      { "ERESTART_RESTARTBLOCK", 516 } };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (is(s, names[i].name, strlen(names[i].name)))
+			return names[i].err;
+	return 0;
+}
+
 void as_scan_fill(const struct as_scan *scan, const struct as_spec_call *spec,
 		  struct as_spell *spell, struct as_scan_room *room, struct as_syscall *call)
 {
@@ -396,6 +430,8 @@ void as_scan_fill(const struct as_scan *scan, const struct as_spec_call *spec,
 	call->no_result = false;
 	call->ret = (int64_t)scan->result;
 	call->err = 0;
+	if (!scan->has_result && scan->error.len)
+		call->err = interrupted_by(scan->error);
 	if (scan->has_result && scan->error.len) {
 		call->err = as_spell_errno(spell, scan->error.at, scan->error.len);
 		call->err = call->err ? call->err : 4095;

@@ -128,15 +128,12 @@ void as_syscall_fill(struct as_syscall *call, const struct as_spec_call *spec,
 	}
 }
 
-/* The kernel's own ERESTARTSYS to ERESTART_RESTARTBLOCK. */
-#define RESTART_FIRST 512
-#define RESTART_LAST 516
-
 void as_syscall_return(struct as_syscall *call, int64_t raw, const uint64_t regs[6],
 		       const struct as_memory *memory)
 {
-	/* Interrupted by a signal: made again, or answered by an EINTR that no tracer sees. */
-	call->finished = raw > -RESTART_FIRST || raw < -RESTART_LAST;
+	/* Interrupted by a signal: made again, or answered by an EINTR that the return from the
+	 * handler shows (interrupt.c). */
+	call->finished = raw > -AS_SYSCALL_RESTART_FIRST || raw < -AS_SYSCALL_RESTART_LAST;
 	call->err = raw < 0 && raw >= -4095 ? (int)-raw : 0;
 	call->ret = call->err ? -1 : raw;
 	for (unsigned i = 0; i < call->spec->n_slots; i++) {
@@ -148,5 +145,36 @@ void as_syscall_return(struct as_syscall *call, int64_t raw, const uint64_t regs
 		if (memory->read(memory->ctx, regs[slot->reg], pair, sizeof(pair), false) ==
 		    sizeof(pair))
 			memcpy(call->made, pair, sizeof(pair));
+	}
+}
+
+size_t as_syscall_bytes(const struct as_syscall *call)
+{
+	size_t bytes = sizeof(*call);
+
+	for (unsigned i = 0; i < call->spec->n_slots; i++)
+		bytes += call->slots[i].len;
+	return bytes;
+}
+
+void as_syscall_keep(const struct as_syscall *call, void *memory)
+{
+	struct as_syscall *copy = memory;
+	char *room = (char *)(copy + 1);
+
+	/* Slots that it does not have may hold anything. */
+	memcpy(copy, call, offsetof(struct as_syscall, slots));
+	copy->finished = call->finished;
+	copy->no_result = call->no_result;
+	copy->ret = call->ret;
+	copy->err = call->err;
+	memcpy(copy->made, call->made, sizeof(copy->made));
+	for (unsigned i = 0; i < call->spec->n_slots; i++) {
+		copy->slots[i] = call->slots[i];
+		if (!call->slots[i].len)
+			continue;
+		memcpy(room, call->slots[i].text, call->slots[i].len);
+		copy->slots[i].text = room;
+		room += call->slots[i].len;
 	}
 }

@@ -80,4 +80,18 @@ void as_syscall_fill(struct as_syscall *call, const struct as_spec_call *spec,
 void as_syscall_return(struct as_syscall *call, int64_t raw, const uint64_t regs[6],
 		       const struct as_memory *memory);
 
+/* A call that was interrupted and whose answer the program has not seen yet: err is one of the
+ * kernel's own, between these two (ERESTARTSYS to ERESTART_RESTARTBLOCK). */
+#define AS_SYSCALL_RESTART_FIRST 512
+#define AS_SYSCALL_RESTART_LAST 516
+static inline bool as_syscall_interrupted(const struct as_syscall *call)
+{
+	return !call->finished && call->err >= AS_SYSCALL_RESTART_FIRST &&
+	       call->err <= AS_SYSCALL_RESTART_LAST;
+}
+
+/* A copy that stays, its texts in the same piece of memory, which has so many bytes. */
+size_t as_syscall_bytes(const struct as_syscall *call);
+void as_syscall_keep(const struct as_syscall *call, void *memory);
+
 #endif

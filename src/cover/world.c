@@ -83,6 +83,7 @@ void as_world_drop(struct as_world *w, struct as_process *p)
 	take_out(w, p);
 	not_forking(w, p);
 	forget_entry(w, p);
+	as_world_no_interrupted(w, p);
 	p->peer->peer_before = p->peer_before;
 	p->peer_before->peer = p->peer;
 	as_files_drop(w, p->files);
@@ -271,6 +272,26 @@ void as_world_exit(struct as_world *w, unsigned tid)
 		as_world_drop(w, p);
 }
 
+void as_world_takes_over(struct as_world *w, unsigned former, unsigned tid)
+{
+	struct as_process *p = w->table[slot_of(w, former)];
+
+	if (!p || former == tid)
+		return;
+	p->group = tid;
+	as_world_alone(w, p);
+}
+
+bool as_world_forks(const struct as_world *w)
+{
+	return w->forking;
+}
+
+bool as_world_knows(const struct as_world *w, unsigned tid)
+{
+	return w->table[slot_of(w, tid)];
+}
+
 bool as_world_shares(struct as_world *w, unsigned tid)
 {
 	const struct as_process *p = w->table[slot_of(w, tid)];
@@ -300,6 +321,11 @@ void as_world_fd(struct as_world *w, unsigned tid, int fd, const char *path, siz
 		     : directory ? AS_FD_DIRECTORY
 				 : AS_FD_REGULAR,
 		     false);
+}
+
+bool as_world_closes(const struct as_spec_call *call)
+{
+	return call->act == AS_ACT_CLOSE || call->act == AS_ACT_CLOSE_RANGE;
 }
 
 /* ---- Calls that begin ------------------------------------------------------------------------ */
@@ -351,7 +377,7 @@ void as_world_enter(struct as_world *w, const struct as_syscall *call)
 		p->was[i] = at ? *at : (struct as_fd){ 0 };
 		as_place_share(&w->names, p->was[i].place);
 	}
-	if (call->spec->act == AS_ACT_CLOSE || call->spec->act == AS_ACT_CLOSE_RANGE)
+	if (as_world_closes(call->spec))
 		closing(p, &w->plans[call->spec->index], call);
 }
 

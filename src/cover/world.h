@@ -65,6 +65,8 @@ void as_world_call(struct as_world *world, const struct as_syscall *call, struct
  * texts of descriptors are looked at. */
 void as_world_enter(struct as_world *world, const struct as_syscall *call);
 bool as_world_shares(struct as_world *world, unsigned tid);
+/* Does it close descriptors? Its arguments are numbers, then. */
+bool as_world_closes(const struct as_spec_call *call);
 
 /* What a live source can say of a process before its first call. The path of a descriptor may be
  * NULL: it has none. */
@@ -76,6 +78,11 @@ void as_world_fd(struct as_world *world, unsigned tid, int fd, const char *path,
  * twice does no harm. */
 void as_world_fork(struct as_world *world, unsigned parent, unsigned child, uint64_t flags);
 void as_world_exit(struct as_world *world, unsigned tid);
+/* What was known as `former` is called `tid` from now on: a thread that has called exec. */
+void as_world_takes_over(struct as_world *world, unsigned former, unsigned tid);
+/* Is anybody in fork or clone? */
+bool as_world_forks(const struct as_world *world);
+bool as_world_knows(const struct as_world *world, unsigned tid);
 /* It has entered fork or clone and is not back yet: what is new from here on may be its child. */
 void as_world_forking(struct as_world *world, unsigned tid, uint64_t flags);
 /* A number of the caller's that goes on to the children of a process; 0 at first. */

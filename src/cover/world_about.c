@@ -29,7 +29,7 @@ static void find_place(struct as_world *w, struct finding *f, struct as_place *p
 
 /* What -y printed after a descriptor is right. */
 struct as_fd *as_world_told(struct as_world *w, struct as_process *p, int fd, struct as_fd *at,
-			  const struct as_syscall_slot *slot)
+			    const struct as_syscall_slot *slot)
 {
 	static const char deleted[] = " (deleted)";
 	unsigned len = slot->len, tail = sizeof(deleted) - 1;
@@ -193,11 +193,11 @@ static void look_at_path(struct as_world *w, struct as_process *p, const struct 
 		about->path[i] |= AS_PATH_SYMLINK;
 }
 
-static enum as_where decide(struct as_world *w, struct as_process *p,
-			    const struct as_syscall *call, const struct finding *f)
+static enum as_where decide(struct as_world *w, struct as_process *p, const struct as_syscall *call,
+			    const struct finding *f)
 {
-	bool touches = p->files->touched || p->files->n_in ||
-		       (p->now->cwd && as_place_in(w, p->now->cwd));
+	bool touches =
+		p->files->touched || p->files->n_in || (p->now->cwd && as_place_in(w, p->now->cwd));
 
 	if (call->spec->family < 0)
 		return AS_WHERE_NONE;
@@ -234,8 +234,7 @@ void as_world_about(struct as_world *w, struct as_process *p, const struct as_sy
 		switch (call->spec->slots[i].class) {
 		case AS_CLASS_FD:
 			if (slot->state == AS_SLOT_VALUE)
-				about->fd[i] =
-					(unsigned char)look_at_fd(w, p, call, i, &f, false);
+				about->fd[i] = (unsigned char)look_at_fd(w, p, call, i, &f, false);
 			break;
 		case AS_CLASS_PATH:
 			as_assert(n_paths < 2);

@@ -465,6 +465,7 @@ static void (*const acts[])(const struct acting *) = {
 	[AS_ACT_MOVE_MOUNT] = act_move_mount,
 	[AS_ACT_READLINK] = act_none,
 	[AS_ACT_READDIR] = act_none,
+	[AS_ACT_SIGRETURN] = act_none,
 	[AS_ACT_HIDES] = act_none,
 };
 

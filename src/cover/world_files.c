@@ -86,18 +86,19 @@ struct as_files *as_files_copy(struct as_world *w, const struct as_files *from)
 {
 	struct as_files *files = as_files_new();
 
+	if (!from->n || w->n_fds + from->n > AS_WORLD_FDS_ALL) {
+		w->forgotten += from->n;
+		return files;
+	}
+	files->n = from->n;
 	files->n_in = from->n_in;
-	for (unsigned i = 0; i < from->size && from->n; i++) {
-		const struct as_fd *was = &from->at[i];
-		struct as_fd *at = was->used ? make(w, files, was->fd) : NULL;
-
-		if (!at) {
-			files->n_in -= was->used && was->in;
-			continue;
-		}
-		*at = *was;
-		at->late = 0;
-		as_place_share(&w->names, at->place);
+	files->size = from->size;
+	files->at = as_xmalloc(from->size * sizeof(*files->at));
+	memcpy(files->at, from->at, from->size * sizeof(*files->at));
+	w->n_fds += files->n;
+	for (unsigned i = 0; i < files->size; i++) {
+		files->at[i].late = 0;
+		as_place_share(&w->names, files->at[i].place);
 	}
 	return files;
 }

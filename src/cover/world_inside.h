@@ -75,6 +75,7 @@ struct as_process {
 	 * changed them since; NULL: not known. */
 	const struct as_spec_call *entered;
 	struct as_fd was[AS_SYSCALL_SLOTS];
+	struct as_interrupted *interrupted; /* calls that a signal interrupted: interrupt.c */
 };
 
 /* Where the things of a call are among its slots; -1: it has none. */
@@ -114,7 +115,7 @@ struct as_world {
 	unsigned table_size, n_processes;
 	struct as_process *last; /* found last: calls come in runs */
 	struct as_process *forking; /* the last that entered fork or clone and is not back */
-	unsigned n_fds;
+	unsigned n_fds, n_interrupted;
 	uint64_t forgotten;
 };
 
@@ -190,6 +191,10 @@ void as_world_act(struct as_world *w, struct as_process *p, const struct as_sysc
 		  struct as_resolved paths[2]);
 /* What a call gives away about a name, whether it went well or not. */
 void as_world_learn(const struct as_syscall *call, const struct as_resolved *path);
+
+/* ---- interrupt.c ---- */
+
+void as_world_no_interrupted(struct as_world *w, struct as_process *p);
 
 /* ---- world_about.c ---- */
 

@@ -155,8 +155,10 @@ static struct as_place *below(struct as_names *names, struct as_place *parent, c
 		return as_place_share(names, p);
 	if (names->n >= AS_WORLD_PLACES && names->oldest)
 		as_names_evict(names);
-	if (names->n >= AS_WORLD_PLACES || parent->depth >= DEPTH_MAX)
+	if (names->n >= AS_WORLD_PLACES || parent->depth >= DEPTH_MAX) {
+		names->forgotten++;
 		return NULL;
+	}
 	p = as_xcalloc(1, sizeof(*p));
 	p->refs = 1;
 	p->id = ++names->ids;
@@ -206,6 +208,8 @@ void as_world_resolve(struct as_world *w, const struct as_process *p, struct as_
 	struct as_place *root = p && p->now->root ? p->now->root : w->names.root;
 
 	*out = (struct as_resolved){ 0 };
+	if (!len)
+		path = "";
 	if (len && *path == '/')
 		base = root;
 	else if (!base)

@@ -224,6 +224,10 @@ static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended
 				   .shared = c->shared,
 				   .disk_fd = c->disk_fd };
 	unsigned deadline = c->run.deadline_ms ? c->run.deadline_ms : AS_RUN_DEADLINE_MS;
+	/* The judge has a deadline of its own; it must be the first to end. */
+	struct as_spawn_limits limits = { .deadline_ms = deadline * 2,
+					  .alive = &c->shared->flight.alive,
+					  .stop = c->run.stop };
 	struct as_buf output = { 0 };
 	int rc;
 
@@ -233,15 +237,13 @@ static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended
 		       c->shared->n_found * sizeof(c->shared->found[0]));
 	if (ftruncate(c->disk_fd, 0))
 		return as_fail_errno(err, errno, "cannot empty a file in memory");
-	/* The judge has a deadline of its own; it must be the first to end. */
-	if (!as_target_is_foreign(c->target))
-		return as_spawn_fork(as_crash_inside, &args, deadline * 2, &c->shared->flight.alive,
-				     ended, err);
-	rc = as_guard_fork(as_crash_inside, &args, deadline * 2, &c->shared->flight.alive, &output,
-			   ended, err);
+	if (as_target_is_foreign(c->target))
+		rc = as_guard_fork(as_crash_inside, &args, &limits, &output, ended, err);
+	else
+		rc = as_spawn_fork_limited(as_crash_inside, &args, &limits, ended, err);
 	as_host_log_add(&c->shared->log, as_buf_str(&output));
 	as_buf_free(&output);
-	return rc;
+	return !rc && ended->how == AS_END_STOPPED ? as_fail(err, AS_ESTOP, "stopped") : rc;
 }
 
 int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char *name,

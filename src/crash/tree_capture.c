@@ -6,6 +6,7 @@
 #include "crash/tree.h"
 
 #include "base/arena.h"
+#include "work/outcome.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static void read_range(struct capture *c, uint64_t off, uint64_t end)
 
 		if (n < 0) {
 			fail(c, "reading at %llu gives %s", (unsigned long long)off,
-			     as_errno_name((int)-n));
+			     as_outcome_err_name((int)-n));
 			return;
 		}
 		if ((size_t)n != len) {
@@ -97,7 +98,7 @@ static struct as_content *read_value(struct capture *c, const char *name)
 	int64_t n = c->ops->getxattr(c->ctx, as_buf_str(&c->path), name, c->piece, PIECE_BYTES);
 
 	if (n < 0) {
-		fail(c, "attribute %s: reading it gives %s", name, as_errno_name((int)-n));
+		fail(c, "attribute %s: reading it gives %s", name, as_outcome_err_name((int)-n));
 		n = 0;
 	}
 	as_content_maker_add(c->content, c->piece, (size_t)n);
@@ -113,7 +114,7 @@ static uint32_t read_xattrs(struct capture *c)
 	if (len < 0) {
 		/* Types without attributes say so; sockets and the like may be refused. */
 		if (len != -EOPNOTSUPP && len != -ENOSYS && len != -EPERM && len != -EACCES)
-			fail(c, "listing its attributes gives %s", as_errno_name((int)-len));
+			fail(c, "listing its attributes gives %s", as_outcome_err_name((int)-len));
 		return 0;
 	}
 	for (char *p = list; p < list + len && n < XATTRS_MAX; p += strlen(p) + 1)
@@ -157,8 +158,10 @@ static void capture_children(struct capture *c, uint32_t dir)
 	size_t len = c->path.len;
 	int rc = c->ops->list(c->ctx, as_buf_str(&c->path), collect, &names);
 
-	if (rc < 0)
-		fail(c, "listing it gives %s", as_errno_name(-rc));
+	if (rc == -AS_ERR_TOO_MUCH)
+		fail(c, "listing it does not end");
+	else if (rc < 0)
+		fail(c, "listing it gives %s", as_outcome_err_name(-rc));
 	if (names.n)
 		qsort(names.name, names.n, sizeof(char *), by_string);
 	for (size_t i = 1; i < names.n; i++)
@@ -185,7 +188,7 @@ static void read_inside(struct capture *c, struct as_tree_node *node)
 	} else if (S_ISLNK(node->mode)) {
 		n = c->ops->readlink(c->ctx, as_buf_str(&c->path), c->piece, PIECE_BYTES - 1);
 		if (n < 0)
-			fail(c, "reading the link gives %s", as_errno_name((int)-n));
+			fail(c, "reading the link gives %s", as_outcome_err_name((int)-n));
 		c->piece[n < 0 ? 0 : n] = '\0';
 		node->text = c->piece;
 	}
@@ -204,7 +207,7 @@ static void capture_node(struct capture *c, const char *name, uint32_t parent)
 		return;
 	}
 	if (rc < 0) {
-		fail(c, "asking for its attributes gives %s", as_errno_name(-rc));
+		fail(c, "asking for its attributes gives %s", as_outcome_err_name(-rc));
 		return;
 	}
 	node.mode = st.mode;

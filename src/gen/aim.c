@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * aim: see aim.h. This file finds and picks goals and appends their recipes; aim_text.c writes them.
+ * aim: see aim.h. This file finds and picks goals and appends their recipes; aim_text.c writes
+ * them.
  *
  * Invariants
  *   1. Everything is decided by the profile's goals, what was tried before, the roster and the

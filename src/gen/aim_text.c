@@ -11,8 +11,8 @@
 #define FILL_BYTES 67108864
 #define MANY_LIBRARY 1000000
 #define MANY_MOUNTED 5000
-/* What a guest, with little memory and a small disk, may be asked for at once. A mapping of more than the
- * disk holds would lose what is written to it. */
+/* What a guest, with little memory and a small disk, may be asked for at once. A mapping of more
+ * than the disk holds would lose what is written to it. */
 #define GUEST_BYTES (8 << 20)
 #define GUEST_MAPPED (1 << 20)
 #define LINKS_MAX 5000 /* directories that are worth making to see one refused */
@@ -191,8 +191,7 @@ static bool add_fill(struct as_aim_text *text)
 
 static bool add_many(struct as_aim_text *text)
 {
-	as_buf_addf(&text->out, "%d",
-		    in_guest(text) ? MANY_MOUNTED : MANY_LIBRARY);
+	as_buf_addf(&text->out, "%d", in_guest(text) ? MANY_MOUNTED : MANY_LIBRARY);
 	return can_fill(text);
 }
 
@@ -205,10 +204,10 @@ static const struct {
 	const char *word;
 	bool (*add)(struct as_aim_text *text);
 } words[] = {
-	{ "{}", add_value },	       { "{end}", add_end },   { "{dirents}", add_dirents },
-	{ "{text}", add_text },	       { "{dev}", add_dev },   { "{links}", add_links },
-	{ "{max}", add_max },	       { "{over}", add_over }, { "{far}", add_far },
-	{ "{fill}", add_fill },	       { "{many}", add_many }, { "{path}", add_spelling },
+	{ "{}", add_value },	  { "{end}", add_end },	    { "{dirents}", add_dirents },
+	{ "{text}", add_text },	  { "{dev}", add_dev },	    { "{links}", add_links },
+	{ "{max}", add_max },	  { "{over}", add_over },   { "{far}", add_far },
+	{ "{fill}", add_fill },	  { "{many}", add_many },   { "{path}", add_spelling },
 	{ "{fd}", add_spelling }, { "{bytes}", add_bytes }, { "{mapped}", add_mapped },
 };
 

@@ -5,15 +5,23 @@
  */
 #include "hunt/folders.h"
 
+#include "base/out.h"
+#include "base/spawn.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define LOCK_NAME "lock"
+#define DYING_US 10000000 /* for the children of a hunt that was killed */
+#define DYING_LOOK_MS 20
 
 void as_folders_job(unsigned job, char name[AS_HUNT_JOB_MAX])
 {
@@ -28,19 +36,49 @@ static bool is_job(const char *name)
 	       !name[skip + strspn(name + skip, "0123456789")];
 }
 
-/* As base/out.c calls them. */
-static bool is_unfinished(const char *name)
-{
-	size_t len = strlen(name);
-
-	return name[0] == '.' && len > 4 && !strcmp(name + len - 4, ".tmp");
-}
-
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static int take_lock(struct as_folders *f, struct as_err *err)
+/* Whether the one whose lock it is still lives: one that is killed leaves it to its children, who
+ * die with it but not at the same moment. */
+static bool leader_lives(int lock_fd)
+{
+	char text[512] = "", path[64];
+	const char *state;
+	long pid;
+	int fd;
+
+	if (pread(lock_fd, text, sizeof(text) - 1, 0) <= 0)
+		return true;
+	pid = strtol(text, NULL, 10);
+	if (pid <= 0 || (kill((pid_t)pid, 0) && errno == ESRCH))
+		return pid <= 0;
+	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+	memset(text, 0, sizeof(text));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	if (fd >= 0)
+		close(fd);
+	/* "PID (NAME) STATE"; a Z is dead, and nobody has asked for it yet. */
+	state = strrchr(text, ')');
+	return !state || state[1] != ' ' || (state[2] != 'Z' && state[2] != 'X');
+}
+
+static int lock(int fd)
+{
+	int64_t until_us = as_now_us() + DYING_US;
+	int rc;
+
+	while ((rc = flock(fd, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK && !leader_lives(fd) &&
+	       as_now_us() < until_us)
+		poll(NULL, 0, DYING_LOOK_MS);
+	return rc ? -errno : 0;
+}
+
+static int open_lock(struct as_folders *f, struct as_err *err)
 {
 	struct stat st;
+	int rc;
 
 	f->lock_fd = openat(f->hunt.fd, LOCK_NAME,
 			    O_CREAT | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
@@ -49,11 +87,24 @@ static int take_lock(struct as_folders *f, struct as_err *err)
 		return as_fail_errno(err, errno, "%s/" LOCK_NAME, f->hunt.path);
 	if (f->lock_fd < 0 || fstat(f->lock_fd, &st) || !S_ISREG(st.st_mode))
 		return as_fail(err, AS_EUSE, "%s/" LOCK_NAME ": not a regular file", f->hunt.path);
-	if (!flock(f->lock_fd, LOCK_EX | LOCK_NB))
-		return 0;
-	if (errno != EWOULDBLOCK)
-		return as_fail_errno(err, errno, "%s/" LOCK_NAME, f->hunt.path);
-	return as_fail(err, AS_EUSE, "%s: another hunt is running there", f->run.dir.path);
+	rc = lock(f->lock_fd);
+	if (rc == -EWOULDBLOCK)
+		return as_fail(err, AS_EUSE, "%s: another hunt is running there", f->run.dir.path);
+	if (rc || ftruncate(f->lock_fd, 0) || dprintf(f->lock_fd, "%ld\n", (long)getpid()) < 0)
+		return as_fail_errno(err, rc ? -rc : errno, "%s/" LOCK_NAME, f->hunt.path);
+	return 0;
+}
+
+/* Who does not have it must not clean up: then lock_fd is -1. */
+static int take_lock(struct as_folders *f, struct as_err *err)
+{
+	int rc = open_lock(f, err);
+
+	if (rc && f->lock_fd >= 0) {
+		close(f->lock_fd);
+		f->lock_fd = -1;
+	}
+	return rc;
 }
 
 int as_folders_open(const char *folder, bool make, struct as_folders *f, struct as_err *err)
@@ -135,7 +186,7 @@ static int take_counts(void *ctx, const char *name)
 
 static int remove_leftover(void *ctx, const char *name)
 {
-	if (is_job(name) || !strcmp(name, AS_HUNT_REDUCE) || is_unfinished(name))
+	if (is_job(name) || !strcmp(name, AS_HUNT_REDUCE) || as_out_is_unfinished(name))
 		as_dir_remove(ctx, name);
 	return 0;
 }

@@ -32,7 +32,7 @@
 
 #define LOOK_MS 100
 #define SAVE_US 500000 /* between two states on disk, unless something was found */
-#define STOP_US 3000000 /* that workers get to come to an end */
+#define STOP_US 1000000 /* that workers get to come to an end */
 
 /* ---- Starting -------------------------------------------------------------------------------- */
 
@@ -68,20 +68,18 @@ static struct as_hunt_sign *to_reduce(const struct leading *l)
 	return NULL;
 }
 
-/* Behind the end of the time one more reduction's worth of it is given, all in all. */
-static bool may_reduce(const struct leading *l)
+/* The time is used up. A hunt that was over when we began only reduces, one signature after the
+ * other, each in its own time. */
+static bool is_late(const struct leading *l)
 {
-	int64_t extra_us = (int64_t)l->hunt->reduce_seconds * 1000000;
-
-	return !l->stopping &&
-	       (!l->state->for_us || l->state->used_us < l->state->for_us + extra_us);
+	return !l->only_reduces && l->state->for_us && l->state->used_us >= l->state->for_us;
 }
 
 static int start_reducer(struct leading *l, struct as_err *err)
 {
 	struct as_hunt_sign *sign = l->reducer.pid ? NULL : to_reduce(l);
 
-	if (!sign || !may_reduce(l))
+	if (!sign || l->stopping || is_late(l))
 		return 0;
 	l->tried[sign - l->state->signs] = true;
 	return as_worker_start_reducer(l->hunt, sign, l->shared, &l->reducer, err);
@@ -139,6 +137,16 @@ static int hear_reducer(struct leading *l, struct as_err *err)
 	return rc;
 }
 
+/* Until we have to look at the clock again. */
+static int look_ms(const struct leading *l)
+{
+	int64_t left_us = l->state->for_us - l->state->used_us;
+
+	return l->state->for_us && left_us > 0 && left_us < LOOK_MS * 1000
+		       ? (int)(left_us / 1000) + 1
+		       : LOOK_MS;
+}
+
 static int hear(struct leading *l, struct as_err *err)
 {
 	struct pollfd fds[AS_HUNT_JOBS_MAX + 1];
@@ -150,7 +158,7 @@ static int hear(struct leading *l, struct as_err *err)
 			fds[n++] = (struct pollfd){ .fd = l->jobs[i].fd, .events = POLLIN };
 	if (l->reducer.fd >= 0)
 		fds[n++] = (struct pollfd){ .fd = l->reducer.fd, .events = POLLIN };
-	if (poll(fds, n, LOOK_MS) < 0 && errno != EINTR)
+	if (poll(fds, n, look_ms(l)) < 0 && errno != EINTR)
 		return as_fail_errno(err, errno, "poll");
 	for (size_t i = 0; i < l->state->n_jobs && !rc; i++)
 		rc = hear_job(l, i, err);
@@ -209,22 +217,16 @@ static int go_on(struct leading *l, struct as_err *err)
 	int rc = 0;
 
 	while (!rc) {
-		bool late = l->state->for_us && l->state->used_us >= l->state->for_us;
-
-		if (l->hunt->stop(l->hunt->ctx)) {
+		/* Reductions under way are left as they are: they can be gone on with. */
+		if (l->hunt->stop(l->hunt->ctx) || is_late(l)) {
 			l->stopping = true;
 			break;
 		}
-		if (is_enough(l->state) && any_job(l)) {
+		if (is_enough(l->state) && any_job(l))
 			end_jobs(l);
-		} else if (late && any_job(l)) {
-			end_jobs(l);
-			rc = as_leading_merge(l, true, err);
-		}
-		if (!any_job(l) && !l->reducer.pid && (!to_reduce(l) || !may_reduce(l)))
+		if (!any_job(l) && !l->reducer.pid && !to_reduce(l))
 			break;
-		if (!rc)
-			rc = hear(l, err);
+		rc = hear(l, err);
 		if (!rc)
 			rc = as_leading_merge(l, false, err);
 		account(l);
@@ -272,7 +274,8 @@ int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_e
 	struct leading l = { .hunt = hunt,
 			     .state = state,
 			     .used_before_us = state->used_us,
-			     .start_us = as_now_us(),
+			     .start_us = hunt->start_us ? hunt->start_us : as_now_us(),
+			     .only_reduces = as_hunt_state_over(state),
 			     .reducer.fd = -1 };
 	int rc;
 
@@ -284,7 +287,7 @@ int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_e
 	for (size_t i = 0; i < state->n_jobs; i++)
 		l.jobs[i].fd = -1;
 	rc = save(&l, true, err);
-	if (!rc && !as_hunt_state_over(state))
+	if (!rc && !l.only_reduces)
 		rc = start_jobs(&l, err);
 	if (!rc)
 		rc = start_reducer(&l, err);

@@ -51,6 +51,7 @@ struct as_hunt {
 	 * put there, too. NULL: nothing is counted. */
 	const char *cov;
 	const struct as_folders *folders; /* open, and locked */
+	int64_t start_us; /* from when on its time counts; 0: from the call on */
 	unsigned reduce_seconds; /* for each signature; 0: nothing is reduced */
 	unsigned batch; /* workloads between two looks at the world; 0: a default */
 	const struct as_hunt_store *store;
@@ -63,7 +64,9 @@ struct as_hunt {
 };
 
 /*
- * Hunts until the state says that it is over: time or workloads are used up; or until stop().
+ * Hunts until the state says that it is over: time or workloads are used up; or until stop(). Then
+ * workers have a second to come to an end, reductions under way included: what is not reduced is
+ * gone on with when the hunt is. One that is over already only reduces.
  * The state, new or loaded, is kept in the folder on the way and at the end. What is returned is 0
  * or an error of ours; what was found stands in the state.
  */

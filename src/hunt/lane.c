@@ -27,6 +27,7 @@ struct as_lane {
 };
 
 #define KNOWN_NAME "known"
+#define BOXED_AT_ONCE 4
 
 static int open_here(struct as_lane *lane, struct as_err *err)
 {
@@ -67,25 +68,38 @@ static int write_known(struct as_lane *lane, struct as_err *err)
 	return rc;
 }
 
-static int run_boxed(struct as_lane *lane, const struct as_lane_work *work,
+static void add(struct as_run_result *sum, const struct as_run_result *result)
+{
+	sum->runs += result->runs;
+	sum->ops += result->ops;
+	sum->findings += result->findings;
+	sum->skipped += result->skipped;
+	sum->unjudged += result->unjudged;
+	sum->excused += result->excused;
+	sum->wall_us += result->wall_us;
+}
+
+/* The first few: who wants us to end need not wait for all. */
+static int run_boxed(struct as_lane *lane, const struct as_scenario_work *work, size_t *done,
 		     struct as_run_result *result, struct as_err *err)
 {
-	struct as_boxed_job *jobs = as_xcalloc(work->n, sizeof(*jobs));
+	size_t n = work->n < BOXED_AT_ONCE ? work->n : BOXED_AT_ONCE;
+	struct as_boxed_job jobs[BOXED_AT_ONCE];
 	struct as_run_stats stats = { 0 };
 	int rc;
 
-	for (size_t i = 0; i < work->n; i++)
+	for (size_t i = 0; i < n; i++)
 		jobs[i] = (struct as_boxed_job){ work->names[i], work->seqs[i] };
 	rc = write_known(lane, err);
 	if (!rc)
-		rc = as_boxed_give(lane->session, jobs, work->n, &stats, err);
+		rc = as_boxed_give(lane->session, jobs, n, &stats, err);
 	*result = (struct as_run_result){ .runs = stats.workloads,
 					  .ops = stats.ops,
 					  .findings = stats.findings,
 					  .skipped = stats.skipped,
 					  .unjudged = stats.unjudged,
 					  .excused = stats.excused };
-	free(jobs);
+	*done = n;
 	return rc;
 }
 
@@ -113,37 +127,36 @@ int as_lane_open(const struct as_hunt *hunt, const char *name, bool keep, struct
 	return rc;
 }
 
-static void add(struct as_run_result *sum, const struct as_run_result *result)
+static bool is_stopped(const struct as_lane *lane)
 {
-	sum->runs += result->runs;
-	sum->ops += result->ops;
-	sum->findings += result->findings;
-	sum->skipped += result->skipped;
-	sum->unjudged += result->unjudged;
-	sum->excused += result->excused;
-	sum->wall_us += result->wall_us;
+	return lane->hunt->run.stop && *lane->hunt->run.stop;
 }
 
-int as_lane_run(struct as_lane *lane, const struct as_lane_work *work, struct as_run_result *result,
-		struct as_err *err)
+int as_lane_run(struct as_lane *lane, const struct as_lane_work *work, size_t *done,
+		struct as_run_result *result, struct as_err *err)
 {
 	struct as_scenario_work rest = { work->seqs, work->names, work->n };
 	int rc = 0;
 
-	if (lane->session)
-		return run_boxed(lane, work, result, err);
 	*result = (struct as_run_result){ 0 };
-	while (rest.n && !rc) {
+	while (rest.n && !rc && !is_stopped(lane)) {
 		struct as_run_result some = { 0 };
-		size_t done = 0;
+		size_t n = 0;
 
-		rc = lane->hunt->scenario->run(lane->scenario, &rest, &done, &some, err);
+		rc = lane->session
+			     ? run_boxed(lane, &rest, &n, &some, err)
+			     : lane->hunt->scenario->run(lane->scenario, &rest, &n, &some, err);
+		if (rc == AS_ESTOP)
+			break;
 		add(result, &some);
-		as_assert(rc || (done && done <= rest.n));
-		rest.seqs += done;
-		rest.names += done;
-		rest.n -= done;
+		as_assert(rc || (n && n <= rest.n));
+		rest.seqs += n;
+		rest.names += n;
+		rest.n -= n;
 	}
+	*done = work->n - rest.n;
+	if (rc == AS_ESTOP)
+		rc = 0;
 	if (!rc && lane->store)
 		rc = lane->hunt->store->failed(lane->store, err);
 	return rc;

@@ -22,6 +22,7 @@ struct leading {
 	int64_t used_before_us, start_us, saved_us;
 	bool changed; /* since the last save */
 	bool stopping;
+	bool only_reduces; /* the hunt was over when we began */
 };
 
 /* Takes the line over. */

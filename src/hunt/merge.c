@@ -196,7 +196,7 @@ int as_leading_reduced(struct leading *l, char *line, struct as_err *err)
 		if (sign->reduced == AS_HUNT_VANISHED)
 			as_emit_note(l->hunt->sinks, "%s: did not come back when it was run alone",
 				     sign->id);
-		else
+		else if (sign->reduced != AS_HUNT_UNREDUCED)
 			as_emit_note(l->hunt->sinks,
 				     "%s: reduced from %llu to %llu operations, %.1f s", sign->id,
 				     (unsigned long long)sign->ops,

@@ -45,10 +45,14 @@ static int fails(void *ctx, const struct as_seq *seq, struct as_err *err)
 	const char *name = "candidate";
 	struct as_lane_work work = { &seq, &name, 1 };
 	struct as_run_result result;
+	size_t done;
 	int rc;
 
 	r->heard = r->same = false;
-	rc = as_lane_run(r->lane, &work, &result, err);
+	rc = as_lane_run(r->lane, &work, &done, &result, err);
+	/* Half a run says nothing. */
+	if (!rc && !done)
+		rc = as_fail(err, AS_ESTOP, "stopped");
 	return rc ? rc : r->same;
 }
 
@@ -96,6 +100,7 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 	/* The same again and again: that is nobody's coverage. */
 	as_found.cov = NULL;
 	as_found.run.watch = NULL;
+	as_found.run.stop = &r->shared->stop;
 	rc = as_folders_finding(h, r->sign->id, &folder, err);
 	if (!rc)
 		rc = h->store->load(&folder, &seq, &reducer.op_index, scenario, err);
@@ -109,6 +114,11 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 				  err);
 	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
+	/* What it is by then is kept, and gone on with another time. */
+	if (rc == AS_ESTOP) {
+		rc = 0;
+		result.complete = false;
+	}
 	/* An interrupt before the first run says nothing. */
 	if (!rc && !best && r->shared->stop)
 		goto out;

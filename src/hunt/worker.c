@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/spawn.h"
+#include "base/stuck.h"
 #include "hunt/folders.h"
 #include "hunt/lane.h"
 #include "hunt/stream.h"
@@ -20,6 +21,7 @@
 
 #define BATCH_HERE 64
 #define BATCH_BOXED 16
+#define KILL_MS 2000 /* for a worker to be gone once it was killed; beyond it, it is left */
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
@@ -55,6 +57,7 @@ int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	as_oom_tell(oom);
+	signal(SIGHUP, SIG_DFL);
 	close(fds[0]);
 	w->fd = fds[1];
 	*inside = true;
@@ -128,8 +131,7 @@ int as_worker_end(struct as_worker *w)
 	w->fd = -1;
 	if (w->pid) {
 		kill(w->pid, SIGKILL);
-		while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
-			;
+		(void)as_stuck_reap(w->pid, KILL_MS, &status);
 	}
 	w->pid = 0;
 	as_buf_free(&w->said);
@@ -271,6 +273,7 @@ static int run_batch(struct job *job, size_t want, bool *over, struct as_err *er
 	const char **names = as_xcalloc(want, sizeof(char *));
 	struct as_lane_work work = { (const struct as_seq *const *)seqs, names, 0 };
 	struct as_run_result result = { 0 };
+	size_t done = 0;
 	int rc = 0;
 
 	work.n = draw(job, want, seqs, names);
@@ -278,9 +281,12 @@ static int run_batch(struct job *job, size_t want, bool *over, struct as_err *er
 	job->heard.first = job->position;
 	*over = work.n < want;
 	if (work.n)
-		rc = as_lane_run(job->lane, &work, &result, err);
-	if (!rc) {
-		job->position += work.n;
+		rc = as_lane_run(job->lane, &work, &done, &result, err);
+	/* Stopped in the middle: the rest is done another time. */
+	if (done < work.n)
+		*over = false;
+	if (!rc && (done || *over)) {
+		job->position += done;
 		*over = *over || job->position == job->end;
 		job->shared->ops[job->number] += result.ops;
 		say_batch(job->worker, &job->heard, job->position, *over, &result);
@@ -303,13 +309,15 @@ size_t as_worker_batch(const struct as_hunt *h)
 
 static int work_job(struct job *job, const struct as_hunt_state *state, struct as_err *err)
 {
-	const struct as_hunt *h = job->hunt;
+	struct as_hunt stoppable = *job->hunt;
+	const struct as_hunt *h = &stoppable;
 	char folder[AS_HUNT_JOB_MAX];
 	size_t batch = as_worker_batch(h);
 	bool over = false;
 	int rc = as_stream_new(h->profile, h->traits, state->seed, job->number, &job->stream, err);
 
 	as_folders_job(job->number, folder);
+	stoppable.run.stop = &job->shared->stop;
 	job->known = as_known_new();
 	for (size_t i = 0; i < state->n_signs; i++)
 		as_known_add(job->known, state->signs[i].signature);
@@ -329,7 +337,7 @@ static int work_job(struct job *job, const struct as_hunt_state *state, struct a
 	as_lane_close(job->lane);
 	as_stream_free(job->stream);
 	as_known_free(job->known);
-	return rc;
+	return rc == AS_ESTOP ? 0 : rc;
 }
 
 int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *state,

@@ -13,7 +13,7 @@
 
 /* In shared memory. */
 struct as_hunt_shared {
-	volatile uint32_t stop; /* come to an end soon */
+	volatile int stop; /* come to an end soon */
 	volatile uint64_t ops[AS_HUNT_JOBS_MAX]; /* since the start, for people */
 };
 

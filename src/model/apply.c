@@ -280,7 +280,7 @@ bool as_model_judge(struct as_model *model, const struct as_op *op, const struct
 	if (got->ret >= 0)
 		as_buf_addf(&verdict->why, "%lld", (long long)got->ret);
 	else
-		as_buf_addf(&verdict->why, "-1 %s", as_errno_name(got->err));
+		as_buf_addf(&verdict->why, "-1 %s", as_outcome_err_name(got->err));
 	as_buf_adds(&verdict->why, ", model says ");
 	print_allowed(allowed, &verdict->why);
 	return false;

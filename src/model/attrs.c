@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNTED_MAX 16384u /* ticks of the clock */
+
 struct visit {
 	const struct as_model *m;
 	int (*fn)(void *ctx, const char *path, const struct as_attrs *attrs);
@@ -53,6 +55,34 @@ static int by_use(const void *a, const void *b)
 	if (x->used != y->used)
 		return x->used < y->used ? -1 : 1;
 	return x->ino < y->ino ? -1 : x->ino > y->ino;
+}
+
+/* Inodes by when they were used last, those used at the same time by number. They come by number,
+ * so that it is enough to count: states are looked at for every command that is drawn. */
+static void rank_by_use(const struct tally *t, uint32_t *order)
+{
+	uint32_t *before, sum = 0;
+
+	if (t->m->clock > COUNTED_MAX) {
+		qsort(t->all, t->n, sizeof(*t->all), by_use);
+		for (size_t i = 0; i < t->n; i++)
+			order[t->all[i]->ino] = (uint32_t)i;
+		return;
+	}
+	before = as_xcalloc((size_t)t->m->clock + 1, sizeof(*before));
+	for (size_t i = 0; i < t->n; i++) {
+		as_assert(t->all[i]->used <= t->m->clock);
+		before[t->all[i]->used]++;
+	}
+	for (uint32_t c = 0; c <= t->m->clock; c++) {
+		uint32_t n = before[c];
+
+		before[c] = sum;
+		sum += n;
+	}
+	for (size_t i = 0; i < t->n; i++)
+		order[t->all[i]->ino] = before[t->all[i]->used]++;
+	free(before);
 }
 
 static int visit_inode(struct visit *v, uint32_t ino, uint32_t depth);
@@ -127,9 +157,7 @@ static int visit_all(const struct as_model *model, bool below_cwd, bool every_na
 	v.seen = as_xcalloc(n, sizeof(bool));
 	t.all = as_xcalloc(model->n_inodes, sizeof(*t.all));
 	vec_each(&model->inodes, count_symlink, &t);
-	qsort(t.all, t.n, sizeof(*t.all), by_use);
-	for (size_t i = 0; i < t.n; i++)
-		v.order[t.all[i]->ino] = (uint32_t)i;
+	rank_by_use(&t, v.order);
 	if (below_cwd)
 		path_to(model, model->cwd, &v.path, &depth);
 	if (v.path.len == 0)

@@ -10,6 +10,7 @@
 #include "model/compare.h"
 #include "base/arena.h"
 #include "model/state.h"
+#include "work/outcome.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -160,7 +161,8 @@ static void compare_value(struct compare *c, const struct xattr *x)
 	size_t at;
 
 	if (n < 0) {
-		differ(c, "attribute %s: reading it gives %s", x->name->s, as_errno_name((int)-n));
+		differ(c, "attribute %s: reading it gives %s", x->name->s,
+		       as_outcome_err_name((int)-n));
 		return;
 	}
 	if ((uint64_t)n != x->len) {
@@ -222,7 +224,7 @@ static void compare_range(struct compare *c, const struct inode *inode, uint64_t
 
 		if (n < 0) {
 			differ(c, "reading at %llu gives %s", (unsigned long long)off,
-			       as_errno_name((int)-n));
+			       as_outcome_err_name((int)-n));
 			return;
 		}
 		if ((size_t)n < len) {
@@ -264,7 +266,7 @@ static void compare_text(struct compare *c, const struct inode *inode)
 	int64_t n = c->tree->readlink(c->ctx, as_buf_str(&c->path), c->piece, PIECE_BYTES);
 
 	if (n < 0)
-		differ(c, "reading the link gives %s", as_errno_name((int)-n));
+		differ(c, "reading the link gives %s", as_outcome_err_name((int)-n));
 	else if ((size_t)n != inode->text->len || memcmp(c->piece, inode->text->s, (size_t)n) != 0)
 		differ(c, "says \"%.*s\", model says \"%s\"", (int)n, c->piece, inode->text->s);
 }
@@ -358,8 +360,10 @@ static void compare_dir(struct compare *c, const struct inode *inode)
 	size_t i = 0;
 	int rc = c->tree->list(c->ctx, as_buf_str(&c->path), collect, &names);
 
-	if (rc < 0) {
-		differ(c, "listing it gives %s", as_errno_name(-rc));
+	if (rc == -AS_ERR_TOO_MUCH) {
+		differ(c, "listing it does not end");
+	} else if (rc < 0) {
+		differ(c, "listing it gives %s", as_outcome_err_name(-rc));
 	} else {
 		if (names.n)
 			qsort(names.name, names.n, sizeof(char *), by_name);
@@ -390,7 +394,7 @@ static void compare_node(struct compare *c, uint32_t ino)
 	if (rc == -ENAMETOOLONG)
 		return;
 	if (rc < 0) {
-		differ(c, "asking for its attributes gives %s", as_errno_name(-rc));
+		differ(c, "asking for its attributes gives %s", as_outcome_err_name(-rc));
 		return;
 	}
 	compare_stat(c, inode, &st);

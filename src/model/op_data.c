@@ -475,9 +475,10 @@ void step_COPY_FILE_RANGE(struct step *s)
 	err = copy_error(s, in, out);
 	if (err)
 		return refuse(s, err);
-	/* generic_copy_file_checks(): ranges that wrap 64 bits are EOVERFLOW, negative offsets EINVAL
-	 * or EOVERFLOW depending on which check sees them first. A length beyond the sign bit is none
-	 * of these: it is cut to what the source has before anybody adds it to a signed offset. */
+	/* generic_copy_file_checks(): ranges that wrap 64 bits are EOVERFLOW, negative offsets
+	 * EINVAL or EOVERFLOW depending on which check sees them first. A length beyond the sign
+	 * bit is none of these: it is cut to what the source has before anybody adds it to a
+	 * signed offset. */
 	if (s->op->off < 0 || s->op->off2 < 0 || off + s->op->len < off ||
 	    to_off + s->op->len < to_off) {
 		allow(s, EOVERFLOW);

@@ -143,7 +143,7 @@ static void say_outcome(const struct as_traced *op, struct as_buf *out)
 	if (op->ret >= 0)
 		as_buf_addf(out, "%lld", (long long)op->ret);
 	else
-		as_buf_addf(out, "-1 %s", as_errno_name(op->err));
+		as_buf_addf(out, "-1 %s", as_outcome_err_name(op->err));
 	if (op->ret < 0 && op->done)
 		as_buf_addf(out, " done=%llu", (unsigned long long)op->done);
 }

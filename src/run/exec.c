@@ -44,6 +44,7 @@ struct as_runner {
 	int disk_fd;
 	bool said; /* what is left out on a directory */
 	bool quiet; /* findings are not told */
+	struct as_err left; /* what could not be removed behind the last run; code 0: nothing */
 	unsigned race_run; /* number of the run of this workload in several threads */
 	char (*ids)[AS_FINDING_ID_MAX]; /* already found: met again, a finding is not a new one */
 	size_t n_ids;
@@ -90,24 +91,67 @@ static void clear_shared(struct as_runner *r)
 		r->shared->has_disk = false;
 }
 
+static unsigned deadline_ms(const struct as_runner *r)
+{
+	return r->options.deadline_ms ? r->options.deadline_ms : AS_RUN_DEADLINE_MS;
+}
+
 static int start(struct as_runner *r, int (*fn)(void *), const struct inside_args *args,
 		 struct as_ended *ended, struct as_err *err)
 {
-	unsigned deadline = r->options.deadline_ms ? r->options.deadline_ms : AS_RUN_DEADLINE_MS;
+	struct as_spawn_limits limits = { .deadline_ms = deadline_ms(r),
+					  .alive = &r->shared->alive,
+					  .stop = r->options.stop };
 	struct as_buf output = { 0 };
 	int rc;
 
 	clear_shared(r);
 	if (as_target_is_foreign(r->target))
-		rc = as_guard_fork(fn, (void *)args, deadline, &r->shared->alive, &output, ended,
-				   err);
+		rc = as_guard_fork(fn, (void *)args, &limits, &output, ended, err);
 	else
-		rc = as_spawn_fork(fn, (void *)args, deadline, &r->shared->alive, ended, err);
+		rc = as_spawn_fork_limited(fn, (void *)args, &limits, ended, err);
 	as_host_log_add(&r->shared->log, as_buf_str(&output));
 	as_buf_free(&output);
 	if (r->options.watch)
 		r->options.watch->ended(r->options.watch->ctx);
+	if (!rc && ended->stuck)
+		as_emit_note(r->sinks,
+			     "%s: process %d waits in the kernel and cannot be killed: it is left",
+			     as_target_spec(r->target), (int)ended->stuck);
+	return !rc && ended->how == AS_END_STOPPED ? as_fail(err, AS_ESTOP, "stopped") : rc;
+}
+
+/* A child, and a directory's folder that it works in, which is gone afterwards: r->left says so if
+ * not, since what was found before counts all the same. */
+static int start_in_folder(struct as_runner *r, int (*fn)(void *), struct inside_args *args,
+			   struct as_ended *ended, struct as_err *err)
+{
+	struct as_folder *folder = NULL;
+	int rc = 0;
+
+	*ended = (struct as_ended){ 0 };
+	if (!r->fresh_disk)
+		rc = as_folder_new(as_target_dir(r->target), deadline_ms(r), &folder, err);
+	args->folder = folder ? as_folder_tree(folder) : NULL;
+	if (!rc)
+		rc = start(r, fn, args, ended, err);
+	args->folder = NULL;
+	/* Where one waits for ever, so would who removes. */
+	if (ended->stuck)
+		as_folder_leave(&folder);
+	else if (rc == AS_ESTOP)
+		as_folder_let_go(&folder);
+	r->left.code = 0;
+	if (as_folder_remove(&folder, &r->left))
+		r->left.code = AS_EIO;
 	return rc;
+}
+
+static int tell_left(const struct as_runner *r, struct as_err *err)
+{
+	if (r->left.code && err)
+		*err = r->left;
+	return r->left.code;
 }
 
 /* "died of SIGSEGV", "called exit(3)", "did not come back within 10 s", or NULL for a child that
@@ -118,8 +162,7 @@ static const char *bad_end(const struct as_runner *r, const struct as_ended *end
 	if (ended->how == AS_END_SIGNAL)
 		snprintf(text, cap, "died of %s", as_signal_name(ended->status));
 	else if (ended->how == AS_END_DEADLINE)
-		snprintf(text, cap, "did not come back within %u ms",
-			 r->options.deadline_ms ? r->options.deadline_ms : AS_RUN_DEADLINE_MS);
+		snprintf(text, cap, "did not come back within %u ms", deadline_ms(r));
 	else if (!r->shared->finished)
 		snprintf(text, cap, "called exit(%d)", ended->status);
 	else
@@ -153,17 +196,11 @@ static int prepare(struct as_runner *r, struct as_err *err)
 				    .fresh_disk = r->fresh_disk,
 				    .shared = r->shared,
 				    .disk_fd = r->disk_fd };
-	struct as_folder *folder = NULL;
 	struct as_ended ended;
 	const char *end;
 	char text[96];
-	int rc = 0;
+	int rc = start_in_folder(r, as_inside_prepare, &args, &ended, err);
 
-	if (!r->fresh_disk)
-		rc = as_folder_new(as_target_dir(r->target), &folder, err);
-	args.folder = folder ? as_folder_tree(folder) : NULL;
-	if (!rc)
-		rc = start(r, as_inside_prepare, &args, &ended, err);
 	if (!rc && (end = bad_end(r, &ended, text, sizeof(text))))
 		rc = as_fail(err, AS_EUSE, "%s: %s %s", as_target_spec(r->target),
 			     as_phase_name(r->shared->phase), end);
@@ -172,8 +209,8 @@ static int prepare(struct as_runner *r, struct as_err *err)
 			*err = r->shared->tool_err;
 		rc = as_fail_in(err, "target %s", as_target_spec(r->target));
 	}
-	if (as_folder_remove(&folder, rc ? NULL : err) && !rc)
-		rc = AS_EIO;
+	if (!rc)
+		rc = tell_left(r, err);
 	if (!rc && as_target_library(r->target))
 		rc = as_stand_import(r->fresh_disk, r->disk_fd, err);
 	if (!rc)
@@ -452,24 +489,17 @@ static int run_once(struct as_runner *r, const struct as_run_batch *batch, const
 				    .witness = as_shared_witness(r->options.state),
 				    .race_seed = race_seed(r),
 				    .race_first = r->race_run };
-	struct as_folder *folder = NULL;
 	struct as_kwatch *watch = NULL;
 	const struct shared *sh = r->shared;
 	struct as_ended ended;
 	const char *end;
 	char text[96];
-	int rc = 0;
+	int rc;
 
-	if (!r->fresh_disk)
-		rc = as_folder_new(as_target_dir(r->target), &folder, err);
-	args.folder = folder ? as_folder_tree(folder) : NULL;
 	if (as_target_fstype(r->target))
 		watch = as_kwatch_new(NULL);
-	if (!rc)
-		rc = start(r, batch->n > 1 ? as_inside_run_batch : as_inside_run, &args, &ended,
-			   err);
-	if (as_folder_remove(&folder, rc ? NULL : err) && !rc)
-		rc = AS_EIO;
+	rc = start_in_folder(r, batch->n > 1 ? as_inside_run_batch : as_inside_run, &args, &ended,
+			     err);
 	if (rc)
 		goto out;
 	if (batch->n > 1 && sh->done < batch->n)
@@ -494,6 +524,8 @@ static int run_once(struct as_runner *r, const struct as_run_batch *batch, const
 	result->unjudged += sh->done_unjudged + sh->unjudged;
 	if (sh->found && !r->quiet)
 		rc = report(r, args.seq, batch->names[sh->done], faults, result, err);
+	if (!rc)
+		rc = tell_left(r, err);
 out:
 	as_kwatch_free(watch);
 	return rc;

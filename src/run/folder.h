@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * folder: a place of our own below somebody's directory: PARENT/.assay-run-XXXXXX/ with a lock in
- * it and, in `tree`, an empty directory to work in. It is gone when the folder is freed; when we
- * are killed it stays, unlocked, and the next as_folder_new() below the same parent removes it.
+ * it and, in `tree`, an empty directory to work in. It is gone when the folder is freed, and soon
+ * after we are killed; when that cannot be it stays, unlocked, and the next as_folder_new() below
+ * the same parent removes it. The file system below may not answer: then the calls come back after
+ * a time in which nothing went on there, with AS_EIO.
  *
  * Removed is only what has that name, is ours by owner, and whose lock nobody holds: never the
  * folder of a run that is alive, nor anything else.
@@ -14,10 +16,16 @@
 
 struct as_folder;
 
-AS_MUST_CHECK int as_folder_new(const char *parent, struct as_folder **folder, struct as_err *err);
+AS_MUST_CHECK int as_folder_new(const char *parent, unsigned deadline_ms, struct as_folder **folder,
+				struct as_err *err);
 /* The empty directory. */
 const char *as_folder_tree(const struct as_folder *folder);
 /* Removes all of it. *folder becomes NULL also on failure; it may be NULL. */
 AS_MUST_CHECK int as_folder_remove(struct as_folder **folder, struct as_err *err);
+/* For who is in a hurry: waits less than a second, and if it is not gone by then, it is soon. It
+ * may be NULL. */
+void as_folder_let_go(struct as_folder **folder);
+/* Leaves it as it is: the file system below does not answer. It may be NULL. */
+void as_folder_leave(struct as_folder **folder);
 
 #endif

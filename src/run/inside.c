@@ -11,6 +11,7 @@
 
 #include "base/choice.h"
 #include "base/limit.h"
+#include "base/spawn.h"
 #include "model/compare.h"
 #include "run/bounds.h"
 #include "run/kwatch.h"
@@ -788,6 +789,9 @@ int as_inside_run(void *ctx)
 	const struct inside_args *args = ctx;
 
 	as_inside_settle();
+	/* Somebody else's file system may keep us for ever. */
+	if (args->folder)
+		as_spawn_be_silent();
 	if (get_target(args))
 		run_workload(args);
 	args->shared->finished = true;
@@ -922,7 +926,7 @@ static int list_fresh(struct inside *in, const char *path)
 
 	if (rc)
 		return as_fail(&sh->tool_err, AS_EUSE, "cannot stat %s on a fresh disk: %s", path,
-			       as_errno_name(-rc));
+			       as_outcome_err_name(-rc));
 	if (sh->fresh_len + sizeof(st) + len > FRESH_BYTES || (!S_ISDIR(st.mode) && st.size))
 		return as_fail(&sh->tool_err, AS_EUSE,
 			       "a fresh disk holds more than empty files and directories: %s",
@@ -935,7 +939,7 @@ static int list_fresh(struct inside *in, const char *path)
 	rc = tree->list(in->vfs, path, list_entry, &w);
 	if (rc && !w.rc)
 		return as_fail(&sh->tool_err, AS_EUSE, "cannot list %s on a fresh disk: %s", path,
-			       as_errno_name(-rc));
+			       as_outcome_err_name(-rc));
 	return w.rc;
 }
 
@@ -977,8 +981,7 @@ static int server_useless(struct inside *in, int rc)
 	if (rc == -ENOEXEC)
 		return as_fail(&in->sh->tool_err, AS_ELACK,
 			       "its program cannot be started: %s%s%s%s",
-			       as_mount_refusal(in->mount),
-			       in->type->package ? " (package " : "",
+			       as_mount_refusal(in->mount), in->type->package ? " (package " : "",
 			       in->type->package ? in->type->package : "",
 			       in->type->package ? ")" : "");
 	return as_fail(&in->sh->tool_err, lacks ? AS_ELACK : AS_EUSE,
@@ -1020,6 +1023,8 @@ int as_inside_prepare(void *ctx)
 	struct inside in;
 
 	as_inside_settle();
+	if (args->folder)
+		as_spawn_be_silent();
 	if (get_target(args)) {
 		in = begin(args);
 		enter(&in, PHASE_SETUP);

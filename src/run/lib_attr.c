@@ -54,6 +54,7 @@ void lib_readlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
 		rc = l->ops->readlink(l->fs, lib_place_path(&p),
 				      as_buf_reserve(&l->vfs.data, AS_VFS_PATH_MAX),
 				      AS_VFS_PATH_MAX);
+		rc = as_vfs_fitting(rc, AS_VFS_PATH_MAX);
 	}
 	as_vfs_answer_bytes(&l->vfs, out, rc);
 	lib_place_free(&p);
@@ -231,6 +232,7 @@ void lib_read_xattr(struct lib *l, const struct as_op *op, struct as_outcome *ou
 		as_buf_clear(&l->vfs.data);
 		rc = l->ops->getxattr(l->fs, lib_place_path(&p), op->name,
 				      as_buf_reserve(&l->vfs.data, XATTR_SIZE_MAX), XATTR_SIZE_MAX);
+		rc = as_vfs_fitting(rc, XATTR_SIZE_MAX);
 	}
 	as_vfs_answer_bytes(&l->vfs, out, rc);
 	lib_place_free(&p);
@@ -248,15 +250,18 @@ void lib_listxattr(struct lib *l, const struct as_op *op, struct as_outcome *out
 		rc = -AS_ERR_UNSUPPORTED;
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
+		/* One byte more: what it gives may not end with a NUL. */
 		rc = l->ops->listxattr(l->fs, lib_place_path(&p),
-				       as_buf_reserve(&l->vfs.data, XATTR_LIST_MAX),
+				       as_buf_reserve(&l->vfs.data, XATTR_LIST_MAX + 1),
 				       XATTR_LIST_MAX);
+		rc = as_vfs_fitting(rc, XATTR_LIST_MAX);
 	}
 	if (rc < 0) {
 		as_vfs_answer(out, rc);
 	} else {
+		l->vfs.data.data[rc] = '\0';
 		for (int64_t i = 0; i < rc; i += (int64_t)strlen(l->vfs.data.data + i) + 1)
-			as_vfs_names_add(&names, 0, l->vfs.data.data + i);
+			(void)!as_vfs_names_add(&names, 0, l->vfs.data.data + i);
 		as_vfs_answer_names(&l->vfs, out, &names, false);
 	}
 	as_vfs_names_free(&names);

@@ -235,8 +235,7 @@ static int64_t read_at(struct lib *l, struct slot *slot, uint64_t len, int64_t a
 	as_buf_clear(&l->vfs.data);
 	buf = as_buf_reserve(&l->vfs.data, len);
 	n = l->ops->read(l->fs, slot->handle, buf, len, (uint64_t)at);
-	if (n > (int64_t)len)
-		n = -AS_ERR_LIMIT;
+	n = as_vfs_fitting(n, len);
 	l->vfs.data.len = n > 0 ? (size_t)n : 0;
 	return n;
 }

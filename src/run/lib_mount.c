@@ -209,14 +209,23 @@ static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ct
 {
 	struct lib *l = ctx;
 
-	return l->ops->readdir(l->fs, path, fill, fill_ctx);
+	struct as_vfs_names names = { 0 };
+	int rc = lib_list(l, path, &names);
+
+	for (size_t i = 0; !rc && i < names.n; i++) {
+		const char *name = as_vfs_names_at(&names, i);
+
+		rc = fill(fill_ctx, name + 1, 0, as_vfs_letter_type(name[0]));
+	}
+	as_vfs_names_free(&names);
+	return rc;
 }
 
 static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
 {
 	struct lib *l = ctx;
 
-	return l->ops->readlink(l->fs, path, buf, len);
+	return as_vfs_fitting(l->ops->readlink(l->fs, path, buf, len), len);
 }
 
 static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uint64_t off)
@@ -227,7 +236,7 @@ static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uin
 
 	if (rc)
 		return rc;
-	n = l->ops->read(l->fs, handle, buf, len, off);
+	n = as_vfs_fitting(l->ops->read(l->fs, handle, buf, len, off), len);
 	rc = l->ops->close(l->fs, handle);
 	return n < 0 || !rc ? n : rc;
 }
@@ -236,15 +245,23 @@ static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len
 {
 	struct lib *l = ctx;
 
-	return l->ops->caps & AS_CAP_XATTR ? l->ops->listxattr(l->fs, path, buf, len) : -EOPNOTSUPP;
+	int64_t n = l->ops->caps & AS_CAP_XATTR ? l->ops->listxattr(l->fs, path, buf, len)
+						: -EOPNOTSUPP;
+
+	n = as_vfs_fitting(n, len);
+	/* Who reads it relies on that. */
+	if (n > 0)
+		buf[n - 1] = '\0';
+	return n;
 }
 
 static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void *buf, size_t len)
 {
 	struct lib *l = ctx;
 
-	return l->ops->caps & AS_CAP_XATTR ? l->ops->getxattr(l->fs, path, name, buf, len)
-					   : -EOPNOTSUPP;
+	return l->ops->caps & AS_CAP_XATTR
+		       ? as_vfs_fitting(l->ops->getxattr(l->fs, path, name, buf, len), len)
+		       : -EOPNOTSUPP;
 }
 
 static const struct as_tree_ops tree_ops = {

@@ -12,19 +12,29 @@
 #include <string.h>
 #include <sys/stat.h>
 
+struct listing {
+	struct as_vfs_names *names;
+	int rc;
+};
+
+/* A library may go on though it is told to stop. */
 static int add_name(void *ctx, const char *name, uint64_t ino, uint32_t type_bits)
 {
+	struct listing *listing = ctx;
+
 	(void)ino;
-	as_vfs_names_add(ctx, as_vfs_type_letter(type_bits), name);
-	return 0;
+	if (!listing->rc)
+		listing->rc = as_vfs_names_add(listing->names, as_vfs_type_letter(type_bits), name);
+	return listing->rc;
 }
 
 int lib_list(struct lib *l, const char *path, struct as_vfs_names *names)
 {
-	int rc = l->ops->readdir(l->fs, path, add_name, names);
+	struct listing listing = { names, 0 };
+	int rc = l->ops->readdir(l->fs, path, add_name, &listing);
 
 	as_vfs_names_sort(names);
-	return rc;
+	return listing.rc ? listing.rc : rc;
 }
 
 void lib_readdir(struct lib *l, const struct as_op *op, struct as_outcome *out)

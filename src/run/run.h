@@ -53,6 +53,7 @@ struct as_run_options {
 	/* Where to keep the progress, for one who watches from outside; NULL: nobody does. */
 	struct as_box_state *state;
 	const struct as_watch *watch; /* of what workloads do: run/watch.h; NULL: nobody */
+	const volatile int *stop; /* set: a run that is under way ends with AS_ESTOP; NULL: never */
 };
 
 struct as_run_result {

@@ -258,7 +258,7 @@ void sys_listxattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 		return;
 	}
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(buf + i) + 1)
-		as_vfs_names_add(&names, 0, buf + i);
+		(void)!as_vfs_names_add(&names, 0, buf + i);
 	as_vfs_answer_names(vfs, out, &names, false);
 	as_vfs_names_free(&names);
 }

@@ -211,9 +211,15 @@ int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_v
 
 int as_sys_remove_tree(const char *folder, struct as_err *err)
 {
-	int fd = sys_open_dir(NULL, AT_FDCWD, folder, true);
 	uint64_t done = 0;
-	int rc = fd < 0 ? -errno : sys_remove_below(NULL, fd, true, &done);
+
+	return as_sys_remove_counted(folder, &done, err);
+}
+
+int as_sys_remove_counted(const char *folder, uint64_t *done, struct as_err *err)
+{
+	int fd = sys_open_dir(NULL, AT_FDCWD, folder, true);
+	int rc = fd < 0 ? -errno : sys_remove_below(NULL, fd, true, done);
 
 	if (!rc && rmdir(folder))
 		rc = -errno;

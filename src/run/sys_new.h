@@ -24,5 +24,7 @@ AS_MUST_CHECK int as_vfs_sys_unmount(struct as_vfs *vfs);
 
 /* Removes a folder with all below it, however deep. */
 AS_MUST_CHECK int as_sys_remove_tree(const char *folder, struct as_err *err);
+/* The same; *done is raised by each entry that is gone. */
+AS_MUST_CHECK int as_sys_remove_counted(const char *folder, uint64_t *done, struct as_err *err);
 
 #endif

@@ -37,18 +37,18 @@ static int list_all(struct as_vfs *vfs, int own, struct as_vfs_names *names)
 	ssize_t n;
 	int rc = 0;
 
-	while ((n = sys_do(vfs, getdents64, own, SYS_P(block), sizeof(block))) > 0) {
-		for (ssize_t at = 0; at < n;) {
+	while (!rc && (n = sys_do(vfs, getdents64, own, SYS_P(block), sizeof(block))) > 0) {
+		for (ssize_t at = 0; at < n && !rc;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(block + at);
 
 			if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-				as_vfs_names_add(names,
-						 as_vfs_type_letter(type_of(vfs, own, entry)),
-						 entry->d_name);
+				rc = as_vfs_names_add(names,
+						      as_vfs_type_letter(type_of(vfs, own, entry)),
+						      entry->d_name);
 			at += entry->d_reclen;
 		}
 	}
-	if (n < 0)
+	if (!rc && n < 0)
 		rc = -errno;
 	as_vfs_names_sort(names);
 	return rc;
@@ -381,13 +381,6 @@ static int tree_stat(void *ctx, const char *path, struct as_stat *to)
 	return rc;
 }
 
-static uint32_t letter_type(char letter)
-{
-	static const char letters[] = "?pc?d?b?-?l?s???";
-
-	return (uint32_t)(strchr(letters, letter) - letters) << 12;
-}
-
 static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx)
 {
 	struct as_vfs_names names = { 0 };
@@ -400,7 +393,7 @@ static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ct
 	for (size_t i = 0; !rc && i < names.n; i++) {
 		const char *name = as_vfs_names_at(&names, i);
 
-		rc = fill(fill_ctx, name + 1, 0, letter_type(name[0]));
+		rc = fill(fill_ctx, name + 1, 0, as_vfs_letter_type(name[0]));
 	}
 	as_vfs_names_free(&names);
 	return rc;

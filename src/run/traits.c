@@ -155,11 +155,9 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 
 static void dir_traits(const struct as_target *target, struct as_traits *traits)
 {
-	struct statfs sfs = { 0 };
+	struct as_target_place place = as_target_place(target);
 
-	if (statfs(as_target_dir(target), &sfs))
-		sfs.f_bsize = 4096;
-	take_row(row_of_magic((int64_t)sfs.f_type), (uint32_t)sfs.f_bsize, traits);
+	take_row(row_of_magic(place.magic), place.block_bytes, traits);
 	if (geteuid())
 		traits->features |= AS_FEAT_UNPRIVILEGED;
 }

@@ -79,17 +79,29 @@ void as_vfs_answer_bytes(struct as_vfs *vfs, struct as_outcome *out, int64_t rc)
 	out->len = (size_t)rc;
 }
 
+int64_t as_vfs_fitting(int64_t rc, size_t room_bytes)
+{
+	return rc > (int64_t)room_bytes ? -AS_ERR_TOO_MUCH : rc;
+}
+
 /* ---- Names ----------------------------------------------------------------------------------- */
+
+static const char type_letters[] = "?pc?d?b?-?l?s???";
 
 char as_vfs_type_letter(uint32_t mode)
 {
-	static const char letters[] = "?pc?d?b?-?l?s???";
-
-	return letters[(mode & S_IFMT) >> 12];
+	return type_letters[(mode & S_IFMT) >> 12];
 }
 
-void as_vfs_names_add(struct as_vfs_names *names, char letter, const char *name)
+uint32_t as_vfs_letter_type(char letter)
 {
+	return (uint32_t)(strchr(type_letters, letter) - type_letters) << 12;
+}
+
+int as_vfs_names_add(struct as_vfs_names *names, char letter, const char *name)
+{
+	if (names->text.len + strlen(name) > AS_VFS_NAMES_MAX_BYTES)
+		return -AS_ERR_TOO_MUCH;
 	if (names->n == names->cap) {
 		names->cap = names->cap ? names->cap * 2 : 64;
 		names->start = as_xrealloc(names->start, names->cap * sizeof(*names->start));
@@ -98,6 +110,7 @@ void as_vfs_names_add(struct as_vfs_names *names, char letter, const char *name)
 	if (letter)
 		as_buf_addc(&names->text, letter);
 	as_buf_add(&names->text, name, strlen(name) + 1);
+	return 0;
 }
 
 static int by_name(const void *a, const void *b, void *ctx)

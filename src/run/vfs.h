@@ -91,6 +91,9 @@ void as_vfs_free(struct as_vfs *vfs); /* takes NULL */
 void as_vfs_answer(struct as_outcome *out, int64_t rc);
 void as_vfs_answer_bytes(struct as_vfs *vfs, struct as_outcome *out, int64_t rc);
 
+/* What a call returned that was given room for so many bytes: AS_ERR_TOO_MUCH for more. */
+int64_t as_vfs_fitting(int64_t rc, size_t room_bytes);
+
 /* A listing that becomes AS_PAYLOAD_NAMES. */
 struct as_vfs_names {
 	struct as_buf text; /* letter and name, each with its NUL */
@@ -99,8 +102,10 @@ struct as_vfs_names {
 };
 
 char as_vfs_type_letter(uint32_t mode);
-/* letter 0: none (listxattr) */
-void as_vfs_names_add(struct as_vfs_names *names, char letter, const char *name);
+uint32_t as_vfs_letter_type(char letter); /* and back */
+/* letter 0: none (listxattr). 0, or -AS_ERR_TOO_MUCH: nobody lists that many. */
+#define AS_VFS_NAMES_MAX_BYTES ((size_t)64 << 20)
+AS_MUST_CHECK int as_vfs_names_add(struct as_vfs_names *names, char letter, const char *name);
 void as_vfs_names_sort(struct as_vfs_names *names); /* of a directory */
 const char *as_vfs_names_at(const struct as_vfs_names *names, size_t i); /* with the letter */
 /* Sorts, copies into the vfs' buffer, and answers their number. */

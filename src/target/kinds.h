@@ -18,6 +18,7 @@ struct as_target {
 	struct as_limits limits;
 	uint32_t block_bytes;
 	struct as_plugin *plugin; /* NULL: it is none */
+	struct as_target_place place; /* of a directory */
 };
 
 int as_target_open_fstype(struct as_target *target, const struct as_fstype *type, const char *rest,

@@ -3,10 +3,11 @@
  * mount: see mount.h.
  *
  * Method. A tmpfs of our own is mounted over a folder that nobody needs (nobody else sees it; what
- * a server or a checker may have to read must not be covered by it) and holds `disk` (the FUSE mount with the file `0`), `fs` (the file system under test) and the
- * copy that a checker works on. The root of the machine and the working directory are kept as
- * descriptors, so that we come back from the chroot, and programs that are named by relative paths
- * are found whenever they are started.
+ * a server or a checker may have to read must not be covered by it) and holds `disk` (the FUSE
+ * mount with the file `0`), `fs` (the file system under test) and the copy that a checker works on.
+ * The root of the machine and the working directory are kept as descriptors, so that we come back
+ * from the chroot, and programs that are named by relative paths are found whenever they are
+ * started.
  *
  * Memory. The server and the executor are threads of one process. While the executor faults in a
  * page of a mapped file, the kernel may hold the lock of the address space and wait for the server;

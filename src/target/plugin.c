@@ -198,6 +198,17 @@ static int probe(void *ctx)
 	return 0;
 }
 
+static bool same(const struct card *a, const struct card *b)
+{
+	const struct as_limits *x = &a->limits, *y = &b->limits;
+
+	return a->caps == b->caps && a->min_bytes == b->min_bytes &&
+	       a->default_bytes == b->default_bytes && !strcmp(a->name, b->name) &&
+	       x->name_max == y->name_max && x->link_max == y->link_max &&
+	       x->dir_link_max == y->dir_link_max && x->symlink_max == y->symlink_max &&
+	       x->xattr_bytes == y->xattr_bytes && x->file_bytes == y->file_bytes;
+}
+
 int as_target_load(const struct as_target *t, struct as_err *err)
 {
 	struct as_plugin *plugin = t->plugin;
@@ -210,10 +221,7 @@ int as_target_load(const struct as_target *t, struct as_err *err)
 	if (rc)
 		return rc;
 	fill(&now, plugin->ops);
-	if (now.caps == plugin->card.caps && now.min_bytes == plugin->card.min_bytes &&
-	    now.default_bytes == plugin->card.default_bytes &&
-	    !strcmp(now.name, plugin->card.name) &&
-	    !memcmp(&now.limits, &plugin->card.limits, sizeof(now.limits)))
+	if (same(&now, &plugin->card))
 		return 0;
 	plugin->ops = NULL;
 	return as_fail(err, AS_EUSE, "plugin %s: it changed while it was in use", plugin->path);
@@ -244,6 +252,7 @@ static int loaded_badly(const char *path, const struct as_ended *ended, const st
 
 static int learn(struct as_plugin *plugin, struct as_err *err)
 {
+	struct as_spawn_limits limits = { .deadline_ms = LOAD_DEADLINE_MS };
 	struct probing p = { .plugin = { .path = plugin->path } };
 	struct as_buf output = { 0 };
 	struct as_ended ended;
@@ -255,7 +264,7 @@ static int learn(struct as_plugin *plugin, struct as_err *err)
 	if (!S_ISREG(st.st_mode))
 		return as_fail(err, AS_EUSE, "plugin %s: not a regular file", plugin->path);
 	p.card = as_shared_alloc(sizeof(*p.card));
-	rc = as_guard_fork(probe, &p, LOAD_DEADLINE_MS, NULL, &output, &ended, err);
+	rc = as_guard_fork(probe, &p, &limits, &output, &ended, err);
 	plugin->card = *p.card;
 	as_shared_free(p.card, sizeof(*p.card));
 	plugin->card.name[NAME_BYTES - 1] = plugin->card.version[NAME_BYTES - 1] = '\0';
@@ -271,7 +280,7 @@ int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *
 {
 	size_t len = path_len(rest);
 	struct as_plugin *plugin;
-	struct as_buf path = { 0 };
+	struct as_buf path = { 0 }, name = { 0 };
 	int rc;
 
 	if (!len)
@@ -291,7 +300,9 @@ int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *
 						.min_bytes = plugin->card.min_bytes,
 						.default_bytes = plugin->card.default_bytes,
 						.limits = &plugin->card.limits };
-	t->name = as_xstrdup(plugin->card.name);
+	/* It goes into messages and ids. */
+	as_show(&name, plugin->card.name);
+	t->name = name.data;
 	t->limits = plugin->card.limits;
 	return 0;
 }

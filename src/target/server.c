@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * server: see server.h.
- *
- * Method. Whether something is mounted is asked with statx(2) and AT_STATX_DONT_SYNC: the number
- * of the mount changes, and no request goes to a server that may not answer.
  */
 #include "target/server.h"
 
@@ -142,20 +139,11 @@ void as_server_kill(struct as_server *s)
 	reap(s, KILL_MS);
 }
 
-static uint64_t mount_number(const char *path)
-{
-	struct statx sx;
-
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_MNT_ID, &sx))
-		return 0;
-	return sx.stx_mask & STATX_MNT_ID ? sx.stx_mnt_id : 0;
-}
-
 static int await(struct as_server *s, const char *mnt, uint64_t before, unsigned deadline_ms)
 {
 	int64_t end_us = as_now_us() + (int64_t)deadline_ms * 1000;
 
-	while (mount_number(mnt) == before) {
+	while (as_server_mount_number(mnt) == before) {
 		if (reap(s, 0))
 			return s->report->exec_errno ? -ENOEXEC : -ECONNABORTED;
 		if (as_now_us() > end_us)
@@ -169,7 +157,7 @@ int as_server_start(const char *program, char *const *argv, const char *mnt, uns
 		    struct as_server **out)
 {
 	struct as_server *s = as_xcalloc(1, sizeof(*s));
-	uint64_t before = mount_number(mnt);
+	uint64_t before = as_server_mount_number(mnt);
 	char found[4096];
 	struct stat st;
 	int rc;
@@ -183,7 +171,7 @@ int as_server_start(const char *program, char *const *argv, const char *mnt, uns
 		s->report->exec_errno = ENOENT;
 		return -ENOEXEC;
 	}
-	s->keeper = as_server_keep(program, argv, s->report);
+	s->keeper = as_server_keep(program, argv, mnt, s->report);
 	if (s->keeper < 0) {
 		s->gone = true;
 		return s->keeper;

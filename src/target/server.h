@@ -28,8 +28,8 @@ AS_MUST_CHECK int as_server_argv(const char *command, const struct as_server_pla
 /*
  * Starts `program` (NULL: argv[0] is looked up) and waits until something is mounted on `mnt`.
  * -ETIMEDOUT, -ENOEXEC where it cannot be started (as_server_refusal() says why), -ECONNABORTED
- * where it ended before: then *server holds its output all the same. Whoever calls this may wait for
- * ever for a server that mounts and does not answer: a parent with a deadline kills his group.
+ * where it ended before: then *server holds its output all the same. Whoever calls this may wait
+ * for ever for a server that mounts and does not answer: a parent with a deadline kills his group.
  */
 AS_MUST_CHECK int as_server_start(const char *program, char *const *argv, const char *mnt,
 				  unsigned deadline_ms, struct as_server **server);

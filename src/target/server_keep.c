@@ -27,9 +27,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,6 +45,8 @@ enum { FD_NULL, FD_OUT, FD_ERR, FD_PIPE, FD_WATCHER, FD_NONE };
 struct keeping {
 	const char *program;
 	char *const *argv;
+	const char *mnt;
+	uint64_t before; /* number of the mount that is there without the server's */
 	struct as_server_report *report;
 	int fds[FD_NONE];
 };
@@ -107,6 +111,15 @@ static void take_some_output(struct as_server_report *r)
 		;
 }
 
+uint64_t as_server_mount_number(const char *path)
+{
+	struct statx sx;
+
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_MNT_ID, &sx))
+		return 0;
+	return sx.stx_mask & STATX_MNT_ID ? sx.stx_mnt_id : 0;
+}
+
 _Noreturn static void keep(struct keeping *k)
 {
 	struct pollfd fds[3] = { { .fd = FD_PIPE, .events = POLLIN },
@@ -128,8 +141,13 @@ _Noreturn static void keep(struct keeping *k)
 	dup2(FD_NULL, FD_ERR);
 	fds[2].fd = pidfd_open(server, 0);
 	while (!r->ended) {
-		if (poll(fds, 3, LOOK_MS) > 0 && fds[1].revents & POLLIN)
+		if (poll(fds, 3, LOOK_MS) > 0 && fds[1].revents & POLLIN) {
+			/* One that waits for itself would outlive even its namespace. What was
+			 * there before is not ours. */
+			if (as_server_mount_number(k->mnt) != k->before)
+				umount2(k->mnt, MNT_FORCE | MNT_DETACH);
 			_exit(0);
+		}
 		/* All writers are gone: nothing more will come. */
 		if (fds[0].revents & POLLHUP && !(fds[0].revents & POLLIN))
 			fds[0].fd = -1;
@@ -144,9 +162,14 @@ _Noreturn static void keep(struct keeping *k)
 	_exit(0);
 }
 
-pid_t as_server_keep(const char *program, char *const *argv, struct as_server_report *report)
+pid_t as_server_keep(const char *program, char *const *argv, const char *mnt,
+		     struct as_server_report *report)
 {
-	struct keeping k = { .program = program, .argv = argv, .report = report };
+	struct keeping k = { .program = program,
+			     .argv = argv,
+			     .mnt = mnt,
+			     .before = as_server_mount_number(mnt),
+			     .report = report };
 	int pipe_fds[2] = { -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int watcher = pidfd_open(getppid(), 0);
 	pid_t pid = -1;

@@ -115,6 +115,11 @@ bool as_target_is_foreign(const struct as_target *t)
 	return t->plugin;
 }
 
+struct as_target_place as_target_place(const struct as_target *t)
+{
+	return t->place;
+}
+
 const char *as_target_dir(const struct as_target *t)
 {
 	return t->dir;

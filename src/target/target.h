@@ -52,6 +52,12 @@ bool as_target_is_foreign(const struct as_target *target);
 AS_MUST_CHECK int as_target_load(const struct as_target *target, struct as_err *err);
 /* NULL for all others. */
 const char *as_target_dir(const struct as_target *target);
+/* What statfs(2) said of a directory's file system when the target was opened. */
+struct as_target_place {
+	int64_t magic; /* 0: it said nothing */
+	uint32_t block_bytes;
+};
+struct as_target_place as_target_place(const struct as_target *target);
 /* NULL for all others. */
 const struct as_fstype *as_target_fstype(const struct as_target *target);
 /* All zeros where nothing is known. */

@@ -13,6 +13,7 @@
  */
 #include "target/tool.h"
 
+#include "base/stuck.h"
 #include "target/shim/proto.h"
 #include "target/tool_inside.h"
 
@@ -32,6 +33,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define KILL_MS 5000 /* for what was killed to be gone */
 #define START_MS 20000 /* to load and link a program, on a busy machine */
 #define QUIET_MS 4
 #define GRACE_MS 5000 /* from the kill of a run to the server's answer */
@@ -163,8 +165,8 @@ void as_tool_stop(struct as_tool *tool)
 		kill(tool->pid, SIGKILL);
 		if (tool->running && run > 1)
 			kill(-run, SIGKILL);
-		while (waitpid(tool->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		/* One that waits in the kernel is left to it. */
+		(void)as_stuck_reap(tool->pid, KILL_MS, NULL);
 	}
 	tool->pid = 0;
 	tool->running = false;

@@ -46,8 +46,12 @@ static bool is_word_of(const char *list, const char *word, size_t len)
 	return false;
 }
 
-/* An option may name a device, a file or a module: only those that the row lists are known not
- * to. */
+/* Flags of mount(2) itself. */
+static const char flags[] = "ro rw sync async dirsync atime noatime diratime nodiratime relatime "
+			    "strictatime lazytime nolazytime nosuid nodev noexec";
+
+/* An option may name a device, a file or a module: only those that the row lists, and the flags
+ * that every type has, are known not to. */
 static bool options_reach(const struct as_fstype *type, const char *opts)
 {
 	size_t len;
@@ -56,7 +60,7 @@ static bool options_reach(const struct as_fstype *type, const char *opts)
 		return false;
 	for (; *opts; opts += len + (opts[len] == ',')) {
 		len = strcspn(opts, ",");
-		if (len && !is_word_of(type->draw, opts, len) && !is_word_of("ro rw", opts, len))
+		if (len && !is_word_of(type->draw, opts, len) && !is_word_of(flags, opts, len))
 			return true;
 	}
 	return false;

@@ -96,8 +96,8 @@ bool as_op_equal(const struct as_op *a, const struct as_op *b);
 /* What `remove` answers without a call: EINVAL for a last component that is "." or "..", EBUSY for
  * nothing but slashes, else 0. */
 int as_op_remove_refused(const char *path);
-/* What mknod(2) answers before it looks at the path: EPERM for a directory, EINVAL for what is no type
- * (fs/namei.c, may_mknod()), else 0. */
+/* What mknod(2) answers before it looks at the path: EPERM for a directory, EINVAL for what is no
+ * type (fs/namei.c, may_mknod()), else 0. */
 int as_op_mknod_refused(const struct as_op *op);
 /* The type that a mknod makes: none at all is a regular file. */
 uint32_t as_op_node_type(const struct as_op *op);

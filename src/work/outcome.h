@@ -27,6 +27,11 @@ enum as_payload {
 /* Answers that no file system gives: the executor's own. */
 #define AS_ERR_UNSUPPORTED 4095 /* this target cannot do this operation (umount of dir:) */
 #define AS_ERR_LIMIT 4094 /* refused by a safety limit of the executor */
+/* The target gave more than was asked for, or more than there can be: a listing without an end. */
+#define AS_ERR_TOO_MUCH 4093
+
+/* "ENOENT", or one of the above: "LIMIT". */
+const char *as_outcome_err_name(int err);
 
 struct as_outcome {
 	int64_t ret; /* >= 0: success (byte count, offset, number of entries made); -1: failed */

@@ -84,7 +84,15 @@ refuses "a bad file behind a good one runs nothing" 2 "bad.txt" \
 tap_is "nothing was said about the good one" "$(cat "$WORK/out")" ""
 refuses "standard input twice" 2 "standard input was given twice" "$ASSAY" run --target lab - -
 : >"$WORK/empty.txt"
-tap_run "empty file" 0 "$ASSAY" run --no-store --target lab "$WORK/empty.txt"
+refuses "empty file" 2 "nothing was run: there is no operation in the workload" \
+	"$ASSAY" run --no-store --target lab empty.txt
+refuses "two empty files" 2 "no operation in any of the workloads" \
+	"$ASSAY" run --no-store --target lab empty.txt empty.txt
+refuses "an empty list" 2 "expected FILE" "$ASSAY" run --target lab --list empty.txt
+refuses "an empty list of lists" 2 "nothing was run: no workload was named" \
+	"$ASSAY" run --target lab --list -
+echo '1 brk(NULL) = 0x5555' >"$WORK/none.strace"
+refuses "import of nothing" 2 "nothing in it|no operation" "$ASSAY" import --from strace none.strace
 
 # ---- Targets ----
 refuses "no target" 2 "good.txt: no --target given" "$ASSAY" run good.txt

@@ -28,7 +28,7 @@ static inline struct as_counts *read_text(const struct as_spec *spec,
 	if (as_world_new(spec, &options, &tally.world, &err) ||
 	    (tally.counts = as_counts_new(spec), source->run(&input, &tally, &err)))
 		fail_msg("%s", err.msg);
-	as_counts_note(tally.counts, AS_NOTE_FORGOTTEN, as_world_forgotten(tally.world));
+	as_tally_ended(&tally);
 	as_trace_free(input.trace);
 	as_world_free(tally.world);
 	return tally.counts;

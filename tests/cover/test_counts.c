@@ -3,6 +3,7 @@
 #include "cover_test.h"
 
 #include "cover/metric.h"
+#include "cover/warn.h"
 
 #include <math.h>
 
@@ -280,6 +281,108 @@ static void test_round_trip(void **state)
 }
 
 /* Any byte changed, any cut: refused, with one line. */
+/* Fields with values that no word has: they stay what they are in files and when files are put
+ * together. */
+static void test_nameless(void **state)
+{
+	static const char text[] = "open(\"/a\", O_ACCMODE) = 3\n"
+				   "open(\"/a\", 0x3|O_CREAT, 0) = 3\n"
+				   "open(\"/a\", O_RDONLY) = 3\n"
+				   "open(\"/a\", 04000000) = 3\n" /* __O_SYNC alone */
+				   "open(\"/a\", 020000001) = 3\n" /* __O_TMPFILE alone */
+				   "mknod(\"/a\", 0150644) = -1 EINVAL (x)\n"
+				   "mknod(\"/a\", 0644) = 0\n";
+	struct as_counts *c = read_text(spec, &as_source_strace, NULL, "/", text), *again;
+	struct as_buf first = { 0 }, second = { 0 };
+	struct as_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(count(c, "open", "flags", "O_RDONLY"), 2);
+	assert_int_equal(count(c, "open", "flags", "O_WRONLY"), 1);
+	as_counts_print(c, &first);
+	for (int round = 0; round < 3; round++) {
+		struct as_counts *merged = as_counts_new(spec);
+
+		again = parsed(&first, &err);
+		assert_non_null(again);
+		as_counts_merge(merged, again);
+		as_buf_clear(&second);
+		as_counts_print(merged, &second);
+		assert_string_equal(as_buf_str(&first), as_buf_str(&second));
+		assert_int_equal(count(merged, "open", "flags", "O_RDONLY"), 2);
+		as_counts_free(again);
+		as_counts_free(merged);
+	}
+	as_counts_free(c);
+	as_buf_free(&first);
+	as_buf_free(&second);
+}
+
+/* Names of calls that are in no table: any bytes, of any length. */
+static void test_odd_names(void **state)
+{
+	struct as_counts *c = as_counts_new(spec), *again;
+	struct as_buf first = { 0 }, second = { 0 };
+	struct as_err err = { 0 };
+	uint64_t n;
+
+	(void)state;
+	as_counts_unknown_call(c, "ab", 2);
+	as_counts_unknown_call(c, "ab\0cdefgh", 9);
+	as_counts_unknown_call(c, "ab\0cdefgh", 9);
+	as_counts_unknown_call(c, "ab.cdefgh", 9);
+	as_counts_unknown_call(c, "", 0);
+	assert_string_equal(as_counts_unknown_at(c, 1, &n), "ab.cdefgh");
+	assert_int_equal(n, 3);
+	for (unsigned i = 0; i < 600; i++) {
+		char name[100];
+
+		snprintf(name, sizeof(name), "%090u", i * 7919);
+		as_counts_unknown_call(c, name, i % 2 ? 90 : 3 + i / 8);
+	}
+	as_counts_print(c, &first);
+	again = parsed(&first, &err);
+	assert_non_null(again);
+	as_counts_print(again, &second);
+	assert_string_equal(as_buf_str(&first), as_buf_str(&second));
+	as_counts_free(again);
+	as_counts_free(c);
+	as_buf_free(&first);
+	as_buf_free(&second);
+}
+
+static void test_warnings(void **state)
+{
+	static const struct {
+		const char *under, *text, *want;
+	} rows[] = {
+		{ "/n", "1 mkdir(\"/m/a\", 0) = 0\n", "none of 1 calls was about files below /n" },
+		{ "/m", "1 mkdir(\"/m/a\", 0) = 0\n", NULL },
+		{ "/m", "1 write(3, \"\", 1) = 1\n1 write(4, \"\", 1) = 1\n",
+		  "100 % of the calls about files could not be attributed" },
+		{ "/m", "1 getpid() = 3\n", "there is no call about files" },
+		{ NULL, "1 close(3) = 0\nwhat\n", "50.0 % of the lines were not understood" },
+	};
+	char warning[AS_WARNING_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_counts *c =
+			read_text(spec, &as_source_strace, rows[i].under, NULL, rows[i].text);
+		bool found = false;
+
+		as_counts_under(c, rows[i].under);
+		for (unsigned k = 0; as_counts_warning(c, k, warning); k++) {
+			if (!rows[i].want)
+				fail_msg("a warning that is none: %s", warning);
+			found |= strstr(warning, rows[i].want) != NULL;
+		}
+		if (rows[i].want && !found)
+			fail_msg("no warning: %s", rows[i].want);
+		as_counts_free(c);
+	}
+}
+
 static void test_damage(void **state)
 {
 	struct as_counts *c = read_text(spec, &as_source_strace, NULL, "/", table1), *got = NULL;
@@ -326,7 +429,8 @@ int main(void)
 		cmocka_unit_test(test_possible_pairs), cmocka_unit_test(test_tcd),
 		cmocka_unit_test(test_crossing),       cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_coverage),       cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_damage),	       cmocka_unit_test(test_nameless),
+		cmocka_unit_test(test_odd_names),      cmocka_unit_test(test_warnings),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

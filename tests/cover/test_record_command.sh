@@ -39,7 +39,8 @@ for how in $ways; do
 
 	# Deaf to interrupts: the second one ends it.
 	tap_run "$how: two interrupts" 137 timeout 60 \
-		"$ASSAY" cov record --how "$how" -o "$cov" -- bash -c 'trap "" TERM HUP; kill -TERM $PPID; kill -HUP $PPID; while :; do :; done'
+		"$ASSAY" cov record --how "$how" -o "$cov" -- \
+		bash -c 'trap "" TERM HUP; kill -TERM $PPID; kill -HUP $PPID; while :; do :; done'
 	tap_like "$how: kill it" "$WORK/err" '^assay: bash died of SIGKILL$'
 
 	tap_run "$how: no such command" 127 \

@@ -192,11 +192,11 @@ static void test_interrupted(void **state)
 	assert_int_equal(count(counts, "read", NULL, "OK=0"), 1);
 	assert_int_equal(calls(counts, spec, "read"), 2);
 	assert_int_equal(calls(counts, spec, "openat"), 1);
-	assert_int_equal(calls(counts, spec, "open"), 1);
+	assert_int_equal(calls(counts, spec, "open"), 2); /* one of them with 32 bit */
 	assert_int_equal(calls(counts, spec, "write"), 0);
-	assert_int_equal(as_counts_noted(counts, AS_NOTE_OTHER_ARCH), 1);
+	assert_int_equal(as_counts_noted(counts, AS_NOTE_OTHER_ARCH), 0);
 	assert_int_equal(as_counts_noted(counts, AS_NOTE_NOT_UNDERSTOOD), 1);
-	assert_int_equal(as_counts_noted(counts, AS_NOTE_UNFINISHED), 2);
+	assert_int_equal(as_counts_noted(counts, AS_NOTE_UNFINISHED), 1);
 	assert_string_equal(as_counts_example_at(counts, 0), "this is no line of strace");
 	assert_string_equal(as_counts_unknown_at(counts, 0, &n), "restart_syscall");
 	as_counts_free(counts);

@@ -133,6 +133,47 @@ static const struct {
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n1 utimensat(3, NULL, NULL, 0) = 0\n"
 	  "1 newfstatat(3, \"\", {st_mode=S_IFREG|0644, ...}, AT_EMPTY_PATH) = 0\n",
 	  3, 0, 0, 0 },
+	{ "a directory that is renamed takes all with it", "/m/in", NULL,
+	  "1 mkdir(\"/m/o/d\", 0) = 0\n1 openat(AT_FDCWD, \"/m/o/d/f\", O_RDWR) = 3\n"
+	  "1 chdir(\"/m/o/d\") = 0\n1 rename(\"/m/o/d\", \"/m/in/d\") = 0\n"
+	  "1 write(3, \"x\", 1) = 1\n1 mkdir(\"r\", 0) = 0\n1 mkdir(\"../../o/x\", 0) = 0\n",
+	  3, 4, 0, 0 },
+	{ "pivot_root", "/jail/m", NULL,
+	  "1 chdir(\"/\") = 0\n1 pivot_root(\"/jail\", \"/jail/o\") = 0\n1 mkdir(\"m/a\", 0) = 0\n"
+	  "1 mkdir(\"/m/b\", 0) = 0\n1 mkdir(\"/o\", 0) = 0\n",
+	  2, 2, 0, 0 },
+	{ "threads: a number that is given again before its close is back", "/m", NULL,
+	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
+	  "1 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD) = 2\n"
+	  "1 close(3 <unfinished ...>\n2 openat(AT_FDCWD, \"/o/b\", O_RDWR) = 3\n"
+	  "2 close(3 <unfinished ...>\n1 <... close resumed>) = 0\n2 <... close resumed>) = 0\n",
+	  2, 2, 0, 0 },
+	{ "threads: the same with dup", "/m", NULL,
+	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n1 openat(AT_FDCWD, \"/o/b\", O_RDWR) = 4\n"
+	  "1 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD) = 2\n"
+	  "1 close(3 <unfinished ...>\n2 dup(4) = 3\n1 <... close resumed>) = 0\n"
+	  "2 write(3, \"x\", 1) = 1\n2 close(3) = 0\n",
+	  2, 3, 0, 0 },
+	{ "threads: what was read from when it began", "/m", NULL,
+	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
+	  "1 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD) = 2\n"
+	  "1 read(3,  <unfinished ...>\n2 close(3) = 0\n2 openat(AT_FDCWD, \"/o/b\", O_RDWR) = 3\n"
+	  "1 <... read resumed>\"x\", 1) = 1\n",
+	  3, 1, 0, 0 },
+	{ "threads: a child that is made while a close is under way", "/m", NULL,
+	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
+	  "1 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD) = 2\n"
+	  "1 close(3 <unfinished ...>\n2 fork() = 5\n1 <... close resumed>) = 0\n"
+	  "5 write(3, \"x\", 1) = 1\n5 close(3) = 0\n",
+	  4, 0, 0, 0 },
+	{ "threads: exec of one that is not the first", "/m", NULL,
+	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
+	  "1 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD) = 2\n"
+	  "1 futex(0x7f, FUTEX_WAIT, 2, NULL <unfinished ...>\n"
+	  "2 execve(\"/bin/x\", [\"x\"], 0x7f /* 3 vars */ <pid changed to 1 ...>\n"
+	  "1 +++ superseded by execve in pid 2 +++\n1 <... execve resumed>) = 0\n"
+	  "1 write(3, \"x\", 1) = 1\n",
+	  2, 0, 0, 0 },
 	{ "calls that never came back change nothing", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR <unfinished ...>\n2 write(3, \"x\", 1) = 1\n"
 	  "1 <... openat resumed>) = 3\n1 write(3, \"x\", 1) = 1\n",
@@ -191,6 +232,120 @@ static void test_kinds(void **state)
 	assert_int_equal(count(c, "chmod", "path", "symlink"), 2);
 	assert_int_equal(count(c, "chmod", "path", "absolute"), 4);
 	as_counts_free(c);
+}
+
+#define RD "O_RDONLY"
+#define OPEN(path, flags, fd) "1 openat(AT_FDCWD, \"" path "\", " flags ") = " fd "\n"
+#define MKDIR(path) "1 mkdir(\"" path "\", 0) = 0\n"
+#define LOOK(path) OPEN(path, RD, "9") "1 fsync(9) = 0\n1 close(9) = 0\n"
+
+/* What a name is changes: each case looks at descriptors by fsync, and at names by chmod. */
+static const struct {
+	const char *name, *text;
+	unsigned directory, regular, symlink;
+} changes[] = {
+	{ "opened for writing: no directory any more",
+	  "1 mkdir(\"/m/a\", 0) = 0\n" LOOK("/m/a") OPEN("/m/a", "O_WRONLY", "3") LOOK("/m/a"), 1,
+	  1, 0 },
+	{ "made by creat", "1 mkdir(\"/m/a\", 0) = 0\n1 creat(\"/m/a\", 0644) = 3\n" LOOK("/m/a"),
+	  0, 1, 0 },
+	{ "made by O_CREAT|O_EXCL of an access mode that is none",
+	  "1 mkdir(\"/m/a\", 0) = 0\n" OPEN("/m/a", "O_ACCMODE|O_CREAT|O_EXCL, 0", "3")
+		  LOOK("/m/a"),
+	  0, 1, 0 },
+	{ "a write that went well",
+	  OPEN("/m/a", "O_RDONLY|O_DIRECTORY", "3") "1 close(3) = 0\n" OPEN(
+		  "/m/a", RD, "4") "1 fsync(4) = 0\n1 write(4, \"x\", 1) = 1\n1 fsync(4) = 0\n"
+				   "1 close(4) = 0\n" LOOK("/m/a"),
+	  1, 2, 0 },
+	{ "truncate by name",
+	  "1 mkdir(\"/m/a\", 0) = 0\n1 truncate(\"/m/a\", 0) = 0\n" LOOK("/m/a"), 0, 1, 0 },
+	{ "rmdir", "1 mkdir(\"/m/a\", 0) = 0\n1 rmdir(\"/m/a\") = 0\n" LOOK("/m/a"), 0, 1, 0 },
+	{ "a name that is not there",
+	  "1 mkdir(\"/m/a\", 0) = 0\n1 stat(\"/m/a\", 0x7f) = -1 ENOENT (x)\n" LOOK("/m/a"), 0, 1,
+	  0 },
+	{ "what could not be changed stays",
+	  "1 mkdir(\"/m/a\", 0) = 0\n1 rmdir(\"/m/a\") = -1 EBUSY (x)\n"
+	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = -1 EISDIR (x)\n"
+	  "1 mount(\"none\", \"/m/a\", \"tmpfs\", 0, NULL) = -1 EPERM (x)\n" LOOK("/m/a"),
+	  1, 0, 0 },
+	{ "a rename over it",
+	  "1 mkdir(\"/m/a\", 0) = 0\n1 rename(\"/m/f\", \"/m/a\") = 0\n" LOOK("/m/a"), 0, 1, 0 },
+	{ "a rename away, and back",
+	  "1 mkdir(\"/m/a\", 0) = 0\n1 rename(\"/m/a\", \"/m/b\") = 0\n" LOOK("/m/a")
+		  LOOK("/m/b") "1 rename(\"/m/b\", \"/m/a\") = 0\n" LOOK("/m/a") LOOK("/m/b"),
+	  2, 2, 0 },
+	{ "names below one that is renamed",
+	  "1 mkdir(\"/m/a\", 0) = 0\n1 mkdir(\"/m/a/b\", 0) = 0\n1 symlink(\"x\", \"/m/a/s\") = 0\n"
+	  "1 rename(\"/m/a\", \"/m/c\") = 0\n" LOOK("/m/c/b") LOOK(
+		  "/m/a/b") "1 chmod(\"/m/c/s\", 0) = 0\n1 chmod(\"/m/a/s\", 0) = -1 ENOENT (x)\n",
+	  1, 1, 1 },
+	{ "two that are exchanged",
+	  "1 mkdir(\"/m/a\", 0) = 0\n1 mkdir(\"/m/a/d\", 0) = 0\n1 symlink(\"x\", \"/m/s\") = 0\n"
+	  "1 renameat2(AT_FDCWD, \"/m/a\", AT_FDCWD, \"/m/s\", RENAME_EXCHANGE) = 0\n"
+	  "1 chmod(\"/m/a\", 0) = 0\n1 chmod(\"/m/s\", 0) = 0\n" LOOK("/m/s/d"),
+	  1, 0, 1 },
+	{ "a mount hides, and so does its end",
+	  "1 mkdir(\"/m/a\", 0) = 0\n1 mkdir(\"/m/a/b\", 0) = 0\n"
+	  "1 mount(\"x\", \"/m/a\", \"ext4\", 0, NULL) = 0\n" LOOK("/m/a/b") MKDIR("/m/a/c")
+		  LOOK("/m/a/c") "1 umount2(\"/m/a\", 0) = 0\n" LOOK("/m/a/c"),
+	  1, 2, 0 },
+	{ "what a remount and a propagation do not hide",
+	  "1 mkdir(\"/m/a\", 0) = 0\n1 mount(\"x\", \"/m\", \"ext4\", MS_REMOUNT, NULL) = 0\n"
+	  "1 mount(NULL, \"/m\", NULL, MS_REC|MS_PRIVATE, NULL) = 0\n" LOOK("/m/a"),
+	  1, 0, 0 },
+	{ "a mount that is moved",
+	  "1 mkdir(\"/m/a/d\", 0) = 0\n1 mount(\"/m/a\", \"/m/b\", NULL, MS_MOVE, NULL) = 0\n" LOOK(
+		  "/m/b/d") LOOK("/m/a/d"),
+	  1, 1, 0 },
+	{ "move_mount",
+	  "1 mkdir(\"/m/a/d\", 0) = 0\n1 fsmount(3, 0, 0) = 5\n"
+	  "1 move_mount(5, \"\", AT_FDCWD, \"/m/a\", MOVE_MOUNT_F_EMPTY_PATH) = 0\n" LOOK("/m/a/d"),
+	  0, 1, 0 },
+	{ "a symbolic link that is replaced",
+	  "1 symlink(\"x\", \"/m/s\") = 0\n1 chmod(\"/m/s\", 0) = 0\n1 unlink(\"/m/s\") = 0\n"
+	  "1 link(\"/m/f\", \"/m/s\") = 0\n1 chmod(\"/m/s\", 0) = 0\n",
+	  0, 0, 1 },
+	{ "a hard link to a symbolic link",
+	  "1 symlink(\"x\", \"/m/s\") = 0\n1 link(\"/m/s\", \"/m/t\") = 0\n"
+	  "1 chmod(\"/m/t\", 0) = 0\n",
+	  0, 0, 1 },
+	{ "readlink says that it is none",
+	  "1 symlink(\"x\", \"/m/s\") = 0\n1 readlink(\"/m/s\", 0x7f, 9) = -1 EINVAL (x)\n"
+	  "1 chmod(\"/m/s\", 0) = 0\n",
+	  0, 0, 0 },
+	{ "mknod where a directory was",
+	  "1 mkdir(\"/m/a\", 0) = 0\n1 mknod(\"/m/a\", S_IFIFO|0644) = 0\n" LOOK("/m/a"), 0, 1, 0 },
+	{ "O_TMPFILE is a file in a directory",
+	  OPEN("/m/a", "O_RDWR|O_TMPFILE, 0600", "3") "1 fsync(3) = 0\n" LOOK("/m/a"), 1, 1, 0 },
+	{ "what has something below it is a directory",
+	  OPEN("/m/a/f", "O_RDWR|O_CREAT, 0600", "3") LOOK("/m/a"), 1, 0, 0 },
+	{ "rename with a circle in it, from a trace that lies",
+	  "1 mkdir(\"/m/a\", 0) = 0\n1 rename(\"/m/a\", \"/m/a/b/c\") = 0\n"
+	  "1 renameat2(AT_FDCWD, \"/m/a\", AT_FDCWD, \"/m/a/b\", RENAME_EXCHANGE) = 0\n" LOOK(
+		  "/m/a"),
+	  1, 0, 0 },
+};
+
+static void test_changes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		struct as_counts *c =
+			read_text(spec, &as_source_strace, NULL, NULL, changes[i].text);
+		uint64_t got[3] = { count(c, "fsync", "fd", "directory"),
+				    count(c, "fsync", "fd", "regular"),
+				    count(c, "chmod", "path", "symlink") };
+
+		if (as_counts_noted(c, AS_NOTE_NOT_UNDERSTOOD))
+			fail_msg("%s: not understood: %s", changes[i].name,
+				 as_counts_example_at(c, 0));
+		if (got[0] != changes[i].directory || got[1] != changes[i].regular ||
+		    got[2] != changes[i].symlink)
+			fail_msg("%s: directory %d regular %d symlink %d", changes[i].name,
+				 (int)got[0], (int)got[1], (int)got[2]);
+		as_counts_free(c);
+	}
 }
 
 /* At the limits, or beyond them. */
@@ -272,8 +427,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),	   cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_long_paths), cmocka_unit_test(test_bad_filter),
-		cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_changes),	   cmocka_unit_test(test_long_paths),
+		cmocka_unit_test(test_bad_filter), cmocka_unit_test(test_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -184,9 +184,18 @@ static int bad_mount(const struct as_mount_args *args, struct as_fs **fs)
 	return fs_mount(args, fs);
 }
 
+/* Text that would like to be a terminal's command, the end of a quotation, a page of HTML. */
+static const char hostile[] = "\033]0;t\007 \302\233 31m \233 \342\200\256 \377 \r\177 ```\n"
+			      "# heading\n</pre><script>alert(1)</script> ````` ~~~ `";
+
 static int bad_mkdir(struct as_fs *fs, const char *path, uint32_t mode)
 {
 	at("mkdir");
+	if (says("BAD_WHEN", "mkdir") && says("BAD_DO", "log")) {
+		fs->host->log(fs->host->ctx, hostile);
+		(void)!write(STDERR_FILENO, hostile, sizeof(hostile) - 1);
+		return -EDOM;
+	}
 	return fs_mkdir(fs, path, mode);
 }
 

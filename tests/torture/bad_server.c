@@ -4,10 +4,11 @@
  *
  *	bad_server WAY MOUNTPOINT [FOLDER]
  *
- * FOLDER keeps what is in it from one mount to the next. It speaks to /dev/fuse itself, so that it can also break the protocol. A WAY is `none` (a small
- * file system in memory that is right), a row of `specials` below, or ACTION-CALL[=N]: at the Nth
- * such call (the first, without) and at all later ones it does what the action says (`actions`,
- * `calls`). `bad_server --list` prints all of them.
+ * FOLDER keeps what is in it from one mount to the next. It speaks to /dev/fuse itself, so that it
+ * can also break the protocol. A WAY is `none` (a small file system in memory that is right), a row
+ * of `specials` below, or ACTION-CALL[=N]: at the Nth such call (the first, without) and at all
+ * later ones it does what the action says (`actions`, `calls`). `bad_server --list` prints all of
+ * them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,12 +48,12 @@ static const struct {
 	const char *name;
 	uint32_t opcode;
 } calls[] = {
-	{ "init", FUSE_INIT },	     { "lookup", FUSE_LOOKUP },	  { "getattr", FUSE_GETATTR },
-	{ "setattr", FUSE_SETATTR }, { "mkdir", FUSE_MKDIR },	  { "create", FUSE_CREATE },
-	{ "open", FUSE_OPEN },	     { "read", FUSE_READ },	  { "write", FUSE_WRITE },
-	{ "flush", FUSE_FLUSH },     { "release", FUSE_RELEASE }, { "fsync", FUSE_FSYNC },
-	{ "opendir", FUSE_OPENDIR }, { "readdir", FUSE_READDIR }, { "symlink", FUSE_SYMLINK },
-	{ "readlink", FUSE_READLINK }, { "unlink", FUSE_UNLINK }, { "statfs", FUSE_STATFS },
+	{ "init", FUSE_INIT },	       { "lookup", FUSE_LOOKUP },   { "getattr", FUSE_GETATTR },
+	{ "setattr", FUSE_SETATTR },   { "mkdir", FUSE_MKDIR },	    { "create", FUSE_CREATE },
+	{ "open", FUSE_OPEN },	       { "read", FUSE_READ },	    { "write", FUSE_WRITE },
+	{ "flush", FUSE_FLUSH },       { "release", FUSE_RELEASE }, { "fsync", FUSE_FSYNC },
+	{ "opendir", FUSE_OPENDIR },   { "readdir", FUSE_READDIR }, { "symlink", FUSE_SYMLINK },
+	{ "readlink", FUSE_READLINK }, { "unlink", FUSE_UNLINK },   { "statfs", FUSE_STATFS },
 };
 
 enum action {
@@ -74,17 +75,17 @@ static const struct {
 	const char *name;
 	enum action action;
 } actions[] = {
-	{ "hang", ACT_HANG },	/* never answers */
-	{ "spin", ACT_SPIN },	/* the same, with a busy processor */
-	{ "stop", ACT_STOP },	/* stops itself */
-	{ "segv", ACT_SEGV },	/* dies */
+	{ "hang", ACT_HANG }, /* never answers */
+	{ "spin", ACT_SPIN }, /* the same, with a busy processor */
+	{ "stop", ACT_STOP }, /* stops itself */
+	{ "segv", ACT_SEGV }, /* dies */
 	{ "abort", ACT_ABORT }, /* dies by its own hand */
-	{ "exit", ACT_EXIT },	/* ends with status 0 */
+	{ "exit", ACT_EXIT }, /* ends with status 0 */
 	{ "errno", ACT_ERRNO }, /* answers an errno that there is not */
 	{ "short", ACT_SHORT }, /* an answer of too few bytes */
-	{ "long", ACT_LONG },	/* an answer of too many bytes */
+	{ "long", ACT_LONG }, /* an answer of too many bytes */
 	{ "stranger", ACT_STRANGER }, /* answers a request that nobody made, and not this one */
-	{ "self", ACT_SELF },	/* waits for itself */
+	{ "self", ACT_SELF }, /* waits for itself */
 };
 
 enum special {
@@ -107,6 +108,7 @@ enum special {
 	WAY_FLOOD,
 	WAY_MEMORY,
 	WAY_XATTRS,
+	WAY_DEADLOCK,
 };
 
 static const struct {
@@ -132,6 +134,7 @@ static const struct {
 	{ "flood", WAY_FLOOD }, /* prints without an end */
 	{ "memory", WAY_MEMORY }, /* takes all memory there is */
 	{ "xattrs", WAY_XATTRS }, /* attributes without an end */
+	{ "deadlock", WAY_DEADLOCK }, /* a child that holds /dev/fuse waits for us, who hang */
 };
 
 static enum special special;
@@ -314,7 +317,7 @@ static void answer_entry(const struct fuse_in_header *in, uint64_t id)
 	answer(in, 0, &entry, sizeof(entry));
 }
 
-static void do_init(const struct fuse_in_header *in)
+static void do_init(const struct fuse_in_header *in, const void *arg)
 {
 	struct fuse_init_out out = { .major = FUSE_KERNEL_VERSION,
 				     .minor = 31,
@@ -324,25 +327,30 @@ static void do_init(const struct fuse_in_header *in)
 				     .congestion_threshold = 9,
 				     .time_gran = 1 };
 
+	(void)arg;
 	answer(in, 0, &out, sizeof(out));
 }
 
-static void do_lookup(const struct fuse_in_header *in, const char *name)
+static void do_lookup(const struct fuse_in_header *in, const void *arg)
 {
+	const char *name = arg;
 	uint64_t id = special == WAY_ENDLESS && name[0] == 'e' && name[1] == '_'
 			      ? in->nodeid
 			      : find(in->nodeid, name);
 
+	while (special == WAY_DEADLOCK && !strcmp(name, "deadlock"))
+		pause();
 	if (id)
 		answer_entry(in, id);
 	else
 		fail(in, ENOENT);
 }
 
-static void do_getattr(const struct fuse_in_header *in)
+static void do_getattr(const struct fuse_in_header *in, const void *arg)
 {
 	struct fuse_attr_out out = { .attr = attr_of(in->nodeid) };
 
+	(void)arg;
 	answer(in, 0, &out, sizeof(out));
 }
 
@@ -358,8 +366,9 @@ static bool resize(struct node *node, uint64_t size)
 	return true;
 }
 
-static void do_setattr(const struct fuse_in_header *in, const struct fuse_setattr_in *set)
+static void do_setattr(const struct fuse_in_header *in, const void *arg)
 {
+	const struct fuse_setattr_in *set = arg;
 	struct node *node = &nodes[in->nodeid];
 
 	if (set->valid & FATTR_MODE)
@@ -367,11 +376,12 @@ static void do_setattr(const struct fuse_in_header *in, const struct fuse_setatt
 	if (set->valid & FATTR_SIZE && !resize(node, set->size))
 		fail(in, EFBIG);
 	else
-		do_getattr(in);
+		do_getattr(in, NULL);
 }
 
-static void do_create(const struct fuse_in_header *in, const struct fuse_create_in *create)
+static void do_create(const struct fuse_in_header *in, const void *arg)
 {
+	const struct fuse_create_in *create = arg;
 	struct {
 		struct fuse_entry_out entry;
 		struct fuse_open_out open;
@@ -387,8 +397,9 @@ static void do_create(const struct fuse_in_header *in, const struct fuse_create_
 	answer(in, 0, &out, sizeof(out));
 }
 
-static void do_symlink(const struct fuse_in_header *in, const char *name)
+static void do_symlink(const struct fuse_in_header *in, const void *arg)
 {
+	const char *name = arg;
 	const char *text = name + strlen(name) + 1;
 	uint64_t id = make(in->nodeid, name, S_IFLNK | 0777);
 
@@ -397,11 +408,12 @@ static void do_symlink(const struct fuse_in_header *in, const char *name)
 	answer_entry(in, id);
 }
 
-static void do_readlink(const struct fuse_in_header *in)
+static void do_readlink(const struct fuse_in_header *in, const void *arg)
 {
 	static char text[1 << 20];
 	struct node *node = &nodes[in->nodeid];
 
+	(void)arg;
 	memset(text, 'x', sizeof(text));
 	if (special == WAY_NUL_LINK)
 		memset(text + 3, 0, 5);
@@ -411,8 +423,9 @@ static void do_readlink(const struct fuse_in_header *in)
 		answer(in, 0, node->data, node->size);
 }
 
-static void do_unlink(const struct fuse_in_header *in, const char *name)
+static void do_unlink(const struct fuse_in_header *in, const void *arg)
 {
+	const char *name = arg;
 	uint64_t id = find(in->nodeid, name);
 
 	if (id) {
@@ -422,8 +435,9 @@ static void do_unlink(const struct fuse_in_header *in, const char *name)
 	fail(in, id ? 0 : ENOENT);
 }
 
-static void do_read(const struct fuse_in_header *in, const struct fuse_read_in *read_in)
+static void do_read(const struct fuse_in_header *in, const void *arg)
 {
+	const struct fuse_read_in *read_in = arg;
 	static char filler[WRITE_MAX];
 	const struct node *node = &nodes[in->nodeid];
 	uint64_t off = read_in->offset, len = read_in->size;
@@ -439,8 +453,9 @@ static void do_read(const struct fuse_in_header *in, const struct fuse_read_in *
 	answer(in, 0, node->data + (len ? off : 0), len);
 }
 
-static void do_write(const struct fuse_in_header *in, const struct fuse_write_in *write_in)
+static void do_write(const struct fuse_in_header *in, const void *arg)
 {
+	const struct fuse_write_in *write_in = arg;
 	struct node *node = &nodes[in->nodeid];
 	struct fuse_write_out out = { .size = write_in->size };
 	uint64_t end = write_in->offset + write_in->size;
@@ -466,8 +481,9 @@ static size_t add_entry(char *out, size_t at, size_t cap, uint64_t next, const c
 	return at + whole;
 }
 
-static void do_readdir(const struct fuse_in_header *in, const struct fuse_read_in *read_in)
+static void do_readdir(const struct fuse_in_header *in, const void *arg)
 {
+	const struct fuse_read_in *read_in = arg;
 	static char out[WRITE_MAX];
 	size_t cap = read_in->size < sizeof(out) ? read_in->size : sizeof(out), at = 0, was = 1;
 	uint64_t i = special == WAY_SAME_OFFSET ? 0 : read_in->offset;
@@ -500,8 +516,9 @@ static void do_readdir(const struct fuse_in_header *in, const struct fuse_read_i
 	answer(in, 0, out, at);
 }
 
-static void do_xattr(const struct fuse_in_header *in, const struct fuse_getxattr_in *get)
+static void do_xattr(const struct fuse_in_header *in, const void *arg)
 {
+	const struct fuse_getxattr_in *get = arg;
 	static char list[65536];
 	struct fuse_getxattr_out size = { .size = 0x7fffffff };
 	size_t at = 0;
@@ -512,12 +529,12 @@ static void do_xattr(const struct fuse_in_header *in, const struct fuse_getxattr
 		answer(in, 0, &size, sizeof(size));
 	} else {
 		for (unsigned i = 0; at + 16 < get->size && at + 16 < sizeof(list); i++)
-			at += (size_t)sprintf(list + at, "user.%07u", i) + 1;
+			at += (size_t)snprintf(list + at, 16, "user.%07u", i) + 1;
 		answer(in, 0, list, at);
 	}
 }
 
-static void do_statfs(const struct fuse_in_header *in)
+static void do_statfs(const struct fuse_in_header *in, const void *arg)
 {
 	struct fuse_statfs_out out = { .st = { .blocks = 65536,
 					       .bfree = 60000,
@@ -528,62 +545,88 @@ static void do_statfs(const struct fuse_in_header *in)
 					       .namelen = 255,
 					       .frsize = 4096 } };
 
+	(void)arg;
 	answer(in, 0, &out, sizeof(out));
 }
 
-static void do_mkdir(const struct fuse_in_header *in, const struct fuse_mkdir_in *mk)
+/* No signal can end it once the request was read, and as long as it lives the connection does. */
+static void wait_for_ourselves(void)
 {
-	answer_entry(in, make(in->nodeid, (const char *)(mk + 1), S_IFDIR | (mk->mode & 07777)));
+	char path[4096];
+	struct stat st;
+
+	if (fork())
+		return;
+	snprintf(path, sizeof(path), "%s/deadlock", mountpoint);
+	(void)!stat(path, &st);
+	for (;;)
+		pause();
 }
 
-static void do_mknod(const struct fuse_in_header *in, const struct fuse_mknod_in *mk)
+static void do_mkdir(const struct fuse_in_header *in, const void *arg)
 {
+	const struct fuse_mkdir_in *mk = arg;
+
+	/* The next request that we read is the child's. */
+	if (special == WAY_DEADLOCK)
+		wait_for_ourselves();
+	else
+		answer_entry(in, make(in->nodeid, (const char *)(mk + 1),
+				      S_IFDIR | (mk->mode & 07777)));
+}
+
+static void do_mknod(const struct fuse_in_header *in, const void *arg)
+{
+	const struct fuse_mknod_in *mk = arg;
+
 	answer_entry(in, make(in->nodeid, (const char *)(mk + 1), mk->mode));
 }
 
-static void do_open(const struct fuse_in_header *in)
+static void do_open(const struct fuse_in_header *in, const void *arg)
 {
 	struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO };
 
+	(void)arg;
 	answer(in, 0, &out, sizeof(out));
 }
 
+static void do_nothing(const struct fuse_in_header *in, const void *arg)
+{
+	(void)arg;
+	fail(in, 0);
+}
+
+static void do_silence(const struct fuse_in_header *in, const void *arg)
+{
+	(void)in;
+	(void)arg;
+}
+
+static void (*const table[])(const struct fuse_in_header *in, const void *arg) = {
+	[FUSE_INIT] = do_init,		[FUSE_LOOKUP] = do_lookup,
+	[FUSE_GETATTR] = do_getattr,	[FUSE_SETATTR] = do_setattr,
+	[FUSE_MKDIR] = do_mkdir,	[FUSE_MKNOD] = do_mknod,
+	[FUSE_CREATE] = do_create,	[FUSE_SYMLINK] = do_symlink,
+	[FUSE_READLINK] = do_readlink,	[FUSE_UNLINK] = do_unlink,
+	[FUSE_RMDIR] = do_unlink,	[FUSE_OPEN] = do_open,
+	[FUSE_OPENDIR] = do_open,	[FUSE_READ] = do_read,
+	[FUSE_WRITE] = do_write,	[FUSE_READDIR] = do_readdir,
+	[FUSE_STATFS] = do_statfs,	[FUSE_LISTXATTR] = do_xattr,
+	[FUSE_GETXATTR] = do_xattr,	[FUSE_RELEASE] = do_nothing,
+	[FUSE_RELEASEDIR] = do_nothing, [FUSE_FLUSH] = do_nothing,
+	[FUSE_FSYNC] = do_nothing,	[FUSE_FSYNCDIR] = do_nothing,
+	[FUSE_FORGET] = do_silence,	[FUSE_BATCH_FORGET] = do_silence,
+	[FUSE_INTERRUPT] = do_silence,
+};
+
 static void serve_one(const struct fuse_in_header *in)
 {
-	const void *arg = in + 1;
-
 	if (misbehave(in))
 		return;
-	switch (in->opcode) {
-	case FUSE_INIT: do_init(in); break;
-	case FUSE_LOOKUP: do_lookup(in, arg); break;
-	case FUSE_GETATTR: do_getattr(in); break;
-	case FUSE_SETATTR: do_setattr(in, arg); break;
-	case FUSE_MKDIR: do_mkdir(in, arg); break;
-	case FUSE_MKNOD: do_mknod(in, arg); break;
-	case FUSE_CREATE: do_create(in, arg); break;
-	case FUSE_SYMLINK: do_symlink(in, arg); break;
-	case FUSE_READLINK: do_readlink(in); break;
-	case FUSE_UNLINK:
-	case FUSE_RMDIR: do_unlink(in, arg); break;
-	case FUSE_OPEN:
-	case FUSE_OPENDIR: do_open(in); break;
-	case FUSE_READ: do_read(in, arg); break;
-	case FUSE_WRITE: do_write(in, arg); break;
-	case FUSE_READDIR: do_readdir(in, arg); break;
-	case FUSE_STATFS: do_statfs(in); break;
-	case FUSE_LISTXATTR:
-	case FUSE_GETXATTR: do_xattr(in, arg); break;
-	case FUSE_RELEASE:
-	case FUSE_RELEASEDIR:
-	case FUSE_FLUSH:
-	case FUSE_FSYNC:
-	case FUSE_FSYNCDIR: fail(in, 0); break;
-	case FUSE_FORGET:
-	case FUSE_BATCH_FORGET:
-	case FUSE_INTERRUPT: break;
-	default: fail(in, ENOSYS);
-	}
+	if (in->opcode < N_OF(table) && table[in->opcode])
+		table[in->opcode](in, in + 1);
+	else
+		fail(in, ENOSYS);
 }
 
 /* ---- From mount to mount --------------------------------------------------------------------- */

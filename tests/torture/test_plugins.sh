@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Plugins that misbehave while they are loaded, and while they run: one clear line and exit status
 # 2, or a finding; never a silent end, never exit status 0, nothing left running, no raw escape.
-# shellcheck source=tests/tap.sh
+cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 CC=${CC:-gcc}
 ASSAY=$(realpath "$ASSAY")
@@ -75,7 +75,7 @@ for how in "${slow[@]}"; do
 		bad load "$how"
 		got=0
 		cd "$WORK" || exit
-		timeout -s KILL 60 "$ASSAY" run -t plugin:./bad.so w.txt \
+		timeout -s KILL 60 "$ASSAY" run -o "$how" -t plugin:./bad.so w.txt \
 			>"slow_$how.out" 2>"slow_$how.err" || got=$?
 		echo "$got" >"slow_$how.rc"
 	) &
@@ -194,10 +194,10 @@ symbol "one for each thread" tls '_Thread_local struct as_target_ops as_target;'
 symbol "a number" short 'unsigned as_target = AS_TARGET_API;' "'as_target' has 4 bytes"
 symbol "a byte" byte 'char as_target = 1;' "'as_target' (has 1 bytes|is not aligned)"
 symbol "zeros" zeros 'struct as_target_ops as_target;' "built for version 0"
-symbol "a table at an odd place" odd \
-	'char as_room[900] __attribute__((aligned(16)));
-	__asm__(".globl as_target\n.type as_target,@object\n.size as_target,400\n"
-		".set as_target,as_room+1");' \
+odd='char as_room[900] __attribute__((aligned(16)));'
+odd+=' __asm__(".globl as_target\n.type as_target,@object\n.size as_target,400\n"'
+odd+=' ".set as_target,as_room+1");'
+symbol "a table at an odd place" odd "$odd" \
 	"'as_target' is not (data|aligned)|built for version"
 while read -r what regex; do
 	table "$what"
@@ -247,6 +247,14 @@ bad mkdir exit
 attempt hunt --max-workloads 3 --no-reduce -o hunt1 -t plugin:./bad.so
 tap_is "hunt: an operation that calls exit" "$got" 1
 tap_like "hunt: it is told" "$WORK/out" "the target called exit\(0\)"
+
+# A hunt that came to no workload is no success.
+bad mkfs sleep
+got=0
+(cd "$WORK" && timeout --preserve-status -s INT 3 "$ASSAY" hunt --for 60s -o hunt2 \
+	-t plugin:./bad.so) >"$WORK/out" 2>"$WORK/err" || got=$?
+tap_is "a hunt that ran no workload" "$got" 2
+tap_like "it says why" "$WORK/err" "no workload was run"
 
 # ---- The slow ones ----
 wait

@@ -22,7 +22,7 @@ enum as_bpf_kind {
 	AS_BPF_FORK, /* nr: the child, regs[0]: flags of clone */
 	AS_BPF_EXEC, /* nr: the former thread; pieces: the program's path and its arguments */
 	AS_BPF_EXIT,
-	AS_BPF_SIGNAL, /* with a handler, which is about to run; regs[0]: the flags of sigaction */
+	AS_BPF_ENTER, /* a close begins, of descriptors that several tasks share */
 };
 
 /* Behind the registers of a call: pieces of memory, each with its head, padded to 8 bytes. */

@@ -14,11 +14,15 @@
 
 #include "event.h"
 
+#define NR_CLOSE 3
 #define NR_MMAP 9
+#define NR_RT_SIGRETURN 15
 #define NR_PRCTL 157
+#define NR_CLOSE_RANGE 436
 #define MAP_ANONYMOUS_BIT 0x20
 #define STATUS_COMPAT 2 /* TS_COMPAT */
 #define IOV_STEP 256
+#define EINTR_NUMBER 4
 #define STRIDE (AS_BPF_PIECE_BYTES + 8) /* of a piece of memory, padded */
 
 /* The kernel's, as far as they are looked at; libbpf finds out where the members are. */
@@ -40,21 +44,19 @@ struct thread_info {
 	__u32 status;
 } __attribute__((preserve_access_index));
 
+struct files_struct {
+	struct {
+		int counter;
+	} count;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid;
 	struct mm_struct *mm;
-	void *files, *fs;
+	void *fs;
+	struct files_struct *files;
 	struct signal_struct *signal;
-} __attribute__((preserve_access_index));
-
-struct sigaction {
-	void *sa_handler;
-	unsigned long sa_flags;
-} __attribute__((preserve_access_index));
-
-struct k_sigaction {
-	struct sigaction sa;
 } __attribute__((preserve_access_index));
 
 struct pt_regs {
@@ -95,6 +97,14 @@ struct {
 } scratch SEC(".maps");
 
 struct as_bpf_state state;
+
+/* A 32-bit call: a 64-bit program can make one, too. */
+static __always_inline int is_foreign(__u32 nr)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, thread_info.status) & STATUS_COMPAT || nr & 0x40000000;
+}
 
 static __always_inline void send(const void *data, __u64 len)
 {
@@ -235,14 +245,15 @@ int on_return(struct bpf_raw_tracepoint_args *ctx)
 	}
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]))
 		return 0;
-	/* A return from a signal handler has no number. */
-	if ((long)regs.orig_ax < 0)
-		return 0;
+	/* A return from a signal handler has no number. What matters of it is whether an
+	 * interrupted call is answered with EINTR. */
+	if ((long)regs.orig_ax < 0) {
+		if ((__s64)ctx->args[1] != -EINTR_NUMBER)
+			return 0;
+		regs.orig_ax = NR_RT_SIGRETURN;
+	}
 	nr = (__u32)regs.orig_ax;
-	/* Also of a 64-bit program that makes a 32-bit call. */
-	if (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread_info.status) &
-		    STATUS_COMPAT ||
-	    nr & 0x40000000) {
+	if (is_foreign(nr)) {
 		send_call(&regs, (__s64)ctx->args[1], id, NULL);
 		return 0;
 	}
@@ -252,6 +263,33 @@ int on_return(struct bpf_raw_tracepoint_args *ctx)
 	want = bpf_map_lookup_elem(&wants, &nr);
 	if (want && want->watched)
 		send_call(&regs, (__s64)ctx->args[1], id, want);
+	return 0;
+}
+
+/* Where tasks share descriptors, another may have the number before a close comes back: what it
+ * closes must be known before. */
+SEC("raw_tp/sys_enter")
+int on_enter(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tgid = (__u32)(id >> 32);
+	struct as_bpf_event event = { .kind = AS_BPF_ENTER, .tid = (__u32)id, .tgid = tgid };
+	struct task_struct *task;
+	struct pt_regs regs;
+
+	if (ctx->args[1] != NR_CLOSE && ctx->args[1] != NR_CLOSE_RANGE)
+		return 0;
+	if (!bpf_map_lookup_elem(&watched, &tgid))
+		return 0;
+	task = (struct task_struct *)bpf_get_current_task();
+	if (BPF_CORE_READ(task, files, count.counter) < 2 ||
+	    bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]) || is_foreign(0))
+		return 0;
+	event.nr = (__u32)ctx->args[1];
+	event.regs[0] = regs.di;
+	event.regs[1] = regs.si;
+	event.regs[2] = regs.dx;
+	send(&event, sizeof(event));
 	return 0;
 }
 
@@ -357,24 +395,6 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 		bpf_map_delete_elem(&watched, &tgid);
 		__sync_fetch_and_add(&state.alive, -1);
 	}
-	return 0;
-}
-
-/* Decides whether an interrupted call ends with EINTR, which is told here, or is made again. */
-SEC("raw_tp/signal_deliver")
-int on_signal(struct bpf_raw_tracepoint_args *ctx)
-{
-	const struct k_sigaction *action = (void *)ctx->args[2];
-	__u64 id = bpf_get_current_pid_tgid();
-	__u32 tgid = (__u32)(id >> 32);
-	struct as_bpf_event event = { .kind = AS_BPF_SIGNAL, .tid = (__u32)id, .tgid = tgid };
-
-	/* SIG_DFL and SIG_IGN are 0 and 1. */
-	if (!bpf_map_lookup_elem(&watched, &tgid) ||
-	    (unsigned long)BPF_CORE_READ(action, sa.sa_handler) < 2)
-		return 0;
-	event.regs[0] = BPF_CORE_READ(action, sa.sa_flags);
-	send(&event, sizeof(event));
 	return 0;
 }
 
