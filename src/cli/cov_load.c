@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-
 /* The folder of a suite stands for the whole of it. */
 int as_cov_load(const struct as_spec *spec, const char *path, struct as_counts **out,
 		struct as_err *err)
