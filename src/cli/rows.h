@@ -36,7 +36,8 @@
 
 #define AS_CLI_FEEDBACK_OPT                                                                       \
 	{ .name = "feedback", .kind = AS_OPT_TEXT, .arg = "FILE",                                 \
-	  .help = "counts of what was tested, as JSON lines: what was tested less comes more "    \
+	  .help = "counts of what was tested, as JSON lines, such as `assay cov feedback` "        \
+		  "prints: what was never met is gone for, what was tested less comes more "      \
 		  "often" }
 
 #define AS_CLI_SEED_OPT                                                                           \

@@ -15,11 +15,13 @@
  * than the disk holds would lose what is written to it. */
 #define GUEST_BYTES (8 << 20)
 #define GUEST_MAPPED (1 << 20)
+#define SOLID_BYTES (1 << 20) /* of a file without holes: it takes what it is long */
 #define LINKS_MAX 5000 /* directories that are worth making to see one refused */
 #define DIRENT_BYTES 24 /* of e0 to e999 */
 #define DIRENTS_MAX 2000
 #define FAR_BYTES 200
 #define TEXT_MAX 4095
+#define SOLID_UNTIL ((int64_t)1 << 40) /* from there on such types refuse it at once */
 #define PAGE 4096
 
 void as_aim_text_init(struct as_aim_text *text, struct as_walk *walk, const char *part, bool edge)
@@ -103,19 +105,31 @@ static bool in_guest(const struct as_aim_text *text)
 	return (text->walk->traits->features & (AS_FEAT_MOUNT | AS_FEAT_LIBRARY)) == AS_FEAT_MOUNT;
 }
 
+/* A size: of a file that is mostly a hole, where files can be. */
+static bool add_size(struct as_aim_text *text)
+{
+	bool solid = !(text->walk->traits->features & AS_FEAT_SPARSE);
+
+	return add_number(text, text->number) &&
+	       !(solid && text->number > SOLID_BYTES && text->number < SOLID_UNTIL);
+}
+
 static bool add_bytes(struct as_aim_text *text)
 {
-	return add_number(text, text->number) && !(in_guest(text) && text->number > GUEST_BYTES);
+	return add_size(text) && !(in_guest(text) && text->number > GUEST_BYTES);
 }
 
 static bool add_mapped(struct as_aim_text *text)
 {
-	return add_number(text, text->number) && !(in_guest(text) && text->number > GUEST_MAPPED);
+	return add_size(text) && !(in_guest(text) && text->number > GUEST_MAPPED);
 }
 
 static bool add_end(struct as_aim_text *text)
 {
-	return text->number < INT64_MAX - PAGE && add_number(text, text->number + PAGE);
+	bool solid = !(text->walk->traits->features & AS_FEAT_SPARSE);
+
+	return text->number < (solid ? SOLID_BYTES : INT64_MAX - PAGE) &&
+	       add_number(text, text->number + PAGE);
 }
 
 static bool add_dirents(struct as_aim_text *text)
@@ -204,11 +218,12 @@ static const struct {
 	const char *word;
 	bool (*add)(struct as_aim_text *text);
 } words[] = {
-	{ "{}", add_value },	  { "{end}", add_end },	    { "{dirents}", add_dirents },
-	{ "{text}", add_text },	  { "{dev}", add_dev },	    { "{links}", add_links },
-	{ "{max}", add_max },	  { "{over}", add_over },   { "{far}", add_far },
-	{ "{fill}", add_fill },	  { "{many}", add_many },   { "{path}", add_spelling },
-	{ "{fd}", add_spelling }, { "{bytes}", add_bytes }, { "{mapped}", add_mapped },
+	{ "{}", add_value },	    { "{end}", add_end },   { "{dirents}", add_dirents },
+	{ "{text}", add_text },	    { "{dev}", add_dev },   { "{links}", add_links },
+	{ "{max}", add_max },	    { "{over}", add_over }, { "{far}", add_far },
+	{ "{fill}", add_fill },	    { "{many}", add_many }, { "{path}", add_spelling },
+	{ "{fd}", add_spelling },   { "{size}", add_size }, { "{bytes}", add_bytes },
+	{ "{mapped}", add_mapped },
 };
 
 /* What stands at s in braces; NULL: nothing known. */

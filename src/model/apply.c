@@ -65,6 +65,8 @@ void refuse(struct step *s, int err)
 	s->allowed.must = err;
 	s->allowed.ok = false;
 	allow(s, err);
+	if (err == ENAMETOOLONG && (s->m->traits->quirks & AS_QUIRK_LONG_NAME_ENOENT))
+		allow(s, ENOENT);
 }
 
 void allow_full(struct step *s)

@@ -29,9 +29,7 @@ static void allow_direct(struct step *s, const struct file *file)
 		allow(s, EINVAL);
 }
 
-/* A privileged process keeps set-id bits when it writes; another loses them (write(2),
- * file_remove_privs()). */
-static void drop_setid(struct step *s, struct inode *inode)
+void drop_setid(struct step *s, struct inode *inode)
 {
 	if (!has(s, AS_FEAT_UNPRIVILEGED) || !is_reg(inode))
 		return;

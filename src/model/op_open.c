@@ -42,6 +42,7 @@ static void open_now(struct step *s, uint32_t ino, bool fresh)
 
 		changes(s);
 		content_truncate(file, 0);
+		drop_setid(s, file);
 		node_finish(s->m, file, &before);
 		node_forget_times(s->m, ino, false, true);
 	}

@@ -65,6 +65,9 @@ bool accept(struct step *s, int64_t ret);
 void wrong(struct step *s, const char *fmt, ...) AS_PRINTF(2, 3);
 /* The change is about to be made: stable state is left behind. */
 void changes(struct step *s);
+/* A privileged process keeps set-id bits when it writes or truncates, O_TRUNC included; another
+ * loses them (write(2), file_remove_privs(); do_truncate()). */
+void drop_setid(struct step *s, struct inode *inode);
 void use(struct as_model *m, uint32_t ino);
 
 /* Number of sub-calls a composite operation may make: what the file system says it did when it

@@ -44,6 +44,8 @@ enum as_quirk {
 	 * f2fs_set_link(), which sets the directory's own mtime */
 	AS_QUIRK_MOVE_TOUCHES = 1 << 17,
 	AS_QUIRK_DIR_READ_EINVAL = 1 << 18, /* reading a directory answers EINVAL */
+	/* vfat: vfat_find() does not find a name that is too long; only making one is refused */
+	AS_QUIRK_LONG_NAME_ENOENT = 1 << 19,
 };
 
 enum as_feature {

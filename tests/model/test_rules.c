@@ -274,6 +274,30 @@ static void test_stats(void **state)
 	}
 }
 
+/* Whoever is not root loses the set-user-id bit of what is truncated, by open, too. */
+static void test_set_id_lost(void **state)
+{
+	static const char *const ways[] = {
+		"create /f 04755\n$0 = open /f O_WRONLY|O_TRUNC",
+		"create /f 04755\ntruncate /f 5",
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct as_traits traits = full_traits;
+		struct as_model *m;
+		struct as_stat st;
+
+		if (i & 1)
+			traits.features |= AS_FEAT_UNPRIVILEGED;
+		m = as_model_new(&traits);
+		assert_int_equal(apply_text(m, ways[i / 2]), 0);
+		assert_true(as_model_stat(m, "/f", true, &st));
+		assert_int_equal(st.mode, i & 1 ? 0100755 : 0104755);
+		as_model_free(m);
+	}
+}
+
 /* Forty links are followed, forty-one are not. */
 static void test_forty_links(void **state)
 {
@@ -301,6 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_stats),
+		cmocka_unit_test(test_set_id_lost),
 		cmocka_unit_test(test_forty_links),
 	};
 
