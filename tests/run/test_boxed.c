@@ -458,7 +458,7 @@ static int killer(pid_t owner, unsigned times, uint64_t seed, const struct heard
 		last = pid;
 		while (times % 2 && *(const volatile unsigned *)&heard->workloads == before)
 			poll(NULL, 0, 1);
-		poll(NULL, 0, (int)as_prng_below(&prng, times % 2 ? 150 : 500));
+		poll(NULL, 0, (int)as_prng_below(&prng, times % 2 ? 4 : 500));
 		/* One that the kernel in there catches, and one that nobody does. */
 		if (!kill(pid, times % 3 ? SIGKILL : SIGTERM))
 			times--;
@@ -563,7 +563,7 @@ static unsigned count_findings(const char *out, const char *than)
 /* Whatever moment a guest is killed at, nothing is lost and nothing is made up. */
 static void test_kills(void **state)
 {
-	enum { KILLS = 22, WORKLOADS = 120 };
+	enum { KILLS = 16, WORKLOADS = 240 };
 	struct jobs *all;
 	struct heard *heard;
 	char out[2][32] = { "/tmp/assay-test-XXXXXX", "/tmp/assay-test-XXXXXX" };
