@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #define OUTPUT_MAX_DEFAULT ((size_t)1 << 20)
+#define STOPPED_US 1000000
 #define NAP_MS 2
 #define BLOCK_BYTES (16 << 10)
 #define DRAIN_BLOCKS 8 /* twice what a pipe holds */
@@ -191,6 +192,17 @@ static void finish(struct watch *w, bool timed_out, struct as_ended *ended)
 	}
 }
 
+/* As wait_event(). Returns by how much too long it took: somebody has stopped us, and most likely the
+ * child as well (SIGSTOP, a machine that was put to sleep); that time is nobody's fault. */
+static int64_t wait_awake_us(struct watch *w, int timeout_ms)
+{
+	int64_t start_us = as_now_us(), over_us;
+
+	wait_event(w, timeout_ms);
+	over_us = as_now_us() - start_us - (int64_t)timeout_ms * 1000;
+	return over_us > STOPPED_US ? over_us : 0;
+}
+
 /* Waits for the end or the deadline, which starts anew whenever *alive changes. */
 static void watch_child(struct watch *w, unsigned deadline_ms, const volatile uint64_t *alive,
 			struct as_ended *ended)
@@ -219,7 +231,7 @@ static void watch_child(struct watch *w, unsigned deadline_ms, const volatile ui
 		/* Changes of *alive are seen only when we look: often enough for an eighth. */
 		if (alive && left_ms > deadline_ms / 8 + 1)
 			left_ms = deadline_ms / 8 + 1;
-		wait_event(w, (int)(left_ms < 1000000 ? left_ms : 1000000));
+		last_us += wait_awake_us(w, (int)(left_ms < 1000000 ? left_ms : 1000000));
 	}
 	finish(w, timed_out, ended);
 }

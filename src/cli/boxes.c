@@ -132,7 +132,7 @@ static void bring(struct as_cli_box *box, const struct as_fstype *type)
 static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t size_bytes,
 		      struct as_cli_box *box, struct as_stand **fresh, struct as_err *err)
 {
-	struct as_buf folder = { 0 }, path = { 0 }, to = { 0 }, image = { 0 };
+	struct as_buf folder = { 0 }, path = { 0 }, to = { 0 }, image = { 0 }, why = { 0 };
 	struct as_target *target = NULL;
 	struct as_stand *stand = NULL;
 	int rc = as_target_open(spec, &target, err);
@@ -141,6 +141,9 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 		rc = as_target_disk_bytes(target, size_bytes, &size_bytes, err);
 	if (!rc)
 		rc = as_cache_folder("images", &folder, err);
+	if (!rc && as_cache_refused(&why))
+		fprintf(stderr, "assay: %s: the cache is in %s instead\n", as_buf_str(&why),
+			as_buf_str(&folder));
 	if (!rc)
 		rc = as_stand_new(size_bytes, &stand, err);
 	if (!rc)
@@ -166,6 +169,7 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 	as_buf_free(&folder);
 	as_buf_free(&path);
 	as_buf_free(&to);
+	as_buf_free(&why);
 	return rc;
 }
 

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/spawn.h"
 #include "cli/cli.h"
+#include "target/cache.h"
 #include "target/sandbox.h"
 
 #include <ctype.h>
@@ -107,6 +108,21 @@ static void look_tmpfs(struct diagnosis *f)
 		snprintf(f->text, sizeof(f->text), "/dev/shm is not one");
 }
 
+static void look_cache(struct diagnosis *f)
+{
+	struct as_buf folder = { 0 }, why = { 0 };
+	struct as_err err = { 0 };
+
+	f->ok = !as_cache_folder("images", &folder, &err);
+	if (f->ok && as_cache_refused(&why))
+		snprintf(f->text, sizeof(f->text), "%.150s (%.90s)", as_buf_str(&folder),
+			 as_buf_str(&why));
+	else
+		snprintf(f->text, sizeof(f->text), "%.250s", f->ok ? as_buf_str(&folder) : err.msg);
+	as_buf_free(&folder);
+	as_buf_free(&why);
+}
+
 static struct as_cell_report walls; /* of the kernel that was booted */
 
 /* Not only whether it is installed: it is booted. */
@@ -150,6 +166,7 @@ static const struct {
 	{ "loop", "disks under a kernel's block layer", look_loop },
 	{ "userns", "testing a directory without root", look_userns },
 	{ "tmpfs", "quick scratch space", look_tmpfs },
+	{ "cache", "fresh disks, made once", look_cache },
 	{ "uml", "file systems of a kernel without root", look_uml },
 	{ "walls", "what confines that kernel", look_walls },
 };
