@@ -40,7 +40,7 @@
 #define STEP_MAX_MS 1000 /* of a clock at a time */
 #define STOPPED_MS 60000 /* how long somebody may stop a box */
 #define DRAIN_BYTES ((size_t)1 << 20) /* at a time */
-#define FLOOD_BYTES ((uint64_t)512 << 20) /* without a workload that is done */
+#define FLOOD_BYTES ((uint64_t)64 << 20) /* without a workload that is done */
 #define KNOWN_MAX_BYTES ((size_t)64 << 20)
 #define CONSOLE_SHOWN_BYTES 400 /* of a boot that failed */
 
