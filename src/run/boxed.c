@@ -41,6 +41,7 @@
 #define STOPPED_MS 60000 /* how long somebody may stop a box */
 #define DRAIN_BYTES ((size_t)1 << 20) /* at a time */
 #define FLOOD_BYTES ((uint64_t)64 << 20) /* without a workload that is done */
+#define COUNTS_US 500000 /* how often counts are taken */
 #define KNOWN_MAX_BYTES ((size_t)64 << 20)
 #define CONSOLE_SHOWN_BYTES 400 /* of a boot that failed */
 
@@ -580,6 +581,11 @@ int as_boxed_give(struct as_boxed_session *b, const struct as_boxed_job *jobs, s
 	b->list = as_xcalloc(n_jobs + 1, sizeof(*b->list));
 	while (!rc && !all_done(b))
 		rc = run_rest(b, err);
+	/* Who gives us work may be killed any moment. */
+	if (b->box && as_now_us() - b->counts_us > COUNTS_US) {
+		boxed_take_counts(b);
+		b->counts_us = as_now_us();
+	}
 	free(b->done);
 	free(b->list);
 	b->done = NULL;

@@ -16,6 +16,7 @@ struct as_boxed_session {
 	struct as_run_stats *stats;
 	bool once; /* when all is done, the box has to end by itself */
 	unsigned boots; /* so far */
+	int64_t counts_us; /* when counts were taken last */
 	unsigned stuck_ms; /* as the box was told */
 
 	/* Of this start: */
