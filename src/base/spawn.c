@@ -192,8 +192,8 @@ static void finish(struct watch *w, bool timed_out, struct as_ended *ended)
 	}
 }
 
-/* As wait_event(). Returns by how much too long it took: somebody has stopped us, and most likely the
- * child as well (SIGSTOP, a machine that was put to sleep); that time is nobody's fault. */
+/* As wait_event(). Returns by how much too long it took: somebody has stopped us, and most likely
+ * the child as well (SIGSTOP, a machine that was put to sleep); that time is nobody's fault. */
 static int64_t wait_awake_us(struct watch *w, int timeout_ms)
 {
 	int64_t start_us = as_now_us(), over_us;

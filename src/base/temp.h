@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * temp: temporary folders. Each is locked by the process that made it; whoever makes one first
- * removes those of the same user in the same place that nobody holds any more: what a killed process
- * left goes with the next that starts.
+ * removes those of the same user in the same place that nobody holds any more: what a killed
+ * process left goes with the next that starts.
  */
 #ifndef AS_BASE_TEMP_H
 #define AS_BASE_TEMP_H

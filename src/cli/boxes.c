@@ -157,9 +157,9 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 		as_buf_addf(&to, "var/tmp/assay-0/images%s", strrchr(as_buf_str(&path), '/'));
 		as_assert(box->n_files < AS_CLI_BOX_TARGETS);
 		box->images[box->n_files] = image;
-		box->files[box->n_files++] = (struct as_initramfs_file){
-			keep(box, as_buf_str(&to), to.len), image.data, image.len
-		};
+		box->files[box->n_files++] =
+			(struct as_initramfs_file){ keep(box, as_buf_str(&to), to.len), image.data,
+						    image.len };
 		box->boxed.box.files = box->files;
 	} else {
 		as_buf_free(&image);

@@ -3,23 +3,22 @@
  * boxed: see boxed.h.
  *
  * Method. The workloads that are left are written to the folder that a box shares with us, and it
- * is started with an engine that runs them in order. Three things are watched: the lines of the engine, the
- * console of its kernel, the counters in the shared memory. When the box ends, or has to be ended,
- * what is left is started again.
+ * is started with an engine that runs them in order. Three things are watched: the lines of the
+ * engine, the console of its kernel, the counters in the shared memory. When the box ends, or has
+ * to be ended, what is left is started again.
  *
  * Invariants
  *   1. A workload is done when its line has arrived, or when a finding about it was made here. What
  *      is not done is run (again): a box that is killed at any moment loses nothing, because the
  *      line is written after all findings of the workload are in the folder.
  *   2. Every start either finishes a workload, makes a finding about one, or was killed from
- *      outside; the last happens KILLS_MAX times in a row at most. So there is an end.
+ *      outside; the last happens KILLS_MAX times in a row at most, and then is an error of ours,
+ *      not a finding. So there is an end.
  */
 #include "run/boxed.h"
 
 #include "base/spawn.h"
 #include "run/boxed_inside.h"
-#include "target/share.h"
-#include "work/print.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -42,97 +41,7 @@
 #define DRAIN_BYTES ((size_t)1 << 20) /* at a time */
 #define FLOOD_BYTES ((uint64_t)64 << 20) /* without a workload that is done */
 #define COUNTS_US 500000 /* how often counts are taken */
-#define KNOWN_MAX_BYTES ((size_t)64 << 20)
 #define CONSOLE_SHOWN_BYTES 400 /* of a boot that failed */
-
-/* ---- What the engine is given ---------------------------------------------------------------- */
-
-#define IN "in"
-#define OUT "out"
-#define COUNTS "cov"
-
-static int write_job(const struct as_boxed_session *b, size_t job, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	char name[32];
-	int rc;
-
-	snprintf(name, sizeof(name), "%06zu.txt", job);
-	as_print_seq(b->jobs[job].seq, &text);
-	rc = as_share_write(b->in_fd, name, as_buf_str(&text), text.len, err);
-	as_buf_free(&text);
-	return rc;
-}
-
-/* Paths as they are called inside, each with the name that people know it by. */
-static int write_list(const struct as_boxed_session *b, struct as_err *err)
-{
-	const char *share = b->how->sandbox->share_path;
-	struct as_buf text = { 0 };
-	int rc;
-
-	for (size_t i = 0; i < b->n_list; i++) {
-		size_t start;
-
-		as_buf_addf(&text, "%s/" IN "/%06zu.txt\t", share, b->list[i]);
-		start = text.len;
-		as_buf_adds(&text, b->jobs[b->list[i]].name);
-		for (size_t at = start; at < text.len; at++)
-			if ((unsigned char)text.data[at] < ' ')
-				text.data[at] = '?';
-		as_buf_addc(&text, '\n');
-	}
-	rc = as_share_write(b->in_fd, "list", as_buf_str(&text), text.len, err);
-	as_buf_free(&text);
-	return rc;
-}
-
-static int write_work(const struct as_boxed_session *b, struct as_err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < b->n_list && !rc; i++)
-		rc = write_job(b, b->list[i], err);
-	return rc ? rc : write_list(b, err);
-}
-
-static int write_known(const struct as_boxed_session *b, struct as_err *err)
-{
-	struct as_buf path = { 0 }, text = { 0 };
-	int rc;
-
-	if (!b->how->out || !b->how->known)
-		return 0;
-	as_buf_addf(&path, "%s/%s", b->how->out, b->how->known);
-	rc = as_buf_read_file(&text, as_buf_str(&path), KNOWN_MAX_BYTES, err);
-	if (!rc)
-		rc = as_share_write(b->in_fd, "known", as_buf_str(&text), text.len, err);
-	as_buf_free(&path);
-	as_buf_free(&text);
-	return rc;
-}
-
-/* What the engine reads is ours; where it writes is its own. */
-static int fill(void *ctx, struct as_box *box, struct as_err *err)
-{
-	static const char *const own[] = { OUT, COUNTS };
-	struct as_boxed_session *b = ctx;
-	int rc;
-
-	b->in_fd = as_share_folder(box->share_fd, IN, geteuid());
-	if (b->in_fd < 0)
-		return as_fail_errno(err, -b->in_fd, "cannot make a folder for the sandbox");
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-		int fd = as_share_folder(box->share_fd, own[i],
-					 box->cell.layers ? box->cell.uid : geteuid());
-
-		if (fd < 0)
-			return as_fail_errno(err, -fd, "cannot make a folder for the sandbox");
-		close(fd);
-	}
-	rc = write_known(b, err);
-	return rc ? rc : write_work(b, err);
-}
 
 static void free_box(struct as_boxed_session *b)
 {
@@ -186,7 +95,7 @@ static int make_args(const struct as_boxed_session *b, struct args *a, struct as
 	arg(a, AS_BOX_STATE_OPTION, b->how->sandbox->state_path);
 	arg(a, "target", b->how->target);
 	if (b->how->out)
-		arg_path(a, "out", share, OUT);
+		arg_path(a, "out", share, BOXED_OUT);
 	else
 		as_buf_add(&a->text, "--no-store", 11);
 	arg(a, "check", o->check_every_op ? "op" : "end");
@@ -209,12 +118,12 @@ static int make_args(const struct as_boxed_session *b, struct args *a, struct as
 	if (b->how->together)
 		as_buf_add(&a->text, "--together", 11);
 	if (b->how->out && b->how->known)
-		arg_path(a, "known", share, IN "/known");
+		arg_path(a, "known", share, BOXED_IN "/known");
 	if (b->how->out && b->how->cov)
-		arg_path(a, "cov", share, COUNTS "/");
+		arg_path(a, "cov", share, BOXED_COUNTS "/");
 	/* For one that stays up, what to run comes on its standard input. */
 	if (b->once)
-		arg_path(a, "list", share, IN "/list");
+		arg_path(a, "list", share, BOXED_IN "/list");
 	else
 		arg(a, "list", "-");
 	for (size_t at = 0; at < a->text.len; at += strlen(a->text.data + at) + 1) {
@@ -233,7 +142,7 @@ static int boot(struct as_boxed_session *b, struct as_err *err)
 	struct args args = { 0 };
 	int rc = make_args(b, &args, err);
 
-	options.fill = fill;
+	options.fill = boxed_fill;
 	options.fill_ctx = b;
 	options.engine_bytes = as_run_state_bytes();
 	b->stuck_ms = (deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS) + STUCK_EXTRA_MS;
@@ -258,11 +167,11 @@ static int start(struct as_boxed_session *b, struct as_err *err)
 			b->list[b->n_list++] = i;
 	if (b->box) {
 		b->box->state->job = 0;
-		rc = write_work(b, err);
+		rc = boxed_write_work(b, err);
 	} else {
 		rc = boot(b, err);
 	}
-	as_buf_addf(&line, "%s/" IN "/list\n", b->how->sandbox->share_path);
+	as_buf_addf(&line, "%s/" BOXED_IN "/list\n", b->how->sandbox->share_path);
 	/* One that is gone is found to be. */
 	if (!rc && !b->once)
 		(void)as_box_say(b->box, as_buf_str(&line));
@@ -355,8 +264,7 @@ static enum boxed_end look(struct as_boxed_session *b, struct clocks *c)
 		return BOXED_SILENT;
 	/* The kernel is saying where everybody waits. Or it should be: then we say it. */
 	if (c->stuck_us > LINGER_MS * 1000 ||
-	    (c->beat &&
-	     c->idle_us > ((int64_t)b->stuck_ms + STUCK_TWICE_MS) * 1000))
+	    (c->beat && c->idle_us > ((int64_t)b->stuck_ms + STUCK_TWICE_MS) * 1000))
 		return BOXED_STUCK;
 	return BOXED_RUNS;
 }
@@ -410,7 +318,7 @@ static int engine_ended(struct as_boxed_session *b, int status, struct as_err *e
 /* Only others send these. */
 static bool was_killed(int status)
 {
-	static const int signals[] = { SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT,
+	static const int signals[] = { SIGKILL, SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,
 				       SIGXCPU, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM };
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
@@ -419,8 +327,8 @@ static bool was_killed(int status)
 	return false;
 }
 
-/* A kernel that crashes says so and aborts; one that is turned off has the engine's end to tell. One
- * that just ends was told to by a signal that it catches, or lacked something. */
+/* A kernel that crashes says so and aborts; one that is turned off has the engine's end to tell.
+ * One that just ends was told to by a signal that it catches, or lacked something. */
 static bool just_ended(const struct as_boxed_session *b)
 {
 	return WIFEXITED(b->box->status) && !b->box->state->ended;
@@ -501,9 +409,8 @@ static int judge(struct as_boxed_session *b, enum boxed_end end, struct as_err *
 		return engine_ended(b, b->box->status, err);
 	say_end(b, end, how, sizeof(how));
 	if (b->weight < AS_KMSG_CRASH &&
-	    (end == BOXED_STOPPED ||
-	     (end == BOXED_ENDED &&
-	      (was_killed(b->box->status) || (state->job >= 0 && just_ended(b))))))
+	    (end == BOXED_STOPPED || (end == BOXED_ENDED && (was_killed(b->box->status) ||
+							     (state->job >= 0 && just_ended(b))))))
 		return start_again(b, end, err);
 	if (end == BOXED_COMPLAINED) {
 		if (!b->engine_saw && b->n_finished)

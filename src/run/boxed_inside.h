@@ -52,6 +52,16 @@ enum boxed_end {
 	BOXED_FLOODS, /* it says more than anybody wants to hear */
 };
 
+/* Folders in the one that is shared. */
+#define BOXED_IN "in"
+#define BOXED_OUT "out"
+#define BOXED_COUNTS "cov"
+
+/* boxed_fill.c: for as_box_options.fill; the session is `ctx`. */
+int boxed_fill(void *ctx, struct as_box *box, struct as_err *err);
+/* The workloads of b->list, for an engine that is there. */
+AS_MUST_CHECK int boxed_write_work(const struct as_boxed_session *b, struct as_err *err);
+
 /* boxed_events.c: takes the lines that are there; stops behind the first workload if asked to. */
 AS_MUST_CHECK int boxed_take_events(struct as_boxed_session *b, bool *one_done, struct as_err *err);
 void boxed_take_console(struct as_boxed_session *b, const char *data, size_t len);

@@ -2,9 +2,9 @@
 /*
  * boxed_take: what an engine in a box has found and counted, from its folder to ours.
  *
- * Method. A finding comes as a line, and its disk lies in the folder that is shared with the box; it
- * is there for sure when the line of the workload has come. So findings wait for that line, or for
- * the end of the box. Then they are told, and kept, out here, as if they had been made here.
+ * Method. A finding comes as a line, and its disk lies in the folder that is shared with the box;
+ * it is there for sure when the line of the workload has come. So findings wait for that line, or
+ * for the end of the box. Then they are told, and kept, out here, as if they had been made here.
  *
  * Whoever broke the kernel can write both. Hence
  *   1. Names from inside are names of one file or they are refused; files are read as share.h does.
@@ -31,7 +31,6 @@
 #define DISK_MAX_BYTES ((uint64_t)4 << 30) /* of an image, and of what it unpacks to */
 #define COUNTS_MAX_BYTES ((uint64_t)256 << 20)
 #define COUNTS_FILES_MAX 4096
-#define COUNTS_FOLDER "cov"
 
 struct as_boxed_pending {
 	struct as_boxed_pending *next;
@@ -157,9 +156,8 @@ bool boxed_take_finding(struct as_boxed_session *b, const json_t *event)
 	    as_finding_kind_parse(kind) < 0 || !text_of(event, "summary") ||
 	    !text_of(event, "signature") || !text_of(event, "target") ||
 	    !is_target(b, text_of(event, "target")) || !text_of(event, "options") ||
-	    !is_one_line(text_of(event, "options")) ||
-	    !are_options(b, text_of(event, "options")) || !text_of(event, "workload") ||
-	    !is_workload(b, text_of(event, "workload")))
+	    !is_one_line(text_of(event, "options")) || !are_options(b, text_of(event, "options")) ||
+	    !text_of(event, "workload") || !is_workload(b, text_of(event, "workload")))
 		return false;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		make_line(event, lines[i]);
@@ -181,7 +179,7 @@ static struct as_stand *load_disk(const struct as_boxed_session *b, const char *
 	char proc[64];
 	int fd;
 
-	as_buf_addf(&path, "out/findings/%s/disk.img.zst", id);
+	as_buf_addf(&path, BOXED_OUT "/findings/%s/disk.img.zst", id);
 	fd = as_share_open(b->box->share_fd, as_buf_str(&path), DISK_MAX_BYTES);
 	as_buf_free(&path);
 	if (fd < 0)
@@ -259,7 +257,7 @@ void boxed_take_counts(struct as_boxed_session *b)
 	as_buf_addf(&to, "%s/%s", b->how->out, b->how->cov);
 	mkdir(as_buf_str(&to), 0777);
 	as_buf_free(&to);
-	fd = as_share_folder(b->box->share_fd, COUNTS_FOLDER, geteuid());
+	fd = as_share_folder(b->box->share_fd, BOXED_COUNTS, geteuid());
 	if (fd < 0)
 		return;
 	dir = fdopendir(fd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cache: see cache.h. A folder that others could write to is never used. What lies there may still be
- * damaged, or be something else than a file: who reads it checks its digest. Files are never changed,
- * only replaced as a whole; their times say when they were used last.
+ * cache: see cache.h. A folder that others could write to is never used. What lies there may still
+ * be damaged, or be something else than a file: who reads it checks its digest. Files are never
+ * changed, only replaced as a whole; their times say when they were used last.
  */
 #include "target/cache.h"
 
@@ -88,10 +88,10 @@ bool as_cache_refused(struct as_buf *why)
 			continue;
 		refused = i || S_ISDIR(st.st_mode);
 		as_buf_addf(why, "%s %s", as_buf_str(&path),
-			    !S_ISDIR(st.st_mode)	 ? "is no folder"
+			    !S_ISDIR(st.st_mode)     ? "is no folder"
 			    : st.st_uid != geteuid() ? "belongs to another user"
-			    : st.st_mode & 022	 ? "can be written by other users"
-							 : "cannot be written");
+			    : st.st_mode & 022	     ? "can be written by other users"
+						     : "cannot be written");
 	}
 	as_buf_free(&path);
 	return refused;

@@ -139,7 +139,9 @@ static unsigned long locked_flags(const char *path)
 {
 	static const struct {
 		unsigned long shown, mount;
-	} flags[] = { { ST_NOSUID, MS_NOSUID }, { ST_NODEV, MS_NODEV }, { ST_NOEXEC, MS_NOEXEC }, { ST_NOATIME, MS_NOATIME }, { ST_NODIRATIME, MS_NODIRATIME }, { ST_RELATIME, MS_RELATIME } };
+	} flags[] = { { ST_NOSUID, MS_NOSUID },		{ ST_NODEV, MS_NODEV },
+		      { ST_NOEXEC, MS_NOEXEC },		{ ST_NOATIME, MS_NOATIME },
+		      { ST_NODIRATIME, MS_NODIRATIME }, { ST_RELATIME, MS_RELATIME } };
 	struct statvfs sfs;
 	unsigned long mount = 0;
 
@@ -163,9 +165,9 @@ static bool bind(int fd, const char *at, bool writable)
 	snprintf(to, sizeof(to), STAGE "%s", at);
 	if (!make_place(to, S_ISDIR(st.st_mode)) || mount(from, to, NULL, MS_BIND | MS_REC, NULL))
 		return false;
-	return writable || !mount(NULL, to, NULL,
-				  MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | locked_flags(to),
-				  NULL);
+	return writable ||
+	       !mount(NULL, to, NULL,
+		      MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | locked_flags(to), NULL);
 }
 
 /* A program that others may not read or run is copied: who is to run it is another. */
@@ -178,8 +180,7 @@ static bool copy_program(int from)
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", from);
 	in = open(link, O_RDONLY | O_CLOEXEC);
-	while (to >= 0 && in >= 0 &&
-	       (n = sendfile(to, in, NULL, (size_t)1 << 30)) > 0)
+	while (to >= 0 && in >= 0 && (n = sendfile(to, in, NULL, (size_t)1 << 30)) > 0)
 		;
 	if (in >= 0)
 		close(in);
@@ -247,8 +248,8 @@ int as_cell_build(const struct as_cell *cell, struct as_cell_report *report)
 	if (!mount_stage(cell))
 		return failed(report, "a file system in memory");
 	for (; n < FILES_MAX && cell->files[n].path; n++)
-		if (fds[n] >= 0 && !bind(fds[n], cell->files[n].path,
-					 cell->files[n].rights & AS_CONFINE_WRITE))
+		if (fds[n] >= 0 &&
+		    !bind(fds[n], cell->files[n].path, cell->files[n].rights & AS_CONFINE_WRITE))
 			return failed(report, cell->files[n].path);
 	if (!put_program(program))
 		return failed(report, cell->program);
@@ -384,9 +385,9 @@ static int confine(const struct as_cell *cell, struct as_cell_report *report)
 	snprintf(share, sizeof(share), "%s" AS_CELL_SHARE, in);
 	for (; n < FILES_MAX && cell->files[n].path; n++)
 		all[n] = cell->files[n];
-	all[n++] = (struct as_confine_path){
-		report->layers & AS_CELL_SPACES ? AS_CELL_PROGRAM : cell->program, AS_CONFINE_RUN
-	};
+	all[n++] = (struct as_confine_path){ report->layers & AS_CELL_SPACES ? AS_CELL_PROGRAM
+									     : cell->program,
+					     AS_CONFINE_RUN };
 	all[n++] = (struct as_confine_path){ home, AS_CONFINE_RUN | AS_CONFINE_WRITE };
 	all[n++] = (struct as_confine_path){ share, AS_CONFINE_WRITE };
 	all[n++] = (struct as_confine_path){ "/proc", AS_CONFINE_READ };

@@ -20,9 +20,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define NAMESPACES                                                                      \
-	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |      \
-	 CLONE_NEWNET | CLONE_NEWCGROUP)
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
+	 CLONE_NEWCGROUP)
 #define SETID_BITS 06000
 #define FIRST_YOUNG_CALL 424 /* pidfd_send_signal: from there on all architectures count alike */
 #define X32_CALLS 0x40000000u

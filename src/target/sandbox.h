@@ -140,8 +140,8 @@ AS_MUST_CHECK int as_sandbox_try(const struct as_sandbox_ops *ops,
 
 /*
  * For implementations: a process in a group of its own that dies with us. Its descriptors: 0 is the
- * other end of box->input_fd, 3 of box->events_fd, 4 the shared memory, 5 and 6 what is given; 1 and
- * 2 are a console of their own or, without one, the same as 3.
+ * other end of box->input_fd, 3 of box->events_fd, 4 the shared memory, 5 and 6 what is given; 1
+ * and 2 are a console of their own or, without one, the same as 3.
  */
 struct as_box_program {
 	const char *path;
@@ -161,8 +161,8 @@ AS_MUST_CHECK int as_box_spawn(struct as_box *box, const struct as_box_program *
 
 /* One that nothing runs in yet. */
 struct as_box *as_box_new(void);
-/* Reads its console until it ends (true) or the time is up; of what it says the last `max` bytes are
- * kept. */
+/* Reads its console until it ends (true) or the time is up; of what it says the last `max` bytes
+ * are kept. */
 bool as_box_listen(struct as_box *box, unsigned deadline_ms, size_t max, struct as_buf *said);
 /* A folder in `place` for a box without a root of its own. */
 AS_MUST_CHECK int as_box_open_folder(struct as_box *box, const char *place, struct as_err *err);

@@ -42,8 +42,7 @@
 #define VERSION_DEADLINE_MS 5000
 #define WORDS_MAX 64
 #define VERSION_MAX_BYTES 4096
-#define VERSION_CHARACTERS \
-	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+~"
+#define VERSION_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+~"
 #define BESIDES_BYTES ((uint64_t)1 << 30) /* of files, beyond its memory */
 #define PRIVATE_BYTES ((uint64_t)256 << 20) /* of memory that is in no file, beyond that */
 
@@ -225,9 +224,12 @@ static int in_memory(const char *name, const void *data, size_t len, int *fd, st
 
 /* All that it may see of the machine, besides itself. */
 static const struct as_confine_path files[] = {
-	{ "/lib", AS_CONFINE_RUN },	      { "/lib64", AS_CONFINE_RUN },
-	{ "/usr/lib", AS_CONFINE_RUN },	      { "/usr/lib64", AS_CONFINE_RUN },
-	{ "/etc/ld.so.cache", AS_CONFINE_READ }, { "/dev/null", AS_CONFINE_WRITE },
+	{ "/lib", AS_CONFINE_RUN },
+	{ "/lib64", AS_CONFINE_RUN },
+	{ "/usr/lib", AS_CONFINE_RUN },
+	{ "/usr/lib64", AS_CONFINE_RUN },
+	{ "/etc/ld.so.cache", AS_CONFINE_READ },
+	{ "/dev/null", AS_CONFINE_WRITE },
 	{ NULL, 0 },
 };
 

@@ -236,8 +236,8 @@ static bool look_at_children(struct as_box_watch *watch, pid_t child)
 		if (ours && (info.si_code == CLD_STOPPED || info.si_code == CLD_CONTINUED)) {
 			watch->stopped = info.si_code == CLD_STOPPED;
 		} else if (ours) {
-			watch->status = info.si_code == CLD_EXITED ? info.si_status << 8
-								   : info.si_status;
+			watch->status =
+				info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
 			watch->ended = 1;
 			return true;
 		}
@@ -471,8 +471,7 @@ static bool open_ends(struct ends *e, const struct as_box_program *program)
 	       !pipe2(e->events, O_CLOEXEC) && (!console || !pipe2(e->lines, O_CLOEXEC)) &&
 	       !fcntl(e->events[0], F_SETFL, O_NONBLOCK) &&
 	       (!console || !fcntl(e->lines[0], F_SETFL, O_NONBLOCK)) &&
-	       (!program->cell ||
-		!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, e->talk));
+	       (!program->cell || !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, e->talk));
 }
 
 static void start_warden(struct as_box *box, const struct as_box_program *program, struct ends *e)

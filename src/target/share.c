@@ -43,8 +43,9 @@ static int open_by_parts(int folder, const char *path, int flags)
 		}
 		memcpy(name, path, len);
 		name[len] = '\0';
-		next = openat(at, name, (last ? flags : O_DIRECTORY | O_RDONLY) | O_NOFOLLOW |
-						O_CLOEXEC | O_NOCTTY);
+		next = openat(at, name,
+			      (last ? flags : O_DIRECTORY | O_RDONLY) | O_NOFOLLOW | O_CLOEXEC |
+				      O_NOCTTY);
 		if (next < 0)
 			next = -errno;
 		close(at);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * share: files in a folder that somebody else can write to, whose worst must be expected. No link is
- * followed, nothing outside is reached, and only plain files of a bounded size are read: whatever
- * is there instead is an error.
+ * share: files in a folder that somebody else can write to, whose worst must be expected. No link
+ * is followed, nothing outside is reached, and only plain files of a bounded size are read:
+ * whatever is there instead is an error.
  */
 #ifndef AS_TARGET_SHARE_H
 #define AS_TARGET_SHARE_H

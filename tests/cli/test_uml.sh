@@ -129,6 +129,7 @@ alive() { pgrep -f "assay.of=$job( |\$)" -r R,S,D,T | wc -l; }
 for ((i = 0; i < 250 && $(alive) > 0; i++)); do sleep 0.02; done
 tap_is "it dies with us" "$(alive)" 0
 tap_is "it leaves nothing in the folder" "$(ls -A killed/findings 2>/dev/null)" ""
-tap_is "nor anywhere else" "$(leftovers | xargs -r stat -c '%U %n' | grep -w "$(as_user id -un)")" ""
+tap_is "nor anywhere else" \
+	"$(leftovers | xargs -r stat -c '%U %n' | grep -w "$(as_user id -un)")" ""
 tap_run "the next run" 0 as_user ./assay run --sandbox uml --target lab -o killed smoke.txt
 tap_done

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz entry of the wire: what an engine in a box may say, whole and in pieces. What is passed on has
- * an id that is a name, a target and a workload that the engine was given, and one line where one
- * is shown; the numbers that are counted stay small enough to be summed up. */
+/* Fuzz entry of the wire: what an engine in a box may say, whole and in pieces. What is passed on
+ * has an id that is a name, a target and a workload that the engine was given, and one line where
+ * one is shown; the numbers that are counted stay small enough to be summed up. */
 #include "run/boxed_inside.h"
 #include "run/inside.h"
 #include "target/share.h"
@@ -35,10 +35,14 @@ static void run(const char *data, size_t len, size_t step, struct as_run_stats *
 	bool done[JOBS] = { false }, stop;
 	size_t list[JOBS];
 	struct as_box box = { .share_fd = -1 };
-	struct as_boxed_session b = {
-		.how = &how, .jobs = jobs, .n_jobs = JOBS, .done = done, .list = list, .n_list = JOBS,
-		.stats = stats, .box = &box
-	};
+	struct as_boxed_session b = { .how = &how,
+				      .jobs = jobs,
+				      .n_jobs = JOBS,
+				      .done = done,
+				      .list = list,
+				      .n_list = JOBS,
+				      .stats = stats,
+				      .box = &box };
 	struct as_seq *seq;
 
 	as_assert(!as_parse_text("w", text, strlen(text), &seq, NULL));

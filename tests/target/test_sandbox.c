@@ -100,7 +100,9 @@ static void need_uml(void)
 static struct as_box *run_box(const struct as_sandbox_ops *ops, const char *const *args,
 			      const char *const *modules, struct as_buf *said)
 {
-	struct as_box_options o = { .core = AS_CORE_HERE, .modules = modules, .engine_bytes = 4096 };
+	struct as_box_options o = { .core = AS_CORE_HERE,
+				    .modules = modules,
+				    .engine_bytes = 4096 };
 	struct as_box *box;
 	struct as_err err;
 	bool ended = false;
@@ -217,9 +219,18 @@ static const struct {
 	const char *name;
 	bool good;
 } names[] = {
-	{ "ext4-data-386c54dd", true }, { "0.cov", true }, { "", false },	{ ".", false },
-	{ "..", false },		{ ".x", false },   { "a/b", false },	{ "../x", false },
-	{ "a b", false },		{ "a\nb", false }, { "\033[2J", false }, { "\xc3\xa4", false },
+	{ "ext4-data-386c54dd", true },
+	{ "0.cov", true },
+	{ "", false },
+	{ ".", false },
+	{ "..", false },
+	{ ".x", false },
+	{ "a/b", false },
+	{ "../x", false },
+	{ "a b", false },
+	{ "a\nb", false },
+	{ "\033[2J", false },
+	{ "\xc3\xa4", false },
 };
 
 /* What a share has been filled with by somebody who means no good. */
@@ -308,9 +319,9 @@ static void test_state(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),	 cmocka_unit_test(test_echo),
-		cmocka_unit_test(test_death),	 cmocka_unit_test(test_walls),
-		cmocka_unit_test(test_share),	 cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_table), cmocka_unit_test(test_echo),
+		cmocka_unit_test(test_death), cmocka_unit_test(test_walls),
+		cmocka_unit_test(test_share), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_state),
 	};
 

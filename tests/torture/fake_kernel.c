@@ -61,10 +61,10 @@ static void tell(const char *name, long ret)
 		note("ALLOWED %s (%ld)", name, ret);
 }
 
-#define TRY(name, call)                         \
-	do {                                    \
-		errno = 0;                      \
-		tell(name, (long)(call));       \
+#define TRY(name, call)                   \
+	do {                              \
+		errno = 0;                \
+		tell(name, (long)(call)); \
 	} while (0)
 #define SEE(name, call)                                                       \
 	do {                                                                  \
@@ -146,11 +146,12 @@ static void nodes(void)
 static void devices(void)
 {
 	static const char *const paths[] = {
-		"/dev/mem",	"/dev/kmem",	     "/dev/port",     "/dev/kmsg",   "/dev/vda",
-		"/dev/sda",	"/dev/nvme0n1",	     "/dev/loop0",    "/dev/fuse",   "/dev/kvm",
-		"/dev/tty",	"/dev/console",	     "/dev/ptmx",     "/dev/pts/0",  "/dev/zero",
-		"/dev/urandom", "/dev/loop-control", "/dev/net/tun",  "/dev/rtc0",   "/dev/snapshot",
-		"/dev/vhost-net", "/dev/userfaultfd", "/dev/tty0", "/dev/full"
+		"/dev/mem",	     "/dev/kmem",	 "/dev/port",	 "/dev/kmsg",
+		"/dev/vda",	     "/dev/sda",	 "/dev/nvme0n1", "/dev/loop0",
+		"/dev/fuse",	     "/dev/kvm",	 "/dev/tty",	 "/dev/console",
+		"/dev/ptmx",	     "/dev/pts/0",	 "/dev/zero",	 "/dev/urandom",
+		"/dev/loop-control", "/dev/net/tun",	 "/dev/rtc0",	 "/dev/snapshot",
+		"/dev/vhost-net",    "/dev/userfaultfd", "/dev/tty0",	 "/dev/full"
 	};
 	char name[128];
 
@@ -199,20 +200,21 @@ static void attributes(void)
 
 static void outside(void)
 {
-	static const char *const reads[] = { "/etc/shadow",	"/etc/passwd",	 "/root/.ssh/id_rsa",
-					     "/root/.bashrc",	"/etc/hostname", "/etc/ssl/openssl.cnf",
-					     "/var/log/dpkg.log", "/boot/System.map", "/bin/sh" };
+	static const char *const reads[] = {
+		"/etc/shadow",	     "/etc/passwd",	 "/root/.ssh/id_rsa",
+		"/root/.bashrc",     "/etc/hostname",	 "/etc/ssl/openssl.cnf",
+		"/var/log/dpkg.log", "/boot/System.map", "/bin/sh"
+	};
 	static const char *const lists[] = { "/root", "/home", "/etc",	"/tmp",
 					     "/var",  "/run",  "/boot", "/sys" };
-	static const char *const folders[] = { "/",	"/lib", "/usr/lib", "/tmp", "/etc", "/root",
-					       "/proc", "/sys", "/dev",	    "/var/tmp", "/run" };
-	static const char *const knobs[] = { "/proc/sys/kernel/core_pattern",
-					     "/proc/sys/kernel/modprobe",
-					     "/proc/sysrq-trigger",
-					     "/proc/sys/vm/drop_caches",
-					     "/sys/kernel/uevent_helper",
-					     "/proc/self/uid_map",
-					     "/proc/self/oom_score_adj" };
+	static const char *const folders[] = { "/",    "/lib",	   "/usr/lib", "/tmp",
+					       "/etc", "/root",	   "/proc",    "/sys",
+					       "/dev", "/var/tmp", "/run" };
+	static const char *const knobs[] = {
+		"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger",
+		"/proc/sys/vm/drop_caches",	 "/sys/kernel/uevent_helper", "/proc/self/uid_map",
+		"/proc/self/oom_score_adj"
+	};
 	char name[8500];
 
 	TRY("read the canary", try_open(secret, O_RDONLY));
@@ -274,7 +276,8 @@ static void links(void)
 static void processes(void)
 {
 	static const char *const files[] = { "mem",  "environ", "maps", "root/etc/passwd",
-					     "cwd/", "fd/0",	"auxv", "syscall", "stack" };
+					     "cwd/", "fd/0",	"auxv", "syscall",
+					     "stack" };
 	pid_t pids[] = { victim, getppid(), 1 };
 	struct rlimit limits = { 0, 0 };
 	struct iovec iov = { &limits, sizeof(limits) };
@@ -289,7 +292,10 @@ static void processes(void)
 		for (size_t j = 0; j < sizeof(files) / sizeof(files[0]); j++) {
 			snprintf(path, sizeof(path), "/proc/%d/%s", pid, files[j]);
 			snprintf(name, sizeof(name), "open /proc/%s/%s",
-				 i == 0 ? "VICTIM" : i == 1 ? "PARENT" : "1", files[j]);
+				 i == 0	  ? "VICTIM"
+				 : i == 1 ? "PARENT"
+					  : "1",
+				 files[j]);
 			TRY(name, try_read(path));
 		}
 		snprintf(path, sizeof(path), "/proc/%d/mem", pid);
@@ -356,7 +362,8 @@ static void sockets(void)
 
 	for (int family = 0; family < 46; family++)
 		for (size_t i = 0; i < 4; i++) {
-			snprintf(name, sizeof(name), "socket of family %d type %d", family, types[i]);
+			snprintf(name, sizeof(name), "socket of family %d type %d", family,
+				 types[i]);
 			TRY(name, socket(family, types[i], 0));
 		}
 	TRY("socketpair of TIPC", socketpair(30, SOCK_STREAM, 0, fds));
@@ -364,8 +371,8 @@ static void sockets(void)
 	if (!socketpair(AF_UNIX, SOCK_DGRAM, 0, fds)) {
 		struct sockaddr_un to = { .sun_family = AF_UNIX };
 		socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-					    (size_t)snprintf(to.sun_path + 1, 64,
-							     "assay-canary-%d", victim));
+					    (size_t)snprintf(to.sun_path + 1, 64, "assay-canary-%d",
+							     victim));
 
 		TRY("connect an end of a pair", connect(fds[0], (void *)&to, len));
 		TRY("bind an end of a pair", bind(fds[0], (void *)&to, len));
@@ -379,8 +386,9 @@ static void spaces(void)
 	static const struct {
 		const char *name;
 		int flag;
-	} kinds[] = { { "user", CLONE_NEWUSER }, { "mnt", CLONE_NEWNS },   { "pid", CLONE_NEWPID },
-		      { "net", CLONE_NEWNET },	 { "ipc", CLONE_NEWIPC },  { "uts", CLONE_NEWUTS },
+	} kinds[] = { { "user", CLONE_NEWUSER }, { "mnt", CLONE_NEWNS },
+		      { "pid", CLONE_NEWPID },	 { "net", CLONE_NEWNET },
+		      { "ipc", CLONE_NEWIPC },	 { "uts", CLONE_NEWUTS },
 		      { "time", 0x80 },		 { "cgroup", CLONE_NEWCGROUP } };
 	struct {
 		uint64_t flags, rest[10];
@@ -548,7 +556,8 @@ static void fill_disk(void)
 		total += 128 << 20;
 		close(fd);
 	}
-	note("%s filling the disk: %llu MiB", total >= 8ull << 30 ? "SEEN" : "refused", total >> 20);
+	note("%s filling the disk: %llu MiB", total >= 8ull << 30 ? "SEEN" : "refused",
+	     total >> 20);
 	for (int i = 0; i < 64; i++) {
 		snprintf(name, sizeof(name), "fill%d", i);
 		unlink(in(share, name));
@@ -562,7 +571,8 @@ static void hog_memory(void)
 
 	note("begins to take memory");
 	for (int i = 0; i < 60; i++) {
-		char *p = mmap(NULL, step, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *p = mmap(NULL, step, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
 
 		if (p == MAP_FAILED)
 			break;

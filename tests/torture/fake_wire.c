@@ -61,8 +61,9 @@ static void done(void)
 
 static void lies(void)
 {
-	static const char *const ids[] = { "../../../planted", "/tmp/planted", "..", ".hidden",
-					   "a/b", "", "a\\u001b[2J", "a b", "x\\u0000y" };
+	static const char *const ids[] = { "../../../planted", "/tmp/planted", "..",
+					   ".hidden",	       "a/b",	       "",
+					   "a\\u001b[2J",      "a b",	       "x\\u0000y" };
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		finding(ids[i], "lab", "check=end", OPS, "");

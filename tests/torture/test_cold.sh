@@ -85,7 +85,8 @@ for way in cut empty flip longer folder link dangling pipe unreadable foreign wr
 	run >"$WORK/out" 2>&1 || got=$?
 	tap_is "what is $way is not used" "$before $got $(grep '^assay:' "$WORK/out")" "1 0 "
 	find "$CACHE" -name '*.moved' -delete
-	bad=$(find "$CACHE" -name '*.zst' ! \( -type f -user $USER_ -size +0 -perm -400 ! -perm /022 \))
+	bad=$(find "$CACHE" -name '*.zst' \
+		! \( -type f -user $USER_ -size +0 -perm -400 ! -perm /022 \))
 	tap_is "and is made again" "$bad" ""
 done
 

@@ -87,9 +87,10 @@ while true; do
 	for user in $users; do
 		who="uid $user"
 		try "$who" "$user" "" -
-		# Without namespaces Landlock and seccomp have to do: they do not hide names, and the
-		# disk that can be filled is the machine's.
-		try "$who without namespaces" "$user" "$UNSHARE" 'canary|climb|filling|MiB of memory|CapBnd'
+		# Landlock and seccomp alone do not hide names, and the disk that can be filled is
+		# the machine's.
+		try "$who without namespaces" "$user" "$UNSHARE" \
+			'canary|climb|filling|MiB of memory|CapBnd'
 		try "$who without Landlock" "$user" "$LANDLOCK" -
 	done
 	[ "$SECONDS" -lt "$seconds" ] || break

@@ -19,9 +19,8 @@
 
 int main(int argc, char **argv)
 {
-	struct sock_filter filter[2 * CALLS_MAX + 2] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
-	};
+	struct sock_filter filter[2 * CALLS_MAX + 2] = { BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
 	struct sock_fprog program = { 1, filter };
 	int i = 1;
 
