@@ -69,10 +69,11 @@ static bool is_mapped(uid_t uid)
 uid_t as_cell_uid(pid_t pid)
 {
 	uid_t uid = UID_FIRST + (uid_t)pid;
+	uid_t small = UID_SMALL_FIRST + (uid_t)pid % UID_SMALL_COUNT;
 
 	if (geteuid())
 		return geteuid();
-	return is_mapped(uid) ? uid : UID_SMALL_FIRST + (uid_t)pid % UID_SMALL_COUNT;
+	return is_mapped(uid) ? uid : is_mapped(small) ? small : 0;
 }
 
 /* ---- Namespaces ------------------------------------------------------------------------------ */
@@ -91,7 +92,8 @@ static bool map(const char *path, unsigned id)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "%u %u 1", id, id);
+	/* Root of a container that has no other user is an ordinary one in there. */
+	snprintf(text, sizeof(text), "%u %u 1", id ? id : UID_SMALL_FIRST, id);
 	return put(path, text);
 }
 
@@ -100,7 +102,7 @@ int as_cell_unshare(struct as_cell_report *report)
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
-	if (!uid)
+	if (!uid && report->uid)
 		return unshare(SPACES) ? failed(report, "namespaces") : 0;
 	/* Who has changed users has lost its own files in /proc. */
 	prctl(PR_SET_DUMPABLE, 1);
@@ -269,6 +271,9 @@ int as_cell_hand_over(const struct as_cell *cell, struct as_cell_report *report)
 
 	if (geteuid())
 		return 0;
+	errno = EPERM;
+	if (!report->uid)
+		return failed(report, "root, who cannot become another user");
 	if (chmod(cell->folder, 0711))
 		return failed(report, cell->folder);
 	for (size_t i = 0; i < 2; i++) {

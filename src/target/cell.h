@@ -56,7 +56,8 @@ struct as_cell_report {
 	char what[64]; /* that failed */
 };
 
-/* The user that a cell runs as; the number is that of a process that is there as long as it. */
+/* The user that a cell runs as; the number is that of a process that is there as long as it. 0:
+ * there is no other than root, and it takes a user namespace. */
 uid_t as_cell_uid(pid_t pid);
 
 /* For children between fork() and exec(), in this order; 0, or -1 with the report filled in. */
