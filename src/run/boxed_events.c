@@ -40,16 +40,15 @@ static uint64_t number_of(const json_t *event, const char *key)
 
 static void on_finding(struct as_boxed_session *b, const json_t *event)
 {
-	const char *kind = text_of(event, "kind"), *summary = text_of(event, "summary");
-
 	if (!boxed_take_finding(b, event)) {
 		as_emit_note(b->how->told, "the sandbox told of a finding that cannot be: it does "
 					   "not count");
 		return;
 	}
 	/* Of a recovery, what the kernel says of it is part of how it ended. */
-	b->engine_saw = b->engine_saw || as_finding_kind_parse(kind) == AS_FIND_KERNEL ||
-			strstr(summary, "the kernel says: ");
+	b->engine_saw = b->engine_saw ||
+			as_finding_kind_parse(text_of(event, "kind")) == AS_FIND_KERNEL ||
+			strstr(text_of(event, "summary"), "the kernel says: ");
 }
 
 /* Several workloads at once; findings, if any, have been told. */
