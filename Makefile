@@ -155,10 +155,10 @@ $(B)/src/target/sandbox_uml.o: $(B)/shim_uml.so
 $(B)/src/target/sandbox_uml.o: EMBED = -I$(B)
 
 # Preloaded into a foreign program: none of our libraries, no sanitizers.
-$(B)/shim_uml.so: src/target/shim_uml/ptrace.c
+$(B)/shim_uml.so: $(wildcard src/target/shim_uml/*.c)
 	@mkdir -p $(@D)
 	$(call say,SO)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARN) -shared -fPIC -s $< -o $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARN) -shared -fPIC -s $^ -o $@
 
 $(B)/%.o: %.c $(B)/flags.stamp
 	@mkdir -p $(@D)

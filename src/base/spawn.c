@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #define OUTPUT_MAX_DEFAULT ((size_t)1 << 20)
+#define STOPPED_US 1000000
 #define NAP_MS 2
 #define STOP_LOOK_MS 50 /* a signal may come between a look and a wait */
 #define KILL_MS 1000 /* for a killed child to end by itself, and once it was helped */
@@ -226,6 +227,17 @@ static int64_t time_left(const struct as_spawn_limits *limits, int64_t last_us)
 	return left_ms;
 }
 
+/* As wait_event(). Returns by how much too long it took: somebody has stopped us, and most likely
+ * the child as well (SIGSTOP, a machine that was put to sleep); that time is nobody's fault. */
+static int64_t wait_awake_us(struct watch *w, int timeout_ms)
+{
+	int64_t start_us = as_now_us(), over_us;
+
+	wait_event(w, timeout_ms);
+	over_us = as_now_us() - start_us - (int64_t)timeout_ms * 1000;
+	return over_us > STOPPED_US ? over_us : 0;
+}
+
 /* Waits for the end or the deadline, which starts anew whenever *alive changes. */
 static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 			struct as_ended *ended)
@@ -247,7 +259,7 @@ static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 			early = AS_END_DEADLINE;
 		if (early != AS_END_EXIT)
 			break;
-		wait_event(w, (int)left_ms);
+		last_us += wait_awake_us(w, (int)left_ms);
 	}
 	finish(w, early, ended);
 }

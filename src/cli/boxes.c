@@ -12,7 +12,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define WORDS_MAX 512
 
@@ -133,7 +132,7 @@ static void bring(struct as_cli_box *box, const struct as_fstype *type)
 static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t size_bytes,
 		      struct as_cli_box *box, struct as_stand **fresh, struct as_err *err)
 {
-	struct as_buf folder = { 0 }, path = { 0 }, to = { 0 };
+	struct as_buf folder = { 0 }, path = { 0 }, to = { 0 }, image = { 0 }, why = { 0 };
 	struct as_target *target = NULL;
 	struct as_stand *stand = NULL;
 	int rc = as_target_open(spec, &target, err);
@@ -142,25 +141,35 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 		rc = as_target_disk_bytes(target, size_bytes, &size_bytes, err);
 	if (!rc)
 		rc = as_cache_folder("images", &folder, err);
+	if (!rc && as_cache_refused(&why))
+		fprintf(stderr, "assay: %s: the cache is in %s instead\n", as_buf_str(&why),
+			as_buf_str(&folder));
 	if (!rc)
 		rc = as_stand_new(size_bytes, &stand, err);
 	if (!rc)
 		rc = as_fresh_disk(type, as_buf_str(&folder), stand, NULL, err);
 	if (!rc)
 		rc = as_fresh_path(type, as_buf_str(&folder), size_bytes, &path, err);
-	/* A full cache is no reason to give up: the guest then makes its own. */
-	if (!rc && !access(as_buf_str(&path), R_OK)) {
+	/* From memory, not from the cache: nobody can have changed it meanwhile. */
+	if (!rc)
+		rc = as_stand_encode(stand, &image, err);
+	if (!rc) {
 		as_buf_addf(&to, "var/tmp/assay-0/images%s", strrchr(as_buf_str(&path), '/'));
 		as_assert(box->n_files < AS_CLI_BOX_TARGETS);
-		box->files[box->n_files].from = keep(box, as_buf_str(&path), path.len);
-		box->files[box->n_files++].to = keep(box, as_buf_str(&to), to.len);
+		box->images[box->n_files] = image;
+		box->files[box->n_files++] =
+			(struct as_initramfs_file){ keep(box, as_buf_str(&to), to.len), image.data,
+						    image.len };
 		box->boxed.box.files = box->files;
+	} else {
+		as_buf_free(&image);
 	}
 	*fresh = stand;
 	as_target_free(target);
 	as_buf_free(&folder);
 	as_buf_free(&path);
 	as_buf_free(&to);
+	as_buf_free(&why);
 	return rc;
 }
 
@@ -223,6 +232,8 @@ void as_cli_box_close(struct as_cli_box *box)
 	for (size_t i = 0; i < box->n_words; i++)
 		free(box->words[i]);
 	free(box->words);
+	for (size_t i = 0; i < box->n_files; i++)
+		as_buf_free(&box->images[i]);
 	as_stand_free(box->fresh);
 	free((void *)box->programs);
 	free((void *)box->optional);

@@ -38,6 +38,7 @@ struct as_cli_box {
 	struct as_stand *fresh; /* of the target, where it stands on a disk */
 	struct as_initramfs_file files[AS_CLI_BOX_TARGETS + 1]; /* their fresh disks: no guest
 								   has to make one */
+	struct as_buf images[AS_CLI_BOX_TARGETS]; /* what is in these */
 	size_t n_files;
 };
 

@@ -233,13 +233,9 @@ static int crash_boxed(struct session *s, const struct as_cli_jobs *all, size_t 
 	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
 	uint64_t size_bytes = job->size_bytes;
 	struct as_buf params = { 0 };
-	struct as_cli_share share;
 	struct as_cli_box box;
 	size_t n = 0;
-	int rc = as_cli_share_open(&s->out, &share, err);
-
-	if (!rc)
-		rc = box_size(talk.spec, &size_bytes, err);
+	int rc = box_size(talk.spec, &size_bytes, err);
 
 	for (; *first < all->n && as_cli_jobs_alike(job, &all->jobs[*first]); ++*first)
 		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
@@ -251,15 +247,14 @@ static int crash_boxed(struct session *s, const struct as_cli_jobs *all, size_t 
 		box.boxed.options.size_bytes = size_bytes;
 		snprintf(box.boxed.options.scenario, sizeof(box.boxed.options.scenario), "crash:%s",
 			 as_buf_str(&params));
-		box.boxed.out = share.dir.path;
-		box.boxed.told = &share.sink;
+		box.boxed.out = s->out.store ? s->out.folder : NULL;
+		box.boxed.told = s->out.chain;
 		box.boxed.found = s->out.chain;
 		box.boxed.workload = boxed_workload;
 		box.boxed.ctx = &talk;
 		rc = as_boxed_run(&box.boxed, jobs, n, &s->stats, err);
 		as_cli_box_close(&box);
 	}
-	as_cli_share_close(&share);
 	as_buf_free(&params);
 	free(jobs);
 	return rc;

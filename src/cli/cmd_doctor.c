@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/spawn.h"
 #include "cli/cli.h"
+#include "target/cache.h"
 #include "target/sandbox.h"
 
 #include <ctype.h>
@@ -107,6 +108,23 @@ static void look_tmpfs(struct diagnosis *f)
 		snprintf(f->text, sizeof(f->text), "/dev/shm is not one");
 }
 
+static void look_cache(struct diagnosis *f)
+{
+	struct as_buf folder = { 0 }, why = { 0 };
+	struct as_err err = { 0 };
+
+	f->ok = !as_cache_folder("images", &folder, &err);
+	if (f->ok && as_cache_refused(&why))
+		snprintf(f->text, sizeof(f->text), "%.150s (%.90s)", as_buf_str(&folder),
+			 as_buf_str(&why));
+	else
+		snprintf(f->text, sizeof(f->text), "%.250s", f->ok ? as_buf_str(&folder) : err.msg);
+	as_buf_free(&folder);
+	as_buf_free(&why);
+}
+
+static struct as_cell_report walls; /* of the kernel that was booted */
+
 /* Not only whether it is installed: it is booted. */
 static void look_uml(struct diagnosis *f)
 {
@@ -114,7 +132,7 @@ static void look_uml(struct diagnosis *f)
 	int64_t start_us = as_now_us();
 	struct as_err err = { 0 };
 
-	f->ok = !as_sandbox_try(&as_sandbox_uml, &options, BOOT_DEADLINE_MS, &err);
+	f->ok = !as_sandbox_try(&as_sandbox_uml, &options, BOOT_DEADLINE_MS, &walls, &err);
 	if (f->ok)
 		snprintf(f->text, sizeof(f->text), "boots and ends in %.1f s",
 			 (double)(as_now_us() - start_us) / 1e6);
@@ -123,6 +141,19 @@ static void look_uml(struct diagnosis *f)
 	for (char *s = f->text; *s; s++)
 		if (*s == '\n' || *s == '\r')
 			*s = ' ';
+}
+
+/* What stood between that kernel and the machine. */
+static void look_walls(struct diagnosis *f)
+{
+	const unsigned all = AS_CELL_RIGHTS | AS_CELL_SPACES | AS_CELL_FILES | AS_CELL_CALLS;
+	struct as_buf text = { 0 };
+
+	as_cell_say(&walls, &text);
+	f->ok = (walls.layers & all) == all;
+	snprintf(f->text, sizeof(f->text), "%s",
+		 walls.layers ? as_buf_str(&text) : "not known: it did not start");
+	as_buf_free(&text);
 }
 
 static const struct {
@@ -135,7 +166,9 @@ static const struct {
 	{ "loop", "disks under a kernel's block layer", look_loop },
 	{ "userns", "testing a directory without root", look_userns },
 	{ "tmpfs", "quick scratch space", look_tmpfs },
+	{ "cache", "fresh disks, made once", look_cache },
 	{ "uml", "file systems of a kernel without root", look_uml },
+	{ "walls", "what confines that kernel", look_walls },
 };
 
 #define NLOOKS (sizeof(looks) / sizeof(looks[0]))

@@ -175,7 +175,7 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 		box.boxed.options.size_bytes = job->size_bytes;
 		box.boxed.out = share.dir.path;
 		box.boxed.cov = b->cov.own ? AS_CLI_COV_FOLDER : NULL;
-		box.boxed.told = &share.sink;
+		box.boxed.told = out->chain;
 		box.boxed.found = out->chain;
 		box.boxed.workload = boxed_workload;
 		box.boxed.ctx = &talk;

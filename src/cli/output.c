@@ -105,29 +105,9 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 
 /* ---- From a sandbox -------------------------------------------------------------------------- */
 
-static void share_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
-{
-	struct as_cli_share *share = (struct as_cli_share *)sink;
-	struct both *both = (struct both *)share->out->chain;
-	struct as_sink *talk = share->out->talk;
-
-	if (share->out->store)
-		as_store_sink_take(share->out->store, &share->dir, id);
-	talk->next =
-		share->out->store && !as_cli_output_failed(share->out, NULL) ? &both->kept : NULL;
-	talk->finding(talk, f, id);
-}
-
-static void share_note(struct as_sink *sink, const char *line)
-{
-	as_emit_note(((struct as_cli_share *)sink)->out->talk, "%s", line);
-}
-
 int as_cli_share_open(struct as_cli_output *out, struct as_cli_share *share, struct as_err *err)
 {
-	*share = (struct as_cli_share){ .sink = { .finding = share_finding, .note = share_note },
-					.out = out,
-					.dir = AS_DIR_NONE };
+	*share = (struct as_cli_share){ .out = out, .dir = AS_DIR_NONE };
 	if (!out->store)
 		return 0;
 	return as_dir_temp(as_store_sink_folder(out->store), AS_RUN_PART, &share->name, &share->dir,

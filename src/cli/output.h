@@ -38,10 +38,8 @@ int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err);
 AS_MUST_CHECK int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *stats,
 				      int rc, struct as_err *err);
 
-/* A folder that is shared with a sandbox, and the sink for what the engine in there has found: that
- * is taken out of the folder and said. Nothing else of ours can be reached from in there. */
+/* A folder for what the engine in a sandbox has counted. */
 struct as_cli_share {
-	struct as_sink sink;
 	struct as_cli_output *out;
 	struct as_dir dir; /* in the run folder; none where nothing is kept */
 	struct as_buf name;

@@ -37,9 +37,6 @@ AS_MUST_CHECK int as_store_sink_in(const struct as_dir *folder, as_save_disk_fn 
 				   struct as_sink **sink, struct as_err *err);
 /* The run folder of as_store_sink_new(). */
 const struct as_dir *as_store_sink_folder(const struct as_sink *sink);
-/* Takes a finding out of the findings/ of a folder that somebody else, a guest say, writes to. A
- * failure is one of the store. */
-void as_store_sink_take(struct as_sink *sink, const struct as_dir *from, const char *id);
 /* The first failure to write, if any: 0 or its code. */
 int as_store_sink_failed(const struct as_sink *sink, struct as_err *err);
 void as_store_sink_free(struct as_sink *sink); /* takes NULL */

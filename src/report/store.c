@@ -286,34 +286,6 @@ static void store_finding(struct as_sink *sink, const struct as_finding *f, cons
 		s->failed = err;
 }
 
-static int take_out(struct store *s, const struct as_dir *from, const char *id, struct as_err *err)
-{
-	struct as_dir found;
-	bool again = false;
-	int rc;
-
-	if (!as_dir_is_plain(id))
-		return as_fail(err, AS_EIO, "'%s' is no name of a finding", id);
-	rc = as_dir_below(from, AS_RUN_FINDINGS, false, &found, err);
-	if (!rc && as_dir_has(&found, id))
-		rc = as_dir_take(&found, id, &s->findings, &again, err);
-	else if (!rc)
-		again = true; /* it was taken when it came first */
-	if (!rc && again)
-		rc = count_again(s, id, err);
-	as_dir_close(&found);
-	return rc;
-}
-
-void as_store_sink_take(struct as_sink *sink, const struct as_dir *from, const char *id)
-{
-	struct store *s = (struct store *)sink;
-	struct as_err err = { 0 };
-
-	if (take_out(s, from, id, &err) && !s->failed.code)
-		s->failed = err;
-}
-
 /* ---- Making it ------------------------------------------------------------------------------- */
 
 static struct store *new_store(as_save_disk_fn save_disk)

@@ -2,169 +2,55 @@
 /*
  * boxed: see boxed.h.
  *
- * Method. The workloads that are left are written to a folder in the share, and a box is started
- * with an engine that runs them in order. Three things are watched: the lines of the engine, the
- * console of its kernel, the counters in the shared memory. When the box ends, or has to be ended,
- * what is left is started again.
+ * Method. The workloads that are left are written to the folder that a box shares with us, and it
+ * is started with an engine that runs them in order. Three things are watched: the lines of the
+ * engine, the console of its kernel, the counters in the shared memory. When the box ends, or has
+ * to be ended, what is left is started again.
  *
  * Invariants
  *   1. A workload is done when its line has arrived, or when a finding about it was made here. What
  *      is not done is run (again): a box that is killed at any moment loses nothing, because the
  *      line is written after all findings of the workload are in the folder.
  *   2. Every start either finishes a workload, makes a finding about one, or was killed from
- *      outside; the last happens KILLS_MAX times in a row at most. So there is an end.
+ *      outside; the last happens KILLS_MAX times in a row at most, and then is an error of ours,
+ *      not a finding. So there is an end.
  */
 #include "run/boxed.h"
 
 #include "base/dir.h"
 #include "base/spawn.h"
 #include "run/boxed_inside.h"
-#include "work/print.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FOLDER_PREFIX ".box-"
 #define KILLS_MAX 8
 #define LOOK_MS 100 /* how often counters are looked at */
 #define BOOT_MS 60000 /* until the first sign of life */
 #define SILENCE_MS 20000
 #define STUCK_EXTRA_MS 3000 /* beyond the engine's own deadline */
+#define STUCK_TWICE_MS 15000 /* beyond what the guest should have noticed by itself */
 #define LINGER_MS 2000 /* for a kernel that has crashed to end */
+#define STEP_MAX_MS 1000 /* of a clock at a time */
+#define STOPPED_MS 60000 /* how long somebody may stop a box */
+#define DRAIN_BYTES ((size_t)1 << 20) /* at a time */
+#define FLOOD_BYTES ((uint64_t)64 << 20) /* without a workload that is done */
+#define COUNTS_US 500000 /* how often counts are taken */
 #define CONSOLE_SHOWN_BYTES 400 /* of a boot that failed */
 
-/* ---- What the engine is given ---------------------------------------------------------------- */
-
-/* Folders of supervisors that were killed: nobody holds their lock. */
-static void collect_folders(const char *findings)
+static void free_box(struct as_boxed_session *b)
 {
-	DIR *dir = opendir(findings);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		int fd;
-
-		if (strncmp(entry->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)))
-			continue;
-		fd = openat(dirfd(dir), entry->d_name,
-			    O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		if (!flock(fd, LOCK_EX | LOCK_NB)) {
-			as_box_empty_folder(fd);
-			unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
-		}
-		close(fd);
-	}
-	if (dir)
-		closedir(dir);
-}
-
-static int make_folder(struct as_boxed_session *b, struct as_err *err)
-{
-	/* In the folder of the findings: an engine that found nothing does not remove it then. */
-	as_buf_addf(&b->folder, "%s/findings", as_buf_str(&b->share));
-	if (mkdir(as_buf_str(&b->folder), 0777) && errno != EEXIST)
-		return as_fail_errno(err, errno, "%s", as_buf_str(&b->folder));
-	collect_folders(as_buf_str(&b->folder));
-	as_buf_adds(&b->folder, "/" FOLDER_PREFIX "XXXXXX");
-	if (!mkdtemp(b->folder.data)) {
-		as_fail_errno(err, errno, "%s", as_buf_str(&b->folder));
-		as_buf_free(&b->folder);
-		return AS_EIO;
-	}
-	b->folder_fd = open(as_buf_str(&b->folder), O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	if (b->folder_fd < 0 || flock(b->folder_fd, LOCK_EX | LOCK_NB))
-		return as_fail_errno(err, errno, "%s", as_buf_str(&b->folder));
-	return 0;
-}
-
-static int open_share(struct as_boxed_session *b, struct as_err *err)
-{
-	char *real;
-
-	if (!b->how->out) {
-		as_buf_adds(&b->share, "/tmp/assay-share-XXXXXX");
-		if (!mkdtemp(b->share.data))
-			return as_fail_errno(err, errno, "cannot make a folder in /tmp");
-		b->share_is_ours = true;
-	} else {
-		real = realpath(b->how->out, NULL);
-		if (!real)
-			return as_fail_errno(err, errno, "%s", b->how->out);
-		as_buf_adds(&b->share, real);
-		free(real);
-	}
-	return make_folder(b, err);
-}
-
-static void close_share(struct as_boxed_session *b)
-{
-	if (b->folder_fd >= 0) {
-		as_box_empty_folder(b->folder_fd);
-		close(b->folder_fd);
-	}
-	if (b->folder.len)
-		rmdir(as_buf_str(&b->folder));
-	if (b->share_is_ours) {
-		as_buf_clear(&b->folder);
-		as_buf_addf(&b->folder, "%s/findings", as_buf_str(&b->share));
-		rmdir(as_buf_str(&b->folder));
-		rmdir(as_buf_str(&b->share));
-	}
-	as_buf_free(&b->folder);
-	as_buf_free(&b->share);
-}
-
-static int write_job(const struct as_boxed_session *b, size_t job, struct as_err *err)
-{
-	struct as_dir folder = { b->folder_fd, b->folder.data };
-	struct as_buf text = { 0 };
-	char name[32];
-	int rc;
-
-	snprintf(name, sizeof(name), "%06zu.txt", job);
-	as_print_seq(b->jobs[job].seq, &text);
-	rc = as_dir_write(&folder, name, &text, err);
-	as_buf_free(&text);
-	return rc;
-}
-
-/* Paths as they are called inside, each with the name that people know it by. */
-static int write_list(struct as_boxed_session *b, const char *inside, struct as_err *err)
-{
-	struct as_dir folder = { b->folder_fd, b->folder.data };
-	struct as_buf text = { 0 };
-	int rc;
-
-	b->n_list = b->n_finished = 0;
-	for (size_t i = 0; i < b->n_jobs; i++) {
-		size_t start;
-
-		if (b->done[i])
-			continue;
-		b->list[b->n_list++] = i;
-		as_buf_addf(&text, "%s/%06zu.txt\t", inside, i);
-		start = text.len;
-		as_buf_adds(&text, b->jobs[i].name);
-		for (size_t at = start; at < text.len; at++)
-			if ((unsigned char)text.data[at] < ' ')
-				text.data[at] = '?';
-		as_buf_addc(&text, '\n');
-	}
-	rc = as_dir_write(&folder, "list", &text, err);
-	as_buf_free(&text);
-	return rc;
+	as_box_free(b->box);
+	b->box = NULL;
+	if (b->in_fd >= 0)
+		close(b->in_fd);
+	b->in_fd = -1;
 }
 
 /* ---- Starting -------------------------------------------------------------------------------- */
@@ -190,10 +76,19 @@ static void arg_number(struct args *a, const char *option, uint64_t value)
 	arg(a, option, text);
 }
 
-static int make_args(const struct as_boxed_session *b, const char *share, const char *list,
-		     struct args *a, struct as_err *err)
+static void arg_path(struct args *a, const char *option, const char *share, const char *path)
+{
+	struct as_buf text = { 0 };
+
+	as_buf_addf(&text, "%s/%s", share, path);
+	arg(a, option, as_buf_str(&text));
+	as_buf_free(&text);
+}
+
+static int make_args(const struct as_boxed_session *b, struct args *a, struct as_err *err)
 {
 	const struct as_run_options *o = &b->how->options;
+	const char *share = b->how->sandbox->share_path;
 	size_t n = 0;
 
 	as_buf_add(&a->text, "run\0--json\0--sandbox=host", 25);
@@ -201,7 +96,7 @@ static int make_args(const struct as_boxed_session *b, const char *share, const 
 	arg(a, AS_BOX_STATE_OPTION, b->how->sandbox->state_path);
 	arg(a, "target", b->how->target);
 	if (b->how->out)
-		arg(a, "out", share);
+		arg_path(a, "out", share, BOXED_OUT);
 	else
 		as_buf_add(&a->text, "--no-store", 11);
 	arg(a, "check", o->check_every_op ? "op" : "end");
@@ -223,22 +118,15 @@ static int make_args(const struct as_boxed_session *b, const char *share, const 
 		arg(a, "scenario", o->scenario);
 	if (b->how->together)
 		as_buf_add(&a->text, "--together", 11);
-	if (b->how->known) {
-		struct as_buf known = { 0 };
-
-		as_buf_addf(&known, "%s/%s", share, b->how->known);
-		arg(a, "known", as_buf_str(&known));
-		as_buf_free(&known);
-	}
-	if (b->how->out && b->how->cov) {
-		struct as_buf cov = { 0 };
-
-		as_buf_addf(&cov, "%s/%s/", share, b->how->cov);
-		arg(a, "cov", as_buf_str(&cov));
-		as_buf_free(&cov);
-	}
+	if (b->how->out && b->how->known)
+		arg_path(a, "known", share, BOXED_IN "/known");
+	if (b->how->out && b->how->cov)
+		arg_path(a, "cov", share, BOXED_COUNTS "/");
 	/* For one that stays up, what to run comes on its standard input. */
-	arg(a, "list", b->once ? list : "-");
+	if (b->once)
+		arg_path(a, "list", share, BOXED_IN "/list");
+	else
+		arg(a, "list", "-");
 	for (size_t at = 0; at < a->text.len; at += strlen(a->text.data + at) + 1) {
 		if (n == ARGS_MAX - 1)
 			return as_fail(err, AS_EUSE, "too many options for a sandbox");
@@ -248,25 +136,22 @@ static int make_args(const struct as_boxed_session *b, const char *share, const 
 	return 0;
 }
 
-static void box_options(const struct as_boxed_session *b, struct as_box_options *options)
+static int boot(struct as_boxed_session *b, struct as_err *err)
 {
 	unsigned deadline_ms = b->how->options.deadline_ms;
-
-	*options = b->how->box;
-	options->share = as_buf_str(&b->share);
-	options->engine_bytes = as_run_state_bytes();
-	options->stuck_ms = (deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS) + STUCK_EXTRA_MS;
-}
-
-static int boot(struct as_boxed_session *b, const struct as_box_options *options, const char *list,
-		struct as_err *err)
-{
+	struct as_box_options options = b->how->box;
 	struct args args = { 0 };
-	int rc = make_args(b, b->how->sandbox->share(options), list, &args, err);
+	int rc = make_args(b, &args, err);
 
+	options.fill = boxed_fill;
+	options.fill_ctx = b;
+	options.engine_bytes = as_run_state_bytes();
+	b->stuck_ms = (deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS) + STUCK_EXTRA_MS;
+	options.stuck_ms = b->stuck_ms;
 	boxed_clear(b);
+	b->boots++;
 	if (!rc)
-		rc = as_box_start(b->how->sandbox, options, args.words, &b->box, err);
+		rc = as_box_start(b->how->sandbox, &options, args.words, &b->box, err);
 	as_buf_free(&args.text);
 	return rc;
 }
@@ -274,45 +159,50 @@ static int boot(struct as_boxed_session *b, const struct as_box_options *options
 /* Gives the engine what is left, and starts one if there is none. */
 static int start(struct as_boxed_session *b, struct as_err *err)
 {
-	struct as_box_options options;
-	struct as_buf inside = { 0 };
+	struct as_buf line = { 0 };
 	int rc;
 
-	box_options(b, &options);
-	as_buf_addf(&inside, "%s%s", b->how->sandbox->share(&options),
-		    as_buf_str(&b->folder) + b->share.len);
-	rc = write_list(b, as_buf_str(&inside), err);
-	as_buf_adds(&inside, "/list");
-	if (!rc && !b->box)
-		rc = boot(b, &options, as_buf_str(&inside), err);
-	else if (!rc)
+	b->n_list = b->n_finished = 0;
+	for (size_t i = 0; i < b->n_jobs; i++)
+		if (!b->done[i])
+			b->list[b->n_list++] = i;
+	if (b->box) {
 		b->box->state->job = 0;
-	as_buf_addc(&inside, '\n');
+		rc = boxed_write_work(b, err);
+	} else {
+		rc = boot(b, err);
+	}
+	as_buf_addf(&line, "%s/" BOXED_IN "/list\n", b->how->sandbox->share_path);
 	/* One that is gone is found to be. */
 	if (!rc && !b->once)
-		(void)as_box_say(b->box, as_buf_str(&inside));
+		(void)as_box_say(b->box, as_buf_str(&line));
 	b->engine_saw = false;
-	as_buf_free(&inside);
+	as_buf_free(&line);
 	return rc;
 }
 
 /* ---- Watching -------------------------------------------------------------------------------- */
 
-/* What is there now. */
+/* What is there now, or a good part of it. */
 static void drain(struct as_boxed_session *b)
 {
+	size_t events = 0, console = 0;
 	char block[16384];
 	bool quiet = true;
 	ssize_t n;
 
-	while ((n = read(b->box->events_fd, block, sizeof(block))) > 0)
+	while (events < DRAIN_BYTES && (n = read(b->box->events_fd, block, sizeof(block))) > 0) {
 		as_buf_add(&b->events, block, (size_t)n);
+		events += (size_t)n;
+	}
 	/* Read after the events: what was printed before a line was written is here by now. */
-	while (b->box->console_fd >= 0 &&
+	while (console < DRAIN_BYTES && b->box->console_fd >= 0 &&
 	       (n = read(b->box->console_fd, block, sizeof(block))) > 0) {
 		boxed_take_console(b, block, (size_t)n);
+		console += (size_t)n;
 		quiet = false;
 	}
+	b->flood_bytes += events + console;
 	if (quiet)
 		as_kmsg_scan_end(b->scan);
 }
@@ -324,42 +214,65 @@ static bool has_ended(const struct as_box *box)
 	return waitid(P_PID, (id_t)box->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
 }
 
+/*
+ * Clocks count the time in which we were there to look and the box was free to run: if we, or the
+ * whole machine, were stopped and go on later, nobody was silent for it.
+ */
 struct clocks {
-	int64_t beat_us, stuck_us, crash_us;
-	uint64_t beat;
+	int64_t last_us; /* when we looked */
+	int64_t silent_us, idle_us, stuck_us, crash_us, stopped_us; /* for how long */
+	uint64_t beat, progress;
 };
+
+static void wind(struct clocks *c, const struct as_boxed_session *b)
+{
+	const struct as_box_state *state = b->box->state;
+	uint64_t beat = state->beat, progress = as_box_progress(state);
+	int64_t now_us = as_now_us(), step_us = now_us - c->last_us;
+
+	c->last_us = now_us;
+	if (step_us > STEP_MAX_MS * 1000)
+		step_us = STEP_MAX_MS * 1000;
+	if (b->box->watch->stopped) {
+		c->stopped_us += step_us;
+		return;
+	}
+	c->stopped_us = 0;
+	c->silent_us = beat == c->beat ? c->silent_us + step_us : 0;
+	c->idle_us = progress == c->progress ? c->idle_us + step_us : 0;
+	c->stuck_us = state->stuck ? c->stuck_us + step_us : 0;
+	c->crash_us = b->weight == AS_KMSG_CRASH ? c->crash_us + step_us : 0;
+	c->beat = beat;
+	c->progress = progress;
+}
 
 static enum boxed_end look(struct as_boxed_session *b, struct clocks *c)
 {
-	const struct as_box_state *state = b->box->state;
 	unsigned silence_ms = b->how->silence_ms ? b->how->silence_ms : SILENCE_MS;
-	int64_t now_us = as_now_us();
 
+	wind(c, b);
 	if (has_ended(b->box))
 		return BOXED_ENDED;
-	if (b->weight == AS_KMSG_CRASH && !c->crash_us)
-		c->crash_us = now_us;
-	if (c->crash_us && now_us - c->crash_us > LINGER_MS * 1000)
+	if (b->flood_bytes > FLOOD_BYTES)
+		return BOXED_FLOODS;
+	if (c->crash_us > LINGER_MS * 1000)
 		return BOXED_LINGERS;
+	if (c->stopped_us > STOPPED_MS * 1000)
+		return BOXED_STOPPED;
 	if (!(b->how->sandbox->caps & AS_SANDBOX_OWN_KERNEL))
 		return BOXED_RUNS;
-	if (state->beat != c->beat) {
-		c->beat = state->beat;
-		c->beat_us = now_us;
-	} else if (now_us - c->beat_us > (int64_t)(c->beat ? silence_ms : BOOT_MS) * 1000) {
+	if (c->silent_us > (int64_t)(c->beat ? silence_ms : BOOT_MS) * 1000)
 		return BOXED_SILENT;
-	}
-	if (state->stuck && !c->stuck_us)
-		c->stuck_us = now_us;
-	/* The kernel is saying where everybody waits. */
-	if (c->stuck_us && now_us - c->stuck_us > LINGER_MS * 1000)
+	/* The kernel is saying where everybody waits. Or it should be: then we say it. */
+	if (c->stuck_us > LINGER_MS * 1000 ||
+	    (c->beat && c->idle_us > ((int64_t)b->stuck_ms + STUCK_TWICE_MS) * 1000))
 		return BOXED_STUCK;
 	return BOXED_RUNS;
 }
 
 static int watch(struct as_boxed_session *b, enum boxed_end *end, struct as_err *err)
 {
-	struct clocks clocks = { .beat_us = as_now_us() };
+	struct clocks clocks = { .last_us = as_now_us() };
 	int rc = 0;
 
 	*end = BOXED_RUNS;
@@ -406,7 +319,8 @@ static int engine_ended(struct as_boxed_session *b, int status, struct as_err *e
 /* Only others send these. */
 static bool was_killed(int status)
 {
-	static const int signals[] = { SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT };
+	static const int signals[] = { SIGKILL, SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,
+				       SIGXCPU, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM };
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		if (WIFSIGNALED(status) && WTERMSIG(status) == signals[i])
@@ -414,40 +328,98 @@ static bool was_killed(int status)
 	return false;
 }
 
-static int boot_failed(const struct as_boxed_session *b, struct as_err *err)
+/* A kernel that crashes says so and aborts; one that is turned off has the engine's end to tell.
+ * One that just ends was told to by a signal that it catches, or lacked something. */
+static bool just_ended(const struct as_boxed_session *b)
+{
+	return WIFEXITED(b->box->status) && !b->box->state->ended;
+}
+
+static int boot_failed(const struct as_boxed_session *b, const char *how, struct as_err *err)
 {
 	const char *text = as_buf_str(&b->console);
+	struct as_buf line = { 0 };
+	int rc;
 
 	if (b->console.len > CONSOLE_SHOWN_BYTES)
 		text += b->console.len - CONSOLE_SHOWN_BYTES;
-	return as_fail(err, AS_EIO, "the sandbox did not start (status %d); its console ends: %s",
-		       b->box->status, text);
+	boxed_add_line(&line, text, strlen(text));
+	rc = as_fail(err, AS_EIO, "the sandbox did not start (%s); its console %s%s", how,
+		     line.len ? "ends: " : "is empty", as_buf_str(&line));
+	as_buf_free(&line);
+	return rc;
+}
+
+static void say_end(const struct as_boxed_session *b, enum boxed_end end, char *text, size_t cap)
+{
+	int status = b->box->status;
+
+	if (end == BOXED_STOPPED)
+		snprintf(text, cap, "it was stopped for %d s", STOPPED_MS / 1000);
+	else if (end == BOXED_SILENT)
+		snprintf(text, cap, "no sign of life");
+	else if (end != BOXED_ENDED)
+		snprintf(text, cap, "it does not end");
+	else if (WIFSIGNALED(status))
+		snprintf(text, cap, "%s", as_signal_name(WTERMSIG(status)));
+	else
+		snprintf(text, cap, "status %d", WEXITSTATUS(status));
+}
+
+/* It is no finding, and it is tried again, but not for ever. */
+static int start_again(struct as_boxed_session *b, enum boxed_end end, struct as_err *err)
+{
+	char how[64];
+
+	say_end(b, end, how, sizeof(how));
+	if (++b->kills < KILLS_MAX) {
+		as_emit_note(b->how->told, "the sandbox was killed (%s): starting again", how);
+		return 0;
+	}
+	return as_fail(err, AS_EIO, "the sandbox was killed %d times in a row, at last: %s",
+		       KILLS_MAX, how);
 }
 
 static int judge(struct as_boxed_session *b, enum boxed_end end, struct as_err *err)
 {
 	struct as_box_state *state = b->box->state;
 	bool own_kernel = b->how->sandbox->caps & AS_SANDBOX_OWN_KERNEL;
+	char error[sizeof(state->error)], how[64];
+	struct as_buf line = { 0 };
+	int rc;
 
-	if (state->error[0] && end == BOXED_ENDED)
-		return as_fail(err, AS_EIO, "%.900s", state->error);
+	memcpy(error, state->error, sizeof(error));
+	error[sizeof(error) - 1] = '\0';
+	if (error[0] && end == BOXED_ENDED) {
+		boxed_add_line(&line, error, strlen(error));
+		rc = as_fail(err, AS_EIO, "%.900s", as_buf_str(&line));
+		as_buf_free(&line);
+		return rc;
+	}
+	if (end == BOXED_FLOODS)
+		return as_fail(err, AS_EIO,
+			       "the sandbox said more than %llu MiB and finished no workload",
+			       (unsigned long long)FLOOD_BYTES >> 20);
+	if (b->box->watch->greedy)
+		return as_fail(err, AS_EIO,
+			       "the kernel in the sandbox took more memory than it may have and "
+			       "was killed; --uml-mem gives it more");
 	if (end == BOXED_ENDED && own_kernel && state->ended)
 		return engine_ended(b, state->status, err);
 	if (end == BOXED_ENDED && !own_kernel && !was_killed(b->box->status))
 		return engine_ended(b, b->box->status, err);
-	if (end == BOXED_ENDED && b->weight < AS_KMSG_CRASH && was_killed(b->box->status) &&
-	    ++b->kills < KILLS_MAX) {
-		as_emit_note(b->how->told, "the sandbox was killed (%s): starting again",
-			     as_signal_name(WTERMSIG(b->box->status)));
-		return 0;
-	}
+	say_end(b, end, how, sizeof(how));
+	if (b->weight < AS_KMSG_CRASH &&
+	    (end == BOXED_STOPPED || (end == BOXED_ENDED && (was_killed(b->box->status) ||
+							     (state->job >= 0 && just_ended(b))))))
+		return start_again(b, end, err);
 	if (end == BOXED_COMPLAINED) {
-		if (!b->engine_saw)
+		if (!b->engine_saw && b->n_finished)
 			boxed_found(b, b->list[b->n_finished - 1], end);
 		return 0;
 	}
 	if (state->job < 0)
-		return boot_failed(b, err);
+		return boot_failed(b, how, err);
 	boxed_found(b, boxed_job(b), end);
 	return 0;
 }
@@ -474,18 +446,19 @@ static int run_rest(struct as_boxed_session *b, struct as_err *err)
 	as_box_end(b->box);
 	drain(b);
 	as_kmsg_scan_end(b->scan);
-	/* Events that arrived behind the one that stopped us are of workloads that run again. */
+	/* Events that arrived after the one that stopped us are of workloads that run again. */
 	if (!rc && end != BOXED_COMPLAINED)
 		do
 			rc = boxed_take_events(b, &stop, err);
 		while (!rc && stop);
+	boxed_flush(b);
+	boxed_take_counts(b);
 	if (!rc)
 		rc = judge(b, end, err);
 	if (strstr(as_buf_str(&b->console), "Out of memory: Killed process"))
 		as_emit_note(b->how->told, "the sandbox ran out of memory: what was found may come "
 					   "of that; --uml-mem gives it more");
-	as_box_free(b->box);
-	b->box = NULL;
+	free_box(b);
 	return rc;
 }
 
@@ -495,9 +468,7 @@ int as_boxed_open(const struct as_boxed *how, struct as_boxed_session **session,
 	int rc = how->sandbox->ready(&how->box, err);
 
 	b->how = how;
-	b->folder_fd = -1;
-	if (!rc)
-		rc = open_share(b, err);
+	b->in_fd = -1;
 	if (rc) {
 		as_boxed_close(b);
 		b = NULL;
@@ -516,10 +487,13 @@ int as_boxed_give(struct as_boxed_session *b, const struct as_boxed_job *jobs, s
 	b->stats = stats;
 	b->done = as_xcalloc(n_jobs + 1, sizeof(*b->done));
 	b->list = as_xcalloc(n_jobs + 1, sizeof(*b->list));
-	for (size_t i = 0; i < n_jobs && !rc; i++)
-		rc = write_job(b, i, err);
 	while (!rc && !all_done(b))
 		rc = run_rest(b, err);
+	/* Who gives us work may be killed any moment. */
+	if (b->box && as_now_us() - b->counts_us > COUNTS_US) {
+		boxed_take_counts(b);
+		b->counts_us = as_now_us();
+	}
 	free(b->done);
 	free(b->list);
 	b->done = NULL;
@@ -531,8 +505,11 @@ void as_boxed_close(struct as_boxed_session *b)
 {
 	if (!b)
 		return;
-	as_box_free(b->box);
-	close_share(b);
+	if (b->box) {
+		as_box_end(b->box);
+		boxed_take_counts(b);
+	}
+	free_box(b);
 	boxed_free_texts(b);
 	free(b);
 }

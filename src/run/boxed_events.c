@@ -13,79 +13,75 @@
 #define CONSOLE_HEAD_BYTES ((size_t)16 << 10)
 #define CONSOLE_TAIL_BYTES ((size_t)64 << 10)
 #define CONSOLE_MAX_BYTES (2 * (CONSOLE_HEAD_BYTES + CONSOLE_TAIL_BYTES))
-#define LINE_MAX_BYTES ((size_t)64 << 20)
+#define LINE_MAX_BYTES ((size_t)32 << 20)
+#define COMPLAINT_BYTES ((size_t)1000)
+#define NUMBER_MAX ((json_int_t)1 << 40)
 
 /* ---- The engine ------------------------------------------------------------------------------ */
+
+void boxed_add_line(struct as_buf *buf, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		as_buf_addc(buf, (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]);
+}
 
 static const char *text_of(const json_t *event, const char *key)
 {
 	return json_string_value(json_object_get(event, key));
 }
 
-static int64_t number_of(const json_t *event, const char *key)
+/* Sums of them must not overflow, whatever is told. */
+static uint64_t number_of(const json_t *event, const char *key)
 {
-	return (int64_t)json_integer_value(json_object_get(event, key));
+	json_int_t n = json_integer_value(json_object_get(event, key));
+
+	return n < 0 ? 0 : n > NUMBER_MAX ? NUMBER_MAX : (uint64_t)n;
 }
 
 static void on_finding(struct as_boxed_session *b, const json_t *event)
 {
-	static const char on_disk; /* its bytes are in the folder already */
-	const char *kind = text_of(event, "kind"), *id = text_of(event, "id");
-	struct as_finding f = {
-		.target = text_of(event, "target"),
-		.summary = text_of(event, "summary"),
-		.detail = text_of(event, "detail"),
-		.signature = text_of(event, "signature"),
-		.workload = text_of(event, "workload"),
-		.workload_name = text_of(event, "workload_name"),
-		.options = text_of(event, "options"),
-		.op_index = (long)number_of(event, "op") - 1,
-		.op_line = (int)number_of(event, "line"),
-		.log = text_of(event, "log"),
-		.disk = json_is_true(json_object_get(event, "disk")) ? &on_disk : NULL,
-	};
-	int parsed = kind ? as_finding_kind_parse(kind) : -1;
-
-	if (parsed < 0 || !id || !f.target || !f.summary || !f.signature || !f.workload)
+	if (!boxed_take_finding(b, event)) {
+		as_emit_note(b->how->told, "the sandbox told of a finding that cannot be: it does "
+					   "not count");
 		return;
-	f.kind = (enum as_finding_kind)parsed;
+	}
 	/* Of a recovery, what the kernel says of it is part of how it ended. */
-	b->engine_saw =
-		b->engine_saw || f.kind == AS_FIND_KERNEL || strstr(f.summary, "the kernel says: ");
-	as_emit_finding(b->how->told, &f, id);
+	b->engine_saw = b->engine_saw ||
+			as_finding_kind_parse(text_of(event, "kind")) == AS_FIND_KERNEL ||
+			strstr(text_of(event, "summary"), "the kernel says: ");
 }
 
 /* Several workloads at once; findings, if any, have been told. */
 static void on_batch(struct as_boxed_session *b, const json_t *event)
 {
-	int64_t done = number_of(event, "done");
+	uint64_t done = number_of(event, "done");
 
-	for (int64_t i = 0; i < done && b->n_finished < b->n_list; i++) {
+	for (uint64_t i = 0; i < done && b->n_finished < b->n_list; i++) {
 		b->done[b->list[b->n_finished++]] = true;
 		b->stats->workloads++;
 	}
 	b->kills = 0;
-	b->stats->ops += (uint64_t)number_of(event, "ops");
-	b->stats->skipped += (uint64_t)number_of(event, "skipped");
-	b->stats->unjudged += (uint64_t)number_of(event, "unjudged");
-	b->stats->excused += (uint64_t)number_of(event, "excused");
-	b->stats->findings += (uint64_t)number_of(event, "findings");
+	b->stats->ops += number_of(event, "ops");
+	b->stats->skipped += number_of(event, "skipped");
+	b->stats->unjudged += number_of(event, "unjudged");
+	b->stats->excused += number_of(event, "excused");
+	b->stats->findings += number_of(event, "findings");
 }
 
 static void on_workload(struct as_boxed_session *b, const json_t *event)
 {
-	struct as_run_result r = { .runs = (uint64_t)number_of(event, "runs"),
-				   .ops = (uint64_t)number_of(event, "ops"),
-				   .findings = (uint64_t)number_of(event, "findings"),
-				   .skipped = (uint64_t)number_of(event, "skipped"),
-				   .unjudged = (uint64_t)number_of(event, "unjudged"),
-				   .excused = (uint64_t)number_of(event, "excused"),
-				   .wall_us = number_of(event, "wall_us") };
+	struct as_run_result r = { .runs = number_of(event, "runs"),
+				   .ops = number_of(event, "ops"),
+				   .findings = number_of(event, "findings"),
+				   .skipped = number_of(event, "skipped"),
+				   .unjudged = number_of(event, "unjudged"),
+				   .excused = number_of(event, "excused"),
+				   .wall_us = (int64_t)number_of(event, "wall_us") };
 	const json_t *counts = json_object_get(event, "counts");
 	size_t job;
 
 	for (size_t i = 0; i < AS_RUN_COUNTS; i++)
-		r.counts[i] = (uint64_t)json_integer_value(json_array_get(counts, i));
+		r.counts[i] = (uint64_t)llabs(json_integer_value(json_array_get(counts, i)));
 
 	if (b->n_finished == b->n_list)
 		return;
@@ -113,18 +109,21 @@ static bool on_line(struct as_boxed_session *b, const char *line, size_t len)
 	if (!what) {
 		/* What a program says before it gives up. */
 		as_buf_clear(&b->complaint);
-		as_buf_add(&b->complaint, line, len);
-	} else if (batch) {
-		on_batch(b, event);
+		boxed_add_line(&b->complaint, line, len < COMPLAINT_BYTES ? len : COMPLAINT_BYTES);
 	} else if (workload) {
-		on_workload(b, event);
+		b->flood_bytes = 0;
+		boxed_flush(b);
+		if (batch)
+			on_batch(b, event);
+		else
+			on_workload(b, event);
 	} else if (!strcmp(what, "again") && text_of(event, "signature")) {
 		b->engine_saw = true;
 		as_emit_again(b->how->told, text_of(event, "signature"));
 	} else if (!strcmp(what, "finding")) {
 		on_finding(b, event);
 	} else if (!strcmp(what, "note") && text_of(event, "text")) {
-		as_emit_note(b->how->told, "%s", text_of(event, "text"));
+		as_emit_note(b->how->told, "%.2000s", text_of(event, "text"));
 	}
 	json_decref(event);
 	return workload;
@@ -132,18 +131,19 @@ static bool on_line(struct as_boxed_session *b, const char *line, size_t len)
 
 int boxed_take_events(struct as_boxed_session *b, bool *one_done, struct as_err *err)
 {
-	size_t at = 0;
+	size_t at = 0, seen = b->events_seen;
 
 	*one_done = false;
 	while (at < b->events.len && !*one_done) {
 		const char *line = b->events.data + at;
-		const char *end = memchr(line, '\n', b->events.len - at);
+		const char *end = memchr(b->events.data + seen, '\n', b->events.len - seen);
 		bool done;
 
+		seen = end ? (size_t)(end - b->events.data) + 1 : b->events.len;
 		if (!end)
 			break;
 		done = on_line(b, line, (size_t)(end - line) - (end > line && end[-1] == '\r'));
-		at = (size_t)(end - b->events.data) + 1;
+		at = seen;
 		/* All that the kernel said before that line has been read. */
 		if (done)
 			as_kmsg_scan_end(b->scan);
@@ -153,6 +153,7 @@ int boxed_take_events(struct as_boxed_session *b, bool *one_done, struct as_err 
 		memmove(b->events.data, b->events.data + at, b->events.len - at + 1);
 		b->events.len -= at;
 	}
+	b->events_seen = seen - at;
 	if (b->events.len > LINE_MAX_BYTES)
 		return as_fail(err, AS_EIO, "the engine in the sandbox never ends its line");
 	return 0;
@@ -224,6 +225,8 @@ void boxed_clear(struct as_boxed_session *b)
 	b->weight = AS_KMSG_INFO;
 	b->engine_saw = false;
 	b->begun = false;
+	b->events_seen = 0;
+	b->flood_bytes = 0;
 	as_buf_clear(&b->events);
 	as_buf_clear(&b->complaint);
 	as_buf_clear(&b->console);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cache: see cache.h. A folder that others could write to is never used: what lies in it is
- * executed. Files are named by their content, so a name that is there with the right length holds
- * the right bytes; their times say when they were used last.
+ * cache: see cache.h. A folder that others could write to is never used. What lies there may still
+ * be damaged, or be something else than a file: who reads it checks its digest. Files are never
+ * changed, only replaced as a whole; their times say when they were used last.
  */
 #include "target/cache.h"
+
+#include "base/temp.h"
+#include "target/share.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,14 +34,19 @@ static bool make_private(const char *path)
 	return (!mkdir(path, 0700) || errno == EEXIST) && is_private(path);
 }
 
-static bool try_home(struct as_buf *path)
+static const char *home(void)
 {
 	const struct passwd *pw = getpwuid(geteuid());
 
-	if (!pw || !pw->pw_dir || pw->pw_dir[0] != '/' || !is_private(pw->pw_dir))
+	return pw && pw->pw_dir && pw->pw_dir[0] == '/' ? pw->pw_dir : NULL;
+}
+
+static bool try_home(struct as_buf *path)
+{
+	if (!home() || !is_private(home()))
 		return false;
 	as_buf_clear(path);
-	as_buf_addf(path, "%s/.cache", pw->pw_dir);
+	as_buf_addf(path, "%s/.cache", home());
 	if (!make_private(as_buf_str(path)))
 		return false;
 	as_buf_adds(path, "/assay");
@@ -64,6 +72,29 @@ int as_cache_folder(const char *room, struct as_buf *path, struct as_err *err)
 		return as_fail(err, AS_EIO, "%s: cannot be made, or is not the user's alone",
 			       as_buf_str(path));
 	return 0;
+}
+
+bool as_cache_refused(struct as_buf *why)
+{
+	static const char *const below[] = { "", "/.cache", "/.cache/assay" };
+	struct as_buf path = { 0 };
+	bool refused = false;
+	struct stat st;
+
+	for (size_t i = 0; home() && i < sizeof(below) / sizeof(below[0]) && !refused; i++) {
+		as_buf_clear(&path);
+		as_buf_addf(&path, "%s%s", home(), below[i]);
+		if (lstat(as_buf_str(&path), &st) || is_private(as_buf_str(&path)))
+			continue;
+		refused = i || S_ISDIR(st.st_mode);
+		as_buf_addf(why, "%s %s", as_buf_str(&path),
+			    !S_ISDIR(st.st_mode)     ? "is no folder"
+			    : st.st_uid != geteuid() ? "belongs to another user"
+			    : st.st_mode & 022	     ? "can be written by other users"
+						     : "cannot be written");
+	}
+	as_buf_free(&path);
+	return refused;
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -108,17 +139,55 @@ static void collect(const char *folder, int64_t now_s, unsigned keep)
 		closedir(dir);
 }
 
+int as_cache_open(const char *folder, const char *name, uint64_t max)
+{
+	int in = open(folder, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
+	int fd = in < 0 ? -errno : as_share_open(in, name, max);
+	struct stat st;
+
+	if (in >= 0)
+		close(in);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_uid != geteuid() || st.st_mode & 022)) {
+		close(fd);
+		fd = -EPERM;
+	}
+	/* It is in use. */
+	if (fd >= 0)
+		futimens(fd, NULL);
+	return fd;
+}
+
+/* Whatever has that name and is no file. */
+static void make_room(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (lstat(path, &st) || S_ISREG(st.st_mode))
+		return;
+	fd = S_ISDIR(st.st_mode) ? open(path, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		as_temp_empty(fd);
+		close(fd);
+		rmdir(path);
+	} else {
+		unlink(path);
+	}
+}
+
 int as_cache_put(const char *folder, const char *name, const struct as_buf *data, unsigned keep,
 		 struct as_buf *path, struct as_err *err)
 {
 	struct stat st;
-	int rc = 0;
+	int rc;
 
 	as_buf_clear(path);
 	as_buf_addf(path, "%s/%s", folder, name);
-	if (lstat(as_buf_str(path), &st) || !S_ISREG(st.st_mode) ||
-	    (uint64_t)st.st_size != data->len || utimensat(AT_FDCWD, as_buf_str(path), NULL, 0))
-		rc = as_buf_write_file(data, as_buf_str(path), err);
+	make_room(as_buf_str(path));
+	rc = as_buf_write_file(data, as_buf_str(path), err);
+	/* Whatever the umask says, nobody else writes to it. */
+	if (!rc && !lstat(as_buf_str(path), &st) && S_ISREG(st.st_mode) && st.st_mode & 022)
+		chmod(as_buf_str(path), st.st_mode & 07755);
 	if (!rc && !lstat(as_buf_str(path), &st))
 		collect(folder, st.st_mtim.tv_sec, keep);
 	return rc;

@@ -9,8 +9,16 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Makes FOLDER/`room` (and what is above it) where it is missing and gives its path. */
 AS_MUST_CHECK int as_cache_folder(const char *room, struct as_buf *path, struct as_err *err);
+/* Whether the user's own place for it is not used because others could write there: why. */
+bool as_cache_refused(struct as_buf *why);
+/* A file of it for reading: plain, the user's own, and written by nobody else; it is not known to
+ * hold the right bytes. A negative errno where there is none. */
+int as_cache_open(const char *folder, const char *name, uint64_t max);
 /*
  * Makes sure that `folder`/`name` holds exactly these bytes; whoever sees the name sees all of
  * them. Then takes away all but the `keep` files used last (and leftovers of writers that died).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * confine: takes from the calling process, and all it starts, every file but those that are named
- * (Landlock, Linux 5.13 and later; no rights are needed). Descriptors that are open stay open.
+ * confine: what a process takes from itself, and from all it starts, for good. No rights are needed
+ * for it. For use between fork() and exec(): nothing is allocated.
  */
 #ifndef AS_TARGET_CONFINE_H
 #define AS_TARGET_CONFINE_H
@@ -9,7 +9,7 @@
 enum as_confine_right {
 	AS_CONFINE_READ = 1,
 	AS_CONFINE_RUN = 2, /* and read */
-	AS_CONFINE_WRITE = 4, /* everything but running */
+	AS_CONFINE_WRITE = 4, /* read, and make, change and remove files and folders */
 };
 
 /* A file, or a folder with all below it; one that is not there is passed over. */
@@ -18,7 +18,18 @@ struct as_confine_path {
 	unsigned rights;
 };
 
-/* 0; 1 where the kernel cannot; or a negative errno. For use between fork() and exec(). */
-int as_confine(const struct as_confine_path *paths);
+/*
+ * Every file but those that are named, device nodes, pipes, sockets and links that are to be made,
+ * files that are to be moved to another folder, TCP, and signals and abstract sockets of processes
+ * outside: as far as the kernel's Landlock goes (Linux 5.13 and later). Descriptors that are open
+ * stay open. Returns Landlock's version, 0 where there is none, or a negative errno.
+ */
+int as_confine_files(const struct as_confine_path *paths);
+
+/*
+ * All system calls but those in confine_calls.def (seccomp). 0, or a negative errno: ENOSYS or
+ * EINVAL where the kernel cannot.
+ */
+int as_confine_calls(void);
 
 #endif

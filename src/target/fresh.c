@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/spawn.h"
+#include "base/temp.h"
 #include "target/cache.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 
 #define MKFS_DEADLINE_MS 60000
 #define IMAGES_KEPT 100
+#define IMAGE_MAX_BYTES ((uint64_t)16 << 30)
 #define PROGRAM_MAX_BYTES (64u << 20)
 
 /* The name of the image: the type, for people, and what it was made from. The program counts by its
@@ -75,44 +77,58 @@ static int make(const struct as_fstype *type, const char *folder, struct as_stan
 {
 	uint64_t size_bytes = as_stand_bd(stand)->size_bytes;
 	struct as_buf path = { 0 };
-	int fd, rc = 0;
+	struct as_temp *temp;
+	int fd, rc;
 
-	as_buf_addf(&path, "%s/mkfs-XXXXXX", folder ? folder : "/tmp");
-	fd = mkostemp(path.data, O_CLOEXEC);
-	if (fd < 0)
-		rc = as_fail_errno(err, errno, "%s", as_buf_str(&path));
-	else if (ftruncate(fd, (off_t)size_bytes))
+	rc = as_temp_new(folder ? folder : "/tmp", &temp, err);
+	if (rc)
+		return rc;
+	as_buf_addf(&path, "%s/disk", as_temp_path(temp));
+	fd = open(as_buf_str(&path), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, (off_t)size_bytes))
 		rc = as_fail_errno(err, errno, "%s", as_buf_str(&path));
 	if (!rc)
 		rc = run_mkfs(type, as_buf_str(&path), size_bytes, err);
 	if (!rc)
 		rc = as_stand_import(stand, fd, err);
-	if (fd >= 0) {
-		unlink(as_buf_str(&path));
+	if (fd >= 0)
 		close(fd);
-	}
+	as_temp_free(temp);
 	as_buf_free(&path);
 	return rc;
 }
 
 /* A cache that cannot be written costs time and nothing else. */
-static void keep(struct as_stand *stand, const char *folder, const char *name, const char *path)
+static void keep(struct as_stand *stand, const char *folder, const char *name)
 {
 	struct as_buf data = { 0 }, where = { 0 };
 
-	/* What is there could not be read. */
-	unlink(path);
 	if (!as_stand_encode(stand, &data, NULL) &&
 	    as_cache_put(folder, name, &data, IMAGES_KEPT, &where, NULL))
-		unlink(path);
+		unlink(as_buf_str(&where));
 	as_buf_free(&data);
 	as_buf_free(&where);
+}
+
+/* What is kept is as it was: an image has a digest of every part. */
+static bool load(struct as_stand *stand, const char *folder, const char *name)
+{
+	int fd = as_cache_open(folder, name, IMAGE_MAX_BYTES);
+	char path[64];
+	bool loaded;
+
+	if (fd < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	loaded = !as_stand_load(stand, path, NULL);
+	close(fd);
+	return loaded;
 }
 
 int as_fresh_disk(const struct as_fstype *type, const char *folder, struct as_stand *stand,
 		  bool *made, struct as_err *err)
 {
-	struct as_buf name = { 0 }, path = { 0 };
+	struct as_buf name = { 0 };
 	int rc;
 
 	if (made)
@@ -120,9 +136,7 @@ int as_fresh_disk(const struct as_fstype *type, const char *folder, struct as_st
 	if (type->impossible)
 		return as_fail(err, AS_ELACK, "%s: %s", type->name, type->impossible);
 	rc = name_image(type, as_stand_bd(stand)->size_bytes, &name, err);
-	if (folder)
-		as_buf_addf(&path, "%s/%s", folder, as_buf_str(&name));
-	if (!rc && folder && !as_stand_load(stand, as_buf_str(&path), NULL))
+	if (!rc && folder && load(stand, folder, as_buf_str(&name)))
 		goto out;
 	if (!rc) {
 		rc = make(type, folder, stand, err);
@@ -130,10 +144,9 @@ int as_fresh_disk(const struct as_fstype *type, const char *folder, struct as_st
 			*made = true;
 	}
 	if (!rc && folder)
-		keep(stand, folder, as_buf_str(&name), as_buf_str(&path));
+		keep(stand, folder, as_buf_str(&name));
 out:
 	as_buf_free(&name);
-	as_buf_free(&path);
 	return rc;
 }
 

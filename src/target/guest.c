@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #define BEAT_MS 50
+#define STOPPED_US 1000000 /* since the last beat */
 #define EVENTS_TTY "/dev/ttyS0"
 #define ORDER_MAX_BYTES 65536u
 #define ARGS_MAX 256
@@ -173,7 +174,7 @@ static void show_tasks(void)
 static void watch_engine(struct as_box_state *state, pid_t engine)
 {
 	uint64_t seen = as_box_progress(state);
-	int64_t since_us = as_now_us();
+	int64_t since_us = as_now_us(), last_us = since_us;
 	int status;
 
 	while (true) {
@@ -182,6 +183,10 @@ static void watch_engine(struct as_box_state *state, pid_t engine)
 		if (got == engine)
 			break;
 		state->beat++;
+		/* The machine was stopped, and with it the engine. */
+		if (as_now_us() - last_us > STOPPED_US)
+			since_us += as_now_us() - last_us;
+		last_us = as_now_us();
 		if (as_box_progress(state) != seen) {
 			seen = as_box_progress(state);
 			since_us = as_now_us();

@@ -2,18 +2,15 @@
 /*
  * initramfs: see initramfs.h.
  *
- * Method. The whole archive is put together in memory at each start (some 10 to 20 MB, a few
- * milliseconds) and hashed; the hash is the name of its file in the cache. So whatever changes, our
- * program, a library, a checker, a module, the file is another one, and nothing has to be
- * remembered about where it came from.
+ * Method. The whole archive is put together in memory at each start: some 10 to 20 MB, a few
+ * milliseconds. So whatever changes, our program, a library, a checker, a module, the archive has
+ * it, and there is no file of it that could be damaged or be replaced while a guest starts.
  *
  * All libraries lie in /lib, which has the other names a dynamic linker may look for as links.
  */
 #include "target/initramfs.h"
 
-#include "base/hash.h"
 #include "base/spawn.h"
-#include "target/cache.h"
 #include "target/cpio.h"
 #include "target/elf_needs.h"
 #include "target/kmodule.h"
@@ -22,7 +19,6 @@
 #include <unistd.h>
 
 #define FILE_MAX_BYTES ((size_t)256 << 20)
-#define KEEP_FILES 4
 
 static const char *const folders[] = {
 	"bin", "lib", "usr",  "dev", "proc", "sys",   "tmp",
@@ -145,22 +141,18 @@ static int add_modules(struct build *b, const struct as_initramfs *what, struct 
 	return rc;
 }
 
-static int add_file(struct build *b, const struct as_initramfs_file *file, struct as_err *err)
+static void add_file(struct build *b, const struct as_initramfs_file *file)
 {
-	struct as_buf text = { 0 }, folder = { 0 };
-	int rc = as_buf_read_file(&text, file->from, FILE_MAX_BYTES, err);
+	struct as_buf folder = { 0 };
 
-	for (const char *s = file->to; !rc && (s = strchr(s, '/')); s++) {
+	for (const char *s = file->to; (s = strchr(s, '/')); s++) {
 		as_buf_clear(&folder);
 		as_buf_add(&folder, file->to, (size_t)(s - file->to));
 		if (mark(b, as_buf_str(&folder)))
 			as_cpio_folder(&b->cpio, as_buf_str(&folder), 0700);
 	}
-	if (!rc)
-		as_cpio_file(&b->cpio, file->to, 0600, as_buf_str(&text), text.len);
-	as_buf_free(&text);
+	as_cpio_file(&b->cpio, file->to, 0600, file->data, file->len);
 	as_buf_free(&folder);
-	return rc;
 }
 
 static void add_bones(struct build *b)
@@ -193,8 +185,8 @@ int as_initramfs_build(const struct as_initramfs *what, struct as_buf *archive, 
 		rc = add_program(&b, what->programs[i], false, err);
 	for (int i = 0; what->optional && what->optional[i] && !rc; i++)
 		rc = add_program(&b, what->optional[i], true, err);
-	for (int i = 0; what->files && what->files[i].from && !rc; i++)
-		rc = add_file(&b, &what->files[i], err);
+	for (int i = 0; what->files && what->files[i].to && !rc; i++)
+		add_file(&b, &what->files[i]);
 	if (!rc && what->modules_folder && what->modules)
 		rc = add_modules(&b, what, err);
 	as_cpio_finish(&b.cpio);
@@ -204,25 +196,5 @@ int as_initramfs_build(const struct as_initramfs *what, struct as_buf *archive, 
 		as_buf_free(&b.cpio.out);
 	else
 		*archive = b.cpio.out;
-	return rc;
-}
-
-int as_initramfs_file(const struct as_initramfs *what, struct as_buf *path, struct as_err *err)
-{
-	struct as_buf archive = { 0 }, folder = { 0 }, name = { 0 };
-	char hex[AS_DIGEST_HEX_LEN + 1];
-	int rc = as_initramfs_build(what, &archive, err);
-
-	if (!rc)
-		rc = as_cache_folder("initramfs", &folder, err);
-	if (!rc) {
-		as_digest_hex(as_hash(archive.data, archive.len), hex);
-		as_buf_addf(&name, "%s.cpio", hex);
-		rc = as_cache_put(as_buf_str(&folder), as_buf_str(&name), &archive, KEEP_FILES,
-				  path, err);
-	}
-	as_buf_free(&archive);
-	as_buf_free(&folder);
-	as_buf_free(&name);
 	return rc;
 }

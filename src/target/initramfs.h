@@ -2,7 +2,7 @@
 /*
  * initramfs: the first root of a guest: our own program as /init, the programs that make and check
  * file systems, the libraries of all of them, the modules the kernel needs, and little else. Built
- * in memory from what this machine has, kept in a file named by its content.
+ * in memory from what this machine has.
  */
 #ifndef AS_TARGET_INITRAMFS_H
 #define AS_TARGET_INITRAMFS_H
@@ -15,9 +15,11 @@
 #define AS_GUEST_MODULES "/modules" /* the files, and "order", which lists them */
 #define AS_GUEST_SHARE "/share"
 
-/* A file of this machine and where it goes: "var/tmp/x"; folders above it are made, root's own. */
+/* A file and where it goes: "var/tmp/x"; folders above it are made, root's own. */
 struct as_initramfs_file {
-	const char *from, *to;
+	const char *to; /* NULL ends a list */
+	const void *data;
+	size_t len;
 };
 
 struct as_initramfs {
@@ -32,8 +34,5 @@ struct as_initramfs {
 /* A program that is missing is AS_ELACK. */
 AS_MUST_CHECK int as_initramfs_build(const struct as_initramfs *what, struct as_buf *archive,
 				     struct as_err *err);
-/* Builds it and gives the path of the file that holds it. */
-AS_MUST_CHECK int as_initramfs_file(const struct as_initramfs *what, struct as_buf *path,
-				    struct as_err *err);
 
 #endif

@@ -5,22 +5,21 @@
 #include "base/buf.h"
 #include "base/dir.h"
 #include "base/spawn.h"
-#include "target/confine.h"
+#include "base/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define LISTEN_BYTES ((size_t)65536)
 
 static const struct as_sandbox_ops *const sandboxes[] = { &as_sandbox_host, &as_sandbox_uml };
 
@@ -110,168 +109,31 @@ static int put_args(const char *const *args, struct as_box_state *state, struct 
 
 /* ---- Starting -------------------------------------------------------------------------------- */
 
-static void stay_on(int core)
+struct as_box *as_box_new(void)
 {
-	cpu_set_t set;
+	struct as_box *box = as_xcalloc(1, sizeof(*box));
 
-	if (core == AS_CORE_HERE)
-		core = sched_getcpu();
-	if (core < 0)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET((unsigned)core, &set);
-	/* Slower without, not wrong. */
-	if (sched_setaffinity(0, sizeof(set), &set))
-		return;
-}
-
-/* `fds` are the ends it gets as 0, 1, 2, 3, 4. */
-_Noreturn static void become(const struct as_box_program *program, pid_t parent, int fds[5])
-{
-	sigset_t none;
-
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	stay_on(program->core);
-	/* First out of the way of the numbers they are to get. */
-	for (int i = 0; i < 5; i++)
-		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
-	for (int i = 0; i < 5; i++)
-		if (fds[i] < 0 || dup2(fds[i], i) < 0)
-			_exit(127);
-	/* Without it a program that breaks out of its kernel finds an ordinary user's files. */
-	if (program->files && as_confine(program->files) < 0)
-		_exit(127);
-	execve(program->path, program->argv, program->envp);
-	_exit(127);
-}
-
-/*
- * A kernel in a process leaves helpers behind when it is killed, and its parent may be killed, too.
- * So there is a warden between us: it lives until its one child has ended, kills the child's group,
- * and ends the same way. SIGTERM, which it also gets when we die, makes it kill the group at once.
- */
-static volatile pid_t ward;
-
-static void on_term(int sig)
-{
-	(void)sig;
-	if (ward > 0)
-		kill(-ward, SIGKILL);
-}
-
-_Noreturn static void guard(pid_t child, pid_t parent)
-{
-	siginfo_t info;
-	int status = 0;
-
-	ward = child;
-	setpgid(child, child);
-	close_range(0, ~0u, 0);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		kill(-child, SIGKILL);
-	/* Not reaped yet, its number and its group's cannot be another's. */
-	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) && errno == EINTR)
-		;
-	kill(-child, SIGKILL);
-	ward = 0;
-	waitpid(child, &status, 0);
-	if (WIFEXITED(status))
-		_exit(WEXITSTATUS(status));
-	prctl(PR_SET_DUMPABLE, 0);
-	signal(WTERMSIG(status), SIG_DFL);
-	raise(WTERMSIG(status));
-	_exit(126);
-}
-
-_Noreturn static void stand_guard(const struct as_box_program *program, pid_t parent, int fds[5],
-				  struct as_box_state *state)
-{
-	struct sigaction action = { .sa_handler = on_term };
-	pid_t self = getpid(), child;
-	sigset_t term, old;
-
-	setpgid(0, 0);
-	/* Between the fork and the handler a SIGTERM must wait. */
-	sigemptyset(&term);
-	sigaddset(&term, SIGTERM);
-	sigprocmask(SIG_BLOCK, &term, &old);
-	sigaction(SIGTERM, &action, NULL);
-	child = fork();
-	if (!child)
-		become(program, self, fds);
-	if (child < 0)
-		_exit(127);
-	ward = child;
-	state->kernel_pid = child;
-	sigdelset(&old, SIGTERM);
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	guard(child, parent);
-}
-
-int as_box_spawn(struct as_box *box, const struct as_box_program *program, struct as_err *err)
-{
-	bool console = program->console;
-	int events[2] = { -1, -1 }, lines[2] = { -1, -1 }, input[2] = { -1, -1 }, rc = 0;
-	pid_t parent = getpid();
-
-	/* Sockets, as who writes to one that nobody reads is not killed for it. */
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) || pipe2(events, O_CLOEXEC) ||
-	    (console && pipe2(lines, O_CLOEXEC)) || fcntl(events[0], F_SETFL, O_NONBLOCK) ||
-	    (console && fcntl(lines[0], F_SETFL, O_NONBLOCK)))
-		rc = as_fail_errno(err, errno, "%s: cannot set up its pipes", program->path);
-	if (!rc)
-		box->pid = fork();
-	if (!rc && box->pid < 0)
-		rc = as_fail_errno(err, errno, "%s: cannot fork", program->path);
-	if (!rc && !box->pid) {
-		int out = console ? lines[1] : events[1];
-
-		stand_guard(program, parent,
-			    (int[5]){ input[1], out, out, events[1], box->state_fd }, box->state);
-	}
-	if (!rc) {
-		setpgid(box->pid, box->pid);
-		box->pidfd = pidfd_open(box->pid, 0);
-		box->events_fd = events[0];
-		box->console_fd = lines[0];
-		box->input_fd = input[0];
-		events[0] = lines[0] = input[0] = -1;
-	} else {
-		box->pid = 0;
-	}
-	close_fd(&input[0]);
-	close_fd(&input[1]);
-	close_fd(&events[0]);
-	close_fd(&events[1]);
-	close_fd(&lines[0]);
-	close_fd(&lines[1]);
-	return rc;
+	*box = (struct as_box){ .pidfd = -1,
+				.events_fd = -1,
+				.console_fd = -1,
+				.input_fd = -1,
+				.share_fd = -1,
+				.state_fd = -1,
+				.watch = as_shared_alloc(sizeof(*box->watch)) };
+	return box;
 }
 
 int as_box_start(const struct as_sandbox_ops *ops, const struct as_box_options *options,
 		 const char *const *args, struct as_box **out, struct as_err *err)
 {
 	size_t size = (sizeof(struct as_box_state) + options->engine_bytes + 4095) / 4096 * 4096;
-	struct as_box *box = as_xcalloc(1, sizeof(*box));
+	struct as_box *box = as_box_new();
 	void *map = MAP_FAILED;
 	int rc = 0;
 
 	as_assert(ops->api == AS_SANDBOX_API);
-	*box = (struct as_box){ .ops = ops,
-				.pidfd = -1,
-				.events_fd = -1,
-				.console_fd = -1,
-				.input_fd = -1,
-				.folder_fd = -1,
-				.state_fd = memfd_create("assay-box", MFD_CLOEXEC) };
+	box->ops = ops;
+	box->state_fd = memfd_create("assay-box", MFD_CLOEXEC);
 	if (box->state_fd >= 0 && !ftruncate(box->state_fd, (off_t)size))
 		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, box->state_fd, 0);
 	if (map == MAP_FAILED) {
@@ -326,36 +188,62 @@ void as_box_end(struct as_box *box)
 	box->reaped = true;
 }
 
-void as_box_empty_folder(int fd)
+void as_box_undo(struct as_box *box)
 {
-	as_dir_empty(fd);
+	as_box_end(box);
+	close_fd(&box->pidfd);
+	close_fd(&box->events_fd);
+	close_fd(&box->console_fd);
+	close_fd(&box->input_fd);
+	close_fd(&box->share_fd);
+	box->pid = 0;
+	box->reaped = false;
+	*box->watch = (struct as_box_watch){ 0 };
 }
 
 void as_box_free(struct as_box *box)
 {
 	if (!box)
 		return;
-	as_box_end(box);
+	as_box_undo(box);
 	if (box->state)
 		munmap(box->state, box->state_bytes);
-	close_fd(&box->pidfd);
-	close_fd(&box->events_fd);
-	close_fd(&box->console_fd);
-	close_fd(&box->input_fd);
 	close_fd(&box->state_fd);
-	if (box->folder && box->folder_fd >= 0)
-		as_box_empty_folder(box->folder_fd);
-	if (box->folder)
-		rmdir(box->folder);
-	close_fd(&box->folder_fd);
-	free(box->folder);
+	as_temp_free(box->folder);
+	as_shared_free(box->watch, sizeof(*box->watch));
 	free(box);
+}
+
+int as_box_open_folder(struct as_box *box, const char *place, struct as_err *err)
+{
+	static const char *const own[] = { AS_CELL_HOME, AS_CELL_SHARE };
+	struct as_buf path = { 0 };
+	int rc = as_temp_new(place, &box->folder, err);
+
+	for (size_t i = 0; i < 2 && !rc; i++) {
+		as_buf_clear(&path);
+		as_buf_addf(&path, "%s%s", as_temp_path(box->folder), own[i]);
+		if (mkdir(as_buf_str(&path), 0700))
+			rc = as_fail_errno(err, errno, "%s", as_buf_str(&path));
+	}
+	if (!rc) {
+		box->share_fd = open(as_buf_str(&path), O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+		if (box->share_fd < 0)
+			rc = as_fail_errno(err, errno, "%s", as_buf_str(&path));
+	}
+	as_buf_free(&path);
+	return rc;
 }
 
 /* ---- Trying ---------------------------------------------------------------------------------- */
 
-/* Reads what it says until it ends or the time is up. */
-static bool wait_end(struct as_box *box, unsigned deadline_ms, struct as_buf *said)
+static void drop_head(struct as_buf *buf, size_t len)
+{
+	memmove(buf->data, buf->data + len, buf->len - len + 1);
+	buf->len -= len;
+}
+
+bool as_box_listen(struct as_box *box, unsigned deadline_ms, size_t max, struct as_buf *said)
 {
 	int64_t end_us = as_now_us() + (int64_t)deadline_ms * 1000;
 	char block[4096];
@@ -363,12 +251,18 @@ static bool wait_end(struct as_box *box, unsigned deadline_ms, struct as_buf *sa
 	while (as_now_us() < end_us) {
 		struct pollfd fds[] = { { .fd = box->pidfd, .events = POLLIN },
 					{ .fd = box->console_fd, .events = POLLIN } };
-		ssize_t n = 0;
+		size_t some = 0;
+		ssize_t n;
 
 		poll(fds, 2, 100);
-		while (box->console_fd >= 0 &&
-		       (n = read(box->console_fd, block, sizeof(block))) > 0)
+		/* One that never stops talking must not keep us from looking at the clock. */
+		while (box->console_fd >= 0 && some < LISTEN_BYTES &&
+		       (n = read(box->console_fd, block, sizeof(block))) > 0) {
 			as_buf_add(said, block, (size_t)n);
+			some += (size_t)n;
+		}
+		if (said->len > max)
+			drop_head(said, said->len - max);
 		if (fds[0].revents)
 			return true;
 	}
@@ -376,26 +270,21 @@ static bool wait_end(struct as_box *box, unsigned deadline_ms, struct as_buf *sa
 }
 
 int as_sandbox_try(const struct as_sandbox_ops *ops, const struct as_box_options *options,
-		   unsigned deadline_ms, struct as_err *err)
+		   unsigned deadline_ms, struct as_cell_report *cell, struct as_err *err)
 {
 	static const char *const args[] = { "--version", NULL };
-	struct as_box_options o = *options;
-	char share[] = "/tmp/assay-share-XXXXXX";
 	struct as_buf said = { 0 };
 	struct as_box *box = NULL;
-	int rc = ops->ready(&o, err);
+	int rc = ops->ready(options, err);
 
-	if (rc)
-		return rc;
-	o.share = mkdtemp(share);
-	if (!o.share)
-		return as_fail_errno(err, errno, "cannot make a folder in /tmp");
-	rc = as_box_start(ops, &o, args, &box, err);
+	if (!rc)
+		rc = as_box_start(ops, options, args, &box, err);
 	if (!rc) {
-		bool ended = wait_end(box, deadline_ms, &said);
+		bool ended = as_box_listen(box, deadline_ms, LISTEN_BYTES, &said);
 		size_t skip = said.len > 200 ? said.len - 200 : 0;
 
 		as_box_end(box);
+		*cell = box->cell;
 		if (box->state->error[0])
 			rc = as_fail(err, AS_EIO, "%.900s", box->state->error);
 		else if (!ended || !box->state->ended || box->state->status)
@@ -405,6 +294,5 @@ int as_sandbox_try(const struct as_sandbox_ops *ops, const struct as_box_options
 	}
 	as_box_free(box);
 	as_buf_free(&said);
-	rmdir(share);
 	return rc;
 }

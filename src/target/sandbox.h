@@ -12,16 +12,17 @@
 #define AS_TARGET_SANDBOX_H
 
 #include "base/err.h"
+#include "base/temp.h"
+#include "target/cell.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct as_confine_path;
 struct as_initramfs_file;
 
-#define AS_SANDBOX_API 1u
+#define AS_SANDBOX_API 2u
 
 enum as_sandbox_cap {
 	AS_SANDBOX_OWN_KERNEL = 1, /* its kernel may die: the machine's does not */
@@ -42,7 +43,6 @@ struct as_box_state {
 	uint32_t stuck_ms;
 	volatile uint32_t ended; /* the engine came to its end; `status` is as of waitpid() */
 	volatile int32_t status;
-	volatile int32_t kernel_pid; /* out here, of the process that is the box */
 	char error[1024]; /* why the box could not start its engine; "" otherwise */
 	uint32_t n_args;
 	char args[AS_BOX_ARGS_BYTES]; /* of the engine, each with its NUL */
@@ -63,17 +63,30 @@ static inline uint64_t as_box_progress(const struct as_box_state *state)
 
 enum { AS_CORE_HERE = -1, AS_CORE_ANY = -2 };
 
+struct as_box;
+
 struct as_box_options {
 	const char *kernel; /* of uml; NULL: `linux` in PATH */
 	uint64_t mem_bytes; /* of uml; 0: its default */
 	int core; /* to stay on; AS_CORE_* */
-	const char *share; /* the one folder of the machine that is visible inside, writable */
+	/* Called before the engine starts: puts what it is to read into the folder that is shared
+	 * with it. NULL: nothing. */
+	int (*fill)(void *ctx, struct as_box *box, struct as_err *err);
+	void *fill_ctx;
 	const char *const *programs, *const *optional; /* see target/initramfs.h */
 	const char *const *modules;
 	const struct as_initramfs_file *files;
 	const char *const *extra; /* further words on the kernel's command line; or NULL */
 	unsigned stuck_ms; /* without progress; 0: never */
 	size_t engine_bytes; /* of as_box_state.engine */
+};
+
+/* What the wardens say; nobody else can write to it. */
+struct as_box_watch {
+	volatile uint32_t ended; /* `status` is that of the box, as of waitpid() */
+	volatile int32_t status;
+	volatile uint32_t stopped; /* somebody has stopped it (SIGSTOP), and not let it go on */
+	volatile uint32_t greedy; /* it took more memory than it may, and was killed */
 };
 
 struct as_box {
@@ -86,8 +99,12 @@ struct as_box {
 	int state_fd;
 	int status; /* as of waitpid(), once it has ended */
 	bool reaped;
-	char *folder; /* of its own, removed at the end; NULL: none */
-	int folder_fd; /* locked while it is in use */
+	struct as_box_watch *watch;
+	/* The folder that is shared with it. What lies there it may have written: see
+	 * target/share.h. */
+	int share_fd;
+	struct as_cell_report cell; /* what confines it; layers 0: nothing does */
+	struct as_temp *folder; /* of its own; NULL: it has one in a root of its own */
 };
 
 struct as_sandbox_ops {
@@ -95,9 +112,8 @@ struct as_sandbox_ops {
 	const char *name, *help;
 	/* What the machine lacks for it (AS_ELACK), or what is wrong with the options (AS_EUSE). */
 	int (*ready)(const struct as_box_options *options, struct as_err *err);
-	/* What options->share and the shared memory are called inside. */
-	const char *(*share)(const struct as_box_options *options);
-	const char *state_path;
+	/* What the shared memory and the shared folder are called inside. */
+	const char *state_path, *share_path;
 	/* Starts the engine with the arguments in box->state, which is set before. */
 	int (*start)(const struct as_box_options *options, struct as_box *box, struct as_err *err);
 };
@@ -120,26 +136,44 @@ void as_box_free(struct as_box *box); /* ends it first; takes NULL */
 /* Starts an engine that only says its version: whether the sandbox works here, or why not. */
 AS_MUST_CHECK int as_sandbox_try(const struct as_sandbox_ops *ops,
 				 const struct as_box_options *options, unsigned deadline_ms,
-				 struct as_err *err);
+				 struct as_cell_report *cell, struct as_err *err);
 
 /*
  * For implementations: a process in a group of its own that dies with us. Its descriptors: 0 is the
- * other end of box->input_fd, 3 of box->events_fd, 4 the shared memory; 1 and 2 are a console of
- * their own or, without one, the same as 3.
+ * other end of box->input_fd, 3 of box->events_fd, 4 the shared memory, 5 and 6 what is given; 1
+ * and 2 are a console of their own or, without one, the same as 3.
  */
 struct as_box_program {
 	const char *path;
 	char *const *argv, *const *envp;
 	int core; /* AS_CORE_* */
 	bool console;
-	const struct as_confine_path *files; /* all that it may see; NULL: no limits */
+	int fds[2]; /* 0: none */
+	const struct as_cell *cell; /* NULL: no walls */
+	int (*fill)(void *ctx, struct as_box *box, struct as_err *err);
+	void *fill_ctx;
 };
 
+/* AS_ELACK: there are no namespaces for the cell, though they were asked for; box->cell says what
+ * failed. */
 AS_MUST_CHECK int as_box_spawn(struct as_box *box, const struct as_box_program *program,
 			       struct as_err *err);
 
+/* One that nothing runs in yet. */
+struct as_box *as_box_new(void);
+/* Reads its console until it ends (true) or the time is up; of what it says the last `max` bytes
+ * are kept. */
+bool as_box_listen(struct as_box *box, unsigned deadline_ms, size_t max, struct as_buf *said);
+/* A folder in `place` for a box without a root of its own. */
+AS_MUST_CHECK int as_box_open_folder(struct as_box *box, const char *place, struct as_err *err);
+/* Ends what was spawned, so that another can be. */
+void as_box_undo(struct as_box *box);
+
 /* Removes all below an open folder; it stays open. */
-void as_box_empty_folder(int fd);
+static inline void as_box_empty_folder(int fd)
+{
+	as_temp_empty(fd);
+}
 
 /* The guest's first process: `assay` started as /init. Does not return. */
 _Noreturn void as_guest_main(void);
@@ -151,6 +185,8 @@ _Noreturn void as_guest_main(void);
 #define AS_UML_MEM_DEFAULT ((uint64_t)512 << 20) /* the machine gives what is used */
 #define AS_UML_MEM_MIN ((uint64_t)64 << 20)
 #define AS_UML_MEM_MAX ((uint64_t)64 << 30)
+/* On the command line of its kernel, with the number of the process that started it. */
+#define AS_UML_OWNER_WORD "assay.of="
 #define AS_UML_PACKAGE "user-mode-linux"
 
 #endif

@@ -21,11 +21,6 @@ static int ready(const struct as_box_options *options, struct as_err *err)
 	return 0;
 }
 
-static const char *share(const struct as_box_options *options)
-{
-	return options->share;
-}
-
 static int start(const struct as_box_options *options, struct as_box *box, struct as_err *err)
 {
 	char *argv[256],
@@ -34,6 +29,7 @@ static int start(const struct as_box_options *options, struct as_box *box, struc
 	char *const envp[] = { env_path, env_lc, NULL };
 	char *arg = box->state->args;
 	uint32_t n = box->state->n_args;
+	int rc;
 
 	if (n > 254)
 		return as_fail(err, AS_EUSE, "more than 254 arguments");
@@ -41,11 +37,17 @@ static int start(const struct as_box_options *options, struct as_box *box, struc
 	for (uint32_t i = 0; i < n; i++, arg += strlen(arg) + 1)
 		argv[i + 1] = arg;
 	argv[n + 1] = NULL;
+	rc = as_box_open_folder(box, "/tmp", err);
+	if (rc)
+		return rc;
 	return as_box_spawn(box,
 			    &(struct as_box_program){ .path = "/proc/self/exe",
 						      .argv = argv,
 						      .envp = envp,
-						      .core = options->core },
+						      .core = options->core,
+						      .fds = { box->share_fd },
+						      .fill = options->fill,
+						      .fill_ctx = options->fill_ctx },
 			    err);
 }
 
@@ -55,7 +57,7 @@ const struct as_sandbox_ops as_sandbox_host = {
 	.name = "host",
 	.help = "the running kernel, in a mount namespace of its own; takes root",
 	.ready = ready,
-	.share = share,
 	.state_path = "/proc/self/fd/4",
+	.share_path = "/proc/self/fd/5",
 	.start = start,
 };

@@ -8,6 +8,8 @@
  *   - a serial line for what the engine says;
  *   - "iomem", a file mapped as device memory, for the state shared with us;
  *   - hostfs, which shows the one folder it is given.
+ * The initramfs and the library that is preloaded are files in memory, sealed: nobody can change or
+ * replace them between now and when they are read.
  * Warnings and oopses are made panics: the box then stops in the very operation that caused them,
  * and its end (SIGABRT) is seen at once.
  *
@@ -19,10 +21,9 @@
 
 #include "base/buf.h"
 #include "base/spawn.h"
-#include "target/confine.h"
+#include "target/cell.h"
 #include "target/initramfs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -30,17 +31,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysinfo.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MODULES_ROOT "/usr/lib/uml/modules"
-#define FOLDER_PREFIX "assay-uml-"
 #define VERSION_DEADLINE_MS 5000
 #define WORDS_MAX 64
+#define VERSION_MAX_BYTES 4096
+#define VERSION_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+~"
+#define BESIDES_BYTES ((uint64_t)1 << 30) /* of files, beyond its memory */
+#define PRIVATE_BYTES ((uint64_t)256 << 20) /* of memory that is in no file, beyond that */
 
 /* Always on the command line. */
 static const char *const words[] = {
@@ -93,29 +97,6 @@ static int find_kernel(const struct as_box_options *o, char *path, size_t cap, s
 	if ((size_t)snprintf(path, cap, "%s", o->kernel) >= cap)
 		return as_fail(err, AS_EUSE, "--uml: the path is too long");
 	return 0;
-}
-
-/* The kernel's version: it says it without booting. */
-static int ask_version(const char *path, char *version, size_t cap, struct as_err *err)
-{
-	struct as_buf output = { 0 };
-	struct as_ended ended;
-	char *argv[] = { (char *)path, (char *)"--version", NULL };
-	struct as_spawn spawn = { .argv = argv,
-				  .deadline_ms = VERSION_DEADLINE_MS,
-				  .output = &output,
-				  .output_max = 4096 };
-	int rc = as_spawn_run(&spawn, &ended, err);
-	const char *text = as_buf_str(&output);
-	size_t len = strcspn(text, " \r\n");
-
-	if (!rc && (ended.how != AS_END_EXIT || ended.status || !len || len >= cap ||
-		    !strchr("123456789", text[0])))
-		rc = as_fail(err, AS_EUSE, "%s: not a User-Mode Linux kernel", path);
-	if (!rc)
-		snprintf(version, cap, "%.*s", (int)len, text);
-	as_buf_free(&output);
-	return rc;
 }
 
 /* The folder of its modules: beside a kernel built by oneself (`make modules_install
@@ -182,20 +163,6 @@ static int check_self(struct as_err *err)
 #endif
 }
 
-static int ready(const struct as_box_options *o, struct as_err *err)
-{
-	char path[4096], version[128];
-	int rc = check_memory(o, err);
-
-	if (!rc)
-		rc = check_core(o, err);
-	if (!rc)
-		rc = find_kernel(o, path, sizeof(path), err);
-	if (!rc)
-		rc = ask_version(path, version, sizeof(version), err);
-	return rc ? rc : check_self(err);
-}
-
 /* ---- A folder of its own --------------------------------------------------------------------- */
 
 /* Whether a kernel's memory can lie there. */
@@ -233,174 +200,217 @@ static const char *find_tmp(char *own, size_t cap)
 	return NULL;
 }
 
-/* Folders whose owner was killed: nobody holds their lock. */
-static void collect_folders(const char *tmp)
+/* A file in memory that has no name and cannot be changed; *fd < 0 where it is not to be had. */
+static int in_memory(const char *name, const void *data, size_t len, int *fd, struct as_err *err)
 {
-	DIR *dir = opendir(tmp);
-	struct dirent *entry;
+	const char *at = data;
 
-	while (dir && (entry = readdir(dir))) {
-		struct stat st;
-		int fd;
+	*fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	while (*fd >= 0 && len) {
+		ssize_t n = write(*fd, at, len);
 
-		if (strncmp(entry->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)))
-			continue;
-		fd = openat(dirfd(dir), entry->d_name,
-			    O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		if (!fstat(fd, &st) && st.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB)) {
-			as_box_empty_folder(fd);
-			unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
-		}
-		close(fd);
+		if (n < 0 && errno != EINTR)
+			break;
+		at += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
 	}
-	if (dir)
-		closedir(dir);
+	if (*fd < 0 || len ||
+	    fcntl(*fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE))
+		return as_fail_errno(err, errno, "cannot keep %s in memory", name);
+	return 0;
 }
 
-static int make_folder(struct as_box *box, char *tmp, size_t cap, struct as_err *err)
+/* ---- Booting --------------------------------------------------------------------------------- */
+
+/* All that it may see of the machine, besides itself. */
+static const struct as_confine_path files[] = {
+	{ "/lib", AS_CONFINE_RUN },
+	{ "/lib64", AS_CONFINE_RUN },
+	{ "/usr/lib", AS_CONFINE_RUN },
+	{ "/usr/lib64", AS_CONFINE_RUN },
+	{ "/etc/ld.so.cache", AS_CONFINE_READ },
+	{ "/dev/null", AS_CONFINE_WRITE },
+	{ NULL, 0 },
+};
+
+struct boot {
+	const struct as_box_options *options;
+	char kernel[4096];
+	int initramfs_fd, shim_fd; /* -1: none */
+	uint64_t mem_bytes;
+	bool version; /* all that is asked for */
+};
+
+static void add_words(const struct boot *b, const char *home, char **argv, struct as_buf *text)
 {
-	const char *place = find_tmp(tmp, cap);
-	struct as_buf path = { 0 };
+	const struct as_box_options *o = b->options;
+	size_t n = 0, at = 0;
+
+	as_buf_addf(text, "mem=%lluM%c", (unsigned long long)b->mem_bytes >> 20, 0);
+	as_buf_addf(text, "uml_dir=%s" AS_CELL_HOME "/%c", home, 0);
+	as_buf_addf(text, "hostfs=%s" AS_CELL_SHARE "%c", home, 0);
+	as_buf_addf(text, "initrd=/proc/self/fd/5%c", 0);
+	/* For who looks at the machine's processes: whose it is. */
+	as_buf_addf(text, AS_UML_OWNER_WORD "%d%c", (int)getpid(), 0);
+	argv[n++] = (char *)b->kernel;
+	if (b->version)
+		argv[n++] = (char *)"--version";
+	for (; !b->version && at < text->len; at += strlen(text->data + at) + 1)
+		argv[n++] = text->data + at;
+	for (size_t i = 0; !b->version && i < sizeof(words) / sizeof(words[0]); i++)
+		argv[n++] = (char *)words[i];
+	for (size_t i = 0; o->extra && o->extra[i] && n < WORDS_MAX - 1; i++)
+		argv[n++] = (char *)o->extra[i];
+	argv[n] = NULL;
+}
+
+/* `home`: where the folders of its cell are, "" if it has a root of its own. */
+static int boot_at(const struct boot *b, struct as_box *box, const char *home, struct as_err *err)
+{
+	const struct as_box_options *o = b->options;
+	struct as_buf text = { 0 }, tmpdir = { 0 };
+	char env_path[] = "PATH=/usr/bin:/bin", preload[] = "LD_PRELOAD=/proc/self/fd/6",
+	     *argv[WORDS_MAX];
+	const struct as_cell cell = { .program = b->kernel,
+				      .files = files,
+				      .quota_bytes = b->mem_bytes + BESIDES_BYTES,
+				      .file_bytes = b->mem_bytes + BESIDES_BYTES,
+				      .memory_bytes = b->mem_bytes + PRIVATE_BYTES,
+				      .spaces = !*home,
+				      .folder = home };
+	int rc;
+
+	add_words(b, home, argv, &text);
+	as_buf_addf(&tmpdir, "TMPDIR=%s" AS_CELL_HOME, home);
+	{
+		char *const envp[] = { env_path, tmpdir.data, b->version ? NULL : preload, NULL };
+		const struct as_box_program program = { .path = b->kernel,
+							.argv = argv,
+							.envp = envp,
+							.core = o->core,
+							.console = true,
+							.fds = { b->initramfs_fd, b->shim_fd },
+							.cell = &cell,
+							.fill = b->version ? NULL : o->fill,
+							.fill_ctx = o->fill_ctx };
+
+		rc = as_box_spawn(box, &program, err);
+	}
+	as_buf_free(&text);
+	as_buf_free(&tmpdir);
+	return rc;
+}
+
+/* Where there are no namespaces, its files are in a folder of the machine. */
+static int boot_in_folder(const struct boot *b, struct as_box *box, struct as_err *err)
+{
+	char own[64];
+	const char *place = find_tmp(own, sizeof(own));
+	int rc;
 
 	if (!place)
 		return as_fail(err, AS_ELACK,
 			       "uml needs a folder for its memory from which programs may be run: "
 			       "/dev/shm, /run/user/%u, /tmp and /var/tmp are all mounted noexec",
 			       (unsigned)geteuid());
-	if (place != tmp)
-		snprintf(tmp, cap, "%s", place);
-	collect_folders(tmp);
-	as_buf_addf(&path, "%s/" FOLDER_PREFIX "XXXXXX", tmp);
-	if (!mkdtemp(path.data)) {
-		as_fail_errno(err, errno, "cannot make a folder in %s", tmp);
-		as_buf_free(&path);
-		return AS_EIO;
-	}
-	box->folder = path.data;
-	box->folder_fd = open(box->folder, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	if (box->folder_fd < 0 || flock(box->folder_fd, LOCK_EX | LOCK_NB))
-		return as_fail_errno(err, errno, "%s", box->folder);
-	return 0;
+	as_box_undo(box);
+	rc = as_box_open_folder(box, place, err);
+	return rc ? rc : boot_at(b, box, as_temp_path(box->folder), err);
 }
 
-/* Beside the kernel's memory, from where code may be run. */
-static int write_shim(const struct as_box *box, struct as_buf *preload, struct as_err *err)
+static int boot(const struct boot *b, struct as_box *box, struct as_err *err)
 {
-	struct as_buf shim = { 0 };
+	int rc = boot_at(b, box, "", err);
+
+	return rc == AS_ELACK && box->cell.error ? boot_in_folder(b, box, err) : rc;
+}
+
+/* The kernel's version: it says it without booting, and is as confined as if it did. */
+static int ask_version(const struct boot *for_boot, char *version, size_t cap, struct as_err *err)
+{
+	struct boot b = *for_boot;
+	struct as_box *box = as_box_new();
+	struct as_buf output = { 0 };
+	const char *text;
+	size_t len;
 	int rc;
 
-	as_buf_addf(preload, "LD_PRELOAD=%s/shim.so", box->folder);
-	as_buf_add(&shim, as_shim_uml, (size_t)(as_shim_uml_end - as_shim_uml));
-	rc = as_buf_write_file(&shim, strchr(as_buf_str(preload), '=') + 1, err);
-	as_buf_free(&shim);
+	b.version = true;
+	rc = boot(&b, box, err);
+	if (!rc) {
+		as_box_listen(box, VERSION_DEADLINE_MS, VERSION_MAX_BYTES, &output);
+		as_box_end(box);
+	}
+	text = as_buf_str(&output);
+	len = strcspn(text, " \r\n");
+	if (!rc && (!WIFEXITED(box->status) || WEXITSTATUS(box->status) || !len || len >= cap ||
+		    !strchr("123456789", text[0]) || strspn(text, VERSION_CHARACTERS) < len))
+		rc = as_fail(err, AS_EUSE, "%s: not a User-Mode Linux kernel", b.kernel);
+	if (!rc)
+		snprintf(version, cap, "%.*s", (int)len, text);
+	as_buf_free(&output);
+	as_box_free(box);
 	return rc;
 }
 
-/* ---- Booting --------------------------------------------------------------------------------- */
-
-static const char *share(const struct as_box_options *options)
+static int make_initramfs(struct boot *b, struct as_err *err)
 {
-	(void)options;
-	return AS_GUEST_SHARE;
-}
-
-static int make_initramfs(const struct as_box_options *o, const char *kernel, struct as_buf *path,
-			  struct as_err *err)
-{
-	struct as_buf modules = { 0 };
+	const struct as_box_options *o = b->options;
+	struct as_buf archive = { 0 }, modules = { 0 };
 	struct as_initramfs what = { .self = "/proc/self/exe",
 				     .programs = o->programs,
 				     .optional = o->optional,
 				     .files = o->files,
 				     .modules = o->modules };
 	char version[128];
-	int rc = ask_version(kernel, version, sizeof(version), err);
+	int rc = ask_version(b, version, sizeof(version), err);
 
 	if (!rc) {
-		find_modules(kernel, version, &modules);
+		find_modules(b->kernel, version, &modules);
 		what.modules_folder = modules.len ? as_buf_str(&modules) : NULL;
-		rc = as_initramfs_file(&what, path, err);
+		rc = as_initramfs_build(&what, &archive, err);
 	}
+	if (!rc)
+		rc = in_memory("initramfs", archive.data, archive.len, &b->initramfs_fd, err);
+	as_buf_free(&archive);
 	as_buf_free(&modules);
 	return rc;
 }
 
-/* The shared folder is named on the command line, where a blank ends a word. */
-static int check_share(const char *share, struct as_err *err)
+static int ready(const struct as_box_options *o, struct as_err *err)
 {
-	if (strpbrk(share, " \t\n,\""))
-		return as_fail(err, AS_EUSE,
-			       "%s: a folder with blanks, commas or quotes in its path cannot be "
-			       "shared with uml; choose another with -o",
-			       share);
-	return 0;
+	struct boot b = { .options = o, .initramfs_fd = -1, .shim_fd = -1 };
+	char version[128];
+	int rc = check_memory(o, err);
+
+	if (!rc)
+		rc = check_core(o, err);
+	if (!rc)
+		rc = find_kernel(o, b.kernel, sizeof(b.kernel), err);
+	if (!rc)
+		rc = ask_version(&b, version, sizeof(version), err);
+	return rc ? rc : check_self(err);
 }
 
 static int start(const struct as_box_options *o, struct as_box *box, struct as_err *err)
 {
-	struct as_buf initrd = { 0 }, line[4] = { 0 }, tmpdir = { 0 }, preload = { 0 };
-	char kernel[4096], tmp[64], *argv[WORDS_MAX];
-	char env_path[] = "PATH=/usr/bin:/bin";
-	uint64_t mem = o->mem_bytes ? o->mem_bytes : AS_UML_MEM_DEFAULT;
-	size_t n = 0;
-	int rc = check_share(o->share, err);
+	struct boot b = { .options = o,
+			  .initramfs_fd = -1,
+			  .shim_fd = -1,
+			  .mem_bytes = o->mem_bytes ? o->mem_bytes : AS_UML_MEM_DEFAULT };
+	int rc = find_kernel(o, b.kernel, sizeof(b.kernel), err);
 
 	if (!rc)
-		rc = find_kernel(o, kernel, sizeof(kernel), err);
+		rc = make_initramfs(&b, err);
 	if (!rc)
-		rc = make_initramfs(o, kernel, &initrd, err);
+		rc = in_memory("shim", as_shim_uml, (size_t)(as_shim_uml_end - as_shim_uml),
+			       &b.shim_fd, err);
 	if (!rc)
-		rc = make_folder(box, tmp, sizeof(tmp), err);
-	if (!rc)
-		rc = write_shim(box, &preload, err);
-	if (rc)
-		goto out;
-	as_buf_addf(&line[0], "mem=%lluM", (unsigned long long)mem >> 20);
-	as_buf_addf(&line[1], "uml_dir=%s/", box->folder);
-	as_buf_addf(&line[2], "initrd=%s", as_buf_str(&initrd));
-	as_buf_addf(&line[3], "hostfs=%s", o->share);
-	as_buf_addf(&tmpdir, "TMPDIR=%s", box->folder);
-	argv[n++] = kernel;
-	for (size_t i = 0; i < 4; i++)
-		argv[n++] = line[i].data;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		argv[n++] = (char *)words[i];
-	for (size_t i = 0; o->extra && o->extra[i] && n < WORDS_MAX - 1; i++)
-		argv[n++] = (char *)o->extra[i];
-	argv[n] = NULL;
-	{
-		char *const envp[] = { env_path, tmpdir.data, preload.data, NULL };
-		const struct as_confine_path files[] = {
-			{ kernel, AS_CONFINE_RUN },
-			{ "/lib", AS_CONFINE_RUN },
-			{ "/lib64", AS_CONFINE_RUN },
-			{ "/usr/lib", AS_CONFINE_RUN },
-			{ "/usr/lib64", AS_CONFINE_RUN },
-			{ "/etc/ld.so.cache", AS_CONFINE_READ },
-			{ "/proc", AS_CONFINE_READ },
-			{ "/dev/null", AS_CONFINE_WRITE },
-			{ as_buf_str(&initrd), AS_CONFINE_READ },
-			{ box->folder, AS_CONFINE_RUN | AS_CONFINE_WRITE },
-			{ o->share, AS_CONFINE_WRITE },
-			{ NULL, 0 },
-		};
-		const struct as_box_program program = { .path = kernel,
-							.argv = argv,
-							.envp = envp,
-							.core = o->core,
-							.console = true,
-							.files = files };
-
-		rc = as_box_spawn(box, &program, err);
-	}
-out:
-	for (size_t i = 0; i < 4; i++)
-		as_buf_free(&line[i]);
-	as_buf_free(&initrd);
-	as_buf_free(&tmpdir);
-	as_buf_free(&preload);
+		rc = boot(&b, box, err);
+	if (b.initramfs_fd >= 0)
+		close(b.initramfs_fd);
+	if (b.shim_fd >= 0)
+		close(b.shim_fd);
 	return rc;
 }
 
@@ -410,7 +420,7 @@ const struct as_sandbox_ops as_sandbox_uml = {
 	.name = "uml",
 	.help = "a kernel of its own (User-Mode Linux), as an ordinary user",
 	.ready = ready,
-	.share = share,
 	.state_path = "/dev/mmapper",
+	.share_path = AS_GUEST_SHARE,
 	.start = start,
 };

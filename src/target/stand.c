@@ -15,6 +15,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -429,5 +430,41 @@ int as_stand_load(struct as_stand *s, const char *path, struct as_err *err)
 	else
 		rc = as_fail(err, AS_EUSE, "%s: is of another size", path);
 	as_disk_free(disk);
+	return rc;
+}
+
+/* How large the disk of an image is; 0: it is none. */
+static uint64_t image_size(const char *path)
+{
+	uint8_t head[AS_IMAGE_HEADER_BYTES];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t size = 0;
+
+	if (fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head))
+		for (int i = 7; i >= 0; i--)
+			size = size << 8 | head[AS_IMAGE_AT_SIZE + i];
+	if (fd >= 0)
+		close(fd);
+	return size;
+}
+
+int as_stand_open_image(const char *path, uint64_t max_bytes, struct as_stand **out,
+			struct as_err *err)
+{
+	uint64_t size = image_size(path);
+	struct as_stand *stand = NULL;
+	int rc;
+
+	*out = NULL;
+	if (!size || size > max_bytes)
+		return as_fail(err, AS_EUSE, "%s: not the image of a disk of at most %llu MiB",
+			       path, (unsigned long long)max_bytes >> 20);
+	rc = as_stand_new(size, &stand, err);
+	if (!rc)
+		rc = as_stand_load(stand, path, err);
+	if (rc)
+		as_stand_free(stand);
+	else
+		*out = stand;
 	return rc;
 }

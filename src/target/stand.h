@@ -75,5 +75,8 @@ AS_MUST_CHECK int as_stand_import(struct as_stand *stand, int fd, struct as_err 
 /* As an image (disk/image.h), and from one in a file; one of another size is refused. */
 AS_MUST_CHECK int as_stand_encode(struct as_stand *stand, struct as_buf *out, struct as_err *err);
 AS_MUST_CHECK int as_stand_load(struct as_stand *stand, const char *path, struct as_err *err);
+/* A stand as large as the image says; one of more than max_bytes is refused. */
+AS_MUST_CHECK int as_stand_open_image(const char *path, uint64_t max_bytes, struct as_stand **stand,
+				      struct as_err *err);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/spawn.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "disk/cow.h"
 #include "report/sinks.h"
 #include "run/boxed.h"
@@ -22,6 +23,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +47,17 @@ static void put(const char *path, const char *text)
 	close(fd);
 }
 
+/* Takes the one processor there is, for good. */
+static void spin(void)
+{
+	struct sched_param param = { .sched_priority = 99 };
+
+	put("/proc/sys/kernel/sched_rt_runtime_us", "-1");
+	if (!sched_setscheduler(0, SCHED_FIFO, &param))
+		for (;;)
+			;
+}
+
 static void make_mischief(const char *what, pid_t engine)
 {
 	if (!strcmp(what, "panic"))
@@ -57,6 +70,8 @@ static void make_mischief(const char *what, pid_t engine)
 		kill(engine, SIGSTOP);
 	else if (!strcmp(what, "crash"))
 		kill(engine, SIGSEGV);
+	else if (!strcmp(what, "spin"))
+		spin();
 }
 
 /* Waits for the workload that asks for it. */
@@ -109,7 +124,7 @@ struct heard {
 	long op[JOBS_MAX];
 	bool has_log[JOBS_MAX], has_detail[JOBS_MAX];
 	unsigned workloads;
-	const char *stop_after_first; /* the share of a kernel to stop then */
+	int signal_after_first; /* what the kernel is sent then */
 	const char *raw; /* where to put the disk of a finding */
 	char options[256]; /* of the last */
 };
@@ -146,15 +161,15 @@ static void hear(struct as_sink *sink, const struct as_finding *f, const char *i
 	snprintf(h->signature[i], sizeof(h->signature[i]), "%s", f->signature);
 }
 
-/* The process of a guest that shares this folder, 0: there is none. */
-static pid_t find_kernel(const char *share)
+/* The kernel of a guest that this process has started, 0: there is none. */
+static pid_t find_kernel(pid_t owner)
 {
 	char want[4096], path[64], line[8192];
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
 	pid_t found = 0;
 
-	snprintf(want, sizeof(want), "hostfs=%s", share);
+	snprintf(want, sizeof(want), AS_UML_OWNER_WORD "%d", owner);
 	while (!found && (entry = readdir(proc))) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 		ssize_t len;
@@ -182,8 +197,8 @@ static void hear_workload(void *ctx, const struct as_boxed_job *job,
 
 	(void)job;
 	(void)result;
-	if (!h->workloads++ && h->stop_after_first)
-		assert_int_equal(kill(find_kernel(h->stop_after_first), SIGSTOP), 0);
+	if (!h->workloads++ && h->signal_after_first)
+		assert_int_equal(kill(find_kernel(getpid()), h->signal_after_first), 0);
 }
 
 static void need_uml(void)
@@ -427,13 +442,13 @@ static void test_crash_run(void **state)
 
 /* Kills `times` kernels: every other one whenever it is, booting or not, the rest after it has
  * finished something, so that there is an end. */
-static int killer(const char *share, unsigned times, uint64_t seed, const struct heard *heard)
+static int killer(pid_t owner, unsigned times, uint64_t seed, const struct heard *heard)
 {
 	struct as_prng prng = as_prng_seed(seed);
 	pid_t last = 0;
 
 	while (times) {
-		pid_t pid = find_kernel(share);
+		pid_t pid = find_kernel(owner);
 		unsigned before = *(const volatile unsigned *)&heard->workloads;
 
 		if (!pid || pid == last) {
@@ -443,21 +458,21 @@ static int killer(const char *share, unsigned times, uint64_t seed, const struct
 		last = pid;
 		while (times % 2 && *(const volatile unsigned *)&heard->workloads == before)
 			poll(NULL, 0, 1);
-		poll(NULL, 0, (int)as_prng_below(&prng, times % 2 ? 150 : 500));
-		if (!kill(pid, SIGKILL))
+		poll(NULL, 0, (int)as_prng_below(&prng, times % 2 ? 4 : 500));
+		/* One that the kernel in there catches, and one that nobody does. */
+		if (!kill(pid, times % 3 ? SIGKILL : SIGTERM))
 			times--;
 	}
 	return 0;
 }
 
-static pid_t start_killer(const char *share, unsigned times, uint64_t seed,
-			  const struct heard *heard)
+static pid_t start_killer(unsigned times, uint64_t seed, const struct heard *heard)
 {
-	pid_t pid = fork();
+	pid_t owner = getpid(), pid = fork();
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(killer(share, times, seed, heard));
+		_exit(killer(owner, times, seed, heard));
 	}
 	return pid;
 }
@@ -475,9 +490,9 @@ static void test_silence(void **state)
 	all = as_xcalloc(1, sizeof(*all));
 	heard = as_xcalloc(1, sizeof(*heard));
 	assert_non_null(mkdtemp(out));
-	for (int i = 0; i < 3; i++)
-		add_long(all, "long");
-	heard->stop_after_first = out;
+	add_long(all, "long");
+	add_long(all, "mischief:spin");
+	add_long(all, "long");
 	if (run_all(all, "dir:/tmp", out, 0, 1000, heard, NULL, &stats, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(heard->n, 1);
@@ -487,6 +502,32 @@ static void test_silence(void **state)
 	free(heard);
 	free_jobs(all);
 	assert_int_equal(as_sys_remove_tree(out, NULL), 0);
+}
+
+/* Somebody stops the kernel, or tells it to end: that is no finding. */
+static void test_signals(void **state)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGKILL };
+
+	(void)state;
+	need_uml();
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		struct jobs *all = as_xcalloc(1, sizeof(*all));
+		struct heard *heard = as_xcalloc(1, sizeof(*heard));
+		struct as_run_stats stats = { 0 };
+		struct as_err err = { 0 };
+
+		for (int j = 0; j < 2; j++)
+			add_long(all, "long");
+		heard->signal_after_first = signals[i];
+		if (run_all(all, "dir:/tmp", NULL, 0, 0, heard, NULL, &stats, &err))
+			fail_msg("%s: %s", as_signal_name(signals[i]), err.msg);
+		if (heard->n)
+			fail_msg("%s: %s", as_signal_name(signals[i]), heard->summary[0]);
+		assert_int_equal(heard->workloads, all->n);
+		free(heard);
+		free_jobs(all);
+	}
 }
 
 static unsigned count_findings(const char *out, const char *than)
@@ -525,7 +566,7 @@ static unsigned count_findings(const char *out, const char *than)
 /* Whatever moment a guest is killed at, nothing is lost and nothing is made up. */
 static void test_kills(void **state)
 {
-	enum { KILLS = 22, WORKLOADS = 120 };
+	enum { KILLS = 16, WORKLOADS = 120 };
 	struct jobs *all;
 	struct heard *heard;
 	char out[2][32] = { "/tmp/assay-test-XXXXXX", "/tmp/assay-test-XXXXXX" };
@@ -537,22 +578,29 @@ static void test_kills(void **state)
 	all = as_xcalloc(1, sizeof(*all));
 	heard = as_shared_alloc(2 * sizeof(*heard));
 	for (int i = 0; i < WORKLOADS; i++) {
-		char text[128], name[32];
+		struct as_buf text = { 0 };
+		char name[32];
 
-		snprintf(text, sizeof(text), "create /a%d 0644\ncreate /b 0644\nrename /a%d /b\n",
-			 i, i);
+		/* It takes its time: the killer is to come in between. */
+		for (int j = 0; j < 100; j++)
+			as_buf_addf(&text, "create /f%d 0644\n", j);
+		as_buf_addf(&text, "create /a%d 0644\ncreate /b 0644\nrename /a%d /b\n", i, i);
 		snprintf(name, sizeof(name), "w%d", i);
-		add_job(all, name, text);
+		add_job(all, name, as_buf_str(&text));
+		as_buf_free(&text);
 	}
 	for (int i = 0; i < 2; i++) {
 		struct as_run_stats stats = { 0 };
+		struct as_sink *store;
 		pid_t pid = -1;
 
 		assert_non_null(mkdtemp(out[i]));
+		assert_int_equal(as_store_sink_new(out[i], as_cli_save_disk, &store, &err), 0);
 		if (i)
-			pid = start_killer(out[i], KILLS, 7, &heard[i]);
-		if (run_all(all, "lab:bug=1", out[i], 0, 0, &heard[i], NULL, &stats, &err))
+			pid = start_killer(KILLS, 7, &heard[i]);
+		if (run_all(all, "lab:bug=1", out[i], 0, 0, &heard[i], store, &stats, &err))
 			fail_msg("%s", err.msg);
+		as_store_sink_free(store);
 		assert_int_equal(heard[i].workloads, WORKLOADS);
 		if (i) {
 			/* It must have been at work all the time. */
@@ -574,7 +622,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_harms),	  cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_crash_run), cmocka_unit_test(test_silence),
-		cmocka_unit_test(test_kills),
+		cmocka_unit_test(test_signals),	  cmocka_unit_test(test_kills),
 	};
 
 	if (getpid() == 1 && !strcmp(argv[0], "/init"))

@@ -7,8 +7,9 @@
 
 #include "base/buf.h"
 #include "base/spawn.h"
-#include "target/confine.h"
+#include "base/temp.h"
 #include "target/sandbox.h"
+#include "target/share.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -97,11 +98,11 @@ static void need_uml(void)
 
 /* Runs it to its end; what it said is in `said`. */
 static struct as_box *run_box(const struct as_sandbox_ops *ops, const char *const *args,
-			      const char *share, const char *const *modules, struct as_buf *said)
+			      const char *const *modules, struct as_buf *said)
 {
-	struct as_box_options o = {
-		.share = share, .core = AS_CORE_HERE, .modules = modules, .engine_bytes = 4096
-	};
+	struct as_box_options o = { .core = AS_CORE_HERE,
+				    .modules = modules,
+				    .engine_bytes = 4096 };
 	struct as_box *box;
 	struct as_err err;
 	bool ended = false;
@@ -145,13 +146,13 @@ static void test_echo(void **state)
 	struct as_box *box;
 
 	(void)state;
-	box = run_box(&as_sandbox_host, args, "/tmp", NULL, &said);
+	box = run_box(&as_sandbox_host, args, NULL, &said);
 	assert_string_equal(as_buf_str(&said), "[a b][][c\n]\n");
 	assert_true(WIFEXITED(box->status) && WEXITSTATUS(box->status) == 7);
 	as_box_free(box);
 	as_buf_free(&said);
 	need_uml();
-	box = run_box(&as_sandbox_uml, args, "/tmp", modules, &said);
+	box = run_box(&as_sandbox_uml, args, modules, &said);
 	assert_string_equal(box->state->error, "");
 	assert_string_equal(as_buf_str(&said), "[a b][][c\n]\n");
 	assert_true(WIFEXITED(box->status) && !WEXITSTATUS(box->status));
@@ -168,12 +169,12 @@ static void test_death(void **state)
 	struct as_box *box;
 
 	(void)state;
-	box = run_box(&as_sandbox_host, args, "/tmp", NULL, &said);
+	box = run_box(&as_sandbox_host, args, NULL, &said);
 	assert_true(WIFSIGNALED(box->status) && WTERMSIG(box->status) == SIGSEGV);
 	as_box_free(box);
 	as_buf_free(&said);
 	need_uml();
-	box = run_box(&as_sandbox_uml, args, "/tmp", NULL, &said);
+	box = run_box(&as_sandbox_uml, args, NULL, &said);
 	assert_true(WIFEXITED(box->status));
 	assert_int_equal(box->state->ended, 1);
 	assert_true(WIFSIGNALED(box->state->status) && WTERMSIG(box->state->status) == SIGSEGV);
@@ -181,52 +182,101 @@ static void test_death(void **state)
 	as_buf_free(&said);
 }
 
-static int try_confine(void *ctx)
-{
-	static const struct as_confine_path none[] = { { NULL, 0 } };
-
-	(void)ctx;
-	return as_confine(none);
-}
-
+/* As who it runs, what it sees, and what is left of it. */
 static void test_walls(void **state)
 {
 	static const char *const args[] = { "--break-out", NULL };
-	char folder[] = "/tmp/assay-test-XXXXXX", share[64], path[80];
-	struct as_buf said = { 0 };
-	struct as_ended ended;
+	char folder[] = "/tmp/assay-test-XXXXXX", path[80];
+	struct as_buf said = { 0 }, walls = { 0 };
 	struct as_box *box;
+	struct stat st;
 	int fd;
 
 	(void)state;
 	need_uml();
-	assert_int_equal(as_spawn_fork(try_confine, NULL, 5000, NULL, &ended, NULL), 0);
-	if (ended.status)
-		skip_because("this kernel has no Landlock");
 	assert_non_null(mkdtemp(folder));
-	snprintf(share, sizeof(share), "%s/share", folder);
-	assert_int_equal(mkdir(share, 0755), 0);
 	snprintf(path, sizeof(path), "%s/canary", folder);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	assert_int_equal(write(fd, "tweet", 5), 5);
 	close(fd);
-	box = run_box(&as_sandbox_uml, args, share, NULL, &said);
-	as_box_free(box);
+	box = run_box(&as_sandbox_uml, args, NULL, &said);
+	as_cell_say(&box->cell, &walls);
+	print_message("%s\n", as_buf_str(&walls));
+	assert_true(box->cell.layers & AS_CELL_RIGHTS);
+	assert_true(box->cell.layers & (AS_CELL_SPACES | AS_CELL_FILES));
+	assert_int_not_equal(box->cell.uid, 0);
 	assert_string_equal(as_buf_str(&said), "done\n");
+	assert_int_equal(fstatat(box->share_fd, "allowed", &st, AT_SYMLINK_NOFOLLOW), 0);
+	as_box_free(box);
 	assert_int_equal(unlink(path), 0);
-	snprintf(path, sizeof(path), "%s/allowed", share);
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(share), 0);
 	/* And nothing else was left in it. */
 	assert_int_equal(rmdir(folder), 0);
 	as_buf_free(&said);
+	as_buf_free(&walls);
+}
+
+static const struct {
+	const char *name;
+	bool good;
+} names[] = {
+	{ "ext4-data-386c54dd", true },
+	{ "0.cov", true },
+	{ "", false },
+	{ ".", false },
+	{ "..", false },
+	{ ".x", false },
+	{ "a/b", false },
+	{ "../x", false },
+	{ "a b", false },
+	{ "a\nb", false },
+	{ "\033[2J", false },
+	{ "\xc3\xa4", false },
+};
+
+/* What a share has been filled with by somebody who means no good. */
+static void test_share(void **state)
+{
+	struct as_buf text = { 0 };
+	struct as_temp *temp;
+	int fd;
+
+	(void)state;
+	assert_int_equal(as_temp_new("/tmp", &temp, NULL), 0);
+	fd = open(as_temp_path(temp), O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	assert_int_equal(mkdirat(fd, "d", 0755), 0);
+	assert_int_equal(as_share_write(fd, "plain", "1234", 4, NULL), 0);
+	assert_int_equal(symlinkat("plain", fd, "link"), 0);
+	assert_int_equal(symlinkat("/etc", fd, "up"), 0);
+	assert_int_equal(mkfifoat(fd, "pipe", 0644), 0);
+	assert_int_equal(as_share_read(fd, "plain", 4, &text, NULL), 0);
+	assert_string_equal(as_buf_str(&text), "1234");
+	assert_int_equal(as_share_open(fd, "plain", 3), -EFBIG);
+	assert_int_equal(as_share_open(fd, "pipe", 100), -EINVAL);
+	assert_int_equal(as_share_open(fd, "d", 100), -EINVAL);
+	assert_true(as_share_open(fd, "link", 100) < 0);
+	assert_true(as_share_open(fd, "up/passwd", 1 << 20) < 0);
+	assert_true(as_share_open(fd, "../plain", 100) < 0);
+	assert_true(as_share_open(fd, "d/../plain", 3) < 0);
+	assert_true(as_share_open(fd, "/etc/passwd", 1 << 20) < 0);
+	assert_true(as_share_open(fd, "/proc/self/environ", 1 << 20) < 0);
+	assert_true(as_share_folder(fd, "up", geteuid()) < 0);
+	/* A link by the name of what is written is replaced, not followed. */
+	assert_int_equal(as_share_write(fd, "link", "x", 1, NULL), 0);
+	as_buf_clear(&text);
+	assert_int_equal(as_share_read(fd, "plain", 4, &text, NULL), 0);
+	assert_string_equal(as_buf_str(&text), "1234");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_int_equal(as_share_is_name(names[i].name), names[i].good);
+	close(fd);
+	as_temp_free(temp);
+	as_buf_free(&text);
 }
 
 static void test_refusals(void **state)
 {
 	static const char *const modules[] = { "no_such_module", NULL };
 	const char *args[] = { "x", NULL };
-	struct as_box_options o = { .share = "/tmp", .core = AS_CORE_HERE, .modules = modules };
+	struct as_box_options o = { .core = AS_CORE_HERE, .modules = modules };
 	char *longer = malloc(AS_BOX_ARGS_BYTES + 1);
 	struct as_box *box;
 	struct as_err err;
@@ -243,10 +293,6 @@ static void test_refusals(void **state)
 	args[0] = "x";
 	assert_int_equal(as_box_start(&as_sandbox_uml, &o, args, &box, &err), AS_ELACK);
 	assert_non_null(strstr(err.msg, "the kernel has no module no_such_module"));
-	o.modules = NULL;
-	o.share = "/a b";
-	assert_int_equal(as_box_start(&as_sandbox_uml, &o, args, &box, &err), AS_EUSE);
-	assert_non_null(strstr(err.msg, "blanks"));
 }
 
 static void test_state(void **state)
@@ -273,9 +319,10 @@ static void test_state(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),	 cmocka_unit_test(test_echo),
-		cmocka_unit_test(test_death),	 cmocka_unit_test(test_walls),
-		cmocka_unit_test(test_refusals), cmocka_unit_test(test_state),
+		cmocka_unit_test(test_table), cmocka_unit_test(test_echo),
+		cmocka_unit_test(test_death), cmocka_unit_test(test_walls),
+		cmocka_unit_test(test_share), cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_state),
 	};
 
 	if (getpid() == 1 && !strcmp(argv[0], "/init"))

@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# guest: what comes out of a sandbox is believed by nobody (fake_wire.c says it), and signals that
+# others send to a real guest, or to us, are no findings and leave nothing.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/tap.sh
+here=$PWD/tests/torture
+ASSAY=$(realpath "$ASSAY")
+seconds=${TORTURE_SECONDS:-0}
+cd "$WORK" || exit 2
+echo 'mkdir /a 0755' >w.txt
+
+"$ASSAY" run --no-store --sandbox uml --target lab w.txt >out 2>err
+if [ $? = 3 ]; then
+	tap_skip "guests" "$(sed 's/^assay: //' err)"
+	tap_done
+	exit
+fi
+if ! cc -std=gnu11 -D_GNU_SOURCE -O1 -o fake "$here/fake_wire.c"; then
+	tap_not_ok "the fake kernel compiles"
+	tap_done
+	exit
+fi
+
+# ---- Lies ----
+
+# hears NAME STATUS REGEX: what is said of a guest that does NAME: one line of an error (or none,
+# with status 0 or 1), in time, with bounded memory, and nothing on the terminal but text.
+hears() {
+	local name=$1 want=$2 regex=$3 got=0 lines
+	cp fake "$name"
+	(
+		ulimit -v 4000000
+		exec timeout 90 "$ASSAY" run --uml "./$name" --sandbox uml --target lab \
+			-o "o-$name" w.txt
+	) >out 2>err </dev/null || got=$?
+	lines=$(grep -c '^assay:' err)
+	if [ "$got" = "$want" ] && [ "$(wc -l <err)" -le 1 ] &&
+		cat out err | grep -Eq "$regex"; then
+		tap_ok "$name: one clear line"
+	else
+		tap_not_ok "$name: one clear line" \
+			"status $got, $lines lines; wanted $want, /$regex/" \
+			"$(tail -n 5 out err | cut -c 1-300)"
+	fi
+	if LC_ALL=C grep -q $'[\001-\010\013-\037]' out err; then
+		tap_not_ok "$name: text only" "$(head -c 500 err | od -c | head)"
+	else
+		tap_ok "$name: text only"
+	fi
+}
+hears flood-console 2 'said more than'
+hears flood-kmsg 2 'said more than'
+hears flood-notes 2 'said more than'
+hears flood-line 2 'never ends its line'
+hears garbage 2 'killed 8 times in a row'
+hears half 2 'killed 8 times in a row'
+hears deep 2 'killed 8 times in a row'
+hears killed 2 'killed 8 times in a row, at last: SIGKILL'
+hears escapes 2 'second line'
+hears numbers 2 'xxxx'
+hears lies 1 'cannot be'
+tap_is "no lie is kept" "$(cd o-lies/findings 2>/dev/null && echo *)" "t-7"
+tap_is "nothing is planted" "$(find . /tmp/planted -name '*planted*' 2>/dev/null)" ""
+hears disks 1 'd-garbage'
+tap_is "findings whose disks are none have none" "$(find o-disks -name 'disk*')" ""
+if [ "$seconds" -gt 0 ]; then
+	hears never-boots 2 'did not start \(no sign of life\)'
+fi
+
+# ---- Signals ----
+
+for i in $(seq 6000); do echo "create /f$i 0644" && echo "stat /f$i"; done >long.txt
+
+# guest_of PID: the process of the kernel that it started, when its engine is at work.
+guest_of() {
+	local i pid
+	for ((i = 0; i < 1000; i++)); do
+		pid=$(pgrep -o -f "assay.of=$1( |\$)") && {
+			sleep 0.7
+			echo "$pid"
+			return
+		}
+		sleep 0.02
+	done
+}
+
+# signalled NAME SIGNAL...: to the kernel, one after the other; the run must come to a good end.
+signalled() {
+	local name=$1 job got=0 signal missed=0
+	shift
+	"$ASSAY" run --sandbox uml --target dir:/mnt -o o-sig long.txt >out 2>err </dev/null &
+	job=$!
+	for signal in "$@"; do
+		case $signal in
+		[0-9]*) sleep "$signal" ;;
+		*) kill -s "$signal" "${guest:=$(guest_of $job)}" || missed=1 ;;
+		esac
+	done
+	wait $job || got=$?
+	guest=
+	tap_is "$name: no finding" "$got $(grep -c FOUND out) $missed $(cat err)" "0 0 0 "
+}
+# All of them, one by one, are in tests/run/test_boxed.c, too.
+signals=TERM
+[ "$seconds" -eq 0 ] || signals="TERM INT HUP QUIT KILL USR1"
+for signal in $signals; do
+	signalled "SIG$signal to the kernel" $signal
+done
+signalled "a kernel that is stopped for a while" STOP 3 CONT
+
+# Both of us, as when a machine is put to sleep, for longer than any deadline of this run.
+"$ASSAY" run --deadline 2 --sandbox uml --target dir:/mnt -o o-sleep long.txt \
+	>out 2>err </dev/null &
+job=$!
+guest=$(guest_of $job)
+kill -STOP $job "$guest"
+sleep 6
+missed=0
+kill -CONT "$guest" $job || missed=1
+got=0
+wait $job || got=$?
+tap_is "all stopped for longer than the deadline: no finding" \
+	"$got $(grep -c FOUND out) $missed $(cat err)" "0 0 0 "
+
+# Ourselves: everything ends, and nothing is left.
+mine() {
+	find /tmp /var/tmp /dev/shm -maxdepth 1 -name 'assay-temp-*' -user "$(id -u)" -newer w.txt
+}
+ends="TERM KILL"
+[ "$seconds" -eq 0 ] || ends="TERM KILL HUP"
+for signal in $ends; do
+	"$ASSAY" run --sandbox uml --target dir:/mnt -o o-end long.txt >out 2>err </dev/null &
+	job=$!
+	guest=$(guest_of $job)
+	kill -$signal $job
+	wait $job 2>/dev/null
+	for ((i = 0; i < 250; i++)); do
+		pgrep -f "assay.of=$job( |\$)" -r R,S,D,T >/dev/null || break
+		sleep 0.02
+	done
+	left=$(pgrep -f "assay.of=$job( |\$)" -r R,S,D,T | wc -l)
+	tap_is "SIG$signal to us: the kernel ends" "$left ${guest:+was there}" "0 was there"
+done
+"$ASSAY" doctor >out 2>&1 &
+job=$!
+sleep 0.3
+kill -KILL $job
+wait $job 2>/dev/null
+tap_is "none of them leaves a folder" "$(mine)" ""
+tap_is "nor a finding" "$(find o-sig o-sleep o-end -name finding.json 2>/dev/null)" ""
+tap_done
