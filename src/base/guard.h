@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * guard: a forked child for code that is not ours. As as_spawn_fork_limited(), and beyond that: what it
- * prints does not reach our terminal but the caller, it has no standard input, and whatever it
- * started and tried to leave running (a daemon in a session of its own) ends with it.
+ * guard: a forked child for code that is not ours. As as_spawn_fork_limited(), and beyond that:
+ * what it prints does not reach our terminal but the caller, it has no standard input, and whatever
+ * it started and tried to leave running (a daemon in a session of its own) ends with it.
  */
 #ifndef AS_BASE_GUARD_H
 #define AS_BASE_GUARD_H

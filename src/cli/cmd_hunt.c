@@ -477,8 +477,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	if (!rc && s.resume)
 		rc = as_cli_specs(s.state.scenario, s.state.target, &s.specs, err);
 	if (!rc && s.resume)
-		rc = as_cli_trust_hunt(given, &args, s.folder, s.state.target, &s.specs,
-				       err);
+		rc = as_cli_trust_hunt(given, &args, s.folder, s.state.target, &s.specs, err);
 	if (!rc)
 		rc = prepare(&args, &s, err);
 	if (!rc)
@@ -488,10 +487,9 @@ static int run(const struct as_args *given, struct as_err *err)
 	if (!rc) {
 		rc = hunt(&s, err);
 		erase(&s);
-		as_cli_hunt_summary(&s.state, s.folder, s.json,
-				    (as_cli_stopped() || rc) &&
-					    as_hunt_state_exists(&s.folders.hunt),
-				    s.talk);
+		as_cli_hunt_summary(
+			&s.state, s.folder, s.json,
+			(as_cli_stopped() || rc) && as_hunt_state_exists(&s.folders.hunt), s.talk);
 		if (!rc && !s.state.workloads && !as_cli_stopped())
 			rc = as_fail(err, AS_EUSE,
 				     "no workload was run: the time was up before the first was "

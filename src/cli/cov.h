@@ -78,8 +78,8 @@ AS_MUST_CHECK int as_cov_save(const struct as_counts *counts, const struct as_ar
 			      struct as_err *err);
 /* On stderr, when the counts are not whole. */
 void as_cov_warn_partial(const struct as_counts *counts, const char *path);
-/* On stderr, what else a person should know of them (cover/warn.h). With json, also as `warnings` of
- * the object that is open. */
+/* On stderr, what else a person should know of them (cover/warn.h). With json, also as `warnings`
+ * of the object that is open. */
 void as_cov_warn_counts(const struct as_counts *counts, const char *path, struct as_json *json);
 /* Both. */
 void as_cov_warn(const struct as_counts *counts, const char *path, struct as_json *json);

@@ -29,8 +29,8 @@ static bool nothing_matched(const struct seen *s, char *out, size_t size)
 	if (!as_counts_get_under(s->counts) || s->counted || !s->about)
 		return false;
 	snprintf(out, size,
-		 "NOTHING was counted: none of %" PRIu64 " calls was about files below %s", s->about,
-		 as_counts_get_under(s->counts));
+		 "NOTHING was counted: none of %" PRIu64 " calls was about files below %s",
+		 s->about, as_counts_get_under(s->counts));
 	return true;
 }
 

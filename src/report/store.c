@@ -163,8 +163,8 @@ static void describe(const struct as_finding *f, const char *id, struct as_buf *
 		    "- `finding.json`: all of this for programs\n%s",
 		    f->kind == AS_FIND_RACE ? ", of one thread" : "",
 		    f->disk ? "- `disk.img.zst`: the disk at that moment; "
-			       "`assay disk export disk.img.zst RAW`\n"
-			     : "");
+			      "`assay disk export disk.img.zst RAW`\n"
+			    : "");
 }
 
 static int write_readme(const struct as_dir *dir, const struct as_finding *f, const char *id,

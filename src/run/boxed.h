@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * boxed: workloads in a sandbox (target/sandbox.h). The engine inside is this program; it judges,
- * and it keeps what it finds in the shared folder by itself. Here it is supervised: what it says is
- * passed on; a kernel that panics, warns, complains of corruption or falls silent is a finding, and
+ * boxed: workloads in a sandbox (target/sandbox.h). The engine inside is this program, and it
+ * judges. Here it is supervised: what it says is checked, passed on and kept; a kernel that panics, warns, complains of corruption or falls silent is a finding, and
  * the sandbox is started anew with the next workload.
  */
 #ifndef AS_RUN_BOXED_H
@@ -37,8 +36,8 @@ struct as_boxed {
 	struct as_run_options options;
 	struct as_stand *fresh; /* the disk that workloads begin with; NULL: there is none */
 	const char *out; /* folder of the findings; NULL: they are not kept */
-	struct as_sink *told; /* hears what the engine inside has found (and kept) */
-	struct as_sink *found; /* hears, and keeps, what is found from out here */
+	struct as_sink *told; /* hears what comes again, and notes */
+	struct as_sink *found; /* hears, and keeps, what is found, inside and from out here */
 	/* After each workload. */
 	void (*workload)(void *ctx, const struct as_boxed_job *job,
 			 const struct as_run_result *result);

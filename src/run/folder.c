@@ -12,8 +12,8 @@
  *
  * The file system below may not answer, not even to a close(2), and who waits for it cannot be
  * killed. So a process of its own, the holder, makes the folder, holds the lock and removes it all;
- * we hold nothing there but a way to the tree (O_PATH), which children inherit, and leave the holder
- * alone when it does not answer. It also removes the folder when we die.
+ * we hold nothing there but a way to the tree (O_PATH), which children inherit, and leave the
+ * holder alone when it does not answer. It also removes the folder when we die.
  */
 #include "run/folder.h"
 

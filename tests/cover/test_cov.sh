@@ -119,7 +119,8 @@ tap_run "recorded" 0 "$ASSAY" cov record --how ptrace --under /mnt/tset -o n.cov
 tap_like "the same" "$WORK/err" 'n.cov: NOTHING was counted'
 for i in $(seq 20); do echo '10 write(7, "x", 1) = 1'; done | cat a.strace - >u.strace
 tap_run "much that could not be attributed" 0 "$ASSAY" cov read --under /mnt/test u.strace -o u.cov
-tap_like "is said" "$WORK/err" '^assay: u.cov: 81 % of the calls about files could not be attributed'
+tap_like "is said" "$WORK/err" \
+	'^assay: u.cov: 81 % of the calls about files could not be attributed'
 grep -v '^10 read(9' a.strace >clean.strace
 tap_run "nothing of that" 0 "$ASSAY" cov read --under /mnt/test clean.strace -o clean.cov
 tap_is "nothing is said" "$(cat err)" ""
