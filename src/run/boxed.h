@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * boxed: workloads in a sandbox (target/sandbox.h). The engine inside is this program, and it
- * judges. Here it is supervised: what it says is checked, passed on and kept; a kernel that panics, warns, complains of corruption or falls silent is a finding, and
- * the sandbox is started anew with the next workload.
+ * judges. Here it is supervised: what it says is checked, passed on and kept; a kernel that panics,
+ * warns, complains of corruption or falls silent is a finding, and the sandbox is started anew with
+ * the next workload.
  */
 #ifndef AS_RUN_BOXED_H
 #define AS_RUN_BOXED_H

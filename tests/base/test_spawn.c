@@ -350,41 +350,6 @@ static void test_stop(void **state)
 	as_shared_free((void *)stop, sizeof(*stop));
 }
 
-static int child_prints(void *ctx)
-{
-	static const char escape[] = "red: \033[31m\tbell: \a\n";
-
-	(void)ctx;
-	(void)!write(STDERR_FILENO, escape, sizeof(escape) - 1);
-	for (int i = 0; i < 1000; i++)
-		(void)!write(STDOUT_FILENO, "0123456789", 10);
-	return 0;
-}
-
-/* What a child prints comes through us, cut short and without what a terminal obeys. */
-static void test_relay(void **state)
-{
-	struct as_spawn_limits limits = { .deadline_ms = LONG_MS, .relay_bytes = 500 };
-	int kept = dup(STDERR_FILENO), file = memfd_create("said", MFD_CLOEXEC);
-	struct as_ended ended;
-	struct as_err err;
-	char said[1024] = "";
-	int rc;
-
-	(void)state;
-	dup2(file, STDERR_FILENO);
-	rc = as_spawn_fork_limited(child_prints, NULL, &limits, &ended, &err);
-	dup2(kept, STDERR_FILENO);
-	close(kept);
-	assert_int_equal(rc, 0);
-	assert_int_equal(ended.how, AS_END_EXIT);
-	assert_true(pread(file, said, sizeof(said) - 1, 0) > 500);
-	assert_true(lseek(file, 0, SEEK_END) < 600);
-	assert_memory_equal(said, "red: ?[31m\tbell: ?\n0123", 22);
-	assert_non_null(strstr(said, "what else it prints is dropped"));
-	close(file);
-}
-
 /* A supervisor that is killed takes its children with it. */
 static int supervise(void *ctx)
 {
@@ -439,7 +404,6 @@ int main(void)
 		cmocka_unit_test(test_which),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_relay),
 		cmocka_unit_test(test_children_die_with_us),
 		cmocka_unit_test(test_signal_names),
 	};
