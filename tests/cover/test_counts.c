@@ -360,7 +360,7 @@ static void test_warnings(void **state)
 		{ "/m", "1 mkdir(\"/m/a\", 0) = 0\n", NULL },
 		{ "/m", "1 write(3, \"\", 1) = 1\n1 write(4, \"\", 1) = 1\n",
 		  "100 % of the calls about files could not be attributed" },
-		{ "/m", "1 getpid() = 3\n", "there is no call about files" },
+		{ "/m", "1 getpid() = 3\n", "there were no calls about files" },
 		{ NULL, "1 close(3) = 0\nwhat\n", "50.0 % of the lines were not understood" },
 	};
 	char warning[AS_WARNING_BYTES];
