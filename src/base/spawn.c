@@ -269,6 +269,7 @@ static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 /* What every child does first. */
 static void settle(pid_t parent)
 {
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t none;
 
 	setpgid(0, 0);
@@ -279,6 +280,10 @@ static void settle(pid_t parent)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	/* What we do at a signal that ends us is not what a child does. */
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (signal(ends[i], SIG_DFL) == SIG_IGN)
+			signal(ends[i], SIG_IGN);
 }
 
 volatile uint64_t *as_spawn_oom(void)

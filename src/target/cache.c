@@ -157,13 +157,14 @@ int as_cache_open(const char *folder, const char *name, uint64_t max)
 	return fd;
 }
 
-/* Whatever has that name and is no file. */
+/* Whatever has that name and is no file of ours that nobody else can write to. */
 static void make_room(const char *path)
 {
 	struct stat st;
 	int fd;
 
-	if (lstat(path, &st) || S_ISREG(st.st_mode))
+	if (lstat(path, &st) || (S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+				 (st.st_mode & 0600) == 0600 && !(st.st_mode & 022)))
 		return;
 	fd = S_ISDIR(st.st_mode) ? open(path, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC) : -1;
 	if (fd >= 0) {

@@ -36,7 +36,7 @@ id=$(ls reducible/findings)
 
 processes() { grep -lzs "^TORTURE_MARK=$mark" /proc/[0-9]*/environ | cut -d/ -f3 | xargs; }
 # Folders of sandboxes, which the next sandbox removes, are the affair of tests/target.
-scratch() { ls -A /tmp /dev/shm 2>/dev/null | grep -Ev '^$|^assay-(uml|share)-' | xargs; }
+scratch() { ls -A /tmp /dev/shm 2>/dev/null | grep -Ev '^$' | xargs; }
 mounts() { wc -l </proc/self/mounts; }
 boxed=$("$ASSAY" run --sandbox uml --target lab --no-store rename.txt >/dev/null 2>&1 && echo yes)
 empty=$(scratch)

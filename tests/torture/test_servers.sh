@@ -341,7 +341,7 @@ else
 		cat <<-'END'
 		hang 1 mkdir.*did.not.come.back
 		spin 1 mkdir.*did.not.come.back
-		flood 1 what.else.it.prints.is.dropped
+		flood 1 did.not.come.back.within
 		endless 2 TOO_MUCH
 		deaf 2 did.not.come.back
 		long-read 1 pread.*TOO_MUCH

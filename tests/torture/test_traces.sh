@@ -16,7 +16,7 @@ limits() {
 }
 
 # hostile NAME FORMAT TIMES AWK [REGEX]: what AWK prints so many times (i counts) is read within the
-# limits, and the summary has this line. $FIRST is printed before.
+# limits, and the summary or a warning has this line. $FIRST is printed before.
 FIRST=
 SCALE=${TORTURE_SECONDS:+10}
 SCALE=${SCALE:-1}
@@ -26,7 +26,7 @@ hostile() {
 		limits
 		exec "$ASSAY" cov read --format "$format" --under /m - -o "$WORK/x.cov"
 	) >"$WORK/out" 2>"$WORK/err" || got=$?
-	if [ "$got" -le 1 ] && grep -Eq -- "$line" "$WORK/out"; then
+	if [ "$got" -le 1 ] && grep -Eq -- "$line" "$WORK/out" "$WORK/err"; then
 		tap_ok "$name"
 	else
 		tap_not_ok "$name" "exit status $got" "$(cat "$WORK/out" "$WORK/err")"
