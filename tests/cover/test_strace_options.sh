@@ -92,7 +92,8 @@ tap_like "but it is warned about" "$WORK/err" 'none.cov: NOTHING was counted: no
 "$ASSAY" cov show --json "$WORK/none.cov" >"$WORK/out" 2>/dev/null
 tap_like "in JSON, too" "$WORK/out" '"warnings":\["NOTHING was counted'
 "$ASSAY" cov read --under /nowhere "$WORK/plain.log" >/dev/null 2>"$WORK/err"
-tap_like "and where the counts go to standard output" "$WORK/err" 'NOTHING was counted: none of .* /nowhere'
+tap_like "and where the counts go to standard output" "$WORK/err" \
+	'NOTHING was counted: none of .* /nowhere'
 
 # Without -o there are numbers of processes only while there are several.
 tree() {
