@@ -204,6 +204,18 @@ int as_dir_open(const char *path, bool *made, struct as_dir *dir, struct as_err 
 	return rc;
 }
 
+int as_dir_make(const char *path, struct as_err *err)
+{
+	struct as_dir dir;
+	bool made;
+	int rc = as_dir_open(path, &made, &dir, err);
+
+	if (!rc && faccessat(dir.fd, ".", W_OK | X_OK, AT_EACCESS))
+		rc = as_fail_errno(err, errno, "%s", path);
+	as_dir_close(&dir);
+	return rc;
+}
+
 int as_dir_below(const struct as_dir *dir, const char *name, bool make, struct as_dir *below,
 		 struct as_err *err)
 {

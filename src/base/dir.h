@@ -36,6 +36,8 @@ void as_route_free(struct as_route *way);
 
 /* A folder that the user names. With `made` it is made where it is missing; *made says so. */
 AS_MUST_CHECK int as_dir_open(const char *path, bool *made, struct as_dir *dir, struct as_err *err);
+/* The same for those who only want it to be there, and to be able to write in it. */
+AS_MUST_CHECK int as_dir_make(const char *path, struct as_err *err);
 /* The same at the end of a walk along it. */
 AS_MUST_CHECK int as_dir_open_way(const struct as_route *way, const char *path, bool *made,
 				  struct as_dir *dir, struct as_err *err);

@@ -78,13 +78,30 @@ static void inherit(const struct as_out *out, const struct stat *old)
 	(void)!fchmod(out->fd, old->st_mode & 0777);
 }
 
-/* A folder in which nothing can be made may still hold a file that can be written. */
-static int open_in_place(struct as_out *out)
+/* A folder in which nothing can be made may still hold a file that can be written. It may be
+ * something else by now: it is cut only when it is known to be the file that was judged. */
+static int open_in_place(struct as_out *out, const struct stat *old)
 {
-	out->fd = openat(out->dir_fd, out->name, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+	const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	struct stat now;
+
+	out->fd = openat(out->dir_fd, out->name, flags);
 	free(out->name);
 	out->name = NULL;
-	return out->fd < 0 ? -errno : 0;
+	if (out->fd < 0 || fstat(out->fd, &now))
+		return -errno;
+	if (now.st_dev != old->st_dev || now.st_ino != old->st_ino)
+		return -ESTALE;
+	return fcntl(out->fd, F_SETFL, 0) || ftruncate(out->fd, 0) ? -errno : 0;
+}
+
+/* A file on which something is mounted, as containers are given files: nothing can take its name. */
+static bool is_mounted(const struct as_out *out)
+{
+	struct statx sx;
+
+	return !statx(out->dir_fd, out->name, AT_SYMLINK_NOFOLLOW, STATX_INO, &sx) &&
+	       sx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }
 
 static int open_new(struct as_out *out, const struct stat *old)
@@ -94,11 +111,13 @@ static int open_new(struct as_out *out, const struct stat *old)
 	/* A file that we may not write is not replaced, either. */
 	if (old && faccessat(out->dir_fd, out->name, W_OK, AT_EACCESS))
 		return -errno;
+	if (old && is_mounted(out))
+		return open_in_place(out, old);
 	rc = open_beside(out);
 	if (!rc && old)
 		inherit(out, old);
 	if (old && (rc == -EACCES || rc == -EPERM || rc == -EROFS))
-		rc = open_in_place(out);
+		rc = open_in_place(out, old);
 	return rc;
 }
 
@@ -126,6 +145,25 @@ static int check_type(const char *path, mode_t type, struct as_err *err)
 	if (S_ISSOCK(type))
 		return as_fail(err, AS_EIO, "%s: is a socket, nothing can be written to it", path);
 	return 0;
+}
+
+/* What another user put where all may put something, in the hope that we write to it: he would own
+ * what we write. The kernel refuses the same to those who open with O_CREAT (fs.protected_regular,
+ * fs.protected_fifos). */
+static int check_planted(const char *path, int folder, const struct stat *st, struct as_err *err)
+{
+	struct stat in;
+
+	if ((!S_ISREG(st->st_mode) && !S_ISFIFO(st->st_mode)) || st->st_uid == geteuid() ||
+	    st->st_uid == 0)
+		return 0;
+	if (fstat(folder, &in))
+		return as_fail_errno(err, errno, "%s", path);
+	if (!(in.st_mode & S_IWOTH) || st->st_uid == in.st_uid)
+		return 0;
+	return as_fail(err, AS_EUSE,
+		       "%s: belongs to another user, in a folder that all can write to: refused",
+		       path);
 }
 
 static int open_there(struct as_out *out, const char *name, mode_t type, struct as_err *err)
@@ -194,6 +232,9 @@ static int open_at_end(struct as_out *out, const struct as_route *way, struct as
 	exists = !fstatat(out->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW);
 	if (!exists && errno != ENOENT)
 		return as_fail_errno(err, errno, "%s", path);
+	rc = exists ? check_planted(path, out->dir_fd, &st, err) : 0;
+	if (rc)
+		return rc;
 	if (exists && !S_ISREG(st.st_mode))
 		return open_there(out, name, st.st_mode, err);
 	if (folder)
@@ -250,6 +291,7 @@ int as_out_check(const char *path, struct as_err *err)
 			     ? as_fail_errno(err, errno, "%s: cannot create", path)
 			     : 0;
 	else if (!(rc = check_type(path, st.st_mode, err)) &&
+		 !(rc = check_planted(path, route.fd, &st, err)) &&
 		 faccessat(route.fd, name, W_OK, AT_EACCESS))
 		rc = as_fail_errno(err, errno, "%s: cannot open", path);
 	as_route_free(&route);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_gen: workloads made by the generator, on standard output or as files of a folder. */
 #include "base/choice.h"
+#include "base/dir.h"
+#include "base/out.h"
 #include "cli/cli.h"
 #include "cli/profiles.h"
 #include "cli/rows.h"
@@ -9,11 +11,9 @@
 #include "work/emit_c.h"
 #include "work/print.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct session {
 	struct as_profile *profile;
@@ -153,6 +153,7 @@ static int prepare(const struct as_args *args, struct session *s)
 	const char *layer = as_args_text(args, "layer", "syntax");
 	const char *feedback = as_args_text(args, "feedback", NULL);
 	const char *target = as_args_text(args, "target", NULL);
+	struct stat st;
 	int rc = as_cli_read_profile(as_args_text(args, "profile", "paper"), s->profile, s->err);
 
 	while (strcmp(layers[s->layer], layer))
@@ -164,7 +165,10 @@ static int prepare(const struct as_args *args, struct session *s)
 	s->tries = as_args_text(args, "tries", NULL);
 	if (!rc && s->tries && !feedback)
 		rc = as_fail(s->err, AS_EUSE, "--tries is of use with --feedback only");
-	if (!rc && s->tries && !access(s->tries, F_OK))
+	if (!rc && s->tries)
+		rc = as_out_check(s->tries, s->err);
+	/* A FIFO or a device is for writing only: nobody would ever end what is read from it. */
+	if (!rc && s->tries && !stat(s->tries, &st) && S_ISREG(st.st_mode))
 		rc = as_cli_read_feedback(s->tries, s->profile, s->err);
 	s->traits = any_target;
 	if (!rc && target) {
@@ -182,8 +186,8 @@ static int prepare(const struct as_args *args, struct session *s)
 	if (!rc && s->emit_c && !s->folder && s->count > 1)
 		rc = as_fail(s->err, AS_EUSE,
 			     "--emit c of more than one workload needs a folder: -o FOLDER");
-	if (!rc && s->folder && mkdir(s->folder, 0777) && errno != EEXIST)
-		rc = as_fail_errno(s->err, errno, "%s", s->folder);
+	if (!rc && s->folder)
+		rc = as_dir_make(s->folder, s->err);
 	return rc;
 }
 

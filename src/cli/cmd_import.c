@@ -4,15 +4,14 @@
  * is written. What could not be expressed is listed on standard error, "file:line: what".
  */
 #include "base/buf.h"
+#include "base/dir.h"
 #include "cli/cli.h"
 #include "cli/screen.h"
 #include "work/import.h"
 #include "work/print.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FILE_MAX_BYTES ((size_t)1 << 30)
 
@@ -65,10 +64,8 @@ static int write_file(const char *folder, const struct job *job, struct as_err *
 
 static int write_folder(const char *folder, const struct job *jobs, int n, struct as_err *err)
 {
-	int rc = 0;
+	int rc = as_dir_make(folder, err);
 
-	if (mkdir(folder, 0777) && errno != EEXIST)
-		return as_fail_errno(err, errno, "%s", folder);
 	for (int i = 0; i < n && !rc; i++)
 		rc = write_file(folder, &jobs[i], err);
 	return rc;

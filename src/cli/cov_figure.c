@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov_figure: counts as charts: a folder of SVG files, or a page of HTML. */
+#include "base/dir.h"
 #include "cli/cov.h"
 #include "cover/figure_cover.h"
 #include "cover/metric.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 char *as_cov_suite_name(const char *path)
 {
@@ -86,8 +85,10 @@ static int draw(const struct as_suites *suites, const struct as_args *args,
 	struct as_buf text = { 0 };
 	int rc = 0;
 
-	if (folder && mkdir(folder, 0777) && errno != EEXIST)
-		return as_fail_errno(err, errno, "%s", folder);
+	if (folder)
+		rc = as_dir_make(folder, err);
+	if (rc)
+		return rc;
 	if (folder && (choice->family || choice->arg))
 		rc = space_figures(suites, choice, folder, err);
 	else if (folder)

@@ -4,15 +4,8 @@
 
 #include "base/out.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-static int make_folder(const char *path, struct as_err *err)
-{
-	return mkdir(path, 0777) && errno != EEXIST ? as_fail_errno(err, errno, "%s", path) : 0;
-}
 
 /* In a folder of ours: no link that lies there is followed. */
 static int make_parts(const struct as_dir *out, struct as_cli_cov *cov, struct as_err *err)
@@ -45,7 +38,7 @@ int as_cli_cov_open(const struct as_args *args, const struct as_dir *out, struct
 		return rc;
 	if (cov->path[len - 1] == '/') {
 		as_buf_adds(&cov->folder, cov->path);
-		rc = make_folder(cov->path, err);
+		rc = as_dir_make(cov->path, err);
 	} else if (out) {
 		rc = make_parts(out, cov, err);
 	}
@@ -76,11 +69,11 @@ int as_cli_cov_take(struct as_cli_cov *cov, const struct as_dir *share, struct a
 static int finish(struct as_cli_cov *cov, struct as_err *err)
 {
 	struct as_counts *counts = as_own_counts(cov->own);
-	int rc = 0;
+	int rc = as_own_failed(cov->own, err);
 
 	/* In a folder of somebody else's, the file is there already. */
-	if (cov->folder.len && !cov->folder_is_ours)
-		return 0;
+	if (rc || (cov->folder.len && !cov->folder_is_ours))
+		return rc;
 	if (cov->folder_is_ours)
 		rc = as_own_gather(cov->own, as_buf_str(&cov->folder), err);
 	as_counts_source(counts, "own runs");

@@ -2,6 +2,7 @@
 /* own: see own.h. */
 #include "cover/own.h"
 
+#include "base/dir.h"
 #include "base/spawn.h"
 #include "cover/own_inside.h"
 #include "cover/record.h"
@@ -137,32 +138,50 @@ static void count_entry(struct as_own *own, const struct entry *e, size_t bytes)
 }
 
 /* A file of this process alone: numbers of processes come again in sandboxes. */
-static const char *own_file(struct as_own *own)
+static int make_file(struct as_own *own, const struct as_dir *dir, struct as_err *err)
 {
-	for (unsigned i = 0; !own->file.len && i < FILES_MAX; i++) {
-		int fd;
+	int fd = -1;
 
-		as_buf_addf(&own->file, "%s/%u.cov", own->folder, i);
-		fd = open(as_buf_str(&own->file), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-		if (fd < 0)
-			as_buf_clear(&own->file);
-		else
-			close(fd);
+	for (unsigned i = 0; i < FILES_MAX && fd < 0; i++) {
+		as_buf_clear(&own->file);
+		as_buf_addf(&own->file, "%u.cov", i);
+		fd = openat(dir->fd, as_buf_str(&own->file),
+			    O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
 		if (fd < 0 && errno != EEXIST)
 			break;
 	}
-	return own->file.len ? as_buf_str(&own->file) : NULL;
+	if (fd >= 0)
+		return close(fd) ? as_fail_errno(err, errno, "%s", dir->path) : 0;
+	as_buf_clear(&own->file);
+	return as_fail_errno(err, errno, "%s: cannot create a file", dir->path);
+}
+
+static int save_in_file(struct as_own *own, struct as_err *err)
+{
+	struct as_dir dir;
+	struct as_buf path = { 0 };
+	int rc = as_dir_open(own->folder, NULL, &dir, err);
+
+	if (!rc && !own->file.len)
+		rc = make_file(own, &dir, err);
+	as_dir_close(&dir);
+	as_buf_addf(&path, "%s/%s", own->folder, as_buf_str(&own->file));
+	if (!rc)
+		rc = as_counts_save(own->tally.counts, as_buf_str(&path), err);
+	as_buf_free(&path);
+	return rc;
 }
 
 static void save(struct as_own *own)
 {
-	const char *path;
+	struct as_err err;
 
 	if (!own->folder)
 		return;
-	path = own_file(own);
-	if (!path || as_counts_save(own->tally.counts, path, NULL))
+	if (save_in_file(own, &err)) {
 		as_counts_note(own->tally.counts, AS_NOTE_LOST, 1);
+		*own->failed = err;
+	}
 	own->saved_us = as_now_us();
 }
 
@@ -229,6 +248,7 @@ int as_own_new(const struct as_spec *spec, const char *folder, struct as_own **o
 	own->tally.spec = spec;
 	own->tally.counts = as_counts_new(spec);
 	own->folder = folder ? as_xstrdup(folder) : NULL;
+	own->failed = as_shared_alloc(sizeof(*own->failed));
 	if (rc) {
 		as_own_free(own);
 		own = NULL;
@@ -246,6 +266,7 @@ void as_own_free(struct as_own *own)
 	as_world_free(own->tally.world);
 	as_counts_free(own->tally.counts);
 	as_buf_free(&own->file);
+	as_shared_free(own->failed, sizeof(*own->failed));
 	free(own->folder);
 	free(own);
 }
@@ -253,6 +274,13 @@ void as_own_free(struct as_own *own)
 struct as_counts *as_own_counts(struct as_own *own)
 {
 	return own->tally.counts;
+}
+
+int as_own_failed(const struct as_own *own, struct as_err *err)
+{
+	if (own->failed->code && err)
+		*err = *own->failed;
+	return own->failed->code;
 }
 
 static int gather_one(struct as_own *own, const char *path, struct as_err *err)

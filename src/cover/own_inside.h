@@ -13,6 +13,7 @@ struct as_own {
 	struct area *area; /* shared with children */
 	char *folder;
 	struct as_buf file; /* there; "": none yet */
+	struct as_err *failed; /* shared with all processes: what could not be kept there */
 	int64_t saved_us;
 	uint32_t last; /* workload that was counted */
 	/* In a child: */
