@@ -16,9 +16,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define ATTEMPTS 100
+#define ACL_NAME "system.posix_acl_access"
 #define STATE_HEAD "{\"version\":1,"
 
 static const char mark_text[] =
@@ -36,6 +38,12 @@ static int check_owner(const struct as_dir *dir, struct as_err *err)
 	if (st.st_uid != geteuid() && st.st_uid != 0)
 		return as_fail(err, AS_EUSE,
 			       "%s: this folder belongs to another user: -o names another folder",
+			       dir->path);
+	/* With a list of access rights the bits of the group stand for all whom it names. */
+	if (st.st_mode & S_IWGRP && fgetxattr(dir->fd, ACL_NAME, NULL, 0) > 0)
+		return as_fail(err, AS_EUSE,
+			       "%s: its list of access rights (getfacl) lets others write to this "
+			       "folder: -o names another one",
 			       dir->path);
 	/* A group that is ours alone is usual: there new folders can be written by the group. */
 	if (st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP && st.st_gid != getegid()))

@@ -121,6 +121,27 @@ for c in run hunt crash; do
 	tap_run "$c: a folder in one that all can write, as in /tmp" 1 "c_$c" sticky/out
 	tap_run "$c: but not that one" 2 "c_$c" sticky
 done
+# A list of access rights: the mode alone says only that our own group may write.
+cat >acl.c <<-'END'
+	#include <sys/xattr.h>
+	#define ENTRY(tag, may, id) tag, 0, may, 0, id & 255, id >> 8 & 255, id >> 16 & 255, id >> 24
+	int main(int argc, char **argv)
+	{
+		unsigned char list[] = { 2, 0, 0, 0, ENTRY(1, 7, 0xffffffffu), ENTRY(2, 7, 12345u),
+			ENTRY(4, 5, 0xffffffffu), ENTRY(16, 7, 0xffffffffu),
+			ENTRY(32, 5, 0xffffffffu) };
+		return setxattr(argv[argc - 1], "system.posix_acl_access", list, sizeof(list), 0);
+	}
+END
+mkdir listed
+if "${CC:-gcc}" -w acl.c -o acl && ./acl listed; then
+	for c in run hunt crash; do
+		tap_run "$c: a folder whose list of access rights names others" 2 "c_$c" listed
+		tap_is "$c: gets nothing" "$(ls -A listed)" ""
+	done
+else
+	tap_skip "a list of access rights" "this file system has none"
+fi
 rm -rf old && cp -a good old && rm old/.assay-run
 tap_run "a folder of a version without marks" 1 c_resume old
 tap_is "is known by its contents, and marked" "$([ -f old/.assay-run ] && echo yes)" yes

@@ -14,7 +14,8 @@ cd "$WORK" || exit 1
 cp seed/findings/*/disk.img.zst d.zst
 "$ASSAY" run --target lab --no-store --cov a.cov "$cases/02-append.txt" >/dev/null
 printf 'openat(AT_FDCWD, "/tmp/x", O_RDONLY) = 3\nclose(3) = 0\n' >trace.txt
-printf '%s\n' '# setup' 'mkdir A 0755' '# run' 'open Afoo O_RDWR|O_CREAT 0644' >w.jlang
+printf '%s\n' '# define' A A/foo '# setup' 'mkdir A 0755' '# run' \
+	'open Afoo O_RDWR|O_CREAT 0644' >w.jlang
 "$ASSAY" gen --seed 1 -o ref >/dev/null
 generated=$(ls ref)
 
@@ -91,7 +92,7 @@ for w in $writers; do
 
 	# The reader has a name of its own for it: the node itself may be moved.
 	rm -rf n reader && mkfifo n && ln n reader
-	timeout 20 cat <reader >read &
+	timeout 20 cat reader >read &
 	try "$w: a FIFO" 0 "$w" n
 	wait
 	tap_is "$w: somebody reads it, and it stays" "$(same read) $(stat -c %F n)" "yes fifo"
@@ -152,7 +153,57 @@ if [ "$(id -u)" = 0 ] && chown 65534 log; then
 	ln -s victim theirs && chown -h 65534 theirs
 	tap_run "a link that another user made" 2 "$ASSAY" disk export d.zst theirs
 	tap_is "leads nowhere" "$(cat victim)" precious
+	# Nor is one in the middle: no folder is made behind it.
+	mkdir -p public beyond && chmod 1777 public
+	ln -s ../beyond public/l && chown -h 65534 public/l
+	through() { # NAME COMMAND...
+		local name=$1
+		shift
+		tap_run "$name: a link of another user in the middle" 2 "$@"
+		tap_is "$name: nothing is behind it" "$(ls -A beyond)" ""
+	}
+	through gen "$ASSAY" gen -o public/l/sub
+	through import "$ASSAY" import --from jlang w.jlang -o public/l/sub
+	through svg "$ASSAY" cov show --svg public/l/sub a.cov
+	through "run --cov" "$ASSAY" run --target lab --no-store --cov public/l/sub/ \
+		"$cases/02-append.txt"
+	# What another user put where all can: he would own what is written.
+	for w in $writers; do
+		case $w in gen | import) continue ;; esac
+		echo theirs >public/file && chmod 666 public/file && chown 65534 public/file
+		try "$w: a file that another user put in a public folder" \
+			"$([ "$w" = record ] && echo 125 || echo 2)" "$w" public/file
+		tap_is "$w: it stays as it was" "$(cat public/file)" theirs
+		rm -f public/fifo && mkfifo -m 666 public/fifo && chown 65534 public/fifo
+		try "$w: a FIFO there" "$([ "$w" = record ] && echo 125 || echo 2)" "$w" \
+			public/fifo
+	done
 else
 	tap_skip "a link that another user made" "only root can make one"
+fi
+
+# --cov FOLDER/: what cannot be kept is an error.
+cov_in() { "$ASSAY" run --target lab --no-store --cov "$1/" "$cases/02-append.txt"; }
+tap_run "--cov FOLDER/" 0 cov_in covs
+tap_is "it holds a file" "$([ -s covs/0.cov ] && echo yes)" yes
+echo mine >no_folder
+tap_run "--cov FILE/" 2 cov_in no_folder
+tap_is "the file stays" "$(cat no_folder)" mine
+# What was gone for is read only from a file.
+mkfifo tries
+tap_run "gen --tries FIFO waits for nobody" 2 timeout 60 "$ASSAY" gen --feedback new.feedback \
+	--tries tries
+if mkdir small && mount -t tmpfs -o size=64k none small 2>/dev/null; then
+	mkdir small/covs
+	head -c 100k /dev/zero >small/fill 2>/dev/null
+	tap_run "--cov FOLDER/ on a full disk" 2 cov_in small/covs
+	umount small
+	# A file that was mounted over, as containers have them.
+	echo inner >inner && echo outer >outer && mount --bind inner outer
+	tap_run "a file on which another is mounted" 0 "$ASSAY" cov feedback -o outer a.cov
+	umount outer
+	tap_is "is written" "$(cmp inner new.feedback && cat outer)" outer
+else
+	tap_skip "full disks and mounted files" "only root can mount"
 fi
 tap_done
