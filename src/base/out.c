@@ -95,7 +95,7 @@ static int open_in_place(struct as_out *out, const struct stat *old)
 	return fcntl(out->fd, F_SETFL, 0) || ftruncate(out->fd, 0) ? -errno : 0;
 }
 
-/* A file on which something is mounted, as containers are given files: nothing can take its name. */
+/* A file on which one is mounted, as containers are given files: nothing can take its name. */
 static bool is_mounted(const struct as_out *out)
 {
 	struct statx sx;

@@ -6,8 +6,8 @@
  * a reader sees all or nothing, and a failure leaves what was there; the new file has the mode and
  * the owner of the old one. A device, a FIFO or an open descriptor (/dev/stdout, /dev/fd/N) is
  * written into. Of a link, what it points to is written, and the link stays. A folder and a socket
- * are refused, and "-" is standard output. A file or a FIFO of another user in a folder that all can
- * write to is refused. A file that cannot be replaced, because its folder takes nothing new or
+ * are refused, and "-" is standard output. A file or a FIFO of another user in a folder that all
+ * can write to is refused. A file that cannot be replaced, because its folder takes nothing new or
  * because it is a mount point, is written in place.
  */
 #ifndef AS_BASE_OUT_H

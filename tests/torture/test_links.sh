@@ -124,7 +124,8 @@ done
 # A list of access rights: the mode alone says only that our own group may write.
 cat >acl.c <<-'END'
 	#include <sys/xattr.h>
-	#define ENTRY(tag, may, id) tag, 0, may, 0, id & 255, id >> 8 & 255, id >> 16 & 255, id >> 24
+	#define ID(n) n & 255, n >> 8 & 255, n >> 16 & 255, n >> 24
+	#define ENTRY(tag, may, id) tag, 0, may, 0, ID(id)
 	int main(int argc, char **argv)
 	{
 		unsigned char list[] = { 2, 0, 0, 0, ENTRY(1, 7, 0xffffffffu), ENTRY(2, 7, 12345u),
