@@ -34,6 +34,8 @@ void as_cli_start(void)
 	fill_standard();
 	sigaction(SIGPIPE, &act, NULL);
 	sigaction(SIGXFSZ, &act, NULL);
+	/* Some start programs with it ignored, and then no child can be waited for. */
+	signal(SIGCHLD, SIG_DFL);
 }
 
 bool as_cli_unheard(void)
