@@ -114,8 +114,7 @@ int as_share_folder(int folder, const char *name, uid_t uid)
 		return -errno;
 	fd = open_in(folder, name, O_DIRECTORY | O_RDONLY);
 	/* Whatever the umask says, another user is to enter it. */
-	if (fd >= 0 && !made &&
-	    (fchmod(fd, 0755) || (uid != geteuid() && fchown(fd, uid, uid)))) {
+	if (fd >= 0 && !made && (fchmod(fd, 0755) || (uid != geteuid() && fchown(fd, uid, uid)))) {
 		made = -errno;
 		close(fd);
 		return made;
