@@ -151,13 +151,17 @@ static void say_workload(const struct session *s, const char *name, const char *
 		as_json_kstr(&j, "target", spec);
 		as_json_kuint(&j, "ops", r->ops);
 		as_json_kuint(&j, "findings", r->findings);
+		as_json_kuint(&j, "again", r->again);
 		count_keys(&j, c);
 		as_json_kint(&j, "wall_us", r->wall_us);
 		as_json_end(&j);
 		printf("%s\n", as_buf_str(&line));
 		fflush(stdout);
 	} else {
-		as_buf_addf(&line, "%s  %s  %s  %llu operations, ", r->findings ? "FOUND" : "ok   ",
+		as_buf_addf(&line, "%s  %s  %s  %llu operations, ",
+			    r->findings ? "FOUND"
+			    : r->again	? "again"
+					: "ok   ",
 			    name, spec, (unsigned long long)r->ops);
 		count_words(&line, c);
 		as_buf_addf(&line, ", %.1f ms", (double)r->wall_us / 1e3);

@@ -111,13 +111,17 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 		as_json_kuint(&j, "unjudged", r->unjudged);
 		as_json_kuint(&j, "excused", r->excused);
 		as_json_kuint(&j, "findings", r->findings);
+		as_json_kuint(&j, "again", r->again);
 		as_json_kint(&j, "wall_us", r->wall_us);
 		add_counts(&j, r);
 		as_json_end(&j);
 		printf("%s\n", as_buf_str(&line));
 		fflush(stdout);
 	} else {
-		as_buf_addf(&line, "%s  %s  %s  %llu operations", r->findings ? "FOUND" : "ok   ",
+		as_buf_addf(&line, "%s  %s  %s  %llu operations",
+			    r->findings ? "FOUND"
+			    : r->again	? "again"
+					: "ok   ",
 			    name, spec, (unsigned long long)r->ops);
 		if (r->runs > 1)
 			as_buf_addf(&line, " in %llu runs", (unsigned long long)r->runs);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t pipe_broke;
@@ -34,6 +35,10 @@ void as_cli_start(void)
 	fill_standard();
 	sigaction(SIGPIPE, &act, NULL);
 	sigaction(SIGXFSZ, &act, NULL);
+	/* Some start programs with it ignored, and then no child can be waited for. */
+	signal(SIGCHLD, SIG_DFL);
+	/* What we make we can use. */
+	umask(umask(0) & 077);
 }
 
 bool as_cli_unheard(void)

@@ -205,7 +205,7 @@ static void tell(struct as_scenario *s, const struct as_seq *seq, const char *na
 	f.op_index = (long)d->op;
 	f.op_line = (int)(seq->n_meta + d->op + 1);
 	as_finding_id(&f, as_target_name(odd->target), id);
-	result->findings += is_new(s, id);
+	*(is_new(s, id) ? &result->findings : &result->again) += 1;
 	as_emit_finding(s->sinks, &f, id);
 	as_buf_free(&op);
 	as_buf_free(&summary);
@@ -244,6 +244,7 @@ static int tell_alone(struct as_scenario *s, struct subject *subject, const stru
 	if (!rc)
 		rc = as_run_workload(runner, seq, name, &alone, err);
 	result->findings += alone.findings;
+	result->again += alone.again;
 	as_runner_free(runner);
 	return rc;
 }

@@ -73,6 +73,7 @@ static void on_workload(struct as_boxed_session *b, const json_t *event)
 	struct as_run_result r = { .runs = number_of(event, "runs"),
 				   .ops = number_of(event, "ops"),
 				   .findings = number_of(event, "findings"),
+				   .again = number_of(event, "again"),
 				   .skipped = number_of(event, "skipped"),
 				   .unjudged = number_of(event, "unjudged"),
 				   .excused = number_of(event, "excused"),

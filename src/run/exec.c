@@ -453,7 +453,7 @@ static int report(struct as_runner *r, const struct as_seq *seq, const char *nam
 		.disk = disk ? as_stand_disk(disk) : NULL,
 	};
 	as_finding_id(&finding, as_target_name(r->target), id);
-	result->findings += is_new(r, id);
+	*(is_new(r, id) ? &result->findings : &result->again) += 1;
 	as_emit_finding(r->sinks, &finding, id);
 	as_stand_free(disk);
 	as_buf_free(&workload);
@@ -725,6 +725,7 @@ static int find_again(struct as_runner *r, const struct as_run_batch *batch, siz
 	memcpy(before, r->shared, sizeof(*before));
 	rc = run_once(r, &one, NULL, NULL, &again, err);
 	result->findings += again.findings;
+	result->again += again.again;
 	if (!rc && !r->shared->found) {
 		memcpy(r->shared, before, sizeof(*before));
 		rc = report(r, one.seqs[0], one.names[0], NULL, result, err);

@@ -58,6 +58,7 @@ struct as_run_options {
 
 struct as_run_result {
 	uint64_t runs, ops, findings;
+	uint64_t again; /* findings that an earlier workload showed, too: not in `findings` */
 	uint64_t skipped; /* operations this target cannot do */
 	uint64_t unjudged; /* runs of several threads that were too much to explain */
 	uint64_t excused; /* answers that differ between targets, as is known or allowed */

@@ -242,6 +242,8 @@ int as_cell_build(const struct as_cell *cell, struct as_cell_report *report)
 	int fds[FILES_MAX], program;
 	unsigned n = 0;
 
+	/* What is made here is for another user to enter, whatever the umask was. */
+	umask(022);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return failed(report, "private mounts");
 	program = open_all(cell, fds);

@@ -741,6 +741,16 @@ static int take_copy(struct as_mount *m, struct as_err *err)
 	return rc ? rc : as_mount_forget(m, err);
 }
 
+/* What the program could not say itself. */
+static void say_cut(const struct as_ended *ended, unsigned deadline_ms, struct as_buf *output)
+{
+	if (ended->how == AS_END_DEADLINE)
+		as_buf_addf(output, "\nthe checker did not end within %u ms and was killed\n",
+			    deadline_ms);
+	else if (ended->how == AS_END_SIGNAL)
+		as_buf_addf(output, "\nthe checker died of %s\n", as_signal_name(ended->status));
+}
+
 int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsigned deadline_ms,
 		   enum as_check_answer *answer, struct as_buf *output, struct as_err *err)
 {
@@ -768,6 +778,8 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 	spawn.argv = argv;
 	rc = as_spawn_run(&spawn, &ended, err);
 	as_loop_free(loop);
+	if (!rc)
+		say_cut(&ended, deadline_ms, spawn.output);
 	if (!rc)
 		*answer = ended.how == AS_END_EXIT
 				  ? as_fstype_judge(checker, ended.status, as_buf_str(spawn.output))

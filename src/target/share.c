@@ -113,7 +113,8 @@ int as_share_folder(int folder, const char *name, uid_t uid)
 	if (made && errno != EEXIST)
 		return -errno;
 	fd = open_in(folder, name, O_DIRECTORY | O_RDONLY);
-	if (fd >= 0 && !made && uid != geteuid() && fchown(fd, uid, uid)) {
+	/* Whatever the umask says, another user is to enter it. */
+	if (fd >= 0 && !made && (fchmod(fd, 0755) || (uid != geteuid() && fchown(fd, uid, uid)))) {
 		made = -errno;
 		close(fd);
 		return made;

@@ -283,4 +283,8 @@ kill -KILL "$assay"
 wait "$assay" 2>/dev/null
 tap_run "SIGKILL leaves no child" 0 timeout 20 tail --pid="${child:-$$}" -s 0.05 -f /dev/null
 
+# A workload that shows what an earlier one showed is not fine.
+tap_run "the same finding twice" 1 "$ASSAY" run --no-store --target lab:bug=3 \
+	labfs/cases/03-size-seen.txt labfs/cases/03-size-seen.txt
+tap_is "the second workload is not ok" "$(grep -cE '^(FOUND|again) ' "$WORK/out")" 2
 tap_done

@@ -40,7 +40,7 @@ struct node {
 
 static struct node nodes[NODES];
 static int fuse_fd = -1;
-static const char *mountpoint;
+static const char *mountpoint, *folder;
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
@@ -69,6 +69,18 @@ enum action {
 	ACT_LONG,
 	ACT_STRANGER,
 	ACT_SELF,
+	ACT_UMOUNT,
+	ACT_COVER,
+	ACT_AGAIN,
+	ACT_MOVE,
+	ACT_READONLY,
+	ACT_BUSY,
+	ACT_EXEC,
+	ACT_RELAY,
+	ACT_KILLER,
+	ACT_STOPPER,
+	ACT_SLOW,
+	ACT_TWICE,
 };
 
 static const struct {
@@ -86,6 +98,18 @@ static const struct {
 	{ "long", ACT_LONG }, /* an answer of too many bytes */
 	{ "stranger", ACT_STRANGER }, /* answers a request that nobody made, and not this one */
 	{ "self", ACT_SELF }, /* waits for itself */
+	{ "umount", ACT_UMOUNT }, /* takes its own mount away, then answers */
+	{ "cover", ACT_COVER }, /* mounts something else over it, then answers */
+	{ "again", ACT_AGAIN }, /* mounts a second one, which nobody serves, over it */
+	{ "move", ACT_MOVE }, /* moves its mount to its folder */
+	{ "readonly", ACT_READONLY }, /* makes its mount read-only */
+	{ "busy", ACT_BUSY }, /* leaves a process that works in the mount */
+	{ "exec", ACT_EXEC }, /* leaves another program that holds /dev/fuse */
+	{ "relay", ACT_RELAY }, /* ends with status 0; a child answers and goes on */
+	{ "killer", ACT_KILLER }, /* kills all that it can see, but not itself */
+	{ "stopper", ACT_STOPPER }, /* stops its parent and its group */
+	{ "slow", ACT_SLOW }, /* takes nearly two seconds for each answer */
+	{ "twice", ACT_TWICE }, /* answers twice */
 };
 
 enum special {
@@ -109,6 +133,13 @@ enum special {
 	WAY_MEMORY,
 	WAY_XATTRS,
 	WAY_DEADLOCK,
+	WAY_NOTIFY,
+	WAY_FOREVER,
+	WAY_GENERATION,
+	WAY_REUSE,
+	WAY_OLD,
+	WAY_NEW,
+	WAY_ROOT_FILE,
 };
 
 static const struct {
@@ -135,6 +166,13 @@ static const struct {
 	{ "memory", WAY_MEMORY }, /* takes all memory there is */
 	{ "xattrs", WAY_XATTRS }, /* attributes without an end */
 	{ "deadlock", WAY_DEADLOCK }, /* a child that holds /dev/fuse waits for us, who hang */
+	{ "notify", WAY_NOTIFY }, /* tells without an end that everything is out of date */
+	{ "forever", WAY_FOREVER }, /* what it says holds for ever, and a bit longer */
+	{ "generation", WAY_GENERATION }, /* every node is a new one at each look */
+	{ "reuse", WAY_REUSE }, /* all files are one node */
+	{ "old", WAY_OLD }, /* a version of the protocol that nobody speaks any more */
+	{ "new", WAY_NEW }, /* and one that nobody speaks yet */
+	{ "root-file", WAY_ROOT_FILE }, /* the root is a file */
 };
 
 static enum special special;
@@ -202,6 +240,67 @@ static void fail(const struct fuse_in_header *in, int errnum)
 	answer(in, -errnum, NULL, 0);
 }
 
+static void be_in_the_way(void)
+{
+	static const char *const sleep[] = { "sleep", "1000", NULL };
+	char options[128];
+	int fd;
+
+	switch (action) {
+	case ACT_UMOUNT:
+		umount2(mountpoint, MNT_DETACH);
+		break;
+	case ACT_COVER:
+		mount("bad_server", mountpoint, "tmpfs", 0, NULL);
+		break;
+	case ACT_AGAIN:
+		fd = open("/dev/fuse", O_RDWR);
+		snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+		mount("bad_server", mountpoint, "fuse", 0, options);
+		break;
+	case ACT_MOVE:
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+		mount(mountpoint, folder, NULL, MS_MOVE, NULL);
+		break;
+	case ACT_READONLY:
+		mount(NULL, mountpoint, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL);
+		break;
+	case ACT_EXEC:
+		if (!fork())
+			execvp(sleep[0], (char *const *)sleep);
+		break;
+	case ACT_RELAY:
+		if (fork())
+			_exit(0);
+		break;
+	case ACT_KILLER:
+		kill(-1, SIGKILL);
+		kill(getppid(), SIGKILL);
+		break;
+	case ACT_STOPPER:
+		if (!fork()) {
+			kill(getppid(), SIGCONT);
+			kill(-1, SIGSTOP);
+			_exit(0);
+		}
+		break;
+	case ACT_SLOW:
+		usleep(1800000);
+		break;
+	case ACT_BUSY:
+		if (!fork()) {
+			setsid();
+			close(fuse_fd);
+			(void)!chdir(mountpoint);
+			for (;;)
+				pause();
+		}
+		break;
+	default:
+		break;
+	}
+}
+
 /* False: the call is to be answered as usual. */
 static bool misbehave(const struct fuse_in_header *in)
 {
@@ -246,8 +345,12 @@ static bool misbehave(const struct fuse_in_header *in)
 		(void)!open(mountpoint, O_RDONLY);
 		fail(in, EIO);
 		break;
-	case ACT_NONE:
-		break;
+	case ACT_TWICE:
+		fail(in, EIO);
+		return false;
+	default:
+		be_in_the_way();
+		return false;
 	}
 	return true;
 }
@@ -277,6 +380,8 @@ static struct fuse_attr attr_of(uint64_t id)
 
 	if (special == WAY_HUGE_SIZE && S_ISREG(attr.mode))
 		attr.size = (uint64_t)1 << 62;
+	if (special == WAY_ROOT_FILE && id == ROOT)
+		attr.mode = S_IFREG | 0644;
 	if (special == WAY_TYPES && id != ROOT)
 		attr.mode = types[turn++ % N_OF(types)] | 0644;
 	return attr;
@@ -307,12 +412,20 @@ static uint64_t make(uint64_t parent, const char *name, uint32_t mode)
 
 static void answer_entry(const struct fuse_in_header *in, uint64_t id)
 {
+	static uint64_t generation;
 	struct fuse_entry_out entry = { .nodeid = id };
 
 	if (!id) {
 		fail(in, ENOSPC);
 		return;
 	}
+	if (special == WAY_REUSE && !S_ISDIR(nodes[id].mode))
+		entry.nodeid = NODES - 1;
+	if (special == WAY_GENERATION)
+		entry.generation = ++generation;
+	if (special == WAY_FOREVER)
+		entry.entry_valid = entry.attr_valid = UINT64_MAX,
+		entry.entry_valid_nsec = entry.attr_valid_nsec = UINT32_MAX;
 	entry.attr = attr_of(id);
 	answer(in, 0, &entry, sizeof(entry));
 }
@@ -328,6 +441,8 @@ static void do_init(const struct fuse_in_header *in, const void *arg)
 				     .time_gran = 1 };
 
 	(void)arg;
+	if (special == WAY_OLD || special == WAY_NEW)
+		out.major = special == WAY_OLD ? 1 : 99;
 	answer(in, 0, &out, sizeof(out));
 }
 
@@ -631,17 +746,17 @@ static void serve_one(const struct fuse_in_header *in)
 
 /* ---- From mount to mount --------------------------------------------------------------------- */
 
-static FILE *open_state(const char *folder, const char *mode)
+static FILE *open_state(const char *mode)
 {
 	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/state", folder ? folder : "/nonexistent");
+	snprintf(path, sizeof(path), "%s/state", folder);
 	return fopen(path, mode);
 }
 
-static void save(const char *folder)
+static void save(void)
 {
-	FILE *file = open_state(folder, "w");
+	FILE *file = open_state("w");
 
 	for (size_t i = 0; file && i < NODES; i++) {
 		fwrite(&nodes[i], sizeof(nodes[i]), 1, file);
@@ -652,9 +767,9 @@ static void save(const char *folder)
 		fclose(file);
 }
 
-static void load(const char *folder)
+static void load(void)
 {
-	FILE *file = open_state(folder, "r");
+	FILE *file = open_state("r");
 
 	nodes[ROOT] = (struct node){ .used = true, .parent = ROOT, .mode = S_IFDIR | 0755 };
 	for (size_t i = 0; file && i < NODES; i++) {
@@ -666,6 +781,23 @@ static void load(const char *folder)
 	}
 	if (file)
 		fclose(file);
+}
+
+/* A notice is an answer that belongs to no request. */
+static void notify_for_ever(void)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_notify_inval_inode_out inode;
+	} notice = { .head = { .len = sizeof(notice), .error = FUSE_NOTIFY_INVAL_INODE } };
+
+	if (fork())
+		return;
+	for (uint64_t n = 0;; n++) {
+		notice.inode.ino = n % 16;
+		if (write(fuse_fd, &notice, sizeof(notice)) < 0 && errno == ENODEV)
+			_exit(0);
+	}
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -715,8 +847,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	mountpoint = argv[2];
+	folder = argc > 3 ? argv[3] : "/nonexistent";
 	misbehave_first();
-	load(argv[3]);
+	load();
 	fuse_fd = open("/dev/fuse", O_RDWR);
 	snprintf(opts, sizeof(opts), "fd=%d,rootmode=40000,user_id=%u,group_id=%u", fuse_fd,
 		 getuid(), getgid());
@@ -726,11 +859,13 @@ int main(int argc, char **argv)
 	}
 	if (special == WAY_MOUNT_EXIT)
 		return 0;
+	if (special == WAY_NOTIFY)
+		notify_for_ever();
 	while ((n = read(fuse_fd, request, sizeof(request))) > 0 || errno == EINTR ||
 	       errno == ENOENT)
 		if (n >= (ssize_t)sizeof(struct fuse_in_header))
 			serve_one((const struct fuse_in_header *)request);
-	save(argv[3]);
+	save();
 	while (special == WAY_LINGER)
 		pause();
 	return 0;

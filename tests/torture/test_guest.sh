@@ -150,4 +150,23 @@ kill -KILL $job
 wait $job 2>/dev/null
 tap_is "none of them leaves a folder" "$(mine)" ""
 tap_is "nor a finding" "$(find o-sig o-sleep o-end -name finding.json 2>/dev/null)" ""
+
+# ---- What we are started with --------------------------------------------------------------------
+
+# started NAME COMMAND...: words before `assay`.
+started() {
+	local name=$1
+	shift
+	tap_run "$name" 0 "$@" "$ASSAY" run --no-store --sandbox uml --target dir:/mnt "$PWD/w.txt"
+}
+started "a umask that shuts everyone out" bash -c 'umask 077; exec "$@"' sh
+started "a umask that shuts us out, too" bash -c 'umask 777; exec "$@"' sh
+started "without HOME, and a TMPDIR that is none" env -u HOME TMPDIR=/dev/null
+if env --ignore-signal=CHLD --block-signal=USR1 true 2>/dev/null; then
+	started "ends of children are ignored" env --ignore-signal=CHLD
+	started "all signals are ignored" env --ignore-signal
+	started "all signals are blocked" env --block-signal
+else
+	tap_skip "signals that are ignored" "env of this machine has no --ignore-signal"
+fi
 tap_done

@@ -138,6 +138,25 @@ rows() {
 	deadlock 1 did.not.come.back
 	daemon 0 ^2.workloads
 	flood 0 ^2.workloads
+	notify 0 ^2.workloads
+	forever 0 ^2.workloads
+	generation 0 ^2.workloads
+	reuse 1 .
+	old 2 ended.before.it.served
+	new 2 ended.before.it.served
+	root-file 2 ended.before.it.served
+	umount-mkdir 1 .
+	cover-mkdir 1 .
+	again-lookup 1 .
+	move-write 1 .
+	readonly-lookup 1 EROFS
+	busy-mkdir 1 .
+	exec-mkdir 0 ^2.workloads
+	relay-lookup 1 ended.with.status.0.while.it.was.mounted
+	killer-mkdir 0 ^2.workloads
+	stopper-mkdir 1 did.not.come.back
+	twice-mkdir 1 mkdir
+	slow-lookup 1 did.not.come.back
 	END
 	[ -z "$bounded" ] || echo 'memory 0 ^2.workloads'
 }
@@ -199,7 +218,7 @@ tmp_before=$(ls -A /tmp /dev/shm | grep -v "${WORK##*/}" | sort)
 while read -r way _; do
 	on_hung "$way"
 done < <(hung)
-for first in 1 21; do
+for first in 1 21 41; do
 	some < <(rows | tail -n +$first | head -n 20)
 done
 tap_is "no server and no mount is left" "$(nothing_left)" ""
