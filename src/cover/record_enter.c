@@ -5,7 +5,10 @@
  *  1. Text is changed only when no other thread could be running it: while the address space has
  *     one task that runs, or when the text was mapped this moment. So when a process is about to
  *     get a second thread, all that can be led is led.
- *  2. What is not changed, for whatever reason, is seen by the tracer: nothing depends on success.
+ *  2. Text that has not been run yet is changed only if the program itself or its loader will run
+ *     it: what the program starts with, and what the loader maps. Valgrind and other emulators map
+ *     text by themselves, to read it: a jump in it leads them to where they have nothing.
+ *  3. What is not changed, for whatever reason, is seen by the tracer: nothing depends on success.
  */
 #include "cover/record_text.h"
 
@@ -189,10 +192,22 @@ static void read_maps(struct as_inside *in, const struct as_task *task)
 			space->vdso = start;
 		else if (mode[2] == 'x' && ino)
 			as_text_add(space, start, end, offset,
-				    as_text_file_of(in, makedev(major_nr, minor_nr), ino));
+				    as_text_file_of(in, makedev(major_nr, minor_nr), ino), true);
 	}
 	if (f)
 		fclose(f);
+}
+
+/* The program begins in its loader, if it has one: then there is text of another file as well. */
+static void find_loader(struct as_inside_space *space, uint64_t entry)
+{
+	const struct as_text *first = as_text_at(space, entry);
+
+	for (unsigned i = 0; first && i < space->n_texts; i++)
+		if (space->texts[i].file != first->file) {
+			space->loader = first->start;
+			space->loader_end = first->end;
+		}
 }
 
 /* Its own code starts first, and goes on to where the program begins. */
@@ -234,6 +249,7 @@ bool as_inside_exec(struct as_inside *in, struct as_task *task, int *status)
 	task->space = as_xcalloc(1, sizeof(*task->space));
 	task->space->refs = task->space->running = 1;
 	read_maps(in, task);
+	find_loader(task->space, regs.rip);
 	if (map_there(in, task, &first, AS_INSIDE_CODE, AS_INSIDE_CODE_BYTES, status))
 		there = set_up(in, task, &regs);
 	/* The loader runs first, or the program if it has none: its calls will be met. */
@@ -269,6 +285,8 @@ void as_inside_born(struct as_inside *in, const struct as_task *parent, struct a
 		return;
 	space->complete = true;
 	for (unsigned i = 0; i < space->n_texts; i++) {
+		if (!space->texts[i].runs)
+			continue;
 		as_text_search(in, parent->tid, &space->texts[i]);
 		as_text_lead(in, parent, &space->texts[i], reach(space, space->texts[i].start),
 			     true);
@@ -319,7 +337,7 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 	const struct as_inside_image *image = (void *)in->image;
 	struct as_inside_space *space = task->space;
 	uint64_t call = regs->rip - 2;
-	const struct as_text *text;
+	struct as_text *text;
 	struct as_area *area;
 	struct as_text_site *site;
 	bool had;
@@ -340,6 +358,7 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 	if (!site || !site->plan.usable)
 		return false;
 	site->met = true;
+	text->runs = true;
 	had = space->no_more || reach(space, call);
 	area = get_area(in, task, regs, call, status);
 	regs->rip = call;
@@ -354,9 +373,10 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 }
 
 void as_inside_mapped(struct as_inside *in, struct as_task *task, uint64_t address, uint64_t len,
-		      int fd, uint64_t offset)
+		      int fd, uint64_t offset, uint64_t caller)
 {
 	struct as_inside_space *space = task->space;
+	bool runs = space && caller >= space->loader && caller < space->loader_end;
 	struct as_text *text;
 	char path[64];
 	struct stat st;
@@ -369,9 +389,9 @@ void as_inside_mapped(struct as_inside *in, struct as_task *task, uint64_t addre
 		if (space->texts[i].start < address + len && address < space->texts[i].end)
 			space->texts[i] = space->texts[--space->n_texts];
 	as_text_add(space, address, address + ((len + 4095) & ~4095ull), offset,
-		    as_text_file_of(in, st.st_dev, st.st_ino));
+		    as_text_file_of(in, st.st_dev, st.st_ino), runs);
 	text = as_text_at(space, address);
-	if (!text || !text->file)
+	if (!text || !text->file || !runs)
 		return;
 	if (space->complete)
 		as_text_search(in, task->tid, text);
