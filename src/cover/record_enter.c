@@ -27,6 +27,7 @@
 
 #define AREA_BYTES 0x8000
 #define AREA_BELOW 0x10000000ul /* how far below the text its trampolines are */
+#define FAILED_MAX 64 /* attempts to lead calls of one text */
 #define LOW_TEXT 0x60000000ul /* text below reaches those behind the code */
 
 /* ---- Address spaces -------------------------------------------------------------------------- */
@@ -171,31 +172,69 @@ static struct as_area *get_area(const struct as_inside *in, const struct as_task
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
+static FILE *open_maps(pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)tid);
+	return fopen(path, "re");
+}
+
+struct map {
+	unsigned long start, end, offset, ino;
+	unsigned major_nr, minor_nr;
+	char mode[8];
+	bool vdso;
+};
+
+static bool next_map(FILE *f, struct map *map)
+{
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		map->vdso = strstr(line, "[vdso]");
+		if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu", &map->start, &map->end, map->mode,
+			   &map->offset, &map->major_nr, &map->minor_nr, &map->ino) == 7)
+			return true;
+	}
+	if (f)
+		fclose(f);
+	return false;
+}
+
 /* The texts that a program starts with: its own, and the loader's. */
 static void read_maps(struct as_inside *in, const struct as_task *task)
 {
 	struct as_inside_space *space = task->space;
-	char path[64], line[512];
-	FILE *f;
+	FILE *f = open_maps(task->tid);
+	struct map map;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)task->tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		unsigned long start, end, offset, ino;
-		unsigned major_nr, minor_nr;
-		char mode[8];
+	while (next_map(f, &map)) {
+		dev_t dev = makedev(map.major_nr, map.minor_nr);
 
-		if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu", &start, &end, mode, &offset,
-			   &major_nr, &minor_nr, &ino) != 7)
-			continue;
-		if (strstr(line, "[vdso]"))
-			space->vdso = start;
-		else if (mode[2] == 'x' && ino)
-			as_text_add(space, start, end, offset,
-				    as_text_file_of(in, makedev(major_nr, minor_nr), ino), true);
+		if (map.vdso)
+			space->vdso = map.start;
+		else if (map.mode[2] == 'x' && map.ino)
+			as_text_add(space, map.start, map.end, map.offset,
+				    as_text_file_of(in, dev, map.ino), true);
 	}
-	if (f)
-		fclose(f);
+}
+
+/* Whether what is there is still the file's; else the text is forgotten. Nobody tells us when text is
+ * unmapped, and what is put there instead is not for us to change. */
+static bool still_there(struct as_inside_space *space, pid_t tid, struct as_text *text,
+			uint64_t call)
+{
+	FILE *f = open_maps(tid);
+	bool there = false;
+	struct map map;
+
+	while (next_map(f, &map))
+		there |= call >= map.start && call < map.end && map.ino &&
+			 map.offset - map.start == text->offset - text->start;
+	if (!there)
+		*text = space->texts[--space->n_texts];
+	return there;
 }
 
 /* The program begins in its loader, if it has one: then there is text of another file as well. */
@@ -355,7 +394,8 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 	site = as_text_site(text->file, text->offset + (call - text->start));
 	if (!site)
 		site = as_text_plan(task->tid, text, call, (int)regs->orig_rax);
-	if (!site || !site->plan.usable)
+	if (!site || !site->plan.usable || text->failed >= FAILED_MAX ||
+	    !still_there(space, task->tid, text, call))
 		return false;
 	site->met = true;
 	text->runs = true;
@@ -364,8 +404,11 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 	regs->rip = call;
 	if (area && as_text_lead_one(in, task->tid, area, text, site, call))
 		regs->rip = call + (uint64_t)(int64_t)site->plan.from;
-	else if (had)
-		return false;
+	else {
+		text->failed++;
+		if (had)
+			return false;
+	}
 	/* Made again, from where the jump is, or as it was. */
 	regs->rax = regs->orig_rax;
 	regs->orig_rax = (unsigned long long)-1;

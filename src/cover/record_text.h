@@ -30,6 +30,7 @@ struct as_text_file {
 struct as_text {
 	uint64_t start, end, offset;
 	struct as_text_file *file;
+	unsigned char failed; /* attempts to lead a call of it */
 	bool runs; /* the processor runs it; else it may be what an emulator reads */
 };
 
