@@ -220,8 +220,8 @@ static void read_maps(struct as_inside *in, const struct as_task *task)
 	}
 }
 
-/* Whether what is there is still the file's; else the text is forgotten. Nobody tells us when text is
- * unmapped, and what is put there instead is not for us to change. */
+/* Whether what is there is still the file's; else the text is forgotten. Nobody tells us when text
+ * is unmapped, and what is put there instead is not for us to change. */
 static bool still_there(struct as_inside_space *space, pid_t tid, struct as_text *text,
 			uint64_t call)
 {

@@ -182,8 +182,8 @@ static void find_pad(const unsigned char *text, size_t len, size_t at, struct as
 }
 
 /* A call whose number is written next to it, or whose result is looked at next: nobody but itself
- * cares where it is. The others are wrappers for any call. Some of them (the cancellation points of C
- * libraries, Valgrind's) have a signal's handler look whether it came in the middle of them. */
+ * cares where it is. The others are wrappers for any call. Some of them (the cancellation points
+ * of C libraries, Valgrind's) have a signal's handler look whether it came in their middle. */
 static bool stands_alone(const unsigned char *text, size_t len, size_t at)
 {
 	static const unsigned char compare[] = { 0x48, 0x3d }, rest[] = { 0xf0, 0xff, 0xff };

@@ -82,8 +82,9 @@ static int reader_program(void)
 /* Text of the program's own making, that it writes anew and expects to be as it wrote it. */
 static int reuse_program(void)
 {
-	static const unsigned char code[] = { 0x90, 0x90, 0xb8, SYS_lseek, 0, 0, 0, 0x0f, 0x05,
-					      0xc3 };
+	static const unsigned char code[] = {
+		0x90, 0x90, 0xb8, SYS_lseek, 0, 0, 0, 0x0f, 0x05, 0xc3
+	};
 	int fd = open("/proc/self/exe", O_RDONLY), failed = fd < 0;
 	char *at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 
