@@ -5,7 +5,10 @@
  *  1. Text is changed only when no other thread could be running it: while the address space has
  *     one task that runs, or when the text was mapped this moment. So when a process is about to
  *     get a second thread, all that can be led is led.
- *  2. What is not changed, for whatever reason, is seen by the tracer: nothing depends on success.
+ *  2. Text that has not been run yet is changed only if the program itself or its loader will run
+ *     it: what the program starts with, and what the loader maps. Valgrind and other emulators map
+ *     text by themselves, to read it: a jump in it leads them to where they have nothing.
+ *  3. What is not changed, for whatever reason, is seen by the tracer: nothing depends on success.
  */
 #include "cover/record_text.h"
 
@@ -24,6 +27,7 @@
 
 #define AREA_BYTES 0x8000
 #define AREA_BELOW 0x10000000ul /* how far below the text its trampolines are */
+#define FAILED_MAX 64 /* attempts to lead calls of one text */
 #define LOW_TEXT 0x60000000ul /* text below reaches those behind the code */
 
 /* ---- Address spaces -------------------------------------------------------------------------- */
@@ -168,31 +172,81 @@ static struct as_area *get_area(const struct as_inside *in, const struct as_task
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
+static FILE *open_maps(pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)tid);
+	return fopen(path, "re");
+}
+
+struct map {
+	unsigned long start, end, offset, ino;
+	unsigned major_nr, minor_nr;
+	char mode[8];
+	bool vdso;
+};
+
+static bool next_map(FILE *f, struct map *map)
+{
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		map->vdso = strstr(line, "[vdso]");
+		if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu", &map->start, &map->end, map->mode,
+			   &map->offset, &map->major_nr, &map->minor_nr, &map->ino) == 7)
+			return true;
+	}
+	if (f)
+		fclose(f);
+	return false;
+}
+
 /* The texts that a program starts with: its own, and the loader's. */
 static void read_maps(struct as_inside *in, const struct as_task *task)
 {
 	struct as_inside_space *space = task->space;
-	char path[64], line[512];
-	FILE *f;
+	FILE *f = open_maps(task->tid);
+	struct map map;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)task->tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		unsigned long start, end, offset, ino;
-		unsigned major_nr, minor_nr;
-		char mode[8];
+	while (next_map(f, &map)) {
+		dev_t dev = makedev(map.major_nr, map.minor_nr);
 
-		if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu", &start, &end, mode, &offset,
-			   &major_nr, &minor_nr, &ino) != 7)
-			continue;
-		if (strstr(line, "[vdso]"))
-			space->vdso = start;
-		else if (mode[2] == 'x' && ino)
-			as_text_add(space, start, end, offset,
-				    as_text_file_of(in, makedev(major_nr, minor_nr), ino));
+		if (map.vdso)
+			space->vdso = map.start;
+		else if (map.mode[2] == 'x' && map.ino)
+			as_text_add(space, map.start, map.end, map.offset,
+				    as_text_file_of(in, dev, map.ino), true);
 	}
-	if (f)
-		fclose(f);
+}
+
+/* Whether what is there is still the file's; else the text is forgotten. Nobody tells us when text
+ * is unmapped, and what is put there instead is not for us to change. */
+static bool still_there(struct as_inside_space *space, pid_t tid, struct as_text *text,
+			uint64_t call)
+{
+	FILE *f = open_maps(tid);
+	bool there = false;
+	struct map map;
+
+	while (next_map(f, &map))
+		there |= call >= map.start && call < map.end && map.ino &&
+			 map.offset - map.start == text->offset - text->start;
+	if (!there)
+		*text = space->texts[--space->n_texts];
+	return there;
+}
+
+/* The program begins in its loader, if it has one: then there is text of another file as well. */
+static void find_loader(struct as_inside_space *space, uint64_t entry)
+{
+	const struct as_text *first = as_text_at(space, entry);
+
+	for (unsigned i = 0; first && i < space->n_texts; i++)
+		if (space->texts[i].file != first->file) {
+			space->loader = first->start;
+			space->loader_end = first->end;
+		}
 }
 
 /* Its own code starts first, and goes on to where the program begins. */
@@ -234,6 +288,7 @@ bool as_inside_exec(struct as_inside *in, struct as_task *task, int *status)
 	task->space = as_xcalloc(1, sizeof(*task->space));
 	task->space->refs = task->space->running = 1;
 	read_maps(in, task);
+	find_loader(task->space, regs.rip);
 	if (map_there(in, task, &first, AS_INSIDE_CODE, AS_INSIDE_CODE_BYTES, status))
 		there = set_up(in, task, &regs);
 	/* The loader runs first, or the program if it has none: its calls will be met. */
@@ -269,6 +324,8 @@ void as_inside_born(struct as_inside *in, const struct as_task *parent, struct a
 		return;
 	space->complete = true;
 	for (unsigned i = 0; i < space->n_texts; i++) {
+		if (!space->texts[i].runs)
+			continue;
 		as_text_search(in, parent->tid, &space->texts[i]);
 		as_text_lead(in, parent, &space->texts[i], reach(space, space->texts[i].start),
 			     true);
@@ -319,7 +376,7 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 	const struct as_inside_image *image = (void *)in->image;
 	struct as_inside_space *space = task->space;
 	uint64_t call = regs->rip - 2;
-	const struct as_text *text;
+	struct as_text *text;
 	struct as_area *area;
 	struct as_text_site *site;
 	bool had;
@@ -337,16 +394,21 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 	site = as_text_site(text->file, text->offset + (call - text->start));
 	if (!site)
 		site = as_text_plan(task->tid, text, call, (int)regs->orig_rax);
-	if (!site || !site->plan.usable)
+	if (!site || !site->plan.usable || text->failed >= FAILED_MAX ||
+	    !still_there(space, task->tid, text, call))
 		return false;
 	site->met = true;
+	text->runs = true;
 	had = space->no_more || reach(space, call);
 	area = get_area(in, task, regs, call, status);
 	regs->rip = call;
 	if (area && as_text_lead_one(in, task->tid, area, text, site, call))
 		regs->rip = call + (uint64_t)(int64_t)site->plan.from;
-	else if (had)
-		return false;
+	else {
+		text->failed++;
+		if (had)
+			return false;
+	}
 	/* Made again, from where the jump is, or as it was. */
 	regs->rax = regs->orig_rax;
 	regs->orig_rax = (unsigned long long)-1;
@@ -354,9 +416,10 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 }
 
 void as_inside_mapped(struct as_inside *in, struct as_task *task, uint64_t address, uint64_t len,
-		      int fd, uint64_t offset)
+		      int fd, uint64_t offset, uint64_t caller)
 {
 	struct as_inside_space *space = task->space;
+	bool runs = space && caller >= space->loader && caller < space->loader_end;
 	struct as_text *text;
 	char path[64];
 	struct stat st;
@@ -369,9 +432,9 @@ void as_inside_mapped(struct as_inside *in, struct as_task *task, uint64_t addre
 		if (space->texts[i].start < address + len && address < space->texts[i].end)
 			space->texts[i] = space->texts[--space->n_texts];
 	as_text_add(space, address, address + ((len + 4095) & ~4095ull), offset,
-		    as_text_file_of(in, st.st_dev, st.st_ino));
+		    as_text_file_of(in, st.st_dev, st.st_ino), runs);
 	text = as_text_at(space, address);
-	if (!text || !text->file)
+	if (!text || !text->file || !runs)
 		return;
 	if (space->complete)
 		as_text_search(in, task->tid, text);

@@ -122,7 +122,7 @@ static void on_return(struct tracer *t, struct as_task *task)
 	}
 	if (t->inside && r.orig_rax == SYS_mmap && r.rdx & PROT_EXEC && (int64_t)r.rax > 0 &&
 	    (int)r.r8 >= 0)
-		as_inside_mapped(t->inside, task, r.rax, r.rsi, (int)r.r8, r.r9);
+		as_inside_mapped(t->inside, task, r.rax, r.rsi, (int)r.r8, r.r9, r.rip);
 	{
 		const uint64_t regs[6] = { r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9 };
 

@@ -181,6 +181,21 @@ static void find_pad(const unsigned char *text, size_t len, size_t at, struct as
 	}
 }
 
+/* A call whose number is written next to it, or whose result is looked at next: nobody but itself
+ * cares where it is. The others are wrappers for any call. Some of them (the cancellation points
+ * of C libraries, Valgrind's) have a signal's handler look whether it came in their middle. */
+static bool stands_alone(const unsigned char *text, size_t len, size_t at)
+{
+	static const unsigned char compare[] = { 0x48, 0x3d }, rest[] = { 0xf0, 0xff, 0xff };
+
+	if (at >= 2 && !memcmp(text + at - 2, "\x31\xc0", 2))
+		return true;
+	if (at >= AS_SITE_JUMP && text[at - AS_SITE_JUMP] == 0xb8)
+		return true;
+	return at + 8 <= len && !memcmp(text + at + 2, compare, sizeof(compare)) &&
+	       !memcmp(text + at + 5, rest, sizeof(rest));
+}
+
 void as_site_plan(const unsigned char *text, size_t len, size_t at, int nr, struct as_site *out)
 {
 	static const unsigned char load_r9[] = { 0x4c, 0x8b, 0x4c, 0x24, 0x08 };
@@ -188,7 +203,8 @@ void as_site_plan(const unsigned char *text, size_t len, size_t at, int nr, stru
 	int number;
 
 	*out = (struct as_site){ .usable = false };
-	if (at + 2 > len || text[at] != 0x0f || text[at + 1] != 0x05)
+	if (at + 2 > len || text[at] != 0x0f || text[at + 1] != 0x05 ||
+	    !stands_alone(text, len, at))
 		return;
 	if (at > AS_SITE_JUMP) {
 		memcpy(&number, before + 1, sizeof(number));

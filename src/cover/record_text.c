@@ -115,7 +115,7 @@ static void add_site(struct as_text_file *file, uint64_t offset, const struct as
 }
 
 void as_text_add(struct as_inside_space *space, uint64_t start, uint64_t end, uint64_t offset,
-		 struct as_text_file *file)
+		 struct as_text_file *file, bool runs)
 {
 	if (space->n_texts == TEXTS_MAX)
 		return;
@@ -123,8 +123,9 @@ void as_text_add(struct as_inside_space *space, uint64_t start, uint64_t end, ui
 		space->cap_texts = space->cap_texts ? 2 * space->cap_texts : 8;
 		space->texts = as_xrealloc(space->texts, space->cap_texts * sizeof(*space->texts));
 	}
-	space->texts[space->n_texts++] =
-		(struct as_text){ .start = start, .end = end, .offset = offset, .file = file };
+	space->texts[space->n_texts++] = (struct as_text){
+		.start = start, .end = end, .offset = offset, .file = file, .runs = runs
+	};
 }
 
 /* ---- Memory of a task ------------------------------------------------------------------------ */

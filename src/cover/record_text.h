@@ -30,6 +30,8 @@ struct as_text_file {
 struct as_text {
 	uint64_t start, end, offset;
 	struct as_text_file *file;
+	unsigned char failed; /* attempts to lead a call of it */
+	bool runs; /* the processor runs it; else it may be what an emulator reads */
 };
 
 struct as_area {
@@ -46,12 +48,13 @@ struct as_inside_space {
 	struct as_text *texts;
 	unsigned n_texts, cap_texts;
 	uint64_t vdso;
+	uint64_t loader, loader_end; /* the loader's text, if the program has one */
 };
 
 /* NULL: there are too many. */
 struct as_text_file *as_text_file_of(struct as_inside *in, uint64_t dev, uint64_t ino);
 void as_text_add(struct as_inside_space *space, uint64_t start, uint64_t end, uint64_t offset,
-		 struct as_text_file *file);
+		 struct as_text_file *file, bool runs);
 /* NULL: no file's text. */
 struct as_text *as_text_at(const struct as_inside_space *space, uint64_t address);
 

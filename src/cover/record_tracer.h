@@ -57,9 +57,9 @@ unsigned as_inside_gone(struct as_inside *in, struct as_task *task);
  * and has it made again. False: it was not. *status: 0, or what else happened meanwhile. */
 bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_struct *regs,
 		   int *status);
-/* It has mapped text. */
+/* It has mapped text, by a call at `caller`. */
 void as_inside_mapped(struct as_inside *in, struct as_task *task, uint64_t address, uint64_t len,
-		      int fd, uint64_t offset);
+		      int fd, uint64_t offset, uint64_t caller);
 /* A fault of our own code, which is mended: true. */
 bool as_inside_fault(struct as_inside *in, struct as_task *task);
 

@@ -121,6 +121,26 @@ tap_run "without a command" 2 "$ASSAY" cov record -o "$cov"
 tap_run "a bad expression" 125 "$ASSAY" cov record --under '(' -o "$cov" -- true
 tap_run "an unknown way" 2 "$ASSAY" cov record --how dtrace -o "$cov" -- true
 
+# ---- An emulator inside --------------------------------------------------------------------------
+
+# It maps text to read it, and its handler of signals looks where the calls that it makes stand.
+if command -v valgrind >/dev/null; then
+	for how in inprocess ptrace; do
+		mkdir -p "$WORK/emulated"
+		if ! "$ASSAY" cov record --how "$how" -o "$cov" -- true >/dev/null 2>"$WORK/why"; then
+			tap_skip "valgrind, $how" "$(head -1 "$WORK/why")"
+			continue
+		fi
+		tap_run "valgrind, $how" 0 "$ASSAY" cov record --how "$how" --under "$WORK/emulated" \
+			-o "$WORK/v.cov" -- valgrind -q --tool=none --trace-children=yes \
+			sh -c 'cp /etc/passwd "$1"; rm "$1"' sh "$WORK/emulated/f"
+		tap_is "valgrind, $how: what its programs called" \
+			"$(grep -E '^call unlink' "$WORK/v.cov")" "call unlinkat 1"
+	done
+else
+	tap_skip "valgrind inside" "valgrind is not here"
+fi
+
 # ---- Figures -------------------------------------------------------------------------------------
 
 tap_run "own runs" 0 "$ASSAY" run --target lab --no-store --cov "$WORK/a.cov" - <<-'END'
