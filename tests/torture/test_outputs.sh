@@ -14,7 +14,8 @@ cd "$WORK" || exit 1
 cp seed/findings/*/disk.img.zst d.zst
 "$ASSAY" run --target lab --no-store --cov a.cov "$cases/02-append.txt" >/dev/null
 printf 'openat(AT_FDCWD, "/tmp/x", O_RDONLY) = 3\nclose(3) = 0\n' >trace.txt
-printf '%s\n' '# setup' 'mkdir A 0755' '# run' 'open Afoo O_RDWR|O_CREAT 0644' >w.jlang
+printf '%s\n' '# define' A A/foo '# setup' 'mkdir A 0755' '# run' \
+	'open Afoo O_RDWR|O_CREAT 0644' >w.jlang
 "$ASSAY" gen --seed 1 -o ref >/dev/null
 generated=$(ls ref)
 
@@ -49,6 +50,9 @@ writers="export merge feedback html run_cov hunt_cov gen import"
 w_read plain >/dev/null 2>&1 && writers="$writers read"
 w_record plain >/dev/null 2>&1 && writers="$writers record"
 rm -f plain
+
+# Of an error of assay's own: `cov record` keeps 2 for the command that it records.
+refused() { if [ "$1" = record ]; then echo 125; else echo 2; fi; }
 
 # try NAME WANTED-STATUS WRITER NODE
 try() {
@@ -86,12 +90,12 @@ for w in $writers; do
 		"symbolic link yes"
 
 	rm -rf n && mkdir n && echo mine >n/file
-	try "$w: a folder" 2 "$w" n
+	try "$w: a folder" "$(refused "$w")" "$w" n
 	tap_is "$w: it stays as it was" "$(cat n/file)" mine
 
 	# The reader has a name of its own for it: the node itself may be moved.
 	rm -rf n reader && mkfifo n && ln n reader
-	timeout 20 cat <reader >read &
+	timeout 20 cat reader >read &
 	try "$w: a FIFO" 0 "$w" n
 	wait
 	tap_is "$w: somebody reads it, and it stays" "$(same read) $(stat -c %F n)" "yes fifo"
@@ -101,11 +105,11 @@ for w in $writers; do
 		try "$w: a device" 0 "$w" n
 		tap_is "$w: it stays" "$(stat -c '%F %t %T' n)" "character special file 1 3"
 		rm -rf n && mknod n c 1 7
-		try "$w: a full device" 2 "$w" n
+		try "$w: a full device" "$(refused "$w")" "$w" n
 		tap_is "$w: it stays, too" "$(stat -c '%F %t %T' n)" "character special file 1 7"
 		tap_like "$w: the message says why" err "No space left"
 		mv n dev && ln -s "$WORK/dev" n
-		try "$w: a link to a full device" 2 "$w" n
+		try "$w: a link to a full device" "$(refused "$w")" "$w" n
 		tap_is "$w: both stay" "$(stat -c %F n) $(stat -c '%F %t' dev)" \
 			"symbolic link character special file 1"
 	else
