@@ -32,7 +32,8 @@ struct capture {
 	struct as_arena names;
 	char *piece; /* PIECE_BYTES, and LIST_BYTES behind */
 	bool failed;
-	size_t levels, entries; /* we are in; met */
+	struct level *level; /* directories that we are in, from the root */
+	size_t levels, levels_cap, entries; /* entries: met */
 	struct as_tree_xattr xattr[XATTRS_MAX]; /* of the node at hand; last: left as it is */
 	char *xattr_name[XATTRS_MAX];
 };
@@ -140,6 +141,13 @@ struct names {
 	size_t n, cap, max;
 };
 
+/* On the heap, since a stack may be too small for a tree that is LEVELS_MAX deep. */
+struct level {
+	struct names names;
+	size_t next, path_len; /* of its names; of its own path */
+	uint32_t dir;
+};
+
 static int collect(void *ctx, const char *name, uint64_t ino, uint32_t type_bits)
 {
 	struct names *names = ctx;
@@ -154,38 +162,6 @@ static int collect(void *ctx, const char *name, uint64_t ino, uint32_t type_bits
 	}
 	names->name[names->n++] = as_arena_strndup(names->arena, name, strlen(name));
 	return 0;
-}
-
-static void capture_node(struct capture *c, const char *name, uint32_t parent);
-
-static void capture_children(struct capture *c, uint32_t dir)
-{
-	struct names names = { .arena = &c->names, .max = ENTRIES_MAX - c->entries };
-	size_t len = c->path.len;
-	int rc = c->ops->list(c->ctx, as_buf_str(&c->path), collect, &names);
-
-	c->entries += names.n;
-	if (rc == -AS_ERR_TOO_MUCH)
-		fail(c, "listing it does not end");
-	else if (rc < 0)
-		fail(c, "listing it gives %s", as_outcome_err_name(-rc));
-	if (names.n)
-		qsort(names.name, names.n, sizeof(char *), by_string);
-	for (size_t i = 1; i < names.n; i++)
-		if (strcmp(names.name[i], names.name[i - 1]) == 0)
-			fail(c, "lists \"%s\" twice", names.name[i]);
-	if (++c->levels > LEVELS_MAX)
-		fail(c, "is more than %u directories deep", LEVELS_MAX);
-	for (size_t i = 0; i < names.n && !c->failed; i++) {
-		if (len > 1)
-			as_buf_addc(&c->path, '/');
-		as_buf_adds(&c->path, names.name[i]);
-		capture_node(c, names.name[i], dir);
-		c->path.len = len;
-		c->path.data[len] = '\0';
-	}
-	c->levels--;
-	free(names.name);
 }
 
 /* What only some types have. */
@@ -204,6 +180,32 @@ static void read_inside(struct capture *c, struct as_tree_node *node)
 	}
 }
 
+static void enter(struct capture *c, uint32_t dir)
+{
+	struct names names = { .arena = &c->names, .max = ENTRIES_MAX - c->entries };
+	int rc = c->ops->list(c->ctx, as_buf_str(&c->path), collect, &names);
+
+	c->entries += names.n;
+	if (rc == -AS_ERR_TOO_MUCH)
+		fail(c, "listing it does not end");
+	else if (rc < 0)
+		fail(c, "listing it gives %s", as_outcome_err_name(-rc));
+	if (names.n)
+		qsort(names.name, names.n, sizeof(char *), by_string);
+	for (size_t i = 1; i < names.n; i++)
+		if (strcmp(names.name[i], names.name[i - 1]) == 0)
+			fail(c, "lists \"%s\" twice", names.name[i]);
+	if (c->levels == LEVELS_MAX)
+		fail(c, "is more than %u directories deep", LEVELS_MAX);
+	if (c->levels == c->levels_cap) {
+		c->levels_cap = c->levels_cap ? c->levels_cap * 2 : 16;
+		c->level = as_xrealloc(c->level, c->levels_cap * sizeof(*c->level));
+	}
+	c->level[c->levels++] =
+		(struct level){ .names = names, .path_len = c->path.len, .dir = dir };
+}
+
+/* Enters it if it is a directory. */
 static void capture_node(struct capture *c, const char *name, uint32_t parent)
 {
 	struct as_stat st = { 0 };
@@ -235,7 +237,31 @@ static void capture_node(struct capture *c, const char *name, uint32_t parent)
 	for (uint32_t i = 0; i < node.n_xattrs; i++)
 		as_content_put(c->xattr[i].value);
 	if (S_ISDIR(node.mode) && !c->failed)
-		capture_children(c, at);
+		enter(c, at);
+}
+
+static void capture_all(struct capture *c)
+{
+	as_buf_addc(&c->path, '/');
+	capture_node(c, "", AS_TREE_NONE);
+	while (c->levels) {
+		struct level *top = &c->level[c->levels - 1];
+		const char *name;
+
+		if (c->failed || top->next == top->names.n) {
+			free(top->names.name);
+			c->levels--;
+			continue;
+		}
+		name = top->names.name[top->next++];
+		c->path.len = top->path_len;
+		c->path.data[c->path.len] = '\0';
+		if (top->path_len > 1)
+			as_buf_addc(&c->path, '/');
+		as_buf_adds(&c->path, name);
+		capture_node(c, name, top->dir);
+	}
+	free(c->level);
 }
 
 int as_tree_capture(const struct as_tree_ops *ops, void *ctx, struct as_tree **tree,
@@ -251,8 +277,7 @@ int as_tree_capture(const struct as_tree_ops *ops, void *ctx, struct as_tree **t
 	c->maker = as_tree_maker_new();
 	c->content = as_content_maker_new();
 	c->piece = as_xmalloc(PIECE_BYTES + LIST_BYTES);
-	as_buf_addc(&c->path, '/');
-	capture_node(c, "", AS_TREE_NONE);
+	capture_all(c);
 	*tree = NULL;
 	failed = c->failed;
 	if (failed)

@@ -4,6 +4,8 @@
 #ifndef TESTS_COVER_RECORD_TEST_H
 #define TESTS_COVER_RECORD_TEST_H
 
+#include "traced.h"
+
 #include "base/spawn.h"
 #include "cover/record.h"
 
@@ -17,27 +19,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED true
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED true
-#endif
-#ifndef SANITIZED
-#define SANITIZED false
-#endif
-
-#ifdef __SANITIZE_ADDRESS__
-/* Whoever is traced cannot be looked at for leaks: that takes ptrace, too. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-#endif
 
 static char self[4096];
 static struct as_spec *spec;

@@ -8,6 +8,7 @@
  * TORTURE_SECONDS=N: goes on with other seeds for that long.
  */
 #include "cover_test.h"
+#include "traced.h"
 
 #include "base/spawn.h"
 #include "cover/read.h"
@@ -23,15 +24,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#ifdef __SANITIZE_ADDRESS__
-/* Whoever is traced cannot be looked at for leaks: that takes ptrace, too. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-#endif
 
 enum { THREADS = 8, ROUNDS = 400, SHELF = 4 };
 

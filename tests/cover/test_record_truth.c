@@ -7,6 +7,8 @@
  *
  * A second program (--tree) is about processes: forks, threads, dups, exec; four ways.
  */
+#include "traced.h"
+
 #include "base/spawn.h"
 #include "cover/own.h"
 #include "cover/read.h"
@@ -33,15 +35,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#ifdef __SANITIZE_ADDRESS__
-/* Whoever is traced cannot be looked at for leaks: that takes ptrace, too. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-#endif
 
 #define NAME_16 "nnnnnnnnnnnnnnnn"
 #define NAME_64 NAME_16 NAME_16 NAME_16 NAME_16

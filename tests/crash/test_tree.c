@@ -5,6 +5,7 @@
 #include "told.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -497,24 +498,45 @@ static int64_t maze_listxattr(void *ctx, const char *path, char *buf, size_t len
 	return 0;
 }
 
-static void test_capture_ends(void **state)
+struct maze {
+	bool wide;
+	int rc;
+	struct as_tree *got;
+	struct as_buf why;
+};
+
+static void *capture_maze(void *arg)
 {
 	static const struct as_tree_ops ops = { .stat = maze_stat,
 						.list = maze_list,
 						.listxattr = maze_listxattr };
+	struct maze *maze = arg;
+
+	maze->rc = as_tree_capture(&ops, &maze->wide, &maze->got, &maze->why);
+	return NULL;
+}
+
+/* On a small stack: how deep a tree is must not decide how much of it is needed. */
+static void test_capture_ends(void **state)
+{
 	static const char *const words[] = { "directories deep", "/: listing it does not end" };
+	pthread_attr_t small;
+	pthread_t thread;
 
 	(void)state;
+	assert_int_equal(pthread_attr_init(&small), 0);
+	assert_int_equal(pthread_attr_setstacksize(&small, 256 << 10), 0);
 	for (int wide = 0; wide < 2; wide++) {
-		struct as_buf why = { 0 };
-		struct as_tree *got;
-		bool is_wide = wide;
+		struct maze maze = { .wide = wide };
 
-		assert_int_equal(as_tree_capture(&ops, &is_wide, &got, &why), 1);
-		assert_null(got);
-		assert_non_null(strstr(as_buf_str(&why), words[wide]));
-		as_buf_free(&why);
+		assert_int_equal(pthread_create(&thread, &small, capture_maze, &maze), 0);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		assert_int_equal(maze.rc, 1);
+		assert_null(maze.got);
+		assert_non_null(strstr(as_buf_str(&maze.why), words[wide]));
+		as_buf_free(&maze.why);
 	}
+	pthread_attr_destroy(&small);
 }
 
 int main(void)

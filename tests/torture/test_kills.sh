@@ -38,7 +38,8 @@ processes() { grep -lzs "^TORTURE_MARK=$mark" /proc/[0-9]*/environ | cut -d/ -f3
 # Folders of sandboxes, which the next sandbox removes, are the affair of tests/target.
 scratch() { ls -A /tmp /dev/shm 2>/dev/null | grep -Ev '^$' | xargs; }
 mounts() { wc -l </proc/self/mounts; }
-boxed=$("$ASSAY" run --sandbox uml --target lab --no-store rename.txt >/dev/null 2>&1 && echo yes)
+boxed=
+"$ASSAY" run --sandbox uml --target lab --no-store rename.txt >/dev/null 2>unboxed && boxed=yes
 empty=$(scratch)
 mounted=$(mounts)
 
@@ -108,7 +109,7 @@ all() {
 		kill_one "run in a sandbox $1" "boxed$1" 1500 "$ASSAY" run --sandbox uml \
 			--target lab:bug=2 -o "boxed$1" found*.txt
 	else
-		tap_skip "sandboxes" "there are none here"
+		tap_skip "sandboxes" "$(sed 's/^assay: //' unboxed)"
 	fi
 	tap_is "cov record $1: no half file" "$(find . -maxdepth 1 -name '*.cov.*')" ""
 }
