@@ -39,7 +39,8 @@ for case in labfs/cases/*.txt; do
 	# shellcheck disable=SC2086
 	./assay run --json -o "$out/bugs" --target "lab:bug=$number" $sweep "$case" \
 		>"$out/run.json" 2>"$out/err" || status=$?
-	summary=$(sed -n 's/.*"summary":"\(\([^"\\]\|\\.\)*\)".*/\1/p' "$out/run.json" | head -n 1)
+	summary=$(sed -n 's/.*"summary":"\(\([^"\\]\|\\.\)*\)".*/\1/p' "$out/run.json" | head -n 1 |
+		sed 's/\\\(["\\]\)/\1/g')
 	word=MISSED
 	if [ $status -eq 1 ]; then word=found found=$((found + 1)); else wrong=1; fi
 	printf '  bug %2d  %-9s %.95s\n' "$number" "$word" "$summary"

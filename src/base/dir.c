@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -30,6 +31,8 @@
 #define TEMP_ATTEMPTS 10000
 #define LOCK_WAIT_US 30000000
 #define LOCK_LOOK_MS 5
+#define DEPTH_MAX 32 /* of folders that are open while one is emptied */
+#define UP_ATTEMPTS 100
 
 /* ---- Walking --------------------------------------------------------------------------------- */
 
@@ -371,29 +374,84 @@ int as_dir_each(const struct as_dir *dir, int (*fn)(void *ctx, const char *name)
 	return rc;
 }
 
-static void remove_at(int at, const char *name)
-{
-	int fd = openat(at, name, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
+/* ---- Emptying -------------------------------------------------------------------------------- */
 
-	if (fd >= 0) {
-		as_dir_empty(fd);
-		close(fd);
+struct emptying {
+	int top;
+	unsigned names; /* tried in `top` */
+	unsigned moved; /* up to it */
+};
+
+static void empty(struct emptying *e, int fd, unsigned depth);
+
+/* What is deeper than we want descriptors for goes up to the folder that is emptied. */
+static void move_up(struct emptying *e, int fd, const char *name)
+{
+	char up[32];
+	int rc = -EEXIST;
+
+	/* A name may be taken: a folder replaces only an empty one, and no file. */
+	for (unsigned i = 0;
+	     i < UP_ATTEMPTS && (rc == -EEXIST || rc == -ENOTEMPTY || rc == -ENOTDIR); i++) {
+		snprintf(up, sizeof(up), "up-%u", e->names++);
+		rc = renameat(fd, name, e->top, up) ? -errno : 0;
 	}
-	unlinkat(at, name, fd >= 0 ? AT_REMOVEDIR : 0);
+	e->moved += !rc;
 }
 
-void as_dir_empty(int fd)
+/* Removes what is no folder (-1), and opens what is one. */
+static int unlink_or_open(int at, const char *name)
+{
+	if (!unlinkat(at, name, 0))
+		return -1;
+	/* One that we cannot read may still be ours. */
+	fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW);
+	return openat(at, name, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
+}
+
+static void remove_at(struct emptying *e, int at, const char *name, unsigned depth)
+{
+	int fd = unlink_or_open(at, name);
+
+	if (fd < 0)
+		return;
+	if (depth < DEPTH_MAX)
+		empty(e, fd, depth + 1);
+	close(fd);
+	if (unlinkat(at, name, AT_REMOVEDIR) && depth == DEPTH_MAX)
+		move_up(e, at, name);
+}
+
+static void empty(struct emptying *e, int fd, unsigned depth)
 {
 	DIR *names = list(fd);
 	const char *name;
 
 	while (names && (name = next_name(names)))
-		remove_at(fd, name);
+		remove_at(e, fd, name, depth);
 	if (names)
 		closedir(names);
 }
 
+void as_dir_empty(int fd)
+{
+	struct emptying e = { .top = fd };
+	unsigned before;
+
+	/* Each pass ends with what the pass before has moved up. */
+	do {
+		before = e.moved;
+		empty(&e, fd, 0);
+	} while (e.moved != before);
+}
+
 void as_dir_remove(const struct as_dir *dir, const char *name)
 {
-	remove_at(dir->fd, name);
+	int fd = unlink_or_open(dir->fd, name);
+
+	if (fd < 0)
+		return;
+	as_dir_empty(fd);
+	close(fd);
+	unlinkat(dir->fd, name, AT_REMOVEDIR);
 }

@@ -74,7 +74,8 @@ AS_MUST_CHECK int as_dir_place(const struct as_dir *dir, const char *temp, const
 			       bool *again, struct as_err *err);
 /* Calls fn for each entry until it returns something else than 0, which is the result. */
 int as_dir_each(const struct as_dir *dir, int (*fn)(void *ctx, const char *name), void *ctx);
-/* Removes all that is in an open folder, or an entry with all that is below it. */
+/* Removes all that is in an open folder, however deep, or an entry with all that is below it. No
+ * link is followed; the open folder stays. */
 void as_dir_empty(int fd);
 void as_dir_remove(const struct as_dir *dir, const char *name);
 

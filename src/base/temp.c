@@ -10,11 +10,11 @@
 #include "base/temp.h"
 
 #include "base/buf.h"
+#include "base/dir.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -23,69 +23,12 @@
 
 #define PREFIX "assay-temp-"
 #define ATTEMPTS 100
-#define DEPTH_MAX 32 /* of open folders: what is deeper is moved up first */
 #define OPEN_FOLDER (O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC)
 
 struct as_temp {
 	char *path;
 	int fd;
 };
-
-/* ---- Emptying -------------------------------------------------------------------------------- */
-
-struct emptying {
-	int top;
-	unsigned moved;
-};
-
-static void empty(struct emptying *e, int fd, int depth);
-
-static void remove_entry(struct emptying *e, int fd, const char *name, int depth)
-{
-	char up[32];
-	int below;
-
-	if (!unlinkat(fd, name, 0))
-		return;
-	/* A folder; one that we cannot read may still be ours. */
-	fchmodat(fd, name, 0700, AT_SYMLINK_NOFOLLOW);
-	if (depth == DEPTH_MAX) {
-		snprintf(up, sizeof(up), "%s%u", PREFIX, e->moved++);
-		renameat(fd, name, e->top, up);
-		return;
-	}
-	below = openat(fd, name, OPEN_FOLDER);
-	if (below < 0)
-		return;
-	empty(e, below, depth + 1);
-	close(below);
-	unlinkat(fd, name, AT_REMOVEDIR);
-}
-
-static void empty(struct emptying *e, int fd, int depth)
-{
-	/* fdopendir() takes what it is given. */
-	DIR *dir = fdopendir(openat(fd, ".", OPEN_FOLDER));
-	const struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			remove_entry(e, fd, entry->d_name, depth);
-	if (dir)
-		closedir(dir);
-}
-
-void as_temp_empty(int fd)
-{
-	struct emptying e = { .top = fd };
-	unsigned before;
-
-	/* Each pass ends with what the pass before has moved up. */
-	do {
-		before = e.moved;
-		empty(&e, fd, 0);
-	} while (e.moved != before);
-}
 
 /* ---- Leftovers ------------------------------------------------------------------------------- */
 
@@ -111,7 +54,7 @@ static void sweep(const char *place)
 		if (fd < 0)
 			continue;
 		if (is_own(fd) && !flock(fd, LOCK_EX | LOCK_NB)) {
-			as_temp_empty(fd);
+			as_dir_empty(fd);
 			unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
 		}
 		close(fd);
@@ -175,7 +118,7 @@ void as_temp_free(struct as_temp *temp)
 {
 	if (!temp)
 		return;
-	as_temp_empty(temp->fd);
+	as_dir_empty(temp->fd);
 	rmdir(temp->path);
 	close(temp->fd);
 	free(temp->path);
@@ -189,7 +132,7 @@ void as_temp_remove_now(const struct as_temp *temp)
 	if (fd < 0)
 		return;
 	if (is_own(fd)) {
-		as_temp_empty(fd);
+		as_dir_empty(fd);
 		rmdir(temp->path);
 	}
 	close(fd);

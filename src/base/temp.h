@@ -19,7 +19,4 @@ void as_temp_free(struct as_temp *temp); /* removes it with all in it; takes NUL
 /* For a child whose descriptors are closed, when its parent has died. Takes NULL. */
 void as_temp_remove_now(const struct as_temp *temp);
 
-/* Removes all below an open folder, however deep, and follows no links; the folder stays. */
-void as_temp_empty(int fd);
-
 #endif

@@ -426,7 +426,7 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "on|off|verify",
 	  .help = "answer for disks on which recovery reads the same as on another; verify: and "
-		  "recover a sample all the same" },
+		  "recover a sample all the same; default on" },
 	{ .name = "faults",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "disk",

@@ -174,7 +174,7 @@ static const struct as_opt opts[] = {
 	  .arg = "SECONDS",
 	  .min = 1,
 	  .max = 86400,
-	  .help = "kill the checker after that long (60)" },
+	  .help = "kill the checker after that long; default 60" },
 	{ .name = "json", .help = "one JSON object instead of text" },
 	{ 0 },
 };

@@ -477,8 +477,8 @@ static const struct as_opt opts[] = {
 	{ .name = "list",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "more workloads: a path a line, and behind a tab the name to report it by; - for "
-		  "such lists, whose names come on standard input, up to an empty line" },
+	  .help = "more workloads: a path a line, and after a tab the name to report it by; - "
+		  "reads names of such lists from standard input, up to an empty line" },
 	{ .name = "scenario",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME",

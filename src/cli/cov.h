@@ -27,9 +27,7 @@ int as_cov_figures(const struct as_spec *spec, const struct as_args *args, struc
 
 struct as_split;
 
-/* Is one of the options given that tell tests apart? */
-bool as_cov_splits(const struct as_args *args);
-/* *out NULL: none is. */
+/* *out NULL: none of the options is given that tell tests apart. */
 AS_MUST_CHECK int as_cov_split(const struct as_spec *spec, const struct as_args *args,
 			       struct as_split **out, struct as_err *err);
 /* What runs the lines of a file as commands; to be freed. */

@@ -85,7 +85,7 @@ static bool take_scope(const struct as_spec *spec, struct wish *out)
 	return call == out->len || take_part(out->text + call + 1, out->len - call - 1, out);
 }
 
-/* The next one of the list; what is left is behind *list. */
+/* The next one of the list; *list is then what is left. */
 static int take_wish(const struct as_spec *spec, const char **list, struct wish *out,
 		     struct as_err *err)
 {

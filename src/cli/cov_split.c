@@ -11,14 +11,6 @@
 static const char *const ways[] = { "split-by", "runtest", "each", "each-of", "each-line" };
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
 
-bool as_cov_splits(const struct as_args *args)
-{
-	for (size_t i = 0; i < N_WAYS; i++)
-		if (as_args_has(args, ways[i]))
-			return true;
-	return false;
-}
-
 int as_cov_split(const struct as_spec *spec, const struct as_args *args, struct as_split **out,
 		 struct as_err *err)
 {

@@ -22,7 +22,7 @@ int as_cli_save_disk(const void *disk, const struct as_dir *dir, const char *nam
 struct both {
 	struct as_sink sink;
 	struct as_sink *talk, *store;
-	struct as_sink kept; /* behind `talk`, which then knows that findings are kept */
+	struct as_sink kept; /* after `talk`, which then knows that findings are kept */
 };
 
 static void both_finding(struct as_sink *sink, const struct as_finding *f, const char *id)

@@ -13,8 +13,8 @@ struct as_profile;
 /* clang-format off */
 #define AS_CLI_TRUST_OPT                                                                          \
 	{ .name = "trust",                                                                        \
-	  .help = "obey files that name a plugin, a command, a folder or a kernel to use: "       \
-		  "without it that takes --target, or that you typed the same here before" }
+	  .help = "obey files that name a plugin, a command, a folder or a kernel to use; "       \
+		  "default: refuse them, unless you typed the same in this folder before" }
 /* clang-format on */
 
 /* `where` names the target: AS_EUSE, with what it would do, unless the user trusts it. */

@@ -28,7 +28,7 @@
 #define AREA_BYTES 0x8000
 #define AREA_BELOW 0x10000000ul /* how far below the text its trampolines are */
 #define FAILED_MAX 64 /* attempts to lead calls of one text */
-#define LOW_TEXT 0x60000000ul /* text below reaches those behind the code */
+#define LOW_TEXT 0x60000000ul /* text below reaches those after the code */
 
 /* ---- Address spaces -------------------------------------------------------------------------- */
 

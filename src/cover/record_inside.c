@@ -158,7 +158,7 @@ unsigned as_inside_take_slot(struct as_inside *in, pid_t tid, pid_t tgid)
 		return 0;
 	in->slots[slot].tid = tid;
 	in->slots[slot].tgid = tgid;
-	/* What is behind `write` may hold anything: some program may have written there. */
+	/* What is after `write` may hold anything: some program may have written there. */
 	slot_at(in, slot)->write = AS_INSIDE_SLOT;
 	clean_slot(in, slot);
 	return slot;
@@ -207,9 +207,9 @@ void as_inside_set_back(struct as_inside *in, unsigned slot)
 	if (s->write <= AS_INSIDE_SLOT && !s->full_at)
 		return;
 	/* Something is half filled in. */
-	if (!own->broken && own->behind < s->full_at)
+	if (!own->broken && own->filled < s->full_at)
 		return;
-	if (own->broken || own->scan == own->behind || keep > AS_INSIDE_SLOT / 2) {
+	if (own->broken || own->scan == own->filled || keep > AS_INSIDE_SLOT / 2) {
 		clean_slot(in, slot);
 		return;
 	}
@@ -265,7 +265,7 @@ static uint64_t look(struct as_inside *in, unsigned slot, uint64_t now)
 		else if (taken != (BEGUN_SEEN | ENDED_SEEN))
 			own->pinned_end = at;
 	}
-	own->behind = at;
+	own->filled = at;
 	return seen;
 }
 

@@ -12,7 +12,7 @@
 struct as_slot {
 	pid_t tid, tgid; /* 0: nobody's */
 	unsigned scan; /* all before is told */
-	unsigned behind; /* the end of what is filled in */
+	unsigned filled; /* the end of what is filled in */
 	unsigned pinned_end; /* of the last record whose call is not back */
 	bool broken; /* rubbish was found */
 };

@@ -147,7 +147,7 @@ static bool is_nop(const unsigned char *at, unsigned len)
 	return n + 2 < len && at[n] == 0x0f && at[n + 1] == 0x1f;
 }
 
-/* Nothing goes on behind it. */
+/* Nothing goes on after it. */
 static bool ends_flow(const unsigned char *at, unsigned len)
 {
 	return at[0] == 0xc3 || at[0] == 0xe9 || at[0] == 0xeb || (len == 2 && at[1] == 0xc3);

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AS_SITE_BEFORE 16 /* bytes that are looked at before a call, and behind its beginning */
+#define AS_SITE_BEFORE 16 /* bytes that are looked at before a call, and after its beginning */
 #define AS_SITE_BEHIND 160
 #define AS_SITE_JUMP 5 /* bytes of a jump that reaches 2 GB */
 #define AS_SITE_TRAMPOLINE 48

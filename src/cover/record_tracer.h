@@ -38,7 +38,7 @@ size_t as_tracer_text(void *ctx, uint64_t address, void *out, size_t len, bool t
 /* NULL: it cannot be done here, and *err says why. */
 struct as_inside *as_inside_new(const struct as_spec *spec, struct as_err *err);
 void as_inside_free(struct as_inside *in);
-/* The address behind the call that the filter is to let through. */
+/* The address after the call that the filter is to let through. */
 uint64_t as_inside_allowed(const struct as_inside *in);
 
 /* Reports what was kept until now, in order. */

@@ -16,7 +16,7 @@ struct as_scan_room {
 /* Fills everything but pid and tid. */
 void as_scan_fill(const struct as_scan *scan, const struct as_spec_call *spec,
 		  struct as_spell *spell, struct as_scan_room *room, struct as_syscall *call);
-/* Of an exec: the arguments, "[\"bash\", \"-x\"]", a NUL behind each, in the room. */
+/* Of an exec: the arguments, "[\"bash\", \"-x\"]", a NUL after each, in the room. */
 void as_scan_args(struct as_span list, struct as_scan_room *room, struct as_syscall *call);
 /* clone's flags, also of a call that is not back yet. */
 uint64_t as_scan_clone_flags(const struct as_scan *scan, const struct as_spec_words *words,

@@ -37,7 +37,7 @@ struct as_syscall {
 	int64_t ret; /* -1 when err */
 	int err; /* errno, 0: none */
 	int made[2]; /* descriptors that came back through memory (pipe, socketpair); -1: none */
-	/* Of an exec: the arguments, a NUL behind each. NULL: not known. The path of the program is
+	/* Of an exec: the arguments, a NUL after each. NULL: not known. The path of the program is
 	 * its slot. Only read if the call is one. */
 	const char *args;
 	unsigned args_len;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many bytes stand for themselves, and whether nothing else comes behind them. What a
+/* How many bytes stand for themselves, and whether nothing else comes after them. What a
  * repetition or an alternative applies to does not count. */
 static size_t literal_part(const char *regex, bool *whole)
 {

@@ -50,7 +50,7 @@ bool as_aim_append(struct as_aim *aim, struct as_walk *walk);
 /* How often each goal of the profile was tried, as of now. */
 void as_aim_tries(const struct as_aim *aim, struct as_profile *profile);
 
-/* For tests: row i of aim.def, false behind the last. */
+/* For tests: row i of aim.def, false after the last. */
 bool as_aim_row(unsigned i, const char **call, const char **arg, const char **part,
 		const char **recipe);
 

@@ -44,7 +44,7 @@ struct as_runner {
 	int disk_fd;
 	bool said; /* what is left out on a directory */
 	bool quiet; /* findings are not told */
-	struct as_err left; /* what could not be removed behind the last run; code 0: nothing */
+	struct as_err left; /* what could not be removed after the last run; code 0: nothing */
 	unsigned race_run; /* number of the run of this workload in several threads */
 	char (*ids)[AS_FINDING_ID_MAX]; /* already found: met again, a finding is not a new one */
 	size_t n_ids;

@@ -6,7 +6,7 @@
  */
 #include "target/cache.h"
 
-#include "base/temp.h"
+#include "base/dir.h"
 #include "target/share.h"
 
 #include <dirent.h>
@@ -168,7 +168,7 @@ static void make_room(const char *path)
 		return;
 	fd = S_ISDIR(st.st_mode) ? open(path, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC) : -1;
 	if (fd >= 0) {
-		as_temp_empty(fd);
+		as_dir_empty(fd);
 		close(fd);
 		rmdir(path);
 	} else {

@@ -12,7 +12,6 @@
 #define AS_TARGET_SANDBOX_H
 
 #include "base/err.h"
-#include "base/temp.h"
 #include "target/cell.h"
 
 #include <stdbool.h>
@@ -88,6 +87,8 @@ struct as_box_watch {
 	volatile uint32_t stopped; /* somebody has stopped it (SIGSTOP), and not let it go on */
 	volatile uint32_t greedy; /* it took more memory than it may, and was killed */
 };
+
+struct as_temp;
 
 struct as_box {
 	const struct as_sandbox_ops *ops;
@@ -168,12 +169,6 @@ bool as_box_listen(struct as_box *box, unsigned deadline_ms, size_t max, struct 
 AS_MUST_CHECK int as_box_open_folder(struct as_box *box, const char *place, struct as_err *err);
 /* Ends what was spawned, so that another can be. */
 void as_box_undo(struct as_box *box);
-
-/* Removes all below an open folder; it stays open. */
-static inline void as_box_empty_folder(int fd)
-{
-	as_temp_empty(fd);
-}
 
 /* The guest's first process: `assay` started as /init. Does not return. */
 _Noreturn void as_guest_main(void);

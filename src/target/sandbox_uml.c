@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 #include "base/spawn.h"
+#include "base/temp.h"
 #include "target/cell.h"
 #include "target/initramfs.h"
 

@@ -11,8 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define BLOCK_BYTES 65536
-
 static int open_beneath(int folder, const char *path, int flags)
 {
 	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY,
@@ -86,22 +84,14 @@ int as_share_open(int folder, const char *path, uint64_t max)
 int as_share_read(int folder, const char *path, uint64_t max, struct as_buf *text,
 		  struct as_err *err)
 {
-	int fd = as_share_open(folder, path, max), rc = 0;
-	char block[BLOCK_BYTES];
-	ssize_t n;
+	int fd = as_share_open(folder, path, max), rc;
+	struct as_buf name = { 0 };
 
 	if (fd < 0)
 		return as_fail_errno(err, -fd, "%s of the sandbox", path);
-	/* It may grow while we read. */
-	while (!rc && (n = read(fd, block, sizeof(block)))) {
-		if (n < 0 && errno != EINTR)
-			rc = as_fail_errno(err, errno, "%s of the sandbox", path);
-		else if (n > 0 && (uint64_t)n > max)
-			rc = as_fail_errno(err, EFBIG, "%s of the sandbox", path);
-		else if (n > 0)
-			as_buf_add(text, block, (size_t)n);
-		max -= n > 0 ? (uint64_t)n : 0;
-	}
+	as_buf_addf(&name, "%s of the sandbox", path);
+	rc = as_buf_read_fd(text, fd, as_buf_str(&name), max, err);
+	as_buf_free(&name);
 	close(fd);
 	return rc;
 }

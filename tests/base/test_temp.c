@@ -32,7 +32,8 @@ static unsigned entries(const char *folder)
 /* A tree deeper than the number of folders that one would keep open, with all kinds of things. */
 static void fill(const char *path, const char *outside)
 {
-	int fd = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	int top = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	int fd = dup(top);
 
 	for (int i = 0; i < DEEP; i++) {
 		int next;
@@ -47,6 +48,16 @@ static void fill(const char *path, const char *outside)
 		fd = next;
 	}
 	assert_int_equal(mkdirat(fd, "shut", 0), 0);
+	/* Names that whoever moves folders up might want to give. */
+	for (int i = 0; i < 3; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "up-%d", i);
+		assert_int_equal(mkdirat(top, name, 0700), 0);
+		snprintf(name, sizeof(name), "up-%d/in", i);
+		assert_int_equal(mkdirat(top, name, 0700), 0);
+	}
+	close(top);
 	close(fd);
 }
 

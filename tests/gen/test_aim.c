@@ -126,7 +126,7 @@ static void test_every_row_can_be_written(void **state)
 	}
 }
 
-/* Whether the model gives this answer to one of the commands behind `before`. */
+/* Whether the model gives this answer to one of the commands after `before`. */
 static bool answers(const struct as_seq *seq, size_t before, const struct as_traits *traits,
 		    int err)
 {

@@ -55,7 +55,7 @@ struct as_inside_record {
 /* The head of the image: addresses in it, and what the recorder fills in. */
 struct as_inside_image {
 	__u64 start, hook;
-	__u64 allowed; /* the instruction behind the only call that the filter lets through */
+	__u64 allowed; /* the instruction after the only call that the filter lets through */
 	__u64 copy, copy_end, copy_fault; /* a fault between the first two goes on at the third */
 	__u64 end;
 	__u64 entry; /* of the program */
