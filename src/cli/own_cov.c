@@ -62,6 +62,9 @@ int as_cli_cov_take(struct as_cli_cov *cov, const struct as_dir *share, struct a
 
 	as_buf_addf(&path, "%s/" AS_CLI_COV_FOLDER, share->path);
 	rc = as_own_gather(cov->own, as_buf_str(&path), err);
+	/* Guests counted it, in a folder of their own. */
+	if (!rc && cov->folder.len && !cov->folder_is_ours)
+		as_own_keep(cov->own);
 	as_buf_free(&path);
 	return rc;
 }

@@ -185,6 +185,11 @@ static void save(struct as_own *own)
 	own->saved_us = as_now_us();
 }
 
+void as_own_keep(struct as_own *own)
+{
+	save(own);
+}
+
 void as_own_ended(void *ctx)
 {
 	struct as_own *own = ctx;

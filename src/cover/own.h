@@ -33,6 +33,8 @@ struct as_counts *as_own_counts(struct as_own *own);
 /* Adds what other processes have left in the folder, and removes it there. */
 AS_MUST_CHECK int as_own_gather(struct as_own *own, const char *folder, struct as_err *err);
 
+/* Keeps what was gathered in the folder that it was made with; see as_own_failed. */
+void as_own_keep(struct as_own *own);
 /* Whether a process, this one or another, could not keep what it had counted. */
 AS_MUST_CHECK int as_own_failed(const struct as_own *own, struct as_err *err);
 

@@ -194,6 +194,15 @@ tap_is "it holds a file" "$([ -s covs/0.cov ] && echo yes)" yes
 echo mine >no_folder
 tap_run "--cov FILE/" 2 cov_in no_folder
 tap_is "the file stays" "$(cat no_folder)" mine
+boxed=0
+timeout 100 "$ASSAY" run --target ext4 -o boxed --cov guests/ "$cases/02-append.txt" >out 2>err ||
+	boxed=$?
+if [ $boxed = 3 ]; then
+	tap_skip "--cov FOLDER/ of a sandbox" "$(head -n 1 err)"
+else
+	tap_is "--cov FOLDER/ of a sandbox holds a file" \
+		"$boxed $([ -s guests/0.cov ] && echo yes)" "0 yes"
+fi
 # What was gone for is read only from a file.
 mkfifo tries
 tap_run "gen --tries FIFO waits for nobody" 2 timeout 60 "$ASSAY" gen --feedback new.feedback \
