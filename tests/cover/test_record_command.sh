@@ -132,7 +132,8 @@ if command -v valgrind >/dev/null; then
 			continue
 		fi
 		tap_run "valgrind, $how" 0 "$ASSAY" cov record --how "$how" \
-			--under "$WORK/emulated" -o "$WORK/v.cov" -- valgrind -q --tool=none --trace-children=yes \
+			--under "$WORK/emulated" -o "$WORK/v.cov" -- \
+			valgrind -q --tool=none --trace-children=yes \
 			sh -c 'cp /etc/passwd "$1"; rm "$1"' sh "$WORK/emulated/f"
 		tap_is "valgrind, $how: what its programs called" \
 			"$(grep -E '^call unlink' "$WORK/v.cov")" "call unlinkat 1"
