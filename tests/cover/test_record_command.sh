@@ -127,12 +127,13 @@ tap_run "an unknown way" 2 "$ASSAY" cov record --how dtrace -o "$cov" -- true
 if command -v valgrind >/dev/null; then
 	for how in inprocess ptrace; do
 		mkdir -p "$WORK/emulated"
-		if ! "$ASSAY" cov record --how "$how" -o "$cov" -- true >/dev/null 2>"$WORK/why"; then
+		if ! "$ASSAY" cov record --how "$how" -o "$cov" -- true >"$WORK/why" 2>&1; then
 			tap_skip "valgrind, $how" "$(head -1 "$WORK/why")"
 			continue
 		fi
-		tap_run "valgrind, $how" 0 "$ASSAY" cov record --how "$how" --under "$WORK/emulated" \
-			-o "$WORK/v.cov" -- valgrind -q --tool=none --trace-children=yes \
+		tap_run "valgrind, $how" 0 "$ASSAY" cov record --how "$how" \
+			--under "$WORK/emulated" -o "$WORK/v.cov" -- \
+			valgrind -q --tool=none --trace-children=yes \
 			sh -c 'cp /etc/passwd "$1"; rm "$1"' sh "$WORK/emulated/f"
 		tap_is "valgrind, $how: what its programs called" \
 			"$(grep -E '^call unlink' "$WORK/v.cov")" "call unlinkat 1"
