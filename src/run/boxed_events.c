@@ -31,11 +31,16 @@ static const char *text_of(const json_t *event, const char *key)
 }
 
 /* Sums of them must not overflow, whatever is told. */
-static uint64_t number_of(const json_t *event, const char *key)
+static uint64_t number(const json_t *value)
 {
-	json_int_t n = json_integer_value(json_object_get(event, key));
+	json_int_t n = json_integer_value(value);
 
 	return n < 0 ? 0 : n > NUMBER_MAX ? NUMBER_MAX : (uint64_t)n;
+}
+
+static uint64_t number_of(const json_t *event, const char *key)
+{
+	return number(json_object_get(event, key));
 }
 
 static void on_finding(struct as_boxed_session *b, const json_t *event)
@@ -82,7 +87,7 @@ static void on_workload(struct as_boxed_session *b, const json_t *event)
 	size_t job;
 
 	for (size_t i = 0; i < AS_RUN_COUNTS; i++)
-		r.counts[i] = (uint64_t)llabs(json_integer_value(json_array_get(counts, i)));
+		r.counts[i] = number(json_array_get(counts, i));
 
 	if (b->n_finished == b->n_list)
 		return;
