@@ -91,7 +91,8 @@ for w in $writers; do
 
 	# The reader has a name of its own for it: the node itself may be moved.
 	rm -rf n reader && mkfifo n && ln n reader
-	timeout 20 cat <reader >read &
+	# cat opens it, not the shell: that can wait, too.
+	timeout 20 cat reader >read &
 	try "$w: a FIFO" 0 "$w" n
 	wait
 	tap_is "$w: somebody reads it, and it stays" "$(same read) $(stat -c %F n)" "yes fifo"
