@@ -14,7 +14,7 @@ cd "$WORK" || exit 1
 cp seed/findings/*/disk.img.zst d.zst
 "$ASSAY" run --target lab --no-store --cov a.cov "$cases/02-append.txt" >/dev/null
 printf 'openat(AT_FDCWD, "/tmp/x", O_RDONLY) = 3\nclose(3) = 0\n' >trace.txt
-printf '%s\n' '# setup' 'mkdir A 0755' '# run' 'open Afoo O_RDWR|O_CREAT 0644' >w.jlang
+printf '%s\n' '# define' A Afoo '# setup' 'mkdir A 0755' '# run' 'open Afoo O_RDWR|O_CREAT 0644' >w.jlang
 "$ASSAY" gen --seed 1 -o ref >/dev/null
 generated=$(ls ref)
 
