@@ -67,6 +67,7 @@ try() {
 # Of these, two runs give the same bytes.
 is_stable() { case $1 in record | run_cov | hunt_cov) return 1 ;; esac; }
 
+
 for w in $writers; do
 	try "$w: a new file" 0 "$w" "new.$w"
 	size=$(stat -c %s "new.$w")
@@ -98,6 +99,7 @@ for w in $writers; do
 
 	# The reader has a name of its own for it: the node itself may be moved.
 	rm -rf n reader && mkfifo n && ln n reader
+	# cat opens it, not the shell: that can wait, too.
 	timeout 20 cat reader >read &
 	try "$w: a FIFO" 0 "$w" n
 	wait
