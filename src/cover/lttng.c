@@ -61,6 +61,8 @@ void as_lttng_begin(struct as_lttng *lttng, const struct as_spec_call *spec)
 
 	call->spec = spec;
 	call->args = NULL;
+	call->args_len = 0;
+	call->args_cut = false;
 	call->finished = call->no_result = false;
 	call->made[0] = call->made[1] = -1;
 	for (unsigned i = 0; i < spec->n_slots; i++) {
