@@ -176,10 +176,10 @@ static void lost_events_are_counted(void **state)
 	lost = as_counts_noted(r.counts, AS_NOTE_LOST);
 	assert_true(lost > 0);
 	assert_non_null(as_counts_is_partial(r.counts));
-	/* None is missing that was not counted as lost; those of the loader may be lost, too. */
+	/* None is missing that was not counted as lost, and none is counted twice; the calls of the
+	 * loader, a few dozen, may be lost, too. */
 	seen = as_counts_noted(r.counts, AS_NOTE_CALLS);
-	assert_true(seen + lost >= 100000);
-	assert_true(seen < 100000);
+	assert_true(seen + lost >= 100000 && seen + lost < 101000);
 	as_counts_free(r.counts);
 }
 
