@@ -22,10 +22,9 @@ for how in ptrace inprocess bpf; do
 done
 rm -f "$cov"
 
-# Segments of shared memory of this user, by number.
-segments() {
-	awk -v uid="$(id -u)" 'NR > 1 && $8 == uid && $4 == 16777216 { n++ } END { print n + 0 }' \
-		/proc/sysvipc/shm
+# Segments of shared memory that this process made, by number.
+segments() { # PID
+	awk -v pid="$1" 'NR > 1 && $5 == pid { n++ } END { print n + 0 }' /proc/sysvipc/shm
 }
 
 wait_until() { # COMMAND...: true within ten seconds
@@ -56,8 +55,7 @@ wait
 END
 
 kill_one() { # HOW: at a moment of chance; what is left?
-	local how=$1 recorder before
-	before=$(segments)
+	local how=$1 recorder
 	: >"$WORK/pids"
 	rm -f "$cov"
 	"$ASSAY" cov record --how "$how" --under "$tree" -o "$cov" -- \
@@ -67,7 +65,7 @@ kill_one() { # HOW: at a moment of chance; what is left?
 	kill -KILL $recorder 2>/dev/null
 	wait $recorder 2>/dev/null
 	wait_until none_left "$WORK/pids" || { echo "# $how: processes stay"; return 1; }
-	[ "$(segments)" -le "$before" ] || { echo "# $how: shared memory stays"; return 1; }
+	[ "$(segments $recorder)" = 0 ] || { echo "# $how: shared memory stays"; return 1; }
 	[ ! -e "$cov" ] || "$ASSAY" cov show "$cov" >/dev/null || return 1
 }
 
