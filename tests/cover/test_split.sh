@@ -218,7 +218,7 @@ tap_like "LTP: is refused" "$WORK/err" "empty.list: no line is 'TAG COMMAND'"
 # ---- pjdfstest: prove -r, each .t a process ----
 mkdir -p pjd/tests/mkdir pjd/tests/link
 printf '#!/bin/sh\necho 1..1\nmkdir $MNT/p && rmdir $MNT/p && echo ok 1\n' >pjd/tests/mkdir/00.t
-printf '#!/bin/sh\necho 1..1\n: >$MNT/p; ln $MNT/p $MNT/q && rm $MNT/p $MNT/q && echo ok 1\n' \
+printf '#!/bin/sh\necho 1..1\n: >$MNT/f; ln $MNT/f $MNT/g && rm $MNT/f $MNT/g && echo ok 1\n' \
 	>pjd/tests/link/00.t
 chmod +x pjd/tests/*/*.t
 if command -v prove >/dev/null; then
