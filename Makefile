@@ -59,7 +59,7 @@ BENCH_SRC := $(wildcard bench/*.c)
 TEST_SRC := $(wildcard tests/*/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 SKELETON_SRC := $(wildcard examples/plugin_skeleton/*.c)
-SHIM_SRC := $(wildcard src/target/shim/*.c)
+SHIM_SRC := $(wildcard src/tool/shim/*.c)
 
 obj = $(patsubst %.c,$(B)/%.o,$1)
 LIBASSAY := $(B)/libassay.a
@@ -151,11 +151,11 @@ $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 
 # What is put in by .incbin, which the compiler does not report as a dependency.
 $(B)/src/work/emit_c.o: $(wildcard src/work/emitted/*)
-$(B)/src/target/sandbox_uml.o: $(B)/shim_uml.so
-$(B)/src/target/sandbox_uml.o: EMBED = -I$(B)
+$(B)/src/box/sandbox_uml.o: $(B)/shim_uml.so
+$(B)/src/box/sandbox_uml.o: EMBED = -I$(B)
 
 # Preloaded into a foreign program: none of our libraries, no sanitizers.
-$(B)/shim_uml.so: $(wildcard src/target/shim_uml/*.c)
+$(B)/shim_uml.so: $(wildcard src/box/shim_uml/*.c)
 	@mkdir -p $(@D)
 	$(call say,SO)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARN) -shared -fPIC -s $^ -o $@
@@ -210,12 +210,12 @@ $(B)/plugins/%.so:
 # What is preloaded into checkers: alone, without sanitizers, and with nothing that the compiler may
 # turn into a call of itself. libassay.a carries it.
 SHIM := $(B)/assay-shim.so
-$(SHIM): $(SHIM_SRC) $(wildcard src/target/shim/*.h src/target/shim/*.def) $(B)/flags.stamp
+$(SHIM): $(SHIM_SRC) $(wildcard src/tool/shim/*.h src/tool/shim/*.def) $(B)/flags.stamp
 	$(call say,SO)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -U_FORTIFY_SOURCE -fno-builtin -fPIC \
 		-fvisibility=hidden -shared -Isrc -Iinclude $(SHIM_SRC) -ldl -lpthread -o $@
-$(B)/src/target/tool_shim.o: $(SHIM)
-$(B)/src/target/tool_shim.o: private INC += -DAS_SHIM_SO='"$(SHIM)"'
+$(B)/src/tool/tool_shim.o: $(SHIM)
+$(B)/src/tool/tool_shim.o: private INC += -DAS_SHIM_SO='"$(SHIM)"'
 
 # What runs inside recorded processes, at an address of its own (src/cover/inside/layout.h).
 # libassay.a carries it.

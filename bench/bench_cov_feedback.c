@@ -14,8 +14,8 @@
 #include "cover/own.h"
 #include "gen/gen.h"
 #include "run/run.h"
-#include "run/traits.h"
-#include "run/watch.h"
+#include "vfs/traits.h"
+#include "vfs/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
  */
 #include "bench/bench.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "cover/record.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
  */
 #include "bench/bench.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "bench/bench.h"
 
-#include "crash/legal.h"
+#include "legal/legal.h"
 #include "work/parse.h"
 
 #include <stdio.h>

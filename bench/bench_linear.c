@@ -6,7 +6,7 @@
  */
 #include "base/prng.h"
 #include "bench.h"
-#include "model/linear.h"
+#include "race/linear.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,9 +12,9 @@
  */
 #include "bench/bench.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "run/run.h"
-#include "run/sys_new.h"
+#include "vfs/sys_new.h"
 #include "target/fresh.h"
 #include "target/mount.h"
 #include "work/parse.h"

@@ -20,12 +20,12 @@
  */
 #include "bench/bench.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "cli/boxes.h"
 #include "crash/crash.h"
-#include "crash/steps.h"
-#include "crash/tree.h"
-#include "crash/tree_cwd.h"
+#include "recover/steps.h"
+#include "snapshot/tree.h"
+#include "snapshot/tree_cwd.h"
 #include "disk/loop.h"
 #include "target/fresh.h"
 #include "target/mount.h"

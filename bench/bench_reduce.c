@@ -5,9 +5,9 @@
  * and the worst of several seeds.
  */
 #include "base/choice.h"
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "bench.h"
-#include "run/reduce.h"
+#include "reduce/reduce.h"
 #include "run/run.h"
 #include "tests/run/padded.h"
 

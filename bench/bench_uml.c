@@ -9,7 +9,7 @@
 #include "bench/bench.h"
 
 #include "base/buf.h"
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "cli/boxes.h"
 #include "work/parse.h"
 

@@ -3,7 +3,7 @@
  * bench_work: the workload language. The text is the example of docs/FORMAT.md again and again, a
  * million lines; parsing is measured streaming (nothing kept) and into memory.
  */
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "work/parse.h"
 #include "work/print.h"
 

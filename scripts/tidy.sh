@@ -68,12 +68,12 @@ banned() {
 excused() {
 	cat <<-'END'
 	src/base/err.c    stderr  a failed assertion ends the process; nobody is left to tell
-	src/base/spawn.c  getenv  PATH, to find programs
-	src/target/shim/clock.c  time          the standing clock that checkers are given
-	src/target/shim/clock.c  gettimeofday  the same
-	tests/target/tool_subject.c  time          asks the clock that it is given
-	tests/target/tool_subject.c  gettimeofday  the same
-	src/target/shim/start.c  getenv        how a preloaded object learns what it is for
+	src/os/spawn.c  getenv  PATH, to find programs
+	src/tool/shim/clock.c  time          the standing clock that checkers are given
+	src/tool/shim/clock.c  gettimeofday  the same
+	tests/tool/tool_subject.c  time          asks the clock that it is given
+	tests/tool/tool_subject.c  gettimeofday  the same
+	src/tool/shim/start.c  getenv        how a preloaded object learns what it is for
 	END
 }
 

@@ -2,7 +2,7 @@
 /* buf: grows by doubling; cap counts the NUL, so len < cap wherever data is not NULL. */
 #include "base/buf.h"
 
-#include "base/out.h"
+#include "os/out.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,11 +2,11 @@
 /* boxes: see boxes.h. What a box has to bring along is said by the row of the file system type. */
 #include "cli/boxes.h"
 
-#include "crash/box.h"
+#include "crash/boxed.h"
 #include "target/cache.h"
 #include "target/fresh.h"
 #include "target/fstype.h"
-#include "target/stand.h"
+#include "target/medium.h"
 #include "target/target.h"
 
 #include <ctype.h>

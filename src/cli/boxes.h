@@ -4,8 +4,8 @@
 #define AS_CLI_BOXES_H
 
 #include "cli/cli.h"
-#include "run/boxed.h"
-#include "target/initramfs.h"
+#include "supervise/boxed.h"
+#include "box/initramfs.h"
 
 /* clang-format off */
 #define AS_CLI_BOX_OPTS                                                                           \

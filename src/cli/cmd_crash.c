@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_crash: workloads on a target whose power fails at every point that matters. */
 #include "base/json.h"
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/jobs.h"

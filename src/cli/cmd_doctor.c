@@ -2,10 +2,10 @@
 /* cmd_doctor: what this machine offers, and which package gives what it lacks. */
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "cli/cli.h"
 #include "target/cache.h"
-#include "target/sandbox.h"
+#include "box/sandbox.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_gen: workloads made by the generator, on standard output or as files of a folder. */
 #include "base/choice.h"
-#include "base/dir.h"
-#include "base/out.h"
+#include "os/dir.h"
+#include "os/out.h"
 #include "cli/cli.h"
 #include "cli/profiles.h"
 #include "cli/rows.h"
 #include "gen/gen.h"
-#include "run/traits.h"
+#include "vfs/traits.h"
 #include "work/emit_c.h"
 #include "work/print.h"
 

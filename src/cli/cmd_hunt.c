@@ -5,7 +5,7 @@
  * in its folder.
  */
 #include "base/choice.h"
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/hunts.h"
@@ -20,7 +20,7 @@
 #include "gen/gen.h"
 #include "hunt/folders.h"
 #include "hunt/hunt.h"
-#include "run/traits.h"
+#include "vfs/traits.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * is written. What could not be expressed is listed on standard error, "file:line: what".
  */
 #include "base/buf.h"
-#include "base/dir.h"
+#include "os/dir.h"
 #include "cli/cli.h"
 #include "cli/screen.h"
 #include "work/import.h"

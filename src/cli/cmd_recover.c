@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/screen.h"
 #include "disk/image.h"
-#include "target/checker.h"
+#include "tool/checker.h"
 
 #include <stdlib.h>
 #include <string.h>

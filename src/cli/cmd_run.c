@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_run: workloads from files on a target. */
 #include "base/json.h"
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/jobs.h"
@@ -12,7 +12,7 @@
 #include "cli/stopping.h"
 #include "cli/trust.h"
 #include "hunt/known.h"
-#include "hunt/scenario.h"
+#include "scenario/scenario.h"
 #include "run/run.h"
 
 #include <poll.h>

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "labfs/bug.h"
 #include "target/fstype.h"
-#include "target/sandbox.h"
+#include "box/sandbox.h"
 #include "target/target.h"
 
 #include <string.h>

@@ -2,10 +2,10 @@
 /* output: see output.h. */
 #include "cli/output.h"
 
-#include "base/rundir.h"
+#include "os/rundir.h"
 #include "disk/image.h"
 #include "report/sinks.h"
-#include "target/sandbox.h"
+#include "box/sandbox.h"
 
 #include <stdlib.h>
 #include <unistd.h>

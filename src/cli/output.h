@@ -3,7 +3,7 @@
 #ifndef AS_CLI_OUTPUT_H
 #define AS_CLI_OUTPUT_H
 
-#include "base/dir.h"
+#include "os/dir.h"
 #include "base/event.h"
 #include "cli/cli.h"
 

@@ -2,7 +2,7 @@
 /* own_cov: see own_cov.h. */
 #include "cli/own_cov.h"
 
-#include "base/out.h"
+#include "os/out.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -3,11 +3,11 @@
 #ifndef AS_CLI_OWN_COV_H
 #define AS_CLI_OWN_COV_H
 
-#include "base/rundir.h"
+#include "os/rundir.h"
 #include "cli/cli.h"
 #include "cover/own.h"
 #include "run/run.h"
-#include "run/watch.h"
+#include "vfs/watch.h"
 
 /* clang-format off */
 #define AS_CLI_COV_OPT                                                                            \

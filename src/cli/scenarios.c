@@ -2,9 +2,9 @@
 /* scenarios: see scenarios.h. */
 #include "cli/scenarios.h"
 
-#include "run/diff.h"
-#include "run/race.h"
-#include "run/traits.h"
+#include "scenario/diff.h"
+#include "race/race.h"
+#include "vfs/traits.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* stored: see stored.h. */
 #include "cli/stored.h"
 
-#include "base/rundir.h"
+#include "os/rundir.h"
 #include "cli/output.h"
 #include "cli/scenarios.h"
 #include "cli/trust.h"

@@ -3,10 +3,10 @@
 #ifndef AS_CLI_STORED_H
 #define AS_CLI_STORED_H
 
-#include "base/dir.h"
+#include "os/dir.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
-#include "hunt/scenario.h"
+#include "scenario/scenario.h"
 #include "report/sinks.h"
 #include "run/run.h"
 

@@ -2,8 +2,8 @@
 /* own: see own.h. */
 #include "cover/own.h"
 
-#include "base/dir.h"
-#include "base/spawn.h"
+#include "os/dir.h"
+#include "os/spawn.h"
 #include "cover/own_inside.h"
 #include "cover/record.h"
 #include "cover/record_pieces.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * own: the calls of assay's own runs, counted without tracing: the executor says what it calls
- * (struct as_watch of run/watch.h; its functions are these, ctx is the struct as_own).
+ * (struct as_watch of vfs/watch.h; its functions are these, ctx is the struct as_own).
  *
  * Method. Workloads run in children that may die at any moment. A child writes each call, with the
  * memory that its arguments point to, into memory that it shares with the process that started it;

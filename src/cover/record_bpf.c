@@ -10,7 +10,7 @@
  */
 #include "cover/record.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "cover/record_pieces.h"
 
 #include <bpf/bpf.h>

@@ -14,7 +14,7 @@
  */
 #include "cover/split.h"
 
-#include "base/dir.h"
+#include "os/dir.h"
 #include "cover/became.h"
 #include "cover/runtest.h"
 

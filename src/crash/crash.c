@@ -5,9 +5,9 @@
  */
 #include "crash/crash.h"
 
-#include "base/guard.h"
-#include "crash/box.h"
-#include "crash/inside.h"
+#include "os/guard.h"
+#include "crash/boxed.h"
+#include "crash/child.h"
 #include "disk/image.h"
 #include "target/fstype.h"
 #include "work/print.h"

@@ -2,7 +2,7 @@
 /* faults: see faults.h. */
 #include "crash/faults.h"
 
-#include "crash/tree.h"
+#include "snapshot/tree.h"
 
 #include <stdio.h>
 

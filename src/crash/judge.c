@@ -17,7 +17,7 @@
  */
 #include "crash/judge.h"
 
-#include "crash/again.h"
+#include "crash/recrash.h"
 #include "crash/faults.h"
 
 #include <stdio.h>

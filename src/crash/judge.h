@@ -9,7 +9,7 @@
 
 #include "base/event.h"
 #include "crash/crash.h"
-#include "crash/legal.h"
+#include "legal/legal.h"
 #include "crash/record.h"
 #include "crash/seen.h"
 

@@ -20,7 +20,7 @@
  *   4. Each slot is one sector that some write of the current base's span touches; slot_of[] is
  *      parallel to sums[] and valid for the writes span_first..span_end-1.
  */
-#include "crash/perm_inside.h"
+#include "crash/perm_priv.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* perm_keys: the keys of crash states; see perm.c. */
-#include "crash/perm_inside.h"
+#include "crash/perm_priv.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* perm_states: which subsets of a cut's units are tried; see perm.h. */
-#include "crash/perm_inside.h"
+#include "crash/perm_priv.h"
 
 #include <stdlib.h>
 

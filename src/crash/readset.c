@@ -12,7 +12,7 @@
  *
  * The three rules are the parts of that condition, sector by sector (see again.h).
  */
-#include "crash/again.h"
+#include "crash/recrash.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,12 +3,12 @@
 #include "crash/record.h"
 
 #include "base/choice.h"
-#include "crash/policy.h"
+#include "legal/policy.h"
 #include "model/model.h"
-#include "run/lib_new.h"
-#include "run/sys_new.h"
+#include "vfs/lib_new.h"
+#include "vfs/sys_new.h"
 #include "target/mount.h"
-#include "target/stand.h"
+#include "target/medium.h"
 #include "work/print.h"
 
 #include <stdlib.h>

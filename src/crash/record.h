@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "base/hash.h"
-#include "crash/history.h"
+#include "legal/history.h"
 #include "disk/cow.h"
 #include "disk/log.h"
 #include "run/run.h"

@@ -10,8 +10,8 @@
  */
 #include "crash/story.h"
 
-#include "crash/layout.h"
-#include "target/stand.h"
+#include "layout/layout.h"
+#include "target/medium.h"
 #include "work/print.h"
 
 #include <stdlib.h>

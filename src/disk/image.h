@@ -27,7 +27,7 @@
 #define AS_DISK_IMAGE_H
 
 #include "base/buf.h"
-#include "base/dir.h"
+#include "os/dir.h"
 #include "base/err.h"
 #include "disk/cow.h"
 
@@ -55,7 +55,7 @@ AS_MUST_CHECK int as_image_encode(struct as_disk *disk, struct as_buf *out, stru
 AS_MUST_CHECK int as_image_decode(struct as_chunks *store, const void *data, size_t len,
 				  struct as_disk **disk, struct as_err *err);
 
-/* The same to and from a file that a user names (base/out.h), or to one in an open folder. */
+/* The same to and from a file that a user names (os/out.h), or to one in an open folder. */
 AS_MUST_CHECK int as_image_save(struct as_disk *disk, const char *path, struct as_err *err);
 AS_MUST_CHECK int as_image_save_in(struct as_disk *disk, const struct as_dir *dir, const char *name,
 				   struct as_err *err);

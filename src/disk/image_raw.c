@@ -8,7 +8,7 @@
  */
 #include "disk/image.h"
 
-#include "base/out.h"
+#include "os/out.h"
 
 #include <errno.h>
 #include <fcntl.h>

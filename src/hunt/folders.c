@@ -5,8 +5,8 @@
  */
 #include "hunt/folders.h"
 
-#include "base/out.h"
-#include "base/spawn.h"
+#include "os/out.h"
+#include "os/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #ifndef AS_HUNT_FOLDERS_H
 #define AS_HUNT_FOLDERS_H
 
-#include "base/rundir.h"
+#include "os/rundir.h"
 #include "hunt/hunt.h"
 
 /* The run folder, open and ours alone as far as hunts go. */

@@ -18,9 +18,9 @@
  */
 #include "hunt/hunt.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "hunt/folders.h"
-#include "hunt/leading.h"
+#include "hunt/hunt_priv.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -9,15 +9,15 @@
 #ifndef AS_HUNT_HUNT_H
 #define AS_HUNT_HUNT_H
 
-#include "base/dir.h"
+#include "os/dir.h"
 #include "base/err.h"
 #include "base/event.h"
-#include "base/rundir.h"
+#include "os/rundir.h"
 #include "gen/profile.h"
-#include "hunt/scenario.h"
+#include "scenario/scenario.h"
 #include "hunt/state.h"
-#include "run/boxed.h"
-#include "run/reduce.h"
+#include "supervise/boxed.h"
+#include "reduce/reduce.h"
 
 #define AS_HUNT_JOBS_MAX 256
 

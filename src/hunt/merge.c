@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* merge: what the workers say, taken into the state in the one order (see hunt.c). */
 #include "hunt/folders.h"
-#include "hunt/leading.h"
+#include "hunt/hunt_priv.h"
 
 #include <jansson.h>
 #include <stdlib.h>

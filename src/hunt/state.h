@@ -6,7 +6,7 @@
 #ifndef AS_HUNT_STATE_H
 #define AS_HUNT_STATE_H
 
-#include "base/dir.h"
+#include "os/dir.h"
 #include "base/err.h"
 
 #include <stdbool.h>

@@ -3,12 +3,12 @@
 #include "hunt/worker.h"
 
 #include "base/json.h"
-#include "base/spawn.h"
-#include "base/stuck.h"
+#include "os/spawn.h"
+#include "os/stuck.h"
 #include "hunt/folders.h"
 #include "hunt/lane.h"
 #include "hunt/stream.h"
-#include "hunt/working.h"
+#include "hunt/worker_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * apply: the model's public face: making, copying, judging. The rules of the operations themselves
- * are in op_*.c; model/step.h says how they are written.
+ * are in op_*.c; model/rule.h says how they are written.
  */
 #include "model/persist.h"
-#include "model/step.h"
+#include "model/rule.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

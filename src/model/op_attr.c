@@ -3,7 +3,7 @@
  * op_attr: reading and setting attributes, listing directories, reading links. Order of errors
  * as in Linux's fs/open.c, fs/utimes.c and fs/stat.c.
  */
-#include "model/step.h"
+#include "model/rule.h"
 
 #include <stdlib.h>
 #include <string.h>

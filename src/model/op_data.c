@@ -3,7 +3,7 @@
  * op_data: reading, writing and shaping the contents of open files. Order of errors as in Linux's
  * fs/read_write.c and fs/open.c.
  */
-#include "model/step.h"
+#include "model/rule.h"
 
 #include <string.h>
 

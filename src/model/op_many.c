@@ -4,7 +4,7 @@
  * deepen, enlarge. They end at the first call that fails; how many took effect before is part of
  * the outcome, and the model follows.
  */
-#include "model/step.h"
+#include "model/rule.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * op_name: operations on names: making, linking, renaming and removing. The order in which errors
  * are found is that of Linux's fs/namei.c; each rule names the function or manual page it is from.
  */
-#include "model/step.h"
+#include "model/rule.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * op_open: open in all its forms, and close. Order of errors: build_open_flags(), then
  * path_openat() with open_last_lookups(), do_open() and may_open() of Linux's fs/namei.c.
  */
-#include "model/step.h"
+#include "model/rule.h"
 
 #include <string.h>
 

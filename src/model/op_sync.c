@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* op_sync: what makes things stable, and what takes the file system away and brings it back. */
-#include "model/step.h"
+#include "model/rule.h"
 
 static void sync_fd(struct step *s, bool all)
 {

@@ -3,7 +3,7 @@
  * op_xattr: extended attributes. Rules of xattr(7), setxattr(2), getxattr(2) and Linux's
  * fs/xattr.c.
  */
-#include "model/step.h"
+#include "model/rule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "model/persist.h"
 
 #include "base/arena.h"
-#include "model/step.h"
+#include "model/rule.h"
 
 #include <stdlib.h>
 #include <string.h>

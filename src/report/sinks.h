@@ -6,7 +6,7 @@
 #ifndef AS_REPORT_SINKS_H
 #define AS_REPORT_SINKS_H
 
-#include "base/dir.h"
+#include "os/dir.h"
 #include "base/err.h"
 #include "base/event.h"
 
@@ -25,7 +25,7 @@ void as_jsonl_sink_free(struct as_sink *sink); /* takes NULL */
 /*
  * FOLDER/findings/ID/ with finding.json, workload.txt, repro.c, README.md and, where there is one,
  * disk.img.zst. A finding that is there already is only counted. The folder is made at once, so
- * that one that cannot be written, or is none of ours (base/rundir.h), is told before the work; it
+ * that one that cannot be written, or is none of ours (os/rundir.h), is told before the work; it
  * is taken away again if it stays empty. `given`: by a supervisor, who counts.
  */
 typedef int (*as_save_disk_fn)(const void *disk, const struct as_dir *dir, const char *name,

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/rundir.h"
+#include "os/rundir.h"
 #include "base/show.h"
 #include "report/finding_json.h"
 #include "report/page.h"

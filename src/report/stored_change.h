@@ -3,7 +3,7 @@
 #ifndef AS_REPORT_STORED_CHANGE_H
 #define AS_REPORT_STORED_CHANGE_H
 
-#include "base/dir.h"
+#include "os/dir.h"
 
 #include <jansson.h>
 

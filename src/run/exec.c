@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * exec: the parent's side of a run: it makes the fresh file system once, starts a child for each
- * workload (run/inside.c), watches it, and says what was found.
+ * workload (run/child.c), watches it, and says what was found.
  *
  * Method. The fresh disk is made in a child too, handed over through a nameless file and kept as a
  * copy-on-write disk that every later child inherits. What a child has to say stands in shared
@@ -9,14 +9,14 @@
  */
 #include "run/run.h"
 
-#include "base/guard.h"
+#include "os/guard.h"
 #include "base/hash.h"
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "run/folder.h"
-#include "run/inside.h"
+#include "run/child.h"
 #include "run/kwatch.h"
-#include "run/traits.h"
-#include "run/watch.h"
+#include "vfs/traits.h"
+#include "vfs/watch.h"
 #include "target/cache.h"
 #include "target/fresh.h"
 #include "target/mount.h"

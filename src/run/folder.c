@@ -17,10 +17,10 @@
  */
 #include "run/folder.h"
 
-#include "base/dir.h"
-#include "base/spawn.h"
-#include "base/stuck.h"
-#include "run/sys_new.h"
+#include "os/dir.h"
+#include "os/spawn.h"
+#include "os/stuck.h"
+#include "vfs/sys_new.h"
 
 #include <errno.h>
 #include <fcntl.h>

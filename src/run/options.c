@@ -52,7 +52,7 @@ static const struct number_row {
 	  sizeof(((struct as_run_options *)0)->field), standard },
 	ROW("size", size_bytes, 0) ROW("seed", seed, 0)
 #define BOUND(field, standard, what) ROW(#field, field, standard)
-#include "run/bounds.def"
+#include "vfs/bounds.def"
 #undef ROW
 };
 

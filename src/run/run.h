@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/event.h"
-#include "target/sandbox.h"
+#include "box/sandbox.h"
 #include "target/target.h"
 #include "work/seq.h"
 
@@ -25,7 +25,7 @@ struct as_watch;
  * nothing failed. */
 enum as_sweep { AS_SWEEP_NONE, AS_SWEEP_ALLOC, AS_SWEEP_READ, AS_SWEEP_WRITE };
 
-/* Several threads on one file system: see run/race.h. */
+/* Several threads on one file system: see race/race.h. */
 struct as_race_options {
 	unsigned threads; /* 0: the workload is run by one, in order */
 	unsigned repeat; /* how often each workload is run; 0: AS_RACE_REPEAT */
@@ -42,17 +42,17 @@ struct as_run_options {
 	unsigned deadline_ms; /* without progress; 0: AS_RUN_DEADLINE_MS */
 	uint64_t size_bytes; /* of the disk; 0: the target's own */
 	uint64_t seed; /* of the choices a target asks for */
-	/* Of a directory of the machine; 0: the defaults of run/bounds.def. */
+	/* Of a directory of the machine; 0: the defaults of vfs/bounds.def. */
 	uint64_t max_bytes, max_entries;
-	const char *faults; /* see target/stand.h; NULL: none */
-	/* What is done with a workload beyond running it once, "NAME:PARAMS" of hunt/scenario.h. */
+	const char *faults; /* see target/medium.h; NULL: none */
+	/* What is done with a workload beyond running it once, "NAME:PARAMS" of scenario/scenario.h. */
 	char scenario[AS_RUN_SCENARIO_MAX]; /* "": nothing */
 	enum as_sweep sweep;
 	struct as_race_options race;
 	struct as_trace *trace; /* where to note every answer (run/trace.h); NULL: nowhere */
 	/* Where to keep the progress, for one who watches from outside; NULL: nobody does. */
 	struct as_box_state *state;
-	const struct as_watch *watch; /* of what workloads do: run/watch.h; NULL: nobody */
+	const struct as_watch *watch; /* of what workloads do: vfs/watch.h; NULL: nobody */
 	const volatile int *stop; /* set: a run that is under way ends with AS_ESTOP; NULL: never */
 };
 

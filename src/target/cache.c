@@ -6,8 +6,8 @@
  */
 #include "target/cache.h"
 
-#include "base/dir.h"
-#include "target/share.h"
+#include "os/dir.h"
+#include "os/share.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
  */
 #include "target/kinds.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "base/spawn.h"
-#include "base/temp.h"
+#include "os/spawn.h"
+#include "os/temp.h"
 #include "target/cache.h"
 
 #include <errno.h>

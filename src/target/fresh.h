@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "target/fstype.h"
-#include "target/stand.h"
+#include "target/medium.h"
 
 #include <stdbool.h>
 

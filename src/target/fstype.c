@@ -2,7 +2,7 @@
 /* fstype: see fstype.h. The table, and what follows from it about this machine. */
 #include "target/fstype.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * fstype: the file system types of the Linux kernel that we know, one row each in fstype.def: how
  * they are made, mounted and checked. What the model has to know about them stands in the same rows
- * and is read by run/traits.c.
+ * and is read by vfs/traits.c.
  */
 #ifndef AS_TARGET_FSTYPE_H
 #define AS_TARGET_FSTYPE_H
@@ -20,7 +20,7 @@ enum as_guarantee {
 	AS_GUARANTEE_REPAIR, /* whatever its checker makes of the disk */
 };
 
-/* Journals whose layout is known: what of it a replay looks at can be told (crash/jbd2.h). */
+/* Journals whose layout is known: what of it a replay looks at can be told (recover/jbd2.h). */
 enum as_journal { AS_JOURNAL_OTHER, AS_JOURNAL_JBD2 };
 /* What else it promises after a power cut, or does not. */
 enum as_crash_trait {

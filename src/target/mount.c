@@ -16,7 +16,7 @@
  */
 #include "target/mount.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "disk/log.h"
 #include "disk/loop.h"
 #include "disk/serve.h"

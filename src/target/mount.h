@@ -19,7 +19,7 @@
 #include "base/err.h"
 #include "disk/cow.h"
 #include "target/fstype.h"
-#include "target/stand.h"
+#include "target/medium.h"
 
 struct as_mount;
 

@@ -16,7 +16,7 @@
  */
 #include "target/kinds.h"
 
-#include "base/guard.h"
+#include "os/guard.h"
 #include "base/show.h"
 
 #include <dlfcn.h>

@@ -4,8 +4,8 @@
  */
 #include "target/server.h"
 
-#include "base/spawn.h"
-#include "base/stuck.h"
+#include "os/spawn.h"
+#include "os/stuck.h"
 #include "target/server_keep.h"
 
 #include <errno.h>

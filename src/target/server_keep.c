@@ -19,7 +19,7 @@
 #include "target/server_keep.h"
 
 #include "base/err.h"
-#include "base/limit.h"
+#include "os/limit.h"
 
 #include <errno.h>
 #include <fcntl.h>

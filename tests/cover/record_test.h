@@ -6,7 +6,7 @@
 
 #include "traced.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "cover/record.h"
 
 #include <fcntl.h>

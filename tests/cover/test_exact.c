@@ -10,7 +10,7 @@
 #include "cover_test.h"
 #include "traced.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "cover/read.h"
 #include "cover/record.h"
 

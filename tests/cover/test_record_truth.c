@@ -9,12 +9,12 @@
  */
 #include "traced.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "cover/own.h"
 #include "cover/read.h"
 #include "cover/record.h"
 #include "run/run.h"
-#include "run/watch.h"
+#include "vfs/watch.h"
 #include "work/parse.h"
 
 #include <errno.h>

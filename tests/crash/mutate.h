@@ -19,7 +19,7 @@
 #define AS_TESTS_CRASH_MUTATE_H
 
 #include "base/arena.h"
-#include "crash/tree.h"
+#include "snapshot/tree.h"
 #include "work/op.h"
 
 #include <stdio.h>

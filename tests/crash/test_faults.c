@@ -7,7 +7,7 @@
 #include "tests/disk/disk_test.h"
 
 #include "crash/faults.h"
-#include "crash/tree.h"
+#include "snapshot/tree.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/prng.h"
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "disk/cow.h"
 #include "disk/fault.h"
 #include "disk/log.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz entry of modules.dep: a module that is found comes last, and nothing comes twice. */
-#include "target/kmodule.h"
+#include "box/kmodule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Fuzz entry of the reader of stored trees. What is accepted must be a tree that can be walked, and
  * must come out of another round trip as the same.
  */
-#include "crash/tree.h"
+#include "snapshot/tree.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /* Fuzz entry of the wire: what an engine in a box may say, whole and in pieces. What is passed on
  * has an id that is a name, a target and a workload that the engine was given, and one line where
  * one is shown; the numbers that are counted stay small enough to be summed up. */
-#include "run/boxed_inside.h"
-#include "run/inside.h"
-#include "target/share.h"
+#include "supervise/boxed_priv.h"
+#include "run/child.h"
+#include "os/share.h"
 #include "work/parse.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "base/event.h"
 #include "run/run.h"
-#include "run/traits.h"
+#include "vfs/traits.h"
 #include "work/parse.h"
 #include "work/print.h"
 

@@ -7,7 +7,7 @@
 #include "tests/skip.h"
 
 #include "base/prng.h"
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "run/run.h"
 #include "target/fstype.h"
 #include "work/parse.h"

@@ -9,7 +9,7 @@
 
 #include "tests/skip.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "disk/log.h"
 #include "target/fresh.h"
 #include "target/mount.h"

@@ -2,7 +2,7 @@
 /* Fresh disks: mkfs runs once, what is kept is what it made, and damaged images are made again. */
 #include "tests/skip.h"
 
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "disk/cow.h"
 #include "target/fresh.h"
 

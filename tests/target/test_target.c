@@ -3,7 +3,7 @@
 #include "../skip.h"
 
 #include "labfs/labfs.h"
-#include "target/stand.h"
+#include "target/medium.h"
 #include "target/target.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * fake_wire: a "kernel" for `--uml` that does not boot anything but has something to say: garbage,
  * floods, lies. What, is its own name: .../flood-console and so on. Descriptors as in
- * target/sandbox.h: 1 is the console, 3 the engine's lines, 4 the shared memory.
+ * box/sandbox.h: 1 is the console, 3 the engine's lines, 4 the shared memory.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As far as we need it; see target/sandbox.h. */
+/* As far as we need it; see box/sandbox.h. */
 struct head {
 	uint64_t magic, size;
 	volatile uint64_t beat;

@@ -102,7 +102,7 @@ signalled() {
 	guest=
 	tap_is "$name: no finding" "$got $(grep -c FOUND out) $missed $(cat err)" "0 0 0 "
 }
-# All of them, one by one, are in tests/run/test_boxed.c, too.
+# All of them, one by one, are in tests/supervise/test_boxed.c, too.
 signals=TERM
 [ "$seconds" -eq 0 ] || signals="TERM INT HUP QUIT KILL USR1"
 for signal in $signals; do

@@ -4,7 +4,7 @@
  * says below the given directory and nowhere else, and notice answers that were not expected.
  */
 #include "base/choice.h"
-#include "base/spawn.h"
+#include "os/spawn.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
 #include "work/print.h"

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * guest: the first process of a guest. It makes a usable system of what the kernel unpacked, starts
+ * the engine (this program, with the arguments that stand in the shared memory), and from then on
+ * shows that the kernel still schedules. When the engine has ended it turns the machine off; when
+ * the engine has not moved for too long it lets the kernel say where everybody is waiting. All that
+ * can go wrong before is said in the shared memory.
+ */
+#include "box/initramfs.h"
+#include "box/sandbox.h"
+
+#include "os/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define BEAT_MS 50
+#define STOPPED_US 1000000 /* since the last beat */
+#define EVENTS_TTY "/dev/ttyS0"
+#define ORDER_MAX_BYTES 65536u
+#define ARGS_MAX 256
+
+static const struct {
+	const char *type, *at, *data;
+	unsigned long flags;
+} mounts[] = {
+	{ "proc", "/proc", NULL, MS_NOSUID | MS_NODEV | MS_NOEXEC },
+	{ "sysfs", "/sys", NULL, MS_NOSUID | MS_NODEV | MS_NOEXEC },
+	{ "devtmpfs", "/dev", NULL, MS_NOSUID },
+	{ "tmpfs", "/tmp", "mode=1777", MS_NOSUID | MS_NODEV },
+	{ "tmpfs", "/run", "mode=0755", MS_NOSUID | MS_NODEV },
+	{ "hostfs", AS_GUEST_SHARE, NULL, MS_NOSUID | MS_NODEV },
+};
+
+/* Written before anything else is known to work. */
+_Noreturn static void turn_off(void)
+{
+	sync();
+	umount2(AS_GUEST_SHARE, 0);
+	reboot(RB_POWER_OFF);
+	for (;;)
+		pause();
+}
+
+static int mount_all(struct as_err *err)
+{
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++)
+		if (mount(mounts[i].type, mounts[i].at, mounts[i].type, mounts[i].flags,
+			  mounts[i].data) &&
+		    errno != EBUSY)
+			return as_fail_errno(err, errno, "guest: cannot mount %s on %s",
+					     mounts[i].type, mounts[i].at);
+	return 0;
+}
+
+/* What the guest's kernel is to do otherwise than by itself; where it will not, it stays. */
+static const struct {
+	const char *file, *value;
+} settings[] = {
+	/* A fork of a large engine would be refused by the guess; what is short is seen when it is
+	 * used. */
+	{ "/proc/sys/vm/overcommit_memory", "1" },
+	/* Answers are to be the file system's, not those of a policy for shared directories. */
+	{ "/proc/sys/fs/protected_symlinks", "0" },
+	{ "/proc/sys/fs/protected_hardlinks", "0" },
+	{ "/proc/sys/fs/protected_regular", "0" },
+	{ "/proc/sys/fs/protected_fifos", "0" },
+};
+
+static void set_kernel(void)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		int fd = open(settings[i].file, O_WRONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			continue;
+		if (write(fd, settings[i].value, 1) != 1)
+			as_assert(errno != EBADF);
+		close(fd);
+	}
+}
+
+static int load_module(const char *name, struct as_err *err)
+{
+	char path[4096];
+	int fd, rc = 0;
+
+	snprintf(path, sizeof(path), AS_GUEST_MODULES "/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST))
+		rc = as_fail_errno(err, errno, "guest: cannot load the module %s", name);
+	if (fd >= 0)
+		close(fd);
+	/* Code is all it is needed for, and memory is short. */
+	if (!rc)
+		unlink(path);
+	return rc;
+}
+
+static int load_modules(struct as_err *err)
+{
+	struct as_buf order = { 0 };
+	char *save = NULL;
+	int rc = 0;
+
+	if (access(AS_GUEST_MODULES "/order", R_OK))
+		return 0;
+	rc = as_buf_read_file(&order, AS_GUEST_MODULES "/order", ORDER_MAX_BYTES, err);
+	for (char *name = strtok_r(order.data, "\n", &save); name && !rc;
+	     name = strtok_r(NULL, "\n", &save))
+		rc = load_module(name, err);
+	as_buf_free(&order);
+	return rc;
+}
+
+/* ---- The engine ------------------------------------------------------------------------------ */
+
+static int open_events(void)
+{
+	int fd = open(EVENTS_TTY, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	struct termios raw;
+
+	if (fd >= 0 && !tcgetattr(fd, &raw)) {
+		cfmakeraw(&raw);
+		tcsetattr(fd, TCSANOW, &raw);
+	}
+	return fd;
+}
+
+_Noreturn static void become_engine(struct as_box_state *state, int events_fd)
+{
+	char *argv[ARGS_MAX + 2] = { (char *)AS_GUEST_PROGRAM }, *arg = state->args;
+	char env_path[] = "PATH=/bin", env_lc[] = "LC_ALL=C", env_tz[] = "TZ=UTC",
+	     env_home[] = "HOME=/root";
+	char *const envp[] = { env_path, env_lc, env_tz, env_home, NULL };
+
+	for (uint32_t i = 0; i < state->n_args && i < ARGS_MAX; i++, arg += strlen(arg) + 1)
+		argv[i + 1] = arg;
+	setsid();
+	/* Else what a boot complains of would be taken for the first workload's. */
+	if (write(1, AS_GUEST_MARK, strlen(AS_GUEST_MARK)) < 0)
+		_exit(125);
+	if (dup2(events_fd, 0) < 0 || dup2(events_fd, 1) < 0 || dup2(events_fd, 2) < 0 ||
+	    chdir("/work"))
+		_exit(126);
+	execve(AS_GUEST_PROGRAM, argv, envp);
+	_exit(127);
+}
+
+/* Blocked and, if that says nothing, all tasks: onto the console. */
+static void show_tasks(void)
+{
+	int fd = open("/proc/sysrq-trigger", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, "w", 1) != 1)
+		as_assert(errno != EBADF);
+	close(fd);
+}
+
+static void watch_engine(struct as_box_state *state, pid_t engine)
+{
+	uint64_t seen = as_box_progress(state);
+	int64_t since_us = as_now_us(), last_us = since_us;
+	int status;
+
+	while (true) {
+		pid_t got = waitpid(-1, &status, WNOHANG);
+
+		if (got == engine)
+			break;
+		state->beat++;
+		/* The machine was stopped, and with it the engine. */
+		if (as_now_us() - last_us > STOPPED_US)
+			since_us += as_now_us() - last_us;
+		last_us = as_now_us();
+		if (as_box_progress(state) != seen) {
+			seen = as_box_progress(state);
+			since_us = as_now_us();
+		} else if (state->stuck_ms && !state->stuck &&
+			   as_now_us() - since_us > (int64_t)state->stuck_ms * 1000) {
+			show_tasks();
+			state->stuck = 1;
+		}
+		/* Orphans are reaped at once, the engine's end is told by SIGCHLD. */
+		if (got <= 0)
+			poll(NULL, 0, BEAT_MS);
+	}
+	state->status = status;
+	state->ended = 1;
+}
+
+static void on_child(int sig)
+{
+	(void)sig;
+}
+
+void as_guest_main(void)
+{
+	struct sigaction action = { .sa_handler = on_child };
+	struct as_box_state *state = NULL;
+	struct as_err err = { 0 };
+	int events_fd = -1, rc;
+	pid_t engine = -1;
+
+	/* The end of a child cuts the sleep of the watch short. */
+	sigaction(SIGCHLD, &action, NULL);
+	rc = mount_all(&err);
+	set_kernel();
+	if (!rc)
+		rc = as_box_state_open(as_sandbox_uml.state_path, &state, &err);
+	if (!rc)
+		rc = load_modules(&err);
+	if (!rc) {
+		events_fd = open_events();
+		if (events_fd < 0)
+			rc = as_fail_errno(&err, errno, "guest: " EVENTS_TTY);
+	}
+	if (!rc) {
+		engine = fork();
+		if (engine < 0)
+			rc = as_fail_errno(&err, errno, "guest: cannot fork");
+	}
+	if (!rc && !engine)
+		become_engine(state, events_fd);
+	if (!rc)
+		watch_engine(state, engine);
+	else if (state)
+		snprintf(state->error, sizeof(state->error), "%s", err.msg);
+	else if (write(1, err.msg, strlen(err.msg)) >= 0)
+		sync();
+	turn_off();
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* perm_inside: what the files of perm share; see perm.c. */
+#ifndef AS_CRASH_PERM_PRIV_H
+#define AS_CRASH_PERM_PRIV_H
+
+#include "base/choice.h"
+#include "crash/perm.h"
+
+#define KEY_SECTOR 512u
+
+struct cut {
+	size_t at;
+	size_t first, end; /* of writes[]: pending */
+	uint32_t op, next_op;
+	size_t base; /* the cut whose disk is stable here */
+	bool flushed;
+};
+
+struct unit {
+	size_t write; /* of writes[] */
+	uint64_t off, len;
+	struct as_digest delta; /* of the sectors that no other unit touches */
+};
+
+/* A unit that touches a slot, and the one before it that does. */
+struct touch {
+	struct as_digest sum;
+	uint32_t unit, before; /* UINT32_MAX: none */
+};
+
+struct slot {
+	uint64_t sector;
+	struct as_digest base; /* what is there without any unit */
+	uint32_t last; /* of touches[], UINT32_MAX: none */
+	uint32_t count;
+};
+
+enum stage { STAGE_MASKS, STAGE_SEVERAL, STAGE_TRIALS, STAGE_END };
+
+struct as_perm {
+	const struct as_reclog *log;
+	struct as_perm_options options;
+	size_t *writes, n_writes;
+	size_t *sum_at; /* where the digests of a write begin */
+	struct as_digest *sums;
+	uint32_t *slot_of;
+	struct cut *cuts;
+	size_t n_cuts;
+	struct as_disk **disks; /* as all writes in order leave it at that cut */
+	struct as_digest *keys;
+	size_t n_made;
+
+	struct slot *slots;
+	size_t n_slots, slots_cap;
+	size_t span_base, span_first, span_end; /* what the slots are of */
+	struct touch *touches;
+	size_t touches_cap;
+	uint32_t *shared; /* slots that several units touch */
+	size_t n_shared, shared_cap;
+
+	/* The states that follow. */
+	enum as_view view;
+	size_t cut, base;
+	bool all;
+	struct unit *units;
+	size_t n_units, units_cap;
+	size_t last_first; /* the first unit of the last write */
+	bool *keep;
+	size_t keep_cap;
+	enum stage stage;
+	uint64_t step, index;
+	struct as_chooser *chooser;
+};
+
+/* ---- perm.c ---- */
+
+/* As all writes in order leave it at that cut. */
+struct as_disk *perm_disk_at(struct as_perm *perm, size_t cut);
+bool perm_is_synchronous(enum as_view view);
+/* The units of a view at a cut, none kept. */
+void perm_make_units(struct as_perm *perm, enum as_view view, size_t cut);
+/* What is kept, as a state. */
+void perm_fill_state(const struct as_perm *perm, struct as_perm_state *state);
+
+/* ---- perm_keys.c ---- */
+
+/* The bound digest of a sector's bytes; of those on a disk; of each sector of writes[w]. */
+struct as_digest perm_sum(const void *data, uint64_t sector);
+struct as_digest perm_sum_on_disk(struct as_disk *disk, uint64_t sector);
+void perm_sum_write(struct as_perm *perm, size_t w);
+/* Of writes first..end-1 over the disk at cut `base`. */
+void perm_make_slots(struct as_perm *perm, size_t base, size_t first, size_t end);
+/* Who touches what; the sectors that are one unit's alone are summed up in it. */
+void perm_make_touches(struct as_perm *perm);
+struct as_digest perm_key(const struct as_perm *perm);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * again: see again.h. The crash states of a recovery are those of its record (perm.h), in the same
+ * views, from the easiest on. Each is recovered by the same way; depth 2 does the same to that
+ * recovery.
+ *
+ * A crash behind the checker's last write must leave a disk on which it finds nothing more: by then
+ * it has said that all is well.
+ */
+#include "crash/recrash.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct again {
+	const struct as_again_args *args;
+	struct as_tree *tree; /* where every recovery must end */
+	struct as_wrong *wrong;
+	struct as_err *err;
+	int rc;
+};
+
+/* One recovery that is disturbed. */
+struct level {
+	unsigned depth; /* 0: the first recovery */
+	struct as_disk *crashed;
+	struct as_digest key;
+	const struct as_recovered *done;
+	struct as_perm *perm;
+	struct as_readset *readset;
+};
+
+static bool check_level(struct again *a, struct level *level);
+
+static void level_open(struct again *a, struct level *level)
+{
+	struct as_perm_options options = a->args->options->perm;
+
+	options.start_key = level->key;
+	/* What recovery may rely on is the disk's affair in both runs. */
+	level->perm = as_perm_new(level->done->log, level->crashed, &options);
+	level->readset = as_readset_new(level->done->log, level->crashed);
+}
+
+static void level_close(struct level *level)
+{
+	as_perm_free(level->perm);
+	as_readset_free(level->readset);
+}
+
+/* Where it happened, for the finding. */
+static void note_spot(struct again *a, const struct level *level, const struct as_perm_state *state)
+{
+	struct as_crash_spot *spot = &a->wrong->then[level->depth];
+	struct as_buf units = { 0 };
+
+	spot->view = state->view;
+	spot->cut = state->cut;
+	as_perm_print_units(level->perm, &units);
+	for (size_t i = 0; i < units.len; i++)
+		if (units.data[i] == ',')
+			units.data[i] = '+';
+	if (units.len < sizeof(spot->units))
+		snprintf(spot->units, sizeof(spot->units), "%s", as_buf_str(&units));
+	else
+		snprintf(spot->units, sizeof(spot->units), "#%llu",
+			 (unsigned long long)state->index);
+	as_buf_free(&units);
+}
+
+/* ---- One state ------------------------------------------------------------------------------- */
+
+static bool complain(struct again *a, const struct level *level, const struct as_perm_state *state,
+		     const char *what, const char *why, bool of_tree)
+{
+	/* Each level above the one that fails notes where it was. */
+	if (!a->wrong->is && of_tree)
+		(void)as_wrong_set_tree(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
+	else if (!a->wrong->is)
+		(void)as_wrong_set(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
+	note_spot(a, level, state);
+	return false;
+}
+
+static bool judge_end(struct again *a, struct level *level, const struct as_perm_state *state,
+		      const struct as_recovered *recovered, const char *then)
+{
+	struct as_buf how = { 0 };
+	char what[96];
+	bool fine;
+
+	snprintf(what, sizeof(what), "a power cut during recovery (%s%s)",
+		 as_way_name(a->args->way), then);
+	if (recovered->end != AS_RECOVERED)
+		return complain(a, level, state, what, as_buf_str(&recovered->why), false);
+	fine = !as_tree_diff(a->tree, "undisturbed", recovered->tree, "after a second crash", &how);
+	if (!fine)
+		complain(a, level, state, what, as_buf_str(&how), true);
+	as_buf_free(&how);
+	return fine;
+}
+
+/* The checker has said that all is well. */
+static bool judge_peace(struct again *a, struct level *level, const struct as_perm_state *state,
+			struct as_disk *disk)
+{
+	struct as_recoverer *recoverer = a->args->recoverer;
+	struct as_perm_cut cut = as_perm_cut(level->perm, state->cut);
+	struct as_buf why = { 0 };
+	bool fine = true;
+
+	if (a->args->way == AS_WAY_MOUNT || a->args->way == AS_WAY_QUICK ||
+	    !recoverer->ops->at_peace || cut.at != level->done->checker_end)
+		return true;
+	fine = recoverer->ops->at_peace(recoverer, disk, &why);
+	if (!fine)
+		complain(a, level, state, "a power cut right behind the checker's run",
+			 as_buf_str(&why), false);
+	as_buf_free(&why);
+	return fine;
+}
+
+/* The checker was cut off, and somebody mounts what it left. */
+static bool judge_mount(struct again *a, struct level *level, const struct as_perm_state *state,
+			struct as_disk *disk)
+{
+	struct as_recoverer *recoverer = a->args->recoverer;
+	struct as_recovered recovered;
+	bool fine = true;
+
+	/* Where it has not written yet there is nothing to be said of it. */
+	if (a->args->way == AS_WAY_MOUNT || !recoverer->mount_after_checker ||
+	    as_digest_eq(state->key, level->key))
+		return true;
+	a->rc = as_recover(recoverer, AS_WAY_MOUNT, disk, AS_RECOVER_PROBE, &recovered, a->err);
+	a->args->counts->again_checked += !recovered.memoised;
+	a->args->counts->again_memoised += recovered.memoised;
+	if (!a->rc && recovered.end != AS_REFUSED)
+		fine = judge_end(a, level, state, &recovered, ", then mount");
+	as_recovered_free(&recovered);
+	return fine;
+}
+
+static bool try_state(struct again *a, struct level *level, const struct as_perm_state *state,
+		      struct as_disk *disk)
+{
+	unsigned deeper = level->depth + 1 < a->args->options->again;
+	struct as_recovered recovered;
+	bool fine;
+
+	a->rc = as_recover(a->args->recoverer, a->args->way, disk,
+			   AS_RECOVER_PROBE | (deeper ? AS_RECOVER_LOG : 0), &recovered, a->err);
+	a->args->counts->again_checked += !recovered.memoised;
+	a->args->counts->again_memoised += recovered.memoised;
+	fine = !a->rc && judge_end(a, level, state, &recovered, "") &&
+	       judge_peace(a, level, state, disk);
+	if (fine && deeper && recovered.log) {
+		struct level next = { .depth = level->depth + 1,
+				      .crashed = disk,
+				      .key = state->key,
+				      .done = &recovered };
+
+		level_open(a, &next);
+		fine = check_level(a, &next);
+		if (!fine && !a->rc)
+			complain(a, level, state, "", "", false);
+		level_close(&next);
+	}
+	as_recovered_free(&recovered);
+	return fine;
+}
+
+/* Counted under the rule that was needed most; 0: it must be tried. */
+static unsigned prunes(struct again *a, struct level *level, const struct as_perm_state *state,
+		       struct as_disk *disk)
+{
+	unsigned rules = as_readset_prunes(level->readset, level->perm, state, disk);
+	unsigned on = a->args->options->prune;
+
+	if (!rules || rules & ~on & AS_PRUNE_ALL)
+		return 0;
+	if (rules & AS_PRUNE_OWN)
+		a->args->counts->pruned[2]++;
+	else if (rules & AS_PRUNE_SAME)
+		a->args->counts->pruned[1]++;
+	else
+		a->args->counts->pruned[0]++;
+	return rules;
+}
+
+static bool visit(struct again *a, struct level *level, const struct as_perm_state *state)
+{
+	/* Where the checker has ended more is asked. */
+	bool ended = as_perm_cut(level->perm, state->cut).at == level->done->checker_end;
+	struct as_digest judged =
+		as_digest_add(as_digest_bind(state->key, 11 + a->args->way + (ended ? 100 : 0)),
+			      as_digest_bind(as_tree_digest(a->tree), 13));
+	struct as_flight *flight = a->args->flight;
+	struct as_disk *disk;
+	bool fine = true, left_out;
+
+	a->args->counts->again++;
+	if (as_seen_has(a->args->seen, judged))
+		return true;
+	flight->then[level->depth].cut = state->cut;
+	flight->then[level->depth].index = state->index;
+	flight->then[level->depth].view = state->view;
+	flight->alive++;
+	disk = as_perm_disk(level->perm);
+	left_out = prunes(a, level, state, disk);
+	if (!left_out || a->args->options->prune & AS_PRUNE_VERIFY)
+		fine = try_state(a, level, state, disk);
+	else
+		/* A crash that changes nothing for recovery may still not leave it undone. */
+		fine = judge_peace(a, level, state, disk);
+	if (fine && !a->rc)
+		fine = judge_mount(a, level, state, disk);
+	flight->then[level->depth].view = 0;
+	as_disk_free(disk);
+	if (fine && !a->rc)
+		as_seen_add(a->args->seen, judged);
+	return fine;
+}
+
+/* ---- All of them ----------------------------------------------------------------------------- */
+
+static bool check_level(struct again *a, struct level *level)
+{
+	struct as_perm_state state;
+	bool fine = true;
+
+	for (unsigned v = 1; v < AS_VIEWS && fine; v++) {
+		if (!(a->args->options->views >> v & 1))
+			continue;
+		for (size_t k = 0; k < as_perm_cuts(level->perm) && fine && !a->rc; k++) {
+			size_t at = as_perm_cut(level->perm, k).at;
+
+			/* All where the checker has ended: there more is asked. */
+			as_perm_begin(level->perm, (enum as_view)v, k,
+				      at && at == level->done->checker_end);
+			while (fine && !a->rc && as_perm_next(level->perm, &state))
+				fine = visit(a, level, &state);
+		}
+	}
+	return fine && !a->rc;
+}
+
+/* What a recovery wrote, in order, and where it ended. */
+static struct as_digest twin_key(const struct as_again_args *args, const struct as_recovered *first)
+{
+	struct as_digest key = as_digest_bind(as_tree_digest(first->tree), 17 + args->way);
+
+	for (size_t i = 0; i < as_reclog_len(first->log); i++) {
+		const struct as_log_entry *e = as_reclog_at(first->log, i);
+
+		if (e->kind == AS_CALL_READ)
+			continue;
+		key = as_digest_bind(key, e->off ^ e->len << 40 ^ (uint64_t)e->kind << 60);
+		if (e->data)
+			key = as_digest_add(key, as_hash(e->data, e->len));
+	}
+	return key;
+}
+
+bool as_again(const struct as_again_args *args, struct as_disk *crashed, struct as_digest key,
+	      const struct as_recovered *first, struct as_wrong *wrong, int *rc, struct as_err *err)
+{
+	struct again a = { .args = args, .tree = first->tree, .wrong = wrong, .err = err };
+	struct level level = { .crashed = crashed, .key = key, .done = first };
+	struct as_digest twin = twin_key(args, first);
+	bool fine;
+
+	*rc = 0;
+	if (args->options->prune & AS_PRUNE_TWIN && as_seen_has(args->seen, twin)) {
+		args->counts->twins++;
+		if (!(args->options->prune & AS_PRUNE_VERIFY))
+			return true;
+	}
+	level_open(&a, &level);
+	fine = check_level(&a, &level);
+	level_close(&level);
+	if (fine)
+		as_seen_add(args->seen, twin);
+	*rc = a.rc;
+	return fine;
+}
+
+static bool pick(struct level *level, const struct as_crash_spot *spot, struct as_perm_state *state)
+{
+	char units[AS_CRASH_UNITS_MAX];
+	uint64_t index;
+	size_t at;
+
+	snprintf(units, sizeof(units), "%s", spot->units);
+	for (char *s = units; *s; s++)
+		if (*s == '+')
+			*s = ',';
+	if (*units != '#')
+		return as_perm_pick(level->perm, (enum as_view)spot->view, spot->cut, units, state);
+	if (spot->cut >= as_perm_cuts(level->perm))
+		return false;
+	index = strtoull(units + 1, NULL, 10);
+	at = as_perm_cut(level->perm, spot->cut).at;
+	as_perm_begin(level->perm, (enum as_view)spot->view, spot->cut,
+		      at && at == level->done->checker_end);
+	while (as_perm_next(level->perm, state))
+		if (state->index == index)
+			return true;
+	return false;
+}
+
+static bool at_spots(struct again *a, struct level *level, const struct as_crash_spot *then)
+{
+	bool deeper = level->depth + 1 < AS_CRASH_AGAIN_MAX && then[1].view;
+	struct as_recovered recovered = { 0 };
+	struct as_perm_state state;
+	struct as_disk *disk;
+	bool fine = true;
+
+	if (!pick(level, then, &state))
+		return true;
+	disk = as_perm_disk(level->perm);
+	a->rc = as_recover(a->args->recoverer, a->args->way, disk,
+			   AS_RECOVER_PROBE | (deeper ? AS_RECOVER_LOG : 0), &recovered, a->err);
+	if (!a->rc)
+		fine = judge_end(a, level, &state, &recovered, "") &&
+		       judge_peace(a, level, &state, disk) && judge_mount(a, level, &state, disk);
+	if (fine && deeper && !a->rc && recovered.log) {
+		struct level next = { .depth = level->depth + 1,
+				      .crashed = disk,
+				      .key = state.key,
+				      .done = &recovered };
+
+		level_open(a, &next);
+		fine = at_spots(a, &next, then + 1);
+		if (!fine)
+			complain(a, level, &state, "", "", false);
+		level_close(&next);
+	}
+	as_recovered_free(&recovered);
+	as_disk_free(disk);
+	return fine && !a->rc;
+}
+
+bool as_again_at(const struct as_again_args *args, struct as_disk *crashed, struct as_digest key,
+		 const struct as_recovered *first, const struct as_crash_spot *then,
+		 struct as_wrong *wrong, int *rc, struct as_err *err)
+{
+	struct again a = { .args = args, .tree = first->tree, .wrong = wrong, .err = err };
+	struct level level = { .crashed = crashed, .key = key, .done = first };
+	bool fine;
+
+	level_open(&a, &level);
+	fine = at_spots(&a, &level, then);
+	level_close(&level);
+	*rc = a.rc;
+	return fine;
+}

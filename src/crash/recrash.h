@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * again: power cuts during recovery (FiSC section 6). What recovery wrote and flushed is a record
+ * like any other: for each of its crash states recovery is begun anew, and must end in the tree
+ * that it would have reached undisturbed.
+ *
+ * A recovery is deterministic: it computes the same from the same bytes. So a crash state need not
+ * be tried if all that its writes changed is either not read at all before recovery writes it
+ * itself, or is as it was. Sector by sector:
+ *   unread  recovery never reads it before the write: it does not see the difference, and writes
+ *           it again;
+ *   own     recovery reads it, but only behind a write of its own there: it sees its own bytes;
+ *   same    recovery reads it first, and the write changes nothing.
+ * A state all of whose written sectors fall under these is left out, and counted under the last of
+ * them that was needed.
+ */
+#ifndef AS_CRASH_RECRASH_H
+#define AS_CRASH_RECRASH_H
+
+#include "crash/judge.h"
+
+struct as_again_args {
+	struct as_recoverer *recoverer;
+	const struct as_crash_options *options;
+	enum as_way way;
+	struct as_seen *seen;
+	struct as_flight *flight;
+	struct as_crash_counts *counts;
+};
+
+/* `crashed` has the key `key`; `first` is its recovery, with a log and a tree. True: all is well.
+ * False: *wrong says what is not, with the spots. */
+bool as_again(const struct as_again_args *args, struct as_disk *crashed, struct as_digest key,
+	      const struct as_recovered *first, struct as_wrong *wrong, int *rc,
+	      struct as_err *err);
+
+/* Brings back one: then[0] (and then[1] during the second recovery). */
+bool as_again_at(const struct as_again_args *args, struct as_disk *crashed, struct as_digest key,
+		 const struct as_recovered *first, const struct as_crash_spot *then,
+		 struct as_wrong *wrong, int *rc, struct as_err *err);
+
+/* Which rules (enum as_prune) let the perm's state be left out; 0: it must be tried. `log` is the
+ * recovery's record and `start` the disk it began on. */
+struct as_readset;
+struct as_readset *as_readset_new(const struct as_reclog *log, struct as_disk *start);
+void as_readset_free(struct as_readset *set); /* takes NULL */
+unsigned as_readset_prunes(struct as_readset *set, struct as_perm *perm,
+			   const struct as_perm_state *state, struct as_disk *disk);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* leading: what the parts of the process that leads a hunt share. hunt.c and merge.c include it. */
+#ifndef AS_HUNT_HUNT_PRIV_H
+#define AS_HUNT_HUNT_PRIV_H
+
+#include "hunt/worker.h"
+
+/* What a job said and is not taken into the state yet. */
+struct lines {
+	char **lines;
+	size_t n;
+	bool over; /* the last of them is the job's last */
+};
+
+struct leading {
+	const struct as_hunt *hunt;
+	struct as_hunt_state *state;
+	struct as_hunt_shared *shared;
+	struct as_worker *jobs, reducer;
+	struct lines *queues; /* by job */
+	bool *tried; /* by signature: its reduction was begun */
+	int64_t used_before_us, start_us, saved_us;
+	bool changed; /* since the last save */
+	bool stopping;
+	bool only_reduces; /* the hunt was over when we began */
+};
+
+/* Takes the line over. */
+AS_MUST_CHECK int as_leading_queue(struct leading *l, size_t job, char *line, struct as_err *err);
+/* Takes what has its turn into the state; with `rest`, also what would have to wait. */
+AS_MUST_CHECK int as_leading_merge(struct leading *l, bool rest, struct as_err *err);
+AS_MUST_CHECK int as_leading_reduced(struct leading *l, char *line, struct as_err *err);
+void as_leading_free(struct leading *l); /* the queues */
+
+#endif

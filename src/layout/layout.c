@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* layout: see layout.h. What is the same for all types of file systems. */
+#include "layout/layout_priv.h"
+
+#include "target/fstype.h"
+#include "target/target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS_MAX (1u << 24)
+
+#ifndef AS_HAVE_ext2fs
+struct as_layout *layout_ext2fs(struct as_disk *disk)
+{
+	(void)disk;
+	return NULL;
+}
+#endif
+
+struct as_layout *as_layout_new(const struct as_target *target, struct as_disk *disk)
+{
+	const struct as_fstype *type = as_target_fstype(target);
+
+	if (as_target_library(target) && strcmp(as_target_name(target), "lab") == 0)
+		return layout_lab(disk);
+	if (type && (strncmp(type->type, "ext", 3) == 0 || strcmp(type->name, "fuse2fs") == 0))
+		return layout_ext2fs(disk);
+	return NULL;
+}
+
+struct as_layout *layout_new(uint32_t block_bytes, uint64_t n_blocks)
+{
+	struct as_layout *layout;
+
+	if (!block_bytes || !n_blocks || n_blocks > BLOCKS_MAX)
+		return NULL;
+	layout = as_xcalloc(1, sizeof(*layout));
+	layout->block_bytes = block_bytes;
+	layout->n_blocks = n_blocks;
+	layout->block = as_xcalloc(n_blocks, sizeof(*layout->block));
+	return layout;
+}
+
+void as_layout_free(struct as_layout *layout)
+{
+	if (!layout)
+		return;
+	free(layout->block);
+	free(layout->journal);
+	as_arena_free(&layout->arena);
+	free(layout);
+}
+
+static struct layout_block *unknown(struct as_layout *layout, uint64_t block)
+{
+	if (block >= layout->n_blocks || layout->block[block].what)
+		return NULL;
+	return &layout->block[block];
+}
+
+void layout_set(struct as_layout *layout, uint64_t block, const char *what)
+{
+	struct layout_block *at = unknown(layout, block);
+
+	if (at)
+		at->what = as_arena_strndup(&layout->arena, what, strlen(what));
+}
+
+void layout_data(struct as_layout *layout, uint64_t block, const char *what, uint64_t place)
+{
+	struct layout_block *at = unknown(layout, block);
+
+	if (!at)
+		return;
+	at->what = as_arena_strndup(&layout->arena, what, strlen(what));
+	at->is_data = true;
+	at->at = place;
+}
+
+void layout_journal(struct as_layout *layout, uint64_t block)
+{
+	struct layout_block *at = unknown(layout, block);
+
+	if (!at)
+		return;
+	layout->journal =
+		as_xrealloc(layout->journal, (layout->n_journal + 1) * sizeof(*layout->journal));
+	at->what = "journal";
+	at->is_journal = true;
+	at->at = layout->n_journal;
+	layout->journal[layout->n_journal++] = block;
+}
+
+void layout_copy(struct as_layout *layout, uint64_t journal, uint64_t home)
+{
+	if (journal < layout->n_journal && home < layout->n_blocks)
+		layout->block[layout->journal[journal]].home = home;
+}
+
+/* ---- Saying ---- */
+
+/* One block; *joined: it goes on what was said of the block before. */
+static bool say_block(struct as_layout *layout, uint64_t block, const unsigned char *data,
+		      struct as_buf *out)
+{
+	const struct layout_block *at = &layout->block[block];
+
+	if (data && layout->reads && layout->reads(layout, block, data, out))
+		return true;
+	if (!at->what)
+		return false;
+	if (!at->is_journal) {
+		as_buf_adds(out, at->what);
+		return true;
+	}
+	as_buf_adds(out, "journal: ");
+	if (at->home) {
+		as_buf_adds(out, "copy of ");
+		layout_home(layout, at->home, out);
+	} else {
+		as_buf_adds(out, "a block of it");
+	}
+	return true;
+}
+
+void layout_home(struct as_layout *layout, uint64_t home, struct as_buf *out)
+{
+	if (home < layout->n_blocks && layout->block[home].what)
+		as_buf_adds(out, layout->block[home].what);
+	else
+		as_buf_addf(out, "block %llu", (unsigned long long)home);
+}
+
+/* Blocks of a file's data that follow each other there, as one: how many. */
+static uint64_t say_data(const struct as_layout *layout, uint64_t block, uint64_t end,
+			 struct as_buf *out)
+{
+	const struct layout_block *at = &layout->block[block];
+	uint64_t n = 1, bytes = layout->block_bytes;
+
+	while (block + n < end && at[n].is_data && at[n].at == at->at + n &&
+	       strcmp(at[n].what, at->what) == 0)
+		n++;
+	as_buf_addf(out, "%s, bytes %llu to %llu", at->what, (unsigned long long)(at->at * bytes),
+		    (unsigned long long)((at->at + n) * bytes - 1));
+	return n;
+}
+
+bool as_layout_say(struct as_layout *layout, uint64_t off, uint64_t len, const unsigned char *data,
+		   struct as_buf *out)
+{
+	uint64_t bytes = layout->block_bytes, first = off / bytes;
+	uint64_t end = len ? (off + len - 1) / bytes + 1 : first, n;
+	struct as_buf last = { 0 }, now = { 0 };
+	bool said = false;
+
+	for (uint64_t block = first; block < end && block < layout->n_blocks; block += n) {
+		/* What only part of was written cannot speak for itself. */
+		bool whole = block * bytes >= off && (block + 1) * bytes <= off + len;
+
+		n = 1;
+		as_buf_clear(&now);
+		if (layout->block[block].is_data)
+			n = say_data(layout, block, end, &now);
+		else if (!say_block(layout, block,
+				    data && whole ? data + (block * bytes - off) : NULL, &now))
+			continue;
+		if (strcmp(as_buf_str(&now), as_buf_str(&last)) == 0)
+			continue;
+		as_buf_addf(out, "%s%s", said ? "; " : "", as_buf_str(&now));
+		as_buf_clear(&last);
+		as_buf_adds(&last, as_buf_str(&now));
+		said = true;
+	}
+	as_buf_free(&last);
+	as_buf_free(&now);
+	return said;
+}
+
+/* ---- Paths ---- */
+
+void layout_path_set(struct layout_paths *paths, uint32_t ino, const char *dir, const char *name,
+		     size_t name_len)
+{
+	struct as_buf path = { 0 };
+
+	if (ino >= paths->n) {
+		uint32_t n = ino < 64 ? 128 : ino * 2;
+
+		paths->path = as_xrealloc(paths->path, n * sizeof(*paths->path));
+		memset(paths->path + paths->n, 0, (n - paths->n) * sizeof(*paths->path));
+		paths->n = n;
+	}
+	if (paths->path[ino])
+		return;
+	as_buf_addf(&path, "%s%s%.*s", dir, strcmp(dir, "/") && name_len ? "/" : "", (int)name_len,
+		    name);
+	paths->path[ino] = as_xstrdup(as_buf_str(&path));
+	as_buf_free(&path);
+}
+
+void layout_paths_free(struct layout_paths *paths)
+{
+	for (uint32_t i = 0; i < paths->n; i++)
+		free(paths->path[i]);
+	free(paths->path);
+}
+
+void layout_inodes(const struct layout_paths *paths, uint32_t first, uint32_t end,
+		   struct as_buf *out)
+{
+	unsigned shown = 0, more = 0;
+
+	as_buf_adds(out, "inode table");
+	for (uint32_t ino = first; ino < end && ino < paths->n; ino++) {
+		if (!paths->path[ino])
+			continue;
+		if (shown == LAYOUT_NAMES) {
+			more++;
+			continue;
+		}
+		as_buf_addf(out, "%s%s", shown++ ? ", " : " (", paths->path[ino]);
+	}
+	if (more)
+		as_buf_addf(out, " and %u more", more);
+	if (shown)
+		as_buf_addc(out, ')');
+}

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * history: see history.h and history_inside.h. Each operation is judged by the model; what it
+ * changed becomes new versions; the shape is carried on from point to point by what changed.
+ */
+#include "legal/history_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define GROW(array, n, cap)                                                         \
+	do {                                                                        \
+		if ((n) == (cap)) {                                                 \
+			(cap) = (cap) ? (cap)*2 : 16;                               \
+			(array) = as_xrealloc((array), (cap) * sizeof((array)[0])); \
+		}                                                                   \
+	} while (0)
+
+/* Where no block size is known, no file system writes more than this at once. */
+#define BLOCK_UNKNOWN 65536u
+/* Calls of one operation whose states are told apart; the rest are one step. */
+#define CALLS_MAX 65536u
+
+/* ---- One step from a state to the next ---- */
+
+struct change {
+	uint32_t dir, before, after;
+	const char *name;
+};
+
+struct fresh {
+	uint32_t ino;
+	struct h_version v;
+};
+
+struct step {
+	struct as_history *h;
+	const struct as_op *op; /* NULL: the fresh file system */
+	uint32_t point;
+	struct change *edge;
+	uint32_t n_edges, cap_edges;
+	struct fresh *fresh; /* new versions */
+	uint32_t n_fresh, cap_fresh;
+};
+
+static struct h_inode *inode_of(struct as_history *h, uint32_t ino)
+{
+	while (ino >= h->cap_inodes) {
+		uint32_t cap = h->cap_inodes ? h->cap_inodes * 2 : 64;
+
+		h->inode = as_xrealloc(h->inode, cap * sizeof(*h->inode));
+		memset(h->inode + h->cap_inodes, 0, (cap - h->cap_inodes) * sizeof(*h->inode));
+		h->cap_inodes = cap;
+	}
+	if (ino >= h->n_inodes)
+		h->n_inodes = ino + 1;
+	return &h->inode[ino];
+}
+
+static const char *keep(struct as_history *h, const char *s)
+{
+	return as_arena_strndup(&h->arena, s, strlen(s));
+}
+
+static void know_xattr(struct as_history *h, const char *name)
+{
+	struct h_known *known;
+
+	for (known = h->known; known; known = known->next)
+		if (strcmp(known->xattr, name) == 0)
+			return;
+	known = as_arena_alloc(&h->arena, sizeof(*known));
+	known->xattr = keep(h, name);
+	known->next = h->known;
+	h->known = known;
+}
+
+static void keep_xattrs(struct as_history *h, const struct as_node *node, struct h_version *v)
+{
+	struct h_xattr *x = as_arena_alloc(&h->arena, node->n_xattrs * sizeof(*x) + 1);
+	unsigned char *value;
+
+	for (uint32_t i = 0; i < node->n_xattrs; i++) {
+		struct as_content *content;
+
+		value = as_xmalloc(node->xattr[i].len + 1);
+		as_pattern_fill(node->xattr[i].pattern, 0, value, node->xattr[i].len);
+		content = as_content_of_bytes(value, node->xattr[i].len);
+		know_xattr(h, node->xattr[i].name);
+		x[i] = (struct h_xattr){
+			.name = keep(h, node->xattr[i].name),
+			.len = node->xattr[i].len,
+			.pattern = node->xattr[i].pattern,
+			.digest = h_xattr_digest(node->xattr[i].name, content->digest),
+		};
+		as_content_put(content);
+		free(value);
+	}
+	v->xattr = x;
+	v->n_xattrs = node->n_xattrs;
+}
+
+static void cut(struct h_version *v, uint64_t from, uint64_t to, uint64_t block)
+{
+	block = block ? block : BLOCK_UNKNOWN;
+	if (from > UINT64_MAX - block)
+		return;
+	v->cut_from = (from + block - 1) / block * block;
+	v->cut_to = to == UINT64_MAX ? to : to / block * block;
+}
+
+/* How the operation changes data: see struct h_version. */
+static void of_falloc(struct h_version *v, const struct as_op *op, uint64_t block)
+{
+	uint64_t off = (uint64_t)op->off;
+
+	v->gradual = true;
+	switch (op->flags & ~1) {
+	case 0x02: /* PUNCH_HOLE */
+	case 0x10: /* ZERO_RANGE */
+		cut(v, off, off + op->len, block);
+		break;
+	case 0x08: /* COLLAPSE_RANGE */
+	case 0x20: /* INSERT_RANGE */
+		v->shifted = true;
+		cut(v, off, UINT64_MAX, block);
+		break;
+	default:
+		break;
+	}
+}
+
+static void how_it_came(const struct step *s, const struct as_node *before, struct h_version *v)
+{
+	uint64_t block = s->h->policy[s->h->n_policies - 1].policy.block_bytes;
+
+	if (!s->op || !(v->what & (AS_CHANGE_SIZE | AS_CHANGE_DATA)))
+		return;
+	switch (s->op->code) {
+	case AS_OP_WRITE:
+	case AS_OP_PWRITE:
+	case AS_OP_COPY_FILE_RANGE:
+	case AS_OP_MMAP_WRITE:
+		v->gradual = v->delayed = true;
+		return;
+	case AS_OP_FALLOCATE:
+		of_falloc(v, s->op, block);
+		return;
+	default:
+		/* truncate in all its forms: the new size is a change of the inode, which some
+		 * types make in several steps on the way down */
+		if (before && v->size < before->size) {
+			v->gradual = true;
+			cut(v, v->size, UINT64_MAX, block);
+		}
+		return;
+	}
+}
+
+static void on_inode(void *ctx, const struct as_node *before, const struct as_node *after,
+		     unsigned what)
+{
+	struct step *s = ctx;
+	const struct as_node *node = after ? after : before;
+	struct h_inode *inode = inode_of(s->h, node->ino);
+	struct h_version *v, old = { 0 };
+
+	if (inode->n)
+		old = inode->v[inode->n - 1];
+	GROW(s->fresh, s->n_fresh, s->cap_fresh);
+	s->fresh[s->n_fresh].ino = node->ino;
+	v = &s->fresh[s->n_fresh++].v;
+	*v = (struct h_version){
+		.point = s->point,
+		.what = what,
+		.mode = node->mode,
+		.nlink = node->nlink,
+		.uid = node->uid,
+		.gid = node->gid,
+		.rdev = node->rdev,
+		.size = node->size,
+		.linked = after && node->linked,
+		.parent = node->parent,
+	};
+	v->name = old.name && strcmp(old.name, node->name) == 0 ? old.name : keep(s->h, node->name);
+	if (node->text)
+		v->text = old.text ? old.text : keep(s->h, node->text);
+	if (what & (AS_CHANGE_XATTR | AS_CHANGE_MADE)) {
+		keep_xattrs(s->h, node, v);
+	} else {
+		v->xattr = old.xattr;
+		v->n_xattrs = old.n_xattrs;
+	}
+	if (what & (AS_CHANGE_DATA | AS_CHANGE_MADE)) {
+		size_t bytes = node->n_runs * sizeof(*node->run);
+		void *run = as_arena_alloc(&s->h->arena, bytes + 1);
+
+		if (bytes)
+			memcpy(run, node->run, bytes);
+		v->run = run;
+		v->n_runs = node->n_runs;
+	} else {
+		v->run = old.run;
+		v->n_runs = old.n_runs;
+	}
+	how_it_came(s, before, v);
+}
+
+static void on_edge(void *ctx, uint32_t dir, const char *name, uint32_t before, uint32_t after)
+{
+	struct step *s = ctx;
+
+	GROW(s->edge, s->n_edges, s->cap_edges);
+	s->edge[s->n_edges++] = (struct change){ dir, before, after, name };
+}
+
+/* ---- Edges ---- */
+
+static void rehash(struct as_history *h)
+{
+	h->slot_mask = h->slot_mask ? h->slot_mask * 2 + 1 : 63;
+	h->slot = as_xrealloc(h->slot, (h->slot_mask + 1) * sizeof(*h->slot));
+	memset(h->slot, 0xff, (h->slot_mask + 1) * sizeof(*h->slot));
+	for (uint32_t i = 0; i < h->n_edges; i++) {
+		uint32_t at = (uint32_t)as_mix64(h->edge[i].hash + h->edge[i].dir) & h->slot_mask;
+
+		while (h->slot[at] != UINT32_MAX)
+			at = (at + 1) & h->slot_mask;
+		h->slot[at] = i;
+	}
+}
+
+static uint32_t edge_of(struct as_history *h, uint32_t dir, const char *name)
+{
+	uint32_t i = h->n_edges ? h_edge_find(h, dir, name) : UINT32_MAX;
+	struct h_inode *inode;
+
+	if (i != UINT32_MAX)
+		return i;
+	GROW(h->edge, h->n_edges, h->cap_edges);
+	i = h->n_edges++;
+	h->edge[i] = (struct h_edge){
+		.dir = dir,
+		.name = keep(h, name),
+		.hash = as_hash64(name, strlen(name)),
+	};
+	/* The table is at most half full, so that a search ends. */
+	if (!h->slot || h->n_edges * 2 > h->slot_mask) {
+		rehash(h);
+	} else {
+		uint32_t at = (uint32_t)as_mix64(h->edge[i].hash + dir) & h->slot_mask;
+
+		while (h->slot[at] != UINT32_MAX)
+			at = (at + 1) & h->slot_mask;
+		h->slot[at] = i;
+	}
+	inode = inode_of(h, dir);
+	GROW(inode->edge, inode->n_edges, inode->cap_edges);
+	inode->edge[inode->n_edges++] = i;
+	return i;
+}
+
+/* ---- The shape ---- */
+
+static struct as_digest digest_of(const struct as_history *h, uint32_t ino)
+{
+	const struct h_inode *inode = &h->inode[ino];
+
+	return h_node_digest(inode->v[inode->n - 1].attrs, inode->sum);
+}
+
+/* The digest of `ino` was `old`: its parents, and theirs, take the new one into their sums. */
+static void carry_up(struct as_history *h, uint32_t ino, struct as_digest old)
+{
+	struct as_digest now = digest_of(h, ino);
+
+	for (uint32_t i = 0; i < h->inode[ino].n_links; i++) {
+		const struct h_edge *edge = &h->edge[h->inode[ino].link[i]];
+		struct as_digest parent = digest_of(h, edge->dir), *sum = &h->inode[edge->dir].sum;
+
+		*sum = as_digest_sub(*sum, h_named(old, edge->hash));
+		*sum = as_digest_add(*sum, h_named(now, edge->hash));
+		carry_up(h, edge->dir, parent);
+	}
+}
+
+static void edge_out(struct as_history *h, uint32_t e, uint32_t ino)
+{
+	const struct h_edge *edge = &h->edge[e];
+	struct h_inode *child = &h->inode[ino];
+	struct as_digest old = digest_of(h, edge->dir), *sum = &h->inode[edge->dir].sum;
+
+	for (uint32_t i = 0; i < child->n_links; i++)
+		if (child->link[i] == e) {
+			child->link[i] = child->link[--child->n_links];
+			break;
+		}
+	*sum = as_digest_sub(*sum, h_named(digest_of(h, ino), edge->hash));
+	carry_up(h, edge->dir, old);
+}
+
+static void edge_in(struct as_history *h, uint32_t e, uint32_t ino)
+{
+	const struct h_edge *edge = &h->edge[e];
+	struct h_inode *child = &h->inode[ino];
+	struct as_digest old = digest_of(h, edge->dir), *sum = &h->inode[edge->dir].sum;
+
+	GROW(child->link, child->n_links, child->cap_links);
+	child->link[child->n_links++] = e;
+	*sum = as_digest_add(*sum, h_named(digest_of(h, ino), edge->hash));
+	carry_up(h, edge->dir, old);
+}
+
+/* Names go before attributes change and come afterwards, so that every sum is taken apart as it was
+ * put together. */
+static void carry_shape(struct step *s)
+{
+	struct as_history *h = s->h;
+
+	for (uint32_t i = 0; i < s->n_edges; i++)
+		if (s->edge[i].before)
+			edge_out(h, h_edge_find(h, s->edge[i].dir, s->edge[i].name),
+				 s->edge[i].before);
+	for (uint32_t i = 0; i < s->n_fresh; i++) {
+		struct h_inode *inode = &h->inode[s->fresh[i].ino];
+		struct h_version *v = &s->fresh[i].v;
+		struct as_digest old = inode->n ? digest_of(h, s->fresh[i].ino) : AS_DIGEST_ZERO;
+
+		v->attrs = h_attrs_of_version(h, v);
+		GROW(inode->v, inode->n, inode->cap);
+		inode->v[inode->n++] = *v;
+		carry_up(h, s->fresh[i].ino, old);
+	}
+	for (uint32_t i = 0; i < s->n_edges; i++) {
+		const struct change *change = &s->edge[i];
+		uint32_t e = edge_of(h, change->dir, change->name);
+		struct h_edge *edge = &h->edge[e];
+
+		GROW(edge->v, edge->n, edge->cap);
+		edge->v[edge->n++] = (struct h_target){ s->point, change->after };
+		if (change->after)
+			edge_in(h, e, change->after);
+	}
+}
+
+static const struct as_changes_ops changes_ops = { .inode = on_inode, .edge = on_edge };
+
+/* From `before` (NULL: from nothing) to `after`: one more point, if anything is different. */
+static void add_point(struct as_history *h, const struct as_op *op, const struct as_model *before,
+		      const struct as_model *after, uint32_t call)
+{
+	struct step s = { .h = h, .op = op, .point = h->n_points };
+
+	as_model_changes(before, after, &changes_ops, &s);
+	if (s.n_edges || s.n_fresh || !op) {
+		carry_shape(&s);
+		GROW(h->point, h->n_points, h->cap_points);
+		h->point[h->n_points++] = (struct h_point){
+			.shape = digest_of(h, ROOT_INO),
+			.op = op ? h->ops->n - 1 : SIZE_MAX,
+			.call = call,
+		};
+	}
+	free(s.edge);
+	free(s.fresh);
+}
+
+/* The states between the calls of an operation that is made of many, and the last of them. */
+static void add_points(struct as_history *h, const struct as_op *op, const struct as_model *before,
+		       const struct as_model *after)
+{
+	struct as_digest end = as_model_digest(after);
+	struct as_model *at = as_model_copy(before), *next;
+	uint32_t call = 1;
+	bool many = op->code == AS_OP_REMOVE || op->code == AS_OP_PRUNE ||
+		    op->code == AS_OP_DEEPEN || op->code == AS_OP_ENLARGE;
+
+	while (many && call < CALLS_MAX && !as_digest_eq(as_model_digest(at), end)) {
+		struct as_digest was = as_model_digest(at);
+
+		next = as_model_copy(at);
+		as_model_substep(next, op);
+		if (as_digest_eq(as_model_digest(next), end) ||
+		    as_digest_eq(as_model_digest(next), was)) {
+			as_model_free(next);
+			break;
+		}
+		add_point(h, op, at, next, call++);
+		as_model_free(at);
+		at = next;
+	}
+	add_point(h, op, at, after, 0);
+	as_model_free(at);
+}
+
+/* ---- Promises ---- */
+
+/* The last change of an inode of these kinds. */
+static uint32_t last_change(const struct as_history *h, uint32_t ino, unsigned kinds)
+{
+	const struct h_inode *inode = &h->inode[ino];
+
+	for (uint32_t i = inode->n; i-- > 0;)
+		if (inode->v[i].what & kinds)
+			return inode->v[i].point;
+	return 0;
+}
+
+/*
+ * Up to where a log that is written in order is stable when the inode is: up to the last change of
+ * what was asked for. A file that nobody changed asks for nothing. fdatasync: a file's first
+ * name and its size are needed to read its data. A range: only what this very write changed is
+ * known to have been waited for.
+ */
+static uint32_t floor_of(const struct as_history *h, const struct as_policy *policy,
+			 const struct as_persist *what, uint32_t point)
+{
+	unsigned kinds = AS_CHANGE_MADE | AS_CHANGE_SIZE;
+	uint32_t made, last;
+
+	switch (what->kind) {
+	case AS_PERSIST_ALL:
+	case AS_PERSIST_OP:
+		return point;
+	case AS_PERSIST_INODE:
+		kinds |= AS_CHANGE_ATTR | AS_CHANGE_XATTR | AS_CHANGE_ENTRIES;
+		if (policy->fsync_names)
+			kinds |= AS_CHANGE_LINKS;
+		break;
+	case AS_PERSIST_DATA:
+		break;
+	case AS_PERSIST_NOTHING:
+		return 0;
+	}
+	if (policy->data == AS_DATA_JOURNAL)
+		kinds |= AS_CHANGE_DATA;
+	last = last_change(h, what->ino, kinds);
+	if (what->len == UINT64_MAX || what->kind == AS_PERSIST_INODE)
+		return last;
+	made = last_change(h, what->ino, AS_CHANGE_MADE);
+	return last == point ? last : made;
+}
+
+static void add_promise(struct as_history *h, const struct as_persist *what)
+{
+	const struct as_policy *policy = &h->policy[h->n_policies - 1].policy;
+	uint32_t point = h->n_points - 1;
+	struct h_promise *promise;
+
+	if (what->kind == AS_PERSIST_NOTHING)
+		return;
+	GROW(h->promise, h->n_promises, h->cap_promises);
+	promise = &h->promise[h->n_promises];
+	*promise = (struct h_promise){
+		.op = h->ops->n - 1,
+		.what = *what,
+		.point = point,
+		.floor = floor_of(h, policy, what, point),
+	};
+	if (what->kind == AS_PERSIST_INODE || what->kind == AS_PERSIST_DATA) {
+		struct h_inode *inode = inode_of(h, what->ino);
+
+		GROW(inode->promise, inode->n_promises, inode->cap_promises);
+		inode->promise[inode->n_promises++] = h->n_promises;
+	}
+	h->n_promises++;
+}
+
+static void add_policy(struct as_history *h, const struct as_op *op, const struct as_outcome *got)
+{
+	struct as_policy policy = h->policy[h->n_policies - 1].policy;
+
+	if ((op->code != AS_OP_MOUNT && op->code != AS_OP_REMOUNT) || got->ret < 0 || !op->opts ||
+	    !op->opts[0])
+		return;
+	as_policy_mount(&policy, op->opts);
+	h->policy = as_xrealloc(h->policy, (h->n_policies + 1) * sizeof(*h->policy));
+	h->policy[h->n_policies++] = (struct h_policy){ h->ops->n - 1, policy };
+}
+
+/* ---- The public face ---- */
+
+struct as_history *as_history_new(const struct as_model *fresh, const struct as_policy *policy)
+{
+	struct as_history *h = as_xcalloc(1, sizeof(*h));
+
+	h->model = as_model_copy(fresh);
+	h->traits = as_model_traits(fresh);
+	h->ops = as_seq_new();
+	h->judged = SIZE_MAX;
+	h->policy = as_xmalloc(sizeof(*h->policy));
+	h->policy[h->n_policies++] = (struct h_policy){ 0, *policy };
+	add_point(h, NULL, NULL, fresh, 0);
+	GROW(h->after, h->n_after, h->cap_after);
+	h->after[h->n_after++] = 0;
+	return h;
+}
+
+void as_history_free(struct as_history *h)
+{
+	if (!h)
+		return;
+	if (h->cache_free)
+		h->cache_free(h->cache);
+	for (uint32_t i = 0; i < h->n_inodes; i++) {
+		free(h->inode[i].v);
+		free(h->inode[i].edge);
+		free(h->inode[i].promise);
+		free(h->inode[i].link);
+	}
+	for (uint32_t i = 0; i < h->n_edges; i++)
+		free(h->edge[i].v);
+	free(h->inode);
+	free(h->edge);
+	free(h->slot);
+	free(h->promise);
+	free(h->policy);
+	free(h->point);
+	free(h->after);
+	free(h->ret);
+	as_seq_free(h->ops);
+	as_model_free(h->model);
+	as_arena_free(&h->arena);
+	free(h);
+}
+
+bool as_history_add(struct as_history *h, const struct as_op *op, const struct as_outcome *outcome)
+{
+	const struct as_policy *policy = &h->policy[h->n_policies - 1].policy;
+	unsigned mounted =
+		(policy->sync ? AS_MOUNTED_SYNC : 0) | (policy->dirsync ? AS_MOUNTED_DIRSYNC : 0);
+	struct as_persist what = as_model_persists(h->model, op, outcome, mounted);
+	struct as_model *before = as_model_copy(h->model);
+	struct as_verdict verdict = { 0 };
+
+	op = as_seq_add(h->ops, op);
+	h->ret = as_xrealloc(h->ret, h->ops->n * sizeof(*h->ret));
+	h->ret[h->ops->n - 1] = outcome->ret;
+	if (h->judged == SIZE_MAX &&
+	    (!as_model_judge(h->model, op, outcome, &verdict) || as_model_lost(h->model)))
+		h->judged = h->ops->n - 1;
+	if (h->judged == SIZE_MAX) {
+		add_points(h, op, before, h->model);
+		add_promise(h, &what);
+		add_policy(h, op, outcome);
+	}
+	GROW(h->after, h->n_after, h->cap_after);
+	h->after[h->n_after++] = h->n_points - 1;
+	as_model_free(before);
+	as_verdict_free(&verdict);
+	return h->judged == SIZE_MAX;
+}
+
+size_t as_history_len(const struct as_history *h)
+{
+	return h->ops->n;
+}
+
+size_t as_history_known(const struct as_history *h)
+{
+	return h->judged == SIZE_MAX ? h->ops->n : h->judged;
+}

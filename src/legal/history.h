@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * history: everything the model was while a workload ran, in the form in which a recovered tree is
+ * judged (legal.h): each inode and each name with its versions, and what each operation made
+ * stable.
+ */
+#ifndef AS_LEGAL_HISTORY_H
+#define AS_LEGAL_HISTORY_H
+
+#include "base/buf.h"
+#include "legal/policy.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct as_history;
+struct as_tree;
+
+/* Begins with the file system as mkfs and the first mount left it (the model is copied), all of it
+ * stable. The traits of the model must outlive it. */
+struct as_history *as_history_new(const struct as_model *fresh, const struct as_policy *policy);
+void as_history_free(struct as_history *history); /* takes NULL */
+
+/* The next operation and what was answered. False: the model does not allow the answer, or can no
+ * longer tell what the tree is (a `crash` in the middle): nothing behind this is judged. */
+bool as_history_add(struct as_history *history, const struct as_op *op,
+		    const struct as_outcome *outcome);
+size_t as_history_len(const struct as_history *history); /* operations */
+/* Operations 0..n-1 can be judged. */
+size_t as_history_known(const struct as_history *history);
+
+/* What one operation made stable, in words: "fsync of /a/f at op 7"; false: nothing. Operations are
+ * numbered from 0 here, from 1 in words. */
+bool as_history_persists(const struct as_history *history, size_t op, struct as_buf *words);
+/* The tree after operation n-1 (0: the fresh one), as a perfect file system would leave it. */
+struct as_tree *as_history_tree(const struct as_history *history, size_t n);
+
+#endif

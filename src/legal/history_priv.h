@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * history_inside: how a history is kept. Only history*.c and legal*.c include it.
+ *
+ * Points are the states the model went through: point 0 is the fresh file system, and each
+ * operation adds one, or as many as it has calls of its own that change something. Inodes and names
+ * (edges of the tree) have versions, each with the point it came with; a version holds until the
+ * next.
+ *
+ * Invariants
+ *   1. Versions of one thing are in the order of their points, at most one to a point.
+ *   2. after[n] is the point behind operation n-1; after[0] is 0.
+ *   3. shape of a point is the digest of all names and attributes then, without sizes and contents:
+ *      the same as as_shape_of_tree() of a tree that is the same.
+ */
+#ifndef AS_LEGAL_HISTORY_PRIV_H
+#define AS_LEGAL_HISTORY_PRIV_H
+
+#include "base/arena.h"
+#include "legal/history.h"
+#include "snapshot/tree.h"
+#include "model/persist.h"
+#include "work/seq.h"
+
+#define NO_POINT UINT32_MAX
+#define ROOT_INO 1u
+
+struct h_xattr {
+	const char *name;
+	uint64_t len, pattern;
+	struct as_digest digest; /* of its name and value, as the shape has it */
+};
+
+/* One state of an inode. */
+struct h_version {
+	uint32_t point;
+	unsigned what; /* enum as_change: what came with it */
+	uint32_t mode, nlink, uid, gid;
+	uint64_t rdev, size;
+	const char *text;
+	const struct h_xattr *xattr;
+	const struct as_node_run *run;
+	uint32_t n_xattrs, n_runs;
+	bool linked; /* false: it has no name now */
+	uint32_t parent; /* one of its names */
+	const char *name;
+	struct as_digest attrs; /* its part of the shape */
+	/* How its data came to be what it is. */
+	bool gradual; /* bit by bit: any size on the way may show */
+	bool delayed; /* the kernel may keep it in memory while later operations reach the disk */
+	bool shifted; /* data moved within the file; on the way holes may be behind cut_from */
+	uint64_t cut_from, cut_to; /* whole blocks of which older data is gone for good */
+};
+
+struct h_inode {
+	struct h_version *v;
+	uint32_t n, cap;
+	uint32_t *edge; /* of a directory: all that ever were in it */
+	uint32_t n_edges, cap_edges;
+	uint32_t *promise; /* that name this inode */
+	uint32_t n_promises, cap_promises;
+	/* While operations are added: */
+	struct as_digest sum; /* of its children */
+	uint32_t *link; /* edges that lead here now */
+	uint32_t n_links, cap_links;
+};
+
+struct h_target {
+	uint32_t point, ino; /* 0: nothing */
+};
+
+struct h_edge {
+	uint32_t dir;
+	const char *name;
+	uint64_t hash; /* of the name */
+	struct h_target *v;
+	uint32_t n, cap;
+};
+
+struct h_promise {
+	size_t op;
+	struct as_persist what;
+	uint32_t point; /* the state it was given in */
+	/* With guarantee `prefix`: all up to this point is stable. */
+	uint32_t floor;
+};
+
+struct h_point {
+	struct as_digest shape;
+	size_t op; /* that led here; SIZE_MAX for point 0 */
+	uint32_t call; /* of that operation, from 1; 0: the operation is done */
+};
+
+struct h_policy {
+	size_t op; /* holds from here on */
+	struct as_policy policy;
+};
+
+struct h_known {
+	const char *xattr; /* a name that the workload ever gave an attribute */
+	struct h_known *next;
+};
+
+struct as_history {
+	struct as_model *model; /* now */
+	const struct as_traits *traits;
+	struct as_seq *ops;
+	int64_t *ret; /* of each operation */
+	struct h_point *point;
+	uint32_t n_points, cap_points;
+	uint32_t *after; /* by number of operations */
+	size_t n_after, cap_after;
+	struct h_inode *inode; /* by number */
+	uint32_t n_inodes, cap_inodes;
+	struct h_edge *edge;
+	uint32_t n_edges, cap_edges;
+	uint32_t *slot, slot_mask; /* hash table of edges */
+	struct h_promise *promise;
+	uint32_t n_promises, cap_promises;
+	struct h_policy *policy;
+	uint32_t n_policies;
+	struct h_known *known;
+	size_t judged; /* operations that can be judged; SIZE_MAX: all */
+	struct as_arena arena;
+	struct legal_cache *cache; /* legal.c's */
+	void (*cache_free)(struct legal_cache *cache);
+};
+
+/* ---- history_look.c ---- */
+
+/* The version that holds at a point; NULL: the inode is not there yet. A version that is gone has
+ * what & AS_CHANGE_GONE. */
+const struct h_version *h_version_at(const struct as_history *h, uint32_t ino, uint32_t point);
+/* Its index. */
+uint32_t h_version_index(const struct h_inode *inode, uint32_t point);
+uint32_t h_edge_find(const struct as_history *h, uint32_t dir, const char *name);
+/* Where the edge leads at a point: an inode, 0 for nowhere. */
+uint32_t h_edge_at(const struct h_edge *edge, uint32_t point);
+uint32_t h_child_at(const struct as_history *h, uint32_t dir, const char *name, uint32_t point);
+bool h_there(const struct as_history *h, uint32_t ino, uint32_t point); /* has a name */
+/* "/a/f", or "a removed file". */
+void h_path(const struct as_history *h, uint32_t ino, uint32_t point, struct as_buf *out);
+struct as_tree *h_tree_at(const struct as_history *h, uint32_t point);
+/* "op 7: rename /a /b" */
+void h_op_words(const struct as_history *h, size_t op, struct as_buf *out);
+void h_promise_words(const struct as_history *h, const struct h_promise *promise,
+		     struct as_buf *out);
+
+/* ---- shape.c ---- */
+
+/* Of an inode's attributes; of a version, and of a node of a tree. */
+struct as_digest h_attrs_of_version(const struct as_history *h, const struct h_version *v);
+struct as_digest h_attrs_of_node(const struct as_history *h, const struct as_tree_node *node);
+struct as_digest h_xattr_digest(const char *name, struct as_digest value);
+/* Of a node with its children, to be added to its parent's sum under its name. */
+struct as_digest h_node_digest(struct as_digest attrs, struct as_digest sum);
+struct as_digest h_shape_of_tree(const struct as_history *h, const struct as_tree *tree);
+bool h_counts_xattr(const struct as_history *h, const char *name);
+
+static inline struct as_digest h_named(struct as_digest digest, uint64_t name_hash)
+{
+	return as_digest_bind(digest, name_hash);
+}
+
+#endif

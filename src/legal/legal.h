@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * legal: may a recovered tree be what a power cut leaves? The rules are those of rule.def; which of
+ * them hold is said by the history's policy (policy.h).
+ */
+#ifndef AS_LEGAL_LEGAL_H
+#define AS_LEGAL_LEGAL_H
+
+#include "base/buf.h"
+#include "legal/history.h"
+#include "snapshot/tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum as_rule {
+#define RULE(id, name, help) AS_RULE_##id,
+#include "legal/rule.def"
+#undef RULE
+	AS_RULES
+};
+
+const char *as_rule_name(enum as_rule rule); /* "persisted" */
+const char *as_rule_help(enum as_rule rule);
+
+/* When the power failed: operations 0..done-1 had answered; begun is done, or done + 1 where one
+ * was under way. Both at most as_history_len(). */
+struct as_moment {
+	size_t done, begun;
+};
+
+#define AS_LEGAL_NO_OP SIZE_MAX
+
+struct as_legal {
+	bool legal;
+	bool unjudged; /* legal because the model could not tell */
+	enum as_rule rule; /* broken; when not legal */
+	/* The operation whose promise was broken (the fsync), or that was not atomic; or
+	 * AS_LEGAL_NO_OP. */
+	size_t op;
+	/* "after fsync of /a/f at op 7, /a/f must exist; recovered tree has no /a" */
+	struct as_buf why;
+	struct as_buf signature; /* the same without names and numbers */
+};
+
+/* Zeroed or used before (buffers are used again). Returns verdict->legal. Remembers what it said of
+ * a tree with the same digest at a moment that allows the same. */
+bool as_legal_judge(struct as_history *history, struct as_moment moment, const struct as_tree *tree,
+		    struct as_legal *verdict);
+void as_legal_free(struct as_legal *verdict); /* leaves it zeroed */
+
+#endif

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * legal_object: file systems that write single objects into a log on fsync (btrfs, f2fs): each
+ * inode and each name is what it was at some moment since it was made stable itself.
+ *
+ * Method. The tree is walked from the root; the name of a node, in the directory it is in, tells
+ * which of the model's inodes it can be: those that the name led to since it was stable last. It is
+ * the first of them whose attributes and data fit.
+ *
+ * What makes what stable
+ *   1. sync: everything. From there on, and before the first fsync behind it, the tree is still of
+ *      one moment, since what is not fsynced is written as a whole (a commit, a checkpoint).
+ *   2. fsync of an inode: its attributes; that it exists, and the directories above it; each of its
+ *      names, and that it has no others.
+ *   3. fsync of a directory: all of the above, and which names are in it.
+ *   4. A name that was the same ever since it was stable is there and leads to the same inode; an
+ *      inode that had a name ever since has one.
+ */
+#include "legal/legal_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct object {
+	struct judge *j;
+	uint32_t all; /* the point of the last sync */
+	const struct h_promise *all_by;
+	uint32_t *names; /* by inode: nodes of the tree that are names of it */
+};
+
+static const struct h_promise *promise_at(const struct object *o, uint32_t i)
+{
+	return &o->j->h->promise[i];
+}
+
+static bool is_inode_promise(const struct h_promise *promise)
+{
+	return promise->what.kind == AS_PERSIST_INODE || promise->what.kind == AS_PERSIST_DATA;
+}
+
+/* ---- Since when each thing is stable ---- */
+
+/* The inode's attributes. */
+static uint32_t attrs_since(const struct object *o, uint32_t ino, const struct h_promise **by)
+{
+	const struct h_inode *inode = &o->j->h->inode[ino];
+	uint32_t since = o->all;
+
+	*by = o->all_by;
+	for (uint32_t k = inode->n_promises; k-- > 0;) {
+		const struct h_promise *promise = promise_at(o, inode->promise[k]);
+
+		if (inode->promise[k] >= o->j->n_promises ||
+		    promise->what.kind != AS_PERSIST_INODE || promise->point < since)
+			continue;
+		*by = promise;
+		return promise->point;
+	}
+	return since;
+}
+
+static bool led_to(const struct h_edge *edge, uint32_t ino, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = 0; i < edge->n; i++) {
+		uint32_t end = i + 1 < edge->n ? edge->v[i + 1].point : UINT32_MAX;
+
+		if (edge->v[i].ino == ino && edge->v[i].point <= to && end > from)
+			return true;
+	}
+	return false;
+}
+
+/* A name: by a sync, by an fsync of its directory, or of the inode that it led to then. */
+static uint32_t edge_since(const struct object *o, const struct h_edge *edge,
+			   const struct h_promise **by)
+{
+	const struct judge *j = o->j;
+	uint32_t since = o->all;
+
+	*by = o->all_by;
+	for (uint32_t i = j->n_promises; i-- > 0;) {
+		const struct h_promise *promise = promise_at(o, i);
+		uint32_t point = promise->point;
+
+		if (point < since)
+			break;
+		if ((promise->what.kind == AS_PERSIST_INODE && promise->what.ino == edge->dir) ||
+		    (j->policy.fsync_names && is_inode_promise(promise) &&
+		     h_edge_at(edge, point) == promise->what.ino) ||
+		    (promise->what.kind == AS_PERSIST_OP && point > 0 &&
+		     h_edge_at(edge, point) != h_edge_at(edge, point - 1))) {
+			*by = promise;
+			return point;
+		}
+	}
+	return since;
+}
+
+/* An fsync of the inode after it had lost this name for good. */
+static const struct h_promise *name_is_lost(const struct object *o, const struct h_edge *edge,
+					    uint32_t ino)
+{
+	const struct h_inode *inode = &o->j->h->inode[ino];
+
+	for (uint32_t k = inode->n_promises; k-- > 0 && o->j->policy.fsync_names;) {
+		const struct h_promise *promise = promise_at(o, inode->promise[k]);
+
+		if (inode->promise[k] < o->j->n_promises &&
+		    promise->what.kind == AS_PERSIST_INODE &&
+		    !led_to(edge, ino, promise->point, o->j->hi))
+			return promise;
+	}
+	return NULL;
+}
+
+/* That the inode exists at all: *by is the promise; false: nobody promised. */
+static bool exists_since(const struct object *o, uint32_t ino, uint32_t *since,
+			 const struct h_promise **by)
+{
+	const struct judge *j = o->j;
+
+	*since = o->all;
+	*by = o->all_by;
+	if (h_there(j->h, ino, o->all))
+		return true;
+	for (uint32_t i = j->n_promises; i-- > 0;) {
+		const struct h_promise *promise = promise_at(o, i);
+		uint32_t at = promise->what.ino;
+
+		if (!is_inode_promise(promise) || promise->point < o->all || !j->policy.fsync_names)
+			continue;
+		/* The inode itself, or a directory above it. */
+		while (at != ino && at != ROOT_INO && h_there(j->h, at, promise->point))
+			at = h_version_at(j->h, at, promise->point)->parent;
+		if (at == ino && h_there(j->h, ino, promise->point)) {
+			*since = promise->point;
+			*by = promise;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- One node ---- */
+
+static bool attrs_fit(const struct object *o, uint32_t ino, const struct as_tree_node *node,
+		      uint32_t since)
+{
+	const struct as_history *h = o->j->h;
+	const struct h_inode *inode = &h->inode[ino];
+	uint32_t first = h_version_index(inode, since), last = h_version_index(inode, o->j->hi);
+	/* Link counts are looked at for the whole tree. */
+	struct as_tree_node without = *node;
+	struct as_digest got;
+
+	without.nlink = 0;
+	got = h_attrs_of_node(h, &without);
+	for (uint32_t i = first == UINT32_MAX ? 0 : first; i <= last; i++) {
+		struct h_version v = inode->v[i];
+
+		v.nlink = 0;
+		if (S_ISDIR(v.mode) && (h->traits->quirks & AS_QUIRK_DIR_NLINK_ONE))
+			without.nlink = 1; /* as the version is made to say */
+		if (as_digest_eq(h_attrs_of_version(h, &v),
+				 without.nlink ? h_attrs_of_node(h, &without) : got))
+			return true;
+	}
+	return false;
+}
+
+enum fit { FITS, OTHER_TYPE, OTHER_ATTRS, OTHER_DATA };
+
+static enum fit node_fits(const struct object *o, uint32_t ino, uint32_t node_at,
+			  struct fault *fault)
+{
+	const struct as_tree_node *node = as_tree_at(o->j->tree, node_at);
+	const struct h_version *v = &o->j->h->inode[ino].v[0];
+	const struct h_promise *by;
+	uint32_t since = attrs_since(o, ino, &by);
+
+	if ((v->mode & S_IFMT) != (node->mode & S_IFMT))
+		return OTHER_TYPE;
+	/* Names of one file are one inode, and of no other. */
+	if (node->twin < node_at && o->j->ino[node->twin] != ino)
+		return OTHER_TYPE;
+	if (node->twin == node_at && o->names[ino])
+		return OTHER_TYPE;
+	if (!attrs_fit(o, ino, node, since))
+		return OTHER_ATTRS;
+	if (S_ISREG(node->mode) && node->twin == node_at &&
+	    !l_data_ok(o->j, ino, node, NO_POINT, fault))
+		return OTHER_DATA;
+	return FITS;
+}
+
+static void say_attrs(const struct object *o, uint32_t ino)
+{
+	const struct h_promise *by;
+	struct judge *j = o->j;
+
+	(void)attrs_since(o, ino, &by);
+	l_broken(j, by ? AS_RULE_PERSISTED : AS_RULE_OBJECT, by ? by->op : AS_LEGAL_NO_OP,
+		 "attributes it did not have since");
+	l_after(j, by);
+	if (!l_say_lack(j, ino, j->hi)) {
+		as_buf_adds(&j->verdict->why, "attributes of ");
+		h_path(j->h, ino, j->hi, &j->verdict->why);
+		as_buf_adds(&j->verdict->why, " are of no moment since");
+	}
+}
+
+static void say_name(const struct object *o, uint32_t node, const struct h_edge *edge)
+{
+	struct judge *j = o->j;
+	const struct h_promise *by = NULL;
+	bool known = false;
+
+	for (uint32_t i = 0; edge && i < edge->n; i++)
+		known |= edge->v[i].ino && edge->v[i].point <= j->hi;
+	if (edge)
+		(void)edge_since(o, edge, &by);
+	if (!known) {
+		l_broken(j, AS_RULE_OBJECT, AS_LEGAL_NO_OP, "a name nobody gave");
+		as_tree_path(j->tree, node, &j->verdict->why);
+		as_buf_adds(&j->verdict->why,
+			    " is in the recovered tree; no operation ever made it");
+		return;
+	}
+	l_broken(j, AS_RULE_RESURRECTED, by ? by->op : AS_LEGAL_NO_OP, "a removed name");
+	l_after(j, by);
+	as_tree_path(j->tree, node, &j->verdict->why);
+	as_buf_adds(&j->verdict->why, " is removed for good; recovered tree has it again");
+}
+
+static void say_lost_name(const struct object *o, uint32_t node, const struct h_promise *by)
+{
+	struct judge *j = o->j;
+
+	l_broken(j, AS_RULE_RENAME, by->op, "a name it no longer has");
+	l_after(j, by);
+	as_tree_path(j->tree, node, &j->verdict->why);
+	as_buf_adds(&j->verdict->why, " is no name of that file any more; recovered tree has it");
+}
+
+/* Which inode is this node? Fills j->ino; false: none, and the verdict says why. */
+static bool place_node(struct object *o, uint32_t at)
+{
+	struct judge *j = o->j;
+	const struct as_tree_node *node = as_tree_at(j->tree, at);
+	uint32_t dir = j->ino[node->parent], e = h_edge_find(j->h, dir, node->name), since;
+	const struct h_promise *by, *lost = NULL;
+	struct fault fault = { 0 }, first_fault = { 0 };
+	enum fit best = OTHER_TYPE;
+	uint32_t best_ino = 0;
+	const struct h_edge *edge;
+
+	if (e == UINT32_MAX) {
+		say_name(o, at, NULL);
+		return false;
+	}
+	edge = &j->h->edge[e];
+	since = edge_since(o, edge, &by);
+	for (uint32_t i = edge->n; i-- > 0;) {
+		uint32_t end = i + 1 < edge->n ? edge->v[i + 1].point : UINT32_MAX;
+		uint32_t ino = edge->v[i].ino;
+		const struct h_promise *gone;
+		enum fit fit;
+
+		if (!ino || edge->v[i].point > j->hi || end <= since)
+			continue;
+		gone = name_is_lost(o, edge, ino);
+		if (gone) {
+			lost = gone;
+			continue;
+		}
+		fit = node_fits(o, ino, at, &fault);
+		if (fit == FITS) {
+			j->ino[at] = ino;
+			o->names[ino]++;
+			return true;
+		}
+		if (fit > best || !best_ino) {
+			best = fit;
+			best_ino = ino;
+			first_fault = fault;
+		}
+	}
+	if (best == OTHER_DATA)
+		l_say_fault(j, &first_fault, at);
+	else if (best == OTHER_ATTRS)
+		say_attrs(o, best_ino);
+	else if (lost)
+		say_lost_name(o, at, lost);
+	else if (!best_ino)
+		say_name(o, at, edge);
+	else {
+		l_broken(j, AS_RULE_OBJECT, AS_LEGAL_NO_OP, "another file under this name");
+		as_tree_path(j->tree, at, &j->verdict->why);
+		as_buf_adds(&j->verdict->why, " is not the file that this name led to");
+	}
+	return false;
+}
+
+/* ---- The whole ---- */
+
+static bool is_linked_from(const struct judge *j, uint32_t ino, uint32_t since)
+{
+	const struct h_inode *inode = &j->h->inode[ino];
+	uint32_t first = h_version_index(inode, since), last = h_version_index(inode, j->hi);
+
+	if (first == UINT32_MAX)
+		return false;
+	for (uint32_t i = first; i <= last; i++)
+		if (!inode->v[i].linked)
+			return false;
+	return true;
+}
+
+/* A rename since then that took it from one name to another. */
+static size_t renamed_since(const struct judge *j, uint32_t ino, uint32_t since)
+{
+	const struct h_inode *inode = &j->h->inode[ino];
+
+	for (uint32_t i = inode->n; i-- > 0;) {
+		const struct h_point *point = &j->h->point[inode->v[i].point];
+		enum as_opcode code;
+
+		if (inode->v[i].point > j->hi || inode->v[i].point <= since ||
+		    !(inode->v[i].what & AS_CHANGE_LINKS))
+			continue;
+		code = j->h->ops->ops[point->op].code;
+		if (code == AS_OP_RENAME || code == AS_OP_RENAME2)
+			return point->op;
+	}
+	return AS_LEGAL_NO_OP;
+}
+
+static bool all_exist(struct object *o)
+{
+	struct judge *j = o->j;
+
+	for (uint32_t ino = 2; ino < j->h->n_inodes; ino++) {
+		const struct h_promise *by;
+		uint32_t since;
+		size_t rename;
+
+		if (!j->h->inode[ino].n || o->names[ino] || !exists_since(o, ino, &since, &by) ||
+		    !is_linked_from(j, ino, since))
+			continue;
+		rename = renamed_since(j, ino, since);
+		if (rename != AS_LEGAL_NO_OP) {
+			l_broken(j, AS_RULE_RENAME, rename, "neither name");
+			h_op_words(j->h, rename, &j->verdict->why);
+			as_buf_adds(&j->verdict->why, " is half done: recovered tree has neither ");
+			h_path(j->h, ino, since, &j->verdict->why);
+			as_buf_adds(&j->verdict->why, " nor ");
+			h_path(j->h, ino, j->hi, &j->verdict->why);
+			return false;
+		}
+		l_broken(j, AS_RULE_PERSISTED, by ? by->op : AS_LEGAL_NO_OP,
+			 "something stable is missing");
+		l_after(j, by);
+		if (!l_say_lack(j, ino, j->hi)) {
+			h_path(j->h, ino, j->hi, &j->verdict->why);
+			as_buf_adds(&j->verdict->why, " must exist; recovered tree has it not");
+		}
+		return false;
+	}
+	return true;
+}
+
+/* Rule 4, of names. */
+static bool all_names(struct object *o)
+{
+	struct judge *j = o->j;
+
+	for (uint32_t at = 0; at < as_tree_len(j->tree); at++) {
+		const struct h_inode *dir = &j->h->inode[j->ino[at]];
+
+		if (!S_ISDIR(as_tree_at(j->tree, at)->mode))
+			continue;
+		for (uint32_t i = 0; i < dir->n_edges; i++) {
+			const struct h_edge *edge = &j->h->edge[dir->edge[i]];
+			const struct h_promise *by;
+			uint32_t since = edge_since(o, edge, &by);
+			uint32_t ino = h_edge_at(edge, since), child;
+			bool same = ino;
+
+			for (uint32_t k = 0; same && k < edge->n; k++)
+				same = edge->v[k].point <= since || edge->v[k].point > j->hi;
+			if (!same)
+				continue;
+			child = as_tree_child(j->tree, at, edge->name);
+			if (child != AS_TREE_NONE && j->ino[child] == ino)
+				continue;
+			l_broken(j, AS_RULE_PERSISTED, by ? by->op : AS_LEGAL_NO_OP,
+				 "a stable name is missing");
+			l_after(j, by);
+			as_tree_path(j->tree, at, &j->verdict->why);
+			as_buf_addf(&j->verdict->why,
+				    "%s%s must be there; recovered tree has it not", at ? "/" : "",
+				    edge->name);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A node whose inode has more or fewer names than it ever had. */
+static void say_count(struct object *o, uint32_t at)
+{
+	struct judge *j = o->j;
+	size_t rename = renamed_since(j, j->ino[at], o->all);
+	struct as_buf *why = &j->verdict->why;
+
+	if (rename == AS_LEGAL_NO_OP) {
+		l_broken(j, AS_RULE_LINKS, rename, "more or fewer names than it ever had since");
+		as_tree_path(j->tree, at, why);
+		as_buf_addf(why, " has %u names in the recovered tree, which it never had since",
+			    o->names[j->ino[at]]);
+		return;
+	}
+	l_broken(j, AS_RULE_RENAME, rename, "both names");
+	h_op_words(j->h, rename, why);
+	as_buf_adds(why, " is half done: recovered tree has the same file as ");
+	as_tree_path(j->tree, at, why);
+	for (uint32_t i = at + 1; i < as_tree_len(j->tree); i++)
+		if (as_tree_at(j->tree, i)->twin == at) {
+			as_buf_adds(why, " and as ");
+			as_tree_path(j->tree, i, why);
+		}
+}
+
+/* As many names as it had at some time since. */
+static bool all_counts(struct object *o)
+{
+	struct judge *j = o->j;
+
+	for (uint32_t at = 1; at < as_tree_len(j->tree); at++) {
+		uint32_t ino = j->ino[at];
+		const struct h_inode *inode = &j->h->inode[ino];
+		const struct h_promise *by;
+		uint32_t first = h_version_index(inode, attrs_since(o, ino, &by));
+		bool ok = false, dir = S_ISDIR(as_tree_at(j->tree, at)->mode);
+
+		if (as_tree_at(j->tree, at)->twin != at)
+			continue;
+		for (uint32_t i = first == UINT32_MAX ? 0 : first; i < inode->n; i++)
+			if (inode->v[i].point <= j->hi)
+				ok |= (dir ? 1 : inode->v[i].nlink) == o->names[ino];
+		if (ok)
+			continue;
+		say_count(o, at);
+		return false;
+	}
+	return true;
+}
+
+/* Nothing was fsynced alone since the last sync, nor is it just now: see 1. */
+static bool is_whole(const struct judge *j)
+{
+	uint32_t n = j->n_promises;
+
+	while (n < j->h->n_promises && j->h->promise[n].op < j->moment.begun)
+		n++;
+	return !n || (n == j->n_promises && j->h->promise[n - 1].what.kind == AS_PERSIST_ALL);
+}
+
+bool l_object(struct judge *j)
+{
+	struct object o = { .j = j };
+	bool ok = true;
+
+	if (is_whole(j))
+		return l_prefix(j);
+	for (uint32_t i = 0; i < j->n_promises; i++)
+		if (j->h->promise[i].what.kind == AS_PERSIST_ALL) {
+			o.all = j->h->promise[i].point;
+			o.all_by = &j->h->promise[i];
+		}
+	if (!l_links_ok(j))
+		return false;
+	o.names = as_xcalloc(j->h->n_inodes, sizeof(*o.names));
+	j->ino[0] = ROOT_INO;
+	o.names[ROOT_INO] = 1;
+	if (!attrs_fit(&o, ROOT_INO, as_tree_at(j->tree, 0), o.all)) {
+		say_attrs(&o, ROOT_INO);
+		ok = false;
+	}
+	for (uint32_t i = 1; ok && i < as_tree_len(j->tree); i++)
+		ok = place_node(&o, i);
+	ok = ok && all_exist(&o) && all_names(&o) && all_counts(&o);
+	free(o.names);
+	return ok;
+}

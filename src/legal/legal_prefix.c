@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * legal_prefix: file systems that write a log in order. Names and attributes are those of one point
+ * between the last that was made stable and now; sizes and contents follow legal_data.c.
+ */
+#include "legal/legal_priv.h"
+
+#include <sys/stat.h>
+
+/* The point up to which all is stable, and the promise that says so. */
+static uint32_t stable_point(const struct judge *j, const struct h_promise **by)
+{
+	uint32_t lo = 0;
+
+	*by = NULL;
+	for (uint32_t i = 0; i < j->n_promises; i++)
+		if (j->h->promise[i].floor >= lo) {
+			/* Of two that say the same, the first one could be told from. */
+			if (j->h->promise[i].floor == lo && *by)
+				continue;
+			lo = j->h->promise[i].floor;
+			*by = &j->h->promise[i];
+		}
+	return lo;
+}
+
+/* The model's inode of each node, when the shape is that of `point`; false: the shape is the same,
+ * but not which names are one file. */
+static bool map_nodes(const struct judge *j, uint32_t point)
+{
+	uint32_t n = as_tree_len(j->tree);
+
+	j->ino[0] = ROOT_INO;
+	for (uint32_t i = 1; i < n; i++) {
+		const struct as_tree_node *node = as_tree_at(j->tree, i);
+
+		j->ino[i] = h_child_at(j->h, j->ino[node->parent], node->name, point);
+		if (!j->ino[i] || j->ino[i] != j->ino[node->twin])
+			return false;
+		if (!S_ISDIR(node->mode) && node->names != node->nlink)
+			return false;
+	}
+	return true;
+}
+
+static bool data_fits(struct judge *j, uint32_t point, struct fault *fault, uint32_t *where)
+{
+	uint32_t n = as_tree_len(j->tree);
+
+	for (uint32_t i = 1; i < n; i++) {
+		const struct as_tree_node *node = as_tree_at(j->tree, i);
+
+		if (node->twin != i || !S_ISREG(node->mode))
+			continue;
+		*where = i;
+		if (!l_data_ok(j, j->ino[i], node, point, fault))
+			return false;
+	}
+	return true;
+}
+
+bool l_prefix(struct judge *j)
+{
+	const struct h_promise *by;
+	uint32_t lo = stable_point(j, &by), where = 0, at;
+	struct as_digest shape = h_shape_of_tree(j->h, j->tree);
+	struct fault fault = { 0 }, first = { 0 };
+	bool found = false;
+
+	for (uint32_t p = j->hi + 1; p-- > lo;) {
+		if (!as_digest_eq(j->h->point[p].shape, shape) || !map_nodes(j, p))
+			continue;
+		if (data_fits(j, p, &fault, &at))
+			return true;
+		/* What the latest point says is what a person expects to hear. */
+		if (!found) {
+			first = fault;
+			where = at;
+		}
+		found = true;
+	}
+	if (found)
+		l_say_fault(j, &first, where);
+	else
+		l_explain_shape(j, lo, by);
+	return false;
+}

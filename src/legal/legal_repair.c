@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * legal_repair: file systems without a log (ext2, minix, vfat), of which a checker makes what it
+ * can. What nobody touched since the last sync, and what was fsynced and not touched since, is as
+ * it was; link counts add up. All else may be anything.
+ *
+ * A name is safe in a directory that nobody changed. In one that was changed, the checker may have
+ * had to give up a name; what it led to must then be in lost+found, where the checker has one.
+ */
+#include "legal/legal_priv.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+struct repair {
+	struct judge *j;
+	uint32_t since; /* the point of the last sync */
+	const struct h_promise *by;
+};
+
+/* No version of the inode came in since..hi. */
+static bool untouched(const struct repair *r, uint32_t ino, uint32_t since)
+{
+	const struct h_inode *inode = &r->j->h->inode[ino];
+	uint32_t i = h_version_index(inode, since);
+
+	return i != UINT32_MAX && h_version_index(inode, r->j->hi) == i;
+}
+
+/* Since when nobody touched the inode: the last sync, or its own fsync; NO_POINT: it was. */
+static uint32_t untouched_since(const struct repair *r, uint32_t ino, const struct h_promise **by)
+{
+	const struct h_inode *inode = &r->j->h->inode[ino];
+
+	*by = r->by;
+	if (untouched(r, ino, r->since))
+		return r->since;
+	for (uint32_t k = inode->n_promises; k-- > 0;) {
+		const struct h_promise *promise = &r->j->h->promise[inode->promise[k]];
+
+		if (inode->promise[k] < r->j->n_promises &&
+		    promise->what.kind == AS_PERSIST_INODE && promise->what.len == UINT64_MAX &&
+		    promise->point >= r->since && untouched(r, ino, promise->point)) {
+			*by = promise;
+			return promise->point;
+		}
+	}
+	return NO_POINT;
+}
+
+static bool same_attrs(const struct judge *j, const struct h_version *v,
+		       const struct as_tree_node *node)
+{
+	struct h_version version = *v;
+	struct as_tree_node without = *node;
+
+	/* A directory's count, and that of what fsck gave a name, may be another. */
+	version.nlink = without.nlink = 1;
+	return as_digest_eq(h_attrs_of_version(j->h, &version), h_attrs_of_node(j->h, &without));
+}
+
+/* Whether it is somewhere below lost+found; by type, size and contents. */
+static bool rescued(const struct repair *r, uint32_t ino)
+{
+	const struct judge *j = r->j;
+	const struct h_version *v = h_version_at(j->h, ino, j->hi);
+	uint32_t top = as_tree_find(j->tree, "/lost+found");
+	struct fault fault;
+
+	if (top == AS_TREE_NONE)
+		return false;
+	for (uint32_t i = top + 1; i < as_tree_at(j->tree, top)->end; i++) {
+		const struct as_tree_node *node = as_tree_at(j->tree, i);
+
+		if (same_attrs(j, v, node) &&
+		    (!S_ISREG(v->mode) || l_data_ok(j, ino, node, NO_POINT, &fault)))
+			return true;
+	}
+	return false;
+}
+
+static bool node_ok(struct repair *r, uint32_t ino, uint32_t at)
+{
+	struct judge *j = r->j;
+	const struct as_tree_node *node = as_tree_at(j->tree, at);
+	const struct h_promise *by;
+	const struct h_version *v;
+	struct fault fault = { 0 };
+	uint32_t since = untouched_since(r, ino, &by);
+
+	if (since == NO_POINT)
+		return true;
+	v = h_version_at(j->h, ino, since);
+	if (!same_attrs(j, v, node)) {
+		l_broken(j, AS_RULE_UNTOUCHED, by ? by->op : AS_LEGAL_NO_OP, "other attributes");
+		l_after(j, by);
+		as_buf_adds(&j->verdict->why, "nobody touched ");
+		h_path(j->h, ino, since, &j->verdict->why);
+		as_buf_adds(&j->verdict->why, ", yet ");
+		if (!l_say_lack(j, ino, since))
+			as_buf_adds(&j->verdict->why, "its attributes are not what they were");
+		return false;
+	}
+	if (S_ISREG(v->mode) && !l_data_ok(j, ino, node, NO_POINT, &fault)) {
+		fault.by = by;
+		l_say_fault(j, &fault, at);
+		return false;
+	}
+	return true;
+}
+
+static bool dir_ok(struct repair *r, uint32_t ino, uint32_t at);
+
+static bool name_ok(struct repair *r, const struct h_edge *edge, uint32_t dir, uint32_t at)
+{
+	struct judge *j = r->j;
+	uint32_t ino = h_edge_at(edge, r->since), child;
+	const struct h_promise *by;
+	bool same = ino;
+
+	for (uint32_t k = 0; same && k < edge->n; k++)
+		same = edge->v[k].point <= r->since || edge->v[k].point > j->hi;
+	if (!same)
+		return true;
+	child = as_tree_child(j->tree, at, edge->name);
+	if (child != AS_TREE_NONE) {
+		if (!node_ok(r, ino, child))
+			return false;
+		return !S_ISDIR(as_tree_at(j->tree, child)->mode) || dir_ok(r, ino, child);
+	}
+	if (!untouched(r, dir, r->since)) {
+		/* Only a whole inode can be known again. */
+		if (!j->policy.lost_found || untouched_since(r, ino, &by) == NO_POINT ||
+		    rescued(r, ino))
+			return true;
+	}
+	l_broken(j, AS_RULE_UNTOUCHED, r->by ? r->by->op : AS_LEGAL_NO_OP, "lost");
+	l_after(j, r->by);
+	as_buf_adds(&j->verdict->why, "nobody touched ");
+	h_path(j->h, ino, r->since, &j->verdict->why);
+	as_buf_adds(&j->verdict->why, "; recovered tree has it neither there nor in lost+found");
+	return false;
+}
+
+static bool dir_ok(struct repair *r, uint32_t ino, uint32_t at)
+{
+	const struct h_inode *dir = &r->j->h->inode[ino];
+
+	for (uint32_t i = 0; i < dir->n_edges; i++)
+		if (!name_ok(r, &r->j->h->edge[dir->edge[i]], ino, at))
+			return false;
+	return true;
+}
+
+bool l_repair(struct judge *j)
+{
+	struct repair r = { .j = j };
+
+	for (uint32_t i = 0; i < j->n_promises; i++)
+		if (j->h->promise[i].what.kind == AS_PERSIST_ALL) {
+			r.since = j->h->promise[i].point;
+			r.by = &j->h->promise[i];
+		}
+	return l_links_ok(j) && node_ok(&r, ROOT_INO, 0) && dir_ok(&r, ROOT_INO, 0);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * policy: see policy.h. Rows of target/fstype.def give a type's guarantee; the table below, what
+ * mount options make of it.
+ */
+#include "legal/policy.h"
+
+#include "target/target.h"
+
+#include <string.h>
+
+/* Words of mount(8) and of the manual pages ext4(5), xfs(5), btrfs(5), and of the kernel's
+ * Documentation/filesystems/. */
+enum effect {
+	JOURNAL,
+	ORDERED,
+	WRITEBACK,
+	SYNC,
+	DIRSYNC,
+	ASYNC,
+	VOID, /* flushes are left out, or the log is: nothing is promised */
+	KEPT, /* flushes are there again */
+};
+
+static const struct {
+	const char *word;
+	enum effect effect;
+} options[] = {
+	{ "data=journal", JOURNAL },
+	{ "data=ordered", ORDERED },
+	/* ext4(5): "old data to appear in files after a crash and journal recovery" */
+	{ "data=writeback", WRITEBACK },
+	/* gfs2 and ocfs2 use ext3's words. nilfs2: order=strict preserves the order of all
+	 * writes. */
+	{ "order=strict", JOURNAL },
+	{ "order=relaxed", ORDERED },
+	{ "sync", SYNC },
+	{ "dirsync", DIRSYNC },
+	/* xfs(5): namespace operations are synchronous */
+	{ "wsync", DIRSYNC },
+	{ "async", ASYNC },
+	{ "barrier=0", VOID },
+	{ "nobarrier", VOID },
+	{ "barrier=none", VOID },
+	{ "fsync_mode=nobarrier", VOID },
+	{ "barrier=1", KEPT },
+	{ "barrier", KEPT },
+	{ "barrier=flush", KEPT },
+	/* jfs: "do not write to the journal"; reiserfs: "turn off journalling"; ext4: mount without
+	 * loading the journal; f2fs: no recovery of what was fsynced, no checkpoints. */
+	{ "nointegrity", VOID },
+	{ "nolog", VOID },
+	{ "noload", VOID },
+	{ "norecovery", VOID },
+	{ "disable_roll_forward", VOID },
+	{ "checkpoint=disable", VOID },
+	/* Documentation/admin-guide/ext4.rst: the commit block may be written before the rest of
+	 * its transaction; it needs checksums to be safe. */
+	{ "journal_async_commit", WRITEBACK },
+};
+
+static void take(struct as_policy *policy, enum effect effect)
+{
+	switch (effect) {
+	case JOURNAL:
+		policy->data = AS_DATA_JOURNAL;
+		break;
+	case ORDERED:
+		policy->data = AS_DATA_ORDERED;
+		break;
+	case WRITEBACK:
+		policy->data = AS_DATA_WRITEBACK;
+		break;
+	case SYNC:
+		policy->sync = policy->dirsync = true;
+		break;
+	case DIRSYNC:
+		policy->dirsync = true;
+		break;
+	case ASYNC:
+		policy->sync = false;
+		break;
+	case VOID:
+		policy->none = true;
+		break;
+	case KEPT:
+		policy->none = false;
+		break;
+	}
+}
+
+void as_policy_mount(struct as_policy *policy, const char *opts)
+{
+	while (opts && *opts) {
+		size_t len = strcspn(opts, ",");
+
+		for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+			if (strlen(options[i].word) == len &&
+			    strncmp(options[i].word, opts, len) == 0)
+				take(policy, options[i].effect);
+		opts += len;
+		opts += *opts == ',';
+	}
+}
+
+struct as_policy as_policy_of(const struct as_target *target)
+{
+	const struct as_fstype *type = as_target_fstype(target);
+	struct as_policy policy = {
+		/* labfs, and libraries of which nothing else is known: a journal written in
+		 * order. */
+		.guarantee = AS_GUARANTEE_PREFIX,
+		.data = AS_DATA_ORDERED,
+		.fsync_names = true,
+		.block_bytes = as_target_block_bytes(target),
+	};
+
+	if (type) {
+		policy.guarantee = type->guarantee;
+		policy.fsync_names = type->crash & AS_CRASH_NAMES;
+		policy.lost_found = type->crash & AS_CRASH_RESCUES;
+		if (type->crash & AS_CRASH_STALE)
+			policy.data = AS_DATA_WRITEBACK;
+		as_policy_mount(&policy, type->mount);
+	}
+	as_policy_mount(&policy, as_target_opts(target));
+	return policy;
+}
+
+const char *as_data_rule_name(enum as_data_rule rule)
+{
+	static const char *const names[] = {
+		[AS_DATA_JOURNAL] = "journal",
+		[AS_DATA_ORDERED] = "ordered",
+		[AS_DATA_WRITEBACK] = "writeback",
+	};
+
+	return names[rule];
+}

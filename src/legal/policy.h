@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * policy: what a file system promises of a tree after a power cut: the guarantee of its type
+ * (target/fstype.def), narrowed or widened by its mount options, which can change while a workload
+ * runs (remount, mount).
+ */
+#ifndef AS_LEGAL_POLICY_H
+#define AS_LEGAL_POLICY_H
+
+#include "target/fstype.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct as_target;
+
+/* What may stand in a file whose data was not synced. */
+enum as_data_rule {
+	AS_DATA_JOURNAL, /* as names and attributes: what it was at one moment, the same for all */
+	AS_DATA_ORDERED, /* old, new, short or zero; never someone else's */
+	AS_DATA_WRITEBACK, /* anything: what lay on the disk before may show */
+};
+
+struct as_policy {
+	enum as_guarantee guarantee;
+	enum as_data_rule data;
+	/* An option takes all promises away (nobarrier): only what is wrong on any file system is
+	 * reported. */
+	bool none;
+	bool sync; /* mounted with sync: a write is stable when it returns */
+	bool dirsync; /* the same for what makes, renames and removes names */
+	/* fsync of a file also makes its names stable; POSIX does not ask for that. */
+	bool fsync_names;
+	/* After a checker's run, what has no name is in lost+found. */
+	bool lost_found;
+	uint32_t block_bytes; /* what the file system writes at once; 0: not known */
+};
+
+struct as_policy as_policy_of(const struct as_target *target);
+/* Takes over what mount options ("data=journal,sync") change; those not known change nothing. */
+void as_policy_mount(struct as_policy *policy, const char *opts);
+const char *as_data_rule_name(enum as_data_rule rule); /* "ordered" */
+
+#endif

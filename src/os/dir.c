@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * dir: see dir.h.
+ *
+ * Method. A path is walked part by part: each is opened with O_PATH and O_NOFOLLOW, and what it is
+ * and whose is asked of that descriptor. The text of a link takes the place of its name in what is
+ * left of the path.
+ *
+ * Invariant: what was judged is what is used. No path is looked up a second time.
+ */
+#include "os/dir.h"
+
+#include "os/out.h"
+#include "os/spawn.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define LINKS_MAX 40 /* as the kernel has it */
+#define LINK_TEXT_MAX 4096
+#define TEMP_ATTEMPTS 10000
+#define LOCK_WAIT_US 30000000
+#define LOCK_LOOK_MS 5
+#define DEPTH_MAX 32 /* of folders that are open while one is emptied */
+#define UP_ATTEMPTS 100
+
+/* ---- Walking --------------------------------------------------------------------------------- */
+
+struct walking {
+	struct as_route *way;
+	const char *path; /* for messages */
+	struct as_buf rest; /* still to be walked */
+	unsigned links;
+};
+
+static void step_to(struct as_route *way, int fd)
+{
+	if (way->fd >= 0)
+		close(way->fd);
+	way->fd = fd;
+}
+
+static int start_at(struct walking *w, const char *folder, struct as_err *err)
+{
+	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return as_fail_errno(err, errno, "%s", w->path);
+	step_to(w->way, fd);
+	return 0;
+}
+
+/* Takes the first part of the rest; false: nothing is left. *last: none follows. */
+static bool next_part(struct walking *w, bool *last)
+{
+	const char *rest = as_buf_str(&w->rest);
+	size_t from = strspn(rest, "/"), len = strcspn(rest + from, "/");
+	size_t to = from + len + strspn(rest + from + len, "/");
+
+	if (!len)
+		return false;
+	as_buf_clear(&w->way->name);
+	as_buf_add(&w->way->name, rest + from, len);
+	*last = to == w->rest.len;
+	memmove(w->rest.data, w->rest.data + to, w->rest.len - to + 1);
+	w->rest.len -= to;
+	return true;
+}
+
+/* The link that `fd` is takes its place in the rest. */
+static int follow(struct walking *w, int fd, const struct stat *st, struct as_err *err)
+{
+	char text[LINK_TEXT_MAX];
+	struct as_buf rest = { 0 };
+	ssize_t len = readlinkat(fd, "", text, sizeof(text) - 1);
+
+	if (len <= 0 || ++w->links > LINKS_MAX)
+		return as_fail_errno(err, len < 0 ? errno : ELOOP, "%s", w->path);
+	if (st->st_uid != geteuid() && st->st_uid != 0)
+		return as_fail(err, AS_EUSE, "%s: '%s' is a link that another user made: refused",
+			       w->path, as_buf_str(&w->way->name));
+	text[len] = '\0';
+	as_buf_adds(&rest, text);
+	as_buf_addf(&rest, "/%s", as_buf_str(&w->rest));
+	as_buf_free(&w->rest);
+	w->rest = rest;
+	return text[0] == '/' ? start_at(w, "/", err) : 0;
+}
+
+static bool is_proc(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* One part. *end: the walk is over. */
+static int step(struct walking *w, bool last, bool *end, struct as_err *err)
+{
+	struct as_route *way = w->way;
+	const char *name = as_buf_str(&way->name);
+	int fd = openat(way->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = 0;
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT && last) {
+		*end = true;
+		return 0;
+	}
+	if (fd < 0 || fstat(fd, &st)) {
+		rc = as_fail_errno(err, errno, "%s", w->path);
+	} else if (S_ISLNK(st.st_mode) && last && is_proc(way->fd)) {
+		*end = way->is_magic = true;
+	} else if (S_ISLNK(st.st_mode)) {
+		rc = follow(w, fd, &st, err);
+	} else if (last) {
+		*end = true;
+	} else if (!S_ISDIR(st.st_mode)) {
+		rc = as_fail_errno(err, ENOTDIR, "%s", w->path);
+	} else {
+		step_to(way, fd);
+		fd = -1;
+	}
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int as_route_find(const char *path, struct as_route *way, struct as_err *err)
+{
+	struct walking w = { .way = way, .path = path };
+	bool last, end = false;
+	int rc;
+
+	*way = (struct as_route){ .fd = -1 };
+	if (!*path)
+		return as_fail(err, AS_EUSE, "expected the name of a file, got an empty one");
+	as_buf_adds(&w.rest, path);
+	rc = start_at(&w, path[0] == '/' ? "/" : ".", err);
+	while (!rc && !end && next_part(&w, &last))
+		rc = step(&w, last, &end, err);
+	/* "/", or a link to it. */
+	if (!rc && !end) {
+		as_buf_clear(&way->name);
+		as_buf_adds(&way->name, ".");
+	}
+	as_buf_free(&w.rest);
+	if (rc)
+		as_route_free(way);
+	return rc;
+}
+
+void as_route_free(struct as_route *way)
+{
+	if (way->fd >= 0)
+		close(way->fd);
+	as_buf_free(&way->name);
+	*way = (struct as_route){ .fd = -1 };
+}
+
+/* ---- Folders --------------------------------------------------------------------------------- */
+
+/* 0 or a negative errno. Not group-writable whatever the umask: see rundir.h. */
+static int open_one(int at, const char *name, bool make, bool *made, int *fd)
+{
+	if (make && !mkdirat(at, name, 0755))
+		*made = true;
+	else if (make && errno != EEXIST)
+		return -errno;
+	*fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *fd < 0 ? -errno : 0;
+}
+
+int as_dir_open_way(const struct as_route *way, const char *path, bool *made, struct as_dir *dir,
+		    struct as_err *err)
+{
+	bool own = false;
+	int fd = -1, rc = open_one(way->fd, as_buf_str(&way->name), made, &own, &fd);
+
+	*dir = AS_DIR_NONE;
+	if (rc)
+		return as_fail_errno(err, -rc, "%s", path);
+	if (made)
+		*made = own;
+	*dir = (struct as_dir){ fd, as_xstrdup(path) };
+	return 0;
+}
+
+int as_dir_open(const char *path, bool *made, struct as_dir *dir, struct as_err *err)
+{
+	struct as_route way;
+	int rc = as_route_find(path, &way, err);
+
+	*dir = AS_DIR_NONE;
+	if (!rc)
+		rc = as_dir_open_way(&way, path, made, dir, err);
+	as_route_free(&way);
+	return rc;
+}
+
+int as_dir_make(const char *path, struct as_err *err)
+{
+	struct as_dir dir;
+	bool made;
+	int rc = as_dir_open(path, &made, &dir, err);
+
+	if (!rc && faccessat(dir.fd, ".", W_OK | X_OK, AT_EACCESS))
+		rc = as_fail_errno(err, errno, "%s", path);
+	as_dir_close(&dir);
+	return rc;
+}
+
+int as_dir_below(const struct as_dir *dir, const char *name, bool make, struct as_dir *below,
+		 struct as_err *err)
+{
+	struct as_buf path = { 0 };
+	bool made;
+	int fd = -1, rc;
+
+	as_assert(!strchr(name, '/'));
+	*below = AS_DIR_NONE;
+	rc = open_one(dir->fd, name, make, &made, &fd);
+	as_buf_addf(&path, "%s/%s", dir->path, name);
+	if (rc == -ELOOP || rc == -ENOTDIR)
+		rc = as_fail(err, AS_EUSE, "%s: a link, or no folder, where assay keeps a folder",
+			     as_buf_str(&path));
+	else if (rc)
+		rc = as_fail_errno(err, -rc, "%s", as_buf_str(&path));
+	else
+		*below = (struct as_dir){ fd, as_xstrdup(as_buf_str(&path)) };
+	as_buf_free(&path);
+	return rc;
+}
+
+int as_dir_dup(const struct as_dir *dir, struct as_dir *copy, struct as_err *err)
+{
+	int fd = fcntl(dir->fd, F_DUPFD_CLOEXEC, 3);
+
+	*copy = AS_DIR_NONE;
+	if (fd < 0)
+		return as_fail_errno(err, errno, "%s", dir->path);
+	*copy = (struct as_dir){ fd, as_xstrdup(dir->path) };
+	return 0;
+}
+
+void as_dir_close(struct as_dir *dir)
+{
+	if (dir->fd >= 0)
+		close(dir->fd);
+	free(dir->path);
+	*dir = AS_DIR_NONE;
+}
+
+int as_dir_temp(const struct as_dir *dir, const char *prefix, struct as_buf *name,
+		struct as_dir *below, struct as_err *err)
+{
+	int fail = EEXIST;
+
+	for (unsigned i = 0; i < TEMP_ATTEMPTS && fail == EEXIST; i++) {
+		as_buf_clear(name);
+		as_buf_addf(name, "%s%ld.%u", prefix, (long)getpid(), i);
+		if (!mkdirat(dir->fd, as_buf_str(name), 0755))
+			return as_dir_below(dir, as_buf_str(name), false, below, err);
+		fail = errno;
+	}
+	*below = AS_DIR_NONE;
+	as_fail_errno(err, fail, "%s/%s", dir->path, as_buf_str(name));
+	/* What is there is somebody else's. */
+	as_buf_clear(name);
+	return AS_EIO;
+}
+
+int as_dir_lock(const struct as_dir *dir, bool alone, struct as_err *err)
+{
+	int64_t until_us = as_now_us() + LOCK_WAIT_US;
+
+	while (flock(dir->fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return as_fail_errno(err, errno, "%s: cannot lock it", dir->path);
+		if (as_now_us() > until_us)
+			return as_fail(err, AS_EIO, "%s: somebody else keeps it locked", dir->path);
+		poll(NULL, 0, LOCK_LOOK_MS);
+	}
+	return 0;
+}
+
+/* ---- What is in them ------------------------------------------------------------------------- */
+
+bool as_dir_is_plain(const char *name)
+{
+	return name[0] && name[0] != '.' && !strchr(name, '/');
+}
+
+bool as_dir_has(const struct as_dir *dir, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW);
+}
+
+int as_dir_read(const struct as_dir *dir, const char *name, size_t max, struct as_buf *buf,
+		struct as_err *err)
+{
+	int fd = openat(dir->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct as_buf path = { 0 };
+	struct stat st;
+	int rc;
+
+	as_buf_addf(&path, "%s/%s", dir->path, name);
+	if (fd < 0 && errno != ELOOP && errno != ENXIO)
+		rc = as_fail_errno(err, errno, "%s: cannot open", as_buf_str(&path));
+	else if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		rc = as_fail(err, AS_EUSE, "%s: not a regular file", as_buf_str(&path));
+	else if ((uint64_t)st.st_size > max)
+		rc = as_fail(err, AS_EUSE, "%s: longer than the %zu bytes allowed",
+			     as_buf_str(&path), max);
+	else
+		rc = as_buf_read_fd(buf, fd, as_buf_str(&path), max, err);
+	if (fd >= 0)
+		close(fd);
+	as_buf_free(&path);
+	return rc;
+}
+
+int as_dir_write(const struct as_dir *dir, const char *name, const struct as_buf *buf,
+		 struct as_err *err)
+{
+	struct as_out *out;
+	int rc = as_out_open_at(dir, name, &out, err);
+
+	return rc ? rc : as_out_end(out, as_out_write(out, as_buf_str(buf), buf->len), err);
+}
+
+/* For readdir(); closedir() closes a descriptor of its own. */
+static DIR *list(int fd)
+{
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = own < 0 ? NULL : fdopendir(own);
+
+	if (!dir && own >= 0)
+		close(own);
+	return dir;
+}
+
+static const char *next_name(DIR *dir)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			return entry->d_name;
+	return NULL;
+}
+
+int as_dir_each(const struct as_dir *dir, int (*fn)(void *ctx, const char *name), void *ctx)
+{
+	DIR *names = list(dir->fd);
+	const char *name;
+	int rc = 0;
+
+	while (!rc && names && (name = next_name(names)))
+		rc = fn(ctx, name);
+	if (names)
+		closedir(names);
+	return rc;
+}
+
+/* ---- Emptying -------------------------------------------------------------------------------- */
+
+struct emptying {
+	int top;
+	unsigned names; /* tried in `top` */
+	unsigned moved; /* up to it */
+};
+
+static void empty(struct emptying *e, int fd, unsigned depth);
+
+/* What is deeper than we want descriptors for goes up to the folder that is emptied. */
+static void move_up(struct emptying *e, int fd, const char *name)
+{
+	char up[32];
+	int rc = -EEXIST;
+
+	/* A name may be taken: a folder replaces only an empty one, and no file. */
+	for (unsigned i = 0;
+	     i < UP_ATTEMPTS && (rc == -EEXIST || rc == -ENOTEMPTY || rc == -ENOTDIR); i++) {
+		snprintf(up, sizeof(up), "up-%u", e->names++);
+		rc = renameat(fd, name, e->top, up) ? -errno : 0;
+	}
+	e->moved += !rc;
+}
+
+/* Removes what is no folder (-1), and opens what is one. */
+static int unlink_or_open(int at, const char *name)
+{
+	if (!unlinkat(at, name, 0))
+		return -1;
+	/* One that we cannot read may still be ours. */
+	fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW);
+	return openat(at, name, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
+}
+
+static void remove_at(struct emptying *e, int at, const char *name, unsigned depth)
+{
+	int fd = unlink_or_open(at, name);
+
+	if (fd < 0)
+		return;
+	if (depth < DEPTH_MAX)
+		empty(e, fd, depth + 1);
+	close(fd);
+	if (unlinkat(at, name, AT_REMOVEDIR) && depth == DEPTH_MAX)
+		move_up(e, at, name);
+}
+
+static void empty(struct emptying *e, int fd, unsigned depth)
+{
+	DIR *names = list(fd);
+	const char *name;
+
+	while (names && (name = next_name(names)))
+		remove_at(e, fd, name, depth);
+	if (names)
+		closedir(names);
+}
+
+void as_dir_empty(int fd)
+{
+	struct emptying e = { .top = fd };
+	unsigned before;
+
+	/* Each pass ends with what the pass before has moved up. */
+	do {
+		before = e.moved;
+		empty(&e, fd, 0);
+	} while (e.moved != before);
+}
+
+void as_dir_remove(const struct as_dir *dir, const char *name)
+{
+	int fd = unlink_or_open(dir->fd, name);
+
+	if (fd < 0)
+		return;
+	as_dir_empty(fd);
+	close(fd);
+	unlinkat(dir->fd, name, AT_REMOVEDIR);
+}

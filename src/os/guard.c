@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * guard: see guard.h.
+ *
+ * Method. Standard output and error are a pipe that nobody reads before the end: it does not block,
+ * so a child that fills it loses what is too much and goes on. While the child lives we are the
+ * reaper of orphans: what it leaves behind becomes our child, and whichever child we have then that
+ * we did not have before is killed, until there is none. Where the kernel does not list children,
+ * only the group is killed, as always.
+ */
+#include "os/guard.h"
+
+#include "os/stuck.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define OUTPUT_BYTES (64 << 10)
+#define ROUNDS_MAX 100 /* of looking for orphans */
+#define ORPHAN_MS 2000 /* for one to be gone once it was killed */
+
+struct guarded {
+	int (*fn)(void *ctx);
+	void *ctx;
+	int out_fd;
+};
+
+static int enter(void *ctx)
+{
+	const struct guarded *g = ctx;
+	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null_fd >= 0)
+		dup2(null_fd, STDIN_FILENO);
+	dup2(g->out_fd, STDOUT_FILENO);
+	dup2(g->out_fd, STDERR_FILENO);
+	return g->fn(g->ctx);
+}
+
+/* ---- Orphans --------------------------------------------------------------------------------- */
+
+/* The children of this process, as " PID PID ... ". */
+static void list_children(struct as_buf *list)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+
+	as_buf_clear(list);
+	as_buf_addc(list, ' ');
+	while (tasks && (entry = readdir(tasks))) {
+		struct as_buf path = { 0 }, text = { 0 };
+
+		as_buf_addf(&path, "/proc/self/task/%s/children", entry->d_name);
+		if (entry->d_name[0] != '.' &&
+		    !as_buf_read_file(&text, as_buf_str(&path), 1 << 20, NULL))
+			as_buf_adds(list, as_buf_str(&text));
+		as_buf_free(&path);
+		as_buf_free(&text);
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+/* True: there was one, and it is gone. */
+static bool kill_new(const struct as_buf *before)
+{
+	struct as_buf now = { 0 };
+	char *save = NULL, word[32];
+	bool any = false;
+
+	list_children(&now);
+	for (char *pid = strtok_r(now.data, " ", &save); pid; pid = strtok_r(NULL, " ", &save)) {
+		snprintf(word, sizeof(word), " %s ", pid);
+		if (strstr(as_buf_str(before), word))
+			continue;
+		kill((pid_t)atol(pid), SIGKILL);
+		any |= as_stuck_reap((pid_t)atol(pid), ORPHAN_MS, NULL);
+	}
+	as_buf_free(&now);
+	return any;
+}
+
+/* ---- The child ------------------------------------------------------------------------------- */
+
+static void read_all(int fd, struct as_buf *output)
+{
+	ssize_t n;
+
+	do {
+		n = read(fd, as_buf_reserve(output, OUTPUT_BYTES), OUTPUT_BYTES);
+		if (n > 0)
+			output->len += (size_t)n;
+	} while (n > 0 && output->len < OUTPUT_BYTES);
+	as_buf_add(output, "", 0);
+}
+
+int as_guard_fork(int (*fn)(void *ctx), void *ctx, const struct as_spawn_limits *limits,
+		  struct as_buf *output, struct as_ended *ended, struct as_err *err)
+{
+	struct guarded g = { .fn = fn, .ctx = ctx };
+	struct as_buf before = { 0 };
+	int fds[2], reaper = 0, rc;
+
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK))
+		return as_fail_errno(err, errno, "cannot make a pipe");
+	g.out_fd = fds[1];
+	prctl(PR_GET_CHILD_SUBREAPER, &reaper);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	list_children(&before);
+	rc = as_spawn_fork_limited(enter, &g, limits, ended, err);
+	for (int i = 0; i < ROUNDS_MAX && kill_new(&before); i++)
+		;
+	prctl(PR_SET_CHILD_SUBREAPER, reaper);
+	close(fds[1]);
+	read_all(fds[0], output);
+	close(fds[0]);
+	as_buf_free(&before);
+	return rc;
+}

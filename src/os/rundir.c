@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rundir: see rundir.h.
+ *
+ * Method. The lock is flock(2) on the folder itself, so it goes with the last process that has
+ * inherited it. Whoever gets it alone when he comes removes what dead processes left, and whoever
+ * gets it alone when he goes removes the folder if it is empty. A newcomer who waited for the lock
+ * of a folder that was removed meanwhile begins anew.
+ */
+#include "os/rundir.h"
+
+#include "os/out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define ATTEMPTS 100
+#define ACL_NAME "system.posix_acl_access"
+#define STATE_HEAD "{\"version\":1,"
+
+static const char mark_text[] =
+	"This folder belongs to assay, which keeps what it finds here and deletes what\n"
+	"processes of its own have left. Without this file assay does not touch the folder.\n";
+
+/* ---- Whose it is ----------------------------------------------------------------------------- */
+
+static int check_owner(const struct as_dir *dir, struct as_err *err)
+{
+	struct stat st;
+
+	if (fstat(dir->fd, &st))
+		return as_fail_errno(err, errno, "%s", dir->path);
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return as_fail(err, AS_EUSE,
+			       "%s: this folder belongs to another user: -o names another folder",
+			       dir->path);
+	/* With a list of access rights the bits of the group stand for all whom it names. */
+	if (st.st_mode & S_IWGRP && fgetxattr(dir->fd, ACL_NAME, NULL, 0) > 0)
+		return as_fail(err, AS_EUSE,
+			       "%s: its list of access rights (getfacl) lets others write to this "
+			       "folder: -o names another one",
+			       dir->path);
+	/* A group that is ours alone is usual: there new folders can be written by the group. */
+	if (st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP && st.st_gid != getegid()))
+		return as_fail(err, AS_EUSE,
+			       "%s: other users can write to this folder: -o names another one",
+			       dir->path);
+	return 0;
+}
+
+/* ---- Whether it is a run folder -------------------------------------------------------------- */
+
+static int is_other(void *ctx, const char *name)
+{
+	static const char *const ours[] = { AS_RUN_FINDINGS, AS_RUN_HUNT, AS_RUN_PARTS };
+
+	(void)ctx;
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		if (!strcmp(name, ours[i]))
+			return 0;
+	return 1;
+}
+
+static int is_no_finding(void *ctx, const char *name)
+{
+	struct as_dir below;
+	bool is;
+
+	/* What processes of ours left. */
+	if (name[0] == '.')
+		return 0;
+	if (as_dir_below(ctx, name, false, &below, NULL))
+		return 1;
+	is = as_dir_has(&below, "finding.json") && as_dir_has(&below, "workload.txt");
+	as_dir_close(&below);
+	return !is;
+}
+
+static bool holds_findings(const struct as_dir *dir)
+{
+	struct as_dir below;
+	bool all;
+
+	if (!as_dir_has(dir, AS_RUN_FINDINGS))
+		return true;
+	if (as_dir_below(dir, AS_RUN_FINDINGS, false, &below, NULL))
+		return false;
+	all = !as_dir_each(&below, is_no_finding, &below);
+	as_dir_close(&below);
+	return all;
+}
+
+static bool holds_hunt(const struct as_dir *dir)
+{
+	struct as_buf text = { 0 };
+	struct as_dir below;
+	bool is;
+
+	if (!as_dir_has(dir, AS_RUN_HUNT))
+		return true;
+	if (as_dir_below(dir, AS_RUN_HUNT, false, &below, NULL))
+		return false;
+	is = !as_dir_read(&below, AS_RUN_STATE, (size_t)256 << 20, &text, NULL) &&
+	     !strncmp(as_buf_str(&text), STATE_HEAD, sizeof(STATE_HEAD) - 1);
+	as_buf_free(&text);
+	as_dir_close(&below);
+	return is;
+}
+
+/* What versions before the mark made: nothing but findings and a hunt, both as we write them. */
+static bool is_of_old(const struct as_dir *dir)
+{
+	return (as_dir_has(dir, AS_RUN_FINDINGS) || as_dir_has(dir, AS_RUN_HUNT)) &&
+	       !as_dir_each(dir, is_other, NULL) && holds_findings(dir) && holds_hunt(dir);
+}
+
+static int is_entry(void *ctx, const char *name)
+{
+	(void)ctx;
+	(void)name;
+	return 1;
+}
+
+/* It counts as soon as it is there, so that a kill leaves an empty folder or a marked one. The text
+ * is for people: a disk may be too full for it. */
+static int put_mark(const struct as_dir *dir, struct as_err *err)
+{
+	int fd = openat(dir->fd, AS_RUN_MARK, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return as_fail_errno(err, errno, "%s/" AS_RUN_MARK ": cannot create", dir->path);
+	(void)!write(fd, mark_text, sizeof(mark_text) - 1);
+	close(fd);
+	return 0;
+}
+
+/* Of several that come at once, one makes it and the others may see it half made. */
+static int check_mark(const struct as_dir *dir, struct as_err *err)
+{
+	struct stat st;
+
+	if (!fstatat(dir->fd, AS_RUN_MARK, &st, AT_SYMLINK_NOFOLLOW)) {
+		if (S_ISREG(st.st_mode))
+			return 0;
+	} else if (!as_dir_each(dir, is_entry, NULL) || is_of_old(dir)) {
+		return put_mark(dir, err);
+	}
+	return as_fail(err, AS_EUSE,
+		       "%s: there are files in this folder that are not assay's: -o names another "
+		       "one, `touch %s/" AS_RUN_MARK "` makes it a run folder",
+		       dir->path, dir->path);
+}
+
+/* ---- Using it -------------------------------------------------------------------------------- */
+
+static int remove_part(void *ctx, const char *name)
+{
+	if (!strncmp(name, AS_RUN_PART, strlen(AS_RUN_PART)) || as_out_is_unfinished(name))
+		as_dir_remove(ctx, name);
+	return 0;
+}
+
+static int clean_finding(void *ctx, const char *name)
+{
+	struct as_dir finding;
+
+	if (as_dir_is_plain(name) && !as_dir_below(ctx, name, false, &finding, NULL)) {
+		as_dir_each(&finding, remove_part, &finding);
+		as_dir_close(&finding);
+	}
+	return 0;
+}
+
+/* Nobody else is here: whose these were is dead. */
+static void clean(struct as_dir *dir)
+{
+	struct as_dir findings;
+
+	as_dir_each(dir, remove_part, dir);
+	if (!as_dir_below(dir, AS_RUN_FINDINGS, false, &findings, NULL)) {
+		as_dir_each(&findings, remove_part, &findings);
+		as_dir_each(&findings, clean_finding, &findings);
+	}
+	as_dir_close(&findings);
+}
+
+static bool is_still_there(const struct as_rundir *run)
+{
+	struct stat own, now;
+
+	return !fstat(run->dir.fd, &own) &&
+	       !fstatat(run->way.fd, as_buf_str(&run->way.name), &now, AT_SYMLINK_NOFOLLOW) &&
+	       own.st_dev == now.st_dev && own.st_ino == now.st_ino;
+}
+
+static void let_go(struct as_rundir *run)
+{
+	as_dir_close(&run->dir);
+	as_route_free(&run->way);
+	run->made = false;
+}
+
+/* The mark is looked at, and put, by one process at a time. */
+static int take(struct as_rundir *run, enum as_rundir_how how, bool *again, struct as_err *err)
+{
+	bool alone = !flock(run->dir.fd, LOCK_EX | LOCK_NB);
+	int rc = alone ? 0 : as_dir_lock(&run->dir, false, err);
+
+	if (rc)
+		return rc;
+	*again = !is_still_there(run);
+	if (*again)
+		return 0;
+	if (how != AS_RUNDIR_GIVEN)
+		rc = check_mark(&run->dir, err);
+	if (!rc && alone && how != AS_RUNDIR_GIVEN)
+		clean(&run->dir);
+	if (!rc && alone && flock(run->dir.fd, LOCK_SH))
+		rc = as_fail_errno(err, errno, "%s: cannot lock it", run->dir.path);
+	return rc;
+}
+
+static int try(const char *path, enum as_rundir_how how, struct as_rundir *run, bool *again,
+	       struct as_err *err)
+{
+	int rc = as_route_find(path, &run->way, err);
+
+	if (!rc)
+		rc = as_dir_open_way(&run->way, path, how == AS_RUNDIR_THERE ? NULL : &run->made,
+				     &run->dir, err);
+	if (!rc && how != AS_RUNDIR_GIVEN)
+		rc = check_owner(&run->dir, err);
+	if (!rc)
+		rc = take(run, how, again, err);
+	/* What we made and could not use. */
+	if (rc && run->made)
+		unlinkat(run->way.fd, as_buf_str(&run->way.name), AT_REMOVEDIR);
+	return rc;
+}
+
+int as_rundir_open(const char *path, enum as_rundir_how how, struct as_rundir *run,
+		   struct as_err *err)
+{
+	bool again = true;
+	int rc = 0;
+
+	*run = (struct as_rundir){ .dir = AS_DIR_NONE, .way.fd = -1 };
+	for (unsigned i = 0; again && !rc && i < ATTEMPTS; i++) {
+		let_go(run);
+		again = false;
+		rc = try(path, how, run, &again, err);
+	}
+	if (!rc && again)
+		rc = as_fail(err, AS_EIO, "%s: others keep removing this folder", path);
+	if (rc)
+		let_go(run);
+	return rc;
+}
+
+static int is_not_mark(void *ctx, const char *name)
+{
+	(void)ctx;
+	return strcmp(name, AS_RUN_MARK) != 0;
+}
+
+void as_rundir_close(struct as_rundir *run)
+{
+	if (run->dir.fd >= 0 && !flock(run->dir.fd, LOCK_EX | LOCK_NB)) {
+		unlinkat(run->dir.fd, AS_RUN_FINDINGS, AT_REMOVEDIR);
+		if (run->made && is_still_there(run) &&
+		    !as_dir_each(&run->dir, is_not_mark, NULL)) {
+			unlinkat(run->dir.fd, AS_RUN_MARK, 0);
+			unlinkat(run->way.fd, as_buf_str(&run->way.name), AT_REMOVEDIR);
+		}
+	}
+	let_go(run);
+}

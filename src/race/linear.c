@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * linear: the search (Wing and Gong, "Testing and verifying concurrent objects", 1993, with the
+ * memory of Lowe, "Testing for linearizability", 2017).
+ *
+ * Method. Depth first over states (what each thread has behind it, the model): the next call of a
+ * thread may come next unless a call that is still to come ended before it began. Calls that ended
+ * earlier are tried first, which is the right order most of the time. A copy of the model is O(1),
+ * and a state is entered once: states are told apart by the threads' positions and the model's
+ * digest, under which equal ones have equal futures.
+ *
+ * First every call is one step. Only if no order explains everything, calls that the kernel does
+ * not carry out at one moment are taken apart (linear_call.c says which and why).
+ *
+ * Invariants
+ *   1. A state is only ever left by calls whose answers the model allowed: an end that is reached
+ *      is an explanation.
+ *   2. What is said not to be explained was searched to the end; a search that was cut short says
+ *      that it gave up.
+ */
+#include "race/linear_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#define BEAT_STATES 256u
+
+struct visited {
+	struct as_digest digest;
+	UT_hash_handle hh;
+};
+
+/* ---- States ---- */
+
+static size_t node_bytes(const struct search *x)
+{
+	return sizeof(struct node) + x->n_threads * sizeof(struct party);
+}
+
+static struct node *copy_node(const struct search *x, const struct node *from)
+{
+	struct node *n = as_xmalloc(node_bytes(x));
+
+	memcpy(n, from, node_bytes(x));
+	n->m = as_model_copy(from->m);
+	return n;
+}
+
+static void free_node(struct node *n)
+{
+	if (!n)
+		return;
+	as_model_free(n->m);
+	free(n);
+}
+
+static struct as_digest digest_of(const struct search *x, const struct node *n)
+{
+	struct as_digest digest = as_model_digest(n->m);
+
+	for (uint32_t t = 0; t < x->n_threads; t++) {
+		const struct party *p = &n->party[t];
+		uint64_t key = (uint64_t)p->next << 32 | (uint64_t)p->stage << 16 |
+			       (uint64_t)p->links << 8 | p->seen;
+
+		digest = as_digest_bind(digest, key);
+		for (int k = 0; k < 2 && p->stage; k++)
+			if (p->rest[k])
+				digest = as_digest_bind(digest,
+							as_hash64(p->rest[k], strlen(p->rest[k])));
+	}
+	return digest;
+}
+
+/* False: it was here before, or has to stop. */
+static bool visit(struct search *x, const struct node *n)
+{
+	struct as_digest digest = digest_of(x, n);
+	struct visited *v;
+
+	HASH_FIND(hh, x->visited, &digest, sizeof(digest), v);
+	if (v)
+		return false;
+	if (x->result->states >= x->max_states) {
+		x->gave_up = true;
+		return false;
+	}
+	x->result->states++;
+	if (x->how->beat && x->result->states % BEAT_STATES == 0)
+		x->how->beat(x->how->ctx);
+	v = as_xcalloc(1, sizeof(*v));
+	v->digest = digest;
+	HASH_ADD(hh, x->visited, digest, sizeof(digest), v);
+	return true;
+}
+
+static void forget_visited(struct search *x)
+{
+	struct visited *v, *next;
+
+	HASH_ITER(hh, x->visited, v, next) {
+		HASH_DEL(x->visited, v);
+		free(v);
+	}
+}
+
+/* ---- The search ---- */
+
+static bool is_over(const struct search *x, const struct node *n, uint32_t t)
+{
+	return n->party[t].next == x->n_of[t];
+}
+
+/* The threads that may come next, those whose call ended earlier first. */
+static uint32_t who_is_next(const struct search *x, const struct node *n, uint32_t *threads)
+{
+	uint64_t first_end = UINT64_MAX;
+	uint32_t count = 0;
+
+	for (uint32_t t = 0; t < x->n_threads; t++)
+		if (!is_over(x, n, t) && linear_next(x, n, t)->end < first_end)
+			first_end = linear_next(x, n, t)->end;
+	for (uint32_t t = 0; t < x->n_threads; t++) {
+		uint32_t at = count;
+
+		if (is_over(x, n, t) || linear_next(x, n, t)->begin > first_end)
+			continue;
+		for (; at && linear_next(x, n, threads[at - 1])->end > linear_next(x, n, t)->end;
+		     at--)
+			threads[at] = threads[at - 1];
+		threads[at] = t;
+		count++;
+	}
+	return count;
+}
+
+static bool at_end(struct search *x, const struct node *n)
+{
+	struct as_linear_result *r = x->result;
+	struct as_buf why = { 0 };
+	bool right = !x->how->ends || x->how->ends(x->how->ctx, n->m, &why);
+
+	if (right) {
+		r->last = as_model_copy(n->m);
+		memcpy(r->order, x->order, x->how->n * sizeof(*r->order));
+		r->n_order = x->how->n;
+	} else if (!x->reached) {
+		as_buf_clear(&r->why);
+		as_buf_adds(&r->why, as_buf_str(&why));
+		memcpy(r->order, x->order, x->how->n * sizeof(*r->order));
+		r->n_order = x->how->n;
+	}
+	x->reached = true;
+	as_buf_free(&why);
+	return right;
+}
+
+static void keep_best(struct search *x, const struct node *n)
+{
+	if (x->best && n->done <= x->best->done)
+		return;
+	free_node(x->best);
+	x->best = copy_node(x, n);
+	if (!x->reached) {
+		memcpy(x->result->order, x->order, n->done * sizeof(*x->order));
+		x->result->n_order = n->done;
+	}
+}
+
+static bool explore(struct search *x, const struct node *n);
+
+static bool try_step(struct search *x, const struct node *n, uint32_t thread, bool apart)
+{
+	size_t call = x->of[thread][n->party[thread].next];
+	struct node *next = copy_node(x, n);
+	bool found = false;
+
+	if (linear_step(x, next, thread, apart)) {
+		if (next->done > n->done)
+			x->order[n->done] = call;
+		found = explore(x, next);
+	}
+	free_node(next);
+	return found;
+}
+
+static bool explore(struct search *x, const struct node *n)
+{
+	uint32_t threads[AS_LINEAR_THREADS_MAX], count;
+
+	if (!visit(x, n))
+		return false;
+	keep_best(x, n);
+	if (n->done == x->how->n)
+		return at_end(x, n);
+	count = who_is_next(x, n, threads);
+	for (uint32_t i = 0; i < count && !x->gave_up; i++) {
+		uint32_t t = threads[i];
+		bool begun = n->party[t].stage;
+		uint8_t mark = x->marks[x->of[t][n->party[t].next]];
+
+		if (!begun && try_step(x, n, t, false))
+			return true;
+		if ((begun || (x->apart && mark & LINEAR_APART)) && try_step(x, n, t, true))
+			return true;
+	}
+	return false;
+}
+
+/* ---- Before and after ---- */
+
+static int by_begin(const void *a, const void *b, void *ctx)
+{
+	const struct as_linear_call *calls = ctx;
+	uint64_t x = calls[*(const size_t *)a].begin, y = calls[*(const size_t *)b].begin;
+
+	return x < y ? -1 : x > y;
+}
+
+static void sort_calls(struct search *x)
+{
+	const struct as_linear *how = x->how;
+
+	for (size_t i = 0; i < how->n; i++) {
+		as_assert(how->calls[i].thread < AS_LINEAR_THREADS_MAX);
+		as_assert(how->calls[i].begin < how->calls[i].end);
+		if (how->calls[i].thread >= x->n_threads)
+			x->n_threads = how->calls[i].thread + 1;
+	}
+	for (uint32_t t = 0; t < x->n_threads; t++) {
+		x->of[t] = as_xcalloc(how->n, sizeof(*x->of[t]));
+		for (size_t i = 0; i < how->n; i++)
+			if (how->calls[i].thread == t)
+				x->of[t][x->n_of[t]++] = i;
+		qsort_r(x->of[t], x->n_of[t], sizeof(*x->of[t]), by_begin, (void *)how->calls);
+	}
+}
+
+static bool search_once(struct search *x, bool apart)
+{
+	struct node *first = as_xcalloc(1, node_bytes(x));
+	bool found;
+
+	first->m = as_model_copy(x->how->first);
+	x->apart = apart;
+	x->reached = x->gave_up = false;
+	free_node(x->best);
+	x->best = NULL;
+	found = explore(x, first);
+	forget_visited(x);
+	free_node(first);
+	return found;
+}
+
+/* Why the best beginning goes no further: the next call, in the words of the model. */
+static void blame(struct search *x)
+{
+	struct as_linear_result *r = x->result;
+	uint32_t threads[AS_LINEAR_THREADS_MAX], count = who_is_next(x, x->best, threads);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct as_linear_call *c = linear_next(x, x->best, threads[i]);
+		struct as_model *m = as_model_copy(x->best->m);
+		bool agrees = as_model_judge(m, c->op, &c->got, &x->verdict);
+
+		as_model_free(m);
+		/* One that could come next only leads nowhere: another one is the cause. */
+		if (agrees && i + 1 < count)
+			continue;
+		r->guilty = (size_t)(c - x->how->calls);
+		as_buf_clear(&r->why);
+		as_buf_adds(&r->why, agrees ? "what it answered leads nowhere"
+					    : as_buf_str(&x->verdict.why));
+		return;
+	}
+}
+
+static void free_search(struct search *x)
+{
+	for (uint32_t t = 0; t < x->n_threads; t++)
+		free(x->of[t]);
+	free_node(x->best);
+	free(x->marks);
+	free(x->order);
+	as_arena_free(&x->texts);
+	as_verdict_free(&x->verdict);
+	as_buf_free(&x->text[0]);
+	as_buf_free(&x->text[1]);
+}
+
+void as_linear_judge(const struct as_linear *how, struct as_linear_result *result)
+{
+	struct search x = { .how = how, .result = result };
+	bool found, apart = false;
+
+	*result = (struct as_linear_result){ .guilty = how->n };
+	x.max_states = how->max_states ? how->max_states : AS_LINEAR_STATES_MAX;
+	x.marks = as_xcalloc(how->n + 1, sizeof(*x.marks));
+	x.order = as_xcalloc(how->n + 1, sizeof(*x.order));
+	result->order = as_xcalloc(how->n + 1, sizeof(*result->order));
+	sort_calls(&x);
+	linear_mark(&x);
+	for (size_t i = 0; i < how->n; i++)
+		apart |= (x.marks[i] & LINEAR_APART) != 0;
+	found = search_once(&x, false);
+	if (!found && apart && !x.gave_up) {
+		result->taken_apart = true;
+		found = search_once(&x, true);
+	}
+	if (found) {
+		result->answer = AS_LINEAR_EXPLAINED;
+	} else if (x.gave_up) {
+		result->answer = AS_LINEAR_GAVE_UP;
+	} else if (x.reached) {
+		result->answer = AS_LINEAR_WRONG_END;
+	} else {
+		result->answer = AS_LINEAR_UNEXPLAINED;
+		blame(&x);
+	}
+	free_search(&x);
+}
+
+void as_linear_result_free(struct as_linear_result *result)
+{
+	as_model_free(result->last);
+	free(result->order);
+	as_buf_free(&result->why);
+	*result = (struct as_linear_result){ 0 };
+}

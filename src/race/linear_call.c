@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * linear_call: one call of a thread as steps of the model, each of which happens at one moment.
+ *
+ * Most calls are one step. Those are not, where others changed something meanwhile:
+ *
+ *   1. The walk along a path. The kernel looks up one component after the other (fs/namei.c,
+ *      link_path_walk()); each lookup is atomic, the walk is not: /a/x may be found in a directory
+ *      that was renamed to /b, or removed, behind the first of them. What was reached is held by a
+ *      reference, here by a slot that no workload can have, and the next step begins there
+ *      (walk.h, WALK_PIN). Making, removing and renaming a name is atomic behind the walk to the
+ *      directory that holds it: all happen under its lock (two directories: lock_rename()).
+ *   2. A call that acts on what a path names (stat, truncate, chmod, xattrs, readdir, link's first
+ *      path): the walk goes to the inode, and the act comes later. The name may be another's by
+ *      then, or nobody's: stat may tell of no links, and link(2) answers ENOENT for a name that was
+ *      never missing (vfs_link() of an inode without links).
+ *   3. open with O_TRUNC: found or made, then truncated (handle_truncate()).
+ *   4. stat: mode and owner, size and times are read one by one without a lock
+ *      (generic_fillattr()), in no order that all file systems share.
+ *
+ * What cannot be told is not judged, in both passes, but only where data or names really changed
+ * meanwhile: the bytes and the number of bytes of a read (most file systems read without the lock
+ * that writes take, and writes lengthen the file page by page), the size that stat and SEEK_END
+ * see, where SEEK_DATA and SEEK_HOLE find something, the names that readdir gives (getdents64(2)
+ * may be several calls, and none promises a snapshot), and the link count that stat sees: it is
+ * changed before the name is (ext4_link() counts, waits for the disk, and makes the name;
+ * vfs_unlink() takes the name from the dcache last). Writes, truncations and
+ * fallocates of one file are atomic: all hold its lock (i_rwsem).
+ */
+#include "race/linear_priv.h"
+#include "model/rule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum stage { WHOLE, FIRST, SECOND, ACT, TRUNC };
+
+enum how {
+	NOT, /* no path, or none that is walked */
+	PARENT, /* to the directory that holds the last component */
+	FULL, /* all of it, links followed */
+	FULL_NOFOLLOW, /* but for the last one */
+	FULL_FLAG, /* as the operation says */
+	OPENS, /* PARENT, but a link at the end may be followed; FULL for O_TMPFILE */
+};
+
+static const struct {
+	enum how first, second; /* path, path2 */
+} walks[AS_OP_COUNT] = {
+	[AS_OP_MKDIR] = { PARENT, NOT },
+	[AS_OP_CREATE] = { PARENT, NOT },
+	[AS_OP_MKNOD] = { PARENT, NOT },
+	[AS_OP_HARDLINK] = { FULL_NOFOLLOW, PARENT },
+	[AS_OP_SYMLINK] = { NOT, PARENT },
+	[AS_OP_RENAME] = { PARENT, PARENT },
+	[AS_OP_RENAME2] = { PARENT, PARENT },
+	[AS_OP_OPEN] = { OPENS, NOT },
+	[AS_OP_STATFS] = { FULL, NOT },
+	[AS_OP_READ_XATTR] = { FULL_FLAG, NOT },
+	[AS_OP_WRITE_XATTR] = { FULL_FLAG, NOT },
+	[AS_OP_RMDIR] = { PARENT, NOT },
+	[AS_OP_UNLINK] = { PARENT, NOT },
+	[AS_OP_TRUNCATE] = { FULL, NOT },
+	[AS_OP_CHMOD] = { FULL, NOT },
+	[AS_OP_CHOWN] = { FULL_FLAG, NOT },
+	[AS_OP_UTIMENS] = { FULL_FLAG, NOT },
+	[AS_OP_LINK_TMPFILE] = { PARENT, NOT },
+	[AS_OP_LISTXATTR] = { FULL_FLAG, NOT },
+	[AS_OP_REMOVEXATTR] = { FULL_FLAG, NOT },
+	[AS_OP_READDIR] = { FULL, NOT },
+	[AS_OP_READLINK] = { FULL_NOFOLLOW, NOT },
+	[AS_OP_STAT] = { FULL_FLAG, NOT },
+};
+
+static enum how how_of(const struct as_op *op, enum stage stage)
+{
+	enum how how = stage == FIRST ? walks[op->code].first : walks[op->code].second;
+
+	if (how == FULL_FLAG)
+		return op->nofollow ? FULL_NOFOLLOW : FULL;
+	if (how == OPENS && op->flags & O_TMPFILE_BIT)
+		return FULL;
+	return how;
+}
+
+/* ---- What calls do to each other ---- */
+
+enum { CHANGES_NAMES = 1, CHANGES_DATA = 2, CHANGES_ATTRS = 4 };
+
+static unsigned changed(const struct as_linear_call *c)
+{
+	if (c->got.ret < 0)
+		return 0;
+	switch (c->op->code) {
+	case AS_OP_MKDIR:
+	case AS_OP_CREATE:
+	case AS_OP_MKNOD:
+	case AS_OP_HARDLINK:
+	case AS_OP_SYMLINK:
+	case AS_OP_RENAME:
+	case AS_OP_RENAME2:
+	case AS_OP_UNLINK:
+	case AS_OP_RMDIR:
+	case AS_OP_LINK_TMPFILE:
+		return CHANGES_NAMES;
+	case AS_OP_OPEN:
+		return (c->op->flags & O_CREAT_BIT ? CHANGES_NAMES : 0) |
+		       (c->op->flags & O_TRUNC_BIT ? CHANGES_DATA : 0);
+	case AS_OP_WRITE:
+	case AS_OP_PWRITE:
+	case AS_OP_TRUNCATE:
+	case AS_OP_FTRUNCATE:
+	case AS_OP_FALLOCATE:
+	case AS_OP_COPY_FILE_RANGE:
+	case AS_OP_MMAP_WRITE:
+		return CHANGES_DATA;
+	case AS_OP_CHMOD:
+	case AS_OP_FCHMOD:
+	case AS_OP_CHOWN:
+	case AS_OP_UTIMENS:
+		return CHANGES_ATTRS;
+	default:
+		return 0;
+	}
+}
+
+static uint8_t mark_of(const struct as_op *op, unsigned beside)
+{
+	bool walked = walks[op->code].first != NOT || walks[op->code].second != NOT;
+	uint8_t mark = 0;
+
+	if (beside & CHANGES_DATA)
+		mark |= LINEAR_DATA;
+	if (beside & CHANGES_NAMES)
+		mark |= LINEAR_NAMES;
+	if (walked && beside & CHANGES_NAMES)
+		mark |= LINEAR_APART;
+	if ((op->code == AS_OP_STAT || op->code == AS_OP_FSTAT) && beside)
+		mark |= LINEAR_APART;
+	if (op->code == AS_OP_OPEN && op->flags & O_TRUNC_BIT && beside)
+		mark |= LINEAR_APART;
+	return mark;
+}
+
+void linear_mark(struct search *x)
+{
+	const struct as_linear_call *calls = x->how->calls;
+
+	for (size_t i = 0; i < x->how->n && !x->how->atomic; i++) {
+		unsigned beside = 0;
+
+		for (size_t k = 0; k < x->how->n; k++)
+			if (calls[k].thread != calls[i].thread && calls[k].begin < calls[i].end &&
+			    calls[i].begin < calls[k].end)
+				beside |= changed(&calls[k]);
+		x->marks[i] = mark_of(calls[i].op, beside);
+	}
+}
+
+/* ---- Walking ---- */
+
+static int32_t pin_slot(uint32_t thread, int k)
+{
+	return (int32_t)(WALK_PIN_SLOT + 2 * thread) + k;
+}
+
+static uint32_t pinned(const struct as_model *m, uint32_t thread, int k)
+{
+	const struct file *file = file_at(m, pin_slot(thread, k));
+
+	return file ? file->ino : MODEL_ROOT;
+}
+
+static void pin(struct as_model *m, uint32_t thread, int k, uint32_t ino)
+{
+	int32_t slot = pin_slot(thread, k);
+
+	/* A directory whose last hold this was must outlast the change. */
+	if (file_at(m, slot) && file_at(m, slot)->ino == ino)
+		return;
+	file_open(m, slot + 2 * (int32_t)AS_LINEAR_THREADS_MAX, ino, O_PATH_BIT);
+	file_close(m, slot);
+	file_open(m, slot, ino, O_PATH_BIT);
+	file_close(m, slot + 2 * (int32_t)AS_LINEAR_THREADS_MAX);
+}
+
+static const char *behind_slashes(const char *s)
+{
+	while (*s == '/')
+		s++;
+	return s;
+}
+
+static bool is_last(const char *rest)
+{
+	return !*behind_slashes(strchrnul(rest, '/'));
+}
+
+static bool is_walked(const char *rest, enum how how)
+{
+	return how == PARENT || how == OPENS ? is_last(rest) : !*rest;
+}
+
+/* A link takes the place of the component that it was found at. */
+static int follow(struct search *x, struct node *n, uint32_t thread, int k,
+		  const struct inode *link, const char *more)
+{
+	struct party *p = &n->party[thread];
+	const char *text = link->text->s;
+	size_t len = link->text->len + strlen(more) + 2;
+	char *rest;
+
+	if (p->links++ >= MODEL_SYMLINKS_MAX)
+		return ELOOP;
+	rest = as_arena_alloc(&x->texts, len);
+	snprintf(rest, len, "%s%s%s", text, *more ? "/" : "", more);
+	if (*text == '/')
+		pin(n->m, thread, k, MODEL_ROOT);
+	p->rest[k] = behind_slashes(rest);
+	return 0;
+}
+
+static int look(const struct as_model *m, uint32_t dir, const char *s, size_t len, uint32_t *ino)
+{
+	const struct inode *inode = inode_at(m, dir);
+	const struct entry *entry;
+
+	*ino = dir;
+	if (len == 1 && s[0] == '.')
+		return 0;
+	if (len == 2 && s[0] == '.' && s[1] == '.') {
+		*ino = dir == MODEL_ROOT ? dir : inode->link.parent;
+		return 0;
+	}
+	if (inode->nlink == 0)
+		return ENOENT;
+	if (len > m->traits->name_max)
+		return ENAMETOOLONG;
+	entry = entries_find(inode->dir.entries, s, len);
+	*ino = entry ? entry->ino : 0;
+	return entry ? 0 : ENOENT;
+}
+
+/* One component: 0, or the errno that ends the walk. */
+static int take(struct search *x, struct node *n, uint32_t thread, int k, enum how how)
+{
+	struct party *p = &n->party[thread];
+	const char *s = p->rest[k], *end = strchrnul(s, '/'), *more = behind_slashes(end);
+	uint32_t dir = pinned(n->m, thread, k), ino;
+	bool dir_wanted = *end, last = !*more;
+	const struct inode *inode;
+	int err;
+
+	if (!is_dir(inode_at(n->m, dir)))
+		return ENOTDIR;
+	err = look(n->m, dir, s, (size_t)(end - s), &ino);
+	if (err)
+		return err;
+	inode = inode_at(n->m, ino);
+	if (S_ISLNK(inode->mode) && (!last || dir_wanted || how != FULL_NOFOLLOW))
+		return follow(x, n, thread, k, inode, last ? end : more);
+	if (dir_wanted && !is_dir(inode))
+		return ENOTDIR;
+	pin(n->m, thread, k, ino);
+	p->rest[k] = more;
+	return 0;
+}
+
+/* ---- Acting ---- */
+
+static bool judge(struct search *x, struct as_model *m, const struct as_op *op,
+		  const struct as_outcome *got)
+{
+	return as_model_judge(m, op, got, &x->verdict);
+}
+
+/* A read beside which bytes changed. */
+static bool weak_read(struct as_model *m, const struct as_op *op, const struct as_outcome *got)
+{
+	struct file *file = file_at(m, op->fd);
+	bool moves = op->code == AS_OP_READ;
+
+	if (!file || (file->flags & O_PATH_BIT) || (file->flags & O_ACC) == O_WR ||
+	    !is_reg(inode_at(m, file->ino)) || (uint64_t)got->ret > op->len)
+		return false;
+	if (got->ret)
+		node_forget_times(m, file->ino, true, false);
+	if (moves)
+		file_seek(m, op->fd, file_at(m, op->fd)->off + got->ret);
+	return true;
+}
+
+/* A seek by a size, or to data or a hole, that may have moved. */
+static bool weak_seek(struct search *x, struct as_model *m, const struct as_op *op,
+		      const struct as_outcome *got)
+{
+	const struct file *file = file_at(m, op->fd);
+
+	if (!file || (file->flags & O_PATH_BIT) || !is_reg(inode_at(m, file->ino)))
+		return judge(x, m, op, got);
+	if (got->ret < 0)
+		return got->err == (op->flags == 2 ? EINVAL : ENXIO) || judge(x, m, op, got);
+	file_seek(m, op->fd, got->ret);
+	return true;
+}
+
+static bool weak_list(struct as_model *m, const struct as_op *op)
+{
+	struct walk w = walk_path(m, op->path, WALK_FOLLOW);
+
+	if (w.err || !is_dir(inode_at(m, w.ino)))
+		return false;
+	node_forget_times(m, w.ino, true, false);
+	return true;
+}
+
+enum { SEEN_MODE = 1, SEEN_NLINK = 2, SEEN_SIZE = 4, SEEN_TIMES = 8, SEEN_ALL = 15 };
+
+/* Which parts of the answer are right now. */
+static uint8_t seen_now(struct search *x, struct as_model *m, uint32_t ino, const struct as_op *op,
+			const struct as_stat *got)
+{
+	const struct inode *inode = inode_at(m, ino);
+	struct as_outcome out = { .payload = AS_PAYLOAD_STAT };
+	struct as_stat now;
+	uint8_t seen = 0;
+
+	inode_stat(inode, &now);
+	now.atime_ns = inode->times ? inode->times->atime_ns : 0;
+	now.mtime_ns = inode->times ? inode->times->mtime_ns : 0;
+	for (uint8_t part = SEEN_MODE; part < SEEN_ALL; part = (uint8_t)(part << 1)) {
+		out.st = now;
+		if (part == SEEN_MODE) {
+			out.st.mode = got->mode;
+			out.st.uid = got->uid;
+			out.st.gid = got->gid;
+			out.st.rdev = got->rdev;
+		} else if (part == SEEN_NLINK) {
+			out.st.nlink = got->nlink;
+		} else if (part == SEEN_SIZE) {
+			out.st.size = got->size;
+		} else {
+			out.st.atime_ns = got->atime_ns;
+			out.st.mtime_ns = got->mtime_ns;
+		}
+		if (judge(x, m, op, &out))
+			seen |= part;
+	}
+	return seen;
+}
+
+/* What a stat tells of; 0: nothing. */
+static uint32_t told_of(const struct as_model *m, const struct as_op *op)
+{
+	const struct file *file;
+
+	if (op->code == AS_OP_STAT) {
+		struct walk w = walk_path(m, op->path, op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+
+		return w.err ? 0 : w.ino;
+	}
+	file = file_at(m, op->fd);
+	return file ? file->ino : 0;
+}
+
+static bool is_stat(const struct as_linear_call *c)
+{
+	return (c->op->code == AS_OP_STAT || c->op->code == AS_OP_FSTAT) &&
+	       c->got.payload == AS_PAYLOAD_STAT;
+}
+
+/* What cannot be held against a stat. */
+static uint8_t excused(uint8_t mark)
+{
+	return (mark & LINEAR_DATA ? SEEN_SIZE : 0) | (mark & LINEAR_NAMES ? SEEN_NLINK : 0);
+}
+
+/* All of it at this moment, judged as strictly as can be. */
+static bool act_whole(struct search *x, struct as_model *m, const struct as_op *op,
+		      const struct as_linear_call *c)
+{
+	const struct as_outcome *got = &c->got;
+	uint8_t mark = x->marks[c - x->how->calls];
+	bool ok = got->ret >= 0;
+	uint32_t ino;
+
+	if (mark & LINEAR_DATA) {
+		if (ok && (op->code == AS_OP_READ || op->code == AS_OP_PREAD))
+			return weak_read(m, op, got);
+		if (op->code == AS_OP_LSEEK && op->flags >= 2)
+			return weak_seek(x, m, op, got);
+	}
+	if (ok && excused(mark) && is_stat(c) && (ino = told_of(m, op)))
+		return (seen_now(x, m, ino, op, &got->st) | excused(mark)) == SEEN_ALL;
+	if (ok && mark & LINEAR_NAMES && op->code == AS_OP_READDIR)
+		return weak_list(m, op);
+	return judge(x, m, op, got);
+}
+
+/* ---- Calls taken apart ---- */
+
+static void finish(struct node *n, uint32_t thread)
+{
+	struct party *p = &n->party[thread];
+
+	file_close(n->m, pin_slot(thread, 0));
+	file_close(n->m, pin_slot(thread, 1));
+	*p = (struct party){ .next = p->next + 1 };
+	n->done++;
+}
+
+/* The walk ends with an errno, and the call with it. */
+static bool fail(struct node *n, uint32_t thread, const struct as_linear_call *c, int err)
+{
+	if (c->got.ret >= 0 || c->got.err != err)
+		return false;
+	if (c->op->code == AS_OP_OPEN)
+		file_close(n->m, c->op->slot);
+	finish(n, thread);
+	return true;
+}
+
+/* The path from where the walk has come to; NULL: there is none. */
+static const char *path_now(struct search *x, const struct node *n, uint32_t thread, int k)
+{
+	const char *rest = n->party[thread].rest[k];
+
+	if (!rest)
+		return NULL;
+	as_buf_clear(&x->text[k]);
+	if (file_at(n->m, pin_slot(thread, k)))
+		as_buf_addf(&x->text[k], "%c%d%s", WALK_PIN, pin_slot(thread, k), *rest ? "/" : "");
+	else
+		as_buf_addc(&x->text[k], '/');
+	as_buf_adds(&x->text[k], rest);
+	return as_buf_str(&x->text[k]);
+}
+
+/* Whether the last component of an open is a link to go on from; *rc is set to what became of
+ * it. */
+static bool open_follows(struct search *x, struct node *n, uint32_t thread, const struct as_op *op,
+			 int *rc)
+{
+	struct party *p = &n->party[thread];
+	const char *s = p->rest[0], *end = strchrnul(s, '/');
+	uint32_t dir = pinned(n->m, thread, 0), ino;
+	bool stays =
+		op->flags & O_NOFOLLOW_BIT || (op->flags & O_CREAT_BIT && op->flags & O_EXCL_BIT);
+
+	if (!*s || stays || !is_dir(inode_at(n->m, dir)) ||
+	    look(n->m, dir, s, (size_t)(end - s), &ino) || !S_ISLNK(inode_at(n->m, ino)->mode))
+		return false;
+	*rc = follow(x, n, thread, 0, inode_at(n->m, ino), end);
+	p->stage = FIRST;
+	return true;
+}
+
+/* A regular file is found or made in one step and truncated in another. */
+static bool open_apart(struct search *x, struct node *n, uint32_t thread,
+		       const struct as_linear_call *c, struct as_op *op)
+{
+	struct walk w = walk_path(n->m, op->path, WALK_NOFOLLOW);
+	bool truncates = op->flags & O_TRUNC_BIT && c->got.ret >= 0 && !w.err && w.ino &&
+			 is_reg(inode_at(n->m, w.ino));
+	int err = 0;
+
+	if (open_follows(x, n, thread, op, &err))
+		return err ? fail(n, thread, c, err) : true;
+	if (!truncates) {
+		if (!act_whole(x, n->m, op, c))
+			return false;
+		finish(n, thread);
+		return true;
+	}
+	op->flags &= ~(int64_t)O_TRUNC_BIT;
+	n->party[thread].stage = TRUNC;
+	return act_whole(x, n->m, op, c);
+}
+
+static bool truncate_opened(struct node *n, uint32_t thread, const struct as_op *op)
+{
+	uint32_t ino = file_at(n->m, op->slot)->ino;
+	struct pair before;
+	struct inode *inode = node_edit(n->m, ino, &before);
+
+	content_truncate(inode, 0);
+	node_finish(n->m, inode, &before);
+	node_forget_times(n->m, ino, false, true);
+	finish(n, thread);
+	return true;
+}
+
+static bool act_apart(struct search *x, struct node *n, uint32_t thread,
+		      const struct as_linear_call *c)
+{
+	struct party *p = &n->party[thread];
+	struct as_op op = *c->op;
+	uint8_t seen = p->seen;
+	uint32_t ino;
+
+	if (p->rest[0])
+		op.path = path_now(x, n, thread, 0);
+	if (p->rest[1])
+		op.path2 = path_now(x, n, thread, 1);
+	if (op.code == AS_OP_OPEN)
+		return open_apart(x, n, thread, c, &op);
+	if (is_stat(c) && c->got.ret >= 0 && (ino = told_of(n->m, &op))) {
+		seen |= excused(x->marks[c - x->how->calls]);
+		seen |= seen_now(x, n->m, ino, &op, &c->got.st);
+		if (seen == p->seen)
+			return false;
+		p->seen = seen;
+		if (seen == SEEN_ALL)
+			finish(n, thread);
+		return true;
+	}
+	if (!act_whole(x, n->m, &op, c))
+		return false;
+	finish(n, thread);
+	return true;
+}
+
+static void begin(struct node *n, uint32_t thread, const struct as_op *op)
+{
+	struct party *p = &n->party[thread];
+
+	p->stage = FIRST;
+	if (how_of(op, FIRST) != NOT)
+		p->rest[0] = behind_slashes(op->path);
+	if (how_of(op, SECOND) != NOT)
+		p->rest[1] = behind_slashes(op->path2);
+}
+
+static bool step_apart(struct search *x, struct node *n, uint32_t thread)
+{
+	const struct as_linear_call *c = linear_next(x, n, thread);
+	struct party *p = &n->party[thread];
+
+	if (p->stage == WHOLE)
+		begin(n, thread, c->op);
+	for (; p->stage < ACT; p->stage++) {
+		int k = p->stage - FIRST, err;
+		enum how how = how_of(c->op, p->stage);
+
+		if (how == NOT || is_walked(p->rest[k], how))
+			continue;
+		err = take(x, n, thread, k, how);
+		return err ? fail(n, thread, c, err) : true;
+	}
+	return p->stage == TRUNC ? truncate_opened(n, thread, c->op) : act_apart(x, n, thread, c);
+}
+
+bool linear_step(struct search *x, struct node *n, uint32_t thread, bool apart)
+{
+	const struct as_linear_call *c = linear_next(x, n, thread);
+
+	if (apart)
+		return step_apart(x, n, thread);
+	if (!act_whole(x, n->m, c->op, c))
+		return false;
+	finish(n, thread);
+	return true;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* linear_inside: what the search and the steps of a call share. Only race/linear*.c include it. */
+#ifndef AS_RACE_LINEAR_PRIV_H
+#define AS_RACE_LINEAR_PRIV_H
+
+#include "base/arena.h"
+#include "race/linear.h"
+
+/* What others did meanwhile makes of a call. */
+enum {
+	LINEAR_APART = 1, /* it may be taken apart */
+	LINEAR_DATA = 2, /* sizes and bytes changed beside it */
+	LINEAR_NAMES = 4, /* names did */
+};
+
+/* How far a thread has come, in one state. */
+struct party {
+	uint32_t next; /* of its calls */
+	uint8_t stage, links, seen; /* of that call, where it is taken apart; 0: not begun */
+	const char *rest[2]; /* of its paths */
+};
+
+struct node {
+	struct as_model *m;
+	uint32_t done; /* calls that came to their end */
+	struct party party[];
+};
+
+struct visited;
+
+struct search {
+	const struct as_linear *how;
+	struct as_linear_result *result;
+	uint32_t n_threads;
+	size_t *of[AS_LINEAR_THREADS_MAX]; /* numbers of a thread's calls, in order */
+	uint32_t n_of[AS_LINEAR_THREADS_MAX];
+	uint8_t *marks; /* of each call */
+	bool apart; /* calls are taken apart now */
+	struct as_arena texts; /* paths behind symbolic links */
+	struct visited *visited;
+	uint64_t max_states;
+	bool gave_up, reached; /* an end, if a wrong one */
+	size_t *order; /* to where we are */
+	struct node *best; /* the state with the most calls done; NULL: none yet */
+	struct as_verdict verdict;
+	struct as_buf text[2];
+};
+
+static inline const struct as_linear_call *linear_next(const struct search *x, const struct node *n,
+						       uint32_t thread)
+{
+	return &x->how->calls[x->of[thread][n->party[thread].next]];
+}
+
+/* linear_call.c */
+void linear_mark(struct search *x);
+/* The next call of the thread at once, or (apart) its next step; false: it cannot be. */
+bool linear_step(struct search *x, struct node *n, uint32_t thread, bool apart);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* race_judge: what became of a race, in words. The judgement itself is race/linear.h's. */
+#include "run/child.h"
+#include "race/race.h"
+#include "work/print.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct judging {
+	struct as_vfs *vfs;
+	const struct as_race_watch *watch;
+};
+
+static bool is_the_tree(void *ctx, const struct as_model *last, struct as_buf *why)
+{
+	struct as_vfs *vfs = ((struct judging *)ctx)->vfs;
+
+	return !as_model_compare(last, as_vfs_tree(vfs), vfs, why);
+}
+
+static void beat(void *ctx)
+{
+	const struct as_race_watch *watch = ((struct judging *)ctx)->watch;
+
+	if (watch)
+		watch->beat(watch->ctx);
+}
+
+static void say_unexplained(const struct as_race_history *history,
+			    const struct as_linear_result *result, struct as_race_verdict *v)
+{
+	const struct as_linear_call *c = &history->calls[result->guilty];
+	struct as_buf op = { 0 };
+
+	as_print_op(c->op, &op);
+	v->guilty = result->guilty;
+	v->about = as_op_table[c->op->code].name;
+	as_buf_addf(&v->why,
+		    "op %zu, thread %u: %.160s: %s, and no order of the calls that overlapped "
+		    "explains it (%zu of %zu can be)",
+		    result->guilty + 1, c->thread, as_buf_str(&op), as_buf_str(&result->why),
+		    result->n_order, history->n);
+	/* The model's words depend on the order that came furthest: the answer does not. */
+	as_buf_addf(&v->signature, "race: %s", v->about);
+	if (c->got.ret < 0)
+		as_buf_addf(&v->signature, " answered %s", as_errno_name(c->got.err));
+	else
+		as_buf_adds(&v->signature, " succeeded");
+	as_buf_free(&op);
+}
+
+static void say_wrong_end(const struct as_linear_result *result, struct as_race_verdict *v)
+{
+	const char *why = as_buf_str(&result->why), *colon = strstr(why, ": ");
+
+	v->about = "the tree at the end";
+	as_buf_addf(&v->why, "no order of the calls that overlapped leaves it: %s", why);
+	as_buf_adds(&v->signature, "race: tree: ");
+	as_signature_add(&v->signature, colon ? colon + 2 : why);
+}
+
+void as_race_judge(const struct as_race_history *history, const struct as_model *first,
+		   struct as_vfs *vfs, const struct as_race_watch *watch, struct as_race_verdict *v)
+{
+	struct judging judging = { vfs, watch };
+	struct as_linear how = { .first = first,
+				 .calls = history->calls,
+				 .n = history->n,
+				 .atomic = history->atomic,
+				 .ends = is_the_tree,
+				 .beat = beat,
+				 .ctx = &judging };
+	struct as_linear_result result;
+
+	*v = (struct as_race_verdict){ .guilty = history->n, .about = "" };
+	as_linear_judge(&how, &result);
+	switch (result.answer) {
+	case AS_LINEAR_EXPLAINED:
+		v->last = result.last;
+		result.last = NULL;
+		break;
+	case AS_LINEAR_UNEXPLAINED:
+		say_unexplained(history, &result, v);
+		break;
+	case AS_LINEAR_WRONG_END:
+		say_wrong_end(&result, v);
+		break;
+	case AS_LINEAR_GAVE_UP:
+		v->gave_up = true;
+		break;
+	}
+	as_linear_result_free(&result);
+}
+
+void as_race_verdict_free(struct as_race_verdict *v)
+{
+	as_model_free(v->last);
+	as_buf_free(&v->why);
+	as_buf_free(&v->signature);
+	*v = (struct as_race_verdict){ 0 };
+}

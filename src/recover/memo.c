@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * memo: see memo.h. A trie of questions and values.
+ *
+ * Method. A recovery is turned into a sequence of questions, "what stands in sectors a..b of the
+ * crashed disk?": its reads, but for sectors that it has read before (the answer is known) or
+ * written before (the answer is its own). A node of the trie is a recovery that has come so far; it
+ * holds the question that comes next, and for each value met so far the node that this leads to.
+ * Looking a disk up means asking it those questions until a node has the answer, or a value was
+ * never met. Values are 128-bit digests; all nodes are found through one hash table by (question
+ * they follow, value), so that a node with thousands of values costs no more than one with two.
+ *
+ * A kernel reads with many threads: the same recovery may come by its questions in another order. A
+ * node may therefore hold a few questions, each with values of its own; a lookup tries them one
+ * after the other. That is sound, because an answer is right whenever all values on the way to it
+ * are right, in whatever order they were asked for.
+ *
+ * Invariants
+ *   1. Every node but the roots is in the table, and is counted by the question it follows. Every
+ *      question has at least one value, every node a question or an answer (but a root may have
+ *      neither), so what is evicted takes with it all that led to it alone.
+ *   2. On the way from a root to an answer no sector is asked for twice.
+ *   3. bytes is the sum of what nodes, questions and answers take; it exceeds the limit only inside
+ *      as_memo_add().
+ */
+#include "recover/memo.h"
+
+#include "base/hash.h"
+#include "snapshot/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define QUESTIONS_MAX 4 /* of a node */
+#define TABLE_MIN 1024u
+#define SECTOR AS_DISK_SECTOR_BYTES
+
+struct question {
+	uint64_t off;
+	uint32_t len, values;
+	struct node *node; /* that asks it */
+	struct node *likely; /* the value met last */
+	struct question *next;
+};
+
+struct node {
+	struct question *follows; /* NULL: a root */
+	struct as_digest value; /* of it */
+	struct question *ask;
+	struct answer *answer;
+	struct node *chain; /* of the table */
+};
+
+struct change {
+	uint64_t off, len;
+	size_t data; /* where its bytes are, for a write */
+	enum as_call kind;
+};
+
+struct answer {
+	struct as_memo_answer said;
+	struct node *node;
+	struct answer *newer, *older;
+	uint64_t bytes; /* that it takes */
+	struct change *changes;
+	size_t n_changes;
+	unsigned char *data;
+	char why[];
+};
+
+struct root {
+	uint32_t kind;
+	uint64_t size_bytes;
+	struct node node;
+};
+
+struct as_memo {
+	struct root **roots;
+	size_t n_roots;
+	struct node **table;
+	size_t table_len, n_nodes;
+	struct answer *newest, *oldest, *last;
+	uint64_t limit_bytes, bytes;
+	unsigned char *buf; /* of a value */
+	size_t buf_len;
+	unsigned char *known; /* a bit a sector: scratch of as_memo_add() */
+	uint64_t known_len;
+	struct as_memo_stats stats;
+};
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static struct node **slot_of(const struct as_memo *m, const struct question *q,
+			     struct as_digest value)
+{
+	uint64_t hash = as_mix64((uint64_t)(uintptr_t)q ^ value.lo) ^ value.hi;
+
+	return &m->table[hash & (m->table_len - 1)];
+}
+
+static struct node *find_node(const struct as_memo *m, struct question *q, struct as_digest value)
+{
+	struct node *n = q->likely;
+
+	if (n && as_digest_eq(n->value, value))
+		return n;
+	for (n = *slot_of(m, q, value); n; n = n->chain)
+		if (n->follows == q && as_digest_eq(n->value, value)) {
+			q->likely = n;
+			return n;
+		}
+	return NULL;
+}
+
+static void grow_table(struct as_memo *m)
+{
+	struct node **old = m->table;
+	size_t old_len = m->table_len;
+
+	m->table_len *= 2;
+	m->table = as_xcalloc(m->table_len, sizeof(*m->table));
+	for (size_t i = 0; i < old_len; i++)
+		for (struct node *n = old[i], *next; n; n = next) {
+			struct node **slot = slot_of(m, n->follows, n->value);
+
+			next = n->chain;
+			n->chain = *slot;
+			*slot = n;
+		}
+	free(old);
+	m->bytes += (m->table_len - old_len) * sizeof(*m->table);
+}
+
+static struct node *add_node(struct as_memo *m, struct question *q, struct as_digest value)
+{
+	struct node *n = as_xcalloc(1, sizeof(*n)), **slot;
+
+	if (m->n_nodes >= m->table_len)
+		grow_table(m);
+	slot = slot_of(m, q, value);
+	*n = (struct node){ .follows = q, .value = value, .chain = *slot };
+	*slot = n;
+	q->values++;
+	q->likely = n;
+	m->n_nodes++;
+	m->bytes += sizeof(*n);
+	return n;
+}
+
+static void remove_node(struct as_memo *m, struct node *n)
+{
+	struct node **slot = slot_of(m, n->follows, n->value);
+
+	while (*slot != n)
+		slot = &(*slot)->chain;
+	*slot = n->chain;
+	if (n->follows->likely == n)
+		n->follows->likely = NULL;
+	n->follows->values--;
+	m->n_nodes--;
+	m->bytes -= sizeof(*n);
+	free(n);
+}
+
+static void remove_question(struct as_memo *m, struct question *q)
+{
+	struct question **at = &q->node->ask;
+
+	while (*at != q)
+		at = &(*at)->next;
+	*at = q->next;
+	m->bytes -= sizeof(*q);
+	free(q);
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+static void unlink_answer(struct as_memo *m, struct answer *a)
+{
+	*(a->newer ? &a->newer->older : &m->newest) = a->older;
+	*(a->older ? &a->older->newer : &m->oldest) = a->newer;
+}
+
+static void link_answer(struct as_memo *m, struct answer *a)
+{
+	a->newer = NULL;
+	a->older = m->newest;
+	*(m->newest ? &m->newest->newer : &m->oldest) = a;
+	m->newest = a;
+}
+
+static void free_answer(struct answer *a)
+{
+	as_tree_put(a->said.tree);
+	free(a->changes);
+	free(a->data);
+	free(a);
+}
+
+/* A node that leads to nothing goes, and all that led to it alone. */
+static void prune(struct as_memo *m, struct node *n)
+{
+	while (!n->answer && !n->ask && n->follows) {
+		struct question *q = n->follows;
+
+		remove_node(m, n);
+		if (q->values)
+			return;
+		n = q->node;
+		remove_question(m, q);
+	}
+}
+
+static void evict(struct as_memo *m, struct answer *a)
+{
+	struct node *n = a->node;
+
+	unlink_answer(m, a);
+	if (m->last == a)
+		m->last = NULL;
+	m->bytes -= a->bytes;
+	m->stats.kept--;
+	n->answer = NULL;
+	free_answer(a);
+	prune(m, n);
+}
+
+static struct answer *make_answer(const struct as_reclog *log, const struct as_memo_answer *said)
+{
+	size_t why_len = strlen(said->why) + 1, len = as_reclog_len(log), data = 0;
+	struct answer *a = as_xcalloc(1, sizeof(*a) + why_len);
+
+	memcpy(a->why, said->why, why_len);
+	a->said = *said;
+	a->said.why = a->why;
+	a->said.tree = said->tree ? as_tree_get(said->tree) : NULL;
+	a->changes = as_xcalloc(len + 1, sizeof(*a->changes));
+	for (size_t i = 0; i < len; i++) {
+		const struct as_log_entry *e = as_reclog_at(log, i);
+
+		a->changes[a->n_changes++] = (struct change){ e->off, e->len, data, e->kind };
+		data += e->kind == AS_CALL_WRITE ? e->len : 0;
+	}
+	a->data = as_xmalloc(data + 1);
+	for (size_t i = 0; i < len; i++) {
+		const struct as_log_entry *e = as_reclog_at(log, i);
+
+		if (e->kind == AS_CALL_WRITE)
+			memcpy(a->data + a->changes[i].data, e->data, e->len);
+	}
+	a->bytes = sizeof(*a) + why_len + (len + 1) * sizeof(*a->changes) + data + 1 +
+		   (a->said.tree ? as_tree_memory(a->said.tree) : 0);
+	return a;
+}
+
+/* ---- Looking up ------------------------------------------------------------------------------ */
+
+static struct node *root_of(struct as_memo *m, uint32_t kind, struct as_disk *disk)
+{
+	uint64_t size_bytes = as_disk_size(disk);
+	struct root *root;
+
+	for (size_t i = 0; i < m->n_roots; i++)
+		if (m->roots[i]->kind == kind && m->roots[i]->size_bytes == size_bytes)
+			return &m->roots[i]->node;
+	root = as_xcalloc(1, sizeof(*root));
+	root->kind = kind;
+	root->size_bytes = size_bytes;
+	m->roots = as_xrealloc(m->roots, (m->n_roots + 1) * sizeof(struct root *));
+	m->roots[m->n_roots++] = root;
+	return &root->node;
+}
+
+static struct as_digest value_at(struct as_memo *m, struct as_disk *disk, uint64_t off, size_t len)
+{
+	if (m->buf_len < len) {
+		m->buf = as_xrealloc(m->buf, len);
+		m->buf_len = len;
+	}
+	as_assert(!as_bd_read(as_disk_bd(disk), off, m->buf, len));
+	return as_hash(m->buf, len);
+}
+
+static struct answer *look(struct as_memo *m, struct node *n, struct as_disk *disk)
+{
+	while (n && !n->answer) {
+		struct question *q = n->ask;
+
+		for (; q && q->next; q = q->next) {
+			struct node *child = find_node(m, q, value_at(m, disk, q->off, q->len));
+			struct answer *a = child ? look(m, child, disk) : NULL;
+
+			if (a)
+				return a;
+		}
+		n = q ? find_node(m, q, value_at(m, disk, q->off, q->len)) : NULL;
+	}
+	return n ? n->answer : NULL;
+}
+
+const struct as_memo_answer *as_memo_find(struct as_memo *m, uint32_t kind, struct as_disk *disk)
+{
+	struct answer *a = look(m, root_of(m, kind, disk), disk);
+
+	m->stats.asked++;
+	m->last = a;
+	if (!a)
+		return NULL;
+	m->stats.hits++;
+	unlink_answer(m, a);
+	link_answer(m, a);
+	return &a->said;
+}
+
+static void redo(const struct answer *a, const struct change *c, struct as_bd *bd, void **buf)
+{
+	switch (c->kind) {
+	case AS_CALL_WRITE:
+		as_assert(!as_bd_write(bd, c->off, a->data + c->data, c->len));
+		break;
+	case AS_CALL_DISCARD:
+		as_assert(!as_bd_discard(bd, c->off, c->len));
+		break;
+	case AS_CALL_ZERO:
+		as_assert(!as_bd_zero(bd, c->off, c->len));
+		break;
+	case AS_CALL_FLUSH:
+		as_assert(!as_bd_flush(bd));
+		break;
+	default:
+		*buf = as_xrealloc(*buf, c->len);
+		as_assert(!as_bd_read(bd, c->off, *buf, c->len));
+	}
+}
+
+void as_memo_redo(const struct as_memo *m, struct as_bd *bd, bool log)
+{
+	const struct answer *a = m->last;
+	void *buf = NULL;
+
+	as_assert(a);
+	for (size_t i = 0; i < a->n_changes; i++)
+		if (log ||
+		    (a->changes[i].kind != AS_CALL_READ && a->changes[i].kind != AS_CALL_FLUSH))
+			redo(a, &a->changes[i], bd, &buf);
+	free(buf);
+}
+
+/* ---- Adding ---------------------------------------------------------------------------------- */
+
+static bool is_whole(const struct as_reclog *log)
+{
+	if (as_reclog_overflowed(log))
+		return false;
+	for (size_t i = 0; i < as_reclog_len(log); i++)
+		if (as_reclog_at(log, i)->ret)
+			return false;
+	return true;
+}
+
+static bool is_known(const struct as_memo *m, uint64_t sector)
+{
+	return m->known[sector / 8] & 1u << sector % 8;
+}
+
+static void set_known(struct as_memo *m, uint64_t first, uint64_t end)
+{
+	for (uint64_t s = first; s < end; s++)
+		m->known[s / 8] |= (unsigned char)(1u << s % 8);
+}
+
+static struct question *question_at(struct as_memo *m, struct node *n, uint64_t off, uint32_t len)
+{
+	struct question **at = &n->ask;
+	int others = 0;
+
+	for (; *at; at = &(*at)->next, others++)
+		if ((*at)->off == off && (*at)->len == len)
+			return *at;
+	if (others == QUESTIONS_MAX)
+		return NULL;
+	*at = as_xcalloc(1, sizeof(**at));
+	**at = (struct question){ .off = off, .len = len, .node = n };
+	m->bytes += sizeof(**at);
+	return *at;
+}
+
+/* On from *n along one question; false where there is no room for it. */
+static bool step(struct as_memo *m, struct node **n, struct as_disk *disk, uint64_t off,
+		 uint32_t len)
+{
+	struct as_digest value = value_at(m, disk, off, len);
+	struct question *q = (*n)->answer ? NULL : question_at(m, *n, off, len);
+	struct node *child;
+
+	if (!q)
+		return false;
+	child = find_node(m, q, value);
+	*n = child ? child : add_node(m, q, value);
+	return true;
+}
+
+/* The parts of a read that are not known yet, each a question. */
+static bool ask(struct as_memo *m, struct node **n, struct as_disk *disk,
+		const struct as_log_entry *e)
+{
+	uint64_t at = e->off / SECTOR, end = (e->off + e->len) / SECTOR, stop;
+
+	for (; at < end; at = stop) {
+		bool known = is_known(m, at);
+
+		for (stop = at; stop < end && is_known(m, stop) == known;)
+			stop++;
+		if (!known && !step(m, n, disk, at * SECTOR, (uint32_t)((stop - at) * SECTOR)))
+			return false;
+	}
+	set_known(m, e->off / SECTOR, end);
+	return true;
+}
+
+/* What the hint says is asked for first: only then may the rest of it be left out. */
+static bool take_hint(struct as_memo *m, struct node **n, struct as_disk *disk,
+		      const struct as_memo_hint *hint)
+{
+	for (size_t i = 0; i < hint->n_why; i++) {
+		struct as_log_entry e = { .off = hint->why[i].off, .len = hint->why[i].len };
+
+		if (!ask(m, n, disk, &e))
+			return false;
+	}
+	for (size_t i = 0; i < hint->n_unseen; i++)
+		set_known(m, hint->unseen[i].off / SECTOR,
+			  (hint->unseen[i].off + hint->unseen[i].len) / SECTOR);
+	return true;
+}
+
+/* To the node at the end of all questions; false: there is no room for it, and *n is the last. */
+static bool descend(struct as_memo *m, struct node **n, struct as_disk *disk,
+		    const struct as_reclog *log, const struct as_memo_hint *hint)
+{
+	uint64_t len = as_disk_size(disk) / SECTOR / 8 + 1;
+
+	if (m->known_len < len) {
+		m->known = as_xrealloc(m->known, len);
+		m->known_len = len;
+	}
+	memset(m->known, 0, len);
+	if (hint && !take_hint(m, n, disk, hint))
+		return false;
+	for (size_t i = 0; i < as_reclog_len(log); i++) {
+		const struct as_log_entry *e = as_reclog_at(log, i);
+
+		if (e->kind == AS_CALL_READ && !ask(m, n, disk, e))
+			return false;
+		if (e->kind != AS_CALL_READ && e->kind != AS_CALL_FLUSH)
+			set_known(m, e->off / SECTOR, (e->off + e->len) / SECTOR);
+	}
+	return !(*n)->answer && !(*n)->ask;
+}
+
+bool as_memo_add(struct as_memo *m, uint32_t kind, struct as_disk *disk,
+		 const struct as_reclog *log, const struct as_memo_hint *hint,
+		 const struct as_memo_answer *said)
+{
+	struct node *n = root_of(m, kind, disk);
+	struct answer *a;
+
+	m->last = NULL;
+	if (!is_whole(log) || !descend(m, &n, disk, log, hint)) {
+		m->stats.refused++;
+		prune(m, n);
+		return false;
+	}
+	a = make_answer(log, said);
+	a->node = n;
+	n->answer = a;
+	link_answer(m, a);
+	m->bytes += a->bytes;
+	m->stats.kept++;
+	while (m->bytes > m->limit_bytes && m->oldest) {
+		m->stats.evicted++;
+		evict(m, m->oldest);
+	}
+	return m->newest; /* else it was too large itself */
+}
+
+/* ---- As a whole ------------------------------------------------------------------------------ */
+
+struct as_memo *as_memo_new(uint64_t limit_bytes)
+{
+	struct as_memo *m = as_xcalloc(1, sizeof(*m));
+
+	m->limit_bytes = limit_bytes ? limit_bytes : AS_MEMO_LIMIT_BYTES;
+	m->table_len = TABLE_MIN;
+	m->table = as_xcalloc(m->table_len, sizeof(*m->table));
+	m->bytes = m->table_len * sizeof(*m->table);
+	return m;
+}
+
+void as_memo_free(struct as_memo *m)
+{
+	if (!m)
+		return;
+	while (m->oldest)
+		evict(m, m->oldest);
+	as_assert(!m->n_nodes);
+	for (size_t i = 0; i < m->n_roots; i++)
+		free(m->roots[i]);
+	free(m->roots);
+	free(m->table);
+	free(m->buf);
+	free(m->known);
+	free(m);
+}
+
+struct as_memo_stats as_memo_stats(const struct as_memo *m)
+{
+	struct as_memo_stats stats = m->stats;
+
+	stats.nodes = m->n_nodes;
+	stats.memory_bytes = m->bytes;
+	return stats;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * recover_check: the steps that checkers take (tool/checker.h). What their exit status means is
+ * said by the row of the type. A checker that dies, hangs (it is killed with its group) or tries to
+ * change something beside its disk (which is refused) has an end of its own.
+ */
+#include "recover/steps_priv.h"
+
+#include "tool/checker.h"
+
+#include <string.h>
+
+#define WORDS_BYTES 160 /* of what a checker said */
+
+void step_check_end(struct as_steps *s)
+{
+	as_checkers_free(s->checkers);
+	s->checkers = NULL;
+}
+
+/* "e2fsck -f -y": the command without its disk. */
+static void add_command(const struct as_checker *checker, struct as_buf *out)
+{
+	const char *disk = strstr(checker->command, " {disk}");
+	size_t len = disk ? (size_t)(disk - checker->command) : strlen(checker->command);
+
+	as_buf_addf(out, "`%.*s`", (int)len, checker->command);
+}
+
+/* A line that says what was wrong: one with a question, else the last. */
+static void add_words(const char *output, struct as_buf *out)
+{
+	const char *best = NULL, *line = output;
+	bool asks = false;
+
+	while (*line && !asks) {
+		size_t len = strcspn(line, "\n");
+
+		if (len) {
+			asks = memchr(line, '?', len);
+			best = line;
+		}
+		line += len + (line[len] == '\n');
+	}
+	if (best) {
+		size_t len = strcspn(best, "\n");
+
+		as_buf_addf(out, ": %.*s", (int)(len < WORDS_BYTES ? len : WORDS_BYTES), best);
+	}
+}
+
+static void judge(const struct as_checker *checker, const struct as_tool_result *run,
+		  struct as_stepped *stepped)
+{
+	enum as_check_answer answer = AS_CHECK_FAILED;
+	struct as_buf *why = &stepped->why;
+
+	as_buf_adds(why, "fsck: ");
+	add_command(checker, why);
+	if (run->ended.how == AS_END_SIGNAL) {
+		stepped->end = AS_DIED;
+		as_buf_addf(why, " died of %s", as_signal_name(run->ended.status));
+		return;
+	}
+	if (run->ended.how == AS_END_DEADLINE) {
+		stepped->end = AS_HUNG;
+		as_buf_adds(why, " did not come to an end and was killed");
+		return;
+	}
+	answer = as_fstype_judge(checker, run->ended.status, as_buf_str(&run->output));
+	stepped->repaired = answer == AS_CHECK_REPAIRED;
+	if (answer != AS_CHECK_CLEAN && answer != AS_CHECK_REPAIRED) {
+		stepped->end = AS_REFUSED;
+		as_buf_addf(why, " ended with %s", as_check_answer_name(answer));
+		add_words(as_buf_str(&run->output), why);
+	} else if (run->refused) {
+		stepped->end = AS_COMPLAINED;
+		as_buf_addf(why, " tried to change something beside its disk: %s",
+			    run->first_refused);
+	} else if (stepped->repaired) {
+		as_buf_adds(why, " repaired");
+		add_words(as_buf_str(&run->output), why);
+	} else {
+		as_buf_clear(why);
+	}
+}
+
+int step_check(struct as_steps *s, enum as_check_mode mode, struct as_disk *disk,
+	       struct as_stepped *stepped, struct as_err *err)
+{
+	struct as_tool_setup setup = { .deadline_ms = s->options.deadline_ms };
+	struct as_checked checked = { 0 };
+	int rc;
+
+	if (!s->checkers)
+		s->checkers = as_checkers_new(&setup);
+	as_checkers_fail_read(s->checkers, s->fail_read);
+	rc = as_checker_run(s->checkers, s->type, mode, disk, AS_TOOL_READS, &checked, err);
+	if (!rc) {
+		step_count_reads(s, checked.run.reads);
+		judge(&s->type->check[mode], &checked.run, stepped);
+		stepped->disk = checked.run.disk;
+		checked.run.disk = NULL;
+		/* A record that is not complete proves nothing. */
+		if (!checked.run.incomplete) {
+			stepped->log = checked.run.log;
+			checked.run.log = NULL;
+		}
+		stepped->tree_at = stepped->log ? as_reclog_len(stepped->log) : 0;
+	}
+	as_checked_free(&checked);
+	return rc;
+}

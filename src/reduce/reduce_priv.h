@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* reducing: what the phases of a reduction share (reduce.c, reduce_args.c). */
+#ifndef AS_REDUCE_REDUCE_PRIV_H
+#define AS_REDUCE_REDUCE_PRIV_H
+
+#include "reduce/reduce.h"
+
+struct as_tried;
+
+struct as_reducing {
+	const struct as_reducer *with;
+	struct as_seq *best; /* always one that was seen to fail */
+	struct as_tried *tried;
+	struct as_reduced *result;
+	const char *phase;
+	unsigned tries; /* of one candidate: more than one when the failure is flaky */
+	bool over; /* nothing more is to be run */
+	int rc;
+	struct as_err *err;
+};
+
+/* Takes the candidate over; if it fails in the same way it is the new best. */
+bool as_reducing_try(struct as_reducing *x, struct as_seq *candidate);
+/* The same for a subset of the best; kept[] has best->n elements. */
+bool as_reducing_try_kept(struct as_reducing *x, const bool *kept);
+
+/* Fewer operations that do the same. */
+void as_reduce_merge(struct as_reducing *x);
+/* Simpler arguments, shorter names. */
+void as_reduce_args(struct as_reducing *x);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * diff: the same workload on several file systems, answer by answer. Those that differ are told
+ * apart by the model first: an answer that it does not allow is the odd one. Where it allows
+ * several, the odd one out is that of the fewest. Pure.
+ */
+#ifndef AS_SCENARIO_DIFF_H
+#define AS_SCENARIO_DIFF_H
+
+#include "base/buf.h"
+#include "run/trace.h"
+
+#define AS_DIFF_MAX 16u /* file systems */
+
+struct as_diff_subject {
+	const char *name; /* as typed */
+	const struct as_traits *traits;
+	const struct as_trace *trace;
+	size_t fresh; /* inodes that it begins with, the root included */
+};
+
+enum as_diff_answer {
+	AS_DIFF_NONE, /* of all that differ, nothing is left to tell */
+	AS_DIFF_WRONG, /* one answers what the model does not allow, and others something else */
+	AS_DIFF_ODD, /* all are allowed, but most agree and one does not */
+};
+
+struct as_diff {
+	enum as_diff_answer answer;
+	size_t op; /* where */
+	size_t odd; /* who */
+	size_t other; /* one of those who answered otherwise */
+	struct as_buf says, others_say; /* in words */
+	/* Differences that are no finding: by a documented trait of a type or where the disk is
+	 * full; hints; and those that the model allows and no majority decides. */
+	uint64_t documented, hints, undecided;
+	struct as_buf undecided_first; /* the first of them, in words */
+	size_t undecided_op;
+};
+
+/* Stops at the first that is to be told. */
+void as_diff_judge(const struct as_seq *seq, const struct as_diff_subject *subjects, size_t n,
+		   struct as_diff *diff);
+void as_diff_free(struct as_diff *diff);
+
+/* "ext4,xfs:logbufs=2,noalign,lab": commas in options of a target belong to it. The specs are to be
+ * freed. AS_EUSE for fewer than two, or more than AS_DIFF_MAX. */
+AS_MUST_CHECK int as_diff_parse(const char *text, char **specs, size_t *n, struct as_err *err);
+
+#endif

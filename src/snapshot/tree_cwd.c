@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* tree_cwd: see tree_cwd.h. */
+#include "snapshot/tree_cwd.h"
+
+#include "base/err.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define LIST_BYTES 32768
+#define PROBE_NAME "assay.probe"
+
+/* A path as a call takes it. One that is too long goes through a descriptor of a directory on its
+ * way. */
+struct name {
+	const char *path;
+	char *text; /* allocated, or NULL */
+	int fd; /* -1: none */
+};
+
+static int open_part(int at, const char *path, size_t len)
+{
+	char part[PATH_MAX];
+	int fd;
+
+	memcpy(part, path, len);
+	part[len] = '\0';
+	fd = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (at != AT_FDCWD)
+		close(at);
+	return fd;
+}
+
+static int name_of(const char *path, struct name *name)
+{
+	size_t room = PATH_MAX - 33; /* less than what is left at every turn */
+	int fd = AT_FDCWD;
+
+	path += strspn(path, "/");
+	*name = (struct name){ .path = *path ? path : ".", .fd = -1 };
+	if (strlen(path) < PATH_MAX)
+		return 0;
+	while (strlen(path) >= PATH_MAX - 32 && (fd == AT_FDCWD || fd >= 0)) {
+		size_t len = room;
+
+		while (path[len] != '/')
+			len--;
+		fd = open_part(fd, path, len);
+		path += len + 1;
+	}
+	if (fd < 0)
+		return -errno;
+	name->fd = fd;
+	name->text = as_xmalloc(PATH_MAX + 32);
+	snprintf(name->text, PATH_MAX + 32, "/proc/self/fd/%d/%s", fd, path);
+	name->path = name->text;
+	return 0;
+}
+
+/* Passes `ret` on, as what the call returned or its errno. */
+static int64_t done(struct name *name, int64_t ret)
+{
+	if (ret < 0)
+		ret = -errno;
+	if (name->fd >= 0)
+		close(name->fd);
+	free(name->text);
+	return ret;
+}
+
+static int cwd_stat(void *ctx, const char *path, struct as_stat *to)
+{
+	struct name name;
+	struct stat st;
+	int rc = name_of(path, &name);
+
+	(void)ctx;
+	if (!rc)
+		rc = (int)done(&name, fstatat(AT_FDCWD, name.path, &st, AT_SYMLINK_NOFOLLOW));
+	if (rc)
+		return rc;
+	*to = (struct as_stat){
+		.ino = st.st_ino,
+		.mode = st.st_mode,
+		.nlink = (uint32_t)st.st_nlink,
+		.uid = st.st_uid,
+		.gid = st.st_gid,
+		.rdev = S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode) ? st.st_rdev : 0,
+		.size = (uint64_t)st.st_size,
+		.blocks = (uint64_t)st.st_blocks,
+		.atime_ns = st.st_atim.tv_sec * INT64_C(1000000000) + st.st_atim.tv_nsec,
+		.mtime_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec,
+		.ctime_ns = st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec,
+	};
+	return 0;
+}
+
+static int open_at(const char *path, int flags)
+{
+	struct name name;
+	int rc = name_of(path, &name);
+
+	return rc ? rc
+		  : (int)done(&name, open(name.path, flags | O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+static int fill_block(const char *block, ssize_t n, as_fill_fn fill, void *fill_ctx)
+{
+	int rc = 0;
+
+	for (ssize_t at = 0; at < n && !rc;) {
+		const struct dirent64 *entry = (const struct dirent64 *)(block + at);
+
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			rc = fill(fill_ctx, entry->d_name, entry->d_ino, DTTOIF(entry->d_type));
+		at += entry->d_reclen;
+	}
+	return rc;
+}
+
+static int cwd_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx)
+{
+	_Alignas(struct dirent64) char block[LIST_BYTES];
+	int fd = open_at(path, O_DIRECTORY), rc = 0;
+	ssize_t n;
+
+	(void)ctx;
+	if (fd < 0)
+		return fd;
+	while (!rc && (n = getdents64(fd, block, sizeof(block))) != 0)
+		rc = n < 0 ? -errno : fill_block(block, n, fill, fill_ctx);
+	close(fd);
+	return rc;
+}
+
+static int64_t cwd_readlink(void *ctx, const char *path, char *buf, size_t len)
+{
+	struct name name;
+	int rc = name_of(path, &name);
+
+	(void)ctx;
+	return rc ? rc : done(&name, readlink(name.path, buf, len));
+}
+
+static int64_t cwd_read(void *ctx, const char *path, void *buf, size_t len, uint64_t off)
+{
+	int fd = open_at(path, O_NONBLOCK);
+	int64_t n;
+
+	(void)ctx;
+	if (fd < 0)
+		return fd;
+	n = pread(fd, buf, len, (off_t)off);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n;
+}
+
+static int64_t cwd_listxattr(void *ctx, const char *path, char *buf, size_t len)
+{
+	struct name name;
+	int rc = name_of(path, &name);
+
+	(void)ctx;
+	return rc ? rc : done(&name, llistxattr(name.path, buf, len));
+}
+
+static int64_t cwd_getxattr(void *ctx, const char *path, const char *attr, void *buf, size_t len)
+{
+	struct name name;
+	int rc = name_of(path, &name);
+
+	(void)ctx;
+	return rc ? rc : done(&name, lgetxattr(name.path, attr, buf, len));
+}
+
+const struct as_tree_ops as_tree_cwd_ops = {
+	.stat = cwd_stat,
+	.list = cwd_list,
+	.readlink = cwd_readlink,
+	.read = cwd_read,
+	.listxattr = cwd_listxattr,
+	.getxattr = cwd_getxattr,
+};
+
+int as_tree_cwd_probe(const char *dir)
+{
+	int fd = open_at(dir, O_DIRECTORY), own, rc = 0;
+
+	if (fd < 0)
+		return fd;
+	own = openat(fd, PROBE_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	if (own < 0 || close(own) || unlinkat(fd, PROBE_NAME, 0))
+		rc = -errno;
+	close(fd);
+	return rc;
+}

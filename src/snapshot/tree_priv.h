@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* tree_inside: how a tree is kept. Only tree*.c include it. */
+#ifndef AS_SNAPSHOT_TREE_PRIV_H
+#define AS_SNAPSHOT_TREE_PRIV_H
+
+#include "snapshot/tree.h"
+
+struct as_tree {
+	uint32_t ref, n;
+	bool cut;
+	struct as_digest digest;
+	struct as_tree_xattr *xattr;
+	size_t n_xattrs;
+	char *strings;
+	size_t n_strings;
+	struct as_tree_node node[]; /* then the attributes, then the strings */
+};
+
+struct as_digest as_tree_digest_now(const struct as_tree *tree);
+
+#endif

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stand: see stand.h. Up to five layers: the disk, the witness, the recorder, the faulty wrapper
+ * above them, and on top a doorman that notes calls outside the disk, which are the file system's
+ * mistake whatever it does with the answer.
+ */
+#include "target/medium.h"
+
+#include "disk/call.h"
+#include "disk/cow.h"
+#include "disk/fault.h"
+#include "disk/image.h"
+#include "disk/log.h"
+#include "disk/witness.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* ---- Plans ----------------------------------------------------------------------------------- */
+
+struct as_plan {
+	struct as_fault_rule *rules;
+	size_t n;
+	uint64_t alloc;
+};
+
+static int parse_alloc(const char *rule, uint64_t *nth, struct as_err *err)
+{
+	char *end;
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(rule + 6, &end, 10);
+	if (!isdigit((unsigned char)rule[6]) || *end || errno || !n)
+		return as_fail(err, AS_EUSE, "fault '%s': expected alloc:N with N from 1", rule);
+	if (*nth)
+		return as_fail(err, AS_EUSE, "fault '%s': only one allocation can be failed", rule);
+	*nth = n;
+	return 0;
+}
+
+int as_plan_parse(const char *text, struct as_plan **out, struct as_err *err)
+{
+	char *copy = as_xstrdup(text), *save = NULL, *word;
+	struct as_plan *plan = as_xcalloc(1, sizeof(*plan));
+	struct as_buf rest = { 0 };
+	int rc = 0;
+
+	for (word = strtok_r(copy, " \t;", &save); word && !rc;
+	     word = strtok_r(NULL, " \t;", &save)) {
+		if (!strncmp(word, "alloc:", 6))
+			rc = parse_alloc(word, &plan->alloc, err);
+		else
+			as_buf_addf(&rest, "%s%s", rest.len ? " " : "", word);
+	}
+	if (!rc)
+		rc = as_fault_parse(as_buf_str(&rest), &plan->rules, &plan->n, err);
+	as_buf_free(&rest);
+	free(copy);
+	if (rc) {
+		as_plan_free(plan);
+		plan = NULL;
+	}
+	*out = plan;
+	return rc;
+}
+
+void as_plan_free(struct as_plan *plan)
+{
+	if (!plan)
+		return;
+	free(plan->rules);
+	free(plan);
+}
+
+void as_plan_print(const struct as_plan *plan, struct as_buf *out)
+{
+	as_fault_print(plan->rules, plan->n, out);
+	if (plan->alloc)
+		as_buf_addf(out, "%salloc:%llu", plan->n ? " " : "",
+			    (unsigned long long)plan->alloc);
+}
+
+uint64_t as_plan_alloc(const struct as_plan *plan)
+{
+	return plan->alloc;
+}
+
+bool as_plan_hits_writes(const struct as_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->rules[i].kind != AS_CALL_READ)
+			return true;
+	return false;
+}
+
+bool as_plan_is_silent(const struct as_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->rules[i].actions & (AS_FAULT_TEAR | AS_FAULT_DROP | AS_FAULT_FLIP))
+			return true;
+	return false;
+}
+
+/* ---- The doorman ----------------------------------------------------------------------------- */
+
+struct as_stand {
+	struct as_bd bd; /* first: a stand is a block device */
+	struct as_chunks *store; /* NULL: the original's */
+	struct as_disk *disk;
+	struct as_witness *witness; /* NULL: none */
+	struct as_reclog *log; /* NULL: not recorded */
+	struct as_faulty *faulty;
+	struct as_bd *inner;
+	char misuse[160];
+};
+
+static int check(struct as_bd *bd, const char *what, uint64_t off, uint64_t len)
+{
+	struct as_stand *s = (struct as_stand *)bd;
+
+	if (!as_call_check(bd, off, len))
+		return 0;
+	if (!s->misuse[0])
+		snprintf(s->misuse, sizeof(s->misuse),
+			 "%s of %llu bytes at %llu: outside the disk of %llu bytes, or "
+			 "not whole sectors",
+			 what, (unsigned long long)len, (unsigned long long)off,
+			 (unsigned long long)bd->size_bytes);
+	return -EINVAL;
+}
+
+static struct as_bd *inner_of(struct as_bd *bd)
+{
+	return ((struct as_stand *)bd)->inner;
+}
+
+static int stand_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
+{
+	int rc = check(bd, "read", off, len);
+
+	return rc ? rc : as_bd_read(inner_of(bd), off, buf, len);
+}
+
+static int stand_write(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
+{
+	int rc = check(bd, "write", off, len);
+
+	return rc ? rc : as_bd_write(inner_of(bd), off, buf, len);
+}
+
+static int stand_flush(struct as_bd *bd)
+{
+	return as_bd_flush(inner_of(bd));
+}
+
+static int stand_discard(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	int rc = check(bd, "discard", off, len);
+
+	return rc ? rc : as_bd_discard(inner_of(bd), off, len);
+}
+
+static int stand_zero(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	int rc = check(bd, "zero", off, len);
+
+	return rc ? rc : as_bd_zero(inner_of(bd), off, len);
+}
+
+static const struct as_bd_ops stand_ops = {
+	.api = AS_BD_API,
+	.name = "stand",
+	.read = stand_read,
+	.write = stand_write,
+	.flush = stand_flush,
+	.discard = stand_discard,
+	.zero = stand_zero,
+};
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static struct as_stand *wrap(struct as_disk *disk)
+{
+	struct as_stand *s = as_xcalloc(1, sizeof(*s));
+
+	s->disk = disk;
+	s->inner = as_disk_bd(disk);
+	s->bd = (struct as_bd){ .ops = &stand_ops,
+				.size_bytes = s->inner->size_bytes,
+				.sector_bytes = s->inner->sector_bytes };
+	return s;
+}
+
+int as_stand_new(uint64_t size_bytes, struct as_stand **stand, struct as_err *err)
+{
+	struct as_chunks *store = as_chunks_new();
+	struct as_disk *disk;
+	int rc = as_disk_new(store, size_bytes, &disk, err);
+
+	*stand = NULL;
+	if (rc) {
+		as_chunks_free(store);
+		return rc;
+	}
+	*stand = wrap(disk);
+	(*stand)->store = store;
+	return 0;
+}
+
+struct as_stand *as_stand_copy(struct as_stand *stand)
+{
+	return wrap(as_disk_snapshot(stand->disk));
+}
+
+void as_stand_free(struct as_stand *s)
+{
+	if (!s)
+		return;
+	as_faulty_free(s->faulty);
+	as_reclog_free(s->log);
+	as_witness_free(s->witness);
+	as_disk_free(s->disk);
+	as_chunks_free(s->store);
+	free(s);
+}
+
+struct as_bd *as_stand_bd(struct as_stand *s)
+{
+	return &s->bd;
+}
+
+/* The lowest layer: what comes here reaches the disk. */
+static struct as_bd *base_of(struct as_stand *s)
+{
+	return s->witness ? as_witness_bd(s->witness) : as_disk_bd(s->disk);
+}
+
+void as_stand_witness(struct as_stand *s, struct as_witness_area *area, size_t room_bytes)
+{
+	as_assert(!s->witness && !s->log && !s->faulty);
+	s->witness = as_witness_new(as_disk_bd(s->disk), area, room_bytes);
+	s->inner = base_of(s);
+}
+
+void as_stand_unwitnessed(struct as_witness_area *area)
+{
+	area->full = 1;
+}
+
+bool as_stand_repeat(struct as_stand *s, const struct as_witness_area *area, size_t room_bytes)
+{
+	return as_witness_apply(area, room_bytes, as_disk_bd(s->disk));
+}
+
+void as_stand_plan(struct as_stand *s, const struct as_plan *plan)
+{
+	as_faulty_free(s->faulty);
+	s->faulty = NULL;
+	s->inner = s->log ? as_reclog_bd(s->log) : base_of(s);
+	if (!plan || !plan->n)
+		return;
+	s->faulty = as_faulty_new(s->inner, plan->rules, plan->n);
+	s->inner = as_faulty_bd(s->faulty);
+}
+
+void as_stand_record(struct as_stand *s, uint64_t limit_bytes)
+{
+	as_assert(!s->log && !s->faulty);
+	s->log = as_reclog_new(base_of(s), 0, limit_bytes);
+	s->inner = as_reclog_bd(s->log);
+}
+
+struct as_reclog *as_stand_log(const struct as_stand *s)
+{
+	return s->log;
+}
+
+struct as_stand_mark {
+	struct as_disk *disk;
+	size_t log_len;
+	uint64_t witness_len;
+};
+
+struct as_stand_mark *as_stand_mark(struct as_stand *s)
+{
+	struct as_stand_mark *mark = as_xcalloc(1, sizeof(*mark));
+
+	mark->disk = as_disk_snapshot(s->disk);
+	mark->log_len = s->log ? as_reclog_len(s->log) : 0;
+	mark->witness_len = s->witness ? as_witness_len(s->witness) : 0;
+	return mark;
+}
+
+void as_stand_drop(struct as_stand *s, struct as_stand_mark *mark)
+{
+	(void)s;
+	as_disk_free(mark->disk);
+	free(mark);
+}
+
+void as_stand_back(struct as_stand *s, struct as_stand_mark *mark)
+{
+	as_disk_restore(s->disk, mark->disk);
+	if (s->log)
+		as_reclog_truncate(s->log, mark->log_len);
+	if (s->witness)
+		as_witness_truncate(s->witness, mark->witness_len);
+	as_stand_drop(s, mark);
+}
+
+uint64_t as_stand_fired(const struct as_stand *s)
+{
+	return s->faulty ? as_faulty_fired_any(s->faulty) : 0;
+}
+
+const char *as_stand_misuse(const struct as_stand *s)
+{
+	return s->misuse[0] ? s->misuse : NULL;
+}
+
+const void *as_stand_disk(const struct as_stand *s)
+{
+	return s->disk;
+}
+
+/* ---- Between processes ----------------------------------------------------------------------- */
+
+/* Neighbours go out in one call: calls are what it costs. */
+struct gather {
+	int fd;
+	uint64_t first; /* chunk */
+	struct iovec chunks[64];
+	int n;
+};
+
+static int write_gathered(struct gather *g)
+{
+	struct iovec *at = g->chunks;
+	off_t off = (off_t)(g->first * AS_CHUNK_BYTES);
+
+	while (g->n) {
+		ssize_t n = pwritev(g->fd, at, g->n, off);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		for (off += n > 0 ? n : 0; g->n && n >= (ssize_t)at->iov_len; g->n--, at++)
+			n -= (ssize_t)at->iov_len;
+		if (g->n && n > 0) {
+			at->iov_base = (char *)at->iov_base + n;
+			at->iov_len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+static int write_chunk(void *ctx, uint64_t index, const unsigned char *data)
+{
+	struct gather *g = ctx;
+	int rc = 0;
+
+	if (g->n == sizeof(g->chunks) / sizeof(g->chunks[0]) ||
+	    (g->n && index != g->first + (uint64_t)g->n))
+		rc = write_gathered(g);
+	if (!g->n)
+		g->first = index;
+	g->chunks[g->n++] = (struct iovec){ (void *)data, AS_CHUNK_BYTES };
+	return rc;
+}
+
+int as_stand_export(struct as_stand *s, int fd, struct as_err *err)
+{
+	struct gather g = { .fd = fd };
+	int rc = as_disk_each(s->disk, write_chunk, &g);
+
+	if (!rc)
+		rc = write_gathered(&g);
+	return rc ? as_fail_errno(err, -rc, "cannot hand over a disk") : 0;
+}
+
+int as_stand_import(struct as_stand *s, int fd, struct as_err *err)
+{
+	unsigned char chunk[AS_CHUNK_BYTES];
+	struct as_bd *bd = as_disk_bd(s->disk);
+	off_t at = 0;
+
+	if (as_bd_zero(bd, 0, bd->size_bytes))
+		return as_fail(err, AS_EIO, "cannot take over a disk");
+	while ((at = lseek(fd, at, SEEK_DATA)) >= 0) {
+		ssize_t n;
+		uint64_t len;
+
+		at -= at % (off_t)AS_CHUNK_BYTES;
+		n = pread(fd, chunk, sizeof(chunk), at);
+		if (n < 0)
+			return as_fail_errno(err, errno, "cannot take over a disk");
+		memset(chunk + n, 0, sizeof(chunk) - (size_t)n);
+		if ((uint64_t)at >= bd->size_bytes)
+			break;
+		len = bd->size_bytes - (uint64_t)at;
+		if (len > sizeof(chunk))
+			len = sizeof(chunk);
+		if (as_bd_write(bd, (uint64_t)at, chunk, len))
+			return as_fail(err, AS_EIO, "cannot take over a disk");
+		at += (off_t)sizeof(chunk);
+	}
+	return 0;
+}
+
+int as_stand_encode(struct as_stand *s, struct as_buf *out, struct as_err *err)
+{
+	return as_image_encode(s->disk, out, err);
+}
+
+int as_stand_load(struct as_stand *s, const char *path, struct as_err *err)
+{
+	struct as_disk *disk;
+	int rc = as_image_load(as_disk_store(s->disk), path, &disk, err);
+
+	if (rc)
+		return rc;
+	if (as_disk_size(disk) == as_disk_size(s->disk))
+		as_disk_restore(s->disk, disk);
+	else
+		rc = as_fail(err, AS_EUSE, "%s: is of another size", path);
+	as_disk_free(disk);
+	return rc;
+}
+
+/* How large the disk of an image is; 0: it is none. */
+static uint64_t image_size(const char *path)
+{
+	uint8_t head[AS_IMAGE_HEADER_BYTES];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t size = 0;
+
+	if (fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head))
+		for (int i = 7; i >= 0; i--)
+			size = size << 8 | head[AS_IMAGE_AT_SIZE + i];
+	if (fd >= 0)
+		close(fd);
+	return size;
+}
+
+int as_stand_open_image(const char *path, uint64_t max_bytes, struct as_stand **out,
+			struct as_err *err)
+{
+	uint64_t size = image_size(path);
+	struct as_stand *stand = NULL;
+	int rc;
+
+	*out = NULL;
+	if (!size || size > max_bytes)
+		return as_fail(err, AS_EUSE, "%s: not the image of a disk of at most %llu MiB",
+			       path, (unsigned long long)max_bytes >> 20);
+	rc = as_stand_new(size, &stand, err);
+	if (!rc)
+		rc = as_stand_load(stand, path, err);
+	if (rc)
+		as_stand_free(stand);
+	else
+		*out = stand;
+	return rc;
+}

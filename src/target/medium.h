@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stand: the disk that a linked file system stands on, with the faults it is to meet. Copies are
+ * free (see disk/cow.h), so each workload gets its own; the bytes can be handed to another process
+ * through a file that need not have a name.
+ */
+#ifndef AS_TARGET_MEDIUM_H
+#define AS_TARGET_MEDIUM_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <assay/target.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is to go wrong: rules of disk/fault.h, and `alloc:N` for the Nth allocation. */
+struct as_plan;
+
+/* Rules separated by blanks or semicolons; "" is no fault at all. */
+AS_MUST_CHECK int as_plan_parse(const char *text, struct as_plan **plan, struct as_err *err);
+void as_plan_free(struct as_plan *plan); /* takes NULL */
+/* Canonically. */
+void as_plan_print(const struct as_plan *plan, struct as_buf *out);
+uint64_t as_plan_alloc(const struct as_plan *plan); /* 0: none */
+/* Whether the plan can lose or change what is written. */
+bool as_plan_hits_writes(const struct as_plan *plan);
+/* Whether it can do so, or change what is read, without saying so. */
+bool as_plan_is_silent(const struct as_plan *plan);
+
+struct as_stand;
+struct as_witness_area;
+struct as_reclog;
+
+AS_MUST_CHECK int as_stand_new(uint64_t size_bytes, struct as_stand **stand, struct as_err *err);
+/* An independent copy without faults. The original must outlive it. */
+struct as_stand *as_stand_copy(struct as_stand *stand);
+void as_stand_free(struct as_stand *stand); /* takes NULL */
+
+/* To be given to the file system; the same for the stand's whole life. */
+struct as_bd *as_stand_bd(struct as_stand *stand);
+/* The faults from now on, NULL: none; counting starts again. */
+void as_stand_plan(struct as_stand *stand, const struct as_plan *plan);
+/* From now on what changes is also written to this memory (disk/witness.h), which must outlive it.
+ * Before plans and records. */
+void as_stand_witness(struct as_stand *stand, struct as_witness_area *area, size_t room_bytes);
+/* What stands there is of no use: nobody will write to it. */
+void as_stand_unwitnessed(struct as_witness_area *area);
+/* Does to this disk what a witness wrote of another. False: what it wrote is not complete. */
+bool as_stand_repeat(struct as_stand *stand, const struct as_witness_area *area, size_t room_bytes);
+/* How many calls were hit since. */
+uint64_t as_stand_fired(const struct as_stand *stand);
+/* Keeps a record of what reaches the disk from now on (disk/log.h), of at most limit_bytes; 0: no
+ * limit. */
+void as_stand_record(struct as_stand *stand, uint64_t limit_bytes);
+/* NULL: none is kept. */
+struct as_reclog *as_stand_log(const struct as_stand *stand);
+
+/* The disk and its record as they are now, and back to them: what happened since never did. The
+ * mark is used up. */
+struct as_stand_mark;
+struct as_stand_mark *as_stand_mark(struct as_stand *stand);
+void as_stand_back(struct as_stand *stand, struct as_stand_mark *mark);
+/* Forgets the mark; nothing else. */
+void as_stand_drop(struct as_stand *stand, struct as_stand_mark *mark);
+
+/* The first call outside the disk, in words; NULL: none so far. */
+const char *as_stand_misuse(const struct as_stand *stand);
+
+/* The struct as_disk. */
+const void *as_stand_disk(const struct as_stand *stand);
+/* All bytes to an open, empty file, and from one. */
+AS_MUST_CHECK int as_stand_export(struct as_stand *stand, int fd, struct as_err *err);
+AS_MUST_CHECK int as_stand_import(struct as_stand *stand, int fd, struct as_err *err);
+/* As an image (disk/image.h), and from one in a file; one of another size is refused. */
+AS_MUST_CHECK int as_stand_encode(struct as_stand *stand, struct as_buf *out, struct as_err *err);
+AS_MUST_CHECK int as_stand_load(struct as_stand *stand, const char *path, struct as_err *err);
+/* A stand as large as the image says; one of more than max_bytes is refused. */
+AS_MUST_CHECK int as_stand_open_image(const char *path, uint64_t max_bytes, struct as_stand **stand,
+				      struct as_err *err);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* disk: the disk, its open files, and the record of what is done to it. */
+#include "tool/shim/shim.h"
+
+#include "disk/call.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+struct as_shim_head *shim_head;
+int shim_disk_fd = -1, shim_null_fd = -1;
+
+/* Files never move and are few; slot 0 is unused, so that a zeroed table has no disk in it. */
+#define MAX_FILES 256
+static struct shim_file files[MAX_FILES];
+static unsigned char file_of[AS_SHIM_MAX_FD];
+
+static pthread_mutex_t *mutex(void)
+{
+	_Static_assert(sizeof(pthread_mutex_t) <= sizeof(shim_head->lock), "no room for the lock");
+	return (pthread_mutex_t *)(void *)shim_head->lock;
+}
+
+void shim_lock(void)
+{
+	if (pthread_mutex_lock(mutex()) == EOWNERDEAD)
+		pthread_mutex_consistent(mutex());
+}
+
+void shim_unlock(void)
+{
+	pthread_mutex_unlock(mutex());
+}
+
+void shim_disk_setup(int disk_fd, int share_fd)
+{
+	struct stat st;
+	void *map;
+
+	if (shim_next()->fstat(share_fd, &st))
+		_exit(127);
+	map = shim_next()->mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+				share_fd, 0);
+	if (map == MAP_FAILED)
+		_exit(127);
+	shim_disk_fd = disk_fd;
+	shim_head = map;
+	shim_null_fd = shim_next()->fcntl(shim_next()->open("/dev/null", O_RDWR | O_CLOEXEC),
+					  F_DUPFD_CLOEXEC, AS_SHIM_MAX_FD - 8);
+}
+
+void shim_disk_reset(void)
+{
+	pthread_mutexattr_t attr;
+
+	memset(files, 0, sizeof(files));
+	memset(file_of, 0, sizeof(file_of));
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(mutex(), &attr);
+}
+
+/* ---- Files ---- */
+
+struct shim_file *shim_file(int fd)
+{
+	unsigned slot;
+
+	if ((unsigned)fd >= AS_SHIM_MAX_FD)
+		return NULL;
+	slot = __atomic_load_n(&file_of[fd], __ATOMIC_ACQUIRE);
+	return slot ? &files[slot] : NULL;
+}
+
+int shim_disk_open(int flags)
+{
+	int fd = shim_next()->fcntl(shim_disk_fd, flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 3);
+	unsigned slot = 1;
+
+	if (fd < 0)
+		return -1;
+	shim_lock();
+	while (slot < MAX_FILES && files[slot].refs)
+		slot++;
+	if (slot < MAX_FILES && fd < AS_SHIM_MAX_FD) {
+		files[slot] = (struct shim_file){ .flags = flags, .refs = 1 };
+		__atomic_store_n(&file_of[fd], (unsigned char)slot, __ATOMIC_RELEASE);
+	}
+	shim_unlock();
+	if (slot == MAX_FILES || fd >= AS_SHIM_MAX_FD) {
+		shim_next()->close(fd);
+		errno = EMFILE;
+		return -1;
+	}
+	return fd;
+}
+
+void shim_file_share(struct shim_file *file, int fd)
+{
+	if ((unsigned)fd >= AS_SHIM_MAX_FD)
+		return;
+	shim_lock();
+	file->refs++;
+	__atomic_store_n(&file_of[fd], (unsigned char)(file - files), __ATOMIC_RELEASE);
+	shim_unlock();
+}
+
+void shim_file_drop(int fd)
+{
+	struct shim_file *file = shim_file(fd);
+
+	if (!file)
+		return;
+	shim_lock();
+	__atomic_store_n(&file_of[fd], 0, __ATOMIC_RELEASE);
+	file->refs--;
+	shim_unlock();
+}
+
+/* ---- The record ---- */
+
+/* Enters a record with room for data_len bytes; NULL when there is none. The lock is held. */
+static struct as_shim_record *enter(uint32_t kind, uint64_t off, uint64_t len, uint64_t data_len)
+{
+	uint64_t need = sizeof(struct as_shim_record) + ((data_len + 7) & ~UINT64_C(7));
+	struct as_shim_record *rec;
+
+	if (shim_head->overflowed)
+		return NULL;
+	if (need > shim_head->record_cap - shim_head->used) {
+		shim_head->overflowed = 1;
+		return NULL;
+	}
+	rec = (void *)((char *)shim_head + AS_SHIM_HEAD_BYTES + shim_head->used);
+	*rec = (struct as_shim_record){
+		.kind = kind, .ret = AS_SHIM_BEGUN, .off = off, .len = len, .room = data_len
+	};
+	__atomic_store_n(&shim_head->used, shim_head->used + need, __ATOMIC_RELEASE);
+	return rec;
+}
+
+static void complete(struct as_shim_record *rec, const void *data, int ret)
+{
+	if (!rec)
+		return;
+	if (data && !ret)
+		memcpy(rec + 1, data, rec->len);
+	__atomic_store_n(&rec->ret, ret, __ATOMIC_RELEASE);
+}
+
+void shim_record_write(const void *data, uint64_t off, uint64_t len)
+{
+	complete(enter(AS_CALL_WRITE, off, len, len), data, 0);
+}
+
+void shim_record_read(uint64_t off, uint64_t len)
+{
+	if (shim_head->flags & AS_SHIM_READS)
+		complete(enter(AS_CALL_READ, off, len, 0), NULL, 0);
+}
+
+/* ---- I/O ---- */
+
+static bool may(const struct shim_file *file, int not_this_mode)
+{
+	if (!(file->flags & O_PATH) && (file->flags & O_ACCMODE) != not_this_mode)
+		return true;
+	errno = EBADF;
+	return false;
+}
+
+/* How much of a range is on the disk: 0 behind its end, negative for a wrong offset. */
+static int64_t clip(size_t len, int64_t off)
+{
+	uint64_t size = shim_head->disk_bytes;
+
+	if (off < 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	if ((uint64_t)off >= size)
+		return 0;
+	return (int64_t)(len < size - (uint64_t)off ? len : size - (uint64_t)off);
+}
+
+ssize_t shim_disk_read(struct shim_file *file, void *buf, size_t len, int64_t off)
+{
+	struct as_shim_record *rec = NULL;
+	int64_t n = may(file, O_WRONLY) ? clip(len, off) : -1;
+	int saved;
+
+	if (n <= 0)
+		return n;
+	shim_lock();
+	if (shim_head->flags & AS_SHIM_READS)
+		rec = enter(AS_CALL_READ, (uint64_t)off, (uint64_t)n, 0);
+	if (++shim_head->reads == shim_head->fail_read) {
+		n = -1;
+		errno = EIO;
+	} else {
+		n = shim_next()->pread(shim_disk_fd, buf, (size_t)n, off);
+	}
+	saved = errno;
+	if (rec && n > 0)
+		rec->len = (uint64_t)n;
+	complete(rec, NULL, n < 0 ? -saved : 0);
+	shim_unlock();
+	errno = saved;
+	return n;
+}
+
+ssize_t shim_disk_write(struct shim_file *file, const void *buf, size_t len, int64_t off)
+{
+	struct as_shim_record *rec;
+	int64_t n = may(file, O_RDONLY) ? clip(len, off) : -1;
+	int saved;
+
+	if (n < 0 || !len)
+		return n;
+	if (!n) {
+		errno = ENOSPC;
+		return -1;
+	}
+	shim_lock();
+	rec = enter(AS_CALL_WRITE, (uint64_t)off, (uint64_t)n, (uint64_t)n);
+	n = shim_next()->pwrite(shim_disk_fd, buf, (size_t)n, off);
+	saved = errno;
+	if (rec && n > 0)
+		rec->len = (uint64_t)n;
+	complete(rec, buf, n < 0 ? -saved : 0);
+	if (n > 0 && file->flags & (O_SYNC | O_DSYNC))
+		complete(enter(AS_CALL_FLUSH, 0, 0, 0), NULL, 0);
+	shim_unlock();
+	errno = saved;
+	return n;
+}
+
+int shim_disk_flush(void)
+{
+	shim_lock();
+	shim_maps_look();
+	complete(enter(AS_CALL_FLUSH, 0, 0, 0), NULL, 0);
+	shim_unlock();
+	return 0;
+}
+
+int shim_disk_zero(int64_t off, int64_t len, bool discard)
+{
+	struct as_shim_record *rec;
+	int64_t n = len <= 0 ? -1 : clip((size_t)len, off);
+	int rc = 0, saved;
+
+	if (n < 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (!n)
+		return 0;
+	shim_lock();
+	rec = enter(discard ? AS_CALL_DISCARD : AS_CALL_ZERO, (uint64_t)off, (uint64_t)n, 0);
+	rc = shim_next()->fallocate(shim_disk_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
+				    n);
+	saved = errno;
+	complete(rec, NULL, rc ? -saved : 0);
+	shim_unlock();
+	errno = saved;
+	return rc;
+}
+
+/* A file of that size, or a block device; nothing in it depends on when and where. */
+void shim_disk_stat(struct stat *st)
+{
+	bool block = shim_head->flags & AS_SHIM_BLOCK;
+
+	memset(st, 0, sizeof(*st));
+	st->st_dev = 0x4153;
+	st->st_ino = 2;
+	st->st_nlink = 1;
+	st->st_mode = (block ? S_IFBLK : S_IFREG) | 0600;
+	st->st_rdev = block ? 0x4154 : 0;
+	st->st_size = block ? 0 : (off_t)shim_head->disk_bytes;
+	st->st_blksize = 4096;
+	st->st_blocks = block ? 0 : (blkcnt_t)(shim_head->disk_bytes / 512);
+	st->st_atim.tv_sec = st->st_mtim.tv_sec = st->st_ctim.tv_sec = shim_head->now_s;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * maps: ranges of the disk in a program's memory. Reading there cannot be seen, so all of the range
+ * counts as read when it is mapped. Writing cannot be seen, either, but what was written can: each
+ * writable range has a copy, and at munmap, msync and every flush the sectors that differ from it
+ * are entered into the record. What is left at the end assay finds by comparing (head->mapped).
+ */
+#include "tool/shim/shim.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MAX_MAPS 16
+#define SECTOR 512u
+
+static struct map {
+	unsigned char *at, *copy; /* at NULL: free */
+	size_t len;
+	uint64_t off;
+} maps[MAX_MAPS];
+
+static void look(struct map *map)
+{
+	size_t at = 0;
+
+	while (at < map->len) {
+		size_t end = at, step;
+
+		/* A run of sectors that differ is one write. */
+		while (end < map->len) {
+			step = map->len - end < SECTOR ? map->len - end : SECTOR;
+			if (!memcmp(map->at + end, map->copy + end, step))
+				break;
+			end += step;
+		}
+		if (end > at) {
+			memcpy(map->copy + at, map->at + at, end - at);
+			shim_record_write(map->copy + at, map->off + at, end - at);
+		}
+		at = end > at ? end : at + SECTOR;
+	}
+}
+
+void shim_maps_look(void)
+{
+	for (int i = 0; i < MAX_MAPS; i++)
+		if (maps[i].at)
+			look(&maps[i]);
+}
+
+static void remember(void *at, size_t len, uint64_t off)
+{
+	uint64_t left = off < shim_head->disk_bytes ? shim_head->disk_bytes - off : 0;
+	struct map *map = maps;
+
+	if (len > left)
+		len = (size_t)left;
+	shim_lock();
+	shim_head->mapped = 1;
+	while (map < maps + MAX_MAPS && map->at)
+		map++;
+	if (map < maps + MAX_MAPS && len) {
+		map->copy = shim_next()->mmap(NULL, len, PROT_READ | PROT_WRITE,
+					      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (map->copy != MAP_FAILED) {
+			memcpy(map->copy, at, len);
+			map->at = at;
+			map->len = len;
+			map->off = off;
+		}
+	}
+	shim_unlock();
+}
+
+SHIM_EXPORT void *mmap(void *want, size_t len, int prot, int flags, int fd, off_t off)
+{
+	struct shim_file *file = flags & MAP_ANONYMOUS ? NULL : shim_file(fd);
+	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+	void *at;
+
+	if (file && ((file->flags & O_ACCMODE) == O_WRONLY ||
+		     (shared && prot & PROT_WRITE && (file->flags & O_ACCMODE) != O_RDWR))) {
+		errno = EACCES;
+		return MAP_FAILED;
+	}
+	at = shim_next()->mmap(want, len, prot, flags, fd, off);
+	if (!file || at == MAP_FAILED)
+		return at;
+	shim_lock();
+	if ((uint64_t)off < shim_head->disk_bytes)
+		shim_record_read((uint64_t)off, len < shim_head->disk_bytes - (uint64_t)off
+							? len
+							: shim_head->disk_bytes - (uint64_t)off);
+	shim_unlock();
+	if (shared && (file->flags & O_ACCMODE) == O_RDWR) {
+		if (prot & PROT_READ)
+			remember(at, len, (uint64_t)off);
+		else
+			shim_head->mapped = 1;
+	}
+	return at;
+}
+SHIM_ALIAS(mmap64, mmap);
+
+SHIM_EXPORT int munmap(void *at, size_t len)
+{
+	unsigned char *first = at;
+
+	if (!shim_head)
+		return shim_next()->munmap(at, len);
+	for (struct map *map = maps; map < maps + MAX_MAPS; map++) {
+		if (!map->at || map->at + map->len <= first || first + len <= map->at)
+			continue;
+		/* Also when it is only a part: the rest is then left to the comparison. */
+		shim_lock();
+		look(map);
+		shim_next()->munmap(map->copy, map->len);
+		map->at = NULL;
+		shim_unlock();
+	}
+	return shim_next()->munmap(at, len);
+}
+
+SHIM_EXPORT int msync(void *at, size_t len, int flags)
+{
+	int rc = shim_next()->msync(at, len, flags);
+	const unsigned char *first = at;
+
+	for (struct map *map = maps; shim_head && map < maps + MAX_MAPS; map++)
+		if (map->at && first < map->at + map->len && map->at < first + len && !rc) {
+			if (flags & MS_SYNC)
+				return shim_disk_flush();
+			shim_lock();
+			look(map);
+			shim_unlock();
+		}
+	return rc;
+}

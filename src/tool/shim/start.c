@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * start: the fork server. The program is loaded, linked and initialised once, and stops where main
+ * would begin. For each byte that arrives on the control socket a child is forked that goes on into
+ * main with the arguments of the shared head; a run costs a fork instead of an exec. When the child
+ * has ended, what is left of its process group is killed, its status stored and a byte sent back.
+ * The server ends when the socket does.
+ */
+#include "tool/shim/shim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define MAX_ARGS 64
+
+typedef int (*main_fn)(int argc, char **argv, char **envp);
+typedef int (*start_fn)(main_fn main, int argc, char **argv, void (*init)(void), void (*fini)(void),
+			void (*rtld_fini)(void), void *stack_end);
+
+struct shim_next shim_next_table;
+static main_fn program_main;
+static int control_fd = -1;
+
+void shim_resolve(void)
+{
+#define NEXT(name) shim_next_table.name = (__typeof__(&name))dlsym(RTLD_NEXT, #name);
+#include "tool/shim/next.def"
+#undef NEXT
+}
+
+/* "disk,share,control" */
+static bool read_numbers(const char *text, int numbers[3])
+{
+	for (int i = 0; i < 3; i++) {
+		char *end;
+
+		numbers[i] = (int)strtol(text, &end, 10);
+		if (end == text || *end != (i < 2 ? ',' : '\0'))
+			return false;
+		text = end + 1;
+	}
+	return true;
+}
+
+__attribute__((constructor)) static void set_up(void)
+{
+	const char *text = getenv(AS_SHIM_ENV);
+	int numbers[3];
+
+	shim_resolve();
+	if (!text)
+		return;
+	if (!strcmp(text, AS_SHIM_CLOCK)) {
+		shim_clock_start(AS_SHIM_NOW_S);
+	} else if (read_numbers(text, numbers)) {
+		shim_disk_setup(numbers[0], numbers[1]);
+		shim_next()->close(numbers[1]);
+		control_fd = numbers[2];
+	}
+	/* Nothing of ours is left for the program to see or to hand on. */
+	unsetenv(AS_SHIM_ENV);
+	unsetenv("LD_PRELOAD");
+	unsetenv("LD_BIND_NOW");
+}
+
+/* ---- A run ---- */
+
+static int split_args(char **argv)
+{
+	char *at = shim_head->args, *end = at + sizeof(shim_head->args);
+	int n = 0;
+
+	while (n < MAX_ARGS && n < (int)shim_head->argc && at < end) {
+		size_t len = strnlen(at, (size_t)(end - at));
+
+		/* A copy: the program may change its arguments. */
+		argv[n++] = strndup(at, len);
+		at += len + 1;
+	}
+	argv[n] = NULL;
+	return n;
+}
+
+/* The child: whatever main returns goes to exit() by way of the C library. */
+static int go(char **envp)
+{
+	static char *argv[MAX_ARGS + 1];
+	int argc = split_args(argv);
+
+	shim_next()->close(control_fd);
+	shim_next()->lseek(0, 0, SEEK_SET); /* the input is a file that runs share */
+	if (shim_head->memory_bytes) {
+		struct rlimit limit = { shim_head->memory_bytes, shim_head->memory_bytes };
+
+		setrlimit(RLIMIT_AS, &limit);
+	}
+	shim_clock_start(shim_head->now_s);
+	return program_main(argc, argv, envp);
+}
+
+static pid_t real_parent(void)
+{
+	return (pid_t)syscall(SYS_getppid, NULL);
+}
+
+/* What a program forks dies with it, as it dies with the server and the server with assay: nothing
+ * is left when assay is killed. */
+SHIM_EXPORT pid_t fork(void)
+{
+	pid_t parent = shim_real_pid(), pid = shim_next()->fork();
+
+	if (!pid && shim_head) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (real_parent() != parent)
+			_exit(127);
+	}
+	return pid;
+}
+SHIM_ALIAS(vfork, fork);
+
+/* Waits for the end of the child without giving its number free, so that the group can be killed
+ * for certain. */
+static int finish(pid_t pid)
+{
+	siginfo_t info;
+	int status = 0;
+
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) && errno == EINTR)
+		;
+	shim_next()->kill(-pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+static int serve(int argc, char **argv, char **envp)
+{
+	pid_t server = shim_real_pid();
+	char byte;
+
+	(void)argc;
+	(void)argv;
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	shim_head->confined = shim_filter_install(shim_head->secret);
+	free(malloc(1)); /* the heap is set up once, not in each child */
+	if (shim_next()->write(control_fd, "r", 1) != 1)
+		_exit(127);
+	while (shim_next()->read(control_fd, &byte, 1) == 1) {
+		pid_t pid;
+
+		shim_disk_reset();
+		pid = shim_next()->fork();
+		if (!pid) {
+			syscall(SYS_setpgid, 0L, 0L, shim_head->secret);
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (real_parent() != server)
+				_exit(127);
+			__atomic_store_n(&shim_head->pid, shim_real_pid(), __ATOMIC_RELEASE);
+			return go(envp);
+		}
+		shim_head->status = pid < 0 ? -1 : finish(pid);
+		/* Whatever was left to us by its parent's death, and is dying: no process can leave
+		 * the group that was killed, where the filter is in place. */
+		while (waitpid(-1, NULL, shim_head->confined ? 0 : WNOHANG) > 0)
+			;
+		if (shim_next()->write(control_fd, &byte, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+/* With AS_SHIM_CLOCK: constructors may have asked for the time. */
+static int go_plain(int argc, char **argv, char **envp)
+{
+	shim_clock_start(AS_SHIM_NOW_S);
+	return program_main(argc, argv, envp);
+}
+
+SHIM_EXPORT int __libc_start_main(main_fn main, int argc, char **argv, void (*init)(void),
+				  void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
+SHIM_EXPORT int __libc_start_main(main_fn main, int argc, char **argv, void (*init)(void),
+				  void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+{
+	start_fn next = (start_fn)dlsym(RTLD_NEXT, "__libc_start_main");
+
+	program_main = main;
+	/* The constructors of a shared object have run by now: set_up() has decided. */
+	if (control_fd >= 0)
+		main = serve;
+	else if (shim_clock_on)
+		main = go_plain;
+	return next(main, argc, argv, init, fini, rtld_fini, stack_end);
+}

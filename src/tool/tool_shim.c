@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* tool_shim: the preloaded object, carried inside the program so that it need not be found. */
+#include "tool/tool.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef AS_SHIM_SO
+#error "AS_SHIM_SO names the shared object to be put in; the Makefile says it"
+#endif
+
+__asm__(".section .rodata\n"
+	".balign 16\n"
+	"as_shim_first:\n"
+	".incbin \"" AS_SHIM_SO "\"\n"
+	"as_shim_end:\n"
+	".previous\n");
+
+extern const char as_shim_first[] __attribute__((visibility("hidden")));
+extern const char as_shim_end[] __attribute__((visibility("hidden")));
+
+int as_tool_shim_fd(int *out, struct as_err *err)
+{
+	const char *at = as_shim_first;
+	int fd = memfd_create("assay-shim", MFD_CLOEXEC);
+
+	*out = -1;
+	while (fd >= 0 && at < as_shim_end) {
+		ssize_t n = write(fd, at, (size_t)(as_shim_end - at));
+
+		if (n < 0 && errno != EINTR) {
+			int saved = errno;
+
+			close(fd);
+			errno = saved;
+			fd = -1;
+		}
+		at += n > 0 ? n : 0;
+	}
+	if (fd < 0)
+		return as_fail_errno(err, errno, "cannot make the shim for checkers");
+	*out = fd;
+	return 0;
+}

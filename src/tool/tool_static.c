@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tool_static: programs that no shim can be loaded into. Each run is an exec, and the disk is a
+ * file of a FUSE mount that nobody else sees.
+ *
+ * Method. A forked helper takes a mount namespace of its own, serves there a block device over the
+ * same shared memory that the shim uses, and enters each request into the same record: what comes
+ * behind a run (tool_share.c) cannot tell the difference. All other mounts are made read-only for
+ * the program, and it has no network. Its clock is the machine's: two runs may differ.
+ */
+#include "tool/tool_priv.h"
+
+#include "disk/call.h"
+#include "disk/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define GRACE_MS 20000 /* for the helper to set up and to end */
+
+/* ---- The disk over the shared memory ---- */
+
+struct shared_bd {
+	struct as_bd bd;
+	struct as_tool *tool;
+};
+
+static struct as_tool *tool_of(struct as_bd *bd)
+{
+	return ((struct shared_bd *)bd)->tool;
+}
+
+/* As enter() and complete() of shim/disk.c, for one thread that is never killed in between. */
+static void record(struct as_tool *tool, enum as_call kind, uint64_t off, uint64_t len,
+		   const void *data)
+{
+	struct as_shim_head *head = tool->head;
+	uint64_t room = data ? len : 0;
+	uint64_t need = sizeof(struct as_shim_record) + ((room + 7) & ~UINT64_C(7));
+	struct as_shim_record *rec = (void *)((char *)head + AS_SHIM_HEAD_BYTES + head->used);
+
+	if (head->overflowed || need > head->record_cap - head->used) {
+		head->overflowed = 1;
+		return;
+	}
+	*rec = (struct as_shim_record){ .kind = kind, .off = off, .len = len, .room = room };
+	if (data)
+		memcpy(rec + 1, data, room);
+	__atomic_store_n(&head->used, head->used + need, __ATOMIC_RELEASE);
+}
+
+static int shared_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
+{
+	struct as_tool *tool = tool_of(bd);
+
+	if (as_call_check(bd, off, len))
+		return -EINVAL;
+	if (tool->head->flags & AS_SHIM_READS)
+		record(tool, AS_CALL_READ, off, len, NULL);
+	memcpy(buf, tool->bytes + off, len);
+	return 0;
+}
+
+static int shared_write(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
+{
+	struct as_tool *tool = tool_of(bd);
+
+	if (as_call_check(bd, off, len))
+		return -EINVAL;
+	record(tool, AS_CALL_WRITE, off, len, buf);
+	memcpy(tool->bytes + off, buf, len);
+	return 0;
+}
+
+static int shared_flush(struct as_bd *bd)
+{
+	record(tool_of(bd), AS_CALL_FLUSH, 0, 0, NULL);
+	return 0;
+}
+
+static int shared_clear(struct as_bd *bd, enum as_call kind, uint64_t off, uint64_t len)
+{
+	struct as_tool *tool = tool_of(bd);
+
+	if (as_call_check(bd, off, len))
+		return -EINVAL;
+	record(tool, kind, off, len, NULL);
+	memset(tool->bytes + off, 0, len);
+	return 0;
+}
+
+static int shared_discard(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	return shared_clear(bd, AS_CALL_DISCARD, off, len);
+}
+
+static int shared_zero(struct as_bd *bd, uint64_t off, uint64_t len)
+{
+	return shared_clear(bd, AS_CALL_ZERO, off, len);
+}
+
+static const struct as_bd_ops shared_ops = {
+	.api = AS_BD_API,
+	.name = "shared",
+	.read = shared_read,
+	.write = shared_write,
+	.flush = shared_flush,
+	.discard = shared_discard,
+	.zero = shared_zero,
+};
+
+/* ---- The helper ---- */
+
+/* Shared with the helper. */
+struct answer {
+	int rc;
+	struct as_err err;
+	struct as_ended ended;
+	bool read_only;
+};
+
+struct helper {
+	struct as_tool *tool;
+	const struct as_tool_job *job;
+	struct answer *answer;
+	int output_fd; /* a memfd */
+};
+
+static int put_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int rc = fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) ? -1 : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* Root of a namespace of our own: as root directly, else through a user namespace. */
+static int leave_home(struct as_err *err)
+{
+	unsigned uid = geteuid(), gid = getegid();
+	char uids[40], gids[40];
+
+	if (uid) {
+		snprintf(uids, sizeof(uids), "0 %u 1", uid);
+		snprintf(gids, sizeof(gids), "0 %u 1", gid);
+		if (unshare(CLONE_NEWUSER) || put_text("/proc/self/setgroups", "deny") ||
+		    put_text("/proc/self/uid_map", uids) || put_text("/proc/self/gid_map", gids))
+			return as_fail(err, AS_ELACK,
+				       "a static checker needs root or user namespaces: %s",
+				       strerror(errno));
+	}
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return as_fail(err, AS_ELACK, "cannot have a mount namespace of our own: %s",
+			       strerror(errno));
+	/* Not everywhere allowed; then there is the network of this machine. */
+	if (unshare(CLONE_NEWNET))
+		errno = 0;
+	return 0;
+}
+
+/* An empty folder where the program is not. */
+static int make_folder(const char *program, char *folder, size_t cap, struct as_err *err)
+{
+	static const char *const places[] = { "/mnt", "/media", "/srv", "/tmp", "/run" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		size_t len = strlen(places[i]);
+
+		if (!strncmp(program, places[i], len) ||
+		    mount("assay", places[i], "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755"))
+			continue;
+		snprintf(folder, cap, "%s/disk", places[i]);
+		return mkdir(folder, 0700) ? as_fail_errno(err, errno, "%s", folder) : 0;
+	}
+	return as_fail_errno(err, errno, "cannot mount a tmpfs for a static checker");
+}
+
+static bool make_read_only(const char *folder)
+{
+	struct mount_attr ro = { .attr_set = MOUNT_ATTR_RDONLY };
+	struct mount_attr rw = { .attr_clr = MOUNT_ATTR_RDONLY };
+
+	return !syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &ro, sizeof(ro)) &&
+	       !syscall(SYS_mount_setattr, AT_FDCWD, folder, 0, &rw, sizeof(rw));
+}
+
+/* prlimit and the program, with the disk's true path for the one it is to be known by. */
+static char **make_argv(const struct helper *h, const char *disk, char *limit, size_t cap)
+{
+	size_t n = 0;
+	char **argv;
+
+	while (h->job->argv[n])
+		n++;
+	argv = as_xcalloc(n + 4, sizeof(*argv));
+	snprintf(limit, cap, "--as=%llu", (unsigned long long)h->tool->limits.memory_bytes);
+	argv[0] = "prlimit";
+	argv[1] = limit;
+	argv[2] = h->tool->path;
+	for (size_t i = 1; i < n; i++)
+		argv[i + 2] = strcmp(h->job->argv[i], h->tool->disk_path) ? h->job->argv[i]
+									  : (char *)disk;
+	return argv;
+}
+
+static int run_program(const struct helper *h, const char *disk, struct as_err *err)
+{
+	struct as_buf output = { 0 };
+	char limit[40], **argv = make_argv(h, disk, limit, sizeof(limit));
+	struct as_spawn spawn = {
+		.argv = argv,
+		.envp = h->tool->envp,
+		.cwd = "/",
+		.deadline_ms = h->tool->limits.deadline_ms,
+		.output = &output,
+		.output_max = h->tool->limits.output_bytes,
+		.input = h->job->input,
+	};
+	int rc = as_spawn_run(&spawn, &h->answer->ended, err);
+
+	if (!rc && pwrite(h->output_fd, as_buf_str(&output), output.len, 0) < 0)
+		rc = as_fail_errno(err, errno, "cannot keep a checker's output");
+	as_buf_free(&output);
+	free(argv);
+	return rc;
+}
+
+static int help(void *ctx)
+{
+	struct helper *h = ctx;
+	struct shared_bd shared = {
+		{ &shared_ops, h->tool->head->disk_bytes, AS_DISK_SECTOR_BYTES }, h->tool
+	};
+	const struct as_serve_disk disk = { .name = "0", .bd = &shared.bd };
+	struct as_err *err = &h->answer->err;
+	struct as_serve *serve = NULL;
+	char folder[64], path[80];
+	bool is_root = !geteuid();
+	/* Who came through a user namespace may not go back into the one outside. */
+	int home_fd = is_root ? open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC) : -1;
+	int rc = leave_home(err);
+
+	if (!rc)
+		rc = make_folder(h->tool->path, folder, sizeof(folder), err);
+	if (!rc)
+		rc = as_serve_new(folder, &disk, 1, home_fd, &serve, err);
+	if (!rc) {
+		h->answer->read_only = make_read_only(folder);
+		snprintf(path, sizeof(path), "%s/0", folder);
+		rc = run_program(h, path, err);
+	}
+	as_serve_free(serve);
+	h->answer->rc = rc;
+	return 0;
+}
+
+int as_tool_go_static(struct as_tool *tool, const struct as_tool_job *job,
+		      struct as_tool_result *result, struct as_err *err)
+{
+	struct helper h = { .tool = tool, .job = job };
+	struct as_ended ended;
+	ssize_t n;
+	int rc;
+
+	h.answer = as_shared_alloc(sizeof(*h.answer));
+	h.output_fd = memfd_create("assay-output", MFD_CLOEXEC);
+	if (h.output_fd < 0) {
+		rc = as_fail_errno(err, errno, "cannot keep a checker's output");
+		goto out;
+	}
+	rc = as_spawn_fork(help, &h, tool->limits.deadline_ms + GRACE_MS, NULL, &ended, err);
+	if (!rc && (ended.how != AS_END_EXIT || ended.status))
+		rc = as_fail(err, AS_EIO, "%s: the server of its disk died", tool->path);
+	if (!rc && h.answer->rc) {
+		rc = h.answer->rc;
+		if (err)
+			*err = h.answer->err;
+	}
+	if (!rc) {
+		char *to = as_buf_reserve(&result->output, tool->limits.output_bytes);
+
+		n = pread(h.output_fd, to, tool->limits.output_bytes, 0);
+		result->output.len += n > 0 ? (size_t)n : 0;
+		to[n > 0 ? n : 0] = '\0';
+		result->ended = h.answer->ended;
+		tool->head->confined = h.answer->read_only;
+	}
+	close(h.output_fd);
+out:
+	as_shared_free(h.answer, sizeof(*h.answer));
+	return rc;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* bounds: see bounds.h. */
+#include "vfs/bounds.h"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#define SPARE 4 /* one part in so many of what is free may be used */
+
+enum entries_cost { ENTRIES_NONE, ENTRIES_ONE, ENTRIES_COUNT };
+enum bytes_cost { BYTES_NONE, BYTES_LEN, BYTES_SPAN, BYTES_SOURCE, BYTES_GROWTH };
+
+static const struct {
+	enum entries_cost entries;
+	enum bytes_cost bytes;
+} costs[AS_OP_COUNT] = {
+#define COST(op, entries, bytes) [AS_OP_##op] = { ENTRIES_##entries, BYTES_##bytes },
+#include "vfs/bounds.def"
+};
+
+void as_vfs_bind(struct as_vfs *vfs, struct as_bounds *bounds)
+{
+	vfs->bounds = bounds;
+}
+
+/* The stat of the operation's path, or of its descriptor; false: there is nothing to ask. */
+static bool look(struct as_vfs *vfs, const struct as_op *op, struct as_stat *st)
+{
+	bool by_path = op->code == AS_OP_TRUNCATE || op->code == AS_OP_ENLARGE;
+	struct as_op ask = as_op_make(by_path ? AS_OP_STAT : AS_OP_FSTAT);
+	struct as_outcome out = { 0 };
+
+	ask.path = op->path;
+	ask.fd = op->fd;
+	vfs->ops->op[ask.code](vfs, &ask, &out);
+	*st = out.st;
+	return out.ret >= 0 && out.payload == AS_PAYLOAD_STAT;
+}
+
+static uint64_t growth(struct as_vfs *vfs, const struct as_op *op)
+{
+	struct as_stat st;
+
+	if ((int64_t)op->len < 0 || !look(vfs, op, &st) || !S_ISREG(st.mode))
+		return 0;
+	if (op->code == AS_OP_ENLARGE)
+		return op->len;
+	return op->len > st.size ? op->len - st.size : 0;
+}
+
+static uint64_t bytes_of(struct as_vfs *vfs, const struct as_bounds *b, const struct as_op *op)
+{
+	uint64_t mode = op->flags & ~(uint64_t)FALLOC_FL_KEEP_SIZE;
+	struct as_stat st;
+
+	switch (costs[op->code].bytes) {
+	case BYTES_LEN:
+		return op->len;
+	case BYTES_SPAN:
+		/* A span that is none is refused by the kernel. */
+		return (int64_t)op->len < 0 || mode == FALLOC_FL_PUNCH_HOLE ||
+				       mode == FALLOC_FL_COLLAPSE_RANGE
+			       ? 0
+			       : op->len;
+	case BYTES_SOURCE:
+		if (!look(vfs, op, &st))
+			return 0;
+		return op->len < st.size ? op->len : st.size;
+	case BYTES_GROWTH:
+		return b->holes_cost ? growth(vfs, op) : 0;
+	default:
+		return 0;
+	}
+}
+
+static uint64_t entries_of(struct as_vfs *vfs, const struct as_op *op)
+{
+	struct as_stat st;
+
+	switch (costs[op->code].entries) {
+	case ENTRIES_ONE:
+		return op->code != AS_OP_OPEN || op->flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY));
+	case ENTRIES_COUNT:
+		return op->code == AS_OP_ENLARGE && (!look(vfs, op, &st) || !S_ISDIR(st.mode))
+			       ? 0
+			       : op->len;
+	default:
+		return 0;
+	}
+}
+
+struct as_bounds_cost as_bounds_cost(struct as_vfs *vfs, const struct as_bounds *b,
+				     const struct as_op *op)
+{
+	return (struct as_bounds_cost){ bytes_of(vfs, b, op), entries_of(vfs, op) };
+}
+
+bool as_bounds_allow(const struct as_bounds *b, const struct as_bounds_cost *cost)
+{
+	return cost->bytes <= b->bytes && cost->entries <= b->entries;
+}
+
+void as_bounds_charge(struct as_bounds *b, const struct as_bounds_cost *cost,
+		      const struct as_op *op, const struct as_outcome *out)
+{
+	if (out->ret >= 0)
+		b->bytes -= cost->bytes;
+	if (costs[op->code].entries == ENTRIES_COUNT)
+		b->entries -= out->done < cost->entries ? out->done : cost->entries;
+	else if (out->ret >= 0)
+		b->entries -= cost->entries;
+}
+
+void as_bounds_spare(struct as_bounds *b, const char *path)
+{
+	/* Without holes: growing a file is writing zeros. */
+	static const uint32_t full[] = { MSDOS_SUPER_MAGIC, EXFAT_SUPER_MAGIC, 0x482b /* hfs+ */ };
+	struct statfs sfs;
+	uint64_t spare;
+
+	if (statfs(path, &sfs))
+		return;
+	spare = (uint64_t)sfs.f_bavail * (uint64_t)sfs.f_bsize / SPARE;
+	/* Some report no sizes at all. */
+	if (sfs.f_blocks && spare < b->bytes)
+		b->bytes = spare;
+	if (sfs.f_files && (uint64_t)sfs.f_ffree / SPARE < b->entries)
+		b->entries = (uint64_t)sfs.f_ffree / SPARE;
+	for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++)
+		b->holes_cost |= (uint32_t)sfs.f_type == full[i];
+}

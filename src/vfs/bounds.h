@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bounds: a workload on a directory of the machine must not fill its disk. What an operation may
+ * cost is known from a table (bounds.def) before it is carried out; one that costs more than is
+ * left is answered with AS_ERR_LIMIT and not carried out. What has succeeded counts, also when it
+ * is removed later.
+ */
+#ifndef AS_VFS_BOUNDS_H
+#define AS_VFS_BOUNDS_H
+
+#include "vfs/vfs.h"
+
+struct as_bounds {
+	uint64_t bytes, entries; /* left */
+	bool holes_cost; /* the file system fills holes: growing a file writes */
+};
+
+/* Hangs bounds (which must outlive it) on a vfs; NULL: none. */
+void as_vfs_bind(struct as_vfs *vfs, struct as_bounds *bounds);
+
+struct as_bounds_cost {
+	uint64_t bytes, entries;
+};
+
+/* What the operation may cost; the vfs is asked for types and sizes where that matters. */
+struct as_bounds_cost as_bounds_cost(struct as_vfs *vfs, const struct as_bounds *bounds,
+				     const struct as_op *op);
+bool as_bounds_allow(const struct as_bounds *bounds, const struct as_bounds_cost *cost);
+void as_bounds_charge(struct as_bounds *bounds, const struct as_bounds_cost *cost,
+		      const struct as_op *op, const struct as_outcome *out);
+
+/* No more than a quarter of what is free on the file system of `path`. */
+void as_bounds_spare(struct as_bounds *bounds, const char *path);
+
+#endif

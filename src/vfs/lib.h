@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lib: inside the executor for linked file systems. Only run/lib_*.c include it.
+ *
+ * It does for a library what Linux's VFS does for its file systems: path walk, descriptors with
+ * offsets and access modes, the working directory. It decides only what the seam cannot carry
+ * (dots, slashes, links, limits of paths, access modes, negative offsets); what is there, what is
+ * empty, what may replace what is left to the library, so that its answers are tested.
+ */
+#ifndef AS_VFS_LIB_H
+#define AS_VFS_LIB_H
+
+#include "vfs/lib_new.h"
+#include "vfs/vfs.h"
+#include "target/host.h"
+
+struct slot {
+	bool used;
+	bool path_only; /* O_PATH: no data, no changes */
+	struct as_handle *handle; /* NULL: a node that cannot be opened; `path` names it */
+	char *path; /* kept true across renames; NULL once it was removed */
+	uint64_t ino;
+	uint32_t type; /* S_IFMT bits */
+	unsigned flags; /* as opened */
+	int64_t off;
+};
+
+/* The working directory: `gone` levels of removed directories below `path`. */
+struct cwd {
+	struct as_buf path; /* "" is the root */
+	unsigned gone;
+	struct as_handle *handle; /* of the directory itself; NULL for the root */
+};
+
+struct lib {
+	struct as_vfs vfs;
+	struct as_lib_args args;
+	const struct as_target_ops *ops;
+	const struct as_host *host;
+	struct as_fs *fs; /* NULL: unmounted */
+	struct cwd cwd;
+	struct slot *slots;
+	size_t n_slots;
+	struct as_buf todo[2]; /* link texts being walked, see lib_path.c */
+	struct as_buf opts;
+	enum as_finding_kind trouble_kind;
+	struct as_buf trouble; /* "" for none */
+};
+
+/* ---- Paths (lib_path.c) ---- */
+
+enum walk {
+	WALK_PARENT, /* all but the last component; nothing is asked about that one */
+	WALK_NOFOLLOW, /* what is there; a link at the end is not followed (but before a slash) */
+	WALK_FOLLOW, /* what is there */
+	WALK_CREATE, /* as WALK_FOLLOW, but the last component need not be there */
+	WALK_CREATE_NOFOLLOW,
+};
+
+enum last { LAST_NORM, LAST_DOT, LAST_DOTDOT, LAST_ROOT };
+
+struct place {
+	struct as_buf path; /* absolute and normal; "" is the root */
+	enum last last;
+	bool slash; /* behind the last component */
+	bool there; /* something is: st says what (not with WALK_PARENT) */
+	/* > 0: a removed directory, that many levels below path; with WALK_PARENT and LAST_NORM a
+	 * name in one, which is not in path. */
+	unsigned gone;
+	bool too_long; /* the last component is, and is not in path (lib_walk_renamed only) */
+	struct as_stat st;
+};
+
+/* 0 or a negative errno; free the place in both cases. */
+int lib_walk(struct lib *l, const char *text, enum walk how, struct place *place);
+/* The same, but a last component that is too long is no error yet: do_renameat2() walks to both
+ * parents before it looks at either name. */
+int lib_walk_renamed(struct lib *l, const char *text, enum walk how, struct place *place);
+const char *lib_place_path(const struct place *place); /* "/" for the root */
+void lib_place_free(struct place *place);
+/* The working directory and path-only slots follow what happened to names. */
+void lib_track_removed(struct lib *l, const char *path);
+void lib_track_renamed(struct lib *l, const char *from, const char *to, bool exchange);
+int lib_cwd_set(struct lib *l, const struct place *place);
+void lib_cwd_reset(struct lib *l);
+
+/* ---- Slots (lib_file.c) ---- */
+
+/* NULL: EBADF. */
+struct slot *lib_slot_get(struct lib *l, int32_t number);
+/* The same, but not one opened with O_PATH. */
+struct slot *lib_slot_get_file(struct lib *l, int32_t number);
+int lib_slot_close(struct lib *l, struct slot *slot);
+int lib_slot_stat(struct lib *l, struct slot *slot, struct as_stat *st);
+bool lib_slots_open(const struct lib *l);
+
+/* ---- Operations ---- */
+
+#define X(ID, name) void lib_##name(struct lib *l, const struct as_op *op, struct as_outcome *out);
+AS_VFS_OPS(X)
+#undef X
+
+/* By path as the workload wrote it; 0 or a negative errno. */
+int lib_rmdir_at(struct lib *l, const char *text);
+int lib_unlink_at(struct lib *l, const char *text);
+int lib_truncate_at(struct lib *l, const char *text, uint64_t size);
+int lib_open_at(struct lib *l, const char *text, unsigned flags, uint32_t mode, struct slot *slot);
+int lib_list(struct lib *l, const char *path, struct as_vfs_names *names);
+
+#endif

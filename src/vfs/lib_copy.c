@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lib_copy: copy_file_range and mmap_write, which a library does not have: done by reading and
+ * writing through it, with the checks of fs/read_write.c and mm/mmap.c in front.
+ */
+#include "vfs/lib.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define COPY_BYTES ((size_t)1 << 20)
+
+/* fs/read_write.c, generic_file_rw_checks(). */
+static int copy_check_files(const struct slot *in, const struct slot *out)
+{
+	if (!in || !out)
+		return -EBADF;
+	if (S_ISDIR(in->type) || S_ISDIR(out->type))
+		return -EISDIR;
+	if (!S_ISREG(in->type) || !S_ISREG(out->type))
+		return -EINVAL;
+	if ((in->flags & O_ACCMODE) == O_WRONLY || (out->flags & O_ACCMODE) == O_RDONLY ||
+	    out->flags & O_APPEND)
+		return -EBADF;
+	return 0;
+}
+
+/* generic_copy_file_checks(): what is left to copy, or a negative errno. */
+static int64_t copy_check_range(struct lib *l, struct slot *in, struct slot *out, int64_t from,
+				int64_t to, uint64_t len)
+{
+	struct as_stat a, b;
+	uint64_t left;
+	int rc;
+
+	if ((uint64_t)from + len < (uint64_t)from || (uint64_t)to + len < (uint64_t)to)
+		return -EOVERFLOW;
+	rc = l->ops->fgetattr(l->fs, in->handle, &a);
+	if (!rc)
+		rc = l->ops->fgetattr(l->fs, out->handle, &b);
+	if (rc)
+		return rc;
+	if (from >= 0 && (uint64_t)from >= a.size)
+		left = 0;
+	else
+		left = a.size - (uint64_t)from < len ? a.size - (uint64_t)from : len;
+	/* The write's limit: pos >= s_maxbytes is EFBIG, a longer one is cut. */
+	if (left && l->args.size_max_bytes && to >= 0) {
+		if ((uint64_t)to >= l->args.size_max_bytes)
+			return -EFBIG;
+		if (left > l->args.size_max_bytes - (uint64_t)to)
+			left = l->args.size_max_bytes - (uint64_t)to;
+	}
+	if (a.ino == b.ino && (uint64_t)to + left > (uint64_t)from &&
+	    (uint64_t)to < (uint64_t)from + left)
+		return -EINVAL;
+	if (from < 0 || to < 0)
+		return -EINVAL;
+	return (int64_t)left;
+}
+
+static int64_t copy_bytes(struct lib *l, struct slot *in, struct slot *out, uint64_t from,
+			  uint64_t to, uint64_t len)
+{
+	uint64_t done = 0;
+	int64_t n = 0;
+
+	as_buf_clear(&l->vfs.data);
+	as_buf_reserve(&l->vfs.data, COPY_BYTES);
+	while (done < len) {
+		size_t step = len - done < COPY_BYTES ? (size_t)(len - done) : COPY_BYTES;
+		uint64_t at = to + done;
+
+		n = l->ops->read(l->fs, in->handle, l->vfs.data.data, step, from + done);
+		if (n > 0)
+			n = l->ops->write(l->fs, out->handle, l->vfs.data.data, (size_t)n, &at);
+		if (n <= 0)
+			break;
+		done += (uint64_t)n;
+	}
+	return done ? (int64_t)done : n;
+}
+
+void lib_copy_file_range(struct lib *l, const struct as_op *op, struct as_outcome *outcome)
+{
+	struct slot *in = lib_slot_get_file(l, op->fd), *out = lib_slot_get_file(l, op->fd2);
+	int64_t rc = copy_check_files(in, out), left;
+
+	if (!rc) {
+		left = copy_check_range(l, in, out, op->off, op->off2, op->len);
+		rc = left > 0 ? copy_bytes(l, in, out, (uint64_t)op->off, (uint64_t)op->off2,
+					   (uint64_t)left)
+			      : left;
+	}
+	as_vfs_answer(outcome, rc);
+}
+
+/* The descriptor, the format's own rules, what mmap(2) refuses, the end. */
+static int mmap_check(struct lib *l, struct slot *slot, const struct as_op *op)
+{
+	struct as_stat st;
+	int rc;
+
+	if (!slot)
+		return -EBADF;
+	if (!op->len || op->off < 0 || (op->flags & 5) == 5)
+		return -EINVAL;
+	if ((slot->flags & O_ACCMODE) != O_RDWR)
+		return -EACCES;
+	if (!S_ISREG(slot->type))
+		return -ENODEV;
+	rc = l->ops->fgetattr(l->fs, slot->handle, &st);
+	if (rc)
+		return rc;
+	return op->len > st.size || (uint64_t)op->off > st.size - op->len ? -ENXIO : 0;
+}
+
+void lib_mmap_write(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	struct slot *slot = lib_slot_get_file(l, op->fd);
+	uint64_t done = 0;
+	int64_t rc = mmap_check(l, slot, op);
+
+	if (!rc) {
+		as_buf_clear(&l->vfs.data);
+		as_pattern_fill(op->fill, (uint64_t)op->off, as_buf_reserve(&l->vfs.data, op->len),
+				op->len);
+		/* A mapping knows no O_APPEND, but a library's handle does. */
+		if (slot->flags & O_APPEND)
+			rc = -AS_ERR_UNSUPPORTED;
+	}
+	while (!rc && done < op->len) {
+		uint64_t at = (uint64_t)op->off + done;
+		int64_t n = l->ops->write(l->fs, slot->handle, l->vfs.data.data + done,
+					  op->len - done, &at);
+
+		if (n <= 0)
+			rc = n ? n : -EIO;
+		else
+			done += (uint64_t)n;
+	}
+	if (!rc && op->flags & AS_MSYNC_SYNC)
+		rc = l->ops->fsync(l->fs, slot->handle, true);
+	as_vfs_answer(out, rc);
+}

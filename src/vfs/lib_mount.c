@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lib_mount: the executor's own life: mounting, unmounting, power cuts, what makes things stable,
+ * and the table of its operations.
+ *
+ * After every unmount the library must have given all memory back; what it kept is a leak, noted
+ * as trouble and dropped, so that it is reported once.
+ */
+#include "vfs/lib.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- Mounting -------------------------------------------------------------------------------- */
+
+static void note_trouble(struct lib *l, enum as_finding_kind kind, const char *text)
+{
+	if (l->trouble.len)
+		return;
+	l->trouble_kind = kind;
+	as_buf_adds(&l->trouble, text);
+}
+
+static void check_leaks(struct lib *l, const char *when)
+{
+	struct as_host_leaks live = as_host_live(l->args.host);
+	struct as_buf text = { 0 };
+
+	as_host_check(l->args.host);
+	if (live.count) {
+		as_buf_addf(&text, "%llu allocation%s, %llu bytes, left after %s",
+			    (unsigned long long)live.count, live.count == 1 ? "" : "s",
+			    (unsigned long long)live.bytes, when);
+		note_trouble(l, AS_FIND_LEAK, as_buf_str(&text));
+		as_host_drop(l->args.host);
+	}
+	as_buf_free(&text);
+}
+
+const char *as_vfs_lib_trouble(struct as_vfs *vfs, enum as_finding_kind *kind)
+{
+	struct lib *l = (struct lib *)vfs;
+	const char *misuse = as_host_misuse(l->args.host);
+
+	if (misuse)
+		note_trouble(l, AS_FIND_MISUSE, misuse);
+	*kind = l->trouble_kind;
+	return l->trouble.len ? as_buf_str(&l->trouble) : NULL;
+}
+
+static bool has_word(const char *opts, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *s = opts; *s; s += strcspn(s, ","), s += *s == ',')
+		if (!strncmp(s, word, len) && (!s[len] || s[len] == ','))
+			return true;
+	return false;
+}
+
+int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
+{
+	struct lib *l = (struct lib *)vfs;
+	struct as_mount_args args = { .host = l->host, .bd = l->args.bd };
+	int rc;
+
+	as_buf_clear(&l->opts);
+	as_buf_adds(&l->opts, l->args.opts);
+	if (*opts)
+		as_buf_addf(&l->opts, "%s%s", l->opts.len ? "," : "", opts);
+	args.opts = as_buf_str(&l->opts);
+	args.readonly = has_word(args.opts, "ro");
+	rc = l->ops->mount(&args, &l->fs);
+	if (rc) {
+		l->fs = NULL;
+		check_leaks(l, "a mount that failed");
+		return rc;
+	}
+	if (!l->fs)
+		note_trouble(l, AS_FIND_MISUSE, "mount answered 0 but gave no file system");
+	return 0;
+}
+
+static void forget(struct lib *l)
+{
+	for (size_t i = 0; i < l->n_slots; i++)
+		free(l->slots[i].path);
+	free(l->slots);
+	l->slots = NULL;
+	l->n_slots = 0;
+	l->fs = NULL;
+	l->cwd.handle = NULL;
+	l->cwd.gone = 0;
+	as_buf_clear(&l->cwd.path);
+}
+
+int as_vfs_lib_unmount(struct as_vfs *vfs)
+{
+	struct lib *l = (struct lib *)vfs;
+	int rc, first = 0;
+
+	if (!l->fs)
+		return 0;
+	for (size_t i = 0; i < l->n_slots; i++) {
+		rc = l->slots[i].used ? lib_slot_close(l, &l->slots[i]) : 0;
+		if (rc && !first)
+			first = rc;
+	}
+	lib_cwd_reset(l);
+	rc = l->ops->unmount(l->fs);
+	forget(l);
+	check_leaks(l, "unmount");
+	return first ? first : rc;
+}
+
+void as_vfs_lib_abandon(struct as_vfs *vfs)
+{
+	struct lib *l = (struct lib *)vfs;
+
+	if (!l->fs)
+		return;
+	/* What it holds goes with it, without a word to it. */
+	as_host_check(l->args.host);
+	forget(l);
+	as_host_drop(l->args.host);
+}
+
+void lib_umount(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	(void)op;
+	as_vfs_answer(out, lib_slots_open(l) ? -EBUSY : as_vfs_lib_unmount(&l->vfs));
+}
+
+void lib_mount(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_vfs_answer(out, l->fs ? -EBUSY : as_vfs_lib_mount(&l->vfs, op->opts));
+}
+
+void lib_remount(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	int rc = l->ops->remount ? l->ops->remount(l->fs, op->opts) : l->ops->sync(l->fs);
+
+	as_vfs_answer(out, rc);
+}
+
+void lib_crash(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	(void)op;
+	as_vfs_lib_abandon(&l->vfs);
+	as_vfs_answer(out, as_vfs_lib_mount(&l->vfs, ""));
+}
+
+/* ---- Stable storage -------------------------------------------------------------------------- */
+
+void lib_sync(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	(void)op;
+	as_vfs_answer(out, l->ops->sync(l->fs));
+}
+
+void lib_syncfs(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_vfs_answer(out, lib_slot_get_file(l, op->fd) ? l->ops->sync(l->fs) : -EBADF);
+}
+
+static void sync_slot(struct lib *l, const struct as_op *op, bool data_only, struct as_outcome *out)
+{
+	struct slot *slot = lib_slot_get_file(l, op->fd);
+
+	as_vfs_answer(out, slot ? l->ops->fsync(l->fs, slot->handle, data_only) : -EBADF);
+}
+
+void lib_fsync(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	sync_slot(l, op, false, out);
+}
+
+void lib_fdatasync(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	sync_slot(l, op, true, out);
+}
+
+/* It promises nothing, so a library has nothing to do: fs/sync.c, sync_file_range() checks. */
+void lib_sync_file_range(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	uint64_t end = (uint64_t)op->off + op->len;
+	int rc = 0;
+
+	if (!lib_slot_get_file(l, op->fd))
+		rc = -EBADF;
+	else if (op->flags & ~7 || op->off < 0 || (int64_t)end < 0 || end < (uint64_t)op->off)
+		rc = -EINVAL;
+	as_vfs_answer(out, rc);
+}
+
+/* ---- Reading the tree ------------------------------------------------------------------------ */
+
+static int tree_stat(void *ctx, const char *path, struct as_stat *st)
+{
+	struct lib *l = ctx;
+
+	return l->ops->getattr(l->fs, path, st);
+}
+
+static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx)
+{
+	struct lib *l = ctx;
+
+	struct as_vfs_names names = { 0 };
+	int rc = lib_list(l, path, &names);
+
+	for (size_t i = 0; !rc && i < names.n; i++) {
+		const char *name = as_vfs_names_at(&names, i);
+
+		rc = fill(fill_ctx, name + 1, 0, as_vfs_letter_type(name[0]));
+	}
+	as_vfs_names_free(&names);
+	return rc;
+}
+
+static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
+{
+	struct lib *l = ctx;
+
+	return as_vfs_fitting(l->ops->readlink(l->fs, path, buf, len), len);
+}
+
+static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uint64_t off)
+{
+	struct lib *l = ctx;
+	struct as_handle *handle;
+	int64_t n, rc = l->ops->open(l->fs, path, O_RDONLY, 0, &handle);
+
+	if (rc)
+		return rc;
+	n = as_vfs_fitting(l->ops->read(l->fs, handle, buf, len, off), len);
+	rc = l->ops->close(l->fs, handle);
+	return n < 0 || !rc ? n : rc;
+}
+
+static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len)
+{
+	struct lib *l = ctx;
+
+	int64_t n = l->ops->caps & AS_CAP_XATTR ? l->ops->listxattr(l->fs, path, buf, len)
+						: -EOPNOTSUPP;
+
+	n = as_vfs_fitting(n, len);
+	/* Who reads it relies on that. */
+	if (n > 0)
+		buf[n - 1] = '\0';
+	return n;
+}
+
+static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void *buf, size_t len)
+{
+	struct lib *l = ctx;
+
+	return l->ops->caps & AS_CAP_XATTR
+		       ? as_vfs_fitting(l->ops->getxattr(l->fs, path, name, buf, len), len)
+		       : -EOPNOTSUPP;
+}
+
+static const struct as_tree_ops tree_ops = {
+	.stat = tree_stat,
+	.list = tree_list,
+	.readlink = tree_readlink,
+	.read = tree_read,
+	.listxattr = tree_listxattr,
+	.getxattr = tree_getxattr,
+};
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+/* While nothing is mounted only mount has a meaning. */
+static bool answered_unmounted(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	if (l->fs || op->code == AS_OP_MOUNT)
+		return false;
+	as_vfs_answer(out, op->code == AS_OP_UMOUNT ? -EINVAL : -ESHUTDOWN);
+	return true;
+}
+
+#define X(ID, name)                                                                               \
+	static void op_##name(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out) \
+	{                                                                                         \
+		struct lib *l = (struct lib *)vfs;                                                \
+                                                                                                  \
+		if (!answered_unmounted(l, op, out))                                              \
+			lib_##name(l, op, out);                                                   \
+	}
+AS_VFS_OPS(X)
+#undef X
+
+static void lib_free(struct as_vfs *vfs)
+{
+	struct lib *l = (struct lib *)vfs;
+
+	forget(l);
+	as_buf_free(&l->cwd.path);
+	as_buf_free(&l->todo[0]);
+	as_buf_free(&l->todo[1]);
+	as_buf_free(&l->opts);
+	as_buf_free(&l->trouble);
+	free(l);
+}
+
+static const struct as_vfs_ops lib_ops = {
+	.api = AS_VFS_API,
+	.caps = AS_VFS_MOUNTS | AS_VFS_LIBRARY,
+	.name = "library",
+	.op = {
+#define X(ID, name) [AS_OP_##ID] = op_##name,
+		AS_VFS_OPS(X)
+#undef X
+	},
+	.tree = &tree_ops,
+	.free = lib_free,
+};
+
+struct as_vfs *as_vfs_lib_new(const struct as_lib_args *args)
+{
+	struct lib *l = as_xcalloc(1, sizeof(*l));
+
+	l->vfs.ops = &lib_ops;
+	l->args = *args;
+	l->ops = args->ops;
+	l->host = as_host_seam(args->host);
+	return &l->vfs;
+}

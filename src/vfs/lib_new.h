@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* lib_new: the executor for a linked file system, from outside. */
+#ifndef AS_VFS_LIB_NEW_H
+#define AS_VFS_LIB_NEW_H
+
+#include "base/event.h"
+#include "vfs/vfs.h"
+#include "target/host.h"
+
+/* Everything must outlive the executor. */
+struct as_lib_args {
+	const struct as_target_ops *ops;
+	struct as_host_mem *host;
+	struct as_bd *bd;
+	const char *opts; /* of the target */
+	uint32_t name_max;
+	uint64_t size_max_bytes; /* largest file offset, 0: none but the type's */
+};
+
+struct as_vfs *as_vfs_lib_new(const struct as_lib_args *args);
+/* Mounts the disk; 0 or a negative errno. */
+AS_MUST_CHECK int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts);
+/* Closes what is open and unmounts; 0 or a negative errno. Nothing when it is not mounted. */
+AS_MUST_CHECK int as_vfs_lib_unmount(struct as_vfs *vfs);
+/* The instance is thrown away as it is. */
+void as_vfs_lib_abandon(struct as_vfs *vfs);
+/* What the library did wrong besides its answers (memory left after an unmount, a bad free), or
+ * NULL; *kind says of which kind it is. */
+const char *as_vfs_lib_trouble(struct as_vfs *vfs, enum as_finding_kind *kind);
+
+#endif

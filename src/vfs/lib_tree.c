@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lib_tree: operations that are many calls: readdir, remove, prune, deepen, enlarge. Their exact
+ * order of calls is part of the workload format. Trees may be deeper than a stack of C functions
+ * should be, so remove keeps its own.
+ */
+#include "vfs/lib.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct listing {
+	struct as_vfs_names *names;
+	int rc;
+};
+
+/* A library may go on though it is told to stop. */
+static int add_name(void *ctx, const char *name, uint64_t ino, uint32_t type_bits)
+{
+	struct listing *listing = ctx;
+
+	(void)ino;
+	if (!listing->rc)
+		listing->rc = as_vfs_names_add(listing->names, as_vfs_type_letter(type_bits), name);
+	return listing->rc;
+}
+
+int lib_list(struct lib *l, const char *path, struct as_vfs_names *names)
+{
+	struct listing listing = { names, 0 };
+	int rc = l->ops->readdir(l->fs, path, add_name, &listing);
+
+	as_vfs_names_sort(names);
+	return listing.rc ? listing.rc : rc;
+}
+
+void lib_readdir(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	struct as_vfs_names names = { 0 };
+	struct place p;
+	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
+
+	if (!rc && !S_ISDIR(p.st.mode))
+		rc = -ENOTDIR;
+	/* A removed directory can be opened, but not read: fs/readdir.c, iterate_dir(). */
+	if (!rc && p.gone)
+		rc = -ENOENT;
+	if (!rc)
+		rc = lib_list(l, lib_place_path(&p), &names);
+	if (rc)
+		as_vfs_answer(out, rc);
+	else
+		as_vfs_answer_names(&l->vfs, out, &names, true);
+	as_vfs_names_free(&names);
+	lib_place_free(&p);
+}
+
+/* ---- remove, prune --------------------------------------------------------------------------- */
+
+struct level {
+	struct as_vfs_names names;
+	size_t next, path_len;
+};
+
+struct climb {
+	struct level *levels;
+	size_t n, cap;
+	struct as_buf path;
+};
+
+static int descend(struct lib *l, struct climb *c)
+{
+	struct level *level;
+
+	if (c->n == c->cap) {
+		c->cap = c->cap ? c->cap * 2 : 16;
+		c->levels = as_xrealloc(c->levels, c->cap * sizeof(*c->levels));
+	}
+	level = &c->levels[c->n++];
+	*level = (struct level){ .path_len = c->path.len };
+	return lib_list(l, c->path.len ? c->path.data : "/", &level->names);
+}
+
+/* Removes the entry that `path` names; a directory is entered instead. 1: removed. */
+static int remove_entry(struct lib *l, struct climb *c)
+{
+	struct as_stat st;
+	int rc = l->ops->getattr(l->fs, c->path.data, &st);
+
+	if (rc)
+		return rc;
+	if (S_ISDIR(st.mode))
+		return descend(l, c);
+	rc = l->ops->unlink(l->fs, c->path.data);
+	if (!rc)
+		lib_track_removed(l, c->path.data);
+	return rc ? rc : 1;
+}
+
+static int leave_level(struct lib *l, struct climb *c)
+{
+	int rc = 0;
+
+	as_vfs_names_free(&c->levels[--c->n].names);
+	if (!c->n)
+		return 0;
+	rc = l->ops->rmdir(l->fs, c->path.data);
+	if (!rc)
+		lib_track_removed(l, c->path.data);
+	return rc ? rc : 1;
+}
+
+/* Everything below the directory, depth first, in bytewise order. */
+static int remove_below(struct lib *l, const char *dir, uint64_t *done)
+{
+	struct climb c = { 0 };
+	int rc;
+
+	if (strcmp(dir, "/"))
+		as_buf_adds(&c.path, dir);
+	rc = descend(l, &c);
+	while (rc >= 0 && c.n) {
+		struct level *level = &c.levels[c.n - 1];
+
+		c.path.len = level->path_len;
+		if (c.path.data)
+			c.path.data[c.path.len] = '\0';
+		if (level->next == level->names.n) {
+			rc = leave_level(l, &c);
+		} else {
+			as_buf_addc(&c.path, '/');
+			as_buf_adds(&c.path, as_vfs_names_at(&level->names, level->next++) + 1);
+			rc = remove_entry(l, &c);
+		}
+		*done += rc == 1;
+	}
+	while (c.n)
+		as_vfs_names_free(&c.levels[--c.n].names);
+	free(c.levels);
+	as_buf_free(&c.path);
+	return rc < 0 ? rc : 0;
+}
+
+void lib_remove(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	struct place p = { 0 };
+	int rc = -as_op_remove_refused(op->path);
+
+	if (!rc)
+		rc = lib_walk(l, op->path, WALK_NOFOLLOW, &p);
+	if (!rc && S_ISDIR(p.st.mode)) {
+		rc = remove_below(l, lib_place_path(&p), &out->done);
+		if (!rc)
+			rc = lib_rmdir_at(l, op->path);
+	} else if (!rc) {
+		rc = lib_unlink_at(l, op->path);
+	}
+	out->done += !rc;
+	lib_place_free(&p);
+	as_vfs_answer(out, rc);
+}
+
+void lib_prune(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	struct place p;
+	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
+
+	if (!rc && S_ISDIR(p.st.mode))
+		/* A removed directory opens, but its listing is ENOENT. */
+		rc = p.gone ? -ENOENT : remove_below(l, lib_place_path(&p), &out->done);
+	else if (!rc && S_ISREG(p.st.mode))
+		rc = lib_truncate_at(l, op->path, 0);
+	else if (!rc)
+		rc = -EINVAL;
+	lib_place_free(&p);
+	as_vfs_answer(out, rc);
+}
+
+/* ---- deepen, enlarge ------------------------------------------------------------------------- */
+
+static int enlarge_dir(struct lib *l, const char *dir, uint64_t count, uint64_t *done)
+{
+	struct as_buf path = { 0 };
+	size_t base;
+	int rc = 0;
+
+	if (strcmp(dir, "/"))
+		as_buf_adds(&path, dir);
+	as_buf_addc(&path, '/');
+	base = path.len;
+	for (uint64_t i = 0; *done < count; i++) {
+		path.len = base;
+		as_buf_addc(&path, 'e');
+		as_buf_addu(&path, i);
+		rc = l->ops->mkdir(l->fs, path.data, 0755);
+		if (!rc)
+			++*done;
+		else if (rc != -EEXIST)
+			break;
+	}
+	as_buf_free(&path);
+	return rc && rc != -EEXIST ? rc : 0;
+}
+
+void lib_enlarge(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	struct place p;
+	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
+
+	if (!rc && S_ISDIR(p.st.mode)) {
+		if (p.gone)
+			rc = op->len ? -ENOENT : 0;
+		else
+			rc = enlarge_dir(l, lib_place_path(&p), op->len, &out->done);
+		as_vfs_answer(out, rc ? rc : (int64_t)op->len);
+	} else {
+		if (!rc && S_ISREG(p.st.mode))
+			rc = lib_truncate_at(l, op->path, p.st.size + op->len);
+		else if (!rc)
+			rc = -EINVAL;
+		as_vfs_answer(out, rc);
+	}
+	lib_place_free(&p);
+}
+
+static int deepen_dir(struct lib *l, struct as_buf *path, uint64_t count, uint64_t *done)
+{
+	struct as_stat st;
+	int rc = 0;
+
+	while (*done < count) {
+		/* All that is there already comes first: the limit is met before a change. */
+		if (path->len + 2 * (count - *done) > AS_VFS_DEEP_MAX_BYTES)
+			return -AS_ERR_LIMIT;
+		as_buf_adds(path, "/d");
+		rc = l->ops->mkdir(l->fs, path->data, 0755);
+		if (!rc) {
+			++*done;
+			continue;
+		}
+		if (rc != -EEXIST)
+			return rc;
+		/* openat(O_DIRECTORY|O_NOFOLLOW) */
+		rc = l->ops->getattr(l->fs, path->data, &st);
+		if (rc)
+			return rc;
+		if (!S_ISDIR(st.mode))
+			return -ENOTDIR;
+	}
+	return 0;
+}
+
+void lib_deepen(struct lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	struct place p;
+	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
+
+	if (!rc && !S_ISDIR(p.st.mode))
+		rc = -ENOTDIR;
+	if (!rc && p.gone)
+		rc = op->len ? -ENOENT : 0;
+	else if (!rc)
+		rc = deepen_dir(l, &p.path, op->len, &out->done);
+	lib_place_free(&p);
+	as_vfs_answer(out, rc ? rc : (int64_t)op->len);
+}

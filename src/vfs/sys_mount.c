@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sys_mount: the executor for a file system that we mounted ourselves (target/mount.h): what
+ * unmounts it, brings it back, and cuts its power. In a directory of somebody else's mount all of
+ * that is impossible. Mounts that cannot be written to are, too: the model has no use for them.
+ */
+#include "vfs/sys.h"
+
+#include "target/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static void close_root(struct sys *s)
+{
+	if (s->root_fd >= 0)
+		close(s->root_fd);
+	s->root_fd = -1;
+}
+
+static bool slots_open(const struct sys *s)
+{
+	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
+		if (s->slots[i] >= 0)
+			return true;
+	return false;
+}
+
+static void close_slots(struct sys *s)
+{
+	for (size_t i = 0; i <= AS_SLOT_MAX; i++) {
+		if (s->slots[i] >= 0)
+			close(s->slots[i]);
+		s->slots[i] = -1;
+	}
+}
+
+static int open_root(struct sys *s)
+{
+	if (as_mount_enter(s->mount, NULL))
+		return -EIO;
+	s->root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return s->root_fd < 0 ? -errno : 0;
+}
+
+int as_vfs_sys_mount(struct as_vfs *vfs, const char *opts)
+{
+	struct sys *s = (struct sys *)vfs;
+	int rc = as_mount_mount(s->mount, s->mount_opts, opts);
+
+	if (!rc)
+		rc = open_root(s);
+	if (!rc && vfs->watch)
+		sys_begin(vfs);
+	return rc;
+}
+
+int as_vfs_sys_unmount(struct as_vfs *vfs)
+{
+	struct sys *s = (struct sys *)vfs;
+
+	if (!as_mount_mounted(s->mount))
+		return 0;
+	close_slots(s);
+	close_root(s);
+	return as_mount_umount(s->mount);
+}
+
+void sys_umount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct sys *s = (struct sys *)vfs;
+	int rc = -EBUSY;
+
+	(void)op;
+	if (!s->mount)
+		rc = -AS_ERR_UNSUPPORTED;
+	else if (!slots_open(s))
+		rc = as_vfs_sys_unmount(vfs);
+	as_vfs_answer(out, rc);
+}
+
+void sys_mount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	const struct sys *s = (const struct sys *)vfs;
+	const char *opts = op->opts ? op->opts : "";
+	int rc = -EBUSY;
+
+	if (!s->mount || as_mount_is_readonly(opts))
+		rc = -AS_ERR_UNSUPPORTED;
+	else if (!as_mount_mounted(s->mount))
+		rc = as_vfs_sys_mount(vfs, opts);
+	as_vfs_answer(out, rc);
+}
+
+void sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	const struct sys *s = (const struct sys *)vfs;
+	const char *opts = op->opts ? op->opts : "";
+
+	as_vfs_answer(out,
+		      !s->mount || as_mount_type(s->mount)->server || as_mount_is_readonly(opts)
+			      ? -AS_ERR_UNSUPPORTED
+			      : as_mount_remount(s->mount, s->mount_opts, opts));
+}
+
+#define LOST_FOUND "lost+found"
+
+static bool needs_repair(const struct sys *s)
+{
+	const struct as_fstype *type = as_mount_type(s->mount);
+
+	return type->guarantee == AS_GUARANTEE_REPAIR || type->replayed_by_checker;
+}
+
+/* A type that promises nothing of a disk after a power cut is not mounted before its checker has
+ * been there, as machines do it when they boot. */
+static int repair(struct sys *s)
+{
+	const struct as_fstype *type = as_mount_type(s->mount);
+	enum as_check_mode mode = type->replayed_by_checker ? AS_CHECK_QUICK : AS_CHECK_DEFAULT;
+	enum as_check_answer answer;
+
+	if (!needs_repair(s))
+		return 0;
+	if (as_mount_check(s->mount, mode, true, 0, &answer, NULL, NULL))
+		return -EIO;
+	return answer == AS_CHECK_CLEAN || answer == AS_CHECK_REPAIRED ? 0 : -EUCLEAN;
+}
+
+void sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct sys *s = (struct sys *)vfs;
+	int rc = -AS_ERR_UNSUPPORTED;
+	bool had;
+
+	(void)op;
+	/* The kernel passes sync(2) on to no server: nothing is promised that could be judged. */
+	if (s->mount && !as_mount_type(s->mount)->server) {
+		had = !faccessat(s->root_fd, LOST_FOUND, F_OK, AT_SYMLINK_NOFOLLOW);
+		/* Closing may write: that must come too late. */
+		as_mount_cut(s->mount);
+		close_slots(s);
+		close_root(s);
+		rc = as_mount_cut_end(s->mount);
+		if (!rc)
+			rc = repair(s);
+		if (!rc)
+			rc = as_vfs_sys_mount(vfs, "");
+		if (!rc)
+			as_vfs_watch(vfs, vfs->watch);
+		/* Checkers make it where it is missing: no doing of the workload. */
+		if (!rc && !had && needs_repair(s))
+			unlinkat(s->root_fd, LOST_FOUND, AT_REMOVEDIR);
+	}
+	as_vfs_answer(out, rc);
+}

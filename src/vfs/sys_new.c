@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sys_new: confinement, and the table of the executor for system calls. See sys.h. */
+#include "vfs/sys_new.h"
+
+#include "vfs/sys.h"
+#include "target/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* ---- Confinement ----------------------------------------------------------------------------- */
+
+static bool write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	size_t len = strlen(text);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = write(fd, text, len) == (ssize_t)len;
+	close(fd);
+	return ok;
+}
+
+/* A user namespace in which we are root over what is ours. */
+static int become_root(struct as_err *err)
+{
+	char uid[64], gid[64];
+
+	snprintf(uid, sizeof(uid), "0 %u 1", geteuid());
+	snprintf(gid, sizeof(gid), "0 %u 1", getegid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return as_fail(
+			err, AS_ELACK,
+			"a directory can be tested by root, or where user namespaces are allowed "
+			"(sysctl kernel.unprivileged_userns_clone=1): %s",
+			strerror(errno));
+	if (!write_text("/proc/self/setgroups", "deny") || !write_text("/proc/self/uid_map", uid) ||
+	    !write_text("/proc/self/gid_map", gid))
+		return as_fail_errno(err, errno, "cannot set up a user namespace");
+	return 0;
+}
+
+static int open_proc(struct sys *s, struct as_err *err)
+{
+	s->proc_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return s->proc_fd < 0 ? as_fail_errno(err, errno, "/proc/self/fd") : 0;
+}
+
+static void settle_process(void)
+{
+	struct rlimit files;
+
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	umask(0);
+}
+
+static int confine(struct sys *s, const char *folder, struct as_err *err)
+{
+	bool privileged = !geteuid();
+	struct statvfs sv;
+	int rc = open_proc(s, err), fd;
+
+	if (!rc && !privileged)
+		rc = become_root(err);
+	if (rc)
+		return rc;
+	/* By descriptor: a link put in its place meanwhile leads nowhere. */
+	fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fchdir(fd) || chroot(".") || chdir("/"))
+		rc = as_fail_errno(err, errno, "cannot confine the run to %s", folder);
+	if (fd >= 0)
+		close(fd);
+	if (rc)
+		return rc;
+	s->root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->root_fd < 0 || fstatvfs(s->root_fd, &sv))
+		return as_fail_errno(err, errno, "%s", folder);
+	/* Without privileges the kernel refuses, which is an answer worth judging. */
+	s->refuse_devices = privileged && !(sv.f_flag & ST_NODEV);
+	settle_process();
+	return 0;
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static struct sys *new_sys(const struct as_vfs_ops *ops)
+{
+	struct sys *s = as_xcalloc(1, sizeof(*s));
+
+	s->vfs.ops = ops;
+	s->root_fd = s->proc_fd = -1;
+	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
+		s->slots[i] = -1;
+	return s;
+}
+
+static void sys_free(struct as_vfs *vfs)
+{
+	struct sys *s = (struct sys *)vfs;
+
+	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
+		if (s->slots[i] >= 0)
+			close(s->slots[i]);
+	if (s->root_fd >= 0)
+		close(s->root_fd);
+	if (s->proc_fd >= 0)
+		close(s->proc_fd);
+	free(s);
+}
+
+static struct as_vfs *sys_another(const struct as_vfs *vfs)
+{
+	const struct sys *from = (const struct sys *)vfs;
+	struct sys *s = new_sys(vfs->ops);
+
+	s->root_fd = fcntl(from->root_fd, F_DUPFD_CLOEXEC, 0);
+	s->proc_fd = fcntl(from->proc_fd, F_DUPFD_CLOEXEC, 0);
+	as_assert(s->root_fd >= 0 && s->proc_fd >= 0);
+	s->refuse_devices = from->refuse_devices;
+	s->mount = from->mount;
+	s->mount_opts = from->mount_opts;
+	s->vfs.watch = vfs->watch;
+	if (vfs->watch)
+		sys_begin(&s->vfs);
+	return &s->vfs;
+}
+
+static const struct as_vfs_ops sys_ops = {
+	.api = AS_VFS_API,
+	.caps = AS_VFS_SYNC_IS_SYNCFS,
+	.name = "system calls",
+	.op = {
+#define X(ID, name) [AS_OP_##ID] = sys_##name,
+		AS_VFS_OPS(X)
+#undef X
+	},
+	.tree = &sys_tree_ops,
+	.free = sys_free,
+	.another = sys_another,
+	.begin = sys_begin,
+};
+
+/* On a mount of our own: nothing but a mount does anything while it is unmounted. */
+#define X(ID, name)                                                                            \
+	static void mounted_##name(struct as_vfs *vfs, const struct as_op *op,                 \
+				   struct as_outcome *out)                                     \
+	{                                                                                      \
+		const struct sys *s = (const struct sys *)vfs;                                 \
+                                                                                               \
+		if (as_mount_mounted(s->mount) || AS_OP_##ID == AS_OP_MOUNT)                   \
+			sys_##name(vfs, op, out);                                              \
+		else                                                                           \
+			as_vfs_answer(out, AS_OP_##ID == AS_OP_UMOUNT ? -EINVAL : -ESHUTDOWN); \
+	}
+AS_VFS_OPS(X)
+#undef X
+
+static const struct as_vfs_ops mounted_ops = {
+	.api = AS_VFS_API,
+	.caps = AS_VFS_MOUNTS | AS_VFS_SYNC_IS_SYNCFS,
+	.name = "system calls on a mount of our own",
+	.op = {
+#define X(ID, name) [AS_OP_##ID] = mounted_##name,
+		AS_VFS_OPS(X)
+#undef X
+	},
+	.tree = &sys_tree_ops,
+	.free = sys_free,
+	.another = sys_another,
+	.begin = sys_begin,
+};
+
+int as_vfs_sys_new(const char *folder, struct as_vfs **vfs, struct as_err *err)
+{
+	struct sys *s = new_sys(&sys_ops);
+	int rc = confine(s, folder, err);
+
+	*vfs = rc ? NULL : &s->vfs;
+	if (rc)
+		sys_free(&s->vfs);
+	return rc;
+}
+
+int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_vfs **vfs,
+			   struct as_err *err)
+{
+	struct sys *s = new_sys(&mounted_ops);
+	int rc = open_proc(s, err);
+
+	s->mount = mount;
+	s->mount_opts = opts;
+	settle_process();
+	*vfs = rc ? NULL : &s->vfs;
+	if (rc)
+		sys_free(&s->vfs);
+	return rc;
+}
+
+int as_sys_remove_tree(const char *folder, struct as_err *err)
+{
+	uint64_t done = 0;
+
+	return as_sys_remove_counted(AT_FDCWD, folder, &done, err);
+}
+
+int as_sys_remove_counted(int at, const char *folder, uint64_t *done, struct as_err *err)
+{
+	int fd = sys_open_dir(NULL, at, folder, true);
+	int rc = fd < 0 ? -errno : sys_remove_below(NULL, fd, true, done);
+
+	if (!rc && unlinkat(at, folder, AT_REMOVEDIR))
+		rc = -errno;
+	return rc ? as_fail_errno(err, -rc, "cannot remove %s", folder) : 0;
+}

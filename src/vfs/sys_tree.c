@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sys_tree: operations that are many calls, and reading a whole tree. Everything goes by
+ * descriptor, one directory open at a time: trees may be deeper than PATH_MAX or the table of
+ * descriptors.
+ */
+#include "vfs/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define LIST_BYTES 16384
+#define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+
+static uint32_t type_of(struct as_vfs *vfs, int fd, const struct dirent64 *entry)
+{
+	struct stat st;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return DTTOIF(entry->d_type);
+	return sys_do(vfs, newfstatat, fd, SYS_P(entry->d_name), SYS_P(&st), AT_SYMLINK_NOFOLLOW)
+		       ? 0
+		       : st.st_mode & S_IFMT;
+}
+
+/* The system call itself: readdir(3) takes the ENOENT of a removed directory for its end. */
+static int list_all(struct as_vfs *vfs, int own, struct as_vfs_names *names)
+{
+	_Alignas(struct dirent64) char block[LIST_BYTES];
+	ssize_t n;
+	int rc = 0;
+
+	while (!rc && (n = sys_do(vfs, getdents64, own, SYS_P(block), sizeof(block))) > 0) {
+		for (ssize_t at = 0; at < n && !rc;) {
+			const struct dirent64 *entry = (const struct dirent64 *)(block + at);
+
+			if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+				rc = as_vfs_names_add(names,
+						      as_vfs_type_letter(type_of(vfs, own, entry)),
+						      entry->d_name);
+			at += entry->d_reclen;
+		}
+	}
+	if (!rc && n < 0)
+		rc = -errno;
+	as_vfs_names_sort(names);
+	return rc;
+}
+
+int sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names)
+{
+	int own = (int)sys_do(vfs, openat, fd, SYS_P("."), OPEN_DIR), rc;
+
+	if (own < 0)
+		return -errno;
+	rc = list_all(vfs, own, names);
+	sys_do(vfs, close, own);
+	return rc;
+}
+
+void sys_readdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct as_vfs_names names = { 0 };
+	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), OPEN_DIR), rc;
+
+	rc = fd < 0 ? -errno : sys_list(vfs, fd, &names);
+	if (rc)
+		as_vfs_answer(out, rc);
+	else
+		as_vfs_answer_names(vfs, out, &names, true);
+	if (fd >= 0)
+		sys_do(vfs, close, fd);
+	as_vfs_names_free(&names);
+}
+
+/* ---- remove, prune --------------------------------------------------------------------------- */
+
+/*
+ * Others may rename what we are in: ".." is believed only when it is the directory we came from,
+ * and what is entered is never a link. So nothing is touched but what was below the first directory
+ * when we came to it.
+ */
+struct level {
+	struct as_vfs_names names;
+	size_t next;
+	dev_t dev;
+	ino_t ino;
+};
+
+struct climb {
+	struct as_vfs *vfs; /* who is watched; NULL: nobody */
+	struct level *levels;
+	size_t n, cap;
+	int fd; /* of the innermost level */
+	bool force;
+};
+
+static int enter(struct climb *c)
+{
+	struct stat st;
+
+	if (c->n == c->cap) {
+		c->cap = c->cap ? c->cap * 2 : 16;
+		c->levels = as_xrealloc(c->levels, c->cap * sizeof(*c->levels));
+	}
+	if (sys_do(c->vfs, fstat, c->fd, SYS_P(&st)))
+		return -errno;
+	c->levels[c->n++] = (struct level){ .dev = st.st_dev, .ino = st.st_ino };
+	return sys_list(c->vfs, c->fd, &c->levels[c->n - 1].names);
+}
+
+int sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force)
+{
+	char path[40];
+	int fd, own;
+
+	if (!force)
+		return (int)sys_do(vfs, openat, at, SYS_P(name), OPEN_DIR | O_NOFOLLOW);
+	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	/* Where this does not help, the open says so. */
+	(void)!chmod(path, 0700);
+	own = openat(fd, ".", OPEN_DIR);
+	close(fd);
+	return own;
+}
+
+static int go_to(struct climb *c, const char *name)
+{
+	int fd = sys_open_dir(c->vfs, c->fd, name, c->force);
+
+	if (fd < 0)
+		return -errno;
+	sys_do(c->vfs, close, c->fd);
+	c->fd = fd;
+	return 0;
+}
+
+/* Back to the level above. */
+static int go_up(struct climb *c)
+{
+	const struct level *above = &c->levels[c->n - 1];
+	int fd = (int)sys_do(c->vfs, openat, c->fd, SYS_P(".."), OPEN_DIR);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	sys_do(c->vfs, close, c->fd);
+	c->fd = fd;
+	if (sys_do(c->vfs, fstat, fd, SYS_P(&st)))
+		return -errno;
+	return st.st_dev == above->dev && st.st_ino == above->ino ? 0 : -ESTALE;
+}
+
+/* The next entry of the innermost level: removed (1), or entered (0). */
+static int remove_next(struct climb *c)
+{
+	struct level *level = &c->levels[c->n - 1];
+	const char *name = as_vfs_names_at(&level->names, level->next++) + 1;
+	struct stat st;
+	int rc;
+
+	if (sys_do(c->vfs, newfstatat, c->fd, SYS_P(name), SYS_P(&st), AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return sys_do(c->vfs, unlinkat, c->fd, SYS_P(name), 0) ? -errno : 1;
+	rc = go_to(c, name);
+	return rc ? rc : enter(c);
+}
+
+/* The innermost level is empty: back to the one above, which removes it. */
+static int leave(struct climb *c)
+{
+	struct level *above;
+	int rc;
+
+	as_vfs_names_free(&c->levels[--c->n].names);
+	if (!c->n)
+		return 0;
+	above = &c->levels[c->n - 1];
+	rc = go_up(c);
+	if (rc)
+		return rc;
+	return sys_do(c->vfs, unlinkat, c->fd,
+		      SYS_P(as_vfs_names_at(&above->names, above->next - 1) + 1), AT_REMOVEDIR)
+		       ? -errno
+		       : 1;
+}
+
+int sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done)
+{
+	struct climb c = { .vfs = vfs, .fd = fd, .force = force };
+	int rc = enter(&c);
+
+	while (rc >= 0 && c.n) {
+		struct level *level = &c.levels[c.n - 1];
+
+		rc = level->next < level->names.n ? remove_next(&c) : leave(&c);
+		*done += rc == 1;
+	}
+	while (c.n)
+		as_vfs_names_free(&c.levels[--c.n].names);
+	free(c.levels);
+	sys_do(vfs, close, c.fd);
+	return rc < 0 ? rc : 0;
+}
+
+static int empty_dir(struct as_vfs *vfs, const char *path, uint64_t *done)
+{
+	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(path), OPEN_DIR);
+
+	return fd < 0 ? -errno : sys_remove_below(vfs, fd, false, done);
+}
+
+void sys_remove(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct stat st;
+	int rc = -as_op_remove_refused(op->path);
+
+	if (!rc &&
+	    sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), AT_SYMLINK_NOFOLLOW))
+		rc = -errno;
+	if (!rc && S_ISDIR(st.st_mode))
+		rc = empty_dir(vfs, op->path, &out->done);
+	if (!rc && sys_do(vfs, unlinkat, AT_FDCWD, SYS_P(op->path),
+			  S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0))
+		rc = -errno;
+	out->done += !rc;
+	as_vfs_answer(out, rc);
+}
+
+void sys_prune(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct stat st;
+	int rc = 0;
+
+	if (sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), 0))
+		rc = -errno;
+	else if (S_ISDIR(st.st_mode))
+		rc = empty_dir(vfs, op->path, &out->done);
+	else if (!S_ISREG(st.st_mode))
+		rc = -EINVAL;
+	else if (sys_do(vfs, truncate, SYS_P(op->path), 0))
+		rc = -errno;
+	as_vfs_answer(out, rc);
+}
+
+/* ---- deepen, enlarge ------------------------------------------------------------------------- */
+
+static int enlarge_dir(struct as_vfs *vfs, const char *path, uint64_t count, uint64_t *done)
+{
+	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(path), OPEN_DIR), rc = 0;
+	char name[24];
+
+	if (fd < 0)
+		return -errno;
+	for (unsigned long long i = 0; *done < count && !rc; i++) {
+		snprintf(name, sizeof(name), "e%llu", i);
+		if (!sys_do(vfs, mkdirat, fd, SYS_P(name), 0755))
+			++*done;
+		else if (errno != EEXIST)
+			rc = -errno;
+	}
+	sys_do(vfs, close, fd);
+	return rc;
+}
+
+void sys_enlarge(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct stat st;
+	int rc = 0;
+
+	if (sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), 0)) {
+		as_vfs_answer(out, -errno);
+	} else if (S_ISDIR(st.st_mode)) {
+		rc = enlarge_dir(vfs, op->path, op->len, &out->done);
+		as_vfs_answer(out, rc ? rc : (int64_t)op->len);
+	} else if (S_ISREG(st.st_mode)) {
+		sys_answer(out,
+			   sys_do(vfs, truncate, SYS_P(op->path), (uint64_t)st.st_size + op->len));
+	} else {
+		as_vfs_answer(out, -EINVAL);
+	}
+}
+
+void sys_deepen(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), OPEN_DIR), below, rc = 0;
+
+	if (fd < 0)
+		rc = -errno;
+	while (!rc && out->done < op->len) {
+		if (!sys_do(vfs, mkdirat, fd, SYS_P("d"), 0755))
+			out->done++;
+		else if (errno != EEXIST)
+			rc = -errno;
+		if (rc)
+			break;
+		below = (int)sys_do(vfs, openat, fd, SYS_P("d"), OPEN_DIR | O_NOFOLLOW);
+		if (below < 0) {
+			rc = -errno;
+			break;
+		}
+		sys_do(vfs, close, fd);
+		fd = below;
+	}
+	if (fd >= 0)
+		sys_do(vfs, close, fd);
+	as_vfs_answer(out, rc ? rc : (int64_t)op->len);
+}
+
+/* ---- Reading a tree -------------------------------------------------------------------------- */
+
+static void leave_dir(const struct sys *s, int dir)
+{
+	if (dir != s->root_fd)
+		close(dir);
+}
+
+/* Opens the directories along a path too long for one call; returns a descriptor (the root's own,
+ * as a rule: see leave_dir()) and the tail that is left, or a negative errno. */
+static int walk_deep(struct sys *s, const char *path, const char **tail)
+{
+	int fd = s->root_fd, next, saved;
+	char part[AS_VFS_PATH_MAX];
+
+	path += strspn(path, "/");
+	while (fd >= 0 && strlen(path) >= AS_VFS_PATH_MAX) {
+		size_t len = AS_VFS_PATH_MAX - 1;
+
+		while (path[len] != '/')
+			len--;
+		memcpy(part, path, len);
+		part[len] = '\0';
+		next = openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		saved = errno;
+		leave_dir(s, fd);
+		if (next < 0)
+			return -saved;
+		fd = next;
+		path += len + 1;
+	}
+	*tail = *path ? path : ".";
+	return fd < 0 ? -EBADF : fd;
+}
+
+static int tree_open(struct sys *s, const char *path, int flags)
+{
+	const char *tail;
+	int dir = walk_deep(s, path, &tail), fd, saved;
+
+	if (dir < 0)
+		return dir;
+	fd = openat(dir, tail, flags | O_NOFOLLOW | O_CLOEXEC);
+	saved = errno;
+	leave_dir(s, dir);
+	return fd < 0 ? -saved : fd;
+}
+
+static int tree_stat(void *ctx, const char *path, struct as_stat *to)
+{
+	struct stat st;
+	const char *tail;
+	int dir = walk_deep(ctx, path, &tail), rc;
+
+	if (dir < 0)
+		return dir;
+	rc = fstatat(dir, tail, &st, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
+	leave_dir(ctx, dir);
+	if (!rc)
+		sys_convert_stat(&st, to);
+	return rc;
+}
+
+static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx)
+{
+	struct as_vfs_names names = { 0 };
+	int fd = tree_open(ctx, path, O_RDONLY | O_DIRECTORY), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = list_all(NULL, fd, &names);
+	close(fd);
+	for (size_t i = 0; !rc && i < names.n; i++) {
+		const char *name = as_vfs_names_at(&names, i);
+
+		rc = fill(fill_ctx, name + 1, 0, as_vfs_letter_type(name[0]));
+	}
+	as_vfs_names_free(&names);
+	return rc;
+}
+
+static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
+{
+	const char *tail;
+	int dir = walk_deep(ctx, path, &tail);
+	ssize_t n;
+
+	if (dir < 0)
+		return dir;
+	n = readlinkat(dir, tail, buf, len);
+	if (n < 0)
+		n = -errno;
+	leave_dir(ctx, dir);
+	return n;
+}
+
+static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uint64_t off)
+{
+	int fd = tree_open(ctx, path, O_RDONLY | O_NONBLOCK | O_NOATIME);
+	ssize_t n;
+
+	if (fd == -EPERM)
+		fd = tree_open(ctx, path, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return fd;
+	n = pread(fd, buf, len, (off_t)off);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n;
+}
+
+/* The calls for attributes take paths only, which begin at the root we are confined to; for one
+ * that is too long the working directory is lent to them. */
+static int64_t with_dir(struct sys *s, const char *path,
+			ssize_t (*call)(const char *tail, const char *name, void *buf, size_t len),
+			const char *name, void *buf, size_t len)
+{
+	const char *tail;
+	int dir, back;
+	int64_t n;
+
+	if (path[0] == '/' && strlen(path) < AS_VFS_PATH_MAX) {
+		n = call(path, name, buf, len);
+		return n < 0 ? -errno : n;
+	}
+	dir = walk_deep(s, path, &tail);
+	if (dir < 0)
+		return dir;
+	back = open(".", O_PATH | O_CLOEXEC);
+	n = back < 0 || fchdir(dir) ? -1 : call(tail, name, buf, len);
+	if (n < 0)
+		n = -errno;
+	if (back >= 0) {
+		as_assert(!fchdir(back));
+		close(back);
+	}
+	leave_dir(s, dir);
+	return n;
+}
+
+static ssize_t call_list(const char *tail, const char *name, void *buf, size_t len)
+{
+	(void)name;
+	return llistxattr(tail, buf, len);
+}
+
+static ssize_t call_get(const char *tail, const char *name, void *buf, size_t len)
+{
+	return lgetxattr(tail, name, buf, len);
+}
+
+static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len)
+{
+	return with_dir(ctx, path, call_list, NULL, buf, len);
+}
+
+static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void *buf, size_t len)
+{
+	return with_dir(ctx, path, call_get, name, buf, len);
+}
+
+const struct as_tree_ops sys_tree_ops = {
+	.stat = tree_stat,
+	.list = tree_list,
+	.readlink = tree_readlink,
+	.read = tree_read,
+	.listxattr = tree_listxattr,
+	.getxattr = tree_getxattr,
+};

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * traits: see traits.h. A library's come from its table, those of a type of the kernel from its
+ * row in target/fstype.def, a directory's from the row with the magic number that statfs(2)
+ * gives; a type without a row gets the careful one, which expects little and allows much.
+ */
+#include "vfs/traits.h"
+
+#include "target/fstype.h"
+
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define FALLOC_BASIC (AS_FEAT_FALLOC_ALLOC | AS_FEAT_FALLOC_KEEP | AS_FEAT_FALLOC_PUNCH)
+#define FALLOC_ALL \
+	(FALLOC_BASIC | AS_FEAT_FALLOC_ZERO | AS_FEAT_FALLOC_COLLAPSE | AS_FEAT_FALLOC_INSERT)
+#define RENAME_ALL (AS_FEAT_RENAME_NOREPLACE | AS_FEAT_RENAME_EXCHANGE | AS_FEAT_RENAME_WHITEOUT)
+#define POSIX_ALL                                                                             \
+	(AS_FEAT_HARDLINK | AS_FEAT_SYMLINK | AS_FEAT_MKNOD | AS_FEAT_OWNER | AS_FEAT_TIMES | \
+	 AS_FEAT_SPARSE | AS_FEAT_MMAP)
+#define XATTR_ALL (AS_FEAT_XATTR_USER | AS_FEAT_XATTR_TRUSTED | AS_FEAT_XATTR_SECURITY)
+
+/* ---- Libraries ------------------------------------------------------------------------------- */
+
+static const struct {
+	uint32_t cap;
+	uint64_t features;
+} cap_features[] = {
+	{ AS_CAP_HARDLINK, AS_FEAT_HARDLINK },
+	{ AS_CAP_SYMLINK, AS_FEAT_SYMLINK },
+	{ AS_CAP_MKNOD, AS_FEAT_MKNOD },
+	{ AS_CAP_XATTR, XATTR_ALL },
+	{ AS_CAP_FALLOCATE, AS_FEAT_FALLOC_ALLOC | AS_FEAT_FALLOC_KEEP },
+	{ AS_CAP_PUNCH, AS_FEAT_FALLOC_PUNCH | AS_FEAT_FALLOC_ZERO },
+	{ AS_CAP_SHIFT, AS_FEAT_FALLOC_COLLAPSE | AS_FEAT_FALLOC_INSERT },
+	{ AS_CAP_RENAME2, RENAME_ALL },
+	{ AS_CAP_TMPFILE, AS_FEAT_TMPFILE },
+	{ AS_CAP_OWNER, AS_FEAT_OWNER },
+	{ AS_CAP_TIMES, AS_FEAT_TIMES },
+};
+
+static void library_traits(const struct as_target *target, struct as_traits *traits)
+{
+	uint32_t caps = as_target_library(target)->caps;
+
+	/* The executor reads and writes in place of mappings, and ignores O_DIRECT. */
+	traits->features =
+		AS_FEAT_MOUNT | AS_FEAT_LIBRARY | AS_FEAT_SPARSE | AS_FEAT_MMAP | AS_FEAT_DIRECT;
+	for (size_t i = 0; i < sizeof(cap_features) / sizeof(cap_features[0]); i++)
+		if (caps & cap_features[i].cap)
+			traits->features |= cap_features[i].features;
+	/* A whiteout is a node. */
+	if (!(caps & AS_CAP_MKNOD))
+		traits->features &= ~(uint64_t)AS_FEAT_RENAME_WHITEOUT;
+	traits->quirks = AS_QUIRK_NO_ATIME;
+	if (!(caps & AS_CAP_OPEN_UNLINKED))
+		traits->quirks |= AS_QUIRK_NO_OPEN_UNLINKED;
+}
+
+/* ---- File systems of the kernel ------------------------------------------------------------ */
+
+/* Of each type, from target/fstype.def; fields left out are 0. */
+struct as_fs_traits {
+	int64_t magic; /* of statfs(2); 0: not to be found by it */
+	uint64_t features, quirks;
+	uint64_t maybe; /* depends on the driver or its version */
+	uint32_t name_max; /* 0: 255 */
+	uint32_t link_max, dir_link_max;
+	uint32_t symlink_max; /* 0: what one block holds */
+	uint32_t xattr_value_max;
+	uint64_t size_max_bytes, size_max_blocks; /* the smaller one; 0: none */
+	int64_t time_granularity_ns;
+};
+
+#define UNPACK(...) __VA_ARGS__
+#define FSTYPE(id, how, traits) { UNPACK traits },
+
+/*
+ * Of every FUSE server: the kernel keeps no link count of directories, asks servers for one flag of
+ * rename at most, has no O_TMPFILE for them, and seeks holes only where the server does.
+ */
+#define FUSE_QUIRKS (AS_QUIRK_DIR_NLINK_ANY)
+#define FUSE2FS_TRAITS                                                                         \
+	(.features = POSIX_ALL | XATTR_ALL | FALLOC_BASIC,                                     \
+	 .quirks = FUSE_QUIRKS | AS_QUIRK_MKDIR_022, .link_max = 65000, .dir_link_max = 65000, \
+	 .time_granularity_ns = 1)
+#define NTFS3G_TRAITS                                                                            \
+	(.features = POSIX_ALL | AS_FEAT_XATTR_USER,                                             \
+	 .quirks = FUSE_QUIRKS | AS_QUIRK_FREE_FILES_ANY, .link_max = 1024, .symlink_max = 4095, \
+	 .time_granularity_ns = 100)
+
+static const struct as_fs_traits kernel_rows[] = {
+#include "target/fstype.def"
+};
+
+#define NROWS (sizeof(kernel_rows) / sizeof(kernel_rows[0]))
+
+static const struct as_fs_traits tmpfs_row = {
+	.magic = TMPFS_MAGIC,
+	.features = POSIX_ALL | FALLOC_BASIC | RENAME_ALL | AS_FEAT_TMPFILE | XATTR_ALL |
+		    AS_FEAT_DIRECT,
+	.symlink_max = 4095,
+	.time_granularity_ns = 1,
+};
+
+/* A type that we know nothing of. */
+static const struct as_fs_traits careful_row = {
+	.features = POSIX_ALL | AS_FEAT_RENAME_NOREPLACE,
+	.quirks = AS_QUIRK_DIR_NLINK_ANY,
+	.symlink_max = 4095,
+	.time_granularity_ns = 1,
+};
+
+/* A server that we know nothing of. */
+static const struct as_fs_traits fuse_row = {
+	.features = POSIX_ALL,
+	.quirks = FUSE_QUIRKS,
+	.maybe = AS_FEAT_RENAME_NOREPLACE | AS_FEAT_RENAME_EXCHANGE | FALLOC_ALL | XATTR_ALL |
+		 AS_FEAT_DIRECT | AS_FEAT_TMPFILE,
+	.symlink_max = 4095,
+	.time_granularity_ns = 1,
+};
+
+static const struct as_fs_traits *row_of_magic(int64_t magic)
+{
+	for (size_t i = 0; i < NROWS; i++)
+		if (kernel_rows[i].magic && kernel_rows[i].magic == magic)
+			return &kernel_rows[i];
+	return magic == tmpfs_row.magic ? &tmpfs_row : &careful_row;
+}
+
+static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struct as_traits *traits)
+{
+	uint64_t by_blocks = row->size_max_blocks * block_bytes;
+
+	traits->features = row->features;
+	traits->maybe = row->maybe;
+	/* Security modules label files; access times depend on mount options. */
+	traits->quirks = row->quirks | AS_QUIRK_NO_ATIME | AS_QUIRK_XATTR_PART_REPORTED;
+	traits->name_max = row->name_max ? row->name_max : 255;
+	traits->link_max = row->link_max;
+	traits->dir_link_max = row->dir_link_max;
+	traits->symlink_max = row->symlink_max	   ? row->symlink_max
+			      : block_bytes < 4096 ? block_bytes - 1
+						   : 4095;
+	traits->xattr_value_max = row->xattr_value_max;
+	traits->size_max = row->size_max_bytes ? row->size_max_bytes : INT64_MAX;
+	if (by_blocks && by_blocks < traits->size_max)
+		traits->size_max = by_blocks;
+	traits->time_granularity_ns = row->time_granularity_ns;
+	traits->block_bytes = block_bytes;
+}
+
+static void dir_traits(const struct as_target *target, struct as_traits *traits)
+{
+	struct as_target_place place = as_target_place(target);
+
+	take_row(row_of_magic(place.magic), place.block_bytes, traits);
+	if (geteuid())
+		traits->features |= AS_FEAT_UNPRIVILEGED;
+}
+
+static void mounted_traits(const struct as_target *target, struct as_traits *traits)
+{
+	unsigned index = as_fstype_index(as_target_fstype(target));
+
+	take_row(index < NROWS ? &kernel_rows[index] : &fuse_row, as_target_block_bytes(target),
+		 traits);
+	traits->features |= AS_FEAT_MOUNT;
+	if (geteuid())
+		traits->features |= AS_FEAT_UNPRIVILEGED;
+}
+
+void as_run_traits(const struct as_target *target, struct as_traits *traits)
+{
+	struct as_limits limits = as_target_limits(target);
+
+	*traits = (struct as_traits){
+		.name = as_target_name(target),
+		.name_max = limits.name_max ? limits.name_max : 255,
+		.link_max = limits.link_max,
+		.dir_link_max = limits.dir_link_max,
+		.symlink_max = limits.symlink_max ? limits.symlink_max : 4095,
+		.xattr_value_max = limits.xattr_bytes,
+		.block_bytes = as_target_block_bytes(target),
+		.size_max = limits.file_bytes ? limits.file_bytes : INT64_MAX,
+		.time_granularity_ns = 1,
+		.may_fill = true,
+	};
+	if (as_target_library(target))
+		library_traits(target, traits);
+	else if (as_target_fstype(target))
+		mounted_traits(target, traits);
+	else
+		dir_traits(target, traits);
+}

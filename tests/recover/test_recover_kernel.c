@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recovery by the running kernel and by checkers: all ways come to the same tree, what is
+ * remembered is true, a record of a recovery leads to the disk it left; and checkers that die, hang
+ * or reach for other things have their own ends. What needs root is left out without it.
+ */
+#include "tests/crash/crashed.h"
+
+#include "recover/jbd2.h"
+#include "recover/recover_kernel.h"
+#include "snapshot/tree.h"
+
+#include <signal.h>
+
+#define UNIT(name, fn)                     \
+	{                                  \
+		name, fn, NULL, NULL, NULL \
+	}
+
+/* ---- Ways ------------------------------------------------------------------------------------ */
+
+struct ways {
+	struct as_recoverer *recoverer;
+	unsigned flags;
+	unsigned trees; /* that were not those of the disk before */
+	struct as_digest last;
+};
+
+static bool all_ways_agree(void *ctx, struct as_disk *disk, size_t cut)
+{
+	struct ways *w = ctx;
+	struct as_tree *first = NULL;
+
+	for (unsigned way = 0; way < AS_WAYS; way++) {
+		struct as_recovered r;
+		struct as_buf how = { 0 };
+
+		if (!(w->recoverer->ways >> way & 1))
+			continue;
+		child_ok(as_recover(w->recoverer, way, disk, w->flags, &r, &child_err));
+		if (r.end != AS_RECOVERED)
+			fprintf(stderr, "cut %zu, %s: %s\n", cut, as_way_name(way),
+				as_buf_str(&r.why));
+		child_check(r.end == AS_RECOVERED && r.tree && r.disk);
+		if (first && as_tree_diff(first, "mount", r.tree, as_way_name(way), &how))
+			fprintf(stderr, "cut %zu: %s\n", cut, as_buf_str(&how));
+		child_check(!how.len);
+		as_buf_free(&how);
+		if (!first)
+			first = as_tree_get(r.tree);
+		as_recovered_free(&r);
+	}
+	w->trees += !as_digest_eq(w->last, as_tree_digest(first));
+	w->last = as_tree_digest(first);
+	as_tree_put(first);
+	return true;
+}
+
+struct run {
+	const char *type;
+	enum as_memo_mode memo;
+	unsigned step, trees; /* at least so many different ones */
+};
+
+static int child_ways(void *ctx)
+{
+	const struct run *run = ctx;
+	struct crashed c = crash_type(run->type);
+	const struct as_steps_options options = { .memo = run->memo, .verify_every = 1 };
+	struct ways w = { .recoverer = as_recoverer_kernel(c.type, &options),
+			  .flags = AS_RECOVER_PROBE };
+	struct as_steps_stats stats;
+
+	child_check(each_state(&c, AS_VIEW_ATOMIC, run->step, all_ways_agree, &w) > 5);
+	child_check(w.trees >= run->trees);
+	stats = as_steps_stats(as_recoverer_kernel_steps(w.recoverer));
+	if (run->memo == AS_MEMO_VERIFY)
+		child_check(stats.memo.asked && stats.memo.hits == stats.verified);
+	else
+		child_check(!stats.memo.asked && !stats.memoised[AS_STEP_MOUNT]);
+	as_recoverer_free(w.recoverer);
+	crashed_free(&c);
+	return 0;
+}
+
+static void run_ways(struct run run)
+{
+	need_host(run.type);
+	in_child(child_ways, &run);
+}
+
+static void test_ext4_verified(void **state)
+{
+	(void)state;
+	run_ways((struct run){ "ext4", AS_MEMO_VERIFY, 5, 4 });
+}
+
+static void test_ext3_verified(void **state)
+{
+	(void)state;
+	run_ways((struct run){ "ext3", AS_MEMO_VERIFY, 11, 4 });
+}
+
+static void test_ext4_without_memory(void **state)
+{
+	(void)state;
+	run_ways((struct run){ "ext4", AS_MEMO_OFF, 23, 3 });
+}
+
+static void test_xfs(void **state)
+{
+	(void)state;
+	run_ways((struct run){ "xfs", AS_MEMO_VERIFY, 3, 2 });
+}
+
+static void test_btrfs(void **state)
+{
+	(void)state;
+	run_ways((struct run){ "btrfs", AS_MEMO_VERIFY, 3, 2 });
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+struct records {
+	struct as_recoverer *recoverer;
+	unsigned writes, reads, memoised;
+};
+
+/* Doing again what the record says leads from the crashed disk to the recovered one. */
+static bool record_leads_there(void *ctx, struct as_disk *disk, size_t cut)
+{
+	struct records *r = ctx;
+
+	(void)cut;
+	for (unsigned way = AS_WAY_MOUNT; way <= AS_WAY_QUICK; way++) {
+		struct as_disk *again = as_disk_snapshot(disk);
+		struct as_recovered got;
+
+		child_ok(as_recover(r->recoverer, way, disk, AS_RECOVER_LOG, &got, &child_err));
+		child_check(got.end == AS_RECOVERED && got.log);
+		child_ok(as_reclog_replay(got.log, 0, as_reclog_len(got.log), as_disk_bd(again),
+					  &child_err));
+		child_check(as_disk_eq(again, got.disk));
+		for (size_t i = 0; i < as_reclog_len(got.log); i++) {
+			const struct as_log_entry *e = as_reclog_at(got.log, i);
+
+			r->writes += as_log_entry_changes(e);
+			r->reads += e->kind == AS_CALL_READ && e->data;
+		}
+		r->memoised += got.memoised;
+		as_recovered_free(&got);
+		as_disk_free(again);
+	}
+	return true;
+}
+
+static int child_records(void *ctx)
+{
+	struct crashed c = crash_type("ext4");
+	const struct as_steps_options options = { 0 };
+	struct records r = { .recoverer = as_recoverer_kernel(c.type, &options) };
+
+	(void)ctx;
+	child_check(each_state(&c, AS_VIEW_ATOMIC, 9, record_leads_there, &r) > 10);
+	child_check(r.writes && r.reads && r.memoised);
+	as_recoverer_free(r.recoverer);
+	crashed_free(&c);
+	return 0;
+}
+
+static void test_records(void **state)
+{
+	(void)state;
+	need_host("ext4");
+	in_child(child_records, NULL);
+}
+
+/* ---- What a replay looks at ------------------------------------------------------------------ */
+
+struct scribbles {
+	struct as_steps *steps;
+	struct as_jbd2 jbd2;
+	unsigned harmless, harmful; /* disks */
+};
+
+static void scribble(struct as_disk *disk, const struct as_span *spans, size_t n)
+{
+	unsigned char junk[4096];
+
+	memset(junk, 0xa5, sizeof(junk));
+	for (size_t i = 0; i < n; i++)
+		for (uint64_t at = 0; at < spans[i].len;) {
+			uint64_t len =
+				spans[i].len - at < sizeof(junk) ? spans[i].len - at : sizeof(junk);
+
+			child_ok(as_bd_write(as_disk_bd(disk), spans[i].off + at, junk, len));
+			at += len;
+		}
+}
+
+static bool mounts_as(struct as_steps *steps, struct as_disk *a, struct as_disk *b)
+{
+	struct as_stepped x, y;
+	bool same;
+
+	child_ok(as_step(steps, AS_STEP_MOUNT, a, false, &x, &child_err));
+	child_ok(as_step(steps, AS_STEP_MOUNT, b, false, &y, &child_err));
+	same = x.end == y.end && x.end == AS_RECOVERED &&
+	       !as_tree_diff(x.tree, "", y.tree, "", NULL);
+	as_stepped_free(&x);
+	as_stepped_free(&y);
+	return same;
+}
+
+/* Junk in all blocks that nobody looks at changes nothing; in what the judgement rests on (but the
+ * superblocks) it sometimes does. */
+static bool junk_does_not_matter(void *ctx, struct as_disk *disk, size_t cut)
+{
+	struct scribbles *s = ctx;
+	struct as_disk *other;
+
+	(void)cut;
+	if (!as_jbd2_look(&s->jbd2, disk))
+		return true;
+	other = as_disk_snapshot(disk);
+	scribble(other, s->jbd2.unseen, s->jbd2.n_unseen);
+	child_check(mounts_as(s->steps, disk, other));
+	s->harmless++;
+	as_disk_restore(other, disk);
+	scribble(other, s->jbd2.looked + s->jbd2.n_looked - 1, 1);
+	s->harmful += !mounts_as(s->steps, disk, other);
+	as_disk_free(other);
+	return true;
+}
+
+static int child_scribbles(void *ctx)
+{
+	struct crashed c = crash_type(ctx);
+	const struct as_steps_options options = { .memo = AS_MEMO_OFF };
+	struct scribbles s = { .steps = as_steps_new(c.type, &options) };
+	unsigned states = each_state(&c, AS_VIEW_ATOMIC, 13, junk_does_not_matter, &s);
+
+	child_check(s.harmless > states / 2);
+	child_check(s.harmful);
+	as_jbd2_free(&s.jbd2);
+	as_steps_free(s.steps);
+	crashed_free(&c);
+	return 0;
+}
+
+static void test_unseen_ext4(void **state)
+{
+	(void)state;
+	need_host("ext4");
+	in_child(child_scribbles, "ext4");
+}
+
+static void test_unseen_ext3(void **state)
+{
+	(void)state;
+	need_host("ext3");
+	in_child(child_scribbles, "ext3");
+}
+
+/* ---- Checkers -------------------------------------------------------------------------------- */
+
+static char subject[64]; /* tests/tool/tool_subject.c, built */
+static char canary[64]; /* what it reaches for */
+
+static int build_subject(void **state)
+{
+	static char folder[] = "/tmp/assay-test-XXXXXX";
+	const char *const argv[] = {
+		"cc", "-std=gnu11", "-D_GNU_SOURCE", "-pthread",
+		"-w", "-o",	    subject,	     "tests/tool/tool_subject.c",
+		NULL
+	};
+	struct as_spawn spawn = { .argv = (char *const *)argv };
+	struct as_ended ended;
+
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(subject, sizeof(subject), "%s/subject", folder);
+	snprintf(canary, sizeof(canary), "%s/canary", folder);
+	put_file(canary, 6, 'c', false);
+	if (as_spawn_run(&spawn, &ended, NULL) || ended.how != AS_END_EXIT || ended.status)
+		subject[0] = '\0';
+	return 0;
+}
+
+static int remove_subject(void **state)
+{
+	char *slash = strrchr(subject, '/');
+
+	(void)state;
+	unlink(canary);
+	if (slash) {
+		unlink(subject);
+		*slash = '\0';
+		rmdir(subject);
+	}
+	return 0;
+}
+
+/* What a checker that does `what` comes to. */
+static void check_subject(const char *what, unsigned deadline_ms, struct as_stepped *stepped)
+{
+	char command[256];
+	struct as_fstype type = { .name = "subject",
+				  .check = {
+					  { .command = command, .exits = "0=clean 1=repaired" } } };
+	const struct as_steps_options options = { .deadline_ms = deadline_ms };
+	struct as_steps *steps = as_steps_new(&type, &options);
+	struct as_chunks *store = as_chunks_new();
+	struct as_disk *disk;
+	struct as_err err = { 0 };
+
+	if (!subject[0])
+		skip_because("no C compiler to build a checker with");
+	snprintf(command, sizeof(command), "%s %s {disk} %s", subject, what, canary);
+	assert_int_equal(as_disk_new(store, 1 << 20, &disk, &err), 0);
+	if (as_step(steps, AS_STEP_QUICK, disk, false, stepped, &err))
+		fail_msg("%s", err.msg);
+	as_disk_free(stepped->disk);
+	stepped->disk = NULL;
+	as_disk_free(disk);
+	as_steps_free(steps);
+	as_chunks_free(store);
+}
+
+static void test_checkers_that_go_wrong(void **state)
+{
+	static const struct {
+		const char *what;
+		unsigned deadline_ms;
+		enum as_recovery_end end;
+		const char *why;
+	} rows[] = {
+		{ "crash", 0, AS_DIED, "died of SIG" },
+		{ "hang", 300, AS_HUNG, "did not come to an end and was killed" },
+		/* It wants to read its canary afterwards, which is none: it fails. */
+		{ "outside", 0, AS_REFUSED, "ended with failed" },
+		{ "die", 0, AS_REFUSED, "ended with failed" },
+		{ "nonsense", 0, AS_RECOVERED, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_stepped stepped;
+
+		check_subject(rows[i].what, rows[i].deadline_ms, &stepped);
+		if (stepped.end != rows[i].end || !strstr(as_buf_str(&stepped.why), rows[i].why))
+			fail_msg("%s: %s: %s", rows[i].what, as_recovery_end_name(stepped.end),
+				 as_buf_str(&stepped.why));
+		as_stepped_free(&stepped);
+	}
+}
+
+static void test_no_such_checker(void **state)
+{
+	static const struct as_fstype type = { .name = "none",
+					       .package = "none-utils",
+					       .check = { { .command = "fsck.none {disk}",
+							    .exits = "0=clean" } } };
+	const struct as_steps_options options = { 0 };
+	struct as_steps *steps = as_steps_new(&type, &options);
+	struct as_chunks *store = as_chunks_new();
+	struct as_stepped stepped;
+	struct as_disk *disk;
+	struct as_err err;
+
+	(void)state;
+	assert_int_equal(as_disk_new(store, 1 << 20, &disk, &err), 0);
+	assert_int_equal(as_step(steps, AS_STEP_QUICK, disk, false, &stepped, &err), AS_ELACK);
+	assert_non_null(strstr(err.msg, "none-utils"));
+	as_stepped_free(&stepped);
+	as_disk_free(disk);
+	as_steps_free(steps);
+	as_chunks_free(store);
+}
+
+/* ---- Which ways there are -------------------------------------------------------------------- */
+
+static void test_ways_by_type(void **state)
+{
+	enum {
+		M = 1 << AS_WAY_MOUNT,
+		Q = 1 << AS_WAY_QUICK,
+		D = 1 << AS_WAY_DEFAULT,
+		F = 1 << AS_WAY_FULL
+	};
+	static const struct {
+		const char *type;
+		uint32_t ways;
+	} rows[] = {
+		{ "ext4", M | Q | D | F },
+		{ "ext3", M | Q | D | F },
+		{ "ext2", D | F },
+		{ "xfs", M },
+		{ "btrfs", M },
+		{ "jfs", Q | D | F },
+		{ "reiserfs", M },
+		{ "nilfs2", M },
+		{ "udf", M },
+		{ "vfat", D | F },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(as_recover_kernel_ways(as_fstype_find(rows[i].type)),
+				 rows[i].ways);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UNIT("ways by type", test_ways_by_type),
+		UNIT("checkers that go wrong", test_checkers_that_go_wrong),
+		UNIT("no such checker", test_no_such_checker),
+		UNIT("ext4: all ways agree, all that is remembered is true", test_ext4_verified),
+		UNIT("ext3: the same", test_ext3_verified),
+		UNIT("ext4: nothing is remembered when nothing is to be", test_ext4_without_memory),
+		UNIT("xfs: recovered, and at peace", test_xfs),
+		UNIT("btrfs: recovered, and at peace", test_btrfs),
+		UNIT("records of recoveries", test_records),
+		UNIT("ext4: junk where no replay looks", test_unseen_ext4),
+		UNIT("ext3: junk where no replay looks", test_unseen_ext3),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, build_subject, remove_subject);
+}
