@@ -212,7 +212,7 @@ static void uniform(const struct as_profile *p, uint64_t budget, struct seen *se
 {
 	struct as_prng prng = as_prng_seed(p->seed);
 	struct as_model *model = NULL;
-	struct as_view view;
+	struct as_gen_view view;
 	char path[256], path2[256];
 
 	as_view_init(&view, p, NULL);
@@ -268,7 +268,7 @@ static void uniform_valid(const struct as_profile *p, uint64_t budget, struct se
 	uint32_t weight[AS_OP_COUNT] = { 0 };
 	struct any any = { .choice = choice };
 	struct as_model *model = NULL;
-	struct as_view view;
+	struct as_gen_view view;
 
 	for (int i = 0; i <= AS_OP_CHCWD; i++)
 		weight[i] = 1;

@@ -14,9 +14,9 @@
 
 #include "os/spawn.h"
 #include "run/run.h"
-#include "vfs/sys_new.h"
 #include "target/fresh.h"
 #include "target/mount.h"
+#include "vfs/sys_new.h"
 #include "work/parse.h"
 
 #include <fcntl.h>
@@ -46,13 +46,13 @@ static bool lacks(const char *name)
 	return no;
 }
 
-static struct as_mount *mount_fresh(const char *name, uint64_t size_bytes, struct as_stand **stand)
+static struct as_mount *mount_fresh(const char *name, uint64_t size_bytes, struct as_medium **stand)
 {
 	const struct as_fstype *type = as_fstype_find(name);
 	struct as_mount *m;
 	struct as_err err;
 
-	as_assert(!as_stand_new(size_bytes ? size_bytes : type->default_bytes, stand, &err));
+	as_assert(!as_medium_new(size_bytes ? size_bytes : type->default_bytes, stand, &err));
 	as_assert(!as_fresh_disk(type, NULL, *stand, NULL, &err));
 	as_assert(!as_mount_new(type, *stand, &m, &err));
 	return m;
@@ -102,7 +102,7 @@ static int measure_ratio(void *ctx)
 {
 	struct results *results = ctx;
 	struct as_buf text = { 0 };
-	struct as_stand *stand;
+	struct as_medium *stand;
 	struct as_mount *m = mount_fresh("ext4", DISK_BYTES, &stand);
 	struct as_outcome outcome;
 	struct as_vfs *vfs;
@@ -134,7 +134,7 @@ static int measure_ratio(void *ctx)
 	}
 	as_vfs_free(vfs);
 	as_mount_free(m);
-	as_stand_free(stand);
+	as_medium_free(stand);
 	as_seq_free(seq);
 	as_buf_free(&text);
 	return 0;
@@ -150,7 +150,7 @@ struct cycle {
 static int measure_cycle(void *ctx)
 {
 	struct cycle *cycle = ctx;
-	struct as_stand *stand;
+	struct as_medium *stand;
 	struct as_mount *m = mount_fresh(cycle->name, 0, &stand);
 
 	for (int i = 0; i < CYCLES; i++) {
@@ -170,7 +170,7 @@ static int measure_cycle(void *ctx)
 			best_of(cycle->results->crash_us, (double)(as_now_us() - start_us));
 	}
 	as_mount_free(m);
-	as_stand_free(stand);
+	as_medium_free(stand);
 	return 0;
 }
 

@@ -20,13 +20,13 @@
  */
 #include "bench/bench.h"
 
-#include "os/spawn.h"
 #include "cli/boxes.h"
 #include "crash/crash.h"
+#include "disk/loop.h"
+#include "os/spawn.h"
 #include "recover/steps.h"
 #include "snapshot/tree.h"
 #include "snapshot/tree_cwd.h"
-#include "disk/loop.h"
 #include "target/fresh.h"
 #include "target/mount.h"
 #include "work/parse.h"
@@ -150,7 +150,7 @@ static int64_t together(int (*fn)(void *), void *const ctx[PROCESSES])
 
 struct crashed {
 	const struct as_fstype *type;
-	struct as_stand *stand;
+	struct as_medium *stand;
 	struct as_disk *start;
 	struct as_perm *perm;
 };
@@ -186,23 +186,23 @@ static void crash_disk(struct crashed *c)
 	struct as_err err;
 
 	c->type = as_fstype_find("ext4");
-	as_assert(!as_stand_new(DISK_BYTES, &c->stand, &err));
+	as_assert(!as_medium_new(DISK_BYTES, &c->stand, &err));
 	as_assert(!as_fresh_disk(c->type, NULL, c->stand, NULL, &err));
-	c->start = as_disk_snapshot((struct as_disk *)as_stand_disk(c->stand));
-	as_stand_record(c->stand, 0);
+	c->start = as_disk_snapshot((struct as_disk *)as_medium_disk(c->stand));
+	as_medium_record(c->stand, 0);
 	as_assert(!as_mount_new(c->type, c->stand, &m, &err) && !as_mount_mount(m, "", ""));
 	as_assert(!as_mount_enter(m, &err));
 	use_disk();
 	as_assert(!as_mount_leave(m, &err) && !as_mount_umount(m));
 	as_mount_free(m);
-	c->perm = as_perm_new(as_stand_log(c->stand), c->start, &options);
+	c->perm = as_perm_new(as_medium_log(c->stand), c->start, &options);
 }
 
 static void crashed_free(struct crashed *c)
 {
 	as_perm_free(c->perm);
 	as_disk_free(c->start);
-	as_stand_free(c->stand);
+	as_medium_free(c->stand);
 }
 
 /* Different disks, from all of the workload; fewer than n where there are no more. */

@@ -130,11 +130,11 @@ static void bring(struct as_cli_box *box, const struct as_fstype *type)
 
 /* Makes the disk out here, once for all guests; they find it where they keep theirs. */
 static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t size_bytes,
-		      struct as_cli_box *box, struct as_stand **fresh, struct as_err *err)
+		      struct as_cli_box *box, struct as_medium **fresh, struct as_err *err)
 {
 	struct as_buf folder = { 0 }, path = { 0 }, to = { 0 }, image = { 0 }, why = { 0 };
 	struct as_target *target = NULL;
-	struct as_stand *stand = NULL;
+	struct as_medium *stand = NULL;
 	int rc = as_target_open(spec, &target, err);
 
 	if (!rc)
@@ -145,14 +145,14 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 		fprintf(stderr, "assay: %s: the cache is in %s instead\n", as_buf_str(&why),
 			as_buf_str(&folder));
 	if (!rc)
-		rc = as_stand_new(size_bytes, &stand, err);
+		rc = as_medium_new(size_bytes, &stand, err);
 	if (!rc)
 		rc = as_fresh_disk(type, as_buf_str(&folder), stand, NULL, err);
 	if (!rc)
 		rc = as_fresh_path(type, as_buf_str(&folder), size_bytes, &path, err);
 	/* From memory, not from the cache: nobody can have changed it meanwhile. */
 	if (!rc)
-		rc = as_stand_encode(stand, &image, err);
+		rc = as_medium_encode(stand, &image, err);
 	if (!rc) {
 		as_buf_addf(&to, "var/tmp/assay-0/images%s", strrchr(as_buf_str(&path), '/'));
 		as_assert(box->n_files < AS_CLI_BOX_TARGETS);
@@ -209,7 +209,7 @@ int as_cli_box_add(struct as_cli_box *box, const char *spec, uint64_t size_bytes
 		   struct as_err *err)
 {
 	const struct as_fstype *type = as_cli_fstype(spec);
-	struct as_stand *fresh = NULL;
+	struct as_medium *fresh = NULL;
 	struct as_buf why = { 0 };
 	int rc = 0;
 
@@ -220,9 +220,9 @@ int as_cli_box_add(struct as_cli_box *box, const char *spec, uint64_t size_bytes
 	if (type)
 		bring(box, type);
 	/* A box that dies leaves one disk behind: whose, it cannot say. */
-	as_stand_free(box->fresh);
+	as_medium_free(box->fresh);
 	box->fresh = box->boxed.fresh = NULL;
-	as_stand_free(fresh);
+	as_medium_free(fresh);
 	as_buf_free(&why);
 	return rc;
 }
@@ -234,7 +234,7 @@ void as_cli_box_close(struct as_cli_box *box)
 	free(box->words);
 	for (size_t i = 0; i < box->n_files; i++)
 		as_buf_free(&box->images[i]);
-	as_stand_free(box->fresh);
+	as_medium_free(box->fresh);
 	free((void *)box->programs);
 	free((void *)box->optional);
 	free((void *)box->modules);

@@ -3,9 +3,9 @@
 #ifndef AS_CLI_BOXES_H
 #define AS_CLI_BOXES_H
 
+#include "box/initramfs.h"
 #include "cli/cli.h"
 #include "supervise/boxed.h"
-#include "box/initramfs.h"
 
 /* clang-format off */
 #define AS_CLI_BOX_OPTS                                                                           \
@@ -35,7 +35,7 @@ struct as_cli_box {
 	char **words; /* of the programs and modules */
 	size_t n_words;
 	const char **programs, **optional, **modules;
-	struct as_stand *fresh; /* of the target, where it stands on a disk */
+	struct as_medium *fresh; /* of the target, where it stands on a disk */
 	struct as_initramfs_file files[AS_CLI_BOX_TARGETS + 1]; /* their fresh disks: no guest
 								   has to make one */
 	struct as_buf images[AS_CLI_BOX_TARGETS]; /* what is in these */

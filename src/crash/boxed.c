@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEPER_AT ((sizeof(struct crash_shared) + 63) / 64 * 64)
+#define KEEPER_AT ((sizeof(struct as_crash_shared) + 63) / 64 * 64)
 #define PREFIX "crash"
 
-struct crash_shared *as_crash_box_shared(struct as_box_state *state)
+struct as_crash_shared *as_crash_box_shared(struct as_box_state *state)
 {
 	as_assert(as_run_state_bytes() > KEEPER_AT);
 	memset(state->engine, 0, KEEPER_AT);
-	return (struct crash_shared *)(void *)state->engine;
+	return (struct as_crash_shared *)(void *)state->engine;
 }
 
 static struct as_witness_area *area_of(struct as_box_state *state, size_t *room_bytes)
@@ -79,19 +79,19 @@ void as_crash_keep(struct as_crash_keeper *k, struct as_disk *disk)
 
 /* ---- Afterwards ------------------------------------------------------------------------------ */
 
-static struct as_stand *kept_disk(const struct as_boxed *boxed, struct as_box_state *state)
+static struct as_medium *kept_disk(const struct as_boxed *boxed, struct as_box_state *state)
 {
 	struct as_witness_area *area;
-	struct as_stand *disk;
+	struct as_medium *disk;
 	size_t room_bytes;
 
 	if (!boxed->fresh)
 		return NULL;
 	area = area_of(state, &room_bytes);
-	disk = as_stand_copy(boxed->fresh);
-	if (area->len && as_stand_repeat(disk, area, room_bytes))
+	disk = as_medium_copy(boxed->fresh);
+	if (area->len && as_medium_repeat(disk, area, room_bytes))
 		return disk;
-	as_stand_free(disk);
+	as_medium_free(disk);
 	return NULL;
 }
 
@@ -131,7 +131,7 @@ static void at_state(const struct as_flight *flight, struct as_crash_options *o,
 bool as_crash_where(const struct as_boxed *boxed, struct as_box_state *state,
 		    const struct as_seq *seq, struct as_boxed_place *place)
 {
-	const struct crash_shared *sh = (const struct crash_shared *)(void *)state->engine;
+	const struct as_crash_shared *sh = (const struct as_crash_shared *)(void *)state->engine;
 	const char *scenario = boxed->options.scenario;
 	struct as_crash_options o;
 	int64_t op = sh->op;

@@ -11,7 +11,7 @@
 #include "supervise/boxed.h"
 
 /* In place of memory of our own. Empty. */
-struct crash_shared *as_crash_box_shared(struct as_box_state *state);
+struct as_crash_shared *as_crash_box_shared(struct as_box_state *state);
 
 /* Keeps disks, one at a time, behind the shared memory. */
 struct as_crash_keeper;

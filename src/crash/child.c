@@ -2,8 +2,8 @@
 /* inside: see inside.h. */
 #include "crash/child.h"
 
-#include "os/spawn.h"
 #include "crash/boxed.h"
+#include "os/spawn.h"
 #include "recover/recover_kernel.h"
 #include "run/child.h"
 #include "target/fstype.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct judging {
-	const struct crash_args *args;
+	const struct as_crash_args *args;
 	const struct as_recording *recording;
 	struct as_crash_keeper *keeper; /* NULL: nobody watches from outside */
 	struct as_flight_spot behind;
@@ -23,14 +23,14 @@ struct judging {
 /* ---- Judging, in a process of its own -------------------------------------------------------- */
 
 static bool found(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
-		  const struct as_wrong *wrong)
+		  const struct as_problem *wrong)
 {
 	struct judging *j = ctx;
 
 	return as_crash_found(j->args, j->recording, perm, state, wrong, j->recoverer);
 }
 
-static bool known(void *ctx, const struct as_wrong *wrong)
+static bool known(void *ctx, const struct as_problem *wrong)
 {
 	struct judging *j = ctx;
 
@@ -47,7 +47,7 @@ static void recovers(void *ctx, struct as_disk *disk)
 		as_crash_keep(j->keeper, disk);
 }
 
-static int make_recoverer(const struct crash_args *args, struct as_recoverer **recoverer,
+static int make_recoverer(const struct as_crash_args *args, struct as_recoverer **recoverer,
 			  struct as_err *err)
 {
 	const struct as_fstype *type = as_target_fstype(args->target);
@@ -71,7 +71,7 @@ static int make_recoverer(const struct crash_args *args, struct as_recoverer **r
 }
 
 /* Those that were asked for and are not there would be left out without a word. */
-static int check_ways(const struct crash_args *args, const struct as_recoverer *recoverer,
+static int check_ways(const struct as_crash_args *args, const struct as_recoverer *recoverer,
 		      struct as_err *err)
 {
 	struct as_buf there = { 0 }, asked = { 0 };
@@ -108,7 +108,7 @@ static void keep_memory(void)
 static int judge_inside(void *ctx)
 {
 	struct judging *j = ctx;
-	struct crash_shared *sh = j->args->shared;
+	struct as_crash_shared *sh = j->args->shared;
 	struct as_recoverer *recoverer;
 	struct as_judge_args args = { .recording = j->recording,
 				      .options = j->args->options,
@@ -122,7 +122,7 @@ static int judge_inside(void *ctx)
 				      .ctx = j,
 				      .behind = j->behind };
 
-	as_inside_settle();
+	as_child_settle();
 	keep_memory();
 	sh->tool_rc = make_recoverer(j->args, &recoverer, &sh->tool_err);
 	if (!sh->tool_rc)
@@ -156,7 +156,7 @@ static bool perm_at_flight(struct judging *j, struct as_perm *perm, struct as_pe
 	return false;
 }
 
-static void note_then(const struct as_flight *flight, struct as_wrong *wrong)
+static void note_then(const struct as_flight *flight, struct as_problem *wrong)
 {
 	for (unsigned i = 0; i < AS_CRASH_AGAIN_MAX && flight->then[i].view; i++) {
 		struct as_crash_spot *spot = &wrong->then[i];
@@ -171,11 +171,11 @@ static void note_then(const struct as_flight *flight, struct as_wrong *wrong)
 /* False: nobody was in flight; it is no use to go on. */
 static bool found_dead(struct judging *j, const struct as_ended *ended)
 {
-	const struct crash_args *args = j->args;
+	const struct as_crash_args *args = j->args;
 	struct as_flight *flight = &args->shared->flight;
 	struct as_perm *perm =
 		as_perm_new(j->recording->log, j->recording->start, &args->options->perm);
-	struct as_wrong wrong = { 0 };
+	struct as_problem wrong = { 0 };
 	struct as_perm_state state;
 	char why[96];
 	bool at = perm_at_flight(j, perm, &state);
@@ -187,26 +187,26 @@ static bool found_dead(struct judging *j, const struct as_ended *ended)
 	else
 		snprintf(why, sizeof(why), "did not come back");
 	if (at) {
-		(void)as_wrong_set(&wrong,
-				   ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
-				   (enum as_way)flight->way, "recovery", why);
+		(void)as_problem_set(&wrong,
+				     ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
+				     (enum as_way)flight->way, "recovery", why);
 		wrong.moment = as_judge_moment(j->recording, perm, state.view, state.cut);
 		note_then(flight, &wrong);
 		if (!as_crash_found_already(args->shared, as_buf_str(&wrong.signature)))
 			at = as_crash_found(args, j->recording, perm, &state, &wrong, NULL);
 		j->behind = flight->state;
 	}
-	as_wrong_free(&wrong);
+	as_problem_free(&wrong);
 	as_perm_free(perm);
 	return at;
 }
 
-static int judge_all(const struct crash_args *args, const struct as_recording *recording,
+static int judge_all(const struct as_crash_args *args, const struct as_recording *recording,
 		     struct as_err *err)
 {
 	struct judging j = { .args = args, .recording = recording };
 	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
-	struct crash_shared *sh = args->shared;
+	struct as_crash_shared *sh = args->shared;
 	struct as_ended ended;
 	int rc = 0;
 
@@ -225,26 +225,27 @@ static int judge_all(const struct crash_args *args, const struct as_recording *r
 
 static void step(void *ctx, int64_t op)
 {
-	struct crash_shared *sh = ctx;
+	struct as_crash_shared *sh = ctx;
 
 	sh->op = op;
 	sh->flight.alive++;
 }
 
-static void found_wrong_answer(const struct crash_args *args, const struct as_recording *recording)
+static void found_wrong_answer(const struct as_crash_args *args,
+			       const struct as_recording *recording)
 {
-	struct as_wrong wrong = { 0 };
+	struct as_problem wrong = { 0 };
 
-	(void)as_wrong_set(&wrong, recording->kind, AS_WAY_MOUNT, "without a power cut",
-			   as_buf_str(&recording->why));
+	(void)as_problem_set(&wrong, recording->kind, AS_WAY_MOUNT, "without a power cut",
+			     as_buf_str(&recording->why));
 	(void)as_crash_found(args, recording, NULL, NULL, &wrong, NULL);
-	as_wrong_free(&wrong);
+	as_problem_free(&wrong);
 }
 
 int as_crash_inside(void *ctx)
 {
-	const struct crash_args *args = ctx;
-	struct crash_shared *sh = args->shared;
+	const struct as_crash_args *args = ctx;
+	struct as_crash_shared *sh = args->shared;
 	struct as_record_args record = { .target = args->target,
 					 .fresh = args->fresh,
 					 .seq = args->seq,
@@ -254,7 +255,7 @@ int as_crash_inside(void *ctx)
 					 .ctx = sh };
 	struct as_recording recording = { 0 };
 
-	as_inside_settle();
+	as_child_settle();
 	sh->op = -1;
 	sh->tool_rc = as_target_load(args->target, &sh->tool_err);
 	if (!sh->tool_rc)

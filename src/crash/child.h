@@ -17,14 +17,14 @@
 #define AS_CRASH_FOUND_MAX 16
 #define AS_CRASH_DEATHS_MAX 16 /* of one workload; behind that it is given up */
 
-struct crash_found {
+struct as_crash_problem {
 	enum as_finding_kind kind;
 	int64_t op; /* -1: none */
 	char summary[2048], detail[16384], signature[1024], params[AS_RUN_SCENARIO_MAX - 8];
 	uint64_t disk_at, disk_len; /* of the image in disk_fd; 0, 0: none */
 };
 
-struct crash_shared {
+struct as_crash_shared {
 	struct as_flight flight;
 	volatile int64_t op; /* while recording; -1: the mount */
 	volatile bool recorded, finished, judged;
@@ -35,17 +35,17 @@ struct crash_shared {
 	struct as_err tool_err;
 	uint64_t disk_end; /* of what is in disk_fd */
 	unsigned n_found;
-	struct crash_found found[AS_CRASH_FOUND_MAX];
+	struct as_crash_problem found[AS_CRASH_FOUND_MAX];
 };
 
-struct crash_args {
+struct as_crash_args {
 	const struct as_target *target;
 	const struct as_run_options *run;
 	const struct as_crash_options *options;
 	struct as_run_fresh fresh;
 	const struct as_seq *seq;
 	struct as_seen *seen;
-	struct crash_shared *shared;
+	struct as_crash_shared *shared;
 	int disk_fd;
 };
 
@@ -54,9 +54,9 @@ int as_crash_inside(void *args);
 
 /* Adds what was found in a state; false: there is no more room, or nothing else is looked for. The
  * recoverer, to tell what recovery does; NULL: it is not to be tried again. */
-bool as_crash_found(const struct crash_args *args, const struct as_recording *recording,
+bool as_crash_found(const struct as_crash_args *args, const struct as_recording *recording,
 		    struct as_perm *perm, const struct as_perm_state *state,
-		    const struct as_wrong *wrong, struct as_recoverer *recoverer);
-bool as_crash_found_already(const struct crash_shared *shared, const char *signature);
+		    const struct as_problem *wrong, struct as_recoverer *recoverer);
+bool as_crash_found_already(const struct as_crash_shared *shared, const char *signature);
 
 #endif

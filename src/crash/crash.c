@@ -5,10 +5,10 @@
  */
 #include "crash/crash.h"
 
-#include "os/guard.h"
 #include "crash/boxed.h"
 #include "crash/child.h"
 #include "disk/image.h"
+#include "os/guard.h"
 #include "target/fstype.h"
 #include "work/print.h"
 
@@ -33,7 +33,7 @@ struct as_crasher {
 	struct as_sink *sinks;
 	struct as_runner *runner;
 	struct as_seen *seen;
-	struct crash_shared *shared;
+	struct as_crash_shared *shared;
 	int disk_fd;
 };
 
@@ -117,7 +117,7 @@ void as_crasher_free(struct as_crasher *c)
 /* ---- Findings -------------------------------------------------------------------------------- */
 
 /* NULL where there is none, or it cannot be read. */
-static struct as_disk *read_disk(struct as_crasher *c, const struct crash_found *f,
+static struct as_disk *read_disk(struct as_crasher *c, const struct as_crash_problem *f,
 				 struct as_chunks *store)
 {
 	struct as_buf image = { 0 };
@@ -132,7 +132,7 @@ static struct as_disk *read_disk(struct as_crasher *c, const struct crash_found 
 }
 
 static void emit(struct as_crasher *c, const struct as_seq *seq, const char *name,
-		 const struct crash_found *f, const char *log)
+		 const struct as_crash_problem *f, const char *log)
 {
 	struct as_buf workload = { 0 }, options = { 0 };
 	struct as_run_options run = c->run;
@@ -171,8 +171,8 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 /* A child that ended while the workload ran: the target died without any power cut. */
 static void found_dead(struct as_crasher *c, const struct as_seq *seq, const struct as_ended *ended)
 {
-	struct crash_shared *sh = c->shared;
-	struct crash_found *f = &sh->found[0];
+	struct as_crash_shared *sh = c->shared;
+	struct as_crash_problem *f = &sh->found[0];
 	struct as_buf op = { 0 }, params = { 0 };
 	bool hung = ended->how == AS_END_DEADLINE;
 	const char *how = hung				? "did not come back"
@@ -215,14 +215,14 @@ static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended
 		 struct as_err *err)
 {
 	struct as_crash_options options = options_of(c, seq);
-	struct crash_args args = { .target = c->target,
-				   .run = &c->run,
-				   .options = &options,
-				   .fresh = as_runner_fresh(c->runner),
-				   .seq = seq,
-				   .seen = c->seen,
-				   .shared = c->shared,
-				   .disk_fd = c->disk_fd };
+	struct as_crash_args args = { .target = c->target,
+				      .run = &c->run,
+				      .options = &options,
+				      .fresh = as_runner_fresh(c->runner),
+				      .seq = seq,
+				      .seen = c->seen,
+				      .shared = c->shared,
+				      .disk_fd = c->disk_fd };
 	unsigned deadline = c->run.deadline_ms ? c->run.deadline_ms : AS_RUN_DEADLINE_MS;
 	/* The judge has a deadline of its own; it must be the first to end. */
 	struct as_spawn_limits limits = { .deadline_ms = deadline * 2,
@@ -233,7 +233,7 @@ static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended
 
 	/* Findings behind n_found were never touched. */
 	memset(c->shared, 0,
-	       offsetof(struct crash_shared, found) +
+	       offsetof(struct as_crash_shared, found) +
 		       c->shared->n_found * sizeof(c->shared->found[0]));
 	if (ftruncate(c->disk_fd, 0))
 		return as_fail_errno(err, errno, "cannot empty a file in memory");
@@ -250,7 +250,7 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 		      struct as_run_result *result, struct as_crash_counts *counts,
 		      struct as_err *err)
 {
-	struct crash_shared *sh = c->shared;
+	struct as_crash_shared *sh = c->shared;
 	int64_t start_us = as_now_us();
 	struct as_buf log = { 0 };
 	struct as_ended ended;

@@ -3,8 +3,8 @@
 #include "crash/child.h"
 #include "crash/story.h"
 
-#include "os/spawn.h"
 #include "disk/image.h"
+#include "os/spawn.h"
 #include "work/print.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define OP_SHOWN_BYTES 80
 #define STORY_DEADLINE_MS 10000u
 
-bool as_crash_found_already(const struct crash_shared *sh, const char *signature)
+bool as_crash_found_already(const struct as_crash_shared *sh, const char *signature)
 {
 	for (unsigned i = 0; i < sh->n_found; i++)
 		if (!strncmp(sh->found[i].signature, signature, sizeof(sh->found[i].signature) - 1))
@@ -55,8 +55,8 @@ static int64_t guilty(const struct as_recording *rec, struct as_moment m)
 
 /* ---- The state as parameters ----------------------------------------------------------------- */
 
-static void print_params(const struct crash_args *args, struct as_perm *perm,
-			 const struct as_perm_state *state, const struct as_wrong *wrong,
+static void print_params(const struct as_crash_args *args, struct as_perm *perm,
+			 const struct as_perm_state *state, const struct as_problem *wrong,
 			 struct as_buf *out)
 {
 	struct as_crash_options o = *args->options;
@@ -73,7 +73,7 @@ static void print_params(const struct crash_args *args, struct as_perm *perm,
 		snprintf(o.spot.units, sizeof(o.spot.units), "#%llu",
 			 (unsigned long long)state->index);
 	o.way = wrong->way;
-	o.sig = as_wrong_sig(wrong);
+	o.sig = as_problem_sig(wrong);
 	memcpy(o.then, wrong->then, sizeof(o.then));
 	as_crash_options_print(&o, out);
 	as_buf_free(&units);
@@ -99,7 +99,7 @@ static int tell(void *ctx)
 }
 
 /* The story takes further recoveries, and a library that dies of one must not take us with it. */
-static void tell_story(const struct crash_args *args, struct telling *t)
+static void tell_story(const struct as_crash_args *args, struct telling *t)
 {
 	struct as_ended ended = { 0 };
 
@@ -115,7 +115,7 @@ static void tell_story(const struct crash_args *args, struct telling *t)
 }
 
 static void print_summary(const struct as_recording *rec, const struct as_perm_state *state,
-			  const struct as_wrong *wrong, struct as_buf *out)
+			  const struct as_problem *wrong, struct as_buf *out)
 {
 	print_moment(rec, wrong->moment, out);
 	if (state->n_units)
@@ -127,9 +127,10 @@ static void print_summary(const struct as_recording *rec, const struct as_perm_s
 
 /* ---- Keeping it ------------------------------------------------------------------------------ */
 
-static void keep_disk(const struct crash_args *args, struct as_perm *perm, struct crash_found *f)
+static void keep_disk(const struct as_crash_args *args, struct as_perm *perm,
+		      struct as_crash_problem *f)
 {
-	struct crash_shared *sh = args->shared;
+	struct as_crash_shared *sh = args->shared;
 	struct as_disk *disk = as_perm_disk(perm);
 	struct as_buf image = { 0 };
 
@@ -144,13 +145,13 @@ static void keep_disk(const struct crash_args *args, struct as_perm *perm, struc
 	as_disk_free(disk);
 }
 
-bool as_crash_found(const struct crash_args *args, const struct as_recording *rec,
+bool as_crash_found(const struct as_crash_args *args, const struct as_recording *rec,
 		    struct as_perm *perm, const struct as_perm_state *state,
-		    const struct as_wrong *wrong, struct as_recoverer *recoverer)
+		    const struct as_problem *wrong, struct as_recoverer *recoverer)
 {
-	struct crash_shared *sh = args->shared;
+	struct as_crash_shared *sh = args->shared;
 	struct as_buf summary = { 0 }, params = { 0 };
-	struct crash_found *f = &sh->found[sh->n_found];
+	struct as_crash_problem *f = &sh->found[sh->n_found];
 	struct telling t = { .story = { .target = args->target,
 					.recording = rec,
 					.options = args->options,

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 static bool judge(const struct as_faults_args *args, const struct as_recovered *got,
-		  const struct as_tree *tree, uint64_t nth, struct as_wrong *wrong)
+		  const struct as_tree *tree, uint64_t nth, struct as_problem *wrong)
 {
 	struct as_buf why = { 0 };
 	bool fine = true;
@@ -22,18 +22,19 @@ static bool judge(const struct as_faults_args *args, const struct as_recovered *
 	if (why.len) {
 		as_buf_addf(&why, " (read %llu failed)", (unsigned long long)nth);
 		fine = got->end != AS_RECOVERED
-			       ? as_wrong_set(wrong, AS_FIND_RECOVERY, args->way,
-					      "a read that fails during recovery", as_buf_str(&why))
-			       : as_wrong_set_tree(wrong, AS_FIND_RECOVERY, args->way,
-						   "a read that fails during recovery loses data",
-						   as_buf_str(&why));
+			       ? as_problem_set(wrong, AS_FIND_RECOVERY, args->way,
+						"a read that fails during recovery",
+						as_buf_str(&why))
+			       : as_problem_set_tree(wrong, AS_FIND_RECOVERY, args->way,
+						     "a read that fails during recovery loses data",
+						     as_buf_str(&why));
 	}
 	as_buf_free(&why);
 	return fine;
 }
 
 bool as_faults(const struct as_faults_args *args, struct as_disk *crashed,
-	       const struct as_tree *tree, struct as_wrong *wrong, int *rc, struct as_err *err)
+	       const struct as_tree *tree, struct as_problem *wrong, int *rc, struct as_err *err)
 {
 	struct as_recoverer *r = args->recoverer;
 	bool fine = true, failed = true;

@@ -17,8 +17,8 @@
  */
 #include "crash/judge.h"
 
-#include "crash/recrash.h"
 #include "crash/faults.h"
+#include "crash/recrash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static bool go(struct judge *j, struct subject *s, enum as_way way)
 }
 
 static bool faults(struct judge *j, struct subject *s, enum as_way way,
-		   const struct as_recovered *recovered, struct as_wrong *wrong)
+		   const struct as_recovered *recovered, struct as_problem *wrong)
 {
 	struct as_faults_args args = { .recoverer = j->args->recoverer,
 				       .way = way,
@@ -199,24 +199,24 @@ static bool faults(struct judge *j, struct subject *s, enum as_way way,
 }
 
 static bool again(struct judge *j, struct subject *s, enum as_way way,
-		  const struct as_recovered *recovered, struct as_wrong *wrong)
+		  const struct as_recovered *recovered, struct as_problem *wrong)
 {
-	struct as_again_args args = { .recoverer = j->args->recoverer,
-				      .options = j->options,
-				      .way = way,
-				      .seen = j->args->seen,
-				      .flight = j->args->flight,
-				      .counts = j->args->counts };
+	struct as_recrash_args args = { .recoverer = j->args->recoverer,
+					.options = j->options,
+					.way = way,
+					.seen = j->args->seen,
+					.flight = j->args->flight,
+					.counts = j->args->counts };
 
 	j->args->flight->way = way;
 	if (s->then)
-		return as_again_at(&args, s->disk, s->key, recovered, s->then, wrong, &j->rc,
-				   j->err);
-	return as_again(&args, s->disk, s->key, recovered, wrong, &j->rc, j->err);
+		return as_recrash_at(&args, s->disk, s->key, recovered, s->then, wrong, &j->rc,
+				     j->err);
+	return as_recrash(&args, s->disk, s->key, recovered, wrong, &j->rc, j->err);
 }
 
 /* The recoveries that were gone through for the first time, disturbed. */
-static bool disturb(struct judge *j, struct subject *s, struct as_wrong *wrong)
+static bool disturb(struct judge *j, struct subject *s, struct as_problem *wrong)
 {
 	bool fine = true;
 
@@ -234,17 +234,17 @@ static bool disturb(struct judge *j, struct subject *s, struct as_wrong *wrong)
 }
 
 static bool judge_end(struct judge *j, const struct subject *s, enum as_way way,
-		      struct as_wrong *wrong)
+		      struct as_problem *wrong)
 {
 	const struct end *end = &known_get(j, s->key)->end[way];
 
 	/* A wrong tree says more than what fails behind it. */
 	if (!end->tree || as_legal_judge(j->rec->history, s->moment, end->tree, &j->legal))
 		return end->end == AS_RECOVERED ||
-		       as_wrong_set(wrong, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
-				    end->why ? end->why : "");
-	(void)as_wrong_set(wrong, AS_FIND_CRASH, way, as_rule_name(j->legal.rule),
-			   as_buf_str(&j->legal.why));
+		       as_problem_set(wrong, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
+				      end->why ? end->why : "");
+	(void)as_problem_set(wrong, AS_FIND_CRASH, way, as_rule_name(j->legal.rule),
+			     as_buf_str(&j->legal.why));
 	as_buf_clear(&wrong->signature);
 	as_buf_addf(&wrong->signature, "crash: %s: %s", as_rule_name(j->legal.rule),
 		    as_buf_str(&j->legal.signature));
@@ -253,7 +253,7 @@ static bool judge_end(struct judge *j, const struct subject *s, enum as_way way,
 }
 
 /* FiSC's double fsck. */
-static bool judge_agreement(struct judge *j, const struct subject *s, struct as_wrong *wrong)
+static bool judge_agreement(struct judge *j, const struct subject *s, struct as_problem *wrong)
 {
 	const struct disk_known *known = known_get(j, s->key);
 	enum as_way first = AS_WAYS;
@@ -271,8 +271,8 @@ static bool judge_agreement(struct judge *j, const struct subject *s, struct as_
 				      known->end[w].tree, as_way_name((enum as_way)w), &how)) {
 			snprintf(what, sizeof(what), "%s and %s do not agree", as_way_name(first),
 				 as_way_name((enum as_way)w));
-			(void)as_wrong_set_tree(wrong, AS_FIND_RECOVERY, (enum as_way)w, what,
-						as_buf_str(&how));
+			(void)as_problem_set_tree(wrong, AS_FIND_RECOVERY, (enum as_way)w, what,
+						  as_buf_str(&how));
 		}
 	}
 	as_buf_free(&how);
@@ -280,7 +280,7 @@ static bool judge_agreement(struct judge *j, const struct subject *s, struct as_
 }
 
 /* When an unmount has returned there is nothing left to recover. */
-static bool judge_peace(struct judge *j, struct subject *s, struct as_wrong *wrong)
+static bool judge_peace(struct judge *j, struct subject *s, struct as_problem *wrong)
 {
 	struct as_recoverer *recoverer = j->args->recoverer;
 	struct disk_known *known = known_get(j, s->key);
@@ -296,18 +296,18 @@ static bool judge_peace(struct judge *j, struct subject *s, struct as_wrong *wro
 	if (recoverer->ops->at_peace(recoverer, subject_disk(j, s), &why))
 		known->peace = 1;
 	else
-		(void)as_wrong_set(wrong, AS_FIND_CRASH, AS_WAY_FULL,
-				   "after an unmount that returned", as_buf_str(&why));
+		(void)as_problem_set(wrong, AS_FIND_CRASH, AS_WAY_FULL,
+				     "after an unmount that returned", as_buf_str(&why));
 	as_buf_free(&why);
 	return !wrong->is;
 }
 
 /* True: nothing is wrong with it. */
-static bool judge_state(struct judge *j, struct subject *s, struct as_wrong *wrong)
+static bool judge_state(struct judge *j, struct subject *s, struct as_problem *wrong)
 {
 	bool fine = true;
 
-	as_wrong_free(wrong);
+	as_problem_free(wrong);
 	wrong->moment = s->moment;
 	for (unsigned w = 0; w < AS_WAYS && fine && !j->rc; w++)
 		if (j->ways >> w & 1)
@@ -326,9 +326,9 @@ static bool judge_state(struct judge *j, struct subject *s, struct as_wrong *wro
 
 enum go_on { GO_ON, STOP };
 
-static bool is_wanted(const struct judge *j, const struct as_wrong *wrong)
+static bool is_wanted(const struct judge *j, const struct as_problem *wrong)
 {
-	return !j->options->spot.view || as_wrong_sig(wrong) == j->options->sig;
+	return !j->options->spot.view || as_problem_sig(wrong) == j->options->sig;
 }
 
 static void note_flight(struct judge *j, const struct as_perm_state *state)
@@ -343,14 +343,14 @@ static void note_flight(struct judge *j, const struct as_perm_state *state)
 }
 
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
-		       const struct as_wrong *wrong);
+		       const struct as_problem *wrong);
 
 static enum go_on visit(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
 {
 	struct as_crash_counts *counts = j->args->counts;
 	struct as_digest judged = judged_key(j, state->key, moment);
 	struct subject s = { .key = state->key, .moment = moment };
-	struct as_wrong wrong = { 0 };
+	struct as_problem wrong = { 0 };
 	enum go_on next = GO_ON;
 
 	counts->generated++;
@@ -364,7 +364,7 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 		next = tell(j, state, &wrong);
 	counts->checked += s.worked;
 	counts->memoised += !s.worked;
-	as_wrong_free(&wrong);
+	as_problem_free(&wrong);
 	return j->rc ? STOP : next;
 }
 
@@ -414,10 +414,10 @@ static enum go_on visit_view(struct judge *j, enum as_view view)
 /* ---- The easiest view ------------------------------------------------------------------------ */
 
 /* Looks in a view that was not asked for; true when it shows the same, and was told. */
-static bool shows_in(struct judge *j, enum as_view view, const struct as_wrong *wanted,
+static bool shows_in(struct judge *j, enum as_view view, const struct as_problem *wanted,
 		     enum go_on *next)
 {
-	struct as_wrong wrong = { 0 };
+	struct as_problem wrong = { 0 };
 	struct as_perm_state state;
 	bool found = false;
 
@@ -432,18 +432,18 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_wrong *
 
 			note_flight(j, &state);
 			found = !judge_state(j, &s, &wrong) && !j->rc &&
-				as_wrong_sig(&wrong) == as_wrong_sig(wanted);
+				as_problem_sig(&wrong) == as_problem_sig(wanted);
 		}
 	}
 	if (found && !j->args->found(j->args->ctx, j->perm, &state, &wrong))
 		*next = STOP;
-	as_wrong_free(&wrong);
+	as_problem_free(&wrong);
 	return found;
 }
 
 /* A failure is told in the easiest view in which it shows. */
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
-		       const struct as_wrong *wrong)
+		       const struct as_problem *wrong)
 {
 	/* Those that were asked for have been gone through. */
 	uint32_t others = ((1u << state->view) - 1) & AS_VIEWS_ALL & ~j->options->views;
@@ -494,7 +494,7 @@ static bool pick(struct judge *j, struct as_perm_state *state)
 /* True: it shows what is looked for, and that was told. */
 static bool judge_spot(struct judge *j)
 {
-	struct as_wrong wrong = { 0 };
+	struct as_problem wrong = { 0 };
 	struct as_perm_state state;
 	struct subject s;
 	bool found = false;
@@ -513,7 +513,7 @@ static bool judge_spot(struct judge *j)
 		found = true;
 		(void)j->args->found(j->args->ctx, j->perm, &state, &wrong);
 	}
-	as_wrong_free(&wrong);
+	as_problem_free(&wrong);
 	return found;
 }
 

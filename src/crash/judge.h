@@ -9,9 +9,9 @@
 
 #include "base/event.h"
 #include "crash/crash.h"
-#include "legal/legal.h"
 #include "crash/record.h"
 #include "crash/seen.h"
+#include "legal/legal.h"
 
 /* A state in numbers. */
 struct as_flight_spot {
@@ -29,7 +29,7 @@ struct as_flight {
 };
 
 /* What is wrong with a state. */
-struct as_wrong {
+struct as_problem {
 	bool is; /* something is */
 	enum as_finding_kind kind;
 	enum as_way way;
@@ -39,14 +39,14 @@ struct as_wrong {
 	size_t promise; /* the operation whose promise was broken, or AS_LEGAL_NO_OP */
 };
 
-void as_wrong_free(struct as_wrong *wrong); /* leaves it zeroed */
+void as_problem_free(struct as_problem *wrong); /* leaves it zeroed */
 /* Says what, if nothing was said yet. The signature is "crash: WHAT: WHY", with numbers as '#'; or
  * without WHY, where that is about what the workload made. Returns false. */
-bool as_wrong_set(struct as_wrong *wrong, enum as_finding_kind kind, enum as_way way,
-		  const char *what, const char *why);
-bool as_wrong_set_tree(struct as_wrong *wrong, enum as_finding_kind kind, enum as_way way,
-		       const char *what, const char *why);
-uint32_t as_wrong_sig(const struct as_wrong *wrong);
+bool as_problem_set(struct as_problem *wrong, enum as_finding_kind kind, enum as_way way,
+		    const char *what, const char *why);
+bool as_problem_set_tree(struct as_problem *wrong, enum as_finding_kind kind, enum as_way way,
+			 const char *what, const char *why);
+uint32_t as_problem_sig(const struct as_problem *wrong);
 
 struct as_judge_args {
 	const struct as_recording *recording;
@@ -58,12 +58,12 @@ struct as_judge_args {
 	struct as_crash_counts *counts;
 	/* Told of each new signature; the perm is at the state. False: enough. */
 	bool (*found)(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
-		      const struct as_wrong *wrong);
+		      const struct as_problem *wrong);
 	void *ctx;
 	/* A crashed disk that is about to be recovered; may be NULL. */
 	void (*recovers)(void *ctx, struct as_disk *disk);
 	/* Signatures that were told before need not be told again. */
-	bool (*known)(void *ctx, const struct as_wrong *wrong);
+	bool (*known)(void *ctx, const struct as_problem *wrong);
 	/* Where an earlier one ended: go on behind it. view 0: begin at the beginning. */
 	struct as_flight_spot behind;
 };

@@ -63,7 +63,7 @@ int as_views_parse(const char *text, uint32_t *views, struct as_err *err)
 static void add_cut(struct as_perm *p, size_t at, bool flushed)
 {
 	size_t len = as_reclog_len(p->log), k = p->n_cuts++;
-	struct cut *cut = &p->cuts[k];
+	struct as_perm_window *cut = &p->cuts[k];
 	bool stable = flushed && !p->options.lying_flush;
 
 	cut->at = at;
@@ -100,7 +100,7 @@ static void read_log(struct as_perm *p)
 	p->sums = as_xcalloc(n_sums + 1, sizeof(*p->sums));
 	p->slot_of = as_xcalloc(n_sums + 1, sizeof(*p->slot_of));
 	for (size_t w = 0; w < p->n_writes; w++)
-		perm_sum_write(p, w);
+		as_perm_sum_write(p, w);
 }
 
 struct as_perm *as_perm_new(const struct as_reclog *log, struct as_disk *start,
@@ -154,7 +154,7 @@ size_t as_perm_cuts(const struct as_perm *p)
 
 struct as_perm_cut as_perm_cut(const struct as_perm *p, size_t k)
 {
-	const struct cut *cut = &p->cuts[k];
+	const struct as_perm_window *cut = &p->cuts[k];
 
 	as_assert(k < p->n_cuts);
 	return (struct as_perm_cut){
@@ -181,7 +181,7 @@ static void make_next(struct as_perm *p)
 		return;
 	e = as_reclog_at(p->log, p->writes[w]);
 	for (uint64_t i = 0; i < e->len / KEY_SECTOR; i++) {
-		struct as_digest was = perm_sum_on_disk(p->disks[k], e->off / KEY_SECTOR + i);
+		struct as_digest was = as_perm_sum_on_disk(p->disks[k], e->off / KEY_SECTOR + i);
 
 		p->keys[k] =
 			as_digest_add(p->keys[k], as_digest_sub(p->sums[p->sum_at[w] + i], was));
@@ -190,7 +190,7 @@ static void make_next(struct as_perm *p)
 	as_assert(!rc);
 }
 
-struct as_disk *perm_disk_at(struct as_perm *p, size_t k)
+struct as_disk *as_perm_disk_at(struct as_perm *p, size_t k)
 {
 	while (p->n_made <= k)
 		make_next(p);
@@ -199,10 +199,10 @@ struct as_disk *perm_disk_at(struct as_perm *p, size_t k)
 
 struct as_disk *as_perm_disk(struct as_perm *p)
 {
-	struct as_disk *disk = as_disk_snapshot(perm_disk_at(p, p->base));
+	struct as_disk *disk = as_disk_snapshot(as_perm_disk_at(p, p->base));
 
 	for (size_t u = 0; u < p->n_units; u++) {
-		const struct unit *unit = &p->units[u];
+		const struct as_perm_write *unit = &p->units[u];
 		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[unit->write]);
 		struct as_log_entry part = *e;
 		int rc;
@@ -226,7 +226,7 @@ static void add_unit(struct as_perm *p, size_t write, uint64_t off, uint64_t len
 		p->units_cap = p->units_cap ? p->units_cap * 2 : 64;
 		p->units = as_xrealloc(p->units, p->units_cap * sizeof(*p->units));
 	}
-	p->units[p->n_units++] = (struct unit){ .write = write, .off = off, .len = len };
+	p->units[p->n_units++] = (struct as_perm_write){ .write = write, .off = off, .len = len };
 }
 
 static void add_write(struct as_perm *p, size_t write, bool torn)
@@ -244,7 +244,7 @@ static void add_write(struct as_perm *p, size_t write, bool torn)
 	add_unit(p, write, off, end - off);
 }
 
-bool perm_is_synchronous(enum as_view view)
+bool as_perm_is_synchronous(enum as_view view)
 {
 	return view != AS_VIEW_ATOMIC && view != AS_VIEW_SECTORS;
 }
@@ -259,17 +259,17 @@ static size_t group_end(const struct as_perm *p, size_t k)
 	return p->cuts[k].end;
 }
 
-void perm_make_units(struct as_perm *p, enum as_view view, size_t k)
+void as_perm_make_units(struct as_perm *p, enum as_view view, size_t k)
 {
-	const struct cut *cut = &p->cuts[k];
+	const struct as_perm_window *cut = &p->cuts[k];
 	bool torn = view != AS_VIEW_ATOMIC;
 
 	p->view = view;
 	p->cut = k;
 	p->n_units = p->last_first = 0;
-	if (!perm_is_synchronous(view)) {
+	if (!as_perm_is_synchronous(view)) {
 		p->base = cut->base;
-		perm_make_slots(p, cut->base, cut->first, group_end(p, k));
+		as_perm_make_slots(p, cut->base, cut->first, group_end(p, k));
 		for (size_t w = cut->first; w < cut->end; w++)
 			add_write(p, w, torn);
 	} else if (view == AS_VIEW_SYNC_ATOMIC || !k || cut->flushed) {
@@ -278,11 +278,11 @@ void perm_make_units(struct as_perm *p, enum as_view view, size_t k)
 		p->span_base = SIZE_MAX;
 	} else {
 		p->base = k - 1;
-		perm_make_slots(p, k - 1, cut->end - 1, cut->end);
+		as_perm_make_slots(p, k - 1, cut->end - 1, cut->end);
 		add_write(p, cut->end - 1, true);
 	}
-	(void)perm_disk_at(p, p->base);
-	perm_make_touches(p);
+	(void)as_perm_disk_at(p, p->base);
+	as_perm_make_touches(p);
 	if (p->n_units > p->keep_cap || !p->keep) {
 		p->keep_cap = p->n_units * 2 + 64;
 		p->keep = as_xrealloc(p->keep, p->keep_cap * sizeof(*p->keep));
@@ -290,13 +290,13 @@ void perm_make_units(struct as_perm *p, enum as_view view, size_t k)
 	memset(p->keep, 0, p->keep_cap * sizeof(*p->keep));
 }
 
-void perm_fill_state(const struct as_perm *p, struct as_perm_state *state)
+void as_perm_fill_state(const struct as_perm *p, struct as_perm_state *state)
 {
 	*state = (struct as_perm_state){
 		.view = p->view,
 		.cut = p->cut,
 		.index = p->index,
-		.key = perm_key(p),
+		.key = as_perm_key(p),
 		.n_units = p->n_units,
 	};
 	for (size_t u = 0; u < p->n_units; u++)
@@ -368,18 +368,18 @@ bool as_perm_pick(struct as_perm *p, enum as_view view, size_t k, const char *un
 {
 	if (k >= p->n_cuts || view < 1 || view >= AS_VIEWS)
 		return false;
-	perm_make_units(p, view, k);
+	as_perm_make_units(p, view, k);
 	p->stage = STAGE_END;
 	p->index = 0;
 	if (!take_units(p, units))
 		return false;
-	perm_fill_state(p, state);
+	as_perm_fill_state(p, state);
 	return true;
 }
 
 struct as_perm_unit as_perm_unit(const struct as_perm *p, size_t i)
 {
-	const struct unit *unit = &p->units[i];
+	const struct as_perm_write *unit = &p->units[i];
 
 	as_assert(i < p->n_units);
 	return (struct as_perm_unit){ .entry = p->writes[unit->write],

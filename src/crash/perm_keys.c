@@ -4,39 +4,39 @@
 
 #include <stdlib.h>
 
-struct as_digest perm_sum(const void *data, uint64_t sector)
+struct as_digest as_perm_sum(const void *data, uint64_t sector)
 {
 	return as_digest_bind(as_hash(data, KEY_SECTOR), sector);
 }
 
 static const unsigned char zeros[KEY_SECTOR];
 
-void perm_sum_write(struct as_perm *p, size_t w)
+void as_perm_sum_write(struct as_perm *p, size_t w)
 {
 	const struct as_log_entry *e = as_reclog_at(p->log, p->writes[w]);
 	struct as_digest zero = as_hash(zeros, KEY_SECTOR);
 	uint64_t first = e->off / KEY_SECTOR;
 
 	for (uint64_t i = 0; i < e->len / KEY_SECTOR; i++)
-		p->sums[p->sum_at[w] + i] = e->kind == AS_CALL_WRITE
-						    ? perm_sum(e->data + i * KEY_SECTOR, first + i)
-						    : as_digest_bind(zero, first + i);
+		p->sums[p->sum_at[w] + i] =
+			e->kind == AS_CALL_WRITE ? as_perm_sum(e->data + i * KEY_SECTOR, first + i)
+						 : as_digest_bind(zero, first + i);
 }
 
-struct as_digest perm_sum_on_disk(struct as_disk *disk, uint64_t sector)
+struct as_digest as_perm_sum_on_disk(struct as_disk *disk, uint64_t sector)
 {
 	unsigned char data[KEY_SECTOR];
 	int rc = as_bd_read(as_disk_bd(disk), sector * KEY_SECTOR, data, sizeof(data));
 
 	as_assert(!rc);
-	return perm_sum(data, sector);
+	return as_perm_sum(data, sector);
 }
 
 /* ---- Slots: what the units of a span touch --------------------------------------------------- */
 
 static int by_sector(const void *a, const void *b)
 {
-	const struct slot *x = a, *y = b;
+	const struct as_perm_slot *x = a, *y = b;
 
 	return x->sector < y->sector ? -1 : x->sector > y->sector;
 }
@@ -57,7 +57,7 @@ static uint32_t slot_find(const struct as_perm *p, uint64_t sector)
 }
 
 /* Of writes first..end-1 over the disk at cut `base`. */
-void perm_make_slots(struct as_perm *p, size_t base, size_t first, size_t end)
+void as_perm_make_slots(struct as_perm *p, size_t base, size_t first, size_t end)
 {
 	size_t n = p->sum_at[end] - p->sum_at[first], kept = 0;
 
@@ -75,7 +75,7 @@ void perm_make_slots(struct as_perm *p, size_t base, size_t first, size_t end)
 		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[w]);
 
 		for (uint64_t i = 0; i < e->len / KEY_SECTOR; i++)
-			p->slots[n++] = (struct slot){ .sector = e->off / KEY_SECTOR + i };
+			p->slots[n++] = (struct as_perm_slot){ .sector = e->off / KEY_SECTOR + i };
 	}
 	if (n)
 		qsort(p->slots, n, sizeof(*p->slots), by_sector);
@@ -84,7 +84,8 @@ void perm_make_slots(struct as_perm *p, size_t base, size_t first, size_t end)
 			p->slots[kept++] = p->slots[i];
 	p->n_slots = kept;
 	for (size_t i = 0; i < kept; i++)
-		p->slots[i].base = perm_sum_on_disk(perm_disk_at(p, base), p->slots[i].sector);
+		p->slots[i].base =
+			as_perm_sum_on_disk(as_perm_disk_at(p, base), p->slots[i].sector);
 	for (size_t w = first; w < end; w++) {
 		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[w]);
 
@@ -94,7 +95,7 @@ void perm_make_slots(struct as_perm *p, size_t base, size_t first, size_t end)
 }
 
 /* Who touches what; the sectors that are one unit's alone are summed up in it. */
-void perm_make_touches(struct as_perm *p)
+void as_perm_make_touches(struct as_perm *p)
 {
 	size_t n = 0;
 
@@ -103,19 +104,20 @@ void perm_make_touches(struct as_perm *p)
 		p->slots[i].count = 0;
 	}
 	for (size_t u = 0; u < p->n_units; u++) {
-		const struct unit *unit = &p->units[u];
+		const struct as_perm_write *unit = &p->units[u];
 		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[unit->write]);
 		size_t at = p->sum_at[unit->write] + (unit->off - e->off) / KEY_SECTOR;
 
 		for (uint64_t i = 0; i < unit->len / KEY_SECTOR; i++, n++) {
-			struct slot *slot = &p->slots[p->slot_of[at + i]];
+			struct as_perm_slot *slot = &p->slots[p->slot_of[at + i]];
 
 			if (n == p->touches_cap) {
 				p->touches_cap = p->touches_cap ? p->touches_cap * 2 : 256;
 				p->touches = as_xrealloc(p->touches,
 							 p->touches_cap * sizeof(*p->touches));
 			}
-			p->touches[n] = (struct touch){ p->sums[at + i], (uint32_t)u, slot->last };
+			p->touches[n] =
+				(struct as_perm_touch){ p->sums[at + i], (uint32_t)u, slot->last };
 			slot->last = (uint32_t)n;
 			slot->count++;
 		}
@@ -126,8 +128,8 @@ void perm_make_touches(struct as_perm *p)
 	}
 	p->n_shared = 0;
 	for (size_t i = 0; i < p->n_slots; i++) {
-		const struct slot *slot = &p->slots[i];
-		const struct touch *touch = slot->count ? &p->touches[slot->last] : NULL;
+		const struct as_perm_slot *slot = &p->slots[i];
+		const struct as_perm_touch *touch = slot->count ? &p->touches[slot->last] : NULL;
 
 		if (slot->count > 1)
 			p->shared[p->n_shared++] = (uint32_t)i;
@@ -137,7 +139,7 @@ void perm_make_touches(struct as_perm *p)
 	}
 }
 
-struct as_digest perm_key(const struct as_perm *p)
+struct as_digest as_perm_key(const struct as_perm *p)
 {
 	struct as_digest key = p->keys[p->base];
 
@@ -145,7 +147,7 @@ struct as_digest perm_key(const struct as_perm *p)
 		if (p->keep[u])
 			key = as_digest_add(key, p->units[u].delta);
 	for (size_t i = 0; i < p->n_shared; i++) {
-		const struct slot *slot = &p->slots[p->shared[i]];
+		const struct as_perm_slot *slot = &p->slots[p->shared[i]];
 		uint32_t t = slot->last;
 
 		while (t != UINT32_MAX && !p->keep[p->touches[t].unit])

@@ -8,7 +8,7 @@
 
 #define KEY_SECTOR 512u
 
-struct cut {
+struct as_perm_window {
 	size_t at;
 	size_t first, end; /* of writes[]: pending */
 	uint32_t op, next_op;
@@ -16,26 +16,26 @@ struct cut {
 	bool flushed;
 };
 
-struct unit {
+struct as_perm_write {
 	size_t write; /* of writes[] */
 	uint64_t off, len;
 	struct as_digest delta; /* of the sectors that no other unit touches */
 };
 
 /* A unit that touches a slot, and the one before it that does. */
-struct touch {
+struct as_perm_touch {
 	struct as_digest sum;
 	uint32_t unit, before; /* UINT32_MAX: none */
 };
 
-struct slot {
+struct as_perm_slot {
 	uint64_t sector;
 	struct as_digest base; /* what is there without any unit */
 	uint32_t last; /* of touches[], UINT32_MAX: none */
 	uint32_t count;
 };
 
-enum stage { STAGE_MASKS, STAGE_SEVERAL, STAGE_TRIALS, STAGE_END };
+enum as_perm_stage { STAGE_MASKS, STAGE_SEVERAL, STAGE_TRIALS, STAGE_END };
 
 struct as_perm {
 	const struct as_reclog *log;
@@ -44,16 +44,16 @@ struct as_perm {
 	size_t *sum_at; /* where the digests of a write begin */
 	struct as_digest *sums;
 	uint32_t *slot_of;
-	struct cut *cuts;
+	struct as_perm_window *cuts;
 	size_t n_cuts;
 	struct as_disk **disks; /* as all writes in order leave it at that cut */
 	struct as_digest *keys;
 	size_t n_made;
 
-	struct slot *slots;
+	struct as_perm_slot *slots;
 	size_t n_slots, slots_cap;
 	size_t span_base, span_first, span_end; /* what the slots are of */
-	struct touch *touches;
+	struct as_perm_touch *touches;
 	size_t touches_cap;
 	uint32_t *shared; /* slots that several units touch */
 	size_t n_shared, shared_cap;
@@ -62,12 +62,12 @@ struct as_perm {
 	enum as_view view;
 	size_t cut, base;
 	bool all;
-	struct unit *units;
+	struct as_perm_write *units;
 	size_t n_units, units_cap;
 	size_t last_first; /* the first unit of the last write */
 	bool *keep;
 	size_t keep_cap;
-	enum stage stage;
+	enum as_perm_stage stage;
 	uint64_t step, index;
 	struct as_chooser *chooser;
 };
@@ -75,23 +75,23 @@ struct as_perm {
 /* ---- perm.c ---- */
 
 /* As all writes in order leave it at that cut. */
-struct as_disk *perm_disk_at(struct as_perm *perm, size_t cut);
-bool perm_is_synchronous(enum as_view view);
+struct as_disk *as_perm_disk_at(struct as_perm *perm, size_t cut);
+bool as_perm_is_synchronous(enum as_view view);
 /* The units of a view at a cut, none kept. */
-void perm_make_units(struct as_perm *perm, enum as_view view, size_t cut);
+void as_perm_make_units(struct as_perm *perm, enum as_view view, size_t cut);
 /* What is kept, as a state. */
-void perm_fill_state(const struct as_perm *perm, struct as_perm_state *state);
+void as_perm_fill_state(const struct as_perm *perm, struct as_perm_state *state);
 
 /* ---- perm_keys.c ---- */
 
 /* The bound digest of a sector's bytes; of those on a disk; of each sector of writes[w]. */
-struct as_digest perm_sum(const void *data, uint64_t sector);
-struct as_digest perm_sum_on_disk(struct as_disk *disk, uint64_t sector);
-void perm_sum_write(struct as_perm *perm, size_t w);
+struct as_digest as_perm_sum(const void *data, uint64_t sector);
+struct as_digest as_perm_sum_on_disk(struct as_disk *disk, uint64_t sector);
+void as_perm_sum_write(struct as_perm *perm, size_t w);
 /* Of writes first..end-1 over the disk at cut `base`. */
-void perm_make_slots(struct as_perm *perm, size_t base, size_t first, size_t end);
+void as_perm_make_slots(struct as_perm *perm, size_t base, size_t first, size_t end);
 /* Who touches what; the sectors that are one unit's alone are summed up in it. */
-void perm_make_touches(struct as_perm *perm);
-struct as_digest perm_key(const struct as_perm *perm);
+void as_perm_make_touches(struct as_perm *perm);
+struct as_digest as_perm_key(const struct as_perm *perm);
 
 #endif

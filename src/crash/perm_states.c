@@ -19,7 +19,7 @@ static uint64_t seed_of(const struct as_perm *p)
 void as_perm_begin(struct as_perm *p, enum as_view view, size_t k, bool all)
 {
 	as_assert(k < p->n_cuts && view >= 1 && view < AS_VIEWS);
-	perm_make_units(p, view, k);
+	as_perm_make_units(p, view, k);
 	p->all = all;
 	p->step = p->index = 0;
 	if (view == AS_VIEW_SYNC_LEFT)
@@ -33,7 +33,7 @@ void as_perm_begin(struct as_perm *p, enum as_view view, size_t k, bool all)
 /* Whether a subset was not there at an earlier cut. */
 static bool is_new(const struct as_perm *p)
 {
-	if (perm_is_synchronous(p->view) && p->n_units) {
+	if (as_perm_is_synchronous(p->view) && p->n_units) {
 		/* Without any part of the last write: the cut before. */
 		for (size_t u = 0; u < p->n_units; u++)
 			if (p->keep[u])
@@ -114,7 +114,7 @@ bool as_perm_next(struct as_perm *p, struct as_perm_state *state)
 
 		if (!made || !is_new(p))
 			continue;
-		perm_fill_state(p, state);
+		as_perm_fill_state(p, state);
 		p->index++;
 		return true;
 	}

@@ -6,15 +6,15 @@
 
 #include <string.h>
 
-void as_wrong_free(struct as_wrong *wrong)
+void as_problem_free(struct as_problem *wrong)
 {
 	as_buf_free(&wrong->why);
 	as_buf_free(&wrong->signature);
-	*wrong = (struct as_wrong){ 0 };
+	*wrong = (struct as_problem){ 0 };
 }
 
-bool as_wrong_set_tree(struct as_wrong *wrong, enum as_finding_kind kind, enum as_way way,
-		       const char *what, const char *why)
+bool as_problem_set_tree(struct as_problem *wrong, enum as_finding_kind kind, enum as_way way,
+			 const char *what, const char *why)
 {
 	if (wrong->is)
 		return false;
@@ -29,15 +29,15 @@ bool as_wrong_set_tree(struct as_wrong *wrong, enum as_finding_kind kind, enum a
 	return false;
 }
 
-bool as_wrong_set(struct as_wrong *wrong, enum as_finding_kind kind, enum as_way way,
-		  const char *what, const char *why)
+bool as_problem_set(struct as_problem *wrong, enum as_finding_kind kind, enum as_way way,
+		    const char *what, const char *why)
 {
 	/* "reading the tree: /a/f: ...": a path is the workload's. */
 	const char *path = strstr(why, ": /"), *behind = path ? strstr(path + 2, ": ") : NULL;
 
 	if (wrong->is)
 		return false;
-	(void)as_wrong_set_tree(wrong, kind, way, what, why);
+	(void)as_problem_set_tree(wrong, kind, way, what, why);
 	as_buf_adds(&wrong->signature, ": ");
 	if (behind) {
 		struct as_buf head = { 0 };
@@ -51,7 +51,7 @@ bool as_wrong_set(struct as_wrong *wrong, enum as_finding_kind kind, enum as_way
 	return false;
 }
 
-uint32_t as_wrong_sig(const struct as_wrong *wrong)
+uint32_t as_problem_sig(const struct as_problem *wrong)
 {
 	return (uint32_t)as_hash64(as_buf_str(&wrong->signature), wrong->signature.len);
 }

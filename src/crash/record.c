@@ -5,10 +5,10 @@
 #include "base/choice.h"
 #include "legal/policy.h"
 #include "model/model.h"
+#include "target/medium.h"
+#include "target/mount.h"
 #include "vfs/lib_new.h"
 #include "vfs/sys_new.h"
-#include "target/mount.h"
-#include "target/medium.h"
 #include "work/print.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void set_up_library(struct rec *r)
 	r->vfs = as_vfs_lib_new(&(struct as_lib_args){
 		.ops = r->ops,
 		.host = r->host,
-		.bd = as_stand_bd(r->out->stand),
+		.bd = as_medium_bd(r->out->stand),
 		.opts = as_target_opts(args->target),
 		.name_max = args->fresh.traits->name_max,
 		.size_max_bytes = as_target_limits(args->target).file_bytes,
@@ -66,11 +66,11 @@ static int set_up(struct rec *r, struct as_err *err)
 	r->ops = as_target_library(args->target);
 	r->chooser = as_chooser_seeded(args->seed);
 	r->host = as_host_new(as_chooser_choice(r->chooser), args->log);
-	out->stand = as_stand_copy(args->fresh.disk);
+	out->stand = as_medium_copy(args->fresh.disk);
 	/* The stand's own; only its type is hidden. */
-	out->start = as_disk_snapshot((struct as_disk *)as_stand_disk(out->stand));
-	as_stand_record(out->stand, RECORD_MAX_BYTES);
-	out->log = as_stand_log(out->stand);
+	out->start = as_disk_snapshot((struct as_disk *)as_medium_disk(out->stand));
+	as_medium_record(out->stand, RECORD_MAX_BYTES);
+	out->log = as_medium_log(out->stand);
 	out->history = as_history_new(args->fresh.model, &policy);
 	r->model = as_model_copy(args->fresh.model);
 	if (r->ops)
@@ -85,7 +85,7 @@ static void set_op(struct rec *r, uint32_t op)
 	if (r->mount)
 		as_mount_set_op(r->mount, op);
 	else
-		as_reclog_set_op(as_stand_log(r->out->stand), op);
+		as_reclog_set_op(as_medium_log(r->out->stand), op);
 }
 
 /* ---- Operations ------------------------------------------------------------------------------ */
@@ -222,7 +222,7 @@ void as_recording_free(struct as_recording *rec)
 {
 	as_history_free(rec->history);
 	as_disk_free(rec->start);
-	as_stand_free(rec->stand);
+	as_medium_free(rec->stand);
 	as_seq_free(rec->seq);
 	free(rec->upto);
 	free(rec->answers);

@@ -13,9 +13,9 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "base/hash.h"
-#include "legal/history.h"
 #include "disk/cow.h"
 #include "disk/log.h"
+#include "legal/history.h"
 #include "run/run.h"
 #include "target/host.h"
 #include "work/seq.h"
@@ -34,7 +34,7 @@ struct as_record_args {
 struct as_recording {
 	struct as_seq *seq; /* the workload and its end */
 	size_t n_ops; /* that were done, and can be judged; perhaps one more was begun */
-	struct as_stand *stand; /* keeps the record */
+	struct as_medium *stand; /* keeps the record */
 	const struct as_reclog *log; /* op is the index in seq; AS_RECLOG_NO_OP: the first mount */
 	struct as_disk *start; /* before the first mount */
 	struct as_history *history;

@@ -14,9 +14,9 @@
 #include <string.h>
 
 struct again {
-	const struct as_again_args *args;
+	const struct as_recrash_args *args;
 	struct as_tree *tree; /* where every recovery must end */
-	struct as_wrong *wrong;
+	struct as_problem *wrong;
 	struct as_err *err;
 	int rc;
 };
@@ -76,9 +76,9 @@ static bool complain(struct again *a, const struct level *level, const struct as
 {
 	/* Each level above the one that fails notes where it was. */
 	if (!a->wrong->is && of_tree)
-		(void)as_wrong_set_tree(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
+		(void)as_problem_set_tree(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
 	else if (!a->wrong->is)
-		(void)as_wrong_set(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
+		(void)as_problem_set(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
 	note_spot(a, level, state);
 	return false;
 }
@@ -247,7 +247,8 @@ static bool check_level(struct again *a, struct level *level)
 }
 
 /* What a recovery wrote, in order, and where it ended. */
-static struct as_digest twin_key(const struct as_again_args *args, const struct as_recovered *first)
+static struct as_digest twin_key(const struct as_recrash_args *args,
+				 const struct as_recovered *first)
 {
 	struct as_digest key = as_digest_bind(as_tree_digest(first->tree), 17 + args->way);
 
@@ -263,8 +264,9 @@ static struct as_digest twin_key(const struct as_again_args *args, const struct 
 	return key;
 }
 
-bool as_again(const struct as_again_args *args, struct as_disk *crashed, struct as_digest key,
-	      const struct as_recovered *first, struct as_wrong *wrong, int *rc, struct as_err *err)
+bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, struct as_digest key,
+		const struct as_recovered *first, struct as_problem *wrong, int *rc,
+		struct as_err *err)
 {
 	struct again a = { .args = args, .tree = first->tree, .wrong = wrong, .err = err };
 	struct level level = { .crashed = crashed, .key = key, .done = first };
@@ -343,9 +345,10 @@ static bool at_spots(struct again *a, struct level *level, const struct as_crash
 	return fine && !a->rc;
 }
 
-bool as_again_at(const struct as_again_args *args, struct as_disk *crashed, struct as_digest key,
-		 const struct as_recovered *first, const struct as_crash_spot *then,
-		 struct as_wrong *wrong, int *rc, struct as_err *err)
+bool as_recrash_at(const struct as_recrash_args *args, struct as_disk *crashed,
+		   struct as_digest key, const struct as_recovered *first,
+		   const struct as_crash_spot *then, struct as_problem *wrong, int *rc,
+		   struct as_err *err)
 {
 	struct again a = { .args = args, .tree = first->tree, .wrong = wrong, .err = err };
 	struct level level = { .crashed = crashed, .key = key, .done = first };

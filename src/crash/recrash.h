@@ -19,7 +19,7 @@
 
 #include "crash/judge.h"
 
-struct as_again_args {
+struct as_recrash_args {
 	struct as_recoverer *recoverer;
 	const struct as_crash_options *options;
 	enum as_way way;
@@ -30,14 +30,15 @@ struct as_again_args {
 
 /* `crashed` has the key `key`; `first` is its recovery, with a log and a tree. True: all is well.
  * False: *wrong says what is not, with the spots. */
-bool as_again(const struct as_again_args *args, struct as_disk *crashed, struct as_digest key,
-	      const struct as_recovered *first, struct as_wrong *wrong, int *rc,
-	      struct as_err *err);
+bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, struct as_digest key,
+		const struct as_recovered *first, struct as_problem *wrong, int *rc,
+		struct as_err *err);
 
 /* Brings back one: then[0] (and then[1] during the second recovery). */
-bool as_again_at(const struct as_again_args *args, struct as_disk *crashed, struct as_digest key,
-		 const struct as_recovered *first, const struct as_crash_spot *then,
-		 struct as_wrong *wrong, int *rc, struct as_err *err);
+bool as_recrash_at(const struct as_recrash_args *args, struct as_disk *crashed,
+		   struct as_digest key, const struct as_recovered *first,
+		   const struct as_crash_spot *then, struct as_problem *wrong, int *rc,
+		   struct as_err *err);
 
 /* Which rules (enum as_prune) let the perm's state be left out; 0: it must be tried. `log` is the
  * recovery's record and `start` the disk it began on. */

@@ -16,7 +16,7 @@ struct as_story {
 	const struct as_crash_options *options;
 	struct as_perm *perm; /* at the state */
 	const struct as_perm_state *state;
-	const struct as_wrong *wrong;
+	const struct as_problem *wrong;
 	/* To see what recovery does; NULL: it is not to be tried again. */
 	struct as_recoverer *recoverer;
 };

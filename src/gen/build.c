@@ -13,13 +13,13 @@
 
 #include <string.h>
 
-static const char *path_of(const struct as_view *view, size_t spot)
+static const char *path_of(const struct as_gen_view *view, size_t spot)
 {
 	return view->text.data + view->spot[spot].path;
 }
 
 /* As an argument: absolute, or from the working directory (spot 0, when not at the root). */
-static const char *spell(struct as_view *view, const char *path, size_t len, bool absolute)
+static const char *spell(struct as_gen_view *view, const char *path, size_t len, bool absolute)
 {
 	size_t cwd_len = view->spot[0].path_len;
 
@@ -30,7 +30,7 @@ static const char *spell(struct as_view *view, const char *path, size_t len, boo
 	return as_arena_strndup(&view->strings, path + cwd_len + 1, len - cwd_len - 1);
 }
 
-static const char *join(struct as_view *view, size_t dir, unsigned name, bool absolute)
+static const char *join(struct as_gen_view *view, size_t dir, unsigned name, bool absolute)
 {
 	const char *top = path_of(view, dir), *last = view->profile->name[name];
 	size_t top_len = view->spot[dir].path_len, last_len = strlen(last);
@@ -46,7 +46,7 @@ static const char *join(struct as_view *view, size_t dir, unsigned name, bool ab
 
 /* A name that is free in the directory: mostly the first one, so that states do not differ by names
  * alone and names come back; now and then any. */
-static unsigned free_name(const struct as_view *view, size_t dir)
+static unsigned free_name(const struct as_gen_view *view, size_t dir)
 {
 	const struct as_profile *p = view->profile;
 	uint64_t taken = view->spot[dir].taken;
@@ -63,7 +63,7 @@ static unsigned free_name(const struct as_view *view, size_t dir)
 	return 0;
 }
 
-static bool is_below(const struct as_view *view, size_t spot, size_t top)
+static bool is_below(const struct as_gen_view *view, size_t spot, size_t top)
 {
 	for (; spot != top; spot = view->spot[spot].parent)
 		if (spot == 0)
@@ -72,18 +72,20 @@ static bool is_below(const struct as_view *view, size_t spot, size_t top)
 }
 
 /* May the second path of this command, whose subject is `from`, be in directory `dir`? */
-static bool second_fits(const struct as_view *view, enum as_opcode code, size_t from, size_t dir)
+static bool second_fits(const struct as_gen_view *view, enum as_opcode code, size_t from,
+			size_t dir)
 {
 	return as_gen_rows[code].subject != AS_SUBJECT_MOVABLE || !is_below(view, dir, from);
 }
 
-static int32_t free_slot(const struct as_view *view)
+static int32_t free_slot(const struct as_gen_view *view)
 {
 	return (int32_t)__builtin_ctzll(~view->slots_taken);
 }
 
 /* The operation on a name, without its second path. The text of a symbolic link is absolute. */
-static struct as_op make_on(struct as_view *view, enum as_opcode code, size_t spot, bool absolute)
+static struct as_op make_on(struct as_gen_view *view, enum as_opcode code, size_t spot,
+			    bool absolute)
 {
 	struct as_op op = view->plain[code];
 
@@ -96,7 +98,7 @@ static struct as_op make_on(struct as_view *view, enum as_opcode code, size_t sp
 
 /* ---- Typical commands ------------------------------------------------------------------------ */
 
-static unsigned cluster(struct as_view *view, const struct as_point *points, size_t n,
+static unsigned cluster(struct as_gen_view *view, const struct as_point *points, size_t n,
 			uint32_t chosen[AS_KMEANS_MAX])
 {
 	unsigned found;
@@ -109,7 +111,7 @@ static unsigned cluster(struct as_view *view, const struct as_point *points, siz
 	return found;
 }
 
-static unsigned build_fds(struct as_view *view, enum as_opcode code,
+static unsigned build_fds(struct as_gen_view *view, enum as_opcode code,
 			  struct as_op out[AS_KMEANS_MAX])
 {
 	struct as_point points[64];
@@ -129,7 +131,7 @@ static unsigned build_fds(struct as_view *view, enum as_opcode code,
 }
 
 /* A directory for the second path, any that will do; SIZE_MAX when there is none. */
-static size_t second_dir(struct as_view *view, enum as_opcode code, size_t from,
+static size_t second_dir(struct as_gen_view *view, enum as_opcode code, size_t from,
 			 const uint32_t *dirs, size_t n_dirs)
 {
 	size_t first = as_choose(view->choice, (unsigned)n_dirs);
@@ -143,7 +145,7 @@ static size_t second_dir(struct as_view *view, enum as_opcode code, size_t from,
 	return SIZE_MAX;
 }
 
-static unsigned build_pairs(struct as_view *view, enum as_opcode code, const uint32_t *subject,
+static unsigned build_pairs(struct as_gen_view *view, enum as_opcode code, const uint32_t *subject,
 			    unsigned n, struct as_op out[AS_KMEANS_MAX])
 {
 	size_t n_dirs = as_view_candidates(view, AS_SUBJECT_PARENT);
@@ -161,7 +163,7 @@ static unsigned build_pairs(struct as_view *view, enum as_opcode code, const uin
 }
 
 /* chcwd: the whole tree is looked at; the path is absolute. */
-static size_t look_for_goals(struct as_view *view, const struct as_model *model)
+static size_t look_for_goals(struct as_gen_view *view, const struct as_model *model)
 {
 	char cwd[4096];
 	size_t n, out = 0, len = view->spot[0].path_len;
@@ -180,7 +182,7 @@ static size_t look_for_goals(struct as_view *view, const struct as_model *model)
 	return out;
 }
 
-unsigned as_view_build(struct as_view *view, const struct as_model *model, enum as_opcode code,
+unsigned as_view_build(struct as_gen_view *view, const struct as_model *model, enum as_opcode code,
 		       struct as_op out[AS_KMEANS_MAX])
 {
 	const struct as_gen_row *row = &as_gen_rows[code];
@@ -217,7 +219,7 @@ unsigned as_view_build(struct as_view *view, const struct as_model *model, enum 
 typedef int (*each_fn)(void *ctx, const struct as_op *op);
 
 /* Every free name of a directory, into path (or path2). */
-static int each_name(struct as_view *view, struct as_op *op, const char **path, size_t dir,
+static int each_name(struct as_gen_view *view, struct as_op *op, const char **path, size_t dir,
 		     each_fn fn, void *ctx)
 {
 	int rc = 0;
@@ -231,7 +233,7 @@ static int each_name(struct as_view *view, struct as_op *op, const char **path, 
 	return rc;
 }
 
-static int each_second(struct as_view *view, enum as_opcode code, size_t from, each_fn fn,
+static int each_second(struct as_gen_view *view, enum as_opcode code, size_t from, each_fn fn,
 		       void *ctx)
 {
 	struct as_op op = make_on(view, code, from, true);
@@ -244,7 +246,7 @@ static int each_second(struct as_view *view, enum as_opcode code, size_t from, e
 	return rc;
 }
 
-static int each_fd(struct as_view *view, enum as_opcode code, each_fn fn, void *ctx)
+static int each_fd(struct as_gen_view *view, enum as_opcode code, each_fn fn, void *ctx)
 {
 	bool two = as_gen_rows[code].second == AS_SECOND_DESCRIPTOR;
 	struct as_op op = view->plain[code];
@@ -261,7 +263,7 @@ static int each_fd(struct as_view *view, enum as_opcode code, each_fn fn, void *
 	return rc;
 }
 
-int as_view_build_all(struct as_view *view, const struct as_model *model, enum as_opcode code,
+int as_view_build_all(struct as_gen_view *view, const struct as_model *model, enum as_opcode code,
 		      int (*fn)(void *ctx, const struct as_op *op), void *ctx)
 {
 	const struct as_gen_row *row = &as_gen_rows[code];

@@ -133,7 +133,7 @@ static int read_end(struct as_lex *lex, const struct as_draw *draw, const char *
 static int read_piece(struct as_lex *lex, const struct as_draw *draw, struct as_dist *dist)
 {
 	const char *start = lex->p, *end = start, *dots = NULL, *star = NULL;
-	struct as_piece *piece = &dist->piece[dist->n_pieces];
+	struct as_dist_piece *piece = &dist->piece[dist->n_pieces];
 	int rc;
 
 	if (dist->n_pieces == AS_DIST_PIECES)
@@ -144,7 +144,7 @@ static int read_piece(struct as_lex *lex, const struct as_draw *draw, struct as_
 		if (*end == '*')
 			star = end;
 	}
-	*piece = (struct as_piece){ .weight = 1 };
+	*piece = (struct as_dist_piece){ .weight = 1 };
 	if (star) {
 		const char *c = star + 1;
 
@@ -292,7 +292,7 @@ static void print_end(const struct as_draw *draw, int64_t value, struct as_buf *
 static void print_range(const struct as_draw *draw, const struct as_dist *dist, struct as_buf *out)
 {
 	for (uint32_t i = 0; i < dist->n_pieces; i++) {
-		const struct as_piece *piece = &dist->piece[i];
+		const struct as_dist_piece *piece = &dist->piece[i];
 
 		if (i)
 			as_buf_addc(out, ' ');

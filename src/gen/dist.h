@@ -43,7 +43,7 @@ extern const struct as_draw as_draws[AS_DRAWS];
 #define AS_DIST_PIECES 8
 #define AS_MODE_BITS 12
 
-struct as_piece { /* of a range */
+struct as_dist_piece { /* of a range */
 	int64_t lo, hi;
 	uint32_t weight;
 };
@@ -54,7 +54,7 @@ struct as_dist {
 	uint32_t percent; /* a range: of numbers moved to an edge */
 	uint32_t n; /* words of ONE and SOME; of FLAGS: those of the flag table */
 	uint32_t n_pieces; /* of a range */
-	struct as_piece piece[AS_DIST_PIECES];
+	struct as_dist_piece piece[AS_DIST_PIECES];
 	uint8_t chance[AS_DIST_WORDS]; /* FLAGS: percent of each word */
 	char word[AS_DIST_WORDS][AS_DIST_WORD_BYTES]; /* ONE and SOME */
 	int64_t value[AS_DIST_WORDS]; /* ONE of something that is not a string */

@@ -108,7 +108,7 @@ static int64_t draw_range(const struct as_draw *draw, const struct as_dist *dist
 			dist, draw_weighted(dist->weight, as_dist_partitions(draw, dist), choice),
 			&lo, &hi);
 	} else if (dist->n_pieces > 1) {
-		const struct as_piece *piece = dist->piece;
+		const struct as_dist_piece *piece = dist->piece;
 		uint32_t total = 0, at;
 
 		for (uint32_t i = 0; i < dist->n_pieces; i++)

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 struct sweep {
-	struct as_view view;
+	struct as_gen_view view;
 	struct as_queue queue;
 	struct as_visited given, expanded;
 	struct as_gnode *from;

@@ -24,7 +24,7 @@ struct as_gen {
 	const struct as_profile *profile;
 	const struct as_traits *traits;
 	struct as_choice *choice;
-	struct as_view view;
+	struct as_gen_view view;
 	struct as_queue queue;
 	struct as_visited visited;
 	struct as_walk walk;
@@ -117,7 +117,7 @@ void as_gen_on_state(struct as_gen *gen, void (*fn)(void *ctx, const struct as_m
 	gen->on_state_ctx = ctx;
 }
 
-struct as_view *as_gen_view(struct as_gen *gen)
+struct as_gen_view *as_gen_view(struct as_gen *gen)
 {
 	return &gen->view;
 }

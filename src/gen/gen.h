@@ -51,7 +51,7 @@ bool as_gen_left_out(const struct as_gen *gen, enum as_opcode code);
 /* For measuring: called for every state that is new. */
 void as_gen_on_state(struct as_gen *gen, void (*fn)(void *ctx, const struct as_model *model),
 		     void *ctx);
-struct as_view *as_gen_view(struct as_gen *gen);
+struct as_gen_view *as_gen_view(struct as_gen *gen);
 
 /* Commands that a target with these traits can do keep their weight, others get 0. */
 void as_gen_weights(const struct as_profile *profile, const struct as_traits *traits,

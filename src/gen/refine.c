@@ -27,7 +27,7 @@ static bool goes_through(const struct as_model *model, const struct as_seq *core
 struct refinement {
 	const struct as_seq *core;
 	struct as_model *model;
-	struct as_view *view;
+	struct as_gen_view *view;
 	const uint32_t *weight;
 	int *answers; /* of the backbone alone */
 	struct as_seq *out;
@@ -95,7 +95,7 @@ void as_refine_weights(const struct as_profile *profile, const struct as_traits 
 			weight[op] = 0;
 }
 
-struct as_seq *as_refine_extend(const struct as_seq *core, struct as_view *view,
+struct as_seq *as_refine_extend(const struct as_seq *core, struct as_gen_view *view,
 				const uint32_t weight[AS_OP_COUNT], const struct as_traits *traits,
 				struct as_gen_stats *counts, struct as_model **end)
 {
@@ -127,7 +127,7 @@ struct as_seq *as_gen_extend(const struct as_seq *core, const struct as_profile 
 	struct as_gen_stats own = { 0 };
 	uint32_t weight[AS_OP_COUNT];
 	struct as_model *end;
-	struct as_view view;
+	struct as_gen_view view;
 	struct as_seq *out;
 
 	as_view_init(&view, profile, choice);

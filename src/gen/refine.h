@@ -7,7 +7,7 @@
 
 /* weight: of commands that are not of the core. *end: the state that it leads to, with plain
  * arguments; the caller frees it. */
-struct as_seq *as_refine_extend(const struct as_seq *core, struct as_view *view,
+struct as_seq *as_refine_extend(const struct as_seq *core, struct as_gen_view *view,
 				const uint32_t weight[AS_OP_COUNT], const struct as_traits *traits,
 				struct as_gen_stats *counts, struct as_model **end);
 /* Weights without those of the core. */

@@ -208,7 +208,7 @@ static enum as_item_kind kind_of(uint32_t type)
 }
 
 /* The model's inode numbers serve as files. */
-void as_roster_load(struct as_roster *roster, const struct as_view *view, const char *cwd)
+void as_roster_load(struct as_roster *roster, const struct as_gen_view *view, const char *cwd)
 {
 	const char *text = view->text.data;
 	size_t at;

@@ -46,7 +46,7 @@ struct as_roster {
 };
 
 /* Forgets everything and takes over what the view shows, which has looked at the whole tree. */
-void as_roster_load(struct as_roster *roster, const struct as_view *view, const char *cwd);
+void as_roster_load(struct as_roster *roster, const struct as_gen_view *view, const char *cwd);
 void as_roster_free(struct as_roster *roster);
 
 /* SIZE_MAX: not there. */

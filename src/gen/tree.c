@@ -49,7 +49,7 @@ void as_gnode_put(struct as_gnode *node)
 	}
 }
 
-static struct as_op op_of(const struct as_gnode *node, const struct as_view *view)
+static struct as_op op_of(const struct as_gnode *node, const struct as_gen_view *view)
 {
 	struct as_op op = view->plain[node->code];
 
@@ -73,7 +73,7 @@ static const struct as_gnode **way_down(const struct as_gnode *top, const struct
 	return way;
 }
 
-struct as_model *as_gnode_model(struct as_gnode *node, const struct as_view *view)
+struct as_model *as_gnode_model(struct as_gnode *node, const struct as_gen_view *view)
 {
 	const struct as_gnode *top = node, **way;
 	size_t n;
@@ -95,7 +95,7 @@ struct as_model *as_gnode_model(struct as_gnode *node, const struct as_view *vie
 	return node->model;
 }
 
-struct as_seq *as_gnode_seq(const struct as_gnode *node, const struct as_view *view)
+struct as_seq *as_gnode_seq(const struct as_gnode *node, const struct as_gen_view *view)
 {
 	struct as_seq *seq = as_seq_new();
 	const struct as_gnode *root = node, **way;

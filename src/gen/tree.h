@@ -25,10 +25,10 @@ struct as_gnode {
 struct as_gnode *as_gnode_new(struct as_gnode *parent, const struct as_op *op,
 			      struct as_model *model);
 /* The state it leads to, which stays the node's. The root has one from the start. */
-struct as_model *as_gnode_model(struct as_gnode *node, const struct as_view *view);
+struct as_model *as_gnode_model(struct as_gnode *node, const struct as_gen_view *view);
 /* Lets go of the node and the state it holds. */
 void as_gnode_put(struct as_gnode *node);
 /* The commands from the root to the node, with plain arguments. */
-struct as_seq *as_gnode_seq(const struct as_gnode *node, const struct as_view *view);
+struct as_seq *as_gnode_seq(const struct as_gnode *node, const struct as_gen_view *view);
 
 #endif

@@ -15,9 +15,10 @@ const struct as_gen_row as_gen_rows[AS_OP_COUNT] = {
 #undef COMMAND
 };
 
-void as_view_init(struct as_view *view, const struct as_profile *profile, struct as_choice *choice)
+void as_view_init(struct as_gen_view *view, const struct as_profile *profile,
+		  struct as_choice *choice)
 {
-	*view = (struct as_view){ .profile = profile, .choice = choice };
+	*view = (struct as_gen_view){ .profile = profile, .choice = choice };
 	for (int op = 0; op < AS_OP_COUNT; op++)
 		view->plain[op] = as_op_make((enum as_opcode)op);
 	for (unsigned i = 0; i < AS_DRAWS; i++)
@@ -29,7 +30,7 @@ void as_view_init(struct as_view *view, const struct as_profile *profile, struct
 		view->by_byte[(unsigned char)profile->name[i][0]] = (uint8_t)(i + 1);
 }
 
-void as_view_free(struct as_view *view)
+void as_view_free(struct as_gen_view *view)
 {
 	free(view->spot);
 	free(view->above);
@@ -37,11 +38,11 @@ void as_view_free(struct as_view *view)
 	free(view->point);
 	as_buf_free(&view->text);
 	as_arena_free(&view->strings);
-	*view = (struct as_view){ 0 };
+	*view = (struct as_gen_view){ 0 };
 }
 
 /* The bit of a name of the alphabet, 0 for any other name. */
-static uint64_t name_bit(const struct as_view *view, const char *name)
+static uint64_t name_bit(const struct as_gen_view *view, const char *name)
 {
 	const struct as_profile *p = view->profile;
 	uint32_t i = view->by_byte[(unsigned char)*name];
@@ -54,7 +55,7 @@ static uint64_t name_bit(const struct as_view *view, const char *name)
 	return 0;
 }
 
-static struct as_spot *add_spot(struct as_view *view)
+static struct as_spot *add_spot(struct as_gen_view *view)
 {
 	if (view->n == view->cap) {
 		view->cap = view->cap ? view->cap * 2 : 64;
@@ -66,7 +67,7 @@ static struct as_spot *add_spot(struct as_view *view)
 /* Names come in depth-first order, so a name's directory is the last one seen a level above. */
 static int see_name(void *ctx, const char *path, const struct as_attrs *attrs)
 {
-	struct as_view *view = ctx;
+	struct as_gen_view *view = ctx;
 	struct as_spot *spot = add_spot(view);
 	uint32_t index = (uint32_t)(view->n - 1);
 
@@ -92,7 +93,7 @@ static int see_name(void *ctx, const char *path, const struct as_attrs *attrs)
 
 static int see_open(void *ctx, int slot, uint32_t ino, int64_t flags)
 {
-	struct as_view *view = ctx;
+	struct as_gen_view *view = ctx;
 
 	(void)flags;
 	if (view->n_open == 64 || slot >= 64)
@@ -103,7 +104,7 @@ static int see_open(void *ctx, int slot, uint32_t ino, int64_t flags)
 }
 
 /* A descriptor looks like the inode behind it; one that was removed looks like nothing else. */
-static void place_open(struct as_view *view)
+static void place_open(struct as_gen_view *view)
 {
 	for (unsigned i = 0; i < view->n_open; i++) {
 		view->open[i].point = (struct as_point){ { -1 } };
@@ -115,7 +116,7 @@ static void place_open(struct as_view *view)
 	}
 }
 
-void as_view_look(struct as_view *view, const struct as_model *model, bool whole)
+void as_view_look(struct as_gen_view *view, const struct as_model *model, bool whole)
 {
 	uint32_t inodes = (uint32_t)as_model_inodes(model);
 
@@ -133,7 +134,7 @@ void as_view_look(struct as_view *view, const struct as_model *model, bool whole
 }
 
 /* A name's own directory is spot 0 or below: the working directory, when not whole. */
-static bool fits(const struct as_view *view, enum as_subject subject, size_t i)
+static bool fits(const struct as_gen_view *view, enum as_subject subject, size_t i)
 {
 	const struct as_spot *spot = &view->spot[i];
 	uint64_t all = view->profile->n_names == 64 ? UINT64_MAX
@@ -170,7 +171,7 @@ static bool fits(const struct as_view *view, enum as_subject subject, size_t i)
 	return false;
 }
 
-size_t as_view_candidates(struct as_view *view, enum as_subject subject)
+size_t as_view_candidates(struct as_gen_view *view, enum as_subject subject)
 {
 	size_t n = 0;
 
@@ -188,7 +189,7 @@ size_t as_view_candidates(struct as_view *view, enum as_subject subject)
 	return n;
 }
 
-static bool any_fits(const struct as_view *view, enum as_subject subject)
+static bool any_fits(const struct as_gen_view *view, enum as_subject subject)
 {
 	for (size_t i = 0; i < view->n; i++)
 		if (fits(view, subject, i))
@@ -196,7 +197,7 @@ static bool any_fits(const struct as_view *view, enum as_subject subject)
 	return false;
 }
 
-bool as_view_can(const struct as_view *view, enum as_opcode code)
+bool as_view_can(const struct as_gen_view *view, enum as_opcode code)
 {
 	const struct as_gen_row *row = &as_gen_rows[code];
 
@@ -228,7 +229,7 @@ bool as_view_can(const struct as_view *view, enum as_opcode code)
 	}
 }
 
-enum as_opcode as_view_draw_type(const struct as_view *view, const uint32_t weight[AS_OP_COUNT])
+enum as_opcode as_view_draw_type(const struct as_gen_view *view, const uint32_t weight[AS_OP_COUNT])
 {
 	uint64_t sum[AS_OP_COUNT], total = 0, at;
 	int op = 0;

@@ -56,7 +56,7 @@ struct as_open {
 	struct as_point point;
 };
 
-struct as_view {
+struct as_gen_view {
 	const struct as_profile *profile;
 	struct as_choice *choice;
 	void (*watch)(void *ctx, bool begin); /* around each clustering, for measuring; or NULL */
@@ -84,23 +84,25 @@ struct as_view {
 };
 
 /* The profile and the choice must outlive the view. */
-void as_view_init(struct as_view *view, const struct as_profile *profile, struct as_choice *choice);
-void as_view_free(struct as_view *view);
+void as_view_init(struct as_gen_view *view, const struct as_profile *profile,
+		  struct as_choice *choice);
+void as_view_free(struct as_gen_view *view);
 /* Looks at a state; whole: at all of the tree in place of what is below the working directory. */
-void as_view_look(struct as_view *view, const struct as_model *model, bool whole);
+void as_view_look(struct as_gen_view *view, const struct as_model *model, bool whole);
 
 /* Puts the spots that can be the subject into view->candidate, their points into view->point. */
-size_t as_view_candidates(struct as_view *view, enum as_subject subject);
+size_t as_view_candidates(struct as_gen_view *view, enum as_subject subject);
 /* Whether a command of that type can be built at all. */
-bool as_view_can(const struct as_view *view, enum as_opcode code);
+bool as_view_can(const struct as_gen_view *view, enum as_opcode code);
 /* One command for each typical inode (at most k), with plain arguments. */
-unsigned as_view_build(struct as_view *view, const struct as_model *model, enum as_opcode code,
+unsigned as_view_build(struct as_gen_view *view, const struct as_model *model, enum as_opcode code,
 		       struct as_op out[AS_KMEANS_MAX]);
 /* Every command of that type there is, absolute paths only. Stops on a non-zero return. */
-int as_view_build_all(struct as_view *view, const struct as_model *model, enum as_opcode code,
+int as_view_build_all(struct as_gen_view *view, const struct as_model *model, enum as_opcode code,
 		      int (*fn)(void *ctx, const struct as_op *op), void *ctx);
 
 /* Draws a type by weight among those that can be built; AS_OP_COUNT when there is none. */
-enum as_opcode as_view_draw_type(const struct as_view *view, const uint32_t weight[AS_OP_COUNT]);
+enum as_opcode as_view_draw_type(const struct as_gen_view *view,
+				 const uint32_t weight[AS_OP_COUNT]);
 
 #endif

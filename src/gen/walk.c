@@ -55,7 +55,7 @@ static unsigned tendency(enum as_opcode code)
 	}
 }
 
-void as_walk_init(struct as_walk *walk, struct as_view *view, const struct as_traits *traits)
+void as_walk_init(struct as_walk *walk, struct as_gen_view *view, const struct as_traits *traits)
 {
 	uint32_t weight[AS_OP_COUNT], sum[2] = { 0 };
 
@@ -429,7 +429,7 @@ static void take_turns(struct as_walk *w)
 /* What the walk begins with: the state that the backbone leads to. */
 static void load(struct as_walk *walk, const struct as_model *model)
 {
-	struct as_view *view = walk->view;
+	struct as_gen_view *view = walk->view;
 	struct as_buf cwd = { 0 };
 
 	as_view_look(view, model, false);

@@ -16,7 +16,7 @@ struct as_walk {
 	const struct as_profile *profile;
 	const struct as_traits *traits;
 	struct as_choice *choice;
-	struct as_view *view; /* for its plain operations and its index of draws */
+	struct as_gen_view *view; /* for its plain operations and its index of draws */
 	struct as_roster roster;
 	struct as_aim *aim; /* NULL: nothing to go for */
 	struct as_seq *out;
@@ -32,7 +32,7 @@ struct as_walk {
 };
 
 /* All that is given must outlive the walk. */
-void as_walk_init(struct as_walk *walk, struct as_view *view, const struct as_traits *traits);
+void as_walk_init(struct as_walk *walk, struct as_gen_view *view, const struct as_traits *traits);
 void as_walk_free(struct as_walk *walk);
 /* Appends n commands or a few more to out, which leads to the state of the model, and as many that
  * go for goals as the profile says. fill: draws their arguments; without it there are no goals. */

@@ -18,9 +18,9 @@
  */
 #include "hunt/hunt.h"
 
-#include "os/spawn.h"
 #include "hunt/folders.h"
 #include "hunt/hunt_priv.h"
+#include "os/spawn.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -44,7 +44,7 @@ static uint64_t share_end(const struct as_hunt_state *s, size_t job)
 	return s->max_workloads / s->n_jobs + (job < s->max_workloads % s->n_jobs);
 }
 
-static int start_jobs(struct leading *l, struct as_err *err)
+static int start_jobs(struct as_hunt_leader *l, struct as_err *err)
 {
 	int rc = 0;
 
@@ -60,7 +60,7 @@ static int start_jobs(struct leading *l, struct as_err *err)
 }
 
 /* The next that is to be reduced; NULL: none. */
-static struct as_hunt_sign *to_reduce(const struct leading *l)
+static struct as_hunt_sign *to_reduce(const struct as_hunt_leader *l)
 {
 	for (size_t i = 0; l->hunt->reduce_seconds && i < l->state->n_signs; i++)
 		if (l->state->signs[i].reduced == AS_HUNT_UNREDUCED && !l->tried[i])
@@ -70,12 +70,12 @@ static struct as_hunt_sign *to_reduce(const struct leading *l)
 
 /* The time is used up. A hunt that was over when we began only reduces, one signature after the
  * other, each in its own time. */
-static bool is_late(const struct leading *l)
+static bool is_late(const struct as_hunt_leader *l)
 {
 	return !l->only_reduces && l->state->for_us && l->state->used_us >= l->state->for_us;
 }
 
-static int start_reducer(struct leading *l, struct as_err *err)
+static int start_reducer(struct as_hunt_leader *l, struct as_err *err)
 {
 	struct as_hunt_sign *sign = l->reducer.pid ? NULL : to_reduce(l);
 
@@ -99,7 +99,7 @@ static int died(const char *who, int status, struct as_err *err)
 }
 
 /* Lines wait until their turn has come. */
-static int hear_job(struct leading *l, size_t job, struct as_err *err)
+static int hear_job(struct as_hunt_leader *l, size_t job, struct as_err *err)
 {
 	struct as_worker *w = &l->jobs[job];
 	char *line;
@@ -117,7 +117,7 @@ static int hear_job(struct leading *l, size_t job, struct as_err *err)
 	return rc;
 }
 
-static int hear_reducer(struct leading *l, struct as_err *err)
+static int hear_reducer(struct as_hunt_leader *l, struct as_err *err)
 {
 	struct as_worker *w = &l->reducer;
 	char *line;
@@ -138,7 +138,7 @@ static int hear_reducer(struct leading *l, struct as_err *err)
 }
 
 /* Until we have to look at the clock again. */
-static int look_ms(const struct leading *l)
+static int look_ms(const struct as_hunt_leader *l)
 {
 	int64_t left_us = l->state->for_us - l->state->used_us;
 
@@ -147,7 +147,7 @@ static int look_ms(const struct leading *l)
 		       : LOOK_MS;
 }
 
-static int hear(struct leading *l, struct as_err *err)
+static int hear(struct as_hunt_leader *l, struct as_err *err)
 {
 	struct pollfd fds[AS_HUNT_JOBS_MAX + 1];
 	nfds_t n = 0;
@@ -169,7 +169,7 @@ static int hear(struct leading *l, struct as_err *err)
 
 /* ---- Going on -------------------------------------------------------------------------------- */
 
-static int save(struct leading *l, bool now, struct as_err *err)
+static int save(struct as_hunt_leader *l, bool now, struct as_err *err)
 {
 	int64_t now_us = as_now_us();
 
@@ -180,7 +180,7 @@ static int save(struct leading *l, bool now, struct as_err *err)
 	return as_hunt_state_save(&l->hunt->folders->hunt, l->state, err);
 }
 
-static void account(struct leading *l)
+static void account(struct as_hunt_leader *l)
 {
 	int64_t now_us = as_now_us();
 	uint64_t ops = 0;
@@ -192,7 +192,7 @@ static void account(struct leading *l)
 		l->hunt->progress(l->hunt->ctx, l->state, ops);
 }
 
-static bool any_job(const struct leading *l)
+static bool any_job(const struct as_hunt_leader *l)
 {
 	for (size_t i = 0; i < l->state->n_jobs; i++)
 		if (l->jobs[i].pid)
@@ -200,7 +200,7 @@ static bool any_job(const struct leading *l)
 	return false;
 }
 
-static void end_jobs(struct leading *l)
+static void end_jobs(struct as_hunt_leader *l)
 {
 	for (size_t i = 0; i < l->state->n_jobs; i++)
 		as_worker_end(&l->jobs[i]);
@@ -212,7 +212,7 @@ static bool is_enough(const struct as_hunt_state *s)
 }
 
 /* Until nobody works any more. */
-static int go_on(struct leading *l, struct as_err *err)
+static int go_on(struct as_hunt_leader *l, struct as_err *err)
 {
 	int rc = 0;
 
@@ -239,7 +239,7 @@ static int go_on(struct leading *l, struct as_err *err)
 }
 
 /* Nobody is left behind; what was done is kept. */
-static int end_all(struct leading *l, int rc, struct as_err *err)
+static int end_all(struct as_hunt_leader *l, int rc, struct as_err *err)
 {
 	int64_t until_us = as_now_us() + STOP_US;
 	struct as_err late = { 0 };
@@ -271,12 +271,12 @@ static int end_all(struct leading *l, int rc, struct as_err *err)
 
 int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_err *err)
 {
-	struct leading l = { .hunt = hunt,
-			     .state = state,
-			     .used_before_us = state->used_us,
-			     .start_us = hunt->start_us ? hunt->start_us : as_now_us(),
-			     .only_reduces = as_hunt_state_over(state),
-			     .reducer.fd = -1 };
+	struct as_hunt_leader l = { .hunt = hunt,
+				    .state = state,
+				    .used_before_us = state->used_us,
+				    .start_us = hunt->start_us ? hunt->start_us : as_now_us(),
+				    .only_reduces = as_hunt_state_over(state),
+				    .reducer.fd = -1 };
 	int rc;
 
 	as_folders_clean(hunt);

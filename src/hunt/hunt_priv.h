@@ -6,18 +6,18 @@
 #include "hunt/worker.h"
 
 /* What a job said and is not taken into the state yet. */
-struct lines {
+struct as_hunt_lines {
 	char **lines;
 	size_t n;
 	bool over; /* the last of them is the job's last */
 };
 
-struct leading {
+struct as_hunt_leader {
 	const struct as_hunt *hunt;
 	struct as_hunt_state *state;
 	struct as_hunt_shared *shared;
 	struct as_worker *jobs, reducer;
-	struct lines *queues; /* by job */
+	struct as_hunt_lines *queues; /* by job */
 	bool *tried; /* by signature: its reduction was begun */
 	int64_t used_before_us, start_us, saved_us;
 	bool changed; /* since the last save */
@@ -26,10 +26,11 @@ struct leading {
 };
 
 /* Takes the line over. */
-AS_MUST_CHECK int as_leading_queue(struct leading *l, size_t job, char *line, struct as_err *err);
+AS_MUST_CHECK int as_leading_queue(struct as_hunt_leader *l, size_t job, char *line,
+				   struct as_err *err);
 /* Takes what has its turn into the state; with `rest`, also what would have to wait. */
-AS_MUST_CHECK int as_leading_merge(struct leading *l, bool rest, struct as_err *err);
-AS_MUST_CHECK int as_leading_reduced(struct leading *l, char *line, struct as_err *err);
-void as_leading_free(struct leading *l); /* the queues */
+AS_MUST_CHECK int as_leading_merge(struct as_hunt_leader *l, bool rest, struct as_err *err);
+AS_MUST_CHECK int as_leading_reduced(struct as_hunt_leader *l, char *line, struct as_err *err);
+void as_leading_free(struct as_hunt_leader *l); /* the queues */
 
 #endif

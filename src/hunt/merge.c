@@ -30,9 +30,9 @@ static int error_of(const json_t *object, struct as_err *err)
 	return as_fail(err, code < 0 ? (int)code : AS_EIO, "%s", message ? message : "?");
 }
 
-int as_leading_queue(struct leading *l, size_t job, char *line, struct as_err *err)
+int as_leading_queue(struct as_hunt_leader *l, size_t job, char *line, struct as_err *err)
 {
-	struct lines *q = &l->queues[job];
+	struct as_hunt_lines *q = &l->queues[job];
 	json_t *object = json_loads(line, 0, NULL);
 	int rc = object ? error_of(object, err)
 			: as_fail(err, AS_EIO, "a job of the hunt said nonsense");
@@ -48,7 +48,7 @@ int as_leading_queue(struct leading *l, size_t job, char *line, struct as_err *e
 	return rc;
 }
 
-static void emit(struct leading *l, const json_t *object)
+static void emit(struct as_hunt_leader *l, const json_t *object)
 {
 	const char *kind = text_of(object, "kind");
 	struct as_finding f = {
@@ -71,7 +71,8 @@ static void emit(struct leading *l, const json_t *object)
 	as_emit_finding(l->hunt->sinks, &f, text_of(object, "id"));
 }
 
-static int take_found(struct leading *l, size_t job, const json_t *object, struct as_err *err)
+static int take_found(struct as_hunt_leader *l, size_t job, const json_t *object,
+		      struct as_err *err)
 {
 	const char *signature = text_of(object, "signature"), *id = text_of(object, "id");
 	const char *summary = text_of(object, "summary");
@@ -102,7 +103,7 @@ static int take_found(struct leading *l, size_t job, const json_t *object, struc
 	return 0;
 }
 
-static int take_batch(struct leading *l, size_t job, const char *line, struct as_err *err)
+static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, struct as_err *err)
 {
 	struct as_hunt_state *s = l->state;
 	json_t *object = json_loads(line, 0, NULL);
@@ -136,14 +137,14 @@ static int take_batch(struct leading *l, size_t job, const char *line, struct as
 
 /* Whose turn it is: the job that has got least far, in batches, the first of these. By positions,
  * so that it is the same in the next life of a hunt. */
-static bool next_turn(const struct leading *l, bool rest, size_t *job)
+static bool next_turn(const struct as_hunt_leader *l, bool rest, size_t *job)
 {
 	const size_t batch = as_worker_batch(l->hunt);
 	bool any = false;
 	uint64_t least = 0;
 
 	for (size_t i = 0; i < l->state->n_jobs; i++) {
-		const struct lines *q = &l->queues[i];
+		const struct as_hunt_lines *q = &l->queues[i];
 
 		if (l->state->jobs[i].over || (rest && !q->n))
 			continue;
@@ -156,14 +157,14 @@ static bool next_turn(const struct leading *l, bool rest, size_t *job)
 	return any && l->queues[*job].n;
 }
 
-int as_leading_merge(struct leading *l, bool rest, struct as_err *err)
+int as_leading_merge(struct as_hunt_leader *l, bool rest, struct as_err *err)
 {
 	size_t job = 0;
 	int rc = 0;
 
 	while (!rc && !(l->state->max_signs && l->state->n_signs >= l->state->max_signs) &&
 	       next_turn(l, rest, &job)) {
-		struct lines *q = &l->queues[job];
+		struct as_hunt_lines *q = &l->queues[job];
 
 		rc = take_batch(l, job, q->lines[0], err);
 		free(q->lines[0]);
@@ -172,7 +173,7 @@ int as_leading_merge(struct leading *l, bool rest, struct as_err *err)
 	return rc;
 }
 
-int as_leading_reduced(struct leading *l, char *line, struct as_err *err)
+int as_leading_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 {
 	json_t *object = json_loads(line, 0, NULL);
 	const char *signature = text_of(object, "signature"), *how = text_of(object, "reduced");
@@ -207,7 +208,7 @@ int as_leading_reduced(struct leading *l, char *line, struct as_err *err)
 	return rc;
 }
 
-void as_leading_free(struct leading *l)
+void as_leading_free(struct as_hunt_leader *l)
 {
 	for (size_t i = 0; i < l->state->n_jobs; i++) {
 		for (size_t k = 0; k < l->queues[i].n; k++)

@@ -11,7 +11,7 @@
 #define BLOCKS_MAX (1u << 24)
 
 #ifndef AS_HAVE_ext2fs
-struct as_layout *layout_ext2fs(struct as_disk *disk)
+struct as_layout *as_layout_ext2fs(struct as_disk *disk)
 {
 	(void)disk;
 	return NULL;
@@ -23,13 +23,13 @@ struct as_layout *as_layout_new(const struct as_target *target, struct as_disk *
 	const struct as_fstype *type = as_target_fstype(target);
 
 	if (as_target_library(target) && strcmp(as_target_name(target), "lab") == 0)
-		return layout_lab(disk);
+		return as_layout_lab(disk);
 	if (type && (strncmp(type->type, "ext", 3) == 0 || strcmp(type->name, "fuse2fs") == 0))
-		return layout_ext2fs(disk);
+		return as_layout_ext2fs(disk);
 	return NULL;
 }
 
-struct as_layout *layout_new(uint32_t block_bytes, uint64_t n_blocks)
+struct as_layout *as_layout_make(uint32_t block_bytes, uint64_t n_blocks)
 {
 	struct as_layout *layout;
 
@@ -52,24 +52,24 @@ void as_layout_free(struct as_layout *layout)
 	free(layout);
 }
 
-static struct layout_block *unknown(struct as_layout *layout, uint64_t block)
+static struct as_layout_block *unknown(struct as_layout *layout, uint64_t block)
 {
 	if (block >= layout->n_blocks || layout->block[block].what)
 		return NULL;
 	return &layout->block[block];
 }
 
-void layout_set(struct as_layout *layout, uint64_t block, const char *what)
+void as_layout_set(struct as_layout *layout, uint64_t block, const char *what)
 {
-	struct layout_block *at = unknown(layout, block);
+	struct as_layout_block *at = unknown(layout, block);
 
 	if (at)
 		at->what = as_arena_strndup(&layout->arena, what, strlen(what));
 }
 
-void layout_data(struct as_layout *layout, uint64_t block, const char *what, uint64_t place)
+void as_layout_data(struct as_layout *layout, uint64_t block, const char *what, uint64_t place)
 {
-	struct layout_block *at = unknown(layout, block);
+	struct as_layout_block *at = unknown(layout, block);
 
 	if (!at)
 		return;
@@ -78,9 +78,9 @@ void layout_data(struct as_layout *layout, uint64_t block, const char *what, uin
 	at->at = place;
 }
 
-void layout_journal(struct as_layout *layout, uint64_t block)
+void as_layout_journal(struct as_layout *layout, uint64_t block)
 {
-	struct layout_block *at = unknown(layout, block);
+	struct as_layout_block *at = unknown(layout, block);
 
 	if (!at)
 		return;
@@ -92,7 +92,7 @@ void layout_journal(struct as_layout *layout, uint64_t block)
 	layout->journal[layout->n_journal++] = block;
 }
 
-void layout_copy(struct as_layout *layout, uint64_t journal, uint64_t home)
+void as_layout_copy(struct as_layout *layout, uint64_t journal, uint64_t home)
 {
 	if (journal < layout->n_journal && home < layout->n_blocks)
 		layout->block[layout->journal[journal]].home = home;
@@ -104,7 +104,7 @@ void layout_copy(struct as_layout *layout, uint64_t journal, uint64_t home)
 static bool say_block(struct as_layout *layout, uint64_t block, const unsigned char *data,
 		      struct as_buf *out)
 {
-	const struct layout_block *at = &layout->block[block];
+	const struct as_layout_block *at = &layout->block[block];
 
 	if (data && layout->reads && layout->reads(layout, block, data, out))
 		return true;
@@ -117,14 +117,14 @@ static bool say_block(struct as_layout *layout, uint64_t block, const unsigned c
 	as_buf_adds(out, "journal: ");
 	if (at->home) {
 		as_buf_adds(out, "copy of ");
-		layout_home(layout, at->home, out);
+		as_layout_home(layout, at->home, out);
 	} else {
 		as_buf_adds(out, "a block of it");
 	}
 	return true;
 }
 
-void layout_home(struct as_layout *layout, uint64_t home, struct as_buf *out)
+void as_layout_home(struct as_layout *layout, uint64_t home, struct as_buf *out)
 {
 	if (home < layout->n_blocks && layout->block[home].what)
 		as_buf_adds(out, layout->block[home].what);
@@ -136,7 +136,7 @@ void layout_home(struct as_layout *layout, uint64_t home, struct as_buf *out)
 static uint64_t say_data(const struct as_layout *layout, uint64_t block, uint64_t end,
 			 struct as_buf *out)
 {
-	const struct layout_block *at = &layout->block[block];
+	const struct as_layout_block *at = &layout->block[block];
 	uint64_t n = 1, bytes = layout->block_bytes;
 
 	while (block + n < end && at[n].is_data && at[n].at == at->at + n &&
@@ -180,8 +180,8 @@ bool as_layout_say(struct as_layout *layout, uint64_t off, uint64_t len, const u
 
 /* ---- Paths ---- */
 
-void layout_path_set(struct layout_paths *paths, uint32_t ino, const char *dir, const char *name,
-		     size_t name_len)
+void as_layout_path_set(struct as_layout_paths *paths, uint32_t ino, const char *dir,
+			const char *name, size_t name_len)
 {
 	struct as_buf path = { 0 };
 
@@ -200,15 +200,15 @@ void layout_path_set(struct layout_paths *paths, uint32_t ino, const char *dir, 
 	as_buf_free(&path);
 }
 
-void layout_paths_free(struct layout_paths *paths)
+void as_layout_paths_free(struct as_layout_paths *paths)
 {
 	for (uint32_t i = 0; i < paths->n; i++)
 		free(paths->path[i]);
 	free(paths->path);
 }
 
-void layout_inodes(const struct layout_paths *paths, uint32_t first, uint32_t end,
-		   struct as_buf *out)
+void as_layout_inodes(const struct as_layout_paths *paths, uint32_t first, uint32_t end,
+		      struct as_buf *out)
 {
 	unsigned shown = 0, more = 0;
 

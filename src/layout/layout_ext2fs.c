@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * layout_ext2fs: the blocks of ext2, ext3 and ext4, by libext2fs. The library reads files: it gets
+ * as_layout_ext2fs: the blocks of ext2, ext3 and ext4, by libext2fs. The library reads files: it gets
  * a copy of the disk in memory. Which blocks a journal's descriptor speaks of is read here, since
  * the library leaves that to e2fsck.
  */
@@ -24,7 +24,7 @@ enum { TAG_SAME_UUID = 2, TAG_LAST = 8 };
 struct ext_reader {
 	ext2_filsys fs;
 	struct as_layout *layout;
-	struct layout_paths paths;
+	struct as_layout_paths paths;
 };
 
 static uint32_t be32(const unsigned char *p)
@@ -55,9 +55,9 @@ static void say_tags(struct as_layout *layout, uint64_t at, const unsigned char 
 			home |= (uint64_t)be32(tag + 8) << 32;
 		n++;
 		/* The ring begins with block 1. */
-		layout_copy(layout, (at - 1 + n) % (layout->n_journal - 1) + 1, home);
+		as_layout_copy(layout, (at - 1 + n) % (layout->n_journal - 1) + 1, home);
 		as_buf_adds(out, n > 1 ? ", " : " of ");
-		layout_home(layout, home, out);
+		as_layout_home(layout, home, out);
 		pos += tag_bytes + (flags & TAG_SAME_UUID ? 0 : 16);
 	} while (!(flags & TAG_LAST));
 }
@@ -74,7 +74,7 @@ static void say_journal_super(const unsigned char *data, struct as_buf *out)
 static bool reads(struct as_layout *layout, uint64_t block, const unsigned char *data,
 		  struct as_buf *out)
 {
-	const struct layout_block *at = &layout->block[block];
+	const struct as_layout_block *at = &layout->block[block];
 
 	if (!at->is_journal || be32(data) != JOURNAL_MAGIC)
 		return false;
@@ -123,7 +123,7 @@ static int dir_entry(ext2_ino_t dir, int entry, struct ext2_dir_entry *dirent, i
 	if (entry != DIRENT_OTHER_FILE || !dirent->inode ||
 	    dirent->inode > walk->r->fs->super->s_inodes_count)
 		return 0;
-	layout_path_set(&walk->r->paths, dirent->inode, walk->path, dirent->name, len);
+	as_layout_path_set(&walk->r->paths, dirent->inode, walk->path, dirent->name, len);
 	if (!ext2fs_read_inode(walk->r->fs, dirent->inode, &inode) && LINUX_S_ISDIR(inode.i_mode))
 		walk_dir(walk->r, dirent->inode, walk->depth + 1);
 	return 0;
@@ -154,13 +154,13 @@ static int own_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t at, blk64_t ref
 	(void)ref;
 	(void)ref_offset;
 	if (owner->is_journal && at >= 0)
-		layout_journal(owner->r->layout, *block);
+		as_layout_journal(owner->r->layout, *block);
 	else if (at < 0)
-		layout_set(owner->r->layout, *block, owner->pointers);
+		as_layout_set(owner->r->layout, *block, owner->pointers);
 	else if (owner->is_data)
-		layout_data(owner->r->layout, *block, owner->what, (uint64_t)at);
+		as_layout_data(owner->r->layout, *block, owner->what, (uint64_t)at);
 	else
-		layout_set(owner->r->layout, *block, owner->what);
+		as_layout_set(owner->r->layout, *block, owner->what);
 	return 0;
 }
 
@@ -175,7 +175,7 @@ static void own_inode(struct ext_reader *r, ext2_ino_t ino, const char *path)
 	snprintf(owner.what, sizeof(owner.what), "attributes of %s", path);
 	acl = ext2fs_file_acl_block(r->fs, &inode);
 	if (acl)
-		layout_set(r->layout, acl, owner.what);
+		as_layout_set(r->layout, acl, owner.what);
 	snprintf(owner.what, sizeof(owner.what), "%s %s",
 		 LINUX_S_ISDIR(inode.i_mode)   ? "directory"
 		 : LINUX_S_ISLNK(inode.i_mode) ? "text of"
@@ -200,18 +200,18 @@ static void set_group(struct ext_reader *r, dgrp_t group)
 
 	(void)ext2fs_super_and_bgd_loc2(fs, group, &super, &old_desc, &new_desc, &used);
 	if (super || group == 0)
-		layout_set(layout, super, group ? "backup superblock" : "superblock");
+		as_layout_set(layout, super, group ? "backup superblock" : "superblock");
 	for (blk64_t i = 0; old_desc && i < fs->desc_blocks; i++)
-		layout_set(layout, old_desc + i,
-			   group ? "backup group descriptors" : "group descriptors");
-	layout_set(layout, ext2fs_block_bitmap_loc(fs, group), "block bitmap");
-	layout_set(layout, ext2fs_inode_bitmap_loc(fs, group), "inode bitmap");
+		as_layout_set(layout, old_desc + i,
+			      group ? "backup group descriptors" : "group descriptors");
+	as_layout_set(layout, ext2fs_block_bitmap_loc(fs, group), "block bitmap");
+	as_layout_set(layout, ext2fs_inode_bitmap_loc(fs, group), "inode bitmap");
 	for (uint32_t i = 0; table && i < fs->inode_blocks_per_group; i++) {
 		uint32_t first = group * fs->super->s_inodes_per_group + i * per_block + 1;
 		struct as_buf what = { 0 };
 
-		layout_inodes(&r->paths, first, first + per_block, &what);
-		layout_set(layout, table + i, as_buf_str(&what));
+		as_layout_inodes(&r->paths, first, first + per_block, &what);
+		as_layout_set(layout, table + i, as_buf_str(&what));
 		as_buf_free(&what);
 	}
 }
@@ -229,7 +229,7 @@ static void journal_features(struct ext_reader *r)
 
 static void fill(struct ext_reader *r)
 {
-	layout_path_set(&r->paths, EXT2_ROOT_INO, "/", "", 0);
+	as_layout_path_set(&r->paths, EXT2_ROOT_INO, "/", "", 0);
 	walk_dir(r, EXT2_ROOT_INO, 0);
 	for (dgrp_t group = 0; group < r->fs->group_desc_count; group++)
 		set_group(r, group);
@@ -248,7 +248,7 @@ static int put_chunk(void *ctx, uint64_t index, const unsigned char *data)
 	       AS_CHUNK_BYTES;
 }
 
-struct as_layout *layout_ext2fs(struct as_disk *disk)
+struct as_layout *as_layout_ext2fs(struct as_disk *disk)
 {
 	struct ext_reader r = { .fs = NULL };
 	int fd = memfd_create("layout", MFD_CLOEXEC);
@@ -260,12 +260,12 @@ struct as_layout *layout_ext2fs(struct as_disk *disk)
 	if (ftruncate(fd, (off_t)as_disk_size(disk)) == 0 &&
 	    as_disk_each(disk, put_chunk, &fd) == 0 &&
 	    ext2fs_open(name, EXT2_FLAG_IGNORE_CSUM_ERRORS, 0, 0, unix_io_manager, &r.fs) == 0) {
-		r.layout = layout_new(r.fs->blocksize, ext2fs_blocks_count(r.fs->super));
+		r.layout = as_layout_make(r.fs->blocksize, ext2fs_blocks_count(r.fs->super));
 		if (r.layout) {
 			r.layout->reads = reads;
 			fill(&r);
 		}
-		layout_paths_free(&r.paths);
+		as_layout_paths_free(&r.paths);
 		(void)ext2fs_close_free(&r.fs);
 	}
 	close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* layout_lab: the blocks of labfs, read by labfs/format.h and nothing else of it. */
+/* as_layout_lab: the blocks of labfs, read by labfs/format.h and nothing else of it. */
 #include "layout/layout_priv.h"
 
 #include "labfs/format.h"
@@ -15,7 +15,7 @@ struct lab_reader {
 	struct as_disk *disk;
 	struct as_layout *layout;
 	struct lab_super super;
-	struct layout_paths paths;
+	struct as_layout_paths paths;
 };
 
 static bool read_block(struct lab_reader *r, uint32_t block, void *buf)
@@ -50,18 +50,18 @@ static void each_block(struct lab_reader *r, const struct lab_inode *inode, cons
 		if (inode->ptr[i])
 			fn(r, ctx, inode->ptr[i], i);
 	if (inode->ptr[LAB_DIRECT] && read_block(r, inode->ptr[LAB_DIRECT], ptr)) {
-		layout_set(r->layout, inode->ptr[LAB_DIRECT], pointers);
+		as_layout_set(r->layout, inode->ptr[LAB_DIRECT], pointers);
 		for (uint32_t i = 0; i < LAB_PTRS; i++)
 			if (ptr[i])
 				fn(r, ctx, ptr[i], LAB_DIRECT + i);
 	}
 	if (!inode->ptr[LAB_DIRECT + 1] || !read_block(r, inode->ptr[LAB_DIRECT + 1], ptr))
 		return;
-	layout_set(r->layout, inode->ptr[LAB_DIRECT + 1], pointers);
+	as_layout_set(r->layout, inode->ptr[LAB_DIRECT + 1], pointers);
 	for (uint32_t i = 0; i < LAB_PTRS; i++) {
 		if (!ptr[i] || !read_block(r, ptr[i], inner))
 			continue;
-		layout_set(r->layout, ptr[i], pointers);
+		as_layout_set(r->layout, ptr[i], pointers);
 		for (uint32_t k = 0; k < LAB_PTRS; k++)
 			if (inner[k])
 				fn(r, ctx, inner[k],
@@ -96,7 +96,7 @@ static void dir_block(struct lab_reader *r, void *ctx, uint32_t block, uint64_t 
 		    (head.name_len == 1 && name[0] == '.') ||
 		    (head.name_len == 2 && name[0] == '.' && name[1] == '.'))
 			continue;
-		layout_path_set(&r->paths, head.ino, walk->path, name, head.name_len);
+		as_layout_path_set(&r->paths, head.ino, walk->path, name, head.name_len);
 		if (head.type == S_IFDIR >> 12)
 			walk_dir(r, head.ino, walk->depth + 1);
 	}
@@ -121,9 +121,9 @@ static void own_block(struct lab_reader *r, void *ctx, uint32_t block, uint64_t 
 	const struct owner *owner = ctx;
 
 	if (owner->is_data)
-		layout_data(r->layout, block, owner->what, at);
+		as_layout_data(r->layout, block, owner->what, at);
 	else
-		layout_set(r->layout, block, owner->what);
+		as_layout_set(r->layout, block, owner->what);
 }
 
 static void own_inode(struct lab_reader *r, uint32_t ino)
@@ -137,7 +137,7 @@ static void own_inode(struct lab_reader *r, uint32_t ino)
 		return;
 	snprintf(pointers, sizeof(pointers), "attributes of %s", path);
 	if (inode.xattr_block)
-		layout_set(r->layout, inode.xattr_block, pointers);
+		as_layout_set(r->layout, inode.xattr_block, pointers);
 	snprintf(pointers, sizeof(pointers), "pointers of %s", path);
 	if (S_ISDIR(inode.mode))
 		snprintf(owner.what, sizeof(owner.what), "directory %s", path);
@@ -164,9 +164,9 @@ static void say_desc(struct as_layout *layout, uint64_t at, const unsigned char 
 	for (uint32_t i = 0; i < desc.count && i < LAB_J_TAGS; i++) {
 		memcpy(&tag, data + sizeof(desc) + i * sizeof(tag), sizeof(tag));
 		/* The ring begins with block 1. */
-		layout_copy(layout, (at - 1 + i + 1) % ring + 1, tag.block);
+		as_layout_copy(layout, (at - 1 + i + 1) % ring + 1, tag.block);
 		as_buf_adds(out, i ? ", " : "");
-		layout_home(layout, tag.block, out);
+		as_layout_home(layout, tag.block, out);
 	}
 }
 
@@ -205,7 +205,7 @@ static bool say_journal(struct as_layout *layout, uint64_t at, const unsigned ch
 static bool reads(struct as_layout *layout, uint64_t block, const unsigned char *data,
 		  struct as_buf *out)
 {
-	const struct layout_block *at = &layout->block[block];
+	const struct as_layout_block *at = &layout->block[block];
 	struct lab_super super;
 
 	if (at->is_journal)
@@ -223,7 +223,7 @@ static bool reads(struct as_layout *layout, uint64_t block, const unsigned char 
 static void set_range(struct as_layout *layout, uint32_t start, uint32_t n, const char *what)
 {
 	for (uint32_t i = 0; i < n; i++)
-		layout_set(layout, start + i, what);
+		as_layout_set(layout, start + i, what);
 }
 
 static void fill(struct lab_reader *r)
@@ -231,27 +231,27 @@ static void fill(struct lab_reader *r)
 	const struct lab_super *s = &r->super;
 	struct as_layout *layout = r->layout;
 
-	layout_path_set(&r->paths, LAB_ROOT_INO, "/", "", 0);
+	as_layout_path_set(&r->paths, LAB_ROOT_INO, "/", "", 0);
 	walk_dir(r, LAB_ROOT_INO, 0);
-	layout_set(layout, 0, "superblock");
-	layout_set(layout, s->block_count - 1, "backup superblock");
+	as_layout_set(layout, 0, "superblock");
+	as_layout_set(layout, s->block_count - 1, "backup superblock");
 	set_range(layout, s->inode_bitmap_start, s->inode_bitmap_blocks, "inode bitmap");
 	set_range(layout, s->block_bitmap_start, s->block_bitmap_blocks, "block bitmap");
 	for (uint32_t i = 0; i < s->inode_table_blocks; i++) {
 		uint32_t first = i * LAB_INODES_PER_BLOCK + 1;
 		struct as_buf what = { 0 };
 
-		layout_inodes(&r->paths, first, first + LAB_INODES_PER_BLOCK, &what);
-		layout_set(layout, s->inode_table_start + i, as_buf_str(&what));
+		as_layout_inodes(&r->paths, first, first + LAB_INODES_PER_BLOCK, &what);
+		as_layout_set(layout, s->inode_table_start + i, as_buf_str(&what));
 		as_buf_free(&what);
 	}
 	for (uint32_t i = 0; i < s->journal_blocks; i++)
-		layout_journal(layout, s->journal_start + i);
+		as_layout_journal(layout, s->journal_start + i);
 	for (uint32_t ino = 1; ino < r->paths.n; ino++)
 		own_inode(r, ino);
 }
 
-struct as_layout *layout_lab(struct as_disk *disk)
+struct as_layout *as_layout_lab(struct as_disk *disk)
 {
 	struct lab_reader r = { .disk = disk };
 	unsigned char buf[LAB_BLOCK];
@@ -264,11 +264,11 @@ struct as_layout *layout_lab(struct as_disk *disk)
 	    r.super.inode_table_blocks > r.super.block_count ||
 	    r.super.journal_blocks > r.super.block_count || r.super.journal_blocks < 2)
 		return NULL;
-	r.layout = layout_new(LAB_BLOCK, r.super.block_count);
+	r.layout = as_layout_make(LAB_BLOCK, r.super.block_count);
 	if (!r.layout)
 		return NULL;
 	r.layout->reads = reads;
 	fill(&r);
-	layout_paths_free(&r.paths);
+	as_layout_paths_free(&r.paths);
 	return r.layout;
 }

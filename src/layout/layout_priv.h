@@ -9,7 +9,7 @@
 #define LAYOUT_NAMES 4u /* of the inodes in one block, shown */
 
 /* What one block is. */
-struct layout_block {
+struct as_layout_block {
 	const char *what; /* NULL: not known */
 	bool is_data; /* of a file: `at` is its place there, in blocks */
 	bool is_journal; /* `at` is its place in the journal */
@@ -20,7 +20,7 @@ struct layout_block {
 struct as_layout {
 	uint32_t block_bytes;
 	uint64_t n_blocks;
-	struct layout_block *block;
+	struct as_layout_block *block;
 	struct as_arena arena;
 	/* Says what the data of a block tells of itself; false: nothing. */
 	bool (*reads)(struct as_layout *layout, uint64_t block, const unsigned char *data,
@@ -32,30 +32,30 @@ struct as_layout {
 };
 
 /* Both return NULL where the disk makes no sense to them. */
-struct as_layout *layout_lab(struct as_disk *disk);
-struct as_layout *layout_ext2fs(struct as_disk *disk);
+struct as_layout *as_layout_lab(struct as_disk *disk);
+struct as_layout *as_layout_ext2fs(struct as_disk *disk);
 
-struct as_layout *layout_new(uint32_t block_bytes, uint64_t n_blocks);
+struct as_layout *as_layout_make(uint32_t block_bytes, uint64_t n_blocks);
 /* The text is copied; a block that is known already stays as it is. */
-void layout_set(struct as_layout *layout, uint64_t block, const char *what);
-void layout_data(struct as_layout *layout, uint64_t block, const char *what, uint64_t at);
-void layout_journal(struct as_layout *layout, uint64_t block);
+void as_layout_set(struct as_layout *layout, uint64_t block, const char *what);
+void as_layout_data(struct as_layout *layout, uint64_t block, const char *what, uint64_t at);
+void as_layout_journal(struct as_layout *layout, uint64_t block);
 /* Block `journal` of the journal will hold a copy of `home`. */
-void layout_copy(struct as_layout *layout, uint64_t journal, uint64_t home);
+void as_layout_copy(struct as_layout *layout, uint64_t journal, uint64_t home);
 /* "the inode table (/, /a)": what block `home` is, for a journal's descriptor. */
-void layout_home(struct as_layout *layout, uint64_t home, struct as_buf *out);
+void as_layout_home(struct as_layout *layout, uint64_t home, struct as_buf *out);
 
 /* Paths of inodes, found while a tree is walked. */
-struct layout_paths {
+struct as_layout_paths {
 	char **path; /* by inode number */
 	uint32_t n;
 };
 
-void layout_path_set(struct layout_paths *paths, uint32_t ino, const char *dir, const char *name,
-		     size_t name_len);
-void layout_paths_free(struct layout_paths *paths);
+void as_layout_path_set(struct as_layout_paths *paths, uint32_t ino, const char *dir,
+			const char *name, size_t name_len);
+void as_layout_paths_free(struct as_layout_paths *paths);
 /* "inode table (/a, /a/f)" for inodes first..end-1, those without a path left out. */
-void layout_inodes(const struct layout_paths *paths, uint32_t first, uint32_t end,
-		   struct as_buf *out);
+void as_layout_inodes(const struct as_layout_paths *paths, uint32_t first, uint32_t end,
+		      struct as_buf *out);
 
 #endif

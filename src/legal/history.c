@@ -31,7 +31,7 @@ struct change {
 
 struct fresh {
 	uint32_t ino;
-	struct h_version v;
+	struct as_history_version v;
 };
 
 struct step {
@@ -44,7 +44,7 @@ struct step {
 	uint32_t n_fresh, cap_fresh;
 };
 
-static struct h_inode *inode_of(struct as_history *h, uint32_t ino)
+static struct as_history_inode *inode_of(struct as_history *h, uint32_t ino)
 {
 	while (ino >= h->cap_inodes) {
 		uint32_t cap = h->cap_inodes ? h->cap_inodes * 2 : 64;
@@ -65,7 +65,7 @@ static const char *keep(struct as_history *h, const char *s)
 
 static void know_xattr(struct as_history *h, const char *name)
 {
-	struct h_known *known;
+	struct as_history_known *known;
 
 	for (known = h->known; known; known = known->next)
 		if (strcmp(known->xattr, name) == 0)
@@ -76,9 +76,10 @@ static void know_xattr(struct as_history *h, const char *name)
 	h->known = known;
 }
 
-static void keep_xattrs(struct as_history *h, const struct as_node *node, struct h_version *v)
+static void keep_xattrs(struct as_history *h, const struct as_node *node,
+			struct as_history_version *v)
 {
-	struct h_xattr *x = as_arena_alloc(&h->arena, node->n_xattrs * sizeof(*x) + 1);
+	struct as_history_xattr *x = as_arena_alloc(&h->arena, node->n_xattrs * sizeof(*x) + 1);
 	unsigned char *value;
 
 	for (uint32_t i = 0; i < node->n_xattrs; i++) {
@@ -88,11 +89,11 @@ static void keep_xattrs(struct as_history *h, const struct as_node *node, struct
 		as_pattern_fill(node->xattr[i].pattern, 0, value, node->xattr[i].len);
 		content = as_content_of_bytes(value, node->xattr[i].len);
 		know_xattr(h, node->xattr[i].name);
-		x[i] = (struct h_xattr){
+		x[i] = (struct as_history_xattr){
 			.name = keep(h, node->xattr[i].name),
 			.len = node->xattr[i].len,
 			.pattern = node->xattr[i].pattern,
-			.digest = h_xattr_digest(node->xattr[i].name, content->digest),
+			.digest = as_history_xattr_digest(node->xattr[i].name, content->digest),
 		};
 		as_content_put(content);
 		free(value);
@@ -101,7 +102,7 @@ static void keep_xattrs(struct as_history *h, const struct as_node *node, struct
 	v->n_xattrs = node->n_xattrs;
 }
 
-static void cut(struct h_version *v, uint64_t from, uint64_t to, uint64_t block)
+static void cut(struct as_history_version *v, uint64_t from, uint64_t to, uint64_t block)
 {
 	block = block ? block : BLOCK_UNKNOWN;
 	if (from > UINT64_MAX - block)
@@ -110,8 +111,8 @@ static void cut(struct h_version *v, uint64_t from, uint64_t to, uint64_t block)
 	v->cut_to = to == UINT64_MAX ? to : to / block * block;
 }
 
-/* How the operation changes data: see struct h_version. */
-static void of_falloc(struct h_version *v, const struct as_op *op, uint64_t block)
+/* How the operation changes data: see struct as_history_version. */
+static void of_falloc(struct as_history_version *v, const struct as_op *op, uint64_t block)
 {
 	uint64_t off = (uint64_t)op->off;
 
@@ -131,7 +132,8 @@ static void of_falloc(struct h_version *v, const struct as_op *op, uint64_t bloc
 	}
 }
 
-static void how_it_came(const struct step *s, const struct as_node *before, struct h_version *v)
+static void how_it_came(const struct step *s, const struct as_node *before,
+			struct as_history_version *v)
 {
 	uint64_t block = s->h->policy[s->h->n_policies - 1].policy.block_bytes;
 
@@ -163,15 +165,15 @@ static void on_inode(void *ctx, const struct as_node *before, const struct as_no
 {
 	struct step *s = ctx;
 	const struct as_node *node = after ? after : before;
-	struct h_inode *inode = inode_of(s->h, node->ino);
-	struct h_version *v, old = { 0 };
+	struct as_history_inode *inode = inode_of(s->h, node->ino);
+	struct as_history_version *v, old = { 0 };
 
 	if (inode->n)
 		old = inode->v[inode->n - 1];
 	GROW(s->fresh, s->n_fresh, s->cap_fresh);
 	s->fresh[s->n_fresh].ino = node->ino;
 	v = &s->fresh[s->n_fresh++].v;
-	*v = (struct h_version){
+	*v = (struct as_history_version){
 		.point = s->point,
 		.what = what,
 		.mode = node->mode,
@@ -233,14 +235,14 @@ static void rehash(struct as_history *h)
 
 static uint32_t edge_of(struct as_history *h, uint32_t dir, const char *name)
 {
-	uint32_t i = h->n_edges ? h_edge_find(h, dir, name) : UINT32_MAX;
-	struct h_inode *inode;
+	uint32_t i = h->n_edges ? as_history_edge_find(h, dir, name) : UINT32_MAX;
+	struct as_history_inode *inode;
 
 	if (i != UINT32_MAX)
 		return i;
 	GROW(h->edge, h->n_edges, h->cap_edges);
 	i = h->n_edges++;
-	h->edge[i] = (struct h_edge){
+	h->edge[i] = (struct as_history_edge){
 		.dir = dir,
 		.name = keep(h, name),
 		.hash = as_hash64(name, strlen(name)),
@@ -265,9 +267,9 @@ static uint32_t edge_of(struct as_history *h, uint32_t dir, const char *name)
 
 static struct as_digest digest_of(const struct as_history *h, uint32_t ino)
 {
-	const struct h_inode *inode = &h->inode[ino];
+	const struct as_history_inode *inode = &h->inode[ino];
 
-	return h_node_digest(inode->v[inode->n - 1].attrs, inode->sum);
+	return as_history_node_digest(inode->v[inode->n - 1].attrs, inode->sum);
 }
 
 /* The digest of `ino` was `old`: its parents, and theirs, take the new one into their sums. */
@@ -276,7 +278,7 @@ static void carry_up(struct as_history *h, uint32_t ino, struct as_digest old)
 	struct as_digest now = digest_of(h, ino);
 
 	for (uint32_t i = 0; i < h->inode[ino].n_links; i++) {
-		const struct h_edge *edge = &h->edge[h->inode[ino].link[i]];
+		const struct as_history_edge *edge = &h->edge[h->inode[ino].link[i]];
 		struct as_digest parent = digest_of(h, edge->dir), *sum = &h->inode[edge->dir].sum;
 
 		*sum = as_digest_sub(*sum, h_named(old, edge->hash));
@@ -287,8 +289,8 @@ static void carry_up(struct as_history *h, uint32_t ino, struct as_digest old)
 
 static void edge_out(struct as_history *h, uint32_t e, uint32_t ino)
 {
-	const struct h_edge *edge = &h->edge[e];
-	struct h_inode *child = &h->inode[ino];
+	const struct as_history_edge *edge = &h->edge[e];
+	struct as_history_inode *child = &h->inode[ino];
 	struct as_digest old = digest_of(h, edge->dir), *sum = &h->inode[edge->dir].sum;
 
 	for (uint32_t i = 0; i < child->n_links; i++)
@@ -302,8 +304,8 @@ static void edge_out(struct as_history *h, uint32_t e, uint32_t ino)
 
 static void edge_in(struct as_history *h, uint32_t e, uint32_t ino)
 {
-	const struct h_edge *edge = &h->edge[e];
-	struct h_inode *child = &h->inode[ino];
+	const struct as_history_edge *edge = &h->edge[e];
+	struct as_history_inode *child = &h->inode[ino];
 	struct as_digest old = digest_of(h, edge->dir), *sum = &h->inode[edge->dir].sum;
 
 	GROW(child->link, child->n_links, child->cap_links);
@@ -320,14 +322,14 @@ static void carry_shape(struct step *s)
 
 	for (uint32_t i = 0; i < s->n_edges; i++)
 		if (s->edge[i].before)
-			edge_out(h, h_edge_find(h, s->edge[i].dir, s->edge[i].name),
+			edge_out(h, as_history_edge_find(h, s->edge[i].dir, s->edge[i].name),
 				 s->edge[i].before);
 	for (uint32_t i = 0; i < s->n_fresh; i++) {
-		struct h_inode *inode = &h->inode[s->fresh[i].ino];
-		struct h_version *v = &s->fresh[i].v;
+		struct as_history_inode *inode = &h->inode[s->fresh[i].ino];
+		struct as_history_version *v = &s->fresh[i].v;
 		struct as_digest old = inode->n ? digest_of(h, s->fresh[i].ino) : AS_DIGEST_ZERO;
 
-		v->attrs = h_attrs_of_version(h, v);
+		v->attrs = as_history_attrs_of_version(h, v);
 		GROW(inode->v, inode->n, inode->cap);
 		inode->v[inode->n++] = *v;
 		carry_up(h, s->fresh[i].ino, old);
@@ -335,10 +337,10 @@ static void carry_shape(struct step *s)
 	for (uint32_t i = 0; i < s->n_edges; i++) {
 		const struct change *change = &s->edge[i];
 		uint32_t e = edge_of(h, change->dir, change->name);
-		struct h_edge *edge = &h->edge[e];
+		struct as_history_edge *edge = &h->edge[e];
 
 		GROW(edge->v, edge->n, edge->cap);
-		edge->v[edge->n++] = (struct h_target){ s->point, change->after };
+		edge->v[edge->n++] = (struct as_history_target){ s->point, change->after };
 		if (change->after)
 			edge_in(h, e, change->after);
 	}
@@ -356,7 +358,7 @@ static void add_point(struct as_history *h, const struct as_op *op, const struct
 	if (s.n_edges || s.n_fresh || !op) {
 		carry_shape(&s);
 		GROW(h->point, h->n_points, h->cap_points);
-		h->point[h->n_points++] = (struct h_point){
+		h->point[h->n_points++] = (struct as_history_point){
 			.shape = digest_of(h, ROOT_INO),
 			.op = op ? h->ops->n - 1 : SIZE_MAX,
 			.call = call,
@@ -399,7 +401,7 @@ static void add_points(struct as_history *h, const struct as_op *op, const struc
 /* The last change of an inode of these kinds. */
 static uint32_t last_change(const struct as_history *h, uint32_t ino, unsigned kinds)
 {
-	const struct h_inode *inode = &h->inode[ino];
+	const struct as_history_inode *inode = &h->inode[ino];
 
 	for (uint32_t i = inode->n; i-- > 0;)
 		if (inode->v[i].what & kinds)
@@ -446,20 +448,20 @@ static void add_promise(struct as_history *h, const struct as_persist *what)
 {
 	const struct as_policy *policy = &h->policy[h->n_policies - 1].policy;
 	uint32_t point = h->n_points - 1;
-	struct h_promise *promise;
+	struct as_history_promise *promise;
 
 	if (what->kind == AS_PERSIST_NOTHING)
 		return;
 	GROW(h->promise, h->n_promises, h->cap_promises);
 	promise = &h->promise[h->n_promises];
-	*promise = (struct h_promise){
+	*promise = (struct as_history_promise){
 		.op = h->ops->n - 1,
 		.what = *what,
 		.point = point,
 		.floor = floor_of(h, policy, what, point),
 	};
 	if (what->kind == AS_PERSIST_INODE || what->kind == AS_PERSIST_DATA) {
-		struct h_inode *inode = inode_of(h, what->ino);
+		struct as_history_inode *inode = inode_of(h, what->ino);
 
 		GROW(inode->promise, inode->n_promises, inode->cap_promises);
 		inode->promise[inode->n_promises++] = h->n_promises;
@@ -476,7 +478,7 @@ static void add_policy(struct as_history *h, const struct as_op *op, const struc
 		return;
 	as_policy_mount(&policy, op->opts);
 	h->policy = as_xrealloc(h->policy, (h->n_policies + 1) * sizeof(*h->policy));
-	h->policy[h->n_policies++] = (struct h_policy){ h->ops->n - 1, policy };
+	h->policy[h->n_policies++] = (struct as_history_policy){ h->ops->n - 1, policy };
 }
 
 /* ---- The public face ---- */
@@ -490,7 +492,7 @@ struct as_history *as_history_new(const struct as_model *fresh, const struct as_
 	h->ops = as_seq_new();
 	h->judged = SIZE_MAX;
 	h->policy = as_xmalloc(sizeof(*h->policy));
-	h->policy[h->n_policies++] = (struct h_policy){ 0, *policy };
+	h->policy[h->n_policies++] = (struct as_history_policy){ 0, *policy };
 	add_point(h, NULL, NULL, fresh, 0);
 	GROW(h->after, h->n_after, h->cap_after);
 	h->after[h->n_after++] = 0;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-uint32_t h_version_index(const struct h_inode *inode, uint32_t point)
+uint32_t as_history_version_index(const struct as_history_inode *inode, uint32_t point)
 {
 	uint32_t lo = 0, hi = inode->n;
 
@@ -24,14 +24,16 @@ uint32_t h_version_index(const struct h_inode *inode, uint32_t point)
 	return lo;
 }
 
-const struct h_version *h_version_at(const struct as_history *h, uint32_t ino, uint32_t point)
+const struct as_history_version *as_history_version_at(const struct as_history *h, uint32_t ino,
+						       uint32_t point)
 {
-	uint32_t i = ino < h->n_inodes ? h_version_index(&h->inode[ino], point) : UINT32_MAX;
+	uint32_t i =
+		ino < h->n_inodes ? as_history_version_index(&h->inode[ino], point) : UINT32_MAX;
 
 	return i == UINT32_MAX ? NULL : &h->inode[ino].v[i];
 }
 
-uint32_t h_edge_find(const struct as_history *h, uint32_t dir, const char *name)
+uint32_t as_history_edge_find(const struct as_history *h, uint32_t dir, const char *name)
 {
 	uint64_t hash = as_hash64(name, strlen(name));
 	uint32_t at;
@@ -40,7 +42,7 @@ uint32_t h_edge_find(const struct as_history *h, uint32_t dir, const char *name)
 		return UINT32_MAX;
 	at = (uint32_t)as_mix64(hash + dir) & h->slot_mask;
 	for (; h->slot[at] != UINT32_MAX; at = (at + 1) & h->slot_mask) {
-		const struct h_edge *edge = &h->edge[h->slot[at]];
+		const struct as_history_edge *edge = &h->edge[h->slot[at]];
 
 		if (edge->hash == hash && edge->dir == dir && strcmp(edge->name, name) == 0)
 			return h->slot[at];
@@ -48,7 +50,7 @@ uint32_t h_edge_find(const struct as_history *h, uint32_t dir, const char *name)
 	return UINT32_MAX;
 }
 
-uint32_t h_edge_at(const struct h_edge *edge, uint32_t point)
+uint32_t as_history_edge_at(const struct as_history_edge *edge, uint32_t point)
 {
 	uint32_t lo = 0, hi = edge->n;
 
@@ -65,23 +67,24 @@ uint32_t h_edge_at(const struct h_edge *edge, uint32_t point)
 	return edge->v[lo].ino;
 }
 
-uint32_t h_child_at(const struct as_history *h, uint32_t dir, const char *name, uint32_t point)
+uint32_t as_history_child_at(const struct as_history *h, uint32_t dir, const char *name,
+			     uint32_t point)
 {
-	uint32_t edge = h_edge_find(h, dir, name);
+	uint32_t edge = as_history_edge_find(h, dir, name);
 
-	return edge == UINT32_MAX ? 0 : h_edge_at(&h->edge[edge], point);
+	return edge == UINT32_MAX ? 0 : as_history_edge_at(&h->edge[edge], point);
 }
 
-bool h_there(const struct as_history *h, uint32_t ino, uint32_t point)
+bool as_history_there(const struct as_history *h, uint32_t ino, uint32_t point)
 {
-	const struct h_version *v = h_version_at(h, ino, point);
+	const struct as_history_version *v = as_history_version_at(h, ino, point);
 
 	return v && v->linked;
 }
 
-void h_path(const struct as_history *h, uint32_t ino, uint32_t point, struct as_buf *out)
+void as_history_path(const struct as_history *h, uint32_t ino, uint32_t point, struct as_buf *out)
 {
-	const struct h_version *v = h_version_at(h, ino, point);
+	const struct as_history_version *v = as_history_version_at(h, ino, point);
 
 	if (ino == ROOT_INO) {
 		as_buf_addc(out, '/');
@@ -92,14 +95,14 @@ void h_path(const struct as_history *h, uint32_t ino, uint32_t point, struct as_
 		return;
 	}
 	if (v->parent != ROOT_INO)
-		h_path(h, v->parent, point, out);
+		as_history_path(h, v->parent, point, out);
 	as_buf_addc(out, '/');
 	as_buf_adds(out, v->name);
 }
 
 /* ---- Trees ---- */
 
-static struct as_content *content_of(const struct h_version *v)
+static struct as_content *content_of(const struct as_history_version *v)
 {
 	struct as_content_maker *maker = as_content_maker_new();
 	unsigned char *part = as_xmalloc(65536);
@@ -128,7 +131,7 @@ static struct as_content *content_of(const struct h_version *v)
 	return content;
 }
 
-static struct as_content *value_of(const struct h_xattr *x)
+static struct as_content *value_of(const struct as_history_xattr *x)
 {
 	unsigned char *value = as_xmalloc(x->len + 1);
 	struct as_content *content;
@@ -142,8 +145,8 @@ static struct as_content *value_of(const struct h_xattr *x)
 static void draw(const struct as_history *h, uint32_t point, struct as_tree_maker *maker,
 		 uint32_t ino, const char *name, uint32_t parent)
 {
-	const struct h_inode *inode = &h->inode[ino];
-	const struct h_version *v = h_version_at(h, ino, point);
+	const struct as_history_inode *inode = &h->inode[ino];
+	const struct as_history_version *v = as_history_version_at(h, ino, point);
 	struct as_tree_xattr *xattr = as_xcalloc(v->n_xattrs + 1, sizeof(*xattr));
 	struct as_tree_node node = {
 		.name = name,
@@ -171,15 +174,15 @@ static void draw(const struct as_history *h, uint32_t point, struct as_tree_make
 		as_content_put(xattr[i].value);
 	free(xattr);
 	for (uint32_t i = 0; i < inode->n_edges; i++) {
-		const struct h_edge *edge = &h->edge[inode->edge[i]];
-		uint32_t child = h_edge_at(edge, point);
+		const struct as_history_edge *edge = &h->edge[inode->edge[i]];
+		uint32_t child = as_history_edge_at(edge, point);
 
 		if (child)
 			draw(h, point, maker, child, edge->name, at);
 	}
 }
 
-struct as_tree *h_tree_at(const struct as_history *h, uint32_t point)
+struct as_tree *as_history_tree_at(const struct as_history *h, uint32_t point)
 {
 	struct as_tree_maker *maker = as_tree_maker_new();
 
@@ -190,20 +193,20 @@ struct as_tree *h_tree_at(const struct as_history *h, uint32_t point)
 struct as_tree *as_history_tree(const struct as_history *h, size_t n)
 {
 	as_assert(n < h->n_after);
-	return h_tree_at(h, h->after[n]);
+	return as_history_tree_at(h, h->after[n]);
 }
 
 /* ---- Words ---- */
 
-void h_op_words(const struct as_history *h, size_t op, struct as_buf *out)
+void as_history_op_words(const struct as_history *h, size_t op, struct as_buf *out)
 {
 	as_buf_addf(out, "op %zu (", op + 1);
 	as_print_op(&h->ops->ops[op], out);
 	as_buf_addc(out, ')');
 }
 
-void h_promise_words(const struct as_history *h, const struct h_promise *promise,
-		     struct as_buf *out)
+void as_history_promise_words(const struct as_history *h, const struct as_history_promise *promise,
+			      struct as_buf *out)
 {
 	const struct as_op *op = &h->ops->ops[promise->op];
 	const char *name = as_op_table[op->code].name;
@@ -224,7 +227,7 @@ void h_promise_words(const struct as_history *h, const struct h_promise *promise
 			as_buf_addf(out, "%s with MS_SYNC to ", name);
 		else
 			as_buf_addf(out, "%s with O_DSYNC to ", name);
-		h_path(h, promise->what.ino, promise->point, out);
+		as_history_path(h, promise->what.ino, promise->point, out);
 		break;
 	}
 	as_buf_addf(out, " at op %zu", promise->op + 1);
@@ -236,7 +239,7 @@ bool as_history_persists(const struct as_history *h, size_t op, struct as_buf *w
 		if (h->promise[i].op != op)
 			continue;
 		if (words)
-			h_promise_words(h, &h->promise[i], words);
+			as_history_promise_words(h, &h->promise[i], words);
 		return true;
 	}
 	return false;

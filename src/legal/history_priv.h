@@ -18,27 +18,27 @@
 
 #include "base/arena.h"
 #include "legal/history.h"
-#include "snapshot/tree.h"
 #include "model/persist.h"
+#include "snapshot/tree.h"
 #include "work/seq.h"
 
 #define NO_POINT UINT32_MAX
 #define ROOT_INO 1u
 
-struct h_xattr {
+struct as_history_xattr {
 	const char *name;
 	uint64_t len, pattern;
 	struct as_digest digest; /* of its name and value, as the shape has it */
 };
 
 /* One state of an inode. */
-struct h_version {
+struct as_history_version {
 	uint32_t point;
 	unsigned what; /* enum as_change: what came with it */
 	uint32_t mode, nlink, uid, gid;
 	uint64_t rdev, size;
 	const char *text;
-	const struct h_xattr *xattr;
+	const struct as_history_xattr *xattr;
 	const struct as_node_run *run;
 	uint32_t n_xattrs, n_runs;
 	bool linked; /* false: it has no name now */
@@ -52,8 +52,8 @@ struct h_version {
 	uint64_t cut_from, cut_to; /* whole blocks of which older data is gone for good */
 };
 
-struct h_inode {
-	struct h_version *v;
+struct as_history_inode {
+	struct as_history_version *v;
 	uint32_t n, cap;
 	uint32_t *edge; /* of a directory: all that ever were in it */
 	uint32_t n_edges, cap_edges;
@@ -65,19 +65,19 @@ struct h_inode {
 	uint32_t n_links, cap_links;
 };
 
-struct h_target {
+struct as_history_target {
 	uint32_t point, ino; /* 0: nothing */
 };
 
-struct h_edge {
+struct as_history_edge {
 	uint32_t dir;
 	const char *name;
 	uint64_t hash; /* of the name */
-	struct h_target *v;
+	struct as_history_target *v;
 	uint32_t n, cap;
 };
 
-struct h_promise {
+struct as_history_promise {
 	size_t op;
 	struct as_persist what;
 	uint32_t point; /* the state it was given in */
@@ -85,20 +85,20 @@ struct h_promise {
 	uint32_t floor;
 };
 
-struct h_point {
+struct as_history_point {
 	struct as_digest shape;
 	size_t op; /* that led here; SIZE_MAX for point 0 */
 	uint32_t call; /* of that operation, from 1; 0: the operation is done */
 };
 
-struct h_policy {
+struct as_history_policy {
 	size_t op; /* holds from here on */
 	struct as_policy policy;
 };
 
-struct h_known {
+struct as_history_known {
 	const char *xattr; /* a name that the workload ever gave an attribute */
-	struct h_known *next;
+	struct as_history_known *next;
 };
 
 struct as_history {
@@ -106,20 +106,20 @@ struct as_history {
 	const struct as_traits *traits;
 	struct as_seq *ops;
 	int64_t *ret; /* of each operation */
-	struct h_point *point;
+	struct as_history_point *point;
 	uint32_t n_points, cap_points;
 	uint32_t *after; /* by number of operations */
 	size_t n_after, cap_after;
-	struct h_inode *inode; /* by number */
+	struct as_history_inode *inode; /* by number */
 	uint32_t n_inodes, cap_inodes;
-	struct h_edge *edge;
+	struct as_history_edge *edge;
 	uint32_t n_edges, cap_edges;
 	uint32_t *slot, slot_mask; /* hash table of edges */
-	struct h_promise *promise;
+	struct as_history_promise *promise;
 	uint32_t n_promises, cap_promises;
-	struct h_policy *policy;
+	struct as_history_policy *policy;
 	uint32_t n_policies;
-	struct h_known *known;
+	struct as_history_known *known;
 	size_t judged; /* operations that can be judged; SIZE_MAX: all */
 	struct as_arena arena;
 	struct legal_cache *cache; /* legal.c's */
@@ -130,32 +130,36 @@ struct as_history {
 
 /* The version that holds at a point; NULL: the inode is not there yet. A version that is gone has
  * what & AS_CHANGE_GONE. */
-const struct h_version *h_version_at(const struct as_history *h, uint32_t ino, uint32_t point);
+const struct as_history_version *as_history_version_at(const struct as_history *h, uint32_t ino,
+						       uint32_t point);
 /* Its index. */
-uint32_t h_version_index(const struct h_inode *inode, uint32_t point);
-uint32_t h_edge_find(const struct as_history *h, uint32_t dir, const char *name);
+uint32_t as_history_version_index(const struct as_history_inode *inode, uint32_t point);
+uint32_t as_history_edge_find(const struct as_history *h, uint32_t dir, const char *name);
 /* Where the edge leads at a point: an inode, 0 for nowhere. */
-uint32_t h_edge_at(const struct h_edge *edge, uint32_t point);
-uint32_t h_child_at(const struct as_history *h, uint32_t dir, const char *name, uint32_t point);
-bool h_there(const struct as_history *h, uint32_t ino, uint32_t point); /* has a name */
+uint32_t as_history_edge_at(const struct as_history_edge *edge, uint32_t point);
+uint32_t as_history_child_at(const struct as_history *h, uint32_t dir, const char *name,
+			     uint32_t point);
+bool as_history_there(const struct as_history *h, uint32_t ino, uint32_t point); /* has a name */
 /* "/a/f", or "a removed file". */
-void h_path(const struct as_history *h, uint32_t ino, uint32_t point, struct as_buf *out);
-struct as_tree *h_tree_at(const struct as_history *h, uint32_t point);
+void as_history_path(const struct as_history *h, uint32_t ino, uint32_t point, struct as_buf *out);
+struct as_tree *as_history_tree_at(const struct as_history *h, uint32_t point);
 /* "op 7: rename /a /b" */
-void h_op_words(const struct as_history *h, size_t op, struct as_buf *out);
-void h_promise_words(const struct as_history *h, const struct h_promise *promise,
-		     struct as_buf *out);
+void as_history_op_words(const struct as_history *h, size_t op, struct as_buf *out);
+void as_history_promise_words(const struct as_history *h, const struct as_history_promise *promise,
+			      struct as_buf *out);
 
 /* ---- shape.c ---- */
 
 /* Of an inode's attributes; of a version, and of a node of a tree. */
-struct as_digest h_attrs_of_version(const struct as_history *h, const struct h_version *v);
-struct as_digest h_attrs_of_node(const struct as_history *h, const struct as_tree_node *node);
-struct as_digest h_xattr_digest(const char *name, struct as_digest value);
+struct as_digest as_history_attrs_of_version(const struct as_history *h,
+					     const struct as_history_version *v);
+struct as_digest as_history_attrs_of_node(const struct as_history *h,
+					  const struct as_tree_node *node);
+struct as_digest as_history_xattr_digest(const char *name, struct as_digest value);
 /* Of a node with its children, to be added to its parent's sum under its name. */
-struct as_digest h_node_digest(struct as_digest attrs, struct as_digest sum);
-struct as_digest h_shape_of_tree(const struct as_history *h, const struct as_tree *tree);
-bool h_counts_xattr(const struct as_history *h, const char *name);
+struct as_digest as_history_node_digest(struct as_digest attrs, struct as_digest sum);
+struct as_digest as_history_shape_of_tree(const struct as_history *h, const struct as_tree *tree);
+bool as_history_counts_xattr(const struct as_history *h, const char *name);
 
 static inline struct as_digest h_named(struct as_digest digest, uint64_t name_hash)
 {

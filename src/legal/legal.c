@@ -179,7 +179,7 @@ static uint32_t promises_by(const struct as_history *h, size_t done)
 }
 
 /* Options may have changed on the way: of those since everything was stable last, the weakest. */
-static struct as_policy policy_for(const struct judge *j)
+static struct as_policy policy_for(const struct as_legal_judge *j)
 {
 	const struct as_history *h = j->h;
 	size_t since = 0;
@@ -203,15 +203,15 @@ static struct as_policy policy_for(const struct judge *j)
 	return weakest;
 }
 
-static bool judge(struct judge *j)
+static bool judge(struct as_legal_judge *j)
 {
 	switch (j->policy.guarantee) {
 	case AS_GUARANTEE_PREFIX:
-		return l_prefix(j);
+		return as_legal_prefix(j);
 	case AS_GUARANTEE_OBJECT:
-		return l_object(j);
+		return as_legal_object(j);
 	case AS_GUARANTEE_REPAIR:
-		return l_repair(j);
+		return as_legal_repair(j);
 	}
 	return true;
 }
@@ -225,7 +225,7 @@ static bool as_it_is(struct as_legal *verdict, bool unjudged)
 bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct as_tree *tree,
 		    struct as_legal *verdict)
 {
-	struct judge j = { .h = h, .moment = moment, .tree = tree, .verdict = verdict };
+	struct as_legal_judge j = { .h = h, .moment = moment, .tree = tree, .verdict = verdict };
 	struct legal_cache *cache = cache_of(h);
 	struct remembered key;
 

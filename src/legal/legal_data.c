@@ -25,7 +25,7 @@
 /* ---- What a version has at a place ---- */
 
 /* The run that holds pos, or the next one behind it. */
-static uint32_t run_at(const struct h_version *v, uint64_t pos)
+static uint32_t run_at(const struct as_history_version *v, uint64_t pos)
 {
 	uint32_t lo = 0, hi = v->n_runs;
 
@@ -41,7 +41,7 @@ static uint32_t run_at(const struct h_version *v, uint64_t pos)
 }
 
 /* How many of the `len` bytes from pos on, all of one piece, are those of a pattern run. */
-static uint64_t same_as_run(const struct as_piece *piece, uint64_t pos, uint64_t len,
+static uint64_t same_as_run(const struct as_content_piece *piece, uint64_t pos, uint64_t len,
 			    const struct as_node_run *run)
 {
 	uint64_t key, n = 0;
@@ -65,7 +65,7 @@ static uint64_t same_as_run(const struct as_piece *piece, uint64_t pos, uint64_t
 	return n;
 }
 
-static uint64_t same_as_zero(const struct as_piece *piece, uint64_t pos, uint64_t len)
+static uint64_t same_as_zero(const struct as_content_piece *piece, uint64_t pos, uint64_t len)
 {
 	static const struct as_node_run zero = { 0, UINT64_MAX, 0, 0 };
 
@@ -73,8 +73,8 @@ static uint64_t same_as_zero(const struct as_piece *piece, uint64_t pos, uint64_
 }
 
 /* How many bytes from pos on, up to len, are what the version has there. */
-static uint64_t matches(const struct h_version *v, const struct as_piece *piece, uint64_t pos,
-			uint64_t len)
+static uint64_t matches(const struct as_history_version *v, const struct as_content_piece *piece,
+			uint64_t pos, uint64_t len)
 {
 	uint64_t done = 0;
 
@@ -101,7 +101,7 @@ static uint64_t matches(const struct h_version *v, const struct as_piece *piece,
 
 /* ---- Promises ---- */
 
-static bool covers_all(const struct h_promise *promise, uint32_t ino)
+static bool covers_all(const struct as_history_promise *promise, uint32_t ino)
 {
 	if (promise->what.kind == AS_PERSIST_ALL)
 		return true;
@@ -109,7 +109,7 @@ static bool covers_all(const struct h_promise *promise, uint32_t ino)
 	       promise->what.ino == ino && promise->what.len == UINT64_MAX;
 }
 
-const struct h_promise *l_data_promise(const struct judge *j, uint32_t ino)
+const struct as_history_promise *as_legal_data_promise(const struct as_legal_judge *j, uint32_t ino)
 {
 	for (uint32_t i = j->n_promises; i-- > 0;)
 		if (covers_all(&j->h->promise[i], ino))
@@ -120,33 +120,33 @@ const struct h_promise *l_data_promise(const struct judge *j, uint32_t ino)
 /* ---- The versions that are still possible ---- */
 
 struct possible {
-	const struct judge *j;
-	const struct h_inode *inode;
+	const struct as_legal_judge *j;
+	const struct as_history_inode *inode;
 	uint32_t ino;
-	const struct h_promise *by; /* of `first` */
+	const struct as_history_promise *by; /* of `first` */
 	uint32_t first, last; /* versions */
 	uint32_t meta_point; /* NO_POINT: unknown */
 	uint32_t meta; /* the version then */
 	bool middle; /* the version behind `meta` comes with the very next point, bit by bit */
 };
 
-static struct possible possible_of(const struct judge *j, uint32_t ino, uint32_t meta)
+static struct possible possible_of(const struct as_legal_judge *j, uint32_t ino, uint32_t meta)
 {
 	struct possible p = {
 		.j = j,
 		.inode = &j->h->inode[ino],
 		.ino = ino,
-		.by = l_data_promise(j, ino),
+		.by = as_legal_data_promise(j, ino),
 		.meta_point = meta,
 		.meta = UINT32_MAX,
 	};
 
-	p.first = p.by ? h_version_index(p.inode, p.by->point) : 0;
+	p.first = p.by ? as_history_version_index(p.inode, p.by->point) : 0;
 	if (p.first == UINT32_MAX) /* it was made since */
 		p.first = 0;
-	p.last = h_version_index(p.inode, j->hi);
+	p.last = as_history_version_index(p.inode, j->hi);
 	if (meta != NO_POINT) {
-		p.meta = h_version_index(p.inode, meta);
+		p.meta = as_history_version_index(p.inode, meta);
 		/* What was made stable may be newer than the moment that names show: nothing in
 		 * them tells it from a later one. */
 		if (p.meta == UINT32_MAX || p.meta < p.first)
@@ -164,9 +164,9 @@ static struct possible possible_of(const struct judge *j, uint32_t ino, uint32_t
 /* ---- Sizes ---- */
 
 /* Names and attributes are of one moment: see rule 3. */
-static bool size_in_order(const struct possible *p, uint64_t size, struct fault *fault)
+static bool size_in_order(const struct possible *p, uint64_t size, struct as_legal_fault *fault)
 {
-	const struct h_version *v = p->inode->v;
+	const struct as_history_version *v = p->inode->v;
 	uint32_t first = p->first;
 	uint64_t lo, hi;
 
@@ -178,14 +178,14 @@ static bool size_in_order(const struct possible *p, uint64_t size, struct fault 
 	lo = v[first].size;
 	hi = v[p->meta].size > lo ? v[p->meta].size : lo;
 	for (uint32_t k = 0; k < p->inode->n_promises; k++) {
-		const struct h_promise *promise = &p->j->h->promise[p->inode->promise[k]];
+		const struct as_history_promise *promise = &p->j->h->promise[p->inode->promise[k]];
 		uint64_t end = promise->what.off + promise->what.len;
-		const struct h_version *then;
+		const struct as_history_version *then;
 
 		if (p->inode->promise[k] >= p->j->n_promises || promise->what.len == UINT64_MAX ||
 		    promise->point < v[first].point)
 			continue;
-		then = &v[h_version_index(p->inode, promise->point)];
+		then = &v[as_history_version_index(p->inode, promise->point)];
 		end = end < then->size ? end : then->size;
 		if (end > lo) {
 			lo = end;
@@ -203,9 +203,9 @@ static bool size_in_order(const struct possible *p, uint64_t size, struct fault 
 	return size >= lo && size <= hi;
 }
 
-static bool size_ever(const struct possible *p, uint64_t size, struct fault *fault)
+static bool size_ever(const struct possible *p, uint64_t size, struct as_legal_fault *fault)
 {
-	const struct h_version *v = p->inode->v;
+	const struct as_history_version *v = p->inode->v;
 	bool ok = false;
 
 	fault->want_lo = UINT64_MAX;
@@ -224,7 +224,7 @@ static bool size_ever(const struct possible *p, uint64_t size, struct fault *fau
 	return ok;
 }
 
-static bool size_ok(const struct possible *p, uint64_t size, struct fault *fault)
+static bool size_ok(const struct possible *p, uint64_t size, struct as_legal_fault *fault)
 {
 	bool ok;
 
@@ -245,13 +245,13 @@ static bool size_ok(const struct possible *p, uint64_t size, struct fault *fault
 /* The first version that a byte can be of, where a write of a range was made stable; *end: how far
  * that holds at least. */
 static uint32_t first_for(const struct possible *p, uint64_t pos, uint64_t *end,
-			  const struct h_promise **by)
+			  const struct as_history_promise **by)
 {
 	uint32_t first = p->first;
 
 	*by = p->by;
 	for (uint32_t k = 0; k < p->inode->n_promises; k++) {
-		const struct h_promise *promise = &p->j->h->promise[p->inode->promise[k]];
+		const struct as_history_promise *promise = &p->j->h->promise[p->inode->promise[k]];
 		uint64_t from = promise->what.off, to = from + promise->what.len;
 		uint32_t index;
 
@@ -261,7 +261,7 @@ static uint32_t first_for(const struct possible *p, uint64_t pos, uint64_t *end,
 			*end = from < *end ? from : *end;
 		} else if (pos < to) {
 			*end = to < *end ? to : *end;
-			index = h_version_index(p->inode, promise->point);
+			index = as_history_version_index(p->inode, promise->point);
 			if (index > first) {
 				first = index;
 				*by = promise;
@@ -272,10 +272,10 @@ static uint32_t first_for(const struct possible *p, uint64_t pos, uint64_t *end,
 }
 
 /* How many bytes from pos on may be what they are; 0: not even the first. */
-static uint64_t may_be(const struct possible *p, const struct as_piece *piece, uint64_t pos,
+static uint64_t may_be(const struct possible *p, const struct as_content_piece *piece, uint64_t pos,
 		       uint64_t end, uint32_t first)
 {
-	const struct h_version *v = p->inode->v;
+	const struct as_history_version *v = p->inode->v;
 	uint64_t best = 0, limit = end - pos;
 
 	for (uint32_t i = p->last + 1; i-- > first;) {
@@ -310,8 +310,8 @@ static bool touched(const struct possible *p, uint32_t first)
 }
 
 /* Whose data is this? */
-static bool find_owner(const struct judge *j, const struct as_piece *piece, uint64_t pos,
-		       uint32_t not_of, uint32_t *owner)
+static bool find_owner(const struct as_legal_judge *j, const struct as_content_piece *piece,
+		       uint64_t pos, uint32_t not_of, uint32_t *owner)
 {
 	uint64_t len = piece->start + piece->len - pos;
 
@@ -319,7 +319,7 @@ static bool find_owner(const struct judge *j, const struct as_piece *piece, uint
 	if (len < 4)
 		return false;
 	for (uint32_t ino = 1; ino < j->h->n_inodes; ino++) {
-		const struct h_inode *inode = &j->h->inode[ino];
+		const struct as_history_inode *inode = &j->h->inode[ino];
 
 		for (uint32_t i = 0; ino != not_of && i < inode->n; i++)
 			for (uint32_t k = 0; k < inode->v[i].n_runs; k++) {
@@ -342,10 +342,10 @@ static bool find_owner(const struct judge *j, const struct as_piece *piece, uint
 	return false;
 }
 
-static void classify(const struct possible *p, const struct as_piece *piece, uint64_t pos,
-		     uint32_t first, struct fault *fault)
+static void classify(const struct possible *p, const struct as_content_piece *piece, uint64_t pos,
+		     uint32_t first, struct as_legal_fault *fault)
 {
-	const struct h_version *v = p->inode->v;
+	const struct as_history_version *v = p->inode->v;
 
 	fault->at = pos;
 	fault->rule = AS_RULE_DATA;
@@ -375,8 +375,8 @@ static void classify(const struct possible *p, const struct as_piece *piece, uin
 		fault->kind = FAULT_OTHER;
 }
 
-bool l_data_ok(const struct judge *j, uint32_t ino, const struct as_tree_node *node, uint32_t meta,
-	       struct fault *fault)
+bool as_legal_data_ok(const struct as_legal_judge *j, uint32_t ino, const struct as_tree_node *node,
+		      uint32_t meta, struct as_legal_fault *fault)
 {
 	struct possible p = possible_of(j, ino, meta);
 
@@ -384,7 +384,7 @@ bool l_data_ok(const struct judge *j, uint32_t ino, const struct as_tree_node *n
 	if (!size_ok(&p, node->size, fault))
 		return false;
 	for (uint32_t i = 0; i < node->content->n; i++) {
-		const struct as_piece *piece = &node->content->piece[i];
+		const struct as_content_piece *piece = &node->content->piece[i];
 		uint64_t pos = piece->start, piece_end = pos + piece->len;
 
 		while (pos < piece_end && piece->kind != AS_PIECE_UNREAD) {

@@ -14,33 +14,34 @@
 
 struct window {
 	uint32_t lo;
-	const struct h_promise *by;
+	const struct as_history_promise *by;
 	struct as_digest shape;
 };
 
 /* The node of a directory of the model; AS_TREE_NONE: not where it was at that point. */
-static uint32_t node_of(const struct judge *j, uint32_t ino, uint32_t point)
+static uint32_t node_of(const struct as_legal_judge *j, uint32_t ino, uint32_t point)
 {
 	struct as_buf path = { 0 };
 	uint32_t at;
 
-	if (!h_there(j->h, ino, point))
+	if (!as_history_there(j->h, ino, point))
 		return AS_TREE_NONE;
-	h_path(j->h, ino, point, &path);
+	as_history_path(j->h, ino, point, &path);
 	at = as_tree_find(j->tree, as_buf_str(&path));
 	as_buf_free(&path);
 	return at;
 }
 
-static void edge_path(const struct judge *j, const struct h_edge *edge, uint32_t point,
-		      struct as_buf *out)
+static void edge_path(const struct as_legal_judge *j, const struct as_history_edge *edge,
+		      uint32_t point, struct as_buf *out)
 {
 	if (edge->dir != ROOT_INO)
-		h_path(j->h, edge->dir, point, out);
+		as_history_path(j->h, edge->dir, point, out);
 	as_buf_addf(out, "/%s", edge->name);
 }
 
-static uint32_t edge_node(const struct judge *j, const struct h_edge *edge, uint32_t point)
+static uint32_t edge_node(const struct as_legal_judge *j, const struct as_history_edge *edge,
+			  uint32_t point)
 {
 	uint32_t dir = node_of(j, edge->dir, point);
 
@@ -50,10 +51,11 @@ static uint32_t edge_node(const struct judge *j, const struct h_edge *edge, uint
 /* ---- Renames ---- */
 
 /* The inode was there all the time, by one name. */
-static bool always_one_name(const struct judge *j, uint32_t ino, uint32_t lo)
+static bool always_one_name(const struct as_legal_judge *j, uint32_t ino, uint32_t lo)
 {
-	const struct h_inode *inode = &j->h->inode[ino];
-	uint32_t first = h_version_index(inode, lo), last = h_version_index(inode, j->hi);
+	const struct as_history_inode *inode = &j->h->inode[ino];
+	uint32_t first = as_history_version_index(inode, lo),
+		 last = as_history_version_index(inode, j->hi);
 
 	if (first == UINT32_MAX)
 		return false;
@@ -63,11 +65,13 @@ static bool always_one_name(const struct judge *j, uint32_t ino, uint32_t lo)
 	return true;
 }
 
-static const struct h_edge *moved_edge(const struct judge *j, uint32_t point, uint32_t ino, bool to)
+static const struct as_history_edge *moved_edge(const struct as_legal_judge *j, uint32_t point,
+						uint32_t ino, bool to)
 {
 	for (uint32_t i = 0; i < j->h->n_edges; i++) {
-		const struct h_edge *edge = &j->h->edge[i];
-		uint32_t now = h_edge_at(edge, point), before = h_edge_at(edge, point - 1);
+		const struct as_history_edge *edge = &j->h->edge[i];
+		uint32_t now = as_history_edge_at(edge, point),
+			 before = as_history_edge_at(edge, point - 1);
 
 		if (now != before && (to ? now : before) == ino)
 			return edge;
@@ -76,13 +80,13 @@ static const struct h_edge *moved_edge(const struct judge *j, uint32_t point, ui
 }
 
 /* The inode that a rename at this point moved. */
-static uint32_t moved_inode(const struct judge *j, uint32_t point)
+static uint32_t moved_inode(const struct as_legal_judge *j, uint32_t point)
 {
 	for (uint32_t ino = 1; ino < j->h->n_inodes; ino++) {
-		const struct h_version *v = h_version_at(j->h, ino, point);
+		const struct as_history_version *v = as_history_version_at(j->h, ino, point);
 
 		if (v && v->point == point && (v->what & AS_CHANGE_LINKS) && v->linked &&
-		    h_there(j->h, ino, point - 1))
+		    as_history_there(j->h, ino, point - 1))
 			return ino;
 	}
 	return 0;
@@ -95,10 +99,10 @@ static bool is_rename(const struct as_history *h, uint32_t point)
 	return code == AS_OP_RENAME || code == AS_OP_RENAME2;
 }
 
-static bool say_rename(struct judge *j, const struct window *w)
+static bool say_rename(struct as_legal_judge *j, const struct window *w)
 {
 	for (uint32_t p = w->lo + 1; p <= j->hi; p++) {
-		const struct h_edge *from, *to;
+		const struct as_history_edge *from, *to;
 		struct as_buf *why = &j->verdict->why, a = { 0 }, b = { 0 };
 		uint32_t ino, from_node, to_node;
 		bool both, neither;
@@ -119,9 +123,9 @@ static bool say_rename(struct judge *j, const struct window *w)
 			continue;
 		edge_path(j, from, p - 1, &a);
 		edge_path(j, to, p, &b);
-		l_broken(j, AS_RULE_RENAME, j->h->point[p].op,
-			 both ? "both names" : "neither name");
-		h_op_words(j->h, j->h->point[p].op, why);
+		as_legal_broken(j, AS_RULE_RENAME, j->h->point[p].op,
+				both ? "both names" : "neither name");
+		as_history_op_words(j->h, j->h->point[p].op, why);
 		as_buf_addf(why,
 			    both ? " is half done: recovered tree has the same file as %s and as %s"
 				 : " is half done: recovered tree has neither %s nor %s",
@@ -136,7 +140,7 @@ static bool say_rename(struct judge *j, const struct window *w)
 /* ---- Before a promise ---- */
 
 /* The first promise that a state of this point breaks. */
-static const struct h_promise *first_broken(const struct judge *j, uint32_t point)
+static const struct as_history_promise *first_broken(const struct as_legal_judge *j, uint32_t point)
 {
 	for (uint32_t i = 0; i < j->n_promises; i++)
 		if (j->h->promise[i].floor > point)
@@ -145,27 +149,28 @@ static const struct h_promise *first_broken(const struct judge *j, uint32_t poin
 }
 
 /* Some inode that the promise covers and the tree does not have as it was. */
-static bool say_covered(struct judge *j, const struct h_promise *promise)
+static bool say_covered(struct as_legal_judge *j, const struct as_history_promise *promise)
 {
 	if (promise->what.kind == AS_PERSIST_INODE || promise->what.kind == AS_PERSIST_DATA) {
-		if (l_say_lack(j, promise->what.ino, promise->point))
+		if (as_legal_say_lack(j, promise->what.ino, promise->point))
 			return true;
 	}
 	/* What is missing says more than what is different. */
 	for (uint32_t ino = 1; ino < j->h->n_inodes; ino++)
-		if (h_there(j->h, ino, promise->floor) &&
+		if (as_history_there(j->h, ino, promise->floor) &&
 		    node_of(j, ino, promise->floor) == AS_TREE_NONE)
-			return l_say_lack(j, ino, promise->floor);
+			return as_legal_say_lack(j, ino, promise->floor);
 	for (uint32_t ino = 1; ino < j->h->n_inodes; ino++)
-		if (h_there(j->h, ino, promise->floor) && l_say_lack(j, ino, promise->floor))
+		if (as_history_there(j->h, ino, promise->floor) &&
+		    as_legal_say_lack(j, ino, promise->floor))
 			return true;
 	return false;
 }
 
-static bool say_too_old(struct judge *j, const struct window *w)
+static bool say_too_old(struct as_legal_judge *j, const struct window *w)
 {
 	for (uint32_t p = w->lo; p-- > 0;) {
-		const struct h_promise *broken;
+		const struct as_history_promise *broken;
 		struct as_buf signature = { 0 };
 
 		if (!as_digest_eq(j->h->point[p].shape, w->shape))
@@ -173,9 +178,9 @@ static bool say_too_old(struct judge *j, const struct window *w)
 		broken = first_broken(j, p);
 		as_buf_addf(&signature, "a state from before %s",
 			    as_op_table[j->h->ops->ops[broken->op].code].name);
-		l_broken(j, AS_RULE_PERSISTED, broken->op, as_buf_str(&signature));
+		as_legal_broken(j, AS_RULE_PERSISTED, broken->op, as_buf_str(&signature));
 		as_buf_free(&signature);
-		l_after(j, broken);
+		as_legal_after(j, broken);
 		if (!say_covered(j, broken))
 			as_buf_adds(&j->verdict->why, "the recovered tree is older than that");
 		return true;
@@ -185,7 +190,7 @@ static bool say_too_old(struct judge *j, const struct window *w)
 
 /* ---- Back from the dead ---- */
 
-static bool ever(const struct h_edge *edge, uint32_t from, uint32_t to)
+static bool ever(const struct as_history_edge *edge, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = 0; i < edge->n; i++) {
 		uint32_t end = i + 1 < edge->n ? edge->v[i + 1].point : UINT32_MAX;
@@ -197,7 +202,7 @@ static bool ever(const struct h_edge *edge, uint32_t from, uint32_t to)
 }
 
 /* The last target of an edge in lo..hi. */
-static uint32_t last_target(const struct h_edge *edge, uint32_t lo, uint32_t hi)
+static uint32_t last_target(const struct as_history_edge *edge, uint32_t lo, uint32_t hi)
 {
 	for (uint32_t i = edge->n; i-- > 0;) {
 		uint32_t end = i + 1 < edge->n ? edge->v[i + 1].point : UINT32_MAX;
@@ -208,7 +213,8 @@ static uint32_t last_target(const struct h_edge *edge, uint32_t lo, uint32_t hi)
 	return 0;
 }
 
-static const struct h_promise *promise_behind(const struct judge *j, const struct h_edge *edge)
+static const struct as_history_promise *promise_behind(const struct as_legal_judge *j,
+						       const struct as_history_edge *edge)
 {
 	uint32_t removed = 0;
 
@@ -222,20 +228,20 @@ static const struct h_promise *promise_behind(const struct judge *j, const struc
 }
 
 /* Names that no possible state has. Fills j->ino as far as it can. */
-static bool say_surplus(struct judge *j, const struct window *w)
+static bool say_surplus(struct as_legal_judge *j, const struct window *w)
 {
 	j->ino[0] = ROOT_INO;
 	for (uint32_t i = 1; i < as_tree_len(j->tree); i++) {
 		const struct as_tree_node *node = as_tree_at(j->tree, i);
 		uint32_t dir = j->ino[node->parent], e;
-		const struct h_promise *by;
+		const struct as_history_promise *by;
 
 		j->ino[i] = 0;
 		if (!dir)
 			continue;
-		e = h_edge_find(j->h, dir, node->name);
+		e = as_history_edge_find(j->h, dir, node->name);
 		if (e == UINT32_MAX || !ever(&j->h->edge[e], 0, j->hi)) {
-			l_broken(j, AS_RULE_PREFIX, AS_LEGAL_NO_OP, "a name nobody gave");
+			as_legal_broken(j, AS_RULE_PREFIX, AS_LEGAL_NO_OP, "a name nobody gave");
 			as_tree_path(j->tree, i, &j->verdict->why);
 			as_buf_adds(&j->verdict->why,
 				    " is in the recovered tree; no operation ever made it");
@@ -246,8 +252,9 @@ static bool say_surplus(struct judge *j, const struct window *w)
 			continue;
 		}
 		by = promise_behind(j, &j->h->edge[e]);
-		l_broken(j, AS_RULE_RESURRECTED, by ? by->op : AS_LEGAL_NO_OP, "a removed name");
-		l_after(j, by);
+		as_legal_broken(j, AS_RULE_RESURRECTED, by ? by->op : AS_LEGAL_NO_OP,
+				"a removed name");
+		as_legal_after(j, by);
 		as_tree_path(j->tree, i, &j->verdict->why);
 		as_buf_adds(&j->verdict->why, " is removed for good; recovered tree has it again");
 		return true;
@@ -259,7 +266,7 @@ static bool say_surplus(struct judge *j, const struct window *w)
 
 /* A state of the model against the tree, names and attributes only. */
 struct distance {
-	const struct judge *j;
+	const struct as_legal_judge *j;
 	const struct as_tree *want;
 	unsigned count; /* names that are missing, too many or different */
 	uint32_t missing, other; /* the first of each, nodes of `want` */
@@ -272,7 +279,8 @@ static void measure(struct distance *d, uint32_t want, uint32_t got)
 	const struct as_tree_node *wn = as_tree_at(wt, want), *gn = as_tree_at(gt, got);
 	uint32_t w = want + 1, g = got + 1;
 
-	if (!as_digest_eq(h_attrs_of_node(d->j->h, wn), h_attrs_of_node(d->j->h, gn))) {
+	if (!as_digest_eq(as_history_attrs_of_node(d->j->h, wn),
+			  as_history_attrs_of_node(d->j->h, gn))) {
 		d->count++;
 		if (d->other == AS_TREE_NONE)
 			d->other = want;
@@ -296,7 +304,7 @@ static void measure(struct distance *d, uint32_t want, uint32_t got)
 	}
 }
 
-static struct distance distance_to(const struct judge *j, const struct as_tree *want)
+static struct distance distance_to(const struct as_legal_judge *j, const struct as_tree *want)
 {
 	struct distance d = {
 		.j = j,
@@ -310,25 +318,25 @@ static struct distance distance_to(const struct judge *j, const struct as_tree *
 	return d;
 }
 
-static uint32_t ino_at(const struct judge *j, const struct as_tree *want, uint32_t node,
+static uint32_t ino_at(const struct as_legal_judge *j, const struct as_tree *want, uint32_t node,
 		       uint32_t point)
 {
 	const struct as_tree_node *n = as_tree_at(want, node);
 
 	if (node == 0)
 		return ROOT_INO;
-	return h_child_at(j->h, ino_at(j, want, n->parent, point), n->name, point);
+	return as_history_child_at(j->h, ino_at(j, want, n->parent, point), n->name, point);
 }
 
 /* Whether a node of `want` (the state at a point) is in all possible states the same. */
-static bool is_constant(const struct judge *j, uint32_t lo, const struct as_tree *want,
+static bool is_constant(const struct as_legal_judge *j, uint32_t lo, const struct as_tree *want,
 			uint32_t node, uint32_t point)
 {
 	uint32_t ino = ino_at(j, want, node, point);
-	const struct h_version *v = h_version_at(j->h, ino, point);
+	const struct as_history_version *v = as_history_version_at(j->h, ino, point);
 
 	for (uint32_t p = lo; p <= j->hi; p++) {
-		const struct h_version *then = h_version_at(j->h, ino, p);
+		const struct as_history_version *then = as_history_version_at(j->h, ino, p);
 
 		if (ino_at(j, want, node, p) != ino || !then ||
 		    !as_digest_eq(then->attrs, v->attrs))
@@ -337,20 +345,20 @@ static bool is_constant(const struct judge *j, uint32_t lo, const struct as_tree
 	return true;
 }
 
-static void say_after_op(struct judge *j, uint32_t point)
+static void say_after_op(struct as_legal_judge *j, uint32_t point)
 {
 	struct as_buf *why = &j->verdict->why;
-	const struct h_point *at = &j->h->point[point];
+	const struct as_history_point *at = &j->h->point[point];
 
 	if (point == 0) {
 		as_buf_adds(why, "the fresh file system");
 		return;
 	}
 	as_buf_adds(why, at->call ? "the middle of " : "the state after ");
-	h_op_words(j->h, at->op, why);
+	as_history_op_words(j->h, at->op, why);
 }
 
-static void say_difference(struct judge *j, const struct distance *d, uint32_t point)
+static void say_difference(struct as_legal_judge *j, const struct distance *d, uint32_t point)
 {
 	struct as_buf *why = &j->verdict->why;
 
@@ -361,16 +369,17 @@ static void say_difference(struct judge *j, const struct distance *d, uint32_t p
 		as_tree_path(j->tree, d->surplus, why);
 		as_buf_adds(why, " should not be there");
 	} else if (d->other != AS_TREE_NONE) {
-		(void)l_say_lack(j, ino_at(j, d->want, d->other, point), point);
+		(void)as_legal_say_lack(j, ino_at(j, d->want, d->other, point), point);
 	}
 }
 
 /* All that differs from one of two states in a row is as in the other: half an operation. */
-static bool say_half(struct judge *j, uint32_t point)
+static bool say_half(struct as_legal_judge *j, uint32_t point)
 {
-	struct as_tree *before = h_tree_at(j->h, point - 1), *after = h_tree_at(j->h, point);
+	struct as_tree *before = as_history_tree_at(j->h, point - 1),
+		       *after = as_history_tree_at(j->h, point);
 	struct distance to_before = distance_to(j, before), to_after = distance_to(j, after), apart;
-	struct judge between = *j;
+	struct as_legal_judge between = *j;
 	struct as_buf signature = { 0 };
 	bool half;
 
@@ -381,8 +390,8 @@ static bool say_half(struct judge *j, uint32_t point)
 		size_t op = j->h->point[point].op;
 
 		as_buf_addf(&signature, "half of %s", as_op_table[j->h->ops->ops[op].code].name);
-		l_broken(j, AS_RULE_ATOMIC, op, as_buf_str(&signature));
-		h_op_words(j->h, op, &j->verdict->why);
+		as_legal_broken(j, AS_RULE_ATOMIC, op, as_buf_str(&signature));
+		as_history_op_words(j->h, op, &j->verdict->why);
 		as_buf_adds(&j->verdict->why, " is half done: ");
 		say_difference(j, &to_after, point);
 	}
@@ -392,7 +401,7 @@ static bool say_half(struct judge *j, uint32_t point)
 	return half;
 }
 
-static void say_nearest(struct judge *j, const struct window *w)
+static void say_nearest(struct as_legal_judge *j, const struct window *w)
 {
 	uint32_t best = j->hi;
 	unsigned count = UINT32_MAX;
@@ -403,7 +412,7 @@ static void say_nearest(struct judge *j, const struct window *w)
 		/* Of very many, both ends: each one has to be drawn. */
 		if (j->hi - p > NEAREST_MAX && p - w->lo > NEAREST_MAX)
 			continue;
-		want = h_tree_at(j->h, p);
+		want = as_history_tree_at(j->h, p);
 		d = distance_to(j, want);
 		as_tree_put(want);
 		if (d.count < count) {
@@ -411,23 +420,23 @@ static void say_nearest(struct judge *j, const struct window *w)
 			best = p;
 		}
 	}
-	want = h_tree_at(j->h, best);
+	want = as_history_tree_at(j->h, best);
 	d = distance_to(j, want);
 	if (w->by && d.missing != AS_TREE_NONE && is_constant(j, w->lo, want, d.missing, best)) {
-		l_broken(j, AS_RULE_PERSISTED, w->by->op, "something stable is missing");
-		l_after(j, w->by);
-		(void)l_say_lack(j, ino_at(j, want, d.missing, best), best);
+		as_legal_broken(j, AS_RULE_PERSISTED, w->by->op, "something stable is missing");
+		as_legal_after(j, w->by);
+		(void)as_legal_say_lack(j, ino_at(j, want, d.missing, best), best);
 	} else if (w->by && d.other != AS_TREE_NONE && is_constant(j, w->lo, want, d.other, best)) {
-		l_broken(j, AS_RULE_PERSISTED, w->by->op, "something stable has changed");
-		l_after(j, w->by);
-		(void)l_say_lack(j, ino_at(j, want, d.other, best), best);
+		as_legal_broken(j, AS_RULE_PERSISTED, w->by->op, "something stable has changed");
+		as_legal_after(j, w->by);
+		(void)as_legal_say_lack(j, ino_at(j, want, d.other, best), best);
 	} else if (!(best > w->lo && say_half(j, best)) &&
 		   !(best < j->hi && say_half(j, best + 1))) {
-		l_broken(j, AS_RULE_PREFIX, AS_LEGAL_NO_OP, "no one moment");
+		as_legal_broken(j, AS_RULE_PREFIX, AS_LEGAL_NO_OP, "no one moment");
 		as_buf_adds(&j->verdict->why, "names and attributes are of no one moment");
 		if (w->by) {
 			as_buf_adds(&j->verdict->why, " since ");
-			h_promise_words(j->h, w->by, &j->verdict->why);
+			as_history_promise_words(j->h, w->by, &j->verdict->why);
 		}
 		as_buf_adds(&j->verdict->why, "; nearest is ");
 		say_after_op(j, best);
@@ -437,11 +446,12 @@ static void say_nearest(struct judge *j, const struct window *w)
 	as_tree_put(want);
 }
 
-void l_explain_shape(struct judge *j, uint32_t lo, const struct h_promise *by)
+void as_legal_explain_shape(struct as_legal_judge *j, uint32_t lo,
+			    const struct as_history_promise *by)
 {
-	struct window w = { .lo = lo, .by = by, .shape = h_shape_of_tree(j->h, j->tree) };
+	struct window w = { .lo = lo, .by = by, .shape = as_history_shape_of_tree(j->h, j->tree) };
 
-	if (say_too_old(j, &w) || say_rename(j, &w) || !l_links_ok(j) || say_surplus(j, &w))
+	if (say_too_old(j, &w) || say_rename(j, &w) || !as_legal_links_ok(j) || say_surplus(j, &w))
 		return;
 	say_nearest(j, &w);
 }

@@ -23,18 +23,18 @@
 #include <sys/stat.h>
 
 struct object {
-	struct judge *j;
+	struct as_legal_judge *j;
 	uint32_t all; /* the point of the last sync */
-	const struct h_promise *all_by;
+	const struct as_history_promise *all_by;
 	uint32_t *names; /* by inode: nodes of the tree that are names of it */
 };
 
-static const struct h_promise *promise_at(const struct object *o, uint32_t i)
+static const struct as_history_promise *promise_at(const struct object *o, uint32_t i)
 {
 	return &o->j->h->promise[i];
 }
 
-static bool is_inode_promise(const struct h_promise *promise)
+static bool is_inode_promise(const struct as_history_promise *promise)
 {
 	return promise->what.kind == AS_PERSIST_INODE || promise->what.kind == AS_PERSIST_DATA;
 }
@@ -42,14 +42,15 @@ static bool is_inode_promise(const struct h_promise *promise)
 /* ---- Since when each thing is stable ---- */
 
 /* The inode's attributes. */
-static uint32_t attrs_since(const struct object *o, uint32_t ino, const struct h_promise **by)
+static uint32_t attrs_since(const struct object *o, uint32_t ino,
+			    const struct as_history_promise **by)
 {
-	const struct h_inode *inode = &o->j->h->inode[ino];
+	const struct as_history_inode *inode = &o->j->h->inode[ino];
 	uint32_t since = o->all;
 
 	*by = o->all_by;
 	for (uint32_t k = inode->n_promises; k-- > 0;) {
-		const struct h_promise *promise = promise_at(o, inode->promise[k]);
+		const struct as_history_promise *promise = promise_at(o, inode->promise[k]);
 
 		if (inode->promise[k] >= o->j->n_promises ||
 		    promise->what.kind != AS_PERSIST_INODE || promise->point < since)
@@ -60,7 +61,7 @@ static uint32_t attrs_since(const struct object *o, uint32_t ino, const struct h
 	return since;
 }
 
-static bool led_to(const struct h_edge *edge, uint32_t ino, uint32_t from, uint32_t to)
+static bool led_to(const struct as_history_edge *edge, uint32_t ino, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = 0; i < edge->n; i++) {
 		uint32_t end = i + 1 < edge->n ? edge->v[i + 1].point : UINT32_MAX;
@@ -72,24 +73,24 @@ static bool led_to(const struct h_edge *edge, uint32_t ino, uint32_t from, uint3
 }
 
 /* A name: by a sync, by an fsync of its directory, or of the inode that it led to then. */
-static uint32_t edge_since(const struct object *o, const struct h_edge *edge,
-			   const struct h_promise **by)
+static uint32_t edge_since(const struct object *o, const struct as_history_edge *edge,
+			   const struct as_history_promise **by)
 {
-	const struct judge *j = o->j;
+	const struct as_legal_judge *j = o->j;
 	uint32_t since = o->all;
 
 	*by = o->all_by;
 	for (uint32_t i = j->n_promises; i-- > 0;) {
-		const struct h_promise *promise = promise_at(o, i);
+		const struct as_history_promise *promise = promise_at(o, i);
 		uint32_t point = promise->point;
 
 		if (point < since)
 			break;
 		if ((promise->what.kind == AS_PERSIST_INODE && promise->what.ino == edge->dir) ||
 		    (j->policy.fsync_names && is_inode_promise(promise) &&
-		     h_edge_at(edge, point) == promise->what.ino) ||
+		     as_history_edge_at(edge, point) == promise->what.ino) ||
 		    (promise->what.kind == AS_PERSIST_OP && point > 0 &&
-		     h_edge_at(edge, point) != h_edge_at(edge, point - 1))) {
+		     as_history_edge_at(edge, point) != as_history_edge_at(edge, point - 1))) {
 			*by = promise;
 			return point;
 		}
@@ -98,13 +99,13 @@ static uint32_t edge_since(const struct object *o, const struct h_edge *edge,
 }
 
 /* An fsync of the inode after it had lost this name for good. */
-static const struct h_promise *name_is_lost(const struct object *o, const struct h_edge *edge,
-					    uint32_t ino)
+static const struct as_history_promise *
+name_is_lost(const struct object *o, const struct as_history_edge *edge, uint32_t ino)
 {
-	const struct h_inode *inode = &o->j->h->inode[ino];
+	const struct as_history_inode *inode = &o->j->h->inode[ino];
 
 	for (uint32_t k = inode->n_promises; k-- > 0 && o->j->policy.fsync_names;) {
-		const struct h_promise *promise = promise_at(o, inode->promise[k]);
+		const struct as_history_promise *promise = promise_at(o, inode->promise[k]);
 
 		if (inode->promise[k] < o->j->n_promises &&
 		    promise->what.kind == AS_PERSIST_INODE &&
@@ -116,24 +117,24 @@ static const struct h_promise *name_is_lost(const struct object *o, const struct
 
 /* That the inode exists at all: *by is the promise; false: nobody promised. */
 static bool exists_since(const struct object *o, uint32_t ino, uint32_t *since,
-			 const struct h_promise **by)
+			 const struct as_history_promise **by)
 {
-	const struct judge *j = o->j;
+	const struct as_legal_judge *j = o->j;
 
 	*since = o->all;
 	*by = o->all_by;
-	if (h_there(j->h, ino, o->all))
+	if (as_history_there(j->h, ino, o->all))
 		return true;
 	for (uint32_t i = j->n_promises; i-- > 0;) {
-		const struct h_promise *promise = promise_at(o, i);
+		const struct as_history_promise *promise = promise_at(o, i);
 		uint32_t at = promise->what.ino;
 
 		if (!is_inode_promise(promise) || promise->point < o->all || !j->policy.fsync_names)
 			continue;
 		/* The inode itself, or a directory above it. */
-		while (at != ino && at != ROOT_INO && h_there(j->h, at, promise->point))
-			at = h_version_at(j->h, at, promise->point)->parent;
-		if (at == ino && h_there(j->h, ino, promise->point)) {
+		while (at != ino && at != ROOT_INO && as_history_there(j->h, at, promise->point))
+			at = as_history_version_at(j->h, at, promise->point)->parent;
+		if (at == ino && as_history_there(j->h, ino, promise->point)) {
 			*since = promise->point;
 			*by = promise;
 			return true;
@@ -148,22 +149,23 @@ static bool attrs_fit(const struct object *o, uint32_t ino, const struct as_tree
 		      uint32_t since)
 {
 	const struct as_history *h = o->j->h;
-	const struct h_inode *inode = &h->inode[ino];
-	uint32_t first = h_version_index(inode, since), last = h_version_index(inode, o->j->hi);
+	const struct as_history_inode *inode = &h->inode[ino];
+	uint32_t first = as_history_version_index(inode, since),
+		 last = as_history_version_index(inode, o->j->hi);
 	/* Link counts are looked at for the whole tree. */
 	struct as_tree_node without = *node;
 	struct as_digest got;
 
 	without.nlink = 0;
-	got = h_attrs_of_node(h, &without);
+	got = as_history_attrs_of_node(h, &without);
 	for (uint32_t i = first == UINT32_MAX ? 0 : first; i <= last; i++) {
-		struct h_version v = inode->v[i];
+		struct as_history_version v = inode->v[i];
 
 		v.nlink = 0;
 		if (S_ISDIR(v.mode) && (h->traits->quirks & AS_QUIRK_DIR_NLINK_ONE))
 			without.nlink = 1; /* as the version is made to say */
-		if (as_digest_eq(h_attrs_of_version(h, &v),
-				 without.nlink ? h_attrs_of_node(h, &without) : got))
+		if (as_digest_eq(as_history_attrs_of_version(h, &v),
+				 without.nlink ? as_history_attrs_of_node(h, &without) : got))
 			return true;
 	}
 	return false;
@@ -172,11 +174,11 @@ static bool attrs_fit(const struct object *o, uint32_t ino, const struct as_tree
 enum fit { FITS, OTHER_TYPE, OTHER_ATTRS, OTHER_DATA };
 
 static enum fit node_fits(const struct object *o, uint32_t ino, uint32_t node_at,
-			  struct fault *fault)
+			  struct as_legal_fault *fault)
 {
 	const struct as_tree_node *node = as_tree_at(o->j->tree, node_at);
-	const struct h_version *v = &o->j->h->inode[ino].v[0];
-	const struct h_promise *by;
+	const struct as_history_version *v = &o->j->h->inode[ino].v[0];
+	const struct as_history_promise *by;
 	uint32_t since = attrs_since(o, ino, &by);
 
 	if ((v->mode & S_IFMT) != (node->mode & S_IFMT))
@@ -189,31 +191,31 @@ static enum fit node_fits(const struct object *o, uint32_t ino, uint32_t node_at
 	if (!attrs_fit(o, ino, node, since))
 		return OTHER_ATTRS;
 	if (S_ISREG(node->mode) && node->twin == node_at &&
-	    !l_data_ok(o->j, ino, node, NO_POINT, fault))
+	    !as_legal_data_ok(o->j, ino, node, NO_POINT, fault))
 		return OTHER_DATA;
 	return FITS;
 }
 
 static void say_attrs(const struct object *o, uint32_t ino)
 {
-	const struct h_promise *by;
-	struct judge *j = o->j;
+	const struct as_history_promise *by;
+	struct as_legal_judge *j = o->j;
 
 	(void)attrs_since(o, ino, &by);
-	l_broken(j, by ? AS_RULE_PERSISTED : AS_RULE_OBJECT, by ? by->op : AS_LEGAL_NO_OP,
-		 "attributes it did not have since");
-	l_after(j, by);
-	if (!l_say_lack(j, ino, j->hi)) {
+	as_legal_broken(j, by ? AS_RULE_PERSISTED : AS_RULE_OBJECT, by ? by->op : AS_LEGAL_NO_OP,
+			"attributes it did not have since");
+	as_legal_after(j, by);
+	if (!as_legal_say_lack(j, ino, j->hi)) {
 		as_buf_adds(&j->verdict->why, "attributes of ");
-		h_path(j->h, ino, j->hi, &j->verdict->why);
+		as_history_path(j->h, ino, j->hi, &j->verdict->why);
 		as_buf_adds(&j->verdict->why, " are of no moment since");
 	}
 }
 
-static void say_name(const struct object *o, uint32_t node, const struct h_edge *edge)
+static void say_name(const struct object *o, uint32_t node, const struct as_history_edge *edge)
 {
-	struct judge *j = o->j;
-	const struct h_promise *by = NULL;
+	struct as_legal_judge *j = o->j;
+	const struct as_history_promise *by = NULL;
 	bool known = false;
 
 	for (uint32_t i = 0; edge && i < edge->n; i++)
@@ -221,24 +223,25 @@ static void say_name(const struct object *o, uint32_t node, const struct h_edge 
 	if (edge)
 		(void)edge_since(o, edge, &by);
 	if (!known) {
-		l_broken(j, AS_RULE_OBJECT, AS_LEGAL_NO_OP, "a name nobody gave");
+		as_legal_broken(j, AS_RULE_OBJECT, AS_LEGAL_NO_OP, "a name nobody gave");
 		as_tree_path(j->tree, node, &j->verdict->why);
 		as_buf_adds(&j->verdict->why,
 			    " is in the recovered tree; no operation ever made it");
 		return;
 	}
-	l_broken(j, AS_RULE_RESURRECTED, by ? by->op : AS_LEGAL_NO_OP, "a removed name");
-	l_after(j, by);
+	as_legal_broken(j, AS_RULE_RESURRECTED, by ? by->op : AS_LEGAL_NO_OP, "a removed name");
+	as_legal_after(j, by);
 	as_tree_path(j->tree, node, &j->verdict->why);
 	as_buf_adds(&j->verdict->why, " is removed for good; recovered tree has it again");
 }
 
-static void say_lost_name(const struct object *o, uint32_t node, const struct h_promise *by)
+static void say_lost_name(const struct object *o, uint32_t node,
+			  const struct as_history_promise *by)
 {
-	struct judge *j = o->j;
+	struct as_legal_judge *j = o->j;
 
-	l_broken(j, AS_RULE_RENAME, by->op, "a name it no longer has");
-	l_after(j, by);
+	as_legal_broken(j, AS_RULE_RENAME, by->op, "a name it no longer has");
+	as_legal_after(j, by);
 	as_tree_path(j->tree, node, &j->verdict->why);
 	as_buf_adds(&j->verdict->why, " is no name of that file any more; recovered tree has it");
 }
@@ -246,14 +249,14 @@ static void say_lost_name(const struct object *o, uint32_t node, const struct h_
 /* Which inode is this node? Fills j->ino; false: none, and the verdict says why. */
 static bool place_node(struct object *o, uint32_t at)
 {
-	struct judge *j = o->j;
+	struct as_legal_judge *j = o->j;
 	const struct as_tree_node *node = as_tree_at(j->tree, at);
-	uint32_t dir = j->ino[node->parent], e = h_edge_find(j->h, dir, node->name), since;
-	const struct h_promise *by, *lost = NULL;
-	struct fault fault = { 0 }, first_fault = { 0 };
+	uint32_t dir = j->ino[node->parent], e = as_history_edge_find(j->h, dir, node->name), since;
+	const struct as_history_promise *by, *lost = NULL;
+	struct as_legal_fault fault = { 0 }, first_fault = { 0 };
 	enum fit best = OTHER_TYPE;
 	uint32_t best_ino = 0;
-	const struct h_edge *edge;
+	const struct as_history_edge *edge;
 
 	if (e == UINT32_MAX) {
 		say_name(o, at, NULL);
@@ -264,7 +267,7 @@ static bool place_node(struct object *o, uint32_t at)
 	for (uint32_t i = edge->n; i-- > 0;) {
 		uint32_t end = i + 1 < edge->n ? edge->v[i + 1].point : UINT32_MAX;
 		uint32_t ino = edge->v[i].ino;
-		const struct h_promise *gone;
+		const struct as_history_promise *gone;
 		enum fit fit;
 
 		if (!ino || edge->v[i].point > j->hi || end <= since)
@@ -287,7 +290,7 @@ static bool place_node(struct object *o, uint32_t at)
 		}
 	}
 	if (best == OTHER_DATA)
-		l_say_fault(j, &first_fault, at);
+		as_legal_say_fault(j, &first_fault, at);
 	else if (best == OTHER_ATTRS)
 		say_attrs(o, best_ino);
 	else if (lost)
@@ -295,7 +298,7 @@ static bool place_node(struct object *o, uint32_t at)
 	else if (!best_ino)
 		say_name(o, at, edge);
 	else {
-		l_broken(j, AS_RULE_OBJECT, AS_LEGAL_NO_OP, "another file under this name");
+		as_legal_broken(j, AS_RULE_OBJECT, AS_LEGAL_NO_OP, "another file under this name");
 		as_tree_path(j->tree, at, &j->verdict->why);
 		as_buf_adds(&j->verdict->why, " is not the file that this name led to");
 	}
@@ -304,10 +307,11 @@ static bool place_node(struct object *o, uint32_t at)
 
 /* ---- The whole ---- */
 
-static bool is_linked_from(const struct judge *j, uint32_t ino, uint32_t since)
+static bool is_linked_from(const struct as_legal_judge *j, uint32_t ino, uint32_t since)
 {
-	const struct h_inode *inode = &j->h->inode[ino];
-	uint32_t first = h_version_index(inode, since), last = h_version_index(inode, j->hi);
+	const struct as_history_inode *inode = &j->h->inode[ino];
+	uint32_t first = as_history_version_index(inode, since),
+		 last = as_history_version_index(inode, j->hi);
 
 	if (first == UINT32_MAX)
 		return false;
@@ -318,12 +322,12 @@ static bool is_linked_from(const struct judge *j, uint32_t ino, uint32_t since)
 }
 
 /* A rename since then that took it from one name to another. */
-static size_t renamed_since(const struct judge *j, uint32_t ino, uint32_t since)
+static size_t renamed_since(const struct as_legal_judge *j, uint32_t ino, uint32_t since)
 {
-	const struct h_inode *inode = &j->h->inode[ino];
+	const struct as_history_inode *inode = &j->h->inode[ino];
 
 	for (uint32_t i = inode->n; i-- > 0;) {
-		const struct h_point *point = &j->h->point[inode->v[i].point];
+		const struct as_history_point *point = &j->h->point[inode->v[i].point];
 		enum as_opcode code;
 
 		if (inode->v[i].point > j->hi || inode->v[i].point <= since ||
@@ -338,10 +342,10 @@ static size_t renamed_since(const struct judge *j, uint32_t ino, uint32_t since)
 
 static bool all_exist(struct object *o)
 {
-	struct judge *j = o->j;
+	struct as_legal_judge *j = o->j;
 
 	for (uint32_t ino = 2; ino < j->h->n_inodes; ino++) {
-		const struct h_promise *by;
+		const struct as_history_promise *by;
 		uint32_t since;
 		size_t rename;
 
@@ -350,19 +354,19 @@ static bool all_exist(struct object *o)
 			continue;
 		rename = renamed_since(j, ino, since);
 		if (rename != AS_LEGAL_NO_OP) {
-			l_broken(j, AS_RULE_RENAME, rename, "neither name");
-			h_op_words(j->h, rename, &j->verdict->why);
+			as_legal_broken(j, AS_RULE_RENAME, rename, "neither name");
+			as_history_op_words(j->h, rename, &j->verdict->why);
 			as_buf_adds(&j->verdict->why, " is half done: recovered tree has neither ");
-			h_path(j->h, ino, since, &j->verdict->why);
+			as_history_path(j->h, ino, since, &j->verdict->why);
 			as_buf_adds(&j->verdict->why, " nor ");
-			h_path(j->h, ino, j->hi, &j->verdict->why);
+			as_history_path(j->h, ino, j->hi, &j->verdict->why);
 			return false;
 		}
-		l_broken(j, AS_RULE_PERSISTED, by ? by->op : AS_LEGAL_NO_OP,
-			 "something stable is missing");
-		l_after(j, by);
-		if (!l_say_lack(j, ino, j->hi)) {
-			h_path(j->h, ino, j->hi, &j->verdict->why);
+		as_legal_broken(j, AS_RULE_PERSISTED, by ? by->op : AS_LEGAL_NO_OP,
+				"something stable is missing");
+		as_legal_after(j, by);
+		if (!as_legal_say_lack(j, ino, j->hi)) {
+			as_history_path(j->h, ino, j->hi, &j->verdict->why);
 			as_buf_adds(&j->verdict->why, " must exist; recovered tree has it not");
 		}
 		return false;
@@ -373,18 +377,18 @@ static bool all_exist(struct object *o)
 /* Rule 4, of names. */
 static bool all_names(struct object *o)
 {
-	struct judge *j = o->j;
+	struct as_legal_judge *j = o->j;
 
 	for (uint32_t at = 0; at < as_tree_len(j->tree); at++) {
-		const struct h_inode *dir = &j->h->inode[j->ino[at]];
+		const struct as_history_inode *dir = &j->h->inode[j->ino[at]];
 
 		if (!S_ISDIR(as_tree_at(j->tree, at)->mode))
 			continue;
 		for (uint32_t i = 0; i < dir->n_edges; i++) {
-			const struct h_edge *edge = &j->h->edge[dir->edge[i]];
-			const struct h_promise *by;
+			const struct as_history_edge *edge = &j->h->edge[dir->edge[i]];
+			const struct as_history_promise *by;
 			uint32_t since = edge_since(o, edge, &by);
-			uint32_t ino = h_edge_at(edge, since), child;
+			uint32_t ino = as_history_edge_at(edge, since), child;
 			bool same = ino;
 
 			for (uint32_t k = 0; same && k < edge->n; k++)
@@ -394,9 +398,9 @@ static bool all_names(struct object *o)
 			child = as_tree_child(j->tree, at, edge->name);
 			if (child != AS_TREE_NONE && j->ino[child] == ino)
 				continue;
-			l_broken(j, AS_RULE_PERSISTED, by ? by->op : AS_LEGAL_NO_OP,
-				 "a stable name is missing");
-			l_after(j, by);
+			as_legal_broken(j, AS_RULE_PERSISTED, by ? by->op : AS_LEGAL_NO_OP,
+					"a stable name is missing");
+			as_legal_after(j, by);
 			as_tree_path(j->tree, at, &j->verdict->why);
 			as_buf_addf(&j->verdict->why,
 				    "%s%s must be there; recovered tree has it not", at ? "/" : "",
@@ -410,19 +414,20 @@ static bool all_names(struct object *o)
 /* A node whose inode has more or fewer names than it ever had. */
 static void say_count(struct object *o, uint32_t at)
 {
-	struct judge *j = o->j;
+	struct as_legal_judge *j = o->j;
 	size_t rename = renamed_since(j, j->ino[at], o->all);
 	struct as_buf *why = &j->verdict->why;
 
 	if (rename == AS_LEGAL_NO_OP) {
-		l_broken(j, AS_RULE_LINKS, rename, "more or fewer names than it ever had since");
+		as_legal_broken(j, AS_RULE_LINKS, rename,
+				"more or fewer names than it ever had since");
 		as_tree_path(j->tree, at, why);
 		as_buf_addf(why, " has %u names in the recovered tree, which it never had since",
 			    o->names[j->ino[at]]);
 		return;
 	}
-	l_broken(j, AS_RULE_RENAME, rename, "both names");
-	h_op_words(j->h, rename, why);
+	as_legal_broken(j, AS_RULE_RENAME, rename, "both names");
+	as_history_op_words(j->h, rename, why);
 	as_buf_adds(why, " is half done: recovered tree has the same file as ");
 	as_tree_path(j->tree, at, why);
 	for (uint32_t i = at + 1; i < as_tree_len(j->tree); i++)
@@ -435,13 +440,13 @@ static void say_count(struct object *o, uint32_t at)
 /* As many names as it had at some time since. */
 static bool all_counts(struct object *o)
 {
-	struct judge *j = o->j;
+	struct as_legal_judge *j = o->j;
 
 	for (uint32_t at = 1; at < as_tree_len(j->tree); at++) {
 		uint32_t ino = j->ino[at];
-		const struct h_inode *inode = &j->h->inode[ino];
-		const struct h_promise *by;
-		uint32_t first = h_version_index(inode, attrs_since(o, ino, &by));
+		const struct as_history_inode *inode = &j->h->inode[ino];
+		const struct as_history_promise *by;
+		uint32_t first = as_history_version_index(inode, attrs_since(o, ino, &by));
 		bool ok = false, dir = S_ISDIR(as_tree_at(j->tree, at)->mode);
 
 		if (as_tree_at(j->tree, at)->twin != at)
@@ -458,7 +463,7 @@ static bool all_counts(struct object *o)
 }
 
 /* Nothing was fsynced alone since the last sync, nor is it just now: see 1. */
-static bool is_whole(const struct judge *j)
+static bool is_whole(const struct as_legal_judge *j)
 {
 	uint32_t n = j->n_promises;
 
@@ -467,19 +472,19 @@ static bool is_whole(const struct judge *j)
 	return !n || (n == j->n_promises && j->h->promise[n - 1].what.kind == AS_PERSIST_ALL);
 }
 
-bool l_object(struct judge *j)
+bool as_legal_object(struct as_legal_judge *j)
 {
 	struct object o = { .j = j };
 	bool ok = true;
 
 	if (is_whole(j))
-		return l_prefix(j);
+		return as_legal_prefix(j);
 	for (uint32_t i = 0; i < j->n_promises; i++)
 		if (j->h->promise[i].what.kind == AS_PERSIST_ALL) {
 			o.all = j->h->promise[i].point;
 			o.all_by = &j->h->promise[i];
 		}
-	if (!l_links_ok(j))
+	if (!as_legal_links_ok(j))
 		return false;
 	o.names = as_xcalloc(j->h->n_inodes, sizeof(*o.names));
 	j->ino[0] = ROOT_INO;

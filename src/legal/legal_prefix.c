@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 /* The point up to which all is stable, and the promise that says so. */
-static uint32_t stable_point(const struct judge *j, const struct h_promise **by)
+static uint32_t stable_point(const struct as_legal_judge *j, const struct as_history_promise **by)
 {
 	uint32_t lo = 0;
 
@@ -26,7 +26,7 @@ static uint32_t stable_point(const struct judge *j, const struct h_promise **by)
 
 /* The model's inode of each node, when the shape is that of `point`; false: the shape is the same,
  * but not which names are one file. */
-static bool map_nodes(const struct judge *j, uint32_t point)
+static bool map_nodes(const struct as_legal_judge *j, uint32_t point)
 {
 	uint32_t n = as_tree_len(j->tree);
 
@@ -34,7 +34,7 @@ static bool map_nodes(const struct judge *j, uint32_t point)
 	for (uint32_t i = 1; i < n; i++) {
 		const struct as_tree_node *node = as_tree_at(j->tree, i);
 
-		j->ino[i] = h_child_at(j->h, j->ino[node->parent], node->name, point);
+		j->ino[i] = as_history_child_at(j->h, j->ino[node->parent], node->name, point);
 		if (!j->ino[i] || j->ino[i] != j->ino[node->twin])
 			return false;
 		if (!S_ISDIR(node->mode) && node->names != node->nlink)
@@ -43,7 +43,8 @@ static bool map_nodes(const struct judge *j, uint32_t point)
 	return true;
 }
 
-static bool data_fits(struct judge *j, uint32_t point, struct fault *fault, uint32_t *where)
+static bool data_fits(struct as_legal_judge *j, uint32_t point, struct as_legal_fault *fault,
+		      uint32_t *where)
 {
 	uint32_t n = as_tree_len(j->tree);
 
@@ -53,18 +54,18 @@ static bool data_fits(struct judge *j, uint32_t point, struct fault *fault, uint
 		if (node->twin != i || !S_ISREG(node->mode))
 			continue;
 		*where = i;
-		if (!l_data_ok(j, j->ino[i], node, point, fault))
+		if (!as_legal_data_ok(j, j->ino[i], node, point, fault))
 			return false;
 	}
 	return true;
 }
 
-bool l_prefix(struct judge *j)
+bool as_legal_prefix(struct as_legal_judge *j)
 {
-	const struct h_promise *by;
+	const struct as_history_promise *by;
 	uint32_t lo = stable_point(j, &by), where = 0, at;
-	struct as_digest shape = h_shape_of_tree(j->h, j->tree);
-	struct fault fault = { 0 }, first = { 0 };
+	struct as_digest shape = as_history_shape_of_tree(j->h, j->tree);
+	struct as_legal_fault fault = { 0 }, first = { 0 };
 	bool found = false;
 
 	for (uint32_t p = j->hi + 1; p-- > lo;) {
@@ -80,8 +81,8 @@ bool l_prefix(struct judge *j)
 		found = true;
 	}
 	if (found)
-		l_say_fault(j, &first, where);
+		as_legal_say_fault(j, &first, where);
 	else
-		l_explain_shape(j, lo, by);
+		as_legal_explain_shape(j, lo, by);
 	return false;
 }

@@ -7,7 +7,7 @@
 #include "legal/legal.h"
 
 /* One tree at one moment. */
-struct judge {
+struct as_legal_judge {
 	const struct as_history *h;
 	struct as_moment moment;
 	const struct as_tree *tree;
@@ -19,7 +19,7 @@ struct judge {
 };
 
 /* What is wrong with the data of a file. */
-enum fault_kind {
+enum as_legal_fault_kind {
 	FAULT_SHORT,
 	FAULT_LONG,
 	FAULT_SIZE, /* some other size it never had */
@@ -30,44 +30,48 @@ enum fault_kind {
 	FAULT_UNKNOWN, /* written by no operation */
 };
 
-struct fault {
+struct as_legal_fault {
 	enum as_rule rule;
-	enum fault_kind kind;
+	enum as_legal_fault_kind kind;
 	uint32_t ino;
 	uint64_t at; /* byte; or the size found */
 	uint64_t want_lo, want_hi; /* sizes allowed */
-	const struct h_promise *by; /* that makes it wrong; NULL: it would be wrong at any time */
+	const struct as_history_promise
+		*by; /* that makes it wrong; NULL: it would be wrong at any time */
 	uint32_t other; /* FAULT_OTHER: whose */
 };
 
 /* ---- legal_data.c ---- */
 
 /* The last promise that covers all data of an inode; NULL: none, since the beginning. */
-const struct h_promise *l_data_promise(const struct judge *j, uint32_t ino);
+const struct as_history_promise *as_legal_data_promise(const struct as_legal_judge *j,
+						       uint32_t ino);
 /* Whether a regular file's size and contents may be what `node` has. meta: the point that names and
  * attributes show, or NO_POINT where each object stands for itself. */
-bool l_data_ok(const struct judge *j, uint32_t ino, const struct as_tree_node *node, uint32_t meta,
-	       struct fault *fault);
+bool as_legal_data_ok(const struct as_legal_judge *j, uint32_t ino, const struct as_tree_node *node,
+		      uint32_t meta, struct as_legal_fault *fault);
 
 /* ---- legal_prefix.c, legal_object.c, legal_repair.c: fill the verdict when they say no ---- */
 
-bool l_prefix(struct judge *j);
-bool l_object(struct judge *j);
-bool l_repair(struct judge *j);
+bool as_legal_prefix(struct as_legal_judge *j);
+bool as_legal_object(struct as_legal_judge *j);
+bool as_legal_repair(struct as_legal_judge *j);
 
 /* ---- legal_words.c ---- */
 
 /* Starts a verdict: the rule and the operation. */
-void l_broken(struct judge *j, enum as_rule rule, size_t op, const char *signature);
+void as_legal_broken(struct as_legal_judge *j, enum as_rule rule, size_t op, const char *signature);
 /* "after fsync of /a/f at op 7, " */
-void l_after(struct judge *j, const struct h_promise *promise);
-void l_say_fault(struct judge *j, const struct fault *fault, uint32_t node);
+void as_legal_after(struct as_legal_judge *j, const struct as_history_promise *promise);
+void as_legal_say_fault(struct as_legal_judge *j, const struct as_legal_fault *fault,
+			uint32_t node);
 /* "/a/f must exist; recovered tree has no /a": the inode as it is at a point is not in the tree as
  * it should be. False: it is, nothing was said. */
-bool l_say_lack(struct judge *j, uint32_t ino, uint32_t point);
+bool as_legal_say_lack(struct as_legal_judge *j, uint32_t ino, uint32_t point);
 /* Link counts against names; true: fine. */
-bool l_links_ok(struct judge *j);
+bool as_legal_links_ok(struct as_legal_judge *j);
 /* Why no point of lo..hi has the shape of the tree. `by` gave lo. */
-void l_explain_shape(struct judge *j, uint32_t lo, const struct h_promise *by);
+void as_legal_explain_shape(struct as_legal_judge *j, uint32_t lo,
+			    const struct as_history_promise *by);
 
 #endif

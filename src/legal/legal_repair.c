@@ -13,30 +13,31 @@
 #include <sys/stat.h>
 
 struct repair {
-	struct judge *j;
+	struct as_legal_judge *j;
 	uint32_t since; /* the point of the last sync */
-	const struct h_promise *by;
+	const struct as_history_promise *by;
 };
 
 /* No version of the inode came in since..hi. */
 static bool untouched(const struct repair *r, uint32_t ino, uint32_t since)
 {
-	const struct h_inode *inode = &r->j->h->inode[ino];
-	uint32_t i = h_version_index(inode, since);
+	const struct as_history_inode *inode = &r->j->h->inode[ino];
+	uint32_t i = as_history_version_index(inode, since);
 
-	return i != UINT32_MAX && h_version_index(inode, r->j->hi) == i;
+	return i != UINT32_MAX && as_history_version_index(inode, r->j->hi) == i;
 }
 
 /* Since when nobody touched the inode: the last sync, or its own fsync; NO_POINT: it was. */
-static uint32_t untouched_since(const struct repair *r, uint32_t ino, const struct h_promise **by)
+static uint32_t untouched_since(const struct repair *r, uint32_t ino,
+				const struct as_history_promise **by)
 {
-	const struct h_inode *inode = &r->j->h->inode[ino];
+	const struct as_history_inode *inode = &r->j->h->inode[ino];
 
 	*by = r->by;
 	if (untouched(r, ino, r->since))
 		return r->since;
 	for (uint32_t k = inode->n_promises; k-- > 0;) {
-		const struct h_promise *promise = &r->j->h->promise[inode->promise[k]];
+		const struct as_history_promise *promise = &r->j->h->promise[inode->promise[k]];
 
 		if (inode->promise[k] < r->j->n_promises &&
 		    promise->what.kind == AS_PERSIST_INODE && promise->what.len == UINT64_MAX &&
@@ -48,24 +49,25 @@ static uint32_t untouched_since(const struct repair *r, uint32_t ino, const stru
 	return NO_POINT;
 }
 
-static bool same_attrs(const struct judge *j, const struct h_version *v,
+static bool same_attrs(const struct as_legal_judge *j, const struct as_history_version *v,
 		       const struct as_tree_node *node)
 {
-	struct h_version version = *v;
+	struct as_history_version version = *v;
 	struct as_tree_node without = *node;
 
 	/* A directory's count, and that of what fsck gave a name, may be another. */
 	version.nlink = without.nlink = 1;
-	return as_digest_eq(h_attrs_of_version(j->h, &version), h_attrs_of_node(j->h, &without));
+	return as_digest_eq(as_history_attrs_of_version(j->h, &version),
+			    as_history_attrs_of_node(j->h, &without));
 }
 
 /* Whether it is somewhere below lost+found; by type, size and contents. */
 static bool rescued(const struct repair *r, uint32_t ino)
 {
-	const struct judge *j = r->j;
-	const struct h_version *v = h_version_at(j->h, ino, j->hi);
+	const struct as_legal_judge *j = r->j;
+	const struct as_history_version *v = as_history_version_at(j->h, ino, j->hi);
 	uint32_t top = as_tree_find(j->tree, "/lost+found");
-	struct fault fault;
+	struct as_legal_fault fault;
 
 	if (top == AS_TREE_NONE)
 		return false;
@@ -73,7 +75,7 @@ static bool rescued(const struct repair *r, uint32_t ino)
 		const struct as_tree_node *node = as_tree_at(j->tree, i);
 
 		if (same_attrs(j, v, node) &&
-		    (!S_ISREG(v->mode) || l_data_ok(j, ino, node, NO_POINT, &fault)))
+		    (!S_ISREG(v->mode) || as_legal_data_ok(j, ino, node, NO_POINT, &fault)))
 			return true;
 	}
 	return false;
@@ -81,29 +83,30 @@ static bool rescued(const struct repair *r, uint32_t ino)
 
 static bool node_ok(struct repair *r, uint32_t ino, uint32_t at)
 {
-	struct judge *j = r->j;
+	struct as_legal_judge *j = r->j;
 	const struct as_tree_node *node = as_tree_at(j->tree, at);
-	const struct h_promise *by;
-	const struct h_version *v;
-	struct fault fault = { 0 };
+	const struct as_history_promise *by;
+	const struct as_history_version *v;
+	struct as_legal_fault fault = { 0 };
 	uint32_t since = untouched_since(r, ino, &by);
 
 	if (since == NO_POINT)
 		return true;
-	v = h_version_at(j->h, ino, since);
+	v = as_history_version_at(j->h, ino, since);
 	if (!same_attrs(j, v, node)) {
-		l_broken(j, AS_RULE_UNTOUCHED, by ? by->op : AS_LEGAL_NO_OP, "other attributes");
-		l_after(j, by);
+		as_legal_broken(j, AS_RULE_UNTOUCHED, by ? by->op : AS_LEGAL_NO_OP,
+				"other attributes");
+		as_legal_after(j, by);
 		as_buf_adds(&j->verdict->why, "nobody touched ");
-		h_path(j->h, ino, since, &j->verdict->why);
+		as_history_path(j->h, ino, since, &j->verdict->why);
 		as_buf_adds(&j->verdict->why, ", yet ");
-		if (!l_say_lack(j, ino, since))
+		if (!as_legal_say_lack(j, ino, since))
 			as_buf_adds(&j->verdict->why, "its attributes are not what they were");
 		return false;
 	}
-	if (S_ISREG(v->mode) && !l_data_ok(j, ino, node, NO_POINT, &fault)) {
+	if (S_ISREG(v->mode) && !as_legal_data_ok(j, ino, node, NO_POINT, &fault)) {
 		fault.by = by;
-		l_say_fault(j, &fault, at);
+		as_legal_say_fault(j, &fault, at);
 		return false;
 	}
 	return true;
@@ -111,11 +114,11 @@ static bool node_ok(struct repair *r, uint32_t ino, uint32_t at)
 
 static bool dir_ok(struct repair *r, uint32_t ino, uint32_t at);
 
-static bool name_ok(struct repair *r, const struct h_edge *edge, uint32_t dir, uint32_t at)
+static bool name_ok(struct repair *r, const struct as_history_edge *edge, uint32_t dir, uint32_t at)
 {
-	struct judge *j = r->j;
-	uint32_t ino = h_edge_at(edge, r->since), child;
-	const struct h_promise *by;
+	struct as_legal_judge *j = r->j;
+	uint32_t ino = as_history_edge_at(edge, r->since), child;
+	const struct as_history_promise *by;
 	bool same = ino;
 
 	for (uint32_t k = 0; same && k < edge->n; k++)
@@ -134,17 +137,17 @@ static bool name_ok(struct repair *r, const struct h_edge *edge, uint32_t dir, u
 		    rescued(r, ino))
 			return true;
 	}
-	l_broken(j, AS_RULE_UNTOUCHED, r->by ? r->by->op : AS_LEGAL_NO_OP, "lost");
-	l_after(j, r->by);
+	as_legal_broken(j, AS_RULE_UNTOUCHED, r->by ? r->by->op : AS_LEGAL_NO_OP, "lost");
+	as_legal_after(j, r->by);
 	as_buf_adds(&j->verdict->why, "nobody touched ");
-	h_path(j->h, ino, r->since, &j->verdict->why);
+	as_history_path(j->h, ino, r->since, &j->verdict->why);
 	as_buf_adds(&j->verdict->why, "; recovered tree has it neither there nor in lost+found");
 	return false;
 }
 
 static bool dir_ok(struct repair *r, uint32_t ino, uint32_t at)
 {
-	const struct h_inode *dir = &r->j->h->inode[ino];
+	const struct as_history_inode *dir = &r->j->h->inode[ino];
 
 	for (uint32_t i = 0; i < dir->n_edges; i++)
 		if (!name_ok(r, &r->j->h->edge[dir->edge[i]], ino, at))
@@ -152,7 +155,7 @@ static bool dir_ok(struct repair *r, uint32_t ino, uint32_t at)
 	return true;
 }
 
-bool l_repair(struct judge *j)
+bool as_legal_repair(struct as_legal_judge *j)
 {
 	struct repair r = { .j = j };
 
@@ -161,5 +164,5 @@ bool l_repair(struct judge *j)
 			r.since = j->h->promise[i].point;
 			r.by = &j->h->promise[i];
 		}
-	return l_links_ok(j) && node_ok(&r, ROOT_INO, 0) && dir_ok(&r, ROOT_INO, 0);
+	return as_legal_links_ok(j) && node_ok(&r, ROOT_INO, 0) && dir_ok(&r, ROOT_INO, 0);
 }

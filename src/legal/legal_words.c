@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void l_broken(struct judge *j, enum as_rule rule, size_t op, const char *signature)
+void as_legal_broken(struct as_legal_judge *j, enum as_rule rule, size_t op, const char *signature)
 {
 	j->verdict->rule = rule;
 	j->verdict->op = op;
@@ -14,57 +14,58 @@ void l_broken(struct judge *j, enum as_rule rule, size_t op, const char *signatu
 	as_buf_addf(&j->verdict->signature, "%s: %s", as_rule_name(rule), signature);
 }
 
-void l_after(struct judge *j, const struct h_promise *promise)
+void as_legal_after(struct as_legal_judge *j, const struct as_history_promise *promise)
 {
 	if (!promise)
 		return;
 	as_buf_adds(&j->verdict->why, "after ");
-	h_promise_words(j->h, promise, &j->verdict->why);
+	as_history_promise_words(j->h, promise, &j->verdict->why);
 	as_buf_adds(&j->verdict->why, ", ");
 }
 
 /* "fsync", "sync", ...: for signatures. */
-static const char *promise_name(const struct judge *j, const struct h_promise *promise)
+static const char *promise_name(const struct as_legal_judge *j,
+				const struct as_history_promise *promise)
 {
 	return promise ? as_op_table[j->h->ops->ops[promise->op].code].name : "nothing";
 }
 
 /* ---- Data ---- */
 
-static void say_size(struct judge *j, const struct fault *f, const char *path)
+static void say_size(struct as_legal_judge *j, const struct as_legal_fault *f, const char *path)
 {
 	struct as_buf *why = &j->verdict->why;
 	unsigned long long lo = f->want_lo, hi = f->want_hi, got = f->at;
 
 	if (f->kind == FAULT_SHORT) {
-		l_after(j, f->by);
+		as_legal_after(j, f->by);
 		as_buf_addf(why, "%s must have at least %llu bytes; recovered tree has %llu", path,
 			    lo, got);
 	} else if (f->kind == FAULT_LONG) {
 		as_buf_addf(why, "%s can have %llu bytes at most", path, hi);
 		as_buf_addf(why, "; recovered tree has %llu", got);
 	} else {
-		l_after(j, f->by);
+		as_legal_after(j, f->by);
 		as_buf_addf(why, "%s never had %llu bytes, as it has in the recovered tree", path,
 			    got);
 	}
 }
 
-static void say_byte(struct judge *j, const struct fault *f, const char *path)
+static void say_byte(struct as_legal_judge *j, const struct as_legal_fault *f, const char *path)
 {
 	struct as_buf *why = &j->verdict->why;
 	unsigned long long at = f->at;
 
 	switch (f->kind) {
 	case FAULT_OLD:
-		l_after(j, f->by);
+		as_legal_after(j, f->by);
 		as_buf_addf(why,
 			    "byte %llu of %s must be what it was then or became since; recovered "
 			    "tree has what was there before",
 			    at, path);
 		break;
 	case FAULT_ZEROS:
-		l_after(j, f->by);
+		as_legal_after(j, f->by);
 		as_buf_addf(why,
 			    "byte %llu of %s must be what it was then or became since; recovered "
 			    "tree has zeros",
@@ -74,8 +75,8 @@ static void say_byte(struct judge *j, const struct fault *f, const char *path)
 		as_buf_addf(why,
 			    "byte %llu of %s was never written there: recovered tree has data of ",
 			    at, path);
-		if (h_there(j->h, f->other, j->hi)) {
-			h_path(j->h, f->other, j->hi, why);
+		if (as_history_there(j->h, f->other, j->hi)) {
+			as_history_path(j->h, f->other, j->hi, why);
 		} else {
 			as_buf_adds(why, "a file that was removed");
 		}
@@ -96,7 +97,7 @@ static void say_byte(struct judge *j, const struct fault *f, const char *path)
 	}
 }
 
-void l_say_fault(struct judge *j, const struct fault *f, uint32_t node)
+void as_legal_say_fault(struct as_legal_judge *j, const struct as_legal_fault *f, uint32_t node)
 {
 	static const char *const kinds[] = {
 		[FAULT_SHORT] = "too short",
@@ -111,7 +112,7 @@ void l_say_fault(struct judge *j, const struct fault *f, uint32_t node)
 	struct as_buf path = { 0 }, signature = { 0 };
 
 	as_buf_addf(&signature, "%s after %s", kinds[f->kind], promise_name(j, f->by));
-	l_broken(j, f->rule, f->by ? f->by->op : AS_LEGAL_NO_OP, as_buf_str(&signature));
+	as_legal_broken(j, f->rule, f->by ? f->by->op : AS_LEGAL_NO_OP, as_buf_str(&signature));
 	as_tree_path(j->tree, node, &path);
 	if (f->rule == AS_RULE_SIZE)
 		say_size(j, f, as_buf_str(&path));
@@ -124,12 +125,12 @@ void l_say_fault(struct judge *j, const struct fault *f, uint32_t node)
 /* ---- One inode against the tree ---- */
 
 /* Follows a path of the model through the tree; what is missing first is left in *gone. */
-static uint32_t follow(struct judge *j, uint32_t ino, uint32_t point, struct as_buf *gone)
+static uint32_t follow(struct as_legal_judge *j, uint32_t ino, uint32_t point, struct as_buf *gone)
 {
 	struct as_buf path = { 0 };
 	uint32_t at;
 
-	h_path(j->h, ino, point, &path);
+	as_history_path(j->h, ino, point, &path);
 	at = as_tree_find(j->tree, as_buf_str(&path));
 	for (size_t i = 1; at == AS_TREE_NONE && i <= path.len; i++) {
 		char c = path.data[i];
@@ -147,7 +148,7 @@ static uint32_t follow(struct judge *j, uint32_t ino, uint32_t point, struct as_
 	return at;
 }
 
-static bool say_attr_lack(struct judge *j, const struct h_version *v,
+static bool say_attr_lack(struct as_legal_judge *j, const struct as_history_version *v,
 			  const struct as_tree_node *node)
 {
 	struct as_buf *why = &j->verdict->why;
@@ -173,7 +174,7 @@ static bool say_attr_lack(struct judge *j, const struct h_version *v,
 	return true;
 }
 
-static bool say_xattr_lack(struct judge *j, const struct h_version *v,
+static bool say_xattr_lack(struct as_legal_judge *j, const struct as_history_version *v,
 			   const struct as_tree_node *node)
 {
 	struct as_buf *why = &j->verdict->why;
@@ -188,7 +189,8 @@ static bool say_xattr_lack(struct judge *j, const struct h_version *v,
 				    v->xattr[i].name);
 			return true;
 		}
-		if (!as_digest_eq(h_xattr_digest(node->xattr[k].name, node->xattr[k].value->digest),
+		if (!as_digest_eq(as_history_xattr_digest(node->xattr[k].name,
+							  node->xattr[k].value->digest),
 				  v->xattr[i].digest)) {
 			as_buf_addf(why, ": attribute %s has another value in the recovered tree",
 				    v->xattr[i].name);
@@ -200,7 +202,7 @@ static bool say_xattr_lack(struct judge *j, const struct h_version *v,
 
 		while (i < v->n_xattrs && strcmp(node->xattr[k].name, v->xattr[i].name) != 0)
 			i++;
-		if (i == v->n_xattrs && h_counts_xattr(j->h, node->xattr[k].name)) {
+		if (i == v->n_xattrs && as_history_counts_xattr(j->h, node->xattr[k].name)) {
 			as_buf_addf(why, " must not have the attribute %s; recovered tree has it",
 				    node->xattr[k].name);
 			return true;
@@ -209,14 +211,14 @@ static bool say_xattr_lack(struct judge *j, const struct h_version *v,
 	return false;
 }
 
-static bool say_entry_lack(struct judge *j, uint32_t ino, uint32_t point, uint32_t at)
+static bool say_entry_lack(struct as_legal_judge *j, uint32_t ino, uint32_t point, uint32_t at)
 {
-	const struct h_inode *dir = &j->h->inode[ino];
+	const struct as_history_inode *dir = &j->h->inode[ino];
 	struct as_buf *why = &j->verdict->why;
 
 	for (uint32_t i = 0; i < dir->n_edges; i++) {
-		const struct h_edge *edge = &j->h->edge[dir->edge[i]];
-		bool want = h_edge_at(edge, point);
+		const struct as_history_edge *edge = &j->h->edge[dir->edge[i]];
+		bool want = as_history_edge_at(edge, point);
 		bool got = as_tree_child(j->tree, at, edge->name) != AS_TREE_NONE;
 
 		if (want == got)
@@ -230,9 +232,9 @@ static bool say_entry_lack(struct judge *j, uint32_t ino, uint32_t point, uint32
 	return false;
 }
 
-bool l_say_lack(struct judge *j, uint32_t ino, uint32_t point)
+bool as_legal_say_lack(struct as_legal_judge *j, uint32_t ino, uint32_t point)
 {
-	const struct h_version *v = h_version_at(j->h, ino, point);
+	const struct as_history_version *v = as_history_version_at(j->h, ino, point);
 	struct as_buf *why = &j->verdict->why, gone = { 0 };
 	size_t len = why->len;
 	bool said = true;
@@ -240,7 +242,7 @@ bool l_say_lack(struct judge *j, uint32_t ino, uint32_t point)
 
 	if (!v || !v->linked)
 		return false;
-	h_path(j->h, ino, point, why);
+	as_history_path(j->h, ino, point, why);
 	at = follow(j, ino, point, &gone);
 	if (at == AS_TREE_NONE)
 		as_buf_addf(why, " must exist; recovered tree has no %s", as_buf_str(&gone));
@@ -258,7 +260,7 @@ bool l_say_lack(struct judge *j, uint32_t ino, uint32_t point)
 
 /* ---- Link counts ---- */
 
-bool l_links_ok(struct judge *j)
+bool as_legal_links_ok(struct as_legal_judge *j)
 {
 	uint64_t quirks = j->h->traits->quirks;
 
@@ -277,8 +279,8 @@ bool l_links_ok(struct judge *j)
 		}
 		if (node->nlink == want)
 			continue;
-		l_broken(j, AS_RULE_LINKS, AS_LEGAL_NO_OP,
-			 S_ISDIR(node->mode) ? "count of a directory" : "count of a file");
+		as_legal_broken(j, AS_RULE_LINKS, AS_LEGAL_NO_OP,
+				S_ISDIR(node->mode) ? "count of a directory" : "count of a file");
 		as_tree_path(j->tree, i, &j->verdict->why);
 		as_buf_addf(&j->verdict->why, " has link count %u, but %u %s", node->nlink, want,
 			    what);

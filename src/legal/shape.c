@@ -33,24 +33,25 @@ static uint32_t links_kept(const struct as_history *h, uint32_t mode, uint32_t n
 	return nlink;
 }
 
-bool h_counts_xattr(const struct as_history *h, const char *name)
+bool as_history_counts_xattr(const struct as_history *h, const char *name)
 {
 	if (!(h->traits->features & (AS_FEAT_XATTR_USER | AS_FEAT_XATTR_TRUSTED)))
 		return false;
 	if (!(h->traits->quirks & AS_QUIRK_XATTR_PART_REPORTED))
 		return true;
-	for (const struct h_known *known = h->known; known; known = known->next)
+	for (const struct as_history_known *known = h->known; known; known = known->next)
 		if (strcmp(known->xattr, name) == 0)
 			return true;
 	return false;
 }
 
-struct as_digest h_xattr_digest(const char *name, struct as_digest value)
+struct as_digest as_history_xattr_digest(const char *name, struct as_digest value)
 {
 	return as_digest_bind(value, as_hash64(name, strlen(name)));
 }
 
-struct as_digest h_attrs_of_version(const struct as_history *h, const struct h_version *v)
+struct as_digest as_history_attrs_of_version(const struct as_history *h,
+					     const struct as_history_version *v)
 {
 	bool owner = h->traits->features & AS_FEAT_OWNER;
 	struct attrs attrs = {
@@ -67,7 +68,8 @@ struct as_digest h_attrs_of_version(const struct as_history *h, const struct h_v
 	return as_hash(&attrs, sizeof(attrs));
 }
 
-struct as_digest h_attrs_of_node(const struct as_history *h, const struct as_tree_node *node)
+struct as_digest as_history_attrs_of_node(const struct as_history *h,
+					  const struct as_tree_node *node)
 {
 	bool owner = h->traits->features & AS_FEAT_OWNER;
 	struct attrs attrs = {
@@ -80,14 +82,15 @@ struct as_digest h_attrs_of_node(const struct as_history *h, const struct as_tre
 	};
 
 	for (uint32_t i = 0; i < node->n_xattrs; i++)
-		if (h_counts_xattr(h, node->xattr[i].name))
-			attrs.xattrs = as_digest_add(attrs.xattrs,
-						     h_xattr_digest(node->xattr[i].name,
-								    node->xattr[i].value->digest));
+		if (as_history_counts_xattr(h, node->xattr[i].name))
+			attrs.xattrs = as_digest_add(
+				attrs.xattrs,
+				as_history_xattr_digest(node->xattr[i].name,
+							node->xattr[i].value->digest));
 	return as_hash(&attrs, sizeof(attrs));
 }
 
-struct as_digest h_node_digest(struct as_digest attrs, struct as_digest sum)
+struct as_digest as_history_node_digest(struct as_digest attrs, struct as_digest sum)
 {
 	return as_digest_bind(as_digest_add(attrs, sum), 7);
 }
@@ -104,10 +107,10 @@ static struct as_digest shape_from(const struct as_history *h, const struct as_t
 		sum = as_digest_add(sum,
 				    h_named(shape_from(h, tree, i), as_hash64(name, strlen(name))));
 	}
-	return h_node_digest(h_attrs_of_node(h, node), sum);
+	return as_history_node_digest(as_history_attrs_of_node(h, node), sum);
 }
 
-struct as_digest h_shape_of_tree(const struct as_history *h, const struct as_tree *tree)
+struct as_digest as_history_shape_of_tree(const struct as_history *h, const struct as_tree *tree)
 {
 	return shape_from(h, tree, 0);
 }

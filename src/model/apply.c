@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const step_fn step_table[AS_OP_COUNT] = {
-#define OP(id, ...) [AS_OP_##id] = step_##id,
+#define OP(id, ...) [AS_OP_##id] = as_rule_##id,
 #include "work/op.def"
 #undef OP
 };
@@ -19,11 +19,11 @@ static const step_fn step_table[AS_OP_COUNT] = {
 struct as_model *as_model_new(const struct as_traits *traits)
 {
 	struct as_model *m = as_xcalloc(1, sizeof(*m));
-	struct inode *root;
+	struct as_inode *root;
 
 	m->traits = traits;
 	m->next_ino = MODEL_ROOT;
-	root = node_new(m, S_IFDIR | 0755);
+	root = as_node_new(m, S_IFDIR | 0755);
 	root->cwd = 1;
 	m->cwd = MODEL_ROOT;
 	m->mounted = m->synced = true;
@@ -35,8 +35,8 @@ struct as_model *as_model_copy(const struct as_model *model)
 	struct as_model *copy = as_xmalloc(sizeof(*copy));
 
 	*copy = *model;
-	vec_copy(&copy->inodes);
-	vec_copy(&copy->files);
+	as_vec_copy(&copy->inodes);
+	as_vec_copy(&copy->files);
 	if (copy->multi)
 		copy->multi->ref++;
 	return copy;
@@ -46,8 +46,8 @@ void as_model_free(struct as_model *model)
 {
 	if (!model)
 		return;
-	vec_free(&model->inodes, inode_put);
-	vec_free(&model->files, file_put);
+	as_vec_free(&model->inodes, as_inode_put);
+	as_vec_free(&model->files, as_file_put);
 	if (model->multi && --model->multi->ref == 0)
 		free(model->multi);
 	free(model);
@@ -55,29 +55,29 @@ void as_model_free(struct as_model *model)
 
 /* ---- The vocabulary of rules ---- */
 
-void allow(struct step *s, int err)
+void as_rule_allow(struct as_rule_step *s, int err)
 {
 	s->allowed.may[err / 64] |= (uint64_t)1 << (err % 64);
 }
 
-void refuse(struct step *s, int err)
+void as_rule_refuse(struct as_rule_step *s, int err)
 {
 	s->allowed.must = err;
 	s->allowed.ok = false;
-	allow(s, err);
+	as_rule_allow(s, err);
 	if (err == ENAMETOOLONG && (s->m->traits->quirks & AS_QUIRK_LONG_NAME_ENOENT))
-		allow(s, ENOENT);
+		as_rule_allow(s, ENOENT);
 }
 
-void allow_full(struct step *s)
+void as_rule_allow_full(struct as_rule_step *s)
 {
 	if (s->m->traits->may_fill) {
-		allow(s, ENOSPC);
-		allow(s, EDQUOT);
+		as_rule_allow(s, ENOSPC);
+		as_rule_allow(s, EDQUOT);
 	}
 }
 
-bool accept(struct step *s, int64_t ret)
+bool as_rule_accept(struct as_rule_step *s, int64_t ret)
 {
 	s->allowed.ok = true;
 	s->allowed.must = 0;
@@ -87,7 +87,7 @@ bool accept(struct step *s, int64_t ret)
 	return s->got->ret >= 0 && (ret == -1 || s->got->ret == ret);
 }
 
-void wrong(struct step *s, const char *fmt, ...)
+void as_rule_wrong(struct as_rule_step *s, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -99,31 +99,31 @@ void wrong(struct step *s, const char *fmt, ...)
 	va_end(ap);
 }
 
-void changes(struct step *s)
+void as_rule_changes(struct as_rule_step *s)
 {
 	s->m->synced = false;
 }
 
-void use(struct as_model *m, uint32_t ino)
+void as_model_use(struct as_model *m, uint32_t ino)
 {
-	struct inode *inode = vec_edit(&m->inodes, ino, inode_dup, inode_put);
+	struct as_inode *inode = as_vec_edit(&m->inodes, ino, as_inode_dup, as_inode_put);
 
 	inode->used = m->clock;
 }
 
-uint64_t composite_limit(const struct step *s)
+uint64_t as_rule_composite_limit(const struct as_rule_step *s)
 {
 	if (s->one_call)
 		return 1;
 	return s->got && s->got->ret < 0 ? s->got->done : UINT64_MAX;
 }
 
-void allow_removed_list(struct step *s)
+void as_rule_allow_removed_list(struct as_rule_step *s)
 {
-	allow(s, ENOENT);
+	as_rule_allow(s, ENOENT);
 }
 
-bool has(const struct step *s, uint64_t feature)
+bool as_rule_has(const struct as_rule_step *s, uint64_t feature)
 {
 	const struct as_traits *traits = s->m->traits;
 
@@ -135,26 +135,26 @@ bool has(const struct step *s, uint64_t feature)
 	return !s->got || s->got->ret >= 0 || (s->got->err != EOPNOTSUPP && s->got->err != EINVAL);
 }
 
-struct file *fd_file(struct step *s, int32_t slot, bool path_ok)
+struct as_file *as_rule_fd_file(struct as_rule_step *s, int32_t slot, bool path_ok)
 {
-	struct file *file = file_at(s->m, slot);
+	struct as_file *file = as_file_at(s->m, slot);
 
 	/* open(2), O_PATH: "other file operations ... fail with the error EBADF". */
 	if (!file || (!path_ok && (file->flags & O_PATH_BIT))) {
-		refuse(s, EBADF);
+		as_rule_refuse(s, EBADF);
 		return NULL;
 	}
 	return file;
 }
 
-int can_create(struct step *s, struct walk *w, bool want_dir)
+int as_rule_can_create(struct as_rule_step *s, struct as_walk *w, bool want_dir)
 {
 	if (w->err)
 		return w->err;
 	/* namei.c, filename_create(): "." , ".." and "/" exist by definition. */
 	if (w->type != LAST_NAME)
 		return EEXIST;
-	walk_last(s->m, w);
+	as_walk_last(s->m, w);
 	if (w->err)
 		return w->err;
 	if (w->ino)
@@ -163,12 +163,12 @@ int can_create(struct step *s, struct walk *w, bool want_dir)
 	return w->slash && !want_dir ? ENOENT : 0;
 }
 
-struct inode *make_node(struct step *s, const struct walk *w, uint32_t mode)
+struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk *w, uint32_t mode)
 {
-	const struct inode *dir = inode_at(s->m, w->parent);
+	const struct as_inode *dir = inode_at(s->m, w->parent);
 	bool inherit = dir->mode & S_ISGID;
 	uint32_t gid = inherit ? dir->gid : 0;
-	struct inode *inode = node_new(s->m, mode);
+	struct as_inode *inode = as_node_new(s->m, mode);
 
 	/* inode_init_owner(): a set-group-id directory hands on its group, and the bit to
 	 * directories (mkdir(2), open(2)). */
@@ -180,14 +180,14 @@ struct inode *make_node(struct step *s, const struct walk *w, uint32_t mode)
 
 /* ---- Judging ---- */
 
-static void step_run(struct step *s)
+static void step_run(struct as_rule_step *s)
 {
 	s->m->clock++;
 	s->allowed.ret = -1;
 	if (s->m->mounted)
 		step_table[s->op->code](s);
 	else
-		unmounted_step(s);
+		as_rule_unmounted(s);
 }
 
 static void print_allowed(const struct as_allowed *allowed, struct as_buf *out)
@@ -222,7 +222,7 @@ static bool unjudged(const struct as_model *m, const struct as_outcome *got)
 }
 
 /* Whether an entry of it belongs to somebody else than root, whom the executor is. */
-static bool has_foreign(const struct as_model *m, const struct entry *entry)
+static bool has_foreign(const struct as_model *m, const struct as_entry *entry)
 {
 	return entry && (inode_at(m, entry->ino)->uid || has_foreign(m, entry->left) ||
 			 has_foreign(m, entry->right));
@@ -231,7 +231,7 @@ static bool has_foreign(const struct as_model *m, const struct entry *entry)
 static int find_sticky(void *ctx, const char *path, const struct as_attrs *attrs)
 {
 	const struct as_model *m = ctx;
-	const struct inode *inode = inode_at(m, attrs->ino);
+	const struct as_inode *inode = inode_at(m, attrs->ino);
 
 	(void)path;
 	return is_dir(inode) && inode->mode & S_ISVTX && inode->mode & (S_IWGRP | S_IWOTH) &&
@@ -252,7 +252,7 @@ static bool protected_by_kernel(const struct as_model *m, const struct as_outcom
 bool as_model_judge(struct as_model *model, const struct as_op *op, const struct as_outcome *got,
 		    struct as_verdict *verdict)
 {
-	struct step s = { .m = model, .op = op, .got = got, .verdict = verdict };
+	struct as_rule_step s = { .m = model, .op = op, .got = got, .verdict = verdict };
 	const struct as_allowed *allowed = &s.allowed;
 
 	as_buf_clear(&verdict->why);
@@ -260,7 +260,7 @@ bool as_model_judge(struct as_model *model, const struct as_op *op, const struct
 	if (unjudged(model, got)) {
 		/* What an open's slot held was closed all the same. */
 		if (op->code == AS_OP_OPEN && !model->lost)
-			file_close(model, op->slot);
+			as_file_close(model, op->slot);
 		verdict->agrees = verdict->unjudged = true;
 		return true;
 	}
@@ -290,7 +290,7 @@ bool as_model_judge(struct as_model *model, const struct as_op *op, const struct
 
 int as_model_apply(struct as_model *model, const struct as_op *op)
 {
-	struct step s = { .m = model, .op = op, .applying = true };
+	struct as_rule_step s = { .m = model, .op = op, .applying = true };
 
 	step_run(&s);
 	return s.allowed.must;
@@ -298,7 +298,7 @@ int as_model_apply(struct as_model *model, const struct as_op *op)
 
 void as_model_substep(struct as_model *model, const struct as_op *op)
 {
-	struct step s = { .m = model, .op = op, .applying = true, .one_call = true };
+	struct as_rule_step s = { .m = model, .op = op, .applying = true, .one_call = true };
 
 	step_run(&s);
 }
@@ -308,7 +308,7 @@ void as_model_allowed(const struct as_model *model, const struct as_op *op,
 {
 	/* In query mode no rule changes the state, so the cast is safe; the clock is put back. */
 	struct as_model *m = (struct as_model *)model;
-	struct step s = { .m = m, .op = op };
+	struct as_rule_step s = { .m = m, .op = op };
 
 	step_run(&s);
 	m->clock--;
@@ -347,21 +347,21 @@ size_t as_model_inodes(const struct as_model *model)
 
 void as_model_adopt(struct as_model *model, const char *path, const struct as_stat *st)
 {
-	struct walk w = walk_path(model, path, WALK_PARENT);
-	struct pair before;
-	struct inode *inode;
+	struct as_walk w = as_walk_path(model, path, WALK_PARENT);
+	struct as_ino_pair before;
+	struct as_inode *inode;
 
 	as_assert(!w.err);
 	if (w.type == LAST_ROOT) {
-		inode = node_edit(model, MODEL_ROOT, &before);
+		inode = as_node_edit(model, MODEL_ROOT, &before);
 	} else {
-		uint32_t ino = node_new(model, st->mode & (S_IFMT | 07777))->ino;
+		uint32_t ino = as_node_new(model, st->mode & (S_IFMT | 07777))->ino;
 
-		node_link(model, w.parent, w.last, w.last_len, ino);
-		inode = node_edit(model, ino, &before);
+		as_node_link(model, w.parent, w.last, w.last_len, ino);
+		inode = as_node_edit(model, ino, &before);
 	}
 	inode->mode = (uint16_t)st->mode;
 	inode->uid = st->uid;
 	inode->gid = st->gid;
-	node_finish(model, inode, &before);
+	as_node_finish(model, inode, &before);
 }

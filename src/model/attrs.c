@@ -24,24 +24,24 @@ struct visit {
 struct tally {
 	const struct as_model *m;
 	uint32_t *symlinked;
-	const struct inode **all;
+	const struct as_inode **all;
 	size_t n;
 };
 
 static int count_symlink(void *ctx, uint32_t ino, void *elem)
 {
-	const struct inode *inode = elem;
+	const struct as_inode *inode = elem;
 	struct tally *t = ctx;
-	struct walk w;
+	struct as_walk w;
 	unsigned links = 1;
 
 	t->all[t->n++] = inode;
 	if (!S_ISLNK(inode->mode) || (inode->flags & INODE_ORPHAN))
 		return 0;
 	(void)ino;
-	w = walk_from(t->m,
-		      inode->flags & INODE_MANY ? inode->many->link[0].parent : inode->link.parent,
-		      inode->text->s, WALK_FOLLOW, &links);
+	w = as_walk_from(
+		t->m, inode->flags & INODE_MANY ? inode->many->link[0].parent : inode->link.parent,
+		inode->text->s, WALK_FOLLOW, &links);
 	if (!w.err)
 		t->symlinked[w.ino]++;
 	return 0;
@@ -49,8 +49,8 @@ static int count_symlink(void *ctx, uint32_t ino, void *elem)
 
 static int by_use(const void *a, const void *b)
 {
-	const struct inode *x = *(const struct inode *const *)a;
-	const struct inode *y = *(const struct inode *const *)b;
+	const struct as_inode *x = *(const struct as_inode *const *)a;
+	const struct as_inode *y = *(const struct as_inode *const *)b;
 
 	if (x->used != y->used)
 		return x->used < y->used ? -1 : 1;
@@ -87,7 +87,7 @@ static void rank_by_use(const struct tally *t, uint32_t *order)
 
 static int visit_inode(struct visit *v, uint32_t ino, uint32_t depth);
 
-static int visit_entries(struct visit *v, const struct entry *entry, uint32_t depth)
+static int visit_entries(struct visit *v, const struct as_entry *entry, uint32_t depth)
 {
 	size_t len = v->path.len;
 	int rc;
@@ -108,7 +108,7 @@ static int visit_entries(struct visit *v, const struct entry *entry, uint32_t de
 
 static int visit_inode(struct visit *v, uint32_t ino, uint32_t depth)
 {
-	const struct inode *inode = inode_at(v->m, ino);
+	const struct as_inode *inode = inode_at(v->m, ino);
 	struct as_attrs attrs = {
 		.ino = ino,
 		.type = inode->mode & S_IFMT,
@@ -132,7 +132,7 @@ static int visit_inode(struct visit *v, uint32_t ino, uint32_t depth)
 
 static void path_to(const struct as_model *m, uint32_t dir, struct as_buf *path, uint32_t *depth)
 {
-	const struct inode *inode = inode_at(m, dir);
+	const struct as_inode *inode = inode_at(m, dir);
 
 	if (dir == MODEL_ROOT || !inode->link.name)
 		return;
@@ -156,7 +156,7 @@ static int visit_all(const struct as_model *model, bool below_cwd, bool every_na
 	v.order = as_xcalloc(n, sizeof(uint32_t));
 	v.seen = as_xcalloc(n, sizeof(bool));
 	t.all = as_xcalloc(model->n_inodes, sizeof(*t.all));
-	vec_each(&model->inodes, count_symlink, &t);
+	as_vec_each(&model->inodes, count_symlink, &t);
 	rank_by_use(&t, v.order);
 	if (below_cwd)
 		path_to(model, model->cwd, &v.path, &depth);
@@ -192,7 +192,7 @@ struct open_visit {
 static int visit_open(void *ctx, uint32_t slot, void *elem)
 {
 	struct open_visit *v = ctx;
-	const struct file *file = elem;
+	const struct as_file *file = elem;
 
 	return v->fn(v->ctx, (int)slot, file->ino, file->flags);
 }
@@ -202,10 +202,10 @@ int as_model_each_open(const struct as_model *model,
 {
 	struct open_visit v = { fn, ctx };
 
-	return vec_each(&model->files, visit_open, &v);
+	return as_vec_each(&model->files, visit_open, &v);
 }
 
-void inode_stat(const struct inode *inode, struct as_stat *st)
+void as_inode_stat(const struct as_inode *inode, struct as_stat *st)
 {
 	*st = (struct as_stat){
 		.ino = inode->ino,
@@ -225,10 +225,10 @@ void inode_stat(const struct inode *inode, struct as_stat *st)
 bool as_model_stat(const struct as_model *model, const char *path, bool nofollow,
 		   struct as_stat *st)
 {
-	struct walk w = walk_path(model, path, nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+	struct as_walk w = as_walk_path(model, path, nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 
 	if (w.err)
 		return false;
-	inode_stat(inode_at(model, w.ino), st);
+	as_inode_stat(inode_at(model, w.ino), st);
 	return true;
 }

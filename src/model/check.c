@@ -7,45 +7,45 @@
 struct audit {
 	const struct as_model *m;
 	const char *wrong;
-	struct pair orphans;
+	struct as_ino_pair orphans;
 	uint32_t inodes, multi, cwds, opens;
 	uint32_t *edges; /* found in directories, by inode number */
 };
 
-static struct pair part(const struct inode *inode, uint64_t key)
+static struct as_ino_pair part(const struct as_inode *inode, uint64_t key)
 {
-	struct pair d = node_digest(inode);
+	struct as_ino_pair d = as_node_digest(inode);
 
-	return (struct pair){ as_digest_bind(d.exact, key), as_digest_bind(d.canon, 1) };
+	return (struct as_ino_pair){ as_digest_bind(d.exact, key), as_digest_bind(d.canon, 1) };
 }
 
-static void add(struct pair *sum, struct pair p)
+static void add(struct as_ino_pair *sum, struct as_ino_pair p)
 {
 	sum->exact = as_digest_add(sum->exact, p.exact);
 	sum->canon = as_digest_add(sum->canon, p.canon);
 }
 
-static bool same(struct pair a, struct pair b)
+static bool same(struct as_ino_pair a, struct as_ino_pair b)
 {
 	return as_digest_eq(a.exact, b.exact) && as_digest_eq(a.canon, b.canon);
 }
 
-static bool records_edge(const struct inode *child, uint32_t dir, const struct name *name)
+static bool records_edge(const struct as_inode *child, uint32_t dir, const struct as_name *name)
 {
 	if (!(child->flags & INODE_MANY))
 		return child->link.name && child->link.parent == dir &&
-		       name_cmp(child->link.name, name->s, name->len) == 0;
+		       as_name_cmp(child->link.name, name->s, name->len) == 0;
 	for (uint32_t i = 0; i < child->many->n; i++)
 		if (child->many->link[i].parent == dir &&
-		    name_cmp(child->many->link[i].name, name->s, name->len) == 0)
+		    as_name_cmp(child->many->link[i].name, name->s, name->len) == 0)
 			return true;
 	return false;
 }
 
-static void audit_entries(struct audit *a, const struct inode *dir, const struct entry *entry,
-			  struct pair *sum, uint32_t *n, uint32_t *dirs)
+static void audit_entries(struct audit *a, const struct as_inode *dir, const struct as_entry *entry,
+			  struct as_ino_pair *sum, uint32_t *n, uint32_t *dirs)
 {
-	const struct inode *child;
+	const struct as_inode *child;
 
 	if (!entry)
 		return;
@@ -66,8 +66,8 @@ static void audit_entries(struct audit *a, const struct inode *dir, const struct
 
 static int audit_dir(void *ctx, uint32_t ino, void *elem)
 {
-	const struct inode *inode = elem;
-	struct pair sum = { AS_DIGEST_ZERO, AS_DIGEST_ZERO };
+	const struct as_inode *inode = elem;
+	struct as_ino_pair sum = { AS_DIGEST_ZERO, AS_DIGEST_ZERO };
 	struct audit *a = ctx;
 	uint32_t n = 0, dirs = 0;
 
@@ -97,7 +97,7 @@ static int audit_dir(void *ctx, uint32_t ino, void *elem)
 
 static int audit_links(void *ctx, uint32_t ino, void *elem)
 {
-	const struct inode *inode = elem;
+	const struct as_inode *inode = elem;
 	struct audit *a = ctx;
 	uint32_t want = is_dir(inode) ? inode->nlink && ino != MODEL_ROOT : inode->nlink;
 
@@ -111,8 +111,8 @@ const char *as_model_check(const struct as_model *m)
 	struct audit a = { .m = m };
 
 	a.edges = as_xcalloc(m->next_ino, sizeof(uint32_t));
-	if (!vec_each(&m->inodes, audit_dir, &a))
-		vec_each(&m->inodes, audit_links, &a);
+	if (!as_vec_each(&m->inodes, audit_dir, &a))
+		as_vec_each(&m->inodes, audit_links, &a);
 	free(a.edges);
 	if (a.wrong)
 		return a.wrong;

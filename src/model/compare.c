@@ -96,9 +96,9 @@ static void number(struct compare *c, const char *what, uint64_t got, uint64_t w
 
 /* ---- Attributes ---- */
 
-static void compare_times(struct compare *c, const struct inode *inode, const struct as_stat *st)
+static void compare_times(struct compare *c, const struct as_inode *inode, const struct as_stat *st)
 {
-	const struct times *times = inode->times;
+	const struct as_times *times = inode->times;
 
 	if (!times || !feature(c, AS_FEAT_TIMES))
 		return;
@@ -107,7 +107,7 @@ static void compare_times(struct compare *c, const struct inode *inode, const st
 		       (long long)times->mtime_ns);
 }
 
-static void compare_stat(struct compare *c, const struct inode *inode, const struct as_stat *st)
+static void compare_stat(struct compare *c, const struct as_inode *inode, const struct as_stat *st)
 {
 	if ((st->mode & S_IFMT) != (inode->mode & S_IFMT)) {
 		differ(c, "is %s, model says %s", as_model_type_word(st->mode),
@@ -131,7 +131,8 @@ static void compare_stat(struct compare *c, const struct inode *inode, const str
 }
 
 /* Names of one inode in the model must be names of one inode there, and of no other. */
-static void compare_identity(struct compare *c, const struct inode *inode, const struct as_stat *st)
+static void compare_identity(struct compare *c, const struct as_inode *inode,
+			     const struct as_stat *st)
 {
 	struct twin *twin;
 
@@ -154,7 +155,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void compare_value(struct compare *c, const struct xattr *x)
+static void compare_value(struct compare *c, const struct as_xattr *x)
 {
 	int64_t n =
 		c->tree->getxattr(c->ctx, as_buf_str(&c->path), x->name->s, c->piece, PIECE_BYTES);
@@ -175,7 +176,7 @@ static void compare_value(struct compare *c, const struct xattr *x)
 		differ(c, "attribute %s: byte %zu is not what was set", x->name->s, at);
 }
 
-static void compare_xattrs(struct compare *c, const struct inode *inode)
+static void compare_xattrs(struct compare *c, const struct as_inode *inode)
 {
 	uint32_t want = inode->xattrs ? inode->xattrs->n : 0, k = 0;
 	char *list, *names[1024];
@@ -214,7 +215,8 @@ static void compare_xattrs(struct compare *c, const struct inode *inode)
 
 /* ---- Contents ---- */
 
-static void compare_range(struct compare *c, const struct inode *inode, uint64_t off, uint64_t end)
+static void compare_range(struct compare *c, const struct as_inode *inode, uint64_t off,
+			  uint64_t end)
 {
 	while (off < end && !c->differs) {
 		size_t len = end - off < PIECE_BYTES ? (size_t)(end - off) : PIECE_BYTES;
@@ -232,7 +234,7 @@ static void compare_range(struct compare *c, const struct inode *inode, uint64_t
 			       (unsigned long long)off, (long long)n, len);
 			return;
 		}
-		at = content_check(inode, off, c->piece, len, &want);
+		at = as_content_check(inode, off, c->piece, len, &want);
 		if (at < len)
 			differ(c, "byte at offset %llu is 0x%02x, model says 0x%02x",
 			       (unsigned long long)(off + at), (uint8_t)c->piece[at], want);
@@ -240,10 +242,10 @@ static void compare_range(struct compare *c, const struct inode *inode, uint64_t
 	}
 }
 
-static void compare_content(struct compare *c, const struct inode *inode)
+static void compare_content(struct compare *c, const struct as_inode *inode)
 {
 	uint64_t size = inode->reg.size, done = 0;
-	const struct runs *runs = inode->reg.runs;
+	const struct as_runs *runs = inode->reg.runs;
 
 	if (size <= WHOLE_BYTES) {
 		compare_range(c, inode, 0, size);
@@ -261,7 +263,7 @@ static void compare_content(struct compare *c, const struct inode *inode)
 	compare_range(c, inode, size - EDGE_BYTES, size);
 }
 
-static void compare_text(struct compare *c, const struct inode *inode)
+static void compare_text(struct compare *c, const struct as_inode *inode)
 {
 	int64_t n = c->tree->readlink(c->ctx, as_buf_str(&c->path), c->piece, PIECE_BYTES);
 
@@ -328,7 +330,7 @@ static void surplus(struct compare *c, const char *name)
 }
 
 /* In order through the model's entries; *i runs through the sorted real names beside it. */
-static void compare_entries(struct compare *c, const struct entry *entry, struct names *names,
+static void compare_entries(struct compare *c, const struct as_entry *entry, struct names *names,
 			    size_t *i)
 {
 	int cmp = -1;
@@ -340,7 +342,7 @@ static void compare_entries(struct compare *c, const struct entry *entry, struct
 	if (c->differs)
 		return;
 	if (*i < names->n)
-		cmp = name_cmp(entry->name, names->name[*i], strlen(names->name[*i]));
+		cmp = as_name_cmp(entry->name, names->name[*i], strlen(names->name[*i]));
 	if (cmp < 0) {
 		missing(c, entry->name->s, inode_at(c->m, entry->ino)->mode);
 	} else if (cmp > 0) {
@@ -354,7 +356,7 @@ static void compare_entries(struct compare *c, const struct entry *entry, struct
 	compare_entries(c, entry->right, names, i);
 }
 
-static void compare_dir(struct compare *c, const struct inode *inode)
+static void compare_dir(struct compare *c, const struct as_inode *inode)
 {
 	struct names names = { 0 };
 	size_t i = 0;
@@ -375,7 +377,7 @@ static void compare_dir(struct compare *c, const struct inode *inode)
 	as_arena_free(&names.arena);
 }
 
-static void compare_dir_links(struct compare *c, const struct inode *inode,
+static void compare_dir_links(struct compare *c, const struct as_inode *inode,
 			      const struct as_stat *st)
 {
 	if (quirk(c, AS_QUIRK_DIR_NLINK_ONE))
@@ -386,7 +388,7 @@ static void compare_dir_links(struct compare *c, const struct inode *inode,
 
 static void compare_node(struct compare *c, uint32_t ino)
 {
-	const struct inode *inode = inode_at(c->m, ino);
+	const struct as_inode *inode = inode_at(c->m, ino);
 	struct as_stat st = { 0 };
 	int rc = c->tree->stat(c->ctx, as_buf_str(&c->path), &st);
 

@@ -9,32 +9,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-void runs_put(struct runs *runs)
+void as_runs_put(struct as_runs *runs)
 {
 	if (runs && --runs->ref == 0)
 		free(runs);
 }
 
-struct runs *runs_unshare(struct runs *runs, uint32_t room)
+struct as_runs *as_runs_unshare(struct as_runs *runs, uint32_t room)
 {
 	uint32_t n = runs ? runs->n : 0;
-	struct runs *copy;
+	struct as_runs *copy;
 
 	if (runs && runs->ref == 1 && runs->cap >= n + room)
 		return runs;
-	copy = as_xmalloc(sizeof(*copy) + (n + room) * sizeof(struct run));
+	copy = as_xmalloc(sizeof(*copy) + (n + room) * sizeof(struct as_data_run));
 	copy->ref = 1;
 	copy->n = n;
 	copy->cap = n + room;
 	if (runs) {
-		memcpy(copy->run, runs->run, n * sizeof(struct run));
-		runs_put(runs);
+		memcpy(copy->run, runs->run, n * sizeof(struct as_data_run));
+		as_runs_put(runs);
 	}
 	return copy;
 }
 
 /* Index of the first run that ends behind off. */
-static uint32_t find(const struct runs *runs, uint64_t off)
+static uint32_t find(const struct as_runs *runs, uint64_t off)
 {
 	uint32_t lo = 0, hi = runs ? runs->n : 0;
 
@@ -49,7 +49,7 @@ static uint32_t find(const struct runs *runs, uint64_t off)
 	return lo;
 }
 
-static void insert_at(struct runs *runs, uint32_t i, struct run run)
+static void insert_at(struct as_runs *runs, uint32_t i, struct as_data_run run)
 {
 	as_assert(runs->n < runs->cap);
 	memmove(&runs->run[i + 1], &runs->run[i], (runs->n - i) * sizeof(run));
@@ -57,13 +57,13 @@ static void insert_at(struct runs *runs, uint32_t i, struct run run)
 	runs->n++;
 }
 
-static void remove_at(struct runs *runs, uint32_t i, uint32_t n)
+static void remove_at(struct as_runs *runs, uint32_t i, uint32_t n)
 {
-	memmove(&runs->run[i], &runs->run[i + n], (runs->n - i - n) * sizeof(struct run));
+	memmove(&runs->run[i], &runs->run[i + n], (runs->n - i - n) * sizeof(struct as_data_run));
 	runs->n -= n;
 }
 
-static void cut_front(struct run *run, uint64_t n)
+static void cut_front(struct as_data_run *run, uint64_t n)
 {
 	run->start += n;
 	run->from += n;
@@ -71,17 +71,17 @@ static void cut_front(struct run *run, uint64_t n)
 }
 
 /* Makes [off, off+len) a hole; returns where a run starting at off would go. */
-static uint32_t clear(struct runs *runs, uint64_t off, uint64_t len)
+static uint32_t clear(struct as_runs *runs, uint64_t off, uint64_t len)
 {
 	uint64_t end = off + len;
 	uint32_t i = find(runs, off), last;
 
 	if (i < runs->n && runs->run[i].start < off) {
-		struct run *run = &runs->run[i];
+		struct as_data_run *run = &runs->run[i];
 		uint64_t run_end = run->start + run->len;
 
 		if (run_end > end) {
-			struct run tail = *run;
+			struct as_data_run tail = *run;
 
 			cut_front(&tail, end - run->start);
 			run->len = off - run->start;
@@ -99,14 +99,14 @@ static uint32_t clear(struct runs *runs, uint64_t off, uint64_t len)
 	return i;
 }
 
-static bool continues(const struct run *a, const struct run *b)
+static bool continues(const struct as_data_run *a, const struct as_data_run *b)
 {
 	return a->start + a->len == b->start && a->pattern == b->pattern &&
 	       (a->pattern == 0 || a->from + a->len == b->from);
 }
 
 /* Joins run i with its neighbours where they continue each other. */
-static void merge(struct runs *runs, uint32_t i)
+static void merge(struct as_runs *runs, uint32_t i)
 {
 	if (i + 1 < runs->n && continues(&runs->run[i], &runs->run[i + 1])) {
 		runs->run[i].len += runs->run[i + 1].len;
@@ -118,14 +118,15 @@ static void merge(struct runs *runs, uint32_t i)
 	}
 }
 
-void content_write(struct inode *inode, uint64_t off, uint64_t len, uint64_t pattern, uint64_t from)
+void as_content_write(struct as_inode *inode, uint64_t off, uint64_t len, uint64_t pattern,
+		      uint64_t from)
 {
-	struct run run = { off, len, pattern, pattern ? from : 0 };
+	struct as_data_run run = { off, len, pattern, pattern ? from : 0 };
 	uint32_t i;
 
 	if (len == 0)
 		return;
-	inode->reg.runs = runs_unshare(inode->reg.runs, 2);
+	inode->reg.runs = as_runs_unshare(inode->reg.runs, 2);
 	i = clear(inode->reg.runs, off, len);
 	insert_at(inode->reg.runs, i, run);
 	merge(inode->reg.runs, i);
@@ -133,54 +134,54 @@ void content_write(struct inode *inode, uint64_t off, uint64_t len, uint64_t pat
 		inode->reg.size = off + len;
 }
 
-static void drop_if_empty(struct inode *inode)
+static void drop_if_empty(struct as_inode *inode)
 {
 	if (inode->reg.runs && inode->reg.runs->n == 0) {
-		runs_put(inode->reg.runs);
+		as_runs_put(inode->reg.runs);
 		inode->reg.runs = NULL;
 	}
 }
 
-void content_punch(struct inode *inode, uint64_t off, uint64_t len)
+void as_content_punch(struct as_inode *inode, uint64_t off, uint64_t len)
 {
 	if (len == 0 || !inode->reg.runs)
 		return;
-	inode->reg.runs = runs_unshare(inode->reg.runs, 1);
+	inode->reg.runs = as_runs_unshare(inode->reg.runs, 1);
 	clear(inode->reg.runs, off, len);
 	drop_if_empty(inode);
 }
 
-void content_truncate(struct inode *inode, uint64_t size)
+void as_content_truncate(struct as_inode *inode, uint64_t size)
 {
 	if (size < inode->reg.size)
-		content_punch(inode, size, inode->reg.size - size);
+		as_content_punch(inode, size, inode->reg.size - size);
 	inode->reg.size = size;
 }
 
-void content_collapse(struct inode *inode, uint64_t off, uint64_t len)
+void as_content_collapse(struct as_inode *inode, uint64_t off, uint64_t len)
 {
-	content_punch(inode, off, len);
+	as_content_punch(inode, off, len);
 	inode->reg.size -= len;
 	if (!inode->reg.runs)
 		return;
-	inode->reg.runs = runs_unshare(inode->reg.runs, 0);
+	inode->reg.runs = as_runs_unshare(inode->reg.runs, 0);
 	for (uint32_t i = find(inode->reg.runs, off); i < inode->reg.runs->n; i++)
 		inode->reg.runs->run[i].start -= len;
 	merge(inode->reg.runs, find(inode->reg.runs, off));
 }
 
-void content_insert(struct inode *inode, uint64_t off, uint64_t len)
+void as_content_insert(struct as_inode *inode, uint64_t off, uint64_t len)
 {
-	struct runs *runs;
+	struct as_runs *runs;
 	uint32_t i;
 
 	inode->reg.size += len;
 	if (!inode->reg.runs)
 		return;
-	runs = inode->reg.runs = runs_unshare(inode->reg.runs, 1);
+	runs = inode->reg.runs = as_runs_unshare(inode->reg.runs, 1);
 	i = find(runs, off);
 	if (i < runs->n && runs->run[i].start < off) {
-		struct run tail = runs->run[i];
+		struct as_data_run tail = runs->run[i];
 
 		cut_front(&tail, off - tail.start);
 		runs->run[i].len = off - runs->run[i].start;
@@ -190,10 +191,10 @@ void content_insert(struct inode *inode, uint64_t off, uint64_t len)
 		runs->run[i].start += len;
 }
 
-size_t content_check(const struct inode *inode, uint64_t off, const void *buf, size_t len,
-		     uint8_t *want)
+size_t as_content_check(const struct as_inode *inode, uint64_t off, const void *buf, size_t len,
+			uint8_t *want)
 {
-	const struct runs *runs = inode->reg.runs;
+	const struct as_runs *runs = inode->reg.runs;
 	uint32_t i = find(runs, off);
 	size_t at = 0;
 
@@ -202,7 +203,7 @@ size_t content_check(const struct inode *inode, uint64_t off, const void *buf, s
 		size_t good;
 
 		if (runs && i < runs->n) {
-			const struct run *run = &runs->run[i];
+			const struct as_data_run *run = &runs->run[i];
 
 			if (run->start > pos) {
 				n = run->start - pos < n ? run->start - pos : n;
@@ -225,9 +226,9 @@ size_t content_check(const struct inode *inode, uint64_t off, const void *buf, s
 	return len;
 }
 
-uint64_t content_next_data(const struct inode *inode, uint64_t off)
+uint64_t as_content_next_data(const struct as_inode *inode, uint64_t off)
 {
-	const struct runs *runs = inode->reg.runs;
+	const struct as_runs *runs = inode->reg.runs;
 
 	for (uint32_t i = find(runs, off); runs && i < runs->n; i++)
 		if (runs->run[i].pattern)
@@ -235,29 +236,29 @@ uint64_t content_next_data(const struct inode *inode, uint64_t off)
 	return UINT64_MAX;
 }
 
-bool content_is_data(const struct inode *inode, uint64_t off)
+bool as_content_is_data(const struct as_inode *inode, uint64_t off)
 {
-	return content_next_data(inode, off) == off;
+	return as_content_next_data(inode, off) == off;
 }
 
-void content_copy(const struct inode *from, uint64_t off, struct inode *to, uint64_t to_off,
-		  uint64_t len)
+void as_content_copy(const struct as_inode *from, uint64_t off, struct as_inode *to,
+		     uint64_t to_off, uint64_t len)
 {
-	struct runs *runs = from->reg.runs;
+	struct as_runs *runs = from->reg.runs;
 	uint64_t end = off + len;
 
 	/* Held, since `to` may be the same inode and would otherwise change it under us. */
 	if (runs)
 		runs->ref++;
-	content_write(to, to_off, len, 0, 0);
+	as_content_write(to, to_off, len, 0, 0);
 	for (uint32_t i = find(runs, off); runs && i < runs->n && runs->run[i].start < end; i++) {
-		struct run run = runs->run[i];
+		struct as_data_run run = runs->run[i];
 
 		if (run.start < off)
 			cut_front(&run, off - run.start);
 		if (run.start + run.len > end)
 			run.len = end - run.start;
-		content_write(to, run.start - off + to_off, run.len, run.pattern, run.from);
+		as_content_write(to, run.start - off + to_off, run.len, run.pattern, run.from);
 	}
-	runs_put(runs);
+	as_runs_put(runs);
 }

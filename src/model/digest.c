@@ -35,10 +35,10 @@ static struct as_digest seal(const struct as_model *m, struct as_digest root,
 	return as_hash(&all, sizeof(all));
 }
 
-static uint64_t path_hash(const struct as_model *m, const struct link *link)
+static uint64_t path_hash(const struct as_model *m, const struct as_link *link)
 {
 	uint64_t hash = link->name->hash;
-	const struct inode *dir = inode_at(m, link->parent);
+	const struct as_inode *dir = inode_at(m, link->parent);
 
 	while (dir->ino != MODEL_ROOT) {
 		hash = as_mix64(hash * 0x9e3779b97f4a7c15u + dir->link.name->hash);
@@ -53,7 +53,7 @@ static struct as_digest links_by_path(const struct as_model *m)
 	struct as_digest sum = AS_DIGEST_ZERO;
 
 	for (uint32_t i = 0; m->multi && i < m->multi->n; i++) {
-		const struct links *many = inode_at(m, m->multi->ino[i])->many;
+		const struct as_links *many = inode_at(m, m->multi->ino[i])->many;
 		struct as_digest one = AS_DIGEST_ZERO;
 
 		for (uint32_t k = 0; k < many->n; k++)
@@ -66,7 +66,7 @@ static struct as_digest links_by_path(const struct as_model *m)
 
 struct as_digest as_model_digest(const struct as_model *model)
 {
-	struct pair root = node_digest(inode_at(model, MODEL_ROOT));
+	struct as_ino_pair root = as_node_digest(inode_at(model, MODEL_ROOT));
 	struct as_digest links = AS_DIGEST_ZERO;
 
 	if (model->multi && model->multi->n > 1)
@@ -97,13 +97,13 @@ static bool find_groups(const struct as_model *m, struct group *groups, size_t *
 	if (n > 64)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		struct pair look = node_digest(inode_at(m, m->multi->ino[i]));
+		struct as_ino_pair look = as_node_digest(inode_at(m, m->multi->ino[i]));
 		struct group g = { 1, { m->multi->ino[i] } };
 
 		if (taken[i])
 			continue;
 		for (size_t k = i + 1; k < n; k++) {
-			struct pair other = node_digest(inode_at(m, m->multi->ino[k]));
+			struct as_ino_pair other = as_node_digest(inode_at(m, m->multi->ino[k]));
 
 			if (taken[k] || !as_digest_eq(look.canon, other.canon))
 				continue;
@@ -131,11 +131,11 @@ struct numbering {
 
 static void relabel(struct as_model *m, uint32_t ino, uint32_t number)
 {
-	struct pair before;
-	struct inode *inode = node_edit(m, ino, &before);
+	struct as_ino_pair before;
+	struct as_inode *inode = as_node_edit(m, ino, &before);
 
 	inode->label += as_mix64(0x517cc1b727220a95u + number);
-	node_finish(m, inode, &before);
+	as_node_finish(m, inode, &before);
 }
 
 /* Numbers group g from position k on, in every order, then the groups behind it. */
@@ -145,7 +145,7 @@ static void number_all(struct numbering *num, struct as_model *m, size_t g, uint
 	const struct group *group = &num->groups[g];
 
 	if (g == num->n_groups) {
-		struct as_digest root = node_digest(inode_at(m, MODEL_ROOT)).canon;
+		struct as_digest root = as_node_digest(inode_at(m, MODEL_ROOT)).canon;
 
 		if (!num->any || digest_less(root, num->best))
 			num->best = root;
@@ -170,7 +170,7 @@ static void number_all(struct numbering *num, struct as_model *m, size_t g, uint
 
 struct as_digest as_model_digest_canonical(const struct as_model *model)
 {
-	struct as_digest root = node_digest(inode_at(model, MODEL_ROOT)).canon;
+	struct as_digest root = as_node_digest(inode_at(model, MODEL_ROOT)).canon;
 	struct as_digest links = AS_DIGEST_ZERO;
 	struct group groups[32];
 	size_t n_groups;

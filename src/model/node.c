@@ -11,9 +11,9 @@
 
 /* ---- Names ---- */
 
-struct name *name_new(const char *s, size_t len)
+struct as_name *as_name_new(const char *s, size_t len)
 {
-	struct name *name = as_xmalloc(sizeof(*name) + len + 1);
+	struct as_name *name = as_xmalloc(sizeof(*name) + len + 1);
 
 	name->ref = 1;
 	name->len = (uint32_t)len;
@@ -23,19 +23,19 @@ struct name *name_new(const char *s, size_t len)
 	return name;
 }
 
-struct name *name_get(struct name *name)
+struct as_name *as_name_get(struct as_name *name)
 {
 	name->ref++;
 	return name;
 }
 
-void name_put(struct name *name)
+void as_name_put(struct as_name *name)
 {
 	if (name && --name->ref == 0)
 		free(name);
 }
 
-int name_cmp(const struct name *a, const char *s, size_t len)
+int as_name_cmp(const struct as_name *a, const char *s, size_t len)
 {
 	size_t n = a->len < len ? a->len : len;
 	int cmp = memcmp(a->s, s, n);
@@ -47,61 +47,61 @@ int name_cmp(const struct name *a, const char *s, size_t len)
 
 /* ---- Entries: a treap with hashed priorities ---- */
 
-static uint64_t priority(const struct entry *entry)
+static uint64_t priority(const struct as_entry *entry)
 {
 	return as_mix64(entry->name->hash);
 }
 
 /* Strictly above in the heap; names break ties, so the shape depends on the set alone. */
-static bool above(const struct entry *a, const struct entry *b)
+static bool above(const struct as_entry *a, const struct as_entry *b)
 {
 	uint64_t pa = priority(a), pb = priority(b);
 
 	if (pa != pb)
 		return pa > pb;
-	return name_cmp(a->name, b->name->s, b->name->len) < 0;
+	return as_name_cmp(a->name, b->name->s, b->name->len) < 0;
 }
 
-static struct entry *entry_get(struct entry *entry)
+static struct as_entry *entry_get(struct as_entry *entry)
 {
 	if (entry)
 		entry->ref++;
 	return entry;
 }
 
-void entries_put(struct entry *root)
+void as_entries_put(struct as_entry *root)
 {
 	while (root && --root->ref == 0) {
-		struct entry *right = root->right;
+		struct as_entry *right = root->right;
 
-		entries_put(root->left);
-		name_put(root->name);
+		as_entries_put(root->left);
+		as_name_put(root->name);
 		free(root);
 		root = right;
 	}
 }
 
 /* Consumes the reference; the result has one owner. */
-static struct entry *entry_own(struct entry *entry)
+static struct as_entry *entry_own(struct as_entry *entry)
 {
-	struct entry *copy;
+	struct as_entry *copy;
 
 	if (entry->ref == 1)
 		return entry;
 	copy = as_xmalloc(sizeof(*copy));
 	*copy = *entry;
 	copy->ref = 1;
-	name_get(copy->name);
+	as_name_get(copy->name);
 	entry_get(copy->left);
 	entry_get(copy->right);
 	entry->ref--;
 	return copy;
 }
 
-struct entry *entries_find(struct entry *root, const char *s, size_t len)
+struct as_entry *as_entries_find(struct as_entry *root, const char *s, size_t len)
 {
 	while (root) {
-		int cmp = name_cmp(root->name, s, len);
+		int cmp = as_name_cmp(root->name, s, len);
 
 		if (cmp == 0)
 			return root;
@@ -110,7 +110,7 @@ struct entry *entries_find(struct entry *root, const char *s, size_t len)
 	return NULL;
 }
 
-static struct entry *rotate(struct entry *root, struct entry *child)
+static struct as_entry *rotate(struct as_entry *root, struct as_entry *child)
 {
 	if (root->left == child) {
 		root->left = child->right;
@@ -122,30 +122,30 @@ static struct entry *rotate(struct entry *root, struct entry *child)
 	return child;
 }
 
-static struct entry *insert(struct entry *root, struct entry *fresh)
+static struct as_entry *insert(struct as_entry *root, struct as_entry *fresh)
 {
-	struct entry **side;
+	struct as_entry **side;
 
 	if (!root)
 		return fresh;
 	root = entry_own(root);
-	side = name_cmp(root->name, fresh->name->s, fresh->name->len) > 0 ? &root->left
-									  : &root->right;
+	side = as_name_cmp(root->name, fresh->name->s, fresh->name->len) > 0 ? &root->left
+									     : &root->right;
 	*side = insert(*side, fresh);
 	return above(*side, root) ? rotate(root, *side) : root;
 }
 
-struct entry *entries_add(struct entry *root, struct name *name, uint32_t ino)
+struct as_entry *as_entries_add(struct as_entry *root, struct as_name *name, uint32_t ino)
 {
-	struct entry *fresh = as_xcalloc(1, sizeof(*fresh));
+	struct as_entry *fresh = as_xcalloc(1, sizeof(*fresh));
 
 	fresh->ref = 1;
 	fresh->ino = ino;
-	fresh->name = name_get(name);
+	fresh->name = as_name_get(name);
 	return insert(root, fresh);
 }
 
-static struct entry *join(struct entry *left, struct entry *right)
+static struct as_entry *join(struct as_entry *left, struct as_entry *right)
 {
 	if (!left)
 		return right;
@@ -161,46 +161,46 @@ static struct entry *join(struct entry *left, struct entry *right)
 	return right;
 }
 
-struct entry *entries_del(struct entry *root, const char *s, size_t len)
+struct as_entry *as_entries_del(struct as_entry *root, const char *s, size_t len)
 {
 	int cmp;
 
 	as_assert(root);
 	root = entry_own(root);
-	cmp = name_cmp(root->name, s, len);
+	cmp = as_name_cmp(root->name, s, len);
 	if (cmp == 0) {
-		struct entry *rest = join(root->left, root->right);
+		struct as_entry *rest = join(root->left, root->right);
 
-		name_put(root->name);
+		as_name_put(root->name);
 		free(root);
 		return rest;
 	}
 	if (cmp > 0)
-		root->left = entries_del(root->left, s, len);
+		root->left = as_entries_del(root->left, s, len);
 	else
-		root->right = entries_del(root->right, s, len);
+		root->right = as_entries_del(root->right, s, len);
 	return root;
 }
 
-struct entry *entries_set(struct entry *root, const char *s, size_t len, uint32_t ino)
+struct as_entry *as_entries_set(struct as_entry *root, const char *s, size_t len, uint32_t ino)
 {
 	int cmp;
 
 	as_assert(root);
 	root = entry_own(root);
-	cmp = name_cmp(root->name, s, len);
+	cmp = as_name_cmp(root->name, s, len);
 	if (cmp == 0)
 		root->ino = ino;
 	else if (cmp > 0)
-		root->left = entries_set(root->left, s, len, ino);
+		root->left = as_entries_set(root->left, s, len, ino);
 	else
-		root->right = entries_set(root->right, s, len, ino);
+		root->right = as_entries_set(root->right, s, len, ino);
 	return root;
 }
 
 /* ---- Sparse vectors ---- */
 
-static bool vec_holds(const struct vec *vec, uint32_t index)
+static bool vec_holds(const struct as_vec *vec, uint32_t index)
 {
 	return vec->height >= 11 || (uint64_t)index >> (RADIX_BITS * vec->height) == 0;
 }
@@ -210,14 +210,14 @@ static unsigned digit(uint32_t index, uint32_t level)
 	return index >> (RADIX_BITS * level) & (RADIX_FAN - 1);
 }
 
-void *vec_at(const struct vec *vec, uint32_t index)
+void *as_vec_at(const struct as_vec *vec, uint32_t index)
 {
 	void *at = vec->root;
 
 	if (!at || !vec_holds(vec, index))
 		return NULL;
 	for (uint32_t level = vec->height; level-- > 0 && at;)
-		at = ((struct radix *)at)->slot[digit(index, level)];
+		at = ((struct as_radix *)at)->slot[digit(index, level)];
 	return at;
 }
 
@@ -227,9 +227,9 @@ static void elem_get(void *elem)
 		++*(uint32_t *)elem;
 }
 
-static struct radix *radix_own(struct radix *node)
+static struct as_radix *radix_own(struct as_radix *node)
 {
-	struct radix *copy;
+	struct as_radix *copy;
 
 	if (node->ref == 1)
 		return node;
@@ -242,15 +242,16 @@ static struct radix *radix_own(struct radix *node)
 	return copy;
 }
 
-static struct radix *radix_new(void)
+static struct as_radix *radix_new(void)
 {
-	struct radix *node = as_xcalloc(1, sizeof(*node));
+	struct as_radix *node = as_xcalloc(1, sizeof(*node));
 
 	node->ref = 1;
 	return node;
 }
 
-void *vec_edit(struct vec *vec, uint32_t index, void *(*dup)(const void *), void (*put)(void *))
+void *as_vec_edit(struct as_vec *vec, uint32_t index, void *(*dup)(const void *),
+		  void (*put)(void *))
 {
 	void **at = (void **)&vec->root;
 
@@ -258,7 +259,7 @@ void *vec_edit(struct vec *vec, uint32_t index, void *(*dup)(const void *), void
 	for (uint32_t level = vec->height; level-- > 0;) {
 		as_assert(*at);
 		*at = radix_own(*at);
-		at = &((struct radix *)*at)->slot[digit(index, level)];
+		at = &((struct as_radix *)*at)->slot[digit(index, level)];
 	}
 	as_assert(*at);
 	if (*(uint32_t *)*at > 1) {
@@ -270,7 +271,7 @@ void *vec_edit(struct vec *vec, uint32_t index, void *(*dup)(const void *), void
 	return *at;
 }
 
-static bool radix_empty(const struct radix *node)
+static bool radix_empty(const struct as_radix *node)
 {
 	for (unsigned i = 0; i < RADIX_FAN; i++)
 		if (node->slot[i])
@@ -278,8 +279,8 @@ static bool radix_empty(const struct radix *node)
 	return true;
 }
 
-static struct radix *radix_clear(struct radix *node, uint32_t level, uint32_t index,
-				 void (*put)(void *))
+static struct as_radix *radix_clear(struct as_radix *node, uint32_t level, uint32_t index,
+				    void (*put)(void *))
 {
 	void **at;
 
@@ -299,7 +300,7 @@ static struct radix *radix_clear(struct radix *node, uint32_t level, uint32_t in
 	return NULL;
 }
 
-void vec_set(struct vec *vec, uint32_t index, void *elem, void (*put)(void *))
+void as_vec_set(struct as_vec *vec, uint32_t index, void *elem, void (*put)(void *))
 {
 	void **at = (void **)&vec->root;
 
@@ -311,7 +312,7 @@ void vec_set(struct vec *vec, uint32_t index, void *elem, void (*put)(void *))
 		return;
 	}
 	while (!vec->root || !vec_holds(vec, index)) {
-		struct radix *root = radix_new();
+		struct as_radix *root = radix_new();
 
 		root->slot[0] = vec->root;
 		vec->root = root;
@@ -319,14 +320,14 @@ void vec_set(struct vec *vec, uint32_t index, void *elem, void (*put)(void *))
 	}
 	for (uint32_t level = vec->height; level-- > 0;) {
 		*at = *at ? radix_own(*at) : radix_new();
-		at = &((struct radix *)*at)->slot[digit(index, level)];
+		at = &((struct as_radix *)*at)->slot[digit(index, level)];
 	}
 	if (*at)
 		put(*at);
 	*at = elem;
 }
 
-struct vec vec_copy(const struct vec *vec)
+struct as_vec as_vec_copy(const struct as_vec *vec)
 {
 	if (vec->root)
 		vec->root->ref++;
@@ -335,7 +336,7 @@ struct vec vec_copy(const struct vec *vec)
 
 static void radix_put(void *at, uint32_t height, void (*put)(void *))
 {
-	struct radix *node = at;
+	struct as_radix *node = at;
 
 	if (!at)
 		return;
@@ -350,7 +351,7 @@ static void radix_put(void *at, uint32_t height, void (*put)(void *))
 	free(node);
 }
 
-void vec_free(struct vec *vec, void (*put)(void *))
+void as_vec_free(struct as_vec *vec, void (*put)(void *))
 {
 	radix_put(vec->root, vec->height, put);
 	vec->root = NULL;
@@ -360,7 +361,7 @@ void vec_free(struct vec *vec, void (*put)(void *))
 static int radix_each(void *at, uint32_t height, uint32_t base,
 		      int (*fn)(void *ctx, uint32_t index, void *elem), void *ctx)
 {
-	struct radix *node = at;
+	struct as_radix *node = at;
 	int rc = 0;
 
 	if (!at)
@@ -373,43 +374,44 @@ static int radix_each(void *at, uint32_t height, uint32_t base,
 	return rc;
 }
 
-int vec_each(const struct vec *vec, int (*fn)(void *ctx, uint32_t index, void *elem), void *ctx)
+int as_vec_each(const struct as_vec *vec, int (*fn)(void *ctx, uint32_t index, void *elem),
+		void *ctx)
 {
 	return radix_each(vec->root, vec->height, 0, fn, ctx);
 }
 
 /* ---- Inodes and open files ---- */
 
-void times_put(struct times *times)
+void as_times_put(struct as_times *times)
 {
 	if (times && --times->ref == 0)
 		free(times);
 }
 
-void xattrs_put(struct xattrs *xattrs)
+void as_xattrs_put(struct as_xattrs *xattrs)
 {
 	if (!xattrs || --xattrs->ref)
 		return;
 	for (uint32_t i = 0; i < xattrs->n; i++)
-		name_put(xattrs->x[i].name);
+		as_name_put(xattrs->x[i].name);
 	free(xattrs);
 }
 
 static size_t inode_bytes(uint32_t mode)
 {
 	if (S_ISDIR(mode))
-		return sizeof(struct inode);
-	return offsetof(struct inode, reg) + sizeof(((struct inode *)NULL)->reg);
+		return sizeof(struct as_inode);
+	return offsetof(struct as_inode, reg) + sizeof(((struct as_inode *)NULL)->reg);
 }
 
-static struct inode *inode_alloc(uint32_t mode)
+static struct as_inode *inode_alloc(uint32_t mode)
 {
 	return as_xcalloc(1, inode_bytes(mode));
 }
 
-struct inode *inode_new(uint32_t ino, uint32_t mode)
+struct as_inode *as_inode_new(uint32_t ino, uint32_t mode)
 {
-	struct inode *inode = inode_alloc(mode);
+	struct as_inode *inode = inode_alloc(mode);
 
 	inode->ref = 1;
 	inode->ino = ino;
@@ -417,53 +419,53 @@ struct inode *inode_new(uint32_t ino, uint32_t mode)
 	return inode;
 }
 
-void inode_put(void *ptr)
+void as_inode_put(void *ptr)
 {
-	struct inode *inode = ptr;
+	struct as_inode *inode = ptr;
 
 	if (--inode->ref)
 		return;
 	if (inode->flags & INODE_MANY) {
 		for (uint32_t i = 0; i < inode->many->n; i++)
-			name_put(inode->many->link[i].name);
+			as_name_put(inode->many->link[i].name);
 		free(inode->many);
 	} else {
-		name_put(inode->link.name);
+		as_name_put(inode->link.name);
 	}
-	xattrs_put(inode->xattrs);
-	times_put(inode->times);
+	as_xattrs_put(inode->xattrs);
+	as_times_put(inode->times);
 	if (S_ISDIR(inode->mode))
-		entries_put(inode->dir.entries);
+		as_entries_put(inode->dir.entries);
 	else if (S_ISREG(inode->mode))
-		runs_put(inode->reg.runs);
+		as_runs_put(inode->reg.runs);
 	else if (S_ISLNK(inode->mode))
-		name_put(inode->text);
+		as_name_put(inode->text);
 	free(inode);
 }
 
-static struct links *links_dup(const struct links *links)
+static struct as_links *links_dup(const struct as_links *links)
 {
 	size_t bytes = sizeof(*links) + links->n * sizeof(links->link[0]);
-	struct links *copy = as_xmalloc(bytes);
+	struct as_links *copy = as_xmalloc(bytes);
 
 	memcpy(copy, links, bytes);
 	copy->cap = copy->n;
 	for (uint32_t i = 0; i < copy->n; i++)
-		name_get(copy->link[i].name);
+		as_name_get(copy->link[i].name);
 	return copy;
 }
 
-void *inode_dup(const void *ptr)
+void *as_inode_dup(const void *ptr)
 {
-	const struct inode *inode = ptr;
-	struct inode *copy = as_xmalloc(inode_bytes(inode->mode));
+	const struct as_inode *inode = ptr;
+	struct as_inode *copy = as_xmalloc(inode_bytes(inode->mode));
 
 	memcpy(copy, inode, inode_bytes(inode->mode));
 	copy->ref = 1;
 	if (inode->flags & INODE_MANY)
 		copy->many = links_dup(inode->many);
 	else if (copy->link.name)
-		name_get(copy->link.name);
+		as_name_get(copy->link.name);
 	elem_get(copy->xattrs);
 	elem_get(copy->times);
 	if (S_ISDIR(copy->mode))
@@ -471,21 +473,21 @@ void *inode_dup(const void *ptr)
 	else if (S_ISREG(copy->mode))
 		elem_get(copy->reg.runs);
 	else if (S_ISLNK(copy->mode))
-		name_get(copy->text);
+		as_name_get(copy->text);
 	return copy;
 }
 
-void file_put(void *ptr)
+void as_file_put(void *ptr)
 {
-	struct file *file = ptr;
+	struct as_file *file = ptr;
 
 	if (--file->ref == 0)
 		free(file);
 }
 
-void *file_dup(const void *ptr)
+void *as_file_dup(const void *ptr)
 {
-	struct file *copy = as_xmalloc(sizeof(*copy));
+	struct as_file *copy = as_xmalloc(sizeof(*copy));
 
 	memcpy(copy, ptr, sizeof(*copy));
 	copy->ref = 1;

@@ -8,36 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void chmod_inode(struct step *s, uint32_t ino)
+static void chmod_inode(struct as_rule_step *s, uint32_t ino)
 {
-	struct inode *inode;
-	struct pair before;
+	struct as_inode *inode;
+	struct as_ino_pair before;
 
 	/* fat_sanitize_mode(): a mode that the type cannot store is EPERM, or passed over with the
 	 * mount option quiet. */
-	if (!has(s, AS_FEAT_OWNER))
-		allow(s, EPERM);
-	if (!accept(s, 0))
+	if (!as_rule_has(s, AS_FEAT_OWNER))
+		as_rule_allow(s, EPERM);
+	if (!as_rule_accept(s, 0))
 		return;
-	changes(s);
-	inode = node_edit(s->m, ino, &before);
-	if (has(s, AS_FEAT_OWNER))
+	as_rule_changes(s);
+	inode = as_node_edit(s->m, ino, &before);
+	if (as_rule_has(s, AS_FEAT_OWNER))
 		inode->mode = (uint16_t)((inode->mode & S_IFMT) | (s->op->mode & 07777));
-	node_finish(s->m, inode, &before);
+	as_node_finish(s->m, inode, &before);
 }
 
-void step_CHMOD(struct step *s)
+void as_rule_CHMOD(struct as_rule_step *s)
 {
-	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
+	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	chmod_inode(s, w.ino);
 }
 
-void step_FCHMOD(struct step *s)
+void as_rule_FCHMOD(struct as_rule_step *s)
 {
-	struct file *file = fd_file(s, s->op->fd, false);
+	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 
 	if (file)
 		chmod_inode(s, file->ino);
@@ -45,7 +45,7 @@ void step_FCHMOD(struct step *s)
 
 /* chown_common(): whoever asks, a regular file or node loses its set-user-id bit, and its
  * set-group-id bit if the group may execute it (chown(2)). */
-static void drop_setid_on_chown(struct inode *inode)
+static void drop_setid_on_chown(struct as_inode *inode)
 {
 	if (is_dir(inode) || S_ISLNK(inode->mode))
 		return;
@@ -54,37 +54,38 @@ static void drop_setid_on_chown(struct inode *inode)
 		inode->mode &= (uint16_t)~S_ISGID;
 }
 
-void step_CHOWN(struct step *s)
+void as_rule_CHOWN(struct as_rule_step *s)
 {
-	struct walk w = walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
-	struct inode *inode;
-	struct pair before;
+	struct as_walk w =
+		as_walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+	struct as_inode *inode;
+	struct as_ino_pair before;
 
 	if (w.err)
-		return refuse(s, w.err);
-	if (has(s, AS_FEAT_UNPRIVILEGED)) {
+		return as_rule_refuse(s, w.err);
+	if (as_rule_has(s, AS_FEAT_UNPRIVILEGED)) {
 		/* Another id than one's own: EPERM, or EINVAL where a user namespace has no such
 		 * id. */
-		allow(s, EPERM);
-		allow(s, EINVAL);
+		as_rule_allow(s, EPERM);
+		as_rule_allow(s, EINVAL);
 	}
-	if (!has(s, AS_FEAT_OWNER)) {
-		allow(s, EPERM);
-		allow(s, EOPNOTSUPP);
+	if (!as_rule_has(s, AS_FEAT_OWNER)) {
+		as_rule_allow(s, EPERM);
+		as_rule_allow(s, EOPNOTSUPP);
 	}
-	if (!accept(s, 0))
+	if (!as_rule_accept(s, 0))
 		return;
-	changes(s);
-	inode = node_edit(s->m, w.ino, &before);
+	as_rule_changes(s);
+	inode = as_node_edit(s->m, w.ino, &before);
 	if (s->op->uid >= 0)
 		inode->uid = (uint32_t)s->op->uid;
 	if (s->op->gid >= 0)
 		inode->gid = (uint32_t)s->op->gid;
 	drop_setid_on_chown(inode);
-	node_finish(s->m, inode, &before);
+	as_node_finish(s->m, inode, &before);
 }
 
-static int64_t granular(const struct step *s, int64_t ns)
+static int64_t granular(const struct as_rule_step *s, int64_t ns)
 {
 	int64_t unit = s->m->traits->time_granularity_ns;
 	int64_t rest;
@@ -95,7 +96,7 @@ static int64_t granular(const struct step *s, int64_t ns)
 	return ns - (rest < 0 ? rest + unit : rest);
 }
 
-static void set_time(struct step *s, int64_t value, bool *known, int64_t *ns)
+static void set_time(struct as_rule_step *s, int64_t value, bool *known, int64_t *ns)
 {
 	if (value == AS_TIME_OMIT)
 		return;
@@ -103,42 +104,42 @@ static void set_time(struct step *s, int64_t value, bool *known, int64_t *ns)
 	*ns = value == AS_TIME_NOW ? 0 : granular(s, value);
 }
 
-void step_UTIMENS(struct step *s)
+void as_rule_UTIMENS(struct as_rule_step *s)
 {
-	struct times *times;
-	struct inode *inode;
-	struct pair before;
-	struct walk w;
+	struct as_times *times;
+	struct as_inode *inode;
+	struct as_ino_pair before;
+	struct as_walk w;
 
 	/* utimensat(): "Nothing to do, we must not even check the path." */
 	if (s->op->atime == AS_TIME_OMIT && s->op->mtime == AS_TIME_OMIT) {
-		(void)accept(s, 0);
+		(void)as_rule_accept(s, 0);
 		return;
 	}
-	w = walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+	w = as_walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 	if (w.err)
-		return refuse(s, w.err);
-	if (!has(s, AS_FEAT_TIMES)) {
-		allow(s, EPERM);
-		allow(s, EOPNOTSUPP);
+		return as_rule_refuse(s, w.err);
+	if (!as_rule_has(s, AS_FEAT_TIMES)) {
+		as_rule_allow(s, EPERM);
+		as_rule_allow(s, EOPNOTSUPP);
 	}
-	if (!accept(s, 0))
+	if (!as_rule_accept(s, 0))
 		return;
-	changes(s);
-	inode = node_edit(s->m, w.ino, &before);
+	as_rule_changes(s);
+	inode = as_node_edit(s->m, w.ino, &before);
 	times = as_xcalloc(1, sizeof(*times));
 	if (inode->times)
 		*times = *inode->times;
 	times->ref = 1;
 	set_time(s, s->op->atime, &times->atime_known, &times->atime_ns);
 	set_time(s, s->op->mtime, &times->mtime_known, &times->mtime_ns);
-	times_put(inode->times);
+	as_times_put(inode->times);
 	inode->times = times;
 	if (!times->atime_known && !times->mtime_known) {
-		times_put(times);
+		as_times_put(times);
 		inode->times = NULL;
 	}
-	node_finish(s->m, inode, &before);
+	as_node_finish(s->m, inode, &before);
 }
 
 /* ---- Reading ---- */
@@ -163,36 +164,37 @@ static uint32_t letter_bits(uint32_t mode)
 	}
 }
 
-static bool nlink_matters(const struct as_traits *traits, const struct inode *inode)
+static bool nlink_matters(const struct as_traits *traits, const struct as_inode *inode)
 {
 	return !is_dir(inode) ||
 	       !(traits->quirks & (AS_QUIRK_DIR_NLINK_ANY | AS_QUIRK_DIR_NLINK_ONE));
 }
 
-static void stat_diff(struct step *s, const char *what, uint64_t got, uint64_t want)
+static void stat_diff(struct as_rule_step *s, const char *what, uint64_t got, uint64_t want)
 {
 	if (got != want)
-		wrong(s, "%s %llu, model says %llu", what, (unsigned long long)got,
-		      (unsigned long long)want);
+		as_rule_wrong(s, "%s %llu, model says %llu", what, (unsigned long long)got,
+			      (unsigned long long)want);
 }
 
-static void check_times(struct step *s, const struct inode *inode, const struct as_stat *st)
+static void check_times(struct as_rule_step *s, const struct as_inode *inode,
+			const struct as_stat *st)
 {
-	const struct times *times = inode->times;
+	const struct as_times *times = inode->times;
 
-	if (!times || !has(s, AS_FEAT_TIMES))
+	if (!times || !as_rule_has(s, AS_FEAT_TIMES))
 		return;
 	if (times->mtime_known && !as_traits_same_time(s->m->traits, st->mtime_ns, times->mtime_ns))
-		wrong(s, "mtime %lld ns, model says %lld", (long long)st->mtime_ns,
-		      (long long)times->mtime_ns);
+		as_rule_wrong(s, "mtime %lld ns, model says %lld", (long long)st->mtime_ns,
+			      (long long)times->mtime_ns);
 	if (times->atime_known &&
 	    !as_traits_same_time(s->m->traits, st->atime_ns, times->atime_ns) &&
 	    !(s->m->traits->quirks & AS_QUIRK_NO_ATIME))
-		wrong(s, "atime %lld ns, model says %lld", (long long)st->atime_ns,
-		      (long long)times->atime_ns);
+		as_rule_wrong(s, "atime %lld ns, model says %lld", (long long)st->atime_ns,
+			      (long long)times->atime_ns);
 }
 
-static void check_stat(struct step *s, const struct inode *inode)
+static void check_stat(struct as_rule_step *s, const struct as_inode *inode)
 {
 	const struct as_stat *st;
 
@@ -200,12 +202,12 @@ static void check_stat(struct step *s, const struct inode *inode)
 		return;
 	st = &s->got->st;
 	if ((st->mode & S_IFMT) != (inode->mode & S_IFMT))
-		wrong(s, "type '%c', model says '%c'", (int)letter_bits(st->mode),
-		      (int)letter_bits(inode->mode));
-	if (has(s, AS_FEAT_OWNER)) {
+		as_rule_wrong(s, "type '%c', model says '%c'", (int)letter_bits(st->mode),
+			      (int)letter_bits(inode->mode));
+	if (as_rule_has(s, AS_FEAT_OWNER)) {
 		if ((st->mode & 07777) != (inode->mode & 07777u))
-			wrong(s, "mode %04o, model says %04o", st->mode & 07777,
-			      inode->mode & 07777);
+			as_rule_wrong(s, "mode %04o, model says %04o", st->mode & 07777,
+				      inode->mode & 07777);
 		stat_diff(s, "uid", st->uid, inode->uid);
 		stat_diff(s, "gid", st->gid, inode->gid);
 	}
@@ -220,83 +222,84 @@ static void check_stat(struct step *s, const struct inode *inode)
 	check_times(s, inode, st);
 }
 
-void step_STAT(struct step *s)
+void as_rule_STAT(struct as_rule_step *s)
 {
-	struct walk w = walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+	struct as_walk w =
+		as_walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 
 	if (w.err)
-		return refuse(s, w.err);
-	if (accept(s, 0))
+		return as_rule_refuse(s, w.err);
+	if (as_rule_accept(s, 0))
 		check_stat(s, inode_at(s->m, w.ino));
 }
 
-void step_FSTAT(struct step *s)
+void as_rule_FSTAT(struct as_rule_step *s)
 {
-	struct file *file = fd_file(s, s->op->fd, true);
+	struct as_file *file = as_rule_fd_file(s, s->op->fd, true);
 
-	if (file && accept(s, 0))
+	if (file && as_rule_accept(s, 0))
 		check_stat(s, inode_at(s->m, file->ino));
 }
 
-void step_STATFS(struct step *s)
+void as_rule_STATFS(struct as_rule_step *s)
 {
-	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
+	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 	const struct as_statfs *sfs;
 
 	if (w.err)
-		return refuse(s, w.err);
-	if (has(s, AS_FEAT_LIBRARY))
-		allow(s, EOPNOTSUPP);
-	if (!accept(s, 0) || !s->got || s->got->payload != AS_PAYLOAD_STATFS)
+		return as_rule_refuse(s, w.err);
+	if (as_rule_has(s, AS_FEAT_LIBRARY))
+		as_rule_allow(s, EOPNOTSUPP);
+	if (!as_rule_accept(s, 0) || !s->got || s->got->payload != AS_PAYLOAD_STATFS)
 		return;
 	sfs = &s->got->sfs;
 	if (sfs->blocks_free > sfs->blocks ||
 	    (sfs->files_free > sfs->files && !(s->m->traits->quirks & AS_QUIRK_FREE_FILES_ANY)))
-		wrong(s, "more is free than there is");
+		as_rule_wrong(s, "more is free than there is");
 }
 
-void step_READLINK(struct step *s)
+void as_rule_READLINK(struct as_rule_step *s)
 {
-	struct walk w = walk_path(s->m, s->op->path, WALK_NOFOLLOW);
-	const struct name *text;
+	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_NOFOLLOW);
+	const struct as_name *text;
 
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	/* readlink(2): EINVAL, not a symbolic link. */
 	if (!S_ISLNK(inode_at(s->m, w.ino)->mode))
-		return refuse(s, EINVAL);
+		return as_rule_refuse(s, EINVAL);
 	text = inode_at(s->m, w.ino)->text;
-	if (!accept(s, text->len) || !s->got || s->got->payload != AS_PAYLOAD_BYTES)
+	if (!as_rule_accept(s, text->len) || !s->got || s->got->payload != AS_PAYLOAD_BYTES)
 		return;
 	if (s->got->len != text->len || memcmp(s->got->data, text->s, text->len) != 0)
-		wrong(s, "says \"%.*s\", model says \"%s\"", (int)s->got->len,
-		      (const char *)s->got->data, text->s);
+		as_rule_wrong(s, "says \"%.*s\", model says \"%s\"", (int)s->got->len,
+			      (const char *)s->got->data, text->s);
 }
 
 /* Walks the expected names and the sorted list that came, side by side. */
 struct listing {
-	struct step *s;
+	struct as_rule_step *s;
 	const char *at, *end;
 };
 
-static int compare_name(struct listing *l, const struct as_model *m, const struct entry *entry)
+static int compare_name(struct listing *l, const struct as_model *m, const struct as_entry *entry)
 {
 	char letter = (char)letter_bits(inode_at(m, entry->ino)->mode);
-	int cmp = l->at < l->end ? name_cmp(entry->name, l->at + 1, strlen(l->at + 1)) : -1;
+	int cmp = l->at < l->end ? as_name_cmp(entry->name, l->at + 1, strlen(l->at + 1)) : -1;
 
 	if (cmp < 0)
-		wrong(l->s, "\"%s\" is missing", entry->name->s);
+		as_rule_wrong(l->s, "\"%s\" is missing", entry->name->s);
 	else if (cmp > 0)
-		wrong(l->s, "\"%s\" should not be there", l->at + 1);
+		as_rule_wrong(l->s, "\"%s\" should not be there", l->at + 1);
 	else if (*l->at != letter)
-		wrong(l->s, "\"%s\" has type '%c', model says '%c'", entry->name->s, *l->at,
-		      letter);
+		as_rule_wrong(l->s, "\"%s\" has type '%c', model says '%c'", entry->name->s, *l->at,
+			      letter);
 	else
 		l->at += strlen(l->at) + 1;
 	return l->s->said_wrong;
 }
 
-static int compare_names(struct listing *l, const struct as_model *m, const struct entry *entry)
+static int compare_names(struct listing *l, const struct as_model *m, const struct as_entry *entry)
 {
 	if (!entry)
 		return 0;
@@ -304,27 +307,27 @@ static int compare_names(struct listing *l, const struct as_model *m, const stru
 	       compare_names(l, m, entry->right);
 }
 
-void step_READDIR(struct step *s)
+void as_rule_READDIR(struct as_rule_step *s)
 {
-	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
-	const struct inode *dir;
+	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
+	const struct as_inode *dir;
 	struct listing l;
 
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	dir = inode_at(s->m, w.ino);
 	if (!is_dir(dir))
-		return refuse(s, ENOTDIR);
+		return as_rule_refuse(s, ENOTDIR);
 	if (dir->nlink == 0)
-		allow_removed_list(s);
+		as_rule_allow_removed_list(s);
 	if (s->got && s->got->payload == AS_PAYLOAD_NAMES && s->got->ret >= 0) {
 		/* Names first: they say more than their number. */
 		l = (struct listing){ s, s->got->data, (const char *)s->got->data + s->got->len };
 		if (!compare_names(&l, s->m, dir->dir.entries) && l.at < l.end)
-			wrong(s, "\"%s\" should not be there", l.at + 1);
+			as_rule_wrong(s, "\"%s\" should not be there", l.at + 1);
 	}
-	if (accept(s, dir->dir.children) && !s->said_wrong) {
-		node_forget_times(s->m, w.ino, true, false);
-		use(s->m, w.ino);
+	if (as_rule_accept(s, dir->dir.children) && !s->said_wrong) {
+		as_node_forget_times(s->m, w.ino, true, false);
+		as_model_use(s->m, w.ino);
 	}
 }

@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-static bool readable(const struct file *file)
+static bool readable(const struct as_file *file)
 {
 	return (file->flags & O_ACC) != O_WR;
 }
 
-static bool writable(const struct file *file)
+static bool writable(const struct as_file *file)
 {
 	return (file->flags & O_ACC) != 0;
 }
@@ -23,22 +23,23 @@ static bool overflows(int64_t off, uint64_t len)
 }
 
 /* open(2), O_DIRECT: unaligned lengths or offsets may be refused with EINVAL. */
-static void allow_direct(struct step *s, const struct file *file)
+static void allow_direct(struct as_rule_step *s, const struct as_file *file)
 {
 	if (file->flags & O_DIRECT_BIT)
-		allow(s, EINVAL);
+		as_rule_allow(s, EINVAL);
 }
 
-void drop_setid(struct step *s, struct inode *inode)
+void as_rule_drop_setid(struct as_rule_step *s, struct as_inode *inode)
 {
-	if (!has(s, AS_FEAT_UNPRIVILEGED) || !is_reg(inode))
+	if (!as_rule_has(s, AS_FEAT_UNPRIVILEGED) || !is_reg(inode))
 		return;
 	if (inode->mode & S_IXGRP)
 		inode->mode &= (uint16_t)~S_ISGID;
 	inode->mode &= (uint16_t)~S_ISUID;
 }
 
-static void check_bytes(struct step *s, const struct inode *inode, uint64_t off, uint64_t want)
+static void check_bytes(struct as_rule_step *s, const struct as_inode *inode, uint64_t off,
+			uint64_t want)
 {
 	const struct as_outcome *got = s->got;
 	uint8_t byte = 0;
@@ -47,69 +48,71 @@ static void check_bytes(struct step *s, const struct inode *inode, uint64_t off,
 	if (!got || got->payload != AS_PAYLOAD_BYTES)
 		return;
 	if (got->len != want)
-		return wrong(s, "gave %zu bytes, model says %llu", got->len,
-			     (unsigned long long)want);
-	at = content_check(inode, off, got->data, got->len, &byte);
+		return as_rule_wrong(s, "gave %zu bytes, model says %llu", got->len,
+				     (unsigned long long)want);
+	at = as_content_check(inode, off, got->data, got->len, &byte);
 	if (at < got->len)
-		wrong(s, "byte at offset %llu is 0x%02x, model says 0x%02x",
-		      (unsigned long long)(off + at), ((const uint8_t *)got->data)[at], byte);
+		as_rule_wrong(s, "byte at offset %llu is 0x%02x, model says 0x%02x",
+			      (unsigned long long)(off + at), ((const uint8_t *)got->data)[at],
+			      byte);
 }
 
-static void read_at(struct step *s, struct file *file, int64_t off, bool move)
+static void read_at(struct as_rule_step *s, struct as_file *file, int64_t off, bool move)
 {
-	const struct inode *inode = inode_at(s->m, file->ino);
+	const struct as_inode *inode = inode_at(s->m, file->ino);
 	uint64_t n = 0;
 
 	/* vfs_read(): EBADF, then rw_verify_area(), then the directory's own EISDIR (read(2)). */
 	if (!readable(file))
-		return refuse(s, EBADF);
+		return as_rule_refuse(s, EBADF);
 	if (overflows(off, s->op->len))
-		return refuse(s, EINVAL);
+		return as_rule_refuse(s, EINVAL);
 	if (is_dir(inode)) {
 		/* Where lseek left a directory's offset is the file system's own affair (ext4: a
 		 * hash), and so is whether it can be read from. */
 		if (move)
-			allow(s, EINVAL);
-		return refuse(s, s->m->traits->quirks & AS_QUIRK_DIR_READ_EINVAL ? EINVAL : EISDIR);
+			as_rule_allow(s, EINVAL);
+		return as_rule_refuse(s, s->m->traits->quirks & AS_QUIRK_DIR_READ_EINVAL ? EINVAL
+											 : EISDIR);
 	}
 	allow_direct(s, file);
 	if ((uint64_t)off < inode->reg.size)
 		n = inode->reg.size - (uint64_t)off;
 	n = n < s->op->len ? n : s->op->len;
-	if (!accept(s, (int64_t)n))
+	if (!as_rule_accept(s, (int64_t)n))
 		return;
 	check_bytes(s, inode, (uint64_t)off, n);
 	if (s->said_wrong)
 		return;
 	if (n)
-		node_forget_times(s->m, file->ino, true, false);
-	use(s->m, file->ino);
+		as_node_forget_times(s->m, file->ino, true, false);
+	as_model_use(s->m, file->ino);
 	if (move)
-		file_seek(s->m, s->op->fd, off + (int64_t)n);
+		as_file_seek(s->m, s->op->fd, off + (int64_t)n);
 }
 
-void step_READ(struct step *s)
+void as_rule_READ(struct as_rule_step *s)
 {
-	struct file *file = fd_file(s, s->op->fd, false);
+	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 
 	if (file)
 		read_at(s, file, file->off, true);
 }
 
-void step_PREAD(struct step *s)
+void as_rule_PREAD(struct as_rule_step *s)
 {
-	struct file *file;
+	struct as_file *file;
 
 	/* pread(2): a negative offset is EINVAL, found before the descriptor is looked at. */
 	if (s->op->off < 0)
-		return refuse(s, EINVAL);
-	file = fd_file(s, s->op->fd, false);
+		return as_rule_refuse(s, EINVAL);
+	file = as_rule_fd_file(s, s->op->fd, false);
 	if (file)
 		read_at(s, file, s->op->off, false);
 }
 
 /* How much of a write fits below the type's largest file; 0: EFBIG (write(2)). */
-static uint64_t fits(const struct step *s, uint64_t off, uint64_t len)
+static uint64_t fits(const struct as_rule_step *s, uint64_t off, uint64_t len)
 {
 	uint64_t max = s->m->traits->size_max;
 
@@ -119,7 +122,7 @@ static uint64_t fits(const struct step *s, uint64_t off, uint64_t len)
 }
 
 /* What a write that ran out of space says it wrote is believed, if it is less. */
-static bool accept_count(struct step *s, uint64_t n, uint64_t *done)
+static bool accept_count(struct as_rule_step *s, uint64_t n, uint64_t *done)
 {
 	int64_t got = s->got ? s->got->ret : -1;
 	bool may_be_short = s->m->traits->may_fill;
@@ -127,66 +130,66 @@ static bool accept_count(struct step *s, uint64_t n, uint64_t *done)
 	*done = n;
 	if (may_be_short && got > 0 && (uint64_t)got < n) {
 		*done = (uint64_t)got;
-		return accept(s, got);
+		return as_rule_accept(s, got);
 	}
-	return accept(s, (int64_t)n);
+	return as_rule_accept(s, (int64_t)n);
 }
 
-static void write_at(struct step *s, struct file *file, int64_t off, bool move)
+static void write_at(struct as_rule_step *s, struct as_file *file, int64_t off, bool move)
 {
-	const struct inode *look = inode_at(s->m, file->ino);
+	const struct as_inode *look = inode_at(s->m, file->ino);
 	uint32_t ino = file->ino;
 	uint64_t n;
-	struct inode *inode;
-	struct pair before;
+	struct as_inode *inode;
+	struct as_ino_pair before;
 
 	if (!writable(file))
-		return refuse(s, EBADF);
+		return as_rule_refuse(s, EBADF);
 	if (overflows(off, s->op->len))
-		return refuse(s, EINVAL);
+		return as_rule_refuse(s, EINVAL);
 	/* open(2), O_APPEND; pwrite(2), BUGS: on Linux it appends too. */
 	if (file->flags & O_APPEND_BIT)
 		off = (int64_t)look->reg.size;
 	allow_direct(s, file);
 	/* __generic_file_write_iter(): the time is set before the transfer is found unaligned. */
 	if (file->flags & O_DIRECT_BIT && s->got && s->got->ret < 0 && s->got->err == EINVAL)
-		node_forget_times(s->m, ino, false, true);
+		as_node_forget_times(s->m, ino, false, true);
 	if (s->op->len == 0) {
-		(void)accept(s, 0);
+		(void)as_rule_accept(s, 0);
 		return;
 	}
 	n = fits(s, (uint64_t)off, s->op->len);
 	if (n == 0)
-		return refuse(s, EFBIG);
-	allow_full(s);
+		return as_rule_refuse(s, EFBIG);
+	as_rule_allow_full(s);
 	if (!accept_count(s, n, &n))
 		return;
-	changes(s);
-	inode = node_edit(s->m, ino, &before);
-	content_write(inode, (uint64_t)off, n, s->op->fill, (uint64_t)off);
-	drop_setid(s, inode);
+	as_rule_changes(s);
+	inode = as_node_edit(s->m, ino, &before);
+	as_content_write(inode, (uint64_t)off, n, s->op->fill, (uint64_t)off);
+	as_rule_drop_setid(s, inode);
 	inode->used = s->m->clock;
-	node_finish(s->m, inode, &before);
-	node_forget_times(s->m, ino, false, true);
+	as_node_finish(s->m, inode, &before);
+	as_node_forget_times(s->m, ino, false, true);
 	if (move)
-		file_seek(s->m, s->op->fd, off + (int64_t)n);
+		as_file_seek(s->m, s->op->fd, off + (int64_t)n);
 }
 
-void step_WRITE(struct step *s)
+void as_rule_WRITE(struct as_rule_step *s)
 {
-	struct file *file = fd_file(s, s->op->fd, false);
+	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 
 	if (file)
 		write_at(s, file, file->off, true);
 }
 
-void step_PWRITE(struct step *s)
+void as_rule_PWRITE(struct as_rule_step *s)
 {
-	struct file *file;
+	struct as_file *file;
 
 	if (s->op->off < 0)
-		return refuse(s, EINVAL);
-	file = fd_file(s, s->op->fd, false);
+		return as_rule_refuse(s, EINVAL);
+	file = as_rule_fd_file(s, s->op->fd, false);
 	if (file)
 		write_at(s, file, s->op->off, false);
 }
@@ -195,42 +198,43 @@ void step_PWRITE(struct step *s)
 
 /* lseek(2): SEEK_DATA and SEEK_HOLE are hints: a file system may call holes data, but never data a
  * hole, and the end of the file is one. */
-static bool seek_sparse(struct step *s, const struct inode *inode, int64_t off, bool data)
+static bool seek_sparse(struct as_rule_step *s, const struct as_inode *inode, int64_t off,
+			bool data)
 {
 	uint64_t at = (uint64_t)off, size = inode->reg.size, next;
 	int64_t got = s->got ? s->got->ret : -1;
 
 	if (off < 0 && s->m->traits->quirks & AS_QUIRK_SEEK_FROM_START) {
 		/* But not always: what is not on the disk yet it does not find so. */
-		allow(s, ENXIO);
+		as_rule_allow(s, ENXIO);
 		at = 0;
 	} else if (off < 0) {
 		at = size;
 	}
 	if (at >= size) {
-		refuse(s, ENXIO);
+		as_rule_refuse(s, ENXIO);
 		return false;
 	}
-	next = content_next_data(inode, at);
+	next = as_content_next_data(inode, at);
 	if (data && next >= size)
-		allow(s, ENXIO);
+		as_rule_allow(s, ENXIO);
 	if (!s->got || got < 0)
-		return accept(s, -1);
+		return as_rule_accept(s, -1);
 	if ((uint64_t)got < at || (uint64_t)got > size - data)
-		wrong(s, "found %s at %lld, outside the file", data ? "data" : "a hole",
-		      (long long)got);
+		as_rule_wrong(s, "found %s at %lld, outside the file", data ? "data" : "a hole",
+			      (long long)got);
 	else if (data && (uint64_t)got > next)
-		wrong(s, "found data at %lld, model has some at %llu", (long long)got,
-		      (unsigned long long)next);
-	else if (!data && (uint64_t)got < size && content_is_data(inode, (uint64_t)got))
-		wrong(s, "found a hole at %lld, model has data there", (long long)got);
-	return accept(s, -1) && !s->said_wrong;
+		as_rule_wrong(s, "found data at %lld, model has some at %llu", (long long)got,
+			      (unsigned long long)next);
+	else if (!data && (uint64_t)got < size && as_content_is_data(inode, (uint64_t)got))
+		as_rule_wrong(s, "found a hole at %lld, model has data there", (long long)got);
+	return as_rule_accept(s, -1) && !s->said_wrong;
 }
 
-void step_LSEEK(struct step *s)
+void as_rule_LSEEK(struct as_rule_step *s)
 {
-	struct file *file = fd_file(s, s->op->fd, false);
-	const struct inode *inode;
+	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
+	const struct as_inode *inode;
 	int64_t off = s->op->off, base = 0;
 
 	if (!file)
@@ -238,18 +242,18 @@ void step_LSEEK(struct step *s)
 	inode = inode_at(s->m, file->ino);
 	if (is_dir(inode)) {
 		/* What offsets of a directory mean is the file system's own affair. */
-		allow(s, EINVAL);
-		allow(s, ENXIO);
-		allow(s, EOVERFLOW);
+		as_rule_allow(s, EINVAL);
+		as_rule_allow(s, ENXIO);
+		as_rule_allow(s, EOVERFLOW);
 		/* ext4 has its holes at INT64_MAX: who reads there overflows before it matters
 		 * that it is a directory. */
-		if (accept(s, -1) && s->got && s->got->ret >= 0)
-			file_seek(s->m, s->op->fd, s->got->ret);
+		if (as_rule_accept(s, -1) && s->got && s->got->ret >= 0)
+			as_file_seek(s->m, s->op->fd, s->got->ret);
 		return;
 	}
 	if (s->op->flags >= 3) {
 		if (seek_sparse(s, inode, off, s->op->flags == 3) && s->got)
-			file_seek(s->m, s->op->fd, s->got->ret);
+			as_file_seek(s->m, s->op->fd, s->got->ret);
 		return;
 	}
 	if (s->op->flags == 1)
@@ -259,67 +263,67 @@ void step_LSEEK(struct step *s)
 	/* lseek(2): a negative result or one beyond the type's largest file is EINVAL. */
 	if (__builtin_add_overflow(base, off, &off) || off < 0 ||
 	    (uint64_t)off > s->m->traits->size_max)
-		return refuse(s, EINVAL);
-	if (accept(s, off))
-		file_seek(s->m, s->op->fd, off);
+		return as_rule_refuse(s, EINVAL);
+	if (as_rule_accept(s, off))
+		as_file_seek(s->m, s->op->fd, off);
 }
 
 /* ---- Sizes ---- */
 
-void truncate_inode(struct step *s, uint32_t ino, uint64_t size)
+void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
 {
-	struct inode *inode;
-	struct pair before;
+	struct as_inode *inode;
+	struct as_ino_pair before;
 
 	/* truncate(2): a length that is negative as off_t is EINVAL. */
 	if (size > (uint64_t)INT64_MAX)
-		return refuse(s, EINVAL);
+		return as_rule_refuse(s, EINVAL);
 	/* truncate(2), EFBIG: inode_newsize_ok(). */
 	if (size > s->m->traits->size_max)
-		return refuse(s, EFBIG);
-	allow_full(s);
-	if (!accept(s, 0))
+		return as_rule_refuse(s, EFBIG);
+	as_rule_allow_full(s);
+	if (!as_rule_accept(s, 0))
 		return;
-	changes(s);
-	inode = node_edit(s->m, ino, &before);
-	content_truncate(inode, size);
-	drop_setid(s, inode);
-	node_finish(s->m, inode, &before);
-	node_forget_times(s->m, ino, false, true);
+	as_rule_changes(s);
+	inode = as_node_edit(s->m, ino, &before);
+	as_content_truncate(inode, size);
+	as_rule_drop_setid(s, inode);
+	as_node_finish(s->m, inode, &before);
+	as_node_forget_times(s->m, ino, false, true);
 }
 
-void step_TRUNCATE(struct step *s)
+void as_rule_TRUNCATE(struct as_rule_step *s)
 {
-	const struct inode *inode;
-	struct walk w;
+	const struct as_inode *inode;
+	struct as_walk w;
 
 	/* truncate(2): a negative length is EINVAL, before the path is looked at. */
 	if (s->op->len > (uint64_t)INT64_MAX)
-		return refuse(s, EINVAL);
-	w = walk_path(s->m, s->op->path, WALK_FOLLOW);
+		return as_rule_refuse(s, EINVAL);
+	w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	inode = inode_at(s->m, w.ino);
 	if (is_dir(inode))
-		return refuse(s, EISDIR);
+		return as_rule_refuse(s, EISDIR);
 	if (!is_reg(inode))
-		return refuse(s, EINVAL);
-	truncate_inode(s, w.ino, s->op->len);
+		return as_rule_refuse(s, EINVAL);
+	as_rule_truncate_inode(s, w.ino, s->op->len);
 }
 
-void step_FTRUNCATE(struct step *s)
+void as_rule_FTRUNCATE(struct as_rule_step *s)
 {
-	struct file *file;
+	struct as_file *file;
 
 	if (s->op->len > (uint64_t)INT64_MAX)
-		return refuse(s, EINVAL);
-	file = fd_file(s, s->op->fd, false);
+		return as_rule_refuse(s, EINVAL);
+	file = as_rule_fd_file(s, s->op->fd, false);
 	if (!file)
 		return;
 	/* ftruncate(2): EINVAL for what is no regular file or not open for writing. */
 	if (!is_reg(inode_at(s->m, file->ino)) || !writable(file))
-		return refuse(s, EINVAL);
-	truncate_inode(s, file->ino, s->op->len);
+		return as_rule_refuse(s, EINVAL);
+	as_rule_truncate_inode(s, file->ino, s->op->len);
 }
 
 /* ---- fallocate ---- */
@@ -328,39 +332,39 @@ enum { KEEP = 0x01, PUNCH = 0x02, COLLAPSE = 0x08, ZERO = 0x10, INSERT = 0x20, U
 
 /* fallocate(2), EINVAL and EOPNOTSUPP: which flags go together. Linux answered EINVAL for some
  * mixtures up to 6.11 and EOPNOTSUPP since: both are allowed. */
-static bool falloc_flags_ok(struct step *s, int64_t mode)
+static bool falloc_flags_ok(struct as_rule_step *s, int64_t mode)
 {
 	int64_t kind = mode & ~KEEP;
 	bool ok = kind == 0 || (kind == PUNCH && (mode & KEEP)) || kind == ZERO ||
 		  kind == UNSHARE || ((kind == COLLAPSE || kind == INSERT) && !(mode & KEEP));
 
 	if (!ok) {
-		refuse(s, EOPNOTSUPP);
-		allow(s, EINVAL);
+		as_rule_refuse(s, EOPNOTSUPP);
+		as_rule_allow(s, EINVAL);
 	}
 	return ok;
 }
 
-static bool falloc_supported(const struct step *s, int64_t mode)
+static bool falloc_supported(const struct as_rule_step *s, int64_t mode)
 {
 	switch (mode & ~KEEP) {
 	case 0:
-		return has(s, mode & KEEP ? AS_FEAT_FALLOC_KEEP : AS_FEAT_FALLOC_ALLOC);
+		return as_rule_has(s, mode & KEEP ? AS_FEAT_FALLOC_KEEP : AS_FEAT_FALLOC_ALLOC);
 	case PUNCH:
-		return has(s, AS_FEAT_FALLOC_PUNCH);
+		return as_rule_has(s, AS_FEAT_FALLOC_PUNCH);
 	case ZERO:
-		return has(s, AS_FEAT_FALLOC_ZERO);
+		return as_rule_has(s, AS_FEAT_FALLOC_ZERO);
 	case COLLAPSE:
-		return has(s, AS_FEAT_FALLOC_COLLAPSE);
+		return as_rule_has(s, AS_FEAT_FALLOC_COLLAPSE);
 	case INSERT:
-		return has(s, AS_FEAT_FALLOC_INSERT);
+		return as_rule_has(s, AS_FEAT_FALLOC_INSERT);
 	default:
 		return false;
 	}
 }
 
 /* fallocate(2), COLLAPSE and INSERT: whole blocks only, and inside the file. */
-static int range_error(const struct step *s, const struct inode *inode, int64_t kind)
+static int range_error(const struct as_rule_step *s, const struct as_inode *inode, int64_t kind)
 {
 	uint64_t off = (uint64_t)s->op->off, len = s->op->len, block = s->m->traits->block_bytes;
 
@@ -375,22 +379,22 @@ static int range_error(const struct step *s, const struct inode *inode, int64_t 
 	return inode->reg.size + len > s->m->traits->size_max ? EFBIG : 0;
 }
 
-static void falloc_now(struct step *s, uint32_t ino, int64_t mode)
+static void falloc_now(struct as_rule_step *s, uint32_t ino, int64_t mode)
 {
 	uint64_t off = (uint64_t)s->op->off, len = s->op->len;
-	struct pair before;
-	struct inode *inode = node_edit(s->m, ino, &before);
+	struct as_ino_pair before;
+	struct as_inode *inode = as_node_edit(s->m, ino, &before);
 
 	switch (mode & ~KEEP) {
 	case PUNCH:
 	case ZERO:
-		content_punch(inode, off, len);
+		as_content_punch(inode, off, len);
 		break;
 	case COLLAPSE:
-		content_collapse(inode, off, len);
+		as_content_collapse(inode, off, len);
 		break;
 	case INSERT:
-		content_insert(inode, off, len);
+		as_content_insert(inode, off, len);
 		break;
 	default:
 		break;
@@ -398,55 +402,55 @@ static void falloc_now(struct step *s, uint32_t ino, int64_t mode)
 	if (((mode & ~KEEP) == 0 || (mode & ~KEEP) == ZERO) && !(mode & KEEP) &&
 	    off + len > inode->reg.size)
 		inode->reg.size = off + len;
-	drop_setid(s, inode);
-	node_finish(s->m, inode, &before);
-	node_forget_times(s->m, ino, false, true);
+	as_rule_drop_setid(s, inode);
+	as_node_finish(s->m, inode, &before);
+	as_node_forget_times(s->m, ino, false, true);
 }
 
-void step_FALLOCATE(struct step *s)
+void as_rule_FALLOCATE(struct as_rule_step *s)
 {
-	struct file *file = fd_file(s, s->op->fd, false);
+	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 	int64_t mode = s->op->flags;
-	const struct inode *inode;
+	const struct as_inode *inode;
 	int err;
 
 	if (!file)
 		return;
 	/* vfs_fallocate(), in its order. */
 	if (s->op->off < 0 || s->op->len == 0 || s->op->len > (uint64_t)INT64_MAX)
-		return refuse(s, EINVAL);
+		return as_rule_refuse(s, EINVAL);
 	if (!falloc_flags_ok(s, mode))
 		return;
 	if (!writable(file))
-		return refuse(s, EBADF);
+		return as_rule_refuse(s, EBADF);
 	inode = inode_at(s->m, file->ino);
 	if (overflows(s->op->off, s->op->len) ||
 	    (uint64_t)s->op->off + s->op->len > s->m->traits->size_max)
-		return refuse(s, EFBIG);
+		return as_rule_refuse(s, EFBIG);
 	if (!falloc_supported(s, mode)) {
 		if ((s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) && (s->applying || s->got))
-			node_forget_times(s->m, file->ino, false, true);
+			as_node_forget_times(s->m, file->ino, false, true);
 		/* UNSHARE_RANGE on a type that knows it is a plain allocation. */
-		return refuse(s, EOPNOTSUPP);
+		return as_rule_refuse(s, EOPNOTSUPP);
 	}
 	err = range_error(s, inode, mode & ~KEEP);
 	if (err) {
 		if ((s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) && (s->applying || s->got))
-			node_forget_times(s->m, file->ino, false, true);
-		return refuse(s, err);
+			as_node_forget_times(s->m, file->ino, false, true);
+		return as_rule_refuse(s, err);
 	}
-	allow_full(s);
-	if (!accept(s, 0))
+	as_rule_allow_full(s);
+	if (!as_rule_accept(s, 0))
 		return;
-	changes(s);
+	as_rule_changes(s);
 	falloc_now(s, file->ino, mode);
 }
 
 /* ---- Copies and mappings ---- */
 
-static int copy_error(struct step *s, const struct file *in, const struct file *out)
+static int copy_error(struct as_rule_step *s, const struct as_file *in, const struct as_file *out)
 {
-	const struct inode *from = inode_at(s->m, in->ino), *to = inode_at(s->m, out->ino);
+	const struct as_inode *from = inode_at(s->m, in->ino), *to = inode_at(s->m, out->ino);
 
 	/* generic_file_rw_checks(); copy_file_range(2): EISDIR, EINVAL, EBADF (also O_APPEND). */
 	if (is_dir(from) || is_dir(to))
@@ -456,73 +460,73 @@ static int copy_error(struct step *s, const struct file *in, const struct file *
 	return 0;
 }
 
-void step_COPY_FILE_RANGE(struct step *s)
+void as_rule_COPY_FILE_RANGE(struct as_rule_step *s)
 {
-	struct file *in = fd_file(s, s->op->fd, false), *out;
-	const struct inode *from;
+	struct as_file *in = as_rule_fd_file(s, s->op->fd, false), *out;
+	const struct as_inode *from;
 	uint64_t off = (uint64_t)s->op->off, to_off = (uint64_t)s->op->off2, n = 0;
-	struct inode *to;
-	struct pair before;
+	struct as_inode *to;
+	struct as_ino_pair before;
 	int err;
 
 	if (!in)
 		return;
-	out = fd_file(s, s->op->fd2, false);
+	out = as_rule_fd_file(s, s->op->fd2, false);
 	if (!out)
 		return;
 	err = copy_error(s, in, out);
 	if (err)
-		return refuse(s, err);
+		return as_rule_refuse(s, err);
 	/* generic_copy_file_checks(): ranges that wrap 64 bits are EOVERFLOW, negative offsets
 	 * EINVAL or EOVERFLOW depending on which check sees them first. A length beyond the sign
 	 * bit is none of these: it is cut to what the source has before anybody adds it to a
 	 * signed offset. */
 	if (s->op->off < 0 || s->op->off2 < 0 || off + s->op->len < off ||
 	    to_off + s->op->len < to_off) {
-		allow(s, EOVERFLOW);
-		return refuse(s, EINVAL);
+		as_rule_allow(s, EOVERFLOW);
+		return as_rule_refuse(s, EINVAL);
 	}
 	from = inode_at(s->m, in->ino);
 	if (off < from->reg.size)
 		n = from->reg.size - off < s->op->len ? from->reg.size - off : s->op->len;
 	if (to_off >= s->m->traits->size_max && s->op->len) {
-		refuse(s, EFBIG);
+		as_rule_refuse(s, EFBIG);
 		if (n == 0)
-			(void)accept(s, 0);
+			(void)as_rule_accept(s, 0);
 		return;
 	}
 	/* copy_file_range(2), EINVAL: same file, overlapping ranges. */
 	if (in->ino == out->ino && to_off + n > off && to_off < off + n)
-		return refuse(s, EINVAL);
+		return as_rule_refuse(s, EINVAL);
 	/* do_splice_from() of fs/splice.c, by which copies are made where nothing better is. */
 	if (s->m->traits->quirks & AS_QUIRK_COPY_MAYBE_REFUSED)
-		allow(s, EINVAL);
+		as_rule_allow(s, EINVAL);
 	n = fits(s, to_off, n);
 	allow_direct(s, in);
 	allow_direct(s, out);
-	allow_full(s);
+	as_rule_allow_full(s);
 	/* A short copy is always allowed, nothing at all only when there is nothing. */
 	if (s->got && s->got->ret > 0 && (uint64_t)s->got->ret < n)
 		n = (uint64_t)s->got->ret;
-	if (!accept(s, (int64_t)n) || n == 0)
+	if (!as_rule_accept(s, (int64_t)n) || n == 0)
 		return;
-	changes(s);
-	to = node_edit(s->m, out->ino, &before);
-	content_copy(inode_at(s->m, in->ino), off, to, to_off, n);
-	drop_setid(s, to);
-	node_finish(s->m, to, &before);
-	node_forget_times(s->m, out->ino, false, true);
-	node_forget_times(s->m, in->ino, true, false);
+	as_rule_changes(s);
+	to = as_node_edit(s->m, out->ino, &before);
+	as_content_copy(inode_at(s->m, in->ino), off, to, to_off, n);
+	as_rule_drop_setid(s, to);
+	as_node_finish(s->m, to, &before);
+	as_node_forget_times(s->m, out->ino, false, true);
+	as_node_forget_times(s->m, in->ino, true, false);
 }
 
 #define MSYNC_BOTH 5 /* MS_ASYNC and MS_SYNC */
 
-void step_MMAP_WRITE(struct step *s)
+void as_rule_MMAP_WRITE(struct as_rule_step *s)
 {
-	struct file *file = fd_file(s, s->op->fd, false);
-	const struct inode *look;
-	struct inode *inode;
-	struct pair before;
+	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
+	const struct as_inode *look;
+	struct as_inode *inode;
+	struct as_ino_pair before;
 
 	if (!file)
 		return;
@@ -533,25 +537,26 @@ void step_MMAP_WRITE(struct step *s)
 	 * ENXIO: the executor's, for writing behind the end. */
 	if (s->op->len == 0 || s->op->off < 0 || overflows(s->op->off, s->op->len) ||
 	    (s->op->flags & MSYNC_BOTH) == MSYNC_BOTH)
-		refuse(s, EINVAL);
+		as_rule_refuse(s, EINVAL);
 	else if (is_reg(look) && (uint64_t)s->op->off + s->op->len > look->reg.size)
-		refuse(s, ENXIO);
+		as_rule_refuse(s, ENXIO);
 	if ((file->flags & O_ACC) != O_RW)
-		refuse(s, EACCES);
+		as_rule_refuse(s, EACCES);
 	if (is_dir(look)) {
-		refuse(s, ENODEV);
-		allow(s, EACCES);
+		as_rule_refuse(s, ENODEV);
+		as_rule_allow(s, EACCES);
 	}
-	if (!has(s, AS_FEAT_MMAP))
-		refuse(s, ENODEV);
+	if (!as_rule_has(s, AS_FEAT_MMAP))
+		as_rule_refuse(s, ENODEV);
 	if (s->allowed.must)
 		return;
-	allow_full(s);
-	if (!accept(s, 0))
+	as_rule_allow_full(s);
+	if (!as_rule_accept(s, 0))
 		return;
-	changes(s);
-	inode = node_edit(s->m, file->ino, &before);
-	content_write(inode, (uint64_t)s->op->off, s->op->len, s->op->fill, (uint64_t)s->op->off);
-	node_finish(s->m, inode, &before);
-	node_forget_times(s->m, file->ino, true, true);
+	as_rule_changes(s);
+	inode = as_node_edit(s->m, file->ino, &before);
+	as_content_write(inode, (uint64_t)s->op->off, s->op->len, s->op->fill,
+			 (uint64_t)s->op->off);
+	as_node_finish(s->m, inode, &before);
+	as_node_forget_times(s->m, file->ino, true, true);
 }

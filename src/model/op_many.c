@@ -10,9 +10,9 @@
 #include <string.h>
 
 /* The first name of a directory in bytewise order. */
-static const struct entry *first_entry(const struct inode *dir)
+static const struct as_entry *first_entry(const struct as_inode *dir)
 {
-	const struct entry *entry = dir->dir.entries;
+	const struct as_entry *entry = dir->dir.entries;
 
 	while (entry && entry->left)
 		entry = entry->left;
@@ -22,20 +22,20 @@ static const struct entry *first_entry(const struct inode *dir)
 /* Removes up to *limit names below dir, depth first, smallest first. True when dir is empty. */
 static bool empty_out(struct as_model *m, uint32_t dir, uint64_t *limit)
 {
-	const struct entry *entry;
+	const struct as_entry *entry;
 
 	while ((entry = first_entry(inode_at(m, dir)))) {
-		struct name *name = name_get(entry->name);
+		struct as_name *name = as_name_get(entry->name);
 		uint32_t ino = entry->ino;
 		bool done = !is_dir(inode_at(m, ino)) || empty_out(m, ino, limit);
 
 		if (done && *limit) {
-			node_unlink(m, dir, name->s, name->len);
+			as_node_unlink(m, dir, name->s, name->len);
 			--*limit;
 		} else {
 			done = false;
 		}
-		name_put(name);
+		as_name_put(name);
 		if (!done)
 			return false;
 	}
@@ -43,9 +43,9 @@ static bool empty_out(struct as_model *m, uint32_t dir, uint64_t *limit)
 }
 
 /* A composite that failed may have got somewhere. */
-static bool go_on(struct step *s, int64_t ret)
+static bool go_on(struct as_rule_step *s, int64_t ret)
 {
-	bool accepted = accept(s, ret);
+	bool accepted = as_rule_accept(s, ret);
 
 	if (accepted)
 		return true;
@@ -54,13 +54,13 @@ static bool go_on(struct step *s, int64_t ret)
 }
 
 /* A directory that is emptied, and then cannot be removed. */
-static void emptied_only(struct step *s, uint32_t dir, int err)
+static void emptied_only(struct as_rule_step *s, uint32_t dir, int err)
 {
-	uint64_t limit = composite_limit(s);
+	uint64_t limit = as_rule_composite_limit(s);
 
-	refuse(s, err);
+	as_rule_refuse(s, err);
 	if (s->applying || (s->got && s->got->ret < 0 && s->got->err == err)) {
-		changes(s);
+		as_rule_changes(s);
 		empty_out(s->m, dir, &limit);
 	}
 }
@@ -74,37 +74,37 @@ static int cut_off(const struct as_model *m, const char *path, uint32_t dir)
 	unsigned links = 0;
 	int err;
 
-	walk_from(m, m->cwd, path, WALK_PARENT, &links);
+	as_walk_from(m, m->cwd, path, WALK_PARENT, &links);
 	if (!links && !strstr(path, ".."))
 		return 0;
 	after = as_model_copy(m);
 	empty_out(after, dir, &limit);
-	err = walk_path(after, path, WALK_NOFOLLOW).err;
+	err = as_walk_path(after, path, WALK_NOFOLLOW).err;
 	as_model_free(after);
 	return err;
 }
 
-void step_REMOVE(struct step *s)
+void as_rule_REMOVE(struct as_rule_step *s)
 {
-	struct walk w = walk_path(s->m, s->op->path, WALK_PARENT), full;
-	uint64_t limit = composite_limit(s);
+	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT), full;
+	uint64_t limit = as_rule_composite_limit(s);
 	uint32_t ino;
 	int err = as_op_remove_refused(s->op->path);
 
 	if (err || w.err)
-		return refuse(s, err ? err : w.err);
-	full = walk_path(s->m, s->op->path, WALK_NOFOLLOW);
+		return as_rule_refuse(s, err ? err : w.err);
+	full = as_walk_path(s->m, s->op->path, WALK_NOFOLLOW);
 	if (full.err)
-		return refuse(s, full.err);
-	walk_last(s->m, &w);
+		return as_rule_refuse(s, full.err);
+	as_walk_last(s->m, &w);
 	ino = full.ino;
 	if (ino != w.ino) {
 		/* "link/" is the directory behind the link: emptied, but rmdir(2) of the link
 		 * itself is ENOTDIR, or ENOENT where the link went with the rest. If that
 		 * directory was removed, its list is ENOENT. */
 		if (inode_at(s->m, ino)->nlink == 0)
-			return refuse(s, ENOENT);
-		err = walk_is_above(s->m, ino, w.parent) ? ENOENT : ENOTDIR;
+			return as_rule_refuse(s, ENOENT);
+		err = as_walk_is_above(s->m, ino, w.parent) ? ENOENT : ENOTDIR;
 		return emptied_only(s, ino, err);
 	}
 	err = is_dir(inode_at(s->m, ino)) ? cut_off(s->m, s->op->path, ino) : 0;
@@ -112,115 +112,116 @@ void step_REMOVE(struct step *s)
 		return emptied_only(s, ino, err);
 	if (!go_on(s, 0))
 		return;
-	changes(s);
+	as_rule_changes(s);
 	if ((!is_dir(inode_at(s->m, ino)) || empty_out(s->m, ino, &limit)) && limit)
-		node_unlink(s->m, w.parent, w.last, w.last_len);
+		as_node_unlink(s->m, w.parent, w.last, w.last_len);
 }
 
-void step_PRUNE(struct step *s)
+void as_rule_PRUNE(struct as_rule_step *s)
 {
-	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
-	uint64_t limit = composite_limit(s);
-	const struct inode *inode;
+	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
+	uint64_t limit = as_rule_composite_limit(s);
+	const struct as_inode *inode;
 
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	inode = inode_at(s->m, w.ino);
 	if (is_reg(inode))
-		return truncate_inode(s, w.ino, 0);
+		return as_rule_truncate_inode(s, w.ino, 0);
 	if (!is_dir(inode))
-		return refuse(s, EINVAL);
+		return as_rule_refuse(s, EINVAL);
 	if (inode->nlink == 0)
-		allow_removed_list(s);
+		as_rule_allow_removed_list(s);
 	if (!go_on(s, 0))
 		return;
-	changes(s);
+	as_rule_changes(s);
 	empty_out(s->m, w.ino, &limit);
 }
 
 /* What mkdir in a loop may run into half-way. */
-static void allow_partial(struct step *s)
+static void allow_partial(struct as_rule_step *s)
 {
-	allow_full(s);
+	as_rule_allow_full(s);
 	if (s->m->traits->dir_link_max)
-		allow(s, EMLINK);
+		as_rule_allow(s, EMLINK);
 }
 
-void step_ENLARGE(struct step *s)
+void as_rule_ENLARGE(struct as_rule_step *s)
 {
-	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
-	uint64_t limit = composite_limit(s), made = 0;
-	const struct inode *inode;
+	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
+	uint64_t limit = as_rule_composite_limit(s), made = 0;
+	const struct as_inode *inode;
 	char name[24];
 
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	inode = inode_at(s->m, w.ino);
 	if (is_reg(inode))
-		return truncate_inode(s, w.ino, inode->reg.size + s->op->len);
+		return as_rule_truncate_inode(s, w.ino, inode->reg.size + s->op->len);
 	if (!is_dir(inode))
-		return refuse(s, EINVAL);
+		return as_rule_refuse(s, EINVAL);
 	if (inode->nlink == 0 && s->op->len)
-		return refuse(s, ENOENT);
+		return as_rule_refuse(s, ENOENT);
 	allow_partial(s);
 	if (!go_on(s, (int64_t)s->op->len))
 		return;
-	changes(s);
+	as_rule_changes(s);
 	if (limit > s->op->len)
 		limit = s->op->len;
 	for (uint64_t i = 0; made < limit; i++) {
-		struct walk at = { .parent = w.ino };
+		struct as_walk at = { .parent = w.ino };
 		int len = snprintf(name, sizeof(name), "e%llu", (unsigned long long)i);
 
-		if (entries_find(inode_at(s->m, w.ino)->dir.entries, name, (size_t)len))
+		if (as_entries_find(inode_at(s->m, w.ino)->dir.entries, name, (size_t)len))
 			continue;
-		node_link(s->m, w.ino, name, (size_t)len, make_node(s, &at, S_IFDIR | 0755)->ino);
+		as_node_link(s->m, w.ino, name, (size_t)len,
+			     as_rule_make_node(s, &at, S_IFDIR | 0755)->ino);
 		made++;
 	}
 }
 
 /* The new part of a chain is built from its end, so that each link costs one step of digest
  * instead of one for each directory above. */
-static void build_chain(struct step *s, uint32_t dir, uint64_t n)
+static void build_chain(struct as_rule_step *s, uint32_t dir, uint64_t n)
 {
-	struct walk at = { .parent = dir };
+	struct as_walk at = { .parent = dir };
 	uint32_t below = 0;
 
 	if (n == 0)
 		return;
 	for (uint64_t i = 0; i < n; i++) {
-		uint32_t ino = make_node(s, &at, S_IFDIR | 0755)->ino;
+		uint32_t ino = as_rule_make_node(s, &at, S_IFDIR | 0755)->ino;
 
 		if (below)
-			node_link(s->m, ino, "d", 1, below);
+			as_node_link(s->m, ino, "d", 1, below);
 		below = ino;
 	}
-	node_link(s->m, dir, "d", 1, below);
+	as_node_link(s->m, dir, "d", 1, below);
 }
 
-void step_DEEPEN(struct step *s)
+void as_rule_DEEPEN(struct as_rule_step *s)
 {
-	struct walk w = walk_path(s->m, s->op->path, WALK_FOLLOW);
-	uint64_t limit = composite_limit(s);
+	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
+	uint64_t limit = as_rule_composite_limit(s);
 	uint32_t dir = w.ino;
-	struct entry *entry;
+	struct as_entry *entry;
 
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	if (!is_dir(inode_at(s->m, dir)))
-		return refuse(s, ENOTDIR);
+		return as_rule_refuse(s, ENOTDIR);
 	if (inode_at(s->m, dir)->nlink == 0 && s->op->len)
-		return refuse(s, ENOENT);
+		return as_rule_refuse(s, ENOENT);
 	/* Down what is there; a "d" that is no directory stops it: O_DIRECTORY|O_NOFOLLOW. */
-	while (s->op->len && (entry = entries_find(inode_at(s->m, dir)->dir.entries, "d", 1))) {
+	while (s->op->len && (entry = as_entries_find(inode_at(s->m, dir)->dir.entries, "d", 1))) {
 		dir = entry->ino;
 		if (!is_dir(inode_at(s->m, dir)))
-			return refuse(s, ENOTDIR);
+			return as_rule_refuse(s, ENOTDIR);
 	}
 	allow_partial(s);
 	/* Many open directories, one at a time: only the descent itself may fail. */
 	if (!go_on(s, (int64_t)s->op->len))
 		return;
-	changes(s);
+	as_rule_changes(s);
 	build_chain(s, dir, limit < s->op->len ? limit : s->op->len);
 }

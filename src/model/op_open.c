@@ -30,134 +30,134 @@ static int bad_flags(int64_t flags)
 	return 0;
 }
 
-static void open_now(struct step *s, uint32_t ino, bool fresh)
+static void open_now(struct as_rule_step *s, uint32_t ino, bool fresh)
 {
 	int64_t flags = s->op->flags;
-	const struct inode *inode = inode_at(s->m, ino);
+	const struct as_inode *inode = inode_at(s->m, ino);
 
 	/* The slot's former descriptor was closed before the call: see docs/FORMAT.md. */
 	if ((flags & O_TRUNC_BIT) && is_reg(inode) && !fresh) {
-		struct pair before;
-		struct inode *file = node_edit(s->m, ino, &before);
+		struct as_ino_pair before;
+		struct as_inode *file = as_node_edit(s->m, ino, &before);
 
-		changes(s);
-		content_truncate(file, 0);
-		drop_setid(s, file);
-		node_finish(s->m, file, &before);
-		node_forget_times(s->m, ino, false, true);
+		as_rule_changes(s);
+		as_content_truncate(file, 0);
+		as_rule_drop_setid(s, file);
+		as_node_finish(s->m, file, &before);
+		as_node_forget_times(s->m, ino, false, true);
 	}
-	use(s->m, ino);
-	file_open(s->m, s->op->slot, ino, flags);
+	as_model_use(s->m, ino);
+	as_file_open(s->m, s->op->slot, ino, flags);
 }
 
-static bool special(const struct inode *inode)
+static bool special(const struct as_inode *inode)
 {
 	return S_ISCHR(inode->mode) || S_ISBLK(inode->mode) || S_ISFIFO(inode->mode) ||
 	       S_ISSOCK(inode->mode);
 }
 
 /* do_open() and may_open() on what was found. */
-static void open_found(struct step *s, uint32_t ino)
+static void open_found(struct as_rule_step *s, uint32_t ino)
 {
-	const struct inode *inode = inode_at(s->m, ino);
+	const struct as_inode *inode = inode_at(s->m, ino);
 	int64_t flags = s->op->flags;
 
 	/* The executor never opens device nodes, fifos and sockets: it answers ENXIO itself, before
 	 * or after the kernel could object. */
 	if (special(inode))
-		allow(s, ENXIO);
+		as_rule_allow(s, ENXIO);
 	if (flags & O_CREAT_BIT) {
 		if (flags & O_EXCL_BIT)
-			return refuse(s, EEXIST);
+			return as_rule_refuse(s, EEXIST);
 		if (is_dir(inode))
-			return refuse(s, EISDIR);
+			return as_rule_refuse(s, EISDIR);
 	}
 	if ((flags & O_DIRECTORY_BIT) && !is_dir(inode))
-		return refuse(s, ENOTDIR);
+		return as_rule_refuse(s, ENOTDIR);
 	if (S_ISLNK(inode->mode))
-		return refuse(s, ELOOP);
+		return as_rule_refuse(s, ELOOP);
 	if (is_dir(inode) && wants_write(flags))
-		return refuse(s, EISDIR);
+		return as_rule_refuse(s, EISDIR);
 	if (special(inode))
-		return refuse(s, ENXIO);
+		return as_rule_refuse(s, ENXIO);
 	if (flags & O_DIRECT_BIT) {
 		/* open(2): EINVAL where the file system does not support O_DIRECT. */
-		if (!has(s, AS_FEAT_DIRECT) || is_dir(inode))
-			allow(s, EINVAL);
+		if (!as_rule_has(s, AS_FEAT_DIRECT) || is_dir(inode))
+			as_rule_allow(s, EINVAL);
 	}
-	if (accept(s, 0))
+	if (as_rule_accept(s, 0))
 		open_now(s, ino, false);
 }
 
-static void open_create(struct step *s, const struct walk *w)
+static void open_create(struct as_rule_step *s, const struct as_walk *w)
 {
-	struct inode *inode;
+	struct as_inode *inode;
 
-	allow_full(s);
+	as_rule_allow_full(s);
 	/* An O_DIRECT that is refused may leave the new file behind; the caller avoids it. */
-	if ((s->op->flags & O_DIRECT_BIT) && !has(s, AS_FEAT_DIRECT))
-		return refuse(s, EINVAL);
-	if (!accept(s, 0))
+	if ((s->op->flags & O_DIRECT_BIT) && !as_rule_has(s, AS_FEAT_DIRECT))
+		return as_rule_refuse(s, EINVAL);
+	if (!as_rule_accept(s, 0))
 		return;
-	changes(s);
-	inode = make_node(s, w, S_IFREG | (s->op->mode & 07777));
-	node_link(s->m, w->parent, w->last, w->last_len, inode->ino);
+	as_rule_changes(s);
+	inode = as_rule_make_node(s, w, S_IFREG | (s->op->mode & 07777));
+	as_node_link(s->m, w->parent, w->last, w->last_len, inode->ino);
 	open_now(s, inode->ino, true);
 }
 
 /* O_PATH: only O_DIRECTORY, O_NOFOLLOW and O_CLOEXEC count beside it (open(2)). */
-static void open_path(struct step *s)
+static void open_path(struct as_rule_step *s)
 {
 	bool nofollow = s->op->flags & O_NOFOLLOW_BIT;
-	struct walk w = walk_path(s->m, s->op->path, nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+	struct as_walk w = as_walk_path(s->m, s->op->path, nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	if ((s->op->flags & O_DIRECTORY_BIT) && !is_dir(inode_at(s->m, w.ino)))
-		return refuse(s, ENOTDIR);
-	if (accept(s, 0))
-		file_open(s->m, s->op->slot, w.ino, s->op->flags);
+		return as_rule_refuse(s, ENOTDIR);
+	if (as_rule_accept(s, 0))
+		as_file_open(s->m, s->op->slot, w.ino, s->op->flags);
 }
 
-static void open_tmpfile(struct step *s)
+static void open_tmpfile(struct as_rule_step *s)
 {
 	/* do_tmpfile(): the lookup of a directory; a link that is not followed is none. */
-	struct walk w = walk_path(s->m, s->op->path,
-				  s->op->flags & O_NOFOLLOW_BIT ? WALK_NOFOLLOW : WALK_FOLLOW);
-	struct inode *inode;
+	struct as_walk w = as_walk_path(
+		s->m, s->op->path, s->op->flags & O_NOFOLLOW_BIT ? WALK_NOFOLLOW : WALK_FOLLOW);
+	struct as_inode *inode;
 
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	if (!is_dir(inode_at(s->m, w.ino)))
-		return refuse(s, ENOTDIR);
-	if (!has(s, AS_FEAT_TMPFILE))
-		return refuse(s, EOPNOTSUPP);
+		return as_rule_refuse(s, ENOTDIR);
+	if (!as_rule_has(s, AS_FEAT_TMPFILE))
+		return as_rule_refuse(s, EOPNOTSUPP);
 	/* A removed directory: vfs_tmpfile() does not ask, some file systems do. */
 	if (inode_at(s->m, w.ino)->nlink == 0)
-		allow(s, ENOENT);
-	allow_full(s);
-	if (!accept(s, 0))
+		as_rule_allow(s, ENOENT);
+	as_rule_allow_full(s);
+	if (!as_rule_accept(s, 0))
 		return;
 	w.parent = w.ino;
-	inode = make_node(s, &w, S_IFREG | (s->op->mode & 07777));
+	inode = as_rule_make_node(s, &w, S_IFREG | (s->op->mode & 07777));
 	/* open(2), O_TMPFILE: with O_EXCL it can never be linked. */
 	if (!(s->op->flags & O_EXCL_BIT))
 		inode->flags |= INODE_LINKABLE;
-	node_orphan(s->m, inode->ino);
+	as_node_orphan(s->m, inode->ino);
 	open_now(s, inode->ino, true);
 }
 
 /* The last component of an O_CREAT open: links are followed one by one, since the file is made
  * where the last of them points. */
-static void open_or_create(struct step *s)
+static void open_or_create(struct as_rule_step *s)
 {
 	bool follow = !(s->op->flags & (O_NOFOLLOW_BIT | O_EXCL_BIT));
-	struct walk w = walk_path(s->m, s->op->path, WALK_PARENT);
+	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT);
 	unsigned links = 0;
 
 	for (;;) {
 		if (w.err)
-			return refuse(s, w.err);
+			return as_rule_refuse(s, w.err);
 		if (w.type != LAST_NAME) {
 			uint32_t ino = w.parent;
 
@@ -167,48 +167,49 @@ static void open_or_create(struct step *s)
 		}
 		/* open_last_lookups(): "trailing slashes?" */
 		if (w.slash)
-			return refuse(s, EISDIR);
-		walk_last(s->m, &w);
+			return as_rule_refuse(s, EISDIR);
+		as_walk_last(s->m, &w);
 		if (w.err)
-			return refuse(s, w.err);
+			return as_rule_refuse(s, w.err);
 		if (!w.ino)
 			return open_create(s, &w);
 		if (!follow || !S_ISLNK(inode_at(s->m, w.ino)->mode))
 			return open_found(s, w.ino);
 		if (links++ >= MODEL_SYMLINKS_MAX)
-			return refuse(s, ELOOP);
-		w = walk_from(s->m, w.parent, inode_at(s->m, w.ino)->text->s, WALK_PARENT, &links);
+			return as_rule_refuse(s, ELOOP);
+		w = as_walk_from(s->m, w.parent, inode_at(s->m, w.ino)->text->s, WALK_PARENT,
+				 &links);
 	}
 }
 
-void step_OPEN(struct step *s)
+void as_rule_OPEN(struct as_rule_step *s)
 {
 	int64_t flags = s->op->flags;
-	struct walk w;
+	struct as_walk w;
 	int err;
 
 	/* The executor closes what the slot held before it opens, whatever comes of it. */
 	if (s->applying || s->got)
-		file_close(s->m, s->op->slot);
+		as_file_close(s->m, s->op->slot);
 	if (flags & O_PATH_BIT)
 		return open_path(s);
 	err = bad_flags(flags);
 	if (err)
-		return refuse(s, err);
+		return as_rule_refuse(s, err);
 	if (flags & O_TMPFILE_BIT)
 		return open_tmpfile(s);
 	if (flags & O_CREAT_BIT)
 		return open_or_create(s);
-	w = walk_path(s->m, s->op->path, flags & O_NOFOLLOW_BIT ? WALK_NOFOLLOW : WALK_FOLLOW);
+	w = as_walk_path(s->m, s->op->path, flags & O_NOFOLLOW_BIT ? WALK_NOFOLLOW : WALK_FOLLOW);
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	open_found(s, w.ino);
 }
 
-void step_CLOSE(struct step *s)
+void as_rule_CLOSE(struct as_rule_step *s)
 {
-	if (!fd_file(s, s->op->fd, true))
+	if (!as_rule_fd_file(s, s->op->fd, true))
 		return;
-	if (accept(s, 0))
-		file_close(s->m, s->op->fd);
+	if (as_rule_accept(s, 0))
+		as_file_close(s->m, s->op->fd);
 }

@@ -2,44 +2,44 @@
 /* op_sync: what makes things stable, and what takes the file system away and brings it back. */
 #include "model/rule.h"
 
-static void sync_fd(struct step *s, bool all)
+static void sync_fd(struct as_rule_step *s, bool all)
 {
-	if (fd_file(s, s->op->fd, false) && accept(s, 0) && all)
+	if (as_rule_fd_file(s, s->op->fd, false) && as_rule_accept(s, 0) && all)
 		s->m->synced = true;
 }
 
-void step_FSYNC(struct step *s)
+void as_rule_FSYNC(struct as_rule_step *s)
 {
 	sync_fd(s, false);
 }
 
-void step_FDATASYNC(struct step *s)
+void as_rule_FDATASYNC(struct as_rule_step *s)
 {
 	sync_fd(s, false);
 }
 
-void step_SYNCFS(struct step *s)
+void as_rule_SYNCFS(struct as_rule_step *s)
 {
 	sync_fd(s, true);
 }
 
-void step_SYNC(struct step *s)
+void as_rule_SYNC(struct as_rule_step *s)
 {
-	if (accept(s, 0))
+	if (as_rule_accept(s, 0))
 		s->m->synced = true;
 }
 
-void step_SYNC_FILE_RANGE(struct step *s)
+void as_rule_SYNC_FILE_RANGE(struct as_rule_step *s)
 {
-	struct file *file = fd_file(s, s->op->fd, false);
+	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 
 	if (!file)
 		return;
 	/* sync_file_range(2): EINVAL for unknown flags or a range that is negative or wraps. */
 	if ((s->op->flags & ~7) || s->op->off < 0 || s->op->len > (uint64_t)INT64_MAX ||
 	    s->op->off > INT64_MAX - (int64_t)s->op->len)
-		return refuse(s, EINVAL);
-	(void)accept(s, 0);
+		return as_rule_refuse(s, EINVAL);
+	(void)as_rule_accept(s, 0);
 }
 
 static int close_one(void *ctx, uint32_t slot, void *elem)
@@ -55,42 +55,42 @@ static void close_all(struct as_model *m)
 {
 	int32_t slot;
 
-	while (vec_each(&m->files, close_one, &slot))
-		file_close(m, slot);
-	node_set_cwd(m, MODEL_ROOT);
+	while (as_vec_each(&m->files, close_one, &slot))
+		as_file_close(m, slot);
+	as_node_set_cwd(m, MODEL_ROOT);
 }
 
-void step_UMOUNT(struct step *s)
+void as_rule_UMOUNT(struct as_rule_step *s)
 {
 	/* Decided by the executor: docs/FORMAT.md. */
 	if (s->m->n_open)
-		return refuse(s, EBUSY);
-	if (!accept(s, 0))
+		return as_rule_refuse(s, EBUSY);
+	if (!as_rule_accept(s, 0))
 		return;
 	close_all(s->m);
 	s->m->mounted = false;
 	s->m->synced = true;
 }
 
-void step_MOUNT(struct step *s)
+void as_rule_MOUNT(struct as_rule_step *s)
 {
 	/* Only reached while mounted: see unmounted_step. */
-	refuse(s, EBUSY);
+	as_rule_refuse(s, EBUSY);
 }
 
-void step_REMOUNT(struct step *s)
+void as_rule_REMOUNT(struct as_rule_step *s)
 {
 	/* Options are the file system's own: it may know them or not. */
 	if (s->op->opts && s->op->opts[0]) {
-		allow(s, EINVAL);
-		allow(s, EOPNOTSUPP);
+		as_rule_allow(s, EINVAL);
+		as_rule_allow(s, EOPNOTSUPP);
 	}
-	(void)accept(s, 0);
+	(void)as_rule_accept(s, 0);
 }
 
-void step_CRASH(struct step *s)
+void as_rule_CRASH(struct as_rule_step *s)
 {
-	if (!accept(s, 0))
+	if (!as_rule_accept(s, 0))
 		return;
 	/* Everything was stable: the tree must be as it is. Otherwise the model cannot tell. */
 	close_all(s->m);
@@ -100,14 +100,14 @@ void step_CRASH(struct step *s)
 }
 
 /* While unmounted the executor answers for the file system. */
-void unmounted_step(struct step *s)
+void as_rule_unmounted(struct as_rule_step *s)
 {
 	if (s->op->code == AS_OP_UMOUNT)
-		return refuse(s, EINVAL);
+		return as_rule_refuse(s, EINVAL);
 	if (s->op->code != AS_OP_MOUNT)
-		return refuse(s, ESHUTDOWN);
+		return as_rule_refuse(s, ESHUTDOWN);
 	if (s->op->opts && s->op->opts[0])
-		allow(s, EINVAL);
-	if (accept(s, 0))
+		as_rule_allow(s, EINVAL);
+	if (as_rule_accept(s, 0))
 		s->m->mounted = true;
 }

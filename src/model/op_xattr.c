@@ -11,9 +11,9 @@
 #define XATTR_NAME_MAX_BYTES 255u
 #define XATTR_SIZE_MAX_BYTES 65536u
 
-static struct walk walk_target(const struct step *s)
+static struct as_walk walk_target(const struct as_rule_step *s)
 {
-	return walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+	return as_walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 }
 
 /* strncpy_from_user() in fs/xattr.c: an empty or over-long name is ERANGE. */
@@ -36,7 +36,8 @@ static const struct space spaces[] = {
 };
 
 /* xattr_permission() and xattr_resolve_name(): the errno a name meets on this inode, or 0. */
-static int space_error(struct step *s, const struct inode *inode, const char *name, bool write)
+static int space_error(struct as_rule_step *s, const struct as_inode *inode, const char *name,
+		       bool write)
 {
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
 		size_t len = strlen(spaces[i].prefix);
@@ -46,21 +47,21 @@ static int space_error(struct step *s, const struct inode *inode, const char *na
 		/* xattr(7): user attributes live on regular files and directories only. */
 		if (i == 0 && !is_reg(inode) && !is_dir(inode))
 			return write ? EPERM : ENODATA;
-		if (i != 0 && has(s, AS_FEAT_UNPRIVILEGED)) {
+		if (i != 0 && as_rule_has(s, AS_FEAT_UNPRIVILEGED)) {
 			/* trusted needs CAP_SYS_ADMIN; what security modules say to the rest
 			 * varies. */
 			if (i == 2)
-				allow(s, EOPNOTSUPP);
+				as_rule_allow(s, EOPNOTSUPP);
 			return write ? EPERM : ENODATA;
 		}
-		if (!has(s, spaces[i].feature))
+		if (!as_rule_has(s, spaces[i].feature))
 			return EOPNOTSUPP;
 		return name[len] ? 0 : EINVAL;
 	}
 	return EOPNOTSUPP;
 }
 
-static struct xattr *find(const struct inode *inode, const char *name)
+static struct as_xattr *find(const struct as_inode *inode, const char *name)
 {
 	for (uint32_t i = 0; inode->xattrs && i < inode->xattrs->n; i++)
 		if (strcmp(inode->xattrs->x[i].name->s, name) == 0)
@@ -69,10 +70,10 @@ static struct xattr *find(const struct inode *inode, const char *name)
 }
 
 /* A copy with room for one more, without `name`. */
-static struct xattrs *without(const struct xattrs *old, const char *name)
+static struct as_xattrs *without(const struct as_xattrs *old, const char *name)
 {
 	uint32_t n = old ? old->n : 0;
-	struct xattrs *fresh = as_xmalloc(sizeof(*fresh) + (n + 1) * sizeof(fresh->x[0]));
+	struct as_xattrs *fresh = as_xmalloc(sizeof(*fresh) + (n + 1) * sizeof(fresh->x[0]));
 
 	fresh->ref = 1;
 	fresh->n = 0;
@@ -80,43 +81,43 @@ static struct xattrs *without(const struct xattrs *old, const char *name)
 		if (strcmp(old->x[i].name->s, name) == 0)
 			continue;
 		fresh->x[fresh->n] = old->x[i];
-		name_get(fresh->x[fresh->n++].name);
+		as_name_get(fresh->x[fresh->n++].name);
 	}
 	return fresh;
 }
 
-static void replace(struct as_model *m, uint32_t ino, struct xattrs *fresh)
+static void replace(struct as_model *m, uint32_t ino, struct as_xattrs *fresh)
 {
-	struct pair before;
-	struct inode *inode = node_edit(m, ino, &before);
+	struct as_ino_pair before;
+	struct as_inode *inode = as_node_edit(m, ino, &before);
 
-	xattrs_put(inode->xattrs);
+	as_xattrs_put(inode->xattrs);
 	inode->xattrs = fresh;
 	if (fresh->n == 0) {
-		xattrs_put(fresh);
+		as_xattrs_put(fresh);
 		inode->xattrs = NULL;
 	}
-	node_finish(m, inode, &before);
+	as_node_finish(m, inode, &before);
 }
 
 /* setxattr(2), ENOSPC and E2BIG: how much a file system can hold differs; what fits into half of
  * its stated limit must succeed. */
-static void allow_too_big(struct step *s, const struct inode *inode)
+static void allow_too_big(struct as_rule_step *s, const struct as_inode *inode)
 {
 	uint64_t total = s->op->len + strlen(s->op->name) + 32;
 
 	for (uint32_t i = 0; inode->xattrs && i < inode->xattrs->n; i++)
 		total += inode->xattrs->x[i].len + inode->xattrs->x[i].name->len + 32;
 	if (total > s->m->traits->xattr_value_max) {
-		allow(s, ENOSPC);
-		allow(s, E2BIG);
-		allow(s, ERANGE);
+		as_rule_allow(s, ENOSPC);
+		as_rule_allow(s, E2BIG);
+		as_rule_allow(s, ERANGE);
 	}
 }
 
 /* The checks of setxattr_copy(). Linux made them after the path walk before 6.13 and before it
  * since: when both fail, either errno may come. */
-static int set_error(const struct step *s)
+static int set_error(const struct as_rule_step *s)
 {
 	if (s->op->flags & ~3)
 		return EINVAL;
@@ -125,96 +126,96 @@ static int set_error(const struct step *s)
 	return s->op->len > XATTR_SIZE_MAX_BYTES ? E2BIG : 0;
 }
 
-void step_WRITE_XATTR(struct step *s)
+void as_rule_WRITE_XATTR(struct as_rule_step *s)
 {
-	struct walk w = walk_target(s);
+	struct as_walk w = walk_target(s);
 	int err = set_error(s);
-	const struct inode *inode;
-	struct xattrs *fresh;
-	struct xattr *old;
+	const struct as_inode *inode;
+	struct as_xattrs *fresh;
+	struct as_xattr *old;
 	uint32_t at;
 
 	if (w.err && err)
-		allow(s, err);
+		as_rule_allow(s, err);
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	if (err)
-		return refuse(s, err);
+		return as_rule_refuse(s, err);
 	inode = inode_at(s->m, w.ino);
 	err = space_error(s, inode, s->op->name, true);
 	if (err)
-		return refuse(s, err);
+		return as_rule_refuse(s, err);
 	old = find(inode, s->op->name);
 	if (old && (s->op->flags & 1))
-		return refuse(s, EEXIST);
+		return as_rule_refuse(s, EEXIST);
 	/* setxattr(2) does not say what both flags together mean: later kernels' xfs looks at
 	 * XATTR_CREATE alone (xfs_xattr_flags_to_op()). */
 	if (!old && (s->op->flags & 2) && !(s->op->flags == 3 && s->got && s->got->ret >= 0))
-		return refuse(s, ENODATA);
-	allow_full(s);
+		return as_rule_refuse(s, ENODATA);
+	as_rule_allow_full(s);
 	allow_too_big(s, inode);
-	if (!accept(s, 0))
+	if (!as_rule_accept(s, 0))
 		return;
-	changes(s);
+	as_rule_changes(s);
 	fresh = without(inode->xattrs, s->op->name);
 	at = fresh->n;
 	while (at > 0 && strcmp(fresh->x[at - 1].name->s, s->op->name) > 0)
 		at--;
 	memmove(&fresh->x[at + 1], &fresh->x[at], (fresh->n - at) * sizeof(fresh->x[0]));
-	fresh->x[at] = (struct xattr){ name_new(s->op->name, strlen(s->op->name)), s->op->len,
-				       s->op->fill };
+	fresh->x[at] = (struct as_xattr){ as_name_new(s->op->name, strlen(s->op->name)), s->op->len,
+					  s->op->fill };
 	fresh->n++;
 	replace(s->m, w.ino, fresh);
 }
 
 /* The attribute named, for reading or removing; NULL when that was refused. As in set_error, name
  * and path are checked in either order. */
-static const struct xattr *named(struct step *s, bool write, uint32_t *ino)
+static const struct as_xattr *named(struct as_rule_step *s, bool write, uint32_t *ino)
 {
 	int err = name_error(s->op->name);
-	struct walk w = walk_target(s);
-	const struct xattr *x;
+	struct as_walk w = walk_target(s);
+	const struct as_xattr *x;
 
 	if (w.err && err)
-		allow(s, err);
+		as_rule_allow(s, err);
 	if (w.err)
 		err = w.err;
 	if (!err)
 		err = space_error(s, inode_at(s->m, w.ino), s->op->name, write);
 	x = err ? NULL : find(inode_at(s->m, w.ino), s->op->name);
 	if (!x)
-		refuse(s, err ? err : ENODATA);
+		as_rule_refuse(s, err ? err : ENODATA);
 	*ino = w.ino;
 	return x;
 }
 
-void step_READ_XATTR(struct step *s)
+void as_rule_READ_XATTR(struct as_rule_step *s)
 {
 	uint32_t ino;
-	const struct xattr *x = named(s, false, &ino);
+	const struct as_xattr *x = named(s, false, &ino);
 	size_t at;
 
-	if (!x || !accept(s, (int64_t)x->len))
+	if (!x || !as_rule_accept(s, (int64_t)x->len))
 		return;
 	if (!s->got || s->got->payload != AS_PAYLOAD_BYTES)
 		return;
 	at = as_pattern_check(x->pattern, 0, s->got->data, s->got->len);
 	if (at < s->got->len)
-		wrong(s, "byte %zu of the value is 0x%02x, not what was set", at,
-		      ((const uint8_t *)s->got->data)[at]);
+		as_rule_wrong(s, "byte %zu of the value is 0x%02x, not what was set", at,
+			      ((const uint8_t *)s->got->data)[at]);
 }
 
-void step_REMOVEXATTR(struct step *s)
+void as_rule_REMOVEXATTR(struct as_rule_step *s)
 {
 	uint32_t ino;
 
-	if (!named(s, true, &ino) || !accept(s, 0))
+	if (!named(s, true, &ino) || !as_rule_accept(s, 0))
 		return;
-	changes(s);
+	as_rule_changes(s);
 	replace(s->m, ino, without(inode_at(s->m, ino)->xattrs, s->op->name));
 }
 
-static void check_list(struct step *s, const struct inode *inode)
+static void check_list(struct as_rule_step *s, const struct as_inode *inode)
 {
 	const char *at = s->got->data, *end = at + s->got->len;
 	bool others = s->m->traits->quirks & AS_QUIRK_XATTR_PART_REPORTED;
@@ -225,30 +226,30 @@ static void check_list(struct step *s, const struct inode *inode)
 		while (others && at < end && strcmp(at, want) < 0)
 			at += strlen(at) + 1;
 		if (at >= end || strcmp(at, want) > 0)
-			return wrong(s, "attribute \"%s\" is missing", want);
+			return as_rule_wrong(s, "attribute \"%s\" is missing", want);
 		if (strcmp(at, want) < 0)
-			return wrong(s, "attribute \"%s\" should not be there", at);
+			return as_rule_wrong(s, "attribute \"%s\" should not be there", at);
 		at += strlen(at) + 1;
 	}
 	if (at < end && !others)
-		wrong(s, "attribute \"%s\" should not be there", at);
+		as_rule_wrong(s, "attribute \"%s\" should not be there", at);
 }
 
-void step_LISTXATTR(struct step *s)
+void as_rule_LISTXATTR(struct as_rule_step *s)
 {
-	struct walk w = walk_target(s);
-	const struct inode *inode;
+	struct as_walk w = walk_target(s);
+	const struct as_inode *inode;
 
 	if (w.err)
-		return refuse(s, w.err);
+		return as_rule_refuse(s, w.err);
 	inode = inode_at(s->m, w.ino);
 	/* listxattr(2), ENOTSUP: where there are no attributes at all. */
-	if (!has(s, AS_FEAT_XATTR_USER) && !has(s, AS_FEAT_XATTR_TRUSTED))
-		allow(s, EOPNOTSUPP);
+	if (!as_rule_has(s, AS_FEAT_XATTR_USER) && !as_rule_has(s, AS_FEAT_XATTR_TRUSTED))
+		as_rule_allow(s, EOPNOTSUPP);
 	if (s->got && s->got->ret >= 0 && s->got->payload == AS_PAYLOAD_NAMES) {
 		check_list(s, inode);
-		(void)accept(s, -1);
+		(void)as_rule_accept(s, -1);
 		return;
 	}
-	(void)accept(s, inode->xattrs ? inode->xattrs->n : 0);
+	(void)as_rule_accept(s, inode->xattrs ? inode->xattrs->n : 0);
 }

@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct as_node_run) == sizeof(struct run) &&
-		       offsetof(struct as_node_run, pattern) == offsetof(struct run, pattern) &&
-		       offsetof(struct as_node_run, from) == offsetof(struct run, from),
+_Static_assert(sizeof(struct as_node_run) == sizeof(struct as_data_run) &&
+		       offsetof(struct as_node_run, pattern) ==
+			       offsetof(struct as_data_run, pattern) &&
+		       offsetof(struct as_node_run, from) == offsetof(struct as_data_run, from),
 	       "a run is shown as it is");
 
 struct differ {
@@ -25,7 +26,7 @@ struct differ {
 
 /* ---- Inodes ---- */
 
-static struct as_node show(struct differ *d, const struct inode *inode)
+static struct as_node show(struct differ *d, const struct as_inode *inode)
 {
 	struct as_node node = {
 		.ino = inode->ino,
@@ -36,7 +37,7 @@ static struct as_node show(struct differ *d, const struct inode *inode)
 		.linked = !(inode->flags & INODE_ORPHAN),
 		.name = "",
 	};
-	const struct link *link = inode->flags & INODE_MANY ? inode->many->link : &inode->link;
+	const struct as_link *link = inode->flags & INODE_MANY ? inode->many->link : &inode->link;
 
 	if (node.linked && link->name) {
 		node.parent = link->parent;
@@ -65,15 +66,15 @@ static struct as_node show(struct differ *d, const struct inode *inode)
 	return node;
 }
 
-static bool same_link(const struct link *a, const struct link *b)
+static bool same_link(const struct as_link *a, const struct as_link *b)
 {
 	if (!a->name || !b->name)
 		return a->name == b->name;
 	return a->parent == b->parent &&
-	       (a->name == b->name || name_cmp(a->name, b->name->s, b->name->len) == 0);
+	       (a->name == b->name || as_name_cmp(a->name, b->name->s, b->name->len) == 0);
 }
 
-static bool same_links(const struct inode *a, const struct inode *b)
+static bool same_links(const struct as_inode *a, const struct as_inode *b)
 {
 	if (a->nlink != b->nlink && !is_dir(a))
 		return false;
@@ -89,7 +90,7 @@ static bool same_links(const struct inode *a, const struct inode *b)
 	return true;
 }
 
-static bool same_runs(const struct runs *a, const struct runs *b)
+static bool same_runs(const struct as_runs *a, const struct as_runs *b)
 {
 	uint32_t n = a ? a->n : 0;
 
@@ -97,10 +98,10 @@ static bool same_runs(const struct runs *a, const struct runs *b)
 		return true;
 	if (n != (b ? b->n : 0))
 		return false;
-	return n == 0 || memcmp(a->run, b->run, n * sizeof(struct run)) == 0;
+	return n == 0 || memcmp(a->run, b->run, n * sizeof(struct as_data_run)) == 0;
 }
 
-static bool same_xattrs(const struct xattrs *a, const struct xattrs *b)
+static bool same_xattrs(const struct as_xattrs *a, const struct as_xattrs *b)
 {
 	if (a == b)
 		return true;
@@ -113,7 +114,7 @@ static bool same_xattrs(const struct xattrs *a, const struct xattrs *b)
 	return true;
 }
 
-static unsigned what_changed(const struct inode *a, const struct inode *b)
+static unsigned what_changed(const struct as_inode *a, const struct as_inode *b)
 {
 	unsigned what = 0;
 
@@ -135,11 +136,11 @@ static unsigned what_changed(const struct inode *a, const struct inode *b)
 /* ---- Names ---- */
 
 struct flat {
-	const struct entry **entry;
+	const struct as_entry **entry;
 	size_t n, cap;
 };
 
-static void flatten(struct flat *flat, const struct entry *entry)
+static void flatten(struct flat *flat, const struct as_entry *entry)
 {
 	if (!entry)
 		return;
@@ -152,7 +153,7 @@ static void flatten(struct flat *flat, const struct entry *entry)
 	flatten(flat, entry->right);
 }
 
-static void edge(struct differ *d, uint32_t dir, const struct entry *a, const struct entry *b)
+static void edge(struct differ *d, uint32_t dir, const struct as_entry *a, const struct as_entry *b)
 {
 	uint32_t before = a ? a->ino : 0, after = b ? b->ino : 0;
 
@@ -160,7 +161,8 @@ static void edge(struct differ *d, uint32_t dir, const struct entry *a, const st
 		d->ops->edge(d->ctx, dir, (a ? a : b)->name->s, before, after);
 }
 
-static void diff_flat(struct differ *d, uint32_t dir, const struct entry *a, const struct entry *b)
+static void diff_flat(struct differ *d, uint32_t dir, const struct as_entry *a,
+		      const struct as_entry *b)
 {
 	struct flat fa = { 0 }, fb = { 0 };
 	size_t i = 0, k = 0;
@@ -181,8 +183,8 @@ static void diff_flat(struct differ *d, uint32_t dir, const struct entry *a, con
 }
 
 /* Equal sets of names have equal shapes: most of what changed nothing is passed by. */
-static void diff_entries(struct differ *d, uint32_t dir, const struct entry *a,
-			 const struct entry *b)
+static void diff_entries(struct differ *d, uint32_t dir, const struct as_entry *a,
+			 const struct as_entry *b)
 {
 	if (a == b)
 		return;
@@ -197,7 +199,7 @@ static void diff_entries(struct differ *d, uint32_t dir, const struct entry *a,
 
 /* ---- The table ---- */
 
-static void diff_inode(struct differ *d, const struct inode *a, const struct inode *b)
+static void diff_inode(struct differ *d, const struct as_inode *a, const struct as_inode *b)
 {
 	struct as_node before, after;
 	unsigned what = 0;
@@ -219,14 +221,14 @@ static void diff_inode(struct differ *d, const struct inode *a, const struct ino
 static void diff_radix(struct differ *d, const void *a, uint32_t a_height, const void *b,
 		       uint32_t b_height)
 {
-	const struct radix *ra = a, *rb = b;
+	const struct as_radix *ra = a, *rb = b;
 
 	if (a == b)
 		return;
 	if (a && b && a_height != b_height) {
 		/* The lower one is the first slot of the higher. */
 		bool a_low = a_height < b_height;
-		const struct radix *high = a_low ? rb : ra;
+		const struct as_radix *high = a_low ? rb : ra;
 		uint32_t height = (a_low ? b_height : a_height) - 1;
 
 		for (unsigned i = 0; i < RADIX_FAN; i++) {
@@ -260,7 +262,7 @@ void as_model_changes(const struct as_model *before, const struct as_model *afte
 
 static bool makes_names(const struct as_model *m, const struct as_op *op)
 {
-	struct walk w;
+	struct as_walk w;
 
 	switch (op->code) {
 	case AS_OP_MKDIR:
@@ -279,10 +281,10 @@ static bool makes_names(const struct as_model *m, const struct as_op *op)
 	case AS_OP_OPEN:
 		if (!(op->flags & O_CREAT_BIT) || (op->flags & O_PATH_BIT))
 			return false;
-		return walk_path(m, op->path, WALK_FOLLOW).err == ENOENT;
+		return as_walk_path(m, op->path, WALK_FOLLOW).err == ENOENT;
 	case AS_OP_ENLARGE:
 	case AS_OP_PRUNE:
-		w = walk_path(m, op->path, WALK_FOLLOW);
+		w = as_walk_path(m, op->path, WALK_FOLLOW);
 		return !w.err && is_dir(inode_at(m, w.ino));
 	default:
 		return false;
@@ -296,7 +298,7 @@ static struct as_persist of_write(const struct as_model *m, const struct as_op *
 				  const struct as_outcome *got, unsigned mounted)
 {
 	struct as_persist p = { .kind = AS_PERSIST_NOTHING };
-	const struct file *file = file_at(m, op->fd);
+	const struct as_file *file = as_file_at(m, op->fd);
 
 	if (!file || got->ret <= 0)
 		return p;
@@ -314,7 +316,7 @@ static struct as_persist of_write(const struct as_model *m, const struct as_op *
 
 static struct as_persist of_fd(const struct as_model *m, int32_t slot, enum as_persist_kind kind)
 {
-	const struct file *file = file_at(m, slot);
+	const struct as_file *file = as_file_at(m, slot);
 
 	if (!file)
 		return (struct as_persist){ .kind = AS_PERSIST_NOTHING };

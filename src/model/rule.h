@@ -2,12 +2,12 @@
 /*
  * step: how an operation's rules are written. One function per operation (step_<name>), found
  * through the table in apply.c, works in three modes with the same code:
- *   query   what is allowed?            accept() is always false: nothing is changed
- *   apply   take the first choice       accept() is true
- *   judge   an outcome was seen         accept() is true when it is the success described
- * A rule reads: find what is wrong, `return refuse(s, ERRNO)`; say what else may happen with
- * allow(s, ERRNO); then `if (!accept(s, ret)) return;` and make the change. Payloads are compared
- * between accept and the change, with wrong().
+ *   query   what is allowed?            as_rule_accept() is always false: nothing is changed
+ *   apply   take the first choice       as_rule_accept() is true
+ *   judge   an outcome was seen         as_rule_accept() is true when it is the success described
+ * A rule reads: find what is wrong, `return as_rule_refuse(s, ERRNO)`; say what else may happen with
+ * as_rule_allow(s, ERRNO); then `if (!as_rule_accept(s, ret)) return;` and make the change. Payloads are compared
+ * between accept and the change, with as_rule_wrong().
  */
 #ifndef AS_MODEL_RULE_H
 #define AS_MODEL_RULE_H
@@ -33,7 +33,7 @@ enum {
 	O_TMPFILE_BIT = 020000000, /* without O_DIRECTORY, which O_TMPFILE contains */
 };
 
-struct step {
+struct as_rule_step {
 	struct as_model *m;
 	const struct as_op *op;
 	const struct as_outcome *got; /* judge only */
@@ -44,47 +44,47 @@ struct step {
 	struct as_verdict *verdict; /* judge only */
 };
 
-typedef void (*step_fn)(struct step *s);
+typedef void (*step_fn)(struct as_rule_step *s);
 
-#define OP(id, ...) void step_##id(struct step *s);
+#define OP(id, ...) void as_rule_##id(struct as_rule_step *s);
 #include "work/op.def"
 #undef OP
 
 /* The rules while nothing is mounted. */
-void unmounted_step(struct step *s);
+void as_rule_unmounted(struct as_rule_step *s);
 
 /* Only this errno (and those allowed before or after). */
-void refuse(struct step *s, int err);
+void as_rule_refuse(struct as_rule_step *s, int err);
 /* This errno too. */
-void allow(struct step *s, int err);
+void as_rule_allow(struct as_rule_step *s, int err);
 /* Running out of space or quota, where the file system can (open(2), write(2): ENOSPC, EDQUOT). */
-void allow_full(struct step *s);
+void as_rule_allow_full(struct as_rule_step *s);
 /* Success with this value (-1: any); true when the change is to be made. */
-bool accept(struct step *s, int64_t ret);
+bool as_rule_accept(struct as_rule_step *s, int64_t ret);
 /* The answer was of the right kind but its payload is not: "byte 7 is 0x01, model says 0x00". */
-void wrong(struct step *s, const char *fmt, ...) AS_PRINTF(2, 3);
+void as_rule_wrong(struct as_rule_step *s, const char *fmt, ...) AS_PRINTF(2, 3);
 /* The change is about to be made: stable state is left behind. */
-void changes(struct step *s);
+void as_rule_changes(struct as_rule_step *s);
 /* A privileged process keeps set-id bits when it writes or truncates, O_TRUNC included; another
  * loses them (write(2), file_remove_privs(); do_truncate()). */
-void drop_setid(struct step *s, struct inode *inode);
-void use(struct as_model *m, uint32_t ino);
+void as_rule_drop_setid(struct as_rule_step *s, struct as_inode *inode);
+void as_model_use(struct as_model *m, uint32_t ino);
 
 /* Number of sub-calls a composite operation may make: what the file system says it did when it
  * failed half-way, else all. */
-uint64_t composite_limit(const struct step *s);
+uint64_t as_rule_composite_limit(const struct as_rule_step *s);
 
 /* An open descriptor's file, or EBADF (close(2)); O_PATH ones count only where said. */
-struct file *fd_file(struct step *s, int32_t slot, bool path_ok);
+struct as_file *as_rule_fd_file(struct as_rule_step *s, int32_t slot, bool path_ok);
 /* Listing a removed directory: getdents(2) answers ENOENT, which readdir(3) turns into the end, as
  * POSIX wants it. Either may come. */
-void allow_removed_list(struct step *s);
-bool has(const struct step *s, uint64_t feature);
+void as_rule_allow_removed_list(struct as_rule_step *s);
+bool as_rule_has(const struct as_rule_step *s, uint64_t feature);
 /* A new inode with the caller's credentials (root), linked at w. */
-struct inode *make_node(struct step *s, const struct walk *w, uint32_t mode);
+struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk *w, uint32_t mode);
 /* truncate(2) of a regular file, also as a part of prune and enlarge. */
-void truncate_inode(struct step *s, uint32_t ino, uint64_t size);
+void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size);
 /* filename_create(): 0 when `w` may be created, else the errno. */
-int can_create(struct step *s, struct walk *w, bool want_dir);
+int as_rule_can_create(struct as_rule_step *s, struct as_walk *w, bool want_dir);
 
 #endif

@@ -30,7 +30,7 @@
 
 /* ---- Shared pieces ---- */
 
-struct name {
+struct as_name {
 	uint32_t ref, len;
 	uint64_t hash;
 	char s[];
@@ -38,51 +38,51 @@ struct name {
 
 /* A directory's entries: a treap ordered by name whose priorities are hashes of the names, so that
  * equal sets have equal shapes. */
-struct entry {
+struct as_entry {
 	uint32_t ref, ino;
-	struct name *name;
-	struct entry *left, *right;
+	struct as_name *name;
+	struct as_entry *left, *right;
 };
 
 /* Contents: sorted, disjoint, non-empty runs; between them are holes. Byte x of a run is byte
  * (x - start + from) of its pattern. */
-struct run {
+struct as_data_run {
 	uint64_t start, len, pattern, from;
 };
 
-struct runs {
+struct as_runs {
 	uint32_t ref, n, cap;
-	struct run run[];
+	struct as_data_run run[];
 };
 
-struct xattr {
-	struct name *name;
+struct as_xattr {
+	struct as_name *name;
 	uint64_t len, pattern;
 };
 
-struct xattrs {
+struct as_xattrs {
 	uint32_t ref, n;
-	struct xattr x[]; /* sorted by name */
+	struct as_xattr x[]; /* sorted by name */
 };
 
-struct link {
-	struct name *name;
+struct as_link {
+	struct as_name *name;
 	uint32_t parent;
 };
 
-struct links {
+struct as_links {
 	uint32_t n, cap;
-	struct link link[];
+	struct as_link link[];
 };
 
 /* Times that a test may rely on: those set explicitly and not touched since. */
-struct times {
+struct as_times {
 	uint32_t ref;
 	bool atime_known, mtime_known;
 	int64_t atime_ns, mtime_ns;
 };
 
-struct pair {
+struct as_ino_pair {
 	struct as_digest exact, canon;
 };
 
@@ -92,7 +92,7 @@ enum {
 	INODE_MANY = 4, /* links are in `many` */
 };
 
-struct inode {
+struct as_inode {
 	uint32_t ref, ino;
 	uint16_t mode;
 	uint8_t flags;
@@ -104,27 +104,27 @@ struct inode {
 	uint16_t pins; /* orphaned directories whose ".." is this one */
 	uint64_t label; /* multiset of (slot, flags, offset) of its descriptors */
 	union {
-		struct link link; /* at most one: an orphaned directory keeps its parent here */
-		struct links *many; /* two links or more: INODE_MANY */
+		struct as_link link; /* at most one: an orphaned directory keeps its parent here */
+		struct as_links *many; /* two links or more: INODE_MANY */
 	};
-	struct xattrs *xattrs;
-	struct times *times;
+	struct as_xattrs *xattrs;
+	struct as_times *times;
 	union {
 		struct {
-			struct entry *entries;
+			struct as_entry *entries;
 			uint32_t children;
-			struct pair sum;
+			struct as_ino_pair sum;
 		} dir;
 		struct {
 			uint64_t size;
-			struct runs *runs;
+			struct as_runs *runs;
 		} reg;
-		struct name *text;
+		struct as_name *text;
 		uint64_t rdev; /* AS_DEV form */
 	};
 };
 
-struct file {
+struct as_file {
 	uint32_t ref, ino;
 	int32_t slot;
 	int64_t flags, off;
@@ -133,124 +133,126 @@ struct file {
 /* A sparse vector of counted pointers; every element starts with a uint32_t ref. */
 #define RADIX_BITS 3
 #define RADIX_FAN (1u << RADIX_BITS)
-struct radix {
+struct as_radix {
 	uint32_t ref;
 	void *slot[RADIX_FAN];
 };
 
-struct vec {
-	struct radix *root;
+struct as_vec {
+	struct as_radix *root;
 	uint32_t height; /* 0: empty; index < FAN^height */
 };
 
-struct inos {
+struct as_inos {
 	uint32_t ref, n;
 	uint32_t ino[];
 };
 
 struct as_model {
 	const struct as_traits *traits;
-	struct vec inodes, files; /* by inode number, by slot */
-	struct inos *multi;
-	struct pair orphan_sum;
+	struct as_vec inodes, files; /* by inode number, by slot */
+	struct as_inos *multi;
+	struct as_ino_pair orphan_sum;
 	uint32_t cwd, next_ino, n_inodes, clock, n_open;
 	bool mounted, synced, lost; /* lost: after a crash the model no longer knows the tree */
 };
 
 /* ---- node.c: the pieces ---- */
-struct name *name_new(const char *s, size_t len);
-struct name *name_get(struct name *name);
-void name_put(struct name *name);
-int name_cmp(const struct name *a, const char *s, size_t len);
+struct as_name *as_name_new(const char *s, size_t len);
+struct as_name *as_name_get(struct as_name *name);
+void as_name_put(struct as_name *name);
+int as_name_cmp(const struct as_name *a, const char *s, size_t len);
 
-void *vec_at(const struct vec *vec, uint32_t index);
+void *as_vec_at(const struct as_vec *vec, uint32_t index);
 /* The element, unshared up to the root and made unshared itself by dup() when needed. */
-void *vec_edit(struct vec *vec, uint32_t index, void *(*dup)(const void *), void (*put)(void *));
+void *as_vec_edit(struct as_vec *vec, uint32_t index, void *(*dup)(const void *),
+		  void (*put)(void *));
 /* Takes over the caller's reference; NULL removes. */
-void vec_set(struct vec *vec, uint32_t index, void *elem, void (*put)(void *));
-struct vec vec_copy(const struct vec *vec);
-void vec_free(struct vec *vec, void (*put)(void *));
-int vec_each(const struct vec *vec, int (*fn)(void *ctx, uint32_t index, void *elem), void *ctx);
+void as_vec_set(struct as_vec *vec, uint32_t index, void *elem, void (*put)(void *));
+struct as_vec as_vec_copy(const struct as_vec *vec);
+void as_vec_free(struct as_vec *vec, void (*put)(void *));
+int as_vec_each(const struct as_vec *vec, int (*fn)(void *ctx, uint32_t index, void *elem),
+		void *ctx);
 
-struct inode *inode_new(uint32_t ino, uint32_t mode);
-void inode_put(void *inode);
-void file_put(void *file);
-void *inode_dup(const void *inode);
-void *file_dup(const void *file);
-void times_put(struct times *times);
-void xattrs_put(struct xattrs *xattrs);
+struct as_inode *as_inode_new(uint32_t ino, uint32_t mode);
+void as_inode_put(void *inode);
+void as_file_put(void *file);
+void *as_inode_dup(const void *inode);
+void *as_file_dup(const void *file);
+void as_times_put(struct as_times *times);
+void as_xattrs_put(struct as_xattrs *xattrs);
 
-struct entry *entries_find(struct entry *root, const char *s, size_t len);
+struct as_entry *as_entries_find(struct as_entry *root, const char *s, size_t len);
 /* Each consumes the caller's reference to root and returns the new root. */
-struct entry *entries_add(struct entry *root, struct name *name, uint32_t ino);
-struct entry *entries_del(struct entry *root, const char *s, size_t len);
-struct entry *entries_set(struct entry *root, const char *s, size_t len, uint32_t ino);
-void entries_put(struct entry *root);
+struct as_entry *as_entries_add(struct as_entry *root, struct as_name *name, uint32_t ino);
+struct as_entry *as_entries_del(struct as_entry *root, const char *s, size_t len);
+struct as_entry *as_entries_set(struct as_entry *root, const char *s, size_t len, uint32_t ino);
+void as_entries_put(struct as_entry *root);
 
 /* ---- content.c ---- */
-void content_write(struct inode *inode, uint64_t off, uint64_t len, uint64_t pattern,
-		   uint64_t from);
-void content_punch(struct inode *inode, uint64_t off, uint64_t len);
-void content_truncate(struct inode *inode, uint64_t size);
-void content_collapse(struct inode *inode, uint64_t off, uint64_t len);
-void content_insert(struct inode *inode, uint64_t off, uint64_t len);
+void as_content_write(struct as_inode *inode, uint64_t off, uint64_t len, uint64_t pattern,
+		      uint64_t from);
+void as_content_punch(struct as_inode *inode, uint64_t off, uint64_t len);
+void as_content_truncate(struct as_inode *inode, uint64_t size);
+void as_content_collapse(struct as_inode *inode, uint64_t off, uint64_t len);
+void as_content_insert(struct as_inode *inode, uint64_t off, uint64_t len);
 /* Where buf differs from bytes off.. of the file, or len. *want is the byte expected there. */
-size_t content_check(const struct inode *inode, uint64_t off, const void *buf, size_t len,
-		     uint8_t *want);
+size_t as_content_check(const struct as_inode *inode, uint64_t off, const void *buf, size_t len,
+			uint8_t *want);
 /* First offset >= off that may hold anything but zeros; UINT64_MAX: none. */
-uint64_t content_next_data(const struct inode *inode, uint64_t off);
-bool content_is_data(const struct inode *inode, uint64_t off);
+uint64_t as_content_next_data(const struct as_inode *inode, uint64_t off);
+bool as_content_is_data(const struct as_inode *inode, uint64_t off);
 /* Copies a range of `from` (may be the same inode, not overlapping). */
-void content_copy(const struct inode *from, uint64_t off, struct inode *to, uint64_t to_off,
-		  uint64_t len);
-void runs_put(struct runs *runs);
+void as_content_copy(const struct as_inode *from, uint64_t off, struct as_inode *to,
+		     uint64_t to_off, uint64_t len);
+void as_runs_put(struct as_runs *runs);
 /* The caller's inode already owns a reference of its own. */
-struct runs *runs_unshare(struct runs *runs, uint32_t room);
+struct as_runs *as_runs_unshare(struct as_runs *runs, uint32_t room);
 
 /* ---- tree.c: changes that keep invariants 1 to 5 ---- */
-static inline struct inode *inode_at(const struct as_model *m, uint32_t ino)
+static inline struct as_inode *inode_at(const struct as_model *m, uint32_t ino)
 {
-	return (struct inode *)vec_at(&m->inodes, ino);
+	return (struct as_inode *)as_vec_at(&m->inodes, ino);
 }
-static inline bool is_dir(const struct inode *inode)
+static inline bool is_dir(const struct as_inode *inode)
 {
 	return S_ISDIR(inode->mode);
 }
-static inline bool is_reg(const struct inode *inode)
+static inline bool is_reg(const struct as_inode *inode)
 {
 	return S_ISREG(inode->mode);
 }
 /* As struct as_stat has it. */
-static inline uint64_t node_rdev(const struct inode *inode)
+static inline uint64_t node_rdev(const struct as_inode *inode)
 {
 	return makedev(AS_DEV_MAJOR(inode->rdev), AS_DEV_MINOR(inode->rdev));
 }
 
 /* Between the two, the inode's fields may be changed; finish carries the digest upwards. */
-struct inode *node_edit(struct as_model *m, uint32_t ino, struct pair *before);
-void node_finish(struct as_model *m, struct inode *inode, const struct pair *before);
+struct as_inode *as_node_edit(struct as_model *m, uint32_t ino, struct as_ino_pair *before);
+void as_node_finish(struct as_model *m, struct as_inode *inode, const struct as_ino_pair *before);
 /* A new inode outside the tree, without ORPHAN: to be linked before the operation ends. */
-struct inode *node_new(struct as_model *m, uint32_t mode);
-void node_link(struct as_model *m, uint32_t dir, const char *s, size_t len, uint32_t ino);
+struct as_inode *as_node_new(struct as_model *m, uint32_t mode);
+void as_node_link(struct as_model *m, uint32_t dir, const char *s, size_t len, uint32_t ino);
 /* Removes the edge; what nothing holds any more disappears. */
-void node_unlink(struct as_model *m, uint32_t dir, const char *s, size_t len);
-void node_move(struct as_model *m, uint32_t from, const char *fs, size_t flen, uint32_t to,
-	       const char *ts, size_t tlen);
-void node_exchange(struct as_model *m, uint32_t a, const char *as, size_t alen, uint32_t b,
-		   const char *bs, size_t blen);
-void node_orphan(struct as_model *m, uint32_t ino); /* a node_new that stays nameless */
-void node_release(struct as_model *m, uint32_t ino); /* frees an orphan that nothing holds */
-void node_set_cwd(struct as_model *m, uint32_t ino);
-void node_forget_times(struct as_model *m, uint32_t ino, bool atime, bool mtime);
-struct pair node_digest(const struct inode *inode);
+void as_node_unlink(struct as_model *m, uint32_t dir, const char *s, size_t len);
+void as_node_move(struct as_model *m, uint32_t from, const char *fs, size_t flen, uint32_t to,
+		  const char *ts, size_t tlen);
+void as_node_exchange(struct as_model *m, uint32_t a, const char *as, size_t alen, uint32_t b,
+		      const char *bs, size_t blen);
+void as_node_orphan(struct as_model *m, uint32_t ino); /* a as_node_new that stays nameless */
+void as_node_release(struct as_model *m, uint32_t ino); /* frees an orphan that nothing holds */
+void as_node_set_cwd(struct as_model *m, uint32_t ino);
+void as_node_forget_times(struct as_model *m, uint32_t ino, bool atime, bool mtime);
+struct as_ino_pair as_node_digest(const struct as_inode *inode);
 
-struct file *file_at(const struct as_model *m, int32_t slot);
-void file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags);
-void file_close(struct as_model *m, int32_t slot);
-void file_seek(struct as_model *m, int32_t slot, int64_t off);
+struct as_file *as_file_at(const struct as_model *m, int32_t slot);
+void as_file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags);
+void as_file_close(struct as_model *m, int32_t slot);
+void as_file_seek(struct as_model *m, int32_t slot, int64_t off);
 
 /* What stat(2) says of it, but for its times. */
-void inode_stat(const struct inode *inode, struct as_stat *st);
+void as_inode_stat(const struct as_inode *inode, struct as_stat *st);
 
 /* Violated invariant in words, or NULL. */
 const char *as_model_check(const struct as_model *m);

@@ -2,8 +2,8 @@
 /*
  * tree: changes to the graph of inodes that keep the invariants of model/state.h.
  *
- * Method. Whoever changes an inode takes its digest before (node_edit) and hands it back afterwards
- * (node_finish), which replaces the old value by the new one in the sum of each parent, and so on
+ * Method. Whoever changes an inode takes its digest before (as_node_edit) and hands it back afterwards
+ * (as_node_finish), which replaces the old value by the new one in the sum of each parent, and so on
  * up to the root. Edges are taken out of and put into a parent's sum with the child's digest of
  * that moment, so a child must not be between edit and finish then.
  */
@@ -19,12 +19,12 @@ static struct as_digest mix_in(struct as_digest a, struct as_digest b)
 	return (struct as_digest){ lo, as_mix64(a.hi + as_mix64(b.hi ^ lo)) };
 }
 
-static struct as_digest xattr_digest(const struct inode *inode)
+static struct as_digest xattr_digest(const struct as_inode *inode)
 {
 	struct as_digest sum = AS_DIGEST_ZERO;
 
 	for (uint32_t i = 0; inode->xattrs && i < inode->xattrs->n; i++) {
-		const struct xattr *x = &inode->xattrs->x[i];
+		const struct as_xattr *x = &inode->xattrs->x[i];
 
 		sum = as_digest_add(sum, as_digest_bind((struct as_digest){ x->len, x->pattern },
 							x->name->hash));
@@ -34,7 +34,7 @@ static struct as_digest xattr_digest(const struct inode *inode)
 
 /* Of what the inode itself holds. What is seldom there comes last and is left out then: the length
  * tells the two apart. */
-static struct as_digest own_digest(const struct inode *inode)
+static struct as_digest own_digest(const struct as_inode *inode)
 {
 	struct {
 		uint32_t mode, nlink, uid, gid;
@@ -54,7 +54,7 @@ static struct as_digest own_digest(const struct inode *inode)
 	};
 
 	if (S_ISREG(inode->mode)) {
-		const struct runs *runs = inode->reg.runs;
+		const struct as_runs *runs = inode->reg.runs;
 
 		own.size = inode->reg.size;
 		if (runs)
@@ -75,64 +75,65 @@ static struct as_digest own_digest(const struct inode *inode)
 	return as_hash(&own, sizeof(own));
 }
 
-static struct pair with_sums(const struct inode *inode, struct as_digest own)
+static struct as_ino_pair with_sums(const struct as_inode *inode, struct as_digest own)
 {
 	if (!S_ISDIR(inode->mode))
-		return (struct pair){ own, own };
-	return (struct pair){ mix_in(own, inode->dir.sum.exact),
-			      mix_in(own, inode->dir.sum.canon) };
+		return (struct as_ino_pair){ own, own };
+	return (struct as_ino_pair){ mix_in(own, inode->dir.sum.exact),
+				     mix_in(own, inode->dir.sum.canon) };
 }
 
-struct pair node_digest(const struct inode *inode)
+struct as_ino_pair as_node_digest(const struct as_inode *inode)
 {
 	return with_sums(inode, own_digest(inode));
 }
 
 /* A child's part in its parent's sums; with name NULL, an orphan's part in the model's. */
-static struct pair bound(const struct pair *child, const struct name *name)
+static struct as_ino_pair bound(const struct as_ino_pair *child, const struct as_name *name)
 {
-	return (struct pair){ as_digest_bind(child->exact, name ? name->hash : 1),
-			      as_digest_bind(child->canon, 1) };
+	return (struct as_ino_pair){ as_digest_bind(child->exact, name ? name->hash : 1),
+				     as_digest_bind(child->canon, 1) };
 }
 
-static void sum_add(struct pair *sum, struct pair part)
+static void sum_add(struct as_ino_pair *sum, struct as_ino_pair part)
 {
 	sum->exact = as_digest_add(sum->exact, part.exact);
 	sum->canon = as_digest_add(sum->canon, part.canon);
 }
 
-static void sum_sub(struct pair *sum, struct pair part)
+static void sum_sub(struct as_ino_pair *sum, struct as_ino_pair part)
 {
 	sum->exact = as_digest_sub(sum->exact, part.exact);
 	sum->canon = as_digest_sub(sum->canon, part.canon);
 }
 
-static struct inode *edit(struct as_model *m, uint32_t ino)
+static struct as_inode *edit(struct as_model *m, uint32_t ino)
 {
-	return vec_edit(&m->inodes, ino, inode_dup, inode_put);
+	return as_vec_edit(&m->inodes, ino, as_inode_dup, as_inode_put);
 }
 
-struct inode *node_edit(struct as_model *m, uint32_t ino, struct pair *before)
+struct as_inode *as_node_edit(struct as_model *m, uint32_t ino, struct as_ino_pair *before)
 {
-	struct inode *inode = edit(m, ino);
+	struct as_inode *inode = edit(m, ino);
 
-	*before = node_digest(inode);
+	*before = as_node_digest(inode);
 	return inode;
 }
 
-static bool same(const struct pair *a, const struct pair *b)
+static bool same(const struct as_ino_pair *a, const struct as_ino_pair *b)
 {
 	return as_digest_eq(a->exact, b->exact) && as_digest_eq(a->canon, b->canon);
 }
 
 /* From a directory whose child at `link` changed, up to the root or to where nothing changes. A
  * directory's own part stays as it is, so one hash a level is enough. */
-static void carry_up(struct as_model *m, struct link link, struct pair old, struct pair now)
+static void carry_up(struct as_model *m, struct as_link link, struct as_ino_pair old,
+		     struct as_ino_pair now)
 {
 	for (;;) {
-		struct inode *dir = edit(m, link.parent);
+		struct as_inode *dir = edit(m, link.parent);
 		struct as_digest own = own_digest(dir);
-		struct pair before = with_sums(dir, own), after;
+		struct as_ino_pair before = with_sums(dir, own), after;
 
 		sum_sub(&dir->dir.sum, bound(&old, link.name));
 		sum_add(&dir->dir.sum, bound(&now, link.name));
@@ -152,9 +153,9 @@ static void carry_up(struct as_model *m, struct link link, struct pair old, stru
 	}
 }
 
-void node_finish(struct as_model *m, struct inode *inode, const struct pair *before)
+void as_node_finish(struct as_model *m, struct as_inode *inode, const struct as_ino_pair *before)
 {
-	struct pair now = node_digest(inode);
+	struct as_ino_pair now = as_node_digest(inode);
 
 	if (same(before, &now))
 		return;
@@ -169,14 +170,14 @@ void node_finish(struct as_model *m, struct inode *inode, const struct pair *bef
 	}
 }
 
-struct inode *node_new(struct as_model *m, uint32_t mode)
+struct as_inode *as_node_new(struct as_model *m, uint32_t mode)
 {
-	struct inode *inode = inode_new(m->next_ino++, mode);
+	struct as_inode *inode = as_inode_new(m->next_ino++, mode);
 
 	inode->used = m->clock;
 	if (S_ISDIR(mode))
 		inode->nlink = 2;
-	vec_set(&m->inodes, inode->ino, inode, inode_put);
+	as_vec_set(&m->inodes, inode->ino, inode, as_inode_put);
 	m->n_inodes++;
 	return inode;
 }
@@ -186,7 +187,7 @@ struct inode *node_new(struct as_model *m, uint32_t mode)
 static void multi_change(struct as_model *m, uint32_t ino, bool add)
 {
 	uint32_t n = m->multi ? m->multi->n : 0, k = 0;
-	struct inos *fresh;
+	struct as_inos *fresh;
 
 	if (!add && n == 1) {
 		if (--m->multi->ref == 0)
@@ -208,13 +209,13 @@ static void multi_change(struct as_model *m, uint32_t ino, bool add)
 }
 
 /* The child's record of an edge. Not part of any digest. */
-static void link_record_add(struct as_model *m, struct inode *inode, uint32_t dir,
-			    struct name *name)
+static void link_record_add(struct as_model *m, struct as_inode *inode, uint32_t dir,
+			    struct as_name *name)
 {
-	struct links *many;
+	struct as_links *many;
 
 	if (!(inode->flags & INODE_MANY) && !inode->link.name) {
-		inode->link = (struct link){ name_get(name), dir };
+		inode->link = (struct as_link){ as_name_get(name), dir };
 		return;
 	}
 	if (inode->flags & INODE_MANY) {
@@ -231,31 +232,31 @@ static void link_record_add(struct as_model *m, struct inode *inode, uint32_t di
 		many->cap *= 2;
 		many = as_xrealloc(many, sizeof(*many) + many->cap * sizeof(many->link[0]));
 	}
-	many->link[many->n++] = (struct link){ name_get(name), dir };
+	many->link[many->n++] = (struct as_link){ as_name_get(name), dir };
 	inode->many = many;
 }
 
-static void link_record_del(struct as_model *m, struct inode *inode, uint32_t dir,
-			    const struct name *name)
+static void link_record_del(struct as_model *m, struct as_inode *inode, uint32_t dir,
+			    const struct as_name *name)
 {
-	struct links *many;
+	struct as_links *many;
 	uint32_t i = 0;
 
 	if (!(inode->flags & INODE_MANY)) {
-		name_put(inode->link.name);
+		as_name_put(inode->link.name);
 		inode->link.name = NULL;
 		return;
 	}
 	many = inode->many;
 	while (many->link[i].parent != dir ||
-	       name_cmp(many->link[i].name, name->s, name->len) != 0) {
+	       as_name_cmp(many->link[i].name, name->s, name->len) != 0) {
 		i++;
 		as_assert(i < many->n);
 	}
-	name_put(many->link[i].name);
+	as_name_put(many->link[i].name);
 	many->link[i] = many->link[--many->n];
 	if (many->n == 1) {
-		struct link last = many->link[0];
+		struct as_link last = many->link[0];
 
 		free(many);
 		inode->flags &= (uint8_t)~INODE_MANY;
@@ -266,45 +267,47 @@ static void link_record_del(struct as_model *m, struct inode *inode, uint32_t di
 
 /* ---- Edges ---- */
 
-static void edge_in(struct as_model *m, uint32_t dir, struct name *name, const struct inode *child)
+static void edge_in(struct as_model *m, uint32_t dir, struct as_name *name,
+		    const struct as_inode *child)
 {
-	struct pair before, part = node_digest(child);
-	struct inode *parent;
+	struct as_ino_pair before, part = as_node_digest(child);
+	struct as_inode *parent;
 	bool dir_child = is_dir(child);
 	uint32_t ino = child->ino;
 
 	part = bound(&part, name);
-	parent = node_edit(m, dir, &before);
-	parent->dir.entries = entries_add(parent->dir.entries, name, ino);
+	parent = as_node_edit(m, dir, &before);
+	parent->dir.entries = as_entries_add(parent->dir.entries, name, ino);
 	parent->dir.children++;
 	parent->nlink += dir_child;
 	sum_add(&parent->dir.sum, part);
-	times_put(parent->times);
+	as_times_put(parent->times);
 	parent->times = NULL;
-	node_finish(m, parent, &before);
+	as_node_finish(m, parent, &before);
 }
 
-static void edge_out(struct as_model *m, uint32_t dir, struct name *name, const struct inode *child)
+static void edge_out(struct as_model *m, uint32_t dir, struct as_name *name,
+		     const struct as_inode *child)
 {
-	struct pair before, part = node_digest(child);
-	struct inode *parent;
+	struct as_ino_pair before, part = as_node_digest(child);
+	struct as_inode *parent;
 	bool dir_child = is_dir(child);
 
 	part = bound(&part, name);
-	parent = node_edit(m, dir, &before);
-	parent->dir.entries = entries_del(parent->dir.entries, name->s, name->len);
+	parent = as_node_edit(m, dir, &before);
+	parent->dir.entries = as_entries_del(parent->dir.entries, name->s, name->len);
 	parent->dir.children--;
 	parent->nlink -= dir_child;
 	sum_sub(&parent->dir.sum, part);
-	times_put(parent->times);
+	as_times_put(parent->times);
 	parent->times = NULL;
-	node_finish(m, parent, &before);
+	as_node_finish(m, parent, &before);
 }
 
-static void link_named(struct as_model *m, uint32_t dir, struct name *name, uint32_t ino)
+static void link_named(struct as_model *m, uint32_t dir, struct as_name *name, uint32_t ino)
 {
-	struct pair before;
-	struct inode *inode = node_edit(m, ino, &before);
+	struct as_ino_pair before;
+	struct as_inode *inode = as_node_edit(m, ino, &before);
 
 	if (inode->flags & INODE_ORPHAN) {
 		sum_sub(&m->orphan_sum, bound(&before, NULL));
@@ -312,100 +315,100 @@ static void link_named(struct as_model *m, uint32_t dir, struct name *name, uint
 	}
 	if (!is_dir(inode)) {
 		inode->nlink++;
-		node_finish(m, inode, &before);
+		as_node_finish(m, inode, &before);
 	}
 	edge_in(m, dir, name, inode);
 	link_record_add(m, inode, dir, name);
 }
 
-void node_link(struct as_model *m, uint32_t dir, const char *s, size_t len, uint32_t ino)
+void as_node_link(struct as_model *m, uint32_t dir, const char *s, size_t len, uint32_t ino)
 {
-	struct name *name = name_new(s, len);
+	struct as_name *name = as_name_new(s, len);
 
 	link_named(m, dir, name, ino);
-	name_put(name);
+	as_name_put(name);
 }
 
-void node_orphan(struct as_model *m, uint32_t ino)
+void as_node_orphan(struct as_model *m, uint32_t ino)
 {
-	struct inode *inode = edit(m, ino);
-	struct pair now;
+	struct as_inode *inode = edit(m, ino);
+	struct as_ino_pair now;
 
 	inode->flags |= INODE_ORPHAN;
-	now = node_digest(inode);
+	now = as_node_digest(inode);
 	sum_add(&m->orphan_sum, bound(&now, NULL));
 }
 
-void node_release(struct as_model *m, uint32_t ino)
+void as_node_release(struct as_model *m, uint32_t ino)
 {
 	while (ino) {
-		struct inode *inode = inode_at(m, ino);
+		struct as_inode *inode = inode_at(m, ino);
 		uint32_t parent = 0;
-		struct pair now;
+		struct as_ino_pair now;
 
 		if (!(inode->flags & INODE_ORPHAN) || inode->opens || inode->cwd || inode->pins)
 			return;
-		now = node_digest(inode);
+		now = as_node_digest(inode);
 		sum_sub(&m->orphan_sum, bound(&now, NULL));
 		if (is_dir(inode)) {
 			parent = inode->link.parent;
 			edit(m, parent)->pins--;
 		}
-		vec_set(&m->inodes, ino, NULL, inode_put);
+		as_vec_set(&m->inodes, ino, NULL, as_inode_put);
 		m->n_inodes--;
 		ino = parent;
 	}
 }
 
-void node_unlink(struct as_model *m, uint32_t dir, const char *s, size_t len)
+void as_node_unlink(struct as_model *m, uint32_t dir, const char *s, size_t len)
 {
-	struct entry *entry = entries_find(inode_at(m, dir)->dir.entries, s, len);
-	struct name *name = name_get(entry->name);
+	struct as_entry *entry = as_entries_find(inode_at(m, dir)->dir.entries, s, len);
+	struct as_name *name = as_name_get(entry->name);
 	uint32_t ino = entry->ino;
-	struct inode *inode;
-	struct pair before;
+	struct as_inode *inode;
+	struct as_ino_pair before;
 
 	edge_out(m, dir, name, inode_at(m, ino));
 	inode = edit(m, ino);
 	link_record_del(m, inode, dir, name);
-	name_put(name);
-	before = node_digest(inode);
+	as_name_put(name);
+	before = as_node_digest(inode);
 	inode->nlink = is_dir(inode) ? 0 : inode->nlink - 1;
 	if (inode->nlink) {
-		node_finish(m, inode, &before);
+		as_node_finish(m, inode, &before);
 		return;
 	}
 	if (is_dir(inode)) {
 		inode->link.parent = dir;
 		edit(m, dir)->pins++;
 	}
-	node_orphan(m, ino);
-	node_release(m, ino);
+	as_node_orphan(m, ino);
+	as_node_release(m, ino);
 }
 
-void node_move(struct as_model *m, uint32_t from, const char *fs, size_t flen, uint32_t to,
-	       const char *ts, size_t tlen)
+void as_node_move(struct as_model *m, uint32_t from, const char *fs, size_t flen, uint32_t to,
+		  const char *ts, size_t tlen)
 {
-	struct entry *entry = entries_find(inode_at(m, from)->dir.entries, fs, flen);
-	struct name *old = name_get(entry->name), *fresh = name_new(ts, tlen);
+	struct as_entry *entry = as_entries_find(inode_at(m, from)->dir.entries, fs, flen);
+	struct as_name *old = as_name_get(entry->name), *fresh = as_name_new(ts, tlen);
 	uint32_t ino = entry->ino;
-	struct inode *inode;
+	struct as_inode *inode;
 
 	edge_out(m, from, old, inode_at(m, ino));
 	inode = edit(m, ino);
 	link_record_del(m, inode, from, old);
 	edge_in(m, to, fresh, inode);
 	link_record_add(m, edit(m, ino), to, fresh);
-	name_put(old);
-	name_put(fresh);
+	as_name_put(old);
+	as_name_put(fresh);
 }
 
-void node_exchange(struct as_model *m, uint32_t a, const char *as, size_t alen, uint32_t b,
-		   const char *bs, size_t blen)
+void as_node_exchange(struct as_model *m, uint32_t a, const char *as, size_t alen, uint32_t b,
+		      const char *bs, size_t blen)
 {
-	struct entry *ea = entries_find(inode_at(m, a)->dir.entries, as, alen);
-	struct entry *eb = entries_find(inode_at(m, b)->dir.entries, bs, blen);
-	struct name *na = name_get(ea->name), *nb = name_get(eb->name);
+	struct as_entry *ea = as_entries_find(inode_at(m, a)->dir.entries, as, alen);
+	struct as_entry *eb = as_entries_find(inode_at(m, b)->dir.entries, bs, blen);
+	struct as_name *na = as_name_get(ea->name), *nb = as_name_get(eb->name);
 	uint32_t ia = ea->ino, ib = eb->ino;
 
 	edge_out(m, a, na, inode_at(m, ia));
@@ -416,112 +419,112 @@ void node_exchange(struct as_model *m, uint32_t a, const char *as, size_t alen, 
 	link_record_add(m, edit(m, ia), b, nb);
 	edge_in(m, a, na, inode_at(m, ib));
 	link_record_add(m, edit(m, ib), a, na);
-	name_put(na);
-	name_put(nb);
+	as_name_put(na);
+	as_name_put(nb);
 }
 
-void node_forget_times(struct as_model *m, uint32_t ino, bool atime, bool mtime)
+void as_node_forget_times(struct as_model *m, uint32_t ino, bool atime, bool mtime)
 {
-	const struct inode *look = inode_at(m, ino);
-	struct inode *inode;
-	struct times *times;
-	struct pair before;
+	const struct as_inode *look = inode_at(m, ino);
+	struct as_inode *inode;
+	struct as_times *times;
+	struct as_ino_pair before;
 
 	if (!look->times ||
 	    (!(atime && look->times->atime_known) && !(mtime && look->times->mtime_known)))
 		return;
-	inode = node_edit(m, ino, &before);
+	inode = as_node_edit(m, ino, &before);
 	times = as_xmalloc(sizeof(*times));
 	*times = *inode->times;
 	times->ref = 1;
 	times->atime_known &= !atime;
 	times->mtime_known &= !mtime;
-	times_put(inode->times);
+	as_times_put(inode->times);
 	inode->times = times;
 	if (!times->atime_known && !times->mtime_known) {
-		times_put(times);
+		as_times_put(times);
 		inode->times = NULL;
 	}
-	node_finish(m, inode, &before);
+	as_node_finish(m, inode, &before);
 }
 
-void node_set_cwd(struct as_model *m, uint32_t ino)
+void as_node_set_cwd(struct as_model *m, uint32_t ino)
 {
-	struct pair before;
-	struct inode *inode;
+	struct as_ino_pair before;
+	struct as_inode *inode;
 	uint32_t old = m->cwd;
 
 	if (old == ino)
 		return;
-	inode = node_edit(m, ino, &before);
+	inode = as_node_edit(m, ino, &before);
 	inode->cwd = 1;
-	node_finish(m, inode, &before);
-	inode = node_edit(m, old, &before);
+	as_node_finish(m, inode, &before);
+	inode = as_node_edit(m, old, &before);
 	inode->cwd = 0;
-	node_finish(m, inode, &before);
+	as_node_finish(m, inode, &before);
 	m->cwd = ino;
-	node_release(m, old);
+	as_node_release(m, old);
 }
 
 /* ---- Open files ---- */
 
-static uint64_t file_label(const struct file *file)
+static uint64_t file_label(const struct as_file *file)
 {
 	return as_mix64(as_mix64(as_mix64((uint64_t)file->slot + 1) + (uint64_t)file->flags) +
 			(uint64_t)file->off);
 }
 
-struct file *file_at(const struct as_model *m, int32_t slot)
+struct as_file *as_file_at(const struct as_model *m, int32_t slot)
 {
-	return slot < 0 ? NULL : vec_at(&m->files, (uint32_t)slot);
+	return slot < 0 ? NULL : as_vec_at(&m->files, (uint32_t)slot);
 }
 
-void file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags)
+void as_file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags)
 {
-	struct file *file = as_xcalloc(1, sizeof(*file));
-	struct pair before;
-	struct inode *inode;
+	struct as_file *file = as_xcalloc(1, sizeof(*file));
+	struct as_ino_pair before;
+	struct as_inode *inode;
 
-	*file = (struct file){ .ref = 1, .ino = ino, .slot = slot, .flags = flags };
-	vec_set(&m->files, (uint32_t)slot, file, file_put);
+	*file = (struct as_file){ .ref = 1, .ino = ino, .slot = slot, .flags = flags };
+	as_vec_set(&m->files, (uint32_t)slot, file, as_file_put);
 	m->n_open++;
-	inode = node_edit(m, ino, &before);
+	inode = as_node_edit(m, ino, &before);
 	inode->opens++;
 	inode->label += file_label(file);
-	node_finish(m, inode, &before);
+	as_node_finish(m, inode, &before);
 }
 
-void file_close(struct as_model *m, int32_t slot)
+void as_file_close(struct as_model *m, int32_t slot)
 {
-	struct file *file = file_at(m, slot);
-	struct pair before;
-	struct inode *inode;
+	struct as_file *file = as_file_at(m, slot);
+	struct as_ino_pair before;
+	struct as_inode *inode;
 	uint32_t ino;
 
 	if (!file)
 		return;
 	ino = file->ino;
-	inode = node_edit(m, ino, &before);
+	inode = as_node_edit(m, ino, &before);
 	inode->opens--;
 	inode->label -= file_label(file);
-	node_finish(m, inode, &before);
-	vec_set(&m->files, (uint32_t)slot, NULL, file_put);
+	as_node_finish(m, inode, &before);
+	as_vec_set(&m->files, (uint32_t)slot, NULL, as_file_put);
 	m->n_open--;
-	node_release(m, ino);
+	as_node_release(m, ino);
 }
 
-void file_seek(struct as_model *m, int32_t slot, int64_t off)
+void as_file_seek(struct as_model *m, int32_t slot, int64_t off)
 {
-	struct file *file = file_at(m, slot);
-	struct pair before;
-	struct inode *inode;
+	struct as_file *file = as_file_at(m, slot);
+	struct as_ino_pair before;
+	struct as_inode *inode;
 
 	if (file->off == off)
 		return;
-	file = vec_edit(&m->files, (uint32_t)slot, file_dup, file_put);
-	inode = node_edit(m, file->ino, &before);
+	file = as_vec_edit(&m->files, (uint32_t)slot, as_file_dup, as_file_put);
+	inode = as_node_edit(m, file->ino, &before);
 	inode->label -= file_label(file);
 	file->off = off;
 	inode->label += file_label(file);
-	node_finish(m, inode, &before);
+	as_node_finish(m, inode, &before);
 }

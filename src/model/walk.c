@@ -14,15 +14,15 @@
  * names over its limit (path_resolution(7), ENAMETOOLONG). */
 static int look(const struct as_model *m, uint32_t dir, const char *s, size_t len, uint32_t *ino)
 {
-	const struct inode *inode = inode_at(m, dir);
-	const struct entry *entry;
+	const struct as_inode *inode = inode_at(m, dir);
+	const struct as_entry *entry;
 
 	*ino = 0;
 	if (inode->nlink == 0)
 		return ENOENT;
 	if (len > m->traits->name_max)
 		return ENAMETOOLONG;
-	entry = entries_find(inode->dir.entries, s, len);
+	entry = as_entries_find(inode->dir.entries, s, len);
 	if (entry)
 		*ino = entry->ino;
 	return 0;
@@ -35,7 +35,7 @@ static uint32_t parent_of(const struct as_model *m, uint32_t dir)
 	return dir == MODEL_ROOT ? MODEL_ROOT : inode_at(m, dir)->link.parent;
 }
 
-static enum last kind_of(const char *s, size_t len)
+static enum as_walk_last kind_of(const char *s, size_t len)
 {
 	if (len == 1 && s[0] == '.')
 		return LAST_DOT;
@@ -48,8 +48,8 @@ static enum last kind_of(const char *s, size_t len)
 static int take(const struct as_model *m, uint32_t dir, const char *s, size_t len, bool follow,
 		unsigned *links, uint32_t *ino)
 {
-	const struct inode *inode;
-	struct walk w;
+	const struct as_inode *inode;
+	struct as_walk w;
 	int err;
 
 	switch (kind_of(s, len)) {
@@ -73,15 +73,15 @@ static int take(const struct as_model *m, uint32_t dir, const char *s, size_t le
 	/* path_resolution(7): at most 40 links in one resolution, then ELOOP. */
 	if ((*links)++ >= MODEL_SYMLINKS_MAX)
 		return ELOOP;
-	w = walk_from(m, dir, inode->text->s, WALK_FOLLOW, links);
+	w = as_walk_from(m, dir, inode->text->s, WALK_FOLLOW, links);
 	*ino = w.ino;
 	return w.err;
 }
 
-struct walk walk_from(const struct as_model *m, uint32_t dir, const char *path, enum walk_how how,
-		      unsigned *links)
+struct as_walk as_walk_from(const struct as_model *m, uint32_t dir, const char *path,
+			    enum as_walk_how how, unsigned *links)
 {
-	struct walk w = { .parent = *path == '/' ? MODEL_ROOT : dir };
+	struct as_walk w = { .parent = *path == '/' ? MODEL_ROOT : dir };
 	const char *p = path;
 
 	while (*p == '/')
@@ -127,28 +127,29 @@ struct walk walk_from(const struct as_model *m, uint32_t dir, const char *path, 
 }
 
 /* See walk.h. False: an ordinary path, if a strange one. */
-static bool from_pin(const struct as_model *m, const char *path, enum walk_how how, struct walk *w)
+static bool from_pin(const struct as_model *m, const char *path, enum as_walk_how how,
+		     struct as_walk *w)
 {
 	char *end;
 	unsigned long slot = strtoul(path + 1, &end, 10);
 	unsigned links = 0;
-	const struct file *file;
+	const struct as_file *file;
 
 	if (slot < WALK_PIN_SLOT || slot > INT32_MAX || (*end && *end != '/'))
 		return false;
-	file = file_at(m, (int32_t)slot);
+	file = as_file_at(m, (int32_t)slot);
 	if (!file)
 		return false;
-	*w = (struct walk){ .parent = file->ino, .ino = file->ino, .type = LAST_ROOT };
+	*w = (struct as_walk){ .parent = file->ino, .ino = file->ino, .type = LAST_ROOT };
 	if (*end)
-		*w = walk_from(m, file->ino, end + 1, how, &links);
+		*w = as_walk_from(m, file->ino, end + 1, how, &links);
 	return true;
 }
 
-struct walk walk_path(const struct as_model *m, const char *path, enum walk_how how)
+struct as_walk as_walk_path(const struct as_model *m, const char *path, enum as_walk_how how)
 {
 	unsigned links = 0;
-	struct walk w;
+	struct as_walk w;
 
 	if (*path == WALK_PIN && from_pin(m, path, how, &w))
 		return w;
@@ -156,18 +157,18 @@ struct walk walk_path(const struct as_model *m, const char *path, enum walk_how 
 	/* getname(): "" is ENOENT, PATH_MAX bytes without the NUL are ENAMETOOLONG; before anything
 	 * else. */
 	if (!*path)
-		return (struct walk){ .err = ENOENT };
+		return (struct as_walk){ .err = ENOENT };
 	if (strnlen(path, MODEL_PATH_MAX) == MODEL_PATH_MAX)
-		return (struct walk){ .err = ENAMETOOLONG };
-	return walk_from(m, m->cwd, path, how, &links);
+		return (struct as_walk){ .err = ENAMETOOLONG };
+	return as_walk_from(m, m->cwd, path, how, &links);
 }
 
-void walk_last(const struct as_model *m, struct walk *w)
+void as_walk_last(const struct as_model *m, struct as_walk *w)
 {
 	w->err = look(m, w->parent, w->last, w->last_len, &w->ino);
 }
 
-bool walk_is_above(const struct as_model *m, uint32_t dir, uint32_t ino)
+bool as_walk_is_above(const struct as_model *m, uint32_t dir, uint32_t ino)
 {
 	while (ino != dir && ino != MODEL_ROOT)
 		ino = parent_of(m, ino);

@@ -6,19 +6,19 @@
 #include "model/state.h"
 
 /* What the last component is; anything but a name cannot be created, removed or renamed. */
-enum last { LAST_NAME, LAST_ROOT, LAST_DOT, LAST_DOTDOT };
+enum as_walk_last { LAST_NAME, LAST_ROOT, LAST_DOT, LAST_DOTDOT };
 
-struct walk {
+struct as_walk {
 	int err; /* 0, or why the walk ended */
 	uint32_t parent; /* directory that holds the last component */
 	const char *last;
 	size_t last_len;
-	enum last type;
+	enum as_walk_last type;
 	bool slash; /* the path ends with '/' */
-	uint32_t ino; /* what the path names (walk_path); 0: nothing */
+	uint32_t ino; /* what the path names (as_walk_path); 0: nothing */
 };
 
-enum walk_how { WALK_PARENT, WALK_NOFOLLOW, WALK_FOLLOW };
+enum as_walk_how { WALK_PARENT, WALK_NOFOLLOW, WALK_FOLLOW };
 
 /*
  * A path that begins with WALK_PIN and the number of an open slot from WALK_PIN_SLOT on (which no
@@ -29,14 +29,14 @@ enum walk_how { WALK_PARENT, WALK_NOFOLLOW, WALK_FOLLOW };
 #define WALK_PIN_SLOT (AS_SLOT_MAX + 1)
 
 /* Resolves from the working directory. WALK_PARENT leaves the last component alone. */
-struct walk walk_path(const struct as_model *m, const char *path, enum walk_how how);
+struct as_walk as_walk_path(const struct as_model *m, const char *path, enum as_walk_how how);
 /* The same, from a directory and with a count of the links followed so far. */
-struct walk walk_from(const struct as_model *m, uint32_t dir, const char *path, enum walk_how how,
-		      unsigned *links);
+struct as_walk as_walk_from(const struct as_model *m, uint32_t dir, const char *path,
+			    enum as_walk_how how, unsigned *links);
 /* Looks the last component of a WALK_PARENT result up without following: sets ino (0: not there)
  * and err (ENOENT in a removed directory, ENAMETOOLONG). */
-void walk_last(const struct as_model *m, struct walk *w);
+void as_walk_last(const struct as_model *m, struct as_walk *w);
 /* True if dir is above or is the same as ino. */
-bool walk_is_above(const struct as_model *m, uint32_t dir, uint32_t ino);
+bool as_walk_is_above(const struct as_model *m, uint32_t dir, uint32_t ino);
 
 #endif

@@ -33,21 +33,22 @@ struct visited {
 
 /* ---- States ---- */
 
-static size_t node_bytes(const struct search *x)
+static size_t node_bytes(const struct as_linear_search *x)
 {
-	return sizeof(struct node) + x->n_threads * sizeof(struct party);
+	return sizeof(struct as_linear_node) + x->n_threads * sizeof(struct as_linear_party);
 }
 
-static struct node *copy_node(const struct search *x, const struct node *from)
+static struct as_linear_node *copy_node(const struct as_linear_search *x,
+					const struct as_linear_node *from)
 {
-	struct node *n = as_xmalloc(node_bytes(x));
+	struct as_linear_node *n = as_xmalloc(node_bytes(x));
 
 	memcpy(n, from, node_bytes(x));
 	n->m = as_model_copy(from->m);
 	return n;
 }
 
-static void free_node(struct node *n)
+static void free_node(struct as_linear_node *n)
 {
 	if (!n)
 		return;
@@ -55,12 +56,12 @@ static void free_node(struct node *n)
 	free(n);
 }
 
-static struct as_digest digest_of(const struct search *x, const struct node *n)
+static struct as_digest digest_of(const struct as_linear_search *x, const struct as_linear_node *n)
 {
 	struct as_digest digest = as_model_digest(n->m);
 
 	for (uint32_t t = 0; t < x->n_threads; t++) {
-		const struct party *p = &n->party[t];
+		const struct as_linear_party *p = &n->party[t];
 		uint64_t key = (uint64_t)p->next << 32 | (uint64_t)p->stage << 16 |
 			       (uint64_t)p->links << 8 | p->seen;
 
@@ -74,7 +75,7 @@ static struct as_digest digest_of(const struct search *x, const struct node *n)
 }
 
 /* False: it was here before, or has to stop. */
-static bool visit(struct search *x, const struct node *n)
+static bool visit(struct as_linear_search *x, const struct as_linear_node *n)
 {
 	struct as_digest digest = digest_of(x, n);
 	struct visited *v;
@@ -95,7 +96,7 @@ static bool visit(struct search *x, const struct node *n)
 	return true;
 }
 
-static void forget_visited(struct search *x)
+static void forget_visited(struct as_linear_search *x)
 {
 	struct visited *v, *next;
 
@@ -107,13 +108,14 @@ static void forget_visited(struct search *x)
 
 /* ---- The search ---- */
 
-static bool is_over(const struct search *x, const struct node *n, uint32_t t)
+static bool is_over(const struct as_linear_search *x, const struct as_linear_node *n, uint32_t t)
 {
 	return n->party[t].next == x->n_of[t];
 }
 
 /* The threads that may come next, those whose call ended earlier first. */
-static uint32_t who_is_next(const struct search *x, const struct node *n, uint32_t *threads)
+static uint32_t who_is_next(const struct as_linear_search *x, const struct as_linear_node *n,
+			    uint32_t *threads)
 {
 	uint64_t first_end = UINT64_MAX;
 	uint32_t count = 0;
@@ -135,7 +137,7 @@ static uint32_t who_is_next(const struct search *x, const struct node *n, uint32
 	return count;
 }
 
-static bool at_end(struct search *x, const struct node *n)
+static bool at_end(struct as_linear_search *x, const struct as_linear_node *n)
 {
 	struct as_linear_result *r = x->result;
 	struct as_buf why = { 0 };
@@ -156,7 +158,7 @@ static bool at_end(struct search *x, const struct node *n)
 	return right;
 }
 
-static void keep_best(struct search *x, const struct node *n)
+static void keep_best(struct as_linear_search *x, const struct as_linear_node *n)
 {
 	if (x->best && n->done <= x->best->done)
 		return;
@@ -168,15 +170,16 @@ static void keep_best(struct search *x, const struct node *n)
 	}
 }
 
-static bool explore(struct search *x, const struct node *n);
+static bool explore(struct as_linear_search *x, const struct as_linear_node *n);
 
-static bool try_step(struct search *x, const struct node *n, uint32_t thread, bool apart)
+static bool try_step(struct as_linear_search *x, const struct as_linear_node *n, uint32_t thread,
+		     bool apart)
 {
 	size_t call = x->of[thread][n->party[thread].next];
-	struct node *next = copy_node(x, n);
+	struct as_linear_node *next = copy_node(x, n);
 	bool found = false;
 
-	if (linear_step(x, next, thread, apart)) {
+	if (as_linear_step(x, next, thread, apart)) {
 		if (next->done > n->done)
 			x->order[n->done] = call;
 		found = explore(x, next);
@@ -185,7 +188,7 @@ static bool try_step(struct search *x, const struct node *n, uint32_t thread, bo
 	return found;
 }
 
-static bool explore(struct search *x, const struct node *n)
+static bool explore(struct as_linear_search *x, const struct as_linear_node *n)
 {
 	uint32_t threads[AS_LINEAR_THREADS_MAX], count;
 
@@ -218,7 +221,7 @@ static int by_begin(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-static void sort_calls(struct search *x)
+static void sort_calls(struct as_linear_search *x)
 {
 	const struct as_linear *how = x->how;
 
@@ -237,9 +240,9 @@ static void sort_calls(struct search *x)
 	}
 }
 
-static bool search_once(struct search *x, bool apart)
+static bool search_once(struct as_linear_search *x, bool apart)
 {
-	struct node *first = as_xcalloc(1, node_bytes(x));
+	struct as_linear_node *first = as_xcalloc(1, node_bytes(x));
 	bool found;
 
 	first->m = as_model_copy(x->how->first);
@@ -254,7 +257,7 @@ static bool search_once(struct search *x, bool apart)
 }
 
 /* Why the best beginning goes no further: the next call, in the words of the model. */
-static void blame(struct search *x)
+static void blame(struct as_linear_search *x)
 {
 	struct as_linear_result *r = x->result;
 	uint32_t threads[AS_LINEAR_THREADS_MAX], count = who_is_next(x, x->best, threads);
@@ -276,7 +279,7 @@ static void blame(struct search *x)
 	}
 }
 
-static void free_search(struct search *x)
+static void free_search(struct as_linear_search *x)
 {
 	for (uint32_t t = 0; t < x->n_threads; t++)
 		free(x->of[t]);
@@ -291,7 +294,7 @@ static void free_search(struct search *x)
 
 void as_linear_judge(const struct as_linear *how, struct as_linear_result *result)
 {
-	struct search x = { .how = how, .result = result };
+	struct as_linear_search x = { .how = how, .result = result };
 	bool found, apart = false;
 
 	*result = (struct as_linear_result){ .guilty = how->n };
@@ -300,7 +303,7 @@ void as_linear_judge(const struct as_linear *how, struct as_linear_result *resul
 	x.order = as_xcalloc(how->n + 1, sizeof(*x.order));
 	result->order = as_xcalloc(how->n + 1, sizeof(*result->order));
 	sort_calls(&x);
-	linear_mark(&x);
+	as_linear_mark(&x);
 	for (size_t i = 0; i < how->n; i++)
 		apart |= (x.marks[i] & LINEAR_APART) != 0;
 	found = search_once(&x, false);

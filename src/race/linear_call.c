@@ -27,8 +27,8 @@
  * vfs_unlink() takes the name from the dcache last). Writes, truncations and
  * fallocates of one file are atomic: all hold its lock (i_rwsem).
  */
-#include "race/linear_priv.h"
 #include "model/rule.h"
+#include "race/linear_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,7 +143,7 @@ static uint8_t mark_of(const struct as_op *op, unsigned beside)
 	return mark;
 }
 
-void linear_mark(struct search *x)
+void as_linear_mark(struct as_linear_search *x)
 {
 	const struct as_linear_call *calls = x->how->calls;
 
@@ -167,7 +167,7 @@ static int32_t pin_slot(uint32_t thread, int k)
 
 static uint32_t pinned(const struct as_model *m, uint32_t thread, int k)
 {
-	const struct file *file = file_at(m, pin_slot(thread, k));
+	const struct as_file *file = as_file_at(m, pin_slot(thread, k));
 
 	return file ? file->ino : MODEL_ROOT;
 }
@@ -177,12 +177,12 @@ static void pin(struct as_model *m, uint32_t thread, int k, uint32_t ino)
 	int32_t slot = pin_slot(thread, k);
 
 	/* A directory whose last hold this was must outlast the change. */
-	if (file_at(m, slot) && file_at(m, slot)->ino == ino)
+	if (as_file_at(m, slot) && as_file_at(m, slot)->ino == ino)
 		return;
-	file_open(m, slot + 2 * (int32_t)AS_LINEAR_THREADS_MAX, ino, O_PATH_BIT);
-	file_close(m, slot);
-	file_open(m, slot, ino, O_PATH_BIT);
-	file_close(m, slot + 2 * (int32_t)AS_LINEAR_THREADS_MAX);
+	as_file_open(m, slot + 2 * (int32_t)AS_LINEAR_THREADS_MAX, ino, O_PATH_BIT);
+	as_file_close(m, slot);
+	as_file_open(m, slot, ino, O_PATH_BIT);
+	as_file_close(m, slot + 2 * (int32_t)AS_LINEAR_THREADS_MAX);
 }
 
 static const char *behind_slashes(const char *s)
@@ -203,10 +203,10 @@ static bool is_walked(const char *rest, enum how how)
 }
 
 /* A link takes the place of the component that it was found at. */
-static int follow(struct search *x, struct node *n, uint32_t thread, int k,
-		  const struct inode *link, const char *more)
+static int follow(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread, int k,
+		  const struct as_inode *link, const char *more)
 {
-	struct party *p = &n->party[thread];
+	struct as_linear_party *p = &n->party[thread];
 	const char *text = link->text->s;
 	size_t len = link->text->len + strlen(more) + 2;
 	char *rest;
@@ -223,8 +223,8 @@ static int follow(struct search *x, struct node *n, uint32_t thread, int k,
 
 static int look(const struct as_model *m, uint32_t dir, const char *s, size_t len, uint32_t *ino)
 {
-	const struct inode *inode = inode_at(m, dir);
-	const struct entry *entry;
+	const struct as_inode *inode = inode_at(m, dir);
+	const struct as_entry *entry;
 
 	*ino = dir;
 	if (len == 1 && s[0] == '.')
@@ -237,19 +237,20 @@ static int look(const struct as_model *m, uint32_t dir, const char *s, size_t le
 		return ENOENT;
 	if (len > m->traits->name_max)
 		return ENAMETOOLONG;
-	entry = entries_find(inode->dir.entries, s, len);
+	entry = as_entries_find(inode->dir.entries, s, len);
 	*ino = entry ? entry->ino : 0;
 	return entry ? 0 : ENOENT;
 }
 
 /* One component: 0, or the errno that ends the walk. */
-static int take(struct search *x, struct node *n, uint32_t thread, int k, enum how how)
+static int take(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread, int k,
+		enum how how)
 {
-	struct party *p = &n->party[thread];
+	struct as_linear_party *p = &n->party[thread];
 	const char *s = p->rest[k], *end = strchrnul(s, '/'), *more = behind_slashes(end);
 	uint32_t dir = pinned(n->m, thread, k), ino;
 	bool dir_wanted = *end, last = !*more;
-	const struct inode *inode;
+	const struct as_inode *inode;
 	int err;
 
 	if (!is_dir(inode_at(n->m, dir)))
@@ -269,7 +270,7 @@ static int take(struct search *x, struct node *n, uint32_t thread, int k, enum h
 
 /* ---- Acting ---- */
 
-static bool judge(struct search *x, struct as_model *m, const struct as_op *op,
+static bool judge(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
 		  const struct as_outcome *got)
 {
 	return as_model_judge(m, op, got, &x->verdict);
@@ -278,55 +279,55 @@ static bool judge(struct search *x, struct as_model *m, const struct as_op *op,
 /* A read beside which bytes changed. */
 static bool weak_read(struct as_model *m, const struct as_op *op, const struct as_outcome *got)
 {
-	struct file *file = file_at(m, op->fd);
+	struct as_file *file = as_file_at(m, op->fd);
 	bool moves = op->code == AS_OP_READ;
 
 	if (!file || (file->flags & O_PATH_BIT) || (file->flags & O_ACC) == O_WR ||
 	    !is_reg(inode_at(m, file->ino)) || (uint64_t)got->ret > op->len)
 		return false;
 	if (got->ret)
-		node_forget_times(m, file->ino, true, false);
+		as_node_forget_times(m, file->ino, true, false);
 	if (moves)
-		file_seek(m, op->fd, file_at(m, op->fd)->off + got->ret);
+		as_file_seek(m, op->fd, as_file_at(m, op->fd)->off + got->ret);
 	return true;
 }
 
 /* A seek by a size, or to data or a hole, that may have moved. */
-static bool weak_seek(struct search *x, struct as_model *m, const struct as_op *op,
+static bool weak_seek(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
 		      const struct as_outcome *got)
 {
-	const struct file *file = file_at(m, op->fd);
+	const struct as_file *file = as_file_at(m, op->fd);
 
 	if (!file || (file->flags & O_PATH_BIT) || !is_reg(inode_at(m, file->ino)))
 		return judge(x, m, op, got);
 	if (got->ret < 0)
 		return got->err == (op->flags == 2 ? EINVAL : ENXIO) || judge(x, m, op, got);
-	file_seek(m, op->fd, got->ret);
+	as_file_seek(m, op->fd, got->ret);
 	return true;
 }
 
 static bool weak_list(struct as_model *m, const struct as_op *op)
 {
-	struct walk w = walk_path(m, op->path, WALK_FOLLOW);
+	struct as_walk w = as_walk_path(m, op->path, WALK_FOLLOW);
 
 	if (w.err || !is_dir(inode_at(m, w.ino)))
 		return false;
-	node_forget_times(m, w.ino, true, false);
+	as_node_forget_times(m, w.ino, true, false);
 	return true;
 }
 
 enum { SEEN_MODE = 1, SEEN_NLINK = 2, SEEN_SIZE = 4, SEEN_TIMES = 8, SEEN_ALL = 15 };
 
 /* Which parts of the answer are right now. */
-static uint8_t seen_now(struct search *x, struct as_model *m, uint32_t ino, const struct as_op *op,
-			const struct as_stat *got)
+static uint8_t seen_now(struct as_linear_search *x, struct as_model *m, uint32_t ino,
+			const struct as_op *op, const struct as_stat *got)
 {
-	const struct inode *inode = inode_at(m, ino);
+	const struct as_inode *inode = inode_at(m, ino);
 	struct as_outcome out = { .payload = AS_PAYLOAD_STAT };
 	struct as_stat now;
 	uint8_t seen = 0;
 
-	inode_stat(inode, &now);
+	as_inode_stat(inode, &now);
 	now.atime_ns = inode->times ? inode->times->atime_ns : 0;
 	now.mtime_ns = inode->times ? inode->times->mtime_ns : 0;
 	for (uint8_t part = SEEN_MODE; part < SEEN_ALL; part = (uint8_t)(part << 1)) {
@@ -353,14 +354,15 @@ static uint8_t seen_now(struct search *x, struct as_model *m, uint32_t ino, cons
 /* What a stat tells of; 0: nothing. */
 static uint32_t told_of(const struct as_model *m, const struct as_op *op)
 {
-	const struct file *file;
+	const struct as_file *file;
 
 	if (op->code == AS_OP_STAT) {
-		struct walk w = walk_path(m, op->path, op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+		struct as_walk w =
+			as_walk_path(m, op->path, op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 
 		return w.err ? 0 : w.ino;
 	}
-	file = file_at(m, op->fd);
+	file = as_file_at(m, op->fd);
 	return file ? file->ino : 0;
 }
 
@@ -377,7 +379,7 @@ static uint8_t excused(uint8_t mark)
 }
 
 /* All of it at this moment, judged as strictly as can be. */
-static bool act_whole(struct search *x, struct as_model *m, const struct as_op *op,
+static bool act_whole(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
 		      const struct as_linear_call *c)
 {
 	const struct as_outcome *got = &c->got;
@@ -400,36 +402,37 @@ static bool act_whole(struct search *x, struct as_model *m, const struct as_op *
 
 /* ---- Calls taken apart ---- */
 
-static void finish(struct node *n, uint32_t thread)
+static void finish(struct as_linear_node *n, uint32_t thread)
 {
-	struct party *p = &n->party[thread];
+	struct as_linear_party *p = &n->party[thread];
 
-	file_close(n->m, pin_slot(thread, 0));
-	file_close(n->m, pin_slot(thread, 1));
-	*p = (struct party){ .next = p->next + 1 };
+	as_file_close(n->m, pin_slot(thread, 0));
+	as_file_close(n->m, pin_slot(thread, 1));
+	*p = (struct as_linear_party){ .next = p->next + 1 };
 	n->done++;
 }
 
 /* The walk ends with an errno, and the call with it. */
-static bool fail(struct node *n, uint32_t thread, const struct as_linear_call *c, int err)
+static bool fail(struct as_linear_node *n, uint32_t thread, const struct as_linear_call *c, int err)
 {
 	if (c->got.ret >= 0 || c->got.err != err)
 		return false;
 	if (c->op->code == AS_OP_OPEN)
-		file_close(n->m, c->op->slot);
+		as_file_close(n->m, c->op->slot);
 	finish(n, thread);
 	return true;
 }
 
 /* The path from where the walk has come to; NULL: there is none. */
-static const char *path_now(struct search *x, const struct node *n, uint32_t thread, int k)
+static const char *path_now(struct as_linear_search *x, const struct as_linear_node *n,
+			    uint32_t thread, int k)
 {
 	const char *rest = n->party[thread].rest[k];
 
 	if (!rest)
 		return NULL;
 	as_buf_clear(&x->text[k]);
-	if (file_at(n->m, pin_slot(thread, k)))
+	if (as_file_at(n->m, pin_slot(thread, k)))
 		as_buf_addf(&x->text[k], "%c%d%s", WALK_PIN, pin_slot(thread, k), *rest ? "/" : "");
 	else
 		as_buf_addc(&x->text[k], '/');
@@ -439,10 +442,10 @@ static const char *path_now(struct search *x, const struct node *n, uint32_t thr
 
 /* Whether the last component of an open is a link to go on from; *rc is set to what became of
  * it. */
-static bool open_follows(struct search *x, struct node *n, uint32_t thread, const struct as_op *op,
-			 int *rc)
+static bool open_follows(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread,
+			 const struct as_op *op, int *rc)
 {
-	struct party *p = &n->party[thread];
+	struct as_linear_party *p = &n->party[thread];
 	const char *s = p->rest[0], *end = strchrnul(s, '/');
 	uint32_t dir = pinned(n->m, thread, 0), ino;
 	bool stays =
@@ -457,10 +460,10 @@ static bool open_follows(struct search *x, struct node *n, uint32_t thread, cons
 }
 
 /* A regular file is found or made in one step and truncated in another. */
-static bool open_apart(struct search *x, struct node *n, uint32_t thread,
+static bool open_apart(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread,
 		       const struct as_linear_call *c, struct as_op *op)
 {
-	struct walk w = walk_path(n->m, op->path, WALK_NOFOLLOW);
+	struct as_walk w = as_walk_path(n->m, op->path, WALK_NOFOLLOW);
 	bool truncates = op->flags & O_TRUNC_BIT && c->got.ret >= 0 && !w.err && w.ino &&
 			 is_reg(inode_at(n->m, w.ino));
 	int err = 0;
@@ -478,23 +481,23 @@ static bool open_apart(struct search *x, struct node *n, uint32_t thread,
 	return act_whole(x, n->m, op, c);
 }
 
-static bool truncate_opened(struct node *n, uint32_t thread, const struct as_op *op)
+static bool truncate_opened(struct as_linear_node *n, uint32_t thread, const struct as_op *op)
 {
-	uint32_t ino = file_at(n->m, op->slot)->ino;
-	struct pair before;
-	struct inode *inode = node_edit(n->m, ino, &before);
+	uint32_t ino = as_file_at(n->m, op->slot)->ino;
+	struct as_ino_pair before;
+	struct as_inode *inode = as_node_edit(n->m, ino, &before);
 
-	content_truncate(inode, 0);
-	node_finish(n->m, inode, &before);
-	node_forget_times(n->m, ino, false, true);
+	as_content_truncate(inode, 0);
+	as_node_finish(n->m, inode, &before);
+	as_node_forget_times(n->m, ino, false, true);
 	finish(n, thread);
 	return true;
 }
 
-static bool act_apart(struct search *x, struct node *n, uint32_t thread,
+static bool act_apart(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread,
 		      const struct as_linear_call *c)
 {
-	struct party *p = &n->party[thread];
+	struct as_linear_party *p = &n->party[thread];
 	struct as_op op = *c->op;
 	uint8_t seen = p->seen;
 	uint32_t ino;
@@ -521,9 +524,9 @@ static bool act_apart(struct search *x, struct node *n, uint32_t thread,
 	return true;
 }
 
-static void begin(struct node *n, uint32_t thread, const struct as_op *op)
+static void begin(struct as_linear_node *n, uint32_t thread, const struct as_op *op)
 {
-	struct party *p = &n->party[thread];
+	struct as_linear_party *p = &n->party[thread];
 
 	p->stage = FIRST;
 	if (how_of(op, FIRST) != NOT)
@@ -532,10 +535,10 @@ static void begin(struct node *n, uint32_t thread, const struct as_op *op)
 		p->rest[1] = behind_slashes(op->path2);
 }
 
-static bool step_apart(struct search *x, struct node *n, uint32_t thread)
+static bool step_apart(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread)
 {
 	const struct as_linear_call *c = linear_next(x, n, thread);
-	struct party *p = &n->party[thread];
+	struct as_linear_party *p = &n->party[thread];
 
 	if (p->stage == WHOLE)
 		begin(n, thread, c->op);
@@ -551,7 +554,8 @@ static bool step_apart(struct search *x, struct node *n, uint32_t thread)
 	return p->stage == TRUNC ? truncate_opened(n, thread, c->op) : act_apart(x, n, thread, c);
 }
 
-bool linear_step(struct search *x, struct node *n, uint32_t thread, bool apart)
+bool as_linear_step(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread,
+		    bool apart)
 {
 	const struct as_linear_call *c = linear_next(x, n, thread);
 

@@ -14,21 +14,21 @@ enum {
 };
 
 /* How far a thread has come, in one state. */
-struct party {
+struct as_linear_party {
 	uint32_t next; /* of its calls */
 	uint8_t stage, links, seen; /* of that call, where it is taken apart; 0: not begun */
 	const char *rest[2]; /* of its paths */
 };
 
-struct node {
+struct as_linear_node {
 	struct as_model *m;
 	uint32_t done; /* calls that came to their end */
-	struct party party[];
+	struct as_linear_party party[];
 };
 
 struct visited;
 
-struct search {
+struct as_linear_search {
 	const struct as_linear *how;
 	struct as_linear_result *result;
 	uint32_t n_threads;
@@ -41,20 +41,21 @@ struct search {
 	uint64_t max_states;
 	bool gave_up, reached; /* an end, if a wrong one */
 	size_t *order; /* to where we are */
-	struct node *best; /* the state with the most calls done; NULL: none yet */
+	struct as_linear_node *best; /* the state with the most calls done; NULL: none yet */
 	struct as_verdict verdict;
 	struct as_buf text[2];
 };
 
-static inline const struct as_linear_call *linear_next(const struct search *x, const struct node *n,
-						       uint32_t thread)
+static inline const struct as_linear_call *
+linear_next(const struct as_linear_search *x, const struct as_linear_node *n, uint32_t thread)
 {
 	return &x->how->calls[x->of[thread][n->party[thread].next]];
 }
 
 /* linear_call.c */
-void linear_mark(struct search *x);
+void as_linear_mark(struct as_linear_search *x);
 /* The next call of the thread at once, or (apart) its next step; false: it cannot be. */
-bool linear_step(struct search *x, struct node *n, uint32_t thread, bool apart);
+bool as_linear_step(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread,
+		    bool apart);
 
 #endif

@@ -89,9 +89,10 @@ static bool is_sound(struct journal *j, size_t at)
 
 /* ---- Where things are ------------------------------------------------------------------------ */
 
-static void add_span(struct as_span **spans, size_t *n, size_t *cap, uint64_t off, uint64_t len)
+static void add_span(struct as_sector_span **spans, size_t *n, size_t *cap, uint64_t off,
+		     uint64_t len)
 {
-	struct as_span *last = *n ? &(*spans)[*n - 1] : NULL;
+	struct as_sector_span *last = *n ? &(*spans)[*n - 1] : NULL;
 
 	if (last && last->off + last->len == off) {
 		last->len += len;
@@ -101,7 +102,7 @@ static void add_span(struct as_span **spans, size_t *n, size_t *cap, uint64_t of
 		*cap = *cap ? *cap * 2 : 16;
 		*spans = as_xrealloc(*spans, *cap * sizeof(**spans));
 	}
-	(*spans)[(*n)++] = (struct as_span){ off, len };
+	(*spans)[(*n)++] = (struct as_sector_span){ off, len };
 }
 
 /* Reads it, in whole sectors, and says that it was looked at. */

@@ -7,8 +7,8 @@
 #ifndef AS_RECOVER_JBD2_H
 #define AS_RECOVER_JBD2_H
 
-#include "recover/memo.h"
 #include "disk/cow.h"
+#include "recover/memo.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,9 +16,9 @@
 
 /* Zeroed or used before. */
 struct as_jbd2 {
-	struct as_span *looked; /* what this judgement rests on: superblocks, headers */
+	struct as_sector_span *looked; /* what this judgement rests on: superblocks, headers */
 	size_t n_looked, looked_cap;
-	struct as_span *unseen; /* blocks of the journal that nobody looks at */
+	struct as_sector_span *unseen; /* blocks of the journal that nobody looks at */
 	size_t n_unseen, unseen_cap;
 	uint32_t crc_table[256];
 };

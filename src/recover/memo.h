@@ -61,7 +61,7 @@ const struct as_memo_answer *as_memo_find(struct as_memo *memo, uint32_t kind,
 void as_memo_redo(const struct as_memo *memo, struct as_bd *disk, bool log);
 
 /* Bytes of a disk, in whole sectors. */
-struct as_span {
+struct as_sector_span {
 	uint64_t off, len;
 };
 
@@ -69,7 +69,7 @@ struct as_span {
 struct as_memo_hint {
 	/* Was read, but cannot matter: `why` is not NULL where there is any, and is what says so:
 	 * it counts as read. */
-	const struct as_span *unseen, *why;
+	const struct as_sector_span *unseen, *why;
 	size_t n_unseen, n_why;
 };
 

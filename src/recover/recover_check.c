@@ -12,7 +12,7 @@
 
 #define WORDS_BYTES 160 /* of what a checker said */
 
-void step_check_end(struct as_steps *s)
+void as_step_check_end(struct as_steps *s)
 {
 	as_checkers_free(s->checkers);
 	s->checkers = NULL;
@@ -85,8 +85,8 @@ static void judge(const struct as_checker *checker, const struct as_tool_result 
 	}
 }
 
-int step_check(struct as_steps *s, enum as_check_mode mode, struct as_disk *disk,
-	       struct as_stepped *stepped, struct as_err *err)
+int as_step_check(struct as_steps *s, enum as_check_mode mode, struct as_disk *disk,
+		  struct as_stepped *stepped, struct as_err *err)
 {
 	struct as_tool_setup setup = { .deadline_ms = s->options.deadline_ms };
 	struct as_checked checked = { 0 };
@@ -97,7 +97,7 @@ int step_check(struct as_steps *s, enum as_check_mode mode, struct as_disk *disk
 	as_checkers_fail_read(s->checkers, s->fail_read);
 	rc = as_checker_run(s->checkers, s->type, mode, disk, AS_TOOL_READS, &checked, err);
 	if (!rc) {
-		step_count_reads(s, checked.run.reads);
+		as_step_count_reads(s, checked.run.reads);
 		judge(&s->type->check[mode], &checked.run, stepped);
 		stepped->disk = checked.run.disk;
 		checked.run.disk = NULL;

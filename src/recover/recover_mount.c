@@ -13,10 +13,10 @@
  */
 #include "recover/steps_priv.h"
 
-#include "snapshot/tree.h"
-#include "snapshot/tree_cwd.h"
 #include "disk/fault.h"
 #include "run/kwatch.h"
+#include "snapshot/tree.h"
+#include "snapshot/tree_cwd.h"
 #include "target/mount.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 
 static struct as_bd *inner_of(struct as_bd *bd)
 {
-	return ((struct socket *)bd)->inner;
+	return ((struct as_steps_disk *)bd)->inner;
 }
 
 static int socket_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
@@ -71,7 +71,7 @@ static const struct as_bd_ops socket_ops = {
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
-void step_mount_end(struct as_steps *s)
+void as_step_mount_end(struct as_steps *s)
 {
 	as_mount_free(s->served);
 	as_mount_free(s->memory);
@@ -87,15 +87,16 @@ static int get_device(struct as_steps *s, struct as_disk *disk, bool served, str
 	int rc = 0;
 
 	if (s->store != as_disk_store(disk) || s->size_bytes != as_disk_size(disk))
-		step_mount_end(s);
+		as_step_mount_end(s);
 	s->store = as_disk_store(disk);
 	s->size_bytes = as_disk_size(disk);
 	if (!s->memory)
 		rc = as_mount_new_memory(s->type, disk, NULL, &s->memory, err);
 	if (!rc && served && !s->served) {
-		s->socket = (struct socket){ .bd = { .ops = &socket_ops,
-						     .size_bytes = s->size_bytes,
-						     .sector_bytes = AS_DISK_SECTOR_BYTES } };
+		s->socket =
+			(struct as_steps_disk){ .bd = { .ops = &socket_ops,
+							.size_bytes = s->size_bytes,
+							.sector_bytes = AS_DISK_SECTOR_BYTES } };
 		rc = as_mount_new_served(s->type, &s->socket.bd, s->memory, &s->served, err);
 	}
 	if (rc)
@@ -258,14 +259,14 @@ static int on_served(struct work *w, enum as_step step, struct as_disk *disk, st
 	plug(w->steps, as_faulty_bd(faulty));
 	use(w, step, &stepped->tree_at, stepped->log);
 	plug(w->steps, NULL);
-	step_count_reads(w->steps, as_faulty_calls(faulty, AS_CALL_READ));
+	as_step_count_reads(w->steps, as_faulty_calls(faulty, AS_CALL_READ));
 	as_faulty_free(faulty);
 	listen(w);
 	return 0;
 }
 
-int step_mount(struct as_steps *s, enum as_step step, struct as_disk *disk, bool want_log,
-	       struct as_stepped *stepped, struct as_err *err)
+int as_step_mount(struct as_steps *s, enum as_step step, struct as_disk *disk, bool want_log,
+		  struct as_stepped *stepped, struct as_err *err)
 {
 	struct work w = { .steps = s, .stepped = stepped };
 	int rc = get_device(s, disk, want_log, &w.mount, err);
@@ -275,6 +276,6 @@ int step_mount(struct as_steps *s, enum as_step step, struct as_disk *disk, bool
 	rc = want_log ? on_served(&w, step, disk, err) : in_memory(&w, step, disk, err);
 	/* What cannot be unmounted is not used again. */
 	if (as_mount_mounted(w.mount))
-		step_mount_end(s);
+		as_step_mount_end(s);
 	return rc;
 }

@@ -49,8 +49,8 @@ void as_steps_free(struct as_steps *s)
 {
 	if (!s)
 		return;
-	step_mount_end(s);
-	step_check_end(s);
+	as_step_mount_end(s);
+	as_step_check_end(s);
 	as_memo_free(s->memo);
 	as_jbd2_free(&s->jbd2);
 	free(s->mount_opts);
@@ -94,8 +94,8 @@ static int do_step(struct as_steps *s, enum as_step step, struct as_disk *disk, 
 {
 	int64_t start_us = as_now_us();
 	int rc = step <= AS_STEP_FULL
-			 ? step_check(s, (enum as_check_mode)step, disk, stepped, err)
-			 : step_mount(s, step, disk, want_log || s->failing, stepped, err);
+			 ? as_step_check(s, (enum as_check_mode)step, disk, stepped, err)
+			 : as_step_mount(s, step, disk, want_log || s->failing, stepped, err);
 
 	s->stats.time_us[step] += as_now_us() - start_us;
 	return rc;
@@ -113,7 +113,7 @@ bool as_steps_failed(const struct as_steps *s)
 	return s->failed;
 }
 
-void step_count_reads(struct as_steps *s, uint64_t reads)
+void as_step_count_reads(struct as_steps *s, uint64_t reads)
 {
 	if (!s->fail_read)
 		return;

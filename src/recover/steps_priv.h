@@ -12,7 +12,7 @@ struct as_kwatch;
 struct as_mount;
 
 /* A device that can be stood on one disk after the other. */
-struct socket {
+struct as_steps_disk {
 	struct as_bd bd;
 	struct as_bd *inner; /* NULL: EIO */
 };
@@ -31,20 +31,21 @@ struct as_steps {
 	struct as_chunks *store;
 	uint64_t size_bytes;
 	struct as_mount *memory, *served;
-	struct socket socket; /* beneath `served` */
+	struct as_steps_disk socket; /* beneath `served` */
 	struct as_kwatch *watch;
 
 	struct as_checkers *checkers; /* recover_check.c */
 };
 
 /* Neither looks into the memo. The mount keeps a log where asked to; the checkers always do. */
-AS_MUST_CHECK int step_mount(struct as_steps *steps, enum as_step step, struct as_disk *disk,
-			     bool want_log, struct as_stepped *stepped, struct as_err *err);
-AS_MUST_CHECK int step_check(struct as_steps *steps, enum as_check_mode mode, struct as_disk *disk,
-			     struct as_stepped *stepped, struct as_err *err);
+AS_MUST_CHECK int as_step_mount(struct as_steps *steps, enum as_step step, struct as_disk *disk,
+				bool want_log, struct as_stepped *stepped, struct as_err *err);
+AS_MUST_CHECK int as_step_check(struct as_steps *steps, enum as_check_mode mode,
+				struct as_disk *disk, struct as_stepped *stepped,
+				struct as_err *err);
 /* A step has done so many reads. */
-void step_count_reads(struct as_steps *steps, uint64_t reads);
-void step_mount_end(struct as_steps *steps);
-void step_check_end(struct as_steps *steps);
+void as_step_count_reads(struct as_steps *steps, uint64_t reads);
+void as_step_mount_end(struct as_steps *steps);
+void as_step_check_end(struct as_steps *steps);
 
 #endif

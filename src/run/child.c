@@ -10,16 +10,16 @@
 #include "run/child.h"
 
 #include "base/choice.h"
+#include "model/compare.h"
 #include "os/limit.h"
 #include "os/spawn.h"
-#include "model/compare.h"
-#include "vfs/bounds.h"
 #include "run/kwatch.h"
+#include "run/trace.h"
+#include "target/mount.h"
+#include "vfs/bounds.h"
 #include "vfs/lib_new.h"
 #include "vfs/sys_new.h"
-#include "run/trace.h"
 #include "vfs/tree_watch.h"
-#include "target/mount.h"
 #include "work/print.h"
 
 #include <errno.h>
@@ -39,13 +39,13 @@
 #define KEPT_BYTES (64 << 20) /* of freed memory, between the workloads of one child */
 
 struct inside {
-	const struct inside_args *args;
-	struct shared *sh;
+	const struct as_child_args *args;
+	struct as_child_shared *sh;
 	const struct as_target_ops *ops; /* of a library; NULL: something else */
 	const struct as_fstype *type; /* of the kernel; NULL: something else */
 	struct as_chooser *chooser;
 	struct as_host_mem *host;
-	struct as_stand *stand;
+	struct as_medium *stand;
 	struct as_kwatch *watch; /* of the kernel's log; may be NULL */
 	struct as_mount *mount; /* NULL but for a type of the kernel */
 	struct as_vfs *vfs;
@@ -58,7 +58,7 @@ struct inside {
 	struct as_race_delay *delay; /* of the disk */
 };
 
-const char *as_phase_name(enum phase phase)
+const char *as_phase_name(enum as_phase phase)
 {
 	static const char *const names[PHASES] = {
 		[PHASE_SETUP] = "setting up",
@@ -77,14 +77,14 @@ const char *as_phase_name(enum phase phase)
 	return (unsigned)phase < PHASES ? names[phase] : "?";
 }
 
-void as_shared_clear(struct shared *sh)
+void as_shared_clear(struct as_child_shared *sh)
 {
 	/* Only what was used costs something. */
-	memset((char *)sh + offsetof(struct shared, phase), 0,
-	       offsetof(struct shared, fresh) - offsetof(struct shared, phase));
+	memset((char *)sh + offsetof(struct as_child_shared, phase), 0,
+	       offsetof(struct as_child_shared, fresh) - offsetof(struct as_child_shared, phase));
 }
 
-static void enter(struct inside *in, enum phase phase)
+static void enter(struct inside *in, enum as_phase phase)
 {
 	in->sh->phase = phase;
 	in->sh->alive++;
@@ -104,7 +104,7 @@ void as_signature_add(struct as_buf *out, const char *text)
 }
 
 /* A disk that is mounted is served by another thread. */
-static struct as_stand *hold_disk(struct inside *in)
+static struct as_medium *hold_disk(struct inside *in)
 {
 	return in->mount ? as_mount_stand(in->mount) : in->stand;
 }
@@ -117,12 +117,12 @@ static void release_disk(struct inside *in)
 
 static void hand_over_disk(struct inside *in)
 {
-	struct as_stand *stand;
+	struct as_medium *stand;
 
 	if (in->quick && as_mount_mounted(in->mount))
 		return;
 	stand = hold_disk(in);
-	if (stand && !as_stand_export(stand, in->args->disk_fd, NULL))
+	if (stand && !as_medium_export(stand, in->args->disk_fd, NULL))
 		in->sh->has_disk = true;
 	release_disk(in);
 }
@@ -131,7 +131,7 @@ static void hand_over_disk(struct inside *in)
 static void found(struct inside *in, enum as_finding_kind kind, int64_t op, const char *about,
 		  const char *why)
 {
-	struct shared *sh = in->sh;
+	struct as_child_shared *sh = in->sh;
 	struct as_buf signature = { 0 };
 	const char *colon;
 
@@ -206,7 +206,7 @@ static bool troubled(struct inside *in, int64_t op)
 	why = as_vfs_lib_trouble(in->vfs, &kind);
 	if (!why) {
 		kind = AS_FIND_MISUSE;
-		why = as_stand_misuse(in->stand);
+		why = as_medium_misuse(in->stand);
 	}
 	if (why)
 		found(in, kind, op, about, why);
@@ -217,9 +217,9 @@ static bool troubled(struct inside *in, int64_t op)
 
 static bool fault_hit(struct inside *in)
 {
-	struct as_stand *stand = hold_disk(in);
+	struct as_medium *stand = hold_disk(in);
 
-	if (stand && (as_stand_fired(stand) || as_host_failed(in->host)))
+	if (stand && (as_medium_fired(stand) || as_host_failed(in->host)))
 		in->sh->fired = true;
 	release_disk(in);
 	return in->sh->fired;
@@ -247,7 +247,7 @@ static bool writes_were_hit(struct inside *in)
 static void end_faults(struct inside *in)
 {
 	fault_hit(in);
-	as_stand_plan(hold_disk(in), NULL);
+	as_medium_plan(hold_disk(in), NULL);
 	release_disk(in);
 	as_host_fail_nth(in->host, 0);
 }
@@ -357,7 +357,7 @@ static bool is_time_to_look(const struct inside *in, int64_t i)
 static bool run_op(struct inside *in, int64_t i)
 {
 	const struct as_op *op = &in->args->seq->ops[i];
-	struct shared *sh = in->sh;
+	struct as_child_shared *sh = in->sh;
 	struct as_outcome got;
 	bool going;
 
@@ -366,7 +366,7 @@ static bool run_op(struct inside *in, int64_t i)
 	if (in->mount)
 		as_mount_set_op(in->mount, (uint32_t)i);
 	as_vfs_exec(in->vfs, op, &got);
-	sh->recent[i % RECENT] = (struct recent){ i, got.ret, got.err };
+	sh->recent[i % RECENT] = (struct as_recent){ i, got.ret, got.err };
 	sh->ops++;
 	/* A mount without its server: which will be seen to have ended in a moment. */
 	if (in->mount && got.ret < 0 && (got.err == ENOTCONN || got.err == ECONNABORTED))
@@ -391,25 +391,25 @@ static void set_up_disk(struct inside *in)
 {
 	in->chooser = as_chooser_seeded(in->args->options->seed);
 	in->host = as_host_new(as_chooser_choice(in->chooser), &in->sh->log);
-	in->stand = as_stand_copy(in->args->fresh_disk);
+	in->stand = as_medium_copy(in->args->fresh_disk);
 	if (in->args->witness && in->quick)
-		as_stand_unwitnessed(in->args->witness);
+		as_medium_unwitnessed(in->args->witness);
 	else if (in->args->witness)
-		as_stand_witness(in->stand, in->args->witness, AS_RUN_WITNESS_BYTES);
+		as_medium_witness(in->stand, in->args->witness, AS_RUN_WITNESS_BYTES);
 }
 
 static void set_up_library(struct inside *in)
 {
-	const struct inside_args *args = in->args;
+	const struct as_child_args *args = in->args;
 	struct as_limits limits = as_target_limits(args->target);
 
 	set_up_disk(in);
-	as_stand_plan(in->stand, args->plan);
+	as_medium_plan(in->stand, args->plan);
 	as_host_fail_nth(in->host, args->plan ? as_plan_alloc(args->plan) : 0);
 	in->vfs = as_vfs_lib_new(&(struct as_lib_args){
 		.ops = in->ops,
 		.host = in->host,
-		.bd = as_stand_bd(in->stand),
+		.bd = as_medium_bd(in->stand),
 		.opts = as_target_opts(args->target),
 		.name_max = args->traits->name_max,
 		.size_max_bytes = limits.file_bytes,
@@ -443,8 +443,8 @@ static int set_up_mounted(struct inside *in, struct as_err *err)
 	if (in->quick) {
 		rc = as_mount_new_quick(in->type, in->stand, &in->mount, err);
 	} else {
-		as_stand_record(in->stand, RECORD_MAX_BYTES);
-		as_stand_plan(in->stand, in->args->plan);
+		as_medium_record(in->stand, RECORD_MAX_BYTES);
+		as_medium_plan(in->stand, in->args->plan);
 		rc = as_mount_new(in->type, in->stand, &in->mount, err);
 	}
 	if (!rc)
@@ -472,7 +472,7 @@ static int set_up_folder(struct inside *in, struct as_err *err)
 }
 
 /* False: not mounted. */
-static bool mount_target(struct inside *in, enum phase phase)
+static bool mount_target(struct inside *in, enum as_phase phase)
 {
 	int rc;
 
@@ -488,7 +488,7 @@ static bool mount_target(struct inside *in, enum phase phase)
 	return false;
 }
 
-static bool unmount_target(struct inside *in, enum phase phase)
+static bool unmount_target(struct inside *in, enum as_phase phase)
 {
 	int rc;
 
@@ -506,7 +506,7 @@ static bool unmount_target(struct inside *in, enum phase phase)
 static bool fsck_library(struct inside *in)
 {
 	struct as_mount_args args = { .host = as_host_seam(in->host),
-				      .bd = as_stand_bd(in->stand),
+				      .bd = as_medium_bd(in->stand),
 				      .opts = as_target_opts(in->args->target) };
 	char why[96];
 	int rc;
@@ -544,7 +544,7 @@ static void log_output(struct inside *in, struct as_buf *output)
 
 static bool fsck_mounted(struct inside *in)
 {
-	struct shared *sh = in->sh;
+	struct as_child_shared *sh = in->sh;
 	struct as_buf output = { 0 };
 	enum as_check_mode mode = in->type->full_rebuilds ? AS_CHECK_QUICK : AS_CHECK_FULL;
 	enum as_check_answer answer;
@@ -598,7 +598,7 @@ static void end_target(struct inside *in)
 /* Called by all of them. What is in flight is whatever was begun last and has not ended. */
 static void race_begins(void *ctx, unsigned thread, size_t op)
 {
-	struct shared *sh = ctx;
+	struct as_child_shared *sh = ctx;
 
 	sh->racing[thread] = (int64_t)op + 1;
 	sh->op = (int64_t)op;
@@ -607,7 +607,7 @@ static void race_begins(void *ctx, unsigned thread, size_t op)
 
 static void race_ended(void *ctx, unsigned thread, size_t op)
 {
-	struct shared *sh = ctx;
+	struct as_child_shared *sh = ctx;
 
 	sh->racing[thread] = 0;
 	for (unsigned t = 0; t < AS_RACE_THREADS_MAX && sh->op == (int64_t)op; t++)
@@ -619,13 +619,13 @@ static void race_ended(void *ctx, unsigned thread, size_t op)
 
 static void race_beats(void *ctx)
 {
-	((struct shared *)ctx)->alive++;
+	((struct as_child_shared *)ctx)->alive++;
 }
 
 static void found_race(struct inside *in, const struct as_race_history *history,
 		       const struct as_race_verdict *verdict)
 {
-	struct shared *sh = in->sh;
+	struct as_child_shared *sh = in->sh;
 	struct as_buf detail = { 0 };
 
 	found(in, AS_FIND_RACE, -1, verdict->about, as_buf_str(&verdict->why));
@@ -661,7 +661,7 @@ static void judge_race(struct inside *in, const struct as_race_history *history,
 
 static void run_race(struct inside *in)
 {
-	const struct inside_args *args = in->args;
+	const struct as_child_args *args = in->args;
 	struct as_race_watch watch = { race_begins, race_ended, race_beats, in->sh };
 	struct as_race_run run = { .form = args->seq,
 				   .options = &args->options->race,
@@ -719,7 +719,7 @@ static void run_all(struct inside *in)
 
 /* A dying target leaves no core, what it prints does not mix with our output, and nobody (a
  * sanitizer, say) turns the signal it dies of into something else. */
-void as_inside_settle(void)
+void as_child_settle(void)
 {
 	static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP };
 	struct rlimit none = { 0, 0 };
@@ -742,12 +742,12 @@ static void tear_down(struct inside *in)
 	as_kwatch_free(in->watch);
 	as_race_delay_free(in->delay);
 	as_host_free(in->host);
-	as_stand_free(in->stand);
+	as_medium_free(in->stand);
 	as_chooser_free(in->chooser);
 	as_buf_free(&in->text);
 }
 
-static struct inside begin(const struct inside_args *args)
+static struct inside begin(const struct as_child_args *args)
 {
 	return (struct inside){ .args = args,
 				.sh = args->shared,
@@ -755,10 +755,10 @@ static struct inside begin(const struct inside_args *args)
 				.type = as_target_fstype(args->target) };
 }
 
-static void run_workload(const struct inside_args *args)
+static void run_workload(const struct as_child_args *args)
 {
 	struct inside in = begin(args);
-	struct shared *sh = in.sh;
+	struct as_child_shared *sh = in.sh;
 
 	enter(&in, PHASE_SETUP);
 	if (in.ops)
@@ -775,20 +775,20 @@ static void run_workload(const struct inside_args *args)
 }
 
 /* The code of a plugin comes into this process. */
-static bool get_target(const struct inside_args *args)
+static bool get_target(const struct as_child_args *args)
 {
-	struct shared *sh = args->shared;
+	struct as_child_shared *sh = args->shared;
 
 	sh->phase = PHASE_SETUP;
 	sh->tool_rc = as_target_load(args->target, &sh->tool_err);
 	return !sh->tool_rc;
 }
 
-int as_inside_run(void *ctx)
+int as_child_run(void *ctx)
 {
-	const struct inside_args *args = ctx;
+	const struct as_child_args *args = ctx;
 
-	as_inside_settle();
+	as_child_settle();
 	/* Somebody else's file system may keep us for ever. */
 	if (args->folder)
 		as_spawn_be_silent();
@@ -799,9 +799,9 @@ int as_inside_run(void *ctx)
 }
 
 /* The workload is done, and the next one finds the memory as the first one did. */
-static void count_done(const struct inside_args *args, size_t i)
+static void count_done(const struct as_child_args *args, size_t i)
 {
-	struct shared *sh = args->shared;
+	struct as_child_shared *sh = args->shared;
 	uint64_t ops = sh->done_ops + sh->ops, skipped = sh->done_skipped + sh->skipped;
 	uint64_t unjudged = sh->done_unjudged + sh->unjudged;
 
@@ -838,10 +838,10 @@ static int renew_mounted(struct inside *in, struct as_err *err)
 					   err);
 }
 
-static void run_mounted_batch(struct inside_args *args)
+static void run_mounted_batch(struct as_child_args *args)
 {
 	struct inside in = begin(args);
-	struct shared *sh = in.sh;
+	struct as_child_shared *sh = in.sh;
 
 	in.quick = true;
 	args->seq = args->batch->seqs[0];
@@ -860,9 +860,9 @@ static void run_mounted_batch(struct inside_args *args)
 }
 
 /* Also of races, which begin anew each time. */
-static void run_separate_batch(struct inside_args *args)
+static void run_separate_batch(struct as_child_args *args)
 {
-	struct shared *sh = args->shared;
+	struct as_child_shared *sh = args->shared;
 
 	/* What one workload gives back the next one takes: the kernel need not know. */
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
@@ -879,11 +879,11 @@ static void run_separate_batch(struct inside_args *args)
 	}
 }
 
-int as_inside_run_batch(void *ctx)
+int as_child_run_batch(void *ctx)
 {
-	struct inside_args args = *(const struct inside_args *)ctx;
+	struct as_child_args args = *(const struct as_child_args *)ctx;
 
-	as_inside_settle();
+	as_child_settle();
 	if (as_target_fstype(args.target) && !args.race_seed)
 		run_mounted_batch(&args);
 	else if (get_target(&args))
@@ -918,7 +918,7 @@ static int list_entry(void *ctx, const char *name, uint64_t ino, uint32_t type)
 static int list_fresh(struct inside *in, const char *path)
 {
 	const struct as_tree_ops *tree = as_vfs_tree(in->vfs);
-	struct shared *sh = in->sh;
+	struct as_child_shared *sh = in->sh;
 	size_t len = strlen(path) + 1;
 	struct fresh_walk w = { in, path, 0 };
 	struct as_stat st;
@@ -945,21 +945,21 @@ static int list_fresh(struct inside *in, const char *path)
 
 static int prepare_library(struct inside *in)
 {
-	const struct inside_args *args = in->args;
-	struct shared *sh = in->sh;
+	const struct as_child_args *args = in->args;
+	struct as_child_shared *sh = in->sh;
 	struct as_mount_args mkfs;
 	int rc;
 
 	set_up_library(in);
 	mkfs = (struct as_mount_args){ .host = as_host_seam(in->host),
-				       .bd = as_stand_bd(in->stand),
+				       .bd = as_medium_bd(in->stand),
 				       .opts = as_target_opts(args->target) };
 	enter(in, PHASE_MKFS);
 	rc = in->ops->mkfs(&mkfs);
 	if (rc)
 		return as_fail(&sh->tool_err, AS_EUSE, "mkfs failed: %s", as_errno_name(-rc));
 	as_host_drop(in->host);
-	rc = as_stand_export(in->stand, args->disk_fd, &sh->tool_err);
+	rc = as_medium_export(in->stand, args->disk_fd, &sh->tool_err);
 	if (rc)
 		return rc;
 	enter(in, PHASE_FRESH_MOUNT);
@@ -994,7 +994,7 @@ static int server_useless(struct inside *in, int rc)
 
 static int prepare_mounted(struct inside *in)
 {
-	struct shared *sh = in->sh;
+	struct as_child_shared *sh = in->sh;
 	int rc = set_up_mounted(in, &sh->tool_err);
 
 	if (rc)
@@ -1011,18 +1011,18 @@ static int prepare_mounted(struct inside *in)
 
 static int prepare_folder(struct inside *in)
 {
-	struct shared *sh = in->sh;
+	struct as_child_shared *sh = in->sh;
 	int rc = as_vfs_sys_new(in->args->folder, &in->vfs, &sh->tool_err);
 
 	return rc ? rc : list_fresh(in, "/");
 }
 
-int as_inside_prepare(void *ctx)
+int as_child_prepare(void *ctx)
 {
-	const struct inside_args *args = ctx;
+	const struct as_child_args *args = ctx;
 	struct inside in;
 
-	as_inside_settle();
+	as_child_settle();
 	if (args->folder)
 		as_spawn_be_silent();
 	if (get_target(args)) {

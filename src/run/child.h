@@ -19,7 +19,7 @@
 #define RECENT 8 /* operations kept for context */
 #define FRESH_BYTES 65536u /* of the list of what a fresh file system holds */
 
-enum phase {
+enum as_phase {
 	PHASE_SETUP,
 	PHASE_MKFS,
 	PHASE_FRESH_MOUNT,
@@ -34,26 +34,26 @@ enum phase {
 	PHASES
 };
 
-const char *as_phase_name(enum phase phase);
+const char *as_phase_name(enum as_phase phase);
 
-struct recent {
+struct as_recent {
 	int64_t index, ret;
 	int err;
 };
 
-struct shared {
+struct as_child_shared {
 	volatile uint64_t alive;
 	/* Of the workloads that this child has finished without a finding. */
 	volatile uint64_t done, done_ops, done_skipped, done_unjudged;
 	/* From here on: of the one in flight. */
-	volatile enum phase phase;
+	volatile enum as_phase phase;
 	volatile int64_t op; /* in flight */
 	volatile int64_t racing[AS_RACE_THREADS_MAX]; /* by thread, and one more: 0 for none */
 	uint64_t ops, skipped;
 	bool unjudged; /* too many orders to be told apart */
 	bool finished; /* the child came to its own end */
 	bool fired; /* a fault hit */
-	struct recent recent[RECENT]; /* by index % RECENT */
+	struct as_recent recent[RECENT]; /* by index % RECENT */
 	struct as_host_log log;
 	char device[32]; /* the disk's name in the kernel's log; "": none */
 
@@ -73,7 +73,7 @@ struct shared {
 struct as_witness_area; /* of target/medium.h */
 
 /* What a child is given. */
-struct inside_args {
+struct as_child_args {
 	const struct as_target *target;
 	const struct as_traits *traits;
 	const struct as_run_options *options;
@@ -82,31 +82,31 @@ struct inside_args {
 	const struct as_run_batch *batch; /* in place of seq: several; NULL: one */
 	uint64_t race_seed; /* of a run in several threads; 0: by one */
 	unsigned race_first; /* number of the run, or of the first of a batch */
-	struct as_stand *fresh_disk; /* a library's */
+	struct as_medium *fresh_disk; /* a library's */
 	const struct as_model *fresh_model;
 	const char *folder; /* a directory's own */
-	struct shared *shared;
+	struct as_child_shared *shared;
 	int disk_fd; /* where a disk is handed over */
 	struct as_witness_area *witness; /* of AS_RUN_WITNESS_BYTES; NULL: none */
 };
 
-/* Behind as_box_state.engine: the struct shared, then what the disk's witness writes. */
+/* Behind as_box_state.engine: the struct as_child_shared, then what the disk's witness writes. */
 #define AS_RUN_WITNESS_BYTES ((size_t)24 << 20)
 struct as_witness_area *as_shared_witness(struct as_box_state *state);
 
 /* For as_spawn_fork(). */
-int as_inside_prepare(void *args); /* makes the fresh disk and lists its tree */
-int as_inside_run(void *args);
-int as_inside_run_batch(void *args); /* of a library, or of a type of the kernel */
+int as_child_prepare(void *args); /* makes the fresh disk and lists its tree */
+int as_child_run(void *args);
+int as_child_run_batch(void *args); /* of a library, or of a type of the kernel */
 
 /* First thing in a child that a target runs in. */
-void as_inside_settle(void);
+void as_child_settle(void);
 
 /* Forgets the workload in flight. */
-void as_shared_clear(struct shared *shared);
+void as_shared_clear(struct as_child_shared *shared);
 
 /* The last operations with their answers, the one that found_op names (or the last) at the end. */
-void as_shared_describe(const struct shared *shared, const struct as_seq *seq, const char *faults,
-			struct as_buf *out);
+void as_shared_describe(const struct as_child_shared *shared, const struct as_seq *seq,
+			const char *faults, struct as_buf *out);
 
 #endif

@@ -9,17 +9,17 @@
  */
 #include "run/run.h"
 
-#include "os/guard.h"
 #include "base/hash.h"
+#include "os/guard.h"
 #include "os/spawn.h"
-#include "run/folder.h"
 #include "run/child.h"
+#include "run/folder.h"
 #include "run/kwatch.h"
-#include "vfs/traits.h"
-#include "vfs/watch.h"
 #include "target/cache.h"
 #include "target/fresh.h"
 #include "target/mount.h"
+#include "vfs/traits.h"
+#include "vfs/watch.h"
 #include "work/print.h"
 
 #include <errno.h>
@@ -38,9 +38,9 @@ struct as_runner {
 	struct as_sink *sinks;
 	struct as_traits traits;
 	struct as_plan *plan;
-	struct as_stand *fresh_disk; /* NULL: a directory */
+	struct as_medium *fresh_disk; /* NULL: a directory */
 	struct as_model *fresh_model;
-	struct shared *shared;
+	struct as_child_shared *shared;
 	int disk_fd;
 	bool said; /* what is left out on a directory */
 	bool quiet; /* findings are not told */
@@ -50,7 +50,7 @@ struct as_runner {
 	size_t n_ids;
 };
 
-#define WITNESS_AT ((sizeof(struct shared) + 63) / 64 * 64)
+#define WITNESS_AT ((sizeof(struct as_child_shared) + 63) / 64 * 64)
 
 size_t as_run_state_bytes(void)
 {
@@ -96,7 +96,7 @@ static unsigned deadline_ms(const struct as_runner *r)
 	return r->options.deadline_ms ? r->options.deadline_ms : AS_RUN_DEADLINE_MS;
 }
 
-static int start(struct as_runner *r, int (*fn)(void *), const struct inside_args *args,
+static int start(struct as_runner *r, int (*fn)(void *), const struct as_child_args *args,
 		 struct as_ended *ended, struct as_err *err)
 {
 	struct as_spawn_limits limits = { .deadline_ms = deadline_ms(r),
@@ -123,7 +123,7 @@ static int start(struct as_runner *r, int (*fn)(void *), const struct inside_arg
 
 /* A child, and a directory's folder that it works in, which is gone afterwards: r->left says so if
  * not, since what was found before counts all the same. */
-static int start_in_folder(struct as_runner *r, int (*fn)(void *), struct inside_args *args,
+static int start_in_folder(struct as_runner *r, int (*fn)(void *), struct as_child_args *args,
 			   struct as_ended *ended, struct as_err *err)
 {
 	struct as_folder *folder = NULL;
@@ -174,7 +174,7 @@ static const char *bad_end(const struct as_runner *r, const struct as_ended *end
 
 static void adopt_fresh(struct as_runner *r)
 {
-	const struct shared *sh = r->shared;
+	const struct as_child_shared *sh = r->shared;
 	uint32_t at = 0;
 
 	r->fresh_model = as_model_new(&r->traits);
@@ -190,16 +190,16 @@ static void adopt_fresh(struct as_runner *r)
 
 static int prepare(struct as_runner *r, struct as_err *err)
 {
-	struct inside_args args = { .target = r->target,
-				    .traits = &r->traits,
-				    .options = &r->options,
-				    .fresh_disk = r->fresh_disk,
-				    .shared = r->shared,
-				    .disk_fd = r->disk_fd };
+	struct as_child_args args = { .target = r->target,
+				      .traits = &r->traits,
+				      .options = &r->options,
+				      .fresh_disk = r->fresh_disk,
+				      .shared = r->shared,
+				      .disk_fd = r->disk_fd };
 	struct as_ended ended;
 	const char *end;
 	char text[96];
-	int rc = start_in_folder(r, as_inside_prepare, &args, &ended, err);
+	int rc = start_in_folder(r, as_child_prepare, &args, &ended, err);
 
 	if (!rc && (end = bad_end(r, &ended, text, sizeof(text))))
 		rc = as_fail(err, AS_EUSE, "%s: %s %s", as_target_spec(r->target),
@@ -212,7 +212,7 @@ static int prepare(struct as_runner *r, struct as_err *err)
 	if (!rc)
 		rc = tell_left(r, err);
 	if (!rc && as_target_library(r->target))
-		rc = as_stand_import(r->fresh_disk, r->disk_fd, err);
+		rc = as_medium_import(r->fresh_disk, r->disk_fd, err);
 	if (!rc)
 		adopt_fresh(r);
 	return rc;
@@ -250,7 +250,7 @@ static int open_disk(struct as_runner *r, struct as_err *err)
 			       : 0;
 	rc = as_target_disk_bytes(r->target, r->options.size_bytes, &size_bytes, err);
 	if (!rc)
-		rc = as_stand_new(size_bytes, &r->fresh_disk, err);
+		rc = as_medium_new(size_bytes, &r->fresh_disk, err);
 	return rc || !as_target_fstype(r->target) ? rc : make_fresh(r, err);
 }
 
@@ -265,7 +265,7 @@ int as_runner_new(const struct as_target *target, const struct as_run_options *o
 	r->sinks = sinks;
 	/* There the seed decides everything: once more would be the same once more. */
 	r->options.race.vary = as_target_library(target);
-	r->shared = options->state ? (struct shared *)(void *)options->state->engine
+	r->shared = options->state ? (struct as_child_shared *)(void *)options->state->engine
 				   : as_shared_alloc(sizeof(*r->shared));
 	r->disk_fd = memfd_create("assay-disk", MFD_CLOEXEC);
 	as_run_traits(target, &r->traits);
@@ -294,7 +294,7 @@ void as_runner_free(struct as_runner *r)
 	if (r->options.watch)
 		r->options.watch->close(r->options.watch->ctx);
 	as_model_free(r->fresh_model);
-	as_stand_free(r->fresh_disk);
+	as_medium_free(r->fresh_disk);
 	as_plan_free(r->plan);
 	if (r->disk_fd >= 0)
 		close(r->disk_fd);
@@ -315,7 +315,7 @@ struct as_run_fresh as_runner_fresh(const struct as_runner *r)
 static void found_dead(struct as_runner *r, const struct as_seq *seq, const struct as_ended *ended,
 		       const char *end)
 {
-	struct shared *sh = r->shared;
+	struct as_child_shared *sh = r->shared;
 	const char *about = as_phase_name(sh->phase);
 	struct as_buf op = { 0 };
 
@@ -343,7 +343,7 @@ static void found_dead(struct as_runner *r, const struct as_seq *seq, const stru
 static void found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,
 			 bool excused)
 {
-	struct shared *sh = r->shared;
+	struct as_child_shared *sh = r->shared;
 	struct as_kwatch_news news;
 	struct as_buf op = { 0 };
 
@@ -362,15 +362,15 @@ static void found_in_log(struct as_runner *r, const struct as_seq *seq, struct a
 }
 
 /* The last operations with their answers, the guilty one last. */
-void as_shared_describe(const struct shared *sh, const struct as_seq *seq, const char *faults,
-			struct as_buf *out)
+void as_shared_describe(const struct as_child_shared *sh, const struct as_seq *seq,
+			const char *faults, struct as_buf *out)
 {
 	int64_t last = sh->found_op >= 0 ? sh->found_op : (int64_t)sh->ops - 1;
 	int64_t first = last >= RECENT ? last - RECENT + 1 : 0;
 	struct as_buf op = { 0 };
 
 	for (int64_t i = first; i <= last && i < (int64_t)seq->n; i++) {
-		const struct recent *recent = &sh->recent[i % RECENT];
+		const struct as_recent *recent = &sh->recent[i % RECENT];
 		struct as_outcome outcome = { .ret = recent->ret, .err = recent->err };
 
 		as_buf_addf(out, "%6lld  ", (long long)i + 1);
@@ -415,11 +415,11 @@ static void name_race(const struct as_runner *r, struct as_run_options *used)
 static int report(struct as_runner *r, const struct as_seq *seq, const char *name,
 		  const char *faults, struct as_run_result *result, struct as_err *err)
 {
-	struct shared *sh = r->shared;
+	struct as_child_shared *sh = r->shared;
 	struct as_buf workload = { 0 }, options = { 0 }, detail = { 0 }, log = { 0 };
 	struct as_run_options used = r->options;
 	struct as_finding finding;
-	struct as_stand *disk = NULL;
+	struct as_medium *disk = NULL;
 	char id[AS_FINDING_ID_MAX] = "";
 	int rc = 0;
 
@@ -434,9 +434,9 @@ static int report(struct as_runner *r, const struct as_seq *seq, const char *nam
 		as_shared_describe(sh, seq, faults, &detail);
 	as_host_log_text(&sh->log, &log);
 	if (sh->has_disk) {
-		rc = as_stand_new(as_stand_bd(r->fresh_disk)->size_bytes, &disk, err);
+		rc = as_medium_new(as_medium_bd(r->fresh_disk)->size_bytes, &disk, err);
 		if (!rc)
-			rc = as_stand_import(disk, r->disk_fd, err);
+			rc = as_medium_import(disk, r->disk_fd, err);
 	}
 	finding = (struct as_finding){
 		.kind = sh->kind,
@@ -450,12 +450,12 @@ static int report(struct as_runner *r, const struct as_seq *seq, const char *nam
 		.op_index = (long)sh->found_op,
 		.op_line = sh->found_op >= 0 ? (int)(seq->n_meta + (size_t)sh->found_op + 1) : 0,
 		.log = log.len ? as_buf_str(&log) : NULL,
-		.disk = disk ? as_stand_disk(disk) : NULL,
+		.disk = disk ? as_medium_disk(disk) : NULL,
 	};
 	as_finding_id(&finding, as_target_name(r->target), id);
 	*(is_new(r, id) ? &result->findings : &result->again) += 1;
 	as_emit_finding(r->sinks, &finding, id);
-	as_stand_free(disk);
+	as_medium_free(disk);
 	as_buf_free(&workload);
 	as_buf_free(&options);
 	as_buf_free(&detail);
@@ -473,7 +473,7 @@ static uint64_t race_seed(const struct as_runner *r)
 }
 
 /* The workloads of a child that came to their end. */
-static void add_done(const struct shared *sh, struct as_run_result *result)
+static void add_done(const struct as_child_shared *sh, struct as_run_result *result)
 {
 	result->runs += sh->done;
 	result->ops += sh->done_ops;
@@ -485,21 +485,21 @@ static void add_done(const struct shared *sh, struct as_run_result *result)
 static int run_once(struct as_runner *r, const struct as_run_batch *batch, const char *faults,
 		    const struct as_plan *plan, struct as_run_result *result, struct as_err *err)
 {
-	struct inside_args args = { .target = r->target,
-				    .traits = &r->traits,
-				    .options = &r->options,
-				    .plan = plan,
-				    .seq = batch->seqs[0],
-				    .batch = batch,
-				    .fresh_disk = r->fresh_disk,
-				    .fresh_model = r->fresh_model,
-				    .shared = r->shared,
-				    .disk_fd = r->disk_fd,
-				    .witness = as_shared_witness(r->options.state),
-				    .race_seed = race_seed(r),
-				    .race_first = r->race_run };
+	struct as_child_args args = { .target = r->target,
+				      .traits = &r->traits,
+				      .options = &r->options,
+				      .plan = plan,
+				      .seq = batch->seqs[0],
+				      .batch = batch,
+				      .fresh_disk = r->fresh_disk,
+				      .fresh_model = r->fresh_model,
+				      .shared = r->shared,
+				      .disk_fd = r->disk_fd,
+				      .witness = as_shared_witness(r->options.state),
+				      .race_seed = race_seed(r),
+				      .race_first = r->race_run };
 	struct as_kwatch *watch = NULL;
-	const struct shared *sh = r->shared;
+	const struct as_child_shared *sh = r->shared;
 	struct as_ended ended;
 	const char *end;
 	char text[96];
@@ -507,7 +507,7 @@ static int run_once(struct as_runner *r, const struct as_run_batch *batch, const
 
 	if (as_target_fstype(r->target))
 		watch = as_kwatch_new(NULL);
-	rc = start_in_folder(r, batch->n > 1 ? as_inside_run_batch : as_inside_run, &args, &ended,
+	rc = start_in_folder(r, batch->n > 1 ? as_child_run_batch : as_child_run, &args, &ended,
 			     err);
 	if (rc)
 		goto out;
@@ -625,8 +625,8 @@ static int race_together(struct as_runner *r, const struct as_run_batch *one, un
 static int race_rate(struct as_runner *r, const struct as_run_batch *one, unsigned repeat,
 		     struct as_run_result *result, struct as_err *err)
 {
-	size_t bytes = offsetof(struct shared, fresh);
-	struct shared *found = as_xmalloc(bytes);
+	size_t bytes = offsetof(struct as_child_shared, fresh);
+	struct as_child_shared *found = as_xmalloc(bytes);
 	struct as_race_options race = r->options.race;
 	unsigned again = 0, number = r->race_run;
 	int disk_fd = r->disk_fd, rc = 0;
@@ -718,7 +718,7 @@ static int find_again(struct as_runner *r, const struct as_run_batch *batch, siz
 		      struct as_run_result *result, struct as_err *err)
 {
 	struct as_run_batch one = { &batch->seqs[i], &batch->names[i], 1 };
-	struct shared *before = as_xmalloc(sizeof(*before));
+	struct as_child_shared *before = as_xmalloc(sizeof(*before));
 	struct as_run_result again = { 0 };
 	int rc;
 

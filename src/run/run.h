@@ -69,7 +69,7 @@ struct as_run_result {
 
 struct as_runner;
 struct as_model;
-struct as_stand;
+struct as_medium;
 struct as_traits;
 
 /* What must be behind as_box_state.engine. */
@@ -85,7 +85,7 @@ void as_runner_free(struct as_runner *runner); /* takes NULL */
 /* What it made, for those who run workloads otherwise: the disk (NULL: a directory), the model of
  * what is on it, and what the model has to know. They live as long as the runner. */
 struct as_run_fresh {
-	struct as_stand *disk;
+	struct as_medium *disk;
 	const struct as_model *model;
 	const struct as_traits *traits;
 };

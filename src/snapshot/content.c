@@ -17,7 +17,7 @@
 #include <string.h>
 
 struct as_content_maker {
-	struct as_piece *piece;
+	struct as_content_piece *piece;
 	uint32_t n, cap;
 	uint64_t size;
 	unsigned char *bytes; /* of all BYTES pieces, one behind the other */
@@ -38,7 +38,7 @@ void as_content_maker_free(struct as_content_maker *maker)
 	free(maker);
 }
 
-static struct as_piece *last_piece(struct as_content_maker *m)
+static struct as_content_piece *last_piece(struct as_content_maker *m)
 {
 	return m->n ? &m->piece[m->n - 1] : NULL;
 }
@@ -46,7 +46,7 @@ static struct as_piece *last_piece(struct as_content_maker *m)
 /* Adds len bytes of a kind behind what is there. */
 static void grow(struct as_content_maker *m, enum as_piece_kind kind, uint64_t key, uint64_t len)
 {
-	struct as_piece *last = last_piece(m);
+	struct as_content_piece *last = last_piece(m);
 
 	if (len == 0)
 		return;
@@ -56,7 +56,7 @@ static void grow(struct as_content_maker *m, enum as_piece_kind kind, uint64_t k
 			m->piece = as_xrealloc(m->piece, m->cap * sizeof(*m->piece));
 		}
 		last = &m->piece[m->n++];
-		*last = (struct as_piece){ .start = m->size, .kind = kind, .key = key };
+		*last = (struct as_content_piece){ .start = m->size, .kind = kind, .key = key };
 	}
 	last->len += len;
 	m->size += len;
@@ -76,7 +76,7 @@ static void grow_bytes(struct as_content_maker *m, const unsigned char *data, si
 }
 
 /* How many of the next len (at most 8) bytes go on with the running piece. */
-static size_t goes_on(const struct as_piece *last, uint64_t at, const unsigned char *data,
+static size_t goes_on(const struct as_content_piece *last, uint64_t at, const unsigned char *data,
 		      size_t len)
 {
 	unsigned char want[8] = { 0 };
@@ -94,7 +94,7 @@ static size_t goes_on(const struct as_piece *last, uint64_t at, const unsigned c
 /* Bytes that are no words of anything known. */
 static void add_odd(struct as_content_maker *m, const unsigned char *data, size_t len)
 {
-	const struct as_piece *last = last_piece(m);
+	const struct as_content_piece *last = last_piece(m);
 	size_t n = goes_on(last, m->size, data, len);
 
 	if (n)
@@ -105,7 +105,7 @@ static void add_odd(struct as_content_maker *m, const unsigned char *data, size_
 /* A run begins here: bytes right before it may belong to it already. */
 static void begin(struct as_content_maker *m, enum as_piece_kind kind, uint64_t key)
 {
-	struct as_piece *last = last_piece(m);
+	struct as_content_piece *last = last_piece(m);
 	unsigned char want[8] = { 0 };
 	uint64_t n = 0, room;
 
@@ -161,7 +161,7 @@ void as_content_maker_add(struct as_content_maker *m, const void *data, size_t l
 
 	as_assert(m->size % 8 == 0 || len == 0);
 	for (size_t i = 0, n; i < words; i += n) {
-		const struct as_piece *last = last_piece(m);
+		const struct as_content_piece *last = last_piece(m);
 		uint64_t key;
 
 		n = zero_words(p, i, words);
@@ -202,7 +202,7 @@ static struct as_digest digest_of(const struct as_content *content)
 	struct as_digest digest = { as_mix64(content->size), content->n };
 
 	for (uint32_t i = 0; i < content->n; i++) {
-		const struct as_piece *piece = &content->piece[i];
+		const struct as_content_piece *piece = &content->piece[i];
 		struct as_digest d = { as_mix64(piece->start + ((uint64_t)piece->kind << 62)),
 				       as_mix64(piece->key ^ piece->len) };
 
@@ -215,7 +215,7 @@ static struct as_digest digest_of(const struct as_content *content)
 
 struct as_content *as_content_maker_done(struct as_content_maker *m)
 {
-	size_t pieces = m->n * sizeof(struct as_piece);
+	size_t pieces = m->n * sizeof(struct as_content_piece);
 	struct as_content *content = as_xmalloc(sizeof(*content) + pieces + m->n_bytes);
 	unsigned char *bytes = (unsigned char *)content->piece + pieces;
 
@@ -279,7 +279,7 @@ uint64_t as_content_pattern(uint64_t key)
 	return as_pattern_of_key(key);
 }
 
-void as_piece_bytes(const struct as_piece *piece, uint64_t off, void *buf, size_t len)
+void as_piece_bytes(const struct as_content_piece *piece, uint64_t off, void *buf, size_t len)
 {
 	switch (piece->kind) {
 	case AS_PIECE_PATTERN:
@@ -295,7 +295,7 @@ void as_piece_bytes(const struct as_piece *piece, uint64_t off, void *buf, size_
 	}
 }
 
-const struct as_piece *as_content_at(const struct as_content *content, uint64_t off)
+const struct as_content_piece *as_content_at(const struct as_content *content, uint64_t off)
 {
 	uint32_t lo = 0, hi = content->n;
 

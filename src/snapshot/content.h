@@ -26,7 +26,7 @@ enum as_piece_kind {
 };
 
 /* Pieces cover the content without gaps; neighbours are of different kind or key. */
-struct as_piece {
+struct as_content_piece {
 	uint64_t start, len;
 	enum as_piece_kind kind;
 	uint64_t key; /* PATTERN */
@@ -38,7 +38,7 @@ struct as_content {
 	uint32_t ref, n;
 	uint64_t size;
 	struct as_digest digest; /* of the pieces */
-	struct as_piece piece[];
+	struct as_content_piece piece[];
 };
 
 /* Made piece by piece from a file's beginning. */
@@ -68,8 +68,8 @@ bool as_content_key(uint64_t pattern, uint64_t start, uint64_t from, uint64_t *k
 /* The pattern of a key, if its data stands where it was written: then the key is n * P. */
 uint64_t as_content_pattern(uint64_t key);
 /* Bytes off..off+len-1 of the piece, for comparing with a run that has no key. */
-void as_piece_bytes(const struct as_piece *piece, uint64_t off, void *buf, size_t len);
+void as_piece_bytes(const struct as_content_piece *piece, uint64_t off, void *buf, size_t len);
 /* The piece that holds the byte at off (< size). */
-const struct as_piece *as_content_at(const struct as_content *content, uint64_t off);
+const struct as_content_piece *as_content_at(const struct as_content *content, uint64_t off);
 
 #endif

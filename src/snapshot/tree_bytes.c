@@ -29,7 +29,7 @@ static void put_content(struct as_buf *out, const struct as_content *content)
 {
 	put(out, content->n);
 	for (uint32_t i = 0; i < content->n; i++) {
-		const struct as_piece *piece = &content->piece[i];
+		const struct as_content_piece *piece = &content->piece[i];
 
 		put(out, piece->kind);
 		if (piece->kind == AS_PIECE_BYTES) {

@@ -171,7 +171,7 @@ bool as_tree_diff(const struct as_tree *a, const char *a_is, const struct as_tre
 static void print_content(const struct as_content *content, struct as_buf *out)
 {
 	for (uint32_t i = 0; i < content->n; i++) {
-		const struct as_piece *piece = &content->piece[i];
+		const struct as_content_piece *piece = &content->piece[i];
 		uint64_t pattern;
 
 		as_buf_addf(out, " %llu+%llu:", (unsigned long long)piece->start,

@@ -143,12 +143,12 @@ static int boot(struct as_boxed_session *b, struct as_err *err)
 	struct args args = { 0 };
 	int rc = make_args(b, &args, err);
 
-	options.fill = boxed_fill;
+	options.fill = as_boxed_fill;
 	options.fill_ctx = b;
 	options.engine_bytes = as_run_state_bytes();
 	b->stuck_ms = (deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS) + STUCK_EXTRA_MS;
 	options.stuck_ms = b->stuck_ms;
-	boxed_clear(b);
+	as_boxed_clear(b);
 	b->boots++;
 	if (!rc)
 		rc = as_box_start(b->how->sandbox, &options, args.words, &b->box, err);
@@ -168,7 +168,7 @@ static int start(struct as_boxed_session *b, struct as_err *err)
 			b->list[b->n_list++] = i;
 	if (b->box) {
 		b->box->state->job = 0;
-		rc = boxed_write_work(b, err);
+		rc = as_boxed_write_work(b, err);
 	} else {
 		rc = boot(b, err);
 	}
@@ -198,7 +198,7 @@ static void drain(struct as_boxed_session *b)
 	/* Read after the events: what was printed before a line was written is here by now. */
 	while (console < DRAIN_BYTES && b->box->console_fd >= 0 &&
 	       (n = read(b->box->console_fd, block, sizeof(block))) > 0) {
-		boxed_take_console(b, block, (size_t)n);
+		as_boxed_take_console(b, block, (size_t)n);
 		console += (size_t)n;
 		quiet = false;
 	}
@@ -246,7 +246,7 @@ static void wind(struct clocks *c, const struct as_boxed_session *b)
 	c->progress = progress;
 }
 
-static enum boxed_end look(struct as_boxed_session *b, struct clocks *c)
+static enum as_boxed_end look(struct as_boxed_session *b, struct clocks *c)
 {
 	unsigned silence_ms = b->how->silence_ms ? b->how->silence_ms : SILENCE_MS;
 
@@ -270,7 +270,7 @@ static enum boxed_end look(struct as_boxed_session *b, struct clocks *c)
 	return BOXED_RUNS;
 }
 
-static int watch(struct as_boxed_session *b, enum boxed_end *end, struct as_err *err)
+static int watch(struct as_boxed_session *b, enum as_boxed_end *end, struct as_err *err)
 {
 	struct clocks clocks = { .last_us = as_now_us() };
 	int rc = 0;
@@ -288,7 +288,7 @@ static int watch(struct as_boxed_session *b, enum boxed_end *end, struct as_err 
 			poll(NULL, 0, 1);
 		*end = look(b, &clocks);
 		drain(b);
-		rc = boxed_take_events(b, &stop, err);
+		rc = as_boxed_take_events(b, &stop, err);
 		if (stop && *end == BOXED_RUNS && !b->how->options.faults && !b->how->options.sweep)
 			*end = BOXED_COMPLAINED;
 		if (!b->once && *end == BOXED_RUNS && b->n_finished == b->n_list)
@@ -304,7 +304,7 @@ static int engine_ended(struct as_boxed_session *b, int status, struct as_err *e
 	const char *said = as_buf_str(&b->complaint);
 
 	if (!WIFEXITED(status)) {
-		boxed_found(b, boxed_job(b), BOXED_ENDED);
+		as_boxed_found(b, as_boxed_in_flight(b), BOXED_ENDED);
 		return 0;
 	}
 	if (WEXITSTATUS(status) <= 1 && b->n_finished == b->n_list)
@@ -343,14 +343,14 @@ static int boot_failed(const struct as_boxed_session *b, const char *how, struct
 
 	if (b->console.len > CONSOLE_SHOWN_BYTES)
 		text += b->console.len - CONSOLE_SHOWN_BYTES;
-	boxed_add_line(&line, text, strlen(text));
+	as_boxed_add_line(&line, text, strlen(text));
 	rc = as_fail(err, AS_EIO, "the sandbox did not start (%s); its console %s%s", how,
 		     line.len ? "ends: " : "is empty", as_buf_str(&line));
 	as_buf_free(&line);
 	return rc;
 }
 
-static void say_end(const struct as_boxed_session *b, enum boxed_end end, char *text, size_t cap)
+static void say_end(const struct as_boxed_session *b, enum as_boxed_end end, char *text, size_t cap)
 {
 	int status = b->box->status;
 
@@ -367,7 +367,7 @@ static void say_end(const struct as_boxed_session *b, enum boxed_end end, char *
 }
 
 /* It is no finding, and it is tried again, but not for ever. */
-static int start_again(struct as_boxed_session *b, enum boxed_end end, struct as_err *err)
+static int start_again(struct as_boxed_session *b, enum as_boxed_end end, struct as_err *err)
 {
 	char how[64];
 
@@ -380,7 +380,7 @@ static int start_again(struct as_boxed_session *b, enum boxed_end end, struct as
 		       KILLS_MAX, how);
 }
 
-static int judge(struct as_boxed_session *b, enum boxed_end end, struct as_err *err)
+static int judge(struct as_boxed_session *b, enum as_boxed_end end, struct as_err *err)
 {
 	struct as_box_state *state = b->box->state;
 	bool own_kernel = b->how->sandbox->caps & AS_SANDBOX_OWN_KERNEL;
@@ -391,7 +391,7 @@ static int judge(struct as_boxed_session *b, enum boxed_end end, struct as_err *
 	memcpy(error, state->error, sizeof(error));
 	error[sizeof(error) - 1] = '\0';
 	if (error[0] && end == BOXED_ENDED) {
-		boxed_add_line(&line, error, strlen(error));
+		as_boxed_add_line(&line, error, strlen(error));
 		rc = as_fail(err, AS_EIO, "%.900s", as_buf_str(&line));
 		as_buf_free(&line);
 		return rc;
@@ -415,12 +415,12 @@ static int judge(struct as_boxed_session *b, enum boxed_end end, struct as_err *
 		return start_again(b, end, err);
 	if (end == BOXED_COMPLAINED) {
 		if (!b->engine_saw && b->n_finished)
-			boxed_found(b, b->list[b->n_finished - 1], end);
+			as_boxed_found(b, b->list[b->n_finished - 1], end);
 		return 0;
 	}
 	if (state->job < 0)
 		return boot_failed(b, how, err);
-	boxed_found(b, boxed_job(b), end);
+	as_boxed_found(b, as_boxed_in_flight(b), end);
 	return 0;
 }
 
@@ -434,7 +434,7 @@ static bool all_done(const struct as_boxed_session *b)
 
 static int run_rest(struct as_boxed_session *b, struct as_err *err)
 {
-	enum boxed_end end;
+	enum as_boxed_end end;
 	bool stop;
 	int rc = start(b, err);
 
@@ -449,10 +449,10 @@ static int run_rest(struct as_boxed_session *b, struct as_err *err)
 	/* Events that arrived after the one that stopped us are of workloads that run again. */
 	if (!rc && end != BOXED_COMPLAINED)
 		do
-			rc = boxed_take_events(b, &stop, err);
+			rc = as_boxed_take_events(b, &stop, err);
 		while (!rc && stop);
-	boxed_flush(b);
-	boxed_take_counts(b);
+	as_boxed_flush(b);
+	as_boxed_take_counts(b);
 	if (!rc)
 		rc = judge(b, end, err);
 	if (strstr(as_buf_str(&b->console), "Out of memory: Killed process"))
@@ -491,7 +491,7 @@ int as_boxed_give(struct as_boxed_session *b, const struct as_boxed_job *jobs, s
 		rc = run_rest(b, err);
 	/* Who gives us work may be killed any moment. */
 	if (b->box && as_now_us() - b->counts_us > COUNTS_US) {
-		boxed_take_counts(b);
+		as_boxed_take_counts(b);
 		b->counts_us = as_now_us();
 	}
 	free(b->done);
@@ -507,10 +507,10 @@ void as_boxed_close(struct as_boxed_session *b)
 		return;
 	if (b->box) {
 		as_box_end(b->box);
-		boxed_take_counts(b);
+		as_boxed_take_counts(b);
 	}
 	free_box(b);
-	boxed_free_texts(b);
+	as_boxed_free_texts(b);
 	free(b);
 }
 

@@ -10,8 +10,8 @@
 
 #include "base/err.h"
 #include "base/event.h"
-#include "run/run.h"
 #include "box/sandbox.h"
+#include "run/run.h"
 #include "target/medium.h"
 #include "work/seq.h"
 
@@ -27,7 +27,7 @@ struct as_boxed_place {
 	struct as_buf about; /* "mount": without numbers */
 	struct as_buf detail;
 	struct as_run_options options; /* that lead there */
-	struct as_stand *disk; /* NULL: it cannot be had */
+	struct as_medium *disk; /* NULL: it cannot be had */
 };
 
 struct as_boxed {
@@ -35,7 +35,7 @@ struct as_boxed {
 	struct as_box_options box; /* share, state and limits are filled in */
 	const char *target; /* as typed */
 	struct as_run_options options;
-	struct as_stand *fresh; /* the disk that workloads begin with; NULL: there is none */
+	struct as_medium *fresh; /* the disk that workloads begin with; NULL: there is none */
 	const char *out; /* folder of the findings; NULL: they are not kept */
 	struct as_sink *told; /* hears what comes again, and notes */
 	struct as_sink *found; /* hears, and keeps, what is found, inside and from out here */

@@ -19,7 +19,7 @@
 
 /* ---- The engine ------------------------------------------------------------------------------ */
 
-void boxed_add_line(struct as_buf *buf, const char *text, size_t len)
+void as_boxed_add_line(struct as_buf *buf, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		as_buf_addc(buf, (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]);
@@ -45,7 +45,7 @@ static uint64_t number_of(const json_t *event, const char *key)
 
 static void on_finding(struct as_boxed_session *b, const json_t *event)
 {
-	if (!boxed_take_finding(b, event)) {
+	if (!as_boxed_take_finding(b, event)) {
 		as_emit_note(b->how->told, "the sandbox told of a finding that cannot be: it does "
 					   "not count");
 		return;
@@ -115,10 +115,11 @@ static bool on_line(struct as_boxed_session *b, const char *line, size_t len)
 	if (!what) {
 		/* What a program says before it gives up. */
 		as_buf_clear(&b->complaint);
-		boxed_add_line(&b->complaint, line, len < COMPLAINT_BYTES ? len : COMPLAINT_BYTES);
+		as_boxed_add_line(&b->complaint, line,
+				  len < COMPLAINT_BYTES ? len : COMPLAINT_BYTES);
 	} else if (workload) {
 		b->flood_bytes = 0;
-		boxed_flush(b);
+		as_boxed_flush(b);
 		if (batch)
 			on_batch(b, event);
 		else
@@ -135,7 +136,7 @@ static bool on_line(struct as_boxed_session *b, const char *line, size_t len)
 	return workload;
 }
 
-int boxed_take_events(struct as_boxed_session *b, bool *one_done, struct as_err *err)
+int as_boxed_take_events(struct as_boxed_session *b, bool *one_done, struct as_err *err)
 {
 	size_t at = 0, seen = b->events_seen;
 
@@ -210,7 +211,7 @@ static size_t end_of_boot(struct as_boxed_session *b, size_t start)
 	return end;
 }
 
-void boxed_take_console(struct as_boxed_session *b, const char *data, size_t len)
+void as_boxed_take_console(struct as_boxed_session *b, const char *data, size_t len)
 {
 	size_t start = b->console.len;
 
@@ -224,7 +225,7 @@ void boxed_take_console(struct as_boxed_session *b, const char *data, size_t len
 	shorten(b);
 }
 
-void boxed_clear(struct as_boxed_session *b)
+void as_boxed_clear(struct as_boxed_session *b)
 {
 	as_kmsg_scan_free(b->scan);
 	b->scan = as_kmsg_scan_new(NULL, on_report, b);
@@ -240,7 +241,7 @@ void boxed_clear(struct as_boxed_session *b)
 	as_buf_clear(&b->signature);
 }
 
-void boxed_free_texts(struct as_boxed_session *b)
+void as_boxed_free_texts(struct as_boxed_session *b)
 {
 	as_kmsg_scan_free(b->scan);
 	b->scan = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * boxed_fill: what the engine in a box is given to read, in the folder that the box shares with us:
+ * as_boxed_fill: what the engine in a box is given to read, in the folder that the box shares with us:
  * workloads, their list, what is known already. The folder they are in is ours; where the engine
  * writes is its own.
  */
@@ -50,7 +50,7 @@ static int write_list(const struct as_boxed_session *b, struct as_err *err)
 	return rc;
 }
 
-int boxed_write_work(const struct as_boxed_session *b, struct as_err *err)
+int as_boxed_write_work(const struct as_boxed_session *b, struct as_err *err)
 {
 	int rc = 0;
 
@@ -75,7 +75,7 @@ static int write_known(const struct as_boxed_session *b, struct as_err *err)
 	return rc;
 }
 
-int boxed_fill(void *ctx, struct as_box *box, struct as_err *err)
+int as_boxed_fill(void *ctx, struct as_box *box, struct as_err *err)
 {
 	static const char *const own[] = { BOXED_OUT, BOXED_COUNTS };
 	struct as_boxed_session *b = ctx;
@@ -93,5 +93,5 @@ int boxed_fill(void *ctx, struct as_box *box, struct as_err *err)
 		close(fd);
 	}
 	rc = write_known(b, err);
-	return rc ? rc : boxed_write_work(b, err);
+	return rc ? rc : as_boxed_write_work(b, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * boxed_found: what a dead box leaves behind, as a finding. Where the engine was stands in the
+ * as_boxed_found: what a dead box leaves behind, as a finding. Where the engine was stands in the
  * shared memory, which outlived it: the workload, the phase, the operation in flight, the last
  * answers. It is copied and looked at with care: the kernel that could write to it is broken.
  */
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-size_t boxed_job(const struct as_boxed_session *b)
+size_t as_boxed_in_flight(const struct as_boxed_session *b)
 {
 	int64_t in_flight = b->box->state->job;
 
@@ -29,9 +29,9 @@ size_t boxed_job(const struct as_boxed_session *b)
 }
 
 /* The engine's state, made safe to read. */
-static struct shared *copy_shared(const struct as_boxed_session *b, size_t n_ops)
+static struct as_child_shared *copy_shared(const struct as_boxed_session *b, size_t n_ops)
 {
-	struct shared *sh = as_xmalloc(sizeof(*sh));
+	struct as_child_shared *sh = as_xmalloc(sizeof(*sh));
 
 	memcpy(sh, b->box->state->engine, sizeof(*sh));
 	if ((unsigned)sh->phase >= PHASES)
@@ -44,7 +44,7 @@ static struct shared *copy_shared(const struct as_boxed_session *b, size_t n_ops
 	return sh;
 }
 
-static enum as_finding_kind kind_of(const struct as_boxed_session *b, enum boxed_end end)
+static enum as_finding_kind kind_of(const struct as_boxed_session *b, enum as_boxed_end end)
 {
 	if (b->weight > AS_KMSG_INFO)
 		return AS_FIND_KERNEL;
@@ -54,7 +54,7 @@ static enum as_finding_kind kind_of(const struct as_boxed_session *b, enum boxed
 }
 
 /* What happened, in words; the same words for the same mistake. */
-static void say(const struct as_boxed_session *b, enum boxed_end end, struct as_buf *out)
+static void say(const struct as_boxed_session *b, enum as_boxed_end end, struct as_buf *out)
 {
 	const struct as_box *box = b->box;
 	int status = box->state->ended ? box->state->status : box->status;
@@ -74,16 +74,16 @@ static void say(const struct as_boxed_session *b, enum boxed_end end, struct as_
 }
 
 /* The disk as it was when the box died, from what its witness wrote; NULL: it cannot be had. */
-static struct as_stand *last_disk(const struct as_boxed_session *b, enum boxed_end end)
+static struct as_medium *last_disk(const struct as_boxed_session *b, enum as_boxed_end end)
 {
-	struct as_stand *disk;
+	struct as_medium *disk;
 
 	if (!b->how->fresh || end == BOXED_COMPLAINED)
 		return NULL;
-	disk = as_stand_copy(b->how->fresh);
-	if (as_stand_repeat(disk, as_shared_witness(b->box->state), AS_RUN_WITNESS_BYTES))
+	disk = as_medium_copy(b->how->fresh);
+	if (as_medium_repeat(disk, as_shared_witness(b->box->state), AS_RUN_WITNESS_BYTES))
 		return disk;
-	as_stand_free(disk);
+	as_medium_free(disk);
 	return NULL;
 }
 
@@ -91,11 +91,12 @@ static void free_place(struct as_boxed_place *place)
 {
 	as_buf_free(&place->about);
 	as_buf_free(&place->detail);
-	as_stand_free(place->disk);
+	as_medium_free(place->disk);
 }
 
 static void find_place(const struct as_boxed_session *b, const struct as_seq *seq,
-		       struct shared *sh, enum boxed_end end, struct as_boxed_place *place)
+		       struct as_child_shared *sh, enum as_boxed_end end,
+		       struct as_boxed_place *place)
 {
 	bool gone = end == BOXED_COMPLAINED;
 
@@ -123,7 +124,7 @@ static void find_place(const struct as_boxed_session *b, const struct as_seq *se
 }
 
 static void emit(struct as_boxed_session *b, size_t job, const struct as_boxed_place *place,
-		 enum boxed_end end)
+		 enum as_boxed_end end)
 {
 	const struct as_seq *seq = b->jobs[job].seq;
 	struct as_buf text = { 0 }, summary = { 0 }, signature = { 0 }, options = { 0 },
@@ -159,7 +160,7 @@ static void emit(struct as_boxed_session *b, size_t job, const struct as_boxed_p
 	f.op_index = (long)place->op;
 	f.op_line = place->op >= 0 ? (int)(seq->n_meta + (size_t)place->op + 1) : 0;
 	f.log = b->console.len ? as_buf_str(&b->console) : NULL;
-	f.disk = place->disk ? as_stand_disk(place->disk) : NULL;
+	f.disk = place->disk ? as_medium_disk(place->disk) : NULL;
 	as_buf_add(&name, f.target, strcspn(f.target, ":"));
 	as_finding_id(&f, as_buf_str(&name), id);
 	as_emit_finding(b->how->found, &f, id);
@@ -173,7 +174,7 @@ static void emit(struct as_boxed_session *b, size_t job, const struct as_boxed_p
 }
 
 /* Those that the same process has finished before it had nothing to tell. */
-static void pass_over(struct as_boxed_session *b, size_t job, const struct shared *sh)
+static void pass_over(struct as_boxed_session *b, size_t job, const struct as_child_shared *sh)
 {
 	size_t at = b->n_finished, first;
 
@@ -189,10 +190,10 @@ static void pass_over(struct as_boxed_session *b, size_t job, const struct share
 	b->stats->ops += sh->done_ops;
 }
 
-void boxed_found(struct as_boxed_session *b, size_t job, enum boxed_end end)
+void as_boxed_found(struct as_boxed_session *b, size_t job, enum as_boxed_end end)
 {
 	const struct as_seq *seq = b->jobs[job].seq;
-	struct shared *sh = copy_shared(b, seq->n);
+	struct as_child_shared *sh = copy_shared(b, seq->n);
 	struct as_run_result r = { .runs = 1, .findings = 1 };
 	struct as_boxed_place place;
 

@@ -3,8 +3,8 @@
 #ifndef AS_SUPERVISE_BOXED_PRIV_H
 #define AS_SUPERVISE_BOXED_PRIV_H
 
-#include "supervise/boxed.h"
 #include "run/kmsg.h"
+#include "supervise/boxed.h"
 
 #include <jansson.h>
 
@@ -40,7 +40,7 @@ struct as_boxed_session {
 };
 
 /* How a box came to its end. */
-enum boxed_end {
+enum as_boxed_end {
 	BOXED_RUNS,
 	BOXED_IDLE, /* all that it was given is done, and it waits for more */
 	BOXED_ENDED, /* by itself, well or not */
@@ -58,29 +58,30 @@ enum boxed_end {
 #define BOXED_COUNTS "cov"
 
 /* boxed_fill.c: for as_box_options.fill; the session is `ctx`. */
-int boxed_fill(void *ctx, struct as_box *box, struct as_err *err);
+int as_boxed_fill(void *ctx, struct as_box *box, struct as_err *err);
 /* The workloads of b->list, for an engine that is there. */
-AS_MUST_CHECK int boxed_write_work(const struct as_boxed_session *b, struct as_err *err);
+AS_MUST_CHECK int as_boxed_write_work(const struct as_boxed_session *b, struct as_err *err);
 
 /* boxed_events.c: takes the lines that are there; stops behind the first workload if asked to. */
-AS_MUST_CHECK int boxed_take_events(struct as_boxed_session *b, bool *one_done, struct as_err *err);
-void boxed_take_console(struct as_boxed_session *b, const char *data, size_t len);
+AS_MUST_CHECK int as_boxed_take_events(struct as_boxed_session *b, bool *one_done,
+				       struct as_err *err);
+void as_boxed_take_console(struct as_boxed_session *b, const char *data, size_t len);
 /* Adds what is to be part of one line, whatever it holds. */
-void boxed_add_line(struct as_buf *buf, const char *text, size_t len);
+void as_boxed_add_line(struct as_buf *buf, const char *text, size_t len);
 /* Forgets what the box before said. */
-void boxed_clear(struct as_boxed_session *b);
-void boxed_free_texts(struct as_boxed_session *b);
+void as_boxed_clear(struct as_boxed_session *b);
+void as_boxed_free_texts(struct as_boxed_session *b);
 
 /* boxed_take.c: what the engine tells it has found; false: it cannot be believed. */
-bool boxed_take_finding(struct as_boxed_session *b, const json_t *event);
+bool as_boxed_take_finding(struct as_boxed_session *b, const json_t *event);
 /* Passes on what waits; the engine has stored all of it, or never will. */
-void boxed_flush(struct as_boxed_session *b);
+void as_boxed_flush(struct as_boxed_session *b);
 /* What it has counted, from its folder to ours; when the box has ended. */
-void boxed_take_counts(struct as_boxed_session *b);
+void as_boxed_take_counts(struct as_boxed_session *b);
 
 /* boxed_found.c: the job that was in flight. */
-size_t boxed_job(const struct as_boxed_session *b);
+size_t as_boxed_in_flight(const struct as_boxed_session *b);
 /* A finding from out here about that job; it counts as done. */
-void boxed_found(struct as_boxed_session *b, size_t job, enum boxed_end end);
+void as_boxed_found(struct as_boxed_session *b, size_t job, enum as_boxed_end end);
 
 #endif

@@ -14,8 +14,8 @@
  */
 #include "supervise/boxed_priv.h"
 
-#include "run/child.h"
 #include "os/share.h"
+#include "run/child.h"
 #include "target/medium.h"
 #include "work/parse.h"
 
@@ -145,7 +145,7 @@ static void make_line(const json_t *event, const char *key)
 	free(line);
 }
 
-bool boxed_take_finding(struct as_boxed_session *b, const json_t *event)
+bool as_boxed_take_finding(struct as_boxed_session *b, const json_t *event)
 {
 	static const char *const lines[] = { "summary", "signature", "workload_name" };
 	const char *id = text_of(event, "id"), *kind = text_of(event, "kind");
@@ -172,9 +172,9 @@ bool boxed_take_finding(struct as_boxed_session *b, const json_t *event)
 /* ---- Findings -------------------------------------------------------------------------------- */
 
 /* The disk that lies there; NULL: there is none that can be read. */
-static struct as_stand *load_disk(const struct as_boxed_session *b, const char *id)
+static struct as_medium *load_disk(const struct as_boxed_session *b, const char *id)
 {
-	struct as_stand *disk = NULL;
+	struct as_medium *disk = NULL;
 	struct as_buf path = { 0 };
 	char proc[64];
 	int fd;
@@ -185,7 +185,7 @@ static struct as_stand *load_disk(const struct as_boxed_session *b, const char *
 	if (fd < 0)
 		return NULL;
 	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
-	if (as_stand_open_image(proc, DISK_MAX_BYTES, &disk, NULL))
+	if (as_medium_open_image(proc, DISK_MAX_BYTES, &disk, NULL))
 		disk = NULL;
 	close(fd);
 	return disk;
@@ -207,16 +207,16 @@ static void tell(struct as_boxed_session *b, const json_t *event)
 		.op_line = (int)number_of(event, "line", INT32_MAX),
 		.log = text_of(event, "log"),
 	};
-	struct as_stand *disk = NULL;
+	struct as_medium *disk = NULL;
 
 	if (b->how->out && json_is_true(json_object_get(event, "disk")))
 		disk = load_disk(b, id);
-	f.disk = disk ? as_stand_disk(disk) : NULL;
+	f.disk = disk ? as_medium_disk(disk) : NULL;
 	as_emit_finding(b->how->found, &f, id);
-	as_stand_free(disk);
+	as_medium_free(disk);
 }
 
-void boxed_flush(struct as_boxed_session *b)
+void as_boxed_flush(struct as_boxed_session *b)
 {
 	while (b->pending) {
 		struct as_boxed_pending *first = b->pending;
@@ -244,7 +244,7 @@ static void take_file(const struct as_boxed_session *b, int folder, const char *
 	as_buf_free(&path);
 }
 
-void boxed_take_counts(struct as_boxed_session *b)
+void as_boxed_take_counts(struct as_boxed_session *b)
 {
 	struct as_buf to = { 0 };
 	const struct dirent *entry;

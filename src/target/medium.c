@@ -110,7 +110,7 @@ bool as_plan_is_silent(const struct as_plan *plan)
 
 /* ---- The doorman ----------------------------------------------------------------------------- */
 
-struct as_stand {
+struct as_medium {
 	struct as_bd bd; /* first: a stand is a block device */
 	struct as_chunks *store; /* NULL: the original's */
 	struct as_disk *disk;
@@ -123,7 +123,7 @@ struct as_stand {
 
 static int check(struct as_bd *bd, const char *what, uint64_t off, uint64_t len)
 {
-	struct as_stand *s = (struct as_stand *)bd;
+	struct as_medium *s = (struct as_medium *)bd;
 
 	if (!as_call_check(bd, off, len))
 		return 0;
@@ -138,7 +138,7 @@ static int check(struct as_bd *bd, const char *what, uint64_t off, uint64_t len)
 
 static struct as_bd *inner_of(struct as_bd *bd)
 {
-	return ((struct as_stand *)bd)->inner;
+	return ((struct as_medium *)bd)->inner;
 }
 
 static int stand_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
@@ -186,9 +186,9 @@ static const struct as_bd_ops stand_ops = {
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static struct as_stand *wrap(struct as_disk *disk)
+static struct as_medium *wrap(struct as_disk *disk)
 {
-	struct as_stand *s = as_xcalloc(1, sizeof(*s));
+	struct as_medium *s = as_xcalloc(1, sizeof(*s));
 
 	s->disk = disk;
 	s->inner = as_disk_bd(disk);
@@ -198,7 +198,7 @@ static struct as_stand *wrap(struct as_disk *disk)
 	return s;
 }
 
-int as_stand_new(uint64_t size_bytes, struct as_stand **stand, struct as_err *err)
+int as_medium_new(uint64_t size_bytes, struct as_medium **stand, struct as_err *err)
 {
 	struct as_chunks *store = as_chunks_new();
 	struct as_disk *disk;
@@ -214,12 +214,12 @@ int as_stand_new(uint64_t size_bytes, struct as_stand **stand, struct as_err *er
 	return 0;
 }
 
-struct as_stand *as_stand_copy(struct as_stand *stand)
+struct as_medium *as_medium_copy(struct as_medium *stand)
 {
 	return wrap(as_disk_snapshot(stand->disk));
 }
 
-void as_stand_free(struct as_stand *s)
+void as_medium_free(struct as_medium *s)
 {
 	if (!s)
 		return;
@@ -231,35 +231,35 @@ void as_stand_free(struct as_stand *s)
 	free(s);
 }
 
-struct as_bd *as_stand_bd(struct as_stand *s)
+struct as_bd *as_medium_bd(struct as_medium *s)
 {
 	return &s->bd;
 }
 
 /* The lowest layer: what comes here reaches the disk. */
-static struct as_bd *base_of(struct as_stand *s)
+static struct as_bd *base_of(struct as_medium *s)
 {
 	return s->witness ? as_witness_bd(s->witness) : as_disk_bd(s->disk);
 }
 
-void as_stand_witness(struct as_stand *s, struct as_witness_area *area, size_t room_bytes)
+void as_medium_witness(struct as_medium *s, struct as_witness_area *area, size_t room_bytes)
 {
 	as_assert(!s->witness && !s->log && !s->faulty);
 	s->witness = as_witness_new(as_disk_bd(s->disk), area, room_bytes);
 	s->inner = base_of(s);
 }
 
-void as_stand_unwitnessed(struct as_witness_area *area)
+void as_medium_unwitnessed(struct as_witness_area *area)
 {
 	area->full = 1;
 }
 
-bool as_stand_repeat(struct as_stand *s, const struct as_witness_area *area, size_t room_bytes)
+bool as_medium_repeat(struct as_medium *s, const struct as_witness_area *area, size_t room_bytes)
 {
 	return as_witness_apply(area, room_bytes, as_disk_bd(s->disk));
 }
 
-void as_stand_plan(struct as_stand *s, const struct as_plan *plan)
+void as_medium_plan(struct as_medium *s, const struct as_plan *plan)
 {
 	as_faulty_free(s->faulty);
 	s->faulty = NULL;
@@ -270,27 +270,27 @@ void as_stand_plan(struct as_stand *s, const struct as_plan *plan)
 	s->inner = as_faulty_bd(s->faulty);
 }
 
-void as_stand_record(struct as_stand *s, uint64_t limit_bytes)
+void as_medium_record(struct as_medium *s, uint64_t limit_bytes)
 {
 	as_assert(!s->log && !s->faulty);
 	s->log = as_reclog_new(base_of(s), 0, limit_bytes);
 	s->inner = as_reclog_bd(s->log);
 }
 
-struct as_reclog *as_stand_log(const struct as_stand *s)
+struct as_reclog *as_medium_log(const struct as_medium *s)
 {
 	return s->log;
 }
 
-struct as_stand_mark {
+struct as_medium_mark {
 	struct as_disk *disk;
 	size_t log_len;
 	uint64_t witness_len;
 };
 
-struct as_stand_mark *as_stand_mark(struct as_stand *s)
+struct as_medium_mark *as_medium_mark(struct as_medium *s)
 {
-	struct as_stand_mark *mark = as_xcalloc(1, sizeof(*mark));
+	struct as_medium_mark *mark = as_xcalloc(1, sizeof(*mark));
 
 	mark->disk = as_disk_snapshot(s->disk);
 	mark->log_len = s->log ? as_reclog_len(s->log) : 0;
@@ -298,34 +298,34 @@ struct as_stand_mark *as_stand_mark(struct as_stand *s)
 	return mark;
 }
 
-void as_stand_drop(struct as_stand *s, struct as_stand_mark *mark)
+void as_medium_drop(struct as_medium *s, struct as_medium_mark *mark)
 {
 	(void)s;
 	as_disk_free(mark->disk);
 	free(mark);
 }
 
-void as_stand_back(struct as_stand *s, struct as_stand_mark *mark)
+void as_medium_back(struct as_medium *s, struct as_medium_mark *mark)
 {
 	as_disk_restore(s->disk, mark->disk);
 	if (s->log)
 		as_reclog_truncate(s->log, mark->log_len);
 	if (s->witness)
 		as_witness_truncate(s->witness, mark->witness_len);
-	as_stand_drop(s, mark);
+	as_medium_drop(s, mark);
 }
 
-uint64_t as_stand_fired(const struct as_stand *s)
+uint64_t as_medium_fired(const struct as_medium *s)
 {
 	return s->faulty ? as_faulty_fired_any(s->faulty) : 0;
 }
 
-const char *as_stand_misuse(const struct as_stand *s)
+const char *as_medium_misuse(const struct as_medium *s)
 {
 	return s->misuse[0] ? s->misuse : NULL;
 }
 
-const void *as_stand_disk(const struct as_stand *s)
+const void *as_medium_disk(const struct as_medium *s)
 {
 	return s->disk;
 }
@@ -374,7 +374,7 @@ static int write_chunk(void *ctx, uint64_t index, const unsigned char *data)
 	return rc;
 }
 
-int as_stand_export(struct as_stand *s, int fd, struct as_err *err)
+int as_medium_export(struct as_medium *s, int fd, struct as_err *err)
 {
 	struct gather g = { .fd = fd };
 	int rc = as_disk_each(s->disk, write_chunk, &g);
@@ -384,7 +384,7 @@ int as_stand_export(struct as_stand *s, int fd, struct as_err *err)
 	return rc ? as_fail_errno(err, -rc, "cannot hand over a disk") : 0;
 }
 
-int as_stand_import(struct as_stand *s, int fd, struct as_err *err)
+int as_medium_import(struct as_medium *s, int fd, struct as_err *err)
 {
 	unsigned char chunk[AS_CHUNK_BYTES];
 	struct as_bd *bd = as_disk_bd(s->disk);
@@ -413,12 +413,12 @@ int as_stand_import(struct as_stand *s, int fd, struct as_err *err)
 	return 0;
 }
 
-int as_stand_encode(struct as_stand *s, struct as_buf *out, struct as_err *err)
+int as_medium_encode(struct as_medium *s, struct as_buf *out, struct as_err *err)
 {
 	return as_image_encode(s->disk, out, err);
 }
 
-int as_stand_load(struct as_stand *s, const char *path, struct as_err *err)
+int as_medium_load(struct as_medium *s, const char *path, struct as_err *err)
 {
 	struct as_disk *disk;
 	int rc = as_image_load(as_disk_store(s->disk), path, &disk, err);
@@ -448,22 +448,22 @@ static uint64_t image_size(const char *path)
 	return size;
 }
 
-int as_stand_open_image(const char *path, uint64_t max_bytes, struct as_stand **out,
-			struct as_err *err)
+int as_medium_open_image(const char *path, uint64_t max_bytes, struct as_medium **out,
+			 struct as_err *err)
 {
 	uint64_t size = image_size(path);
-	struct as_stand *stand = NULL;
+	struct as_medium *stand = NULL;
 	int rc;
 
 	*out = NULL;
 	if (!size || size > max_bytes)
 		return as_fail(err, AS_EUSE, "%s: not the image of a disk of at most %llu MiB",
 			       path, (unsigned long long)max_bytes >> 20);
-	rc = as_stand_new(size, &stand, err);
+	rc = as_medium_new(size, &stand, err);
 	if (!rc)
-		rc = as_stand_load(stand, path, err);
+		rc = as_medium_load(stand, path, err);
 	if (rc)
-		as_stand_free(stand);
+		as_medium_free(stand);
 	else
 		*out = stand;
 	return rc;

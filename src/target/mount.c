@@ -16,10 +16,10 @@
  */
 #include "target/mount.h"
 
-#include "os/spawn.h"
 #include "disk/log.h"
 #include "disk/loop.h"
 #include "disk/serve.h"
+#include "os/spawn.h"
 #include "target/server.h"
 
 #include <dirent.h>
@@ -42,7 +42,7 @@
 
 struct as_mount {
 	const struct as_fstype *type;
-	struct as_stand *stand;
+	struct as_medium *stand;
 	struct as_serve *serve;
 	struct as_loop *loop; /* NULL: a FUSE server's */
 	struct as_server *server; /* the last one started; NULL: none, or the kernel */
@@ -60,7 +60,7 @@ struct as_mount {
 	bool mounted, inside;
 	void (*delay)(void *ctx); /* before each request; NULL: none */
 	void *delay_ctx;
-	struct as_stand_mark *cut; /* the moment of a power cut that is under way */
+	struct as_medium_mark *cut; /* the moment of a power cut that is under way */
 };
 
 /* ---- Options ------------------------------------------------------------------------------- */
@@ -306,10 +306,10 @@ static int new_mount(const struct as_fstype *type, const struct ground *ground,
 	return rc;
 }
 
-int as_mount_new(const struct as_fstype *type, struct as_stand *stand, struct as_mount **out,
+int as_mount_new(const struct as_fstype *type, struct as_medium *stand, struct as_mount **out,
 		 struct as_err *err)
 {
-	struct ground ground = { .bd = as_stand_bd(stand), .log = as_stand_log(stand) };
+	struct ground ground = { .bd = as_medium_bd(stand), .log = as_medium_log(stand) };
 	int rc = new_mount(type, &ground, NULL, out, err);
 
 	if (!rc)
@@ -317,10 +317,10 @@ int as_mount_new(const struct as_fstype *type, struct as_stand *stand, struct as
 	return rc;
 }
 
-int as_mount_new_quick(const struct as_fstype *type, struct as_stand *stand, struct as_mount **out,
+int as_mount_new_quick(const struct as_fstype *type, struct as_medium *stand, struct as_mount **out,
 		       struct as_err *err)
 {
-	struct ground ground = { .memory = (struct as_disk *)as_stand_disk(stand) };
+	struct ground ground = { .memory = (struct as_disk *)as_medium_disk(stand) };
 	int rc = new_mount(type, &ground, NULL, out, err);
 
 	if (!rc)
@@ -348,7 +348,7 @@ void as_mount_free(struct as_mount *m)
 	if (m->mounted && as_mount_umount(m))
 		umount2(m->fs, MNT_DETACH | MNT_FORCE);
 	if (m->cut)
-		as_stand_drop(m->stand, m->cut);
+		as_medium_drop(m->stand, m->cut);
 	as_server_free(m->server);
 	as_buf_free(&m->output);
 	free(m->program);
@@ -562,7 +562,7 @@ void as_mount_cut(struct as_mount *m)
 {
 	as_assert(m->mounted && !m->cut && m->serve);
 	as_serve_lock(m->serve);
-	m->cut = as_stand_mark(m->stand);
+	m->cut = as_medium_mark(m->stand);
 	as_serve_unlock(m->serve);
 }
 
@@ -575,9 +575,9 @@ int as_mount_cut_end(struct as_mount *m)
 	rc = as_mount_umount(m);
 	as_serve_lock(m->serve);
 	if (rc)
-		as_stand_drop(m->stand, m->cut);
+		as_medium_drop(m->stand, m->cut);
 	else
-		as_stand_back(m->stand, m->cut);
+		as_medium_back(m->stand, m->cut);
 	m->cut = NULL;
 	as_serve_unlock(m->serve);
 	if (!rc && as_mount_forget(m, NULL))
@@ -611,7 +611,7 @@ static void lock(struct as_mount *m)
 	if (m->serve) {
 		as_serve_lock(m->serve);
 	} else if (m->stand && !m->mounted && !as_loop_save(m->loop, &now, NULL)) {
-		as_disk_restore((struct as_disk *)as_stand_disk(m->stand), now);
+		as_disk_restore((struct as_disk *)as_medium_disk(m->stand), now);
 		as_disk_free(now);
 	}
 }
@@ -622,14 +622,14 @@ static void unlock(struct as_mount *m)
 		as_serve_unlock(m->serve);
 }
 
-int as_mount_renew(struct as_mount *m, const struct as_stand *from, struct as_err *err)
+int as_mount_renew(struct as_mount *m, const struct as_medium *from, struct as_err *err)
 {
-	as_disk_restore((struct as_disk *)as_stand_disk(m->stand),
-			(struct as_disk *)as_stand_disk(from));
-	return as_mount_load(m, (struct as_disk *)as_stand_disk(m->stand), err);
+	as_disk_restore((struct as_disk *)as_medium_disk(m->stand),
+			(struct as_disk *)as_medium_disk(from));
+	return as_mount_load(m, (struct as_disk *)as_medium_disk(m->stand), err);
 }
 
-struct as_stand *as_mount_stand(struct as_mount *m)
+struct as_medium *as_mount_stand(struct as_mount *m)
 {
 	lock(m);
 	return m->stand;
@@ -670,7 +670,7 @@ void as_mount_set_delay(struct as_mount *m, void (*before)(void *ctx), void *ctx
 
 void as_mount_set_op(struct as_mount *m, uint32_t op)
 {
-	struct as_reclog *log = as_stand_log(m->stand);
+	struct as_reclog *log = as_medium_log(m->stand);
 
 	if (!log)
 		return;
@@ -682,7 +682,7 @@ void as_mount_set_op(struct as_mount *m, uint32_t op)
 void as_mount_flush(struct as_mount *m)
 {
 	as_serve_lock(m->serve);
-	(void)as_bd_flush(as_stand_bd(m->stand));
+	(void)as_bd_flush(as_medium_bd(m->stand));
 	as_serve_unlock(m->serve);
 }
 
@@ -713,11 +713,11 @@ static int copy_disk(struct as_mount *m, struct as_err *err)
 	int fd = open(m->copy, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	int rc = 0;
 
-	if (fd < 0 || ftruncate(fd, (off_t)as_stand_bd(m->stand)->size_bytes))
+	if (fd < 0 || ftruncate(fd, (off_t)as_medium_bd(m->stand)->size_bytes))
 		rc = as_fail_errno(err, errno, "%s", m->copy);
 	if (!rc) {
 		lock(m);
-		rc = as_stand_export(m->stand, fd, err);
+		rc = as_medium_export(m->stand, fd, err);
 		unlock(m);
 	}
 	if (fd >= 0)
@@ -733,11 +733,11 @@ static int take_copy(struct as_mount *m, struct as_err *err)
 	if (fd < 0)
 		return as_fail_errno(err, errno, "%s", m->copy);
 	lock(m);
-	rc = as_stand_import(m->stand, fd, err);
+	rc = as_medium_import(m->stand, fd, err);
 	unlock(m);
 	close(fd);
 	if (!rc && !m->serve)
-		rc = as_mount_load(m, (struct as_disk *)as_stand_disk(m->stand), err);
+		rc = as_mount_load(m, (struct as_disk *)as_medium_disk(m->stand), err);
 	return rc ? rc : as_mount_forget(m, err);
 }
 
@@ -774,7 +774,7 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 	if (rc)
 		goto out;
 	argv = as_fstype_argv(checker->command, loop ? as_loop_path(loop) : m->copy,
-			      as_stand_bd(m->stand)->size_bytes);
+			      as_medium_bd(m->stand)->size_bytes);
 	spawn.argv = argv;
 	rc = as_spawn_run(&spawn, &ended, err);
 	as_loop_free(loop);

@@ -29,17 +29,17 @@ AS_MUST_CHECK int as_mount_allowed(struct as_err *err);
 /* The namespace, the server and the loop device (for a FUSE server: a user namespace where we are
  * not root, and no loop device); nothing is mounted yet. `stand` must outlive
  * it. */
-AS_MUST_CHECK int as_mount_new(const struct as_fstype *type, struct as_stand *stand,
+AS_MUST_CHECK int as_mount_new(const struct as_fstype *type, struct as_medium *stand,
 			       struct as_mount **mount, struct as_err *err);
 /*
  * The same with the disk's contents in a file in memory and nobody who serves it: much faster, but
  * what reaches the disk is neither recorded nor witnessed nor made to fail, power cannot be cut,
  * and the stand is brought up to date by as_mount_stand() only while nothing is mounted.
  */
-AS_MUST_CHECK int as_mount_new_quick(const struct as_fstype *type, struct as_stand *stand,
+AS_MUST_CHECK int as_mount_new_quick(const struct as_fstype *type, struct as_medium *stand,
 				     struct as_mount **mount, struct as_err *err);
 /* Of a quick one, with nothing mounted: the disk becomes that of another stand. */
-AS_MUST_CHECK int as_mount_renew(struct as_mount *mount, const struct as_stand *from,
+AS_MUST_CHECK int as_mount_renew(struct as_mount *mount, const struct as_medium *from,
 				 struct as_err *err);
 /* Unmounts what can be. Takes NULL. */
 void as_mount_free(struct as_mount *mount);
@@ -103,7 +103,7 @@ AS_MUST_CHECK int as_mount_enter(struct as_mount *mount, struct as_err *err);
 AS_MUST_CHECK int as_mount_leave(struct as_mount *mount, struct as_err *err);
 
 /* Takes the lock and gives the stand, until as_mount_release(). */
-struct as_stand *as_mount_stand(struct as_mount *mount);
+struct as_medium *as_mount_stand(struct as_mount *mount);
 void as_mount_release(struct as_mount *mount);
 /* Called before each request of the disk, in the server's thread and without the lock: it may wait.
  * ctx outlives the mount. NULL: none. */

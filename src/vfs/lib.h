@@ -10,11 +10,11 @@
 #ifndef AS_VFS_LIB_H
 #define AS_VFS_LIB_H
 
+#include "target/host.h"
 #include "vfs/lib_new.h"
 #include "vfs/vfs.h"
-#include "target/host.h"
 
-struct slot {
+struct as_lib_slot {
 	bool used;
 	bool path_only; /* O_PATH: no data, no changes */
 	struct as_handle *handle; /* NULL: a node that cannot be opened; `path` names it */
@@ -26,20 +26,20 @@ struct slot {
 };
 
 /* The working directory: `gone` levels of removed directories below `path`. */
-struct cwd {
+struct as_lib_cwd {
 	struct as_buf path; /* "" is the root */
 	unsigned gone;
 	struct as_handle *handle; /* of the directory itself; NULL for the root */
 };
 
-struct lib {
+struct as_lib {
 	struct as_vfs vfs;
 	struct as_lib_args args;
 	const struct as_target_ops *ops;
 	const struct as_host *host;
 	struct as_fs *fs; /* NULL: unmounted */
-	struct cwd cwd;
-	struct slot *slots;
+	struct as_lib_cwd cwd;
+	struct as_lib_slot *slots;
 	size_t n_slots;
 	struct as_buf todo[2]; /* link texts being walked, see lib_path.c */
 	struct as_buf opts;
@@ -49,7 +49,7 @@ struct lib {
 
 /* ---- Paths (lib_path.c) ---- */
 
-enum walk {
+enum as_lib_walk {
 	WALK_PARENT, /* all but the last component; nothing is asked about that one */
 	WALK_NOFOLLOW, /* what is there; a link at the end is not followed (but before a slash) */
 	WALK_FOLLOW, /* what is there */
@@ -57,54 +57,58 @@ enum walk {
 	WALK_CREATE_NOFOLLOW,
 };
 
-enum last { LAST_NORM, LAST_DOT, LAST_DOTDOT, LAST_ROOT };
+enum as_lib_last { LAST_NORM, LAST_DOT, LAST_DOTDOT, LAST_ROOT };
 
-struct place {
+struct as_lib_place {
 	struct as_buf path; /* absolute and normal; "" is the root */
-	enum last last;
+	enum as_lib_last last;
 	bool slash; /* behind the last component */
 	bool there; /* something is: st says what (not with WALK_PARENT) */
 	/* > 0: a removed directory, that many levels below path; with WALK_PARENT and LAST_NORM a
 	 * name in one, which is not in path. */
 	unsigned gone;
-	bool too_long; /* the last component is, and is not in path (lib_walk_renamed only) */
+	bool too_long; /* the last component is, and is not in path (as_lib_walk_renamed only) */
 	struct as_stat st;
 };
 
 /* 0 or a negative errno; free the place in both cases. */
-int lib_walk(struct lib *l, const char *text, enum walk how, struct place *place);
+int as_lib_walk(struct as_lib *l, const char *text, enum as_lib_walk how,
+		struct as_lib_place *place);
 /* The same, but a last component that is too long is no error yet: do_renameat2() walks to both
  * parents before it looks at either name. */
-int lib_walk_renamed(struct lib *l, const char *text, enum walk how, struct place *place);
-const char *lib_place_path(const struct place *place); /* "/" for the root */
-void lib_place_free(struct place *place);
+int as_lib_walk_renamed(struct as_lib *l, const char *text, enum as_lib_walk how,
+			struct as_lib_place *place);
+const char *as_lib_place_path(const struct as_lib_place *place); /* "/" for the root */
+void as_lib_place_free(struct as_lib_place *place);
 /* The working directory and path-only slots follow what happened to names. */
-void lib_track_removed(struct lib *l, const char *path);
-void lib_track_renamed(struct lib *l, const char *from, const char *to, bool exchange);
-int lib_cwd_set(struct lib *l, const struct place *place);
-void lib_cwd_reset(struct lib *l);
+void as_lib_track_removed(struct as_lib *l, const char *path);
+void as_lib_track_renamed(struct as_lib *l, const char *from, const char *to, bool exchange);
+int as_lib_cwd_set(struct as_lib *l, const struct as_lib_place *place);
+void as_lib_cwd_reset(struct as_lib *l);
 
 /* ---- Slots (lib_file.c) ---- */
 
 /* NULL: EBADF. */
-struct slot *lib_slot_get(struct lib *l, int32_t number);
+struct as_lib_slot *as_lib_slot_get(struct as_lib *l, int32_t number);
 /* The same, but not one opened with O_PATH. */
-struct slot *lib_slot_get_file(struct lib *l, int32_t number);
-int lib_slot_close(struct lib *l, struct slot *slot);
-int lib_slot_stat(struct lib *l, struct slot *slot, struct as_stat *st);
-bool lib_slots_open(const struct lib *l);
+struct as_lib_slot *as_lib_slot_get_file(struct as_lib *l, int32_t number);
+int as_lib_slot_close(struct as_lib *l, struct as_lib_slot *slot);
+int as_lib_slot_stat(struct as_lib *l, struct as_lib_slot *slot, struct as_stat *st);
+bool as_lib_slots_open(const struct as_lib *l);
 
 /* ---- Operations ---- */
 
-#define X(ID, name) void lib_##name(struct lib *l, const struct as_op *op, struct as_outcome *out);
+#define X(ID, name) \
+	void as_lib_##name(struct as_lib *l, const struct as_op *op, struct as_outcome *out);
 AS_VFS_OPS(X)
 #undef X
 
 /* By path as the workload wrote it; 0 or a negative errno. */
-int lib_rmdir_at(struct lib *l, const char *text);
-int lib_unlink_at(struct lib *l, const char *text);
-int lib_truncate_at(struct lib *l, const char *text, uint64_t size);
-int lib_open_at(struct lib *l, const char *text, unsigned flags, uint32_t mode, struct slot *slot);
-int lib_list(struct lib *l, const char *path, struct as_vfs_names *names);
+int as_lib_rmdir_at(struct as_lib *l, const char *text);
+int as_lib_unlink_at(struct as_lib *l, const char *text);
+int as_lib_truncate_at(struct as_lib *l, const char *text, uint64_t size);
+int as_lib_open_at(struct as_lib *l, const char *text, unsigned flags, uint32_t mode,
+		   struct as_lib_slot *slot);
+int as_lib_list(struct as_lib *l, const char *path, struct as_vfs_names *names);
 
 #endif

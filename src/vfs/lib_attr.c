@@ -10,7 +10,7 @@
 #define XATTR_SIZE_MAX 65536u
 #define XATTR_LIST_MAX 65536u
 
-static enum walk by_nofollow(const struct as_op *op)
+static enum as_lib_walk by_nofollow(const struct as_op *op)
 {
 	return op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW;
 }
@@ -24,48 +24,49 @@ static void answer_stat(struct as_outcome *out, int rc, const struct as_stat *st
 	out->st = *st;
 }
 
-void lib_stat(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_stat(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p;
-	int rc = lib_walk(l, op->path, by_nofollow(op), &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, op->path, by_nofollow(op), &p);
 
 	answer_stat(out, rc, &p.st);
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 }
 
-void lib_fstat(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_fstat(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = lib_slot_get(l, op->fd);
+	struct as_lib_slot *slot = as_lib_slot_get(l, op->fd);
 	struct as_stat st = { 0 };
 
-	answer_stat(out, slot ? lib_slot_stat(l, slot, &st) : -EBADF, &st);
+	answer_stat(out, slot ? as_lib_slot_stat(l, slot, &st) : -EBADF, &st);
 }
 
-void lib_readlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_readlink(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p;
-	int64_t rc = lib_walk(l, op->path, WALK_NOFOLLOW, &p);
+	struct as_lib_place p;
+	int64_t rc = as_lib_walk(l, op->path, WALK_NOFOLLOW, &p);
 
 	/* A slash behind a link led through it: what is there then is a directory. */
 	if (!rc && !S_ISLNK(p.st.mode))
 		rc = -EINVAL;
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
-		rc = l->ops->readlink(l->fs, lib_place_path(&p),
+		rc = l->ops->readlink(l->fs, as_lib_place_path(&p),
 				      as_buf_reserve(&l->vfs.data, AS_VFS_PATH_MAX),
 				      AS_VFS_PATH_MAX);
 		rc = as_vfs_fitting(rc, AS_VFS_PATH_MAX);
 	}
 	as_vfs_answer_bytes(&l->vfs, out, rc);
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 }
 
 /* ---- Setting --------------------------------------------------------------------------------- */
 
-static int set_at(struct lib *l, const struct place *p, const struct as_stat *st, unsigned set)
+static int set_at(struct as_lib *l, const struct as_lib_place *p, const struct as_stat *st,
+		  unsigned set)
 {
 	if (!p->gone)
-		return l->ops->setattr(l->fs, lib_place_path(p), st, set);
+		return l->ops->setattr(l->fs, as_lib_place_path(p), st, set);
 	if (p->gone == l->cwd.gone && l->cwd.handle)
 		return l->ops->fsetattr(l->fs, l->cwd.handle, st, set);
 	return -AS_ERR_UNSUPPORTED;
@@ -73,26 +74,26 @@ static int set_at(struct lib *l, const struct place *p, const struct as_stat *st
 
 /* A library that keeps no modes is not asked to change them, and the answer is that of Linux's file
  * systems without them (vfat): done. Owners and times are refused. */
-static bool has_modes(const struct lib *l)
+static bool has_modes(const struct as_lib *l)
 {
 	return l->ops->caps & AS_CAP_OWNER;
 }
 
-void lib_chmod(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_chmod(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_stat st = { .mode = op->mode & 07777 };
-	struct place p;
-	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && has_modes(l))
 		rc = set_at(l, &p, &st, AS_SET_MODE);
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
-void lib_fchmod(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_fchmod(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = lib_slot_get_file(l, op->fd);
+	struct as_lib_slot *slot = as_lib_slot_get_file(l, op->fd);
 	struct as_stat st = { .mode = op->mode & 07777 };
 	int rc = slot ? 0 : -EBADF;
 
@@ -113,12 +114,12 @@ static unsigned drop_set_id(const struct as_stat *old, struct as_stat *st)
 	return AS_SET_MODE;
 }
 
-void lib_chown(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_chown(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_stat st = { 0 };
 	unsigned set = 0;
-	struct place p;
-	int rc = lib_walk(l, op->path, by_nofollow(op), &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, op->path, by_nofollow(op), &p);
 
 	if (op->uid >= 0) {
 		st.uid = (uint32_t)op->uid;
@@ -134,16 +135,16 @@ void lib_chown(struct lib *l, const struct as_op *op, struct as_outcome *out)
 		set |= drop_set_id(&p.st, &st);
 	if (!rc && set)
 		rc = set_at(l, &p, &st, set);
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
-void lib_utimens(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_utimens(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	uint64_t now = l->host->now_ns(l->host->ctx);
 	struct as_stat st = { 0 };
 	unsigned set = 0;
-	struct place p = { 0 };
+	struct as_lib_place p = { 0 };
 	int rc = 0;
 
 	if (op->atime != AS_TIME_OMIT) {
@@ -156,12 +157,12 @@ void lib_utimens(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	}
 	/* With nothing to set not even the path is looked at: fs/utimes.c. */
 	if (set)
-		rc = lib_walk(l, op->path, by_nofollow(op), &p);
+		rc = as_lib_walk(l, op->path, by_nofollow(op), &p);
 	if (!rc && set && !(l->ops->caps & AS_CAP_TIMES))
 		rc = -EPERM;
 	if (!rc && set)
 		rc = set_at(l, &p, &st, set);
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
@@ -177,7 +178,8 @@ static int xattr_name_check(const char *name)
 
 /* fs/xattr.c, xattr_permission() and xattr_resolve_name(), for a privileged caller: user.* lives on
  * files and directories only; a library has the three namespaces that need no help of a kernel. */
-static int xattr_allowed(const struct lib *l, const struct place *p, const char *name, bool writes)
+static int xattr_allowed(const struct as_lib *l, const struct as_lib_place *p, const char *name,
+			 bool writes)
 {
 	static const char *const spaces[] = { "user.", "trusted.", "security." };
 	size_t i, len = 0;
@@ -198,51 +200,51 @@ static int xattr_allowed(const struct lib *l, const struct place *p, const char 
 	return p->gone ? -AS_ERR_UNSUPPORTED : 0;
 }
 
-void lib_write_xattr(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_write_xattr(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p = { 0 };
+	struct as_lib_place p = { 0 };
 	int rc = op->flags & ~3 ? -EINVAL : xattr_name_check(op->name);
 
 	if (!rc && op->len > XATTR_SIZE_MAX)
 		rc = -E2BIG;
 	if (!rc)
-		rc = lib_walk(l, op->path, by_nofollow(op), &p);
+		rc = as_lib_walk(l, op->path, by_nofollow(op), &p);
 	if (!rc)
 		rc = xattr_allowed(l, &p, op->name, true);
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
 		as_pattern_fill(op->fill, 0, as_buf_reserve(&l->vfs.data, op->len), op->len);
-		rc = l->ops->setxattr(l->fs, lib_place_path(&p), op->name, l->vfs.data.data,
+		rc = l->ops->setxattr(l->fs, as_lib_place_path(&p), op->name, l->vfs.data.data,
 				      op->len, (unsigned)op->flags);
 	}
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
-void lib_read_xattr(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_read_xattr(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p = { 0 };
+	struct as_lib_place p = { 0 };
 	int64_t rc = xattr_name_check(op->name);
 
 	if (!rc)
-		rc = lib_walk(l, op->path, by_nofollow(op), &p);
+		rc = as_lib_walk(l, op->path, by_nofollow(op), &p);
 	if (!rc)
 		rc = xattr_allowed(l, &p, op->name, false);
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
-		rc = l->ops->getxattr(l->fs, lib_place_path(&p), op->name,
+		rc = l->ops->getxattr(l->fs, as_lib_place_path(&p), op->name,
 				      as_buf_reserve(&l->vfs.data, XATTR_SIZE_MAX), XATTR_SIZE_MAX);
 		rc = as_vfs_fitting(rc, XATTR_SIZE_MAX);
 	}
 	as_vfs_answer_bytes(&l->vfs, out, rc);
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 }
 
-void lib_listxattr(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_listxattr(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_vfs_names names = { 0 };
-	struct place p;
-	int64_t rc = lib_walk(l, op->path, by_nofollow(op), &p);
+	struct as_lib_place p;
+	int64_t rc = as_lib_walk(l, op->path, by_nofollow(op), &p);
 
 	if (!rc && !(l->ops->caps & AS_CAP_XATTR))
 		rc = -EOPNOTSUPP;
@@ -251,7 +253,7 @@ void lib_listxattr(struct lib *l, const struct as_op *op, struct as_outcome *out
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
 		/* One byte more: what it gives may not end with a NUL. */
-		rc = l->ops->listxattr(l->fs, lib_place_path(&p),
+		rc = l->ops->listxattr(l->fs, as_lib_place_path(&p),
 				       as_buf_reserve(&l->vfs.data, XATTR_LIST_MAX + 1),
 				       XATTR_LIST_MAX);
 		rc = as_vfs_fitting(rc, XATTR_LIST_MAX);
@@ -265,33 +267,33 @@ void lib_listxattr(struct lib *l, const struct as_op *op, struct as_outcome *out
 		as_vfs_answer_names(&l->vfs, out, &names, false);
 	}
 	as_vfs_names_free(&names);
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 }
 
-void lib_removexattr(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_removexattr(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p = { 0 };
+	struct as_lib_place p = { 0 };
 	int rc = xattr_name_check(op->name);
 
 	if (!rc)
-		rc = lib_walk(l, op->path, by_nofollow(op), &p);
+		rc = as_lib_walk(l, op->path, by_nofollow(op), &p);
 	if (!rc)
 		rc = xattr_allowed(l, &p, op->name, true);
 	if (!rc)
-		rc = l->ops->removexattr(l->fs, lib_place_path(&p), op->name);
-	lib_place_free(&p);
+		rc = l->ops->removexattr(l->fs, as_lib_place_path(&p), op->name);
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
-void lib_statfs(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_statfs(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p;
-	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc)
 		rc = l->ops->caps & AS_CAP_STATFS ? l->ops->statfs(l->fs, &out->sfs) : -EOPNOTSUPP;
 	if (!rc)
 		out->payload = AS_PAYLOAD_STATFS;
 	as_vfs_answer(out, rc);
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 }

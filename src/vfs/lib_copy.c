@@ -12,7 +12,7 @@
 #define COPY_BYTES ((size_t)1 << 20)
 
 /* fs/read_write.c, generic_file_rw_checks(). */
-static int copy_check_files(const struct slot *in, const struct slot *out)
+static int copy_check_files(const struct as_lib_slot *in, const struct as_lib_slot *out)
 {
 	if (!in || !out)
 		return -EBADF;
@@ -27,8 +27,8 @@ static int copy_check_files(const struct slot *in, const struct slot *out)
 }
 
 /* generic_copy_file_checks(): what is left to copy, or a negative errno. */
-static int64_t copy_check_range(struct lib *l, struct slot *in, struct slot *out, int64_t from,
-				int64_t to, uint64_t len)
+static int64_t copy_check_range(struct as_lib *l, struct as_lib_slot *in, struct as_lib_slot *out,
+				int64_t from, int64_t to, uint64_t len)
 {
 	struct as_stat a, b;
 	uint64_t left;
@@ -60,8 +60,8 @@ static int64_t copy_check_range(struct lib *l, struct slot *in, struct slot *out
 	return (int64_t)left;
 }
 
-static int64_t copy_bytes(struct lib *l, struct slot *in, struct slot *out, uint64_t from,
-			  uint64_t to, uint64_t len)
+static int64_t copy_bytes(struct as_lib *l, struct as_lib_slot *in, struct as_lib_slot *out,
+			  uint64_t from, uint64_t to, uint64_t len)
 {
 	uint64_t done = 0;
 	int64_t n = 0;
@@ -82,9 +82,10 @@ static int64_t copy_bytes(struct lib *l, struct slot *in, struct slot *out, uint
 	return done ? (int64_t)done : n;
 }
 
-void lib_copy_file_range(struct lib *l, const struct as_op *op, struct as_outcome *outcome)
+void as_lib_copy_file_range(struct as_lib *l, const struct as_op *op, struct as_outcome *outcome)
 {
-	struct slot *in = lib_slot_get_file(l, op->fd), *out = lib_slot_get_file(l, op->fd2);
+	struct as_lib_slot *in = as_lib_slot_get_file(l, op->fd),
+			   *out = as_lib_slot_get_file(l, op->fd2);
 	int64_t rc = copy_check_files(in, out), left;
 
 	if (!rc) {
@@ -97,7 +98,7 @@ void lib_copy_file_range(struct lib *l, const struct as_op *op, struct as_outcom
 }
 
 /* The descriptor, the format's own rules, what mmap(2) refuses, the end. */
-static int mmap_check(struct lib *l, struct slot *slot, const struct as_op *op)
+static int mmap_check(struct as_lib *l, struct as_lib_slot *slot, const struct as_op *op)
 {
 	struct as_stat st;
 	int rc;
@@ -116,9 +117,9 @@ static int mmap_check(struct lib *l, struct slot *slot, const struct as_op *op)
 	return op->len > st.size || (uint64_t)op->off > st.size - op->len ? -ENXIO : 0;
 }
 
-void lib_mmap_write(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_mmap_write(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = lib_slot_get_file(l, op->fd);
+	struct as_lib_slot *slot = as_lib_slot_get_file(l, op->fd);
 	uint64_t done = 0;
 	int64_t rc = mmap_check(l, slot, op);
 

@@ -22,30 +22,30 @@
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-struct slot *lib_slot_get(struct lib *l, int32_t number)
+struct as_lib_slot *as_lib_slot_get(struct as_lib *l, int32_t number)
 {
 	if (number < 0 || (size_t)number >= l->n_slots || !l->slots[number].used)
 		return NULL;
 	return &l->slots[number];
 }
 
-struct slot *lib_slot_get_file(struct lib *l, int32_t number)
+struct as_lib_slot *as_lib_slot_get_file(struct as_lib *l, int32_t number)
 {
-	struct slot *slot = lib_slot_get(l, number);
+	struct as_lib_slot *slot = as_lib_slot_get(l, number);
 
 	return slot && !slot->path_only ? slot : NULL;
 }
 
-int lib_slot_close(struct lib *l, struct slot *slot)
+int as_lib_slot_close(struct as_lib *l, struct as_lib_slot *slot)
 {
 	int rc = slot->handle ? l->ops->close(l->fs, slot->handle) : 0;
 
 	free(slot->path);
-	*slot = (struct slot){ 0 };
+	*slot = (struct as_lib_slot){ 0 };
 	return rc;
 }
 
-int lib_slot_stat(struct lib *l, struct slot *slot, struct as_stat *st)
+int as_lib_slot_stat(struct as_lib *l, struct as_lib_slot *slot, struct as_stat *st)
 {
 	int rc;
 
@@ -57,7 +57,7 @@ int lib_slot_stat(struct lib *l, struct slot *slot, struct as_stat *st)
 	return !rc && st->ino != slot->ino ? -AS_ERR_UNSUPPORTED : rc;
 }
 
-bool lib_slots_open(const struct lib *l)
+bool as_lib_slots_open(const struct as_lib *l)
 {
 	for (size_t i = 0; i < l->n_slots; i++)
 		if (l->slots[i].used)
@@ -65,7 +65,7 @@ bool lib_slots_open(const struct lib *l)
 	return false;
 }
 
-static struct slot *slot_at(struct lib *l, size_t number)
+static struct as_lib_slot *slot_at(struct as_lib *l, size_t number)
 {
 	if (number >= l->n_slots) {
 		size_t n = number + 16;
@@ -99,7 +99,7 @@ static int check_flags(unsigned flags)
 	return 0;
 }
 
-static enum walk open_walk(unsigned flags)
+static enum as_lib_walk open_walk(unsigned flags)
 {
 	bool nofollow = flags & O_NOFOLLOW || (flags & O_CREAT && flags & O_EXCL);
 
@@ -109,7 +109,7 @@ static enum walk open_walk(unsigned flags)
 }
 
 /* What is there and cannot be opened through the library: fs/namei.c, do_open(), may_open(). */
-static int refuse_node(const struct place *p, unsigned flags)
+static int refuse_node(const struct as_lib_place *p, unsigned flags)
 {
 	if (!p->there || S_ISREG(p->st.mode) || S_ISDIR(p->st.mode))
 		return 0;
@@ -130,23 +130,23 @@ static int refuse_removed(unsigned flags)
 	return writes(flags) || flags & O_TRUNC ? -EISDIR : -AS_ERR_UNSUPPORTED;
 }
 
-static int open_path_only(struct lib *l, const struct place *p, struct slot *slot)
+static int open_path_only(struct as_lib *l, const struct as_lib_place *p, struct as_lib_slot *slot)
 {
 	bool plain = S_ISREG(p->st.mode) || S_ISDIR(p->st.mode);
 	int rc = 0;
 
 	slot->path_only = true;
 	if (plain)
-		rc = l->ops->open(l->fs, lib_place_path(p),
+		rc = l->ops->open(l->fs, as_lib_place_path(p),
 				  S_ISDIR(p->st.mode) ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0,
 				  &slot->handle);
 	else
-		slot->path = as_xstrdup(lib_place_path(p));
+		slot->path = as_xstrdup(as_lib_place_path(p));
 	return rc;
 }
 
-static int open_place(struct lib *l, const struct place *p, unsigned flags, uint32_t mode,
-		      struct slot *slot)
+static int open_place(struct as_lib *l, const struct as_lib_place *p, unsigned flags, uint32_t mode,
+		      struct as_lib_slot *slot)
 {
 	int rc;
 
@@ -162,20 +162,21 @@ static int open_place(struct lib *l, const struct place *p, unsigned flags, uint
 		return refuse_removed(flags);
 	if (flags & TMPFILE_BIT && !(l->ops->caps & AS_CAP_TMPFILE))
 		return S_ISDIR(p->st.mode) ? -EOPNOTSUPP : -ENOTDIR;
-	return l->ops->open(l->fs, lib_place_path(p), flags & SEAM_FLAGS, mode & 07777,
+	return l->ops->open(l->fs, as_lib_place_path(p), flags & SEAM_FLAGS, mode & 07777,
 			    &slot->handle);
 }
 
-int lib_open_at(struct lib *l, const char *text, unsigned flags, uint32_t mode, struct slot *slot)
+int as_lib_open_at(struct as_lib *l, const char *text, unsigned flags, uint32_t mode,
+		   struct as_lib_slot *slot)
 {
-	struct place p = { 0 };
+	struct as_lib_place p = { 0 };
 	int rc;
 
 	if (flags & O_PATH)
 		flags &= O_PATH_FLAGS;
 	rc = check_flags(flags);
 	if (!rc)
-		rc = lib_walk(l, text, open_walk(flags), &p);
+		rc = as_lib_walk(l, text, open_walk(flags), &p);
 	if (!rc)
 		rc = open_place(l, &p, flags, mode, slot);
 	if (!rc) {
@@ -184,33 +185,33 @@ int lib_open_at(struct lib *l, const char *text, unsigned flags, uint32_t mode, 
 		slot->ino = p.st.ino;
 		slot->type = p.there && !(flags & TMPFILE_BIT) ? p.st.mode & S_IFMT : S_IFREG;
 	}
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 	return rc;
 }
 
-void lib_open(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_open(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot made = { 0 }, *slot = NULL;
+	struct as_lib_slot made = { 0 }, *slot = NULL;
 	int rc;
 
 	/* What the slot held is closed first, whatever comes of the open. */
 	if (op->slot != AS_SLOT_NONE)
 		slot = slot_at(l, (size_t)op->slot);
 	if (slot && slot->used)
-		lib_slot_close(l, slot);
-	rc = lib_open_at(l, op->path, (unsigned)op->flags, op->mode, &made);
+		as_lib_slot_close(l, slot);
+	rc = as_lib_open_at(l, op->path, (unsigned)op->flags, op->mode, &made);
 	as_vfs_answer(out, rc);
 	if (!rc && slot)
 		*slot = made;
 	else if (!rc)
-		lib_slot_close(l, &made);
+		as_lib_slot_close(l, &made);
 }
 
-void lib_close(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_close(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = lib_slot_get(l, op->fd);
+	struct as_lib_slot *slot = as_lib_slot_get(l, op->fd);
 
-	as_vfs_answer(out, slot ? lib_slot_close(l, slot) : -EBADF);
+	as_vfs_answer(out, slot ? as_lib_slot_close(l, slot) : -EBADF);
 }
 
 /* ---- Data ------------------------------------------------------------------------------------ */
@@ -221,7 +222,7 @@ static bool wraps(int64_t at, uint64_t len)
 	return at < 0 || len > (uint64_t)INT64_MAX - (uint64_t)at;
 }
 
-static int64_t read_at(struct lib *l, struct slot *slot, uint64_t len, int64_t at)
+static int64_t read_at(struct as_lib *l, struct as_lib_slot *slot, uint64_t len, int64_t at)
 {
 	char *buf;
 	int64_t n;
@@ -240,9 +241,9 @@ static int64_t read_at(struct lib *l, struct slot *slot, uint64_t len, int64_t a
 	return n;
 }
 
-void lib_read(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_read(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = lib_slot_get_file(l, op->fd);
+	struct as_lib_slot *slot = as_lib_slot_get_file(l, op->fd);
 	int64_t n = read_at(l, slot, op->len, slot ? slot->off : 0);
 
 	if (n > 0)
@@ -250,17 +251,18 @@ void lib_read(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	as_vfs_answer_bytes(&l->vfs, out, n);
 }
 
-void lib_pread(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_pread(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	/* A negative offset is looked at before the descriptor. */
-	int64_t n =
-		op->off < 0 ? -EINVAL : read_at(l, lib_slot_get_file(l, op->fd), op->len, op->off);
+	int64_t n = op->off < 0 ? -EINVAL
+				: read_at(l, as_lib_slot_get_file(l, op->fd), op->len, op->off);
 
 	as_vfs_answer_bytes(&l->vfs, out, n);
 }
 
 /* Writes the pattern where it will land; *at moves behind it. */
-static int64_t write_at(struct lib *l, struct slot *slot, const struct as_op *op, int64_t *at)
+static int64_t write_at(struct as_lib *l, struct as_lib_slot *slot, const struct as_op *op,
+			int64_t *at)
 {
 	struct as_stat st;
 	uint64_t off = (uint64_t)*at;
@@ -287,9 +289,9 @@ static int64_t write_at(struct lib *l, struct slot *slot, const struct as_op *op
 	return n;
 }
 
-void lib_write(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_write(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = lib_slot_get_file(l, op->fd);
+	struct as_lib_slot *slot = as_lib_slot_get_file(l, op->fd);
 	int64_t at = slot ? slot->off : 0, n = write_at(l, slot, op, &at);
 
 	if (n >= 0)
@@ -297,11 +299,12 @@ void lib_write(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	as_vfs_answer(out, n);
 }
 
-void lib_pwrite(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_pwrite(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	int64_t at = op->off;
 
-	as_vfs_answer(out, at < 0 ? -EINVAL : write_at(l, lib_slot_get_file(l, op->fd), op, &at));
+	as_vfs_answer(out,
+		      at < 0 ? -EINVAL : write_at(l, as_lib_slot_get_file(l, op->fd), op, &at));
 }
 
 /* A library does not say where its holes are: all up to the end is data. */
@@ -312,7 +315,7 @@ static int64_t seek_data_hole(int64_t off, int64_t size, bool hole)
 	return hole ? size : off;
 }
 
-static int64_t seek_to(struct lib *l, struct slot *slot, int64_t off, int64_t whence)
+static int64_t seek_to(struct as_lib *l, struct as_lib_slot *slot, int64_t off, int64_t whence)
 {
 	int64_t max = l->args.size_max_bytes ? (int64_t)l->args.size_max_bytes : INT64_MAX,
 		to = off;
@@ -337,9 +340,9 @@ static int64_t seek_to(struct lib *l, struct slot *slot, int64_t off, int64_t wh
 	return to < 0 || to > max ? -EINVAL : to;
 }
 
-void lib_lseek(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_lseek(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = lib_slot_get_file(l, op->fd);
+	struct as_lib_slot *slot = as_lib_slot_get_file(l, op->fd);
 	int64_t to = slot ? seek_to(l, slot, op->off, op->flags) : -EBADF;
 
 	if (to >= 0)
@@ -349,38 +352,38 @@ void lib_lseek(struct lib *l, const struct as_op *op, struct as_outcome *out)
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */
 
-static bool too_large(const struct lib *l, uint64_t size)
+static bool too_large(const struct as_lib *l, uint64_t size)
 {
 	return l->args.size_max_bytes && size > l->args.size_max_bytes;
 }
 
-int lib_truncate_at(struct lib *l, const char *text, uint64_t size)
+int as_lib_truncate_at(struct as_lib *l, const char *text, uint64_t size)
 {
 	struct as_stat st = { .size = size };
-	struct place p = { 0 };
+	struct as_lib_place p = { 0 };
 	int rc = 0;
 
 	if (size > INT64_MAX)
 		return -EINVAL;
-	rc = lib_walk(l, text, WALK_FOLLOW, &p);
+	rc = as_lib_walk(l, text, WALK_FOLLOW, &p);
 	if (!rc && S_ISDIR(p.st.mode))
 		rc = -EISDIR;
 	else if (!rc && !S_ISREG(p.st.mode))
 		rc = -EINVAL;
 	if (!rc)
-		rc = l->ops->setattr(l->fs, lib_place_path(&p), &st, AS_SET_SIZE);
-	lib_place_free(&p);
+		rc = l->ops->setattr(l->fs, as_lib_place_path(&p), &st, AS_SET_SIZE);
+	as_lib_place_free(&p);
 	return rc;
 }
 
-void lib_truncate(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_truncate(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	as_vfs_answer(out, lib_truncate_at(l, op->path, op->len));
+	as_vfs_answer(out, as_lib_truncate_at(l, op->path, op->len));
 }
 
-void lib_ftruncate(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_ftruncate(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = lib_slot_get_file(l, op->fd);
+	struct as_lib_slot *slot = as_lib_slot_get_file(l, op->fd);
 	struct as_stat st = { .size = op->len };
 	int rc;
 
@@ -405,7 +408,8 @@ static uint32_t fallocate_cap(int64_t mode)
 }
 
 /* fs/open.c, vfs_fallocate(). */
-static int fallocate_check(const struct lib *l, const struct slot *slot, const struct as_op *op)
+static int fallocate_check(const struct as_lib *l, const struct as_lib_slot *slot,
+			   const struct as_op *op)
 {
 	int rc;
 
@@ -425,9 +429,9 @@ static int fallocate_check(const struct lib *l, const struct slot *slot, const s
 	return l->ops->caps & fallocate_cap(op->flags) ? 0 : -EOPNOTSUPP;
 }
 
-void lib_fallocate(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_fallocate(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = lib_slot_get_file(l, op->fd);
+	struct as_lib_slot *slot = as_lib_slot_get_file(l, op->fd);
 	int rc = fallocate_check(l, slot, op);
 
 	if (!rc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lib_mount: the executor's own life: mounting, unmounting, power cuts, what makes things stable,
+ * as_lib_mount: the executor's own life: mounting, unmounting, power cuts, what makes things stable,
  * and the table of its operations.
  *
  * After every unmount the library must have given all memory back; what it kept is a leak, noted
@@ -16,7 +16,7 @@
 
 /* ---- Mounting -------------------------------------------------------------------------------- */
 
-static void note_trouble(struct lib *l, enum as_finding_kind kind, const char *text)
+static void note_trouble(struct as_lib *l, enum as_finding_kind kind, const char *text)
 {
 	if (l->trouble.len)
 		return;
@@ -24,7 +24,7 @@ static void note_trouble(struct lib *l, enum as_finding_kind kind, const char *t
 	as_buf_adds(&l->trouble, text);
 }
 
-static void check_leaks(struct lib *l, const char *when)
+static void check_leaks(struct as_lib *l, const char *when)
 {
 	struct as_host_leaks live = as_host_live(l->args.host);
 	struct as_buf text = { 0 };
@@ -42,7 +42,7 @@ static void check_leaks(struct lib *l, const char *when)
 
 const char *as_vfs_lib_trouble(struct as_vfs *vfs, enum as_finding_kind *kind)
 {
-	struct lib *l = (struct lib *)vfs;
+	struct as_lib *l = (struct as_lib *)vfs;
 	const char *misuse = as_host_misuse(l->args.host);
 
 	if (misuse)
@@ -63,7 +63,7 @@ static bool has_word(const char *opts, const char *word)
 
 int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
 {
-	struct lib *l = (struct lib *)vfs;
+	struct as_lib *l = (struct as_lib *)vfs;
 	struct as_mount_args args = { .host = l->host, .bd = l->args.bd };
 	int rc;
 
@@ -84,7 +84,7 @@ int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
 	return 0;
 }
 
-static void forget(struct lib *l)
+static void forget(struct as_lib *l)
 {
 	for (size_t i = 0; i < l->n_slots; i++)
 		free(l->slots[i].path);
@@ -99,17 +99,17 @@ static void forget(struct lib *l)
 
 int as_vfs_lib_unmount(struct as_vfs *vfs)
 {
-	struct lib *l = (struct lib *)vfs;
+	struct as_lib *l = (struct as_lib *)vfs;
 	int rc, first = 0;
 
 	if (!l->fs)
 		return 0;
 	for (size_t i = 0; i < l->n_slots; i++) {
-		rc = l->slots[i].used ? lib_slot_close(l, &l->slots[i]) : 0;
+		rc = l->slots[i].used ? as_lib_slot_close(l, &l->slots[i]) : 0;
 		if (rc && !first)
 			first = rc;
 	}
-	lib_cwd_reset(l);
+	as_lib_cwd_reset(l);
 	rc = l->ops->unmount(l->fs);
 	forget(l);
 	check_leaks(l, "unmount");
@@ -118,7 +118,7 @@ int as_vfs_lib_unmount(struct as_vfs *vfs)
 
 void as_vfs_lib_abandon(struct as_vfs *vfs)
 {
-	struct lib *l = (struct lib *)vfs;
+	struct as_lib *l = (struct as_lib *)vfs;
 
 	if (!l->fs)
 		return;
@@ -128,25 +128,25 @@ void as_vfs_lib_abandon(struct as_vfs *vfs)
 	as_host_drop(l->args.host);
 }
 
-void lib_umount(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_umount(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	(void)op;
-	as_vfs_answer(out, lib_slots_open(l) ? -EBUSY : as_vfs_lib_unmount(&l->vfs));
+	as_vfs_answer(out, as_lib_slots_open(l) ? -EBUSY : as_vfs_lib_unmount(&l->vfs));
 }
 
-void lib_mount(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_mount(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	as_vfs_answer(out, l->fs ? -EBUSY : as_vfs_lib_mount(&l->vfs, op->opts));
 }
 
-void lib_remount(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_remount(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	int rc = l->ops->remount ? l->ops->remount(l->fs, op->opts) : l->ops->sync(l->fs);
 
 	as_vfs_answer(out, rc);
 }
 
-void lib_crash(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_crash(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	(void)op;
 	as_vfs_lib_abandon(&l->vfs);
@@ -155,41 +155,42 @@ void lib_crash(struct lib *l, const struct as_op *op, struct as_outcome *out)
 
 /* ---- Stable storage -------------------------------------------------------------------------- */
 
-void lib_sync(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_sync(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	(void)op;
 	as_vfs_answer(out, l->ops->sync(l->fs));
 }
 
-void lib_syncfs(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_syncfs(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	as_vfs_answer(out, lib_slot_get_file(l, op->fd) ? l->ops->sync(l->fs) : -EBADF);
+	as_vfs_answer(out, as_lib_slot_get_file(l, op->fd) ? l->ops->sync(l->fs) : -EBADF);
 }
 
-static void sync_slot(struct lib *l, const struct as_op *op, bool data_only, struct as_outcome *out)
+static void sync_slot(struct as_lib *l, const struct as_op *op, bool data_only,
+		      struct as_outcome *out)
 {
-	struct slot *slot = lib_slot_get_file(l, op->fd);
+	struct as_lib_slot *slot = as_lib_slot_get_file(l, op->fd);
 
 	as_vfs_answer(out, slot ? l->ops->fsync(l->fs, slot->handle, data_only) : -EBADF);
 }
 
-void lib_fsync(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_fsync(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	sync_slot(l, op, false, out);
 }
 
-void lib_fdatasync(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_fdatasync(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	sync_slot(l, op, true, out);
 }
 
 /* It promises nothing, so a library has nothing to do: fs/sync.c, sync_file_range() checks. */
-void lib_sync_file_range(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_sync_file_range(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	uint64_t end = (uint64_t)op->off + op->len;
 	int rc = 0;
 
-	if (!lib_slot_get_file(l, op->fd))
+	if (!as_lib_slot_get_file(l, op->fd))
 		rc = -EBADF;
 	else if (op->flags & ~7 || op->off < 0 || (int64_t)end < 0 || end < (uint64_t)op->off)
 		rc = -EINVAL;
@@ -200,17 +201,17 @@ void lib_sync_file_range(struct lib *l, const struct as_op *op, struct as_outcom
 
 static int tree_stat(void *ctx, const char *path, struct as_stat *st)
 {
-	struct lib *l = ctx;
+	struct as_lib *l = ctx;
 
 	return l->ops->getattr(l->fs, path, st);
 }
 
 static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx)
 {
-	struct lib *l = ctx;
+	struct as_lib *l = ctx;
 
 	struct as_vfs_names names = { 0 };
-	int rc = lib_list(l, path, &names);
+	int rc = as_lib_list(l, path, &names);
 
 	for (size_t i = 0; !rc && i < names.n; i++) {
 		const char *name = as_vfs_names_at(&names, i);
@@ -223,14 +224,14 @@ static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ct
 
 static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
 {
-	struct lib *l = ctx;
+	struct as_lib *l = ctx;
 
 	return as_vfs_fitting(l->ops->readlink(l->fs, path, buf, len), len);
 }
 
 static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uint64_t off)
 {
-	struct lib *l = ctx;
+	struct as_lib *l = ctx;
 	struct as_handle *handle;
 	int64_t n, rc = l->ops->open(l->fs, path, O_RDONLY, 0, &handle);
 
@@ -243,7 +244,7 @@ static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uin
 
 static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len)
 {
-	struct lib *l = ctx;
+	struct as_lib *l = ctx;
 
 	int64_t n = l->ops->caps & AS_CAP_XATTR ? l->ops->listxattr(l->fs, path, buf, len)
 						: -EOPNOTSUPP;
@@ -257,7 +258,7 @@ static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len
 
 static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void *buf, size_t len)
 {
-	struct lib *l = ctx;
+	struct as_lib *l = ctx;
 
 	return l->ops->caps & AS_CAP_XATTR
 		       ? as_vfs_fitting(l->ops->getxattr(l->fs, path, name, buf, len), len)
@@ -276,7 +277,7 @@ static const struct as_tree_ops tree_ops = {
 /* ---- The table ------------------------------------------------------------------------------- */
 
 /* While nothing is mounted only mount has a meaning. */
-static bool answered_unmounted(struct lib *l, const struct as_op *op, struct as_outcome *out)
+static bool answered_unmounted(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	if (l->fs || op->code == AS_OP_MOUNT)
 		return false;
@@ -287,17 +288,17 @@ static bool answered_unmounted(struct lib *l, const struct as_op *op, struct as_
 #define X(ID, name)                                                                               \
 	static void op_##name(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out) \
 	{                                                                                         \
-		struct lib *l = (struct lib *)vfs;                                                \
+		struct as_lib *l = (struct as_lib *)vfs;                                          \
                                                                                                   \
 		if (!answered_unmounted(l, op, out))                                              \
-			lib_##name(l, op, out);                                                   \
+			as_lib_##name(l, op, out);                                                \
 	}
 AS_VFS_OPS(X)
 #undef X
 
 static void lib_free(struct as_vfs *vfs)
 {
-	struct lib *l = (struct lib *)vfs;
+	struct as_lib *l = (struct as_lib *)vfs;
 
 	forget(l);
 	as_buf_free(&l->cwd.path);
@@ -323,7 +324,7 @@ static const struct as_vfs_ops lib_ops = {
 
 struct as_vfs *as_vfs_lib_new(const struct as_lib_args *args)
 {
-	struct lib *l = as_xcalloc(1, sizeof(*l));
+	struct as_lib *l = as_xcalloc(1, sizeof(*l));
 
 	l->vfs.ops = &lib_ops;
 	l->args = *args;

@@ -12,15 +12,15 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-static int type_at(struct lib *l, const struct place *p, struct as_stat *st)
+static int type_at(struct as_lib *l, const struct as_lib_place *p, struct as_stat *st)
 {
 	if (p->gone)
 		return -ENOENT;
-	return l->ops->getattr(l->fs, lib_place_path(p), st);
+	return l->ops->getattr(l->fs, as_lib_place_path(p), st);
 }
 
 /* -EEXIST when something is there, 0 when nothing is. */
-static int must_be_absent(struct lib *l, const struct place *p)
+static int must_be_absent(struct as_lib *l, const struct as_lib_place *p)
 {
 	struct as_stat st;
 	int rc = type_at(l, p, &st);
@@ -30,9 +30,9 @@ static int must_be_absent(struct lib *l, const struct place *p)
 
 /* The place of a new name that is not a directory's: filename_create(). `can` is whether the
  * library has the function at all. */
-static int new_place(struct lib *l, const char *text, bool can, struct place *p)
+static int new_place(struct as_lib *l, const char *text, bool can, struct as_lib_place *p)
 {
-	int rc = lib_walk(l, text, WALK_PARENT, p);
+	int rc = as_lib_walk(l, text, WALK_PARENT, p);
 
 	if (rc)
 		return rc;
@@ -51,46 +51,47 @@ static int new_place(struct lib *l, const char *text, bool can, struct place *p)
 	return 0;
 }
 
-void lib_mkdir(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_mkdir(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p;
-	int rc = lib_walk(l, op->path, WALK_PARENT, &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, op->path, WALK_PARENT, &p);
 
 	if (!rc && p.last != LAST_NORM)
 		rc = -EEXIST;
 	if (!rc && p.gone)
 		rc = -ENOENT;
 	if (!rc)
-		rc = l->ops->mkdir(l->fs, lib_place_path(&p),
+		rc = l->ops->mkdir(l->fs, as_lib_place_path(&p),
 				   op->mode & (07777 & ~(S_ISUID | S_ISGID)));
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
-void lib_create(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_create(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot slot = { 0 };
-	int rc = lib_open_at(l, op->path, O_CREAT | O_EXCL | O_WRONLY, op->mode, &slot);
+	struct as_lib_slot slot = { 0 };
+	int rc = as_lib_open_at(l, op->path, O_CREAT | O_EXCL | O_WRONLY, op->mode, &slot);
 
 	if (!rc)
-		rc = lib_slot_close(l, &slot);
+		rc = as_lib_slot_close(l, &slot);
 	as_vfs_answer(out, rc);
 }
 
 /* mknod(2) of a regular file is a create without a descriptor, for a library without mknod. */
-static int make_regular(struct lib *l, const struct place *p, uint32_t mode)
+static int make_regular(struct as_lib *l, const struct as_lib_place *p, uint32_t mode)
 {
 	struct as_handle *handle;
-	int rc = l->ops->open(l->fs, lib_place_path(p), O_CREAT | O_EXCL | O_WRONLY, mode, &handle);
+	int rc = l->ops->open(l->fs, as_lib_place_path(p), O_CREAT | O_EXCL | O_WRONLY, mode,
+			      &handle);
 
 	return rc ? rc : l->ops->close(l->fs, handle);
 }
 
-void lib_mknod(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_mknod(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	uint32_t type = as_op_node_type(op);
 	uint64_t rdev = 0;
-	struct place p = { 0 };
+	struct as_lib_place p = { 0 };
 	bool can = l->ops->caps & AS_CAP_MKNOD;
 	int rc = -as_op_mknod_refused(op);
 
@@ -102,14 +103,14 @@ void lib_mknod(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	if (!rc && !can)
 		rc = make_regular(l, &p, op->mode & 07777);
 	else if (!rc)
-		rc = l->ops->mknod(l->fs, lib_place_path(&p), type | (op->mode & 07777), rdev);
-	lib_place_free(&p);
+		rc = l->ops->mknod(l->fs, as_lib_place_path(&p), type | (op->mode & 07777), rdev);
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
-void lib_symlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_symlink(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p = { 0 };
+	struct as_lib_place p = { 0 };
 	int rc = 0;
 
 	/* getname() looks at the text first. */
@@ -120,31 +121,31 @@ void lib_symlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	if (!rc)
 		rc = new_place(l, op->path2, l->ops->caps & AS_CAP_SYMLINK, &p);
 	if (!rc)
-		rc = l->ops->symlink(l->fs, op->path, lib_place_path(&p));
-	lib_place_free(&p);
+		rc = l->ops->symlink(l->fs, op->path, as_lib_place_path(&p));
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
-void lib_hardlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_hardlink(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place from, to = { 0 };
-	int rc = lib_walk(l, op->path, WALK_NOFOLLOW, &from);
+	struct as_lib_place from, to = { 0 };
+	int rc = as_lib_walk(l, op->path, WALK_NOFOLLOW, &from);
 
 	if (!rc)
 		rc = new_place(l, op->path2, l->ops->caps & AS_CAP_HARDLINK, &to);
 	if (!rc && from.gone)
 		rc = must_be_absent(l, &to) ? -EEXIST : -EPERM;
 	if (!rc)
-		rc = l->ops->link(l->fs, lib_place_path(&from), lib_place_path(&to));
-	lib_place_free(&from);
-	lib_place_free(&to);
+		rc = l->ops->link(l->fs, as_lib_place_path(&from), as_lib_place_path(&to));
+	as_lib_place_free(&from);
+	as_lib_place_free(&to);
 	as_vfs_answer(out, rc);
 }
 
-void lib_link_tmpfile(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_link_tmpfile(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct slot *slot = lib_slot_get(l, op->fd);
-	struct place p = { 0 };
+	struct as_lib_slot *slot = as_lib_slot_get(l, op->fd);
+	struct as_lib_place p = { 0 };
 	int rc = 0;
 
 	if (!slot)
@@ -154,17 +155,17 @@ void lib_link_tmpfile(struct lib *l, const struct as_op *op, struct as_outcome *
 	if (!rc && S_ISDIR(slot->type))
 		rc = must_be_absent(l, &p) ? -EEXIST : -EPERM;
 	if (!rc && !slot->handle)
-		rc = slot->path ? l->ops->link(l->fs, slot->path, lib_place_path(&p))
+		rc = slot->path ? l->ops->link(l->fs, slot->path, as_lib_place_path(&p))
 				: -AS_ERR_UNSUPPORTED;
 	else if (!rc && !l->ops->link_handle)
 		rc = -AS_ERR_UNSUPPORTED;
 	else if (!rc)
-		rc = l->ops->link_handle(l->fs, slot->handle, lib_place_path(&p));
-	lib_place_free(&p);
+		rc = l->ops->link_handle(l->fs, slot->handle, as_lib_place_path(&p));
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
-int lib_rmdir_at(struct lib *l, const char *text)
+int as_lib_rmdir_at(struct as_lib *l, const char *text)
 {
 	static const int refused[] = {
 		[LAST_NORM] = 0,
@@ -172,26 +173,26 @@ int lib_rmdir_at(struct lib *l, const char *text)
 		[LAST_DOTDOT] = -ENOTEMPTY,
 		[LAST_ROOT] = -EBUSY,
 	};
-	struct place p;
-	int rc = lib_walk(l, text, WALK_PARENT, &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, text, WALK_PARENT, &p);
 
 	if (!rc)
 		rc = refused[p.last];
 	if (!rc && p.gone)
 		rc = -ENOENT;
 	if (!rc)
-		rc = l->ops->rmdir(l->fs, lib_place_path(&p));
+		rc = l->ops->rmdir(l->fs, as_lib_place_path(&p));
 	if (!rc)
-		lib_track_removed(l, lib_place_path(&p));
-	lib_place_free(&p);
+		as_lib_track_removed(l, as_lib_place_path(&p));
+	as_lib_place_free(&p);
 	return rc;
 }
 
-int lib_unlink_at(struct lib *l, const char *text)
+int as_lib_unlink_at(struct as_lib *l, const char *text)
 {
 	struct as_stat st;
-	struct place p;
-	int rc = lib_walk(l, text, WALK_PARENT, &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, text, WALK_PARENT, &p);
 
 	if (!rc && p.last != LAST_NORM)
 		rc = -EISDIR;
@@ -201,26 +202,26 @@ int lib_unlink_at(struct lib *l, const char *text)
 			rc = S_ISDIR(st.mode) ? -EISDIR : -ENOTDIR;
 	}
 	if (!rc)
-		rc = l->ops->unlink(l->fs, lib_place_path(&p));
+		rc = l->ops->unlink(l->fs, as_lib_place_path(&p));
 	if (!rc)
-		lib_track_removed(l, lib_place_path(&p));
-	lib_place_free(&p);
+		as_lib_track_removed(l, as_lib_place_path(&p));
+	as_lib_place_free(&p);
 	return rc;
 }
 
-void lib_rmdir(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_rmdir(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	as_vfs_answer(out, lib_rmdir_at(l, op->path));
+	as_vfs_answer(out, as_lib_rmdir_at(l, op->path));
 }
 
-void lib_unlink(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_unlink(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	as_vfs_answer(out, lib_unlink_at(l, op->path));
+	as_vfs_answer(out, as_lib_unlink_at(l, op->path));
 }
 
 /* ---- rename ---------------------------------------------------------------------------------- */
 
-static bool lies_below(const struct place *p, const struct place *top)
+static bool lies_below(const struct as_lib_place *p, const struct as_lib_place *top)
 {
 	size_t len = top->path.len;
 
@@ -230,8 +231,8 @@ static bool lies_below(const struct place *p, const struct place *top)
 
 /* What do_renameat2() looks at before vfs_rename(): needed only where the library is not asked
  * (slashes, removed directories, flags that it does not have). */
-static int rename_check(struct lib *l, const struct place *from, const struct place *to,
-			unsigned flags)
+static int rename_check(struct as_lib *l, const struct as_lib_place *from,
+			const struct as_lib_place *to, unsigned flags)
 {
 	struct as_stat old, new;
 	int rc = type_at(l, from, &old), new_rc;
@@ -262,17 +263,17 @@ static int rename_check(struct lib *l, const struct place *from, const struct pl
 	return flags && !(l->ops->caps & AS_CAP_RENAME2) ? -EINVAL : 0;
 }
 
-static int rename_at(struct lib *l, const char *from_text, const char *to_text, unsigned flags)
+static int rename_at(struct as_lib *l, const char *from_text, const char *to_text, unsigned flags)
 {
-	struct place from = { 0 }, to = { 0 };
+	struct as_lib_place from = { 0 }, to = { 0 };
 	int rc;
 
 	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT) ||
 	    (flags & RENAME_EXCHANGE && flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)))
 		return -EINVAL;
-	rc = lib_walk_renamed(l, from_text, WALK_PARENT, &from);
+	rc = as_lib_walk_renamed(l, from_text, WALK_PARENT, &from);
 	if (!rc)
-		rc = lib_walk_renamed(l, to_text, WALK_PARENT, &to);
+		rc = as_lib_walk_renamed(l, to_text, WALK_PARENT, &to);
 	if (!rc && from.last != LAST_NORM)
 		rc = -EBUSY;
 	if (!rc && to.last != LAST_NORM)
@@ -283,34 +284,34 @@ static int rename_at(struct lib *l, const char *from_text, const char *to_text, 
 		    (flags && !(l->ops->caps & AS_CAP_RENAME2))))
 		rc = rename_check(l, &from, &to, flags);
 	if (!rc)
-		rc = l->ops->rename(l->fs, lib_place_path(&from), lib_place_path(&to), flags);
+		rc = l->ops->rename(l->fs, as_lib_place_path(&from), as_lib_place_path(&to), flags);
 	if (!rc)
-		lib_track_renamed(l, lib_place_path(&from), lib_place_path(&to),
-				  flags & RENAME_EXCHANGE);
-	lib_place_free(&from);
-	lib_place_free(&to);
+		as_lib_track_renamed(l, as_lib_place_path(&from), as_lib_place_path(&to),
+				     flags & RENAME_EXCHANGE);
+	as_lib_place_free(&from);
+	as_lib_place_free(&to);
 	return rc;
 }
 
-void lib_rename(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_rename(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	as_vfs_answer(out, rename_at(l, op->path, op->path2, 0));
 }
 
-void lib_rename2(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_rename2(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	as_vfs_answer(out, rename_at(l, op->path, op->path2, (unsigned)op->flags));
 }
 
-void lib_chcwd(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_chcwd(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p;
-	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && !S_ISDIR(p.st.mode))
 		rc = -ENOTDIR;
 	if (!rc)
-		rc = lib_cwd_set(l, &p);
-	lib_place_free(&p);
+		rc = as_lib_cwd_set(l, &p);
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }

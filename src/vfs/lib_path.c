@@ -18,12 +18,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-const char *lib_place_path(const struct place *p)
+const char *as_lib_place_path(const struct as_lib_place *p)
 {
 	return p->path.len ? p->path.data : "/";
 }
 
-void lib_place_free(struct place *p)
+void as_lib_place_free(struct as_lib_place *p)
 {
 	as_buf_free(&p->path);
 }
@@ -35,7 +35,7 @@ static void cut(struct as_buf *path, size_t len)
 		path->data[len] = '\0';
 }
 
-static void pop(struct place *p)
+static void pop(struct as_lib_place *p)
 {
 	size_t len = p->path.len;
 
@@ -49,14 +49,15 @@ static void pop(struct place *p)
 }
 
 /* The walk ended in a directory by ".", ".." or "/". */
-static int end_in_dir(struct lib *l, enum walk how, enum last last, struct place *p)
+static int end_in_dir(struct as_lib *l, enum as_lib_walk how, enum as_lib_last last,
+		      struct as_lib_place *p)
 {
 	p->last = last;
 	if (how == WALK_PARENT)
 		return 0;
 	p->there = true;
 	if (!p->gone)
-		return l->ops->getattr(l->fs, lib_place_path(p), &p->st);
+		return l->ops->getattr(l->fs, as_lib_place_path(p), &p->st);
 	/* A removed directory is reached through the handle that the working directory keeps. */
 	if (p->gone == l->cwd.gone && l->cwd.handle)
 		return l->ops->fgetattr(l->fs, l->cwd.handle, &p->st);
@@ -64,14 +65,14 @@ static int end_in_dir(struct lib *l, enum walk how, enum last last, struct place
 }
 
 /* Puts the text of the link at p->path in front of `rest`, into the buffer not in use. */
-static int push_link(struct lib *l, struct place *p, const char *rest, unsigned which,
+static int push_link(struct as_lib *l, struct as_lib_place *p, const char *rest, unsigned which,
 		     const char **todo)
 {
 	struct as_buf *text = &l->todo[which];
 	int64_t len;
 
 	as_buf_clear(text);
-	len = l->ops->readlink(l->fs, lib_place_path(p), as_buf_reserve(text, AS_VFS_PATH_MAX),
+	len = l->ops->readlink(l->fs, as_lib_place_path(p), as_buf_reserve(text, AS_VFS_PATH_MAX),
 			       AS_VFS_PATH_MAX);
 	if (len < 0)
 		return (int)len;
@@ -87,15 +88,15 @@ static int push_link(struct lib *l, struct place *p, const char *rest, unsigned 
 	return 0;
 }
 
-static bool wants_follow(enum walk how, bool slash)
+static bool wants_follow(enum as_lib_walk how, bool slash)
 {
 	return slash || how == WALK_FOLLOW || how == WALK_CREATE;
 }
 
 /* A component that is not "." or "..", already appended to p->path. Returns 1 when the walk ends
  * here, 0 when it goes on at *todo, or a negative errno. */
-static int step(struct lib *l, enum walk how, bool last, const char **todo, unsigned *links,
-		struct place *p)
+static int step(struct as_lib *l, enum as_lib_walk how, bool last, const char **todo,
+		unsigned *links, struct as_lib_place *p)
 {
 	bool creates = how == WALK_CREATE || how == WALK_CREATE_NOFOLLOW;
 	int rc;
@@ -106,7 +107,7 @@ static int step(struct lib *l, enum walk how, bool last, const char **todo, unsi
 	/* open(2) with O_CREAT: fs/namei.c, open_last_lookups(). */
 	if (last && creates && p->slash)
 		return -EISDIR;
-	rc = l->ops->getattr(l->fs, lib_place_path(p), &p->st);
+	rc = l->ops->getattr(l->fs, as_lib_place_path(p), &p->st);
 	if (rc == -ENOENT && last && creates)
 		return 1;
 	if (rc)
@@ -123,7 +124,7 @@ static int step(struct lib *l, enum walk how, bool last, const char **todo, unsi
 }
 
 /* A name in a removed directory: nothing is there, but some errors come first. */
-static int end_in_removed(enum walk how, struct place *p)
+static int end_in_removed(enum as_lib_walk how, struct as_lib_place *p)
 {
 	bool creates = how == WALK_CREATE || how == WALK_CREATE_NOFOLLOW;
 
@@ -133,7 +134,8 @@ static int end_in_removed(enum walk how, struct place *p)
 	return creates && p->slash ? -EISDIR : -ENOENT;
 }
 
-static int walk_from(struct lib *l, const char *todo, enum walk how, struct place *p)
+static int walk_from(struct as_lib *l, const char *todo, enum as_lib_walk how,
+		     struct as_lib_place *p)
 {
 	unsigned links = 0;
 	int rc = 0;
@@ -179,16 +181,17 @@ static int walk_from(struct lib *l, const char *todo, enum walk how, struct plac
 	return rc < 0 ? rc : 0;
 }
 
-int lib_walk(struct lib *l, const char *text, enum walk how, struct place *p)
+int as_lib_walk(struct as_lib *l, const char *text, enum as_lib_walk how, struct as_lib_place *p)
 {
-	int rc = lib_walk_renamed(l, text, how, p);
+	int rc = as_lib_walk_renamed(l, text, how, p);
 
 	return !rc && p->too_long ? -ENAMETOOLONG : rc;
 }
 
-int lib_walk_renamed(struct lib *l, const char *text, enum walk how, struct place *p)
+int as_lib_walk_renamed(struct as_lib *l, const char *text, enum as_lib_walk how,
+			struct as_lib_place *p)
 {
-	*p = (struct place){ 0 };
+	*p = (struct as_lib_place){ 0 };
 	if (!*text)
 		return -ENOENT;
 	if (strnlen(text, AS_VFS_PATH_MAX) >= AS_VFS_PATH_MAX)
@@ -230,7 +233,7 @@ static void move_one(struct as_buf *path, const char *from, const char *to, bool
 		replace_top(path, strlen(to), from);
 }
 
-void lib_track_removed(struct lib *l, const char *path)
+void as_lib_track_removed(struct as_lib *l, const char *path)
 {
 	struct as_buf *cwd = &l->cwd.path;
 
@@ -239,7 +242,7 @@ void lib_track_removed(struct lib *l, const char *path)
 		l->cwd.gone++;
 	}
 	for (size_t i = 0; i < l->n_slots; i++) {
-		struct slot *slot = &l->slots[i];
+		struct as_lib_slot *slot = &l->slots[i];
 
 		if (slot->used && slot->path && !strcmp(slot->path, path)) {
 			free(slot->path);
@@ -248,15 +251,15 @@ void lib_track_removed(struct lib *l, const char *path)
 	}
 }
 
-void lib_track_renamed(struct lib *l, const char *from, const char *to, bool exchange)
+void as_lib_track_renamed(struct as_lib *l, const char *from, const char *to, bool exchange)
 {
 	if (!strcmp(from, to))
 		return;
 	if (!exchange)
-		lib_track_removed(l, to);
+		as_lib_track_removed(l, to);
 	move_one(&l->cwd.path, from, to, exchange);
 	for (size_t i = 0; i < l->n_slots; i++) {
-		struct slot *slot = &l->slots[i];
+		struct as_lib_slot *slot = &l->slots[i];
 		struct as_buf path = { 0 };
 
 		if (!slot->used || !slot->path)
@@ -269,7 +272,7 @@ void lib_track_renamed(struct lib *l, const char *from, const char *to, bool exc
 	}
 }
 
-void lib_cwd_reset(struct lib *l)
+void as_lib_cwd_reset(struct as_lib *l)
 {
 	if (l->cwd.handle)
 		l->ops->close(l->fs, l->cwd.handle);
@@ -278,7 +281,7 @@ void lib_cwd_reset(struct lib *l)
 	as_buf_clear(&l->cwd.path);
 }
 
-int lib_cwd_set(struct lib *l, const struct place *p)
+int as_lib_cwd_set(struct as_lib *l, const struct as_lib_place *p)
 {
 	struct as_handle *handle = NULL;
 	int rc = 0;
@@ -289,10 +292,10 @@ int lib_cwd_set(struct lib *l, const struct place *p)
 	/* Linux keeps the directory alive under a process; so does an open handle, where the
 	 * library can do that. */
 	if (p->path.len && l->ops->caps & AS_CAP_OPEN_UNLINKED)
-		rc = l->ops->open(l->fs, lib_place_path(p), O_RDONLY | O_DIRECTORY, 0, &handle);
+		rc = l->ops->open(l->fs, as_lib_place_path(p), O_RDONLY | O_DIRECTORY, 0, &handle);
 	if (rc)
 		return rc;
-	lib_cwd_reset(l);
+	as_lib_cwd_reset(l);
 	l->cwd.handle = handle;
 	as_buf_add(&l->cwd.path, as_buf_str(&p->path), p->path.len);
 	return 0;

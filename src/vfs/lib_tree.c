@@ -28,7 +28,7 @@ static int add_name(void *ctx, const char *name, uint64_t ino, uint32_t type_bit
 	return listing->rc;
 }
 
-int lib_list(struct lib *l, const char *path, struct as_vfs_names *names)
+int as_lib_list(struct as_lib *l, const char *path, struct as_vfs_names *names)
 {
 	struct listing listing = { names, 0 };
 	int rc = l->ops->readdir(l->fs, path, add_name, &listing);
@@ -37,11 +37,11 @@ int lib_list(struct lib *l, const char *path, struct as_vfs_names *names)
 	return listing.rc ? listing.rc : rc;
 }
 
-void lib_readdir(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_readdir(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_vfs_names names = { 0 };
-	struct place p;
-	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && !S_ISDIR(p.st.mode))
 		rc = -ENOTDIR;
@@ -49,13 +49,13 @@ void lib_readdir(struct lib *l, const struct as_op *op, struct as_outcome *out)
 	if (!rc && p.gone)
 		rc = -ENOENT;
 	if (!rc)
-		rc = lib_list(l, lib_place_path(&p), &names);
+		rc = as_lib_list(l, as_lib_place_path(&p), &names);
 	if (rc)
 		as_vfs_answer(out, rc);
 	else
 		as_vfs_answer_names(&l->vfs, out, &names, true);
 	as_vfs_names_free(&names);
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 }
 
 /* ---- remove, prune --------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ struct climb {
 	struct as_buf path;
 };
 
-static int descend(struct lib *l, struct climb *c)
+static int descend(struct as_lib *l, struct climb *c)
 {
 	struct level *level;
 
@@ -81,11 +81,11 @@ static int descend(struct lib *l, struct climb *c)
 	}
 	level = &c->levels[c->n++];
 	*level = (struct level){ .path_len = c->path.len };
-	return lib_list(l, c->path.len ? c->path.data : "/", &level->names);
+	return as_lib_list(l, c->path.len ? c->path.data : "/", &level->names);
 }
 
 /* Removes the entry that `path` names; a directory is entered instead. 1: removed. */
-static int remove_entry(struct lib *l, struct climb *c)
+static int remove_entry(struct as_lib *l, struct climb *c)
 {
 	struct as_stat st;
 	int rc = l->ops->getattr(l->fs, c->path.data, &st);
@@ -96,11 +96,11 @@ static int remove_entry(struct lib *l, struct climb *c)
 		return descend(l, c);
 	rc = l->ops->unlink(l->fs, c->path.data);
 	if (!rc)
-		lib_track_removed(l, c->path.data);
+		as_lib_track_removed(l, c->path.data);
 	return rc ? rc : 1;
 }
 
-static int leave_level(struct lib *l, struct climb *c)
+static int leave_level(struct as_lib *l, struct climb *c)
 {
 	int rc = 0;
 
@@ -109,12 +109,12 @@ static int leave_level(struct lib *l, struct climb *c)
 		return 0;
 	rc = l->ops->rmdir(l->fs, c->path.data);
 	if (!rc)
-		lib_track_removed(l, c->path.data);
+		as_lib_track_removed(l, c->path.data);
 	return rc ? rc : 1;
 }
 
 /* Everything below the directory, depth first, in bytewise order. */
-static int remove_below(struct lib *l, const char *dir, uint64_t *done)
+static int remove_below(struct as_lib *l, const char *dir, uint64_t *done)
 {
 	struct climb c = { 0 };
 	int rc;
@@ -144,44 +144,44 @@ static int remove_below(struct lib *l, const char *dir, uint64_t *done)
 	return rc < 0 ? rc : 0;
 }
 
-void lib_remove(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_remove(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p = { 0 };
+	struct as_lib_place p = { 0 };
 	int rc = -as_op_remove_refused(op->path);
 
 	if (!rc)
-		rc = lib_walk(l, op->path, WALK_NOFOLLOW, &p);
+		rc = as_lib_walk(l, op->path, WALK_NOFOLLOW, &p);
 	if (!rc && S_ISDIR(p.st.mode)) {
-		rc = remove_below(l, lib_place_path(&p), &out->done);
+		rc = remove_below(l, as_lib_place_path(&p), &out->done);
 		if (!rc)
-			rc = lib_rmdir_at(l, op->path);
+			rc = as_lib_rmdir_at(l, op->path);
 	} else if (!rc) {
-		rc = lib_unlink_at(l, op->path);
+		rc = as_lib_unlink_at(l, op->path);
 	}
 	out->done += !rc;
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
-void lib_prune(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_prune(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p;
-	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && S_ISDIR(p.st.mode))
 		/* A removed directory opens, but its listing is ENOENT. */
-		rc = p.gone ? -ENOENT : remove_below(l, lib_place_path(&p), &out->done);
+		rc = p.gone ? -ENOENT : remove_below(l, as_lib_place_path(&p), &out->done);
 	else if (!rc && S_ISREG(p.st.mode))
-		rc = lib_truncate_at(l, op->path, 0);
+		rc = as_lib_truncate_at(l, op->path, 0);
 	else if (!rc)
 		rc = -EINVAL;
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
 }
 
 /* ---- deepen, enlarge ------------------------------------------------------------------------- */
 
-static int enlarge_dir(struct lib *l, const char *dir, uint64_t count, uint64_t *done)
+static int enlarge_dir(struct as_lib *l, const char *dir, uint64_t count, uint64_t *done)
 {
 	struct as_buf path = { 0 };
 	size_t base;
@@ -205,28 +205,28 @@ static int enlarge_dir(struct lib *l, const char *dir, uint64_t count, uint64_t 
 	return rc && rc != -EEXIST ? rc : 0;
 }
 
-void lib_enlarge(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_enlarge(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p;
-	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && S_ISDIR(p.st.mode)) {
 		if (p.gone)
 			rc = op->len ? -ENOENT : 0;
 		else
-			rc = enlarge_dir(l, lib_place_path(&p), op->len, &out->done);
+			rc = enlarge_dir(l, as_lib_place_path(&p), op->len, &out->done);
 		as_vfs_answer(out, rc ? rc : (int64_t)op->len);
 	} else {
 		if (!rc && S_ISREG(p.st.mode))
-			rc = lib_truncate_at(l, op->path, p.st.size + op->len);
+			rc = as_lib_truncate_at(l, op->path, p.st.size + op->len);
 		else if (!rc)
 			rc = -EINVAL;
 		as_vfs_answer(out, rc);
 	}
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 }
 
-static int deepen_dir(struct lib *l, struct as_buf *path, uint64_t count, uint64_t *done)
+static int deepen_dir(struct as_lib *l, struct as_buf *path, uint64_t count, uint64_t *done)
 {
 	struct as_stat st;
 	int rc = 0;
@@ -253,10 +253,10 @@ static int deepen_dir(struct lib *l, struct as_buf *path, uint64_t count, uint64
 	return 0;
 }
 
-void lib_deepen(struct lib *l, const struct as_op *op, struct as_outcome *out)
+void as_lib_deepen(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	struct place p;
-	int rc = lib_walk(l, op->path, WALK_FOLLOW, &p);
+	struct as_lib_place p;
+	int rc = as_lib_walk(l, op->path, WALK_FOLLOW, &p);
 
 	if (!rc && !S_ISDIR(p.st.mode))
 		rc = -ENOTDIR;
@@ -264,6 +264,6 @@ void lib_deepen(struct lib *l, const struct as_op *op, struct as_outcome *out)
 		rc = op->len ? -ENOENT : 0;
 	else if (!rc)
 		rc = deepen_dir(l, &p.path, op->len, &out->done);
-	lib_place_free(&p);
+	as_lib_place_free(&p);
 	as_vfs_answer(out, rc ? rc : (int64_t)op->len);
 }

@@ -20,7 +20,7 @@
 
 struct as_mount;
 
-struct sys {
+struct as_sys {
 	struct as_vfs vfs;
 	int root_fd, proc_fd; /* "/" and /proc/self/fd as it was outside */
 	bool refuse_devices;
@@ -30,33 +30,33 @@ struct sys {
 };
 
 #define X(ID, name) \
-	void sys_##name(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
+	void as_sys_##name(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
 AS_VFS_OPS(X)
 #undef X
 
-extern const struct as_tree_ops sys_tree_ops;
+extern const struct as_tree_ops as_sys_tree_ops;
 
 /* A call of the workload, told to who watches (vfs may be NULL: nobody). -1 and errno. */
-int64_t sys_call(struct as_vfs *vfs, long nr, const uint64_t args[6]);
+int64_t as_sys_call(struct as_vfs *vfs, long nr, const uint64_t args[6]);
 #define SYS_P(pointer) ((uint64_t)(uintptr_t)(pointer))
-#define sys_do(vfs, name, ...) sys_call(vfs, SYS_##name, (const uint64_t[6]){ __VA_ARGS__ })
-void sys_begin(struct as_vfs *vfs); /* tells what the executor holds open */
+#define as_sys_do(vfs, name, ...) as_sys_call(vfs, SYS_##name, (const uint64_t[6]){ __VA_ARGS__ })
+void as_sys_begin(struct as_vfs *vfs); /* tells what the executor holds open */
 
 struct stat;
 
 /* -1 where the slot is empty: the kernel then says EBADF. */
-int sys_fd(struct as_vfs *vfs, int32_t slot);
+int as_sys_fd(struct as_vfs *vfs, int32_t slot);
 /* What a call returned, with errno where it failed. */
-void sys_answer(struct as_outcome *out, int64_t ret);
+void as_sys_answer(struct as_outcome *out, int64_t ret);
 /* The entries of an open directory, sorted; 0 or a negative errno. For this and the next two:
  * vfs is who is watched, NULL: nobody. */
-int sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names);
+int as_sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names);
 /* All below an open directory, depth first; the descriptor is closed. With `force`, directories
  * without permissions are given some. 0 or a negative errno. */
-int sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done);
+int as_sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done);
 /* Opens a directory that is no link; with `force`, also one without permissions (outside a chroot).
  * -1 and errno. */
-int sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force);
-void sys_convert_stat(const struct stat *from, struct as_stat *to);
+int as_sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force);
+void as_sys_convert_stat(const struct stat *from, struct as_stat *to);
 
 #endif

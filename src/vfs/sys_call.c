@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sys_call: where the executor's calls for a workload go through, so that they can be watched. */
+/* as_sys_call: where the executor's calls for a workload go through, so that they can be watched. */
 #include "vfs/sys.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-int64_t sys_call(struct as_vfs *vfs, long nr, const uint64_t args[6])
+int64_t as_sys_call(struct as_vfs *vfs, long nr, const uint64_t args[6])
 {
 	int64_t ret = syscall(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
 	int saved = errno;
@@ -16,9 +16,9 @@ int64_t sys_call(struct as_vfs *vfs, long nr, const uint64_t args[6])
 	return ret;
 }
 
-void sys_begin(struct as_vfs *vfs)
+void as_sys_begin(struct as_vfs *vfs)
 {
-	const struct sys *s = (const struct sys *)vfs;
+	const struct as_sys *s = (const struct as_sys *)vfs;
 
 	vfs->watch->holds(vfs->watch->ctx, s->root_fd, "/", true);
 	vfs->watch->holds(vfs->watch->ctx, s->proc_fd, "/proc/self/fd", true);

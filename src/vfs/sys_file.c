@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int sys_fd(struct as_vfs *vfs, int32_t slot)
+int as_sys_fd(struct as_vfs *vfs, int32_t slot)
 {
-	const struct sys *s = (const struct sys *)vfs;
+	const struct as_sys *s = (const struct as_sys *)vfs;
 
 	return slot < 0 || slot > AS_SLOT_MAX ? -1 : s->slots[slot];
 }
@@ -35,35 +35,36 @@ static bool is_node(const char *path, int flags)
 	return !ret && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode);
 }
 
-void sys_open(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_open(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	struct sys *s = (struct sys *)vfs;
+	struct as_sys *s = (struct as_sys *)vfs;
 	int *slot = op->slot == AS_SLOT_NONE ? NULL : &s->slots[op->slot];
 	int fd;
 
 	/* What the slot held is closed first, whatever comes of the open. */
 	if (slot && *slot >= 0) {
-		sys_do(vfs, close, *slot);
+		as_sys_do(vfs, close, *slot);
 		*slot = -1;
 	}
 	if (is_node(op->path, (int)op->flags)) {
 		as_vfs_answer(out, -ENXIO);
 		return;
 	}
-	fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), (int)op->flags, op->mode & 07777);
-	sys_answer(out, fd < 0 ? -1 : 0);
+	fd = (int)as_sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), (int)op->flags,
+			    op->mode & 07777);
+	as_sys_answer(out, fd < 0 ? -1 : 0);
 	if (slot)
 		*slot = fd;
 	else if (fd >= 0)
-		sys_do(vfs, close, fd);
+		as_sys_do(vfs, close, fd);
 }
 
-void sys_close(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_close(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	struct sys *s = (struct sys *)vfs;
-	int fd = sys_fd(vfs, op->fd);
+	struct as_sys *s = (struct as_sys *)vfs;
+	int fd = as_sys_fd(vfs, op->fd);
 
-	sys_answer(out, sys_do(vfs, close, fd));
+	as_sys_answer(out, as_sys_do(vfs, close, fd));
 	if (fd >= 0)
 		s->slots[op->fd] = -1;
 }
@@ -76,17 +77,18 @@ static char *room(struct as_vfs *vfs, uint64_t len)
 	return as_buf_reserve(&vfs->data, len);
 }
 
-void sys_read(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_read(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	int64_t n = sys_do(vfs, read, sys_fd(vfs, op->fd), SYS_P(room(vfs, op->len)), op->len);
+	int64_t n =
+		as_sys_do(vfs, read, as_sys_fd(vfs, op->fd), SYS_P(room(vfs, op->len)), op->len);
 
 	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
 }
 
-void sys_pread(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_pread(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	int64_t n = sys_do(vfs, pread64, sys_fd(vfs, op->fd), SYS_P(room(vfs, op->len)), op->len,
-			   (uint64_t)op->off);
+	int64_t n = as_sys_do(vfs, pread64, as_sys_fd(vfs, op->fd), SYS_P(room(vfs, op->len)),
+			      op->len, (uint64_t)op->off);
 
 	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
 }
@@ -104,49 +106,50 @@ static const char *pattern(struct as_vfs *vfs, const struct as_op *op, int fd, i
 	return buf;
 }
 
-void sys_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	int fd = sys_fd(vfs, op->fd);
+	int fd = as_sys_fd(vfs, op->fd);
 	const char *buf = pattern(vfs, op, fd, lseek(fd, 0, SEEK_CUR));
 
-	sys_answer(out, sys_do(vfs, write, fd, SYS_P(buf), op->len));
+	as_sys_answer(out, as_sys_do(vfs, write, fd, SYS_P(buf), op->len));
 }
 
-void sys_pwrite(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_pwrite(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	int fd = sys_fd(vfs, op->fd);
+	int fd = as_sys_fd(vfs, op->fd);
 	const char *buf = pattern(vfs, op, fd, op->off);
 
-	sys_answer(out, sys_do(vfs, pwrite64, fd, SYS_P(buf), op->len, (uint64_t)op->off));
+	as_sys_answer(out, as_sys_do(vfs, pwrite64, fd, SYS_P(buf), op->len, (uint64_t)op->off));
 }
 
-void sys_lseek(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_lseek(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, lseek, sys_fd(vfs, op->fd), (uint64_t)op->off, (int)op->flags));
+	as_sys_answer(out, as_sys_do(vfs, lseek, as_sys_fd(vfs, op->fd), (uint64_t)op->off,
+				     (int)op->flags));
 }
 
-void sys_truncate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_truncate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, truncate, SYS_P(op->path), op->len));
+	as_sys_answer(out, as_sys_do(vfs, truncate, SYS_P(op->path), op->len));
 }
 
-void sys_ftruncate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_ftruncate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, ftruncate, sys_fd(vfs, op->fd), op->len));
+	as_sys_answer(out, as_sys_do(vfs, ftruncate, as_sys_fd(vfs, op->fd), op->len));
 }
 
-void sys_fallocate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_fallocate(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, fallocate, sys_fd(vfs, op->fd), (int)op->flags,
-			       (uint64_t)op->off, op->len));
+	as_sys_answer(out, as_sys_do(vfs, fallocate, as_sys_fd(vfs, op->fd), (int)op->flags,
+				     (uint64_t)op->off, op->len));
 }
 
-void sys_copy_file_range(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_copy_file_range(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	off_t from = op->off, to = op->off2;
 
-	sys_answer(out, sys_do(vfs, copy_file_range, sys_fd(vfs, op->fd), SYS_P(&from),
-			       sys_fd(vfs, op->fd2), SYS_P(&to), op->len, 0));
+	as_sys_answer(out, as_sys_do(vfs, copy_file_range, as_sys_fd(vfs, op->fd), SYS_P(&from),
+				     as_sys_fd(vfs, op->fd2), SYS_P(&to), op->len, 0));
 }
 
 /* What the format decides before mmap(2): negative errno or 0. */
@@ -167,9 +170,9 @@ static int mmap_check(int fd, const struct as_op *op)
 	return 0;
 }
 
-void sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	int fd = sys_fd(vfs, op->fd), rc = mmap_check(fd, op);
+	int fd = as_sys_fd(vfs, op->fd), rc = mmap_check(fd, op);
 	long page = sysconf(_SC_PAGESIZE);
 	off_t start = op->off - op->off % page;
 	size_t head = (size_t)(op->off - start), len = head + op->len;
@@ -179,43 +182,43 @@ void sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcom
 		as_vfs_answer(out, rc);
 		return;
 	}
-	map = (char *)sys_do(vfs, mmap, 0, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			     (uint64_t)start);
+	map = (char *)as_sys_do(vfs, mmap, 0, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+				(uint64_t)start);
 	if (map == MAP_FAILED) {
-		sys_answer(out, -1);
+		as_sys_answer(out, -1);
 		return;
 	}
 	as_pattern_fill(op->fill, (uint64_t)op->off, map + head, op->len);
-	rc = op->flags && sys_do(vfs, msync, SYS_P(map), len, (int)op->flags) ? -errno : 0;
+	rc = op->flags && as_sys_do(vfs, msync, SYS_P(map), len, (int)op->flags) ? -errno : 0;
 	munmap(map, len);
 	as_vfs_answer(out, rc);
 }
 
 /* ---- Stable storage -------------------------------------------------------------------------- */
 
-void sys_fsync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_fsync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, fsync, sys_fd(vfs, op->fd)));
+	as_sys_answer(out, as_sys_do(vfs, fsync, as_sys_fd(vfs, op->fd)));
 }
 
-void sys_fdatasync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_fdatasync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, fdatasync, sys_fd(vfs, op->fd)));
+	as_sys_answer(out, as_sys_do(vfs, fdatasync, as_sys_fd(vfs, op->fd)));
 }
 
-void sys_syncfs(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_syncfs(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, syncfs, sys_fd(vfs, op->fd)));
+	as_sys_answer(out, as_sys_do(vfs, syncfs, as_sys_fd(vfs, op->fd)));
 }
 
-void sys_sync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_sync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	(void)op;
-	sys_answer(out, sys_do(vfs, syncfs, ((struct sys *)vfs)->root_fd));
+	as_sys_answer(out, as_sys_do(vfs, syncfs, ((struct as_sys *)vfs)->root_fd));
 }
 
-void sys_sync_file_range(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_sync_file_range(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, sync_file_range, sys_fd(vfs, op->fd), (uint64_t)op->off,
-			       op->len, (unsigned)op->flags));
+	as_sys_answer(out, as_sys_do(vfs, sync_file_range, as_sys_fd(vfs, op->fd),
+				     (uint64_t)op->off, op->len, (unsigned)op->flags));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sys_mount: the executor for a file system that we mounted ourselves (target/mount.h): what
+ * as_sys_mount: the executor for a file system that we mounted ourselves (target/mount.h): what
  * unmounts it, brings it back, and cuts its power. In a directory of somebody else's mount all of
  * that is impossible. Mounts that cannot be written to are, too: the model has no use for them.
  */
@@ -12,14 +12,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static void close_root(struct sys *s)
+static void close_root(struct as_sys *s)
 {
 	if (s->root_fd >= 0)
 		close(s->root_fd);
 	s->root_fd = -1;
 }
 
-static bool slots_open(const struct sys *s)
+static bool slots_open(const struct as_sys *s)
 {
 	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
 		if (s->slots[i] >= 0)
@@ -27,7 +27,7 @@ static bool slots_open(const struct sys *s)
 	return false;
 }
 
-static void close_slots(struct sys *s)
+static void close_slots(struct as_sys *s)
 {
 	for (size_t i = 0; i <= AS_SLOT_MAX; i++) {
 		if (s->slots[i] >= 0)
@@ -36,7 +36,7 @@ static void close_slots(struct sys *s)
 	}
 }
 
-static int open_root(struct sys *s)
+static int open_root(struct as_sys *s)
 {
 	if (as_mount_enter(s->mount, NULL))
 		return -EIO;
@@ -46,19 +46,19 @@ static int open_root(struct sys *s)
 
 int as_vfs_sys_mount(struct as_vfs *vfs, const char *opts)
 {
-	struct sys *s = (struct sys *)vfs;
+	struct as_sys *s = (struct as_sys *)vfs;
 	int rc = as_mount_mount(s->mount, s->mount_opts, opts);
 
 	if (!rc)
 		rc = open_root(s);
 	if (!rc && vfs->watch)
-		sys_begin(vfs);
+		as_sys_begin(vfs);
 	return rc;
 }
 
 int as_vfs_sys_unmount(struct as_vfs *vfs)
 {
-	struct sys *s = (struct sys *)vfs;
+	struct as_sys *s = (struct as_sys *)vfs;
 
 	if (!as_mount_mounted(s->mount))
 		return 0;
@@ -67,9 +67,9 @@ int as_vfs_sys_unmount(struct as_vfs *vfs)
 	return as_mount_umount(s->mount);
 }
 
-void sys_umount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_umount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	struct sys *s = (struct sys *)vfs;
+	struct as_sys *s = (struct as_sys *)vfs;
 	int rc = -EBUSY;
 
 	(void)op;
@@ -80,9 +80,9 @@ void sys_umount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *o
 	as_vfs_answer(out, rc);
 }
 
-void sys_mount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_mount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	const struct sys *s = (const struct sys *)vfs;
+	const struct as_sys *s = (const struct as_sys *)vfs;
 	const char *opts = op->opts ? op->opts : "";
 	int rc = -EBUSY;
 
@@ -93,9 +93,9 @@ void sys_mount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 	as_vfs_answer(out, rc);
 }
 
-void sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	const struct sys *s = (const struct sys *)vfs;
+	const struct as_sys *s = (const struct as_sys *)vfs;
 	const char *opts = op->opts ? op->opts : "";
 
 	as_vfs_answer(out,
@@ -106,7 +106,7 @@ void sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 
 #define LOST_FOUND "lost+found"
 
-static bool needs_repair(const struct sys *s)
+static bool needs_repair(const struct as_sys *s)
 {
 	const struct as_fstype *type = as_mount_type(s->mount);
 
@@ -115,7 +115,7 @@ static bool needs_repair(const struct sys *s)
 
 /* A type that promises nothing of a disk after a power cut is not mounted before its checker has
  * been there, as machines do it when they boot. */
-static int repair(struct sys *s)
+static int repair(struct as_sys *s)
 {
 	const struct as_fstype *type = as_mount_type(s->mount);
 	enum as_check_mode mode = type->replayed_by_checker ? AS_CHECK_QUICK : AS_CHECK_DEFAULT;
@@ -128,9 +128,9 @@ static int repair(struct sys *s)
 	return answer == AS_CHECK_CLEAN || answer == AS_CHECK_REPAIRED ? 0 : -EUCLEAN;
 }
 
-void sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	struct sys *s = (struct sys *)vfs;
+	struct as_sys *s = (struct as_sys *)vfs;
 	int rc = -AS_ERR_UNSUPPORTED;
 	bool had;
 

@@ -14,27 +14,27 @@
 
 #define XATTR_BYTES 65536u
 
-void sys_answer(struct as_outcome *out, int64_t ret)
+void as_sys_answer(struct as_outcome *out, int64_t ret)
 {
 	as_vfs_answer(out, ret < 0 ? -(int64_t)errno : ret);
 }
 
-void sys_mkdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_mkdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, mkdirat, AT_FDCWD, SYS_P(op->path), op->mode));
+	as_sys_answer(out, as_sys_do(vfs, mkdirat, AT_FDCWD, SYS_P(op->path), op->mode));
 }
 
-void sys_create(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_create(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	int64_t fd = sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), O_CREAT | O_EXCL | O_WRONLY,
-			    op->mode);
+	int64_t fd = as_sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), O_CREAT | O_EXCL | O_WRONLY,
+			       op->mode);
 
-	sys_answer(out, fd < 0 ? fd : sys_do(vfs, close, (uint64_t)fd));
+	as_sys_answer(out, fd < 0 ? fd : as_sys_do(vfs, close, (uint64_t)fd));
 }
 
-void sys_mknod(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_mknod(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	const struct sys *s = (const struct sys *)vfs;
+	const struct as_sys *s = (const struct as_sys *)vfs;
 	mode_t type = (mode_t)op->flags & S_IFMT;
 	bool device = type == S_IFCHR || type == S_IFBLK;
 	dev_t dev = device ? makedev(AS_DEV_MAJOR(op->dev), AS_DEV_MINOR(op->dev)) : 0;
@@ -42,61 +42,61 @@ void sys_mknod(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 	if (device && op->dev && s->refuse_devices)
 		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
 	else
-		sys_answer(out, sys_do(vfs, mknodat, AT_FDCWD, SYS_P(op->path),
-				       type | (op->mode & 07777), dev));
+		as_sys_answer(out, as_sys_do(vfs, mknodat, AT_FDCWD, SYS_P(op->path),
+					     type | (op->mode & 07777), dev));
 }
 
-void sys_hardlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_hardlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out,
-		   sys_do(vfs, linkat, AT_FDCWD, SYS_P(op->path), AT_FDCWD, SYS_P(op->path2), 0));
+	as_sys_answer(out, as_sys_do(vfs, linkat, AT_FDCWD, SYS_P(op->path), AT_FDCWD,
+				     SYS_P(op->path2), 0));
 }
 
-void sys_symlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_symlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, symlinkat, SYS_P(op->path), AT_FDCWD, SYS_P(op->path2)));
+	as_sys_answer(out, as_sys_do(vfs, symlinkat, SYS_P(op->path), AT_FDCWD, SYS_P(op->path2)));
 }
 
 /* A link in /proc outside the chroot leads to the descriptor without further privileges. */
-void sys_link_tmpfile(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_link_tmpfile(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	const struct sys *s = (const struct sys *)vfs;
-	int fd = sys_fd(vfs, op->fd);
+	const struct as_sys *s = (const struct as_sys *)vfs;
+	int fd = as_sys_fd(vfs, op->fd);
 	char name[16];
 
 	snprintf(name, sizeof(name), "%d", fd);
 	if (fd < 0)
 		as_vfs_answer(out, -EBADF);
 	else
-		sys_answer(out, sys_do(vfs, linkat, s->proc_fd, SYS_P(name), AT_FDCWD,
-				       SYS_P(op->path), AT_SYMLINK_FOLLOW));
+		as_sys_answer(out, as_sys_do(vfs, linkat, s->proc_fd, SYS_P(name), AT_FDCWD,
+					     SYS_P(op->path), AT_SYMLINK_FOLLOW));
 }
 
-void sys_rename(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_rename(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out,
-		   sys_do(vfs, renameat, AT_FDCWD, SYS_P(op->path), AT_FDCWD, SYS_P(op->path2)));
+	as_sys_answer(out, as_sys_do(vfs, renameat, AT_FDCWD, SYS_P(op->path), AT_FDCWD,
+				     SYS_P(op->path2)));
 }
 
-void sys_rename2(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_rename2(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, renameat2, AT_FDCWD, SYS_P(op->path), AT_FDCWD,
-			       SYS_P(op->path2), (unsigned)op->flags));
+	as_sys_answer(out, as_sys_do(vfs, renameat2, AT_FDCWD, SYS_P(op->path), AT_FDCWD,
+				     SYS_P(op->path2), (unsigned)op->flags));
 }
 
-void sys_rmdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_rmdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, unlinkat, AT_FDCWD, SYS_P(op->path), AT_REMOVEDIR));
+	as_sys_answer(out, as_sys_do(vfs, unlinkat, AT_FDCWD, SYS_P(op->path), AT_REMOVEDIR));
 }
 
-void sys_unlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_unlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, unlinkat, AT_FDCWD, SYS_P(op->path), 0));
+	as_sys_answer(out, as_sys_do(vfs, unlinkat, AT_FDCWD, SYS_P(op->path), 0));
 }
 
-void sys_chcwd(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_chcwd(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, chdir, SYS_P(op->path)));
+	as_sys_answer(out, as_sys_do(vfs, chdir, SYS_P(op->path)));
 }
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
@@ -106,7 +106,7 @@ static int64_t to_ns(struct timespec ts)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-void sys_convert_stat(const struct stat *from, struct as_stat *to)
+void as_sys_convert_stat(const struct stat *from, struct as_stat *to)
 {
 	*to = (struct as_stat){
 		.ino = from->st_ino,
@@ -125,43 +125,43 @@ void sys_convert_stat(const struct stat *from, struct as_stat *to)
 
 static void answer_stat(struct as_outcome *out, int64_t ret, const struct stat *st)
 {
-	sys_answer(out, ret);
+	as_sys_answer(out, ret);
 	if (ret)
 		return;
 	out->payload = AS_PAYLOAD_STAT;
-	sys_convert_stat(st, &out->st);
+	as_sys_convert_stat(st, &out->st);
 }
 
-void sys_stat(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_stat(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct stat st;
-	int64_t ret = sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st),
-			     op->nofollow ? AT_SYMLINK_NOFOLLOW : 0);
+	int64_t ret = as_sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st),
+				op->nofollow ? AT_SYMLINK_NOFOLLOW : 0);
 
 	answer_stat(out, ret, &st);
 }
 
-void sys_fstat(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_fstat(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct stat st;
 
-	answer_stat(out, sys_do(vfs, fstat, sys_fd(vfs, op->fd), SYS_P(&st)), &st);
+	answer_stat(out, as_sys_do(vfs, fstat, as_sys_fd(vfs, op->fd), SYS_P(&st)), &st);
 }
 
-void sys_chmod(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_chmod(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, fchmodat, AT_FDCWD, SYS_P(op->path), op->mode & 07777));
+	as_sys_answer(out, as_sys_do(vfs, fchmodat, AT_FDCWD, SYS_P(op->path), op->mode & 07777));
 }
 
-void sys_fchmod(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_fchmod(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, fchmod, sys_fd(vfs, op->fd), op->mode & 07777));
+	as_sys_answer(out, as_sys_do(vfs, fchmod, as_sys_fd(vfs, op->fd), op->mode & 07777));
 }
 
-void sys_chown(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_chown(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, sys_do(vfs, fchownat, AT_FDCWD, SYS_P(op->path), (uid_t)op->uid,
-			       (gid_t)op->gid, op->nofollow ? AT_SYMLINK_NOFOLLOW : 0));
+	as_sys_answer(out, as_sys_do(vfs, fchownat, AT_FDCWD, SYS_P(op->path), (uid_t)op->uid,
+				     (gid_t)op->gid, op->nofollow ? AT_SYMLINK_NOFOLLOW : 0));
 }
 
 static struct timespec from_ns(int64_t ns)
@@ -177,30 +177,30 @@ static struct timespec from_ns(int64_t ns)
 	return (struct timespec){ (ns - rest) / 1000000000, rest };
 }
 
-void sys_utimens(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_utimens(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct timespec times[2] = { from_ns(op->atime), from_ns(op->mtime) };
 
-	sys_answer(out, sys_do(vfs, utimensat, AT_FDCWD, SYS_P(op->path), SYS_P(times),
-			       op->nofollow ? AT_SYMLINK_NOFOLLOW : 0));
+	as_sys_answer(out, as_sys_do(vfs, utimensat, AT_FDCWD, SYS_P(op->path), SYS_P(times),
+				     op->nofollow ? AT_SYMLINK_NOFOLLOW : 0));
 }
 
-void sys_readlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_readlink(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	ssize_t n;
 
 	as_buf_clear(&vfs->data);
-	n = sys_do(vfs, readlinkat, AT_FDCWD, SYS_P(op->path),
-		   SYS_P(as_buf_reserve(&vfs->data, AS_VFS_PATH_MAX)), AS_VFS_PATH_MAX);
+	n = as_sys_do(vfs, readlinkat, AT_FDCWD, SYS_P(op->path),
+		      SYS_P(as_buf_reserve(&vfs->data, AS_VFS_PATH_MAX)), AS_VFS_PATH_MAX);
 	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
 }
 
-void sys_statfs(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_statfs(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct statfs sfs;
-	int64_t ret = sys_do(vfs, statfs, SYS_P(op->path), SYS_P(&sfs));
+	int64_t ret = as_sys_do(vfs, statfs, SYS_P(op->path), SYS_P(&sfs));
 
-	sys_answer(out, ret);
+	as_sys_answer(out, ret);
 	if (ret)
 		return;
 	out->payload = AS_PAYLOAD_STATFS;
@@ -216,34 +216,35 @@ void sys_statfs(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *o
 
 /* ---- Extended attributes --------------------------------------------------------------------- */
 
-void sys_write_xattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_write_xattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	const void *value;
 
 	as_buf_clear(&vfs->data);
 	as_pattern_fill(op->fill, 0, as_buf_reserve(&vfs->data, op->len), op->len);
 	value = vfs->data.data;
-	sys_answer(out, op->nofollow ? sys_do(vfs, lsetxattr, SYS_P(op->path), SYS_P(op->name),
-					      SYS_P(value), op->len, (int)op->flags)
-				     : sys_do(vfs, setxattr, SYS_P(op->path), SYS_P(op->name),
-					      SYS_P(value), op->len, (int)op->flags));
+	as_sys_answer(out, op->nofollow
+				   ? as_sys_do(vfs, lsetxattr, SYS_P(op->path), SYS_P(op->name),
+					       SYS_P(value), op->len, (int)op->flags)
+				   : as_sys_do(vfs, setxattr, SYS_P(op->path), SYS_P(op->name),
+					       SYS_P(value), op->len, (int)op->flags));
 }
 
-void sys_read_xattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_read_xattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	char *buf;
 	ssize_t n;
 
 	as_buf_clear(&vfs->data);
 	buf = as_buf_reserve(&vfs->data, XATTR_BYTES);
-	n = op->nofollow ? sys_do(vfs, lgetxattr, SYS_P(op->path), SYS_P(op->name), SYS_P(buf),
-				  XATTR_BYTES)
-			 : sys_do(vfs, getxattr, SYS_P(op->path), SYS_P(op->name), SYS_P(buf),
-				  XATTR_BYTES);
+	n = op->nofollow ? as_sys_do(vfs, lgetxattr, SYS_P(op->path), SYS_P(op->name), SYS_P(buf),
+				     XATTR_BYTES)
+			 : as_sys_do(vfs, getxattr, SYS_P(op->path), SYS_P(op->name), SYS_P(buf),
+				     XATTR_BYTES);
 	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
 }
 
-void sys_listxattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_listxattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_vfs_names names = { 0 };
 	char *buf;
@@ -251,10 +252,10 @@ void sys_listxattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 
 	as_buf_clear(&vfs->data);
 	buf = as_buf_reserve(&vfs->data, XATTR_BYTES);
-	n = op->nofollow ? sys_do(vfs, llistxattr, SYS_P(op->path), SYS_P(buf), XATTR_BYTES)
-			 : sys_do(vfs, listxattr, SYS_P(op->path), SYS_P(buf), XATTR_BYTES);
+	n = op->nofollow ? as_sys_do(vfs, llistxattr, SYS_P(op->path), SYS_P(buf), XATTR_BYTES)
+			 : as_sys_do(vfs, listxattr, SYS_P(op->path), SYS_P(buf), XATTR_BYTES);
 	if (n < 0) {
-		sys_answer(out, n);
+		as_sys_answer(out, n);
 		return;
 	}
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(buf + i) + 1)
@@ -263,8 +264,9 @@ void sys_listxattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 	as_vfs_names_free(&names);
 }
 
-void sys_removexattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_removexattr(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	sys_answer(out, op->nofollow ? sys_do(vfs, lremovexattr, SYS_P(op->path), SYS_P(op->name))
-				     : sys_do(vfs, removexattr, SYS_P(op->path), SYS_P(op->name)));
+	as_sys_answer(out, op->nofollow
+				   ? as_sys_do(vfs, lremovexattr, SYS_P(op->path), SYS_P(op->name))
+				   : as_sys_do(vfs, removexattr, SYS_P(op->path), SYS_P(op->name)));
 }

@@ -2,8 +2,8 @@
 /* sys_new: confinement, and the table of the executor for system calls. See sys.h. */
 #include "vfs/sys_new.h"
 
-#include "vfs/sys.h"
 #include "target/mount.h"
+#include "vfs/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static int become_root(struct as_err *err)
 	return 0;
 }
 
-static int open_proc(struct sys *s, struct as_err *err)
+static int open_proc(struct as_sys *s, struct as_err *err)
 {
 	s->proc_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return s->proc_fd < 0 ? as_fail_errno(err, errno, "/proc/self/fd") : 0;
@@ -67,7 +67,7 @@ static void settle_process(void)
 	umask(0);
 }
 
-static int confine(struct sys *s, const char *folder, struct as_err *err)
+static int confine(struct as_sys *s, const char *folder, struct as_err *err)
 {
 	bool privileged = !geteuid();
 	struct statvfs sv;
@@ -96,9 +96,9 @@ static int confine(struct sys *s, const char *folder, struct as_err *err)
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-static struct sys *new_sys(const struct as_vfs_ops *ops)
+static struct as_sys *new_sys(const struct as_vfs_ops *ops)
 {
-	struct sys *s = as_xcalloc(1, sizeof(*s));
+	struct as_sys *s = as_xcalloc(1, sizeof(*s));
 
 	s->vfs.ops = ops;
 	s->root_fd = s->proc_fd = -1;
@@ -109,7 +109,7 @@ static struct sys *new_sys(const struct as_vfs_ops *ops)
 
 static void sys_free(struct as_vfs *vfs)
 {
-	struct sys *s = (struct sys *)vfs;
+	struct as_sys *s = (struct as_sys *)vfs;
 
 	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
 		if (s->slots[i] >= 0)
@@ -123,8 +123,8 @@ static void sys_free(struct as_vfs *vfs)
 
 static struct as_vfs *sys_another(const struct as_vfs *vfs)
 {
-	const struct sys *from = (const struct sys *)vfs;
-	struct sys *s = new_sys(vfs->ops);
+	const struct as_sys *from = (const struct as_sys *)vfs;
+	struct as_sys *s = new_sys(vfs->ops);
 
 	s->root_fd = fcntl(from->root_fd, F_DUPFD_CLOEXEC, 0);
 	s->proc_fd = fcntl(from->proc_fd, F_DUPFD_CLOEXEC, 0);
@@ -134,7 +134,7 @@ static struct as_vfs *sys_another(const struct as_vfs *vfs)
 	s->mount_opts = from->mount_opts;
 	s->vfs.watch = vfs->watch;
 	if (vfs->watch)
-		sys_begin(&s->vfs);
+		as_sys_begin(&s->vfs);
 	return &s->vfs;
 }
 
@@ -143,14 +143,14 @@ static const struct as_vfs_ops sys_ops = {
 	.caps = AS_VFS_SYNC_IS_SYNCFS,
 	.name = "system calls",
 	.op = {
-#define X(ID, name) [AS_OP_##ID] = sys_##name,
+#define X(ID, name) [AS_OP_##ID] = as_sys_##name,
 		AS_VFS_OPS(X)
 #undef X
 	},
-	.tree = &sys_tree_ops,
+	.tree = &as_sys_tree_ops,
 	.free = sys_free,
 	.another = sys_another,
-	.begin = sys_begin,
+	.begin = as_sys_begin,
 };
 
 /* On a mount of our own: nothing but a mount does anything while it is unmounted. */
@@ -158,10 +158,10 @@ static const struct as_vfs_ops sys_ops = {
 	static void mounted_##name(struct as_vfs *vfs, const struct as_op *op,                 \
 				   struct as_outcome *out)                                     \
 	{                                                                                      \
-		const struct sys *s = (const struct sys *)vfs;                                 \
+		const struct as_sys *s = (const struct as_sys *)vfs;                           \
                                                                                                \
 		if (as_mount_mounted(s->mount) || AS_OP_##ID == AS_OP_MOUNT)                   \
-			sys_##name(vfs, op, out);                                              \
+			as_sys_##name(vfs, op, out);                                           \
 		else                                                                           \
 			as_vfs_answer(out, AS_OP_##ID == AS_OP_UMOUNT ? -EINVAL : -ESHUTDOWN); \
 	}
@@ -177,15 +177,15 @@ static const struct as_vfs_ops mounted_ops = {
 		AS_VFS_OPS(X)
 #undef X
 	},
-	.tree = &sys_tree_ops,
+	.tree = &as_sys_tree_ops,
 	.free = sys_free,
 	.another = sys_another,
-	.begin = sys_begin,
+	.begin = as_sys_begin,
 };
 
 int as_vfs_sys_new(const char *folder, struct as_vfs **vfs, struct as_err *err)
 {
-	struct sys *s = new_sys(&sys_ops);
+	struct as_sys *s = new_sys(&sys_ops);
 	int rc = confine(s, folder, err);
 
 	*vfs = rc ? NULL : &s->vfs;
@@ -197,7 +197,7 @@ int as_vfs_sys_new(const char *folder, struct as_vfs **vfs, struct as_err *err)
 int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_vfs **vfs,
 			   struct as_err *err)
 {
-	struct sys *s = new_sys(&mounted_ops);
+	struct as_sys *s = new_sys(&mounted_ops);
 	int rc = open_proc(s, err);
 
 	s->mount = mount;
@@ -218,8 +218,8 @@ int as_sys_remove_tree(const char *folder, struct as_err *err)
 
 int as_sys_remove_counted(int at, const char *folder, uint64_t *done, struct as_err *err)
 {
-	int fd = sys_open_dir(NULL, at, folder, true);
-	int rc = fd < 0 ? -errno : sys_remove_below(NULL, fd, true, done);
+	int fd = as_sys_open_dir(NULL, at, folder, true);
+	int rc = fd < 0 ? -errno : as_sys_remove_below(NULL, fd, true, done);
 
 	if (!rc && unlinkat(at, folder, AT_REMOVEDIR))
 		rc = -errno;

@@ -25,7 +25,7 @@ static uint32_t type_of(struct as_vfs *vfs, int fd, const struct dirent64 *entry
 
 	if (entry->d_type != DT_UNKNOWN)
 		return DTTOIF(entry->d_type);
-	return sys_do(vfs, newfstatat, fd, SYS_P(entry->d_name), SYS_P(&st), AT_SYMLINK_NOFOLLOW)
+	return as_sys_do(vfs, newfstatat, fd, SYS_P(entry->d_name), SYS_P(&st), AT_SYMLINK_NOFOLLOW)
 		       ? 0
 		       : st.st_mode & S_IFMT;
 }
@@ -37,7 +37,7 @@ static int list_all(struct as_vfs *vfs, int own, struct as_vfs_names *names)
 	ssize_t n;
 	int rc = 0;
 
-	while (!rc && (n = sys_do(vfs, getdents64, own, SYS_P(block), sizeof(block))) > 0) {
+	while (!rc && (n = as_sys_do(vfs, getdents64, own, SYS_P(block), sizeof(block))) > 0) {
 		for (ssize_t at = 0; at < n && !rc;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(block + at);
 
@@ -54,29 +54,29 @@ static int list_all(struct as_vfs *vfs, int own, struct as_vfs_names *names)
 	return rc;
 }
 
-int sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names)
+int as_sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names)
 {
-	int own = (int)sys_do(vfs, openat, fd, SYS_P("."), OPEN_DIR), rc;
+	int own = (int)as_sys_do(vfs, openat, fd, SYS_P("."), OPEN_DIR), rc;
 
 	if (own < 0)
 		return -errno;
 	rc = list_all(vfs, own, names);
-	sys_do(vfs, close, own);
+	as_sys_do(vfs, close, own);
 	return rc;
 }
 
-void sys_readdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_readdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_vfs_names names = { 0 };
-	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), OPEN_DIR), rc;
+	int fd = (int)as_sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), OPEN_DIR), rc;
 
-	rc = fd < 0 ? -errno : sys_list(vfs, fd, &names);
+	rc = fd < 0 ? -errno : as_sys_list(vfs, fd, &names);
 	if (rc)
 		as_vfs_answer(out, rc);
 	else
 		as_vfs_answer_names(vfs, out, &names, true);
 	if (fd >= 0)
-		sys_do(vfs, close, fd);
+		as_sys_do(vfs, close, fd);
 	as_vfs_names_free(&names);
 }
 
@@ -110,19 +110,19 @@ static int enter(struct climb *c)
 		c->cap = c->cap ? c->cap * 2 : 16;
 		c->levels = as_xrealloc(c->levels, c->cap * sizeof(*c->levels));
 	}
-	if (sys_do(c->vfs, fstat, c->fd, SYS_P(&st)))
+	if (as_sys_do(c->vfs, fstat, c->fd, SYS_P(&st)))
 		return -errno;
 	c->levels[c->n++] = (struct level){ .dev = st.st_dev, .ino = st.st_ino };
-	return sys_list(c->vfs, c->fd, &c->levels[c->n - 1].names);
+	return as_sys_list(c->vfs, c->fd, &c->levels[c->n - 1].names);
 }
 
-int sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force)
+int as_sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force)
 {
 	char path[40];
 	int fd, own;
 
 	if (!force)
-		return (int)sys_do(vfs, openat, at, SYS_P(name), OPEN_DIR | O_NOFOLLOW);
+		return (int)as_sys_do(vfs, openat, at, SYS_P(name), OPEN_DIR | O_NOFOLLOW);
 	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
@@ -136,11 +136,11 @@ int sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force)
 
 static int go_to(struct climb *c, const char *name)
 {
-	int fd = sys_open_dir(c->vfs, c->fd, name, c->force);
+	int fd = as_sys_open_dir(c->vfs, c->fd, name, c->force);
 
 	if (fd < 0)
 		return -errno;
-	sys_do(c->vfs, close, c->fd);
+	as_sys_do(c->vfs, close, c->fd);
 	c->fd = fd;
 	return 0;
 }
@@ -149,14 +149,14 @@ static int go_to(struct climb *c, const char *name)
 static int go_up(struct climb *c)
 {
 	const struct level *above = &c->levels[c->n - 1];
-	int fd = (int)sys_do(c->vfs, openat, c->fd, SYS_P(".."), OPEN_DIR);
+	int fd = (int)as_sys_do(c->vfs, openat, c->fd, SYS_P(".."), OPEN_DIR);
 	struct stat st;
 
 	if (fd < 0)
 		return -errno;
-	sys_do(c->vfs, close, c->fd);
+	as_sys_do(c->vfs, close, c->fd);
 	c->fd = fd;
-	if (sys_do(c->vfs, fstat, fd, SYS_P(&st)))
+	if (as_sys_do(c->vfs, fstat, fd, SYS_P(&st)))
 		return -errno;
 	return st.st_dev == above->dev && st.st_ino == above->ino ? 0 : -ESTALE;
 }
@@ -169,10 +169,10 @@ static int remove_next(struct climb *c)
 	struct stat st;
 	int rc;
 
-	if (sys_do(c->vfs, newfstatat, c->fd, SYS_P(name), SYS_P(&st), AT_SYMLINK_NOFOLLOW))
+	if (as_sys_do(c->vfs, newfstatat, c->fd, SYS_P(name), SYS_P(&st), AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
-		return sys_do(c->vfs, unlinkat, c->fd, SYS_P(name), 0) ? -errno : 1;
+		return as_sys_do(c->vfs, unlinkat, c->fd, SYS_P(name), 0) ? -errno : 1;
 	rc = go_to(c, name);
 	return rc ? rc : enter(c);
 }
@@ -190,13 +190,13 @@ static int leave(struct climb *c)
 	rc = go_up(c);
 	if (rc)
 		return rc;
-	return sys_do(c->vfs, unlinkat, c->fd,
-		      SYS_P(as_vfs_names_at(&above->names, above->next - 1) + 1), AT_REMOVEDIR)
+	return as_sys_do(c->vfs, unlinkat, c->fd,
+			 SYS_P(as_vfs_names_at(&above->names, above->next - 1) + 1), AT_REMOVEDIR)
 		       ? -errno
 		       : 1;
 }
 
-int sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done)
+int as_sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done)
 {
 	struct climb c = { .vfs = vfs, .fd = fd, .force = force };
 	int rc = enter(&c);
@@ -210,46 +210,46 @@ int sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done)
 	while (c.n)
 		as_vfs_names_free(&c.levels[--c.n].names);
 	free(c.levels);
-	sys_do(vfs, close, c.fd);
+	as_sys_do(vfs, close, c.fd);
 	return rc < 0 ? rc : 0;
 }
 
 static int empty_dir(struct as_vfs *vfs, const char *path, uint64_t *done)
 {
-	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(path), OPEN_DIR);
+	int fd = (int)as_sys_do(vfs, openat, AT_FDCWD, SYS_P(path), OPEN_DIR);
 
-	return fd < 0 ? -errno : sys_remove_below(vfs, fd, false, done);
+	return fd < 0 ? -errno : as_sys_remove_below(vfs, fd, false, done);
 }
 
-void sys_remove(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_remove(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct stat st;
 	int rc = -as_op_remove_refused(op->path);
 
 	if (!rc &&
-	    sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), AT_SYMLINK_NOFOLLOW))
+	    as_sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), AT_SYMLINK_NOFOLLOW))
 		rc = -errno;
 	if (!rc && S_ISDIR(st.st_mode))
 		rc = empty_dir(vfs, op->path, &out->done);
-	if (!rc && sys_do(vfs, unlinkat, AT_FDCWD, SYS_P(op->path),
-			  S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0))
+	if (!rc && as_sys_do(vfs, unlinkat, AT_FDCWD, SYS_P(op->path),
+			     S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0))
 		rc = -errno;
 	out->done += !rc;
 	as_vfs_answer(out, rc);
 }
 
-void sys_prune(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_prune(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct stat st;
 	int rc = 0;
 
-	if (sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), 0))
+	if (as_sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), 0))
 		rc = -errno;
 	else if (S_ISDIR(st.st_mode))
 		rc = empty_dir(vfs, op->path, &out->done);
 	else if (!S_ISREG(st.st_mode))
 		rc = -EINVAL;
-	else if (sys_do(vfs, truncate, SYS_P(op->path), 0))
+	else if (as_sys_do(vfs, truncate, SYS_P(op->path), 0))
 		rc = -errno;
 	as_vfs_answer(out, rc);
 }
@@ -258,69 +258,69 @@ void sys_prune(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *ou
 
 static int enlarge_dir(struct as_vfs *vfs, const char *path, uint64_t count, uint64_t *done)
 {
-	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(path), OPEN_DIR), rc = 0;
+	int fd = (int)as_sys_do(vfs, openat, AT_FDCWD, SYS_P(path), OPEN_DIR), rc = 0;
 	char name[24];
 
 	if (fd < 0)
 		return -errno;
 	for (unsigned long long i = 0; *done < count && !rc; i++) {
 		snprintf(name, sizeof(name), "e%llu", i);
-		if (!sys_do(vfs, mkdirat, fd, SYS_P(name), 0755))
+		if (!as_sys_do(vfs, mkdirat, fd, SYS_P(name), 0755))
 			++*done;
 		else if (errno != EEXIST)
 			rc = -errno;
 	}
-	sys_do(vfs, close, fd);
+	as_sys_do(vfs, close, fd);
 	return rc;
 }
 
-void sys_enlarge(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_enlarge(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct stat st;
 	int rc = 0;
 
-	if (sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), 0)) {
+	if (as_sys_do(vfs, newfstatat, AT_FDCWD, SYS_P(op->path), SYS_P(&st), 0)) {
 		as_vfs_answer(out, -errno);
 	} else if (S_ISDIR(st.st_mode)) {
 		rc = enlarge_dir(vfs, op->path, op->len, &out->done);
 		as_vfs_answer(out, rc ? rc : (int64_t)op->len);
 	} else if (S_ISREG(st.st_mode)) {
-		sys_answer(out,
-			   sys_do(vfs, truncate, SYS_P(op->path), (uint64_t)st.st_size + op->len));
+		as_sys_answer(out, as_sys_do(vfs, truncate, SYS_P(op->path),
+					     (uint64_t)st.st_size + op->len));
 	} else {
 		as_vfs_answer(out, -EINVAL);
 	}
 }
 
-void sys_deepen(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+void as_sys_deepen(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	int fd = (int)sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), OPEN_DIR), below, rc = 0;
+	int fd = (int)as_sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), OPEN_DIR), below, rc = 0;
 
 	if (fd < 0)
 		rc = -errno;
 	while (!rc && out->done < op->len) {
-		if (!sys_do(vfs, mkdirat, fd, SYS_P("d"), 0755))
+		if (!as_sys_do(vfs, mkdirat, fd, SYS_P("d"), 0755))
 			out->done++;
 		else if (errno != EEXIST)
 			rc = -errno;
 		if (rc)
 			break;
-		below = (int)sys_do(vfs, openat, fd, SYS_P("d"), OPEN_DIR | O_NOFOLLOW);
+		below = (int)as_sys_do(vfs, openat, fd, SYS_P("d"), OPEN_DIR | O_NOFOLLOW);
 		if (below < 0) {
 			rc = -errno;
 			break;
 		}
-		sys_do(vfs, close, fd);
+		as_sys_do(vfs, close, fd);
 		fd = below;
 	}
 	if (fd >= 0)
-		sys_do(vfs, close, fd);
+		as_sys_do(vfs, close, fd);
 	as_vfs_answer(out, rc ? rc : (int64_t)op->len);
 }
 
 /* ---- Reading a tree -------------------------------------------------------------------------- */
 
-static void leave_dir(const struct sys *s, int dir)
+static void leave_dir(const struct as_sys *s, int dir)
 {
 	if (dir != s->root_fd)
 		close(dir);
@@ -328,7 +328,7 @@ static void leave_dir(const struct sys *s, int dir)
 
 /* Opens the directories along a path too long for one call; returns a descriptor (the root's own,
  * as a rule: see leave_dir()) and the tail that is left, or a negative errno. */
-static int walk_deep(struct sys *s, const char *path, const char **tail)
+static int walk_deep(struct as_sys *s, const char *path, const char **tail)
 {
 	int fd = s->root_fd, next, saved;
 	char part[AS_VFS_PATH_MAX];
@@ -353,7 +353,7 @@ static int walk_deep(struct sys *s, const char *path, const char **tail)
 	return fd < 0 ? -EBADF : fd;
 }
 
-static int tree_open(struct sys *s, const char *path, int flags)
+static int tree_open(struct as_sys *s, const char *path, int flags)
 {
 	const char *tail;
 	int dir = walk_deep(s, path, &tail), fd, saved;
@@ -377,7 +377,7 @@ static int tree_stat(void *ctx, const char *path, struct as_stat *to)
 	rc = fstatat(dir, tail, &st, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
 	leave_dir(ctx, dir);
 	if (!rc)
-		sys_convert_stat(&st, to);
+		as_sys_convert_stat(&st, to);
 	return rc;
 }
 
@@ -432,7 +432,7 @@ static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uin
 
 /* The calls for attributes take paths only, which begin at the root we are confined to; for one
  * that is too long the working directory is lent to them. */
-static int64_t with_dir(struct sys *s, const char *path,
+static int64_t with_dir(struct as_sys *s, const char *path,
 			ssize_t (*call)(const char *tail, const char *name, void *buf, size_t len),
 			const char *name, void *buf, size_t len)
 {
@@ -480,7 +480,7 @@ static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void
 	return with_dir(ctx, path, call_get, name, buf, len);
 }
 
-const struct as_tree_ops sys_tree_ops = {
+const struct as_tree_ops as_sys_tree_ops = {
 	.stat = tree_stat,
 	.list = tree_list,
 	.readlink = tree_readlink,

@@ -109,7 +109,7 @@ static void test_manners(void **state)
 		struct as_flight flight = { 0 };
 		struct as_faults_args args = { &m.base, AS_WAY_FULL, &flight, &counts };
 		struct as_tree *tree = tree_of(READS);
-		struct as_wrong wrong = { 0 };
+		struct as_problem wrong = { 0 };
 		struct as_err err;
 		int rc = 0;
 
@@ -122,7 +122,7 @@ static void test_manners(void **state)
 		assert_int_equal(m.asked, rows[i].why ? 1 : READS + 1);
 		assert_int_equal(counts.faulty, m.asked);
 		assert_int_equal(m.fail, 0);
-		as_wrong_free(&wrong);
+		as_problem_free(&wrong);
 		as_tree_put(tree);
 	}
 }

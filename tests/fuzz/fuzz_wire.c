@@ -2,9 +2,9 @@
 /* Fuzz entry of the wire: what an engine in a box may say, whole and in pieces. What is passed on
  * has an id that is a name, a target and a workload that the engine was given, and one line where
  * one is shown; the numbers that are counted stay small enough to be summed up. */
-#include "supervise/boxed_priv.h"
-#include "run/child.h"
 #include "os/share.h"
+#include "run/child.h"
+#include "supervise/boxed_priv.h"
 #include "work/parse.h"
 
 #include <stdlib.h>
@@ -50,20 +50,20 @@ static void run(const char *data, size_t len, size_t step, struct as_run_stats *
 		jobs[i] = (struct as_boxed_job){ "w", seq };
 		list[i] = i;
 	}
-	boxed_clear(&b);
+	as_boxed_clear(&b);
 	for (size_t at = 0; at < len; at += step) {
 		size_t n = at + step < len ? step : len - at;
 
 		as_buf_add(&b.events, data + at, n);
-		boxed_take_console(&b, data + at, n);
+		as_boxed_take_console(&b, data + at, n);
 		do
-			if (boxed_take_events(&b, &stop, NULL))
+			if (as_boxed_take_events(&b, &stop, NULL))
 				break;
 		while (stop);
 	}
-	boxed_flush(&b);
+	as_boxed_flush(&b);
 	as_assert(b.n_finished <= b.n_list && !b.pending);
-	boxed_free_texts(&b);
+	as_boxed_free_texts(&b);
 	as_seq_free(seq);
 }
 

@@ -131,7 +131,7 @@ static void attempt(struct brute *b, const struct as_model *m, const char *cwd, 
 static void explore(struct brute *b, const struct as_model *m, const char *cwd, bool open,
 		    unsigned left)
 {
-	struct as_view view;
+	struct as_gen_view view;
 
 	as_view_init(&view, b->profile, NULL);
 	for (int code = 0; code <= AS_OP_CHCWD; code++) {

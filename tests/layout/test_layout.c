@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What blocks are called: on a fresh ext4 of mke2fs, and on one that libext2fs cannot make sense
  * of; labfs's are in the goldens of test_story.sh. */
-#include "layout/layout.h"
 #include "disk/cow.h"
+#include "layout/layout.h"
 #include "target/fresh.h"
 #include "target/fstype.h"
 #include "target/target.h"
@@ -39,25 +39,25 @@ static void check_ext(const char *name, bool journal)
 {
 	const struct as_fstype *type = as_fstype_find(name);
 	struct as_target *target = NULL;
-	struct as_stand *stand = NULL;
+	struct as_medium *stand = NULL;
 	struct as_layout *layout;
 	struct as_err err = { 0 };
 	struct as_buf out = { 0 };
 	int rc;
 
 	assert_int_equal(as_target_open(name, &target, &err), 0);
-	assert_int_equal(as_stand_new(DISK_BYTES, &stand, &err), 0);
+	assert_int_equal(as_medium_new(DISK_BYTES, &stand, &err), 0);
 	rc = as_fresh_disk(type, NULL, stand, NULL, &err);
 	if (rc == AS_ELACK) {
-		as_stand_free(stand);
+		as_medium_free(stand);
 		as_target_free(target);
 		skip_because("%s", err.msg);
 	}
 	assert_int_equal(rc, 0);
-	layout = as_layout_new(target, (struct as_disk *)as_stand_disk(stand));
+	layout = as_layout_new(target, (struct as_disk *)as_medium_disk(stand));
 #ifndef AS_HAVE_ext2fs
 	assert_null(layout);
-	as_stand_free(stand);
+	as_medium_free(stand);
 	as_target_free(target);
 	skip_because("assay was built without libext2fs");
 #endif
@@ -72,7 +72,7 @@ static void check_ext(const char *name, bool journal)
 	assert_true(any(layout, "directory /lost+found"));
 	assert_int_equal(any(layout, "journal: a block of it"), journal);
 	as_layout_free(layout);
-	as_stand_free(stand);
+	as_medium_free(stand);
 	as_target_free(target);
 	as_buf_free(&out);
 }

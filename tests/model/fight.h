@@ -17,15 +17,15 @@
 #include "subject.h"
 
 #include "base/choice.h"
-#include "os/spawn.h"
 #include "model/compare.h"
-#include "vfs/lib_new.h"
-#include "vfs/sys_new.h"
-#include "vfs/traits.h"
+#include "os/spawn.h"
 #include "target/host.h"
 #include "target/medium.h"
 #include "target/target.h"
 #include "tests/skip.h"
+#include "vfs/lib_new.h"
+#include "vfs/sys_new.h"
+#include "vfs/traits.h"
 #include "work/print.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ struct fight {
 	struct as_chooser *chance;
 	struct as_host_log log;
 	struct as_host_mem *host;
-	struct as_stand *stand;
+	struct as_medium *stand;
 };
 
 static void say(struct fight *f, const char *why)
@@ -163,10 +163,10 @@ static int open_library(struct fight *f, struct as_err *err)
 
 	f->chance = as_chooser_seeded(1);
 	f->host = as_host_new(as_chooser_choice(f->chance), &f->log);
-	if (as_stand_new(ops->default_bytes, &f->stand, err) != 0)
+	if (as_medium_new(ops->default_bytes, &f->stand, err) != 0)
 		return err->code;
 	args.host = as_host_seam(f->host);
-	args.bd = as_stand_bd(f->stand);
+	args.bd = as_medium_bd(f->stand);
 	if (ops->mkfs(&args) != 0)
 		return as_fail(err, AS_EUSE, "mkfs failed");
 	f->vfs =
@@ -187,7 +187,7 @@ static int open_library(struct fight *f, struct as_err *err)
 static void close_library(struct fight *f)
 {
 	const struct as_target_ops *ops = as_target_library(f->bout->target);
-	struct as_mount_args args = { .opts = "", .bd = as_stand_bd(f->stand) };
+	struct as_mount_args args = { .opts = "", .bd = as_medium_bd(f->stand) };
 	enum as_finding_kind kind;
 	const char *trouble;
 
@@ -201,7 +201,7 @@ static void close_library(struct fight *f)
 		say(f, "the checker is not content");
 	as_vfs_free(f->vfs);
 	as_host_free(f->host);
-	as_stand_free(f->stand);
+	as_medium_free(f->stand);
 	as_chooser_free(f->chance);
 }
 

@@ -10,16 +10,16 @@
 
 #include <errno.h>
 
-static const struct inode *find(void *ctx, const char *path)
+static const struct as_inode *find(void *ctx, const char *path)
 {
-	struct walk w = walk_path(ctx, path, WALK_NOFOLLOW);
+	struct as_walk w = as_walk_path(ctx, path, WALK_NOFOLLOW);
 
 	return w.err ? NULL : inode_at(ctx, w.ino);
 }
 
 static int tree_stat(void *ctx, const char *path, struct as_stat *st)
 {
-	const struct inode *inode = find(ctx, path);
+	const struct as_inode *inode = find(ctx, path);
 
 	if (!as_model_stat(ctx, path, true, st))
 		return -ENOENT;
@@ -28,7 +28,7 @@ static int tree_stat(void *ctx, const char *path, struct as_stat *st)
 	return 0;
 }
 
-static void list(const struct entry *entry, as_fill_fn fill, void *fill_ctx)
+static void list(const struct as_entry *entry, as_fill_fn fill, void *fill_ctx)
 {
 	if (!entry)
 		return;
@@ -46,7 +46,7 @@ static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ct
 
 static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
 {
-	const struct inode *inode = find(ctx, path);
+	const struct as_inode *inode = find(ctx, path);
 
 	assert_true(len >= inode->text->len);
 	memcpy(buf, inode->text->s, inode->text->len);
@@ -55,8 +55,8 @@ static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
 
 static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uint64_t off)
 {
-	const struct inode *inode = find(ctx, path);
-	const struct runs *runs = inode->reg.runs;
+	const struct as_inode *inode = find(ctx, path);
+	const struct as_runs *runs = inode->reg.runs;
 
 	if (off >= inode->reg.size)
 		return 0;
@@ -64,7 +64,7 @@ static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uin
 		len = inode->reg.size - off;
 	memset(buf, 0, len);
 	for (uint32_t i = 0; runs && i < runs->n; i++) {
-		const struct run *run = &runs->run[i];
+		const struct as_data_run *run = &runs->run[i];
 		uint64_t from = run->start > off ? run->start : off;
 		uint64_t end =
 			run->start + run->len < off + len ? run->start + run->len : off + len;
@@ -78,7 +78,7 @@ static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uin
 
 static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len)
 {
-	const struct xattrs *xattrs = find(ctx, path)->xattrs;
+	const struct as_xattrs *xattrs = find(ctx, path)->xattrs;
 	size_t at = 0;
 
 	for (uint32_t i = 0; xattrs && i < xattrs->n; i++) {
@@ -91,7 +91,7 @@ static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len
 
 static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void *buf, size_t len)
 {
-	const struct xattrs *xattrs = find(ctx, path)->xattrs;
+	const struct as_xattrs *xattrs = find(ctx, path)->xattrs;
 
 	for (uint32_t i = 0; xattrs && i < xattrs->n; i++)
 		if (strcmp(xattrs->x[i].name->s, name) == 0) {

@@ -327,8 +327,8 @@ static void test_orders(void **state)
 /* What is said not to matter does not, as long as what says so is the same. */
 static void test_hints(void **state)
 {
-	static const struct as_span unseen[] = { { 10 * SECTOR, 4 * SECTOR } };
-	static const struct as_span why[] = { { 30 * SECTOR, SECTOR } };
+	static const struct as_sector_span unseen[] = { { 10 * SECTOR, 4 * SECTOR } };
+	static const struct as_sector_span why[] = { { 30 * SECTOR, SECTOR } };
 	const struct as_memo_hint hint = { unseen, why, 1, 1 };
 	unsigned char buf[8 * SECTOR];
 	struct bench b = set_up();

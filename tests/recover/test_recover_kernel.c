@@ -183,7 +183,7 @@ struct scribbles {
 	unsigned harmless, harmful; /* disks */
 };
 
-static void scribble(struct as_disk *disk, const struct as_span *spans, size_t n)
+static void scribble(struct as_disk *disk, const struct as_sector_span *spans, size_t n)
 {
 	unsigned char junk[4096];
 

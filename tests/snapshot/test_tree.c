@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Trees as they are kept: contents in pieces, order, digests, differences in words, bytes. */
-#include "chance.h"
-#include "mutate.h"
+#include "tests/legal/chance.h"
+#include "tests/legal/mutate.h"
 #include "told.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ static void check_bytes(const struct as_content *content, const unsigned char *b
 
 	assert_int_equal(content->size, len);
 	for (uint32_t i = 0; i < content->n; i++) {
-		const struct as_piece *piece = &content->piece[i];
+		const struct as_content_piece *piece = &content->piece[i];
 
 		assert_int_equal(piece->start, at);
 		assert_true(piece->len > 0);

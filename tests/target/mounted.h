@@ -9,8 +9,8 @@
 
 #include "tests/skip.h"
 
-#include "os/spawn.h"
 #include "disk/log.h"
+#include "os/spawn.h"
 #include "target/fresh.h"
 #include "target/mount.h"
 
@@ -54,14 +54,14 @@ static inline void need_host(const char *name)
 	}
 }
 
-static inline struct as_stand *fresh_stand(const struct as_fstype *type, struct as_err *err)
+static inline struct as_medium *fresh_stand(const struct as_fstype *type, struct as_err *err)
 {
-	struct as_stand *stand;
+	struct as_medium *stand;
 
-	if (as_stand_new(type->default_bytes, &stand, err))
+	if (as_medium_new(type->default_bytes, &stand, err))
 		return NULL;
 	if (as_fresh_disk(type, NULL, stand, NULL, err)) {
-		as_stand_free(stand);
+		as_medium_free(stand);
 		return NULL;
 	}
 	return stand;

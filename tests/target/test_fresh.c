@@ -2,8 +2,8 @@
 /* Fresh disks: mkfs runs once, what is kept is what it made, and damaged images are made again. */
 #include "tests/skip.h"
 
-#include "os/spawn.h"
 #include "disk/cow.h"
+#include "os/spawn.h"
 #include "target/fresh.h"
 
 #include <dirent.h>
@@ -61,38 +61,38 @@ static const struct as_fstype *ext2(void)
 	return type;
 }
 
-static struct as_stand *make(const struct as_fstype *type, uint64_t size_bytes, bool want_made)
+static struct as_medium *make(const struct as_fstype *type, uint64_t size_bytes, bool want_made)
 {
-	struct as_stand *stand;
+	struct as_medium *stand;
 	struct as_err err;
 	bool made;
 
-	assert_int_equal(as_stand_new(size_bytes, &stand, &err), 0);
+	assert_int_equal(as_medium_new(size_bytes, &stand, &err), 0);
 	if (as_fresh_disk(type, folder, stand, &made, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(made, want_made);
 	return stand;
 }
 
-static struct as_digest digest_of(struct as_stand *stand)
+static struct as_digest digest_of(struct as_medium *stand)
 {
 	/* The digest is kept in the disk: a look that changes nothing anyone sees. */
-	return as_disk_digest((struct as_disk *)(uintptr_t)as_stand_disk(stand));
+	return as_disk_digest((struct as_disk *)(uintptr_t)as_medium_disk(stand));
 }
 
 static void test_once(void **state)
 {
 	const struct as_fstype *type = ext2();
-	struct as_stand *first = make(type, 2 << 20, true), *second = make(type, 2 << 20, false);
-	struct as_stand *larger = make(type, 3 << 20, true);
+	struct as_medium *first = make(type, 2 << 20, true), *second = make(type, 2 << 20, false);
+	struct as_medium *larger = make(type, 3 << 20, true);
 
 	(void)state;
 	assert_true(as_digest_eq(digest_of(first), digest_of(second)));
 	assert_false(as_digest_eq(digest_of(first), digest_of(larger)));
 	assert_int_equal(each_file(NULL), 2);
-	as_stand_free(first);
-	as_stand_free(second);
-	as_stand_free(larger);
+	as_medium_free(first);
+	as_medium_free(second);
+	as_medium_free(larger);
 }
 
 static int damage(const char *path)
@@ -124,11 +124,11 @@ static void test_damaged(void **state)
 
 	(void)state;
 	each_file(unlink);
-	as_stand_free(make(type, 2 << 20, true));
+	as_medium_free(make(type, 2 << 20, true));
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		assert_int_equal(each_file(ways[i]), 1);
-		as_stand_free(make(type, 2 << 20, true));
-		as_stand_free(make(type, 2 << 20, false));
+		as_medium_free(make(type, 2 << 20, true));
+		as_medium_free(make(type, 2 << 20, false));
 	}
 }
 
@@ -141,10 +141,10 @@ static void test_key(void **state)
 	each_file(unlink);
 	other.mkfs = "mke2fs -q -F -t ext2 -m 0 -b 2048 {disk}";
 	env.env = "E2FSPROGS_FAKE_TIME=1000000000";
-	as_stand_free(make(ext2(), 2 << 20, true));
-	as_stand_free(make(&other, 2 << 20, true));
-	as_stand_free(make(&env, 2 << 20, true));
-	as_stand_free(make(&other, 2 << 20, false));
+	as_medium_free(make(ext2(), 2 << 20, true));
+	as_medium_free(make(&other, 2 << 20, true));
+	as_medium_free(make(&env, 2 << 20, true));
+	as_medium_free(make(&other, 2 << 20, false));
 	assert_int_equal(each_file(NULL), 3);
 }
 
@@ -161,12 +161,12 @@ static const struct {
 static void test_bad(void **state)
 {
 	struct as_fstype type = *ext2();
-	struct as_stand *stand;
+	struct as_medium *stand;
 	struct as_err err;
 
 	(void)state;
 	each_file(unlink);
-	assert_int_equal(as_stand_new(2 << 20, &stand, &err), 0);
+	assert_int_equal(as_medium_new(2 << 20, &stand, &err), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		type.mkfs = bad[i].mkfs;
 		assert_int_equal(as_fresh_disk(&type, folder, stand, NULL, &err), bad[i].rc);
@@ -175,21 +175,21 @@ static void test_bad(void **state)
 	}
 	/* No half-made disk is left, kept or temporary. */
 	assert_int_equal(each_file(NULL), 0);
-	as_stand_free(stand);
+	as_medium_free(stand);
 }
 
 /* Without a cache mkfs runs, and nothing is kept. */
 static void test_no_cache(void **state)
 {
-	struct as_stand *stand;
+	struct as_medium *stand;
 	struct as_err err;
 	bool made;
 
 	(void)state;
-	assert_int_equal(as_stand_new(2 << 20, &stand, &err), 0);
+	assert_int_equal(as_medium_new(2 << 20, &stand, &err), 0);
 	assert_int_equal(as_fresh_disk(ext2(), NULL, stand, &made, &err), 0);
 	assert_true(made);
-	as_stand_free(stand);
+	as_medium_free(stand);
 }
 
 int main(void)

@@ -32,7 +32,7 @@ static void write_file(const char *path, size_t len)
 static int live_once(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_stand *stand = fresh_stand(type, &child_err);
+	struct as_medium *stand = fresh_stand(type, &child_err);
 	enum as_check_answer answer;
 	struct as_buf output = { 0 };
 	struct as_mount *m;
@@ -58,7 +58,7 @@ static int live_once(void *ctx)
 	child_ok(as_mount_enter(m, &child_err));
 	child_check(!stat("/d/g", &st) && st.st_size == 100000);
 	as_mount_free(m);
-	as_stand_free(stand);
+	as_medium_free(stand);
 	as_buf_free(&output);
 	return 0;
 }
@@ -74,7 +74,7 @@ static void test_life(void **state)
 static int try_options(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_stand *stand = fresh_stand(type, &child_err);
+	struct as_medium *stand = fresh_stand(type, &child_err);
 	char **words = as_fstype_argv(type->draw, "", 0);
 	unsigned taken = 0, refused = 0;
 	struct as_mount *m;
@@ -92,7 +92,7 @@ static int try_options(void *ctx)
 	}
 	child_check(taken >= 10 && refused <= 4);
 	as_mount_free(m);
-	as_stand_free(stand);
+	as_medium_free(stand);
 	as_fstype_free_words(words);
 	return 0;
 }
@@ -190,14 +190,14 @@ static int fsync_in_order(void *ctx)
 {
 	const struct order *order = ctx;
 	const struct as_fstype *type = as_fstype_find(order->name);
-	struct as_stand *stand = fresh_stand(type, &child_err);
+	struct as_medium *stand = fresh_stand(type, &child_err);
 	struct as_reclog *log;
 	struct as_mount *m;
 	size_t at = 0;
 
 	child_check(stand);
-	as_stand_record(stand, 0);
-	log = as_stand_log(stand);
+	as_medium_record(stand, 0);
+	log = as_medium_log(stand);
 	child_ok(as_mount_new(type, stand, &m, &child_err));
 	child_check(as_reclog_len(log) == 0);
 	child_ok(as_mount_mount(m, order->opts, ""));
@@ -218,7 +218,7 @@ static int fsync_in_order(void *ctx)
 	}
 	as_mount_release(m);
 	as_mount_free(m);
-	as_stand_free(stand);
+	as_medium_free(stand);
 	return 0;
 }
 
@@ -235,7 +235,7 @@ static void test_order(void **state)
 static int cut_power(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_stand *stand = fresh_stand(type, &child_err);
+	struct as_medium *stand = fresh_stand(type, &child_err);
 	struct as_mount *m;
 	struct stat st;
 
@@ -253,7 +253,7 @@ static int cut_power(void *ctx)
 	/* Nothing wrote it to the disk, so the unmount's writes must have been taken back. */
 	child_check(stat("/lost", &st) && errno == ENOENT);
 	as_mount_free(m);
-	as_stand_free(stand);
+	as_medium_free(stand);
 	return 0;
 }
 
@@ -268,8 +268,8 @@ static void test_cut(void **state)
 static int restore_beneath(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_stand *stand = fresh_stand(type, &child_err);
-	struct as_stand_mark *mark;
+	struct as_medium *stand = fresh_stand(type, &child_err);
+	struct as_medium_mark *mark;
 	struct as_mount *m;
 	struct stat st;
 
@@ -280,7 +280,7 @@ static int restore_beneath(void *ctx)
 		child_ok(as_mount_enter(m, &child_err));
 		child_check(stat("/f", &st) && errno == ENOENT);
 		as_mount_stand(m);
-		mark = as_stand_mark(stand);
+		mark = as_medium_mark(stand);
 		as_mount_release(m);
 		write_file("/f", 3000);
 		/* The state with a journal to replay, looked at, and left again. */
@@ -291,12 +291,12 @@ static int restore_beneath(void *ctx)
 		child_check(!stat("/f", &st) && st.st_size == 3000);
 		child_ok(as_mount_umount(m));
 		as_mount_stand(m);
-		as_stand_back(stand, mark);
+		as_medium_back(stand, mark);
 		as_mount_release(m);
 		child_ok(as_mount_forget(m, &child_err));
 	}
 	as_mount_free(m);
-	as_stand_free(stand);
+	as_medium_free(stand);
 	return 0;
 }
 

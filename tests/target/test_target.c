@@ -198,36 +198,36 @@ static void plans(void **state)
 
 static void stand_hits_and_doorman(void **state)
 {
-	struct as_stand *stand, *copy;
+	struct as_medium *stand, *copy;
 	struct as_plan *plan;
 	char sector[512] = "data";
 	struct as_bd *bd;
 
 	(void)state;
-	assert_int_equal(as_stand_new(1 << 20, &stand, NULL), 0);
-	assert_int_equal(as_bd_write(as_stand_bd(stand), 512, sector, 512), 0);
-	copy = as_stand_copy(stand);
-	bd = as_stand_bd(copy);
+	assert_int_equal(as_medium_new(1 << 20, &stand, NULL), 0);
+	assert_int_equal(as_bd_write(as_medium_bd(stand), 512, sector, 512), 0);
+	copy = as_medium_copy(stand);
+	bd = as_medium_bd(copy);
 	assert_int_equal(as_plan_parse("read:2:eio", &plan, NULL), 0);
-	as_stand_plan(copy, plan);
+	as_medium_plan(copy, plan);
 	memset(sector, 0, sizeof(sector));
 	assert_int_equal(as_bd_read(bd, 512, sector, 512), 0);
 	assert_string_equal(sector, "data");
-	assert_int_equal(as_stand_fired(copy), 0);
+	assert_int_equal(as_medium_fired(copy), 0);
 	assert_int_equal(as_bd_read(bd, 512, sector, 512), -EIO);
-	assert_int_equal(as_stand_fired(copy), 1);
+	assert_int_equal(as_medium_fired(copy), 1);
 	assert_false(as_plan_hits_writes(plan));
-	assert_null(as_stand_misuse(copy));
+	assert_null(as_medium_misuse(copy));
 	assert_int_equal(as_bd_write(bd, (1 << 20) - 512, sector, 1024), -EINVAL);
-	assert_non_null(strstr(as_stand_misuse(copy), "write of 1024 bytes at 1048064"));
+	assert_non_null(strstr(as_medium_misuse(copy), "write of 1024 bytes at 1048064"));
 	as_plan_free(plan);
-	as_stand_free(copy);
-	as_stand_free(stand);
+	as_medium_free(copy);
+	as_medium_free(stand);
 }
 
 static void stand_between_processes(void **state)
 {
-	struct as_stand *from, *to;
+	struct as_medium *from, *to;
 	unsigned char data[512 * 3];
 	int fd = memfd_create("test", MFD_CLOEXEC);
 
@@ -235,21 +235,21 @@ static void stand_between_processes(void **state)
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (unsigned char)(i * 7);
 	/* An odd number of sectors: the last chunk is not whole. */
-	assert_int_equal(as_stand_new(512 * 2001, &from, NULL), 0);
-	assert_int_equal(as_stand_new(512 * 2001, &to, NULL), 0);
-	assert_int_equal(as_bd_write(as_stand_bd(from), 512 * 100, data, sizeof(data)), 0);
-	assert_int_equal(as_bd_write(as_stand_bd(from), 512 * 1998, data, sizeof(data)), 0);
-	assert_int_equal(as_stand_export(from, fd, NULL), 0);
-	assert_int_equal(as_stand_import(to, fd, NULL), 0);
+	assert_int_equal(as_medium_new(512 * 2001, &from, NULL), 0);
+	assert_int_equal(as_medium_new(512 * 2001, &to, NULL), 0);
+	assert_int_equal(as_bd_write(as_medium_bd(from), 512 * 100, data, sizeof(data)), 0);
+	assert_int_equal(as_bd_write(as_medium_bd(from), 512 * 1998, data, sizeof(data)), 0);
+	assert_int_equal(as_medium_export(from, fd, NULL), 0);
+	assert_int_equal(as_medium_import(to, fd, NULL), 0);
 	for (uint64_t off = 0; off < 512 * 2001; off += 512) {
 		unsigned char a[512], b[512];
 
-		assert_int_equal(as_bd_read(as_stand_bd(from), off, a, 512), 0);
-		assert_int_equal(as_bd_read(as_stand_bd(to), off, b, 512), 0);
+		assert_int_equal(as_bd_read(as_medium_bd(from), off, a, 512), 0);
+		assert_int_equal(as_bd_read(as_medium_bd(to), off, b, 512), 0);
 		assert_memory_equal(a, b, 512);
 	}
-	as_stand_free(from);
-	as_stand_free(to);
+	as_medium_free(from);
+	as_medium_free(to);
 	close(fd);
 }
 

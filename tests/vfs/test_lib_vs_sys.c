@@ -7,12 +7,12 @@
 #include "../skip.h"
 
 #include "base/choice.h"
-#include "os/spawn.h"
 #include "labfs/format.h"
 #include "labfs/labfs.h"
+#include "os/spawn.h"
+#include "target/medium.h"
 #include "vfs/lib_new.h"
 #include "vfs/sys_new.h"
-#include "target/medium.h"
 #include "work/parse.h"
 #include "work/print.h"
 
@@ -94,16 +94,16 @@ static int child_lib(void *ctx)
 	static struct as_host_log log;
 	struct as_chooser *chooser = as_chooser_seeded(1);
 	struct as_host_mem *host = as_host_new(as_chooser_choice(chooser), &log);
-	struct as_stand *stand;
+	struct as_medium *stand;
 	struct as_mount_args mkfs = { .host = as_host_seam(host), .opts = "" };
 	struct as_vfs *vfs;
 
-	if (as_stand_new(DISK_BYTES, &stand, c->err))
+	if (as_medium_new(DISK_BYTES, &stand, c->err))
 		return 1;
-	mkfs.bd = as_stand_bd(stand);
+	mkfs.bd = as_medium_bd(stand);
 	vfs = as_vfs_lib_new(&(struct as_lib_args){ .ops = &labfs_target,
 						    .host = host,
-						    .bd = as_stand_bd(stand),
+						    .bd = as_medium_bd(stand),
 						    .opts = "",
 						    .name_max = LAB_NAME_MAX,
 						    .size_max_bytes = LAB_MAX_SIZE });
@@ -113,7 +113,7 @@ static int child_lib(void *ctx)
 	if (as_vfs_lib_unmount(vfs))
 		return 3;
 	as_vfs_free(vfs);
-	as_stand_free(stand);
+	as_medium_free(stand);
 	as_host_free(host);
 	as_chooser_free(chooser);
 	return 0;

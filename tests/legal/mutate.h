@@ -80,7 +80,7 @@ __attribute__((unused)) static void mutant_load(struct mutant *m, const struct a
 			to->xattr[k].value = as_content_get(to->node.xattr[k].value);
 		}
 		for (uint32_t k = 0; to->node.content && k < to->node.content->n; k++) {
-			const struct as_piece *piece = &to->node.content->piece[k];
+			const struct as_content_piece *piece = &to->node.content->piece[k];
 			char *room = as_buf_reserve(&to->bytes, piece->len);
 
 			as_piece_bytes(piece, piece->start, room, piece->len);
