@@ -96,8 +96,8 @@ check: $(MADE) $(TESTS) $(CORPUS_RUNS)
 	@SAN='$(SAN)' JOBS=$(JOBS) scripts/run_tests.sh $(B) \
 		$(TESTS) $(CORPUS_RUNS) $(wildcard tests/*/test_*.sh)
 
-tidy: ## layout of changed lines, room dependencies, banned calls, lengths
-	@scripts/tidy.sh
+tidy: $(ARCHIVES) ## layout of changed lines, room dependencies, banned calls, lengths, symbols
+	@ARCHIVES='$(LIBASSAY) $(B)/liblabfs.a' scripts/tidy.sh
 
 bench: all ## measure; one JSON line for each number
 	@./assay bench

@@ -9,9 +9,9 @@
  *	checker.e2fsck.ratio	the first over the second
  *	checker.e2fsck.quick*	the same for -p, what a machine does when it boots
  */
-#include "os/spawn.h"
 #include "bench/bench.h"
 #include "disk/image.h"
+#include "os/spawn.h"
 #include "tool/checker.h"
 
 #include <fcntl.h>

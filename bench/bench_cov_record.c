@@ -15,8 +15,8 @@
  */
 #include "bench/bench.h"
 
-#include "os/spawn.h"
 #include "cover/record.h"
+#include "os/spawn.h"
 
 #include <errno.h>
 #include <signal.h>

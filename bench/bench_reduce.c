@@ -5,8 +5,8 @@
  * and the worst of several seeds.
  */
 #include "base/choice.h"
-#include "os/spawn.h"
 #include "bench.h"
+#include "os/spawn.h"
 #include "reduce/reduce.h"
 #include "run/run.h"
 #include "tests/run/padded.h"

@@ -9,8 +9,8 @@
 #include "bench/bench.h"
 
 #include "base/buf.h"
-#include "os/spawn.h"
 #include "cli/boxes.h"
+#include "os/spawn.h"
 #include "work/parse.h"
 
 #include <string.h>

@@ -19,7 +19,7 @@
 
 #define GONE UINT32_MAX /* slot of a removed entry */
 
-struct slot {
+struct dir_slot {
 	uint32_t hash;
 	uint32_t pos1; /* position + 1; 0 = never used */
 	uint32_t ino;
@@ -30,7 +30,7 @@ struct lab_dirindex {
 	uint16_t *room;
 	uint32_t nblocks, blocks_cap;
 	uint32_t room_from; /* no room below */
-	struct slot *slots;
+	struct dir_slot *slots;
 	uint32_t mask, filled; /* filled counts removed ones, too */
 	uint32_t live;
 };
@@ -127,14 +127,14 @@ static void put_slot(struct lab_dirindex *ix, uint32_t hash, uint32_t pos, uint3
 		i = (i + 1) & ix->mask;
 	if (!ix->slots[i].pos1)
 		ix->filled++;
-	ix->slots[i] = (struct slot){ hash, pos + 1, ino };
+	ix->slots[i] = (struct dir_slot){ hash, pos + 1, ino };
 	ix->live++;
 }
 
 /* Makes room for one more slot. */
 static int grow_slots(struct as_fs *fs, struct lab_dirindex *ix)
 {
-	struct slot *old = ix->slots;
+	struct dir_slot *old = ix->slots;
 	uint32_t old_count = old ? ix->mask + 1 : 0, count = 16;
 
 	if (old && (ix->filled + 1) * 4 <= old_count * 3)
@@ -264,12 +264,12 @@ static int make_index(struct as_fs *fs, struct lab_node *dir)
 	return rc;
 }
 
-static struct slot *find_slot(const struct lab_dirindex *ix, const char *name, size_t len)
+static struct dir_slot *find_slot(const struct lab_dirindex *ix, const char *name, size_t len)
 {
 	uint32_t hash = hash_name(name, len);
 
 	for (uint32_t i = hash & ix->mask; ix->slots[i].pos1; i = (i + 1) & ix->mask) {
-		struct slot *s = &ix->slots[i];
+		struct dir_slot *s = &ix->slots[i];
 		const struct lab_dirent *de;
 
 		if (s->hash != hash || s->pos1 == GONE)
@@ -284,7 +284,7 @@ static struct slot *find_slot(const struct lab_dirindex *ix, const char *name, s
 int lab_dir_find(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len,
 		 struct lab_where *where)
 {
-	struct slot *s;
+	struct dir_slot *s;
 	int rc;
 
 	if (len > LAB_NAME_MAX - LAB_BUG_ON(fs, NAME_255))
@@ -419,7 +419,7 @@ int lab_dir_remove(struct as_fs *fs, struct lab_node *dir, const char *name, siz
 {
 	struct lab_dirindex *ix;
 	uint32_t i, room;
-	struct slot *s;
+	struct dir_slot *s;
 	int rc = make_index(fs, dir);
 
 	if (!rc)
@@ -453,7 +453,7 @@ int lab_dir_set(struct as_fs *fs, struct lab_node *dir, const char *name, size_t
 {
 	struct lab_dirindex *ix;
 	struct lab_dirent *de;
-	struct slot *s;
+	struct dir_slot *s;
 	int rc = make_index(fs, dir);
 
 	if (!rc)

@@ -108,29 +108,29 @@ int lab_ck_walk_inode(struct lab_ck *ck, const struct lab_inode *node, enum lab_
 }
 
 /* The way to a block: which pointer of the inode, then of each indirect block. */
-struct way {
+struct fsck_map_way {
 	unsigned top, depth, at[2];
 };
 
-static bool find_way(uint32_t index, struct way *way)
+static bool find_way(uint32_t index, struct fsck_map_way *way)
 {
-	*way = (struct way){ .top = index };
+	*way = (struct fsck_map_way){ .top = index };
 	if (index < LAB_DIRECT)
 		return true;
 	index -= LAB_DIRECT;
 	if (index < LAB_PTRS) {
-		*way = (struct way){ LAB_DIRECT, 1, { index, 0 } };
+		*way = (struct fsck_map_way){ LAB_DIRECT, 1, { index, 0 } };
 		return true;
 	}
 	index -= LAB_PTRS;
-	*way = (struct way){ LAB_DIRECT + 1, 2, { index / LAB_PTRS, index % LAB_PTRS } };
+	*way = (struct fsck_map_way){ LAB_DIRECT + 1, 2, { index / LAB_PTRS, index % LAB_PTRS } };
 	return index < LAB_PTRS * LAB_PTRS;
 }
 
 int lab_ck_map(struct lab_ck *ck, const struct lab_inode *node, uint32_t index, uint32_t *block)
 {
 	uint32_t ptr[LAB_PTRS];
-	struct way way;
+	struct fsck_map_way way;
 
 	*block = 0;
 	if (!find_way(index, &way))
@@ -148,7 +148,7 @@ int lab_ck_map(struct lab_ck *ck, const struct lab_inode *node, uint32_t index, 
 	return 0;
 }
 
-static int set_below(struct lab_ck *ck, struct lab_inode *node, const struct way *way,
+static int set_below(struct lab_ck *ck, struct lab_inode *node, const struct fsck_map_way *way,
 		     unsigned level, uint32_t block, uint32_t *ptr)
 {
 	uint32_t below[LAB_PTRS] = { 0 };
@@ -171,7 +171,7 @@ static int set_below(struct lab_ck *ck, struct lab_inode *node, const struct way
 
 int lab_ck_map_set(struct lab_ck *ck, struct lab_inode *node, uint32_t index, uint32_t block)
 {
-	struct way way;
+	struct fsck_map_way way;
 
 	return find_way(index, &way) ? set_below(ck, node, &way, 0, block, &node->ptr[way.top])
 				     : -ENOSPC;

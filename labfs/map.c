@@ -12,29 +12,31 @@
 #include <string.h>
 
 /* The way to a block: `depth` pointer blocks below the inode's pointer `root`. */
-struct way {
+struct map_way {
 	unsigned root, depth;
 	uint32_t index[2];
 };
 
-static int find_way(uint64_t lblk, struct way *way)
+static int find_way(uint64_t lblk, struct map_way *way)
 {
 	if (lblk < LAB_DIRECT) {
-		*way = (struct way){ .root = (unsigned)lblk };
+		*way = (struct map_way){ .root = (unsigned)lblk };
 		return 0;
 	}
 	lblk -= LAB_DIRECT;
 	if (lblk < LAB_PTRS) {
-		*way = (struct way){ .root = LAB_DIRECT, .depth = 1, .index = { (uint32_t)lblk } };
+		*way = (struct map_way){ .root = LAB_DIRECT,
+					 .depth = 1,
+					 .index = { (uint32_t)lblk } };
 		return 0;
 	}
 	lblk -= LAB_PTRS;
 	if (lblk >= (uint64_t)LAB_PTRS * LAB_PTRS)
 		return -EFBIG;
-	*way = (struct way){ .root = LAB_DIRECT + 1,
-			     .depth = 2,
-			     .index = { (uint32_t)(lblk / LAB_PTRS),
-					(uint32_t)(lblk % LAB_PTRS) } };
+	*way = (struct map_way){ .root = LAB_DIRECT + 1,
+				 .depth = 2,
+				 .index = { (uint32_t)(lblk / LAB_PTRS),
+					    (uint32_t)(lblk % LAB_PTRS) } };
 	return 0;
 }
 
@@ -47,7 +49,7 @@ static int check_ptr(struct as_fs *fs, uint32_t block)
 
 int lab_bmap(struct as_fs *fs, struct lab_node *node, uint64_t lblk, uint32_t *block)
 {
-	struct way way;
+	struct map_way way;
 	int rc = find_way(lblk, &way);
 
 	*block = 0;
@@ -110,7 +112,7 @@ int lab_bmap_get(struct as_fs *fs, struct lab_node *node, uint64_t lblk, enum la
 		 bool whole, struct lab_buf **buf)
 {
 	struct lab_buf *holder = node->buf, *next;
-	struct way way;
+	struct map_way way;
 	uint32_t *slot;
 	int rc = find_way(lblk, &way);
 

@@ -9,29 +9,41 @@ export LC_ALL=C
 
 FUNCTION_LINES=70
 HEADER_LINES=300
+FILE_LINES=600
 COLUMNS_MAX=100
 
 cd "${1:-$(dirname "$0")/..}"
 
-# Who may include whom; every room may use base and include/assay. A room that is not here may not
-# exist. Nobody includes report (events go to sinks) nor cli.
+# Who may include whom, from the ground floor up: a room includes only what stands above its row
+# here. Every room may use base, os and include/assay; these two, and labfs, are no arrows of a
+# table. A room that is not here may not exist. Nobody includes report (events go to sinks) nor cli.
 arrows() {
 	cat <<-'END'
 	base
+	os
 	work
+	model     work
+	gen       work model
 	disk
-	model   work
-	gen     work model
-	target  disk labfs
-	run     work target model
-	crash   work disk model target run labfs
-	hunt    work gen model disk target run crash
-	check   gen model run disk crash
-	fsck    disk target model
-	sym     disk
-	cover   work
-	report  work
-	cli     work model gen disk target run crash hunt check fsck sym cover report labfs bench
+	target    disk labfs
+	tool      disk target
+	layout    disk target labfs
+	box
+	vfs       work model target
+	race      work model vfs
+	reduce    work
+	run       work model target box vfs race
+	supervise work target box run
+	snapshot  work model
+	legal     work model target snapshot
+	recover   disk target tool vfs run snapshot
+	crash     work model disk target layout vfs run supervise snapshot legal recover
+	scenario  work target race run crash
+	hunt      work gen model reduce supervise scenario
+	cover     work
+	report    work
+	cli       work model gen disk target tool box vfs race reduce run supervise crash scenario
+	cli       hunt cover report labfs bench
 	END
 }
 
@@ -99,8 +111,17 @@ none=/dev/null # an empty list must not make awk or grep read stdin
 # ---- The rules -----------------------------------------------------------------------------------
 
 check_rooms() {
-	awk '
-	FILENAME == "-" { room[$1] = 1; for (i = 2; i <= NF; i++) may[$1, $i] = 1; next }
+	# Arrows that nobody needs are looked for where all the files are.
+	awk -v whole="$([ -f src/cli/main.c ] && echo 1 || echo 0)" '
+	FILENAME == "-" {
+		for (i = 2; i <= NF; i++) {
+			may[$1, $i] = 1
+			if (!($i in room) && $i != "labfs" && $i != "bench")
+				print "scripts/tidy.sh:1: " $1 " is below " $i
+		}
+		room[$1] = 1
+		next
+	}
 	FNR == 1 { split(FILENAME, part, "/"); from = part[1] == "src" ? part[2] : part[1] }
 	FNR == 1 && part[1] == "src" && !(from in room) {
 		print FILENAME ":1: room " from " is not in the table of scripts/tidy.sh"
@@ -120,10 +141,18 @@ check_rooms() {
 			next
 		if (from == "labfs" || from == "include" || from == "examples") {
 			print FILENAME ":" FNR ": " from "/ may include only <assay/...>, not " path
-		} else if (to != "base" && !((from, to) in may)) {
+		} else if (to == "os" ? from == "base" : to != "base" && !((from, to) in may)) {
 			print FILENAME ":" FNR ": room " from " may not include " path
-		} else if (from == "base") {
-			print FILENAME ":" FNR ": room base may not include " path
+		} else if (path ~ /_priv\.h$/) {
+			print FILENAME ":" FNR ": " path " is private to room " to
+		}
+		used[from, to] = 1
+	}
+	END {
+		for (pair in may) {
+			split(pair, part, SUBSEP)
+			if (whole && !(pair in used))
+				print "scripts/tidy.sh:1: arrow " part[1] " " part[2] " is unused"
 		}
 	}' - "${c_files[@]}" < <(arrows)
 }
@@ -220,6 +249,64 @@ check_header_length() {
 	' $none "${headers[@]}"
 }
 
+# Programs that we write for others are one file by nature.
+check_file_length() {
+	local file
+	for file in $(pick '^(src|labfs|bench)/.*\.c$' | grep -v '/emitted/'); do
+		awk -v max="$FILE_LINES" 'END {
+			if (FNR > max) print FILENAME ":1: file of " FNR " lines, at most " max
+		}' "$file"
+	done
+}
+
+# Two structs with one name mislead a reader (and a debugger). What a seam leaves to its
+# implementations has one name in all of them: struct as_NAME of a NAME_*.c.
+check_tags() {
+	local -a product
+	mapfile -t product < <(pick '^(src|labfs|include)/.*\.[ch]$' | grep -v '/emitted/')
+	awk '
+	match($0, /^(struct|union|enum) [A-Za-z_0-9]+ \{/) {
+		tag = $2
+		file = FILENAME
+		sub(/.*\//, "", file)
+		if (tag in first && index(file, substr(tag, 4) "_") != 1)
+			print FILENAME ":" FNR ": " $1 " " tag " is in " first[tag] ", too"
+		else
+			first[tag] = FILENAME
+	}' $none "${product[@]}"
+}
+
+# A table that is read into the middle of a function hides the function.
+check_tables_outside() {
+	awk '
+	FNR == 1 { inside = 0 }
+	/^\{/ { inside = 1 }
+	/^\}/ { inside = 0 }
+	inside && FILENAME !~ /^tests/ && /^[ \t]*#[ \t]*include[ \t]*".*\.def"/ {
+		print FILENAME ":" FNR ": a table is included in a function"
+	}' $none "${c_files[@]}"
+}
+
+# What the library exports begins with as_ (labfs: lab_). ARCHIVES names what was built.
+check_symbols() {
+	local archive
+	for archive in ${ARCHIVES:-}; do
+		nm -A --defined-only -g "$archive" 2>/dev/null |
+			awk -v lab="$(basename "$archive")" '
+			NF == 3 && $3 !~ /^(as_|lab_|labfs_)/ {
+				object = $1
+				sub(/^[^:]*:/, "", object)
+				sub(/:.*/, "", object)
+				print lab ":" object ": symbol " $3 " does not begin with as_"
+			}'
+	done
+}
+
+check_root() {
+	pick '^[^/]+$' | grep -vxE '\.clang-format|\.gitignore|LICENSE|Makefile|README\.md' |
+		sed 's/$/:1: a stray file in the root folder/' || true
+}
+
 # Columns as an editor shows them: tabs to the next stop of 8, a UTF-8 character is one.
 check_line_length() {
 	awk -v max="$COLUMNS_MAX" '
@@ -254,6 +341,7 @@ check_licence() {
 check_names() {
 	pick '(^|[/_.-])(utils?|common)([_.-][^/]*)?$' |
 		sed 's/$/:1: no file is called util or common/'
+	pick '_(inside|internal|private)\.h$' | sed 's/$/:1: a private header is called X_priv.h/'
 }
 
 check_marks() {
@@ -317,6 +405,11 @@ violations=$(
 	check_banned
 	check_function_length
 	check_header_length
+	check_file_length
+	check_tags
+	check_tables_outside
+	check_symbols
+	check_root
 	check_line_length
 	check_licence
 	check_names

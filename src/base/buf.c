@@ -2,8 +2,6 @@
 /* buf: grows by doubling; cap counts the NUL, so len < cap wherever data is not NULL. */
 #include "base/buf.h"
 
-#include "os/out.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -165,12 +163,4 @@ int as_buf_read_file(struct as_buf *buf, const char *path, size_t max, struct as
 	if (!is_stdin)
 		close(fd);
 	return rc;
-}
-
-int as_buf_write_file(const struct as_buf *buf, const char *path, struct as_err *err)
-{
-	struct as_out *out;
-	int rc = as_out_open(path, &out, err);
-
-	return rc ? rc : as_out_end(out, as_out_write(out, as_buf_str(buf), buf->len), err);
 }

@@ -31,7 +31,5 @@ AS_MUST_CHECK int as_buf_read_file(struct as_buf *buf, const char *path, size_t 
 /* The same of an open descriptor; `path` is for messages. */
 AS_MUST_CHECK int as_buf_read_fd(struct as_buf *buf, int fd, const char *path, size_t max,
 				 struct as_err *err);
-/* Writes it as a whole to what a user named (see out.h). */
-AS_MUST_CHECK int as_buf_write_file(const struct as_buf *buf, const char *path, struct as_err *err);
 
 #endif

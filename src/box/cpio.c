@@ -13,14 +13,14 @@ static void pad(struct as_cpio *cpio)
 		as_buf_addc(&cpio->out, '\0');
 }
 
-struct entry {
+struct cpio_entry {
 	const char *name;
 	uint32_t mode, major, minor;
 	const void *data;
 	size_t len;
 };
 
-static void add(struct as_cpio *cpio, const struct entry *e)
+static void add(struct as_cpio *cpio, const struct cpio_entry *e)
 {
 	size_t name_len = strlen(e->name) + 1;
 
@@ -37,35 +37,35 @@ static void add(struct as_cpio *cpio, const struct entry *e)
 
 void as_cpio_folder(struct as_cpio *cpio, const char *name, uint32_t perm)
 {
-	add(cpio, &(struct entry){ .name = name, .mode = S_IFDIR | perm, .data = "" });
+	add(cpio, &(struct cpio_entry){ .name = name, .mode = S_IFDIR | perm, .data = "" });
 }
 
 void as_cpio_file(struct as_cpio *cpio, const char *name, uint32_t perm, const void *data,
 		  size_t len)
 {
 	add(cpio,
-	    &(struct entry){ .name = name, .mode = S_IFREG | perm, .data = data, .len = len });
+	    &(struct cpio_entry){ .name = name, .mode = S_IFREG | perm, .data = data, .len = len });
 }
 
 void as_cpio_link(struct as_cpio *cpio, const char *name, const char *to)
 {
-	add(cpio,
-	    &(struct entry){ .name = name, .mode = S_IFLNK | 0777, .data = to, .len = strlen(to) });
+	add(cpio, &(struct cpio_entry){
+			  .name = name, .mode = S_IFLNK | 0777, .data = to, .len = strlen(to) });
 }
 
 void as_cpio_char_device(struct as_cpio *cpio, const char *name, uint32_t perm, uint32_t major,
 			 uint32_t minor)
 {
-	add(cpio, &(struct entry){ .name = name,
-				   .mode = S_IFCHR | perm,
-				   .major = major,
-				   .minor = minor,
-				   .data = "" });
+	add(cpio, &(struct cpio_entry){ .name = name,
+					.mode = S_IFCHR | perm,
+					.major = major,
+					.minor = minor,
+					.data = "" });
 }
 
 void as_cpio_finish(struct as_cpio *cpio)
 {
-	add(cpio, &(struct entry){ .name = "TRAILER!!!", .data = "" });
+	add(cpio, &(struct cpio_entry){ .name = "TRAILER!!!", .data = "" });
 	/* Archives are given to the kernel in whole blocks. */
 	while (cpio->out.len % 512)
 		as_buf_addc(&cpio->out, '\0');

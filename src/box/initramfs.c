@@ -10,10 +10,10 @@
  */
 #include "box/initramfs.h"
 
-#include "os/spawn.h"
 #include "box/cpio.h"
 #include "box/elf_needs.h"
 #include "box/kmodule.h"
+#include "os/spawn.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -20,10 +20,10 @@
 #include "box/sandbox.h"
 
 #include "base/buf.h"
-#include "os/spawn.h"
-#include "os/temp.h"
 #include "box/cell.h"
 #include "box/initramfs.h"
+#include "os/spawn.h"
+#include "os/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_crash: workloads on a target whose power fails at every point that matters. */
 #include "base/json.h"
-#include "os/spawn.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/jobs.h"
@@ -10,6 +9,7 @@
 #include "cli/start.h"
 #include "cli/trust.h"
 #include "crash/crash.h"
+#include "os/spawn.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -75,7 +75,7 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-struct session {
+struct crash_session {
 	const struct as_args *args;
 	struct as_run_options run;
 	struct as_crash_options options;
@@ -87,7 +87,7 @@ struct session {
 	struct as_crash_counts counts;
 };
 
-static int get_ready(struct session *s, const struct as_cli_job *job, struct as_err *err)
+static int get_ready(struct crash_session *s, const struct as_cli_job *job, struct as_err *err)
 {
 	int rc;
 
@@ -138,7 +138,7 @@ static void count_words(struct as_buf *line, const struct as_crash_counts *c)
 			    (unsigned long long)c->faulty);
 }
 
-static void say_workload(const struct session *s, const char *name, const char *spec,
+static void say_workload(const struct crash_session *s, const char *name, const char *spec,
 			 const struct as_run_result *r, const struct as_crash_counts *c)
 {
 	struct as_buf line = { 0 };
@@ -170,7 +170,7 @@ static void say_workload(const struct session *s, const char *name, const char *
 	as_buf_free(&line);
 }
 
-static void say_all(const struct session *s)
+static void say_all(const struct crash_session *s)
 {
 	struct as_buf line = { 0 };
 
@@ -182,7 +182,7 @@ static void say_all(const struct session *s)
 	as_buf_free(&line);
 }
 
-static int crash_one(struct session *s, const struct as_cli_job *job, struct as_err *err)
+static int crash_one(struct crash_session *s, const struct as_cli_job *job, struct as_err *err)
 {
 	struct as_crash_counts counts = { 0 };
 	struct as_run_result result = { 0 };
@@ -200,15 +200,15 @@ static int crash_one(struct session *s, const struct as_cli_job *job, struct as_
 	return 0;
 }
 
-struct talk {
-	struct session *s;
+struct crash_talk {
+	struct crash_session *s;
 	const char *spec;
 };
 
 static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 			   const struct as_run_result *result)
 {
-	struct talk *talk = ctx;
+	struct crash_talk *talk = ctx;
 	struct as_crash_counts counts;
 
 	memcpy(&counts, result->counts, sizeof(counts));
@@ -229,11 +229,11 @@ static int box_size(const char *spec, uint64_t *size_bytes, struct as_err *err)
 }
 
 /* Those from *first on that have the same target, in one box, one behind the other. */
-static int crash_boxed(struct session *s, const struct as_cli_jobs *all, size_t *first,
+static int crash_boxed(struct crash_session *s, const struct as_cli_jobs *all, size_t *first,
 		       struct as_err *err)
 {
 	const struct as_cli_job *job = &all->jobs[*first];
-	struct talk talk = { s, as_buf_str(&job->spec) };
+	struct crash_talk talk = { s, as_buf_str(&job->spec) };
 	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
 	uint64_t size_bytes = job->size_bytes;
 	struct as_buf params = { 0 };
@@ -265,8 +265,8 @@ static int crash_boxed(struct session *s, const struct as_cli_jobs *all, size_t 
 }
 
 /* Each `every`th from `first` on. */
-static int crash_some(struct session *s, const struct as_cli_jobs *all, size_t first, size_t every,
-		      struct as_err *err)
+static int crash_some(struct crash_session *s, const struct as_cli_jobs *all, size_t first,
+		      size_t every, struct as_err *err)
 {
 	struct as_cli_jobs mine = { .jobs = as_xcalloc(all->n, sizeof(*mine.jobs)) };
 	int rc = 0;
@@ -301,7 +301,7 @@ struct part {
 /* Whole workloads are written at once, so that lines of two processes do not mix. */
 #define OUT_BYTES ((size_t)1 << 20)
 
-static void do_part(struct session *s, const struct as_cli_jobs *all, size_t i, size_t n,
+static void do_part(struct crash_session *s, const struct as_cli_jobs *all, size_t i, size_t n,
 		    struct part *part)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -314,7 +314,7 @@ static void do_part(struct session *s, const struct as_cli_jobs *all, size_t i, 
 	_exit(0);
 }
 
-static int take_part(struct session *s, const struct part *part, struct as_err *err)
+static int take_part(struct crash_session *s, const struct part *part, struct as_err *err)
 {
 	as_crash_counts_add(&s->counts, &part->counts);
 	s->stats.workloads += part->stats.workloads;
@@ -328,7 +328,7 @@ static int take_part(struct session *s, const struct part *part, struct as_err *
 	return part->rc;
 }
 
-static int crash_many(struct session *s, const struct as_cli_jobs *all, size_t n,
+static int crash_many(struct crash_session *s, const struct as_cli_jobs *all, size_t n,
 		      struct as_err *err)
 {
 	struct part *parts = as_shared_alloc(n * sizeof(*parts));
@@ -356,7 +356,7 @@ static int crash_many(struct session *s, const struct as_cli_jobs *all, size_t n
 
 static int crash_all(const struct as_args *args, const struct as_cli_jobs *all, struct as_err *err)
 {
-	struct session s = { .args = args };
+	struct crash_session s = { .args = args };
 	int64_t start_us = as_now_us();
 	size_t n = (size_t)as_args_number(args, "jobs", 1);
 	int rc = read_options(args, &s.run, &s.options, err);

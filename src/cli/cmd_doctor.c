@@ -2,10 +2,10 @@
 /* cmd_doctor: what this machine offers, and which package gives what it lacks. */
 #include "base/buf.h"
 #include "base/json.h"
-#include "os/spawn.h"
-#include "cli/cli.h"
-#include "target/cache.h"
 #include "box/sandbox.h"
+#include "cli/cli.h"
+#include "os/spawn.h"
+#include "target/cache.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_gen: workloads made by the generator, on standard output or as files of a folder. */
 #include "base/choice.h"
-#include "os/dir.h"
-#include "os/out.h"
 #include "cli/cli.h"
 #include "cli/profiles.h"
 #include "cli/rows.h"
 #include "gen/gen.h"
+#include "os/dir.h"
+#include "os/out.h"
 #include "vfs/traits.h"
 #include "work/emit_c.h"
 #include "work/print.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct session {
+struct gen_session {
 	struct as_profile *profile;
 	struct as_traits traits;
 	struct as_target *target;
@@ -41,7 +41,7 @@ static const struct as_traits any_target = {
 
 /* ---- Handing out ----------------------------------------------------------------------------- */
 
-static int write_out(struct session *s, const char *name, const struct as_buf *text)
+static int write_out(struct gen_session *s, const char *name, const struct as_buf *text)
 {
 	struct as_buf path = { 0 };
 	int rc;
@@ -53,12 +53,12 @@ static int write_out(struct session *s, const char *name, const struct as_buf *t
 		return 0;
 	}
 	as_buf_addf(&path, "%s/%s.%s", s->folder, name, s->emit_c ? "c" : "txt");
-	rc = as_buf_write_file(text, as_buf_str(&path), s->err);
+	rc = as_out_save(as_buf_str(&path), text, s->err);
 	as_buf_free(&path);
 	return rc;
 }
 
-static int give(struct session *s, struct as_seq *seq)
+static int give(struct gen_session *s, struct as_seq *seq)
 {
 	struct as_buf name = { 0 }, text = { 0 };
 	int rc;
@@ -80,7 +80,7 @@ static int give(struct session *s, struct as_seq *seq)
 	return rc;
 }
 
-static int generate(struct session *s)
+static int generate(struct gen_session *s)
 {
 	struct as_choice *choice = as_chooser_choice(s->chooser);
 	struct as_gen *gen;
@@ -104,7 +104,7 @@ static int generate(struct session *s)
 
 static int give_refined(void *ctx, struct as_seq *seq)
 {
-	struct session *s = ctx;
+	struct gen_session *s = ctx;
 	struct as_choice *choice = as_chooser_choice(s->chooser);
 	struct as_seq *finer;
 	int rc;
@@ -125,7 +125,7 @@ static int give_refined(void *ctx, struct as_seq *seq)
 	return rc ? rc : s->given == s->count ? ENOUGH : 0;
 }
 
-static int enumerate(struct session *s, unsigned length)
+static int enumerate(struct gen_session *s, unsigned length)
 {
 	uint64_t states;
 	int rc = as_gen_exhaustive(s->profile, &s->traits, length, give_refined, s, &states);
@@ -136,7 +136,7 @@ static int enumerate(struct session *s, unsigned length)
 /* ---- The command ----------------------------------------------------------------------------- */
 
 /* What the target cannot do, in one line. */
-static void say_left_out(const struct session *s)
+static void say_left_out(const struct gen_session *s)
 {
 	struct as_buf list = { 0 };
 	unsigned n = as_cli_left_out(s->profile, &s->traits, &list);
@@ -147,7 +147,7 @@ static void say_left_out(const struct session *s)
 	as_buf_free(&list);
 }
 
-static int prepare(const struct as_args *args, struct session *s)
+static int prepare(const struct as_args *args, struct gen_session *s)
 {
 	static const char *const layers[] = { "core", "ext", "syntax" };
 	const char *layer = as_args_text(args, "layer", "syntax");
@@ -192,20 +192,20 @@ static int prepare(const struct as_args *args, struct session *s)
 }
 
 /* What was gone for, for the next time. */
-static int keep_tries(const struct session *s)
+static int keep_tries(const struct gen_session *s)
 {
 	struct as_buf text = { 0 };
 	int rc;
 
 	as_gen_tries_print(s->profile, &text);
-	rc = as_buf_write_file(&text, s->tries, s->err);
+	rc = as_out_save(s->tries, &text, s->err);
 	as_buf_free(&text);
 	return rc;
 }
 
 static int run(const struct as_args *args, struct as_err *err)
 {
-	struct session s = { .profile = as_profile_new(), .err = err };
+	struct gen_session s = { .profile = as_profile_new(), .err = err };
 	int rc = prepare(args, &s);
 
 	if (rc)

@@ -5,7 +5,6 @@
  * in its folder.
  */
 #include "base/choice.h"
-#include "os/spawn.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/hunts.h"
@@ -20,6 +19,7 @@
 #include "gen/gen.h"
 #include "hunt/folders.h"
 #include "hunt/hunt.h"
+#include "os/spawn.h"
 #include "vfs/traits.h"
 
 #include <stdlib.h>
@@ -137,7 +137,7 @@ static int recall(const struct as_args *now, const struct as_hunt_state *state,
 
 /* ---- The session ----------------------------------------------------------------------------- */
 
-struct session {
+struct hunt_session {
 	const char *folder;
 	struct as_folders folders;
 	bool resume, json, terminal;
@@ -156,7 +156,7 @@ struct session {
 };
 
 /* A copy of what a file said, to go on with later. */
-static int copy_feedback(const char *from, struct session *s, struct as_err *err)
+static int copy_feedback(const char *from, struct hunt_session *s, struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc = as_buf_read_file(&text, from, AS_CLI_FEEDBACK_MAX_BYTES, err);
@@ -167,7 +167,7 @@ static int copy_feedback(const char *from, struct session *s, struct as_err *err
 	return rc;
 }
 
-static int recall_profile(struct session *s, struct as_err *err)
+static int recall_profile(struct hunt_session *s, struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc = as_dir_read(&s->folders.hunt, PROFILE_COPY, PROFILE_MAX_BYTES, &text, err);
@@ -178,7 +178,7 @@ static int recall_profile(struct session *s, struct as_err *err)
 	return rc;
 }
 
-static int read_profile(const struct as_args *args, struct session *s, struct as_err *err)
+static int read_profile(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const char *name = as_args_text(args, "profile", s->hunt.scenario->profile);
 	uint64_t length = as_args_number(args, "length", 0);
@@ -198,7 +198,7 @@ static int read_profile(const struct as_args *args, struct session *s, struct as
 }
 
 /* After the profile was kept: feedback is no part of that. */
-static int read_feedback(const struct as_args *args, struct session *s, struct as_err *err)
+static int read_feedback(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const char *file = as_args_text(args, "feedback", NULL);
 	struct as_buf text = { 0 };
@@ -217,7 +217,7 @@ static int read_feedback(const struct as_args *args, struct session *s, struct a
 	return rc;
 }
 
-static int keep_profile(struct session *s, struct as_err *err)
+static int keep_profile(struct hunt_session *s, struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc;
@@ -228,7 +228,7 @@ static int keep_profile(struct session *s, struct as_err *err)
 	return rc;
 }
 
-static int read_target(const struct as_args *args, struct session *s, struct as_err *err)
+static int read_target(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const char *spec = s->state.target;
 	struct as_gen *gen = NULL;
@@ -259,7 +259,7 @@ static int read_target(const struct as_args *args, struct session *s, struct as_
 	return rc;
 }
 
-static void say_left_out(struct session *s)
+static void say_left_out(struct hunt_session *s)
 {
 	struct as_buf list = { 0 };
 	unsigned n = as_cli_left_out(s->profile, &s->traits, &list);
@@ -271,7 +271,7 @@ static void say_left_out(struct session *s)
 }
 
 /* A new hunt must not take the place of one that can be gone on with. */
-static int begin(const struct as_args *args, struct session *s, struct as_err *err)
+static int begin(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const char *target = as_args_text(args, "target", NULL);
 	struct as_hunt_state old = { 0 };
@@ -310,7 +310,7 @@ static int begin(const struct as_args *args, struct session *s, struct as_err *e
 	return 0;
 }
 
-static int read_bounds(const struct as_args *args, struct session *s, struct as_err *err)
+static int read_bounds(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const char *time = as_args_text(args, "for", NULL);
 	uint64_t max = as_args_number(args, "max-workloads", 0);
@@ -341,7 +341,7 @@ static int read_bounds(const struct as_args *args, struct session *s, struct as_
 	return rc;
 }
 
-static int prepare(const struct as_args *args, struct session *s, struct as_err *err)
+static int prepare(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	struct as_run_options *o = &s->hunt.run;
 	int rc = as_scenario_find(s->state.scenario, &s->hunt.scenario, &s->hunt.params, err);
@@ -382,7 +382,7 @@ static int prepare(const struct as_args *args, struct session *s, struct as_err 
 
 /* ---- What people see ------------------------------------------------------------------------- */
 
-static void erase(const struct session *s)
+static void erase(const struct hunt_session *s)
 {
 	if (s->terminal && s->shown_us)
 		fprintf(stderr, "\r\033[K");
@@ -392,13 +392,15 @@ static void eraser_finding(struct as_sink *sink, const struct as_finding *f, con
 {
 	(void)f;
 	(void)id;
-	erase((struct session *)(void *)((char *)sink - offsetof(struct session, eraser)));
+	erase((struct hunt_session *)(void *)((char *)sink -
+					      offsetof(struct hunt_session, eraser)));
 }
 
 static void eraser_note(struct as_sink *sink, const char *line)
 {
 	(void)line;
-	erase((struct session *)(void *)((char *)sink - offsetof(struct session, eraser)));
+	erase((struct hunt_session *)(void *)((char *)sink -
+					      offsetof(struct hunt_session, eraser)));
 }
 
 static bool stop(void *ctx)
@@ -409,7 +411,7 @@ static bool stop(void *ctx)
 
 static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
 {
-	struct session *s = ctx;
+	struct hunt_session *s = ctx;
 	int64_t now_us = as_now_us(), run_us = now_us - s->start_us;
 
 	if (!s->terminal || now_us - s->shown_us < PROGRESS_US)
@@ -425,7 +427,7 @@ static void progress(void *ctx, const struct as_hunt_state *state, uint64_t ops)
 	fflush(stderr);
 }
 
-static int open_cov(const struct as_args *args, struct session *s, struct as_err *err)
+static int open_cov(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	int rc = as_cli_cov_open(args, &s->folders.run.dir, &s->cov, err);
 
@@ -434,7 +436,7 @@ static int open_cov(const struct as_args *args, struct session *s, struct as_err
 	return rc;
 }
 
-static int hunt(struct session *s, struct as_err *err)
+static int hunt(struct hunt_session *s, struct as_err *err)
 {
 	const struct as_target *targets[] = { s->target };
 
@@ -458,11 +460,11 @@ static int hunt(struct session *s, struct as_err *err)
 
 static int run(const struct as_args *given, struct as_err *err)
 {
-	struct session s = { .folder = as_args_text(given, "out", AS_OUT_DEFAULT),
-			     .resume = as_args_has(given, "resume"),
-			     .json = as_args_has(given, "json"),
-			     .terminal = isatty(STDERR_FILENO),
-			     .start_us = as_now_us() };
+	struct hunt_session s = { .folder = as_args_text(given, "out", AS_OUT_DEFAULT),
+				  .resume = as_args_has(given, "resume"),
+				  .json = as_args_has(given, "json"),
+				  .terminal = isatty(STDERR_FILENO),
+				  .start_us = as_now_us() };
 	struct as_args args = *given;
 	int rc;
 

@@ -4,9 +4,10 @@
  * is written. What could not be expressed is listed on standard error, "file:line: what".
  */
 #include "base/buf.h"
-#include "os/dir.h"
 #include "cli/cli.h"
 #include "cli/screen.h"
+#include "os/dir.h"
+#include "os/out.h"
 #include "work/import.h"
 #include "work/print.h"
 
@@ -15,7 +16,7 @@
 
 #define FILE_MAX_BYTES ((size_t)1 << 30)
 
-struct job {
+struct import_job {
 	const char *path;
 	struct as_seq *seq;
 	struct as_import import;
@@ -29,7 +30,7 @@ static void list(void *ctx, unsigned line, const char *what)
 	fputc('\n', stderr);
 }
 
-static int read_job(const struct as_args *args, struct job *job, struct as_err *err)
+static int read_job(const struct as_args *args, struct import_job *job, struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc = as_buf_read_file(&text, job->path, FILE_MAX_BYTES, err);
@@ -48,7 +49,7 @@ static int read_job(const struct as_args *args, struct job *job, struct as_err *
 }
 
 /* FOLDER/NAME.txt, NAME being the last part of the path. */
-static int write_file(const char *folder, const struct job *job, struct as_err *err)
+static int write_file(const char *folder, const struct import_job *job, struct as_err *err)
 {
 	const char *slash = strrchr(job->import.file, '/');
 	struct as_buf path = { 0 }, text = { 0 };
@@ -56,13 +57,14 @@ static int write_file(const char *folder, const struct job *job, struct as_err *
 
 	as_buf_addf(&path, "%s/%s.txt", folder, slash ? slash + 1 : job->import.file);
 	as_print_seq(job->seq, &text);
-	rc = as_buf_write_file(&text, as_buf_str(&path), err);
+	rc = as_out_save(as_buf_str(&path), &text, err);
 	as_buf_free(&path);
 	as_buf_free(&text);
 	return rc;
 }
 
-static int write_folder(const char *folder, const struct job *jobs, int n, struct as_err *err)
+static int write_folder(const char *folder, const struct import_job *jobs, int n,
+			struct as_err *err)
 {
 	int rc = as_dir_make(folder, err);
 
@@ -85,7 +87,7 @@ static int check_names(char **paths, int n, struct as_err *err)
 	return 0;
 }
 
-static void say_end(const struct job *jobs, int n)
+static void say_end(const struct import_job *jobs, int n)
 {
 	uint64_t ops = 0, left_out = 0, outside = 0, other = 0;
 
@@ -104,7 +106,7 @@ static void say_end(const struct job *jobs, int n)
 	fputc('\n', stderr);
 }
 
-static int put_out(const struct as_args *args, const struct job *jobs, struct as_err *err)
+static int put_out(const struct as_args *args, const struct import_job *jobs, struct as_err *err)
 {
 	const char *folder = as_args_text(args, "out", NULL);
 	struct as_buf text = { 0 };
@@ -120,7 +122,7 @@ static int put_out(const struct as_args *args, const struct job *jobs, struct as
 static int run(const struct as_args *args, struct as_err *err)
 {
 	int n = args->n_operands, rc = 0;
-	struct job *jobs = as_xcalloc((uint64_t)n, sizeof(*jobs));
+	struct import_job *jobs = as_xcalloc((uint64_t)n, sizeof(*jobs));
 	uint64_t left_out = 0, ops = 0;
 
 	if (!as_args_has(args, "from"))

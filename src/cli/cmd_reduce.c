@@ -3,10 +3,10 @@
  * cmd_reduce: a stored finding's workload, made as short and simple as it can be. What is best so
  * far is kept whatever ends the work: the time given, an interrupt, an error.
  */
-#include "os/spawn.h"
 #include "cli/output.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
+#include "os/spawn.h"
 #include "reduce/reduce.h"
 #include "work/print.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_run: workloads from files on a target. */
 #include "base/json.h"
-#include "os/spawn.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/jobs.h"
@@ -12,8 +11,9 @@
 #include "cli/stopping.h"
 #include "cli/trust.h"
 #include "hunt/known.h"
-#include "scenario/scenario.h"
+#include "os/spawn.h"
 #include "run/run.h"
+#include "scenario/scenario.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void join_faults(const struct as_args *args, struct as_buf *faults)
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-struct session {
+struct run_session {
 	struct as_run_options options;
 	const struct as_scenario_ops *scenario;
 	const char *params;
@@ -47,7 +47,7 @@ struct session {
 	struct as_cli_cov cov;
 };
 
-static void unload(struct session *b)
+static void unload(struct run_session *b)
 {
 	if (b->open)
 		b->scenario->close(b->open);
@@ -58,7 +58,7 @@ static void unload(struct session *b)
 }
 
 /* Files with the same target share its fresh disk. */
-static int get_ready(struct session *b, const struct as_cli_job *job, struct as_err *err)
+static int get_ready(struct run_session *b, const struct as_cli_job *job, struct as_err *err)
 {
 	const struct as_target *targets[1];
 	struct as_scenario_args args = { .targets = targets,
@@ -140,7 +140,7 @@ static bool has_swept(const struct as_run_result *r)
 	return r->runs > 2;
 }
 
-struct talk {
+struct run_talk {
 	const char *spec;
 	bool json;
 	struct as_sink *sinks;
@@ -150,7 +150,7 @@ struct talk {
 static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 			   const struct as_run_result *result)
 {
-	const struct talk *talk = ctx;
+	const struct run_talk *talk = ctx;
 
 	*talk->swept |= has_swept(result);
 	say_workload(job->name, talk->spec, result, talk->json, talk->sinks);
@@ -158,11 +158,11 @@ static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 
 /* Those from `first` on that have the same target run in one box, one behind the other. */
 static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, size_t *first,
-		     struct session *b, struct as_cli_output *out, struct as_run_stats *stats,
+		     struct run_session *b, struct as_cli_output *out, struct as_run_stats *stats,
 		     struct as_err *err)
 {
 	const struct as_cli_job *job = &all->jobs[*first];
-	struct talk talk = { as_buf_str(&job->spec), out->json, out->talk, &b->swept };
+	struct run_talk talk = { as_buf_str(&job->spec), out->json, out->talk, &b->swept };
 	struct as_boxed_job *jobs = as_xcalloc(all->n, sizeof(*jobs));
 	struct as_cli_share share;
 	struct as_cli_box box;
@@ -214,7 +214,7 @@ static void say_batch(size_t done, const struct as_run_result *r)
 }
 
 /* The workload at *first, or several from there on that have the same target. */
-static int run_here(struct session *b, const struct as_cli_jobs *all, size_t *first,
+static int run_here(struct run_session *b, const struct as_cli_jobs *all, size_t *first,
 		    struct as_run_stats *stats, struct as_err *err)
 {
 	const struct as_cli_job *job = &all->jobs[*first];
@@ -283,7 +283,7 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 }
 
 /* Signatures that are no news. */
-static int read_known(const char *path, struct session *b, struct as_err *err)
+static int read_known(const char *path, struct run_session *b, struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	int rc;
@@ -300,8 +300,9 @@ static int read_known(const char *path, struct session *b, struct as_err *err)
 	return rc ? as_fail_in(err, "--known") : 0;
 }
 
-static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all, struct session *b,
-		    struct as_cli_output *out, struct as_run_stats *stats, struct as_err *err)
+static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all,
+		    struct run_session *b, struct as_cli_output *out, struct as_run_stats *stats,
+		    struct as_err *err)
 {
 	size_t i = 0;
 	int rc = 0;
@@ -318,7 +319,7 @@ static int run_jobs(const struct as_args *args, const struct as_cli_jobs *all, s
 }
 
 /* Waiting is no hang. */
-static bool await_line(struct session *b, char *line, size_t cap)
+static bool await_line(struct run_session *b, char *line, size_t cap)
 {
 	volatile uint64_t *alive =
 		b->options.state ? (volatile uint64_t *)(void *)b->options.state->engine : NULL;
@@ -343,7 +344,7 @@ static bool await_line(struct session *b, char *line, size_t cap)
 }
 
 /* Lists as a supervisor names them on standard input, a path a line; an empty line is the end. */
-static int run_lists(const struct as_args *args, struct session *b, struct as_cli_output *out,
+static int run_lists(const struct as_args *args, struct run_session *b, struct as_cli_output *out,
 		     struct as_run_stats *stats, struct as_err *err)
 {
 	char path[4096];
@@ -362,7 +363,7 @@ static int run_lists(const struct as_args *args, struct session *b, struct as_cl
 
 /* In a sandbox it is other processes that count. */
 static int open_cov(const struct as_args *args, const struct as_cli_jobs *all,
-		    const struct as_cli_output *out, struct session *b, struct as_err *err)
+		    const struct as_cli_output *out, struct run_session *b, struct as_err *err)
 {
 	bool boxed = false;
 	int rc;
@@ -377,7 +378,7 @@ static int open_cov(const struct as_args *args, const struct as_cli_jobs *all,
 }
 
 /* Success would say that something was tested. */
-static int check_something(const struct as_args *args, const struct session *b,
+static int check_something(const struct as_args *args, const struct run_session *b,
 			   const struct as_run_stats *stats, struct as_err *err)
 {
 	/* A supervisor knows what it asked for. */
@@ -398,7 +399,7 @@ static int check_something(const struct as_args *args, const struct session *b,
 static int run_all(const struct as_args *args, const struct as_cli_jobs *all, bool lists,
 		   struct as_err *err)
 {
-	struct session b = { .together = as_args_has(args, "together") };
+	struct run_session b = { .together = as_args_has(args, "together") };
 	struct as_run_stats stats = { 0 };
 	struct as_buf faults = { 0 };
 	struct as_cli_output out;

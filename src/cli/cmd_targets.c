@@ -2,10 +2,10 @@
 /* cmd_targets: what can be tested, and the bugs that labfs can be given. */
 #include "base/buf.h"
 #include "base/json.h"
+#include "box/sandbox.h"
 #include "cli/cli.h"
 #include "labfs/bug.h"
 #include "target/fstype.h"
-#include "box/sandbox.h"
 #include "target/target.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "cli/cov.h"
 #include "cover/figure_cover.h"
 #include "cover/metric.h"
+#include "os/out.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +150,7 @@ static int write_page(const struct as_spec *spec, struct as_counts *const both[2
 		suites.suite[i] = (struct as_suite){ names[i], both[i] };
 	}
 	as_figure_diff(&suites, &text);
-	rc = as_buf_write_file(&text, page, err);
+	rc = as_out_save(page, &text, err);
 	if (!rc)
 		printf("%s\n", page);
 	as_buf_free(&text);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov_figure: counts as charts: a folder of SVG files, or a page of HTML. */
-#include "os/dir.h"
 #include "cli/cov.h"
 #include "cover/figure_cover.h"
 #include "cover/metric.h"
+#include "os/dir.h"
+#include "os/out.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static int write_svg(const char *folder, const char *name, const struct as_buf *
 	int rc;
 
 	as_buf_addf(&path, "%s/%s.svg", folder, name);
-	rc = as_buf_write_file(text, as_buf_str(&path), err);
+	rc = as_out_save(as_buf_str(&path), text, err);
 	if (!rc)
 		printf("%s\n", as_buf_str(&path));
 	as_buf_free(&path);
@@ -95,7 +96,7 @@ static int draw(const struct as_suites *suites, const struct as_args *args,
 		rc = paper_figures(suites, folder, err);
 	if (!rc && page) {
 		as_figure_report(suites, &text);
-		rc = as_buf_write_file(&text, page, err);
+		rc = as_out_save(page, &text, err);
 		if (!rc && strcmp(page, "-"))
 			printf("%s\n", page);
 	}

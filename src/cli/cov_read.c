@@ -4,6 +4,7 @@
 #include "cover/feedback.h"
 #include "cover/read.h"
 #include "cover/split.h"
+#include "os/out.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ int as_cov_feedback(const struct as_spec *spec, const struct as_args *args, stru
 	as_cov_warn_partial(counts, args->operands[1]);
 	as_feedback_print(counts, &text);
 	if (path && strcmp(path, "-") != 0)
-		rc = as_buf_write_file(&text, path, err);
+		rc = as_out_save(path, &text, err);
 	else
 		fwrite(as_buf_str(&text), 1, text.len, stdout);
 	as_buf_free(&text);

@@ -7,11 +7,11 @@
  * The exit status is the command's, as a shell tells it: 128 and the signal's number when it died
  * of one, 127 when it was not found, 126 when it could not be run. 125 is an error of our own.
  */
-#include "os/out.h"
-#include "os/spawn.h"
 #include "cli/cov.h"
 #include "cover/record.h"
 #include "cover/split.h"
+#include "os/out.h"
+#include "os/spawn.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -224,31 +224,31 @@ int as_cov_which(const struct as_spec *spec, const struct as_args *args, struct 
 
 /* ---- adds ------------------------------------------------------------------------------------ */
 
-struct row {
+struct cov_tests_row {
 	const struct as_testset *set;
 	unsigned test, alone;
 };
 
 static int by_alone(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct cov_tests_row *x = a, *y = b;
 
 	if (x->alone != y->alone)
 		return x->alone < y->alone ? 1 : -1;
 	return x->test < y->test ? -1 : x->test > y->test;
 }
 
-static struct row *rows_of(const struct as_testset *set)
+static struct cov_tests_row *rows_of(const struct as_testset *set)
 {
-	struct row *rows = as_xcalloc(set->n_tests + 1, sizeof(*rows));
+	struct cov_tests_row *rows = as_xcalloc(set->n_tests + 1, sizeof(*rows));
 
 	for (unsigned i = 0; i < set->n_tests; i++)
-		rows[i] = (struct row){ set, i, as_testset_alone(set, i) };
+		rows[i] = (struct cov_tests_row){ set, i, as_testset_alone(set, i) };
 	qsort(rows, set->n_tests, sizeof(*rows), by_alone);
 	return rows;
 }
 
-static void json_test(struct as_json *json, const struct row *row)
+static void json_test(struct as_json *json, const struct cov_tests_row *row)
 {
 	const struct as_testset_test *test = &row->set->tests[row->test];
 
@@ -260,7 +260,7 @@ static void json_test(struct as_json *json, const struct row *row)
 
 static void adds_table(const struct as_testset *set, bool as_json)
 {
-	struct row *rows = rows_of(set);
+	struct cov_tests_row *rows = rows_of(set);
 	struct as_buf out = { 0 };
 	struct as_json json = as_json_on(&out);
 
@@ -313,7 +313,7 @@ static void adds_text(const struct as_testset *set, unsigned t, uint64_t of)
 static void adds_json(const struct as_testset *set, unsigned t, uint64_t of)
 {
 	const struct as_testset_test *test = &set->tests[t];
-	const struct row row = { set, t, as_testset_alone(set, t) };
+	const struct cov_tests_row row = { set, t, as_testset_alone(set, t) };
 	struct as_buf out = { 0 };
 	struct as_json json = as_json_on(&out);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main: see cli.c; and box/guest.c for the first process of a sandbox's guest, which is this
  * program, too. */
-#include "cli/cli.h"
 #include "box/sandbox.h"
+#include "cli/cli.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -2,16 +2,16 @@
 /* output: see output.h. */
 #include "cli/output.h"
 
-#include "os/rundir.h"
-#include "disk/image.h"
-#include "report/sinks.h"
 #include "box/sandbox.h"
+#include "disk/image.h"
+#include "os/rundir.h"
+#include "report/sinks.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 /* The room of reports does not know disks. */
-int as_cli_save_disk(const void *disk, const struct as_dir *dir, const char *name,
+int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir, const char *name,
 		     struct as_err *err)
 {
 	return as_image_save_in((struct as_disk *)disk, dir, name, err);

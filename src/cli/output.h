@@ -3,9 +3,9 @@
 #ifndef AS_CLI_OUTPUT_H
 #define AS_CLI_OUTPUT_H
 
-#include "os/dir.h"
 #include "base/event.h"
 #include "cli/cli.h"
+#include "os/dir.h"
 
 #define AS_OUT_DEFAULT "assay.out"
 
@@ -26,8 +26,8 @@ struct as_cli_output {
 };
 
 /* For as_store_sink_new(). */
-AS_MUST_CHECK int as_cli_save_disk(const void *disk, const struct as_dir *dir, const char *name,
-				   struct as_err *err);
+AS_MUST_CHECK int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir,
+				   const char *name, struct as_err *err);
 
 AS_MUST_CHECK int as_cli_output_open(const struct as_args *args, struct as_cli_output *out,
 				     struct as_err *err);

@@ -3,9 +3,9 @@
 #ifndef AS_CLI_OWN_COV_H
 #define AS_CLI_OWN_COV_H
 
-#include "os/rundir.h"
 #include "cli/cli.h"
 #include "cover/own.h"
+#include "os/rundir.h"
 #include "run/run.h"
 #include "vfs/watch.h"
 

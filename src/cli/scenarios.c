@@ -2,8 +2,8 @@
 /* scenarios: see scenarios.h. */
 #include "cli/scenarios.h"
 
-#include "scenario/diff.h"
 #include "race/race.h"
+#include "scenario/diff.h"
 #include "vfs/traits.h"
 
 #include <stdlib.h>

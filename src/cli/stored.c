@@ -2,10 +2,10 @@
 /* stored: see stored.h. */
 #include "cli/stored.h"
 
-#include "os/rundir.h"
 #include "cli/output.h"
 #include "cli/scenarios.h"
 #include "cli/trust.h"
+#include "os/rundir.h"
 #include "work/parse.h"
 
 #include <stdlib.h>

@@ -3,12 +3,12 @@
 #ifndef AS_CLI_STORED_H
 #define AS_CLI_STORED_H
 
-#include "os/dir.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
-#include "scenario/scenario.h"
+#include "os/dir.h"
 #include "report/sinks.h"
 #include "run/run.h"
+#include "scenario/scenario.h"
 
 /* The first operand: a folder by its path, or an id below the output folder. */
 AS_MUST_CHECK int as_cli_stored_find(const struct as_args *args, struct as_dir *folder,

@@ -17,6 +17,7 @@
 #include "base/show.h"
 #include "cover/counting.h"
 #include "cover/partition.h"
+#include "os/out.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -143,7 +144,7 @@ int as_counts_save(const struct as_counts *counts, const char *path, struct as_e
 	int rc;
 
 	as_counts_print(counts, &out);
-	rc = as_buf_write_file(&out, path, err);
+	rc = as_out_save(path, &out, err);
 	as_buf_free(&out);
 	return rc;
 }

@@ -2,11 +2,11 @@
 /* own: see own.h. */
 #include "cover/own.h"
 
-#include "os/dir.h"
-#include "os/spawn.h"
 #include "cover/own_inside.h"
 #include "cover/record.h"
 #include "cover/record_pieces.h"
+#include "os/dir.h"
+#include "os/spawn.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -10,8 +10,8 @@
  */
 #include "cover/record.h"
 
-#include "os/spawn.h"
 #include "cover/record_pieces.h"
+#include "os/spawn.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -14,9 +14,9 @@
  */
 #include "cover/split.h"
 
-#include "os/dir.h"
 #include "cover/became.h"
 #include "cover/runtest.h"
+#include "os/dir.h"
 
 #include <regex.h>
 #include <stdlib.h>

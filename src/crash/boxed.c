@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * box: see box.h. The shared memory of a crash run, then a witness (disk/witness.h): it is empty
+ * boxed: see box.h. The shared memory of a crash run, then a witness (disk/witness.h): it is empty
  * but while a disk is recovered, and then holds in what that differs from the disk that every
  * workload began with.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * box: crash runs in a sandbox (supervise/boxed.h): what is in flight is kept where it outlives the
- * kernel: the state, the way, and the crashed disk itself.
+ * boxed: crash runs in a sandbox (supervise/boxed.h): what is in flight is kept where it outlives
+ * the kernel: the state, the way, and the crashed disk itself.
  */
 #ifndef AS_CRASH_BOXED_H
 #define AS_CRASH_BOXED_H

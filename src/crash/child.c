@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* inside: see inside.h. */
+/* child: see inside.h. */
 #include "crash/child.h"
 
 #include "crash/boxed.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct judging {
+struct child_judging {
 	const struct as_crash_args *args;
 	const struct as_recording *recording;
 	struct as_crash_keeper *keeper; /* NULL: nobody watches from outside */
@@ -25,21 +25,21 @@ struct judging {
 static bool found(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
 		  const struct as_problem *wrong)
 {
-	struct judging *j = ctx;
+	struct child_judging *j = ctx;
 
 	return as_crash_found(j->args, j->recording, perm, state, wrong, j->recoverer);
 }
 
 static bool known(void *ctx, const struct as_problem *wrong)
 {
-	struct judging *j = ctx;
+	struct child_judging *j = ctx;
 
 	return as_crash_found_already(j->args->shared, as_buf_str(&wrong->signature));
 }
 
 static void recovers(void *ctx, struct as_disk *disk)
 {
-	struct judging *j = ctx;
+	struct child_judging *j = ctx;
 
 	/* What the target says belongs to one disk. */
 	j->args->shared->log.total_bytes = 0;
@@ -107,7 +107,7 @@ static void keep_memory(void)
 
 static int judge_inside(void *ctx)
 {
-	struct judging *j = ctx;
+	struct child_judging *j = ctx;
 	struct as_crash_shared *sh = j->args->shared;
 	struct as_recoverer *recoverer;
 	struct as_judge_args args = { .recording = j->recording,
@@ -143,7 +143,8 @@ static int judge_inside(void *ctx)
 /* ---- Deaths ---------------------------------------------------------------------------------- */
 
 /* The state in flight, made again from its numbers. */
-static bool perm_at_flight(struct judging *j, struct as_perm *perm, struct as_perm_state *state)
+static bool perm_at_flight(struct child_judging *j, struct as_perm *perm,
+			   struct as_perm_state *state)
 {
 	const struct as_flight *flight = &j->args->shared->flight;
 
@@ -169,7 +170,7 @@ static void note_then(const struct as_flight *flight, struct as_problem *wrong)
 }
 
 /* False: nobody was in flight; it is no use to go on. */
-static bool found_dead(struct judging *j, const struct as_ended *ended)
+static bool found_dead(struct child_judging *j, const struct as_ended *ended)
 {
 	const struct as_crash_args *args = j->args;
 	struct as_flight *flight = &args->shared->flight;
@@ -204,7 +205,7 @@ static bool found_dead(struct judging *j, const struct as_ended *ended)
 static int judge_all(const struct as_crash_args *args, const struct as_recording *recording,
 		     struct as_err *err)
 {
-	struct judging j = { .args = args, .recording = recording };
+	struct child_judging j = { .args = args, .recording = recording };
 	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
 	struct as_crash_shared *sh = args->shared;
 	struct as_ended ended;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * inside: the child that records a workload and judges its crash states, and the memory it shares
+ * child: the child that records a workload and judges its crash states, and the memory it shares
  * with the parent. It forks once more to judge: a file system that dies or hangs there costs that
  * process, and the next one goes on behind the state that killed it, with the same record.
  */

@@ -20,8 +20,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/event.h"
-#include "recover/memo.h"
 #include "crash/perm.h"
+#include "recover/memo.h"
 #include "recover/recover.h"
 #include "run/run.h"
 #include "target/target.h"
@@ -31,7 +31,7 @@
 #define AS_CRASH_UNITS_MAX 72
 
 /* The rules by which a power cut during recovery need not be tried (FiSC section 6.1). */
-enum as_prune {
+enum as_prune_rule {
 	AS_PRUNE_UNREAD = 1, /* it writes what recovery had not read */
 	AS_PRUNE_SAME = 2, /* it writes what was there */
 	AS_PRUNE_OWN = 4, /* recovery had read it, but only behind its own first write there */
@@ -55,7 +55,7 @@ struct as_crash_options {
 	struct as_perm_options perm; /* sector 0: as disks have it that the target is made for */
 	uint32_t ways; /* mask; 0: mount and full, as far as the target knows them */
 	unsigned again; /* power cuts during recovery: how many in a row */
-	unsigned prune; /* mask of enum as_prune */
+	unsigned prune; /* mask of enum as_prune_rule */
 	enum as_memo_mode memo;
 	bool faults; /* each read of each recovery fails once: see faults.h */
 	/* Of many workloads only each so manieth, by its digest, is seen in all views and with
@@ -84,7 +84,7 @@ struct as_crash_counts {
 	uint64_t again; /* crash states of recoveries */
 	uint64_t again_checked; /* recovered once more */
 	uint64_t again_memoised; /* the same, from what is known of another disk */
-	uint64_t pruned[3]; /* left out: by each of the first rules of enum as_prune */
+	uint64_t pruned[3]; /* left out: by each of the first rules of enum as_prune_rule */
 	uint64_t twins; /* recoveries left out by the last */
 	uint64_t faulty; /* recoveries with a read that fails */
 };

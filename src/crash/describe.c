@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* found: what is said of a crash state with which something is wrong. */
+/* describe: what is said of a crash state with which something is wrong. */
 #include "crash/child.h"
 #include "crash/story.h"
 

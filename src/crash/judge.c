@@ -149,7 +149,7 @@ static void keep_end(struct end *end, struct as_recovered *recovered)
 /* ---- One state ------------------------------------------------------------------------------- */
 
 /* One state while it is judged. */
-struct subject {
+struct judge_subject {
 	struct as_digest key;
 	struct as_disk *disk; /* made when it is needed */
 	struct as_moment moment;
@@ -158,7 +158,7 @@ struct subject {
 	bool worked; /* some recovery was not from memory */
 };
 
-static struct as_disk *subject_disk(struct judge *j, struct subject *s)
+static struct as_disk *subject_disk(struct judge *j, struct judge_subject *s)
 {
 	if (!s->disk)
 		s->disk = as_perm_disk(j->perm);
@@ -166,7 +166,7 @@ static struct as_disk *subject_disk(struct judge *j, struct subject *s)
 }
 
 /* The end of one way, from what is known or by going it. False: an error of ours. */
-static bool go(struct judge *j, struct subject *s, enum as_way way)
+static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 {
 	struct disk_known *known = known_get(j, s->key);
 	struct as_recovered *recovered = &s->recovered[way];
@@ -187,7 +187,7 @@ static bool go(struct judge *j, struct subject *s, enum as_way way)
 	return true;
 }
 
-static bool faults(struct judge *j, struct subject *s, enum as_way way,
+static bool faults(struct judge *j, struct judge_subject *s, enum as_way way,
 		   const struct as_recovered *recovered, struct as_problem *wrong)
 {
 	struct as_faults_args args = { .recoverer = j->args->recoverer,
@@ -198,7 +198,7 @@ static bool faults(struct judge *j, struct subject *s, enum as_way way,
 	return as_faults(&args, s->disk, recovered->tree, wrong, &j->rc, j->err);
 }
 
-static bool again(struct judge *j, struct subject *s, enum as_way way,
+static bool again(struct judge *j, struct judge_subject *s, enum as_way way,
 		  const struct as_recovered *recovered, struct as_problem *wrong)
 {
 	struct as_recrash_args args = { .recoverer = j->args->recoverer,
@@ -216,7 +216,7 @@ static bool again(struct judge *j, struct subject *s, enum as_way way,
 }
 
 /* The recoveries that were gone through for the first time, disturbed. */
-static bool disturb(struct judge *j, struct subject *s, struct as_problem *wrong)
+static bool disturb(struct judge *j, struct judge_subject *s, struct as_problem *wrong)
 {
 	bool fine = true;
 
@@ -233,7 +233,7 @@ static bool disturb(struct judge *j, struct subject *s, struct as_problem *wrong
 	return fine;
 }
 
-static bool judge_end(struct judge *j, const struct subject *s, enum as_way way,
+static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_way way,
 		      struct as_problem *wrong)
 {
 	const struct end *end = &known_get(j, s->key)->end[way];
@@ -253,7 +253,8 @@ static bool judge_end(struct judge *j, const struct subject *s, enum as_way way,
 }
 
 /* FiSC's double fsck. */
-static bool judge_agreement(struct judge *j, const struct subject *s, struct as_problem *wrong)
+static bool judge_agreement(struct judge *j, const struct judge_subject *s,
+			    struct as_problem *wrong)
 {
 	const struct disk_known *known = known_get(j, s->key);
 	enum as_way first = AS_WAYS;
@@ -280,7 +281,7 @@ static bool judge_agreement(struct judge *j, const struct subject *s, struct as_
 }
 
 /* When an unmount has returned there is nothing left to recover. */
-static bool judge_peace(struct judge *j, struct subject *s, struct as_problem *wrong)
+static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_problem *wrong)
 {
 	struct as_recoverer *recoverer = j->args->recoverer;
 	struct disk_known *known = known_get(j, s->key);
@@ -303,7 +304,7 @@ static bool judge_peace(struct judge *j, struct subject *s, struct as_problem *w
 }
 
 /* True: nothing is wrong with it. */
-static bool judge_state(struct judge *j, struct subject *s, struct as_problem *wrong)
+static bool judge_state(struct judge *j, struct judge_subject *s, struct as_problem *wrong)
 {
 	bool fine = true;
 
@@ -349,7 +350,7 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 {
 	struct as_crash_counts *counts = j->args->counts;
 	struct as_digest judged = judged_key(j, state->key, moment);
-	struct subject s = { .key = state->key, .moment = moment };
+	struct judge_subject s = { .key = state->key, .moment = moment };
 	struct as_problem wrong = { 0 };
 	enum go_on next = GO_ON;
 
@@ -428,7 +429,7 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 			continue;
 		as_perm_begin(j->perm, view, k, is_stricter(j, view, k));
 		while (!found && !j->rc && as_perm_next(j->perm, &state)) {
-			struct subject s = { .key = state.key, .moment = moment };
+			struct judge_subject s = { .key = state.key, .moment = moment };
 
 			note_flight(j, &state);
 			found = !judge_state(j, &s, &wrong) && !j->rc &&
@@ -496,15 +497,16 @@ static bool judge_spot(struct judge *j)
 {
 	struct as_problem wrong = { 0 };
 	struct as_perm_state state;
-	struct subject s;
+	struct judge_subject s;
 	bool found = false;
 
 	if (!pick(j, &state) ||
 	    !can_be_judged(j, as_judge_moment(j->rec, j->perm, state.view, state.cut)))
 		return false;
-	s = (struct subject){ .key = state.key,
-			      .moment = as_judge_moment(j->rec, j->perm, state.view, state.cut),
-			      .then = j->options->then[0].view ? j->options->then : NULL };
+	s = (struct judge_subject){ .key = state.key,
+				    .moment =
+					    as_judge_moment(j->rec, j->perm, state.view, state.cut),
+				    .then = j->options->then[0].view ? j->options->then : NULL };
 	j->args->counts->generated++;
 	j->args->counts->distinct++;
 	j->args->counts->checked++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* perm_inside: what the files of perm share; see perm.c. */
+/* perm_priv: what the files of perm share; see perm.c. */
 #ifndef AS_CRASH_PERM_PRIV_H
 #define AS_CRASH_PERM_PRIV_H
 

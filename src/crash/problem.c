@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* wrong: what is wrong with a crash state, and by what it is known again. */
+/* problem: what is wrong with a crash state, and by what it is known again. */
 #include "crash/judge.h"
 
 #include "run/child.h"

@@ -19,7 +19,7 @@
 
 #define SECTOR 512u
 
-struct place {
+struct readset_place {
 	uint64_t sector;
 	uint32_t first_read, first_write; /* entries; UINT32_MAX: never */
 };
@@ -27,20 +27,20 @@ struct place {
 struct as_readset {
 	const struct as_reclog *log;
 	struct as_disk *start;
-	struct place *places; /* sorted */
+	struct readset_place *places; /* sorted */
 	size_t n, cap;
 };
 
 static int by_sector(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct readset_place *x = a, *y = b;
 
 	if (x->sector != y->sector)
 		return x->sector < y->sector ? -1 : 1;
 	return 0;
 }
 
-static void add(struct as_readset *set, struct place place)
+static void add(struct as_readset *set, struct readset_place place)
 {
 	if (set->n == set->cap) {
 		set->cap = set->cap ? set->cap * 2 : 256;
@@ -68,13 +68,14 @@ struct as_readset *as_readset_new(const struct as_reclog *log, struct as_disk *s
 		if (!read && !as_log_entry_changes(e))
 			continue;
 		for (uint64_t s = e->off / SECTOR; s < (e->off + e->len) / SECTOR; s++)
-			add(set, (struct place){ s, read ? (uint32_t)i : UINT32_MAX,
-						 read ? UINT32_MAX : (uint32_t)i });
+			add(set, (struct readset_place){ s, read ? (uint32_t)i : UINT32_MAX,
+							 read ? UINT32_MAX : (uint32_t)i });
 	}
 	if (set->n)
 		qsort(set->places, set->n, sizeof(*set->places), by_sector);
 	for (size_t i = 0; i < set->n; i++) {
-		struct place *p = &set->places[i], *last = kept ? &set->places[kept - 1] : NULL;
+		struct readset_place *p = &set->places[i],
+				     *last = kept ? &set->places[kept - 1] : NULL;
 
 		if (last && last->sector == p->sector) {
 			last->first_read = earlier(last->first_read, p->first_read);
@@ -95,9 +96,9 @@ void as_readset_free(struct as_readset *set)
 	free(set);
 }
 
-static const struct place *place_of(const struct as_readset *set, uint64_t sector)
+static const struct readset_place *place_of(const struct as_readset *set, uint64_t sector)
 {
-	struct place key = { .sector = sector };
+	struct readset_place key = { .sector = sector };
 
 	return bsearch(&key, set->places, set->n, sizeof(*set->places), by_sector);
 }
@@ -121,7 +122,7 @@ static unsigned rules_of(struct as_readset *set, size_t entry, uint64_t off, uin
 	unsigned rules = 0;
 
 	for (uint64_t s = off / SECTOR; s < (off + len) / SECTOR; s++) {
-		const struct place *p = place_of(set, s);
+		const struct readset_place *p = place_of(set, s);
 
 		if (p->first_read < p->first_write)
 			rules |= is_same(set, disk, s) ? AS_PRUNE_SAME : MUST_BE_TRIED;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * again: see again.h. The crash states of a recovery are those of its record (perm.h), in the same
- * views, from the easiest on. Each is recovered by the same way; depth 2 does the same to that
- * recovery.
+ * recrash: see again.h. The crash states of a recovery are those of its record (perm.h), in the
+ * same views, from the easiest on. Each is recovered by the same way; depth 2 does the same to
+ * that recovery.
  *
  * A crash behind the checker's last write must leave a disk on which it finds nothing more: by then
  * it has said that all is well.
@@ -22,7 +22,7 @@ struct again {
 };
 
 /* One recovery that is disturbed. */
-struct level {
+struct recrash_level {
 	unsigned depth; /* 0: the first recovery */
 	struct as_disk *crashed;
 	struct as_digest key;
@@ -31,9 +31,9 @@ struct level {
 	struct as_readset *readset;
 };
 
-static bool check_level(struct again *a, struct level *level);
+static bool check_level(struct again *a, struct recrash_level *level);
 
-static void level_open(struct again *a, struct level *level)
+static void level_open(struct again *a, struct recrash_level *level)
 {
 	struct as_perm_options options = a->args->options->perm;
 
@@ -43,14 +43,15 @@ static void level_open(struct again *a, struct level *level)
 	level->readset = as_readset_new(level->done->log, level->crashed);
 }
 
-static void level_close(struct level *level)
+static void level_close(struct recrash_level *level)
 {
 	as_perm_free(level->perm);
 	as_readset_free(level->readset);
 }
 
 /* Where it happened, for the finding. */
-static void note_spot(struct again *a, const struct level *level, const struct as_perm_state *state)
+static void note_spot(struct again *a, const struct recrash_level *level,
+		      const struct as_perm_state *state)
 {
 	struct as_crash_spot *spot = &a->wrong->then[level->depth];
 	struct as_buf units = { 0 };
@@ -71,8 +72,9 @@ static void note_spot(struct again *a, const struct level *level, const struct a
 
 /* ---- One state ------------------------------------------------------------------------------- */
 
-static bool complain(struct again *a, const struct level *level, const struct as_perm_state *state,
-		     const char *what, const char *why, bool of_tree)
+static bool complain(struct again *a, const struct recrash_level *level,
+		     const struct as_perm_state *state, const char *what, const char *why,
+		     bool of_tree)
 {
 	/* Each level above the one that fails notes where it was. */
 	if (!a->wrong->is && of_tree)
@@ -83,8 +85,9 @@ static bool complain(struct again *a, const struct level *level, const struct as
 	return false;
 }
 
-static bool judge_end(struct again *a, struct level *level, const struct as_perm_state *state,
-		      const struct as_recovered *recovered, const char *then)
+static bool judge_end(struct again *a, struct recrash_level *level,
+		      const struct as_perm_state *state, const struct as_recovered *recovered,
+		      const char *then)
 {
 	struct as_buf how = { 0 };
 	char what[96];
@@ -102,8 +105,8 @@ static bool judge_end(struct again *a, struct level *level, const struct as_perm
 }
 
 /* The checker has said that all is well. */
-static bool judge_peace(struct again *a, struct level *level, const struct as_perm_state *state,
-			struct as_disk *disk)
+static bool judge_peace(struct again *a, struct recrash_level *level,
+			const struct as_perm_state *state, struct as_disk *disk)
 {
 	struct as_recoverer *recoverer = a->args->recoverer;
 	struct as_perm_cut cut = as_perm_cut(level->perm, state->cut);
@@ -122,8 +125,8 @@ static bool judge_peace(struct again *a, struct level *level, const struct as_pe
 }
 
 /* The checker was cut off, and somebody mounts what it left. */
-static bool judge_mount(struct again *a, struct level *level, const struct as_perm_state *state,
-			struct as_disk *disk)
+static bool judge_mount(struct again *a, struct recrash_level *level,
+			const struct as_perm_state *state, struct as_disk *disk)
 {
 	struct as_recoverer *recoverer = a->args->recoverer;
 	struct as_recovered recovered;
@@ -142,8 +145,8 @@ static bool judge_mount(struct again *a, struct level *level, const struct as_pe
 	return fine;
 }
 
-static bool try_state(struct again *a, struct level *level, const struct as_perm_state *state,
-		      struct as_disk *disk)
+static bool try_state(struct again *a, struct recrash_level *level,
+		      const struct as_perm_state *state, struct as_disk *disk)
 {
 	unsigned deeper = level->depth + 1 < a->args->options->again;
 	struct as_recovered recovered;
@@ -156,10 +159,10 @@ static bool try_state(struct again *a, struct level *level, const struct as_perm
 	fine = !a->rc && judge_end(a, level, state, &recovered, "") &&
 	       judge_peace(a, level, state, disk);
 	if (fine && deeper && recovered.log) {
-		struct level next = { .depth = level->depth + 1,
-				      .crashed = disk,
-				      .key = state->key,
-				      .done = &recovered };
+		struct recrash_level next = { .depth = level->depth + 1,
+					      .crashed = disk,
+					      .key = state->key,
+					      .done = &recovered };
 
 		level_open(a, &next);
 		fine = check_level(a, &next);
@@ -172,8 +175,8 @@ static bool try_state(struct again *a, struct level *level, const struct as_perm
 }
 
 /* Counted under the rule that was needed most; 0: it must be tried. */
-static unsigned prunes(struct again *a, struct level *level, const struct as_perm_state *state,
-		       struct as_disk *disk)
+static unsigned prunes(struct again *a, struct recrash_level *level,
+		       const struct as_perm_state *state, struct as_disk *disk)
 {
 	unsigned rules = as_readset_prunes(level->readset, level->perm, state, disk);
 	unsigned on = a->args->options->prune;
@@ -189,7 +192,7 @@ static unsigned prunes(struct again *a, struct level *level, const struct as_per
 	return rules;
 }
 
-static bool visit(struct again *a, struct level *level, const struct as_perm_state *state)
+static bool visit(struct again *a, struct recrash_level *level, const struct as_perm_state *state)
 {
 	/* Where the checker has ended more is asked. */
 	bool ended = as_perm_cut(level->perm, state->cut).at == level->done->checker_end;
@@ -225,7 +228,7 @@ static bool visit(struct again *a, struct level *level, const struct as_perm_sta
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-static bool check_level(struct again *a, struct level *level)
+static bool check_level(struct again *a, struct recrash_level *level)
 {
 	struct as_perm_state state;
 	bool fine = true;
@@ -269,7 +272,7 @@ bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, str
 		struct as_err *err)
 {
 	struct again a = { .args = args, .tree = first->tree, .wrong = wrong, .err = err };
-	struct level level = { .crashed = crashed, .key = key, .done = first };
+	struct recrash_level level = { .crashed = crashed, .key = key, .done = first };
 	struct as_digest twin = twin_key(args, first);
 	bool fine;
 
@@ -288,7 +291,8 @@ bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, str
 	return fine;
 }
 
-static bool pick(struct level *level, const struct as_crash_spot *spot, struct as_perm_state *state)
+static bool pick(struct recrash_level *level, const struct as_crash_spot *spot,
+		 struct as_perm_state *state)
 {
 	char units[AS_CRASH_UNITS_MAX];
 	uint64_t index;
@@ -312,7 +316,7 @@ static bool pick(struct level *level, const struct as_crash_spot *spot, struct a
 	return false;
 }
 
-static bool at_spots(struct again *a, struct level *level, const struct as_crash_spot *then)
+static bool at_spots(struct again *a, struct recrash_level *level, const struct as_crash_spot *then)
 {
 	bool deeper = level->depth + 1 < AS_CRASH_AGAIN_MAX && then[1].view;
 	struct as_recovered recovered = { 0 };
@@ -329,10 +333,10 @@ static bool at_spots(struct again *a, struct level *level, const struct as_crash
 		fine = judge_end(a, level, &state, &recovered, "") &&
 		       judge_peace(a, level, &state, disk) && judge_mount(a, level, &state, disk);
 	if (fine && deeper && !a->rc && recovered.log) {
-		struct level next = { .depth = level->depth + 1,
-				      .crashed = disk,
-				      .key = state.key,
-				      .done = &recovered };
+		struct recrash_level next = { .depth = level->depth + 1,
+					      .crashed = disk,
+					      .key = state.key,
+					      .done = &recovered };
 
 		level_open(a, &next);
 		fine = at_spots(a, &next, then + 1);
@@ -351,7 +355,7 @@ bool as_recrash_at(const struct as_recrash_args *args, struct as_disk *crashed,
 		   struct as_err *err)
 {
 	struct again a = { .args = args, .tree = first->tree, .wrong = wrong, .err = err };
-	struct level level = { .crashed = crashed, .key = key, .done = first };
+	struct recrash_level level = { .crashed = crashed, .key = key, .done = first };
 	bool fine;
 
 	level_open(&a, &level);

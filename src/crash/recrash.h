@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * again: power cuts during recovery (FiSC section 6). What recovery wrote and flushed is a record
+ * recrash: power cuts during recovery (FiSC section 6). What recovery wrote and flushed is a record
  * like any other: for each of its crash states recovery is begun anew, and must end in the tree
  * that it would have reached undisturbed.
  *
@@ -40,8 +40,8 @@ bool as_recrash_at(const struct as_recrash_args *args, struct as_disk *crashed,
 		   const struct as_crash_spot *then, struct as_problem *wrong, int *rc,
 		   struct as_err *err);
 
-/* Which rules (enum as_prune) let the perm's state be left out; 0: it must be tried. `log` is the
- * recovery's record and `start` the disk it began on. */
+/* Which rules (enum as_prune_rule) let the perm's state be left out; 0: it must be tried. `log` is
+ * the recovery's record and `start` the disk it began on. */
 struct as_readset;
 struct as_readset *as_readset_new(const struct as_reclog *log, struct as_disk *start);
 void as_readset_free(struct as_readset *set); /* takes NULL */

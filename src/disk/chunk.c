@@ -35,13 +35,13 @@ struct as_chunk {
 	unsigned char data[AS_CHUNK_BYTES] __attribute__((aligned(16)));
 };
 
-struct slot {
+struct chunk_slot {
 	uint64_t key; /* digest.lo */
 	struct as_chunk *chunk; /* NULL: empty */
 };
 
 struct as_chunks {
-	struct slot *slots;
+	struct chunk_slot *slots;
 	uint64_t mask; /* number of slots - 1 */
 	uint64_t sealed, private;
 	int64_t charged_bytes;
@@ -64,7 +64,7 @@ static uint64_t index_find(const struct as_chunks *store, struct as_digest diges
 
 static void index_resize(struct as_chunks *store, uint64_t n_slots)
 {
-	struct slot *old = store->slots;
+	struct chunk_slot *old = store->slots;
 	uint64_t n_old = store->mask + 1;
 
 	store->slots = as_xcalloc(n_slots, sizeof(*store->slots));
@@ -77,7 +77,7 @@ static void index_resize(struct as_chunks *store, uint64_t n_slots)
 
 static void index_insert(struct as_chunks *store, uint64_t at, struct as_chunk *chunk)
 {
-	store->slots[at] = (struct slot){ chunk->digest.lo, chunk };
+	store->slots[at] = (struct chunk_slot){ chunk->digest.lo, chunk };
 	store->sealed++;
 	if (store->sealed * 2 > store->mask + 1)
 		index_resize(store, (store->mask + 1) * 2);
@@ -134,7 +134,7 @@ struct as_chunks_stats as_chunks_stats(const struct as_chunks *store)
 		.private = store->private,
 		.data_bytes = n * AS_CHUNK_BYTES,
 		.memory_bytes = sizeof(*store) + n * sizeof(struct as_chunk) +
-				(store->mask + 1) * sizeof(struct slot) +
+				(store->mask + 1) * sizeof(struct chunk_slot) +
 				(uint64_t)store->charged_bytes,
 	};
 }

@@ -36,17 +36,17 @@
 #define FAN_BITS 5u
 #define FAN (1u << FAN_BITS)
 
-struct node {
+struct cow_node {
 	uint32_t refs;
 	uint32_t dirty; /* one bit a slot */
 	struct as_digest sum;
-	void *slot[FAN]; /* struct node, or struct as_chunk in a leaf (shift 0) */
+	void *slot[FAN]; /* struct cow_node, or struct as_chunk in a leaf (shift 0) */
 };
 
 struct as_disk {
 	struct as_bd bd;
 	struct as_chunks *store;
-	struct node *root;
+	struct cow_node *root;
 	unsigned top_shift; /* the root's slots each cover 1 << top_shift chunks */
 };
 
@@ -57,7 +57,7 @@ static struct as_disk *disk_of(struct as_bd *bd)
 
 /* ---- Nodes ---------------------------------------------------------------------------------- */
 
-static void node_unref(struct as_chunks *store, struct node *node, unsigned shift)
+static void node_unref(struct as_chunks *store, struct cow_node *node, unsigned shift)
 {
 	if (!node || --node->refs)
 		return;
@@ -72,9 +72,9 @@ static void node_unref(struct as_chunks *store, struct node *node, unsigned shif
 }
 
 /* Makes the node behind *link one that may be changed in place. */
-static struct node *node_own(struct as_chunks *store, struct node **link, unsigned shift)
+static struct cow_node *node_own(struct as_chunks *store, struct cow_node **link, unsigned shift)
 {
-	struct node *node = *link, *copy;
+	struct cow_node *node = *link, *copy;
 
 	if (node && node->refs == 1)
 		return node;
@@ -91,7 +91,7 @@ static struct node *node_own(struct as_chunks *store, struct node **link, unsign
 		if (!shift)
 			as_chunk_ref(copy->slot[i]);
 		else if (copy->slot[i])
-			((struct node *)copy->slot[i])->refs++;
+			((struct cow_node *)copy->slot[i])->refs++;
 	}
 	node->refs--;
 	return *link = copy;
@@ -103,11 +103,11 @@ static struct as_digest contribution(const void *slot, unsigned shift, uint64_t 
 	if (!slot)
 		return AS_DIGEST_ZERO;
 	if (shift)
-		return ((const struct node *)slot)->sum;
+		return ((const struct cow_node *)slot)->sum;
 	return as_digest_bind(as_chunk_digest(slot), index);
 }
 
-static void mark_dirty(struct node *node, unsigned i, unsigned shift, uint64_t index)
+static void mark_dirty(struct cow_node *node, unsigned i, unsigned shift, uint64_t index)
 {
 	if (node->dirty & (1u << i))
 		return;
@@ -116,7 +116,7 @@ static void mark_dirty(struct node *node, unsigned i, unsigned shift, uint64_t i
 }
 
 /* Seals all that is dirty below the node and brings its sum up to date. */
-static void refresh(struct as_chunks *store, struct node *node, unsigned shift, uint64_t index)
+static void refresh(struct as_chunks *store, struct cow_node *node, unsigned shift, uint64_t index)
 {
 	for (uint32_t dirty = node->dirty; dirty; dirty &= dirty - 1) {
 		unsigned i = (unsigned)__builtin_ctz(dirty);
@@ -135,7 +135,7 @@ static void refresh(struct as_chunks *store, struct node *node, unsigned shift, 
 
 static const struct as_chunk *chunk_at(const struct as_disk *disk, uint64_t index)
 {
-	const struct node *node = disk->root;
+	const struct cow_node *node = disk->root;
 
 	for (unsigned shift = disk->top_shift; node && shift; shift -= FAN_BITS)
 		node = node->slot[(index >> shift) % FAN];
@@ -145,16 +145,16 @@ static const struct as_chunk *chunk_at(const struct as_disk *disk, uint64_t inde
 /* The slot of a chunk, in a leaf of our own, marked dirty all the way up. */
 static struct as_chunk **chunk_slot(struct as_disk *disk, uint64_t index)
 {
-	struct node **link = &disk->root;
+	struct cow_node **link = &disk->root;
 
 	for (unsigned shift = disk->top_shift;; shift -= FAN_BITS) {
-		struct node *node = node_own(disk->store, link, shift);
+		struct cow_node *node = node_own(disk->store, link, shift);
 		unsigned i = (index >> shift) % FAN;
 
 		mark_dirty(node, i, shift, index);
 		if (!shift)
 			return (struct as_chunk **)&node->slot[i];
-		link = (struct node **)&node->slot[i];
+		link = (struct cow_node **)&node->slot[i];
 	}
 }
 
@@ -177,10 +177,10 @@ static void chunk_write(struct as_disk *disk, uint64_t off, const unsigned char 
 }
 
 /* Forgets the whole chunks first..end-1 below *link, which covers those from index on. */
-static void clear(struct as_disk *disk, struct node **link, unsigned shift, uint64_t index,
+static void clear(struct as_disk *disk, struct cow_node **link, unsigned shift, uint64_t index,
 		  uint64_t first, uint64_t end)
 {
-	struct node *node;
+	struct cow_node *node;
 
 	if (!*link)
 		return;
@@ -192,8 +192,8 @@ static void clear(struct as_disk *disk, struct node **link, unsigned shift, uint
 			continue;
 		mark_dirty(node, i, shift, from);
 		if (from < first || to > end) {
-			clear(disk, (struct node **)&node->slot[i], shift - FAN_BITS, from, first,
-			      end);
+			clear(disk, (struct cow_node **)&node->slot[i], shift - FAN_BITS, from,
+			      first, end);
 			continue;
 		}
 		if (shift)
@@ -349,7 +349,7 @@ struct as_disk *as_disk_snapshot(struct as_disk *disk)
 
 void as_disk_restore(struct as_disk *disk, struct as_disk *from)
 {
-	struct node *old = disk->root;
+	struct cow_node *old = disk->root;
 
 	as_assert(disk->store == from->store && disk->bd.size_bytes == from->bd.size_bytes);
 	/* Take before giving up: the two may be one, or share the root. */
@@ -376,7 +376,7 @@ bool as_disk_eq(struct as_disk *a, struct as_disk *b)
 /* ---- Walks ---------------------------------------------------------------------------------- */
 
 /* True when it costs nothing to know that two subtrees are equal. */
-static bool plainly_equal(const struct node *a, const struct node *b)
+static bool plainly_equal(const struct cow_node *a, const struct cow_node *b)
 {
 	struct as_digest sum_a = a ? a->sum : AS_DIGEST_ZERO;
 	struct as_digest sum_b = b ? b->sum : AS_DIGEST_ZERO;
@@ -384,13 +384,13 @@ static bool plainly_equal(const struct node *a, const struct node *b)
 	return a == b || (!(a && a->dirty) && !(b && b->dirty) && as_digest_eq(sum_a, sum_b));
 }
 
-struct diff {
+struct cow_diff {
 	as_disk_diff_fn fn;
 	void *ctx;
 };
 
-static int diff_nodes(const struct diff *diff, const struct node *a, const struct node *b,
-		      unsigned shift, uint64_t index)
+static int diff_nodes(const struct cow_diff *diff, const struct cow_node *a,
+		      const struct cow_node *b, unsigned shift, uint64_t index)
 {
 	int rc = 0;
 
@@ -412,7 +412,7 @@ static int diff_nodes(const struct diff *diff, const struct node *a, const struc
 
 int as_disk_diff(const struct as_disk *a, const struct as_disk *b, as_disk_diff_fn fn, void *ctx)
 {
-	const struct diff diff = { fn, ctx };
+	const struct cow_diff diff = { fn, ctx };
 
 	as_assert(a->bd.size_bytes == b->bd.size_bytes);
 	return diff_nodes(&diff, a->root, b->root, a->top_shift, 0);
@@ -434,7 +434,7 @@ static int each_diff(void *ctx, uint64_t index, const unsigned char *a, const un
 int as_disk_each(struct as_disk *disk, as_disk_each_fn fn, void *ctx)
 {
 	struct each each = { fn, ctx };
-	const struct diff diff = { each_diff, &each };
+	const struct cow_diff diff = { each_diff, &each };
 
 	return diff_nodes(&diff, disk->root, NULL, disk->top_shift, 0);
 }

@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-struct span {
+struct group_span {
 	size_t first, end, flush; /* entries */
 	size_t write; /* where its slice of writes[] begins */
 };
@@ -28,14 +28,14 @@ struct cut {
 
 struct as_groups {
 	size_t *writes;
-	struct span *spans;
+	struct group_span *spans;
 	struct cut *cuts;
 	size_t n_writes, n_spans, n_cuts;
 };
 
 static void open_span(struct as_groups *groups, size_t first)
 {
-	groups->spans[groups->n_spans++] = (struct span){
+	groups->spans[groups->n_spans++] = (struct group_span){
 		.first = first,
 		.flush = AS_GROUP_OPEN,
 		.write = groups->n_writes,
@@ -103,7 +103,7 @@ size_t as_groups_len(const struct as_groups *groups)
 
 struct as_group as_groups_at(const struct as_groups *groups, size_t g)
 {
-	const struct span *span = &groups->spans[g];
+	const struct group_span *span = &groups->spans[g];
 
 	as_assert(g < groups->n_spans);
 	return (struct as_group){
@@ -124,7 +124,7 @@ size_t as_groups_cuts(const struct as_groups *groups)
 struct as_cut as_groups_cut(const struct as_groups *groups, size_t k)
 {
 	const struct cut *cut = &groups->cuts[k];
-	const struct span *span;
+	const struct group_span *span;
 
 	as_assert(k < groups->n_cuts);
 	span = &groups->spans[cut->group];

@@ -12,6 +12,7 @@
  * sealed, so that a frame that repeats one chunk a million times costs one chunk.
  */
 #include "disk/image.h"
+#include "os/out.h"
 
 #include "disk/call.h"
 
@@ -163,7 +164,7 @@ int as_image_save(struct as_disk *disk, const char *path, struct as_err *err)
 	if (rc)
 		rc = as_fail_in(err, "%s", path);
 	else
-		rc = as_buf_write_file(&buf, path, err);
+		rc = as_out_save(path, &buf, err);
 	as_buf_free(&buf);
 	return rc;
 }

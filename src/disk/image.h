@@ -27,9 +27,9 @@
 #define AS_DISK_IMAGE_H
 
 #include "base/buf.h"
-#include "os/dir.h"
 #include "base/err.h"
 #include "disk/cow.h"
+#include "os/dir.h"
 
 #include <stddef.h>
 

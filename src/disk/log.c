@@ -33,7 +33,7 @@
 
 #define BLOCK_BYTES 65536u
 
-struct block {
+struct log_block {
 	unsigned char *data;
 	size_t used, cap;
 };
@@ -52,7 +52,7 @@ struct as_reclog {
 	uint64_t seq, limit_bytes, block_bytes;
 	struct record *records;
 	size_t n, cap;
-	struct block *blocks;
+	struct log_block *blocks;
 	size_t n_blocks, blocks_cap;
 };
 
@@ -71,7 +71,7 @@ uint64_t as_reclog_memory(const struct as_reclog *log)
 
 static bool block_fits(const struct as_reclog *log, size_t len)
 {
-	const struct block *last = log->n_blocks ? &log->blocks[log->n_blocks - 1] : NULL;
+	const struct log_block *last = log->n_blocks ? &log->blocks[log->n_blocks - 1] : NULL;
 
 	return last && len <= last->cap - last->used;
 }
@@ -93,7 +93,7 @@ static uint64_t cost(const struct as_reclog *log, size_t len)
 
 static unsigned char *keep(struct as_reclog *log, const void *data, size_t len)
 {
-	struct block *last;
+	struct log_block *last;
 	unsigned char *to;
 
 	if (!block_fits(log, len)) {
@@ -147,7 +147,7 @@ void as_reclog_truncate(struct as_reclog *log, size_t n)
 	as_assert(n <= log->n);
 	n_blocks = n ? log->records[n - 1].n_blocks : 0;
 	while (log->n_blocks > n_blocks) {
-		struct block *last = &log->blocks[--log->n_blocks];
+		struct log_block *last = &log->blocks[--log->n_blocks];
 
 		log->block_bytes -= last->cap;
 		free(last->data);

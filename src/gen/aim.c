@@ -31,10 +31,10 @@
 #define SLOTS 10
 #define PICKS_MAX 64
 
-enum kind { ONE, PATH, FD };
+enum aim_kind { ONE, PATH, FD };
 
 static const struct recipe {
-	enum kind kind;
+	enum aim_kind kind;
 	const char *call, *arg, *part, *text;
 } recipes[] = {
 #define AIM(call, arg, part, text) { ONE, #call, #arg, part, text },
@@ -49,8 +49,8 @@ static const struct recipe {
 };
 #define N_RECIPES (sizeof(recipes) / sizeof(recipes[0]))
 
-static const struct way {
-	enum kind kind;
+static const struct aim_way {
+	enum aim_kind kind;
 	const char *part, *before, *spelling;
 } ways[] = {
 #define AIM(call, arg, part, text)
@@ -67,7 +67,7 @@ static const struct way {
 
 struct option {
 	const struct recipe *recipe;
-	const struct way *way; /* NULL: it needs none */
+	const struct aim_way *way; /* NULL: it needs none */
 };
 
 struct options {
@@ -96,7 +96,7 @@ static bool has_shape(const char *shape, const char *part)
 	return len && shape[len - 1] == '*' && !strncmp(shape, part, len - 1);
 }
 
-static void add_option(struct options *o, const struct recipe *recipe, const struct way *way)
+static void add_option(struct options *o, const struct recipe *recipe, const struct aim_way *way)
 {
 	if (o->n < OPTIONS_MAX)
 		o->at[o->n++] = (struct option){ recipe, way };
@@ -240,7 +240,7 @@ size_t as_aim_share(const struct as_aim *aim, size_t n)
 }
 
 /* A goal of that kind by weight; n_goals: there is none. */
-static uint32_t pick_of(const struct as_aim *aim, const struct as_walk *w, bool output)
+static uint32_t pick_of(const struct as_aim *aim, const struct as_gen_walk *w, bool output)
 {
 	const struct as_profile *p = aim->profile;
 	uint64_t total = 0, at;
@@ -262,7 +262,7 @@ static uint32_t pick_of(const struct as_aim *aim, const struct as_walk *w, bool 
 	return i;
 }
 
-static uint32_t pick(const struct as_aim *aim, const struct as_walk *w)
+static uint32_t pick(const struct as_aim *aim, const struct as_gen_walk *w)
 {
 	bool output = as_walk_choose(w, 2);
 	uint32_t i = pick_of(aim, w, output);
@@ -273,7 +273,7 @@ static uint32_t pick(const struct as_aim *aim, const struct as_walk *w)
 /* ---- Appending ------------------------------------------------------------------------------- */
 
 /* Only what the profile draws and the target can do. */
-static bool may_append(const struct as_walk *w, const struct as_seq *seq)
+static bool may_append(const struct as_gen_walk *w, const struct as_seq *seq)
 {
 	int64_t never = w->profile->dist[AS_DRAW_OPEN_OPEN_FLAGS].never;
 
@@ -288,13 +288,13 @@ static bool may_append(const struct as_walk *w, const struct as_seq *seq)
 	return seq->n > 0;
 }
 
-static const char *absolute(struct as_walk *w, const char *path)
+static const char *absolute(struct as_gen_walk *w, const char *path)
 {
 	return path && *path == '/' ? as_arena_strndup(&w->roster.text, path, strlen(path)) : NULL;
 }
 
 /* Later commands may use what it made, as long as that is no more than a part of the tree. */
-static void follow(struct as_walk *w, const struct as_op *op)
+static void follow(struct as_gen_walk *w, const struct as_op *op)
 {
 	if (op->code == AS_OP_OPEN || op->code == AS_OP_LINK_TMPFILE ||
 	    w->roster.n > w->profile->tree / 2)
@@ -313,7 +313,7 @@ static int32_t own_slot(int32_t slot)
 	return slot == AS_SLOT_NONE ? slot : FIRST_SLOT + slot;
 }
 
-static void append(struct as_walk *w, const struct as_seq *seq)
+static void append(struct as_gen_walk *w, const struct as_seq *seq)
 {
 	bool open[SLOTS] = { false };
 
@@ -340,7 +340,8 @@ static void append(struct as_walk *w, const struct as_seq *seq)
 }
 
 /* One recipe, written and read as a workload. */
-static bool try_option(struct as_walk *w, const struct option *option, const char *part, bool edge)
+static bool try_option(struct as_gen_walk *w, const struct option *option, const char *part,
+		       bool edge)
 {
 	struct as_aim_text text;
 	struct as_seq *seq = NULL;
@@ -367,7 +368,7 @@ static void drop_option(struct options *o, unsigned at)
 	o->n_own -= at < o->n_own;
 }
 
-static bool try_goal(struct as_aim *aim, struct as_walk *w, uint32_t i)
+static bool try_goal(struct as_aim *aim, struct as_gen_walk *w, uint32_t i)
 {
 	const struct as_goal *goal = &aim->profile->goal[i];
 	struct options options;
@@ -391,7 +392,7 @@ static bool try_goal(struct as_aim *aim, struct as_walk *w, uint32_t i)
 	return false;
 }
 
-bool as_aim_append(struct as_aim *aim, struct as_walk *walk)
+bool as_aim_append(struct as_aim *aim, struct as_gen_walk *walk)
 {
 	for (unsigned n = 0; n < PICKS_MAX; n++) {
 		uint32_t i = pick(aim, walk);

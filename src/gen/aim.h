@@ -35,7 +35,7 @@ bool as_goal_same(const struct as_goal *a, const struct as_goal *b);
 /* One JSON line, {"call": ..., "arg" and "partition", or "output": ..., "tries": N}. */
 void as_goal_print(const struct as_goal *goal, struct as_buf *out);
 
-struct as_walk;
+struct as_gen_walk;
 struct as_seq;
 struct as_profile;
 struct as_aim;
@@ -46,7 +46,7 @@ void as_aim_free(struct as_aim *aim); /* takes NULL */
 /* How many commands to spend on goals beside n others; takes NULL. */
 size_t as_aim_share(const struct as_aim *aim, size_t n);
 /* One goal: appends its recipe to what the walk writes. False: nothing is left to go for. */
-bool as_aim_append(struct as_aim *aim, struct as_walk *walk);
+bool as_aim_append(struct as_aim *aim, struct as_gen_walk *walk);
 /* How often each goal of the profile was tried, as of now. */
 void as_aim_tries(const struct as_aim *aim, struct as_profile *profile);
 
@@ -57,7 +57,7 @@ bool as_aim_row(unsigned i, const char **call, const char **arg, const char **pa
 /* ---- Recipes as text (aim_text.c) ---- */
 
 struct as_aim_text {
-	struct as_walk *walk;
+	struct as_gen_walk *walk;
 	const char *part; /* of the goal */
 	const char *spelling; /* what {path} and {fd} stand for; "" */
 	const char *fresh[10]; /* %0 to %9; NULL: not used yet */
@@ -67,7 +67,8 @@ struct as_aim_text {
 };
 
 /* The number is drawn here; edge: it is the power of two itself. */
-void as_aim_text_init(struct as_aim_text *text, struct as_walk *walk, const char *part, bool edge);
+void as_aim_text_init(struct as_aim_text *text, struct as_gen_walk *walk, const char *part,
+		      bool edge);
 /* Adds the recipe, lines separated by newlines; false: this target or partition cannot have it. */
 bool as_aim_text_add(struct as_aim_text *text, const char *recipe);
 

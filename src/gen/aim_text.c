@@ -24,7 +24,8 @@
 #define SOLID_UNTIL ((int64_t)1 << 40) /* from there on such types refuse it at once */
 #define PAGE 4096
 
-void as_aim_text_init(struct as_aim_text *text, struct as_walk *walk, const char *part, bool edge)
+void as_aim_text_init(struct as_aim_text *text, struct as_gen_walk *walk, const char *part,
+		      bool edge)
 {
 	const char *power = strncmp(part, "OK=", 3) ? part : part + 3;
 	unsigned long bits;
@@ -55,7 +56,7 @@ static bool is_bare(const char *s)
 /* A path where nothing is, in the root or in a directory that is there. */
 static const char *fresh(struct as_aim_text *text, unsigned i)
 {
-	struct as_walk *w = text->walk;
+	struct as_gen_walk *w = text->walk;
 	struct as_buf *path = &w->text;
 	const struct as_item *dir = NULL;
 

@@ -24,7 +24,7 @@ struct goal_count {
 	bool counted, tried;
 };
 
-struct counts {
+struct feedback_counts {
 	struct goal_count goal[AS_GOALS_MAX];
 	size_t n_goals;
 	uint64_t op[AS_OP_COUNT];
@@ -55,7 +55,7 @@ static bool is_arg(const struct as_draw *draw, const char *name)
 	return !*row && !*name;
 }
 
-static int take_partition(struct counts *counts, const struct as_profile *profile,
+static int take_partition(struct feedback_counts *counts, const struct as_profile *profile,
 			  enum as_opcode op, const char *arg, const char *partition, uint64_t count)
 {
 	struct as_buf name = { 0 };
@@ -85,8 +85,8 @@ static void add(uint64_t *sum, uint64_t n)
 }
 
 /* A partition of a call. What no recipe brings about is nothing to go for. */
-static void take_goal(struct counts *counts, const char *call, const char *arg, const char *part,
-		      const json_int_t *count, const json_int_t *tries)
+static void take_goal(struct feedback_counts *counts, const char *call, const char *arg,
+		      const char *part, const json_int_t *count, const json_int_t *tries)
 {
 	struct goal_count *g = counts->goal;
 	struct as_goal goal;
@@ -107,7 +107,8 @@ static void take_goal(struct counts *counts, const char *call, const char *arg, 
 	add(&g->tries, *tries >= 0 ? (uint64_t)*tries : 0);
 }
 
-static int take_call(struct counts *counts, json_t *line, const char *where, struct as_err *err)
+static int take_call(struct feedback_counts *counts, json_t *line, const char *where,
+		     struct as_err *err)
 {
 	const char *call = NULL, *arg = NULL, *part = NULL, *output = NULL;
 	json_int_t count = INT64_MIN, tries = INT64_MIN;
@@ -127,7 +128,7 @@ static int take_call(struct counts *counts, json_t *line, const char *where, str
 
 /* One line. Arguments and partitions that this profile does not draw are nothing to it: coverage
  * counts more than the generator can steer. */
-static int take_line(struct counts *counts, const struct as_profile *profile, json_t *line,
+static int take_line(struct feedback_counts *counts, const struct as_profile *profile, json_t *line,
 		     const char *where, struct as_err *err)
 {
 	const char *op_name = NULL, *arg = NULL, *partition = NULL;
@@ -156,7 +157,7 @@ static int take_line(struct counts *counts, const struct as_profile *profile, js
 	return 0;
 }
 
-static void shift_ops(struct as_profile *profile, const struct counts *counts)
+static void shift_ops(struct as_profile *profile, const struct feedback_counts *counts)
 {
 	uint64_t most = 0;
 	bool any = false;
@@ -180,7 +181,7 @@ static void shift_ops(struct as_profile *profile, const struct counts *counts)
 	}
 }
 
-static void shift_args(struct as_profile *profile, const struct counts *counts)
+static void shift_args(struct as_profile *profile, const struct feedback_counts *counts)
 {
 	for (unsigned d = 0; d < AS_DRAWS; d++) {
 		size_t n = as_dist_partitions(&as_draws[d], &profile->dist[d]);
@@ -207,7 +208,7 @@ static uint32_t tries_of(const struct as_profile *profile, const struct as_goal 
 	return 0;
 }
 
-static void set_goals(struct as_profile *profile, const struct counts *counts)
+static void set_goals(struct as_profile *profile, const struct feedback_counts *counts)
 {
 	struct as_goal *goals = as_xcalloc(AS_GOALS_MAX, sizeof(*goals));
 	uint32_t n = 0;
@@ -235,8 +236,8 @@ static void set_goals(struct as_profile *profile, const struct counts *counts)
 								 : UINT32_MAX;
 }
 
-static int take_text(struct counts *counts, const struct as_profile *profile, const char *file,
-		     const char *text, size_t len, struct as_err *err)
+static int take_text(struct feedback_counts *counts, const struct as_profile *profile,
+		     const char *file, const char *text, size_t len, struct as_err *err)
 {
 	char where[512];
 	unsigned number = 0;
@@ -271,7 +272,7 @@ static int take_text(struct counts *counts, const struct as_profile *profile, co
 int as_gen_feedback(struct as_profile *profile, const char *file, const char *text, size_t len,
 		    struct as_err *err)
 {
-	struct counts *counts = as_xcalloc(1, sizeof(*counts));
+	struct feedback_counts *counts = as_xcalloc(1, sizeof(*counts));
 	int rc = take_text(counts, profile, file, text, len, err);
 
 	if (!rc) {

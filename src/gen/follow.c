@@ -21,19 +21,19 @@
 
 #define DEEP_KEPT 2 /* of what deepen makes: this many on the way, and the last */
 
-static size_t at(const struct as_walk *w, const char *path)
+static size_t at(const struct as_gen_walk *w, const char *path)
 {
 	return path ? as_roster_find(&w->roster, path, strlen(path)) : SIZE_MAX;
 }
 
-static bool name_fits(const struct as_walk *w, const char *path)
+static bool name_fits(const struct as_gen_walk *w, const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
 
 	return !w->traits->name_max || strlen(name) <= w->traits->name_max;
 }
 
-static bool can_make(const struct as_walk *w, const char *path)
+static bool can_make(const struct as_gen_walk *w, const char *path)
 {
 	size_t len = strlen(path);
 
@@ -41,7 +41,7 @@ static bool can_make(const struct as_walk *w, const char *path)
 	       name_fits(w, path);
 }
 
-static struct as_item *make(struct as_walk *w, const char *path, enum as_item_kind kind,
+static struct as_item *make(struct as_gen_walk *w, const char *path, enum as_item_kind kind,
 			    uint32_t file)
 {
 	struct as_item *item;
@@ -54,7 +54,7 @@ static struct as_item *make(struct as_walk *w, const char *path, enum as_item_ki
 	return item;
 }
 
-static void follow_hardlink(struct as_walk *w)
+static void follow_hardlink(struct as_gen_walk *w)
 {
 	size_t from = at(w, w->at);
 
@@ -69,7 +69,7 @@ static bool is_within(const char *path, const char *top)
 	return !strncmp(path, top, len) && (!path[len] || path[len] == '/');
 }
 
-static void follow_rename(struct as_walk *w, int64_t flags)
+static void follow_rename(struct as_gen_walk *w, int64_t flags)
 {
 	struct as_roster *r = &w->roster;
 	size_t from = at(w, w->at), to = at(w, w->at2);
@@ -96,7 +96,7 @@ static void follow_rename(struct as_walk *w, int64_t flags)
 		make(w, w->at, AS_ITEM_NODE, 0);
 }
 
-static void follow_remove(struct as_walk *w, enum as_opcode code)
+static void follow_remove(struct as_gen_walk *w, enum as_opcode code)
 {
 	struct as_roster *r = &w->roster;
 	size_t i = at(w, w->at);
@@ -116,7 +116,7 @@ static void follow_remove(struct as_walk *w, enum as_opcode code)
 	as_roster_drop(r, i, false);
 }
 
-static void follow_deepen(struct as_walk *w, uint64_t count)
+static void follow_deepen(struct as_gen_walk *w, uint64_t count)
 {
 	size_t i = at(w, w->at), len;
 	struct as_buf path = { 0 };
@@ -138,7 +138,7 @@ static void follow_deepen(struct as_walk *w, uint64_t count)
 }
 
 /* The first and the last of what it made. */
-static void follow_enlarge(struct as_walk *w, uint64_t count)
+static void follow_enlarge(struct as_gen_walk *w, uint64_t count)
 {
 	size_t i = at(w, w->at);
 	char path[AS_ROSTER_PATH_MAX + 32];
@@ -156,12 +156,12 @@ static void follow_enlarge(struct as_walk *w, uint64_t count)
 	}
 }
 
-static void follow_open(struct as_walk *w, const struct as_op *op)
+static void follow_open(struct as_gen_walk *w, const struct as_op *op)
 {
 	struct as_roster *r = &w->roster;
 	size_t i = at(w, w->at);
 	bool writes = (op->flags & O_ACCMODE) != O_RDONLY;
-	struct as_handle handle = { .slot = op->slot };
+	struct as_gen_handle handle = { .slot = op->slot };
 
 	if (op->flags & TMPFILE_BIT) {
 		if (i == SIZE_MAX || r->item[i].kind != AS_ITEM_DIR || !writes ||
@@ -197,7 +197,7 @@ static void follow_open(struct as_walk *w, const struct as_op *op)
 	as_roster_open(r, handle);
 }
 
-static void follow_link_tmpfile(struct as_walk *w, const struct as_op *op)
+static void follow_link_tmpfile(struct as_gen_walk *w, const struct as_op *op)
 {
 	struct as_roster *r = &w->roster;
 
@@ -210,7 +210,7 @@ static void follow_link_tmpfile(struct as_walk *w, const struct as_op *op)
 	}
 }
 
-static void follow_xattr(struct as_walk *w)
+static void follow_xattr(struct as_gen_walk *w)
 {
 	size_t i = at(w, w->at);
 
@@ -218,7 +218,7 @@ static void follow_xattr(struct as_walk *w)
 		w->roster.item[i].xattr = true;
 }
 
-static void follow_chcwd(struct as_walk *w)
+static void follow_chcwd(struct as_gen_walk *w)
 {
 	size_t i = at(w, w->at);
 
@@ -226,7 +226,7 @@ static void follow_chcwd(struct as_walk *w)
 		w->roster.cwd = w->roster.item[i].path;
 }
 
-void as_walk_follow(struct as_walk *walk, const struct as_op *op)
+void as_walk_follow(struct as_gen_walk *walk, const struct as_op *op)
 {
 	switch (op->code) {
 	case AS_OP_MKDIR:

@@ -27,7 +27,7 @@ struct as_gen {
 	struct as_gen_view view;
 	struct as_queue queue;
 	struct as_visited visited;
-	struct as_walk walk;
+	struct as_gen_walk walk;
 	uint32_t weight[AS_OP_COUNT]; /* of core commands that the target can do */
 	uint32_t ext_weight[AS_OP_COUNT]; /* of the others */
 	struct as_gen_stats stats;

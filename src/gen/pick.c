@@ -10,7 +10,7 @@
 
 /* ---- Subjects ---- */
 
-static bool fits(const struct as_walk *w, enum as_subject subject, size_t i)
+static bool fits(const struct as_gen_walk *w, enum as_subject subject, size_t i)
 {
 	const struct as_item *item = &w->roster.item[i];
 	bool dir = item->kind == AS_ITEM_DIR, reg = item->kind == AS_ITEM_REG;
@@ -38,7 +38,7 @@ static bool fits(const struct as_walk *w, enum as_subject subject, size_t i)
 	}
 }
 
-size_t as_pick_item(struct as_walk *w, enum as_subject subject)
+size_t as_pick_item(struct as_gen_walk *w, enum as_subject subject)
 {
 	const struct as_roster *r = &w->roster;
 	size_t first;
@@ -57,7 +57,7 @@ size_t as_pick_item(struct as_walk *w, enum as_subject subject)
 
 /* A path that is not what the command is for: anything, something that was removed, something
  * below a file. */
-static const char *pick_stray(struct as_walk *w)
+static const char *pick_stray(struct as_gen_walk *w)
 {
 	const struct as_roster *r = &w->roster;
 	unsigned how = as_walk_choose(w, 8), i = as_walk_choose(w, AS_ROSTER_GHOSTS);
@@ -74,7 +74,7 @@ static const char *pick_stray(struct as_walk *w)
 	return as_arena_strndup(&w->roster.text, text->data, text->len);
 }
 
-const char *as_pick_path(struct as_walk *w, enum as_subject subject)
+const char *as_pick_path(struct as_gen_walk *w, enum as_subject subject)
 {
 	size_t i;
 
@@ -84,7 +84,7 @@ const char *as_pick_path(struct as_walk *w, enum as_subject subject)
 	return i == SIZE_MAX ? NULL : w->roster.item[i].path;
 }
 
-const char *as_pick_attributed(struct as_walk *w)
+const char *as_pick_attributed(struct as_gen_walk *w)
 {
 	const struct as_roster *r = &w->roster;
 	size_t first = as_walk_choose(w, r->n);
@@ -101,7 +101,7 @@ const char *as_pick_attributed(struct as_walk *w)
 
 /* ---- New names ---- */
 
-static void add_long_name(struct as_walk *w, struct as_buf *text)
+static void add_long_name(struct as_gen_walk *w, struct as_buf *text)
 {
 	const char *seed = w->profile->name[as_walk_choose(w, w->profile->n_names)];
 	size_t max = w->traits->name_max ? w->traits->name_max : 255, len;
@@ -118,7 +118,7 @@ static void add_long_name(struct as_walk *w, struct as_buf *text)
 	text->data[text->len - 1] = w->profile->name[as_walk_choose(w, w->profile->n_names)][0];
 }
 
-static void add_name(struct as_walk *w, const struct as_item *dir, struct as_buf *text)
+static void add_name(struct as_gen_walk *w, const struct as_item *dir, struct as_buf *text)
 {
 	uint64_t percent = !dir->long_names ? w->profile->long_name / 4 : w->bursting ? 100 : 95;
 
@@ -130,7 +130,7 @@ static void add_name(struct as_walk *w, const struct as_item *dir, struct as_buf
 		as_buf_addf(text, "%u", as_walk_choose(w, 100));
 }
 
-const char *as_pick_new_in(struct as_walk *w, size_t i, bool stray)
+const char *as_pick_new_in(struct as_gen_walk *w, size_t i, bool stray)
 {
 	struct as_buf *text = &w->text;
 
@@ -148,7 +148,7 @@ const char *as_pick_new_in(struct as_walk *w, size_t i, bool stray)
 	return as_arena_strndup(&w->roster.text, text->data, text->len);
 }
 
-const char *as_pick_new(struct as_walk *w)
+const char *as_pick_new(struct as_gen_walk *w)
 {
 	bool stray = as_walk_chance(w, w->profile->stray);
 

@@ -5,25 +5,25 @@
 
 #include "gen/walk.h"
 
-static inline unsigned as_walk_choose(const struct as_walk *w, size_t n)
+static inline unsigned as_walk_choose(const struct as_gen_walk *w, size_t n)
 {
 	return as_choose(w->choice, (unsigned)n);
 }
 
-static inline bool as_walk_chance(const struct as_walk *w, uint64_t percent)
+static inline bool as_walk_chance(const struct as_gen_walk *w, uint64_t percent)
 {
 	return as_draw_chance(w->choice, percent);
 }
 
 /* An item that can be the subject, often the one used last; SIZE_MAX: there is none. */
-size_t as_pick_item(struct as_walk *w, enum as_subject subject);
+size_t as_pick_item(struct as_gen_walk *w, enum as_subject subject);
 /* Its path, or now and then one that the command is not for; NULL: there is none. */
-const char *as_pick_path(struct as_walk *w, enum as_subject subject);
+const char *as_pick_path(struct as_gen_walk *w, enum as_subject subject);
 /* Of something that was given an attribute, mostly. */
-const char *as_pick_attributed(struct as_walk *w);
+const char *as_pick_attributed(struct as_gen_walk *w);
 /* A path in item i, mostly one that is free. */
-const char *as_pick_new_in(struct as_walk *w, size_t i, bool stray);
+const char *as_pick_new_in(struct as_gen_walk *w, size_t i, bool stray);
 /* The same in any directory. */
-const char *as_pick_new(struct as_walk *w);
+const char *as_pick_new(struct as_gen_walk *w);
 
 #endif

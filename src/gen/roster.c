@@ -178,7 +178,7 @@ void as_roster_swap(struct as_roster *roster, size_t a, size_t b)
 	move_below(roster, aside, sizeof(aside) - 1, at_b, len_b);
 }
 
-void as_roster_open(struct as_roster *roster, struct as_handle handle)
+void as_roster_open(struct as_roster *roster, struct as_gen_handle handle)
 {
 	if (roster->n_handles < sizeof(roster->handle) / sizeof(roster->handle[0]))
 		roster->handle[roster->n_handles++] = handle;
@@ -228,9 +228,9 @@ void as_roster_load(struct as_roster *roster, const struct as_gen_view *view, co
 			roster->next_file = spot->attrs.ino;
 	}
 	for (unsigned i = 0; i < view->n_open; i++) {
-		struct as_handle handle = { .slot = view->open[i].slot,
-					    .file = view->open[i].ino,
-					    .kind = AS_ITEM_REG };
+		struct as_gen_handle handle = { .slot = view->open[i].slot,
+						.file = view->open[i].ino,
+						.kind = AS_ITEM_REG };
 
 		as_roster_open(roster, handle);
 		if (handle.file > roster->next_file)

@@ -26,7 +26,7 @@ struct as_item {
 	bool bulk; /* a directory with more in it than is listed here */
 };
 
-struct as_handle {
+struct as_gen_handle {
 	int32_t slot;
 	uint32_t file;
 	enum as_item_kind kind;
@@ -36,7 +36,7 @@ struct as_handle {
 struct as_roster {
 	struct as_item *item; /* item 0 is the root */
 	size_t n, cap;
-	struct as_handle handle[64];
+	struct as_gen_handle handle[64];
 	unsigned n_handles;
 	uint32_t next_file;
 	const char *cwd; /* NULL: it was removed */
@@ -68,7 +68,7 @@ void as_roster_move(struct as_roster *roster, size_t i, const char *to, size_t t
 void as_roster_to_end(struct as_roster *roster, size_t i);
 void as_roster_swap(struct as_roster *roster, size_t a, size_t b);
 
-void as_roster_open(struct as_roster *roster, struct as_handle handle);
+void as_roster_open(struct as_roster *roster, struct as_gen_handle handle);
 void as_roster_close(struct as_roster *roster, int32_t slot);
 /* The file system was taken away and came back. */
 void as_roster_close_all(struct as_roster *roster);

@@ -55,11 +55,12 @@ static unsigned tendency(enum as_opcode code)
 	}
 }
 
-void as_walk_init(struct as_walk *walk, struct as_gen_view *view, const struct as_traits *traits)
+void as_walk_init(struct as_gen_walk *walk, struct as_gen_view *view,
+		  const struct as_traits *traits)
 {
 	uint32_t weight[AS_OP_COUNT], sum[2] = { 0 };
 
-	*walk = (struct as_walk){
+	*walk = (struct as_gen_walk){
 		.profile = view->profile, .traits = traits, .choice = view->choice, .view = view
 	};
 	walk->aim = as_aim_new(view->profile);
@@ -71,7 +72,7 @@ void as_walk_init(struct as_walk *walk, struct as_gen_view *view, const struct a
 		}
 }
 
-void as_walk_free(struct as_walk *walk)
+void as_walk_free(struct as_gen_walk *walk)
 {
 	as_aim_free(walk->aim);
 	as_roster_free(&walk->roster);
@@ -79,7 +80,7 @@ void as_walk_free(struct as_walk *walk)
 	as_buf_free(&walk->opts);
 }
 
-static enum as_opcode draw_code(const struct as_walk *w)
+static enum as_opcode draw_code(const struct as_gen_walk *w)
 {
 	const uint32_t *sum = w->sum[w->growing];
 	uint32_t at = as_walk_choose(w, sum[AS_OP_COUNT - 1]);
@@ -99,7 +100,7 @@ static enum as_opcode draw_code(const struct as_walk *w)
 /* ---- Commands ---- */
 
 /* As an argument: absolute, or from the working directory. */
-static const char *spell(const struct as_walk *w, const char *path)
+static const char *spell(const struct as_gen_walk *w, const char *path)
 {
 	const char *cwd = w->roster.cwd;
 	size_t len = cwd ? strlen(cwd) : 0;
@@ -111,7 +112,7 @@ static const char *spell(const struct as_walk *w, const char *path)
 }
 
 /* An operation with its arguments; its paths may depend on them. */
-static struct as_op begin(struct as_walk *w, enum as_opcode code)
+static struct as_op begin(struct as_gen_walk *w, enum as_opcode code)
 {
 	struct as_op op = w->view->plain[code];
 
@@ -124,13 +125,13 @@ static struct as_op begin(struct as_walk *w, enum as_opcode code)
 }
 
 /* Appends, and believes what it says. */
-static void emit(struct as_walk *w, const struct as_op *op)
+static void emit(struct as_gen_walk *w, const struct as_op *op)
 {
 	as_draw_settle(as_seq_add(w->out, op));
 	as_walk_follow(w, op);
 }
 
-static int32_t free_slot(const struct as_walk *w)
+static int32_t free_slot(const struct as_gen_walk *w)
 {
 	uint64_t taken = 0;
 
@@ -139,7 +140,7 @@ static int32_t free_slot(const struct as_walk *w)
 	return (int32_t)__builtin_ctzll(~taken);
 }
 
-static void close_one(struct as_walk *w, unsigned i)
+static void close_one(struct as_gen_walk *w, unsigned i)
 {
 	struct as_op op = begin(w, AS_OP_CLOSE);
 
@@ -148,7 +149,7 @@ static void close_one(struct as_walk *w, unsigned i)
 }
 
 /* Mostly a file that is there; else a new one, a directory, a file without a name. */
-static bool walk_open(struct as_walk *w, bool tmpfile)
+static bool walk_open(struct as_gen_walk *w, bool tmpfile)
 {
 	struct as_op op = begin(w, AS_OP_OPEN);
 	unsigned how = as_walk_choose(w, 16);
@@ -180,7 +181,7 @@ static bool walk_open(struct as_walk *w, bool tmpfile)
 }
 
 /* The file system goes away and comes back; what was open is closed before. */
-static bool walk_umount(struct as_walk *w)
+static bool walk_umount(struct as_gen_walk *w)
 {
 	struct as_op op;
 
@@ -197,7 +198,7 @@ static bool walk_umount(struct as_walk *w)
 }
 
 /* Only what a sync went before is judged exactly. */
-static bool walk_crash(struct as_walk *w)
+static bool walk_crash(struct as_gen_walk *w)
 {
 	struct as_op op = begin(w, AS_OP_SYNC);
 
@@ -207,7 +208,7 @@ static bool walk_crash(struct as_walk *w)
 	return true;
 }
 
-static bool walk_link_tmpfile(struct as_walk *w)
+static bool walk_link_tmpfile(struct as_gen_walk *w)
 {
 	struct as_op op;
 
@@ -224,7 +225,7 @@ static bool walk_link_tmpfile(struct as_walk *w)
 	return walk_open(w, true);
 }
 
-static bool walk_fd(struct as_walk *w, enum as_opcode code)
+static bool walk_fd(struct as_gen_walk *w, enum as_opcode code)
 {
 	struct as_op op;
 
@@ -241,14 +242,14 @@ static bool walk_fd(struct as_walk *w, enum as_opcode code)
 }
 
 /* How often the second path is one that exists: that is what an exchange needs. */
-static uint64_t replaces(const struct as_walk *w, const struct as_op *op)
+static uint64_t replaces(const struct as_gen_walk *w, const struct as_op *op)
 {
 	return op->code == AS_OP_RENAME2 && op->flags & RENAME_EXCHANGE_BIT ? 90
 									    : w->profile->replace;
 }
 
 /* A command on one path or two, from its row. */
-static bool walk_path(struct as_walk *w, enum as_opcode code)
+static bool walk_path(struct as_gen_walk *w, enum as_opcode code)
 {
 	const struct as_gen_row *row = &as_gen_rows[code];
 	struct as_op op = begin(w, code);
@@ -277,7 +278,7 @@ static bool walk_path(struct as_walk *w, enum as_opcode code)
 
 /* ---- Bursts ---- */
 
-static void on_path(struct as_walk *w, enum as_opcode code, const char *path)
+static void on_path(struct as_gen_walk *w, enum as_opcode code, const char *path)
 {
 	struct as_op op = begin(w, code);
 
@@ -288,7 +289,7 @@ static void on_path(struct as_walk *w, enum as_opcode code, const char *path)
 
 /* Many names in one directory, every other time a new one, so that it grows beyond its first
  * blocks. */
-static size_t fill_one(struct as_walk *w)
+static size_t fill_one(struct as_gen_walk *w)
 {
 	static const enum as_opcode makers[] = { AS_OP_CREATE, AS_OP_MKDIR };
 	size_t dir = as_pick_item(w, AS_SUBJECT_PARENT), made;
@@ -315,7 +316,7 @@ static size_t fill_one(struct as_walk *w)
 }
 
 /* Of a few directories the one with the most names. */
-static size_t pick_full(struct as_walk *w)
+static size_t pick_full(struct as_gen_walk *w)
 {
 	size_t best = SIZE_MAX, most = 0, first;
 
@@ -332,7 +333,7 @@ static size_t pick_full(struct as_walk *w)
 }
 
 /* The oldest name of a directory becomes its newest. */
-static void renew(struct as_walk *w, size_t dir, size_t first)
+static void renew(struct as_gen_walk *w, size_t dir, size_t first)
 {
 	struct as_op op = begin(w, AS_OP_RENAME);
 	const char *path;
@@ -354,7 +355,7 @@ static void renew(struct as_walk *w, size_t dir, size_t first)
 
 /* The names of one directory go, the oldest first, all or all but a few; then the directory. What
  * is left may lie in its later blocks only. */
-static void drain_one(struct as_walk *w, size_t dir)
+static void drain_one(struct as_gen_walk *w, size_t dir)
 {
 	unsigned keep = as_walk_choose(w, KEPT_MAX + 1);
 	size_t first = 0;
@@ -376,7 +377,7 @@ static void drain_one(struct as_walk *w, size_t dir)
 }
 
 /* A directory is filled, drained, or both. */
-static void burst(struct as_walk *w)
+static void burst(struct as_gen_walk *w)
 {
 	bool full = w->roster.n >= w->profile->tree;
 	unsigned how = as_walk_choose(w, 3);
@@ -386,7 +387,7 @@ static void burst(struct as_walk *w)
 		drain_one(w, dir);
 }
 
-static bool walk_one(struct as_walk *w, enum as_opcode code)
+static bool walk_one(struct as_gen_walk *w, enum as_opcode code)
 {
 	switch (code) {
 	case AS_OP_OPEN:
@@ -415,7 +416,7 @@ static bool walk_one(struct as_walk *w, enum as_opcode code)
 }
 
 /* Now and then the tree stops growing and shrinks, and the other way round. */
-static void take_turns(struct as_walk *w)
+static void take_turns(struct as_gen_walk *w)
 {
 	size_t max = w->profile->tree, n = w->roster.n;
 
@@ -427,7 +428,7 @@ static void take_turns(struct as_walk *w)
 }
 
 /* What the walk begins with: the state that the backbone leads to. */
-static void load(struct as_walk *walk, const struct as_model *model)
+static void load(struct as_gen_walk *walk, const struct as_model *model)
 {
 	struct as_gen_view *view = walk->view;
 	struct as_buf cwd = { 0 };
@@ -443,7 +444,7 @@ static void load(struct as_walk *walk, const struct as_model *model)
 }
 
 /* One command, or a burst of them. */
-static void step(struct as_walk *walk)
+static void step(struct as_gen_walk *walk)
 {
 	bool done = false;
 
@@ -469,7 +470,7 @@ static size_t less(size_t n, size_t by)
 	return n > by ? n - by : 0;
 }
 
-void as_walk_append(struct as_walk *walk, const struct as_model *model, size_t n, bool fill,
+void as_walk_append(struct as_gen_walk *walk, const struct as_model *model, size_t n, bool fill,
 		    struct as_seq *out)
 {
 	size_t all = out->n + n, aims = fill ? as_aim_share(walk->aim, all) : 0;

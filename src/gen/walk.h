@@ -12,7 +12,7 @@
 #include "gen/roster.h"
 #include "work/seq.h"
 
-struct as_walk {
+struct as_gen_walk {
 	const struct as_profile *profile;
 	const struct as_traits *traits;
 	struct as_choice *choice;
@@ -32,11 +32,12 @@ struct as_walk {
 };
 
 /* All that is given must outlive the walk. */
-void as_walk_init(struct as_walk *walk, struct as_gen_view *view, const struct as_traits *traits);
-void as_walk_free(struct as_walk *walk);
+void as_walk_init(struct as_gen_walk *walk, struct as_gen_view *view,
+		  const struct as_traits *traits);
+void as_walk_free(struct as_gen_walk *walk);
 /* Appends n commands or a few more to out, which leads to the state of the model, and as many that
  * go for goals as the profile says. fill: draws their arguments; without it there are no goals. */
-void as_walk_append(struct as_walk *walk, const struct as_model *model, size_t n, bool fill,
+void as_walk_append(struct as_gen_walk *walk, const struct as_model *model, size_t n, bool fill,
 		    struct as_seq *out);
 
 #endif

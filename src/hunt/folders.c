@@ -145,7 +145,7 @@ void as_folders_close(struct as_folders *f)
 
 /* ---- What processes leave -------------------------------------------------------------------- */
 
-struct counts {
+struct folders_counts {
 	const struct as_dir *from, *to;
 	const char *job;
 };
@@ -153,7 +153,7 @@ struct counts {
 /* A guest has written these: anything may be there. */
 static int take_count(void *ctx, const char *name)
 {
-	const struct counts *c = ctx;
+	const struct folders_counts *c = ctx;
 	struct as_buf to = { 0 };
 	struct stat st;
 
@@ -174,7 +174,7 @@ static int take_counts(void *ctx, const char *name)
 	if (is_job(name) && !as_dir_below(&hunt->folders->hunt, name, false, &job, NULL) &&
 	    !as_dir_below(&job, AS_HUNT_COV, false, &from, NULL) &&
 	    !as_dir_open(hunt->cov, NULL, &to, NULL)) {
-		struct counts counts = { &from, &to, name };
+		struct folders_counts counts = { &from, &to, name };
 
 		as_dir_each(&from, take_count, &counts);
 	}

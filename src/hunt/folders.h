@@ -4,8 +4,8 @@
 #ifndef AS_HUNT_FOLDERS_H
 #define AS_HUNT_FOLDERS_H
 
-#include "os/rundir.h"
 #include "hunt/hunt.h"
+#include "os/rundir.h"
 
 /* The run folder, open and ours alone as far as hunts go. */
 struct as_folders {

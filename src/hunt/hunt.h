@@ -9,15 +9,15 @@
 #ifndef AS_HUNT_HUNT_H
 #define AS_HUNT_HUNT_H
 
-#include "os/dir.h"
 #include "base/err.h"
 #include "base/event.h"
-#include "os/rundir.h"
 #include "gen/profile.h"
-#include "scenario/scenario.h"
 #include "hunt/state.h"
-#include "supervise/boxed.h"
+#include "os/dir.h"
+#include "os/rundir.h"
 #include "reduce/reduce.h"
+#include "scenario/scenario.h"
+#include "supervise/boxed.h"
 
 #define AS_HUNT_JOBS_MAX 256
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* leading: what the parts of the process that leads a hunt share. hunt.c and merge.c include it. */
+/*
+ * hunt_priv: what the parts of the process that leads a hunt share. hunt.c and merge.c include
+ * it.
+ */
 #ifndef AS_HUNT_HUNT_PRIV_H
 #define AS_HUNT_HUNT_PRIV_H
 

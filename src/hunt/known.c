@@ -6,18 +6,18 @@
 #include <string.h>
 #include <uthash.h>
 
-struct entry {
+struct known_entry {
 	UT_hash_handle hh;
 	char signature[];
 };
 
 struct as_known {
-	struct entry *entries;
+	struct known_entry *entries;
 };
 
 static bool add(struct as_known *known, const char *signature, size_t len)
 {
-	struct entry *e;
+	struct known_entry *e;
 
 	HASH_FIND(hh, known->entries, signature, len, e);
 	if (e)
@@ -81,7 +81,7 @@ struct as_known *as_known_new(void)
 
 void as_known_free(struct as_known *known)
 {
-	struct entry *e, *next;
+	struct known_entry *e, *next;
 
 	if (!known)
 		return;
@@ -94,7 +94,7 @@ void as_known_free(struct as_known *known)
 
 void as_known_print(const struct as_known *known, struct as_buf *out)
 {
-	for (const struct entry *e = known->entries; e; e = e->hh.next)
+	for (const struct known_entry *e = known->entries; e; e = e->hh.next)
 		as_buf_addf(out, "%s\n", e->signature);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reducer: the process that reduces what was found, one signature at a time (worker.h). */
 #include "base/json.h"
-#include "os/spawn.h"
 #include "hunt/folders.h"
 #include "hunt/lane.h"
 #include "hunt/worker_priv.h"
+#include "os/spawn.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #ifndef AS_HUNT_STATE_H
 #define AS_HUNT_STATE_H
 
-#include "os/dir.h"
 #include "base/err.h"
+#include "os/dir.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,12 +3,12 @@
 #include "hunt/worker.h"
 
 #include "base/json.h"
-#include "os/spawn.h"
-#include "os/stuck.h"
 #include "hunt/folders.h"
 #include "hunt/lane.h"
 #include "hunt/stream.h"
 #include "hunt/worker_priv.h"
+#include "os/spawn.h"
+#include "os/stuck.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -243,7 +243,7 @@ static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t
 
 /* ---- The work of a job ----------------------------------------------------------------------- */
 
-struct job {
+struct worker_job {
 	const struct as_hunt *hunt;
 	struct as_hunt_shared *shared;
 	const struct as_worker *worker;
@@ -255,7 +255,7 @@ struct job {
 	struct heard heard;
 };
 
-static size_t draw(struct job *job, size_t want, struct as_seq **seqs, const char **names)
+static size_t draw(struct worker_job *job, size_t want, struct as_seq **seqs, const char **names)
 {
 	size_t n = 0;
 
@@ -267,7 +267,7 @@ static size_t draw(struct job *job, size_t want, struct as_seq **seqs, const cha
 	return n;
 }
 
-static int run_batch(struct job *job, size_t want, bool *over, struct as_err *err)
+static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_err *err)
 {
 	struct as_seq **seqs = as_xcalloc(want, sizeof(struct as_seq *));
 	const char **names = as_xcalloc(want, sizeof(char *));
@@ -307,7 +307,7 @@ size_t as_worker_batch(const struct as_hunt *h)
 				    : BATCH_HERE;
 }
 
-static int work_job(struct job *job, const struct as_hunt_state *state, struct as_err *err)
+static int work_job(struct worker_job *job, const struct as_hunt_state *state, struct as_err *err)
 {
 	struct as_hunt stoppable = *job->hunt;
 	const struct as_hunt *h = &stoppable;
@@ -343,12 +343,12 @@ int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *
 			unsigned number, uint64_t end, struct as_hunt_shared *shared,
 			struct as_worker *worker, struct as_err *err)
 {
-	struct job job = { .hunt = hunt,
-			   .shared = shared,
-			   .worker = worker,
-			   .number = number,
-			   .position = state->jobs[number].position,
-			   .end = end };
+	struct worker_job job = { .hunt = hunt,
+				  .shared = shared,
+				  .worker = worker,
+				  .number = number,
+				  .position = state->jobs[number].position,
+				  .end = end };
 	struct as_err failed = { 0 };
 	bool inside;
 	int rc = as_worker_fork(worker, &inside, err);

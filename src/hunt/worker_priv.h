@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* working: what the processes of a hunt share. Only worker.c and reducer.c include it. */
+/* worker_priv: what the processes of a hunt share. Only worker.c and reducer.c include it. */
 #ifndef AS_HUNT_WORKER_PRIV_H
 #define AS_HUNT_WORKER_PRIV_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * as_layout_ext2fs: the blocks of ext2, ext3 and ext4, by libext2fs. The library reads files: it gets
+ * layout_ext2fs: the blocks of ext2, ext3 and ext4, by libext2fs. The library reads files: it gets
  * a copy of the disk in memory. Which blocks a journal's descriptor speaks of is read here, since
  * the library leaves that to e2fsck.
  */
@@ -101,7 +101,7 @@ static bool reads(struct as_layout *layout, uint64_t block, const unsigned char 
 
 /* ---- Directories ---- */
 
-struct dir_walk {
+struct layout_ext2fs_dir_walk {
 	struct ext_reader *r;
 	const char *path;
 	unsigned depth;
@@ -112,7 +112,7 @@ static void walk_dir(struct ext_reader *r, ext2_ino_t ino, unsigned depth);
 static int dir_entry(ext2_ino_t dir, int entry, struct ext2_dir_entry *dirent, int offset,
 		     int blocksize, char *buf, void *ctx)
 {
-	struct dir_walk *walk = ctx;
+	struct layout_ext2fs_dir_walk *walk = ctx;
 	size_t len = (size_t)ext2fs_dirent_name_len(dirent);
 	struct ext2_inode inode;
 
@@ -131,7 +131,7 @@ static int dir_entry(ext2_ino_t dir, int entry, struct ext2_dir_entry *dirent, i
 
 static void walk_dir(struct ext_reader *r, ext2_ino_t ino, unsigned depth)
 {
-	struct dir_walk walk = { .r = r, .path = r->paths.path[ino], .depth = depth };
+	struct layout_ext2fs_dir_walk walk = { .r = r, .path = r->paths.path[ino], .depth = depth };
 
 	if (depth < DEPTH_MAX)
 		(void)ext2fs_dir_iterate2(r->fs, ino, 0, NULL, dir_entry, &walk);
@@ -139,7 +139,7 @@ static void walk_dir(struct ext_reader *r, ext2_ino_t ino, unsigned depth)
 
 /* ---- What belongs to an inode ---- */
 
-struct owner {
+struct layout_ext2fs_owner {
 	struct ext_reader *r;
 	char what[512], pointers[512];
 	bool is_data, is_journal;
@@ -148,7 +148,7 @@ struct owner {
 static int own_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t at, blk64_t ref, int ref_offset,
 		     void *ctx)
 {
-	struct owner *owner = ctx;
+	struct layout_ext2fs_owner *owner = ctx;
 
 	(void)fs;
 	(void)ref;
@@ -166,7 +166,7 @@ static int own_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t at, blk64_t ref
 
 static void own_inode(struct ext_reader *r, ext2_ino_t ino, const char *path)
 {
-	struct owner owner = { .r = r, .is_journal = ino == EXT2_JOURNAL_INO };
+	struct layout_ext2fs_owner owner = { .r = r, .is_journal = ino == EXT2_JOURNAL_INO };
 	struct ext2_inode inode;
 	blk64_t acl;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* as_layout_lab: the blocks of labfs, read by labfs/format.h and nothing else of it. */
+/* layout_lab: the blocks of labfs, read by labfs/format.h and nothing else of it. */
 #include "layout/layout_priv.h"
 
 #include "labfs/format.h"
@@ -71,14 +71,14 @@ static void each_block(struct lab_reader *r, const struct lab_inode *inode, cons
 
 static void walk_dir(struct lab_reader *r, uint32_t ino, unsigned depth);
 
-struct dir_walk {
+struct layout_lab_dir_walk {
 	const char *path;
 	unsigned depth;
 };
 
 static void dir_block(struct lab_reader *r, void *ctx, uint32_t block, uint64_t at)
 {
-	const struct dir_walk *walk = ctx;
+	const struct layout_lab_dir_walk *walk = ctx;
 	unsigned char buf[LAB_BLOCK];
 	struct lab_dirent head;
 
@@ -105,20 +105,20 @@ static void dir_block(struct lab_reader *r, void *ctx, uint32_t block, uint64_t 
 static void walk_dir(struct lab_reader *r, uint32_t ino, unsigned depth)
 {
 	struct lab_inode inode;
-	struct dir_walk walk = { .path = r->paths.path[ino], .depth = depth };
+	struct layout_lab_dir_walk walk = { .path = r->paths.path[ino], .depth = depth };
 
 	if (depth < DEPTH_MAX && read_inode(r, ino, &inode) && S_ISDIR(inode.mode))
 		each_block(r, &inode, "", dir_block, &walk);
 }
 
-struct owner {
+struct layout_lab_owner {
 	char what[512];
 	bool is_data;
 };
 
 static void own_block(struct lab_reader *r, void *ctx, uint32_t block, uint64_t at)
 {
-	const struct owner *owner = ctx;
+	const struct layout_lab_owner *owner = ctx;
 
 	if (owner->is_data)
 		as_layout_data(r->layout, block, owner->what, at);
@@ -130,7 +130,7 @@ static void own_inode(struct lab_reader *r, uint32_t ino)
 {
 	const char *path = ino < r->paths.n ? r->paths.path[ino] : NULL;
 	struct lab_inode inode;
-	struct owner owner = { .is_data = false };
+	struct layout_lab_owner owner = { .is_data = false };
 	char pointers[512];
 
 	if (!path || !read_inode(r, ino, &inode))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* layout_inside: how layouts are kept. Only layout*.c include it. */
+/* layout_priv: how layouts are kept. Only layout*.c include it. */
 #ifndef AS_LAYOUT_LAYOUT_PRIV_H
 #define AS_LAYOUT_LAYOUT_PRIV_H
 

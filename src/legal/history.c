@@ -24,7 +24,7 @@
 
 /* ---- One step from a state to the next ---- */
 
-struct change {
+struct history_change {
 	uint32_t dir, before, after;
 	const char *name;
 };
@@ -34,11 +34,11 @@ struct fresh {
 	struct as_history_version v;
 };
 
-struct step {
+struct history_step {
 	struct as_history *h;
 	const struct as_op *op; /* NULL: the fresh file system */
 	uint32_t point;
-	struct change *edge;
+	struct history_change *edge;
 	uint32_t n_edges, cap_edges;
 	struct fresh *fresh; /* new versions */
 	uint32_t n_fresh, cap_fresh;
@@ -132,7 +132,7 @@ static void of_falloc(struct as_history_version *v, const struct as_op *op, uint
 	}
 }
 
-static void how_it_came(const struct step *s, const struct as_node *before,
+static void how_it_came(const struct history_step *s, const struct as_node *before,
 			struct as_history_version *v)
 {
 	uint64_t block = s->h->policy[s->h->n_policies - 1].policy.block_bytes;
@@ -163,7 +163,7 @@ static void how_it_came(const struct step *s, const struct as_node *before,
 static void on_inode(void *ctx, const struct as_node *before, const struct as_node *after,
 		     unsigned what)
 {
-	struct step *s = ctx;
+	struct history_step *s = ctx;
 	const struct as_node *node = after ? after : before;
 	struct as_history_inode *inode = inode_of(s->h, node->ino);
 	struct as_history_version *v, old = { 0 };
@@ -211,10 +211,10 @@ static void on_inode(void *ctx, const struct as_node *before, const struct as_no
 
 static void on_edge(void *ctx, uint32_t dir, const char *name, uint32_t before, uint32_t after)
 {
-	struct step *s = ctx;
+	struct history_step *s = ctx;
 
 	GROW(s->edge, s->n_edges, s->cap_edges);
-	s->edge[s->n_edges++] = (struct change){ dir, before, after, name };
+	s->edge[s->n_edges++] = (struct history_change){ dir, before, after, name };
 }
 
 /* ---- Edges ---- */
@@ -316,7 +316,7 @@ static void edge_in(struct as_history *h, uint32_t e, uint32_t ino)
 
 /* Names go before attributes change and come afterwards, so that every sum is taken apart as it was
  * put together. */
-static void carry_shape(struct step *s)
+static void carry_shape(struct history_step *s)
 {
 	struct as_history *h = s->h;
 
@@ -335,7 +335,7 @@ static void carry_shape(struct step *s)
 		carry_up(h, s->fresh[i].ino, old);
 	}
 	for (uint32_t i = 0; i < s->n_edges; i++) {
-		const struct change *change = &s->edge[i];
+		const struct history_change *change = &s->edge[i];
 		uint32_t e = edge_of(h, change->dir, change->name);
 		struct as_history_edge *edge = &h->edge[e];
 
@@ -352,7 +352,7 @@ static const struct as_changes_ops changes_ops = { .inode = on_inode, .edge = on
 static void add_point(struct as_history *h, const struct as_op *op, const struct as_model *before,
 		      const struct as_model *after, uint32_t call)
 {
-	struct step s = { .h = h, .op = op, .point = h->n_points };
+	struct history_step s = { .h = h, .op = op, .point = h->n_points };
 
 	as_model_changes(before, after, &changes_ops, &s);
 	if (s.n_edges || s.n_fresh || !op) {

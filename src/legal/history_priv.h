@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * history_inside: how a history is kept. Only history*.c and legal*.c include it.
+ * history_priv: how a history is kept. Only history*.c and legal*.c include it.
  *
  * Points are the states the model went through: point 0 is the fresh file system, and each
  * operation adds one, or as many as it has calls of its own that change something. Inodes and names

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* legal_inside: what the rules have in common. Only legal*.c include it. */
+/* legal_priv: what the rules have in common. Only legal*.c include it. */
 #ifndef AS_LEGAL_LEGAL_PRIV_H
 #define AS_LEGAL_LEGAL_PRIV_H
 

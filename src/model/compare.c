@@ -275,7 +275,7 @@ static void compare_text(struct compare *c, const struct as_inode *inode)
 
 /* ---- Directories ---- */
 
-struct names {
+struct compare_names {
 	struct as_arena arena;
 	char **name;
 	size_t n, cap;
@@ -283,7 +283,7 @@ struct names {
 
 static int collect(void *ctx, const char *name, uint64_t ino, uint32_t type_bits)
 {
-	struct names *names = ctx;
+	struct compare_names *names = ctx;
 
 	(void)ino;
 	(void)type_bits;
@@ -330,8 +330,8 @@ static void surplus(struct compare *c, const char *name)
 }
 
 /* In order through the model's entries; *i runs through the sorted real names beside it. */
-static void compare_entries(struct compare *c, const struct as_entry *entry, struct names *names,
-			    size_t *i)
+static void compare_entries(struct compare *c, const struct as_entry *entry,
+			    struct compare_names *names, size_t *i)
 {
 	int cmp = -1;
 	size_t len;
@@ -358,7 +358,7 @@ static void compare_entries(struct compare *c, const struct as_entry *entry, str
 
 static void compare_dir(struct compare *c, const struct as_inode *inode)
 {
-	struct names names = { 0 };
+	struct compare_names names = { 0 };
 	size_t i = 0;
 	int rc = c->tree->list(c->ctx, as_buf_str(&c->path), collect, &names);
 

@@ -77,7 +77,7 @@ struct as_digest as_model_digest(const struct as_model *model)
 /* ---- Up to renaming ---- */
 
 /* Inodes with several links that look alike, to be numbered in every order. */
-struct group {
+struct digest_group {
 	uint32_t n, ino[GROUP_MAX];
 };
 
@@ -87,7 +87,7 @@ static bool digest_less(struct as_digest a, struct as_digest b)
 }
 
 /* The groups of two or more look-alikes; false when there are too many orders. */
-static bool find_groups(const struct as_model *m, struct group *groups, size_t *n_groups)
+static bool find_groups(const struct as_model *m, struct digest_group *groups, size_t *n_groups)
 {
 	size_t n = m->multi->n;
 	uint64_t orders = 1;
@@ -98,7 +98,7 @@ static bool find_groups(const struct as_model *m, struct group *groups, size_t *
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		struct as_ino_pair look = as_node_digest(inode_at(m, m->multi->ino[i]));
-		struct group g = { 1, { m->multi->ino[i] } };
+		struct digest_group g = { 1, { m->multi->ino[i] } };
 
 		if (taken[i])
 			continue;
@@ -123,7 +123,7 @@ static bool find_groups(const struct as_model *m, struct group *groups, size_t *
 
 struct numbering {
 	const struct as_model *m;
-	const struct group *groups;
+	const struct digest_group *groups;
 	size_t n_groups;
 	struct as_digest best;
 	bool any;
@@ -142,7 +142,7 @@ static void relabel(struct as_model *m, uint32_t ino, uint32_t number)
 static void number_all(struct numbering *num, struct as_model *m, size_t g, uint32_t k,
 		       uint32_t used)
 {
-	const struct group *group = &num->groups[g];
+	const struct digest_group *group = &num->groups[g];
 
 	if (g == num->n_groups) {
 		struct as_digest root = as_node_digest(inode_at(m, MODEL_ROOT)).canon;
@@ -172,7 +172,7 @@ struct as_digest as_model_digest_canonical(const struct as_model *model)
 {
 	struct as_digest root = as_node_digest(inode_at(model, MODEL_ROOT)).canon;
 	struct as_digest links = AS_DIGEST_ZERO;
-	struct group groups[32];
+	struct digest_group groups[32];
 	size_t n_groups;
 
 	if (model->multi && model->multi->n > 1) {

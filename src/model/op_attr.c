@@ -277,12 +277,13 @@ void as_rule_READLINK(struct as_rule_step *s)
 }
 
 /* Walks the expected names and the sorted list that came, side by side. */
-struct listing {
+struct op_attr_listing {
 	struct as_rule_step *s;
 	const char *at, *end;
 };
 
-static int compare_name(struct listing *l, const struct as_model *m, const struct as_entry *entry)
+static int compare_name(struct op_attr_listing *l, const struct as_model *m,
+			const struct as_entry *entry)
 {
 	char letter = (char)letter_bits(inode_at(m, entry->ino)->mode);
 	int cmp = l->at < l->end ? as_name_cmp(entry->name, l->at + 1, strlen(l->at + 1)) : -1;
@@ -299,7 +300,8 @@ static int compare_name(struct listing *l, const struct as_model *m, const struc
 	return l->s->said_wrong;
 }
 
-static int compare_names(struct listing *l, const struct as_model *m, const struct as_entry *entry)
+static int compare_names(struct op_attr_listing *l, const struct as_model *m,
+			 const struct as_entry *entry)
 {
 	if (!entry)
 		return 0;
@@ -311,7 +313,7 @@ void as_rule_READDIR(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 	const struct as_inode *dir;
-	struct listing l;
+	struct op_attr_listing l;
 
 	if (w.err)
 		return as_rule_refuse(s, w.err);
@@ -322,7 +324,8 @@ void as_rule_READDIR(struct as_rule_step *s)
 		as_rule_allow_removed_list(s);
 	if (s->got && s->got->payload == AS_PAYLOAD_NAMES && s->got->ret >= 0) {
 		/* Names first: they say more than their number. */
-		l = (struct listing){ s, s->got->data, (const char *)s->got->data + s->got->len };
+		l = (struct op_attr_listing){ s, s->got->data,
+					      (const char *)s->got->data + s->got->len };
 		if (!compare_names(&l, s->m, dir->dir.entries) && l.at < l.end)
 			as_rule_wrong(s, "\"%s\" should not be there", l.at + 1);
 	}

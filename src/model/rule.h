@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step: how an operation's rules are written. One function per operation (step_<name>), found
+ * rule: how an operation's rules are written. One function per operation (step_<name>), found
  * through the table in apply.c, works in three modes with the same code:
  *   query   what is allowed?            as_rule_accept() is always false: nothing is changed
  *   apply   take the first choice       as_rule_accept() is true
  *   judge   an outcome was seen         as_rule_accept() is true when it is the success described
- * A rule reads: find what is wrong, `return as_rule_refuse(s, ERRNO)`; say what else may happen with
- * as_rule_allow(s, ERRNO); then `if (!as_rule_accept(s, ret)) return;` and make the change. Payloads are compared
- * between accept and the change, with as_rule_wrong().
+ * A rule reads: find what is wrong, `return as_rule_refuse(s, ERRNO)`; say what else may happen
+ * with as_rule_allow(s, ERRNO); then `if (!as_rule_accept(s, ret)) return;` and make the change.
+ * Payloads are compared between as_rule_accept() and the change, with as_rule_wrong().
  */
 #ifndef AS_MODEL_RULE_H
 #define AS_MODEL_RULE_H

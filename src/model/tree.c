@@ -2,10 +2,10 @@
 /*
  * tree: changes to the graph of inodes that keep the invariants of model/state.h.
  *
- * Method. Whoever changes an inode takes its digest before (as_node_edit) and hands it back afterwards
- * (as_node_finish), which replaces the old value by the new one in the sum of each parent, and so on
- * up to the root. Edges are taken out of and put into a parent's sum with the child's digest of
- * that moment, so a child must not be between edit and finish then.
+ * Method. Whoever changes an inode takes its digest before (as_node_edit) and hands it back
+ * afterwards (as_node_finish), which replaces the old value by the new one in the sum of each
+ * parent, and so on up to the root. Edges are taken out of and put into a parent's sum with the
+ * child's digest of that moment, so a child must not be between edit and finish then.
  */
 #include "model/state.h"
 

@@ -377,3 +377,11 @@ int as_out_end(struct as_out *out, int failed, struct as_err *err)
 	free_out(out);
 	return rc;
 }
+
+int as_out_save(const char *path, const struct as_buf *text, struct as_err *err)
+{
+	struct as_out *out;
+	int rc = as_out_open(path, &out, err);
+
+	return rc ? rc : as_out_end(out, as_out_write(out, as_buf_str(text), text->len), err);
+}

@@ -13,6 +13,7 @@
 #ifndef AS_OS_OUT_H
 #define AS_OS_OUT_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -39,5 +40,7 @@ AS_MUST_CHECK int as_out_write(struct as_out *out, const void *data, size_t len)
 /* The end, whatever came of the writing (0 or a negative errno): the file takes its place, or is
  * taken back. */
 AS_MUST_CHECK int as_out_end(struct as_out *out, int failed, struct as_err *err);
+/* A whole file at once. */
+AS_MUST_CHECK int as_out_save(const char *path, const struct as_buf *text, struct as_err *err);
 
 #endif

@@ -58,12 +58,12 @@ bool as_stuck_reap(pid_t pid, unsigned ms, int *status)
 /* ---- Tables of mounts ------------------------------------------------------------------------ */
 
 /* A line of mountinfo: `id parent major:minor root path options ... - type ...`. */
-struct row {
+struct stuck_row {
 	unsigned minor;
 	char *path; /* as it is escaped there, until unescape() */
 };
 
-static bool parse_row(char *line, struct row *row)
+static bool parse_row(char *line, struct stuck_row *row)
 {
 	char *dash = strstr(line, " - "), *save = NULL, *word = NULL;
 
@@ -94,7 +94,7 @@ static void unescape(char *path)
 	*to = '\0';
 }
 
-static void each_fuse(struct as_buf *table, void (*fn)(void *ctx, struct row *row), void *ctx)
+static void each_fuse(struct as_buf *table, void (*fn)(void *ctx, struct stuck_row *row), void *ctx)
 {
 	char *save = NULL;
 
@@ -102,7 +102,7 @@ static void each_fuse(struct as_buf *table, void (*fn)(void *ctx, struct row *ro
 		return;
 	for (char *line = strtok_r(table->data, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
-		struct row row;
+		struct stuck_row row;
 
 		if (parse_row(line, &row))
 			fn(ctx, &row);
@@ -116,7 +116,7 @@ struct minors {
 	size_t n;
 };
 
-static void collect(void *ctx, struct row *row)
+static void collect(void *ctx, struct stuck_row *row)
 {
 	struct minors *m = ctx;
 
@@ -124,7 +124,7 @@ static void collect(void *ctx, struct row *row)
 	m->minor[m->n++] = row->minor;
 }
 
-static void cut(void *ctx, struct row *row)
+static void cut(void *ctx, struct stuck_row *row)
 {
 	const struct minors *ours = ctx;
 	char abort_path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* linear_inside: what the search and the steps of a call share. Only race/linear*.c include it. */
+/* linear_priv: what the search and the steps of a call share. Only race/linear*.c include it. */
 #ifndef AS_RACE_LINEAR_PRIV_H
 #define AS_RACE_LINEAR_PRIV_H
 

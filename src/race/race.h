@@ -13,13 +13,21 @@
 #define AS_RACE_RACE_H
 
 #include "race/linear.h"
-#include "run/run.h"
 #include "vfs/vfs.h"
 
 #define AS_RACE_THREADS 3u
 #define AS_RACE_THREADS_MAX 8u
 #define AS_RACE_REPEAT 10u
 #define AS_RACE_DELAY_US 200u
+
+struct as_race_options {
+	unsigned threads; /* 0: the workload is run by one, in order */
+	unsigned repeat; /* how often each workload is run; 0: AS_RACE_REPEAT */
+	unsigned delay_us; /* the longest */
+	/* Of who does what and of the delays; 0: another one for each run. */
+	uint64_t seed;
+	bool vary; /* the seed is that of the first run only */
+};
 
 /* "threads=3,repeat=10,delay=200,seed=7": what is not said gets its default. */
 AS_MUST_CHECK int as_race_parse(const char *params, struct as_race_options *options,

@@ -94,7 +94,7 @@ static void emit_path(struct forming *f, enum as_opcode code, const char *path, 
 	emit(f, &op);
 }
 
-struct names {
+struct race_form_names {
 	const char *below; /* with a slash at the end */
 	char **path;
 	size_t n;
@@ -102,7 +102,7 @@ struct names {
 
 static int collect(void *ctx, const char *path, const struct as_attrs *attrs)
 {
-	struct names *names = ctx;
+	struct race_form_names *names = ctx;
 
 	(void)attrs;
 	if (strncmp(path, names->below, strlen(names->below)) != 0)
@@ -133,7 +133,7 @@ static void emit_removal(struct forming *f, const char *path)
 static void empty_out(struct forming *f, const char *path)
 {
 	struct as_buf below = { 0 };
-	struct names names = { 0 };
+	struct race_form_names names = { 0 };
 
 	as_buf_addf(&below, "%s/", strcmp(path, "/") ? path : "");
 	names.below = as_buf_str(&below);

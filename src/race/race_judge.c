@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* race_judge: what became of a race, in words. The judgement itself is race/linear.h's. */
-#include "run/child.h"
+#include "base/finding.h"
 #include "race/race.h"
 #include "work/print.h"
 
 #include <stdio.h>
 #include <string.h>
 
-struct judging {
+struct race_judge_judging {
 	struct as_vfs *vfs;
 	const struct as_race_watch *watch;
 };
 
 static bool is_the_tree(void *ctx, const struct as_model *last, struct as_buf *why)
 {
-	struct as_vfs *vfs = ((struct judging *)ctx)->vfs;
+	struct as_vfs *vfs = ((struct race_judge_judging *)ctx)->vfs;
 
 	return !as_model_compare(last, as_vfs_tree(vfs), vfs, why);
 }
 
 static void beat(void *ctx)
 {
-	const struct as_race_watch *watch = ((struct judging *)ctx)->watch;
+	const struct as_race_watch *watch = ((struct race_judge_judging *)ctx)->watch;
 
 	if (watch)
 		watch->beat(watch->ctx);
@@ -63,7 +63,7 @@ static void say_wrong_end(const struct as_linear_result *result, struct as_race_
 void as_race_judge(const struct as_race_history *history, const struct as_model *first,
 		   struct as_vfs *vfs, const struct as_race_watch *watch, struct as_race_verdict *v)
 {
-	struct judging judging = { vfs, watch };
+	struct race_judge_judging judging = { vfs, watch };
 	struct as_linear how = { .first = first,
 				 .calls = history->calls,
 				 .n = history->n,

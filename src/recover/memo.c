@@ -38,31 +38,31 @@
 struct question {
 	uint64_t off;
 	uint32_t len, values;
-	struct node *node; /* that asks it */
-	struct node *likely; /* the value met last */
+	struct memo_node *node; /* that asks it */
+	struct memo_node *likely; /* the value met last */
 	struct question *next;
 };
 
-struct node {
+struct memo_node {
 	struct question *follows; /* NULL: a root */
 	struct as_digest value; /* of it */
 	struct question *ask;
-	struct answer *answer;
-	struct node *chain; /* of the table */
+	struct memo_answer *answer;
+	struct memo_node *chain; /* of the table */
 };
 
-struct change {
+struct memo_change {
 	uint64_t off, len;
 	size_t data; /* where its bytes are, for a write */
 	enum as_call kind;
 };
 
-struct answer {
+struct memo_answer {
 	struct as_memo_answer said;
-	struct node *node;
-	struct answer *newer, *older;
+	struct memo_node *node;
+	struct memo_answer *newer, *older;
 	uint64_t bytes; /* that it takes */
-	struct change *changes;
+	struct memo_change *changes;
 	size_t n_changes;
 	unsigned char *data;
 	char why[];
@@ -71,15 +71,15 @@ struct answer {
 struct root {
 	uint32_t kind;
 	uint64_t size_bytes;
-	struct node node;
+	struct memo_node node;
 };
 
 struct as_memo {
 	struct root **roots;
 	size_t n_roots;
-	struct node **table;
+	struct memo_node **table;
 	size_t table_len, n_nodes;
-	struct answer *newest, *oldest, *last;
+	struct memo_answer *newest, *oldest, *last;
 	uint64_t limit_bytes, bytes;
 	unsigned char *buf; /* of a value */
 	size_t buf_len;
@@ -90,17 +90,18 @@ struct as_memo {
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-static struct node **slot_of(const struct as_memo *m, const struct question *q,
-			     struct as_digest value)
+static struct memo_node **slot_of(const struct as_memo *m, const struct question *q,
+				  struct as_digest value)
 {
 	uint64_t hash = as_mix64((uint64_t)(uintptr_t)q ^ value.lo) ^ value.hi;
 
 	return &m->table[hash & (m->table_len - 1)];
 }
 
-static struct node *find_node(const struct as_memo *m, struct question *q, struct as_digest value)
+static struct memo_node *find_node(const struct as_memo *m, struct question *q,
+				   struct as_digest value)
 {
-	struct node *n = q->likely;
+	struct memo_node *n = q->likely;
 
 	if (n && as_digest_eq(n->value, value))
 		return n;
@@ -114,14 +115,14 @@ static struct node *find_node(const struct as_memo *m, struct question *q, struc
 
 static void grow_table(struct as_memo *m)
 {
-	struct node **old = m->table;
+	struct memo_node **old = m->table;
 	size_t old_len = m->table_len;
 
 	m->table_len *= 2;
 	m->table = as_xcalloc(m->table_len, sizeof(*m->table));
 	for (size_t i = 0; i < old_len; i++)
-		for (struct node *n = old[i], *next; n; n = next) {
-			struct node **slot = slot_of(m, n->follows, n->value);
+		for (struct memo_node *n = old[i], *next; n; n = next) {
+			struct memo_node **slot = slot_of(m, n->follows, n->value);
 
 			next = n->chain;
 			n->chain = *slot;
@@ -131,14 +132,14 @@ static void grow_table(struct as_memo *m)
 	m->bytes += (m->table_len - old_len) * sizeof(*m->table);
 }
 
-static struct node *add_node(struct as_memo *m, struct question *q, struct as_digest value)
+static struct memo_node *add_node(struct as_memo *m, struct question *q, struct as_digest value)
 {
-	struct node *n = as_xcalloc(1, sizeof(*n)), **slot;
+	struct memo_node *n = as_xcalloc(1, sizeof(*n)), **slot;
 
 	if (m->n_nodes >= m->table_len)
 		grow_table(m);
 	slot = slot_of(m, q, value);
-	*n = (struct node){ .follows = q, .value = value, .chain = *slot };
+	*n = (struct memo_node){ .follows = q, .value = value, .chain = *slot };
 	*slot = n;
 	q->values++;
 	q->likely = n;
@@ -147,9 +148,9 @@ static struct node *add_node(struct as_memo *m, struct question *q, struct as_di
 	return n;
 }
 
-static void remove_node(struct as_memo *m, struct node *n)
+static void remove_node(struct as_memo *m, struct memo_node *n)
 {
-	struct node **slot = slot_of(m, n->follows, n->value);
+	struct memo_node **slot = slot_of(m, n->follows, n->value);
 
 	while (*slot != n)
 		slot = &(*slot)->chain;
@@ -175,13 +176,13 @@ static void remove_question(struct as_memo *m, struct question *q)
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-static void unlink_answer(struct as_memo *m, struct answer *a)
+static void unlink_answer(struct as_memo *m, struct memo_answer *a)
 {
 	*(a->newer ? &a->newer->older : &m->newest) = a->older;
 	*(a->older ? &a->older->newer : &m->oldest) = a->newer;
 }
 
-static void link_answer(struct as_memo *m, struct answer *a)
+static void link_answer(struct as_memo *m, struct memo_answer *a)
 {
 	a->newer = NULL;
 	a->older = m->newest;
@@ -189,7 +190,7 @@ static void link_answer(struct as_memo *m, struct answer *a)
 	m->newest = a;
 }
 
-static void free_answer(struct answer *a)
+static void free_answer(struct memo_answer *a)
 {
 	as_tree_put(a->said.tree);
 	free(a->changes);
@@ -198,7 +199,7 @@ static void free_answer(struct answer *a)
 }
 
 /* A node that leads to nothing goes, and all that led to it alone. */
-static void prune(struct as_memo *m, struct node *n)
+static void prune(struct as_memo *m, struct memo_node *n)
 {
 	while (!n->answer && !n->ask && n->follows) {
 		struct question *q = n->follows;
@@ -211,9 +212,9 @@ static void prune(struct as_memo *m, struct node *n)
 	}
 }
 
-static void evict(struct as_memo *m, struct answer *a)
+static void evict(struct as_memo *m, struct memo_answer *a)
 {
-	struct node *n = a->node;
+	struct memo_node *n = a->node;
 
 	unlink_answer(m, a);
 	if (m->last == a)
@@ -225,10 +226,11 @@ static void evict(struct as_memo *m, struct answer *a)
 	prune(m, n);
 }
 
-static struct answer *make_answer(const struct as_reclog *log, const struct as_memo_answer *said)
+static struct memo_answer *make_answer(const struct as_reclog *log,
+				       const struct as_memo_answer *said)
 {
 	size_t why_len = strlen(said->why) + 1, len = as_reclog_len(log), data = 0;
-	struct answer *a = as_xcalloc(1, sizeof(*a) + why_len);
+	struct memo_answer *a = as_xcalloc(1, sizeof(*a) + why_len);
 
 	memcpy(a->why, said->why, why_len);
 	a->said = *said;
@@ -238,7 +240,7 @@ static struct answer *make_answer(const struct as_reclog *log, const struct as_m
 	for (size_t i = 0; i < len; i++) {
 		const struct as_log_entry *e = as_reclog_at(log, i);
 
-		a->changes[a->n_changes++] = (struct change){ e->off, e->len, data, e->kind };
+		a->changes[a->n_changes++] = (struct memo_change){ e->off, e->len, data, e->kind };
 		data += e->kind == AS_CALL_WRITE ? e->len : 0;
 	}
 	a->data = as_xmalloc(data + 1);
@@ -255,7 +257,7 @@ static struct answer *make_answer(const struct as_reclog *log, const struct as_m
 
 /* ---- Looking up ------------------------------------------------------------------------------ */
 
-static struct node *root_of(struct as_memo *m, uint32_t kind, struct as_disk *disk)
+static struct memo_node *root_of(struct as_memo *m, uint32_t kind, struct as_disk *disk)
 {
 	uint64_t size_bytes = as_disk_size(disk);
 	struct root *root;
@@ -281,14 +283,15 @@ static struct as_digest value_at(struct as_memo *m, struct as_disk *disk, uint64
 	return as_hash(m->buf, len);
 }
 
-static struct answer *look(struct as_memo *m, struct node *n, struct as_disk *disk)
+static struct memo_answer *look(struct as_memo *m, struct memo_node *n, struct as_disk *disk)
 {
 	while (n && !n->answer) {
 		struct question *q = n->ask;
 
 		for (; q && q->next; q = q->next) {
-			struct node *child = find_node(m, q, value_at(m, disk, q->off, q->len));
-			struct answer *a = child ? look(m, child, disk) : NULL;
+			struct memo_node *child =
+				find_node(m, q, value_at(m, disk, q->off, q->len));
+			struct memo_answer *a = child ? look(m, child, disk) : NULL;
 
 			if (a)
 				return a;
@@ -300,7 +303,7 @@ static struct answer *look(struct as_memo *m, struct node *n, struct as_disk *di
 
 const struct as_memo_answer *as_memo_find(struct as_memo *m, uint32_t kind, struct as_disk *disk)
 {
-	struct answer *a = look(m, root_of(m, kind, disk), disk);
+	struct memo_answer *a = look(m, root_of(m, kind, disk), disk);
 
 	m->stats.asked++;
 	m->last = a;
@@ -312,7 +315,8 @@ const struct as_memo_answer *as_memo_find(struct as_memo *m, uint32_t kind, stru
 	return &a->said;
 }
 
-static void redo(const struct answer *a, const struct change *c, struct as_bd *bd, void **buf)
+static void redo(const struct memo_answer *a, const struct memo_change *c, struct as_bd *bd,
+		 void **buf)
 {
 	switch (c->kind) {
 	case AS_CALL_WRITE:
@@ -335,7 +339,7 @@ static void redo(const struct answer *a, const struct change *c, struct as_bd *b
 
 void as_memo_redo(const struct as_memo *m, struct as_bd *bd, bool log)
 {
-	const struct answer *a = m->last;
+	const struct memo_answer *a = m->last;
 	void *buf = NULL;
 
 	as_assert(a);
@@ -369,7 +373,8 @@ static void set_known(struct as_memo *m, uint64_t first, uint64_t end)
 		m->known[s / 8] |= (unsigned char)(1u << s % 8);
 }
 
-static struct question *question_at(struct as_memo *m, struct node *n, uint64_t off, uint32_t len)
+static struct question *question_at(struct as_memo *m, struct memo_node *n, uint64_t off,
+				    uint32_t len)
 {
 	struct question **at = &n->ask;
 	int others = 0;
@@ -386,12 +391,12 @@ static struct question *question_at(struct as_memo *m, struct node *n, uint64_t 
 }
 
 /* On from *n along one question; false where there is no room for it. */
-static bool step(struct as_memo *m, struct node **n, struct as_disk *disk, uint64_t off,
+static bool step(struct as_memo *m, struct memo_node **n, struct as_disk *disk, uint64_t off,
 		 uint32_t len)
 {
 	struct as_digest value = value_at(m, disk, off, len);
 	struct question *q = (*n)->answer ? NULL : question_at(m, *n, off, len);
-	struct node *child;
+	struct memo_node *child;
 
 	if (!q)
 		return false;
@@ -401,7 +406,7 @@ static bool step(struct as_memo *m, struct node **n, struct as_disk *disk, uint6
 }
 
 /* The parts of a read that are not known yet, each a question. */
-static bool ask(struct as_memo *m, struct node **n, struct as_disk *disk,
+static bool ask(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 		const struct as_log_entry *e)
 {
 	uint64_t at = e->off / SECTOR, end = (e->off + e->len) / SECTOR, stop;
@@ -419,7 +424,7 @@ static bool ask(struct as_memo *m, struct node **n, struct as_disk *disk,
 }
 
 /* What the hint says is asked for first: only then may the rest of it be left out. */
-static bool take_hint(struct as_memo *m, struct node **n, struct as_disk *disk,
+static bool take_hint(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 		      const struct as_memo_hint *hint)
 {
 	for (size_t i = 0; i < hint->n_why; i++) {
@@ -435,7 +440,7 @@ static bool take_hint(struct as_memo *m, struct node **n, struct as_disk *disk,
 }
 
 /* To the node at the end of all questions; false: there is no room for it, and *n is the last. */
-static bool descend(struct as_memo *m, struct node **n, struct as_disk *disk,
+static bool descend(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 		    const struct as_reclog *log, const struct as_memo_hint *hint)
 {
 	uint64_t len = as_disk_size(disk) / SECTOR / 8 + 1;
@@ -462,8 +467,8 @@ bool as_memo_add(struct as_memo *m, uint32_t kind, struct as_disk *disk,
 		 const struct as_reclog *log, const struct as_memo_hint *hint,
 		 const struct as_memo_answer *said)
 {
-	struct node *n = root_of(m, kind, disk);
-	struct answer *a;
+	struct memo_node *n = root_of(m, kind, disk);
+	struct memo_answer *a;
 
 	m->last = NULL;
 	if (!is_whole(log) || !descend(m, &n, disk, log, hint)) {

@@ -17,9 +17,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "recover/memo.h"
 #include "disk/cow.h"
 #include "disk/log.h"
+#include "recover/memo.h"
 
 #include <stdbool.h>
 #include <stdint.h>

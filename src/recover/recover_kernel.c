@@ -6,8 +6,8 @@
  */
 #include "recover/recover_kernel.h"
 
-#include "snapshot/tree.h"
 #include "recover/writeback.h"
+#include "snapshot/tree.h"
 
 #include <stdlib.h>
 

@@ -15,11 +15,11 @@
 
 #include "base/choice.h"
 #include "base/event.h"
-#include "snapshot/tree.h"
 #include "disk/fault.h"
-#include "vfs/lib_new.h"
+#include "snapshot/tree.h"
 #include "target/host.h"
 #include "target/target.h"
+#include "vfs/lib_new.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@
 #define PROBE_NAME "assay-probe"
 #define VERIFY_EVERY 8u /* of the answers from memory, with AS_MEMO_VERIFY */
 
-enum kind { KIND_QUICK, KIND_DEFAULT, KIND_FULL, KIND_READ, KIND_AFTER };
+enum recover_lib_kind { KIND_QUICK, KIND_DEFAULT, KIND_FULL, KIND_READ, KIND_AFTER };
 
 struct lib {
 	struct as_recoverer base;
@@ -46,9 +46,9 @@ struct lib {
 };
 
 /* One step: what it stands on, and how it ended. */
-struct step {
+struct recover_lib_step {
 	struct lib *lib;
-	enum kind kind;
+	enum recover_lib_kind kind;
 	bool want_log;
 	struct as_chooser *chooser;
 	struct as_host_mem *host;
@@ -64,7 +64,7 @@ struct step {
 	size_t mark; /* entries of the record that are recovery itself */
 };
 
-static struct as_bd *bd_of(struct step *s)
+static struct as_bd *bd_of(struct recover_lib_step *s)
 {
 	if (s->faulty)
 		return as_faulty_bd(s->faulty);
@@ -72,7 +72,8 @@ static struct as_bd *bd_of(struct step *s)
 }
 
 /* The first reason is kept. */
-static bool ended(struct step *s, enum as_recovery_end end, const char *doing, const char *why)
+static bool ended(struct recover_lib_step *s, enum as_recovery_end end, const char *doing,
+		  const char *why)
 {
 	if (s->end == AS_RECOVERED) {
 		s->end = end;
@@ -81,7 +82,8 @@ static bool ended(struct step *s, enum as_recovery_end end, const char *doing, c
 	return false;
 }
 
-static bool ended_errno(struct step *s, enum as_recovery_end end, const char *doing, int rc)
+static bool ended_errno(struct recover_lib_step *s, enum as_recovery_end end, const char *doing,
+			int rc)
 {
 	char why[64];
 
@@ -90,7 +92,7 @@ static bool ended_errno(struct step *s, enum as_recovery_end end, const char *do
 }
 
 /* Memory it kept or spoilt. */
-static bool sound(struct step *s, const char *doing)
+static bool sound(struct recover_lib_step *s, const char *doing)
 {
 	enum as_finding_kind kind;
 	const char *why = as_vfs_lib_trouble(s->vfs, &kind);
@@ -98,7 +100,7 @@ static bool sound(struct step *s, const char *doing)
 	return !why || ended(s, AS_COMPLAINED, doing, why);
 }
 
-static struct as_mount_args mount_args(struct step *s)
+static struct as_mount_args mount_args(struct recover_lib_step *s)
 {
 	return (struct as_mount_args){ .host = as_host_seam(s->host),
 				       .bd = bd_of(s),
@@ -112,7 +114,7 @@ static const char *const kind_names[] = {
 	[KIND_READ] = "mount",	     [KIND_AFTER] = "probe",
 };
 
-static bool check(struct step *s)
+static bool check(struct recover_lib_step *s)
 {
 	static const enum as_fsck_mode modes[] = {
 		[KIND_QUICK] = AS_FSCK_REPLAY,
@@ -136,7 +138,7 @@ static bool check(struct step *s)
 
 /* ---- The mount ------------------------------------------------------------------------------- */
 
-static bool mount_and_read(struct step *s)
+static bool mount_and_read(struct recover_lib_step *s)
 {
 	struct as_buf why = { 0 };
 	int rc = as_vfs_lib_mount(s->vfs, "");
@@ -162,7 +164,7 @@ static bool may_refuse(int err)
 	       err == AS_ERR_UNSUPPORTED || err == AS_ERR_LIMIT || err == EROFS;
 }
 
-static bool probe_directory(struct step *s, const char *path)
+static bool probe_directory(struct recover_lib_step *s, const char *path)
 {
 	struct as_op create = as_op_make(AS_OP_CREATE), unlink = as_op_make(AS_OP_UNLINK);
 	struct as_outcome got;
@@ -181,7 +183,7 @@ static bool probe_directory(struct step *s, const char *path)
 	return true;
 }
 
-static bool probe_all(struct step *s)
+static bool probe_all(struct recover_lib_step *s)
 {
 	struct as_buf path = { 0 };
 	bool fine = true;
@@ -202,7 +204,7 @@ static bool probe_all(struct step *s)
 }
 
 /* Mounts, reads the tree, unmounts; in between, where it is a probe, tries to write. */
-static void go_mount(struct step *s)
+static void go_mount(struct recover_lib_step *s)
 {
 	const struct lib *lib = s->lib;
 	bool fine;
@@ -228,7 +230,7 @@ static void go_mount(struct step *s)
 }
 
 /* The full checker has nothing to find. */
-static bool stays_sound(struct step *s)
+static bool stays_sound(struct recover_lib_step *s)
 {
 	struct as_mount_args args = mount_args(s);
 	int rc = s->lib->ops->caps & AS_CAP_FSCK ? s->lib->ops->fsck(&args, AS_FSCK_FULL) : 0;
@@ -240,7 +242,7 @@ static bool stays_sound(struct step *s)
 	return !rc || ended(s, AS_COMPLAINED, doing, "finds something to repair");
 }
 
-static void go_after(struct step *s)
+static void go_after(struct recover_lib_step *s)
 {
 	if (!stays_sound(s))
 		return;
@@ -255,7 +257,7 @@ static void go_after(struct step *s)
 
 /* ---- Steps, remembered ----------------------------------------------------------------------- */
 
-static void begin_faults(struct step *s)
+static void begin_faults(struct recover_lib_step *s)
 {
 	struct as_fault_rule rule = { .kind = AS_CALL_READ,
 				      .actions = AS_FAULT_ERROR,
@@ -267,7 +269,7 @@ static void begin_faults(struct step *s)
 		s->faulty = as_faulty_new(bd_of(s), &rule, 1);
 }
 
-static void end_faults(struct step *s)
+static void end_faults(struct recover_lib_step *s)
 {
 	struct lib *lib = s->lib;
 	uint64_t reads;
@@ -281,7 +283,7 @@ static void end_faults(struct step *s)
 	s->faulty = NULL;
 }
 
-static void step_run(struct step *s, struct as_disk *disk, bool record)
+static void step_run(struct recover_lib_step *s, struct as_disk *disk, bool record)
 {
 	s->chooser = as_chooser_seeded(s->lib->seed);
 	s->host = as_host_new(as_chooser_choice(s->chooser), s->lib->log);
@@ -300,7 +302,7 @@ static void step_run(struct step *s, struct as_disk *disk, bool record)
 	as_chooser_free(s->chooser);
 }
 
-static void step_free(struct step *s)
+static void step_free(struct recover_lib_step *s)
 {
 	as_disk_free(s->disk);
 	as_reclog_free(s->reclog);
@@ -309,8 +311,8 @@ static void step_free(struct step *s)
 }
 
 /* Its end is that of an earlier one; what that did to its disk is done only if it is wanted. */
-static void step_recall(struct step *s, struct as_disk *disk, const struct as_memo_answer *answer,
-			bool want_disk)
+static void step_recall(struct recover_lib_step *s, struct as_disk *disk,
+			const struct as_memo_answer *answer, bool want_disk)
 {
 	s->end = (enum as_recovery_end)answer->end;
 	s->repaired = answer->flag;
@@ -326,7 +328,7 @@ static void step_recall(struct step *s, struct as_disk *disk, const struct as_me
 	as_memo_redo(s->lib->memo, bd_of(s), s->want_log);
 }
 
-static bool is_same_end(const struct step *a, const struct step *b)
+static bool is_same_end(const struct recover_lib_step *a, const struct recover_lib_step *b)
 {
 	if (a->end != b->end || a->repaired != b->repaired || !a->tree != !b->tree ||
 	    strcmp(as_buf_str(&a->why), as_buf_str(&b->why)))
@@ -335,9 +337,9 @@ static bool is_same_end(const struct step *a, const struct step *b)
 }
 
 /* An answer from memory that is not what recovery says is our own mistake. */
-static int verify(const struct step *s, struct as_disk *disk, struct as_err *err)
+static int verify(const struct recover_lib_step *s, struct as_disk *disk, struct as_err *err)
 {
-	struct step again = { .lib = s->lib, .kind = s->kind };
+	struct recover_lib_step again = { .lib = s->lib, .kind = s->kind };
 	int rc = 0;
 
 	step_run(&again, disk, false);
@@ -350,7 +352,8 @@ static int verify(const struct step *s, struct as_disk *disk, struct as_err *err
 	return rc;
 }
 
-static int step_go(struct step *s, struct as_disk *disk, bool want_disk, struct as_err *err)
+static int step_go(struct recover_lib_step *s, struct as_disk *disk, bool want_disk,
+		   struct as_err *err)
 {
 	struct lib *lib = s->lib;
 	uint32_t kind = (uint32_t)s->kind;
@@ -397,8 +400,8 @@ static void redo(const struct as_reclog *log, size_t end, struct as_bd *bd)
 }
 
 /* The checker's record, then the mount's as far as it is recovery. */
-static void join_logs(struct step *checker, struct step *mount, struct as_disk *crashed,
-		      struct as_recovered *out)
+static void join_logs(struct recover_lib_step *checker, struct recover_lib_step *mount,
+		      struct as_disk *crashed, struct as_recovered *out)
 {
 	out->disk = as_disk_snapshot(crashed);
 	out->log = as_reclog_new(as_disk_bd(out->disk), AS_RECLOG_READS, 0);
@@ -412,7 +415,7 @@ static void join_logs(struct step *checker, struct step *mount, struct as_disk *
 static int afterwards(struct lib *lib, struct as_disk *disk, struct as_recovered *out,
 		      struct as_err *err)
 {
-	struct step after = { .lib = lib, .kind = KIND_AFTER };
+	struct recover_lib_step after = { .lib = lib, .kind = KIND_AFTER };
 	int rc = step_go(&after, disk, false, err);
 
 	out->memoised &= after.memoised;
@@ -425,15 +428,16 @@ static int afterwards(struct lib *lib, struct as_disk *disk, struct as_recovered
 static int lib_recover(struct as_recoverer *recoverer, enum as_way way, struct as_disk *crashed,
 		       unsigned flags, struct as_recovered *out, struct as_err *err)
 {
-	static const enum kind kinds[AS_WAYS] = {
+	static const enum recover_lib_kind kinds[AS_WAYS] = {
 		[AS_WAY_QUICK] = KIND_QUICK,
 		[AS_WAY_DEFAULT] = KIND_DEFAULT,
 		[AS_WAY_FULL] = KIND_FULL,
 	};
 	struct lib *lib = (struct lib *)recoverer;
 	bool want_log = flags & AS_RECOVER_LOG, checked = way != AS_WAY_MOUNT;
-	struct step checker = { .lib = lib, .kind = kinds[way], .want_log = want_log };
-	struct step read = { .lib = lib, .kind = KIND_READ, .want_log = want_log }, *last = &read;
+	struct recover_lib_step checker = { .lib = lib, .kind = kinds[way], .want_log = want_log };
+	struct recover_lib_step read = { .lib = lib, .kind = KIND_READ, .want_log = want_log },
+				*last = &read;
 	int rc = checked ? step_go(&checker, crashed, true, err) : 0;
 
 	if (checked && checker.end != AS_RECOVERED)
@@ -459,7 +463,7 @@ static int lib_recover(struct as_recoverer *recoverer, enum as_way way, struct a
 /* The full checker must find nothing at all. */
 static bool lib_at_peace(struct as_recoverer *recoverer, struct as_disk *disk, struct as_buf *why)
 {
-	struct step s = { .lib = (struct lib *)recoverer, .kind = KIND_FULL };
+	struct recover_lib_step s = { .lib = (struct lib *)recoverer, .kind = KIND_FULL };
 	bool at_peace;
 
 	if (!(s.lib->ops->caps & AS_CAP_FSCK))

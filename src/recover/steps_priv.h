@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* steps_inside: what the steps know of each other. Only steps.c, recover_mount.c and
+/* steps_priv: what the steps know of each other. Only steps.c, recover_mount.c and
  * recover_check.c include it. */
 #ifndef AS_RECOVER_STEPS_PRIV_H
 #define AS_RECOVER_STEPS_PRIV_H

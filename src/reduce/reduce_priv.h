@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* reducing: what the phases of a reduction share (reduce.c, reduce_args.c). */
+/* reduce_priv: what the phases of a reduction share (reduce.c, reduce_args.c). */
 #ifndef AS_REDUCE_REDUCE_PRIV_H
 #define AS_REDUCE_REDUCE_PRIV_H
 

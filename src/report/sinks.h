@@ -6,9 +6,9 @@
 #ifndef AS_REPORT_SINKS_H
 #define AS_REPORT_SINKS_H
 
-#include "os/dir.h"
 #include "base/err.h"
 #include "base/event.h"
+#include "os/dir.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,8 +28,8 @@ void as_jsonl_sink_free(struct as_sink *sink); /* takes NULL */
  * that one that cannot be written, or is none of ours (os/rundir.h), is told before the work; it
  * is taken away again if it stays empty. `given`: by a supervisor, who counts.
  */
-typedef int (*as_save_disk_fn)(const void *disk, const struct as_dir *dir, const char *name,
-			       struct as_err *err);
+typedef int (*as_save_disk_fn)(const struct as_disk *disk, const struct as_dir *dir,
+			       const char *name, struct as_err *err);
 AS_MUST_CHECK int as_store_sink_new(const char *folder, bool given, as_save_disk_fn save_disk,
 				    struct as_sink **sink, struct as_err *err);
 /* The same in a folder that is open and belongs to the caller. */

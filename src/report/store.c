@@ -11,8 +11,8 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "os/rundir.h"
 #include "base/show.h"
+#include "os/rundir.h"
 #include "report/finding_json.h"
 #include "report/page.h"
 #include "report/stored_change.h"

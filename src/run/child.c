@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * inside: see inside.h. One workload from mount to the last comparison.
+ * child: see inside.h. One workload from mount to the last comparison.
  *
  * Method with faults. Once a fault has hit, an operation may answer EIO, ENOMEM or EROFS where the
  * model does not expect it; by the rules of the seam it then changed nothing, and the model stays
@@ -13,8 +13,8 @@
 #include "model/compare.h"
 #include "os/limit.h"
 #include "os/spawn.h"
+#include "run/answers.h"
 #include "run/kwatch.h"
-#include "run/trace.h"
 #include "target/mount.h"
 #include "vfs/bounds.h"
 #include "vfs/lib_new.h"
@@ -91,17 +91,6 @@ static void enter(struct inside *in, enum as_phase phase)
 }
 
 /* ---- Findings -------------------------------------------------------------------------------- */
-
-void as_signature_add(struct as_buf *out, const char *text)
-{
-	while (*text) {
-		size_t hex = strncmp(text, "0x", 2) ? 0 : 2 + strspn(text + 2, "0123456789abcdef");
-		size_t len = hex ? hex : strspn(text, "0123456789");
-
-		as_buf_addc(out, len ? '#' : *text);
-		text += len ? len : 1;
-	}
-}
 
 /* A disk that is mounted is served by another thread. */
 static struct as_medium *hold_disk(struct inside *in)
@@ -375,8 +364,8 @@ static bool run_op(struct inside *in, int64_t i)
 		return false;
 	going = judge(in, i, &got);
 	if (in->args->options->trace)
-		as_trace_add(in->args->options->trace, &got, in->blind ? NULL : &in->verdict,
-			     in->args->fresh_model);
+		as_answers_add(in->args->options->trace, &got, in->blind ? NULL : &in->verdict,
+			       in->args->fresh_model);
 	if (!going)
 		return false;
 	if (!in->args->options->check_every_op)

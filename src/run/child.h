@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * inside: the child process that runs one workload, and the memory it shares with the parent. The
+ * child: the child process that runs one workload, and the memory it shares with the parent. The
  * child may die at any moment: everything the parent needs to say what happened is kept here before
  * the call that may be the last.
  */
@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "model/model.h"
-#include "race/race.h"
 #include "run/run.h"
 #include "target/host.h"
 #include "target/medium.h"

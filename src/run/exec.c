@@ -62,24 +62,6 @@ struct as_witness_area *as_shared_witness(struct as_box_state *state)
 	return state ? (struct as_witness_area *)(void *)(state->engine + WITNESS_AT) : NULL;
 }
 
-void as_finding_id(const struct as_finding *finding, const char *target_name,
-		   char id[AS_FINDING_ID_MAX])
-{
-	struct as_buf all = { 0 };
-
-	as_buf_addf(&all, "%s\n%s\n%s", finding->target, finding->signature, finding->workload);
-	snprintf(id, AS_FINDING_ID_MAX, "%.40s-%s-%08x", target_name,
-		 as_finding_kind_name(finding->kind),
-		 (unsigned)(as_hash64(as_buf_str(&all), all.len) >> 32));
-	as_buf_free(&all);
-	/* An id is also the name of a folder. */
-	for (char *s = id; *s; s++)
-		if ((*s == '.' && s == id) ||
-		    !((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
-		      (*s >= '0' && *s <= '9') || *s == '-' || *s == '_' || *s == '.'))
-			*s = '_';
-}
-
 /* ---- Children -------------------------------------------------------------------------------- */
 
 static void clear_shared(struct as_runner *r)

@@ -63,14 +63,14 @@ struct as_folder {
 };
 
 /* The holder's. */
-struct place {
+struct folder_place {
 	struct as_dir parent;
 	char name[NAME_LEN + 1];
 	int fd, lock_fd, tree_fd;
 	uint64_t *done;
 };
 
-static void let_go(struct place *f)
+static void let_go(struct folder_place *f)
 {
 	if (f->lock_fd >= 0)
 		close(f->lock_fd);
@@ -83,9 +83,9 @@ static void let_go(struct place *f)
 }
 
 /* NULL: the parent could not be opened once more. */
-static struct place *named(const struct as_dir *parent, const char *name, uint64_t *done)
+static struct folder_place *named(const struct as_dir *parent, const char *name, uint64_t *done)
 {
-	struct place *f = as_xcalloc(1, sizeof(*f));
+	struct folder_place *f = as_xcalloc(1, sizeof(*f));
 
 	f->fd = f->lock_fd = f->tree_fd = -1;
 	snprintf(f->name, sizeof(f->name), "%s", name);
@@ -97,7 +97,7 @@ static struct place *named(const struct as_dir *parent, const char *name, uint64
 }
 
 /* Only what is ours by owner. 0 or a negative errno. */
-static int open_own(struct place *f)
+static int open_own(struct folder_place *f)
 {
 	struct stat st;
 
@@ -108,7 +108,7 @@ static int open_own(struct place *f)
 }
 
 /* With the lock in our hands. */
-static int remove_all(struct place *f, struct as_err *err)
+static int remove_all(struct folder_place *f, struct as_err *err)
 {
 	struct stat st;
 	int rc = 0;
@@ -131,7 +131,7 @@ struct cleaning {
 static int clean_one(void *ctx, const char *name)
 {
 	const struct cleaning *c = ctx;
-	struct place *f;
+	struct folder_place *f;
 
 	if (strlen(name) != NAME_LEN || strncmp(name, PREFIX, sizeof(PREFIX) - 1))
 		return 0;
@@ -154,7 +154,7 @@ static int clean_one(void *ctx, const char *name)
 /* ---- Making one ----------------------------------------------------------------------------- */
 
 /* 1: made, 0: a cleaner was faster, negative: errno. */
-static int fill(struct place *f)
+static int fill(struct folder_place *f)
 {
 	int rc = open_own(f);
 
@@ -177,10 +177,11 @@ static int fill(struct place *f)
 	return 1;
 }
 
-static int try(const struct as_dir *parent, unsigned attempt, uint64_t *done, struct place **out)
+static int try(const struct as_dir *parent, unsigned attempt, uint64_t *done,
+	       struct folder_place **out)
 {
 	char name[NAME_LEN + 1];
-	struct place *f;
+	struct folder_place *f;
 	int rc;
 
 	snprintf(name, sizeof(name), PREFIX "%06x",
@@ -204,7 +205,7 @@ static int try(const struct as_dir *parent, unsigned attempt, uint64_t *done, st
 
 /* ---- The holder ----------------------------------------------------------------------------- */
 
-static int make(const char *path, struct told *told, struct place **place)
+static int make(const char *path, struct told *told, struct folder_place **place)
 {
 	struct as_dir parent;
 	struct cleaning cleaning = { &parent, &told->done };
@@ -255,7 +256,7 @@ _Noreturn static void hold(const char *parent, struct told *told, int fd)
 	const pid_t parent_pid = getppid();
 	struct pollfd ways[2] = { { .fd = settle(fd), .events = POLLIN },
 				  { .fd = pidfd_open(getppid(), 0), .events = POLLIN } };
-	struct place *place = NULL;
+	struct folder_place *place = NULL;
 
 	told->rc = make(parent, told, &place);
 	if (told->rc)

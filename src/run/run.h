@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "box/sandbox.h"
+#include "race/race.h"
 #include "target/target.h"
 #include "work/seq.h"
 
@@ -25,17 +26,7 @@ struct as_watch;
  * nothing failed. */
 enum as_sweep { AS_SWEEP_NONE, AS_SWEEP_ALLOC, AS_SWEEP_READ, AS_SWEEP_WRITE };
 
-/* Several threads on one file system: see race/race.h. */
-struct as_race_options {
-	unsigned threads; /* 0: the workload is run by one, in order */
-	unsigned repeat; /* how often each workload is run; 0: AS_RACE_REPEAT */
-	unsigned delay_us; /* the longest */
-	/* Of who does what and of the delays; 0: another one for each run. */
-	uint64_t seed;
-	bool vary; /* the seed is that of the first run only */
-};
-
-struct as_trace;
+struct as_answers;
 
 struct as_run_options {
 	bool check_every_op;
@@ -45,11 +36,12 @@ struct as_run_options {
 	/* Of a directory of the machine; 0: the defaults of vfs/bounds.def. */
 	uint64_t max_bytes, max_entries;
 	const char *faults; /* see target/medium.h; NULL: none */
-	/* What is done with a workload beyond running it once, "NAME:PARAMS" of scenario/scenario.h. */
+	/* What is done with a workload beyond running it once: "NAME:PARAMS", see
+	 * scenario/scenario.h. */
 	char scenario[AS_RUN_SCENARIO_MAX]; /* "": nothing */
 	enum as_sweep sweep;
 	struct as_race_options race;
-	struct as_trace *trace; /* where to note every answer (run/trace.h); NULL: nowhere */
+	struct as_answers *trace; /* where to note every answer (run/answers.h); NULL: nowhere */
 	/* Where to keep the progress, for one who watches from outside; NULL: nobody does. */
 	struct as_box_state *state;
 	const struct as_watch *watch; /* of what workloads do: vfs/watch.h; NULL: nobody */
@@ -120,13 +112,5 @@ AS_MUST_CHECK int as_run_options_parse(const char *text, struct as_run_options *
 				       char **faults, struct as_err *err);
 const char *as_sweep_name(enum as_sweep sweep);
 AS_MUST_CHECK int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err);
-
-/* "lab-outcome-3f9a1c20": of the target, the signature and the workload. */
-#define AS_FINDING_ID_MAX 80
-void as_finding_id(const struct as_finding *finding, const char *target_name,
-		   char id[AS_FINDING_ID_MAX]);
-
-/* Numbers become '#': what is left is the same for the same mistake. */
-void as_signature_add(struct as_buf *out, const char *text);
 
 #endif

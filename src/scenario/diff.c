@@ -75,7 +75,7 @@ int as_diff_parse(const char *text, char **specs, size_t *n, struct as_err *err)
 
 /* ---- Two answers ----------------------------------------------------------------------------- */
 
-struct judging {
+struct diff_judging {
 	const struct as_seq *seq;
 	const struct as_diff_subject *subjects;
 	size_t n;
@@ -84,24 +84,25 @@ struct judging {
 	unsigned ways;
 };
 
-static const struct as_traced *traced(const struct judging *j, size_t who, size_t op)
+static const struct as_traced *traced(const struct diff_judging *j, size_t who, size_t op)
 {
-	const struct as_trace *trace = j->subjects[who].trace;
+	const struct as_answers *trace = j->subjects[who].trace;
 
 	return op < trace->n ? &trace->ops[op] : NULL;
 }
 
-static bool any_has(const struct judging *j, size_t a, size_t b, uint64_t quirks)
+static bool any_has(const struct diff_judging *j, size_t a, size_t b, uint64_t quirks)
 {
 	return (j->subjects[a].traits->quirks | j->subjects[b].traits->quirks) & quirks;
 }
 
-static bool both_have(const struct judging *j, size_t a, size_t b, uint64_t feature)
+static bool both_have(const struct diff_judging *j, size_t a, size_t b, uint64_t feature)
 {
 	return j->subjects[a].traits->features & j->subjects[b].traits->features & feature;
 }
 
-static bool nlinks_compare(const struct judging *j, size_t a, size_t b, const struct as_stat *st)
+static bool nlinks_compare(const struct diff_judging *j, size_t a, size_t b,
+			   const struct as_stat *st)
 {
 	if (!S_ISDIR(st->mode))
 		return true;
@@ -110,8 +111,8 @@ static bool nlinks_compare(const struct judging *j, size_t a, size_t b, const st
 }
 
 /* What differs in two stats, as words and two numbers; false: nothing that counts. */
-static bool stats_differ(const struct judging *j, size_t a, size_t b, size_t op, struct as_buf *x,
-			 struct as_buf *y)
+static bool stats_differ(const struct diff_judging *j, size_t a, size_t b, size_t op,
+			 struct as_buf *x, struct as_buf *y)
 {
 	const struct as_stat *s = &traced(j, a, op)->st, *t = &traced(j, b, op)->st;
 	bool owner = both_have(j, a, b, AS_FEAT_OWNER);
@@ -149,7 +150,7 @@ static void say_outcome(const struct as_traced *op, struct as_buf *out)
 }
 
 /* Whether two answered differently; in words, if so. */
-static bool differ(const struct judging *j, size_t a, size_t b, size_t op, struct as_buf *x,
+static bool differ(const struct diff_judging *j, size_t a, size_t b, size_t op, struct as_buf *x,
 		   struct as_buf *y)
 {
 	const struct as_traced *s = traced(j, a, op), *t = traced(j, b, op);
@@ -213,7 +214,7 @@ static bool is_direct(const struct as_seq *seq, size_t op)
 	return false;
 }
 
-static bool is_unaligned(const struct judging *j, size_t op, const struct as_traced *a,
+static bool is_unaligned(const struct diff_judging *j, size_t op, const struct as_traced *a,
 			 const struct as_traced *b)
 {
 	return (a->err == EINVAL || b->err == EINVAL) && is_direct(j->seq, op);
@@ -229,7 +230,7 @@ static bool is_own_taste(const struct as_op *op)
 enum excuse { EXCUSE_NONE, EXCUSE_DOCUMENTED, EXCUSE_HINT };
 
 /* Of two answers that are both allowed. */
-static enum excuse excuse(const struct judging *j, size_t a, size_t b, size_t op)
+static enum excuse excuse(const struct diff_judging *j, size_t a, size_t b, size_t op)
 {
 	const struct as_traced *s = traced(j, a, op), *t = traced(j, b, op);
 
@@ -249,17 +250,17 @@ static enum excuse excuse(const struct judging *j, size_t a, size_t b, size_t op
 /* ---- Judging --------------------------------------------------------------------------------- */
 
 /* Those of one way that have an answer, and of each the first that answered the same. */
-struct group {
+struct diff_group {
 	size_t who[AS_DIFF_MAX], n;
 	size_t like[AS_DIFF_MAX]; /* by position in who */
 	size_t votes[AS_DIFF_MAX]; /* of who is the first of his like */
 };
 
-static void make_group(const struct judging *j, unsigned way, size_t op, struct group *g)
+static void make_group(const struct diff_judging *j, unsigned way, size_t op, struct diff_group *g)
 {
 	struct as_buf x = { 0 }, y = { 0 };
 
-	*g = (struct group){ .n = 0 };
+	*g = (struct diff_group){ .n = 0 };
 	for (size_t i = 0; i < j->n; i++)
 		if (j->way[i] == way && traced(j, i, op))
 			g->who[g->n++] = i;
@@ -274,7 +275,7 @@ static void make_group(const struct judging *j, unsigned way, size_t op, struct 
 	as_buf_free(&y);
 }
 
-static void tell(const struct judging *j, enum as_diff_answer answer, size_t odd, size_t other,
+static void tell(const struct diff_judging *j, enum as_diff_answer answer, size_t odd, size_t other,
 		 size_t op)
 {
 	struct as_diff *d = j->diff;
@@ -287,7 +288,7 @@ static void tell(const struct judging *j, enum as_diff_answer answer, size_t odd
 }
 
 /* One that the model does not allow, and one that differs from it. */
-static bool wrong_one(const struct judging *j, const struct group *g, size_t op)
+static bool wrong_one(const struct diff_judging *j, const struct diff_group *g, size_t op)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		if (traced(j, g->who[i], op)->agrees)
@@ -301,7 +302,8 @@ static bool wrong_one(const struct judging *j, const struct group *g, size_t op)
 	return false;
 }
 
-static void count_undecided(const struct judging *j, const struct group *g, size_t i, size_t op)
+static void count_undecided(const struct diff_judging *j, const struct diff_group *g, size_t i,
+			    size_t op)
 {
 	struct as_diff *d = j->diff;
 	struct as_buf x = { 0 }, y = { 0 };
@@ -318,7 +320,7 @@ static void count_undecided(const struct judging *j, const struct group *g, size
 }
 
 /* All are allowed: the odd one out, if most are of one mind. */
-static bool odd_one(const struct judging *j, const struct group *g, size_t op)
+static bool odd_one(const struct diff_judging *j, const struct diff_group *g, size_t op)
 {
 	size_t most = 0;
 
@@ -345,7 +347,7 @@ static bool odd_one(const struct judging *j, const struct group *g, size_t op)
 }
 
 /* Another success, or another part of a failure: another state. */
-static void part_ways(struct judging *j, const struct group *g, size_t op)
+static void part_ways(struct diff_judging *j, const struct diff_group *g, size_t op)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		const struct as_traced *s = traced(j, g->who[i], op);
@@ -366,12 +368,12 @@ static void part_ways(struct judging *j, const struct group *g, size_t op)
 	}
 }
 
-static bool judge_op(struct judging *j, size_t op)
+static bool judge_op(struct diff_judging *j, size_t op)
 {
 	unsigned ways = j->ways;
 
 	for (unsigned way = 0; way <= ways; way++) {
-		struct group g;
+		struct diff_group g;
 
 		make_group(j, way, op, &g);
 		if (g.n < 2 || g.votes[0] == g.n)
@@ -386,11 +388,11 @@ static bool judge_op(struct judging *j, size_t op)
 void as_diff_judge(const struct as_seq *seq, const struct as_diff_subject *subjects, size_t n,
 		   struct as_diff *diff)
 {
-	struct judging j = { .seq = seq, .subjects = subjects, .n = n, .diff = diff };
+	struct diff_judging j = { .seq = seq, .subjects = subjects, .n = n, .diff = diff };
 
 	as_assert(n <= AS_DIFF_MAX);
 	*diff = (struct as_diff){ .answer = AS_DIFF_NONE };
-	for (size_t i = 0; i < seq->n && i < AS_TRACE_MAX; i++)
+	for (size_t i = 0; i < seq->n && i < AS_ANSWERS_MAX; i++)
 		if (judge_op(&j, i))
 			return;
 }

@@ -8,14 +8,14 @@
 #define AS_SCENARIO_DIFF_H
 
 #include "base/buf.h"
-#include "run/trace.h"
+#include "run/answers.h"
 
 #define AS_DIFF_MAX 16u /* file systems */
 
 struct as_diff_subject {
 	const char *name; /* as typed */
 	const struct as_traits *traits;
-	const struct as_trace *trace;
+	const struct as_answers *trace;
 	size_t fresh; /* inodes that it begins with, the root included */
 };
 

@@ -8,8 +8,8 @@
  * difference where others answered otherwise.
  */
 #include "os/spawn.h"
-#include "scenario/scenario.h"
 #include "scenario/diff.h"
+#include "scenario/scenario.h"
 #include "work/print.h"
 
 #include <stdio.h>
@@ -25,19 +25,19 @@ struct ear {
 	enum as_finding_kind kind;
 };
 
-struct subject {
+struct scenario_diff_subject {
 	char *spec;
 	struct as_target *target;
 	struct as_runner *runner; /* heard by `ear` */
 	struct ear ear;
-	struct as_trace *trace;
+	struct as_answers *trace;
 };
 
 struct as_scenario {
 	struct as_run_options options;
 	char params[AS_RUN_SCENARIO_MAX - sizeof("diff:") + 1];
 	struct as_sink *sinks;
-	struct subject subjects[AS_DIFF_MAX];
+	struct scenario_diff_subject subjects[AS_DIFF_MAX];
 	size_t n;
 	uint64_t documented, hints, undecided; /* so far */
 	bool said_undecided;
@@ -56,7 +56,8 @@ static void hear(struct as_sink *sink, const struct as_finding *finding, const c
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static int open_subject(struct as_scenario *s, struct subject *subject, struct as_err *err)
+static int open_subject(struct as_scenario *s, struct scenario_diff_subject *subject,
+			struct as_err *err)
 {
 	struct as_run_options options = s->options;
 	int rc = as_target_open(subject->spec, &subject->target, err);
@@ -81,7 +82,7 @@ static void diff_close(struct as_scenario *s)
 		as_runner_free(s->subjects[i].runner);
 		as_target_free(s->subjects[i].target);
 		if (s->subjects[i].trace)
-			as_shared_free(s->subjects[i].trace, sizeof(struct as_trace));
+			as_shared_free(s->subjects[i].trace, sizeof(struct as_answers));
 		free(s->subjects[i].spec);
 	}
 	if (s->documented || s->hints || s->undecided)
@@ -131,7 +132,7 @@ static int diff_open(const struct as_scenario_args *args, struct as_scenario **s
 static void say_answers(const struct as_scenario *s, size_t op, struct as_buf *out)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const struct as_trace *trace = s->subjects[i].trace;
+		const struct as_answers *trace = s->subjects[i].trace;
 		const struct as_traced *t = &trace->ops[op];
 		struct as_outcome got;
 
@@ -176,7 +177,7 @@ static bool is_new(struct as_scenario *s, const char *id)
 static void tell(struct as_scenario *s, const struct as_seq *seq, const char *name,
 		 const struct as_diff *d, struct as_run_result *result)
 {
-	const struct subject *odd = &s->subjects[d->odd];
+	const struct scenario_diff_subject *odd = &s->subjects[d->odd];
 	const struct as_traced *t = &odd->trace->ops[d->op];
 	struct as_run_options options = s->options;
 	struct as_buf op = { 0 }, summary = { 0 }, pair = { 0 }, signature = { 0 }, detail = { 0 },
@@ -230,8 +231,9 @@ static void count(struct as_scenario *s, const struct as_diff *d, const char *na
 }
 
 /* Once more with those who listen: what it does wrong by itself, with its disk and log. */
-static int tell_alone(struct as_scenario *s, struct subject *subject, const struct as_seq *seq,
-		      const char *name, struct as_run_result *result, struct as_err *err)
+static int tell_alone(struct as_scenario *s, struct scenario_diff_subject *subject,
+		      const struct as_seq *seq, const char *name, struct as_run_result *result,
+		      struct as_err *err)
 {
 	struct as_run_options options = s->options;
 	struct as_runner *runner = NULL;
@@ -260,7 +262,7 @@ static int run_subjects(struct as_scenario *s, const struct as_seq *seq, const c
 	int rc = 0;
 
 	for (size_t i = 0; i < s->n && !rc; i++) {
-		struct subject *subject = &s->subjects[i];
+		struct scenario_diff_subject *subject = &s->subjects[i];
 		struct as_run_result one = { 0 };
 
 		subject->trace->n = 0;

@@ -5,8 +5,8 @@
  * some order of the calls must explain every answer and the tree at the end (race/race.h), and the
  * kernel's log, the unmount, the checker and a second mount count as ever.
  */
-#include "scenario/scenario.h"
 #include "race/race.h"
+#include "scenario/scenario.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sequential: Dogfood's first scenario with more oracles than it had: every answer against the
- * model, the tree at the end, the kernel's log, the unmount, the full checker, and the tree once
- * more behind a second mount. All of that is what a run does (run/run.h).
+ * scenario_sequential: Dogfood's first scenario with more oracles than it had: every answer
+ * against the model, the tree at the end, the kernel's log, the unmount, the full checker, and
+ * the tree once more behind a second mount. All of that is what a run does (run/run.h).
  */
 #include "scenario/scenario.h"
 

@@ -15,8 +15,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "snapshot/content.h"
 #include "model/compare.h"
+#include "snapshot/content.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -32,7 +32,7 @@ struct capture {
 	struct as_arena names;
 	char *piece; /* PIECE_BYTES, and LIST_BYTES behind */
 	bool failed;
-	struct level *level; /* directories that we are in, from the root */
+	struct tree_capture_level *level; /* directories that we are in, from the root */
 	size_t levels, levels_cap, entries; /* entries: met */
 	struct as_tree_xattr xattr[XATTRS_MAX]; /* of the node at hand; last: left as it is */
 	char *xattr_name[XATTRS_MAX];
@@ -135,22 +135,22 @@ static uint32_t read_xattrs(struct capture *c)
 
 /* ---- Nodes ---- */
 
-struct names {
+struct tree_capture_names {
 	struct as_arena *arena;
 	char **name;
 	size_t n, cap, max;
 };
 
 /* On the heap, since a stack may be too small for a tree that is LEVELS_MAX deep. */
-struct level {
-	struct names names;
+struct tree_capture_level {
+	struct tree_capture_names names;
 	size_t next, path_len; /* of its names; of its own path */
 	uint32_t dir;
 };
 
 static int collect(void *ctx, const char *name, uint64_t ino, uint32_t type_bits)
 {
-	struct names *names = ctx;
+	struct tree_capture_names *names = ctx;
 
 	(void)ino;
 	(void)type_bits;
@@ -182,7 +182,7 @@ static void read_inside(struct capture *c, struct as_tree_node *node)
 
 static void enter(struct capture *c, uint32_t dir)
 {
-	struct names names = { .arena = &c->names, .max = ENTRIES_MAX - c->entries };
+	struct tree_capture_names names = { .arena = &c->names, .max = ENTRIES_MAX - c->entries };
 	int rc = c->ops->list(c->ctx, as_buf_str(&c->path), collect, &names);
 
 	c->entries += names.n;
@@ -202,7 +202,7 @@ static void enter(struct capture *c, uint32_t dir)
 		c->level = as_xrealloc(c->level, c->levels_cap * sizeof(*c->level));
 	}
 	c->level[c->levels++] =
-		(struct level){ .names = names, .path_len = c->path.len, .dir = dir };
+		(struct tree_capture_level){ .names = names, .path_len = c->path.len, .dir = dir };
 }
 
 /* Enters it if it is a directory. */
@@ -245,7 +245,7 @@ static void capture_all(struct capture *c)
 	as_buf_addc(&c->path, '/');
 	capture_node(c, "", AS_TREE_NONE);
 	while (c->levels) {
-		struct level *top = &c->level[c->levels - 1];
+		struct tree_capture_level *top = &c->level[c->levels - 1];
 		const char *name;
 
 		if (c->failed || top->next == top->names.n) {

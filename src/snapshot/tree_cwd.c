@@ -21,7 +21,7 @@
 
 /* A path as a call takes it. One that is too long goes through a descriptor of a directory on its
  * way. */
-struct name {
+struct tree_cwd_name {
 	const char *path;
 	char *text; /* allocated, or NULL */
 	int fd; /* -1: none */
@@ -40,13 +40,13 @@ static int open_part(int at, const char *path, size_t len)
 	return fd;
 }
 
-static int name_of(const char *path, struct name *name)
+static int name_of(const char *path, struct tree_cwd_name *name)
 {
 	size_t room = PATH_MAX - 33; /* less than what is left at every turn */
 	int fd = AT_FDCWD;
 
 	path += strspn(path, "/");
-	*name = (struct name){ .path = *path ? path : ".", .fd = -1 };
+	*name = (struct tree_cwd_name){ .path = *path ? path : ".", .fd = -1 };
 	if (strlen(path) < PATH_MAX)
 		return 0;
 	while (strlen(path) >= PATH_MAX - 32 && (fd == AT_FDCWD || fd >= 0)) {
@@ -67,7 +67,7 @@ static int name_of(const char *path, struct name *name)
 }
 
 /* Passes `ret` on, as what the call returned or its errno. */
-static int64_t done(struct name *name, int64_t ret)
+static int64_t done(struct tree_cwd_name *name, int64_t ret)
 {
 	if (ret < 0)
 		ret = -errno;
@@ -79,7 +79,7 @@ static int64_t done(struct name *name, int64_t ret)
 
 static int cwd_stat(void *ctx, const char *path, struct as_stat *to)
 {
-	struct name name;
+	struct tree_cwd_name name;
 	struct stat st;
 	int rc = name_of(path, &name);
 
@@ -106,7 +106,7 @@ static int cwd_stat(void *ctx, const char *path, struct as_stat *to)
 
 static int open_at(const char *path, int flags)
 {
-	struct name name;
+	struct tree_cwd_name name;
 	int rc = name_of(path, &name);
 
 	return rc ? rc
@@ -144,7 +144,7 @@ static int cwd_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx
 
 static int64_t cwd_readlink(void *ctx, const char *path, char *buf, size_t len)
 {
-	struct name name;
+	struct tree_cwd_name name;
 	int rc = name_of(path, &name);
 
 	(void)ctx;
@@ -168,7 +168,7 @@ static int64_t cwd_read(void *ctx, const char *path, void *buf, size_t len, uint
 
 static int64_t cwd_listxattr(void *ctx, const char *path, char *buf, size_t len)
 {
-	struct name name;
+	struct tree_cwd_name name;
 	int rc = name_of(path, &name);
 
 	(void)ctx;
@@ -177,7 +177,7 @@ static int64_t cwd_listxattr(void *ctx, const char *path, char *buf, size_t len)
 
 static int64_t cwd_getxattr(void *ctx, const char *path, const char *attr, void *buf, size_t len)
 {
-	struct name name;
+	struct tree_cwd_name name;
 	int rc = name_of(path, &name);
 
 	(void)ctx;

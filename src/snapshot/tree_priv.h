@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tree_inside: how a tree is kept. Only tree*.c include it. */
+/* tree_priv: how a tree is kept. Only tree*.c include it. */
 #ifndef AS_SNAPSHOT_TREE_PRIV_H
 #define AS_SNAPSHOT_TREE_PRIV_H
 

@@ -7,16 +7,17 @@
 
 /* ---- Differences ---- */
 
-struct diff {
+struct tree_words_diff {
 	const struct as_tree *tree[2];
 	const char *is[2];
 	struct as_buf *how;
 };
 
-static bool say(struct diff *d, uint32_t node, int side, const char *fmt, ...) AS_PRINTF(4, 5);
+static bool say(struct tree_words_diff *d, uint32_t node, int side, const char *fmt, ...)
+	AS_PRINTF(4, 5);
 
 /* Always true, so that a difference can be said and reported at once. */
-static bool say(struct diff *d, uint32_t node, int side, const char *fmt, ...)
+static bool say(struct tree_words_diff *d, uint32_t node, int side, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -30,13 +31,14 @@ static bool say(struct diff *d, uint32_t node, int side, const char *fmt, ...)
 	return true;
 }
 
-static bool number(struct diff *d, uint32_t node, const char *what, uint64_t a, uint64_t b)
+static bool number(struct tree_words_diff *d, uint32_t node, const char *what, uint64_t a,
+		   uint64_t b)
 {
 	return a != b && say(d, node, 0, "%s %llu %s, %llu %s", what, (unsigned long long)a,
 			     d->is[0], (unsigned long long)b, d->is[1]);
 }
 
-static bool content_differs(struct diff *d, uint32_t node, const char *what,
+static bool content_differs(struct tree_words_diff *d, uint32_t node, const char *what,
 			    const struct as_content *a, const struct as_content *b)
 {
 	uint64_t at = 0;
@@ -62,7 +64,7 @@ static bool content_differs(struct diff *d, uint32_t node, const char *what,
 	return say(d, node, 0, "its %s is not the same", what);
 }
 
-static bool xattrs_differ(struct diff *d, uint32_t node, const struct as_tree_node *a,
+static bool xattrs_differ(struct tree_words_diff *d, uint32_t node, const struct as_tree_node *a,
 			  const struct as_tree_node *b)
 {
 	for (uint32_t i = 0, k = 0; i < a->n_xattrs || k < b->n_xattrs; i++, k++) {
@@ -86,7 +88,7 @@ static bool xattrs_differ(struct diff *d, uint32_t node, const struct as_tree_no
 	return false;
 }
 
-static bool nodes_differ(struct diff *d, uint32_t i)
+static bool nodes_differ(struct tree_words_diff *d, uint32_t i)
 {
 	const struct as_tree_node *a = &d->tree[0]->node[i], *b = &d->tree[1]->node[i];
 
@@ -116,7 +118,7 @@ static bool nodes_differ(struct diff *d, uint32_t i)
 }
 
 /* The first node that only one of them has: both stand in the order of a walk. */
-static bool only_in_one(struct diff *d, uint32_t i)
+static bool only_in_one(struct tree_words_diff *d, uint32_t i)
 {
 	const struct as_tree *a = d->tree[0], *b = d->tree[1];
 	struct as_buf pa = { 0 }, pb = { 0 };
@@ -149,7 +151,7 @@ static bool only_in_one(struct diff *d, uint32_t i)
 bool as_tree_diff(const struct as_tree *a, const char *a_is, const struct as_tree *b,
 		  const char *b_is, struct as_buf *how)
 {
-	struct diff d = { .tree = { a, b }, .is = { a_is, b_is }, .how = how };
+	struct tree_words_diff d = { .tree = { a, b }, .is = { a_is, b_is }, .how = how };
 
 	if (as_digest_eq(a->digest, b->digest))
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * as_boxed_fill: what the engine in a box is given to read, in the folder that the box shares with us:
+ * boxed_fill: what the engine in a box is given to read, in the folder that the box shares with us:
  * workloads, their list, what is known already. The folder they are in is ours; where the engine
  * writes is its own.
  */

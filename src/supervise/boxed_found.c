@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * as_boxed_found: what a dead box leaves behind, as a finding. Where the engine was stands in the
+ * boxed_found: what a dead box leaves behind, as a finding. Where the engine was stands in the
  * shared memory, which outlived it: the workload, the phase, the operation in flight, the last
  * answers. It is copied and looked at with care: the kernel that could write to it is broken.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* boxed_inside: what the parts of the supervisor share. Only supervise/boxed*.c include it. */
+/* boxed_priv: what the parts of the supervisor share. Only supervise/boxed*.c include it. */
 #ifndef AS_SUPERVISE_BOXED_PRIV_H
 #define AS_SUPERVISE_BOXED_PRIV_H
 

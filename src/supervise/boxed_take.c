@@ -12,6 +12,7 @@
  *      engine was given, or is refused: a finding is replayed one day, with the user's rights.
  *   3. Sizes and numbers are bounded.
  */
+#include "os/out.h"
 #include "supervise/boxed_priv.h"
 
 #include "os/share.h"
@@ -237,7 +238,7 @@ static void take_file(const struct as_boxed_session *b, int folder, const char *
 	/* Each box begins to number them anew. */
 	as_buf_addf(&path, "%s/%s/%u-%s", b->how->out, b->how->cov, b->boots, name);
 	if (!as_share_read(folder, name, COUNTS_MAX_BYTES, &text, NULL) &&
-	    as_buf_write_file(&text, as_buf_str(&path), NULL))
+	    as_out_save(as_buf_str(&path), &text, NULL))
 		as_emit_note(b->how->found, "%s: cannot be written: these counts are lost",
 			     as_buf_str(&path));
 	as_buf_free(&text);

@@ -5,6 +5,7 @@
  * changed, only replaced as a whole; their times say when they were used last.
  */
 #include "target/cache.h"
+#include "os/out.h"
 
 #include "os/dir.h"
 #include "os/share.h"
@@ -185,7 +186,7 @@ int as_cache_put(const char *folder, const char *name, const struct as_buf *data
 	as_buf_clear(path);
 	as_buf_addf(path, "%s/%s", folder, name);
 	make_room(as_buf_str(path));
-	rc = as_buf_write_file(data, as_buf_str(path), err);
+	rc = as_out_save(as_buf_str(path), data, err);
 	/* Whatever the umask says, nobody else writes to it. */
 	if (!rc && !lstat(as_buf_str(path), &st) && S_ISREG(st.st_mode) && st.st_mode & 022)
 		chmod(as_buf_str(path), st.st_mode & 07755);

@@ -25,7 +25,7 @@
 #define EPOCH_NS (INT64_C(1600000000) * 1000000000)
 #define TICK_NS 1000
 
-struct block {
+struct host_block {
 	unsigned char *ptr; /* NULL: empty slot */
 	size_t len;
 };
@@ -33,7 +33,7 @@ struct block {
 struct as_host_mem {
 	struct as_host seam;
 	struct as_host_log *log;
-	struct block *table;
+	struct host_block *table;
 	size_t n, cap; /* cap is a power of two */
 	uint64_t live_bytes, calls, fail_at, now_ns;
 	bool failed;
@@ -59,7 +59,7 @@ static size_t slot_of(const struct as_host_mem *h, const void *ptr)
 
 static void table_grow(struct as_host_mem *h)
 {
-	struct block *old = h->table;
+	struct host_block *old = h->table;
 	size_t old_cap = h->cap;
 
 	h->cap = old_cap ? old_cap * 2 : 256;
@@ -74,7 +74,7 @@ static void table_add(struct as_host_mem *h, void *ptr, size_t len)
 {
 	if ((h->n + 1) * 2 > h->cap)
 		table_grow(h);
-	h->table[slot_of(h, ptr)] = (struct block){ ptr, len };
+	h->table[slot_of(h, ptr)] = (struct host_block){ ptr, len };
 	h->n++;
 	h->live_bytes += len;
 }
@@ -109,7 +109,7 @@ static void note_misuse(struct as_host_mem *h, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void check_guard(struct as_host_mem *h, const struct block *block)
+static void check_guard(struct as_host_mem *h, const struct host_block *block)
 {
 	uint64_t guard = GUARD;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stand: see stand.h. Up to five layers: the disk, the witness, the recorder, the faulty wrapper
+ * medium: see stand.h. Up to five layers: the disk, the witness, the recorder, the faulty wrapper
  * above them, and on top a doorman that notes calls outside the disk, which are the file system's
  * mistake whatever it does with the answer.
  */
@@ -325,7 +325,7 @@ const char *as_medium_misuse(const struct as_medium *s)
 	return s->misuse[0] ? s->misuse : NULL;
 }
 
-const void *as_medium_disk(const struct as_medium *s)
+struct as_disk *as_medium_disk(const struct as_medium *s)
 {
 	return s->disk;
 }

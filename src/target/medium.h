@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stand: the disk that a linked file system stands on, with the faults it is to meet. Copies are
+ * medium: the disk that a linked file system stands on, with the faults it is to meet. Copies are
  * free (see disk/cow.h), so each workload gets its own; the bytes can be handed to another process
  * through a file that need not have a name.
  */
@@ -69,7 +69,7 @@ void as_medium_drop(struct as_medium *stand, struct as_medium_mark *mark);
 const char *as_medium_misuse(const struct as_medium *stand);
 
 /* The struct as_disk. */
-const void *as_medium_disk(const struct as_medium *stand);
+struct as_disk *as_medium_disk(const struct as_medium *stand);
 /* All bytes to an open, empty file, and from one. */
 AS_MUST_CHECK int as_medium_export(struct as_medium *stand, int fd, struct as_err *err);
 AS_MUST_CHECK int as_medium_import(struct as_medium *stand, int fd, struct as_err *err);

@@ -320,7 +320,7 @@ int as_mount_new(const struct as_fstype *type, struct as_medium *stand, struct a
 int as_mount_new_quick(const struct as_fstype *type, struct as_medium *stand, struct as_mount **out,
 		       struct as_err *err)
 {
-	struct ground ground = { .memory = (struct as_disk *)as_medium_disk(stand) };
+	struct ground ground = { .memory = as_medium_disk(stand) };
 	int rc = new_mount(type, &ground, NULL, out, err);
 
 	if (!rc)
@@ -611,7 +611,7 @@ static void lock(struct as_mount *m)
 	if (m->serve) {
 		as_serve_lock(m->serve);
 	} else if (m->stand && !m->mounted && !as_loop_save(m->loop, &now, NULL)) {
-		as_disk_restore((struct as_disk *)as_medium_disk(m->stand), now);
+		as_disk_restore(as_medium_disk(m->stand), now);
 		as_disk_free(now);
 	}
 }
@@ -624,9 +624,8 @@ static void unlock(struct as_mount *m)
 
 int as_mount_renew(struct as_mount *m, const struct as_medium *from, struct as_err *err)
 {
-	as_disk_restore((struct as_disk *)as_medium_disk(m->stand),
-			(struct as_disk *)as_medium_disk(from));
-	return as_mount_load(m, (struct as_disk *)as_medium_disk(m->stand), err);
+	as_disk_restore(as_medium_disk(m->stand), as_medium_disk(from));
+	return as_mount_load(m, as_medium_disk(m->stand), err);
 }
 
 struct as_medium *as_mount_stand(struct as_mount *m)
@@ -737,7 +736,7 @@ static int take_copy(struct as_mount *m, struct as_err *err)
 	unlock(m);
 	close(fd);
 	if (!rc && !m->serve)
-		rc = as_mount_load(m, (struct as_disk *)as_medium_disk(m->stand), err);
+		rc = as_mount_load(m, as_medium_disk(m->stand), err);
 	return rc ? rc : as_mount_forget(m, err);
 }
 

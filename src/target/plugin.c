@@ -16,8 +16,8 @@
  */
 #include "target/kinds.h"
 
-#include "os/guard.h"
 #include "base/show.h"
+#include "os/guard.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct entry {
+struct checker_entry {
 	char *program;
 	const struct as_fstype *type; /* whose environment it has */
 	struct as_tool *tool;
@@ -15,7 +15,7 @@ struct entry {
 struct as_checkers {
 	struct as_tool_setup setup;
 	char *disk_path;
-	struct entry *entries;
+	struct checker_entry *entries;
 	size_t n;
 	uint64_t fail_read; /* of the next run */
 };
@@ -45,7 +45,8 @@ void as_checkers_free(struct as_checkers *c)
 }
 
 /* Types that ask for the same program share it where neither wants an environment of its own. */
-static bool serves(const struct entry *entry, const char *program, const struct as_fstype *type)
+static bool serves(const struct checker_entry *entry, const char *program,
+		   const struct as_fstype *type)
 {
 	return !strcmp(entry->program, program) &&
 	       (entry->type == type || (!entry->type->env && !type->env));
@@ -72,7 +73,7 @@ static int tool_for(struct as_checkers *c, const char *program, const struct as_
 	if (rc)
 		return rc;
 	c->entries = as_xrealloc(c->entries, (c->n + 1) * sizeof(*c->entries));
-	c->entries[c->n++] = (struct entry){ as_xstrdup(program), type, *tool };
+	c->entries[c->n++] = (struct checker_entry){ as_xstrdup(program), type, *tool };
 	return 0;
 }
 

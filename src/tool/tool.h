@@ -18,9 +18,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "os/spawn.h"
 #include "disk/cow.h"
 #include "disk/log.h"
+#include "os/spawn.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tool_inside: what tool.c (processes) and tool_share.c (shared memory) know of each other. */
+/* tool_priv: what tool.c (processes) and tool_share.c (shared memory) know of each other. */
 #ifndef AS_TOOL_TOOL_PRIV_H
 #define AS_TOOL_TOOL_PRIV_H
 

@@ -123,7 +123,7 @@ static const struct as_bd_ops shared_ops = {
 /* ---- The helper ---- */
 
 /* Shared with the helper. */
-struct answer {
+struct tool_static_answer {
 	int rc;
 	struct as_err err;
 	struct as_ended ended;
@@ -133,7 +133,7 @@ struct answer {
 struct helper {
 	struct as_tool *tool;
 	const struct as_tool_job *job;
-	struct answer *answer;
+	struct tool_static_answer *answer;
 	int output_fd; /* a memfd */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * as_lib_mount: the executor's own life: mounting, unmounting, power cuts, what makes things stable,
+ * lib_mount: the executor's own life: mounting, unmounting, power cuts, what makes things stable,
  * and the table of its operations.
  *
  * After every unmount the library must have given all memory back; what it kept is a leak, noted

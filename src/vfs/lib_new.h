@@ -4,8 +4,8 @@
 #define AS_VFS_LIB_NEW_H
 
 #include "base/event.h"
-#include "vfs/vfs.h"
 #include "target/host.h"
+#include "vfs/vfs.h"
 
 /* Everything must outlive the executor. */
 struct as_lib_args {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct listing {
+struct lib_tree_listing {
 	struct as_vfs_names *names;
 	int rc;
 };
@@ -20,7 +20,7 @@ struct listing {
 /* A library may go on though it is told to stop. */
 static int add_name(void *ctx, const char *name, uint64_t ino, uint32_t type_bits)
 {
-	struct listing *listing = ctx;
+	struct lib_tree_listing *listing = ctx;
 
 	(void)ino;
 	if (!listing->rc)
@@ -30,7 +30,7 @@ static int add_name(void *ctx, const char *name, uint64_t ino, uint32_t type_bit
 
 int as_lib_list(struct as_lib *l, const char *path, struct as_vfs_names *names)
 {
-	struct listing listing = { names, 0 };
+	struct lib_tree_listing listing = { names, 0 };
 	int rc = l->ops->readdir(l->fs, path, add_name, &listing);
 
 	as_vfs_names_sort(names);
@@ -60,32 +60,32 @@ void as_lib_readdir(struct as_lib *l, const struct as_op *op, struct as_outcome 
 
 /* ---- remove, prune --------------------------------------------------------------------------- */
 
-struct level {
+struct lib_tree_level {
 	struct as_vfs_names names;
 	size_t next, path_len;
 };
 
-struct climb {
-	struct level *levels;
+struct lib_tree_climb {
+	struct lib_tree_level *levels;
 	size_t n, cap;
 	struct as_buf path;
 };
 
-static int descend(struct as_lib *l, struct climb *c)
+static int descend(struct as_lib *l, struct lib_tree_climb *c)
 {
-	struct level *level;
+	struct lib_tree_level *level;
 
 	if (c->n == c->cap) {
 		c->cap = c->cap ? c->cap * 2 : 16;
 		c->levels = as_xrealloc(c->levels, c->cap * sizeof(*c->levels));
 	}
 	level = &c->levels[c->n++];
-	*level = (struct level){ .path_len = c->path.len };
+	*level = (struct lib_tree_level){ .path_len = c->path.len };
 	return as_lib_list(l, c->path.len ? c->path.data : "/", &level->names);
 }
 
 /* Removes the entry that `path` names; a directory is entered instead. 1: removed. */
-static int remove_entry(struct as_lib *l, struct climb *c)
+static int remove_entry(struct as_lib *l, struct lib_tree_climb *c)
 {
 	struct as_stat st;
 	int rc = l->ops->getattr(l->fs, c->path.data, &st);
@@ -100,7 +100,7 @@ static int remove_entry(struct as_lib *l, struct climb *c)
 	return rc ? rc : 1;
 }
 
-static int leave_level(struct as_lib *l, struct climb *c)
+static int leave_level(struct as_lib *l, struct lib_tree_climb *c)
 {
 	int rc = 0;
 
@@ -116,14 +116,14 @@ static int leave_level(struct as_lib *l, struct climb *c)
 /* Everything below the directory, depth first, in bytewise order. */
 static int remove_below(struct as_lib *l, const char *dir, uint64_t *done)
 {
-	struct climb c = { 0 };
+	struct lib_tree_climb c = { 0 };
 	int rc;
 
 	if (strcmp(dir, "/"))
 		as_buf_adds(&c.path, dir);
 	rc = descend(l, &c);
 	while (rc >= 0 && c.n) {
-		struct level *level = &c.levels[c.n - 1];
+		struct lib_tree_level *level = &c.levels[c.n - 1];
 
 		c.path.len = level->path_len;
 		if (c.path.data)

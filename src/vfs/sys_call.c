@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* as_sys_call: where the executor's calls for a workload go through, so that they can be watched. */
+/* sys_call: where the executor's calls for a workload go through, so that they can be watched. */
 #include "vfs/sys.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * as_sys_mount: the executor for a file system that we mounted ourselves (target/mount.h): what
+ * sys_mount: the executor for a file system that we mounted ourselves (target/mount.h): what
  * unmounts it, brings it back, and cuts its power. In a directory of somebody else's mount all of
  * that is impossible. Mounts that cannot be written to are, too: the model has no use for them.
  */

@@ -87,22 +87,22 @@ void as_sys_readdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcom
  * and what is entered is never a link. So nothing is touched but what was below the first directory
  * when we came to it.
  */
-struct level {
+struct sys_tree_level {
 	struct as_vfs_names names;
 	size_t next;
 	dev_t dev;
 	ino_t ino;
 };
 
-struct climb {
+struct sys_tree_climb {
 	struct as_vfs *vfs; /* who is watched; NULL: nobody */
-	struct level *levels;
+	struct sys_tree_level *levels;
 	size_t n, cap;
 	int fd; /* of the innermost level */
 	bool force;
 };
 
-static int enter(struct climb *c)
+static int enter(struct sys_tree_climb *c)
 {
 	struct stat st;
 
@@ -112,7 +112,7 @@ static int enter(struct climb *c)
 	}
 	if (as_sys_do(c->vfs, fstat, c->fd, SYS_P(&st)))
 		return -errno;
-	c->levels[c->n++] = (struct level){ .dev = st.st_dev, .ino = st.st_ino };
+	c->levels[c->n++] = (struct sys_tree_level){ .dev = st.st_dev, .ino = st.st_ino };
 	return as_sys_list(c->vfs, c->fd, &c->levels[c->n - 1].names);
 }
 
@@ -134,7 +134,7 @@ int as_sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force)
 	return own;
 }
 
-static int go_to(struct climb *c, const char *name)
+static int go_to(struct sys_tree_climb *c, const char *name)
 {
 	int fd = as_sys_open_dir(c->vfs, c->fd, name, c->force);
 
@@ -146,9 +146,9 @@ static int go_to(struct climb *c, const char *name)
 }
 
 /* Back to the level above. */
-static int go_up(struct climb *c)
+static int go_up(struct sys_tree_climb *c)
 {
-	const struct level *above = &c->levels[c->n - 1];
+	const struct sys_tree_level *above = &c->levels[c->n - 1];
 	int fd = (int)as_sys_do(c->vfs, openat, c->fd, SYS_P(".."), OPEN_DIR);
 	struct stat st;
 
@@ -162,9 +162,9 @@ static int go_up(struct climb *c)
 }
 
 /* The next entry of the innermost level: removed (1), or entered (0). */
-static int remove_next(struct climb *c)
+static int remove_next(struct sys_tree_climb *c)
 {
-	struct level *level = &c->levels[c->n - 1];
+	struct sys_tree_level *level = &c->levels[c->n - 1];
 	const char *name = as_vfs_names_at(&level->names, level->next++) + 1;
 	struct stat st;
 	int rc;
@@ -178,9 +178,9 @@ static int remove_next(struct climb *c)
 }
 
 /* The innermost level is empty: back to the one above, which removes it. */
-static int leave(struct climb *c)
+static int leave(struct sys_tree_climb *c)
 {
-	struct level *above;
+	struct sys_tree_level *above;
 	int rc;
 
 	as_vfs_names_free(&c->levels[--c->n].names);
@@ -198,11 +198,11 @@ static int leave(struct climb *c)
 
 int as_sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done)
 {
-	struct climb c = { .vfs = vfs, .fd = fd, .force = force };
+	struct sys_tree_climb c = { .vfs = vfs, .fd = fd, .force = force };
 	int rc = enter(&c);
 
 	while (rc >= 0 && c.n) {
-		struct level *level = &c.levels[c.n - 1];
+		struct sys_tree_level *level = &c.levels[c.n - 1];
 
 		rc = level->next < level->names.n ? remove_next(&c) : leave(&c);
 		*done += rc == 1;

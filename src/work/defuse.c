@@ -46,7 +46,7 @@ static const struct roles {
 #undef ROLE
 };
 
-struct name {
+struct defuse_name {
 	UT_hash_handle hh;
 	int def, object;
 	int deepened, enlarged; /* by whom, or NOBODY */
@@ -54,7 +54,7 @@ struct name {
 };
 
 struct world {
-	struct name *names;
+	struct defuse_name *names;
 	int slot_def[AS_SLOT_MAX + 1], slot_object[AS_SLOT_MAX + 1];
 	struct as_buf cwd; /* without a slash at its end: "" is the root */
 	int cwd_def;
@@ -97,7 +97,7 @@ static void note(struct list *list, int value)
 
 /* ---- The world of names ---------------------------------------------------------------------- */
 
-static void forget(struct world *w, struct name *name)
+static void forget(struct world *w, struct defuse_name *name)
 {
 	HASH_DEL(w->names, name);
 	free(name);
@@ -111,7 +111,7 @@ static void forget_slots(struct world *w)
 
 static void forget_all(struct world *w)
 {
-	struct name *name, *next;
+	struct defuse_name *name, *next;
 
 	HASH_ITER(hh, w->names, name, next)
 		forget(w, name);
@@ -120,9 +120,9 @@ static void forget_all(struct world *w)
 	w->cwd_def = NOBODY;
 }
 
-static struct name *find(const struct world *w, const char *path, size_t len)
+static struct defuse_name *find(const struct world *w, const char *path, size_t len)
 {
-	struct name *name;
+	struct defuse_name *name;
 
 	HASH_FIND(hh, w->names, path, len, name);
 	return name;
@@ -130,7 +130,7 @@ static struct name *find(const struct world *w, const char *path, size_t len)
 
 static void define(struct world *w, const char *path, size_t len, int def, int object)
 {
-	struct name *name = find(w, path, len);
+	struct defuse_name *name = find(w, path, len);
 
 	if (name || !len)
 		return;
@@ -149,7 +149,7 @@ static bool is_below(const char *path, const struct as_buf *folder)
 
 static void forget_below(struct world *w, const struct as_buf *folder)
 {
-	struct name *name, *next;
+	struct defuse_name *name, *next;
 
 	HASH_ITER(hh, w->names, name, next)
 		if (is_below(name->path, folder))
@@ -179,7 +179,7 @@ static void make_absolute(const struct world *w, const char *path, struct as_buf
 }
 
 /* A name that deepen or enlarge made below `folder`, or NOBODY. */
-static int spawned(const struct name *folder, int deepened, const char *part, size_t len)
+static int spawned(const struct defuse_name *folder, int deepened, const char *part, size_t len)
 {
 	if (len == 1 && *part == 'd')
 		return folder ? folder->deepened : deepened;
@@ -193,14 +193,14 @@ static bool look_up(const struct world *w, const struct as_buf *path, bool folde
 		    struct list *deps, int *object)
 {
 	const char *text = as_buf_str(path);
-	struct name *folder = NULL;
+	struct defuse_name *folder = NULL;
 	int deepened = NOBODY;
 
 	if (object)
 		*object = NOBODY;
 	for (size_t at = 0; at < path->len;) {
 		size_t end = at + 1 + strcspn(text + at + 1, "/");
-		struct name *name = find(w, text, end);
+		struct defuse_name *name = find(w, text, end);
 		int by = spawned(folder, deepened, text + at + 1, end - at - 1);
 
 		if (end == path->len && folder_only)
@@ -284,7 +284,7 @@ static unsigned uses(struct as_defuse *du, const struct as_op *op, struct list *
 /* Everything at and below `from` is called as if it were at `to`. */
 static void move(struct world *w, const struct as_buf *from, const struct as_buf *to, int self)
 {
-	struct name *name, *next, *moved = NULL;
+	struct defuse_name *name, *next, *moved = NULL;
 	struct as_buf path = { 0 };
 
 	HASH_ITER(hh, w->names, name, next) {
@@ -302,7 +302,7 @@ static void move(struct world *w, const struct as_buf *from, const struct as_buf
 		HASH_ADD_KEYPTR(hh, moved, name->path, path.len, name);
 	}
 	HASH_ITER(hh, moved, name, next) {
-		struct name *old = find(w, name->path, strlen(name->path));
+		struct defuse_name *old = find(w, name->path, strlen(name->path));
 
 		HASH_DEL(moved, name);
 		if (old)
@@ -353,7 +353,7 @@ static void apply_path(struct as_defuse *du, const struct as_op *op, int self)
 {
 	enum role role = role_of(op, op->path2 != NULL);
 	struct world *w = &du->world;
-	struct name *name = op->path ? find(w, as_buf_str(&du->path), du->path.len) : NULL;
+	struct defuse_name *name = op->path ? find(w, as_buf_str(&du->path), du->path.len) : NULL;
 
 	switch (role) {
 	case ROLE_DEFINE:

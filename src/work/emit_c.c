@@ -31,20 +31,20 @@ __asm__(".section .rodata\n"
 	".previous\n");
 extern const char as_emitted_program[];
 
-struct span {
+struct emit_c_span {
 	const char *s;
 	size_t len;
 };
 
-struct section {
-	struct span name, text;
-	struct span needs[NEEDS_MAX];
+struct emit_c_section {
+	struct emit_c_span name, text;
+	struct emit_c_span needs[NEEDS_MAX];
 	unsigned n_needs;
 	bool wanted;
 };
 
 struct program {
-	struct section section[SECTIONS_MAX];
+	struct emit_c_section section[SECTIONS_MAX];
 	unsigned n;
 	const struct as_seq *seq;
 	const struct as_outcome *expected;
@@ -52,9 +52,9 @@ struct program {
 };
 
 /* The next word before `end`; empty when there is none. */
-static struct span next_word(const char **p, const char *end)
+static struct emit_c_span next_word(const char **p, const char *end)
 {
-	struct span word;
+	struct emit_c_span word;
 
 	*p += strspn(*p, " ");
 	word.s = *p;
@@ -69,9 +69,9 @@ static void find_sections(struct program *program)
 	const char *mark = strstr(as_emitted_program, "\n/*@ ");
 
 	while (mark) {
-		struct section *section = &program->section[program->n++];
+		struct emit_c_section *section = &program->section[program->n++];
 		const char *p = mark + 5, *end = strstr(p, " */");
-		struct span need;
+		struct emit_c_span need;
 
 		as_assert(program->n <= SECTIONS_MAX && end);
 		section->name = next_word(&p, end);
@@ -88,10 +88,10 @@ static void find_sections(struct program *program)
 }
 
 /* NULL when the program has no such section. */
-static struct section *find_section(struct program *program, const char *name, size_t len)
+static struct emit_c_section *find_section(struct program *program, const char *name, size_t len)
 {
 	for (unsigned i = 0; i < program->n; i++) {
-		struct span have = program->section[i].name;
+		struct emit_c_span have = program->section[i].name;
 
 		if (have.len == len && !memcmp(have.s, name, len))
 			return &program->section[i];
@@ -99,12 +99,12 @@ static struct section *find_section(struct program *program, const char *name, s
 	return NULL;
 }
 
-static struct section *section_of(struct program *program, const char *name)
+static struct emit_c_section *section_of(struct program *program, const char *name)
 {
 	return find_section(program, name, strlen(name));
 }
 
-static void want(struct program *program, struct section *section)
+static void want(struct program *program, struct emit_c_section *section)
 {
 	as_assert(section);
 	if (section->wanted)
@@ -132,7 +132,7 @@ static void want_all(struct program *program)
 	want(program, section_of(program, "enter"));
 	for (size_t i = 0; i < program->seq->n; i++) {
 		enum as_opcode code = program->seq->ops[i].code;
-		struct section *section = section_of(program, as_op_table[code].name);
+		struct emit_c_section *section = section_of(program, as_op_table[code].name);
 
 		want(program, section_of(program, "begin"));
 		want(program, section ? section : section_of(program, "skip"));
@@ -357,7 +357,7 @@ static void put_helpers(struct program *program)
 		"*/\n"
 		"#define _GNU_SOURCE\n");
 	for (unsigned i = 0; i < program->n; i++) {
-		struct section *section = &program->section[i];
+		struct emit_c_section *section = &program->section[i];
 
 		if (!section->wanted)
 			continue;

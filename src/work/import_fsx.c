@@ -135,7 +135,7 @@ static void do_nothing(struct fsx *f, enum as_opcode code, int64_t flags)
 	as_importing_miss(f->x, "no operation does the same");
 }
 
-static const struct row {
+static const struct import_fsx_row {
 	const char *name;
 	unsigned numbers; /* in front of the flags */
 	enum as_opcode code;
@@ -185,7 +185,8 @@ static bool read_flags(struct fsx *f, struct as_piece line)
 }
 
 /* The numbers of a row; false, told, when they are not there. */
-static bool read_numbers(struct fsx *f, const struct row *row, struct as_piece *line, int64_t *size)
+static bool read_numbers(struct fsx *f, const struct import_fsx_row *row, struct as_piece *line,
+			 int64_t *size)
 {
 	int64_t numbers[NUMBERS_MAX] = { 0 };
 	struct as_piece word;
@@ -218,7 +219,8 @@ static void begin(struct fsx *f, int64_t size)
 	set_size(f, size);
 }
 
-static void read_op(struct fsx *f, const struct row *row, struct as_piece line, bool skipped)
+static void read_op(struct fsx *f, const struct import_fsx_row *row, struct as_piece line,
+		    bool skipped)
 {
 	int64_t size;
 
@@ -244,7 +246,7 @@ int as_import_fsx(struct as_importing *x, struct as_piece text, struct as_err *e
 
 	(void)err;
 	while (as_importing_line(x, &text, &line)) {
-		const struct row *row = NULL;
+		const struct import_fsx_row *row = NULL;
 		bool skipped;
 
 		if (!as_piece_word(&line, &word) || *word.at == '#')

@@ -16,7 +16,7 @@
 #define XATTR_BYTES 4
 #define ARGS_MAX 4
 
-enum section { NOWHERE, DEFINE, DECLARE, COMMANDS };
+enum import_jlang_section { NOWHERE, DEFINE, DECLARE, COMMANDS };
 
 struct jlang {
 	struct as_importing *x;
@@ -296,7 +296,7 @@ static void define(struct jlang *j, struct as_piece line)
 	j->paths[j->n_paths++] = strndup(path.at, path.len);
 }
 
-static enum section heading(struct jlang *j, struct as_piece line)
+static enum import_jlang_section heading(struct jlang *j, struct as_piece line)
 {
 	struct as_piece word = { 0 };
 
@@ -312,7 +312,7 @@ static enum section heading(struct jlang *j, struct as_piece line)
 int as_import_jlang(struct as_importing *x, struct as_piece text, struct as_err *err)
 {
 	struct jlang j = { .x = x };
-	enum section section = NOWHERE;
+	enum import_jlang_section section = NOWHERE;
 	struct as_piece line;
 
 	(void)err;

@@ -44,7 +44,7 @@ static void effect_stat(struct as_tracing *t, struct as_op *op)
 		op->path = "";
 }
 
-static const struct row {
+static const struct import_strace_row {
 	const char *name, *letters;
 	enum as_opcode code;
 	int nofollow;
@@ -184,7 +184,7 @@ static void settle(struct as_tracing *t, struct as_op *op)
 	}
 }
 
-static void plain_call(struct as_tracing *t, const struct row *row)
+static void plain_call(struct as_tracing *t, const struct import_strace_row *row)
 {
 	struct as_op op = as_op_make(row->code);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* buf: growing, formatting, and files read and written whole. */
 #include "base/buf.h"
+#include "os/out.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -148,7 +149,7 @@ static void test_file_round_trip(void **state)
 	as_buf_addf(&path, "%s/file", (char *)*state);
 	for (unsigned i = 0; i < 300000; i++)
 		as_buf_addc(&out, (char)(i * 7));
-	assert_int_equal(as_buf_write_file(&out, path.data, &err), 0);
+	assert_int_equal(as_out_save(path.data, &out, &err), 0);
 	assert_int_equal(as_buf_read_file(&in, path.data, out.len, &err), 0);
 	assert_int_equal(in.len, out.len);
 	assert_memory_equal(in.data, out.data, out.len);
@@ -157,7 +158,7 @@ static void test_file_round_trip(void **state)
 	assert_int_equal(as_buf_read_file(&in, path.data, out.len, &err), 0);
 	assert_int_equal(in.len, 2 * out.len);
 	as_buf_clear(&out);
-	assert_int_equal(as_buf_write_file(&out, path.data, &err), 0);
+	assert_int_equal(as_out_save(path.data, &out, &err), 0);
 	assert_int_equal(stat(path.data, &st), 0);
 	assert_int_equal(st.st_size, 0);
 	assert_int_equal(count_entries(*state), 1);
@@ -173,7 +174,7 @@ static void test_file_limit(void **state)
 
 	as_buf_addf(&path, "%s/limit", (char *)*state);
 	as_buf_adds(&out, "12345");
-	assert_int_equal(as_buf_write_file(&out, path.data, &err), 0);
+	assert_int_equal(as_out_save(path.data, &out, &err), 0);
 	as_buf_adds(&in, "kept");
 	assert_int_equal(as_buf_read_file(&in, path.data, 4, &err), AS_EUSE);
 	assert_non_null(strstr(err.msg, "longer than the 4 bytes"));
@@ -193,14 +194,14 @@ static void test_file_errors_name_the_file(void **state)
 	assert_int_equal(as_buf_read_file(&buf, "/nonexistent/x", 10, &err), AS_EIO);
 	assert_non_null(strstr(err.msg, "/nonexistent/x"));
 	assert_non_null(strstr(err.msg, "No such file"));
-	assert_int_equal(as_buf_write_file(&buf, "/nonexistent/x", &err), AS_EIO);
+	assert_int_equal(as_out_save("/nonexistent/x", &buf, &err), AS_EIO);
 	assert_non_null(strstr(err.msg, "/nonexistent/x"));
 	/* A folder cannot be read as a file, nor replaced by one; nothing is left behind. */
 	assert_int_equal(as_buf_read_file(&buf, *state, 10, &err), AS_EIO);
 	as_buf_adds(&buf, *state);
 	as_buf_adds(&buf, "/sub");
 	assert_int_equal(mkdir(buf.data, 0777), 0);
-	assert_int_equal(as_buf_write_file(&buf, buf.data, &err), AS_EIO);
+	assert_int_equal(as_out_save(buf.data, &buf, &err), AS_EIO);
 	assert_int_equal(rmdir(buf.data), 0);
 	assert_int_equal(count_entries(*state), 0);
 	as_buf_free(&buf);

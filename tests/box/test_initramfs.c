@@ -3,12 +3,12 @@
 #include "../skip.h"
 
 #include "base/hash.h"
-#include "os/spawn.h"
-#include "target/cache.h"
 #include "box/cpio.h"
 #include "box/elf_needs.h"
 #include "box/initramfs.h"
 #include "box/kmodule.h"
+#include "os/spawn.h"
+#include "target/cache.h"
 
 #include <dirent.h>
 #include <elf.h>

@@ -6,10 +6,10 @@
 #include "../skip.h"
 
 #include "base/buf.h"
-#include "os/spawn.h"
-#include "os/temp.h"
 #include "box/sandbox.h"
 #include "os/share.h"
+#include "os/spawn.h"
+#include "os/temp.h"
 
 #include <dirent.h>
 #include <errno.h>

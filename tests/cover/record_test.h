@@ -6,8 +6,8 @@
 
 #include "traced.h"
 
-#include "os/spawn.h"
 #include "cover/record.h"
+#include "os/spawn.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -10,9 +10,9 @@
 #include "cover_test.h"
 #include "traced.h"
 
-#include "os/spawn.h"
 #include "cover/read.h"
 #include "cover/record.h"
+#include "os/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,7 @@
 /* A trace in LTTng's own format (CTF), written here byte by byte, is read through libbabeltrace2
  * and counted as its text is. */
 #include "cover_test.h"
+#include "os/out.h"
 
 #include "cover/read.h"
 
@@ -81,7 +82,7 @@ static void save(const char *folder, const char *name, const struct as_buf *data
 	struct as_err err;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	if (as_buf_write_file(data, path, &err))
+	if (as_out_save(path, data, &err))
 		fail_msg("%s", err.msg);
 }
 

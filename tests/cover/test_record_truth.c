@@ -9,10 +9,10 @@
  */
 #include "traced.h"
 
-#include "os/spawn.h"
 #include "cover/own.h"
 #include "cover/read.h"
 #include "cover/record.h"
+#include "os/spawn.h"
 #include "run/run.h"
 #include "vfs/watch.h"
 #include "work/parse.h"

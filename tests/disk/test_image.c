@@ -5,6 +5,7 @@
  * with all checksums right, are refused for what they say.
  */
 #include "disk_test.h"
+#include "os/out.h"
 
 #include "disk/image.h"
 
@@ -301,7 +302,7 @@ static void test_files(void **state)
 	assert_int_equal(as_image_export_raw(rig.disk, in_dir(&rig, "no/where"), &err), AS_EIO);
 	assert_non_null(strstr(err.msg, "no/where: No such file"));
 	as_buf_adds(&junk, "hello, this is a text file");
-	assert_int_equal(as_buf_write_file(&junk, in_dir(&rig, "junk"), &err), 0);
+	assert_int_equal(as_out_save(in_dir(&rig, "junk"), &junk, &err), 0);
 	assert_int_equal(as_image_load(rig.store, in_dir(&rig, "junk"), &disk, &err), AS_EUSE);
 	assert_non_null(strstr(err.msg, "/junk: not an assay disk image"));
 	assert_int_equal(as_image_import_raw(rig.store, in_dir(&rig, "junk"), &disk, &err),

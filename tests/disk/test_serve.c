@@ -8,12 +8,12 @@
 
 #include "base/buf.h"
 #include "base/prng.h"
-#include "os/spawn.h"
 #include "disk/cow.h"
 #include "disk/fault.h"
 #include "disk/log.h"
 #include "disk/loop.h"
 #include "disk/serve.h"
+#include "os/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzz entry of the parameters of scenarios: those of a race print to a text that gives the same;
  * a list of targets to compare is the text again when joined by commas. */
-#include "scenario/diff.h"
 #include "race/race.h"
+#include "scenario/diff.h"
 
 #include <stdlib.h>
 #include <string.h>

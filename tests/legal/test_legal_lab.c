@@ -6,13 +6,13 @@
  */
 #include "chance.h"
 
-#include "legal/legal.h"
 #include "disk/cow.h"
 #include "disk/group.h"
-#include "vfs/lib_new.h"
-#include "vfs/traits.h"
+#include "legal/legal.h"
 #include "target/medium.h"
 #include "target/target.h"
+#include "vfs/lib_new.h"
+#include "vfs/traits.h"
 #include "work/print.h"
 
 #include <setjmp.h>

@@ -40,7 +40,7 @@ static int put(const char *path, const char *text, struct as_err *err)
 	int rc;
 
 	as_buf_adds(&buf, text);
-	rc = as_buf_write_file(&buf, path, err);
+	rc = as_out_save(path, &buf, err);
 	as_buf_free(&buf);
 	return rc;
 }

@@ -4,8 +4,8 @@
  * Then random ones: what a search over all orders says must be what the checker says.
  */
 #include "base/prng.h"
-#include "race/linear.h"
 #include "model/state.h"
+#include "race/linear.h"
 #include "work/parse.h"
 
 #include <errno.h>

@@ -234,7 +234,7 @@ static void check(const struct row *row)
 {
 	struct as_diff_subject subjects[SUBJECTS];
 	struct as_traits traits[SUBJECTS];
-	struct as_trace *traces = as_xcalloc(SUBJECTS, sizeof(*traces));
+	struct as_answers *traces = as_xcalloc(SUBJECTS, sizeof(*traces));
 	static const char *const names[] = { "one", "two", "three", "four" };
 	struct as_diff diff;
 	struct as_seq *seq;

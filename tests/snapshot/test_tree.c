@@ -2,7 +2,7 @@
 /* Trees as they are kept: contents in pieces, order, digests, differences in words, bytes. */
 #include "tests/legal/chance.h"
 #include "tests/legal/mutate.h"
-#include "told.h"
+#include "tests/legal/told.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -8,11 +8,11 @@
 #include "../skip.h"
 
 #include "base/prng.h"
-#include "os/spawn.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "disk/cow.h"
+#include "os/spawn.h"
 #include "report/sinks.h"
 #include "supervise/boxed.h"
 #include "vfs/sys_new.h"

@@ -13,12 +13,12 @@
  * seed: flipped bits, zeroed and exchanged blocks among those in use.
  */
 #include "base/choice.h"
-#include "os/spawn.h"
 #include "disk/image.h"
-#include "tool/checker.h"
-#include "tool/shim/proto.h"
+#include "os/spawn.h"
 #include "tests/skip.h"
 #include "tests/target/fill_raw.h"
+#include "tool/checker.h"
+#include "tool/shim/proto.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -4,10 +4,10 @@
  * they should not: the answers are those of a plain file, the record is complete, and nothing that
  * a run does outlives it or reaches anything else.
  */
-#include "os/spawn.h"
 #include "disk/image.h"
-#include "tool/tool.h"
+#include "os/spawn.h"
 #include "tests/skip.h"
+#include "tool/tool.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,6 +4,7 @@
  * says below the given directory and nowhere else, and notice answers that were not expected.
  */
 #include "base/choice.h"
+#include "os/out.h"
 #include "os/spawn.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
@@ -177,7 +178,7 @@ static void compile(const struct as_seq *seq, const struct as_outcome *expected,
 	const char *source = in_folder("w.c"), *program = only_check ? "/dev/null" : in_folder("w");
 
 	as_emit_c(seq, expected, &text);
-	assert_int_equal(as_buf_write_file(&text, source, &err), 0);
+	assert_int_equal(as_out_save(source, &text, &err), 0);
 	if (run(&said, (const char *[]){ cc, "-Wall", "-Werror", only_check ? "-S" : "-O1", source,
 					 "-o", program, NULL }) ||
 	    said.len)

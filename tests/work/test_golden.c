@@ -3,6 +3,7 @@
  * tests/golden/work/NAME.txt is a workload, NAME.want its canonical form or the error it earns.
  * UPDATE=1 writes the latter anew. Examples are already canonical but for comments and must parse.
  */
+#include "os/out.h"
 #include "work/arg.h"
 #include "work/parse.h"
 #include "work/print.h"
@@ -39,7 +40,7 @@ static void check_file(const char *path, bool update)
 	as_buf_add(&want_path, path, strlen(path) - strlen(".txt"));
 	as_buf_adds(&want_path, ".want");
 	if (update)
-		assert_int_equal(as_buf_write_file(&got, want_path.data, &err), 0);
+		assert_int_equal(as_out_save(want_path.data, &got, &err), 0);
 	if (as_buf_read_file(&want, want_path.data, 1 << 24, &err))
 		fail_msg("%s", err.msg);
 	assert_string_equal(as_buf_str(&got), as_buf_str(&want));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the parser refuses and in which words; what it accepts beyond the canonical form; limits. */
+#include "os/out.h"
 #include "work/parse.h"
 #include "work/print.h"
 
@@ -330,13 +331,13 @@ static void test_files(void **state)
 	snprintf(missing, sizeof(missing), "%s/none", folder);
 	for (int i = 0; i < 20000; i++) /* several reads */
 		as_buf_addf(&text, "mkdir /directory_%d 0755\n", i);
-	assert_int_equal(as_buf_write_file(&text, path, &err), 0);
+	assert_int_equal(as_out_save(path, &text, &err), 0);
 	assert_int_equal(as_parse_file(path, &seq, &err), 0);
 	assert_int_equal(seq->n, 20000);
 	assert_string_equal(seq->ops[19999].path, "/directory_19999");
 	as_seq_free(seq);
 	as_buf_adds(&text, "mkdir\n");
-	assert_int_equal(as_buf_write_file(&text, path, &err), 0);
+	assert_int_equal(as_out_save(path, &text, &err), 0);
 	assert_int_equal(as_parse_file(path, &seq, &err), AS_EUSE);
 	assert_null(seq);
 	assert_non_null(strstr(err.msg, "/w:20001:6: expected a path, found end of line"));

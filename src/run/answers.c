@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* trace: see trace.h. */
-#include "run/trace.h"
+/* answers: see trace.h. */
+#include "run/answers.h"
 
 #include "base/hash.h"
 
@@ -33,12 +33,12 @@ static void add_names(struct as_traced *op, const struct as_outcome *got,
 	}
 }
 
-void as_trace_add(struct as_trace *trace, const struct as_outcome *got,
-		  const struct as_verdict *verdict, const struct as_model *fresh)
+void as_answers_add(struct as_answers *trace, const struct as_outcome *got,
+		    const struct as_verdict *verdict, const struct as_model *fresh)
 {
 	struct as_traced *op = &trace->ops[trace->n];
 
-	if (trace->n == AS_TRACE_MAX)
+	if (trace->n == AS_ANSWERS_MAX)
 		return;
 	*op = (struct as_traced){ .ret = got->ret,
 				  .err = got->err,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace: what a run answered, operation by operation, in memory that outlives its child: for those
- * who compare runs. Only what can be compared between file systems is kept.
+ * answers: what a run answered, operation by operation, in memory that outlives its child: for
+ * those who compare runs. Only what can be compared between file systems is kept.
  */
-#ifndef AS_RUN_TRACE_H
-#define AS_RUN_TRACE_H
+#ifndef AS_RUN_ANSWERS_H
+#define AS_RUN_ANSWERS_H
 
 #include "model/model.h"
 #include "work/seq.h"
 
-#define AS_TRACE_MAX 8192u /* operations; those behind are not kept */
+#define AS_ANSWERS_MAX 8192u /* operations; those behind are not kept */
 
 struct as_traced {
 	int64_t ret; /* as in struct as_outcome; names that a fresh disk has do not count */
@@ -24,14 +24,14 @@ struct as_traced {
 	char why[128]; /* it does not agree: in words */
 };
 
-struct as_trace {
+struct as_answers {
 	uint32_t n; /* operations that came back */
-	struct as_traced ops[AS_TRACE_MAX];
+	struct as_traced ops[AS_ANSWERS_MAX];
 };
 
 /* `verdict` is the judge's, NULL where none was made. `fresh` is what the file system held at
  * first. */
-void as_trace_add(struct as_trace *trace, const struct as_outcome *got,
-		  const struct as_verdict *verdict, const struct as_model *fresh);
+void as_answers_add(struct as_answers *trace, const struct as_outcome *got,
+		    const struct as_verdict *verdict, const struct as_model *fresh);
 
 #endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * array: arrays that grow. Whoever has one keeps three fields, the items, how many there are (`n`)
+ * and how many there is room for (`cap`), and makes room before an item is added:
+ *
+ *	AS_ARRAY_ROOM(list->items, list->n, list->cap);
+ *	list->items[list->n++] = item;
+ *
+ * The room doubles, so n items cost O(n). New items are not initialized. A pointer to an item is
+ * good until the next item is added.
+ */
+#ifndef AS_BASE_ARRAY_H
+#define AS_BASE_ARRAY_H
+
+#include <stddef.h>
+
+/* Room for one item more. */
+#define AS_ARRAY_ROOM(items, n, cap) AS_ARRAY_ROOM_FOR(items, n, 1, cap)
+/* Room for `more` items more. `cap` is a size_t. */
+#define AS_ARRAY_ROOM_FOR(items, n, more, cap) \
+	((items) = as_array_grow((items), (n), (more), &(cap), sizeof(*(items))))
+
+/* For the macros. Does not return without memory. */
+void *as_array_grow(void *items, size_t n, size_t more, size_t *cap, size_t item_bytes);
+
+#endif

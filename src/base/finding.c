@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* finding: see finding.h. */
+#include "base/finding.h"
+
+#include "base/hash.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kind_names[AS_FIND_KINDS] = {
+	[AS_FIND_OUTCOME] = "outcome", [AS_FIND_DATA] = "data",	  [AS_FIND_TREE] = "tree",
+	[AS_FIND_SIGNAL] = "signal",   [AS_FIND_HANG] = "hang",	  [AS_FIND_LEAK] = "leak",
+	[AS_FIND_CHECKER] = "checker", [AS_FIND_MOUNT] = "mount", [AS_FIND_MISUSE] = "misuse",
+	[AS_FIND_KERNEL] = "kernel",   [AS_FIND_CRASH] = "crash", [AS_FIND_RECOVERY] = "recovery",
+	[AS_FIND_RACE] = "race",       [AS_FIND_DIFF] = "diff",
+};
+
+const char *as_finding_kind_name(enum as_finding_kind kind)
+{
+	as_assert((unsigned)kind < AS_FIND_KINDS);
+	return kind_names[kind];
+}
+
+int as_finding_kind_parse(const char *name)
+{
+	for (int i = 0; i < AS_FIND_KINDS; i++)
+		if (!strcmp(kind_names[i], name))
+			return i;
+	return -1;
+}
+
+void as_finding_id(const struct as_finding *finding, const char *target_name,
+		   char id[AS_FINDING_ID_MAX])
+{
+	struct as_buf all = { 0 };
+
+	as_buf_addf(&all, "%s\n%s\n%s", finding->target, finding->signature, finding->workload);
+	snprintf(id, AS_FINDING_ID_MAX, "%.40s-%s-%08x", target_name,
+		 as_finding_kind_name(finding->kind),
+		 (unsigned)(as_hash64(as_buf_str(&all), all.len) >> 32));
+	as_buf_free(&all);
+	/* An id is also the name of a folder. */
+	for (char *s = id; *s; s++)
+		if ((*s == '.' && s == id) ||
+		    !((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+		      (*s >= '0' && *s <= '9') || *s == '-' || *s == '_' || *s == '.'))
+			*s = '_';
+}
+
+void as_signature_add(struct as_buf *out, const char *text)
+{
+	while (*text) {
+		size_t hex = strncmp(text, "0x", 2) ? 0 : 2 + strspn(text + 2, "0123456789abcdef");
+		size_t len = hex ? hex : strspn(text, "0123456789");
+
+		as_buf_addc(out, len ? '#' : *text);
+		text += len ? len : 1;
+	}
+}
