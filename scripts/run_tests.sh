@@ -4,6 +4,10 @@
 # time limit (TEST_SECONDS), and adds up what they say. All speak TAP; cmocka's is understood too
 # ("not ok N # SKIP name", the reason being the last line before it that starts with "SKIP: ").
 # A program that crashes, runs out of time, or does not run all it planned counts as one failure.
+# Tests that measure time can fail only because others run beside them. So what failed beside others
+# is run once more, alone: what passes then is listed as unsteady with what had failed, and does not
+# count as a failure. A program that died of a signal gets no second try, nor does anything when more
+# than RETRIES (4) programs failed.
 # The last line is exactly "N passed, N failed, N skipped"; exit status 1 if any failed.
 set -euo pipefail
 
@@ -97,6 +101,36 @@ if [ $# -gt 0 ]; then
 	printf '%s\0' "$@" | xargs -0 -n 1 -P "${JOBS:-$(nproc)}" "$0" --one "$build" "$results"
 fi
 shopt -s nullglob
+
+# ---- What failed beside others, once more and alone ----
+failing=()
+if [ "${JOBS:-$(nproc)}" -gt 1 ] && [ $# -gt 1 ]; then
+	for test; do
+		name=${test#"$build"/}
+		tap=$results/${name//\//_}.tap
+		[ -f "$tap" ] && [ "$(count fail "$tap")" != 0 ] || continue
+		grep -q 'died of signal' "$tap" || failing+=("$test")
+	done
+	[ ${#failing[@]} -le "${RETRIES:-4}" ] || failing=()
+fi
+unsteady=
+for test in "${failing[@]}"; do
+	name=${test#"$build"/}
+	key=$results/${name//\//_}
+	mv "$key.tap" "$key.first"
+	mv "$key.out" "$key.first.out"
+	echo "alone: $("$0" --one "$build" "$results" "$test")"
+	[ "$(count fail "$key.tap")" != 0 ] || unsteady+=" $key"
+done
+if [ -n "$unsteady" ]; then
+	echo
+	echo "unsteady: failed beside others, passed alone:"
+	for key in $unsteady; do
+		awk -F '\t' -v t="$(basename "$key")" \
+			'$1 == "fail" {print "   " t ": " $2 ($3 == "" ? "" : ": " $3)}' "$key.first"
+		grep -v '^ok ' "$key.first.out" | tail -n 20 | sed 's/^/      /' || true
+	done
+fi
 all=("$results"/*.tap)
 
 for tap in "${all[@]}"; do

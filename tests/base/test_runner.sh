@@ -57,6 +57,27 @@ run "two groups in one program" 0 "3 passed, 0 failed, 0 skipped" \
 	'echo 1..1; echo ok 1 - a; echo 1..2; echo ok 1 - b; echo ok 2 - c'
 run "a group that cannot be set up" 1 "0 passed, 1 failed, 0 skipped" \
 	'echo 1..1; echo "not ok 0 - t [  FAILED  ] GROUP SETUP"; exit 1'
+export JOBS=2
+beside='f=$WORK/was; echo 1..1
+if [ -e "$f" ]; then echo ok 1 - a; else echo not ok 1 - a; echo "# too slow"; fi; : >"$f"'
+export WORK
+run "a failure beside others gets a second try alone" 0 "2 passed, 0 failed, 0 skipped" \
+	"$beside" 'echo 1..1; echo ok 1 - b'
+tap_like "and is told" "$WORK/out" '^unsteady: failed beside others, passed alone:$'
+tap_like "with what had failed" "$WORK/out" '^   tests_x_test_1: a$'
+tap_like "and what it said" "$WORK/out" '^ *# too slow$'
+rm -f "$WORK/was"
+RETRIES=0 run "more failures than that get none" 1 "1 passed, 1 failed, 0 skipped" \
+	"$beside" 'echo 1..1; echo ok 1 - b'
+rm -f "$WORK/was"
+JOBS=1 run "nor does a failure alone" 1 "1 passed, 1 failed, 0 skipped" \
+	"$beside" 'echo 1..1; echo ok 1 - b'
+rm -f "$WORK/was"
+run "nor a crash" 1 "1 passed, 1 failed, 0 skipped" \
+	'f=$WORK/was; echo 1..1; [ -e "$f" ] && echo ok 1 - a; : >"$f"; [ -e "$f.2" ] || kill -SEGV $$' \
+	'echo 1..1; echo ok 1 - b'
+run "what fails twice has failed" 1 "1 passed, 1 failed, 0 skipped" \
+	'echo 1..1; echo not ok 1 - a' 'echo 1..1; echo ok 1 - b'
 run "programs of all kinds add up" 1 "3 passed, 2 failed, 1 skipped" \
 	'echo 1..1; echo ok 1 - a' 'echo 1..2; echo ok 1 - b; echo not ok 2 - c; exit 1' \
 	'echo 1..2; echo "ok 1 - d # SKIP why"; echo ok 2 - e' 'exit 3'
