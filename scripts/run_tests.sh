@@ -6,8 +6,8 @@
 # A program that crashes, runs out of time, or does not run all it planned counts as one failure.
 # Tests that measure time can fail only because others run beside them. So what failed beside others
 # is run once more, alone: what passes then is listed as unsteady with what had failed, and does not
-# count as a failure. A program that died of a signal gets no second try, nor does anything when more
-# than RETRIES (4) programs failed.
+# count as a failure. A program that died of a signal gets no second try, nor does anything when
+# more than RETRIES (4) programs failed.
 # The last line is exactly "N passed, N failed, N skipped"; exit status 1 if any failed.
 set -euo pipefail
 
