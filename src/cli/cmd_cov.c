@@ -42,7 +42,7 @@ static int run(const struct as_args *args, struct as_err *err)
 			       "cov: '%s' is none of its commands; see `assay help cov`", name);
 	if (n < parts[i].min || (parts[i].max >= 0 && n > parts[i].max))
 		return as_fail(err, AS_EUSE, "cov %s: expected %s", name, parts[i].operands);
-	spec = as_spec_new();
+	spec = as_counts_spec();
 	rc = as_cov_judge_check(spec, args, err);
 	if (!rc)
 		rc = parts[i].run(spec, args, err);
@@ -177,11 +177,6 @@ int as_cov_percent(const struct as_args *args, const char *name, double otherwis
 
 void as_cov_print_notes(const struct as_counts *counts, const char *path)
 {
-	static const char *const texts[AS_NOTES] = {
-#define NOTE(id, name, text) text,
-#include "cover/spec/note.def"
-#undef NOTE
-	};
 	const char *under = as_counts_get_under(counts);
 	uint64_t n;
 
@@ -189,7 +184,8 @@ void as_cov_print_notes(const struct as_counts *counts, const char *path)
 	       under ? under : "");
 	for (unsigned i = 0; i < AS_NOTES; i++)
 		if ((n = as_counts_noted(counts, (enum as_cov_note)i)))
-			printf("%12llu  %s\n", (unsigned long long)n, texts[i]);
+			printf("%12llu  %s\n", (unsigned long long)n,
+			       as_cov_note_text((enum as_cov_note)i));
 	for (unsigned i = 0; as_counts_example_at(counts, i); i++)
 		printf("              not understood: %s\n", as_counts_example_at(counts, i));
 }

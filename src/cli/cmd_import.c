@@ -8,7 +8,7 @@
 #include "cli/screen.h"
 #include "os/dir.h"
 #include "os/out.h"
-#include "work/import.h"
+#include "trace/import.h"
 #include "work/print.h"
 
 #include <stdlib.h>

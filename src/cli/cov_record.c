@@ -8,10 +8,11 @@
  * of one, 127 when it was not found, 126 when it could not be run. 125 is an error of our own.
  */
 #include "cli/cov.h"
-#include "cover/record.h"
 #include "cover/split.h"
+#include "cover/tally.h"
 #include "os/out.h"
 #include "os/spawn.h"
+#include "record/record.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -153,9 +154,9 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 {
 	const char *under = as_args_text(args, "under", NULL);
 	struct as_world_options options = { .under = under };
-	struct as_tally tally = { .spec = spec, .counts = counts, .split = split };
+	struct as_tally tally;
 	struct sigaction before[N_ENDS];
-	int rc = as_world_new(spec, &options, &tally.world, err);
+	int rc = as_tally_open(&tally, spec, &options, counts, split, err);
 
 	if (rc)
 		return rc;
@@ -169,14 +170,13 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 	rc = source->run(&(struct as_source_input){ .argv = argv,
 						    .exit_status = status,
 						    .control = &control },
-			 &tally, err);
+			 &tally.to, err);
 	leave_ends(before);
-	as_tally_ended(&tally);
+	as_tally_close(&tally);
 	if (!rc && control.asked)
 		as_counts_partial(counts, "the recording was interrupted");
 	if (!rc)
 		summarise(counts, argv[0], *status);
-	as_world_free(tally.world);
 	return rc;
 }
 

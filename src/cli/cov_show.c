@@ -191,11 +191,6 @@ static int show_json(const struct as_spec *spec, const struct as_counts *counts,
 		     const struct as_args *args, const struct as_cov_choice *choice,
 		     struct as_err *err)
 {
-	static const char *const names[AS_NOTES] = {
-#define NOTE(id, name, text) name,
-#include "cover/spec/note.def"
-#undef NOTE
-	};
 	struct as_buf out = { 0 };
 	struct as_json json = as_json_on(&out);
 	int rc;
@@ -207,7 +202,8 @@ static int show_json(const struct as_spec *spec, const struct as_counts *counts,
 	as_json_key(&json, "notes");
 	as_json_object(&json);
 	for (unsigned i = 0; i < AS_NOTES; i++)
-		as_json_kuint(&json, names[i], as_counts_noted(counts, (enum as_cov_note)i));
+		as_json_kuint(&json, as_cov_note_name((enum as_cov_note)i),
+			      as_counts_noted(counts, (enum as_cov_note)i));
 	as_json_end(&json);
 	as_json_key(&json, "spaces");
 	as_json_array(&json);

@@ -42,7 +42,7 @@ int as_cli_cov_open(const struct as_args *args, const struct as_dir *out, struct
 	} else if (out) {
 		rc = make_parts(out, cov, err);
 	}
-	cov->spec = as_spec_new();
+	cov->spec = as_counts_spec();
 	if (!rc)
 		rc = as_own_new(cov->spec, cov->folder.len ? as_buf_str(&cov->folder) : NULL,
 				&cov->own, err);

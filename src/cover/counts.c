@@ -2,16 +2,40 @@
 /* counts: see counts.h. Which partitions a call falls into. */
 #include "cover/counts.h"
 #include "base/hash.h"
-#include "cover/counting.h"
+#include "cover/counts_priv.h"
 #include "cover/partition.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+struct as_spec *as_counts_spec(void)
+{
+	struct as_spec *spec = as_spec_new();
+
+	for (unsigned f = 0; f < spec->n_families; f++) {
+		struct as_spec_family *family = &spec->families[f];
+
+		family->ret_first = spec->n_parts;
+		family->ret_n = as_partition_out_places();
+		spec->n_parts += family->ret_n;
+		for (unsigned i = 0; i < family->n_args; i++) {
+			struct as_spec_arg *arg = &family->args[i];
+
+			if (arg->class == AS_CLASS_BITS)
+				arg->bits = spec->n_bits++;
+			arg->first = spec->n_parts;
+			arg->n = as_partition_places(arg);
+			spec->n_parts += arg->n;
+		}
+	}
+	return spec;
+}
+
 struct as_counts *as_counts_new(const struct as_spec *spec)
 {
 	struct as_counts *counts = as_xcalloc(1, sizeof(*counts));
 
+	as_assert(spec->n_parts);
 	counts->spec = spec;
 	counts->parts = as_xcalloc(spec->n_parts, sizeof(*counts->parts));
 	counts->bits = as_xcalloc(spec->n_bits, sizeof(*counts->bits));
@@ -252,6 +276,24 @@ void as_counts_call(struct as_counts *counts, const struct as_syscall *call,
 }
 
 /* ---- What else ------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name, *text;
+} notes[AS_NOTES] = {
+#define NOTE(id, name, text) { name, text },
+#include "cover/note.def"
+#undef NOTE
+};
+
+const char *as_cov_note_name(enum as_cov_note note)
+{
+	return notes[note].name;
+}
+
+const char *as_cov_note_text(enum as_cov_note note)
+{
+	return notes[note].text;
+}
 
 void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n)
 {

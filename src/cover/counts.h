@@ -10,10 +10,14 @@
 #define AS_COVER_COUNTS_H
 
 #include "base/buf.h"
-#include "cover/world.h"
+#include "calls/world.h"
 
 struct as_counts;
 
+/* The tables of calls, with a place in the counts for every partition. as_spec_free frees it. */
+struct as_spec *as_counts_spec(void);
+
+/* spec: of as_counts_spec. */
 struct as_counts *as_counts_new(const struct as_spec *spec);
 void as_counts_free(struct as_counts *counts);
 /* One call more; about is what the world said of it. */
@@ -26,10 +30,14 @@ void as_counts_call(struct as_counts *counts, const struct as_syscall *call,
 
 enum as_cov_note {
 #define NOTE(id, name, text) AS_NOTE_##id,
-#include "cover/spec/note.def"
+#include "cover/note.def"
 #undef NOTE
 	AS_NOTES
 };
+
+/* Its name in files, and what it means in words. */
+const char *as_cov_note_name(enum as_cov_note note);
+const char *as_cov_note_text(enum as_cov_note note);
 
 /* Lines read, calls out of the filter, calls that could not be attributed, ... */
 void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n);

@@ -7,21 +7,21 @@
  */
 #include "cover/feedback.h"
 #include "base/json.h"
-#include "cover/counting.h"
+#include "cover/counts_priv.h"
 
 #include <string.h>
 
-enum kind { EACH_PART, WHOLE_SET };
+enum argument_kind { EACH_PART, WHOLE_SET };
 
 static const struct argument {
-	enum kind kind;
+	enum argument_kind kind;
 	const char *op, *key, *family, *arg;
 	const char *prefix;
 } arguments[] = {
 #define EACH(op, key, family, arg) { EACH_PART, op, key, #family, #arg, "" },
 #define WHOLE(op, key, family, arg, prefix) { WHOLE_SET, op, key, #family, #arg, prefix },
 #define CALLED(name, other)
-#include "cover/spec/feedback.def"
+#include "cover/feedback.def"
 #undef EACH
 #undef WHOLE
 #undef CALLED
@@ -31,7 +31,7 @@ static const char *const called[][2] = {
 #define EACH(op, key, family, arg)
 #define WHOLE(op, key, family, arg, prefix)
 #define CALLED(name, other) { name, other },
-#include "cover/spec/feedback.def"
+#include "cover/feedback.def"
 #undef EACH
 #undef WHOLE
 #undef CALLED

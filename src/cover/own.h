@@ -18,7 +18,7 @@
 #ifndef AS_COVER_OWN_H
 #define AS_COVER_OWN_H
 
-#include "cover/source.h"
+#include "cover/counts.h"
 #include "work/op.h"
 #include "work/outcome.h"
 

@@ -3,7 +3,7 @@
  * own_op: operations on a library as the calls they stand for (own.def). Descriptors are numbered
  * by their slots. What the executor decides without asking the file system (vfs.h) is no call.
  */
-#include "cover/own_inside.h"
+#include "cover/own_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -166,6 +166,23 @@ static void on_many(struct as_own *own, const struct as_op *op, const struct as_
 	}
 }
 
+typedef void one_call(struct as_own *own, const struct as_op *op, int64_t raw);
+
+#define ONE(code, name, ...)                                                            \
+	static void one_##code(struct as_own *own, const struct as_op *op, int64_t raw) \
+	{                                                                               \
+		(void)op;                                                               \
+		CALL(own, raw, name, __VA_ARGS__);                                      \
+	}
+#include "cover/own.def"
+#undef ONE
+
+static one_call *const ones[AS_OP_COUNT] = {
+#define ONE(code, name, ...) [AS_OP_##code] = one_##code,
+#include "cover/own.def"
+#undef ONE
+};
+
 void as_own_op(void *ctx, const struct as_op *op, const struct as_outcome *got)
 {
 	struct as_own *own = ctx;
@@ -176,14 +193,8 @@ void as_own_op(void *ctx, const struct as_op *op, const struct as_outcome *got)
 	if (!own->told)
 		as_own_holds(own, ROOT_FD, "/", true);
 	own->told = true;
-	switch (op->code) {
-#define ONE(code, name, ...)                       \
-	case AS_OP_##code:                         \
-		CALL(own, raw, name, __VA_ARGS__); \
-		break;
-#include "cover/own.def"
-#undef ONE
-	default:
+	if (ones[op->code])
+		ones[op->code](own, op, raw);
+	else
 		on_many(own, op, got, raw);
-	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* partition: see partition.h. */
 #include "cover/partition.h"
-#include "cover/world.h"
+#include "calls/world.h"
 
 #include <stdio.h>
 #include <string.h>

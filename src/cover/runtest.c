@@ -9,13 +9,13 @@
 
 #define FILE_MAX (16u << 20)
 
-struct entry {
+struct runtest_line {
 	char *command, *tag;
 	UT_hash_handle hh;
 };
 
 struct as_runtest {
-	struct entry *entries;
+	struct runtest_line *entries;
 };
 
 static bool is_blank(char c)
@@ -51,7 +51,7 @@ static void add_line(struct as_runtest *runtest, const char *line, size_t len)
 {
 	const char *end = line + len, *tag;
 	struct as_buf command = { 0 };
-	struct entry *e;
+	struct runtest_line *e;
 
 	while (line < end && is_blank(*line))
 		line++;
@@ -104,7 +104,7 @@ int as_runtest_load(const char *path, struct as_runtest **out, struct as_err *er
 
 void as_runtest_free(struct as_runtest *runtest)
 {
-	struct entry *e, *next;
+	struct runtest_line *e, *next;
 
 	if (!runtest)
 		return;
@@ -124,7 +124,7 @@ unsigned as_runtest_n(const struct as_runtest *runtest)
 
 static const char *look_up(const struct as_runtest *runtest, const struct as_buf *command)
 {
-	struct entry *e = NULL;
+	struct runtest_line *e = NULL;
 
 	if (command->len)
 		HASH_FIND_STR(runtest->entries, as_buf_str(command), e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* space: the counts as spaces of partitions, by name: what all that is shown begins with. */
 #include "cover/combo.h"
-#include "cover/counting.h"
 #include "cover/counts.h"
+#include "cover/counts_priv.h"
 #include "cover/partition.h"
 
 #include <stdio.h>

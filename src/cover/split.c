@@ -14,7 +14,7 @@
  */
 #include "cover/split.h"
 
-#include "cover/became.h"
+#include "calls/became.h"
 #include "cover/runtest.h"
 #include "os/dir.h"
 

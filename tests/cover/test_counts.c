@@ -411,7 +411,7 @@ static void test_damage(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	spec = as_spec_new();
+	spec = as_counts_spec();
 	return 0;
 }
 

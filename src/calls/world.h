@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * world: the processes of a trace: their descriptors and working directories, kept as fork, clone,
+ * dup, exec and the rest demand, so that each call can be said to be about the files that are asked
+ * for, or not. Bounded: what is not used any more is forgotten, and there are limits on the rest.
+ */
+#ifndef AS_CALLS_WORLD_H
+#define AS_CALLS_WORLD_H
+
+#include "calls/syscall.h"
+
+struct as_world;
+
+enum as_fd_kind {
+	AS_FD_UNKNOWN, /* was there before the trace, or came through a socket */
+	AS_FD_REGULAR, /* or anything else with a path that is no directory */
+	AS_FD_DIRECTORY,
+	AS_FD_OTHER, /* has no path: pipe, socket */
+	AS_FD_CLOSED,
+	AS_FD_NEGATIVE,
+	AS_FD_CWD,
+};
+
+enum as_path_bits {
+	AS_PATH_ABSOLUTE = 1,
+	AS_PATH_RELATIVE = 2,
+	AS_PATH_EMPTY = 4,
+	AS_PATH_LONG = 8,
+	AS_PATH_SLASH = 16, /* at the end */
+	AS_PATH_SYMLINK = 32, /* as far as the trace showed */
+	AS_PATH_FAULT = 64, /* NULL or a bad pointer */
+};
+
+enum as_where {
+	AS_WHERE_IN, /* about the files asked for */
+	AS_WHERE_OUT,
+	AS_WHERE_UNKNOWN, /* cannot be said: a descriptor or directory from before the trace */
+	AS_WHERE_NONE, /* nothing to be about: sync, or only for the tables */
+};
+
+/* What the world knows about one call. */
+struct as_about {
+	enum as_where where;
+	unsigned char fd[AS_SYSCALL_SLOTS]; /* of slots that are descriptors: enum as_fd_kind */
+	unsigned char path[AS_SYSCALL_SLOTS]; /* of slots that are paths: enum as_path_bits */
+};
+
+struct as_world_options {
+	const char *under; /* regular expression (POSIX, extended) for the beginning of absolute
+			      paths, which must end at a component; NULL: everything */
+	const char *cwd; /* of processes that were there at the start; NULL: not known */
+};
+
+AS_MUST_CHECK int as_world_new(const struct as_spec *spec, const struct as_world_options *options,
+			       struct as_world **out, struct as_err *err);
+void as_world_free(struct as_world *world);
+
+/* Looks at a finished call, says what it was about before it took effect, and lets it take
+ * effect. */
+void as_world_call(struct as_world *world, const struct as_syscall *call, struct as_about *about);
+
+/* Where a source sees a call begin: what its descriptors are is decided then, and a close takes
+ * effect. It need not be said of tasks whose descriptors are their own (as_world_shares), nor of
+ * other calls than close and close_range if that would cost much. Of the slots only numbers and
+ * texts of descriptors are looked at. */
+void as_world_enter(struct as_world *world, const struct as_syscall *call);
+bool as_world_shares(struct as_world *world, unsigned tid);
+/* Does it close descriptors? Its arguments are numbers, then. */
+bool as_world_closes(const struct as_spec_call *call);
+
+/* What a live source can say of a process before its first call. The path of a descriptor may be
+ * NULL: it has none. */
+void as_world_cwd(struct as_world *world, unsigned tid, const char *path, size_t len);
+void as_world_fd(struct as_world *world, unsigned tid, int fd, const char *path, size_t len,
+		 bool directory);
+/* Where a source learns of a new process other than by its parent's call coming back (ptrace
+ * events, or a child that is seen before its parent returns): flags are clone's. Once is enough,
+ * twice does no harm. */
+void as_world_fork(struct as_world *world, unsigned parent, unsigned child, uint64_t flags);
+void as_world_exit(struct as_world *world, unsigned tid);
+/* What was known as `former` is called `tid` from now on: a thread that has called exec. */
+void as_world_takes_over(struct as_world *world, unsigned former, unsigned tid);
+/* Is anybody in fork or clone? */
+bool as_world_forks(const struct as_world *world);
+bool as_world_knows(const struct as_world *world, unsigned tid);
+/* It has entered fork or clone and is not back yet: what is new from here on may be its child. */
+void as_world_forking(struct as_world *world, unsigned tid, uint64_t flags);
+
+/* ---- interrupt.c ---- */
+
+/* Of each call that a source reports, before as_world_call is told of it. */
+struct as_interruption {
+	bool over; /* an interrupted call of this thread is over: this one is it, made again */
+	bool waits; /* this one was interrupted itself; its answer is still to come, so that nothing
+		       else is to be done about it */
+};
+struct as_interruption as_world_interruption(struct as_world *world, const struct as_syscall *call);
+/* A thread came back from a signal's handler with this result: the call that the program sees
+ * answered with EINTR now, NULL if there is none. To be given back. */
+struct as_syscall *as_world_sigreturn(struct as_world *world, unsigned tid, int64_t ret);
+void as_world_answered(struct as_syscall *call);
+
+/* ---- For the receiver ---- */
+
+/* A number of the caller's that goes on to the children of a process; 0 at first. */
+unsigned as_world_label(struct as_world *world, unsigned tid);
+void as_world_set_label(struct as_world *world, unsigned tid, unsigned label);
+/* Processes and descriptors that were beyond the limits of the tables. */
+uint64_t as_world_forgotten(const struct as_world *world);
+/* What was known of names (this is a directory, a symbolic link) beyond the limits. */
+uint64_t as_world_names_forgotten(const struct as_world *world);
+
+#endif
