@@ -7,6 +7,7 @@
 #ifndef AS_CALLS_WORLD_H
 #define AS_CALLS_WORLD_H
 
+#include "base/buf.h"
 #include "calls/syscall.h"
 
 struct as_world;
@@ -99,6 +100,31 @@ struct as_interruption as_world_interruption(struct as_world *world, const struc
  * answered with EINTR now, NULL if there is none. To be given back. */
 struct as_syscall *as_world_sigreturn(struct as_world *world, unsigned tid, int64_t ret);
 void as_world_answered(struct as_syscall *call);
+
+/* ---- For a receiver that wants paths and open files (world_ask.c) ---- */
+
+#define AS_WORLD_CWD (-100) /* AT_FDCWD */
+
+/* The absolute path that `path` leads to for this thread, from the descriptor `dir` or from its
+ * working directory (AS_WORLD_CWD). An empty path is the directory itself. A slash at the end
+ * stays. False: the directory is not known. */
+bool as_world_path(struct as_world *world, unsigned tid, int dir, const char *path, size_t len,
+		   struct as_buf *out);
+
+/* An absolute path without ".", ".." and double slashes, and without one at its end. */
+void as_world_plain_path(struct as_world *world, const char *path, size_t len, struct as_buf *out);
+
+/*
+ * Descriptors that dup, fork and the like have made of each other are one open file. A receiver may
+ * give it a number, from 1 to AS_WORLD_FILES: it goes along with all copies. `changed` is told of
+ * each descriptor that has a number and is made (by: 1) or goes away (by: -1).
+ */
+#define AS_WORLD_FILES UINT16_MAX
+typedef void as_world_changed(void *ctx, unsigned file, int fd, int by);
+void as_world_watch_files(struct as_world *world, as_world_changed *changed, void *ctx);
+void as_world_set_file(struct as_world *world, unsigned tid, int fd, unsigned file);
+/* 0: it has none. */
+unsigned as_world_file(struct as_world *world, unsigned tid, int fd);
 
 /* ---- For the receiver ---- */
 

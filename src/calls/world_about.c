@@ -33,6 +33,7 @@ struct as_fd *as_world_told(struct as_world *w, struct as_process *p, int fd, st
 {
 	static const char deleted[] = " (deleted)";
 	unsigned len = slot->len, tail = sizeof(deleted) - 1;
+	unsigned short was;
 
 	if (*slot->text != '/') {
 		if (!at && fd >= 0)
@@ -43,10 +44,16 @@ struct as_fd *as_world_told(struct as_world *w, struct as_process *p, int fd, st
 		len -= tail;
 	if (at && at->dentry && as_dentry_is(at->dentry, slot->text, len))
 		return at;
+	was = at && at->file ? at->file : 0;
+	if (was) /* it stays the same open file */
+		at->file = 0;
 	as_files_put(w, p->files, fd, as_dentry_new(w, slot->text, len),
 		     at && at->kind != AS_FD_OTHER ? (enum as_fd_kind)at->kind : AS_FD_UNKNOWN,
 		     at && at->cloexec);
-	return as_world_get(p, fd);
+	at = as_world_get(p, fd);
+	if (at)
+		at->file = was;
+	return at;
 }
 
 /* What the call gives away about what it was on. */

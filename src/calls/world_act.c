@@ -140,11 +140,11 @@ static void act_close_range(const struct acting *a)
 static void copy_fd(const struct acting *a, int slot, bool cloexec, bool chosen)
 {
 	const struct as_fd *from = as_world_used(a->p, a->call, slot);
-	int to = (int)a->call->ret;
+	int to = (int)a->call->ret, fd = (int)value(a, slot, UINT64_MAX);
 	struct as_dentry *dentry;
 	struct as_fd *at;
 
-	if ((int)value(a, slot, UINT64_MAX) == to)
+	if (fd == to)
 		return;
 	if (!from) {
 		at = as_files_at(a->p->files, to);
@@ -157,6 +157,8 @@ static void copy_fd(const struct acting *a, int slot, bool cloexec, bool chosen)
 		put_new(a, to, dentry, (enum as_fd_kind)from->kind, cloexec);
 	else
 		as_files_put(a->w, a->p->files, to, dentry, (enum as_fd_kind)from->kind, cloexec);
+	if (a->w->changed)
+		as_world_set_file(a->w, a->p->tid, to, as_world_file(a->w, a->p->tid, fd));
 }
 
 static void act_dup(const struct acting *a)

@@ -56,8 +56,10 @@ void as_files_drop(struct as_world *w, struct as_files *files)
 	if (--files->refs)
 		return;
 	for (unsigned i = 0; i < files->size; i++)
-		if (files->at[i].used)
+		if (files->at[i].used) {
+			as_world_file_changed(w, &files->at[i], -1);
 			as_dentry_drop(&w->names, files->at[i].dentry);
+		}
 	w->n_fds -= files->n;
 	free(files->at);
 	free(files);
@@ -98,6 +100,7 @@ struct as_files *as_files_copy(struct as_world *w, const struct as_files *from)
 	w->n_fds += files->n;
 	for (unsigned i = 0; i < files->size; i++) {
 		files->at[i].late = 0;
+		as_world_file_changed(w, &files->at[i], 1);
 		as_dentry_share(&w->names, files->at[i].dentry);
 	}
 	return files;
@@ -108,6 +111,7 @@ void as_files_remove(struct as_world *w, struct as_files *files, struct as_fd *a
 {
 	unsigned i = (unsigned)(at - files->at), mask = files->size - 1;
 
+	as_world_file_changed(w, at, -1);
 	files->n_in -= at->in;
 	files->n--;
 	w->n_fds--;
@@ -133,6 +137,7 @@ void as_files_remove_all(struct as_world *w, struct as_files *files,
 
 		if (!at->used || !which(at, ctx))
 			continue;
+		as_world_file_changed(w, at, -1);
 		files->n_in -= at->in;
 		files->n--;
 		as_dentry_drop(&w->names, at->dentry);

@@ -290,6 +290,15 @@ bool as_dentry_is(const struct as_dentry *p, const char *path, unsigned len)
 	return n == len && !memcmp(text, path, len);
 }
 
+void as_dentry_path(const struct as_dentry *p, struct as_buf *out)
+{
+	char room[TEXT_MAX + 1];
+	unsigned len;
+	const char *text = text_of(p, room, &len);
+
+	as_buf_add(out, text, len);
+}
+
 /* ---- What happens to names ------------------------------------------------------------------- */
 
 void as_dentry_gone(struct as_names *names, struct as_dentry *p)

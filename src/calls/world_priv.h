@@ -53,6 +53,7 @@ struct as_fd {
 	bool cloexec : 1;
 	bool in : 1; /* the filter had it when it was made */
 	bool closing : 1; /* a close of it has begun: it is not there any more, or soon */
+	unsigned short file; /* number of the open file; 0: it has none (world_ask.c) */
 	unsigned char late; /* closes of earlier ones with this number, still to be told of */
 };
 
@@ -126,6 +127,8 @@ struct as_world {
 	struct as_process *forking; /* the last that entered fork or clone and is not back */
 	unsigned n_fds, n_interrupted;
 	uint64_t forgotten;
+	as_world_changed *changed; /* NULL: nobody has given numbers to open files */
+	void *changed_ctx;
 };
 
 /* ---- world_filter.c ---- */
@@ -146,6 +149,7 @@ void as_dentry_drop(struct as_names *names, struct as_dentry *dentry);
 struct as_dentry *as_dentry_new(struct as_world *w, const char *path, unsigned len);
 bool as_dentry_in(struct as_world *w, struct as_dentry *dentry);
 bool as_dentry_is(const struct as_dentry *dentry, const char *path, unsigned len);
+void as_dentry_path(const struct as_dentry *dentry, struct as_buf *out);
 /* Its name is another file's from now on, or nobody's. */
 void as_dentry_gone(struct as_names *names, struct as_dentry *dentry);
 /* Something new was made by this name: the path leads to it. */
@@ -173,6 +177,15 @@ void as_files_remove_all(struct as_world *w, struct as_files *files,
 /* Takes over the reference to the place; in the place of what was there. */
 void as_files_put(struct as_world *w, struct as_files *files, int fd, struct as_dentry *dentry,
 		  enum as_fd_kind kind, bool cloexec);
+
+/* ---- world_ask.c ---- */
+
+/* A descriptor that has the number of an open file is made, or goes away. */
+static inline void as_world_file_changed(const struct as_world *w, const struct as_fd *at, int by)
+{
+	if (at->file)
+		w->changed(w->changed_ctx, at->file, at->fd, by);
+}
 
 /* ---- world.c ---- */
 

@@ -8,7 +8,7 @@
 
 static const struct importer {
 	const char *name;
-	int (*run)(struct as_importing *x, struct as_piece text, struct as_err *err);
+	int (*run)(struct as_importing *x, struct as_span text, struct as_err *err);
 } importers[AS_IMPORTS] = {
 	[AS_IMPORT_JLANG] = { "jlang", as_import_jlang },
 	[AS_IMPORT_FSX] = { "fsx", as_import_fsx },
@@ -121,7 +121,7 @@ int as_import_text(struct as_import *import, const char *text, size_t len, struc
 	import->n_left_out = import->n_outside = import->n_other = 0;
 	as_seq_set_meta(x.seq, "name", slash ? slash + 1 : import->file);
 	as_seq_set_meta(x.seq, "from", importers[import->from].name);
-	rc = importers[import->from].run(&x, (struct as_piece){ text, len }, err);
+	rc = importers[import->from].run(&x, (struct as_span){ text, len }, err);
 	if (!rc && !x.understood)
 		rc = as_fail(err, AS_EUSE, "%s: nothing in it is of %s", import->file,
 			     importers[import->from].name);
@@ -135,7 +135,7 @@ int as_import_text(struct as_import *import, const char *text, size_t len, struc
 
 /* ---- Pieces of text -------------------------------------------------------------------------- */
 
-bool as_importing_line(struct as_importing *x, struct as_piece *text, struct as_piece *line)
+bool as_importing_line(struct as_importing *x, struct as_span *text, struct as_span *line)
 {
 	const char *end;
 
@@ -158,13 +158,13 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-bool as_piece_word(struct as_piece *line, struct as_piece *word)
+bool as_span_word(struct as_span *line, struct as_span *word)
 {
 	while (line->len && is_blank(*line->at)) {
 		line->at++;
 		line->len--;
 	}
-	*word = (struct as_piece){ line->at, 0 };
+	*word = (struct as_span){ line->at, 0 };
 	while (line->len && !is_blank(*line->at)) {
 		line->at++;
 		line->len--;
@@ -173,17 +173,17 @@ bool as_piece_word(struct as_piece *line, struct as_piece *word)
 	return word->len != 0;
 }
 
-bool as_piece_is(struct as_piece piece, const char *text)
+bool as_span_is(struct as_span piece, const char *text)
 {
 	return piece.len == strlen(text) && !memcmp(piece.at, text, piece.len);
 }
 
-bool as_piece_starts(struct as_piece piece, const char *text)
+bool as_span_starts(struct as_span piece, const char *text)
 {
 	return piece.len >= strlen(text) && !memcmp(piece.at, text, strlen(text));
 }
 
-char *as_importing_word(struct as_importing *x, struct as_piece piece)
+char *as_importing_word(struct as_importing *x, struct as_span piece)
 {
 	return as_arena_strndup(&x->words, piece.at, piece.len);
 }
@@ -199,7 +199,7 @@ static int digit_of(char c)
 	return 99;
 }
 
-bool as_piece_number(struct as_piece p, int64_t *number)
+bool as_span_number(struct as_span p, int64_t *number)
 {
 	bool minus = p.len && *p.at == '-';
 	size_t at = minus;
@@ -228,16 +228,16 @@ bool as_piece_number(struct as_piece p, int64_t *number)
 	return true;
 }
 
-static bool find_flag(struct as_piece word, enum as_flag_table table, const char *prefix,
+static bool find_flag(struct as_span word, enum as_flag_table table, const char *prefix,
 		      int64_t *value)
 {
 	size_t n;
 	int64_t exclusive;
 	const struct as_flag_word *words = as_flag_words(table, &n, &exclusive);
 
-	if (as_piece_number(word, value))
+	if (as_span_number(word, value))
 		return true;
-	if (prefix && as_piece_starts(word, prefix)) {
+	if (prefix && as_span_starts(word, prefix)) {
 		word.at += strlen(prefix);
 		word.len -= strlen(prefix);
 	}
@@ -250,12 +250,12 @@ static bool find_flag(struct as_piece word, enum as_flag_table table, const char
 	return false;
 }
 
-bool as_piece_flags(struct as_piece p, enum as_flag_table table, const char *prefix, int64_t *flags)
+bool as_span_flags(struct as_span p, enum as_flag_table table, const char *prefix, int64_t *flags)
 {
 	*flags = 0;
 	while (p.len) {
 		const char *bar = memchr(p.at, '|', p.len);
-		struct as_piece word = { p.at, bar ? (size_t)(bar - p.at) : p.len };
+		struct as_span word = { p.at, bar ? (size_t)(bar - p.at) : p.len };
 		int64_t value;
 
 		if (!find_flag(word, table, prefix, &value))

@@ -164,19 +164,19 @@ static const struct import_fsx_row {
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-static bool read_flags(struct fsx *f, struct as_piece line)
+static bool read_flags(struct fsx *f, struct as_span line)
 {
-	struct as_piece word;
+	struct as_span word;
 
 	f->keep_size = f->close_open = f->unshare = false;
-	while (as_piece_word(&line, &word)) {
-		if (as_piece_is(word, "keep_size"))
+	while (as_span_word(&line, &word)) {
+		if (as_span_is(word, "keep_size"))
 			f->keep_size = true;
-		else if (as_piece_is(word, "close_open"))
+		else if (as_span_is(word, "close_open"))
 			f->close_open = true;
-		else if (as_piece_is(word, "unshare"))
+		else if (as_span_is(word, "unshare"))
 			f->unshare = true;
-		else if (!as_piece_is(word, "*")) {
+		else if (!as_span_is(word, "*")) {
 			as_importing_miss(f->x, "unknown flag '%.*s'", (int)word.len, word.at);
 			return false;
 		}
@@ -185,14 +185,14 @@ static bool read_flags(struct fsx *f, struct as_piece line)
 }
 
 /* The numbers of a row; false, told, when they are not there. */
-static bool read_numbers(struct fsx *f, const struct import_fsx_row *row, struct as_piece *line,
+static bool read_numbers(struct fsx *f, const struct import_fsx_row *row, struct as_span *line,
 			 int64_t *size)
 {
 	int64_t numbers[NUMBERS_MAX] = { 0 };
-	struct as_piece word;
+	struct as_span word;
 
 	for (unsigned i = 0; i < row->numbers; i++) {
-		if (!as_piece_word(line, &word) || !as_piece_number(word, &numbers[i]) ||
+		if (!as_span_word(line, &word) || !as_span_number(word, &numbers[i]) ||
 		    numbers[i] < 0 || numbers[i] > UINT32_MAX) {
 			as_importing_miss(f->x, "%s: expected %u numbers", row->name, row->numbers);
 			return false;
@@ -219,7 +219,7 @@ static void begin(struct fsx *f, int64_t size)
 	set_size(f, size);
 }
 
-static void read_op(struct fsx *f, const struct import_fsx_row *row, struct as_piece line,
+static void read_op(struct fsx *f, const struct import_fsx_row *row, struct as_span line,
 		    bool skipped)
 {
 	int64_t size;
@@ -239,23 +239,23 @@ static void read_op(struct fsx *f, const struct import_fsx_row *row, struct as_p
 	}
 }
 
-int as_import_fsx(struct as_importing *x, struct as_piece text, struct as_err *err)
+int as_import_fsx(struct as_importing *x, struct as_span text, struct as_err *err)
 {
 	struct fsx f = { .x = x };
-	struct as_piece line, word;
+	struct as_span line, word;
 
 	(void)err;
 	while (as_importing_line(x, &text, &line)) {
 		const struct import_fsx_row *row = NULL;
 		bool skipped;
 
-		if (!as_piece_word(&line, &word) || *word.at == '#')
+		if (!as_span_word(&line, &word) || *word.at == '#')
 			continue;
-		skipped = as_piece_is(word, "skip");
+		skipped = as_span_is(word, "skip");
 		if (skipped)
-			as_piece_word(&line, &word);
+			as_span_word(&line, &word);
 		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-			if (as_piece_is(word, rows[i].name))
+			if (as_span_is(word, rows[i].name))
 				row = &rows[i];
 		if (row)
 			read_op(&f, row, line, skipped);

@@ -24,13 +24,13 @@ struct jlang {
 	char **open; /* by slot: the path, NULL: free */
 	size_t n_paths, n_open;
 	struct as_buf checkpoints;
-	struct as_piece args[ARGS_MAX];
+	struct as_span args[ARGS_MAX];
 	size_t n_args;
 };
 
 /* ---- Names and slots ------------------------------------------------------------------------- */
 
-static bool is_flat(const char *path, struct as_piece name)
+static bool is_flat(const char *path, struct as_span name)
 {
 	for (; *path; path++) {
 		if (*path == '/')
@@ -44,18 +44,18 @@ static bool is_flat(const char *path, struct as_piece name)
 }
 
 /* The path that a command calls by `name`, or NULL, told. */
-static const char *path_of(struct jlang *j, struct as_piece name)
+static const char *path_of(struct jlang *j, struct as_span name)
 {
 	struct as_buf path = { 0 };
 	char *copy = NULL;
 
-	if (as_piece_is(name, "test"))
+	if (as_span_is(name, "test"))
 		return "/";
 	for (size_t i = 0; i < j->n_paths && !copy; i++) {
 		if (!is_flat(j->paths[i], name))
 			continue;
 		as_buf_addf(&path, "/%s", j->paths[i]);
-		copy = as_importing_word(j->x, (struct as_piece){ path.data, path.len });
+		copy = as_importing_word(j->x, (struct as_span){ path.data, path.len });
 	}
 	as_buf_free(&path);
 	if (!copy)
@@ -204,7 +204,7 @@ static const struct command {
 };
 
 /* false: told. */
-static bool read_arg(struct jlang *j, char letter, struct as_piece arg, struct as_op *op)
+static bool read_arg(struct jlang *j, char letter, struct as_span arg, struct as_op *op)
 {
 	const char *path;
 	int64_t number = 0;
@@ -222,13 +222,13 @@ static bool read_arg(struct jlang *j, char letter, struct as_piece arg, struct a
 			as_importing_miss(j->x, "%.*s is not open here", (int)arg.len, arg.at);
 		return op->fd >= 0;
 	case 'f':
-		ok = as_piece_flags(arg, AS_FLAGS_OPEN_FLAGS, NULL, &op->flags);
+		ok = as_span_flags(arg, AS_FLAGS_OPEN_FLAGS, NULL, &op->flags);
 		break;
 	case 'F':
-		ok = as_piece_flags(arg, AS_FLAGS_FALLOC_FLAGS, "FALLOC_FL_", &op->flags);
+		ok = as_span_flags(arg, AS_FLAGS_FALLOC_FLAGS, "FALLOC_FL_", &op->flags);
 		break;
 	default:
-		ok = as_piece_number(arg, &number);
+		ok = as_span_number(arg, &number);
 	}
 	if (letter == 'm')
 		op->mode = ok && number >= 0 && number <= AS_MODE_MAX ? (uint32_t)number : 010000;
@@ -264,20 +264,20 @@ static void read_command(struct jlang *j, const struct command *command)
 		as_importing_add(j->x, &op);
 }
 
-static void read_line(struct jlang *j, struct as_piece line)
+static void read_line(struct jlang *j, struct as_span line)
 {
-	struct as_piece name, more;
+	struct as_span name, more;
 
-	if (!as_piece_word(&line, &name))
+	if (!as_span_word(&line, &name))
 		return;
 	for (j->n_args = 0; j->n_args < ARGS_MAX; j->n_args++)
-		if (!as_piece_word(&line, &j->args[j->n_args]))
+		if (!as_span_word(&line, &j->args[j->n_args]))
 			break;
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (!as_piece_is(name, commands[i].name))
+		if (!as_span_is(name, commands[i].name))
 			continue;
 		j->x->understood++;
-		if (as_piece_word(&line, &more))
+		if (as_span_word(&line, &more))
 			as_importing_miss(j->x, "%s: too many arguments", commands[i].name);
 		else
 			read_command(j, &commands[i]);
@@ -286,40 +286,40 @@ static void read_line(struct jlang *j, struct as_piece line)
 	as_importing_miss(j->x, "no operation for the command '%.*s'", (int)name.len, name.at);
 }
 
-static void define(struct jlang *j, struct as_piece line)
+static void define(struct jlang *j, struct as_span line)
 {
-	struct as_piece path;
+	struct as_span path;
 
-	if (!as_piece_word(&line, &path))
+	if (!as_span_word(&line, &path))
 		return;
 	j->paths = as_xrealloc(j->paths, (j->n_paths + 1) * sizeof(*j->paths));
 	j->paths[j->n_paths++] = strndup(path.at, path.len);
 }
 
-static enum import_jlang_section heading(struct jlang *j, struct as_piece line)
+static enum import_jlang_section heading(struct jlang *j, struct as_span line)
 {
-	struct as_piece word = { 0 };
+	struct as_span word = { 0 };
 
-	as_piece_word(&line, &word); /* the # */
-	as_piece_word(&line, &word);
-	j->x->understood += as_piece_is(word, "run") || as_piece_is(word, "setup");
-	return as_piece_is(word, "define")				? DEFINE
-	       : as_piece_is(word, "declare")				? DECLARE
-	       : as_piece_is(word, "setup") || as_piece_is(word, "run") ? COMMANDS
-									: NOWHERE;
+	as_span_word(&line, &word); /* the # */
+	as_span_word(&line, &word);
+	j->x->understood += as_span_is(word, "run") || as_span_is(word, "setup");
+	return as_span_is(word, "define")			      ? DEFINE
+	       : as_span_is(word, "declare")			      ? DECLARE
+	       : as_span_is(word, "setup") || as_span_is(word, "run") ? COMMANDS
+								      : NOWHERE;
 }
 
-int as_import_jlang(struct as_importing *x, struct as_piece text, struct as_err *err)
+int as_import_jlang(struct as_importing *x, struct as_span text, struct as_err *err)
 {
 	struct jlang j = { .x = x };
 	enum import_jlang_section section = NOWHERE;
-	struct as_piece line;
+	struct as_span line;
 
 	(void)err;
 	while (as_importing_line(x, &text, &line)) {
 		if (memchr(line.at, '\0', line.len))
 			as_importing_miss(x, "a line with a NUL");
-		else if (as_piece_starts(line, "#"))
+		else if (as_span_starts(line, "#"))
 			section = heading(&j, line);
 		else if (section == DEFINE)
 			define(&j, line);

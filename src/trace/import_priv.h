@@ -4,13 +4,8 @@
 #define AS_TRACE_IMPORT_PRIV_H
 
 #include "trace/import.h"
+#include "trace/strace_scan.h"
 #include "work/arg.h"
-
-/* A piece of the text that is read. */
-struct as_piece {
-	const char *at;
-	size_t len;
-};
 
 struct as_importing {
 	struct as_import *import;
@@ -27,21 +22,21 @@ void as_importing_miss(struct as_importing *x, const char *fmt, ...) AS_PRINTF(2
 bool as_importing_add(struct as_importing *x, const struct as_op *op);
 
 /* The next line without its end; false behind the last. */
-bool as_importing_line(struct as_importing *x, struct as_piece *text, struct as_piece *line);
+bool as_importing_line(struct as_importing *x, struct as_span *text, struct as_span *line);
 /* The next word; false at the end. */
-bool as_piece_word(struct as_piece *line, struct as_piece *word);
-bool as_piece_is(struct as_piece piece, const char *text);
-bool as_piece_starts(struct as_piece piece, const char *text);
+bool as_span_word(struct as_span *line, struct as_span *word);
+bool as_span_is(struct as_span piece, const char *text);
+bool as_span_starts(struct as_span piece, const char *text);
 /* Decimal, 0x hexadecimal or 0 octal, whole; may be negative. */
-bool as_piece_number(struct as_piece piece, int64_t *number);
+bool as_span_number(struct as_span piece, int64_t *number);
 /* Words of a flag table joined by '|', each with or without the prefix; numbers are taken. */
-bool as_piece_flags(struct as_piece piece, enum as_flag_table table, const char *prefix,
-		    int64_t *flags);
+bool as_span_flags(struct as_span piece, enum as_flag_table table, const char *prefix,
+		   int64_t *flags);
 /* A copy that ends with a NUL and lives until the next line. */
-char *as_importing_word(struct as_importing *x, struct as_piece piece);
+char *as_importing_word(struct as_importing *x, struct as_span piece);
 
-int as_import_jlang(struct as_importing *x, struct as_piece text, struct as_err *err);
-int as_import_fsx(struct as_importing *x, struct as_piece text, struct as_err *err);
-int as_import_strace(struct as_importing *x, struct as_piece text, struct as_err *err);
+int as_import_jlang(struct as_importing *x, struct as_span text, struct as_err *err);
+int as_import_fsx(struct as_importing *x, struct as_span text, struct as_err *err);
+int as_import_strace(struct as_importing *x, struct as_span text, struct as_err *err);
 
 #endif

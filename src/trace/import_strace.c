@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * import_strace: the log of strace, with or without -f, -y and times. Each call on the tree becomes
- * the operation that makes the same call, in the order in which the calls came back; failed ones,
- * too. Paths are made absolute (every process has its own working directory), descriptors become
- * slots. Written bytes are patterns. What was found in the tree and nobody in the log had made is
- * made first: folders and empty files.
+ * import_strace: the log of strace, with the options that read_strace.c knows. Each call on the tree
+ * becomes the operation that makes the same call, in the order in which the calls came back; failed
+ * ones, too. Paths are made absolute (every process has its own working directory), descriptors
+ * become slots. Written bytes are patterns. What was found in the tree and nothing in the log had
+ * made is made first: folders and empty files (import_tree.h).
  *
- * Not followed: symbolic links and mounts (a path is inside the tree by its name), the umask.
+ * Symbolic links and mounts are not followed (a path is inside the tree by its name), and the umask
+ * is not known. A call that a signal interrupted and that was made again is one operation.
  */
+#include "base/array.h"
 #include "trace/import_strace_args.h"
+#include "trace/trace.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,118 +57,182 @@ static const struct import_strace_row {
 #undef CALL
 };
 
-/* ---- What a call leaves behind --------------------------------------------------------------- */
+/* ---- What calls do to open files -------------------------------------------------------------- */
+
+/* For the world: a descriptor of the open file in a slot is made, or goes away. */
+static void on_file(void *ctx, unsigned file, int fd, int by)
+{
+	struct as_tracing *t = ctx;
+
+	if (file == AS_TRACING_LEFT_OUT)
+		return;
+	if (by > 0) {
+		t->files[file - 1].refs++;
+		return;
+	}
+	AS_ARRAY_ROOM(t->closed, t->n_closed, t->closed_cap);
+	t->closed[t->n_closed++] = (struct as_tracing_closed){ fd, (int)file - 1 };
+}
+
+static int by_fd(const void *a, const void *b)
+{
+	const struct as_tracing_closed *one = a, *other = b;
+
+	return (one->fd > other->fd) - (one->fd < other->fd);
+}
+
+/* The last descriptor closes the file, in the order of their numbers. */
+static void close_files(struct as_tracing *t)
+{
+	if (t->n_closed > 1)
+		qsort(t->closed, t->n_closed, sizeof(*t->closed), by_fd);
+	for (size_t i = 0; i < t->n_closed; i++) {
+		struct as_op op = as_op_make(AS_OP_CLOSE);
+
+		op.fd = t->closed[i].slot;
+		if (!--t->files[op.fd].refs)
+			as_importing_add(t->x, &op);
+	}
+	t->n_closed = 0;
+}
+
+static int free_slot(const struct as_tracing *t)
+{
+	for (int i = 0; i <= AS_SLOT_MAX; i++)
+		if (!t->files[i].refs)
+			return i;
+	return AS_SLOT_NONE;
+}
+
+/* The descriptor in an argument; -1: there is none. */
+static int fd_in(struct as_tracing *t, size_t arg)
+{
+	struct as_span said;
+	int fd;
+
+	return arg < t->scan->n_args && as_tracing_fd(t, t->scan->args[arg], &fd, &said) ? fd : -1;
+}
+
+/* The open file of the descriptor in an argument; NULL: it is in no slot. */
+static struct as_tracing_file *file_in(struct as_tracing *t, size_t arg, int *slot)
+{
+	*slot = as_tracing_slot(t, fd_in(t, arg));
+	return *slot >= 0 ? &t->files[*slot] : NULL;
+}
+
+/* Where the descriptor stands after the call, as far as the log tells. */
+static void move_offset(struct as_tracing *t, enum as_opcode code)
+{
+	int slot;
+	struct as_tracing_file *file = file_in(t, 0, &slot);
+
+	if (!file || t->ret < 0)
+		return;
+	if (code == AS_OP_LSEEK)
+		file->at = t->ret;
+	else if (code == AS_OP_WRITE && file->appends)
+		file->at = -1;
+	else if ((code == AS_OP_READ || code == AS_OP_WRITE) && file->at >= 0)
+		file->at = t->ret > INT64_MAX - file->at ? -1 : file->at + t->ret;
+}
+
+/* copy_file_range without offsets works at those of the descriptors and moves them. The operation
+ * has offsets and moves nothing: a seek follows. */
+static void seek_after(struct as_tracing *t, size_t arg)
+{
+	struct as_op seek = as_op_make(AS_OP_LSEEK);
+	int slot;
+	struct as_tracing_file *file = file_in(t, arg, &slot);
+
+	if (t->bad || t->ret <= 0 || !file || file->at < 0 ||
+	    !as_span_is(t->scan->args[arg + 1], "NULL"))
+		return;
+	file->at += t->ret;
+	seek.fd = slot;
+	seek.off = file->at;
+	as_importing_add(t->x, &seek);
+}
+
+/* They move any of their descriptors. */
+static void forget_offsets(struct as_tracing *t)
+{
+	for (size_t i = 0; i < 3; i++) {
+		int slot;
+		struct as_tracing_file *file = file_in(t, i, &slot);
+
+		if (file)
+			file->at = -1;
+	}
+}
+
+/* Listing a directory takes several calls; the operation is all of them. */
+static bool is_listed_again(struct as_tracing *t)
+{
+	int slot;
+	struct as_tracing_file *file = file_in(t, 0, &slot);
+	bool again = file && file->listed;
+
+	if (file)
+		file->listed = true;
+	return again;
+}
+
+/* ---- One operation --------------------------------------------------------------------------- */
 
 static void before(struct as_tracing *t, const struct as_op *op)
 {
-	struct as_tr_world *w = &t->world;
 	bool makes = op->code == AS_OP_MKDIR || op->code == AS_OP_MKNOD;
 
-	if (t->call->failed)
+	if (t->failed)
 		return;
 	if (op->code != AS_OP_SYMLINK && op->path && *op->path) {
 		if (makes)
-			as_tr_needs_folder_of(w, op->path);
+			as_import_tree_needs_folder_of(&t->tree, op->path);
 		else
-			as_tr_needs(w, op->path,
-				    op->code == AS_OP_RMDIR || op->code == AS_OP_CHCWD ||
-					    op->code == AS_OP_READDIR || op->code == AS_OP_STATFS);
+			as_import_tree_needs(&t->tree, op->path,
+					     op->code == AS_OP_RMDIR || op->code == AS_OP_CHCWD ||
+						     op->code == AS_OP_READDIR ||
+						     op->code == AS_OP_STATFS);
 	}
 	if (op->path2)
-		as_tr_needs_folder_of(w, op->path2);
+		as_import_tree_needs_folder_of(&t->tree, op->path2);
 }
 
 static void after(struct as_tracing *t, const struct as_op *op)
 {
-	struct as_tr_world *w = &t->world;
+	enum { EXCHANGE = 2 };
 
-	if (t->call->failed)
+	if (t->failed)
 		return;
 	switch (op->code) {
 	case AS_OP_MKDIR:
 	case AS_OP_MKNOD:
-		as_tr_made(w, op->path);
+		as_import_tree_made(&t->tree, op->path);
 		break;
 	case AS_OP_HARDLINK:
 	case AS_OP_SYMLINK:
-		as_tr_made(w, op->path2);
+		as_import_tree_made(&t->tree, op->path2);
 		break;
 	case AS_OP_UNLINK:
 	case AS_OP_RMDIR:
-		as_tr_gone(w, op->path);
+		as_import_tree_gone(&t->tree, op->path);
 		break;
 	case AS_OP_RENAME:
-		as_tr_renamed(w, op->path, op->path2);
+		as_import_tree_renamed(&t->tree, op->path, op->path2);
 		break;
 	case AS_OP_RENAME2:
-		if (!(op->flags & 2))
-			as_tr_renamed(w, op->path, op->path2);
+		if (!(op->flags & EXCHANGE))
+			as_import_tree_renamed(&t->tree, op->path, op->path2);
 		break;
 	default:
 		break;
 	}
 }
 
-static struct as_tr_file *file_of(struct as_tracing *t, size_t arg)
+/* Adds the operation, or tells or counts why it is not one of the workload. */
+static void put_op(struct as_tracing *t, const struct as_op *op)
 {
-	const char *said;
-	int64_t fd;
-
-	if (arg >= t->call->n_args || !as_strace_fd(t->x, t->call->args[arg], &fd, &said))
-		return NULL;
-	return as_tr_file(t->p, fd);
-}
-
-/* Where descriptors stand, as far as the log tells. */
-static void move_offset(struct as_tracing *t, enum as_opcode code)
-{
-	struct as_tr_file *file = file_of(t, 0);
-	int64_t ret = t->call->ret;
-
-	if (!file || ret < 0)
-		return;
-	if (code == AS_OP_LSEEK)
-		file->at = ret;
-	else if (code == AS_OP_WRITE && file->appends)
-		file->at = -1;
-	else if ((code == AS_OP_READ || code == AS_OP_WRITE) && file->at >= 0)
-		file->at = ret > INT64_MAX - file->at ? -1 : file->at + ret;
-}
-
-/* copy_file_range without offsets works at those of the descriptors and moves them; with them it
- * does not: a seek follows. */
-static void seek_behind(struct as_tracing *t, size_t arg)
-{
-	struct as_tr_file *file = file_of(t, arg);
-	struct as_op seek = as_op_make(AS_OP_LSEEK);
-
-	if (t->bad || t->call->ret <= 0 || !file || file->slot < 0 || file->at < 0 ||
-	    !as_piece_is(t->call->args[arg + 1], "NULL"))
-		return;
-	file->at += t->call->ret;
-	seek.fd = file->slot;
-	seek.off = file->at;
-	as_importing_add(t->x, &seek);
-}
-
-/* Listing a directory takes several calls; the operation is all of them. */
-static bool is_listed_again(struct as_tracing *t)
-{
-	const char *said;
-	struct as_tr_file *file;
-	int64_t fd;
-	bool again;
-
-	if (!as_strace_fd(t->x, t->call->args[0], &fd, &said) || !(file = as_tr_file(t->p, fd)))
-		return false;
-	again = file->listed;
-	file->listed = true;
-	return again;
-}
-
-static void settle(struct as_tracing *t, struct as_op *op)
-{
-	const struct as_piece name = t->call->name;
+	const struct as_span name = t->scan->name;
 
 	if (t->bad)
 		as_importing_miss(t->x, "%.*s: %s", (int)name.len, name.at, t->bad);
@@ -188,182 +254,131 @@ static void plain_call(struct as_tracing *t, const struct import_strace_row *row
 {
 	struct as_op op = as_op_make(row->code);
 
-	t->from = t->to = NULL;
 	as_tracing_args(t, row->letters, &op);
 	op.nofollow = row->nofollow || t->at_flags & AS_AT_NOFOLLOW;
 	if (row->effect && !t->bad)
 		row->effect(t, &op);
 	if (op.code == AS_OP_WRITE || op.code == AS_OP_PWRITE || op.code == AS_OP_WRITE_XATTR)
 		op.fill = ++t->x->fill;
-	if (op.code == AS_OP_CHCWD && !t->call->failed && !t->bad) {
-		const char *path = NULL;
-
-		if (row->letters[0] == 'F') {
-			struct as_tr_file *file;
-			int64_t fd;
-
-			if (as_strace_fd(t->x, t->call->args[0], &fd, &path) && !path)
-				path = (file = as_tr_file(t->p, fd)) ? file->path : NULL;
-		}
-		path = path ? path : t->from;
-		if (path)
-			as_tr_chdir(t->p, as_importing_word(
-						  t->x, (struct as_piece){ path, strlen(path) }));
-	}
-	if (op.code == AS_OP_READDIR && t->call->n_args && is_listed_again(t))
+	if (op.code == AS_OP_READDIR && is_listed_again(t))
 		return;
-	settle(t, &op);
+	put_op(t, &op);
 	move_offset(t, op.code);
-	if (op.code == AS_OP_COPY_FILE_RANGE && t->call->n_args > 3) {
-		seek_behind(t, 0);
-		seek_behind(t, 2);
+	if (op.code == AS_OP_COPY_FILE_RANGE && t->scan->n_args > 3) {
+		seek_after(t, 0);
+		seek_after(t, 2);
 	}
 }
 
 /* ---- Calls with rules of their own ----------------------------------------------------------- */
 
-static void call_open(struct as_tracing *t, size_t first)
+enum { O_WRONLY_BIT = 01, O_CREAT_BIT = 0100, O_TRUNC_BIT = 01000, O_APPEND_BIT = 02000 };
+enum { O_DIRECTORY_BIT = 0200000 };
+
+/* Arguments from `first` on: the path, the flags, the mode. Returns the slot. */
+static int call_open(struct as_tracing *t, size_t first)
 {
-	const struct as_strace_call *call = t->call;
-	bool creat = as_piece_is(call->name, "creat");
-	const struct as_piece *dirfd = first ? &call->args[0] : NULL;
+	const struct as_scan *call = t->scan;
+	bool creat = as_span_is(call->name, "creat"), makes;
+	const struct as_span *dirfd = first ? &call->args[0] : NULL;
 	struct as_op op = as_op_make(AS_OP_OPEN);
 	size_t mode = first + (creat ? 1 : 2);
 	int64_t number;
 
 	if (call->n_args < first + 2) {
 		t->bad = "an argument that is missing";
-		settle(t, &op);
-		return;
+		put_op(t, &op);
+		return AS_SLOT_NONE;
 	}
-	op.path = as_tracing_path(t, dirfd, call->args[first], &t->from);
+	op.path = as_tracing_path(t, dirfd, call->args[first]);
 	if (creat)
-		op.flags = 01 | 0100 | 01000;
-	else if (!as_piece_flags(call->args[first + 1], AS_FLAGS_OPEN_FLAGS, NULL, &op.flags))
+		op.flags = O_WRONLY_BIT | O_CREAT_BIT | O_TRUNC_BIT;
+	else if (!as_span_flags(call->args[first + 1], AS_FLAGS_OPEN_FLAGS, NULL, &op.flags))
 		t->bad = "flags";
 	if (call->n_args > mode && as_tracing_number(t, call->args[mode], &number))
 		op.mode = (uint32_t)number;
-	op.slot = t->outside ? AS_SLOT_NONE : as_tr_slot(&t->world);
+	op.slot = t->outside ? AS_SLOT_NONE : free_slot(t);
 	if (!t->outside && op.slot < 0)
 		t->bad = "more files are open at once than there are slots";
-	if (!t->bad && t->inside && !call->failed && call->ret >= 0) {
-		bool makes = op.flags & 0100;
-
-		if (makes)
-			as_tr_needs_folder_of(&t->world, op.path);
-		else
-			as_tr_needs(&t->world, op.path, op.flags & 0200000);
-		if (makes)
-			as_tr_made(&t->world, op.path);
+	makes = op.flags & O_CREAT_BIT;
+	if (!t->bad && t->inside && t->ret >= 0 && makes) {
+		as_import_tree_needs_folder_of(&t->tree, op.path);
+		as_import_tree_made(&t->tree, op.path);
+	} else if (!t->bad && t->inside && t->ret >= 0) {
+		as_import_tree_needs(&t->tree, op.path, op.flags & O_DIRECTORY_BIT);
 	}
-	settle(t, &op);
-	if (!t->bad && call->ret >= 0 && t->from)
-		as_tr_put(&t->world, t->p, call->ret, as_tr_file_new(&t->world, t->from, op.slot),
-			  op.flags & 02000000);
+	put_op(t, &op);
+	if (t->bad || !t->inside || t->ret < 0)
+		return AS_SLOT_NONE;
+	t->files[op.slot] = (struct as_tracing_file){ .appends = op.flags & O_APPEND_BIT };
+	return op.slot;
 }
 
-static void call_openat(struct as_tracing *t)
+static int call_openat(struct as_tracing *t)
 {
-	call_open(t, 1);
+	return call_open(t, 1);
 }
 
-static void call_open_path(struct as_tracing *t)
+static int call_open_path(struct as_tracing *t)
 {
-	call_open(t, 0);
+	return call_open(t, 0);
 }
 
-static struct as_tr_file *first_file(struct as_tracing *t, int64_t *fd)
+/* A call on a descriptor that is no operation: is it about the tree? */
+static void count_fd(struct as_tracing *t, bool counts)
 {
-	const char *said;
+	int fd = fd_in(t, 0);
+	bool known = false;
 
-	if (!t->call->n_args || !as_strace_fd(t->x, t->call->args[0], fd, &said))
-		return NULL;
-	return as_tr_file(t->p, *fd);
+	if (counts)
+		as_tracing_fd_path(t, fd, &known);
+	t->x->import->n_other += !known;
+	t->x->import->n_outside += known && as_tracing_slot(t, fd) < 0;
 }
 
-static void call_close(struct as_tracing *t)
+static int call_close(struct as_tracing *t)
 {
-	int64_t fd = -1;
-	struct as_tr_file *file = first_file(t, &fd);
-
-	t->x->import->n_other += !file;
-	t->x->import->n_outside += file && file->slot < 0;
-	if (file)
-		as_tr_put(&t->world, t->p, fd, NULL, false);
+	count_fd(t, true);
+	return AS_SLOT_NONE;
 }
 
-static void call_dup(struct as_tracing *t)
+static int call_dup(struct as_tracing *t)
 {
-	int64_t fd = -1;
-	struct as_tr_file *file = first_file(t, &fd);
-	bool is_fcntl = as_piece_is(t->call->name, "fcntl");
-	bool dups =
-		!is_fcntl || (t->call->n_args > 1 && as_piece_starts(t->call->args[1], "F_DUPFD"));
-	bool cloexec =
-		t->call->n_args > 1 &&
-		memmem(t->call->args[t->call->n_args > 2 && !is_fcntl ? 2 : 1].at,
-		       t->call->args[t->call->n_args > 2 && !is_fcntl ? 2 : 1].len, "CLOEXEC", 7);
+	bool dups = !as_span_is(t->scan->name, "fcntl") ||
+		    (t->scan->n_args > 1 && as_span_starts(t->scan->args[1], "F_DUPFD"));
 
-	t->x->import->n_other += !file || !dups;
-	t->x->import->n_outside += file && dups && file->slot < 0;
-	/* One that the log does not know takes the place of one that it does, too. */
-	if (dups && t->call->ret >= 0 && t->call->ret != fd)
-		as_tr_put(&t->world, t->p, t->call->ret, file, cloexec);
+	count_fd(t, dups);
+	return AS_SLOT_NONE;
 }
 
-static void call_clone(struct as_tracing *t)
-{
-	bool files = false, place = false;
-
-	t->x->import->n_other++;
-	for (size_t i = 0; i < t->call->n_args && i < AS_STRACE_ARGS_MAX; i++) {
-		files |= memmem(t->call->args[i].at, t->call->args[i].len, "CLONE_FILES", 11) !=
-			 NULL;
-		place |= memmem(t->call->args[i].at, t->call->args[i].len, "CLONE_FS", 8) != NULL;
-	}
-	if (t->call->ret > 0)
-		as_tr_clone(&t->world, t->p, (unsigned)t->call->ret, files, place);
-}
-
-static void call_exec(struct as_tracing *t)
+static int call_process(struct as_tracing *t)
 {
 	t->x->import->n_other++;
-	if (!t->call->failed)
-		as_tr_exec(&t->world, t->p);
+	return AS_SLOT_NONE;
 }
 
-static void call_getcwd(struct as_tracing *t)
+static int call_getcwd(struct as_tracing *t)
 {
-	const char *path = t->call->n_args && t->call->ret > 0
-				   ? as_strace_string(t->x, t->call->args[0])
-				   : NULL;
+	const char *path =
+		t->scan->n_args && t->ret > 0 ? as_tracing_text(t, t->scan->args[0]) : NULL;
 
 	t->x->import->n_other++;
 	if (path && *path == '/')
-		as_tr_chdir(t->p, path);
+		as_world_cwd(t->to.world, t->tid, path, strlen(path));
+	return AS_SLOT_NONE;
 }
 
+/* They return the slot of the file that was opened. */
 static const struct special {
 	const char *name;
-	void (*call)(struct as_tracing *t);
+	int (*call)(struct as_tracing *t);
 } specials[] = {
 	{ "open", call_open_path }, { "openat", call_openat }, { "creat", call_open_path },
 	{ "close", call_close },    { "dup", call_dup },       { "dup2", call_dup },
-	{ "dup3", call_dup },	    { "fcntl", call_dup },     { "clone", call_clone },
-	{ "clone3", call_clone },   { "fork", call_clone },    { "vfork", call_clone },
-	{ "execve", call_exec },    { "getcwd", call_getcwd },
+	{ "dup3", call_dup },	    { "fcntl", call_dup },     { "clone", call_process },
+	{ "clone3", call_process }, { "fork", call_process },  { "vfork", call_process },
+	{ "execve", call_process }, { "getcwd", call_getcwd },
 };
-
-/* They move any of their descriptors. */
-static void forget_offsets(struct as_tracing *t)
-{
-	for (size_t i = 0; i < 3; i++) {
-		struct as_tr_file *file = file_of(t, i);
-
-		if (file)
-			file->at = -1;
-	}
-}
 
 /* Calls on paths that no operation does: in which argument the path is. */
 static const struct pathed {
@@ -390,22 +405,20 @@ static const struct pathed {
 };
 
 /* No operation does it: is it about the tree at all? */
-static void unknown_call(struct as_tracing *t)
+static void no_operation(struct as_tracing *t)
 {
-	const struct as_strace_call *call = t->call;
-	int64_t fd;
-	struct as_tr_file *file = first_file(t, &fd);
-	bool about = file && file->slot >= 0;
+	const struct as_scan *call = t->scan;
+	bool about = as_tracing_slot(t, fd_in(t, 0)) >= 0;
 
-	if (as_piece_is(call->name, "sendfile") || as_piece_is(call->name, "splice"))
+	if (as_span_is(call->name, "sendfile") || as_span_is(call->name, "splice"))
 		forget_offsets(t);
 	for (size_t i = 0; i < sizeof(pathed) / sizeof(pathed[0]); i++) {
 		size_t arg = pathed[i].path;
 
-		if (!as_piece_is(call->name, pathed[i].name) || arg >= call->n_args)
+		if (!as_span_is(call->name, pathed[i].name) || arg >= call->n_args)
 			continue;
-		about = as_tracing_path(t, pathed[i].at ? &call->args[0] : NULL, call->args[arg],
-					&t->from) != NULL;
+		about = as_tracing_path(t, pathed[i].at ? &call->args[0] : NULL, call->args[arg]) !=
+			NULL;
 		t->x->import->n_outside += !about && t->outside;
 		if (t->outside)
 			return;
@@ -417,76 +430,107 @@ static void unknown_call(struct as_tracing *t)
 		t->x->import->n_other++;
 }
 
-/* ---- Lines ----------------------------------------------------------------------------------- */
+/* ---- What the reader tells ------------------------------------------------------------------- */
 
-static void one_call(struct as_tracing *t, struct as_piece text)
+static struct as_tracing *tracing_of(struct as_receiver *to)
 {
-	struct as_strace_call call;
+	return (struct as_tracing *)(void *)to;
+}
 
-	if (!as_strace_parse(text, &call)) {
-		as_importing_miss(t->x, "not a line of strace");
+/* A label of a thread is its own number; a new one has that of its parent, or none. */
+static void meet(struct as_tracing *t, unsigned tid)
+{
+	if (as_world_label(t->to.world, tid) == tid)
 		return;
-	}
+	as_world_set_label(t->to.world, tid, tid);
+	AS_ARRAY_ROOM(t->tids, t->n_tids, t->tids_cap);
+	t->tids[t->n_tids++] = tid;
+}
+
+/* The operation of the call at hand. Returns the slot of the file that it opened. */
+static int take_call(struct as_tracing *t)
+{
+	const struct as_scan *scan = t->now.scan;
+
+	close_files(t);
+	as_arena_reset(&t->x->words);
+	t->x->line = t->now.line;
 	t->x->understood++;
-	t->call = &call;
+	t->room.used = 0;
+	t->scan = scan;
+	t->tid = scan->tid;
+	t->ret = scan->has_result ? (int64_t)scan->result : -1;
+	t->failed = t->ret == -1 && scan->error.len;
 	t->inside = t->outside = t->unknown = 0;
 	t->bad = NULL;
-	t->from = t->to = t->about = NULL;
 	t->at_flags = 0;
+	meet(t, t->tid);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (as_piece_is(call.name, rows[i].name)) {
+		if (as_span_is(scan->name, rows[i].name)) {
 			plain_call(t, &rows[i]);
-			return;
+			return AS_SLOT_NONE;
 		}
 	}
-	for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
-		if (as_piece_is(call.name, specials[i].name)) {
-			specials[i].call(t);
-			return;
-		}
-	}
-	unknown_call(t);
+	for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
+		if (as_span_is(scan->name, specials[i].name))
+			return specials[i].call(t);
+	no_operation(t);
+	return AS_SLOT_NONE;
 }
 
-#define UNFINISHED "<unfinished ...>"
-#define RESUMED " resumed>"
-
-static void one_line(struct as_tracing *t, struct as_piece line)
+static void on_call(struct as_receiver *to, const struct as_syscall *call)
 {
-	unsigned pid = as_strace_prefix(&line);
-	const char *at;
+	struct as_tracing *t = tracing_of(to);
+	enum as_spec_act act = (enum as_spec_act)call->spec->act;
+	struct as_about about;
+	bool known;
+	int slot;
 
-	if (!line.len)
-		return;
-	if (as_piece_starts(line, "strace: ")) /* "Process 12 attached" */
-		return;
-	t->p = as_tr_process(&t->world, pid);
-	if (as_piece_starts(line, "---")) /* a signal */
-		return;
-	if (as_piece_starts(line, "+++")) {
-		as_tr_exit(&t->world, t->p);
+	if (as_syscall_interrupted(call)) {
+		t->x->understood++;
 		return;
 	}
-	at = memmem(line.at, line.len, RESUMED, strlen(RESUMED));
-	if (as_piece_starts(line, "<... ") && at) {
-		struct as_buf whole = { 0 };
-
-		at += strlen(RESUMED);
-		as_buf_add(&whole, as_buf_str(&t->p->pending), t->p->pending.len);
-		as_buf_add(&whole, at, line.len - (size_t)(at - line.at));
-		as_buf_clear(&t->p->pending);
-		one_call(t, (struct as_piece){ as_buf_str(&whole), whole.len });
-		as_buf_free(&whole);
-		return;
-	}
-	if (line.len > strlen(UNFINISHED) &&
-	    !memcmp(line.at + line.len - strlen(UNFINISHED), UNFINISHED, strlen(UNFINISHED))) {
-		as_buf_clear(&t->p->pending);
-		as_buf_add(&t->p->pending, line.at, line.len - strlen(UNFINISHED));
-		return;
-	}
-	one_call(t, line);
+	slot = take_call(t);
+	as_world_call(to->world, call, &about);
+	if (act == AS_ACT_OPEN && t->ret >= 0 && slot >= 0)
+		as_world_set_file(to->world, t->tid, (int)t->ret, (unsigned)slot + 1);
+	else if (act == AS_ACT_OPEN && t->ret >= 0 && as_tracing_fd_path(t, (int)t->ret, &known))
+		as_world_set_file(to->world, t->tid, (int)t->ret, AS_TRACING_LEFT_OUT);
+	if ((act == AS_ACT_FORK || act == AS_ACT_VFORK || act == AS_ACT_CLONE) && t->ret > 0)
+		meet(t, (unsigned)t->ret);
+	close_files(t);
 }
+
+static void on_unknown_call(struct as_receiver *to, const char *name, size_t len)
+{
+	(void)name;
+	(void)len;
+	take_call(tracing_of(to));
+}
+
+static void on_not_understood(struct as_receiver *to, const char *text, size_t len)
+{
+	struct as_tracing *t = tracing_of(to);
+
+	(void)text;
+	(void)len;
+	t->x->line = t->now.line;
+	as_importing_miss(t->x, "not a line of strace");
+}
+
+static void on_remark(struct as_receiver *to, enum as_remark remark, uint64_t n)
+{
+	struct as_tracing *t = tracing_of(to);
+
+	(void)n;
+	if (remark != AS_REMARK_UNFINISHED || !t->now.scan || t->now.scan->kind != AS_SCAN_RESUME)
+		return;
+	t->x->line = t->now.line;
+	as_importing_miss(t->x, "%.*s: its beginning is not in the log", (int)t->now.scan->name.len,
+			  t->now.scan->name.at);
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 /* What was there first, then what was done. */
 static void put_first(struct as_importing *x, const struct as_seq *first)
@@ -503,22 +547,61 @@ static void put_first(struct as_importing *x, const struct as_seq *first)
 	x->seq = whole;
 }
 
-int as_import_strace(struct as_importing *x, struct as_piece text, struct as_err *err)
+static int read_log(struct as_tracing *t, struct as_span text, struct as_err *err)
 {
-	struct as_tracing t = { .x = x };
-	struct as_piece line;
+	struct as_source_input input = { .path = t->x->import->file };
+	struct as_buf copy = { 0 }; /* with a NUL after it, which the reader wants */
+	int rc;
 
-	if (x->import->under && x->import->under[0] != '/')
-		return as_fail(err, AS_EUSE, "'%s' is not an absolute path", x->import->under);
-	as_tr_open(&t.world, x, x->import->under);
-	while (as_importing_line(x, &text, &line)) {
-		if (memchr(line.at, '\0', line.len))
-			as_importing_miss(x, "a line with a NUL");
-		else
-			one_line(&t, line);
+	as_buf_add(&copy, text.at, text.len);
+	input.trace = as_trace_on(as_buf_str(&copy), copy.len);
+	rc = as_strace_read(&input, &t->to, &t->now, err);
+	as_trace_free(input.trace);
+	as_buf_free(&copy);
+	close_files(t);
+	/* Those that the log leaves running. */
+	for (size_t i = 0; i < t->n_tids; i++) {
+		as_world_exit(t->to.world, t->tids[i]);
+		close_files(t);
 	}
-	if (t.world.first->n)
-		put_first(x, t.world.first);
-	as_tr_close(&t.world);
-	return 0;
+	return rc;
+}
+
+int as_import_strace(struct as_importing *x, struct as_span text, struct as_err *err)
+{
+	const char *under = x->import->under ? x->import->under : "/";
+	struct as_world_options options = { .cwd = under };
+	struct as_spec *spec;
+	struct as_tracing *t;
+	struct as_buf root = { 0 };
+	int rc;
+
+	if (*under != '/')
+		return as_fail(err, AS_EUSE, "'%s' is not an absolute path", under);
+	spec = as_spec_new();
+	t = as_xcalloc(1, sizeof(*t));
+	t->x = x;
+	t->to = (struct as_receiver){ .spec = spec,
+				      .call = on_call,
+				      .remark = on_remark,
+				      .unknown_call = on_unknown_call,
+				      .not_understood = on_not_understood };
+	rc = as_world_new(spec, &options, &t->to.world, err);
+	as_assert(!rc);
+	as_world_watch_files(t->to.world, on_file, t);
+	as_world_plain_path(t->to.world, under, strlen(under), &root);
+	as_import_tree_open(&t->tree, x, as_buf_str(&root));
+	t->room.at = as_xmalloc(2 * AS_LINE_MAX);
+	rc = read_log(t, text, err);
+	if (!rc && t->tree.first->n)
+		put_first(x, t->tree.first);
+	as_world_free(t->to.world);
+	as_import_tree_close(&t->tree);
+	as_spec_free(spec);
+	as_buf_free(&root);
+	free(t->room.at);
+	free(t->closed);
+	free(t->tids);
+	free(t);
+	return rc;
 }

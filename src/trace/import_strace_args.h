@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* import_strace_args: a call of a log on its way to an operation: what its arguments say. */
+/*
+ * import_strace_args: a call of a log on its way to an operation: what its arguments say. Lines and
+ * values are read as they are for coverage (read_strace.h, strace_value.h), and descriptors,
+ * working directories and paths are those of the world.
+ */
 #ifndef AS_TRACE_IMPORT_STRACE_ARGS_H
 #define AS_TRACE_IMPORT_STRACE_ARGS_H
 
-#include "trace/import_strace_line.h"
-#include "trace/import_strace_world.h"
+#include "trace/import_tree.h"
+#include "trace/read_strace.h"
+#include "trace/strace_value.h"
 
 /* AT_ flags. */
 enum {
@@ -14,24 +19,50 @@ enum {
 	AS_AT_EMPTY = 0x1000
 };
 
+/* The open file in a slot. To the world it has the number of the slot, + 1. */
+struct as_tracing_file {
+	unsigned refs; /* descriptors of all processes */
+	int64_t at; /* its offset, -1: not known */
+	bool appends; /* O_APPEND */
+	bool listed; /* its entries were read */
+};
+
+#define AS_TRACING_LEFT_OUT AS_WORLD_FILES /* an open file of the tree that is in no slot */
+
 struct as_tracing {
+	struct as_receiver to; /* what the reader reports to */
+	struct as_strace_now now;
 	struct as_importing *x;
-	struct as_tr_world world;
-	struct as_tr_process *p;
-	const struct as_strace_call *call;
+	struct as_import_tree tree;
+	struct as_scan_room room;
+	struct as_tracing_file files[AS_SLOT_MAX + 1];
+	struct as_tracing_closed {
+		int fd, slot;
+	} * closed; /* descriptors that are gone, and have not been looked at yet */
+	size_t n_closed, closed_cap;
+	unsigned *tids; /* in the order in which they came up */
+	size_t n_tids, tids_cap;
 	/* Of the call at hand: */
+	unsigned tid;
+	const struct as_scan *scan;
+	int64_t ret; /* -1: failed, or not known */
+	bool failed;
 	unsigned inside, outside, unknown;
 	const char *bad; /* which argument cannot be read */
-	const char *from, *to; /* first and second path on the machine */
-	const char *about; /* the path of the descriptor it is about, in the tree */
 	int64_t at_flags;
 };
 
-/* A path of the tree, or NULL; counts where it leads. *machine is the path on the machine. */
-const char *as_tracing_path(struct as_tracing *t, const struct as_piece *dirfd, struct as_piece arg,
-			    const char **machine);
-bool as_tracing_number(struct as_tracing *t, struct as_piece arg, int64_t *number);
-/* All arguments of a call, by the letters of its row in strace.def. */
+const char *as_tracing_text(struct as_tracing *t, struct as_span arg);
+/* said: the path that -y printed, empty if there is none. */
+bool as_tracing_fd(struct as_tracing *t, struct as_span arg, int *fd, struct as_span *said);
+/* The slot of a descriptor, AS_SLOT_NONE: it has none. */
+int as_tracing_slot(struct as_tracing *t, int fd);
+/* Where it leads in the tree; NULL: elsewhere, or that is not known. */
+const char *as_tracing_fd_path(struct as_tracing *t, int fd, bool *known);
+/* A path of the tree, or NULL; counts where it leads. dirfd: NULL for the working directory. */
+const char *as_tracing_path(struct as_tracing *t, const struct as_span *dirfd, struct as_span arg);
+bool as_tracing_number(struct as_tracing *t, struct as_span arg, int64_t *number);
+/* All arguments of a call, by the letters of its row in import_strace.def. */
 void as_tracing_args(struct as_tracing *t, const char *letters, struct as_op *op);
 
 #endif

@@ -8,9 +8,9 @@
  * is not understood. Calls of 32 bit programs are printed in the same words as others, and are
  * counted with them. A trace that has addresses in place of names (-e raw) is refused.
  */
+#include "trace/read_strace.h"
 #include "base/buf.h"
 #include "trace/pending.h"
-#include "trace/source.h"
 #include "trace/strace_ids.h"
 #include "trace/strace_value.h"
 #include "trace/trace.h"
@@ -24,6 +24,7 @@
 
 struct strace_reader {
 	struct as_receiver *to;
+	struct as_strace_now *now;
 	struct as_spell *spell;
 	struct as_pendings pendings;
 	struct as_scan_room room;
@@ -86,6 +87,7 @@ static void report(struct strace_reader *r, struct as_scan *scan, unsigned tid)
 {
 	const struct as_spec_call *spec = as_spec_find(r->to->spec, scan->name.at, scan->name.len);
 
+	r->now->scan = scan;
 	if (!spec)
 		spec = find_call(r->to->spec, scan);
 	if (!spec) {
@@ -319,10 +321,13 @@ static void take(struct strace_reader *r, const char *line, size_t len, bool cut
 	}
 	as_scan_line(line, len, &scan);
 	identify(r, &scan);
+	r->now->line = (unsigned)r->lines;
+	r->now->scan = &scan;
 	if (scan.kind == AS_SCAN_UNKNOWN)
 		scan.tail = (struct as_span){ line, len };
 	if (cut ? scan.kind != AS_SCAN_EXIT : !take_scanned(r, &scan))
 		r->to->not_understood(r->to, line, len);
+	r->now->scan = NULL;
 	as_buf_clear(&r->broken);
 }
 
@@ -351,9 +356,10 @@ static int end_of_trace(struct strace_reader *r, const struct as_source_input *i
 	return as_trace_status(input->trace, err);
 }
 
-static int run(const struct as_source_input *input, struct as_receiver *to, struct as_err *err)
+int as_strace_read(const struct as_source_input *input, struct as_receiver *to,
+		   struct as_strace_now *now, struct as_err *err)
 {
-	struct strace_reader r = { .to = to };
+	struct strace_reader r = { .to = to, .now = now };
 	const char *line;
 	size_t len;
 	bool cut;
@@ -374,6 +380,13 @@ static int run(const struct as_source_input *input, struct as_receiver *to, stru
 	as_buf_free(&r.broken);
 	free(r.room.at);
 	return rc;
+}
+
+static int run(const struct as_source_input *input, struct as_receiver *to, struct as_err *err)
+{
+	struct as_strace_now now = { 0 };
+
+	return as_strace_read(input, to, &now, err);
 }
 
 /* By how many of the first lines are lines of strace; one is not enough, nearly anything with

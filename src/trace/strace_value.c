@@ -82,7 +82,7 @@ static size_t quoted(struct as_span s)
 }
 
 /* "\"text\"", "\"text\"...", NULL, an address; --secontext puts a context after it. */
-static void text_value(struct as_span s, struct as_scan_room *room, struct as_syscall_slot *slot)
+void as_scan_text(struct as_span s, struct as_scan_room *room, struct as_syscall_slot *slot)
 {
 	const char *end;
 
@@ -104,7 +104,7 @@ static void text_value(struct as_span s, struct as_scan_room *room, struct as_sy
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
 /* "3", "3</path>", "AT_FDCWD", "AT_FDCWD</path>", "-1" */
-static void fd_value(struct as_span s, struct as_scan_room *room, struct as_syscall_slot *slot)
+void as_scan_fd(struct as_span s, struct as_scan_room *room, struct as_syscall_slot *slot)
 {
 	const char *angle = memchr(s.at, '<', s.len), *blank;
 	struct as_span number = { s.at, angle ? (size_t)(angle - s.at) : s.len };
@@ -242,10 +242,10 @@ static void iov_value(struct as_span s, struct as_syscall_slot *slot)
 }
 
 /* "[{tv_sec=1, tv_nsec=2}, UTIME_OMIT]", "{actime=1, modtime=2}", NULL; comments with dates. */
-static void time_value(struct as_span s, const struct as_spec_slot *spec,
-		       struct as_syscall_slot *slot)
+void as_scan_time(struct as_span s, enum as_spec_how how, unsigned which,
+		  struct as_syscall_slot *slot)
 {
-	bool buf = spec->how == AS_HOW_UTIMBUF;
+	bool buf = how == AS_HOW_UTIMBUF;
 	struct as_span sec, nsec = { s.at, 0 };
 	const char *comma = s.at;
 	uint64_t value;
@@ -254,7 +254,7 @@ static void time_value(struct as_span s, const struct as_spec_slot *spec,
 	if (!s.len || *s.at != (buf ? '{' : '['))
 		return;
 	/* The second of two begins behind a comma that is in no braces. */
-	if (!buf && spec->offset) {
+	if (!buf && which) {
 		unsigned depth = 0;
 
 		for (comma = s.at + 1; comma < s.at + s.len && (depth || *comma != ','); comma++)
@@ -274,17 +274,17 @@ static void time_value(struct as_span s, const struct as_spec_slot *spec,
 		slot->nsec = (1 << 30) - (memmem(s.at, s.len, "UTIME_NOW", 9) ? 1 : 2);
 		return;
 	}
-	sec = member(s, !buf ? "tv_sec=" : spec->offset ? "modtime=" : "actime=");
+	sec = member(s, !buf ? "tv_sec=" : which ? "modtime=" : "actime=");
 	for (size_t i = 0; i < sec.len; i++)
 		if (sec.at[i] == ' ')
 			sec.len = i; /* a comment */
 	if (!buf)
-		nsec = member(s, spec->how == AS_HOW_TIMEVAL ? "tv_usec=" : "tv_nsec=");
+		nsec = member(s, how == AS_HOW_TIMEVAL ? "tv_usec=" : "tv_nsec=");
 	if (!as_spell_number(sec.at, sec.len, false, &slot->value))
 		slot->state = AS_SLOT_UNSEEN;
 	if (!buf && as_spell_number(nsec.at, nsec.len, false, &value)) {
 		slot->nsec = (int64_t)value;
-		if (spec->how == AS_HOW_TIMEVAL)
+		if (how == AS_HOW_TIMEVAL)
 			slot->nsec =
 				slot->nsec >= 0 && slot->nsec < 1000000 ? slot->nsec * 1000 : -1;
 	}
@@ -326,9 +326,9 @@ static void fill_slot(const struct as_scan *scan, const struct as_spec_slot *spe
 	else if (!s.len)
 		slot->state = AS_SLOT_ABSENT;
 	else if (spec->class == AS_CLASS_FD || spec->class == AS_CLASS_DIRFD)
-		fd_value(s, room, slot);
+		as_scan_fd(s, room, slot);
 	else if (spec->how == AS_HOW_TEXT)
-		text_value(s, room, slot);
+		as_scan_text(s, room, slot);
 	else if (spec->how == AS_HOW_U64 && spec->class == AS_CLASS_BITS)
 		how_value(s, spec, spell, slot);
 	else if (spec->how == AS_HOW_U64)
@@ -336,7 +336,7 @@ static void fill_slot(const struct as_scan *scan, const struct as_spec_slot *spe
 	else if (spec->how == AS_HOW_IOV)
 		iov_value(s, slot);
 	else if (spec->class == AS_CLASS_TIME)
-		time_value(s, spec, slot);
+		as_scan_time(s, (enum as_spec_how)spec->how, spec->offset, slot);
 	else if (spec->class == AS_CLASS_BITS || spec->class == AS_CLASS_WORD)
 		slot->value = as_spell_value(spell, spec->words, s.at, s.len);
 	else

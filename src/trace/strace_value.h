@@ -13,6 +13,13 @@ struct as_scan_room {
 	size_t used;
 };
 
+/* One argument alone: a string (or NULL, or an address), a descriptor with its path, and one of two
+ * times (how: AS_HOW_TIMESPEC and its like). */
+void as_scan_text(struct as_span s, struct as_scan_room *room, struct as_syscall_slot *slot);
+void as_scan_fd(struct as_span s, struct as_scan_room *room, struct as_syscall_slot *slot);
+void as_scan_time(struct as_span s, enum as_spec_how how, unsigned which,
+		  struct as_syscall_slot *slot);
+
 /* Fills everything but pid and tid. */
 void as_scan_fill(const struct as_scan *scan, const struct as_spec_call *spec,
 		  struct as_spell *spell, struct as_scan_room *room, struct as_syscall *call);

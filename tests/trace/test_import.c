@@ -165,6 +165,24 @@ static void strace(void **state)
 		  "mkdir(\"d\", 0700) = 0\n",
 		  "mkdir /a 0777\nchcwd /a\n$0 = open /a O_RDONLY|O_DIRECTORY\nrename /a /b\n"
 		  "mkdir /b/c 0700\nmkdir /b/d 0700\nclose $0\n" },
+		/* a call that was interrupted and made again is one operation */
+		{ "1 creat(\"/t/f\", 0644) = 3\n"
+		  "1 fsync(3) = ? ERESTARTSYS (To be restarted if SA_RESTART is set)\n"
+		  "1 --- SIGCHLD {si_signo=SIGCHLD} ---\n1 fsync(3) = 0\n",
+		  "$0 = open /f O_WRONLY|O_CREAT|O_TRUNC 0644\nfsync $0\nclose $0\n" },
+		/* halves of calls, and descriptors whose open is no operation */
+		{ "1 <... fsync resumed>) = 0\n1 openat2(AT_FDCWD, \"/t/f\", {flags=O_RDWR}, 24) = 3\n"
+		  "1 fsync(3) = 0\n1 sync() = 0\n",
+		  "sync\n1: fsync: its beginning is not in the log\n"
+		  "2: no operation for the call openat2\n"
+		  "3: fsync: a descriptor whose open was left out\n" },
+		/* threads share descriptors, a terminal shows numbers only while there are several */
+		{ "openat(AT_FDCWD, \"/t/f\", O_RDWR|O_CREAT, 0644) = 3\n"
+		  "clone(child_stack=0x1, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD"
+		  "strace: Process 12 attached\n"
+		  ") = 12\n[pid 12] close(3) = 0\n[pid 12] +++ exited with 0 +++\n"
+		  "fsync(3) = -1 EBADF (Bad file descriptor)\nsync() = 0\n",
+		  "$0 = open /f O_RDWR|O_CREAT 0644\nclose $0\nsync\n" },
 	};
 
 	(void)state;
