@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * import_strace: the log of strace, with the options that read_strace.c knows. Each call on the tree
- * becomes the operation that makes the same call, in the order in which the calls came back; failed
- * ones, too. Paths are made absolute (every process has its own working directory), descriptors
- * become slots. Written bytes are patterns. What was found in the tree and nothing in the log had
- * made is made first: folders and empty files (import_tree.h).
+ * import_strace: the log of strace, with the options that read_strace.c knows. Each call on the
+ * tree becomes the operation that makes the same call, in the order in which the calls came back;
+ * failed ones, too. Paths are made absolute (every process has its own working directory), and
+ * descriptors become slots. Written bytes are patterns. What was found in the tree and nothing in
+ * the log had made is made first: folders and empty files (import_tree.h).
  *
  * Symbolic links and mounts are not followed (a path is inside the tree by its name), and the umask
  * is not known. A call that a signal interrupted and that was made again is one operation.
  */
 #include "base/array.h"
-#include "trace/import_strace_args.h"
+#include "trace/import_strace_priv.h"
 #include "trace/trace.h"
 
 #include <stdlib.h>
@@ -56,126 +56,6 @@ static const struct import_strace_row {
 #include "trace/import_strace.def"
 #undef CALL
 };
-
-/* ---- What calls do to open files -------------------------------------------------------------- */
-
-/* For the world: a descriptor of the open file in a slot is made, or goes away. */
-static void on_file(void *ctx, unsigned file, int fd, int by)
-{
-	struct as_tracing *t = ctx;
-
-	if (file == AS_TRACING_LEFT_OUT)
-		return;
-	if (by > 0) {
-		t->files[file - 1].refs++;
-		return;
-	}
-	AS_ARRAY_ROOM(t->closed, t->n_closed, t->closed_cap);
-	t->closed[t->n_closed++] = (struct as_tracing_closed){ fd, (int)file - 1 };
-}
-
-static int by_fd(const void *a, const void *b)
-{
-	const struct as_tracing_closed *one = a, *other = b;
-
-	return (one->fd > other->fd) - (one->fd < other->fd);
-}
-
-/* The last descriptor closes the file, in the order of their numbers. */
-static void close_files(struct as_tracing *t)
-{
-	if (t->n_closed > 1)
-		qsort(t->closed, t->n_closed, sizeof(*t->closed), by_fd);
-	for (size_t i = 0; i < t->n_closed; i++) {
-		struct as_op op = as_op_make(AS_OP_CLOSE);
-
-		op.fd = t->closed[i].slot;
-		if (!--t->files[op.fd].refs)
-			as_importing_add(t->x, &op);
-	}
-	t->n_closed = 0;
-}
-
-static int free_slot(const struct as_tracing *t)
-{
-	for (int i = 0; i <= AS_SLOT_MAX; i++)
-		if (!t->files[i].refs)
-			return i;
-	return AS_SLOT_NONE;
-}
-
-/* The descriptor in an argument; -1: there is none. */
-static int fd_in(struct as_tracing *t, size_t arg)
-{
-	struct as_span said;
-	int fd;
-
-	return arg < t->scan->n_args && as_tracing_fd(t, t->scan->args[arg], &fd, &said) ? fd : -1;
-}
-
-/* The open file of the descriptor in an argument; NULL: it is in no slot. */
-static struct as_tracing_file *file_in(struct as_tracing *t, size_t arg, int *slot)
-{
-	*slot = as_tracing_slot(t, fd_in(t, arg));
-	return *slot >= 0 ? &t->files[*slot] : NULL;
-}
-
-/* Where the descriptor stands after the call, as far as the log tells. */
-static void move_offset(struct as_tracing *t, enum as_opcode code)
-{
-	int slot;
-	struct as_tracing_file *file = file_in(t, 0, &slot);
-
-	if (!file || t->ret < 0)
-		return;
-	if (code == AS_OP_LSEEK)
-		file->at = t->ret;
-	else if (code == AS_OP_WRITE && file->appends)
-		file->at = -1;
-	else if ((code == AS_OP_READ || code == AS_OP_WRITE) && file->at >= 0)
-		file->at = t->ret > INT64_MAX - file->at ? -1 : file->at + t->ret;
-}
-
-/* copy_file_range without offsets works at those of the descriptors and moves them. The operation
- * has offsets and moves nothing: a seek follows. */
-static void seek_after(struct as_tracing *t, size_t arg)
-{
-	struct as_op seek = as_op_make(AS_OP_LSEEK);
-	int slot;
-	struct as_tracing_file *file = file_in(t, arg, &slot);
-
-	if (t->bad || t->ret <= 0 || !file || file->at < 0 ||
-	    !as_span_is(t->scan->args[arg + 1], "NULL"))
-		return;
-	file->at += t->ret;
-	seek.fd = slot;
-	seek.off = file->at;
-	as_importing_add(t->x, &seek);
-}
-
-/* They move any of their descriptors. */
-static void forget_offsets(struct as_tracing *t)
-{
-	for (size_t i = 0; i < 3; i++) {
-		int slot;
-		struct as_tracing_file *file = file_in(t, i, &slot);
-
-		if (file)
-			file->at = -1;
-	}
-}
-
-/* Listing a directory takes several calls; the operation is all of them. */
-static bool is_listed_again(struct as_tracing *t)
-{
-	int slot;
-	struct as_tracing_file *file = file_in(t, 0, &slot);
-	bool again = file && file->listed;
-
-	if (file)
-		file->listed = true;
-	return again;
-}
 
 /* ---- One operation --------------------------------------------------------------------------- */
 
@@ -260,13 +140,13 @@ static void plain_call(struct as_tracing *t, const struct import_strace_row *row
 		row->effect(t, &op);
 	if (op.code == AS_OP_WRITE || op.code == AS_OP_PWRITE || op.code == AS_OP_WRITE_XATTR)
 		op.fill = ++t->x->fill;
-	if (op.code == AS_OP_READDIR && is_listed_again(t))
+	if (op.code == AS_OP_READDIR && as_tracing_listed_again(t))
 		return;
 	put_op(t, &op);
-	move_offset(t, op.code);
+	as_tracing_move_offset(t, op.code);
 	if (op.code == AS_OP_COPY_FILE_RANGE && t->scan->n_args > 3) {
-		seek_after(t, 0);
-		seek_after(t, 2);
+		as_tracing_seek_after(t, 0);
+		as_tracing_seek_after(t, 2);
 	}
 }
 
@@ -297,7 +177,7 @@ static int call_open(struct as_tracing *t, size_t first)
 		t->bad = "flags";
 	if (call->n_args > mode && as_tracing_number(t, call->args[mode], &number))
 		op.mode = (uint32_t)number;
-	op.slot = t->outside ? AS_SLOT_NONE : free_slot(t);
+	op.slot = t->outside ? AS_SLOT_NONE : as_tracing_free_slot(t);
 	if (!t->outside && op.slot < 0)
 		t->bad = "more files are open at once than there are slots";
 	makes = op.flags & O_CREAT_BIT;
@@ -327,7 +207,7 @@ static int call_open_path(struct as_tracing *t)
 /* A call on a descriptor that is no operation: is it about the tree? */
 static void count_fd(struct as_tracing *t, bool counts)
 {
-	int fd = fd_in(t, 0);
+	int fd = as_tracing_fd_in(t, 0);
 	bool known = false;
 
 	if (counts)
@@ -408,10 +288,10 @@ static const struct pathed {
 static void no_operation(struct as_tracing *t)
 {
 	const struct as_scan *call = t->scan;
-	bool about = as_tracing_slot(t, fd_in(t, 0)) >= 0;
+	bool about = as_tracing_slot(t, as_tracing_fd_in(t, 0)) >= 0;
 
 	if (as_span_is(call->name, "sendfile") || as_span_is(call->name, "splice"))
-		forget_offsets(t);
+		as_tracing_forget_offsets(t);
 	for (size_t i = 0; i < sizeof(pathed) / sizeof(pathed[0]); i++) {
 		size_t arg = pathed[i].path;
 
@@ -452,7 +332,7 @@ static int take_call(struct as_tracing *t)
 {
 	const struct as_scan *scan = t->now.scan;
 
-	close_files(t);
+	as_tracing_close_files(t);
 	as_arena_reset(&t->x->words);
 	t->x->line = t->now.line;
 	t->x->understood++;
@@ -498,7 +378,7 @@ static void on_call(struct as_receiver *to, const struct as_syscall *call)
 		as_world_set_file(to->world, t->tid, (int)t->ret, AS_TRACING_LEFT_OUT);
 	if ((act == AS_ACT_FORK || act == AS_ACT_VFORK || act == AS_ACT_CLONE) && t->ret > 0)
 		meet(t, (unsigned)t->ret);
-	close_files(t);
+	as_tracing_close_files(t);
 }
 
 static void on_unknown_call(struct as_receiver *to, const char *name, size_t len)
@@ -558,11 +438,11 @@ static int read_log(struct as_tracing *t, struct as_span text, struct as_err *er
 	rc = as_strace_read(&input, &t->to, &t->now, err);
 	as_trace_free(input.trace);
 	as_buf_free(&copy);
-	close_files(t);
+	as_tracing_close_files(t);
 	/* Those that the log leaves running. */
 	for (size_t i = 0; i < t->n_tids; i++) {
 		as_world_exit(t->to.world, t->tids[i]);
-		close_files(t);
+		as_tracing_close_files(t);
 	}
 	return rc;
 }
@@ -588,7 +468,7 @@ int as_import_strace(struct as_importing *x, struct as_span text, struct as_err 
 				      .not_understood = on_not_understood };
 	rc = as_world_new(spec, &options, &t->to.world, err);
 	as_assert(!rc);
-	as_world_watch_files(t->to.world, on_file, t);
+	as_world_watch_files(t->to.world, as_tracing_file_changed, t);
 	as_world_plain_path(t->to.world, under, strlen(under), &root);
 	as_import_tree_open(&t->tree, x, as_buf_str(&root));
 	t->room.at = as_xmalloc(2 * AS_LINE_MAX);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* import_strace_args: see import_strace_args.h. t->bad names an argument that cannot be read. */
-#include "trace/import_strace_args.h"
+/* import_strace_args: what the arguments of a call say. t->bad names one that cannot be read. */
+#include "trace/import_strace_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,6 @@ static bool read_at_flags(struct as_span p, int64_t *flags)
 
 /* ---- Texts, descriptors, paths --------------------------------------------------------------- */
 
-/* With a NUL after it, until the next line; NULL: it is not whole, or no string at all. */
 const char *as_tracing_text(struct as_tracing *t, struct as_span arg)
 {
 	struct as_syscall_slot slot = { 0 };

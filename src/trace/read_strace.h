@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* read_strace: the reader of strace's text, for a receiver that also wants to see what was printed. */
+/* read_strace: the reader of strace, for a receiver that also wants to see what was printed. */
 #ifndef AS_TRACE_READ_STRACE_H
 #define AS_TRACE_READ_STRACE_H
 

@@ -107,87 +107,88 @@ static void fsx(void **state)
 	      "4: read: expected 3 numbers\n5: unknown flag 'sideways'\n");
 }
 
+static const struct {
+	const char *text, *want;
+} logs[] = {
+	/* paths and what is outside */
+	{ "mkdir(\"/t/a\", 0755) = 0\nmkdir(\"/u\", 0755) = 0\nrmdir(\"/t/a\") = 0\n"
+	  "rename(\"/t/a\", \"/u\") = -1 EXDEV (Invalid cross-device link)\n",
+	  "mkdir /a 0755\nrmdir /a\n4: rename: one of its paths is outside the tree\n" },
+	{ "chdir(\"/t/x\") = 0\nunlink(\"../y//z\") = -1 ENOENT (No such file)\n"
+	  "unlink(\"../../t2\") = 0\n",
+	  "mkdir /x 0777\nchcwd /x\nunlink /y/z\n" },
+	/* descriptors of two processes */
+	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n1 fork() = 2\n1 close(3) = 0\n"
+	  "2 write(3, \"abc\", 3) = 3\n2 close(3) = 0\n",
+	  "$0 = open /f O_RDWR|O_CREAT 0600\nwrite $0 len=3 fill=1\nclose $0\n" },
+	{ "1 chdir(\"/t\") = 0\n1 fork() = 2\n2 chdir(\"d\") = 0\n"
+	  "1 truncate(\"f\", 5) = -1 ENOENT (No)\n2 truncate(\"f\", 6) = -1 ENOENT (No)\n",
+	  "mkdir /d 0777\nchcwd /\nchcwd /d\ntruncate /f 5\ntruncate /d/f 6\n" },
+	/* shared descriptors, and a call that was cut in two */
+	{ "1 clone(child_stack=0x1, flags=CLONE_VM|CLONE_FS|CLONE_FILES) = 2\n"
+	  "2 openat(AT_FDCWD, \"/t/f\", O_WRONLY|O_CREAT, 0644 <unfinished ...>\n"
+	  "1 sync( <unfinished ...>\n2 <... openat resumed>) = 4\n"
+	  "1 <... sync resumed>) = 0\n"
+	  "1 fsync(4) = 0\n",
+	  "$0 = open /f O_WRONLY|O_CREAT 0644\nsync\nfsync $0\nclose $0\n" },
+	/* -y */
+	{ "openat(AT_FDCWD</t/w>, \"f\", O_RDONLY|O_CREAT, 0644) = 3</t/w/f>\n"
+	  "fchmod(3</t/w/f>, 0400) = 0\nfsync(9</t/q>) = 0\nfsync(8</u/q>) = 0\n",
+	  "mkdir /w 0777\n$0 = open /w/f O_RDONLY|O_CREAT 0644\nfchmod $0 0400\nclose $0\n"
+	  "3: fsync: a descriptor that was open before the log began\n" },
+	/* dup and exec */
+	{ "1 creat(\"/t/f\", 0644) = 3\n1 dup2(3, 1) = 1\n1 close(3) = 0\n"
+	  "1 write(1, \"x\", 1) = 1\n"
+	  "1 dup2(7, 1) = 1\n1 open(\"/t/f\", O_RDONLY|O_CLOEXEC) = 3\n"
+	  "1 execve(\"/x\", [], 0x1) = 0\n",
+	  "$0 = open /f O_WRONLY|O_CREAT|O_TRUNC 0644\nwrite $0 len=1 fill=1\nclose $0\n"
+	  "$0 = open /f O_RDONLY|O_CLOEXEC\nclose $0\n" },
+	/* strings and times */
+	{ "10:00:01 symlink(\"a\\tb\\303\\251\", \"/t/l\") = 0\n"
+	  "10:00:02.5 utimensat(AT_FDCWD, \"/t/l\", [UTIME_NOW, {tv_sec=-1, tv_nsec=5}], "
+	  "AT_SYMLINK_NOFOLLOW) = 0 <0.01>\n",
+	  "symlink \"a\\tb\xc3\xa9\" /l\nutimens /l mtime=-0.999999995 nofollow=1\n" },
+	/* what has no operation */
+	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0644) = 3\n1 ioctl(3, FICLONE, 4) = 0\n"
+	  "1 access(\"/t/f\", R_OK) = 0\n1 access(\"/u\", R_OK) = 0\n"
+	  "1 brk(NULL) = 0x5\ngarbage\n"
+	  "1 lseek(3, 0, SEEK_SET) = 0\n1 pwrite64(3, \"\"..., 99999999999, 0) = 5\n",
+	  "$0 = open /f O_RDWR|O_CREAT 0644\nlseek $0 0 SEEK_SET\nclose $0\n"
+	  "2: no operation for the call ioctl\n3: no operation for the call access\n"
+	  "6: not a line of strace\n"
+	  "8: pwrite: out of range: expected a length in bytes\n" },
+	/* renames move what is open and where one is */
+	{ "chdir(\"/t/a\") = 0\nopen(\"/t/a\", O_RDONLY|O_DIRECTORY) = 3\n"
+	  "rename(\"/t/a\", \"/t/b\") = 0\nmkdirat(3, \"c\", 0700) = 0\n"
+	  "mkdir(\"d\", 0700) = 0\n",
+	  "mkdir /a 0777\nchcwd /a\n$0 = open /a O_RDONLY|O_DIRECTORY\nrename /a /b\n"
+	  "mkdir /b/c 0700\nmkdir /b/d 0700\nclose $0\n" },
+	/* a call that was interrupted and made again is one operation */
+	{ "1 creat(\"/t/f\", 0644) = 3\n"
+	  "1 fsync(3) = ? ERESTARTSYS (To be restarted if SA_RESTART is set)\n"
+	  "1 --- SIGCHLD {si_signo=SIGCHLD} ---\n1 fsync(3) = 0\n",
+	  "$0 = open /f O_WRONLY|O_CREAT|O_TRUNC 0644\nfsync $0\nclose $0\n" },
+	/* halves of calls, and descriptors whose open is no operation */
+	{ "1 <... fsync resumed>) = 0\n"
+	  "1 openat2(AT_FDCWD, \"/t/f\", {flags=O_RDWR}, 24) = 3\n"
+	  "1 fsync(3) = 0\n1 sync() = 0\n",
+	  "sync\n1: fsync: its beginning is not in the log\n"
+	  "2: no operation for the call openat2\n"
+	  "3: fsync: a descriptor whose open was left out\n" },
+	/* threads share descriptors; a terminal shows numbers while there are several */
+	{ "openat(AT_FDCWD, \"/t/f\", O_RDWR|O_CREAT, 0644) = 3\n"
+	  "clone(child_stack=0x1, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD"
+	  "strace: Process 12 attached\n"
+	  ") = 12\n[pid 12] close(3) = 0\n[pid 12] +++ exited with 0 +++\n"
+	  "fsync(3) = -1 EBADF (Bad file descriptor)\nsync() = 0\n",
+	  "$0 = open /f O_RDWR|O_CREAT 0644\nclose $0\nsync\n" },
+};
+
 static void strace(void **state)
 {
-	static const struct {
-		const char *text, *want;
-	} rows[] = {
-		/* paths and what is outside */
-		{ "mkdir(\"/t/a\", 0755) = 0\nmkdir(\"/u\", 0755) = 0\nrmdir(\"/t/a\") = 0\n"
-		  "rename(\"/t/a\", \"/u\") = -1 EXDEV (Invalid cross-device link)\n",
-		  "mkdir /a 0755\nrmdir /a\n4: rename: one of its paths is outside the tree\n" },
-		{ "chdir(\"/t/x\") = 0\nunlink(\"../y//z\") = -1 ENOENT (No such file)\n"
-		  "unlink(\"../../t2\") = 0\n",
-		  "mkdir /x 0777\nchcwd /x\nunlink /y/z\n" },
-		/* descriptors of two processes */
-		{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n1 fork() = 2\n1 close(3) = 0\n"
-		  "2 write(3, \"abc\", 3) = 3\n2 close(3) = 0\n",
-		  "$0 = open /f O_RDWR|O_CREAT 0600\nwrite $0 len=3 fill=1\nclose $0\n" },
-		{ "1 chdir(\"/t\") = 0\n1 fork() = 2\n2 chdir(\"d\") = 0\n"
-		  "1 truncate(\"f\", 5) = -1 ENOENT (No)\n2 truncate(\"f\", 6) = -1 ENOENT (No)\n",
-		  "mkdir /d 0777\nchcwd /\nchcwd /d\ntruncate /f 5\ntruncate /d/f 6\n" },
-		/* shared descriptors, and a call that was cut in two */
-		{ "1 clone(child_stack=0x1, flags=CLONE_VM|CLONE_FS|CLONE_FILES) = 2\n"
-		  "2 openat(AT_FDCWD, \"/t/f\", O_WRONLY|O_CREAT, 0644 <unfinished ...>\n"
-		  "1 sync( <unfinished ...>\n2 <... openat resumed>) = 4\n"
-		  "1 <... sync resumed>) = 0\n"
-		  "1 fsync(4) = 0\n",
-		  "$0 = open /f O_WRONLY|O_CREAT 0644\nsync\nfsync $0\nclose $0\n" },
-		/* -y */
-		{ "openat(AT_FDCWD</t/w>, \"f\", O_RDONLY|O_CREAT, 0644) = 3</t/w/f>\n"
-		  "fchmod(3</t/w/f>, 0400) = 0\nfsync(9</t/q>) = 0\nfsync(8</u/q>) = 0\n",
-		  "mkdir /w 0777\n$0 = open /w/f O_RDONLY|O_CREAT 0644\nfchmod $0 0400\nclose $0\n"
-		  "3: fsync: a descriptor that was open before the log began\n" },
-		/* dup and exec */
-		{ "1 creat(\"/t/f\", 0644) = 3\n1 dup2(3, 1) = 1\n1 close(3) = 0\n"
-		  "1 write(1, \"x\", 1) = 1\n"
-		  "1 dup2(7, 1) = 1\n1 open(\"/t/f\", O_RDONLY|O_CLOEXEC) = 3\n"
-		  "1 execve(\"/x\", [], 0x1) = 0\n",
-		  "$0 = open /f O_WRONLY|O_CREAT|O_TRUNC 0644\nwrite $0 len=1 fill=1\nclose $0\n"
-		  "$0 = open /f O_RDONLY|O_CLOEXEC\nclose $0\n" },
-		/* strings and times */
-		{ "10:00:01 symlink(\"a\\tb\\303\\251\", \"/t/l\") = 0\n"
-		  "10:00:02.5 utimensat(AT_FDCWD, \"/t/l\", [UTIME_NOW, {tv_sec=-1, tv_nsec=5}], "
-		  "AT_SYMLINK_NOFOLLOW) = 0 <0.01>\n",
-		  "symlink \"a\\tb\xc3\xa9\" /l\nutimens /l mtime=-0.999999995 nofollow=1\n" },
-		/* what has no operation */
-		{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0644) = 3\n1 ioctl(3, FICLONE, 4) = 0\n"
-		  "1 access(\"/t/f\", R_OK) = 0\n1 access(\"/u\", R_OK) = 0\n"
-		  "1 brk(NULL) = 0x5\ngarbage\n"
-		  "1 lseek(3, 0, SEEK_SET) = 0\n1 pwrite64(3, \"\"..., 99999999999, 0) = 5\n",
-		  "$0 = open /f O_RDWR|O_CREAT 0644\nlseek $0 0 SEEK_SET\nclose $0\n"
-		  "2: no operation for the call ioctl\n3: no operation for the call access\n"
-		  "6: not a line of strace\n"
-		  "8: pwrite: out of range: expected a length in bytes\n" },
-		/* renames move what is open and where one is */
-		{ "chdir(\"/t/a\") = 0\nopen(\"/t/a\", O_RDONLY|O_DIRECTORY) = 3\n"
-		  "rename(\"/t/a\", \"/t/b\") = 0\nmkdirat(3, \"c\", 0700) = 0\n"
-		  "mkdir(\"d\", 0700) = 0\n",
-		  "mkdir /a 0777\nchcwd /a\n$0 = open /a O_RDONLY|O_DIRECTORY\nrename /a /b\n"
-		  "mkdir /b/c 0700\nmkdir /b/d 0700\nclose $0\n" },
-		/* a call that was interrupted and made again is one operation */
-		{ "1 creat(\"/t/f\", 0644) = 3\n"
-		  "1 fsync(3) = ? ERESTARTSYS (To be restarted if SA_RESTART is set)\n"
-		  "1 --- SIGCHLD {si_signo=SIGCHLD} ---\n1 fsync(3) = 0\n",
-		  "$0 = open /f O_WRONLY|O_CREAT|O_TRUNC 0644\nfsync $0\nclose $0\n" },
-		/* halves of calls, and descriptors whose open is no operation */
-		{ "1 <... fsync resumed>) = 0\n1 openat2(AT_FDCWD, \"/t/f\", {flags=O_RDWR}, 24) = 3\n"
-		  "1 fsync(3) = 0\n1 sync() = 0\n",
-		  "sync\n1: fsync: its beginning is not in the log\n"
-		  "2: no operation for the call openat2\n"
-		  "3: fsync: a descriptor whose open was left out\n" },
-		/* threads share descriptors, a terminal shows numbers only while there are several */
-		{ "openat(AT_FDCWD, \"/t/f\", O_RDWR|O_CREAT, 0644) = 3\n"
-		  "clone(child_stack=0x1, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD"
-		  "strace: Process 12 attached\n"
-		  ") = 12\n[pid 12] close(3) = 0\n[pid 12] +++ exited with 0 +++\n"
-		  "fsync(3) = -1 EBADF (Bad file descriptor)\nsync() = 0\n",
-		  "$0 = open /f O_RDWR|O_CREAT 0644\nclose $0\nsync\n" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		check(AS_IMPORT_STRACE, "/t/", rows[i].text, rows[i].want);
+	for (size_t i = 0; i < sizeof(logs) / sizeof(logs[0]); i++)
+		check(AS_IMPORT_STRACE, "/t/", logs[i].text, logs[i].want);
 }
 
 static void not_of_its_kind(void **state)

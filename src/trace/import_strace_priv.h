@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * import_strace_args: a call of a log on its way to an operation: what its arguments say. Lines and
- * values are read as they are for coverage (read_strace.h, strace_value.h), and descriptors,
- * working directories and paths are those of the world.
+ * import_strace_priv: what the files import_strace*.c share: a call of a log on its way to an
+ * operation. Lines and values are read as they are for coverage (read_strace.h, strace_value.h),
+ * and descriptors, working directories and paths are those of the world.
  */
-#ifndef AS_TRACE_IMPORT_STRACE_ARGS_H
-#define AS_TRACE_IMPORT_STRACE_ARGS_H
+#ifndef AS_TRACE_IMPORT_STRACE_PRIV_H
+#define AS_TRACE_IMPORT_STRACE_PRIV_H
 
 #include "trace/import_tree.h"
 #include "trace/read_strace.h"
@@ -52,6 +52,27 @@ struct as_tracing {
 	int64_t at_flags;
 };
 
+/* ---- import_strace_files.c ---- */
+
+/* For the world (as_world_changed): a descriptor of the file in a slot is made, or goes away. */
+void as_tracing_file_changed(void *ctx, unsigned file, int fd, int by);
+/* Adds the operations that close the files whose last descriptor has gone away. */
+void as_tracing_close_files(struct as_tracing *t);
+int as_tracing_free_slot(const struct as_tracing *t);
+/* The descriptor in an argument; -1: there is none. */
+int as_tracing_fd_in(struct as_tracing *t, size_t arg);
+/* What a call does to the offsets of its descriptors, as far as the log tells. */
+void as_tracing_move_offset(struct as_tracing *t, enum as_opcode code);
+void as_tracing_forget_offsets(struct as_tracing *t);
+/* copy_file_range without offsets works at those of the descriptors and moves them. The operation
+ * has offsets and moves nothing: a seek follows. */
+void as_tracing_seek_after(struct as_tracing *t, size_t arg);
+/* Listing a directory takes several calls; the operation is all of them. */
+bool as_tracing_listed_again(struct as_tracing *t);
+
+/* ---- import_strace_args.c ---- */
+
+/* With a NUL after it, until the next line; NULL: it is not whole, or no string at all. */
 const char *as_tracing_text(struct as_tracing *t, struct as_span arg);
 /* said: the path that -y printed, empty if there is none. */
 bool as_tracing_fd(struct as_tracing *t, struct as_span arg, int *fd, struct as_span *said);
