@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * event: what the program in the kernel (record.bpf.c) and record_bpf.c say to each other. Included
- * by both: no headers of the C library.
+ * event: a call as the program in the kernel (record.bpf.c) and the code in recorded processes
+ * (record/inside) send it. They include this file, too: it uses no headers of the C library.
  */
 #ifndef AS_CALLS_EVENT_H
 #define AS_CALLS_EVENT_H
@@ -13,19 +13,20 @@
 #define AS_BPF_IOV_MAX 1024 /* the kernel takes no more */
 #define AS_BPF_PIECES 3 /* of memory with one call */
 #define AS_BPF_PIECE_BYTES (AS_BPF_TEXT_BYTES + sizeof(struct as_bpf_piece))
-/* What a process says, by prctl(2), to be watched from then on; its cookie is behind it. */
+/* A process that calls prctl(2) with this number, and its cookie after it, is watched from then
+ * on. */
 #define AS_BPF_MAGIC 0x41535359
 
 enum as_bpf_kind {
-	AS_BPF_BEGIN, /* the command's process has said its cookie */
+	AS_BPF_BEGIN, /* the process of the command has sent its cookie */
 	AS_BPF_CALL,
 	AS_BPF_FORK, /* nr: the child, regs[0]: flags of clone */
 	AS_BPF_EXEC, /* nr: the former thread; pieces: the program's path and its arguments */
 	AS_BPF_EXIT,
-	AS_BPF_ENTER, /* a close begins, of descriptors that several tasks share */
+	AS_BPF_ENTER, /* a close of a descriptor that several tasks share begins */
 };
 
-/* Behind the registers of a call: pieces of memory, each with its head, padded to 8 bytes. */
+/* Pieces of memory follow, each with a head and padded to 8 bytes. */
 struct as_bpf_event {
 	__u32 kind, tid, tgid, nr;
 	__u32 other_arch, piece_bytes; /* all of them */
@@ -45,11 +46,11 @@ struct as_bpf_sum {
 	__u64 n, sum;
 };
 
-/* What the pieces of an exec have for addresses. */
+/* The pieces of an exec have these in place of addresses. */
 enum { AS_BPF_EXEC_PROGRAM = 1, AS_BPF_EXEC_ARGS = 2 };
 #define AS_BPF_ARGS_BYTES 4096
 
-/* What of the memory a call's arguments point to. */
+/* Which memory is sent, of what a call's arguments point to. */
 enum as_bpf_want_kind {
 	AS_BPF_NOTHING,
 	AS_BPF_TEXT,

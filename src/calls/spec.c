@@ -227,7 +227,7 @@ static unsigned char natural_how(enum as_spec_class class)
 	}
 }
 
-/* What stands behind the number of the parameter. */
+/* What follows the number of the parameter. */
 static void set_how(struct as_spec_slot *slot, const char *text)
 {
 	static const char letters[] = "dwq@itvu";

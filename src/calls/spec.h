@@ -23,9 +23,9 @@
 
 enum as_spec_class {
 	AS_CLASS_FD, /* a descriptor */
-	AS_CLASS_DIRFD, /* a directory that a path is relative to: AT_FDCWD too */
+	AS_CLASS_DIRFD, /* the directory that a path is relative to; may be AT_FDCWD */
 	AS_CLASS_PATH,
-	AS_CLASS_TARGET, /* what a symbolic link says: a path that leads nowhere yet */
+	AS_CLASS_TARGET, /* the text of a symbolic link */
 	AS_CLASS_NAME, /* of an extended attribute */
 	AS_CLASS_BITS, /* flags, modes */
 	AS_CLASS_NUMBER,
@@ -34,14 +34,14 @@ enum as_spec_class {
 	AS_CLASS_ID, /* a user or group, -1: leave it */
 };
 
-/* How a slot's value is got from the registers of a call. */
+/* How the value of a slot is read from the registers of a call. */
 enum as_spec_how {
 	AS_HOW_VALUE,
 	AS_HOW_CONST, /* `constant`: what the call implies */
 	AS_HOW_INT, /* the low 32 bits, signed: descriptors */
 	AS_HOW_UINT, /* the low 32 bits: flags and modes that are int or umode_t */
 	AS_HOW_TEXT, /* pointer to a NUL-terminated string */
-	AS_HOW_U64, /* pointer to 64 bits, `offset` bytes behind it; may be NULL */
+	AS_HOW_U64, /* pointer; the 64 bits are at `offset`; may be NULL */
 	AS_HOW_IOV, /* pointer to struct iovec[register `more`]: the sum of the lengths */
 	AS_HOW_TIMESPEC, /* pointer to struct timespec[2]: number `offset`; may be NULL */
 	AS_HOW_TIMEVAL, /* the same with microseconds */
@@ -55,7 +55,7 @@ enum as_spec_act {
 #undef ACT
 };
 
-/* Slots that only the world wants. */
+/* Slots that only the world needs. */
 enum as_spec_own {
 	AS_OWN_NOT,
 	AS_OWN_OLD,
@@ -88,7 +88,7 @@ struct as_spec_arg {
 	const char *name;
 	enum as_spec_class class;
 	const struct as_spec_words *words; /* flags, words */
-	signed char when; /* counts only if of this earlier argument ... */
+	signed char when; /* it counts only if in this earlier argument ... */
 	uint64_t when_bits; /* ... one of these bits is set; when -1: always */
 	unsigned log2_max; /* numbers: the last power of two that is expected to be tested */
 	unsigned bits; /* as_counts_spec: flags: which table of combinations */
@@ -146,7 +146,7 @@ void as_spec_free(struct as_spec *spec);
 const struct as_spec_call *as_spec_find(const struct as_spec *spec, const char *name, size_t len);
 const struct as_spec_family *as_spec_family(const struct as_spec *spec, const char *name);
 
-/* Is this call one that nothing can be seen through (io_uring_enter)? */
+/* Does this call hide what is done (io_uring_enter)? */
 bool as_spec_hides(const struct as_spec_call *call);
 
 #endif

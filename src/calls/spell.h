@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * spell: values of words as tracers print them: "O_RDWR|O_CREAT", "0644", "0x80000 /" "* O_CLOEXEC
- * *" "/", "ENOENT". The same few texts come again and again: what they mean is remembered by their
- * hash.
+ * *" "/", "ENOENT". The same few texts come again and again, so their meaning is remembered
+ * by their hash.
  */
 #ifndef AS_CALLS_SPELL_H
 #define AS_CALLS_SPELL_H
@@ -23,7 +23,7 @@ uint64_t as_spell_value(struct as_spell *spell, const struct as_spec_words *word
 /* 0: not an error that is known. */
 int as_spell_errno(struct as_spell *spell, const char *text, size_t len);
 
-/* "-1", "4096", "0x1000"; octal only on demand. False: no number, or more behind it. */
+/* "-1", "4096", "0x1000"; octal only on demand. False: no number, or more after it. */
 bool as_spell_number(const char *text, size_t len, bool octal, uint64_t *out);
 
 #endif

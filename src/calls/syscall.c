@@ -102,7 +102,7 @@ void as_syscall_fill(struct as_syscall *call, const struct as_spec_call *spec,
 	for (unsigned i = 0; i < spec->n_slots; i++) {
 		const struct as_spec_slot *how = &spec->slots[i];
 		struct as_syscall_slot *slot = &call->slots[i];
-		uint64_t reg = how->reg < 6 ? regs[how->reg] : 0, behind;
+		uint64_t reg = how->reg < 6 ? regs[how->reg] : 0, there;
 
 		*slot = (struct as_syscall_slot){ .state = AS_SLOT_VALUE,
 						  .value = as_syscall_value(how, reg) };
@@ -112,8 +112,8 @@ void as_syscall_fill(struct as_syscall *call, const struct as_spec_call *spec,
 			room += slot->state == AS_SLOT_TEXT ? slot->len + 1 : 0;
 			break;
 		case AS_HOW_U64:
-			if (fetch(slot, memory, reg ? reg + how->offset : 0, &behind, 8))
-				slot->value = behind;
+			if (fetch(slot, memory, reg ? reg + how->offset : 0, &there, 8))
+				slot->value = there;
 			break;
 		case AS_HOW_IOV:
 			fill_iov(slot, memory, reg, regs[how->more]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * syscall: one traced call, whoever saw it. Pointers are valid only while it is handed over.
+ * syscall: one traced call, whoever saw it. Its pointers are valid only during the
+ * function that is given the call.
  */
 #ifndef AS_CALLS_SYSCALL_H
 #define AS_CALLS_SYSCALL_H
@@ -13,7 +14,7 @@ enum as_slot_state {
 	AS_SLOT_VALUE, /* value; of a descriptor perhaps also text: its path (strace -y) */
 	AS_SLOT_TEXT, /* text, len */
 	AS_SLOT_NULL, /* a pointer: NULL */
-	AS_SLOT_FAULT, /* a pointer that leads nowhere */
+	AS_SLOT_FAULT, /* a pointer that cannot be read */
 	AS_SLOT_TIME, /* value: seconds, nsec */
 };
 
@@ -33,7 +34,8 @@ struct as_syscall {
 	uint64_t time_ns; /* 0: not said */
 	struct as_syscall_slot slots[AS_SYSCALL_SLOTS]; /* as spec->slots */
 	bool finished; /* it came back: ret, err mean something */
-	bool no_result; /* taken to have gone well, but nobody says so: no output is counted */
+	bool no_result; /* it is taken as successful, but the trace does not say so: no output is
+			   counted */
 	int64_t ret; /* -1 when err */
 	int err; /* errno, 0: none */
 	int made[2]; /* descriptors that came back through memory (pipe, socketpair); -1: none */
@@ -60,7 +62,7 @@ static inline uint64_t as_syscall_value(const struct as_spec_slot *slot, uint64_
 }
 
 /* Reads len bytes at `address` of the traced process; returns how many could be read. With
- * text, stops behind a NUL. */
+ * text, it stops after a NUL. */
 struct as_memory {
 	/* The lengths of n struct iovec added up; false: they cannot be read. NULL: by read. */
 	bool (*sum)(void *ctx, uint64_t address, uint64_t n, uint64_t *out);
@@ -94,7 +96,7 @@ static inline bool as_syscall_interrupted(const struct as_syscall *call)
 	       call->err <= AS_SYSCALL_RESTART_LAST;
 }
 
-/* A copy that stays, its texts in the same piece of memory, which has so many bytes. */
+/* A copy of the call and its texts in one piece of memory, and how many bytes that takes. */
 size_t as_syscall_bytes(const struct as_syscall *call);
 void as_syscall_keep(const struct as_syscall *call, void *memory);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * world: the processes of a trace: their descriptors and working directories, kept as fork, clone,
- * dup, exec and the rest demand, so that each call can be said to be about the files that are asked
- * for, or not. Bounded: what is not used any more is forgotten, and there are limits on the rest.
+ * world: the processes of a trace: their descriptors and working directories. They follow fork, clone,
+ * dup, exec and the other calls, so that each call can be said to be about the files that are asked
+ * for, or not. The tables are bounded: entries that are not used any more are forgotten first.
  */
 #ifndef AS_CALLS_WORLD_H
 #define AS_CALLS_WORLD_H
@@ -13,7 +13,7 @@
 struct as_world;
 
 enum as_fd_kind {
-	AS_FD_UNKNOWN, /* was there before the trace, or came through a socket */
+	AS_FD_UNKNOWN, /* it was open before the trace, or came through a socket */
 	AS_FD_REGULAR, /* or anything else with a path that is no directory */
 	AS_FD_DIRECTORY,
 	AS_FD_OTHER, /* has no path: pipe, socket */
@@ -36,7 +36,7 @@ enum as_where {
 	AS_WHERE_IN, /* about the files asked for */
 	AS_WHERE_OUT,
 	AS_WHERE_UNKNOWN, /* cannot be said: a descriptor or directory from before the trace */
-	AS_WHERE_NONE, /* nothing to be about: sync, or only for the tables */
+	AS_WHERE_NONE, /* it is about no file: sync, or a call that is only for the tables */
 };
 
 /* What the world knows about one call. */
@@ -56,35 +56,33 @@ AS_MUST_CHECK int as_world_new(const struct as_spec *spec, const struct as_world
 			       struct as_world **out, struct as_err *err);
 void as_world_free(struct as_world *world);
 
-/* Looks at a finished call, says what it was about before it took effect, and lets it take
- * effect. */
+/* Says what a finished call was about, before it took effect, and then applies its effect. */
 void as_world_call(struct as_world *world, const struct as_syscall *call, struct as_about *about);
 
-/* Where a source sees a call begin: what its descriptors are is decided then, and a close takes
- * effect. It need not be said of tasks whose descriptors are their own (as_world_shares), nor of
- * other calls than close and close_range if that would cost much. Of the slots only numbers and
- * texts of descriptors are looked at. */
+/* For a source that sees a call begin: its descriptors are looked up now, and a close takes effect.
+ * This is not needed for tasks that share their descriptors with nobody (as_world_shares). A source
+ * may leave out calls other than close and close_range if they cost much. Of the slots, only the
+ * numbers and texts of descriptors are read. */
 void as_world_enter(struct as_world *world, const struct as_syscall *call);
 bool as_world_shares(struct as_world *world, unsigned tid);
-/* Does it close descriptors? Its arguments are numbers, then. */
+/* Does it close descriptors? If so, its arguments are numbers. */
 bool as_world_closes(const struct as_spec_call *call);
 
-/* What a live source can say of a process before its first call. The path of a descriptor may be
- * NULL: it has none. */
+/* What a live source knows of a process before its first call. The path of a descriptor that has
+ * none is NULL. */
 void as_world_cwd(struct as_world *world, unsigned tid, const char *path, size_t len);
 void as_world_fd(struct as_world *world, unsigned tid, int fd, const char *path, size_t len,
 		 bool directory);
-/* Where a source learns of a new process other than by its parent's call coming back (ptrace
- * events, or a child that is seen before its parent returns): flags are clone's. Once is enough,
- * twice does no harm. */
+/* For a source that learns of a new process before its parent's call comes back (by an event of
+ * ptrace, or because the child is seen first). flags are those of clone. It may be said twice. */
 void as_world_fork(struct as_world *world, unsigned parent, unsigned child, uint64_t flags);
 void as_world_exit(struct as_world *world, unsigned tid);
-/* What was known as `former` is called `tid` from now on: a thread that has called exec. */
+/* The thread `former` has called exec, and has the number `tid` from now on. */
 void as_world_takes_over(struct as_world *world, unsigned former, unsigned tid);
-/* Is anybody in fork or clone? */
+/* Is any thread in fork or clone? */
 bool as_world_forks(const struct as_world *world);
 bool as_world_knows(const struct as_world *world, unsigned tid);
-/* It has entered fork or clone and is not back yet: what is new from here on may be its child. */
+/* It has entered fork or clone and is not back yet: a new thread may be its child. */
 void as_world_forking(struct as_world *world, unsigned tid, uint64_t flags);
 
 /* ---- interrupt.c ---- */
@@ -128,7 +126,7 @@ unsigned as_world_file(struct as_world *world, unsigned tid, int fd);
 
 /* ---- For the receiver ---- */
 
-/* A number of the caller's that goes on to the children of a process; 0 at first. */
+/* A number that the caller gives to a process; children inherit it. 0 at first. */
 unsigned as_world_label(struct as_world *world, unsigned tid);
 void as_world_set_label(struct as_world *world, unsigned tid, unsigned label);
 /* Processes and descriptors that were beyond the limits of the tables. */

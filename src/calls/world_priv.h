@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* world_priv: what the files world*.c have in common; for no one else. */
+/* world_priv: what the files world*.c share. */
 #ifndef AS_CALLS_WORLD_PRIV_H
 #define AS_CALLS_WORLD_PRIV_H
 
@@ -7,7 +7,7 @@
 
 #include <regex.h>
 
-#define AS_WORLD_PROCESSES 16384 /* more are forgotten, the table stays bounded */
+#define AS_WORLD_PROCESSES 16384 /* if there are more, some are forgotten */
 #define AS_WORLD_FDS 65536 /* of one process */
 #define AS_WORLD_FDS_ALL 262144
 #define AS_WORLD_PATH_MAX 4096
@@ -28,7 +28,7 @@ struct as_dentry {
 	char *name;
 };
 
-/* What the filter said of a name: places come and go. */
+/* What the filter said of a name. It outlives the dentry. */
 struct as_answer {
 	uint64_t hash, moves;
 	bool in;
@@ -52,9 +52,9 @@ struct as_fd {
 	bool used : 1;
 	bool cloexec : 1;
 	bool in : 1; /* the filter had it when it was made */
-	bool closing : 1; /* a close of it has begun: it is not there any more, or soon */
+	bool closing : 1; /* a close of it has begun: it is gone, or will be soon */
 	unsigned short file; /* number of the open file; 0: it has none (world_ask.c) */
-	unsigned char late; /* closes of earlier ones with this number, still to be told of */
+	unsigned char late; /* closes of earlier descriptors with this number that are yet to come */
 };
 
 struct as_files {
@@ -67,13 +67,13 @@ struct as_files {
 
 struct as_where_now {
 	unsigned refs;
-	struct as_dentry *cwd, *root; /* NULL: not known; the machine's */
+	struct as_dentry *cwd, *root; /* NULL: cwd not known; root of the machine */
 };
 
 struct as_process {
 	unsigned tid, group;
 	struct as_process *peer, *peer_before; /* a ring of the threads of the group */
-	unsigned adopted; /* taken for the child of this one, which is not back yet; 0: no */
+	unsigned adopted; /* taken as the child of this thread, whose call is not back yet; 0: no */
 	bool forking; /* in fork or clone, not back yet */
 	uint64_t forking_flags;
 	struct as_process *forking_before, *forking_after;
@@ -81,14 +81,14 @@ struct as_process {
 	bool labelled; /* not by its parent */
 	struct as_files *files;
 	struct as_where_now *now;
-	/* What its call's descriptors were when it began, where that is known and others may have
-	 * changed them since; NULL: not known. */
+	/* The descriptors of its call as they were when the call began. They are kept only if other
+	 * threads may have changed them since; else `entered` is NULL. */
 	const struct as_spec_call *entered;
 	struct as_fd was[AS_SYSCALL_SLOTS];
 	struct as_interrupted *interrupted; /* calls that a signal interrupted: interrupt.c */
 };
 
-/* Where the things of a call are among its slots; -1: it has none. */
+/* Which slot of a call holds what; -1: none does. */
 struct as_call_plan {
 	signed char old, new_fd, last, flags, clone, arg, clone2, source;
 	signed char fd, word; /* first of each class */
@@ -150,15 +150,15 @@ struct as_dentry *as_dentry_new(struct as_world *w, const char *path, unsigned l
 bool as_dentry_in(struct as_world *w, struct as_dentry *dentry);
 bool as_dentry_is(const struct as_dentry *dentry, const char *path, unsigned len);
 void as_dentry_path(const struct as_dentry *dentry, struct as_buf *out);
-/* Its name is another file's from now on, or nobody's. */
+/* Its name belongs to another file from now on, or to none. */
 void as_dentry_gone(struct as_names *names, struct as_dentry *dentry);
 /* Something new was made by this name: the path leads to it. */
 void as_dentry_fresh(struct as_names *names, struct as_resolved *path);
-/* It takes the name of `to`, which has none then; what is below it comes along. */
+/* It takes the name of `to`, which loses it. What is below it moves along. */
 void as_dentry_move(struct as_names *names, struct as_dentry *from, struct as_dentry *to);
 void as_dentry_swap(struct as_names *names, struct as_dentry *a, struct as_dentry *b);
 
-/* `base` NULL: not known. The place is to be dropped. */
+/* `base` NULL: not known. The caller drops the dentry of the result. */
 void as_world_resolve(struct as_world *w, const struct as_process *p, struct as_dentry *base,
 		      const char *path, unsigned len, struct as_resolved *out);
 
@@ -169,12 +169,12 @@ struct as_files *as_files_copy(struct as_world *w, const struct as_files *from);
 void as_files_drop(struct as_world *w, struct as_files *files);
 /* Also one that is closing; NULL: there is none. */
 struct as_fd *as_files_at(const struct as_files *files, int64_t fd);
-/* Whatever was found before may be elsewhere afterwards. */
+/* Pointers to other descriptors of the table are invalid afterwards. */
 void as_files_remove(struct as_world *w, struct as_files *files, struct as_fd *at);
-/* All that `which` says. */
+/* Removes all for which `which` is true. */
 void as_files_remove_all(struct as_world *w, struct as_files *files,
 			 bool (*which)(const struct as_fd *at, const void *ctx), const void *ctx);
-/* Takes over the reference to the place; in the place of what was there. */
+/* Replaces what had the number. Takes over the reference to the dentry. */
 void as_files_put(struct as_world *w, struct as_files *files, int fd, struct as_dentry *dentry,
 		  enum as_fd_kind kind, bool cloexec);
 
@@ -208,10 +208,10 @@ struct as_fd *as_world_used(struct as_process *p, const struct as_syscall *call,
 
 /* ---- world_act.c ---- */
 
-/* The effects of a call that went well; paths as they were resolved before it. */
+/* Applies the effects of a successful call. Its paths were resolved before. */
 void as_world_act(struct as_world *w, struct as_process *p, const struct as_syscall *call,
 		  struct as_resolved paths[2]);
-/* What a call gives away about a name, whether it went well or not. */
+/* Learns about a name from the result of a call. */
 void as_world_learn(const struct as_syscall *call, const struct as_resolved *path);
 
 /* ---- interrupt.c ---- */
@@ -220,7 +220,7 @@ void as_world_no_interrupted(struct as_world *w, struct as_process *p);
 
 /* ---- world_about.c ---- */
 
-/* Also finds its paths, whose places are to be dropped. */
+/* Also resolves its paths; the caller drops their dentries. */
 void as_world_about(struct as_world *w, struct as_process *p, const struct as_syscall *call,
 		    struct as_about *about, struct as_resolved paths[2]);
 /* What the trace itself says a descriptor is. */

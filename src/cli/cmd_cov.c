@@ -9,7 +9,7 @@
 
 static const struct {
 	const char *name;
-	int min, max; /* operands behind the name; max -1: any number */
+	int min, max; /* operands after the name; max -1: any number */
 	const char *operands;
 	int (*run)(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 } parts[] = {

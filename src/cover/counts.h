@@ -49,7 +49,7 @@ void as_counts_example(struct as_counts *counts, const char *text, size_t len);
 const char *as_counts_example_at(const struct as_counts *counts, unsigned i);
 /* A call that is in no table. */
 void as_counts_unknown_call(struct as_counts *counts, const char *name, size_t len);
-/* Number i of them, NULL behind the last. */
+/* Number i of them, NULL after the last. */
 const char *as_counts_unknown_at(const struct as_counts *counts, unsigned i, uint64_t *count);
 /* What was counted is not all there was: why, in words. Stays with the file. */
 void as_counts_partial(struct as_counts *counts, const char *why);
@@ -95,6 +95,7 @@ struct as_space {
 	enum as_space_kind kind;
 	struct as_part *parts;
 	unsigned n;
+	size_t cap; /* of parts; for those who fill it */
 };
 
 /* All spaces of all families, in the order of the tables; each freed with as_space_free. */

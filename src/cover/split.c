@@ -13,6 +13,7 @@
  *  3. An error of a file that is written in between is kept, and told at the end.
  */
 #include "cover/split.h"
+#include "base/array.h"
 
 #include "calls/became.h"
 #include "cover/runtest.h"
@@ -46,7 +47,8 @@ struct as_split {
 	struct as_runtest *runtest; /* NULL: none */
 	struct test *tests; /* by path */
 	struct test **labels; /* label - FIRST_TEST */
-	unsigned n, cap;
+	unsigned n;
+	size_t cap;
 	struct test *open[OPEN_MAX]; /* those in memory */
 	unsigned n_open;
 	uint64_t clock; /* tests begun */
@@ -189,11 +191,7 @@ static unsigned label_of(struct as_split *split, const char *name, size_t len)
 		test = as_xcalloc(1, sizeof(*test));
 		test->path = as_xstrdup(as_buf_str(&path));
 		test->label = FIRST_TEST + split->n;
-		if (split->n == split->cap) {
-			split->cap = split->cap ? 2 * split->cap : 64;
-			split->labels =
-				as_xrealloc(split->labels, split->cap * sizeof(*split->labels));
-		}
+		AS_ARRAY_ROOM(split->labels, split->n, split->cap);
 		split->labels[split->n++] = test;
 		HASH_ADD_KEYPTR(hh, split->tests, test->path, strlen(test->path), test);
 	}

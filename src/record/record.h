@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record: what live sources share: how a command is started under watch, and how whoever asked for
- * it can end it early.
+ * record: what live sources share: how a command is started under watch, and how the caller can end
+ * the recording early.
  *
- * A recording ends when the last process of the command's tree has ended. With ptrace, and
- * in-process, the tree cannot go on without us (its filter asks us about calls): if we die, it is
- * killed. With eBPF it goes on, unseen.
+ * A recording ends when the last process of the command's tree has ended. With ptrace and
+ * in-process, the tree cannot run without the recorder, since the filter asks it about calls: if
+ * the recorder dies, the tree is killed. With eBPF the tree goes on and is not seen any more.
  */
 #ifndef AS_RECORD_RECORD_H
 #define AS_RECORD_RECORD_H

@@ -12,6 +12,7 @@
  *     that led to the stop is there already: a call is in the pool before the program learns of its
  *     result.
  */
+#include "base/array.h"
 #include "record/record_inprocess_priv.h"
 
 #include "calls/pieces.h"
@@ -223,10 +224,7 @@ void as_inside_set_back(struct as_inside *in, unsigned slot)
 
 static void note_event(struct as_inside *in, uint64_t moment, unsigned slot, unsigned at, bool end)
 {
-	if (in->n_events == in->cap_events) {
-		in->cap_events = in->cap_events ? 2 * in->cap_events : 1024;
-		in->events = as_xrealloc(in->events, in->cap_events * sizeof(*in->events));
-	}
+	AS_ARRAY_ROOM(in->events, in->n_events, in->cap_events);
 	in->events[in->n_events++] = (struct as_inside_event){
 		.moment = moment, .slot = (unsigned short)slot, .at = (unsigned short)at, .end = end
 	};

@@ -10,6 +10,7 @@
  * When it may be done is for record_enter.c to know.
  */
 #include "record/record_text.h"
+#include "base/array.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -105,7 +106,7 @@ static void add_site(struct as_text_file *file, uint64_t offset, const struct as
 
 	if (file->n_sites >= SITES_MAX)
 		return;
-	file->sites = as_xrealloc(file->sites, (file->n_sites + 1ul) * sizeof(*file->sites));
+	AS_ARRAY_ROOM(file->sites, file->n_sites, file->cap_sites);
 	while (at && file->sites[at - 1].offset > offset) {
 		file->sites[at] = file->sites[at - 1];
 		at--;
@@ -119,10 +120,7 @@ void as_text_add(struct as_inside_space *space, uint64_t start, uint64_t end, ui
 {
 	if (space->n_texts == TEXTS_MAX)
 		return;
-	if (space->n_texts == space->cap_texts) {
-		space->cap_texts = space->cap_texts ? 2 * space->cap_texts : 8;
-		space->texts = as_xrealloc(space->texts, space->cap_texts * sizeof(*space->texts));
-	}
+	AS_ARRAY_ROOM(space->texts, space->n_texts, space->cap_texts);
 	space->texts[space->n_texts++] = (struct as_text){
 		.start = start, .end = end, .offset = offset, .file = file, .runs = runs
 	};

@@ -23,6 +23,7 @@ struct as_text_file {
 	struct as_text_key key;
 	struct as_text_site *sites; /* by offset */
 	unsigned n_sites;
+	size_t cap_sites;
 	bool searched; /* all are there that can be found without running it */
 	UT_hash_handle hh;
 };
@@ -46,7 +47,8 @@ struct as_inside_space {
 	unsigned n_areas;
 	bool no_more; /* areas can be had */
 	struct as_text *texts;
-	unsigned n_texts, cap_texts;
+	unsigned n_texts;
+	size_t cap_texts;
 	uint64_t vdso;
 	uint64_t loader, loader_end; /* the loader's text, if the program has one */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * import: workloads from the languages and logs of others: CrashMonkey's J-lang, the operation logs
- * of xfstests' fsx (--record-ops), strace -f. What has no operation of ours is told, line by line,
- * and left out. docs/FORMAT.md says what becomes of what.
+ * of xfstests' fsx (--record-ops), strace -f. What no operation can
+ * express is left out and reported with its line. docs/FORMAT.md says what becomes an operation.
  */
 #ifndef AS_TRACE_IMPORT_H
 #define AS_TRACE_IMPORT_H
@@ -29,7 +29,7 @@ const char *as_import_name(enum as_import_from from);
 /* -1 when there is no such name. */
 int as_import_find(const char *name);
 
-/* A text that is not of its kind at all is AS_EUSE. */
+/* AS_EUSE: no line of the text is of this kind. */
 AS_MUST_CHECK int as_import_text(struct as_import *import, const char *text, size_t len,
 				 struct as_seq **seq, struct as_err *err);
 

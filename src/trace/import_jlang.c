@@ -7,6 +7,7 @@
  * user.xattr1. "checkpoint N" is a mark for the one who crashes: the numbers of operations done by
  * then are kept in @checkpoints.
  */
+#include "base/array.h"
 #include "trace/import_priv.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct jlang {
 	struct as_importing *x;
 	char **paths; /* as defined: "A/foo" */
 	char **open; /* by slot: the path, NULL: free */
-	size_t n_paths, n_open;
+	size_t n_paths, paths_cap, n_open, open_cap;
 	struct as_buf checkpoints;
 	struct as_span args[ARGS_MAX];
 	size_t n_args;
@@ -77,8 +78,10 @@ static int take_slot(struct jlang *j, const char *path)
 
 	while (slot < j->n_open && j->open[slot])
 		slot++;
-	if (slot == j->n_open)
-		j->open = as_xrealloc(j->open, ++j->n_open * sizeof(*j->open));
+	if (slot == j->n_open) {
+		AS_ARRAY_ROOM(j->open, j->n_open, j->open_cap);
+		j->n_open++;
+	}
 	j->open[slot] = as_xstrdup(path);
 	return (int)slot;
 }
@@ -292,7 +295,7 @@ static void define(struct jlang *j, struct as_span line)
 
 	if (!as_span_word(&line, &path))
 		return;
-	j->paths = as_xrealloc(j->paths, (j->n_paths + 1) * sizeof(*j->paths));
+	AS_ARRAY_ROOM(j->paths, j->n_paths, j->paths_cap);
 	j->paths[j->n_paths++] = strndup(path.at, path.len);
 }
 

@@ -92,7 +92,7 @@ void as_lttng_number(struct as_lttng *lttng, const char *field, size_t len, uint
 			slot->state = AS_SLOT_VALUE;
 			slot->value = as_syscall_value(how, value);
 		} else if (!value) {
-			/* Of what is behind a pointer the trace says nothing but this. */
+			/* Of what a pointer leads to, the trace says only this. */
 			slot->state = AS_SLOT_NULL;
 		}
 	}

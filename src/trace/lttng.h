@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lttng: events of LTTng's kernel tracer made into calls, whether they come from babeltrace's text
- * or from its library: fields find their slots by the kernel's names of the parameters, entries
- * wait for their exits.
+ * lttng: turns events of LTTng's kernel tracer into calls, whether they come from babeltrace's text
+ * or from its library. A field finds its slot by the kernel's name of the parameter. An entry waits
+ * for its exit.
  *
- * Without process ids in the trace (no context was asked for) an entry waits on its processor, and
- * there is one descriptor table for all: what could be known then is little, and said so.
+ * If the trace has no process ids (no context was asked for), an entry waits for the next exit on
+ * the same processor, and one descriptor table serves for all. The counts say so.
  */
 #ifndef AS_TRACE_LTTNG_H
 #define AS_TRACE_LTTNG_H
@@ -28,7 +28,7 @@ struct as_lttng_ids {
 };
 
 void as_lttng_open(struct as_lttng *lttng, struct as_receiver *to);
-/* Counts what never came back. */
+/* Reports the calls that never came back. */
 void as_lttng_close(struct as_lttng *lttng);
 
 /* An entry: begin, fields, enter. Texts must stay until enter. */
@@ -38,7 +38,8 @@ void as_lttng_text(struct as_lttng *lttng, const char *field, size_t len, const 
 		   size_t text_len);
 void as_lttng_enter(struct as_lttng *lttng, const struct as_lttng_ids *ids);
 
-/* An exit. spec NULL: of whatever had begun. made: what came back through memory, -1: nothing. */
+/* An exit. spec NULL: of the call that had begun. made: the descriptors that came back through
+ * memory, -1: none. */
 void as_lttng_leave(struct as_lttng *lttng, const struct as_lttng_ids *ids,
 		    const struct as_spec_call *spec, int64_t ret, const int made[2]);
 
@@ -53,7 +54,7 @@ enum as_lttng_kind {
 	AS_LTTNG_FORK, /* sched_process_fork */
 	AS_LTTNG_END, /* sched_process_exit */
 	AS_LTTNG_FOREIGN, /* of a 32 bit program */
-	AS_LTTNG_OTHER, /* nothing to us */
+	AS_LTTNG_OTHER, /* not of interest */
 };
 
 /* *call: the rest of the name, of entries and exits; empty when it does not say. */

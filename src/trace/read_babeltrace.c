@@ -20,7 +20,7 @@ struct field {
 	size_t name_len;
 	enum { NUMBER, TEXT, LIST, OTHER } kind;
 	uint64_t number;
-	const char *text; /* of a text, without its quotes; of a list, behind its bracket */
+	const char *text; /* of a text, without its quotes; of a list, after its bracket */
 	size_t text_len;
 };
 
@@ -108,7 +108,7 @@ static const char *read_enum(const char *p, const char *end, struct field *f)
 	return close;
 }
 
-/* "name = value"; behind it, or NULL. */
+/* "name = value". Returns what follows, or NULL. */
 static const char *read_field(const char *p, const char *end, struct field *f)
 {
 	const char *blank = p, *close;
@@ -229,7 +229,7 @@ static void take_field(struct as_lttng *lttng, struct event *e, const struct fie
 	}
 }
 
-/* "{ a = 1, b = 2 }" or "{ }"; behind it, or NULL. */
+/* "{ a = 1, b = 2 }" or "{ }". Returns what follows, or NULL. */
 static const char *read_group(struct as_lttng *lttng, const char *p, const char *end,
 			      struct event *e, struct as_lttng_ids *ids)
 {

@@ -52,7 +52,7 @@ static const char *skip_quoted(const char *p, const char *end)
 	return p < end ? p + 1 : end;
 }
 
-/* What stands between commas, from behind an opening bracket; returns what closes it, or NULL. */
+/* The parts between commas, from after an opening bracket. Returns what closes it, or NULL. */
 static const char *split(const char *p, const char *end, struct as_span *parts, unsigned max,
 			 unsigned *n)
 {
@@ -81,8 +81,8 @@ static const char *split(const char *p, const char *end, struct as_span *parts, 
 	return NULL;
 }
 
-/* What a pointer leads to: behind "&(0x7f...)=" and names "@x="; len 0: it is not said. */
-static struct as_span behind(struct as_span s)
+/* What a pointer leads to: after "&(0x7f...)=" and names "@x="; len 0: it is not said. */
+static struct as_span pointed_to(struct as_span s)
 {
 	const char *p = s.at, *end = s.at + s.len;
 
@@ -217,7 +217,7 @@ static void when(struct as_span s, const struct as_spec_slot *spec, struct as_sy
 static void fill(struct syzkaller_reader *r, const struct as_spec_slot *spec, struct as_span s,
 		 struct as_syscall_slot *slot)
 {
-	struct as_span there = behind(s);
+	struct as_span there = pointed_to(s);
 	uint64_t value;
 	bool is_number = number(s, &value);
 

@@ -2,6 +2,7 @@
 /* strace_ids: see strace_ids.h. A list, for there are few; of more than can be looked through the
  * first stay. */
 #include "trace/strace_ids.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -30,10 +31,7 @@ void as_strace_ids_add(struct as_strace_ids *ids, unsigned tid)
 {
 	if (ids->n >= MOST || as_strace_ids_has(ids, tid))
 		return;
-	if (ids->n == ids->cap) {
-		ids->cap = ids->cap ? ids->cap * 2 : 16;
-		ids->at = as_xrealloc(ids->at, ids->cap * sizeof(*ids->at));
-	}
+	AS_ARRAY_ROOM(ids->at, ids->n, ids->cap);
 	ids->at[ids->n++] = tid;
 }
 

@@ -9,9 +9,12 @@
 
 #include "base/err.h"
 
+#include <stddef.h>
+
 struct as_strace_ids {
 	unsigned *at;
-	unsigned n, cap;
+	unsigned n;
+	size_t cap;
 	unsigned nameless; /* stands for the one whose number was never said; 0: none does */
 };
 

@@ -3,7 +3,7 @@
  * strace_scan: see strace_scan.h.
  *
  * The inner loops run over bytes that mean nothing without looking where the line ends: every line
- * is followed by a byte that means something (its newline, or the NUL behind the buffer), and what
+ * is followed by a byte that means something (its newline, or the NUL after the buffer), and what
  * is found is compared with the end then.
  */
 #include "trace/strace_scan.h"
@@ -35,7 +35,7 @@ static bool starts(const char *p, const char *end, const char *with, size_t len)
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-/* Behind the closing quote of what opens at p, or NULL. */
+/* What follows the closing quote of the string at p, or NULL. */
 static const char *skip_string(const char *p, const char *end)
 {
 	for (p++; p < end; p++) {
@@ -53,7 +53,7 @@ static const char *skip_string(const char *p, const char *end)
 	return NULL;
 }
 
-/* "<path>" behind a descriptor, perhaps with "<char 1:3>" in it; "->" is in names of sockets. */
+/* "<path>" after a descriptor, perhaps with "<char 1:3>" in it; "->" is in names of sockets. */
 static const char *skip_angle(const char *p, const char *end)
 {
 	unsigned depth = 0;
@@ -103,7 +103,7 @@ static void add_arg(struct as_scan *scan, const char *from, const char *to)
 		scan->args[scan->n_args++] = (struct as_span){ from, (size_t)(to - from) };
 }
 
-/* From behind the opening parenthesis to behind the closing one, or NULL. */
+/* p is after the opening parenthesis. Returns what follows the closing one, or NULL. */
 static const char *scan_args(const char *p, const char *end, struct as_scan *scan)
 {
 	const char *start = p;

@@ -16,10 +16,18 @@ struct as_span {
 	size_t len;
 };
 
+/* The value of a hexadecimal digit, -1: it is none. */
+static inline int as_span_hex(char c)
+{
+	return c >= '0' && c <= '9'		    ? c - '0'
+	       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+						    : -1;
+}
+
 enum as_scan_kind {
 	AS_SCAN_CALL, /* whole */
-	AS_SCAN_BEGIN, /* "... <unfinished ...>": head is what stands before that */
-	AS_SCAN_RESUME, /* "<... name resumed>": tail is what stands behind that */
+	AS_SCAN_BEGIN, /* "... <unfinished ...>": head is what is before that */
+	AS_SCAN_RESUME, /* "<... name resumed>": tail is what follows */
 	AS_SCAN_EXIT, /* "+++ exited with 0 +++" */
 	AS_SCAN_TAKEN, /* "+++ superseded by execve in pid 12 +++": number has taken its place */
 	AS_SCAN_SUMMARY, /* the head of the table of -C */
@@ -40,7 +48,7 @@ struct as_scan {
 	unsigned number;
 };
 
-/* The byte behind the line must be readable. */
+/* The byte after the line must be readable. */
 void as_scan_line(const char *line, size_t len, struct as_scan *scan);
 /* A call alone, "name(args) = result": a line that was put together again. */
 void as_scan_call(const char *text, size_t len, struct as_scan *scan);

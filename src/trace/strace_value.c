@@ -17,14 +17,7 @@ static bool is(struct as_span s, const char *text, size_t len)
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-static int hex_of(char c)
-{
-	return is_digit(c)			    ? c - '0'
-	       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-						    : -1;
-}
-
-/* What stands behind a backslash. */
+/* What follows a backslash. */
 static char unescape(const char **p, const char *end)
 {
 	static const char names[] = "ntrvf", bytes[] = "\n\t\r\v\f";
@@ -34,8 +27,8 @@ static char unescape(const char **p, const char *end)
 
 	if (name)
 		return bytes[name - names];
-	if (c == 'x' && end - *p >= 2 && hex_of((*p)[0]) >= 0 && hex_of((*p)[1]) >= 0) {
-		value = hex_of((*p)[0]) * 16 + hex_of((*p)[1]);
+	if (c == 'x' && end - *p >= 2 && as_span_hex((*p)[0]) >= 0 && as_span_hex((*p)[1]) >= 0) {
+		value = as_span_hex((*p)[0]) * 16 + as_span_hex((*p)[1]);
 		*p += 2;
 		return (char)value;
 	}
@@ -171,7 +164,7 @@ static void reference_value(struct as_span s, struct as_syscall_slot *slot)
 
 /* ---- Structures ------------------------------------------------------------------------------ */
 
-/* What stands behind "key=", up to a comma or the end of the structure; len 0: it is not there. */
+/* What follows "key=", up to a comma or the end of the structure; len 0: it is not there. */
 static struct as_span member(struct as_span s, const char *key)
 {
 	size_t len = strlen(key);
@@ -220,7 +213,7 @@ static void iov_value(struct as_span s, struct as_syscall_slot *slot)
 			for (p++; p < end && *p != '"'; p++)
 				p += *p == '\\';
 			p++;
-			/* "..." behind a string that was shortened */
+			/* "..." after a string that was shortened */
 			while (p < end && *p == '.')
 				p++;
 		} else if (end - p > 8 && !memcmp(p, "iov_len=", 8)) {
@@ -253,7 +246,7 @@ void as_scan_time(struct as_span s, enum as_spec_how how, unsigned which,
 	slot->state = is(s, "NULL", 4) ? AS_SLOT_NULL : AS_SLOT_FAULT;
 	if (!s.len || *s.at != (buf ? '{' : '['))
 		return;
-	/* The second of two begins behind a comma that is in no braces. */
+	/* The second of two begins after a comma that is in no braces. */
 	if (!buf && which) {
 		unsigned depth = 0;
 

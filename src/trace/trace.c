@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace: see trace.h. The buffer holds what was read and not yet handed out; when a line goes
- * beyond its end, the rest is moved to the front and more is read behind it.
+ * beyond its end, the rest is moved to the front and more is read after it.
  */
 #include "trace/trace.h"
 #include "trace/unpack.h"
@@ -38,7 +38,7 @@ static size_t read_raw(void *ctx, char *out, size_t len)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Puts more behind what is there. */
+/* Reads more, after what is there. */
 static void refill(struct as_trace *s)
 {
 	size_t left = (size_t)(s->end - s->at), n;

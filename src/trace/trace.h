@@ -24,7 +24,7 @@ void as_trace_free(struct as_trace *trace);
 /* How it begins, without taking anything. */
 const char *as_trace_head(struct as_trace *trace, size_t *len);
 /* The next line without its end; false: there is none. *cut: it is longer. Valid until the next
- * call; one byte behind it may be read. */
+ * call; one byte after it may be read. */
 bool as_trace_line(struct as_trace *trace, const char **line, size_t *len, bool *cut);
 /* Whether the last line had an end. */
 bool as_trace_whole(const struct as_trace *trace);

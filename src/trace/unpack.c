@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* unpack: see unpack.h. Several packed files one behind the other are read as one. */
+/* unpack: see unpack.h. Several packed files in a row are read as one. */
 #include "trace/unpack.h"
 
 #include <stdlib.h>

@@ -12,8 +12,8 @@ struct as_unpack;
 /* Gives more of the packed bytes; 0: no more. */
 typedef size_t (*as_unpack_source)(void *ctx, char *out, size_t len);
 
-/* By how it begins (head, which was taken from the source already): *out is NULL when it is not
- * packed. Refused (AS_ELACK) when it is packed in a way that this build cannot read. */
+/* head: the first bytes, already taken from the source. *out is NULL if they are not those of a
+ * packed file. AS_ELACK: this build cannot unpack it. */
 AS_MUST_CHECK int as_unpack_new(const char *head, size_t head_len, as_unpack_source source,
 				void *ctx, const char *name, struct as_unpack **out,
 				struct as_err *err);

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-static struct as_spec *spec;
-
 static void test_paper(void **state)
 {
 	/* The 27 calls of the paper in its 11 families. */
@@ -107,20 +105,6 @@ static void test_names(void **state)
 		as_space_free(&space);
 	}
 	as_counts_free(counts);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	spec = as_counts_spec();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	as_spec_free(spec);
-	return 0;
 }
 
 int main(void)

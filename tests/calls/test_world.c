@@ -4,8 +4,6 @@
  * many cannot be attributed. */
 #include "../cover/cover_test.h"
 
-static struct as_spec *spec;
-
 static const struct {
 	const char *name, *under, *cwd, *text;
 	unsigned counted, outside, unknown, no_file;
@@ -412,20 +410,6 @@ static void test_bounded(void **state)
 	assert_true(as_counts_noted(c, AS_NOTE_FORGOTTEN) > 3000);
 	as_counts_free(c);
 	as_buf_free(&text);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	spec = as_counts_spec();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	as_spec_free(spec);
-	return 0;
 }
 
 int main(void)

@@ -17,6 +17,23 @@
 
 #include <cmocka.h>
 
+static struct as_spec *spec;
+
+/* Of a group of tests: what makes `spec`, and frees it. */
+static inline int setup(void **state)
+{
+	(void)state;
+	spec = as_counts_spec();
+	return 0;
+}
+
+static inline int teardown(void **state)
+{
+	(void)state;
+	as_spec_free(spec);
+	return 0;
+}
+
 /* NULL under: everything. */
 static inline struct as_counts *read_text(const struct as_spec *spec,
 					  const struct as_source_ops *source, const char *under,

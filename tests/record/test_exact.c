@@ -46,7 +46,6 @@ static const char *const names[WHATS] = { "open",	"write", "close regular", "clo
 					  "read: EINTR" };
 
 static char self[4096];
-static struct as_spec *spec;
 
 /* ---- The program ----------------------------------------------------------------------------- */
 
@@ -527,20 +526,6 @@ static void long_run(void **state)
 		if (strace_is_there())
 			by_strace("--threads", seed, seed & 1 ? "-y" : "-q");
 	}
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	spec = as_counts_spec();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	as_spec_free(spec);
-	return 0;
 }
 
 int main(int argc, char **argv)

@@ -35,7 +35,7 @@ static struct as_seq *import(struct as_import *im, const char *text, size_t len)
 	return seq;
 }
 
-/* The operations, without the metadata, and behind them what was told. */
+/* The operations, without the metadata, and after them what was reported. */
 static void check(enum as_import_from from, const char *under, const char *text, const char *want)
 {
 	struct as_buf told = { 0 }, got = { 0 };

@@ -8,8 +8,6 @@
 
 #include "base/prng.h"
 
-static struct as_spec *spec;
-
 static const struct {
 	const char *name, *text, *family, *arg, *part;
 	unsigned want;
@@ -332,20 +330,6 @@ static void test_threads_and_signals(void **state)
 	assert_int_equal(as_counts_noted(c, AS_NOTE_UNFINISHED), 0);
 	as_counts_free(c);
 	as_buf_free(&text);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	spec = as_counts_spec();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	as_spec_free(spec);
-	return 0;
 }
 
 int main(void)

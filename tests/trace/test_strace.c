@@ -2,8 +2,6 @@
 /* Lines of strace, as its options make them, and what they are counted as. */
 #include "../cover/cover_test.h"
 
-static struct as_spec *spec;
-
 /* One line a row: which partition it falls into, once. arg NULL: the result. */
 static const struct {
 	const char *line, *family, *arg, *part;
@@ -285,20 +283,6 @@ static void test_undocumented(void **state)
 	assert_true(seen);
 	as_space_free(&space);
 	as_counts_free(counts);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	spec = as_counts_spec();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	as_spec_free(spec);
-	return 0;
 }
 
 int main(void)

@@ -2,8 +2,6 @@
 /* Programs of syzkaller: inputs are counted, outputs are not. */
 #include "../cover/cover_test.h"
 
-static struct as_spec *spec;
-
 static const struct {
 	const char *line, *family, *arg, *part;
 } rows[] = {
@@ -78,20 +76,6 @@ static void test_programs(void **state)
 	assert_int_equal(count(c, "write", "fd", "regular"), 1);
 	assert_int_equal(count(c, "open", NULL, "OK"), 0);
 	as_counts_free(c);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	spec = as_counts_spec();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	as_spec_free(spec);
-	return 0;
 }
 
 int main(void)

@@ -150,7 +150,7 @@ static __always_inline int add_up(char *room, __u64 address, __u64 n, struct as_
 	return 0;
 }
 
-/* One piece of memory behind what is there already; how many bytes it took, or none. */
+/* Adds one piece of memory. Returns how many bytes it took, or none. */
 static __always_inline __u32 keep(struct scratch *s, __u32 at, const struct as_bpf_want *want,
 				  __u32 i)
 {

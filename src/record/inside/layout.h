@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * layout: what the code that runs inside recorded processes (hook.S, inside.c) and the recorder
- * (record_inside.c) have in common. Included by the assembler, too.
+ * (record_inprocess.c) share. Included by the assembler, too.
  *
  * In each process there are: the code, at an address that the seccomp filter knows; trampolines,
  * near the text whose calls they catch; and the pool, memory shared by all processes of a recording
