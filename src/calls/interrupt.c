@@ -7,11 +7,11 @@
  *    end of that. It counts once, with its final result.
  *  - a handler without SA_RESTART runs: the program gets EINTR, which the tracer sees as the result
  *    of the return from the handler (rt_sigreturn). It counts with EINTR.
- *  - the process dies, or the handler jumps away: the program never sees an answer. It is one of
- *    those that did not come back, and so is one of a trace that does not show rt_sigreturn.
+ *  - the process dies, or the handler jumps away: the program never sees an answer. It counts
+ *    as one that did not come back. So does one in a trace that does not show rt_sigreturn.
  *
- * Handlers can be interrupted, too: a thread has a pile of such calls, the newest on top. A call
- * like the one on top, on the same first argument, is that one made again.
+ * Handlers can be interrupted, too: a thread has a stack of such calls. A call that is the same as
+ * the newest of them, with the same first argument, is that one made again.
  */
 #include "calls/world_priv.h"
 
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PILE 4 /* of one thread */
+#define STACK_MAX 4 /* interrupted calls of one thread */
 #define ALL_MAX 4096
 
 struct as_interrupted {
@@ -50,9 +50,9 @@ static void push(struct as_world *w, const struct as_syscall *call)
 
 	if (w->n_interrupted >= ALL_MAX)
 		return;
-	/* The oldest goes, at the bottom. */
+	/* The oldest one is forgotten. */
 	for (; *at; at = &(*at)->below)
-		if (++n == PILE) {
+		if (++n == STACK_MAX) {
 			free(*at);
 			*at = NULL;
 			w->n_interrupted--;

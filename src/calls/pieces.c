@@ -58,8 +58,8 @@ struct as_bpf_want as_pieces_wanted(const struct as_spec_call *call)
 	return want;
 }
 
-/* The next piece that is whole; NULL: there is none. They may come from a program that wrote into
- * memory that is not its own. */
+/* The next piece that is whole; NULL: there is none. They are not trusted: a program may
+ * have overwritten them. */
 static const struct as_bpf_piece *next(const struct as_pieces *all, size_t *at)
 {
 	const struct as_bpf_piece *piece = (const void *)(all->data + *at);
@@ -83,7 +83,7 @@ size_t as_pieces_read(void *ctx, uint64_t address, void *out, size_t len, bool t
 		if (piece->kind == AS_BPF_IOV || address < piece->address || from >= piece->len)
 			continue;
 		n = piece->len - from;
-		/* What was cut short ends with a NUL that is not its own. */
+		/* A text that was cut short ends with a NUL that is not part of it. */
 		if (text && piece->len == AS_BPF_TEXT_BYTES)
 			n--;
 		if (n > len)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spec: see spec.h. The tables are put together once; a table that is wrong is a programmer's error
- * and asserted, with the tests running through all of it.
+ * spec: see spec.h. The tables are put together once. A mistake in a table is a programmer's error,
+ * which an assertion finds; the tests go through all of them.
  *
- * Calls are found by name through a hash table without collisions: a seed is tried after the other
- * until every name (and alias) has a place of its own.
+ * Calls are found by name through a hash table without collisions: seeds are
+ * tried until every name (and alias) has a place of its own.
  */
 #include "calls/spec.h"
 #include "base/hash.h"

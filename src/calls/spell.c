@@ -108,7 +108,7 @@ static uint64_t parse(const struct as_spec_words *words, const char *s, size_t l
 		end = comment;
 	while (end > s && end[-1] == ' ')
 		end--;
-	/* "0x800 (flags ...)", and a comment alone: nothing has a name. */
+	/* "0x800 (flags ...)", or a comment alone: there is no word. */
 	if (end == s)
 		return AS_SPELL_UNKNOWN;
 	return all_words(words, s, end);

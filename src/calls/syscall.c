@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* syscall: a traced call from the registers and the memory of who made it. */
+/* syscall: builds a call from the registers and the memory of the process that made it. */
 #include "calls/syscall.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #define IOV_MOST 1024
 #define IOV_STEP 128
 
-/* NULL and what cannot be read are told apart; false: it is one of them. */
+/* False: the pointer is NULL, or cannot be read; the state of the slot says which. */
 static bool fetch(struct as_syscall_slot *slot, const struct as_memory *memory, uint64_t address,
 		  void *out, size_t len)
 {
@@ -43,7 +43,7 @@ static void fill_text(struct as_syscall_slot *slot, const struct as_memory *memo
 	slot->cut = !nul;
 }
 
-/* The kernel copies them all before it looks at any: what cannot be read makes them all bad. */
+/* The kernel copies all of them first: if one cannot be read, the call fails. */
 static bool add_up(const struct as_memory *memory, uint64_t address, uint64_t n, uint64_t *sum)
 {
 	uint64_t iov[IOV_STEP][2];
@@ -163,7 +163,7 @@ void as_syscall_keep(const struct as_syscall *call, void *memory)
 	struct as_syscall *copy = memory;
 	char *room = (char *)(copy + 1);
 
-	/* Slots that it does not have may hold anything. */
+	/* Slots beyond n_slots are not initialized. */
 	memcpy(copy, call, offsetof(struct as_syscall, slots));
 	copy->finished = call->finished;
 	copy->no_result = call->no_result;

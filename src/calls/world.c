@@ -3,16 +3,17 @@
  * world: see world.h. Here: the processes. What a call is about is in world_about.c, what it does
  * in world_act.c, descriptors in world_files.c, names in world_names.c.
  *
- * 1. A thread seen for the first time while others are in fork or clone is the child of the one
- *    that entered last; when a parent comes back, what it says is right.
+ * 1. A thread that is seen for the first time while others are in fork or clone is taken as the
+ *    child of the one that entered last. When a parent comes back, its result decides.
  * 2. A tracer sees a call begin before the kernel does anything about it, and sees it come back
- *    afterwards; a program knows of a descriptor when the call that made it has come back. So what
- *    makes a descriptor takes effect when it is seen to come back, and what closes one when it is
- *    seen to begin: a number that is given again is then never taken for the one before. Where
- *    nobody tells of beginnings, a close after the number was given again is taken for a late one.
- * 3. Nothing grows with the length of the trace: processes, descriptors and what is remembered of
- *    names are bounded; what had to be forgotten is counted. No call costs more than what the
- *    tables hold of its own process.
+ *    afterwards; a program knows a descriptor when the call that made it has come back. So a call
+ *    that makes a descriptor takes effect when it comes back, and one that closes a descriptor when
+ *    it begins. Then a number that is used again is never mistaken for the descriptor before. If
+ *    the source does not show beginnings, a close that comes after the number was used again is
+ *    taken as a late one.
+ * 3. Nothing grows with the length of the trace: processes, descriptors and names are bounded, and
+ *    what had to be forgotten is counted. The cost of a call is bounded by the tables of its own
+ *    process.
  */
 #include "base/hash.h"
 #include "calls/world_priv.h"
@@ -58,7 +59,7 @@ static void not_forking(struct as_world *w, struct as_process *p)
 	p->forking = false;
 }
 
-/* Takes one out of the table; those after it move up. */
+/* Removes one from the table; those after it move up. */
 static void take_out(struct as_world *w, const struct as_process *p)
 {
 	unsigned i = slot_of(w, p->tid);
@@ -138,7 +139,7 @@ void as_world_unshare(struct as_world *w, struct as_process *p, bool files, bool
 
 enum { CLONE_FS_BIT = 0x200, CLONE_FILES_BIT = 0x400, CLONE_THREAD_BIT = 0x10000 };
 
-/* Whoever is at the place where the new one would be. */
+/* Forgets the process that is where the new one would be. */
 static void make_room(struct as_world *w, unsigned tid, const struct as_process *but)
 {
 	unsigned i = (unsigned)as_mix64(tid) & (w->table_size - 1);
@@ -231,14 +232,15 @@ void as_world_fork(struct as_world *w, unsigned parent, unsigned child, uint64_t
 		return;
 	p = as_world_process(w, parent);
 	there = w->table[slot_of(w, child)];
-	/* Seen before its parent came back; made from another one, it must be made again. */
+	/* It was seen before its parent came back. If it was made as the child of another one, it
+	 * must be made again. */
 	adopted = there && there->adopted == parent;
 	not_forking(w, p);
 	if (adopted) {
 		there->adopted = 0;
 		return;
 	}
-	/* What an exec of its own has said stays. */
+	/* A label that it got by an exec of its own stays. */
 	labelled = there && there->adopted && there->labelled;
 	if (labelled)
 		label = there->label;
@@ -331,8 +333,8 @@ bool as_world_closes(const struct as_spec_call *call)
 
 /* ---- Calls that begin ------------------------------------------------------------------------ */
 
-/* What a close takes away is not there from now on. It stays as what it was until the close has
- * come back: a child that is made meanwhile may still have it. */
+/* From now on the descriptor counts as closed. It stays in the table until the close has come back:
+ * a child that is made meanwhile may still have it. */
 static void closing(struct as_process *p, const struct as_call_plan *plan,
 		    const struct as_syscall *call)
 {

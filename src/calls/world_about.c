@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * world_about: what a call is about. It is decided from the tables as they were before it, with
- * what the call itself gives away (a getdents that went well was on a directory, a write was not).
+ * world_about: what a call is about. It is decided from the tables as they were before it, and
+ * from its result (a successful getdents was on a directory, a successful write was not).
  *
  * 1. A descriptor that is not in the table of its process and that the kernel did not refuse
  *    (EBADF) is unknown, never closed: it was open before the trace began, or came through a
  *    socket.
- * 2. Descriptors that name nothing (closed, negative) and calls about no file at all (sync) go with
- *    the process: they count if it has met files that the filter has.
+ * 2. Descriptors that name nothing (closed, negative) and calls about no file at all (sync) are
+ *    judged by the process: they count if it has used files that the filter has.
  */
 #include "calls/world_priv.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* As it adds up over the slots of a call. */
+/* The sum over the slots of a call. */
 struct finding {
 	bool in, out, unknown;
 };
@@ -27,7 +27,7 @@ static void find_place(struct as_world *w, struct finding *f, struct as_dentry *
 	f->out |= !in;
 }
 
-/* What -y printed after a descriptor is right. */
+/* strace -y printed a path after the descriptor: it decides. */
 struct as_fd *as_world_told(struct as_world *w, struct as_process *p, int fd, struct as_fd *at,
 			    const struct as_syscall_slot *slot)
 {
@@ -56,7 +56,7 @@ struct as_fd *as_world_told(struct as_world *w, struct as_process *p, int fd, st
 	return at;
 }
 
-/* What the call gives away about what it was on. */
+/* Learns the kind of a descriptor from the result of a call. */
 static void learn_kind(struct as_world *w, struct as_process *p, const struct as_syscall *call,
 		       struct as_fd *at)
 {
@@ -76,7 +76,7 @@ static void learn_kind(struct as_world *w, struct as_process *p, const struct as
 	if (kind == at->kind)
 		return;
 	at->kind = (unsigned char)kind & 15;
-	/* `at` may be what it was when the call began. */
+	/* `at` may be a copy from when the call began. */
 	live = as_world_get(p, at->fd);
 	if (live && live->dentry == at->dentry)
 		live->kind = at->kind;

@@ -30,7 +30,7 @@ static uint64_t value(const struct acting *a, int slot, uint64_t otherwise)
 	return a->call->slots[slot].value;
 }
 
-/* Is it a name that can be given and taken away? */
+/* Is it a name that can be made and removed? */
 static bool is_name(const struct as_resolved *path)
 {
 	return path->known && path->entry && !path->vague;
@@ -44,9 +44,9 @@ static void act_none(const struct acting *a)
 /* ---- Descriptors ----------------------------------------------------------------------------- */
 
 /*
- * A descriptor that the kernel chose. Where threads share the table and nobody tells of the
- * beginnings of calls, one may get a number before the other's close, which freed it, is told of.
- * That close is not one of the new descriptor.
+ * A descriptor that the kernel chose. If threads share the table and the source does not show
+ * the beginnings of calls, a thread may get a number before the close that freed it is reported.
+ * That close does not close the new descriptor.
  */
 static void put_new(const struct acting *a, int fd, struct as_dentry *dentry, enum as_fd_kind kind,
 		    bool cloexec)
@@ -83,7 +83,7 @@ static void act_open(const struct acting *a)
 		(flags | value(a, a->plan->flags, 0)) & O_CLOEXEC_BIT);
 }
 
-/* Linux closes it whatever it answers, but for EBADF. */
+/* Linux closes the descriptor even if close fails, except with EBADF. */
 static void act_close(const struct acting *a)
 {
 	int fd = (int)value(a, a->plan->fd, UINT64_MAX);
@@ -92,7 +92,7 @@ static void act_close(const struct acting *a)
 	if (!at)
 		return;
 	if (a->p->entered == a->call->spec) {
-		/* It went when the close began; what has the number now is another one. */
+		/* It was closed when the close began. Another descriptor may have the number now. */
 		if (at->closing)
 			as_files_remove(a->w, a->p->files, at);
 	} else if (a->call->err != EBADF) {
@@ -229,7 +229,7 @@ static void act_chroot(const struct acting *a)
 	set_place(a, &a->p->now->root, a->paths[0].dentry);
 }
 
-/* The new root is the root from now on; who stood in the old one stands in it. */
+/* A process whose working directory was the old root has the new one. */
 static void act_pivot(const struct acting *a)
 {
 	struct as_where_now *now = a->p->now;
@@ -383,7 +383,7 @@ static void act_umount(const struct acting *a)
 		as_dentry_gone(&a->w->names, a->paths[0].dentry);
 }
 
-/* From a descriptor of fsmount: nothing has the first name. */
+/* If it is from a descriptor of fsmount, there is no first name. */
 static void act_move_mount(const struct acting *a)
 {
 	if (a->paths[0].entry)
@@ -394,7 +394,7 @@ static void act_move_mount(const struct acting *a)
 
 /* ---- What calls give away -------------------------------------------------------------------- */
 
-/* A readlink into no room fails as one of what is no link does. */
+/* A readlink with a buffer of no bytes fails with EINVAL, too. */
 static bool has_room(const struct as_syscall *call)
 {
 	for (unsigned i = 0; i < call->spec->n_slots; i++)
@@ -423,7 +423,7 @@ void as_world_learn(const struct as_syscall *call, const struct as_resolved *pat
 			dentry->dir = false;
 		}
 	} else if (call->err == ENOENT) {
-		/* Of what a link leads to this says nothing about the link. */
+		/* The target of a link may be missing; that says nothing about the link. */
 		dentry->link = dentry->link && !itself;
 		dentry->dir = false;
 	} else if (call->err == EINVAL && call->spec->act == AS_ACT_READLINK && has_room(call)) {
@@ -436,7 +436,7 @@ void as_world_learn(const struct as_syscall *call, const struct as_resolved *pat
 
 static void (*const acts[])(const struct acting *) = {
 	[AS_ACT_NONE] = act_none,
-	[AS_ACT_DATA] = act_none, /* what it gives away is used before */
+	[AS_ACT_DATA] = act_none, /* world_about.c has learnt from it */
 	[AS_ACT_OPEN] = act_open,
 	[AS_ACT_CLOSE] = act_close,
 	[AS_ACT_CLOSE_RANGE] = act_close_range,

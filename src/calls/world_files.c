@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * world_files: the descriptors of a process, or of several that share them: a table with open
- * addressing, as large as what is open, whatever its numbers are. What all tables hold together is
- * bounded.
+ * addressing. Its size follows the number of open descriptors, not their numbers. The sum over all
+ * tables is bounded.
  */
 #include "base/hash.h"
 #include "calls/world_priv.h"

@@ -2,8 +2,8 @@
 /*
  * world_filter: which paths are asked for. The filter has a path if the expression matches a
  * beginning of it that ends at a component; so it has all that is below a path that it has. Most
- * questions are answered without the expression, by the letters that a match must begin with; and
- * names remember the answer (world_names.c).
+ * questions are answered without the expression, by the letters that a match must begin with. Names
+ * remember the answer (world_names.c).
  */
 #include "calls/world_priv.h"
 
@@ -63,7 +63,7 @@ int as_filter_open(struct as_filter *filter, const char *under, struct as_err *e
 		filter->text[--filter->text_len] = 0;
 	if (filter->literal)
 		return 0;
-	/* By itself first: parentheses around a wrong one could make it right. */
+	/* It is compiled alone first: parentheses around a wrong expression could make it right. */
 	rc = regcomp(&filter->regex, begin, REG_EXTENDED | REG_NOSUB);
 	if (!rc) {
 		regfree(&filter->regex);

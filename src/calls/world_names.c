@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * world_names: the names that a trace has shown, as a tree of places, each a name in its directory.
+ * world_names: the names that a trace has shown, as a tree of dentries. A dentry is a name in its
+ * directory.
  *
- * A path is taken as it is written: "." and "..", double and trailing slashes go, symbolic links
- * are not followed (a trace does not say where they lead). What is known of a name (that it is a
- * directory, or a symbolic link) is kept with its place, and so are descriptors and working
- * directories: a directory that is renamed takes all with it that is below.
+ * A path is taken as it is written: "." and "..", double and trailing slashes are removed, and
+ * symbolic links are not followed (a trace does not say where they lead). A dentry knows whether it
+ * is a directory or a symbolic link. Descriptors and working directories refer to dentries: when a
+ * directory is renamed, all that is below it moves along.
  *
- *  1. A place is found by its name only while it has one (`named`). One whose name went to another
- *     file (unlink, rename over it, a mount) lives on for the descriptors that have it.
- *  2. A place holds a reference to its parent; the root is always there.
- *  3. Places that nobody refers to are kept for what is known of them while there is room; the one
- *     least recently used goes first. That is counted.
+ *  1. A dentry is found by its name only while it has one (`named`). One whose name was given to
+ *     another file (unlink, rename over it, a mount) stays for the descriptors that refer to it.
+ *  2. A dentry holds a reference to its parent; the root is always there.
+ *  3. Dentries that nothing refers to are kept while there is room; the one least recently used is
+ *     removed first. Those are counted.
  *  4. The filter's answer (`in`) is right while `judged` is names->moves: each move of something
  *     that may have names below it makes all answers stale.
  *  5. No chain of parents is longer than 2 * DEPTH_MAX, and none has a circle.
@@ -37,8 +38,8 @@ void as_names_open(struct as_names *names)
 	names->moves = 1;
 }
 
-/* All places that are left: those with names (what they refer to has none, or has one, too), and
- * the root. Whoever holds others must have dropped them. */
+/* Frees all dentries that are left: those with names, their parents, and the root. All references
+ * from outside must have been dropped. */
 void as_names_close(struct as_names *names)
 {
 	while (names->oldest)
@@ -142,7 +143,7 @@ static char *copied(const char *text, unsigned len)
 	return copy;
 }
 
-/* The place of a name in `parent`, made if need be, with a reference; NULL: there is no room. */
+/* The dentry of a name in `parent`, made if need be, with a reference; NULL: there is no room. */
 static struct as_dentry *below(struct as_names *names, struct as_dentry *parent, const char *name,
 			       unsigned len)
 {
@@ -172,8 +173,8 @@ static struct as_dentry *below(struct as_names *names, struct as_dentry *parent,
 	return p;
 }
 
-/* Goes down the components of a path from *at, which is a reference that is passed on. What is too
- * deep or does not fit any more is said to be where the way ended. */
+/* Follows the components of a path. If it is too deep, or there is no room, the result is the dentry
+ * that was reached. */
 static void walk(struct as_names *names, const struct as_dentry *root, const char *path,
 		 unsigned len, struct as_resolved *out)
 {
@@ -233,7 +234,7 @@ struct as_dentry *as_dentry_new(struct as_world *w, const char *path, unsigned l
 
 /* ---- The filter ------------------------------------------------------------------------------ */
 
-/* The whole path, at the end of `room`. Of one that is longer than all limits, the beginning. */
+/* The whole path, at the end of `room`; only its beginning if it is longer than TEXT_MAX. */
 static const char *text_of(const struct as_dentry *p, char room[static TEXT_MAX + 1], unsigned *len)
 {
 	const struct as_dentry *top = p;
@@ -326,7 +327,7 @@ void as_dentry_fresh(struct as_names *names, struct as_resolved *path)
 	path->dentry->dir = path->dentry->link = false;
 }
 
-/* Is `p` the same as `above`, or below it? Says so, too, when it is too deep to be moved to. */
+/* Is `p` the same as `above`, or below it? Also true if it is too deep to be moved to. */
 static bool is_below(const struct as_dentry *p, const struct as_dentry *above)
 {
 	unsigned depth = 0;

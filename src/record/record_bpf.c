@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_bpf: recording by a program in the kernel (bpf/record.bpf.c, carried inside): it follows
- * the command's tree, and sends the calls of interest through a ring buffer. The command is not
- * stopped for anything. When the reader is too slow the kernel drops events; it counts them, and
- * so do we.
+ * record_bpf: recording by a program in the kernel (bpf/record.bpf.c, which is part of this
+ * program). It follows the command's tree, and sends the calls of interest through a ring buffer.
+ * The command is never stopped. When the reader is too slow, the kernel drops events and counts
+ * them; they are reported as lost.
  *
  * The command's process makes itself known by a cookie, not by its number: numbers differ between
  * namespaces. Afterwards all numbers are the kernel's own.
@@ -79,7 +79,8 @@ static int fill_wants(struct recorder *r, struct as_err *err)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Memory that could not be read though the kernel could: nothing is known of it. */
+/* The kernel could read this memory, and the program in the kernel could not: its value is not
+ * known. */
 static void unread(struct recorder *r, struct as_syscall *call, int64_t ret)
 {
 	for (unsigned i = 0; i < call->spec->n_slots && ret != -EFAULT; i++) {
@@ -252,7 +253,7 @@ static void close_recorder(struct recorder *r)
 	*r = (struct recorder){ .to = r->to, .control = r->control };
 }
 
-/* A smaller buffer where memory is short. */
+/* If memory is short, a smaller buffer is tried. */
 static int open_recorder(struct recorder *r, struct as_err *err)
 {
 	size_t bytes =
@@ -269,7 +270,7 @@ static int open_recorder(struct recorder *r, struct as_err *err)
 	return rc ? rc : attach(r, err);
 }
 
-/* Events that the kernel threw away because it was in our program already. */
+/* Events that the kernel dropped because our program was already running. */
 static uint64_t missed(struct recorder *r)
 {
 	struct bpf_program *program;
@@ -293,7 +294,7 @@ struct hello {
 	int wait_fd;
 };
 
-/* In the child: makes itself known, and waits until what it starts with has been looked at. */
+/* In the child: sends the cookie, and waits until its descriptors have been looked at. */
 static int say_hello(void *ctx)
 {
 	const struct hello *hello = ctx;
@@ -309,7 +310,7 @@ static void kill_all(struct recorder *r, pid_t child)
 	unsigned tgid, *from = NULL;
 
 	kill(child, SIGKILL);
-	/* In a namespace of our own the kernel's numbers are not ours. */
+	/* In a namespace, our process numbers are not the kernel's. */
 	if (r->tid != (unsigned)child)
 		return;
 	while (!bpf_map_get_next_key(fd, from, &tgid)) {
@@ -318,7 +319,7 @@ static void kill_all(struct recorder *r, pid_t child)
 	}
 }
 
-/* The kernel wakes us only when much is waiting: what is there is read after each pause, too. */
+/* The kernel wakes us only when much is waiting, so the buffer is also read after each pause. */
 static int read_events(struct recorder *r)
 {
 	int rc = ring_buffer__poll(r->ring, POLL_MS);

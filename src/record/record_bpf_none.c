@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* record_bpf_none: what stands in for record_bpf.c in a build without libbpf or clang. */
+/* record_bpf_none: takes the place of record_bpf.c in a build without libbpf or clang. */
 #include "trace/source.h"
 
 #ifndef AS_HAVE_libbpf

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_enter: puts the code of inside/ into processes, and decides when their text is led to it.
+ * record_enter: puts the code of inside/ into processes, and decides when the calls of their
+ * text are redirected to it.
  *
  *  1. Text is changed only when no other thread could be running it: while the address space has
  *     one task that runs, or when the text was mapped this moment. So when a process is about to
- *     get a second thread, all that can be led is led.
+ *     get a second thread, all calls that can be redirected are redirected.
  *  2. Text that has not been run yet is changed only if the program itself or its loader will run
  *     it: what the program starts with, and what the loader maps. Valgrind and other emulators map
- *     text by themselves, to read it: a jump in it leads them to where they have nothing.
- *  3. What is not changed, for whatever reason, is seen by the tracer: nothing depends on success.
+ *     text to read it, and could not follow a jump that was put into it.
+ *  3. The tracer sees every call that is not redirected: nothing depends on success.
  */
 #include "record/record_text.h"
 
@@ -27,7 +28,7 @@
 
 #define AREA_BYTES 0x8000
 #define AREA_BELOW 0x10000000ul /* how far below the text its trampolines are */
-#define FAILED_MAX 64 /* attempts to lead calls of one text */
+#define FAILED_MAX 64 /* attempts to redirect calls of one text */
 #define LOW_TEXT 0x60000000ul /* text below reaches those after the code */
 
 /* ---- Address spaces -------------------------------------------------------------------------- */
@@ -72,7 +73,7 @@ static bool step(pid_t tid, int *status)
 	return WIFSTOPPED(*status) && *status >> 8 == SIGTRAP;
 }
 
-/* Signals wait meanwhile; not SIGTRAP, by which the steps are told. */
+/* Signals are blocked meanwhile, all but SIGTRAP, which ends each step. */
 static bool hold_signals(pid_t tid, uint64_t *before)
 {
 	uint64_t all = ~(1ull << (SIGTRAP - 1));
@@ -220,8 +221,8 @@ static void read_maps(struct as_inside *in, const struct as_task *task)
 	}
 }
 
-/* Whether what is there is still the file's; else the text is forgotten. Nobody tells us when text
- * is unmapped, and what is put there instead is not for us to change. */
+/* Is the memory still the text of the file? If not, the text is forgotten: we do not see text being
+ * unmapped, and what is mapped there later must not be changed. */
 static bool still_there(struct as_inside_space *space, pid_t tid, struct as_text *text,
 			uint64_t call)
 {
@@ -282,7 +283,7 @@ bool as_inside_exec(struct as_inside *in, struct as_task *task, int *status)
 	if (ptrace(PTRACE_GETREGS, task->tid, 0, &regs))
 		return true;
 	first = regs;
-	/* 32-bit programs are not for us. */
+	/* The code cannot run in 32-bit programs. */
 	if (regs.cs != 0x33)
 		return true;
 	task->space = as_xcalloc(1, sizeof(*task->space));
@@ -299,7 +300,7 @@ bool as_inside_exec(struct as_inside *in, struct as_task *task, int *status)
 			     reach(task->space, task->space->texts[i].start), false);
 	if (!there)
 		drop_space(task);
-	/* Even if something else has happened: it goes on as if nothing had been done. */
+	/* Whatever happened, the task goes on as if nothing had been done. */
 	ptrace(PTRACE_SETREGS, task->tid, 0, &regs);
 	return !*status;
 }
@@ -409,7 +410,7 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 		if (had)
 			return false;
 	}
-	/* Made again, from where the jump is, or as it was. */
+	/* The call is made again, through the jump or as it was. */
 	regs->rax = regs->orig_rax;
 	regs->orig_rax = (unsigned long long)-1;
 	return !ptrace(PTRACE_SETREGS, task->tid, 0, regs) || *status;

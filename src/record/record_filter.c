@@ -3,10 +3,10 @@
  * record_filter: the seccomp program of a recording.
  *
  * The calls of interest are runs of numbers; a binary search over the runs decides in about eight
- * instructions. The kernel remembers which numbers are let through whatever their arguments are,
- * and does not run the program for those again. Mappings without a file are let through, too: they
- * are the most frequent calls that have nothing to say. A call of another architecture is asked
- * about, so that it can be counted as what it is.
+ * instructions. The kernel remembers the numbers that are let through whatever their arguments are,
+ * and does not run the program for them again. Mappings without a file are let through, too: they
+ * are frequent, and not about files. The tracer is asked about calls of another architecture, so
+ * that it can count them.
  */
 #include "record/record.h"
 
@@ -76,8 +76,7 @@ static void decide(struct filter_program *p, const bool *ask, unsigned lo, unsig
 			answer(p, SECCOMP_RET_ALLOW);
 		return;
 	}
-	/* Cut between two runs, as near to the middle of the runs as can be: by number is near
-	 * enough. */
+	/* Cut between two runs, near the middle. The middle of the numbers is near enough. */
 	for (unsigned i = lo; i < hi; i++) {
 		unsigned left = i - lo + 1, right = hi - i, less = left < right ? left : right;
 
@@ -127,7 +126,7 @@ unsigned as_record_filter(const struct as_spec *spec, uint64_t allowed, struct s
 
 	for (unsigned nr = 0; nr < AS_SPEC_NR_MAX; nr++)
 		ask[nr] = spec->by_nr[nr] && !as_record_by_event(spec->by_nr[nr]);
-	/* The last number stands for all above; it is nobody's. */
+	/* The last number stands for all above it; no call has it. */
 	as_assert(!ask[AS_SPEC_NR_MAX - 1]);
 	add(&p, load(FIELD(arch)));
 	add(&p, jump(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0));

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_inprocess: see record_ptrace_priv.h. Here: the pool, its slots, and what is read out of
- * them.
+ * record_inprocess: see record_ptrace_priv.h. Here: the pool, its slots, and how they are read.
  * record_enter.c puts the code into processes.
  *
- *  1. A slot is written by its thread alone, and set back by us alone, when the thread is stopped
- *     in a call that it made without the code.
+ *  1. Only its thread writes to a slot. Only the recorder empties it, when the thread is stopped in
+ *     a call that it made without the code.
  *  2. What is in the pool was written by programs that are not ours: it is copied before it is
  *     looked at, and each length is checked. Rubbish is counted as lost.
- *  3. Calls are told in the order of the moments at which they ended. At each stop of a task all
- *     that led to the stop is there already: a call is in the pool before the program learns of its
+ *  3. Calls are reported in the order in which they ended. At each stop of a task, all calls before
+ *     the stop are there already: a call is in the pool before the program learns of its
  *     result.
  */
 #include "base/array.h"
@@ -41,7 +40,7 @@ extern const char as_inside_first[] __attribute__((visibility("hidden")));
 extern const char as_inside_last[] __attribute__((visibility("hidden")));
 
 #define HWCAP2_FSGSBASE_BIT 2
-#define PATIENCE 200 /* how often we look again for what is being written just now */
+#define PATIENCE 200 /* how often a record that is being written is looked at again */
 #define BEGUN_SEEN 1u
 #define ENDED_SEEN 2u
 
@@ -58,7 +57,7 @@ static void fill_rows(struct as_inside *in, const struct as_spec *spec)
 		struct as_bpf_want want;
 		unsigned row = 1;
 
-		/* The return from a handler is the tracer's: the stack is the kernel's then. */
+		/* The tracer sees the return from a handler: it uses the stack as the kernel left it. */
 		if (!call || as_record_by_event(call) || call->act == AS_ACT_SIGRETURN)
 			continue;
 		want = as_pieces_wanted(call);
@@ -82,7 +81,7 @@ static int attach(struct as_inside *in, struct as_err *err)
 			       strerror(errno));
 	at = shmat(in->pool_id, NULL, 0);
 	in->pool = at == (void *)-1 ? NULL : at;
-	/* It goes with the last who has it. */
+	/* It is freed when the last process detaches it. */
 	shmctl(in->pool_id, IPC_RMID, NULL);
 	if (!in->pool)
 		return as_fail(err, AS_ELACK, "shared memory cannot be attached: %s",
@@ -305,7 +304,7 @@ static void tell(struct as_inside *in, struct as_receiver *to, const struct as_i
 			to->lost(to, 1);
 		return;
 	}
-	/* Of beginnings only those of closes matter: another thread may have the number soon. */
+	/* Only the beginning of a close matters: another thread may get the number soon. */
 	if (!event->end &&
 	    !(as_world_closes(spec) && as_world_shares(to->world, (unsigned)own->tid)))
 		return;
@@ -336,7 +335,7 @@ void as_inside_drain(struct as_inside *in, struct as_receiver *to)
 			if (in->slots[slot].tid)
 				in->accounted += look(in, slot, now);
 	}
-	/* Who should have written the rest is dead, or was stopped. */
+	/* The thread that should have written the rest is dead, or stopped. */
 	in->accounted = now;
 	in->told = now;
 	qsort(in->events, in->n_events, sizeof(*in->events), by_moment);

@@ -10,7 +10,7 @@
 #define PAGE 4096u
 #define FIRST_BYTES 256u /* most paths are shorter */
 
-/* Of a process that others may not look into (prctl PR_SET_DUMPABLE): as its tracer we may. */
+/* For a process whose memory others may not read (prctl PR_SET_DUMPABLE): its tracer may. */
 static size_t read_words(pid_t tid, uint64_t address, char *out, size_t len)
 {
 	size_t done = 0;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_ptrace: recording without privileges: ptrace, told by a seccomp filter which calls matter.
+ * record_ptrace: recording without privileges: ptrace, with a seccomp filter that stops only at the
+ * calls of interest.
  *
- * Method. A call of interest stops twice: before it begins (the filter's doing), where the tracee
- * is only told to stop again after the call, and there, where one look at the registers gives
- * number, arguments and result: the kernel leaves the arguments in place. Memory is read then,
- * before the tracee goes on; the counting is done while it runs. Every other call costs nothing. As
- * "inprocess" most calls do not stop at all: see record_ptrace_priv.h.
+ * Method. A call of interest stops twice. The filter stops it before it begins; the tracee is only
+ * told to stop again after the call. At the second stop the registers hold number, arguments and
+ * result, since the kernel leaves the arguments in place. Memory is read then; the call is counted
+ * while the tracee runs on. Every other call costs nothing. As "inprocess", most calls do not stop
+ * at all: see record_ptrace_priv.h.
  *
- *  1. A tracee that was never known to the world is not let go: a child may be seen before its
- *     parent's report of it.
+ *  1. A tracee does not run before the world knows it: a child may be seen before the event of its
+ *     parent.
  *  2. What a task inherits, shares or loses comes from ptrace's events (fork, exec, exit), never
  *     from those calls themselves.
  *  3. A tracee's call is open (`in_call`) from the first of its two stops to the second: until
  *     then it is resumed in the mode that makes the second one happen.
- *  4. What was kept inside the processes is told before the stop that comes after it.
+ *  4. The calls in the shared memory are reported before the stop that follows them.
  *
  * It cannot trace what traces others (debuggers, User-Mode Linux); programs with the setuid bit run
  * without the rights it would give them, unless we are root.
@@ -94,7 +95,7 @@ static void forget(struct tracer *t, struct as_task *task)
 	free(task);
 }
 
-/* A tracee that is not there any more will be reported as ended: nothing to do about it here. */
+/* An error means that the tracee is gone. Its end is reported elsewhere. */
 static void resume(const struct as_task *task, int sig)
 {
 	ptrace(task->in_call ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0, (long)sig);
@@ -136,8 +137,8 @@ static void on_return(struct tracer *t, struct as_task *task)
 	t->to->call(t->to, &call);
 }
 
-/* What a close takes away goes when it begins: another thread may have the number before it is seen
- * to come back. */
+/* A close takes effect when it begins: another thread may get the number before the close is seen to
+ * come back. */
 static void on_begin(struct tracer *t, struct as_task *task, const struct user_regs_struct *r)
 {
 	const uint64_t regs[6] = { r->rdi, r->rsi, r->rdx };
@@ -202,7 +203,7 @@ static uint64_t clone_flags(pid_t tid, int event)
 	return flags;
 }
 
-/* Lets a task go for the first time. */
+/* Lets a task run for the first time. */
 static void release(struct tracer *t, struct as_task *child)
 {
 	if (t->inside && child->newborn)
@@ -269,7 +270,7 @@ static void on_exec(struct tracer *t, struct as_task *task)
 		resume(task, 0);
 }
 
-/* Its parent's word about it was lost (killed between the two): let it go all the same. */
+/* The event of the parent was lost (the parent was killed): the child runs all the same. */
 static void release_orphans(struct tracer *t)
 {
 	struct as_task *task, *next;
@@ -307,7 +308,7 @@ static void on_pause(struct tracer *t, struct as_task *task, int sig)
 		task->waits = true;
 }
 
-/* A signal that our own code has caused. */
+/* A signal that our own code caused. */
 static bool mended(struct tracer *t, struct as_task *task, int sig)
 {
 	return t->inside && (sig == SIGSEGV || sig == SIGBUS) && as_inside_fault(t->inside, task);
@@ -385,7 +386,7 @@ static int follow(struct tracer *t, struct as_err *err)
 	return 0;
 }
 
-/* In the child. Root needs no promise that it will gain no rights, so that setuid programs work. */
+/* In the child. Root does not need PR_SET_NO_NEW_PRIVS, so that setuid programs work. */
 static int install(void *ctx)
 {
 	const struct sock_fprog *program = ctx;

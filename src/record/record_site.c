@@ -13,7 +13,7 @@
 /*
  * What comes after an opcode: m a ModRM byte, 1 4 so many bytes, v four (two with the prefix 66), q
  * eight with REX.W, else as v, a an address of eight, t: ModRM and a byte or four if the operation
- * is "test" (f6, f7), p a prefix, - nothing, x none of ours.
+ * is "test" (f6, f7), p a prefix, - nothing, x not known.
  */
 static const char one_byte[] = "mmmm1vxxmmmm1vxe" /* 00 */
 			       "mmmm1vxxmmmm1vxx" /* 10 */
@@ -181,9 +181,9 @@ static void find_pad(const unsigned char *text, size_t len, size_t at, struct as
 	}
 }
 
-/* A call whose number is written next to it, or whose result is looked at next: nobody but itself
- * cares where it is. The others are wrappers for any call. Some of them (the cancellation points
- * of C libraries, Valgrind's) have a signal's handler look whether it came in their middle. */
+/* A call whose number is set just before it, or whose result is checked just after it, may be moved.
+ * The others are wrappers for any call. For some of them (the cancellation points of C libraries,
+ * those of Valgrind) a signal handler checks whether the signal came in their middle. */
 static bool stands_alone(const unsigned char *text, size_t len, size_t at)
 {
 	static const unsigned char compare[] = { 0x48, 0x3d }, rest[] = { 0xf0, 0xff, 0xff };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_site: how an instruction `syscall` of a program's text is led to a trampoline without
- * breaking anything that could be jumped to or come back to.
+ * record_site: how an instruction `syscall` of a program's text is redirected to a trampoline
+ * without breaking anything that the program may jump or return to.
  *
  * The instruction itself has two bytes, a jump that reaches a trampoline has five. Two ways are
  * sound: the instruction before is one of five bytes that does not depend on where it is (mostly

@@ -24,7 +24,7 @@ static void become(char **argv, int (*prepare)(void *ctx), void *ctx, int go, in
 	int why;
 	char c;
 
-	/* No answer: whoever should watch us is gone. */
+	/* No answer: the recorder is gone. */
 	if (read(go, &c, 1) != 1)
 		_exit(127);
 	why = prepare(ctx);

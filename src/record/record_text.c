@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_text: leads the calls of programs' text to the code of inside/.
+ * record_text: redirects the calls in the text of programs to the code of inside/.
  *
  *  1. Bytes are changed only where they are what the plan of the file expects.
- *  2. Which calls of a file were ever met is remembered: in the next process they are led at once,
- *     when the file is mapped. The others are led when they are met, because each page of text that
- *     is changed has to be copied.
+ *  2. It is remembered which calls of a file were met: in the next process they are redirected at
+ *     once, when the file is mapped. The others are redirected when they are met, because each page
+ *     of text that is changed has to be copied.
  *
- * When it may be done is for record_enter.c to know.
+ * record_enter.c knows when it may be done.
  */
 #include "record/record_text.h"
 #include "base/array.h"
@@ -143,7 +143,7 @@ bool as_text_write(struct as_inside *in, pid_t tid, uint64_t address, const void
 
 /* ---- Leading --------------------------------------------------------------------------------- */
 
-/* Calls to be led, so many at a time: what is read and written of the task is one piece. */
+/* Calls to be redirected. Several at a time, so that the task is read and written in one go. */
 #define JOBS 64
 
 struct job {
@@ -168,11 +168,11 @@ static void read_jobs(pid_t tid, struct job *jobs, unsigned n)
 		there[2 * i + 1] =
 			(struct iovec){ (void *)(uintptr_t)job_jump(&jobs[i]), AS_SITE_JUMP };
 	}
-	/* What could not be read is not what is expected. */
+	/* What could not be read does not match. */
 	(void)!process_vm_readv(tid, here, 2ul * n, there, 2ul * n, 0);
 }
 
-/* Leads those whose bytes are those of the plan; how many. */
+/* Redirects those whose bytes are as the plan expects, and returns how many. */
 static unsigned lead(struct as_inside *in, pid_t tid, struct as_area *area, struct job *jobs,
 		     unsigned n)
 {
@@ -230,8 +230,8 @@ void as_text_lead(struct as_inside *in, const struct as_task *task, const struct
 
 /* ---- Searching ------------------------------------------------------------------------------- */
 
-/* A call that was found by its bytes alone, not by being run: only in company that leaves no doubt
- * that it is one, and of interest. */
+/* A call that was found by its bytes and has not run yet. The instructions around it must leave no
+ * doubt that it is a call, and one of interest. */
 static bool certain(const struct as_inside_image *image, const unsigned char *text, size_t len,
 		    size_t at)
 {
@@ -275,7 +275,7 @@ void as_text_search(struct as_inside *in, pid_t tid, const struct as_text *text)
 	free(copy);
 }
 
-/* The plan for a call that is made just now, by what is there now. */
+/* The plan for a call that is being made, from the bytes that are there now. */
 static bool plan_here(pid_t tid, const struct as_text *text, uint64_t call, int nr,
 		      struct as_site *plan)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* record_text: the text of processes, and the calls in it: what record_text.c and record_enter.c
- * have in common, for no one else. */
+ * share. */
 #ifndef AS_RECORD_RECORD_TEXT_H
 #define AS_RECORD_RECORD_TEXT_H
 
@@ -31,7 +31,7 @@ struct as_text_file {
 struct as_text {
 	uint64_t start, end, offset;
 	struct as_text_file *file;
-	unsigned char failed; /* attempts to lead a call of it */
+	unsigned char failed; /* attempts to redirect a call of it */
 	bool runs; /* the processor runs it; else it may be what an emulator reads */
 };
 
@@ -42,7 +42,7 @@ struct as_area {
 struct as_inside_space {
 	unsigned refs; /* tasks */
 	unsigned running; /* of them, those that vfork has not suspended */
-	bool complete; /* all texts were led in full */
+	bool complete; /* all calls of all texts were redirected */
 	struct as_area areas[AS_AREAS_MAX];
 	unsigned n_areas;
 	bool no_more; /* areas can be had */

@@ -38,7 +38,7 @@ void as_importing_miss(struct as_importing *x, const char *fmt, ...)
 	va_start(ap, fmt);
 	as_buf_vaddf(&what, fmt, ap);
 	va_end(ap);
-	/* What was read may hold anything; it is told in one line. */
+	/* The message is one line, whatever the text holds. */
 	for (size_t i = 0; i < what.len; i++)
 		if ((unsigned char)what.data[i] < ' ' || what.data[i] == 0x7f)
 			what.data[i] = '?';
@@ -75,7 +75,7 @@ static bool in_range(const struct as_op *op, const struct as_arg_info *arg)
 	}
 }
 
-/* Only what the operation's row has. */
+/* A copy with only those fields that the operation has. */
 static struct as_op trim(const struct as_op *op)
 {
 	struct as_op copy = as_op_make(op->code);
@@ -211,7 +211,7 @@ bool as_span_number(struct as_span p, int64_t *number)
 		    __builtin_add_overflow(value, (uint64_t)digit, &value))
 			return false;
 	}
-	/* Unsigned 64-bit numbers are what strace prints of some negative ones. */
+	/* strace prints some negative numbers as unsigned 64-bit ones. */
 	if (minus && value > (uint64_t)INT64_MAX + 1)
 		return false;
 	*number = minus ? (int64_t)-value : (int64_t)value;

@@ -138,7 +138,7 @@ void as_lttng_enter(struct as_lttng *lttng, const struct as_lttng_ids *ids)
 		return;
 	}
 	pending = as_pendings_get(&lttng->pendings, key);
-	/* The return from a handler has no number, and is not always told of by name. */
+	/* The return from a handler has no number, and not always a name. */
 	if (pending->active &&
 	    ((const struct as_syscall *)pending->text)->spec->act != AS_ACT_SIGRETURN)
 		lttng->to->remark(lttng->to, AS_REMARK_UNFINISHED, 1);
@@ -178,7 +178,7 @@ bool as_lttng_in_sigreturn(struct as_lttng *lttng, const struct as_lttng_ids *id
 	       ((const struct as_syscall *)pending->text)->spec->act == AS_ACT_SIGRETURN;
 }
 
-/* On another processor, if it was moved in between: only where there are no ids. */
+/* The thread may have moved to another processor; this matters only if there are no ids. */
 static struct as_pending *find(struct as_lttng *lttng, unsigned key,
 			       const struct as_spec_call *spec)
 {
@@ -196,7 +196,7 @@ void as_lttng_leave(struct as_lttng *lttng, const struct as_lttng_ids *ids,
 	struct as_syscall *call;
 
 	if (!pending) {
-		/* A child comes back from fork without having gone in. */
+		/* A child comes back from fork without having entered it. */
 		if (!spec || ret ||
 		    (spec->act != AS_ACT_CLONE && spec->act != AS_ACT_FORK &&
 		     spec->act != AS_ACT_VFORK))

@@ -33,7 +33,7 @@ static unsigned place(const struct as_pendings *p, unsigned key)
 	return i;
 }
 
-/* The rest of the row moves up, so that nothing gets out of reach. */
+/* Those after it move up, so that all are still found. */
 static void remove_at(struct as_pendings *p, unsigned i)
 {
 	p->bytes -= p->at[i].cap;
@@ -55,8 +55,8 @@ static void remove_at(struct as_pendings *p, unsigned i)
 
 #define LOOK 64
 
-/* The next in turn that has nothing pending; if there is none near by, the next of all. Going round
- * keeps the table evenly filled. */
+/* Removes the next one that has nothing pending; if there is none near by, the next of all. It goes
+ * on where it ended last, so that the table stays evenly filled. */
 static void make_room(struct as_pendings *p)
 {
 	unsigned first = p->size, i;
@@ -75,7 +75,7 @@ static void make_room(struct as_pendings *p)
 	remove_at(p, first);
 }
 
-/* Texts go in turn until there is room for `more` bytes, all but that of `but`. */
+/* Frees texts in turn, all but that of `but`, until there is room for `more` bytes. */
 static void make_bytes(struct as_pendings *p, const struct as_pending *but, size_t more)
 {
 	for (unsigned n = 0; n < p->size && p->bytes + more > BYTES_MAX; n++) {

@@ -47,7 +47,7 @@ static const char *end_of_text(const char *p, const char *end)
 	return NULL;
 }
 
-/* Behind what opens at p: a list, a structure, an enumeration; NULL: it does not close. */
+/* What follows the list, structure or enumeration at p; NULL: it does not close. */
 static const char *end_of_nest(const char *p, const char *end)
 {
 	unsigned depth = 0;
@@ -139,7 +139,7 @@ static const char *read_field(const char *p, const char *end, struct field *f)
 		return read_enum(p, end, f);
 	f->kind = NUMBER;
 	p = read_number(p, end, &f->number);
-	/* Characters and reals are nothing to us; take what stands there. */
+	/* Characters and reals are not of interest. */
 	if (!p || p >= end || (*p != ',' && *p != ' ')) {
 		f->kind = OTHER;
 		for (p = f->name + f->name_len + 3; p < end && *p != ',' && *p != ' ';)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * read_strace: the text of strace -f, with any of -y -yy -Y -T -t -tt -ttt -r -i -k -n -s N -v -x
- * -xx -X -z -Z -C. Calls that others interrupted ("<unfinished ...>") are put together again for
- * each thread; one that has entered fork or clone may have a child before it comes back.
+ * -xx -X -z -Z -C. Calls that were printed in two halves ("<unfinished ...>") are put together again for
+ * each thread. A thread in fork or clone may have a child before it comes back.
  *
  * What is not understood is counted, with the first examples; a line that was cut (a megabyte long)
  * is not understood. Calls of 32 bit programs are printed in the same words as others, and are
@@ -30,7 +30,7 @@ struct strace_reader {
 	struct as_scan_room room;
 	struct as_syscall call;
 	struct as_strace_ids ids;
-	struct as_buf broken; /* the beginning of a line into which strace said something else */
+	struct as_buf broken; /* the beginning of a line that a message of strace has cut in two */
 	uint64_t lines;
 	uint64_t paths, addresses; /* calls that have a path; that show its address */
 	bool summary; /* in the table of -C */
@@ -62,7 +62,7 @@ static const struct as_spec_call *find_call(const struct as_spec *spec, struct a
 	return NULL;
 }
 
-/* A path whose address is printed though the call went well: strace did not look at it. */
+/* If the call was successful and the address of a path is printed, strace did not read the path. */
 static void look_for_addresses(struct strace_reader *r)
 {
 	bool any = false, address = false;
@@ -112,8 +112,8 @@ static bool forks(const struct as_spec_call *spec)
 	       (spec->act == AS_ACT_FORK || spec->act == AS_ACT_VFORK || spec->act == AS_ACT_CLONE);
 }
 
-/* What its descriptors are is decided now: until it is back, other threads may have changed them.
- * `pending` has room for the end that is put to it for a moment. */
+/* Looks up the descriptors now: until the call is back, other threads may have changed them.
+ * `pending` has room for the end that is added for a moment. */
 static void enter(struct strace_reader *r, struct as_pending *pending,
 		  const struct as_spec_call *spec, unsigned tid)
 {
@@ -201,8 +201,8 @@ static void ended(struct strace_reader *r, unsigned tid)
 	as_strace_ids_ended(&r->ids, tid);
 }
 
-/* A thread that called exec goes on under the number of the first one, with its call. Also what
- * was read as "the process without a number", when its number is said. */
+/* A thread that called exec continues with the number of the first thread. The same happens to the
+ * process without a number when its number becomes known. */
 static void takes_over(struct strace_reader *r, unsigned former, unsigned tid)
 {
 	const struct as_pending *was;
@@ -229,7 +229,7 @@ static void takes_over(struct strace_reader *r, unsigned former, unsigned tid)
 	as_world_takes_over(r->to->world, former, tid);
 }
 
-/* Who a line is about that names nobody, or a number that is new. */
+/* Which thread a line is about that has no number, or a new one. */
 static void identify(struct strace_reader *r, struct as_scan *scan)
 {
 	unsigned nameless = r->ids.nameless;
@@ -241,8 +241,8 @@ static void identify(struct strace_reader *r, struct as_scan *scan)
 	}
 	if (!scan->bracket || as_strace_ids_has(&r->ids, scan->tid))
 		return;
-	/* Until there are several, strace names none: the first number that nobody has made is
-	 * that of the one who had none. */
+	/* While there is only one thread, strace prints no numbers. The first number that no fork
+	 * has returned is the number of that thread. */
 	same = scan->kind == AS_SCAN_RESUME &&
 	       is_of(as_pendings_find(&r->pendings, nameless), scan->name);
 	if (nameless &&
@@ -389,8 +389,8 @@ static int run(const struct as_source_input *input, struct as_receiver *to, stru
 	return as_strace_read(input, to, &now, err);
 }
 
-/* By how many of the first lines are lines of strace; one is not enough, nearly anything with
- * parentheses could be. What may stand between (stacks of -k) is not counted. */
+/* How many of the first lines are lines of strace. One is not enough: nearly anything with
+ * parentheses looks like one. What may come in between (stacks of -k) does not count. */
 static int recognise(const char *head, size_t len)
 {
 	const char *end = head + len;

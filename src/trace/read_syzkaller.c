@@ -6,8 +6,8 @@
  *   r0 = openat$dir(0xffffffffffffff9c, &(0x7f0000000040)='./file0\x00', 0x42, 0x1ff)
  *   pwritev(r0, &(0x7f0000000100)=[{&(0x7f0000000140)="6162", 0x2}], 0x1, 0x8)
  *
- * Such a log has no results: inputs are counted, outputs are not, and every call is taken to have
- * gone well for the descriptor tables. Each program is a process of its own, with the results r0,
+ * Such a log has no results: inputs are counted, outputs are not, and every call is taken as
+ * successful for the descriptor tables. Each program is a process of its own, with the results r0,
  * r1, ... as its descriptors.
  */
 #include "calls/spell.h"
@@ -42,7 +42,7 @@ static bool is_name(char c)
 
 /* ---- Taking apart ---------------------------------------------------------------------------- */
 
-/* Behind the quote that closes what opens at p, or end. */
+/* What follows the closing quote of the text at p, or end. */
 static const char *skip_quoted(const char *p, const char *end)
 {
 	char quote = *p;

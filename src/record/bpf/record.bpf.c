@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * record.bpf: runs in the kernel, at the return of every system call of the machine. Calls of the
- * watched processes, and of those the table knows, are sent off with the memory they point to.
+ * watched processes that are in the table are sent with the memory that they point to.
  *
- * At the return, because then the arguments are still in their registers (x86-64 keeps them there)
- * and what they point to has just been read by the kernel, so that it is in memory: a program here
- * cannot wait for a page. One record a call is also half the traffic of two.
+ * It runs at the return because the arguments are still in their registers then (x86-64 keeps them
+ * there), and the kernel has just read what they point to, so that it is in memory: this program
+ * cannot wait for a page. One record for a call is also half the traffic of two.
  */
 #include <linux/bpf.h>
 

@@ -5,8 +5,8 @@
  * the kernel loses them; all else is as the kernel leaves it, the flags and the 128 bytes below the
  * stack pointer included.
  *
- * Signals may come at any instruction, and their handlers may make calls, or never come back: all
- * that is known of a call is on the stack of who makes it, and in its own record.
+ * Signals may come at any instruction, and their handlers may make calls, or never come back. So
+ * the state of a call is on the stack of its thread and in its own record, and nowhere else.
  */
 #include "layout.h"
 
@@ -107,7 +107,7 @@ allowed:
 	lea	128(%rsp), %rsp
 	jmp	*%rcx
 
-/* No room, or not for us: as if there were no hook. */
+/* No room, or not of interest: the call is made as if there were no hook. */
 unseen:
 	pop	%rdi
 	pop	%rsi

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * inside: what is kept of a call, from within the process that makes it. No library, no calls of
- * its own, general registers only, little stack.
+ * inside: writes a record of a call, within the process that makes it. It uses no library, makes no
+ * calls, and uses general registers only and little stack.
  *
- *  1. A record is given away by one instruction (xadd), so that a signal handler that makes calls
- *     meanwhile gets another one. What is given away is zero until it is filled in.
+ *  1. A record is allocated by one instruction (xadd), so that a signal handler that makes calls
+ *     meanwhile gets another one. It is zero until it is filled in.
  *  2. `begun` and `ended` are written last: a record with a beginning has its arguments, and one
  *     with an end has its result.
- *  3. Memory of the program is touched only by as_inside_copy, whose faults the recorder mends.
+ *  3. Memory of the program is touched only by as_inside_copy, whose faults the recorder handles.
  */
 #include "record/inside/layout.h"
 
@@ -26,7 +26,7 @@ void as_inside_end(struct as_inside_record *record, __s64 ret, const __u64 regs[
 
 static struct as_inside_pool *const pool = (void *)AS_INSIDE_POOL;
 
-/* What no process can have: not worth a fault. */
+/* An address that no process has: a fault would cost more. */
 static int nowhere(__u64 address)
 {
 	return address < 4096 || address >= 0x7ffffffff000;

@@ -35,7 +35,7 @@ struct as_inside_pool {
 };
 
 struct as_inside_slot {
-	__u64 write; /* bytes given away, this head included; beyond the end: full */
+	__u64 write; /* bytes allocated, this head included; beyond the end: full */
 	__u64 lost;
 	__u64 full_at; /* where there was no room first, 0: there is */
 	__u64 unused[5];
