@@ -24,8 +24,8 @@ bool as_pieces_sum(void *ctx, uint64_t address, uint64_t n, uint64_t *out);
 /* The pieces of an exec: program and arguments. The call points to them. */
 void as_pieces_command(const struct as_pieces *all, struct as_syscall *call);
 
-/* Copies the pieces of a call of this process into room (of AS_PIECES_ROOM bytes, aligned to 8), and
- * returns how many bytes they take. The pointers must be valid. */
+/* Copies the pieces of a call of this process into room (of AS_PIECES_ROOM bytes, aligned to 8),
+ * and returns how many bytes they take. The pointers must be valid. */
 #define AS_PIECES_ROOM (AS_BPF_PIECES * (AS_BPF_PIECE_BYTES + 8))
 size_t as_pieces_cut(const struct as_bpf_want *want, const uint64_t regs[6], char *room);
 

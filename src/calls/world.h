@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * world: the processes of a trace: their descriptors and working directories. They follow fork, clone,
- * dup, exec and the other calls, so that each call can be said to be about the files that are asked
- * for, or not. The tables are bounded: entries that are not used any more are forgotten first.
+ * world: the processes of a trace: their descriptors and working directories. They follow fork,
+ * clone, dup, exec and the other calls, so that each call can be said to be about the files that
+ * are asked for, or not. The tables are bounded: entries that are not used any more are forgotten
+ * first.
  */
 #ifndef AS_CALLS_WORLD_H
 #define AS_CALLS_WORLD_H

@@ -92,7 +92,8 @@ static void act_close(const struct acting *a)
 	if (!at)
 		return;
 	if (a->p->entered == a->call->spec) {
-		/* It was closed when the close began. Another descriptor may have the number now. */
+		/* It was closed when the close began. Another descriptor may have the number
+		 * now. */
 		if (at->closing)
 			as_files_remove(a->w, a->p->files, at);
 	} else if (a->call->err != EBADF) {

@@ -173,8 +173,8 @@ static struct as_dentry *below(struct as_names *names, struct as_dentry *parent,
 	return p;
 }
 
-/* Follows the components of a path. If it is too deep, or there is no room, the result is the dentry
- * that was reached. */
+/* Follows the components of a path. If it is too deep, or there is no room, the result is the
+ * dentry that was reached. */
 static void walk(struct as_names *names, const struct as_dentry *root, const char *path,
 		 unsigned len, struct as_resolved *out)
 {

@@ -54,7 +54,7 @@ struct as_fd {
 	bool in : 1; /* the filter had it when it was made */
 	bool closing : 1; /* a close of it has begun: it is gone, or will be soon */
 	unsigned short file; /* number of the open file; 0: it has none (world_ask.c) */
-	unsigned char late; /* closes of earlier descriptors with this number that are yet to come */
+	unsigned char late; /* closes of earlier descriptors with this number, still to come */
 };
 
 struct as_files {

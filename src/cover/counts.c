@@ -115,7 +115,7 @@ static void count_time(uint64_t *parts, const struct as_syscall_slot *slot)
 	parts[part]++;
 }
 
-/* Of a name that the trace cut short, what is there decides. */
+/* A name that the trace cut short is judged by what is there. */
 static bool starts(const struct as_syscall_slot *slot, const char *with, size_t len)
 {
 	if (slot->cut && slot->len < len)
@@ -198,7 +198,8 @@ static void count_bits(struct as_counts *counts, const struct as_spec_arg *arg,
 	}
 }
 
-/* Whether the condition of an argument holds: of the mode of an open, that something is made. */
+/* Whether the condition of an argument holds: the mode of an open counts only if it makes a
+ * file. */
 static bool holds(const struct as_spec_arg *arg, const struct as_syscall *call)
 {
 	for (unsigned i = 0; i < call->spec->n_slots; i++)
@@ -323,7 +324,7 @@ void as_counts_example(struct as_counts *counts, const char *text, size_t len)
 		return;
 	len = len < EXAMPLE_BYTES ? len : EXAMPLE_BYTES;
 	copy = as_xcalloc(1, len + 1);
-	/* Whatever a terminal would act on becomes a dot. */
+	/* Bytes that a terminal would interpret become dots. */
 	for (size_t k = 0; k < len; k++)
 		copy[k] = (char)((unsigned char)text[k] < ' ' || (unsigned char)text[k] > '~'
 					 ? '.'
@@ -348,7 +349,7 @@ void as_counting_unknown(struct as_counts *counts, const char *name, size_t len,
 	unsigned short *hint;
 	unsigned i;
 
-	/* As it will be written: what no file can hold, and no terminal should see, is a dot. */
+	/* As it will be written: bytes that do not belong into a file or on a terminal are dots. */
 	len = len < sizeof(plain) ? len : sizeof(plain);
 	for (size_t k = 0; k < len; k++)
 		plain[k] = (char)(name[k] > ' ' && name[k] < 127 ? name[k] : '.');
@@ -444,7 +445,7 @@ const char *as_counts_unknown_at(const struct as_counts *counts, unsigned i, uin
 
 #define JOINED_BYTES 1000
 
-/* Of very many only the first are named. */
+/* If there are very many, only the first are named. */
 static void join_texts(char **into, const char *more)
 {
 	static const char others[] = " + ...";

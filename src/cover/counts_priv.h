@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* counts_priv: the inside of as_counts, for counts.c, cov_file.c and space.c alone. */
+/* counts_priv: struct as_counts, for counts.c, cov_file.c, feedback.c and space.c. */
 #ifndef AS_COVER_COUNTS_PRIV_H
 #define AS_COVER_COUNTS_PRIV_H
 

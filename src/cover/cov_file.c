@@ -11,7 +11,7 @@
  *   part open dirfd AT_FDCWD 5120
  *   bits open flags O_RDWR|O_CREAT 340
  *   out open ENOENT 17
- *   end 0123456789abcdef      XXH3 of all before this line: a file that was cut off is no file
+ *   end 0123456789abcdef      XXH3 of all before this line, so that a cut file is noticed
  */
 #include "base/hash.h"
 #include "base/show.h"
@@ -52,7 +52,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* In order of their values: the same counts are the same file. */
+/* In order of their values, so that the same counts give the same file. */
 static void print_bits(const struct as_counts *counts, const struct as_spec_family *family,
 		       const struct as_spec_arg *arg, struct as_buf *out)
 {
@@ -265,7 +265,7 @@ static char *copied(const char *at, size_t len)
 	return copy;
 }
 
-/* Lines whose value is all the rest of the line. */
+/* Lines whose value is the rest of the line. */
 static bool take_text(struct as_counts *counts, struct word key, const char *rest, size_t len)
 {
 	char *text;

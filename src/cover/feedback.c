@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * feedback: see feedback.h; the table is spec/feedback.def. What was never met is in it with 0.
+ * feedback: see feedback.h; the table is feedback.def. Partitions that were never met are in it
+ * with 0.
  *
- * How often an operation came is not said: one of the language may be many calls (deepen, prune),
- * so that the calls do not tell.
+ * It does not say how often an operation came: one operation may be many calls (deepen, prune), so
+ * the calls do not show it.
  */
 #include "cover/feedback.h"
 #include "base/json.h"

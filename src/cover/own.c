@@ -16,13 +16,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define AREA_BYTES ((size_t)128 << 20) /* of addresses: memory is taken as it is used */
+#define AREA_BYTES ((size_t)128 << 20) /* of addresses; memory is allocated when it is used */
 #define FILES_MAX 100000
-#define SAVE_US 2000000 /* between two times that a process keeps what it has */
+#define SAVE_US 2000000 /* how often a process saves its counts */
 
 enum own_kind { CALL, BEGIN, HOLDS };
 
-/* Behind it: pieces of memory, or a path. */
+/* Pieces of memory, or a path, follow. */
 struct own_entry {
 	_Atomic uint32_t bytes; /* of all; set last */
 	uint32_t kind, workload;
@@ -138,7 +138,7 @@ static void count_entry(struct as_own *own, const struct own_entry *e, size_t by
 	}
 }
 
-/* A file of this process alone: numbers of processes come again in sandboxes. */
+/* A file for this process alone. Its number would not do: sandboxes use the same numbers again. */
 static int make_file(struct as_own *own, const struct as_dir *dir, struct as_err *err)
 {
 	int fd = -1;
@@ -203,7 +203,7 @@ void as_own_ended(void *ctx)
 		const struct own_entry *e = (const void *)(area->data + at);
 		uint32_t bytes = atomic_load_explicit(&e->bytes, memory_order_acquire);
 
-		/* Somebody died in the middle of it, or there was no room for it. */
+		/* A child died while it wrote the record, or there was no room for it. */
 		if (!bytes) {
 			lost += !lost;
 			break;
@@ -316,7 +316,7 @@ int as_own_gather(struct as_own *own, const char *folder, struct as_err *err)
 		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode))
 			continue;
-		/* Of a process that was killed before it had counted anything. */
+		/* The process was killed before it had counted anything. */
 		if (!st.st_size) {
 			unlinkat(dirfd(dir), entry->d_name, 0);
 			continue;

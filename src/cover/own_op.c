@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * own_op: operations on a library as the calls they stand for (own.def). Descriptors are numbered
- * by their slots. What the executor decides without asking the file system (vfs.h) is no call.
+ * by their slots. An answer that the executor gives without asking the file system (vfs.h) is no
+ * call.
  */
 #include "cover/own_priv.h"
 
@@ -37,7 +38,7 @@ static void on_open(struct as_own *own, const struct as_op *op, const struct as_
 		CALL(own, 0, close, fd);
 	if (slot)
 		own->slots[op->slot] = got->ret >= 0;
-	/* A device, a fifo: nobody was asked. */
+	/* A device or a fifo: the file system was not asked. */
 	if (got->err == ENXIO)
 		return;
 	CALL(own, got->ret < 0 ? -got->err : fd, openat, AT_FDCWD, P(op->path), (int)op->flags,
@@ -107,7 +108,7 @@ static void on_utimens(struct as_own *own, const struct as_op *op, int64_t raw)
 
 static void on_copy(struct as_own *own, const struct as_op *op, int64_t raw)
 {
-	/* As memory is when the call is over. */
+	/* What memory holds after the call. */
 	uint64_t moved = raw > 0 ? (uint64_t)raw : 0, from = (uint64_t)op->off + moved,
 		 to = (uint64_t)op->off2 + moved;
 

@@ -23,7 +23,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* A command as text; the folder of its first word goes. */
+/* A command as text, without the folder of its first word. */
 static void normal_line(const char *text, size_t len, struct as_buf *out)
 {
 	const char *end = text + len, *word;
@@ -62,7 +62,7 @@ static void add_line(struct as_runtest *runtest, const char *line, size_t len)
 		return;
 	normal_line(line, (size_t)(end - line), &command);
 	HASH_FIND_STR(runtest->entries, as_buf_str(&command), e);
-	/* The first name of a command is its name. */
+	/* If a command has several tags, the first counts. */
 	if (!e && command.len) {
 		e = as_xcalloc(1, sizeof(*e));
 		e->command = as_xstrdup(as_buf_str(&command));
@@ -152,7 +152,7 @@ const char *as_runtest_find(const struct as_runtest *runtest, const char *progra
 
 	if (len)
 		memcpy(copy, args, len);
-	/* As it is; of a script from its own name on, whatever runs it; after a shell's -c. */
+	/* The command as it is; from the name of a script on; after the -c of a shell. */
 	for (unsigned i = 0; i < 4 && arg < end && !tag; i++) {
 		bool dash_c = !strcmp(arg, "-c");
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* space: the counts as spaces of partitions, by name: what all that is shown begins with. */
+/* space: the counts as spaces of partitions, by name. All output is made from them. */
 #include "base/array.h"
 #include "cover/combo.h"
 #include "cover/counts.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As many at once as the paper's Table 1 has; more is not asked for. */
+/* As many at once as the paper's Table 1 has. */
 #define TOGETHER_MAX 6
 
 static unsigned kinds_of(const struct as_spec_arg *arg)

@@ -34,7 +34,7 @@ static void add_file(struct as_testset_files *files, const char *name, const cha
 	size_t stem;
 
 	is_cov(name, &stem);
-	/* A name is a word of a line, whoever made the file. */
+	/* The name is one word of a line, whatever the file is called. */
 	as_shown(&shown, name, stem);
 	AS_ARRAY_ROOM(files->at, files->n, files->cap);
 	files->at[files->n].name = as_xstrdup(as_buf_str(&shown));
@@ -298,8 +298,8 @@ static bool is_better(const struct as_testset *set, unsigned a, unsigned a_new, 
 	return a < b;
 }
 
-/* What a test adds never grows while others are taken: a bound that was right once stays one, and
- * most tests are not looked at again. */
+/* What a test adds can only shrink while others are chosen. So a value from before is an upper
+ * bound, and most tests need not be looked at again. */
 unsigned as_testset_rank(const struct as_testset *set, unsigned *order, unsigned *news)
 {
 	unsigned n = set->n_tests, taken = 0, useful = 0;

@@ -11,7 +11,7 @@
  *     text to read it, and could not follow a jump that was put into it.
  *  3. The tracer sees every call that is not redirected: nothing depends on success.
  */
-#include "record/record_text.h"
+#include "record/record_text_priv.h"
 
 #include <errno.h>
 #include <linux/sched.h>

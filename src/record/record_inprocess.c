@@ -57,7 +57,8 @@ static void fill_rows(struct as_inside *in, const struct as_spec *spec)
 		struct as_bpf_want want;
 		unsigned row = 1;
 
-		/* The tracer sees the return from a handler: it uses the stack as the kernel left it. */
+		/* The tracer sees the return from a handler: it uses the stack as the kernel left
+		 * it. */
 		if (!call || as_record_by_event(call) || call->act == AS_ACT_SIGRETURN)
 			continue;
 		want = as_pieces_wanted(call);

@@ -137,8 +137,8 @@ static void on_return(struct tracer *t, struct as_task *task)
 	t->to->call(t->to, &call);
 }
 
-/* A close takes effect when it begins: another thread may get the number before the close is seen to
- * come back. */
+/* A close takes effect when it begins: another thread may get the number before the close is
+ * seen to come back. */
 static void on_begin(struct tracer *t, struct as_task *task, const struct user_regs_struct *r)
 {
 	const uint64_t regs[6] = { r->rdi, r->rsi, r->rdx };

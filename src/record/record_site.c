@@ -181,9 +181,9 @@ static void find_pad(const unsigned char *text, size_t len, size_t at, struct as
 	}
 }
 
-/* A call whose number is set just before it, or whose result is checked just after it, may be moved.
- * The others are wrappers for any call. For some of them (the cancellation points of C libraries,
- * those of Valgrind) a signal handler checks whether the signal came in their middle. */
+/* A call whose number is set just before it, or whose result is checked just after it, may be
+ * moved. The others are wrappers for any call. For some of them (the cancellation points of C
+ * libraries, those of Valgrind) a signal handler checks whether the signal came in their middle. */
 static bool stands_alone(const unsigned char *text, size_t len, size_t at)
 {
 	static const unsigned char compare[] = { 0x48, 0x3d }, rest[] = { 0xf0, 0xff, 0xff };

@@ -9,8 +9,8 @@
  *
  * record_enter.c knows when it may be done.
  */
-#include "record/record_text.h"
 #include "base/array.h"
+#include "record/record_text_priv.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -2,9 +2,9 @@
 /*
  * figure: charts as SVG text: bars over categories with a logarithmic axis, and curves. Numbers in,
  * text out; knows nothing of system calls. Each chart stands alone (its style is inside) and can be
- * put into HTML as it is. Colours tell apart for every kind of colour vision; they are plain
- * attributes, for every program that draws SVG, and follow the reader's choice of light or dark
- * where rules are understood. Figures with many bars take several rows.
+ * put into HTML as it is. The colours can be told apart with every kind of colour vision. They are
+ * plain attributes, which every program that draws SVG knows; where style rules are known, they
+ * follow the reader's choice of light or dark. Figures with many bars take several rows.
  */
 #ifndef AS_REPORT_FIGURE_H
 #define AS_REPORT_FIGURE_H
@@ -42,7 +42,7 @@ struct as_figure_lines {
 
 void as_figure_lines(const struct as_figure_lines *figure, struct as_buf *out);
 
-/* What &, < and > (and quotes) need in SVG and HTML. */
+/* Adds text with &, <, > and quotes escaped, for SVG and HTML. */
 void as_figure_escape(struct as_buf *out, const char *text);
 /* 4099770 as "4,099,770". */
 void as_figure_number(struct as_buf *out, uint64_t value);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* figure_bars: bars over categories with a logarithmic axis, in as many rows as they need. */
-#include "report/figure_frame.h"
+#include "report/figure_frame_priv.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* figure_frame: see figure_frame.h. */
-#include "report/figure_frame.h"
+/* figure_frame: see figure_frame_priv.h. */
+#include "report/figure_frame_priv.h"
 
 #include "base/show.h"
 
@@ -51,7 +51,7 @@ void as_figure_escape(struct as_buf *out, const char *raw)
 {
 	struct as_buf shown = { 0 };
 
-	/* What XML does not allow, a name of a file may hold. */
+	/* The name of a file may hold bytes that XML does not allow. */
 	as_show(&shown, raw);
 	for (const char *text = as_buf_str(&shown); *text; text++) {
 		switch (*text) {

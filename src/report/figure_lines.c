@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* figure_lines: curves over a logarithmic axis. */
-#include "report/figure_frame.h"
+#include "report/figure_frame_priv.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * pending: what is kept of each thread between the beginning of a call and its end. Bounded in
- * number and in bytes: when there are too many, those that have nothing pending are removed first, then
- * any.
+ * number and in bytes: when there are too many, those that have nothing pending are removed first,
+ * then any.
  */
 #ifndef AS_TRACE_PENDING_H
 #define AS_TRACE_PENDING_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* figure_frame: what all charts have: colours, title, legend, axes; for figure_*.c alone. */
-#ifndef AS_REPORT_FIGURE_FRAME_H
-#define AS_REPORT_FIGURE_FRAME_H
+/* figure_frame_priv: what all charts share: colours, title, legend, axes. */
+#ifndef AS_REPORT_FIGURE_FRAME_PRIV_H
+#define AS_REPORT_FIGURE_FRAME_PRIV_H
 
 #include "report/figure.h"
 

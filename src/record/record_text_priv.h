@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* record_text: the text of processes, and the calls in it: what record_text.c and record_enter.c
- * share. */
-#ifndef AS_RECORD_RECORD_TEXT_H
-#define AS_RECORD_RECORD_TEXT_H
+/* record_text_priv: the text of processes, and the calls in it: what record_text.c and
+ * record_enter.c share. */
+#ifndef AS_RECORD_RECORD_TEXT_PRIV_H
+#define AS_RECORD_RECORD_TEXT_PRIV_H
 
 #include "record/record_inprocess_priv.h"
 #include "record/record_site.h"
