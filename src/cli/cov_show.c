@@ -186,7 +186,7 @@ static void json_space(struct as_json *json, const struct as_space *space)
 	as_json_end(json);
 }
 
-/* What is asked of the coverage is answered in it. */
+/* The results of --fail-under and --baseline are part of it. */
 static int show_json(const struct as_spec *spec, const struct as_counts *counts,
 		     const struct as_args *args, const struct as_cov_choice *choice,
 		     struct as_err *err)

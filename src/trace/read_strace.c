@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * read_strace: the text of strace -f, with any of -y -yy -Y -T -t -tt -ttt -r -i -k -n -s N -v -x
- * -xx -X -z -Z -C. Calls that were printed in two halves ("<unfinished ...>") are put together again
- * for each thread. A thread in fork or clone may have a child before it comes back.
+ * -xx -X -z -Z -C. Calls that were printed in two halves ("<unfinished ...>") are put together
+ * again for each thread. A thread in fork or clone may have a child before it comes back.
  *
  * What is not understood is counted, with the first examples; a line that was cut (a megabyte long)
  * is not understood. Calls of 32 bit programs are printed in the same words as others, and are

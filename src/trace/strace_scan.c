@@ -2,9 +2,9 @@
 /*
  * strace_scan: see strace_scan.h.
  *
- * The inner loops run over bytes that mean nothing without looking where the line ends: every line
- * is followed by a byte that means something (its newline, or the NUL after the buffer), and what
- * is found is compared with the end then.
+ * The inner loops skip plain bytes without checking for the end of the line. They stop in time,
+ * because every line is followed by a byte that is not plain (its newline, or the NUL after the
+ * buffer). Only then the position is compared with the end.
  */
 #include "trace/strace_scan.h"
 
@@ -22,7 +22,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Of the numbers, addresses and contexts that strace puts into brackets. */
+/* A character of the numbers, addresses and contexts that strace puts into brackets. */
 static bool is_plain(char c)
 {
 	return is_digit(c) || (c >= 'a' && c <= 'z') || (c && strchr("_:.,-?! ", c));
@@ -77,8 +77,8 @@ static const char *skip_comment(const char *p, const char *end)
 	return close ? close + 2 : NULL;
 }
 
-/* What -X verbose says after a number, in a comment, the number says, too. What is a comment alone
- * stays. */
+/* -X verbose prints a comment after a number. It is removed, since the number says the same. An
+ * argument that is only a comment stays. */
 static const char *before_comment(const char *from, const char *to)
 {
 	const char *at = to;
@@ -212,7 +212,7 @@ static bool is_name(char c)
 	return (c >= 'a' && c <= 'z') || is_digit(c) || c == '_';
 }
 
-/* What stands at the end of a line in place of a result: where that begins, or NULL. */
+/* Where the mark begins that is at the end of a line in place of a result; NULL: there is none. */
 static const char *cut_off(const char *name, const char *end)
 {
 	static const char *const marks[] = { "<unfinished ...>", "<detached ...>",

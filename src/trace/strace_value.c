@@ -40,7 +40,7 @@ static char unescape(const char **p, const char *end)
 	return (char)value;
 }
 
-/* Escapes undone, in the room; there is always enough, for it is as long as a line. */
+/* Undoes escapes, in the room, which is as long as the longest line. */
 static void set_text(struct as_syscall_slot *slot, struct as_span s, struct as_scan_room *room)
 {
 	const char *p = s.at, *end = s.at + s.len;
@@ -64,7 +64,7 @@ static void set_text(struct as_syscall_slot *slot, struct as_span s, struct as_s
 	room->used += n;
 }
 
-/* How long the text is that begins with a quote, with both quotes. */
+/* The length of the text that begins with a quote, with both quotes. */
 static size_t quoted(struct as_span s)
 {
 	size_t i = 1;
@@ -113,7 +113,7 @@ void as_scan_fd(struct as_span s, struct as_scan_room *room, struct as_syscall_s
 		slot->state = AS_SLOT_UNSEEN;
 	slot->value = (uint64_t)(int64_t)(int32_t)slot->value;
 	if (angle && s.at + s.len > angle + 2) {
-		/* "</dev/null<char 1:3>>": the path is what stands before the inner one. */
+		/* "</dev/null<char 1:3>>": the path is what is before the inner one. */
 		struct as_span path = { angle + 1, (size_t)(s.at + s.len - angle) - 1 };
 		const char *inner = memchr(path.at, '<', path.len);
 
