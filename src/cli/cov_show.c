@@ -68,14 +68,8 @@ static void show_space(const struct as_space *space)
 /* The paper's Table 1. */
 static void show_together(const struct as_counts *counts, const struct as_space *space)
 {
-	const char *popular = NULL;
-	uint64_t most = 0;
+	const char *popular = as_space_favourite(space);
 
-	for (unsigned i = 0; i < space->n; i++)
-		if (space->parts[i].expected && space->parts[i].count > most) {
-			most = space->parts[i].count;
-			popular = space->parts[i].name;
-		}
 	if (!popular || !strcmp(popular, "0"))
 		return;
 	printf("\n%% of calls of %s with so many of %s together\n  %-24s", space->family->name,

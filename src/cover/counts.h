@@ -108,6 +108,8 @@ const char *as_space_kind_name(enum as_space_kind kind);
 bool as_counts_find(const struct as_counts *counts, const char *family, const char *arg,
 		    enum as_space_kind kind, struct as_space *out);
 
+/* The name of the expected part that was met most often, NULL: none was met. */
+const char *as_space_favourite(const struct as_space *space);
 /* Calls of a family, of one variant. */
 uint64_t as_counts_family(const struct as_counts *counts, const struct as_spec_family *family);
 uint64_t as_counts_variant(const struct as_counts *counts, const struct as_spec_call *call);

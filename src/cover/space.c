@@ -371,3 +371,16 @@ const char *as_space_kind_name(enum as_space_kind kind)
 
 	return names[kind];
 }
+
+const char *as_space_favourite(const struct as_space *space)
+{
+	const char *name = NULL;
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < space->n; i++)
+		if (space->parts[i].expected && space->parts[i].count > most) {
+			most = space->parts[i].count;
+			name = space->parts[i].name;
+		}
+	return name;
+}

@@ -8,6 +8,7 @@
  * The command's process makes itself known by a cookie, not by its number: numbers differ between
  * namespaces. Afterwards all numbers are the kernel's own.
  */
+#include "base/embed.h"
 #include "record/record.h"
 
 #include "calls/pieces.h"
@@ -29,15 +30,7 @@
 #error "AS_RECORD_BPF_O names the object to be put in; the Makefile says it"
 #endif
 
-__asm__(".section .rodata\n"
-	".balign 16\n"
-	"as_record_bpf_first:\n"
-	".incbin \"" AS_RECORD_BPF_O "\"\n"
-	"as_record_bpf_end:\n"
-	".previous\n");
-
-extern const char as_record_bpf_first[] __attribute__((visibility("hidden")));
-extern const char as_record_bpf_end[] __attribute__((visibility("hidden")));
+AS_EMBED(as_record_bpf, AS_RECORD_BPF_O);
 
 #define RING_BYTES_MAX ((size_t)32 << 20)
 #define RING_BYTES_MIN ((size_t)1 << 20)

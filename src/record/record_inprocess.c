@@ -12,6 +12,7 @@
  *     result.
  */
 #include "base/array.h"
+#include "base/embed.h"
 #include "record/record_inprocess_priv.h"
 
 #include "calls/pieces.h"
@@ -29,15 +30,7 @@
 #error "AS_INSIDE_BIN names the code to be put in; the Makefile says it"
 #endif
 
-__asm__(".section .rodata\n"
-	".balign 16\n"
-	"as_inside_first:\n"
-	".incbin \"" AS_INSIDE_BIN "\"\n"
-	"as_inside_last:\n"
-	".previous\n");
-
-extern const char as_inside_first[] __attribute__((visibility("hidden")));
-extern const char as_inside_last[] __attribute__((visibility("hidden")));
+AS_EMBED(as_inside_image, AS_INSIDE_BIN);
 
 #define HWCAP2_FSGSBASE_BIT 2
 #define PATIENCE 200 /* how often a record that is being written is looked at again */
@@ -93,7 +86,7 @@ static int attach(struct as_inside *in, struct as_err *err)
 
 struct as_inside *as_inside_new(const struct as_spec *spec, struct as_err *err)
 {
-	size_t len = (size_t)(as_inside_last - as_inside_first);
+	size_t len = (size_t)(as_inside_image_end - as_inside_image_first);
 	struct as_inside *in;
 
 	if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE_BIT)) {
@@ -102,7 +95,7 @@ struct as_inside *as_inside_new(const struct as_spec *spec, struct as_err *err)
 	}
 	in = as_xcalloc(1, sizeof(*in));
 	as_assert(len <= sizeof(in->image) && len >= sizeof(struct as_inside_image));
-	memcpy(in->image, as_inside_first, len);
+	memcpy(in->image, as_inside_image_first, len);
 	in->image_bytes = (unsigned)len;
 	in->mem_fd = -1;
 	in->next_slot = 1;

@@ -193,20 +193,6 @@ static void together_row(const struct as_suite *suite, const struct as_spec_arg 
 	as_buf_adds(out, "</tr>\n");
 }
 
-/* The flag that is there most often. */
-static const char *favourite(const struct as_space *space)
-{
-	const char *name = NULL;
-	uint64_t most = 0;
-
-	for (unsigned i = 0; i < space->n; i++)
-		if (space->parts[i].expected && space->parts[i].count > most) {
-			most = space->parts[i].count;
-			name = space->parts[i].name;
-		}
-	return name;
-}
-
 void as_figure_together(const struct as_suites *suites, const char *family, const char *arg,
 			struct as_buf *out)
 {
@@ -221,7 +207,7 @@ void as_figure_together(const struct as_suites *suites, const char *family, cons
 
 		if (!as_counts_find(suites->suite[s].counts, family, arg, AS_SPACE_PLAIN, &space))
 			continue;
-		flag = favourite(&space);
+		flag = as_space_favourite(&space);
 		together_row(&suites->suite[s], space.arg, NULL, out);
 		if (flag)
 			together_row(&suites->suite[s], space.arg, flag, out);

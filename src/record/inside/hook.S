@@ -11,6 +11,18 @@
 #include "layout.h"
 
 	.text
+/* The registers that the hook has pushed. */
+.macro restore
+	pop	%rdi
+	pop	%rsi
+	pop	%rdx
+	pop	%r10
+	pop	%r8
+	pop	%r9
+	pop	%rax
+	pop	%rcx
+.endm
+
 /* struct as_inside_image */
 	.quad start
 	.quad hook
@@ -95,28 +107,14 @@ allowed:
 	mov	%rsp, %rdx
 	rdgsbase %rcx
 	call	as_inside_end
-	pop	%rdi
-	pop	%rsi
-	pop	%rdx
-	pop	%r10
-	pop	%r8
-	pop	%r9
-	pop	%rax
-	pop	%rcx
+	restore
 	popfq
 	lea	128(%rsp), %rsp
 	jmp	*%rcx
 
 /* No room, or not of interest: the call is made as if there were no hook. */
 unseen:
-	pop	%rdi
-	pop	%rsi
-	pop	%rdx
-	pop	%r10
-	pop	%r8
-	pop	%r9
-	pop	%rax
-	pop	%rcx
+	restore
 raw:
 	popfq
 	lea	128(%rsp), %rsp
