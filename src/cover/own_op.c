@@ -85,22 +85,9 @@ static void on_xattr(struct as_own *own, const struct as_op *op, const struct as
 		CALL(own, raw < 0 ? raw : (int64_t)got->len, listxattr, path, 0, XATTR_BYTES);
 }
 
-static struct timespec from_ns(int64_t ns)
-{
-	int64_t rest = ns % 1000000000;
-
-	if (ns == AS_TIME_NOW)
-		return (struct timespec){ 0, UTIME_NOW };
-	if (ns == AS_TIME_OMIT)
-		return (struct timespec){ 0, UTIME_OMIT };
-	if (rest < 0)
-		rest += 1000000000;
-	return (struct timespec){ (ns - rest) / 1000000000, rest };
-}
-
 static void on_utimens(struct as_own *own, const struct as_op *op, int64_t raw)
 {
-	struct timespec times[2] = { from_ns(op->atime), from_ns(op->mtime) };
+	struct timespec times[2] = { as_op_timespec(op->atime), as_op_timespec(op->mtime) };
 
 	CALL(own, raw, utimensat, AT_FDCWD, P(op->path), P(times),
 	     op->nofollow ? AT_SYMLINK_NOFOLLOW : 0);
