@@ -217,29 +217,30 @@ $(SHIM): $(SHIM_SRC) $(wildcard src/tool/shim/*.h src/tool/shim/*.def) $(B)/flag
 $(B)/src/tool/tool_shim.o: $(SHIM)
 $(B)/src/tool/tool_shim.o: private INC += -DAS_SHIM_SO='"$(SHIM)"'
 
-# What runs inside recorded processes, at an address of its own (src/cover/inside/layout.h).
+# What runs inside recorded processes, at an address of its own (src/record/inside/layout.h).
 # libassay.a carries it.
 INSIDE := $(B)/inside.bin
-$(INSIDE): src/cover/inside/hook.S src/cover/inside/inside.c src/cover/inside/layout.h \
-		src/cover/bpf/event.h $(B)/flags.stamp
+$(INSIDE): src/record/inside/hook.S src/record/inside/inside.c src/record/inside/layout.h \
+		src/calls/event.h $(B)/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,BIN)
 	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -Isrc -ffreestanding -fno-stack-protector -fno-pic \
 		-fcf-protection=none -mgeneral-regs-only -fno-asynchronous-unwind-tables \
 		-fno-jump-tables -nostdlib -static -Wl,--oformat=binary,-Ttext=0x6f000000 \
 		-Wl,--build-id=none,-e,0x6f000000 $(filter %.S %.c,$^) -o $@
-$(B)/src/cover/record_inside.o: $(INSIDE)
-$(B)/src/cover/record_inside.o: private INC += -DAS_INSIDE_BIN='"$(INSIDE)"'
+$(B)/src/record/record_inprocess.o: $(INSIDE)
+$(B)/src/record/record_inprocess.o: private INC += -DAS_INSIDE_BIN='"$(INSIDE)"'
 
 # What runs in the kernel: the recorder of system calls. libassay.a carries it.
 RECORD_BPF := $(B)/record.bpf.o
-$(RECORD_BPF): src/cover/bpf/record.bpf.c src/cover/bpf/event.h
+$(RECORD_BPF): src/record/bpf/record.bpf.c src/calls/event.h
 	@mkdir -p $(@D)
 	$(call say,BPF)
-	$(Q)clang -target bpf -mcpu=v3 -O2 -g $(WARN) -I/usr/include/$(shell uname -m)-linux-gnu \
+	$(Q)clang -target bpf -mcpu=v3 -O2 -g $(WARN) -Isrc \
+		-I/usr/include/$(shell uname -m)-linux-gnu \
 		-c $< -o $@
-$(B)/src/cover/record_bpf.o: $(RECORD_BPF)
-$(B)/src/cover/record_bpf.o: private INC += -DAS_RECORD_BPF_O='"$(RECORD_BPF)"'
+$(B)/src/record/record_bpf.o: $(RECORD_BPF)
+$(B)/src/record/record_bpf.o: private INC += -DAS_RECORD_BPF_O='"$(RECORD_BPF)"'
 
 .PHONY: fuzzers run-fuzzers
 fuzzers: $(FUZZERS)

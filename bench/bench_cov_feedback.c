@@ -146,7 +146,7 @@ static struct newly go(const struct as_target *target, const struct as_spec *spe
 
 static void compare(const char *name, const char *target_name, as_bench_report report)
 {
-	struct as_spec *spec = as_spec_new();
+	struct as_spec *spec = as_counts_spec();
 	struct newly with = { 0 }, without = { 0 };
 	struct as_target *target;
 	char row[64];

@@ -15,8 +15,9 @@
  */
 #include "bench/bench.h"
 
-#include "cover/record.h"
+#include "cover/tally.h"
 #include "os/spawn.h"
+#include "record/record.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -107,16 +108,16 @@ static void only_stop(char **argv)
 static void record(struct bench *b, const struct as_source_ops *source, char **argv)
 {
 	struct as_world_options options = { .under = b->folder };
-	struct as_tally tally = { .spec = b->spec, .counts = as_counts_new(b->spec) };
+	struct as_tally tally;
 	struct as_err err;
 	int status = -1;
 
-	as_assert(!as_world_new(b->spec, &options, &tally.world, &err));
+	as_assert(!as_tally_open(&tally, b->spec, &options, as_counts_new(b->spec), NULL, &err));
 	as_assert(!source->run(&(struct as_source_input){ .argv = argv, .exit_status = &status },
-			       &tally, &err));
+			       &tally.to, &err));
 	as_assert(!status && !as_counts_noted(tally.counts, AS_NOTE_LOST));
 	b->calls = as_counts_noted(tally.counts, AS_NOTE_CALLS);
-	as_world_free(tally.world);
+	as_tally_close(&tally);
 	as_counts_free(tally.counts);
 }
 
@@ -234,7 +235,7 @@ static void tell(const struct bench *b, const struct loop *loop, const struct co
 void bench_cov_record(as_bench_report report)
 {
 	struct bench b = { .folder = "/tmp/assay-bench-XXXXXX" };
-	struct as_spec *spec = as_spec_new();
+	struct as_spec *spec = as_counts_spec();
 	char *rm[] = { "rm", "-rf", b.folder, NULL };
 	struct cost cost[WAYS];
 

@@ -40,10 +40,13 @@ arrows() {
 	crash     work model disk target layout vfs run supervise snapshot legal recover
 	scenario  work target race run crash
 	hunt      work gen model reduce supervise scenario
-	cover     work
-	report    work
+	calls
+	trace     work calls
+	record    calls trace
+	cover     work calls trace
+	report    work cover
 	cli       work model gen disk target tool box vfs race reduce run supervise crash scenario
-	cli       hunt cover report labfs bench
+	cli       hunt trace record cover report labfs bench
 	END
 }
 

@@ -9,7 +9,7 @@
 
 static const struct {
 	const char *name;
-	int min, max; /* operands behind the name; max -1: any number */
+	int min, max; /* operands after the name; max -1: any number */
 	const char *operands;
 	int (*run)(const struct as_spec *spec, const struct as_args *args, struct as_err *err);
 } parts[] = {
@@ -42,7 +42,7 @@ static int run(const struct as_args *args, struct as_err *err)
 			       "cov: '%s' is none of its commands; see `assay help cov`", name);
 	if (n < parts[i].min || (parts[i].max >= 0 && n > parts[i].max))
 		return as_fail(err, AS_EUSE, "cov %s: expected %s", name, parts[i].operands);
-	spec = as_spec_new();
+	spec = as_counts_spec();
 	rc = as_cov_judge_check(spec, args, err);
 	if (!rc)
 		rc = parts[i].run(spec, args, err);
@@ -177,11 +177,6 @@ int as_cov_percent(const struct as_args *args, const char *name, double otherwis
 
 void as_cov_print_notes(const struct as_counts *counts, const char *path)
 {
-	static const char *const texts[AS_NOTES] = {
-#define NOTE(id, name, text) text,
-#include "cover/spec/note.def"
-#undef NOTE
-	};
 	const char *under = as_counts_get_under(counts);
 	uint64_t n;
 
@@ -189,79 +184,93 @@ void as_cov_print_notes(const struct as_counts *counts, const char *path)
 	       under ? under : "");
 	for (unsigned i = 0; i < AS_NOTES; i++)
 		if ((n = as_counts_noted(counts, (enum as_cov_note)i)))
-			printf("%12llu  %s\n", (unsigned long long)n, texts[i]);
+			printf("%12llu  %s\n", (unsigned long long)n,
+			       as_cov_note_text((enum as_cov_note)i));
 	for (unsigned i = 0; as_counts_example_at(counts, i); i++)
 		printf("              not understood: %s\n", as_counts_example_at(counts, i));
 }
 
 static const struct as_opt opts[] = {
 	{ "under", 0, AS_OPT_TEXT, "REGEX",
-	  "count only calls about files below what this matches (POSIX extended, from the root)", 0,
-	  0, NULL, false },
-	{ "output", 'o', AS_OPT_TEXT, "FILE",
-	  "where the counts go (read, merge, record); of tests: a folder that is new or empty", 0,
-	  0, NULL, false },
-	{ "cwd", 0, AS_OPT_TEXT, "DIR",
-	  "read: working directory of what it begins with; default: not known", 0, 0, NULL, false },
-	{ "format", 0, AS_OPT_TEXT, "NAME",
-	  "read: strace, babeltrace, syzkaller, lttng; default: as the trace looks", 0, 0, NULL,
-	  false },
-	{ "max-unknown", 0, AS_OPT_TEXT, "PERCENT",
-	  "read: exit 1 if more of the lines were not understood; default 5", 0, 0, NULL, false },
-	{ "syscall", 0, AS_OPT_TEXT, "NAME", "only this call and its variants", 0, 0, NULL, false },
-	{ "arg", 0, AS_OPT_TEXT, "NAME[=VALUE]",
-	  "only this argument; `which`: and this value of it (a partition's name, or wildcards)", 0,
-	  0, NULL, false },
-	{ "result", 0, AS_OPT_TEXT, "VALUE", "which: this result (success, ENOSPC, or wildcards)",
+	  "count only calls on files below the paths that this matches (POSIX extended, from "
+	  "the root); default: all calls",
 	  0, 0, NULL, false },
+	{ "output", 'o', AS_OPT_TEXT, "FILE",
+	  "read, merge, record: write the counts to this file; with tests apart, to this "
+	  "folder, which must be new or empty",
+	  0, 0, NULL, false },
+	{ "cwd", 0, AS_OPT_TEXT, "DIR",
+	  "read: working directory of the processes that the trace begins with; default: not known",
+	  0, 0, NULL, false },
+	{ "format", 0, AS_OPT_TEXT, "NAME",
+	  "read: the format of the trace: strace, babeltrace, syzkaller, lttng; default: "
+	  "found from how the trace begins",
+	  0, 0, NULL, false },
+	{ "max-unknown", 0, AS_OPT_TEXT, "PERCENT",
+	  "read: exit with status 1 if more than this share of the lines was not understood; "
+	  "default 5",
+	  0, 0, NULL, false },
+	{ "syscall", 0, AS_OPT_TEXT, "NAME", "show only this call and its variants", 0, 0, NULL,
+	  false },
+	{ "arg", 0, AS_OPT_TEXT, "NAME[=VALUE]",
+	  "show only this argument; which: tests that meet this value of it (name of a "
+	  "partition, wildcards)",
+	  0, 0, NULL, false },
+	{ "result", 0, AS_OPT_TEXT, "VALUE",
+	  "which: tests that meet this result (success, ENOSPC, or wildcards)", 0, 0, NULL, false },
 	{ "spaces", 0, AS_OPT_TEXT, "LIST",
-	  "which partitions: values, boundaries, together, pairs, output, variants, all", 0, 0,
-	  NULL, false },
-	{ "combine", 0, AS_OPT_NUMBER, "T", "show: combinations of T flags that never came", 2, 6,
-	  NULL, false },
+	  "choose the kinds of partitions: values, boundaries, together, pairs, output, "
+	  "variants, all",
+	  0, 0, NULL, false },
+	{ "combine", 0, AS_OPT_NUMBER, "T",
+	  "show: list the combinations of T flags that were never used", 2, 6, NULL, false },
 	{ "split-by", 0, AS_OPT_TEXT, "REGEX",
-	  "record, read: a command whose line or program matches is a test, named by the first "
-	  "group of the match; -o is a folder, with a file for each test",
+	  "record, read: count each test apart. A command whose line or program matches is a test, "
+	  "named by the first group of the match; -o is a folder with a file for each test",
 	  0, 0, NULL, false },
 	{ "runtest", 0, AS_OPT_TEXT, "FILE",
-	  "record, read: a command of this list of LTP's (TAG COMMAND a line) is the test TAG", 0,
-	  0, NULL, false },
+	  "record, read: count each test apart. A command of this list of LTP (lines of TAG "
+	  "COMMAND) is the test TAG",
+	  0, 0, NULL, false },
 	{ "each", 0, AS_OPT_FLAG, NULL,
-	  "record, read: each program that the command starts is a test", 0, 0, NULL, false },
+	  "record, read: count each program that the command starts as a test", 0, 0, NULL, false },
 	{ "each-of", 0, AS_OPT_TEXT, "REGEX",
-	  "record, read: each program that is started by a command that matches is a test: "
+	  "record, read: count each program that a matching command starts as a test: "
 	  "--each-of ltp-pan",
 	  0, 0, NULL, false },
 	{ "each-line", 0, AS_OPT_TEXT, "FILE",
-	  "record: run each line of the file by sh; each is a test", 0, 0, NULL, false },
+	  "record: run each line of the file with sh, and count it as a test", 0, 0, NULL, false },
 	{ "how", 0, AS_OPT_CHOICE, "HOW",
-	  "record: by eBPF (root), by the processes themselves, or by ptrace; default auto: the "
-	  "first of them that can be used here",
+	  "record with eBPF (root), inside of the processes, or with ptrace; default auto: the "
+	  "first of these that works here",
 	  0, 0, "bpf|inprocess|ptrace|auto", false },
 	{ "svg", 0, AS_OPT_TEXT, "DIR",
-	  "show: the figures of the paper, or those that --syscall and --arg choose, as files", 0,
-	  0, NULL, false },
-	{ "html", 0, AS_OPT_TEXT, "FILE", "show, diff: everything on one page", 0, 0, NULL, false },
-	{ "json", 0, AS_OPT_FLAG, NULL, "show, diff, which, adds, rank: as JSON", 0, 0, NULL,
+	  "show: write the figures of the paper, or those that --syscall and --arg choose, "
+	  "to files",
+	  0, 0, NULL, false },
+	{ "html", 0, AS_OPT_TEXT, "FILE", "show, diff: write one page with everything", 0, 0, NULL,
 	  false },
-	{ "csv", 0, AS_OPT_FLAG, NULL, "show: as comma-separated values", 0, 0, NULL, false },
-	{ "threshold", 0, AS_OPT_NUMBER, "N", "untested: met less than N times; default 1", 1, 0,
-	  NULL, false },
+	{ "json", 0, AS_OPT_FLAG, NULL, "show, diff, which, adds, rank: print JSON", 0, 0, NULL,
+	  false },
+	{ "csv", 0, AS_OPT_FLAG, NULL, "show: print comma-separated values", 0, 0, NULL, false },
+	{ "threshold", 0, AS_OPT_NUMBER, "N",
+	  "untested: list what was met less than N times; default 1", 1, 0, NULL, false },
 	{ "target", 0, AS_OPT_NUMBER, "N", "tcd: how often each partition should be tested", 0, 0,
 	  NULL, false },
-	{ "targets", 0, AS_OPT_TEXT, "FILE", "tcd: a target for each partition", 0, 0, NULL,
-	  false },
+	{ "targets", 0, AS_OPT_TEXT, "FILE", "tcd: read a target for each partition from this file",
+	  0, 0, NULL, false },
 	{ "fail-under", 0, AS_OPT_TEXT, "LIST",
-	  "exit 1 when the coverage is below: 60, outputs=30, open=70, open.flags=80, "
+	  "exit with status 1 if the coverage is below: 60, outputs=30, open=70, open.flags=80, "
 	  "write:outputs=30, separated by commas",
 	  0, 0, NULL, false },
 	{ "baseline", 0, AS_OPT_TEXT, "FILE.cov",
-	  "exit 1 when something that is met there is not met here; each is named", 0, 0, NULL,
-	  false },
-	{ "max-drop", 0, AS_OPT_TEXT, "POINTS",
-	  "with --baseline: exit 1 only if the coverage is lower by more percentage points", 0, 0,
+	  "exit with status 1 if a partition that is met there is not met here, and name it", 0, 0,
 	  NULL, false },
-	{ "summary", 0, AS_OPT_FLAG, NULL, "diff: the numbers for each call alone", 0, 0, NULL,
+	{ "max-drop", 0, AS_OPT_TEXT, "POINTS",
+	  "with --baseline: exit with status 1 only if the coverage is lower by more "
+	  "percentage points",
+	  0, 0, NULL, false },
+	{ "summary", 0, AS_OPT_FLAG, NULL, "diff: print only the numbers for each call", 0, 0, NULL,
 	  false },
 	{ 0 },
 };
@@ -271,16 +280,19 @@ const struct as_command as_cmd_cov = {
 	.operands = "record -- COMMAND... | read TRACE... | show FILE... | untested FILE | "
 		    "tcd FILE [FILE] | merge FILE... | diff FILE FILE | which FOLDER | "
 		    "adds FOLDER [TEST] | rank FOLDER | feedback FILE",
-	.summary = "what of the system call interface was exercised: arguments and results",
-	.text = "`cov record` runs a command and counts what it and its children call, until the "
-		"last of them has ended; it ends with the command's exit status (128 and the "
-		"number of a signal, 127 not found, 126 cannot be run, 125 an error of assay's "
-		"own). `cov read` counts the calls of traces (strace -f, babeltrace of LTTng; gzip "
+	.summary = "count which arguments and results of system calls were tested",
+	.text = "`cov record` runs a command and counts the calls of it and its children, "
+		"until the "
+		"last of them has ended. Its exit status is that of the command (128 plus the "
+		"number of a signal; 127: not found, 126: cannot be run, 125: an error of assay "
+		"itself). `cov read` counts the calls of traces (strace -f, babeltrace of "
+		"LTTng; gzip "
 		"and zstd are unpacked, `-` is standard input). Both keep the counts in a "
 		".cov file. `cov show` prints it, or draws it (up to four "
-		"files side by side); `cov untested` lists what was never met, `cov tcd` gives the "
-		"Test Coverage Deviation, for two files with the target at which they cross. "
-		"`cov merge` adds files up, `cov diff` says what only one of two has. With "
+		"files side by side). `cov untested` lists the partitions that were never met. "
+		"`cov tcd` prints the Test Coverage Deviation, and for two files the target at "
+		"which they cross. `cov merge` adds files up, `cov diff` prints what only one of "
+		"two files has. With "
 		"--split-by, --runtest, --each, --each-of or --each-line, record and read keep the "
 		"counts of each test of a suite in a folder: `cov which` says which tests meet an "
 		"argument or a result (exit status 1: none), `cov adds` what only one test meets, "

@@ -8,7 +8,7 @@
 #include "cli/screen.h"
 #include "os/dir.h"
 #include "os/out.h"
-#include "work/import.h"
+#include "trace/import.h"
 #include "work/print.h"
 
 #include <stdlib.h>
@@ -156,13 +156,14 @@ static const struct as_opt opts[] = {
 	{ .name = "from",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "jlang|fsx|strace",
-	  .help = "what the files are: CrashMonkey's J-lang, what fsx --record-ops wrote, or the "
+	  .help = "the kind of the files: CrashMonkey's J-lang, the log of fsx --record-ops, "
+		  "or the "
 		  "output of strace (best with -f -y -o FILE)" },
 	{ .name = "out",
 	  .letter = 'o',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FOLDER",
-	  .help = "write FOLDER/NAME.txt for each file; default: the one file's to standard "
+	  .help = "write FOLDER/NAME.txt for each file; default: one file goes to standard "
 		  "output" },
 	{ .name = "under",
 	  .kind = AS_OPT_TEXT,
@@ -179,7 +180,7 @@ const struct as_command as_cmd_import = {
 	.summary = "turn workloads and logs of other tools into workloads",
 	.text = "What cannot be expressed is listed on standard error with its line, and counted; "
 		"the rest is written. With --strict it is an error (exit status 2). FILE may be "
-		"- for standard input. docs/FORMAT.md says what becomes of what.",
+		"- for standard input. docs/FORMAT.md says which line becomes which operation.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = -1,

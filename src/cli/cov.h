@@ -27,12 +27,12 @@ int as_cov_figures(const struct as_spec *spec, const struct as_args *args, struc
 
 struct as_split;
 
-/* *out NULL: none of the options is given that tell tests apart. */
+/* *out NULL: no option that counts tests apart is given. */
 AS_MUST_CHECK int as_cov_split(const struct as_spec *spec, const struct as_args *args,
 			       struct as_split **out, struct as_err *err);
-/* What runs the lines of a file as commands; to be freed. */
+/* The command that runs each line of a file; the caller frees it. */
 char **as_cov_lines_argv(const char *file);
-/* Writes all, and says so. `counts`, what belongs to no test, becomes the total. */
+/* Writes all files, and says so. `counts` hold what belongs to no test, and become the total. */
 AS_MUST_CHECK int as_cov_split_end(struct as_split *split, const struct as_args *args,
 				   struct as_counts *counts, struct as_err *err);
 
@@ -57,11 +57,11 @@ AS_MUST_CHECK int as_cov_percent(const struct as_args *args, const char *name, d
 
 /* ---- What CI asks (cov_judge.c): --fail-under, --baseline, --max-drop ---- */
 
-/* Wrong values, or a command that has no use for them. */
+/* AS_EUSE: a value is wrong, or the command does not take the option. */
 AS_MUST_CHECK int as_cov_judge_check(const struct as_spec *spec, const struct as_args *args,
 				     struct as_err *err);
-/* 0; or 1 and a line on stderr for each that is too little. The same goes into `json`, as members
- * of the object that is open, if it is not NULL. */
+/* 1 if the coverage is too low, with a line on stderr for each case; else 0. If `json` is not NULL,
+ * the same is added to the object that is open. */
 AS_MUST_CHECK int as_cov_judge(const struct as_spec *spec, const struct as_counts *counts,
 			       const struct as_args *args, struct as_json *json,
 			       struct as_err *err);
@@ -74,14 +74,14 @@ AS_MUST_CHECK int as_cov_load(const struct as_spec *spec, const char *path, stru
 /* To -o, or to stdout. */
 AS_MUST_CHECK int as_cov_save(const struct as_counts *counts, const struct as_args *args,
 			      struct as_err *err);
-/* On stderr, when the counts are not whole. */
+/* Says on stderr if the counts are partial. */
 void as_cov_warn_partial(const struct as_counts *counts, const char *path);
-/* On stderr, what else a person should know of them (cover/warn.h). With json, also as `warnings`
- * of the object that is open. */
+/* Prints the warnings (cover/warn.h) on stderr. With json, also as `warnings` of the object that is
+ * open. */
 void as_cov_warn_counts(const struct as_counts *counts, const char *path, struct as_json *json);
 /* Both. */
 void as_cov_warn(const struct as_counts *counts, const char *path, struct as_json *json);
-/* Where it is from, how much of it there is, and what could not be used; on stdout. */
+/* Prints where the counts are from, how many there are, and what could not be used. */
 void as_cov_print_notes(const struct as_counts *counts, const char *path);
 
 #endif

@@ -2,9 +2,9 @@
 /* cov_diff: two files of counts side by side: what only one of them has, and the sums. */
 #include "base/json.h"
 #include "cli/cov.h"
-#include "cover/figure_cover.h"
 #include "cover/metric.h"
 #include "os/out.h"
+#include "report/figure_cover.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +45,12 @@ static void diff_line(void *ctx, const struct as_space *space, const struct as_p
 
 /* ---- The sums -------------------------------------------------------------------------------- */
 
-static bool is_change(const struct as_change c[2])
+static bool is_change(const struct as_cov_change c[2])
 {
 	return c[0].lost || c[0].gained || c[1].lost || c[1].gained;
 }
 
-static void sum_row(const char *name, const struct as_change c[2])
+static void sum_row(const char *name, const struct as_cov_change c[2])
 {
 	printf("%-18s %8llu %8llu %8llu   %8llu %8llu %8llu\n", name, (unsigned long long)c[0].both,
 	       (unsigned long long)c[0].lost, (unsigned long long)c[0].gained,
@@ -61,14 +61,14 @@ static void sum_row(const char *name, const struct as_change c[2])
 static void print_sums(const struct as_spec *spec, struct as_counts *const both[2],
 		       const struct as_args *args)
 {
-	struct as_change all[2], one[2];
+	struct as_cov_change all[2], one[2];
 
-	as_change_family(both[0], both[1], NULL, all);
+	as_cov_change_of(both[0], both[1], NULL, all);
 	printf("%-18s %26s   %26s\n", "", "inputs met by", "outputs met by");
 	printf("%-18s %8s %8s %8s   %8s %8s %8s\n", "call", "both", "only-1", "only-2", "both",
 	       "only-1", "only-2");
 	for (unsigned i = 0; i < spec->n_families; i++) {
-		as_change_family(both[0], both[1], &spec->families[i], one);
+		as_cov_change_of(both[0], both[1], &spec->families[i], one);
 		if (is_change(one))
 			sum_row(spec->families[i].name, one);
 	}
@@ -85,7 +85,7 @@ static void print_sums(const struct as_spec *spec, struct as_counts *const both[
 	}
 }
 
-static void json_sums(struct as_json *json, const char *name, const struct as_change c[2])
+static void json_sums(struct as_json *json, const char *name, const struct as_cov_change c[2])
 {
 	static const char *const keys[] = { "inputs", "outputs" };
 
@@ -108,7 +108,7 @@ static void print_json(const struct as_spec *spec, struct as_counts *const both[
 	struct as_buf out = { 0 };
 	struct as_json json = as_json_on(&out);
 	struct lines lines = { choice, &json };
-	struct as_change change[2];
+	struct as_cov_change change[2];
 
 	as_json_object(&json);
 	as_json_kstr(&json, "first", args->operands[1]);
@@ -119,7 +119,7 @@ static void print_json(const struct as_spec *spec, struct as_counts *const both[
 		const struct as_spec_family *family =
 			i < spec->n_families ? &spec->families[i] : NULL;
 
-		as_change_family(both[0], both[1], family, change);
+		as_cov_change_of(both[0], both[1], family, change);
 		if (!family || is_change(change))
 			json_sums(&json, family ? family->name : "all", change);
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov_figure: counts as charts: a folder of SVG files, or a page of HTML. */
 #include "cli/cov.h"
-#include "cover/figure_cover.h"
 #include "cover/metric.h"
 #include "os/dir.h"
 #include "os/out.h"
+#include "report/figure_cover.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cov_judge: is the coverage enough? --fail-under asks for percentages, of the whole, of calls, of
- * arguments; --baseline asks that nothing is lost that another file has. Only partitions that are
+ * cov_judge: is the coverage enough? --fail-under wants percentages: of everything, of calls, of
+ * arguments. --baseline wants all partitions that another file has met. Only partitions that are
  * expected to be tested count, as in `cov show`.
  */
 #include "base/json.h"
@@ -229,7 +229,7 @@ static int judge_baseline(const struct as_spec *spec, const struct as_counts *co
 	}
 	as_counts_compare(base, counts, choice.kinds, lose, &l);
 	drop = as_coverage_percent(l.before) - as_coverage_percent(l.now);
-	/* Differences of fractions: what is equal on paper is. */
+	/* Rounding errors must not make equal shares differ. */
 	lower = drop > most + 1e-9;
 	if (json) {
 		as_json_end(json);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cov_load: files of counts, read and written for the commands, and what to be warned of. */
+/* cov_load: files of counts, read and written for the commands, and warnings. */
 #include "base/json.h"
 #include "cli/cov.h"
 #include "cover/split.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The folder of a suite stands for the whole of it. */
+/* The folder of a suite stands for its total. */
 int as_cov_load(const struct as_spec *spec, const char *path, struct as_counts **out,
 		struct as_err *err)
 {

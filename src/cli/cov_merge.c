@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cov_merge: files of counts put together, thousands if need be: one is in memory at a time. All
- * are read before anything is written: those that cannot be used are named, and then nothing is.
+ * cov_merge: adds up files of counts, also thousands: one is in memory at a time. All files are
+ * read before anything is written. If some cannot be read, they are named, and nothing is written.
  */
 #include "cli/cov.h"
 #include "cover/testset.h"
@@ -52,7 +52,7 @@ static void merge_one(struct merging *m, const struct as_spec *spec, const char 
 	as_counts_free(one);
 }
 
-/* What many files have to say of themselves, each once. */
+/* Sources and filters of many files, each named once. */
 static void describe(struct merging *m)
 {
 	struct as_buf text = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cov_read: counts from traces, and as the generator wants them. */
+/* cov_read: counts from traces, and counts as feedback for the generator. */
 #include "cli/cov.h"
 #include "cover/feedback.h"
 #include "cover/read.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Too much that was not understood is no measurement. */
+/* If too many lines were not understood, the counts mean nothing. */
 static int judge_unknown(const struct as_counts *counts, double most)
 {
 	uint64_t lines = as_counts_noted(counts, AS_NOTE_LINES);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cov_record: a command run under watch. Which source watches is chosen here: eBPF where it can be
- * used, else the processes themselves, else ptrace. An interrupt is passed on to the command; what
- * was counted until its end is kept, and said to be partial. A second one ends it.
+ * cov_record: runs a command and records its calls. It chooses the source: eBPF if it can be used,
+ * else in-process, else ptrace. An interrupt is passed on to the command, and the counts are marked
+ * as partial; a second one kills its processes.
  *
- * The exit status is the command's, as a shell tells it: 128 and the signal's number when it died
- * of one, 127 when it was not found, 126 when it could not be run. 125 is an error of our own.
+ * The exit status is that of the command, as in a shell: 128 plus the number of the signal that
+ * killed it, 127 if it was not found, 126 if it could not be run. 125 is an error of assay.
  */
 #include "cli/cov.h"
-#include "cover/record.h"
 #include "cover/split.h"
+#include "cover/tally.h"
 #include "os/out.h"
 #include "os/spawn.h"
+#include "record/record.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -35,7 +36,7 @@ static void on_end(int sig, siginfo_t *info, void *context)
 
 	(void)context;
 	control.asked++;
-	/* From the terminal it went to the command, too. */
+	/* The terminal has sent it to the command, too. */
 	if (child > 0 && info->si_code != SI_KERNEL)
 		kill(child, sig);
 	errno = saved;
@@ -67,7 +68,7 @@ static const struct {
 };
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
 
-/* The first that can be used; what was asked for by name must be usable. */
+/* The first that can be used. One that was asked for by name must be usable. */
 static int choose(const char *how, const struct as_source_ops **out, struct as_err *err)
 {
 	bool any = !strcmp(how, "auto");
@@ -92,7 +93,7 @@ static int choose(const char *how, const struct as_source_ops **out, struct as_e
 	return rc;
 }
 
-/* What the command, or what became of it, makes of our exit status. */
+/* Our exit status, from that of the command. */
 static int hand_on(int rc, int status, const struct as_err *err)
 {
 	if (!rc)
@@ -121,7 +122,7 @@ static void describe(struct as_counts *counts, const struct as_source_ops *sourc
 	as_buf_free(&text);
 }
 
-/* What a person should know about the run, after it. */
+/* What the user should know about the run. */
 static void summarise(const struct as_counts *counts, const char *command, int status)
 {
 	uint64_t lost = as_counts_noted(counts, AS_NOTE_LOST);
@@ -153,9 +154,9 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 {
 	const char *under = as_args_text(args, "under", NULL);
 	struct as_world_options options = { .under = under };
-	struct as_tally tally = { .spec = spec, .counts = counts, .split = split };
+	struct as_tally tally;
 	struct sigaction before[N_ENDS];
-	int rc = as_world_new(spec, &options, &tally.world, err);
+	int rc = as_tally_open(&tally, spec, &options, counts, split, err);
 
 	if (rc)
 		return rc;
@@ -169,18 +170,17 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 	rc = source->run(&(struct as_source_input){ .argv = argv,
 						    .exit_status = status,
 						    .control = &control },
-			 &tally, err);
+			 &tally.to, err);
 	leave_ends(before);
-	as_tally_ended(&tally);
+	as_tally_close(&tally);
 	if (!rc && control.asked)
 		as_counts_partial(counts, "the recording was interrupted");
 	if (!rc)
 		summarise(counts, argv[0], *status);
-	as_world_free(tally.world);
 	return rc;
 }
 
-/* What is to be run: to be freed. */
+/* The command to run; the caller frees it. */
 static char **argv_of(const struct as_args *args)
 {
 	const char *lines = as_args_text(args, "each-line", NULL);

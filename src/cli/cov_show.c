@@ -68,14 +68,8 @@ static void show_space(const struct as_space *space)
 /* The paper's Table 1. */
 static void show_together(const struct as_counts *counts, const struct as_space *space)
 {
-	const char *popular = NULL;
-	uint64_t most = 0;
+	const char *popular = as_space_favourite(space);
 
-	for (unsigned i = 0; i < space->n; i++)
-		if (space->parts[i].expected && space->parts[i].count > most) {
-			most = space->parts[i].count;
-			popular = space->parts[i].name;
-		}
 	if (!popular || !strcmp(popular, "0"))
 		return;
 	printf("\n%% of calls of %s with so many of %s together\n  %-24s", space->family->name,
@@ -186,16 +180,11 @@ static void json_space(struct as_json *json, const struct as_space *space)
 	as_json_end(json);
 }
 
-/* What is asked of the coverage is answered in it. */
+/* The results of --fail-under and --baseline are part of it. */
 static int show_json(const struct as_spec *spec, const struct as_counts *counts,
 		     const struct as_args *args, const struct as_cov_choice *choice,
 		     struct as_err *err)
 {
-	static const char *const names[AS_NOTES] = {
-#define NOTE(id, name, text) name,
-#include "cover/spec/note.def"
-#undef NOTE
-	};
 	struct as_buf out = { 0 };
 	struct as_json json = as_json_on(&out);
 	int rc;
@@ -207,7 +196,8 @@ static int show_json(const struct as_spec *spec, const struct as_counts *counts,
 	as_json_key(&json, "notes");
 	as_json_object(&json);
 	for (unsigned i = 0; i < AS_NOTES; i++)
-		as_json_kuint(&json, names[i], as_counts_noted(counts, (enum as_cov_note)i));
+		as_json_kuint(&json, as_cov_note_name((enum as_cov_note)i),
+			      as_counts_noted(counts, (enum as_cov_note)i));
 	as_json_end(&json);
 	as_json_key(&json, "spaces");
 	as_json_array(&json);

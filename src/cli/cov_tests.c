@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cov_tests: many tests side by side: who covers what, what one adds, which few would do. */
+/* cov_tests: many tests side by side: which test covers what, what a test adds, and which few tests
+ * would be enough. */
 #include "base/json.h"
 #include "cli/cov.h"
 #include "cover/metric.h"
@@ -40,7 +41,7 @@ static void json_part(struct as_json *json, const struct as_testset_part *part)
 	as_json_kstr(json, "partition", part->name);
 }
 
-/* Only what is expected: so that the sums are those of `cov show`. */
+/* Only expected partitions, so that the sums are those of `cov show`. */
 static bool want_coverage(void *ctx, const struct as_space *space, const struct as_part *part)
 {
 	return part->expected && as_cov_chosen(ctx, space);
@@ -114,7 +115,7 @@ static bool exists(const struct as_spec *spec, struct as_cov_choice *choice)
 	return found;
 }
 
-/* What belongs to no test is listed, but is none. */
+/* Calls that belong to no test are listed, but do not count as a test. */
 static bool is_test(const struct as_testset *set, unsigned t)
 {
 	return strcmp(set->tests[t].name, AS_SPLIT_OTHER) != 0;
@@ -197,7 +198,7 @@ int as_cov_which(const struct as_spec *spec, const struct as_args *args, struct 
 		rc = as_fail(err, AS_EUSE,
 			     "cov which: expected --syscall NAME, with --arg "
 			     "NAME=VALUE or --result NAME");
-	/* Of the call alone: its variants say who calls it. */
+	/* Only a call is asked for: its variants show which tests call it. */
 	if (!rc && !choice.arg && !choice.part && !as_args_has(args, "spaces"))
 		choice.kinds = 1u << AS_SPACE_VARIANTS;
 	if (!rc)

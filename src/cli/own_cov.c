@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In a folder of ours: no link that lies there is followed. */
+/* In a folder of our own: links in it are not followed. */
 static int make_parts(const struct as_dir *out, struct as_cli_cov *cov, struct as_err *err)
 {
 	struct as_dir parts;
@@ -42,7 +42,7 @@ int as_cli_cov_open(const struct as_args *args, const struct as_dir *out, struct
 	} else if (out) {
 		rc = make_parts(out, cov, err);
 	}
-	cov->spec = as_spec_new();
+	cov->spec = as_counts_spec();
 	if (!rc)
 		rc = as_own_new(cov->spec, cov->folder.len ? as_buf_str(&cov->folder) : NULL,
 				&cov->own, err);
@@ -62,7 +62,7 @@ int as_cli_cov_take(struct as_cli_cov *cov, const struct as_dir *share, struct a
 
 	as_buf_addf(&path, "%s/" AS_CLI_COV_FOLDER, share->path);
 	rc = as_own_gather(cov->own, as_buf_str(&path), err);
-	/* Guests counted it, in a folder of their own. */
+	/* The guests have counted, in a folder of their own. */
 	if (!rc && cov->folder.len && !cov->folder_is_ours)
 		as_own_keep(cov->own);
 	as_buf_free(&path);
@@ -74,7 +74,7 @@ static int finish(struct as_cli_cov *cov, struct as_err *err)
 	struct as_counts *counts = as_own_counts(cov->own);
 	int rc = as_own_failed(cov->own, err);
 
-	/* In a folder of somebody else's, the file is there already. */
+	/* If the folder belongs to another process, the file is there already. */
 	if (rc || (cov->folder.len && !cov->folder_is_ours))
 		return rc;
 	if (cov->folder_is_ours)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* own_cov: --cov FILE of the commands that run workloads: what these called is counted. */
+/* own_cov: --cov FILE of the commands that run workloads: counts the calls of these workloads. */
 #ifndef AS_CLI_OWN_COV_H
 #define AS_CLI_OWN_COV_H
 
@@ -18,18 +18,18 @@
 
 struct as_cli_cov {
 	struct as_spec *spec;
-	struct as_own *own; /* NULL: nobody asked for it */
+	struct as_own *own; /* NULL: --cov was not given */
 	struct as_watch watch;
 	const char *path;
-	struct as_buf folder; /* where processes of ours keep theirs; "": nowhere */
+	struct as_buf folder; /* where our processes keep their counts; "": nowhere */
 	bool folder_is_ours;
 };
 
 /* The name of the folder below `out` that other processes use. */
 #define AS_CLI_COV_FOLDER AS_RUN_PARTS
 
-/* With `out`, several processes will run workloads (a hunt, a sandbox): they keep what they count
- * in a folder there until the end. NULL: only this one does. */
+/* With `out`, several processes run workloads (a hunt, a sandbox): they keep their counts in a
+ * folder there until the end. NULL: only this process runs workloads. */
 AS_MUST_CHECK int as_cli_cov_open(const struct as_args *args, const struct as_dir *out,
 				  struct as_cli_cov *cov, struct as_err *err);
 /* Adds what engines in a sandbox have counted, in AS_CLI_COV_FOLDER of a folder that they share. */

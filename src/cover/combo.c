@@ -153,7 +153,8 @@ bool as_combo_parse(const struct as_spec_words *words, const char *text, size_t 
 		}
 		text += n + 1;
 	}
-	/* A word for no bits is always written: where it is not, something else is there. */
+	/* A word that stands for no bits is always written; if it is missing, its field has another
+	 * value. */
 	for (unsigned i = 0; *value & AS_COMBO_UNKNOWN && i < words->n; i++)
 		if (!words->words[i].value && !(named & words->words[i].mask))
 			*value |= nameless(words, words->words[i].mask);

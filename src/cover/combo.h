@@ -13,7 +13,7 @@
 #define AS_COVER_COMBO_H
 
 #include "base/buf.h"
-#include "cover/spec.h"
+#include "calls/spec.h"
 
 #define AS_COMBO_UNKNOWN (1ull << 63)
 #define AS_COMBO_MAX (1u << 20)

@@ -2,16 +2,40 @@
 /* counts: see counts.h. Which partitions a call falls into. */
 #include "cover/counts.h"
 #include "base/hash.h"
-#include "cover/counting.h"
+#include "cover/counts_priv.h"
 #include "cover/partition.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+struct as_spec *as_counts_spec(void)
+{
+	struct as_spec *spec = as_spec_new();
+
+	for (unsigned f = 0; f < spec->n_families; f++) {
+		struct as_spec_family *family = &spec->families[f];
+
+		family->ret_first = spec->n_parts;
+		family->ret_n = as_partition_out_places();
+		spec->n_parts += family->ret_n;
+		for (unsigned i = 0; i < family->n_args; i++) {
+			struct as_spec_arg *arg = &family->args[i];
+
+			if (arg->class == AS_CLASS_BITS)
+				arg->bits = spec->n_bits++;
+			arg->first = spec->n_parts;
+			arg->n = as_partition_places(arg);
+			spec->n_parts += arg->n;
+		}
+	}
+	return spec;
+}
+
 struct as_counts *as_counts_new(const struct as_spec *spec)
 {
 	struct as_counts *counts = as_xcalloc(1, sizeof(*counts));
 
+	as_assert(spec->n_parts);
 	counts->spec = spec;
 	counts->parts = as_xcalloc(spec->n_parts, sizeof(*counts->parts));
 	counts->bits = as_xcalloc(spec->n_bits, sizeof(*counts->bits));
@@ -91,7 +115,7 @@ static void count_time(uint64_t *parts, const struct as_syscall_slot *slot)
 	parts[part]++;
 }
 
-/* Of a name that the trace cut short, what is there decides. */
+/* A name that the trace cut short is judged by what is there. */
 static bool starts(const struct as_syscall_slot *slot, const char *with, size_t len)
 {
 	if (slot->cut && slot->len < len)
@@ -174,7 +198,8 @@ static void count_bits(struct as_counts *counts, const struct as_spec_arg *arg,
 	}
 }
 
-/* Whether the condition of an argument holds: of the mode of an open, that something is made. */
+/* Whether the condition of an argument holds: the mode of an open counts only if it makes a
+ * file. */
 static bool holds(const struct as_spec_arg *arg, const struct as_syscall *call)
 {
 	for (unsigned i = 0; i < call->spec->n_slots; i++)
@@ -253,6 +278,24 @@ void as_counts_call(struct as_counts *counts, const struct as_syscall *call,
 
 /* ---- What else ------------------------------------------------------------------------------- */
 
+static const struct {
+	const char *name, *text;
+} notes[AS_NOTES] = {
+#define NOTE(id, name, text) { name, text },
+#include "cover/note.def"
+#undef NOTE
+};
+
+const char *as_cov_note_name(enum as_cov_note note)
+{
+	return notes[note].name;
+}
+
+const char *as_cov_note_text(enum as_cov_note note)
+{
+	return notes[note].text;
+}
+
 void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n)
 {
 	as_counting_add(&counts->notes[note], n);
@@ -281,7 +324,7 @@ void as_counts_example(struct as_counts *counts, const char *text, size_t len)
 		return;
 	len = len < EXAMPLE_BYTES ? len : EXAMPLE_BYTES;
 	copy = as_xcalloc(1, len + 1);
-	/* Whatever a terminal would act on becomes a dot. */
+	/* Bytes that a terminal would interpret become dots. */
 	for (size_t k = 0; k < len; k++)
 		copy[k] = (char)((unsigned char)text[k] < ' ' || (unsigned char)text[k] > '~'
 					 ? '.'
@@ -306,7 +349,7 @@ void as_counting_unknown(struct as_counts *counts, const char *name, size_t len,
 	unsigned short *hint;
 	unsigned i;
 
-	/* As it will be written: what no file can hold, and no terminal should see, is a dot. */
+	/* As it will be written: bytes that do not belong into a file or on a terminal are dots. */
 	len = len < sizeof(plain) ? len : sizeof(plain);
 	for (size_t k = 0; k < len; k++)
 		plain[k] = (char)(name[k] > ' ' && name[k] < 127 ? name[k] : '.');
@@ -402,7 +445,7 @@ const char *as_counts_unknown_at(const struct as_counts *counts, unsigned i, uin
 
 #define JOINED_BYTES 1000
 
-/* Of very many only the first are named. */
+/* If there are very many, only the first are named. */
 static void join_texts(char **into, const char *more)
 {
 	static const char others[] = " + ...";

@@ -10,10 +10,14 @@
 #define AS_COVER_COUNTS_H
 
 #include "base/buf.h"
-#include "cover/world.h"
+#include "calls/world.h"
 
 struct as_counts;
 
+/* The tables of calls, with a place in the counts for every partition. as_spec_free frees it. */
+struct as_spec *as_counts_spec(void);
+
+/* spec: of as_counts_spec. */
 struct as_counts *as_counts_new(const struct as_spec *spec);
 void as_counts_free(struct as_counts *counts);
 /* One call more; about is what the world said of it. */
@@ -26,10 +30,14 @@ void as_counts_call(struct as_counts *counts, const struct as_syscall *call,
 
 enum as_cov_note {
 #define NOTE(id, name, text) AS_NOTE_##id,
-#include "cover/spec/note.def"
+#include "cover/note.def"
 #undef NOTE
 	AS_NOTES
 };
+
+/* Its name in files, and what it means in words. */
+const char *as_cov_note_name(enum as_cov_note note);
+const char *as_cov_note_text(enum as_cov_note note);
 
 /* Lines read, calls out of the filter, calls that could not be attributed, ... */
 void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n);
@@ -41,7 +49,7 @@ void as_counts_example(struct as_counts *counts, const char *text, size_t len);
 const char *as_counts_example_at(const struct as_counts *counts, unsigned i);
 /* A call that is in no table. */
 void as_counts_unknown_call(struct as_counts *counts, const char *name, size_t len);
-/* Number i of them, NULL behind the last. */
+/* Number i of them, NULL after the last. */
 const char *as_counts_unknown_at(const struct as_counts *counts, unsigned i, uint64_t *count);
 /* What was counted is not all there was: why, in words. Stays with the file. */
 void as_counts_partial(struct as_counts *counts, const char *why);
@@ -87,6 +95,7 @@ struct as_space {
 	enum as_space_kind kind;
 	struct as_part *parts;
 	unsigned n;
+	size_t cap; /* of parts; for those who fill it */
 };
 
 /* All spaces of all families, in the order of the tables; each freed with as_space_free. */
@@ -99,6 +108,8 @@ const char *as_space_kind_name(enum as_space_kind kind);
 bool as_counts_find(const struct as_counts *counts, const char *family, const char *arg,
 		    enum as_space_kind kind, struct as_space *out);
 
+/* The name of the expected part that was met most often, NULL: none was met. */
+const char *as_space_favourite(const struct as_space *space);
 /* Calls of a family, of one variant. */
 uint64_t as_counts_family(const struct as_counts *counts, const struct as_spec_family *family);
 uint64_t as_counts_variant(const struct as_counts *counts, const struct as_spec_call *call);

@@ -11,11 +11,11 @@
  *   part open dirfd AT_FDCWD 5120
  *   bits open flags O_RDWR|O_CREAT 340
  *   out open ENOENT 17
- *   end 0123456789abcdef      XXH3 of all before this line: a file that was cut off is no file
+ *   end 0123456789abcdef      XXH3 of all before this line, so that a cut file is noticed
  */
 #include "base/hash.h"
 #include "base/show.h"
-#include "cover/counting.h"
+#include "cover/counts_priv.h"
 #include "cover/partition.h"
 #include "os/out.h"
 
@@ -26,12 +26,6 @@
 
 #define FORMAT 1
 #define FILE_MAX (256u << 20)
-
-static const char *const note_names[AS_NOTES] = {
-#define NOTE(id, name, text) name,
-#include "cover/spec/note.def"
-#undef NOTE
-};
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
@@ -58,7 +52,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* In order of their values: the same counts are the same file. */
+/* In order of their values, so that the same counts give the same file. */
 static void print_bits(const struct as_counts *counts, const struct as_spec_family *family,
 		       const struct as_spec_arg *arg, struct as_buf *out)
 {
@@ -118,7 +112,7 @@ void as_counts_print(const struct as_counts *counts, struct as_buf *out)
 	add_text(out, "partial", counts->partial);
 	for (unsigned i = 0; i < AS_NOTES; i++)
 		if (counts->notes[i]) {
-			as_buf_addf(out, "note %s", note_names[i]);
+			as_buf_addf(out, "note %s", as_cov_note_name(i));
 			add_number(out, counts->notes[i]);
 		}
 	for (unsigned i = 0; i < AS_COV_EXAMPLES; i++)
@@ -153,7 +147,7 @@ int as_counts_save(const struct as_counts *counts, const char *path, struct as_e
 
 #define WORDS_MAX 5
 
-struct reading {
+struct cov_reading {
 	struct as_counts *counts;
 	const struct as_spec_family *family; /* of the line before: lines come in order */
 	unsigned place;
@@ -198,7 +192,7 @@ static bool number(struct word w, uint64_t *out)
 	return true;
 }
 
-static const struct as_spec_family *family_of(struct reading *r, struct word w)
+static const struct as_spec_family *family_of(struct cov_reading *r, struct word w)
 {
 	const struct as_spec *spec = r->counts->spec;
 
@@ -213,7 +207,7 @@ static const struct as_spec_family *family_of(struct reading *r, struct word w)
 }
 
 /* Looks from where the line before was found. */
-static bool take_part(struct reading *r, const struct as_spec_arg *arg, struct word name,
+static bool take_part(struct cov_reading *r, const struct as_spec_arg *arg, struct word name,
 		      uint64_t n)
 {
 	unsigned places = arg ? arg->n : r->family->ret_n;
@@ -249,7 +243,7 @@ static bool take_bits(struct as_counts *counts, const struct as_spec_arg *arg, s
 	       as_combos_add(&counts->bits[arg->bits], value, n);
 }
 
-static bool take_arg(struct reading *r, bool bits, struct word family, struct word arg,
+static bool take_arg(struct cov_reading *r, bool bits, struct word family, struct word arg,
 		     struct word name, uint64_t n)
 {
 	if (!family_of(r, family))
@@ -271,7 +265,7 @@ static char *copied(const char *at, size_t len)
 	return copy;
 }
 
-/* Lines whose value is all the rest of the line. */
+/* Lines whose value is the rest of the line. */
 static bool take_text(struct as_counts *counts, struct word key, const char *rest, size_t len)
 {
 	char *text;
@@ -298,7 +292,7 @@ static bool take_named(struct as_counts *counts, struct word key, struct word na
 		return true;
 	}
 	for (unsigned i = 0; is(key, "note") && i < AS_NOTES; i++)
-		if (is(name, note_names[i])) {
+		if (is(name, as_cov_note_name(i))) {
 			as_counting_add(&counts->notes[i], n);
 			return true;
 		}
@@ -310,7 +304,7 @@ static bool take_named(struct as_counts *counts, struct word key, struct word na
 	return false;
 }
 
-static bool take_line(struct reading *r, const char *line, size_t len)
+static bool take_line(struct cov_reading *r, const char *line, size_t len)
 {
 	struct word words[WORDS_MAX];
 	unsigned n = split(line, len, words);
@@ -361,7 +355,7 @@ static int check_frame(const char *file, const char *text, size_t len, const cha
 int as_counts_parse(const struct as_spec *spec, const char *file, const char *text, size_t len,
 		    struct as_counts **out, struct as_err *err)
 {
-	struct reading r = { 0 };
+	struct cov_reading r = { 0 };
 	const char *at = NULL, *end;
 	unsigned line = 1;
 	size_t body = 0;

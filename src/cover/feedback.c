@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * feedback: see feedback.h; the table is spec/feedback.def. What was never met is in it with 0.
+ * feedback: see feedback.h; the table is feedback.def. Partitions that were never met are in it
+ * with 0.
  *
- * How often an operation came is not said: one of the language may be many calls (deepen, prune),
- * so that the calls do not tell.
+ * It does not say how often an operation came: one operation may be many calls (deepen, prune), so
+ * the calls do not show it.
  */
 #include "cover/feedback.h"
 #include "base/json.h"
-#include "cover/counting.h"
+#include "cover/counts_priv.h"
 
 #include <string.h>
 
-enum kind { EACH_PART, WHOLE_SET };
+enum argument_kind { EACH_PART, WHOLE_SET };
 
 static const struct argument {
-	enum kind kind;
+	enum argument_kind kind;
 	const char *op, *key, *family, *arg;
 	const char *prefix;
 } arguments[] = {
 #define EACH(op, key, family, arg) { EACH_PART, op, key, #family, #arg, "" },
 #define WHOLE(op, key, family, arg, prefix) { WHOLE_SET, op, key, #family, #arg, prefix },
 #define CALLED(name, other)
-#include "cover/spec/feedback.def"
+#include "cover/feedback.def"
 #undef EACH
 #undef WHOLE
 #undef CALLED
@@ -31,7 +32,7 @@ static const char *const called[][2] = {
 #define EACH(op, key, family, arg)
 #define WHOLE(op, key, family, arg, prefix)
 #define CALLED(name, other) { name, other },
-#include "cover/spec/feedback.def"
+#include "cover/feedback.def"
 #undef EACH
 #undef WHOLE
 #undef CALLED

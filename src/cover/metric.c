@@ -79,14 +79,14 @@ void as_counts_compare(const struct as_counts *a, const struct as_counts *b, uns
 
 struct changing {
 	const struct as_spec_family *family;
-	struct as_change *out;
+	struct as_cov_change *out;
 };
 
 static void add_change(void *ctx, const struct as_space *space, const struct as_part *part,
 		       uint64_t a, uint64_t b)
 {
 	const struct changing *c = ctx;
-	struct as_change *out = &c->out[space->kind == AS_SPACE_OUTPUT];
+	struct as_cov_change *out = &c->out[space->kind == AS_SPACE_OUTPUT];
 
 	if (!part->expected || (c->family && c->family != space->family))
 		return;
@@ -95,12 +95,12 @@ static void add_change(void *ctx, const struct as_space *space, const struct as_
 	out->gained += !a && b;
 }
 
-void as_change_family(const struct as_counts *a, const struct as_counts *b,
-		      const struct as_spec_family *family, struct as_change out[2])
+void as_cov_change_of(const struct as_counts *a, const struct as_counts *b,
+		      const struct as_spec_family *family, struct as_cov_change out[2])
 {
 	struct changing c = { family, out };
 
-	out[0] = out[1] = (struct as_change){ 0 };
+	out[0] = out[1] = (struct as_cov_change){ 0 };
 	as_counts_compare(a, b, 1u << AS_SPACE_PLAIN | 1u << AS_SPACE_OUTPUT, add_change, &c);
 }
 

@@ -38,12 +38,12 @@ void as_counts_compare(const struct as_counts *a, const struct as_counts *b, uns
 		       as_compare_fn fn, void *ctx);
 
 /* Partitions that are expected to be tested, inputs and outputs of a family. */
-struct as_change {
+struct as_cov_change {
 	uint64_t both, lost, gained; /* met by both, by the first only, by the second only */
 };
 /* [0]: inputs, [1]: outputs. family NULL: the whole. */
-void as_change_family(const struct as_counts *a, const struct as_counts *b,
-		      const struct as_spec_family *family, struct as_change out[2]);
+void as_cov_change_of(const struct as_counts *a, const struct as_counts *b,
+		      const struct as_spec_family *family, struct as_cov_change out[2]);
 
 /* ---- Targets ---- */
 

@@ -2,29 +2,28 @@
 /* own: see own.h. */
 #include "cover/own.h"
 
-#include "cover/own_inside.h"
-#include "cover/record.h"
-#include "cover/record_pieces.h"
+#include "cover/own_priv.h"
 #include "os/dir.h"
 #include "os/spawn.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define AREA_BYTES ((size_t)128 << 20) /* of addresses: memory is taken as it is used */
+#define AREA_BYTES ((size_t)128 << 20) /* of addresses; memory is allocated when it is used */
 #define FILES_MAX 100000
-#define SAVE_US 2000000 /* between two times that a process keeps what it has */
+#define SAVE_US 2000000 /* how often a process saves its counts */
 
-enum kind { CALL, BEGIN, HOLDS };
+enum own_kind { CALL, BEGIN, HOLDS };
 
-/* Behind it: pieces of memory, or a path. */
-struct entry {
+/* Pieces of memory, or a path, follow. */
+struct own_entry {
 	_Atomic uint32_t bytes; /* of all; set last */
 	uint32_t kind, workload;
 	int32_t nr; /* HOLDS: the descriptor */
@@ -40,18 +39,18 @@ struct area {
 
 /* ---- In a child ------------------------------------------------------------------------------ */
 
-static void put(struct as_own *own, const struct entry *head, const void *rest, size_t len)
+static void put(struct as_own *own, const struct own_entry *head, const void *rest, size_t len)
 {
 	size_t bytes = (sizeof(*head) + len + 7) & ~(size_t)7;
 	struct area *area = own->area;
 	uint64_t at = atomic_fetch_add(&area->used, bytes);
-	struct entry *to;
+	struct own_entry *to;
 
 	if (at + bytes > AREA_BYTES - sizeof(*area)) {
 		atomic_fetch_add(&area->lost, 1);
 		return;
 	}
-	to = (struct entry *)(void *)(area->data + at);
+	to = (struct own_entry *)(void *)(area->data + at);
 	memcpy((char *)to + sizeof(to->bytes), (const char *)head + sizeof(head->bytes),
 	       sizeof(*head) - sizeof(head->bytes));
 	if (len)
@@ -62,7 +61,7 @@ static void put(struct as_own *own, const struct entry *head, const void *rest, 
 void as_own_begin(void *ctx)
 {
 	struct as_own *own = ctx;
-	struct entry head = { .kind = BEGIN };
+	struct own_entry head = { .kind = BEGIN };
 
 	memset(own->slots, 0, sizeof(own->slots));
 	own->told = false;
@@ -74,7 +73,7 @@ void as_own_begin(void *ctx)
 void as_own_holds(void *ctx, int fd, const char *path, bool directory)
 {
 	struct as_own *own = ctx;
-	struct entry head = { .kind = HOLDS, .workload = own->workload, .nr = fd };
+	struct own_entry head = { .kind = HOLDS, .workload = own->workload, .nr = fd };
 
 	head.raw = directory;
 	put(own, &head, path, strlen(path) + 1);
@@ -83,9 +82,11 @@ void as_own_holds(void *ctx, int fd, const char *path, bool directory)
 void as_own_call(void *ctx, long nr, const uint64_t args[6], int64_t raw)
 {
 	struct as_own *own = ctx;
-	struct entry head = { .kind = CALL, .workload = own->workload, .nr = (int)nr, .raw = raw };
+	struct own_entry head = {
+		.kind = CALL, .workload = own->workload, .nr = (int)nr, .raw = raw
+	};
 	const struct as_spec_call *spec =
-		nr >= 0 && nr < AS_SPEC_NR_MAX ? own->tally.spec->by_nr[nr] : NULL;
+		nr >= 0 && nr < AS_SPEC_NR_MAX ? own->tally.to.spec->by_nr[nr] : NULL;
 	struct as_bpf_want want;
 	_Alignas(8) char room[AS_PIECES_ROOM]; /* several threads may call */
 
@@ -103,9 +104,9 @@ void as_own_hidden(struct as_own *own)
 
 /* ---- In the process that started it ---------------------------------------------------------- */
 
-static void count_call(struct as_own *own, const struct entry *e, size_t bytes)
+static void count_call(struct as_own *own, const struct own_entry *e, size_t bytes)
 {
-	const struct as_spec_call *spec = own->tally.spec->by_nr[e->nr];
+	const struct as_spec_call *spec = own->tally.to.spec->by_nr[e->nr];
 	struct as_pieces pieces = { .data = (const char *)(e + 1), .len = 0 };
 	struct as_memory memory = { .read = as_pieces_read, .sum = as_pieces_sum, .ctx = &pieces };
 	struct as_syscall call;
@@ -113,12 +114,12 @@ static void count_call(struct as_own *own, const struct entry *e, size_t bytes)
 	pieces.len = bytes - sizeof(*e);
 	as_syscall_fill(&call, spec, e->regs, &memory, own->text);
 	as_syscall_return(&call, e->raw, e->regs, &memory);
-	as_record_undo_offset(spec, e->raw, &call);
+	as_syscall_undo_offset(&call, e->raw);
 	call.pid = call.tid = e->workload;
-	as_tally_call(&own->tally, &call);
+	own->tally.to.call(&own->tally.to, &call);
 }
 
-static void count_entry(struct as_own *own, const struct entry *e, size_t bytes)
+static void count_entry(struct as_own *own, const struct own_entry *e, size_t bytes)
 {
 	const char *path = (const char *)(e + 1);
 
@@ -127,17 +128,17 @@ static void count_entry(struct as_own *own, const struct entry *e, size_t bytes)
 		count_call(own, e, bytes);
 		break;
 	case BEGIN:
-		as_world_exit(own->tally.world, own->last);
+		as_world_exit(own->tally.to.world, own->last);
 		own->last = e->workload;
-		as_world_cwd(own->tally.world, e->workload, "/", 1);
+		as_world_cwd(own->tally.to.world, e->workload, "/", 1);
 		break;
 	case HOLDS:
-		as_world_fd(own->tally.world, e->workload, e->nr, path, strlen(path), e->raw);
+		as_world_fd(own->tally.to.world, e->workload, e->nr, path, strlen(path), e->raw);
 		break;
 	}
 }
 
-/* A file of this process alone: numbers of processes come again in sandboxes. */
+/* A file for this process alone. Its number would not do: sandboxes use the same numbers again. */
 static int make_file(struct as_own *own, const struct as_dir *dir, struct as_err *err)
 {
 	int fd = -1;
@@ -198,11 +199,11 @@ void as_own_ended(void *ctx)
 
 	if (used > AREA_BYTES - sizeof(*area))
 		used = AREA_BYTES - sizeof(*area);
-	while (at + sizeof(struct entry) <= used) {
-		const struct entry *e = (const void *)(area->data + at);
+	while (at + sizeof(struct own_entry) <= used) {
+		const struct own_entry *e = (const void *)(area->data + at);
 		uint32_t bytes = atomic_load_explicit(&e->bytes, memory_order_acquire);
 
-		/* Somebody died in the middle of it, or there was no room for it. */
+		/* A child died while it wrote the record, or there was no room for it. */
 		if (!bytes) {
 			lost += !lost;
 			break;
@@ -211,7 +212,7 @@ void as_own_ended(void *ctx)
 		at += bytes;
 	}
 	if (lost)
-		as_tally_lost(&own->tally, lost);
+		own->tally.to.lost(&own->tally.to, lost);
 	as_counts_note(own->tally.counts, AS_NOTE_NOT_VISIBLE, area->hidden);
 	if (used)
 		madvise(area, AREA_BYTES, MADV_REMOVE);
@@ -248,10 +249,8 @@ int as_own_new(const struct as_spec *spec, const char *folder, struct as_own **o
 {
 	struct as_world_options everything = { .cwd = "/" };
 	struct as_own *own = as_xcalloc(1, sizeof(*own));
-	int rc = as_world_new(spec, &everything, &own->tally.world, err);
+	int rc = as_tally_open(&own->tally, spec, &everything, as_counts_new(spec), NULL, err);
 
-	own->tally.spec = spec;
-	own->tally.counts = as_counts_new(spec);
 	own->folder = folder ? as_xstrdup(folder) : NULL;
 	own->failed = as_shared_alloc(sizeof(*own->failed));
 	if (rc) {
@@ -268,7 +267,7 @@ void as_own_free(struct as_own *own)
 		return;
 	if (own->area)
 		as_shared_free(own->area, AREA_BYTES);
-	as_world_free(own->tally.world);
+	as_tally_close(&own->tally);
 	as_counts_free(own->tally.counts);
 	as_buf_free(&own->file);
 	as_shared_free(own->failed, sizeof(*own->failed));
@@ -291,7 +290,7 @@ int as_own_failed(const struct as_own *own, struct as_err *err)
 static int gather_one(struct as_own *own, const char *path, struct as_err *err)
 {
 	struct as_counts *counts = NULL;
-	int rc = as_counts_load(own->tally.spec, path, &counts, err);
+	int rc = as_counts_load(own->tally.to.spec, path, &counts, err);
 
 	if (!rc)
 		as_counts_merge(own->tally.counts, counts);
@@ -317,7 +316,7 @@ int as_own_gather(struct as_own *own, const char *folder, struct as_err *err)
 		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode))
 			continue;
-		/* Of a process that was killed before it had counted anything. */
+		/* The process was killed before it had counted anything. */
 		if (!st.st_size) {
 			unlinkat(dirfd(dir), entry->d_name, 0);
 			continue;

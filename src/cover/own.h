@@ -5,20 +5,20 @@
  *
  * Method. Workloads run in children that may die at any moment. A child writes each call, with the
  * memory that its arguments point to, into memory that it shares with the process that started it;
- * that one counts when the child has ended. Every workload is a process of its own to the world,
- * with "/" as its directory; all its calls are about the files under test.
+ * that process counts them when the child has ended. Every workload is a process of its own to the
+ * world, with "/" as its directory; all its calls are about the files under test.
  *
- *  1. A record is complete before its length is set: a child that dies leaves nothing half read.
- *  2. Whoever finds no room counts a lost call; nothing ever waits.
+ *  1. A record is complete before its length is set: no half of a record is read if a child dies.
+ *  2. A call that finds no room is counted as lost; nothing ever waits.
  *
  * Where the target is a library no calls are made. Its operations are counted as the calls they
- * stand for (own.def); remove, prune, deepen, enlarge and readdir are too many calls to be told
- * from an answer, and are noted as not visible.
+ * stand for (own.def); remove, prune, deepen, enlarge and readdir are many calls, which the
+ * result does not tell, and are noted as not visible.
  */
 #ifndef AS_COVER_OWN_H
 #define AS_COVER_OWN_H
 
-#include "cover/source.h"
+#include "cover/counts.h"
 #include "work/op.h"
 #include "work/outcome.h"
 

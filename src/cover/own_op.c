@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * own_op: operations on a library as the calls they stand for (own.def). Descriptors are numbered
- * by their slots. What the executor decides without asking the file system (vfs.h) is no call.
+ * by their slots. An answer that the executor gives without asking the file system (vfs.h) is no
+ * call.
  */
-#include "cover/own_inside.h"
+#include "cover/own_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +38,7 @@ static void on_open(struct as_own *own, const struct as_op *op, const struct as_
 		CALL(own, 0, close, fd);
 	if (slot)
 		own->slots[op->slot] = got->ret >= 0;
-	/* A device, a fifo: nobody was asked. */
+	/* A device or a fifo: the file system was not asked. */
 	if (got->err == ENXIO)
 		return;
 	CALL(own, got->ret < 0 ? -got->err : fd, openat, AT_FDCWD, P(op->path), (int)op->flags,
@@ -84,22 +85,9 @@ static void on_xattr(struct as_own *own, const struct as_op *op, const struct as
 		CALL(own, raw < 0 ? raw : (int64_t)got->len, listxattr, path, 0, XATTR_BYTES);
 }
 
-static struct timespec from_ns(int64_t ns)
-{
-	int64_t rest = ns % 1000000000;
-
-	if (ns == AS_TIME_NOW)
-		return (struct timespec){ 0, UTIME_NOW };
-	if (ns == AS_TIME_OMIT)
-		return (struct timespec){ 0, UTIME_OMIT };
-	if (rest < 0)
-		rest += 1000000000;
-	return (struct timespec){ (ns - rest) / 1000000000, rest };
-}
-
 static void on_utimens(struct as_own *own, const struct as_op *op, int64_t raw)
 {
-	struct timespec times[2] = { from_ns(op->atime), from_ns(op->mtime) };
+	struct timespec times[2] = { as_op_timespec(op->atime), as_op_timespec(op->mtime) };
 
 	CALL(own, raw, utimensat, AT_FDCWD, P(op->path), P(times),
 	     op->nofollow ? AT_SYMLINK_NOFOLLOW : 0);
@@ -107,7 +95,7 @@ static void on_utimens(struct as_own *own, const struct as_op *op, int64_t raw)
 
 static void on_copy(struct as_own *own, const struct as_op *op, int64_t raw)
 {
-	/* As memory is when the call is over. */
+	/* What memory holds after the call. */
 	uint64_t moved = raw > 0 ? (uint64_t)raw : 0, from = (uint64_t)op->off + moved,
 		 to = (uint64_t)op->off2 + moved;
 
@@ -166,6 +154,23 @@ static void on_many(struct as_own *own, const struct as_op *op, const struct as_
 	}
 }
 
+typedef void one_call(struct as_own *own, const struct as_op *op, int64_t raw);
+
+#define ONE(code, name, ...)                                                            \
+	static void one_##code(struct as_own *own, const struct as_op *op, int64_t raw) \
+	{                                                                               \
+		(void)op;                                                               \
+		CALL(own, raw, name, __VA_ARGS__);                                      \
+	}
+#include "cover/own.def"
+#undef ONE
+
+static one_call *const ones[AS_OP_COUNT] = {
+#define ONE(code, name, ...) [AS_OP_##code] = one_##code,
+#include "cover/own.def"
+#undef ONE
+};
+
 void as_own_op(void *ctx, const struct as_op *op, const struct as_outcome *got)
 {
 	struct as_own *own = ctx;
@@ -176,14 +181,8 @@ void as_own_op(void *ctx, const struct as_op *op, const struct as_outcome *got)
 	if (!own->told)
 		as_own_holds(own, ROOT_FD, "/", true);
 	own->told = true;
-	switch (op->code) {
-#define ONE(code, name, ...)                       \
-	case AS_OP_##code:                         \
-		CALL(own, raw, name, __VA_ARGS__); \
-		break;
-#include "cover/own.def"
-#undef ONE
-	default:
+	if (ones[op->code])
+		ones[op->code](own, op, raw);
+	else
 		on_many(own, op, got, raw);
-	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* partition: see partition.h. */
 #include "cover/partition.h"
-#include "cover/world.h"
+#include "calls/world.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,7 @@ unsigned as_partition_places(const struct as_spec_arg *arg)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* Only a trace that leaves something out has this one. */
+/* For traces that do not show the argument. */
 static const char unseen[] = "(not-shown)";
 
 /* Places in a row with fixed names; those of `extra` are not expected. */

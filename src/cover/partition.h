@@ -6,7 +6,7 @@
 #ifndef AS_COVER_PARTITION_H
 #define AS_COVER_PARTITION_H
 
-#include "cover/spec.h"
+#include "calls/spec.h"
 
 /* Places of numbers: not seen, negative, zero, none, 2^0 ... 2^63, then the boundaries: three for
  * each k from 1. 0 and 1 are partitions already; 2^1-1 and 2^1+1 = 2^2-1 would be counted twice. */

@@ -3,16 +3,15 @@
 #ifndef AS_COVER_READ_H
 #define AS_COVER_READ_H
 
-#include "cover/source.h"
+#include "cover/counts.h"
+
+struct as_split;
 
 struct as_read_options {
 	struct as_world_options world;
 	const char *format; /* name of a source; NULL: by how the trace begins */
 	struct as_split *split; /* tests apart; NULL: all together */
 };
-
-/* Row i of the sources that read traces, NULL behind the last. */
-const struct as_source_ops *as_read_source(unsigned i);
 
 /* Adds what is in the trace ("-": standard input) to `into`. A trace that breaks off in the middle
  * makes the counts partial; one that cannot be read at all, or is in no format that is known, is an

@@ -9,13 +9,13 @@
 
 #define FILE_MAX (16u << 20)
 
-struct entry {
+struct runtest_line {
 	char *command, *tag;
 	UT_hash_handle hh;
 };
 
 struct as_runtest {
-	struct entry *entries;
+	struct runtest_line *entries;
 };
 
 static bool is_blank(char c)
@@ -23,7 +23,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* A command as text; the folder of its first word goes. */
+/* A command as text, without the folder of its first word. */
 static void normal_line(const char *text, size_t len, struct as_buf *out)
 {
 	const char *end = text + len, *word;
@@ -51,7 +51,7 @@ static void add_line(struct as_runtest *runtest, const char *line, size_t len)
 {
 	const char *end = line + len, *tag;
 	struct as_buf command = { 0 };
-	struct entry *e;
+	struct runtest_line *e;
 
 	while (line < end && is_blank(*line))
 		line++;
@@ -62,7 +62,7 @@ static void add_line(struct as_runtest *runtest, const char *line, size_t len)
 		return;
 	normal_line(line, (size_t)(end - line), &command);
 	HASH_FIND_STR(runtest->entries, as_buf_str(&command), e);
-	/* The first name of a command is its name. */
+	/* If a command has several tags, the first counts. */
 	if (!e && command.len) {
 		e = as_xcalloc(1, sizeof(*e));
 		e->command = as_xstrdup(as_buf_str(&command));
@@ -104,7 +104,7 @@ int as_runtest_load(const char *path, struct as_runtest **out, struct as_err *er
 
 void as_runtest_free(struct as_runtest *runtest)
 {
-	struct entry *e, *next;
+	struct runtest_line *e, *next;
 
 	if (!runtest)
 		return;
@@ -124,7 +124,7 @@ unsigned as_runtest_n(const struct as_runtest *runtest)
 
 static const char *look_up(const struct as_runtest *runtest, const struct as_buf *command)
 {
-	struct entry *e = NULL;
+	struct runtest_line *e = NULL;
 
 	if (command->len)
 		HASH_FIND_STR(runtest->entries, as_buf_str(command), e);
@@ -152,7 +152,7 @@ const char *as_runtest_find(const struct as_runtest *runtest, const char *progra
 
 	if (len)
 		memcpy(copy, args, len);
-	/* As it is; of a script from its own name on, whatever runs it; after a shell's -c. */
+	/* The command as it is; from the name of a script on; after the -c of a shell. */
 	for (unsigned i = 0; i < 4 && arg < end && !tag; i++) {
 		bool dash_c = !strcmp(arg, "-c");
 

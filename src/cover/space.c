@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* space: the counts as spaces of partitions, by name: what all that is shown begins with. */
+/* space: the counts as spaces of partitions, by name. All output is made from them. */
+#include "base/array.h"
 #include "cover/combo.h"
-#include "cover/counting.h"
 #include "cover/counts.h"
+#include "cover/counts_priv.h"
 #include "cover/partition.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* As many at once as the paper's Table 1 has; more is not asked for. */
+/* As many at once as the paper's Table 1 has. */
 #define TOGETHER_MAX 6
 
 static unsigned kinds_of(const struct as_spec_arg *arg)
@@ -35,15 +36,13 @@ unsigned as_counts_spaces(const struct as_counts *counts)
 
 static struct as_part *add_part(struct as_space *space)
 {
-	if (!(space->n & (space->n + 1)) || !space->parts)
-		space->parts = as_xrealloc(space->parts,
-					   (2 * (uint64_t)space->n + 2) * sizeof(*space->parts));
+	AS_ARRAY_ROOM(space->parts, space->n, space->cap);
 	space->parts[space->n] = (struct as_part){ .expected = true };
 	return &space->parts[space->n++];
 }
 
 /* What was not expected is listed only when it was met. */
-static void settle(struct as_space *space)
+static void keep_if_met(struct as_space *space)
 {
 	if (!space->parts[space->n - 1].expected && !space->parts[space->n - 1].count)
 		space->n--;
@@ -61,7 +60,7 @@ static void dense(const struct as_counts *counts, struct as_space *space)
 			continue;
 		}
 		part->count = counts->parts[space->arg->first + i];
-		settle(space);
+		keep_if_met(space);
 	}
 }
 
@@ -75,7 +74,7 @@ static void output(const struct as_counts *counts, struct as_space *space)
 			continue;
 		}
 		part->count = counts->parts[space->family->ret_first + i];
-		settle(space);
+		keep_if_met(space);
 	}
 }
 
@@ -145,10 +144,10 @@ static void each_flag(const struct as_counts *counts, struct as_space *space)
 	if (!has_zero_word(words))
 		*add_part(space) = (struct as_part){ "0", none, true };
 	*add_part(space) = (struct as_part){ "unknown", odd, false };
-	settle(space);
+	keep_if_met(space);
 	*add_part(space) =
 		(struct as_part){ "(not-shown)", counts->bits_unseen[space->arg->bits], false };
-	settle(space);
+	keep_if_met(space);
 }
 
 void as_counts_together(const struct as_counts *counts, const struct as_spec_arg *arg,
@@ -184,7 +183,7 @@ static void together(const struct as_counts *counts, struct as_space *space)
 		snprintf(part->name, sizeof(part->name), "%u", i);
 		part->count = by_n[i];
 		part->expected = i <= most && i <= TOGETHER_MAX;
-		settle(space);
+		keep_if_met(space);
 	}
 }
 
@@ -371,4 +370,17 @@ const char *as_space_kind_name(enum as_space_kind kind)
 	};
 
 	return names[kind];
+}
+
+const char *as_space_favourite(const struct as_space *space)
+{
+	const char *name = NULL;
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < space->n; i++)
+		if (space->parts[i].expected && space->parts[i].count > most) {
+			most = space->parts[i].count;
+			name = space->parts[i].name;
+		}
+	return name;
 }

@@ -8,13 +8,14 @@
  * all, what comes is added to the file. So a suite of any length takes the memory of a few tests,
  * and a machine that dies in the middle of it leaves the files of the tests before.
  *
- *  1. Labels below FIRST_TEST are nobody's: their calls go to the rest.
+ *  1. Labels below FIRST_TEST belong to no test: their calls go to the rest.
  *  2. A test is found by its path below the folder: two names with the same path are one test.
- *  3. An error of a file that is written in between is kept, and told at the end.
+ *  3. An error in writing a file is remembered, and reported at the end.
  */
 #include "cover/split.h"
+#include "base/array.h"
 
-#include "cover/became.h"
+#include "calls/became.h"
 #include "cover/runtest.h"
 #include "os/dir.h"
 
@@ -46,7 +47,8 @@ struct as_split {
 	struct as_runtest *runtest; /* NULL: none */
 	struct test *tests; /* by path */
 	struct test **labels; /* label - FIRST_TEST */
-	unsigned n, cap;
+	unsigned n;
+	size_t cap;
 	struct test *open[OPEN_MAX]; /* those in memory */
 	unsigned n_open;
 	uint64_t clock; /* tests begun */
@@ -62,7 +64,7 @@ struct as_split {
 
 #define FILE_MAX (64u << 20)
 
-/* The folder of a test's file, and its name there. Links that somebody put there lead nowhere. */
+/* The folder of a test's file, and its name there. Links in the folder are not followed. */
 static int open_place(const struct as_split *split, const char *path, struct as_dir *dir,
 		      struct as_buf *file, struct as_err *err)
 {
@@ -130,7 +132,7 @@ static int save(struct as_split *split, struct test *test, struct as_err *err)
 	return rc;
 }
 
-/* Number i of the open ones is written and leaves the memory. */
+/* Writes number i of the open ones to its file, and frees it. */
 static void put_away(struct as_split *split, unsigned i)
 {
 	struct test *test = split->open[i];
@@ -189,11 +191,7 @@ static unsigned label_of(struct as_split *split, const char *name, size_t len)
 		test = as_xcalloc(1, sizeof(*test));
 		test->path = as_xstrdup(as_buf_str(&path));
 		test->label = FIRST_TEST + split->n;
-		if (split->n == split->cap) {
-			split->cap = split->cap ? 2 * split->cap : 64;
-			split->labels =
-				as_xrealloc(split->labels, split->cap * sizeof(*split->labels));
-		}
+		AS_ARRAY_ROOM(split->labels, split->n, split->cap);
 		split->labels[split->n++] = test;
 		HASH_ADD_KEYPTR(hh, split->tests, test->path, strlen(test->path), test);
 	}
@@ -258,7 +256,7 @@ struct as_counts *as_split_counts(struct as_split *split, struct as_world *world
 	if (!split->any) {
 		split->any = true;
 		split->first = call->tid;
-		/* A trace that begins later than its command. */
+		/* The trace begins later than its command. */
 		if (split->each && !split->has_each_of)
 			as_world_set_label(world, call->tid, RUNNER);
 	}
@@ -302,7 +300,8 @@ static int any_entry(void *ctx, const char *name)
 	return 1;
 }
 
-/* What is in it might be taken for tests later, and is not ours to remove. */
+/* A folder that is not empty is refused: its files would be taken for tests, and we must not remove
+ * them. */
 static int make_folder(struct as_split *split, const char *folder, struct as_err *err)
 {
 	bool made = false;
@@ -413,7 +412,7 @@ int as_split_finish(struct as_split *split, struct as_counts *rest, struct as_er
 	} else if (split->command.counts) {
 		as_counts_merge(rest, split->command.counts);
 	}
-	/* One that never called anything is a test all the same. */
+	/* A test without any calls is a test, too. */
 	for (unsigned i = 0; i < split->n; i++)
 		if (!split->labels[i]->saved)
 			counts_of(split, split->labels[i]);

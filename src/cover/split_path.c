@@ -22,7 +22,7 @@ static void add_part(const char *part, size_t len, bool first, bool last, struct
 {
 	static const char end[] = ".cov";
 	size_t tail = sizeof(end) - 1, begin = out->len;
-	/* A folder must not be called as the file of another test may be. */
+	/* A folder must not have a name that the file of another test may have. */
 	bool like_file = !last && len >= tail && !memcmp(part + len - tail, end, tail);
 
 	for (size_t i = 0; i < len; i++) {
@@ -31,7 +31,7 @@ static void add_part(const char *part, size_t len, bool first, bool last, struct
 			      (like_file && i == len - tail);
 
 		if (out->len - begin > PART_MAX) {
-			/* Too long for a file's name: the rest is told by a sum of it. */
+			/* Too long for the name of a file: a checksum stands for the rest. */
 			uint64_t sum = 14695981039346656037ull;
 
 			for (; i < len; i++)

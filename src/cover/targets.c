@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* targets: how often each partition should be tested; see metric.h. */
+#include "base/array.h"
 #include "cover/metric.h"
 
 #include <fnmatch.h>
@@ -15,16 +16,14 @@ struct rule {
 
 struct as_targets {
 	struct rule *rules;
-	size_t n;
+	size_t n, cap;
 };
 
 static void add(struct as_targets *targets, char *const words[3], uint64_t target)
 {
 	struct rule *rule;
 
-	if (!(targets->n & (targets->n + 1)))
-		targets->rules =
-			as_xrealloc(targets->rules, (2 * targets->n + 2) * sizeof(*targets->rules));
+	AS_ARRAY_ROOM(targets->rules, targets->n, targets->cap);
 	rule = &targets->rules[targets->n++];
 	*rule = (struct rule){ .target = target };
 	for (int i = 0; words && i < 3; i++)

@@ -5,6 +5,7 @@
  * and the table.
  */
 #include "cover/testset.h"
+#include "base/array.h"
 #include "base/show.h"
 #include "cover/split.h"
 
@@ -33,12 +34,9 @@ static void add_file(struct as_testset_files *files, const char *name, const cha
 	size_t stem;
 
 	is_cov(name, &stem);
-	/* A name is a word of a line, whoever made the file. */
+	/* The name is one word of a line, whatever the file is called. */
 	as_shown(&shown, name, stem);
-	if (files->n == files->cap) {
-		files->cap = files->cap ? 2 * files->cap : 64;
-		files->at = as_xrealloc(files->at, files->cap * sizeof(*files->at));
-	}
+	AS_ARRAY_ROOM(files->at, files->n, files->cap);
 	files->at[files->n].name = as_xstrdup(as_buf_str(&shown));
 	files->at[files->n++].path = as_xstrdup(path);
 	as_buf_free(&shown);
@@ -138,7 +136,7 @@ struct numbered {
 struct loading {
 	struct as_testset *set;
 	struct numbered *numbers;
-	unsigned cap_parts;
+	size_t cap_parts;
 	as_testset_want want;
 	void *ctx;
 };
@@ -161,10 +159,7 @@ static unsigned number_of(struct loading *l, unsigned space_number, const struct
 	memcpy(&n->key, &key, sizeof(key));
 	n->part = set->n_parts;
 	HASH_ADD(hh, l->numbers, key, sizeof(n->key), n);
-	if (set->n_parts == l->cap_parts) {
-		l->cap_parts = l->cap_parts ? 2 * l->cap_parts : 1024;
-		set->parts = as_xrealloc(set->parts, l->cap_parts * sizeof(*set->parts));
-	}
+	AS_ARRAY_ROOM(set->parts, set->n_parts, l->cap_parts);
 	set->parts[set->n_parts] = (struct as_testset_part){ .family = space->family,
 							     .arg = space->arg,
 							     .kind = space->kind,
@@ -183,7 +178,7 @@ static int by_part(const void *a, const void *b)
 
 static void take(struct loading *l, const struct as_counts *counts, struct as_testset_test *test)
 {
-	unsigned cap = 0;
+	size_t cap = 0;
 
 	test->calls = as_counts_noted(counts, AS_NOTE_COUNTED);
 	test->partial = as_counts_is_partial(counts) != NULL;
@@ -194,10 +189,7 @@ static void take(struct loading *l, const struct as_counts *counts, struct as_te
 		for (unsigned p = 0; p < space.n; p++) {
 			if (!space.parts[p].count || !l->want(l->ctx, &space, &space.parts[p]))
 				continue;
-			if (test->n_met == cap) {
-				cap = cap ? 2 * cap : 64;
-				test->met = as_xrealloc(test->met, cap * sizeof(*test->met));
-			}
+			AS_ARRAY_ROOM(test->met, test->n_met, cap);
 			test->met[test->n_met++] =
 				(struct as_testset_met){ number_of(l, i, &space, &space.parts[p]),
 							 space.parts[p].count };
@@ -306,8 +298,8 @@ static bool is_better(const struct as_testset *set, unsigned a, unsigned a_new, 
 	return a < b;
 }
 
-/* What a test adds never grows while others are taken: a bound that was right once stays one, and
- * most tests are not looked at again. */
+/* What a test adds can only shrink while others are chosen. So a value from before is an upper
+ * bound, and most tests need not be looked at again. */
 unsigned as_testset_rank(const struct as_testset *set, unsigned *order, unsigned *news)
 {
 	unsigned n = set->n_tests, taken = 0, useful = 0;

@@ -50,7 +50,8 @@ struct as_testset_files {
 	struct as_testset_file {
 		char *name, *path;
 	} * at;
-	unsigned n, cap;
+	unsigned n;
+	size_t cap;
 };
 AS_MUST_CHECK int as_testset_find(const char *path, bool other, struct as_testset_files *files,
 				  struct as_err *err);

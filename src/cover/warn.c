@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* warn: see warn.h. Each row is a question to the notes, and what to say. */
+/* warn: see warn.h. Each row has a condition on the notes, and the warning. */
 #include "cover/warn.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define ENOUGH 100 /* calls, before a share of them means something */
+#define ENOUGH 100 /* calls; a share of fewer means nothing */
 #define SOME 20
 
 struct seen {

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 enum as_opcode {
 #define OP(id, ...) AS_OP_##id,
@@ -134,5 +135,8 @@ uint64_t as_pattern_word_key(const void *word, uint64_t word_index);
 uint64_t as_pattern_key(uint64_t pattern, uint64_t moved_words);
 uint64_t as_pattern_of_key(uint64_t key); /* if it stands where it was written */
 void as_pattern_key_fill(uint64_t key, uint64_t off, void *buf, size_t len);
+
+/* A time of an operation as utimensat(2) takes it. */
+struct timespec as_op_timespec(int64_t ns);
 
 #endif

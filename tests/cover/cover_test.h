@@ -4,8 +4,10 @@
 #define AS_TESTS_COVER_TEST_H
 
 #include "base/buf.h"
-#include "cover/source.h"
-#include "cover/trace.h"
+#include "cover/partition.h"
+#include "cover/tally.h"
+#include "trace/source.h"
+#include "trace/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,22 +17,38 @@
 
 #include <cmocka.h>
 
+static struct as_spec *spec;
+
+/* Of a group of tests: what makes `spec`, and frees it. */
+static inline int setup(void **state)
+{
+	(void)state;
+	spec = as_counts_spec();
+	return 0;
+}
+
+static inline int teardown(void **state)
+{
+	(void)state;
+	as_spec_free(spec);
+	return 0;
+}
+
 /* NULL under: everything. */
 static inline struct as_counts *read_text(const struct as_spec *spec,
 					  const struct as_source_ops *source, const char *under,
 					  const char *cwd, const char *text)
 {
 	struct as_world_options options = { .under = under, .cwd = cwd };
-	struct as_tally tally = { .spec = spec };
+	struct as_tally tally;
 	struct as_source_input input = { .path = "test", .trace = as_trace_on(text, strlen(text)) };
 	struct as_err err = { 0 };
 
-	if (as_world_new(spec, &options, &tally.world, &err) ||
-	    (tally.counts = as_counts_new(spec), source->run(&input, &tally, &err)))
+	if (as_tally_open(&tally, spec, &options, as_counts_new(spec), NULL, &err) ||
+	    source->run(&input, &tally.to, &err))
 		fail_msg("%s", err.msg);
-	as_tally_ended(&tally);
+	as_tally_close(&tally);
 	as_trace_free(input.trace);
-	as_world_free(tally.world);
 	return tally.counts;
 }
 

@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-static struct as_spec *spec;
-
 static void test_boundaries(void **state)
 {
 	static const struct {
@@ -406,20 +404,6 @@ static void test_damage(void **state)
 	assert_non_null(strstr(err.msg, "not a .cov file"));
 	as_counts_free(c);
 	as_buf_free(&text);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	spec = as_spec_new();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	as_spec_free(spec);
-	return 0;
 }
 
 int main(void)

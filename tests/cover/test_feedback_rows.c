@@ -26,7 +26,7 @@ static bool has_part(const struct as_space *space, const char *part)
 
 static void test_rows_are_counted(void **state)
 {
-	struct as_spec *spec = as_spec_new();
+	struct as_spec *spec = as_counts_spec();
 	struct as_counts *counts = as_counts_new(spec);
 	const char *call, *arg, *part, *recipe;
 
@@ -51,7 +51,7 @@ static void test_rows_are_counted(void **state)
  * at most, inputs and outputs. */
 static void test_printed_is_understood(void **state)
 {
-	struct as_spec *spec = as_spec_new();
+	struct as_spec *spec = as_counts_spec();
 	struct as_counts *counts = as_counts_new(spec);
 	struct as_profile *profile = as_profile_new();
 	struct as_buf text = { 0 };

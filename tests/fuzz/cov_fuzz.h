@@ -4,8 +4,9 @@
 #ifndef AS_TESTS_FUZZ_COV_H
 #define AS_TESTS_FUZZ_COV_H
 
-#include "cover/source.h"
-#include "cover/trace.h"
+#include "cover/tally.h"
+#include "trace/source.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static const struct as_spec *the_spec(void)
 	static struct as_spec *spec;
 
 	if (!spec)
-		spec = as_spec_new();
+		spec = as_counts_spec();
 	return spec;
 }
 
@@ -54,7 +55,7 @@ static inline int fuzz_source(const struct as_source_ops *source, const uint8_t 
 {
 	static const struct as_world_options options = { .under = "/mnt/(test|s+)", .cwd = "/mnt" };
 	char *text = malloc(len + 1);
-	struct as_tally tally = { .spec = the_spec() };
+	struct as_tally tally;
 	struct as_source_input input = { .path = "fuzz.7" };
 	struct as_err err;
 	int rc;
@@ -62,14 +63,14 @@ static inline int fuzz_source(const struct as_source_ops *source, const uint8_t 
 	as_assert(text);
 	memcpy(text, data, len);
 	text[len] = 0;
-	as_assert(!as_world_new(tally.spec, &options, &tally.world, &err));
-	tally.counts = as_counts_new(tally.spec);
+	as_assert(!as_tally_open(&tally, the_spec(), &options, as_counts_new(the_spec()), NULL,
+				 &err));
 	input.trace = as_trace_on(text, len);
 	as_assert(source->recognise(text, len) <= 100);
 	/* One that cannot be counted at all is refused. */
-	rc = source->run(&input, &tally, &err);
+	rc = source->run(&input, &tally.to, &err);
 	as_assert(!rc || (err.code == AS_EUSE && *err.msg));
-	as_tally_ended(&tally);
+	as_tally_close(&tally);
 	as_assert(as_counts_noted(tally.counts, AS_NOTE_COUNTED) <=
 		  as_counts_noted(tally.counts, AS_NOTE_CALLS));
 	as_assert(rc || as_counts_noted(tally.counts, AS_NOTE_NOT_UNDERSTOOD) <=
@@ -77,7 +78,6 @@ static inline int fuzz_source(const struct as_source_ops *source, const uint8_t 
 	fuzz_round_trip(tally.counts);
 	as_trace_free(input.trace);
 	as_counts_free(tally.counts);
-	as_world_free(tally.world);
 	free(text);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzz entry of .cov files: refused with one line, or read; with a right checksum put behind what
+/* Fuzz entry of .cov files: refused with one line, or read; with a right checksum put after what
  * is there, too, so that more than the checksum is tried. */
 #include "cov_fuzz.h"
 

@@ -3,7 +3,7 @@
  * fuzz_import: any bytes as each of the foreign kinds. Whatever is made of them can be written down
  * and read back equal, and what was told has a line of the text.
  */
-#include "work/import.h"
+#include "trace/import.h"
 #include "work/parse.h"
 #include "work/print.h"
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* import_tree: see import_tree.h. Paths are those of the tree. */
+#include "trace/import_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+/* Since when a name is there. */
+enum name_since { SINCE_START, SINCE_MADE, SINCE_GONE };
+
+struct as_import_name {
+	UT_hash_handle hh;
+	enum name_since since;
+	char path[];
+};
+
+void as_import_tree_open(struct as_import_tree *t, struct as_importing *x, const char *root)
+{
+	*t = (struct as_import_tree){ .x = x, .first = as_seq_new() };
+	if (strcmp(root, "/") != 0)
+		as_buf_adds(&t->root, root);
+}
+
+void as_import_tree_close(struct as_import_tree *t)
+{
+	struct as_import_name *name, *next;
+
+	HASH_ITER(hh, t->names, name, next) {
+		HASH_DEL(t->names, name);
+		free(name);
+	}
+	as_seq_free(t->first);
+	as_buf_free(&t->root);
+}
+
+const char *as_import_tree_path(const struct as_import_tree *t, const struct as_buf *absolute)
+{
+	const char *path = absolute->data;
+	size_t n = t->root.len;
+
+	if (absolute->len < n || (n && memcmp(path, t->root.data, n) != 0) ||
+	    (absolute->len > n && path[n] != '/'))
+		return NULL;
+	if (absolute->len == n)
+		return "/";
+	return as_importing_word(t->x, (struct as_span){ path + n, absolute->len - n });
+}
+
+/* A slash at the end is not of the name. */
+static size_t name_len(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len && path[len - 1] == '/')
+		len--;
+	return len;
+}
+
+static struct as_import_name *find_name(const struct as_import_tree *t, const char *path,
+					size_t len)
+{
+	struct as_import_name *name;
+
+	HASH_FIND(hh, t->names, path, len, name);
+	return name;
+}
+
+static void set_name(struct as_import_tree *t, const char *path, size_t len, enum name_since since)
+{
+	struct as_import_name *name = find_name(t, path, len);
+
+	if (!name) {
+		name = as_xcalloc(1, sizeof(*name) + len + 1);
+		memcpy(name->path, path, len);
+		HASH_ADD_KEYPTR(hh, t->names, name->path, len, name);
+	}
+	name->since = since;
+}
+
+/* How much of a path of this length is its folder, without the slash. */
+static size_t folder_len(const char *path, size_t len)
+{
+	while (len && path[len - 1] != '/')
+		len--;
+	return len - (len > 0);
+}
+
+void as_import_tree_needs(struct as_import_tree *t, const char *path, bool folder)
+{
+	struct as_op op = as_op_make(folder ? AS_OP_MKDIR : AS_OP_CREATE);
+	size_t len = name_len(path), above = folder_len(path, len);
+	struct as_import_name *name;
+
+	if (!len || find_name(t, path, len))
+		return;
+	op.path = as_importing_word(t->x, (struct as_span){ path, above });
+	as_import_tree_needs(t, op.path, true);
+	/* What a folder of the log's own making holds cannot have been there. */
+	name = above ? find_name(t, path, above) : NULL;
+	if (name && name->since != SINCE_START)
+		return;
+	op.path = as_importing_word(t->x, (struct as_span){ path, len });
+	op.mode = folder ? 0777 : 0666;
+	as_seq_add(t->first, &op);
+	set_name(t, path, len, SINCE_START);
+}
+
+void as_import_tree_needs_folder_of(struct as_import_tree *t, const char *path)
+{
+	size_t len = folder_len(path, name_len(path));
+
+	as_import_tree_needs(t, as_importing_word(t->x, (struct as_span){ path, len }), true);
+}
+
+void as_import_tree_made(struct as_import_tree *t, const char *path)
+{
+	set_name(t, path, name_len(path), SINCE_MADE);
+}
+
+void as_import_tree_gone(struct as_import_tree *t, const char *path)
+{
+	set_name(t, path, name_len(path), SINCE_GONE);
+}
+
+static bool is_at_or_below(const char *path, const char *folder, size_t len)
+{
+	return !strncmp(path, folder, len) && (path[len] == '/' || !path[len]);
+}
+
+void as_import_tree_renamed(struct as_import_tree *t, const char *from, const char *to)
+{
+	struct as_import_name *name, *next, *last;
+	size_t len = name_len(from);
+
+	/* Nothing can be moved below itself, and the root cannot be moved at all. */
+	if (!len || is_at_or_below(to, from, len))
+		return;
+	/* Names that are added here come after the last. */
+	last = t->names ? ELMT_FROM_HH(t->names->hh.tbl, t->names->hh.tbl->tail) : NULL;
+	HASH_ITER(hh, t->names, name, next) {
+		struct as_buf path = { 0 };
+
+		next = name == last ? NULL : next;
+		if (name->since == SINCE_GONE || !is_at_or_below(name->path, from, len))
+			continue;
+		name->since = SINCE_GONE;
+		as_buf_addf(&path, "%.*s%s", (int)name_len(to), to, name->path + len);
+		as_import_tree_made(t, as_buf_str(&path));
+		as_buf_free(&path);
+	}
+	as_import_tree_made(t, to);
+	as_import_tree_gone(t, from);
+}
