@@ -4,7 +4,7 @@
 
 #include "crash/boxed.h"
 #include "os/spawn.h"
-#include "recover/recover_kernel.h"
+#include "recover/recover.h"
 #include "run/child.h"
 #include "target/fstype.h"
 
@@ -53,9 +53,9 @@ static int make_recoverer(const struct as_crash_args *args, struct as_recoverer 
 	const struct as_fstype *type = as_target_fstype(args->target);
 	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
 	/* A checker that hangs is to be told from a kernel that does: it comes first. */
-	struct as_steps_options steps = { .mount_opts = as_target_opts(args->target),
-					  .deadline_ms = deadline / 2,
-					  .memo = args->options->memo };
+	struct as_recover_options options = { .mount_opts = as_target_opts(args->target),
+					      .deadline_ms = deadline / 2,
+					      .memo = args->options->memo };
 
 	*recoverer = NULL;
 	if (type && type->server)
@@ -64,9 +64,9 @@ static int make_recoverer(const struct as_crash_args *args, struct as_recoverer 
 			"target %s: the kernel tells a FUSE server nothing of sync, so there "
 			"is nothing to be promised",
 			as_target_spec(args->target));
-	*recoverer = type ? as_recoverer_kernel(type, &steps)
-			  : as_recoverer_lib(args->target, args->run->seed, args->options->memo,
-					     &args->shared->log);
+	*recoverer = type ? as_recoverer_kernel(type, &options)
+			  : as_recoverer_lib(args->target, args->run->seed, &args->shared->log,
+					     &options);
 	return 0;
 }
 
@@ -75,12 +75,12 @@ static int check_ways(const struct as_crash_args *args, const struct as_recovere
 		      struct as_err *err)
 {
 	struct as_buf there = { 0 }, asked = { 0 };
-	uint32_t missing = args->options->ways & ~recoverer->ways;
+	uint32_t missing = args->options->ways & ~as_recoverer_ways(recoverer);
 	int rc = 0;
 
 	if (missing) {
 		as_ways_print(missing, &asked);
-		as_ways_print(recoverer->ways, &there);
+		as_ways_print(as_recoverer_ways(recoverer), &there);
 		rc = as_fail(err, AS_EUSE, "target %s: it cannot be recovered by %s, only by %s",
 			     as_target_spec(args->target), as_buf_str(&asked), as_buf_str(&there));
 	}

@@ -39,13 +39,13 @@ bool as_faults(const struct as_faults_args *args, struct as_disk *crashed,
 	struct as_recoverer *r = args->recoverer;
 	bool fine = true, failed = true;
 
-	for (uint64_t nth = 1; r->ops->fail_read && fine && failed && !*rc; nth++) {
+	for (uint64_t nth = 1; fine && failed && !*rc; nth++) {
 		struct as_recovered got;
 
-		(void)r->ops->fail_read(r, nth);
+		(void)as_recover_fail_read(r, nth);
 		args->flight->alive++;
 		*rc = as_recover(r, args->way, crashed, 0, &got, err);
-		failed = r->ops->fail_read(r, 0);
+		failed = as_recover_fail_read(r, 0);
 		args->counts->faulty++;
 		if (!*rc && failed)
 			fine = judge(args, &got, tree, nth, wrong);

@@ -288,13 +288,13 @@ static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_prob
 	size_t done = s->moment.done;
 	struct as_buf why = { 0 };
 
-	if (!done || s->moment.begun != done || !recoverer->ops->at_peace)
+	if (!done || s->moment.begun != done)
 		return true;
 	if (j->rec->seq->ops[done - 1].code != AS_OP_UMOUNT || j->rec->answers[done - 1].ret < 0)
 		return true;
 	if (known->peace > 0)
 		return true;
-	if (recoverer->ops->at_peace(recoverer, subject_disk(j, s), &why))
+	if (as_recover_at_peace(recoverer, subject_disk(j, s), &why))
 		known->peace = 1;
 	else
 		(void)as_problem_set(wrong, AS_FIND_CRASH, AS_WAY_FULL,
@@ -522,15 +522,15 @@ static bool judge_spot(struct judge *j)
 /* Those asked for that there are; when nobody asks, the two that have least in common. */
 static uint32_t choose_ways(const struct as_recoverer *recoverer, uint32_t asked)
 {
-	uint32_t usual = recoverer->ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
-	uint32_t replays =
-		1u << (recoverer->ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
+	uint32_t ways = as_recoverer_ways(recoverer);
+	uint32_t usual = ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
+	uint32_t replays = 1u << (ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
 
 	if (asked)
-		return recoverer->ways & asked;
+		return ways & asked;
 	/* Who replays the log, and who looks at everything. */
-	usual |= recoverer->ways & replays;
-	return usual ? usual : recoverer->ways;
+	usual |= ways & replays;
+	return usual ? usual : ways;
 }
 
 int as_judge_all(const struct as_judge_args *args, struct as_err *err)

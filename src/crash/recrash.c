@@ -114,9 +114,9 @@ static bool judge_peace(struct again *a, struct recrash_level *level,
 	bool fine = true;
 
 	if (a->args->way == AS_WAY_MOUNT || a->args->way == AS_WAY_QUICK ||
-	    !recoverer->ops->at_peace || cut.at != level->done->checker_end)
+	    cut.at != level->done->checker_end)
 		return true;
-	fine = recoverer->ops->at_peace(recoverer, disk, &why);
+	fine = as_recover_at_peace(recoverer, disk, &why);
 	if (!fine)
 		complain(a, level, state, "a power cut right behind the checker's run",
 			 as_buf_str(&why), false);
@@ -133,7 +133,7 @@ static bool judge_mount(struct again *a, struct recrash_level *level,
 	bool fine = true;
 
 	/* Where it has not written yet there is nothing to be said of it. */
-	if (a->args->way == AS_WAY_MOUNT || !recoverer->mount_after_checker ||
+	if (a->args->way == AS_WAY_MOUNT || !as_recoverer_mounts_unchecked(recoverer) ||
 	    as_digest_eq(state->key, level->key))
 		return true;
 	a->rc = as_recover(recoverer, AS_WAY_MOUNT, disk, AS_RECOVER_PROBE, &recovered, a->err);

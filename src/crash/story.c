@@ -40,7 +40,8 @@ static struct as_layout *recovered_layout(const struct teller *t, struct as_disk
 	struct as_recovered got = { 0 };
 	struct as_err err = { 0 };
 	/* Not all types are mounted unchecked. */
-	enum as_way way = s->recoverer->ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : s->wrong->way;
+	enum as_way way =
+		as_recoverer_ways(s->recoverer) >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : s->wrong->way;
 
 	if (as_recover(s->recoverer, way, disk, AS_RECOVER_LOG, &got, &err) == 0 && got.disk)
 		layout = as_layout_new(s->target, got.disk);

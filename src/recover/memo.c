@@ -26,6 +26,7 @@
 #include "recover/memo.h"
 
 #include "base/hash.h"
+#include "recover/redo.h"
 #include "snapshot/tree.h"
 
 #include <stdlib.h>
@@ -315,39 +316,22 @@ const struct as_memo_answer *as_memo_find(struct as_memo *m, uint32_t kind, stru
 	return &a->said;
 }
 
-static void redo(const struct memo_answer *a, const struct memo_change *c, struct as_bd *bd,
-		 void **buf)
-{
-	switch (c->kind) {
-	case AS_CALL_WRITE:
-		as_assert(!as_bd_write(bd, c->off, a->data + c->data, c->len));
-		break;
-	case AS_CALL_DISCARD:
-		as_assert(!as_bd_discard(bd, c->off, c->len));
-		break;
-	case AS_CALL_ZERO:
-		as_assert(!as_bd_zero(bd, c->off, c->len));
-		break;
-	case AS_CALL_FLUSH:
-		as_assert(!as_bd_flush(bd));
-		break;
-	default:
-		*buf = as_xrealloc(*buf, c->len);
-		as_assert(!as_bd_read(bd, c->off, *buf, c->len));
-	}
-}
-
 void as_memo_redo(const struct as_memo *m, struct as_bd *bd, bool log)
 {
 	const struct memo_answer *a = m->last;
-	void *buf = NULL;
+	struct as_buf scratch = { 0 };
 
 	as_assert(a);
-	for (size_t i = 0; i < a->n_changes; i++)
-		if (log ||
-		    (a->changes[i].kind != AS_CALL_READ && a->changes[i].kind != AS_CALL_FLUSH))
-			redo(a, &a->changes[i], bd, &buf);
-	free(buf);
+	for (size_t i = 0; i < a->n_changes; i++) {
+		const struct memo_change *c = &a->changes[i];
+		struct as_log_entry e = {
+			.off = c->off, .len = c->len, .data = a->data + c->data, .kind = c->kind
+		};
+
+		if (log || (c->kind != AS_CALL_READ && c->kind != AS_CALL_FLUSH))
+			as_redo(&e, bd, &scratch);
+	}
+	as_buf_free(&scratch);
 }
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
