@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* child: see inside.h. */
+/* child: see child.h. */
 #include "crash/child.h"
 
 #include "crash/boxed.h"
@@ -22,19 +22,19 @@ struct child_judging {
 
 /* ---- Judging, in a process of its own -------------------------------------------------------- */
 
-static bool found(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
-		  const struct as_problem *wrong)
+static bool report(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
+		   const struct as_problem *problem)
 {
 	struct child_judging *j = ctx;
 
-	return as_crash_found(j->args, j->recording, perm, state, wrong, j->recoverer);
+	return as_crash_report_add(j->args, j->recording, perm, state, problem, j->recoverer);
 }
 
-static bool known(void *ctx, const struct as_problem *wrong)
+static bool known(void *ctx, const struct as_problem *problem)
 {
 	struct child_judging *j = ctx;
 
-	return as_crash_found_already(j->args->shared, as_buf_str(&wrong->signature));
+	return as_crash_report_has(j->args->shared, as_buf_str(&problem->signature));
 }
 
 static void recovers(void *ctx, struct as_disk *disk)
@@ -105,7 +105,7 @@ static void keep_memory(void)
 	mallopt(M_TOP_PAD, 4 << 20);
 }
 
-static int judge_inside(void *ctx)
+static int judge_child(void *ctx)
 {
 	struct child_judging *j = ctx;
 	struct as_crash_shared *sh = j->args->shared;
@@ -113,10 +113,10 @@ static int judge_inside(void *ctx)
 	struct as_judge_args args = { .recording = j->recording,
 				      .options = j->args->options,
 				      .ways_agree = ways_agree(j->args->target),
-				      .seen = j->args->seen,
+				      .dedup = j->args->dedup,
 				      .flight = &sh->flight,
 				      .counts = &sh->counts,
-				      .found = found,
+				      .report = report,
 				      .known = known,
 				      .recovers = recovers,
 				      .ctx = j,
@@ -157,16 +157,10 @@ static bool perm_at_flight(struct child_judging *j, struct as_perm *perm,
 	return false;
 }
 
-static void note_then(const struct as_flight *flight, struct as_problem *wrong)
+static void note_then(const struct as_flight *flight, struct as_problem *problem)
 {
-	for (unsigned i = 0; i < AS_CRASH_AGAIN_MAX && flight->then[i].view; i++) {
-		struct as_crash_spot *spot = &wrong->then[i];
-
-		spot->view = flight->then[i].view;
-		spot->cut = flight->then[i].cut;
-		snprintf(spot->units, sizeof(spot->units), "#%llu",
-			 (unsigned long long)flight->then[i].index);
-	}
+	for (unsigned i = 0; i < AS_CRASH_AGAIN_MAX && flight->then[i].view; i++)
+		(void)as_spot_of_flight(&flight->then[i], &problem->then[i]);
 }
 
 /* False: nobody was in flight; it is no use to go on. */
@@ -176,7 +170,7 @@ static bool found_dead(struct child_judging *j, const struct as_ended *ended)
 	struct as_flight *flight = &args->shared->flight;
 	struct as_perm *perm =
 		as_perm_new(j->recording->log, j->recording->start, &args->options->perm);
-	struct as_problem wrong = { 0 };
+	struct as_problem problem = { 0 };
 	struct as_perm_state state;
 	char why[96];
 	bool at = perm_at_flight(j, perm, &state);
@@ -188,16 +182,16 @@ static bool found_dead(struct child_judging *j, const struct as_ended *ended)
 	else
 		snprintf(why, sizeof(why), "did not come back");
 	if (at) {
-		(void)as_problem_set(&wrong,
+		(void)as_problem_set(&problem,
 				     ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
 				     (enum as_way)flight->way, "recovery", why);
-		wrong.moment = as_judge_moment(j->recording, perm, state.view, state.cut);
-		note_then(flight, &wrong);
-		if (!as_crash_found_already(args->shared, as_buf_str(&wrong.signature)))
-			at = as_crash_found(args, j->recording, perm, &state, &wrong, NULL);
+		problem.moment = as_judge_moment(j->recording, perm, state.view, state.cut);
+		note_then(flight, &problem);
+		if (!as_crash_report_has(args->shared, as_buf_str(&problem.signature)))
+			at = as_crash_report_add(args, j->recording, perm, &state, &problem, NULL);
 		j->behind = flight->state;
 	}
-	as_problem_free(&wrong);
+	as_problem_free(&problem);
 	as_perm_free(perm);
 	return at;
 }
@@ -213,11 +207,11 @@ static int judge_all(const struct as_crash_args *args, const struct as_recording
 
 	for (unsigned deaths = 0; deaths < AS_CRASH_DEATHS_MAX && !sh->judged && !rc; deaths++) {
 		sh->flight.state.view = 0;
-		rc = as_spawn_fork(judge_inside, &j, deadline, &sh->flight.alive, &ended, err);
+		rc = as_spawn_fork(judge_child, &j, deadline, &sh->flight.alive, &ended, err);
 		if (!rc && !sh->judged && !found_dead(&j, &ended))
 			break;
 	}
-	if (!rc && !sh->judged && !sh->n_found)
+	if (!rc && !sh->judged && !sh->n_reports)
 		rc = as_fail(err, AS_EIO, "the process that judges crash states ended early");
 	return rc ? rc : sh->tool_rc;
 }
@@ -235,15 +229,15 @@ static void step(void *ctx, int64_t op)
 static void found_wrong_answer(const struct as_crash_args *args,
 			       const struct as_recording *recording)
 {
-	struct as_problem wrong = { 0 };
+	struct as_problem problem = { 0 };
 
-	(void)as_problem_set(&wrong, recording->kind, AS_WAY_MOUNT, "without a power cut",
+	(void)as_problem_set(&problem, recording->kind, AS_WAY_MOUNT, "without a power cut",
 			     as_buf_str(&recording->why));
-	(void)as_crash_found(args, recording, NULL, NULL, &wrong, NULL);
-	as_problem_free(&wrong);
+	(void)as_crash_report_add(args, recording, NULL, NULL, &problem, NULL);
+	as_problem_free(&problem);
 }
 
-int as_crash_inside(void *ctx)
+int as_crash_child(void *ctx)
 {
 	const struct as_crash_args *args = ctx;
 	struct as_crash_shared *sh = args->shared;

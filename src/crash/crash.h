@@ -3,7 +3,7 @@
  * crash: workloads on a target whose power fails. Each runs once, on a recorded disk; then every
  * disk that a power cut could have left (perm.h) is recovered (recover.h), and what comes out is
  * judged: is it a tree that was promised (legal.h), do all ways to recover give the same one, does
- * a power cut during the recovery change it (again.h)?
+ * a power cut during the recovery change it (recrash.h)?
  *
  * A finding is told by its signature; each is reported once a workload, in the easiest view in
  * which it shows. Its options (run.h, `scenario`) hold what brings the very state back:
@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "crash/perm.h"
+#include "crash/spot.h"
 #include "recover/memo.h"
 #include "recover/recover.h"
 #include "run/run.h"
@@ -28,7 +29,6 @@
 #include "work/seq.h"
 
 #define AS_CRASH_AGAIN_MAX 2u
-#define AS_CRASH_UNITS_MAX 72
 
 /* The rules by which a power cut during recovery need not be tried (FiSC section 6.1). */
 enum as_prune_rule {
@@ -41,13 +41,6 @@ enum as_prune_rule {
 	AS_PRUNE_TWIN = 8,
 	AS_PRUNE_ALL = 15,
 	AS_PRUNE_VERIFY = 16, /* what the rules would leave out is tried, and must change nothing */
-};
-
-/* One crash state, of a workload or (`then`) of a recovery. */
-struct as_crash_spot {
-	unsigned view; /* 0: none */
-	size_t cut;
-	char units[AS_CRASH_UNITS_MAX]; /* of perm.h, with '+' for ','; or "#INDEX" */
 };
 
 struct as_crash_options {

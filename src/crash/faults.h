@@ -19,6 +19,6 @@ struct as_faults_args {
 
 /* `tree` is where recovery of `crashed` ends when nothing fails. True: all is well. */
 bool as_faults(const struct as_faults_args *args, struct as_disk *crashed,
-	       const struct as_tree *tree, struct as_problem *wrong, int *rc, struct as_err *err);
+	       const struct as_tree *tree, struct as_problem *problem, int *rc, struct as_err *err);
 
 #endif

@@ -17,6 +17,8 @@
  */
 #include "crash/judge.h"
 
+#include "base/array.h"
+#include "base/table.h"
 #include "crash/faults.h"
 #include "crash/recrash.h"
 
@@ -36,7 +38,6 @@ struct disk_known {
 	struct as_digest key;
 	struct end end[AS_WAYS];
 	int8_t peace; /* 0: not asked, 1: yes, -1: no */
-	bool again_done;
 };
 
 struct judge {
@@ -47,8 +48,7 @@ struct judge {
 	uint32_t ways;
 	struct disk_known *known;
 	size_t n_known, known_cap;
-	uint32_t *index; /* of known, plus 1; 0: empty */
-	size_t index_slots;
+	struct as_table index; /* of known, by key */
 	struct as_legal legal;
 	struct as_buf text;
 	struct as_err *err;
@@ -94,48 +94,33 @@ static bool is_stricter(struct judge *j, enum as_view view, size_t k)
 	return false;
 }
 
-/* A state at a moment: the disk, and all that decides what is allowed. */
-static struct as_digest judged_key(const struct judge *j, struct as_digest key,
-				   struct as_moment moment)
-{
-	size_t begun = moment.begun < j->rec->n_ops ? moment.begun : j->rec->n_ops;
-	struct as_digest window = as_digest_bind(j->rec->upto[begun], moment.done + 3);
-
-	return as_digest_add(as_digest_bind(key, 5), window);
-}
-
 /* ---- Disks that were recovered --------------------------------------------------------------- */
 
-static uint32_t *index_slot(struct judge *j, struct as_digest key)
-{
-	size_t at = as_mix64(key.lo ^ key.hi) & (j->index_slots - 1);
+struct known_key {
+	const struct judge *judge;
+	struct as_digest key;
+};
 
-	while (j->index[at] && !as_digest_eq(j->known[j->index[at] - 1].key, key))
-		at = (at + 1) & (j->index_slots - 1);
-	return &j->index[at];
+static bool is_known(const void *ctx, size_t index)
+{
+	const struct known_key *k = ctx;
+
+	return as_digest_eq(k->judge->known[index].key, k->key);
 }
 
 static struct disk_known *known_get(struct judge *j, struct as_digest key)
 {
-	uint32_t *slot;
+	struct known_key k = { j, key };
+	uint64_t hash = as_mix64(key.lo ^ key.hi);
+	size_t at = as_table_find(&j->index, hash, is_known, &k);
 
-	if (j->n_known + 1 > j->index_slots / 2) {
-		j->index_slots = j->index_slots ? j->index_slots * 2 : 1024;
-		free(j->index);
-		j->index = as_xcalloc(j->index_slots, sizeof(*j->index));
-		for (size_t i = 0; i < j->n_known; i++)
-			*index_slot(j, j->known[i].key) = (uint32_t)i + 1;
+	if (at == AS_TABLE_NONE) {
+		at = j->n_known;
+		AS_ARRAY_ROOM(j->known, j->n_known, j->known_cap);
+		j->known[j->n_known++] = (struct disk_known){ .key = key };
+		as_table_add(&j->index, hash, at);
 	}
-	slot = index_slot(j, key);
-	if (!*slot) {
-		if (j->n_known == j->known_cap) {
-			j->known_cap = j->known_cap ? j->known_cap * 2 : 256;
-			j->known = as_xrealloc(j->known, j->known_cap * sizeof(*j->known));
-		}
-		j->known[j->n_known] = (struct disk_known){ .key = key };
-		*slot = (uint32_t)++j->n_known;
-	}
-	return &j->known[*slot - 1];
+	return &j->known[at];
 }
 
 static void keep_end(struct end *end, struct as_recovered *recovered)
@@ -188,35 +173,35 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 }
 
 static bool faults(struct judge *j, struct judge_subject *s, enum as_way way,
-		   const struct as_recovered *recovered, struct as_problem *wrong)
+		   const struct as_recovered *recovered, struct as_problem *problem)
 {
 	struct as_faults_args args = { .recoverer = j->args->recoverer,
 				       .way = way,
 				       .flight = j->args->flight,
 				       .counts = j->args->counts };
 
-	return as_faults(&args, s->disk, recovered->tree, wrong, &j->rc, j->err);
+	return as_faults(&args, s->disk, recovered->tree, problem, &j->rc, j->err);
 }
 
-static bool again(struct judge *j, struct judge_subject *s, enum as_way way,
-		  const struct as_recovered *recovered, struct as_problem *wrong)
+static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
+		    const struct as_recovered *recovered, struct as_problem *problem)
 {
 	struct as_recrash_args args = { .recoverer = j->args->recoverer,
 					.options = j->options,
 					.way = way,
-					.seen = j->args->seen,
+					.dedup = j->args->dedup,
 					.flight = j->args->flight,
 					.counts = j->args->counts };
 
 	j->args->flight->way = way;
 	if (s->then)
-		return as_recrash_at(&args, s->disk, s->key, recovered, s->then, wrong, &j->rc,
+		return as_recrash_at(&args, s->disk, s->key, recovered, s->then, problem, &j->rc,
 				     j->err);
-	return as_recrash(&args, s->disk, s->key, recovered, wrong, &j->rc, j->err);
+	return as_recrash(&args, s->disk, s->key, recovered, problem, &j->rc, j->err);
 }
 
 /* The recoveries that were gone through for the first time, disturbed. */
-static bool disturb(struct judge *j, struct judge_subject *s, struct as_problem *wrong)
+static bool disturb(struct judge *j, struct judge_subject *s, struct as_problem *problem)
 {
 	bool fine = true;
 
@@ -226,35 +211,35 @@ static bool disturb(struct judge *j, struct judge_subject *s, struct as_problem 
 		if (first->end != AS_RECOVERED || !first->tree)
 			continue;
 		if (first->log)
-			fine = again(j, s, (enum as_way)w, first, wrong);
+			fine = recrash(j, s, (enum as_way)w, first, problem);
 		if (fine && !j->rc && j->options->faults && !first->memoised)
-			fine = faults(j, s, (enum as_way)w, first, wrong);
+			fine = faults(j, s, (enum as_way)w, first, problem);
 	}
 	return fine;
 }
 
 static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_way way,
-		      struct as_problem *wrong)
+		      struct as_problem *problem)
 {
 	const struct end *end = &known_get(j, s->key)->end[way];
 
 	/* A wrong tree says more than what fails behind it. */
 	if (!end->tree || as_legal_judge(j->rec->history, s->moment, end->tree, &j->legal))
 		return end->end == AS_RECOVERED ||
-		       as_problem_set(wrong, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
+		       as_problem_set(problem, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
 				      end->why ? end->why : "");
-	(void)as_problem_set(wrong, AS_FIND_CRASH, way, as_rule_name(j->legal.rule),
+	(void)as_problem_set(problem, AS_FIND_CRASH, way, as_rule_name(j->legal.rule),
 			     as_buf_str(&j->legal.why));
-	as_buf_clear(&wrong->signature);
-	as_buf_addf(&wrong->signature, "crash: %s: %s", as_rule_name(j->legal.rule),
+	as_buf_clear(&problem->signature);
+	as_buf_addf(&problem->signature, "crash: %s: %s", as_rule_name(j->legal.rule),
 		    as_buf_str(&j->legal.signature));
-	wrong->promise = j->legal.op;
+	problem->promise = j->legal.op;
 	return false;
 }
 
 /* FiSC's double fsck. */
 static bool judge_agreement(struct judge *j, const struct judge_subject *s,
-			    struct as_problem *wrong)
+			    struct as_problem *problem)
 {
 	const struct disk_known *known = known_get(j, s->key);
 	enum as_way first = AS_WAYS;
@@ -263,7 +248,7 @@ static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 
 	if (!j->args->ways_agree)
 		return true;
-	for (unsigned w = 0; w < AS_WAYS && !wrong->is; w++) {
+	for (unsigned w = 0; w < AS_WAYS && !problem->is; w++) {
 		if (!(j->ways >> w & 1) || !known->end[w].tree)
 			continue;
 		if (first == AS_WAYS)
@@ -272,16 +257,16 @@ static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 				      known->end[w].tree, as_way_name((enum as_way)w), &how)) {
 			snprintf(what, sizeof(what), "%s and %s do not agree", as_way_name(first),
 				 as_way_name((enum as_way)w));
-			(void)as_problem_set_tree(wrong, AS_FIND_RECOVERY, (enum as_way)w, what,
+			(void)as_problem_set_tree(problem, AS_FIND_RECOVERY, (enum as_way)w, what,
 						  as_buf_str(&how));
 		}
 	}
 	as_buf_free(&how);
-	return !wrong->is;
+	return !problem->is;
 }
 
 /* When an unmount has returned there is nothing left to recover. */
-static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_problem *wrong)
+static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_problem *problem)
 {
 	struct as_recoverer *recoverer = j->args->recoverer;
 	struct disk_known *known = known_get(j, s->key);
@@ -297,25 +282,25 @@ static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_prob
 	if (as_recover_at_peace(recoverer, subject_disk(j, s), &why))
 		known->peace = 1;
 	else
-		(void)as_problem_set(wrong, AS_FIND_CRASH, AS_WAY_FULL,
+		(void)as_problem_set(problem, AS_FIND_CRASH, AS_WAY_FULL,
 				     "after an unmount that returned", as_buf_str(&why));
 	as_buf_free(&why);
-	return !wrong->is;
+	return !problem->is;
 }
 
 /* True: nothing is wrong with it. */
-static bool judge_state(struct judge *j, struct judge_subject *s, struct as_problem *wrong)
+static bool judge_state(struct judge *j, struct judge_subject *s, struct as_problem *problem)
 {
 	bool fine = true;
 
-	as_problem_free(wrong);
-	wrong->moment = s->moment;
+	as_problem_free(problem);
+	problem->moment = s->moment;
 	for (unsigned w = 0; w < AS_WAYS && fine && !j->rc; w++)
 		if (j->ways >> w & 1)
-			fine = go(j, s, (enum as_way)w) && judge_end(j, s, (enum as_way)w, wrong);
+			fine = go(j, s, (enum as_way)w) && judge_end(j, s, (enum as_way)w, problem);
 	if (fine && !j->rc)
-		fine = judge_agreement(j, s, wrong) && judge_peace(j, s, wrong) &&
-		       disturb(j, s, wrong);
+		fine = judge_agreement(j, s, problem) && judge_peace(j, s, problem) &&
+		       disturb(j, s, problem);
 	for (unsigned w = 0; w < AS_WAYS; w++)
 		as_recovered_free(&s->recovered[w]);
 	as_disk_free(s->disk);
@@ -327,9 +312,9 @@ static bool judge_state(struct judge *j, struct judge_subject *s, struct as_prob
 
 enum go_on { GO_ON, STOP };
 
-static bool is_wanted(const struct judge *j, const struct as_problem *wrong)
+static bool is_wanted(const struct judge *j, const struct as_problem *problem)
 {
-	return !j->options->spot.view || as_problem_sig(wrong) == j->options->sig;
+	return !j->options->spot.view || as_problem_sig(problem) == j->options->sig;
 }
 
 static void note_flight(struct judge *j, const struct as_perm_state *state)
@@ -344,28 +329,28 @@ static void note_flight(struct judge *j, const struct as_perm_state *state)
 }
 
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
-		       const struct as_problem *wrong);
+		       const struct as_problem *problem);
 
 static enum go_on visit(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
 {
 	struct as_crash_counts *counts = j->args->counts;
-	struct as_digest judged = judged_key(j, state->key, moment);
+	struct as_digest judged = as_dedup_state(j->rec, state->key, moment);
 	struct judge_subject s = { .key = state->key, .moment = moment };
-	struct as_problem wrong = { 0 };
+	struct as_problem problem = { 0 };
 	enum go_on next = GO_ON;
 
 	counts->generated++;
-	if (as_seen_has(j->args->seen, judged))
+	if (as_dedup_has(j->args->dedup, judged))
 		return GO_ON;
 	counts->distinct++;
 	note_flight(j, state);
-	if (judge_state(j, &s, &wrong))
-		as_seen_add(j->args->seen, judged);
+	if (judge_state(j, &s, &problem))
+		as_dedup_add(j->args->dedup, judged);
 	else if (!j->rc)
-		next = tell(j, state, &wrong);
+		next = tell(j, state, &problem);
 	counts->checked += s.worked;
 	counts->memoised += !s.worked;
-	as_problem_free(&wrong);
+	as_problem_free(&problem);
 	return j->rc ? STOP : next;
 }
 
@@ -418,7 +403,7 @@ static enum go_on visit_view(struct judge *j, enum as_view view)
 static bool shows_in(struct judge *j, enum as_view view, const struct as_problem *wanted,
 		     enum go_on *next)
 {
-	struct as_problem wrong = { 0 };
+	struct as_problem problem = { 0 };
 	struct as_perm_state state;
 	bool found = false;
 
@@ -432,19 +417,19 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 			struct judge_subject s = { .key = state.key, .moment = moment };
 
 			note_flight(j, &state);
-			found = !judge_state(j, &s, &wrong) && !j->rc &&
-				as_problem_sig(&wrong) == as_problem_sig(wanted);
+			found = !judge_state(j, &s, &problem) && !j->rc &&
+				as_problem_sig(&problem) == as_problem_sig(wanted);
 		}
 	}
-	if (found && !j->args->found(j->args->ctx, j->perm, &state, &wrong))
+	if (found && !j->args->report(j->args->ctx, j->perm, &state, &problem))
 		*next = STOP;
-	as_problem_free(&wrong);
+	as_problem_free(&problem);
 	return found;
 }
 
 /* A failure is told in the easiest view in which it shows. */
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
-		       const struct as_problem *wrong)
+		       const struct as_problem *problem)
 {
 	/* Those that were asked for have been gone through. */
 	uint32_t others = ((1u << state->view) - 1) & AS_VIEWS_ALL & ~j->options->views;
@@ -452,17 +437,17 @@ static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 	enum go_on next = GO_ON;
 	bool easier = false;
 
-	if (!is_wanted(j, wrong) || j->args->known(j->args->ctx, wrong))
+	if (!is_wanted(j, problem) || j->args->known(j->args->ctx, problem))
 		return GO_ON;
 	if (others)
 		j->perm = as_perm_new(j->rec->log, j->rec->start, &j->options->perm);
 	for (unsigned v = 1; v < state->view && !easier && !j->rc; v++)
 		if (others >> v & 1)
-			easier = shows_in(j, (enum as_view)v, wrong, &next);
+			easier = shows_in(j, (enum as_view)v, problem, &next);
 	if (others)
 		as_perm_free(j->perm);
 	j->perm = perm;
-	if (!easier && !j->rc && !j->args->found(j->args->ctx, perm, state, wrong))
+	if (!easier && !j->rc && !j->args->report(j->args->ctx, perm, state, problem))
 		next = STOP;
 	return next;
 }
@@ -472,30 +457,17 @@ static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 static bool pick(struct judge *j, struct as_perm_state *state)
 {
 	const struct as_crash_spot *spot = &j->options->spot;
-	char units[AS_CRASH_UNITS_MAX];
-	uint64_t index;
 
-	snprintf(units, sizeof(units), "%s", spot->units);
-	for (char *s = units; *s; s++)
-		if (*s == '+')
-			*s = ',';
-	if (*units != '#')
-		return as_perm_pick(j->perm, (enum as_view)spot->view, spot->cut, units, state);
 	if (spot->cut >= as_perm_cuts(j->perm))
 		return false;
-	index = strtoull(units + 1, NULL, 10);
-	as_perm_begin(j->perm, (enum as_view)spot->view, spot->cut,
-		      is_stricter(j, (enum as_view)spot->view, spot->cut));
-	while (as_perm_next(j->perm, state))
-		if (state->index == index)
-			return true;
-	return false;
+	return as_spot_pick(spot, j->perm, is_stricter(j, (enum as_view)spot->view, spot->cut),
+			    state);
 }
 
 /* True: it shows what is looked for, and that was told. */
 static bool judge_spot(struct judge *j)
 {
-	struct as_problem wrong = { 0 };
+	struct as_problem problem = { 0 };
 	struct as_perm_state state;
 	struct judge_subject s;
 	bool found = false;
@@ -511,11 +483,11 @@ static bool judge_spot(struct judge *j)
 	j->args->counts->distinct++;
 	j->args->counts->checked++;
 	note_flight(j, &state);
-	if (!judge_state(j, &s, &wrong) && !j->rc && is_wanted(j, &wrong)) {
+	if (!judge_state(j, &s, &problem) && !j->rc && is_wanted(j, &problem)) {
 		found = true;
-		(void)j->args->found(j->args->ctx, j->perm, &state, &wrong);
+		(void)j->args->report(j->args->ctx, j->perm, &state, &problem);
 	}
-	as_problem_free(&wrong);
+	as_problem_free(&problem);
 	return found;
 }
 
@@ -557,7 +529,7 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 			as_tree_put(j.known[i].end[w].tree);
 		}
 	free(j.known);
-	free(j.index);
+	as_table_free(&j.index);
 	as_perm_free(j.perm);
 	as_legal_free(&j.legal);
 	as_buf_free(&j.text);

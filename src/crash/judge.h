@@ -9,16 +9,9 @@
 
 #include "base/event.h"
 #include "crash/crash.h"
+#include "crash/dedup.h"
 #include "crash/record.h"
-#include "crash/seen.h"
 #include "legal/legal.h"
-
-/* A state in numbers. */
-struct as_flight_spot {
-	volatile unsigned view; /* 0: none */
-	volatile size_t cut;
-	volatile uint64_t index;
-};
 
 /* What is being done; in shared memory. */
 struct as_flight {
@@ -39,31 +32,31 @@ struct as_problem {
 	size_t promise; /* the operation whose promise was broken, or AS_LEGAL_NO_OP */
 };
 
-void as_problem_free(struct as_problem *wrong); /* leaves it zeroed */
+void as_problem_free(struct as_problem *problem); /* leaves it zeroed */
 /* Says what, if nothing was said yet. The signature is "crash: WHAT: WHY", with numbers as '#'; or
  * without WHY, where that is about what the workload made. Returns false. */
-bool as_problem_set(struct as_problem *wrong, enum as_finding_kind kind, enum as_way way,
+bool as_problem_set(struct as_problem *problem, enum as_finding_kind kind, enum as_way way,
 		    const char *what, const char *why);
-bool as_problem_set_tree(struct as_problem *wrong, enum as_finding_kind kind, enum as_way way,
+bool as_problem_set_tree(struct as_problem *problem, enum as_finding_kind kind, enum as_way way,
 			 const char *what, const char *why);
-uint32_t as_problem_sig(const struct as_problem *wrong);
+uint32_t as_problem_sig(const struct as_problem *problem);
 
 struct as_judge_args {
 	const struct as_recording *recording;
 	struct as_recoverer *recoverer;
 	const struct as_crash_options *options;
 	bool ways_agree; /* all ways must give the same tree */
-	struct as_seen *seen;
+	struct as_dedup *dedup;
 	struct as_flight *flight;
 	struct as_crash_counts *counts;
 	/* Told of each new signature; the perm is at the state. False: enough. */
-	bool (*found)(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
-		      const struct as_problem *wrong);
+	bool (*report)(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
+		       const struct as_problem *problem);
 	void *ctx;
 	/* A crashed disk that is about to be recovered; may be NULL. */
 	void (*recovers)(void *ctx, struct as_disk *disk);
 	/* Signatures that were told before need not be told again. */
-	bool (*known)(void *ctx, const struct as_problem *wrong);
+	bool (*known)(void *ctx, const struct as_problem *problem);
 	/* Where an earlier one ended: go on behind it. view 0: begin at the beginning. */
 	struct as_flight_spot behind;
 };

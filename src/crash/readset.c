@@ -10,7 +10,7 @@
  * recovery has not yet written, and such a read would come before the first write there. At the
  * end both have made all of W, in order, and S wrote nowhere else.
  *
- * The three rules are the parts of that condition, sector by sector (see again.h).
+ * The three rules are the parts of that condition, sector by sector (see recrash.h).
  */
 #include "crash/recrash.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recrash: see again.h. The crash states of a recovery are those of its record (perm.h), in the
+ * recrash: see recrash.h. The crash states of a recovery are those of its record (perm.h), in the
  * same views, from the easiest on. Each is recovered by the same way; depth 2 does the same to
  * that recovery.
  *
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct again {
+struct recrash {
 	const struct as_recrash_args *args;
 	struct as_tree *tree; /* where every recovery must end */
-	struct as_problem *wrong;
+	struct as_problem *problem;
 	struct as_err *err;
 	int rc;
 };
@@ -31,9 +31,9 @@ struct recrash_level {
 	struct as_readset *readset;
 };
 
-static bool check_level(struct again *a, struct recrash_level *level);
+static bool check_level(struct recrash *a, struct recrash_level *level);
 
-static void level_open(struct again *a, struct recrash_level *level)
+static void level_open(struct recrash *a, struct recrash_level *level)
 {
 	struct as_perm_options options = a->args->options->perm;
 
@@ -49,43 +49,22 @@ static void level_close(struct recrash_level *level)
 	as_readset_free(level->readset);
 }
 
-/* Where it happened, for the finding. */
-static void note_spot(struct again *a, const struct recrash_level *level,
-		      const struct as_perm_state *state)
-{
-	struct as_crash_spot *spot = &a->wrong->then[level->depth];
-	struct as_buf units = { 0 };
-
-	spot->view = state->view;
-	spot->cut = state->cut;
-	as_perm_print_units(level->perm, &units);
-	for (size_t i = 0; i < units.len; i++)
-		if (units.data[i] == ',')
-			units.data[i] = '+';
-	if (units.len < sizeof(spot->units))
-		snprintf(spot->units, sizeof(spot->units), "%s", as_buf_str(&units));
-	else
-		snprintf(spot->units, sizeof(spot->units), "#%llu",
-			 (unsigned long long)state->index);
-	as_buf_free(&units);
-}
-
 /* ---- One state ------------------------------------------------------------------------------- */
 
-static bool complain(struct again *a, const struct recrash_level *level,
+static bool complain(struct recrash *a, const struct recrash_level *level,
 		     const struct as_perm_state *state, const char *what, const char *why,
 		     bool of_tree)
 {
 	/* Each level above the one that fails notes where it was. */
-	if (!a->wrong->is && of_tree)
-		(void)as_problem_set_tree(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
-	else if (!a->wrong->is)
-		(void)as_problem_set(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
-	note_spot(a, level, state);
+	if (!a->problem->is && of_tree)
+		(void)as_problem_set_tree(a->problem, AS_FIND_RECOVERY, a->args->way, what, why);
+	else if (!a->problem->is)
+		(void)as_problem_set(a->problem, AS_FIND_RECOVERY, a->args->way, what, why);
+	as_spot_of_state(level->perm, state, &a->problem->then[level->depth]);
 	return false;
 }
 
-static bool judge_end(struct again *a, struct recrash_level *level,
+static bool judge_end(struct recrash *a, struct recrash_level *level,
 		      const struct as_perm_state *state, const struct as_recovered *recovered,
 		      const char *then)
 {
@@ -105,7 +84,7 @@ static bool judge_end(struct again *a, struct recrash_level *level,
 }
 
 /* The checker has said that all is well. */
-static bool judge_peace(struct again *a, struct recrash_level *level,
+static bool judge_peace(struct recrash *a, struct recrash_level *level,
 			const struct as_perm_state *state, struct as_disk *disk)
 {
 	struct as_recoverer *recoverer = a->args->recoverer;
@@ -125,7 +104,7 @@ static bool judge_peace(struct again *a, struct recrash_level *level,
 }
 
 /* The checker was cut off, and somebody mounts what it left. */
-static bool judge_mount(struct again *a, struct recrash_level *level,
+static bool judge_mount(struct recrash *a, struct recrash_level *level,
 			const struct as_perm_state *state, struct as_disk *disk)
 {
 	struct as_recoverer *recoverer = a->args->recoverer;
@@ -145,7 +124,7 @@ static bool judge_mount(struct again *a, struct recrash_level *level,
 	return fine;
 }
 
-static bool try_state(struct again *a, struct recrash_level *level,
+static bool try_state(struct recrash *a, struct recrash_level *level,
 		      const struct as_perm_state *state, struct as_disk *disk)
 {
 	unsigned deeper = level->depth + 1 < a->args->options->again;
@@ -175,7 +154,7 @@ static bool try_state(struct again *a, struct recrash_level *level,
 }
 
 /* Counted under the rule that was needed most; 0: it must be tried. */
-static unsigned prunes(struct again *a, struct recrash_level *level,
+static unsigned prunes(struct recrash *a, struct recrash_level *level,
 		       const struct as_perm_state *state, struct as_disk *disk)
 {
 	unsigned rules = as_readset_prunes(level->readset, level->perm, state, disk);
@@ -192,19 +171,17 @@ static unsigned prunes(struct again *a, struct recrash_level *level,
 	return rules;
 }
 
-static bool visit(struct again *a, struct recrash_level *level, const struct as_perm_state *state)
+static bool visit(struct recrash *a, struct recrash_level *level, const struct as_perm_state *state)
 {
 	/* Where the checker has ended more is asked. */
 	bool ended = as_perm_cut(level->perm, state->cut).at == level->done->checker_end;
-	struct as_digest judged =
-		as_digest_add(as_digest_bind(state->key, 11 + a->args->way + (ended ? 100 : 0)),
-			      as_digest_bind(as_tree_digest(a->tree), 13));
+	struct as_digest judged = as_dedup_recrash(state->key, a->args->way, ended, a->tree);
 	struct as_flight *flight = a->args->flight;
 	struct as_disk *disk;
 	bool fine = true, left_out;
 
 	a->args->counts->again++;
-	if (as_seen_has(a->args->seen, judged))
+	if (as_dedup_has(a->args->dedup, judged))
 		return true;
 	flight->then[level->depth].cut = state->cut;
 	flight->then[level->depth].index = state->index;
@@ -222,13 +199,21 @@ static bool visit(struct again *a, struct recrash_level *level, const struct as_
 	flight->then[level->depth].view = 0;
 	as_disk_free(disk);
 	if (fine && !a->rc)
-		as_seen_add(a->args->seen, judged);
+		as_dedup_add(a->args->dedup, judged);
 	return fine;
 }
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-static bool check_level(struct again *a, struct recrash_level *level)
+/* Whether a cut is where the checker has ended: all states are tried there, as more is asked. */
+static bool is_after_checker(const struct recrash_level *level, size_t cut)
+{
+	size_t at = as_perm_cut(level->perm, cut).at;
+
+	return at && at == level->done->checker_end;
+}
+
+static bool check_level(struct recrash *a, struct recrash_level *level)
 {
 	struct as_perm_state state;
 	bool fine = true;
@@ -237,11 +222,7 @@ static bool check_level(struct again *a, struct recrash_level *level)
 		if (!(a->args->options->views >> v & 1))
 			continue;
 		for (size_t k = 0; k < as_perm_cuts(level->perm) && fine && !a->rc; k++) {
-			size_t at = as_perm_cut(level->perm, k).at;
-
-			/* All where the checker has ended: there more is asked. */
-			as_perm_begin(level->perm, (enum as_view)v, k,
-				      at && at == level->done->checker_end);
+			as_perm_begin(level->perm, (enum as_view)v, k, is_after_checker(level, k));
 			while (fine && !a->rc && as_perm_next(level->perm, &state))
 				fine = visit(a, level, &state);
 		}
@@ -249,35 +230,17 @@ static bool check_level(struct again *a, struct recrash_level *level)
 	return fine && !a->rc;
 }
 
-/* What a recovery wrote, in order, and where it ended. */
-static struct as_digest twin_key(const struct as_recrash_args *args,
-				 const struct as_recovered *first)
-{
-	struct as_digest key = as_digest_bind(as_tree_digest(first->tree), 17 + args->way);
-
-	for (size_t i = 0; i < as_reclog_len(first->log); i++) {
-		const struct as_log_entry *e = as_reclog_at(first->log, i);
-
-		if (e->kind == AS_CALL_READ)
-			continue;
-		key = as_digest_bind(key, e->off ^ e->len << 40 ^ (uint64_t)e->kind << 60);
-		if (e->data)
-			key = as_digest_add(key, as_hash(e->data, e->len));
-	}
-	return key;
-}
-
 bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, struct as_digest key,
-		const struct as_recovered *first, struct as_problem *wrong, int *rc,
+		const struct as_recovered *first, struct as_problem *problem, int *rc,
 		struct as_err *err)
 {
-	struct again a = { .args = args, .tree = first->tree, .wrong = wrong, .err = err };
+	struct recrash a = { .args = args, .tree = first->tree, .problem = problem, .err = err };
 	struct recrash_level level = { .crashed = crashed, .key = key, .done = first };
-	struct as_digest twin = twin_key(args, first);
+	struct as_digest twin = as_dedup_twin(args->way, first);
 	bool fine;
 
 	*rc = 0;
-	if (args->options->prune & AS_PRUNE_TWIN && as_seen_has(args->seen, twin)) {
+	if (args->options->prune & AS_PRUNE_TWIN && as_dedup_has(args->dedup, twin)) {
 		args->counts->twins++;
 		if (!(args->options->prune & AS_PRUNE_VERIFY))
 			return true;
@@ -286,7 +249,7 @@ bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, str
 	fine = check_level(&a, &level);
 	level_close(&level);
 	if (fine)
-		as_seen_add(args->seen, twin);
+		as_dedup_add(args->dedup, twin);
 	*rc = a.rc;
 	return fine;
 }
@@ -294,29 +257,13 @@ bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, str
 static bool pick(struct recrash_level *level, const struct as_crash_spot *spot,
 		 struct as_perm_state *state)
 {
-	char units[AS_CRASH_UNITS_MAX];
-	uint64_t index;
-	size_t at;
-
-	snprintf(units, sizeof(units), "%s", spot->units);
-	for (char *s = units; *s; s++)
-		if (*s == '+')
-			*s = ',';
-	if (*units != '#')
-		return as_perm_pick(level->perm, (enum as_view)spot->view, spot->cut, units, state);
 	if (spot->cut >= as_perm_cuts(level->perm))
 		return false;
-	index = strtoull(units + 1, NULL, 10);
-	at = as_perm_cut(level->perm, spot->cut).at;
-	as_perm_begin(level->perm, (enum as_view)spot->view, spot->cut,
-		      at && at == level->done->checker_end);
-	while (as_perm_next(level->perm, state))
-		if (state->index == index)
-			return true;
-	return false;
+	return as_spot_pick(spot, level->perm, is_after_checker(level, spot->cut), state);
 }
 
-static bool at_spots(struct again *a, struct recrash_level *level, const struct as_crash_spot *then)
+static bool at_spots(struct recrash *a, struct recrash_level *level,
+		     const struct as_crash_spot *then)
 {
 	bool deeper = level->depth + 1 < AS_CRASH_AGAIN_MAX && then[1].view;
 	struct as_recovered recovered = { 0 };
@@ -351,10 +298,10 @@ static bool at_spots(struct again *a, struct recrash_level *level, const struct 
 
 bool as_recrash_at(const struct as_recrash_args *args, struct as_disk *crashed,
 		   struct as_digest key, const struct as_recovered *first,
-		   const struct as_crash_spot *then, struct as_problem *wrong, int *rc,
+		   const struct as_crash_spot *then, struct as_problem *problem, int *rc,
 		   struct as_err *err)
 {
-	struct again a = { .args = args, .tree = first->tree, .wrong = wrong, .err = err };
+	struct recrash a = { .args = args, .tree = first->tree, .problem = problem, .err = err };
 	struct recrash_level level = { .crashed = crashed, .key = key, .done = first };
 	bool fine;
 

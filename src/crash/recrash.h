@@ -23,21 +23,21 @@ struct as_recrash_args {
 	struct as_recoverer *recoverer;
 	const struct as_crash_options *options;
 	enum as_way way;
-	struct as_seen *seen;
+	struct as_dedup *dedup;
 	struct as_flight *flight;
 	struct as_crash_counts *counts;
 };
 
 /* `crashed` has the key `key`; `first` is its recovery, with a log and a tree. True: all is well.
- * False: *wrong says what is not, with the spots. */
+ * False: *problem says what is not, with the spots. */
 bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, struct as_digest key,
-		const struct as_recovered *first, struct as_problem *wrong, int *rc,
+		const struct as_recovered *first, struct as_problem *problem, int *rc,
 		struct as_err *err);
 
 /* Brings back one: then[0] (and then[1] during the second recovery). */
 bool as_recrash_at(const struct as_recrash_args *args, struct as_disk *crashed,
 		   struct as_digest key, const struct as_recovered *first,
-		   const struct as_crash_spot *then, struct as_problem *wrong, int *rc,
+		   const struct as_crash_spot *then, struct as_problem *problem, int *rc,
 		   struct as_err *err);
 
 /* Which rules (enum as_prune_rule) let the perm's state be left out; 0: it must be tried. `log` is

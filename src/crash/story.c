@@ -40,8 +40,8 @@ static struct as_layout *recovered_layout(const struct teller *t, struct as_disk
 	struct as_recovered got = { 0 };
 	struct as_err err = { 0 };
 	/* Not all types are mounted unchecked. */
-	enum as_way way =
-		as_recoverer_ways(s->recoverer) >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : s->wrong->way;
+	enum as_way way = as_recoverer_ways(s->recoverer) >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT
+									      : s->problem->way;
 
 	if (as_recover(s->recoverer, way, disk, AS_RECOVER_LOG, &got, &err) == 0 && got.disk)
 		layout = as_layout_new(s->target, got.disk);
@@ -75,14 +75,27 @@ static struct as_layout *layout_behind(struct teller *t, size_t op)
 
 /* ---- Pieces ---- */
 
-static void say_op(const struct teller *t, size_t op, struct as_buf *out)
+void as_story_say_op(const struct as_recording *rec, size_t op, struct as_buf *out)
 {
 	struct as_buf text = { 0 };
 
-	as_print_op(&t->story->recording->seq->ops[op], &text);
+	as_print_op(&rec->seq->ops[op], &text);
 	as_buf_addf(out, "op %zu `%.*s%s`", op + 1, (int)OP_SHOWN_BYTES, as_buf_str(&text),
 		    text.len > OP_SHOWN_BYTES ? "..." : "");
 	as_buf_free(&text);
+}
+
+void as_story_say_moment(const struct as_recording *rec, struct as_moment m, struct as_buf *out)
+{
+	if (m.begun > m.done && m.done < rec->n_ops) {
+		as_buf_adds(out, "power cut during ");
+		as_story_say_op(rec, m.done, out);
+	} else if (m.done && m.done <= rec->n_ops) {
+		as_buf_adds(out, "power cut after ");
+		as_story_say_op(rec, m.done - 1, out);
+	} else {
+		as_buf_adds(out, "power cut before the first operation");
+	}
 }
 
 /* Data written over what was somebody else's the operation before. */
@@ -207,7 +220,7 @@ static void tell_ops(struct teller *t, size_t cut_at, size_t n_ops, size_t max_b
 	for (size_t op = 0; op < n_ops; op++) {
 		entries_of(t, (uint32_t)op, cut_at, &first, &end);
 		as_buf_adds(&text[op + 1], "  ");
-		say_op(t, op, &text[op + 1]);
+		as_story_say_op(t->story->recording, op, &text[op + 1]);
 		as_buf_adds(&text[op + 1], count(log, first, end) ? ":\n" : ": nothing written\n");
 		say_entries(t, log, first, end, &text[op + 1]);
 	}
@@ -323,33 +336,30 @@ static void tell_end(struct teller *t, const struct as_recovered *got)
 static void tell_recovery(struct teller *t, struct as_disk *disk, unsigned depth)
 {
 	const struct as_story *s = t->story;
-	const struct as_crash_spot *then = depth < AS_CRASH_AGAIN_MAX && s->wrong->then[depth].view
-						   ? &s->wrong->then[depth]
-						   : NULL;
+	const struct as_crash_spot *then =
+		depth < AS_CRASH_AGAIN_MAX && s->problem->then[depth].view
+			? &s->problem->then[depth]
+			: NULL;
 	struct as_recovered got = { 0 };
 	struct as_err err = { 0 };
 	struct as_perm *perm = NULL;
 	struct as_perm_state state;
-	char units[AS_CRASH_UNITS_MAX];
 	size_t end;
 
 	as_buf_addf(t->out, "  recovery%s, by %s:\n", depth ? " is begun again" : "",
-		    ways[s->wrong->way]);
-	if (as_recover(s->recoverer, s->wrong->way, disk, AS_RECOVER_LOG, &got, &err) || !got.log) {
+		    ways[s->problem->way]);
+	if (as_recover(s->recoverer, s->problem->way, disk, AS_RECOVER_LOG, &got, &err) ||
+	    !got.log) {
 		as_recovered_free(&got);
 		return;
 	}
 	end = as_reclog_len(got.log);
-	memcpy(units, then ? then->units : "", then ? sizeof(units) : 1);
-	for (char *p = units; *p; p++)
-		*p = *p == '+' ? ',' : *p;
 	if (then) {
 		struct as_perm_options options = s->options->perm;
 
 		memset(&options.start_key, 0, sizeof(options.start_key));
 		perm = as_perm_new(got.log, disk, &options);
-		if (then->cut < as_perm_cuts(perm) &&
-		    as_perm_pick(perm, (enum as_view)then->view, then->cut, units, &state))
+		if (*then->units != '#' && as_spot_pick(then, perm, false, &state))
 			end = as_perm_cut(perm, then->cut).at;
 		else
 			then = NULL;
@@ -378,28 +388,12 @@ static void tell_recovery(struct teller *t, struct as_disk *disk, unsigned depth
 
 /* ---- All of it ---- */
 
-static void tell_moment(struct teller *t, struct as_moment m)
-{
-	size_t n = t->story->recording->n_ops;
-
-	if (m.begun > m.done && m.done < n) {
-		as_buf_adds(t->out, "  power cut during ");
-		say_op(t, m.done, t->out);
-	} else if (m.done && m.done <= n) {
-		as_buf_adds(t->out, "  power cut after ");
-		say_op(t, m.done - 1, t->out);
-	} else {
-		as_buf_adds(t->out, "  power cut before the first operation");
-	}
-	as_buf_addc(t->out, '\n');
-}
-
 void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf *out)
 {
 	const struct as_recording *rec = story->recording;
 	struct as_disk *end = (struct as_disk *)as_medium_disk(rec->stand), *crashed;
 	struct as_perm_cut cut = as_perm_cut(story->perm, story->state->cut);
-	struct as_moment moment = story->wrong->moment;
+	struct as_moment moment = story->problem->moment;
 	struct as_buf rest = { 0 };
 	struct teller t = {
 		.story = story,
@@ -417,20 +411,22 @@ void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf
 		max_bytes = 4096;
 	tell_ops(&t, cut.at, n_ops, max_bytes / 2);
 	t.out = &rest;
-	tell_moment(&t, moment);
+	as_buf_adds(&rest, "  ");
+	as_story_say_moment(rec, moment, &rest);
+	as_buf_addc(&rest, '\n');
 	tell_units(&t, rec->log, story->perm, story->state);
 	if (story->recoverer) {
 		crashed = as_perm_disk(story->perm);
 		tell_recovery(&t, crashed, 0);
 		as_disk_free(crashed);
 	} else {
-		as_buf_addf(&rest, "  recovery, by %s\n", ways[story->wrong->way]);
+		as_buf_addf(&rest, "  recovery, by %s\n", ways[story->problem->way]);
 	}
 	if (rest.len > max_bytes / 2)
 		as_buf_addf(out, "%.*s\n  (shortened)\n", (int)(max_bytes / 2), as_buf_str(&rest));
 	else
 		as_buf_adds(out, as_buf_str(&rest));
-	as_buf_addf(out, "  what is wrong: %s\n", as_buf_str(&story->wrong->why));
+	as_buf_addf(out, "  what is wrong: %s\n", as_buf_str(&story->problem->why));
 	for (size_t i = 0; i < n_ops; i++)
 		as_layout_free(t.behind[i]);
 	free(t.behind);

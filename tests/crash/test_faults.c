@@ -96,20 +96,20 @@ static void test_manners(void **state)
 		struct as_flight flight = { 0 };
 		struct as_faults_args args = { &m.base, AS_WAY_FULL, &flight, &counts };
 		struct as_tree *tree = tree_of(READS);
-		struct as_problem wrong = { 0 };
+		struct as_problem problem = { 0 };
 		struct as_err err;
 		int rc = 0;
 
-		assert_int_equal(as_faults(&args, NULL, tree, &wrong, &rc, &err), !rows[i].why);
+		assert_int_equal(as_faults(&args, NULL, tree, &problem, &rc, &err), !rows[i].why);
 		assert_int_equal(rc, 0);
-		assert_int_equal(wrong.is, rows[i].why != NULL);
-		if (rows[i].why && !strstr(as_buf_str(&wrong.why), rows[i].why))
-			fail_msg("row %zu: %s", i, as_buf_str(&wrong.why));
+		assert_int_equal(problem.is, rows[i].why != NULL);
+		if (rows[i].why && !strstr(as_buf_str(&problem.why), rows[i].why))
+			fail_msg("row %zu: %s", i, as_buf_str(&problem.why));
 		/* Every read, and one more recovery to see that there are no more. */
 		assert_int_equal(m.asked, rows[i].why ? 1 : READS + 1);
 		assert_int_equal(counts.faulty, m.asked);
 		assert_int_equal(m.base.fail_read, 0);
-		as_problem_free(&wrong);
+		as_problem_free(&problem);
 		as_tree_put(tree);
 	}
 }

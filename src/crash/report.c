@@ -1,48 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* describe: what is said of a crash state with which something is wrong. */
+/* report: what the parent is told of a problem: a summary, the story, the options that bring the
+ * state back, and the disk. */
 #include "crash/child.h"
 #include "crash/story.h"
 
 #include "disk/image.h"
 #include "os/spawn.h"
-#include "work/print.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define OP_SHOWN_BYTES 80
 #define STORY_DEADLINE_MS 10000u
 
-bool as_crash_found_already(const struct as_crash_shared *sh, const char *signature)
+bool as_crash_report_has(const struct as_crash_shared *sh, const char *signature)
 {
-	for (unsigned i = 0; i < sh->n_found; i++)
-		if (!strncmp(sh->found[i].signature, signature, sizeof(sh->found[i].signature) - 1))
+	for (unsigned i = 0; i < sh->n_reports; i++)
+		if (!strncmp(sh->reports[i].signature, signature,
+			     sizeof(sh->reports[i].signature) - 1))
 			return true;
 	return false;
-}
-
-static void print_op(const struct as_recording *rec, size_t op, struct as_buf *out)
-{
-	struct as_buf text = { 0 };
-
-	as_print_op(&rec->seq->ops[op], &text);
-	as_buf_addf(out, "op %zu `%.*s%s`", op + 1, OP_SHOWN_BYTES, as_buf_str(&text),
-		    text.len > OP_SHOWN_BYTES ? "..." : "");
-	as_buf_free(&text);
-}
-
-static void print_moment(const struct as_recording *rec, struct as_moment m, struct as_buf *out)
-{
-	if (m.begun > m.done && m.done < rec->n_ops) {
-		as_buf_adds(out, "power cut during ");
-		print_op(rec, m.done, out);
-	} else if (m.done) {
-		as_buf_adds(out, "power cut after ");
-		print_op(rec, m.done - 1, out);
-	} else {
-		as_buf_adds(out, "power cut before the first operation");
-	}
 }
 
 /* Which operation to point at, -1: none. */
@@ -56,27 +33,16 @@ static int64_t guilty(const struct as_recording *rec, struct as_moment m)
 /* ---- The state as parameters ----------------------------------------------------------------- */
 
 static void print_params(const struct as_crash_args *args, struct as_perm *perm,
-			 const struct as_perm_state *state, const struct as_problem *wrong,
+			 const struct as_perm_state *state, const struct as_problem *problem,
 			 struct as_buf *out)
 {
 	struct as_crash_options o = *args->options;
-	struct as_buf units = { 0 };
 
-	o.spot = (struct as_crash_spot){ .view = state->view, .cut = state->cut };
-	as_perm_print_units(perm, &units);
-	for (size_t i = 0; i < units.len; i++)
-		if (units.data[i] == ',')
-			units.data[i] = '+';
-	if (units.len < sizeof(o.spot.units))
-		snprintf(o.spot.units, sizeof(o.spot.units), "%s", as_buf_str(&units));
-	else
-		snprintf(o.spot.units, sizeof(o.spot.units), "#%llu",
-			 (unsigned long long)state->index);
-	o.way = wrong->way;
-	o.sig = as_problem_sig(wrong);
-	memcpy(o.then, wrong->then, sizeof(o.then));
+	as_spot_of_state(perm, state, &o.spot);
+	o.way = problem->way;
+	o.sig = as_problem_sig(problem);
+	memcpy(o.then, problem->then, sizeof(o.then));
 	as_crash_options_print(&o, out);
-	as_buf_free(&units);
 }
 
 /* ---- The state in words ---------------------------------------------------------------------- */
@@ -115,20 +81,20 @@ static void tell_story(const struct as_crash_args *args, struct telling *t)
 }
 
 static void print_summary(const struct as_recording *rec, const struct as_perm_state *state,
-			  const struct as_problem *wrong, struct as_buf *out)
+			  const struct as_problem *problem, struct as_buf *out)
 {
-	print_moment(rec, wrong->moment, out);
+	as_story_say_moment(rec, problem->moment, out);
 	if (state->n_units)
 		as_buf_addf(out, ", %zu of %zu %s lost", state->n_units - state->n_kept,
 			    state->n_units, state->view == AS_VIEW_ATOMIC ? "writes" : "sectors");
 	as_buf_addf(out, " (view %u), recovered by %s: %s", (unsigned)state->view,
-		    as_way_name(wrong->way), as_buf_str(&wrong->why));
+		    as_way_name(problem->way), as_buf_str(&problem->why));
 }
 
 /* ---- Keeping it ------------------------------------------------------------------------------ */
 
 static void keep_disk(const struct as_crash_args *args, struct as_perm *perm,
-		      struct as_crash_problem *f)
+		      struct as_crash_report *report)
 {
 	struct as_crash_shared *sh = args->shared;
 	struct as_disk *disk = as_perm_disk(perm);
@@ -137,54 +103,55 @@ static void keep_disk(const struct as_crash_args *args, struct as_perm *perm,
 	if (!as_image_encode(disk, &image, NULL) &&
 	    pwrite(args->disk_fd, image.data, image.len, (off_t)sh->disk_end) ==
 		    (ssize_t)image.len) {
-		f->disk_at = sh->disk_end;
-		f->disk_len = image.len;
+		report->disk_at = sh->disk_end;
+		report->disk_len = image.len;
 		sh->disk_end += image.len;
 	}
 	as_buf_free(&image);
 	as_disk_free(disk);
 }
 
-bool as_crash_found(const struct as_crash_args *args, const struct as_recording *rec,
-		    struct as_perm *perm, const struct as_perm_state *state,
-		    const struct as_problem *wrong, struct as_recoverer *recoverer)
+bool as_crash_report_add(const struct as_crash_args *args, const struct as_recording *rec,
+			 struct as_perm *perm, const struct as_perm_state *state,
+			 const struct as_problem *problem, struct as_recoverer *recoverer)
 {
 	struct as_crash_shared *sh = args->shared;
 	struct as_buf summary = { 0 }, params = { 0 };
-	struct as_crash_problem *f = &sh->found[sh->n_found];
+	struct as_crash_report *report = &sh->reports[sh->n_reports];
 	struct telling t = { .story = { .target = args->target,
 					.recording = rec,
 					.options = args->options,
 					.perm = perm,
 					.state = state,
-					.wrong = wrong,
+					.problem = problem,
 					.recoverer = recoverer },
-			     .detail = f->detail,
-			     .room = sizeof(f->detail) };
+			     .detail = report->detail,
+			     .room = sizeof(report->detail) };
 
-	if (sh->n_found == AS_CRASH_FOUND_MAX)
+	if (sh->n_reports == AS_CRASH_REPORTS_MAX)
 		return false;
-	memset(f, 0, sizeof(*f));
-	f->kind = wrong->kind;
-	f->op = guilty(rec, wrong->moment);
+	memset(report, 0, sizeof(*report));
+	report->kind = problem->kind;
+	report->op = guilty(rec, problem->moment);
 	if (perm) {
-		print_summary(rec, state, wrong, &summary);
+		print_summary(rec, state, problem, &summary);
 		tell_story(args, &t);
-		print_params(args, perm, state, wrong, &params);
-		keep_disk(args, perm, f);
+		print_params(args, perm, state, problem, &params);
+		keep_disk(args, perm, report);
 	} else {
-		f->op = rec->wrong_op;
-		if (f->op >= 0)
-			print_op(rec, (size_t)f->op, &summary);
+		report->op = rec->wrong_op;
+		if (report->op >= 0)
+			as_story_say_op(rec, (size_t)report->op, &summary);
 		as_buf_addf(&summary, "%s%s",
-			    f->op >= 0 ? ": " : "mount: ", as_buf_str(&wrong->why));
+			    report->op >= 0 ? ": " : "mount: ", as_buf_str(&problem->why));
 		as_crash_options_print(args->options, &params);
 	}
-	snprintf(f->summary, sizeof(f->summary), "%s", as_buf_str(&summary));
-	snprintf(f->params, sizeof(f->params), "%s", as_buf_str(&params));
-	snprintf(f->signature, sizeof(f->signature), "%s", as_buf_str(&wrong->signature));
+	snprintf(report->summary, sizeof(report->summary), "%s", as_buf_str(&summary));
+	snprintf(report->params, sizeof(report->params), "%s", as_buf_str(&params));
+	snprintf(report->signature, sizeof(report->signature), "%s",
+		 as_buf_str(&problem->signature));
 	as_buf_free(&summary);
 	as_buf_free(&params);
-	sh->n_found++;
-	return sh->n_found < AS_CRASH_FOUND_MAX && !args->options->spot.view;
+	sh->n_reports++;
+	return sh->n_reports < AS_CRASH_REPORTS_MAX && !args->options->spot.view;
 }
