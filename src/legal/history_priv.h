@@ -17,6 +17,7 @@
 #define AS_LEGAL_HISTORY_PRIV_H
 
 #include "base/arena.h"
+#include "base/table.h"
 #include "legal/history.h"
 #include "model/persist.h"
 #include "snapshot/tree.h"
@@ -54,15 +55,15 @@ struct as_history_version {
 
 struct as_history_inode {
 	struct as_history_version *v;
-	uint32_t n, cap;
+	uint32_t n, n_edges, n_promises;
 	uint32_t *edge; /* of a directory: all that ever were in it */
-	uint32_t n_edges, cap_edges;
 	uint32_t *promise; /* that name this inode */
-	uint32_t n_promises, cap_promises;
+	size_t cap, cap_edges, cap_promises;
 	/* While operations are added: */
 	struct as_digest sum; /* of its children */
 	uint32_t *link; /* edges that lead here now */
-	uint32_t n_links, cap_links;
+	uint32_t n_links;
+	size_t cap_links;
 };
 
 struct as_history_target {
@@ -74,15 +75,15 @@ struct as_history_edge {
 	const char *name;
 	uint64_t hash; /* of the name */
 	struct as_history_target *v;
-	uint32_t n, cap;
+	uint32_t n;
+	size_t cap;
 };
 
 struct as_history_promise {
 	size_t op;
 	struct as_persist what;
 	uint32_t point; /* the state it was given in */
-	/* With guarantee `prefix`: all up to this point is stable. */
-	uint32_t floor;
+	uint32_t floor; /* with guarantee `prefix`: all up to this point is stable */
 };
 
 struct as_history_point {
@@ -106,25 +107,57 @@ struct as_history {
 	const struct as_traits *traits;
 	struct as_seq *ops;
 	int64_t *ret; /* of each operation */
+	size_t cap_ret;
 	struct as_history_point *point;
-	uint32_t n_points, cap_points;
+	uint32_t n_points;
+	size_t cap_points;
 	uint32_t *after; /* by number of operations */
 	size_t n_after, cap_after;
 	struct as_history_inode *inode; /* by number */
-	uint32_t n_inodes, cap_inodes;
+	uint32_t n_inodes;
+	size_t cap_inodes;
 	struct as_history_edge *edge;
-	uint32_t n_edges, cap_edges;
-	uint32_t *slot, slot_mask; /* hash table of edges */
-	struct as_history_promise *promise;
-	uint32_t n_promises, cap_promises;
+	uint32_t n_edges;
+	size_t cap_edges;
+	struct as_table edges; /* by directory and name */
+	struct as_history_promise *promise; /* in the order of their operations */
+	uint32_t n_promises;
+	size_t cap_promises;
 	struct as_history_policy *policy;
 	uint32_t n_policies;
+	size_t cap_policies;
 	struct as_history_known *known;
 	size_t judged; /* operations that can be judged; SIZE_MAX: all */
 	struct as_arena arena;
 	struct legal_cache *cache; /* legal.c's */
 	void (*cache_free)(struct legal_cache *cache);
 };
+
+/* ---- history.c ---- */
+
+struct as_history_inode *as_history_inode_get(struct as_history *h, uint32_t ino);
+
+static inline uint64_t as_history_edge_hash(uint32_t dir, uint64_t name_hash)
+{
+	return as_mix64(name_hash + dir);
+}
+
+/* ---- stable.c ---- */
+
+/* The operation added last made this stable. */
+void as_stable_record(struct as_history *h, const struct as_persist *what);
+/* How many promises operations 0..done-1 gave. */
+uint32_t as_stable_promises(const struct as_history *h, size_t done);
+/* The last of the first n promises that made everything stable; NULL: none did. */
+const struct as_history_promise *as_stable_last_sync(const struct as_history *h, uint32_t n);
+void as_stable_promise_words(const struct as_history *h, const struct as_history_promise *promise,
+			     struct as_buf *out);
+
+/* ---- fsync.c ---- */
+
+/* The point up to which a log that is written in order is stable when `what` is. */
+uint32_t as_fsync_floor(const struct as_history *h, const struct as_policy *policy,
+			const struct as_persist *what, uint32_t point);
 
 /* ---- history_look.c ---- */
 
@@ -145,8 +178,6 @@ void as_history_path(const struct as_history *h, uint32_t ino, uint32_t point, s
 struct as_tree *as_history_tree_at(const struct as_history *h, uint32_t point);
 /* "op 7: rename /a /b" */
 void as_history_op_words(const struct as_history *h, size_t op, struct as_buf *out);
-void as_history_promise_words(const struct as_history *h, const struct as_history_promise *promise,
-			      struct as_buf *out);
 
 /* ---- shape.c ---- */
 

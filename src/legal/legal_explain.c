@@ -436,7 +436,7 @@ static void say_nearest(struct as_legal_judge *j, const struct window *w)
 		as_buf_adds(&j->verdict->why, "names and attributes are of no one moment");
 		if (w->by) {
 			as_buf_adds(&j->verdict->why, " since ");
-			as_history_promise_words(j->h, w->by, &j->verdict->why);
+			as_stable_promise_words(j->h, w->by, &j->verdict->why);
 		}
 		as_buf_adds(&j->verdict->why, "; nearest is ");
 		say_after_op(j, best);

@@ -14,6 +14,8 @@ struct as_legal_judge {
 	struct as_legal *verdict;
 	struct as_policy policy; /* the weakest since the last sync */
 	uint32_t n_promises; /* given by operations that had answered */
+	uint32_t synced; /* the point of the last sync; 0: the fresh file system */
+	const struct as_history_promise *synced_by; /* that sync; NULL: none */
 	uint32_t hi; /* the last point that can have been reached */
 	uint32_t *ino; /* scratch: of each node, the model's inode */
 };
@@ -40,6 +42,27 @@ struct as_legal_fault {
 		*by; /* that makes it wrong; NULL: it would be wrong at any time */
 	uint32_t other; /* FAULT_OTHER: whose */
 };
+
+/* ---- fsync.c: since when something is stable, and by which promise ---- */
+
+/* The attributes of an inode. */
+uint32_t as_fsync_attrs_since(const struct as_legal_judge *j, uint32_t ino,
+			      const struct as_history_promise **by);
+/* A name: by a sync, by an fsync of its directory, or of the inode that it led to then. */
+uint32_t as_fsync_name_since(const struct as_legal_judge *j, const struct as_history_edge *edge,
+			     const struct as_history_promise **by);
+/* An fsync of the inode after it had lost this name for good; NULL: there is none. */
+const struct as_history_promise *as_fsync_lost_name(const struct as_legal_judge *j,
+						    const struct as_history_edge *edge,
+						    uint32_t ino);
+/* That the inode exists at all; false: nobody promised it. */
+bool as_fsync_exists_since(const struct as_legal_judge *j, uint32_t ino, uint32_t *since,
+			   const struct as_history_promise **by);
+/* No version of the inode came in since..hi. */
+bool as_fsync_is_untouched(const struct as_legal_judge *j, uint32_t ino, uint32_t since);
+/* The last sync, or its own fsync, since when nobody touched the inode; NO_POINT: somebody did. */
+uint32_t as_fsync_untouched_since(const struct as_legal_judge *j, uint32_t ino,
+				  const struct as_history_promise **by);
 
 /* ---- legal_data.c ---- */
 

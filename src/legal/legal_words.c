@@ -19,7 +19,7 @@ void as_legal_after(struct as_legal_judge *j, const struct as_history_promise *p
 	if (!promise)
 		return;
 	as_buf_adds(&j->verdict->why, "after ");
-	as_history_promise_words(j->h, promise, &j->verdict->why);
+	as_stable_promise_words(j->h, promise, &j->verdict->why);
 	as_buf_adds(&j->verdict->why, ", ");
 }
 
