@@ -22,6 +22,8 @@
  */
 #include "crash/perm_priv.h"
 
+#include "base/array.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,10 +224,7 @@ struct as_disk *as_perm_disk(struct as_perm *p)
 
 static void add_unit(struct as_perm *p, size_t write, uint64_t off, uint64_t len)
 {
-	if (p->n_units == p->units_cap) {
-		p->units_cap = p->units_cap ? p->units_cap * 2 : 64;
-		p->units = as_xrealloc(p->units, p->units_cap * sizeof(*p->units));
-	}
+	AS_ARRAY_ROOM(p->units, p->n_units, p->units_cap);
 	p->units[p->n_units++] = (struct as_perm_write){ .write = write, .off = off, .len = len };
 }
 
@@ -283,10 +282,7 @@ void as_perm_make_units(struct as_perm *p, enum as_view view, size_t k)
 	}
 	(void)as_perm_disk_at(p, p->base);
 	as_perm_make_touches(p);
-	if (p->n_units > p->keep_cap || !p->keep) {
-		p->keep_cap = p->n_units * 2 + 64;
-		p->keep = as_xrealloc(p->keep, p->keep_cap * sizeof(*p->keep));
-	}
+	AS_ARRAY_ROOM_FOR(p->keep, 0, p->n_units + 1, p->keep_cap);
 	memset(p->keep, 0, p->keep_cap * sizeof(*p->keep));
 }
 

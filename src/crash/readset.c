@@ -14,6 +14,8 @@
  */
 #include "crash/recrash.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,15 +42,6 @@ static int by_sector(const void *a, const void *b)
 	return 0;
 }
 
-static void add(struct as_readset *set, struct readset_place place)
-{
-	if (set->n == set->cap) {
-		set->cap = set->cap ? set->cap * 2 : 256;
-		set->places = as_xrealloc(set->places, set->cap * sizeof(*set->places));
-	}
-	set->places[set->n++] = place;
-}
-
 static uint32_t earlier(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -67,9 +60,11 @@ struct as_readset *as_readset_new(const struct as_reclog *log, struct as_disk *s
 
 		if (!read && !as_log_entry_changes(e))
 			continue;
+		AS_ARRAY_ROOM_FOR(set->places, set->n, e->len / SECTOR + 1, set->cap);
 		for (uint64_t s = e->off / SECTOR; s < (e->off + e->len) / SECTOR; s++)
-			add(set, (struct readset_place){ s, read ? (uint32_t)i : UINT32_MAX,
-							 read ? UINT32_MAX : (uint32_t)i });
+			set->places[set->n++] =
+				(struct readset_place){ s, read ? (uint32_t)i : UINT32_MAX,
+							read ? UINT32_MAX : (uint32_t)i };
 	}
 	if (set->n)
 		qsort(set->places, set->n, sizeof(*set->places), by_sector);

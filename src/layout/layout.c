@@ -2,6 +2,7 @@
 /* layout: see layout.h. What is the same for all types of file systems. */
 #include "layout/layout_priv.h"
 
+#include "base/array.h"
 #include "target/fstype.h"
 #include "target/target.h"
 
@@ -84,8 +85,7 @@ void as_layout_journal(struct as_layout *layout, uint64_t block)
 
 	if (!at)
 		return;
-	layout->journal =
-		as_xrealloc(layout->journal, (layout->n_journal + 1) * sizeof(*layout->journal));
+	AS_ARRAY_ROOM(layout->journal, layout->n_journal, layout->cap_journal);
 	at->what = "journal";
 	at->is_journal = true;
 	at->at = layout->n_journal;
@@ -185,12 +185,9 @@ void as_layout_path_set(struct as_layout_paths *paths, uint32_t ino, const char 
 {
 	struct as_buf path = { 0 };
 
-	if (ino >= paths->n) {
-		uint32_t n = ino < 64 ? 128 : ino * 2;
-
-		paths->path = as_xrealloc(paths->path, n * sizeof(*paths->path));
-		memset(paths->path + paths->n, 0, (n - paths->n) * sizeof(*paths->path));
-		paths->n = n;
+	while (ino >= paths->n) {
+		AS_ARRAY_ROOM(paths->path, paths->n, paths->cap);
+		paths->path[paths->n++] = NULL;
 	}
 	if (paths->path[ino])
 		return;

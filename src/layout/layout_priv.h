@@ -28,6 +28,7 @@ struct as_layout {
 	/* Blocks of the journal, in order. */
 	uint64_t *journal;
 	uint64_t n_journal;
+	size_t cap_journal;
 	uint32_t journal_features; /* ext's */
 };
 
@@ -47,8 +48,9 @@ void as_layout_home(struct as_layout *layout, uint64_t home, struct as_buf *out)
 
 /* Paths of inodes, found while a tree is walked. */
 struct as_layout_paths {
-	char **path; /* by inode number */
+	char **path; /* by inode number; NULL: none */
 	uint32_t n;
+	size_t cap;
 };
 
 void as_layout_path_set(struct as_layout_paths *paths, uint32_t ino, const char *dir,

@@ -13,6 +13,7 @@
  */
 #include "recover/jbd2.h"
 
+#include "base/array.h"
 #include "base/err.h"
 
 #include <stdlib.h>
@@ -98,10 +99,7 @@ static void add_span(struct as_sector_span **spans, size_t *n, size_t *cap, uint
 		last->len += len;
 		return;
 	}
-	if (*n == *cap) {
-		*cap = *cap ? *cap * 2 : 16;
-		*spans = as_xrealloc(*spans, *cap * sizeof(**spans));
-	}
+	AS_ARRAY_ROOM(*spans, *n, *cap);
 	(*spans)[(*n)++] = (struct as_sector_span){ off, len };
 }
 

@@ -25,6 +25,7 @@
  */
 #include "recover/memo.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "recover/redo.h"
 #include "snapshot/tree.h"
@@ -77,15 +78,15 @@ struct root {
 
 struct as_memo {
 	struct root **roots;
-	size_t n_roots;
+	size_t n_roots, roots_cap;
 	struct memo_node **table;
 	size_t table_len, n_nodes;
 	struct memo_answer *newest, *oldest, *last;
 	uint64_t limit_bytes, bytes;
 	unsigned char *buf; /* of a value */
-	size_t buf_len;
+	size_t buf_cap;
 	unsigned char *known; /* a bit a sector: scratch of as_memo_add() */
-	uint64_t known_len;
+	size_t known_cap;
 	struct as_memo_stats stats;
 };
 
@@ -269,17 +270,14 @@ static struct memo_node *root_of(struct as_memo *m, uint32_t kind, struct as_dis
 	root = as_xcalloc(1, sizeof(*root));
 	root->kind = kind;
 	root->size_bytes = size_bytes;
-	m->roots = as_xrealloc(m->roots, (m->n_roots + 1) * sizeof(struct root *));
+	AS_ARRAY_ROOM(m->roots, m->n_roots, m->roots_cap);
 	m->roots[m->n_roots++] = root;
 	return &root->node;
 }
 
 static struct as_digest value_at(struct as_memo *m, struct as_disk *disk, uint64_t off, size_t len)
 {
-	if (m->buf_len < len) {
-		m->buf = as_xrealloc(m->buf, len);
-		m->buf_len = len;
-	}
+	AS_ARRAY_ROOM_FOR(m->buf, 0, len, m->buf_cap);
 	as_assert(!as_bd_read(as_disk_bd(disk), off, m->buf, len));
 	return as_hash(m->buf, len);
 }
@@ -427,12 +425,9 @@ static bool take_hint(struct as_memo *m, struct memo_node **n, struct as_disk *d
 static bool descend(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 		    const struct as_reclog *log, const struct as_memo_hint *hint)
 {
-	uint64_t len = as_disk_size(disk) / SECTOR / 8 + 1;
+	size_t len = as_disk_size(disk) / SECTOR / 8 + 1;
 
-	if (m->known_len < len) {
-		m->known = as_xrealloc(m->known, len);
-		m->known_len = len;
-	}
+	AS_ARRAY_ROOM_FOR(m->known, 0, len, m->known_cap);
 	memset(m->known, 0, len);
 	if (hint && !take_hint(m, n, disk, hint))
 		return false;

@@ -10,6 +10,7 @@
  */
 #include "snapshot/content.h"
 
+#include "base/array.h"
 #include "base/err.h"
 #include "work/op.h"
 
@@ -18,9 +19,10 @@
 
 struct as_content_maker {
 	struct as_content_piece *piece;
-	uint32_t n, cap;
+	uint32_t n;
+	size_t cap;
 	uint64_t size;
-	unsigned char *bytes; /* of all BYTES pieces, one behind the other */
+	unsigned char *bytes; /* of all BYTES pieces, one after the other */
 	size_t n_bytes, cap_bytes;
 };
 
@@ -43,7 +45,7 @@ static struct as_content_piece *last_piece(struct as_content_maker *m)
 	return m->n ? &m->piece[m->n - 1] : NULL;
 }
 
-/* Adds len bytes of a kind behind what is there. */
+/* Adds len bytes of a kind after what is there. */
 static void grow(struct as_content_maker *m, enum as_piece_kind kind, uint64_t key, uint64_t len)
 {
 	struct as_content_piece *last = last_piece(m);
@@ -51,10 +53,7 @@ static void grow(struct as_content_maker *m, enum as_piece_kind kind, uint64_t k
 	if (len == 0)
 		return;
 	if (!last || last->kind != kind || last->key != key) {
-		if (m->n == m->cap) {
-			m->cap = m->cap ? m->cap * 2 : 16;
-			m->piece = as_xrealloc(m->piece, m->cap * sizeof(*m->piece));
-		}
+		AS_ARRAY_ROOM(m->piece, m->n, m->cap);
 		last = &m->piece[m->n++];
 		*last = (struct as_content_piece){ .start = m->size, .kind = kind, .key = key };
 	}
@@ -66,10 +65,7 @@ static void grow_bytes(struct as_content_maker *m, const unsigned char *data, si
 {
 	if (len == 0)
 		return;
-	if (m->n_bytes + len > m->cap_bytes) {
-		m->cap_bytes = (m->n_bytes + len) * 2 + 64;
-		m->bytes = as_xrealloc(m->bytes, m->cap_bytes);
-	}
+	AS_ARRAY_ROOM_FOR(m->bytes, m->n_bytes, len, m->cap_bytes);
 	memcpy(m->bytes + m->n_bytes, data, len);
 	m->n_bytes += len;
 	grow(m, AS_PIECE_BYTES, 0, len);
