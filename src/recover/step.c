@@ -156,7 +156,7 @@ static void remember(struct as_recoverer *r, enum as_step step, struct as_disk *
 
 /* ---- Remembering ----------------------------------------------------------------------------- */
 
-/* What the step did to its disk is done again only if somebody wants it. */
+/* What the step did to its disk is done again only if the caller wants the disk or the log. */
 static void recall(struct as_recoverer *r, const struct as_memo_answer *answer,
 		   struct as_disk *disk, unsigned wants, struct as_stepped *stepped)
 {

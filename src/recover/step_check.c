@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * step_check: the steps that the checkers of a type take (tool/checker.h). The row of the type says
- * what their exit status means (target/checker_exit.c). A checker that dies, hangs (it is killed with
- * its process group) or
- * tries to change something beside its disk (which is refused) has an end of its own.
+ * what their exit status means (target/checker_exit.c). A checker that dies, hangs (then it is
+ * killed with its process group) or tries to change something beside its disk (which is refused)
+ * has an end of its own.
  */
 #include "recover/kernel_priv.h"
 
@@ -28,7 +28,7 @@ static void add_command(const struct as_checker *checker, struct as_buf *out)
 	as_buf_addf(out, "`%.*s`", (int)len, checker->command);
 }
 
-/* A line that says what was wrong: one with a question, else the last. */
+/* The line that says what was wrong: the first with a question, else the last one. */
 static void add_words(const char *output, struct as_buf *out)
 {
 	const char *best = NULL, *line = output;
@@ -102,7 +102,7 @@ int as_kernel_check(struct as_kernel *k, enum as_check_mode mode, struct as_disk
 		judge(&k->type->check[mode], &checked.run, stepped);
 		stepped->disk = checked.run.disk;
 		checked.run.disk = NULL;
-		/* A record that is not complete proves nothing. */
+		/* A log that is not complete proves nothing. */
 		if (!checked.run.incomplete) {
 			stepped->log = checked.run.log;
 			checked.run.log = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * writeback: see writeback.h. The record is cut at its flushes, and at discards and zeroes, which
- * do not go through the cache. In each part: which sectors of which pages are written at all, what
- * they hold in the end, and then the entries once more, a page at its first write.
+ * writeback: see writeback.h. The log is divided at its flushes, and at discards and zeroes, which
+ * do not go through the cache. For each part we find out which sectors of which pages are written at
+ * all, and what they hold in the end; then the entries are passed on, each page at its first write.
  */
 #include "recover/writeback.h"
 
@@ -17,7 +17,7 @@
 
 struct cache {
 	const struct as_reclog *log;
-	struct as_disk *disk; /* as it is after the part in hand */
+	struct as_disk *disk; /* as it is after the current part */
 	struct as_bd *to;
 	unsigned char *dirty; /* for each page, a bit for each sector; 0 once it is written */
 	uint64_t pages;
