@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * boxed: see boxed.h. The shared memory of a crash run, then a witness (disk/witness.h): it is empty
- * but while a disk is recovered, and then holds in what that differs from the disk that every
- * workload began with.
+ * boxed: see boxed.h. After the shared memory of a crash run comes a witness (disk/witness.h).
+ * While a disk is recovered it holds in what that disk differs from the one that every workload
+ * began with; otherwise it is empty.
  */
 #include "crash/boxed.h"
 

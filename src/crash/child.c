@@ -15,8 +15,8 @@
 struct child_judging {
 	const struct as_crash_args *args;
 	const struct as_recording *recording;
-	struct as_crash_keeper *keeper; /* NULL: nobody watches from outside */
-	struct as_flight_spot behind;
+	struct as_crash_keeper *keeper; /* NULL: not in a sandbox */
+	struct as_flight_spot resume_after;
 	struct as_recoverer *recoverer; /* in the process that judges */
 };
 
@@ -41,7 +41,7 @@ static void recovers(void *ctx, struct as_disk *disk)
 {
 	struct child_judging *j = ctx;
 
-	/* What the target says belongs to one disk. */
+	/* The log holds only what the target said about the current disk. */
 	j->args->shared->log.total_bytes = 0;
 	if (j->keeper)
 		as_crash_keep(j->keeper, disk);
@@ -52,7 +52,7 @@ static int make_recoverer(const struct as_crash_args *args, struct as_recoverer 
 {
 	const struct as_fstype *type = as_target_fstype(args->target);
 	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
-	/* A checker that hangs is to be told from a kernel that does: it comes first. */
+	/* The checker's deadline is the shorter one: so its hang is not taken for the kernel's. */
 	struct as_recover_options options = { .mount_opts = as_target_opts(args->target),
 					      .deadline_ms = deadline / 2,
 					      .memo = args->options->memo };
@@ -70,7 +70,7 @@ static int make_recoverer(const struct as_crash_args *args, struct as_recoverer 
 	return 0;
 }
 
-/* Those that were asked for and are not there would be left out without a word. */
+/* Ways that were asked for and do not exist are an error; else they would be left out silently. */
 static int check_ways(const struct as_crash_args *args, const struct as_recoverer *recoverer,
 		      struct as_err *err)
 {
@@ -96,7 +96,7 @@ static bool ways_agree(const struct as_target *target)
 	return !type || type->guarantee != AS_GUARANTEE_REPAIR;
 }
 
-/* Thousands of recoveries take and give back the same memory: it is not handed to the kernel in
+/* Thousands of recoveries allocate and free the same memory: it is not given back to the kernel in
  * between. */
 static void keep_memory(void)
 {
@@ -120,7 +120,7 @@ static int judge_child(void *ctx)
 				      .known = known,
 				      .recovers = recovers,
 				      .ctx = j,
-				      .behind = j->behind };
+				      .resume_after = j->resume_after };
 
 	as_child_settle();
 	keep_memory();
@@ -142,7 +142,7 @@ static int judge_child(void *ctx)
 
 /* ---- Deaths ---------------------------------------------------------------------------------- */
 
-/* The state in flight, made again from its numbers. */
+/* Makes the state in flight again from its numbers. */
 static bool perm_at_flight(struct child_judging *j, struct as_perm *perm,
 			   struct as_perm_state *state)
 {
@@ -163,7 +163,7 @@ static void note_then(const struct as_flight *flight, struct as_problem *problem
 		(void)as_spot_of_flight(&flight->then[i], &problem->then[i]);
 }
 
-/* False: nobody was in flight; it is no use to go on. */
+/* False: no state was in flight, or there is no more room: it is no use to go on. */
 static bool found_dead(struct child_judging *j, const struct as_ended *ended)
 {
 	const struct as_crash_args *args = j->args;
@@ -189,7 +189,7 @@ static bool found_dead(struct child_judging *j, const struct as_ended *ended)
 		note_then(flight, &problem);
 		if (!as_crash_report_has(args->shared, as_buf_str(&problem.signature)))
 			at = as_crash_report_add(args, j->recording, perm, &state, &problem, NULL);
-		j->behind = flight->state;
+		j->resume_after = flight->state;
 	}
 	as_problem_free(&problem);
 	as_perm_free(perm);

@@ -21,8 +21,8 @@
 
 #define SMALL_BYTES ((uint64_t)1 << 20)
 
-/* What a disk writes whole, unless told otherwise. File systems of the kernel are made for today's
- * disks: ext4, say, relies on its superblock of 1 KiB to be written whole. */
+/* What a disk writes as a whole by default. File systems of the kernel are made for today's disks:
+ * ext4, for example, relies on its superblock of 1 KiB to be written as a whole. */
 #define SECTOR_KERNEL_BYTES 4096u
 #define SECTOR_LIBRARY_BYTES 512u
 
@@ -54,7 +54,7 @@ static int vet(const struct as_target *target, const struct as_crash_options *o,
 	return 0;
 }
 
-/* A small disk has all that a large one has, and is recovered sooner. */
+/* A small disk has all that a large one has, and is recovered faster. */
 uint64_t as_crash_disk_bytes(const struct as_target *target)
 {
 	const struct as_target_ops *ops = as_target_library(target);
@@ -90,7 +90,7 @@ int as_crasher_new(const struct as_target *target, const struct as_run_options *
 	if (!rc)
 		rc = as_runner_new(target, &c->run, sinks, &c->runner, err);
 	if (!rc)
-		/* The runner has used the place before, to make the fresh disk. */
+		/* The runner has used that memory before, to make the fresh disk. */
 		c->shared = run->state ? as_crash_box_shared(run->state)
 				       : as_shared_alloc(sizeof(*c->shared));
 	if (rc) {
@@ -168,7 +168,7 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 	as_buf_free(&options);
 }
 
-/* A child that ended while the workload ran: the target died without any power cut. */
+/* The child ended while the workload ran: the target died without any power cut. */
 static void found_dead(struct as_crasher *c, const struct as_seq *seq, const struct as_ended *ended)
 {
 	struct as_crash_shared *sh = c->shared;
@@ -224,14 +224,14 @@ static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended
 				      .shared = c->shared,
 				      .disk_fd = c->disk_fd };
 	unsigned deadline = c->run.deadline_ms ? c->run.deadline_ms : AS_RUN_DEADLINE_MS;
-	/* The judge has a deadline of its own; it must be the first to end. */
+	/* The process that judges has a deadline of its own, which must come first. */
 	struct as_spawn_limits limits = { .deadline_ms = deadline * 2,
 					  .alive = &c->shared->flight.alive,
 					  .stop = c->run.stop };
 	struct as_buf output = { 0 };
 	int rc;
 
-	/* Findings behind n_reports were never touched. */
+	/* Reports from n_reports on were never touched. */
 	memset(c->shared, 0,
 	       offsetof(struct as_crash_shared, reports) +
 		       c->shared->n_reports * sizeof(c->shared->reports[0]));

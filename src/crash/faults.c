@@ -12,7 +12,7 @@ static bool judge(const struct as_faults_args *args, const struct as_recovered *
 	struct as_buf why = { 0 };
 	bool fine = true;
 
-	/* It noticed. */
+	/* It noticed the error. */
 	if (got->end == AS_REFUSED || got->end == AS_UNREADABLE || got->repaired)
 		return true;
 	if (got->end != AS_RECOVERED)

@@ -2,18 +2,18 @@
 /*
  * judge: see judge.h.
  *
- * Method. Views are gone through one after the other, from the easiest on, so that whatever can be
- * shown in an easy view is shown there first. In each view: cuts in order, at each cut its states.
+ * Method. Views are gone through one after the other, beginning with the easiest, so that a problem
+ * is found in the easiest view that shows it. In each view, cuts come in order, and at each cut its
+ * states.
  *
  * When the power failed. A cut lies between two entries of the record, and the power may have
- * failed at any time between them. What must be there grows with time only when an operation that
- * makes something stable returns; so the strictest moment is the last one, just before the next
- * entry was issued, and it is the one that counts. In the views that tear the last write the power
- * failed during that write, and the operation that issued it was under way.
+ * failed at any time between them. What must be there only grows with time, when an operation that
+ * makes something stable returns. So the strictest moment is the last one, just before the next
+ * entry was issued, and that one is judged. In the views that tear the last write the power failed
+ * during that write, while the operation that issued it was under way.
  *
- * What is left out. A state met before is not judged again if what is allowed is the same: it is
- * known by its disk and by the operations and answers up to that moment. A disk met before at
- * another moment is judged, but not recovered again.
+ * What is left out. A state that was met before is not judged again if the same is allowed
+ * (dedup.h). A disk that was met before at another moment is judged, but not recovered again.
  */
 #include "crash/judge.h"
 
@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How one way ended, kept for when the same disk comes back. */
+/* How recovery by one way ended, kept for when the same disk comes up again. */
 struct end {
 	enum as_recovery_end end;
 	char *why;
@@ -37,7 +37,7 @@ struct end {
 struct disk_known {
 	struct as_digest key;
 	struct end end[AS_WAYS];
-	int8_t peace; /* 0: not asked, 1: yes, -1: no */
+	int8_t peace; /* as_recover_at_peace(); 0: not asked, 1: yes */
 };
 
 struct judge {
@@ -138,9 +138,9 @@ struct judge_subject {
 	struct as_digest key;
 	struct as_disk *disk; /* made when it is needed */
 	struct as_moment moment;
-	const struct as_crash_spot *then; /* only this; NULL: all */
+	const struct as_crash_spot *then; /* judge only these recrashes; NULL: all */
 	struct as_recovered recovered[AS_WAYS]; /* with their records, for crashes during them */
-	bool worked; /* some recovery was not from memory */
+	bool worked; /* some recovery was not taken from the memo */
 };
 
 static struct as_disk *subject_disk(struct judge *j, struct judge_subject *s)
@@ -150,7 +150,7 @@ static struct as_disk *subject_disk(struct judge *j, struct judge_subject *s)
 	return s->disk;
 }
 
-/* The end of one way, from what is known or by going it. False: an error of ours. */
+/* Recovers by one way, unless its end is known. False: an error of ours. */
 static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 {
 	struct disk_known *known = known_get(j, s->key);
@@ -200,7 +200,7 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 	return as_recrash(&args, s->disk, s->key, recovered, problem, &j->rc, j->err);
 }
 
-/* The recoveries that were gone through for the first time, disturbed. */
+/* Disturbs the recoveries that were carried out for this state: power cuts, reads that fail. */
 static bool disturb(struct judge *j, struct judge_subject *s, struct as_problem *problem)
 {
 	bool fine = true;
@@ -223,7 +223,7 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 {
 	const struct end *end = &known_get(j, s->key)->end[way];
 
-	/* A wrong tree says more than what fails behind it. */
+	/* A wrong tree says more than what fails after it. */
 	if (!end->tree || as_legal_judge(j->rec->history, s->moment, end->tree, &j->legal))
 		return end->end == AS_RECOVERED ||
 		       as_problem_set(problem, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
@@ -237,7 +237,7 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 	return false;
 }
 
-/* FiSC's double fsck. */
+/* All ways must come to the same tree (FiSC's double fsck). */
 static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 			    struct as_problem *problem)
 {
@@ -265,7 +265,7 @@ static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 	return !problem->is;
 }
 
-/* When an unmount has returned there is nothing left to recover. */
+/* After an unmount that returned, there must be nothing to recover. */
 static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_problem *problem)
 {
 	struct as_recoverer *recoverer = j->args->recoverer;
@@ -288,7 +288,7 @@ static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_prob
 	return !problem->is;
 }
 
-/* True: nothing is wrong with it. */
+/* True: there is no problem. */
 static bool judge_state(struct judge *j, struct judge_subject *s, struct as_problem *problem)
 {
 	bool fine = true;
@@ -354,17 +354,17 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	return j->rc ? STOP : next;
 }
 
-/* Whether (view, cut) is before the place to go on behind. */
+/* Whether an earlier process has dealt with this state. */
 static bool is_passed(const struct judge *j, unsigned view, size_t k, uint64_t index)
 {
-	const struct as_flight_spot *b = &j->args->behind;
+	const struct as_flight_spot *b = &j->args->resume_after;
 
 	if (view != b->view)
 		return view < b->view;
 	return k != b->cut ? k < b->cut : index <= b->index;
 }
 
-/* Behind an answer that the model did not allow nobody can tell what there should be. */
+/* After an answer that the model did not allow, it is not known what must be there. */
 static bool can_be_judged(const struct judge *j, struct as_moment moment)
 {
 	return moment.done <= j->rec->n_ops && moment.begun <= j->rec->n_ops;
@@ -399,7 +399,8 @@ static enum go_on visit_view(struct judge *j, enum as_view view)
 
 /* ---- The easiest view ------------------------------------------------------------------------ */
 
-/* Looks in a view that was not asked for; true when it shows the same, and was told. */
+/* Looks in a view that was not asked for; true when it shows the same problem, which is reported.
+ */
 static bool shows_in(struct judge *j, enum as_view view, const struct as_problem *wanted,
 		     enum go_on *next)
 {
@@ -427,11 +428,11 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 	return found;
 }
 
-/* A failure is told in the easiest view in which it shows. */
+/* A problem is reported in the easiest view in which it shows. */
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 		       const struct as_problem *problem)
 {
-	/* Those that were asked for have been gone through. */
+	/* The views that were asked for have been gone through already. */
 	uint32_t others = ((1u << state->view) - 1) & AS_VIEWS_ALL & ~j->options->views;
 	struct as_perm *perm = j->perm;
 	enum go_on next = GO_ON;
@@ -464,7 +465,7 @@ static bool pick(struct judge *j, struct as_perm_state *state)
 			    state);
 }
 
-/* True: it shows what is looked for, and that was told. */
+/* True: it shows the problem that is looked for, which was reported. */
 static bool judge_spot(struct judge *j)
 {
 	struct as_problem problem = { 0 };
@@ -491,7 +492,7 @@ static bool judge_spot(struct judge *j)
 	return found;
 }
 
-/* Those asked for that there are; when nobody asks, the two that have least in common. */
+/* The ways that were asked for and exist; by default, the two that have least in common. */
 static uint32_t choose_ways(const struct as_recoverer *recoverer, uint32_t asked)
 {
 	uint32_t ways = as_recoverer_ways(recoverer);
@@ -500,7 +501,7 @@ static uint32_t choose_ways(const struct as_recoverer *recoverer, uint32_t asked
 
 	if (asked)
 		return ways & asked;
-	/* Who replays the log, and who looks at everything. */
+	/* One that replays the log, and one that looks at everything. */
 	usual |= ways & replays;
 	return usual ? usual : ways;
 }
@@ -517,7 +518,7 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 	j.perm = as_perm_new(j.rec->log, j.rec->start, &args->options->perm);
 	if (args->options->spot.view) {
 		views = ((1u << (args->options->spot.view + 1)) - 1) & AS_VIEWS_ALL;
-		if (!args->behind.view && judge_spot(&j))
+		if (!args->resume_after.view && judge_spot(&j))
 			next = STOP;
 	}
 	for (unsigned v = 1; v < AS_VIEWS && next == GO_ON && !j.rc; v++)

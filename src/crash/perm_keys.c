@@ -58,7 +58,6 @@ static uint32_t slot_find(const struct as_perm *p, uint64_t sector)
 	return (uint32_t)lo;
 }
 
-/* Of writes first..end-1 over the disk at cut `base`. */
 void as_perm_make_slots(struct as_perm *p, size_t base, size_t first, size_t end)
 {
 	size_t n = p->sum_at[end] - p->sum_at[first], kept = 0;
@@ -93,7 +92,6 @@ void as_perm_make_slots(struct as_perm *p, size_t base, size_t first, size_t end
 	}
 }
 
-/* Who touches what; the sectors that are one unit's alone are summed up in it. */
 void as_perm_make_touches(struct as_perm *p)
 {
 	size_t n = 0;

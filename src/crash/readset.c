@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * readset: what a recovery read before it wrote there, and what follows for crashes during it.
+ * readset: which sectors a recovery read before it wrote them, and what follows for power cuts
+ * during it.
  *
  * Claim. Let a recovery begin on disk d and make the writes W, and let S be a part of W that a
  * crash left on the disk. If every sector that S changed (d + S differs from d there) is one that
@@ -110,7 +111,7 @@ static bool is_same(struct as_readset *set, struct as_disk *disk, uint64_t secto
 
 #define MUST_BE_TRIED 0x100u
 
-/* The rule that covers a range written by entry `entry`. */
+/* The rules that cover a range written by entry `entry`. */
 static unsigned rules_of(struct as_readset *set, size_t entry, uint64_t off, uint64_t len,
 			 struct as_disk *disk)
 {
@@ -135,7 +136,7 @@ unsigned as_readset_prunes(struct as_readset *set, struct as_perm *perm,
 	size_t base_end = in_order ? cut.at : cut.base_end;
 	unsigned rules = 0;
 
-	/* A torn last write is in the units. */
+	/* The parts of a torn last write are units. */
 	if (in_order && state->n_units)
 		base_end = cut.at - 1;
 	for (size_t i = 0; i < base_end; i++) {
@@ -150,7 +151,7 @@ unsigned as_readset_prunes(struct as_readset *set, struct as_perm *perm,
 		if (unit.kept)
 			rules |= rules_of(set, unit.entry, unit.off, unit.len, disk);
 	}
-	/* Nothing was written at all: that is the recovery we know. */
+	/* Nothing was written at all: this is the recovery that was judged already. */
 	if (!rules)
 		return AS_PRUNE_SAME;
 	return rules & MUST_BE_TRIED ? 0 : rules;

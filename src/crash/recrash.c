@@ -4,8 +4,8 @@
  * same views, from the easiest on. Each is recovered by the same way; depth 2 does the same to
  * that recovery.
  *
- * A crash behind the checker's last write must leave a disk on which it finds nothing more: by then
- * it has said that all is well.
+ * A power cut after the checker's last write must leave a disk on which it finds nothing more: by
+ * then it has said that all is well.
  */
 #include "crash/recrash.h"
 
@@ -38,7 +38,6 @@ static void level_open(struct recrash *a, struct recrash_level *level)
 	struct as_perm_options options = a->args->options->perm;
 
 	options.start_key = level->key;
-	/* What recovery may rely on is the disk's affair in both runs. */
 	level->perm = as_perm_new(level->done->log, level->crashed, &options);
 	level->readset = as_readset_new(level->done->log, level->crashed);
 }
@@ -55,7 +54,7 @@ static bool complain(struct recrash *a, const struct recrash_level *level,
 		     const struct as_perm_state *state, const char *what, const char *why,
 		     bool of_tree)
 {
-	/* Each level above the one that fails notes where it was. */
+	/* Each level above the one with the problem only adds its spot. */
 	if (!a->problem->is && of_tree)
 		(void)as_problem_set_tree(a->problem, AS_FIND_RECOVERY, a->args->way, what, why);
 	else if (!a->problem->is)
@@ -83,7 +82,7 @@ static bool judge_end(struct recrash *a, struct recrash_level *level,
 	return fine;
 }
 
-/* The checker has said that all is well. */
+/* After the checker has said that all is well, it must find nothing. */
 static bool judge_peace(struct recrash *a, struct recrash_level *level,
 			const struct as_perm_state *state, struct as_disk *disk)
 {
@@ -103,7 +102,7 @@ static bool judge_peace(struct recrash *a, struct recrash_level *level,
 	return fine;
 }
 
-/* The checker was cut off, and somebody mounts what it left. */
+/* The power failed during the checker's run, and the disk is mounted without another run. */
 static bool judge_mount(struct recrash *a, struct recrash_level *level,
 			const struct as_perm_state *state, struct as_disk *disk)
 {
@@ -111,7 +110,7 @@ static bool judge_mount(struct recrash *a, struct recrash_level *level,
 	struct as_recovered recovered;
 	bool fine = true;
 
-	/* Where it has not written yet there is nothing to be said of it. */
+	/* A checker that has not written anything yet cannot have done harm. */
 	if (a->args->way == AS_WAY_MOUNT || !as_recoverer_mounts_unchecked(recoverer) ||
 	    as_digest_eq(state->key, level->key))
 		return true;
@@ -153,7 +152,7 @@ static bool try_state(struct recrash *a, struct recrash_level *level,
 	return fine;
 }
 
-/* Counted under the rule that was needed most; 0: it must be tried. */
+/* The rules by which the state is left out; 0: it must be tried. */
 static unsigned prunes(struct recrash *a, struct recrash_level *level,
 		       const struct as_perm_state *state, struct as_disk *disk)
 {
@@ -173,7 +172,7 @@ static unsigned prunes(struct recrash *a, struct recrash_level *level,
 
 static bool visit(struct recrash *a, struct recrash_level *level, const struct as_perm_state *state)
 {
-	/* Where the checker has ended more is asked. */
+	/* Where the checker has ended, more is asked of the disk. */
 	bool ended = as_perm_cut(level->perm, state->cut).at == level->done->checker_end;
 	struct as_digest judged = as_dedup_recrash(state->key, a->args->way, ended, a->tree);
 	struct as_flight *flight = a->args->flight;
@@ -192,7 +191,7 @@ static bool visit(struct recrash *a, struct recrash_level *level, const struct a
 	if (!left_out || a->args->options->prune & AS_PRUNE_VERIFY)
 		fine = try_state(a, level, state, disk);
 	else
-		/* A crash that changes nothing for recovery may still not leave it undone. */
+		/* Recovery cannot see the difference, but the checker must still find nothing. */
 		fine = judge_peace(a, level, state, disk);
 	if (fine && !a->rc)
 		fine = judge_mount(a, level, state, disk);

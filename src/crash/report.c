@@ -64,7 +64,7 @@ static int tell(void *ctx)
 	return 0;
 }
 
-/* The story takes further recoveries, and a library that dies of one must not take us with it. */
+/* The story takes further recoveries, and a library may die of one: so a child tells it. */
 static void tell_story(const struct as_crash_args *args, struct telling *t)
 {
 	struct as_ended ended = { 0 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * jbd2: which blocks of the journal of an ext3 or ext4 a replay looks at. The kernel always reads
- * 128 KiB of the journal ahead. But it never looks at what stands after the end of the log, nor at a
- * transaction without a commit block, so a recovery cannot depend on those blocks.
+ * 128 KiB of the journal ahead. But it never looks at what stands after the end of the log, nor at
+ * a transaction without a commit block, so a recovery cannot depend on those blocks.
  */
 #ifndef AS_RECOVER_JBD2_H
 #define AS_RECOVER_JBD2_H

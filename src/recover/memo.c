@@ -2,26 +2,26 @@
 /*
  * memo: see memo.h. A trie of questions and values.
  *
- * Method. A step is turned into a sequence of questions, "what stands in sectors a..b of the disk?":
- * its reads, without sectors that it has read before (the answer is known) or written before (the
- * answer is its own data). A node of the trie is a step that has come so far. It holds the question
- * that comes next, and for each value met so far the node that follows. To look up a disk, we ask it
- * those questions until a node has the answer, or a value was never met. Values are 128-bit digests.
- * All nodes are found through one hash table by (question they follow, value), so that a node with
- * thousands of values costs no more than one with two.
+ * Method. A step is turned into a sequence of questions, "what stands in sectors a..b of the
+ * disk?": its reads, without sectors that it has read before (the answer is known) or written
+ * before (the answer is its own data). A node of the trie is a step that has come so far. It holds
+ * the question that comes next, and for each value met so far the node that follows. To look up a
+ * disk, we ask it those questions until a node has the answer, or a value was never met. Values are
+ * 128-bit digests. All nodes are found through one hash table by (question they follow, value), so
+ * that a node with thousands of values costs no more than one with two.
  *
- * The table chains the nodes themselves (base/table.h holds indexes of an array, and nodes are freed
- * one by one).
+ * The table chains the nodes themselves (base/table.h holds indexes of an array, and nodes are
+ * freed one by one).
  *
  * A kernel reads with many threads: the same step may ask its questions in another order. A node
- * may therefore hold a few questions, each with values of its own; a lookup tries them one after the
- * other. That is sound: an answer is right whenever all values on the path to it are right, in
+ * may therefore hold a few questions, each with values of its own; a lookup tries them one after
+ * the other. That is sound: an answer is right whenever all values on the path to it are right, in
  * whatever order they were asked for.
  *
  * Invariants
  *   1. Every node except the roots is in the table, and is counted by the question it follows.
- *      Every question has at least one value, and every node has a question or an answer (a root may
- *      have neither). So an answer that is evicted takes with it all that led only to it.
+ *      Every question has at least one value, and every node has a question or an answer (a root
+ *      may have neither). So an answer that is evicted takes with it all that led only to it.
  *   2. On the path from a root to an answer no sector is asked for twice.
  *   3. bytes is the sum of what nodes, questions and answers take; it exceeds the limit only while
  *      as_memo_add() runs.
@@ -424,7 +424,8 @@ static bool take_hint(struct as_memo *m, struct memo_node **n, struct as_disk *d
 	return true;
 }
 
-/* Goes to the node at the end of all questions; false: there is no room, and *n is the last node. */
+/* Goes to the node at the end of all questions; false: there is no room, and *n is the last node.
+ */
 static bool descend(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 		    const struct as_reclog *log, const struct as_memo_hint *hint)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * memo: results of recovery steps, remembered by what the step READ. A step is deterministic: on
- * every other disk that holds the same bytes in the sectors it read, it does the same. Its result is
- * the recorded one, and its disk is that other disk with the recorded writes applied.
+ * every other disk that holds the same bytes in the sectors it read, it does the same. Its result
+ * is the recorded one, and its disk is that other disk with the recorded writes applied.
  *
  * What counts as read is what the device was asked for. A kernel that reads ahead asks for more
  * than it needs: such an answer is still right, but it is found less often.
@@ -29,8 +29,8 @@ enum as_memo_mode {
 struct as_memo;
 struct as_tree;
 
-/* What is remembered beside the changes of the disk. as_memo_add() copies it; of the tree it keeps a
- * reference. */
+/* What is remembered beside the changes of the disk. as_memo_add() copies it; of the tree it keeps
+ * a reference. */
 struct as_memo_answer {
 	/* The memo gives these back and does not look at them. */
 	int end;
@@ -77,8 +77,8 @@ struct as_memo_hint {
 /*
  * `log` is all that the step did to a copy of `disk`, its reads included (without them the answer
  * would be given for any disk); `hint` may be NULL. False: the answer was not kept, because a call
- * failed, the log is not complete, the answer alone is larger than the limit, or steps that read the
- * same so far went on in too many different orders.
+ * failed, the log is not complete, the answer alone is larger than the limit, or steps that read
+ * the same so far went on in too many different orders.
  */
 bool as_memo_add(struct as_memo *memo, uint32_t kind, struct as_disk *disk,
 		 const struct as_reclog *log, const struct as_memo_hint *hint,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * recover: from a crashed disk to a tree. A way of recovery is a path of steps (step.h): a checker,
- * a mount, both. One machine walks the path, keeps the log and remembers each step; a driver carries
- * out one step, and there are two of them: linked libraries (step_lib.c), and kernels with their
- * checkers (step_kernel.c).
+ * a mount, both. One machine walks the path, keeps the log and remembers each step; a driver
+ * carries out one step, and there are two of them: linked libraries (step_lib.c), and kernels with
+ * their checkers (step_kernel.c).
  *
  * Rules
  *   1. The crashed disk stays as it is; recovery works on a copy.

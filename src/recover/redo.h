@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "disk/log.h"
 
-/* Does to `bd` what the entry did, reads included, so that a log of `bd` holds the same entry. Calls
- * that failed do nothing. `scratch` is where reads go; whoever has it frees it. */
+/* Does to `bd` what the entry did, reads included, so that a log of `bd` holds the same entry.
+ * Calls that failed do nothing. `scratch` is where reads go; whoever has it frees it. */
 void as_redo(const struct as_log_entry *entry, struct as_bd *bd, struct as_buf *scratch);
 
 #endif

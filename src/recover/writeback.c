@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * writeback: see writeback.h. The log is divided at its flushes, and at discards and zeroes, which
- * do not go through the cache. For each part we find out which sectors of which pages are written at
- * all, and what they hold in the end; then the entries are passed on, each page at its first write.
+ * do not go through the cache. For each part we find out which sectors of which pages are written
+ * at all, and what they hold in the end; then the entries are passed on, each page at its first
+ * write.
  */
 #include "recover/writeback.h"
 

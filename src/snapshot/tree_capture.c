@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tree_capture: reads a tree. Files up to WHOLE_BYTES are read whole; of larger ones (sparse, mostly)
- * both ends are read. It stops at the first thing that cannot be read or does not end, which the
- * caller reports.
+ * tree_capture: reads a tree. Files up to WHOLE_BYTES are read whole; of larger ones (sparse,
+ * mostly) both ends are read. It stops at the first thing that cannot be read or does not end,
+ * which the caller reports.
  */
 #include "snapshot/tree.h"
 
@@ -20,8 +20,8 @@
 #define PIECE_BYTES 65536u
 #define LIST_BYTES 65536u
 #define XATTRS_MAX 1024u
-/* A tree beyond these limits is damaged: its directories lead back to themselves, or a list of names
- * does not end. */
+/* A tree beyond these limits is damaged: its directories lead back to themselves, or a list of
+ * names does not end. */
 #define LEVELS_MAX 16000u
 #define ENTRIES_MAX 1000000u
 

@@ -119,7 +119,7 @@ static void add_pieces(struct slow *s, const struct rig *rig, unsigned c, bool t
 	}
 }
 
-/* Of the cut behind call c (0: before the first). */
+/* Of the cut after call c (0: before the first). */
 static void slow_cut(struct slow *s, const struct rig *rig, enum as_view view, unsigned c,
 		     const struct as_perm_options *o)
 {

@@ -50,7 +50,7 @@ static const struct {
 	{ "read, but not what is kept", "r1 w1 w2", "2", AS_PRUNE_UNREAD },
 	{ "written with what was there", "r1 s1", "all", AS_PRUNE_SAME },
 	{ "the same and unread", "r1 s1 w2", "all", AS_PRUNE_SAME | AS_PRUNE_UNREAD },
-	{ "read only behind its own write", "w1 r1 w1", "all", AS_PRUNE_OWN | AS_PRUNE_UNREAD },
+	{ "read only after its own write", "w1 r1 w1", "all", AS_PRUNE_OWN | AS_PRUNE_UNREAD },
 	{ "the second write of what it wrote", "w1 r1 w1", "2", AS_PRUNE_OWN },
 	{ "one that matters among many", "r3 w1 w2 w3", "all", 0 },
 	{ "stable, and it matters", "r1 w1 f w2", "all", 0 },
