@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * history: see history.h and history_priv.h. Each operation is judged by the model; what it
- * changed becomes new versions; the shape is carried on from point to point by what changed.
+ * history: see history.h and history_priv.h. The model judges each operation; what the operation
+ * changed becomes new versions. The shape of a point is computed from that of the point before.
  */
 #include "legal/history_priv.h"
 
@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Where no block size is known, no file system writes more than this at once. */
+/* Used where the block size is not known: no file system writes more than this at once. */
 #define BLOCK_UNKNOWN 65536u
-/* Calls of one operation whose states are told apart; the rest are one step. */
+/* Calls of one operation that have points of their own; the rest share one. */
 #define CALLS_MAX 65536u
 
 /* ---- One step from a state to the next ---- */
@@ -281,8 +281,8 @@ static void edge_in(struct as_history *h, uint32_t e, uint32_t ino)
 	carry_up(h, edge->dir, old);
 }
 
-/* Names go before attributes change and come afterwards, so that every sum is taken apart as it was
- * put together. */
+/* Old names are taken out of the sums before attributes change, and new names are put in
+ * afterwards, so that what is taken out of a sum is what was put in. */
 static void carry_shape(struct history_step *s)
 {
 	struct as_history *h = s->h;
@@ -315,7 +315,7 @@ static void carry_shape(struct history_step *s)
 
 static const struct as_changes_ops changes_ops = { .inode = on_inode, .edge = on_edge };
 
-/* From `before` (NULL: from nothing) to `after`: one more point, if anything is different. */
+/* Adds a point for the step from `before` (NULL: nothing) to `after`, if anything has changed. */
 static void add_point(struct as_history *h, const struct as_op *op, const struct as_model *before,
 		      const struct as_model *after, uint32_t call)
 {
@@ -335,7 +335,7 @@ static void add_point(struct as_history *h, const struct as_op *op, const struct
 	free(s.fresh);
 }
 
-/* The states between the calls of an operation that is made of many, and the last of them. */
+/* Adds the points of an operation: one after each of its calls that change something. */
 static void add_points(struct as_history *h, const struct as_op *op, const struct as_model *before,
 		       const struct as_model *after)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * history_priv: how a history is kept. Only history*.c and legal*.c include it.
+ * history_priv: how a history is kept. Only files of this room include it.
  *
- * Points are the states the model went through: point 0 is the fresh file system, and each
- * operation adds one, or as many as it has calls of its own that change something. Inodes and names
+ * A point is a state that the model went through: point 0 is the fresh file system, and each
+ * operation that changes something adds one point, or one for each of its calls. Inodes and names
  * (edges of the tree) have versions, each with the point it came with; a version holds until the
- * next.
+ * next one. A promise is something that an operation made stable when it returned.
  *
  * Invariants
- *   1. Versions of one thing are in the order of their points, at most one to a point.
- *   2. after[n] is the point behind operation n-1; after[0] is 0.
- *   3. shape of a point is the digest of all names and attributes then, without sizes and contents:
- *      the same as as_shape_of_tree() of a tree that is the same.
+ *   1. Versions of one inode or edge are in the order of their points, at most one for a point.
+ *   2. after[n] is the point after operation n-1; after[0] is 0.
+ *   3. The shape of a point is the digest of all names and attributes then, without sizes and
+ *      contents. It equals as_history_shape_of_tree() of a tree that has the same.
  */
 #ifndef AS_LEGAL_HISTORY_PRIV_H
 #define AS_LEGAL_HISTORY_PRIV_H
@@ -35,7 +35,7 @@ struct as_history_xattr {
 /* One state of an inode. */
 struct as_history_version {
 	uint32_t point;
-	unsigned what; /* enum as_change: what came with it */
+	unsigned what; /* enum as_change: what changed with it */
 	uint32_t mode, nlink, uid, gid;
 	uint64_t rdev, size;
 	const char *text;
@@ -47,17 +47,17 @@ struct as_history_version {
 	const char *name;
 	struct as_digest attrs; /* its part of the shape */
 	/* How its data came to be what it is. */
-	bool gradual; /* bit by bit: any size on the way may show */
+	bool gradual; /* in parts: any size between the old and the new one may show */
 	bool delayed; /* the kernel may keep it in memory while later operations reach the disk */
-	bool shifted; /* data moved within the file; on the way holes may be behind cut_from */
-	uint64_t cut_from, cut_to; /* whole blocks of which older data is gone for good */
+	bool shifted; /* data moved within the file; meanwhile holes may be after cut_from */
+	uint64_t cut_from, cut_to; /* whole blocks whose older data must not come back */
 };
 
 struct as_history_inode {
 	struct as_history_version *v;
 	uint32_t n, n_edges, n_promises;
 	uint32_t *edge; /* of a directory: all that ever were in it */
-	uint32_t *promise; /* that name this inode */
+	uint32_t *promise; /* those that are of this inode */
 	size_t cap, cap_edges, cap_promises;
 	/* While operations are added: */
 	struct as_digest sum; /* of its children */
@@ -88,7 +88,7 @@ struct as_history_promise {
 
 struct as_history_point {
 	struct as_digest shape;
-	size_t op; /* that led here; SIZE_MAX for point 0 */
+	size_t op; /* the one that led here; SIZE_MAX for point 0 */
 	uint32_t call; /* of that operation, from 1; 0: the operation is done */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * legal: see legal.h. What a moment allows depends on two numbers only: how many promises had been
- * given, and the last point that can have been reached. So verdicts are remembered under these and
- * the digest of the tree: most crash states of a workload recover to a few trees.
+ * given, and the last point that can have been reached. So verdicts are remembered by these numbers
+ * and the digest of the tree: most crash states of a workload are recovered to a few trees.
  */
 #include "legal/legal.h"
 
@@ -56,7 +56,7 @@ struct legal_cache {
 	size_t cap_said;
 	uint32_t *scratch;
 	size_t cap_scratch;
-	size_t ops; /* of the history when it was made: it must not have grown */
+	size_t ops; /* of the history when it was made */
 };
 
 static void cache_clear(struct legal_cache *c)
@@ -84,7 +84,7 @@ static struct legal_cache *cache_of(struct as_history *h)
 		h->cache = as_xcalloc(1, sizeof(*h->cache));
 		h->cache_free = cache_free;
 	}
-	/* Operations added since may widen a window that ended with the last of them. */
+	/* Operations that were added since may allow more at a moment that was the last one. */
 	if (h->cache->ops != h->ops->n) {
 		cache_clear(h->cache);
 		h->cache->ops = h->ops->n;
@@ -154,7 +154,7 @@ static bool recall(const struct legal_cache *c, const struct remembered *key,
 
 /* ---- Judging ---- */
 
-/* Options may have changed on the way: of those since everything was stable last, the weakest. */
+/* Mount options may have changed: the weakest policy since everything was stable last. */
 static struct as_policy policy_for(const struct as_legal_judge *j)
 {
 	const struct as_history *h = j->h;

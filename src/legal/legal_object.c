@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * legal_object: file systems that write single objects into a log on fsync (btrfs, f2fs): each
- * inode and each name is what it was at some moment since it was made stable itself.
+ * legal_object: file systems that write single objects into a log on fsync (btrfs, f2fs). Each
+ * inode and each name is what it was at some point since it was made stable itself.
  *
- * Method. The tree is walked from the root; the name of a node, in the directory it is in, tells
- * which of the model's inodes it can be: those that the name led to since it was stable last. It is
- * the first of them whose attributes and data fit.
- * What an fsync made stable, of a file or of a directory, is said in fsync.c. Rules
+ * Method. The tree is walked from the root. The name of a node, in its directory, tells which of
+ * the model's inodes it can be: those that the name led to since it was stable last. It is taken to
+ * be the first of them whose attributes and data match. What an fsync made stable, of a file or of
+ * a directory, is said in fsync.c. Rules
  *   1. From a sync on until the next fsync, the tree is of one moment: what is not fsynced is
  *      written as a whole (a commit, a checkpoint).
  *   2. A name that has been the same ever since it was stable is there and leads to the same inode.

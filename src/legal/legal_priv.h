@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* legal_priv: what the rules have in common. Only legal*.c include it. */
+/* legal_priv: what the rules have in common. Only files of this room include it. */
 #ifndef AS_LEGAL_LEGAL_PRIV_H
 #define AS_LEGAL_LEGAL_PRIV_H
 
@@ -24,7 +24,7 @@ struct as_legal_judge {
 enum as_legal_fault_kind {
 	FAULT_SHORT,
 	FAULT_LONG,
-	FAULT_SIZE, /* some other size it never had */
+	FAULT_SIZE, /* another size that it never had */
 	FAULT_OLD, /* what it held before it was made stable */
 	FAULT_ZEROS,
 	FAULT_OTHER, /* data of another file */
@@ -38,8 +38,8 @@ struct as_legal_fault {
 	uint32_t ino;
 	uint64_t at; /* byte; or the size found */
 	uint64_t want_lo, want_hi; /* sizes allowed */
-	const struct as_history_promise
-		*by; /* that makes it wrong; NULL: it would be wrong at any time */
+	/* The promise that is broken; NULL: it would be wrong at any time. */
+	const struct as_history_promise *by;
 	uint32_t other; /* FAULT_OTHER: whose */
 };
 
@@ -69,8 +69,8 @@ uint32_t as_fsync_untouched_since(const struct as_legal_judge *j, uint32_t ino,
 /* The last promise that covers all data of an inode; NULL: none, since the beginning. */
 const struct as_history_promise *as_legal_data_promise(const struct as_legal_judge *j,
 						       uint32_t ino);
-/* Whether a regular file's size and contents may be what `node` has. meta: the point that names and
- * attributes show, or NO_POINT where each object stands for itself. */
+/* Whether a regular file's size and contents may be what `node` has. meta: the point whose names
+ * and attributes the tree shows, or NO_POINT where each object is of a point of its own. */
 bool as_legal_data_ok(const struct as_legal_judge *j, uint32_t ino, const struct as_tree_node *node,
 		      uint32_t meta, struct as_legal_fault *fault);
 
@@ -82,14 +82,14 @@ bool as_legal_repair(struct as_legal_judge *j);
 
 /* ---- legal_words.c ---- */
 
-/* Starts a verdict: the rule and the operation. */
+/* Begins a verdict: the rule that is broken, and the operation. */
 void as_legal_broken(struct as_legal_judge *j, enum as_rule rule, size_t op, const char *signature);
 /* "after fsync of /a/f at op 7, " */
 void as_legal_after(struct as_legal_judge *j, const struct as_history_promise *promise);
 void as_legal_say_fault(struct as_legal_judge *j, const struct as_legal_fault *fault,
 			uint32_t node);
-/* "/a/f must exist; recovered tree has no /a": the inode as it is at a point is not in the tree as
- * it should be. False: it is, nothing was said. */
+/* "/a/f must exist; recovered tree has no /a": says how the tree differs from the inode at a point.
+ * False: it does not differ, and nothing was said. */
 bool as_legal_say_lack(struct as_legal_judge *j, uint32_t ino, uint32_t point);
 /* Link counts against names; true: fine. */
 bool as_legal_links_ok(struct as_legal_judge *j);

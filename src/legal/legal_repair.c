@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * legal_repair: file systems without a log (ext2, minix, vfat), of which a checker makes what it
- * can. What nobody touched since the last sync, and what was fsynced and not touched since, is as
- * it was; link counts add up. All else may be anything.
+ * legal_repair: file systems without a log (ext2, minix, vfat), which a checker repairs as well as
+ * it can. What nobody touched since the last sync, and what was fsynced and not touched since, is
+ * as it was; link counts add up. All else may be anything.
  *
  * A name is safe in a directory that nobody changed. In one that was changed, the checker may have
  * had to give up a name; what it led to must then be in lost+found, where the checker has one.
@@ -18,7 +18,7 @@ static bool same_attrs(const struct as_legal_judge *j, const struct as_history_v
 	struct as_history_version version = *v;
 	struct as_tree_node without = *node;
 
-	/* A directory's count, and that of what fsck gave a name, may be another. */
+	/* The link count of a directory, or of what the checker gave a name, may differ. */
 	version.nlink = without.nlink = 1;
 	return as_digest_eq(as_history_attrs_of_version(j->h, &version),
 			    as_history_attrs_of_node(j->h, &without));
@@ -93,7 +93,7 @@ static bool name_ok(struct as_legal_judge *j, const struct as_history_edge *edge
 		return !S_ISDIR(as_tree_at(j->tree, child)->mode) || dir_ok(j, ino, child);
 	}
 	if (!as_fsync_is_untouched(j, dir, j->synced)) {
-		/* Only a whole inode can be known again. */
+		/* Only an inode that nobody touched can be recognised. */
 		if (!j->policy.lost_found || as_fsync_untouched_since(j, ino, &by) == NO_POINT ||
 		    rescued(j, ino))
 			return true;
