@@ -22,7 +22,7 @@ bool as_crash_report_has(const struct as_crash_shared *sh, const char *signature
 	return false;
 }
 
-/* Which operation to point at, -1: none. */
+/* The operation that a finding names; -1: none. */
 static int64_t guilty(const struct as_recording *rec, struct as_moment m)
 {
 	if (m.begun > m.done && m.done < rec->n_ops)

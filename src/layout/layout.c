@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* layout: see layout.h. What is the same for all types of file systems. */
+/* layout: see layout.h. This part is the same for all types of file systems. */
 #include "layout/layout_priv.h"
 
 #include "base/array.h"
@@ -100,7 +100,7 @@ void as_layout_copy(struct as_layout *layout, uint64_t journal, uint64_t home)
 
 /* ---- Saying ---- */
 
-/* One block; *joined: it goes on what was said of the block before. */
+/* Says what one block is. */
 static bool say_block(struct as_layout *layout, uint64_t block, const unsigned char *data,
 		      struct as_buf *out)
 {
@@ -132,7 +132,7 @@ void as_layout_home(struct as_layout *layout, uint64_t home, struct as_buf *out)
 		as_buf_addf(out, "block %llu", (unsigned long long)home);
 }
 
-/* Blocks of a file's data that follow each other there, as one: how many. */
+/* How many blocks from `block` on follow each other in the same file. */
 static uint64_t say_data(const struct as_layout *layout, uint64_t block, uint64_t end,
 			 struct as_buf *out)
 {
@@ -156,7 +156,7 @@ bool as_layout_say(struct as_layout *layout, uint64_t off, uint64_t len, const u
 	bool said = false;
 
 	for (uint64_t block = first; block < end && block < layout->n_blocks; block += n) {
-		/* What only part of was written cannot speak for itself. */
+		/* The data tells what a block is only where the whole block was written. */
 		bool whole = block * bytes >= off && (block + 1) * bytes <= off + len;
 
 		n = 1;

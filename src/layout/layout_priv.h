@@ -22,7 +22,7 @@ struct as_layout {
 	uint64_t n_blocks;
 	struct as_layout_block *block;
 	struct as_arena arena;
-	/* Says what the data of a block tells of itself; false: nothing. */
+	/* Says what can be told from the data of a block itself; false: nothing. */
 	bool (*reads)(struct as_layout *layout, uint64_t block, const unsigned char *data,
 		      struct as_buf *out);
 	/* Blocks of the journal, in order. */

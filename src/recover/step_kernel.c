@@ -24,7 +24,7 @@ uint32_t as_recover_kernel_ways(const struct as_fstype *type)
 	if (type->replayed_by_checker)
 		return checkers;
 	if (type->guarantee == AS_GUARANTEE_REPAIR && checkers)
-		/* What a machine does at boot may ask for a person: no way out for us. */
+		/* The checker that runs at boot may stop and ask for a person; nobody is here. */
 		return checkers & ~(1u << AS_WAY_QUICK) ? checkers & ~(1u << AS_WAY_QUICK)
 							: checkers;
 	return 1u << AS_WAY_MOUNT | (type->checker_replays ? checkers : 0);

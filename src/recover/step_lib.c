@@ -43,7 +43,7 @@ struct lib_work {
 	struct as_stepped *out;
 	struct as_chooser *chooser;
 	struct as_host_mem *host;
-	struct as_bd *bd; /* the disk, with what is to be seen and to fail */
+	struct as_bd *bd; /* the disk, beneath a log and a read that fails where asked for */
 	struct as_vfs *vfs;
 };
 
@@ -65,7 +65,7 @@ static bool ended_errno(struct lib_work *w, enum as_recovery_end end, const char
 	return ended(w, end, doing, why);
 }
 
-/* Memory it kept or spoilt. */
+/* Whether the library leaked or overwrote memory. */
 static bool sound(struct lib_work *w, const char *doing)
 {
 	enum as_finding_kind kind;
@@ -133,7 +133,7 @@ static bool mount_and_read(struct lib_work *w)
 	return read;
 }
 
-/* A file system that is full, or whose paths are at their limit, may say so. */
+/* Errors of a file system that is full, or of a path at its limit. */
 static bool may_refuse(int err)
 {
 	return err == ENOSPC || err == EDQUOT || err == ENAMETOOLONG || err == EEXIST ||
@@ -205,7 +205,7 @@ static void go_mount(struct lib_work *w)
 	w->vfs = NULL;
 }
 
-/* The full checker has nothing to find. */
+/* The full checker must find nothing. */
 static bool stays_sound(struct lib_work *w)
 {
 	struct as_mount_args args = mount_args(w);

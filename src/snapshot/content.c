@@ -2,11 +2,12 @@
 /*
  * content: see content.h.
  *
- * Method. Words are looked at one by one. A word whose key is that of the running piece belongs to
- * it; two words in a row with the same key begin a new one; zeros are zeros. What is left are
- * bytes: at their front the running piece may go on for a few, at their back the next one may begin
- * earlier. Data arrives in parts of fixed size, each recognised by itself and joined with what came
- * before where kind and key agree: the same bytes always give the same pieces.
+ * Method. Words are looked at one by one. A word that has the key of the current piece belongs to
+ * it; two words in a row with the same key begin a new piece; zeros are a piece of their own. What
+ * is left are bytes: the first few of them may still belong to the current piece, and the last few
+ * to the next one. Data arrives in parts of fixed size. Each part is recognised by itself, and
+ * joined with what came before where kind and key are the same: so equal bytes always give equal
+ * pieces.
  */
 #include "snapshot/content.h"
 
@@ -71,7 +72,7 @@ static void grow_bytes(struct as_content_maker *m, const unsigned char *data, si
 	grow(m, AS_PIECE_BYTES, 0, len);
 }
 
-/* How many of the next len (at most 8) bytes go on with the running piece. */
+/* How many of the next len (at most 8) bytes continue the current piece. */
 static size_t goes_on(const struct as_content_piece *last, uint64_t at, const unsigned char *data,
 		      size_t len)
 {
@@ -87,7 +88,7 @@ static size_t goes_on(const struct as_content_piece *last, uint64_t at, const un
 	return n;
 }
 
-/* Bytes that are no words of anything known. */
+/* Adds bytes that are neither zeros nor words of a pattern. */
 static void add_odd(struct as_content_maker *m, const unsigned char *data, size_t len)
 {
 	const struct as_content_piece *last = last_piece(m);
@@ -98,7 +99,7 @@ static void add_odd(struct as_content_maker *m, const unsigned char *data, size_
 	grow_bytes(m, data + n, len - n);
 }
 
-/* A run begins here: bytes right before it may belong to it already. */
+/* A run begins here: the bytes right before it may belong to it, too. */
 static void begin(struct as_content_maker *m, enum as_piece_kind kind, uint64_t key)
 {
 	struct as_content_piece *last = last_piece(m);

@@ -19,8 +19,8 @@
 #define LIST_BYTES 32768
 #define PROBE_NAME "assay.probe"
 
-/* A path as a call takes it. One that is too long goes through a descriptor of a directory on its
- * way. */
+/* A path for a system call. One that is too long begins at a descriptor of a directory on its way.
+ */
 struct tree_cwd_name {
 	const char *path;
 	char *text; /* allocated, or NULL */
