@@ -164,7 +164,7 @@ static void note_then(const struct as_flight *flight, struct as_problem *problem
 }
 
 /* False: no state was in flight, or there is no more room: it is no use to go on. */
-static bool found_dead(struct child_judging *j, const struct as_ended *ended)
+static bool report_death(struct child_judging *j, const struct as_ended *ended)
 {
 	const struct as_crash_args *args = j->args;
 	struct as_flight *flight = &args->shared->flight;
@@ -208,7 +208,7 @@ static int judge_all(const struct as_crash_args *args, const struct as_recording
 	for (unsigned deaths = 0; deaths < AS_CRASH_DEATHS_MAX && !sh->judged && !rc; deaths++) {
 		sh->flight.state.view = 0;
 		rc = as_spawn_fork(judge_child, &j, deadline, &sh->flight.alive, &ended, err);
-		if (!rc && !sh->judged && !found_dead(&j, &ended))
+		if (!rc && !sh->judged && !report_death(&j, &ended))
 			break;
 	}
 	if (!rc && !sh->judged && !sh->n_reports)
@@ -226,8 +226,8 @@ static void step(void *ctx, int64_t op)
 	sh->flight.alive++;
 }
 
-static void found_wrong_answer(const struct as_crash_args *args,
-			       const struct as_recording *recording)
+static void report_wrong_answer(const struct as_crash_args *args,
+				const struct as_recording *recording)
 {
 	struct as_problem problem = { 0 };
 
@@ -259,7 +259,7 @@ int as_crash_child(void *ctx)
 	if (!sh->tool_rc) {
 		sh->recorded = true;
 		if (recording.wrong)
-			found_wrong_answer(args, &recording);
+			report_wrong_answer(args, &recording);
 		sh->tool_rc = judge_all(args, &recording, &sh->tool_err);
 	}
 	as_recording_free(&recording);

@@ -169,7 +169,8 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 }
 
 /* The child ended while the workload ran: the target died without any power cut. */
-static void found_dead(struct as_crasher *c, const struct as_seq *seq, const struct as_ended *ended)
+static void report_death(struct as_crasher *c, const struct as_seq *seq,
+			 const struct as_ended *ended)
 {
 	struct as_crash_shared *sh = c->shared;
 	struct as_crash_report *f = &sh->reports[0];
@@ -262,7 +263,7 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 	if (rc)
 		return rc;
 	if (!sh->finished && !sh->recorded) {
-		found_dead(c, seq, &ended);
+		report_death(c, seq, &ended);
 	} else if (!sh->finished) {
 		return as_fail(err, AS_EIO, "%s: the process that judges crash states ended early",
 			       name);

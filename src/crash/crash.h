@@ -44,7 +44,7 @@ enum as_prune_rule {
 
 struct as_crash_options {
 	uint32_t views; /* mask; 0: all */
-	struct as_perm_options perm; /* sector 0: as disks have it that the target is made for */
+	struct as_perm_options perm; /* sector_bytes 0: by the kind of target */
 	uint32_t ways; /* mask; 0: mount and full, where the target has them */
 	unsigned again; /* how many power cuts in a row during recovery */
 	unsigned prune; /* mask of enum as_prune_rule */

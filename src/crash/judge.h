@@ -61,7 +61,8 @@ struct as_judge_args {
 	struct as_flight_spot resume_after;
 };
 
-/* All states of all views, from the easiest on; or the one that options->spot names. */
+/* Judges all states of all views, beginning with the easiest view; or the one state that
+ * options->spot names. */
 AS_MUST_CHECK int as_judge_all(const struct as_judge_args *args, struct as_err *err);
 
 /* The latest moment at which the power can have failed at a cut, in a view. */

@@ -89,19 +89,19 @@ void as_perm_free(struct as_perm *perm); /* takes NULL */
 size_t as_perm_cuts(const struct as_perm *perm); /* at least 1 */
 struct as_perm_cut as_perm_cut(const struct as_perm *perm, size_t cut);
 
-/* The states of a view at a cut follow. Without `all` those are left out that an earlier cut had
- * already, because the last write is not in them: right where what is allowed can only have grown
- * since. */
+/* Begins with the states of a view at a cut. Without `all`, states without the last write are left
+ * out: an earlier cut had them. That is right where no less is allowed now than at that cut. */
 void as_perm_begin(struct as_perm *perm, enum as_view view, size_t cut, bool all);
-/* False: that was the last. */
+/* The next state. False: there are no more. */
 bool as_perm_next(struct as_perm *perm, struct as_perm_state *state);
 
-/* The disk of the state that next() or pick() gave last; the caller's. */
+/* The disk of the state that next() or pick() gave last; the caller frees it. */
 struct as_disk *as_perm_disk(struct as_perm *perm);
 
 /* The units kept in that state, from 1: "none", "all", "1,3-5". */
 void as_perm_print_units(const struct as_perm *perm, struct as_buf *out);
-/* Makes it that state: as printed, of a view at a cut. False: there are no such units. */
+/* Goes to the state with these units, as printed, of a view at a cut. False: there are no such
+ * units. */
 bool as_perm_pick(struct as_perm *perm, enum as_view view, size_t cut, const char *units,
 		  struct as_perm_state *state);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * recrash: see recrash.h. The crash states of a recovery are those of its record (perm.h), in the
- * same views, from the easiest on. Each is recovered by the same way; depth 2 does the same to
- * that recovery.
+ * same views, beginning with the easiest. Each is recovered by the same way; at depth 2, that
+ * recovery is interrupted, too.
  *
  * A power cut after the checker's last write must leave a disk on which it finds nothing more: by
  * then it has said that all is well.
