@@ -90,7 +90,7 @@ UNUSED static void rig_crash(struct crash_rig *rig, const char *workload)
 	as_seq_free(seq);
 }
 
-/* One run from nothing to nothing; what it found stays to be looked at. */
+/* Opens, runs and closes; what was found stays until rig_forget(). */
 UNUSED static void rig_once(struct crash_rig *rig, const char *spec, const char *params,
 			    const char *workload)
 {

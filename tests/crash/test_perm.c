@@ -247,7 +247,7 @@ static void test_exhaustive(void **state)
 	free(want);
 }
 
-/* What a cut leaves out because an earlier one had it, an earlier one had. */
+/* Every state that a cut leaves out is a state of an earlier cut. */
 static void test_nothing_is_lost(void **state)
 {
 	struct as_perm_options o = { .t = 12, .trials = 0, .sector_bytes = 512 };
@@ -293,7 +293,7 @@ static void test_torn(void **state)
 		assert_true(has(any, as_hash(disk, BYTES)));
 		assert_int_equal(has(left, as_hash(disk, BYTES)), !(mask & (mask + 1)));
 	}
-	/* A flush is nothing that can be torn. */
+	/* A flush cannot be torn. */
 	left->n = 0;
 	take_all(perm, AS_VIEW_SYNC_LEFT, 3, true, left);
 	take_all(perm, AS_VIEW_SYNC_SECTORS, 3, true, left);

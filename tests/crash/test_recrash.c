@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Power cuts during recovery: what the three rules leave out, each alone; that what they leave out
- * does not matter; and recoveries that were cut off twice.
+ * Power cuts during recovery: what each of the three rules leaves out; that what they leave out
+ * does not matter; and recoveries that are interrupted twice.
  */
 #include "../disk/disk_test.h"
 #include "crash_rig.h"
@@ -160,7 +160,7 @@ static void test_same_findings(void **state)
 	}
 }
 
-/* Cut off, begun again, cut off again. */
+/* A recovery that is interrupted, begun again, and interrupted again. */
 static void test_twice(void **state)
 {
 	struct crash_rig once, twice;
