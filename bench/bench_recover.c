@@ -24,7 +24,7 @@
 #include "crash/crash.h"
 #include "disk/loop.h"
 #include "os/spawn.h"
-#include "recover/steps.h"
+#include "recover/step.h"
 #include "snapshot/tree.h"
 #include "snapshot/tree_cwd.h"
 #include "target/fresh.h"
@@ -333,27 +333,28 @@ struct memo_result {
 
 /* Of a disk and all three checkers. */
 static double check_all(struct crashed *c, struct as_disk **disks, size_t n, enum as_memo_mode mode,
-			struct as_steps_stats *stats)
+			struct as_step_stats *stats)
 {
-	const struct as_steps_options options = { .memo = mode };
-	struct as_steps *steps = as_steps_new(c->type, &options);
+	const struct as_recover_options options = { .memo = mode };
+	struct as_recoverer *recoverer = as_recoverer_kernel(c->type, &options);
 	struct as_stepped stepped;
 	struct as_err err;
 	int64_t start_us;
 
 	/* The program is loaded before the clock starts. */
-	as_assert(!as_step(steps, AS_STEP_FULL, c->start, false, &stepped, &err));
+	as_assert(!as_step(recoverer, AS_STEP_FULL, c->start, AS_STEP_WANT_DISK, &stepped, &err));
 	as_stepped_free(&stepped);
 	start_us = as_now_us();
 	for (size_t i = 0; i < n; i++)
 		for (enum as_step step = AS_STEP_QUICK; step <= AS_STEP_FULL; step++) {
-			as_assert(!as_step(steps, step, disks[i], false, &stepped, &err));
+			as_assert(!as_step(recoverer, step, disks[i], AS_STEP_WANT_DISK, &stepped,
+					   &err));
 			as_assert(stepped.end == AS_RECOVERED);
 			as_stepped_free(&stepped);
 		}
 	start_us = as_now_us() - start_us;
-	*stats = as_steps_stats(steps);
-	as_steps_free(steps);
+	*stats = as_recoverer_stats(recoverer);
+	as_recoverer_free(recoverer);
 	return (double)start_us / (double)n;
 }
 
@@ -361,7 +362,7 @@ static int memo_inside(void *ctx)
 {
 	struct memo_result *r = ctx;
 	struct as_disk *disks[4 * MEMO_STATES];
-	struct as_steps_stats stats;
+	struct as_step_stats stats;
 	struct crashed c;
 	size_t n;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * boxed: see box.h. The shared memory of a crash run, then a witness (disk/witness.h): it is empty
- * but while a disk is recovered, and then holds in what that differs from the disk that every
- * workload began with.
+ * boxed: see boxed.h. After the shared memory of a crash run comes a witness (disk/witness.h).
+ * While a disk is recovered it holds in what that disk differs from the one that every workload
+ * began with; otherwise it is empty.
  */
 #include "crash/boxed.h"
 
@@ -101,14 +101,6 @@ static void describe_spot(const char *what, const struct as_crash_spot *spot, st
 		    spot->units);
 }
 
-static bool take_spot(const struct as_flight_spot *from, struct as_crash_spot *to)
-{
-	to->view = from->view;
-	to->cut = from->cut;
-	snprintf(to->units, sizeof(to->units), "#%llu", (unsigned long long)from->index);
-	return to->view && to->view < AS_VIEWS;
-}
-
 static void at_state(const struct as_flight *flight, struct as_crash_options *o,
 		     struct as_boxed_place *place)
 {
@@ -117,8 +109,8 @@ static void at_state(const struct as_flight *flight, struct as_crash_options *o,
 
 	o->way = (enum as_way)way;
 	describe_spot("power cut", &o->spot, &place->detail);
-	for (unsigned i = 0; i < AS_CRASH_AGAIN_MAX && take_spot(&flight->then[i], &o->then[i]);
-	     i++)
+	for (unsigned i = 0;
+	     i < AS_CRASH_AGAIN_MAX && as_spot_of_flight(&flight->then[i], &o->then[i]); i++)
 		describe_spot("and again during recovery", &o->then[i], &place->detail);
 	as_buf_addf(&place->detail, "    recovery by %s\n", as_way_name(o->way));
 	as_buf_addf(&place->about, "recovery by %s", as_way_name(o->way));
@@ -141,7 +133,7 @@ bool as_crash_where(const struct as_boxed *boxed, struct as_box_state *state,
 				   &o, NULL))
 		return false;
 	place->ops = sh->ops < seq->n ? sh->ops : seq->n;
-	if (sh->recorded && take_spot(&sh->flight.state, &o.spot)) {
+	if (sh->recorded && as_spot_of_flight(&sh->flight.state, &o.spot)) {
 		at_state(&sh->flight, &o, place);
 		place->disk = kept_disk(boxed, state);
 	} else if (!sh->recorded && op >= 0 && op < (int64_t)seq->n) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* child: see inside.h. */
+/* child: see child.h. */
 #include "crash/child.h"
 
 #include "crash/boxed.h"
 #include "os/spawn.h"
-#include "recover/recover_kernel.h"
+#include "recover/recover.h"
 #include "run/child.h"
 #include "target/fstype.h"
 
@@ -15,33 +15,33 @@
 struct child_judging {
 	const struct as_crash_args *args;
 	const struct as_recording *recording;
-	struct as_crash_keeper *keeper; /* NULL: nobody watches from outside */
-	struct as_flight_spot behind;
+	struct as_crash_keeper *keeper; /* NULL: not in a sandbox */
+	struct as_flight_spot resume_after;
 	struct as_recoverer *recoverer; /* in the process that judges */
 };
 
 /* ---- Judging, in a process of its own -------------------------------------------------------- */
 
-static bool found(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
-		  const struct as_problem *wrong)
+static bool report(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
+		   const struct as_problem *problem)
 {
 	struct child_judging *j = ctx;
 
-	return as_crash_found(j->args, j->recording, perm, state, wrong, j->recoverer);
+	return as_crash_report_add(j->args, j->recording, perm, state, problem, j->recoverer);
 }
 
-static bool known(void *ctx, const struct as_problem *wrong)
+static bool known(void *ctx, const struct as_problem *problem)
 {
 	struct child_judging *j = ctx;
 
-	return as_crash_found_already(j->args->shared, as_buf_str(&wrong->signature));
+	return as_crash_report_has(j->args->shared, as_buf_str(&problem->signature));
 }
 
 static void recovers(void *ctx, struct as_disk *disk)
 {
 	struct child_judging *j = ctx;
 
-	/* What the target says belongs to one disk. */
+	/* The log holds only what the target said about the current disk. */
 	j->args->shared->log.total_bytes = 0;
 	if (j->keeper)
 		as_crash_keep(j->keeper, disk);
@@ -52,10 +52,10 @@ static int make_recoverer(const struct as_crash_args *args, struct as_recoverer 
 {
 	const struct as_fstype *type = as_target_fstype(args->target);
 	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
-	/* A checker that hangs is to be told from a kernel that does: it comes first. */
-	struct as_steps_options steps = { .mount_opts = as_target_opts(args->target),
-					  .deadline_ms = deadline / 2,
-					  .memo = args->options->memo };
+	/* The checker's deadline is the shorter one: so its hang is not taken for the kernel's. */
+	struct as_recover_options options = { .mount_opts = as_target_opts(args->target),
+					      .deadline_ms = deadline / 2,
+					      .memo = args->options->memo };
 
 	*recoverer = NULL;
 	if (type && type->server)
@@ -64,23 +64,23 @@ static int make_recoverer(const struct as_crash_args *args, struct as_recoverer 
 			"target %s: the kernel tells a FUSE server nothing of sync, so there "
 			"is nothing to be promised",
 			as_target_spec(args->target));
-	*recoverer = type ? as_recoverer_kernel(type, &steps)
-			  : as_recoverer_lib(args->target, args->run->seed, args->options->memo,
-					     &args->shared->log);
+	*recoverer = type ? as_recoverer_kernel(type, &options)
+			  : as_recoverer_lib(args->target, args->run->seed, &args->shared->log,
+					     &options);
 	return 0;
 }
 
-/* Those that were asked for and are not there would be left out without a word. */
+/* Ways that were asked for and do not exist are an error; else they would be left out silently. */
 static int check_ways(const struct as_crash_args *args, const struct as_recoverer *recoverer,
 		      struct as_err *err)
 {
 	struct as_buf there = { 0 }, asked = { 0 };
-	uint32_t missing = args->options->ways & ~recoverer->ways;
+	uint32_t missing = args->options->ways & ~as_recoverer_ways(recoverer);
 	int rc = 0;
 
 	if (missing) {
 		as_ways_print(missing, &asked);
-		as_ways_print(recoverer->ways, &there);
+		as_ways_print(as_recoverer_ways(recoverer), &there);
 		rc = as_fail(err, AS_EUSE, "target %s: it cannot be recovered by %s, only by %s",
 			     as_target_spec(args->target), as_buf_str(&asked), as_buf_str(&there));
 	}
@@ -96,7 +96,7 @@ static bool ways_agree(const struct as_target *target)
 	return !type || type->guarantee != AS_GUARANTEE_REPAIR;
 }
 
-/* Thousands of recoveries take and give back the same memory: it is not handed to the kernel in
+/* Thousands of recoveries allocate and free the same memory: it is not given back to the kernel in
  * between. */
 static void keep_memory(void)
 {
@@ -105,7 +105,7 @@ static void keep_memory(void)
 	mallopt(M_TOP_PAD, 4 << 20);
 }
 
-static int judge_inside(void *ctx)
+static int judge_child(void *ctx)
 {
 	struct child_judging *j = ctx;
 	struct as_crash_shared *sh = j->args->shared;
@@ -113,14 +113,14 @@ static int judge_inside(void *ctx)
 	struct as_judge_args args = { .recording = j->recording,
 				      .options = j->args->options,
 				      .ways_agree = ways_agree(j->args->target),
-				      .seen = j->args->seen,
+				      .dedup = j->args->dedup,
 				      .flight = &sh->flight,
 				      .counts = &sh->counts,
-				      .found = found,
+				      .report = report,
 				      .known = known,
 				      .recovers = recovers,
 				      .ctx = j,
-				      .behind = j->behind };
+				      .resume_after = j->resume_after };
 
 	as_child_settle();
 	keep_memory();
@@ -142,7 +142,7 @@ static int judge_inside(void *ctx)
 
 /* ---- Deaths ---------------------------------------------------------------------------------- */
 
-/* The state in flight, made again from its numbers. */
+/* Makes the state in flight again from its numbers. */
 static bool perm_at_flight(struct child_judging *j, struct as_perm *perm,
 			   struct as_perm_state *state)
 {
@@ -157,26 +157,20 @@ static bool perm_at_flight(struct child_judging *j, struct as_perm *perm,
 	return false;
 }
 
-static void note_then(const struct as_flight *flight, struct as_problem *wrong)
+static void note_then(const struct as_flight *flight, struct as_problem *problem)
 {
-	for (unsigned i = 0; i < AS_CRASH_AGAIN_MAX && flight->then[i].view; i++) {
-		struct as_crash_spot *spot = &wrong->then[i];
-
-		spot->view = flight->then[i].view;
-		spot->cut = flight->then[i].cut;
-		snprintf(spot->units, sizeof(spot->units), "#%llu",
-			 (unsigned long long)flight->then[i].index);
-	}
+	for (unsigned i = 0; i < AS_CRASH_AGAIN_MAX && flight->then[i].view; i++)
+		(void)as_spot_of_flight(&flight->then[i], &problem->then[i]);
 }
 
-/* False: nobody was in flight; it is no use to go on. */
-static bool found_dead(struct child_judging *j, const struct as_ended *ended)
+/* False: no state was in flight, or there is no more room: it is no use to go on. */
+static bool report_death(struct child_judging *j, const struct as_ended *ended)
 {
 	const struct as_crash_args *args = j->args;
 	struct as_flight *flight = &args->shared->flight;
 	struct as_perm *perm =
 		as_perm_new(j->recording->log, j->recording->start, &args->options->perm);
-	struct as_problem wrong = { 0 };
+	struct as_problem problem = { 0 };
 	struct as_perm_state state;
 	char why[96];
 	bool at = perm_at_flight(j, perm, &state);
@@ -188,16 +182,16 @@ static bool found_dead(struct child_judging *j, const struct as_ended *ended)
 	else
 		snprintf(why, sizeof(why), "did not come back");
 	if (at) {
-		(void)as_problem_set(&wrong,
+		(void)as_problem_set(&problem,
 				     ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
 				     (enum as_way)flight->way, "recovery", why);
-		wrong.moment = as_judge_moment(j->recording, perm, state.view, state.cut);
-		note_then(flight, &wrong);
-		if (!as_crash_found_already(args->shared, as_buf_str(&wrong.signature)))
-			at = as_crash_found(args, j->recording, perm, &state, &wrong, NULL);
-		j->behind = flight->state;
+		problem.moment = as_judge_moment(j->recording, perm, state.view, state.cut);
+		note_then(flight, &problem);
+		if (!as_crash_report_has(args->shared, as_buf_str(&problem.signature)))
+			at = as_crash_report_add(args, j->recording, perm, &state, &problem, NULL);
+		j->resume_after = flight->state;
 	}
-	as_problem_free(&wrong);
+	as_problem_free(&problem);
 	as_perm_free(perm);
 	return at;
 }
@@ -213,11 +207,11 @@ static int judge_all(const struct as_crash_args *args, const struct as_recording
 
 	for (unsigned deaths = 0; deaths < AS_CRASH_DEATHS_MAX && !sh->judged && !rc; deaths++) {
 		sh->flight.state.view = 0;
-		rc = as_spawn_fork(judge_inside, &j, deadline, &sh->flight.alive, &ended, err);
-		if (!rc && !sh->judged && !found_dead(&j, &ended))
+		rc = as_spawn_fork(judge_child, &j, deadline, &sh->flight.alive, &ended, err);
+		if (!rc && !sh->judged && !report_death(&j, &ended))
 			break;
 	}
-	if (!rc && !sh->judged && !sh->n_found)
+	if (!rc && !sh->judged && !sh->n_reports)
 		rc = as_fail(err, AS_EIO, "the process that judges crash states ended early");
 	return rc ? rc : sh->tool_rc;
 }
@@ -232,18 +226,18 @@ static void step(void *ctx, int64_t op)
 	sh->flight.alive++;
 }
 
-static void found_wrong_answer(const struct as_crash_args *args,
-			       const struct as_recording *recording)
+static void report_wrong_answer(const struct as_crash_args *args,
+				const struct as_recording *recording)
 {
-	struct as_problem wrong = { 0 };
+	struct as_problem problem = { 0 };
 
-	(void)as_problem_set(&wrong, recording->kind, AS_WAY_MOUNT, "without a power cut",
+	(void)as_problem_set(&problem, recording->kind, AS_WAY_MOUNT, "without a power cut",
 			     as_buf_str(&recording->why));
-	(void)as_crash_found(args, recording, NULL, NULL, &wrong, NULL);
-	as_problem_free(&wrong);
+	(void)as_crash_report_add(args, recording, NULL, NULL, &problem, NULL);
+	as_problem_free(&problem);
 }
 
-int as_crash_inside(void *ctx)
+int as_crash_child(void *ctx)
 {
 	const struct as_crash_args *args = ctx;
 	struct as_crash_shared *sh = args->shared;
@@ -265,7 +259,7 @@ int as_crash_inside(void *ctx)
 	if (!sh->tool_rc) {
 		sh->recorded = true;
 		if (recording.wrong)
-			found_wrong_answer(args, &recording);
+			report_wrong_answer(args, &recording);
 		sh->tool_rc = judge_all(args, &recording, &sh->tool_err);
 	}
 	as_recording_free(&recording);

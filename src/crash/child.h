@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * child: the child that records a workload and judges its crash states, and the memory it shares
- * with the parent. It forks once more to judge: a file system that dies or hangs there costs that
- * process, and the next one goes on behind the state that killed it, with the same record.
+ * with the parent. It forks once more to judge: a file system that dies or hangs there takes only
+ * that process with it, and the next one resumes after the state that killed it, with the same
+ * record.
  */
 #ifndef AS_CRASH_CHILD_H
 #define AS_CRASH_CHILD_H
@@ -10,14 +11,15 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "crash/crash.h"
+#include "crash/dedup.h"
 #include "crash/judge.h"
-#include "crash/seen.h"
 #include "target/host.h"
 
-#define AS_CRASH_FOUND_MAX 16
-#define AS_CRASH_DEATHS_MAX 16 /* of one workload; behind that it is given up */
+#define AS_CRASH_REPORTS_MAX 16
+#define AS_CRASH_DEATHS_MAX 16 /* of one workload, which is then given up */
 
-struct as_crash_problem {
+/* A problem as the parent is told of it (report.c). */
+struct as_crash_report {
 	enum as_finding_kind kind;
 	int64_t op; /* -1: none */
 	char summary[2048], detail[16384], signature[1024], params[AS_RUN_SCENARIO_MAX - 8];
@@ -34,8 +36,8 @@ struct as_crash_shared {
 	int tool_rc;
 	struct as_err tool_err;
 	uint64_t disk_end; /* of what is in disk_fd */
-	unsigned n_found;
-	struct as_crash_problem found[AS_CRASH_FOUND_MAX];
+	unsigned n_reports;
+	struct as_crash_report reports[AS_CRASH_REPORTS_MAX];
 };
 
 struct as_crash_args {
@@ -44,19 +46,20 @@ struct as_crash_args {
 	const struct as_crash_options *options;
 	struct as_run_fresh fresh;
 	const struct as_seq *seq;
-	struct as_seen *seen;
+	struct as_dedup *dedup;
 	struct as_crash_shared *shared;
 	int disk_fd;
 };
 
 /* For as_spawn_fork(). */
-int as_crash_inside(void *args);
+int as_crash_child(void *args);
 
-/* Adds what was found in a state; false: there is no more room, or nothing else is looked for. The
- * recoverer, to tell what recovery does; NULL: it is not to be tried again. */
-bool as_crash_found(const struct as_crash_args *args, const struct as_recording *recording,
-		    struct as_perm *perm, const struct as_perm_state *state,
-		    const struct as_problem *wrong, struct as_recoverer *recoverer);
-bool as_crash_found_already(const struct as_crash_shared *shared, const char *signature);
+/* Adds a report of a problem with a state; false: there is no more room, or nothing else is looked
+ * for. perm and state are NULL where the problem is one of the recording. recoverer: see story.h.
+ */
+bool as_crash_report_add(const struct as_crash_args *args, const struct as_recording *recording,
+			 struct as_perm *perm, const struct as_perm_state *state,
+			 const struct as_problem *problem, struct as_recoverer *recoverer);
+bool as_crash_report_has(const struct as_crash_shared *shared, const char *signature);
 
 #endif

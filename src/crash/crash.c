@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * crash: the parent's side of a crash run: the fresh file system (made by run/exec.c), a child for
- * each workload (inside.c), and what is said of it.
+ * each workload (child.c), and what is said of it.
  */
 #include "crash/crash.h"
 
@@ -21,8 +21,8 @@
 
 #define SMALL_BYTES ((uint64_t)1 << 20)
 
-/* What a disk writes whole, unless told otherwise. File systems of the kernel are made for today's
- * disks: ext4, say, relies on its superblock of 1 KiB to be written whole. */
+/* What a disk writes as a whole by default. File systems of the kernel are made for today's disks:
+ * ext4, for example, relies on its superblock of 1 KiB to be written as a whole. */
 #define SECTOR_KERNEL_BYTES 4096u
 #define SECTOR_LIBRARY_BYTES 512u
 
@@ -32,7 +32,7 @@ struct as_crasher {
 	struct as_crash_options options;
 	struct as_sink *sinks;
 	struct as_runner *runner;
-	struct as_seen *seen;
+	struct as_dedup *dedup;
 	struct as_crash_shared *shared;
 	int disk_fd;
 };
@@ -54,7 +54,7 @@ static int vet(const struct as_target *target, const struct as_crash_options *o,
 	return 0;
 }
 
-/* A small disk has all that a large one has, and is recovered sooner. */
+/* A small disk has all that a large one has, and is recovered faster. */
 uint64_t as_crash_disk_bytes(const struct as_target *target)
 {
 	const struct as_target_ops *ops = as_target_library(target);
@@ -83,14 +83,14 @@ int as_crasher_new(const struct as_target *target, const struct as_run_options *
 		c->options.perm.sector_bytes =
 			as_target_fstype(target) ? SECTOR_KERNEL_BYTES : SECTOR_LIBRARY_BYTES;
 	c->sinks = sinks;
-	c->seen = as_seen_new();
+	c->dedup = as_dedup_new();
 	c->disk_fd = memfd_create("assay-crash", MFD_CLOEXEC);
 	if (!rc && c->disk_fd < 0)
 		rc = as_fail_errno(err, errno, "cannot make a file in memory");
 	if (!rc)
 		rc = as_runner_new(target, &c->run, sinks, &c->runner, err);
 	if (!rc)
-		/* The runner has used the place before, to make the fresh disk. */
+		/* The runner has used that memory before, to make the fresh disk. */
 		c->shared = run->state ? as_crash_box_shared(run->state)
 				       : as_shared_alloc(sizeof(*c->shared));
 	if (rc) {
@@ -106,7 +106,7 @@ void as_crasher_free(struct as_crasher *c)
 	if (!c)
 		return;
 	as_runner_free(c->runner);
-	as_seen_free(c->seen);
+	as_dedup_free(c->dedup);
 	if (!c->run.state && c->shared)
 		as_shared_free(c->shared, sizeof(*c->shared));
 	if (c->disk_fd >= 0)
@@ -117,7 +117,7 @@ void as_crasher_free(struct as_crasher *c)
 /* ---- Findings -------------------------------------------------------------------------------- */
 
 /* NULL where there is none, or it cannot be read. */
-static struct as_disk *read_disk(struct as_crasher *c, const struct as_crash_problem *f,
+static struct as_disk *read_disk(struct as_crasher *c, const struct as_crash_report *f,
 				 struct as_chunks *store)
 {
 	struct as_buf image = { 0 };
@@ -132,7 +132,7 @@ static struct as_disk *read_disk(struct as_crasher *c, const struct as_crash_pro
 }
 
 static void emit(struct as_crasher *c, const struct as_seq *seq, const char *name,
-		 const struct as_crash_problem *f, const char *log)
+		 const struct as_crash_report *f, const char *log)
 {
 	struct as_buf workload = { 0 }, options = { 0 };
 	struct as_run_options run = c->run;
@@ -168,18 +168,19 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 	as_buf_free(&options);
 }
 
-/* A child that ended while the workload ran: the target died without any power cut. */
-static void found_dead(struct as_crasher *c, const struct as_seq *seq, const struct as_ended *ended)
+/* The child ended while the workload ran: the target died without any power cut. */
+static void report_death(struct as_crasher *c, const struct as_seq *seq,
+			 const struct as_ended *ended)
 {
 	struct as_crash_shared *sh = c->shared;
-	struct as_crash_problem *f = &sh->found[0];
+	struct as_crash_report *f = &sh->reports[0];
 	struct as_buf op = { 0 }, params = { 0 };
 	bool hung = ended->how == AS_END_DEADLINE;
 	const char *how = hung				? "did not come back"
 			  : ended->how == AS_END_SIGNAL ? as_signal_name(ended->status)
 							: "exit";
 
-	sh->n_found = 1;
+	sh->n_reports = 1;
 	memset(f, 0, sizeof(*f));
 	f->kind = hung ? AS_FIND_HANG : AS_FIND_SIGNAL;
 	f->op = sh->op;
@@ -220,27 +221,27 @@ static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended
 				      .options = &options,
 				      .fresh = as_runner_fresh(c->runner),
 				      .seq = seq,
-				      .seen = c->seen,
+				      .dedup = c->dedup,
 				      .shared = c->shared,
 				      .disk_fd = c->disk_fd };
 	unsigned deadline = c->run.deadline_ms ? c->run.deadline_ms : AS_RUN_DEADLINE_MS;
-	/* The judge has a deadline of its own; it must be the first to end. */
+	/* The process that judges has a deadline of its own, which must come first. */
 	struct as_spawn_limits limits = { .deadline_ms = deadline * 2,
 					  .alive = &c->shared->flight.alive,
 					  .stop = c->run.stop };
 	struct as_buf output = { 0 };
 	int rc;
 
-	/* Findings behind n_found were never touched. */
+	/* Reports from n_reports on were never touched. */
 	memset(c->shared, 0,
-	       offsetof(struct as_crash_shared, found) +
-		       c->shared->n_found * sizeof(c->shared->found[0]));
+	       offsetof(struct as_crash_shared, reports) +
+		       c->shared->n_reports * sizeof(c->shared->reports[0]));
 	if (ftruncate(c->disk_fd, 0))
 		return as_fail_errno(err, errno, "cannot empty a file in memory");
 	if (as_target_is_foreign(c->target))
-		rc = as_guard_fork(as_crash_inside, &args, &limits, &output, ended, err);
+		rc = as_guard_fork(as_crash_child, &args, &limits, &output, ended, err);
 	else
-		rc = as_spawn_fork_limited(as_crash_inside, &args, &limits, ended, err);
+		rc = as_spawn_fork_limited(as_crash_child, &args, &limits, ended, err);
 	as_host_log_add(&c->shared->log, as_buf_str(&output));
 	as_buf_free(&output);
 	return !rc && ended->how == AS_END_STOPPED ? as_fail(err, AS_ESTOP, "stopped") : rc;
@@ -262,7 +263,7 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 	if (rc)
 		return rc;
 	if (!sh->finished && !sh->recorded) {
-		found_dead(c, seq, &ended);
+		report_death(c, seq, &ended);
 	} else if (!sh->finished) {
 		return as_fail(err, AS_EIO, "%s: the process that judges crash states ended early",
 			       name);
@@ -272,11 +273,11 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 		return sh->tool_rc;
 	}
 	as_host_log_text(&sh->log, &log);
-	for (unsigned i = 0; i < sh->n_found; i++)
-		emit(c, seq, name, &sh->found[i], as_buf_str(&log));
+	for (unsigned i = 0; i < sh->n_reports; i++)
+		emit(c, seq, name, &sh->reports[i], as_buf_str(&log));
 	as_buf_free(&log);
 	result->ops = sh->ops;
-	result->findings = sh->n_found;
+	result->findings = sh->n_reports;
 	result->wall_us = as_now_us() - start_us;
 	return 0;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * crash: workloads on a target whose power fails. Each runs once, on a recorded disk; then every
- * disk that a power cut could have left (perm.h) is recovered (recover.h), and what comes out is
- * judged: is it a tree that was promised (legal.h), do all ways to recover give the same one, does
- * a power cut during the recovery change it (again.h)?
+ * crash: workloads on a target whose power fails. Each runs once, on a recorded disk. Then every
+ * disk that a power cut could have left (perm.h) is recovered (recover.h), and the result is
+ * judged: is it a tree that is allowed (legal.h), do all ways to recover give the same tree, does a
+ * power cut during the recovery change it (recrash.h)?
  *
- * A finding is told by its signature; each is reported once a workload, in the easiest view in
- * which it shows. Its options (run.h, `scenario`) hold what brings the very state back:
+ * A finding is recognised by its signature; each is reported once for a workload, in the easiest
+ * view in which it shows. Its options (run.h, `scenario`) hold what brings that state back:
  *
  *	crash:view=3,cut=12,units=1+4,way=mount,sig=1a2b3c4d
  *
- * Run with these, the state is made and judged again; where it does not show that finding (another
- * workload, while one is being reduced), all states of the views up to that one are searched for
- * it, and nothing else is reported.
+ * Run with these, the state is made and judged again. Where it does not show that finding (because
+ * the workload is another one, while it is being reduced), all states of the views up to that one
+ * are searched for it, and nothing else is reported.
  */
 #ifndef AS_CRASH_CRASH_H
 #define AS_CRASH_CRASH_H
@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "crash/perm.h"
+#include "crash/spot.h"
 #include "recover/memo.h"
 #include "recover/recover.h"
 #include "run/run.h"
@@ -28,62 +29,53 @@
 #include "work/seq.h"
 
 #define AS_CRASH_AGAIN_MAX 2u
-#define AS_CRASH_UNITS_MAX 72
 
 /* The rules by which a power cut during recovery need not be tried (FiSC section 6.1). */
 enum as_prune_rule {
 	AS_PRUNE_UNREAD = 1, /* it writes what recovery had not read */
 	AS_PRUNE_SAME = 2, /* it writes what was there */
-	AS_PRUNE_OWN = 4, /* recovery had read it, but only behind its own first write there */
-	/* No rule of the paper's, and no proof behind it: recoveries that write the same and end in
-	 * the same tree are disturbed once. Of crash states that differ in nothing else the one
-	 * that lacks most comes first. */
+	AS_PRUNE_OWN = 4, /* recovery had read it, but only after its own first write there */
+	/* This rule is not in the paper, and has no proof: of recoveries that write the same and
+	 * end in the same tree, only the first is disturbed. */
 	AS_PRUNE_TWIN = 8,
 	AS_PRUNE_ALL = 15,
-	AS_PRUNE_VERIFY = 16, /* what the rules would leave out is tried, and must change nothing */
-};
-
-/* One crash state, of a workload or (`then`) of a recovery. */
-struct as_crash_spot {
-	unsigned view; /* 0: none */
-	size_t cut;
-	char units[AS_CRASH_UNITS_MAX]; /* of perm.h, with '+' for ','; or "#INDEX" */
+	AS_PRUNE_VERIFY = 16, /* states that the rules leave out are tried all the same */
 };
 
 struct as_crash_options {
 	uint32_t views; /* mask; 0: all */
-	struct as_perm_options perm; /* sector 0: as disks have it that the target is made for */
-	uint32_t ways; /* mask; 0: mount and full, as far as the target knows them */
-	unsigned again; /* power cuts during recovery: how many in a row */
+	struct as_perm_options perm; /* sector_bytes 0: by the kind of target */
+	uint32_t ways; /* mask; 0: mount and full, where the target has them */
+	unsigned again; /* how many power cuts in a row during recovery */
 	unsigned prune; /* mask of enum as_prune_rule */
 	enum as_memo_mode memo;
-	bool faults; /* each read of each recovery fails once: see faults.h */
-	/* Of many workloads only each so manieth, by its digest, is seen in all views and with
-	 * power cuts during recovery: the others in the first two alone, which cost a tenth. 0: all
-	 * of them. */
+	bool faults; /* each read of each recovery fails once (faults.h) */
+	/* One workload in `every` (chosen by its digest) is tried in all views and with power cuts
+	 * during recovery. The others are tried only in the first two views, which costs a tenth.
+	 * 0: all workloads are tried in full. */
 	unsigned every;
 
-	/* What is to be found again; spot.view 0: anything. */
+	/* The state and the signature that are to be found again; spot.view 0: report anything. */
 	struct as_crash_spot spot, then[AS_CRASH_AGAIN_MAX];
 	enum as_way way;
-	uint32_t sig; /* of the signature */
+	uint32_t sig; /* as_problem_sig() */
 };
 
-/* Everything as it is when nobody asks. */
+/* The defaults. */
 struct as_crash_options as_crash_options_default(void);
-/* What stands behind "crash:", and back; parsing begins with the defaults. */
+/* The text that follows "crash:", and back; parsing begins with the defaults. */
 void as_crash_options_print(const struct as_crash_options *options, struct as_buf *out);
 AS_MUST_CHECK int as_crash_options_parse(const char *params, struct as_crash_options *options,
 					 struct as_err *err);
 
 struct as_crash_counts {
 	uint64_t generated; /* crash states, of all views and cuts */
-	uint64_t distinct; /* of these, disks that differ, or may be judged differently */
+	uint64_t distinct; /* of these, states that had to be judged (dedup.h) */
 	uint64_t checked; /* recovered */
-	uint64_t memoised; /* answered from what is known of another disk */
+	uint64_t memoised; /* answered from the memo */
 	uint64_t again; /* crash states of recoveries */
 	uint64_t again_checked; /* recovered once more */
-	uint64_t again_memoised; /* the same, from what is known of another disk */
+	uint64_t again_memoised; /* the same, answered from the memo */
 	uint64_t pruned[3]; /* left out: by each of the first rules of enum as_prune_rule */
 	uint64_t twins; /* recoveries left out by the last */
 	uint64_t faulty; /* recoveries with a read that fails */
@@ -94,7 +86,7 @@ _Static_assert(sizeof(struct as_crash_counts) == AS_RUN_COUNTS * sizeof(uint64_t
 
 void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_counts *counts);
 
-/* The size of the disk that crash runs take when nobody asks for another. */
+/* The default size of the disk of crash runs. */
 uint64_t as_crash_disk_bytes(const struct as_target *target);
 
 struct as_crasher;

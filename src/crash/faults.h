@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * faults: a recovery on a disk that fails to read: once for each of its reads, in order, until a
- * recovery ends in which none failed. It may give up, and it may say that something is lost; it may
- * not die, hang, or end well with another tree than it would have come to: that would be a loss
- * that nobody is told of.
+ * faults: recoveries on a disk on which one read fails: the first, then the second, and so on,
+ * until a recovery ends without having made so many. A recovery may give up, and it may say that
+ * something is lost. It may not die or hang, and it may not end well with another tree than without
+ * the error: then data would be lost and nobody would be told.
  */
 #ifndef AS_CRASH_FAULTS_H
 #define AS_CRASH_FAULTS_H
@@ -19,6 +19,6 @@ struct as_faults_args {
 
 /* `tree` is where recovery of `crashed` ends when nothing fails. True: all is well. */
 bool as_faults(const struct as_faults_args *args, struct as_disk *crashed,
-	       const struct as_tree *tree, struct as_problem *wrong, int *rc, struct as_err *err);
+	       const struct as_tree *tree, struct as_problem *problem, int *rc, struct as_err *err);
 
 #endif

@@ -2,21 +2,23 @@
 /*
  * judge: see judge.h.
  *
- * Method. Views are gone through one after the other, from the easiest on, so that whatever can be
- * shown in an easy view is shown there first. In each view: cuts in order, at each cut its states.
+ * Method. Views are gone through one after the other, beginning with the easiest, so that a problem
+ * is found in the easiest view that shows it. In each view, cuts come in order, and at each cut its
+ * states.
  *
  * When the power failed. A cut lies between two entries of the record, and the power may have
- * failed at any time between them. What must be there grows with time only when an operation that
- * makes something stable returns; so the strictest moment is the last one, just before the next
- * entry was issued, and it is the one that counts. In the views that tear the last write the power
- * failed during that write, and the operation that issued it was under way.
+ * failed at any time between them. What must be there only grows with time, when an operation that
+ * makes something stable returns. So the strictest moment is the last one, just before the next
+ * entry was issued, and that one is judged. In the views that tear the last write the power failed
+ * during that write, while the operation that issued it was under way.
  *
- * What is left out. A state met before is not judged again if what is allowed is the same: it is
- * known by its disk and by the operations and answers up to that moment. A disk met before at
- * another moment is judged, but not recovered again.
+ * What is left out. A state that was met before is not judged again if the same is allowed
+ * (dedup.h). A disk that was met before at another moment is judged, but not recovered again.
  */
 #include "crash/judge.h"
 
+#include "base/array.h"
+#include "base/table.h"
 #include "crash/faults.h"
 #include "crash/recrash.h"
 
@@ -24,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How one way ended, kept for when the same disk comes back. */
+/* How recovery by one way ended, kept for when the same disk comes up again. */
 struct end {
 	enum as_recovery_end end;
 	char *why;
@@ -35,8 +37,7 @@ struct end {
 struct disk_known {
 	struct as_digest key;
 	struct end end[AS_WAYS];
-	int8_t peace; /* 0: not asked, 1: yes, -1: no */
-	bool again_done;
+	int8_t peace; /* as_recover_at_peace(); 0: not asked, 1: yes */
 };
 
 struct judge {
@@ -47,8 +48,7 @@ struct judge {
 	uint32_t ways;
 	struct disk_known *known;
 	size_t n_known, known_cap;
-	uint32_t *index; /* of known, plus 1; 0: empty */
-	size_t index_slots;
+	struct as_table index; /* of known, by key */
 	struct as_legal legal;
 	struct as_buf text;
 	struct as_err *err;
@@ -94,48 +94,33 @@ static bool is_stricter(struct judge *j, enum as_view view, size_t k)
 	return false;
 }
 
-/* A state at a moment: the disk, and all that decides what is allowed. */
-static struct as_digest judged_key(const struct judge *j, struct as_digest key,
-				   struct as_moment moment)
-{
-	size_t begun = moment.begun < j->rec->n_ops ? moment.begun : j->rec->n_ops;
-	struct as_digest window = as_digest_bind(j->rec->upto[begun], moment.done + 3);
-
-	return as_digest_add(as_digest_bind(key, 5), window);
-}
-
 /* ---- Disks that were recovered --------------------------------------------------------------- */
 
-static uint32_t *index_slot(struct judge *j, struct as_digest key)
-{
-	size_t at = as_mix64(key.lo ^ key.hi) & (j->index_slots - 1);
+struct known_key {
+	const struct judge *judge;
+	struct as_digest key;
+};
 
-	while (j->index[at] && !as_digest_eq(j->known[j->index[at] - 1].key, key))
-		at = (at + 1) & (j->index_slots - 1);
-	return &j->index[at];
+static bool is_known(const void *ctx, size_t index)
+{
+	const struct known_key *k = ctx;
+
+	return as_digest_eq(k->judge->known[index].key, k->key);
 }
 
 static struct disk_known *known_get(struct judge *j, struct as_digest key)
 {
-	uint32_t *slot;
+	struct known_key k = { j, key };
+	uint64_t hash = as_mix64(key.lo ^ key.hi);
+	size_t at = as_table_find(&j->index, hash, is_known, &k);
 
-	if (j->n_known + 1 > j->index_slots / 2) {
-		j->index_slots = j->index_slots ? j->index_slots * 2 : 1024;
-		free(j->index);
-		j->index = as_xcalloc(j->index_slots, sizeof(*j->index));
-		for (size_t i = 0; i < j->n_known; i++)
-			*index_slot(j, j->known[i].key) = (uint32_t)i + 1;
+	if (at == AS_TABLE_NONE) {
+		at = j->n_known;
+		AS_ARRAY_ROOM(j->known, j->n_known, j->known_cap);
+		j->known[j->n_known++] = (struct disk_known){ .key = key };
+		as_table_add(&j->index, hash, at);
 	}
-	slot = index_slot(j, key);
-	if (!*slot) {
-		if (j->n_known == j->known_cap) {
-			j->known_cap = j->known_cap ? j->known_cap * 2 : 256;
-			j->known = as_xrealloc(j->known, j->known_cap * sizeof(*j->known));
-		}
-		j->known[j->n_known] = (struct disk_known){ .key = key };
-		*slot = (uint32_t)++j->n_known;
-	}
-	return &j->known[*slot - 1];
+	return &j->known[at];
 }
 
 static void keep_end(struct end *end, struct as_recovered *recovered)
@@ -153,9 +138,9 @@ struct judge_subject {
 	struct as_digest key;
 	struct as_disk *disk; /* made when it is needed */
 	struct as_moment moment;
-	const struct as_crash_spot *then; /* only this; NULL: all */
+	const struct as_crash_spot *then; /* judge only these recrashes; NULL: all */
 	struct as_recovered recovered[AS_WAYS]; /* with their records, for crashes during them */
-	bool worked; /* some recovery was not from memory */
+	bool worked; /* some recovery was not taken from the memo */
 };
 
 static struct as_disk *subject_disk(struct judge *j, struct judge_subject *s)
@@ -165,7 +150,7 @@ static struct as_disk *subject_disk(struct judge *j, struct judge_subject *s)
 	return s->disk;
 }
 
-/* The end of one way, from what is known or by going it. False: an error of ours. */
+/* Recovers by one way, unless its end is known. False: an error of ours. */
 static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 {
 	struct disk_known *known = known_get(j, s->key);
@@ -188,35 +173,35 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 }
 
 static bool faults(struct judge *j, struct judge_subject *s, enum as_way way,
-		   const struct as_recovered *recovered, struct as_problem *wrong)
+		   const struct as_recovered *recovered, struct as_problem *problem)
 {
 	struct as_faults_args args = { .recoverer = j->args->recoverer,
 				       .way = way,
 				       .flight = j->args->flight,
 				       .counts = j->args->counts };
 
-	return as_faults(&args, s->disk, recovered->tree, wrong, &j->rc, j->err);
+	return as_faults(&args, s->disk, recovered->tree, problem, &j->rc, j->err);
 }
 
-static bool again(struct judge *j, struct judge_subject *s, enum as_way way,
-		  const struct as_recovered *recovered, struct as_problem *wrong)
+static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
+		    const struct as_recovered *recovered, struct as_problem *problem)
 {
 	struct as_recrash_args args = { .recoverer = j->args->recoverer,
 					.options = j->options,
 					.way = way,
-					.seen = j->args->seen,
+					.dedup = j->args->dedup,
 					.flight = j->args->flight,
 					.counts = j->args->counts };
 
 	j->args->flight->way = way;
 	if (s->then)
-		return as_recrash_at(&args, s->disk, s->key, recovered, s->then, wrong, &j->rc,
+		return as_recrash_at(&args, s->disk, s->key, recovered, s->then, problem, &j->rc,
 				     j->err);
-	return as_recrash(&args, s->disk, s->key, recovered, wrong, &j->rc, j->err);
+	return as_recrash(&args, s->disk, s->key, recovered, problem, &j->rc, j->err);
 }
 
-/* The recoveries that were gone through for the first time, disturbed. */
-static bool disturb(struct judge *j, struct judge_subject *s, struct as_problem *wrong)
+/* Disturbs the recoveries that were carried out for this state: power cuts, reads that fail. */
+static bool disturb(struct judge *j, struct judge_subject *s, struct as_problem *problem)
 {
 	bool fine = true;
 
@@ -226,35 +211,35 @@ static bool disturb(struct judge *j, struct judge_subject *s, struct as_problem 
 		if (first->end != AS_RECOVERED || !first->tree)
 			continue;
 		if (first->log)
-			fine = again(j, s, (enum as_way)w, first, wrong);
+			fine = recrash(j, s, (enum as_way)w, first, problem);
 		if (fine && !j->rc && j->options->faults && !first->memoised)
-			fine = faults(j, s, (enum as_way)w, first, wrong);
+			fine = faults(j, s, (enum as_way)w, first, problem);
 	}
 	return fine;
 }
 
 static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_way way,
-		      struct as_problem *wrong)
+		      struct as_problem *problem)
 {
 	const struct end *end = &known_get(j, s->key)->end[way];
 
-	/* A wrong tree says more than what fails behind it. */
+	/* A wrong tree says more than what fails after it. */
 	if (!end->tree || as_legal_judge(j->rec->history, s->moment, end->tree, &j->legal))
 		return end->end == AS_RECOVERED ||
-		       as_problem_set(wrong, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
+		       as_problem_set(problem, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
 				      end->why ? end->why : "");
-	(void)as_problem_set(wrong, AS_FIND_CRASH, way, as_rule_name(j->legal.rule),
+	(void)as_problem_set(problem, AS_FIND_CRASH, way, as_rule_name(j->legal.rule),
 			     as_buf_str(&j->legal.why));
-	as_buf_clear(&wrong->signature);
-	as_buf_addf(&wrong->signature, "crash: %s: %s", as_rule_name(j->legal.rule),
+	as_buf_clear(&problem->signature);
+	as_buf_addf(&problem->signature, "crash: %s: %s", as_rule_name(j->legal.rule),
 		    as_buf_str(&j->legal.signature));
-	wrong->promise = j->legal.op;
+	problem->promise = j->legal.op;
 	return false;
 }
 
-/* FiSC's double fsck. */
+/* All ways must come to the same tree (FiSC's double fsck). */
 static bool judge_agreement(struct judge *j, const struct judge_subject *s,
-			    struct as_problem *wrong)
+			    struct as_problem *problem)
 {
 	const struct disk_known *known = known_get(j, s->key);
 	enum as_way first = AS_WAYS;
@@ -263,7 +248,7 @@ static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 
 	if (!j->args->ways_agree)
 		return true;
-	for (unsigned w = 0; w < AS_WAYS && !wrong->is; w++) {
+	for (unsigned w = 0; w < AS_WAYS && !problem->is; w++) {
 		if (!(j->ways >> w & 1) || !known->end[w].tree)
 			continue;
 		if (first == AS_WAYS)
@@ -272,50 +257,50 @@ static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 				      known->end[w].tree, as_way_name((enum as_way)w), &how)) {
 			snprintf(what, sizeof(what), "%s and %s do not agree", as_way_name(first),
 				 as_way_name((enum as_way)w));
-			(void)as_problem_set_tree(wrong, AS_FIND_RECOVERY, (enum as_way)w, what,
+			(void)as_problem_set_tree(problem, AS_FIND_RECOVERY, (enum as_way)w, what,
 						  as_buf_str(&how));
 		}
 	}
 	as_buf_free(&how);
-	return !wrong->is;
+	return !problem->is;
 }
 
-/* When an unmount has returned there is nothing left to recover. */
-static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_problem *wrong)
+/* After an unmount that returned, there must be nothing to recover. */
+static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_problem *problem)
 {
 	struct as_recoverer *recoverer = j->args->recoverer;
 	struct disk_known *known = known_get(j, s->key);
 	size_t done = s->moment.done;
 	struct as_buf why = { 0 };
 
-	if (!done || s->moment.begun != done || !recoverer->ops->at_peace)
+	if (!done || s->moment.begun != done)
 		return true;
 	if (j->rec->seq->ops[done - 1].code != AS_OP_UMOUNT || j->rec->answers[done - 1].ret < 0)
 		return true;
 	if (known->peace > 0)
 		return true;
-	if (recoverer->ops->at_peace(recoverer, subject_disk(j, s), &why))
+	if (as_recover_at_peace(recoverer, subject_disk(j, s), &why))
 		known->peace = 1;
 	else
-		(void)as_problem_set(wrong, AS_FIND_CRASH, AS_WAY_FULL,
+		(void)as_problem_set(problem, AS_FIND_CRASH, AS_WAY_FULL,
 				     "after an unmount that returned", as_buf_str(&why));
 	as_buf_free(&why);
-	return !wrong->is;
+	return !problem->is;
 }
 
-/* True: nothing is wrong with it. */
-static bool judge_state(struct judge *j, struct judge_subject *s, struct as_problem *wrong)
+/* True: there is no problem. */
+static bool judge_state(struct judge *j, struct judge_subject *s, struct as_problem *problem)
 {
 	bool fine = true;
 
-	as_problem_free(wrong);
-	wrong->moment = s->moment;
+	as_problem_free(problem);
+	problem->moment = s->moment;
 	for (unsigned w = 0; w < AS_WAYS && fine && !j->rc; w++)
 		if (j->ways >> w & 1)
-			fine = go(j, s, (enum as_way)w) && judge_end(j, s, (enum as_way)w, wrong);
+			fine = go(j, s, (enum as_way)w) && judge_end(j, s, (enum as_way)w, problem);
 	if (fine && !j->rc)
-		fine = judge_agreement(j, s, wrong) && judge_peace(j, s, wrong) &&
-		       disturb(j, s, wrong);
+		fine = judge_agreement(j, s, problem) && judge_peace(j, s, problem) &&
+		       disturb(j, s, problem);
 	for (unsigned w = 0; w < AS_WAYS; w++)
 		as_recovered_free(&s->recovered[w]);
 	as_disk_free(s->disk);
@@ -327,9 +312,9 @@ static bool judge_state(struct judge *j, struct judge_subject *s, struct as_prob
 
 enum go_on { GO_ON, STOP };
 
-static bool is_wanted(const struct judge *j, const struct as_problem *wrong)
+static bool is_wanted(const struct judge *j, const struct as_problem *problem)
 {
-	return !j->options->spot.view || as_problem_sig(wrong) == j->options->sig;
+	return !j->options->spot.view || as_problem_sig(problem) == j->options->sig;
 }
 
 static void note_flight(struct judge *j, const struct as_perm_state *state)
@@ -344,42 +329,42 @@ static void note_flight(struct judge *j, const struct as_perm_state *state)
 }
 
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
-		       const struct as_problem *wrong);
+		       const struct as_problem *problem);
 
 static enum go_on visit(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
 {
 	struct as_crash_counts *counts = j->args->counts;
-	struct as_digest judged = judged_key(j, state->key, moment);
+	struct as_digest judged = as_dedup_state(j->rec, state->key, moment);
 	struct judge_subject s = { .key = state->key, .moment = moment };
-	struct as_problem wrong = { 0 };
+	struct as_problem problem = { 0 };
 	enum go_on next = GO_ON;
 
 	counts->generated++;
-	if (as_seen_has(j->args->seen, judged))
+	if (as_dedup_has(j->args->dedup, judged))
 		return GO_ON;
 	counts->distinct++;
 	note_flight(j, state);
-	if (judge_state(j, &s, &wrong))
-		as_seen_add(j->args->seen, judged);
+	if (judge_state(j, &s, &problem))
+		as_dedup_add(j->args->dedup, judged);
 	else if (!j->rc)
-		next = tell(j, state, &wrong);
+		next = tell(j, state, &problem);
 	counts->checked += s.worked;
 	counts->memoised += !s.worked;
-	as_problem_free(&wrong);
+	as_problem_free(&problem);
 	return j->rc ? STOP : next;
 }
 
-/* Whether (view, cut) is before the place to go on behind. */
+/* Whether an earlier process has dealt with this state. */
 static bool is_passed(const struct judge *j, unsigned view, size_t k, uint64_t index)
 {
-	const struct as_flight_spot *b = &j->args->behind;
+	const struct as_flight_spot *b = &j->args->resume_after;
 
 	if (view != b->view)
 		return view < b->view;
 	return k != b->cut ? k < b->cut : index <= b->index;
 }
 
-/* Behind an answer that the model did not allow nobody can tell what there should be. */
+/* After an answer that the model did not allow, it is not known what must be there. */
 static bool can_be_judged(const struct judge *j, struct as_moment moment)
 {
 	return moment.done <= j->rec->n_ops && moment.begun <= j->rec->n_ops;
@@ -414,11 +399,12 @@ static enum go_on visit_view(struct judge *j, enum as_view view)
 
 /* ---- The easiest view ------------------------------------------------------------------------ */
 
-/* Looks in a view that was not asked for; true when it shows the same, and was told. */
+/* Looks in a view that was not asked for; true when it shows the same problem, which is reported.
+ */
 static bool shows_in(struct judge *j, enum as_view view, const struct as_problem *wanted,
 		     enum go_on *next)
 {
-	struct as_problem wrong = { 0 };
+	struct as_problem problem = { 0 };
 	struct as_perm_state state;
 	bool found = false;
 
@@ -432,37 +418,37 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 			struct judge_subject s = { .key = state.key, .moment = moment };
 
 			note_flight(j, &state);
-			found = !judge_state(j, &s, &wrong) && !j->rc &&
-				as_problem_sig(&wrong) == as_problem_sig(wanted);
+			found = !judge_state(j, &s, &problem) && !j->rc &&
+				as_problem_sig(&problem) == as_problem_sig(wanted);
 		}
 	}
-	if (found && !j->args->found(j->args->ctx, j->perm, &state, &wrong))
+	if (found && !j->args->report(j->args->ctx, j->perm, &state, &problem))
 		*next = STOP;
-	as_problem_free(&wrong);
+	as_problem_free(&problem);
 	return found;
 }
 
-/* A failure is told in the easiest view in which it shows. */
+/* A problem is reported in the easiest view in which it shows. */
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
-		       const struct as_problem *wrong)
+		       const struct as_problem *problem)
 {
-	/* Those that were asked for have been gone through. */
+	/* The views that were asked for have been gone through already. */
 	uint32_t others = ((1u << state->view) - 1) & AS_VIEWS_ALL & ~j->options->views;
 	struct as_perm *perm = j->perm;
 	enum go_on next = GO_ON;
 	bool easier = false;
 
-	if (!is_wanted(j, wrong) || j->args->known(j->args->ctx, wrong))
+	if (!is_wanted(j, problem) || j->args->known(j->args->ctx, problem))
 		return GO_ON;
 	if (others)
 		j->perm = as_perm_new(j->rec->log, j->rec->start, &j->options->perm);
 	for (unsigned v = 1; v < state->view && !easier && !j->rc; v++)
 		if (others >> v & 1)
-			easier = shows_in(j, (enum as_view)v, wrong, &next);
+			easier = shows_in(j, (enum as_view)v, problem, &next);
 	if (others)
 		as_perm_free(j->perm);
 	j->perm = perm;
-	if (!easier && !j->rc && !j->args->found(j->args->ctx, perm, state, wrong))
+	if (!easier && !j->rc && !j->args->report(j->args->ctx, perm, state, problem))
 		next = STOP;
 	return next;
 }
@@ -472,30 +458,17 @@ static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 static bool pick(struct judge *j, struct as_perm_state *state)
 {
 	const struct as_crash_spot *spot = &j->options->spot;
-	char units[AS_CRASH_UNITS_MAX];
-	uint64_t index;
 
-	snprintf(units, sizeof(units), "%s", spot->units);
-	for (char *s = units; *s; s++)
-		if (*s == '+')
-			*s = ',';
-	if (*units != '#')
-		return as_perm_pick(j->perm, (enum as_view)spot->view, spot->cut, units, state);
 	if (spot->cut >= as_perm_cuts(j->perm))
 		return false;
-	index = strtoull(units + 1, NULL, 10);
-	as_perm_begin(j->perm, (enum as_view)spot->view, spot->cut,
-		      is_stricter(j, (enum as_view)spot->view, spot->cut));
-	while (as_perm_next(j->perm, state))
-		if (state->index == index)
-			return true;
-	return false;
+	return as_spot_pick(spot, j->perm, is_stricter(j, (enum as_view)spot->view, spot->cut),
+			    state);
 }
 
-/* True: it shows what is looked for, and that was told. */
+/* True: it shows the problem that is looked for, which was reported. */
 static bool judge_spot(struct judge *j)
 {
-	struct as_problem wrong = { 0 };
+	struct as_problem problem = { 0 };
 	struct as_perm_state state;
 	struct judge_subject s;
 	bool found = false;
@@ -511,26 +484,26 @@ static bool judge_spot(struct judge *j)
 	j->args->counts->distinct++;
 	j->args->counts->checked++;
 	note_flight(j, &state);
-	if (!judge_state(j, &s, &wrong) && !j->rc && is_wanted(j, &wrong)) {
+	if (!judge_state(j, &s, &problem) && !j->rc && is_wanted(j, &problem)) {
 		found = true;
-		(void)j->args->found(j->args->ctx, j->perm, &state, &wrong);
+		(void)j->args->report(j->args->ctx, j->perm, &state, &problem);
 	}
-	as_problem_free(&wrong);
+	as_problem_free(&problem);
 	return found;
 }
 
-/* Those asked for that there are; when nobody asks, the two that have least in common. */
+/* The ways that were asked for and exist; by default, the two that have least in common. */
 static uint32_t choose_ways(const struct as_recoverer *recoverer, uint32_t asked)
 {
-	uint32_t usual = recoverer->ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
-	uint32_t replays =
-		1u << (recoverer->ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
+	uint32_t ways = as_recoverer_ways(recoverer);
+	uint32_t usual = ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
+	uint32_t replays = 1u << (ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
 
 	if (asked)
-		return recoverer->ways & asked;
-	/* Who replays the log, and who looks at everything. */
-	usual |= recoverer->ways & replays;
-	return usual ? usual : recoverer->ways;
+		return ways & asked;
+	/* One that replays the log, and one that looks at everything. */
+	usual |= ways & replays;
+	return usual ? usual : ways;
 }
 
 int as_judge_all(const struct as_judge_args *args, struct as_err *err)
@@ -545,7 +518,7 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 	j.perm = as_perm_new(j.rec->log, j.rec->start, &args->options->perm);
 	if (args->options->spot.view) {
 		views = ((1u << (args->options->spot.view + 1)) - 1) & AS_VIEWS_ALL;
-		if (!args->behind.view && judge_spot(&j))
+		if (!args->resume_after.view && judge_spot(&j))
 			next = STOP;
 	}
 	for (unsigned v = 1; v < AS_VIEWS && next == GO_ON && !j.rc; v++)
@@ -557,7 +530,7 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 			as_tree_put(j.known[i].end[w].tree);
 		}
 	free(j.known);
-	free(j.index);
+	as_table_free(&j.index);
 	as_perm_free(j.perm);
 	as_legal_free(&j.legal);
 	as_buf_free(&j.text);

@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * judge: crash states one after the other: recovered by every way, judged, and what is wrong with
- * them told. In a process that the file system under test may take with it: what is in flight is
- * written down before, so that another can go on behind it.
+ * judge: goes through the crash states of a workload. Each is recovered by every way and judged,
+ * and problems are reported. The file system under test may kill the process that does this; so the
+ * state in flight is written down first, and another process can resume after it.
  */
 #ifndef AS_CRASH_JUDGE_H
 #define AS_CRASH_JUDGE_H
 
 #include "base/event.h"
 #include "crash/crash.h"
+#include "crash/dedup.h"
 #include "crash/record.h"
-#include "crash/seen.h"
 #include "legal/legal.h"
 
-/* A state in numbers. */
-struct as_flight_spot {
-	volatile unsigned view; /* 0: none */
-	volatile size_t cut;
-	volatile uint64_t index;
-};
-
-/* What is being done; in shared memory. */
+/* The state in flight: the one that is being judged; in shared memory. */
 struct as_flight {
-	volatile uint64_t alive; /* rises */
+	volatile uint64_t alive; /* rises as long as there is progress */
 	struct as_flight_spot state, then[AS_CRASH_AGAIN_MAX];
 	volatile bool all; /* how the state was enumerated: as_perm_begin() */
 	volatile unsigned way;
@@ -30,48 +23,49 @@ struct as_flight {
 
 /* What is wrong with a state. */
 struct as_problem {
-	bool is; /* something is */
+	bool is; /* there is one */
 	enum as_finding_kind kind;
 	enum as_way way;
 	struct as_buf why, signature;
-	struct as_crash_spot then[AS_CRASH_AGAIN_MAX]; /* crashes during recovery that it takes */
+	struct as_crash_spot then[AS_CRASH_AGAIN_MAX]; /* power cuts during recovery it takes */
 	struct as_moment moment;
 	size_t promise; /* the operation whose promise was broken, or AS_LEGAL_NO_OP */
 };
 
-void as_problem_free(struct as_problem *wrong); /* leaves it zeroed */
-/* Says what, if nothing was said yet. The signature is "crash: WHAT: WHY", with numbers as '#'; or
- * without WHY, where that is about what the workload made. Returns false. */
-bool as_problem_set(struct as_problem *wrong, enum as_finding_kind kind, enum as_way way,
+void as_problem_free(struct as_problem *problem); /* leaves it zeroed */
+/* Sets it, unless it is set already; returns false. The signature is "crash: WHAT: WHY", with
+ * numbers as '#'. With _set_tree() WHY is not in it, because it names what the workload made. */
+bool as_problem_set(struct as_problem *problem, enum as_finding_kind kind, enum as_way way,
 		    const char *what, const char *why);
-bool as_problem_set_tree(struct as_problem *wrong, enum as_finding_kind kind, enum as_way way,
+bool as_problem_set_tree(struct as_problem *problem, enum as_finding_kind kind, enum as_way way,
 			 const char *what, const char *why);
-uint32_t as_problem_sig(const struct as_problem *wrong);
+uint32_t as_problem_sig(const struct as_problem *problem);
 
 struct as_judge_args {
 	const struct as_recording *recording;
 	struct as_recoverer *recoverer;
 	const struct as_crash_options *options;
 	bool ways_agree; /* all ways must give the same tree */
-	struct as_seen *seen;
+	struct as_dedup *dedup;
 	struct as_flight *flight;
 	struct as_crash_counts *counts;
-	/* Told of each new signature; the perm is at the state. False: enough. */
-	bool (*found)(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
-		      const struct as_problem *wrong);
+	/* Called for each new signature; the perm is at the state. False: stop. */
+	bool (*report)(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
+		       const struct as_problem *problem);
 	void *ctx;
-	/* A crashed disk that is about to be recovered; may be NULL. */
+	/* Called before a crashed disk is recovered; may be NULL. */
 	void (*recovers)(void *ctx, struct as_disk *disk);
-	/* Signatures that were told before need not be told again. */
-	bool (*known)(void *ctx, const struct as_problem *wrong);
-	/* Where an earlier one ended: go on behind it. view 0: begin at the beginning. */
-	struct as_flight_spot behind;
+	/* Whether the problem was reported before. */
+	bool (*known)(void *ctx, const struct as_problem *problem);
+	/* The state at which an earlier process ended; view 0: begin at the beginning. */
+	struct as_flight_spot resume_after;
 };
 
-/* All states of all views, from the easiest on; or the one that options->spot names. */
+/* Judges all states of all views, beginning with the easiest view; or the one state that
+ * options->spot names. */
 AS_MUST_CHECK int as_judge_all(const struct as_judge_args *args, struct as_err *err);
 
-/* When the power failed at a cut, in a view: as late as it can have been. */
+/* The latest moment at which the power can have failed at a cut, in a view. */
 struct as_moment as_judge_moment(const struct as_recording *recording, const struct as_perm *perm,
 				 enum as_view view, size_t cut);
 

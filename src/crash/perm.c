@@ -2,16 +2,16 @@
 /*
  * perm: crash states (see perm.h).
  *
- * Method. A state is a base disk and a set of kept units that are laid over it in the order of
- * issue. The base is the disk as it was, all writes in order, at some cut: at the one before for
- * the synchronous views, behind the last flush for the others. Those disks are snapshots, made as
- * they are needed, one from the other.
+ * Method. A state is a base disk and a set of kept units that are applied to it in the order of
+ * issue. The base is the disk at some cut, with all writes before it: at the previous cut for the
+ * views that keep the order of writes, after the last flush for the others. Those disks are
+ * snapshots, each made from the one before when it is needed.
  *
  * Keys. The key of a disk is that of the start disk plus, for each sector that ever changed, the
- * digest of what is there minus the digest of what was (as sums of a multiset, each bound to the
- * sector's number). So the key of a state is the base's plus the differences of the kept units.
- * Where two units of a state touch one sector the later kept one wins: such sectors are kept apart
- * (`shared`), all others are summed up per unit beforehand, and a key costs an addition a unit.
+ * digest of what is there minus the digest of what was there (each bound to the sector's number).
+ * So the key of a state is the base's plus the differences of the kept units. Where two units of a
+ * state touch one sector, the later kept one counts: such sectors are kept apart (`shared`). All
+ * others are summed up for each unit beforehand, so that a key costs one addition for each unit.
  *
  * Invariants
  *   1. writes[] is strictly rising; those pending at a cut are a slice of it.
@@ -21,6 +21,8 @@
  *      parallel to sums[] and valid for the writes span_first..span_end-1.
  */
 #include "crash/perm_priv.h"
+
+#include "base/array.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -222,10 +224,7 @@ struct as_disk *as_perm_disk(struct as_perm *p)
 
 static void add_unit(struct as_perm *p, size_t write, uint64_t off, uint64_t len)
 {
-	if (p->n_units == p->units_cap) {
-		p->units_cap = p->units_cap ? p->units_cap * 2 : 64;
-		p->units = as_xrealloc(p->units, p->units_cap * sizeof(*p->units));
-	}
+	AS_ARRAY_ROOM(p->units, p->n_units, p->units_cap);
 	p->units[p->n_units++] = (struct as_perm_write){ .write = write, .off = off, .len = len };
 }
 
@@ -249,7 +248,7 @@ bool as_perm_is_synchronous(enum as_view view)
 	return view != AS_VIEW_ATOMIC && view != AS_VIEW_SECTORS;
 }
 
-/* The writes of the whole group: slots are made once for all its cuts. */
+/* The end of the writes of all cuts with the same base: slots are made once for all of them. */
 static size_t group_end(const struct as_perm *p, size_t k)
 {
 	size_t base = p->cuts[k].base;
@@ -283,10 +282,7 @@ void as_perm_make_units(struct as_perm *p, enum as_view view, size_t k)
 	}
 	(void)as_perm_disk_at(p, p->base);
 	as_perm_make_touches(p);
-	if (p->n_units > p->keep_cap || !p->keep) {
-		p->keep_cap = p->n_units * 2 + 64;
-		p->keep = as_xrealloc(p->keep, p->keep_cap * sizeof(*p->keep));
-	}
+	AS_ARRAY_ROOM_FOR(p->keep, 0, p->n_units + 1, p->keep_cap);
 	memset(p->keep, 0, p->keep_cap * sizeof(*p->keep));
 }
 

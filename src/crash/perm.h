@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * perm: the disks that a power cut can leave. From a record (disk/log.h) and the disk it began on:
- * at every cut, behind each write and each flush, subsets of what was pending.
+ * perm: the disks that a power cut can leave, made from a record (disk/log.h) and the disk it began
+ * on. There is a cut after each write and each flush; the states of a cut are subsets of the writes
+ * that were pending then.
  *
- * What a unit is, and what may be missing, is a matter of view (FiSC section 6.3), from the easiest
- * to reason about to the sternest test. A logical write is one call of the file system to its disk.
+ * The view (FiSC section 6.3) says what a unit is, and which units may be missing. Views go from
+ * the easiest to reason about to the strictest test. A write is one call of the file system to its
+ * disk.
  *
  *   1 sync-atomic    writes happen in order, each whole or not at all
  *   2 sync-left      in order; the sectors of the last one from left to right
@@ -12,13 +14,13 @@
  *   4 sync-sectors   in order; of the last one any subset of its sectors
  *   5 sectors        any subset of the sectors of the pending writes
  *
- * Up to t units: every subset. Beyond: none, all, every prefix, all but one, and some at random;
- * these follow from the sectors involved, so that they are the same every time. Discards and
- * zeroes are writes.
+ * Of up to t units, every subset is tried. Of more: none, all, every prefix, all but one, and some
+ * random subsets; their seed comes from the sectors involved, so that they are the same every time.
+ * Discards and zeroes are writes.
  *
- * A state is told by (view, cut, index): the same record gives the same state. Its key is equal for
- * equal disks (up to collisions of 128 bits) that began as the same disk, whatever record, view or
- * cut led there; it costs no disk to be built.
+ * A state is identified by (view, cut, index): the same record gives the same state. Equal disks
+ * that began as the same disk have equal keys, whatever record, view or cut led there (but for
+ * collisions of 128 bits). No disk is built to compute a key.
  */
 #ifndef AS_CRASH_PERM_H
 #define AS_CRASH_PERM_H
@@ -39,7 +41,7 @@ enum as_view {
 	AS_VIEW_ATOMIC,
 	AS_VIEW_SYNC_SECTORS,
 	AS_VIEW_SECTORS,
-	AS_VIEWS /* one behind the last */
+	AS_VIEWS /* one more than the last */
 };
 
 #define AS_VIEWS_ALL (((1u << AS_VIEWS) - 1) & ~1u)
@@ -65,7 +67,7 @@ struct as_perm_cut {
 	size_t base_end; /* entries 0..base_end-1 are stable */
 	size_t n_pending; /* writes that may be missing */
 	uint32_t op; /* of entry at-1; AS_RECLOG_NO_OP for cut 0 */
-	uint32_t next_op; /* of entry at; AS_RECLOG_NO_OP behind the last */
+	uint32_t next_op; /* of entry at; AS_RECLOG_NO_OP after the last */
 	bool flushed; /* entry at-1 is a flush */
 };
 
@@ -87,19 +89,19 @@ void as_perm_free(struct as_perm *perm); /* takes NULL */
 size_t as_perm_cuts(const struct as_perm *perm); /* at least 1 */
 struct as_perm_cut as_perm_cut(const struct as_perm *perm, size_t cut);
 
-/* The states of a view at a cut follow. Without `all` those are left out that an earlier cut had
- * already, because the last write is not in them: right where what is allowed can only have grown
- * since. */
+/* Begins with the states of a view at a cut. Without `all`, states without the last write are left
+ * out: an earlier cut had them. That is right where no less is allowed now than at that cut. */
 void as_perm_begin(struct as_perm *perm, enum as_view view, size_t cut, bool all);
-/* False: that was the last. */
+/* The next state. False: there are no more. */
 bool as_perm_next(struct as_perm *perm, struct as_perm_state *state);
 
-/* The disk of the state that next() or pick() gave last; the caller's. */
+/* The disk of the state that next() or pick() gave last; the caller frees it. */
 struct as_disk *as_perm_disk(struct as_perm *perm);
 
 /* The units kept in that state, from 1: "none", "all", "1,3-5". */
 void as_perm_print_units(const struct as_perm *perm, struct as_buf *out);
-/* Makes it that state: as printed, of a view at a cut. False: there are no such units. */
+/* Goes to the state with these units, as printed, of a view at a cut. False: there are no such
+ * units. */
 bool as_perm_pick(struct as_perm *perm, enum as_view view, size_t cut, const char *units,
 		  struct as_perm_state *state);
 

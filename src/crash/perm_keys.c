@@ -2,6 +2,8 @@
 /* perm_keys: the keys of crash states; see perm.c. */
 #include "crash/perm_priv.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 struct as_digest as_perm_sum(const void *data, uint64_t sector)
@@ -56,7 +58,6 @@ static uint32_t slot_find(const struct as_perm *p, uint64_t sector)
 	return (uint32_t)lo;
 }
 
-/* Of writes first..end-1 over the disk at cut `base`. */
 void as_perm_make_slots(struct as_perm *p, size_t base, size_t first, size_t end)
 {
 	size_t n = p->sum_at[end] - p->sum_at[first], kept = 0;
@@ -66,10 +67,7 @@ void as_perm_make_slots(struct as_perm *p, size_t base, size_t first, size_t end
 	p->span_base = base;
 	p->span_first = first;
 	p->span_end = end;
-	if (n > p->slots_cap) {
-		p->slots_cap = n * 2;
-		p->slots = as_xrealloc(p->slots, p->slots_cap * sizeof(*p->slots));
-	}
+	AS_ARRAY_ROOM_FOR(p->slots, 0, n, p->slots_cap);
 	n = 0;
 	for (size_t w = first; w < end; w++) {
 		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[w]);
@@ -94,7 +92,6 @@ void as_perm_make_slots(struct as_perm *p, size_t base, size_t first, size_t end
 	}
 }
 
-/* Who touches what; the sectors that are one unit's alone are summed up in it. */
 void as_perm_make_touches(struct as_perm *p)
 {
 	size_t n = 0;
@@ -111,21 +108,14 @@ void as_perm_make_touches(struct as_perm *p)
 		for (uint64_t i = 0; i < unit->len / KEY_SECTOR; i++, n++) {
 			struct as_perm_slot *slot = &p->slots[p->slot_of[at + i]];
 
-			if (n == p->touches_cap) {
-				p->touches_cap = p->touches_cap ? p->touches_cap * 2 : 256;
-				p->touches = as_xrealloc(p->touches,
-							 p->touches_cap * sizeof(*p->touches));
-			}
+			AS_ARRAY_ROOM(p->touches, n, p->touches_cap);
 			p->touches[n] =
 				(struct as_perm_touch){ p->sums[at + i], (uint32_t)u, slot->last };
 			slot->last = (uint32_t)n;
 			slot->count++;
 		}
 	}
-	if (p->shared_cap < p->n_slots) {
-		p->shared_cap = p->n_slots * 2;
-		p->shared = as_xrealloc(p->shared, p->shared_cap * sizeof(*p->shared));
-	}
+	AS_ARRAY_ROOM_FOR(p->shared, 0, p->n_slots, p->shared_cap);
 	p->n_shared = 0;
 	for (size_t i = 0; i < p->n_slots; i++) {
 		const struct as_perm_slot *slot = &p->slots[i];

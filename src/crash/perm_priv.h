@@ -10,7 +10,7 @@
 
 struct as_perm_window {
 	size_t at;
-	size_t first, end; /* of writes[]: pending */
+	size_t first, end; /* writes[first..end-1] are pending */
 	uint32_t op, next_op;
 	size_t base; /* the cut whose disk is stable here */
 	bool flushed;
@@ -19,7 +19,7 @@ struct as_perm_window {
 struct as_perm_write {
 	size_t write; /* of writes[] */
 	uint64_t off, len;
-	struct as_digest delta; /* of the sectors that no other unit touches */
+	struct as_digest delta; /* what it adds to a key by sectors that no other unit touches */
 };
 
 /* A unit that touches a slot, and the one before it that does. */
@@ -30,7 +30,7 @@ struct as_perm_touch {
 
 struct as_perm_slot {
 	uint64_t sector;
-	struct as_digest base; /* what is there without any unit */
+	struct as_digest base; /* of what the base disk holds there */
 	uint32_t last; /* of touches[], UINT32_MAX: none */
 	uint32_t count;
 };
@@ -46,7 +46,7 @@ struct as_perm {
 	uint32_t *slot_of;
 	struct as_perm_window *cuts;
 	size_t n_cuts;
-	struct as_disk **disks; /* as all writes in order leave it at that cut */
+	struct as_disk **disks; /* by cut: with all writes before it */
 	struct as_digest *keys;
 	size_t n_made;
 
@@ -58,7 +58,7 @@ struct as_perm {
 	uint32_t *shared; /* slots that several units touch */
 	size_t n_shared, shared_cap;
 
-	/* The states that follow. */
+	/* The current view, cut and state. */
 	enum as_view view;
 	size_t cut, base;
 	bool all;
@@ -74,7 +74,7 @@ struct as_perm {
 
 /* ---- perm.c ---- */
 
-/* As all writes in order leave it at that cut. */
+/* The disk at a cut, with all writes before it. */
 struct as_disk *as_perm_disk_at(struct as_perm *perm, size_t cut);
 bool as_perm_is_synchronous(enum as_view view);
 /* The units of a view at a cut, none kept. */
@@ -90,7 +90,8 @@ struct as_digest as_perm_sum_on_disk(struct as_disk *disk, uint64_t sector);
 void as_perm_sum_write(struct as_perm *perm, size_t w);
 /* Of writes first..end-1 over the disk at cut `base`. */
 void as_perm_make_slots(struct as_perm *perm, size_t base, size_t first, size_t end);
-/* Who touches what; the sectors that are one unit's alone are summed up in it. */
+/* Finds out which units touch which slots; sectors that only one unit touches are summed up in it.
+ */
 void as_perm_make_touches(struct as_perm *perm);
 struct as_digest as_perm_key(const struct as_perm *perm);
 

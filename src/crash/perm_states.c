@@ -6,7 +6,7 @@
 
 /* ---- The states of a cut --------------------------------------------------------------------- */
 
-/* Of the sectors involved, so that the trials are the same every time. */
+/* From the sectors involved, so that the trials are the same every time. */
 static uint64_t seed_of(const struct as_perm *p)
 {
 	uint64_t seed = p->n_units;
@@ -30,11 +30,11 @@ void as_perm_begin(struct as_perm *p, enum as_view view, size_t k, bool all)
 		p->stage = p->n_units <= p->options.t ? STAGE_MASKS : STAGE_SEVERAL;
 }
 
-/* Whether a subset was not there at an earlier cut. */
+/* Whether the subset was not a state of an earlier cut. */
 static bool is_new(const struct as_perm *p)
 {
 	if (as_perm_is_synchronous(p->view) && p->n_units) {
-		/* Without any part of the last write: the cut before. */
+		/* Without any part of the last write it is a state of the cut before. */
 		for (size_t u = 0; u < p->n_units; u++)
 			if (p->keep[u])
 				return true;
@@ -65,8 +65,8 @@ static bool next_mask(struct as_perm *p)
 	return true;
 }
 
-/* Steps 0..n: prefixes, the empty and the full one with them. Then all but one; that without the
- * last is a prefix. */
+/* Steps 0..n are the prefixes, from the empty to the full one. Then come all but one unit; without
+ * the last unit it is a prefix. */
 static bool next_several(struct as_perm *p)
 {
 	uint64_t n = p->n_units, step = p->step++;

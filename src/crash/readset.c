@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * readset: what a recovery read before it wrote there, and what follows for crashes during it.
+ * readset: which sectors a recovery read before it wrote them, and what follows for power cuts
+ * during it.
  *
  * Claim. Let a recovery begin on disk d and make the writes W, and let S be a part of W that a
  * crash left on the disk. If every sector that S changed (d + S differs from d there) is one that
@@ -10,9 +11,11 @@
  * recovery has not yet written, and such a read would come before the first write there. At the
  * end both have made all of W, in order, and S wrote nowhere else.
  *
- * The three rules are the parts of that condition, sector by sector (see again.h).
+ * The three rules are the parts of that condition, sector by sector (see recrash.h).
  */
 #include "crash/recrash.h"
+
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,15 +43,6 @@ static int by_sector(const void *a, const void *b)
 	return 0;
 }
 
-static void add(struct as_readset *set, struct readset_place place)
-{
-	if (set->n == set->cap) {
-		set->cap = set->cap ? set->cap * 2 : 256;
-		set->places = as_xrealloc(set->places, set->cap * sizeof(*set->places));
-	}
-	set->places[set->n++] = place;
-}
-
 static uint32_t earlier(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -67,9 +61,11 @@ struct as_readset *as_readset_new(const struct as_reclog *log, struct as_disk *s
 
 		if (!read && !as_log_entry_changes(e))
 			continue;
+		AS_ARRAY_ROOM_FOR(set->places, set->n, e->len / SECTOR + 1, set->cap);
 		for (uint64_t s = e->off / SECTOR; s < (e->off + e->len) / SECTOR; s++)
-			add(set, (struct readset_place){ s, read ? (uint32_t)i : UINT32_MAX,
-							 read ? UINT32_MAX : (uint32_t)i });
+			set->places[set->n++] =
+				(struct readset_place){ s, read ? (uint32_t)i : UINT32_MAX,
+							read ? UINT32_MAX : (uint32_t)i };
 	}
 	if (set->n)
 		qsort(set->places, set->n, sizeof(*set->places), by_sector);
@@ -115,7 +111,7 @@ static bool is_same(struct as_readset *set, struct as_disk *disk, uint64_t secto
 
 #define MUST_BE_TRIED 0x100u
 
-/* The rule that covers a range written by entry `entry`. */
+/* The rules that cover a range written by entry `entry`. */
 static unsigned rules_of(struct as_readset *set, size_t entry, uint64_t off, uint64_t len,
 			 struct as_disk *disk)
 {
@@ -140,7 +136,7 @@ unsigned as_readset_prunes(struct as_readset *set, struct as_perm *perm,
 	size_t base_end = in_order ? cut.at : cut.base_end;
 	unsigned rules = 0;
 
-	/* A torn last write is in the units. */
+	/* The parts of a torn last write are units. */
 	if (in_order && state->n_units)
 		base_end = cut.at - 1;
 	for (size_t i = 0; i < base_end; i++) {
@@ -155,7 +151,7 @@ unsigned as_readset_prunes(struct as_readset *set, struct as_perm *perm,
 		if (unit.kept)
 			rules |= rules_of(set, unit.entry, unit.off, unit.len, disk);
 	}
-	/* Nothing was written at all: that is the recovery we know. */
+	/* Nothing was written at all: this is the recovery that was judged already. */
 	if (!rules)
 		return AS_PRUNE_SAME;
 	return rules & MUST_BE_TRIED ? 0 : rules;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recrash: see again.h. The crash states of a recovery are those of its record (perm.h), in the
- * same views, from the easiest on. Each is recovered by the same way; depth 2 does the same to
- * that recovery.
+ * recrash: see recrash.h. The crash states of a recovery are those of its record (perm.h), in the
+ * same views, beginning with the easiest. Each is recovered by the same way; at depth 2, that
+ * recovery is interrupted, too.
  *
- * A crash behind the checker's last write must leave a disk on which it finds nothing more: by then
- * it has said that all is well.
+ * A power cut after the checker's last write must leave a disk on which it finds nothing more: by
+ * then it has said that all is well.
  */
 #include "crash/recrash.h"
 
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct again {
+struct recrash {
 	const struct as_recrash_args *args;
 	struct as_tree *tree; /* where every recovery must end */
-	struct as_problem *wrong;
+	struct as_problem *problem;
 	struct as_err *err;
 	int rc;
 };
@@ -31,14 +31,13 @@ struct recrash_level {
 	struct as_readset *readset;
 };
 
-static bool check_level(struct again *a, struct recrash_level *level);
+static bool check_level(struct recrash *a, struct recrash_level *level);
 
-static void level_open(struct again *a, struct recrash_level *level)
+static void level_open(struct recrash *a, struct recrash_level *level)
 {
 	struct as_perm_options options = a->args->options->perm;
 
 	options.start_key = level->key;
-	/* What recovery may rely on is the disk's affair in both runs. */
 	level->perm = as_perm_new(level->done->log, level->crashed, &options);
 	level->readset = as_readset_new(level->done->log, level->crashed);
 }
@@ -49,43 +48,22 @@ static void level_close(struct recrash_level *level)
 	as_readset_free(level->readset);
 }
 
-/* Where it happened, for the finding. */
-static void note_spot(struct again *a, const struct recrash_level *level,
-		      const struct as_perm_state *state)
-{
-	struct as_crash_spot *spot = &a->wrong->then[level->depth];
-	struct as_buf units = { 0 };
-
-	spot->view = state->view;
-	spot->cut = state->cut;
-	as_perm_print_units(level->perm, &units);
-	for (size_t i = 0; i < units.len; i++)
-		if (units.data[i] == ',')
-			units.data[i] = '+';
-	if (units.len < sizeof(spot->units))
-		snprintf(spot->units, sizeof(spot->units), "%s", as_buf_str(&units));
-	else
-		snprintf(spot->units, sizeof(spot->units), "#%llu",
-			 (unsigned long long)state->index);
-	as_buf_free(&units);
-}
-
 /* ---- One state ------------------------------------------------------------------------------- */
 
-static bool complain(struct again *a, const struct recrash_level *level,
+static bool complain(struct recrash *a, const struct recrash_level *level,
 		     const struct as_perm_state *state, const char *what, const char *why,
 		     bool of_tree)
 {
-	/* Each level above the one that fails notes where it was. */
-	if (!a->wrong->is && of_tree)
-		(void)as_problem_set_tree(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
-	else if (!a->wrong->is)
-		(void)as_problem_set(a->wrong, AS_FIND_RECOVERY, a->args->way, what, why);
-	note_spot(a, level, state);
+	/* Each level above the one with the problem only adds its spot. */
+	if (!a->problem->is && of_tree)
+		(void)as_problem_set_tree(a->problem, AS_FIND_RECOVERY, a->args->way, what, why);
+	else if (!a->problem->is)
+		(void)as_problem_set(a->problem, AS_FIND_RECOVERY, a->args->way, what, why);
+	as_spot_of_state(level->perm, state, &a->problem->then[level->depth]);
 	return false;
 }
 
-static bool judge_end(struct again *a, struct recrash_level *level,
+static bool judge_end(struct recrash *a, struct recrash_level *level,
 		      const struct as_perm_state *state, const struct as_recovered *recovered,
 		      const char *then)
 {
@@ -104,8 +82,8 @@ static bool judge_end(struct again *a, struct recrash_level *level,
 	return fine;
 }
 
-/* The checker has said that all is well. */
-static bool judge_peace(struct again *a, struct recrash_level *level,
+/* After the checker has said that all is well, it must find nothing. */
+static bool judge_peace(struct recrash *a, struct recrash_level *level,
 			const struct as_perm_state *state, struct as_disk *disk)
 {
 	struct as_recoverer *recoverer = a->args->recoverer;
@@ -114,9 +92,9 @@ static bool judge_peace(struct again *a, struct recrash_level *level,
 	bool fine = true;
 
 	if (a->args->way == AS_WAY_MOUNT || a->args->way == AS_WAY_QUICK ||
-	    !recoverer->ops->at_peace || cut.at != level->done->checker_end)
+	    cut.at != level->done->checker_end)
 		return true;
-	fine = recoverer->ops->at_peace(recoverer, disk, &why);
+	fine = as_recover_at_peace(recoverer, disk, &why);
 	if (!fine)
 		complain(a, level, state, "a power cut right behind the checker's run",
 			 as_buf_str(&why), false);
@@ -124,16 +102,16 @@ static bool judge_peace(struct again *a, struct recrash_level *level,
 	return fine;
 }
 
-/* The checker was cut off, and somebody mounts what it left. */
-static bool judge_mount(struct again *a, struct recrash_level *level,
+/* The power failed during the checker's run, and the disk is mounted without another run. */
+static bool judge_mount(struct recrash *a, struct recrash_level *level,
 			const struct as_perm_state *state, struct as_disk *disk)
 {
 	struct as_recoverer *recoverer = a->args->recoverer;
 	struct as_recovered recovered;
 	bool fine = true;
 
-	/* Where it has not written yet there is nothing to be said of it. */
-	if (a->args->way == AS_WAY_MOUNT || !recoverer->mount_after_checker ||
+	/* A checker that has not written anything yet cannot have done harm. */
+	if (a->args->way == AS_WAY_MOUNT || !as_recoverer_mounts_unchecked(recoverer) ||
 	    as_digest_eq(state->key, level->key))
 		return true;
 	a->rc = as_recover(recoverer, AS_WAY_MOUNT, disk, AS_RECOVER_PROBE, &recovered, a->err);
@@ -145,7 +123,7 @@ static bool judge_mount(struct again *a, struct recrash_level *level,
 	return fine;
 }
 
-static bool try_state(struct again *a, struct recrash_level *level,
+static bool try_state(struct recrash *a, struct recrash_level *level,
 		      const struct as_perm_state *state, struct as_disk *disk)
 {
 	unsigned deeper = level->depth + 1 < a->args->options->again;
@@ -174,8 +152,8 @@ static bool try_state(struct again *a, struct recrash_level *level,
 	return fine;
 }
 
-/* Counted under the rule that was needed most; 0: it must be tried. */
-static unsigned prunes(struct again *a, struct recrash_level *level,
+/* The rules by which the state is left out; 0: it must be tried. */
+static unsigned prunes(struct recrash *a, struct recrash_level *level,
 		       const struct as_perm_state *state, struct as_disk *disk)
 {
 	unsigned rules = as_readset_prunes(level->readset, level->perm, state, disk);
@@ -192,19 +170,17 @@ static unsigned prunes(struct again *a, struct recrash_level *level,
 	return rules;
 }
 
-static bool visit(struct again *a, struct recrash_level *level, const struct as_perm_state *state)
+static bool visit(struct recrash *a, struct recrash_level *level, const struct as_perm_state *state)
 {
-	/* Where the checker has ended more is asked. */
+	/* Where the checker has ended, more is asked of the disk. */
 	bool ended = as_perm_cut(level->perm, state->cut).at == level->done->checker_end;
-	struct as_digest judged =
-		as_digest_add(as_digest_bind(state->key, 11 + a->args->way + (ended ? 100 : 0)),
-			      as_digest_bind(as_tree_digest(a->tree), 13));
+	struct as_digest judged = as_dedup_recrash(state->key, a->args->way, ended, a->tree);
 	struct as_flight *flight = a->args->flight;
 	struct as_disk *disk;
 	bool fine = true, left_out;
 
 	a->args->counts->again++;
-	if (as_seen_has(a->args->seen, judged))
+	if (as_dedup_has(a->args->dedup, judged))
 		return true;
 	flight->then[level->depth].cut = state->cut;
 	flight->then[level->depth].index = state->index;
@@ -215,20 +191,28 @@ static bool visit(struct again *a, struct recrash_level *level, const struct as_
 	if (!left_out || a->args->options->prune & AS_PRUNE_VERIFY)
 		fine = try_state(a, level, state, disk);
 	else
-		/* A crash that changes nothing for recovery may still not leave it undone. */
+		/* Recovery cannot see the difference, but the checker must still find nothing. */
 		fine = judge_peace(a, level, state, disk);
 	if (fine && !a->rc)
 		fine = judge_mount(a, level, state, disk);
 	flight->then[level->depth].view = 0;
 	as_disk_free(disk);
 	if (fine && !a->rc)
-		as_seen_add(a->args->seen, judged);
+		as_dedup_add(a->args->dedup, judged);
 	return fine;
 }
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-static bool check_level(struct again *a, struct recrash_level *level)
+/* Whether a cut is where the checker has ended: all states are tried there, as more is asked. */
+static bool is_after_checker(const struct recrash_level *level, size_t cut)
+{
+	size_t at = as_perm_cut(level->perm, cut).at;
+
+	return at && at == level->done->checker_end;
+}
+
+static bool check_level(struct recrash *a, struct recrash_level *level)
 {
 	struct as_perm_state state;
 	bool fine = true;
@@ -237,11 +221,7 @@ static bool check_level(struct again *a, struct recrash_level *level)
 		if (!(a->args->options->views >> v & 1))
 			continue;
 		for (size_t k = 0; k < as_perm_cuts(level->perm) && fine && !a->rc; k++) {
-			size_t at = as_perm_cut(level->perm, k).at;
-
-			/* All where the checker has ended: there more is asked. */
-			as_perm_begin(level->perm, (enum as_view)v, k,
-				      at && at == level->done->checker_end);
+			as_perm_begin(level->perm, (enum as_view)v, k, is_after_checker(level, k));
 			while (fine && !a->rc && as_perm_next(level->perm, &state))
 				fine = visit(a, level, &state);
 		}
@@ -249,35 +229,17 @@ static bool check_level(struct again *a, struct recrash_level *level)
 	return fine && !a->rc;
 }
 
-/* What a recovery wrote, in order, and where it ended. */
-static struct as_digest twin_key(const struct as_recrash_args *args,
-				 const struct as_recovered *first)
-{
-	struct as_digest key = as_digest_bind(as_tree_digest(first->tree), 17 + args->way);
-
-	for (size_t i = 0; i < as_reclog_len(first->log); i++) {
-		const struct as_log_entry *e = as_reclog_at(first->log, i);
-
-		if (e->kind == AS_CALL_READ)
-			continue;
-		key = as_digest_bind(key, e->off ^ e->len << 40 ^ (uint64_t)e->kind << 60);
-		if (e->data)
-			key = as_digest_add(key, as_hash(e->data, e->len));
-	}
-	return key;
-}
-
 bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, struct as_digest key,
-		const struct as_recovered *first, struct as_problem *wrong, int *rc,
+		const struct as_recovered *first, struct as_problem *problem, int *rc,
 		struct as_err *err)
 {
-	struct again a = { .args = args, .tree = first->tree, .wrong = wrong, .err = err };
+	struct recrash a = { .args = args, .tree = first->tree, .problem = problem, .err = err };
 	struct recrash_level level = { .crashed = crashed, .key = key, .done = first };
-	struct as_digest twin = twin_key(args, first);
+	struct as_digest twin = as_dedup_twin(args->way, first);
 	bool fine;
 
 	*rc = 0;
-	if (args->options->prune & AS_PRUNE_TWIN && as_seen_has(args->seen, twin)) {
+	if (args->options->prune & AS_PRUNE_TWIN && as_dedup_has(args->dedup, twin)) {
 		args->counts->twins++;
 		if (!(args->options->prune & AS_PRUNE_VERIFY))
 			return true;
@@ -286,7 +248,7 @@ bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, str
 	fine = check_level(&a, &level);
 	level_close(&level);
 	if (fine)
-		as_seen_add(args->seen, twin);
+		as_dedup_add(args->dedup, twin);
 	*rc = a.rc;
 	return fine;
 }
@@ -294,29 +256,13 @@ bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, str
 static bool pick(struct recrash_level *level, const struct as_crash_spot *spot,
 		 struct as_perm_state *state)
 {
-	char units[AS_CRASH_UNITS_MAX];
-	uint64_t index;
-	size_t at;
-
-	snprintf(units, sizeof(units), "%s", spot->units);
-	for (char *s = units; *s; s++)
-		if (*s == '+')
-			*s = ',';
-	if (*units != '#')
-		return as_perm_pick(level->perm, (enum as_view)spot->view, spot->cut, units, state);
 	if (spot->cut >= as_perm_cuts(level->perm))
 		return false;
-	index = strtoull(units + 1, NULL, 10);
-	at = as_perm_cut(level->perm, spot->cut).at;
-	as_perm_begin(level->perm, (enum as_view)spot->view, spot->cut,
-		      at && at == level->done->checker_end);
-	while (as_perm_next(level->perm, state))
-		if (state->index == index)
-			return true;
-	return false;
+	return as_spot_pick(spot, level->perm, is_after_checker(level, spot->cut), state);
 }
 
-static bool at_spots(struct again *a, struct recrash_level *level, const struct as_crash_spot *then)
+static bool at_spots(struct recrash *a, struct recrash_level *level,
+		     const struct as_crash_spot *then)
 {
 	bool deeper = level->depth + 1 < AS_CRASH_AGAIN_MAX && then[1].view;
 	struct as_recovered recovered = { 0 };
@@ -351,10 +297,10 @@ static bool at_spots(struct again *a, struct recrash_level *level, const struct 
 
 bool as_recrash_at(const struct as_recrash_args *args, struct as_disk *crashed,
 		   struct as_digest key, const struct as_recovered *first,
-		   const struct as_crash_spot *then, struct as_problem *wrong, int *rc,
+		   const struct as_crash_spot *then, struct as_problem *problem, int *rc,
 		   struct as_err *err)
 {
-	struct again a = { .args = args, .tree = first->tree, .wrong = wrong, .err = err };
+	struct recrash a = { .args = args, .tree = first->tree, .problem = problem, .err = err };
 	struct recrash_level level = { .crashed = crashed, .key = key, .done = first };
 	bool fine;
 

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * recrash: power cuts during recovery (FiSC section 6). What recovery wrote and flushed is a record
- * like any other: for each of its crash states recovery is begun anew, and must end in the tree
+ * like any other. For each of its crash states recovery is begun again, and must end in the tree
  * that it would have reached undisturbed.
  *
  * A recovery is deterministic: it computes the same from the same bytes. So a crash state need not
- * be tried if all that its writes changed is either not read at all before recovery writes it
- * itself, or is as it was. Sector by sector:
- *   unread  recovery never reads it before the write: it does not see the difference, and writes
- *           it again;
- *   own     recovery reads it, but only behind a write of its own there: it sees its own bytes;
+ * be tried if recovery cannot see what its writes changed. A written sector cannot be seen where
+ *   unread  recovery never reads it before the write, and writes it again;
+ *   own     recovery reads it, but only after a write of its own there: it sees its own bytes;
  *   same    recovery reads it first, and the write changes nothing.
- * A state all of whose written sectors fall under these is left out, and counted under the last of
- * them that was needed.
+ * A state all of whose written sectors fall under these rules is left out, and counted under the
+ * last rule that was needed.
  */
 #ifndef AS_CRASH_RECRASH_H
 #define AS_CRASH_RECRASH_H
@@ -23,21 +21,21 @@ struct as_recrash_args {
 	struct as_recoverer *recoverer;
 	const struct as_crash_options *options;
 	enum as_way way;
-	struct as_seen *seen;
+	struct as_dedup *dedup;
 	struct as_flight *flight;
 	struct as_crash_counts *counts;
 };
 
 /* `crashed` has the key `key`; `first` is its recovery, with a log and a tree. True: all is well.
- * False: *wrong says what is not, with the spots. */
+ * False: *problem says what is wrong, and at which spots the power failed. */
 bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, struct as_digest key,
-		const struct as_recovered *first, struct as_problem *wrong, int *rc,
+		const struct as_recovered *first, struct as_problem *problem, int *rc,
 		struct as_err *err);
 
-/* Brings back one: then[0] (and then[1] during the second recovery). */
+/* The same for one state only: then[0] (and then[1] during the second recovery). */
 bool as_recrash_at(const struct as_recrash_args *args, struct as_disk *crashed,
 		   struct as_digest key, const struct as_recovered *first,
-		   const struct as_crash_spot *then, struct as_problem *wrong, int *rc,
+		   const struct as_crash_spot *then, struct as_problem *problem, int *rc,
 		   struct as_err *err);
 
 /* Which rules (enum as_prune_rule) let the perm's state be left out; 0: it must be tried. `log` is

@@ -2,11 +2,11 @@
 /*
  * story: see story.h.
  *
- * What blocks are changes while a workload runs: those of a removed file become another's. So the
- * writes of an operation are looked up on the disk as it was behind that operation, recovered,
- * since a journal may hold what its blocks do not say yet; those of a recovery, on the disk that
- * came out of it. Where that is not to be had: on the disk at the workload's end, where all is
- * home.
+ * What a block is changes while a workload runs: blocks of a removed file become another file's. So
+ * the writes of an operation are looked up on the disk as it was after that operation. That disk is
+ * recovered first, since a journal may hold what is not in its place yet. The writes of a recovery
+ * are looked up on the disk that it left. Where there is no such disk, the disk at the end of the
+ * workload is used, on which everything is in its place.
  */
 #include "crash/story.h"
 
@@ -24,10 +24,10 @@
 struct teller {
 	const struct as_story *story;
 	struct as_layout *end, *start;
-	struct as_layout **behind; /* by operation; NULL: not looked at yet, or not to be had */
-	bool *tried; /* by operation */
+	struct as_layout **after; /* by operation; NULL: not made yet, or cannot be made */
+	bool *tried; /* by operation: after[] was made, or cannot be */
 	size_t n_ops;
-	struct as_layout *now; /* while a recovery is told */
+	struct as_layout *now; /* of the recovery that is being told; NULL: none is */
 	struct as_buf *out;
 };
 
@@ -39,8 +39,9 @@ static struct as_layout *recovered_layout(const struct teller *t, struct as_disk
 	struct as_layout *layout = NULL;
 	struct as_recovered got = { 0 };
 	struct as_err err = { 0 };
-	/* Not all types are mounted unchecked. */
-	enum as_way way = s->recoverer->ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : s->wrong->way;
+	/* Some types cannot be mounted without a checker's run. */
+	enum as_way way = as_recoverer_ways(s->recoverer) >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT
+									      : s->problem->way;
 
 	if (as_recover(s->recoverer, way, disk, AS_RECOVER_LOG, &got, &err) == 0 && got.disk)
 		layout = as_layout_new(s->target, got.disk);
@@ -48,8 +49,8 @@ static struct as_layout *recovered_layout(const struct teller *t, struct as_disk
 	return layout;
 }
 
-/* Behind operation `op`, all of its writes made. */
-static struct as_layout *layout_behind(struct teller *t, size_t op)
+/* After operation `op`, with all of its writes made. */
+static struct as_layout *layout_after(struct teller *t, size_t op)
 {
 	const struct as_recording *rec = t->story->recording;
 	struct as_disk *disk;
@@ -59,7 +60,7 @@ static struct as_layout *layout_behind(struct teller *t, size_t op)
 	if (!t->end || !t->story->recoverer || op >= t->n_ops || op + LAYOUTS_MAX < t->n_ops)
 		return NULL;
 	if (t->tried[op])
-		return t->behind[op];
+		return t->after[op];
 	t->tried[op] = true;
 	while (end < as_reclog_len(rec->log) &&
 	       (as_reclog_at(rec->log, end)->op == AS_RECLOG_NO_OP ||
@@ -67,28 +68,41 @@ static struct as_layout *layout_behind(struct teller *t, size_t op)
 		end++;
 	disk = as_disk_snapshot(rec->start);
 	if (as_reclog_replay(rec->log, 0, end, as_disk_bd(disk), &err) == 0)
-		t->behind[op] = recovered_layout(t, disk);
+		t->after[op] = recovered_layout(t, disk);
 	as_disk_free(disk);
-	return t->behind[op];
+	return t->after[op];
 }
 
 /* ---- Pieces ---- */
 
-static void say_op(const struct teller *t, size_t op, struct as_buf *out)
+void as_story_say_op(const struct as_recording *rec, size_t op, struct as_buf *out)
 {
 	struct as_buf text = { 0 };
 
-	as_print_op(&t->story->recording->seq->ops[op], &text);
+	as_print_op(&rec->seq->ops[op], &text);
 	as_buf_addf(out, "op %zu `%.*s%s`", op + 1, (int)OP_SHOWN_BYTES, as_buf_str(&text),
 		    text.len > OP_SHOWN_BYTES ? "..." : "");
 	as_buf_free(&text);
 }
 
-/* Data written over what was somebody else's the operation before. */
+void as_story_say_moment(const struct as_recording *rec, struct as_moment m, struct as_buf *out)
+{
+	if (m.begun > m.done && m.done < rec->n_ops) {
+		as_buf_adds(out, "power cut during ");
+		as_story_say_op(rec, m.done, out);
+	} else if (m.done && m.done <= rec->n_ops) {
+		as_buf_adds(out, "power cut after ");
+		as_story_say_op(rec, m.done - 1, out);
+	} else {
+		as_buf_adds(out, "power cut before the first operation");
+	}
+}
+
+/* What the place was before, where data was written over something else. */
 static void say_before(struct teller *t, size_t op, uint64_t off, uint64_t len, size_t said_at,
 		       struct as_buf *out)
 {
-	struct as_layout *layout = op ? layout_behind(t, op - 1) : NULL;
+	struct as_layout *layout = op ? layout_after(t, op - 1) : NULL;
 	const char *now = as_buf_str(out) + said_at;
 	struct as_buf before = { 0 };
 
@@ -112,8 +126,8 @@ static void say_place(struct teller *t, const struct as_log_entry *e, uint64_t o
 	if (t->now && as_layout_say(t->now, off, len, data, out))
 		return;
 	len_before = out->len;
-	if (!t->now && e->op != AS_RECLOG_NO_OP && layout_behind(t, e->op) &&
-	    as_layout_say(t->behind[e->op], off, len, data, out)) {
+	if (!t->now && e->op != AS_RECLOG_NO_OP && layout_after(t, e->op) &&
+	    as_layout_say(t->after[e->op], off, len, data, out)) {
 		say_before(t, e->op, off, len, len_before, out);
 		return;
 	}
@@ -124,7 +138,7 @@ static void say_place(struct teller *t, const struct as_log_entry *e, uint64_t o
 	as_buf_addf(out, "%llu bytes at %llu", (unsigned long long)len, (unsigned long long)off);
 }
 
-/* "inode table (/) (512 bytes at 2048)": a part of a write. */
+/* "inode table (/) (512 bytes at 2048 of it)": a part of a write. */
 static void say_unit(struct teller *t, const struct as_reclog *log, const struct as_perm_unit *unit,
 		     struct as_buf *out)
 {
@@ -191,7 +205,7 @@ static void entries_of(const struct teller *t, uint32_t op, size_t cut_at, size_
 	}
 }
 
-/* One text an operation, so that the oldest can be left out. */
+/* Each operation is a text of its own, so that the oldest can be left out. */
 static void tell_ops(struct teller *t, size_t cut_at, size_t n_ops, size_t max_bytes)
 {
 	const struct as_reclog *log = t->story->recording->log;
@@ -206,7 +220,7 @@ static void tell_ops(struct teller *t, size_t cut_at, size_t n_ops, size_t max_b
 	for (size_t op = 0; op < n_ops; op++) {
 		entries_of(t, (uint32_t)op, cut_at, &first, &end);
 		as_buf_adds(&text[op + 1], "  ");
-		say_op(t, op, &text[op + 1]);
+		as_story_say_op(t->story->recording, op, &text[op + 1]);
 		as_buf_adds(&text[op + 1], count(log, first, end) ? ":\n" : ": nothing written\n");
 		say_entries(t, log, first, end, &text[op + 1]);
 	}
@@ -246,8 +260,8 @@ static void tell_list(struct teller *t, const struct as_reclog *log, const struc
 		as_buf_addf(t->out, "      %s %u more\n", kept ? "there: " : "lost:  ", more);
 }
 
-/* If something is there that was written after something lost: nothing kept them in order. The last
- * such write, since it is the one that the others were made for. */
+/* If something is on the disk that was written after something lost, nothing kept them in order.
+ * Names the last such write, since the others were usually made for it. */
 static void tell_order(struct teller *t, const struct as_reclog *log, const struct as_perm *perm,
 		       size_t n_units)
 {
@@ -318,37 +332,35 @@ static void tell_end(struct teller *t, const struct as_recovered *got)
 		    got->why.len ? ": " : "", as_buf_str(&got->why));
 }
 
-/* Recovers `disk` and tells of it; with `then`, up to the power cut, and goes on behind that. */
+/* Recovers `disk` and tells of it. Where the problem takes a power cut during this recovery, it
+ * tells of the recovery up to that, and of the next recovery. */
 static void tell_recovery(struct teller *t, struct as_disk *disk, unsigned depth)
 {
 	const struct as_story *s = t->story;
-	const struct as_crash_spot *then = depth < AS_CRASH_AGAIN_MAX && s->wrong->then[depth].view
-						   ? &s->wrong->then[depth]
-						   : NULL;
+	const struct as_crash_spot *then =
+		depth < AS_CRASH_AGAIN_MAX && s->problem->then[depth].view
+			? &s->problem->then[depth]
+			: NULL;
 	struct as_recovered got = { 0 };
 	struct as_err err = { 0 };
 	struct as_perm *perm = NULL;
 	struct as_perm_state state;
-	char units[AS_CRASH_UNITS_MAX];
 	size_t end;
 
 	as_buf_addf(t->out, "  recovery%s, by %s:\n", depth ? " is begun again" : "",
-		    ways[s->wrong->way]);
-	if (as_recover(s->recoverer, s->wrong->way, disk, AS_RECOVER_LOG, &got, &err) || !got.log) {
+		    ways[s->problem->way]);
+	if (as_recover(s->recoverer, s->problem->way, disk, AS_RECOVER_LOG, &got, &err) ||
+	    !got.log) {
 		as_recovered_free(&got);
 		return;
 	}
 	end = as_reclog_len(got.log);
-	memcpy(units, then ? then->units : "", then ? sizeof(units) : 1);
-	for (char *p = units; *p; p++)
-		*p = *p == '+' ? ',' : *p;
 	if (then) {
 		struct as_perm_options options = s->options->perm;
 
 		memset(&options.start_key, 0, sizeof(options.start_key));
 		perm = as_perm_new(got.log, disk, &options);
-		if (then->cut < as_perm_cuts(perm) &&
-		    as_perm_pick(perm, (enum as_view)then->view, then->cut, units, &state))
+		if (*then->units != '#' && as_spot_pick(then, perm, false, &state))
 			end = as_perm_cut(perm, then->cut).at;
 		else
 			then = NULL;
@@ -377,28 +389,12 @@ static void tell_recovery(struct teller *t, struct as_disk *disk, unsigned depth
 
 /* ---- All of it ---- */
 
-static void tell_moment(struct teller *t, struct as_moment m)
-{
-	size_t n = t->story->recording->n_ops;
-
-	if (m.begun > m.done && m.done < n) {
-		as_buf_adds(t->out, "  power cut during ");
-		say_op(t, m.done, t->out);
-	} else if (m.done && m.done <= n) {
-		as_buf_adds(t->out, "  power cut after ");
-		say_op(t, m.done - 1, t->out);
-	} else {
-		as_buf_adds(t->out, "  power cut before the first operation");
-	}
-	as_buf_addc(t->out, '\n');
-}
-
 void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf *out)
 {
 	const struct as_recording *rec = story->recording;
 	struct as_disk *end = (struct as_disk *)as_medium_disk(rec->stand), *crashed;
 	struct as_perm_cut cut = as_perm_cut(story->perm, story->state->cut);
-	struct as_moment moment = story->wrong->moment;
+	struct as_moment moment = story->problem->moment;
 	struct as_buf rest = { 0 };
 	struct teller t = {
 		.story = story,
@@ -408,31 +404,34 @@ void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf
 	size_t n_ops = moment.begun < rec->n_ops ? moment.begun : rec->n_ops;
 
 	t.n_ops = n_ops;
-	t.behind = as_xcalloc(n_ops + 1, sizeof(*t.behind));
+	t.after = as_xcalloc(n_ops + 1, sizeof(*t.after));
 	t.tried = as_xcalloc(n_ops + 1, sizeof(*t.tried));
-	/* The end first, since it must be told; what room is left is the beginning's. */
+	/* The operations get half of the room; the oldest are left out where it does not suffice.
+	 */
 	t.out = out;
 	if (max_bytes < 4096)
 		max_bytes = 4096;
 	tell_ops(&t, cut.at, n_ops, max_bytes / 2);
 	t.out = &rest;
-	tell_moment(&t, moment);
+	as_buf_adds(&rest, "  ");
+	as_story_say_moment(rec, moment, &rest);
+	as_buf_addc(&rest, '\n');
 	tell_units(&t, rec->log, story->perm, story->state);
 	if (story->recoverer) {
 		crashed = as_perm_disk(story->perm);
 		tell_recovery(&t, crashed, 0);
 		as_disk_free(crashed);
 	} else {
-		as_buf_addf(&rest, "  recovery, by %s\n", ways[story->wrong->way]);
+		as_buf_addf(&rest, "  recovery, by %s\n", ways[story->problem->way]);
 	}
 	if (rest.len > max_bytes / 2)
 		as_buf_addf(out, "%.*s\n  (shortened)\n", (int)(max_bytes / 2), as_buf_str(&rest));
 	else
 		as_buf_adds(out, as_buf_str(&rest));
-	as_buf_addf(out, "  what is wrong: %s\n", as_buf_str(&story->wrong->why));
+	as_buf_addf(out, "  what is wrong: %s\n", as_buf_str(&story->problem->why));
 	for (size_t i = 0; i < n_ops; i++)
-		as_layout_free(t.behind[i]);
-	free(t.behind);
+		as_layout_free(t.after[i]);
+	free(t.after);
 	free(t.tried);
 	as_layout_free(t.end);
 	as_layout_free(t.start);

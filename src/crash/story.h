@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * story: a crash state with which something is wrong, as a person would tell it: what each
- * operation wrote and what those blocks are, the flushes, the power cut and what of the pending
- * writes was on the disk by then, what recovery did, and what is wrong with the end.
+ * story: the text that tells a person how a crash state with a problem came about: what each
+ * operation wrote and what those blocks are, the flushes, the power cut, which of the pending
+ * writes were on the disk by then, what recovery did, and what is wrong with the result.
  */
 #ifndef AS_CRASH_STORY_H
 #define AS_CRASH_STORY_H
@@ -16,12 +16,18 @@ struct as_story {
 	const struct as_crash_options *options;
 	struct as_perm *perm; /* at the state */
 	const struct as_perm_state *state;
-	const struct as_problem *wrong;
-	/* To see what recovery does; NULL: it is not to be tried again. */
+	const struct as_problem *problem;
+	/* To see what recovery does; NULL: the recovery killed its process, so it is not repeated.
+	 */
 	struct as_recoverer *recoverer;
 };
 
-/* At most about max_bytes: the oldest operations are left out where it would be more. */
+/* Adds at most about max_bytes; the oldest operations are left out where it would be more. */
 void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf *out);
+
+/* "op 7 `rename /a /b`"; "power cut during op 7 `rename /a /b`". */
+void as_story_say_op(const struct as_recording *recording, size_t op, struct as_buf *out);
+void as_story_say_moment(const struct as_recording *recording, struct as_moment moment,
+			 struct as_buf *out);
 
 #endif

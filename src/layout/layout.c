@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* layout: see layout.h. What is the same for all types of file systems. */
+/* layout: see layout.h. This part is the same for all types of file systems. */
 #include "layout/layout_priv.h"
 
+#include "base/array.h"
 #include "target/fstype.h"
 #include "target/target.h"
 
@@ -84,8 +85,7 @@ void as_layout_journal(struct as_layout *layout, uint64_t block)
 
 	if (!at)
 		return;
-	layout->journal =
-		as_xrealloc(layout->journal, (layout->n_journal + 1) * sizeof(*layout->journal));
+	AS_ARRAY_ROOM(layout->journal, layout->n_journal, layout->cap_journal);
 	at->what = "journal";
 	at->is_journal = true;
 	at->at = layout->n_journal;
@@ -100,7 +100,7 @@ void as_layout_copy(struct as_layout *layout, uint64_t journal, uint64_t home)
 
 /* ---- Saying ---- */
 
-/* One block; *joined: it goes on what was said of the block before. */
+/* Says what one block is. */
 static bool say_block(struct as_layout *layout, uint64_t block, const unsigned char *data,
 		      struct as_buf *out)
 {
@@ -132,7 +132,7 @@ void as_layout_home(struct as_layout *layout, uint64_t home, struct as_buf *out)
 		as_buf_addf(out, "block %llu", (unsigned long long)home);
 }
 
-/* Blocks of a file's data that follow each other there, as one: how many. */
+/* How many blocks from `block` on follow each other in the same file. */
 static uint64_t say_data(const struct as_layout *layout, uint64_t block, uint64_t end,
 			 struct as_buf *out)
 {
@@ -156,7 +156,7 @@ bool as_layout_say(struct as_layout *layout, uint64_t off, uint64_t len, const u
 	bool said = false;
 
 	for (uint64_t block = first; block < end && block < layout->n_blocks; block += n) {
-		/* What only part of was written cannot speak for itself. */
+		/* The data tells what a block is only where the whole block was written. */
 		bool whole = block * bytes >= off && (block + 1) * bytes <= off + len;
 
 		n = 1;
@@ -185,12 +185,9 @@ void as_layout_path_set(struct as_layout_paths *paths, uint32_t ino, const char 
 {
 	struct as_buf path = { 0 };
 
-	if (ino >= paths->n) {
-		uint32_t n = ino < 64 ? 128 : ino * 2;
-
-		paths->path = as_xrealloc(paths->path, n * sizeof(*paths->path));
-		memset(paths->path + paths->n, 0, (n - paths->n) * sizeof(*paths->path));
-		paths->n = n;
+	while (ino >= paths->n) {
+		AS_ARRAY_ROOM(paths->path, paths->n, paths->cap);
+		paths->path[paths->n++] = NULL;
 	}
 	if (paths->path[ino])
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * layout_ext2fs: the blocks of ext2, ext3 and ext4, by libext2fs. The library reads files: it gets
- * a copy of the disk in memory. Which blocks a journal's descriptor speaks of is read here, since
+ * layout_ext2fs: the blocks of ext2, ext3 and ext4, read by libext2fs. The library reads files, so
+ * it gets a copy of the disk as a file in memory. The journal's descriptors are read here, since
  * the library leaves that to e2fsck.
  */
 #include "layout/layout_priv.h"

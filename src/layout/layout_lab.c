@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* layout_lab: the blocks of labfs, read by labfs/format.h and nothing else of it. */
+/* layout_lab: the blocks of labfs. Of labfs it uses only labfs/format.h. */
 #include "layout/layout_priv.h"
 
 #include "labfs/format.h"

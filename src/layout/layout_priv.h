@@ -22,12 +22,13 @@ struct as_layout {
 	uint64_t n_blocks;
 	struct as_layout_block *block;
 	struct as_arena arena;
-	/* Says what the data of a block tells of itself; false: nothing. */
+	/* Says what can be told from the data of a block itself; false: nothing. */
 	bool (*reads)(struct as_layout *layout, uint64_t block, const unsigned char *data,
 		      struct as_buf *out);
 	/* Blocks of the journal, in order. */
 	uint64_t *journal;
 	uint64_t n_journal;
+	size_t cap_journal;
 	uint32_t journal_features; /* ext's */
 };
 
@@ -47,8 +48,9 @@ void as_layout_home(struct as_layout *layout, uint64_t home, struct as_buf *out)
 
 /* Paths of inodes, found while a tree is walked. */
 struct as_layout_paths {
-	char **path; /* by inode number */
+	char **path; /* by inode number; NULL: none */
 	uint32_t n;
+	size_t cap;
 };
 
 void as_layout_path_set(struct as_layout_paths *paths, uint32_t ino, const char *dir,

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * history: see history.h and history_inside.h. Each operation is judged by the model; what it
- * changed becomes new versions; the shape is carried on from point to point by what changed.
+ * history: see history.h and history_priv.h. The model judges each operation; what the operation
+ * changed becomes new versions. The shape of a point is computed from that of the point before.
  */
 #include "legal/history_priv.h"
 
+#include "base/array.h"
+
+#include <linux/falloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define GROW(array, n, cap)                                                         \
-	do {                                                                        \
-		if ((n) == (cap)) {                                                 \
-			(cap) = (cap) ? (cap)*2 : 16;                               \
-			(array) = as_xrealloc((array), (cap) * sizeof((array)[0])); \
-		}                                                                   \
-	} while (0)
-
-/* Where no block size is known, no file system writes more than this at once. */
+/* Used where the block size is not known: no file system writes more than this at once. */
 #define BLOCK_UNKNOWN 65536u
-/* Calls of one operation whose states are told apart; the rest are one step. */
+/* Calls of one operation that have points of their own; the rest share one. */
 #define CALLS_MAX 65536u
 
 /* ---- One step from a state to the next ---- */
@@ -39,22 +34,17 @@ struct history_step {
 	const struct as_op *op; /* NULL: the fresh file system */
 	uint32_t point;
 	struct history_change *edge;
-	uint32_t n_edges, cap_edges;
+	uint32_t n_edges, n_fresh;
 	struct fresh *fresh; /* new versions */
-	uint32_t n_fresh, cap_fresh;
+	size_t cap_edges, cap_fresh;
 };
 
-static struct as_history_inode *inode_of(struct as_history *h, uint32_t ino)
+struct as_history_inode *as_history_inode_get(struct as_history *h, uint32_t ino)
 {
-	while (ino >= h->cap_inodes) {
-		uint32_t cap = h->cap_inodes ? h->cap_inodes * 2 : 64;
-
-		h->inode = as_xrealloc(h->inode, cap * sizeof(*h->inode));
-		memset(h->inode + h->cap_inodes, 0, (cap - h->cap_inodes) * sizeof(*h->inode));
-		h->cap_inodes = cap;
+	while (ino >= h->n_inodes) {
+		AS_ARRAY_ROOM(h->inode, h->n_inodes, h->cap_inodes);
+		h->inode[h->n_inodes++] = (struct as_history_inode){ 0 };
 	}
-	if (ino >= h->n_inodes)
-		h->n_inodes = ino + 1;
 	return &h->inode[ino];
 }
 
@@ -117,13 +107,13 @@ static void of_falloc(struct as_history_version *v, const struct as_op *op, uint
 	uint64_t off = (uint64_t)op->off;
 
 	v->gradual = true;
-	switch (op->flags & ~1) {
-	case 0x02: /* PUNCH_HOLE */
-	case 0x10: /* ZERO_RANGE */
+	switch (op->flags & ~FALLOC_FL_KEEP_SIZE) {
+	case FALLOC_FL_PUNCH_HOLE:
+	case FALLOC_FL_ZERO_RANGE:
 		cut(v, off, off + op->len, block);
 		break;
-	case 0x08: /* COLLAPSE_RANGE */
-	case 0x20: /* INSERT_RANGE */
+	case FALLOC_FL_COLLAPSE_RANGE:
+	case FALLOC_FL_INSERT_RANGE:
 		v->shifted = true;
 		cut(v, off, UINT64_MAX, block);
 		break;
@@ -165,12 +155,12 @@ static void on_inode(void *ctx, const struct as_node *before, const struct as_no
 {
 	struct history_step *s = ctx;
 	const struct as_node *node = after ? after : before;
-	struct as_history_inode *inode = inode_of(s->h, node->ino);
+	struct as_history_inode *inode = as_history_inode_get(s->h, node->ino);
 	struct as_history_version *v, old = { 0 };
 
 	if (inode->n)
 		old = inode->v[inode->n - 1];
-	GROW(s->fresh, s->n_fresh, s->cap_fresh);
+	AS_ARRAY_ROOM(s->fresh, s->n_fresh, s->cap_fresh);
 	s->fresh[s->n_fresh].ino = node->ino;
 	v = &s->fresh[s->n_fresh++].v;
 	*v = (struct as_history_version){
@@ -213,52 +203,29 @@ static void on_edge(void *ctx, uint32_t dir, const char *name, uint32_t before, 
 {
 	struct history_step *s = ctx;
 
-	GROW(s->edge, s->n_edges, s->cap_edges);
+	AS_ARRAY_ROOM(s->edge, s->n_edges, s->cap_edges);
 	s->edge[s->n_edges++] = (struct history_change){ dir, before, after, name };
 }
 
 /* ---- Edges ---- */
 
-static void rehash(struct as_history *h)
-{
-	h->slot_mask = h->slot_mask ? h->slot_mask * 2 + 1 : 63;
-	h->slot = as_xrealloc(h->slot, (h->slot_mask + 1) * sizeof(*h->slot));
-	memset(h->slot, 0xff, (h->slot_mask + 1) * sizeof(*h->slot));
-	for (uint32_t i = 0; i < h->n_edges; i++) {
-		uint32_t at = (uint32_t)as_mix64(h->edge[i].hash + h->edge[i].dir) & h->slot_mask;
-
-		while (h->slot[at] != UINT32_MAX)
-			at = (at + 1) & h->slot_mask;
-		h->slot[at] = i;
-	}
-}
-
 static uint32_t edge_of(struct as_history *h, uint32_t dir, const char *name)
 {
-	uint32_t i = h->n_edges ? as_history_edge_find(h, dir, name) : UINT32_MAX;
+	uint32_t i = as_history_edge_find(h, dir, name);
 	struct as_history_inode *inode;
 
 	if (i != UINT32_MAX)
 		return i;
-	GROW(h->edge, h->n_edges, h->cap_edges);
+	AS_ARRAY_ROOM(h->edge, h->n_edges, h->cap_edges);
 	i = h->n_edges++;
 	h->edge[i] = (struct as_history_edge){
 		.dir = dir,
 		.name = keep(h, name),
 		.hash = as_hash64(name, strlen(name)),
 	};
-	/* The table is at most half full, so that a search ends. */
-	if (!h->slot || h->n_edges * 2 > h->slot_mask) {
-		rehash(h);
-	} else {
-		uint32_t at = (uint32_t)as_mix64(h->edge[i].hash + dir) & h->slot_mask;
-
-		while (h->slot[at] != UINT32_MAX)
-			at = (at + 1) & h->slot_mask;
-		h->slot[at] = i;
-	}
-	inode = inode_of(h, dir);
-	GROW(inode->edge, inode->n_edges, inode->cap_edges);
+	as_table_add(&h->edges, as_history_edge_hash(dir, h->edge[i].hash), i);
+	inode = as_history_inode_get(h, dir);
+	AS_ARRAY_ROOM(inode->edge, inode->n_edges, inode->cap_edges);
 	inode->edge[inode->n_edges++] = i;
 	return i;
 }
@@ -308,14 +275,14 @@ static void edge_in(struct as_history *h, uint32_t e, uint32_t ino)
 	struct as_history_inode *child = &h->inode[ino];
 	struct as_digest old = digest_of(h, edge->dir), *sum = &h->inode[edge->dir].sum;
 
-	GROW(child->link, child->n_links, child->cap_links);
+	AS_ARRAY_ROOM(child->link, child->n_links, child->cap_links);
 	child->link[child->n_links++] = e;
 	*sum = as_digest_add(*sum, h_named(digest_of(h, ino), edge->hash));
 	carry_up(h, edge->dir, old);
 }
 
-/* Names go before attributes change and come afterwards, so that every sum is taken apart as it was
- * put together. */
+/* Old names are taken out of the sums before attributes change, and new names are put in
+ * afterwards, so that what is taken out of a sum is what was put in. */
 static void carry_shape(struct history_step *s)
 {
 	struct as_history *h = s->h;
@@ -330,7 +297,7 @@ static void carry_shape(struct history_step *s)
 		struct as_digest old = inode->n ? digest_of(h, s->fresh[i].ino) : AS_DIGEST_ZERO;
 
 		v->attrs = as_history_attrs_of_version(h, v);
-		GROW(inode->v, inode->n, inode->cap);
+		AS_ARRAY_ROOM(inode->v, inode->n, inode->cap);
 		inode->v[inode->n++] = *v;
 		carry_up(h, s->fresh[i].ino, old);
 	}
@@ -339,7 +306,7 @@ static void carry_shape(struct history_step *s)
 		uint32_t e = edge_of(h, change->dir, change->name);
 		struct as_history_edge *edge = &h->edge[e];
 
-		GROW(edge->v, edge->n, edge->cap);
+		AS_ARRAY_ROOM(edge->v, edge->n, edge->cap);
 		edge->v[edge->n++] = (struct as_history_target){ s->point, change->after };
 		if (change->after)
 			edge_in(h, e, change->after);
@@ -348,7 +315,7 @@ static void carry_shape(struct history_step *s)
 
 static const struct as_changes_ops changes_ops = { .inode = on_inode, .edge = on_edge };
 
-/* From `before` (NULL: from nothing) to `after`: one more point, if anything is different. */
+/* Adds a point for the step from `before` (NULL: nothing) to `after`, if anything has changed. */
 static void add_point(struct as_history *h, const struct as_op *op, const struct as_model *before,
 		      const struct as_model *after, uint32_t call)
 {
@@ -357,7 +324,7 @@ static void add_point(struct as_history *h, const struct as_op *op, const struct
 	as_model_changes(before, after, &changes_ops, &s);
 	if (s.n_edges || s.n_fresh || !op) {
 		carry_shape(&s);
-		GROW(h->point, h->n_points, h->cap_points);
+		AS_ARRAY_ROOM(h->point, h->n_points, h->cap_points);
 		h->point[h->n_points++] = (struct as_history_point){
 			.shape = digest_of(h, ROOT_INO),
 			.op = op ? h->ops->n - 1 : SIZE_MAX,
@@ -368,7 +335,7 @@ static void add_point(struct as_history *h, const struct as_op *op, const struct
 	free(s.fresh);
 }
 
-/* The states between the calls of an operation that is made of many, and the last of them. */
+/* Adds the points of an operation: one after each of its calls that change something. */
 static void add_points(struct as_history *h, const struct as_op *op, const struct as_model *before,
 		       const struct as_model *after)
 {
@@ -396,78 +363,7 @@ static void add_points(struct as_history *h, const struct as_op *op, const struc
 	as_model_free(at);
 }
 
-/* ---- Promises ---- */
-
-/* The last change of an inode of these kinds. */
-static uint32_t last_change(const struct as_history *h, uint32_t ino, unsigned kinds)
-{
-	const struct as_history_inode *inode = &h->inode[ino];
-
-	for (uint32_t i = inode->n; i-- > 0;)
-		if (inode->v[i].what & kinds)
-			return inode->v[i].point;
-	return 0;
-}
-
-/*
- * Up to where a log that is written in order is stable when the inode is: up to the last change of
- * what was asked for. A file that nobody changed asks for nothing. fdatasync: a file's first
- * name and its size are needed to read its data. A range: only what this very write changed is
- * known to have been waited for.
- */
-static uint32_t floor_of(const struct as_history *h, const struct as_policy *policy,
-			 const struct as_persist *what, uint32_t point)
-{
-	unsigned kinds = AS_CHANGE_MADE | AS_CHANGE_SIZE;
-	uint32_t made, last;
-
-	switch (what->kind) {
-	case AS_PERSIST_ALL:
-	case AS_PERSIST_OP:
-		return point;
-	case AS_PERSIST_INODE:
-		kinds |= AS_CHANGE_ATTR | AS_CHANGE_XATTR | AS_CHANGE_ENTRIES;
-		if (policy->fsync_names)
-			kinds |= AS_CHANGE_LINKS;
-		break;
-	case AS_PERSIST_DATA:
-		break;
-	case AS_PERSIST_NOTHING:
-		return 0;
-	}
-	if (policy->data == AS_DATA_JOURNAL)
-		kinds |= AS_CHANGE_DATA;
-	last = last_change(h, what->ino, kinds);
-	if (what->len == UINT64_MAX || what->kind == AS_PERSIST_INODE)
-		return last;
-	made = last_change(h, what->ino, AS_CHANGE_MADE);
-	return last == point ? last : made;
-}
-
-static void add_promise(struct as_history *h, const struct as_persist *what)
-{
-	const struct as_policy *policy = &h->policy[h->n_policies - 1].policy;
-	uint32_t point = h->n_points - 1;
-	struct as_history_promise *promise;
-
-	if (what->kind == AS_PERSIST_NOTHING)
-		return;
-	GROW(h->promise, h->n_promises, h->cap_promises);
-	promise = &h->promise[h->n_promises];
-	*promise = (struct as_history_promise){
-		.op = h->ops->n - 1,
-		.what = *what,
-		.point = point,
-		.floor = floor_of(h, policy, what, point),
-	};
-	if (what->kind == AS_PERSIST_INODE || what->kind == AS_PERSIST_DATA) {
-		struct as_history_inode *inode = inode_of(h, what->ino);
-
-		GROW(inode->promise, inode->n_promises, inode->cap_promises);
-		inode->promise[inode->n_promises++] = h->n_promises;
-	}
-	h->n_promises++;
-}
+/* ---- Mount options ---- */
 
 static void add_policy(struct as_history *h, const struct as_op *op, const struct as_outcome *got)
 {
@@ -477,7 +373,7 @@ static void add_policy(struct as_history *h, const struct as_op *op, const struc
 	    !op->opts[0])
 		return;
 	as_policy_mount(&policy, op->opts);
-	h->policy = as_xrealloc(h->policy, (h->n_policies + 1) * sizeof(*h->policy));
+	AS_ARRAY_ROOM(h->policy, h->n_policies, h->cap_policies);
 	h->policy[h->n_policies++] = (struct as_history_policy){ h->ops->n - 1, policy };
 }
 
@@ -491,10 +387,10 @@ struct as_history *as_history_new(const struct as_model *fresh, const struct as_
 	h->traits = as_model_traits(fresh);
 	h->ops = as_seq_new();
 	h->judged = SIZE_MAX;
-	h->policy = as_xmalloc(sizeof(*h->policy));
+	AS_ARRAY_ROOM(h->policy, h->n_policies, h->cap_policies);
 	h->policy[h->n_policies++] = (struct as_history_policy){ 0, *policy };
 	add_point(h, NULL, NULL, fresh, 0);
-	GROW(h->after, h->n_after, h->cap_after);
+	AS_ARRAY_ROOM(h->after, h->n_after, h->cap_after);
 	h->after[h->n_after++] = 0;
 	return h;
 }
@@ -515,7 +411,7 @@ void as_history_free(struct as_history *h)
 		free(h->edge[i].v);
 	free(h->inode);
 	free(h->edge);
-	free(h->slot);
+	as_table_free(&h->edges);
 	free(h->promise);
 	free(h->policy);
 	free(h->point);
@@ -537,17 +433,17 @@ bool as_history_add(struct as_history *h, const struct as_op *op, const struct a
 	struct as_verdict verdict = { 0 };
 
 	op = as_seq_add(h->ops, op);
-	h->ret = as_xrealloc(h->ret, h->ops->n * sizeof(*h->ret));
+	AS_ARRAY_ROOM(h->ret, h->ops->n - 1, h->cap_ret);
 	h->ret[h->ops->n - 1] = outcome->ret;
 	if (h->judged == SIZE_MAX &&
 	    (!as_model_judge(h->model, op, outcome, &verdict) || as_model_lost(h->model)))
 		h->judged = h->ops->n - 1;
 	if (h->judged == SIZE_MAX) {
 		add_points(h, op, before, h->model);
-		add_promise(h, &what);
+		as_stable_record(h, &what);
 		add_policy(h, op, outcome);
 	}
-	GROW(h->after, h->n_after, h->cap_after);
+	AS_ARRAY_ROOM(h->after, h->n_after, h->cap_after);
 	h->after[h->n_after++] = h->n_points - 1;
 	as_model_free(before);
 	as_verdict_free(&verdict);

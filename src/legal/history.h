@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * history: everything the model was while a workload ran, in the form in which a recovered tree is
- * judged (legal.h): each inode and each name with its versions, and what each operation made
- * stable.
+ * history: all states that the model went through while a workload ran, in the form in which a
+ * recovered tree is judged (legal.h): each inode and each name with its versions, and what each
+ * operation made stable (stable.c).
  */
 #ifndef AS_LEGAL_HISTORY_H
 #define AS_LEGAL_HISTORY_H
@@ -17,13 +17,13 @@
 struct as_history;
 struct as_tree;
 
-/* Begins with the file system as mkfs and the first mount left it (the model is copied), all of it
- * stable. The traits of the model must outlive it. */
+/* Begins with the file system as mkfs and the first mount left it (the model is copied); all of it
+ * is stable. The traits of the model must outlive it. */
 struct as_history *as_history_new(const struct as_model *fresh, const struct as_policy *policy);
 void as_history_free(struct as_history *history); /* takes NULL */
 
-/* The next operation and what was answered. False: the model does not allow the answer, or can no
- * longer tell what the tree is (a `crash` in the middle): nothing behind this is judged. */
+/* Adds the next operation and its answer. False: the model does not allow the answer, or can no
+ * longer tell what the tree is (after a `crash` in the workload): nothing after this is judged. */
 bool as_history_add(struct as_history *history, const struct as_op *op,
 		    const struct as_outcome *outcome);
 size_t as_history_len(const struct as_history *history); /* operations */

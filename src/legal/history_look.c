@@ -33,21 +33,28 @@ const struct as_history_version *as_history_version_at(const struct as_history *
 	return i == UINT32_MAX ? NULL : &h->inode[ino].v[i];
 }
 
+struct edge_key {
+	const struct as_history *history;
+	uint32_t dir;
+	const char *name;
+	uint64_t hash;
+};
+
+static bool is_edge(const void *ctx, size_t index)
+{
+	const struct edge_key *key = ctx;
+	const struct as_history_edge *edge = &key->history->edge[index];
+
+	return edge->hash == key->hash && edge->dir == key->dir &&
+	       strcmp(edge->name, key->name) == 0;
+}
+
 uint32_t as_history_edge_find(const struct as_history *h, uint32_t dir, const char *name)
 {
-	uint64_t hash = as_hash64(name, strlen(name));
-	uint32_t at;
+	struct edge_key key = { h, dir, name, as_hash64(name, strlen(name)) };
+	size_t at = as_table_find(&h->edges, as_history_edge_hash(dir, key.hash), is_edge, &key);
 
-	if (!h->slot)
-		return UINT32_MAX;
-	at = (uint32_t)as_mix64(hash + dir) & h->slot_mask;
-	for (; h->slot[at] != UINT32_MAX; at = (at + 1) & h->slot_mask) {
-		const struct as_history_edge *edge = &h->edge[h->slot[at]];
-
-		if (edge->hash == hash && edge->dir == dir && strcmp(edge->name, name) == 0)
-			return h->slot[at];
-	}
-	return UINT32_MAX;
+	return at == AS_TABLE_NONE ? UINT32_MAX : (uint32_t)at;
 }
 
 uint32_t as_history_edge_at(const struct as_history_edge *edge, uint32_t point)
@@ -203,44 +210,4 @@ void as_history_op_words(const struct as_history *h, size_t op, struct as_buf *o
 	as_buf_addf(out, "op %zu (", op + 1);
 	as_print_op(&h->ops->ops[op], out);
 	as_buf_addc(out, ')');
-}
-
-void as_history_promise_words(const struct as_history *h, const struct as_history_promise *promise,
-			      struct as_buf *out)
-{
-	const struct as_op *op = &h->ops->ops[promise->op];
-	const char *name = as_op_table[op->code].name;
-
-	switch (promise->what.kind) {
-	case AS_PERSIST_ALL:
-		as_buf_adds(out, name);
-		break;
-	case AS_PERSIST_OP:
-		as_buf_addf(out, "%s (mounted so that names are stable at once)", name);
-		break;
-	default:
-		if (promise->what.len == UINT64_MAX)
-			as_buf_addf(out, "%s of ", name);
-		else if (promise->what.kind == AS_PERSIST_INODE)
-			as_buf_addf(out, "%s with O_SYNC to ", name);
-		else if (op->code == AS_OP_MMAP_WRITE)
-			as_buf_addf(out, "%s with MS_SYNC to ", name);
-		else
-			as_buf_addf(out, "%s with O_DSYNC to ", name);
-		as_history_path(h, promise->what.ino, promise->point, out);
-		break;
-	}
-	as_buf_addf(out, " at op %zu", promise->op + 1);
-}
-
-bool as_history_persists(const struct as_history *h, size_t op, struct as_buf *words)
-{
-	for (uint32_t i = 0; i < h->n_promises; i++) {
-		if (h->promise[i].op != op)
-			continue;
-		if (words)
-			as_history_promise_words(h, &h->promise[i], words);
-		return true;
-	}
-	return false;
 }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * history_priv: how a history is kept. Only history*.c and legal*.c include it.
+ * history_priv: how a history is kept. Only files of this room include it.
  *
- * Points are the states the model went through: point 0 is the fresh file system, and each
- * operation adds one, or as many as it has calls of its own that change something. Inodes and names
+ * A point is a state that the model went through: point 0 is the fresh file system, and each
+ * operation that changes something adds one point, or one for each of its calls. Inodes and names
  * (edges of the tree) have versions, each with the point it came with; a version holds until the
- * next.
+ * next one. A promise is something that an operation made stable when it returned.
  *
  * Invariants
- *   1. Versions of one thing are in the order of their points, at most one to a point.
- *   2. after[n] is the point behind operation n-1; after[0] is 0.
- *   3. shape of a point is the digest of all names and attributes then, without sizes and contents:
- *      the same as as_shape_of_tree() of a tree that is the same.
+ *   1. Versions of one inode or edge are in the order of their points, at most one for a point.
+ *   2. after[n] is the point after operation n-1; after[0] is 0.
+ *   3. The shape of a point is the digest of all names and attributes then, without sizes and
+ *      contents. It equals as_history_shape_of_tree() of a tree that has the same.
  */
 #ifndef AS_LEGAL_HISTORY_PRIV_H
 #define AS_LEGAL_HISTORY_PRIV_H
 
 #include "base/arena.h"
+#include "base/table.h"
 #include "legal/history.h"
 #include "model/persist.h"
 #include "snapshot/tree.h"
@@ -34,7 +35,7 @@ struct as_history_xattr {
 /* One state of an inode. */
 struct as_history_version {
 	uint32_t point;
-	unsigned what; /* enum as_change: what came with it */
+	unsigned what; /* enum as_change: what changed with it */
 	uint32_t mode, nlink, uid, gid;
 	uint64_t rdev, size;
 	const char *text;
@@ -46,23 +47,23 @@ struct as_history_version {
 	const char *name;
 	struct as_digest attrs; /* its part of the shape */
 	/* How its data came to be what it is. */
-	bool gradual; /* bit by bit: any size on the way may show */
+	bool gradual; /* in parts: any size between the old and the new one may show */
 	bool delayed; /* the kernel may keep it in memory while later operations reach the disk */
-	bool shifted; /* data moved within the file; on the way holes may be behind cut_from */
-	uint64_t cut_from, cut_to; /* whole blocks of which older data is gone for good */
+	bool shifted; /* data moved within the file; meanwhile holes may be after cut_from */
+	uint64_t cut_from, cut_to; /* whole blocks whose older data must not come back */
 };
 
 struct as_history_inode {
 	struct as_history_version *v;
-	uint32_t n, cap;
+	uint32_t n, n_edges, n_promises;
 	uint32_t *edge; /* of a directory: all that ever were in it */
-	uint32_t n_edges, cap_edges;
-	uint32_t *promise; /* that name this inode */
-	uint32_t n_promises, cap_promises;
+	uint32_t *promise; /* those that are of this inode */
+	size_t cap, cap_edges, cap_promises;
 	/* While operations are added: */
 	struct as_digest sum; /* of its children */
 	uint32_t *link; /* edges that lead here now */
-	uint32_t n_links, cap_links;
+	uint32_t n_links;
+	size_t cap_links;
 };
 
 struct as_history_target {
@@ -74,20 +75,20 @@ struct as_history_edge {
 	const char *name;
 	uint64_t hash; /* of the name */
 	struct as_history_target *v;
-	uint32_t n, cap;
+	uint32_t n;
+	size_t cap;
 };
 
 struct as_history_promise {
 	size_t op;
 	struct as_persist what;
 	uint32_t point; /* the state it was given in */
-	/* With guarantee `prefix`: all up to this point is stable. */
-	uint32_t floor;
+	uint32_t floor; /* with guarantee `prefix`: all up to this point is stable */
 };
 
 struct as_history_point {
 	struct as_digest shape;
-	size_t op; /* that led here; SIZE_MAX for point 0 */
+	size_t op; /* the one that led here; SIZE_MAX for point 0 */
 	uint32_t call; /* of that operation, from 1; 0: the operation is done */
 };
 
@@ -106,25 +107,57 @@ struct as_history {
 	const struct as_traits *traits;
 	struct as_seq *ops;
 	int64_t *ret; /* of each operation */
+	size_t cap_ret;
 	struct as_history_point *point;
-	uint32_t n_points, cap_points;
+	uint32_t n_points;
+	size_t cap_points;
 	uint32_t *after; /* by number of operations */
 	size_t n_after, cap_after;
 	struct as_history_inode *inode; /* by number */
-	uint32_t n_inodes, cap_inodes;
+	uint32_t n_inodes;
+	size_t cap_inodes;
 	struct as_history_edge *edge;
-	uint32_t n_edges, cap_edges;
-	uint32_t *slot, slot_mask; /* hash table of edges */
-	struct as_history_promise *promise;
-	uint32_t n_promises, cap_promises;
+	uint32_t n_edges;
+	size_t cap_edges;
+	struct as_table edges; /* by directory and name */
+	struct as_history_promise *promise; /* in the order of their operations */
+	uint32_t n_promises;
+	size_t cap_promises;
 	struct as_history_policy *policy;
 	uint32_t n_policies;
+	size_t cap_policies;
 	struct as_history_known *known;
 	size_t judged; /* operations that can be judged; SIZE_MAX: all */
 	struct as_arena arena;
 	struct legal_cache *cache; /* legal.c's */
 	void (*cache_free)(struct legal_cache *cache);
 };
+
+/* ---- history.c ---- */
+
+struct as_history_inode *as_history_inode_get(struct as_history *h, uint32_t ino);
+
+static inline uint64_t as_history_edge_hash(uint32_t dir, uint64_t name_hash)
+{
+	return as_mix64(name_hash + dir);
+}
+
+/* ---- stable.c ---- */
+
+/* The operation added last made this stable. */
+void as_stable_record(struct as_history *h, const struct as_persist *what);
+/* How many promises operations 0..done-1 gave. */
+uint32_t as_stable_promises(const struct as_history *h, size_t done);
+/* The last of the first n promises that made everything stable; NULL: none did. */
+const struct as_history_promise *as_stable_last_sync(const struct as_history *h, uint32_t n);
+void as_stable_promise_words(const struct as_history *h, const struct as_history_promise *promise,
+			     struct as_buf *out);
+
+/* ---- fsync.c ---- */
+
+/* The point up to which a log that is written in order is stable when `what` is. */
+uint32_t as_fsync_floor(const struct as_history *h, const struct as_policy *policy,
+			const struct as_persist *what, uint32_t point);
 
 /* ---- history_look.c ---- */
 
@@ -145,8 +178,6 @@ void as_history_path(const struct as_history *h, uint32_t ino, uint32_t point, s
 struct as_tree *as_history_tree_at(const struct as_history *h, uint32_t point);
 /* "op 7: rename /a /b" */
 void as_history_op_words(const struct as_history *h, size_t op, struct as_buf *out);
-void as_history_promise_words(const struct as_history *h, const struct as_history_promise *promise,
-			      struct as_buf *out);
 
 /* ---- shape.c ---- */
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * legal: see legal.h. What a moment allows depends on two numbers only: how many promises had been
- * given, and the last point that can have been reached. So verdicts are remembered under these and
- * the digest of the tree: most crash states of a workload recover to a few trees.
+ * given, and the last point that can have been reached. So verdicts are remembered by these numbers
+ * and the digest of the tree: most crash states of a workload are recovered to a few trees.
  */
 #include "legal/legal.h"
 
+#include "base/array.h"
+#include "base/table.h"
 #include "legal/legal_priv.h"
 
 #include <stdlib.h>
@@ -36,7 +38,7 @@ const char *as_rule_help(enum as_rule rule)
 struct remembered {
 	struct as_digest tree;
 	uint32_t n_promises, hi;
-	uint32_t bad; /* 0: empty; 1: legal; else 2 + index of what was said */
+	uint32_t said; /* what was said of it, from 1; 0: it is legal */
 };
 
 struct said {
@@ -46,12 +48,15 @@ struct said {
 };
 
 struct legal_cache {
-	struct remembered *slot;
-	uint32_t mask, n;
+	struct remembered *item;
+	size_t n, cap;
+	struct as_table table; /* of items */
 	struct said *said;
-	uint32_t n_said, cap_said;
-	uint32_t *scratch, cap_scratch;
-	size_t ops; /* of the history when it was made: it must not have grown */
+	uint32_t n_said;
+	size_t cap_said;
+	uint32_t *scratch;
+	size_t cap_scratch;
+	size_t ops; /* of the history when it was made */
 };
 
 static void cache_clear(struct legal_cache *c)
@@ -60,14 +65,14 @@ static void cache_clear(struct legal_cache *c)
 		free(c->said[i].why);
 		free(c->said[i].signature);
 	}
-	free(c->slot);
-	c->slot = NULL;
-	c->mask = c->n = c->n_said = 0;
+	as_table_free(&c->table);
+	c->n = c->n_said = 0;
 }
 
 static void cache_free(struct legal_cache *c)
 {
 	cache_clear(c);
+	free(c->item);
 	free(c->said);
 	free(c->scratch);
 	free(c);
@@ -79,7 +84,7 @@ static struct legal_cache *cache_of(struct as_history *h)
 		h->cache = as_xcalloc(1, sizeof(*h->cache));
 		h->cache_free = cache_free;
 	}
-	/* Operations added since may widen a window that ended with the last of them. */
+	/* Operations that were added since may allow more at a moment that was the last one. */
 	if (h->cache->ops != h->ops->n) {
 		cache_clear(h->cache);
 		h->cache->ops = h->ops->n;
@@ -87,70 +92,57 @@ static struct legal_cache *cache_of(struct as_history *h)
 	return h->cache;
 }
 
-static uint32_t place(const struct legal_cache *c, const struct remembered *key)
-{
-	uint64_t hash =
-		as_mix64(key->tree.lo ^ as_mix64((uint64_t)key->n_promises << 32 | key->hi));
-	uint32_t at = (uint32_t)hash & c->mask;
+struct cache_key {
+	const struct legal_cache *cache;
+	const struct remembered *key;
+};
 
-	while (c->slot[at].bad &&
-	       (!as_digest_eq(c->slot[at].tree, key->tree) ||
-		c->slot[at].n_promises != key->n_promises || c->slot[at].hi != key->hi))
-		at = (at + 1) & c->mask;
-	return at;
+static bool is_item(const void *ctx, size_t index)
+{
+	const struct cache_key *k = ctx;
+	const struct remembered *item = &k->cache->item[index];
+
+	return as_digest_eq(item->tree, k->key->tree) && item->n_promises == k->key->n_promises &&
+	       item->hi == k->key->hi;
 }
 
-static void cache_grow(struct legal_cache *c)
+static uint64_t hash_of(const struct remembered *key)
 {
-	struct remembered *old = c->slot;
-	uint32_t n = old ? c->mask + 1 : 0;
-
-	c->mask = old ? c->mask * 2 + 1 : 255;
-	c->slot = as_xcalloc(c->mask + 1, sizeof(*c->slot));
-	for (uint32_t i = 0; i < n; i++)
-		if (old[i].bad)
-			c->slot[place(c, &old[i])] = old[i];
-	free(old);
+	return as_mix64(key->tree.lo ^ as_mix64((uint64_t)key->n_promises << 32 | key->hi));
 }
 
 static void remember(struct legal_cache *c, struct remembered key, const struct as_legal *verdict)
 {
 	if (c->n >= CACHE_MAX)
 		cache_clear(c);
-	if (!c->slot || c->n * 2 > c->mask)
-		cache_grow(c);
-	key.bad = 1;
 	if (!verdict->legal) {
-		if (c->n_said == c->cap_said) {
-			c->cap_said = c->cap_said ? c->cap_said * 2 : 16;
-			c->said = as_xrealloc(c->said, c->cap_said * sizeof(*c->said));
-		}
-		key.bad = 2 + c->n_said;
+		AS_ARRAY_ROOM(c->said, c->n_said, c->cap_said);
 		c->said[c->n_said++] = (struct said){
 			.rule = verdict->rule,
 			.op = verdict->op,
 			.why = as_xstrdup(as_buf_str(&verdict->why)),
 			.signature = as_xstrdup(as_buf_str(&verdict->signature)),
 		};
+		key.said = c->n_said;
 	}
-	c->slot[place(c, &key)] = key;
-	c->n++;
+	AS_ARRAY_ROOM(c->item, c->n, c->cap);
+	c->item[c->n] = key;
+	as_table_add(&c->table, hash_of(&key), c->n++);
 }
 
 static bool recall(const struct legal_cache *c, const struct remembered *key,
 		   struct as_legal *verdict)
 {
-	uint32_t at, bad;
+	struct cache_key k = { c, key };
+	size_t at = as_table_find(&c->table, hash_of(key), is_item, &k);
+	uint32_t n_said;
 
-	if (!c->slot)
+	if (at == AS_TABLE_NONE)
 		return false;
-	at = place(c, key);
-	bad = c->slot[at].bad;
-	if (!bad)
-		return false;
-	verdict->legal = bad == 1;
-	if (bad > 1) {
-		const struct said *said = &c->said[bad - 2];
+	n_said = c->item[at].said;
+	verdict->legal = !n_said;
+	if (n_said) {
+		const struct said *said = &c->said[n_said - 1];
 
 		verdict->rule = said->rule;
 		verdict->op = said->op;
@@ -162,33 +154,14 @@ static bool recall(const struct legal_cache *c, const struct remembered *key,
 
 /* ---- Judging ---- */
 
-/* Promises of operations 0..done-1. */
-static uint32_t promises_by(const struct as_history *h, size_t done)
-{
-	uint32_t lo = 0, hi = h->n_promises;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (h->promise[mid].op < done)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-/* Options may have changed on the way: of those since everything was stable last, the weakest. */
+/* Mount options may have changed: the weakest policy since everything was stable last. */
 static struct as_policy policy_for(const struct as_legal_judge *j)
 {
 	const struct as_history *h = j->h;
-	size_t since = 0;
+	size_t since = j->synced_by ? j->synced_by->op : 0;
 	struct as_policy weakest;
 	uint32_t first = 0;
 
-	for (uint32_t i = 0; i < j->n_promises; i++)
-		if (h->promise[i].what.kind == AS_PERSIST_ALL)
-			since = h->promise[i].op;
 	for (uint32_t i = 0; i < h->n_policies; i++)
 		if (h->policy[i].op <= since)
 			first = i;
@@ -238,18 +211,17 @@ bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct 
 	if (moment.begun > as_history_known(h) || as_tree_is_cut(tree))
 		return as_it_is(verdict, true);
 	verdict->unjudged = false;
-	j.n_promises = promises_by(h, moment.done);
+	j.n_promises = as_stable_promises(h, moment.done);
 	j.hi = h->after[moment.begun];
 	key = (struct remembered){ as_tree_digest(tree), j.n_promises, j.hi, 0 };
 	if (recall(cache, &key, verdict))
 		return verdict->legal;
+	j.synced_by = as_stable_last_sync(h, j.n_promises);
+	j.synced = j.synced_by ? j.synced_by->point : 0;
 	j.policy = policy_for(&j);
 	if (j.policy.none)
 		return as_it_is(verdict, true);
-	if (cache->cap_scratch < as_tree_len(tree)) {
-		cache->cap_scratch = as_tree_len(tree) * 2;
-		cache->scratch = as_xrealloc(cache->scratch, cache->cap_scratch * sizeof(uint32_t));
-	}
+	AS_ARRAY_ROOM_FOR(cache->scratch, 0, as_tree_len(tree), cache->cap_scratch);
 	j.ino = cache->scratch;
 	verdict->legal = judge(&j);
 	remember(cache, key, verdict);

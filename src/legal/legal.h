@@ -34,9 +34,9 @@ struct as_moment {
 
 struct as_legal {
 	bool legal;
-	bool unjudged; /* legal because the model could not tell */
+	bool unjudged; /* legal because nothing can be said */
 	enum as_rule rule; /* broken; when not legal */
-	/* The operation whose promise was broken (the fsync), or that was not atomic; or
+	/* The operation whose promise was broken (the fsync), or the one that is half done; or
 	 * AS_LEGAL_NO_OP. */
 	size_t op;
 	/* "after fsync of /a/f at op 7, /a/f must exist; recovered tree has no /a" */
@@ -44,8 +44,8 @@ struct as_legal {
 	struct as_buf signature; /* the same without names and numbers */
 };
 
-/* Zeroed or used before (buffers are used again). Returns verdict->legal. Remembers what it said of
- * a tree with the same digest at a moment that allows the same. */
+/* *verdict is zeroed or was used before (its buffers are used again). Returns verdict->legal.
+ * Verdicts are remembered for trees with the same digest at moments that allow the same. */
 bool as_legal_judge(struct as_history *history, struct as_moment moment, const struct as_tree *tree,
 		    struct as_legal *verdict);
 void as_legal_free(struct as_legal *verdict); /* leaves it zeroed */

@@ -2,20 +2,22 @@
 /*
  * legal_data: may a file hold these bytes?
  *
- * Method. Of a file, each byte was something at each version that is still possible: the one that
- * was made stable last and all since, up to now. A byte may be what it was in any of them (where a
- * version ends before it, or has a hole: zero), independently of its neighbours, since data is
- * written in pieces and in any order. Nothing else: that would be a byte that nobody wrote here.
+ * Method. The versions of a file that are still possible are the one that was made stable last and
+ * all later ones. A byte may be what it was in any of them (zero, where a version is shorter or has
+ * a hole), independently of its neighbours, since data is written in pieces and in any order. It
+ * may be nothing else: that would be a byte that nobody wrote here.
  *
  * Rules
- *   1. Overwritten in place, a byte is the old or the new one; zero only if it was zero once.
- *   2. A truncate or a punched hole is metadata: once it is seen to have happened (names and
- *      attributes are those of a later moment), what it took away must not come back. That holds
+ *   1. A byte that was overwritten in place is the old or the new one; it is zero only if it was
+ *      zero once.
+ *   2. A truncate or a punched hole is metadata. Where names and attributes show that it has
+ *      happened (they are those of a later point), what it removed must not come back. That holds
  *      for whole blocks; the rest of a block is zeroed as data is.
- *   3. Sizes: a write may reach the disk late and in parts, so any size on the way may show; that
- *      of a truncate or fallocate is metadata and is there with all that came after it.
- *   4. data=journal: as names and attributes, of one moment; only the operation under way then may
- *      be there in part.
+ *   3. A write may reach the disk late and in parts, so any size between the old and the new one
+ *      may show. The size of a truncate or fallocate is metadata: it shows with all that came after
+ *      it.
+ *   4. data=journal: data is of one point, as names and attributes are. Only the operation that was
+ *      under way then may be there in part.
  *   5. data=writeback: what was touched since it was made stable may be anything.
  */
 #include "legal/legal_priv.h"
@@ -24,7 +26,7 @@
 
 /* ---- What a version has at a place ---- */
 
-/* The run that holds pos, or the next one behind it. */
+/* The run that holds pos, or the next one after it. */
 static uint32_t run_at(const struct as_history_version *v, uint64_t pos)
 {
 	uint32_t lo = 0, hi = v->n_runs;
@@ -90,7 +92,7 @@ static uint64_t matches(const struct as_history_version *v, const struct as_cont
 								  : UINT64_MAX;
 			n = n < len - done ? n : len - done;
 			same = same_as_zero(piece, at, n);
-			i--; /* the run behind the hole is looked at next */
+			i--; /* the run after the hole is looked at next */
 		}
 		done += same;
 		if (same < n)
@@ -127,7 +129,7 @@ struct possible {
 	uint32_t first, last; /* versions */
 	uint32_t meta_point; /* NO_POINT: unknown */
 	uint32_t meta; /* the version then */
-	bool middle; /* the version behind `meta` comes with the very next point, bit by bit */
+	bool middle; /* the version after `meta` comes with the very next point, in parts */
 };
 
 static struct possible possible_of(const struct as_legal_judge *j, uint32_t ino, uint32_t meta)
@@ -147,8 +149,8 @@ static struct possible possible_of(const struct as_legal_judge *j, uint32_t ino,
 	p.last = as_history_version_index(p.inode, j->hi);
 	if (meta != NO_POINT) {
 		p.meta = as_history_version_index(p.inode, meta);
-		/* What was made stable may be newer than the moment that names show: nothing in
-		 * them tells it from a later one. */
+		/* The version that was made stable may be newer than the point that names show:
+		 * names are the same at that point and at a later one. */
 		if (p.meta == UINT32_MAX || p.meta < p.first)
 			p.meta = p.first;
 		p.middle = p.meta < p.last && p.inode->v[p.meta + 1].point == meta + 1 &&
@@ -163,7 +165,7 @@ static struct possible possible_of(const struct as_legal_judge *j, uint32_t ino,
 
 /* ---- Sizes ---- */
 
-/* Names and attributes are of one moment: see rule 3. */
+/* Names and attributes are of one point: rule 3. */
 static bool size_in_order(const struct possible *p, uint64_t size, struct as_legal_fault *fault)
 {
 	const struct as_history_version *v = p->inode->v;
@@ -284,7 +286,7 @@ static uint64_t may_be(const struct possible *p, const struct as_content_piece *
 		best = n > best ? n : best;
 		if (best == end - pos)
 			break;
-		/* On the way, what is moved within the file may be missing. */
+		/* While data is moved within the file, it may be missing. */
 		if (v[i].shifted && i > first && pos >= v[i].cut_from) {
 			n = same_as_zero(piece, pos, limit);
 			best = n > best ? n : best;
@@ -293,14 +295,14 @@ static uint64_t may_be(const struct possible *p, const struct as_content_piece *
 		    v[i].cut_from >= v[i].cut_to)
 			continue;
 		if (pos >= v[i].cut_from && pos < v[i].cut_to)
-			break; /* older ones are gone */
+			break; /* older versions cannot show here any more */
 		if (pos < v[i].cut_from && v[i].cut_from - pos < limit)
 			limit = v[i].cut_from - pos;
 	}
 	return best;
 }
 
-/* Whether data changed behind version `first`. */
+/* Whether data changed after version `first`. */
 static bool touched(const struct possible *p, uint32_t first)
 {
 	for (uint32_t i = first + 1; i <= p->last; i++)
@@ -325,7 +327,7 @@ static bool find_owner(const struct as_legal_judge *j, const struct as_content_p
 			for (uint32_t k = 0; k < inode->v[i].n_runs; k++) {
 				struct as_node_run run = inode->v[i].run[k];
 
-				/* Wherever it stood there. */
+				/* It may stand at any place. */
 				run.from += pos - run.start;
 				run.start = pos;
 				if (run.pattern && same_as_run(piece, pos, len, &run) == len) {
@@ -358,7 +360,7 @@ static void classify(const struct possible *p, const struct as_content_piece *pi
 		fault->kind = FAULT_ZEROS;
 		return;
 	}
-	/* Its own old data, which a truncate that is seen to have happened took away. */
+	/* Its own old data, which a truncate has removed that is seen to have happened. */
 	for (uint32_t i = first; i <= p->last; i++)
 		if (matches(&v[i], piece, pos, 1)) {
 			fault->kind = FAULT_OLD;

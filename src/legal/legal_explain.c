@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * legal_explain: why a tree is none of the states that are still possible. Asked from the most
- * telling reason to the least: a rename half done, link counts that do not add up, a state from
- * before a promise, something removed that is back, something missing that every possible state
- * has, one operation half done; and if it is none of these, the nearest state and how it differs.
+ * legal_explain: why a tree is none of the states that are still possible. The reasons are tried
+ * from the most telling to the least: a state from before a promise, a rename half done, link
+ * counts that do not add up, something removed that is back, something missing that every possible
+ * state has, one operation half done. If it is none of these, the nearest state is named, and how
+ * the tree differs from it.
  */
 #include "legal/legal_priv.h"
 
@@ -12,13 +13,14 @@
 
 #define NEAREST_MAX 100u
 
+/* The points from lo on are possible; `by` made lo stable. */
 struct window {
 	uint32_t lo;
 	const struct as_history_promise *by;
 	struct as_digest shape;
 };
 
-/* The node of a directory of the model; AS_TREE_NONE: not where it was at that point. */
+/* The node of an inode of the model; AS_TREE_NONE: it is not where it was at that point. */
 static uint32_t node_of(const struct as_legal_judge *j, uint32_t ino, uint32_t point)
 {
 	struct as_buf path = { 0 };
@@ -50,7 +52,7 @@ static uint32_t edge_node(const struct as_legal_judge *j, const struct as_histor
 
 /* ---- Renames ---- */
 
-/* The inode was there all the time, by one name. */
+/* The inode has had one name all the time since lo. */
 static bool always_one_name(const struct as_legal_judge *j, uint32_t ino, uint32_t lo)
 {
 	const struct as_history_inode *inode = &j->h->inode[ino];
@@ -148,7 +150,7 @@ static const struct as_history_promise *first_broken(const struct as_legal_judge
 	return NULL;
 }
 
-/* Some inode that the promise covers and the tree does not have as it was. */
+/* Names an inode that the promise covers and that is not in the tree as it was. */
 static bool say_covered(struct as_legal_judge *j, const struct as_history_promise *promise)
 {
 	if (promise->what.kind == AS_PERSIST_INODE || promise->what.kind == AS_PERSIST_DATA) {
@@ -188,20 +190,9 @@ static bool say_too_old(struct as_legal_judge *j, const struct window *w)
 	return false;
 }
 
-/* ---- Back from the dead ---- */
+/* ---- Removed, and back ---- */
 
-static bool ever(const struct as_history_edge *edge, uint32_t from, uint32_t to)
-{
-	for (uint32_t i = 0; i < edge->n; i++) {
-		uint32_t end = i + 1 < edge->n ? edge->v[i + 1].point : UINT32_MAX;
-
-		if (edge->v[i].ino && edge->v[i].point <= to && end > from)
-			return true;
-	}
-	return false;
-}
-
-/* The last target of an edge in lo..hi. */
+/* The last inode that the edge led to in lo..hi; 0: it led nowhere. */
 static uint32_t last_target(const struct as_history_edge *edge, uint32_t lo, uint32_t hi)
 {
 	for (uint32_t i = edge->n; i-- > 0;) {
@@ -213,8 +204,9 @@ static uint32_t last_target(const struct as_history_edge *edge, uint32_t lo, uin
 	return 0;
 }
 
-static const struct as_history_promise *promise_behind(const struct as_legal_judge *j,
-						       const struct as_history_edge *edge)
+/* The first promise that covers the removal of a name. */
+static const struct as_history_promise *promise_of_removal(const struct as_legal_judge *j,
+							   const struct as_history_edge *edge)
 {
 	uint32_t removed = 0;
 
@@ -227,7 +219,7 @@ static const struct as_history_promise *promise_behind(const struct as_legal_jud
 	return NULL;
 }
 
-/* Names that no possible state has. Fills j->ino as far as it can. */
+/* Names that no possible state has. Fills j->ino where the inode is known. */
 static bool say_surplus(struct as_legal_judge *j, const struct window *w)
 {
 	j->ino[0] = ROOT_INO;
@@ -240,18 +232,17 @@ static bool say_surplus(struct as_legal_judge *j, const struct window *w)
 		if (!dir)
 			continue;
 		e = as_history_edge_find(j->h, dir, node->name);
-		if (e == UINT32_MAX || !ever(&j->h->edge[e], 0, j->hi)) {
+		if (e == UINT32_MAX || !last_target(&j->h->edge[e], 0, j->hi)) {
 			as_legal_broken(j, AS_RULE_PREFIX, AS_LEGAL_NO_OP, "a name nobody gave");
 			as_tree_path(j->tree, i, &j->verdict->why);
 			as_buf_adds(&j->verdict->why,
 				    " is in the recovered tree; no operation ever made it");
 			return true;
 		}
-		if (ever(&j->h->edge[e], w->lo, j->hi)) {
-			j->ino[i] = last_target(&j->h->edge[e], w->lo, j->hi);
+		j->ino[i] = last_target(&j->h->edge[e], w->lo, j->hi);
+		if (j->ino[i])
 			continue;
-		}
-		by = promise_behind(j, &j->h->edge[e]);
+		by = promise_of_removal(j, &j->h->edge[e]);
 		as_legal_broken(j, AS_RULE_RESURRECTED, by ? by->op : AS_LEGAL_NO_OP,
 				"a removed name");
 		as_legal_after(j, by);
@@ -328,7 +319,7 @@ static uint32_t ino_at(const struct as_legal_judge *j, const struct as_tree *wan
 	return as_history_child_at(j->h, ino_at(j, want, n->parent, point), n->name, point);
 }
 
-/* Whether a node of `want` (the state at a point) is in all possible states the same. */
+/* Whether a node of `want` (the state at a point) is the same in all possible states. */
 static bool is_constant(const struct as_legal_judge *j, uint32_t lo, const struct as_tree *want,
 			uint32_t node, uint32_t point)
 {
@@ -373,7 +364,8 @@ static void say_difference(struct as_legal_judge *j, const struct distance *d, u
 	}
 }
 
-/* All that differs from one of two states in a row is as in the other: half an operation. */
+/* Whether all that differs from one of two successive states is as in the other: half an operation.
+ */
 static bool say_half(struct as_legal_judge *j, uint32_t point)
 {
 	struct as_tree *before = as_history_tree_at(j->h, point - 1),
@@ -409,7 +401,7 @@ static void say_nearest(struct as_legal_judge *j, const struct window *w)
 	struct distance d;
 
 	for (uint32_t p = j->hi + 1; p-- > w->lo;) {
-		/* Of very many, both ends: each one has to be drawn. */
+		/* Of very many points only both ends are tried: each costs a whole tree. */
 		if (j->hi - p > NEAREST_MAX && p - w->lo > NEAREST_MAX)
 			continue;
 		want = as_history_tree_at(j->h, p);
@@ -436,7 +428,7 @@ static void say_nearest(struct as_legal_judge *j, const struct window *w)
 		as_buf_adds(&j->verdict->why, "names and attributes are of no one moment");
 		if (w->by) {
 			as_buf_adds(&j->verdict->why, " since ");
-			as_history_promise_words(j->h, w->by, &j->verdict->why);
+			as_stable_promise_words(j->h, w->by, &j->verdict->why);
 		}
 		as_buf_adds(&j->verdict->why, "; nearest is ");
 		say_after_op(j, best);

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * legal_object: file systems that write single objects into a log on fsync (btrfs, f2fs): each
- * inode and each name is what it was at some moment since it was made stable itself.
+ * legal_object: file systems that write single objects into a log on fsync (btrfs, f2fs). Each
+ * inode and each name is what it was at some point since it was made stable itself.
  *
- * Method. The tree is walked from the root; the name of a node, in the directory it is in, tells
- * which of the model's inodes it can be: those that the name led to since it was stable last. It is
- * the first of them whose attributes and data fit.
- *
- * What makes what stable
- *   1. sync: everything. From there on, and before the first fsync behind it, the tree is still of
- *      one moment, since what is not fsynced is written as a whole (a commit, a checkpoint).
- *   2. fsync of an inode: its attributes; that it exists, and the directories above it; each of its
- *      names, and that it has no others.
- *   3. fsync of a directory: all of the above, and which names are in it.
- *   4. A name that was the same ever since it was stable is there and leads to the same inode; an
- *      inode that had a name ever since has one.
+ * Method. The tree is walked from the root. The name of a node, in its directory, tells which of
+ * the model's inodes it can be: those that the name led to since it was stable last. It is taken to
+ * be the first of them whose attributes and data match. What an fsync made stable, of a file or of
+ * a directory, is said in fsync.c. Rules
+ *   1. From a sync on until the next fsync, the tree is of one moment: what is not fsynced is
+ *      written as a whole (a commit, a checkpoint).
+ *   2. A name that has been the same ever since it was stable is there and leads to the same inode.
+ *      An inode that has had a name ever since has one.
  */
 #include "legal/legal_priv.h"
 
@@ -24,124 +20,8 @@
 
 struct object {
 	struct as_legal_judge *j;
-	uint32_t all; /* the point of the last sync */
-	const struct as_history_promise *all_by;
 	uint32_t *names; /* by inode: nodes of the tree that are names of it */
 };
-
-static const struct as_history_promise *promise_at(const struct object *o, uint32_t i)
-{
-	return &o->j->h->promise[i];
-}
-
-static bool is_inode_promise(const struct as_history_promise *promise)
-{
-	return promise->what.kind == AS_PERSIST_INODE || promise->what.kind == AS_PERSIST_DATA;
-}
-
-/* ---- Since when each thing is stable ---- */
-
-/* The inode's attributes. */
-static uint32_t attrs_since(const struct object *o, uint32_t ino,
-			    const struct as_history_promise **by)
-{
-	const struct as_history_inode *inode = &o->j->h->inode[ino];
-	uint32_t since = o->all;
-
-	*by = o->all_by;
-	for (uint32_t k = inode->n_promises; k-- > 0;) {
-		const struct as_history_promise *promise = promise_at(o, inode->promise[k]);
-
-		if (inode->promise[k] >= o->j->n_promises ||
-		    promise->what.kind != AS_PERSIST_INODE || promise->point < since)
-			continue;
-		*by = promise;
-		return promise->point;
-	}
-	return since;
-}
-
-static bool led_to(const struct as_history_edge *edge, uint32_t ino, uint32_t from, uint32_t to)
-{
-	for (uint32_t i = 0; i < edge->n; i++) {
-		uint32_t end = i + 1 < edge->n ? edge->v[i + 1].point : UINT32_MAX;
-
-		if (edge->v[i].ino == ino && edge->v[i].point <= to && end > from)
-			return true;
-	}
-	return false;
-}
-
-/* A name: by a sync, by an fsync of its directory, or of the inode that it led to then. */
-static uint32_t edge_since(const struct object *o, const struct as_history_edge *edge,
-			   const struct as_history_promise **by)
-{
-	const struct as_legal_judge *j = o->j;
-	uint32_t since = o->all;
-
-	*by = o->all_by;
-	for (uint32_t i = j->n_promises; i-- > 0;) {
-		const struct as_history_promise *promise = promise_at(o, i);
-		uint32_t point = promise->point;
-
-		if (point < since)
-			break;
-		if ((promise->what.kind == AS_PERSIST_INODE && promise->what.ino == edge->dir) ||
-		    (j->policy.fsync_names && is_inode_promise(promise) &&
-		     as_history_edge_at(edge, point) == promise->what.ino) ||
-		    (promise->what.kind == AS_PERSIST_OP && point > 0 &&
-		     as_history_edge_at(edge, point) != as_history_edge_at(edge, point - 1))) {
-			*by = promise;
-			return point;
-		}
-	}
-	return since;
-}
-
-/* An fsync of the inode after it had lost this name for good. */
-static const struct as_history_promise *
-name_is_lost(const struct object *o, const struct as_history_edge *edge, uint32_t ino)
-{
-	const struct as_history_inode *inode = &o->j->h->inode[ino];
-
-	for (uint32_t k = inode->n_promises; k-- > 0 && o->j->policy.fsync_names;) {
-		const struct as_history_promise *promise = promise_at(o, inode->promise[k]);
-
-		if (inode->promise[k] < o->j->n_promises &&
-		    promise->what.kind == AS_PERSIST_INODE &&
-		    !led_to(edge, ino, promise->point, o->j->hi))
-			return promise;
-	}
-	return NULL;
-}
-
-/* That the inode exists at all: *by is the promise; false: nobody promised. */
-static bool exists_since(const struct object *o, uint32_t ino, uint32_t *since,
-			 const struct as_history_promise **by)
-{
-	const struct as_legal_judge *j = o->j;
-
-	*since = o->all;
-	*by = o->all_by;
-	if (as_history_there(j->h, ino, o->all))
-		return true;
-	for (uint32_t i = j->n_promises; i-- > 0;) {
-		const struct as_history_promise *promise = promise_at(o, i);
-		uint32_t at = promise->what.ino;
-
-		if (!is_inode_promise(promise) || promise->point < o->all || !j->policy.fsync_names)
-			continue;
-		/* The inode itself, or a directory above it. */
-		while (at != ino && at != ROOT_INO && as_history_there(j->h, at, promise->point))
-			at = as_history_version_at(j->h, at, promise->point)->parent;
-		if (at == ino && as_history_there(j->h, ino, promise->point)) {
-			*since = promise->point;
-			*by = promise;
-			return true;
-		}
-	}
-	return false;
-}
 
 /* ---- One node ---- */
 
@@ -179,7 +59,7 @@ static enum fit node_fits(const struct object *o, uint32_t ino, uint32_t node_at
 	const struct as_tree_node *node = as_tree_at(o->j->tree, node_at);
 	const struct as_history_version *v = &o->j->h->inode[ino].v[0];
 	const struct as_history_promise *by;
-	uint32_t since = attrs_since(o, ino, &by);
+	uint32_t since = as_fsync_attrs_since(o->j, ino, &by);
 
 	if ((v->mode & S_IFMT) != (node->mode & S_IFMT))
 		return OTHER_TYPE;
@@ -201,7 +81,7 @@ static void say_attrs(const struct object *o, uint32_t ino)
 	const struct as_history_promise *by;
 	struct as_legal_judge *j = o->j;
 
-	(void)attrs_since(o, ino, &by);
+	(void)as_fsync_attrs_since(o->j, ino, &by);
 	as_legal_broken(j, by ? AS_RULE_PERSISTED : AS_RULE_OBJECT, by ? by->op : AS_LEGAL_NO_OP,
 			"attributes it did not have since");
 	as_legal_after(j, by);
@@ -221,7 +101,7 @@ static void say_name(const struct object *o, uint32_t node, const struct as_hist
 	for (uint32_t i = 0; edge && i < edge->n; i++)
 		known |= edge->v[i].ino && edge->v[i].point <= j->hi;
 	if (edge)
-		(void)edge_since(o, edge, &by);
+		(void)as_fsync_name_since(o->j, edge, &by);
 	if (!known) {
 		as_legal_broken(j, AS_RULE_OBJECT, AS_LEGAL_NO_OP, "a name nobody gave");
 		as_tree_path(j->tree, node, &j->verdict->why);
@@ -263,7 +143,7 @@ static bool place_node(struct object *o, uint32_t at)
 		return false;
 	}
 	edge = &j->h->edge[e];
-	since = edge_since(o, edge, &by);
+	since = as_fsync_name_since(o->j, edge, &by);
 	for (uint32_t i = edge->n; i-- > 0;) {
 		uint32_t end = i + 1 < edge->n ? edge->v[i + 1].point : UINT32_MAX;
 		uint32_t ino = edge->v[i].ino;
@@ -272,7 +152,7 @@ static bool place_node(struct object *o, uint32_t at)
 
 		if (!ino || edge->v[i].point > j->hi || end <= since)
 			continue;
-		gone = name_is_lost(o, edge, ino);
+		gone = as_fsync_lost_name(o->j, edge, ino);
 		if (gone) {
 			lost = gone;
 			continue;
@@ -349,7 +229,8 @@ static bool all_exist(struct object *o)
 		uint32_t since;
 		size_t rename;
 
-		if (!j->h->inode[ino].n || o->names[ino] || !exists_since(o, ino, &since, &by) ||
+		if (!j->h->inode[ino].n || o->names[ino] ||
+		    !as_fsync_exists_since(o->j, ino, &since, &by) ||
 		    !is_linked_from(j, ino, since))
 			continue;
 		rename = renamed_since(j, ino, since);
@@ -374,7 +255,7 @@ static bool all_exist(struct object *o)
 	return true;
 }
 
-/* Rule 4, of names. */
+/* Rule 2, of names. */
 static bool all_names(struct object *o)
 {
 	struct as_legal_judge *j = o->j;
@@ -387,7 +268,7 @@ static bool all_names(struct object *o)
 		for (uint32_t i = 0; i < dir->n_edges; i++) {
 			const struct as_history_edge *edge = &j->h->edge[dir->edge[i]];
 			const struct as_history_promise *by;
-			uint32_t since = edge_since(o, edge, &by);
+			uint32_t since = as_fsync_name_since(o->j, edge, &by);
 			uint32_t ino = as_history_edge_at(edge, since), child;
 			bool same = ino;
 
@@ -415,7 +296,7 @@ static bool all_names(struct object *o)
 static void say_count(struct object *o, uint32_t at)
 {
 	struct as_legal_judge *j = o->j;
-	size_t rename = renamed_since(j, j->ino[at], o->all);
+	size_t rename = renamed_since(j, j->ino[at], j->synced);
 	struct as_buf *why = &j->verdict->why;
 
 	if (rename == AS_LEGAL_NO_OP) {
@@ -446,7 +327,8 @@ static bool all_counts(struct object *o)
 		uint32_t ino = j->ino[at];
 		const struct as_history_inode *inode = &j->h->inode[ino];
 		const struct as_history_promise *by;
-		uint32_t first = as_history_version_index(inode, attrs_since(o, ino, &by));
+		uint32_t first =
+			as_history_version_index(inode, as_fsync_attrs_since(o->j, ino, &by));
 		bool ok = false, dir = S_ISDIR(as_tree_at(j->tree, at)->mode);
 
 		if (as_tree_at(j->tree, at)->twin != at)
@@ -462,7 +344,7 @@ static bool all_counts(struct object *o)
 	return true;
 }
 
-/* Nothing was fsynced alone since the last sync, nor is it just now: see 1. */
+/* Nothing was fsynced alone since the last sync, nor is it just now: rule 1. */
 static bool is_whole(const struct as_legal_judge *j)
 {
 	uint32_t n = j->n_promises;
@@ -479,17 +361,12 @@ bool as_legal_object(struct as_legal_judge *j)
 
 	if (is_whole(j))
 		return as_legal_prefix(j);
-	for (uint32_t i = 0; i < j->n_promises; i++)
-		if (j->h->promise[i].what.kind == AS_PERSIST_ALL) {
-			o.all = j->h->promise[i].point;
-			o.all_by = &j->h->promise[i];
-		}
 	if (!as_legal_links_ok(j))
 		return false;
 	o.names = as_xcalloc(j->h->n_inodes, sizeof(*o.names));
 	j->ino[0] = ROOT_INO;
 	o.names[ROOT_INO] = 1;
-	if (!attrs_fit(&o, ROOT_INO, as_tree_at(j->tree, 0), o.all)) {
+	if (!attrs_fit(&o, ROOT_INO, as_tree_at(j->tree, 0), j->synced)) {
 		say_attrs(&o, ROOT_INO);
 		ok = false;
 	}

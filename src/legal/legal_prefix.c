@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * legal_prefix: file systems that write a log in order. Names and attributes are those of one point
- * between the last that was made stable and now; sizes and contents follow legal_data.c.
+ * legal_prefix: file systems that write a log in order. Names and attributes are those of one
+ * point, not earlier than the last one that was made stable; for sizes and contents see
+ * legal_data.c.
  */
 #include "legal/legal_priv.h"
 
@@ -15,7 +16,7 @@ static uint32_t stable_point(const struct as_legal_judge *j, const struct as_his
 	*by = NULL;
 	for (uint32_t i = 0; i < j->n_promises; i++)
 		if (j->h->promise[i].floor >= lo) {
-			/* Of two that say the same, the first one could be told from. */
+			/* Of two promises with the same floor, the first one is named. */
 			if (j->h->promise[i].floor == lo && *by)
 				continue;
 			lo = j->h->promise[i].floor;
@@ -73,7 +74,7 @@ bool as_legal_prefix(struct as_legal_judge *j)
 			continue;
 		if (data_fits(j, p, &fault, &at))
 			return true;
-		/* What the latest point says is what a person expects to hear. */
+		/* The reason is told for the latest point: a person expects that one. */
 		if (!found) {
 			first = fault;
 			where = at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* legal_priv: what the rules have in common. Only legal*.c include it. */
+/* legal_priv: what the rules have in common. Only files of this room include it. */
 #ifndef AS_LEGAL_LEGAL_PRIV_H
 #define AS_LEGAL_LEGAL_PRIV_H
 
@@ -14,6 +14,8 @@ struct as_legal_judge {
 	struct as_legal *verdict;
 	struct as_policy policy; /* the weakest since the last sync */
 	uint32_t n_promises; /* given by operations that had answered */
+	uint32_t synced; /* the point of the last sync; 0: the fresh file system */
+	const struct as_history_promise *synced_by; /* that sync; NULL: none */
 	uint32_t hi; /* the last point that can have been reached */
 	uint32_t *ino; /* scratch: of each node, the model's inode */
 };
@@ -22,7 +24,7 @@ struct as_legal_judge {
 enum as_legal_fault_kind {
 	FAULT_SHORT,
 	FAULT_LONG,
-	FAULT_SIZE, /* some other size it never had */
+	FAULT_SIZE, /* another size that it never had */
 	FAULT_OLD, /* what it held before it was made stable */
 	FAULT_ZEROS,
 	FAULT_OTHER, /* data of another file */
@@ -36,18 +38,39 @@ struct as_legal_fault {
 	uint32_t ino;
 	uint64_t at; /* byte; or the size found */
 	uint64_t want_lo, want_hi; /* sizes allowed */
-	const struct as_history_promise
-		*by; /* that makes it wrong; NULL: it would be wrong at any time */
+	/* The promise that is broken; NULL: it would be wrong at any time. */
+	const struct as_history_promise *by;
 	uint32_t other; /* FAULT_OTHER: whose */
 };
+
+/* ---- fsync.c: since when something is stable, and by which promise ---- */
+
+/* The attributes of an inode. */
+uint32_t as_fsync_attrs_since(const struct as_legal_judge *j, uint32_t ino,
+			      const struct as_history_promise **by);
+/* A name: by a sync, by an fsync of its directory, or of the inode that it led to then. */
+uint32_t as_fsync_name_since(const struct as_legal_judge *j, const struct as_history_edge *edge,
+			     const struct as_history_promise **by);
+/* An fsync of the inode after it had lost this name for good; NULL: there is none. */
+const struct as_history_promise *as_fsync_lost_name(const struct as_legal_judge *j,
+						    const struct as_history_edge *edge,
+						    uint32_t ino);
+/* That the inode exists at all; false: nobody promised it. */
+bool as_fsync_exists_since(const struct as_legal_judge *j, uint32_t ino, uint32_t *since,
+			   const struct as_history_promise **by);
+/* No version of the inode came in since..hi. */
+bool as_fsync_is_untouched(const struct as_legal_judge *j, uint32_t ino, uint32_t since);
+/* The last sync, or its own fsync, since when nobody touched the inode; NO_POINT: somebody did. */
+uint32_t as_fsync_untouched_since(const struct as_legal_judge *j, uint32_t ino,
+				  const struct as_history_promise **by);
 
 /* ---- legal_data.c ---- */
 
 /* The last promise that covers all data of an inode; NULL: none, since the beginning. */
 const struct as_history_promise *as_legal_data_promise(const struct as_legal_judge *j,
 						       uint32_t ino);
-/* Whether a regular file's size and contents may be what `node` has. meta: the point that names and
- * attributes show, or NO_POINT where each object stands for itself. */
+/* Whether a regular file's size and contents may be what `node` has. meta: the point whose names
+ * and attributes the tree shows, or NO_POINT where each object is of a point of its own. */
 bool as_legal_data_ok(const struct as_legal_judge *j, uint32_t ino, const struct as_tree_node *node,
 		      uint32_t meta, struct as_legal_fault *fault);
 
@@ -59,14 +82,14 @@ bool as_legal_repair(struct as_legal_judge *j);
 
 /* ---- legal_words.c ---- */
 
-/* Starts a verdict: the rule and the operation. */
+/* Begins a verdict: the rule that is broken, and the operation. */
 void as_legal_broken(struct as_legal_judge *j, enum as_rule rule, size_t op, const char *signature);
 /* "after fsync of /a/f at op 7, " */
 void as_legal_after(struct as_legal_judge *j, const struct as_history_promise *promise);
 void as_legal_say_fault(struct as_legal_judge *j, const struct as_legal_fault *fault,
 			uint32_t node);
-/* "/a/f must exist; recovered tree has no /a": the inode as it is at a point is not in the tree as
- * it should be. False: it is, nothing was said. */
+/* "/a/f must exist; recovered tree has no /a": says how the tree differs from the inode at a point.
+ * False: it does not differ, and nothing was said. */
 bool as_legal_say_lack(struct as_legal_judge *j, uint32_t ino, uint32_t point);
 /* Link counts against names; true: fine. */
 bool as_legal_links_ok(struct as_legal_judge *j);

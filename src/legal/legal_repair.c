@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * legal_repair: file systems without a log (ext2, minix, vfat), of which a checker makes what it
- * can. What nobody touched since the last sync, and what was fsynced and not touched since, is as
- * it was; link counts add up. All else may be anything.
+ * legal_repair: file systems without a log (ext2, minix, vfat), which a checker repairs as well as
+ * it can. What nobody touched since the last sync, and what was fsynced and not touched since, is
+ * as it was; link counts add up. All else may be anything.
  *
  * A name is safe in a directory that nobody changed. In one that was changed, the checker may have
  * had to give up a name; what it led to must then be in lost+found, where the checker has one.
@@ -12,59 +12,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct repair {
-	struct as_legal_judge *j;
-	uint32_t since; /* the point of the last sync */
-	const struct as_history_promise *by;
-};
-
-/* No version of the inode came in since..hi. */
-static bool untouched(const struct repair *r, uint32_t ino, uint32_t since)
-{
-	const struct as_history_inode *inode = &r->j->h->inode[ino];
-	uint32_t i = as_history_version_index(inode, since);
-
-	return i != UINT32_MAX && as_history_version_index(inode, r->j->hi) == i;
-}
-
-/* Since when nobody touched the inode: the last sync, or its own fsync; NO_POINT: it was. */
-static uint32_t untouched_since(const struct repair *r, uint32_t ino,
-				const struct as_history_promise **by)
-{
-	const struct as_history_inode *inode = &r->j->h->inode[ino];
-
-	*by = r->by;
-	if (untouched(r, ino, r->since))
-		return r->since;
-	for (uint32_t k = inode->n_promises; k-- > 0;) {
-		const struct as_history_promise *promise = &r->j->h->promise[inode->promise[k]];
-
-		if (inode->promise[k] < r->j->n_promises &&
-		    promise->what.kind == AS_PERSIST_INODE && promise->what.len == UINT64_MAX &&
-		    promise->point >= r->since && untouched(r, ino, promise->point)) {
-			*by = promise;
-			return promise->point;
-		}
-	}
-	return NO_POINT;
-}
-
 static bool same_attrs(const struct as_legal_judge *j, const struct as_history_version *v,
 		       const struct as_tree_node *node)
 {
 	struct as_history_version version = *v;
 	struct as_tree_node without = *node;
 
-	/* A directory's count, and that of what fsck gave a name, may be another. */
+	/* The link count of a directory, or of what the checker gave a name, may differ. */
 	version.nlink = without.nlink = 1;
 	return as_digest_eq(as_history_attrs_of_version(j->h, &version),
 			    as_history_attrs_of_node(j->h, &without));
 }
 
 /* Whether it is somewhere below lost+found; by type, size and contents. */
-static bool rescued(const struct repair *r, uint32_t ino)
+static bool rescued(const struct as_legal_judge *j, uint32_t ino)
 {
-	const struct as_legal_judge *j = r->j;
 	const struct as_history_version *v = as_history_version_at(j->h, ino, j->hi);
 	uint32_t top = as_tree_find(j->tree, "/lost+found");
 	struct as_legal_fault fault;
@@ -81,14 +43,13 @@ static bool rescued(const struct repair *r, uint32_t ino)
 	return false;
 }
 
-static bool node_ok(struct repair *r, uint32_t ino, uint32_t at)
+static bool node_ok(struct as_legal_judge *j, uint32_t ino, uint32_t at)
 {
-	struct as_legal_judge *j = r->j;
 	const struct as_tree_node *node = as_tree_at(j->tree, at);
 	const struct as_history_promise *by;
 	const struct as_history_version *v;
 	struct as_legal_fault fault = { 0 };
-	uint32_t since = untouched_since(r, ino, &by);
+	uint32_t since = as_fsync_untouched_since(j, ino, &by);
 
 	if (since == NO_POINT)
 		return true;
@@ -112,57 +73,51 @@ static bool node_ok(struct repair *r, uint32_t ino, uint32_t at)
 	return true;
 }
 
-static bool dir_ok(struct repair *r, uint32_t ino, uint32_t at);
+static bool dir_ok(struct as_legal_judge *j, uint32_t ino, uint32_t at);
 
-static bool name_ok(struct repair *r, const struct as_history_edge *edge, uint32_t dir, uint32_t at)
+static bool name_ok(struct as_legal_judge *j, const struct as_history_edge *edge, uint32_t dir,
+		    uint32_t at)
 {
-	struct as_legal_judge *j = r->j;
-	uint32_t ino = as_history_edge_at(edge, r->since), child;
+	uint32_t ino = as_history_edge_at(edge, j->synced), child;
 	const struct as_history_promise *by;
 	bool same = ino;
 
 	for (uint32_t k = 0; same && k < edge->n; k++)
-		same = edge->v[k].point <= r->since || edge->v[k].point > j->hi;
+		same = edge->v[k].point <= j->synced || edge->v[k].point > j->hi;
 	if (!same)
 		return true;
 	child = as_tree_child(j->tree, at, edge->name);
 	if (child != AS_TREE_NONE) {
-		if (!node_ok(r, ino, child))
+		if (!node_ok(j, ino, child))
 			return false;
-		return !S_ISDIR(as_tree_at(j->tree, child)->mode) || dir_ok(r, ino, child);
+		return !S_ISDIR(as_tree_at(j->tree, child)->mode) || dir_ok(j, ino, child);
 	}
-	if (!untouched(r, dir, r->since)) {
-		/* Only a whole inode can be known again. */
-		if (!j->policy.lost_found || untouched_since(r, ino, &by) == NO_POINT ||
-		    rescued(r, ino))
+	if (!as_fsync_is_untouched(j, dir, j->synced)) {
+		/* Only an inode that nobody touched can be recognised. */
+		if (!j->policy.lost_found || as_fsync_untouched_since(j, ino, &by) == NO_POINT ||
+		    rescued(j, ino))
 			return true;
 	}
-	as_legal_broken(j, AS_RULE_UNTOUCHED, r->by ? r->by->op : AS_LEGAL_NO_OP, "lost");
-	as_legal_after(j, r->by);
+	as_legal_broken(j, AS_RULE_UNTOUCHED, j->synced_by ? j->synced_by->op : AS_LEGAL_NO_OP,
+			"lost");
+	as_legal_after(j, j->synced_by);
 	as_buf_adds(&j->verdict->why, "nobody touched ");
-	as_history_path(j->h, ino, r->since, &j->verdict->why);
+	as_history_path(j->h, ino, j->synced, &j->verdict->why);
 	as_buf_adds(&j->verdict->why, "; recovered tree has it neither there nor in lost+found");
 	return false;
 }
 
-static bool dir_ok(struct repair *r, uint32_t ino, uint32_t at)
+static bool dir_ok(struct as_legal_judge *j, uint32_t ino, uint32_t at)
 {
-	const struct as_history_inode *dir = &r->j->h->inode[ino];
+	const struct as_history_inode *dir = &j->h->inode[ino];
 
 	for (uint32_t i = 0; i < dir->n_edges; i++)
-		if (!name_ok(r, &r->j->h->edge[dir->edge[i]], ino, at))
+		if (!name_ok(j, &j->h->edge[dir->edge[i]], ino, at))
 			return false;
 	return true;
 }
 
 bool as_legal_repair(struct as_legal_judge *j)
 {
-	struct repair r = { .j = j };
-
-	for (uint32_t i = 0; i < j->n_promises; i++)
-		if (j->h->promise[i].what.kind == AS_PERSIST_ALL) {
-			r.since = j->h->promise[i].point;
-			r.by = &j->h->promise[i];
-		}
-	return as_legal_links_ok(j) && node_ok(&r, ROOT_INO, 0) && dir_ok(&r, ROOT_INO, 0);
+	return as_legal_links_ok(j) && node_ok(j, ROOT_INO, 0) && dir_ok(j, ROOT_INO, 0);
 }

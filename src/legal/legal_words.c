@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* legal_words: what is wrong with a tree, as a person would say it. */
+/* legal_words: says what is wrong with a tree. */
 #include "legal/legal_priv.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ void as_legal_after(struct as_legal_judge *j, const struct as_history_promise *p
 	if (!promise)
 		return;
 	as_buf_adds(&j->verdict->why, "after ");
-	as_history_promise_words(j->h, promise, &j->verdict->why);
+	as_stable_promise_words(j->h, promise, &j->verdict->why);
 	as_buf_adds(&j->verdict->why, ", ");
 }
 
@@ -58,18 +58,12 @@ static void say_byte(struct as_legal_judge *j, const struct as_legal_fault *f, c
 
 	switch (f->kind) {
 	case FAULT_OLD:
-		as_legal_after(j, f->by);
-		as_buf_addf(why,
-			    "byte %llu of %s must be what it was then or became since; recovered "
-			    "tree has what was there before",
-			    at, path);
-		break;
 	case FAULT_ZEROS:
 		as_legal_after(j, f->by);
 		as_buf_addf(why,
 			    "byte %llu of %s must be what it was then or became since; recovered "
-			    "tree has zeros",
-			    at, path);
+			    "tree has %s",
+			    at, path, f->kind == FAULT_ZEROS ? "zeros" : "what was there before");
 		break;
 	case FAULT_OTHER:
 		as_buf_addf(why,
@@ -124,7 +118,8 @@ void as_legal_say_fault(struct as_legal_judge *j, const struct as_legal_fault *f
 
 /* ---- One inode against the tree ---- */
 
-/* Follows a path of the model through the tree; what is missing first is left in *gone. */
+/* Follows a path of the model through the tree; *gone gets the first directory or file on it that
+ * is missing. */
 static uint32_t follow(struct as_legal_judge *j, uint32_t ino, uint32_t point, struct as_buf *gone)
 {
 	struct as_buf path = { 0 };

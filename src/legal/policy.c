@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * policy: see policy.h. Rows of target/fstype.def give a type's guarantee; the table below, what
- * mount options make of it.
+ * policy: see policy.h. The row in target/fstype.def gives a type's guarantee; the table below says
+ * how mount options change it.
  */
 #include "legal/policy.h"
 
@@ -18,8 +18,8 @@ enum effect {
 	SYNC,
 	DIRSYNC,
 	ASYNC,
-	VOID, /* flushes are left out, or the log is: nothing is promised */
-	KEPT, /* flushes are there again */
+	VOID, /* no flushes, or no log: nothing is promised */
+	KEPT, /* flushes are made again */
 };
 
 static const struct {

@@ -16,7 +16,7 @@ struct as_target;
 
 /* What may stand in a file whose data was not synced. */
 enum as_data_rule {
-	AS_DATA_JOURNAL, /* as names and attributes: what it was at one moment, the same for all */
+	AS_DATA_JOURNAL, /* as names and attributes: what it was at one point, the same for all */
 	AS_DATA_ORDERED, /* old, new, short or zero; never someone else's */
 	AS_DATA_WRITEBACK, /* anything: what lay on the disk before may show */
 };
@@ -24,7 +24,7 @@ enum as_data_rule {
 struct as_policy {
 	enum as_guarantee guarantee;
 	enum as_data_rule data;
-	/* An option takes all promises away (nobarrier): only what is wrong on any file system is
+	/* An option cancels all promises (nobarrier): only what is wrong on any file system is
 	 * reported. */
 	bool none;
 	bool sync; /* mounted with sync: a write is stable when it returns */
@@ -37,7 +37,7 @@ struct as_policy {
 };
 
 struct as_policy as_policy_of(const struct as_target *target);
-/* Takes over what mount options ("data=journal,sync") change; those not known change nothing. */
+/* Applies mount options ("data=journal,sync"); unknown ones change nothing. */
 void as_policy_mount(struct as_policy *policy, const char *opts);
 const char *as_data_rule_name(enum as_data_rule rule); /* "ordered" */
 

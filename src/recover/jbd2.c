@@ -2,17 +2,19 @@
 /*
  * jbd2: see jbd2.h.
  *
- * Method. What fs/jbd2/recovery.c does in its first pass: from the start of the log, as its
- * superblock has it, header by header; a descriptor says how many blocks belong to it, a commit
- * block that they are valid. The log ends at the first block that is no header of the transaction
- * that comes next. Blocks of transactions with a commit block are read in the third pass.
+ * Method. We do what fs/jbd2/recovery.c does in its first pass. It walks header by header from the
+ * start of the log, which the journal's superblock gives. A descriptor says how many blocks belong
+ * to it; a commit block says that they are valid. The log ends at the first block that is not a
+ * header of the next transaction. Blocks of transactions with a commit block are read in the third
+ * pass.
  *
- * The rule for everything that is not plain: give up. A checksum that does not fit, a feature that
- * is not known, a journal that is mapped in an unusual way: then the kernel decides by things that
- * are not repeated here, and as_jbd2_look() says that it does not know.
+ * We give up on everything that is not plain: a checksum that does not match, an unknown feature, a
+ * journal that is mapped in an unusual way. There the kernel decides by rules that are not repeated
+ * here, and as_jbd2_look() returns false.
  */
 #include "recover/jbd2.h"
 
+#include "base/array.h"
 #include "base/err.h"
 
 #include <stdlib.h>
@@ -37,8 +39,8 @@ struct journal {
 	unsigned char map[60]; /* i_block of its inode */
 	bool extents;
 	uint32_t max_len, first, start, sequence, features, seed;
-	unsigned char *block; /* the header in hand */
-	unsigned char *seen; /* a byte for each block of the journal */
+	unsigned char *block; /* the current header */
+	unsigned char *seen; /* for each block of the journal: a replay looks at it */
 };
 
 static uint32_t le16(const unsigned char *p)
@@ -73,7 +75,7 @@ static uint32_t crc32c(struct as_jbd2 *j, uint32_t crc, const unsigned char *p, 
 	return crc;
 }
 
-/* Of the block in hand, whose own checksum stands at `at`. */
+/* Whether the checksum of the current block is right; it stands at `at`. */
 static bool is_sound(struct journal *j, size_t at)
 {
 	static const unsigned char zeros[4];
@@ -98,14 +100,11 @@ static void add_span(struct as_sector_span **spans, size_t *n, size_t *cap, uint
 		last->len += len;
 		return;
 	}
-	if (*n == *cap) {
-		*cap = *cap ? *cap * 2 : 16;
-		*spans = as_xrealloc(*spans, *cap * sizeof(**spans));
-	}
+	AS_ARRAY_ROOM(*spans, *n, *cap);
 	(*spans)[(*n)++] = (struct as_sector_span){ off, len };
 }
 
-/* Reads it, in whole sectors, and says that it was looked at. */
+/* Reads whole sectors, and adds them to what was looked at. */
 static bool read_at(struct journal *j, uint64_t off, void *buf, size_t len)
 {
 	struct as_jbd2 *out = j->out;
@@ -173,7 +172,7 @@ static bool find_inode(struct journal *j)
 		return false;
 	j->block_bytes = 1024u << le32(sb + 0x18);
 	inode_bytes = le16(sb + 0x58);
-	/* The inode must not be cut by the end of a sector. */
+	/* No inode may span two sectors. */
 	if (!inode_bytes || 512 % inode_bytes)
 		return false;
 	groups = j->block_bytes == 1024 ? 2 : 1;
@@ -200,7 +199,7 @@ static bool read_superblock(struct journal *j)
 	j->start = be32(sb + 28);
 	j->features = be32(sb + 40);
 	j->seed = crc32c(j->out, ~0u, sb + 48, 16);
-	/* Checksums of a kind that reads data in the first pass are compatible feature 1. */
+	/* Compatible feature 1: checksums for which the first pass reads the data. */
 	return be32(sb) == JOURNAL_MAGIC && be32(sb + 4) == SUPERBLOCK_V2 &&
 	       be32(sb + 12) == j->block_bytes && !(be32(sb + 36) & 1) &&
 	       !(j->features & ~(uint32_t)F_KNOWN) && j->first && j->first < j->max_len &&
@@ -240,7 +239,7 @@ static bool read_header(struct journal *j, uint32_t at)
 	return block && read_at(j, block * j->block_bytes, j->block, j->block_bytes);
 }
 
-/* Blocks from..from+n-1 of the log belong to a transaction that is whole. */
+/* Blocks from..to-1 of the log belong to a transaction that has a commit block. */
 static void see(struct journal *j, uint32_t from, uint32_t to)
 {
 	for (uint32_t at = from; at != to; at = step(j, at, 1))
@@ -283,7 +282,7 @@ static bool scan(struct journal *j)
 		at = step(j, at, n);
 		done += n;
 	}
-	return false; /* all of it: such a log has no end that could be seen */
+	return false; /* the log fills the journal, so its end cannot be seen */
 }
 
 static bool list_unseen(struct journal *j)

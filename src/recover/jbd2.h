@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jbd2: which blocks of the journal of an ext3 or ext4 a replay looks at. The kernel reads 128 KiB
- * of it ahead, whatever comes of it; but what stands behind the end of the log, and in a
- * transaction without a commit block, is never looked at, and a recovery cannot depend on it.
+ * jbd2: which blocks of the journal of an ext3 or ext4 a replay looks at. The kernel always reads
+ * 128 KiB of the journal ahead. But it never looks at what stands after the end of the log, nor at
+ * a transaction without a commit block, so a recovery cannot depend on those blocks.
  */
 #ifndef AS_RECOVER_JBD2_H
 #define AS_RECOVER_JBD2_H
@@ -16,15 +16,15 @@
 
 /* Zeroed or used before. */
 struct as_jbd2 {
-	struct as_sector_span *looked; /* what this judgement rests on: superblocks, headers */
+	struct as_sector_span *looked; /* what tells which blocks matter: superblocks, headers */
 	size_t n_looked, looked_cap;
-	struct as_sector_span *unseen; /* blocks of the journal that nobody looks at */
+	struct as_sector_span *unseen; /* blocks of the journal that a replay does not look at */
 	size_t n_unseen, unseen_cap;
 	uint32_t crc_table[256];
 };
 
-/* False: nothing can be said, so all that is read may matter: no such journal, one that is damaged
- * (the kernel then has ways of its own), or one with features that are not known here. */
+/* False: nothing is known, so all that is read may matter. There is no such journal, it is damaged
+ * (then the kernel decides by other rules), or it has features that are not known here. */
 bool as_jbd2_look(struct as_jbd2 *jbd2, struct as_disk *disk);
 void as_jbd2_free(struct as_jbd2 *jbd2); /* leaves it zeroed */
 

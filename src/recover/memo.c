@@ -2,30 +2,35 @@
 /*
  * memo: see memo.h. A trie of questions and values.
  *
- * Method. A recovery is turned into a sequence of questions, "what stands in sectors a..b of the
- * crashed disk?": its reads, but for sectors that it has read before (the answer is known) or
- * written before (the answer is its own). A node of the trie is a recovery that has come so far; it
- * holds the question that comes next, and for each value met so far the node that this leads to.
- * Looking a disk up means asking it those questions until a node has the answer, or a value was
- * never met. Values are 128-bit digests; all nodes are found through one hash table by (question
- * they follow, value), so that a node with thousands of values costs no more than one with two.
+ * Method. A step is turned into a sequence of questions, "what stands in sectors a..b of the
+ * disk?": its reads, without sectors that it has read before (the answer is known) or written
+ * before (the answer is its own data). A node of the trie is a step that has come so far. It holds
+ * the question that comes next, and for each value met so far the node that follows. To look up a
+ * disk, we ask it those questions until a node has the answer, or a value was never met. Values are
+ * 128-bit digests. All nodes are found through one hash table by (question they follow, value), so
+ * that a node with thousands of values costs no more than one with two.
  *
- * A kernel reads with many threads: the same recovery may come by its questions in another order. A
- * node may therefore hold a few questions, each with values of its own; a lookup tries them one
- * after the other. That is sound, because an answer is right whenever all values on the way to it
- * are right, in whatever order they were asked for.
+ * The table chains the nodes themselves (base/table.h holds indexes of an array, and nodes are
+ * freed one by one).
+ *
+ * A kernel reads with many threads: the same step may ask its questions in another order. A node
+ * may therefore hold a few questions, each with values of its own; a lookup tries them one after
+ * the other. That is sound: an answer is right whenever all values on the path to it are right, in
+ * whatever order they were asked for.
  *
  * Invariants
- *   1. Every node but the roots is in the table, and is counted by the question it follows. Every
- *      question has at least one value, every node a question or an answer (but a root may have
- *      neither), so what is evicted takes with it all that led to it alone.
- *   2. On the way from a root to an answer no sector is asked for twice.
- *   3. bytes is the sum of what nodes, questions and answers take; it exceeds the limit only inside
- *      as_memo_add().
+ *   1. Every node except the roots is in the table, and is counted by the question it follows.
+ *      Every question has at least one value, and every node has a question or an answer (a root
+ *      may have neither). So an answer that is evicted takes with it all that led only to it.
+ *   2. On the path from a root to an answer no sector is asked for twice.
+ *   3. bytes is the sum of what nodes, questions and answers take; it exceeds the limit only while
+ *      as_memo_add() runs.
  */
 #include "recover/memo.h"
 
+#include "base/array.h"
 #include "base/hash.h"
+#include "recover/redo.h"
 #include "snapshot/tree.h"
 
 #include <stdlib.h>
@@ -38,14 +43,14 @@
 struct question {
 	uint64_t off;
 	uint32_t len, values;
-	struct memo_node *node; /* that asks it */
-	struct memo_node *likely; /* the value met last */
+	struct memo_node *node; /* the one that asks it */
+	struct memo_node *likely; /* the node of the value met last */
 	struct question *next;
 };
 
 struct memo_node {
 	struct question *follows; /* NULL: a root */
-	struct as_digest value; /* of it */
+	struct as_digest value; /* the answer to that question */
 	struct question *ask;
 	struct memo_answer *answer;
 	struct memo_node *chain; /* of the table */
@@ -53,7 +58,7 @@ struct memo_node {
 
 struct memo_change {
 	uint64_t off, len;
-	size_t data; /* where its bytes are, for a write */
+	size_t data; /* of a write: where its bytes begin in the answer's data */
 	enum as_call kind;
 };
 
@@ -61,7 +66,7 @@ struct memo_answer {
 	struct as_memo_answer said;
 	struct memo_node *node;
 	struct memo_answer *newer, *older;
-	uint64_t bytes; /* that it takes */
+	uint64_t bytes; /* memory that it takes */
 	struct memo_change *changes;
 	size_t n_changes;
 	unsigned char *data;
@@ -76,15 +81,15 @@ struct root {
 
 struct as_memo {
 	struct root **roots;
-	size_t n_roots;
+	size_t n_roots, roots_cap;
 	struct memo_node **table;
 	size_t table_len, n_nodes;
 	struct memo_answer *newest, *oldest, *last;
 	uint64_t limit_bytes, bytes;
-	unsigned char *buf; /* of a value */
-	size_t buf_len;
-	unsigned char *known; /* a bit a sector: scratch of as_memo_add() */
-	uint64_t known_len;
+	unsigned char *buf; /* scratch: sectors to be digested */
+	size_t buf_cap;
+	unsigned char *known; /* scratch of as_memo_add(): a bit for each sector */
+	size_t known_cap;
 	struct as_memo_stats stats;
 };
 
@@ -198,7 +203,7 @@ static void free_answer(struct memo_answer *a)
 	free(a);
 }
 
-/* A node that leads to nothing goes, and all that led to it alone. */
+/* Removes a node that leads to nothing, and all that led only to it. */
 static void prune(struct as_memo *m, struct memo_node *n)
 {
 	while (!n->answer && !n->ask && n->follows) {
@@ -268,17 +273,14 @@ static struct memo_node *root_of(struct as_memo *m, uint32_t kind, struct as_dis
 	root = as_xcalloc(1, sizeof(*root));
 	root->kind = kind;
 	root->size_bytes = size_bytes;
-	m->roots = as_xrealloc(m->roots, (m->n_roots + 1) * sizeof(struct root *));
+	AS_ARRAY_ROOM(m->roots, m->n_roots, m->roots_cap);
 	m->roots[m->n_roots++] = root;
 	return &root->node;
 }
 
 static struct as_digest value_at(struct as_memo *m, struct as_disk *disk, uint64_t off, size_t len)
 {
-	if (m->buf_len < len) {
-		m->buf = as_xrealloc(m->buf, len);
-		m->buf_len = len;
-	}
+	AS_ARRAY_ROOM_FOR(m->buf, 0, len, m->buf_cap);
 	as_assert(!as_bd_read(as_disk_bd(disk), off, m->buf, len));
 	return as_hash(m->buf, len);
 }
@@ -315,39 +317,22 @@ const struct as_memo_answer *as_memo_find(struct as_memo *m, uint32_t kind, stru
 	return &a->said;
 }
 
-static void redo(const struct memo_answer *a, const struct memo_change *c, struct as_bd *bd,
-		 void **buf)
-{
-	switch (c->kind) {
-	case AS_CALL_WRITE:
-		as_assert(!as_bd_write(bd, c->off, a->data + c->data, c->len));
-		break;
-	case AS_CALL_DISCARD:
-		as_assert(!as_bd_discard(bd, c->off, c->len));
-		break;
-	case AS_CALL_ZERO:
-		as_assert(!as_bd_zero(bd, c->off, c->len));
-		break;
-	case AS_CALL_FLUSH:
-		as_assert(!as_bd_flush(bd));
-		break;
-	default:
-		*buf = as_xrealloc(*buf, c->len);
-		as_assert(!as_bd_read(bd, c->off, *buf, c->len));
-	}
-}
-
 void as_memo_redo(const struct as_memo *m, struct as_bd *bd, bool log)
 {
 	const struct memo_answer *a = m->last;
-	void *buf = NULL;
+	struct as_buf scratch = { 0 };
 
 	as_assert(a);
-	for (size_t i = 0; i < a->n_changes; i++)
-		if (log ||
-		    (a->changes[i].kind != AS_CALL_READ && a->changes[i].kind != AS_CALL_FLUSH))
-			redo(a, &a->changes[i], bd, &buf);
-	free(buf);
+	for (size_t i = 0; i < a->n_changes; i++) {
+		const struct memo_change *c = &a->changes[i];
+		struct as_log_entry e = {
+			.off = c->off, .len = c->len, .data = a->data + c->data, .kind = c->kind
+		};
+
+		if (log || (c->kind != AS_CALL_READ && c->kind != AS_CALL_FLUSH))
+			as_redo(&e, bd, &scratch);
+	}
+	as_buf_free(&scratch);
 }
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
@@ -390,7 +375,7 @@ static struct question *question_at(struct as_memo *m, struct memo_node *n, uint
 	return *at;
 }
 
-/* On from *n along one question; false where there is no room for it. */
+/* From *n along one question to the next node; false where there is no room for it. */
 static bool step(struct as_memo *m, struct memo_node **n, struct as_disk *disk, uint64_t off,
 		 uint32_t len)
 {
@@ -405,7 +390,7 @@ static bool step(struct as_memo *m, struct memo_node **n, struct as_disk *disk, 
 	return true;
 }
 
-/* The parts of a read that are not known yet, each a question. */
+/* Asks for those parts of a read that are not known yet. */
 static bool ask(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 		const struct as_log_entry *e)
 {
@@ -423,7 +408,7 @@ static bool ask(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 	return true;
 }
 
-/* What the hint says is asked for first: only then may the rest of it be left out. */
+/* The sectors that the hint rests on are asked for first: only then may `unseen` be left out. */
 static bool take_hint(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 		      const struct as_memo_hint *hint)
 {
@@ -439,16 +424,14 @@ static bool take_hint(struct as_memo *m, struct memo_node **n, struct as_disk *d
 	return true;
 }
 
-/* To the node at the end of all questions; false: there is no room for it, and *n is the last. */
+/* Goes to the node at the end of all questions; false: there is no room, and *n is the last node.
+ */
 static bool descend(struct as_memo *m, struct memo_node **n, struct as_disk *disk,
 		    const struct as_reclog *log, const struct as_memo_hint *hint)
 {
-	uint64_t len = as_disk_size(disk) / SECTOR / 8 + 1;
+	size_t len = as_disk_size(disk) / SECTOR / 8 + 1;
 
-	if (m->known_len < len) {
-		m->known = as_xrealloc(m->known, len);
-		m->known_len = len;
-	}
+	AS_ARRAY_ROOM_FOR(m->known, 0, len, m->known_cap);
 	memset(m->known, 0, len);
 	if (hint && !take_hint(m, n, disk, hint))
 		return false;
@@ -486,7 +469,7 @@ bool as_memo_add(struct as_memo *m, uint32_t kind, struct as_disk *disk,
 		m->stats.evicted++;
 		evict(m, m->oldest);
 	}
-	return m->newest; /* else it was too large itself */
+	return m->newest; /* NULL: it was too large itself */
 }
 
 /* ---- As a whole ------------------------------------------------------------------------------ */

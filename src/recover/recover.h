@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recover: from a crashed disk to a tree. One seam, several implementations: a linked library
- * (recover_lib.c), the kernel's own mount, checkers, and a wrapper that answers from memory.
+ * recover: from a crashed disk to a tree. A way of recovery is a path of steps (step.h): a checker,
+ * a mount, both. One machine walks the path, keeps the log and remembers each step; a driver
+ * carries out one step, and there are two of them: linked libraries (step_lib.c), and kernels with
+ * their checkers (step_kernel.c).
  *
- * Rules of the seam
+ * Rules
  *   1. The crashed disk stays as it is; recovery works on a copy.
  *   2. The same crashed disk, way and flags give the same result.
  *   3. What a file system does wrong is an end, with the reason in words; only what we cannot do
  *      is an error. `why` begins with what was being done ("mount: ...", "fsck: ...") and holds no
- *      number that changes from one disk to the next but where it must.
- *   4. A recovery that dies or hangs takes its process with it where it runs in ours: whoever calls
- *      has written down before what was in flight.
+ *      number that changes from one disk to the next, unless it must.
+ *   4. A library that dies or hangs takes the process with it, because it runs in ours: before each
+ *      recovery the caller writes down which state is in flight.
  */
 #ifndef AS_RECOVER_RECOVER_H
 #define AS_RECOVER_RECOVER_H
@@ -48,15 +50,15 @@ enum as_recovery_end {
 	AS_UNREADABLE, /* mounted, but a part of the tree cannot be read */
 	AS_DIED, /* a signal (only of what does not run in our process) */
 	AS_HUNG, /* the deadline */
-	AS_COMPLAINED, /* the tree is there, but something behind it failed: see AS_RECOVER_PROBE */
+	AS_COMPLAINED, /* the tree is there, but something after it failed: see AS_RECOVER_PROBE */
 	AS_RECOVERY_ENDS
 };
 
 const char *as_recovery_end_name(enum as_recovery_end end);
 
 enum as_recover_flags {
-	/* Keep what recovery itself read (where), wrote and flushed: the checker's run and the
-	 * mount, up to the moment when the tree can be read. Not what is read for the tree. */
+	/* Keep a log of what recovery itself read (where), wrote and flushed: the checker's run and
+	 * the mount, until the tree can be read. What is read for the tree is not in it. */
 	AS_RECOVER_LOG = 1,
 	/* Afterwards: create and delete a file in every directory, unmount, and run the full
 	 * checker, which must have nothing to complain of. */
@@ -66,12 +68,12 @@ enum as_recover_flags {
 struct as_recovered {
 	enum as_recovery_end end;
 	struct as_buf why; /* "" when all is well */
-	struct as_disk *disk; /* as recovery left it, before any probe; NULL where it never ended */
+	/* As recovery left it, before any probe; NULL where it did not come to its end. */
+	struct as_disk *disk;
 	struct as_tree *tree; /* NULL where there is none */
 	struct as_reclog *log; /* with AS_RECOVER_LOG; its `inner` is gone: only to be read */
 	size_t checker_end; /* entries of the log that are the checker's; 0 for AS_WAY_MOUNT */
-	/* Of the checker (ways but AS_WAY_MOUNT): it found something to repair. */
-	bool repaired;
+	bool repaired; /* by the checker: it found something to repair */
 	bool memoised; /* known from another disk on which all that was read is the same */
 	int64_t time_us;
 };
@@ -80,46 +82,53 @@ void as_recovered_free(struct as_recovered *recovered); /* leaves it zeroed */
 
 struct as_recoverer;
 
-struct as_recoverer_ops {
-	const char *name;
-	/* Fills *recovered, which is zeroed. */
-	int (*recover)(struct as_recoverer *recoverer, enum as_way way, struct as_disk *crashed,
-		       unsigned flags, struct as_recovered *recovered, struct as_err *err);
-	/* Whether the full checker finds nothing at all on this disk, which was unmounted or
-	 * checked in peace: not even something to replay. False: *why says what it found. NULL:
-	 * there is no checker. */
-	bool (*at_peace)(struct as_recoverer *recoverer, struct as_disk *disk, struct as_buf *why);
-	/* The nth read of the next recoveries, counted from 1 over all of them, fails with EIO; 0:
-	 * none does any more. Tells whether the last one asked for has failed by now. NULL: it
-	 * cannot be done. */
-	bool (*fail_read)(struct as_recoverer *recoverer, uint64_t nth);
-	void (*free)(struct as_recoverer *recoverer);
-};
+void as_recoverer_free(struct as_recoverer *recoverer); /* takes NULL */
+/* The ways it knows: 1 << enum as_way. */
+uint32_t as_recoverer_ways(const struct as_recoverer *recoverer);
+/* A checker that was interrupted may be followed by a mount: that must refuse, or come to the tree
+ * that the checker would have left. */
+bool as_recoverer_mounts_unchecked(const struct as_recoverer *recoverer);
 
-/* Implementations embed this as their first member. */
-struct as_recoverer {
-	const struct as_recoverer_ops *ops;
-	uint32_t ways; /* those it knows: 1 << enum as_way */
-	/* A checker that was cut off may be followed by a mount: it must refuse, or get the tree
-	 * that the checker would have left. */
-	bool mount_after_checker;
-};
-
-/* Free *recovered in both cases. */
+/* Free *recovered also after an error. */
 AS_MUST_CHECK int as_recover(struct as_recoverer *recoverer, enum as_way way,
 			     struct as_disk *crashed, unsigned flags,
 			     struct as_recovered *recovered, struct as_err *err);
-void as_recoverer_free(struct as_recoverer *recoverer); /* takes NULL */
+/* Whether the strictest checker finds nothing at all on a disk that was unmounted or checked: not
+ * even a journal to replay. False: *why says what it found. Without a checker it is true. */
+bool as_recover_at_peace(struct as_recoverer *recoverer, struct as_disk *disk, struct as_buf *why);
+/* The nth read of the next recoveries, counted from 1 over all of them, fails with EIO; 0: none
+ * fails any more. Tells whether the read that was asked for last has failed by now. Until it is
+ * switched off, nothing is taken from the memo, nor added to it. */
+bool as_recover_fail_read(struct as_recoverer *recoverer, uint64_t nth);
 
-/* ---- Implementations ---- */
+/* ---- The two recoverers ---- */
 
-struct as_target;
+struct as_recover_options {
+	const char *mount_opts; /* of a kernel's target, beside those of its type; NULL: none */
+	unsigned deadline_ms; /* of a checker; 0: AS_RECOVER_DEADLINE_MS */
+	enum as_memo_mode memo;
+	unsigned verify_every; /* with AS_MEMO_VERIFY: 1 is every answer; 0: the driver's number */
+	uint64_t memo_bytes; /* 0: AS_MEMO_LIMIT_BYTES */
+};
+
+#define AS_RECOVER_DEADLINE_MS 20000u
+
+struct as_fstype;
 struct as_host_log;
+struct as_target;
 
-/* A linked library. The target and the log (where its own words go) must outlive it; seed: of the
- * choices it asks for, each recovery from the start. It is freed before the stores of the disks
- * that were recovered. */
+/* A linked library. The target and the log (where its own words go) must outlive it. The seed is
+ * that of the choices it asks for; each step begins with it anew. Free it before the stores of the
+ * disks that were recovered. */
 struct as_recoverer *as_recoverer_lib(const struct as_target *target, uint64_t seed,
-				      enum as_memo_mode memo, struct as_host_log *log);
+				      struct as_host_log *log,
+				      const struct as_recover_options *options);
+
+/* A file system of the kernel. A process has one of these: what it needs of the kernel is made when
+ * it is first needed. The type must outlive it. */
+struct as_recoverer *as_recoverer_kernel(const struct as_fstype *type,
+					 const struct as_recover_options *options);
+/* The ways that make sense for a type, by its row: 1 << enum as_way. */
+uint32_t as_recover_kernel_ways(const struct as_fstype *type);
 
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * writeback: see writeback.h. The record is cut at its flushes, and at discards and zeroes, which
- * do not go through the cache. In each part: which sectors of which pages are written at all, what
- * they hold in the end, and then the entries once more, a page at its first write.
+ * writeback: see writeback.h. The log is divided at its flushes, and at discards and zeroes, which
+ * do not go through the cache. For each part we find out which sectors of which pages are written
+ * at all, and what they hold in the end; then the entries are passed on, each page at its first
+ * write.
  */
 #include "recover/writeback.h"
+
+#include "recover/redo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +18,11 @@
 
 struct cache {
 	const struct as_reclog *log;
-	struct as_disk *disk; /* as it is behind the part in hand */
+	struct as_disk *disk; /* as it is after the current part */
 	struct as_bd *to;
 	unsigned char *dirty; /* for each page, a bit for each sector; 0 once it is written */
 	uint64_t pages;
-	unsigned char *buf;
-	size_t buf_len;
+	struct as_buf scratch;
 };
 
 static void mark(struct cache *c, const struct as_log_entry *e)
@@ -51,26 +53,11 @@ static void write_page(struct cache *c, uint64_t page)
 	c->dirty[page] = 0;
 }
 
-static void read_range(struct cache *c, const struct as_log_entry *e)
-{
-	if (c->buf_len < e->len) {
-		c->buf = as_xrealloc(c->buf, e->len);
-		c->buf_len = e->len;
-	}
-	as_assert(!as_bd_read(c->to, e->off, c->buf, e->len));
-}
-
 static void pass_on(struct cache *c, const struct as_log_entry *e)
 {
-	if (e->ret)
-		return;
-	if (e->kind == AS_CALL_READ)
-		read_range(c, e);
-	else if (e->kind == AS_CALL_FLUSH)
-		as_assert(!as_bd_flush(c->to));
-	else if (e->kind != AS_CALL_WRITE)
-		as_assert(!as_log_entry_apply(e, c->to));
-	else
+	if (e->kind != AS_CALL_WRITE)
+		as_redo(e, c->to, &c->scratch);
+	else if (!e->ret)
 		for (uint64_t p = e->off / PAGE_BYTES; p * PAGE_BYTES < e->off + e->len; p++)
 			write_page(c, p);
 }
@@ -100,7 +87,7 @@ void as_writeback(const struct as_reclog *log, size_t n, struct as_disk *start, 
 
 			if (e->kind == AS_CALL_WRITE && !e->ret)
 				mark(&c, e);
-			/* What ends the part comes behind its writes. */
+			/* What ends the part comes after its writes. */
 			if (e->kind == AS_CALL_WRITE)
 				as_assert(!as_log_entry_apply(e, as_disk_bd(c.disk)));
 		}
@@ -109,6 +96,6 @@ void as_writeback(const struct as_reclog *log, size_t n, struct as_disk *start, 
 		as_assert(!as_log_entry_apply(as_reclog_at(log, end - 1), as_disk_bd(c.disk)));
 	}
 	free(c.dirty);
-	free(c.buf);
+	as_buf_free(&c.scratch);
 	as_disk_free(c.disk);
 }

@@ -2,14 +2,16 @@
 /*
  * content: see content.h.
  *
- * Method. Words are looked at one by one. A word whose key is that of the running piece belongs to
- * it; two words in a row with the same key begin a new one; zeros are zeros. What is left are
- * bytes: at their front the running piece may go on for a few, at their back the next one may begin
- * earlier. Data arrives in parts of fixed size, each recognised by itself and joined with what came
- * before where kind and key agree: the same bytes always give the same pieces.
+ * Method. Words are looked at one by one. A word that has the key of the current piece belongs to
+ * it; two words in a row with the same key begin a new piece; zeros are a piece of their own. What
+ * is left are bytes: the first few of them may still belong to the current piece, and the last few
+ * to the next one. Data arrives in parts of fixed size. Each part is recognised by itself, and
+ * joined with what came before where kind and key are the same: so equal bytes always give equal
+ * pieces.
  */
 #include "snapshot/content.h"
 
+#include "base/array.h"
 #include "base/err.h"
 #include "work/op.h"
 
@@ -18,9 +20,10 @@
 
 struct as_content_maker {
 	struct as_content_piece *piece;
-	uint32_t n, cap;
+	uint32_t n;
+	size_t cap;
 	uint64_t size;
-	unsigned char *bytes; /* of all BYTES pieces, one behind the other */
+	unsigned char *bytes; /* of all BYTES pieces, one after the other */
 	size_t n_bytes, cap_bytes;
 };
 
@@ -43,7 +46,7 @@ static struct as_content_piece *last_piece(struct as_content_maker *m)
 	return m->n ? &m->piece[m->n - 1] : NULL;
 }
 
-/* Adds len bytes of a kind behind what is there. */
+/* Adds len bytes of a kind after what is there. */
 static void grow(struct as_content_maker *m, enum as_piece_kind kind, uint64_t key, uint64_t len)
 {
 	struct as_content_piece *last = last_piece(m);
@@ -51,10 +54,7 @@ static void grow(struct as_content_maker *m, enum as_piece_kind kind, uint64_t k
 	if (len == 0)
 		return;
 	if (!last || last->kind != kind || last->key != key) {
-		if (m->n == m->cap) {
-			m->cap = m->cap ? m->cap * 2 : 16;
-			m->piece = as_xrealloc(m->piece, m->cap * sizeof(*m->piece));
-		}
+		AS_ARRAY_ROOM(m->piece, m->n, m->cap);
 		last = &m->piece[m->n++];
 		*last = (struct as_content_piece){ .start = m->size, .kind = kind, .key = key };
 	}
@@ -66,16 +66,13 @@ static void grow_bytes(struct as_content_maker *m, const unsigned char *data, si
 {
 	if (len == 0)
 		return;
-	if (m->n_bytes + len > m->cap_bytes) {
-		m->cap_bytes = (m->n_bytes + len) * 2 + 64;
-		m->bytes = as_xrealloc(m->bytes, m->cap_bytes);
-	}
+	AS_ARRAY_ROOM_FOR(m->bytes, m->n_bytes, len, m->cap_bytes);
 	memcpy(m->bytes + m->n_bytes, data, len);
 	m->n_bytes += len;
 	grow(m, AS_PIECE_BYTES, 0, len);
 }
 
-/* How many of the next len (at most 8) bytes go on with the running piece. */
+/* How many of the next len (at most 8) bytes continue the current piece. */
 static size_t goes_on(const struct as_content_piece *last, uint64_t at, const unsigned char *data,
 		      size_t len)
 {
@@ -91,7 +88,7 @@ static size_t goes_on(const struct as_content_piece *last, uint64_t at, const un
 	return n;
 }
 
-/* Bytes that are no words of anything known. */
+/* Adds bytes that are neither zeros nor words of a pattern. */
 static void add_odd(struct as_content_maker *m, const unsigned char *data, size_t len)
 {
 	const struct as_content_piece *last = last_piece(m);
@@ -102,7 +99,7 @@ static void add_odd(struct as_content_maker *m, const unsigned char *data, size_
 	grow_bytes(m, data + n, len - n);
 }
 
-/* A run begins here: bytes right before it may belong to it already. */
+/* A run begins here: the bytes right before it may belong to it, too. */
 static void begin(struct as_content_maker *m, enum as_piece_kind kind, uint64_t key)
 {
 	struct as_content_piece *last = last_piece(m);

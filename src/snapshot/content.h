@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * content: the bytes of a file or of an attribute's value, small: zeros, runs of the workload's
- * data patterns (work/op.h), and what is neither as bytes. Equal bytes have equal forms, and the
- * model's runs can be brought into the same form, so that megabytes are compared by a few numbers.
+ * content: the bytes of a file or of an attribute's value in a short form: zeros, runs of the
+ * workload's data patterns (work/op.h), and bytes for what is neither. Equal bytes have equal
+ * forms, and the model's runs have the same form, so that megabytes are compared by a few numbers.
  *
  * A word of pattern n at word w is mix64((n * P + w * S) ^ SALT), and mix64 can be inverted: so a
  * word tells the sum n * P + w * S, and two words that follow each other must differ by S. A run is
@@ -22,7 +22,7 @@ enum as_piece_kind {
 	AS_PIECE_ZERO,
 	AS_PIECE_PATTERN,
 	AS_PIECE_BYTES,
-	AS_PIECE_UNREAD, /* of a file too large to be read whole: not looked at */
+	AS_PIECE_UNREAD, /* the middle of a file that is too large to be read */
 };
 
 /* Pieces cover the content without gaps; neighbours are of different kind or key. */
@@ -45,13 +45,13 @@ struct as_content {
 struct as_content_maker;
 struct as_content_maker *as_content_maker_new(void);
 void as_content_maker_free(struct as_content_maker *maker); /* takes NULL */
-/* The next bytes; their number is a multiple of 8 but for the last. */
+/* Adds the next bytes; their number is a multiple of 8, except in the last call. */
 void as_content_maker_add(struct as_content_maker *maker, const void *data, size_t len);
 void as_content_maker_skip(struct as_content_maker *maker, uint64_t len); /* unread */
-/* The next piece as it is; bytes for AS_PIECE_BYTES only. */
+/* Adds the next piece as it is; bytes: for AS_PIECE_BYTES only. */
 void as_content_maker_piece(struct as_content_maker *maker, enum as_piece_kind kind, uint64_t key,
 			    uint64_t len, const void *bytes);
-/* Also forgets what was added: ready for the next. */
+/* The content; the maker is then empty and ready for the next one. */
 struct as_content *as_content_maker_done(struct as_content_maker *maker);
 
 struct as_content *as_content_of_bytes(const void *data, size_t len);

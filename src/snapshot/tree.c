@@ -5,6 +5,9 @@
  */
 #include "snapshot/tree_priv.h"
 
+#include "base/array.h"
+#include "base/table.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,11 +20,16 @@ struct raw {
 	size_t name, text, first_xattr;
 };
 
+struct raw_xattr {
+	size_t name; /* an offset */
+	struct as_content *value;
+};
+
 struct as_tree_maker {
 	struct raw *raw;
-	uint32_t n, cap;
-	struct as_tree_xattr *xattr; /* name: an offset */
-	size_t *xattr_name;
+	uint32_t n;
+	size_t cap;
+	struct raw_xattr *xattr;
 	size_t n_xattrs, cap_xattrs;
 	struct as_buf strings;
 	bool cut;
@@ -42,7 +50,6 @@ void as_tree_maker_free(struct as_tree_maker *maker)
 		as_content_put(maker->xattr[i].value);
 	free(maker->raw);
 	free(maker->xattr);
-	free(maker->xattr_name);
 	as_buf_free(&maker->strings);
 	free(maker);
 }
@@ -57,18 +64,11 @@ static size_t keep_string(struct as_tree_maker *maker, const char *s)
 
 static void keep_xattr(struct as_tree_maker *maker, const struct as_tree_xattr *xattr)
 {
-	size_t n = maker->n_xattrs;
-
-	if (n == maker->cap_xattrs) {
-		maker->cap_xattrs = n ? n * 2 : 16;
-		maker->xattr = as_xrealloc(maker->xattr, maker->cap_xattrs * sizeof(*xattr));
-		maker->xattr_name =
-			as_xrealloc(maker->xattr_name, maker->cap_xattrs * sizeof(size_t));
-	}
-	maker->xattr_name[n] = keep_string(maker, xattr->name);
-	maker->xattr[n].name = NULL;
-	maker->xattr[n].value = as_content_get(xattr->value);
-	maker->n_xattrs++;
+	AS_ARRAY_ROOM(maker->xattr, maker->n_xattrs, maker->cap_xattrs);
+	maker->xattr[maker->n_xattrs++] = (struct raw_xattr){
+		.name = keep_string(maker, xattr->name),
+		.value = as_content_get(xattr->value),
+	};
 }
 
 uint32_t as_tree_maker_add(struct as_tree_maker *maker, uint32_t parent, uint64_t ino,
@@ -77,10 +77,7 @@ uint32_t as_tree_maker_add(struct as_tree_maker *maker, uint32_t parent, uint64_
 	struct raw *raw;
 
 	as_assert(parent == AS_TREE_NONE ? maker->n == 0 : parent < maker->n);
-	if (maker->n == maker->cap) {
-		maker->cap = maker->cap ? maker->cap * 2 : 16;
-		maker->raw = as_xrealloc(maker->raw, maker->cap * sizeof(*raw));
-	}
+	AS_ARRAY_ROOM(maker->raw, maker->n, maker->cap);
 	raw = &maker->raw[maker->n];
 	raw->node = *node;
 	raw->node.parent = parent;
@@ -100,7 +97,7 @@ void as_tree_maker_cut(struct as_tree_maker *maker)
 	maker->cut = true;
 }
 
-/* Children of all nodes, one directory behind the other, sorted by name. */
+/* Children of all nodes, one directory after the other, sorted by name. */
 struct order {
 	const struct as_tree_maker *maker;
 	uint32_t *child; /* numbers of raw nodes */
@@ -161,28 +158,37 @@ static void lay_out(struct as_tree *tree, const struct order *order, uint32_t fr
 	tree->node[at].end = tree->n;
 }
 
+struct inode_key {
+	const uint64_t *ino; /* of each node */
+	uint64_t wanted;
+};
+
+static bool is_inode(const void *ctx, size_t index)
+{
+	const struct inode_key *key = ctx;
+
+	return key->ino[index] == key->wanted;
+}
+
 static void find_twins(struct as_tree *tree, const uint64_t *ino)
 {
-	uint32_t mask = 15, *slot;
+	struct as_table table = { 0 }; /* of the first node of each inode */
 
-	while (mask < tree->n * 2)
-		mask = mask * 2 + 1;
-	slot = as_xmalloc((mask + 1) * sizeof(*slot));
-	memset(slot, 0xff, (mask + 1) * sizeof(*slot));
 	for (uint32_t i = 0; i < tree->n; i++) {
-		uint32_t at = (uint32_t)as_mix64(ino[i]) & mask;
+		struct inode_key key = { ino, ino[i] };
+		size_t twin = as_table_find(&table, ino[i], is_inode, &key);
 
-		while (slot[at] != AS_TREE_NONE && ino[slot[at]] != ino[i])
-			at = (at + 1) & mask;
-		if (slot[at] == AS_TREE_NONE)
-			slot[at] = i;
-		tree->node[i].twin = slot[at];
+		if (twin == AS_TABLE_NONE) {
+			twin = i;
+			as_table_add(&table, ino[i], i);
+		}
+		tree->node[i].twin = (uint32_t)twin;
 		tree->node[i].names = 0;
-		tree->node[slot[at]].names++;
+		tree->node[twin].names++;
 	}
 	for (uint32_t i = 0; i < tree->n; i++)
 		tree->node[i].names = tree->node[tree->node[i].twin].names;
-	free(slot);
+	as_table_free(&table);
 }
 
 struct as_tree *as_tree_maker_done(struct as_tree_maker *maker)
@@ -203,7 +209,7 @@ struct as_tree *as_tree_maker_done(struct as_tree_maker *maker)
 	tree->n_strings = maker->strings.len;
 	memcpy(tree->strings, maker->strings.data, maker->strings.len);
 	for (size_t i = 0; i < maker->n_xattrs; i++) {
-		tree->xattr[i].name = tree->strings + maker->xattr_name[i];
+		tree->xattr[i].name = tree->strings + maker->xattr[i].name;
 		tree->xattr[i].value = maker->xattr[i].value;
 	}
 	sort_children(&order, maker);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tree: a directory tree as it was read from a file system: what recovery left, to be judged
- * (legal.h), compared with what another way of recovery left, and kept (memo). It never changes
- * after it was made, is shared by counting, and is small: contents are recognised as zeros and runs
- * of patterns (content.h), and only what is neither is kept as bytes.
+ * tree: a directory tree as it was read from a file system: what a recovery left. It is judged
+ * (legal.h), compared with what another way of recovery left, and remembered (recover/memo.h). It
+ * never changes after it was made, its owners are counted, and it is small: contents are recognised
+ * as zeros and runs of patterns (content.h), and only what is neither is kept as bytes.
  *
- * Names, types, permissions, owners, sizes, link counts, which names are links to one inode, device
- * numbers, link texts, extended attributes, contents. Times are kept beside these but are not part
- * of what is compared; inode numbers are not kept at all.
+ * It holds names, types, permissions, owners, sizes, link counts, which names are links to one
+ * inode, device numbers, link texts, extended attributes and contents. Times are kept, too, but are
+ * not compared. Inode numbers are not kept.
  */
 #ifndef AS_SNAPSHOT_TREE_H
 #define AS_SNAPSHOT_TREE_H
@@ -34,7 +34,7 @@ struct as_tree_xattr {
 struct as_tree_node {
 	const char *name; /* "" for the root */
 	uint32_t parent; /* AS_TREE_NONE for the root */
-	uint32_t end; /* nodes behind this one and before `end` are below it */
+	uint32_t end; /* the nodes after this one and before `end` are below it */
 	uint32_t twin; /* the first node that is a name of the same inode, perhaps itself */
 	uint32_t names; /* names of this inode in the tree (of all its nodes) */
 	uint32_t children; /* of a directory */
@@ -74,7 +74,7 @@ uint32_t as_tree_child(const struct as_tree *tree, uint32_t dir, const char *nam
 void as_tree_path(const struct as_tree *tree, uint32_t i, struct as_buf *out);
 /* Memory that it takes; contents that are shared count for each. */
 uint64_t as_tree_memory(const struct as_tree *tree);
-/* For people: one line a name. */
+/* A text with one line for each name. */
 void as_tree_print(const struct as_tree *tree, struct as_buf *out);
 
 /* As bytes, and back; the second fails with a message where the bytes were not written by the
@@ -83,7 +83,7 @@ void as_tree_write(const struct as_tree *tree, struct as_buf *out);
 AS_MUST_CHECK int as_tree_read(const void *data, size_t len, struct as_tree **tree,
 			       struct as_err *err);
 
-/* ---- For those who make trees otherwise (tests, pictures of the model) ---- */
+/* ---- Making trees of something else (a state of the model, a test) ---- */
 
 struct as_tree_maker;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tree_bytes: a tree as bytes, and back. Numbers are 64 bits, little-endian as this machine is;
- * strings and bytes have their length before them. Reading trusts nothing: every number is checked
- * before it is used.
+ * tree_bytes: a tree as bytes, and back. Numbers have 64 bits in the byte order of the machine;
+ * strings and bytes have their length before them. The reader trusts nothing: every number is
+ * checked before it is used.
  */
 #include "snapshot/tree_priv.h"
 
@@ -72,13 +72,13 @@ void as_tree_write(const struct as_tree *tree, struct as_buf *out)
 
 /* ---- Reading ---- */
 
-struct reader {
+struct tree_bytes_reader {
 	const unsigned char *at, *end;
 	bool bad;
 	struct as_arena *names;
 };
 
-static uint64_t take(struct reader *r)
+static uint64_t take(struct tree_bytes_reader *r)
 {
 	uint64_t value = 0;
 
@@ -92,7 +92,7 @@ static uint64_t take(struct reader *r)
 }
 
 /* A number that must be at most max. */
-static uint64_t take_max(struct reader *r, uint64_t max)
+static uint64_t take_max(struct tree_bytes_reader *r, uint64_t max)
 {
 	uint64_t value = take(r);
 
@@ -103,7 +103,7 @@ static uint64_t take_max(struct reader *r, uint64_t max)
 	return value;
 }
 
-static const unsigned char *take_bytes(struct reader *r, size_t *len)
+static const unsigned char *take_bytes(struct tree_bytes_reader *r, size_t *len)
 {
 	const unsigned char *data;
 
@@ -117,7 +117,7 @@ static const unsigned char *take_bytes(struct reader *r, size_t *len)
 	return data;
 }
 
-static char *take_string(struct reader *r)
+static char *take_string(struct tree_bytes_reader *r)
 {
 	size_t len;
 	const unsigned char *data = take_bytes(r, &len);
@@ -127,7 +127,7 @@ static char *take_string(struct reader *r)
 	return as_arena_strndup(r->names, (const char *)data, len);
 }
 
-static struct as_content *take_content(struct reader *r)
+static struct as_content *take_content(struct tree_bytes_reader *r)
 {
 	uint64_t n = take_max(r, (uint64_t)(r->end - r->at) / 16);
 	struct as_content_maker *maker = as_content_maker_new();
@@ -157,7 +157,8 @@ static struct as_content *take_content(struct reader *r)
 	return content;
 }
 
-static void take_xattrs(struct reader *r, struct as_tree_node *node, struct as_tree_xattr **xattr)
+static void take_xattrs(struct tree_bytes_reader *r, struct as_tree_node *node,
+			struct as_tree_xattr **xattr)
 {
 	uint64_t n = take_max(r, (uint64_t)(r->end - r->at) / 16);
 
@@ -170,8 +171,9 @@ static void take_xattrs(struct reader *r, struct as_tree_node *node, struct as_t
 	}
 }
 
-/* Nodes stand in the order of a walk: a parent is before, and is a directory. */
-static void take_node(struct reader *r, struct as_tree_maker *maker, uint32_t i, uint32_t *mode_of)
+/* Nodes are in the order of a walk: the parent of a node comes before it, and is a directory. */
+static void take_node(struct tree_bytes_reader *r, struct as_tree_maker *maker, uint32_t i,
+		      uint32_t *mode_of)
 {
 	struct as_tree_node node = { 0 };
 	struct as_tree_xattr *xattr = NULL;
@@ -210,7 +212,9 @@ static void take_node(struct reader *r, struct as_tree_maker *maker, uint32_t i,
 int as_tree_read(const void *data, size_t len, struct as_tree **tree, struct as_err *err)
 {
 	struct as_arena names = { 0 };
-	struct reader r = { .at = data, .end = (const unsigned char *)data + len, .names = &names };
+	struct tree_bytes_reader r = { .at = data,
+				       .end = (const unsigned char *)data + len,
+				       .names = &names };
 	struct as_tree_maker *maker = as_tree_maker_new();
 	uint64_t magic = take(&r), n = take_max(&r, len / 64);
 	uint32_t *mode_of = as_xcalloc(n + 1, sizeof(*mode_of));

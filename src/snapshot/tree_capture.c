@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tree_capture: reading a tree. Files up to WHOLE_BYTES are read whole; of larger ones (sparse,
- * mostly) both ends. What cannot be read, or has no end, ends it: that is for the caller to report.
+ * tree_capture: reads a tree. Files up to WHOLE_BYTES are read whole; of larger ones (sparse,
+ * mostly) both ends are read. It stops at the first thing that cannot be read or does not end,
+ * which the caller reports.
  */
 #include "snapshot/tree.h"
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "work/outcome.h"
 
 #include <errno.h>
@@ -18,7 +20,8 @@
 #define PIECE_BYTES 65536u
 #define LIST_BYTES 65536u
 #define XATTRS_MAX 1024u
-/* A tree beyond these is none: its directories lead back to themselves, or list without an end. */
+/* A tree beyond these limits is damaged: its directories lead back to themselves, or a list of
+ * names does not end. */
 #define LEVELS_MAX 16000u
 #define ENTRIES_MAX 1000000u
 
@@ -30,11 +33,12 @@ struct capture {
 	struct as_tree_maker *maker;
 	struct as_content_maker *content;
 	struct as_arena names;
-	char *piece; /* PIECE_BYTES, and LIST_BYTES behind */
+	char *piece; /* PIECE_BYTES, then LIST_BYTES for lists */
 	bool failed;
 	struct tree_capture_level *level; /* directories that we are in, from the root */
 	size_t levels, levels_cap, entries; /* entries: met */
-	struct as_tree_xattr xattr[XATTRS_MAX]; /* of the node at hand; last: left as it is */
+	struct as_tree_xattr
+		xattr[XATTRS_MAX]; /* of the node at hand; last, since it is not zeroed */
 	char *xattr_name[XATTRS_MAX];
 };
 
@@ -156,16 +160,13 @@ static int collect(void *ctx, const char *name, uint64_t ino, uint32_t type_bits
 	(void)type_bits;
 	if (names->n == names->max)
 		return -AS_ERR_TOO_MUCH;
-	if (names->n == names->cap) {
-		names->cap = names->cap ? names->cap * 2 : 64;
-		names->name = as_xrealloc(names->name, names->cap * sizeof(char *));
-	}
+	AS_ARRAY_ROOM(names->name, names->n, names->cap);
 	names->name[names->n++] = as_arena_strndup(names->arena, name, strlen(name));
 	return 0;
 }
 
 /* What only some types have. */
-static void read_inside(struct capture *c, struct as_tree_node *node)
+static void read_body(struct capture *c, struct as_tree_node *node)
 {
 	int64_t n;
 
@@ -197,10 +198,7 @@ static void enter(struct capture *c, uint32_t dir)
 			fail(c, "lists \"%s\" twice", names.name[i]);
 	if (c->levels == LEVELS_MAX)
 		fail(c, "is more than %u directories deep", LEVELS_MAX);
-	if (c->levels == c->levels_cap) {
-		c->levels_cap = c->levels_cap ? c->levels_cap * 2 : 16;
-		c->level = as_xrealloc(c->level, c->levels_cap * sizeof(*c->level));
-	}
+	AS_ARRAY_ROOM(c->level, c->levels, c->levels_cap);
 	c->level[c->levels++] =
 		(struct tree_capture_level){ .names = names, .path_len = c->path.len, .dir = dir };
 }
@@ -213,7 +211,7 @@ static void capture_node(struct capture *c, const char *name, uint32_t parent)
 	int rc = c->ops->stat(c->ctx, as_buf_str(&c->path), &st);
 	uint32_t at;
 
-	/* Deeper than a path can reach: nothing more can be asked. */
+	/* It is deeper than a path can reach: nothing more can be read. */
 	if (rc == -ENAMETOOLONG) {
 		as_tree_maker_cut(c->maker);
 		return;
@@ -231,7 +229,7 @@ static void capture_node(struct capture *c, const char *name, uint32_t parent)
 	node.mtime_ns = st.mtime_ns;
 	node.xattr = c->xattr;
 	node.n_xattrs = read_xattrs(c);
-	read_inside(c, &node);
+	read_body(c, &node);
 	at = as_tree_maker_add(c->maker, parent, st.ino, &node);
 	as_content_put(node.content);
 	for (uint32_t i = 0; i < node.n_xattrs; i++)

@@ -19,8 +19,8 @@
 #define LIST_BYTES 32768
 #define PROBE_NAME "assay.probe"
 
-/* A path as a call takes it. One that is too long goes through a descriptor of a directory on its
- * way. */
+/* A path for a system call. One that is too long begins at a descriptor of a directory on its way.
+ */
 struct tree_cwd_name {
 	const char *path;
 	char *text; /* allocated, or NULL */
@@ -113,6 +113,15 @@ static int open_at(const char *path, int flags)
 		  : (int)done(&name, open(name.path, flags | O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
 }
 
+/* Closes the descriptor, and passes on what a call on it returned, or its errno. */
+static int64_t closed(int fd, int64_t ret)
+{
+	if (ret < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
 static int fill_block(const char *block, ssize_t n, as_fill_fn fill, void *fill_ctx)
 {
 	int rc = 0;
@@ -154,16 +163,9 @@ static int64_t cwd_readlink(void *ctx, const char *path, char *buf, size_t len)
 static int64_t cwd_read(void *ctx, const char *path, void *buf, size_t len, uint64_t off)
 {
 	int fd = open_at(path, O_NONBLOCK);
-	int64_t n;
 
 	(void)ctx;
-	if (fd < 0)
-		return fd;
-	n = pread(fd, buf, len, (off_t)off);
-	if (n < 0)
-		n = -errno;
-	close(fd);
-	return n;
+	return fd < 0 ? fd : closed(fd, pread(fd, buf, len, (off_t)off));
 }
 
 static int64_t cwd_listxattr(void *ctx, const char *path, char *buf, size_t len)
@@ -195,13 +197,10 @@ const struct as_tree_ops as_tree_cwd_ops = {
 
 int as_tree_cwd_probe(const char *dir)
 {
-	int fd = open_at(dir, O_DIRECTORY), own, rc = 0;
+	int fd = open_at(dir, O_DIRECTORY), own;
 
 	if (fd < 0)
 		return fd;
 	own = openat(fd, PROBE_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-	if (own < 0 || close(own) || unlinkat(fd, PROBE_NAME, 0))
-		rc = -errno;
-	close(fd);
-	return rc;
+	return (int)closed(fd, own < 0 || close(own) || unlinkat(fd, PROBE_NAME, 0) ? -1 : 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tree_words: a tree, and how two of them differ, for people. */
+/* tree_words: a tree, and the difference between two, as text. */
 #include "snapshot/tree_priv.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ struct tree_words_diff {
 static bool say(struct tree_words_diff *d, uint32_t node, int side, const char *fmt, ...)
 	AS_PRINTF(4, 5);
 
-/* Always true, so that a difference can be said and reported at once. */
+/* Returns true, as the functions do that find a difference. */
 static bool say(struct tree_words_diff *d, uint32_t node, int side, const char *fmt, ...)
 {
 	va_list ap;
@@ -109,7 +109,7 @@ static bool nodes_differ(struct tree_words_diff *d, uint32_t i)
 			   d->is[1]);
 	if (a->twin != b->twin)
 		return say(d, i, 0, "is a link to another file %s than %s", d->is[0], d->is[1]);
-	/* Of directories at the end: what is missing in them says more. */
+	/* The link count of a directory comes last: what is missing in it says more. */
 	if (!S_ISDIR(a->mode) && number(d, i, "link count", a->nlink, b->nlink))
 		return true;
 	if (xattrs_differ(d, i, a, b))
@@ -117,7 +117,7 @@ static bool nodes_differ(struct tree_words_diff *d, uint32_t i)
 	return a->content && content_differs(d, i, "contents", a->content, b->content);
 }
 
-/* The first node that only one of them has: both stand in the order of a walk. */
+/* Finds the first node that only one of them has; the nodes of both are in the order of a walk. */
 static bool only_in_one(struct tree_words_diff *d, uint32_t i)
 {
 	const struct as_tree *a = d->tree[0], *b = d->tree[1];
@@ -127,7 +127,8 @@ static bool only_in_one(struct tree_words_diff *d, uint32_t i)
 	if (i == a->n) {
 		side = 1;
 	} else if (i < b->n) {
-		/* Up to here they agree: a higher parent means that the other one went on below. */
+		/* Up to here they agree: where the parent is higher up, the other tree has one more
+		 * node below. */
 		as_tree_path(a, i, &pa);
 		as_tree_path(b, i, &pb);
 		for (size_t k = 0; k <= pa.len && k <= pb.len; k++) {

@@ -105,6 +105,7 @@ char **as_fstype_argv(const char *command, const char *disk, uint64_t size_bytes
 char **as_fstype_envp(const struct as_fstype *type);
 void as_fstype_free_words(char **words); /* takes NULL */
 
+/* What an exit status means (checker_exit.c). */
 enum as_check_answer as_fstype_answer(const struct as_checker *checker, int exit_status);
 /* The same, with what it printed: see struct as_checker. */
 enum as_check_answer as_fstype_judge(const struct as_checker *checker, int exit_status,

@@ -16,7 +16,8 @@
 struct as_checkers;
 
 struct as_checked {
-	enum as_check_answer answer; /* a signal or the deadline is AS_CHECK_FAILED */
+	/* By its exit status (target/checker_exit.c); a signal or the deadline is AS_CHECK_FAILED. */
+	enum as_check_answer answer;
 	struct as_tool_result run;
 };
 

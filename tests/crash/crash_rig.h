@@ -47,7 +47,7 @@ static void rig_hear(struct as_sink *sink, const struct as_finding *f, const cha
 						 strdup(f->options), f->disk };
 }
 
-/* `params` as behind "crash:". */
+/* `params`: as after "crash:". */
 UNUSED static void rig_open(struct crash_rig *rig, const char *spec, const char *params)
 {
 	struct as_run_options run = { .deadline_ms = 30000 };
@@ -90,7 +90,7 @@ UNUSED static void rig_crash(struct crash_rig *rig, const char *workload)
 	as_seq_free(seq);
 }
 
-/* One run from nothing to nothing; what it found stays to be looked at. */
+/* Opens, runs and closes; what was found stays until rig_forget(). */
 UNUSED static void rig_once(struct crash_rig *rig, const char *spec, const char *params,
 			    const char *workload)
 {
@@ -110,7 +110,7 @@ UNUSED static unsigned rig_number(const struct caught *c, const char *key)
 	return at ? (unsigned)strtoul(at + strlen(key), NULL, 10) : 0;
 }
 
-/* What stands behind "crash:" in them. */
+/* What stands after "crash:" in them. */
 UNUSED static const char *rig_params(const struct caught *c)
 {
 	const char *at = strstr(c->options, "scenario=crash:");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dying_plugin: labfs, but for some crashed disks: their mount ends in abort(), or (HANGS) never.
- * Built by test_command.sh with LABFS_SO, the path of the plugin that it stands on.
+ * dying_plugin: labfs whose mount calls abort() on some crashed disks, or (HANGS) never ends.
+ * test_command.sh builds it with LABFS_SO, the path of the plugin that it passes its calls to.
  */
 #include <assay/target.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * faults: reads that fail during recovery. The recoveries here are made up: one that gives up when
- * it cannot read, one that repairs and says so, and the mutants: one that takes zeros for what it
- * could not read, one that dies, one that complains.
+ * faults: reads that fail during recovery. The driver of steps here is made up: one that gives up
+ * when it cannot read, one that repairs and says so, and the mutants: one that takes zeros for what
+ * it could not read, one that dies, one that complains.
  */
 #include "tests/disk/disk_test.h"
 
 #include "crash/faults.h"
+#include "recover/step_priv.h"
 #include "snapshot/tree.h"
 
 #include <errno.h>
@@ -19,8 +20,7 @@ enum manner { CAREFUL, REPAIRS, CARELESS, DIES, COMPLAINS, BLIND };
 struct made_up {
 	struct as_recoverer base;
 	enum manner manner;
-	uint64_t fail, asked; /* asked: recoveries */
-	bool failed;
+	uint64_t asked; /* recoveries */
 };
 
 /* A root with as many files as could be read. */
@@ -43,23 +43,21 @@ static struct as_tree *tree_of(unsigned files)
 	return as_tree_maker_done(maker);
 }
 
-static int made_up_recover(struct as_recoverer *recoverer, enum as_way way, struct as_disk *crashed,
-			   unsigned flags, struct as_recovered *out, struct as_err *err)
+static int made_up_run(struct as_recoverer *recoverer, enum as_step step, struct as_disk *disk,
+		       bool want_log, struct as_stepped *out, struct as_err *err)
 {
 	struct made_up *m = (struct made_up *)recoverer;
-	unsigned files = 0;
+	uint64_t fails = recoverer->fail_read;
+	unsigned files = READS;
 
-	(void)way;
-	(void)crashed;
-	(void)flags;
+	(void)disk;
+	(void)want_log;
 	(void)err;
+	if (step != AS_STEP_MOUNT) /* the checker reads nothing */
+		return 0;
 	m->asked++;
-	for (unsigned i = 1; i <= READS; i++) {
-		if (i != m->fail) {
-			files++;
-			continue;
-		}
-		m->failed = true;
+	as_step_count_reads(recoverer, READS);
+	if (fails && fails <= READS) {
 		if (m->manner == CAREFUL || m->manner == DIES || m->manner == COMPLAINS) {
 			out->end = m->manner == CAREFUL ? AS_REFUSED
 				   : m->manner == DIES	? AS_DIED
@@ -68,24 +66,13 @@ static int made_up_recover(struct as_recoverer *recoverer, enum as_way way, stru
 			return 0;
 		}
 		out->repaired = m->manner == REPAIRS;
+		files -= m->manner != BLIND;
 	}
-	out->tree = tree_of(m->manner == BLIND ? READS : files);
+	out->tree = tree_of(files);
 	return 0;
 }
 
-static bool made_up_fail_read(struct as_recoverer *recoverer, uint64_t nth)
-{
-	struct made_up *m = (struct made_up *)recoverer;
-	bool failed = m->failed;
-
-	m->fail = nth;
-	m->failed = false;
-	return failed;
-}
-
-static const struct as_recoverer_ops ops = { .name = "made up",
-					     .recover = made_up_recover,
-					     .fail_read = made_up_fail_read };
+static const struct as_step_driver driver = { .name = "made up", .run = made_up_run };
 
 static void test_manners(void **state)
 {
@@ -103,26 +90,26 @@ static void test_manners(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ROWS(rows); i++) {
-		struct made_up m = { .base = { .ops = &ops, .ways = AS_WAYS_ALL },
+		struct made_up m = { .base = { .driver = &driver, .ways = AS_WAYS_ALL },
 				     .manner = rows[i].manner };
 		struct as_crash_counts counts = { 0 };
 		struct as_flight flight = { 0 };
 		struct as_faults_args args = { &m.base, AS_WAY_FULL, &flight, &counts };
 		struct as_tree *tree = tree_of(READS);
-		struct as_problem wrong = { 0 };
+		struct as_problem problem = { 0 };
 		struct as_err err;
 		int rc = 0;
 
-		assert_int_equal(as_faults(&args, NULL, tree, &wrong, &rc, &err), !rows[i].why);
+		assert_int_equal(as_faults(&args, NULL, tree, &problem, &rc, &err), !rows[i].why);
 		assert_int_equal(rc, 0);
-		assert_int_equal(wrong.is, rows[i].why != NULL);
-		if (rows[i].why && !strstr(as_buf_str(&wrong.why), rows[i].why))
-			fail_msg("row %zu: %s", i, as_buf_str(&wrong.why));
+		assert_int_equal(problem.is, rows[i].why != NULL);
+		if (rows[i].why && !strstr(as_buf_str(&problem.why), rows[i].why))
+			fail_msg("row %zu: %s", i, as_buf_str(&problem.why));
 		/* Every read, and one more recovery to see that there are no more. */
 		assert_int_equal(m.asked, rows[i].why ? 1 : READS + 1);
 		assert_int_equal(counts.faulty, m.asked);
-		assert_int_equal(m.fail, 0);
-		as_problem_free(&wrong);
+		assert_int_equal(m.base.fail_read, 0);
+		as_problem_free(&problem);
 		as_tree_put(tree);
 	}
 }

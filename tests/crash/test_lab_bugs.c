@@ -105,7 +105,7 @@ static void test_each(void **state)
 		check(views[i].bug, views[i].view, views[i].then);
 }
 
-/* None is forgotten. */
+/* Every bug has a row. */
 static void test_all_have_views(void **state)
 {
 	const struct lab_bug_row *row;
@@ -122,7 +122,7 @@ static void test_all_have_views(void **state)
 	}
 }
 
-/* The state comes back by its options; and in another workload, what it showed. */
+/* The options of a finding bring the state back; with another workload they find the same again. */
 static void test_again(void **state)
 {
 	static const unsigned bugs[] = { 26, 35, 37, 59 };
@@ -156,7 +156,7 @@ static void test_again(void **state)
 	}
 }
 
-/* Asked for in a stern view only, it is still told in the easiest. */
+/* A finding that is asked for in a strict view only is still reported in the easiest one. */
 static void test_easiest_view(void **state)
 {
 	static const struct {

@@ -79,7 +79,7 @@ static void test_each(void **state)
 	}
 }
 
-/* A disk that lies about its flushes takes every promise away, from a sound file system too. */
+/* On a disk that lies about its flushes, a sound file system cannot keep its promises either. */
 static void test_lying(void **state)
 {
 	struct crash_rig rig;

@@ -119,7 +119,7 @@ static void add_pieces(struct slow *s, const struct rig *rig, unsigned c, bool t
 	}
 }
 
-/* Of the cut behind call c (0: before the first). */
+/* Of the cut after call c (0: before the first). */
 static void slow_cut(struct slow *s, const struct rig *rig, enum as_view view, unsigned c,
 		     const struct as_perm_options *o)
 {
@@ -247,7 +247,7 @@ static void test_exhaustive(void **state)
 	free(want);
 }
 
-/* What a cut leaves out because an earlier one had it, an earlier one had. */
+/* Every state that a cut leaves out is a state of an earlier cut. */
 static void test_nothing_is_lost(void **state)
 {
 	struct as_perm_options o = { .t = 12, .trials = 0, .sector_bytes = 512 };
@@ -293,7 +293,7 @@ static void test_torn(void **state)
 		assert_true(has(any, as_hash(disk, BYTES)));
 		assert_int_equal(has(left, as_hash(disk, BYTES)), !(mask & (mask + 1)));
 	}
-	/* A flush is nothing that can be torn. */
+	/* A flush cannot be torn. */
 	left->n = 0;
 	take_all(perm, AS_VIEW_SYNC_LEFT, 3, true, left);
 	take_all(perm, AS_VIEW_SYNC_SECTORS, 3, true, left);

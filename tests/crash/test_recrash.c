@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Power cuts during recovery: what the three rules leave out, each alone; that what they leave out
- * does not matter; and recoveries that were cut off twice.
+ * Power cuts during recovery: what each of the three rules leaves out; that what they leave out
+ * does not matter; and recoveries that are interrupted twice.
  */
 #include "../disk/disk_test.h"
 #include "crash_rig.h"
@@ -50,7 +50,7 @@ static const struct {
 	{ "read, but not what is kept", "r1 w1 w2", "2", AS_PRUNE_UNREAD },
 	{ "written with what was there", "r1 s1", "all", AS_PRUNE_SAME },
 	{ "the same and unread", "r1 s1 w2", "all", AS_PRUNE_SAME | AS_PRUNE_UNREAD },
-	{ "read only behind its own write", "w1 r1 w1", "all", AS_PRUNE_OWN | AS_PRUNE_UNREAD },
+	{ "read only after its own write", "w1 r1 w1", "all", AS_PRUNE_OWN | AS_PRUNE_UNREAD },
 	{ "the second write of what it wrote", "w1 r1 w1", "2", AS_PRUNE_OWN },
 	{ "one that matters among many", "r3 w1 w2 w3", "all", 0 },
 	{ "stable, and it matters", "r1 w1 f w2", "all", 0 },
@@ -160,7 +160,7 @@ static void test_same_findings(void **state)
 	}
 }
 
-/* Cut off, begun again, cut off again. */
+/* A recovery that is interrupted, begun again, and interrupted again. */
 static void test_twice(void **state)
 {
 	struct crash_rig once, twice;

@@ -7,7 +7,7 @@
 #include "tests/crash/crashed.h"
 
 #include "recover/jbd2.h"
-#include "recover/recover_kernel.h"
+#include "recover/step.h"
 #include "snapshot/tree.h"
 
 #include <signal.h>
@@ -35,7 +35,7 @@ static bool all_ways_agree(void *ctx, struct as_disk *disk, size_t cut)
 		struct as_recovered r;
 		struct as_buf how = { 0 };
 
-		if (!(w->recoverer->ways >> way & 1))
+		if (!(as_recoverer_ways(w->recoverer) >> way & 1))
 			continue;
 		child_ok(as_recover(w->recoverer, way, disk, w->flags, &r, &child_err));
 		if (r.end != AS_RECOVERED)
@@ -66,14 +66,14 @@ static int child_ways(void *ctx)
 {
 	const struct run *run = ctx;
 	struct crashed c = crash_type(run->type);
-	const struct as_steps_options options = { .memo = run->memo, .verify_every = 1 };
+	const struct as_recover_options options = { .memo = run->memo, .verify_every = 1 };
 	struct ways w = { .recoverer = as_recoverer_kernel(c.type, &options),
 			  .flags = AS_RECOVER_PROBE };
-	struct as_steps_stats stats;
+	struct as_step_stats stats;
 
 	child_check(each_state(&c, AS_VIEW_ATOMIC, run->step, all_ways_agree, &w) > 5);
 	child_check(w.trees >= run->trees);
-	stats = as_steps_stats(as_recoverer_kernel_steps(w.recoverer));
+	stats = as_recoverer_stats(w.recoverer);
 	if (run->memo == AS_MEMO_VERIFY)
 		child_check(stats.memo.asked && stats.memo.hits == stats.verified);
 	else
@@ -145,7 +145,7 @@ static bool record_leads_there(void *ctx, struct as_disk *disk, size_t cut)
 			const struct as_log_entry *e = as_reclog_at(got.log, i);
 
 			r->writes += as_log_entry_changes(e);
-			r->reads += e->kind == AS_CALL_READ && e->data;
+			r->reads += e->kind == AS_CALL_READ;
 		}
 		r->memoised += got.memoised;
 		as_recovered_free(&got);
@@ -157,7 +157,7 @@ static bool record_leads_there(void *ctx, struct as_disk *disk, size_t cut)
 static int child_records(void *ctx)
 {
 	struct crashed c = crash_type("ext4");
-	const struct as_steps_options options = { 0 };
+	const struct as_recover_options options = { 0 };
 	struct records r = { .recoverer = as_recoverer_kernel(c.type, &options) };
 
 	(void)ctx;
@@ -178,7 +178,7 @@ static void test_records(void **state)
 /* ---- What a replay looks at ------------------------------------------------------------------ */
 
 struct scribbles {
-	struct as_steps *steps;
+	struct as_recoverer *recoverer;
 	struct as_jbd2 jbd2;
 	unsigned harmless, harmful; /* disks */
 };
@@ -198,13 +198,13 @@ static void scribble(struct as_disk *disk, const struct as_sector_span *spans, s
 		}
 }
 
-static bool mounts_as(struct as_steps *steps, struct as_disk *a, struct as_disk *b)
+static bool mounts_as(struct as_recoverer *recoverer, struct as_disk *a, struct as_disk *b)
 {
 	struct as_stepped x, y;
 	bool same;
 
-	child_ok(as_step(steps, AS_STEP_MOUNT, a, false, &x, &child_err));
-	child_ok(as_step(steps, AS_STEP_MOUNT, b, false, &y, &child_err));
+	child_ok(as_step(recoverer, AS_STEP_MOUNT, a, 0, &x, &child_err));
+	child_ok(as_step(recoverer, AS_STEP_MOUNT, b, 0, &y, &child_err));
 	same = x.end == y.end && x.end == AS_RECOVERED &&
 	       !as_tree_diff(x.tree, "", y.tree, "", NULL);
 	as_stepped_free(&x);
@@ -224,11 +224,11 @@ static bool junk_does_not_matter(void *ctx, struct as_disk *disk, size_t cut)
 		return true;
 	other = as_disk_snapshot(disk);
 	scribble(other, s->jbd2.unseen, s->jbd2.n_unseen);
-	child_check(mounts_as(s->steps, disk, other));
+	child_check(mounts_as(s->recoverer, disk, other));
 	s->harmless++;
 	as_disk_restore(other, disk);
 	scribble(other, s->jbd2.looked + s->jbd2.n_looked - 1, 1);
-	s->harmful += !mounts_as(s->steps, disk, other);
+	s->harmful += !mounts_as(s->recoverer, disk, other);
 	as_disk_free(other);
 	return true;
 }
@@ -236,14 +236,14 @@ static bool junk_does_not_matter(void *ctx, struct as_disk *disk, size_t cut)
 static int child_scribbles(void *ctx)
 {
 	struct crashed c = crash_type(ctx);
-	const struct as_steps_options options = { .memo = AS_MEMO_OFF };
-	struct scribbles s = { .steps = as_steps_new(c.type, &options) };
+	const struct as_recover_options options = { .memo = AS_MEMO_OFF };
+	struct scribbles s = { .recoverer = as_recoverer_kernel(c.type, &options) };
 	unsigned states = each_state(&c, AS_VIEW_ATOMIC, 13, junk_does_not_matter, &s);
 
 	child_check(s.harmless > states / 2);
 	child_check(s.harmful);
 	as_jbd2_free(&s.jbd2);
-	as_steps_free(s.steps);
+	as_recoverer_free(s.recoverer);
 	crashed_free(&c);
 	return 0;
 }
@@ -310,8 +310,8 @@ static void check_subject(const char *what, unsigned deadline_ms, struct as_step
 	struct as_fstype type = { .name = "subject",
 				  .check = {
 					  { .command = command, .exits = "0=clean 1=repaired" } } };
-	const struct as_steps_options options = { .deadline_ms = deadline_ms };
-	struct as_steps *steps = as_steps_new(&type, &options);
+	const struct as_recover_options options = { .deadline_ms = deadline_ms };
+	struct as_recoverer *recoverer = as_recoverer_kernel(&type, &options);
 	struct as_chunks *store = as_chunks_new();
 	struct as_disk *disk;
 	struct as_err err = { 0 };
@@ -320,12 +320,12 @@ static void check_subject(const char *what, unsigned deadline_ms, struct as_step
 		skip_because("no C compiler to build a checker with");
 	snprintf(command, sizeof(command), "%s %s {disk} %s", subject, what, canary);
 	assert_int_equal(as_disk_new(store, 1 << 20, &disk, &err), 0);
-	if (as_step(steps, AS_STEP_QUICK, disk, false, stepped, &err))
+	if (as_step(recoverer, AS_STEP_QUICK, disk, 0, stepped, &err))
 		fail_msg("%s", err.msg);
 	as_disk_free(stepped->disk);
 	stepped->disk = NULL;
 	as_disk_free(disk);
-	as_steps_free(steps);
+	as_recoverer_free(recoverer);
 	as_chunks_free(store);
 }
 
@@ -363,8 +363,8 @@ static void test_no_such_checker(void **state)
 					       .package = "none-utils",
 					       .check = { { .command = "fsck.none {disk}",
 							    .exits = "0=clean" } } };
-	const struct as_steps_options options = { 0 };
-	struct as_steps *steps = as_steps_new(&type, &options);
+	const struct as_recover_options options = { 0 };
+	struct as_recoverer *recoverer = as_recoverer_kernel(&type, &options);
 	struct as_chunks *store = as_chunks_new();
 	struct as_stepped stepped;
 	struct as_disk *disk;
@@ -372,11 +372,11 @@ static void test_no_such_checker(void **state)
 
 	(void)state;
 	assert_int_equal(as_disk_new(store, 1 << 20, &disk, &err), 0);
-	assert_int_equal(as_step(steps, AS_STEP_QUICK, disk, false, &stepped, &err), AS_ELACK);
+	assert_int_equal(as_step(recoverer, AS_STEP_QUICK, disk, 0, &stepped, &err), AS_ELACK);
 	assert_non_null(strstr(err.msg, "none-utils"));
 	as_stepped_free(&stepped);
 	as_disk_free(disk);
-	as_steps_free(steps);
+	as_recoverer_free(recoverer);
 	as_chunks_free(store);
 }
 

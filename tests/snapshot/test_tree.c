@@ -347,7 +347,7 @@ static int source_list(void *ctx, const char *path, as_fill_fn fill, void *fill_
 
 	if (refused(s, "list", path))
 		return -EIO;
-	/* From behind: order must not matter. */
+	/* From the last to the first: order must not matter. */
 	for (uint32_t i = as_tree_at(s->tree, dir)->end; i-- > dir + 1;) {
 		if (as_tree_at(s->tree, i)->parent != dir)
 			continue;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recover_mount: the steps that the kernel takes: mounting a crashed disk, and trying to write to a
+ * step_mount: the steps that the kernel takes: mounting a crashed disk, and trying to write to a
  * recovered one.
  *
- * Method. Two devices are kept for as long as disks have the same size and store: a file in memory
- * under a loop device, which is quick and of which only the chunks are written in which the next
- * disk differs; and a served one (disk/serve.h), which sees every request, for steps that are to be
+ * Method. Two devices are kept for as long as disks have the same size and store. One is a file in
+ * memory under a loop device: it is quick, and only those chunks are written in which the next disk
+ * differs. The other is served (disk/serve.h) and sees every request, for steps that are to be
  * remembered or recorded. Both live in one mount namespace of the process.
  *
- * What the kernel says meanwhile is looked at behind every step; that it recovers is expected
- * (run/kmsg.def), that it complains is an end of its own.
+ * The kernel's messages are read after every step. That it recovers is expected (run/kmsg.def); a
+ * complaint is an end of its own.
  */
-#include "recover/steps_priv.h"
+#include "recover/kernel_priv.h"
 
 #include "disk/fault.h"
 #include "run/kwatch.h"
@@ -30,7 +30,7 @@
 
 static struct as_bd *inner_of(struct as_bd *bd)
 {
-	return ((struct as_steps_disk *)bd)->inner;
+	return ((struct as_kernel_socket *)bd)->inner;
 }
 
 static int socket_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
@@ -45,7 +45,7 @@ static int socket_write(struct as_bd *bd, uint64_t off, const void *buf, size_t 
 
 static int socket_flush(struct as_bd *bd)
 {
-	/* Nothing was written that nobody holds. */
+	/* Without a disk no write was accepted, so there is nothing to flush. */
 	return inner_of(bd) ? as_bd_flush(inner_of(bd)) : 0;
 }
 
@@ -71,54 +71,54 @@ static const struct as_bd_ops socket_ops = {
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
-void as_step_mount_end(struct as_steps *s)
+void as_kernel_mount_end(struct as_kernel *k)
 {
-	as_mount_free(s->served);
-	as_mount_free(s->memory);
-	as_kwatch_free(s->watch);
-	s->served = s->memory = NULL;
-	s->watch = NULL;
+	as_mount_free(k->served);
+	as_mount_free(k->memory);
+	as_kwatch_free(k->watch);
+	k->served = k->memory = NULL;
+	k->watch = NULL;
 }
 
 /* Makes the device for disks like this one. */
-static int get_device(struct as_steps *s, struct as_disk *disk, bool served, struct as_mount **m,
+static int get_device(struct as_kernel *k, struct as_disk *disk, bool served, struct as_mount **m,
 		      struct as_err *err)
 {
 	int rc = 0;
 
-	if (s->store != as_disk_store(disk) || s->size_bytes != as_disk_size(disk))
-		as_step_mount_end(s);
-	s->store = as_disk_store(disk);
-	s->size_bytes = as_disk_size(disk);
-	if (!s->memory)
-		rc = as_mount_new_memory(s->type, disk, NULL, &s->memory, err);
-	if (!rc && served && !s->served) {
-		s->socket =
-			(struct as_steps_disk){ .bd = { .ops = &socket_ops,
-							.size_bytes = s->size_bytes,
-							.sector_bytes = AS_DISK_SECTOR_BYTES } };
-		rc = as_mount_new_served(s->type, &s->socket.bd, s->memory, &s->served, err);
+	if (k->store != as_disk_store(disk) || k->size_bytes != as_disk_size(disk))
+		as_kernel_mount_end(k);
+	k->store = as_disk_store(disk);
+	k->size_bytes = as_disk_size(disk);
+	if (!k->memory)
+		rc = as_mount_new_memory(k->type, disk, NULL, &k->memory, err);
+	if (!rc && served && !k->served) {
+		k->socket =
+			(struct as_kernel_socket){ .bd = { .ops = &socket_ops,
+							   .size_bytes = k->size_bytes,
+							   .sector_bytes = AS_DISK_SECTOR_BYTES } };
+		rc = as_mount_new_served(k->type, &k->socket.bd, k->memory, &k->served, err);
 	}
 	if (rc)
 		return rc;
-	*m = served ? s->served : s->memory;
-	if (!s->watch)
-		s->watch = as_kwatch_new(as_mount_device(*m));
-	as_kwatch_name(s->watch, as_mount_device(*m));
+	*m = served ? k->served : k->memory;
+	if (!k->watch)
+		k->watch = as_kwatch_new(as_mount_device(*m));
+	as_kwatch_name(k->watch, as_mount_device(*m));
 	return 0;
 }
 
-static void plug(struct as_steps *s, struct as_bd *inner)
+static void plug(struct as_kernel *k, struct as_bd *inner)
 {
-	as_mount_hold(s->served);
-	s->socket.inner = inner;
-	as_mount_release(s->served);
+	as_mount_hold(k->served);
+	k->socket.inner = inner;
+	as_mount_release(k->served);
 }
 
 /* ---- What is done with a mounted disk -------------------------------------------------------- */
 
 struct work {
-	struct as_steps *steps;
+	struct as_kernel *kernel;
 	struct as_mount *mount;
 	struct as_stepped *stepped;
 };
@@ -131,7 +131,7 @@ static void end_with(struct work *w, enum as_recovery_end end, const char *what,
 	as_buf_addf(&w->stepped->why, "%s answers %s", what, as_errno_name(-rc));
 }
 
-/* Programs that look at every new device may have it open for a moment. */
+/* Programs that examine every new device may have it open for a short time. */
 static int mount_patiently(struct work *w, const char *how)
 {
 	int rc = -EBUSY;
@@ -139,7 +139,7 @@ static int mount_patiently(struct work *w, const char *how)
 	for (int i = 0; i < BUSY_ATTEMPTS && rc == -EBUSY; i++) {
 		if (i)
 			usleep(BUSY_WAIT_US);
-		rc = as_mount_mount(w->mount, w->steps->mount_opts, how);
+		rc = as_mount_mount(w->mount, w->kernel->mount_opts, how);
 	}
 	return rc;
 }
@@ -155,7 +155,7 @@ static void read_tree(struct work *w)
 	as_buf_free(&why);
 }
 
-/* A full disk is nobody's fault. */
+/* A full disk may refuse a new file. */
 static void probe_all(struct work *w)
 {
 	struct as_tree *tree = NULL;
@@ -212,8 +212,8 @@ static void listen(struct work *w)
 {
 	struct as_kwatch_news news;
 
-	/* With a disk that fails, it may complain of what it cannot read. */
-	if (!as_kwatch_look(w->steps->watch, w->steps->failing, &news))
+	/* On a disk that fails, the kernel may complain of what it cannot read. */
+	if (!as_kwatch_look(w->kernel->watch, w->kernel->base.failing, &news))
 		return;
 	if (w->stepped->end == AS_RECOVERED)
 		w->stepped->end = AS_COMPLAINED;
@@ -234,17 +234,6 @@ static int in_memory(struct work *w, enum as_step step, struct as_disk *disk, st
 	return as_mount_mounted(w->mount) ? 0 : as_mount_save(w->mount, &w->stepped->disk, err);
 }
 
-static struct as_faulty *new_faulty(struct as_steps *s, struct as_bd *inner)
-{
-	struct as_fault_rule rule = { .kind = AS_CALL_READ,
-				      .actions = AS_FAULT_ERROR,
-				      .first = s->fail_read,
-				      .last = s->fail_read,
-				      .errnum = EIO };
-
-	return as_faulty_new(inner, &rule, s->fail_read ? 1 : 0);
-}
-
 static int on_served(struct work *w, enum as_step step, struct as_disk *disk, struct as_err *err)
 {
 	struct as_stepped *stepped = w->stepped;
@@ -255,27 +244,26 @@ static int on_served(struct work *w, enum as_step step, struct as_disk *disk, st
 		return rc;
 	stepped->disk = as_disk_snapshot(disk);
 	stepped->log = as_reclog_new(as_disk_bd(stepped->disk), AS_RECLOG_READS, 0);
-	faulty = new_faulty(w->steps, as_reclog_bd(stepped->log));
-	plug(w->steps, as_faulty_bd(faulty));
+	faulty = as_step_faulty(&w->kernel->base, as_reclog_bd(stepped->log));
+	plug(w->kernel, faulty ? as_faulty_bd(faulty) : as_reclog_bd(stepped->log));
 	use(w, step, &stepped->tree_at, stepped->log);
-	plug(w->steps, NULL);
-	as_step_count_reads(w->steps, as_faulty_calls(faulty, AS_CALL_READ));
-	as_faulty_free(faulty);
+	plug(w->kernel, NULL);
+	as_step_faulty_end(&w->kernel->base, faulty);
 	listen(w);
 	return 0;
 }
 
-int as_step_mount(struct as_steps *s, enum as_step step, struct as_disk *disk, bool want_log,
-		  struct as_stepped *stepped, struct as_err *err)
+int as_kernel_mount(struct as_kernel *k, enum as_step step, struct as_disk *disk, bool want_log,
+		    struct as_stepped *stepped, struct as_err *err)
 {
-	struct work w = { .steps = s, .stepped = stepped };
-	int rc = get_device(s, disk, want_log, &w.mount, err);
+	struct work w = { .kernel = k, .stepped = stepped };
+	int rc = get_device(k, disk, want_log, &w.mount, err);
 
 	if (rc)
 		return rc;
 	rc = want_log ? on_served(&w, step, disk, err) : in_memory(&w, step, disk, err);
-	/* What cannot be unmounted is not used again. */
+	/* A device that cannot be unmounted is not used again. */
 	if (as_mount_mounted(w.mount))
-		as_step_mount_end(s);
+		as_kernel_mount_end(k);
 	return rc;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recover_check: the steps that checkers take (tool/checker.h). What their exit status means is
- * said by the row of the type. A checker that dies, hangs (it is killed with its group) or tries to
- * change something beside its disk (which is refused) has an end of its own.
+ * step_check: the steps that the checkers of a type take (tool/checker.h). The row of the type says
+ * what their exit status means (target/checker_exit.c). A checker that dies, hangs (then it is
+ * killed with its process group) or tries to change something beside its disk (which is refused)
+ * has an end of its own.
  */
-#include "recover/steps_priv.h"
+#include "recover/kernel_priv.h"
 
 #include "tool/checker.h"
 
@@ -12,10 +13,10 @@
 
 #define WORDS_BYTES 160 /* of what a checker said */
 
-void as_step_check_end(struct as_steps *s)
+void as_kernel_check_end(struct as_kernel *k)
 {
-	as_checkers_free(s->checkers);
-	s->checkers = NULL;
+	as_checkers_free(k->checkers);
+	k->checkers = NULL;
 }
 
 /* "e2fsck -f -y": the command without its disk. */
@@ -27,7 +28,7 @@ static void add_command(const struct as_checker *checker, struct as_buf *out)
 	as_buf_addf(out, "`%.*s`", (int)len, checker->command);
 }
 
-/* A line that says what was wrong: one with a question, else the last. */
+/* The line that says what was wrong: the first with a question, else the last one. */
 static void add_words(const char *output, struct as_buf *out)
 {
 	const char *best = NULL, *line = output;
@@ -85,23 +86,23 @@ static void judge(const struct as_checker *checker, const struct as_tool_result 
 	}
 }
 
-int as_step_check(struct as_steps *s, enum as_check_mode mode, struct as_disk *disk,
-		  struct as_stepped *stepped, struct as_err *err)
+int as_kernel_check(struct as_kernel *k, enum as_check_mode mode, struct as_disk *disk,
+		    struct as_stepped *stepped, struct as_err *err)
 {
-	struct as_tool_setup setup = { .deadline_ms = s->options.deadline_ms };
+	struct as_tool_setup setup = { .deadline_ms = k->base.options.deadline_ms };
 	struct as_checked checked = { 0 };
 	int rc;
 
-	if (!s->checkers)
-		s->checkers = as_checkers_new(&setup);
-	as_checkers_fail_read(s->checkers, s->fail_read);
-	rc = as_checker_run(s->checkers, s->type, mode, disk, AS_TOOL_READS, &checked, err);
+	if (!k->checkers)
+		k->checkers = as_checkers_new(&setup);
+	as_checkers_fail_read(k->checkers, k->base.fail_read);
+	rc = as_checker_run(k->checkers, k->type, mode, disk, AS_TOOL_READS, &checked, err);
 	if (!rc) {
-		as_step_count_reads(s, checked.run.reads);
-		judge(&s->type->check[mode], &checked.run, stepped);
+		as_step_count_reads(&k->base, checked.run.reads);
+		judge(&k->type->check[mode], &checked.run, stepped);
 		stepped->disk = checked.run.disk;
 		checked.run.disk = NULL;
-		/* A record that is not complete proves nothing. */
+		/* A log that is not complete proves nothing. */
 		if (!checked.run.incomplete) {
 			stepped->log = checked.run.log;
 			checked.run.log = NULL;

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* report: what the parent is told of a problem: a summary, the story, the options that bring the
+ * state back, and the disk. */
+#include "crash/child.h"
+#include "crash/story.h"
+
+#include "disk/image.h"
+#include "os/spawn.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STORY_DEADLINE_MS 10000u
+
+bool as_crash_report_has(const struct as_crash_shared *sh, const char *signature)
+{
+	for (unsigned i = 0; i < sh->n_reports; i++)
+		if (!strncmp(sh->reports[i].signature, signature,
+			     sizeof(sh->reports[i].signature) - 1))
+			return true;
+	return false;
+}
+
+/* The operation that a finding names; -1: none. */
+static int64_t guilty(const struct as_recording *rec, struct as_moment m)
+{
+	if (m.begun > m.done && m.done < rec->n_ops)
+		return (int64_t)m.done;
+	return m.done ? (int64_t)m.done - 1 : -1;
+}
+
+/* ---- The state as parameters ----------------------------------------------------------------- */
+
+static void print_params(const struct as_crash_args *args, struct as_perm *perm,
+			 const struct as_perm_state *state, const struct as_problem *problem,
+			 struct as_buf *out)
+{
+	struct as_crash_options o = *args->options;
+
+	as_spot_of_state(perm, state, &o.spot);
+	o.way = problem->way;
+	o.sig = as_problem_sig(problem);
+	memcpy(o.then, problem->then, sizeof(o.then));
+	as_crash_options_print(&o, out);
+}
+
+/* ---- The state in words ---------------------------------------------------------------------- */
+
+struct telling {
+	struct as_story story;
+	char *detail; /* in shared memory */
+	size_t room;
+};
+
+static int tell(void *ctx)
+{
+	struct telling *t = ctx;
+	struct as_buf text = { 0 };
+
+	as_story_tell(&t->story, t->room - 2048, &text);
+	snprintf(t->detail, t->room, "%s", as_buf_str(&text));
+	as_buf_free(&text);
+	return 0;
+}
+
+/* The story takes further recoveries, and a library may die of one: so a child tells it. */
+static void tell_story(const struct as_crash_args *args, struct telling *t)
+{
+	struct as_ended ended = { 0 };
+
+	if (!t->story.recoverer || !as_target_library(args->target)) {
+		(void)tell(t);
+		return;
+	}
+	if (as_spawn_fork(tell, t, STORY_DEADLINE_MS, NULL, &ended, NULL) != 0 ||
+	    ended.how != AS_END_EXIT || ended.status != 0) {
+		t->story.recoverer = NULL;
+		(void)tell(t);
+	}
+}
+
+static void print_summary(const struct as_recording *rec, const struct as_perm_state *state,
+			  const struct as_problem *problem, struct as_buf *out)
+{
+	as_story_say_moment(rec, problem->moment, out);
+	if (state->n_units)
+		as_buf_addf(out, ", %zu of %zu %s lost", state->n_units - state->n_kept,
+			    state->n_units, state->view == AS_VIEW_ATOMIC ? "writes" : "sectors");
+	as_buf_addf(out, " (view %u), recovered by %s: %s", (unsigned)state->view,
+		    as_way_name(problem->way), as_buf_str(&problem->why));
+}
+
+/* ---- Keeping it ------------------------------------------------------------------------------ */
+
+static void keep_disk(const struct as_crash_args *args, struct as_perm *perm,
+		      struct as_crash_report *report)
+{
+	struct as_crash_shared *sh = args->shared;
+	struct as_disk *disk = as_perm_disk(perm);
+	struct as_buf image = { 0 };
+
+	if (!as_image_encode(disk, &image, NULL) &&
+	    pwrite(args->disk_fd, image.data, image.len, (off_t)sh->disk_end) ==
+		    (ssize_t)image.len) {
+		report->disk_at = sh->disk_end;
+		report->disk_len = image.len;
+		sh->disk_end += image.len;
+	}
+	as_buf_free(&image);
+	as_disk_free(disk);
+}
+
+bool as_crash_report_add(const struct as_crash_args *args, const struct as_recording *rec,
+			 struct as_perm *perm, const struct as_perm_state *state,
+			 const struct as_problem *problem, struct as_recoverer *recoverer)
+{
+	struct as_crash_shared *sh = args->shared;
+	struct as_buf summary = { 0 }, params = { 0 };
+	struct as_crash_report *report = &sh->reports[sh->n_reports];
+	struct telling t = { .story = { .target = args->target,
+					.recording = rec,
+					.options = args->options,
+					.perm = perm,
+					.state = state,
+					.problem = problem,
+					.recoverer = recoverer },
+			     .detail = report->detail,
+			     .room = sizeof(report->detail) };
+
+	if (sh->n_reports == AS_CRASH_REPORTS_MAX)
+		return false;
+	memset(report, 0, sizeof(*report));
+	report->kind = problem->kind;
+	report->op = guilty(rec, problem->moment);
+	if (perm) {
+		print_summary(rec, state, problem, &summary);
+		tell_story(args, &t);
+		print_params(args, perm, state, problem, &params);
+		keep_disk(args, perm, report);
+	} else {
+		report->op = rec->wrong_op;
+		if (report->op >= 0)
+			as_story_say_op(rec, (size_t)report->op, &summary);
+		as_buf_addf(&summary, "%s%s",
+			    report->op >= 0 ? ": " : "mount: ", as_buf_str(&problem->why));
+		as_crash_options_print(args->options, &params);
+	}
+	snprintf(report->summary, sizeof(report->summary), "%s", as_buf_str(&summary));
+	snprintf(report->params, sizeof(report->params), "%s", as_buf_str(&params));
+	snprintf(report->signature, sizeof(report->signature), "%s",
+		 as_buf_str(&problem->signature));
+	as_buf_free(&summary);
+	as_buf_free(&params);
+	sh->n_reports++;
+	return sh->n_reports < AS_CRASH_REPORTS_MAX && !args->options->spot.view;
+}

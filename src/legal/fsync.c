@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fsync: what an fsync that returned promises of a tree, by the guarantee of the type.
+ *
+ * prefix (a log that is written in order)
+ *   fsync of a file        all up to its last change: attributes, size, its names where the type
+ *                          promises that (policy.h, fsync_names)
+ *   fsync of a directory   the same, and all up to the last change of the names in it
+ *   fdatasync              all up to the file's creation and its last change of size
+ *   O_SYNC, O_DSYNC        of a range: only what this very write changed
+ * object (single objects in a log)
+ *   fsync of a file        its attributes; where the type promises names: that it exists, and the
+ *                          directories above it; each of its names, and that it has no others
+ *   fsync of a directory   the same, and which names are in it
+ * repair (no log)
+ *   fsync of either        what it was, as long as nobody touches it again
+ *
+ * A sync makes everything stable: in a judgement it is the point j->synced.
+ */
+#include "legal/legal_priv.h"
+
+/* ---- prefix ---- */
+
+/* The last change of an inode of these kinds. */
+static uint32_t last_change(const struct as_history *h, uint32_t ino, unsigned kinds)
+{
+	const struct as_history_inode *inode = &h->inode[ino];
+
+	for (uint32_t i = inode->n; i-- > 0;)
+		if (inode->v[i].what & kinds)
+			return inode->v[i].point;
+	return 0;
+}
+
+/* The last change of what was asked for. fdatasync: a file's first name and its size are needed to
+ * read its data. A range: only of what this very write changed it is known that it was waited for.
+ */
+uint32_t as_fsync_floor(const struct as_history *h, const struct as_policy *policy,
+			const struct as_persist *what, uint32_t point)
+{
+	unsigned kinds = AS_CHANGE_MADE | AS_CHANGE_SIZE;
+	uint32_t made, last;
+
+	switch (what->kind) {
+	case AS_PERSIST_ALL:
+	case AS_PERSIST_OP:
+		return point;
+	case AS_PERSIST_INODE:
+		kinds |= AS_CHANGE_ATTR | AS_CHANGE_XATTR | AS_CHANGE_ENTRIES;
+		if (policy->fsync_names)
+			kinds |= AS_CHANGE_LINKS;
+		break;
+	case AS_PERSIST_DATA:
+		break;
+	case AS_PERSIST_NOTHING:
+		return 0;
+	}
+	if (policy->data == AS_DATA_JOURNAL)
+		kinds |= AS_CHANGE_DATA;
+	last = last_change(h, what->ino, kinds);
+	if (what->len == UINT64_MAX || what->kind == AS_PERSIST_INODE)
+		return last;
+	made = last_change(h, what->ino, AS_CHANGE_MADE);
+	return last == point ? last : made;
+}
+
+/* ---- object ---- */
+
+static bool is_inode_promise(const struct as_history_promise *promise)
+{
+	return promise->what.kind == AS_PERSIST_INODE || promise->what.kind == AS_PERSIST_DATA;
+}
+
+uint32_t as_fsync_attrs_since(const struct as_legal_judge *j, uint32_t ino,
+			      const struct as_history_promise **by)
+{
+	const struct as_history_inode *inode = &j->h->inode[ino];
+	uint32_t since = j->synced;
+
+	*by = j->synced_by;
+	for (uint32_t k = inode->n_promises; k-- > 0;) {
+		const struct as_history_promise *promise = &j->h->promise[inode->promise[k]];
+
+		if (inode->promise[k] >= j->n_promises || promise->what.kind != AS_PERSIST_INODE ||
+		    promise->point < since)
+			continue;
+		*by = promise;
+		return promise->point;
+	}
+	return since;
+}
+
+static bool led_to(const struct as_history_edge *edge, uint32_t ino, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = 0; i < edge->n; i++) {
+		uint32_t end = i + 1 < edge->n ? edge->v[i + 1].point : UINT32_MAX;
+
+		if (edge->v[i].ino == ino && edge->v[i].point <= to && end > from)
+			return true;
+	}
+	return false;
+}
+
+uint32_t as_fsync_name_since(const struct as_legal_judge *j, const struct as_history_edge *edge,
+			     const struct as_history_promise **by)
+{
+	uint32_t since = j->synced;
+
+	*by = j->synced_by;
+	for (uint32_t i = j->n_promises; i-- > 0;) {
+		const struct as_history_promise *promise = &j->h->promise[i];
+		uint32_t point = promise->point;
+
+		if (point < since)
+			break;
+		/* An fsync of the directory it is in; of the file; an operation under dirsync. */
+		if ((promise->what.kind == AS_PERSIST_INODE && promise->what.ino == edge->dir) ||
+		    (j->policy.fsync_names && is_inode_promise(promise) &&
+		     as_history_edge_at(edge, point) == promise->what.ino) ||
+		    (promise->what.kind == AS_PERSIST_OP && point > 0 &&
+		     as_history_edge_at(edge, point) != as_history_edge_at(edge, point - 1))) {
+			*by = promise;
+			return point;
+		}
+	}
+	return since;
+}
+
+const struct as_history_promise *
+as_fsync_lost_name(const struct as_legal_judge *j, const struct as_history_edge *edge, uint32_t ino)
+{
+	const struct as_history_inode *inode = &j->h->inode[ino];
+
+	for (uint32_t k = inode->n_promises; k-- > 0 && j->policy.fsync_names;) {
+		const struct as_history_promise *promise = &j->h->promise[inode->promise[k]];
+
+		if (inode->promise[k] < j->n_promises && promise->what.kind == AS_PERSIST_INODE &&
+		    !led_to(edge, ino, promise->point, j->hi))
+			return promise;
+	}
+	return NULL;
+}
+
+bool as_fsync_exists_since(const struct as_legal_judge *j, uint32_t ino, uint32_t *since,
+			   const struct as_history_promise **by)
+{
+	*since = j->synced;
+	*by = j->synced_by;
+	if (as_history_there(j->h, ino, j->synced))
+		return true;
+	for (uint32_t i = j->n_promises; i-- > 0;) {
+		const struct as_history_promise *promise = &j->h->promise[i];
+		uint32_t at = promise->what.ino;
+
+		if (!is_inode_promise(promise) || promise->point < j->synced ||
+		    !j->policy.fsync_names)
+			continue;
+		/* The inode itself, or a directory above it. */
+		while (at != ino && at != ROOT_INO && as_history_there(j->h, at, promise->point))
+			at = as_history_version_at(j->h, at, promise->point)->parent;
+		if (at == ino && as_history_there(j->h, ino, promise->point)) {
+			*since = promise->point;
+			*by = promise;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- repair ---- */
+
+bool as_fsync_is_untouched(const struct as_legal_judge *j, uint32_t ino, uint32_t since)
+{
+	const struct as_history_inode *inode = &j->h->inode[ino];
+	uint32_t i = as_history_version_index(inode, since);
+
+	return i != UINT32_MAX && as_history_version_index(inode, j->hi) == i;
+}
+
+uint32_t as_fsync_untouched_since(const struct as_legal_judge *j, uint32_t ino,
+				  const struct as_history_promise **by)
+{
+	const struct as_history_inode *inode = &j->h->inode[ino];
+
+	*by = j->synced_by;
+	if (as_fsync_is_untouched(j, ino, j->synced))
+		return j->synced;
+	for (uint32_t k = inode->n_promises; k-- > 0;) {
+		const struct as_history_promise *promise = &j->h->promise[inode->promise[k]];
+
+		if (inode->promise[k] < j->n_promises && promise->what.kind == AS_PERSIST_INODE &&
+		    promise->what.len == UINT64_MAX && promise->point >= j->synced &&
+		    as_fsync_is_untouched(j, ino, promise->point)) {
+			*by = promise;
+			return promise->point;
+		}
+	}
+	return NO_POINT;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stable: which operations made something stable: the promises of a history. What an operation
+ * makes stable is the model's word (model/persist.h); here it is recorded, together with the point
+ * it was given in. What follows from an fsync for a tree is in fsync.c.
+ */
+#include "legal/history_priv.h"
+
+#include "base/array.h"
+
+void as_stable_record(struct as_history *h, const struct as_persist *what)
+{
+	const struct as_policy *policy = &h->policy[h->n_policies - 1].policy;
+	uint32_t point = h->n_points - 1;
+
+	if (what->kind == AS_PERSIST_NOTHING)
+		return;
+	if (what->kind == AS_PERSIST_INODE || what->kind == AS_PERSIST_DATA) {
+		struct as_history_inode *inode = as_history_inode_get(h, what->ino);
+
+		AS_ARRAY_ROOM(inode->promise, inode->n_promises, inode->cap_promises);
+		inode->promise[inode->n_promises++] = h->n_promises;
+	}
+	AS_ARRAY_ROOM(h->promise, h->n_promises, h->cap_promises);
+	h->promise[h->n_promises++] = (struct as_history_promise){
+		.op = h->ops->n - 1,
+		.what = *what,
+		.point = point,
+		.floor = as_fsync_floor(h, policy, what, point),
+	};
+}
+
+uint32_t as_stable_promises(const struct as_history *h, size_t done)
+{
+	uint32_t lo = 0, hi = h->n_promises;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (h->promise[mid].op < done)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+const struct as_history_promise *as_stable_last_sync(const struct as_history *h, uint32_t n)
+{
+	while (n-- > 0)
+		if (h->promise[n].what.kind == AS_PERSIST_ALL)
+			return &h->promise[n];
+	return NULL;
+}
+
+/* ---- Words ---- */
+
+void as_stable_promise_words(const struct as_history *h, const struct as_history_promise *promise,
+			     struct as_buf *out)
+{
+	const struct as_op *op = &h->ops->ops[promise->op];
+	const char *name = as_op_table[op->code].name;
+
+	switch (promise->what.kind) {
+	case AS_PERSIST_ALL:
+		as_buf_adds(out, name);
+		break;
+	case AS_PERSIST_OP:
+		as_buf_addf(out, "%s (mounted so that names are stable at once)", name);
+		break;
+	default:
+		if (promise->what.len == UINT64_MAX)
+			as_buf_addf(out, "%s of ", name);
+		else if (promise->what.kind == AS_PERSIST_INODE)
+			as_buf_addf(out, "%s with O_SYNC to ", name);
+		else if (op->code == AS_OP_MMAP_WRITE)
+			as_buf_addf(out, "%s with MS_SYNC to ", name);
+		else
+			as_buf_addf(out, "%s with O_DSYNC to ", name);
+		as_history_path(h, promise->what.ino, promise->point, out);
+		break;
+	}
+	as_buf_addf(out, " at op %zu", promise->op + 1);
+}
+
+bool as_history_persists(const struct as_history *h, size_t op, struct as_buf *words)
+{
+	for (uint32_t i = 0; i < h->n_promises; i++) {
+		if (h->promise[i].op != op)
+			continue;
+		if (words)
+			as_stable_promise_words(h, &h->promise[i], words);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* step_priv: the machine, and what a driver is to it. */
+#ifndef AS_RECOVER_STEP_PRIV_H
+#define AS_RECOVER_STEP_PRIV_H
+
+#include "recover/step.h"
+
+struct as_faulty;
+
+/* A row of the table of drivers: who carries out steps, and in what the drivers differ. */
+struct as_step_driver {
+	const char *name;
+	/* Carries out one step on a copy of `disk`, without asking the memo. *stepped is zeroed.
+	 * Where a log is wanted, it holds all that was done to that copy. */
+	int (*run)(struct as_recoverer *recoverer, enum as_step step, struct as_disk *disk,
+		   bool want_log, struct as_stepped *stepped, struct as_err *err);
+	/* Whether logging this step pays: without a log it cannot be remembered. NULL: always. */
+	bool (*is_worth_log)(const struct as_recoverer *recoverer, enum as_step step);
+	/* What the step read that cannot matter (memo.h). False: nothing is known of it. NULL: the
+	 * driver reads nothing ahead. */
+	bool (*hint)(struct as_recoverer *recoverer, enum as_step step, struct as_disk *disk,
+		     struct as_memo_hint *hint);
+	void (*free)(struct as_recoverer *recoverer);
+	unsigned verify_every; /* of the answers from the memo, with AS_MEMO_VERIFY */
+	/* Between its checkers and the disk is the page cache of the device (writeback.h). */
+	bool cached;
+	/* The log of a checker that refused the disk is kept. */
+	bool logs_refusal;
+	/* The step of the probe runs the strictest checker itself, before and after. */
+	bool probe_checks;
+	/* What findings begin with: one of a disk that should be in order, one of a probe. */
+	const char *peace_words, *probe_words;
+};
+
+/* The machine. A driver embeds it as its first member. */
+struct as_recoverer {
+	const struct as_step_driver *driver;
+	uint32_t ways;
+	enum as_step strictest; /* the checker that must find nothing; AS_STEPS: there is none */
+	bool mounts_unchecked;
+
+	/* as_recoverer_init() sets these. */
+	struct as_recover_options options;
+	struct as_memo *memo; /* NULL: off */
+	struct as_step_stats stats;
+	uint64_t fail_read; /* the read that is to fail; 0: none, or it has failed */
+	bool failing, failed;
+};
+
+void as_recoverer_init(struct as_recoverer *recoverer, const struct as_step_driver *driver,
+		       const struct as_recover_options *options);
+
+/* ---- For drivers: the read that is to fail ---- */
+
+/* A device above `inner` on which that read fails; NULL: none is to fail. */
+struct as_faulty *as_step_faulty(const struct as_recoverer *recoverer, struct as_bd *inner);
+void as_step_faulty_end(struct as_recoverer *recoverer, struct as_faulty *faulty); /* takes NULL */
+/* The same where the driver has a way of its own to let a read fail: the step made so many. */
+void as_step_count_reads(struct as_recoverer *recoverer, uint64_t reads);
+
+#endif
