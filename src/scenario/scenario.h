@@ -34,11 +34,12 @@ struct as_scenario_args {
 	const struct as_target *const *targets; /* the first is the one under test */
 	size_t n_targets; /* more than one only for a scenario that compares them */
 	const struct as_run_options *options;
-	const char *params; /* behind the colon of "NAME:PARAMS"; "" for none */
+	const char *params; /* after the colon of "NAME:PARAMS"; "" for none */
 	struct as_sink *sinks; /* hear of findings and notes */
 };
 
-struct as_scenario; /* an implementation's own */
+/* Never defined: each implementation converts its own struct to this one, and back. */
+struct as_scenario;
 
 /* Workloads to run, in order. */
 struct as_scenario_work {
@@ -71,7 +72,7 @@ extern const struct as_scenario_ops as_scenario_race;
 extern const struct as_scenario_ops as_scenario_crash;
 extern const struct as_scenario_ops as_scenario_diff;
 
-/* Row i of the table, or NULL behind the last. */
+/* Row i of the table, or NULL after the last. */
 const struct as_scenario_ops *as_scenario(unsigned i);
 /* "NAME" or "NAME:PARAMS"; *params points into the text. AS_EUSE: there is none of that name. */
 AS_MUST_CHECK int as_scenario_find(const char *text, const struct as_scenario_ops **ops,
