@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,17 +177,30 @@ int as_target_open_fstype(struct as_target *t, const struct as_fstype *type, con
 
 /* ---- The operations table -------------------------------------------------------------------- */
 
-#define CAP(flag, name)
-#define REQUIRED(fn)
-#define NEEDS(flag, fn)
-
 static const char *const cap_names[] = {
-#undef CAP
 #define CAP(flag, name) name,
 #include "target/seam.def"
-#undef CAP
-#define CAP(flag, name)
 };
+
+/* The functions that a table must have, and those that it must have for a capability. */
+static const struct needed {
+	const char *fn;
+	size_t at;
+	uint32_t cap; /* 0: always */
+	const char *cap_name;
+} needed[] = {
+#define REQUIRED(fn) { #fn, offsetof(struct as_target_ops, fn), 0, NULL },
+#define NEEDS(flag, fn) { #fn, offsetof(struct as_target_ops, fn), AS_CAP_##flag, "AS_CAP_" #flag },
+#include "target/seam.def"
+};
+
+static bool is_there(const struct as_target_ops *ops, const struct needed *row)
+{
+	void (*fn)(void);
+
+	memcpy(&fn, (const char *)ops + row->at, sizeof(fn));
+	return fn;
+}
 
 const char *as_target_cap_name(unsigned i)
 {
@@ -202,20 +216,18 @@ int as_target_vet(const struct as_target_ops *ops, const char *who, struct as_er
 			ops->api, AS_TARGET_API);
 	if (!ops->name || !*ops->name)
 		return as_fail(err, AS_EUSE, "%s: its table has no name", who);
-#undef REQUIRED
-#define REQUIRED(fn)  \
-	if (!ops->fn) \
-		return as_fail(err, AS_EUSE, "%s: lacks the required function '" #fn "'", who);
-#undef NEEDS
-#define NEEDS(flag, fn)                                                                        \
-	if ((ops->caps & AS_CAP_##flag) && !ops->fn)                                           \
-		return as_fail(err, AS_EUSE,                                                   \
-			       "%s: claims AS_CAP_" #flag " but lacks the function '" #fn "'", \
-			       who);
-#include "target/seam.def"
-#undef REQUIRED
-#undef NEEDS
-#undef CAP
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		const struct needed *row = &needed[i];
+
+		if (is_there(ops, row))
+			continue;
+		if (!row->cap)
+			return as_fail(err, AS_EUSE, "%s: lacks the required function '%s'", who,
+				       row->fn);
+		if (ops->caps & row->cap)
+			return as_fail(err, AS_EUSE, "%s: claims %s but lacks the function '%s'",
+				       who, row->cap_name, row->fn);
+	}
 	if (ops->caps >> (sizeof(cap_names) / sizeof(cap_names[0])))
 		return as_fail(err, AS_EUSE,
 			       "%s: claims capabilities this assay does not know (0x%x)", who,
