@@ -297,7 +297,7 @@ static void *run_beside(void *ctx)
 	return NULL;
 }
 
-static void settle(struct racing *r, struct party *p, unsigned number)
+static void set_up_party(struct racing *r, struct party *p, unsigned number)
 {
 	const struct as_bounds *bounds = r->run->vfs->bounds;
 
@@ -336,8 +336,8 @@ static int run_threads(struct racing *r, struct as_err *err)
 	int rc = 0;
 
 	for (unsigned t = 0; t < n; t++)
-		settle(r, &r->parties[t], t);
-	settle(r, &r->beside, n);
+		set_up_party(r, &r->parties[t], t);
+	set_up_party(r, &r->beside, n);
 	for (size_t i = 0; i < r->before; i++) {
 		begin(r, i);
 		carry_out(r, r->parties[r->thread[i]].vfs, i);
@@ -361,10 +361,10 @@ static int run_threads(struct racing *r, struct as_err *err)
 
 /* ---- One thread that plays all ---- */
 
-enum stand { IDLE, BEGUN, CARRIED_OUT };
+enum progress { IDLE, BEGUN, CARRIED_OUT };
 
 struct actor {
-	enum stand stand;
+	enum progress progress;
 	size_t next; /* operation; n: none is left */
 };
 
@@ -379,18 +379,18 @@ static void act(struct racing *r, struct actor *a)
 {
 	size_t i = a->next;
 
-	switch (a->stand) {
+	switch (a->progress) {
 	case IDLE:
 		begin(r, i);
-		a->stand = BEGUN;
+		a->progress = BEGUN;
 		break;
 	case BEGUN:
 		carry_out(r, r->run->vfs, i);
-		a->stand = CARRIED_OUT;
+		a->progress = CARRIED_OUT;
 		break;
 	case CARRIED_OUT:
 		end(r, i);
-		a->stand = IDLE;
+		a->progress = IDLE;
 		a->next = next_of(r, r->thread[i], i + 1);
 		break;
 	}

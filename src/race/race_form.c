@@ -21,6 +21,7 @@
  * operation without a slot goes to a thread by its text, not by its place: when a reducer removes
  * others, it stays where it was.
  */
+#include "base/array.h"
 #include "base/hash.h"
 #include "race/race.h"
 #include "work/print.h"
@@ -97,7 +98,7 @@ static void emit_path(struct forming *f, enum as_opcode code, const char *path, 
 struct race_form_names {
 	const char *below; /* with a slash at the end */
 	char **path;
-	size_t n;
+	size_t n, cap;
 };
 
 static int collect(void *ctx, const char *path, const struct as_attrs *attrs)
@@ -107,7 +108,7 @@ static int collect(void *ctx, const char *path, const struct as_attrs *attrs)
 	(void)attrs;
 	if (strncmp(path, names->below, strlen(names->below)) != 0)
 		return 0;
-	names->path = as_xrealloc(names->path, (names->n + 1) * sizeof(*names->path));
+	AS_ARRAY_ROOM(names->path, names->n, names->cap);
 	names->path[names->n++] = as_xstrdup(path);
 	return 0;
 }

@@ -58,7 +58,7 @@ int as_runner_start(struct as_runner *r, int (*fn)(void *), struct as_child_args
 	int rc = 0;
 
 	*ended = (struct as_ended){ 0 };
-	if (as_target_dir(r->target))
+	if (!(r->caps & AS_INSTANCE_DISK))
 		rc = as_folder_new(as_target_dir(r->target), deadline_ms(r), &folder, err);
 	args->folder = folder ? as_folder_tree(folder) : NULL;
 	if (!rc)
