@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond it the record ends, the run does not. */
+/* Then the record ends, but the run goes on. */
 #define RECORD_MAX_BYTES ((uint64_t)256 << 20)
 
 struct rec {

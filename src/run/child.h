@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * child: the child process that runs one workload, and the memory it shares with the parent. The
- * child may die at any moment: everything the parent needs to say what happened is kept here before
- * the call that may be the last.
- */
+/* child: the child process that runs one workload, and the memory that it shares with the parent.
+ * The child may die at any moment. So everything that the parent needs to say what happened is
+ * written here before the call that may be the last one. */
 #ifndef AS_RUN_CHILD_H
 #define AS_RUN_CHILD_H
 
@@ -47,9 +45,10 @@ struct as_child_shared {
 	/* From here on: of the one in flight. */
 	volatile enum as_phase phase;
 	volatile int64_t op; /* in flight */
-	volatile int64_t racing[AS_RACE_THREADS_MAX]; /* by thread, and one more: 0 for none */
+	volatile int64_t
+		racing[AS_RACE_THREADS_MAX]; /* of each thread: its operation + 1, or 0 for none */
 	uint64_t ops, skipped;
-	bool unjudged; /* too many orders to be told apart */
+	bool unjudged; /* too many orders of the calls to be judged */
 	bool finished; /* the child came to its own end */
 	bool fired; /* a fault hit */
 	struct as_recent recent[RECENT]; /* by index % RECENT */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scenario: what is done with a workload to bring out a mistake. The frame (hunt.h) generates the
- * workloads, counts, keeps, reduces and goes on; a scenario only runs workloads on its target and
- * says what it found to the sinks. The same code runs here and, where the target needs a kernel of
+ * scenario: what is done with a workload to make mistakes visible. The hunt (hunt/hunt.h) generates
+ * the workloads, counts and keeps findings, and reduces them; a scenario only runs workloads on its
+ * target and tells the sinks what it found. The same code runs here and, where the target needs a kernel of
  * its own, in the engine inside the sandbox (`assay run --scenario NAME`).
  *
  *	sequential	one operation after the other, all oracles on (the default)
@@ -12,7 +12,7 @@
  *
  * To add one: a struct as_scenario_ops, and a row in the table of scenario.c.
  *
- * What a finding must carry, so that the frame can do its part:
+ * What a finding must carry, so that the hunt can do its part:
  *   - a signature without names and numbers of this one workload: it is what findings are counted
  *     by, and a reduced workload is one that gives the same;
  *   - options from which it can be run again: as_run_options_print(), whose field `scenario` holds
@@ -53,8 +53,8 @@ struct as_scenario_ops {
 	const char *name, *help;
 	const char *profile; /* of the generator, when none is asked for */
 	bool many_targets;
-	bool in_step; /* options->state->job always tells which of several workloads is in flight */
-	unsigned batch; /* workloads between two looks at the world; 0: as many as is usual */
+	bool in_step; /* options->state->job always says which of several workloads is in flight */
+	unsigned batch; /* workloads that are run at once; 0: as many as is usual */
 	int (*open)(const struct as_scenario_args *args, struct as_scenario **scenario,
 		    struct as_err *err);
 	/*

@@ -19,7 +19,7 @@
 
 #define BEFORE_SHOWN 4 /* operations in front of the one that differs */
 
-/* Hears what one target does wrong by itself. */
+/* Notes what one target does wrong by itself. */
 struct ear {
 	struct as_sink sink;
 	bool heard;
@@ -67,7 +67,7 @@ static int open_subject(struct diff_scenario *s, struct scenario_diff_subject *s
 	subject->trace = as_shared_alloc(sizeof(*subject->trace));
 	subject->ear.sink.finding = hear;
 	options.trace = subject->trace;
-	/* All do the same: one is enough to watch. */
+	/* All targets do the same: it is enough to watch one. */
 	if (subject != s->subjects)
 		options.watch = NULL;
 	options.scenario[0] = '\0';
@@ -224,7 +224,8 @@ static void count(struct diff_scenario *s, const struct as_diff *d, const char *
 	s->said_undecided = s->said_undecided || d->undecided;
 }
 
-/* Once more with those who listen: what it does wrong by itself, with its disk and log. */
+/* Runs it once more, alone: now the sinks hear what it does wrong by itself, with its disk and
+ * log. */
 static int tell_alone(struct diff_scenario *s, struct scenario_diff_subject *subject,
 		      const struct as_seq *seq, const char *name, struct as_run_result *result,
 		      struct as_err *err)

@@ -2,8 +2,8 @@
 /*
  * mount: see mount.h.
  *
- * Method. A tmpfs of our own is mounted over a folder that nobody needs (nobody else sees it; what
- * a server or a checker may have to read must not be covered by it) and holds `disk` (the FUSE
+ * Method. A tmpfs of our own is mounted over a folder that is not needed. Nobody else sees it, but
+ * it must not cover what a server or a checker may have to read. It holds `disk` (the FUSE
  * mount with the file `0`), `fs` (the file system under test) and the copy that a checker works on.
  * The root of the machine and the working directory are kept as descriptors, so that we come back
  * from the chroot, and programs that are named by relative paths are found whenever they are
@@ -37,7 +37,7 @@
 #define ARENA_STEP_BYTES (16 << 20)
 #define BUSY_ATTEMPTS 200
 #define BUSY_WAIT_US 1000
-#define SERVER_MS 10000 /* for a FUSE server to mount, or to end, if nobody says otherwise */
+#define SERVER_MS 10000 /* for a FUSE server to mount, or to end; the default */
 
 /* ---- Setting up ---------------------------------------------------------------------------- */
 
@@ -84,8 +84,8 @@ static bool cover(struct as_mount *m, const char *folder)
 	return true;
 }
 
-/* Our tmpfs goes over the first of these folders that is there and has nothing in it; else over the
- * first that is there, of which the first ones are places that only the kernel writes to. */
+/* Our tmpfs is mounted over the first of these folders that exists and is empty; otherwise over
+ * the first that exists. Of those, the first ones are places that only the kernel writes to. */
 static int make_base(struct as_mount *m, struct as_err *err)
 {
 	static const char *const empty[] = { "/mnt", "/media", "/srv", "/opt" };
@@ -159,13 +159,14 @@ static void keep_one_arena(void)
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 }
 
-/* What it stands on: a device to serve, or else a disk to copy into memory. */
+/* What it is mounted from: a device to serve, or else a disk to copy into memory. */
 struct ground {
 	struct as_bd *bd;
 	struct as_disk *memory;
 	struct as_reclog *log; /* may be NULL */
-	/* Requests do not wait for each other. In a record they would medium in another order than
-	 * they were issued in, where nobody waited for one before he issued the next. */
+	/* Requests do not wait for each other. Then a record would not have them in the order in
+	 * which they were issued, where the issuer did not wait for one before it issued the
+	 * next. */
 	bool direct;
 };
 
@@ -177,7 +178,7 @@ static int attach(struct as_mount *m, const struct ground *ground, struct as_err
 	if (!ground->bd)
 		return as_loop_new_memory(ground->memory, &m->loop, err);
 	rc = as_serve_new(m->disk_folder, &disk, 1, m->home_fd, &m->serve, err);
-	/* Attaching flushes once: nobody's doing. */
+	/* Attaching flushes once: that is not the file system's doing. */
 	if (!rc && ground->log)
 		as_reclog_pause(ground->log, true);
 	if (!rc && !m->type->server)
@@ -298,11 +299,11 @@ static int call_mount(struct as_mount *m, unsigned long flags, const char *base,
 	int rc;
 
 	flags |= MS_NOSUID | MS_NODEV;
-	/* Some types (ocfs2) take a remount without them for a wish to change them. */
+	/* Some types (ocfs2) take a remount that leaves them out for a request to change them. */
 	as_mount_sort_options(m->type->mount, &flags, &data);
 	as_mount_sort_options(base, &flags, &data);
 	as_mount_sort_options(opts, &flags, &data);
-	/* From inside, what is mounted is the root. */
+	/* Inside of the chroot, what is mounted is the root. */
 	rc = mount(as_loop_path(m->loop), m->inside ? "/" : m->fs, m->type->type, flags,
 		   as_buf_str(&data))
 		     ? -errno
@@ -372,7 +373,7 @@ int as_mount_cut_end(struct as_mount *m)
 	int rc;
 
 	as_assert(m->cut);
-	/* What was written since, by the unmount above all, is taken back. */
+	/* What was written since then, mostly by the unmount, is taken back. */
 	rc = as_mount_umount(m);
 	as_serve_lock(m->serve);
 	if (rc)

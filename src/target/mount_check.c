@@ -42,7 +42,7 @@ static int take_copy(struct as_mount *m, struct as_err *err)
 	return rc ? rc : as_mount_forget(m, err);
 }
 
-/* What the program could not say itself. */
+/* How the program ended, if it could not say so itself. */
 static void say_cut(const struct as_ended *ended, unsigned deadline_ms, struct as_buf *output)
 {
 	if (ended->how == AS_END_DEADLINE)

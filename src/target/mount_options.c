@@ -26,7 +26,7 @@ static const struct {
 	{ "nolazytime", 0, MS_LAZYTIME },
 	{ "noexec", MS_NOEXEC, 0 },
 	{ "nosuid", 0, 0 }, /* always */
-	{ "nodev", 0, 0 }, /* always: nodes of a workload are never doors */
+	{ "nodev", 0, 0 }, /* always: device nodes of a workload must not open a device */
 };
 
 static bool is_flag(const char *word, size_t len, unsigned long *flags)

@@ -9,7 +9,7 @@ struct as_mount {
 	const struct as_fstype *type;
 	struct as_medium *medium;
 	struct as_serve *serve;
-	struct as_loop *loop; /* NULL: a FUSE server's */
+	struct as_loop *loop; /* NULL: a FUSE server needs none */
 	struct as_server *server; /* the last one started; NULL: none, or the kernel */
 	unsigned server_ms;
 	char *program; /* the server's; NULL: it was not found */

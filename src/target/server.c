@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define LOOK_US 300
-#define KILL_MS 2000 /* to be gone once it was killed; beyond it, it is left to the kernel */
+#define KILL_MS 2000 /* for a killed process to be gone; then it is left to the kernel */
 
 struct as_server {
 	pid_t keeper; /* ends when the server has ended, and ends it: server_keep.c */
@@ -51,7 +51,7 @@ static int add_place(struct as_buf *word, const char **s, const struct as_server
 	return as_fail(err, AS_EUSE, "'%.16s': expected {disk}, {src} or {mnt}", *s);
 }
 
-/* One word from *s on, which stands behind it then. */
+/* Adds one word, from *s on; then *s is after it. */
 static int take_word(const char **s, const struct as_server_places *p, struct as_buf *word,
 		     struct as_err *err)
 {
