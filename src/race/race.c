@@ -172,7 +172,7 @@ struct racing {
 	const struct as_race_run *run;
 	struct as_race_history *history;
 	uint8_t *thread; /* of each operation */
-	size_t before; /* so many operations are done one after the other, before the threads start */
+	size_t before; /* operations that are done before the threads start */
 	atomic_uint_fast64_t clock;
 	atomic_uint running, arrivals;
 	pthread_mutex_t lock;

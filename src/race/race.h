@@ -81,7 +81,7 @@ AS_MUST_CHECK int as_race_run(const struct as_race_run *run, struct as_race_hist
 void as_race_history_free(struct as_race_history *history);
 
 struct as_race_verdict {
-	struct as_model *last; /* the last state of the model; NULL: no order explains the answers */
+	struct as_model *last; /* the model at the end; NULL: no order explains the answers */
 	bool gave_up;
 	size_t guilty; /* the call that cannot be explained; n: none by itself */
 	const char *about; /* "rename" */

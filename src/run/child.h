@@ -103,7 +103,8 @@ void as_child_begin(void);
 /* Forgets the workload in flight. */
 void as_shared_clear(struct as_child_shared *shared);
 
-/* The last operations with their answers. The one of found_op comes last, or the one that ran last. */
+/* The last operations with their answers. The last one is that of found_op, or the one that ran
+ * last. */
 void as_shared_describe(const struct as_child_shared *shared, const struct as_seq *seq,
 			const char *faults, struct as_buf *out);
 

@@ -143,7 +143,7 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 	if (batch->n > 1 && sh->done < batch->n)
 		args.seq = batch->seqs[sh->done];
 	end = as_runner_bad_end(r, &ended, text, sizeof(text));
-	/* What it found counts, even if it came to a bad end afterwards (when it closed files, say). */
+	/* What it found counts, even if it came to a bad end afterwards. */
 	if (end && !sh->found)
 		as_runner_found_dead(r, args.seq, &ended, end);
 	else if (!end && sh->tool_rc) {

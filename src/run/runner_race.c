@@ -31,7 +31,7 @@ static int race_together(struct as_runner *r, const struct as_run_batch *one, un
 	return rc;
 }
 
-/* Counts how often the same seed finds the same again. Afterwards the shared memory is as it was. */
+/* Counts how often the same seed finds the same again. The shared memory stays as it was. */
 static int race_rate(struct as_runner *r, const struct as_run_batch *one, unsigned repeat,
 		     struct as_run_result *result, struct as_err *err)
 {

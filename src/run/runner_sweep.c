@@ -20,8 +20,8 @@ int as_runner_sweep(struct as_runner *r, const struct as_run_batch *one,
 		rc = as_plan_parse(text, &plan, err);
 		if (!rc)
 			rc = as_runner_once(r, one, text, plan, result, err);
-		/* A child that died cannot say whether a fault hit. It did: without a fault the child
-		 * does not die. */
+		/* A child that died cannot say whether a fault hit. It did: without a fault the
+		 * child does not die. */
 		fired = r->shared->fired || (r->shared->found && !r->shared->finished);
 		as_plan_free(plan);
 	}

@@ -2,8 +2,8 @@
 /*
  * scenario: what is done with a workload to make mistakes visible. The hunt (hunt/hunt.h) generates
  * the workloads, counts and keeps findings, and reduces them; a scenario only runs workloads on its
- * target and tells the sinks what it found. The same code runs here and, where the target needs a kernel of
- * its own, in the engine inside the sandbox (`assay run --scenario NAME`).
+ * target and tells the sinks what it found. The same code runs here and, where the target needs a
+ * kernel of its own, in the engine inside the sandbox (`assay run --scenario NAME`).
  *
  *	sequential	one operation after the other, all oracles on (the default)
  *	race		several threads at once

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scenario_race: Dogfood's third scenario: a workload runs in several threads, while one more thread
- * syncs and remounts. Each workload runs several times, with other delays. A crash is not the only
- * thing that counts: some order of the calls must explain every answer and the tree at the end
- * (race/race.h), and the kernel's log, the unmount, the checker and a second mount are judged as in
- * every run.
+ * scenario_race: Dogfood's third scenario: a workload runs in several threads, while one more
+ * thread syncs and remounts. Each workload runs several times, with other delays. A crash is not
+ * the only thing that counts: some order of the calls must explain every answer and the tree at the
+ * end (race/race.h), and the kernel's log, the unmount, the checker and a second mount are judged
+ * as in every run.
  */
 #include "race/race.h"
 #include "scenario/scenario_priv.h"
