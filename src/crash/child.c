@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* child: see inside.h. */
+/* child: see child.h. */
 #include "crash/child.h"
 
 #include "crash/boxed.h"
