@@ -85,8 +85,8 @@ static void close_all(struct diff_scenario *s)
 	}
 	if (s->documented || s->hints || s->undecided)
 		as_emit_note(s->sinks,
-			     "diff: answers that differ as is documented: %llu; by hints: %llu; "
-			     "allowed, and no majority: %llu",
+			     "diff: different answers that are no findings: %llu documented, "
+			     "%llu hints, %llu allowed and without a majority",
 			     (unsigned long long)s->documented, (unsigned long long)s->hints,
 			     (unsigned long long)s->undecided);
 	as_ids_free(&s->ids);

@@ -17,7 +17,7 @@ static int race_open(const struct as_scenario_args *args, struct as_scenario **s
 
 	*scenario = NULL;
 	if (!rc && (options.sweep || options.faults))
-		rc = as_fail(err, AS_EUSE, "race: what a fault explains cannot be told in a race");
+		rc = as_fail(err, AS_EUSE, "race: faults cannot be combined with a race");
 	return rc ? rc : as_scenario_open_runner(args, &options, scenario, err);
 }
 

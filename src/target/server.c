@@ -4,6 +4,7 @@
  */
 #include "target/server.h"
 
+#include "base/array.h"
 #include "os/spawn.h"
 #include "os/stuck.h"
 #include "os/userns.h"
@@ -78,8 +79,8 @@ int as_server_argv(const char *command, const struct as_server_places *places, c
 		   struct as_err *err)
 {
 	const char *s = command + strspn(command, " ");
-	char **words = as_xcalloc(1, sizeof(*words));
-	size_t n = 0;
+	char **words = NULL;
+	size_t n = 0, cap = 0;
 	int rc = 0;
 
 	while (*s && !rc) {
@@ -87,7 +88,7 @@ int as_server_argv(const char *command, const struct as_server_places *places, c
 
 		as_buf_adds(&word, "");
 		rc = take_word(&s, places, &word, err);
-		words = as_xrealloc(words, (n + 2) * sizeof(*words));
+		AS_ARRAY_ROOM_FOR(words, n, 2, cap);
 		words[n++] = word.data;
 		words[n] = NULL;
 		s += strspn(s, " ");
