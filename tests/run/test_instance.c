@@ -198,6 +198,18 @@ static void kernel(void **state)
 	}
 }
 
+/* Going back ends the server, and the next mount starts another one. */
+static void server(void **state)
+{
+	struct life l;
+
+	(void)state;
+	need_host("fuse2fs");
+	begin_life(&l, "fuse2fs", false);
+	in_child(live, &l);
+	end_life(&l);
+}
+
 /* ---- What cannot be set back ----------------------------------------------------------------- */
 
 static int live_recorded(void *ctx)
@@ -312,8 +324,9 @@ static void folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flags),    cmocka_unit_test(library), cmocka_unit_test(kernel),
-		cmocka_unit_test(recorded), cmocka_unit_test(faults),  cmocka_unit_test(folder),
+		cmocka_unit_test(flags),  cmocka_unit_test(library),  cmocka_unit_test(kernel),
+		cmocka_unit_test(server), cmocka_unit_test(recorded), cmocka_unit_test(faults),
+		cmocka_unit_test(folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
