@@ -32,12 +32,12 @@ arrows() {
 	vfs       work model target
 	race      work model vfs
 	reduce    work
-	run       work model target box vfs race
+	run       work model disk target box vfs race
 	supervise work target box run
 	snapshot  work model
 	legal     work model target snapshot
 	recover   disk target tool vfs run snapshot
-	crash     work model disk target layout vfs run supervise snapshot legal recover
+	crash     work model disk target layout run supervise snapshot legal recover
 	scenario  work target race run crash
 	hunt      work gen model reduce supervise scenario
 	calls

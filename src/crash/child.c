@@ -122,7 +122,7 @@ static int judge_child(void *ctx)
 				      .ctx = j,
 				      .resume_after = j->resume_after };
 
-	as_child_settle();
+	as_child_begin();
 	keep_memory();
 	sh->tool_rc = make_recoverer(j->args, &recoverer, &sh->tool_err);
 	if (!sh->tool_rc)
@@ -250,7 +250,7 @@ int as_crash_child(void *ctx)
 					 .ctx = sh };
 	struct as_recording recording = { 0 };
 
-	as_child_settle();
+	as_child_begin();
 	sh->op = -1;
 	sh->tool_rc = as_target_load(args->target, &sh->tool_err);
 	if (!sh->tool_rc)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * crash: the parent's side of a crash run: the fresh file system (made by run/exec.c), a child for
- * each workload (child.c), and what is said of it.
+ * crash: the parent's side of a crash run: the fresh file system (made by run/runner.c), a child
+ * for each workload (child.c), and what is said of it.
  */
 #include "crash/crash.h"
 

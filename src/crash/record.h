@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record: a workload run once, on a recorded disk: the writes of every operation, its answer, and
- * everything the model was meanwhile. To be used in a child process of its own.
+ * record: a workload that is run once on a recorded disk: the writes of every operation, its
+ * answer, and every state of the model in between. To be used in a child process of its own.
  *
- * Behind the workload's own operations stand those that end it: every descriptor is closed, and the
- * file system unmounted. A `crash` in the workload behind which the model cannot tell what is there
- * ends it instead.
+ * The workload's own operations are followed by those that end it: every descriptor is closed, and
+ * the file system is unmounted. But a `crash` in the workload, after which the model cannot tell
+ * what is there, ends it at once.
  */
 #ifndef AS_CRASH_RECORD_H
 #define AS_CRASH_RECORD_H
@@ -33,8 +33,8 @@ struct as_record_args {
 
 struct as_recording {
 	struct as_seq *seq; /* the workload and its end */
-	size_t n_ops; /* that were done, and can be judged; perhaps one more was begun */
-	struct as_medium *stand; /* keeps the record */
+	size_t n_ops; /* that were done and can be judged; one more may have begun */
+	struct as_medium *medium; /* keeps the record */
 	const struct as_reclog *log; /* op is the index in seq; AS_RECLOG_NO_OP: the first mount */
 	struct as_disk *start; /* before the first mount */
 	struct as_history *history;

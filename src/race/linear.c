@@ -3,20 +3,21 @@
  * linear: the search (Wing and Gong, "Testing and verifying concurrent objects", 1993, with the
  * memory of Lowe, "Testing for linearizability", 2017).
  *
- * Method. Depth first over states (what each thread has behind it, the model): the next call of a
- * thread may come next unless a call that is still to come ended before it began. Calls that ended
- * earlier are tried first, which is the right order most of the time. A copy of the model is O(1),
- * and a state is entered once: states are told apart by the threads' positions and the model's
- * digest, under which equal ones have equal futures.
+ * Method. The search goes depth first over states. A state is how many calls each thread has done,
+ * and the model after them. The next call of a thread may come next unless another call that is
+ * still to come ended before it began. Calls that ended earlier are tried first, which is the right
+ * order most of the time. A copy of the model is O(1). Each state is entered only once: states are
+ * told apart by the positions of the threads and the digest of the model, and states that are equal
+ * in both have equal futures.
  *
  * First every call is one step. Only if no order explains everything, calls that the kernel does
  * not carry out at one moment are taken apart (linear_call.c says which and why).
  *
  * Invariants
- *   1. A state is only ever left by calls whose answers the model allowed: an end that is reached
- *      is an explanation.
- *   2. What is said not to be explained was searched to the end; a search that was cut short says
- *      that it gave up.
+ *   1. A state is left only by calls whose answers the model allowed: an end that is reached is an
+ *      explanation.
+ *   2. When it says that there is no explanation, everything was searched. A search that was cut
+ *      short says that it gave up.
  */
 #include "race/linear_priv.h"
 
@@ -74,7 +75,7 @@ static struct as_digest digest_of(const struct as_linear_search *x, const struct
 	return digest;
 }
 
-/* False: it was here before, or has to stop. */
+/* False: the search was in this state before, or it has to stop. */
 static bool visit(struct as_linear_search *x, const struct as_linear_node *n)
 {
 	struct as_digest digest = digest_of(x, n);
@@ -256,7 +257,8 @@ static bool search_once(struct as_linear_search *x, bool apart)
 	return found;
 }
 
-/* Why the best beginning goes no further: the next call, in the words of the model. */
+/* Why the longest start of an explanation goes no further: the next call, in the words of the
+ * model. */
 static void blame(struct as_linear_search *x)
 {
 	struct as_linear_result *r = x->result;
@@ -268,7 +270,8 @@ static void blame(struct as_linear_search *x)
 		bool agrees = as_model_judge(m, c->op, &c->got, &x->verdict);
 
 		as_model_free(m);
-		/* One that could come next only leads nowhere: another one is the cause. */
+		/* A call that could come next, but leads nowhere, is not the cause: another one
+		 * is. */
 		if (agrees && i + 1 < count)
 			continue;
 		r->guilty = (size_t)(c - x->how->calls);

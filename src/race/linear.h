@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * linear: whether some order of calls that overlapped explains what they answered. Given what
- * several threads did (each call with its answer and the moments of its begin and end), it looks
- * for an order in which the model allows every answer, keeping the order of calls that did not
- * overlap, and whose last state is what the file system holds in the end. Pure.
+ * linear: whether some order of calls that overlapped explains what they answered.
+ *
+ * The input is what several threads did: each call with its answer, and the moments when it began
+ * and ended. An order explains it if calls that did not overlap keep their order, if the model
+ * allows every answer, and if the last state of the model is what the file system holds in the end.
+ * Pure.
  */
 #ifndef AS_RACE_LINEAR_H
 #define AS_RACE_LINEAR_H
@@ -24,7 +26,7 @@ struct as_linear_call {
 enum as_linear_answer {
 	AS_LINEAR_EXPLAINED,
 	AS_LINEAR_UNEXPLAINED, /* no order allows all the answers */
-	AS_LINEAR_WRONG_END, /* some do, but none ends with the tree that is there */
+	AS_LINEAR_WRONG_END, /* some orders do, but none ends with the tree that is there */
 	AS_LINEAR_GAVE_UP, /* too many states: nothing is known */
 };
 
@@ -32,13 +34,15 @@ struct as_linear {
 	const struct as_model *first; /* before the first call */
 	const struct as_linear_call *calls; /* in any order */
 	size_t n;
-	/* Every call was carried out at one moment, with no other beside it (a library behind a
-	 * lock): none is taken apart, none judged less strictly. See linear.c. */
+	/* Every call was carried out at one moment, while no other call was running (a library
+	 * that is called under a lock). Then no call is taken apart, and none is judged less
+	 * strictly: see linear.c. */
 	bool atomic;
 	uint64_t max_states; /* 0: AS_LINEAR_STATES_MAX */
-	/* Whether this is what there is in the end; `why` is empty, for a no. NULL: not asked. */
+	/* Whether the file system holds this in the end. If not, `why` (which is empty) says why.
+	 * NULL: nobody asks. */
 	bool (*ends)(void *ctx, const struct as_model *last, struct as_buf *why);
-	/* Every now and then, a sign of life; may be NULL. */
+	/* Called every now and then as a sign of life; may be NULL. */
 	void (*beat)(void *ctx);
 	void *ctx;
 };
@@ -46,15 +50,15 @@ struct as_linear {
 struct as_linear_result {
 	enum as_linear_answer answer;
 	uint64_t states; /* visited */
-	bool taken_apart; /* explained only with calls taken for several steps */
+	bool taken_apart; /* explained only when calls were taken apart into several steps */
 	struct as_model *last; /* where an explanation ends; NULL: there is none */
-	size_t *order; /* numbers of calls as they came to their end; n when explained */
-	size_t n_order; /* unexplained: of the longest beginning of an explanation */
+	size_t *order; /* numbers of calls in the order in which they ended; all n when explained */
+	size_t n_order; /* how many; unexplained: those of the longest start of an explanation */
 	size_t guilty; /* unexplained: the call that cannot come next; else n */
 	struct as_buf why; /* unexplained, wrong end: in words */
 };
 
-/* *result need not be set before. */
+/* *result need not be initialized. */
 void as_linear_judge(const struct as_linear *linear, struct as_linear_result *result);
 void as_linear_result_free(struct as_linear_result *result);
 

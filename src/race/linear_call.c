@@ -6,9 +6,9 @@
  *
  *   1. The walk along a path. The kernel looks up one component after the other (fs/namei.c,
  *      link_path_walk()); each lookup is atomic, the walk is not: /a/x may be found in a directory
- *      that was renamed to /b, or removed, behind the first of them. What was reached is held by a
+ *      that was renamed to /b, or removed, after the first of them. What was reached is held by a
  *      reference, here by a slot that no workload can have, and the next step begins there
- *      (walk.h, WALK_PIN). Making, removing and renaming a name is atomic behind the walk to the
+ *      (walk.h, WALK_PIN). Making, removing and renaming a name is atomic after the walk to the
  *      directory that holds it: all happen under its lock (two directories: lock_rename()).
  *   2. A call that acts on what a path names (stat, truncate, chmod, xattrs, readdir, link's first
  *      path): the walk goes to the inode, and the act comes later. The name may be another's by
@@ -185,7 +185,7 @@ static void pin(struct as_model *m, uint32_t thread, int k, uint32_t ino)
 	as_file_close(m, slot + 2 * (int32_t)AS_LINEAR_THREADS_MAX);
 }
 
-static const char *behind_slashes(const char *s)
+static const char *after_slashes(const char *s)
 {
 	while (*s == '/')
 		s++;
@@ -194,7 +194,7 @@ static const char *behind_slashes(const char *s)
 
 static bool is_last(const char *rest)
 {
-	return !*behind_slashes(strchrnul(rest, '/'));
+	return !*after_slashes(strchrnul(rest, '/'));
 }
 
 static bool is_walked(const char *rest, enum how how)
@@ -217,7 +217,7 @@ static int follow(struct as_linear_search *x, struct as_linear_node *n, uint32_t
 	snprintf(rest, len, "%s%s%s", text, *more ? "/" : "", more);
 	if (*text == '/')
 		pin(n->m, thread, k, MODEL_ROOT);
-	p->rest[k] = behind_slashes(rest);
+	p->rest[k] = after_slashes(rest);
 	return 0;
 }
 
@@ -247,7 +247,7 @@ static int take(struct as_linear_search *x, struct as_linear_node *n, uint32_t t
 		enum how how)
 {
 	struct as_linear_party *p = &n->party[thread];
-	const char *s = p->rest[k], *end = strchrnul(s, '/'), *more = behind_slashes(end);
+	const char *s = p->rest[k], *end = strchrnul(s, '/'), *more = after_slashes(end);
 	uint32_t dir = pinned(n->m, thread, k), ino;
 	bool dir_wanted = *end, last = !*more;
 	const struct as_inode *inode;
@@ -530,9 +530,9 @@ static void begin(struct as_linear_node *n, uint32_t thread, const struct as_op 
 
 	p->stage = FIRST;
 	if (how_of(op, FIRST) != NOT)
-		p->rest[0] = behind_slashes(op->path);
+		p->rest[0] = after_slashes(op->path);
 	if (how_of(op, SECOND) != NOT)
-		p->rest[1] = behind_slashes(op->path2);
+		p->rest[1] = after_slashes(op->path2);
 }
 
 static bool step_apart(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread)

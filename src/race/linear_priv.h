@@ -6,17 +6,18 @@
 #include "base/arena.h"
 #include "race/linear.h"
 
-/* What others did meanwhile makes of a call. */
+/* What a call has to be allowed because of what others did meanwhile. */
 enum {
 	LINEAR_APART = 1, /* it may be taken apart */
-	LINEAR_DATA = 2, /* sizes and bytes changed beside it */
-	LINEAR_NAMES = 4, /* names did */
+	LINEAR_DATA = 2, /* sizes and bytes changed meanwhile */
+	LINEAR_NAMES = 4, /* names changed meanwhile */
 };
 
 /* How far a thread has come, in one state. */
 struct as_linear_party {
 	uint32_t next; /* of its calls */
-	uint8_t stage, links, seen; /* of that call, where it is taken apart; 0: not begun */
+	uint8_t stage, links,
+		seen; /* the next step of that call, if it is taken apart; 0: not begun */
 	const char *rest[2]; /* of its paths */
 };
 
@@ -36,11 +37,11 @@ struct as_linear_search {
 	uint32_t n_of[AS_LINEAR_THREADS_MAX];
 	uint8_t *marks; /* of each call */
 	bool apart; /* calls are taken apart now */
-	struct as_arena texts; /* paths behind symbolic links */
+	struct as_arena texts; /* paths that symbolic links lead to */
 	struct visited *visited;
 	uint64_t max_states;
-	bool gave_up, reached; /* an end, if a wrong one */
-	size_t *order; /* to where we are */
+	bool gave_up, reached; /* an end was reached, but it was a wrong one */
+	size_t *order; /* the calls up to the state we are in */
 	struct as_linear_node *best; /* the state with the most calls done; NULL: none yet */
 	struct as_verdict verdict;
 	struct as_buf text[2];
@@ -54,7 +55,8 @@ linear_next(const struct as_linear_search *x, const struct as_linear_node *n, ui
 
 /* linear_call.c */
 void as_linear_mark(struct as_linear_search *x);
-/* The next call of the thread at once, or (apart) its next step; false: it cannot be. */
+/* Does the next call of the thread or, if calls are taken apart, its next step. False: it cannot
+ * come next. */
 bool as_linear_step(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread,
 		    bool apart);
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * race: see race.h. Carrying out what was split.
+ * race: see race.h. How a split workload is carried out.
  *
- * Method. Where the executor can be had once more for each thread (as_vfs_ops.another), there is a
- * thread for each part, and one beside them that syncs and remounts until they are done. Moments
- * are tickets of one counter, drawn right before and right behind a call: two calls overlap by
- * their tickets whenever they overlapped at all, so no order is demanded that was not there.
- * Between calls a thread goes on at once, gives way, sleeps, or waits a moment for another one to
- * come, so that both go on together; within calls the disk waits (as_race_delay_pause() before its
- * requests).
+ * Method. Where each thread can have an executor of its own (as_vfs_ops.another), each part has a
+ * thread, and one more thread syncs and remounts until they are done. Moments are numbers that one
+ * counter gives right before and right after a call. Two calls that overlapped at all also overlap
+ * by these numbers, so no order is demanded that was not there. Between calls a thread goes on at
+ * once, yields, sleeps, or waits a moment for another thread, so that both go on together. Within
+ * calls the disk waits (as_race_delay_pause() before its requests).
  *
- * A library is never called twice at a time. There one thread plays all: each step lets a call
- * begin, be carried out, or end, as the choice says, so that calls overlap and the seed alone
- * decides how.
+ * A library is never called twice at a time. There one thread plays all the others: in each step a
+ * call begins, is carried out, or ends. The seed chooses which, so the calls overlap, and the seed
+ * alone decides how.
  */
 #include "race/race.h"
 
@@ -31,8 +30,8 @@
 #include <string.h>
 #include <time.h>
 
-#define PAUSES 4 /* one of so many draws is a sleep, one gives way */
-#define MEET_TURNS 4000 /* of waiting for another thread: some microseconds */
+#define PAUSES 4 /* one of so many draws sleeps, and one yields */
+#define MEET_TURNS 4000 /* to wait for another thread: some microseconds */
 
 /* ---- Options ---- */
 
@@ -151,7 +150,7 @@ void as_race_delay_pause(void *ctx)
 	default:
 		break;
 	}
-	/* What was drawn is not asked for again. */
+	/* Forget what was drawn: nobody will ask for it. */
 	as_chooser_next(d->chooser);
 }
 
@@ -173,7 +172,7 @@ struct racing {
 	const struct as_race_run *run;
 	struct as_race_history *history;
 	uint8_t *thread; /* of each operation */
-	size_t before; /* so many are done by one after the other */
+	size_t before; /* operations that are done before the threads start */
 	atomic_uint_fast64_t clock;
 	atomic_uint running, arrivals;
 	pthread_mutex_t lock;
@@ -218,7 +217,7 @@ static void end(struct racing *r, size_t i)
 		watch->ended(watch->ctx, call->thread, i);
 }
 
-/* What is done beside the others: it changes nothing that can be seen. */
+/* What the additional thread does: it changes nothing that can be seen. */
 static void do_beside(struct racing *r, struct as_vfs *vfs, bool remount)
 {
 	struct as_op op = as_op_make(remount ? AS_OP_REMOUNT : AS_OP_SYNC);
@@ -235,7 +234,7 @@ static void do_beside(struct racing *r, struct as_vfs *vfs, bool remount)
 
 /* ---- Threads ---- */
 
-/* All begin together. False: they do not. */
+/* Waits until all are ready, so that they begin together. False: they do not begin. */
 static bool await(struct racing *r)
 {
 	bool go;
@@ -256,7 +255,7 @@ static void give_signal(struct racing *r, bool go)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Goes on with the next one that comes here. */
+/* Waits for the next thread that comes here, but not for long. */
 static void meet(struct racing *r)
 {
 	unsigned mine = atomic_fetch_add(&r->arrivals, 1) + 1;
@@ -297,7 +296,7 @@ static void *run_beside(void *ctx)
 	return NULL;
 }
 
-static void settle(struct racing *r, struct party *p, unsigned number)
+static void set_up_party(struct racing *r, struct party *p, unsigned number)
 {
 	const struct as_bounds *bounds = r->run->vfs->bounds;
 
@@ -307,7 +306,7 @@ static void settle(struct racing *r, struct party *p, unsigned number)
 	p->delay = as_race_delay_new(r->run->options, as_mix64(r->run->delays + number + 1));
 	if (!bounds)
 		return;
-	/* Each may use its part of what one may. */
+	/* Each thread may use its part of what one workload may use. */
 	p->bounds = *bounds;
 	p->bounds.bytes /= r->run->options->threads;
 	p->bounds.entries /= r->run->options->threads;
@@ -336,8 +335,8 @@ static int run_threads(struct racing *r, struct as_err *err)
 	int rc = 0;
 
 	for (unsigned t = 0; t < n; t++)
-		settle(r, &r->parties[t], t);
-	settle(r, &r->beside, n);
+		set_up_party(r, &r->parties[t], t);
+	set_up_party(r, &r->beside, n);
 	for (size_t i = 0; i < r->before; i++) {
 		begin(r, i);
 		carry_out(r, r->parties[r->thread[i]].vfs, i);
@@ -361,10 +360,10 @@ static int run_threads(struct racing *r, struct as_err *err)
 
 /* ---- One thread that plays all ---- */
 
-enum stand { IDLE, BEGUN, CARRIED_OUT };
+enum progress { IDLE, BEGUN, CARRIED_OUT };
 
 struct actor {
-	enum stand stand;
+	enum progress progress;
 	size_t next; /* operation; n: none is left */
 };
 
@@ -379,18 +378,18 @@ static void act(struct racing *r, struct actor *a)
 {
 	size_t i = a->next;
 
-	switch (a->stand) {
+	switch (a->progress) {
 	case IDLE:
 		begin(r, i);
-		a->stand = BEGUN;
+		a->progress = BEGUN;
 		break;
 	case BEGUN:
 		carry_out(r, r->run->vfs, i);
-		a->stand = CARRIED_OUT;
+		a->progress = CARRIED_OUT;
 		break;
 	case CARRIED_OUT:
 		end(r, i);
-		a->stand = IDLE;
+		a->progress = IDLE;
 		a->next = next_of(r, r->thread[i], i + 1);
 		break;
 	}
@@ -487,7 +486,7 @@ void as_race_describe(const struct as_race_history *history, size_t guilty, size
 		sorted[i] = &history->calls[i];
 	qsort(sorted, history->n, sizeof(*sorted), by_begin);
 	if (history->n > max_lines) {
-		/* What came before says more than what came behind. */
+		/* The calls before the guilty one say more than those after it. */
 		for (size_t i = 0; i < history->n; i++)
 			if (sorted[i] == &history->calls[guilty])
 				to = i + max_lines / 4 < history->n ? i + max_lines / 4 : to;
@@ -498,6 +497,6 @@ void as_race_describe(const struct as_race_history *history, size_t guilty, size
 	for (size_t i = from; i < to; i++)
 		describe_call(sorted[i], sorted[i] == &history->calls[guilty], out);
 	if (to < history->n)
-		as_buf_addf(out, "  (%zu calls behind)\n", history->n - to);
+		as_buf_addf(out, "  (%zu calls after)\n", history->n - to);
 	free(sorted);
 }

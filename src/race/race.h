@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * race: a workload in several threads, beside which one more syncs and remounts (Dogfood's third
- * scenario, section 6.1). What the threads were answered is judged by whether some order of their
- * calls explains it (race/linear.h).
+ * race: a workload in several threads, while one more thread syncs and remounts (Dogfood's third
+ * scenario, section 6.1). The answers are right if some order of the calls explains them
+ * (race/linear.h).
  *
- * The steps: a workload is brought into a form that threads can share, split among them, carried
- * out with random delays, judged. All chance comes from one seed: with it a library answers the
- * same every time (its calls are interleaved by one thread: it must not be called twice at a time),
- * a kernel meets the same delays.
+ * A workload is brought into a form that threads can share, split among the threads, carried out
+ * with random delays, and judged. All chance comes from one seed. With the same seed a library
+ * gives the same answers every time: it must not be called twice at a time, so one thread
+ * interleaves its calls. A kernel meets the same delays.
  */
 #ifndef AS_RACE_RACE_H
 #define AS_RACE_RACE_H
@@ -21,39 +21,41 @@
 #define AS_RACE_DELAY_US 200u
 
 struct as_race_options {
-	unsigned threads; /* 0: the workload is run by one, in order */
+	unsigned threads; /* 0: one thread runs the workload, in order */
 	unsigned repeat; /* how often each workload is run; 0: AS_RACE_REPEAT */
 	unsigned delay_us; /* the longest */
-	/* Of who does what and of the delays; 0: another one for each run. */
+	/* Decides which thread does what, and the delays; 0: another seed for each run. */
 	uint64_t seed;
-	bool vary; /* the seed is that of the first run only */
+	bool vary; /* only the first run has this seed */
 };
 
-/* "threads=3,repeat=10,delay=200,seed=7": what is not said gets its default. */
+/* "threads=3,repeat=10,delay=200,seed=7": what is left out has its default. */
 AS_MUST_CHECK int as_race_parse(const char *params, struct as_race_options *options,
 				struct as_err *err);
 void as_race_print(const struct as_race_options *options, struct as_buf *out);
 
 /*
- * A copy made of operations that are one call each, by absolute paths; the rest is left out and
- * counted. The form of a form is itself. `first` is the model before it. What becomes of which
- * operation is said in race_form.c.
+ * A copy of the workload in which every operation is one call with absolute paths. What has no such
+ * form is left out and counted. The form of a form is itself. `first` is the model before the
+ * workload.
+ * race_form.c says what becomes of each operation.
  */
 struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first,
 			    uint64_t *left_out);
-/* Who does what: thread[i] of operation i. Returns how many of the first operations are done
- * before the threads run free. Stays the same for what is left when others are removed. */
+/* Sets thread[i] to the thread that does operation i, and returns how many of the first operations
+ * are done before the threads start. An operation keeps its thread when others are removed. */
 size_t as_race_split(const struct as_seq *form, unsigned threads, uint64_t seed, uint8_t *thread);
 /* The seed of run number i. */
 uint64_t as_race_seed(const struct as_race_options *options, uint64_t seed, unsigned i);
-/* And of its delays: where all runs have one seed, who does what stays, and when changes. */
+/* The seed of its delays. When all runs have one seed, each thread does the same in every run, but
+ * at other times. */
 uint64_t as_race_delays(const struct as_race_options *options, uint64_t race_seed, unsigned i);
 
-/* What threads tell of themselves, from all of them; may be NULL. */
+/* Called by all the threads; may be NULL. */
 struct as_race_watch {
 	void (*begins)(void *ctx, unsigned thread, size_t op);
 	void (*ended)(void *ctx, unsigned thread, size_t op);
-	void (*beat)(void *ctx); /* while it is judged */
+	void (*beat)(void *ctx); /* every now and then while the answers are judged */
 	void *ctx;
 };
 
@@ -62,7 +64,7 @@ struct as_race_run {
 	const struct as_race_options *options;
 	uint64_t seed, delays;
 	struct as_vfs *vfs;
-	bool remounts; /* the one beside them remounts, too */
+	bool remounts; /* the thread that syncs remounts, too */
 	const struct as_race_watch *watch; /* NULL: nobody */
 };
 
@@ -70,7 +72,7 @@ struct as_race_history {
 	struct as_linear_call *calls; /* by operation; n of them; they own their data */
 	size_t n;
 	bool atomic; /* one call at a time */
-	/* What the one beside them was answered that is wrong, in words; "": nothing */
+	/* A wrong answer that the thread which syncs and remounts got, in words; "": none */
 	char beside[96];
 };
 
@@ -79,25 +81,25 @@ AS_MUST_CHECK int as_race_run(const struct as_race_run *run, struct as_race_hist
 void as_race_history_free(struct as_race_history *history);
 
 struct as_race_verdict {
-	struct as_model *last; /* explained: where that ends; NULL: not */
+	struct as_model *last; /* the model at the end; NULL: no order explains the answers */
 	bool gave_up;
 	size_t guilty; /* the call that cannot be explained; n: none by itself */
 	const char *about; /* "rename" */
 	struct as_buf why, signature;
 };
 
-/* Against the model before them and the tree that `vfs` reads now. */
+/* The model before the calls is `first`; the tree after them is what `vfs` reads now. */
 void as_race_judge(const struct as_race_history *history, const struct as_model *first,
 		   struct as_vfs *vfs, const struct as_race_watch *watch,
 		   struct as_race_verdict *verdict);
 void as_race_verdict_free(struct as_race_verdict *verdict);
 
-/* For a finding: the calls as they overlapped, those before and behind `guilty` (n: all), at most
- * so many lines. */
+/* For a finding: the calls as they overlapped, before and after `guilty` (n: all of them), in at
+ * most max_lines lines. */
 void as_race_describe(const struct as_race_history *history, size_t guilty, size_t max_lines,
 		      struct as_buf *out);
 
-/* A pause of chance length, for disks: to be called by one thread. */
+/* A pause of random length, before a request of a disk. Called by one thread only. */
 struct as_race_delay;
 struct as_race_delay *as_race_delay_new(const struct as_race_options *options, uint64_t seed);
 void as_race_delay_free(struct as_race_delay *delay); /* takes NULL */

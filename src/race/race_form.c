@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * race_form: a workload as several threads can run it, and who runs what.
+ * race_form: a workload in a form that several threads can run, and which thread runs what.
  *
  * The form. What a thread does has to be one call that the kernel carries out as race/linear.h
  * knows it, and threads must not share what the workload took to be its own.
@@ -8,7 +8,7 @@
  *     chcwd is left out.
  *   - remove, prune, enlarge and deepen become the calls that they would be in a run by one thread
  *     (at most MANY_MAX of them), by the model.
- *   - sync and remount are left out: the thread beside the others does nothing else. So are umount,
+ *   - sync and remount are left out: an additional thread does nothing else. So are umount,
  *     mount and crash, which need the file system for themselves, and copy_file_range, which is
  *     many reads and writes.
  *   - mmap_write becomes pwrite: a mapping of a file that others make shorter ends in SIGBUS.
@@ -21,6 +21,7 @@
  * operation without a slot goes to a thread by its text, not by its place: when a reducer removes
  * others, it stays where it was.
  */
+#include "base/array.h"
 #include "base/hash.h"
 #include "race/race.h"
 #include "work/print.h"
@@ -69,7 +70,7 @@ static const char *absolute(struct forming *f, int k, const char *path)
 	struct as_buf *out = &f->path[k];
 
 	as_buf_clear(out);
-	/* An empty path is nowhere, wherever one stands. */
+	/* An empty path names nothing, whatever the working directory is. */
 	if (!*path)
 		return "";
 	if (*path != '/')
@@ -97,7 +98,7 @@ static void emit_path(struct forming *f, enum as_opcode code, const char *path, 
 struct race_form_names {
 	const char *below; /* with a slash at the end */
 	char **path;
-	size_t n;
+	size_t n, cap;
 };
 
 static int collect(void *ctx, const char *path, const struct as_attrs *attrs)
@@ -107,12 +108,12 @@ static int collect(void *ctx, const char *path, const struct as_attrs *attrs)
 	(void)attrs;
 	if (strncmp(path, names->below, strlen(names->below)) != 0)
 		return 0;
-	names->path = as_xrealloc(names->path, (names->n + 1) * sizeof(*names->path));
+	AS_ARRAY_ROOM(names->path, names->n, names->cap);
 	names->path[names->n++] = as_xstrdup(path);
 	return 0;
 }
 
-/* What is in a directory comes behind it in this order. */
+/* In this order the contents of a directory come before the directory. */
 static int backwards(const void *a, const void *b)
 {
 	return -strcmp(*(char *const *)a, *(char *const *)b);
@@ -347,7 +348,8 @@ size_t as_race_split(const struct as_seq *form, unsigned threads, uint64_t seed,
 	}
 	as_buf_free(&text);
 	free(texts);
-	/* Every other time a part is done beforehand, so that there is something to meet on. */
+	/* Half of the seeds let a part be done beforehand, so that the threads find something to
+	 * work on. */
 	return as_mix64(seed ^ SLOT_SALT) % 2 ? form->n / 3 : 0;
 }
 

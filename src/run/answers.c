@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* answers: see trace.h. */
+/* answers: see answers.h. */
 #include "run/answers.h"
 
 #include "base/hash.h"
@@ -58,6 +58,6 @@ void as_answers_add(struct as_answers *trace, const struct as_outcome *got,
 		if (!verdict->agrees)
 			snprintf(op->why, sizeof(op->why), "%s", as_buf_str(&verdict->why));
 	}
-	/* Whoever reads it may do so at any moment. */
+	/* It may be read at any moment. */
 	__atomic_store_n(&trace->n, trace->n + 1, __ATOMIC_RELEASE);
 }

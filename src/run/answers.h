@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * answers: what a run answered, operation by operation, in memory that outlives its child: for
- * those who compare runs. Only what can be compared between file systems is kept.
- */
+/* answers: the answers of a run, operation by operation, in memory that outlives its child, so
+ * that runs can be compared. Only what can be compared between file systems is kept. */
 #ifndef AS_RUN_ANSWERS_H
 #define AS_RUN_ANSWERS_H
 
 #include "model/model.h"
 #include "work/seq.h"
 
-#define AS_ANSWERS_MAX 8192u /* operations; those behind are not kept */
+#define AS_ANSWERS_MAX 8192u /* operations; later ones are not kept */
 
 struct as_traced {
 	int64_t ret; /* as in struct as_outcome; names that a fresh disk has do not count */
@@ -18,10 +16,10 @@ struct as_traced {
 	enum as_payload payload;
 	uint64_t digest; /* of bytes or names */
 	struct as_stat st;
-	struct as_allowed allowed; /* by the model, at that point */
-	bool agrees; /* and what it thought of the answer */
+	struct as_allowed allowed; /* what the model allowed at that point */
+	bool agrees; /* what the model said of the answer */
 	bool unjudged;
-	char why[128]; /* it does not agree: in words */
+	char why[128]; /* if it does not agree: in words */
 };
 
 struct as_answers {
@@ -29,7 +27,7 @@ struct as_answers {
 	struct as_traced ops[AS_ANSWERS_MAX];
 };
 
-/* `verdict` is the judge's, NULL where none was made. `fresh` is what the file system held at
+/* `verdict` is NULL where the answer was not judged. `fresh` is what the file system held at
  * first. */
 void as_answers_add(struct as_answers *trace, const struct as_outcome *got,
 		    const struct as_verdict *verdict, const struct as_model *fresh);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * child: the child process that runs one workload, and the memory it shares with the parent. The
- * child may die at any moment: everything the parent needs to say what happened is kept here before
- * the call that may be the last.
- */
+/* child: the child process that runs one workload, and the memory that it shares with the parent.
+ * The child may die at any moment. So everything that the parent needs to say what happened is
+ * written here before the call that may be the last one. */
 #ifndef AS_RUN_CHILD_H
 #define AS_RUN_CHILD_H
 
@@ -47,9 +45,10 @@ struct as_child_shared {
 	/* From here on: of the one in flight. */
 	volatile enum as_phase phase;
 	volatile int64_t op; /* in flight */
-	volatile int64_t racing[AS_RACE_THREADS_MAX]; /* by thread, and one more: 0 for none */
+	volatile int64_t
+		racing[AS_RACE_THREADS_MAX]; /* of each thread: its operation + 1, or 0 for none */
 	uint64_t ops, skipped;
-	bool unjudged; /* too many orders to be told apart */
+	bool unjudged; /* too many orders of the calls to be judged */
 	bool finished; /* the child came to its own end */
 	bool fired; /* a fault hit */
 	struct as_recent recent[RECENT]; /* by index % RECENT */
@@ -66,7 +65,7 @@ struct as_child_shared {
 	struct as_err tool_err;
 
 	uint32_t fresh_len;
-	char fresh[FRESH_BYTES]; /* struct as_stat and path, one behind the other */
+	char fresh[FRESH_BYTES]; /* struct as_stat and path, one after the other */
 };
 
 struct as_witness_area; /* of target/medium.h */
@@ -81,30 +80,31 @@ struct as_child_args {
 	const struct as_run_batch *batch; /* in place of seq: several; NULL: one */
 	uint64_t race_seed; /* of a run in several threads; 0: by one */
 	unsigned race_first; /* number of the run, or of the first of a batch */
-	struct as_medium *fresh_disk; /* a library's */
+	struct as_medium *fresh_disk; /* NULL: a directory has none */
 	const struct as_model *fresh_model;
-	const char *folder; /* a directory's own */
+	const char *folder; /* in a directory: the one to work in; NULL: there is none */
 	struct as_child_shared *shared;
 	int disk_fd; /* where a disk is handed over */
 	struct as_witness_area *witness; /* of AS_RUN_WITNESS_BYTES; NULL: none */
 };
 
-/* Behind as_box_state.engine: the struct as_child_shared, then what the disk's witness writes. */
+/* as_box_state.engine holds the struct as_child_shared, then what the disk's witness writes. */
 #define AS_RUN_WITNESS_BYTES ((size_t)24 << 20)
 struct as_witness_area *as_shared_witness(struct as_box_state *state);
 
 /* For as_spawn_fork(). */
 int as_child_prepare(void *args); /* makes the fresh disk and lists its tree */
 int as_child_run(void *args);
-int as_child_run_batch(void *args); /* of a library, or of a type of the kernel */
+int as_child_run_batch(void *args); /* with AS_INSTANCE_BATCH */
 
-/* First thing in a child that a target runs in. */
-void as_child_settle(void);
+/* The first call in a child that a target runs in. */
+void as_child_begin(void);
 
 /* Forgets the workload in flight. */
 void as_shared_clear(struct as_child_shared *shared);
 
-/* The last operations with their answers, the one that found_op names (or the last) at the end. */
+/* The last operations with their answers. The last one is that of found_op, or the one that ran
+ * last. */
 void as_shared_describe(const struct as_child_shared *shared, const struct as_seq *seq,
 			const char *faults, struct as_buf *out);
 

@@ -107,7 +107,7 @@ static int open_own(struct folder_place *f)
 	return fstat(f->fd, &st) || st.st_uid != geteuid() ? -EPERM : 0;
 }
 
-/* With the lock in our hands. */
+/* We hold the lock. */
 static int remove_all(struct folder_place *f, struct as_err *err)
 {
 	struct stat st;
@@ -241,7 +241,7 @@ static void send_tree(int fd, int tree_fd)
 	(void)!sendmsg(fd, &msg, MSG_NOSIGNAL);
 }
 
-/* Nothing of ours stays open there but the way to us. */
+/* We keep nothing open there but the socket. */
 static int settle(int fd)
 {
 	setpgid(0, 0);
@@ -262,11 +262,11 @@ _Noreturn static void hold(const char *parent, struct told *told, int fd)
 	if (told->rc)
 		_exit(1);
 	send_tree(ways[0].fd, place->tree_fd);
-	/* Asked to, or with nobody left who could ask. */
+	/* It was asked to, or nobody is left who could ask. */
 	while (poll(ways, 2, -1) < 0 && errno == EINTR)
 		;
 	told->rc = remove_all(place, &told->err);
-	/* Somebody whom we did not wait for may still be dying in there. */
+	/* A process that we did not wait for may still be dying in there. */
 	for (int i = 0; i < RETRIES && told->rc && getppid() != parent_pid; i++) {
 		usleep(RETRY_US);
 		told->rc = remove_all(place, &told->err);
@@ -298,7 +298,7 @@ static bool take_answer(struct as_folder *f)
 	return true;
 }
 
-/* False: it has not answered, for as long as nothing went on. */
+/* False: it has not answered, and for that long nothing went on. */
 static bool await_answer(struct as_folder *f)
 {
 	struct pollfd way = { .fd = f->fd, .events = POLLIN };
@@ -308,7 +308,8 @@ static bool await_answer(struct as_folder *f)
 	do {
 		seen = *done;
 		if (poll(&way, 1, (int)f->deadline_ms) > 0)
-			/* At its end it says nothing: what it could not do stands there. */
+			/* When it ends it says nothing: what it could not do is in the shared
+			 * memory. */
 			return take_answer(f) || f->told->rc;
 	} while (*done != seen);
 	return false;
@@ -319,7 +320,7 @@ static void free_folder(struct as_folder *f)
 	close(f->fd);
 	if (f->tree_fd >= 0)
 		close(f->tree_fd);
-	/* One that still lives writes to memory that it shares with nobody then. */
+	/* If it still lives, it writes to memory that nobody shares with it then. */
 	as_shared_free(f->told, sizeof(*f->told));
 	free(f);
 }

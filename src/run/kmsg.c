@@ -3,7 +3,7 @@
  * kmsg: see kmsg.h.
  *
  * Method. A message of class crash or warning begins a report and takes what follows into it, up to
- * an end mark or LINES_MAX; a second message of such a class in the same report (Oops behind BUG)
+ * an end mark or LINES_MAX; a second message of such a class in the same report (Oops after BUG)
  * changes nothing. A notice of corruption is complete by itself. The function to blame is the first
  * of: the one the message names, the instruction pointer, the stack from its top; without those of
  * the table that are there because something was reported.

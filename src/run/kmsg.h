@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * kmsg: what the kernel says while a workload runs. Messages come one by one, from /dev/kmsg or
- * from the text of a console; a table (kmsg.def) says what each means; those that belong together
- * (a message and the registers and stack behind it) become one report.
+ * from the text of a console. A table (kmsg.def) says what each one means. Messages that belong
+ * together (a message, and the registers and the stack after it) become one report.
  *
  * Rules
  *   1. A report is handed out once, when it is complete: at its own end mark, at the next message
@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In order of weight. */
+/* The gravest comes last. */
 enum as_kmsg_class {
 	AS_KMSG_INFO,
 	AS_KMSG_CORRUPTION,
@@ -53,7 +53,7 @@ struct as_kmsg_report {
 typedef void (*as_kmsg_fn)(void *ctx, const struct as_kmsg_report *report);
 
 struct as_kmsg_filter {
-	const char *const *devices; /* ours, with a NULL behind the last; NULL: all are */
+	const char *const *devices; /* ours, with a NULL after the last; NULL: all are */
 	const char *comm; /* our processes' name in stacks; NULL: all are ours */
 };
 
@@ -96,7 +96,7 @@ struct as_kmsg_record {
  * escapes undone. False: not such a record. */
 bool as_kmsg_parse_record(const char *data, size_t len, struct as_kmsg_record *record,
 			  struct as_buf *text);
-/* The message in a line of a console: behind "<4>", "[   12.345678]", "[  T123]". */
+/* The message in a line of a console: what follows "<4>", "[   12.345678]", "[  T123]". */
 const char *as_kmsg_strip(const char *line);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kmsg_read: /dev/kmsg (Documentation/ABI/testing/dev-kmsg): one record a read(2), from where we
- * stand in the kernel's ring. */
+/* kmsg_read: /dev/kmsg (Documentation/ABI/testing/dev-kmsg): each read(2) gives one record, the
+ * next one of our position in the kernel's ring. */
 #include "run/kmsg.h"
 
 #include <ctype.h>
@@ -49,14 +49,14 @@ void as_kmsg_close(struct as_kmsg *k)
 	free(k);
 }
 
-static bool take_number(const char **s, const char *end, char behind, uint64_t *number)
+static bool take_number(const char **s, const char *end, char after, uint64_t *number)
 {
 	const char *start = *s;
 
 	*number = 0;
 	while (*s < end && isdigit((unsigned char)**s) && *s - start < 19)
 		*number = *number * 10 + (uint64_t)(*(*s)++ - '0');
-	if (*s == start || *s == end || **s != behind)
+	if (*s == start || *s == end || **s != after)
 		return false;
 	++*s;
 	return true;
@@ -114,7 +114,8 @@ static int read_one(struct as_kmsg *k, struct as_kmsg_record *record)
 		if (n > 0 && as_kmsg_parse_record(k->record, (size_t)n, record, &k->text))
 			return 1;
 		if (n < 0 && errno == EPIPE)
-			/* Overwritten: we now stand at the oldest there is. */
+			/* Records were overwritten: our position is now the oldest one that is
+			 * there. */
 			k->lost++;
 		else if (n <= 0 && errno != EINTR)
 			return 0;

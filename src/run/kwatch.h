@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * kwatch: the running kernel's log while a workload is on one of its file systems: what of it is a
- * finding. Two look: the child after every operation, so that it can name the one in flight, and
- * the parent when the child is gone, who may have been killed by what he did to the kernel.
- */
+/* kwatch: the running kernel's log while a workload uses one of its file systems, and what in it
+ * is a finding. The log is read twice: by the child after every operation, so that it can name the
+ * operation in flight, and by the parent when the child is gone, because what the child did to the
+ * kernel may have killed it. */
 #ifndef AS_RUN_KWATCH_H
 #define AS_RUN_KWATCH_H
 
@@ -22,8 +21,8 @@ struct as_kwatch_news {
 	const char *title, *signature, *text; /* until the next look */
 };
 
-/* Whether something has been said since the last look: the gravest of it. With `excused` (a fault
- * was put into the disk) notices of corruption are as they should be. */
+/* Whether the kernel has said something since the last look; *news is the gravest of it. With
+ * `excused` (a fault was put into the disk) notices of corruption do not count. */
 bool as_kwatch_look(struct as_kwatch *watch, bool excused, struct as_kwatch_news *news);
 
 #endif

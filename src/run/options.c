@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* options: how a run was asked for, as text: what a finding keeps, so that replay does the same. */
+/* options: the options of a run as text. A finding keeps them, so that a replay does the same. */
 #include "run/run.h"
 
 #include <errno.h>

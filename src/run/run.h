@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * run: workloads on a target. Each runs in a child process, on a fresh file system: every answer is
- * judged by the model, the tree is compared with it (at the end, or after every operation), then
- * the file system is unmounted, its memory counted, its disk checked, and mounted once more to be
- * compared again. The first finding ends a workload; a child that dies or hangs is a finding, too.
- */
+/* run: workloads on a target. Each runs in a child process, on a fresh file system. The model
+ * judges every answer, and the tree is compared with it (at the end, or after every operation).
+ * Then the file system is unmounted, its memory is counted, its disk is checked, and it is mounted
+ * once more to be compared again. The first finding ends a workload; a child that dies or hangs is
+ * a finding, too. */
 #ifndef AS_RUN_RUN_H
 #define AS_RUN_RUN_H
 
@@ -36,15 +35,16 @@ struct as_run_options {
 	/* Of a directory of the machine; 0: the defaults of vfs/bounds.def. */
 	uint64_t max_bytes, max_entries;
 	const char *faults; /* see target/medium.h; NULL: none */
-	/* What is done with a workload beyond running it once: "NAME:PARAMS", see
+	/* What else is done with a workload than running it once: "NAME:PARAMS", see
 	 * scenario/scenario.h. */
 	char scenario[AS_RUN_SCENARIO_MAX]; /* "": nothing */
 	enum as_sweep sweep;
 	struct as_race_options race;
 	struct as_answers *trace; /* where to note every answer (run/answers.h); NULL: nowhere */
-	/* Where to keep the progress, for one who watches from outside; NULL: nobody does. */
+	/* Where the progress is kept for a supervisor outside of the sandbox; NULL: there is
+	 * none. */
 	struct as_box_state *state;
-	const struct as_watch *watch; /* of what workloads do: vfs/watch.h; NULL: nobody */
+	const struct as_watch *watch; /* is told what workloads do (vfs/watch.h); NULL: nobody is */
 	const volatile int *stop; /* set: a run that is under way ends with AS_ESTOP; NULL: never */
 };
 
@@ -52,8 +52,8 @@ struct as_run_result {
 	uint64_t runs, ops, findings;
 	uint64_t again; /* findings that an earlier workload showed, too: not in `findings` */
 	uint64_t skipped; /* operations this target cannot do */
-	uint64_t unjudged; /* runs of several threads that were too much to explain */
-	uint64_t excused; /* answers that differ between targets, as is known or allowed */
+	uint64_t unjudged; /* runs in several threads with too many orders to be judged */
+	uint64_t excused; /* answers that differ between targets, but are known or allowed to */
 	int64_t wall_us;
 	/* What the scenario counts for itself; crash: struct as_crash_counts. */
 	uint64_t counts[AS_RUN_COUNTS];
@@ -64,18 +64,19 @@ struct as_model;
 struct as_medium;
 struct as_traits;
 
-/* What must be behind as_box_state.engine. */
+/* How many bytes as_box_state.engine must have. */
 size_t as_run_state_bytes(void);
 
-/* Makes the file system once (it is copied for each workload). A target that cannot even be made
- * and mounted is wrong use: AS_EUSE. The target, the sinks and options->faults must outlive it. */
+/* Makes the file system once; each workload gets a copy. A target that cannot even be made and
+ * mounted is a mistake of the caller: AS_EUSE. The target, the sinks and options->faults must
+ * outlive the runner. */
 AS_MUST_CHECK int as_runner_new(const struct as_target *target,
 				const struct as_run_options *options, struct as_sink *sinks,
 				struct as_runner **runner, struct as_err *err);
 void as_runner_free(struct as_runner *runner); /* takes NULL */
 
-/* What it made, for those who run workloads otherwise: the disk (NULL: a directory), the model of
- * what is on it, and what the model has to know. They live as long as the runner. */
+/* What the runner made, for other ways to run workloads: the disk (NULL: a directory has none),
+ * the model of what is on it, and what the model has to know. They live as long as the runner. */
 struct as_run_fresh {
 	struct as_medium *disk;
 	const struct as_model *model;
@@ -95,13 +96,10 @@ struct as_run_batch {
 	size_t n;
 };
 
-/*
- * As as_run_workload() for the first *done of them, all in one child where the target is a library
- * or a type of the kernel (which then keeps its loop device): starting a child for each costs more
- * than running them. It ends behind the first that finds
- * something: *done counts that one, too. Before it others have run in the same process, so whoever
- * wants to be sure runs it once more alone.
- */
+/* As as_run_workload() for the first *done of them. Where the target allows it
+ * (AS_INSTANCE_BATCH), they share one child: starting a child costs more than running a workload.
+ * It ends after the first one that finds something; *done counts that one, too. Others have run in
+ * the same process before, so to be sure the caller runs it once more, alone. */
 AS_MUST_CHECK int as_run_batch(struct as_runner *runner, const struct as_run_batch *batch,
 			       size_t *done, struct as_run_result *result, struct as_err *err);
 

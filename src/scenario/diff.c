@@ -53,7 +53,7 @@ int as_diff_parse(const char *text, char **specs, size_t *n, struct as_err *err)
 	while (*at && !rc) {
 		size_t len = strcspn(at, ",");
 
-		/* Behind options, what is no target is one more of them. */
+		/* After options, a word that is no target is one more option. */
 		while (at[len] && memchr(at, ':', len) && !begins_target(at + len + 1))
 			len += 1 + strcspn(at + len + 1, ",");
 		if (*n == AS_DIFF_MAX)
@@ -80,7 +80,7 @@ struct diff_judging {
 	const struct as_diff_subject *subjects;
 	size_t n;
 	struct as_diff *diff;
-	unsigned way[AS_DIFF_MAX]; /* those on the same have done the same */
+	unsigned way[AS_DIFF_MAX]; /* file systems with the same number have done the same */
 	unsigned ways;
 };
 
@@ -179,7 +179,7 @@ static bool is_full(const struct as_traced *op)
 	return op->ret < 0 && (op->err == ENOSPC || op->err == EDQUOT);
 }
 
-/* A write that a full disk, or a copy that its own taste, made shorter. */
+/* A write that a full disk made shorter, or a copy: how much it copies is up to the file system. */
 static bool is_short(const struct as_op *op, const struct as_traced *a, const struct as_traced *b)
 {
 	bool counts = op->code == AS_OP_WRITE || op->code == AS_OP_PWRITE ||
@@ -249,11 +249,11 @@ static enum excuse excuse(const struct diff_judging *j, size_t a, size_t b, size
 
 /* ---- Judging --------------------------------------------------------------------------------- */
 
-/* Those of one way that have an answer, and of each the first that answered the same. */
+/* Those of one way that have an answer; and, for each, the first that gave the same answer. */
 struct diff_group {
 	size_t who[AS_DIFF_MAX], n;
 	size_t like[AS_DIFF_MAX]; /* by position in who */
-	size_t votes[AS_DIFF_MAX]; /* of who is the first of his like */
+	size_t votes[AS_DIFF_MAX]; /* of the first with that answer */
 };
 
 static void make_group(const struct diff_judging *j, unsigned way, size_t op, struct diff_group *g)
@@ -287,7 +287,7 @@ static void tell(const struct diff_judging *j, enum as_diff_answer answer, size_
 	(void)differ(j, odd, other, op, &d->says, &d->others_say);
 }
 
-/* One that the model does not allow, and one that differs from it. */
+/* Looks for an answer that the model does not allow, and for another one that differs from it. */
 static bool wrong_one(const struct diff_judging *j, const struct diff_group *g, size_t op)
 {
 	for (size_t i = 0; i < g->n; i++) {
@@ -319,7 +319,7 @@ static void count_undecided(const struct diff_judging *j, const struct diff_grou
 	as_buf_free(&y);
 }
 
-/* All are allowed: the odd one out, if most are of one mind. */
+/* All answers are allowed: looks for an odd one out, if most agree. */
 static bool odd_one(const struct diff_judging *j, const struct diff_group *g, size_t op)
 {
 	size_t most = 0;
@@ -346,7 +346,7 @@ static bool odd_one(const struct diff_judging *j, const struct diff_group *g, si
 	return false;
 }
 
-/* Another success, or another part of a failure: another state. */
+/* Those that had another success, or failed after another part, are in another state. */
 static void part_ways(struct diff_judging *j, const struct diff_group *g, size_t op)
 {
 	for (size_t i = 0; i < g->n; i++) {
@@ -360,7 +360,7 @@ static void part_ways(struct diff_judging *j, const struct diff_group *g, size_t
 			    (s->ret < 0 ? s->done == t->done : s->ret == t->ret))
 				break;
 		}
-		/* The first stays on the way they came. */
+		/* The first one keeps the number of its way. */
 		if (k < i)
 			j->way[g->who[i]] = j->way[g->who[k]];
 		else if (i)

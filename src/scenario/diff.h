@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * diff: the same workload on several file systems, answer by answer. Those that differ are told
- * apart by the model first: an answer that it does not allow is the odd one. Where it allows
- * several, the odd one out is that of the fewest. Pure.
- */
+/* diff: the same workload on several file systems, compared answer by answer. Where answers
+ * differ, the model decides first: an answer that it does not allow is the odd one. Where it
+ * allows several, the answer of the fewest is the odd one. Pure. */
 #ifndef AS_SCENARIO_DIFF_H
 #define AS_SCENARIO_DIFF_H
 
@@ -20,7 +18,7 @@ struct as_diff_subject {
 };
 
 enum as_diff_answer {
-	AS_DIFF_NONE, /* of all that differ, nothing is left to tell */
+	AS_DIFF_NONE, /* nothing differs that has to be told */
 	AS_DIFF_WRONG, /* one answers what the model does not allow, and others something else */
 	AS_DIFF_ODD, /* all are allowed, but most agree and one does not */
 };
@@ -29,7 +27,7 @@ struct as_diff {
 	enum as_diff_answer answer;
 	size_t op; /* where */
 	size_t odd; /* who */
-	size_t other; /* one of those who answered otherwise */
+	size_t other; /* one that answered otherwise */
 	struct as_buf says, others_say; /* in words */
 	/* Differences that are no finding: by a documented trait of a type or where the disk is
 	 * full; hints; and those that the model allows and no majority decides. */
@@ -38,7 +36,7 @@ struct as_diff {
 	size_t undecided_op;
 };
 
-/* Stops at the first that is to be told. */
+/* Stops at the first difference that has to be told. */
 void as_diff_judge(const struct as_seq *seq, const struct as_diff_subject *subjects, size_t n,
 		   struct as_diff *diff);
 void as_diff_free(struct as_diff *diff);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scenario: what is done with a workload to bring out a mistake. The frame (hunt.h) generates the
- * workloads, counts, keeps, reduces and goes on; a scenario only runs workloads on its target and
- * says what it found to the sinks. The same code runs here and, where the target needs a kernel of
- * its own, in the engine inside the sandbox (`assay run --scenario NAME`).
+ * scenario: what is done with a workload to make mistakes visible. The hunt (hunt/hunt.h) generates
+ * the workloads, counts and keeps findings, and reduces them; a scenario only runs workloads on its
+ * target and tells the sinks what it found. The same code runs here and, where the target needs a
+ * kernel of its own, in the engine inside the sandbox (`assay run --scenario NAME`).
  *
  *	sequential	one operation after the other, all oracles on (the default)
  *	race		several threads at once
@@ -12,7 +12,7 @@
  *
  * To add one: a struct as_scenario_ops, and a row in the table of scenario.c.
  *
- * What a finding must carry, so that the frame can do its part:
+ * What a finding must carry, so that the hunt can do its part:
  *   - a signature without names and numbers of this one workload: it is what findings are counted
  *     by, and a reduced workload is one that gives the same;
  *   - options from which it can be run again: as_run_options_print(), whose field `scenario` holds
@@ -34,11 +34,12 @@ struct as_scenario_args {
 	const struct as_target *const *targets; /* the first is the one under test */
 	size_t n_targets; /* more than one only for a scenario that compares them */
 	const struct as_run_options *options;
-	const char *params; /* behind the colon of "NAME:PARAMS"; "" for none */
+	const char *params; /* after the colon of "NAME:PARAMS"; "" for none */
 	struct as_sink *sinks; /* hear of findings and notes */
 };
 
-struct as_scenario; /* an implementation's own */
+/* Never defined: each implementation converts its own struct to this one, and back. */
+struct as_scenario;
 
 /* Workloads to run, in order. */
 struct as_scenario_work {
@@ -52,8 +53,8 @@ struct as_scenario_ops {
 	const char *name, *help;
 	const char *profile; /* of the generator, when none is asked for */
 	bool many_targets;
-	bool in_step; /* options->state->job always tells which of several workloads is in flight */
-	unsigned batch; /* workloads between two looks at the world; 0: as many as is usual */
+	bool in_step; /* options->state->job always says which of several workloads is in flight */
+	unsigned batch; /* workloads that are run at once; 0: as many as is usual */
 	int (*open)(const struct as_scenario_args *args, struct as_scenario **scenario,
 		    struct as_err *err);
 	/*
@@ -71,7 +72,7 @@ extern const struct as_scenario_ops as_scenario_race;
 extern const struct as_scenario_ops as_scenario_crash;
 extern const struct as_scenario_ops as_scenario_diff;
 
-/* Row i of the table, or NULL behind the last. */
+/* Row i of the table, or NULL after the last. */
 const struct as_scenario_ops *as_scenario(unsigned i);
 /* "NAME" or "NAME:PARAMS"; *params points into the text. AS_EUSE: there is none of that name. */
 AS_MUST_CHECK int as_scenario_find(const char *text, const struct as_scenario_ops **ops,

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scenario_crash: the power fails at every point of every workload (crash/crash.h). What stands
- * behind "crash:" are the options of a crash run; those of a finding bring back the very state, or
- * look for the same failure in a shorter workload.
+ * scenario_crash: the power fails at every point of every workload (crash/crash.h). Its parameters
+ * are the options of a crash run. Those that a finding carries bring back the very state, or look
+ * for the same failure in a shorter workload.
  */
 #include "crash/crash.h"
 #include "scenario/scenario.h"
 
-#include <stdlib.h>
-
 #define THOROUGH_EVERY 64 /* of the workloads of a hunt, when nothing else is asked for */
-
-struct as_scenario {
-	struct as_crasher *crasher;
-};
 
 static int crash_open(const struct as_scenario_args *args, struct as_scenario **scenario,
 		      struct as_err *err)
 {
-	struct as_scenario *s = as_xcalloc(1, sizeof(*s));
+	struct as_crasher *crasher = NULL;
 	struct as_crash_options options;
 	int rc = as_crash_options_parse(args->params, &options, err);
 
@@ -26,21 +20,18 @@ static int crash_open(const struct as_scenario_args *args, struct as_scenario **
 		options.every = THOROUGH_EVERY;
 	if (!rc)
 		rc = as_crasher_new(args->targets[0], args->options, &options, args->sinks,
-				    &s->crasher, err);
-	if (rc) {
-		free(s);
-		s = NULL;
-	}
-	*scenario = s;
+				    &crasher, err);
+	*scenario = rc ? NULL : (struct as_scenario *)crasher;
 	return rc;
 }
 
-/* One at a time: each takes as long as thousands of runs. */
+/* One at a time: a workload with its crashes takes as long as thousands of plain runs. */
 static int crash_run(struct as_scenario *s, const struct as_scenario_work *work, size_t *done,
 		     struct as_run_result *result, struct as_err *err)
 {
 	struct as_crash_counts counts;
-	int rc = as_crash_workload(s->crasher, work->seqs[0], work->names[0], result, &counts, err);
+	int rc = as_crash_workload((struct as_crasher *)s, work->seqs[0], work->names[0], result,
+				   &counts, err);
 
 	*done = 1;
 	return rc;
@@ -48,10 +39,7 @@ static int crash_run(struct as_scenario *s, const struct as_scenario_work *work,
 
 static void crash_close(struct as_scenario *s)
 {
-	if (!s)
-		return;
-	as_crasher_free(s->crasher);
-	free(s);
+	as_crasher_free((struct as_crasher *)s);
 }
 
 const struct as_scenario_ops as_scenario_crash = {

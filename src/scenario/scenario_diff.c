@@ -8,6 +8,7 @@
  * difference where others answered otherwise.
  */
 #include "os/spawn.h"
+#include "run/ids.h"
 #include "scenario/diff.h"
 #include "scenario/scenario.h"
 #include "work/print.h"
@@ -18,7 +19,7 @@
 
 #define BEFORE_SHOWN 4 /* operations in front of the one that differs */
 
-/* Hears what one target does wrong by itself. */
+/* Notes what one target does wrong by itself. */
 struct ear {
 	struct as_sink sink;
 	bool heard;
@@ -33,7 +34,7 @@ struct scenario_diff_subject {
 	struct as_answers *trace;
 };
 
-struct as_scenario {
+struct diff_scenario {
 	struct as_run_options options;
 	char params[AS_RUN_SCENARIO_MAX - sizeof("diff:") + 1];
 	struct as_sink *sinks;
@@ -41,8 +42,7 @@ struct as_scenario {
 	size_t n;
 	uint64_t documented, hints, undecided; /* so far */
 	bool said_undecided;
-	char (*ids)[AS_FINDING_ID_MAX];
-	size_t n_ids;
+	struct as_ids ids; /* of what was found before */
 };
 
 static void hear(struct as_sink *sink, const struct as_finding *finding, const char *id)
@@ -56,7 +56,7 @@ static void hear(struct as_sink *sink, const struct as_finding *finding, const c
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static int open_subject(struct as_scenario *s, struct scenario_diff_subject *subject,
+static int open_subject(struct diff_scenario *s, struct scenario_diff_subject *subject,
 			struct as_err *err)
 {
 	struct as_run_options options = s->options;
@@ -67,17 +67,15 @@ static int open_subject(struct as_scenario *s, struct scenario_diff_subject *sub
 	subject->trace = as_shared_alloc(sizeof(*subject->trace));
 	subject->ear.sink.finding = hear;
 	options.trace = subject->trace;
-	/* All do the same: one is enough to watch. */
+	/* All targets do the same: it is enough to watch one. */
 	if (subject != s->subjects)
 		options.watch = NULL;
 	options.scenario[0] = '\0';
 	return as_runner_new(subject->target, &options, &subject->ear.sink, &subject->runner, err);
 }
 
-static void diff_close(struct as_scenario *s)
+static void close_all(struct diff_scenario *s)
 {
-	if (!s)
-		return;
 	for (size_t i = 0; i < s->n; i++) {
 		as_runner_free(s->subjects[i].runner);
 		as_target_free(s->subjects[i].target);
@@ -87,18 +85,18 @@ static void diff_close(struct as_scenario *s)
 	}
 	if (s->documented || s->hints || s->undecided)
 		as_emit_note(s->sinks,
-			     "diff: answers that differ as is documented: %llu; by hints: %llu; "
-			     "allowed, and no majority: %llu",
+			     "diff: different answers that are no findings: %llu documented, "
+			     "%llu hints, %llu allowed and without a majority",
 			     (unsigned long long)s->documented, (unsigned long long)s->hints,
 			     (unsigned long long)s->undecided);
-	free(s->ids);
+	as_ids_free(&s->ids);
 	free(s);
 }
 
 static int diff_open(const struct as_scenario_args *args, struct as_scenario **scenario,
 		     struct as_err *err)
 {
-	struct as_scenario *s = as_xcalloc(1, sizeof(*s));
+	struct diff_scenario *s = as_xcalloc(1, sizeof(*s));
 	char *specs[AS_DIFF_MAX];
 	int rc;
 
@@ -121,15 +119,21 @@ static int diff_open(const struct as_scenario_args *args, struct as_scenario **s
 	for (size_t i = 0; i < s->n && !rc; i++)
 		rc = open_subject(s, &s->subjects[i], err);
 	if (rc)
-		diff_close(s);
+		close_all(s);
 	else
-		*scenario = s;
+		*scenario = (struct as_scenario *)s;
 	return rc;
+}
+
+static void diff_close(struct as_scenario *scenario)
+{
+	if (scenario)
+		close_all((struct diff_scenario *)scenario);
 }
 
 /* ---- Telling --------------------------------------------------------------------------------- */
 
-static void say_answers(const struct as_scenario *s, size_t op, struct as_buf *out)
+static void say_answers(const struct diff_scenario *s, size_t op, struct as_buf *out)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct as_answers *trace = s->subjects[i].trace;
@@ -150,7 +154,7 @@ static void say_answers(const struct as_scenario *s, size_t op, struct as_buf *o
 	}
 }
 
-static void describe(const struct as_scenario *s, const struct as_seq *seq, size_t op,
+static void describe(const struct diff_scenario *s, const struct as_seq *seq, size_t op,
 		     struct as_buf *out)
 {
 	for (size_t i = op > BEFORE_SHOWN ? op - BEFORE_SHOWN : 0; i <= op; i++) {
@@ -164,17 +168,7 @@ static void describe(const struct as_scenario *s, const struct as_seq *seq, size
 	}
 }
 
-static bool is_new(struct as_scenario *s, const char *id)
-{
-	for (size_t i = 0; i < s->n_ids; i++)
-		if (!strcmp(s->ids[i], id))
-			return false;
-	s->ids = as_xrealloc(s->ids, (s->n_ids + 1) * sizeof(*s->ids));
-	memcpy(s->ids[s->n_ids++], id, AS_FINDING_ID_MAX);
-	return true;
-}
-
-static void tell(struct as_scenario *s, const struct as_seq *seq, const char *name,
+static void tell(struct diff_scenario *s, const struct as_seq *seq, const char *name,
 		 const struct as_diff *d, struct as_run_result *result)
 {
 	const struct scenario_diff_subject *odd = &s->subjects[d->odd];
@@ -206,7 +200,7 @@ static void tell(struct as_scenario *s, const struct as_seq *seq, const char *na
 	f.op_index = (long)d->op;
 	f.op_line = (int)(seq->n_meta + d->op + 1);
 	as_finding_id(&f, as_target_name(odd->target), id);
-	*(is_new(s, id) ? &result->findings : &result->again) += 1;
+	*(as_ids_add(&s->ids, id) ? &result->findings : &result->again) += 1;
 	as_emit_finding(s->sinks, &f, id);
 	as_buf_free(&op);
 	as_buf_free(&summary);
@@ -219,7 +213,7 @@ static void tell(struct as_scenario *s, const struct as_seq *seq, const char *na
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-static void count(struct as_scenario *s, const struct as_diff *d, const char *name)
+static void count(struct diff_scenario *s, const struct as_diff *d, const char *name)
 {
 	s->documented += d->documented;
 	s->hints += d->hints;
@@ -230,8 +224,9 @@ static void count(struct as_scenario *s, const struct as_diff *d, const char *na
 	s->said_undecided = s->said_undecided || d->undecided;
 }
 
-/* Once more with those who listen: what it does wrong by itself, with its disk and log. */
-static int tell_alone(struct as_scenario *s, struct scenario_diff_subject *subject,
+/* Runs it once more, alone: now the sinks hear what it does wrong by itself, with its disk and
+ * log. */
+static int tell_alone(struct diff_scenario *s, struct scenario_diff_subject *subject,
 		      const struct as_seq *seq, const char *name, struct as_run_result *result,
 		      struct as_err *err)
 {
@@ -256,7 +251,7 @@ static bool is_answer(enum as_finding_kind kind)
 	return kind == AS_FIND_OUTCOME || kind == AS_FIND_DATA;
 }
 
-static int run_subjects(struct as_scenario *s, const struct as_seq *seq, const char *name,
+static int run_subjects(struct diff_scenario *s, const struct as_seq *seq, const char *name,
 			struct as_run_result *result, struct as_err *err)
 {
 	int rc = 0;
@@ -275,9 +270,10 @@ static int run_subjects(struct as_scenario *s, const struct as_seq *seq, const c
 	return rc;
 }
 
-static int diff_run(struct as_scenario *s, const struct as_scenario_work *work, size_t *done,
+static int diff_run(struct as_scenario *scenario, const struct as_scenario_work *work, size_t *done,
 		    struct as_run_result *result, struct as_err *err)
 {
+	struct diff_scenario *s = (struct diff_scenario *)scenario;
 	struct as_diff_subject subjects[AS_DIFF_MAX];
 	const struct as_seq *seq = work->seqs[0];
 	int64_t start_us = as_now_us();

@@ -2,33 +2,18 @@
 /*
  * scenario_sequential: Dogfood's first scenario with more oracles than it had: every answer
  * against the model, the tree at the end, the kernel's log, the unmount, the full checker, and
- * the tree once more behind a second mount. All of that is what a run does (run/run.h).
+ * the tree once more after a second mount. All of that is what a run does (run/run.h).
  */
-#include "scenario/scenario.h"
-
-#include <stdlib.h>
-
-struct as_scenario {
-	struct as_runner *runner;
-};
+#include "scenario/scenario_priv.h"
 
 static int sequential_open(const struct as_scenario_args *args, struct as_scenario **scenario,
 			   struct as_err *err)
 {
-	struct as_scenario *s;
-	int rc;
-
 	*scenario = NULL;
 	if (*args->params)
 		return as_fail(err, AS_EUSE, "the scenario sequential takes no parameters: '%s'",
 			       args->params);
-	s = as_xcalloc(1, sizeof(*s));
-	rc = as_runner_new(args->targets[0], args->options, args->sinks, &s->runner, err);
-	if (rc)
-		free(s);
-	else
-		*scenario = s;
-	return rc;
+	return as_scenario_open_runner(args, args->options, scenario, err);
 }
 
 static int sequential_run(struct as_scenario *s, const struct as_scenario_work *work, size_t *done,
@@ -36,15 +21,7 @@ static int sequential_run(struct as_scenario *s, const struct as_scenario_work *
 {
 	struct as_run_batch batch = { work->seqs, work->names, work->n };
 
-	return as_run_batch(s->runner, &batch, done, result, err);
-}
-
-static void sequential_close(struct as_scenario *s)
-{
-	if (!s)
-		return;
-	as_runner_free(s->runner);
-	free(s);
+	return as_run_batch(as_scenario_runner(s), &batch, done, result, err);
 }
 
 const struct as_scenario_ops as_scenario_sequential = {
@@ -56,5 +33,5 @@ const struct as_scenario_ops as_scenario_sequential = {
 	.in_step = true,
 	.open = sequential_open,
 	.run = sequential_run,
-	.close = sequential_close,
+	.close = as_scenario_close_runner,
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * dir: a directory of a file system that is already mounted. Each workload gets a fresh folder
- * below it, which is removed afterwards; there is no disk, so no faults and no crashes.
+ * below it, which is removed afterwards. There is no disk of ours, so there are no faults and no
+ * crashes.
  *
- * The file system may not answer. So it is a child that looks at the directory, here and wherever
- * it is used (run/folder.h): this process must never wait for it.
+ * The file system may not answer. So a child looks at the directory, here and wherever it is used
+ * (run/folder.h): this process must never wait for it.
  */
 #include "target/kinds.h"
 

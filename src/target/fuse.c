@@ -4,8 +4,8 @@
  *
  *	fuse:COMMAND[;mkfs=COMMAND][;fsck=COMMAND]
  *
- * {mnt} is where it must mount. {disk} is a disk of ours, recorded, made by mkfs (all zeros
- * without); {src} is an empty directory, for those that pass on what they are given. Words may be
+ * {mnt} is where it must mount. {disk} is a disk of ours that mkfs has filled (without mkfs it is
+ * all zeros). {src} is an empty directory, for servers that pass on a directory. Words may be
  * quoted; there is no shell.
  */
 #include "target/kinds.h"

@@ -282,6 +282,11 @@ struct as_reclog *as_medium_log(const struct as_medium *s)
 	return s->log;
 }
 
+bool as_medium_is_watched(const struct as_medium *s)
+{
+	return s->log || s->witness;
+}
+
 struct as_medium_mark {
 	struct as_disk *disk;
 	size_t log_len;

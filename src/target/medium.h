@@ -57,6 +57,9 @@ void as_medium_record(struct as_medium *stand, uint64_t limit_bytes);
 /* NULL: none is kept. */
 struct as_reclog *as_medium_log(const struct as_medium *stand);
 
+/* Whether it is recorded or witnessed. */
+bool as_medium_is_watched(const struct as_medium *stand);
+
 /* The disk and its record as they are now, and back to them: what happened since never did. The
  * mark is used up. */
 struct as_medium_mark;

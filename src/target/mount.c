@@ -2,8 +2,8 @@
 /*
  * mount: see mount.h.
  *
- * Method. A tmpfs of our own is mounted over a folder that nobody needs (nobody else sees it; what
- * a server or a checker may have to read must not be covered by it) and holds `disk` (the FUSE
+ * Method. A tmpfs of our own is mounted over a folder that is not needed. Nobody else sees it, but
+ * it must not cover what a server or a checker may have to read. It holds `disk` (the FUSE
  * mount with the file `0`), `fs` (the file system under test) and the copy that a checker works on.
  * The root of the machine and the working directory are kept as descriptors, so that we come back
  * from the chroot, and programs that are named by relative paths are found whenever they are
@@ -14,7 +14,7 @@
  * a server that then asked for more address space (brk, mmap) would wait for the executor. So there
  * is one arena, grown in large steps and never given back: the server's allocations find room.
  */
-#include "target/mount.h"
+#include "target/mount_priv.h"
 
 #include "disk/log.h"
 #include "disk/loop.h"
@@ -37,88 +37,7 @@
 #define ARENA_STEP_BYTES (16 << 20)
 #define BUSY_ATTEMPTS 200
 #define BUSY_WAIT_US 1000
-#define LOST_ATTEMPTS 1000
-#define SERVER_MS 10000 /* for a FUSE server to mount, or to end, if nobody says otherwise */
-
-struct as_mount {
-	const struct as_fstype *type;
-	struct as_medium *stand;
-	struct as_serve *serve;
-	struct as_loop *loop; /* NULL: a FUSE server's */
-	struct as_server *server; /* the last one started; NULL: none, or the kernel */
-	unsigned server_ms;
-	char *program; /* the server's; NULL: it was not found */
-	char trouble[128]; /* of servers that are gone */
-	bool hung; /* one of them had to be ended */
-	char refusal[96]; /* why the last one could not be started */
-	struct as_buf output;
-	char base[40]; /* where our tmpfs is */
-	char fs[48], disk[56], disk_folder[48], copy[48], src[48];
-	int root_fd; /* of the machine */
-	int cwd_fd; /* where we were when it was made */
-	int home_fd; /* the mount namespace we come from */
-	bool mounted, inside;
-	void (*delay)(void *ctx); /* before each request; NULL: none */
-	void *delay_ctx;
-	struct as_medium_mark *cut; /* the moment of a power cut that is under way */
-};
-
-/* ---- Options ------------------------------------------------------------------------------- */
-
-/* Those of mount(8) that are flags of mount(2); all others are the file system's own. */
-static const struct {
-	const char *name;
-	unsigned long set, clear;
-} flag_rows[] = {
-	{ "defaults", 0, 0 },
-	{ "rw", 0, MS_RDONLY },
-	{ "ro", MS_RDONLY, 0 },
-	{ "sync", MS_SYNCHRONOUS, 0 },
-	{ "async", 0, MS_SYNCHRONOUS },
-	{ "dirsync", MS_DIRSYNC, 0 },
-	{ "noatime", MS_NOATIME, 0 },
-	{ "atime", 0, MS_NOATIME },
-	{ "nodiratime", MS_NODIRATIME, 0 },
-	{ "diratime", 0, MS_NODIRATIME },
-	{ "relatime", MS_RELATIME, MS_STRICTATIME },
-	{ "strictatime", MS_STRICTATIME, MS_RELATIME },
-	{ "lazytime", MS_LAZYTIME, 0 },
-	{ "nolazytime", 0, MS_LAZYTIME },
-	{ "noexec", MS_NOEXEC, 0 },
-	{ "nosuid", 0, 0 }, /* always */
-	{ "nodev", 0, 0 }, /* always: nodes of a workload are never doors */
-};
-
-static bool is_flag(const char *word, size_t len, unsigned long *flags)
-{
-	for (size_t i = 0; i < sizeof(flag_rows) / sizeof(flag_rows[0]); i++)
-		if (strlen(flag_rows[i].name) == len && !memcmp(flag_rows[i].name, word, len)) {
-			*flags = (*flags | flag_rows[i].set) & ~flag_rows[i].clear;
-			return true;
-		}
-	return false;
-}
-
-static void sort_options(const char *text, unsigned long *flags, struct as_buf *data)
-{
-	while (*text) {
-		size_t len = strcspn(text, ",");
-
-		if (len && !is_flag(text, len, flags))
-			as_buf_addf(data, "%s%.*s", data->len ? "," : "", (int)len, text);
-		text += len + (text[len] == ',');
-	}
-}
-
-bool as_mount_is_readonly(const char *opts)
-{
-	struct as_buf data = { 0 };
-	unsigned long flags = 0;
-
-	sort_options(opts, &flags, &data);
-	as_buf_free(&data);
-	return flags & MS_RDONLY;
-}
+#define SERVER_MS 10000 /* for a FUSE server to mount, or to end; the default */
 
 /* ---- Setting up ---------------------------------------------------------------------------- */
 
@@ -165,8 +84,8 @@ static bool cover(struct as_mount *m, const char *folder)
 	return true;
 }
 
-/* Our tmpfs goes over the first of these folders that is there and has nothing in it; else over the
- * first that is there, of which the first ones are places that only the kernel writes to. */
+/* Our tmpfs is mounted over the first of these folders that exists and is empty; otherwise over
+ * the first that exists. Of those, the first ones are places that only the kernel writes to. */
 static int make_base(struct as_mount *m, struct as_err *err)
 {
 	static const char *const empty[] = { "/mnt", "/media", "/srv", "/opt" };
@@ -187,7 +106,7 @@ static int make_base(struct as_mount *m, struct as_err *err)
 	return as_fail_errno(err, errno, "cannot mount a tmpfs");
 }
 
-static int settle_namespace(struct as_mount *m, struct as_err *err)
+static int make_private(struct as_mount *m, struct as_err *err)
 {
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return as_fail_errno(err, errno, "cannot make the mount namespace private");
@@ -210,7 +129,7 @@ static int make_namespace(struct as_mount *m, struct as_err *err)
 	if (is_unprivileged(m)) {
 		int rc = as_server_userns(err);
 
-		return rc ? rc : settle_namespace(m, err);
+		return rc ? rc : make_private(m, err);
 	}
 	m->home_fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 	if (m->home_fd < 0)
@@ -218,7 +137,7 @@ static int make_namespace(struct as_mount *m, struct as_err *err)
 	if (unshare(CLONE_NEWNS))
 		return as_fail(err, errno == EPERM ? AS_ELACK : AS_EIO,
 			       "cannot have a mount namespace of our own: %s", strerror(errno));
-	return settle_namespace(m, err);
+	return make_private(m, err);
 }
 
 static int share_namespace(struct as_mount *m, const struct as_mount *beside, struct as_err *err)
@@ -232,7 +151,7 @@ static int share_namespace(struct as_mount *m, const struct as_mount *beside, st
 	return make_folders(m, err);
 }
 
-static void settle_memory(void)
+static void keep_one_arena(void)
 {
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_TOP_PAD, ARENA_STEP_BYTES);
@@ -240,13 +159,14 @@ static void settle_memory(void)
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 }
 
-/* What it stands on: a device to serve, or else a disk to copy into memory. */
+/* What it is mounted from: a device to serve, or else a disk to copy into memory. */
 struct ground {
 	struct as_bd *bd;
 	struct as_disk *memory;
 	struct as_reclog *log; /* may be NULL */
-	/* Requests do not wait for each other. In a record they would stand in another order than
-	 * they were issued in, where nobody waited for one before he issued the next. */
+	/* Requests do not wait for each other. Then a record would not have them in the order in
+	 * which they were issued, where the issuer did not wait for one before it issued the
+	 * next. */
 	bool direct;
 };
 
@@ -258,7 +178,7 @@ static int attach(struct as_mount *m, const struct ground *ground, struct as_err
 	if (!ground->bd)
 		return as_loop_new_memory(ground->memory, &m->loop, err);
 	rc = as_serve_new(m->disk_folder, &disk, 1, m->home_fd, &m->serve, err);
-	/* Attaching flushes once: nobody's doing. */
+	/* Attaching flushes once: that is not the file system's doing. */
 	if (!rc && ground->log)
 		as_reclog_pause(ground->log, true);
 	if (!rc && !m->type->server)
@@ -267,19 +187,6 @@ static int attach(struct as_mount *m, const struct ground *ground, struct as_err
 	if (!rc && ground->log)
 		as_reclog_pause(ground->log, false);
 	return rc;
-}
-
-/* Before anything is mounted or entered. */
-static void find_program(struct as_mount *m)
-{
-	static const struct as_server_places any = { "", "", "" };
-	char path[4096], **argv;
-
-	if (as_server_argv(m->type->server, &any, &argv, NULL))
-		return;
-	if (as_spawn_which(argv[0], path, sizeof(path)))
-		m->program = as_xstrdup(path);
-	as_fstype_free_words(argv);
 }
 
 static int new_mount(const struct as_fstype *type, const struct ground *ground,
@@ -291,9 +198,9 @@ static int new_mount(const struct as_fstype *type, const struct ground *ground,
 	m->type = type;
 	m->root_fd = m->home_fd = m->cwd_fd = -1;
 	m->server_ms = SERVER_MS;
-	settle_memory();
+	keep_one_arena();
 	if (!rc && type->server)
-		find_program(m);
+		as_mount_find_program(m);
 	if (!rc)
 		rc = beside ? share_namespace(m, beside, err) : make_namespace(m, err);
 	if (!rc)
@@ -306,25 +213,25 @@ static int new_mount(const struct as_fstype *type, const struct ground *ground,
 	return rc;
 }
 
-int as_mount_new(const struct as_fstype *type, struct as_medium *stand, struct as_mount **out,
+int as_mount_new(const struct as_fstype *type, struct as_medium *medium, struct as_mount **out,
 		 struct as_err *err)
 {
-	struct ground ground = { .bd = as_medium_bd(stand), .log = as_medium_log(stand) };
+	struct ground ground = { .bd = as_medium_bd(medium), .log = as_medium_log(medium) };
 	int rc = new_mount(type, &ground, NULL, out, err);
 
 	if (!rc)
-		(*out)->stand = stand;
+		(*out)->medium = medium;
 	return rc;
 }
 
-int as_mount_new_quick(const struct as_fstype *type, struct as_medium *stand, struct as_mount **out,
-		       struct as_err *err)
+int as_mount_new_quick(const struct as_fstype *type, struct as_medium *medium,
+		       struct as_mount **out, struct as_err *err)
 {
-	struct ground ground = { .memory = as_medium_disk(stand) };
+	struct ground ground = { .memory = as_medium_disk(medium) };
 	int rc = new_mount(type, &ground, NULL, out, err);
 
 	if (!rc)
-		(*out)->stand = stand;
+		(*out)->medium = medium;
 	return rc;
 }
 
@@ -348,7 +255,7 @@ void as_mount_free(struct as_mount *m)
 	if (m->mounted && as_mount_umount(m))
 		umount2(m->fs, MNT_DETACH | MNT_FORCE);
 	if (m->cut)
-		as_medium_drop(m->stand, m->cut);
+		as_medium_drop(m->medium, m->cut);
 	as_server_free(m->server);
 	as_buf_free(&m->output);
 	free(m->program);
@@ -386,122 +293,17 @@ int as_mount_leave(struct as_mount *m, struct as_err *err)
 
 /* ---- Mounting ------------------------------------------------------------------------------ */
 
-/* What a server that is gone has left to say. */
-static void bury(struct as_mount *m)
-{
-	const char *trouble;
-
-	if (!m->server)
-		return;
-	trouble = as_server_trouble(m->server);
-	m->hung |= as_server_hung(m->server);
-	snprintf(m->refusal, sizeof(m->refusal), "%s",
-		 as_server_refusal(m->server) ? as_server_refusal(m->server) : "");
-	as_buf_clear(&m->output);
-	as_server_output(m->server, &m->output);
-	if (trouble && !m->trouble[0])
-		snprintf(m->trouble, sizeof(m->trouble), "%s", trouble);
-	as_server_free(m->server);
-	m->server = NULL;
-}
-
-static void add_option(char ***argv, const char *opts)
-{
-	size_t n = 0;
-
-	if (!*opts)
-		return;
-	while ((*argv)[n])
-		n++;
-	*argv = as_xrealloc(*argv, (n + 3) * sizeof(**argv));
-	(*argv)[n] = as_xstrdup("-o");
-	(*argv)[n + 1] = as_xstrdup(opts);
-	(*argv)[n + 2] = NULL;
-}
-
-static int start_server(struct as_mount *m, const char *base, const char *opts)
-{
-	struct as_server_places places = { m->disk, m->fs, m->src };
-	char **argv;
-	int rc;
-
-	if (as_server_argv(m->type->server, &places, &argv, NULL))
-		return -EINVAL;
-	add_option(&argv, base);
-	add_option(&argv, opts);
-	rc = as_server_start(m->program, argv, m->fs, m->server_ms, &m->server);
-	/* Whatever it asked for: nodes are never doors. */
-	if (!rc && mount(NULL, m->fs, NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL))
-		rc = -errno;
-	if (rc) {
-		as_server_kill(m->server);
-		umount2(m->fs, MNT_DETACH | MNT_FORCE);
-		bury(m);
-		m->trouble[0] = '\0'; /* the errno is enough */
-	}
-	as_fstype_free_words(argv);
-	return rc;
-}
-
-const char *as_mount_trouble(struct as_mount *m)
-{
-	if (m->trouble[0])
-		return m->trouble;
-	return m->server ? as_server_trouble(m->server) : NULL;
-}
-
-void as_mount_await_trouble(struct as_mount *m)
-{
-	for (int i = 0; i < LOST_ATTEMPTS && m->server && !as_server_trouble(m->server); i++)
-		usleep(BUSY_WAIT_US);
-}
-
-bool as_mount_hung(const struct as_mount *m)
-{
-	return m->hung || (m->server && as_server_hung(m->server));
-}
-
-const char *as_mount_refusal(const struct as_mount *m)
-{
-	return m->refusal;
-}
-
-void as_mount_set_deadline(struct as_mount *m, unsigned ms)
-{
-	m->server_ms = ms;
-}
-
-void as_mount_abandon(struct as_mount *m)
-{
-	if (m->server)
-		as_server_kill(m->server);
-}
-
-const char *as_mount_output(struct as_mount *m)
-{
-	if (m->server) {
-		as_buf_clear(&m->output);
-		as_server_output(m->server, &m->output);
-	}
-	return as_buf_str(&m->output);
-}
-
-const char *as_mount_source(const struct as_mount *m)
-{
-	return m->type->server && strstr(m->type->server, "{src}") ? m->src : NULL;
-}
-
 static int call_mount(struct as_mount *m, unsigned long flags, const char *base, const char *opts)
 {
 	struct as_buf data = { 0 };
 	int rc;
 
 	flags |= MS_NOSUID | MS_NODEV;
-	/* Some types (ocfs2) take a remount without them for a wish to change them. */
-	sort_options(m->type->mount, &flags, &data);
-	sort_options(base, &flags, &data);
-	sort_options(opts, &flags, &data);
-	/* From inside, what is mounted is the root. */
+	/* Some types (ocfs2) take a remount that leaves them out for a request to change them. */
+	as_mount_sort_options(m->type->mount, &flags, &data);
+	as_mount_sort_options(base, &flags, &data);
+	as_mount_sort_options(opts, &flags, &data);
+	/* Inside of the chroot, what is mounted is the root. */
 	rc = mount(as_loop_path(m->loop), m->inside ? "/" : m->fs, m->type->type, flags,
 		   as_buf_str(&data))
 		     ? -errno
@@ -517,7 +319,7 @@ int as_mount_mount(struct as_mount *m, const char *base, const char *opts)
 	as_assert(!m->mounted);
 	if (as_mount_leave(m, NULL))
 		return -EIO;
-	rc = m->type->server ? start_server(m, base, opts) : call_mount(m, 0, base, opts);
+	rc = m->type->server ? as_mount_start_server(m, base, opts) : call_mount(m, 0, base, opts);
 	m->mounted = !rc;
 	return rc;
 }
@@ -554,7 +356,7 @@ int as_mount_umount(struct as_mount *m)
 	m->mounted = false;
 	if (m->server)
 		as_server_stop(m->server, m->server_ms);
-	bury(m);
+	as_mount_bury(m);
 	return 0;
 }
 
@@ -562,7 +364,7 @@ void as_mount_cut(struct as_mount *m)
 {
 	as_assert(m->mounted && !m->cut && m->serve);
 	as_serve_lock(m->serve);
-	m->cut = as_medium_mark(m->stand);
+	m->cut = as_medium_mark(m->medium);
 	as_serve_unlock(m->serve);
 }
 
@@ -571,13 +373,13 @@ int as_mount_cut_end(struct as_mount *m)
 	int rc;
 
 	as_assert(m->cut);
-	/* What was written since, by the unmount above all, is taken back. */
+	/* What was written since then, mostly by the unmount, is taken back. */
 	rc = as_mount_umount(m);
 	as_serve_lock(m->serve);
 	if (rc)
-		as_medium_drop(m->stand, m->cut);
+		as_medium_drop(m->medium, m->cut);
 	else
-		as_medium_back(m->stand, m->cut);
+		as_medium_back(m->medium, m->cut);
 	m->cut = NULL;
 	as_serve_unlock(m->serve);
 	if (!rc && as_mount_forget(m, NULL))
@@ -590,204 +392,12 @@ const struct as_fstype *as_mount_type(const struct as_mount *m)
 	return m->type;
 }
 
-const char *as_mount_device(const struct as_mount *m)
-{
-	const char *path = m->loop ? as_loop_path(m->loop) : "", *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 bool as_mount_mounted(const struct as_mount *m)
 {
 	return m->mounted;
 }
 
-/* ---- The disk ------------------------------------------------------------------------------ */
-
-static void lock(struct as_mount *m)
-{
-	struct as_disk *now;
-
-	if (m->serve) {
-		as_serve_lock(m->serve);
-	} else if (m->stand && !m->mounted && !as_loop_save(m->loop, &now, NULL)) {
-		as_disk_restore(as_medium_disk(m->stand), now);
-		as_disk_free(now);
-	}
-}
-
-static void unlock(struct as_mount *m)
-{
-	if (m->serve)
-		as_serve_unlock(m->serve);
-}
-
-int as_mount_renew(struct as_mount *m, const struct as_medium *from, struct as_err *err)
-{
-	as_disk_restore(as_medium_disk(m->stand), as_medium_disk(from));
-	return as_mount_load(m, as_medium_disk(m->stand), err);
-}
-
-struct as_medium *as_mount_stand(struct as_mount *m)
-{
-	lock(m);
-	return m->stand;
-}
-
-void as_mount_hold(struct as_mount *m)
-{
-	as_serve_lock(m->serve);
-}
-
-void as_mount_release(struct as_mount *m)
-{
-	unlock(m);
-}
-
-static void before_request(void *ctx, size_t disk, enum as_call call, uint64_t off, uint64_t len)
-{
-	const struct as_mount *m = ctx;
-
-	(void)disk;
-	(void)call;
-	(void)off;
-	(void)len;
-	m->delay(m->delay_ctx);
-}
-
-void as_mount_set_delay(struct as_mount *m, void (*before)(void *ctx), void *ctx)
-{
-	struct as_serve_hook hook = { before_request, m };
-
-	as_serve_set_hook(m->serve, NULL);
-	if (!before)
-		return;
-	m->delay = before;
-	m->delay_ctx = ctx;
-	as_serve_set_hook(m->serve, &hook);
-}
-
-void as_mount_set_op(struct as_mount *m, uint32_t op)
-{
-	struct as_reclog *log = as_medium_log(m->stand);
-
-	if (!log)
-		return;
-	as_serve_lock(m->serve);
-	as_reclog_set_op(log, op);
-	as_serve_unlock(m->serve);
-}
-
-void as_mount_flush(struct as_mount *m)
-{
-	as_serve_lock(m->serve);
-	(void)as_bd_flush(as_medium_bd(m->stand));
-	as_serve_unlock(m->serve);
-}
-
-int as_mount_forget(struct as_mount *m, struct as_err *err)
-{
-	return m->loop ? as_loop_forget(m->loop, err) : 0;
-}
-
-int as_mount_load(struct as_mount *m, struct as_disk *disk, struct as_err *err)
-{
-	as_assert(!m->mounted && !m->serve);
-	return as_loop_load(m->loop, disk, err);
-}
-
-int as_mount_save(struct as_mount *m, struct as_disk **disk, struct as_err *err)
-{
-	as_assert(!m->mounted && !m->serve);
-	return as_loop_save(m->loop, disk, err);
-}
-
 const char *as_mount_path(const struct as_mount *m)
 {
 	return m->fs;
-}
-
-static int copy_disk(struct as_mount *m, struct as_err *err)
-{
-	int fd = open(m->copy, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	int rc = 0;
-
-	if (fd < 0 || ftruncate(fd, (off_t)as_medium_bd(m->stand)->size_bytes))
-		rc = as_fail_errno(err, errno, "%s", m->copy);
-	if (!rc) {
-		lock(m);
-		rc = as_medium_export(m->stand, fd, err);
-		unlock(m);
-	}
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
-static int take_copy(struct as_mount *m, struct as_err *err)
-{
-	int fd = open(m->copy, O_RDONLY | O_CLOEXEC);
-	int rc;
-
-	if (fd < 0)
-		return as_fail_errno(err, errno, "%s", m->copy);
-	lock(m);
-	rc = as_medium_import(m->stand, fd, err);
-	unlock(m);
-	close(fd);
-	if (!rc && !m->serve)
-		rc = as_mount_load(m, as_medium_disk(m->stand), err);
-	return rc ? rc : as_mount_forget(m, err);
-}
-
-/* What the program could not say itself. */
-static void say_cut(const struct as_ended *ended, unsigned deadline_ms, struct as_buf *output)
-{
-	if (ended->how == AS_END_DEADLINE)
-		as_buf_addf(output, "\nthe checker did not end within %u ms and was killed\n",
-			    deadline_ms);
-	else if (ended->how == AS_END_SIGNAL)
-		as_buf_addf(output, "\nthe checker died of %s\n", as_signal_name(ended->status));
-}
-
-int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsigned deadline_ms,
-		   enum as_check_answer *answer, struct as_buf *output, struct as_err *err)
-{
-	const struct as_checker *checker = &m->type->check[mode];
-	struct as_buf own = { 0 };
-	struct as_spawn spawn = { .deadline_ms = deadline_ms,
-				  .output = output ? output : &own,
-				  .input = checker->input };
-	struct as_ended ended;
-	struct as_loop *loop = NULL;
-	char **argv = NULL;
-	int rc;
-
-	as_assert(!m->mounted);
-	*answer = AS_CHECK_CLEAN;
-	if (!checker->command)
-		return 0;
-	rc = copy_disk(m, err);
-	if (!rc && checker->direct)
-		rc = as_loop_new(m->copy, 0, &loop, err);
-	if (rc)
-		goto out;
-	argv = as_fstype_argv(checker->command, loop ? as_loop_path(loop) : m->copy,
-			      as_medium_bd(m->stand)->size_bytes);
-	spawn.argv = argv;
-	rc = as_spawn_run(&spawn, &ended, err);
-	as_loop_free(loop);
-	if (!rc)
-		say_cut(&ended, deadline_ms, spawn.output);
-	if (!rc)
-		*answer = ended.how == AS_END_EXIT
-				  ? as_fstype_judge(checker, ended.status, as_buf_str(spawn.output))
-				  : AS_CHECK_FAILED;
-	if (!rc && keep)
-		rc = take_copy(m, err);
-out:
-	as_fstype_free_words(argv);
-	as_buf_free(&own);
-	unlink(m->copy);
-	return rc;
 }

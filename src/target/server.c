@@ -4,8 +4,10 @@
  */
 #include "target/server.h"
 
+#include "base/array.h"
 #include "os/spawn.h"
 #include "os/stuck.h"
+#include "os/userns.h"
 #include "target/server_keep.h"
 
 #include <errno.h>
@@ -20,7 +22,7 @@
 #include <unistd.h>
 
 #define LOOK_US 300
-#define KILL_MS 2000 /* to be gone once it was killed; beyond it, it is left to the kernel */
+#define KILL_MS 2000 /* for a killed process to be gone; then it is left to the kernel */
 
 struct as_server {
 	pid_t keeper; /* ends when the server has ended, and ends it: server_keep.c */
@@ -50,7 +52,7 @@ static int add_place(struct as_buf *word, const char **s, const struct as_server
 	return as_fail(err, AS_EUSE, "'%.16s': expected {disk}, {src} or {mnt}", *s);
 }
 
-/* One word from *s on, which stands behind it then. */
+/* Adds one word, from *s on; then *s is after it. */
 static int take_word(const char **s, const struct as_server_places *p, struct as_buf *word,
 		     struct as_err *err)
 {
@@ -77,8 +79,8 @@ int as_server_argv(const char *command, const struct as_server_places *places, c
 		   struct as_err *err)
 {
 	const char *s = command + strspn(command, " ");
-	char **words = as_xcalloc(1, sizeof(*words));
-	size_t n = 0;
+	char **words = NULL;
+	size_t n = 0, cap = 0;
 	int rc = 0;
 
 	while (*s && !rc) {
@@ -86,7 +88,7 @@ int as_server_argv(const char *command, const struct as_server_places *places, c
 
 		as_buf_adds(&word, "");
 		rc = take_word(&s, places, &word, err);
-		words = as_xrealloc(words, (n + 2) * sizeof(*words));
+		AS_ARRAY_ROOM_FOR(words, n, 2, cap);
 		words[n++] = word.data;
 		words[n] = NULL;
 		s += strspn(s, " ");
@@ -240,37 +242,11 @@ void as_server_free(struct as_server *s)
 
 /* ---- Without root --------------------------------------------------------------------------- */
 
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	size_t len = strlen(text);
-	bool ok;
-
-	if (fd < 0)
-		return false;
-	ok = write(fd, text, len) == (ssize_t)len;
-	close(fd);
-	return ok;
-}
-
 int as_server_userns(struct as_err *err)
 {
-	char uid[64], gid[64];
-
-	snprintf(uid, sizeof(uid), "0 %u 1", geteuid());
-	snprintf(gid, sizeof(gid), "0 %u 1", getegid());
 	if (access("/dev/fuse", R_OK | W_OK))
 		return as_fail(err, AS_ELACK,
 			       "FUSE servers need /dev/fuse, and we may not open it: %s",
 			       strerror(errno));
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-		return as_fail(
-			err, AS_ELACK,
-			"FUSE servers are tested by root, or where user namespaces are allowed "
-			"(sysctl kernel.unprivileged_userns_clone=1): %s",
-			strerror(errno));
-	if (!write_text("/proc/self/setgroups", "deny") || !write_text("/proc/self/uid_map", uid) ||
-	    !write_text("/proc/self/gid_map", gid))
-		return as_fail_errno(err, errno, "cannot set up a user namespace");
-	return 0;
+	return as_userns_enter("FUSE servers are tested", err);
 }

@@ -25,12 +25,11 @@ struct as_server_places {
 AS_MUST_CHECK int as_server_argv(const char *command, const struct as_server_places *places,
 				 char ***argv, struct as_err *err);
 
-/*
- * Starts `program` (NULL: argv[0] is looked up) and waits until something is mounted on `mnt`.
- * -ETIMEDOUT, -ENOEXEC where it cannot be started (as_server_refusal() says why), -ECONNABORTED
- * where it ended before: then *server holds its output all the same. Whoever calls this may wait
- * for ever for a server that mounts and does not answer: a parent with a deadline kills his group.
- */
+/* Starts `program` (NULL: argv[0] is looked up) and waits until something is mounted on `mnt`.
+ * Returns -ETIMEDOUT, -ENOEXEC where it cannot be started (as_server_refusal() says why), or
+ * -ECONNABORTED where it ended before it mounted: then *server holds its output all the same. The
+ * caller may wait for ever for a server that mounts and does not answer: its parent needs a
+ * deadline, and kills the process group. */
 AS_MUST_CHECK int as_server_start(const char *program, char *const *argv, const char *mnt,
 				  unsigned deadline_ms, struct as_server **server);
 const char *as_server_refusal(const struct as_server *server); /* NULL: it was started */
@@ -38,9 +37,9 @@ const char *as_server_refusal(const struct as_server *server); /* NULL: it was s
  * as_server_trouble() says how. */
 bool as_server_stop(struct as_server *server, unsigned deadline_ms);
 bool as_server_hung(const struct as_server *server); /* it had to be ended by us */
-/* Ends it and all that it started, at once: who waits for it is answered ECONNABORTED. */
+/* Ends it and all that it started, at once. Calls that wait for it are answered ECONNABORTED. */
 void as_server_kill(struct as_server *server);
-/* How it came to an end that nobody asked for ("died of SIGSEGV"); NULL: it is well. */
+/* How it ended without being asked to ("died of SIGSEGV"); NULL: it did not. */
 const char *as_server_trouble(struct as_server *server);
 /* The end of what it printed. */
 void as_server_output(const struct as_server *server, struct as_buf *out);

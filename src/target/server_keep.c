@@ -4,7 +4,7 @@
  *
  * Method. The keeper is the first process of a PID namespace: when it ends, by whatever, the kernel
  * kills all that are in it, the server's daemons and theirs included, and so closes every
- * descriptor of /dev/fuse that they hold, which ends the waiting of those who wait for an answer.
+ * descriptor of /dev/fuse that they hold. Then calls that wait for an answer return.
  * The server itself is the second process, because the first one is spared most signals. The keeper
  * waits for it, reaps orphans, and reads what is printed into a ring, so that a talkative server
  * neither blocks nor fills the memory.
@@ -73,7 +73,7 @@ _Noreturn static void become(const struct keeping *k)
 	_exit(127);
 }
 
-/* Nothing of the starter's stays open but these. */
+/* Nothing else that the starter had open stays open. */
 static bool take_descriptors(struct keeping *k)
 {
 	int high[FD_NONE];
@@ -142,8 +142,8 @@ _Noreturn static void keep(struct keeping *k)
 	fds[2].fd = pidfd_open(server, 0);
 	while (!r->ended) {
 		if (poll(fds, 3, LOOK_MS) > 0 && fds[1].revents & POLLIN) {
-			/* One that waits for itself would outlive even its namespace. What was
-			 * there before is not ours. */
+			/* A server that waits for its own file system would outlive even its
+			 * namespace. What was mounted there before is not ours. */
 			if (as_server_mount_number(k->mnt) != k->before)
 				umount2(k->mnt, MNT_FORCE | MNT_DETACH);
 			_exit(0);
@@ -181,7 +181,8 @@ pid_t as_server_keep(const char *program, char *const *argv, const char *mnt,
 		k.fds[FD_PIPE] = pipe_fds[0];
 		k.fds[FD_WATCHER] = watcher;
 		pid = bare_fork(CLONE_NEWPID);
-		/* Who may not have one may not mount either: there will be nothing to wait for. */
+		/* A process that may not have a namespace may not mount either: there will be
+		 * nothing to wait for. */
 		if (pid < 0 && errno == EPERM)
 			pid = bare_fork(0);
 		if (!pid)

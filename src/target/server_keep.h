@@ -21,8 +21,8 @@ struct as_server_report {
 /* Starts a keeper, which starts the program, which mounts on `mnt`. Its pid, or negative errno. */
 pid_t as_server_keep(const char *program, char *const *argv, const char *mnt,
 		     struct as_server_report *report);
-/* Of the mount at a path, 0: not known. It changes when something is mounted there, and no request
- * goes to a server that may not answer. */
+/* The number of the mount at a path, 0: not known. It changes when something is mounted there. No
+ * request goes to a server, which may not answer. */
 uint64_t as_server_mount_number(const char *path);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* target: the table of ways to name a target, and what all of them share. */
+/* target: the table of ways to name a target, and what they have in common. */
 #include "target/target.h"
 
 #include "target/kinds.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,19 @@ static int unknown(const char *spec, struct as_err *err)
 	return rc;
 }
 
-/* Opens what has a row in one table or the other. */
+static int open_fstype(struct as_target *t, const struct as_fstype *type, const char *rest,
+		       struct as_err *err)
+{
+	if (type->impossible)
+		return as_fail(err, AS_ELACK, "target %s: %s", type->name, type->impossible);
+	t->fstype = type;
+	t->name = as_xstrdup(type->name);
+	t->opts = as_xstrdup(rest);
+	t->block_bytes = type->block_bytes;
+	return 0;
+}
+
+/* Opens a target that has a row in one of the two tables. */
 static int open_row(struct as_target *t, const char *name, const char *rest, struct as_err *err)
 {
 	const struct as_fstype *type = as_fstype_find(name);
@@ -55,7 +68,7 @@ static int open_row(struct as_target *t, const char *name, const char *rest, str
 			t->kind = &kinds[i];
 			return kinds[i].open(t, rest, err);
 		}
-	return type ? as_target_open_fstype(t, type, rest, err) : unknown(t->spec, err);
+	return type ? open_fstype(t, type, rest, err) : unknown(t->spec, err);
 }
 
 int as_target_open(const char *spec, struct as_target **out, struct as_err *err)
@@ -162,35 +175,46 @@ int as_target_disk_bytes(const struct as_target *t, uint64_t asked, uint64_t *si
 	return 0;
 }
 
-int as_target_open_fstype(struct as_target *t, const struct as_fstype *type, const char *rest,
-			  struct as_err *err)
-{
-	if (type->impossible)
-		return as_fail(err, AS_ELACK, "target %s: %s", type->name, type->impossible);
-	t->fstype = type;
-	t->name = as_xstrdup(type->name);
-	t->opts = as_xstrdup(rest);
-	t->block_bytes = type->block_bytes;
-	return 0;
-}
-
 /* ---- The operations table -------------------------------------------------------------------- */
 
-#define CAP(flag, name)
 #define REQUIRED(fn)
 #define NEEDS(flag, fn)
-
-static const char *const cap_names[] = {
-#undef CAP
 #define CAP(flag, name) name,
+static const char *const cap_names[] = {
 #include "target/seam.def"
-#undef CAP
-#define CAP(flag, name)
 };
+#undef REQUIRED
+#undef NEEDS
+#undef CAP
+
+/* The functions that a table must have. */
+#define FN(fn, cap, claim) { offsetof(struct as_target_ops, fn), cap, #fn, claim },
+#define REQUIRED(fn) FN(fn, 0, NULL)
+#define NEEDS(flag, fn) FN(fn, AS_CAP_##flag, "AS_CAP_" #flag)
+#define CAP(flag, name)
+static const struct {
+	size_t offset;
+	uint32_t cap; /* the capability that needs it; 0: it is always needed */
+	const char *name, *claim;
+} functions[] = {
+#include "target/seam.def"
+};
+#undef FN
+#undef REQUIRED
+#undef NEEDS
+#undef CAP
 
 const char *as_target_cap_name(unsigned i)
 {
 	return i < sizeof(cap_names) / sizeof(cap_names[0]) ? cap_names[i] : NULL;
+}
+
+static bool has_function(const struct as_target_ops *ops, size_t offset)
+{
+	void (*function)(void);
+
+	memcpy(&function, (const char *)ops + offset, sizeof(function));
+	return function;
 }
 
 int as_target_vet(const struct as_target_ops *ops, const char *who, struct as_err *err)
@@ -202,20 +226,17 @@ int as_target_vet(const struct as_target_ops *ops, const char *who, struct as_er
 			ops->api, AS_TARGET_API);
 	if (!ops->name || !*ops->name)
 		return as_fail(err, AS_EUSE, "%s: its table has no name", who);
-#undef REQUIRED
-#define REQUIRED(fn)  \
-	if (!ops->fn) \
-		return as_fail(err, AS_EUSE, "%s: lacks the required function '" #fn "'", who);
-#undef NEEDS
-#define NEEDS(flag, fn)                                                                        \
-	if ((ops->caps & AS_CAP_##flag) && !ops->fn)                                           \
-		return as_fail(err, AS_EUSE,                                                   \
-			       "%s: claims AS_CAP_" #flag " but lacks the function '" #fn "'", \
-			       who);
-#include "target/seam.def"
-#undef REQUIRED
-#undef NEEDS
-#undef CAP
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		uint32_t cap = functions[i].cap;
+
+		if ((cap && !(ops->caps & cap)) || has_function(ops, functions[i].offset))
+			continue;
+		if (!cap)
+			return as_fail(err, AS_EUSE, "%s: lacks the required function '%s'", who,
+				       functions[i].name);
+		return as_fail(err, AS_EUSE, "%s: claims %s but lacks the function '%s'", who,
+			       functions[i].claim, functions[i].name);
+	}
 	if (ops->caps >> (sizeof(cap_names) / sizeof(cap_names[0])))
 		return as_fail(err, AS_EUSE,
 			       "%s: claims capabilities this assay does not know (0x%x)", who,
@@ -265,7 +286,7 @@ int as_target_parse_meta(const char *value, struct as_buf *spec, uint64_t *size_
 		if (!strncmp(word, "size=", 5))
 			rc = as_target_parse_size(word + 5, size_bytes, err);
 		else if (!strncmp(word, "opts=", 5))
-			/* The first option behind a bare name, or one more behind others. */
+			/* The first option after a bare name, or one more after others. */
 			as_buf_addf(spec, "%c%s", strchr(as_buf_str(spec), ':') ? ',' : ':',
 				    word + 5);
 		else

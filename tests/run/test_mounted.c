@@ -189,7 +189,7 @@ static int corrupt_and_check(void *ctx)
 	child_check(answer == AS_CHECK_CLEAN);
 	/* The bitmaps and tables of the first group, behind the superblock and its descriptors. */
 	memset(junk, 0x77, sizeof(junk));
-	as_mount_stand(m);
+	as_mount_medium(m);
 	for (uint64_t block = 3; block < 300; block++)
 		child_check(!as_bd_write(as_medium_bd(stand), block * 1024, junk, sizeof(junk)));
 	as_mount_release(m);

@@ -202,12 +202,12 @@ static int fsync_in_order(void *ctx)
 	child_check(as_reclog_len(log) == 0);
 	child_ok(as_mount_mount(m, order->opts, ""));
 	child_ok(as_mount_enter(m, &child_err));
-	as_mount_stand(m);
+	as_mount_medium(m);
 	as_reclog_clear(log);
 	as_reclog_set_op(log, 7);
 	as_mount_release(m);
 	write_file("/f", 5000);
-	as_mount_stand(m);
+	as_mount_medium(m);
 	for (const enum mark *mark = order->marks; *mark != MARK_OTHER; mark++) {
 		at = find(log, at, *mark);
 		if (at >= as_reclog_len(log))
@@ -279,7 +279,7 @@ static int restore_beneath(void *ctx)
 		child_ok(as_mount_mount(m, "", ""));
 		child_ok(as_mount_enter(m, &child_err));
 		child_check(stat("/f", &st) && errno == ENOENT);
-		as_mount_stand(m);
+		as_mount_medium(m);
 		mark = as_medium_mark(stand);
 		as_mount_release(m);
 		write_file("/f", 3000);
@@ -290,7 +290,7 @@ static int restore_beneath(void *ctx)
 		child_ok(as_mount_enter(m, &child_err));
 		child_check(!stat("/f", &st) && st.st_size == 3000);
 		child_ok(as_mount_umount(m));
-		as_mount_stand(m);
+		as_mount_medium(m);
 		as_medium_back(stand, mark);
 		as_mount_release(m);
 		child_ok(as_mount_forget(m, &child_err));

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* child_found: what a child finds: its words in the shared memory, and the disk handed over. */
+#include "run/child_priv.h"
+
+#include "run/kwatch.h"
+#include "work/print.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void hand_over_disk(struct child *c)
+{
+	struct as_medium *disk;
+
+	if (!c->instance)
+		return;
+	disk = as_instance_hold_disk(c->instance);
+	if (disk && !as_medium_export(disk, c->args->disk_fd, NULL))
+		c->sh->has_disk = true;
+	as_instance_release_disk(c->instance);
+}
+
+void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, const char *about,
+		    const char *why)
+{
+	struct as_child_shared *sh = c->sh;
+	struct as_buf signature = { 0 };
+	const char *colon;
+
+	if (sh->found)
+		return;
+	sh->kind = kind;
+	sh->found_op = op;
+	if (op >= 0) {
+		as_buf_clear(&c->text);
+		as_print_op(&c->args->seq->ops[op], &c->text);
+		snprintf(sh->summary, sizeof(sh->summary), "op %lld: %.120s: %s", (long long)op + 1,
+			 as_buf_str(&c->text), why);
+	} else {
+		snprintf(sh->summary, sizeof(sh->summary), "%s: %s", about, why);
+	}
+	/* A tree's difference begins with a path, which belongs to the workload. */
+	colon = kind == AS_FIND_TREE ? strstr(why, ": ") : NULL;
+	as_buf_addf(&signature, "%s: %s: ", as_finding_kind_name(kind), about);
+	as_signature_add(&signature, colon ? colon + 2 : why);
+	snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&signature));
+	as_buf_free(&signature);
+	hand_over_disk(c);
+	sh->found = true;
+}
+
+void as_child_found_errno(struct child *c, enum as_finding_kind kind, int rc)
+{
+	char why[96];
+
+	snprintf(why, sizeof(why), "answered %s though nothing was wrong", as_errno_name(-rc));
+	as_child_found(c, kind, -1, as_phase_name(c->sh->phase), why);
+}
+
+static bool kernel_spoke(struct child *c, int64_t op, const char *about)
+{
+	bool excused = c->args->plan && as_child_fault_hit(c);
+	struct as_kwatch_news news;
+
+	if (!as_kwatch_look(c->watch, excused, &news) || c->sh->found)
+		return false;
+	as_host_log_add(&c->sh->log, news.text);
+	as_child_found(c, AS_FIND_KERNEL, op, about, news.title);
+	snprintf(c->sh->signature, sizeof(c->sh->signature), "%s", news.signature);
+	return true;
+}
+
+bool as_child_troubled(struct child *c, int64_t op)
+{
+	const char *about = op >= 0 ? as_op_table[c->args->seq->ops[op].code].name
+				    : as_phase_name(c->sh->phase);
+	enum as_finding_kind kind;
+	const char *why = as_instance_trouble(c->instance, &kind), *output;
+
+	if (!why) {
+		kind = AS_FIND_MISUSE;
+		why = as_instance_misuse(c->instance);
+	}
+	if (!why)
+		return c->watch && kernel_spoke(c, op, about);
+	output = as_instance_output(c->instance);
+	if (output && !c->sh->found)
+		as_host_log_add(&c->sh->log, output);
+	as_child_found(c, kind, op, about, why);
+	return true;
+}

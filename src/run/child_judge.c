@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * child_judge: one operation, and whether its answer and the tree are as the model says.
+ *
+ * Method with faults. Once a fault has hit, an operation may answer EIO, ENOMEM or EROFS where the
+ * model does not expect it; by the rules of the seam it then changed nothing, and the model stays
+ * where it is. What cannot be followed that way (a composite operation that stopped half-way) makes
+ * the rest blind: carried out, but not judged. Faults end with the unmount; the checker meets none.
+ */
+#include "run/child_priv.h"
+
+#include "model/compare.h"
+#include "run/answers.h"
+#include "vfs/tree_watch.h"
+
+#include <errno.h>
+
+#define LOOK_EVERY 16
+
+/* ---- Faults ---------------------------------------------------------------------------------- */
+
+bool as_child_fault_hit(struct child *c)
+{
+	if (as_instance_fault_hit(c->instance))
+		c->sh->fired = true;
+	return c->sh->fired;
+}
+
+bool as_child_excused(struct child *c, int err)
+{
+	if (!as_child_fault_hit(c))
+		return false;
+	if (!as_instance_can(c->instance, AS_INSTANCE_STRICT))
+		return true;
+	if (err == EIO || err == ENOMEM || err == EROFS)
+		return true;
+	/* A checksum that catches a flipped bit says so. */
+	return (err == EUCLEAN || err == EBADMSG) && as_plan_is_silent(c->args->plan);
+}
+
+bool as_child_writes_were_hit(const struct child *c)
+{
+	return c->sh->fired && c->args->plan && as_plan_hits_writes(c->args->plan);
+}
+
+/* ---- The tree -------------------------------------------------------------------------------- */
+
+/* A fault that hits while the tree is read says nothing about the tree, so it is read once more.
+ * When a fault stays, the tree cannot be read, and nothing can be said. */
+static bool compare_tree(struct child *c, struct as_buf *why)
+{
+	bool differs = true;
+
+	for (int i = 0; i < 2 && differs; i++) {
+		struct as_tree_watch watch = { .vfs = as_instance_vfs(c->instance) };
+
+		as_buf_clear(why);
+		differs = as_model_compare(c->model, &as_tree_watch_ops, &watch, why);
+		if (!differs || !watch.failed || !as_child_excused(c, watch.failed))
+			return differs;
+	}
+	return false;
+}
+
+bool as_child_tree_agrees(struct child *c, int64_t op)
+{
+	struct as_buf why = { 0 };
+	bool differs;
+
+	if (c->blind)
+		return true;
+	differs = compare_tree(c, &why);
+	if (differs)
+		as_child_found(c, AS_FIND_TREE, op,
+			       op >= 0 ? as_op_table[c->args->seq->ops[op].code].name
+				       : as_phase_name(c->sh->phase),
+			       as_buf_str(&why));
+	as_buf_free(&why);
+	return !differs;
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+static bool is_composite(enum as_opcode code)
+{
+	return code == AS_OP_REMOVE || code == AS_OP_PRUNE || code == AS_OP_DEEPEN ||
+	       code == AS_OP_ENLARGE;
+}
+
+/* The model does not know this outcome, but a fault explains it. False: the file system is gone
+ * and the workload ends here. */
+static bool follow_fault(struct child *c, const struct as_op *op, const struct as_outcome *got)
+{
+	struct as_outcome closed = { 0 };
+
+	switch (op->code) {
+	case AS_OP_CLOSE:
+		/* The slot is free whatever close answers. */
+		if (!as_model_judge(c->model, op, &closed, &c->verdict))
+			c->blind = true;
+		return true;
+	case AS_OP_MOUNT:
+	case AS_OP_UMOUNT:
+	case AS_OP_CRASH:
+		c->blind = true;
+		return false;
+	case AS_OP_MMAP_WRITE:
+		/* What failed may be the msync that follows the write. */
+		c->blind = true;
+		return true;
+	default:
+		if (is_composite(op->code) && got->done)
+			c->blind = true;
+		return true;
+	}
+}
+
+/* False: the workload ends here. */
+static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
+{
+	const struct as_op *op = &c->args->seq->ops[i];
+
+	/* It may have turned itself off, or kept half of an operation. */
+	if (c->args->plan && !as_instance_can(c->instance, AS_INSTANCE_STRICT) &&
+	    as_child_fault_hit(c))
+		c->blind = true;
+	if (c->blind)
+		return true;
+	if (as_model_judge(c->model, op, got, &c->verdict)) {
+		c->sh->skipped += got->ret < 0 &&
+				  (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT);
+		return true;
+	}
+	if (got->ret < 0 && as_child_excused(c, got->err))
+		return follow_fault(c, op, got);
+	/* A message of the kernel is the cause, and the answer what came of it. */
+	if (!c->quick || !as_child_troubled(c, i))
+		as_child_found(c, c->verdict.kind, i, as_op_table[op->code].name,
+			       as_buf_str(&c->verdict.why));
+	return false;
+}
+
+/* On a disk that nobody watches the kernel's log is not read after every operation: whatever is
+ * found is looked for again on a disk that is watched. */
+static bool is_time_to_look(const struct child *c, int64_t i)
+{
+	return !c->quick || i % LOOK_EVERY == LOOK_EVERY - 1;
+}
+
+bool as_child_run_op(struct child *c, int64_t i)
+{
+	const struct as_run_options *options = c->args->options;
+	struct as_child_shared *sh = c->sh;
+	struct as_outcome got;
+	bool going;
+
+	sh->op = i;
+	as_child_enter(c, PHASE_OP);
+	as_instance_do(c->instance, (uint32_t)i, &c->args->seq->ops[i], &got);
+	sh->recent[i % RECENT] = (struct as_recent){ i, got.ret, got.err };
+	sh->ops++;
+	if (is_time_to_look(c, i) && as_child_troubled(c, i))
+		return false;
+	going = judge(c, i, &got);
+	if (options->trace)
+		as_answers_add(options->trace, &got, c->blind ? NULL : &c->verdict,
+			       c->args->fresh_model);
+	if (!going || !options->check_every_op)
+		return going;
+	as_child_enter(c, PHASE_COMPARE);
+	return as_child_tree_agrees(c, i);
+}

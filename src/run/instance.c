@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* instance: see instance.h. The choice of the row, and what all rows share. */
+#include "run/instance.h"
+
+#include "base/choice.h"
+#include "disk/cow.h"
+#include "run/instance_priv.h"
+#include "run/run.h"
+#include "target/fstype.h"
+
+#include <stdlib.h>
+
+static const struct as_instance_ops *row_of(const struct as_target *target)
+{
+	const struct as_fstype *type = as_target_fstype(target);
+
+	if (as_target_library(target))
+		return &as_instance_library;
+	if (type)
+		return type->server ? &as_instance_server : &as_instance_kernel;
+	return &as_instance_folder;
+}
+
+uint32_t as_instance_caps(const struct as_target *target)
+{
+	const struct as_instance_ops *ops = row_of(target);
+
+	return ops->caps & ~(ops->lacks ? ops->lacks(target) : 0);
+}
+
+int as_instance_make_disk(const struct as_target *target, struct as_medium *disk,
+			  struct as_err *err)
+{
+	const struct as_instance_ops *ops = row_of(target);
+
+	return ops->make_disk ? ops->make_disk(target, disk, err) : 0;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+/* Chance, clock and memory as in the beginning. */
+static void new_host(struct as_instance *i)
+{
+	as_host_free(i->host);
+	as_chooser_free(i->chooser);
+	i->chooser = as_chooser_seeded(i->args.seed);
+	i->host = as_host_new(as_chooser_choice(i->chooser), i->args.log);
+	as_host_fail_nth(i->host, i->args.plan ? as_plan_alloc(i->args.plan) : 0);
+}
+
+int as_instance_open(const struct as_instance_args *args, struct as_instance **out,
+		     struct as_err *err)
+{
+	const struct as_instance_ops *ops = row_of(args->target);
+	struct as_instance *i = as_xcalloc(1, ops->size_bytes);
+	int rc;
+
+	i->ops = ops;
+	i->args = *args;
+	i->caps = as_instance_caps(args->target);
+	as_assert(!args->disk == !(i->caps & AS_INSTANCE_DISK));
+	as_assert(!args->quick || (i->caps & AS_INSTANCE_QUICK && !args->plan));
+	if (args->disk && as_medium_is_watched(args->disk))
+		i->caps &= ~(uint32_t)AS_INSTANCE_MARK;
+	new_host(i);
+	if (args->plan)
+		as_medium_plan(args->disk, args->plan);
+	rc = ops->open(i, args, err);
+	if (rc) {
+		as_instance_close(i);
+		i = NULL;
+	}
+	*out = i;
+	return rc;
+}
+
+void as_instance_close(struct as_instance *i)
+{
+	if (!i)
+		return;
+	i->ops->close(i);
+	as_host_free(i->host);
+	as_chooser_free(i->chooser);
+	free(i);
+}
+
+bool as_instance_can(const struct as_instance *i, enum as_instance_cap cap)
+{
+	return i->caps & cap;
+}
+
+static const struct as_run_options standard = {
+#define BOUND(field, value, what) .field = (value),
+#include "vfs/bounds.def"
+};
+
+int as_instance_make(struct as_instance *i)
+{
+	return i->ops->make(i);
+}
+
+int as_instance_mount(struct as_instance *i)
+{
+	return i->ops->mount(i);
+}
+
+int as_instance_unmount(struct as_instance *i)
+{
+	return i->ops->unmount(i);
+}
+
+int as_instance_useless(struct as_instance *i, int rc, struct as_err *err)
+{
+	if (i->ops->useless)
+		return i->ops->useless(i, rc, err);
+	return as_fail(err, AS_EUSE, "a fresh disk cannot be mounted: %s", as_errno_name(-rc));
+}
+
+void as_instance_bind(struct as_instance *i, const char *path)
+{
+	const struct as_instance_args *a = &i->args;
+
+	i->bounds.bytes = a->max_bytes ? a->max_bytes : standard.max_bytes;
+	i->bounds.entries = a->max_entries ? a->max_entries : standard.max_entries;
+	as_bounds_spare(&i->bounds, path);
+	as_vfs_bind(i->vfs, &i->bounds);
+}
+
+/* ---- Operations ------------------------------------------------------------------------------ */
+
+void as_instance_set_op(struct as_instance *i, uint32_t op)
+{
+	if (i->ops->set_op)
+		i->ops->set_op(i, op);
+}
+
+void as_instance_do(struct as_instance *i, uint32_t number, const struct as_op *op,
+		    struct as_outcome *got)
+{
+	as_instance_set_op(i, number);
+	as_vfs_exec(i->vfs, op, got);
+	if (i->ops->answered)
+		i->ops->answered(i, got);
+}
+
+void as_instance_flush(struct as_instance *i)
+{
+	if (i->ops->flush)
+		i->ops->flush(i);
+}
+
+struct as_vfs *as_instance_vfs(struct as_instance *i)
+{
+	return i->vfs;
+}
+
+const char *as_instance_trouble(struct as_instance *i, enum as_finding_kind *kind)
+{
+	return i->ops->trouble ? i->ops->trouble(i, kind) : NULL;
+}
+
+const char *as_instance_output(struct as_instance *i)
+{
+	return i->ops->output ? i->ops->output(i) : NULL;
+}
+
+const char *as_instance_misuse(const struct as_instance *i)
+{
+	return i->ops->misuse ? i->ops->misuse(i) : NULL;
+}
+
+/* ---- Faults and delays ----------------------------------------------------------------------- */
+
+bool as_instance_fault_hit(struct as_instance *i)
+{
+	struct as_medium *disk;
+	bool hit;
+
+	if (!i->args.plan)
+		return false;
+	disk = as_instance_hold_disk(i);
+	hit = as_medium_fired(disk) || as_host_failed(i->host);
+	as_instance_release_disk(i);
+	return hit;
+}
+
+void as_instance_end_faults(struct as_instance *i)
+{
+	if (!i->args.plan)
+		return;
+	i->args.plan = NULL;
+	as_medium_plan(as_instance_hold_disk(i), NULL);
+	as_instance_release_disk(i);
+	as_host_fail_nth(i->host, 0);
+}
+
+void as_instance_set_delay(struct as_instance *i, void (*before)(void *ctx), void *ctx)
+{
+	if (i->caps & AS_INSTANCE_DELAY)
+		i->ops->set_delay(i, before, ctx);
+}
+
+/* ---- The disk -------------------------------------------------------------------------------- */
+
+struct as_medium *as_instance_hold_disk(struct as_instance *i)
+{
+	return i->ops->hold ? i->ops->hold(i) : i->args.disk;
+}
+
+void as_instance_release_disk(struct as_instance *i)
+{
+	if (i->ops->release)
+		i->ops->release(i);
+}
+
+const char *as_instance_device(const struct as_instance *i)
+{
+	return i->ops->device ? i->ops->device(i) : "";
+}
+
+int as_instance_check(struct as_instance *i, unsigned deadline_ms,
+		      struct as_instance_checked *checked, struct as_err *err)
+{
+	as_assert(i->caps & AS_INSTANCE_CHECK);
+	*checked = (struct as_instance_checked){ .clean = true, .kind = AS_FIND_CHECKER };
+	return i->ops->check(i, deadline_ms, checked, err);
+}
+
+/* ---- Marks ----------------------------------------------------------------------------------- */
+
+struct as_instance_mark {
+	struct as_disk *disk;
+};
+
+struct as_instance_mark *as_instance_mark(struct as_instance *i)
+{
+	struct as_instance_mark *mark = as_xcalloc(1, sizeof(*mark));
+	struct as_medium *disk;
+
+	as_assert(i->caps & AS_INSTANCE_MARK);
+	disk = as_instance_hold_disk(i);
+	as_assert(disk);
+	mark->disk = as_disk_snapshot(as_medium_disk(disk));
+	as_instance_release_disk(i);
+	return mark;
+}
+
+int as_instance_back(struct as_instance *i, const struct as_instance_mark *mark, struct as_err *err)
+{
+	int rc = i->ops->give_up(i);
+
+	as_assert(i->caps & AS_INSTANCE_MARK);
+	if (rc)
+		return as_fail_errno(err, -rc, "cannot unmount between two workloads");
+	as_vfs_free(i->vfs);
+	i->vfs = NULL;
+	new_host(i);
+	rc = i->ops->restore(i, mark->disk, err);
+	return rc ? rc : i->ops->new_vfs(i, err);
+}
+
+void as_instance_mark_free(struct as_instance_mark *mark)
+{
+	if (!mark)
+		return;
+	as_disk_free(mark->disk);
+	free(mark);
+}

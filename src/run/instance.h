@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * instance: one file system under test, alive in this process: it is opened, mounted, used,
+ * unmounted, checked, set back to an earlier state and closed. There are four rows: a linked
+ * library, a type of the kernel, a FUSE server, and a folder of a file system that somebody else
+ * has mounted. What a row can do is said by flags; nobody outside of instance*.c asks which row it
+ * is.
+ *
+ * Rules
+ *   1. One at a time, in a child process that lives for it alone (mounting needs that: see
+ *      target/mount.h) and that has called as_target_load().
+ *   2. The disk belongs to the caller and outlives the instance. While the instance lives it is
+ *      touched only between as_instance_hold_disk() and as_instance_release_disk(): another thread
+ *      may be serving it.
+ *   3. What the file system answers comes as 0 or a negative errno. What goes wrong on our side
+ *      comes as AS_E* with a message.
+ *   4. What the target logs, and what its checker prints when it complains, goes to args.log.
+ */
+#ifndef AS_RUN_INSTANCE_H
+#define AS_RUN_INSTANCE_H
+
+#include "base/err.h"
+#include "base/event.h"
+#include "target/host.h"
+#include "target/medium.h"
+#include "target/target.h"
+#include "vfs/vfs.h"
+
+enum as_instance_cap {
+	/* It is on a disk of ours, so it can be mounted and unmounted, and faults can be put in. */
+	AS_INSTANCE_DISK = 1 << 0,
+	AS_INSTANCE_REMOUNT = 1 << 1, /* also while it is in use */
+	AS_INSTANCE_CHECK = 1 << 2, /* it has a checker */
+	AS_INSTANCE_MARK = 1 << 3, /* it can be set back to an earlier state of its disk */
+	/* as_instance_make() makes the file system. The others get a disk on which
+	 * as_instance_make_disk() has made it. */
+	AS_INSTANCE_MAKE = 1 << 4,
+	AS_INSTANCE_MEMORY = 1 << 5, /* its memory is counted, and allocations can fail */
+	AS_INSTANCE_KERNEL = 1 << 6, /* what goes wrong may be told by the kernel's log */
+	AS_INSTANCE_DEVICE = 1 << 7, /* its disk has a name there: as_instance_device() */
+	AS_INSTANCE_DELAY = 1 << 8, /* requests of its disk can be delayed */
+	/* Several workloads may share a process. */
+	AS_INSTANCE_BATCH = 1 << 9,
+	/* It has a quick form, for batches (as_instance_args.quick). */
+	AS_INSTANCE_QUICK = 1 << 10,
+	/* All chance comes from the seed: the same calls get the same answers every time. */
+	AS_INSTANCE_CERTAIN = 1 << 11,
+	/* When a fault hits, an operation that fails has changed nothing, and its error says that
+	 * the disk or the memory failed. The others may answer as they like, and turn read-only. */
+	AS_INSTANCE_STRICT = 1 << 12,
+};
+
+/* What its instances can do: a mask. */
+uint32_t as_instance_caps(const struct as_target *target);
+
+/* Before there is any instance: makes the file system on an empty disk, where a program does that.
+ * Fails where this user may not have an instance. Nothing for rows with AS_INSTANCE_MAKE. */
+AS_MUST_CHECK int as_instance_make_disk(const struct as_target *target, struct as_medium *disk,
+					struct as_err *err);
+
+struct as_instance_args {
+	const struct as_target *target;
+	struct as_medium *disk; /* NULL: for rows without AS_INSTANCE_DISK */
+	const char *folder; /* for those: the empty folder to work in */
+	struct as_host_log *log;
+	uint64_t seed; /* of the choices that it asks for */
+	uint32_t name_max; /* of struct as_traits */
+	const struct as_plan *plan; /* the faults from the beginning on; NULL: none */
+	unsigned deadline_ms; /* for a server to mount or to end; 0: its default */
+	/* How much a workload may write to a disk that is not ours; 0: the defaults of
+	 * vfs/bounds.def. */
+	uint64_t max_bytes, max_entries;
+	/* The disk is copied to a file in memory, where requests are neither recorded nor witnessed
+	 * nor made to fail, and no power cut is possible: much faster. With AS_INSTANCE_QUICK. */
+	bool quick;
+};
+
+struct as_instance;
+
+/* Ready to be mounted. Everything in args but args itself outlives the instance. */
+AS_MUST_CHECK int as_instance_open(const struct as_instance_args *args,
+				   struct as_instance **instance, struct as_err *err);
+/* However it is: what is mounted is given up. Takes NULL. */
+void as_instance_close(struct as_instance *instance);
+/* Those of the target that this instance has, too. */
+bool as_instance_can(const struct as_instance *instance, enum as_instance_cap cap);
+
+/* Makes the file system. With AS_INSTANCE_MAKE; not while it is mounted. */
+AS_MUST_CHECK int as_instance_make(struct as_instance *instance);
+/* Without AS_INSTANCE_DISK it is always mounted, and neither may be called. */
+AS_MUST_CHECK int as_instance_mount(struct as_instance *instance);
+/* Closes what is open and unmounts; 0 when it is not mounted. */
+AS_MUST_CHECK int as_instance_unmount(struct as_instance *instance);
+/* The words for a mount of a fresh file system that answered `rc`: returns AS_EUSE or, where
+ * something is missing on this machine, AS_ELACK. */
+AS_MUST_CHECK int as_instance_useless(struct as_instance *instance, int rc, struct as_err *err);
+
+/* Carries out operation number i of a workload. */
+void as_instance_do(struct as_instance *instance, uint32_t i, const struct as_op *op,
+		    struct as_outcome *got);
+/* In the record of the disk, what follows belongs to this operation. as_instance_do() does it. */
+void as_instance_set_op(struct as_instance *instance, uint32_t op);
+/* After an operation that must have made everything stable: flushes the disk for a type that does
+ * not do it itself (AS_CRASH_NO_FLUSH). */
+void as_instance_flush(struct as_instance *instance);
+/* Carries out operations and reads the tree. It is another one after as_instance_back(). */
+struct as_vfs *as_instance_vfs(struct as_instance *instance);
+
+/* What the target did wrong besides its answers (memory that it kept, a server that died), in
+ * words, with the kind of finding that it is; NULL: nothing. */
+const char *as_instance_trouble(struct as_instance *instance, enum as_finding_kind *kind);
+/* What the process of a server printed last; NULL: there is no such process. */
+const char *as_instance_output(struct as_instance *instance);
+/* The first call outside of the disk, of a target that calls it directly; NULL: none. */
+const char *as_instance_misuse(const struct as_instance *instance);
+
+/* Whether one of the faults has hit since they were set. */
+bool as_instance_fault_hit(struct as_instance *instance);
+void as_instance_end_faults(struct as_instance *instance);
+/* Before each request of its disk, in another thread: it may wait. NULL: nothing. Nothing happens
+ * without AS_INSTANCE_DELAY. ctx outlives the instance. */
+void as_instance_set_delay(struct as_instance *instance, void (*before)(void *ctx), void *ctx);
+
+/* The disk as it is now. NULL: there is none, or it cannot be read while it is mounted (quick).
+ * Released in both cases. */
+struct as_medium *as_instance_hold_disk(struct as_instance *instance);
+void as_instance_release_disk(struct as_instance *instance);
+/* "loop7"; "" without AS_INSTANCE_DEVICE. */
+const char *as_instance_device(const struct as_instance *instance);
+
+/* The full checker on the unmounted disk, which stays as it is. */
+struct as_instance_checked {
+	bool clean;
+	/* Otherwise: AS_FIND_CHECKER, or what it did wrong besides its answer. */
+	enum as_finding_kind kind;
+	char why[160];
+};
+/* With AS_INSTANCE_CHECK. deadline_ms 0: none. */
+AS_MUST_CHECK int as_instance_check(struct as_instance *instance, unsigned deadline_ms,
+				    struct as_instance_checked *checked, struct as_err *err);
+
+/*
+ * A mark is the disk of an unmounted instance as it is now, at the cost of a snapshot. Any number
+ * of marks may be there, and one may go back to each of them, in any order and as often as one
+ * likes. Going back gives up what is mounted; then the disk is that of the mark, and choices, clock
+ * and memory begin anew, as in a new instance. With AS_INSTANCE_MARK. A disk that is recorded or
+ * witnessed has no marks.
+ */
+struct as_instance_mark;
+struct as_instance_mark *as_instance_mark(struct as_instance *instance);
+AS_MUST_CHECK int as_instance_back(struct as_instance *instance,
+				   const struct as_instance_mark *mark, struct as_err *err);
+void as_instance_mark_free(struct as_instance_mark *mark); /* takes NULL */
+
+#endif

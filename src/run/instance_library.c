@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* instance_library: a linked file system, called in this process. */
+#include "run/instance_priv.h"
+
+#include "disk/cow.h"
+#include "disk/log.h"
+#include "vfs/lib_new.h"
+
+#include <stdio.h>
+
+static uint32_t library_lacks(const struct as_target *target)
+{
+	return as_target_library(target)->caps & AS_CAP_FSCK ? 0 : AS_INSTANCE_CHECK;
+}
+
+static const struct as_target_ops *ops_of(const struct as_instance *i)
+{
+	return as_target_library(i->args.target);
+}
+
+static struct as_mount_args mount_args(struct as_instance *i)
+{
+	return (struct as_mount_args){ .host = as_host_seam(i->host),
+				       .bd = as_medium_bd(i->args.disk),
+				       .opts = as_target_opts(i->args.target) };
+}
+
+static int library_new_vfs(struct as_instance *i, struct as_err *err)
+{
+	(void)err;
+	i->vfs = as_vfs_lib_new(&(struct as_lib_args){
+		.ops = ops_of(i),
+		.host = i->host,
+		.bd = as_medium_bd(i->args.disk),
+		.opts = as_target_opts(i->args.target),
+		.name_max = i->args.name_max,
+		.size_max_bytes = as_target_limits(i->args.target).file_bytes,
+	});
+	return 0;
+}
+
+static int library_open(struct as_instance *i, const struct as_instance_args *args,
+			struct as_err *err)
+{
+	(void)args;
+	return library_new_vfs(i, err);
+}
+
+static void library_close(struct as_instance *i)
+{
+	as_vfs_lib_abandon(i->vfs);
+	as_vfs_free(i->vfs);
+}
+
+static int library_make(struct as_instance *i)
+{
+	struct as_mount_args args = mount_args(i);
+	int rc = ops_of(i)->mkfs(&args);
+
+	as_host_drop(i->host);
+	return rc;
+}
+
+static int library_mount(struct as_instance *i)
+{
+	return as_vfs_lib_mount(i->vfs, "");
+}
+
+static int library_unmount(struct as_instance *i)
+{
+	return as_vfs_lib_unmount(i->vfs);
+}
+
+static int library_give_up(struct as_instance *i)
+{
+	as_vfs_lib_abandon(i->vfs);
+	return 0;
+}
+
+static void library_set_op(struct as_instance *i, uint32_t op)
+{
+	struct as_reclog *log = as_medium_log(i->args.disk);
+
+	if (log)
+		as_reclog_set_op(log, op);
+}
+
+static const char *library_trouble(struct as_instance *i, enum as_finding_kind *kind)
+{
+	return as_vfs_lib_trouble(i->vfs, kind);
+}
+
+static const char *library_misuse(const struct as_instance *i)
+{
+	return as_medium_misuse(i->args.disk);
+}
+
+static int library_restore(struct as_instance *i, struct as_disk *disk, struct as_err *err)
+{
+	(void)err;
+	as_disk_restore(as_medium_disk(i->args.disk), disk);
+	return 0;
+}
+
+static int library_check(struct as_instance *i, unsigned deadline_ms,
+			 struct as_instance_checked *checked, struct as_err *err)
+{
+	struct as_mount_args args = mount_args(i);
+	enum as_finding_kind kind;
+	const char *why;
+	int rc;
+
+	(void)deadline_ms; /* it is this process that would have to end */
+	(void)err;
+	rc = ops_of(i)->fsck(&args, AS_FSCK_FULL);
+	why = library_trouble(i, &kind);
+	if (!why) {
+		kind = AS_FIND_MISUSE;
+		why = library_misuse(i);
+	}
+	checked->clean = !why && rc == AS_FSCK_CLEAN;
+	if (why) {
+		checked->kind = kind;
+		snprintf(checked->why, sizeof(checked->why), "%s", why);
+	} else if (rc < 0) {
+		snprintf(checked->why, sizeof(checked->why), "failed with %s on an unmounted disk",
+			 as_errno_name(-rc));
+	} else if (rc) {
+		snprintf(checked->why, sizeof(checked->why),
+			 "found errors on an unmounted disk (status %d)", rc);
+	}
+	return 0;
+}
+
+const struct as_instance_ops as_instance_library = {
+	.name = "library",
+	.caps = AS_INSTANCE_DISK | AS_INSTANCE_REMOUNT | AS_INSTANCE_CHECK | AS_INSTANCE_MARK |
+		AS_INSTANCE_MAKE | AS_INSTANCE_MEMORY | AS_INSTANCE_BATCH | AS_INSTANCE_CERTAIN |
+		AS_INSTANCE_STRICT,
+	.size_bytes = sizeof(struct as_instance),
+	.lacks = library_lacks,
+	.open = library_open,
+	.close = library_close,
+	.new_vfs = library_new_vfs,
+	.make = library_make,
+	.mount = library_mount,
+	.unmount = library_unmount,
+	.give_up = library_give_up,
+	.set_op = library_set_op,
+	.trouble = library_trouble,
+	.misuse = library_misuse,
+	.restore = library_restore,
+	.check = library_check,
+};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* instance_priv: what the rows of run/instance.c implement. */
+#ifndef AS_RUN_INSTANCE_PRIV_H
+#define AS_RUN_INSTANCE_PRIV_H
+
+#include "run/instance.h"
+#include "vfs/bounds.h"
+
+/* A function that a row leaves out is not called, or does nothing. */
+struct as_instance_ops {
+	const char *name;
+	uint32_t caps;
+	size_t size_bytes; /* of the struct that begins with struct as_instance */
+
+	/* Of a target without an instance. */
+	uint32_t (*lacks)(const struct as_target *target); /* of caps */
+	int (*make_disk)(const struct as_target *target, struct as_medium *disk,
+			 struct as_err *err);
+
+	int (*open)(struct as_instance *instance, const struct as_instance_args *args,
+		    struct as_err *err);
+	void (*close)(struct as_instance *instance); /* also of one that open() left half-way */
+	/* A new executor, of one that is not mounted and has none. */
+	int (*new_vfs)(struct as_instance *instance, struct as_err *err);
+
+	int (*make)(struct as_instance *instance);
+	int (*mount)(struct as_instance *instance);
+	int (*unmount)(struct as_instance *instance);
+	int (*give_up)(struct as_instance *instance); /* unmounts, no matter what is lost */
+	int (*useless)(struct as_instance *instance, int rc, struct as_err *err);
+
+	void (*set_op)(struct as_instance *instance, uint32_t op);
+	void (*answered)(struct as_instance *instance, const struct as_outcome *got);
+	void (*flush)(struct as_instance *instance);
+	void (*set_delay)(struct as_instance *instance, void (*before)(void *ctx), void *ctx);
+
+	const char *(*trouble)(struct as_instance *instance, enum as_finding_kind *kind);
+	const char *(*output)(struct as_instance *instance);
+	const char *(*misuse)(const struct as_instance *instance);
+	const char *(*device)(const struct as_instance *instance);
+
+	struct as_medium *(*hold)(struct as_instance *instance);
+	void (*release)(struct as_instance *instance);
+	int (*restore)(struct as_instance *instance, struct as_disk *disk, struct as_err *err);
+	int (*check)(struct as_instance *instance, unsigned deadline_ms,
+		     struct as_instance_checked *checked, struct as_err *err);
+};
+
+/* Rows embed this as their first member. */
+struct as_instance {
+	const struct as_instance_ops *ops;
+	struct as_instance_args args;
+	uint32_t caps;
+	struct as_chooser *chooser;
+	struct as_host_mem *host;
+	struct as_vfs *vfs;
+	struct as_bounds bounds; /* of a disk that is not ours */
+};
+
+extern const struct as_instance_ops as_instance_library, as_instance_kernel, as_instance_server,
+	as_instance_folder;
+
+/* `path` is on a disk that is not ours: a workload must not fill it. */
+void as_instance_bind(struct as_instance *instance, const char *path);
+
+#endif

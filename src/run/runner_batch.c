@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* runner_batch: several workloads in one child, where the target allows it. */
+#include "run/runner_priv.h"
+
+#include "os/spawn.h"
+#include "run/instance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many workloads there are before the first one that cuts the power, which a quick instance
+ * cannot do. */
+static size_t until_crash(const struct as_run_batch *batch)
+{
+	for (size_t i = 0; i < batch->n; i++)
+		for (size_t k = 0; k < batch->seqs[i]->n; k++)
+			if (batch->seqs[i]->ops[k].code == AS_OP_CRASH)
+				return i;
+	return batch->n;
+}
+
+/* What was found by a quick instance is looked for again, alone and by a full one. If it does not
+ * come again, it is reported as it was. */
+static int find_again(struct as_runner *r, const struct as_run_batch *batch, size_t i,
+		      struct as_run_result *result, struct as_err *err)
+{
+	struct as_run_batch one = { &batch->seqs[i], &batch->names[i], 1 };
+	struct as_child_shared *before = as_xmalloc(sizeof(*before));
+	struct as_run_result again = { 0 };
+	int rc;
+
+	memcpy(before, r->shared, sizeof(*before));
+	rc = as_runner_once(r, &one, NULL, NULL, &again, err);
+	result->findings += again.findings;
+	result->again += again.again;
+	if (!rc && !r->shared->found) {
+		memcpy(r->shared, before, sizeof(*before));
+		rc = as_runner_report(r, one.seqs[0], one.names[0], NULL, result, err);
+	}
+	free(before);
+	return rc;
+}
+
+int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *done,
+		 struct as_run_result *result, struct as_err *err)
+{
+	bool quick = r->caps & AS_INSTANCE_QUICK;
+	bool together = r->caps & AS_INSTANCE_BATCH && !(quick && r->plan) && !r->options.sweep &&
+			!r->options.race.threads;
+	struct as_run_batch some = *batch;
+	int64_t start_us = as_now_us();
+	int rc;
+
+	if (quick && together)
+		some.n = until_crash(batch);
+	if (!together || some.n <= 1) {
+		*done = 1;
+		return as_run_workload(r, batch->seqs[0], batch->names[0], result, err);
+	}
+	*result = (struct as_run_result){ 0 };
+	r->quiet = quick;
+	rc = as_runner_once(r, &some, r->options.faults, r->plan, result, err);
+	/* Stopped: the workloads that were done by then count. */
+	if (rc == AS_ESTOP && r->shared->done) {
+		r->shared->found = false;
+		as_runner_add_done(r->shared, result);
+		rc = 0;
+	}
+	*done = r->shared->done + r->shared->found;
+	r->quiet = false;
+	if (!rc && quick && r->shared->found)
+		rc = find_again(r, &some, *done - 1, result, err);
+	result->wall_us = as_now_us() - start_us;
+	return rc;
+}

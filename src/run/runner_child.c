@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* runner_child: a child of the runner, from its start to what is said of it. */
+#include "run/runner_priv.h"
+
+#include "os/guard.h"
+#include "os/spawn.h"
+#include "run/folder.h"
+#include "run/instance.h"
+#include "run/kwatch.h"
+#include "vfs/watch.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static unsigned deadline_ms(const struct as_runner *r)
+{
+	return r->options.deadline_ms ? r->options.deadline_ms : AS_RUN_DEADLINE_MS;
+}
+
+static void clear_shared(struct as_runner *r)
+{
+	r->shared->alive = r->shared->done = r->shared->done_ops = r->shared->done_skipped = 0;
+	r->shared->done_unjudged = 0;
+	as_shared_clear(r->shared);
+	if (ftruncate(r->disk_fd, 0))
+		r->shared->has_disk = false;
+}
+
+static int start(struct as_runner *r, int (*fn)(void *), const struct as_child_args *args,
+		 struct as_ended *ended, struct as_err *err)
+{
+	struct as_spawn_limits limits = { .deadline_ms = deadline_ms(r),
+					  .alive = &r->shared->alive,
+					  .stop = r->options.stop };
+	struct as_buf output = { 0 };
+	int rc;
+
+	clear_shared(r);
+	if (as_target_is_foreign(r->target))
+		rc = as_guard_fork(fn, (void *)args, &limits, &output, ended, err);
+	else
+		rc = as_spawn_fork_limited(fn, (void *)args, &limits, ended, err);
+	as_host_log_add(&r->shared->log, as_buf_str(&output));
+	as_buf_free(&output);
+	if (r->options.watch)
+		r->options.watch->ended(r->options.watch->ctx);
+	if (!rc && ended->stuck)
+		as_emit_note(r->sinks,
+			     "%s: process %d waits in the kernel and cannot be killed: it is left",
+			     as_target_spec(r->target), (int)ended->stuck);
+	return !rc && ended->how == AS_END_STOPPED ? as_fail(err, AS_ESTOP, "stopped") : rc;
+}
+
+int as_runner_start(struct as_runner *r, int (*fn)(void *), struct as_child_args *args,
+		    struct as_ended *ended, struct as_err *err)
+{
+	struct as_folder *folder = NULL;
+	int rc = 0;
+
+	*ended = (struct as_ended){ 0 };
+	if (!(r->caps & AS_INSTANCE_DISK))
+		rc = as_folder_new(as_target_dir(r->target), deadline_ms(r), &folder, err);
+	args->folder = folder ? as_folder_tree(folder) : NULL;
+	if (!rc)
+		rc = start(r, fn, args, ended, err);
+	args->folder = NULL;
+	/* Where the child waits for ever, we would, too. */
+	if (ended->stuck)
+		as_folder_leave(&folder);
+	else if (rc == AS_ESTOP)
+		as_folder_let_go(&folder);
+	r->left.code = 0;
+	if (as_folder_remove(&folder, &r->left))
+		r->left.code = AS_EIO;
+	return rc;
+}
+
+int as_runner_tell_left(const struct as_runner *r, struct as_err *err)
+{
+	if (r->left.code && err)
+		*err = r->left;
+	return r->left.code;
+}
+
+const char *as_runner_bad_end(const struct as_runner *r, const struct as_ended *ended, char *text,
+			      size_t cap)
+{
+	if (ended->how == AS_END_SIGNAL)
+		snprintf(text, cap, "died of %s", as_signal_name(ended->status));
+	else if (ended->how == AS_END_DEADLINE)
+		snprintf(text, cap, "did not come back within %u ms", deadline_ms(r));
+	else if (!r->shared->finished)
+		snprintf(text, cap, "called exit(%d)", ended->status);
+	else
+		return NULL;
+	return text;
+}
+
+uint64_t as_runner_race_seed(const struct as_runner *r)
+{
+	const struct as_run_options *o = &r->options;
+
+	return o->race.threads ? as_race_seed(&o->race, o->seed, r->race_run) : 0;
+}
+
+void as_runner_add_done(const struct as_child_shared *sh, struct as_run_result *result)
+{
+	result->runs += sh->done;
+	result->ops += sh->done_ops;
+	result->skipped += sh->done_skipped;
+	result->unjudged += sh->done_unjudged;
+}
+
+int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const char *faults,
+		   const struct as_plan *plan, struct as_run_result *result, struct as_err *err)
+{
+	struct as_child_args args = { .target = r->target,
+				      .traits = &r->traits,
+				      .options = &r->options,
+				      .plan = plan,
+				      .seq = batch->seqs[0],
+				      .batch = batch,
+				      .fresh_disk = r->fresh_disk,
+				      .fresh_model = r->fresh_model,
+				      .shared = r->shared,
+				      .disk_fd = r->disk_fd,
+				      .witness = as_shared_witness(r->options.state),
+				      .race_seed = as_runner_race_seed(r),
+				      .race_first = r->race_run };
+	struct as_kwatch *watch = NULL;
+	const struct as_child_shared *sh = r->shared;
+	struct as_ended ended;
+	const char *end;
+	char text[96];
+	int rc;
+
+	if (r->caps & AS_INSTANCE_KERNEL)
+		watch = as_kwatch_new(NULL);
+	rc = as_runner_start(r, batch->n > 1 ? as_child_run_batch : as_child_run, &args, &ended,
+			     err);
+	if (rc)
+		goto out;
+	if (batch->n > 1 && sh->done < batch->n)
+		args.seq = batch->seqs[sh->done];
+	end = as_runner_bad_end(r, &ended, text, sizeof(text));
+	/* What it found counts, even if it came to a bad end afterwards. */
+	if (end && !sh->found)
+		as_runner_found_dead(r, args.seq, &ended, end);
+	else if (!end && sh->tool_rc) {
+		if (err)
+			*err = sh->tool_err;
+		rc = sh->tool_rc;
+	}
+	as_kwatch_name(watch, sh->device);
+	if (!rc)
+		as_runner_found_in_log(r, args.seq, watch, plan && (end || sh->fired));
+	if (rc)
+		goto out;
+	as_runner_add_done(sh, result);
+	result->runs += batch->n == 1 || sh->found;
+	result->ops += sh->ops;
+	result->skipped += sh->skipped;
+	result->unjudged += sh->unjudged;
+	if (sh->found && !r->quiet)
+		rc = as_runner_report(r, args.seq, batch->names[sh->done], faults, result, err);
+	if (!rc)
+		rc = as_runner_tell_left(r, err);
+out:
+	as_kwatch_free(watch);
+	return rc;
+}

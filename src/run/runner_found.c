@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* runner_found: the words of a finding: what a child left, or what can be said without it. */
+#include "run/runner_priv.h"
+
+#include "os/spawn.h"
+#include "run/kwatch.h"
+#include "work/print.h"
+
+#include <stdio.h>
+
+void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
+			  const struct as_ended *ended, const char *end)
+{
+	struct as_child_shared *sh = r->shared;
+	const char *about = as_phase_name(sh->phase);
+	struct as_buf op = { 0 };
+
+	sh->found = true;
+	sh->kind = ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL;
+	sh->found_op = sh->phase == PHASE_OP ? sh->op : -1;
+	sh->has_disk = false;
+	if (sh->found_op >= 0) {
+		about = as_op_table[seq->ops[sh->op].code].name;
+		as_print_op(&seq->ops[sh->op], &op);
+		snprintf(sh->summary, sizeof(sh->summary), "op %lld: %.120s: the target %s",
+			 (long long)sh->op + 1, as_buf_str(&op), end);
+	} else {
+		snprintf(sh->summary, sizeof(sh->summary), "%s: the target %s", about, end);
+	}
+	snprintf(sh->signature, sizeof(sh->signature), "%s: %s: %s", as_finding_kind_name(sh->kind),
+		 about,
+		 ended->how == AS_END_SIGNAL ? as_signal_name(ended->status)
+		 : ended->how == AS_END_EXIT ? "exit"
+					     : "hang");
+	as_buf_free(&op);
+}
+
+void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,
+			    bool excused)
+{
+	struct as_child_shared *sh = r->shared;
+	struct as_kwatch_news news;
+	struct as_buf op = { 0 };
+
+	if ((sh->found && sh->finished) || !as_kwatch_look(watch, excused, &news))
+		return;
+	sh->found_op = sh->phase == PHASE_OP && !sh->finished ? sh->op : -1;
+	if (sh->found_op >= 0)
+		as_print_op(&seq->ops[sh->op], &op);
+	snprintf(sh->summary, sizeof(sh->summary), "%.160s: %s",
+		 op.len ? as_buf_str(&op) : as_phase_name(sh->phase), news.title);
+	snprintf(sh->signature, sizeof(sh->signature), "%s", news.signature);
+	as_host_log_add(&sh->log, news.text);
+	sh->kind = AS_FIND_KERNEL;
+	sh->found = true;
+	as_buf_free(&op);
+}
+
+/* Names the seed of the run that found something, so that it can be run again. */
+static void name_race(const struct as_runner *r, struct as_run_options *used)
+{
+	struct as_buf text = { 0 };
+
+	used->race.seed =
+		as_race_seed(&used->race, used->seed, r->race_run + (unsigned)r->shared->done);
+	as_buf_adds(&text, "race:");
+	as_race_print(&used->race, &text);
+	snprintf(used->scenario, sizeof(used->scenario), "%s", as_buf_str(&text));
+	as_buf_free(&text);
+}
+
+int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *name,
+		     const char *faults, struct as_run_result *result, struct as_err *err)
+{
+	struct as_child_shared *sh = r->shared;
+	struct as_buf workload = { 0 }, options = { 0 }, detail = { 0 }, log = { 0 };
+	struct as_run_options used = r->options;
+	struct as_finding finding;
+	struct as_medium *disk = NULL;
+	char id[AS_FINDING_ID_MAX] = "";
+	int rc = 0;
+
+	used.faults = faults;
+	if (r->options.race.threads)
+		name_race(r, &used);
+	as_print_seq(seq, &workload);
+	as_run_options_print(&used, &options);
+	if (sh->detail[0])
+		as_buf_adds(&detail, sh->detail);
+	else
+		as_shared_describe(sh, seq, faults, &detail);
+	as_host_log_text(&sh->log, &log);
+	if (sh->has_disk) {
+		rc = as_medium_new(as_medium_bd(r->fresh_disk)->size_bytes, &disk, err);
+		if (!rc)
+			rc = as_medium_import(disk, r->disk_fd, err);
+	}
+	finding = (struct as_finding){
+		.kind = sh->kind,
+		.target = as_target_spec(r->target),
+		.summary = sh->summary,
+		.detail = as_buf_str(&detail),
+		.signature = sh->signature,
+		.workload = as_buf_str(&workload),
+		.workload_name = name,
+		.options = as_buf_str(&options),
+		.op_index = (long)sh->found_op,
+		.op_line = sh->found_op >= 0 ? (int)(seq->n_meta + (size_t)sh->found_op + 1) : 0,
+		.log = log.len ? as_buf_str(&log) : NULL,
+		.disk = disk ? as_medium_disk(disk) : NULL,
+	};
+	as_finding_id(&finding, as_target_name(r->target), id);
+	*(as_ids_add(&r->ids, id) ? &result->findings : &result->again) += 1;
+	as_emit_finding(r->sinks, &finding, id);
+	as_medium_free(disk);
+	as_buf_free(&workload);
+	as_buf_free(&options);
+	as_buf_free(&detail);
+	as_buf_free(&log);
+	return rc;
+}

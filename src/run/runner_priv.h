@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* runner_priv: what the files of the runner share (run/runner*.c). */
+#ifndef AS_RUN_RUNNER_PRIV_H
+#define AS_RUN_RUNNER_PRIV_H
+
+#include "model/traits.h"
+#include "run/child.h"
+#include "run/ids.h"
+#include "run/run.h"
+
+struct as_ended;
+struct as_kwatch;
+
+struct as_runner {
+	const struct as_target *target;
+	uint32_t caps; /* of its instances: enum as_instance_cap */
+	struct as_run_options options;
+	struct as_sink *sinks;
+	struct as_traits traits;
+	struct as_plan *plan;
+	struct as_medium *fresh_disk; /* NULL: a directory has none */
+	struct as_model *fresh_model;
+	struct as_child_shared *shared;
+	int disk_fd;
+	bool said; /* what is left out on a directory */
+	bool quiet; /* findings are not reported */
+	struct as_err left; /* what could not be removed after the last run; code 0: nothing */
+	unsigned race_run; /* number of the run of this workload in several threads */
+	struct as_ids ids; /* of what was found before */
+};
+
+/* ---- runner_child.c ---- */
+
+/* Starts a child and waits for its end. The folder that it works in on a directory is removed then;
+ * if that fails, r->left says so, since what was found before counts all the same. */
+AS_MUST_CHECK int as_runner_start(struct as_runner *r, int (*fn)(void *),
+				  struct as_child_args *args, struct as_ended *ended,
+				  struct as_err *err);
+int as_runner_tell_left(const struct as_runner *r, struct as_err *err);
+/* "died of SIGSEGV", "called exit(3)", "did not come back within 10 s", or NULL for a child that
+ * came to its own end. */
+const char *as_runner_bad_end(const struct as_runner *r, const struct as_ended *ended, char *text,
+			      size_t cap);
+uint64_t as_runner_race_seed(const struct as_runner *r); /* of the next run; 0: it is no race */
+/* Counts the workloads of a child that came to their end. */
+void as_runner_add_done(const struct as_child_shared *sh, struct as_run_result *result);
+/* One workload, or those of a batch until one has found something. */
+AS_MUST_CHECK int as_runner_once(struct as_runner *r, const struct as_run_batch *batch,
+				 const char *faults, const struct as_plan *plan,
+				 struct as_run_result *result, struct as_err *err);
+
+/* ---- runner_found.c ---- */
+
+/* What a dead child cannot say itself. */
+void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
+			  const struct as_ended *ended, const char *end);
+/* What the kernel said when the child could no longer report it: perhaps it died of it. */
+void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,
+			    bool excused);
+/* Tells the sinks what the shared memory holds. */
+AS_MUST_CHECK int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *name,
+				   const char *faults, struct as_run_result *result,
+				   struct as_err *err);
+
+/* ---- runner_sweep.c, runner_race.c ---- */
+
+/* Fails call 1, 2, 3, ... until a run ends in which no call failed. */
+AS_MUST_CHECK int as_runner_sweep(struct as_runner *r, const struct as_run_batch *one,
+				  struct as_run_result *result, struct as_err *err);
+AS_MUST_CHECK int as_runner_race(struct as_runner *r, const struct as_seq *seq, const char *name,
+				 struct as_run_result *result, struct as_err *err);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* runner_sweep: one workload again and again, each time with another call that fails. */
+#include "run/runner_priv.h"
+
+#include <stdio.h>
+
+int as_runner_sweep(struct as_runner *r, const struct as_run_batch *one,
+		    struct as_run_result *result, struct as_err *err)
+{
+	bool fired = true;
+	int rc = 0;
+
+	for (unsigned long long n = 1; fired && !rc; n++) {
+		struct as_plan *plan = NULL;
+		char text[64];
+
+		snprintf(text, sizeof(text),
+			 r->options.sweep == AS_SWEEP_ALLOC ? "%s:%llu" : "%s:%llu:eio",
+			 as_sweep_name(r->options.sweep), n);
+		rc = as_plan_parse(text, &plan, err);
+		if (!rc)
+			rc = as_runner_once(r, one, text, plan, result, err);
+		/* A child that died cannot say whether a fault hit. It did: without a fault the
+		 * child does not die. */
+		fired = r->shared->fired || (r->shared->found && !r->shared->finished);
+		as_plan_free(plan);
+	}
+	return rc;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mount_disk: the disk of a mount: a medium that a thread of ours serves, or a file in memory that
+ * the medium is brought up to date from.
+ */
+#include "target/mount_priv.h"
+
+#include "disk/log.h"
+#include "disk/loop.h"
+#include "disk/serve.h"
+
+#include <string.h>
+
+void as_mount_lock(struct as_mount *m)
+{
+	struct as_disk *now;
+
+	if (m->serve) {
+		as_serve_lock(m->serve);
+	} else if (m->medium && !m->mounted && !as_loop_save(m->loop, &now, NULL)) {
+		as_disk_restore(as_medium_disk(m->medium), now);
+		as_disk_free(now);
+	}
+}
+
+void as_mount_unlock(struct as_mount *m)
+{
+	if (m->serve)
+		as_serve_unlock(m->serve);
+}
+
+int as_mount_restore(struct as_mount *m, struct as_disk *disk, struct as_err *err)
+{
+	as_assert(!m->mounted);
+	if (!m->serve) {
+		as_disk_restore(as_medium_disk(m->medium), disk);
+		return as_mount_load(m, as_medium_disk(m->medium), err);
+	}
+	as_serve_lock(m->serve);
+	as_disk_restore(as_medium_disk(m->medium), disk);
+	as_serve_unlock(m->serve);
+	return as_mount_forget(m, err);
+}
+
+struct as_medium *as_mount_medium(struct as_mount *m)
+{
+	as_mount_lock(m);
+	return m->medium;
+}
+
+void as_mount_hold(struct as_mount *m)
+{
+	as_serve_lock(m->serve);
+}
+
+void as_mount_release(struct as_mount *m)
+{
+	as_mount_unlock(m);
+}
+
+static void before_request(void *ctx, size_t disk, enum as_call call, uint64_t off, uint64_t len)
+{
+	const struct as_mount *m = ctx;
+
+	(void)disk;
+	(void)call;
+	(void)off;
+	(void)len;
+	m->delay(m->delay_ctx);
+}
+
+void as_mount_set_delay(struct as_mount *m, void (*before)(void *ctx), void *ctx)
+{
+	struct as_serve_hook hook = { before_request, m };
+
+	as_serve_set_hook(m->serve, NULL);
+	if (!before)
+		return;
+	m->delay = before;
+	m->delay_ctx = ctx;
+	as_serve_set_hook(m->serve, &hook);
+}
+
+void as_mount_set_op(struct as_mount *m, uint32_t op)
+{
+	struct as_reclog *log = as_medium_log(m->medium);
+
+	if (!log)
+		return;
+	as_serve_lock(m->serve);
+	as_reclog_set_op(log, op);
+	as_serve_unlock(m->serve);
+}
+
+void as_mount_flush(struct as_mount *m)
+{
+	as_serve_lock(m->serve);
+	(void)as_bd_flush(as_medium_bd(m->medium));
+	as_serve_unlock(m->serve);
+}
+
+int as_mount_forget(struct as_mount *m, struct as_err *err)
+{
+	return m->loop ? as_loop_forget(m->loop, err) : 0;
+}
+
+int as_mount_load(struct as_mount *m, struct as_disk *disk, struct as_err *err)
+{
+	as_assert(!m->mounted && !m->serve);
+	return as_loop_load(m->loop, disk, err);
+}
+
+int as_mount_save(struct as_mount *m, struct as_disk **disk, struct as_err *err)
+{
+	as_assert(!m->mounted && !m->serve);
+	return as_loop_save(m->loop, disk, err);
+}
+
+const char *as_mount_device(const struct as_mount *m)
+{
+	const char *path = m->loop ? as_loop_path(m->loop) : "", *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
