@@ -115,7 +115,7 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 				      .stop = stop,
 				      .better = better,
 				      .ctx = r,
-				      .op_index = (long)stored->op - 1,
+				      .op_index = stored->record.finding.op_index,
 				      .runs = (unsigned)as_args_number(args, "runs",
 								       AS_REDUCE_RUNS) };
 	struct as_seq *seq = NULL, *best = NULL;
@@ -126,7 +126,8 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 
 	r->shortest = seq ? seq->n : 0;
 	if (!rc && !seq->n)
-		rc = as_fail(err, AS_EUSE, "%s: there is no operation in its workload", stored->id);
+		rc = as_fail(err, AS_EUSE, "%s: there is no operation in its workload",
+			     stored->record.id);
 	if (!rc)
 		rc = as_cli_again_open(args, stored, seq, &r->ear.sink, &r->again, err);
 	if (!rc)
@@ -140,10 +141,10 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 		status = AS_EXIT_FOUND;
 	}
 	if (best && !rc)
-		say_end(r, best, &result, stored->id);
+		say_end(r, best, &result, stored->record.id);
 	else if (!rc)
 		as_emit_note(r->talk, "%s: did not reproduce in %zu runs: nothing to reduce",
-			     stored->id, result.executions);
+			     stored->record.id, result.executions);
 	as_cli_again_close(&r->again);
 	as_seq_free(seq);
 	as_seq_free(best);
@@ -165,7 +166,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	sigaction(SIGTERM, &act, NULL);
 	if (!rc)
 		rc = as_stored_load(&folder, &stored, err);
-	r.signature = stored.signature;
+	r.signature = stored.record.finding.signature;
 	if (!rc)
 		rc = reduce(args, &folder, &stored, &r, err);
 	if (json)

@@ -18,9 +18,9 @@ struct caller {
 static void call_by_name(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
 	struct caller *caller = (struct caller *)sink;
-	bool same = !strcmp(f->signature, caller->stored->signature);
+	bool same = !strcmp(f->signature, caller->stored->record.finding.signature);
 
-	as_emit_finding(caller->to, f, same ? caller->stored->id : id);
+	as_emit_finding(caller->to, f, same ? caller->stored->record.id : id);
 }
 
 static void call_note(struct as_sink *sink, const char *line)
@@ -68,14 +68,15 @@ static int run(const struct as_args *args, struct as_err *err)
 	if (!rc && !ear.signature && empty)
 		rc = as_fail(err, AS_EUSE,
 			     "%s: nothing was run: there is no operation in its workload",
-			     stored.id);
+			     stored.record.id);
 	else if (!rc && !ear.signature)
-		as_emit_note(talk, "%s: did not reproduce", stored.id);
-	else if (!rc && strcmp(ear.signature, stored.signature))
-		as_emit_note(talk, "%s: something else was found than \"%s\"", stored.id,
-			     stored.summary ? stored.summary : stored.signature);
+		as_emit_note(talk, "%s: did not reproduce", stored.record.id);
+	else if (!rc && strcmp(ear.signature, stored.record.finding.signature))
+		as_emit_note(talk, "%s: something else was found than \"%s\"", stored.record.id,
+			     stored.record.finding.summary ? stored.record.finding.summary
+							   : stored.record.finding.signature);
 	else if (!rc)
-		as_emit_note(talk, "%s: reproduced", stored.id);
+		as_emit_note(talk, "%s: reproduced", stored.record.id);
 	if (!rc)
 		rc = ear.signature ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 	if (as_args_has(args, "json"))

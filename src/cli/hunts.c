@@ -30,10 +30,10 @@ static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index
 		return rc;
 	text = stored.reduced ? stored.reduced : stored.workload;
 	/* Which one fails in what is reduced already is not known. */
-	*op_index = stored.reduced ? -1 : (long)stored.op - 1;
+	*op_index = stored.reduced ? -1 : stored.record.finding.op_index;
 	rc = as_cli_stored_parse(&stored, "workload.txt", text, seq, err);
 	if (!rc)
-		rc = as_run_options_parse(stored.options, &options, &faults, err);
+		rc = as_run_options_parse(stored.record.finding.options, &options, &faults, err);
 	if (!rc)
 		memcpy(scenario, options.scenario, sizeof(options.scenario));
 	free(faults);

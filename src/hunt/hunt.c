@@ -282,7 +282,8 @@ int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_e
 	as_folders_clean(hunt);
 	l.jobs = as_xcalloc(state->n_jobs, sizeof(*l.jobs));
 	l.queues = as_xcalloc(state->n_jobs, sizeof(*l.queues));
-	l.tried = as_xcalloc(state->n_signs + 1, sizeof(*l.tried));
+	l.tried_cap = state->n_signs + 1;
+	l.tried = as_xcalloc(l.tried_cap, sizeof(*l.tried));
 	l.shared = as_shared_alloc(sizeof(*l.shared));
 	for (size_t i = 0; i < state->n_jobs; i++)
 		l.jobs[i].fd = -1;

@@ -11,7 +11,7 @@
 /* What a job said and is not taken into the state yet. */
 struct as_hunt_lines {
 	char **lines;
-	size_t n;
+	size_t n, cap;
 	bool over; /* the last of them is the job's last */
 };
 
@@ -22,6 +22,7 @@ struct as_hunt_leader {
 	struct as_worker *jobs, reducer;
 	struct as_hunt_lines *queues; /* by job */
 	bool *tried; /* by signature: its reduction was begun */
+	size_t tried_cap;
 	int64_t used_before_us, start_us, saved_us;
 	bool changed; /* since the last save */
 	bool stopping;

@@ -4,12 +4,13 @@
  *
  * Who hears of what:
  *   here    scenario -> known -> sinks -> store
- *   boxed   the engine inside has known and store of its own (--known, --out) -> known -> sinks;
+ *   boxed   the engine inside has known and store of its own -> known -> sinks;
  *           what is found from out here (a kernel that died) -> known -> sinks -> store
  */
 #include "hunt/lane.h"
 
 #include "hunt/folders.h"
+#include "run/result.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,17 +67,6 @@ static int write_known(struct as_lane *lane, struct as_err *err)
 	rc = as_dir_write(&lane->dir, KNOWN_NAME, &text, err);
 	as_buf_free(&text);
 	return rc;
-}
-
-static void add(struct as_run_result *sum, const struct as_run_result *result)
-{
-	sum->runs += result->runs;
-	sum->ops += result->ops;
-	sum->findings += result->findings;
-	sum->skipped += result->skipped;
-	sum->unjudged += result->unjudged;
-	sum->excused += result->excused;
-	sum->wall_us += result->wall_us;
 }
 
 /* The first few: who wants us to end need not wait for all. */
@@ -148,7 +138,7 @@ int as_lane_run(struct as_lane *lane, const struct as_lane_work *work, size_t *d
 			     : lane->hunt->scenario->run(lane->scenario, &rest, &n, &some, err);
 		if (rc == AS_ESTOP)
 			break;
-		add(result, &some);
+		as_run_result_add(result, &some);
 		as_assert(rc || (n && n <= rest.n));
 		rest.seqs += n;
 		rest.names += n;

@@ -53,7 +53,7 @@ struct as_hunt_state {
 	struct as_hunt_job *jobs;
 	size_t n_jobs;
 	struct as_hunt_sign *signs; /* in the order in which they were met */
-	size_t n_signs;
+	size_t n_signs, cap_signs;
 };
 
 /* Empty, but for its jobs; free with as_hunt_state_free(). */

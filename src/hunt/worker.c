@@ -2,6 +2,8 @@
 /* worker: see worker.h: starting, talking, ending; and the work of a job. */
 #include "hunt/worker.h"
 
+#include "base/array.h"
+#include "base/finding_json.h"
 #include "base/json.h"
 #include "hunt/folders.h"
 #include "hunt/lane.h"
@@ -9,6 +11,7 @@
 #include "hunt/worker_priv.h"
 #include "os/spawn.h"
 #include "os/stuck.h"
+#include "run/result.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -149,7 +152,7 @@ struct heard {
 		char *signature;
 		uint64_t count;
 	} * again;
-	size_t n_again;
+	size_t n_again, cap_again;
 	uint64_t findings;
 };
 
@@ -168,18 +171,8 @@ static void hear_finding(struct as_sink *sink, const struct as_finding *f, const
 	as_json_object(&j);
 	as_json_kuint(&j, "number", h->first + i);
 	as_json_kuint(&j, "ops", h->work->seqs[i]->n);
-	as_json_kstr(&j, "id", id);
-	as_json_kstr(&j, "kind", as_finding_kind_name(f->kind));
-	as_json_kstr(&j, "target", f->target);
-	as_json_kstr(&j, "signature", f->signature);
-	as_json_kstr(&j, "summary", f->summary);
-	as_json_kstr(&j, "detail", f->detail);
-	as_json_kstr(&j, "workload_name", f->workload_name);
+	as_finding_print(&j, f, id);
 	as_json_kstr(&j, "workload", f->workload);
-	as_json_kstr(&j, "options", f->options);
-	as_json_kint(&j, "op", f->op_index + 1);
-	as_json_kint(&j, "line", f->op_line);
-	as_json_kstr(&j, "log", f->log);
 	as_json_end(&j);
 	h->findings++;
 }
@@ -193,7 +186,7 @@ static void hear_again(struct as_sink *sink, const char *signature)
 	while (i < h->n_again && strcmp(h->again[i].signature, signature))
 		i++;
 	if (i == h->n_again) {
-		h->again = as_xrealloc(h->again, (h->n_again + 1) * sizeof(*h->again));
+		AS_ARRAY_ROOM(h->again, h->n_again, h->cap_again);
 		h->again[h->n_again++] = (struct again){ as_xstrdup(signature), 0 };
 	}
 	h->again[i].count++;
@@ -206,26 +199,25 @@ static void heard_clear(struct heard *h)
 	free(h->again);
 	as_buf_free(&h->found);
 	h->again = NULL;
-	h->n_again = 0;
+	h->n_again = h->cap_again = 0;
 	h->findings = 0;
 }
 
 static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t position,
 		      bool over, const struct as_run_result *r)
 {
+	struct as_run_result result = *r;
 	struct as_buf line = { 0 };
 	struct as_json j = as_json_on(&line);
 
+	/* Also those that were met before. */
+	result.findings = h->findings;
 	as_json_object(&j);
 	as_json_kuint(&j, "position", position);
 	as_json_kbool(&j, "over", over);
 	as_json_kuint(&j, "workloads", position - h->first);
-	as_json_kuint(&j, "ops", r->ops);
-	as_json_kuint(&j, "skipped", r->skipped);
-	as_json_kuint(&j, "unjudged", r->unjudged);
-	as_json_kuint(&j, "excused", r->excused);
-	as_json_kuint(&j, "findings", h->findings);
-	as_json_key(&j, "again");
+	as_run_result_print(&j, &result);
+	as_json_key(&j, "met_again");
 	as_json_array(&j);
 	for (size_t i = 0; i < h->n_again; i++) {
 		as_json_object(&j);

@@ -26,9 +26,9 @@ struct as_worker {
 /*
  * The share of a job: from its position in the state to `end` (a number of its stream; UINT64_MAX:
  * for ever). A line for each batch:
- *   {"position":n,"over":b,"workloads":n,"ops":n,"skipped":n,"unjudged":n,"excused":n,"findings":n,
- *    "found":[{"number":n,"ops":n,"id":s,"kind":s,"signature":s,"summary":s,...}],
- *    "again":[{"signature":s,"count":n}]}
+ *   {"position":n,"over":b,"workloads":n, ...,		members as of run/result.h
+ *    "found":[{"number":n,"ops":n, ...}],		and as of base/finding_json.h
+ *    "met_again":[{"signature":s,"count":n}]}
  * An error of ours is {"error":code,"message":s}.
  */
 AS_MUST_CHECK int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *state,

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/event.h"
+#include "base/finding_json.h"
 #include "os/dir.h"
 
 #include <stdbool.h>
@@ -41,11 +42,11 @@ const struct as_dir *as_store_sink_folder(const struct as_sink *sink);
 int as_store_sink_failed(const struct as_sink *sink, struct as_err *err);
 void as_store_sink_free(struct as_sink *sink); /* takes NULL */
 
-/* A finding as it was stored; strings are the reader's own. */
+/* A finding that was read from its folder. */
 struct as_stored {
-	char *id, *kind, *target, *summary, *signature, *options, *workload, *workload_name;
+	struct as_finding_record record; /* its workload is NULL: */
+	char *workload;
 	char *reduced; /* the reduced workload, NULL: there is none */
-	uint64_t count, op; /* op: which one failed, from 1; 0: none */
 };
 
 /* `folder` is the finding's own. */

@@ -10,10 +10,10 @@
 #include "report/sinks.h"
 
 #include "base/buf.h"
+#include "base/finding_json.h"
 #include "base/json.h"
 #include "base/show.h"
 #include "os/rundir.h"
-#include "report/finding_json.h"
 #include "report/page.h"
 #include "report/stored_change.h"
 #include "work/emit_c.h"
@@ -49,7 +49,7 @@ static int write_json(const struct as_dir *dir, const struct as_finding *f, cons
 	int rc;
 
 	as_json_object(&json);
-	as_finding_json(&json, f, id);
+	as_finding_print(&json, f, id);
 	as_json_kuint(&json, "count", 1);
 	as_json_end(&json);
 	as_buf_addc(&text, '\n');
@@ -360,13 +360,6 @@ void as_store_sink_free(struct as_sink *sink)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static char *take(const json_t *root, const char *key)
-{
-	const char *value = json_string_value(json_object_get(root, key));
-
-	return value ? as_xstrdup(value) : NULL;
-}
-
 static int read_workload(const struct as_dir *dir, const char *name, char **workload,
 			 struct as_err *err)
 {
@@ -399,29 +392,14 @@ static int read_finding(const struct as_dir *dir, json_t **root, struct as_err *
 
 int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as_err *err)
 {
+	struct as_err why;
 	json_t *root;
 	int rc = read_finding(dir, &root, err);
 
 	*stored = (struct as_stored){ 0 };
-	if (!rc) {
-		json_int_t op = json_integer_value(json_object_get(root, "op"));
-		json_int_t count = json_integer_value(json_object_get(root, "count"));
-
-		stored->id = take(root, "id");
-		stored->kind = take(root, "kind");
-		stored->target = take(root, "target");
-		stored->summary = take(root, "summary");
-		stored->signature = take(root, "signature");
-		stored->options = take(root, "options");
-		stored->workload_name = take(root, "workload_name");
-		stored->op = op > 0 ? (uint64_t)op : 0;
-		stored->count = count > 0 ? (uint64_t)count : 0;
-		if (!stored->id || !stored->target || !stored->signature || !stored->options)
-			rc = as_fail(err, AS_EUSE,
-				     "%s/" FINDING_NAME ": not a finding: it lacks id, target, "
-				     "signature or options",
-				     dir->path);
-	}
+	if (!rc && as_finding_parse(root, AS_FINDING_STORED, &stored->record, &why))
+		rc = as_fail(err, AS_EUSE, "%s/" FINDING_NAME ": not a finding: %s", dir->path,
+			     why.msg);
 	if (!rc)
 		rc = read_workload(dir, WORKLOAD_NAME, &stored->workload, err);
 	if (!rc && json_is_object(json_object_get(root, "reduced")))
@@ -434,14 +412,8 @@ int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as
 
 void as_stored_free(struct as_stored *s)
 {
-	free(s->id);
-	free(s->kind);
-	free(s->target);
-	free(s->summary);
-	free(s->signature);
-	free(s->options);
+	as_finding_record_free(&s->record);
 	free(s->workload);
-	free(s->workload_name);
 	free(s->reduced);
 	*s = (struct as_stored){ 0 };
 }
