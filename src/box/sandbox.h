@@ -173,8 +173,6 @@ void as_box_undo(struct as_box *box);
 /* The guest's first process: `assay` started as /init. Does not return. */
 _Noreturn void as_guest_main(void);
 
-/* The argument by which an engine is told where its shared memory is. */
-#define AS_BOX_STATE_OPTION "state"
 /* A line on the console of a guest: what stands before it is the boot's. */
 #define AS_GUEST_MARK "assay: the engine begins\n"
 #define AS_UML_MEM_DEFAULT ((uint64_t)512 << 20) /* the machine gives what is used */

@@ -20,7 +20,7 @@ struct as_cli_job {
 
 struct as_cli_jobs {
 	struct as_cli_job *jobs;
-	size_t n;
+	size_t n, cap;
 	struct as_buf list; /* the text that names point into */
 };
 
@@ -29,6 +29,9 @@ struct as_cli_jobs {
  * also after an error. */
 AS_MUST_CHECK int as_cli_jobs_read(const struct as_args *args, const char *list,
 				   struct as_cli_jobs *all, struct as_err *err);
+/* Adds the workloads of one file, without a target; `path` and `name` must outlive them. */
+AS_MUST_CHECK int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path, const char *name,
+				       struct as_err *err);
 void as_cli_jobs_free(struct as_cli_jobs *all);
 /* Whether both run on the same target, with a disk of the same size. */
 bool as_cli_jobs_alike(const struct as_cli_job *a, const struct as_cli_job *b);

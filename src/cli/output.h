@@ -23,6 +23,7 @@ struct as_cli_output {
 	struct as_sink *chain; /* both */
 	const char *folder;
 	bool json;
+	bool given; /* `talk` belongs to the caller */
 };
 
 /* For as_store_sink_new(). */
@@ -31,6 +32,10 @@ AS_MUST_CHECK int as_cli_save_disk(const struct as_disk *disk, const struct as_d
 
 AS_MUST_CHECK int as_cli_output_open(const struct as_args *args, struct as_cli_output *out,
 				     struct as_err *err);
+/* For an engine in a sandbox: `talk` belongs to it, the folder to its supervisor. NULL: nothing is
+ * kept. */
+AS_MUST_CHECK int as_cli_output_given(const char *folder, struct as_sink *talk,
+				      struct as_cli_output *out, struct as_err *err);
 /* The first failure to keep something, if any: 0 or its code. */
 int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err);
 /* Says the end and frees the sinks. rc is what the work came to; the result is a command's: exit
