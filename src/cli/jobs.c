@@ -64,7 +64,7 @@ static int read_list(const char *path, struct as_cli_jobs *all, struct as_err *e
 }
 
 /* The workloads of one file. The only workload of a file has the name of the file. */
-struct reading {
+struct jobs_reading {
 	struct as_cli_jobs *all;
 	const char *path, *name;
 	size_t first;
@@ -72,7 +72,7 @@ struct reading {
 
 static int take_workload(void *ctx, struct as_seq *seq)
 {
-	struct reading *r = ctx;
+	struct jobs_reading *r = ctx;
 	const char *name = as_seq_meta(seq, "workload");
 
 	add_job(r->all, r->path, r->all->n == r->first || !name ? r->name : name);
@@ -89,7 +89,7 @@ static int take_workload(void *ctx, struct as_seq *seq)
 int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path, const char *name,
 			 struct as_err *err)
 {
-	struct reading r = { all, path, name, all->n };
+	struct jobs_reading r = { all, path, name, all->n };
 
 	return as_parse_many(path, take_workload, &r, err);
 }

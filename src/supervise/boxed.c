@@ -137,7 +137,7 @@ static int watch(struct as_boxed_session *b, enum as_boxed_end *end, struct as_e
 	return rc;
 }
 
-/* ---- Running ---------------------------------------------------------------------------------- */
+/* ---- Running --------------------------------------------------------------------------------- */
 
 static bool all_done(const struct as_boxed_session *b)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * console: what the kernel in a box prints. It is kept for findings, without its middle, and searched
- * for reports of crashes, warnings and corruption. It is text that a broken kernel wrote: any bytes
- * may come.
+ * console: what the kernel in a box prints. It is kept for findings, without its middle, and it is
+ * searched for reports of crashes, warnings and corruption. A broken kernel may print any bytes.
  */
 #include "supervise/boxed_priv.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* events: what the engine in a box says, line by line (wire.h). The lines may arrive in any pieces. */
+/* events: what the engine in a box says, line by line (wire.h). Lines may arrive in pieces. */
 #include "supervise/boxed_priv.h"
 
 #include "run/result.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * wire: see wire.h. A message is a JSON object on a line. Members of a job are rows of tables, which
- * both print and parse go through.
+ * wire: see wire.h. A message is a JSON object on a line. The members of a job are rows of tables
+ * that both print and parse go through.
  */
 #include "supervise/wire.h"
 

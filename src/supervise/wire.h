@@ -3,10 +3,12 @@
  * wire: what a supervisor and the engine in its sandbox say to each other. docs/FORMAT.md, "The
  * wire", describes every message. Print and parse of a message stand side by side in wire.c.
  *
- *	supervisor -> engine	a job, once, in the file that the engine's command line names
- *				work, in a file that the job names; for an engine that stays up, again
- *				and again, each time with the line AS_WIRE_GO on its standard input
- *	engine -> supervisor	events, a line each; the first is a hello
+ * To the engine:
+ *	a job, once, in the file that the engine's command line names
+ *	work, in a file that the job names. For an engine that stays up, the file is replaced, and
+ *	each time the line AS_WIRE_GO on the engine's standard input says so
+ * To the supervisor:
+ *	events, a line each; the first is a hello
  *
  * Each message carries the version of the wire. Both sides refuse another version than their own.
  *

@@ -257,9 +257,10 @@ static void test_guest(void **state)
 	static const char numbers[] =
 		"{\"event\":\"batch\",\"done\":-1,\"ops\":9223372036854775807,\"runs\":-5,"
 		"\"skipped\":1e300,\"again\":\"x\",\"counts\":[-1,9223372036854775807,\"x\"]}";
-	static const char op[] = FINDING(
-		"a-1", "data",
-		",\"op\":-9223372036854775808,\"line\":9223372036854775807,\"summary\":\"a\\nb\\u001b\"");
+	static const char op[] =
+		FINDING("a-1", "data",
+			",\"op\":-9223372036854775808,\"line\":9223372036854775807,"
+			"\"summary\":\"a\\nb\\u001b\"");
 	struct as_buf note = { 0 };
 	struct as_wire_event e;
 
