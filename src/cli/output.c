@@ -86,7 +86,8 @@ int as_cli_output_given(const char *folder, struct as_sink *talk, struct as_cli_
 {
 	int rc = 0;
 
-	*out = (struct as_cli_output){ .talk = talk, .folder = folder, .json = true, .given = true };
+	*out = (struct as_cli_output){ .talk = talk, .folder = folder, .given = true };
+	out->json = true;
 	if (folder)
 		rc = as_store_sink_new(folder, true, as_cli_save_disk, &out->store, err);
 	if (!rc)
