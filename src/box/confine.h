@@ -27,8 +27,8 @@ struct as_confine_path {
 int as_confine_files(const struct as_confine_path *paths);
 
 /*
- * Gives up all system calls but those in confine_calls.def (seccomp). Returns 0 or a negative errno:
- * ENOSYS or EINVAL if the kernel has no seccomp.
+ * Gives up all system calls but those in confine_calls.def (seccomp). Returns 0 or a negative
+ * errno: ENOSYS or EINVAL if the kernel has no seccomp.
  */
 int as_confine_calls(void);
 

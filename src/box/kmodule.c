@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kmodule: see kmodule.h. A line of modules.dep is "FILE: FILE...": a module and all modules that it
- * needs, directly or not (depmod(8) writes the closure), the nearest first. Loading them from the
- * right to the left, then the module itself, is an order that works.
+ * kmodule: see kmodule.h. A line of modules.dep is "FILE: FILE...": a module and all modules that
+ * it needs, directly or not (depmod(8) writes the closure), the nearest first. Loading them from
+ * the right to the left, then the module itself, is an order that works.
  */
 #include "box/kmodule.h"
 

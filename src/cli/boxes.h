@@ -25,7 +25,7 @@
 const struct as_fstype *as_cli_fstype(const char *spec);
 /* Whether a target, as typed, is to run in a box. */
 bool as_cli_wants_box(const struct as_args *args, const char *spec);
-/* Refuses sandbox options that cannot be met before anything is done. */
+/* Refuses sandbox options that are impossible, before anything is done. */
 AS_MUST_CHECK int as_cli_check_box(const struct as_args *args, const char *spec,
 				   struct as_err *err);
 
@@ -39,7 +39,7 @@ struct as_cli_box {
 /* `size_bytes` is that of the disk, 0: the target's own. */
 AS_MUST_CHECK int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_bytes,
 				  struct as_cli_box *box, struct as_err *err);
-/* One more target that the engine inside may be given. */
+/* Adds a target that the engine may be given. */
 AS_MUST_CHECK int as_cli_box_add(struct as_cli_box *box, const char *spec, uint64_t size_bytes,
 				 struct as_err *err);
 void as_cli_box_close(struct as_cli_box *box);

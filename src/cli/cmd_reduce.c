@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_reduce: a stored finding's workload, made as short and simple as it can be. What is best so
- * far is kept whatever ends the work: the time given, an interrupt, an error.
+ * cmd_reduce: makes the workload of a stored finding as short and simple as it can be. The best so
+ * far is kept, also when the time is up, or after an interrupt or an error.
  */
 #include "cli/output.h"
 #include "cli/stored.h"
@@ -17,7 +17,7 @@
 
 #define FOR_DEFAULT_SECONDS 300
 
-/* Set by a signal, read by the one thread that works. */
+/* A signal sets it, and the one thread that works reads it. */
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int signum)
@@ -132,7 +132,7 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 		rc = as_cli_again_open(args, stored, seq, &r->ear.sink, &r->again, err);
 	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
-	/* An error of ours does not take away what was reached. */
+	/* The best so far is kept also after an error of ours. */
 	if (best) {
 		int kept = keep(folder, best, &result, (double)(as_now_us() - r->start_us) / 1e6,
 				rc ? &late : err);
@@ -185,20 +185,20 @@ static const struct as_opt opts[] = {
 	  .arg = "SECONDS",
 	  .min = 1,
 	  .max = 1000000,
-	  .help = "how long to go on; the best so far is kept; default 300" },
+	  .help = "reduce for so long, then keep the best so far; default 300" },
 	{ .name = "runs",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 1,
 	  .max = 1000,
-	  .help = "how often the end is run to see that it always fails; a failure that does not "
-		  "come at once is tried as often; default 3" },
+	  .help = "run the result so often to see that it always fails; also, try each "
+		  "candidate so often if the failure is flaky; default 3" },
 	{ .name = "out",
 	  .letter = 'o',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
-	  .help = "where findings were kept; default " AS_OUT_DEFAULT },
-	{ .name = "json", .help = "say everything as JSON lines" },
+	  .help = "look for the finding in this folder; default " AS_OUT_DEFAULT },
+	{ .name = "json", .help = "print everything as JSON lines" },
 	AS_CLI_STORED_TARGET_OPT,
 	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,

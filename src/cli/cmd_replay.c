@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd_replay: brings a stored finding back: the same target, options and faults, and its workload,
- * the reduced one where there is one. */
+/* cmd_replay: runs a stored finding again: on the same target, with the same options and faults,
+ * and with its workload, the reduced one if there is one. */
 #include "cli/output.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is found again goes by the name it has, whichever of its workloads brought it back. */
+/* The finding keeps its id, whichever of its workloads was run. */
 struct caller {
 	struct as_sink sink;
 	struct as_sink *to;
@@ -90,13 +90,13 @@ static int run(const struct as_args *args, struct as_err *err)
 }
 
 static const struct as_opt opts[] = {
-	{ .name = "original", .help = "the workload as it was found, not the reduced one" },
+	{ .name = "original", .help = "run the workload as it was found, not the reduced one" },
 	{ .name = "out",
 	  .letter = 'o',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
-	  .help = "where findings were kept; default " AS_OUT_DEFAULT },
-	{ .name = "json", .help = "say everything as JSON lines" },
+	  .help = "look for the finding in this folder; default " AS_OUT_DEFAULT },
+	{ .name = "json", .help = "print everything as JSON lines" },
 	AS_CLI_STORED_TARGET_OPT,
 	AS_CLI_TRUST_OPT,
 	AS_CLI_BOX_OPTS,

@@ -304,37 +304,40 @@ static const struct as_opt opts[] = {
 	{ .name = "check",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "op|end",
-	  .help = "compare the whole tree after every operation, or at the end (default)" },
+	  .help = "compare the whole tree after every operation (op) or at the end (end); "
+		  "default end" },
 	AS_CLI_SIZE_OPT,
 	{ .name = "fault",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "RULE",
 	  .many = true,
-	  .help = "let a call fail: read:3:eio, write:2+:eio, flush:1:drop, alloc:7" },
+	  .help = "make a call fail: read:3:eio, write:2+:eio, flush:1:drop, alloc:7" },
 	{ .name = "sweep",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "alloc|read|write",
-	  .help = "run again and again, failing call 1, 2, 3, ... until none is left to fail" },
+	  .help = "run the workload again and again, and make call 1, 2, 3, ... of this kind fail, "
+		  "until there is no such call" },
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_BOUND_OPTS,
 	{ .name = "list",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "more workloads: a path a line, and after a tab the name to report it by; - "
-		  "reads names of such lists from standard input, up to an empty line" },
+	  .help = "run the workloads that this file lists, too: each line is a path or, with a tab "
+		  "between, a path and a name for reports; with -, names of such lists are read "
+		  "from standard input, up to an empty line" },
 	{ .name = "scenario",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME",
-	  .help = "what is done with each workload; default sequential: it is run once" },
+	  .help = "do this with each workload; default sequential: run it once" },
 	{ .name = "together",
-	  .help = "several workloads to a process: faster, and what one does to it the next may "
-		  "meet" },
+	  .help = "run several workloads in one process: this is faster, but one may disturb the "
+		  "next" },
 	{ .name = "known",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "signatures, a line each: findings that have one of them, or that came before, "
-		  "are only counted" },
+	  .help = "only count findings whose signatures stand in this file, one on each line, and "
+		  "findings that came before" },
 	AS_CLI_COV_OPT,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,

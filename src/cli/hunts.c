@@ -29,7 +29,7 @@ static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index
 	if (rc)
 		return rc;
 	text = stored.reduced ? stored.reduced : stored.workload;
-	/* Which one fails in what is reduced already is not known. */
+	/* In a workload that is reduced already, it is unknown which operation fails. */
 	*op_index = stored.reduced ? -1 : stored.record.finding.op_index;
 	rc = as_cli_stored_parse(&stored, "workload.txt", text, seq, err);
 	if (!rc)

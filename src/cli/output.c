@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The room of reports does not know disks. */
+/* The report room does not know disks. */
 int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir, const char *name,
 		     struct as_err *err)
 {

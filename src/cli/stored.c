@@ -95,7 +95,7 @@ static int open_here(struct as_sink *sinks, struct as_cli_again *again, struct a
 	return rc ? rc : again->ops->open(&args, &again->scenario, err);
 }
 
-/* Somebody else's finding is data: what it names is not obeyed just because it is read. */
+/* A finding may come from somebody else: it names no plugin or command to run without trust. */
 static int choose_targets(const struct as_args *args, struct as_cli_again *again,
 			  struct as_cli_specs *specs, struct as_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* stored: findings that were kept, found by id or folder and run again as they were run then. */
+/* stored: finds findings that were kept, by id or folder, and runs them again in the same way. */
 #ifndef AS_CLI_STORED_H
 #define AS_CLI_STORED_H
 
@@ -13,12 +13,12 @@
 /* The first operand: a folder by its path, or an id below the output folder. */
 AS_MUST_CHECK int as_cli_stored_find(const struct as_args *args, struct as_dir *folder,
 				     struct as_err *err);
-/* Its workload, `text` as it was read from the file `name`. One without operations is refused, but
- * for a finding that was made with it. */
+/* Parses its workload, `text`, which was read from the file `name`. A workload without operations
+ * is refused, unless the finding was made with it. */
 AS_MUST_CHECK int as_cli_stored_parse(const struct as_stored *stored, const char *name,
 				      const char *text, struct as_seq **seq, struct as_err *err);
 
-/* Ready to run workloads on the finding's target, with its options and faults. */
+/* Runs workloads on the finding's target, with its options and faults. */
 struct as_cli_again {
 	const struct as_stored *stored;
 	const char *spec; /* its target, or the one that was asked for in its place */
@@ -35,11 +35,11 @@ struct as_cli_again {
 /* clang-format off */
 #define AS_CLI_STORED_TARGET_OPT                                                                  \
 	{ .name = "target", .letter = 't', .kind = AS_OPT_TEXT, .arg = "T",                       \
-	  .help = "what to run it on, in place of the target that the finding names" }
+	  .help = "run it on this target; default: the target that the finding names" }
 /* clang-format on */
 
-/* args, stored and sinks must outlive it. A target that the finding names, or mount options in its
- * workload `seq`, that reach outside take the user's trust. */
+/* args, stored and sinks must outlive it. If the target that the finding names, or a mount option
+ * in its workload `seq`, reaches outside, the user must trust it. */
 AS_MUST_CHECK int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
 				    const struct as_seq *seq, struct as_sink *sinks,
 				    struct as_cli_again *again, struct as_err *err);

@@ -8,11 +8,11 @@
 
 #include "hunt/worker.h"
 
-/* What a job said and is not taken into the state yet. */
+/* Lines of a job that are not merged into the state yet. */
 struct as_hunt_lines {
 	char **lines;
 	size_t n, cap;
-	bool over; /* the last of them is the job's last */
+	bool over; /* the last of them is the last of the job */
 };
 
 struct as_hunt_leader {
@@ -29,12 +29,12 @@ struct as_hunt_leader {
 	bool only_reduces; /* the hunt was over when we began */
 };
 
-/* Takes the line over. */
-AS_MUST_CHECK int as_leading_queue(struct as_hunt_leader *l, size_t job, char *line,
-				   struct as_err *err);
-/* Takes what has its turn into the state; with `rest`, also what would have to wait. */
-AS_MUST_CHECK int as_leading_merge(struct as_hunt_leader *l, bool rest, struct as_err *err);
-AS_MUST_CHECK int as_leading_reduced(struct as_hunt_leader *l, char *line, struct as_err *err);
-void as_leading_free(struct as_hunt_leader *l); /* the queues */
+/* Takes ownership of the line. */
+AS_MUST_CHECK int as_leader_queue(struct as_hunt_leader *l, size_t job, char *line,
+				  struct as_err *err);
+/* Merges the lines whose turn it is into the state; with `rest`, all others, too. */
+AS_MUST_CHECK int as_leader_merge(struct as_hunt_leader *l, bool rest, struct as_err *err);
+AS_MUST_CHECK int as_leader_reduced(struct as_hunt_leader *l, char *line, struct as_err *err);
+void as_leader_free(struct as_hunt_leader *l); /* the queues */
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * lane: see lane.h.
  *
- * Who hears of what:
+ * The way of a finding:
  *   here    scenario -> known -> sinks -> store
- *   boxed   the engine inside has known and store of its own -> known -> sinks;
- *           what is found from out here (a kernel that died) -> known -> sinks -> store
+ *   boxed   of the engine, which has a `known` of its own, and of its supervisor (a kernel that
+ *           died) -> known -> sinks -> store
  */
 #include "hunt/lane.h"
 
@@ -55,7 +55,7 @@ static int open_boxed(struct as_lane *lane, bool keep, struct as_err *err)
 	return as_boxed_open(&lane->box, &lane->session, err);
 }
 
-/* An engine that is started anew, after a death of its kernel, must know what is known by then. */
+/* An engine that is started again, after its kernel died, must know the signatures so far. */
 static int write_known(struct as_lane *lane, struct as_err *err)
 {
 	struct as_buf text = { 0 };
@@ -69,7 +69,7 @@ static int write_known(struct as_lane *lane, struct as_err *err)
 	return rc;
 }
 
-/* The first few: who wants us to end need not wait for all. */
+/* Runs only the first few workloads, so that a hunt that is to end does not wait long. */
 static int run_boxed(struct as_lane *lane, const struct as_scenario_work *work, size_t *done,
 		     struct as_run_result *result, struct as_err *err)
 {

@@ -27,7 +27,7 @@ static int not_understood(struct as_err *err)
 	return as_fail(err, AS_EIO, "a job of the hunt said nonsense");
 }
 
-/* An error that a worker met; 0: the line says something else. */
+/* The error that a worker reports in this line; 0: it reports none. */
 static int error_of(const json_t *object, struct as_err *err)
 {
 	json_int_t code = json_integer_value(json_object_get(object, "error"));
@@ -38,7 +38,7 @@ static int error_of(const json_t *object, struct as_err *err)
 	return as_fail(err, code < 0 ? (int)code : AS_EIO, "%s", message ? message : "?");
 }
 
-int as_leading_queue(struct as_hunt_leader *l, size_t job, char *line, struct as_err *err)
+int as_leader_queue(struct as_hunt_leader *l, size_t job, char *line, struct as_err *err)
 {
 	struct as_hunt_lines *q = &l->queues[job];
 	json_t *object = json_loads(line, 0, NULL);
@@ -119,8 +119,8 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 	return rc;
 }
 
-/* Whose turn it is: the job that has got least far, in batches, the first of these. By positions,
- * so that it is the same in the next life of a hunt. */
+/* Whose turn it is: the job that has done the fewest batches, the first of these. Positions
+ * decide, so that the order is the same after a hunt was resumed. */
 static bool next_turn(const struct as_hunt_leader *l, bool rest, size_t *job)
 {
 	const size_t batch = as_worker_batch(l->hunt);
@@ -141,7 +141,7 @@ static bool next_turn(const struct as_hunt_leader *l, bool rest, size_t *job)
 	return any && l->queues[*job].n;
 }
 
-int as_leading_merge(struct as_hunt_leader *l, bool rest, struct as_err *err)
+int as_leader_merge(struct as_hunt_leader *l, bool rest, struct as_err *err)
 {
 	size_t job = 0;
 	int rc = 0;
@@ -157,7 +157,7 @@ int as_leading_merge(struct as_hunt_leader *l, bool rest, struct as_err *err)
 	return rc;
 }
 
-int as_leading_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
+int as_leader_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 {
 	json_t *object = json_loads(line, 0, NULL);
 	const char *signature = text_of(object, "signature"), *how = text_of(object, "reduced");
@@ -169,7 +169,7 @@ int as_leading_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 		sign->reduced = !strcmp(how, "yes")	   ? AS_HUNT_REDUCED
 				: !strcmp(how, "vanished") ? AS_HUNT_VANISHED
 							   : AS_HUNT_SHORTENED;
-		/* An interrupt is no reason not to go on with it another time. */
+		/* One that was interrupted is reduced when the hunt is resumed. */
 		if (sign->reduced == AS_HUNT_SHORTENED && l->shared->stop)
 			sign->reduced = AS_HUNT_UNREDUCED;
 		sign->ops_reduced =
@@ -192,7 +192,7 @@ int as_leading_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 	return rc;
 }
 
-void as_leading_free(struct as_hunt_leader *l)
+void as_leader_free(struct as_hunt_leader *l)
 {
 	for (size_t i = 0; i < l->state->n_jobs; i++) {
 		for (size_t k = 0; k < l->queues[i].n; k++)

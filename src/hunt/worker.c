@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* worker: see worker.h: starting, talking, ending; and the work of a job. */
+/* worker: see worker.h. Starting workers, talking to them, ending them; and the work of a job. */
 #include "hunt/worker.h"
 
 #include "base/array.h"
@@ -24,18 +24,19 @@
 
 #define BATCH_HERE 64
 #define BATCH_BOXED 16
-#define KILL_MS 2000 /* for a worker to be gone once it was killed; beyond it, it is left */
+#define KILL_MS \
+	2000 /* how long a worker that was killed may take to end; after that it is left alone */
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
-int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
+int as_worker_fork(struct as_worker *w, bool *child, struct as_err *err)
 {
 	volatile uint64_t *oom = as_spawn_oom();
 	pid_t parent = getpid();
 	int fds[2];
 
 	*w = (struct as_worker){ .fd = -1 };
-	*inside = false;
+	*child = false;
 	if (pipe2(fds, O_CLOEXEC))
 		return as_fail_errno(err, errno, "cannot make a pipe");
 	w->pid = fork();
@@ -52,7 +53,7 @@ int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
 		w->fd = fds[0];
 		return fcntl(w->fd, F_SETFL, O_NONBLOCK) ? as_fail_errno(err, errno, "fcntl") : 0;
 	}
-	/* An interrupt from the terminal is the leader's affair. */
+	/* The leader handles an interrupt from the terminal. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -63,7 +64,7 @@ int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
 	signal(SIGHUP, SIG_DFL);
 	close(fds[0]);
 	w->fd = fds[1];
-	*inside = true;
+	*child = true;
 	return 0;
 }
 
@@ -210,7 +211,7 @@ static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t
 	struct as_buf line = { 0 };
 	struct as_json j = as_json_on(&line);
 
-	/* Also those that were met before. */
+	/* This counts also findings that were met before. */
 	result.findings = h->findings;
 	as_json_object(&j);
 	as_json_kuint(&j, "position", position);
@@ -227,7 +228,7 @@ static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t
 	}
 	as_json_end(&j);
 	as_json_end(&j);
-	/* The members of `found` are written already. */
+	/* The elements of `found` are printed already. */
 	line.len--;
 	as_buf_addf(&line, ",\"found\":[%s]}", as_buf_str(&h->found));
 	as_worker_say(w, &line);
@@ -274,7 +275,7 @@ static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_
 	*over = work.n < want;
 	if (work.n)
 		rc = as_lane_run(job->lane, &work, &done, &result, err);
-	/* Stopped in the middle: the rest is done another time. */
+	/* It was stopped in the middle: the rest is done when the hunt is resumed. */
 	if (done < work.n)
 		*over = false;
 	if (!rc && (done || *over)) {
@@ -320,7 +321,7 @@ static int work_job(struct worker_job *job, const struct as_hunt_state *state, s
 	if (!rc && job->position)
 		as_stream_seek(job->stream, job->position);
 	while (!rc && !over && !job->shared->stop) {
-		/* So that jobs deal in the same batches wherever they begin. */
+		/* Batches begin at multiples of their length, wherever the job begins. */
 		size_t want = batch - (size_t)(job->position % batch);
 
 		rc = run_batch(job, want, &over, err);
@@ -342,10 +343,10 @@ int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *
 				  .position = state->jobs[number].position,
 				  .end = end };
 	struct as_err failed = { 0 };
-	bool inside;
-	int rc = as_worker_fork(worker, &inside, err);
+	bool child;
+	int rc = as_worker_fork(worker, &child, err);
 
-	if (!inside)
+	if (!child)
 		return rc;
 	rc = work_job(&job, state, &failed);
 	if (rc)

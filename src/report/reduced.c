@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reduced: puts a reduced workload beside the one that was found: workload.reduced.txt, repro.c
- * anew, a last section of README.md, and "reduced" in finding.json, which is written last:
- * without it the rest is not believed.
+ * reduced: adds a reduced workload to the folder of a finding: workload.reduced.txt, a new repro.c,
+ * a last section of README.md, and "reduced" in finding.json. The last one is written at the end:
+ * without it, a reader ignores the rest.
  */
 #include "report/sinks.h"
 
@@ -56,8 +56,8 @@ static void describe(const struct as_stored_reduction *r, struct as_buf *out)
 	}
 }
 
-/* Where the part that store.c writes ends. What is quoted before, a log for one, may hold anything,
- * but the last of these lines is ours. */
+/* The end of the part that store.c writes. Quoted texts before it, such as a log, may hold the
+ * same line, but the last one is ours. */
 static const char *end_of_found(const char *text)
 {
 	const char *next;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store: a folder for each finding. It is written under a name of its own that begins with a dot,
- * and renamed when it is whole, so a folder with an id for a name is complete whenever we are
+ * store: a folder for each finding. It is written under a temporary name that begins with a dot,
+ * and renamed when it is complete. So a folder whose name is an id is complete, whenever we are
  * killed.
  *
- * Several processes may do that at a time. Of those that bring the same finding one is first, and
- * the others count it, with the lock of its folder held (flock), as that is to read and to write.
+ * Several processes may do this at the same time. Of those with the same finding, the first one
+ * keeps it, and the others count it. To count is to read and to write finding.json: meanwhile the
+ * folder is locked (flock).
  */
 #include "report/sinks.h"
 
@@ -32,9 +33,9 @@
 
 struct store {
 	struct as_sink sink;
-	struct as_rundir run; /* of a store that opened it itself */
+	struct as_rundir run; /* of a store that has opened it */
 	struct as_dir findings;
-	bool counts; /* findings that come again */
+	bool counts; /* findings that are there already */
 	as_save_disk_fn save_disk;
 	struct as_err failed; /* code 0: nothing did */
 };
@@ -87,7 +88,7 @@ static int write_repro(const struct as_dir *dir, const struct as_finding *f, str
 	return rc;
 }
 
-/* What each kind means, for a reader who has not met assay. */
+/* What each kind means, for a reader who does not know assay. */
 static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_OUTCOME] =
 		"An operation gave an answer that neither POSIX nor Linux allows there.",
@@ -130,7 +131,8 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 	as_buf_free(&scenario);
 }
 
-/* What is from outside (names, logs, the target) is quoted: a page must not be able to lie. */
+/* Texts from outside (names, logs, the target) are quoted, so that they cannot pretend to be
+ * ours. */
 static void describe(const struct as_finding *f, const char *id, struct as_buf *t)
 {
 	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, meanings[f->kind]);
@@ -226,7 +228,7 @@ int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void
 	return rc;
 }
 
-/* It becomes *count, or with 0 goes up by one. */
+/* Sets the count to *count or, if that is 0, adds one to it. */
 static void change_count(json_t *root, void *ctx)
 {
 	const uint64_t *count = ctx;

@@ -61,7 +61,7 @@ static int boot(struct as_boxed_session *b, struct as_err *err)
 	return rc;
 }
 
-/* Gives the engine what is left, and starts one if there is none. */
+/* Gives the engine the workloads that are left; starts a box if there is none. */
 static int start(struct as_boxed_session *b, struct as_err *err)
 {
 	int rc;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* guest_counts: files in which an engine has counted calls, from its folder to ours. The names and
- * the files are a guest's: they are taken as os/share.h takes them, and only so many. */
+/* guest_counts: moves the files in which an engine has counted calls from its folder to ours. A
+ * guest has written names and files: they are checked as in os/share.h, and their number is
+ * bounded. */
 #include "supervise/boxed_priv.h"
 
 #include "os/out.h"
@@ -18,7 +19,7 @@ static void take_file(const struct as_boxed_session *b, int folder, const char *
 {
 	struct as_buf text = { 0 }, path = { 0 };
 
-	/* Each box begins to number them anew. */
+	/* Each box numbers its files from the beginning. */
 	as_buf_addf(&path, "%s/%s/%u-%s", b->how->out, b->how->cov, b->boots, name);
 	if (!as_share_read(folder, name, COUNTS_MAX_BYTES, &text, NULL) &&
 	    as_out_save(as_buf_str(&path), &text, NULL))
