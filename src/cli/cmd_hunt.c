@@ -468,8 +468,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	struct as_args args = *given;
 	int rc;
 
-	s.talk = s.json ? as_jsonl_sink_new(stdout)
-			: as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+	s.talk = as_cli_talk_new(s.json);
 	s.terminal = s.terminal && !s.json;
 	rc = as_folders_open(s.folder, !s.resume, &s.folders, err);
 	if (!rc && s.resume)
@@ -509,10 +508,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	as_cli_specs_free(&s.specs);
 	free(s.profile);
 	as_hunt_state_free(&s.state);
-	if (s.json)
-		as_jsonl_sink_free(s.talk);
-	else
-		as_term_sink_free(s.talk);
+	as_cli_talk_free(s.talk, s.json);
 	return rc;
 }
 

@@ -65,29 +65,6 @@ static void better(void *ctx, const struct as_seq *best, const char *phase)
 	r->shortest = best->n;
 }
 
-static int keep(const struct as_dir *folder, const struct as_seq *best,
-		const struct as_reduced *result, double seconds, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	struct as_stored_reduction r = {
-		.ops_before = result->ops_before,
-		.ops_after = result->ops_after,
-		.executions = result->executions,
-		.runs = result->runs,
-		.failed = result->failed,
-		.flaky = result->flaky,
-		.complete = result->complete,
-		.seconds = seconds,
-	};
-	int rc;
-
-	as_print_seq(best, &text);
-	r.workload = as_buf_str(&text);
-	rc = as_stored_set_reduced(folder, &r, err);
-	as_buf_free(&text);
-	return rc;
-}
-
 static void say_end(struct reduction *r, const struct as_seq *best, const struct as_reduced *result,
 		    const char *id)
 {
@@ -134,8 +111,9 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 		rc = as_reduce(seq, &reducer, &best, &result, err);
 	/* The best so far is kept also after an error of ours. */
 	if (best) {
-		int kept = keep(folder, best, &result, (double)(as_now_us() - r->start_us) / 1e6,
-				rc ? &late : err);
+		int kept = as_cli_stored_keep(folder, best, &result,
+					      (double)(as_now_us() - r->start_us) / 1e6,
+					      rc ? &late : err);
 
 		rc = rc ? rc : kept;
 		status = AS_EXIT_FOUND;
@@ -160,7 +138,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	bool json = as_args_has(args, "json");
 	int rc = as_cli_stored_find(args, &folder, err);
 
-	r.talk = json ? as_jsonl_sink_new(stdout) : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+	r.talk = as_cli_talk_new(json);
 	r.end_us = r.start_us + (int64_t)as_args_number(args, "for", FOR_DEFAULT_SECONDS) * 1000000;
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
@@ -169,10 +147,7 @@ static int run(const struct as_args *args, struct as_err *err)
 	r.signature = stored.record.finding.signature;
 	if (!rc)
 		rc = reduce(args, &folder, &stored, &r, err);
-	if (json)
-		as_jsonl_sink_free(r.talk);
-	else
-		as_term_sink_free(r.talk);
+	as_cli_talk_free(r.talk, json);
 	as_cli_ear_clear(&r.ear);
 	as_stored_free(&stored);
 	as_dir_close(&folder);
@@ -193,15 +168,7 @@ static const struct as_opt opts[] = {
 	  .max = 1000,
 	  .help = "run the result so often to see that it always fails; also, try each "
 		  "candidate so often if the failure is flaky; default 3" },
-	{ .name = "out",
-	  .letter = 'o',
-	  .kind = AS_OPT_TEXT,
-	  .arg = "DIR",
-	  .help = "look for the finding in this folder; default " AS_OUT_DEFAULT },
-	{ .name = "json", .help = "print everything as JSON lines" },
-	AS_CLI_STORED_TARGET_OPT,
-	AS_CLI_TRUST_OPT,
-	AS_CLI_BOX_OPTS,
+	AS_CLI_STORED_OPTS,
 	{ 0 },
 };
 

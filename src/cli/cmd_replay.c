@@ -51,9 +51,8 @@ static int replay(const struct as_args *args, const struct as_stored *stored, st
 static int run(const struct as_args *args, struct as_err *err)
 {
 	struct as_cli_ear ear = as_cli_ear_new();
-	struct as_sink *talk = as_args_has(args, "json")
-				       ? as_jsonl_sink_new(stdout)
-				       : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+	bool json = as_args_has(args, "json");
+	struct as_sink *talk = as_cli_talk_new(json);
 	struct as_stored stored = { 0 };
 	struct caller caller = { { .finding = call_by_name, .note = call_note }, talk, &stored };
 	struct as_dir folder;
@@ -79,10 +78,7 @@ static int run(const struct as_args *args, struct as_err *err)
 		as_emit_note(talk, "%s: reproduced", stored.record.id);
 	if (!rc)
 		rc = ear.signature ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
-	if (as_args_has(args, "json"))
-		as_jsonl_sink_free(talk);
-	else
-		as_term_sink_free(talk);
+	as_cli_talk_free(talk, json);
 	as_stored_free(&stored);
 	as_dir_close(&folder);
 	as_cli_ear_clear(&ear);
@@ -91,15 +87,7 @@ static int run(const struct as_args *args, struct as_err *err)
 
 static const struct as_opt opts[] = {
 	{ .name = "original", .help = "run the workload as it was found, not the reduced one" },
-	{ .name = "out",
-	  .letter = 'o',
-	  .kind = AS_OPT_TEXT,
-	  .arg = "DIR",
-	  .help = "look for the finding in this folder; default " AS_OUT_DEFAULT },
-	{ .name = "json", .help = "print everything as JSON lines" },
-	AS_CLI_STORED_TARGET_OPT,
-	AS_CLI_TRUST_OPT,
-	AS_CLI_BOX_OPTS,
+	AS_CLI_STORED_OPTS,
 	{ 0 },
 };
 

@@ -41,35 +41,12 @@ static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index
 	return rc;
 }
 
-static int set_reduced(const struct as_dir *folder, const struct as_seq *best,
-		       const struct as_reduced *result, double seconds, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	struct as_stored_reduction r = {
-		.ops_before = result->ops_before,
-		.ops_after = result->ops_after,
-		.executions = result->executions,
-		.runs = result->runs,
-		.failed = result->failed,
-		.flaky = result->flaky,
-		.complete = result->complete,
-		.seconds = seconds,
-	};
-	int rc;
-
-	as_print_seq(best, &text);
-	r.workload = as_buf_str(&text);
-	rc = as_stored_set_reduced(folder, &r, err);
-	as_buf_free(&text);
-	return rc;
-}
-
 const struct as_hunt_store as_cli_hunt_store = {
 	.open = open_store,
 	.failed = as_store_sink_failed,
 	.close = as_store_sink_free,
 	.load = load,
-	.set_reduced = set_reduced,
+	.set_reduced = as_cli_stored_keep,
 	.set_count = as_stored_set_count,
 };
 

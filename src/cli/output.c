@@ -16,7 +16,20 @@ int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir, const
 	return as_image_save_in((struct as_disk *)disk, dir, name, err);
 }
 
-/* ---- First kept, then said ------------------------------------------------------------------- */
+struct as_sink *as_cli_talk_new(bool json)
+{
+	return json ? as_jsonl_sink_new(stdout) : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+}
+
+void as_cli_talk_free(struct as_sink *talk, bool json)
+{
+	if (json)
+		as_jsonl_sink_free(talk);
+	else
+		as_term_sink_free(talk);
+}
+
+/* ---- First kept, then printed ---------------------------------------------------------------- */
 
 struct both {
 	struct as_sink sink;
@@ -75,8 +88,7 @@ int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, st
 		rc = as_store_sink_new(out->folder, false, as_cli_save_disk, &out->store, err);
 	if (rc)
 		return rc;
-	out->talk = out->json ? as_jsonl_sink_new(stdout)
-			      : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+	out->talk = as_cli_talk_new(out->json);
 	join(out);
 	return 0;
 }
@@ -112,10 +124,8 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 		as_emit_done(out->chain, stats);
 	rc = rc ? rc : failed;
 	as_store_sink_free(out->store);
-	if (!out->given && out->json)
-		as_jsonl_sink_free(out->talk);
-	else if (!out->given)
-		as_term_sink_free(out->talk);
+	if (!out->given)
+		as_cli_talk_free(out->talk, out->json);
 	free(out->chain);
 	return rc ? rc : stats->findings ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 }

@@ -7,6 +7,7 @@
 #include "cli/trust.h"
 #include "os/rundir.h"
 #include "work/parse.h"
+#include "work/print.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,29 @@ int as_cli_stored_parse(const struct as_stored *stored, const char *name, const 
 		*seq = NULL;
 		rc = as_fail(err, AS_EUSE, "%s: %s holds no operations", stored->record.id, name);
 	}
+	return rc;
+}
+
+int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
+		       const struct as_reduced *result, double seconds, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	struct as_stored_reduction r = {
+		.ops_before = result->ops_before,
+		.ops_after = result->ops_after,
+		.executions = result->executions,
+		.runs = result->runs,
+		.failed = result->failed,
+		.flaky = result->flaky,
+		.complete = result->complete,
+		.seconds = seconds,
+	};
+	int rc;
+
+	as_print_seq(best, &text);
+	r.workload = as_buf_str(&text);
+	rc = as_stored_set_reduced(folder, &r, err);
+	as_buf_free(&text);
 	return rc;
 }
 

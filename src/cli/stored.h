@@ -5,7 +5,10 @@
 
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/trust.h"
 #include "os/dir.h"
+#include "reduce/reduce.h"
 #include "report/sinks.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
@@ -17,6 +20,11 @@ AS_MUST_CHECK int as_cli_stored_find(const struct as_args *args, struct as_dir *
  * is refused, unless the finding was made with it. */
 AS_MUST_CHECK int as_cli_stored_parse(const struct as_stored *stored, const char *name,
 				      const char *text, struct as_seq **seq, struct as_err *err);
+
+/* Puts a reduced workload into the folder of a finding. */
+AS_MUST_CHECK int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
+				     const struct as_reduced *result, double seconds,
+				     struct as_err *err);
 
 /* Runs workloads on the finding's target, with its options and faults. */
 struct as_cli_again {
@@ -33,9 +41,13 @@ struct as_cli_again {
 };
 
 /* clang-format off */
-#define AS_CLI_STORED_TARGET_OPT                                                                  \
+#define AS_CLI_STORED_OPTS                                                                        \
+	{ .name = "out", .letter = 'o', .kind = AS_OPT_TEXT, .arg = "DIR",                        \
+	  .help = "look for the finding in this folder; default " AS_OUT_DEFAULT },               \
+	{ .name = "json", .help = "print everything as JSON lines" },                             \
 	{ .name = "target", .letter = 't', .kind = AS_OPT_TEXT, .arg = "T",                       \
-	  .help = "run it on this target; default: the target that the finding names" }
+	  .help = "run it on this target; default: the target that the finding names" },          \
+	AS_CLI_TRUST_OPT, AS_CLI_BOX_OPTS
 /* clang-format on */
 
 /* args, stored and sinks must outlive it. If the target that the finding names, or a mount option

@@ -8,9 +8,7 @@
 
 #include "base/buf.h"
 #include "report/page.h"
-#include "report/stored_change.h"
-#include "work/emit_c.h"
-#include "work/parse.h"
+#include "report/store_priv.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -20,22 +18,6 @@
 #define README_NAME "README.md"
 #define SHOWN_LINES 40 /* of a workload in README.md */
 #define HEADING "\n## Reduced\n"
-
-static int write_repro(const struct as_dir *dir, const struct as_stored_reduction *r,
-		       struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	struct as_seq *seq = NULL;
-	int rc = as_parse_text(AS_REDUCED_NAME, r->workload, strlen(r->workload), &seq, err);
-
-	if (!rc) {
-		as_emit_c(seq, NULL, &text);
-		rc = as_dir_write(dir, "repro.c", &text, err);
-	}
-	as_seq_free(seq);
-	as_buf_free(&text);
-	return rc;
-}
 
 static void describe(const struct as_stored_reduction *r, struct as_buf *out)
 {
@@ -107,7 +89,7 @@ int as_stored_set_reduced(const struct as_dir *dir, const struct as_stored_reduc
 	as_buf_adds(&text, r->workload);
 	rc = as_dir_write(dir, AS_REDUCED_NAME, &text, err);
 	if (!rc)
-		rc = write_repro(dir, r, err);
+		rc = as_stored_repro(dir, AS_REDUCED_NAME, r->workload, err);
 	if (!rc)
 		rc = rewrite_readme(dir, r, err);
 	if (!rc)

@@ -16,7 +16,7 @@
 #include "base/show.h"
 #include "os/rundir.h"
 #include "report/page.h"
-#include "report/stored_change.h"
+#include "report/store_priv.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
 
@@ -71,13 +71,12 @@ static int write_text(const struct as_dir *dir, const char *name, const char *te
 	return rc;
 }
 
-/* The workload as a C program: it can be given to someone who does not have assay. */
-static int write_repro(const struct as_dir *dir, const struct as_finding *f, struct as_err *err)
+int as_stored_repro(const struct as_dir *dir, const char *name, const char *workload,
+		    struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	struct as_seq *seq = NULL;
-	int rc = as_parse_text(f->workload_name ? f->workload_name : "workload", f->workload,
-			       strlen(f->workload), &seq, err);
+	int rc = as_parse_text(name, workload, strlen(workload), &seq, err);
 
 	if (!rc) {
 		as_emit_c(seq, NULL, &text);
@@ -187,7 +186,8 @@ static int write_all(struct store *s, const struct as_dir *dir, const struct as_
 	int rc = write_text(dir, WORKLOAD_NAME, f->workload, err);
 
 	if (!rc)
-		rc = write_repro(dir, f, err);
+		rc = as_stored_repro(dir, f->workload_name ? f->workload_name : "workload",
+				     f->workload, err);
 	if (!rc && f->disk)
 		rc = s->save_disk(f->disk, dir, "disk.img.zst", err);
 	if (!rc)
