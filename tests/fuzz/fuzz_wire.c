@@ -4,8 +4,8 @@
  *
  * What parses as a job, as work or as an event is printed and parsed once more: the second print
  * equals the first. Then the input is what an engine in a box says, whole and in pieces. A finding
- * that is passed on has an id that is a name, a target and a workload that the engine was given, and
- * a summary of one line. Numbers stay small enough to be summed up.
+ * that is passed on has an id that is a name, a target and a workload that the engine was given,
+ * and a summary of one line. Numbers stay small enough to be summed up.
  */
 #include "os/share.h"
 #include "supervise/boxed_priv.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_engine: the engine of a sandbox: runs workloads as the job of its supervisor says, and tells
+ * engine: the engine of a sandbox: runs workloads as the job of its supervisor says, and tells
  * what came of them, both as supervise/wire.h describes. Nobody but a supervisor starts it, so no
  * help lists it.
  */
