@@ -127,8 +127,8 @@ static int run_boxed(const struct as_args *args, const struct as_cli_jobs *all, 
 		box.boxed.options.size_bytes = job->size_bytes;
 		box.boxed.out = share.dir.path;
 		box.boxed.cov = r->cov.own ? AS_CLI_COV_FOLDER : NULL;
-		box.boxed.told = out->chain;
-		box.boxed.found = out->chain;
+		box.boxed.notes = out->chain;
+		box.boxed.findings = out->chain;
 		box.boxed.workload = boxed_workload;
 		box.boxed.ctx = &talk;
 		rc = as_boxed_run(&box.boxed, jobs, n, stats, err);

@@ -98,8 +98,8 @@ static int open_box(const struct as_args *args, const struct as_cli_specs *specs
 	again->boxed = true;
 	again->box.boxed.target = again->spec;
 	again->box.boxed.options = again->options;
-	again->box.boxed.told = sinks;
-	again->box.boxed.found = sinks;
+	again->box.boxed.notes = sinks;
+	again->box.boxed.findings = sinks;
 	return 0;
 }
 

@@ -47,8 +47,8 @@ static int open_boxed(struct as_lane *lane, bool keep, struct as_err *err)
 	lane->box = *lane->hunt->box;
 	lane->box.options = lane->hunt->run;
 	lane->box.out = keep ? lane->dir.path : NULL;
-	lane->box.told = &lane->tell.sink;
-	lane->box.found = &lane->chain.sink;
+	lane->box.notes = &lane->tell.sink;
+	lane->box.findings = &lane->chain.sink;
 	lane->box.together = true;
 	lane->box.known = keep ? KNOWN_NAME : NULL;
 	lane->box.cov = keep && lane->hunt->cov ? AS_HUNT_COV : NULL;

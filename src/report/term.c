@@ -3,6 +3,7 @@
  * replay it. */
 #include "report/sinks.h"
 
+#include "base/array.h"
 #include "base/show.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ struct term {
 	FILE *out;
 	bool colour;
 	char **told; /* ids */
-	size_t n_told;
+	size_t n_told, cap_told;
 };
 
 /* A finding is printed once. */
@@ -24,7 +25,7 @@ static bool told_before(struct term *t, const char *id)
 	for (size_t i = 0; i < t->n_told; i++)
 		if (!strcmp(t->told[i], id))
 			return true;
-	t->told = as_xrealloc(t->told, (t->n_told + 1) * sizeof(*t->told));
+	AS_ARRAY_ROOM(t->told, t->n_told, t->cap_told);
 	t->told[t->n_told++] = as_xstrdup(id);
 	return false;
 }

@@ -171,8 +171,9 @@ static int run_rest(struct as_boxed_session *b, struct as_err *err)
 	if (!rc)
 		rc = as_boxed_judge(b, end, err);
 	if (strstr(as_buf_str(&b->console), "Out of memory: Killed process"))
-		as_emit_note(b->how->told, "the sandbox ran out of memory: what was found may come "
-					   "of that; --uml-mem gives it more");
+		as_emit_note(b->how->notes,
+			     "the sandbox ran out of memory: what was found may come "
+			     "of that; --uml-mem gives it more");
 	free_box(b);
 	return rc;
 }

@@ -23,7 +23,7 @@ static void complain(struct as_boxed_session *b, const char *text, size_t len)
 
 static void on_bad_finding(const struct as_boxed_session *b)
 {
-	as_emit_note(b->how->told,
+	as_emit_note(b->how->notes,
 		     "the sandbox told of a finding that cannot be: it does not count");
 }
 
@@ -83,10 +83,10 @@ static int on_event(struct as_boxed_session *b, struct as_wire_event *event, boo
 		break;
 	case AS_WIRE_AGAIN:
 		b->engine_saw = true;
-		as_emit_again(b->how->told, event->text);
+		as_emit_again(b->how->notes, event->text);
 		break;
 	case AS_WIRE_NOTE:
-		as_emit_note(b->how->told, "%s", event->text);
+		as_emit_note(b->how->notes, "%s", event->text);
 		break;
 	case AS_WIRE_WORKLOAD:
 		on_done(b, 1, &event->result, true);

@@ -23,7 +23,7 @@ static void take_file(const struct as_boxed_session *b, int folder, const char *
 	as_buf_addf(&path, "%s/%s/%u-%s", b->how->out, b->how->cov, b->boots, name);
 	if (!as_share_read(folder, name, COUNTS_MAX_BYTES, &text, NULL) &&
 	    as_out_save(as_buf_str(&path), &text, NULL))
-		as_emit_note(b->how->found, "%s: cannot be written: these counts are lost",
+		as_emit_note(b->how->findings, "%s: cannot be written: these counts are lost",
 			     as_buf_str(&path));
 	as_buf_free(&text);
 	as_buf_free(&path);

@@ -149,7 +149,7 @@ static void pass_on(struct as_boxed_session *b, struct as_finding_record *record
 	if (b->how->out && record->has_disk)
 		disk = load_disk(b, record->id);
 	record->finding.disk = disk ? as_medium_disk(disk) : NULL;
-	as_emit_finding(b->how->found, &record->finding, record->id);
+	as_emit_finding(b->how->findings, &record->finding, record->id);
 	as_medium_free(disk);
 }
 

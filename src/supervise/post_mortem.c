@@ -154,7 +154,7 @@ static void tell(struct as_boxed_session *b, size_t job, const struct as_boxed_p
 				     as_buf_str(&text));
 	f.summary = as_buf_str(&summary);
 	f.signature = as_buf_str(&signature);
-	as_finding_tell(&f, NULL, seq, &place->options, b->how->found, id);
+	as_finding_tell(&f, NULL, seq, &place->options, b->how->findings, id);
 	as_buf_free(&text);
 	as_buf_free(&summary);
 	as_buf_free(&signature);

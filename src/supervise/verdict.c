@@ -90,7 +90,7 @@ static int start_again(struct as_boxed_session *b, enum as_boxed_end end, struct
 
 	describe_end(b, end, how, sizeof(how));
 	if (++b->kills < KILLS_MAX) {
-		as_emit_note(b->how->told, "the sandbox was killed (%s): starting again", how);
+		as_emit_note(b->how->notes, "the sandbox was killed (%s): starting again", how);
 		return 0;
 	}
 	return as_fail(err, AS_EIO, "the sandbox was killed %d times in a row, at last: %s",

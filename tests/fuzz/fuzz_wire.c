@@ -109,7 +109,7 @@ static void run(const char *data, size_t len, size_t step, bool greeted, struct 
 {
 	static const char text[] = "mkdir /a 0755\n";
 	struct as_sink ear = { .finding = hear };
-	struct as_boxed how = { .target = "lab", .told = &ear, .found = &ear };
+	struct as_boxed how = { .target = "lab", .notes = &ear, .findings = &ear };
 	struct as_boxed_job jobs[JOBS];
 	bool done[JOBS] = { false };
 	size_t list[JOBS];

@@ -251,8 +251,8 @@ static int run_all(const struct jobs *all, const char *target, const char *out,
 				  .target = target,
 				  .options = { .deadline_ms = deadline_ms },
 				  .out = out,
-				  .told = &heard->sink,
-				  .found = found ? found : &heard->sink,
+				  .notes = &heard->sink,
+				  .findings = found ? found : &heard->sink,
 				  .workload = hear_workload,
 				  .ctx = heard,
 				  .silence_ms = silence_ms };
@@ -359,7 +359,7 @@ static void test_disk(void **state)
 	assert_true(mkstemp(raw) >= 0);
 	heard->raw = raw;
 	heard->sink.finding = hear;
-	box.boxed.told = box.boxed.found = &heard->sink;
+	box.boxed.notes = box.boxed.findings = &heard->sink;
 	rc = as_boxed_run(&box.boxed, &(struct as_boxed_job){ "mischief:panic", seq }, 1, &stats,
 			  &err);
 	if (rc)
@@ -409,7 +409,7 @@ static void test_crash_run(void **state)
 	assert_true(mkstemp(raw) >= 0);
 	heard->raw = raw;
 	heard->sink.finding = hear;
-	box.boxed.told = box.boxed.found = &heard->sink;
+	box.boxed.notes = box.boxed.findings = &heard->sink;
 	box.boxed.workload = hear_workload;
 	box.boxed.ctx = heard;
 	box.boxed.options.size_bytes = 2 << 20;
