@@ -38,7 +38,7 @@ struct as_boxed {
 	struct as_medium *fresh; /* the disk that workloads begin with; NULL: there is none */
 	const char *out; /* folder of the findings; NULL: they are not kept */
 	struct as_sink *notes; /* gets signatures that came again, and notes */
-	struct as_sink *findings; /* gets, and keeps, findings of the engine and of the supervisor */
+	struct as_sink *findings; /* gets findings of the engine and of the supervisor */
 	/* After each workload. */
 	void (*workload)(void *ctx, const struct as_boxed_job *job,
 			 const struct as_run_result *result);
