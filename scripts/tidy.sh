@@ -28,7 +28,7 @@ arrows() {
 	target    disk labfs
 	tool      disk target
 	layout    disk target labfs
-	box
+	box       target
 	vfs       work model target
 	race      work model vfs
 	reduce    work
@@ -39,7 +39,7 @@ arrows() {
 	recover   disk target tool vfs run snapshot
 	crash     work model disk target layout run supervise snapshot legal recover
 	scenario  work target race run crash
-	hunt      work gen model reduce supervise scenario
+	hunt      work gen model reduce run supervise scenario
 	calls
 	trace     work calls
 	record    calls trace

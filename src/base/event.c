@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* event: handing things along the chain of sinks. */
+/* event: hands events along a chain of sinks. */
 #include "base/event.h"
 
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * event: what the rooms have to say, and who listens. A finding is something the file system under
- * test did wrong; it goes to every sink. Nobody includes the rooms that listen.
+ * event: findings and notes, and the sinks that get them. A room hands its events to a chain of
+ * sinks, and does not know which rooms implement these.
  */
 #ifndef AS_BASE_EVENT_H
 #define AS_BASE_EVENT_H
@@ -19,11 +19,12 @@ struct as_run_stats {
 /* Implementations embed this as their first member; unused functions are NULL. */
 struct as_sink {
 	void (*finding)(struct as_sink *sink, const struct as_finding *finding, const char *id);
-	/* A finding whose signature was heard of before: told by that alone. */
+	/* A finding whose signature was met before: only the signature is told. */
 	void (*again)(struct as_sink *sink, const char *signature);
-	void (*note)(struct as_sink *sink, const char *line); /* progress, for people */
+	void (*note)(struct as_sink *sink,
+		     const char *line); /* a line about the progress, for people */
 	void (*done)(struct as_sink *sink, const struct as_run_stats *stats);
-	struct as_sink *next; /* a chain: everyone hears everything */
+	struct as_sink *next; /* the chain: each sink gets every event */
 };
 
 void as_emit_finding(struct as_sink *chain, const struct as_finding *finding, const char *id);

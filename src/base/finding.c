@@ -29,6 +29,13 @@ int as_finding_kind_parse(const char *name)
 	return -1;
 }
 
+/* An id is also the name of a folder. */
+static bool is_id_char(const char *id, const char *at)
+{
+	return (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+	       (*at >= '0' && *at <= '9') || *at == '-' || *at == '_' || (*at == '.' && at != id);
+}
+
 void as_finding_id(const struct as_finding *finding, const char *target_name,
 		   char id[AS_FINDING_ID_MAX])
 {
@@ -39,12 +46,19 @@ void as_finding_id(const struct as_finding *finding, const char *target_name,
 		 as_finding_kind_name(finding->kind),
 		 (unsigned)(as_hash64(as_buf_str(&all), all.len) >> 32));
 	as_buf_free(&all);
-	/* An id is also the name of a folder. */
 	for (char *s = id; *s; s++)
-		if ((*s == '.' && s == id) ||
-		    !((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
-		      (*s >= '0' && *s <= '9') || *s == '-' || *s == '_' || *s == '.'))
+		if (!is_id_char(id, s))
 			*s = '_';
+}
+
+bool as_finding_is_id(const char *text)
+{
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++)
+		if (!is_id_char(text, text + i))
+			return false;
+	return len && len < AS_FINDING_ID_MAX;
 }
 
 void as_signature_add(struct as_buf *out, const char *text)
@@ -56,4 +70,11 @@ void as_signature_add(struct as_buf *out, const char *text)
 		as_buf_addc(out, len ? '#' : *text);
 		text += len ? len : 1;
 	}
+}
+
+void as_finding_signature(struct as_buf *out, enum as_finding_kind kind, const char *about,
+			  const char *text)
+{
+	as_buf_addf(out, "%s: %s: ", as_finding_kind_name(kind), about);
+	as_signature_add(out, text);
 }

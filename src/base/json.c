@@ -57,7 +57,7 @@ void as_json_end(struct as_json *json)
 	as_buf_addc(json->out, json->array[--json->depth] ? ']' : '}');
 }
 
-/* What a reader's terminal would obey is escaped, beyond what JSON asks for. */
+/* Characters that a terminal would obey are escaped, too, though JSON allows them. */
 static void escape(struct as_buf *out, uint32_t code)
 {
 	if (code > 0xffff)

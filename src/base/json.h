@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* json: writing JSON into a buffer; commas and nesting are kept by the writer. Reading is
- * jansson's. */
+/* json: writes JSON into a buffer; the writer cares for commas and nesting. JSON is read with
+ * jansson. */
 #ifndef AS_BASE_JSON_H
 #define AS_BASE_JSON_H
 

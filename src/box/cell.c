@@ -2,17 +2,17 @@
 /*
  * cell: see cell.h.
  *
- * Method. As root the namespaces are made with root's rights, and the root of the cell is mounted
- * before they are dropped; as an ordinary user a user namespace gives the rights for that, in which
- * nobody is mapped but the user. Then all rights go, and the program is started.
+ * Method. Root makes the namespaces and mounts the root of the cell with the rights it has. An
+ * ordinary user gets these rights in a user namespace, in which no other user is mapped. Then all
+ * rights are dropped, and the program is started.
  *
  * Invariants
  *   1. The program never has uid 0 of the machine, nor a capability in any namespace, nor a way to
  *      a new user namespace (clone, unshare and setns are refused).
- *   2. Everything of the machine that it sees is mounted read-only; what it can write is in memory
- *      and bounded, and disappears with the last process and descriptor that knows it.
- *   3. The process that waits for it is the first of its namespace and is not confined: it can
- *      neither be traced nor killed from inside, and with it all others end.
+ *   2. Everything of the machine that it sees is mounted read-only. What it can write to is in
+ *      memory, is bounded, and disappears with the last process or descriptor that uses it.
+ *   3. The process that waits for it is the first of its namespace and is not confined. It can be
+ *      neither traced nor killed from inside, and when it ends all others end.
  */
 #include "box/cell.h"
 
@@ -35,9 +35,9 @@
 #include <unistd.h>
 
 #define SPACES (CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
-/* Above all numbers that distributions and containers give away. */
+/* These are above all numbers that distributions and containers assign. */
 #define UID_FIRST 0x70000000u
-/* In a container not every number can be had; these are nobody's, either. */
+/* In a container not every number is mapped. These belong to nobody, either. */
 #define UID_SMALL_FIRST 60600u
 #define UID_SMALL_COUNT 500u
 #define PROCESSES_MAX 1024
@@ -52,7 +52,7 @@ static int failed(struct as_cell_report *report, const char *what)
 	return -1;
 }
 
-/* Whether a number means a user here: in a container not all do. */
+/* Whether the number is mapped to a user: in a container not all are. */
 static bool is_mapped(uid_t uid)
 {
 	FILE *file = fopen("/proc/self/uid_map", "re");
@@ -92,7 +92,7 @@ static bool map(const char *path, unsigned id)
 {
 	char text[64];
 
-	/* Root of a container that has no other user is an ordinary one in there. */
+	/* In a container that maps no other user, its root is an ordinary user outside. */
 	snprintf(text, sizeof(text), "%u %u 1", id ? id : UID_SMALL_FIRST, id);
 	return put(path, text);
 }
@@ -104,7 +104,7 @@ int as_cell_unshare(struct as_cell_report *report)
 
 	if (!uid && report->uid)
 		return unshare(SPACES) ? failed(report, "namespaces") : 0;
-	/* Who has changed users has lost its own files in /proc. */
+	/* A process that has changed its user cannot write to its own files in /proc. */
 	prctl(PR_SET_DUMPABLE, 1);
 	if (unshare(CLONE_NEWUSER | SPACES))
 		return failed(report, "user namespaces");
@@ -136,7 +136,7 @@ static bool make_place(const char *path, bool folder)
 	return fd >= 0 && !close(fd);
 }
 
-/* Flags that cannot be taken off in a user namespace have to be named again. */
+/* Flags that a user namespace may not clear must be given again. */
 static unsigned long locked_flags(const char *path)
 {
 	static const struct {
@@ -155,7 +155,7 @@ static unsigned long locked_flags(const char *path)
 	return mount;
 }
 
-/* What is at `fd` out there, at `at` in the stage, read-only. */
+/* Mounts what `fd` is outside at `at` in the new root, read-only. */
 static bool bind(int fd, const char *at, bool writable)
 {
 	char from[32], to[4096];
@@ -172,7 +172,7 @@ static bool bind(int fd, const char *at, bool writable)
 		      MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | locked_flags(to), NULL);
 }
 
-/* A program that others may not read or run is copied: who is to run it is another. */
+/* The cell runs as another user: a program that others may not read or run is copied. */
 static bool copy_program(int from)
 {
 	int to = open(STAGE AS_CELL_PROGRAM, O_CREAT | O_WRONLY | O_EXCL | O_CLOEXEC, 0755);
@@ -200,7 +200,7 @@ static bool put_program(int fd)
 	return bind(fd, AS_CELL_PROGRAM, false);
 }
 
-/* A folder of its own, and the only kind of place that it may write to: all else is read-only. */
+/* A folder in memory. The cell can write only to such folders: everything else is read-only. */
 static bool make_own(const char *path, uid_t uid, unsigned long flags)
 {
 	return !mkdir(path, 0700) && (geteuid() || !chown(path, uid, uid)) &&
@@ -210,7 +210,7 @@ static bool make_own(const char *path, uid_t uid, unsigned long flags)
 
 #define FILES_MAX 16
 
-/* Opened before the stage hides what is below it. */
+/* The files are opened before the new root hides them. */
 static int open_all(const struct as_cell *cell, int fds[FILES_MAX])
 {
 	for (int i = 0; i < FILES_MAX && cell->files[i].path; i++)
@@ -242,7 +242,7 @@ int as_cell_build(const struct as_cell *cell, struct as_cell_report *report)
 	int fds[FILES_MAX], program;
 	unsigned n = 0;
 
-	/* What is made here is for another user to enter, whatever the umask was. */
+	/* Another user must be able to enter these folders, whatever the umask was. */
 	umask(022);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return failed(report, "private mounts");
@@ -300,7 +300,7 @@ static bool limit(int resource, rlim_t value)
 	return !setrlimit((__rlimit_resource_t)resource, &now);
 }
 
-/* Processes and threads that the user has already; they count. */
+/* The processes and threads that the user has already: the limit counts them, too. */
 static rlim_t tasks_of_user(void)
 {
 	DIR *proc = opendir("/proc");
@@ -331,20 +331,21 @@ static int set_limits(const struct as_cell *cell, struct as_cell_report *report)
 	    !limit(RLIMIT_RTPRIO, 0) || !limit(RLIMIT_NICE, 0) ||
 	    !limit(RLIMIT_NPROC, PROCESSES_MAX + (alone ? 0 : tasks_of_user())))
 		return failed(report, "limits");
-	/* Where /proc is not to be written to, the machine decides who goes first. */
+	/* If /proc is read-only, the kernel decides which process it kills first. */
 	put("/proc/self/oom_score_adj", "1000");
 	report->layers |= AS_CELL_LIMITS;
 	return 0;
 }
 
-/* Neither kept nor to be got by running something. Before the uid goes, as it takes rights. */
+/* Capabilities are neither kept nor gained by running a program. This needs rights, so it is
+ * done before the user changes. */
 static void drop_bounds(void)
 {
 	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
 				   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 				   SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
-	/* Who has none of the right to do so has nothing to drop. */
+	/* A process that may not drop it has nothing to drop. */
 	for (unsigned long cap = 0; cap < 64; cap++)
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno == EINVAL)
 			break;
@@ -420,7 +421,7 @@ int as_cell_drop(const struct as_cell *cell, struct as_cell_report *report)
 	umask(077);
 	/* No terminal to type on. */
 	setsid();
-	/* Else its own files in /proc would not be its own. */
+	/* Otherwise its files in /proc would belong to root. */
 	prctl(PR_SET_DUMPABLE, 1);
 	drop_bounds();
 	if (set_limits(cell, report) || drop_user(report) || drop_capabilities(report))

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cell: the walls around a program that may do its worst: a kernel in a process whose file system
- * under test has taken it over. Layers, each of which holds without the others:
+ * cell: confines a program that may do anything: a kernel in a process that was taken over by the
+ * file system under test. The layers do not depend on each other:
  *
- *	own uid		as root: the numbers of a user that nobody else is, no groups
- *	no rights	no capabilities, none to be had again, nothing gained by running a program
+ *	own uid		as root: a user and a group that nobody else has, no further groups
+ *	no rights	no capabilities, and no way to get one by running a program
  *	namespaces	processes, mounts, network, IPC and names of its own; its root is a small
- *			file system in memory that has what it may see and goes away with it
+ *			file system in memory that holds what it may see and disappears with it
  *	files		Landlock, see confine.h
  *	calls		seccomp, see confine.h
- *	limits		processes, sizes of files, no core files; the first to go when memory is out
+ *	limits		processes, sizes of files, no core files; it is killed first when memory
+ *			runs out
  *
- * What the machine does not offer is left out and said; but nothing runs here as root.
+ * A layer that the machine does not offer is left out and reported. Nothing runs here as root.
  */
 #ifndef AS_BOX_CELL_H
 #define AS_BOX_CELL_H
@@ -32,45 +33,45 @@ enum as_cell_layer {
 	AS_CELL_LIMITS = 32,
 };
 
-/* Where things are in the root of a cell with namespaces; without, below its folder. */
+/* Paths in the root of a cell. Without namespaces they are below its folder. */
 #define AS_CELL_PROGRAM "/linux"
-#define AS_CELL_HOME "/mem" /* for its own files; programs may be run from it */
-#define AS_CELL_SHARE "/share" /* what it shares with us */
+#define AS_CELL_HOME "/mem" /* for its own files; it may run programs from here */
+#define AS_CELL_SHARE "/share" /* shared with us */
 
 struct as_cell {
-	const char *program; /* path out here */
-	const struct as_confine_path *files; /* besides it, read-only */
+	const char *program; /* its path outside */
+	const struct as_confine_path *files; /* that it may see besides the program, read-only */
 	uint64_t quota_bytes; /* of all its files together, where it has namespaces */
 	uint64_t file_bytes; /* of one file */
-	uint64_t memory_bytes; /* of its processes, besides files; where it has namespaces */
-	bool spaces; /* namespaces are to be tried */
-	const char *folder; /* without: made by the caller, with both folders in it */
+	uint64_t memory_bytes; /* of its processes, without files; where it has namespaces */
+	bool spaces; /* try to use namespaces */
+	const char *folder; /* without namespaces: made by the caller, with HOME and SHARE */
 };
 
-/* What came of it. */
+/* How far it went. */
 struct as_cell_report {
 	unsigned layers;
 	int landlock; /* its version */
 	uid_t uid;
 	int error; /* an errno; 0: it went well */
-	char what[64]; /* that failed */
+	char what[64]; /* the step that failed */
 };
 
-/* The user that a cell runs as; the number is that of a process that is there as long as it. 0:
- * there is no other than root, and it takes a user namespace. */
+/* The user that a cell runs as. `number` is the id of a process that lives as long as the cell.
+ * 0: there is no user but root, so that a user namespace is needed. */
 uid_t as_cell_uid(pid_t pid);
 
 /* For children between fork() and exec(), in this order; 0, or -1 with the report filled in. */
-/* 1. Whoever is forked next is the first process of new namespaces. */
+/* 1. The process that is forked next is the first one of new namespaces. */
 int as_cell_unshare(struct as_cell_report *report);
-/* 2. In that process: its root. */
+/* 2. In that process: makes its root. */
 int as_cell_build(const struct as_cell *cell, struct as_cell_report *report);
-/* 2. Or, where there are no namespaces: gives it its folder. */
+/* 2. Or, without namespaces: gives the user his folder. */
 int as_cell_hand_over(const struct as_cell *cell, struct as_cell_report *report);
-/* 3. In a child of it: drops all there is to drop. Descriptors are the caller's business. */
+/* 3. In a child of it: drops all rights. Descriptors are left to the caller. */
 int as_cell_drop(const struct as_cell *cell, struct as_cell_report *report);
 
-/* "own uid, no rights, ..." and what does not hold. */
+/* "own uid, no rights, ..." and the layers that are missing. */
 void as_cell_say(const struct as_cell_report *report, struct as_buf *out);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As in linux/landlock.h, which on some machines is older than their kernel. */
+/* As in linux/landlock.h, which is older than the kernel on some machines. */
 struct ruleset {
 	uint64_t files, net, scopes;
 };
@@ -36,7 +36,7 @@ enum { RULE_PATH = 1, ASK_VERSION = 1 };
 #define TRUNCATE BIT(14)
 #define IOCTL_DEV BIT(15) /* never given */
 
-/* What came with which version. */
+/* The rights that each version added. */
 static const struct {
 	long version;
 	struct ruleset rights;
@@ -52,7 +52,7 @@ static const struct {
 #define READ_RIGHTS (READ_FILE | READ_DIR)
 #define WRITE_RIGHTS \
 	(READ_RIGHTS | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE)
-/* What a file that is no folder can be given. */
+/* The rights that exist for files other than folders. */
 #define FILE_RIGHTS (EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE)
 
 static int allow(int ruleset, const struct as_confine_path *path, uint64_t handled)
@@ -95,7 +95,7 @@ int as_confine_files(const struct as_confine_path *paths)
 		all.net |= versions[i].rights.net;
 		all.scopes |= versions[i].rights.scopes;
 	}
-	/* What is all zeros an older kernel takes as if it were not there. */
+	/* An older kernel accepts a longer structure if the rest of it is zero. */
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0);
 	if (ruleset < 0)
 		return -errno;

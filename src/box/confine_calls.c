@@ -26,7 +26,7 @@
 #define SETID_BITS 06000
 #define FIRST_YOUNG_CALL 424 /* pidfd_send_signal: from there on all architectures count alike */
 #define X32_CALLS 0x40000000u
-/* Names newer than some machines' headers. */
+/* Calls that the headers of some machines do not have yet. */
 #ifndef SYS_faccessat2
 #define SYS_faccessat2 439
 #endif
@@ -43,7 +43,7 @@
 #define JUMP(test, value, yes, no) BPF_JUMP(BPF_JMP | (test) | BPF_K, (unsigned)(value), yes, no)
 #define IS_CALL(call, length) JUMP(BPF_JEQ, SYS_##call, 0, length)
 
-/* The low half of an argument is all that the kernel looks at in these. */
+/* Of these arguments the kernel uses only the low half. */
 #define REFUSED(call, arg, test, value, yes, no) \
 	IS_CALL(call, 4), LOAD(args[arg]), JUMP(test, value, yes, no), REFUSE(EPERM), LOAD(nr),
 #define ALLOWED(call) IS_CALL(call, 1), ANSWER(SECCOMP_RET_ALLOW),
@@ -53,7 +53,7 @@ static const struct sock_filter filter[] = {
 	JUMP(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0),
 	REFUSE(EPERM),
 	LOAD(nr),
-/* What is refused for its arguments, */
+/* First the calls that are refused with some arguments, */
 #define UNLESS(call, arg, value) REFUSED(call, arg, BPF_JEQ, value, 0, 1)
 #define UNLESS_BITS(call, arg, bits) REFUSED(call, arg, BPF_JSET, bits, 0, 1)
 #define ONLY_IF(call, arg, value) REFUSED(call, arg, BPF_JEQ, value, 1, 0)
@@ -63,7 +63,7 @@ static const struct sock_filter filter[] = {
 #undef UNLESS_BITS
 #undef ONLY_IF
 #undef CALL
-/* what of these was not, */
+/* then the same calls with other arguments, */
 #define UNLESS(call, arg, value) ALLOWED(call)
 #define UNLESS_BITS(call, arg, bits) ALLOWED(call)
 #define ONLY_IF(call, arg, value) ALLOWED(call)
@@ -73,7 +73,7 @@ static const struct sock_filter filter[] = {
 #undef UNLESS_BITS
 #undef ONLY_IF
 #undef CALL
-/* and what is allowed however it is called. */
+/* then the calls that are always allowed. */
 #define UNLESS(call, arg, value)
 #define UNLESS_BITS(call, arg, bits)
 #define ONLY_IF(call, arg, value)

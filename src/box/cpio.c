@@ -66,7 +66,7 @@ void as_cpio_char_device(struct as_cpio *cpio, const char *name, uint32_t perm, 
 void as_cpio_finish(struct as_cpio *cpio)
 {
 	add(cpio, &(struct cpio_entry){ .name = "TRAILER!!!", .data = "" });
-	/* Archives are given to the kernel in whole blocks. */
+	/* The kernel is given whole blocks. */
 	while (cpio->out.len % 512)
 		as_buf_addc(&cpio->out, '\0');
 }

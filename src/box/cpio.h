@@ -23,7 +23,7 @@ void as_cpio_file(struct as_cpio *cpio, const char *name, uint32_t perm, const v
 void as_cpio_link(struct as_cpio *cpio, const char *name, const char *to);
 void as_cpio_char_device(struct as_cpio *cpio, const char *name, uint32_t perm, uint32_t major,
 			 uint32_t minor);
-/* Nothing may be added behind it. */
+/* Nothing may be added after it. */
 void as_cpio_finish(struct as_cpio *cpio);
 
 #endif

@@ -3,8 +3,8 @@
  * elf_needs: see elf_needs.h.
  *
  * Method. Program headers lead to the dynamic section; addresses in it are turned into offsets
- * through the PT_LOAD segments. Every offset is checked against the file before it is used: files
- * may be cut or made by an enemy, and are answered by an error.
+ * through the PT_LOAD segments. Every offset is checked against the file before it is used: a file
+ * that is cut or forged gives an error.
  */
 #include "box/elf_needs.h"
 
@@ -160,7 +160,7 @@ static void read_conf(const char *path, int depth, struct as_buf *folders)
 	struct as_buf text = { 0 };
 	char *line, *save = NULL;
 
-	/* A machine without it has nothing to say there. */
+	/* A machine without this file has no further folders. */
 	if (as_buf_read_file(&text, path, CONF_MAX_BYTES, NULL))
 		as_buf_clear(&text);
 	for (line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * elf_needs: what a dynamically linked program wants to have beside it: its interpreter and its
- * libraries, read from the file itself. Nothing is executed.
+ * elf_needs: the files that a dynamically linked program needs: its interpreter and its libraries,
+ * read from the file itself. Nothing is executed.
  */
 #ifndef AS_BOX_ELF_NEEDS_H
 #define AS_BOX_ELF_NEEDS_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * guest: the first process of a guest. It makes a usable system of what the kernel unpacked, starts
- * the engine (this program, with the arguments that stand in the shared memory), and from then on
- * shows that the kernel still schedules. When the engine has ended it turns the machine off; when
- * the engine has not moved for too long it lets the kernel say where everybody is waiting. All that
- * can go wrong before is said in the shared memory.
+ * guest: the first process of a guest. It mounts what a system needs, loads the modules and starts
+ * the engine (this program, with the arguments in the shared memory). From then on it shows that
+ * the kernel still schedules. When the engine has ended, it turns the machine off. When the engine
+ * has made no progress for too long, it makes the kernel print where every task waits. Errors
+ * before the engine starts are reported in the shared memory.
  */
 #include "box/initramfs.h"
 #include "box/sandbox.h"
@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #define BEAT_MS 50
-#define STOPPED_US 1000000 /* since the last beat */
+#define STOPPED_US 1000000 /* since the last beat: the whole machine was stopped */
 #define EVENTS_TTY "/dev/ttyS0"
 #define ORDER_MAX_BYTES 65536u
 #define ARGS_MAX 256
@@ -44,7 +44,7 @@ static const struct {
 	{ "hostfs", AS_GUEST_SHARE, NULL, MS_NOSUID | MS_NODEV },
 };
 
-/* Written before anything else is known to work. */
+/* This must work also when nothing else does. */
 _Noreturn static void turn_off(void)
 {
 	sync();
@@ -65,14 +65,14 @@ static int mount_all(struct as_err *err)
 	return 0;
 }
 
-/* What the guest's kernel is to do otherwise than by itself; where it will not, it stays. */
+/* Settings of the guest's kernel. One that it does not have is skipped. */
 static const struct {
 	const char *file, *value;
 } settings[] = {
-	/* A fork of a large engine would be refused by the guess; what is short is seen when it is
-	 * used. */
+	/* By its own estimate the kernel would refuse to fork a large engine. Memory that runs
+	 * out is noticed when it is used. */
 	{ "/proc/sys/vm/overcommit_memory", "1" },
-	/* Answers are to be the file system's, not those of a policy for shared directories. */
+	/* The file system must answer, not a policy for shared directories. */
 	{ "/proc/sys/fs/protected_symlinks", "0" },
 	{ "/proc/sys/fs/protected_hardlinks", "0" },
 	{ "/proc/sys/fs/protected_regular", "0" },
@@ -103,7 +103,7 @@ static int load_module(const char *name, struct as_err *err)
 		rc = as_fail_errno(err, errno, "guest: cannot load the module %s", name);
 	if (fd >= 0)
 		close(fd);
-	/* Code is all it is needed for, and memory is short. */
+	/* The file is not needed any more, and memory is short. */
 	if (!rc)
 		unlink(path);
 	return rc;
@@ -149,7 +149,7 @@ _Noreturn static void become_engine(struct as_box_state *state, int events_fd)
 	for (uint32_t i = 0; i < state->n_args && i < ARGS_MAX; i++, arg += strlen(arg) + 1)
 		argv[i + 1] = arg;
 	setsid();
-	/* Else what a boot complains of would be taken for the first workload's. */
+	/* Reports before this mark belong to the boot, not to the first workload. */
 	if (write(1, AS_GUEST_MARK, strlen(AS_GUEST_MARK)) < 0)
 		_exit(125);
 	if (dup2(events_fd, 0) < 0 || dup2(events_fd, 1) < 0 || dup2(events_fd, 2) < 0 ||
@@ -159,7 +159,7 @@ _Noreturn static void become_engine(struct as_box_state *state, int events_fd)
 	_exit(127);
 }
 
-/* Blocked and, if that says nothing, all tasks: onto the console. */
+/* Makes the kernel print all blocked tasks on the console. */
 static void show_tasks(void)
 {
 	int fd = open("/proc/sysrq-trigger", O_WRONLY | O_CLOEXEC);
@@ -183,7 +183,7 @@ static void watch_engine(struct as_box_state *state, pid_t engine)
 		if (got == engine)
 			break;
 		state->beat++;
-		/* The machine was stopped, and with it the engine. */
+		/* The machine was stopped, and the engine with it. */
 		if (as_now_us() - last_us > STOPPED_US)
 			since_us += as_now_us() - last_us;
 		last_us = as_now_us();
@@ -195,7 +195,8 @@ static void watch_engine(struct as_box_state *state, pid_t engine)
 			show_tasks();
 			state->stuck = 1;
 		}
-		/* Orphans are reaped at once, the engine's end is told by SIGCHLD. */
+		/* SIGCHLD ends this sleep: orphans are reaped and the engine's end is seen at
+		 * once. */
 		if (got <= 0)
 			poll(NULL, 0, BEAT_MS);
 	}
@@ -216,7 +217,7 @@ void as_guest_main(void)
 	int events_fd = -1, rc;
 	pid_t engine = -1;
 
-	/* The end of a child cuts the sleep of the watch short. */
+	/* The end of a child interrupts the sleep of watch_engine(). */
 	sigaction(SIGCHLD, &action, NULL);
 	rc = mount_all(&err);
 	set_kernel();

@@ -2,11 +2,11 @@
 /*
  * initramfs: see initramfs.h.
  *
- * Method. The whole archive is put together in memory at each start: some 10 to 20 MB, a few
- * milliseconds. So whatever changes, our program, a library, a checker, a module, the archive has
- * it, and there is no file of it that could be damaged or be replaced while a guest starts.
+ * Method. The whole archive is built in memory at each start: 10 to 20 MB in a few milliseconds. So
+ * it always holds the present version of our program, the libraries, the checkers and the modules,
+ * and there is no file of it that could be damaged or replaced while a guest starts.
  *
- * All libraries lie in /lib, which has the other names a dynamic linker may look for as links.
+ * All libraries are in /lib. The other folders in which a dynamic linker looks are links to it.
  */
 #include "box/initramfs.h"
 
@@ -103,7 +103,7 @@ static int add_program(struct build *b, const char *program, bool optional, stru
 					  program);
 	as_buf_addf(&guest, "bin/%s", slash ? slash + 1 : program);
 	rc = add_elf(b, path, as_buf_str(&guest), err);
-	/* Some "programs" are scripts around another; a guest has no shell for them. */
+	/* Some "programs" are shell scripts, and a guest has no shell. */
 	if (rc == AS_EUSE && optional)
 		rc = 0;
 	as_buf_free(&guest);

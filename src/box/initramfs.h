@@ -15,7 +15,7 @@
 #define AS_GUEST_MODULES "/modules" /* the files, and "order", which lists them */
 #define AS_GUEST_SHARE "/share"
 
-/* A file and where it goes: "var/tmp/x"; folders above it are made, root's own. */
+/* A file and its path in the guest: "var/tmp/x". The folders above it are made; root owns them. */
 struct as_initramfs_file {
 	const char *to; /* NULL ends a list */
 	const void *data;
@@ -27,8 +27,8 @@ struct as_initramfs {
 	const char *const *programs; /* names or paths, NULL-terminated */
 	const char *const *optional; /* the same, left out where they are missing; or NULL */
 	const struct as_initramfs_file *files; /* ends with a NULL; or NULL */
-	const char *modules_folder; /* of the kernel; NULL: it has all built in */
-	const char *const *modules; /* names, NULL-terminated; needs are added */
+	const char *modules_folder; /* of the kernel; NULL: it has no modules */
+	const char *const *modules; /* names, NULL-terminated; what they need is added */
 };
 
 /* A program that is missing is AS_ELACK. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kmodule: see kmodule.h. A line of modules.dep is "FILE: FILE...": what it needs, the nearest
- * first and all of it (depmod(8) writes the closure): loading them from the right to the left, then
- * the module itself, is an order that works.
+ * kmodule: see kmodule.h. A line of modules.dep is "FILE: FILE...": a module and all modules that
+ * it needs, directly or not (depmod(8) writes the closure), the nearest first. Loading them from
+ * the right to the left, then the module itself, is an order that works.
  */
 #include "box/kmodule.h"
 
@@ -46,7 +46,7 @@ static void add_line(struct as_buf *lines, const char *text, size_t len)
 	as_buf_addc(lines, '\n');
 }
 
-/* `line` is what stands behind the colon. */
+/* `line` is the text after the colon. */
 static void add_needed(const char *line, size_t len, struct as_buf *files)
 {
 	while (len) {

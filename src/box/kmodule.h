@@ -8,9 +8,10 @@
 #include "base/err.h"
 
 /*
- * Adds what `names` (NULL-terminated) need to `files`: paths below `folder`, one a line, each once,
- * what is needed before what needs it; what is there already stays. A module that is built into the
- * kernel adds nothing. AS_ELACK where the kernel has it in neither way.
+ * Adds the files of the modules `names` (NULL-terminated), and of all modules that they need, to
+ * `files`: paths below `folder`, one on each line, each once; a module stands after those that it
+ * needs. A module that is built into the kernel adds nothing. AS_ELACK: the kernel does not have
+ * it.
  */
 AS_MUST_CHECK int as_kmodule_order(const char *folder, const char *const *names,
 				   struct as_buf *files, struct as_err *err);

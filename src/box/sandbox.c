@@ -57,13 +57,13 @@ int as_box_state_open(const char *path, struct as_box_state **out, struct as_err
 	*out = NULL;
 	if (fd < 0)
 		return as_fail_errno(err, errno, "%s", path);
-	/* Behind the end of a file there is nothing to look at; a device has none. */
+	/* Memory after the end of a file must not be touched. A device has no end. */
 	if (fstat(fd, &st) ||
 	    (S_ISREG(st.st_mode) && (uint64_t)st.st_size < sizeof(struct as_box_state))) {
 		close(fd);
 		return as_fail(err, AS_EUSE, "%s: not the state of a box of this program", path);
 	}
-	/* How large it is stands in it. */
+	/* Its beginning says how large it is. */
 	head = mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
 	if (head == MAP_FAILED)
 		rc = as_fail_errno(err, errno, "%s: cannot be mapped", path);
@@ -90,7 +90,7 @@ void as_box_state_close(struct as_box_state *state)
 		munmap(state, state->size_bytes);
 }
 
-/* The arguments, as they are handed over. */
+/* Puts the arguments into the shared memory. */
 static int put_args(const char *const *args, struct as_box_state *state, struct as_err *err)
 {
 	size_t used = 0;
@@ -255,7 +255,7 @@ bool as_box_listen(struct as_box *box, unsigned deadline_ms, size_t max, struct 
 		ssize_t n;
 
 		poll(fds, 2, 100);
-		/* One that never stops talking must not keep us from looking at the clock. */
+		/* The clock is looked at also when the box prints without end. */
 		while (box->console_fd >= 0 && some < LISTEN_BYTES &&
 		       (n = read(box->console_fd, block, sizeof(block))) > 0) {
 			as_buf_add(said, block, (size_t)n);

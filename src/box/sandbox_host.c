@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sandbox_host: the engine in another process on the running kernel. What it mounts it mounts in a
- * namespace of its own; a panic is the machine's.
+ * sandbox_host: the engine in another process on the running kernel. It has a namespace of its
+ * own for its mounts. A panic stops the whole machine.
  */
 #include "box/sandbox.h"
 

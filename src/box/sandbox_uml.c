@@ -8,14 +8,14 @@
  *   - a serial line for what the engine says;
  *   - "iomem", a file mapped as device memory, for the state shared with us;
  *   - hostfs, which shows the one folder it is given.
- * The initramfs and the library that is preloaded are files in memory, sealed: nobody can change or
- * replace them between now and when they are read.
- * Warnings and oopses are made panics: the box then stops in the very operation that caused them,
+ * The initramfs and the library that is preloaded are sealed files in memory: nobody can change or
+ * replace them before they are read.
+ * Warnings and oopses are turned into panics: then the box stops in the operation that caused them,
  * and its end (SIGABRT) is seen at once.
  *
- * Traps. Without uml_dir= it wants a HOME that exists. Its memory is a file in TMPDIR that it maps
- * executable: it must lie on a tmpfs that is not mounted noexec. uml_dir holds a socket, whose path
- * must be short. A kernel that moves between cores is up to four times slower.
+ * Traps. Without uml_dir= the kernel needs a HOME that exists. Its memory is a file in TMPDIR that
+ * it maps executable: this must be a tmpfs that is not mounted noexec. uml_dir holds a socket,
+ * whose path must be short. A kernel that moves between cores is up to four times slower.
  */
 #include "box/sandbox.h"
 
@@ -44,8 +44,8 @@
 #define WORDS_MAX 64
 #define VERSION_MAX_BYTES 4096
 #define VERSION_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+~"
-#define BESIDES_BYTES ((uint64_t)1 << 30) /* of files, beyond its memory */
-#define PRIVATE_BYTES ((uint64_t)256 << 20) /* of memory that is in no file, beyond that */
+#define BESIDES_BYTES ((uint64_t)1 << 30) /* of files, in addition to its memory */
+#define PRIVATE_BYTES ((uint64_t)256 << 20) /* of memory that is in no file, in addition to that */
 
 /* Always on the command line. */
 static const char *const words[] = {
@@ -60,7 +60,7 @@ static const char *const words[] = {
 	"selinux=0",
 	"apparmor=0",
 	"cryptomgr.notests",
-	/* They measure for a second which of several routines is the fastest. */
+	/* Without this, btrfs and others measure for a second which routine is the fastest. */
 	"initcall_blacklist=raid6_select_algo,calibrate_xor_blocks",
 	"random.trust_cpu=on",
 };
@@ -100,8 +100,8 @@ static int find_kernel(const struct as_box_options *o, char *path, size_t cap, s
 	return 0;
 }
 
-/* The folder of its modules: beside a kernel built by oneself (`make modules_install
- * INSTALL_MOD_PATH=...` beside it), or the package's. "": none. */
+/* The folder of its modules: next to a kernel that the user built (`make modules_install
+ * INSTALL_MOD_PATH=...`), or that of the package. "": none. */
 static void find_modules(const char *kernel, const char *version, struct as_buf *folder)
 {
 	const char *slash = strrchr(kernel, '/');
@@ -151,7 +151,7 @@ static int check_core(const struct as_box_options *o, struct as_err *err)
 #endif
 #endif
 
-/* Whether this very program can run in a guest. */
+/* Whether this program itself can run in a guest. */
 static int check_self(struct as_err *err)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -166,7 +166,7 @@ static int check_self(struct as_err *err)
 
 /* ---- A folder of its own --------------------------------------------------------------------- */
 
-/* Whether a kernel's memory can lie there. */
+/* Whether the file of a kernel's memory can be there. */
 static bool can_execute(const char *folder)
 {
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0700);
@@ -193,7 +193,7 @@ static const char *find_tmp(char *own, size_t cap)
 	const char *const places[] = { "/dev/shm", own, "/tmp", "/var/tmp" };
 
 	snprintf(own, cap, "/run/user/%u", (unsigned)geteuid());
-	/* A tmpfs first; on a disk the guest's memory is written back all the time. */
+	/* A tmpfs comes first: on a disk, the guest's memory would be written back all the time. */
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 			if ((pass || is_tmpfs(places[i])) && can_execute(places[i]))
@@ -201,7 +201,8 @@ static const char *find_tmp(char *own, size_t cap)
 	return NULL;
 }
 
-/* A file in memory that has no name and cannot be changed; *fd < 0 where it is not to be had. */
+/* Makes a file in memory that has no name and cannot be changed. *fd < 0: the machine has no
+ * such files. */
 static int in_memory(const char *name, const void *data, size_t len, int *fd, struct as_err *err)
 {
 	const char *at = data;
@@ -223,7 +224,7 @@ static int in_memory(const char *name, const void *data, size_t len, int *fd, st
 
 /* ---- Booting --------------------------------------------------------------------------------- */
 
-/* All that it may see of the machine, besides itself. */
+/* The files of the machine that it may see, besides its own program. */
 static const struct as_confine_path files[] = {
 	{ "/lib", AS_CONFINE_RUN },
 	{ "/lib64", AS_CONFINE_RUN },
@@ -239,7 +240,7 @@ struct boot {
 	char kernel[4096];
 	int initramfs_fd, shim_fd; /* -1: none */
 	uint64_t mem_bytes;
-	bool version; /* all that is asked for */
+	bool version; /* only the version is asked for */
 };
 
 static void add_words(const struct boot *b, const char *home, char **argv, struct as_buf *text)
@@ -251,7 +252,7 @@ static void add_words(const struct boot *b, const char *home, char **argv, struc
 	as_buf_addf(text, "uml_dir=%s" AS_CELL_HOME "/%c", home, 0);
 	as_buf_addf(text, "hostfs=%s" AS_CELL_SHARE "%c", home, 0);
 	as_buf_addf(text, "initrd=/proc/self/fd/5%c", 0);
-	/* For who looks at the machine's processes: whose it is. */
+	/* Says in the list of processes who started it. */
 	as_buf_addf(text, AS_UML_OWNER_WORD "%d%c", (int)getpid(), 0);
 	argv[n++] = (char *)b->kernel;
 	if (b->version)
@@ -265,7 +266,7 @@ static void add_words(const struct boot *b, const char *home, char **argv, struc
 	argv[n] = NULL;
 }
 
-/* `home`: where the folders of its cell are, "" if it has a root of its own. */
+/* `home` is where the folders of its cell are; "" if the cell has a root of its own. */
 static int boot_at(const struct boot *b, struct as_box *box, const char *home, struct as_err *err)
 {
 	const struct as_box_options *o = b->options;
@@ -302,7 +303,7 @@ static int boot_at(const struct boot *b, struct as_box *box, const char *home, s
 	return rc;
 }
 
-/* Where there are no namespaces, its files are in a folder of the machine. */
+/* Without namespaces, its files are in a folder of the machine. */
 static int boot_in_folder(const struct boot *b, struct as_box *box, struct as_err *err)
 {
 	char own[64];
@@ -326,7 +327,7 @@ static int boot(const struct boot *b, struct as_box *box, struct as_err *err)
 	return rc == AS_ELACK && box->cell.error ? boot_in_folder(b, box, err) : rc;
 }
 
-/* The kernel's version: it says it without booting, and is as confined as if it did. */
+/* The kernel's version. It prints it without booting, and is confined like one that boots. */
 static int ask_version(const struct boot *for_boot, char *version, size_t cap, struct as_err *err)
 {
 	struct boot b = *for_boot;

@@ -2,16 +2,17 @@
 /*
  * sandbox_warden: processes in boxes.
  *
- * Method. A kernel in a process leaves helpers when it is killed, and its parent may be killed,
- * too. So there is a warden between us: it lives until its one child has ended, kills the child's
- * group, and ends the same way. SIGTERM, which it also gets when we die, makes it kill at once.
- * With namespaces its child is a second warden, the first process of the new process namespace, and
- * the box is a child of that: when it ends, the machine's kernel ends whatever is left in there.
+ * Method. A User-Mode Linux kernel that is killed leaves helper processes, and its parent may be
+ * killed, too. So there is a warden between the kernel and us: it lives until its one child has
+ * ended, kills the child's group, and ends in the same way. SIGTERM, which it also gets when we
+ * die, makes it kill at once. With namespaces its child is a second warden, the first process of
+ * the new process namespace, and the box is a child of that. When this first process ends, the
+ * machine's kernel ends all other processes of the namespace.
  *
  *	we -> warden [-> first process] -> box
  *
- * Before the box begins, its wardens say over a socket what walls there are; we put into its folder
- * what it is to find there, and let it go on. The socket's end is the sign that it has begun.
+ * Before the box begins, its wardens report over a socket which layers confine it. Then we fill its
+ * folder and let it continue. When the socket is closed, the box has begun.
  */
 #include "box/sandbox.h"
 
@@ -38,14 +39,14 @@
 #define NFDS 7
 #define TALK_MS 20000
 #define SMALL_PAGES 512
-#define LOOK_MS 500 /* how often a first process looks at the memory that its box takes */
+#define LOOK_MS 500 /* how often the first process looks at the memory that its box uses */
 
 struct spawning {
 	struct as_box *box;
 	const struct as_box_program *program;
 	struct as_cell_report *report;
-	int fds[NFDS]; /* that it gets as 0, 1, ...; -1: none */
-	int talk; /* of the wardens */
+	int fds[NFDS]; /* become descriptors 0, 1, ...; -1: none */
+	int talk; /* the socket of the wardens */
 	pid_t parent;
 };
 
@@ -123,7 +124,7 @@ static void stay_on(int core)
 		return;
 	CPU_ZERO(&set);
 	CPU_SET((unsigned)core, &set);
-	/* Slower without, not wrong. */
+	/* It is slower without this, not wrong. */
 	if (sched_setaffinity(0, sizeof(set), &set))
 		return;
 }
@@ -139,10 +140,10 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* All descriptors but those that it is given, and the socket. */
+/* Closes all descriptors but those that the box is given, and the socket. */
 static bool set_descriptors(struct spawning *s)
 {
-	/* First out of the way of the numbers they are to get. */
+	/* First they move away from the numbers that they will get. */
 	for (int i = 0; i < NFDS; i++)
 		if (s->fds[i] >= 0)
 			s->fds[i] = fcntl(s->fds[i], F_DUPFD_CLOEXEC, NFDS + 1);
@@ -162,7 +163,7 @@ static bool set_descriptors(struct spawning *s)
 	return !close_range(s->talk >= 0 ? NFDS + 1 : NFDS, ~0u, 0);
 }
 
-/* `parent`: 0, if it is out of sight. */
+/* `parent` is 0 if it is in another process namespace. */
 _Noreturn static void become(struct spawning *s, pid_t parent)
 {
 	const struct as_box_program *p = s->program;
@@ -179,7 +180,7 @@ _Noreturn static void become(struct spawning *s, pid_t parent)
 		if (s->report->layers & AS_CELL_SPACES)
 			path = AS_CELL_PROGRAM;
 	}
-	/* Only now: who becomes another user loses it. */
+	/* This comes last: a process that changes its user loses it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
@@ -196,8 +197,8 @@ _Noreturn static void become(struct spawning *s, pid_t parent)
 
 /* ---- The first process of a namespace -------------------------------------------------------- */
 
-/* What all of them have besides files: bytes. Of each a little is not counted: children share with
- * their parent what they have not written to. */
+/* The bytes of memory that all processes use, without files. A few pages of each are not counted,
+ * because a child shares with its parent the pages that it has not written to. */
 static uint64_t memory_taken(void)
 {
 	DIR *proc = opendir("/proc");
@@ -225,7 +226,7 @@ static uint64_t memory_taken(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Notes what became of children; true: the box has ended. */
+/* Records how children ended; true: the box has ended. */
 static bool look_at_children(struct as_box_watch *watch, pid_t child)
 {
 	siginfo_t info = { 0 };
@@ -246,7 +247,7 @@ static bool look_at_children(struct as_box_watch *watch, pid_t child)
 	return false;
 }
 
-/* `warden` reads its end when the first warden is gone. */
+/* `warden` comes to its end when the first warden is gone. */
 _Noreturn static void mind(const struct spawning *s, pid_t child, int warden)
 {
 	const struct timespec tick = { .tv_nsec = LOOK_MS * 1000000L };
@@ -280,7 +281,7 @@ _Noreturn static void be_first(struct spawning *s, int warden)
 	pid_t child;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Nobody in there may look into it. */
+	/* No process of the box may look into it. */
 	prctl(PR_SET_DUMPABLE, 0);
 	sigemptyset(&sigchld);
 	sigaddset(&sigchld, SIGCHLD);
@@ -296,7 +297,7 @@ _Noreturn static void be_first(struct spawning *s, int warden)
 		become(s, 1);
 	if (child < 0)
 		_exit(127);
-	/* All but the one that it listens to. */
+	/* Closes all but the one that it listens to. */
 	dup3(warden, 0, O_CLOEXEC);
 	close_range(1, ~0u, 0);
 	mind(s, child, 0);
@@ -314,7 +315,7 @@ static void on_term(int sig)
 		kill(ward_is_first ? ward : -ward, SIGKILL);
 }
 
-/* Ends as the box did. */
+/* Ends in the same way as the box did. */
 _Noreturn static void end_as(int status)
 {
 	if (WIFEXITED(status))
@@ -334,7 +335,7 @@ _Noreturn static void guard(const struct spawning *s, pid_t child)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != s->parent)
 		on_term(SIGTERM);
-	/* Not reaped yet, its number and its group's cannot be another's. */
+	/* As long as it is not reaped, no other process can have its id, or its group's. */
 	for (;;) {
 		int rc = waitid(P_PID, (id_t)child, &info,
 				WEXITED | WSTOPPED | WCONTINUED | WNOWAIT);
@@ -354,7 +355,7 @@ _Noreturn static void guard(const struct spawning *s, pid_t child)
 	waitpid(child, &status, 0);
 	if (ward_is_first && watch->ended)
 		status = watch->status;
-	/* Nobody else is left to do it. */
+	/* There is nobody else who would do it. */
 	if (getppid() != s->parent)
 		as_temp_remove_now(s->box->folder);
 	end_as(status);
@@ -385,7 +386,7 @@ _Noreturn static void stand_guard(struct spawning *s)
 	pid_t self, child;
 
 	setpgid(0, 0);
-	/* Between the fork and the handler a SIGTERM must wait. */
+	/* A SIGTERM between the fork and the handler is blocked until then. */
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
 	sigprocmask(SIG_BLOCK, &term, &old);
@@ -427,7 +428,7 @@ static int say_why(const struct as_box *box, const struct as_box_program *progra
 	return spaces ? AS_ELACK : AS_EIO;
 }
 
-/* With the wardens, until the box has begun. */
+/* Talks with the wardens until the box has begun. */
 static int agree(struct as_box *box, const struct as_box_program *program, int talk,
 		 struct as_err *err)
 {
@@ -466,7 +467,7 @@ static bool open_ends(struct ends *e, const struct as_box_program *program)
 {
 	bool console = program->console;
 
-	/* Sockets, as who writes to one that nobody reads is not killed for it. */
+	/* Sockets, because writing to one that nobody reads can be done without a SIGPIPE. */
 	return !socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, e->input) &&
 	       !pipe2(e->events, O_CLOEXEC) && (!console || !pipe2(e->lines, O_CLOEXEC)) &&
 	       !fcntl(e->events[0], F_SETFL, O_NONBLOCK) &&

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* boxes: see boxes.h. What a box has to bring along is said by the row of the file system type. */
+/* boxes: see boxes.h. */
 #include "cli/boxes.h"
 
 #include "crash/boxed.h"
 #include "target/cache.h"
-#include "target/fresh.h"
 #include "target/fstype.h"
 #include "target/medium.h"
-#include "target/target.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define WORDS_MAX 512
 
 const struct as_fstype *as_cli_fstype(const char *spec)
 {
@@ -30,10 +26,9 @@ const struct as_fstype *as_cli_fstype(const char *spec)
 bool as_cli_wants_box(const struct as_args *args, const char *spec)
 {
 	const char *asked = as_args_text(args, "sandbox", NULL);
-
 	const struct as_fstype *type = as_cli_fstype(spec);
 
-	/* A server that dies takes no kernel with it. */
+	/* A FUSE server that dies takes no kernel with it: it needs no box. */
 	return asked ? !strcmp(asked, "uml") : type && !type->server;
 }
 
@@ -93,82 +88,39 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 	return asked && as_cli_fstype(spec) ? as_sandbox_host.ready(&o, err) : 0;
 }
 
-/* ---- What it brings along -------------------------------------------------------------------- */
+/* ---- Boxes ----------------------------------------------------------------------------------- */
 
-static const char *keep(struct as_cli_box *box, const char *text, size_t len)
+/* The cache of fresh disks is elsewhere than the user expects. */
+static void warn_of_cache(void)
 {
-	char *word = as_xstrndup(text, len);
+	struct as_buf folder = { 0 }, why = { 0 };
 
-	as_assert(box->n_words < WORDS_MAX);
-	return box->words[box->n_words++] = word;
-}
-
-static void add(struct as_cli_box *box, const char **list, const char *text)
-{
-	size_t n = 0, len = strcspn(text, " ");
-
-	for (; list[n]; n++)
-		if (strlen(list[n]) == len && !strncmp(list[n], text, len))
-			return;
-	list[n] = keep(box, text, len);
-}
-
-static void bring(struct as_cli_box *box, const struct as_fstype *type)
-{
-	add(box, box->modules, "fuse");
-	add(box, box->modules, "loop");
-	for (const char *s = type->modules ? type->modules : ""; *s; s += strspn(s, " ")) {
-		add(box, box->modules, s);
-		s += strcspn(s, " ");
-	}
-	if (type->mkfs)
-		add(box, box->programs, type->mkfs);
-	for (int i = 0; i < AS_CHECK_MODES; i++)
-		if (type->check[i].command)
-			add(box, box->optional, type->check[i].command);
-}
-
-/* Makes the disk out here, once for all guests; they find it where they keep theirs. */
-static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t size_bytes,
-		      struct as_cli_box *box, struct as_medium **fresh, struct as_err *err)
-{
-	struct as_buf folder = { 0 }, path = { 0 }, to = { 0 }, image = { 0 }, why = { 0 };
-	struct as_target *target = NULL;
-	struct as_medium *stand = NULL;
-	int rc = as_target_open(spec, &target, err);
-
-	if (!rc)
-		rc = as_target_disk_bytes(target, size_bytes, &size_bytes, err);
-	if (!rc)
-		rc = as_cache_folder("images", &folder, err);
-	if (!rc && as_cache_refused(&why))
+	if (as_cache_refused(&why) && !as_cache_folder("images", &folder, NULL))
 		fprintf(stderr, "assay: %s: the cache is in %s instead\n", as_buf_str(&why),
 			as_buf_str(&folder));
-	if (!rc)
-		rc = as_medium_new(size_bytes, &stand, err);
-	if (!rc)
-		rc = as_fresh_disk(type, as_buf_str(&folder), stand, NULL, err);
-	if (!rc)
-		rc = as_fresh_path(type, as_buf_str(&folder), size_bytes, &path, err);
-	/* From memory, not from the cache: nobody can have changed it meanwhile. */
-	if (!rc)
-		rc = as_medium_encode(stand, &image, err);
-	if (!rc) {
-		as_buf_addf(&to, "var/tmp/assay-0/images%s", strrchr(as_buf_str(&path), '/'));
-		as_assert(box->n_files < AS_CLI_BOX_TARGETS);
-		box->images[box->n_files] = image;
-		box->files[box->n_files++] =
-			(struct as_initramfs_file){ keep(box, as_buf_str(&to), to.len), image.data,
-						    image.len };
-		box->boxed.box.files = box->files;
-	} else {
-		as_buf_free(&image);
-	}
-	*fresh = stand;
-	as_target_free(target);
 	as_buf_free(&folder);
-	as_buf_free(&path);
-	as_buf_free(&to);
+	as_buf_free(&why);
+}
+
+/* What the guest needs for one target: its disk, its programs, its modules. */
+static int add_target(struct as_cli_box *box, const char *spec, uint64_t size_bytes,
+		      struct as_medium **fresh, struct as_err *err)
+{
+	const struct as_fstype *type = as_cli_fstype(spec);
+	struct as_buf why = { 0 };
+	int rc = 0;
+
+	*fresh = NULL;
+	if (!type)
+		return 0;
+	if (as_fstype_lacks_tools(type, &why)) {
+		rc = as_fail(err, AS_ELACK, "target %s: %s", spec, as_buf_str(&why));
+	} else {
+		warn_of_cache();
+		rc = as_guest_disks_add(&box->disks, type, spec, size_bytes, fresh, err);
+	}
+	as_guest_programs_add(&box->programs, type);
+	box->boxed.box.files = box->disks.files;
 	as_buf_free(&why);
 	return rc;
 }
@@ -176,30 +128,16 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_bytes,
 		    struct as_cli_box *box, struct as_err *err)
 {
-	const struct as_fstype *type = as_cli_fstype(spec);
-	struct as_buf why = { 0 };
-	int rc = 0;
+	int rc;
 
 	*box = (struct as_cli_box){
 		.boxed = { .sandbox = &as_sandbox_uml, .target = spec, .where = as_crash_where }
 	};
-	box->words = as_xcalloc(WORDS_MAX, sizeof(*box->words));
-	box->programs = as_xcalloc(WORDS_MAX, sizeof(*box->programs));
-	box->optional = as_xcalloc(WORDS_MAX, sizeof(*box->optional));
-	box->modules = as_xcalloc(WORDS_MAX, sizeof(*box->modules));
-	if (type && as_fstype_lacks_tools(type, &why))
-		rc = as_fail(err, AS_ELACK, "target %s: %s", spec, as_buf_str(&why));
+	rc = read_options(args, &box->boxed.box, err);
 	if (!rc)
-		rc = read_options(args, &box->boxed.box, err);
-	if (type && !rc)
-		rc = make_fresh(type, spec, size_bytes, box, &box->fresh, err);
+		rc = add_target(box, spec, size_bytes, &box->fresh, err);
 	box->boxed.fresh = box->fresh;
-	if (type)
-		bring(box, type);
-	box->boxed.box.programs = box->programs;
-	box->boxed.box.optional = box->optional;
-	box->boxed.box.modules = box->modules;
-	as_buf_free(&why);
+	as_guest_programs_set(&box->programs, &box->boxed.box);
 	if (rc)
 		as_cli_box_close(box);
 	return rc;
@@ -208,35 +146,21 @@ int as_cli_box_open(const struct as_args *args, const char *spec, uint64_t size_
 int as_cli_box_add(struct as_cli_box *box, const char *spec, uint64_t size_bytes,
 		   struct as_err *err)
 {
-	const struct as_fstype *type = as_cli_fstype(spec);
-	struct as_medium *fresh = NULL;
-	struct as_buf why = { 0 };
-	int rc = 0;
+	struct as_medium *fresh;
+	int rc = add_target(box, spec, size_bytes, &fresh, err);
 
-	if (type && as_fstype_lacks_tools(type, &why))
-		rc = as_fail(err, AS_ELACK, "target %s: %s", spec, as_buf_str(&why));
-	if (type && !rc)
-		rc = make_fresh(type, spec, size_bytes, box, &fresh, err);
-	if (type)
-		bring(box, type);
-	/* A box that dies leaves one disk behind: whose, it cannot say. */
+	as_guest_programs_set(&box->programs, &box->boxed.box);
+	/* A box that dies leaves one disk, and it cannot say of which target. */
 	as_medium_free(box->fresh);
 	box->fresh = box->boxed.fresh = NULL;
 	as_medium_free(fresh);
-	as_buf_free(&why);
 	return rc;
 }
 
 void as_cli_box_close(struct as_cli_box *box)
 {
-	for (size_t i = 0; i < box->n_words; i++)
-		free(box->words[i]);
-	free(box->words);
-	for (size_t i = 0; i < box->n_files; i++)
-		as_buf_free(&box->images[i]);
+	as_guest_programs_free(&box->programs);
+	as_guest_disks_free(&box->disks);
 	as_medium_free(box->fresh);
-	free((void *)box->programs);
-	free((void *)box->optional);
-	free((void *)box->modules);
 	*box = (struct as_cli_box){ 0 };
 }

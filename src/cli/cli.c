@@ -38,7 +38,7 @@ static const struct as_command *find(const char *name)
 	for (size_t i = 0; i < NCOMMANDS; i++)
 		if (!strcmp(commands[i]->name, name))
 			return commands[i];
-	return NULL;
+	return strcmp(name, as_cmd_engine.name) ? NULL : &as_cmd_engine;
 }
 
 static bool asks_for_help(int argc, char **argv)

@@ -87,5 +87,7 @@ int as_cli_main(int argc, char **argv);
 #define X(name) extern const struct as_command as_cmd_##name;
 AS_COMMANDS(X)
 #undef X
+/* Started by a supervisor only: no help lists it. */
+extern const struct as_command as_cmd_engine;
 
 #endif

@@ -252,8 +252,8 @@ static int crash_boxed(struct crash_session *s, const struct as_cli_jobs *all, s
 		snprintf(box.boxed.options.scenario, sizeof(box.boxed.options.scenario), "crash:%s",
 			 as_buf_str(&params));
 		box.boxed.out = s->out.store ? s->out.folder : NULL;
-		box.boxed.told = s->out.chain;
-		box.boxed.found = s->out.chain;
+		box.boxed.notes = s->out.chain;
+		box.boxed.findings = s->out.chain;
 		box.boxed.workload = boxed_workload;
 		box.boxed.ctx = &talk;
 		rc = as_boxed_run(&box.boxed, jobs, n, &s->stats, err);

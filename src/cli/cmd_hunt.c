@@ -30,7 +30,7 @@
 #define REDUCE_DEFAULT_SECONDS 60
 #define PROGRESS_US 500000
 #define RACE_BATCH 2
-/* In the folder of the hunt. */
+/* Files in the folder of the hunt. */
 #define PROFILE_COPY "profile"
 #define FEEDBACK_COPY "feedback"
 #define PROFILE_MAX_BYTES ((size_t)1 << 20)
@@ -57,7 +57,7 @@ static int read_duration(const char *option, const char *text, int64_t *us, stru
 		       text);
 }
 
-/* What the state of a hunt remembers of its command line. */
+/* The options that the state of a hunt keeps. */
 static bool is_remembered(const char *name)
 {
 	static const char *const new[] = { "resume", "out",	      "json",	     "trust",
@@ -84,7 +84,7 @@ static void remember(const struct as_args *args, struct as_hunt_state *state)
 	}
 }
 
-/* Changing these would make another hunt of it. */
+/* With other values of these it would be another hunt. */
 static bool may_change(const char *name)
 {
 	static const char *const free_to[] = { "reduce-for", "no-reduce", "sandbox", "uml",
@@ -104,7 +104,7 @@ static bool was_given(const struct as_args *then, const char *name, const char *
 	return as_args_has(then, name) && (was == value || (was && value && !strcmp(was, value)));
 }
 
-/* Options given now, and behind them those of then. */
+/* The options that are given now, and after them those with which the hunt was begun. */
 static int recall(const struct as_args *now, const struct as_hunt_state *state,
 		  struct as_args *both, struct as_err *err)
 {
@@ -149,13 +149,13 @@ struct hunt_session {
 	struct as_cli_specs specs;
 	struct as_cli_box box;
 	bool boxed;
-	struct as_sink eraser; /* takes the line of progress away before others speak */
+	struct as_sink eraser; /* clears the line of progress before other lines are printed */
 	struct as_sink *talk;
 	struct as_cli_cov cov;
 	int64_t shown_us, start_us;
 };
 
-/* A copy of what a file said, to go on with later. */
+/* A copy of a file, for a hunt that is resumed. */
 static int copy_feedback(const char *from, struct hunt_session *s, struct as_err *err)
 {
 	struct as_buf text = { 0 };
@@ -197,7 +197,7 @@ static int read_profile(const struct as_args *args, struct hunt_session *s, stru
 	return rc;
 }
 
-/* After the profile was kept: feedback is no part of that. */
+/* This comes after the profile was copied: feedback is no part of the profile. */
 static int read_feedback(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const char *file = as_args_text(args, "feedback", NULL);
@@ -244,14 +244,14 @@ static int read_target(const struct as_args *args, struct hunt_session *s, struc
 		rc = as_cli_specs_traits(&s->specs, &s->traits, err);
 	if (rc)
 		return rc;
-	/* Several targets have no options in common that all of them know. */
+	/* There are no options that all of several targets know. */
 	if (!s->resume && s->specs.n == 1)
 		as_cli_fit_profile(s->profile, s->target);
 	s->boxed = boxed;
-	/* In a box the engine is root. */
+	/* In a box, the engine runs as root. */
 	if (s->boxed)
 		s->traits.features &= ~(uint64_t)AS_FEAT_UNPRIVILEGED;
-	/* A profile with nothing possible is told before anything is made. */
+	/* A profile that allows nothing is refused before anything is made. */
 	chooser = as_chooser_seeded(1);
 	rc = as_gen_new(s->profile, &s->traits, as_chooser_choice(chooser), &gen, err);
 	as_gen_free(gen);
@@ -270,7 +270,7 @@ static void say_left_out(struct hunt_session *s)
 	as_buf_free(&list);
 }
 
-/* A new hunt must not take the place of one that can be gone on with. */
+/* A new hunt must not replace one that can be resumed. */
 static int begin(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const char *target = as_args_text(args, "target", NULL);
@@ -321,7 +321,7 @@ static int read_bounds(const struct as_args *args, struct hunt_session *s, struc
 		time = FOR_DEFAULT;
 	if (time)
 		rc = read_duration("for", time, &us, err);
-	/* Gone on with, a hunt gets that much more. */
+	/* A hunt that is resumed gets so much more time. */
 	if (us)
 		s->state.for_us = s->state.used_us + us;
 	if (max)
@@ -346,7 +346,7 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 	struct as_run_options *o = &s->hunt.run;
 	int rc = as_scenario_find(s->state.scenario, &s->hunt.scenario, &s->hunt.params, err);
 
-	/* One of its workloads is many runs. */
+	/* Each of its workloads is run many times. */
 	if (!rc && !strcmp(s->hunt.scenario->name, "race"))
 		s->hunt.batch = RACE_BATCH;
 	if (!rc)
@@ -355,7 +355,7 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 		rc = read_profile(args, s, err);
 	if (!rc)
 		rc = read_target(args, s, err);
-	/* What is ours, or fitted to the target, is known. */
+	/* Only a profile that was given can name mount options that need trust. */
 	for (size_t i = 0; i < s->specs.n && !rc && as_args_has(args, "profile"); i++)
 		rc = as_cli_trust_profile(args, s->specs.spec[i], s->profile, err);
 	if (!rc && !s->resume)
@@ -468,8 +468,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	struct as_args args = *given;
 	int rc;
 
-	s.talk = s.json ? as_jsonl_sink_new(stdout)
-			: as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+	s.talk = as_cli_talk_new(s.json);
 	s.terminal = s.terminal && !s.json;
 	rc = as_folders_open(s.folder, !s.resume, &s.folders, err);
 	if (!rc && s.resume)
@@ -509,10 +508,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	as_cli_specs_free(&s.specs);
 	free(s.profile);
 	as_hunt_state_free(&s.state);
-	if (s.json)
-		as_jsonl_sink_free(s.talk);
-	else
-		as_term_sink_free(s.talk);
+	as_cli_talk_free(s.talk, s.json);
 	return rc;
 }
 
@@ -525,43 +521,43 @@ static const struct as_opt opts[] = {
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",
-	  .help = "how long: 90s, 10m, 1h; default " FOR_DEFAULT
-		  "; with --resume: how much longer" },
+	  .help = "hunt for so long (with --resume: so much longer): 90s, 10m, 1h; "
+		  "default " FOR_DEFAULT },
 	{ .name = "max-workloads",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 1,
 	  .max = INT64_MAX,
-	  .help = "how many, of all jobs together, in place of a time: what comes of it then "
-		  "depends on the seed alone" },
+	  .help = "end after so many workloads of all jobs together, in place of a time; then "
+		  "the findings depend only on the seed and --jobs" },
 	{ .name = "max-findings",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 1,
 	  .max = INT64_MAX,
-	  .help = "end when so many kinds of findings were met, and reduced" },
+	  .help = "end when so many kinds of findings were met and reduced; default: no end" },
 	AS_CLI_SCENARIO_OPTS,
 	{ .name = "crash",
-	  .help = "the scenario crash: the power fails at every point of every workload" },
-	AS_CLI_PROFILE_OPT("of the generator (docs/PROFILE.md); default: the scenario's own"),
+	  .help = "simulate a power failure at every point of each workload: the scenario crash" },
+	AS_CLI_PROFILE_OPT("generate workloads with this profile (docs/PROFILE.md); default: that "
+			   "of the scenario"),
 	{ .name = "length",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 1,
 	  .max = 100000,
-	  .help = "core commands of a workload: N/2 to N, in place of the profile's" },
+	  .help = "give each workload N/2 to N core commands; default: as the profile says" },
 	AS_CLI_FEEDBACK_OPT,
 	AS_CLI_SEED_OPT,
 	AS_CLI_JOBS_OPT(AS_HUNT_JOBS_MAX,
-			"processes that hunt at the same time, each on workloads of its own"),
-	{ .name = "resume",
-	  .help = "go on with the hunt in the folder where it stopped, however it was stopped" },
+			"hunt in so many processes at once, each with workloads of its own"),
+	{ .name = "resume", .help = "continue the hunt in the folder, however it was stopped" },
 	{ .name = "reduce-for",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "SECONDS",
 	  .min = 1,
 	  .max = 1000000,
-	  .help = "how long to go on with the reduction of one kind of finding; default 60" },
+	  .help = "reduce each kind of finding for so long; default 60" },
 	{ .name = "no-reduce", .help = "reduce nothing" },
 	AS_CLI_SIZE_OPT,
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
@@ -573,24 +569,24 @@ static const struct as_opt opts[] = {
 	  .letter = 'o',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "DIR",
-	  .help = "the folder of the hunt and its findings; default " AS_OUT_DEFAULT },
-	{ .name = "json", .help = "say everything as JSON lines" },
+	  .help = "keep the hunt and its findings in this folder; default " AS_OUT_DEFAULT },
+	{ .name = "json", .help = "print everything as JSON lines" },
 	{ 0 },
 };
 
 const struct as_command as_cmd_hunt = {
 	.name = "hunt",
 	.operands = "",
-	.summary = "generate workloads, run and judge them, reduce what is found, go on",
+	.summary = "generate workloads, run and judge them, reduce what is found, and so on",
 	.text = "Generated workloads run on the target, each on a fresh file system, with "
-		"every oracle on: each answer against the model, the tree at the end, the "
+		"every check on: each answer against the model, the tree at the end, the "
 		"kernel's log, the unmount, the full checker, and the tree after a second "
-		"mount. What is found is told apart by its signature, kept once in "
-		"DIR/findings, counted, and reduced once; the hunt goes on. It ends within a "
-		"second or two when its time is used up, or at SIGINT, SIGTERM or SIGHUP; "
-		"--resume goes on where it stopped, even after a kill, and reduces what is "
-		"not reduced yet. The same seed, --jobs and --max-workloads give the same "
-		"findings.",
+		"mount. Findings with the same signature are of one kind: the first is kept "
+		"in DIR/findings and reduced, all are counted, and the hunt continues. It "
+		"ends within a second or two when its time is used up, or at SIGINT, SIGTERM "
+		"or SIGHUP. --resume continues a hunt, also one that was killed, and reduces "
+		"findings that are not reduced yet. The same seed, --jobs and "
+		"--max-workloads give the same findings.",
 	.opts = opts,
 	.max_operands = 0,
 	.run = run,

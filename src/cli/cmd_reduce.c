@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_reduce: a stored finding's workload, made as short and simple as it can be. What is best so
- * far is kept whatever ends the work: the time given, an interrupt, an error.
+ * cmd_reduce: makes the workload of a stored finding as short and simple as it can be. The best so
+ * far is kept, also when the time is up, or after an interrupt or an error.
  */
 #include "cli/output.h"
 #include "cli/stored.h"
@@ -17,7 +17,7 @@
 
 #define FOR_DEFAULT_SECONDS 300
 
-/* Set by a signal, read by the one thread that works. */
+/* A signal sets it, and the one thread that works reads it. */
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int signum)
@@ -65,29 +65,6 @@ static void better(void *ctx, const struct as_seq *best, const char *phase)
 	r->shortest = best->n;
 }
 
-static int keep(const struct as_dir *folder, const struct as_seq *best,
-		const struct as_reduced *result, double seconds, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	struct as_stored_reduction r = {
-		.ops_before = result->ops_before,
-		.ops_after = result->ops_after,
-		.executions = result->executions,
-		.runs = result->runs,
-		.failed = result->failed,
-		.flaky = result->flaky,
-		.complete = result->complete,
-		.seconds = seconds,
-	};
-	int rc;
-
-	as_print_seq(best, &text);
-	r.workload = as_buf_str(&text);
-	rc = as_stored_set_reduced(folder, &r, err);
-	as_buf_free(&text);
-	return rc;
-}
-
 static void say_end(struct reduction *r, const struct as_seq *best, const struct as_reduced *result,
 		    const char *id)
 {
@@ -115,7 +92,7 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 				      .stop = stop,
 				      .better = better,
 				      .ctx = r,
-				      .op_index = (long)stored->op - 1,
+				      .op_index = stored->record.finding.op_index,
 				      .runs = (unsigned)as_args_number(args, "runs",
 								       AS_REDUCE_RUNS) };
 	struct as_seq *seq = NULL, *best = NULL;
@@ -126,24 +103,26 @@ static int reduce(const struct as_args *args, const struct as_dir *folder,
 
 	r->shortest = seq ? seq->n : 0;
 	if (!rc && !seq->n)
-		rc = as_fail(err, AS_EUSE, "%s: there is no operation in its workload", stored->id);
+		rc = as_fail(err, AS_EUSE, "%s: there is no operation in its workload",
+			     stored->record.id);
 	if (!rc)
 		rc = as_cli_again_open(args, stored, seq, &r->ear.sink, &r->again, err);
 	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
-	/* An error of ours does not take away what was reached. */
+	/* The best so far is kept also after an error of ours. */
 	if (best) {
-		int kept = keep(folder, best, &result, (double)(as_now_us() - r->start_us) / 1e6,
-				rc ? &late : err);
+		int kept = as_cli_stored_keep(folder, best, &result,
+					      (double)(as_now_us() - r->start_us) / 1e6,
+					      rc ? &late : err);
 
 		rc = rc ? rc : kept;
 		status = AS_EXIT_FOUND;
 	}
 	if (best && !rc)
-		say_end(r, best, &result, stored->id);
+		say_end(r, best, &result, stored->record.id);
 	else if (!rc)
 		as_emit_note(r->talk, "%s: did not reproduce in %zu runs: nothing to reduce",
-			     stored->id, result.executions);
+			     stored->record.id, result.executions);
 	as_cli_again_close(&r->again);
 	as_seq_free(seq);
 	as_seq_free(best);
@@ -159,19 +138,16 @@ static int run(const struct as_args *args, struct as_err *err)
 	bool json = as_args_has(args, "json");
 	int rc = as_cli_stored_find(args, &folder, err);
 
-	r.talk = json ? as_jsonl_sink_new(stdout) : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+	r.talk = as_cli_talk_new(json);
 	r.end_us = r.start_us + (int64_t)as_args_number(args, "for", FOR_DEFAULT_SECONDS) * 1000000;
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
 	if (!rc)
 		rc = as_stored_load(&folder, &stored, err);
-	r.signature = stored.signature;
+	r.signature = stored.record.finding.signature;
 	if (!rc)
 		rc = reduce(args, &folder, &stored, &r, err);
-	if (json)
-		as_jsonl_sink_free(r.talk);
-	else
-		as_term_sink_free(r.talk);
+	as_cli_talk_free(r.talk, json);
 	as_cli_ear_clear(&r.ear);
 	as_stored_free(&stored);
 	as_dir_close(&folder);
@@ -184,23 +160,15 @@ static const struct as_opt opts[] = {
 	  .arg = "SECONDS",
 	  .min = 1,
 	  .max = 1000000,
-	  .help = "how long to go on; the best so far is kept; default 300" },
+	  .help = "reduce for so long, then keep the best so far; default 300" },
 	{ .name = "runs",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 1,
 	  .max = 1000,
-	  .help = "how often the end is run to see that it always fails; a failure that does not "
-		  "come at once is tried as often; default 3" },
-	{ .name = "out",
-	  .letter = 'o',
-	  .kind = AS_OPT_TEXT,
-	  .arg = "DIR",
-	  .help = "where findings were kept; default " AS_OUT_DEFAULT },
-	{ .name = "json", .help = "say everything as JSON lines" },
-	AS_CLI_STORED_TARGET_OPT,
-	AS_CLI_TRUST_OPT,
-	AS_CLI_BOX_OPTS,
+	  .help = "run the result so often to see that it always fails; also, try each "
+		  "candidate so often if the failure is flaky; default 3" },
+	AS_CLI_STORED_OPTS,
 	{ 0 },
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd_replay: brings a stored finding back: the same target, options and faults, and its workload,
- * the reduced one where there is one. */
+/* cmd_replay: runs a stored finding again: on the same target, with the same options and faults,
+ * and with its workload, the reduced one if there is one. */
 #include "cli/output.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is found again goes by the name it has, whichever of its workloads brought it back. */
+/* The finding keeps its id, whichever of its workloads was run. */
 struct caller {
 	struct as_sink sink;
 	struct as_sink *to;
@@ -18,9 +18,9 @@ struct caller {
 static void call_by_name(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
 	struct caller *caller = (struct caller *)sink;
-	bool same = !strcmp(f->signature, caller->stored->signature);
+	bool same = !strcmp(f->signature, caller->stored->record.finding.signature);
 
-	as_emit_finding(caller->to, f, same ? caller->stored->id : id);
+	as_emit_finding(caller->to, f, same ? caller->stored->record.id : id);
 }
 
 static void call_note(struct as_sink *sink, const char *line)
@@ -51,9 +51,8 @@ static int replay(const struct as_args *args, const struct as_stored *stored, st
 static int run(const struct as_args *args, struct as_err *err)
 {
 	struct as_cli_ear ear = as_cli_ear_new();
-	struct as_sink *talk = as_args_has(args, "json")
-				       ? as_jsonl_sink_new(stdout)
-				       : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+	bool json = as_args_has(args, "json");
+	struct as_sink *talk = as_cli_talk_new(json);
 	struct as_stored stored = { 0 };
 	struct caller caller = { { .finding = call_by_name, .note = call_note }, talk, &stored };
 	struct as_dir folder;
@@ -68,20 +67,18 @@ static int run(const struct as_args *args, struct as_err *err)
 	if (!rc && !ear.signature && empty)
 		rc = as_fail(err, AS_EUSE,
 			     "%s: nothing was run: there is no operation in its workload",
-			     stored.id);
+			     stored.record.id);
 	else if (!rc && !ear.signature)
-		as_emit_note(talk, "%s: did not reproduce", stored.id);
-	else if (!rc && strcmp(ear.signature, stored.signature))
-		as_emit_note(talk, "%s: something else was found than \"%s\"", stored.id,
-			     stored.summary ? stored.summary : stored.signature);
+		as_emit_note(talk, "%s: did not reproduce", stored.record.id);
+	else if (!rc && strcmp(ear.signature, stored.record.finding.signature))
+		as_emit_note(talk, "%s: something else was found than \"%s\"", stored.record.id,
+			     stored.record.finding.summary ? stored.record.finding.summary
+							   : stored.record.finding.signature);
 	else if (!rc)
-		as_emit_note(talk, "%s: reproduced", stored.id);
+		as_emit_note(talk, "%s: reproduced", stored.record.id);
 	if (!rc)
 		rc = ear.signature ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
-	if (as_args_has(args, "json"))
-		as_jsonl_sink_free(talk);
-	else
-		as_term_sink_free(talk);
+	as_cli_talk_free(talk, json);
 	as_stored_free(&stored);
 	as_dir_close(&folder);
 	as_cli_ear_clear(&ear);
@@ -89,16 +86,8 @@ static int run(const struct as_args *args, struct as_err *err)
 }
 
 static const struct as_opt opts[] = {
-	{ .name = "original", .help = "the workload as it was found, not the reduced one" },
-	{ .name = "out",
-	  .letter = 'o',
-	  .kind = AS_OPT_TEXT,
-	  .arg = "DIR",
-	  .help = "where findings were kept; default " AS_OUT_DEFAULT },
-	{ .name = "json", .help = "say everything as JSON lines" },
-	AS_CLI_STORED_TARGET_OPT,
-	AS_CLI_TRUST_OPT,
-	AS_CLI_BOX_OPTS,
+	{ .name = "original", .help = "run the workload as it was found, not the reduced one" },
+	AS_CLI_STORED_OPTS,
 	{ 0 },
 };
 

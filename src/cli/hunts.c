@@ -29,38 +29,15 @@ static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index
 	if (rc)
 		return rc;
 	text = stored.reduced ? stored.reduced : stored.workload;
-	/* Which one fails in what is reduced already is not known. */
-	*op_index = stored.reduced ? -1 : (long)stored.op - 1;
+	/* In a workload that is reduced already, it is unknown which operation fails. */
+	*op_index = stored.reduced ? -1 : stored.record.finding.op_index;
 	rc = as_cli_stored_parse(&stored, "workload.txt", text, seq, err);
 	if (!rc)
-		rc = as_run_options_parse(stored.options, &options, &faults, err);
+		rc = as_run_options_parse(stored.record.finding.options, &options, &faults, err);
 	if (!rc)
 		memcpy(scenario, options.scenario, sizeof(options.scenario));
 	free(faults);
 	as_stored_free(&stored);
-	return rc;
-}
-
-static int set_reduced(const struct as_dir *folder, const struct as_seq *best,
-		       const struct as_reduced *result, double seconds, struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	struct as_stored_reduction r = {
-		.ops_before = result->ops_before,
-		.ops_after = result->ops_after,
-		.executions = result->executions,
-		.runs = result->runs,
-		.failed = result->failed,
-		.flaky = result->flaky,
-		.complete = result->complete,
-		.seconds = seconds,
-	};
-	int rc;
-
-	as_print_seq(best, &text);
-	r.workload = as_buf_str(&text);
-	rc = as_stored_set_reduced(folder, &r, err);
-	as_buf_free(&text);
 	return rc;
 }
 
@@ -69,7 +46,7 @@ const struct as_hunt_store as_cli_hunt_store = {
 	.failed = as_store_sink_failed,
 	.close = as_store_sink_free,
 	.load = load,
-	.set_reduced = set_reduced,
+	.set_reduced = as_cli_stored_keep,
 	.set_count = as_stored_set_count,
 };
 

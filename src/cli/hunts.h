@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hunts: what the command has that the room of hunts has not: the store, and words for people. */
+/* hunts: what a hunt needs from the command: the store of findings, and the summary for people. */
 #ifndef AS_CLI_HUNTS_H
 #define AS_CLI_HUNTS_H
 

@@ -2,6 +2,7 @@
 /* jobs: see jobs.h. */
 #include "cli/jobs.h"
 
+#include "base/array.h"
 #include "cli/boxes.h"
 #include "cli/trust.h"
 #include "target/target.h"
@@ -39,9 +40,7 @@ static int choose_target(const struct as_args *args, struct as_cli_job *job, str
 
 static void add_job(struct as_cli_jobs *all, const char *path, const char *name)
 {
-	/* It doubles: a list may be long. */
-	if (!(all->n & (all->n - 1)))
-		all->jobs = as_xrealloc(all->jobs, (all->n ? all->n * 2 : 1) * sizeof(*all->jobs));
+	AS_ARRAY_ROOM(all->jobs, all->n, all->cap);
 	all->jobs[all->n++] = (struct as_cli_job){ .path = path, .name = name };
 }
 
@@ -64,8 +63,8 @@ static int read_list(const char *path, struct as_cli_jobs *all, struct as_err *e
 	return 0;
 }
 
-/* The workloads of one file. The first goes by the file's name while it is the only one. */
-struct reading {
+/* The workloads of one file. The only workload of a file has the name of the file. */
+struct jobs_reading {
 	struct as_cli_jobs *all;
 	const char *path, *name;
 	size_t first;
@@ -73,7 +72,7 @@ struct reading {
 
 static int take_workload(void *ctx, struct as_seq *seq)
 {
-	struct reading *r = ctx;
+	struct jobs_reading *r = ctx;
 	const char *name = as_seq_meta(seq, "workload");
 
 	add_job(r->all, r->path, r->all->n == r->first || !name ? r->name : name);
@@ -87,13 +86,21 @@ static int take_workload(void *ctx, struct as_seq *seq)
 	return 0;
 }
 
+int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path, const char *name,
+			 struct as_err *err)
+{
+	struct jobs_reading r = { all, path, name, all->n };
+
+	return as_parse_many(path, take_workload, &r, err);
+}
+
 static int read_file(const struct as_args *args, struct as_cli_jobs *all, const char *path,
 		     const char *name, struct as_err *err)
 {
-	struct reading r = { all, path, name, all->n };
-	int rc = as_parse_many(path, take_workload, &r, err);
+	size_t first = all->n;
+	int rc = as_cli_jobs_add_file(all, path, name, err);
 
-	for (size_t i = r.first; i < all->n && !rc; i++) {
+	for (size_t i = first; i < all->n && !rc; i++) {
 		struct as_cli_job *job = &all->jobs[i];
 
 		rc = choose_target(args, job, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * jobs: the workloads of a command, with the target of each, from its operands. All are read before
- * the first runs, so that bad input costs nobody's time.
+ * the first runs, so that bad input is refused at once.
  */
 #ifndef AS_CLI_JOBS_H
 #define AS_CLI_JOBS_H
@@ -12,7 +12,7 @@
 
 struct as_cli_job {
 	const char *path; /* where it is read from */
-	const char *name; /* what people know it by */
+	const char *name; /* for people */
 	struct as_seq *seq;
 	struct as_buf spec; /* the target: the option --target, or what the file says */
 	uint64_t size_bytes; /* of the disk; 0: the target's own */
@@ -20,15 +20,18 @@ struct as_cli_job {
 
 struct as_cli_jobs {
 	struct as_cli_job *jobs;
-	size_t n;
+	size_t n, cap;
 	struct as_buf list; /* the text that names point into */
 };
 
-/* The operands, "-" being standard input, and what the file `list` names (NULL: none): lines "PATH"
- * or "PATH<tab>NAME". A target that cannot run where the options want it is refused. To be freed
- * also after an error. */
+/* Reads the operands ("-" is standard input) and the files that the lines of the file `list` name
+ * (NULL: none): "PATH" or "PATH<tab>NAME". A target that cannot run where the options say is
+ * refused. Free the jobs also after an error. */
 AS_MUST_CHECK int as_cli_jobs_read(const struct as_args *args, const char *list,
 				   struct as_cli_jobs *all, struct as_err *err);
+/* Adds the workloads of one file, without a target; `path` and `name` must outlive them. */
+AS_MUST_CHECK int as_cli_jobs_add_file(struct as_cli_jobs *all, const char *path, const char *name,
+				       struct as_err *err);
 void as_cli_jobs_free(struct as_cli_jobs *all);
 /* Whether both run on the same target, with a disk of the same size. */
 bool as_cli_jobs_alike(const struct as_cli_job *a, const struct as_cli_job *b);

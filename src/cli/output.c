@@ -2,7 +2,6 @@
 /* output: see output.h. */
 #include "cli/output.h"
 
-#include "box/sandbox.h"
 #include "disk/image.h"
 #include "os/rundir.h"
 #include "report/sinks.h"
@@ -10,14 +9,27 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The room of reports does not know disks. */
+/* The report room does not know disks. */
 int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir, const char *name,
 		     struct as_err *err)
 {
 	return as_image_save_in((struct as_disk *)disk, dir, name, err);
 }
 
-/* ---- First kept, then said ------------------------------------------------------------------- */
+struct as_sink *as_cli_talk_new(bool json)
+{
+	return json ? as_jsonl_sink_new(stdout) : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
+}
+
+void as_cli_talk_free(struct as_sink *talk, bool json)
+{
+	if (json)
+		as_jsonl_sink_free(talk);
+	else
+		as_term_sink_free(talk);
+}
+
+/* ---- First kept, then printed ---------------------------------------------------------------- */
 
 struct both {
 	struct as_sink sink;
@@ -50,22 +62,11 @@ static void both_done(struct as_sink *sink, const struct as_run_stats *stats)
 	as_emit_done(((struct both *)sink)->talk, stats);
 }
 
-int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, struct as_err *err)
+/* Makes one chain of `talk` and `store`. */
+static void join(struct as_cli_output *out)
 {
-	/* In a sandbox, the folder is the supervisor's. */
-	bool given = as_args_has(args, AS_BOX_STATE_OPTION);
-	struct both *both;
-	int rc = 0;
+	struct both *both = as_xcalloc(1, sizeof(*both));
 
-	*out = (struct as_cli_output){ .folder = as_args_text(args, "out", AS_OUT_DEFAULT),
-				       .json = as_args_has(args, "json") };
-	if (!as_args_has(args, "no-store"))
-		rc = as_store_sink_new(out->folder, given, as_cli_save_disk, &out->store, err);
-	if (rc)
-		return rc;
-	out->talk = out->json ? as_jsonl_sink_new(stdout)
-			      : as_term_sink_new(stdout, isatty(STDOUT_FILENO));
-	both = as_xcalloc(1, sizeof(*both));
 	*both = (struct both){ .sink = { .finding = both_finding,
 					 .again = both_again,
 					 .note = both_note,
@@ -75,7 +76,35 @@ int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, st
 	if (out->store)
 		out->talk->next = &both->kept;
 	out->chain = &both->sink;
+}
+
+int as_cli_output_open(const struct as_args *args, struct as_cli_output *out, struct as_err *err)
+{
+	int rc = 0;
+
+	*out = (struct as_cli_output){ .folder = as_args_text(args, "out", AS_OUT_DEFAULT),
+				       .json = as_args_has(args, "json") };
+	if (!as_args_has(args, "no-store"))
+		rc = as_store_sink_new(out->folder, false, as_cli_save_disk, &out->store, err);
+	if (rc)
+		return rc;
+	out->talk = as_cli_talk_new(out->json);
+	join(out);
 	return 0;
+}
+
+int as_cli_output_given(const char *folder, struct as_sink *talk, struct as_cli_output *out,
+			struct as_err *err)
+{
+	int rc = 0;
+
+	*out = (struct as_cli_output){ .talk = talk, .folder = folder, .given = true };
+	out->json = true;
+	if (folder)
+		rc = as_store_sink_new(folder, true, as_cli_save_disk, &out->store, err);
+	if (!rc)
+		join(out);
+	return rc;
 }
 
 int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err)
@@ -88,17 +117,15 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 {
 	int failed = as_cli_output_failed(out, rc ? NULL : err);
 
-	/* What was found stays true when something of ours failed behind it. */
+	/* Findings stay true also when something of ours failed after them. */
 	if (stats->findings && out->store && !out->json && !failed)
 		as_emit_note(out->chain, "findings are kept in %s/findings", out->folder);
 	if (!rc || stats->workloads)
 		as_emit_done(out->chain, stats);
 	rc = rc ? rc : failed;
 	as_store_sink_free(out->store);
-	if (out->json)
-		as_jsonl_sink_free(out->talk);
-	else
-		as_term_sink_free(out->talk);
+	if (!out->given)
+		as_cli_talk_free(out->talk, out->json);
 	free(out->chain);
 	return rc ? rc : stats->findings ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 }

@@ -12,33 +12,42 @@
 /* clang-format off */
 #define AS_CLI_OUTPUT_OPTS                                                               \
 	{ .name = "out", .letter = 'o', .kind = AS_OPT_TEXT, .arg = "DIR",                \
-	  .help = "where findings are kept; default " AS_OUT_DEFAULT },                   \
+	  .help = "keep findings in this folder; default " AS_OUT_DEFAULT },              \
 	{ .name = "no-store", .help = "keep no findings" },                               \
-	{ .name = "json", .help = "say everything as JSON lines" }
+	{ .name = "json", .help = "print everything as JSON lines" }
 /* clang-format on */
 
-/* Nothing is said before it is kept: whoever has heard of a finding finds it in the folder. */
+/* A finding is kept before it is printed: a reader of the output finds it in the folder. */
 struct as_cli_output {
 	struct as_sink *talk, *store; /* store NULL: nothing is kept */
 	struct as_sink *chain; /* both */
 	const char *folder;
 	bool json;
+	bool given; /* `talk` belongs to the caller */
 };
 
 /* For as_store_sink_new(). */
 AS_MUST_CHECK int as_cli_save_disk(const struct as_disk *disk, const struct as_dir *dir,
 				   const char *name, struct as_err *err);
 
+/* A sink that prints on standard output: JSON lines, or text for people. */
+struct as_sink *as_cli_talk_new(bool json);
+void as_cli_talk_free(struct as_sink *talk, bool json);
+
 AS_MUST_CHECK int as_cli_output_open(const struct as_args *args, struct as_cli_output *out,
 				     struct as_err *err);
+/* For an engine in a sandbox: `talk` belongs to it, the folder to its supervisor. NULL: nothing is
+ * kept. */
+AS_MUST_CHECK int as_cli_output_given(const char *folder, struct as_sink *talk,
+				      struct as_cli_output *out, struct as_err *err);
 /* The first failure to keep something, if any: 0 or its code. */
 int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err);
-/* Says the end and frees the sinks. rc is what the work came to; the result is a command's: exit
- * status or negative. */
+/* Prints the end and frees the sinks. rc is the result of the work; returns that of the command: an
+ * exit status or a negative error. */
 AS_MUST_CHECK int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *stats,
 				      int rc, struct as_err *err);
 
-/* A folder for what the engine in a sandbox has counted. */
+/* A folder for the counts of the engine in a sandbox. */
 struct as_cli_share {
 	struct as_cli_output *out;
 	struct as_dir dir; /* in the run folder; none where nothing is kept */

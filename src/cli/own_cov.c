@@ -23,10 +23,16 @@ static int make_parts(const struct as_dir *out, struct as_cli_cov *cov, struct a
 int as_cli_cov_open(const struct as_args *args, const struct as_dir *out, struct as_cli_cov *cov,
 		    struct as_err *err)
 {
+	return as_cli_cov_open_at(as_args_text(args, "cov", NULL), out, cov, err);
+}
+
+int as_cli_cov_open_at(const char *path, const struct as_dir *out, struct as_cli_cov *cov,
+		       struct as_err *err)
+{
 	size_t len;
 	int rc = 0;
 
-	*cov = (struct as_cli_cov){ .path = as_args_text(args, "cov", NULL) };
+	*cov = (struct as_cli_cov){ .path = path };
 	if (!cov->path)
 		return 0;
 	len = strlen(cov->path);

@@ -32,6 +32,9 @@ struct as_cli_cov {
  * folder there until the end. NULL: only this process runs workloads. */
 AS_MUST_CHECK int as_cli_cov_open(const struct as_args *args, const struct as_dir *out,
 				  struct as_cli_cov *cov, struct as_err *err);
+/* The same with the value of --cov; NULL: it was not given. */
+AS_MUST_CHECK int as_cli_cov_open_at(const char *path, const struct as_dir *out,
+				     struct as_cli_cov *cov, struct as_err *err);
 /* Adds what engines in a sandbox have counted, in AS_CLI_COV_FOLDER of a folder that they share. */
 AS_MUST_CHECK int as_cli_cov_take(struct as_cli_cov *cov, const struct as_dir *share,
 				  struct as_err *err);

@@ -38,7 +38,7 @@ int as_cli_scenario(const struct as_args *args, struct as_buf *text, struct as_e
 		as_buf_adds(text, "race:");
 	for (size_t i = 0; race && i < sizeof(only) / sizeof(only[0]); i++)
 		add_param(args, only[i], text);
-	/* Before anything is made for it. */
+	/* Wrong parameters are refused before anything is made. */
 	return strncmp(as_buf_str(text), "race:", 5)
 		       ? 0
 		       : as_race_parse(as_buf_str(text) + 5, &checked, err);
@@ -74,7 +74,7 @@ int as_cli_specs_box(const struct as_args *args, const struct as_cli_specs *spec
 	for (size_t i = 0; i < specs->n && !rc; i++) {
 		const char *spec = specs->spec[i];
 
-		/* What stays here cannot be compared with what runs in a box. */
+		/* All that are compared run in the same place. */
 		if (*boxed && !as_cli_wants_box(args, spec) && strcmp(spec, "lab") &&
 		    strncmp(spec, "lab:", 4))
 			rc = as_fail(err, AS_EUSE,

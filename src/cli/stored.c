@@ -7,6 +7,7 @@
 #include "cli/trust.h"
 #include "os/rundir.h"
 #include "work/parse.h"
+#include "work/print.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,19 +38,16 @@ int as_cli_stored_find(const struct as_args *args, struct as_dir *folder, struct
 	return rc;
 }
 
-/* Whether this text, empty as it is, is what the id was made of. */
+/* Whether the id was made of this workload, though it holds no operation. */
 static bool is_of_id(const struct as_stored *stored, const char *text)
 {
-	int kind = stored->kind ? as_finding_kind_parse(stored->kind) : -1;
-	struct as_finding f = { .target = stored->target,
-				.signature = stored->signature,
-				.workload = text };
+	struct as_finding f = stored->record.finding;
 	char id[AS_FINDING_ID_MAX];
-	const char *hash = strrchr(stored->id, '-');
+	const char *hash = strrchr(stored->record.id, '-');
 
-	if (kind < 0 || !hash)
+	if (!hash)
 		return false;
-	f.kind = (enum as_finding_kind)kind;
+	f.workload = text;
 	as_finding_id(&f, "", id);
 	return !strcmp(strrchr(id, '-'), hash);
 }
@@ -62,8 +60,31 @@ int as_cli_stored_parse(const struct as_stored *stored, const char *name, const 
 	if (!rc && !(*seq)->n && !is_of_id(stored, text)) {
 		as_seq_free(*seq);
 		*seq = NULL;
-		rc = as_fail(err, AS_EUSE, "%s: %s holds no operations", stored->id, name);
+		rc = as_fail(err, AS_EUSE, "%s: %s holds no operations", stored->record.id, name);
 	}
+	return rc;
+}
+
+int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
+		       const struct as_reduced *result, double seconds, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	struct as_stored_reduction r = {
+		.ops_before = result->ops_before,
+		.ops_after = result->ops_after,
+		.executions = result->executions,
+		.runs = result->runs,
+		.failed = result->failed,
+		.flaky = result->flaky,
+		.complete = result->complete,
+		.seconds = seconds,
+	};
+	int rc;
+
+	as_print_seq(best, &text);
+	r.workload = as_buf_str(&text);
+	rc = as_stored_set_reduced(folder, &r, err);
+	as_buf_free(&text);
 	return rc;
 }
 
@@ -77,8 +98,8 @@ static int open_box(const struct as_args *args, const struct as_cli_specs *specs
 	again->boxed = true;
 	again->box.boxed.target = again->spec;
 	again->box.boxed.options = again->options;
-	again->box.boxed.told = sinks;
-	again->box.boxed.found = sinks;
+	again->box.boxed.notes = sinks;
+	again->box.boxed.findings = sinks;
 	return 0;
 }
 
@@ -98,7 +119,7 @@ static int open_here(struct as_sink *sinks, struct as_cli_again *again, struct a
 	return rc ? rc : again->ops->open(&args, &again->scenario, err);
 }
 
-/* Somebody else's finding is data: what it names is not obeyed just because it is read. */
+/* A finding may come from somebody else: it names no plugin or command to run without trust. */
 static int choose_targets(const struct as_args *args, struct as_cli_again *again,
 			  struct as_cli_specs *specs, struct as_err *err)
 {
@@ -110,15 +131,15 @@ static int choose_targets(const struct as_args *args, struct as_cli_again *again
 	if (asked && compares)
 		return as_fail(err, AS_EUSE,
 			       "%s compares several targets: --target cannot take their place",
-			       stored->id);
-	again->spec = asked ? asked : stored->target;
+			       stored->record.id);
+	again->spec = asked ? asked : stored->record.finding.target;
 	rc = as_cli_specs(again->options.scenario, again->spec, specs, err);
 	if (asked)
 		as_cli_typed(args, asked);
 	else if (!rc)
-		rc = as_cli_trust(args, stored->id, stored->target, err);
+		rc = as_cli_trust(args, stored->record.id, stored->record.finding.target, err);
 	for (size_t i = 0; i < specs->n && compares && !rc; i++)
-		rc = as_cli_trust(args, stored->id, specs->spec[i], err);
+		rc = as_cli_trust(args, stored->record.id, specs->spec[i], err);
 	return rc;
 }
 
@@ -131,11 +152,12 @@ int as_cli_again_open(const struct as_args *args, const struct as_stored *stored
 	int rc;
 
 	*again = (struct as_cli_again){ .stored = stored };
-	rc = as_run_options_parse(stored->options, &again->options, &again->faults, err);
+	rc = as_run_options_parse(stored->record.finding.options, &again->options, &again->faults,
+				  err);
 	if (!rc)
 		rc = choose_targets(args, again, &specs, err);
 	for (size_t i = 0; i < specs.n && !rc; i++)
-		rc = as_cli_trust_seq(args, stored->id, specs.spec[i], seq, err);
+		rc = as_cli_trust_seq(args, stored->record.id, specs.spec[i], seq, err);
 	if (!rc)
 		rc = as_cli_specs_box(args, &specs, &boxed, err);
 	if (!rc)
@@ -149,8 +171,9 @@ int as_cli_again_open(const struct as_args *args, const struct as_stored *stored
 
 int as_cli_again_run(struct as_cli_again *again, const struct as_seq *seq, struct as_err *err)
 {
-	const char *name =
-		again->stored->workload_name ? again->stored->workload_name : "workload.txt";
+	const char *name = again->stored->record.finding.workload_name
+				   ? again->stored->record.finding.workload_name
+				   : "workload.txt";
 	struct as_boxed_job job = { .name = name, .seq = seq };
 	struct as_run_stats stats = { 0 };
 	struct as_scenario_work work = { .seqs = &seq, .names = &name, .n = 1 };

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* stored: findings that were kept, found by id or folder and run again as they were run then. */
+/* stored: finds findings that were kept, by id or folder, and runs them again in the same way. */
 #ifndef AS_CLI_STORED_H
 #define AS_CLI_STORED_H
 
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/trust.h"
 #include "os/dir.h"
+#include "reduce/reduce.h"
 #include "report/sinks.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
@@ -13,12 +16,17 @@
 /* The first operand: a folder by its path, or an id below the output folder. */
 AS_MUST_CHECK int as_cli_stored_find(const struct as_args *args, struct as_dir *folder,
 				     struct as_err *err);
-/* Its workload, `text` as it was read from the file `name`. One without operations is refused, but
- * for a finding that was made with it. */
+/* Parses its workload, `text`, which was read from the file `name`. A workload without operations
+ * is refused, unless the finding was made with it. */
 AS_MUST_CHECK int as_cli_stored_parse(const struct as_stored *stored, const char *name,
 				      const char *text, struct as_seq **seq, struct as_err *err);
 
-/* Ready to run workloads on the finding's target, with its options and faults. */
+/* Puts a reduced workload into the folder of a finding. */
+AS_MUST_CHECK int as_cli_stored_keep(const struct as_dir *folder, const struct as_seq *best,
+				     const struct as_reduced *result, double seconds,
+				     struct as_err *err);
+
+/* Runs workloads on the finding's target, with its options and faults. */
 struct as_cli_again {
 	const struct as_stored *stored;
 	const char *spec; /* its target, or the one that was asked for in its place */
@@ -33,13 +41,17 @@ struct as_cli_again {
 };
 
 /* clang-format off */
-#define AS_CLI_STORED_TARGET_OPT                                                                  \
+#define AS_CLI_STORED_OPTS                                                                        \
+	{ .name = "out", .letter = 'o', .kind = AS_OPT_TEXT, .arg = "DIR",                        \
+	  .help = "look for the finding in this folder; default " AS_OUT_DEFAULT },               \
+	{ .name = "json", .help = "print everything as JSON lines" },                             \
 	{ .name = "target", .letter = 't', .kind = AS_OPT_TEXT, .arg = "T",                       \
-	  .help = "what to run it on, in place of the target that the finding names" }
+	  .help = "run it on this target; default: the target that the finding names" },          \
+	AS_CLI_TRUST_OPT, AS_CLI_BOX_OPTS
 /* clang-format on */
 
-/* args, stored and sinks must outlive it. A target that the finding names, or mount options in its
- * workload `seq`, that reach outside take the user's trust. */
+/* args, stored and sinks must outlive it. If the target that the finding names, or a mount option
+ * in its workload `seq`, reaches outside, the user must trust it. */
 AS_MUST_CHECK int as_cli_again_open(const struct as_args *args, const struct as_stored *stored,
 				    const struct as_seq *seq, struct as_sink *sinks,
 				    struct as_cli_again *again, struct as_err *err);

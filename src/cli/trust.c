@@ -9,11 +9,9 @@
 
 #include <string.h>
 
-/* The engine in a sandbox is started by us, with words that have passed here before. */
 static bool is_trusted(const struct as_args *args, const char *text)
 {
-	return as_args_has(args, "trust") || as_args_has(args, AS_BOX_STATE_OPTION) ||
-	       as_trust_remembers(text);
+	return as_args_has(args, "trust") || as_trust_remembers(text);
 }
 
 static int refuse(const char *where, const char *what, struct as_err *err)
@@ -79,8 +77,7 @@ int as_cli_trust_text(const struct as_args *args, const char *where, const char 
 
 void as_cli_typed(const struct as_args *args, const char *spec)
 {
-	if (as_trust_reaches(spec, as_cli_wants_box(args, spec), NULL) &&
-	    !as_args_has(args, AS_BOX_STATE_OPTION))
+	if (as_trust_reaches(spec, as_cli_wants_box(args, spec), NULL))
 		as_trust_remember(spec);
 }
 

@@ -9,6 +9,7 @@
 #include "crash/child.h"
 #include "disk/image.h"
 #include "os/guard.h"
+#include "run/finding.h"
 #include "target/fstype.h"
 #include "work/print.h"
 
@@ -134,7 +135,6 @@ static struct as_disk *read_disk(struct as_crasher *c, const struct as_crash_rep
 static void emit(struct as_crasher *c, const struct as_seq *seq, const char *name,
 		 const struct as_crash_report *f, const char *log)
 {
-	struct as_buf workload = { 0 }, options = { 0 };
 	struct as_run_options run = c->run;
 	struct as_chunks *store = as_chunks_new();
 	struct as_disk *disk = read_disk(c, f, store);
@@ -142,30 +142,20 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 	struct as_finding finding;
 
 	snprintf(run.scenario, sizeof(run.scenario), "crash:%s", f->params);
-	as_print_seq(seq, &workload);
-	as_run_options_print(&run, &options);
 	finding = (struct as_finding){
 		.kind = f->kind,
 		.target = as_target_spec(c->target),
 		.summary = f->summary,
 		.detail = f->detail,
 		.signature = f->signature,
-		.workload = as_buf_str(&workload),
 		.workload_name = name,
-		.options = as_buf_str(&options),
-		.op_index = f->op < (int64_t)seq->n ? (long)f->op : -1,
-		.op_line = f->op >= 0 && f->op < (int64_t)seq->n
-				   ? (int)(seq->n_meta + (size_t)f->op + 1)
-				   : 0,
+		.op_index = (long)f->op,
 		.log = *log ? log : NULL,
 		.disk = disk,
 	};
-	as_finding_id(&finding, as_target_name(c->target), id);
-	as_emit_finding(c->sinks, &finding, id);
+	as_finding_tell(&finding, as_target_name(c->target), seq, &run, c->sinks, id);
 	as_disk_free(disk);
 	as_chunks_free(store);
-	as_buf_free(&workload);
-	as_buf_free(&options);
 }
 
 /* The child ended while the workload ran: the target died without any power cut. */

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define LOCK_NAME "lock"
-#define DYING_US 10000000 /* for the children of a hunt that was killed */
+#define DYING_US 10000000 /* how long children of a hunt that was killed may take to die */
 #define DYING_LOOK_MS 20
 
 void as_folders_job(unsigned job, char name[AS_HUNT_JOB_MAX])
@@ -38,8 +38,8 @@ static bool is_job(const char *name)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* Whether the one whose lock it is still lives: one that is killed leaves it to its children, who
- * die with it but not at the same moment. */
+/* Whether the process that holds the lock lives. If it was killed, its children hold the lock
+ * until they die a moment later. */
 static bool leader_lives(int lock_fd)
 {
 	char text[512] = "", path[64];
@@ -59,7 +59,7 @@ static bool leader_lives(int lock_fd)
 		text[0] = '\0';
 	if (fd >= 0)
 		close(fd);
-	/* "PID (NAME) STATE"; a Z is dead, and nobody has asked for it yet. */
+	/* "PID (NAME) STATE"; in state Z it is dead and its parent has not waited for it yet. */
 	state = strrchr(text, ')');
 	return !state || state[1] != ' ' || (state[2] != 'Z' && state[2] != 'X');
 }
@@ -95,7 +95,7 @@ static int open_lock(struct as_folders *f, struct as_err *err)
 	return 0;
 }
 
-/* Who does not have it must not clean up: then lock_fd is -1. */
+/* Without the lock (lock_fd is -1) nothing may be cleaned up. */
 static int take_lock(struct as_folders *f, struct as_err *err)
 {
 	int rc = open_lock(f, err);
@@ -133,7 +133,7 @@ void as_folders_close(struct as_folders *f)
 {
 	struct as_dir *dir = &f->run.dir;
 
-	/* Without a state, no hunt ever began there. */
+	/* Without a state, no hunt has begun here. */
 	if (f->lock_fd >= 0 && !as_dir_has(&f->hunt, AS_RUN_STATE))
 		as_dir_remove(dir, AS_HUNT_FOLDER);
 	if (f->lock_fd >= 0)
@@ -150,7 +150,7 @@ struct folders_counts {
 	const char *job;
 };
 
-/* A guest has written these: anything may be there. */
+/* A guest has written these files: they may be anything. */
 static int take_count(void *ctx, const char *name)
 {
 	const struct folders_counts *c = ctx;
@@ -165,7 +165,7 @@ static int take_count(void *ctx, const char *name)
 	return 0;
 }
 
-/* What engines in the boxes of a job have counted, to where the hunt looks for it. */
+/* Moves the counts of engines in the boxes of a job to the folder of the hunt's counts. */
 static int take_counts(void *ctx, const char *name)
 {
 	const struct as_hunt *hunt = ctx;
@@ -229,7 +229,7 @@ int as_folders_take(const struct as_hunt *hunt, unsigned job, const char *id, bo
 		rc = as_fail(err, AS_EIO, "a job of the hunt said nonsense");
 	if (!rc && keep)
 		rc = as_dir_below(&hunt->folders->run.dir, AS_RUN_FINDINGS, true, &to, err);
-	/* The same finding of the same workload may be there since an earlier death of ours. */
+	/* The finding may be there already, if an earlier process was killed after this move. */
 	if (!rc && keep)
 		rc = as_dir_take(&from, id, &to, &again, err);
 	else if (!rc)
@@ -258,7 +258,7 @@ int as_folders_set_count(const struct as_hunt *hunt, const struct as_hunt_sign *
 	struct as_dir dir;
 	int rc = 0;
 
-	/* Who has read it may have thrown it away. */
+	/* The user may have removed the folder. */
 	if (!as_folders_finding(hunt, sign->id, &dir, NULL))
 		rc = hunt->store->set_count(&dir, sign->count, err);
 	as_dir_close(&dir);

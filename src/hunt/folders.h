@@ -7,23 +7,23 @@
 #include "hunt/hunt.h"
 #include "os/rundir.h"
 
-/* The run folder, open and ours alone as far as hunts go. */
+/* The run folder, open and locked against other hunts. */
 struct as_folders {
 	struct as_rundir run;
 	struct as_dir hunt; /* FOLDER/hunt */
 	int lock_fd;
 };
 
-/* Opens the run folder and takes the lock of its hunt. With `make` both are made where they are
- * missing; without it, it is an error (AS_EUSE) when there is no hunt. */
+/* Opens the run folder and locks its hunt. With `make`, both are made if they are missing;
+ * without it, a missing hunt is an error (AS_EUSE). */
 AS_MUST_CHECK int as_folders_open(const char *folder, bool make, struct as_folders *folders,
 				  struct as_err *err);
-/* Gives the lock back. Where nothing came of the hunt, nothing is left. */
+/* Releases the lock. A hunt without any result leaves no folder. */
 void as_folders_close(struct as_folders *folders);
 
-/* Removes what processes that are gone have left; counts of calls are kept for who asked. */
+/* Removes what dead processes have left; counts of calls are kept if they were asked for. */
 void as_folders_clean(const struct as_hunt *hunt);
-/* A finding in the folder of a job: moved to findings/, or (keep not set) removed. */
+/* Moves a finding from the folder of a job to findings/ or, without `keep`, removes it. */
 AS_MUST_CHECK int as_folders_take(const struct as_hunt *hunt, unsigned job, const char *id,
 				  bool keep, struct as_err *err);
 AS_MUST_CHECK int as_folders_set_count(const struct as_hunt *hunt, const struct as_hunt_sign *sign,

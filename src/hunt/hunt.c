@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hunt: the process that leads (see hunt.h).
+ * hunt: the leading process of a hunt (see hunt.h).
  *
- * Method. It starts a process for each job, hears of their batches, and takes what came of them
- * into the state: in rounds, the batch of job 0, then that of job 1, and so on, whoever was faster.
- * Only then does a finding move from the job's folder into findings/, and only then is the state
- * written.
+ * Method. It starts a process for each job, reads the results of their batches, and merges these
+ * into the state in rounds: the batch of job 0, then that of job 1, and so on, whichever was
+ * faster. Only then does a finding move from the job's folder into findings/, and only then is the
+ * state written.
  *
  * Invariants
  *   1. The state on disk holds whole batches: its counts, positions and signatures belong together.
- *      What a job has done beyond its position is done again after a death of ours, and was counted
- *      nowhere.
- *   2. Which workload stands for a signature, and all counts, depend on the seed and the number of
- *      workloads, not on who was faster (as long as the target itself leaves nothing to chance).
+ *      Workloads after the position of a job are counted nowhere. If this process is killed, they
+ *      are done again when the hunt is resumed.
+ *   2. Which workload is kept for a signature, and all counts, depend on the seed and the number of
+ *      workloads, not on which job was faster (as long as the target itself is deterministic).
  *   3. Only this process writes to findings/ and to the state; a lock keeps others out.
  *   4. The finding of a signature in the state is complete in findings/.
  */
@@ -31,12 +31,12 @@
 #include <unistd.h>
 
 #define LOOK_MS 100
-#define SAVE_US 500000 /* between two states on disk, unless something was found */
-#define STOP_US 1000000 /* that workers get to come to an end */
+#define SAVE_US 500000 /* between two saves, unless something was found */
+#define STOP_US 1000000 /* how long workers may take to end */
 
 /* ---- Starting -------------------------------------------------------------------------------- */
 
-/* The number behind the last workload of a job, if there is to be an end. */
+/* The number after the last workload of a job; UINT64_MAX: it has no last. */
 static uint64_t share_end(const struct as_hunt_state *s, size_t job)
 {
 	if (!s->max_workloads)
@@ -59,7 +59,7 @@ static int start_jobs(struct as_hunt_leader *l, struct as_err *err)
 	return rc;
 }
 
-/* The next that is to be reduced; NULL: none. */
+/* The next signature to reduce; NULL: none. */
 static struct as_hunt_sign *to_reduce(const struct as_hunt_leader *l)
 {
 	for (size_t i = 0; l->hunt->reduce_seconds && i < l->state->n_signs; i++)
@@ -68,8 +68,8 @@ static struct as_hunt_sign *to_reduce(const struct as_hunt_leader *l)
 	return NULL;
 }
 
-/* The time is used up. A hunt that was over when we began only reduces, one signature after the
- * other, each in its own time. */
+/* Whether the time is used up. A hunt that was over when we began only reduces, and each
+ * signature has a time of its own. */
 static bool is_late(const struct as_hunt_leader *l)
 {
 	return !l->only_reduces && l->state->for_us && l->state->used_us >= l->state->for_us;
@@ -98,7 +98,7 @@ static int died(const char *who, int status, struct as_err *err)
 		       who, WEXITSTATUS(status));
 }
 
-/* Lines wait until their turn has come. */
+/* Queues the lines of a job until it is their turn. */
 static int hear_job(struct as_hunt_leader *l, size_t job, struct as_err *err)
 {
 	struct as_worker *w = &l->jobs[job];
@@ -107,7 +107,7 @@ static int hear_job(struct as_hunt_leader *l, size_t job, struct as_err *err)
 
 	as_worker_read(w);
 	while (!rc && (line = as_worker_line(w)))
-		rc = as_leading_queue(l, job, line, err);
+		rc = as_leader_queue(l, job, line, err);
 	if (!rc && w->pid && w->fd < 0) {
 		int status = as_worker_end(w);
 
@@ -127,7 +127,7 @@ static int hear_reducer(struct as_hunt_leader *l, struct as_err *err)
 		return 0;
 	as_worker_read(w);
 	while (!rc && (line = as_worker_line(w)))
-		rc = as_leading_reduced(l, line, err);
+		rc = as_leader_reduced(l, line, err);
 	if (!rc && w->fd < 0) {
 		int status = as_worker_end(w);
 
@@ -137,7 +137,7 @@ static int hear_reducer(struct as_hunt_leader *l, struct as_err *err)
 	return rc;
 }
 
-/* Until we have to look at the clock again. */
+/* How long to wait until the clock must be looked at again. */
 static int look_ms(const struct as_hunt_leader *l)
 {
 	int64_t left_us = l->state->for_us - l->state->used_us;
@@ -211,13 +211,14 @@ static bool is_enough(const struct as_hunt_state *s)
 	return s->max_signs && s->n_signs >= s->max_signs;
 }
 
-/* Until nobody works any more. */
+/* Runs until no process works any more. */
 static int go_on(struct as_hunt_leader *l, struct as_err *err)
 {
 	int rc = 0;
 
 	while (!rc) {
-		/* Reductions under way are left as they are: they can be gone on with. */
+		/* A reduction that is running is interrupted: it continues when the hunt is
+		 * resumed. */
 		if (l->hunt->stop(l->hunt->ctx) || is_late(l)) {
 			l->stopping = true;
 			break;
@@ -228,7 +229,7 @@ static int go_on(struct as_hunt_leader *l, struct as_err *err)
 			break;
 		rc = hear(l, err);
 		if (!rc)
-			rc = as_leading_merge(l, false, err);
+			rc = as_leader_merge(l, false, err);
 		account(l);
 		if (!rc)
 			rc = start_reducer(l, err);
@@ -238,7 +239,7 @@ static int go_on(struct as_hunt_leader *l, struct as_err *err)
 	return rc;
 }
 
-/* Nobody is left behind; what was done is kept. */
+/* Ends all processes, merges what they have done, and saves the state. */
 static int end_all(struct as_hunt_leader *l, int rc, struct as_err *err)
 {
 	int64_t until_us = as_now_us() + STOP_US;
@@ -250,10 +251,11 @@ static int end_all(struct as_hunt_leader *l, int rc, struct as_err *err)
 		rc2 = hear(l, &late);
 	end_jobs(l);
 	as_worker_end(&l->reducer);
-	/* With an error of ours, what is not whole is not taken. Where workloads are counted, what
-	 * has not had its turn is not, either: it will be done again, and in its turn. */
+	/* After an error of ours, nothing more is merged. If the number of workloads is given,
+	 * batches whose turn has not come are not merged, either: they are done again in their
+	 * turn. */
 	if (!rc && !rc2 && !is_enough(l->state))
-		rc2 = as_leading_merge(l, !l->state->max_workloads, &late);
+		rc2 = as_leader_merge(l, !l->state->max_workloads, &late);
 	account(l);
 	if (!rc && rc2) {
 		rc = rc2;
@@ -282,7 +284,8 @@ int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_e
 	as_folders_clean(hunt);
 	l.jobs = as_xcalloc(state->n_jobs, sizeof(*l.jobs));
 	l.queues = as_xcalloc(state->n_jobs, sizeof(*l.queues));
-	l.tried = as_xcalloc(state->n_signs + 1, sizeof(*l.tried));
+	l.tried_cap = state->n_signs + 1;
+	l.tried = as_xcalloc(l.tried_cap, sizeof(*l.tried));
 	l.shared = as_shared_alloc(sizeof(*l.shared));
 	for (size_t i = 0; i < state->n_jobs; i++)
 		l.jobs[i].fd = -1;
@@ -294,7 +297,7 @@ int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state, struct as_e
 	if (!rc)
 		rc = go_on(&l, err);
 	rc = end_all(&l, rc, err);
-	as_leading_free(&l);
+	as_leader_free(&l);
 	as_shared_free(l.shared, sizeof(*l.shared));
 	as_folders_clean(hunt);
 	free(l.jobs);

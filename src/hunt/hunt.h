@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hunt: generate, run, judge, count, reduce, go on. Jobs are processes that each follow a stream of
- * workloads of their own (stream.h) and do with each what the scenario says (scenario.h); what they
- * find is told apart by its signature, kept once, counted, and reduced once by one more process.
+ * hunt: generate, run, judge, count, reduce, and so on. Jobs are processes: each draws workloads
+ * from a stream of its own (stream.h) and does with each what the scenario says (scenario.h). Of
+ * findings with the same signature one is kept, all are counted, and the one is reduced by one more
+ * process.
  *
- * The folder of a hunt can be left at any moment, by whatever death, and gone on with (state.h).
+ * A hunt may be killed at any moment; it can be resumed from its folder (state.h).
  */
 #ifndef AS_HUNT_HUNT_H
 #define AS_HUNT_HUNT_H
@@ -23,7 +24,7 @@
 
 struct as_folders;
 
-/* Findings that were kept, for rooms that do not know how. */
+/* How findings are kept: this room does not know the reports. */
 struct as_hunt_store {
 	/* A sink that keeps findings in FOLDER/findings/ID. */
 	int (*open)(const struct as_dir *folder, struct as_sink **sink, struct as_err *err);
@@ -41,41 +42,41 @@ struct as_hunt_store {
 struct as_hunt {
 	const struct as_scenario_ops *scenario;
 	const char *params;
-	const struct as_target *const *targets; /* opened here, also where a box runs them */
+	const struct as_target *const *targets; /* open, also if they run in a box */
 	size_t n_targets;
 	const struct as_profile *profile;
 	const struct as_traits *traits;
 	struct as_run_options run;
-	const struct as_boxed *box; /* where the target runs in a sandbox: how; NULL: it does not */
-	/* Where run.watch keeps the counts of calls of each process; those of engines in boxes are
-	 * put there, too. NULL: nothing is counted. */
+	const struct as_boxed *box; /* how targets run in a sandbox; NULL: they run here */
+	/* The folder in which run.watch keeps the counts of calls of each process; those of
+	 * engines in boxes are moved there, too. NULL: calls are not counted. */
 	const char *cov;
 	const struct as_folders *folders; /* open, and locked */
-	int64_t start_us; /* from when on its time counts; 0: from the call on */
+	int64_t start_us; /* when its time began; 0: with the call */
 	unsigned reduce_seconds; /* for each signature; 0: nothing is reduced */
-	unsigned batch; /* workloads between two looks at the world; 0: a default */
+	unsigned batch; /* workloads of a batch; 0: a default */
 	const struct as_hunt_store *store;
-	struct as_sink *sinks; /* hear of what is new, and of notes */
-	/* Whether somebody wants us to end. */
+	struct as_sink *sinks; /* get new findings, and notes */
+	/* Whether the hunt is to end. */
 	bool (*stop)(void *ctx);
-	/* Every now and then, for people; may be NULL. */
+	/* Called now and then to show the progress; may be NULL. */
 	void (*progress)(void *ctx, const struct as_hunt_state *state, uint64_t ops_now);
 	void *ctx;
 };
 
 /*
- * Hunts until the state says that it is over: time or workloads are used up; or until stop(). Then
- * workers have a second to come to an end, reductions under way included: what is not reduced is
- * gone on with when the hunt is. One that is over already only reduces.
- * The state, new or loaded, is kept in the folder on the way and at the end. What is returned is 0
- * or an error of ours; what was found stands in the state.
+ * Hunts until the state says that it is over (time or workloads are used up) or until stop(). Then
+ * the workers have a second to end. A reduction that is interrupted continues when the hunt is
+ * resumed. A hunt that is over already only reduces.
+ * The state, new or loaded, is saved in the folder now and then and at the end. Returns 0 or an
+ * error of ours; the findings are in the state.
  */
 AS_MUST_CHECK int as_hunt(const struct as_hunt *hunt, struct as_hunt_state *state,
 			  struct as_err *err);
 
 /* The folders of a hunt, below the one it was given. */
 #define AS_HUNT_FOLDER AS_RUN_HUNT
-/* In the folder of a job: what engines in its boxes have counted. */
+/* In the folder of a job: the counts of engines in its boxes. */
 #define AS_HUNT_COV "cov"
 
 #endif

@@ -8,11 +8,11 @@
 
 #include "hunt/worker.h"
 
-/* What a job said and is not taken into the state yet. */
+/* Lines of a job that are not merged into the state yet. */
 struct as_hunt_lines {
 	char **lines;
-	size_t n;
-	bool over; /* the last of them is the job's last */
+	size_t n, cap;
+	bool over; /* the last of them is the last of the job */
 };
 
 struct as_hunt_leader {
@@ -22,18 +22,19 @@ struct as_hunt_leader {
 	struct as_worker *jobs, reducer;
 	struct as_hunt_lines *queues; /* by job */
 	bool *tried; /* by signature: its reduction was begun */
+	size_t tried_cap;
 	int64_t used_before_us, start_us, saved_us;
 	bool changed; /* since the last save */
 	bool stopping;
 	bool only_reduces; /* the hunt was over when we began */
 };
 
-/* Takes the line over. */
-AS_MUST_CHECK int as_leading_queue(struct as_hunt_leader *l, size_t job, char *line,
-				   struct as_err *err);
-/* Takes what has its turn into the state; with `rest`, also what would have to wait. */
-AS_MUST_CHECK int as_leading_merge(struct as_hunt_leader *l, bool rest, struct as_err *err);
-AS_MUST_CHECK int as_leading_reduced(struct as_hunt_leader *l, char *line, struct as_err *err);
-void as_leading_free(struct as_hunt_leader *l); /* the queues */
+/* Takes ownership of the line. */
+AS_MUST_CHECK int as_leader_queue(struct as_hunt_leader *l, size_t job, char *line,
+				  struct as_err *err);
+/* Merges the lines whose turn it is into the state; with `rest`, all others, too. */
+AS_MUST_CHECK int as_leader_merge(struct as_hunt_leader *l, bool rest, struct as_err *err);
+AS_MUST_CHECK int as_leader_reduced(struct as_hunt_leader *l, char *line, struct as_err *err);
+void as_leader_free(struct as_hunt_leader *l); /* the queues */
 
 #endif

@@ -2,29 +2,43 @@
 /* known: see known.h. */
 #include "hunt/known.h"
 
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/table.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
-
-struct known_entry {
-	UT_hash_handle hh;
-	char signature[];
-};
 
 struct as_known {
-	struct known_entry *entries;
+	char **signatures; /* in the order in which they came */
+	size_t n, cap;
+	struct as_table table;
 };
+
+struct known_key {
+	const struct as_known *known;
+	const char *signature;
+	size_t len;
+};
+
+static bool is_signature(const void *ctx, size_t index)
+{
+	const struct known_key *key = ctx;
+	const char *signature = key->known->signatures[index];
+
+	return !strncmp(signature, key->signature, key->len) && !signature[key->len];
+}
 
 static bool add(struct as_known *known, const char *signature, size_t len)
 {
-	struct known_entry *e;
+	struct known_key key = { known, signature, len };
+	uint64_t hash = as_hash64(signature, len);
 
-	HASH_FIND(hh, known->entries, signature, len, e);
-	if (e)
+	if (as_table_find(&known->table, hash, is_signature, &key) != AS_TABLE_NONE)
 		return false;
-	e = as_xcalloc(1, sizeof(*e) + len + 1);
-	memcpy(e->signature, signature, len);
-	HASH_ADD_KEYPTR(hh, known->entries, e->signature, len, e);
+	as_table_add(&known->table, hash, known->n);
+	AS_ARRAY_ROOM(known->signatures, known->n, known->cap);
+	known->signatures[known->n++] = as_xstrndup(signature, len);
 	return true;
 }
 
@@ -81,21 +95,19 @@ struct as_known *as_known_new(void)
 
 void as_known_free(struct as_known *known)
 {
-	struct known_entry *e, *next;
-
 	if (!known)
 		return;
-	HASH_ITER(hh, known->entries, e, next) {
-		HASH_DEL(known->entries, e);
-		free(e);
-	}
+	for (size_t i = 0; i < known->n; i++)
+		free(known->signatures[i]);
+	free(known->signatures);
+	as_table_free(&known->table);
 	free(known);
 }
 
 void as_known_print(const struct as_known *known, struct as_buf *out)
 {
-	for (const struct known_entry *e = known->entries; e; e = e->hh.next)
-		as_buf_addf(out, "%s\n", e->signature);
+	for (size_t i = 0; i < known->n; i++)
+		as_buf_addf(out, "%s\n", known->signatures[i]);
 }
 
 void as_known_parse(struct as_known *known, const char *text)

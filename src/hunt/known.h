@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * known: the signatures that were met, and a sink that lets a finding through only the first time
- * its signature comes; from then on only "again" is said, which costs nothing.
+ * known: the signatures that were met before, and a sink that passes a finding on only the first
+ * time that its signature comes. From then on it only passes on that the signature came again,
+ * which costs nothing.
  */
 #ifndef AS_HUNT_KNOWN_H
 #define AS_HUNT_KNOWN_H
@@ -15,18 +16,18 @@ struct as_known;
 
 struct as_known *as_known_new(void);
 void as_known_free(struct as_known *known); /* takes NULL */
-/* Whether it is a new one; then it is known from now on. */
+/* Adds a signature; false: it was there. */
 bool as_known_add(struct as_known *known, const char *signature);
-/* A signature a line; no signature holds a newline. */
+/* One signature on each line; no signature holds a newline. */
 void as_known_print(const struct as_known *known, struct as_buf *out);
 void as_known_parse(struct as_known *known, const char *text);
 
-/* In front of those who are to hear of what is new. */
+/* Stands before the sinks that are to get only new findings. */
 struct as_known_filter {
 	struct as_sink sink;
 	struct as_known *known;
 	struct as_sink *to;
-	bool alone; /* those behind `to` do not hear of it */
+	bool alone; /* the sinks after `to` in its chain get nothing */
 };
 
 struct as_known_filter as_known_filter(struct as_known *known, struct as_sink *to, bool alone);

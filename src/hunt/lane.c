@@ -2,14 +2,15 @@
 /*
  * lane: see lane.h.
  *
- * Who hears of what:
+ * The way of a finding:
  *   here    scenario -> known -> sinks -> store
- *   boxed   the engine inside has known and store of its own (--known, --out) -> known -> sinks;
- *           what is found from out here (a kernel that died) -> known -> sinks -> store
+ *   boxed   of the engine, which has a `known` of its own, and of its supervisor (a kernel that
+ *           died) -> known -> sinks -> store
  */
 #include "hunt/lane.h"
 
 #include "hunt/folders.h"
+#include "run/result.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,15 +47,15 @@ static int open_boxed(struct as_lane *lane, bool keep, struct as_err *err)
 	lane->box = *lane->hunt->box;
 	lane->box.options = lane->hunt->run;
 	lane->box.out = keep ? lane->dir.path : NULL;
-	lane->box.told = &lane->tell.sink;
-	lane->box.found = &lane->chain.sink;
+	lane->box.notes = &lane->tell.sink;
+	lane->box.findings = &lane->chain.sink;
 	lane->box.together = true;
 	lane->box.known = keep ? KNOWN_NAME : NULL;
 	lane->box.cov = keep && lane->hunt->cov ? AS_HUNT_COV : NULL;
 	return as_boxed_open(&lane->box, &lane->session, err);
 }
 
-/* An engine that is started anew, after a death of its kernel, must know what is known by then. */
+/* An engine that is started again, after its kernel died, must know the signatures so far. */
 static int write_known(struct as_lane *lane, struct as_err *err)
 {
 	struct as_buf text = { 0 };
@@ -68,18 +69,7 @@ static int write_known(struct as_lane *lane, struct as_err *err)
 	return rc;
 }
 
-static void add(struct as_run_result *sum, const struct as_run_result *result)
-{
-	sum->runs += result->runs;
-	sum->ops += result->ops;
-	sum->findings += result->findings;
-	sum->skipped += result->skipped;
-	sum->unjudged += result->unjudged;
-	sum->excused += result->excused;
-	sum->wall_us += result->wall_us;
-}
-
-/* The first few: who wants us to end need not wait for all. */
+/* Runs only the first few workloads, so that a hunt that is to end does not wait long. */
 static int run_boxed(struct as_lane *lane, const struct as_scenario_work *work, size_t *done,
 		     struct as_run_result *result, struct as_err *err)
 {
@@ -148,7 +138,7 @@ int as_lane_run(struct as_lane *lane, const struct as_lane_work *work, size_t *d
 			     : lane->hunt->scenario->run(lane->scenario, &rest, &n, &some, err);
 		if (rc == AS_ESTOP)
 			break;
-		add(result, &some);
+		as_run_result_add(result, &some);
 		as_assert(rc || (n && n <= rest.n));
 		rest.seqs += n;
 		rest.names += n;

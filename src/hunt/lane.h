@@ -25,7 +25,7 @@ struct as_lane_work {
 AS_MUST_CHECK int as_lane_open(const struct as_hunt *hunt, const char *name, bool keep,
 			       struct as_known *known, struct as_sink *sinks, struct as_lane **lane,
 			       struct as_err *err);
-/* All of them, or the first *done where hunt->run.stop is set meanwhile; result sums them up. */
+/* Runs all of them or, if hunt->run.stop is set meanwhile, the first *done. `result` is the sum. */
 AS_MUST_CHECK int as_lane_run(struct as_lane *lane, const struct as_lane_work *work, size_t *done,
 			      struct as_run_result *result, struct as_err *err);
 void as_lane_close(struct as_lane *lane); /* takes NULL */

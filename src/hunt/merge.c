@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* merge: what the workers say, taken into the state in the one order (see hunt.c). */
+#include "base/array.h"
+#include "base/finding_json.h"
 #include "hunt/folders.h"
 #include "hunt/hunt_priv.h"
+#include "run/result.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -19,7 +22,12 @@ static uint64_t number_of(const json_t *object, const char *key)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-/* An error that a worker met; 0: the line says something else. */
+static int not_understood(struct as_err *err)
+{
+	return as_fail(err, AS_EIO, "a job of the hunt said nonsense");
+}
+
+/* The error that a worker reports in this line; 0: it reports none. */
 static int error_of(const json_t *object, struct as_err *err)
 {
 	json_int_t code = json_integer_value(json_object_get(object, "error"));
@@ -30,17 +38,16 @@ static int error_of(const json_t *object, struct as_err *err)
 	return as_fail(err, code < 0 ? (int)code : AS_EIO, "%s", message ? message : "?");
 }
 
-int as_leading_queue(struct as_hunt_leader *l, size_t job, char *line, struct as_err *err)
+int as_leader_queue(struct as_hunt_leader *l, size_t job, char *line, struct as_err *err)
 {
 	struct as_hunt_lines *q = &l->queues[job];
 	json_t *object = json_loads(line, 0, NULL);
-	int rc = object ? error_of(object, err)
-			: as_fail(err, AS_EIO, "a job of the hunt said nonsense");
+	int rc = object ? error_of(object, err) : not_understood(err);
 
 	if (rc) {
 		free(line);
 	} else {
-		q->lines = as_xrealloc(q->lines, (q->n + 1) * sizeof(*q->lines));
+		AS_ARRAY_ROOM(q->lines, q->n, q->cap);
 		q->lines[q->n++] = line;
 		q->over = json_is_true(json_object_get(object, "over"));
 	}
@@ -48,59 +55,34 @@ int as_leading_queue(struct as_hunt_leader *l, size_t job, char *line, struct as
 	return rc;
 }
 
-static void emit(struct as_hunt_leader *l, const json_t *object)
+static int take_finding(struct as_hunt_leader *l, size_t job, json_t *object, struct as_err *err)
 {
-	const char *kind = text_of(object, "kind");
-	struct as_finding f = {
-		.target = text_of(object, "target"),
-		.summary = text_of(object, "summary"),
-		.detail = text_of(object, "detail"),
-		.signature = text_of(object, "signature"),
-		.workload = text_of(object, "workload"),
-		.workload_name = text_of(object, "workload_name"),
-		.options = text_of(object, "options"),
-		.op_index = (long)number_of(object, "op") - 1,
-		.op_line = (int)number_of(object, "line"),
-		.log = text_of(object, "log"),
-	};
-	int parsed = kind ? as_finding_kind_parse(kind) : -1;
-
-	if (parsed < 0 || !f.target || !f.summary || !f.signature || !f.workload)
-		return;
-	f.kind = (enum as_finding_kind)parsed;
-	as_emit_finding(l->hunt->sinks, &f, text_of(object, "id"));
-}
-
-static int take_found(struct as_hunt_leader *l, size_t job, const json_t *object,
-		      struct as_err *err)
-{
-	const char *signature = text_of(object, "signature"), *id = text_of(object, "id");
-	const char *summary = text_of(object, "summary");
 	struct as_hunt_state *s = l->state;
+	struct as_finding_record record;
 	struct as_hunt_sign *sign;
 	int rc;
 
-	if (!signature || !id)
-		return as_fail(err, AS_EIO, "a job of the hunt said nonsense");
-	sign = as_hunt_state_find(s, signature);
-	rc = as_folders_take(l->hunt, (unsigned)job, id, !sign, err);
-	if (rc)
-		return rc;
-	if (!sign) {
-		sign = as_hunt_state_add(s, signature);
-		sign->id = as_xstrdup(id);
-		sign->summary = as_xstrdup(summary ? summary : "");
+	if (as_finding_parse(object, AS_FINDING_WHOLE, &record, NULL))
+		return not_understood(err);
+	sign = as_hunt_state_find(s, record.finding.signature);
+	rc = as_folders_take(l->hunt, (unsigned)job, record.id, !sign, err);
+	if (!rc && !sign) {
+		sign = as_hunt_state_add(s, record.finding.signature);
+		sign->id = as_xstrdup(record.id);
+		sign->summary = as_xstrdup(record.finding.summary);
 		sign->job = (unsigned)job;
 		sign->number = number_of(object, "number");
 		sign->ops = number_of(object, "ops");
 		sign->first_us = s->used_us;
-		l->tried = as_xrealloc(l->tried, (s->n_signs + 1) * sizeof(*l->tried));
+		AS_ARRAY_ROOM(l->tried, s->n_signs, l->tried_cap);
 		l->tried[s->n_signs - 1] = false;
 		l->saved_us = 0;
-		emit(l, object);
+		as_emit_finding(l->hunt->sinks, &record.finding, record.id);
 	}
-	sign->count++;
-	return 0;
+	if (!rc)
+		sign->count++;
+	as_finding_record_free(&record);
+	return rc;
 }
 
 static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, struct as_err *err)
@@ -108,11 +90,12 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 	struct as_hunt_state *s = l->state;
 	json_t *object = json_loads(line, 0, NULL);
 	const json_t *found = json_object_get(object, "found");
-	const json_t *again = json_object_get(object, "again");
+	const json_t *again = json_object_get(object, "met_again");
+	struct as_run_result r;
 	int rc = 0;
 
 	for (size_t i = 0; i < json_array_size(found) && !rc; i++)
-		rc = take_found(l, job, json_array_get(found, i), err);
+		rc = take_finding(l, job, json_array_get(found, i), err);
 	for (size_t i = 0; i < json_array_size(again) && !rc; i++) {
 		const char *signature = text_of(json_array_get(again, i), "signature");
 		struct as_hunt_sign *sign = signature ? as_hunt_state_find(s, signature) : NULL;
@@ -123,20 +106,21 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 	if (!rc) {
 		s->jobs[job].position = number_of(object, "position");
 		s->jobs[job].over = json_is_true(json_object_get(object, "over"));
+		as_run_result_parse(object, &r);
 		s->workloads += number_of(object, "workloads");
-		s->ops += number_of(object, "ops");
-		s->skipped += number_of(object, "skipped");
-		s->unjudged += number_of(object, "unjudged");
-		s->excused += number_of(object, "excused");
-		s->findings += number_of(object, "findings");
+		s->ops += r.ops;
+		s->skipped += r.skipped;
+		s->unjudged += r.unjudged;
+		s->excused += r.excused;
+		s->findings += r.findings;
 		l->changed = true;
 	}
 	json_decref(object);
 	return rc;
 }
 
-/* Whose turn it is: the job that has got least far, in batches, the first of these. By positions,
- * so that it is the same in the next life of a hunt. */
+/* Whose turn it is: the job that has done the fewest batches, the first of these. Positions
+ * decide, so that the order is the same after a hunt was resumed. */
 static bool next_turn(const struct as_hunt_leader *l, bool rest, size_t *job)
 {
 	const size_t batch = as_worker_batch(l->hunt);
@@ -157,7 +141,7 @@ static bool next_turn(const struct as_hunt_leader *l, bool rest, size_t *job)
 	return any && l->queues[*job].n;
 }
 
-int as_leading_merge(struct as_hunt_leader *l, bool rest, struct as_err *err)
+int as_leader_merge(struct as_hunt_leader *l, bool rest, struct as_err *err)
 {
 	size_t job = 0;
 	int rc = 0;
@@ -173,7 +157,7 @@ int as_leading_merge(struct as_hunt_leader *l, bool rest, struct as_err *err)
 	return rc;
 }
 
-int as_leading_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
+int as_leader_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 {
 	json_t *object = json_loads(line, 0, NULL);
 	const char *signature = text_of(object, "signature"), *how = text_of(object, "reduced");
@@ -185,7 +169,7 @@ int as_leading_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 		sign->reduced = !strcmp(how, "yes")	   ? AS_HUNT_REDUCED
 				: !strcmp(how, "vanished") ? AS_HUNT_VANISHED
 							   : AS_HUNT_SHORTENED;
-		/* An interrupt is no reason not to go on with it another time. */
+		/* One that was interrupted is reduced when the hunt is resumed. */
 		if (sign->reduced == AS_HUNT_SHORTENED && l->shared->stop)
 			sign->reduced = AS_HUNT_UNREDUCED;
 		sign->ops_reduced =
@@ -208,7 +192,7 @@ int as_leading_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 	return rc;
 }
 
-void as_leading_free(struct as_hunt_leader *l)
+void as_leader_free(struct as_hunt_leader *l)
 {
 	for (size_t i = 0; i < l->state->n_jobs; i++) {
 		for (size_t k = 0; k < l->queues[i].n; k++)

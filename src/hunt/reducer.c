@@ -23,7 +23,7 @@ struct reducing {
 
 static void hear(struct reducing *r, const char *signature)
 {
-	/* A workload may show several. */
+	/* A workload may have several findings. */
 	r->same |= !strcmp(signature, r->sign->signature);
 	r->heard = true;
 }
@@ -50,7 +50,7 @@ static int fails(void *ctx, const struct as_seq *seq, struct as_err *err)
 
 	r->heard = r->same = false;
 	rc = as_lane_run(r->lane, &work, &done, &result, err);
-	/* Half a run says nothing. */
+	/* A run that was interrupted has no result. */
 	if (!rc && !done)
 		rc = as_fail(err, AS_ESTOP, "stopped");
 	return rc ? rc : r->same;
@@ -97,7 +97,7 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 	struct as_reduced result = { 0 };
 	int rc;
 
-	/* The same again and again: that is nobody's coverage. */
+	/* A reduction repeats the same workload: its calls are not counted as coverage. */
 	as_found.cov = NULL;
 	as_found.run.watch = NULL;
 	as_found.run.stop = &r->shared->stop;
@@ -106,7 +106,7 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 		rc = h->store->load(&folder, &seq, &reducer.op_index, scenario, err);
 	if (!rc && scenario[0])
 		rc = as_scenario_find(scenario, &as_found.scenario, &as_found.params, err);
-	/* With what it was found by: a race's seed, say. */
+	/* The same parameters as when it was found, such as the seed of a race. */
 	if (!rc && scenario[0])
 		memcpy(as_found.run.scenario, scenario, sizeof(scenario));
 	if (!rc)
@@ -114,18 +114,18 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 				  err);
 	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
-	/* What it is by then is kept, and gone on with another time. */
+	/* The best so far is kept, and reduced further when the hunt is resumed. */
 	if (rc == AS_ESTOP) {
 		rc = 0;
 		result.complete = false;
 	}
-	/* An interrupt before the first run says nothing. */
+	/* After an interrupt before the first run, there is no result. */
 	if (!rc && !best && r->shared->stop)
 		goto out;
 	if (best) {
 		int kept;
 
-		/* Many a finding is reduced twice: what it was at first is what counts. */
+		/* A finding may be reduced twice: the length at the beginning counts. */
 		result.ops_before =
 			result.ops_before > r->sign->ops ? result.ops_before : r->sign->ops;
 		kept = h->store->set_reduced(&folder, best, &result,
@@ -153,10 +153,10 @@ int as_worker_start_reducer(const struct as_hunt *hunt, const struct as_hunt_sig
 			      .shared = shared,
 			      .start_us = as_now_us() };
 	struct as_err failed = { 0 };
-	bool inside;
-	int rc = as_worker_fork(worker, &inside, err);
+	bool child;
+	int rc = as_worker_fork(worker, &child, err);
 
-	if (!inside)
+	if (!child)
 		return rc;
 	r.known = as_known_new();
 	rc = reduce(&r, worker, &failed);

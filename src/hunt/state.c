@@ -2,6 +2,7 @@
 /* state: see state.h. Numbers that are missing are 0; what does not fit together is refused. */
 #include "hunt/state.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "hunt/hunt.h"
@@ -57,7 +58,7 @@ struct as_hunt_sign *as_hunt_state_add(struct as_hunt_state *s, const char *sign
 {
 	struct as_hunt_sign *sign;
 
-	s->signs = as_xrealloc(s->signs, (s->n_signs + 1) * sizeof(*s->signs));
+	AS_ARRAY_ROOM(s->signs, s->n_signs, s->cap_signs);
 	sign = &s->signs[s->n_signs++];
 	*sign = (struct as_hunt_sign){ .signature = as_xstrdup(signature) };
 	return sign;

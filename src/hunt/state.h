@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * state: all that a hunt has to remember, in one file (FOLDER/hunt/state.json, docs/FORMAT.md) that
- * is replaced as a whole: whoever reads it sees the hunt as it was behind some batch.
+ * state: all that a hunt has to remember, in one file (FOLDER/hunt/state.json, docs/FORMAT.md). The
+ * file is replaced as a whole: a reader sees the hunt as it was after some batch.
  */
 #ifndef AS_HUNT_STATE_H
 #define AS_HUNT_STATE_H
@@ -16,17 +16,17 @@
 enum as_hunt_reduced {
 	AS_HUNT_UNREDUCED, /* not yet */
 	AS_HUNT_REDUCED,
-	AS_HUNT_SHORTENED, /* the time was up before nothing was left to try */
+	AS_HUNT_SHORTENED, /* the time was up before everything was tried */
 	AS_HUNT_VANISHED, /* it did not come back when its workload was run alone */
 };
 
-/* One thing that goes wrong. */
+/* A signature: one kind of finding. */
 struct as_hunt_sign {
 	char *signature, *id, *summary;
 	uint64_t count;
-	unsigned job; /* where it was first met: */
-	uint64_t number; /* workload of that job's stream */
-	int64_t first_us; /* of the hunt's time */
+	unsigned job; /* that met it first, */
+	uint64_t number; /* and the number of the workload in that job's stream */
+	int64_t first_us; /* when, in the hunt's time */
 	uint64_t ops; /* of the workload */
 	enum as_hunt_reduced reduced;
 	uint64_t ops_reduced;
@@ -35,11 +35,11 @@ struct as_hunt_sign {
 
 struct as_hunt_job {
 	uint64_t position; /* workloads of its stream that are done */
-	bool over; /* it has come to the end of its share */
+	bool over; /* it has done its share */
 };
 
 struct as_hunt_state {
-	/* Asked for; options are words of the command line, "--name=value". */
+	/* What was asked for; `words` are options of the command line, "--name=value". */
 	char *target, *scenario;
 	char **words;
 	size_t n_words;
@@ -53,16 +53,16 @@ struct as_hunt_state {
 	struct as_hunt_job *jobs;
 	size_t n_jobs;
 	struct as_hunt_sign *signs; /* in the order in which they were met */
-	size_t n_signs;
+	size_t n_signs, cap_signs;
 };
 
-/* Empty, but for its jobs; free with as_hunt_state_free(). */
+/* An empty state with that many jobs; free it with as_hunt_state_free(). */
 void as_hunt_state_init(struct as_hunt_state *state, size_t n_jobs);
 void as_hunt_state_free(struct as_hunt_state *state);
 /* NULL: none of that signature. */
 struct as_hunt_sign *as_hunt_state_find(const struct as_hunt_state *state, const char *signature);
 struct as_hunt_sign *as_hunt_state_add(struct as_hunt_state *state, const char *signature);
-/* Whether time or workloads are used up. What is still to be reduced does not count. */
+/* Whether time or workloads are used up. Signatures that are not reduced yet do not matter. */
 bool as_hunt_state_over(const struct as_hunt_state *state);
 
 /* `folder` is the one named hunt in the run folder. AS_EUSE: there is no hunt in it, or one that

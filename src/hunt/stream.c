@@ -65,7 +65,7 @@ void as_stream_free(struct as_stream *s)
 	free(s);
 }
 
-/* What was possible once is possible again. */
+/* It was possible with the first generator: it is possible with this one. */
 static void reopen(struct as_stream *s)
 {
 	int rc = open_round(s, NULL);
@@ -82,7 +82,7 @@ static struct as_seq *draw(struct as_stream *s)
 		reopen(s);
 		seq = as_gen_next(s->gen, AS_GEN_SYNTAX);
 	}
-	/* The record of choices is of no use here. */
+	/* The record of choices is not needed here. */
 	as_chooser_next(s->chooser);
 	return seq;
 }

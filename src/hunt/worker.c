@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* worker: see worker.h: starting, talking, ending; and the work of a job. */
+/* worker: see worker.h. Starting workers, talking to them, ending them; and the work of a job. */
 #include "hunt/worker.h"
 
+#include "base/array.h"
+#include "base/finding_json.h"
 #include "base/json.h"
 #include "hunt/folders.h"
 #include "hunt/lane.h"
@@ -9,6 +11,7 @@
 #include "hunt/worker_priv.h"
 #include "os/spawn.h"
 #include "os/stuck.h"
+#include "run/result.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,18 +24,19 @@
 
 #define BATCH_HERE 64
 #define BATCH_BOXED 16
-#define KILL_MS 2000 /* for a worker to be gone once it was killed; beyond it, it is left */
+#define KILL_MS \
+	2000 /* how long a worker that was killed may take to end; after that it is left alone */
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
-int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
+int as_worker_fork(struct as_worker *w, bool *child, struct as_err *err)
 {
 	volatile uint64_t *oom = as_spawn_oom();
 	pid_t parent = getpid();
 	int fds[2];
 
 	*w = (struct as_worker){ .fd = -1 };
-	*inside = false;
+	*child = false;
 	if (pipe2(fds, O_CLOEXEC))
 		return as_fail_errno(err, errno, "cannot make a pipe");
 	w->pid = fork();
@@ -49,7 +53,7 @@ int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
 		w->fd = fds[0];
 		return fcntl(w->fd, F_SETFL, O_NONBLOCK) ? as_fail_errno(err, errno, "fcntl") : 0;
 	}
-	/* An interrupt from the terminal is the leader's affair. */
+	/* The leader handles an interrupt from the terminal. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -60,7 +64,7 @@ int as_worker_fork(struct as_worker *w, bool *inside, struct as_err *err)
 	signal(SIGHUP, SIG_DFL);
 	close(fds[0]);
 	w->fd = fds[1];
-	*inside = true;
+	*child = true;
 	return 0;
 }
 
@@ -149,7 +153,7 @@ struct heard {
 		char *signature;
 		uint64_t count;
 	} * again;
-	size_t n_again;
+	size_t n_again, cap_again;
 	uint64_t findings;
 };
 
@@ -168,18 +172,8 @@ static void hear_finding(struct as_sink *sink, const struct as_finding *f, const
 	as_json_object(&j);
 	as_json_kuint(&j, "number", h->first + i);
 	as_json_kuint(&j, "ops", h->work->seqs[i]->n);
-	as_json_kstr(&j, "id", id);
-	as_json_kstr(&j, "kind", as_finding_kind_name(f->kind));
-	as_json_kstr(&j, "target", f->target);
-	as_json_kstr(&j, "signature", f->signature);
-	as_json_kstr(&j, "summary", f->summary);
-	as_json_kstr(&j, "detail", f->detail);
-	as_json_kstr(&j, "workload_name", f->workload_name);
+	as_finding_print(&j, f, id);
 	as_json_kstr(&j, "workload", f->workload);
-	as_json_kstr(&j, "options", f->options);
-	as_json_kint(&j, "op", f->op_index + 1);
-	as_json_kint(&j, "line", f->op_line);
-	as_json_kstr(&j, "log", f->log);
 	as_json_end(&j);
 	h->findings++;
 }
@@ -193,7 +187,7 @@ static void hear_again(struct as_sink *sink, const char *signature)
 	while (i < h->n_again && strcmp(h->again[i].signature, signature))
 		i++;
 	if (i == h->n_again) {
-		h->again = as_xrealloc(h->again, (h->n_again + 1) * sizeof(*h->again));
+		AS_ARRAY_ROOM(h->again, h->n_again, h->cap_again);
 		h->again[h->n_again++] = (struct again){ as_xstrdup(signature), 0 };
 	}
 	h->again[i].count++;
@@ -206,26 +200,25 @@ static void heard_clear(struct heard *h)
 	free(h->again);
 	as_buf_free(&h->found);
 	h->again = NULL;
-	h->n_again = 0;
+	h->n_again = h->cap_again = 0;
 	h->findings = 0;
 }
 
 static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t position,
 		      bool over, const struct as_run_result *r)
 {
+	struct as_run_result result = *r;
 	struct as_buf line = { 0 };
 	struct as_json j = as_json_on(&line);
 
+	/* This counts also findings that were met before. */
+	result.findings = h->findings;
 	as_json_object(&j);
 	as_json_kuint(&j, "position", position);
 	as_json_kbool(&j, "over", over);
 	as_json_kuint(&j, "workloads", position - h->first);
-	as_json_kuint(&j, "ops", r->ops);
-	as_json_kuint(&j, "skipped", r->skipped);
-	as_json_kuint(&j, "unjudged", r->unjudged);
-	as_json_kuint(&j, "excused", r->excused);
-	as_json_kuint(&j, "findings", h->findings);
-	as_json_key(&j, "again");
+	as_run_result_print(&j, &result);
+	as_json_key(&j, "met_again");
 	as_json_array(&j);
 	for (size_t i = 0; i < h->n_again; i++) {
 		as_json_object(&j);
@@ -235,7 +228,7 @@ static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t
 	}
 	as_json_end(&j);
 	as_json_end(&j);
-	/* The members of `found` are written already. */
+	/* The elements of `found` are printed already. */
 	line.len--;
 	as_buf_addf(&line, ",\"found\":[%s]}", as_buf_str(&h->found));
 	as_worker_say(w, &line);
@@ -282,7 +275,7 @@ static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_
 	*over = work.n < want;
 	if (work.n)
 		rc = as_lane_run(job->lane, &work, &done, &result, err);
-	/* Stopped in the middle: the rest is done another time. */
+	/* It was stopped in the middle: the rest is done when the hunt is resumed. */
 	if (done < work.n)
 		*over = false;
 	if (!rc && (done || *over)) {
@@ -328,7 +321,7 @@ static int work_job(struct worker_job *job, const struct as_hunt_state *state, s
 	if (!rc && job->position)
 		as_stream_seek(job->stream, job->position);
 	while (!rc && !over && !job->shared->stop) {
-		/* So that jobs deal in the same batches wherever they begin. */
+		/* Batches begin at multiples of their length, wherever the job begins. */
 		size_t want = batch - (size_t)(job->position % batch);
 
 		rc = run_batch(job, want, &over, err);
@@ -350,10 +343,10 @@ int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *
 				  .position = state->jobs[number].position,
 				  .end = end };
 	struct as_err failed = { 0 };
-	bool inside;
-	int rc = as_worker_fork(worker, &inside, err);
+	bool child;
+	int rc = as_worker_fork(worker, &child, err);
 
-	if (!inside)
+	if (!child)
 		return rc;
 	rc = work_job(&job, state, &failed);
 	if (rc)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * worker: the processes of a hunt besides the one that leads it. Each says what came of its work in
- * lines of JSON through a pipe, and keeps what it finds in a folder of its own (hunt/job-N), from
- * where the leader takes it. They die with the leader.
+ * worker: the processes of a hunt besides the leading one. Each reports its results as lines of
+ * JSON through a pipe, and keeps its findings in a folder of its own (hunt/job-N), from which the
+ * leader moves them. They die with the leader.
  */
 #ifndef AS_HUNT_WORKER_H
 #define AS_HUNT_WORKER_H
@@ -13,22 +13,22 @@
 
 /* In shared memory. */
 struct as_hunt_shared {
-	volatile int stop; /* come to an end soon */
+	volatile int stop; /* workers are to end */
 	volatile uint64_t ops[AS_HUNT_JOBS_MAX]; /* since the start, for people */
 };
 
 struct as_worker {
 	pid_t pid; /* 0: none */
-	int fd; /* what it says; -1: it has nothing more to say */
+	int fd; /* its pipe; -1: it has been closed */
 	struct as_buf said; /* read and not yet taken */
 };
 
 /*
  * The share of a job: from its position in the state to `end` (a number of its stream; UINT64_MAX:
  * for ever). A line for each batch:
- *   {"position":n,"over":b,"workloads":n,"ops":n,"skipped":n,"unjudged":n,"excused":n,"findings":n,
- *    "found":[{"number":n,"ops":n,"id":s,"kind":s,"signature":s,"summary":s,...}],
- *    "again":[{"signature":s,"count":n}]}
+ *   {"position":n,"over":b,"workloads":n, ...,		members as of run/result.h
+ *    "found":[{"number":n,"ops":n, ...}],		and as of base/finding_json.h
+ *    "met_again":[{"signature":s,"count":n}]}
  * An error of ours is {"error":code,"message":s}.
  */
 AS_MUST_CHECK int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *state,
@@ -42,7 +42,7 @@ AS_MUST_CHECK int as_worker_start_reducer(const struct as_hunt *hunt,
 					  struct as_err *err);
 /* Workloads of a batch; those of a job begin at multiples of it, wherever the job begins. */
 size_t as_worker_batch(const struct as_hunt *hunt);
-/* Reads what is there. */
+/* Reads what has come. */
 void as_worker_read(struct as_worker *worker);
 /* The next whole line, without its newline, to be freed; NULL: there is none yet. */
 char *as_worker_line(struct as_worker *worker);

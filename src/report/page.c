@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* page: see page.h. CommonMark ends a quotation at a run of as many backticks as it began with:
- * ours begins with one more than the text has anywhere. */
+/* page: see page.h. In CommonMark, a quotation ends at a run of as many backticks as it began
+ * with. Ours begins with one backtick more than the longest run in the text. */
 #include "report/page.h"
 
 #include "base/show.h"
@@ -36,8 +36,8 @@ void as_page_code(struct as_buf *out, const char *text)
 
 	as_show(&shown, text);
 	n = longest_run(as_buf_str(&shown)) + 1;
-	/* One blank on either side does not count, and keeps backticks apart; nothing at all could
-	 * not be quoted. */
+	/* One blank on each side is not shown; it separates our backticks from those of the
+	 * text. An empty text could not be quoted without it. */
 	pad = n > 1 || !shown.len ? " " : "";
 	ticks(out, n);
 	as_buf_addf(out, "%s%s%s", pad, as_buf_str(&shown), pad);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* page: texts from outside in a page of Markdown, where they must stay text: no markup, no HTML, no
- * end of the quotation before its end, nothing that a terminal obeys (base/show.h). */
+/* page: quotes texts from outside in a page of Markdown, so that they stay text: no markup, no
+ * HTML, no early end of the quotation, no control characters for a terminal (base/show.h). */
 #ifndef AS_REPORT_PAGE_H
 #define AS_REPORT_PAGE_H
 

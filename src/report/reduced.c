@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reduced: puts a reduced workload beside the one that was found: workload.reduced.txt, repro.c
- * anew, a last section of README.md, and "reduced" in finding.json, which is written last:
- * without it the rest is not believed.
+ * reduced: adds a reduced workload to the folder of a finding: workload.reduced.txt, a new repro.c,
+ * a last section of README.md, and "reduced" in finding.json. The last one is written at the end:
+ * without it, a reader ignores the rest.
  */
 #include "report/sinks.h"
 
 #include "base/buf.h"
 #include "report/page.h"
-#include "report/stored_change.h"
-#include "work/emit_c.h"
-#include "work/parse.h"
+#include "report/store_priv.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -20,22 +18,6 @@
 #define README_NAME "README.md"
 #define SHOWN_LINES 40 /* of a workload in README.md */
 #define HEADING "\n## Reduced\n"
-
-static int write_repro(const struct as_dir *dir, const struct as_stored_reduction *r,
-		       struct as_err *err)
-{
-	struct as_buf text = { 0 };
-	struct as_seq *seq = NULL;
-	int rc = as_parse_text(AS_REDUCED_NAME, r->workload, strlen(r->workload), &seq, err);
-
-	if (!rc) {
-		as_emit_c(seq, NULL, &text);
-		rc = as_dir_write(dir, "repro.c", &text, err);
-	}
-	as_seq_free(seq);
-	as_buf_free(&text);
-	return rc;
-}
 
 static void describe(const struct as_stored_reduction *r, struct as_buf *out)
 {
@@ -56,8 +38,8 @@ static void describe(const struct as_stored_reduction *r, struct as_buf *out)
 	}
 }
 
-/* Where the part that store.c writes ends. What is quoted before, a log for one, may hold anything,
- * but the last of these lines is ours. */
+/* The end of the part that store.c writes. Quoted texts before it, such as a log, may hold the
+ * same line, but the last one is ours. */
 static const char *end_of_found(const char *text)
 {
 	const char *next;
@@ -107,7 +89,7 @@ int as_stored_set_reduced(const struct as_dir *dir, const struct as_stored_reduc
 	as_buf_adds(&text, r->workload);
 	rc = as_dir_write(dir, AS_REDUCED_NAME, &text, err);
 	if (!rc)
-		rc = write_repro(dir, r, err);
+		rc = as_stored_repro(dir, AS_REDUCED_NAME, r->workload, err);
 	if (!rc)
 		rc = rewrite_readme(dir, r, err);
 	if (!rc)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sinks: who hears of findings: a person at a terminal, a program that reads JSON lines, a folder
- * that keeps them. Each is made, put into a chain (sink->next) and freed by the caller.
+ * sinks: where findings go: to a person at a terminal, to a program that reads JSON lines, into a
+ * folder that keeps them. Each is made, put into a chain (sink->next) and freed by the caller.
  */
 #ifndef AS_REPORT_SINKS_H
 #define AS_REPORT_SINKS_H
 
 #include "base/err.h"
 #include "base/event.h"
+#include "base/finding_json.h"
 #include "os/dir.h"
 
 #include <stdbool.h>
@@ -23,16 +24,17 @@ struct as_sink *as_jsonl_sink_new(FILE *out);
 void as_jsonl_sink_free(struct as_sink *sink); /* takes NULL */
 
 /*
- * FOLDER/findings/ID/ with finding.json, workload.txt, repro.c, README.md and, where there is one,
- * disk.img.zst. A finding that is there already is only counted. The folder is made at once, so
- * that one that cannot be written, or is none of ours (os/rundir.h), is told before the work; it
- * is taken away again if it stays empty. `given`: by a supervisor, who counts.
+ * Keeps findings in FOLDER/findings/ID/: finding.json, workload.txt, repro.c, README.md and, if
+ * there is a disk, disk.img.zst. A finding that is there already is only counted. The folder is
+ * made at once: a folder that cannot be written, or that is not a run folder (os/rundir.h), is an
+ * error before the work begins. It is removed again if it stays empty. `given`: the folder is a
+ * supervisor's, who does the counting.
  */
 typedef int (*as_save_disk_fn)(const struct as_disk *disk, const struct as_dir *dir,
 			       const char *name, struct as_err *err);
 AS_MUST_CHECK int as_store_sink_new(const char *folder, bool given, as_save_disk_fn save_disk,
 				    struct as_sink **sink, struct as_err *err);
-/* The same in a folder that is open and belongs to the caller. */
+/* The same, in a folder that the caller has opened. */
 AS_MUST_CHECK int as_store_sink_in(const struct as_dir *folder, as_save_disk_fn save_disk,
 				   struct as_sink **sink, struct as_err *err);
 /* The run folder of as_store_sink_new(). */
@@ -41,11 +43,11 @@ const struct as_dir *as_store_sink_folder(const struct as_sink *sink);
 int as_store_sink_failed(const struct as_sink *sink, struct as_err *err);
 void as_store_sink_free(struct as_sink *sink); /* takes NULL */
 
-/* A finding as it was stored; strings are the reader's own. */
+/* A finding that was read from its folder. */
 struct as_stored {
-	char *id, *kind, *target, *summary, *signature, *options, *workload, *workload_name;
+	struct as_finding_record record; /* its workload is NULL */
+	char *workload;
 	char *reduced; /* the reduced workload, NULL: there is none */
-	uint64_t count, op; /* op: which one failed, from 1; 0: none */
 };
 
 /* `folder` is the finding's own. */
@@ -53,16 +55,16 @@ AS_MUST_CHECK int as_stored_load(const struct as_dir *folder, struct as_stored *
 				 struct as_err *err);
 void as_stored_free(struct as_stored *stored);
 
-/* How often it was met, in place of what stands there. */
+/* Replaces the number of times that it was met. */
 AS_MUST_CHECK int as_stored_set_count(const struct as_dir *folder, uint64_t count,
 				      struct as_err *err);
 
-/* What a reduction came to. */
+/* The result of a reduction. */
 #define AS_REDUCED_NAME "workload.reduced.txt"
 struct as_stored_reduction {
 	const char *workload; /* canonical text */
 	uint64_t ops_before, ops_after, executions;
-	unsigned runs, failed; /* of the result: `failed` of `runs`; runs 0: not confirmed */
+	unsigned runs, failed; /* so many of the runs of the result; runs 0: not confirmed */
 	bool flaky, complete;
 	double seconds;
 };

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store: a folder for each finding. It is written under a name of its own that begins with a dot,
- * and renamed when it is whole, so a folder with an id for a name is complete whenever we are
+ * store: a folder for each finding. It is written under a temporary name that begins with a dot,
+ * and renamed when it is complete. So a folder whose name is an id is complete, whenever we are
  * killed.
  *
- * Several processes may do that at a time. Of those that bring the same finding one is first, and
- * the others count it, with the lock of its folder held (flock), as that is to read and to write.
+ * Several processes may do this at the same time. Of those with the same finding, the first one
+ * keeps it, and the others count it. To count is to read and to write finding.json: meanwhile the
+ * folder is locked (flock).
  */
 #include "report/sinks.h"
 
 #include "base/buf.h"
+#include "base/finding_json.h"
 #include "base/json.h"
 #include "base/show.h"
 #include "os/rundir.h"
-#include "report/finding_json.h"
 #include "report/page.h"
-#include "report/stored_change.h"
+#include "report/store_priv.h"
 #include "work/emit_c.h"
 #include "work/parse.h"
 
@@ -32,9 +33,9 @@
 
 struct store {
 	struct as_sink sink;
-	struct as_rundir run; /* of a store that opened it itself */
+	struct as_rundir run; /* of a store that has opened it */
 	struct as_dir findings;
-	bool counts; /* findings that come again */
+	bool counts; /* findings that are there already */
 	as_save_disk_fn save_disk;
 	struct as_err failed; /* code 0: nothing did */
 };
@@ -49,7 +50,7 @@ static int write_json(const struct as_dir *dir, const struct as_finding *f, cons
 	int rc;
 
 	as_json_object(&json);
-	as_finding_json(&json, f, id);
+	as_finding_print(&json, f, id);
 	as_json_kuint(&json, "count", 1);
 	as_json_end(&json);
 	as_buf_addc(&text, '\n');
@@ -70,13 +71,12 @@ static int write_text(const struct as_dir *dir, const char *name, const char *te
 	return rc;
 }
 
-/* The workload as a C program: it can be given to someone who does not have assay. */
-static int write_repro(const struct as_dir *dir, const struct as_finding *f, struct as_err *err)
+int as_stored_repro(const struct as_dir *dir, const char *name, const char *workload,
+		    struct as_err *err)
 {
 	struct as_buf text = { 0 };
 	struct as_seq *seq = NULL;
-	int rc = as_parse_text(f->workload_name ? f->workload_name : "workload", f->workload,
-			       strlen(f->workload), &seq, err);
+	int rc = as_parse_text(name, workload, strlen(workload), &seq, err);
 
 	if (!rc) {
 		as_emit_c(seq, NULL, &text);
@@ -87,7 +87,7 @@ static int write_repro(const struct as_dir *dir, const struct as_finding *f, str
 	return rc;
 }
 
-/* What each kind means, for a reader who has not met assay. */
+/* What each kind means, for a reader who does not know assay. */
 static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_OUTCOME] =
 		"An operation gave an answer that neither POSIX nor Linux allows there.",
@@ -130,7 +130,8 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 	as_buf_free(&scenario);
 }
 
-/* What is from outside (names, logs, the target) is quoted: a page must not be able to lie. */
+/* Texts from outside (names, logs, the target) are quoted, so that they cannot pretend to be
+ * ours. */
 static void describe(const struct as_finding *f, const char *id, struct as_buf *t)
 {
 	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, meanings[f->kind]);
@@ -185,7 +186,8 @@ static int write_all(struct store *s, const struct as_dir *dir, const struct as_
 	int rc = write_text(dir, WORKLOAD_NAME, f->workload, err);
 
 	if (!rc)
-		rc = write_repro(dir, f, err);
+		rc = as_stored_repro(dir, f->workload_name ? f->workload_name : "workload",
+				     f->workload, err);
 	if (!rc && f->disk)
 		rc = s->save_disk(f->disk, dir, "disk.img.zst", err);
 	if (!rc)
@@ -226,7 +228,7 @@ int as_stored_change(const struct as_dir *dir, void (*change)(json_t *root, void
 	return rc;
 }
 
-/* It becomes *count, or with 0 goes up by one. */
+/* Sets the count to *count or, if that is 0, adds one to it. */
 static void change_count(json_t *root, void *ctx)
 {
 	const uint64_t *count = ctx;
@@ -360,13 +362,6 @@ void as_store_sink_free(struct as_sink *sink)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static char *take(const json_t *root, const char *key)
-{
-	const char *value = json_string_value(json_object_get(root, key));
-
-	return value ? as_xstrdup(value) : NULL;
-}
-
 static int read_workload(const struct as_dir *dir, const char *name, char **workload,
 			 struct as_err *err)
 {
@@ -399,29 +394,14 @@ static int read_finding(const struct as_dir *dir, json_t **root, struct as_err *
 
 int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as_err *err)
 {
+	struct as_err why;
 	json_t *root;
 	int rc = read_finding(dir, &root, err);
 
 	*stored = (struct as_stored){ 0 };
-	if (!rc) {
-		json_int_t op = json_integer_value(json_object_get(root, "op"));
-		json_int_t count = json_integer_value(json_object_get(root, "count"));
-
-		stored->id = take(root, "id");
-		stored->kind = take(root, "kind");
-		stored->target = take(root, "target");
-		stored->summary = take(root, "summary");
-		stored->signature = take(root, "signature");
-		stored->options = take(root, "options");
-		stored->workload_name = take(root, "workload_name");
-		stored->op = op > 0 ? (uint64_t)op : 0;
-		stored->count = count > 0 ? (uint64_t)count : 0;
-		if (!stored->id || !stored->target || !stored->signature || !stored->options)
-			rc = as_fail(err, AS_EUSE,
-				     "%s/" FINDING_NAME ": not a finding: it lacks id, target, "
-				     "signature or options",
-				     dir->path);
-	}
+	if (!rc && as_finding_parse(root, AS_FINDING_STORED, &stored->record, &why))
+		rc = as_fail(err, AS_EUSE, "%s/" FINDING_NAME ": not a finding: %s", dir->path,
+			     why.msg);
 	if (!rc)
 		rc = read_workload(dir, WORKLOAD_NAME, &stored->workload, err);
 	if (!rc && json_is_object(json_object_get(root, "reduced")))
@@ -434,14 +414,8 @@ int as_stored_load(const struct as_dir *dir, struct as_stored *stored, struct as
 
 void as_stored_free(struct as_stored *s)
 {
-	free(s->id);
-	free(s->kind);
-	free(s->target);
-	free(s->summary);
-	free(s->signature);
-	free(s->options);
+	as_finding_record_free(&s->record);
 	free(s->workload);
-	free(s->workload_name);
 	free(s->reduced);
 	*s = (struct as_stored){ 0 };
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* term: findings for people: what was asked, what came, what should have, and how to see it again.
- */
+/* term: findings for people: the operation, its answer, the answer that was expected, and how to
+ * replay it. */
 #include "report/sinks.h"
 
+#include "base/array.h"
 #include "base/show.h"
 
 #include <stdlib.h>
@@ -15,16 +16,16 @@ struct term {
 	FILE *out;
 	bool colour;
 	char **told; /* ids */
-	size_t n_told;
+	size_t n_told, cap_told;
 };
 
-/* A finding is told once. */
+/* A finding is printed once. */
 static bool told_before(struct term *t, const char *id)
 {
 	for (size_t i = 0; i < t->n_told; i++)
 		if (!strcmp(t->told[i], id))
 			return true;
-	t->told = as_xrealloc(t->told, (t->n_told + 1) * sizeof(*t->told));
+	AS_ARRAY_ROOM(t->told, t->n_told, t->cap_told);
 	t->told[t->n_told++] = as_xstrdup(id);
 	return false;
 }
@@ -53,7 +54,7 @@ static void put_lines(const struct term *t, const char *text, unsigned max)
 		size_t len = strcspn(from, "\n");
 		struct as_buf line = { 0 };
 
-		/* Tabs do no harm. */
+		/* A tab is harmless. */
 		as_show_lines(&line, from, len);
 		fprintf(t->out, "    %s\n", as_buf_str(&line));
 		as_buf_free(&line);
@@ -61,7 +62,7 @@ static void put_lines(const struct term *t, const char *text, unsigned max)
 	}
 }
 
-/* A text from outside, on one line. */
+/* Prints a text from outside on one line. */
 static void put(const struct term *t, const char *text)
 {
 	struct as_buf shown = { 0 };
@@ -95,7 +96,7 @@ static void term_finding(struct as_sink *sink, const struct as_finding *f, const
 		fprintf(t->out, "  the target said:\n");
 		put_lines(t, f->log, LOG_LINES);
 	}
-	/* Only what somebody behind us keeps can be brought back. */
+	/* A finding can be replayed only if a sink after this one keeps it. */
 	if (t->sink.next) {
 		fputs("  again: assay replay ", t->out);
 		put(t, id);

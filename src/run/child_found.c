@@ -41,8 +41,7 @@ void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, cons
 	}
 	/* A tree's difference begins with a path, which belongs to the workload. */
 	colon = kind == AS_FIND_TREE ? strstr(why, ": ") : NULL;
-	as_buf_addf(&signature, "%s: %s: ", as_finding_kind_name(kind), about);
-	as_signature_add(&signature, colon ? colon + 2 : why);
+	as_finding_signature(&signature, kind, about, colon ? colon + 2 : why);
 	snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&signature));
 	as_buf_free(&signature);
 	hand_over_disk(c);

@@ -3,6 +3,7 @@
 #include "run/runner_priv.h"
 
 #include "os/spawn.h"
+#include "run/finding.h"
 #include "run/kwatch.h"
 #include "work/print.h"
 
@@ -73,7 +74,7 @@ int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *
 		     const char *faults, struct as_run_result *result, struct as_err *err)
 {
 	struct as_child_shared *sh = r->shared;
-	struct as_buf workload = { 0 }, options = { 0 }, detail = { 0 }, log = { 0 };
+	struct as_buf detail = { 0 }, log = { 0 };
 	struct as_run_options used = r->options;
 	struct as_finding finding;
 	struct as_medium *disk = NULL;
@@ -83,8 +84,6 @@ int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *
 	used.faults = faults;
 	if (r->options.race.threads)
 		name_race(r, &used);
-	as_print_seq(seq, &workload);
-	as_run_options_print(&used, &options);
 	if (sh->detail[0])
 		as_buf_adds(&detail, sh->detail);
 	else
@@ -101,20 +100,14 @@ int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *
 		.summary = sh->summary,
 		.detail = as_buf_str(&detail),
 		.signature = sh->signature,
-		.workload = as_buf_str(&workload),
 		.workload_name = name,
-		.options = as_buf_str(&options),
 		.op_index = (long)sh->found_op,
-		.op_line = sh->found_op >= 0 ? (int)(seq->n_meta + (size_t)sh->found_op + 1) : 0,
 		.log = log.len ? as_buf_str(&log) : NULL,
 		.disk = disk ? as_medium_disk(disk) : NULL,
 	};
-	as_finding_id(&finding, as_target_name(r->target), id);
+	as_finding_tell(&finding, as_target_name(r->target), seq, &used, r->sinks, id);
 	*(as_ids_add(&r->ids, id) ? &result->findings : &result->again) += 1;
-	as_emit_finding(r->sinks, &finding, id);
 	as_medium_free(disk);
-	as_buf_free(&workload);
-	as_buf_free(&options);
 	as_buf_free(&detail);
 	as_buf_free(&log);
 	return rc;

@@ -8,6 +8,7 @@
  * difference where others answered otherwise.
  */
 #include "os/spawn.h"
+#include "run/finding.h"
 #include "run/ids.h"
 #include "scenario/diff.h"
 #include "scenario/scenario.h"
@@ -174,8 +175,7 @@ static void tell(struct diff_scenario *s, const struct as_seq *seq, const char *
 	const struct scenario_diff_subject *odd = &s->subjects[d->odd];
 	const struct as_traced *t = &odd->trace->ops[d->op];
 	struct as_run_options options = s->options;
-	struct as_buf op = { 0 }, summary = { 0 }, pair = { 0 }, signature = { 0 }, detail = { 0 },
-		      workload = { 0 }, text = { 0 };
+	struct as_buf op = { 0 }, summary = { 0 }, pair = { 0 }, signature = { 0 }, detail = { 0 };
 	struct as_finding f = { .kind = AS_FIND_DIFF, .target = odd->spec };
 	char id[AS_FINDING_ID_MAX];
 
@@ -185,30 +185,22 @@ static void tell(struct diff_scenario *s, const struct as_seq *seq, const char *
 		    odd->spec, as_buf_str(&d->says), s->subjects[d->other].spec,
 		    as_buf_str(&d->others_say),
 		    t->agrees ? ", as most do; the model allows both" : "; the model: ", t->why);
-	as_buf_addf(&signature, "diff: %s: ", as_op_table[seq->ops[d->op].code].name);
-	as_signature_add(&signature, as_buf_str(&pair));
+	as_finding_signature(&signature, f.kind, as_op_table[seq->ops[d->op].code].name,
+			     as_buf_str(&pair));
 	describe(s, seq, d->op, &detail);
-	as_print_seq(seq, &workload);
 	snprintf(options.scenario, sizeof(options.scenario), "diff:%s", s->params);
-	as_run_options_print(&options, &text);
 	f.summary = as_buf_str(&summary);
 	f.detail = as_buf_str(&detail);
 	f.signature = as_buf_str(&signature);
-	f.workload = as_buf_str(&workload);
 	f.workload_name = name;
-	f.options = as_buf_str(&text);
 	f.op_index = (long)d->op;
-	f.op_line = (int)(seq->n_meta + d->op + 1);
-	as_finding_id(&f, as_target_name(odd->target), id);
+	as_finding_tell(&f, as_target_name(odd->target), seq, &options, s->sinks, id);
 	*(as_ids_add(&s->ids, id) ? &result->findings : &result->again) += 1;
-	as_emit_finding(s->sinks, &f, id);
 	as_buf_free(&op);
 	as_buf_free(&summary);
 	as_buf_free(&pair);
 	as_buf_free(&signature);
 	as_buf_free(&detail);
-	as_buf_free(&workload);
-	as_buf_free(&text);
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */

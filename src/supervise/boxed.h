@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * boxed: workloads in a sandbox (box/sandbox.h). The engine inside is this program, and it
- * judges. Here it is supervised: what it says is checked, passed on and kept; a kernel that panics,
- * warns, complains of corruption or falls silent is a finding, and the sandbox is started anew with
- * the next workload.
+ * boxed: workloads in a sandbox (box/sandbox.h). The engine in it is this program, and it judges
+ * the workloads. This is its supervisor. Events of the engine are checked and passed on. A kernel
+ * that panics, warns, reports corruption or falls silent is a finding, and the sandbox is started
+ * again with the next workload.
  */
 #ifndef AS_SUPERVISE_BOXED_H
 #define AS_SUPERVISE_BOXED_H
@@ -20,14 +20,14 @@ struct as_boxed_job {
 	const struct as_seq *seq;
 };
 
-/* Where an engine was when its kernel died, as its state tells. */
+/* Where an engine was when its kernel died, from its state in the shared memory. */
 struct as_boxed_place {
-	int64_t op; /* in flight; -1: none */
+	int64_t op; /* that was running; -1: none */
 	uint64_t ops; /* done */
-	struct as_buf about; /* "mount": without numbers */
+	struct as_buf about; /* such as "mount", without numbers */
 	struct as_buf detail;
-	struct as_run_options options; /* that lead there */
-	struct as_medium *disk; /* NULL: it cannot be had */
+	struct as_run_options options; /* that lead there again */
+	struct as_medium *disk; /* NULL: it is unknown */
 };
 
 struct as_boxed {
@@ -37,30 +37,32 @@ struct as_boxed {
 	struct as_run_options options;
 	struct as_medium *fresh; /* the disk that workloads begin with; NULL: there is none */
 	const char *out; /* folder of the findings; NULL: they are not kept */
-	struct as_sink *told; /* hears what comes again, and notes */
-	struct as_sink *found; /* hears, and keeps, what is found, inside and from out here */
+	struct as_sink *notes; /* gets signatures that came again, and notes */
+	struct as_sink *findings; /* gets findings of the engine and of the supervisor */
 	/* After each workload. */
 	void (*workload)(void *ctx, const struct as_boxed_job *job,
 			 const struct as_run_result *result);
 	void *ctx;
 	bool together; /* several workloads may share a process; `workload` is not called then */
-	/* A file of signatures in the folder `out`, read at each start: findings that have one of
-	 * them, or that came before, are not kept and only told to come again. NULL: all are
-	 * new. */
+	/* A file of signatures in the folder `out`, read at each start of a box. Findings with
+	 * one of them, and findings that came before, are not kept: only their signatures are
+	 * told. NULL: all are new. */
 	const char *known;
-	/* A folder in `out`: where the engine keeps counts of calls. NULL: it does not. */
+	/* A folder in `out` for the engine's counts of calls. NULL: it does not count. */
 	const char *cov;
-	unsigned silence_ms; /* without a sign of life from the kernel; 0: a default */
-	/* Of scenarios that keep a state of their own; false: it is none of these. The state is
-	 * that of a dead kernel: it may hold anything. place->options are those of the box. */
+	unsigned silence_ms; /* how long the kernel may give no sign of life; 0: a default */
+	/* For scenarios that keep a state of their own: says where the engine was; false: the
+	 * state is not of such a scenario. A dead kernel leaves the state: it may hold anything.
+	 * place->options are those of the box. */
 	bool (*where)(const struct as_boxed *boxed, struct as_box_state *state,
 		      const struct as_seq *seq, struct as_boxed_place *place);
 };
 
-/* A sandbox that stays up between workloads: for who runs many, one after the other. */
+/* A sandbox that stays up between workloads, for callers that run many. */
 struct as_boxed_session;
 
-/* `boxed` and what it points to must outlive it. Nothing is started before it is needed. */
+/* `boxed` and what it points to must outlive the session. The sandbox is started when it is
+ * needed. */
 AS_MUST_CHECK int as_boxed_open(const struct as_boxed *boxed, struct as_boxed_session **session,
 				struct as_err *err);
 /* As as_boxed_run(). */

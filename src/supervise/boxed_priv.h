@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* boxed_priv: what the parts of the supervisor share. Only supervise/boxed*.c include it. */
+/* boxed_priv: what the parts of the supervisor share. Only supervise/ *.c include it. */
 #ifndef AS_SUPERVISE_BOXED_PRIV_H
 #define AS_SUPERVISE_BOXED_PRIV_H
 
 #include "run/kmsg.h"
 #include "supervise/boxed.h"
-
-#include <jansson.h>
+#include "supervise/wire.h"
 
 struct as_boxed_session {
 	const struct as_boxed *how;
@@ -24,15 +23,19 @@ struct as_boxed_session {
 	size_t *list; /* what the engine is given: numbers of jobs */
 	size_t n_list, n_finished;
 	int in_fd; /* the folder for what the engine is to read; -1: none yet */
-	struct as_buf events; /* what does not end with a newline yet, */
-	size_t events_seen; /* and how much of it was looked through */
+	struct as_buf events; /* bytes after the last whole line, */
+	size_t events_seen; /* and how many of them hold no newline */
+	bool greeted; /* its hello has come, with our version of the wire */
 	uint64_t flood_bytes; /* that came out since the last workload */
-	struct as_boxed_pending *pending; /* findings whose folders may not be whole yet */
-	struct as_buf complaint; /* the last line that was no event */
-	struct as_buf console; /* all of it, but for its middle */
+	struct as_boxed_pending *pending; /* findings whose folders may be incomplete still */
+	size_t n_pending;
+	struct as_buf complaint; /* its error, or the last line that was no event */
+	bool gave_up; /* its error has come: what is printed after it is no news, */
+	bool lacks; /* and the machine lacks something */
+	struct as_buf console; /* what the kernel printed, without its middle */
 	struct as_kmsg_scan *scan;
 	bool begun; /* the boot is over */
-	enum as_kmsg_class weight; /* of the worst report so far; its first counts */
+	enum as_kmsg_class weight; /* of the worst report so far; the first of that class counts */
 	struct as_buf title, signature; /* of that report */
 	bool engine_saw; /* the engine has told what the kernel said, and of which operation */
 
@@ -45,43 +48,71 @@ enum as_boxed_end {
 	BOXED_IDLE, /* all that it was given is done, and it waits for more */
 	BOXED_ENDED, /* by itself, well or not */
 	BOXED_SILENT, /* its kernel does not schedule */
-	BOXED_STUCK, /* its kernel does, but the engine waits for ever */
+	BOXED_STUCK, /* its kernel does, but the engine makes no progress */
 	BOXED_LINGERS, /* it has crashed and does not end */
-	BOXED_COMPLAINED, /* a workload is done, and the kernel is not content */
+	BOXED_COMPLAINED, /* a workload is done, and the kernel reported something */
 	BOXED_STOPPED, /* somebody has stopped it and does not let it go on */
-	BOXED_FLOODS, /* it says more than anybody wants to hear */
+	BOXED_FLOODS, /* it printed too much without finishing a workload */
 };
+
+#define AS_BOXED_STOPPED_SECONDS 60 /* how long somebody may stop a box */
+#define AS_BOXED_FLOOD_MIB 64 /* that a box may print without finishing a workload */
 
 /* Folders in the one that is shared. */
 #define BOXED_IN "in"
 #define BOXED_OUT "out"
 #define BOXED_COUNTS "cov"
 
-/* boxed_fill.c: for as_box_options.fill; the session is `ctx`. */
+/* give.c: writes what the engine reads; for as_box_options.fill, with the session as `ctx`. */
 int as_boxed_fill(void *ctx, struct as_box *box, struct as_err *err);
-/* The workloads of b->list, for an engine that is there. */
+/* The workloads of b->list, for an engine that is up already. */
 AS_MUST_CHECK int as_boxed_write_work(const struct as_boxed_session *b, struct as_err *err);
+/* The name, in the sandbox, of a file in BOXED_IN. */
+void as_boxed_in_path(const struct as_boxed_session *b, const char *name, struct as_buf *out);
+#define AS_BOXED_JOB "job"
+#define AS_BOXED_WORK "work"
 
-/* boxed_events.c: takes the lines that are there; stops behind the first workload if asked to. */
-AS_MUST_CHECK int as_boxed_take_events(struct as_boxed_session *b, bool *one_done,
+/* hang.c: */
+struct as_boxed_clocks {
+	int64_t last_us; /* when we looked */
+	int64_t silent_us, idle_us, stuck_us, crash_us, stopped_us; /* for how long */
+	uint64_t beat, progress;
+};
+/* Whether the box has ended, hangs or floods; BOXED_RUNS: none of these. */
+enum as_boxed_end as_boxed_look(const struct as_boxed_session *b, struct as_boxed_clocks *clocks);
+/* How long the guest waits for progress until it reports that the engine is stuck. */
+unsigned as_boxed_stuck_ms(const struct as_boxed *how);
+
+/* verdict.c: what the end of the box means. */
+AS_MUST_CHECK int as_boxed_judge(struct as_boxed_session *b, enum as_boxed_end end,
+				 struct as_err *err);
+
+/* events.c: takes the lines that are there. Stops after a workload that made the kernel report
+ * something; then *reported is set. */
+AS_MUST_CHECK int as_boxed_take_events(struct as_boxed_session *b, bool *reported,
 				       struct as_err *err);
-void as_boxed_take_console(struct as_boxed_session *b, const char *data, size_t len);
-/* Adds what is to be part of one line, whatever it holds. */
+/* Adds the text as a part of one line: control characters become spaces. */
 void as_boxed_add_line(struct as_buf *buf, const char *text, size_t len);
-/* Forgets what the box before said. */
+/* Forgets what the box before this one said. */
 void as_boxed_clear(struct as_boxed_session *b);
 void as_boxed_free_texts(struct as_boxed_session *b);
 
-/* boxed_take.c: what the engine tells it has found; false: it cannot be believed. */
-bool as_boxed_take_finding(struct as_boxed_session *b, const json_t *event);
-/* Passes on what waits; the engine has stored all of it, or never will. */
+/* console.c: */
+void as_boxed_take_console(struct as_boxed_session *b, const char *data, size_t len);
+void as_boxed_clear_console(struct as_boxed_session *b);
+void as_boxed_free_console(struct as_boxed_session *b);
+
+/* guest_findings.c: takes over the finding of the event; false: it cannot be true. */
+bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding_record *finding);
+/* Passes the findings on that wait; the engine has stored all of them, or never will. */
 void as_boxed_flush(struct as_boxed_session *b);
-/* What it has counted, from its folder to ours; when the box has ended. */
+
+/* guest_counts.c: moves the files of counts from the box's folder to ours. */
 void as_boxed_take_counts(struct as_boxed_session *b);
 
-/* boxed_found.c: the job that was in flight. */
+/* post_mortem.c: the job that was running. */
 size_t as_boxed_in_flight(const struct as_boxed_session *b);
-/* A finding from out here about that job; it counts as done. */
-void as_boxed_found(struct as_boxed_session *b, size_t job, enum as_boxed_end end);
+/* Makes a finding about that job from what the box left; the job counts as done. */
+void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_end end);
 
 #endif

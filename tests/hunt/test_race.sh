@@ -4,24 +4,9 @@
 # seed; a target that hangs or dies within a race is named; bad input gets one line.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
+. tests/hunt/hunts.sh
 export LC_ALL=C
 export ASAN_OPTIONS=detect_leaks=0
-
-# can OPTION...: whether such a target runs here; why not is in $WORK/err.
-can() { "$ASSAY" run "$@" --no-store examples/smoke.txt >/dev/null 2>"$WORK/err"; }
-
-# refuses NAME REGEX OPTION...
-refuses() {
-	local name=$1 regex=$2 got=0
-	shift 2
-	"$ASSAY" hunt -o "$WORK/refused" "$@" >"$WORK/out" 2>"$WORK/err" </dev/null || got=$?
-	if [ "$got" = 2 ] && [ "$(wc -l <"$WORK/err")" = 1 ] &&
-		grep -Eq "^assay: .*($regex)" "$WORK/err"; then
-		tap_ok "$name"
-	else
-		tap_not_ok "$name" "exit status $got, wanted 2, /$regex/" "$(cat "$WORK/err")"
-	fi
-}
 
 refuses "one thread" "--threads: 1 is out of range" --target lab --race --threads 1
 refuses "no repetition" "--repeat: 0 is out of range" --target lab --race --repeat 0

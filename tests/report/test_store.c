@@ -99,12 +99,12 @@ static void written_and_read(void **state)
 	assert_int_equal(as_dir_open(path, NULL, &dir, &err), 0);
 	assert_int_equal(as_stored_load(&dir, &stored, &err), 0);
 	as_dir_close(&dir);
-	assert_string_equal(stored.id, "lab-outcome-1");
-	assert_string_equal(stored.target, finding.target);
-	assert_string_equal(stored.options, finding.options);
-	assert_string_equal(stored.signature, finding.signature);
+	assert_string_equal(stored.record.id, "lab-outcome-1");
+	assert_string_equal(stored.record.finding.target, finding.target);
+	assert_string_equal(stored.record.finding.options, finding.options);
+	assert_string_equal(stored.record.finding.signature, finding.signature);
 	assert_string_equal(stored.workload, finding.workload);
-	assert_int_equal(stored.count, 2);
+	assert_int_equal(stored.record.count, 2);
 	as_stored_free(&stored);
 }
 

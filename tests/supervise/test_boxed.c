@@ -15,6 +15,7 @@
 #include "os/spawn.h"
 #include "report/sinks.h"
 #include "supervise/boxed.h"
+#include "supervise/wire.h"
 #include "vfs/sys_new.h"
 #include "work/parse.h"
 
@@ -75,17 +76,21 @@ static void make_mischief(const char *what, pid_t engine)
 }
 
 /* Waits for the workload that asks for it. */
-static void lurk(const char *list, const char *state_path, pid_t engine)
+static void lurk(const char *job_path, pid_t engine)
 {
 	struct as_box_state *state = NULL;
-	struct as_buf text = { 0 };
-	int64_t job = 0;
+	struct as_buf text = { 0 }, list = { 0 };
+	struct as_wire_job wire;
+	struct as_wire_work work;
 
-	if (as_buf_read_file(&text, list, 1 << 20, NULL) ||
-	    as_box_state_open(state_path, &state, NULL))
+	if (as_buf_read_file(&text, job_path, 1 << 20, NULL) ||
+	    as_wire_job_parse(as_buf_str(&text), text.len, &wire, NULL) ||
+	    as_buf_read_file(&list, wire.work, 1 << 20, NULL) ||
+	    as_wire_work_parse(as_buf_str(&list), list.len, &work, NULL) ||
+	    as_box_state_open(wire.state, &state, NULL))
 		_exit(1);
-	for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n"), job++) {
-		const char *name = strchr(line, '\t') + 1;
+	for (int64_t job = 0; job < (int64_t)work.n; job++) {
+		const char *name = work.items[job].name;
 
 		if (strncmp(name, "mischief:", 9))
 			continue;
@@ -99,18 +104,10 @@ static void lurk(const char *list, const char *state_path, pid_t engine)
 
 static int engine_main(int argc, char **argv)
 {
-	const char *list = "", *state = "";
-	pid_t engine = getpid(), lurker;
+	pid_t engine = getpid(), lurker = fork();
 
-	for (int i = 1; i < argc; i++) {
-		if (!strncmp(argv[i], "--list=", 7))
-			list = argv[i] + 7;
-		if (!strncmp(argv[i], "--state=", 8))
-			state = argv[i] + 8;
-	}
-	lurker = fork();
 	if (!lurker)
-		lurk(list, state, engine);
+		lurk(argv[2], engine);
 	return as_cli_main(argc, argv);
 }
 
@@ -254,8 +251,8 @@ static int run_all(const struct jobs *all, const char *target, const char *out,
 				  .target = target,
 				  .options = { .deadline_ms = deadline_ms },
 				  .out = out,
-				  .told = &heard->sink,
-				  .found = found ? found : &heard->sink,
+				  .notes = &heard->sink,
+				  .findings = found ? found : &heard->sink,
 				  .workload = hear_workload,
 				  .ctx = heard,
 				  .silence_ms = silence_ms };
@@ -362,7 +359,7 @@ static void test_disk(void **state)
 	assert_true(mkstemp(raw) >= 0);
 	heard->raw = raw;
 	heard->sink.finding = hear;
-	box.boxed.told = box.boxed.found = &heard->sink;
+	box.boxed.notes = box.boxed.findings = &heard->sink;
 	rc = as_boxed_run(&box.boxed, &(struct as_boxed_job){ "mischief:panic", seq }, 1, &stats,
 			  &err);
 	if (rc)
@@ -385,7 +382,7 @@ static void test_disk(void **state)
 }
 
 /* A panic in the middle of a recovery: the state that was being recovered is known, and its disk,
- * and the workload behind it is done. */
+ * and the workload after it is done. */
 static void test_crash_run(void **state)
 {
 	static const char text[] = "mkdir /d 0755\n$0 = open /d/f O_RDWR|O_CREAT 0644\n"
@@ -412,7 +409,7 @@ static void test_crash_run(void **state)
 	assert_true(mkstemp(raw) >= 0);
 	heard->raw = raw;
 	heard->sink.finding = hear;
-	box.boxed.told = box.boxed.found = &heard->sink;
+	box.boxed.notes = box.boxed.findings = &heard->sink;
 	box.boxed.workload = hear_workload;
 	box.boxed.ctx = heard;
 	box.boxed.options.size_bytes = 2 << 20;
@@ -628,7 +625,7 @@ int main(int argc, char **argv)
 
 	if (getpid() == 1 && !strcmp(argv[0], "/init"))
 		as_guest_main();
-	if (argc > 1 && !strcmp(argv[1], "run"))
+	if (argc > 2 && !strcmp(argv[1], AS_WIRE_ENGINE))
 		return engine_main(argc, argv);
 	/* All of this is for ordinary users. */
 	if (!geteuid() && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))

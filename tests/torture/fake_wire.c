@@ -57,6 +57,15 @@ static void done(void)
 	_exit(0);
 }
 
+/* What an engine says first; see supervise/wire.h. */
+static void hello(const char *version)
+{
+	char line[100];
+
+	snprintf(line, sizeof(line), "{\"event\":\"hello\",\"wire\":%s}\n", version);
+	say(line);
+}
+
 #define OPS "mkdir /a 0755\\n"
 
 static void lies(void)
@@ -179,6 +188,23 @@ int main(int argc, char **argv)
 		return 9;
 	head->beat = 1;
 	head->job = 0;
+	if (!strcmp(name, "no-version"))
+		done();
+	if (!strcmp(name, "old-version")) {
+		hello("0");
+		done();
+	}
+	if (!strcmp(name, "new-version")) {
+		hello("4294967297");
+		done();
+	}
+	hello("1");
+	if (!strcmp(name, "gives-up")) {
+		say("{\"event\":\"error\",\"text\":\"no such \\u001b[2Jthing\",\"lacks\":true}\n");
+		head->ended = 1;
+		head->status = 3 << 8;
+		_exit(0);
+	}
 	if (!strcmp(name, "flood-console"))
 		flood(1, "[    0.000000] a line of the kernel\n");
 	if (!strcmp(name, "flood-kmsg"))

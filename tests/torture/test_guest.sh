@@ -60,6 +60,10 @@ hears deep 2 'killed 8 times in a row'
 hears killed 2 'killed 8 times in a row, at last: SIGKILL'
 hears escapes 2 'second line'
 hears numbers 2 'xxxx'
+hears no-version 2 'did not say its version of the wire'
+hears old-version 2 'speaks version 0 of the wire, this program version 1'
+hears new-version 2 'speaks version 0 of the wire, this program version 1'
+hears gives-up 3 'no such .*thing'
 hears lies 1 'cannot be'
 tap_is "no lie is kept" "$(cd o-lies/findings 2>/dev/null && echo *)" "t-7"
 tap_is "nothing is planted" "$(find . /tmp/planted -name '*planted*' 2>/dev/null)" ""

@@ -100,7 +100,7 @@ operands() {
 	run --no-store -t lab --sweep alloc FILE
 	run --no-store -t plugin:FILE GOOD
 	run --no-store -t dir:FILE GOOD
-	run --no-store -t lab --state FILE GOOD
+	engine FILE
 	run --no-store -t ext2 --uml FILE GOOD
 	crash --no-store -t lab FILE
 	crash --no-store FILE

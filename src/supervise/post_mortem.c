@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * boxed_found: what a dead box leaves behind, as a finding. Where the engine was stands in the
- * shared memory, which outlived it: the workload, the phase, the operation in flight, the last
- * answers. It is copied and looked at with care: the kernel that could write to it is broken.
+ * post_mortem: a finding about a box that died, made from what it left. The shared memory outlives
+ * the box and says where the engine was: the workload, the phase, the operation that was running,
+ * the last answers. It is copied first, and nothing in it is believed: a broken kernel could write
+ * to it.
  */
 #include "supervise/boxed_priv.h"
 
 #include "os/spawn.h"
 #include "run/child.h"
+#include "run/finding.h"
 #include "work/print.h"
 
 #include <signal.h>
@@ -20,7 +22,7 @@ size_t as_boxed_in_flight(const struct as_boxed_session *b)
 {
 	int64_t in_flight = b->box->state->job;
 
-	/* What was told to be finished is. */
+	/* Workloads whose events have come are done, whatever the box says. */
 	if (in_flight < (int64_t)b->n_finished)
 		in_flight = (int64_t)b->n_finished;
 	if (in_flight >= (int64_t)b->n_list)
@@ -53,8 +55,9 @@ static enum as_finding_kind kind_of(const struct as_boxed_session *b, enum as_bo
 	return b->box->state->ended ? AS_FIND_SIGNAL : AS_FIND_KERNEL;
 }
 
-/* What happened, in words; the same words for the same mistake. */
-static void say(const struct as_boxed_session *b, enum as_boxed_end end, struct as_buf *out)
+/* In the same words for the same mistake: they become part of the signature. */
+static void describe_end(const struct as_boxed_session *b, enum as_boxed_end end,
+			 struct as_buf *out)
 {
 	const struct as_box *box = b->box;
 	int status = box->state->ended ? box->state->status : box->status;
@@ -73,7 +76,7 @@ static void say(const struct as_boxed_session *b, enum as_boxed_end end, struct 
 	}
 }
 
-/* The disk as it was when the box died, from what its witness wrote; NULL: it cannot be had. */
+/* The disk as it was when the box died, from the writes that were recorded; NULL: unknown. */
 static struct as_medium *last_disk(const struct as_boxed_session *b, enum as_boxed_end end)
 {
 	struct as_medium *disk;
@@ -98,41 +101,44 @@ static void find_place(const struct as_boxed_session *b, const struct as_seq *se
 		       struct as_child_shared *sh, enum as_boxed_end end,
 		       struct as_boxed_place *place)
 {
-	bool gone = end == BOXED_COMPLAINED;
+	bool went_on = end == BOXED_COMPLAINED;
 
 	*place = (struct as_boxed_place){ .op = -1, .options = b->how->options };
 	if (b->how->where && b->how->where(b->how, b->box->state, seq, place)) {
-		/* It went on behind what made the kernel complain: where it is by now says
-		 * nothing. */
-		if (gone) {
+		/* The engine went on after the kernel's report: where it is now is no clue. */
+		if (went_on) {
 			free_place(place);
 			*place = (struct as_boxed_place){ .op = -1, .options = b->how->options };
 		}
 		return;
 	}
-	/* As above. */
-	if (gone) {
+	if (went_on) {
 		sh->phase = PHASE_SETUP;
 		sh->found_op = -1;
 	}
 	place->op = sh->found_op;
-	place->ops = gone ? 0 : sh->ops;
+	place->ops = went_on ? 0 : sh->ops;
 	as_buf_adds(&place->about, place->op >= 0 ? as_op_table[seq->ops[place->op].code].name
 						  : as_phase_name(sh->phase));
 	as_shared_describe(sh, seq, b->how->options.faults, &place->detail);
 	place->disk = last_disk(b, end);
 }
 
-static void emit(struct as_boxed_session *b, size_t job, const struct as_boxed_place *place,
+static void tell(struct as_boxed_session *b, size_t job, const struct as_boxed_place *place,
 		 enum as_boxed_end end)
 {
 	const struct as_seq *seq = b->jobs[job].seq;
-	struct as_buf text = { 0 }, summary = { 0 }, signature = { 0 }, options = { 0 },
-		      workload = { 0 }, op = { 0 }, name = { 0 };
-	struct as_finding f = { .kind = kind_of(b, end) };
+	struct as_buf text = { 0 }, summary = { 0 }, signature = { 0 }, op = { 0 };
+	struct as_finding f = { .kind = kind_of(b, end),
+				.target = b->how->target,
+				.detail = as_buf_str(&place->detail),
+				.workload_name = b->jobs[job].name,
+				.op_index = (long)place->op,
+				.log = b->console.len ? as_buf_str(&b->console) : NULL,
+				.disk = place->disk ? as_medium_disk(place->disk) : NULL };
 	char id[AS_FINDING_ID_MAX];
 
-	say(b, end, &text);
+	describe_end(b, end, &text);
 	if (place->op >= 0) {
 		as_print_op(&seq->ops[place->op], &op);
 		as_buf_addf(&summary, "op %lld: %.512s: ", (long long)place->op + 1,
@@ -141,40 +147,22 @@ static void emit(struct as_boxed_session *b, size_t job, const struct as_boxed_p
 		as_buf_addf(&summary, "%s: ", as_buf_str(&place->about));
 	}
 	as_buf_adds(&summary, as_buf_str(&text));
-	if (b->weight > AS_KMSG_INFO) {
+	if (b->weight > AS_KMSG_INFO)
 		as_buf_adds(&signature, as_buf_str(&b->signature));
-	} else {
-		as_buf_addf(&signature, "%s: %s: ", as_finding_kind_name(f.kind),
-			    as_buf_str(&place->about));
-		as_signature_add(&signature, as_buf_str(&text));
-	}
-	as_run_options_print(&place->options, &options);
-	as_print_seq(seq, &workload);
-	f.target = b->how->target;
+	else
+		as_finding_signature(&signature, f.kind, as_buf_str(&place->about),
+				     as_buf_str(&text));
 	f.summary = as_buf_str(&summary);
-	f.detail = as_buf_str(&place->detail);
 	f.signature = as_buf_str(&signature);
-	f.workload = as_buf_str(&workload);
-	f.workload_name = b->jobs[job].name;
-	f.options = as_buf_str(&options);
-	f.op_index = (long)place->op;
-	f.op_line = place->op >= 0 ? (int)(seq->n_meta + (size_t)place->op + 1) : 0;
-	f.log = b->console.len ? as_buf_str(&b->console) : NULL;
-	f.disk = place->disk ? as_medium_disk(place->disk) : NULL;
-	as_buf_add(&name, f.target, strcspn(f.target, ":"));
-	as_finding_id(&f, as_buf_str(&name), id);
-	as_emit_finding(b->how->found, &f, id);
+	as_finding_tell(&f, NULL, seq, &place->options, b->how->findings, id);
 	as_buf_free(&text);
 	as_buf_free(&summary);
 	as_buf_free(&signature);
-	as_buf_free(&options);
-	as_buf_free(&workload);
 	as_buf_free(&op);
-	as_buf_free(&name);
 }
 
-/* Those that the same process has finished before it had nothing to tell. */
-static void pass_over(struct as_boxed_session *b, size_t job, const struct as_child_shared *sh)
+/* Counts the workloads that the same process has finished before: they had no findings. */
+static void count_earlier(struct as_boxed_session *b, size_t job, const struct as_child_shared *sh)
 {
 	size_t at = b->n_finished, first;
 
@@ -190,7 +178,7 @@ static void pass_over(struct as_boxed_session *b, size_t job, const struct as_ch
 	b->stats->ops += sh->done_ops;
 }
 
-void as_boxed_found(struct as_boxed_session *b, size_t job, enum as_boxed_end end)
+void as_boxed_post_mortem(struct as_boxed_session *b, size_t job, enum as_boxed_end end)
 {
 	const struct as_seq *seq = b->jobs[job].seq;
 	struct as_child_shared *sh = copy_shared(b, seq->n);
@@ -198,10 +186,10 @@ void as_boxed_found(struct as_boxed_session *b, size_t job, enum as_boxed_end en
 	struct as_boxed_place place;
 
 	if (b->how->together && end != BOXED_COMPLAINED)
-		pass_over(b, job, sh);
+		count_earlier(b, job, sh);
 	find_place(b, seq, sh, end, &place);
 	r.ops = place.ops;
-	emit(b, job, &place, end);
+	tell(b, job, &place, end);
 	free_place(&place);
 	free(sh);
 	b->stats->findings++;

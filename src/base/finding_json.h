@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * finding_json: findings as JSON, both ways. Everybody who writes or reads one does it here: the
+ * folder of a finding (finding.json), --json, the wire of a sandbox, the pipes of a hunt.
+ */
+#ifndef AS_BASE_FINDING_JSON_H
+#define AS_BASE_FINDING_JSON_H
+
+#include "base/err.h"
+#include "base/finding.h"
+#include "base/json.h"
+
+struct json_t; /* of jansson */
+
+/* Writes the members, without the braces and without the workload. */
+void as_finding_print(struct as_json *json, const struct as_finding *finding, const char *id);
+
+/* A finding that was read. All its texts live as long as the record. */
+struct as_finding_record {
+	struct as_finding finding; /* `disk` is NULL: see has_disk */
+	const char *id;
+	uint64_t count; /* how often it was met; 0: this was not told */
+	bool has_disk; /* there is a disk with it */
+	struct json_t *object;
+};
+
+enum as_finding_source {
+	/* The workload is a member. All members that say what was found must be there. */
+	AS_FINDING_WHOLE,
+	/* The same from a guest, which may say anything: texts that are to be one line are made
+	 * one, control characters become '?'. */
+	AS_FINDING_FROM_GUEST,
+	/* The workload stands in a file of its own. */
+	AS_FINDING_STORED,
+};
+
+/*
+ * Reads a finding from an object that was parsed. Every member is checked: the id is the name of
+ * one file and short enough, the kind is known, texts are texts, numbers are within their bounds.
+ * AS_EUSE, and the message says what is wrong. The record holds a reference of the object.
+ */
+AS_MUST_CHECK int as_finding_parse(struct json_t *object, enum as_finding_source source,
+				   struct as_finding_record *record, struct as_err *err);
+void as_finding_record_free(struct as_finding_record *record);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* runs: workloads one after the other, in this process: for `assay run`, and for the engine of a
+ * sandbox. */
+#ifndef AS_CLI_RUNS_H
+#define AS_CLI_RUNS_H
+
+#include "cli/jobs.h"
+#include "hunt/known.h"
+#include "run/run.h"
+#include "scenario/scenario.h"
+
+struct as_cli_runs {
+	/* Set by the caller: */
+	struct as_run_options options; /* with a state, the caller is an engine */
+	const struct as_scenario_ops *scenario;
+	const char *params;
+	struct as_sink *sinks;
+	bool together; /* several workloads share a process where the scenario allows it */
+	/* After each, or with `together` after `done` of them. */
+	void (*told)(void *ctx, const struct as_cli_job *first, size_t done,
+		     const struct as_run_result *result);
+	void *ctx;
+
+	bool swept; /* so far some call was failed by a sweep */
+
+	/* The target that is open: */
+	struct as_target *target;
+	struct as_scenario *open;
+	struct as_buf spec;
+	uint64_t size_bytes;
+	struct as_known *known; /* NULL: every finding is new */
+	struct as_known_filter filter;
+};
+
+/* From now on findings are new only if their signatures are not in that file and were not met
+ * before. */
+AS_MUST_CHECK int as_cli_runs_known(struct as_cli_runs *runs, const char *path, struct as_err *err);
+/* Runs the workload at *first or, with `together`, also those after it that have the same target;
+ * *first goes on to the next. */
+AS_MUST_CHECK int as_cli_runs_next(struct as_cli_runs *runs, const struct as_cli_jobs *all,
+				   size_t *first, struct as_run_stats *stats, struct as_err *err);
+/* A sweep runs a workload once without a fault, and ends with a run in which no call failed; with
+ * more runs, some call was failed. */
+bool as_cli_has_swept(const struct as_run_result *result);
+void as_cli_runs_close(struct as_cli_runs *runs);
+
+#endif

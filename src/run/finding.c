@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* finding: see finding.h. */
+#include "run/finding.h"
+
+#include "work/print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void as_finding_tell(struct as_finding *f, const char *name, const struct as_seq *seq,
+		     const struct as_run_options *options, struct as_sink *sinks,
+		     char id[AS_FINDING_ID_MAX])
+{
+	struct as_buf workload = { 0 }, text = { 0 };
+	char *own = name ? NULL : as_xstrndup(f->target, strcspn(f->target, ":"));
+
+	as_print_seq(seq, &workload);
+	as_run_options_print(options, &text);
+	f->workload = as_buf_str(&workload);
+	f->options = as_buf_str(&text);
+	if (f->op_index < 0 || (size_t)f->op_index >= seq->n)
+		f->op_index = -1;
+	/* In the canonical text, each meta and each operation is a line. */
+	f->op_line = f->op_index < 0 ? 0 : (int)(seq->n_meta + (size_t)f->op_index + 1);
+	as_finding_id(f, name ? name : own, id);
+	as_emit_finding(sinks, f, id);
+	f->workload = f->options = NULL;
+	as_buf_free(&workload);
+	as_buf_free(&text);
+	free(own);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* result: see result.h. The numbers are rows of one table. */
+#include "run/result.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <string.h>
+
+#define NUMBER_MAX ((json_int_t)1 << 40)
+
+static const struct {
+	const char *key;
+	size_t at;
+} rows[] = {
+#define ROW(name)                                           \
+	{                                                   \
+#name, offsetof(struct as_run_result, name) \
+	}
+	ROW(runs),    ROW(ops),	     ROW(skipped), ROW(unjudged),
+	ROW(excused), ROW(findings), ROW(again),   ROW(wall_us),
+#undef ROW
+};
+
+#define NROWS (sizeof(rows) / sizeof(rows[0]))
+_Static_assert(sizeof(int64_t) == sizeof(uint64_t), "wall_us is read as the others are");
+
+static uint64_t *number_at(struct as_run_result *r, size_t row)
+{
+	return (uint64_t *)(void *)((char *)r + rows[row].at);
+}
+
+void as_run_result_add(struct as_run_result *sum, const struct as_run_result *result)
+{
+	for (size_t i = 0; i < NROWS; i++)
+		*number_at(sum, i) += *number_at((struct as_run_result *)result, i);
+}
+
+void as_run_stats_add(struct as_run_stats *stats, uint64_t workloads,
+		      const struct as_run_result *result)
+{
+	stats->workloads += workloads;
+	stats->ops += result->ops;
+	stats->skipped += result->skipped;
+	stats->unjudged += result->unjudged;
+	stats->excused += result->excused;
+	stats->findings += result->findings;
+}
+
+void as_run_result_print(struct as_json *json, const struct as_run_result *r)
+{
+	static const uint64_t none[AS_RUN_COUNTS];
+
+	for (size_t i = 0; i < NROWS; i++)
+		as_json_kint(json, rows[i].key, (int64_t)*number_at((struct as_run_result *)r, i));
+	if (!memcmp(r->counts, none, sizeof(none)))
+		return;
+	as_json_key(json, "counts");
+	as_json_array(json);
+	for (size_t i = 0; i < AS_RUN_COUNTS; i++)
+		as_json_uint(json, r->counts[i]);
+	as_json_end(json);
+}
+
+static uint64_t number(const json_t *value)
+{
+	json_int_t n = json_integer_value(value);
+
+	return n < 0 ? 0 : n > NUMBER_MAX ? (uint64_t)NUMBER_MAX : (uint64_t)n;
+}
+
+void as_run_result_parse(const struct json_t *object, struct as_run_result *r)
+{
+	const json_t *counts = json_object_get(object, "counts");
+
+	*r = (struct as_run_result){ 0 };
+	for (size_t i = 0; i < NROWS; i++)
+		*number_at(r, i) = number(json_object_get(object, rows[i].key));
+	for (size_t i = 0; i < AS_RUN_COUNTS; i++)
+		r->counts[i] = number(json_array_get(counts, i));
+}

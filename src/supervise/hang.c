@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hang: when a box hangs. A kernel that does not schedule is silent; one whose engine makes no
+ * progress for longer than any operation may take is stuck. Both are findings about the workload
+ * that was running (verdict.c).
+ */
+#include "supervise/boxed_priv.h"
+
+#include "os/spawn.h"
+
+#include <sys/wait.h>
+
+#define BOOT_MS 60000 /* until the first sign of life */
+#define SILENCE_MS 20000 /* without a beat, unless the caller says otherwise */
+#define STUCK_EXTRA_MS 3000 /* more than the engine gives an operation */
+#define STUCK_TWICE_MS 15000 /* more than the guest waits until it reports it */
+#define LINGER_MS 2000 /* for a kernel that has crashed to end */
+#define STEP_MAX_MS 1000 /* what one look adds to a clock at most */
+#define STOPPED_MS (AS_BOXED_STOPPED_SECONDS * 1000)
+#define FLOOD_BYTES ((uint64_t)AS_BOXED_FLOOD_MIB << 20)
+
+unsigned as_boxed_stuck_ms(const struct as_boxed *how)
+{
+	unsigned deadline_ms = how->options.deadline_ms;
+
+	return (deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS) + STUCK_EXTRA_MS;
+}
+
+static bool has_ended(const struct as_box *box)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)box->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
+}
+
+/*
+ * Clocks count only time in which we were there to look and the box was free to run. If we, or the
+ * whole machine, were stopped and continue later, that time counts for nobody.
+ */
+static void advance(struct as_boxed_clocks *c, const struct as_boxed_session *b)
+{
+	const struct as_box_state *state = b->box->state;
+	uint64_t beat = state->beat, progress = as_box_progress(state);
+	int64_t now_us = as_now_us(), step_us = now_us - c->last_us;
+
+	c->last_us = now_us;
+	if (step_us > STEP_MAX_MS * 1000)
+		step_us = STEP_MAX_MS * 1000;
+	if (b->box->watch->stopped) {
+		c->stopped_us += step_us;
+		return;
+	}
+	c->stopped_us = 0;
+	c->silent_us = beat == c->beat ? c->silent_us + step_us : 0;
+	c->idle_us = progress == c->progress ? c->idle_us + step_us : 0;
+	c->stuck_us = state->stuck ? c->stuck_us + step_us : 0;
+	c->crash_us = b->weight == AS_KMSG_CRASH ? c->crash_us + step_us : 0;
+	c->beat = beat;
+	c->progress = progress;
+}
+
+enum as_boxed_end as_boxed_look(const struct as_boxed_session *b, struct as_boxed_clocks *c)
+{
+	unsigned silence_ms = b->how->silence_ms ? b->how->silence_ms : SILENCE_MS;
+
+	advance(c, b);
+	if (has_ended(b->box))
+		return BOXED_ENDED;
+	if (b->flood_bytes > FLOOD_BYTES)
+		return BOXED_FLOODS;
+	if (c->crash_us > LINGER_MS * 1000)
+		return BOXED_LINGERS;
+	if (c->stopped_us > STOPPED_MS * 1000)
+		return BOXED_STOPPED;
+	if (!(b->how->sandbox->caps & AS_SANDBOX_OWN_KERNEL))
+		return BOXED_RUNS;
+	if (c->silent_us > (int64_t)(c->beat ? silence_ms : BOOT_MS) * 1000)
+		return BOXED_SILENT;
+	/* Either the guest has reported it, and its kernel had time to print where every task
+	 * waits; or the guest should have, and did not. */
+	if (c->stuck_us > LINGER_MS * 1000 ||
+	    (c->beat && c->idle_us > ((int64_t)b->stuck_ms + STUCK_TWICE_MS) * 1000))
+		return BOXED_STUCK;
+	return BOXED_RUNS;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * verdict: what the end of a box means: a finding about the workload that was running, an error of
+ * ours, or a box that others have killed and that is started again.
+ */
+#include "supervise/boxed_priv.h"
+
+#include "os/spawn.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define KILLS_MAX 8
+#define CONSOLE_SHOWN_BYTES 400 /* of a boot that failed */
+
+static int engine_ended(struct as_boxed_session *b, int status, struct as_err *err)
+{
+	const char *said = as_buf_str(&b->complaint);
+
+	if (!WIFEXITED(status)) {
+		as_boxed_post_mortem(b, as_boxed_in_flight(b), BOXED_ENDED);
+		return 0;
+	}
+	if (WEXITSTATUS(status) <= 1 && b->n_finished == b->n_list)
+		return 0;
+	if (!strncmp(said, "assay: ", 7))
+		said += 7;
+	return as_fail(err, b->lacks || WEXITSTATUS(status) == 3 ? AS_ELACK : AS_EUSE, "%s",
+		       *said ? said : "the engine in the sandbox ended before its work was done");
+}
+
+/* Signals that only somebody else sends. */
+static bool was_killed(int status)
+{
+	static const int signals[] = { SIGKILL, SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,
+				       SIGXCPU, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (WIFSIGNALED(status) && WTERMSIG(status) == signals[i])
+			return true;
+	return false;
+}
+
+/* Whether the box exited without its engine. A kernel that crashes reports it and aborts; a guest
+ * that turns its machine off has told how the engine ended. A kernel that does neither caught a
+ * signal of somebody else, or lacked something. */
+static bool just_ended(const struct as_boxed_session *b)
+{
+	return WIFEXITED(b->box->status) && !b->box->state->ended;
+}
+
+static int boot_failed(const struct as_boxed_session *b, const char *how, struct as_err *err)
+{
+	const char *text = as_buf_str(&b->console);
+	struct as_buf line = { 0 };
+	int rc;
+
+	if (b->console.len > CONSOLE_SHOWN_BYTES)
+		text += b->console.len - CONSOLE_SHOWN_BYTES;
+	as_boxed_add_line(&line, text, strlen(text));
+	rc = as_fail(err, AS_EIO, "the sandbox did not start (%s); its console %s%s", how,
+		     line.len ? "ends: " : "is empty", as_buf_str(&line));
+	as_buf_free(&line);
+	return rc;
+}
+
+static void describe_end(const struct as_boxed_session *b, enum as_boxed_end end, char *text,
+			 size_t cap)
+{
+	int status = b->box->status;
+
+	if (end == BOXED_STOPPED)
+		snprintf(text, cap, "it was stopped for %d s", AS_BOXED_STOPPED_SECONDS);
+	else if (end == BOXED_SILENT)
+		snprintf(text, cap, "no sign of life");
+	else if (end != BOXED_ENDED)
+		snprintf(text, cap, "it does not end");
+	else if (WIFSIGNALED(status))
+		snprintf(text, cap, "%s", as_signal_name(WTERMSIG(status)));
+	else
+		snprintf(text, cap, "status %d", WEXITSTATUS(status));
+}
+
+/* A box that others kill is no finding: it is started again, but only so many times. */
+static int start_again(struct as_boxed_session *b, enum as_boxed_end end, struct as_err *err)
+{
+	char how[64];
+
+	describe_end(b, end, how, sizeof(how));
+	if (++b->kills < KILLS_MAX) {
+		as_emit_note(b->how->notes, "the sandbox was killed (%s): starting again", how);
+		return 0;
+	}
+	return as_fail(err, AS_EIO, "the sandbox was killed %d times in a row, at last: %s",
+		       KILLS_MAX, how);
+}
+
+int as_boxed_judge(struct as_boxed_session *b, enum as_boxed_end end, struct as_err *err)
+{
+	struct as_box_state *state = b->box->state;
+	bool own_kernel = b->how->sandbox->caps & AS_SANDBOX_OWN_KERNEL;
+	char error[sizeof(state->error)], how[64];
+	struct as_buf line = { 0 };
+	int rc;
+
+	memcpy(error, state->error, sizeof(error));
+	error[sizeof(error) - 1] = '\0';
+	if (error[0] && end == BOXED_ENDED) {
+		as_boxed_add_line(&line, error, strlen(error));
+		rc = as_fail(err, AS_EIO, "%.900s", as_buf_str(&line));
+		as_buf_free(&line);
+		return rc;
+	}
+	if (end == BOXED_FLOODS)
+		return as_fail(err, AS_EIO,
+			       "the sandbox said more than %d MiB and finished no workload",
+			       AS_BOXED_FLOOD_MIB);
+	if (b->box->watch->greedy)
+		return as_fail(err, AS_EIO,
+			       "the kernel in the sandbox took more memory than it may have and "
+			       "was killed; --uml-mem gives it more");
+	if (end == BOXED_ENDED && own_kernel && state->ended)
+		return engine_ended(b, state->status, err);
+	if (end == BOXED_ENDED && !own_kernel && !was_killed(b->box->status))
+		return engine_ended(b, b->box->status, err);
+	describe_end(b, end, how, sizeof(how));
+	if (b->weight < AS_KMSG_CRASH &&
+	    (end == BOXED_STOPPED || (end == BOXED_ENDED && (was_killed(b->box->status) ||
+							     (state->job >= 0 && just_ended(b))))))
+		return start_again(b, end, err);
+	if (end == BOXED_COMPLAINED) {
+		if (!b->engine_saw && b->n_finished)
+			as_boxed_post_mortem(b, b->list[b->n_finished - 1], end);
+		return 0;
+	}
+	if (state->job < 0)
+		return boot_failed(b, how, err);
+	as_boxed_post_mortem(b, as_boxed_in_flight(b), end);
+	return 0;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * wire: what a supervisor and the engine in its sandbox say to each other. docs/FORMAT.md, "The
+ * wire", describes every message. Print and parse of a message stand side by side in wire.c.
+ *
+ * To the engine:
+ *	a job, once, in the file that the engine's command line names
+ *	work, in a file that the job names. For an engine that stays up, the file is replaced, and
+ *	each time the line AS_WIRE_GO on the engine's standard input says so
+ * To the supervisor:
+ *	events, a line each; the first is a hello
+ *
+ * Each message carries the version of the wire. Both sides refuse another version than their own.
+ *
+ * The engine trusts its supervisor, who can do with it what he wants. The supervisor trusts nothing
+ * that comes out of the sandbox: the kernel there is under test and may write anything over
+ * anything. So a parser takes any bytes, every text and number that it hands out is bounded and has
+ * its type, and what is missing or too much is an error or a bound, never a crash. Whether a
+ * finding fits what the engine was given to do is checked by guest_findings.c.
+ */
+#ifndef AS_SUPERVISE_WIRE_H
+#define AS_SUPERVISE_WIRE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/finding_json.h"
+#include "run/run.h"
+
+#define AS_WIRE_VERSION 1u
+#define AS_WIRE_LINE_MAX_BYTES ((size_t)32 << 20) /* of an event */
+#define AS_WIRE_TEXT_MAX_BYTES ((size_t)2000) /* of a note or an error; the rest is cut off */
+#define AS_WIRE_PATH_MAX_BYTES ((size_t)4096) /* of each text of a job */
+#define AS_WIRE_FILE_MAX_BYTES ((size_t)256 << 20) /* of a job or work */
+#define AS_WIRE_GO "go\n"
+/* The command that is an engine; its operand is the path of the job. */
+#define AS_WIRE_ENGINE "engine"
+
+/* ---- To the engine ---- */
+
+/* What an engine does with all its workloads. Texts that were parsed live as long as the job. */
+struct as_wire_job {
+	const char *target; /* as typed */
+	const char *state; /* path of the shared memory */
+	const char *work; /* path of the file that says what to run */
+	const char *out; /* folder for findings; NULL: they are not kept */
+	const char *known; /* file of signatures that were met before; NULL: none */
+	const char *cov; /* folder for counts of calls; NULL: they are not counted */
+	bool together; /* several workloads may share a process; batches are told */
+	bool once; /* the engine ends after its first work */
+	/* check_every_op, deadline_ms, size_bytes, seed, max_bytes, max_entries, faults, scenario
+	 * and sweep are sent. */
+	struct as_run_options options;
+	struct json_t *object;
+};
+
+/* Fails for a text that JSON cannot carry: one that is not UTF-8. */
+AS_MUST_CHECK int as_wire_job_print(const struct as_wire_job *job, struct as_buf *out,
+				    struct as_err *err);
+AS_MUST_CHECK int as_wire_job_parse(const char *text, size_t len, struct as_wire_job *job,
+				    struct as_err *err);
+void as_wire_job_free(struct as_wire_job *job);
+
+/* Workloads, in the order in which they are run. */
+struct as_wire_work {
+	struct as_wire_item {
+		const char *path;
+		const char *name; /* that people know it by */
+	} * items;
+	size_t n, cap;
+	struct json_t *object;
+};
+
+void as_wire_work_print(const struct as_wire_work *work, struct as_buf *out);
+AS_MUST_CHECK int as_wire_work_parse(const char *text, size_t len, struct as_wire_work *work,
+				     struct as_err *err);
+void as_wire_work_free(struct as_wire_work *work);
+
+/* ---- From the engine ---- */
+
+enum as_wire_kind {
+	AS_WIRE_HELLO, /* version */
+	AS_WIRE_FINDING, /* finding */
+	AS_WIRE_AGAIN, /* text: the signature of a finding that was met before */
+	AS_WIRE_NOTE, /* text: for people */
+	AS_WIRE_WORKLOAD, /* result: of the next workload, which is done */
+	AS_WIRE_BATCH, /* done, result: of the next workloads, which are done */
+	AS_WIRE_ERROR, /* text, lacks: why the engine gives up */
+	AS_WIRE_KINDS,
+};
+
+struct as_wire_event {
+	enum as_wire_kind kind;
+	unsigned version; /* of a hello */
+	struct as_finding_record finding;
+	const char *text;
+	bool lacks; /* the machine lacks something */
+	uint64_t done;
+	struct as_run_result result;
+	struct json_t *object;
+};
+
+/* Adds one line. */
+void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out);
+
+enum as_wire_parsed {
+	AS_WIRE_EVENT, /* it is to be freed */
+	AS_WIRE_OTHER, /* an event of no known kind, or that lacks what it has to tell */
+	AS_WIRE_BAD_FINDING, /* a finding that is none */
+	AS_WIRE_NO_EVENT, /* text: what a program says before it ends */
+};
+
+/* `line` is without its newline. */
+enum as_wire_parsed as_wire_event_parse(const char *line, size_t len, struct as_wire_event *event);
+void as_wire_event_free(struct as_wire_event *event);
+
+#endif
