@@ -117,13 +117,13 @@ static void of_falloc(struct as_history_version *v, const struct as_op *op, uint
 	uint64_t off = (uint64_t)op->off;
 
 	v->gradual = true;
-	switch (op->flags & ~1) {
-	case 0x02: /* PUNCH_HOLE */
-	case 0x10: /* ZERO_RANGE */
+	switch (op->flags & ~(int64_t)AS_FALLOC_KEEP_SIZE) {
+	case AS_FALLOC_PUNCH_HOLE:
+	case AS_FALLOC_ZERO_RANGE:
 		cut(v, off, off + op->len, block);
 		break;
-	case 0x08: /* COLLAPSE_RANGE */
-	case 0x20: /* INSERT_RANGE */
+	case AS_FALLOC_COLLAPSE_RANGE:
+	case AS_FALLOC_INSERT_RANGE:
 		v->shifted = true;
 		cut(v, off, UINT64_MAX, block);
 		break;
@@ -139,24 +139,15 @@ static void how_it_came(const struct history_step *s, const struct as_node *befo
 
 	if (!s->op || !(v->what & (AS_CHANGE_SIZE | AS_CHANGE_DATA)))
 		return;
-	switch (s->op->code) {
-	case AS_OP_WRITE:
-	case AS_OP_PWRITE:
-	case AS_OP_COPY_FILE_RANGE:
-	case AS_OP_MMAP_WRITE:
+	if (as_op_table[s->op->code].changes & AS_CHANGES_BY_PAGE) {
 		v->gradual = v->delayed = true;
-		return;
-	case AS_OP_FALLOCATE:
+	} else if (s->op->code == AS_OP_FALLOCATE) {
 		of_falloc(v, s->op, block);
-		return;
-	default:
+	} else if (before && v->size < before->size) {
 		/* truncate in all its forms: the new size is a change of the inode, which some
 		 * types make in several steps on the way down */
-		if (before && v->size < before->size) {
-			v->gradual = true;
-			cut(v, v->size, UINT64_MAX, block);
-		}
-		return;
+		v->gradual = true;
+		cut(v, v->size, UINT64_MAX, block);
 	}
 }
 
@@ -375,8 +366,7 @@ static void add_points(struct as_history *h, const struct as_op *op, const struc
 	struct as_digest end = as_model_digest(after);
 	struct as_model *at = as_model_copy(before), *next;
 	uint32_t call = 1;
-	bool many = op->code == AS_OP_REMOVE || op->code == AS_OP_PRUNE ||
-		    op->code == AS_OP_DEEPEN || op->code == AS_OP_ENLARGE;
+	bool many = as_op_table[op->code].calls == AS_CALLS_MANY;
 
 	while (many && call < CALLS_MAX && !as_digest_eq(as_model_digest(at), end)) {
 		struct as_digest was = as_model_digest(at);

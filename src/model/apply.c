@@ -140,7 +140,7 @@ struct as_file *as_rule_fd_file(struct as_rule_step *s, int32_t slot, bool path_
 	struct as_file *file = as_file_at(s->m, slot);
 
 	/* open(2), O_PATH: "other file operations ... fail with the error EBADF". */
-	if (!file || (!path_ok && (file->flags & O_PATH_BIT))) {
+	if (!file || (!path_ok && (file->flags & AS_O_PATH))) {
 		as_rule_refuse(s, EBADF);
 		return NULL;
 	}

@@ -36,8 +36,8 @@ void as_rule_SYNC_FILE_RANGE(struct as_rule_step *s)
 	if (!file)
 		return;
 	/* sync_file_range(2): EINVAL for unknown flags or a range that is negative or wraps. */
-	if ((s->op->flags & ~7) || s->op->off < 0 || s->op->len > (uint64_t)INT64_MAX ||
-	    s->op->off > INT64_MAX - (int64_t)s->op->len)
+	if ((s->op->flags & ~(int64_t)AS_SYNC_FILE_RANGE_ALL) || s->op->off < 0 ||
+	    s->op->len > (uint64_t)INT64_MAX || s->op->off > INT64_MAX - (int64_t)s->op->len)
 		return as_rule_refuse(s, EINVAL);
 	(void)as_rule_accept(s, 0);
 }

@@ -119,7 +119,7 @@ static void allow_too_big(struct as_rule_step *s, const struct as_inode *inode)
  * since: when both fail, either errno may come. */
 static int set_error(const struct as_rule_step *s)
 {
-	if (s->op->flags & ~3)
+	if (s->op->flags & ~(int64_t)AS_XATTR_ALL)
 		return EINVAL;
 	if (name_error(s->op->name))
 		return ERANGE;
@@ -134,6 +134,7 @@ void as_rule_WRITE_XATTR(struct as_rule_step *s)
 	struct as_xattrs *fresh;
 	struct as_xattr *old;
 	uint32_t at;
+	bool both;
 
 	if (w.err && err)
 		as_rule_allow(s, err);
@@ -146,11 +147,12 @@ void as_rule_WRITE_XATTR(struct as_rule_step *s)
 	if (err)
 		return as_rule_refuse(s, err);
 	old = find(inode, s->op->name);
-	if (old && (s->op->flags & 1))
+	if (old && (s->op->flags & AS_XATTR_CREATE))
 		return as_rule_refuse(s, EEXIST);
 	/* setxattr(2) does not say what both flags together mean: later kernels' xfs looks at
 	 * XATTR_CREATE alone (xfs_xattr_flags_to_op()). */
-	if (!old && (s->op->flags & 2) && !(s->op->flags == 3 && s->got && s->got->ret >= 0))
+	both = s->op->flags == AS_XATTR_ALL;
+	if (!old && (s->op->flags & AS_XATTR_REPLACE) && !(both && s->got && s->got->ret >= 0))
 		return as_rule_refuse(s, ENODATA);
 	as_rule_allow_full(s);
 	allow_too_big(s, inode);

@@ -17,22 +17,6 @@
 
 #include <errno.h>
 
-/* Bits of op->flags for open, as work/flags.def spells them (Linux, x86-64). */
-enum {
-	O_ACC = 03,
-	O_WR = 01,
-	O_RW = 02,
-	O_CREAT_BIT = 0100,
-	O_EXCL_BIT = 0200,
-	O_TRUNC_BIT = 01000,
-	O_APPEND_BIT = 02000,
-	O_DIRECT_BIT = 040000,
-	O_DIRECTORY_BIT = 0200000,
-	O_NOFOLLOW_BIT = 0400000,
-	O_PATH_BIT = 010000000,
-	O_TMPFILE_BIT = 020000000, /* without O_DIRECTORY, which O_TMPFILE contains */
-};
-
 struct as_rule_step {
 	struct as_model *m;
 	const struct as_op *op;

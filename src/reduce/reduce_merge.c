@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define O_CREAT_BIT 0100
-
 static struct as_seq *without(const struct as_seq *seq, size_t op)
 {
 	bool *kept = as_xcalloc(seq->n, sizeof(*kept));
@@ -89,7 +87,7 @@ static struct as_seq *open_makes(const struct as_seq *seq, size_t at, size_t oth
 	if (open->code != AS_OP_OPEN || strcmp(open->path, create->path))
 		return NULL;
 	copy = without(seq, at);
-	copy->ops[other - 1].flags |= O_CREAT_BIT;
+	copy->ops[other - 1].flags |= AS_O_CREAT;
 	copy->ops[other - 1].mode = create->mode;
 	return copy;
 }

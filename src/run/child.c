@@ -278,12 +278,6 @@ static bool tree_agrees(struct inside *in, int64_t op)
 	return !differs;
 }
 
-static bool is_composite(enum as_opcode code)
-{
-	return code == AS_OP_REMOVE || code == AS_OP_PRUNE || code == AS_OP_DEEPEN ||
-	       code == AS_OP_ENLARGE;
-}
-
 /* The outcome is not one the model knows, but a fault explains it. False: the file system is gone
  * and the workload ends here. */
 static bool follow_fault(struct inside *in, const struct as_op *op, const struct as_outcome *got)
@@ -306,7 +300,7 @@ static bool follow_fault(struct inside *in, const struct as_op *op, const struct
 		in->blind = true;
 		return true;
 	default:
-		if (is_composite(op->code) && got->done)
+		if (as_op_table[op->code].calls == AS_CALLS_MANY && got->done)
 			in->blind = true;
 		return true;
 	}

@@ -98,10 +98,10 @@ bool as_lib_slots_open(const struct as_lib *l);
 
 /* ---- Operations ---- */
 
-#define X(ID, name) \
+#define OP(id, name, ...) \
 	void as_lib_##name(struct as_lib *l, const struct as_op *op, struct as_outcome *out);
-AS_VFS_OPS(X)
-#undef X
+#include "work/op.def"
+#undef OP
 
 /* By path as the workload wrote it; 0 or a negative errno. */
 int as_lib_rmdir_at(struct as_lib *l, const char *text);

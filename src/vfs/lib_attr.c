@@ -203,7 +203,7 @@ static int xattr_allowed(const struct as_lib *l, const struct as_lib_place *p, c
 void as_lib_write_xattr(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_lib_place p = { 0 };
-	int rc = op->flags & ~3 ? -EINVAL : xattr_name_check(op->name);
+	int rc = op->flags & ~(int64_t)AS_XATTR_ALL ? -EINVAL : xattr_name_check(op->name);
 
 	if (!rc && op->len > XATTR_SIZE_MAX)
 		rc = -E2BIG;

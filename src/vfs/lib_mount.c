@@ -192,7 +192,8 @@ void as_lib_sync_file_range(struct as_lib *l, const struct as_op *op, struct as_
 
 	if (!as_lib_slot_get_file(l, op->fd))
 		rc = -EBADF;
-	else if (op->flags & ~7 || op->off < 0 || (int64_t)end < 0 || end < (uint64_t)op->off)
+	else if (op->flags & ~(int64_t)AS_SYNC_FILE_RANGE_ALL || op->off < 0 || (int64_t)end < 0 ||
+		 end < (uint64_t)op->off)
 		rc = -EINVAL;
 	as_vfs_answer(out, rc);
 }
@@ -285,7 +286,7 @@ static bool answered_unmounted(struct as_lib *l, const struct as_op *op, struct 
 	return true;
 }
 
-#define X(ID, name)                                                                               \
+#define OP(id, name, ...)                                                                         \
 	static void op_##name(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out) \
 	{                                                                                         \
 		struct as_lib *l = (struct as_lib *)vfs;                                          \
@@ -293,8 +294,8 @@ static bool answered_unmounted(struct as_lib *l, const struct as_op *op, struct 
 		if (!answered_unmounted(l, op, out))                                              \
 			as_lib_##name(l, op, out);                                                \
 	}
-AS_VFS_OPS(X)
-#undef X
+#include "work/op.def"
+#undef OP
 
 static void lib_free(struct as_vfs *vfs)
 {
@@ -314,9 +315,9 @@ static const struct as_vfs_ops lib_ops = {
 	.caps = AS_VFS_MOUNTS | AS_VFS_LIBRARY,
 	.name = "library",
 	.op = {
-#define X(ID, name) [AS_OP_##ID] = op_##name,
-		AS_VFS_OPS(X)
-#undef X
+#define OP(id, name, ...) [AS_OP_##id] = op_##name,
+#include "work/op.def"
+#undef OP
 	},
 	.tree = &tree_ops,
 	.free = lib_free,

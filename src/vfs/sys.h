@@ -29,10 +29,10 @@ struct as_sys {
 	int slots[AS_SLOT_MAX + 1]; /* -1: empty */
 };
 
-#define X(ID, name) \
+#define OP(id, name, ...) \
 	void as_sys_##name(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
-AS_VFS_OPS(X)
-#undef X
+#include "work/op.def"
+#undef OP
 
 extern const struct as_tree_ops as_sys_tree_ops;
 

@@ -143,9 +143,9 @@ static const struct as_vfs_ops sys_ops = {
 	.caps = AS_VFS_SYNC_IS_SYNCFS,
 	.name = "system calls",
 	.op = {
-#define X(ID, name) [AS_OP_##ID] = as_sys_##name,
-		AS_VFS_OPS(X)
-#undef X
+#define OP(id, name, ...) [AS_OP_##id] = as_sys_##name,
+#include "work/op.def"
+#undef OP
 	},
 	.tree = &as_sys_tree_ops,
 	.free = sys_free,
@@ -154,28 +154,28 @@ static const struct as_vfs_ops sys_ops = {
 };
 
 /* On a mount of our own: nothing but a mount does anything while it is unmounted. */
-#define X(ID, name)                                                                            \
+#define OP(id, name, ...)                                                                      \
 	static void mounted_##name(struct as_vfs *vfs, const struct as_op *op,                 \
 				   struct as_outcome *out)                                     \
 	{                                                                                      \
 		const struct as_sys *s = (const struct as_sys *)vfs;                           \
                                                                                                \
-		if (as_mount_mounted(s->mount) || AS_OP_##ID == AS_OP_MOUNT)                   \
+		if (as_mount_mounted(s->mount) || AS_OP_##id == AS_OP_MOUNT)                   \
 			as_sys_##name(vfs, op, out);                                           \
 		else                                                                           \
-			as_vfs_answer(out, AS_OP_##ID == AS_OP_UMOUNT ? -EINVAL : -ESHUTDOWN); \
+			as_vfs_answer(out, AS_OP_##id == AS_OP_UMOUNT ? -EINVAL : -ESHUTDOWN); \
 	}
-AS_VFS_OPS(X)
-#undef X
+#include "work/op.def"
+#undef OP
 
 static const struct as_vfs_ops mounted_ops = {
 	.api = AS_VFS_API,
 	.caps = AS_VFS_MOUNTS | AS_VFS_SYNC_IS_SYNCFS,
 	.name = "system calls on a mount of our own",
 	.op = {
-#define X(ID, name) [AS_OP_##ID] = mounted_##name,
-		AS_VFS_OPS(X)
-#undef X
+#define OP(id, name, ...) [AS_OP_##id] = mounted_##name,
+#include "work/op.def"
+#undef OP
 	},
 	.tree = &as_sys_tree_ops,
 	.free = sys_free,

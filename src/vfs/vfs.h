@@ -68,25 +68,6 @@ void as_vfs_free(struct as_vfs *vfs); /* takes NULL */
 
 /* ---- For implementations ---- */
 
-/* Every operation, by its code and by the name that functions for it end with. */
-/* clang-format off */
-#define AS_VFS_OPS(X) \
-	X(MKDIR, mkdir) X(CREATE, create) X(MKNOD, mknod) X(HARDLINK, hardlink) \
-	X(SYMLINK, symlink) X(RENAME, rename) X(REMOVE, remove) X(OPEN, open) \
-	X(CLOSE, close) X(CHCWD, chcwd) X(READ, read) X(WRITE, write) X(FSYNC, fsync) \
-	X(SYNC, sync) X(REMOUNT, remount) X(STATFS, statfs) X(READ_XATTR, read_xattr) \
-	X(WRITE_XATTR, write_xattr) X(DEEPEN, deepen) X(ENLARGE, enlarge) \
-	X(PRUNE, prune) X(RMDIR, rmdir) X(UNLINK, unlink) X(PREAD, pread) \
-	X(PWRITE, pwrite) X(LSEEK, lseek) X(TRUNCATE, truncate) X(FTRUNCATE, ftruncate) \
-	X(FALLOCATE, fallocate) X(FDATASYNC, fdatasync) X(SYNCFS, syncfs) \
-	X(SYNC_FILE_RANGE, sync_file_range) X(CHMOD, chmod) X(FCHMOD, fchmod) \
-	X(CHOWN, chown) X(UTIMENS, utimens) X(RENAME2, rename2) \
-	X(LINK_TMPFILE, link_tmpfile) X(COPY_FILE_RANGE, copy_file_range) \
-	X(MMAP_WRITE, mmap_write) X(LISTXATTR, listxattr) X(REMOVEXATTR, removexattr) \
-	X(READDIR, readdir) X(READLINK, readlink) X(STAT, stat) X(FSTAT, fstat) \
-	X(UMOUNT, umount) X(MOUNT, mount) X(CRASH, crash)
-/* clang-format on */
-
 /* rc >= 0: success; negative: that errno. */
 void as_vfs_answer(struct as_outcome *out, int64_t rc);
 void as_vfs_answer_bytes(struct as_vfs *vfs, struct as_outcome *out, int64_t rc);

@@ -23,29 +23,6 @@
 
 #define NOBODY (-1)
 
-enum role {
-	ROLE_NONE,
-	ROLE_USE,
-	ROLE_DEFINE,
-	ROLE_ENSURE,
-	ROLE_ALIAS,
-	ROLE_FROM,
-	ROLE_TO,
-	ROLE_KILL,
-	ROLE_EMPTY,
-	ROLE_DEEPEN,
-	ROLE_ENLARGE,
-	ROLE_ENTER,
-};
-
-static const struct roles {
-	unsigned char path, path2; /* enum role; ROLE_NONE for both: not in the table */
-} roles[AS_OP_COUNT] = {
-#define ROLE(id, path, path2) [AS_OP_##id] = { ROLE_##path, ROLE_##path2 },
-#include "work/defuse.def"
-#undef ROLE
-};
-
 struct defuse_name {
 	UT_hash_handle hh;
 	int def, object;
@@ -219,32 +196,28 @@ static bool look_up(const struct world *w, const struct as_buf *path, bool folde
 
 /* ---- One operation --------------------------------------------------------------------------- */
 
-static enum role role_of(const struct as_op *op, bool second)
+static enum as_paths role_of(const struct as_op *op, bool second)
 {
-	const struct roles *r = &roles[op->code];
+	enum as_paths role = as_op_table[op->code].path[second];
 
-	if (op->code == AS_OP_OPEN && !(op->flags & 0100))
-		return ROLE_USE;
-	if (r->path == ROLE_NONE && r->path2 == ROLE_NONE)
-		return ROLE_USE;
-	return second ? r->path2 : r->path;
+	return role == AS_PATHS_ENSURE && !(op->flags & AS_O_CREAT) ? AS_PATHS_USE : role;
 }
 
 static bool has_path(const struct world *w, const struct as_op *op, bool second,
 		     const struct as_buf *path, struct list *deps, struct list *objects)
 {
-	enum role role = role_of(op, second);
-	bool makes = role == ROLE_DEFINE || role == ROLE_ALIAS || role == ROLE_TO;
-	bool exchanges = op->code == AS_OP_RENAME2 && op->flags & 2;
+	enum as_paths role = role_of(op, second);
+	bool makes = role == AS_PATHS_DEFINE || role == AS_PATHS_ALIAS || role == AS_PATHS_TO;
+	bool exchanges = op->code == AS_OP_RENAME2 && op->flags & AS_RENAME_EXCHANGE;
 	const char *said = second ? op->path2 : op->path;
 	int object = NOBODY;
 	bool had;
 
-	if (role == ROLE_NONE)
+	if (role == AS_PATHS_NONE)
 		return false;
 	if (*said != '/')
 		note(deps, w->cwd_def);
-	if (role == ROLE_ENSURE)
+	if (role == AS_PATHS_ENSURE)
 		makes = !look_up(w, path, false, NULL, NULL);
 	had = look_up(w, path, makes && !exchanges, deps, &object);
 	if (had && !makes)
@@ -316,7 +289,7 @@ static void rename_paths(struct as_defuse *du, const struct as_op *op, int self)
 {
 	static const struct as_buf aside = { .data = (char *)"//", .len = 2, .cap = 0 };
 	struct world *w = &du->world;
-	bool exchanges = op->code == AS_OP_RENAME2 && op->flags & 2;
+	bool exchanges = op->code == AS_OP_RENAME2 && op->flags & AS_RENAME_EXCHANGE;
 
 	if (!look_up(w, &du->path, false, NULL, NULL) || !du->path.len || !du->path2.len ||
 	    !strcmp(du->path.data, du->path2.data) || is_below(du->path2.data, &du->path))
@@ -330,12 +303,12 @@ static void rename_paths(struct as_defuse *du, const struct as_op *op, int self)
 		move(w, &aside, &du->path, self);
 }
 
-static void define_path(struct as_defuse *du, const struct as_op *op, enum role role, int self)
+static void define_path(struct as_defuse *du, const struct as_op *op, enum as_paths role, int self)
 {
 	const struct as_buf *path = op->path2 ? &du->path2 : &du->path;
 	int object = self;
 
-	if (role == ROLE_ALIAS)
+	if (role == AS_PATHS_ALIAS)
 		look_up(&du->world, &du->path, false, NULL, &object);
 	if (op->code == AS_OP_LINK_TMPFILE && op->fd >= 0)
 		object = du->world.slot_object[op->fd];
@@ -351,36 +324,36 @@ static void enter(struct as_defuse *du, int self)
 
 static void apply_path(struct as_defuse *du, const struct as_op *op, int self)
 {
-	enum role role = role_of(op, op->path2 != NULL);
+	enum as_paths role = role_of(op, op->path2 != NULL);
 	struct world *w = &du->world;
 	struct defuse_name *name = op->path ? find(w, as_buf_str(&du->path), du->path.len) : NULL;
 
 	switch (role) {
-	case ROLE_DEFINE:
-	case ROLE_ENSURE:
-	case ROLE_ALIAS:
+	case AS_PATHS_DEFINE:
+	case AS_PATHS_ENSURE:
+	case AS_PATHS_ALIAS:
 		define_path(du, op, role, self);
 		break;
-	case ROLE_TO:
+	case AS_PATHS_TO:
 		rename_paths(du, op, self);
 		break;
-	case ROLE_KILL:
-	case ROLE_EMPTY:
+	case AS_PATHS_KILL:
+	case AS_PATHS_EMPTY:
 		forget_below(w, &du->path);
 		if (name)
 			name->deepened = name->enlarged = NOBODY;
-		if (name && role == ROLE_KILL)
+		if (name && role == AS_PATHS_KILL)
 			forget(w, name);
 		break;
-	case ROLE_DEEPEN:
+	case AS_PATHS_DEEPEN:
 		if (name)
 			name->deepened = self;
 		break;
-	case ROLE_ENLARGE:
+	case AS_PATHS_ENLARGE:
 		if (name)
 			name->enlarged = self;
 		break;
-	case ROLE_ENTER:
+	case AS_PATHS_ENTER:
 		enter(du, self);
 		break;
 	default:
@@ -402,7 +375,7 @@ static void apply(struct as_defuse *du, const struct as_op *op, int self)
 		w->slot_def[op->slot] = self;
 		/* A file without a name is its own. */
 		w->slot_object[op->slot] =
-			object == NOBODY || op->flags & 020000000 ? self : object;
+			object == NOBODY || op->flags & AS_O_TMPFILE_ONLY ? self : object;
 	}
 	if (op->code == AS_OP_CLOSE && op->fd >= 0)
 		w->slot_def[op->fd] = NOBODY;
@@ -434,7 +407,7 @@ struct as_defuse *as_defuse_new(const struct as_seq *seq)
 		if (op->code == AS_OP_OPEN && op->slot >= 0)
 			note(&du->objects[i], du->world.slot_object[op->slot]);
 		note(&du->objects[i],
-		     role_of(op, op->path2 != NULL) == ROLE_DEFINE ? (int)i : NOBODY);
+		     role_of(op, op->path2 != NULL) == AS_PATHS_DEFINE ? (int)i : NOBODY);
 	}
 	return du;
 }

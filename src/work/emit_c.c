@@ -116,8 +116,13 @@ static void want(struct program *program, struct emit_c_section *section)
 
 static bool has_done(enum as_opcode code)
 {
-	return code == AS_OP_REMOVE || code == AS_OP_PRUNE || code == AS_OP_DEEPEN ||
-	       code == AS_OP_ENLARGE;
+	return as_op_table[code].calls == AS_CALLS_MANY;
+}
+
+/* What needs a mount of our own is printed as skipped; anything else has a section. */
+static bool is_skipped(enum as_opcode code)
+{
+	return as_op_table[code].needs == AS_NEEDS_MOUNT;
 }
 
 static const char *reporter(const struct program *program, enum as_opcode code)
@@ -132,11 +137,11 @@ static void want_all(struct program *program)
 	want(program, section_of(program, "enter"));
 	for (size_t i = 0; i < program->seq->n; i++) {
 		enum as_opcode code = program->seq->ops[i].code;
-		struct emit_c_section *section = section_of(program, as_op_table[code].name);
 
 		want(program, section_of(program, "begin"));
-		want(program, section ? section : section_of(program, "skip"));
-		if (section)
+		want(program,
+		     section_of(program, is_skipped(code) ? "skip" : as_op_table[code].name));
+		if (!is_skipped(code))
 			want(program, section_of(program, reporter(program, code)));
 	}
 }
@@ -292,7 +297,7 @@ static void put_op(struct program *program, size_t i)
 	put_literal(as_buf_str(&line), out);
 	as_buf_adds(out, ");\n\t");
 	as_buf_free(&line);
-	if (!section_of(program, as_op_table[op->code].name)) {
+	if (is_skipped(op->code)) {
 		as_buf_adds(out, "skip();\n");
 		return;
 	}

@@ -19,13 +19,52 @@ enum as_opcode {
 	AS_OP_COUNT
 };
 
+/* The columns of op.def, which says what the words mean. */
 enum as_layer { AS_LAYER_CORE, AS_LAYER_EXT, AS_LAYER_MORE };
+enum as_calls { AS_CALLS_ONE, AS_CALLS_MANY };
+enum as_needs { AS_NEEDS_TREE, AS_NEEDS_MOUNT };
 enum as_persists {
 	AS_PERSISTS_NOTHING,
 	AS_PERSISTS_FILE,
 	AS_PERSISTS_DATA,
 	AS_PERSISTS_ALL,
 	AS_PERSISTS_RANGE,
+};
+enum as_paths {
+	AS_PATHS_NONE,
+	AS_PATHS_USE,
+	AS_PATHS_LINK,
+	AS_PATHS_DEFINE,
+	AS_PATHS_ENSURE,
+	AS_PATHS_ALIAS,
+	AS_PATHS_FROM,
+	AS_PATHS_TO,
+	AS_PATHS_KILL,
+	AS_PATHS_EMPTY,
+	AS_PATHS_DEEPEN,
+	AS_PATHS_ENLARGE,
+	AS_PATHS_ENTER,
+};
+/* Bits; the words of the column that stand for several come last. */
+enum as_changes {
+	AS_CHANGES_NOTHING = 0,
+	AS_CHANGES_NAMES = 1,
+	AS_CHANGES_DATA = 2,
+	AS_CHANGES_ATTRS = 4,
+	AS_CHANGES_XATTRS = 8,
+	AS_CHANGES_BY_PAGE = 16, /* of DATA: page by page, and on the disk only later */
+	AS_CHANGES_AS_OPENED = 32, /* of DATA: O_SYNC and O_DSYNC make it stable at once */
+	AS_CHANGES_EITHER = AS_CHANGES_NAMES | AS_CHANGES_DATA,
+	AS_CHANGES_PAGES = AS_CHANGES_DATA | AS_CHANGES_BY_PAGE,
+	AS_CHANGES_WRITTEN = AS_CHANGES_PAGES | AS_CHANGES_AS_OPENED,
+};
+enum as_cost_entries { AS_COST_ENTRIES_NONE, AS_COST_ENTRIES_ONE, AS_COST_ENTRIES_COUNT };
+enum as_cost_bytes {
+	AS_COST_BYTES_NONE,
+	AS_COST_BYTES_LEN,
+	AS_COST_BYTES_SPAN,
+	AS_COST_BYTES_SOURCE,
+	AS_COST_BYTES_GROWTH,
 };
 
 enum as_arg_kind {
@@ -42,7 +81,6 @@ enum as_arg_kind {
 #define AS_REQUIRED INT64_MIN
 #define AS_TIME_NOW INT64_MAX
 #define AS_TIME_OMIT (INT64_MAX - 1)
-#define AS_MSYNC_SYNC 4
 
 /* Fields an operation does not have are zero (slots: AS_SLOT_NONE; strings: NULL; opts: ""). */
 struct as_op {
@@ -69,7 +107,15 @@ struct as_op_info {
 	const char *name;
 	enum as_layer layer;
 	enum as_arg_kind args[AS_OP_ARGS_MAX + 1]; /* ends with AS_ARG_END */
+	enum as_calls calls;
+	enum as_needs needs;
 	enum as_persists persists;
+	enum as_paths path[2]; /* of path and path2 */
+	enum as_changes changes;
+	struct {
+		enum as_cost_entries entries;
+		enum as_cost_bytes bytes;
+	} cost;
 	const char *syscalls, *help;
 };
 
@@ -102,14 +148,30 @@ int as_op_mknod_refused(const struct as_op *op);
 /* The type that a mknod makes: none at all is a regular file. */
 uint32_t as_op_node_type(const struct as_op *op);
 
-/* How flag words are spelled. */
+/* How flag words are spelled (flags.def), and what they mean: AS_O_CREAT is the bit of O_CREAT. */
 enum as_flag_table {
 #define TABLE(name, exclusive) AS_FLAGS_##name,
-#define BIT(table, spelling, value)
+#define BIT(table, name, spelling, value)
 #include "work/flags.def"
 #undef TABLE
 #undef BIT
 	AS_FLAG_TABLES
+};
+enum as_flag {
+#define TABLE(name, exclusive)
+#define BIT(table, name, spelling, value) AS_##name = value,
+#include "work/flags.def"
+#undef TABLE
+#undef BIT
+	/* The access mode; what tells O_TMPFILE from O_DIRECTORY and O_SYNC from O_DSYNC, which they contain. */
+	AS_O_ACCMODE = AS_O_RDONLY | AS_O_WRONLY | AS_O_RDWR,
+	AS_O_TMPFILE_ONLY = AS_O_TMPFILE & ~AS_O_DIRECTORY,
+	AS_O_SYNC_ONLY = AS_O_SYNC & ~AS_O_DSYNC,
+	/* Words that exclude each other; all words there are. */
+	AS_MS_BOTH = AS_MS_ASYNC | AS_MS_SYNC,
+	AS_XATTR_ALL = AS_XATTR_CREATE | AS_XATTR_REPLACE,
+	AS_SYNC_FILE_RANGE_ALL = AS_SYNC_FILE_RANGE_WAIT_BEFORE | AS_SYNC_FILE_RANGE_WRITE |
+				 AS_SYNC_FILE_RANGE_WAIT_AFTER,
 };
 /* Words joined by '|', bits without a word as one hexadecimal number behind them; "0" for none. */
 void as_flags_print(enum as_flag_table table, int64_t value, struct as_buf *out);

@@ -128,7 +128,7 @@ static void test_flag_values(void **state)
 		assert_string_equal(as_buf_str(&text), rows[i].want);
 		as_buf_free(&text);
 	}
-	assert_int_equal(AS_MSYNC_SYNC, MS_SYNC);
+	assert_int_equal(AS_MS_SYNC, MS_SYNC);
 }
 
 static void test_make(void **state)
