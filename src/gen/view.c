@@ -9,10 +9,21 @@
 #define BREAKS true
 
 const struct as_gen_row as_gen_rows[AS_OP_COUNT] = {
-#define COMMAND(op, subject, second, features, flags) \
-	[AS_OP_##op] = { true, AS_SUBJECT_##subject, AS_SECOND_##second, features, flags },
+#define COMMAND(op, subject, second, features, flags, follow)                            \
+	[AS_OP_##op] = { AS_SUBJECT_##subject != AS_SUBJECT_NEVER, AS_SUBJECT_##subject, \
+			 AS_SECOND_##second, features, flags },
 #include "gen/command.def"
 #undef COMMAND
+};
+
+/* An operation of op.def without a row in command.def is an error here. */
+enum {
+#define COMMAND(op, ...) row_in_command_def_for_##op,
+#include "gen/command.def"
+#undef COMMAND
+#define OP(id, ...) command_def_has_##id = row_in_command_def_for_##id,
+#include "work/op.def"
+#undef OP
 };
 
 void as_view_init(struct as_gen_view *view, const struct as_profile *profile,
@@ -162,6 +173,7 @@ static bool fits(const struct as_gen_view *view, enum as_subject subject, size_t
 		return i != 0;
 	case AS_SUBJECT_EMPTY:
 		return i != 0 && dir && !spot->attrs.children;
+	case AS_SUBJECT_NEVER:
 	case AS_SUBJECT_NONE:
 	case AS_SUBJECT_FD:
 	case AS_SUBJECT_QUIET:

@@ -12,6 +12,7 @@
 #include "model/model.h"
 
 enum as_subject {
+	AS_SUBJECT_NEVER,
 	AS_SUBJECT_NONE,
 	AS_SUBJECT_PARENT,
 	AS_SUBJECT_DIR,
@@ -32,7 +33,7 @@ enum as_subject {
 enum as_second { AS_SECOND_NOTHING, AS_SECOND_NEW, AS_SECOND_DESCRIPTOR };
 
 struct as_gen_row {
-	bool known; /* has a row in command.def */
+	bool known; /* can be drawn */
 	enum as_subject subject;
 	enum as_second second;
 	uint64_t features;

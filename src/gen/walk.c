@@ -24,31 +24,21 @@
 #define KEPT_MAX 3
 #define FULL_TRIES 4
 
-/* The numbers that open(2) has on x86-64, as flags.def writes them out. */
-#define OPEN_TMPFILE 020200000
-#define OPEN_DIRECTORY 0200000
-#define OPEN_CREAT 0100
-#define RENAME_EXCHANGE_BIT 2
-
 /* How much the weight of a command counts while the tree grows and while it shrinks. */
 static const uint32_t turns[2][3] = { [false] = { 1, 2, 4 }, [true] = { 6, 2, 1 } };
 
 /* 0: it makes names, 2: it removes them, 1: neither. */
 static unsigned tendency(enum as_opcode code)
 {
-	switch (code) {
-	case AS_OP_MKDIR:
-	case AS_OP_CREATE:
-	case AS_OP_MKNOD:
-	case AS_OP_HARDLINK:
-	case AS_OP_SYMLINK:
-	case AS_OP_LINK_TMPFILE:
-	case AS_OP_DEEPEN:
+	const enum as_paths *path = as_op_table[code].path;
+
+	switch (path[1] != AS_PATHS_NONE ? path[1] : path[0]) {
+	case AS_PATHS_DEFINE:
+	case AS_PATHS_ALIAS:
+	case AS_PATHS_DEEPEN:
 		return 0;
-	case AS_OP_REMOVE:
-	case AS_OP_RMDIR:
-	case AS_OP_UNLINK:
-	case AS_OP_PRUNE:
+	case AS_PATHS_KILL:
+	case AS_PATHS_EMPTY:
 		return 2;
 	default:
 		return 1;
@@ -159,13 +149,13 @@ static bool walk_open(struct as_gen_walk *w, bool tmpfile)
 		op = begin(w, AS_OP_OPEN);
 	}
 	if (tmpfile) {
-		op.flags = (op.flags & ~(int64_t)(OPEN_CREAT | O_ACCMODE)) | OPEN_TMPFILE | O_RDWR;
+		op.flags = (op.flags & ~(int64_t)(AS_O_CREAT | O_ACCMODE)) | AS_O_TMPFILE | O_RDWR;
 		w->at = as_pick_path(w, AS_SUBJECT_DIR);
 	} else if (how == 0) {
-		op.flags = (op.flags & ~(int64_t)(OPEN_CREAT | O_ACCMODE)) | OPEN_DIRECTORY;
+		op.flags = (op.flags & ~(int64_t)(AS_O_CREAT | O_ACCMODE)) | AS_O_DIRECTORY;
 		w->at = as_pick_path(w, AS_SUBJECT_DIR);
 	} else if (how < 3) {
-		op.flags |= OPEN_CREAT;
+		op.flags |= AS_O_CREAT;
 		w->at = as_pick_new(w);
 	} else {
 		w->at = as_pick_path(w, AS_SUBJECT_REG);
@@ -244,8 +234,8 @@ static bool walk_fd(struct as_gen_walk *w, enum as_opcode code)
 /* How often the second path is one that exists: that is what an exchange needs. */
 static uint64_t replaces(const struct as_gen_walk *w, const struct as_op *op)
 {
-	return op->code == AS_OP_RENAME2 && op->flags & RENAME_EXCHANGE_BIT ? 90
-									    : w->profile->replace;
+	return op->code == AS_OP_RENAME2 && op->flags & AS_RENAME_EXCHANGE ? 90
+									   : w->profile->replace;
 }
 
 /* A command on one path or two, from its row. */
@@ -389,19 +379,13 @@ static void burst(struct as_gen_walk *w)
 
 static bool walk_one(struct as_gen_walk *w, enum as_opcode code)
 {
-	switch (code) {
-	case AS_OP_OPEN:
-		return walk_open(w, false);
-	case AS_OP_UMOUNT:
-		return walk_umount(w);
-	case AS_OP_CRASH:
-		return walk_crash(w);
-	case AS_OP_LINK_TMPFILE:
-		return walk_link_tmpfile(w);
-	default:
-		break;
-	}
 	switch (as_gen_rows[code].subject) {
+	case AS_SUBJECT_FILE:
+		return walk_open(w, false);
+	case AS_SUBJECT_QUIET:
+		return code == AS_OP_CRASH ? walk_crash(w) : walk_umount(w);
+	case AS_SUBJECT_TMPFILE:
+		return walk_link_tmpfile(w);
 	case AS_SUBJECT_NONE: {
 		struct as_op op = begin(w, code);
 
