@@ -90,23 +90,10 @@ static void on_xattr(struct as_own *own, const struct as_op *op, const struct as
 		CALL(own, raw < 0 ? raw : (int64_t)got->len, listxattr, path, 0, XATTR_BYTES);
 }
 
-static struct timespec from_ns(int64_t ns)
-{
-	int64_t rest = ns % 1000000000;
-
-	if (ns == AS_TIME_NOW)
-		return (struct timespec){ 0, UTIME_NOW };
-	if (ns == AS_TIME_OMIT)
-		return (struct timespec){ 0, UTIME_OMIT };
-	if (rest < 0)
-		rest += 1000000000;
-	return (struct timespec){ (ns - rest) / 1000000000, rest };
-}
-
 static void on_utimens(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
 		       int64_t raw)
 {
-	struct timespec times[2] = { from_ns(op->atime), from_ns(op->mtime) };
+	struct timespec times[2] = { as_op_timespec(op->atime), as_op_timespec(op->mtime) };
 
 	(void)got;
 	CALL(own, raw, utimensat, AT_FDCWD, P(op->path), P(times),
@@ -149,6 +136,55 @@ static void on_mount(struct as_own *own, const struct as_op *op, const struct as
 		as_own_begin(own);
 }
 
+static void on_hidden(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		      int64_t raw)
+{
+	(void)op;
+	(void)got;
+	(void)raw;
+	as_own_hidden(own);
+}
+
+#define ONE(code, name, ...)                                               \
+	static void one_##code(struct as_own *own, const struct as_op *op, \
+			       const struct as_outcome *got, int64_t raw)  \
+	{                                                                  \
+		(void)op;                                                  \
+		(void)got;                                                 \
+		CALL(own, raw, name, __VA_ARGS__);                         \
+	}
+#define SEVERAL(code, function)
+#define HIDDEN(code)
+#include "cover/own.def"
+#undef ONE
+#undef SEVERAL
+#undef HIDDEN
+
+static void (*const on[AS_OP_COUNT])(struct as_own *own, const struct as_op *op,
+				     const struct as_outcome *got, int64_t raw) = {
+#define ONE(code, name, ...) [AS_OP_##code] = one_##code,
+#define SEVERAL(code, function) [AS_OP_##code] = on_##function,
+#define HIDDEN(code) [AS_OP_##code] = on_hidden,
+#include "cover/own.def"
+#undef ONE
+#undef SEVERAL
+#undef HIDDEN
+};
+
+/* An operation of op.def without a row in own.def is an error here. */
+enum {
+#define ONE(code, name, ...) row_in_own_def_for_##code,
+#define SEVERAL(code, function) row_in_own_def_for_##code,
+#define HIDDEN(code) row_in_own_def_for_##code,
+#include "cover/own.def"
+#undef ONE
+#undef SEVERAL
+#undef HIDDEN
+#define OP(id, ...) own_def_has_##id = row_in_own_def_for_##id,
+#include "work/op.def"
+#undef OP
+};
+
 void as_own_op(void *ctx, const struct as_op *op, const struct as_outcome *got)
 {
 	struct as_own *own = ctx;
@@ -159,24 +195,5 @@ void as_own_op(void *ctx, const struct as_op *op, const struct as_outcome *got)
 	if (!own->told)
 		as_own_holds(own, ROOT_FD, "/", true);
 	own->told = true;
-	switch (op->code) {
-#define ONE(code, name, ...)                       \
-	case AS_OP_##code:                         \
-		CALL(own, raw, name, __VA_ARGS__); \
-		break;
-#define SEVERAL(code, function)                   \
-	case AS_OP_##code:                        \
-		on_##function(own, op, got, raw); \
-		break;
-#define HIDDEN(code)                \
-	case AS_OP_##code:          \
-		as_own_hidden(own); \
-		break;
-#include "cover/own.def"
-#undef ONE
-#undef SEVERAL
-#undef HIDDEN
-	case AS_OP_COUNT:
-		break;
-	}
+	on[op->code](own, op, got, raw);
 }

@@ -223,7 +223,7 @@ void as_dist_plain(const struct as_draw *draw, const struct as_dist *dist, struc
 	}
 }
 
-void as_draw_settle(struct as_op *op)
+void as_draw_drop_idle(struct as_op *op)
 {
 	if (op->code == AS_OP_OPEN && !as_op_takes_mode(op))
 		op->mode = 0;

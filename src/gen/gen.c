@@ -160,7 +160,7 @@ static void append(struct as_gen *gen, struct as_gnode *node, const struct as_op
  * put. */
 static struct as_gnode *step(struct as_gen *gen, bool *last)
 {
-	struct as_place place;
+	struct as_queue_place place;
 	struct as_gnode *node = NULL, *child = gen->child;
 	enum as_opcode code = AS_OP_COUNT;
 	bool diving;

@@ -13,29 +13,13 @@
 static bool fits(const struct as_gen_walk *w, enum as_subject subject, size_t i)
 {
 	const struct as_item *item = &w->roster.item[i];
-	bool dir = item->kind == AS_ITEM_DIR, reg = item->kind == AS_ITEM_REG;
 
-	switch (subject) {
-	case AS_SUBJECT_PARENT:
-	case AS_SUBJECT_DIR:
-	case AS_SUBJECT_GOAL:
-		return dir;
-	case AS_SUBJECT_REG:
-	case AS_SUBJECT_FILE:
-		return reg;
-	case AS_SUBJECT_LINK:
-		return item->kind == AS_ITEM_LINK;
-	case AS_SUBJECT_DIR_REG:
-		return dir || reg;
-	case AS_SUBJECT_NONDIR:
-		return !dir;
-	case AS_SUBJECT_MOVABLE:
+	if (!as_subject_takes(subject, item->kind == AS_ITEM_DIR, item->kind == AS_ITEM_REG,
+			      item->kind == AS_ITEM_LINK))
+		return false;
+	if (subject == AS_SUBJECT_MOVABLE)
 		return i != 0;
-	case AS_SUBJECT_EMPTY:
-		return i != 0 && dir && !as_roster_has_below(&w->roster, i);
-	default:
-		return true;
-	}
+	return subject != AS_SUBJECT_EMPTY || (i != 0 && !as_roster_has_below(&w->roster, i));
 }
 
 size_t as_pick_item(struct as_gen_walk *w, enum as_subject subject)

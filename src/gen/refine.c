@@ -152,7 +152,7 @@ void as_refine_fill(struct as_seq *seq, const struct as_draw_index *index,
 			continue;
 		as_buf_clear(&text);
 		as_draw_args(index, profile->dist, choice, op, &text);
-		as_draw_settle(op);
+		as_draw_drop_idle(op);
 		/* Words of the profile and what was put together live shorter than this. */
 		if (op->name != name)
 			op->name = as_arena_strndup(&seq->strings, op->name, strlen(op->name));

@@ -2,6 +2,8 @@
 /* roster: see roster.h. Lists are short: everything is a scan, paths are compared by hash first. */
 #include "gen/roster.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,10 +79,7 @@ struct as_item *as_roster_add(struct as_roster *roster, const char *path, size_t
 {
 	struct as_item *item;
 
-	if (roster->n == roster->cap) {
-		roster->cap = roster->cap ? roster->cap * 2 : 128;
-		roster->item = as_xrealloc(roster->item, roster->cap * sizeof(*roster->item));
-	}
+	AS_ARRAY_ROOM(roster->item, roster->n, roster->cap);
 	item = &roster->item[roster->n++];
 	*item = (struct as_item){ .path = as_arena_strndup(&roster->text, path, len),
 				  .len = (uint32_t)len,

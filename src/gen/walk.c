@@ -117,7 +117,7 @@ static struct as_op begin(struct as_gen_walk *w, enum as_opcode code)
 /* Appends, and believes what it says. */
 static void emit(struct as_gen_walk *w, const struct as_op *op)
 {
-	as_draw_settle(as_seq_add(w->out, op));
+	as_draw_drop_idle(as_seq_add(w->out, op));
 	as_walk_follow(w, op);
 }
 

@@ -43,6 +43,21 @@ void as_rule_FCHMOD(struct as_rule_step *s)
 		chmod_inode(s, file->ino);
 }
 
+/* The inode to change when the change is accepted, else NULL. A file system that lacks the feature
+ * may refuse it. */
+static struct as_inode *edit_accepted(struct as_rule_step *s, uint32_t ino, uint64_t feature,
+				      struct as_ino_pair *before)
+{
+	if (!as_rule_has(s, feature)) {
+		as_rule_allow(s, EPERM);
+		as_rule_allow(s, EOPNOTSUPP);
+	}
+	if (!as_rule_accept(s, 0))
+		return NULL;
+	as_rule_changes(s);
+	return as_node_edit(s->m, ino, before);
+}
+
 /* chown_common(): whoever asks, a regular file or node loses its set-user-id bit, and its
  * set-group-id bit if the group may execute it (chown(2)). */
 static void drop_setid_on_chown(struct as_inode *inode)
@@ -69,14 +84,9 @@ void as_rule_CHOWN(struct as_rule_step *s)
 		as_rule_allow(s, EPERM);
 		as_rule_allow(s, EINVAL);
 	}
-	if (!as_rule_has(s, AS_FEAT_OWNER)) {
-		as_rule_allow(s, EPERM);
-		as_rule_allow(s, EOPNOTSUPP);
-	}
-	if (!as_rule_accept(s, 0))
+	inode = edit_accepted(s, w.ino, AS_FEAT_OWNER, &before);
+	if (!inode)
 		return;
-	as_rule_changes(s);
-	inode = as_node_edit(s->m, w.ino, &before);
 	if (s->op->uid >= 0)
 		inode->uid = (uint32_t)s->op->uid;
 	if (s->op->gid >= 0)
@@ -119,14 +129,9 @@ void as_rule_UTIMENS(struct as_rule_step *s)
 	w = as_walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 	if (w.err)
 		return as_rule_refuse(s, w.err);
-	if (!as_rule_has(s, AS_FEAT_TIMES)) {
-		as_rule_allow(s, EPERM);
-		as_rule_allow(s, EOPNOTSUPP);
-	}
-	if (!as_rule_accept(s, 0))
+	inode = edit_accepted(s, w.ino, AS_FEAT_TIMES, &before);
+	if (!inode)
 		return;
-	as_rule_changes(s);
-	inode = as_node_edit(s->m, w.ino, &before);
 	times = as_xcalloc(1, sizeof(*times));
 	if (inode->times)
 		*times = *inode->times;

@@ -6,6 +6,7 @@
 #include "model/persist.h"
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "model/rule.h"
 
 #include <stdlib.h>
@@ -145,10 +146,7 @@ static void flatten(struct flat *flat, const struct as_entry *entry)
 	if (!entry)
 		return;
 	flatten(flat, entry->left);
-	if (flat->n == flat->cap) {
-		flat->cap = flat->cap ? flat->cap * 2 : 16;
-		flat->entry = as_xrealloc(flat->entry, flat->cap * sizeof(*flat->entry));
-	}
+	AS_ARRAY_ROOM(flat->entry, flat->n, flat->cap);
 	flat->entry[flat->n++] = entry;
 	flatten(flat, entry->right);
 }

@@ -11,6 +11,7 @@
  *    exponents; counts then exactly, because a count is often a threshold.
  * 3. mount options that had to stay: one word at a time.
  */
+#include "base/array.h"
 #include "reduce/reduce_priv.h"
 #include "work/arg.h"
 
@@ -27,12 +28,12 @@ struct edit {
 
 struct edits {
 	struct edit *at;
-	size_t n;
+	size_t n, cap;
 };
 
 static void add(struct edits *edits, struct edit edit)
 {
-	edits->at = as_xrealloc(edits->at, (edits->n + 1) * sizeof(*edits->at));
+	AS_ARRAY_ROOM(edits->at, edits->n, edits->cap);
 	edits->at[edits->n++] = edit;
 }
 

@@ -6,6 +6,7 @@
 
 #include "os/spawn.h"
 #include "os/stuck.h"
+#include "os/userns.h"
 #include "target/server_keep.h"
 
 #include <errno.h>
@@ -240,37 +241,11 @@ void as_server_free(struct as_server *s)
 
 /* ---- Without root --------------------------------------------------------------------------- */
 
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	size_t len = strlen(text);
-	bool ok;
-
-	if (fd < 0)
-		return false;
-	ok = write(fd, text, len) == (ssize_t)len;
-	close(fd);
-	return ok;
-}
-
 int as_server_userns(struct as_err *err)
 {
-	char uid[64], gid[64];
-
-	snprintf(uid, sizeof(uid), "0 %u 1", geteuid());
-	snprintf(gid, sizeof(gid), "0 %u 1", getegid());
 	if (access("/dev/fuse", R_OK | W_OK))
 		return as_fail(err, AS_ELACK,
 			       "FUSE servers need /dev/fuse, and we may not open it: %s",
 			       strerror(errno));
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-		return as_fail(
-			err, AS_ELACK,
-			"FUSE servers are tested by root, or where user namespaces are allowed "
-			"(sysctl kernel.unprivileged_userns_clone=1): %s",
-			strerror(errno));
-	if (!write_text("/proc/self/setgroups", "deny") || !write_text("/proc/self/uid_map", uid) ||
-	    !write_text("/proc/self/gid_map", gid))
-		return as_fail_errno(err, errno, "cannot set up a user namespace");
-	return 0;
+	return as_userns_enter("FUSE servers are tested", err);
 }

@@ -209,18 +209,10 @@ static int tree_stat(void *ctx, const char *path, struct as_stat *st)
 
 static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx)
 {
-	struct as_lib *l = ctx;
-
 	struct as_vfs_names names = { 0 };
-	int rc = as_lib_list(l, path, &names);
+	int rc = as_lib_list(ctx, path, &names);
 
-	for (size_t i = 0; !rc && i < names.n; i++) {
-		const char *name = as_vfs_names_at(&names, i);
-
-		rc = fill(fill_ctx, name + 1, 0, as_vfs_letter_type(name[0]));
-	}
-	as_vfs_names_free(&names);
-	return rc;
+	return as_vfs_names_pass(&names, rc, fill, fill_ctx);
 }
 
 static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)

@@ -164,22 +164,9 @@ void as_sys_chown(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 				     (gid_t)op->gid, op->nofollow ? AT_SYMLINK_NOFOLLOW : 0));
 }
 
-static struct timespec from_ns(int64_t ns)
-{
-	int64_t rest = ns % 1000000000;
-
-	if (ns == AS_TIME_NOW)
-		return (struct timespec){ 0, UTIME_NOW };
-	if (ns == AS_TIME_OMIT)
-		return (struct timespec){ 0, UTIME_OMIT };
-	if (rest < 0)
-		rest += 1000000000;
-	return (struct timespec){ (ns - rest) / 1000000000, rest };
-}
-
 void as_sys_utimens(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	struct timespec times[2] = { from_ns(op->atime), from_ns(op->mtime) };
+	struct timespec times[2] = { as_op_timespec(op->atime), as_op_timespec(op->mtime) };
 
 	as_sys_answer(out, as_sys_do(vfs, utimensat, AT_FDCWD, SYS_P(op->path), SYS_P(times),
 				     op->nofollow ? AT_SYMLINK_NOFOLLOW : 0));

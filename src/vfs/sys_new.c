@@ -2,6 +2,7 @@
 /* sys_new: confinement, and the table of the executor for system calls. See sys.h. */
 #include "vfs/sys_new.h"
 
+#include "os/userns.h"
 #include "target/mount.h"
 #include "vfs/sys.h"
 
@@ -18,45 +19,14 @@
 
 /* ---- Confinement ----------------------------------------------------------------------------- */
 
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	size_t len = strlen(text);
-	bool ok;
-
-	if (fd < 0)
-		return false;
-	ok = write(fd, text, len) == (ssize_t)len;
-	close(fd);
-	return ok;
-}
-
-/* A user namespace in which we are root over what is ours. */
-static int become_root(struct as_err *err)
-{
-	char uid[64], gid[64];
-
-	snprintf(uid, sizeof(uid), "0 %u 1", geteuid());
-	snprintf(gid, sizeof(gid), "0 %u 1", getegid());
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-		return as_fail(
-			err, AS_ELACK,
-			"a directory can be tested by root, or where user namespaces are allowed "
-			"(sysctl kernel.unprivileged_userns_clone=1): %s",
-			strerror(errno));
-	if (!write_text("/proc/self/setgroups", "deny") || !write_text("/proc/self/uid_map", uid) ||
-	    !write_text("/proc/self/gid_map", gid))
-		return as_fail_errno(err, errno, "cannot set up a user namespace");
-	return 0;
-}
-
 static int open_proc(struct as_sys *s, struct as_err *err)
 {
 	s->proc_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return s->proc_fd < 0 ? as_fail_errno(err, errno, "/proc/self/fd") : 0;
 }
 
-static void settle_process(void)
+/* As many descriptors as we may have, and modes as the workload says them. */
+static void prepare_process(void)
 {
 	struct rlimit files;
 
@@ -74,7 +44,7 @@ static int confine(struct as_sys *s, const char *folder, struct as_err *err)
 	int rc = open_proc(s, err), fd;
 
 	if (!rc && !privileged)
-		rc = become_root(err);
+		rc = as_userns_enter("a directory can be tested", err);
 	if (rc)
 		return rc;
 	/* By descriptor: a link put in its place meanwhile leads nowhere. */
@@ -90,7 +60,7 @@ static int confine(struct as_sys *s, const char *folder, struct as_err *err)
 		return as_fail_errno(err, errno, "%s", folder);
 	/* Without privileges the kernel refuses, which is an answer worth judging. */
 	s->refuse_devices = privileged && !(sv.f_flag & ST_NODEV);
-	settle_process();
+	prepare_process();
 	return 0;
 }
 
@@ -202,7 +172,7 @@ int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_v
 
 	s->mount = mount;
 	s->mount_opts = opts;
-	settle_process();
+	prepare_process();
 	*vfs = rc ? NULL : &s->vfs;
 	if (rc)
 		sys_free(&s->vfs);

@@ -92,6 +92,9 @@ const char *as_vfs_names_at(const struct as_vfs_names *names, size_t i); /* with
 /* Sorts, copies into the vfs' buffer, and answers their number. */
 void as_vfs_answer_names(struct as_vfs *vfs, struct as_outcome *out, struct as_vfs_names *names,
 			 bool letters);
+/* Passes the names of a directory on, unless rc is an error of the listing; frees them. What fill
+ * or the listing returned. */
+int as_vfs_names_pass(struct as_vfs_names *names, int rc, as_fill_fn fill, void *fill_ctx);
 void as_vfs_names_free(struct as_vfs_names *names);
 
 /* What fallocate(2) checks before the file system sees it (fs/open.c, vfs_fallocate): negative

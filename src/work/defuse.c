@@ -17,6 +17,8 @@
  */
 #include "work/defuse.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -64,10 +66,7 @@ static void note(struct list *list, int value)
 		i--;
 	if (i && list->at[i - 1] == (size_t)value)
 		return;
-	if (list->n == list->cap) {
-		list->cap = list->cap ? list->cap * 2 : 4;
-		list->at = as_xrealloc(list->at, list->cap * sizeof(*list->at));
-	}
+	AS_ARRAY_ROOM(list->at, list->n, list->cap);
 	memmove(list->at + i + 1, list->at + i, (list->n++ - i) * sizeof(*list->at));
 	list->at[i] = (size_t)value;
 }

@@ -288,3 +288,16 @@ int as_op_mknod_refused(const struct as_op *op)
 		return EINVAL;
 	}
 }
+
+struct timespec as_op_timespec(int64_t ns)
+{
+	int64_t rest = ns % 1000000000;
+
+	if (ns == AS_TIME_NOW)
+		return (struct timespec){ 0, UTIME_NOW };
+	if (ns == AS_TIME_OMIT)
+		return (struct timespec){ 0, UTIME_OMIT };
+	if (rest < 0)
+		rest += 1000000000;
+	return (struct timespec){ (ns - rest) / 1000000000, rest };
+}

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 enum as_opcode {
 #define OP(id, ...) AS_OP_##id,
@@ -147,6 +148,8 @@ int as_op_remove_refused(const char *path);
 int as_op_mknod_refused(const struct as_op *op);
 /* The type that a mknod makes: none at all is a regular file. */
 uint32_t as_op_node_type(const struct as_op *op);
+/* A time of utimens as utimensat(2) takes it. */
+struct timespec as_op_timespec(int64_t ns);
 
 /* How flag words are spelled (flags.def), and what they mean: AS_O_CREAT is the bit of O_CREAT. */
 enum as_flag_table {
@@ -163,7 +166,7 @@ enum as_flag {
 #include "work/flags.def"
 #undef TABLE
 #undef BIT
-	/* The access mode; what tells O_TMPFILE from O_DIRECTORY and O_SYNC from O_DSYNC, which they contain. */
+	/* The access mode; what O_TMPFILE has beyond O_DIRECTORY, and O_SYNC beyond O_DSYNC. */
 	AS_O_ACCMODE = AS_O_RDONLY | AS_O_WRONLY | AS_O_RDWR,
 	AS_O_TMPFILE_ONLY = AS_O_TMPFILE & ~AS_O_DIRECTORY,
 	AS_O_SYNC_ONLY = AS_O_SYNC & ~AS_O_DSYNC,
