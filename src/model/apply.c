@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const step_fn step_table[AS_OP_COUNT] = {
-#define OP(id, ...) [AS_OP_##id] = as_rule_##id,
+#define OP(id, name, ...) [AS_OP_##id] = as_rule_##name,
 #include "work/op.def"
 #undef OP
 };

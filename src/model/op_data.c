@@ -91,7 +91,7 @@ static void read_at(struct as_rule_step *s, struct as_file *file, int64_t off, b
 		as_file_seek(s->m, s->op->fd, off + (int64_t)n);
 }
 
-void as_rule_READ(struct as_rule_step *s)
+void as_rule_read(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 
@@ -99,7 +99,7 @@ void as_rule_READ(struct as_rule_step *s)
 		read_at(s, file, file->off, true);
 }
 
-void as_rule_PREAD(struct as_rule_step *s)
+void as_rule_pread(struct as_rule_step *s)
 {
 	struct as_file *file;
 
@@ -175,7 +175,7 @@ static void write_at(struct as_rule_step *s, struct as_file *file, int64_t off, 
 		as_file_seek(s->m, s->op->fd, off + (int64_t)n);
 }
 
-void as_rule_WRITE(struct as_rule_step *s)
+void as_rule_write(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 
@@ -183,7 +183,7 @@ void as_rule_WRITE(struct as_rule_step *s)
 		write_at(s, file, file->off, true);
 }
 
-void as_rule_PWRITE(struct as_rule_step *s)
+void as_rule_pwrite(struct as_rule_step *s)
 {
 	struct as_file *file;
 
@@ -231,7 +231,7 @@ static bool seek_sparse(struct as_rule_step *s, const struct as_inode *inode, in
 	return as_rule_accept(s, -1) && !s->said_wrong;
 }
 
-void as_rule_LSEEK(struct as_rule_step *s)
+void as_rule_lseek(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 	const struct as_inode *inode;
@@ -292,7 +292,7 @@ void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
 	as_node_forget_times(s->m, ino, false, true);
 }
 
-void as_rule_TRUNCATE(struct as_rule_step *s)
+void as_rule_truncate(struct as_rule_step *s)
 {
 	const struct as_inode *inode;
 	struct as_walk w;
@@ -311,7 +311,7 @@ void as_rule_TRUNCATE(struct as_rule_step *s)
 	as_rule_truncate_inode(s, w.ino, s->op->len);
 }
 
-void as_rule_FTRUNCATE(struct as_rule_step *s)
+void as_rule_ftruncate(struct as_rule_step *s)
 {
 	struct as_file *file;
 
@@ -414,7 +414,7 @@ static void falloc_now(struct as_rule_step *s, uint32_t ino, int64_t mode)
 	as_node_forget_times(s->m, ino, false, true);
 }
 
-void as_rule_FALLOCATE(struct as_rule_step *s)
+void as_rule_fallocate(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 	int64_t mode = s->op->flags;
@@ -467,7 +467,7 @@ static int copy_error(struct as_rule_step *s, const struct as_file *in, const st
 	return 0;
 }
 
-void as_rule_COPY_FILE_RANGE(struct as_rule_step *s)
+void as_rule_copy_file_range(struct as_rule_step *s)
 {
 	struct as_file *in = as_rule_fd_file(s, s->op->fd, false), *out;
 	const struct as_inode *from;
@@ -526,7 +526,7 @@ void as_rule_COPY_FILE_RANGE(struct as_rule_step *s)
 	as_node_forget_times(s->m, in->ino, true, false);
 }
 
-void as_rule_MMAP_WRITE(struct as_rule_step *s)
+void as_rule_mmap_write(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 	const struct as_inode *look;

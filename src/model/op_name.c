@@ -16,7 +16,7 @@ static bool dir_is_full(const struct as_rule_step *s, uint32_t dir)
 	return max && inode_at(s->m, dir)->nlink >= max;
 }
 
-void as_rule_MKDIR(struct as_rule_step *s)
+void as_rule_mkdir(struct as_rule_step *s)
 {
 	uint32_t umask = s->m->traits->quirks & AS_QUIRK_MKDIR_022 ? 022 : 0;
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT);
@@ -36,7 +36,7 @@ void as_rule_MKDIR(struct as_rule_step *s)
 	as_node_link(s->m, w.parent, w.last, w.last_len, inode->ino);
 }
 
-void as_rule_CREATE(struct as_rule_step *s)
+void as_rule_create(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT);
 	struct as_inode *inode;
@@ -62,7 +62,7 @@ void as_rule_CREATE(struct as_rule_step *s)
 	as_node_link(s->m, w.parent, w.last, w.last_len, inode->ino);
 }
 
-void as_rule_MKNOD(struct as_rule_step *s)
+void as_rule_mknod(struct as_rule_step *s)
 {
 	uint32_t type = as_op_node_type(s->op);
 	bool device = type == S_IFCHR || type == S_IFBLK;
@@ -93,7 +93,7 @@ void as_rule_MKNOD(struct as_rule_step *s)
 	as_node_link(s->m, w.parent, w.last, w.last_len, inode->ino);
 }
 
-void as_rule_SYMLINK(struct as_rule_step *s)
+void as_rule_symlink(struct as_rule_step *s)
 {
 	const char *text = s->op->path;
 	size_t len = strlen(text);
@@ -147,7 +147,7 @@ static void link_inode(struct as_rule_step *s, uint32_t ino, struct as_walk *w)
 	as_node_link(s->m, w->parent, w->last, w->last_len, ino);
 }
 
-void as_rule_HARDLINK(struct as_rule_step *s)
+void as_rule_hardlink(struct as_rule_step *s)
 {
 	/* linkat(2) without AT_SYMLINK_FOLLOW: a link is linked, not followed. */
 	struct as_walk old = as_walk_path(s->m, s->op->path, WALK_NOFOLLOW);
@@ -159,7 +159,7 @@ void as_rule_HARDLINK(struct as_rule_step *s)
 	link_inode(s, old.ino, &w);
 }
 
-void as_rule_LINK_TMPFILE(struct as_rule_step *s)
+void as_rule_link_tmpfile(struct as_rule_step *s)
 {
 	struct as_file *file = as_file_at(s->m, s->op->fd);
 	struct as_walk w;
@@ -338,19 +338,19 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 	rename_now(s, &from, &to, flags);
 }
 
-void as_rule_RENAME(struct as_rule_step *s)
+void as_rule_rename(struct as_rule_step *s)
 {
 	rename_step(s, 0);
 }
 
-void as_rule_RENAME2(struct as_rule_step *s)
+void as_rule_rename2(struct as_rule_step *s)
 {
 	rename_step(s, s->op->flags);
 }
 
 /* ---- Removing ---- */
 
-void as_rule_UNLINK(struct as_rule_step *s)
+void as_rule_unlink(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT);
 
@@ -374,7 +374,7 @@ void as_rule_UNLINK(struct as_rule_step *s)
 	as_node_unlink(s->m, w.parent, w.last, w.last_len);
 }
 
-void as_rule_RMDIR(struct as_rule_step *s)
+void as_rule_rmdir(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT);
 
@@ -400,7 +400,7 @@ void as_rule_RMDIR(struct as_rule_step *s)
 	as_node_unlink(s->m, w.parent, w.last, w.last_len);
 }
 
-void as_rule_CHCWD(struct as_rule_step *s)
+void as_rule_chcwd(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 

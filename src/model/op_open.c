@@ -182,7 +182,7 @@ static void open_or_create(struct as_rule_step *s)
 	}
 }
 
-void as_rule_OPEN(struct as_rule_step *s)
+void as_rule_open(struct as_rule_step *s)
 {
 	int64_t flags = s->op->flags;
 	struct as_walk w;
@@ -206,7 +206,7 @@ void as_rule_OPEN(struct as_rule_step *s)
 	open_found(s, w.ino);
 }
 
-void as_rule_CLOSE(struct as_rule_step *s)
+void as_rule_close(struct as_rule_step *s)
 {
 	if (!as_rule_fd_file(s, s->op->fd, true))
 		return;

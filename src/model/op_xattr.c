@@ -126,7 +126,7 @@ static int set_error(const struct as_rule_step *s)
 	return s->op->len > XATTR_SIZE_MAX_BYTES ? E2BIG : 0;
 }
 
-void as_rule_WRITE_XATTR(struct as_rule_step *s)
+void as_rule_write_xattr(struct as_rule_step *s)
 {
 	struct as_walk w = walk_target(s);
 	int err = set_error(s);
@@ -191,7 +191,7 @@ static const struct as_xattr *named(struct as_rule_step *s, bool write, uint32_t
 	return x;
 }
 
-void as_rule_READ_XATTR(struct as_rule_step *s)
+void as_rule_read_xattr(struct as_rule_step *s)
 {
 	uint32_t ino;
 	const struct as_xattr *x = named(s, false, &ino);
@@ -207,7 +207,7 @@ void as_rule_READ_XATTR(struct as_rule_step *s)
 			      ((const uint8_t *)s->got->data)[at]);
 }
 
-void as_rule_REMOVEXATTR(struct as_rule_step *s)
+void as_rule_removexattr(struct as_rule_step *s)
 {
 	uint32_t ino;
 
@@ -237,7 +237,7 @@ static void check_list(struct as_rule_step *s, const struct as_inode *inode)
 		as_rule_wrong(s, "attribute \"%s\" should not be there", at);
 }
 
-void as_rule_LISTXATTR(struct as_rule_step *s)
+void as_rule_listxattr(struct as_rule_step *s)
 {
 	struct as_walk w = walk_target(s);
 	const struct as_inode *inode;

@@ -30,7 +30,7 @@ struct as_rule_step {
 
 typedef void (*step_fn)(struct as_rule_step *s);
 
-#define OP(id, ...) void as_rule_##id(struct as_rule_step *s);
+#define OP(id, name, ...) void as_rule_##name(struct as_rule_step *s);
 #include "work/op.def"
 #undef OP
 

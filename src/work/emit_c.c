@@ -106,7 +106,7 @@ static struct emit_c_section *section_of(struct emission *program, const char *n
 
 static void want(struct emission *program, struct emit_c_section *section)
 {
-	as_assert(section);
+	as_assert(section && "emitted/program.c has no section of that name");
 	if (section->wanted)
 		return;
 	section->wanted = true;
