@@ -76,7 +76,7 @@ static inline const struct as_flag_word *as_draw_words(const struct as_draw *dra
 			     exclusive);
 }
 
-/* What stands behind the name in a profile, up to the end of the line. */
+/* What comes after the name in a profile, up to the end of the line. */
 AS_MUST_CHECK int as_dist_parse(struct as_lex *lex, const struct as_draw *draw,
 				struct as_dist *dist);
 void as_dist_print(const struct as_draw *draw, const struct as_dist *dist, struct as_buf *out);

@@ -271,7 +271,7 @@ static void (*const follows[AS_OP_COUNT])(struct as_gen_walk *w, const struct as
 #undef COMMAND
 };
 
-void as_walk_follow(struct as_gen_walk *walk, const struct as_op *op)
+void as_gen_walk_follow(struct as_gen_walk *walk, const struct as_op *op)
 {
 	follows[op->code](walk, op);
 }

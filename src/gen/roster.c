@@ -143,7 +143,7 @@ static void move_below(struct as_roster *roster, const char *from, size_t from_l
 		if (same || is_below(item->path, item->len, from, from_len))
 			rebase(roster, item, from_len, to, to_len);
 	}
-	/* Not listed itself, it went along all the same. */
+	/* The working directory is not listed, but it moved, too. */
 	if (roster->cwd && is_below(roster->cwd, strlen(roster->cwd), from, from_len))
 		roster->cwd = NULL;
 }

@@ -109,7 +109,8 @@ static int see_open(void *ctx, int slot, uint32_t ino, int64_t flags)
 	return 0;
 }
 
-/* A descriptor looks like the inode behind it; one that was removed looks like nothing else. */
+/* A descriptor has the point of its inode; one whose inode was removed has a point that no other
+ * has. */
 static void place_open(struct as_gen_view *view)
 {
 	for (unsigned i = 0; i < view->n_open; i++) {
@@ -202,7 +203,7 @@ bool as_view_can(const struct as_gen_view *view, enum as_opcode code)
 	case AS_SUBJECT_FILE:
 		return view->n_open < view->profile->slots && any_fits(view, AS_SUBJECT_REG);
 	case AS_SUBJECT_GOAL:
-		/* The root is one, unless we are there. */
+		/* The root is a goal unless it is the working directory. */
 		if (!view->at_root)
 			return true;
 		for (size_t i = 1; i < view->n; i++)

@@ -205,7 +205,7 @@ static bool seek_sparse(struct as_rule_step *s, const struct as_inode *inode, in
 	int64_t got = s->got ? s->got->ret : -1;
 
 	if (off < 0 && s->m->traits->quirks & AS_QUIRK_SEEK_FROM_START) {
-		/* But not always: what is not on the disk yet it does not find so. */
+		/* Not always: data that is not on the disk yet is not found this way. */
 		as_rule_allow(s, ENXIO);
 		at = 0;
 	} else if (off < 0) {
@@ -245,7 +245,7 @@ void as_rule_lseek(struct as_rule_step *s)
 		as_rule_allow(s, EINVAL);
 		as_rule_allow(s, ENXIO);
 		as_rule_allow(s, EOVERFLOW);
-		/* ext4 has its holes at INT64_MAX: who reads there overflows before it matters
+		/* ext4 has its holes at INT64_MAX: a read there overflows before the kernel sees
 		 * that it is a directory. */
 		if (as_rule_accept(s, -1) && s->got && s->got->ret >= 0)
 			as_file_seek(s->m, s->op->fd, s->got->ret);
@@ -536,10 +536,10 @@ void as_rule_mmap_write(struct as_rule_step *s)
 	if (!file)
 		return;
 	look = inode_at(s->m, file->ino);
-	/* The executor asks some of these itself and in its own order, so every error that applies
-	 * is allowed: mmap(2) EACCES (not open for both), ENODEV (directories), EINVAL (length 0,
-	 * bad offset), msync(2) EINVAL (MS_SYNC with MS_ASYNC: asked before anything is written);
-	 * ENXIO: the executor's, for writing behind the end. */
+	/* The executor asks some of these itself and in its own order, so every error that
+	 * applies is allowed: mmap(2) EACCES (not open for both), ENODEV (directories), EINVAL
+	 * (length 0, bad offset), msync(2) EINVAL (MS_SYNC with MS_ASYNC: asked before anything
+	 * is written); ENXIO: the executor's own, for writing after the end. */
 	if (s->op->len == 0 || s->op->off < 0 || overflows(s->op->off, s->op->len) ||
 	    (s->op->flags & AS_MS_BOTH) == AS_MS_BOTH)
 		as_rule_refuse(s, EINVAL);

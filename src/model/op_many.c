@@ -99,9 +99,9 @@ void as_rule_remove(struct as_rule_step *s)
 	as_walk_last(s->m, &w);
 	ino = full.ino;
 	if (ino != w.ino) {
-		/* "link/" is the directory behind the link: emptied, but rmdir(2) of the link
-		 * itself is ENOTDIR, or ENOENT where the link went with the rest. If that
-		 * directory was removed, its list is ENOENT. */
+		/* "link/" is the directory that the link points to: it is emptied, but rmdir(2)
+		 * of the link itself is ENOTDIR, or ENOENT where the link went with the rest. If
+		 * that directory was removed, its list is ENOENT. */
 		if (inode_at(s->m, ino)->nlink == 0)
 			return as_rule_refuse(s, ENOENT);
 		err = as_walk_is_above(s->m, ino, w.parent) ? ENOENT : ENOTDIR;

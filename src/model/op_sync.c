@@ -74,7 +74,7 @@ void as_rule_umount(struct as_rule_step *s)
 
 void as_rule_mount(struct as_rule_step *s)
 {
-	/* Only reached while mounted: see unmounted_step. */
+	/* Only reached while mounted: see as_rule_unmounted(). */
 	as_rule_refuse(s, EBUSY);
 }
 

@@ -180,7 +180,7 @@ static void diff_flat(struct differ *d, uint32_t dir, const struct as_entry *a,
 	free(fb.entry);
 }
 
-/* Equal sets of names have equal shapes: most of what changed nothing is passed by. */
+/* Equal sets of names have equal shapes, so most of what did not change is skipped. */
 static void diff_entries(struct differ *d, uint32_t dir, const struct as_entry *a,
 			 const struct as_entry *b)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reduce: Dogfood's reducer (section 5), made to need few executions, and what comes behind it.
+ * reduce: Dogfood's reducer (section 5), made to need few executions, and what comes after it.
  *
  * Method, in this order, each phase starting from the best of the one before:
  * 1. prefix: the shortest failing one, by binary search; where it is known which operation failed,

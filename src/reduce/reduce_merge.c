@@ -183,7 +183,7 @@ static void write_from_root(struct as_reducing *x)
 static const struct rule {
 	const char *name;
 	enum as_opcode code; /* of the operation it looks at */
-	bool pair; /* and at each one behind that */
+	bool pair; /* and at each one after that */
 	struct as_seq *(*make)(const struct as_seq *seq, size_t at, size_t other);
 } rules[] = {
 	{ "folders", AS_OP_MKDIR, false, drop_folder },

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#define SPARE 4 /* one part in so many of what is free may be used */
+#define SPARE 4 /* 1/SPARE of what is free may be used */
 
 void as_vfs_bind(struct as_vfs *vfs, struct as_bounds *bounds)
 {
@@ -49,7 +49,7 @@ static uint64_t bytes_of(struct as_vfs *vfs, const struct as_bounds *b, const st
 	case AS_COST_BYTES_LEN:
 		return op->len;
 	case AS_COST_BYTES_SPAN:
-		/* A span that is none is refused by the kernel. */
+		/* The kernel refuses a negative length. */
 		return (int64_t)op->len < 0 || mode == FALLOC_FL_PUNCH_HOLE ||
 				       mode == FALLOC_FL_COLLAPSE_RANGE
 			       ? 0
@@ -105,7 +105,7 @@ void as_bounds_charge(struct as_bounds *b, const struct as_bounds_cost *cost,
 
 void as_bounds_spare(struct as_bounds *b, const char *path)
 {
-	/* Without holes: growing a file is writing zeros. */
+	/* File systems without holes: they write zeros when a file grows. */
 	static const uint32_t full[] = { MSDOS_SUPER_MAGIC, EXFAT_SUPER_MAGIC, 0x482b /* hfs+ */ };
 	struct statfs sfs;
 	uint64_t spare;

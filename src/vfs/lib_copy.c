@@ -3,7 +3,7 @@
  * lib_copy: copy_file_range and mmap_write, which a library does not have: done by reading and
  * writing through it, with the checks of fs/read_write.c and mm/mmap.c in front.
  */
-#include "vfs/lib.h"
+#include "vfs/lib_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>

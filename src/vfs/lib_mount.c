@@ -6,7 +6,7 @@
  * After every unmount the library must have given all memory back; what it kept is a leak, noted
  * as trouble and dropped, so that it is reported once.
  */
-#include "vfs/lib.h"
+#include "vfs/lib_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +122,7 @@ void as_vfs_lib_abandon(struct as_vfs *vfs)
 
 	if (!l->fs)
 		return;
-	/* What it holds goes with it, without a word to it. */
+	/* What the library holds is dropped; the library is not told. */
 	as_host_check(l->args.host);
 	forget(l);
 	as_host_drop(l->args.host);
@@ -243,7 +243,7 @@ static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len
 						: -EOPNOTSUPP;
 
 	n = as_vfs_fitting(n, len);
-	/* Who reads it relies on that. */
+	/* The reader of the list relies on a NUL at its end. */
 	if (n > 0)
 		buf[n - 1] = '\0';
 	return n;
@@ -269,7 +269,7 @@ static const struct as_tree_ops tree_ops = {
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-/* While nothing is mounted only mount has a meaning. */
+/* While nothing is mounted, only mount can do anything. */
 static bool answered_unmounted(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	if (l->fs || op->code == AS_OP_MOUNT)

@@ -4,7 +4,7 @@
  * order of calls is part of the workload format. Trees may be deeper than a stack of C functions
  * should be, so remove keeps its own.
  */
-#include "vfs/lib.h"
+#include "vfs/lib_priv.h"
 
 #include "base/array.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sys_new: confinement, and the table of the executor for system calls. See sys.h. */
+/* sys_new: confinement, and the table of the executor for system calls. See sys_priv.h. */
 #include "vfs/sys_new.h"
 
 #include "os/userns.h"
 #include "target/mount.h"
-#include "vfs/sys.h"
+#include "vfs/sys_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static int confine(struct as_sys *s, const char *folder, struct as_err *err)
 		rc = as_userns_enter("a directory can be tested", err);
 	if (rc)
 		return rc;
-	/* By descriptor: a link put in its place meanwhile leads nowhere. */
+	/* By descriptor: a link that somebody puts in its place meanwhile is not followed. */
 	fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fchdir(fd) || chroot(".") || chdir("/"))
 		rc = as_fail_errno(err, errno, "cannot confine the run to %s", folder);
@@ -58,7 +58,7 @@ static int confine(struct as_sys *s, const char *folder, struct as_err *err)
 	s->root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->root_fd < 0 || fstatvfs(s->root_fd, &sv))
 		return as_fail_errno(err, errno, "%s", folder);
-	/* Without privileges the kernel refuses, which is an answer worth judging. */
+	/* Without privileges the kernel refuses them, and that answer can be judged. */
 	s->refuse_devices = privileged && !(sv.f_flag & ST_NODEV);
 	prepare_process();
 	return 0;

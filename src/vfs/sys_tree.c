@@ -4,7 +4,7 @@
  * descriptor, one directory open at a time: trees may be deeper than PATH_MAX or the table of
  * descriptors.
  */
-#include "vfs/sys.h"
+#include "vfs/sys_priv.h"
 
 #include "base/array.h"
 
@@ -126,7 +126,7 @@ int as_sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force)
 	if (fd < 0)
 		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	/* Where this does not help, the open says so. */
+	/* Where this does not help, the open below fails. */
 	(void)!chmod(path, 0700);
 	own = openat(fd, ".", OPEN_DIR);
 	close(fd);

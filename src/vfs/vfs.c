@@ -17,7 +17,7 @@ static void exec_bounded(struct as_vfs *vfs, const struct as_op *op, struct as_o
 	const struct as_watch *watch = vfs->watch;
 	struct as_bounds_cost cost;
 
-	/* What it asks is not the workload's doing. */
+	/* The questions below are not calls of the workload. */
 	vfs->watch = NULL;
 	cost = as_bounds_cost(vfs, vfs->bounds, op);
 	vfs->watch = watch;

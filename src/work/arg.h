@@ -19,7 +19,7 @@ enum as_arg_type {
 	AS_TYPE_DEVNO, /* major:minor */
 	AS_TYPE_TIME, /* [-]seconds[.fraction], now, omit */
 	AS_TYPE_BOOL, /* 0 or 1 */
-	AS_TYPE_FLAGS, /* this and all behind it: the tables of flags.def, in their order */
+	AS_TYPE_FLAGS, /* this and all after it: the tables of flags.def, in their order */
 	AS_TYPE_BEFORE_TABLES = AS_TYPE_FLAGS - 1,
 #define TABLE(name, exclusive) AS_TYPE_##name,
 #define BIT(table, name, spelling, value)

@@ -2,13 +2,13 @@
 /*
  * defuse: see defuse.h.
  *
- * Method. A walk keeps a world of names: for each path and slot, which operation put it there
- * (def) and which one made the file behind it (object: renames and links keep it). The walk over
- * the whole workload notes for each operation which of its arguments were there, and on whom they
- * depend. A walk over a subset drops each operation one of whose arguments was there in the whole
- * workload and now is not. An operation that missed its argument from the start (to get an error)
- * is thus never dropped for it, and a second creation of the same name takes over when the first
- * is gone.
+ * Method. A pass over the operations keeps a world of names: for each path and slot, which
+ * operation put it there (def) and which one made the file that it names (object: renames and links
+ * keep it). The pass over the whole workload notes for each operation which of its arguments were
+ * there, and on which operations they depend. A pass over a subset drops every operation that has
+ * an argument which was there in the whole workload and is not there now. So an operation whose
+ * argument was missing from the start (to get an error) is never dropped for that, and when the
+ * first creation of a name is gone, the second one takes its place.
  *
  * Invariants:
  * 1. Paths in the world are absolute and without ".", ".." and double slashes; "/" is always there.
@@ -55,7 +55,7 @@ struct as_defuse {
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-/* Ascending, without doubles; NOBODY is not taken. */
+/* Adds a value; the list is ascending and holds each value once. NOBODY is not added. */
 static void note(struct list *list, int value)
 {
 	size_t i;
@@ -360,7 +360,7 @@ static void apply_path(struct as_defuse *du, const struct as_op *op, int self)
 	}
 }
 
-/* What the operation does to the world; behind uses(). */
+/* What the operation does to the world. uses() comes before it. */
 static void apply(struct as_defuse *du, const struct as_op *op, int self)
 {
 	struct world *w = &du->world;
@@ -372,7 +372,7 @@ static void apply(struct as_defuse *du, const struct as_op *op, int self)
 
 		look_up(w, &du->path, false, NULL, &object);
 		w->slot_def[op->slot] = self;
-		/* A file without a name is its own. */
+		/* A file without a name was made by this operation. */
 		w->slot_object[op->slot] =
 			object == NOBODY || op->flags & AS_O_TMPFILE_ONLY ? self : object;
 	}
@@ -402,7 +402,7 @@ struct as_defuse *as_defuse_new(const struct as_seq *seq)
 
 		du->had[i] = (unsigned char)uses(du, op, &du->deps[i], &du->objects[i]);
 		apply(du, op, (int)i);
-		/* What it makes is its own file. */
+		/* A file that the operation makes is one of its objects. */
 		if (op->code == AS_OP_OPEN && op->slot >= 0)
 			note(&du->objects[i], du->world.slot_object[op->slot]);
 		note(&du->objects[i],

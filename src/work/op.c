@@ -59,7 +59,8 @@ const struct as_arg_info as_arg_table[AS_ARG_KINDS] = {
 #undef ARG
 };
 
-/* All words of all tables behind one another; a table's words are those between two marks. */
+/* The words of all tables, one table after the other; a table's words are those between two
+ * marks. */
 enum flag_mark {
 #define TABLE(name, exclusive) MARK_##name, MARK_BACK_##name = MARK_##name - 1,
 #define BIT(table, name, spelling, value) MARK_##table##_##name,

@@ -143,10 +143,10 @@ bool as_op_equal(const struct as_op *a, const struct as_op *b);
 /* What `remove` answers without a call: EINVAL for a last component that is "." or "..", EBUSY for
  * nothing but slashes, else 0. */
 int as_op_remove_refused(const char *path);
-/* What mknod(2) answers before it looks at the path: EPERM for a directory, EINVAL for what is no
- * type (fs/namei.c, may_mknod()), else 0. */
+/* What mknod(2) answers before it looks at the path: EPERM for a directory, EINVAL for an
+ * unknown type (fs/namei.c, may_mknod()), else 0. */
 int as_op_mknod_refused(const struct as_op *op);
-/* The type that a mknod makes: none at all is a regular file. */
+/* The type of the node that a mknod makes; no type at all means a regular file. */
 uint32_t as_op_node_type(const struct as_op *op);
 /* A time of utimens as utimensat(2) takes it. */
 struct timespec as_op_timespec(int64_t ns);
@@ -176,7 +176,7 @@ enum as_flag {
 	AS_SYNC_FILE_RANGE_ALL = AS_SYNC_FILE_RANGE_WAIT_BEFORE | AS_SYNC_FILE_RANGE_WRITE |
 				 AS_SYNC_FILE_RANGE_WAIT_AFTER,
 };
-/* Words joined by '|', bits without a word as one hexadecimal number behind them; "0" for none. */
+/* Words joined by '|', then the bits without a word as one hexadecimal number; "0" for none. */
 void as_flags_print(enum as_flag_table table, int64_t value, struct as_buf *out);
 
 /*

@@ -87,7 +87,7 @@ static unsigned distance(const char *known, const char *word, size_t len)
 
 static const char *nearest_name(const char *word, size_t len)
 {
-	unsigned best = len < 4 ? 2 : 3; /* at least this far off is no misspelling */
+	unsigned best = len < 4 ? 2 : 3; /* a name with this distance or more is not suggested */
 	const char *name = NULL;
 
 	for (int code = 0; code < AS_OP_COUNT && len <= SUGGEST_MAX; code++) {
@@ -139,7 +139,8 @@ static int read_keyed(struct as_lex *lex, const struct as_op_info *info, unsigne
 		unsigned i = next;
 		int rc;
 
-		do { /* they mostly come in the row's order: begin behind the last one */
+		/* Mostly they come in the row's order: the search begins after the last one. */
+		do {
 			if (info->args[i] == AS_ARG_END) {
 				i = first;
 				continue;

@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# docs/HOWTO_*.md name only what exists: every name in backquotes that looks like a file, a function,
-# a type, a macro, a table, a command or an option is looked for in the tree.
-#   file      has a slash or ends like a source; may begin anywhere below a folder, `*` is any letters
-#   word      has an underscore, capitals only, or "()" at its end; NAME and WORD in it are any letters
+# docs/HOWTO_*.md name only what exists: every name in backquotes that looks like a file, a
+# function, a type, a macro, a table, a command or an option is looked for in the tree.
+#   file      has a folder in front or the ending of a source; the folder may be given in part, and
+#             `*` stands for any letters
+#   word      has an underscore, is all capitals, or ends with "()"; _NAME and _WORD at its end
+#             stand for any letters
 #   command   `assay COMMAND --option...`, also in lines of code blocks; `make TARGET`
 # Fenced blocks may show what a reader is to write, so only commands are looked at there.
 set -uo pipefail
@@ -61,7 +63,8 @@ exists() {
 	"make "[a-z]*) grep -qE "^${name#make }:" Makefile; return ;;
 	esac
 	name=${name%%(*}
-	if [[ $name =~ ^[A-Za-z0-9_]+$ && ( $name == *_* || $name =~ ^[A-Z][A-Z0-9]+$ || $1 == *\(\) ) ]]; then
+	[[ $name =~ ^[A-Za-z0-9_]+$ ]] || return 0
+	if [[ $name == *_* || $name =~ ^[A-Z][A-Z0-9]+$ || $1 == *\(\) ]]; then
 		has_word "$name"
 	fi
 }
