@@ -375,12 +375,12 @@ static bool try_goal(struct as_aim *aim, struct as_gen_walk *w, uint32_t i)
 
 	find_options(recipes[goal->recipe].call, arg_of(goal), goal->part, &options);
 	while (options.n) {
-		/* A row of its own knows best, mostly. */
+		/* A row for this very partition is preferred most of the time. */
 		bool own = options.n_own && as_gen_walk_choose(w, OWN_TIMES);
 		unsigned at = as_gen_walk_choose(w, own ? options.n_own : options.n);
 		bool edge = as_gen_walk_choose(w, 2);
 
-		/* A number may be too large where the edge is not. */
+		/* The number may be too large for the target where the power of two is not. */
 		if (try_option(w, &options.at[at], goal->part, edge) ||
 		    (!edge && try_option(w, &options.at[at], goal->part, true))) {
 			aim->tries[i]++;

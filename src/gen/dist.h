@@ -91,7 +91,7 @@ void as_draw_index_init(struct as_draw_index *index);
 /* Every argument of op that has a row; *text as above. as_draw_drop_idle() comes after it. */
 void as_draw_args(const struct as_draw_index *index, const struct as_dist dist[AS_DRAWS],
 		  struct as_choice *choice, struct as_op *op, struct as_buf *text);
-/* The value that stands above the syntax layer. */
+/* The value that an argument has above the syntax layer. */
 void as_dist_plain(const struct as_draw *draw, const struct as_dist *dist, struct as_op *op);
 
 /* Arguments that mean nothing next to the others become "not there": the mode of an open that

@@ -191,7 +191,7 @@ unsigned as_kmeans(const struct as_point *points, size_t n, unsigned k, struct a
 	if (!n || !k)
 		return 0;
 	join_alike(&cloud, points, n, choice);
-	if (cloud.n <= k) { /* every look is typical */
+	if (cloud.n <= k) { /* every different point is typical */
 		for (unsigned i = 0; i < cloud.n; i++)
 			chosen[i] = one_of(&cloud, i, points, n, choice);
 		return cloud.n;

@@ -354,7 +354,7 @@ const char *as_profile_builtin(unsigned i, const char **summary)
 	return NULL;
 }
 
-/* Our own tables: a mistake in them is a programmer's. */
+/* These are our own tables: a mistake in them is a bug. */
 static void read_own(const char *table, const char *line, int (*read)(struct as_lex *, void *),
 		     void *ctx)
 {

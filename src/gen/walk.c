@@ -446,7 +446,7 @@ static void step(struct as_gen_walk *walk)
 			continue;
 		done = walk_one(walk, code);
 	}
-	/* Nothing is there that any command drawn could use. */
+	/* No command that can be drawn has anything to work on. */
 	if (!done)
 		(void)walk_one(walk, walk->view->plain[AS_OP_CREATE].code);
 }

@@ -463,8 +463,8 @@ static void add_policy(struct as_history *h, const struct as_op *op, const struc
 {
 	struct as_policy policy = h->policy[h->n_policies - 1].policy;
 
-	if ((op->code != AS_OP_MOUNT && op->code != AS_OP_REMOUNT) || got->ret < 0 || !op->opts ||
-	    !op->opts[0])
+	/* Only what mounts has options. */
+	if (got->ret < 0 || !op->opts || !op->opts[0])
 		return;
 	as_policy_mount(&policy, op->opts);
 	h->policy = as_xrealloc(h->policy, (h->n_policies + 1) * sizeof(*h->policy));

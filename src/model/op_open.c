@@ -94,7 +94,7 @@ static void open_create(struct as_rule_step *s, const struct as_walk *w)
 	struct as_inode *inode;
 
 	as_rule_allow_full(s);
-	/* An O_DIRECT that is refused may leave the new file behind; the caller avoids it. */
+	/* An O_DIRECT that is refused may leave the new file in place; the caller avoids that. */
 	if ((s->op->flags & AS_O_DIRECT) && !as_rule_has(s, AS_FEAT_DIRECT))
 		return as_rule_refuse(s, EINVAL);
 	if (!as_rule_accept(s, 0))

@@ -89,7 +89,7 @@ static uint8_t mark_of(const struct as_op *op, unsigned beside)
 		mark |= LINEAR_NAMES;
 	if (walked && beside & AS_CHANGES_NAMES)
 		mark |= LINEAR_APART;
-	if ((op->code == AS_OP_STAT || op->code == AS_OP_FSTAT) && beside)
+	if (as_op_table[op->code].reads == AS_READS_ATTRS && beside)
 		mark |= LINEAR_APART;
 	if (op->code == AS_OP_OPEN && op->flags & AS_O_TRUNC && beside)
 		mark |= LINEAR_APART;
@@ -310,7 +310,7 @@ static uint32_t told_of(const struct as_model *m, const struct as_op *op)
 {
 	const struct as_file *file;
 
-	if (op->code == AS_OP_STAT) {
+	if (op->path) {
 		struct as_walk w =
 			as_walk_path(m, op->path, op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 
@@ -322,7 +322,7 @@ static uint32_t told_of(const struct as_model *m, const struct as_op *op)
 
 static bool is_stat(const struct as_linear_call *c)
 {
-	return (c->op->code == AS_OP_STAT || c->op->code == AS_OP_FSTAT) &&
+	return as_op_table[c->op->code].reads == AS_READS_ATTRS &&
 	       c->got.payload == AS_PAYLOAD_STAT;
 }
 
@@ -338,18 +338,19 @@ static bool act_whole(struct as_linear_search *x, struct as_model *m, const stru
 {
 	const struct as_outcome *got = &c->got;
 	uint8_t mark = x->marks[c - x->how->calls];
+	enum as_reads reads = as_op_table[op->code].reads;
 	bool ok = got->ret >= 0;
 	uint32_t ino;
 
 	if (mark & LINEAR_DATA) {
-		if (ok && (op->code == AS_OP_READ || op->code == AS_OP_PREAD))
+		if (ok && reads == AS_READS_DATA)
 			return weak_read(m, op, got);
 		if (op->code == AS_OP_LSEEK && op->flags >= AS_SEEK_END)
 			return weak_seek(x, m, op, got);
 	}
 	if (ok && excused(mark) && is_stat(c) && (ino = told_of(m, op)))
 		return (seen_now(x, m, ino, op, &got->st) | excused(mark)) == SEEN_ALL;
-	if (ok && mark & LINEAR_NAMES && op->code == AS_OP_READDIR)
+	if (ok && mark & LINEAR_NAMES && reads == AS_READS_NAMES)
 		return weak_list(m, op);
 	return judge(x, m, op, got);
 }

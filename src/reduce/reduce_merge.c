@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reduce_merge: the phase of a reduction that writes operations anew, because no removal alone gets
- * further: what depends on a name goes on under another one.
+ * reduce_merge: the phase of a reduction that rewrites operations where removing them gets no
+ * further: what depends on a name is written with another name.
  *
  * Rules, as a table: each looks at one operation and makes a candidate that is shorter by one.
  *   folder    "mkdir D": without it; what was below D is where D was

@@ -2,14 +2,14 @@
 /*
  * vfs: how one operation of a workload is carried out. Two implementations: a linked library
  * (lib_*.c, over struct as_target_ops) and the running kernel (sys_*.c, system calls below a
- * directory). What an operation means is said in docs/FORMAT.md; both keep to it to the errno.
+ * directory). docs/FORMAT.md says what an operation means; both follow it, down to the errno.
  *
  * Rules that both share, decided without a call to the file system under test:
  *   - a fifo, socket or device node is never opened but with O_PATH: the answer is ENXIO (or
  *     EEXIST, ENOTDIR, ELOOP where the rules of open(2) say so first);
  *   - while unmounted, everything but mount answers ESHUTDOWN, umount EINVAL;
- *   - what cannot be done here at all answers AS_ERR_UNSUPPORTED, what would take the machine
- *     AS_ERR_LIMIT; both before anything was changed.
+ *   - what cannot be done here at all answers AS_ERR_UNSUPPORTED, what would use too much of the
+ *     machine AS_ERR_LIMIT; both before anything was changed.
  */
 #ifndef AS_VFS_VFS_H
 #define AS_VFS_VFS_H
@@ -60,7 +60,7 @@ struct as_vfs {
 
 /* Carries it out, or answers AS_ERR_LIMIT where it has bounds and they do not allow it. */
 void as_vfs_exec(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
-/* From now on: tells who watches that a workload begins, and of what it does. NULL: nobody. */
+/* Tells `watch` that a workload begins, and from now on of every call. NULL: nobody is told. */
 void as_vfs_watch(struct as_vfs *vfs, const struct as_watch *watch);
 /* Reads the tree from its root through the vfs. */
 const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs);
@@ -84,7 +84,7 @@ struct as_vfs_names {
 
 char as_vfs_type_letter(uint32_t mode);
 uint32_t as_vfs_letter_type(char letter); /* and back */
-/* letter 0: none (listxattr). 0, or -AS_ERR_TOO_MUCH: nobody lists that many. */
+/* letter 0: none (listxattr). 0, or -AS_ERR_TOO_MUCH when the list gets longer than any can be. */
 #define AS_VFS_NAMES_MAX_BYTES ((size_t)64 << 20)
 AS_MUST_CHECK int as_vfs_names_add(struct as_vfs_names *names, char letter, const char *name);
 void as_vfs_names_sort(struct as_vfs_names *names); /* of a directory */

@@ -3,7 +3,7 @@
  * emit_c: a workload as a C program.
  *
  * Method: the helpers are real C, emitted/program.c, which the assembler puts into the library as
- * bytes (.incbin finds it through -I, as #include would). At its "@" lines it falls into sections;
+ * bytes (.incbin finds it through -I, as #include would). Its "@" lines cut it into sections;
  * those that the workload's operations need are copied in their order, and main() calls do_NAME for
  * each operation with its arguments in the order of op.def.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lex: see lex.h. The way through a correct line is short and never looks back; everything about
- * errors is done after one was met, from the place where it was met.
+ * lex: see lex.h. A correct line is read in one pass. What a message needs is found out only after
+ * an error, from the place where it happened.
  */
 #include "work/lex.h"
 

@@ -34,18 +34,19 @@ const struct as_op_info as_op_table[AS_OP_COUNT] = {
 	{                                                        \
 		AS_COST_ENTRIES_##entries, AS_COST_BYTES_##bytes \
 	}
-#define OP(id, name, layer, args, calls, needs, persists, paths, changes, cost, race, syscalls, \
-	   help)                                                                                \
-	[AS_OP_##id] = { #name,                                                                 \
-			 AS_LAYER_##layer,                                                      \
-			 args,                                                                  \
-			 AS_CALLS_##calls,                                                      \
-			 AS_NEEDS_##needs,                                                      \
-			 AS_PERSISTS_##persists,                                                \
-			 paths,                                                                 \
-			 AS_CHANGES_##changes,                                                  \
-			 cost,                                                                  \
-			 syscalls,                                                              \
+#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, cost, race, \
+	   syscalls, help)                                                                   \
+	[AS_OP_##id] = { #name,                                                              \
+			 AS_LAYER_##layer,                                                   \
+			 args,                                                               \
+			 AS_CALLS_##calls,                                                   \
+			 AS_NEEDS_##needs,                                                   \
+			 AS_PERSISTS_##persists,                                             \
+			 paths,                                                              \
+			 AS_CHANGES_##changes,                                               \
+			 AS_READS_##reads,                                                   \
+			 cost,                                                               \
+			 syscalls,                                                           \
 			 help },
 #include "work/op.def"
 #undef OP

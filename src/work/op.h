@@ -59,6 +59,7 @@ enum as_changes {
 	AS_CHANGES_PAGES = AS_CHANGES_DATA | AS_CHANGES_BY_PAGE,
 	AS_CHANGES_WRITTEN = AS_CHANGES_PAGES | AS_CHANGES_AS_OPENED,
 };
+enum as_reads { AS_READS_NOTHING, AS_READS_DATA, AS_READS_ATTRS, AS_READS_NAMES };
 enum as_cost_entries { AS_COST_ENTRIES_NONE, AS_COST_ENTRIES_ONE, AS_COST_ENTRIES_COUNT };
 enum as_cost_bytes {
 	AS_COST_BYTES_NONE,
@@ -113,6 +114,7 @@ struct as_op_info {
 	enum as_persists persists;
 	enum as_paths path[2]; /* of path and path2 */
 	enum as_changes changes;
+	enum as_reads reads;
 	struct {
 		enum as_cost_entries entries;
 		enum as_cost_bytes bytes;
@@ -190,14 +192,15 @@ void as_pattern_fill(uint64_t pattern, uint64_t off, void *buf, size_t len);
 size_t as_pattern_check(uint64_t pattern, uint64_t off, const void *buf, size_t len);
 
 /*
- * Patterns found in data. A word of a pattern can be taken apart again; what it gives, less what
- * its place in the file gives, is the key of the run that it belongs to: all words of a run have
- * the same. Data that stands where it was written has the key of its pattern.
+ * Finding patterns in data. From a word and its place in the file a key is computed, which is the
+ * same for all words of one run of a pattern. Data that is where it was written has the key of its
+ * pattern.
  */
 uint64_t as_pattern_word_key(const void *word, uint64_t word_index);
-/* Of the pattern's data moved by so many words (copied, collapsed) towards the file's beginning. */
+/* The key of a pattern's data that was moved by so many words towards the file's beginning
+ * (copied, collapsed). */
 uint64_t as_pattern_key(uint64_t pattern, uint64_t moved_words);
-uint64_t as_pattern_of_key(uint64_t key); /* if it stands where it was written */
+uint64_t as_pattern_of_key(uint64_t key); /* if the data is where it was written */
 void as_pattern_key_fill(uint64_t key, uint64_t off, void *buf, size_t len);
 
 #endif

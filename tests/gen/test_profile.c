@@ -90,8 +90,8 @@ static void test_refused(void **state)
 }
 
 /* What a new operation needs besides its row in command.def: a weight in one of the profiles that
- * are there to draw everything, and a row in draw.def for each argument that is neither a path nor a
- * descriptor. */
+ * are there to draw everything, and a row in draw.def for each argument that is neither a path nor
+ * a descriptor. */
 static void test_every_operation_is_drawn(void **state)
 {
 	static const char *const names[] = { "coverage", "hunt", "crash" };
