@@ -165,7 +165,7 @@ static struct tally tally(const struct as_profile *profile)
 			t.writes += op->code == AS_OP_WRITE;
 			t.small += op->code == AS_OP_WRITE && op->len < 16;
 			t.opens += op->code == AS_OP_OPEN;
-			t.sync += op->code == AS_OP_OPEN && (op->flags & 04000000);
+			t.sync += op->code == AS_OP_OPEN && (op->flags & AS_O_SYNC_ONLY);
 		}
 		as_seq_free(seq);
 	}
