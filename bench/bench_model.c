@@ -76,7 +76,7 @@ static struct pool *make_pool(uint64_t seed)
 		op->mode = 0755;
 		op->fd = op->slot = (int32_t)as_prng_below(&prng, 3);
 		if (op->code == AS_OP_OPEN)
-			op->flags = 02; /* O_RDWR */
+			op->flags = AS_O_RDWR;
 		else
 			op->slot = AS_SLOT_NONE;
 		op->len = 512 * (1 + as_prng_below(&prng, 16));
@@ -148,7 +148,7 @@ static void bench_apply(void (*report)(const char *name, double value, const cha
 		op[i].path2 = cycle[i].path2;
 		op[i].mode = 0755;
 		op[i].fd = op[i].slot = 0;
-		op[i].flags = op[i].code == AS_OP_OPEN ? 02 : 0;
+		op[i].flags = op[i].code == AS_OP_OPEN ? AS_O_RDWR : 0;
 		op[i].len = 4096;
 		op[i].fill = 1;
 	}

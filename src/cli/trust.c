@@ -50,8 +50,7 @@ int as_cli_trust_seq(const struct as_args *args, const char *where, const char *
 	for (size_t i = 0; i < seq->n && !rc; i++) {
 		const struct as_op *op = &seq->ops[i];
 
-		if ((op->code == AS_OP_MOUNT || op->code == AS_OP_REMOUNT) && op->opts &&
-		    as_trust_options_reach(spec, boxed, op->opts, &what) &&
+		if (op->opts && *op->opts && as_trust_options_reach(spec, boxed, op->opts, &what) &&
 		    !is_trusted(args, as_buf_str(&what)))
 			rc = refuse(where, as_buf_str(&what), err);
 		as_buf_clear(&what);

@@ -29,11 +29,13 @@ static int fd_of(const struct as_own *own, int32_t slot)
 	return slot >= 0 && slot <= AS_SLOT_MAX && own->slots[slot] ? FIRST_FD + slot : -1;
 }
 
-static void on_open(struct as_own *own, const struct as_op *op, const struct as_outcome *got)
+static void on_open(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		    int64_t raw)
 {
 	bool slot = op->slot >= 0 && op->slot <= AS_SLOT_MAX;
 	int fd = slot ? FIRST_FD + op->slot : SPARE_FD;
 
+	(void)raw;
 	if (slot && own->slots[op->slot])
 		CALL(own, 0, close, fd);
 	if (slot)
@@ -47,16 +49,20 @@ static void on_open(struct as_own *own, const struct as_op *op, const struct as_
 		CALL(own, 0, close, fd);
 }
 
-static void on_create(struct as_own *own, const struct as_op *op, const struct as_outcome *got)
+static void on_create(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		      int64_t raw)
 {
+	(void)raw;
 	CALL(own, got->ret < 0 ? -got->err : SPARE_FD, openat, AT_FDCWD, P(op->path),
 	     O_CREAT | O_EXCL | O_WRONLY, op->mode);
 	if (got->ret >= 0)
 		CALL(own, 0, close, SPARE_FD);
 }
 
-static void on_close(struct as_own *own, const struct as_op *op, int64_t raw)
+static void on_close(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		     int64_t raw)
 {
+	(void)got;
 	CALL(own, raw, close, FD);
 	if (op->fd >= 0 && op->fd <= AS_SLOT_MAX)
 		own->slots[op->fd] = false;
@@ -85,29 +91,35 @@ static void on_xattr(struct as_own *own, const struct as_op *op, const struct as
 		CALL(own, raw < 0 ? raw : (int64_t)got->len, listxattr, path, 0, XATTR_BYTES);
 }
 
-static void on_utimens(struct as_own *own, const struct as_op *op, int64_t raw)
+static void on_utimens(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		       int64_t raw)
 {
 	struct timespec times[2] = { as_op_timespec(op->atime), as_op_timespec(op->mtime) };
 
+	(void)got;
 	CALL(own, raw, utimensat, AT_FDCWD, P(op->path), P(times),
 	     op->nofollow ? AT_SYMLINK_NOFOLLOW : 0);
 }
 
-static void on_copy(struct as_own *own, const struct as_op *op, int64_t raw)
+static void on_copy(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		    int64_t raw)
 {
 	/* What memory holds after the call. */
 	uint64_t moved = raw > 0 ? (uint64_t)raw : 0, from = (uint64_t)op->off + moved,
 		 to = (uint64_t)op->off2 + moved;
 
+	(void)got;
 	CALL(own, raw, copy_file_range, FD, P(&from), FD2, P(&to), op->len, 0);
 }
 
 /* The rules that come before mmap(2) answer EBADF, EINVAL and ENXIO. */
-static void on_mmap(struct as_own *own, const struct as_op *op, int64_t raw)
+static void on_mmap(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		    int64_t raw)
 {
 	uint64_t start = (uint64_t)op->off & ~(uint64_t)4095;
 	uint64_t len = (uint64_t)op->off - start + op->len;
 
+	(void)got;
 	if (raw == -EBADF || raw == -EINVAL || raw == -ENXIO)
 		return;
 	CALL(own, raw < 0 ? raw : 4096, mmap, 0, len, PROT_READ | PROT_WRITE, MAP_SHARED, FD,
@@ -116,59 +128,62 @@ static void on_mmap(struct as_own *own, const struct as_op *op, int64_t raw)
 		CALL(own, raw, msync, 4096, len, (int)op->flags);
 }
 
-static void on_many(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
-		    int64_t raw)
+static void on_mount(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		     int64_t raw)
 {
-	switch (op->code) {
-	case AS_OP_OPEN:
-		on_open(own, op, got);
-		break;
-	case AS_OP_CREATE:
-		on_create(own, op, got);
-		break;
-	case AS_OP_CLOSE:
-		on_close(own, op, raw);
-		break;
-	case AS_OP_READ_XATTR:
-	case AS_OP_WRITE_XATTR:
-	case AS_OP_LISTXATTR:
-	case AS_OP_REMOVEXATTR:
-		on_xattr(own, op, got, raw);
-		break;
-	case AS_OP_UTIMENS:
-		on_utimens(own, op, raw);
-		break;
-	case AS_OP_COPY_FILE_RANGE:
-		on_copy(own, op, raw);
-		break;
-	case AS_OP_MMAP_WRITE:
-		on_mmap(own, op, raw);
-		break;
-	case AS_OP_MOUNT:
-	case AS_OP_CRASH:
-		if (raw >= 0)
-			as_own_begin(own);
-		break;
-	default:
-		as_own_hidden(own);
-	}
+	(void)op;
+	(void)got;
+	if (raw >= 0)
+		as_own_begin(own);
 }
 
-typedef void one_call(struct as_own *own, const struct as_op *op, int64_t raw);
+static void on_hidden(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		      int64_t raw)
+{
+	(void)op;
+	(void)got;
+	(void)raw;
+	as_own_hidden(own);
+}
 
-#define ONE(code, name, ...)                                                            \
-	static void one_##code(struct as_own *own, const struct as_op *op, int64_t raw) \
-	{                                                                               \
-		(void)op;                                                               \
-		CALL(own, raw, name, __VA_ARGS__);                                      \
+#define ONE(code, name, ...)                                               \
+	static void one_##code(struct as_own *own, const struct as_op *op, \
+			       const struct as_outcome *got, int64_t raw)  \
+	{                                                                  \
+		(void)op;                                                  \
+		(void)got;                                                 \
+		CALL(own, raw, name, __VA_ARGS__);                         \
 	}
+#define SEVERAL(code, function)
+#define HIDDEN(code)
 #include "cover/own.def"
 #undef ONE
+#undef SEVERAL
+#undef HIDDEN
 
-static one_call *const ones[AS_OP_COUNT] = {
+static void (*const on[AS_OP_COUNT])(struct as_own *own, const struct as_op *op,
+				     const struct as_outcome *got, int64_t raw) = {
 #define ONE(code, name, ...) [AS_OP_##code] = one_##code,
+#define SEVERAL(code, function) [AS_OP_##code] = on_##function,
+#define HIDDEN(code) [AS_OP_##code] = on_hidden,
 #include "cover/own.def"
 #undef ONE
+#undef SEVERAL
+#undef HIDDEN
+};
+
+/* An operation of op.def without a row in own.def is an error here. */
+enum {
+#define ONE(code, name, ...) row_in_own_def_for_##code,
+#define SEVERAL(code, function) row_in_own_def_for_##code,
+#define HIDDEN(code) row_in_own_def_for_##code,
+#include "cover/own.def"
+#undef ONE
+#undef SEVERAL
+#undef HIDDEN
+#define OP(id, ...) own_def_has_##id = row_in_own_def_for_##id,
+#include "work/op.def"
+#undef OP
 };
 
 void as_own_op(void *ctx, const struct as_op *op, const struct as_outcome *got)
@@ -181,8 +196,5 @@ void as_own_op(void *ctx, const struct as_op *op, const struct as_outcome *got)
 	if (!own->told)
 		as_own_holds(own, ROOT_FD, "/", true);
 	own->told = true;
-	if (ones[op->code])
-		ones[op->code](own, op, raw);
-	else
-		on_many(own, op, got, raw);
+	on[op->code](own, op, got, raw);
 }

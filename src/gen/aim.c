@@ -264,7 +264,7 @@ static uint32_t pick_of(const struct as_aim *aim, const struct as_gen_walk *w, b
 
 static uint32_t pick(const struct as_aim *aim, const struct as_gen_walk *w)
 {
-	bool output = as_walk_choose(w, 2);
+	bool output = as_gen_walk_choose(w, 2);
 	uint32_t i = pick_of(aim, w, output);
 
 	return i < aim->profile->n_goals ? i : pick_of(aim, w, !output);
@@ -305,7 +305,7 @@ static void follow(struct as_gen_walk *w, const struct as_op *op)
 		return;
 	if (op->path2 && !w->at2)
 		return;
-	as_walk_follow(w, op);
+	as_gen_walk_follow(w, op);
 }
 
 static int32_t own_slot(int32_t slot)
@@ -375,12 +375,12 @@ static bool try_goal(struct as_aim *aim, struct as_gen_walk *w, uint32_t i)
 
 	find_options(recipes[goal->recipe].call, arg_of(goal), goal->part, &options);
 	while (options.n) {
-		/* A row of its own knows best, mostly. */
-		bool own = options.n_own && as_walk_choose(w, OWN_TIMES);
-		unsigned at = as_walk_choose(w, own ? options.n_own : options.n);
-		bool edge = as_walk_choose(w, 2);
+		/* A row for this very partition is preferred most of the time. */
+		bool own = options.n_own && as_gen_walk_choose(w, OWN_TIMES);
+		unsigned at = as_gen_walk_choose(w, own ? options.n_own : options.n);
+		bool edge = as_gen_walk_choose(w, 2);
 
-		/* A number may be too large where the edge is not. */
+		/* The number may be too large for the target where the power of two is not. */
 		if (try_option(w, &options.at[at], goal->part, edge) ||
 		    (!edge && try_option(w, &options.at[at], goal->part, true))) {
 			aim->tries[i]++;

@@ -35,7 +35,7 @@ void as_aim_text_init(struct as_aim_text *text, struct as_gen_walk *walk, const 
 		text->numbered = true;
 	} else if (!strcmp(power, "negative")) {
 		text->numbered = true;
-		text->number = -1 - (int64_t)as_walk_choose(walk, 3) * 4095;
+		text->number = -1 - (int64_t)as_gen_walk_choose(walk, 3) * 4095;
 	} else if (!strncmp(power, "2^", 2)) {
 		bits = strtoul(power + 2, NULL, 10);
 		text->numbered = bits < 63;
@@ -62,7 +62,7 @@ static const char *fresh(struct as_aim_text *text, unsigned i)
 
 	if (text->fresh[i])
 		return text->fresh[i];
-	if (as_walk_choose(w, 2)) {
+	if (as_gen_walk_choose(w, 2)) {
 		dir = &w->roster.item[as_pick_item(w, AS_SUBJECT_DIR)];
 		if (dir->len == 1 || dir->len > FRESH_DIR_BYTES || !is_bare(dir->path))
 			dir = NULL;
@@ -70,7 +70,7 @@ static const char *fresh(struct as_aim_text *text, unsigned i)
 	as_buf_clear(path);
 	if (dir)
 		as_buf_add(path, dir->path, dir->len);
-	as_buf_addf(path, "/x%u", as_walk_choose(w, FRESH_NUMBERS));
+	as_buf_addf(path, "/x%u", as_gen_walk_choose(w, FRESH_NUMBERS));
 	text->fresh[i] = as_arena_strndup(&w->roster.text, path->data, path->len);
 	return text->fresh[i];
 }
@@ -176,7 +176,7 @@ static size_t name_max(const struct as_aim_text *text)
 
 static bool add_max(struct as_aim_text *text)
 {
-	add_times(&text->out, (char)('a' + as_walk_choose(text->walk, 26)), name_max(text));
+	add_times(&text->out, (char)('a' + as_gen_walk_choose(text->walk, 26)), name_max(text));
 	return true;
 }
 

@@ -59,7 +59,7 @@ static int read_mode(struct as_lex *lex, const struct as_draw *draw, struct as_d
 	return read_percent(lex, &dist->percent);
 }
 
-/* The words behind the percentage: never=WORD|WORD, or WORD=20%. */
+/* The words after the percentage: never=WORD|WORD, or WORD=20%. */
 static int read_flag_rule(struct as_lex *lex, const struct as_draw *draw, struct as_dist *dist)
 {
 	struct as_op op = as_op_make(draw->op);

@@ -76,7 +76,7 @@ static inline const struct as_flag_word *as_draw_words(const struct as_draw *dra
 			     exclusive);
 }
 
-/* What stands behind the name in a profile, up to the end of the line. */
+/* What comes after the name in a profile, up to the end of the line. */
 AS_MUST_CHECK int as_dist_parse(struct as_lex *lex, const struct as_draw *draw,
 				struct as_dist *dist);
 void as_dist_print(const struct as_draw *draw, const struct as_dist *dist, struct as_buf *out);
@@ -88,14 +88,15 @@ struct as_draw_index {
 	uint8_t first[AS_OP_COUNT], n[AS_OP_COUNT];
 };
 void as_draw_index_init(struct as_draw_index *index);
-/* Every argument of op that has a row; *text as above. Not settled: see below. */
+/* Every argument of op that has a row; *text as above. as_draw_drop_idle() comes after it. */
 void as_draw_args(const struct as_draw_index *index, const struct as_dist dist[AS_DRAWS],
 		  struct as_choice *choice, struct as_op *op, struct as_buf *text);
-/* The value that stands above the syntax layer. */
+/* The value that an argument has above the syntax layer. */
 void as_dist_plain(const struct as_draw *draw, const struct as_dist *dist, struct as_op *op);
 
-/* Arguments that mean nothing beside the others go back to "not there". */
-void as_draw_settle(struct as_op *op);
+/* Arguments that mean nothing next to the others become "not there": the mode of an open that
+ * makes no file, the device number of a node that is no device. */
+void as_draw_drop_idle(struct as_op *op);
 
 /* Partitions: the parts of a distribution that coverage counts apart. */
 size_t as_dist_partitions(const struct as_draw *draw, const struct as_dist *dist);

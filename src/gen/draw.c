@@ -79,8 +79,8 @@ static int64_t draw_mode(const struct as_dist *dist, struct as_choice *choice)
 	return mode;
 }
 
-/* Where sizes change their meaning: powers of two, multiples of them, one less, one more; every
- * other time those of what blocks are as large as. */
+/* Edges: powers of two and multiples of them, one less, one more. Every other time the power is
+ * one that blocks have as their size. */
 static int64_t move_to_edge(int64_t value, int64_t lo, int64_t hi, struct as_choice *choice)
 {
 	unsigned bits = hi > 1 ? 64 - (unsigned)__builtin_clzll((uint64_t)hi) : 1;
@@ -223,7 +223,7 @@ void as_dist_plain(const struct as_draw *draw, const struct as_dist *dist, struc
 	}
 }
 
-void as_draw_settle(struct as_op *op)
+void as_draw_drop_idle(struct as_op *op)
 {
 	if (op->code == AS_OP_OPEN && !as_op_takes_mode(op))
 		op->mode = 0;

@@ -57,7 +57,7 @@ int as_gen_exhaustive(const struct as_profile *profile, const struct as_traits *
 {
 	struct sweep s = { .length = length, .fn = fn, .ctx = ctx };
 	uint32_t weight[AS_OP_COUNT];
-	struct as_place place;
+	struct as_queue_place place;
 	int rc = 0;
 
 	*states = 0;

@@ -84,7 +84,7 @@ static void add(uint64_t *sum, uint64_t n)
 		*sum = UINT64_MAX;
 }
 
-/* A partition of a call. What no recipe brings about is nothing to go for. */
+/* A partition of a call. One without a recipe is no goal. */
 static void take_goal(struct feedback_counts *counts, const char *call, const char *arg,
 		      const char *part, const json_int_t *count, const json_int_t *tries)
 {
@@ -126,7 +126,7 @@ static int take_call(struct feedback_counts *counts, json_t *line, const char *w
 	return 0;
 }
 
-/* One line. Arguments and partitions that this profile does not draw are nothing to it: coverage
+/* One line. Arguments and partitions that this profile does not draw are ignored: coverage
  * counts more than the generator can steer. */
 static int take_line(struct feedback_counts *counts, const struct as_profile *profile, json_t *line,
 		     const char *where, struct as_err *err)

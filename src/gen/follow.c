@@ -10,15 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TMPFILE_BIT 020000000
-#define OPEN_DIRECTORY 0200000
-#define OPEN_CREAT 0100
-#define OPEN_EXCL 0200
-
-#define RENAME_NOREPLACE_BIT 1
-#define RENAME_EXCHANGE_BIT 2
-#define RENAME_WHITEOUT_BIT 4
-
 #define DEEP_KEPT 2 /* of what deepen makes: this many on the way, and the last */
 
 static size_t at(const struct as_gen_walk *w, const char *path)
@@ -54,10 +45,41 @@ static struct as_item *make(struct as_gen_walk *w, const char *path, enum as_ite
 	return item;
 }
 
-static void follow_hardlink(struct as_gen_walk *w)
+static void follow_nothing(struct as_gen_walk *w, const struct as_op *op)
+{
+	(void)w;
+	(void)op;
+}
+
+static void follow_mkdir(struct as_gen_walk *w, const struct as_op *op)
+{
+	(void)op;
+	make(w, w->at, AS_ITEM_DIR, 0);
+}
+
+static void follow_create(struct as_gen_walk *w, const struct as_op *op)
+{
+	(void)op;
+	make(w, w->at, AS_ITEM_REG, 0);
+}
+
+static void follow_mknod(struct as_gen_walk *w, const struct as_op *op)
+{
+	(void)op;
+	make(w, w->at, AS_ITEM_NODE, 0);
+}
+
+static void follow_symlink(struct as_gen_walk *w, const struct as_op *op)
+{
+	(void)op;
+	make(w, w->at2, AS_ITEM_LINK, 0);
+}
+
+static void follow_hardlink(struct as_gen_walk *w, const struct as_op *op)
 {
 	size_t from = at(w, w->at);
 
+	(void)op;
 	if (from != SIZE_MAX && w->roster.item[from].kind != AS_ITEM_DIR)
 		make(w, w->at2, w->roster.item[from].kind, w->roster.item[from].file);
 }
@@ -69,15 +91,16 @@ static bool is_within(const char *path, const char *top)
 	return !strncmp(path, top, len) && (!path[len] || path[len] == '/');
 }
 
-static void follow_rename(struct as_gen_walk *w, int64_t flags)
+static void follow_rename(struct as_gen_walk *w, const struct as_op *op)
 {
+	int64_t flags = op->flags;
 	struct as_roster *r = &w->roster;
 	size_t from = at(w, w->at), to = at(w, w->at2);
 	bool from_dir;
 
 	if (from == SIZE_MAX || !from || !to || is_within(w->at2, w->at))
 		return;
-	if (flags & RENAME_EXCHANGE_BIT) {
+	if (flags & AS_RENAME_EXCHANGE) {
 		if (to != SIZE_MAX && !is_within(w->at, w->at2))
 			as_roster_swap(r, from, to);
 		return;
@@ -85,18 +108,18 @@ static void follow_rename(struct as_gen_walk *w, int64_t flags)
 	from_dir = r->item[from].kind == AS_ITEM_DIR;
 	if (to == SIZE_MAX
 		    ? !can_make(w, w->at2)
-		    : (flags & RENAME_NOREPLACE_BIT) || r->item[from].file == r->item[to].file ||
+		    : (flags & AS_RENAME_NOREPLACE) || r->item[from].file == r->item[to].file ||
 			      from_dir != (r->item[to].kind == AS_ITEM_DIR) ||
 			      (from_dir && as_roster_has_below(r, to)))
 		return;
 	if (to != SIZE_MAX)
 		as_roster_drop(r, to, false);
 	as_roster_move(r, at(w, w->at), w->at2, strlen(w->at2));
-	if (flags & RENAME_WHITEOUT_BIT)
+	if (flags & AS_RENAME_WHITEOUT)
 		make(w, w->at, AS_ITEM_NODE, 0);
 }
 
-static void follow_remove(struct as_gen_walk *w, enum as_opcode code)
+static void follow_remove(struct as_gen_walk *w, const struct as_op *op)
 {
 	struct as_roster *r = &w->roster;
 	size_t i = at(w, w->at);
@@ -105,19 +128,20 @@ static void follow_remove(struct as_gen_walk *w, enum as_opcode code)
 	if (i == SIZE_MAX)
 		return;
 	dir = r->item[i].kind == AS_ITEM_DIR;
-	if (code == AS_OP_PRUNE) {
+	if (op->code == AS_OP_PRUNE) {
 		if (dir)
 			as_roster_drop(r, i, true);
 		return;
 	}
-	if (!i || (code == AS_OP_UNLINK && dir) ||
-	    (code == AS_OP_RMDIR && (!dir || as_roster_has_below(r, i))))
+	if (!i || (op->code == AS_OP_UNLINK && dir) ||
+	    (op->code == AS_OP_RMDIR && (!dir || as_roster_has_below(r, i))))
 		return;
 	as_roster_drop(r, i, false);
 }
 
-static void follow_deepen(struct as_gen_walk *w, uint64_t count)
+static void follow_deepen(struct as_gen_walk *w, const struct as_op *op)
 {
+	uint64_t count = op->len;
 	size_t i = at(w, w->at), len;
 	struct as_buf path = { 0 };
 
@@ -138,8 +162,9 @@ static void follow_deepen(struct as_gen_walk *w, uint64_t count)
 }
 
 /* The first and the last of what it made. */
-static void follow_enlarge(struct as_gen_walk *w, uint64_t count)
+static void follow_enlarge(struct as_gen_walk *w, const struct as_op *op)
 {
+	uint64_t count = op->len;
 	size_t i = at(w, w->at);
 	char path[AS_ROSTER_PATH_MAX + 32];
 
@@ -163,11 +188,11 @@ static void follow_open(struct as_gen_walk *w, const struct as_op *op)
 	bool writes = (op->flags & O_ACCMODE) != O_RDONLY;
 	struct as_gen_handle handle = { .slot = op->slot };
 
-	if (op->flags & TMPFILE_BIT) {
+	if (op->flags & AS_O_TMPFILE_ONLY) {
 		if (i == SIZE_MAX || r->item[i].kind != AS_ITEM_DIR || !writes ||
-		    (op->flags & OPEN_CREAT))
+		    (op->flags & AS_O_CREAT))
 			return;
-		handle.tmpfile = !(op->flags & OPEN_EXCL);
+		handle.tmpfile = !(op->flags & AS_O_EXCL);
 		handle.kind = AS_ITEM_REG;
 		handle.file = ++r->next_file;
 		as_roster_open(r, handle);
@@ -176,7 +201,7 @@ static void follow_open(struct as_gen_walk *w, const struct as_op *op)
 	if (i == SIZE_MAX) {
 		const struct as_item *made;
 
-		if (!(op->flags & OPEN_CREAT) || (op->flags & OPEN_DIRECTORY))
+		if (!(op->flags & AS_O_CREAT) || (op->flags & AS_O_DIRECTORY))
 			return;
 		made = make(w, w->at, AS_ITEM_REG, 0);
 		if (!made)
@@ -187,8 +212,8 @@ static void follow_open(struct as_gen_walk *w, const struct as_op *op)
 		const struct as_item *item = &r->item[i];
 		bool dir = item->kind == AS_ITEM_DIR;
 
-		if (((op->flags & OPEN_CREAT) && ((op->flags & OPEN_EXCL) || dir)) ||
-		    (dir && writes) || (!dir && (op->flags & OPEN_DIRECTORY)) ||
+		if (((op->flags & AS_O_CREAT) && ((op->flags & AS_O_EXCL) || dir)) ||
+		    (dir && writes) || (!dir && (op->flags & AS_O_DIRECTORY)) ||
 		    item->kind == AS_ITEM_NODE)
 			return;
 		handle.file = item->file;
@@ -210,78 +235,43 @@ static void follow_link_tmpfile(struct as_gen_walk *w, const struct as_op *op)
 	}
 }
 
-static void follow_xattr(struct as_gen_walk *w)
+static void follow_xattr(struct as_gen_walk *w, const struct as_op *op)
 {
 	size_t i = at(w, w->at);
 
+	(void)op;
 	if (i != SIZE_MAX)
 		w->roster.item[i].xattr = true;
 }
 
-static void follow_chcwd(struct as_gen_walk *w)
+static void follow_chcwd(struct as_gen_walk *w, const struct as_op *op)
 {
 	size_t i = at(w, w->at);
 
+	(void)op;
 	if (i != SIZE_MAX && w->roster.item[i].kind == AS_ITEM_DIR)
 		w->roster.cwd = w->roster.item[i].path;
 }
 
-void as_walk_follow(struct as_gen_walk *walk, const struct as_op *op)
+static void follow_close(struct as_gen_walk *w, const struct as_op *op)
 {
-	switch (op->code) {
-	case AS_OP_MKDIR:
-		make(walk, walk->at, AS_ITEM_DIR, 0);
-		break;
-	case AS_OP_CREATE:
-		make(walk, walk->at, AS_ITEM_REG, 0);
-		break;
-	case AS_OP_MKNOD:
-		make(walk, walk->at, AS_ITEM_NODE, 0);
-		break;
-	case AS_OP_SYMLINK:
-		make(walk, walk->at2, AS_ITEM_LINK, 0);
-		break;
-	case AS_OP_HARDLINK:
-		follow_hardlink(walk);
-		break;
-	case AS_OP_RENAME:
-		follow_rename(walk, 0);
-		break;
-	case AS_OP_RENAME2:
-		follow_rename(walk, op->flags);
-		break;
-	case AS_OP_REMOVE:
-	case AS_OP_PRUNE:
-	case AS_OP_RMDIR:
-	case AS_OP_UNLINK:
-		follow_remove(walk, op->code);
-		break;
-	case AS_OP_DEEPEN:
-		follow_deepen(walk, op->len);
-		break;
-	case AS_OP_ENLARGE:
-		follow_enlarge(walk, op->len);
-		break;
-	case AS_OP_OPEN:
-		follow_open(walk, op);
-		break;
-	case AS_OP_CLOSE:
-		as_roster_close(&walk->roster, op->fd);
-		break;
-	case AS_OP_LINK_TMPFILE:
-		follow_link_tmpfile(walk, op);
-		break;
-	case AS_OP_WRITE_XATTR:
-		follow_xattr(walk);
-		break;
-	case AS_OP_CHCWD:
-		follow_chcwd(walk);
-		break;
-	case AS_OP_UMOUNT:
-	case AS_OP_CRASH:
-		as_roster_close_all(&walk->roster);
-		break;
-	default:
-		break;
-	}
+	as_roster_close(&w->roster, op->fd);
+}
+
+static void follow_closes_all(struct as_gen_walk *w, const struct as_op *op)
+{
+	(void)op;
+	as_roster_close_all(&w->roster);
+}
+
+/* The last column of command.def. */
+static void (*const follows[AS_OP_COUNT])(struct as_gen_walk *w, const struct as_op *op) = {
+#define COMMAND(op, subject, second, features, flags, follow) [AS_OP_##op] = follow_##follow,
+#include "gen/command.def"
+#undef COMMAND
+};
+
+void as_gen_walk_follow(struct as_gen_walk *walk, const struct as_op *op)
+{
+	follows[op->code](walk, op);
 }

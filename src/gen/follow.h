@@ -6,6 +6,6 @@
 #include "gen/walk.h"
 
 /* walk->at and walk->at2 are its absolute paths, where it has any. */
-void as_walk_follow(struct as_gen_walk *walk, const struct as_op *op);
+void as_gen_walk_follow(struct as_gen_walk *walk, const struct as_op *op);
 
 #endif

@@ -69,7 +69,7 @@ int as_gen_new(const struct as_profile *profile, const struct as_traits *traits,
 	g->queue.bias = (unsigned)profile->bias;
 	g->visited.max = profile->visited_max;
 	as_view_init(&g->view, profile, choice);
-	as_walk_init(&g->walk, &g->view, traits);
+	as_gen_walk_init(&g->walk, &g->view, traits);
 	as_refine_weights(profile, traits, g->ext_weight);
 	as_gen_weights(profile, traits, g->weight);
 	for (int i = 0; i < AS_OP_COUNT; i++)
@@ -98,7 +98,7 @@ void as_gen_free(struct as_gen *gen)
 	as_gnode_put(gen->child);
 	as_queue_free(&gen->queue);
 	as_visited_free(&gen->visited);
-	as_walk_free(&gen->walk);
+	as_gen_walk_free(&gen->walk);
 	as_view_free(&gen->view);
 	free(gen);
 }
@@ -160,7 +160,7 @@ static void append(struct as_gen *gen, struct as_gnode *node, const struct as_op
  * put. */
 static struct as_gnode *step(struct as_gen *gen, bool *last)
 {
-	struct as_place place;
+	struct as_queue_place place;
 	struct as_gnode *node = NULL, *child = gen->child;
 	enum as_opcode code = AS_OP_COUNT;
 	bool diving;
@@ -249,7 +249,7 @@ static struct as_seq *give(struct as_gen *gen, struct as_gnode *node, enum as_ge
 		as_refine_fill(finer, &gen->view.index, p, gen->choice);
 	if (p->walk_max > p->walk_min)
 		steps += as_choose(gen->choice, (unsigned)(p->walk_max - p->walk_min) + 1);
-	as_walk_append(&gen->walk, end, steps, layer >= AS_GEN_SYNTAX, finer);
+	as_gen_walk_append(&gen->walk, end, steps, layer >= AS_GEN_SYNTAX, finer);
 	as_model_free(end);
 	return finer;
 }

@@ -154,7 +154,7 @@ static unsigned seed_centres(struct cloud *cloud, unsigned k, struct as_choice *
 }
 
 /* Moves each centre to the mean of its cluster and assigns anew; false when nothing changed. */
-static bool settle(struct cloud *cloud, struct as_point centre[AS_KMEANS_MAX], unsigned n)
+static bool move_centres(struct cloud *cloud, struct as_point centre[AS_KMEANS_MAX], unsigned n)
 {
 	int32_t sum[AS_KMEANS_MAX][AS_POINT_DIMS] = { { 0 } };
 	uint32_t count[AS_KMEANS_MAX] = { 0 };
@@ -191,13 +191,13 @@ unsigned as_kmeans(const struct as_point *points, size_t n, unsigned k, struct a
 	if (!n || !k)
 		return 0;
 	join_alike(&cloud, points, n, choice);
-	if (cloud.n <= k) { /* every look is typical */
+	if (cloud.n <= k) { /* every different point is typical */
 		for (unsigned i = 0; i < cloud.n; i++)
 			chosen[i] = one_of(&cloud, i, points, n, choice);
 		return cloud.n;
 	}
 	clusters = seed_centres(&cloud, k, choice, centre);
-	for (unsigned round = 0; round < ROUNDS && settle(&cloud, centre, clusters); round++)
+	for (unsigned round = 0; round < ROUNDS && move_centres(&cloud, centre, clusters); round++)
 		;
 	for (unsigned c = 0; c < clusters; c++) {
 		unsigned best = cloud.n;

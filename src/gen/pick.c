@@ -13,29 +13,13 @@
 static bool fits(const struct as_gen_walk *w, enum as_subject subject, size_t i)
 {
 	const struct as_item *item = &w->roster.item[i];
-	bool dir = item->kind == AS_ITEM_DIR, reg = item->kind == AS_ITEM_REG;
 
-	switch (subject) {
-	case AS_SUBJECT_PARENT:
-	case AS_SUBJECT_DIR:
-	case AS_SUBJECT_GOAL:
-		return dir;
-	case AS_SUBJECT_REG:
-	case AS_SUBJECT_FILE:
-		return reg;
-	case AS_SUBJECT_LINK:
-		return item->kind == AS_ITEM_LINK;
-	case AS_SUBJECT_DIR_REG:
-		return dir || reg;
-	case AS_SUBJECT_NONDIR:
-		return !dir;
-	case AS_SUBJECT_MOVABLE:
+	if (!as_subject_takes(subject, item->kind == AS_ITEM_DIR, item->kind == AS_ITEM_REG,
+			      item->kind == AS_ITEM_LINK))
+		return false;
+	if (subject == AS_SUBJECT_MOVABLE)
 		return i != 0;
-	case AS_SUBJECT_EMPTY:
-		return i != 0 && dir && !as_roster_has_below(&w->roster, i);
-	default:
-		return true;
-	}
+	return subject != AS_SUBJECT_EMPTY || (i != 0 && !as_roster_has_below(&w->roster, i));
 }
 
 size_t as_pick_item(struct as_gen_walk *w, enum as_subject subject)
@@ -43,9 +27,9 @@ size_t as_pick_item(struct as_gen_walk *w, enum as_subject subject)
 	const struct as_roster *r = &w->roster;
 	size_t first;
 
-	if (w->last < r->n && as_walk_chance(w, FOCUS_PERCENT) && fits(w, subject, w->last))
+	if (w->last < r->n && as_gen_walk_chance(w, FOCUS_PERCENT) && fits(w, subject, w->last))
 		return w->last;
-	first = as_walk_choose(w, r->n);
+	first = as_gen_walk_choose(w, r->n);
 	for (size_t i = 0; i < r->n; i++) {
 		size_t at = first + i < r->n ? first + i : first + i - r->n;
 
@@ -60,8 +44,8 @@ size_t as_pick_item(struct as_gen_walk *w, enum as_subject subject)
 static const char *pick_stray(struct as_gen_walk *w)
 {
 	const struct as_roster *r = &w->roster;
-	unsigned how = as_walk_choose(w, 8), i = as_walk_choose(w, AS_ROSTER_GHOSTS);
-	const struct as_item *item = &r->item[as_walk_choose(w, r->n)];
+	unsigned how = as_gen_walk_choose(w, 8), i = as_gen_walk_choose(w, AS_ROSTER_GHOSTS);
+	const struct as_item *item = &r->item[as_gen_walk_choose(w, r->n)];
 	struct as_buf *text = &w->text;
 
 	if (how == 0 && r->ghost[i])
@@ -70,7 +54,7 @@ static const char *pick_stray(struct as_gen_walk *w)
 		return item->path;
 	as_buf_clear(text);
 	as_buf_add(text, item->path, item->len > 1 ? item->len : 0);
-	as_buf_addf(text, "/%s", w->profile->name[as_walk_choose(w, w->profile->n_names)]);
+	as_buf_addf(text, "/%s", w->profile->name[as_gen_walk_choose(w, w->profile->n_names)]);
 	return as_arena_strndup(&w->roster.text, text->data, text->len);
 }
 
@@ -78,7 +62,7 @@ const char *as_pick_path(struct as_gen_walk *w, enum as_subject subject)
 {
 	size_t i;
 
-	if (as_walk_chance(w, w->profile->stray))
+	if (as_gen_walk_chance(w, w->profile->stray))
 		return pick_stray(w);
 	i = as_pick_item(w, subject);
 	return i == SIZE_MAX ? NULL : w->roster.item[i].path;
@@ -87,9 +71,9 @@ const char *as_pick_path(struct as_gen_walk *w, enum as_subject subject)
 const char *as_pick_attributed(struct as_gen_walk *w)
 {
 	const struct as_roster *r = &w->roster;
-	size_t first = as_walk_choose(w, r->n);
+	size_t first = as_gen_walk_choose(w, r->n);
 
-	if (as_walk_choose(w, 4))
+	if (as_gen_walk_choose(w, 4))
 		for (size_t i = 0; i < r->n; i++) {
 			size_t at = first + i < r->n ? first + i : first + i - r->n;
 
@@ -103,31 +87,31 @@ const char *as_pick_attributed(struct as_gen_walk *w)
 
 static void add_long_name(struct as_gen_walk *w, struct as_buf *text)
 {
-	const char *seed = w->profile->name[as_walk_choose(w, w->profile->n_names)];
+	const char *seed = w->profile->name[as_gen_walk_choose(w, w->profile->n_names)];
 	size_t max = w->traits->name_max ? w->traits->name_max : 255, len;
-	unsigned how = w->bursting ? 0 : as_walk_choose(w, 20);
+	unsigned how = w->bursting ? 0 : as_gen_walk_choose(w, 20);
 
 	/* Most are as long as a name may be, some one less or one more, some anything. */
 	len = how < 13	 ? max
 	      : how < 15 ? max - 1
 	      : how < 16 ? max + 1
-			 : 16 + as_walk_choose(w, max - 15);
+			 : 16 + as_gen_walk_choose(w, max - 15);
 	for (size_t seed_len = strlen(seed); len > seed_len; len -= seed_len)
 		as_buf_add(text, seed, seed_len);
 	as_buf_add(text, seed, len);
-	text->data[text->len - 1] = w->profile->name[as_walk_choose(w, w->profile->n_names)][0];
+	text->data[text->len - 1] = w->profile->name[as_gen_walk_choose(w, w->profile->n_names)][0];
 }
 
 static void add_name(struct as_gen_walk *w, const struct as_item *dir, struct as_buf *text)
 {
 	uint64_t percent = !dir->long_names ? w->profile->long_name / 4 : w->bursting ? 100 : 95;
 
-	if (dir->len + LONG_NAME_ROOM < AS_ROSTER_PATH_MAX && as_walk_chance(w, percent))
+	if (dir->len + LONG_NAME_ROOM < AS_ROSTER_PATH_MAX && as_gen_walk_chance(w, percent))
 		add_long_name(w, text);
 	else
-		as_buf_adds(text, w->profile->name[as_walk_choose(w, w->profile->n_names)]);
+		as_buf_adds(text, w->profile->name[as_gen_walk_choose(w, w->profile->n_names)]);
 	if (w->bursting && !dir->long_names)
-		as_buf_addf(text, "%u", as_walk_choose(w, 100));
+		as_buf_addf(text, "%u", as_gen_walk_choose(w, 100));
 }
 
 const char *as_pick_new_in(struct as_gen_walk *w, size_t i, bool stray)
@@ -150,7 +134,7 @@ const char *as_pick_new_in(struct as_gen_walk *w, size_t i, bool stray)
 
 const char *as_pick_new(struct as_gen_walk *w)
 {
-	bool stray = as_walk_chance(w, w->profile->stray);
+	bool stray = as_gen_walk_chance(w, w->profile->stray);
 
 	return as_pick_new_in(w, as_pick_item(w, stray ? AS_SUBJECT_ANY : AS_SUBJECT_PARENT),
 			      stray);

@@ -5,12 +5,12 @@
 
 #include "gen/walk.h"
 
-static inline unsigned as_walk_choose(const struct as_gen_walk *w, size_t n)
+static inline unsigned as_gen_walk_choose(const struct as_gen_walk *w, size_t n)
 {
 	return as_choose(w->choice, (unsigned)n);
 }
 
-static inline bool as_walk_chance(const struct as_gen_walk *w, uint64_t percent)
+static inline bool as_gen_walk_chance(const struct as_gen_walk *w, uint64_t percent)
 {
 	return as_draw_chance(w->choice, percent);
 }

@@ -5,6 +5,7 @@
  */
 #include "gen/profile.h"
 
+#include "gen/view.h"
 #include "work/print.h"
 
 #include <limits.h>
@@ -168,19 +169,6 @@ static int read_names(struct as_lex *lex, struct as_profile *p)
 	return as_lex_finish(lex);
 }
 
-/* Commands the generator knows: rows of command.def. */
-static bool can_generate(enum as_opcode op)
-{
-	switch (op) {
-#define COMMAND(op_, ...) case AS_OP_##op_:
-#include "gen/command.def"
-#undef COMMAND
-		return true;
-	default:
-		return false;
-	}
-}
-
 static int read_weight(struct as_lex *lex, struct as_profile *p)
 {
 	const char *start = lex->p, *word;
@@ -191,7 +179,7 @@ static int read_weight(struct as_lex *lex, struct as_profile *p)
 	if (rc)
 		return rc;
 	op = as_op_find(word, strlen(word));
-	if (op == AS_OP_COUNT || !can_generate(op))
+	if (op == AS_OP_COUNT || !as_gen_rows[op].known)
 		return as_lex_fail(lex, start, "unknown command '%s'%s", word,
 				   op == AS_OP_COUNT ? "" : ": it cannot be generated");
 	as_lex_at_end(lex);
@@ -366,7 +354,7 @@ const char *as_profile_builtin(unsigned i, const char **summary)
 	return NULL;
 }
 
-/* Our own tables: a mistake in them is a programmer's. */
+/* These are our own tables: a mistake in them is a bug. */
 static void read_own(const char *table, const char *line, int (*read)(struct as_lex *, void *),
 		     void *ctx)
 {
@@ -472,7 +460,7 @@ void as_profile_print(const struct as_profile *profile, struct as_buf *out)
 	}
 	as_buf_addc(out, '\n');
 	for (int op = 0; op < AS_OP_COUNT; op++)
-		if (can_generate((enum as_opcode)op))
+		if (as_gen_rows[op].known)
 			as_buf_addf(out, "weight %s %u\n", as_op_table[op].name,
 				    profile->weight[op]);
 	for (unsigned i = 0; i < AS_DRAWS; i++) {

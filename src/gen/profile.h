@@ -39,7 +39,7 @@ struct as_profile {
 bool as_profile_name_ok(const char *name);
 
 struct as_profile *as_profile_new(void); /* as `paper` has it; free() */
-/* Row i of the built-in profiles, NULL behind the last. */
+/* Row i of the built-in profiles, NULL after the last. */
 const char *as_profile_builtin(unsigned i, const char **summary);
 /* AS_EUSE when there is none of that name. */
 AS_MUST_CHECK int as_profile_find(const char *name, struct as_profile *profile, struct as_err *err);

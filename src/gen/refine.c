@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * refine: the two lower layers. The extension layer walks the backbone on the model and, behind
+ * refine: the two lower layers. The extension layer walks the backbone on the model and, after
  * each of its commands, draws extensions as the search draws core commands: a type by weight, a
  * typical inode. One that can take away what the backbone needs (command.def: BREAKS) is tried on a
  * copy together with all that is left of the backbone, and dropped when anything that went through
@@ -52,7 +52,7 @@ static void put(struct refinement *r, const struct as_op *op)
 	r->counts->inserted++;
 }
 
-/* One extension behind i commands of the backbone. */
+/* One extension after i commands of the backbone. */
 static void insert(struct refinement *r, size_t i)
 {
 	struct as_op built[AS_KMEANS_MAX];
@@ -152,8 +152,8 @@ void as_refine_fill(struct as_seq *seq, const struct as_draw_index *index,
 			continue;
 		as_buf_clear(&text);
 		as_draw_args(index, profile->dist, choice, op, &text);
-		as_draw_settle(op);
-		/* Words of the profile and what was put together live shorter than this. */
+		as_draw_drop_idle(op);
+		/* Words of the profile and of `text` do not live as long as the workload. */
 		if (op->name != name)
 			op->name = as_arena_strndup(&seq->strings, op->name, strlen(op->name));
 		if (op->opts != opts)

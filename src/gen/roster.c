@@ -2,6 +2,8 @@
 /* roster: see roster.h. Lists are short: everything is a scan, paths are compared by hash first. */
 #include "gen/roster.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,10 +79,7 @@ struct as_item *as_roster_add(struct as_roster *roster, const char *path, size_t
 {
 	struct as_item *item;
 
-	if (roster->n == roster->cap) {
-		roster->cap = roster->cap ? roster->cap * 2 : 128;
-		roster->item = as_xrealloc(roster->item, roster->cap * sizeof(*roster->item));
-	}
+	AS_ARRAY_ROOM(roster->item, roster->n, roster->cap);
 	item = &roster->item[roster->n++];
 	*item = (struct as_item){ .path = as_arena_strndup(&roster->text, path, len),
 				  .len = (uint32_t)len,
@@ -144,7 +143,7 @@ static void move_below(struct as_roster *roster, const char *from, size_t from_l
 		if (same || is_below(item->path, item->len, from, from_len))
 			rebase(roster, item, from_len, to, to_len);
 	}
-	/* Not listed itself, it went along all the same. */
+	/* The working directory is not listed, but it moved, too. */
 	if (roster->cwd && is_below(roster->cwd, strlen(roster->cwd), from, from_len))
 		roster->cwd = NULL;
 }

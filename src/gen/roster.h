@@ -62,9 +62,9 @@ struct as_item *as_roster_add(struct as_roster *roster, const char *path, size_t
 			      enum as_item_kind kind, uint32_t file);
 /* The name and all below it; with keep_top only what is below. */
 void as_roster_drop(struct as_roster *roster, size_t i, bool keep_top);
-/* Everything at and below one path is then at and below the other, where nothing may be. */
+/* Moves a name with all below it to another path, where nothing may be. */
 void as_roster_move(struct as_roster *roster, size_t i, const char *to, size_t to_len);
-/* Makes it the one that came last. */
+/* Makes it the item that was added last. */
 void as_roster_to_end(struct as_roster *roster, size_t i);
 void as_roster_swap(struct as_roster *roster, size_t a, size_t b);
 

@@ -2,6 +2,7 @@
 /* search: see search.h. */
 #include "gen/search.h"
 
+#include "base/array.h"
 #include "base/err.h"
 
 #include <limits.h>
@@ -81,15 +82,11 @@ void as_queue_push(struct as_queue *queue, size_t level, void *item)
 	struct as_level *l;
 
 	while (level >= queue->n_levels) {
-		queue->level =
-			as_xrealloc(queue->level, (queue->n_levels + 1) * sizeof(*queue->level));
+		AS_ARRAY_ROOM(queue->level, queue->n_levels, queue->cap_levels);
 		queue->level[queue->n_levels++] = (struct as_level){ 0 };
 	}
 	l = &queue->level[level];
-	if (l->n == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 16;
-		l->item = as_xrealloc(l->item, l->cap * sizeof(*l->item));
-	}
+	AS_ARRAY_ROOM(l->item, l->n, l->cap);
 	l->item[l->n++] = item;
 	queue->n++;
 }
@@ -117,9 +114,9 @@ static uint64_t level_weight(const struct as_queue *q, size_t level)
 	return weight;
 }
 
-static struct as_place pick_longer(const struct as_queue *q, struct as_choice *choice)
+static struct as_queue_place pick_longer(const struct as_queue *q, struct as_choice *choice)
 {
-	struct as_place place = { 0 };
+	struct as_queue_place place = { 0 };
 	uint64_t total = 0, at;
 
 	for (size_t i = 0; i < q->n_levels; i++)
@@ -131,18 +128,18 @@ static struct as_place pick_longer(const struct as_queue *q, struct as_choice *c
 	return place;
 }
 
-static struct as_place pick_uniform(const struct as_queue *q, struct as_choice *choice)
+static struct as_queue_place pick_uniform(const struct as_queue *q, struct as_choice *choice)
 {
-	struct as_place place = { .index = (size_t)choose_below(choice, q->n) };
+	struct as_queue_place place = { .index = (size_t)choose_below(choice, q->n) };
 
 	while (place.index >= q->level[place.level].n)
 		place.index -= q->level[place.level++].n;
 	return place;
 }
 
-static struct as_place pick_depth(const struct as_queue *q, struct as_choice *choice)
+static struct as_queue_place pick_depth(const struct as_queue *q, struct as_choice *choice)
 {
-	struct as_place place = { .level = q->n_levels - 1 };
+	struct as_queue_place place = { .level = q->n_levels - 1 };
 
 	(void)choice;
 	while (!q->level[place.level].n)
@@ -151,9 +148,9 @@ static struct as_place pick_depth(const struct as_queue *q, struct as_choice *ch
 	return place;
 }
 
-static struct as_place pick_breadth(const struct as_queue *q, struct as_choice *choice)
+static struct as_queue_place pick_breadth(const struct as_queue *q, struct as_choice *choice)
 {
-	struct as_place place = { 0 };
+	struct as_queue_place place = { 0 };
 
 	(void)choice;
 	while (!q->level[place.level].n)
@@ -164,7 +161,7 @@ static struct as_place pick_breadth(const struct as_queue *q, struct as_choice *
 
 static const struct {
 	const char *name;
-	struct as_place (*pick)(const struct as_queue *q, struct as_choice *choice);
+	struct as_queue_place (*pick)(const struct as_queue *q, struct as_choice *choice);
 } orders[AS_ORDERS] = {
 	[AS_ORDER_LONGER] = { "longer", pick_longer },
 	[AS_ORDER_UNIFORM] = { "uniform", pick_uniform },
@@ -177,7 +174,8 @@ const char *as_order_name(enum as_order order)
 	return orders[order].name;
 }
 
-void *as_queue_pick(const struct as_queue *queue, struct as_choice *choice, struct as_place *place)
+void *as_queue_pick(const struct as_queue *queue, struct as_choice *choice,
+		    struct as_queue_place *place)
 {
 	if (!queue->n)
 		return NULL;
@@ -185,7 +183,7 @@ void *as_queue_pick(const struct as_queue *queue, struct as_choice *choice, stru
 	return queue->level[place->level].item[place->index];
 }
 
-void as_queue_remove(struct as_queue *queue, struct as_place place)
+void as_queue_remove(struct as_queue *queue, struct as_queue_place place)
 {
 	struct as_level *l = &queue->level[place.level];
 
@@ -195,7 +193,7 @@ void as_queue_remove(struct as_queue *queue, struct as_place place)
 
 void *as_queue_evict(struct as_queue *queue, struct as_choice *choice)
 {
-	struct as_place place = { 0 };
+	struct as_queue_place place = { 0 };
 	void *item;
 
 	if (!queue->n)

@@ -47,20 +47,22 @@ struct as_level {
 
 struct as_queue {
 	struct as_level *level;
-	size_t n_levels, n; /* n: items in all levels */
+	size_t n_levels, cap_levels;
+	size_t n; /* items in all levels */
 	enum as_order order;
 	unsigned bias;
 };
 
 /* Where an item stands; good until the next push or removal. */
-struct as_place {
+struct as_queue_place {
 	size_t level, index;
 };
 
 void as_queue_push(struct as_queue *queue, size_t level, void *item);
 /* One item, which stays; NULL when there is none. */
-void *as_queue_pick(const struct as_queue *queue, struct as_choice *choice, struct as_place *place);
-void as_queue_remove(struct as_queue *queue, struct as_place place);
+void *as_queue_pick(const struct as_queue *queue, struct as_choice *choice,
+		    struct as_queue_place *place);
+void as_queue_remove(struct as_queue *queue, struct as_queue_place place);
 /* Takes a random item out of the fullest level: the others stay as they are, so that neither the
  * beginnings nor the long ones run out. */
 void *as_queue_evict(struct as_queue *queue, struct as_choice *choice);

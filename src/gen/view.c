@@ -2,6 +2,8 @@
 /* view: see view.h. This file looks at a state; build.c makes commands of what was seen. */
 #include "gen/view.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,10 +11,21 @@
 #define BREAKS true
 
 const struct as_gen_row as_gen_rows[AS_OP_COUNT] = {
-#define COMMAND(op, subject, second, features, flags) \
-	[AS_OP_##op] = { true, AS_SUBJECT_##subject, AS_SECOND_##second, features, flags },
+#define COMMAND(op, subject, second, features, flags, follow)                            \
+	[AS_OP_##op] = { AS_SUBJECT_##subject != AS_SUBJECT_NEVER, AS_SUBJECT_##subject, \
+			 AS_SECOND_##second, features, flags },
 #include "gen/command.def"
 #undef COMMAND
+};
+
+/* An operation of op.def without a row in command.def is an error here. */
+enum {
+#define COMMAND(op, ...) row_in_command_def_for_##op,
+#include "gen/command.def"
+#undef COMMAND
+#define OP(id, ...) command_def_has_##id = row_in_command_def_for_##id,
+#include "work/op.def"
+#undef OP
 };
 
 void as_view_init(struct as_gen_view *view, const struct as_profile *profile,
@@ -24,7 +37,7 @@ void as_view_init(struct as_gen_view *view, const struct as_profile *profile,
 	for (unsigned i = 0; i < AS_DRAWS; i++)
 		as_dist_plain(&as_draws[i], &profile->dist[i], &view->plain[as_draws[i].op]);
 	for (int op = 0; op < AS_OP_COUNT; op++)
-		as_draw_settle(&view->plain[op]);
+		as_draw_drop_idle(&view->plain[op]);
 	as_draw_index_init(&view->index);
 	for (uint32_t i = profile->n_names; i-- > 0;)
 		view->by_byte[(unsigned char)profile->name[i][0]] = (uint8_t)(i + 1);
@@ -57,10 +70,7 @@ static uint64_t name_bit(const struct as_gen_view *view, const char *name)
 
 static struct as_spot *add_spot(struct as_gen_view *view)
 {
-	if (view->n == view->cap) {
-		view->cap = view->cap ? view->cap * 2 : 64;
-		view->spot = as_xrealloc(view->spot, view->cap * sizeof(*view->spot));
-	}
+	AS_ARRAY_ROOM(view->spot, view->n, view->cap);
 	return &view->spot[view->n++];
 }
 
@@ -81,11 +91,7 @@ static int see_name(void *ctx, const char *path, const struct as_attrs *attrs)
 		view->spot[spot->parent].taken |= name_bit(view, strrchr(path, '/') + 1);
 	}
 	if (S_ISDIR(attrs->type)) {
-		if (attrs->depth >= view->above_cap) {
-			view->above_cap = 2 * (size_t)attrs->depth + 64;
-			view->above =
-				as_xrealloc(view->above, view->above_cap * sizeof(*view->above));
-		}
+		AS_ARRAY_ROOM(view->above, attrs->depth, view->above_cap);
 		view->above[attrs->depth] = index;
 	}
 	return 0;
@@ -103,7 +109,8 @@ static int see_open(void *ctx, int slot, uint32_t ino, int64_t flags)
 	return 0;
 }
 
-/* A descriptor looks like the inode behind it; one that was removed looks like nothing else. */
+/* A descriptor has the point of its inode; one whose inode was removed has a point that no other
+ * has. */
 static void place_open(struct as_gen_view *view)
 {
 	for (unsigned i = 0; i < view->n_open; i++) {
@@ -139,36 +146,15 @@ static bool fits(const struct as_gen_view *view, enum as_subject subject, size_t
 	const struct as_spot *spot = &view->spot[i];
 	uint64_t all = view->profile->n_names == 64 ? UINT64_MAX
 						    : ((uint64_t)1 << view->profile->n_names) - 1;
-	bool dir = S_ISDIR(spot->attrs.type), reg = S_ISREG(spot->attrs.type);
+	bool dir = S_ISDIR(spot->attrs.type);
 
-	switch (subject) {
-	case AS_SUBJECT_PARENT:
-		return dir && (spot->taken & all) != all;
-	case AS_SUBJECT_DIR:
-	case AS_SUBJECT_GOAL:
-		return dir;
-	case AS_SUBJECT_REG:
-	case AS_SUBJECT_FILE:
-		return reg;
-	case AS_SUBJECT_LINK:
-		return S_ISLNK(spot->attrs.type);
-	case AS_SUBJECT_ANY:
-		return true;
-	case AS_SUBJECT_DIR_REG:
-		return dir || reg;
-	case AS_SUBJECT_NONDIR:
-		return !dir;
-	case AS_SUBJECT_MOVABLE:
+	if (!as_subject_takes(subject, dir, S_ISREG(spot->attrs.type), S_ISLNK(spot->attrs.type)))
+		return false;
+	if (subject == AS_SUBJECT_PARENT)
+		return (spot->taken & all) != all;
+	if (subject == AS_SUBJECT_MOVABLE)
 		return i != 0;
-	case AS_SUBJECT_EMPTY:
-		return i != 0 && dir && !spot->attrs.children;
-	case AS_SUBJECT_NONE:
-	case AS_SUBJECT_FD:
-	case AS_SUBJECT_QUIET:
-	case AS_SUBJECT_TMPFILE:
-		break;
-	}
-	return false;
+	return subject != AS_SUBJECT_EMPTY || (i != 0 && !spot->attrs.children);
 }
 
 size_t as_view_candidates(struct as_gen_view *view, enum as_subject subject)
@@ -217,7 +203,7 @@ bool as_view_can(const struct as_gen_view *view, enum as_opcode code)
 	case AS_SUBJECT_FILE:
 		return view->n_open < view->profile->slots && any_fits(view, AS_SUBJECT_REG);
 	case AS_SUBJECT_GOAL:
-		/* The root is one, unless we are there. */
+		/* The root is a goal unless it is the working directory. */
 		if (!view->at_root)
 			return true;
 		for (size_t i = 1; i < view->n; i++)

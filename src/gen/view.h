@@ -12,6 +12,7 @@
 #include "model/model.h"
 
 enum as_subject {
+	AS_SUBJECT_NEVER,
 	AS_SUBJECT_NONE,
 	AS_SUBJECT_PARENT,
 	AS_SUBJECT_DIR,
@@ -29,10 +30,33 @@ enum as_subject {
 	AS_SUBJECT_TMPFILE,
 };
 
+/* Whether an inode of that kind can be the subject, as far as the kind alone decides. */
+static inline bool as_subject_takes(enum as_subject subject, bool dir, bool reg, bool link)
+{
+	switch (subject) {
+	case AS_SUBJECT_PARENT:
+	case AS_SUBJECT_DIR:
+	case AS_SUBJECT_GOAL:
+	case AS_SUBJECT_EMPTY:
+		return dir;
+	case AS_SUBJECT_REG:
+	case AS_SUBJECT_FILE:
+		return reg;
+	case AS_SUBJECT_LINK:
+		return link;
+	case AS_SUBJECT_DIR_REG:
+		return dir || reg;
+	case AS_SUBJECT_NONDIR:
+		return !dir;
+	default:
+		return true;
+	}
+}
+
 enum as_second { AS_SECOND_NOTHING, AS_SECOND_NEW, AS_SECOND_DESCRIPTOR };
 
 struct as_gen_row {
-	bool known; /* has a row in command.def */
+	bool known; /* can be drawn */
 	enum as_subject subject;
 	enum as_second second;
 	uint64_t features;

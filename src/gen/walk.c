@@ -24,39 +24,29 @@
 #define KEPT_MAX 3
 #define FULL_TRIES 4
 
-/* The numbers that open(2) has on x86-64, as flags.def writes them out. */
-#define OPEN_TMPFILE 020200000
-#define OPEN_DIRECTORY 0200000
-#define OPEN_CREAT 0100
-#define RENAME_EXCHANGE_BIT 2
-
 /* How much the weight of a command counts while the tree grows and while it shrinks. */
 static const uint32_t turns[2][3] = { [false] = { 1, 2, 4 }, [true] = { 6, 2, 1 } };
 
 /* 0: it makes names, 2: it removes them, 1: neither. */
 static unsigned tendency(enum as_opcode code)
 {
-	switch (code) {
-	case AS_OP_MKDIR:
-	case AS_OP_CREATE:
-	case AS_OP_MKNOD:
-	case AS_OP_HARDLINK:
-	case AS_OP_SYMLINK:
-	case AS_OP_LINK_TMPFILE:
-	case AS_OP_DEEPEN:
+	const enum as_paths *path = as_op_table[code].path;
+
+	switch (path[1] != AS_PATHS_NONE ? path[1] : path[0]) {
+	case AS_PATHS_DEFINE:
+	case AS_PATHS_ALIAS:
+	case AS_PATHS_DEEPEN:
 		return 0;
-	case AS_OP_REMOVE:
-	case AS_OP_RMDIR:
-	case AS_OP_UNLINK:
-	case AS_OP_PRUNE:
+	case AS_PATHS_KILL:
+	case AS_PATHS_EMPTY:
 		return 2;
 	default:
 		return 1;
 	}
 }
 
-void as_walk_init(struct as_gen_walk *walk, struct as_gen_view *view,
-		  const struct as_traits *traits)
+void as_gen_walk_init(struct as_gen_walk *walk, struct as_gen_view *view,
+		      const struct as_traits *traits)
 {
 	uint32_t weight[AS_OP_COUNT], sum[2] = { 0 };
 
@@ -72,7 +62,7 @@ void as_walk_init(struct as_gen_walk *walk, struct as_gen_view *view,
 		}
 }
 
-void as_walk_free(struct as_gen_walk *walk)
+void as_gen_walk_free(struct as_gen_walk *walk)
 {
 	as_aim_free(walk->aim);
 	as_roster_free(&walk->roster);
@@ -83,7 +73,7 @@ void as_walk_free(struct as_gen_walk *walk)
 static enum as_opcode draw_code(const struct as_gen_walk *w)
 {
 	const uint32_t *sum = w->sum[w->growing];
-	uint32_t at = as_walk_choose(w, sum[AS_OP_COUNT - 1]);
+	uint32_t at = as_gen_walk_choose(w, sum[AS_OP_COUNT - 1]);
 	unsigned lo = 0, hi = AS_OP_COUNT - 1;
 
 	while (lo < hi) {
@@ -106,7 +96,7 @@ static const char *spell(const struct as_gen_walk *w, const char *path)
 	size_t len = cwd ? strlen(cwd) : 0;
 
 	if (len <= 1 || strncmp(path, cwd, len) || path[len] != '/' || !path[len + 1] ||
-	    !as_walk_chance(w, w->profile->relative))
+	    !as_gen_walk_chance(w, w->profile->relative))
 		return path;
 	return path + len + 1;
 }
@@ -124,11 +114,11 @@ static struct as_op begin(struct as_gen_walk *w, enum as_opcode code)
 	return op;
 }
 
-/* Appends, and believes what it says. */
+/* Appends the operation, and takes it to succeed. */
 static void emit(struct as_gen_walk *w, const struct as_op *op)
 {
-	as_draw_settle(as_seq_add(w->out, op));
-	as_walk_follow(w, op);
+	as_draw_drop_idle(as_seq_add(w->out, op));
+	as_gen_walk_follow(w, op);
 }
 
 static int32_t free_slot(const struct as_gen_walk *w)
@@ -152,20 +142,20 @@ static void close_one(struct as_gen_walk *w, unsigned i)
 static bool walk_open(struct as_gen_walk *w, bool tmpfile)
 {
 	struct as_op op = begin(w, AS_OP_OPEN);
-	unsigned how = as_walk_choose(w, 16);
+	unsigned how = as_gen_walk_choose(w, 16);
 
 	if (w->roster.n_handles >= w->profile->slots) {
-		close_one(w, as_walk_choose(w, w->roster.n_handles));
+		close_one(w, as_gen_walk_choose(w, w->roster.n_handles));
 		op = begin(w, AS_OP_OPEN);
 	}
 	if (tmpfile) {
-		op.flags = (op.flags & ~(int64_t)(OPEN_CREAT | O_ACCMODE)) | OPEN_TMPFILE | O_RDWR;
+		op.flags = (op.flags & ~(int64_t)(AS_O_CREAT | O_ACCMODE)) | AS_O_TMPFILE | O_RDWR;
 		w->at = as_pick_path(w, AS_SUBJECT_DIR);
 	} else if (how == 0) {
-		op.flags = (op.flags & ~(int64_t)(OPEN_CREAT | O_ACCMODE)) | OPEN_DIRECTORY;
+		op.flags = (op.flags & ~(int64_t)(AS_O_CREAT | O_ACCMODE)) | AS_O_DIRECTORY;
 		w->at = as_pick_path(w, AS_SUBJECT_DIR);
 	} else if (how < 3) {
-		op.flags |= OPEN_CREAT;
+		op.flags |= AS_O_CREAT;
 		w->at = as_pick_new(w);
 	} else {
 		w->at = as_pick_path(w, AS_SUBJECT_REG);
@@ -191,13 +181,14 @@ static bool walk_umount(struct as_gen_walk *w)
 	emit(w, &op);
 	op = begin(w, AS_OP_MOUNT);
 	emit(w, &op);
-	/* Where its options were refused, once more without; else this one is refused. */
+	/* If the options were refused, a mount without options follows; if not, that second
+	 * mount is refused. */
 	if (op.opts && *op.opts)
 		emit(w, &w->view->plain[AS_OP_MOUNT]);
 	return true;
 }
 
-/* Only what a sync went before is judged exactly. */
+/* Only a crash after a sync can be judged exactly. */
 static bool walk_crash(struct as_gen_walk *w)
 {
 	struct as_op op = begin(w, AS_OP_SYNC);
@@ -231,12 +222,12 @@ static bool walk_fd(struct as_gen_walk *w, enum as_opcode code)
 
 	if (!w->roster.n_handles && !walk_open(w, false))
 		return false;
-	if (!w->roster.n_handles) /* it did not go through */
+	if (!w->roster.n_handles) /* the open was refused */
 		return true;
 	op = begin(w, code);
-	op.fd = w->roster.handle[as_walk_choose(w, w->roster.n_handles)].slot;
+	op.fd = w->roster.handle[as_gen_walk_choose(w, w->roster.n_handles)].slot;
 	if (as_gen_rows[code].second == AS_SECOND_DESCRIPTOR)
-		op.fd2 = w->roster.handle[as_walk_choose(w, w->roster.n_handles)].slot;
+		op.fd2 = w->roster.handle[as_gen_walk_choose(w, w->roster.n_handles)].slot;
 	emit(w, &op);
 	return true;
 }
@@ -244,8 +235,8 @@ static bool walk_fd(struct as_gen_walk *w, enum as_opcode code)
 /* How often the second path is one that exists: that is what an exchange needs. */
 static uint64_t replaces(const struct as_gen_walk *w, const struct as_op *op)
 {
-	return op->code == AS_OP_RENAME2 && op->flags & RENAME_EXCHANGE_BIT ? 90
-									    : w->profile->replace;
+	return op->code == AS_OP_RENAME2 && op->flags & AS_RENAME_EXCHANGE ? 90
+									   : w->profile->replace;
 }
 
 /* A command on one path or two, from its row. */
@@ -255,8 +246,8 @@ static bool walk_path(struct as_gen_walk *w, enum as_opcode code)
 	struct as_op op = begin(w, code);
 	enum as_subject subject = row->subject;
 
-	/* That a directory must be empty is worth asking. */
-	if (subject == AS_SUBJECT_EMPTY && as_walk_chance(w, 2 * w->profile->stray))
+	/* Now and then a directory that may not be empty, to see it refused. */
+	if (subject == AS_SUBJECT_EMPTY && as_gen_walk_chance(w, 2 * w->profile->stray))
 		subject = AS_SUBJECT_DIR;
 	if (code == AS_OP_READ_XATTR || code == AS_OP_REMOVEXATTR)
 		w->at = as_pick_attributed(w);
@@ -265,8 +256,9 @@ static bool walk_path(struct as_gen_walk *w, enum as_opcode code)
 	if (!w->at)
 		return false;
 	if (row->second == AS_SECOND_NEW) {
-		w->at2 = as_walk_chance(w, replaces(w, &op)) ? as_pick_path(w, AS_SUBJECT_MOVABLE)
-							     : as_pick_new(w);
+		w->at2 = as_gen_walk_chance(w, replaces(w, &op))
+				 ? as_pick_path(w, AS_SUBJECT_MOVABLE)
+				 : as_pick_new(w);
 		if (!w->at2)
 			return false;
 		op.path2 = spell(w, w->at2);
@@ -293,23 +285,23 @@ static size_t fill_one(struct as_gen_walk *w)
 {
 	static const enum as_opcode makers[] = { AS_OP_CREATE, AS_OP_MKDIR };
 	size_t dir = as_pick_item(w, AS_SUBJECT_PARENT), made;
-	unsigned n = 2 + as_walk_choose(w, BURST_MAX);
+	unsigned n = 2 + as_gen_walk_choose(w, BURST_MAX);
 	const char *path = w->roster.item[dir].path;
 
-	if (as_walk_choose(w, 2)) {
+	if (as_gen_walk_choose(w, 2)) {
 		const char *fresh = as_pick_new_in(w, dir, false);
 
 		on_path(w, AS_OP_MKDIR, fresh);
 		made = as_roster_find(&w->roster, fresh, strlen(fresh));
 		if (made != SIZE_MAX) {
-			w->roster.item[made].long_names = as_walk_choose(w, 2);
+			w->roster.item[made].long_names = as_gen_walk_choose(w, 2);
 			path = fresh;
 		}
 	}
 	w->bursting = true;
 	while (n-- > 0) {
 		dir = as_roster_find(&w->roster, path, strlen(path));
-		on_path(w, makers[!as_walk_choose(w, 4)], as_pick_new_in(w, dir, false));
+		on_path(w, makers[!as_gen_walk_choose(w, 4)], as_pick_new_in(w, dir, false));
 	}
 	w->bursting = false;
 	return as_roster_find(&w->roster, path, strlen(path));
@@ -357,14 +349,14 @@ static void renew(struct as_gen_walk *w, size_t dir, size_t first)
  * is left may lie in its later blocks only. */
 static void drain_one(struct as_gen_walk *w, size_t dir)
 {
-	unsigned keep = as_walk_choose(w, KEPT_MAX + 1);
+	unsigned keep = as_gen_walk_choose(w, KEPT_MAX + 1);
 	size_t first = 0;
 	const char *path;
 
 	if (dir == SIZE_MAX || !dir)
 		return;
 	path = w->roster.item[dir].path;
-	if (as_walk_choose(w, 8) && as_roster_list(&w->roster, dir, &first))
+	if (as_gen_walk_choose(w, 8) && as_roster_list(&w->roster, dir, &first))
 		renew(w, dir, first);
 	dir = as_roster_find(&w->roster, path, strlen(path));
 	while (dir != SIZE_MAX && as_roster_list(&w->roster, dir, &first) > keep) {
@@ -380,7 +372,7 @@ static void drain_one(struct as_gen_walk *w, size_t dir)
 static void burst(struct as_gen_walk *w)
 {
 	bool full = w->roster.n >= w->profile->tree;
-	unsigned how = as_walk_choose(w, 3);
+	unsigned how = as_gen_walk_choose(w, 3);
 	size_t dir = full || !how ? pick_full(w) : fill_one(w);
 
 	if (full || how < 2)
@@ -389,19 +381,13 @@ static void burst(struct as_gen_walk *w)
 
 static bool walk_one(struct as_gen_walk *w, enum as_opcode code)
 {
-	switch (code) {
-	case AS_OP_OPEN:
-		return walk_open(w, false);
-	case AS_OP_UMOUNT:
-		return walk_umount(w);
-	case AS_OP_CRASH:
-		return walk_crash(w);
-	case AS_OP_LINK_TMPFILE:
-		return walk_link_tmpfile(w);
-	default:
-		break;
-	}
 	switch (as_gen_rows[code].subject) {
+	case AS_SUBJECT_FILE:
+		return walk_open(w, false);
+	case AS_SUBJECT_QUIET:
+		return code == AS_OP_CRASH ? walk_crash(w) : walk_umount(w);
+	case AS_SUBJECT_TMPFILE:
+		return walk_link_tmpfile(w);
 	case AS_SUBJECT_NONE: {
 		struct as_op op = begin(w, code);
 
@@ -423,8 +409,8 @@ static void take_turns(struct as_gen_walk *w)
 	if (w->growing ? n < w->turn : n > w->turn)
 		return;
 	w->growing = !w->growing;
-	w->turn = w->growing ? n + 1 + as_walk_choose(w, max > n ? max - n : 1)
-			     : as_walk_choose(w, n / 2 + 1);
+	w->turn = w->growing ? n + 1 + as_gen_walk_choose(w, max > n ? max - n : 1)
+			     : as_gen_walk_choose(w, n / 2 + 1);
 }
 
 /* What the walk begins with: the state that the backbone leads to. */
@@ -449,7 +435,7 @@ static void step(struct as_gen_walk *walk)
 	bool done = false;
 
 	take_turns(walk);
-	if (as_walk_chance(walk, walk->profile->burst)) {
+	if (as_gen_walk_chance(walk, walk->profile->burst)) {
 		burst(walk);
 		return;
 	}
@@ -460,7 +446,7 @@ static void step(struct as_gen_walk *walk)
 			continue;
 		done = walk_one(walk, code);
 	}
-	/* Nothing is there that any command drawn could use. */
+	/* No command that can be drawn has anything to work on. */
 	if (!done)
 		(void)walk_one(walk, walk->view->plain[AS_OP_CREATE].code);
 }
@@ -470,8 +456,8 @@ static size_t less(size_t n, size_t by)
 	return n > by ? n - by : 0;
 }
 
-void as_walk_append(struct as_gen_walk *walk, const struct as_model *model, size_t n, bool fill,
-		    struct as_seq *out)
+void as_gen_walk_append(struct as_gen_walk *walk, const struct as_model *model, size_t n, bool fill,
+			struct as_seq *out)
 {
 	size_t all = out->n + n, aims = fill ? as_aim_share(walk->aim, all) : 0;
 
@@ -483,7 +469,7 @@ void as_walk_append(struct as_gen_walk *walk, const struct as_model *model, size
 	while (n + aims > 0) {
 		size_t before = out->n;
 
-		if (aims && as_walk_choose(walk, n + aims) < aims) {
+		if (aims && as_gen_walk_choose(walk, n + aims) < aims) {
 			bool done = as_aim_append(walk->aim, walk);
 			size_t most = as_aim_share(walk->aim, all);
 

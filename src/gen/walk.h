@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * walk: what follows behind the backbone of a long workload. The search has led to a rare state;
- * from there on commands of all layers are drawn one by one, on whatever is there then. Nothing has
- * to be kept, so a walk also does what a backbone must not: it renames over what exists, names the
- * wrong things, removes what is open, unmounts, and it grows and shrinks the tree in turns, so that
- * a thousand commands later there is still something to work on and room to work in.
+ * walk: the part of a long workload that comes after the backbone. The search has led to a rare
+ * state; from there on, commands of all layers are drawn one by one, on whatever is there at that
+ * moment. No later command depends on what a walk does, so it may do what a backbone must not: it
+ * renames over what exists, uses names of the wrong kind, removes what is open, and unmounts. The
+ * tree grows and shrinks in turns, so that after a thousand commands there are still names to work
+ * on, and free names to make.
  */
 #ifndef AS_GEN_WALK_H
 #define AS_GEN_WALK_H
@@ -32,12 +33,12 @@ struct as_gen_walk {
 };
 
 /* All that is given must outlive the walk. */
-void as_walk_init(struct as_gen_walk *walk, struct as_gen_view *view,
-		  const struct as_traits *traits);
-void as_walk_free(struct as_gen_walk *walk);
+void as_gen_walk_init(struct as_gen_walk *walk, struct as_gen_view *view,
+		      const struct as_traits *traits);
+void as_gen_walk_free(struct as_gen_walk *walk);
 /* Appends n commands or a few more to out, which leads to the state of the model, and as many that
  * go for goals as the profile says. fill: draws their arguments; without it there are no goals. */
-void as_walk_append(struct as_gen_walk *walk, const struct as_model *model, size_t n, bool fill,
-		    struct as_seq *out);
+void as_gen_walk_append(struct as_gen_walk *walk, const struct as_model *model, size_t n, bool fill,
+			struct as_seq *out);
 
 #endif

@@ -107,13 +107,13 @@ static void of_falloc(struct as_history_version *v, const struct as_op *op, uint
 	uint64_t off = (uint64_t)op->off;
 
 	v->gradual = true;
-	switch (op->flags & ~FALLOC_FL_KEEP_SIZE) {
-	case FALLOC_FL_PUNCH_HOLE:
-	case FALLOC_FL_ZERO_RANGE:
+	switch (op->flags & ~(int64_t)AS_FALLOC_KEEP_SIZE) {
+	case AS_FALLOC_PUNCH_HOLE:
+	case AS_FALLOC_ZERO_RANGE:
 		cut(v, off, off + op->len, block);
 		break;
-	case FALLOC_FL_COLLAPSE_RANGE:
-	case FALLOC_FL_INSERT_RANGE:
+	case AS_FALLOC_COLLAPSE_RANGE:
+	case AS_FALLOC_INSERT_RANGE:
 		v->shifted = true;
 		cut(v, off, UINT64_MAX, block);
 		break;
@@ -129,24 +129,15 @@ static void how_it_came(const struct history_step *s, const struct as_node *befo
 
 	if (!s->op || !(v->what & (AS_CHANGE_SIZE | AS_CHANGE_DATA)))
 		return;
-	switch (s->op->code) {
-	case AS_OP_WRITE:
-	case AS_OP_PWRITE:
-	case AS_OP_COPY_FILE_RANGE:
-	case AS_OP_MMAP_WRITE:
+	if (as_op_table[s->op->code].changes & AS_CHANGES_BY_PAGE) {
 		v->gradual = v->delayed = true;
-		return;
-	case AS_OP_FALLOCATE:
+	} else if (s->op->code == AS_OP_FALLOCATE) {
 		of_falloc(v, s->op, block);
-		return;
-	default:
+	} else if (before && v->size < before->size) {
 		/* truncate in all its forms: the new size is a change of the inode, which some
 		 * types make in several steps on the way down */
-		if (before && v->size < before->size) {
-			v->gradual = true;
-			cut(v, v->size, UINT64_MAX, block);
-		}
-		return;
+		v->gradual = true;
+		cut(v, v->size, UINT64_MAX, block);
 	}
 }
 
@@ -342,8 +333,7 @@ static void add_points(struct as_history *h, const struct as_op *op, const struc
 	struct as_digest end = as_model_digest(after);
 	struct as_model *at = as_model_copy(before), *next;
 	uint32_t call = 1;
-	bool many = op->code == AS_OP_REMOVE || op->code == AS_OP_PRUNE ||
-		    op->code == AS_OP_DEEPEN || op->code == AS_OP_ENLARGE;
+	bool many = as_op_table[op->code].calls == AS_CALLS_MANY;
 
 	while (many && call < CALLS_MAX && !as_digest_eq(as_model_digest(at), end)) {
 		struct as_digest was = as_model_digest(at);
@@ -369,8 +359,8 @@ static void add_policy(struct as_history *h, const struct as_op *op, const struc
 {
 	struct as_policy policy = h->policy[h->n_policies - 1].policy;
 
-	if ((op->code != AS_OP_MOUNT && op->code != AS_OP_REMOUNT) || got->ret < 0 || !op->opts ||
-	    !op->opts[0])
+	/* Only what mounts has options. */
+	if (got->ret < 0 || !op->opts || !op->opts[0])
 		return;
 	as_policy_mount(&policy, op->opts);
 	AS_ARRAY_ROOM(h->policy, h->n_policies, h->cap_policies);

@@ -35,7 +35,7 @@ struct as_history_xattr {
 /* One state of an inode. */
 struct as_history_version {
 	uint32_t point;
-	unsigned what; /* enum as_change: what changed with it */
+	unsigned what; /* enum as_model_change: what changed with it */
 	uint32_t mode, nlink, uid, gid;
 	uint64_t rdev, size;
 	const char *text;

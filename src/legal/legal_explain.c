@@ -98,7 +98,7 @@ static bool is_rename(const struct as_history *h, uint32_t point)
 {
 	enum as_opcode code = h->ops->ops[h->point[point].op].code;
 
-	return code == AS_OP_RENAME || code == AS_OP_RENAME2;
+	return as_op_table[code].path[1] == AS_PATHS_TO;
 }
 
 static bool say_rename(struct as_legal_judge *j, const struct window *w)

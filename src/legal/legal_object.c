@@ -214,7 +214,7 @@ static size_t renamed_since(const struct as_legal_judge *j, uint32_t ino, uint32
 		    !(inode->v[i].what & AS_CHANGE_LINKS))
 			continue;
 		code = j->h->ops->ops[point->op].code;
-		if (code == AS_OP_RENAME || code == AS_OP_RENAME2)
+		if (as_op_table[code].path[1] == AS_PATHS_TO)
 			return point->op;
 	}
 	return AS_LEGAL_NO_OP;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const step_fn step_table[AS_OP_COUNT] = {
-#define OP(id, ...) [AS_OP_##id] = as_rule_##id,
+#define OP(id, name, ...) [AS_OP_##id] = as_rule_##name,
 #include "work/op.def"
 #undef OP
 };
@@ -131,7 +131,7 @@ bool as_rule_has(const struct as_rule_step *s, uint64_t feature)
 		return true;
 	if (((traits->features | traits->maybe) & feature) != feature)
 		return false;
-	/* One driver of the type can, another cannot: which it is shows in what it says. */
+	/* Some drivers of the type can and others cannot: the answer tells which driver this is. */
 	return !s->got || s->got->ret >= 0 || (s->got->err != EOPNOTSUPP && s->got->err != EINVAL);
 }
 
@@ -140,7 +140,7 @@ struct as_file *as_rule_fd_file(struct as_rule_step *s, int32_t slot, bool path_
 	struct as_file *file = as_file_at(s->m, slot);
 
 	/* open(2), O_PATH: "other file operations ... fail with the error EBADF". */
-	if (!file || (!path_ok && (file->flags & O_PATH_BIT))) {
+	if (!file || (!path_ok && (file->flags & AS_O_PATH))) {
 		as_rule_refuse(s, EBADF);
 		return NULL;
 	}
@@ -205,7 +205,7 @@ static void print_allowed(const struct as_allowed *allowed, struct as_buf *out)
 		as_buf_addf(out, "%s-1 %s", sep, as_errno_name(allowed->must));
 		sep = " or ";
 	}
-	/* That a disk may be full goes without saying. */
+	/* A message does not mention that the disk may be full. */
 	for (int err = 1; err < 192; err++)
 		if (as_allowed_err(allowed, err) && err != allowed->must && err != ENOSPC &&
 		    err != EDQUOT) {
@@ -221,7 +221,7 @@ static bool unjudged(const struct as_model *m, const struct as_outcome *got)
 	       (got->ret < 0 && (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT));
 }
 
-/* Whether an entry of it belongs to somebody else than root, whom the executor is. */
+/* Whether an entry of the directory belongs to a user other than root. The executor is root. */
 static bool has_foreign(const struct as_model *m, const struct as_entry *entry)
 {
 	return entry && (inode_at(m, entry->ino)->uid || has_foreign(m, entry->left) ||
@@ -258,7 +258,8 @@ bool as_model_judge(struct as_model *model, const struct as_op *op, const struct
 	as_buf_clear(&verdict->why);
 	verdict->agrees = verdict->unjudged = false;
 	if (unjudged(model, got)) {
-		/* What an open's slot held was closed all the same. */
+		/* The descriptor that was in the slot of an open was closed, whatever the open
+		 * answered. */
 		if (op->code == AS_OP_OPEN && !model->lost)
 			as_file_close(model, op->slot);
 		verdict->agrees = verdict->unjudged = true;

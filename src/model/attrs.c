@@ -57,8 +57,9 @@ static int by_use(const void *a, const void *b)
 	return x->ino < y->ino ? -1 : x->ino > y->ino;
 }
 
-/* Inodes by when they were used last, those used at the same time by number. They come by number,
- * so that it is enough to count: states are looked at for every command that is drawn. */
+/* Orders inodes by when they were used last; those used at the same time are ordered by number.
+ * They come by number, so that it is enough to count: states are looked at for every command
+ * that is drawn. */
 static void rank_by_use(const struct tally *t, uint32_t *order)
 {
 	uint32_t *before, sum = 0;

@@ -9,13 +9,14 @@
  */
 #include "model/compare.h"
 #include "base/arena.h"
+#include "base/array.h"
+#include "base/table.h"
 #include "model/state.h"
 #include "work/outcome.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define WHOLE_BYTES (64u << 20)
 #define EDGE_BYTES 65536u
@@ -26,7 +27,6 @@
 struct twin {
 	uint32_t ino;
 	uint64_t real;
-	UT_hash_handle hh;
 };
 
 struct compare {
@@ -36,6 +36,8 @@ struct compare {
 	struct as_buf *why;
 	struct as_buf path;
 	struct twin *twins;
+	size_t n_twins, cap_twins;
+	struct as_table by_ino; /* of twins */
 	char *piece;
 	bool differs;
 };
@@ -130,24 +132,36 @@ static void compare_stat(struct compare *c, const struct as_inode *inode, const 
 	compare_times(c, inode, st);
 }
 
+struct twin_key {
+	const struct twin *twins;
+	uint32_t ino;
+};
+
+static bool is_twin(const void *ctx, size_t index)
+{
+	const struct twin_key *key = ctx;
+
+	return key->twins[index].ino == key->ino;
+}
+
 /* Names of one inode in the model must be names of one inode there, and of no other. */
 static void compare_identity(struct compare *c, const struct as_inode *inode,
 			     const struct as_stat *st)
 {
-	struct twin *twin;
+	struct twin_key key = { c->twins, inode->ino };
+	size_t i;
 
 	if (!(inode->flags & INODE_MANY))
 		return;
-	HASH_FIND(hh, c->twins, &inode->ino, sizeof(inode->ino), twin);
-	if (twin) {
-		if (twin->real != st->ino)
+	i = as_table_find(&c->by_ino, inode->ino, is_twin, &key);
+	if (i != AS_TABLE_NONE) {
+		if (c->twins[i].real != st->ino)
 			differ(c, "is another file than its hard links");
 		return;
 	}
-	twin = as_xcalloc(1, sizeof(*twin));
-	twin->ino = inode->ino;
-	twin->real = st->ino;
-	HASH_ADD(hh, c->twins, ino, sizeof(twin->ino), twin);
+	AS_ARRAY_ROOM(c->twins, c->n_twins, c->cap_twins);
+	c->twins[c->n_twins] = (struct twin){ inode->ino, st->ino };
+	as_table_add(&c->by_ino, inode->ino, c->n_twins++);
 }
 
 static int by_name(const void *a, const void *b)
@@ -287,10 +301,7 @@ static int collect(void *ctx, const char *name, uint64_t ino, uint32_t type_bits
 
 	(void)ino;
 	(void)type_bits;
-	if (names->n == names->cap) {
-		names->cap = names->cap ? names->cap * 2 : 64;
-		names->name = as_xrealloc(names->name, names->cap * sizeof(char *));
-	}
+	AS_ARRAY_ROOM(names->name, names->n, names->cap);
 	names->name[names->n++] = as_arena_strndup(&names->arena, name, strlen(name));
 	return 0;
 }
@@ -419,17 +430,14 @@ int as_model_compare(const struct as_model *model, const struct as_tree_ops *tre
 		     struct as_buf *why)
 {
 	struct compare c = { .m = model, .tree = tree, .ctx = ctx, .why = why };
-	struct twin *twin, *next;
 
 	if (model->lost || !model->mounted)
 		return 0;
 	c.piece = as_xmalloc(PIECE_BYTES);
 	as_buf_addc(&c.path, '/');
 	compare_node(&c, MODEL_ROOT);
-	HASH_ITER(hh, c.twins, twin, next) {
-		HASH_DEL(c.twins, twin);
-		free(twin);
-	}
+	as_table_free(&c.by_ino);
+	free(c.twins);
 	free(c.piece);
 	as_buf_free(&c.path);
 	return c.differs;

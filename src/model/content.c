@@ -33,7 +33,7 @@ struct as_runs *as_runs_unshare(struct as_runs *runs, uint32_t room)
 	return copy;
 }
 
-/* Index of the first run that ends behind off. */
+/* Index of the first run that ends after off. */
 static uint32_t find(const struct as_runs *runs, uint64_t off)
 {
 	uint32_t lo = 0, hi = runs ? runs->n : 0;

@@ -138,7 +138,7 @@ static void relabel(struct as_model *m, uint32_t ino, uint32_t number)
 	as_node_finish(m, inode, &before);
 }
 
-/* Numbers group g from position k on, in every order, then the groups behind it. */
+/* Numbers group g from position k on, in every order, then the groups after it. */
 static void number_all(struct numbering *num, struct as_model *m, size_t g, uint32_t k,
 		       uint32_t used)
 {

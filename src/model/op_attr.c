@@ -26,7 +26,7 @@ static void chmod_inode(struct as_rule_step *s, uint32_t ino)
 	as_node_finish(s->m, inode, &before);
 }
 
-void as_rule_CHMOD(struct as_rule_step *s)
+void as_rule_chmod(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 
@@ -35,12 +35,27 @@ void as_rule_CHMOD(struct as_rule_step *s)
 	chmod_inode(s, w.ino);
 }
 
-void as_rule_FCHMOD(struct as_rule_step *s)
+void as_rule_fchmod(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 
 	if (file)
 		chmod_inode(s, file->ino);
+}
+
+/* The inode to change when the change is accepted, else NULL. A file system that lacks the feature
+ * may refuse it. */
+static struct as_inode *edit_accepted(struct as_rule_step *s, uint32_t ino, uint64_t feature,
+				      struct as_ino_pair *before)
+{
+	if (!as_rule_has(s, feature)) {
+		as_rule_allow(s, EPERM);
+		as_rule_allow(s, EOPNOTSUPP);
+	}
+	if (!as_rule_accept(s, 0))
+		return NULL;
+	as_rule_changes(s);
+	return as_node_edit(s->m, ino, before);
 }
 
 /* chown_common(): whoever asks, a regular file or node loses its set-user-id bit, and its
@@ -54,7 +69,7 @@ static void drop_setid_on_chown(struct as_inode *inode)
 		inode->mode &= (uint16_t)~S_ISGID;
 }
 
-void as_rule_CHOWN(struct as_rule_step *s)
+void as_rule_chown(struct as_rule_step *s)
 {
 	struct as_walk w =
 		as_walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
@@ -69,14 +84,9 @@ void as_rule_CHOWN(struct as_rule_step *s)
 		as_rule_allow(s, EPERM);
 		as_rule_allow(s, EINVAL);
 	}
-	if (!as_rule_has(s, AS_FEAT_OWNER)) {
-		as_rule_allow(s, EPERM);
-		as_rule_allow(s, EOPNOTSUPP);
-	}
-	if (!as_rule_accept(s, 0))
+	inode = edit_accepted(s, w.ino, AS_FEAT_OWNER, &before);
+	if (!inode)
 		return;
-	as_rule_changes(s);
-	inode = as_node_edit(s->m, w.ino, &before);
 	if (s->op->uid >= 0)
 		inode->uid = (uint32_t)s->op->uid;
 	if (s->op->gid >= 0)
@@ -104,7 +114,7 @@ static void set_time(struct as_rule_step *s, int64_t value, bool *known, int64_t
 	*ns = value == AS_TIME_NOW ? 0 : granular(s, value);
 }
 
-void as_rule_UTIMENS(struct as_rule_step *s)
+void as_rule_utimens(struct as_rule_step *s)
 {
 	struct as_times *times;
 	struct as_inode *inode;
@@ -119,14 +129,9 @@ void as_rule_UTIMENS(struct as_rule_step *s)
 	w = as_walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 	if (w.err)
 		return as_rule_refuse(s, w.err);
-	if (!as_rule_has(s, AS_FEAT_TIMES)) {
-		as_rule_allow(s, EPERM);
-		as_rule_allow(s, EOPNOTSUPP);
-	}
-	if (!as_rule_accept(s, 0))
+	inode = edit_accepted(s, w.ino, AS_FEAT_TIMES, &before);
+	if (!inode)
 		return;
-	as_rule_changes(s);
-	inode = as_node_edit(s->m, w.ino, &before);
 	times = as_xcalloc(1, sizeof(*times));
 	if (inode->times)
 		*times = *inode->times;
@@ -222,7 +227,7 @@ static void check_stat(struct as_rule_step *s, const struct as_inode *inode)
 	check_times(s, inode, st);
 }
 
-void as_rule_STAT(struct as_rule_step *s)
+void as_rule_stat(struct as_rule_step *s)
 {
 	struct as_walk w =
 		as_walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
@@ -233,7 +238,7 @@ void as_rule_STAT(struct as_rule_step *s)
 		check_stat(s, inode_at(s->m, w.ino));
 }
 
-void as_rule_FSTAT(struct as_rule_step *s)
+void as_rule_fstat(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, true);
 
@@ -241,7 +246,7 @@ void as_rule_FSTAT(struct as_rule_step *s)
 		check_stat(s, inode_at(s->m, file->ino));
 }
 
-void as_rule_STATFS(struct as_rule_step *s)
+void as_rule_statfs(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 	const struct as_statfs *sfs;
@@ -258,7 +263,7 @@ void as_rule_STATFS(struct as_rule_step *s)
 		as_rule_wrong(s, "more is free than there is");
 }
 
-void as_rule_READLINK(struct as_rule_step *s)
+void as_rule_readlink(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_NOFOLLOW);
 	const struct as_name *text;
@@ -309,7 +314,7 @@ static int compare_names(struct op_attr_listing *l, const struct as_model *m,
 	       compare_names(l, m, entry->right);
 }
 
-void as_rule_READDIR(struct as_rule_step *s)
+void as_rule_readdir(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 	const struct as_inode *dir;

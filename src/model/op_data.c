@@ -9,12 +9,12 @@
 
 static bool readable(const struct as_file *file)
 {
-	return (file->flags & O_ACC) != O_WR;
+	return (file->flags & AS_O_ACCMODE) != AS_O_WRONLY;
 }
 
 static bool writable(const struct as_file *file)
 {
-	return (file->flags & O_ACC) != 0;
+	return (file->flags & AS_O_ACCMODE) != 0;
 }
 
 static bool overflows(int64_t off, uint64_t len)
@@ -25,7 +25,7 @@ static bool overflows(int64_t off, uint64_t len)
 /* open(2), O_DIRECT: unaligned lengths or offsets may be refused with EINVAL. */
 static void allow_direct(struct as_rule_step *s, const struct as_file *file)
 {
-	if (file->flags & O_DIRECT_BIT)
+	if (file->flags & AS_O_DIRECT)
 		as_rule_allow(s, EINVAL);
 }
 
@@ -91,7 +91,7 @@ static void read_at(struct as_rule_step *s, struct as_file *file, int64_t off, b
 		as_file_seek(s->m, s->op->fd, off + (int64_t)n);
 }
 
-void as_rule_READ(struct as_rule_step *s)
+void as_rule_read(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 
@@ -99,7 +99,7 @@ void as_rule_READ(struct as_rule_step *s)
 		read_at(s, file, file->off, true);
 }
 
-void as_rule_PREAD(struct as_rule_step *s)
+void as_rule_pread(struct as_rule_step *s)
 {
 	struct as_file *file;
 
@@ -148,11 +148,11 @@ static void write_at(struct as_rule_step *s, struct as_file *file, int64_t off, 
 	if (overflows(off, s->op->len))
 		return as_rule_refuse(s, EINVAL);
 	/* open(2), O_APPEND; pwrite(2), BUGS: on Linux it appends too. */
-	if (file->flags & O_APPEND_BIT)
+	if (file->flags & AS_O_APPEND)
 		off = (int64_t)look->reg.size;
 	allow_direct(s, file);
 	/* __generic_file_write_iter(): the time is set before the transfer is found unaligned. */
-	if (file->flags & O_DIRECT_BIT && s->got && s->got->ret < 0 && s->got->err == EINVAL)
+	if (file->flags & AS_O_DIRECT && s->got && s->got->ret < 0 && s->got->err == EINVAL)
 		as_node_forget_times(s->m, ino, false, true);
 	if (s->op->len == 0) {
 		(void)as_rule_accept(s, 0);
@@ -175,7 +175,7 @@ static void write_at(struct as_rule_step *s, struct as_file *file, int64_t off, 
 		as_file_seek(s->m, s->op->fd, off + (int64_t)n);
 }
 
-void as_rule_WRITE(struct as_rule_step *s)
+void as_rule_write(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 
@@ -183,7 +183,7 @@ void as_rule_WRITE(struct as_rule_step *s)
 		write_at(s, file, file->off, true);
 }
 
-void as_rule_PWRITE(struct as_rule_step *s)
+void as_rule_pwrite(struct as_rule_step *s)
 {
 	struct as_file *file;
 
@@ -205,7 +205,7 @@ static bool seek_sparse(struct as_rule_step *s, const struct as_inode *inode, in
 	int64_t got = s->got ? s->got->ret : -1;
 
 	if (off < 0 && s->m->traits->quirks & AS_QUIRK_SEEK_FROM_START) {
-		/* But not always: what is not on the disk yet it does not find so. */
+		/* Not always: data that is not on the disk yet is not found this way. */
 		as_rule_allow(s, ENXIO);
 		at = 0;
 	} else if (off < 0) {
@@ -231,7 +231,7 @@ static bool seek_sparse(struct as_rule_step *s, const struct as_inode *inode, in
 	return as_rule_accept(s, -1) && !s->said_wrong;
 }
 
-void as_rule_LSEEK(struct as_rule_step *s)
+void as_rule_lseek(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 	const struct as_inode *inode;
@@ -245,20 +245,20 @@ void as_rule_LSEEK(struct as_rule_step *s)
 		as_rule_allow(s, EINVAL);
 		as_rule_allow(s, ENXIO);
 		as_rule_allow(s, EOVERFLOW);
-		/* ext4 has its holes at INT64_MAX: who reads there overflows before it matters
+		/* ext4 has its holes at INT64_MAX: a read there overflows before the kernel sees
 		 * that it is a directory. */
 		if (as_rule_accept(s, -1) && s->got && s->got->ret >= 0)
 			as_file_seek(s->m, s->op->fd, s->got->ret);
 		return;
 	}
-	if (s->op->flags >= 3) {
-		if (seek_sparse(s, inode, off, s->op->flags == 3) && s->got)
+	if (s->op->flags >= AS_SEEK_DATA) {
+		if (seek_sparse(s, inode, off, s->op->flags == AS_SEEK_DATA) && s->got)
 			as_file_seek(s->m, s->op->fd, s->got->ret);
 		return;
 	}
-	if (s->op->flags == 1)
+	if (s->op->flags == AS_SEEK_CUR)
 		base = file->off;
-	else if (s->op->flags == 2)
+	else if (s->op->flags == AS_SEEK_END)
 		base = (int64_t)inode->reg.size;
 	/* lseek(2): a negative result or one beyond the type's largest file is EINVAL. */
 	if (__builtin_add_overflow(base, off, &off) || off < 0 ||
@@ -292,7 +292,7 @@ void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
 	as_node_forget_times(s->m, ino, false, true);
 }
 
-void as_rule_TRUNCATE(struct as_rule_step *s)
+void as_rule_truncate(struct as_rule_step *s)
 {
 	const struct as_inode *inode;
 	struct as_walk w;
@@ -311,7 +311,7 @@ void as_rule_TRUNCATE(struct as_rule_step *s)
 	as_rule_truncate_inode(s, w.ino, s->op->len);
 }
 
-void as_rule_FTRUNCATE(struct as_rule_step *s)
+void as_rule_ftruncate(struct as_rule_step *s)
 {
 	struct as_file *file;
 
@@ -328,7 +328,14 @@ void as_rule_FTRUNCATE(struct as_rule_step *s)
 
 /* ---- fallocate ---- */
 
-enum { KEEP = 0x01, PUNCH = 0x02, COLLAPSE = 0x08, ZERO = 0x10, INSERT = 0x20, UNSHARE = 0x40 };
+enum {
+	KEEP = AS_FALLOC_KEEP_SIZE,
+	PUNCH = AS_FALLOC_PUNCH_HOLE,
+	COLLAPSE = AS_FALLOC_COLLAPSE_RANGE,
+	ZERO = AS_FALLOC_ZERO_RANGE,
+	INSERT = AS_FALLOC_INSERT_RANGE,
+	UNSHARE = AS_FALLOC_UNSHARE_RANGE,
+};
 
 /* fallocate(2), EINVAL and EOPNOTSUPP: which flags go together. Linux answered EINVAL for some
  * mixtures up to 6.11 and EOPNOTSUPP since: both are allowed. */
@@ -407,7 +414,7 @@ static void falloc_now(struct as_rule_step *s, uint32_t ino, int64_t mode)
 	as_node_forget_times(s->m, ino, false, true);
 }
 
-void as_rule_FALLOCATE(struct as_rule_step *s)
+void as_rule_fallocate(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 	int64_t mode = s->op->flags;
@@ -455,12 +462,12 @@ static int copy_error(struct as_rule_step *s, const struct as_file *in, const st
 	/* generic_file_rw_checks(); copy_file_range(2): EISDIR, EINVAL, EBADF (also O_APPEND). */
 	if (is_dir(from) || is_dir(to))
 		return EISDIR;
-	if (!readable(in) || !writable(out) || (out->flags & O_APPEND_BIT))
+	if (!readable(in) || !writable(out) || (out->flags & AS_O_APPEND))
 		return EBADF;
 	return 0;
 }
 
-void as_rule_COPY_FILE_RANGE(struct as_rule_step *s)
+void as_rule_copy_file_range(struct as_rule_step *s)
 {
 	struct as_file *in = as_rule_fd_file(s, s->op->fd, false), *out;
 	const struct as_inode *from;
@@ -519,9 +526,7 @@ void as_rule_COPY_FILE_RANGE(struct as_rule_step *s)
 	as_node_forget_times(s->m, in->ino, true, false);
 }
 
-#define MSYNC_BOTH 5 /* MS_ASYNC and MS_SYNC */
-
-void as_rule_MMAP_WRITE(struct as_rule_step *s)
+void as_rule_mmap_write(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 	const struct as_inode *look;
@@ -531,16 +536,16 @@ void as_rule_MMAP_WRITE(struct as_rule_step *s)
 	if (!file)
 		return;
 	look = inode_at(s->m, file->ino);
-	/* The executor asks some of these itself and in its own order, so every error that applies
-	 * is allowed: mmap(2) EACCES (not open for both), ENODEV (directories), EINVAL (length 0,
-	 * bad offset), msync(2) EINVAL (MS_SYNC with MS_ASYNC: asked before anything is written);
-	 * ENXIO: the executor's, for writing behind the end. */
+	/* The executor asks some of these itself and in its own order, so every error that
+	 * applies is allowed: mmap(2) EACCES (not open for both), ENODEV (directories), EINVAL
+	 * (length 0, bad offset), msync(2) EINVAL (MS_SYNC with MS_ASYNC: asked before anything
+	 * is written); ENXIO: the executor's own, for writing after the end. */
 	if (s->op->len == 0 || s->op->off < 0 || overflows(s->op->off, s->op->len) ||
-	    (s->op->flags & MSYNC_BOTH) == MSYNC_BOTH)
+	    (s->op->flags & AS_MS_BOTH) == AS_MS_BOTH)
 		as_rule_refuse(s, EINVAL);
 	else if (is_reg(look) && (uint64_t)s->op->off + s->op->len > look->reg.size)
 		as_rule_refuse(s, ENXIO);
-	if ((file->flags & O_ACC) != O_RW)
+	if ((file->flags & AS_O_ACCMODE) != AS_O_RDWR)
 		as_rule_refuse(s, EACCES);
 	if (is_dir(look)) {
 		as_rule_refuse(s, ENODEV);

@@ -84,7 +84,7 @@ static int cut_off(const struct as_model *m, const char *path, uint32_t dir)
 	return err;
 }
 
-void as_rule_REMOVE(struct as_rule_step *s)
+void as_rule_remove(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT), full;
 	uint64_t limit = as_rule_composite_limit(s);
@@ -99,9 +99,9 @@ void as_rule_REMOVE(struct as_rule_step *s)
 	as_walk_last(s->m, &w);
 	ino = full.ino;
 	if (ino != w.ino) {
-		/* "link/" is the directory behind the link: emptied, but rmdir(2) of the link
-		 * itself is ENOTDIR, or ENOENT where the link went with the rest. If that
-		 * directory was removed, its list is ENOENT. */
+		/* "link/" is the directory that the link points to: it is emptied, but rmdir(2)
+		 * of the link itself is ENOTDIR, or ENOENT where the link went with the rest. If
+		 * that directory was removed, its list is ENOENT. */
 		if (inode_at(s->m, ino)->nlink == 0)
 			return as_rule_refuse(s, ENOENT);
 		err = as_walk_is_above(s->m, ino, w.parent) ? ENOENT : ENOTDIR;
@@ -117,7 +117,7 @@ void as_rule_REMOVE(struct as_rule_step *s)
 		as_node_unlink(s->m, w.parent, w.last, w.last_len);
 }
 
-void as_rule_PRUNE(struct as_rule_step *s)
+void as_rule_prune(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 	uint64_t limit = as_rule_composite_limit(s);
@@ -146,7 +146,7 @@ static void allow_partial(struct as_rule_step *s)
 		as_rule_allow(s, EMLINK);
 }
 
-void as_rule_ENLARGE(struct as_rule_step *s)
+void as_rule_enlarge(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 	uint64_t limit = as_rule_composite_limit(s), made = 0;
@@ -199,7 +199,7 @@ static void build_chain(struct as_rule_step *s, uint32_t dir, uint64_t n)
 	as_node_link(s->m, dir, "d", 1, below);
 }
 
-void as_rule_DEEPEN(struct as_rule_step *s)
+void as_rule_deepen(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 	uint64_t limit = as_rule_composite_limit(s);

@@ -16,7 +16,7 @@ static bool dir_is_full(const struct as_rule_step *s, uint32_t dir)
 	return max && inode_at(s->m, dir)->nlink >= max;
 }
 
-void as_rule_MKDIR(struct as_rule_step *s)
+void as_rule_mkdir(struct as_rule_step *s)
 {
 	uint32_t umask = s->m->traits->quirks & AS_QUIRK_MKDIR_022 ? 022 : 0;
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT);
@@ -36,7 +36,7 @@ void as_rule_MKDIR(struct as_rule_step *s)
 	as_node_link(s->m, w.parent, w.last, w.last_len, inode->ino);
 }
 
-void as_rule_CREATE(struct as_rule_step *s)
+void as_rule_create(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT);
 	struct as_inode *inode;
@@ -62,7 +62,7 @@ void as_rule_CREATE(struct as_rule_step *s)
 	as_node_link(s->m, w.parent, w.last, w.last_len, inode->ino);
 }
 
-void as_rule_MKNOD(struct as_rule_step *s)
+void as_rule_mknod(struct as_rule_step *s)
 {
 	uint32_t type = as_op_node_type(s->op);
 	bool device = type == S_IFCHR || type == S_IFBLK;
@@ -93,7 +93,7 @@ void as_rule_MKNOD(struct as_rule_step *s)
 	as_node_link(s->m, w.parent, w.last, w.last_len, inode->ino);
 }
 
-void as_rule_SYMLINK(struct as_rule_step *s)
+void as_rule_symlink(struct as_rule_step *s)
 {
 	const char *text = s->op->path;
 	size_t len = strlen(text);
@@ -147,7 +147,7 @@ static void link_inode(struct as_rule_step *s, uint32_t ino, struct as_walk *w)
 	as_node_link(s->m, w->parent, w->last, w->last_len, ino);
 }
 
-void as_rule_HARDLINK(struct as_rule_step *s)
+void as_rule_hardlink(struct as_rule_step *s)
 {
 	/* linkat(2) without AT_SYMLINK_FOLLOW: a link is linked, not followed. */
 	struct as_walk old = as_walk_path(s->m, s->op->path, WALK_NOFOLLOW);
@@ -159,7 +159,7 @@ void as_rule_HARDLINK(struct as_rule_step *s)
 	link_inode(s, old.ino, &w);
 }
 
-void as_rule_LINK_TMPFILE(struct as_rule_step *s)
+void as_rule_link_tmpfile(struct as_rule_step *s)
 {
 	struct as_file *file = as_file_at(s->m, s->op->fd);
 	struct as_walk w;
@@ -177,19 +177,19 @@ static int rename_names(struct as_rule_step *s, struct as_walk *from, struct as_
 			int64_t flags)
 {
 	const struct as_model *m = s->m;
-	bool exchange = flags & 2;
+	bool exchange = flags & AS_RENAME_EXCHANGE;
 
 	if (from->type != LAST_NAME)
 		return EBUSY;
 	if (to->type != LAST_NAME)
-		return flags & 1 ? EEXIST : EBUSY;
+		return flags & AS_RENAME_NOREPLACE ? EEXIST : EBUSY;
 	as_walk_last(m, from);
 	if (from->err || !from->ino)
 		return from->err ? from->err : ENOENT;
 	as_walk_last(m, to);
 	if (to->err)
 		return to->err;
-	if ((flags & 1) && to->ino)
+	if ((flags & AS_RENAME_NOREPLACE) && to->ino)
 		return EEXIST;
 	if (exchange) {
 		if (!to->ino)
@@ -237,9 +237,19 @@ static int rename_kinds(struct as_rule_step *s, const struct as_walk *from,
 
 static bool rename_flags_known(const struct as_rule_step *s, int64_t flags)
 {
-	return (!(flags & 1) || as_rule_has(s, AS_FEAT_RENAME_NOREPLACE)) &&
-	       (!(flags & 2) || as_rule_has(s, AS_FEAT_RENAME_EXCHANGE)) &&
-	       (!(flags & 4) || as_rule_has(s, AS_FEAT_RENAME_WHITEOUT));
+	static const struct {
+		int64_t flag;
+		uint64_t feature;
+	} takes[] = {
+		{ AS_RENAME_NOREPLACE, AS_FEAT_RENAME_NOREPLACE },
+		{ AS_RENAME_EXCHANGE, AS_FEAT_RENAME_EXCHANGE },
+		{ AS_RENAME_WHITEOUT, AS_FEAT_RENAME_WHITEOUT },
+	};
+
+	for (size_t i = 0; i < sizeof(takes) / sizeof(takes[0]); i++)
+		if ((flags & takes[i].flag) && !as_rule_has(s, takes[i].feature))
+			return false;
+	return true;
 }
 
 static void rename_now(struct as_rule_step *s, const struct as_walk *from, const struct as_walk *to,
@@ -248,7 +258,7 @@ static void rename_now(struct as_rule_step *s, const struct as_walk *from, const
 	struct as_model *m = s->m;
 	struct as_inode *whiteout;
 
-	if (flags & 2) {
+	if (flags & AS_RENAME_EXCHANGE) {
 		as_node_exchange(m, from->parent, from->last, from->last_len, to->parent, to->last,
 				 to->last_len);
 		return;
@@ -257,7 +267,7 @@ static void rename_now(struct as_rule_step *s, const struct as_walk *from, const
 		as_node_unlink(m, to->parent, to->last, to->last_len);
 	as_node_move(m, from->parent, from->last, from->last_len, to->parent, to->last,
 		     to->last_len);
-	if (flags & 4) {
+	if (flags & AS_RENAME_WHITEOUT) {
 		/* rename(2), RENAME_WHITEOUT: a character device 0:0 takes the old name. */
 		whiteout = as_rule_make_node(s, from, S_IFCHR);
 		as_node_link(m, from->parent, from->last, from->last_len, whiteout->ino);
@@ -267,7 +277,8 @@ static void rename_now(struct as_rule_step *s, const struct as_walk *from, const
 static void moved_times(struct as_rule_step *s, const struct as_walk *from,
 			const struct as_walk *to, int64_t flags)
 {
-	const struct as_inode *other = to->ino && (flags & 2) ? inode_at(s->m, to->ino) : NULL;
+	bool exchange = flags & AS_RENAME_EXCHANGE;
+	const struct as_inode *other = to->ino && exchange ? inode_at(s->m, to->ino) : NULL;
 
 	if (!(s->m->traits->quirks & AS_QUIRK_MOVE_TOUCHES) || from->parent == to->parent)
 		return;
@@ -279,7 +290,7 @@ static void moved_times(struct as_rule_step *s, const struct as_walk *from,
 
 static void refused_whiteout(struct as_rule_step *s, const struct as_walk *from, int64_t flags)
 {
-	if ((flags & 4) && (s->m->traits->quirks & AS_QUIRK_WHITEOUT_TOUCHES) &&
+	if ((flags & AS_RENAME_WHITEOUT) && (s->m->traits->quirks & AS_QUIRK_WHITEOUT_TOUCHES) &&
 	    (s->applying || s->got))
 		as_node_forget_times(s->m, from->parent, false, true);
 }
@@ -290,7 +301,7 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 	int err;
 
 	/* rename(2), EINVAL: flags that exclude each other. */
-	if ((flags & 2) && (flags & 5))
+	if ((flags & AS_RENAME_EXCHANGE) && (flags & (AS_RENAME_NOREPLACE | AS_RENAME_WHITEOUT)))
 		return as_rule_refuse(s, EINVAL);
 	from = as_walk_path(s->m, s->op->path, WALK_PARENT);
 	if (from.err)
@@ -309,7 +320,7 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 		(void)as_rule_accept(s, 0);
 		return;
 	}
-	err = rename_kinds(s, &from, &to, flags & 2);
+	err = rename_kinds(s, &from, &to, flags & AS_RENAME_EXCHANGE);
 	if (!rename_flags_known(s, flags)) {
 		if (err)
 			as_rule_allow(s, err);
@@ -327,19 +338,19 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 	rename_now(s, &from, &to, flags);
 }
 
-void as_rule_RENAME(struct as_rule_step *s)
+void as_rule_rename(struct as_rule_step *s)
 {
 	rename_step(s, 0);
 }
 
-void as_rule_RENAME2(struct as_rule_step *s)
+void as_rule_rename2(struct as_rule_step *s)
 {
 	rename_step(s, s->op->flags);
 }
 
 /* ---- Removing ---- */
 
-void as_rule_UNLINK(struct as_rule_step *s)
+void as_rule_unlink(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT);
 
@@ -363,7 +374,7 @@ void as_rule_UNLINK(struct as_rule_step *s)
 	as_node_unlink(s->m, w.parent, w.last, w.last_len);
 }
 
-void as_rule_RMDIR(struct as_rule_step *s)
+void as_rule_rmdir(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT);
 
@@ -389,7 +400,7 @@ void as_rule_RMDIR(struct as_rule_step *s)
 	as_node_unlink(s->m, w.parent, w.last, w.last_len);
 }
 
-void as_rule_CHCWD(struct as_rule_step *s)
+void as_rule_chcwd(struct as_rule_step *s)
 {
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_FOLLOW);
 

@@ -10,22 +10,22 @@
 static bool wants_write(int64_t flags)
 {
 	/* open(2): O_TRUNC needs write permission whatever the access mode. */
-	return (flags & O_ACC) != 0 || (flags & O_TRUNC_BIT);
+	return (flags & AS_O_ACCMODE) != 0 || (flags & AS_O_TRUNC);
 }
 
 /* Flags that contradict each other, before any path is looked at. */
 static int bad_flags(int64_t flags)
 {
-	if (flags & O_TMPFILE_BIT) {
+	if (flags & AS_O_TMPFILE_ONLY) {
 		/* open(2): O_TMPFILE needs O_WRONLY or O_RDWR, contains O_DIRECTORY, and excludes
 		 * O_CREAT. */
-		if (!(flags & O_DIRECTORY_BIT) || (flags & O_CREAT_BIT))
+		if (!(flags & AS_O_DIRECTORY) || (flags & AS_O_CREAT))
 			return EINVAL;
 		/* build_open_flags() asks before O_TRUNC has added to the access mode. */
-		return flags & O_ACC ? 0 : EINVAL;
+		return flags & AS_O_ACCMODE ? 0 : EINVAL;
 	}
 	/* Linux 6.4 and later refuse O_CREAT|O_DIRECTORY. */
-	if ((flags & O_CREAT_BIT) && (flags & O_DIRECTORY_BIT))
+	if ((flags & AS_O_CREAT) && (flags & AS_O_DIRECTORY))
 		return EINVAL;
 	return 0;
 }
@@ -36,7 +36,7 @@ static void open_now(struct as_rule_step *s, uint32_t ino, bool fresh)
 	const struct as_inode *inode = inode_at(s->m, ino);
 
 	/* The slot's former descriptor was closed before the call: see docs/FORMAT.md. */
-	if ((flags & O_TRUNC_BIT) && is_reg(inode) && !fresh) {
+	if ((flags & AS_O_TRUNC) && is_reg(inode) && !fresh) {
 		struct as_ino_pair before;
 		struct as_inode *file = as_node_edit(s->m, ino, &before);
 
@@ -66,13 +66,13 @@ static void open_found(struct as_rule_step *s, uint32_t ino)
 	 * or after the kernel could object. */
 	if (special(inode))
 		as_rule_allow(s, ENXIO);
-	if (flags & O_CREAT_BIT) {
-		if (flags & O_EXCL_BIT)
+	if (flags & AS_O_CREAT) {
+		if (flags & AS_O_EXCL)
 			return as_rule_refuse(s, EEXIST);
 		if (is_dir(inode))
 			return as_rule_refuse(s, EISDIR);
 	}
-	if ((flags & O_DIRECTORY_BIT) && !is_dir(inode))
+	if ((flags & AS_O_DIRECTORY) && !is_dir(inode))
 		return as_rule_refuse(s, ENOTDIR);
 	if (S_ISLNK(inode->mode))
 		return as_rule_refuse(s, ELOOP);
@@ -80,7 +80,7 @@ static void open_found(struct as_rule_step *s, uint32_t ino)
 		return as_rule_refuse(s, EISDIR);
 	if (special(inode))
 		return as_rule_refuse(s, ENXIO);
-	if (flags & O_DIRECT_BIT) {
+	if (flags & AS_O_DIRECT) {
 		/* open(2): EINVAL where the file system does not support O_DIRECT. */
 		if (!as_rule_has(s, AS_FEAT_DIRECT) || is_dir(inode))
 			as_rule_allow(s, EINVAL);
@@ -94,8 +94,8 @@ static void open_create(struct as_rule_step *s, const struct as_walk *w)
 	struct as_inode *inode;
 
 	as_rule_allow_full(s);
-	/* An O_DIRECT that is refused may leave the new file behind; the caller avoids it. */
-	if ((s->op->flags & O_DIRECT_BIT) && !as_rule_has(s, AS_FEAT_DIRECT))
+	/* An O_DIRECT that is refused may leave the new file in place; the caller avoids that. */
+	if ((s->op->flags & AS_O_DIRECT) && !as_rule_has(s, AS_FEAT_DIRECT))
 		return as_rule_refuse(s, EINVAL);
 	if (!as_rule_accept(s, 0))
 		return;
@@ -108,12 +108,12 @@ static void open_create(struct as_rule_step *s, const struct as_walk *w)
 /* O_PATH: only O_DIRECTORY, O_NOFOLLOW and O_CLOEXEC count beside it (open(2)). */
 static void open_path(struct as_rule_step *s)
 {
-	bool nofollow = s->op->flags & O_NOFOLLOW_BIT;
+	bool nofollow = s->op->flags & AS_O_NOFOLLOW;
 	struct as_walk w = as_walk_path(s->m, s->op->path, nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 
 	if (w.err)
 		return as_rule_refuse(s, w.err);
-	if ((s->op->flags & O_DIRECTORY_BIT) && !is_dir(inode_at(s->m, w.ino)))
+	if ((s->op->flags & AS_O_DIRECTORY) && !is_dir(inode_at(s->m, w.ino)))
 		return as_rule_refuse(s, ENOTDIR);
 	if (as_rule_accept(s, 0))
 		as_file_open(s->m, s->op->slot, w.ino, s->op->flags);
@@ -122,8 +122,8 @@ static void open_path(struct as_rule_step *s)
 static void open_tmpfile(struct as_rule_step *s)
 {
 	/* do_tmpfile(): the lookup of a directory; a link that is not followed is none. */
-	struct as_walk w = as_walk_path(
-		s->m, s->op->path, s->op->flags & O_NOFOLLOW_BIT ? WALK_NOFOLLOW : WALK_FOLLOW);
+	struct as_walk w = as_walk_path(s->m, s->op->path,
+					s->op->flags & AS_O_NOFOLLOW ? WALK_NOFOLLOW : WALK_FOLLOW);
 	struct as_inode *inode;
 
 	if (w.err)
@@ -141,7 +141,7 @@ static void open_tmpfile(struct as_rule_step *s)
 	w.parent = w.ino;
 	inode = as_rule_make_node(s, &w, S_IFREG | (s->op->mode & 07777));
 	/* open(2), O_TMPFILE: with O_EXCL it can never be linked. */
-	if (!(s->op->flags & O_EXCL_BIT))
+	if (!(s->op->flags & AS_O_EXCL))
 		inode->flags |= INODE_LINKABLE;
 	as_node_orphan(s->m, inode->ino);
 	open_now(s, inode->ino, true);
@@ -151,7 +151,7 @@ static void open_tmpfile(struct as_rule_step *s)
  * where the last of them points. */
 static void open_or_create(struct as_rule_step *s)
 {
-	bool follow = !(s->op->flags & (O_NOFOLLOW_BIT | O_EXCL_BIT));
+	bool follow = !(s->op->flags & (AS_O_NOFOLLOW | AS_O_EXCL));
 	struct as_walk w = as_walk_path(s->m, s->op->path, WALK_PARENT);
 	unsigned links = 0;
 
@@ -182,7 +182,7 @@ static void open_or_create(struct as_rule_step *s)
 	}
 }
 
-void as_rule_OPEN(struct as_rule_step *s)
+void as_rule_open(struct as_rule_step *s)
 {
 	int64_t flags = s->op->flags;
 	struct as_walk w;
@@ -191,22 +191,22 @@ void as_rule_OPEN(struct as_rule_step *s)
 	/* The executor closes what the slot held before it opens, whatever comes of it. */
 	if (s->applying || s->got)
 		as_file_close(s->m, s->op->slot);
-	if (flags & O_PATH_BIT)
+	if (flags & AS_O_PATH)
 		return open_path(s);
 	err = bad_flags(flags);
 	if (err)
 		return as_rule_refuse(s, err);
-	if (flags & O_TMPFILE_BIT)
+	if (flags & AS_O_TMPFILE_ONLY)
 		return open_tmpfile(s);
-	if (flags & O_CREAT_BIT)
+	if (flags & AS_O_CREAT)
 		return open_or_create(s);
-	w = as_walk_path(s->m, s->op->path, flags & O_NOFOLLOW_BIT ? WALK_NOFOLLOW : WALK_FOLLOW);
+	w = as_walk_path(s->m, s->op->path, flags & AS_O_NOFOLLOW ? WALK_NOFOLLOW : WALK_FOLLOW);
 	if (w.err)
 		return as_rule_refuse(s, w.err);
 	open_found(s, w.ino);
 }
 
-void as_rule_CLOSE(struct as_rule_step *s)
+void as_rule_close(struct as_rule_step *s)
 {
 	if (!as_rule_fd_file(s, s->op->fd, true))
 		return;

@@ -8,36 +8,36 @@ static void sync_fd(struct as_rule_step *s, bool all)
 		s->m->synced = true;
 }
 
-void as_rule_FSYNC(struct as_rule_step *s)
+void as_rule_fsync(struct as_rule_step *s)
 {
 	sync_fd(s, false);
 }
 
-void as_rule_FDATASYNC(struct as_rule_step *s)
+void as_rule_fdatasync(struct as_rule_step *s)
 {
 	sync_fd(s, false);
 }
 
-void as_rule_SYNCFS(struct as_rule_step *s)
+void as_rule_syncfs(struct as_rule_step *s)
 {
 	sync_fd(s, true);
 }
 
-void as_rule_SYNC(struct as_rule_step *s)
+void as_rule_sync(struct as_rule_step *s)
 {
 	if (as_rule_accept(s, 0))
 		s->m->synced = true;
 }
 
-void as_rule_SYNC_FILE_RANGE(struct as_rule_step *s)
+void as_rule_sync_file_range(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
 
 	if (!file)
 		return;
 	/* sync_file_range(2): EINVAL for unknown flags or a range that is negative or wraps. */
-	if ((s->op->flags & ~7) || s->op->off < 0 || s->op->len > (uint64_t)INT64_MAX ||
-	    s->op->off > INT64_MAX - (int64_t)s->op->len)
+	if ((s->op->flags & ~(int64_t)AS_SYNC_FILE_RANGE_ALL) || s->op->off < 0 ||
+	    s->op->len > (uint64_t)INT64_MAX || s->op->off > INT64_MAX - (int64_t)s->op->len)
 		return as_rule_refuse(s, EINVAL);
 	(void)as_rule_accept(s, 0);
 }
@@ -60,7 +60,7 @@ static void close_all(struct as_model *m)
 	as_node_set_cwd(m, MODEL_ROOT);
 }
 
-void as_rule_UMOUNT(struct as_rule_step *s)
+void as_rule_umount(struct as_rule_step *s)
 {
 	/* Decided by the executor: docs/FORMAT.md. */
 	if (s->m->n_open)
@@ -72,13 +72,13 @@ void as_rule_UMOUNT(struct as_rule_step *s)
 	s->m->synced = true;
 }
 
-void as_rule_MOUNT(struct as_rule_step *s)
+void as_rule_mount(struct as_rule_step *s)
 {
-	/* Only reached while mounted: see unmounted_step. */
+	/* Only reached while mounted: see as_rule_unmounted(). */
 	as_rule_refuse(s, EBUSY);
 }
 
-void as_rule_REMOUNT(struct as_rule_step *s)
+void as_rule_remount(struct as_rule_step *s)
 {
 	/* Options are the file system's own: it may know them or not. */
 	if (s->op->opts && s->op->opts[0]) {
@@ -88,7 +88,7 @@ void as_rule_REMOUNT(struct as_rule_step *s)
 	(void)as_rule_accept(s, 0);
 }
 
-void as_rule_CRASH(struct as_rule_step *s)
+void as_rule_crash(struct as_rule_step *s)
 {
 	if (!as_rule_accept(s, 0))
 		return;

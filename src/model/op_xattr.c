@@ -119,14 +119,14 @@ static void allow_too_big(struct as_rule_step *s, const struct as_inode *inode)
  * since: when both fail, either errno may come. */
 static int set_error(const struct as_rule_step *s)
 {
-	if (s->op->flags & ~3)
+	if (s->op->flags & ~(int64_t)AS_XATTR_ALL)
 		return EINVAL;
 	if (name_error(s->op->name))
 		return ERANGE;
 	return s->op->len > XATTR_SIZE_MAX_BYTES ? E2BIG : 0;
 }
 
-void as_rule_WRITE_XATTR(struct as_rule_step *s)
+void as_rule_write_xattr(struct as_rule_step *s)
 {
 	struct as_walk w = walk_target(s);
 	int err = set_error(s);
@@ -134,6 +134,7 @@ void as_rule_WRITE_XATTR(struct as_rule_step *s)
 	struct as_xattrs *fresh;
 	struct as_xattr *old;
 	uint32_t at;
+	bool both;
 
 	if (w.err && err)
 		as_rule_allow(s, err);
@@ -146,11 +147,12 @@ void as_rule_WRITE_XATTR(struct as_rule_step *s)
 	if (err)
 		return as_rule_refuse(s, err);
 	old = find(inode, s->op->name);
-	if (old && (s->op->flags & 1))
+	if (old && (s->op->flags & AS_XATTR_CREATE))
 		return as_rule_refuse(s, EEXIST);
 	/* setxattr(2) does not say what both flags together mean: later kernels' xfs looks at
 	 * XATTR_CREATE alone (xfs_xattr_flags_to_op()). */
-	if (!old && (s->op->flags & 2) && !(s->op->flags == 3 && s->got && s->got->ret >= 0))
+	both = s->op->flags == AS_XATTR_ALL;
+	if (!old && (s->op->flags & AS_XATTR_REPLACE) && !(both && s->got && s->got->ret >= 0))
 		return as_rule_refuse(s, ENODATA);
 	as_rule_allow_full(s);
 	allow_too_big(s, inode);
@@ -189,7 +191,7 @@ static const struct as_xattr *named(struct as_rule_step *s, bool write, uint32_t
 	return x;
 }
 
-void as_rule_READ_XATTR(struct as_rule_step *s)
+void as_rule_read_xattr(struct as_rule_step *s)
 {
 	uint32_t ino;
 	const struct as_xattr *x = named(s, false, &ino);
@@ -205,7 +207,7 @@ void as_rule_READ_XATTR(struct as_rule_step *s)
 			      ((const uint8_t *)s->got->data)[at]);
 }
 
-void as_rule_REMOVEXATTR(struct as_rule_step *s)
+void as_rule_removexattr(struct as_rule_step *s)
 {
 	uint32_t ino;
 
@@ -235,7 +237,7 @@ static void check_list(struct as_rule_step *s, const struct as_inode *inode)
 		as_rule_wrong(s, "attribute \"%s\" should not be there", at);
 }
 
-void as_rule_LISTXATTR(struct as_rule_step *s)
+void as_rule_listxattr(struct as_rule_step *s)
 {
 	struct as_walk w = walk_target(s);
 	const struct as_inode *inode;

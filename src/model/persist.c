@@ -6,6 +6,7 @@
 #include "model/persist.h"
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "model/rule.h"
 
 #include <stdlib.h>
@@ -145,10 +146,7 @@ static void flatten(struct flat *flat, const struct as_entry *entry)
 	if (!entry)
 		return;
 	flatten(flat, entry->left);
-	if (flat->n == flat->cap) {
-		flat->cap = flat->cap ? flat->cap * 2 : 16;
-		flat->entry = as_xrealloc(flat->entry, flat->cap * sizeof(*flat->entry));
-	}
+	AS_ARRAY_ROOM(flat->entry, flat->n, flat->cap);
 	flat->entry[flat->n++] = entry;
 	flatten(flat, entry->right);
 }
@@ -182,7 +180,7 @@ static void diff_flat(struct differ *d, uint32_t dir, const struct as_entry *a,
 	free(fb.entry);
 }
 
-/* Equal sets of names have equal shapes: most of what changed nothing is passed by. */
+/* Equal sets of names have equal shapes, so most of what did not change is skipped. */
 static void diff_entries(struct differ *d, uint32_t dir, const struct as_entry *a,
 			 const struct as_entry *b)
 {
@@ -264,35 +262,19 @@ static bool makes_names(const struct as_model *m, const struct as_op *op)
 {
 	struct as_walk w;
 
-	switch (op->code) {
-	case AS_OP_MKDIR:
-	case AS_OP_CREATE:
-	case AS_OP_MKNOD:
-	case AS_OP_HARDLINK:
-	case AS_OP_SYMLINK:
-	case AS_OP_RENAME:
-	case AS_OP_RENAME2:
-	case AS_OP_REMOVE:
-	case AS_OP_RMDIR:
-	case AS_OP_UNLINK:
-	case AS_OP_LINK_TMPFILE:
-	case AS_OP_DEEPEN:
+	switch (as_op_table[op->code].changes) {
+	case AS_CHANGES_NAMES:
 		return true;
-	case AS_OP_OPEN:
-		if (!(op->flags & O_CREAT_BIT) || (op->flags & O_PATH_BIT))
-			return false;
-		return as_walk_path(m, op->path, WALK_FOLLOW).err == ENOENT;
-	case AS_OP_ENLARGE:
-	case AS_OP_PRUNE:
+	case AS_CHANGES_EITHER:
 		w = as_walk_path(m, op->path, WALK_FOLLOW);
+		if (op->code == AS_OP_OPEN)
+			return (op->flags & AS_O_CREAT) && !(op->flags & AS_O_PATH) &&
+			       w.err == ENOENT;
 		return !w.err && is_dir(inode_at(m, w.ino));
 	default:
 		return false;
 	}
 }
-
-#define O_DSYNC_BIT 010000
-#define O_SYNC_BIT 04000000 /* without O_DSYNC, which O_SYNC contains */
 
 static struct as_persist of_write(const struct as_model *m, const struct as_op *op,
 				  const struct as_outcome *got, unsigned mounted)
@@ -302,13 +284,13 @@ static struct as_persist of_write(const struct as_model *m, const struct as_op *
 
 	if (!file || got->ret <= 0)
 		return p;
-	if (file->flags & O_SYNC_BIT)
+	if (file->flags & AS_O_SYNC_ONLY)
 		p.kind = AS_PERSIST_INODE;
-	else if ((file->flags & O_DSYNC_BIT) || (mounted & AS_MOUNTED_SYNC))
+	else if ((file->flags & AS_O_DSYNC) || (mounted & AS_MOUNTED_SYNC))
 		p.kind = AS_PERSIST_DATA;
 	p.ino = file->ino;
 	p.off = (uint64_t)(op->code == AS_OP_WRITE ? file->off : op->off);
-	if (file->flags & O_APPEND_BIT)
+	if (file->flags & AS_O_APPEND)
 		p.off = inode_at(m, file->ino)->reg.size;
 	p.len = (uint64_t)got->ret;
 	return p;
@@ -330,27 +312,24 @@ struct as_persist as_model_persists(const struct as_model *m, const struct as_op
 
 	if (got->ret < 0 || !m->mounted)
 		return p;
-	switch (op->code) {
-	case AS_OP_FSYNC:
+	switch (as_op_table[op->code].persists) {
+	case AS_PERSISTS_FILE:
 		return of_fd(m, op->fd, AS_PERSIST_INODE);
-	case AS_OP_FDATASYNC:
-		return of_fd(m, op->fd, AS_PERSIST_DATA);
-	case AS_OP_SYNC:
-	case AS_OP_SYNCFS:
-	case AS_OP_UMOUNT:
-		p.kind = AS_PERSIST_ALL;
-		return p;
-	case AS_OP_WRITE:
-	case AS_OP_PWRITE:
-		return of_write(m, op, got, mounted);
-	case AS_OP_MMAP_WRITE:
-		if (!(op->flags & AS_MSYNC_SYNC))
+	case AS_PERSISTS_DATA:
+		if (op->code != AS_OP_MMAP_WRITE)
+			return of_fd(m, op->fd, AS_PERSIST_DATA);
+		if (!(op->flags & AS_MS_SYNC))
 			return p;
 		p = of_fd(m, op->fd, AS_PERSIST_DATA);
 		p.off = (uint64_t)op->off;
 		p.len = op->len;
 		return p;
+	case AS_PERSISTS_ALL:
+		p.kind = AS_PERSIST_ALL;
+		return p;
 	default:
+		if (as_op_table[op->code].changes & AS_CHANGES_AS_OPENED)
+			return of_write(m, op, got, mounted);
 		if ((mounted & (AS_MOUNTED_SYNC | AS_MOUNTED_DIRSYNC)) && makes_names(m, op))
 			p.kind = AS_PERSIST_OP;
 		return p;

@@ -34,7 +34,7 @@ struct as_node {
 	const char *name;
 };
 
-enum as_change {
+enum as_model_change {
 	AS_CHANGE_MADE = 1,
 	AS_CHANGE_GONE = 2,
 	AS_CHANGE_ATTR = 4, /* permissions, owner */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rule: how an operation's rules are written. One function per operation (step_<name>), found
- * through the table in apply.c, works in three modes with the same code:
+ * rule: how an operation's rules are written, and what they may use: this header, the state
+ * (state.h) and path resolution (walk.h). One function per operation, as_rule_NAME(), works in
+ * three modes with the same code; apply.c calls it through a table made from op.def:
  *   query   what is allowed?            as_rule_accept() is always false: nothing is changed
  *   apply   take the first choice       as_rule_accept() is true
  *   judge   an outcome was seen         as_rule_accept() is true when it is the success described
@@ -17,22 +18,6 @@
 
 #include <errno.h>
 
-/* Bits of op->flags for open, as work/flags.def spells them (Linux, x86-64). */
-enum {
-	O_ACC = 03,
-	O_WR = 01,
-	O_RW = 02,
-	O_CREAT_BIT = 0100,
-	O_EXCL_BIT = 0200,
-	O_TRUNC_BIT = 01000,
-	O_APPEND_BIT = 02000,
-	O_DIRECT_BIT = 040000,
-	O_DIRECTORY_BIT = 0200000,
-	O_NOFOLLOW_BIT = 0400000,
-	O_PATH_BIT = 010000000,
-	O_TMPFILE_BIT = 020000000, /* without O_DIRECTORY, which O_TMPFILE contains */
-};
-
 struct as_rule_step {
 	struct as_model *m;
 	const struct as_op *op;
@@ -46,7 +31,7 @@ struct as_rule_step {
 
 typedef void (*step_fn)(struct as_rule_step *s);
 
-#define OP(id, ...) void as_rule_##id(struct as_rule_step *s);
+#define OP(id, name, ...) void as_rule_##name(struct as_rule_step *s);
 #include "work/op.def"
 #undef OP
 
@@ -63,7 +48,7 @@ void as_rule_allow_full(struct as_rule_step *s);
 bool as_rule_accept(struct as_rule_step *s, int64_t ret);
 /* The answer was of the right kind but its payload is not: "byte 7 is 0x01, model says 0x00". */
 void as_rule_wrong(struct as_rule_step *s, const char *fmt, ...) AS_PRINTF(2, 3);
-/* The change is about to be made: stable state is left behind. */
+/* The change is about to be made: the state is no longer all stable. */
 void as_rule_changes(struct as_rule_step *s);
 /* A privileged process keeps set-id bits when it writes or truncates, O_TRUNC included; another
  * loses them (write(2), file_remove_privs(); do_truncate()). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * state.h: inside the model. Only model/ includes it.
+ * state: what a model consists of, for the rules of operations (model/) and for race/, which takes
+ * operations apart. Other rooms use model.h.
  *
  * Everything reachable from a struct as_model is counted by reference and shared between copies;
  * what has one owner is changed in place, what has several is copied first. Nothing here is shared
@@ -240,7 +241,8 @@ void as_node_move(struct as_model *m, uint32_t from, const char *fs, size_t flen
 		  const char *ts, size_t tlen);
 void as_node_exchange(struct as_model *m, uint32_t a, const char *as, size_t alen, uint32_t b,
 		      const char *bs, size_t blen);
-void as_node_orphan(struct as_model *m, uint32_t ino); /* a as_node_new that stays nameless */
+/* A new inode that stays without a name. */
+void as_node_orphan(struct as_model *m, uint32_t ino);
 void as_node_release(struct as_model *m, uint32_t ino); /* frees an orphan that nothing holds */
 void as_node_set_cwd(struct as_model *m, uint32_t ino);
 void as_node_forget_times(struct as_model *m, uint32_t ino, bool atime, bool mtime);

@@ -32,8 +32,8 @@ static struct as_digest xattr_digest(const struct as_inode *inode)
 	return sum;
 }
 
-/* Of what the inode itself holds. What is seldom there comes last and is left out then: the length
- * tells the two apart. */
+/* Of what the inode itself holds. Fields that are rarely set come last and are left out when
+ * they are not set; the length tells both forms apart. */
 static struct as_digest own_digest(const struct as_inode *inode)
 {
 	struct {

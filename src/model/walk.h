@@ -23,7 +23,7 @@ enum as_walk_how { WALK_PARENT, WALK_NOFOLLOW, WALK_FOLLOW };
 /*
  * A path that begins with WALK_PIN and the number of an open slot from WALK_PIN_SLOT on (which no
  * workload can have) begins at what that slot holds, as /proc/self/fd/N does: a slash and more, or
- * the slot's inode itself. linear.c takes calls apart with it.
+ * the slot's inode itself. race/linear_call.c takes calls apart with it.
  */
 #define WALK_PIN '\1'
 #define WALK_PIN_SLOT (AS_SLOT_MAX + 1)

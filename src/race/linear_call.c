@@ -39,106 +39,59 @@ enum stage { WHOLE, FIRST, SECOND, ACT, TRUNC };
 enum how {
 	NOT, /* no path, or none that is walked */
 	PARENT, /* to the directory that holds the last component */
-	FULL, /* all of it, links followed */
-	FULL_NOFOLLOW, /* but for the last one */
-	FULL_FLAG, /* as the operation says */
+	FULL, /* all of it; whether a link at the end is followed, the operation says */
+	FULL_NOFOLLOW, /* all of it, but a link at the end is not followed */
 	OPENS, /* PARENT, but a link at the end may be followed; FULL for O_TMPFILE */
 };
 
-static const struct {
-	enum how first, second; /* path, path2 */
-} walks[AS_OP_COUNT] = {
-	[AS_OP_MKDIR] = { PARENT, NOT },
-	[AS_OP_CREATE] = { PARENT, NOT },
-	[AS_OP_MKNOD] = { PARENT, NOT },
-	[AS_OP_HARDLINK] = { FULL_NOFOLLOW, PARENT },
-	[AS_OP_SYMLINK] = { NOT, PARENT },
-	[AS_OP_RENAME] = { PARENT, PARENT },
-	[AS_OP_RENAME2] = { PARENT, PARENT },
-	[AS_OP_OPEN] = { OPENS, NOT },
-	[AS_OP_STATFS] = { FULL, NOT },
-	[AS_OP_READ_XATTR] = { FULL_FLAG, NOT },
-	[AS_OP_WRITE_XATTR] = { FULL_FLAG, NOT },
-	[AS_OP_RMDIR] = { PARENT, NOT },
-	[AS_OP_UNLINK] = { PARENT, NOT },
-	[AS_OP_TRUNCATE] = { FULL, NOT },
-	[AS_OP_CHMOD] = { FULL, NOT },
-	[AS_OP_CHOWN] = { FULL_FLAG, NOT },
-	[AS_OP_UTIMENS] = { FULL_FLAG, NOT },
-	[AS_OP_LINK_TMPFILE] = { PARENT, NOT },
-	[AS_OP_LISTXATTR] = { FULL_FLAG, NOT },
-	[AS_OP_REMOVEXATTR] = { FULL_FLAG, NOT },
-	[AS_OP_READDIR] = { FULL, NOT },
-	[AS_OP_READLINK] = { FULL_NOFOLLOW, NOT },
-	[AS_OP_STAT] = { FULL_FLAG, NOT },
+/* By what the operation does to the name (op.def). What race_form.c takes apart is not here. */
+static const enum how walks[] = {
+	[AS_PATHS_NONE] = NOT,	    [AS_PATHS_USE] = FULL,     [AS_PATHS_LINK] = FULL_NOFOLLOW,
+	[AS_PATHS_DEFINE] = PARENT, [AS_PATHS_ENSURE] = OPENS, [AS_PATHS_ALIAS] = PARENT,
+	[AS_PATHS_FROM] = PARENT,   [AS_PATHS_TO] = PARENT,    [AS_PATHS_KILL] = PARENT,
+	[AS_PATHS_EMPTY] = NOT,	    [AS_PATHS_DEEPEN] = NOT,   [AS_PATHS_ENLARGE] = NOT,
+	[AS_PATHS_ENTER] = NOT,
 };
 
 static enum how how_of(const struct as_op *op, enum stage stage)
 {
-	enum how how = stage == FIRST ? walks[op->code].first : walks[op->code].second;
+	enum how how = walks[as_op_table[op->code].path[stage != FIRST]];
 
-	if (how == FULL_FLAG)
-		return op->nofollow ? FULL_NOFOLLOW : FULL;
-	if (how == OPENS && op->flags & O_TMPFILE_BIT)
+	if (how == FULL && op->nofollow)
+		return FULL_NOFOLLOW;
+	if (how == OPENS && op->flags & AS_O_TMPFILE_ONLY)
 		return FULL;
 	return how;
 }
 
 /* ---- What calls do to each other ---- */
 
-enum { CHANGES_NAMES = 1, CHANGES_DATA = 2, CHANGES_ATTRS = 4 };
-
 static unsigned changed(const struct as_linear_call *c)
 {
+	unsigned changes = as_op_table[c->op->code].changes;
+
 	if (c->got.ret < 0)
 		return 0;
-	switch (c->op->code) {
-	case AS_OP_MKDIR:
-	case AS_OP_CREATE:
-	case AS_OP_MKNOD:
-	case AS_OP_HARDLINK:
-	case AS_OP_SYMLINK:
-	case AS_OP_RENAME:
-	case AS_OP_RENAME2:
-	case AS_OP_UNLINK:
-	case AS_OP_RMDIR:
-	case AS_OP_LINK_TMPFILE:
-		return CHANGES_NAMES;
-	case AS_OP_OPEN:
-		return (c->op->flags & O_CREAT_BIT ? CHANGES_NAMES : 0) |
-		       (c->op->flags & O_TRUNC_BIT ? CHANGES_DATA : 0);
-	case AS_OP_WRITE:
-	case AS_OP_PWRITE:
-	case AS_OP_TRUNCATE:
-	case AS_OP_FTRUNCATE:
-	case AS_OP_FALLOCATE:
-	case AS_OP_COPY_FILE_RANGE:
-	case AS_OP_MMAP_WRITE:
-		return CHANGES_DATA;
-	case AS_OP_CHMOD:
-	case AS_OP_FCHMOD:
-	case AS_OP_CHOWN:
-	case AS_OP_UTIMENS:
-		return CHANGES_ATTRS;
-	default:
-		return 0;
-	}
+	if (c->op->code == AS_OP_OPEN)
+		changes = (c->op->flags & AS_O_CREAT ? AS_CHANGES_NAMES : 0u) |
+			  (c->op->flags & AS_O_TRUNC ? AS_CHANGES_DATA : 0u);
+	return changes & (AS_CHANGES_NAMES | AS_CHANGES_DATA | AS_CHANGES_ATTRS);
 }
 
 static uint8_t mark_of(const struct as_op *op, unsigned beside)
 {
-	bool walked = walks[op->code].first != NOT || walks[op->code].second != NOT;
+	bool walked = how_of(op, FIRST) != NOT || how_of(op, SECOND) != NOT;
 	uint8_t mark = 0;
 
-	if (beside & CHANGES_DATA)
+	if (beside & AS_CHANGES_DATA)
 		mark |= LINEAR_DATA;
-	if (beside & CHANGES_NAMES)
+	if (beside & AS_CHANGES_NAMES)
 		mark |= LINEAR_NAMES;
-	if (walked && beside & CHANGES_NAMES)
+	if (walked && beside & AS_CHANGES_NAMES)
 		mark |= LINEAR_APART;
-	if ((op->code == AS_OP_STAT || op->code == AS_OP_FSTAT) && beside)
+	if (as_op_table[op->code].reads == AS_READS_ATTRS && beside)
 		mark |= LINEAR_APART;
-	if (op->code == AS_OP_OPEN && op->flags & O_TRUNC_BIT && beside)
+	if (op->code == AS_OP_OPEN && op->flags & AS_O_TRUNC && beside)
 		mark |= LINEAR_APART;
 	return mark;
 }
@@ -179,9 +132,9 @@ static void pin(struct as_model *m, uint32_t thread, int k, uint32_t ino)
 	/* A directory whose last hold this was must outlast the change. */
 	if (as_file_at(m, slot) && as_file_at(m, slot)->ino == ino)
 		return;
-	as_file_open(m, slot + 2 * (int32_t)AS_LINEAR_THREADS_MAX, ino, O_PATH_BIT);
+	as_file_open(m, slot + 2 * (int32_t)AS_LINEAR_THREADS_MAX, ino, AS_O_PATH);
 	as_file_close(m, slot);
-	as_file_open(m, slot, ino, O_PATH_BIT);
+	as_file_open(m, slot, ino, AS_O_PATH);
 	as_file_close(m, slot + 2 * (int32_t)AS_LINEAR_THREADS_MAX);
 }
 
@@ -282,7 +235,7 @@ static bool weak_read(struct as_model *m, const struct as_op *op, const struct a
 	struct as_file *file = as_file_at(m, op->fd);
 	bool moves = op->code == AS_OP_READ;
 
-	if (!file || (file->flags & O_PATH_BIT) || (file->flags & O_ACC) == O_WR ||
+	if (!file || (file->flags & AS_O_PATH) || (file->flags & AS_O_ACCMODE) == AS_O_WRONLY ||
 	    !is_reg(inode_at(m, file->ino)) || (uint64_t)got->ret > op->len)
 		return false;
 	if (got->ret)
@@ -298,10 +251,11 @@ static bool weak_seek(struct as_linear_search *x, struct as_model *m, const stru
 {
 	const struct as_file *file = as_file_at(m, op->fd);
 
-	if (!file || (file->flags & O_PATH_BIT) || !is_reg(inode_at(m, file->ino)))
+	if (!file || (file->flags & AS_O_PATH) || !is_reg(inode_at(m, file->ino)))
 		return judge(x, m, op, got);
 	if (got->ret < 0)
-		return got->err == (op->flags == 2 ? EINVAL : ENXIO) || judge(x, m, op, got);
+		return got->err == (op->flags == AS_SEEK_END ? EINVAL : ENXIO) ||
+		       judge(x, m, op, got);
 	as_file_seek(m, op->fd, got->ret);
 	return true;
 }
@@ -356,7 +310,7 @@ static uint32_t told_of(const struct as_model *m, const struct as_op *op)
 {
 	const struct as_file *file;
 
-	if (op->code == AS_OP_STAT) {
+	if (op->path) {
 		struct as_walk w =
 			as_walk_path(m, op->path, op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 
@@ -368,7 +322,7 @@ static uint32_t told_of(const struct as_model *m, const struct as_op *op)
 
 static bool is_stat(const struct as_linear_call *c)
 {
-	return (c->op->code == AS_OP_STAT || c->op->code == AS_OP_FSTAT) &&
+	return as_op_table[c->op->code].reads == AS_READS_ATTRS &&
 	       c->got.payload == AS_PAYLOAD_STAT;
 }
 
@@ -384,18 +338,19 @@ static bool act_whole(struct as_linear_search *x, struct as_model *m, const stru
 {
 	const struct as_outcome *got = &c->got;
 	uint8_t mark = x->marks[c - x->how->calls];
+	enum as_reads reads = as_op_table[op->code].reads;
 	bool ok = got->ret >= 0;
 	uint32_t ino;
 
 	if (mark & LINEAR_DATA) {
-		if (ok && (op->code == AS_OP_READ || op->code == AS_OP_PREAD))
+		if (ok && reads == AS_READS_DATA)
 			return weak_read(m, op, got);
-		if (op->code == AS_OP_LSEEK && op->flags >= 2)
+		if (op->code == AS_OP_LSEEK && op->flags >= AS_SEEK_END)
 			return weak_seek(x, m, op, got);
 	}
 	if (ok && excused(mark) && is_stat(c) && (ino = told_of(m, op)))
 		return (seen_now(x, m, ino, op, &got->st) | excused(mark)) == SEEN_ALL;
-	if (ok && mark & LINEAR_NAMES && op->code == AS_OP_READDIR)
+	if (ok && mark & LINEAR_NAMES && reads == AS_READS_NAMES)
 		return weak_list(m, op);
 	return judge(x, m, op, got);
 }
@@ -448,8 +403,7 @@ static bool open_follows(struct as_linear_search *x, struct as_linear_node *n, u
 	struct as_linear_party *p = &n->party[thread];
 	const char *s = p->rest[0], *end = strchrnul(s, '/');
 	uint32_t dir = pinned(n->m, thread, 0), ino;
-	bool stays =
-		op->flags & O_NOFOLLOW_BIT || (op->flags & O_CREAT_BIT && op->flags & O_EXCL_BIT);
+	bool stays = op->flags & AS_O_NOFOLLOW || (op->flags & AS_O_CREAT && op->flags & AS_O_EXCL);
 
 	if (!*s || stays || !is_dir(inode_at(n->m, dir)) ||
 	    look(n->m, dir, s, (size_t)(end - s), &ino) || !S_ISLNK(inode_at(n->m, ino)->mode))
@@ -464,7 +418,7 @@ static bool open_apart(struct as_linear_search *x, struct as_linear_node *n, uin
 		       const struct as_linear_call *c, struct as_op *op)
 {
 	struct as_walk w = as_walk_path(n->m, op->path, WALK_NOFOLLOW);
-	bool truncates = op->flags & O_TRUNC_BIT && c->got.ret >= 0 && !w.err && w.ino &&
+	bool truncates = op->flags & AS_O_TRUNC && c->got.ret >= 0 && !w.err && w.ino &&
 			 is_reg(inode_at(n->m, w.ino));
 	int err = 0;
 
@@ -476,7 +430,7 @@ static bool open_apart(struct as_linear_search *x, struct as_linear_node *n, uin
 		finish(n, thread);
 		return true;
 	}
-	op->flags &= ~(int64_t)O_TRUNC_BIT;
+	op->flags &= ~(int64_t)AS_O_TRUNC;
 	n->party[thread].stage = TRUNC;
 	return act_whole(x, n->m, op, c);
 }

@@ -160,7 +160,7 @@ static void emit_truncate(struct forming *f, const char *path, uint64_t size)
 	emit(f, &op);
 }
 
-static void form_remove(struct forming *f, const struct as_op *op)
+static void form_remove(struct forming *f, struct as_op *op)
 {
 	if (op->code == AS_OP_PRUNE) {
 		if (is_directory(f, op->path))
@@ -174,7 +174,7 @@ static void form_remove(struct forming *f, const struct as_op *op)
 	emit_removal(f, op->path);
 }
 
-static void form_enlarge(struct forming *f, const struct as_op *op)
+static void form_enlarge(struct forming *f, struct as_op *op)
 {
 	struct as_buf path = { 0 };
 	struct as_stat st = { 0 };
@@ -196,7 +196,7 @@ static void form_enlarge(struct forming *f, const struct as_op *op)
 	as_buf_free(&path);
 }
 
-static void form_deepen(struct forming *f, const struct as_op *op)
+static void form_deepen(struct forming *f, struct as_op *op)
 {
 	struct as_buf path = { 0 };
 
@@ -249,46 +249,39 @@ static void form_times(struct forming *f, struct as_op *op)
 	emit(f, op);
 }
 
+static void form_entered(struct forming *f, struct as_op *op)
+{
+	as_buf_clear(&f->cwd);
+	as_buf_adds(&f->cwd, strcmp(op->path, "/") ? op->path : "");
+	f->left_out++;
+}
+
+static void form_left_out(struct forming *f, struct as_op *op)
+{
+	(void)op;
+	f->left_out++;
+}
+
+static void form_kept(struct forming *f, struct as_op *op)
+{
+	emit(f, op);
+}
+
+/* The column `race` of op.def. */
+static void (*const forms[AS_OP_COUNT])(struct forming *f, struct as_op *op) = {
+#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, cost, race, ...) \
+	[AS_OP_##id] = form_##race,
+#include "work/op.def"
+#undef OP
+};
+
 static void form_op(struct forming *f, struct as_op *op)
 {
-	if (op->path && op->code != AS_OP_SYMLINK)
+	if (op->path && as_op_table[op->code].path[0] != AS_PATHS_NONE)
 		op->path = absolute(f, 0, op->path);
 	if (op->path2)
 		op->path2 = absolute(f, 1, op->path2);
-	switch (op->code) {
-	case AS_OP_CHCWD:
-		as_buf_clear(&f->cwd);
-		as_buf_adds(&f->cwd, strcmp(op->path, "/") ? op->path : "");
-		f->left_out++;
-		return;
-	case AS_OP_SYNC:
-	case AS_OP_REMOUNT:
-	case AS_OP_UMOUNT:
-	case AS_OP_MOUNT:
-	case AS_OP_CRASH:
-	case AS_OP_COPY_FILE_RANGE:
-		f->left_out++;
-		return;
-	case AS_OP_REMOVE:
-	case AS_OP_PRUNE:
-		return form_remove(f, op);
-	case AS_OP_ENLARGE:
-		return form_enlarge(f, op);
-	case AS_OP_DEEPEN:
-		return form_deepen(f, op);
-	case AS_OP_OPEN:
-		return form_open(f, op);
-	case AS_OP_WRITE:
-	case AS_OP_PWRITE:
-	case AS_OP_MMAP_WRITE:
-		return form_write(f, op);
-	case AS_OP_MKNOD:
-		return form_node(f, op);
-	case AS_OP_UTIMENS:
-		return form_times(f, op);
-	default:
-		emit(f, op);
-	}
+	forms[op->code](f, op);
 }
 
 struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reduce: Dogfood's reducer (section 5), made to need few executions, and what comes behind it.
+ * reduce: Dogfood's reducer (section 5), made to need few executions, and what comes after it.
  *
  * Method, in this order, each phase starting from the best of the one before:
  * 1. prefix: the shortest failing one, by binary search; where it is known which operation failed,
@@ -19,19 +19,30 @@
  * 2. No candidate is run twice (digests of all that were run are kept), but a failure that came
  *    only sometimes when it was first looked at is tried several times for each candidate.
  */
+#include "base/array.h"
 #include "base/ddmin.h"
 #include "reduce/reduce_priv.h"
 #include "work/defuse.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct as_tried {
 	struct as_digest digest;
 	bool failed;
-	UT_hash_handle hh;
 };
+
+struct tried_key {
+	const struct as_tried *tried;
+	struct as_digest digest;
+};
+
+static bool is_tried(const void *ctx, size_t index)
+{
+	const struct tried_key *key = ctx;
+
+	return as_digest_eq(key->tried[index].digest, key->digest);
+}
 
 /* ---- Candidates ------------------------------------------------------------------------------ */
 
@@ -58,17 +69,17 @@ static bool must_stop(struct as_reducing *x)
 
 static struct as_tried *look_up(struct as_reducing *x, const struct as_seq *seq, bool *is_new)
 {
-	struct as_digest digest = as_seq_digest(seq);
-	struct as_tried *tried;
+	struct tried_key key = { x->tried, as_seq_digest(seq) };
+	size_t i = as_table_find(&x->by_digest, key.digest.lo, is_tried, &key);
 
-	HASH_FIND(hh, x->tried, &digest, sizeof(digest), tried);
-	*is_new = !tried;
-	if (!tried) {
-		tried = as_xcalloc(1, sizeof(*tried));
-		tried->digest = digest;
-		HASH_ADD(hh, x->tried, digest, sizeof(digest), tried);
+	*is_new = i == AS_TABLE_NONE;
+	if (*is_new) {
+		AS_ARRAY_ROOM(x->tried, x->n_tried, x->cap_tried);
+		i = x->n_tried++;
+		x->tried[i] = (struct as_tried){ .digest = key.digest };
+		as_table_add(&x->by_digest, key.digest.lo, i);
 	}
-	return tried;
+	return &x->tried[i];
 }
 
 bool as_reducing_try(struct as_reducing *x, struct as_seq *candidate)
@@ -268,12 +279,8 @@ static void confirm(struct as_reducing *x, unsigned runs)
 
 static void free_tried(struct as_reducing *x)
 {
-	struct as_tried *tried, *next;
-
-	HASH_ITER(hh, x->tried, tried, next) {
-		HASH_DEL(x->tried, tried);
-		free(tried);
-	}
+	as_table_free(&x->by_digest);
+	free(x->tried);
 }
 
 int as_reduce(const struct as_seq *seq, const struct as_reducer *reducer, struct as_seq **best,

@@ -21,7 +21,7 @@ struct as_reducer {
 	/* Something better was found, in this phase; may be NULL. */
 	void (*better)(void *ctx, const struct as_seq *best, const char *phase);
 	void *ctx;
-	long op_index; /* of the operation that failed, -1: not known, or behind the last */
+	long op_index; /* of the operation that failed; -1: not known, or after the last */
 	unsigned runs; /* to confirm the end by; 0: AS_REDUCE_RUNS */
 	size_t max_executions; /* 0: as many as it takes; those that confirm are not counted */
 };

@@ -11,6 +11,7 @@
  *    exponents; counts then exactly, because a count is often a threshold.
  * 3. mount options that had to stay: one word at a time.
  */
+#include "base/array.h"
 #include "reduce/reduce_priv.h"
 #include "work/arg.h"
 
@@ -27,12 +28,12 @@ struct edit {
 
 struct edits {
 	struct edit *at;
-	size_t n;
+	size_t n, cap;
 };
 
 static void add(struct edits *edits, struct edit edit)
 {
-	edits->at = as_xrealloc(edits->at, (edits->n + 1) * sizeof(*edits->at));
+	AS_ARRAY_ROOM(edits->at, edits->n, edits->cap);
 	edits->at[edits->n++] = edit;
 }
 
@@ -202,7 +203,7 @@ static void edit_op(struct edits *edits, size_t i, const struct as_op *op)
 			now = as_op_takes_mode(op) ? as_arg_mode(op, arg) : value;
 		else if (arg->type != AS_TYPE_SLOT)
 			now = as_arg_int(op, arg);
-		/* Nothing is simpler than 0. */
+		/* 0 is as simple as it gets. */
 		if (now != value && !(value == 1 && now == 0))
 			add(edits, (struct edit){ .op = i, .arg = arg, .value = value });
 	}
@@ -282,7 +283,8 @@ static void lower_number(struct as_reducing *x, size_t op, const struct as_arg_i
 		return;
 	while (high < 62 && (int64_t)1 << (high + 1) < now)
 		high++;
-	/* The last below the value first: where that is too little, all are. */
+	/* The largest power below the value comes first: if it does not fail, no smaller one
+	 * will. */
 	if (!try_number(x, op, arg, (int64_t)1 << high)) {
 		low = high;
 	} else {

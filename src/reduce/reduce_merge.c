@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reduce_merge: the phase of a reduction that writes operations anew, because no removal alone gets
- * further: what depends on a name goes on under another one.
+ * reduce_merge: the phase of a reduction that rewrites operations where removing them gets no
+ * further: what depends on a name is written with another name.
  *
  * Rules, as a table: each looks at one operation and makes a candidate that is shorter by one.
  *   folder    "mkdir D": without it; what was below D is where D was
@@ -17,8 +17,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define O_CREAT_BIT 0100
 
 static struct as_seq *without(const struct as_seq *seq, size_t op)
 {
@@ -89,7 +87,7 @@ static struct as_seq *open_makes(const struct as_seq *seq, size_t at, size_t oth
 	if (open->code != AS_OP_OPEN || strcmp(open->path, create->path))
 		return NULL;
 	copy = without(seq, at);
-	copy->ops[other - 1].flags |= O_CREAT_BIT;
+	copy->ops[other - 1].flags |= AS_O_CREAT;
 	copy->ops[other - 1].mode = create->mode;
 	return copy;
 }
@@ -185,7 +183,7 @@ static void write_from_root(struct as_reducing *x)
 static const struct rule {
 	const char *name;
 	enum as_opcode code; /* of the operation it looks at */
-	bool pair; /* and at each one behind that */
+	bool pair; /* and at each one after that */
 	struct as_seq *(*make)(const struct as_seq *seq, size_t at, size_t other);
 } rules[] = {
 	{ "folders", AS_OP_MKDIR, false, drop_folder },

@@ -3,6 +3,7 @@
 #ifndef AS_REDUCE_REDUCE_PRIV_H
 #define AS_REDUCE_REDUCE_PRIV_H
 
+#include "base/table.h"
 #include "reduce/reduce.h"
 
 struct as_tried;
@@ -10,7 +11,9 @@ struct as_tried;
 struct as_reducing {
 	const struct as_reducer *with;
 	struct as_seq *best; /* always one that was seen to fail */
-	struct as_tried *tried;
+	struct as_tried *tried; /* candidates that were run, and what came of it */
+	size_t n_tried, cap_tried;
+	struct as_table by_digest; /* of tried */
 	struct as_reduced *result;
 	const char *phase;
 	unsigned tries; /* of one candidate: more than one when the failure is flaky */

@@ -81,12 +81,6 @@ bool as_child_tree_agrees(struct child *c, int64_t op)
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-static bool is_composite(enum as_opcode code)
-{
-	return code == AS_OP_REMOVE || code == AS_OP_PRUNE || code == AS_OP_DEEPEN ||
-	       code == AS_OP_ENLARGE;
-}
-
 /* The model does not know this outcome, but a fault explains it. False: the file system is gone
  * and the workload ends here. */
 static bool follow_fault(struct child *c, const struct as_op *op, const struct as_outcome *got)
@@ -109,7 +103,7 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 		c->blind = true;
 		return true;
 	default:
-		if (is_composite(op->code) && got->done)
+		if (as_op_table[op->code].calls == AS_CALLS_MANY && got->done)
 			c->blind = true;
 		return true;
 	}

@@ -153,8 +153,7 @@ static void say_left_out(struct as_runner *r, const struct as_seq *seq)
 	for (size_t i = 0; i < seq->n; i++) {
 		enum as_opcode code = seq->ops[i].code;
 
-		if (code != AS_OP_CRASH && code != AS_OP_UMOUNT && code != AS_OP_MOUNT &&
-		    code != AS_OP_REMOUNT)
+		if (as_op_table[code].needs != AS_NEEDS_MOUNT)
 			continue;
 		as_emit_note(r->sinks,
 			     "%s: umount, mount, remount and crash are left out: the file system "

@@ -182,10 +182,7 @@ static bool is_full(const struct as_traced *op)
 /* A write that a full disk made shorter, or a copy: how much it copies is up to the file system. */
 static bool is_short(const struct as_op *op, const struct as_traced *a, const struct as_traced *b)
 {
-	bool counts = op->code == AS_OP_WRITE || op->code == AS_OP_PWRITE ||
-		      op->code == AS_OP_COPY_FILE_RANGE;
-
-	return counts && a->ret >= 0 && b->ret >= 0;
+	return as_op_table[op->code].changes & AS_CHANGES_BY_PAGE && a->ret >= 0 && b->ret >= 0;
 }
 
 static bool same_allowed(const struct as_allowed *a, const struct as_allowed *b)
@@ -220,11 +217,11 @@ static bool is_unaligned(const struct diff_judging *j, size_t op, const struct a
 	return (a->err == EINVAL || b->err == EINVAL) && is_direct(j->seq, op);
 }
 
-/* Where data is, SEEK_DATA (3) and SEEK_HOLE (4) may say as they like; and so with options. */
+/* SEEK_DATA and SEEK_HOLE may answer as they like, and mount options are the type's own. */
 static bool is_own_taste(const struct as_op *op)
 {
 	return op->code == AS_OP_REMOUNT || op->code == AS_OP_MOUNT ||
-	       (op->code == AS_OP_LSEEK && op->flags >= 3);
+	       (op->code == AS_OP_LSEEK && op->flags >= AS_SEEK_DATA);
 }
 
 enum excuse { EXCUSE_NONE, EXCUSE_DOCUMENTED, EXCUSE_HINT };

@@ -148,7 +148,7 @@ static const struct import_fsx_row {
 	{ "write_dontcache", 3, AS_OP_PWRITE, 0, do_plain },
 	{ "write_atomic", 3, AS_OP_PWRITE, 0, do_plain },
 	{ "mapread", 3, AS_OP_PREAD, 0, do_mapread },
-	{ "mapwrite", 3, AS_OP_MMAP_WRITE, AS_MSYNC_SYNC, do_mapwrite },
+	{ "mapwrite", 3, AS_OP_MMAP_WRITE, AS_MS_SYNC, do_mapwrite },
 	{ "truncate", 3, AS_OP_FTRUNCATE, 0, do_truncate },
 	{ "fallocate", 3, AS_OP_FALLOCATE, 0, do_fallocate },
 	{ "punch_hole", 3, AS_OP_FALLOCATE, PUNCH_HOLE | KEEP_SIZE, do_fallocate },

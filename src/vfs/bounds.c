@@ -9,18 +9,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#define SPARE 4 /* one part in so many of what is free may be used */
-
-enum entries_cost { ENTRIES_NONE, ENTRIES_ONE, ENTRIES_COUNT };
-enum bytes_cost { BYTES_NONE, BYTES_LEN, BYTES_SPAN, BYTES_SOURCE, BYTES_GROWTH };
-
-static const struct {
-	enum entries_cost entries;
-	enum bytes_cost bytes;
-} costs[AS_OP_COUNT] = {
-#define COST(op, entries, bytes) [AS_OP_##op] = { ENTRIES_##entries, BYTES_##bytes },
-#include "vfs/bounds.def"
-};
+#define SPARE 4 /* 1/SPARE of what is free may be used */
 
 void as_vfs_bind(struct as_vfs *vfs, struct as_bounds *bounds)
 {
@@ -30,8 +19,7 @@ void as_vfs_bind(struct as_vfs *vfs, struct as_bounds *bounds)
 /* The stat of the operation's path, or of its descriptor; false: there is nothing to ask. */
 static bool look(struct as_vfs *vfs, const struct as_op *op, struct as_stat *st)
 {
-	bool by_path = op->code == AS_OP_TRUNCATE || op->code == AS_OP_ENLARGE;
-	struct as_op ask = as_op_make(by_path ? AS_OP_STAT : AS_OP_FSTAT);
+	struct as_op ask = as_op_make(op->path ? AS_OP_STAT : AS_OP_FSTAT);
 	struct as_outcome out = { 0 };
 
 	ask.path = op->path;
@@ -57,20 +45,20 @@ static uint64_t bytes_of(struct as_vfs *vfs, const struct as_bounds *b, const st
 	uint64_t mode = op->flags & ~(uint64_t)FALLOC_FL_KEEP_SIZE;
 	struct as_stat st;
 
-	switch (costs[op->code].bytes) {
-	case BYTES_LEN:
+	switch (as_op_table[op->code].cost.bytes) {
+	case AS_COST_BYTES_LEN:
 		return op->len;
-	case BYTES_SPAN:
-		/* A span that is none is refused by the kernel. */
+	case AS_COST_BYTES_SPAN:
+		/* The kernel refuses a negative length. */
 		return (int64_t)op->len < 0 || mode == FALLOC_FL_PUNCH_HOLE ||
 				       mode == FALLOC_FL_COLLAPSE_RANGE
 			       ? 0
 			       : op->len;
-	case BYTES_SOURCE:
+	case AS_COST_BYTES_SOURCE:
 		if (!look(vfs, op, &st))
 			return 0;
 		return op->len < st.size ? op->len : st.size;
-	case BYTES_GROWTH:
+	case AS_COST_BYTES_GROWTH:
 		return b->holes_cost ? growth(vfs, op) : 0;
 	default:
 		return 0;
@@ -81,10 +69,10 @@ static uint64_t entries_of(struct as_vfs *vfs, const struct as_op *op)
 {
 	struct as_stat st;
 
-	switch (costs[op->code].entries) {
-	case ENTRIES_ONE:
+	switch (as_op_table[op->code].cost.entries) {
+	case AS_COST_ENTRIES_ONE:
 		return op->code != AS_OP_OPEN || op->flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY));
-	case ENTRIES_COUNT:
+	case AS_COST_ENTRIES_COUNT:
 		return op->code == AS_OP_ENLARGE && (!look(vfs, op, &st) || !S_ISDIR(st.mode))
 			       ? 0
 			       : op->len;
@@ -109,7 +97,7 @@ void as_bounds_charge(struct as_bounds *b, const struct as_bounds_cost *cost,
 {
 	if (out->ret >= 0)
 		b->bytes -= cost->bytes;
-	if (costs[op->code].entries == ENTRIES_COUNT)
+	if (as_op_table[op->code].cost.entries == AS_COST_ENTRIES_COUNT)
 		b->entries -= out->done < cost->entries ? out->done : cost->entries;
 	else if (out->ret >= 0)
 		b->entries -= cost->entries;
@@ -117,7 +105,7 @@ void as_bounds_charge(struct as_bounds *b, const struct as_bounds_cost *cost,
 
 void as_bounds_spare(struct as_bounds *b, const char *path)
 {
-	/* Without holes: growing a file is writing zeros. */
+	/* File systems without holes: they write zeros when a file grows. */
 	static const uint32_t full[] = { MSDOS_SUPER_MAGIC, EXFAT_SUPER_MAGIC, 0x482b /* hfs+ */ };
 	struct statfs sfs;
 	uint64_t spare;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * bounds: a workload on a directory of the machine must not fill its disk. What an operation may
- * cost is known from a table (bounds.def) before it is carried out; one that costs more than is
- * left is answered with AS_ERR_LIMIT and not carried out. What has succeeded counts, also when it
- * is removed later.
+ * cost is known before it is carried out (op.def, COST). An operation that costs more than is left
+ * is answered with AS_ERR_LIMIT and not carried out. What an operation has used stays used, also
+ * when the workload removes it later.
  */
 #ifndef AS_VFS_BOUNDS_H
 #define AS_VFS_BOUNDS_H

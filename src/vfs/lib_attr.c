@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lib_attr: attributes, extended attributes, statfs. */
-#include "vfs/lib.h"
+#include "vfs/lib_priv.h"
 
 #include <errno.h>
 #include <string.h>
@@ -46,7 +46,7 @@ void as_lib_readlink(struct as_lib *l, const struct as_op *op, struct as_outcome
 	struct as_lib_place p;
 	int64_t rc = as_lib_walk(l, op->path, WALK_NOFOLLOW, &p);
 
-	/* A slash behind a link led through it: what is there then is a directory. */
+	/* A slash after a link made the walk follow it, so what was found is a directory. */
 	if (!rc && !S_ISLNK(p.st.mode))
 		rc = -EINVAL;
 	if (!rc) {
@@ -203,7 +203,7 @@ static int xattr_allowed(const struct as_lib *l, const struct as_lib_place *p, c
 void as_lib_write_xattr(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_lib_place p = { 0 };
-	int rc = op->flags & ~3 ? -EINVAL : xattr_name_check(op->name);
+	int rc = op->flags & ~(int64_t)AS_XATTR_ALL ? -EINVAL : xattr_name_check(op->name);
 
 	if (!rc && op->len > XATTR_SIZE_MAX)
 		rc = -E2BIG;
@@ -252,7 +252,7 @@ void as_lib_listxattr(struct as_lib *l, const struct as_op *op, struct as_outcom
 		rc = -AS_ERR_UNSUPPORTED;
 	if (!rc) {
 		as_buf_clear(&l->vfs.data);
-		/* One byte more: what it gives may not end with a NUL. */
+		/* One byte more, because what the library gives may lack the NUL at its end. */
 		rc = l->ops->listxattr(l->fs, as_lib_place_path(&p),
 				       as_buf_reserve(&l->vfs.data, XATTR_LIST_MAX + 1),
 				       XATTR_LIST_MAX);

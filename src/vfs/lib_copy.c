@@ -3,7 +3,7 @@
  * lib_copy: copy_file_range and mmap_write, which a library does not have: done by reading and
  * writing through it, with the checks of fs/read_write.c and mm/mmap.c in front.
  */
-#include "vfs/lib.h"
+#include "vfs/lib_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -105,7 +105,7 @@ static int mmap_check(struct as_lib *l, struct as_lib_slot *slot, const struct a
 
 	if (!slot)
 		return -EBADF;
-	if (!op->len || op->off < 0 || (op->flags & 5) == 5)
+	if (!op->len || op->off < 0 || (op->flags & AS_MS_BOTH) == AS_MS_BOTH)
 		return -EINVAL;
 	if ((slot->flags & O_ACCMODE) != O_RDWR)
 		return -EACCES;
@@ -141,7 +141,7 @@ void as_lib_mmap_write(struct as_lib *l, const struct as_op *op, struct as_outco
 		else
 			done += (uint64_t)n;
 	}
-	if (!rc && op->flags & AS_MSYNC_SYNC)
+	if (!rc && op->flags & AS_MS_SYNC)
 		rc = l->ops->fsync(l->fs, slot->handle, true);
 	as_vfs_answer(out, rc);
 }

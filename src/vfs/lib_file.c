@@ -3,7 +3,7 @@
  * lib_file: descriptors. A slot holds what a struct file holds in Linux: the handle, the flags it
  * was opened with, the offset. Checks and their order follow fs/open.c and fs/read_write.c.
  */
-#include "vfs/lib.h"
+#include "vfs/lib_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -260,7 +260,7 @@ void as_lib_pread(struct as_lib *l, const struct as_op *op, struct as_outcome *o
 	as_vfs_answer_bytes(&l->vfs, out, n);
 }
 
-/* Writes the pattern where it will land; *at moves behind it. */
+/* Writes the pattern of the offset where it will be stored; *at moves to its end. */
 static int64_t write_at(struct as_lib *l, struct as_lib_slot *slot, const struct as_op *op,
 			int64_t *at)
 {

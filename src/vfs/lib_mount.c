@@ -6,7 +6,7 @@
  * After every unmount the library must have given all memory back; what it kept is a leak, noted
  * as trouble and dropped, so that it is reported once.
  */
-#include "vfs/lib.h"
+#include "vfs/lib_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +122,7 @@ void as_vfs_lib_abandon(struct as_vfs *vfs)
 
 	if (!l->fs)
 		return;
-	/* What it holds goes with it, without a word to it. */
+	/* What the library holds is dropped; the library is not told. */
 	as_host_check(l->args.host);
 	forget(l);
 	as_host_drop(l->args.host);
@@ -192,7 +192,8 @@ void as_lib_sync_file_range(struct as_lib *l, const struct as_op *op, struct as_
 
 	if (!as_lib_slot_get_file(l, op->fd))
 		rc = -EBADF;
-	else if (op->flags & ~7 || op->off < 0 || (int64_t)end < 0 || end < (uint64_t)op->off)
+	else if (op->flags & ~(int64_t)AS_SYNC_FILE_RANGE_ALL || op->off < 0 || (int64_t)end < 0 ||
+		 end < (uint64_t)op->off)
 		rc = -EINVAL;
 	as_vfs_answer(out, rc);
 }
@@ -208,18 +209,10 @@ static int tree_stat(void *ctx, const char *path, struct as_stat *st)
 
 static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx)
 {
-	struct as_lib *l = ctx;
-
 	struct as_vfs_names names = { 0 };
-	int rc = as_lib_list(l, path, &names);
+	int rc = as_lib_list(ctx, path, &names);
 
-	for (size_t i = 0; !rc && i < names.n; i++) {
-		const char *name = as_vfs_names_at(&names, i);
-
-		rc = fill(fill_ctx, name + 1, 0, as_vfs_letter_type(name[0]));
-	}
-	as_vfs_names_free(&names);
-	return rc;
+	return as_vfs_names_pass(&names, rc, fill, fill_ctx);
 }
 
 static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
@@ -250,7 +243,7 @@ static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len
 						: -EOPNOTSUPP;
 
 	n = as_vfs_fitting(n, len);
-	/* Who reads it relies on that. */
+	/* The reader of the list relies on a NUL at its end. */
 	if (n > 0)
 		buf[n - 1] = '\0';
 	return n;
@@ -276,7 +269,7 @@ static const struct as_tree_ops tree_ops = {
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-/* While nothing is mounted only mount has a meaning. */
+/* While nothing is mounted, only mount can do anything. */
 static bool answered_unmounted(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	if (l->fs || op->code == AS_OP_MOUNT)
@@ -285,7 +278,7 @@ static bool answered_unmounted(struct as_lib *l, const struct as_op *op, struct 
 	return true;
 }
 
-#define X(ID, name)                                                                               \
+#define OP(id, name, ...)                                                                         \
 	static void op_##name(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out) \
 	{                                                                                         \
 		struct as_lib *l = (struct as_lib *)vfs;                                          \
@@ -293,8 +286,8 @@ static bool answered_unmounted(struct as_lib *l, const struct as_op *op, struct 
 		if (!answered_unmounted(l, op, out))                                              \
 			as_lib_##name(l, op, out);                                                \
 	}
-AS_VFS_OPS(X)
-#undef X
+#include "work/op.def"
+#undef OP
 
 static void lib_free(struct as_vfs *vfs)
 {
@@ -314,9 +307,9 @@ static const struct as_vfs_ops lib_ops = {
 	.caps = AS_VFS_MOUNTS | AS_VFS_LIBRARY,
 	.name = "library",
 	.op = {
-#define X(ID, name) [AS_OP_##ID] = op_##name,
-		AS_VFS_OPS(X)
-#undef X
+#define OP(id, name, ...) [AS_OP_##id] = op_##name,
+#include "work/op.def"
+#undef OP
 	},
 	.tree = &tree_ops,
 	.free = lib_free,

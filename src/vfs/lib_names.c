@@ -3,7 +3,7 @@
  * lib_names: operations that make, move and remove names. Which error comes first follows
  * fs/namei.c: filename_create(), do_rmdir(), do_unlinkat(), do_renameat2().
  */
-#include "vfs/lib.h"
+#include "vfs/lib_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>

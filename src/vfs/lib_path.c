@@ -10,7 +10,7 @@
  * was emptied) is removed, `gone` counts how many removed levels lie below the last one that is
  * still there: "." stays, ".." climbs, any name is ENOENT, as in a dead dentry.
  */
-#include "vfs/lib.h"
+#include "vfs/lib_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>

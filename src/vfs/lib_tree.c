@@ -4,7 +4,9 @@
  * order of calls is part of the workload format. Trees may be deeper than a stack of C functions
  * should be, so remove keeps its own.
  */
-#include "vfs/lib.h"
+#include "vfs/lib_priv.h"
+
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -75,10 +77,7 @@ static int descend(struct as_lib *l, struct lib_tree_climb *c)
 {
 	struct lib_tree_level *level;
 
-	if (c->n == c->cap) {
-		c->cap = c->cap ? c->cap * 2 : 16;
-		c->levels = as_xrealloc(c->levels, c->cap * sizeof(*c->levels));
-	}
+	AS_ARRAY_ROOM(c->levels, c->n, c->cap);
 	level = &c->levels[c->n++];
 	*level = (struct lib_tree_level){ .path_len = c->path.len };
 	return as_lib_list(l, c->path.len ? c->path.data : "/", &level->names);

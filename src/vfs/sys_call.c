@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sys_call: where the executor's calls for a workload go through, so that they can be watched. */
-#include "vfs/sys.h"
+#include "vfs/sys_priv.h"
 
 #include <errno.h>
 #include <unistd.h>

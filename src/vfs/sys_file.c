@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sys_file: descriptors through system calls. */
-#include "vfs/sys.h"
+#include "vfs/sys_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +160,7 @@ static int mmap_check(int fd, const struct as_op *op)
 
 	if (flags < 0 || flags & O_PATH)
 		return -EBADF;
-	if (!op->len || op->off < 0 || (op->flags & 5) == 5)
+	if (!op->len || op->off < 0 || (op->flags & AS_MS_BOTH) == AS_MS_BOTH)
 		return -EINVAL;
 	if (fstat(fd, &st))
 		return -errno;

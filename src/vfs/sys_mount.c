@@ -2,9 +2,9 @@
 /*
  * sys_mount: the executor for a file system that we mounted ourselves (target/mount.h): what
  * unmounts it, brings it back, and cuts its power. In a directory of somebody else's mount all of
- * that is impossible. Mounts that cannot be written to are, too: the model has no use for them.
+ * that is impossible. So are read-only mounts: the model does not describe them.
  */
-#include "vfs/sys.h"
+#include "vfs/sys_priv.h"
 
 #include "target/mount.h"
 
@@ -113,8 +113,8 @@ static bool needs_repair(const struct as_sys *s)
 	return type->guarantee == AS_GUARANTEE_REPAIR || type->replayed_by_checker;
 }
 
-/* A type that promises nothing of a disk after a power cut is not mounted before its checker has
- * been there, as machines do it when they boot. */
+/* A type that promises nothing of a disk after a power cut is mounted only after its checker has
+ * run, as at boot. */
 static int repair(struct as_sys *s)
 {
 	const struct as_fstype *type = as_mount_type(s->mount);
@@ -135,10 +135,11 @@ void as_sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 	bool had;
 
 	(void)op;
-	/* The kernel passes sync(2) on to no server: nothing is promised that could be judged. */
+	/* The kernel does not pass sync(2) on to FUSE servers, so nothing is promised that could
+	 * be judged. */
 	if (s->mount && !as_mount_type(s->mount)->server) {
 		had = !faccessat(s->root_fd, LOST_FOUND, F_OK, AT_SYMLINK_NOFOLLOW);
-		/* Closing may write: that must come too late. */
+		/* Closing may write to the disk, so it comes after the power cut. */
 		as_mount_cut(s->mount);
 		close_slots(s);
 		close_root(s);
@@ -149,7 +150,7 @@ void as_sys_crash(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 			rc = as_vfs_sys_mount(vfs, "");
 		if (!rc)
 			as_vfs_watch(vfs, vfs->watch);
-		/* Checkers make it where it is missing: no doing of the workload. */
+		/* Checkers make lost+found where it is missing; the workload did not make it. */
 		if (!rc && !had && needs_repair(s))
 			unlinkat(s->root_fd, LOST_FOUND, AT_REMOVEDIR);
 	}

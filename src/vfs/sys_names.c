@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sys_names: names and attributes through system calls: one call each, as op.def says. */
-#include "vfs/sys.h"
+#include "vfs/sys_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sys_new: confinement, and the table of the executor for system calls. See sys.h. */
+/* sys_new: confinement, and the table of the executor for system calls. See sys_priv.h. */
 #include "vfs/sys_new.h"
 
 #include "os/userns.h"
 #include "target/mount.h"
-#include "vfs/sys.h"
+#include "vfs/sys_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,8 @@ static int open_proc(struct as_sys *s, struct as_err *err)
 	return s->proc_fd < 0 ? as_fail_errno(err, errno, "/proc/self/fd") : 0;
 }
 
-static void settle_process(void)
+/* As many descriptors as we may have, and modes as the workload says them. */
+static void prepare_process(void)
 {
 	struct rlimit files;
 
@@ -46,7 +47,7 @@ static int confine(struct as_sys *s, const char *folder, struct as_err *err)
 		rc = as_userns_enter("a directory can be tested", err);
 	if (rc)
 		return rc;
-	/* By descriptor: a link put in its place meanwhile leads nowhere. */
+	/* By descriptor: a link that somebody puts in its place meanwhile is not followed. */
 	fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fchdir(fd) || chroot(".") || chdir("/"))
 		rc = as_fail_errno(err, errno, "cannot confine the run to %s", folder);
@@ -57,9 +58,9 @@ static int confine(struct as_sys *s, const char *folder, struct as_err *err)
 	s->root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->root_fd < 0 || fstatvfs(s->root_fd, &sv))
 		return as_fail_errno(err, errno, "%s", folder);
-	/* Without privileges the kernel refuses, which is an answer worth judging. */
+	/* Without privileges the kernel refuses them, and that answer can be judged. */
 	s->refuse_devices = privileged && !(sv.f_flag & ST_NODEV);
-	settle_process();
+	prepare_process();
 	return 0;
 }
 
@@ -112,9 +113,9 @@ static const struct as_vfs_ops sys_ops = {
 	.caps = AS_VFS_SYNC_IS_SYNCFS,
 	.name = "system calls",
 	.op = {
-#define X(ID, name) [AS_OP_##ID] = as_sys_##name,
-		AS_VFS_OPS(X)
-#undef X
+#define OP(id, name, ...) [AS_OP_##id] = as_sys_##name,
+#include "work/op.def"
+#undef OP
 	},
 	.tree = &as_sys_tree_ops,
 	.free = sys_free,
@@ -123,28 +124,28 @@ static const struct as_vfs_ops sys_ops = {
 };
 
 /* On a mount of our own: nothing but a mount does anything while it is unmounted. */
-#define X(ID, name)                                                                            \
+#define OP(id, name, ...)                                                                      \
 	static void mounted_##name(struct as_vfs *vfs, const struct as_op *op,                 \
 				   struct as_outcome *out)                                     \
 	{                                                                                      \
 		const struct as_sys *s = (const struct as_sys *)vfs;                           \
                                                                                                \
-		if (as_mount_mounted(s->mount) || AS_OP_##ID == AS_OP_MOUNT)                   \
+		if (as_mount_mounted(s->mount) || AS_OP_##id == AS_OP_MOUNT)                   \
 			as_sys_##name(vfs, op, out);                                           \
 		else                                                                           \
-			as_vfs_answer(out, AS_OP_##ID == AS_OP_UMOUNT ? -EINVAL : -ESHUTDOWN); \
+			as_vfs_answer(out, AS_OP_##id == AS_OP_UMOUNT ? -EINVAL : -ESHUTDOWN); \
 	}
-AS_VFS_OPS(X)
-#undef X
+#include "work/op.def"
+#undef OP
 
 static const struct as_vfs_ops mounted_ops = {
 	.api = AS_VFS_API,
 	.caps = AS_VFS_MOUNTS | AS_VFS_SYNC_IS_SYNCFS,
 	.name = "system calls on a mount of our own",
 	.op = {
-#define X(ID, name) [AS_OP_##ID] = mounted_##name,
-		AS_VFS_OPS(X)
-#undef X
+#define OP(id, name, ...) [AS_OP_##id] = mounted_##name,
+#include "work/op.def"
+#undef OP
 	},
 	.tree = &as_sys_tree_ops,
 	.free = sys_free,
@@ -171,7 +172,7 @@ int as_vfs_sys_mounted_new(struct as_mount *mount, const char *opts, struct as_v
 
 	s->mount = mount;
 	s->mount_opts = opts;
-	settle_process();
+	prepare_process();
 	*vfs = rc ? NULL : &s->vfs;
 	if (rc)
 		sys_free(&s->vfs);

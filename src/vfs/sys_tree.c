@@ -4,7 +4,9 @@
  * descriptor, one directory open at a time: trees may be deeper than PATH_MAX or the table of
  * descriptors.
  */
-#include "vfs/sys.h"
+#include "vfs/sys_priv.h"
+
+#include "base/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -106,10 +108,7 @@ static int enter(struct sys_tree_climb *c)
 {
 	struct stat st;
 
-	if (c->n == c->cap) {
-		c->cap = c->cap ? c->cap * 2 : 16;
-		c->levels = as_xrealloc(c->levels, c->cap * sizeof(*c->levels));
-	}
+	AS_ARRAY_ROOM(c->levels, c->n, c->cap);
 	if (as_sys_do(c->vfs, fstat, c->fd, SYS_P(&st)))
 		return -errno;
 	c->levels[c->n++] = (struct sys_tree_level){ .dev = st.st_dev, .ino = st.st_ino };
@@ -127,7 +126,7 @@ int as_sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force)
 	if (fd < 0)
 		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	/* Where this does not help, the open says so. */
+	/* Where this does not help, the open below fails. */
 	(void)!chmod(path, 0700);
 	own = openat(fd, ".", OPEN_DIR);
 	close(fd);
@@ -390,13 +389,7 @@ static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ct
 		return fd;
 	rc = list_all(NULL, fd, &names);
 	close(fd);
-	for (size_t i = 0; !rc && i < names.n; i++) {
-		const char *name = as_vfs_names_at(&names, i);
-
-		rc = fill(fill_ctx, name + 1, 0, as_vfs_letter_type(name[0]));
-	}
-	as_vfs_names_free(&names);
-	return rc;
+	return as_vfs_names_pass(&names, rc, fill, fill_ctx);
 }
 
 static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
@@ -424,8 +417,7 @@ static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uin
 	if (fd < 0)
 		return fd;
 	n = pread(fd, buf, len, (off_t)off);
-	if (n < 0)
-		n = -errno;
+	n = n < 0 ? -errno : n;
 	close(fd);
 	return n;
 }

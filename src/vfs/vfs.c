@@ -2,6 +2,7 @@
 /* vfs: dispatch, and what the implementations share. */
 #include "vfs/vfs.h"
 
+#include "base/array.h"
 #include "vfs/bounds.h"
 #include "vfs/watch.h"
 
@@ -16,7 +17,7 @@ static void exec_bounded(struct as_vfs *vfs, const struct as_op *op, struct as_o
 	const struct as_watch *watch = vfs->watch;
 	struct as_bounds_cost cost;
 
-	/* What it asks is not the workload's doing. */
+	/* The questions below are not calls of the workload. */
 	vfs->watch = NULL;
 	cost = as_bounds_cost(vfs, vfs->bounds, op);
 	vfs->watch = watch;
@@ -102,10 +103,7 @@ int as_vfs_names_add(struct as_vfs_names *names, char letter, const char *name)
 {
 	if (names->text.len + strlen(name) > AS_VFS_NAMES_MAX_BYTES)
 		return -AS_ERR_TOO_MUCH;
-	if (names->n == names->cap) {
-		names->cap = names->cap ? names->cap * 2 : 64;
-		names->start = as_xrealloc(names->start, names->cap * sizeof(*names->start));
-	}
+	AS_ARRAY_ROOM(names->start, names->n, names->cap);
 	names->start[names->n++] = (uint32_t)names->text.len;
 	if (letter)
 		as_buf_addc(&names->text, letter);
@@ -158,6 +156,17 @@ void as_vfs_answer_names(struct as_vfs *vfs, struct as_outcome *out, struct as_v
 	out->payload = AS_PAYLOAD_NAMES;
 	out->data = as_buf_str(&vfs->data);
 	out->len = vfs->data.len;
+}
+
+int as_vfs_names_pass(struct as_vfs_names *names, int rc, as_fill_fn fill, void *fill_ctx)
+{
+	for (size_t i = 0; !rc && i < names->n; i++) {
+		const char *name = as_vfs_names_at(names, i);
+
+		rc = fill(fill_ctx, name + 1, 0, as_vfs_letter_type(name[0]));
+	}
+	as_vfs_names_free(names);
+	return rc;
 }
 
 void as_vfs_names_free(struct as_vfs_names *names)

@@ -2,14 +2,14 @@
 /*
  * vfs: how one operation of a workload is carried out. Two implementations: a linked library
  * (lib_*.c, over struct as_target_ops) and the running kernel (sys_*.c, system calls below a
- * directory). What an operation means is said in docs/FORMAT.md; both keep to it to the errno.
+ * directory). docs/FORMAT.md says what an operation means; both follow it, down to the errno.
  *
  * Rules that both share, decided without a call to the file system under test:
  *   - a fifo, socket or device node is never opened but with O_PATH: the answer is ENXIO (or
  *     EEXIST, ENOTDIR, ELOOP where the rules of open(2) say so first);
  *   - while unmounted, everything but mount answers ESHUTDOWN, umount EINVAL;
- *   - what cannot be done here at all answers AS_ERR_UNSUPPORTED, what would take the machine
- *     AS_ERR_LIMIT; both before anything was changed.
+ *   - what cannot be done here at all answers AS_ERR_UNSUPPORTED, what would use too much of the
+ *     machine AS_ERR_LIMIT; both before anything was changed.
  */
 #ifndef AS_VFS_VFS_H
 #define AS_VFS_VFS_H
@@ -60,32 +60,13 @@ struct as_vfs {
 
 /* Carries it out, or answers AS_ERR_LIMIT where it has bounds and they do not allow it. */
 void as_vfs_exec(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
-/* From now on: tells who watches that a workload begins, and of what it does. NULL: nobody. */
+/* Tells `watch` that a workload begins, and from now on of every call. NULL: nobody is told. */
 void as_vfs_watch(struct as_vfs *vfs, const struct as_watch *watch);
 /* Reads the tree from its root through the vfs. */
 const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs);
 void as_vfs_free(struct as_vfs *vfs); /* takes NULL */
 
 /* ---- For implementations ---- */
-
-/* Every operation, by its code and by the name that functions for it end with. */
-/* clang-format off */
-#define AS_VFS_OPS(X) \
-	X(MKDIR, mkdir) X(CREATE, create) X(MKNOD, mknod) X(HARDLINK, hardlink) \
-	X(SYMLINK, symlink) X(RENAME, rename) X(REMOVE, remove) X(OPEN, open) \
-	X(CLOSE, close) X(CHCWD, chcwd) X(READ, read) X(WRITE, write) X(FSYNC, fsync) \
-	X(SYNC, sync) X(REMOUNT, remount) X(STATFS, statfs) X(READ_XATTR, read_xattr) \
-	X(WRITE_XATTR, write_xattr) X(DEEPEN, deepen) X(ENLARGE, enlarge) \
-	X(PRUNE, prune) X(RMDIR, rmdir) X(UNLINK, unlink) X(PREAD, pread) \
-	X(PWRITE, pwrite) X(LSEEK, lseek) X(TRUNCATE, truncate) X(FTRUNCATE, ftruncate) \
-	X(FALLOCATE, fallocate) X(FDATASYNC, fdatasync) X(SYNCFS, syncfs) \
-	X(SYNC_FILE_RANGE, sync_file_range) X(CHMOD, chmod) X(FCHMOD, fchmod) \
-	X(CHOWN, chown) X(UTIMENS, utimens) X(RENAME2, rename2) \
-	X(LINK_TMPFILE, link_tmpfile) X(COPY_FILE_RANGE, copy_file_range) \
-	X(MMAP_WRITE, mmap_write) X(LISTXATTR, listxattr) X(REMOVEXATTR, removexattr) \
-	X(READDIR, readdir) X(READLINK, readlink) X(STAT, stat) X(FSTAT, fstat) \
-	X(UMOUNT, umount) X(MOUNT, mount) X(CRASH, crash)
-/* clang-format on */
 
 /* rc >= 0: success; negative: that errno. */
 void as_vfs_answer(struct as_outcome *out, int64_t rc);
@@ -103,7 +84,7 @@ struct as_vfs_names {
 
 char as_vfs_type_letter(uint32_t mode);
 uint32_t as_vfs_letter_type(char letter); /* and back */
-/* letter 0: none (listxattr). 0, or -AS_ERR_TOO_MUCH: nobody lists that many. */
+/* letter 0: none (listxattr). 0, or -AS_ERR_TOO_MUCH when the list gets longer than any can be. */
 #define AS_VFS_NAMES_MAX_BYTES ((size_t)64 << 20)
 AS_MUST_CHECK int as_vfs_names_add(struct as_vfs_names *names, char letter, const char *name);
 void as_vfs_names_sort(struct as_vfs_names *names); /* of a directory */
@@ -111,6 +92,9 @@ const char *as_vfs_names_at(const struct as_vfs_names *names, size_t i); /* with
 /* Sorts, copies into the vfs' buffer, and answers their number. */
 void as_vfs_answer_names(struct as_vfs *vfs, struct as_outcome *out, struct as_vfs_names *names,
 			 bool letters);
+/* Passes the names of a directory on, unless rc is an error of the listing; frees them. What fill
+ * or the listing returned. */
+int as_vfs_names_pass(struct as_vfs_names *names, int rc, as_fill_fn fill, void *fill_ctx);
 void as_vfs_names_free(struct as_vfs_names *names);
 
 /* What fallocate(2) checks before the file system sees it (fs/open.c, vfs_fallocate): negative

@@ -17,12 +17,12 @@ struct as_op;
 struct as_outcome;
 
 struct as_watch {
-	/* In the process that starts the children: before the first, behind each, behind all. */
+	/* In the process that starts the children: before the first, after each, after all. */
 	void (*open)(void *ctx);
 	void (*ended)(void *ctx);
 	void (*close)(void *ctx);
-	/* In a child. A workload begins (or goes on behind a crash): the working directory is "/",
-	 * nothing is open. */
+	/* In a child. A workload begins (or goes on after a crash): the working directory is
+	 * "/", nothing is open. */
 	void (*begin)(void *ctx);
 	/* A descriptor that no call of the workload opened. */
 	void (*holds)(void *ctx, int fd, const char *path, bool directory);

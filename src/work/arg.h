@@ -19,10 +19,10 @@ enum as_arg_type {
 	AS_TYPE_DEVNO, /* major:minor */
 	AS_TYPE_TIME, /* [-]seconds[.fraction], now, omit */
 	AS_TYPE_BOOL, /* 0 or 1 */
-	AS_TYPE_FLAGS, /* this and all behind it: the tables of flags.def, in their order */
+	AS_TYPE_FLAGS, /* this and all after it: the tables of flags.def, in their order */
 	AS_TYPE_BEFORE_TABLES = AS_TYPE_FLAGS - 1,
 #define TABLE(name, exclusive) AS_TYPE_##name,
-#define BIT(table, spelling, value)
+#define BIT(table, name, spelling, value)
 #include "work/flags.def"
 #undef TABLE
 #undef BIT
@@ -86,7 +86,7 @@ static inline void *as_arg_field(struct as_op *op, const struct as_arg_info *arg
 /* An open that can make a file: only then is there a mode. */
 static inline bool as_op_takes_mode(const struct as_op *op)
 {
-	return op->code != AS_OP_OPEN || (op->flags & (0100 | 020000000));
+	return op->code != AS_OP_OPEN || (op->flags & (AS_O_CREAT | AS_O_TMPFILE_ONLY));
 }
 
 #endif

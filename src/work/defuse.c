@@ -2,13 +2,13 @@
 /*
  * defuse: see defuse.h.
  *
- * Method. A walk keeps a world of names: for each path and slot, which operation put it there
- * (def) and which one made the file behind it (object: renames and links keep it). The walk over
- * the whole workload notes for each operation which of its arguments were there, and on whom they
- * depend. A walk over a subset drops each operation one of whose arguments was there in the whole
- * workload and now is not. An operation that missed its argument from the start (to get an error)
- * is thus never dropped for it, and a second creation of the same name takes over when the first
- * is gone.
+ * Method. A pass over the operations keeps a world of names: for each path and slot, which
+ * operation put it there (def) and which one made the file that it names (object: renames and links
+ * keep it). The pass over the whole workload notes for each operation which of its arguments were
+ * there, and on which operations they depend. A pass over a subset drops every operation that has
+ * an argument which was there in the whole workload and is not there now. So an operation whose
+ * argument was missing from the start (to get an error) is never dropped for that, and when the
+ * first creation of a name is gone, the second one takes its place.
  *
  * Invariants:
  * 1. Paths in the world are absolute and without ".", ".." and double slashes; "/" is always there.
@@ -17,34 +17,13 @@
  */
 #include "work/defuse.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 
 #define NOBODY (-1)
-
-enum role {
-	ROLE_NONE,
-	ROLE_USE,
-	ROLE_DEFINE,
-	ROLE_ENSURE,
-	ROLE_ALIAS,
-	ROLE_FROM,
-	ROLE_TO,
-	ROLE_KILL,
-	ROLE_EMPTY,
-	ROLE_DEEPEN,
-	ROLE_ENLARGE,
-	ROLE_ENTER,
-};
-
-static const struct roles {
-	unsigned char path, path2; /* enum role; ROLE_NONE for both: not in the table */
-} roles[AS_OP_COUNT] = {
-#define ROLE(id, path, path2) [AS_OP_##id] = { ROLE_##path, ROLE_##path2 },
-#include "work/defuse.def"
-#undef ROLE
-};
 
 struct defuse_name {
 	UT_hash_handle hh;
@@ -76,7 +55,7 @@ struct as_defuse {
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-/* Ascending, without doubles; NOBODY is not taken. */
+/* Adds a value; the list is ascending and holds each value once. NOBODY is not added. */
 static void note(struct list *list, int value)
 {
 	size_t i;
@@ -87,10 +66,7 @@ static void note(struct list *list, int value)
 		i--;
 	if (i && list->at[i - 1] == (size_t)value)
 		return;
-	if (list->n == list->cap) {
-		list->cap = list->cap ? list->cap * 2 : 4;
-		list->at = as_xrealloc(list->at, list->cap * sizeof(*list->at));
-	}
+	AS_ARRAY_ROOM(list->at, list->n, list->cap);
 	memmove(list->at + i + 1, list->at + i, (list->n++ - i) * sizeof(*list->at));
 	list->at[i] = (size_t)value;
 }
@@ -219,32 +195,28 @@ static bool look_up(const struct world *w, const struct as_buf *path, bool folde
 
 /* ---- One operation --------------------------------------------------------------------------- */
 
-static enum role role_of(const struct as_op *op, bool second)
+static enum as_paths role_of(const struct as_op *op, bool second)
 {
-	const struct roles *r = &roles[op->code];
+	enum as_paths role = as_op_table[op->code].path[second];
 
-	if (op->code == AS_OP_OPEN && !(op->flags & 0100))
-		return ROLE_USE;
-	if (r->path == ROLE_NONE && r->path2 == ROLE_NONE)
-		return ROLE_USE;
-	return second ? r->path2 : r->path;
+	return role == AS_PATHS_ENSURE && !(op->flags & AS_O_CREAT) ? AS_PATHS_USE : role;
 }
 
 static bool has_path(const struct world *w, const struct as_op *op, bool second,
 		     const struct as_buf *path, struct list *deps, struct list *objects)
 {
-	enum role role = role_of(op, second);
-	bool makes = role == ROLE_DEFINE || role == ROLE_ALIAS || role == ROLE_TO;
-	bool exchanges = op->code == AS_OP_RENAME2 && op->flags & 2;
+	enum as_paths role = role_of(op, second);
+	bool makes = role == AS_PATHS_DEFINE || role == AS_PATHS_ALIAS || role == AS_PATHS_TO;
+	bool exchanges = op->code == AS_OP_RENAME2 && op->flags & AS_RENAME_EXCHANGE;
 	const char *said = second ? op->path2 : op->path;
 	int object = NOBODY;
 	bool had;
 
-	if (role == ROLE_NONE)
+	if (role == AS_PATHS_NONE)
 		return false;
 	if (*said != '/')
 		note(deps, w->cwd_def);
-	if (role == ROLE_ENSURE)
+	if (role == AS_PATHS_ENSURE)
 		makes = !look_up(w, path, false, NULL, NULL);
 	had = look_up(w, path, makes && !exchanges, deps, &object);
 	if (had && !makes)
@@ -316,7 +288,7 @@ static void rename_paths(struct as_defuse *du, const struct as_op *op, int self)
 {
 	static const struct as_buf aside = { .data = (char *)"//", .len = 2, .cap = 0 };
 	struct world *w = &du->world;
-	bool exchanges = op->code == AS_OP_RENAME2 && op->flags & 2;
+	bool exchanges = op->code == AS_OP_RENAME2 && op->flags & AS_RENAME_EXCHANGE;
 
 	if (!look_up(w, &du->path, false, NULL, NULL) || !du->path.len || !du->path2.len ||
 	    !strcmp(du->path.data, du->path2.data) || is_below(du->path2.data, &du->path))
@@ -330,12 +302,12 @@ static void rename_paths(struct as_defuse *du, const struct as_op *op, int self)
 		move(w, &aside, &du->path, self);
 }
 
-static void define_path(struct as_defuse *du, const struct as_op *op, enum role role, int self)
+static void define_path(struct as_defuse *du, const struct as_op *op, enum as_paths role, int self)
 {
 	const struct as_buf *path = op->path2 ? &du->path2 : &du->path;
 	int object = self;
 
-	if (role == ROLE_ALIAS)
+	if (role == AS_PATHS_ALIAS)
 		look_up(&du->world, &du->path, false, NULL, &object);
 	if (op->code == AS_OP_LINK_TMPFILE && op->fd >= 0)
 		object = du->world.slot_object[op->fd];
@@ -351,36 +323,36 @@ static void enter(struct as_defuse *du, int self)
 
 static void apply_path(struct as_defuse *du, const struct as_op *op, int self)
 {
-	enum role role = role_of(op, op->path2 != NULL);
+	enum as_paths role = role_of(op, op->path2 != NULL);
 	struct world *w = &du->world;
 	struct defuse_name *name = op->path ? find(w, as_buf_str(&du->path), du->path.len) : NULL;
 
 	switch (role) {
-	case ROLE_DEFINE:
-	case ROLE_ENSURE:
-	case ROLE_ALIAS:
+	case AS_PATHS_DEFINE:
+	case AS_PATHS_ENSURE:
+	case AS_PATHS_ALIAS:
 		define_path(du, op, role, self);
 		break;
-	case ROLE_TO:
+	case AS_PATHS_TO:
 		rename_paths(du, op, self);
 		break;
-	case ROLE_KILL:
-	case ROLE_EMPTY:
+	case AS_PATHS_KILL:
+	case AS_PATHS_EMPTY:
 		forget_below(w, &du->path);
 		if (name)
 			name->deepened = name->enlarged = NOBODY;
-		if (name && role == ROLE_KILL)
+		if (name && role == AS_PATHS_KILL)
 			forget(w, name);
 		break;
-	case ROLE_DEEPEN:
+	case AS_PATHS_DEEPEN:
 		if (name)
 			name->deepened = self;
 		break;
-	case ROLE_ENLARGE:
+	case AS_PATHS_ENLARGE:
 		if (name)
 			name->enlarged = self;
 		break;
-	case ROLE_ENTER:
+	case AS_PATHS_ENTER:
 		enter(du, self);
 		break;
 	default:
@@ -388,7 +360,7 @@ static void apply_path(struct as_defuse *du, const struct as_op *op, int self)
 	}
 }
 
-/* What the operation does to the world; behind uses(). */
+/* What the operation does to the world. uses() comes before it. */
 static void apply(struct as_defuse *du, const struct as_op *op, int self)
 {
 	struct world *w = &du->world;
@@ -400,9 +372,9 @@ static void apply(struct as_defuse *du, const struct as_op *op, int self)
 
 		look_up(w, &du->path, false, NULL, &object);
 		w->slot_def[op->slot] = self;
-		/* A file without a name is its own. */
+		/* A file without a name was made by this operation. */
 		w->slot_object[op->slot] =
-			object == NOBODY || op->flags & 020000000 ? self : object;
+			object == NOBODY || op->flags & AS_O_TMPFILE_ONLY ? self : object;
 	}
 	if (op->code == AS_OP_CLOSE && op->fd >= 0)
 		w->slot_def[op->fd] = NOBODY;
@@ -430,11 +402,11 @@ struct as_defuse *as_defuse_new(const struct as_seq *seq)
 
 		du->had[i] = (unsigned char)uses(du, op, &du->deps[i], &du->objects[i]);
 		apply(du, op, (int)i);
-		/* What it makes is its own file. */
+		/* A file that the operation makes is one of its objects. */
 		if (op->code == AS_OP_OPEN && op->slot >= 0)
 			note(&du->objects[i], du->world.slot_object[op->slot]);
 		note(&du->objects[i],
-		     role_of(op, op->path2 != NULL) == ROLE_DEFINE ? (int)i : NOBODY);
+		     role_of(op, op->path2 != NULL) == AS_PATHS_DEFINE ? (int)i : NOBODY);
 	}
 	return du;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * defuse: which operations of a workload depend on which: what an operation uses (a path, a slot,
- * the working directory) some earlier one has defined. Dogfood, section 5: who removes a definition
- * removes what depends on it.
+ * the working directory) some earlier one has defined. Dogfood, section 5: when a definition is
+ * removed, what depends on it is removed, too.
  *
- * The analysis reads names, it runs nothing: every operation is taken to succeed, links are not
- * followed. Whoever removes operations by it tests the result all the same.
+ * The analysis reads names and runs nothing: it takes every operation to succeed and does not
+ * follow links. So a caller that removes operations still has to run what is left.
  */
 #ifndef AS_WORK_DEFUSE_H
 #define AS_WORK_DEFUSE_H

@@ -3,7 +3,7 @@
  * emit_c: a workload as a C program.
  *
  * Method: the helpers are real C, emitted/program.c, which the assembler puts into the library as
- * bytes (.incbin finds it through -I, as #include would). At its "@" lines it falls into sections;
+ * bytes (.incbin finds it through -I, as #include would). Its "@" lines cut it into sections;
  * those that the workload's operations need are copied in their order, and main() calls do_NAME for
  * each operation with its arguments in the order of op.def.
  */
@@ -43,7 +43,7 @@ struct emit_c_section {
 	bool wanted;
 };
 
-struct program {
+struct emission {
 	struct emit_c_section section[SECTIONS_MAX];
 	unsigned n;
 	const struct as_seq *seq;
@@ -64,7 +64,7 @@ static struct emit_c_span next_word(const char **p, const char *end)
 	return word;
 }
 
-static void find_sections(struct program *program)
+static void find_sections(struct emission *program)
 {
 	const char *mark = strstr(as_emitted_program, "\n/*@ ");
 
@@ -88,7 +88,7 @@ static void find_sections(struct program *program)
 }
 
 /* NULL when the program has no such section. */
-static struct emit_c_section *find_section(struct program *program, const char *name, size_t len)
+static struct emit_c_section *find_section(struct emission *program, const char *name, size_t len)
 {
 	for (unsigned i = 0; i < program->n; i++) {
 		struct emit_c_span have = program->section[i].name;
@@ -99,14 +99,14 @@ static struct emit_c_section *find_section(struct program *program, const char *
 	return NULL;
 }
 
-static struct emit_c_section *section_of(struct program *program, const char *name)
+static struct emit_c_section *section_of(struct emission *program, const char *name)
 {
 	return find_section(program, name, strlen(name));
 }
 
-static void want(struct program *program, struct emit_c_section *section)
+static void want(struct emission *program, struct emit_c_section *section)
 {
-	as_assert(section);
+	as_assert(section && "emitted/program.c has no section of that name");
 	if (section->wanted)
 		return;
 	section->wanted = true;
@@ -116,32 +116,37 @@ static void want(struct program *program, struct emit_c_section *section)
 
 static bool has_done(enum as_opcode code)
 {
-	return code == AS_OP_REMOVE || code == AS_OP_PRUNE || code == AS_OP_DEEPEN ||
-	       code == AS_OP_ENLARGE;
+	return as_op_table[code].calls == AS_CALLS_MANY;
 }
 
-static const char *reporter(const struct program *program, enum as_opcode code)
+/* What needs a mount of our own is printed as skipped; anything else has a section. */
+static bool is_skipped(enum as_opcode code)
+{
+	return as_op_table[code].needs == AS_NEEDS_MOUNT;
+}
+
+static const char *reporter(const struct emission *program, enum as_opcode code)
 {
 	if (!program->expected)
 		return "end";
 	return has_done(code) ? "check_done" : "check";
 }
 
-static void want_all(struct program *program)
+static void want_all(struct emission *program)
 {
 	want(program, section_of(program, "enter"));
 	for (size_t i = 0; i < program->seq->n; i++) {
 		enum as_opcode code = program->seq->ops[i].code;
-		struct emit_c_section *section = section_of(program, as_op_table[code].name);
 
 		want(program, section_of(program, "begin"));
-		want(program, section ? section : section_of(program, "skip"));
-		if (section)
+		want(program,
+		     section_of(program, is_skipped(code) ? "skip" : as_op_table[code].name));
+		if (!is_skipped(code))
 			want(program, section_of(program, reporter(program, code)));
 	}
 }
 
-static bool wanted(struct program *program, const char *name)
+static bool wanted(struct emission *program, const char *name)
 {
 	return section_of(program, name)->wanted;
 }
@@ -281,7 +286,7 @@ static void put_errno(int err, struct as_buf *out)
 		as_buf_adds(out, name);
 }
 
-static void put_op(struct program *program, size_t i)
+static void put_op(struct emission *program, size_t i)
 {
 	const struct as_op *op = &program->seq->ops[i];
 	const struct as_outcome *expected = program->expected ? &program->expected[i] : NULL;
@@ -292,7 +297,7 @@ static void put_op(struct program *program, size_t i)
 	put_literal(as_buf_str(&line), out);
 	as_buf_adds(out, ");\n\t");
 	as_buf_free(&line);
-	if (!section_of(program, as_op_table[op->code].name)) {
+	if (is_skipped(op->code)) {
 		as_buf_adds(out, "skip();\n");
 		return;
 	}
@@ -344,7 +349,7 @@ static void put_errno_names(struct as_buf *out)
 	as_buf_adds(out, "\n};\n\n");
 }
 
-static void put_helpers(struct program *program)
+static void put_helpers(struct emission *program)
 {
 	struct as_buf *out = program->out;
 
@@ -369,7 +374,7 @@ static void put_helpers(struct program *program)
 	}
 }
 
-static void put_main(struct program *program)
+static void put_main(struct emission *program)
 {
 	struct as_buf *out = program->out;
 	size_t n = program->seq->n;
@@ -401,7 +406,7 @@ static void put_main(struct program *program)
 
 void as_emit_c(const struct as_seq *seq, const struct as_outcome *expected, struct as_buf *out)
 {
-	struct program *program = as_xcalloc(1, sizeof(*program));
+	struct emission *program = as_xcalloc(1, sizeof(*program));
 
 	program->seq = seq;
 	program->expected = expected;

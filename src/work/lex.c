@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lex: see lex.h. The way through a correct line is short and never looks back; everything about
- * errors is done after one was met, from the place where it was met.
+ * lex: see lex.h. A correct line is read in one pass. What a message needs is found out only after
+ * an error, from the place where it happened.
  */
 #include "work/lex.h"
 
@@ -45,7 +45,7 @@ static void say_byte(struct as_buf *out, unsigned char c)
 		as_buf_addf(out, "control byte 0x%02x", c);
 }
 
-/* What stands at a place, for people. */
+/* What is found at a place, in words for a message. */
 static void say_found(const struct as_lex *lex, const char *at, struct as_buf *out)
 {
 	const char *p = at;
@@ -128,7 +128,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What a backslash and the bytes behind it mean; p stands on the backslash. */
+/* What a backslash and the bytes after it mean; p points to the backslash. */
 static int read_escape(struct as_lex *lex, char *c)
 {
 	static const char from[] = "\"\\nt", to[] = "\"\\\n\t";

@@ -10,7 +10,7 @@
 #include "work/arg.h"
 
 struct as_lex {
-	const char *p, *end; /* where we are; behind the line's last byte */
+	const char *p, *end; /* the cursor; one past the line's last byte */
 	const char *start; /* column 1 */
 	char *scratch; /* where decoded strings go: room for the line and a NUL for each */
 	const char *file;

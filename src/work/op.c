@@ -26,8 +26,28 @@
 	}
 
 const struct as_op_info as_op_table[AS_OP_COUNT] = {
-#define OP(id, name, layer, args, persists, syscalls, help) \
-	[AS_OP_##id] = { name, AS_LAYER_##layer, args, AS_PERSISTS_##persists, syscalls, help },
+#define PATHS(first, second)                        \
+	{                                           \
+		AS_PATHS_##first, AS_PATHS_##second \
+	}
+#define COST(entries, bytes)                                     \
+	{                                                        \
+		AS_COST_ENTRIES_##entries, AS_COST_BYTES_##bytes \
+	}
+#define OP(id, name, layer, args, calls, needs, persists, paths, changes, reads, cost, race, \
+	   syscalls, help)                                                                   \
+	[AS_OP_##id] = { #name,                                                              \
+			 AS_LAYER_##layer,                                                   \
+			 args,                                                               \
+			 AS_CALLS_##calls,                                                   \
+			 AS_NEEDS_##needs,                                                   \
+			 AS_PERSISTS_##persists,                                             \
+			 paths,                                                              \
+			 AS_CHANGES_##changes,                                               \
+			 AS_READS_##reads,                                                   \
+			 cost,                                                               \
+			 syscalls,                                                           \
+			 help },
 #include "work/op.def"
 #undef OP
 };
@@ -40,10 +60,11 @@ const struct as_arg_info as_arg_table[AS_ARG_KINDS] = {
 #undef ARG
 };
 
-/* All words of all tables behind one another; a table's words are those between two marks. */
+/* The words of all tables, one table after the other; a table's words are those between two
+ * marks. */
 enum flag_mark {
 #define TABLE(name, exclusive) MARK_##name, MARK_BACK_##name = MARK_##name - 1,
-#define BIT(table, spelling, value) MARK_##table##_##value,
+#define BIT(table, name, spelling, value) MARK_##table##_##name,
 #include "work/flags.def"
 #undef TABLE
 #undef BIT
@@ -52,7 +73,7 @@ enum flag_mark {
 
 static const struct as_flag_word flag_words[] = {
 #define TABLE(name, exclusive)
-#define BIT(table, spelling, value) { spelling, sizeof(spelling) - 1, value },
+#define BIT(table, name, spelling, value) { spelling, sizeof(spelling) - 1, value },
 #include "work/flags.def"
 #undef TABLE
 #undef BIT
@@ -63,7 +84,7 @@ static const struct {
 	int64_t exclusive;
 } flag_tables[AS_FLAG_TABLES + 1] = {
 #define TABLE(name, exclusive) [AS_FLAGS_##name] = { MARK_##name, exclusive },
-#define BIT(table, spelling, value)
+#define BIT(table, name, spelling, value)
 #include "work/flags.def"
 #undef TABLE
 #undef BIT

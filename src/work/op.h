@@ -20,13 +20,53 @@ enum as_opcode {
 	AS_OP_COUNT
 };
 
+/* The columns of op.def, which says what the words mean. */
 enum as_layer { AS_LAYER_CORE, AS_LAYER_EXT, AS_LAYER_MORE };
+enum as_calls { AS_CALLS_ONE, AS_CALLS_MANY };
+enum as_needs { AS_NEEDS_TREE, AS_NEEDS_MOUNT };
 enum as_persists {
 	AS_PERSISTS_NOTHING,
 	AS_PERSISTS_FILE,
 	AS_PERSISTS_DATA,
 	AS_PERSISTS_ALL,
 	AS_PERSISTS_RANGE,
+};
+enum as_paths {
+	AS_PATHS_NONE,
+	AS_PATHS_USE,
+	AS_PATHS_LINK,
+	AS_PATHS_DEFINE,
+	AS_PATHS_ENSURE,
+	AS_PATHS_ALIAS,
+	AS_PATHS_FROM,
+	AS_PATHS_TO,
+	AS_PATHS_KILL,
+	AS_PATHS_EMPTY,
+	AS_PATHS_DEEPEN,
+	AS_PATHS_ENLARGE,
+	AS_PATHS_ENTER,
+};
+/* Bits; the words of the column that stand for several come last. */
+enum as_changes {
+	AS_CHANGES_NOTHING = 0,
+	AS_CHANGES_NAMES = 1,
+	AS_CHANGES_DATA = 2,
+	AS_CHANGES_ATTRS = 4,
+	AS_CHANGES_XATTRS = 8,
+	AS_CHANGES_BY_PAGE = 16, /* of DATA: page by page, and on the disk only later */
+	AS_CHANGES_AS_OPENED = 32, /* of DATA: O_SYNC and O_DSYNC make it stable at once */
+	AS_CHANGES_EITHER = AS_CHANGES_NAMES | AS_CHANGES_DATA,
+	AS_CHANGES_PAGES = AS_CHANGES_DATA | AS_CHANGES_BY_PAGE,
+	AS_CHANGES_WRITTEN = AS_CHANGES_PAGES | AS_CHANGES_AS_OPENED,
+};
+enum as_reads { AS_READS_NOTHING, AS_READS_DATA, AS_READS_ATTRS, AS_READS_NAMES };
+enum as_cost_entries { AS_COST_ENTRIES_NONE, AS_COST_ENTRIES_ONE, AS_COST_ENTRIES_COUNT };
+enum as_cost_bytes {
+	AS_COST_BYTES_NONE,
+	AS_COST_BYTES_LEN,
+	AS_COST_BYTES_SPAN,
+	AS_COST_BYTES_SOURCE,
+	AS_COST_BYTES_GROWTH,
 };
 
 enum as_arg_kind {
@@ -43,7 +83,6 @@ enum as_arg_kind {
 #define AS_REQUIRED INT64_MIN
 #define AS_TIME_NOW INT64_MAX
 #define AS_TIME_OMIT (INT64_MAX - 1)
-#define AS_MSYNC_SYNC 4
 
 /* Fields an operation does not have are zero (slots: AS_SLOT_NONE; strings: NULL; opts: ""). */
 struct as_op {
@@ -70,7 +109,16 @@ struct as_op_info {
 	const char *name;
 	enum as_layer layer;
 	enum as_arg_kind args[AS_OP_ARGS_MAX + 1]; /* ends with AS_ARG_END */
+	enum as_calls calls;
+	enum as_needs needs;
 	enum as_persists persists;
+	enum as_paths path[2]; /* of path and path2 */
+	enum as_changes changes;
+	enum as_reads reads;
+	struct {
+		enum as_cost_entries entries;
+		enum as_cost_bytes bytes;
+	} cost;
 	const char *syscalls, *help;
 };
 
@@ -97,22 +145,40 @@ bool as_op_equal(const struct as_op *a, const struct as_op *b);
 /* What `remove` answers without a call: EINVAL for a last component that is "." or "..", EBUSY for
  * nothing but slashes, else 0. */
 int as_op_remove_refused(const char *path);
-/* What mknod(2) answers before it looks at the path: EPERM for a directory, EINVAL for what is no
- * type (fs/namei.c, may_mknod()), else 0. */
+/* What mknod(2) answers before it looks at the path: EPERM for a directory, EINVAL for an
+ * unknown type (fs/namei.c, may_mknod()), else 0. */
 int as_op_mknod_refused(const struct as_op *op);
-/* The type that a mknod makes: none at all is a regular file. */
+/* The type of the node that a mknod makes; no type at all means a regular file. */
 uint32_t as_op_node_type(const struct as_op *op);
+/* A time of utimens as utimensat(2) takes it. */
+struct timespec as_op_timespec(int64_t ns);
 
-/* How flag words are spelled. */
+/* How flag words are spelled (flags.def), and what they mean: AS_O_CREAT is the bit of O_CREAT. */
 enum as_flag_table {
 #define TABLE(name, exclusive) AS_FLAGS_##name,
-#define BIT(table, spelling, value)
+#define BIT(table, name, spelling, value)
 #include "work/flags.def"
 #undef TABLE
 #undef BIT
 	AS_FLAG_TABLES
 };
-/* Words joined by '|', bits without a word as one hexadecimal number behind them; "0" for none. */
+enum as_flag {
+#define TABLE(name, exclusive)
+#define BIT(table, name, spelling, value) AS_##name = value,
+#include "work/flags.def"
+#undef TABLE
+#undef BIT
+	/* The access mode; what O_TMPFILE has beyond O_DIRECTORY, and O_SYNC beyond O_DSYNC. */
+	AS_O_ACCMODE = AS_O_RDONLY | AS_O_WRONLY | AS_O_RDWR,
+	AS_O_TMPFILE_ONLY = AS_O_TMPFILE & ~AS_O_DIRECTORY,
+	AS_O_SYNC_ONLY = AS_O_SYNC & ~AS_O_DSYNC,
+	/* Words that exclude each other; all words there are. */
+	AS_MS_BOTH = AS_MS_ASYNC | AS_MS_SYNC,
+	AS_XATTR_ALL = AS_XATTR_CREATE | AS_XATTR_REPLACE,
+	AS_SYNC_FILE_RANGE_ALL = AS_SYNC_FILE_RANGE_WAIT_BEFORE | AS_SYNC_FILE_RANGE_WRITE |
+				 AS_SYNC_FILE_RANGE_WAIT_AFTER,
+};
+/* Words joined by '|', then the bits without a word as one hexadecimal number; "0" for none. */
 void as_flags_print(enum as_flag_table table, int64_t value, struct as_buf *out);
 
 /*
@@ -126,14 +192,15 @@ void as_pattern_fill(uint64_t pattern, uint64_t off, void *buf, size_t len);
 size_t as_pattern_check(uint64_t pattern, uint64_t off, const void *buf, size_t len);
 
 /*
- * Patterns found in data. A word of a pattern can be taken apart again; what it gives, less what
- * its place in the file gives, is the key of the run that it belongs to: all words of a run have
- * the same. Data that stands where it was written has the key of its pattern.
+ * Finding patterns in data. From a word and its place in the file a key is computed, which is the
+ * same for all words of one run of a pattern. Data that is where it was written has the key of its
+ * pattern.
  */
 uint64_t as_pattern_word_key(const void *word, uint64_t word_index);
-/* Of the pattern's data moved by so many words (copied, collapsed) towards the file's beginning. */
+/* The key of a pattern's data that was moved by so many words towards the file's beginning
+ * (copied, collapsed). */
 uint64_t as_pattern_key(uint64_t pattern, uint64_t moved_words);
-uint64_t as_pattern_of_key(uint64_t key); /* if it stands where it was written */
+uint64_t as_pattern_of_key(uint64_t key); /* if the data is where it was written */
 void as_pattern_key_fill(uint64_t key, uint64_t off, void *buf, size_t len);
 
 /* A time of an operation as utimensat(2) takes it. */

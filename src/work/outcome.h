@@ -17,8 +17,8 @@
 enum as_payload {
 	AS_PAYLOAD_NONE,
 	AS_PAYLOAD_BYTES, /* read, pread, read_xattr, readlink */
-	/* readdir, listxattr: NUL-terminated strings one behind the other, sorted; readdir without
-	 * "." and "..", each name preceded by a type letter: d - l p s c b */
+	/* readdir, listxattr: NUL-terminated strings, one after the other, sorted; readdir
+	 * without "." and "..", each name preceded by a type letter: d - l p s c b */
 	AS_PAYLOAD_NAMES,
 	AS_PAYLOAD_STAT, /* stat, fstat */
 	AS_PAYLOAD_STATFS,

@@ -13,6 +13,7 @@
  */
 #include "work/parse.h"
 
+#include "base/array.h"
 #include "work/lex.h"
 
 #include <errno.h>
@@ -86,7 +87,7 @@ static unsigned distance(const char *known, const char *word, size_t len)
 
 static const char *nearest_name(const char *word, size_t len)
 {
-	unsigned best = len < 4 ? 2 : 3; /* at least this far off is no misspelling */
+	unsigned best = len < 4 ? 2 : 3; /* a name with this distance or more is not suggested */
 	const char *name = NULL;
 
 	for (int code = 0; code < AS_OP_COUNT && len <= SUGGEST_MAX; code++) {
@@ -138,7 +139,8 @@ static int read_keyed(struct as_lex *lex, const struct as_op_info *info, unsigne
 		unsigned i = next;
 		int rc;
 
-		do { /* they mostly come in the row's order: begin behind the last one */
+		/* Mostly they come in the row's order: the search begins after the last one. */
+		do {
 			if (info->args[i] == AS_ARG_END) {
 				i = first;
 				continue;
@@ -326,10 +328,7 @@ static int carry_add(struct as_parser *parser, const char *text, size_t len, str
 
 	if (need > AS_LINE_MAX)
 		return too_long(parser, err);
-	if (need > parser->carry_cap) {
-		parser->carry_cap = need * 2;
-		parser->carry = as_xrealloc(parser->carry, parser->carry_cap);
-	}
+	AS_ARRAY_ROOM_FOR(parser->carry, parser->carry_len, len, parser->carry_cap);
 	memcpy(parser->carry + parser->carry_len, text, len);
 	parser->carry_len = need;
 	return 0;
@@ -360,13 +359,13 @@ static int feed(struct as_parser *parser, const char *text, size_t len, struct a
 	return rc;
 }
 
-/* Remembers a failure for those who call again. */
-static int settle(struct as_parser *parser, int rc, struct as_err *err)
+/* Keeps a failure: every later call answers with it, too. */
+static int keep_failure(struct as_parser *parser, int rc, struct as_err *err)
 {
 	if (rc >= 0)
 		return 0;
 	parser->failed = rc;
-	if (err && parser->error.code) /* else it was a callback's, who has told its own story */
+	if (err && parser->error.code) /* else it was a callback's, which has filled err itself */
 		*err = parser->error;
 	return rc;
 }
@@ -374,8 +373,8 @@ static int settle(struct as_parser *parser, int rc, struct as_err *err)
 int as_parser_feed(struct as_parser *parser, const char *text, size_t len, struct as_err *err)
 {
 	if (parser->failed)
-		return settle(parser, parser->failed, err);
-	return settle(parser, feed(parser, text, len, &parser->error), err);
+		return keep_failure(parser, parser->failed, err);
+	return keep_failure(parser, feed(parser, text, len, &parser->error), err);
 }
 
 int as_parser_finish(struct as_parser *parser, struct as_err *err)
@@ -383,11 +382,11 @@ int as_parser_finish(struct as_parser *parser, struct as_err *err)
 	int rc = 0;
 
 	if (parser->failed)
-		return settle(parser, parser->failed, err);
+		return keep_failure(parser, parser->failed, err);
 	if (parser->carry_len)
 		rc = parse_line(parser, parser->carry, parser->carry_len, &parser->error);
 	parser->carry_len = 0;
-	return settle(parser, rc, err);
+	return keep_failure(parser, rc, err);
 }
 
 /* Building a workload in memory. */

@@ -2,6 +2,7 @@
 /* seq: a workload in memory. Its strings live in its arena and are never freed one by one. */
 #include "work/seq.h"
 
+#include "base/array.h"
 #include "base/err.h"
 #include "work/print.h"
 
@@ -34,10 +35,7 @@ struct as_op *as_seq_add(struct as_seq *seq, const struct as_op *op)
 {
 	struct as_op *copy;
 
-	if (seq->n == seq->cap) {
-		seq->cap = seq->cap ? seq->cap * 2 : 16;
-		seq->ops = as_xrealloc(seq->ops, seq->cap * sizeof(*seq->ops));
-	}
+	AS_ARRAY_ROOM(seq->ops, seq->n, seq->cap);
 	copy = &seq->ops[seq->n++];
 	*copy = *op;
 	copy->path = keep_str(seq, op->path);
@@ -68,10 +66,7 @@ void as_seq_set_meta(struct as_seq *seq, const char *key, const char *value)
 	struct as_meta *meta = find_meta(seq, key);
 
 	if (!meta) {
-		if (seq->n_meta == seq->cap_meta) {
-			seq->cap_meta = seq->cap_meta ? seq->cap_meta * 2 : 8;
-			seq->meta = as_xrealloc(seq->meta, seq->cap_meta * sizeof(*seq->meta));
-		}
+		AS_ARRAY_ROOM(seq->meta, seq->n_meta, seq->cap_meta);
 		meta = &seq->meta[seq->n_meta++];
 		meta->key = keep_str(seq, key);
 	}

@@ -292,7 +292,7 @@ static void test_profile_has_the_say(void **state)
 		for (size_t i = 0; i < seq->n; i++) {
 			assert_int_not_equal(seq->ops[i].code, AS_OP_SYMLINK);
 			if (seq->ops[i].code == AS_OP_OPEN)
-				assert_false(seq->ops[i].flags & 020000000);
+				assert_false(seq->ops[i].flags & AS_O_TMPFILE_ONLY);
 		}
 		as_seq_free(seq);
 	}

@@ -232,7 +232,7 @@ static void test_arguments_follow_their_distributions(void **state)
 			mkdirs += op->code == AS_OP_MKDIR;
 			plain += op->code == AS_OP_MKDIR && op->mode == 0755;
 			opens += op->code == AS_OP_OPEN;
-			nonblock += op->code == AS_OP_OPEN && (op->flags & 04000);
+			nonblock += op->code == AS_OP_OPEN && (op->flags & AS_O_NONBLOCK);
 			writes += op->code == AS_OP_WRITE;
 			large += op->code == AS_OP_WRITE && op->len > 32768;
 		}

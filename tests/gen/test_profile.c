@@ -89,6 +89,37 @@ static void test_refused(void **state)
 	free(before);
 }
 
+/* What a new operation needs besides its row in command.def: a weight in one of the profiles that
+ * are there to draw everything, and a row in draw.def for each argument that is neither a path nor
+ * a descriptor. */
+static void test_every_operation_is_drawn(void **state)
+{
+	static const char *const names[] = { "coverage", "hunt", "crash" };
+	bool drawn[AS_OP_COUNT][AS_ARG_KINDS] = { { false } }, weighed[AS_OP_COUNT] = { false };
+	struct as_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct as_profile *p = as_profile_new();
+
+		assert_int_equal(as_profile_find(names[i], p, &err), 0);
+		for (int op = 0; op < AS_OP_COUNT; op++)
+			weighed[op] |= p->weight[op] != 0;
+		free(p);
+	}
+	for (unsigned i = 0; i < AS_DRAWS; i++)
+		drawn[as_draws[i].op][as_draws[i].arg] = true;
+	for (int op = 0; op < AS_OP_COUNT; op++) {
+		if (as_gen_rows[op].known && !weighed[op])
+			fail_msg("src/gen/builtin.def: %s has no weight", as_op_table[op].name);
+		for (const enum as_arg_kind *k = as_op_table[op].args; *k != AS_ARG_END; k++)
+			if (!drawn[op][*k] && *k != AS_ARG_PATH && *k != AS_ARG_PATH2 &&
+			    *k != AS_ARG_FD && *k != AS_ARG_FD2)
+				fail_msg("src/gen/draw.def: %s lacks %s", as_op_table[op].name,
+					 as_arg_table[*k].expected);
+	}
+}
+
 static void test_like(void **state)
 {
 	static const char text[] = "like crash\r\nprofile mine # and mine alone\n\nweight sync 7\n"
@@ -134,7 +165,7 @@ static struct tally tally(const struct as_profile *profile)
 			t.writes += op->code == AS_OP_WRITE;
 			t.small += op->code == AS_OP_WRITE && op->len < 16;
 			t.opens += op->code == AS_OP_OPEN;
-			t.sync += op->code == AS_OP_OPEN && (op->flags & 04000000);
+			t.sync += op->code == AS_OP_OPEN && (op->flags & AS_O_SYNC_ONLY);
 		}
 		as_seq_free(seq);
 	}
@@ -279,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_every_operation_is_drawn),
 		cmocka_unit_test(test_like),
 		cmocka_unit_test(test_feedback_shifts),
 		cmocka_unit_test(test_feedback_steers_every_kind),

@@ -49,7 +49,7 @@ static void test_orders(void **state)
 	for (int order = 0; order < AS_ORDERS; order++) {
 		struct as_queue q = { .order = (enum as_order)order, .bias = 2 };
 		size_t level[10] = { 0 };
-		struct as_place place;
+		struct as_queue_place place;
 
 		assert_null(as_queue_pick(&q, choice, &place));
 		fill(&q);
@@ -79,7 +79,7 @@ static void test_every_item_leaves_once(void **state)
 	(void)state;
 	fill(&q);
 	for (int i = 0; i < 100; i++) {
-		struct as_place place;
+		struct as_queue_place place;
 		int *item;
 
 		if (i % 2) {

@@ -142,18 +142,20 @@ static void judge_path(struct provoked *p, const struct as_model *before, const 
 
 	last = last ? last + 1 : op->path;
 	p->replaced += op->code == AS_OP_RENAME && !err && there;
-	p->exchanged += op->code == AS_OP_RENAME2 && !err && op->flags == 2;
+	p->exchanged += op->code == AS_OP_RENAME2 && !err && op->flags == AS_RENAME_EXCHANGE;
 	p->unlink_dir += op->code == AS_OP_UNLINK && err == EISDIR;
 	p->not_empty += op->code == AS_OP_RMDIR && err == ENOTEMPTY;
 	p->exists += err == EEXIST;
 	p->too_long += err == ENAMETOOLONG && last && strlen(last) == 256;
 	p->longest += !err && last && strlen(last) == 255;
-	p->create_again += op->code == AS_OP_WRITE_XATTR && op->flags == 1 && err == EEXIST;
-	p->replace_none += op->code == AS_OP_WRITE_XATTR && op->flags == 2 && err == ENODATA;
+	p->create_again +=
+		op->code == AS_OP_WRITE_XATTR && op->flags == AS_XATTR_CREATE && err == EEXIST;
+	p->replace_none +=
+		op->code == AS_OP_WRITE_XATTR && op->flags == AS_XATTR_REPLACE && err == ENODATA;
 	p->deep += op->code == AS_OP_DEEPEN && !err && op->len > 64;
 	p->large += op->code == AS_OP_ENLARGE && !err && op->len > 1000;
 	p->linked += op->code == AS_OP_LINK_TMPFILE && !err;
-	p->append += op->code == AS_OP_OPEN && !err && op->flags & 02000;
+	p->append += op->code == AS_OP_OPEN && !err && op->flags & AS_O_APPEND;
 	p->setuid += op->code == AS_OP_CHMOD && !err && op->mode & 07000;
 }
 

@@ -164,15 +164,17 @@ static void mutant_free(struct as_vfs *vfs)
 
 static struct as_vfs *mutant_another(const struct as_vfs *vfs);
 
-#define X(ID, name) [AS_OP_##ID] = mutant_op,
 static const struct as_vfs_ops mutant_ops = {
 	.api = AS_VFS_API,
 	.name = "a mutant",
-	.op = { AS_VFS_OPS(X) },
+	.op = {
+#define OP(id, ...) [AS_OP_##id] = mutant_op,
+#include "work/op.def"
+#undef OP
+	},
 	.free = mutant_free,
 	.another = mutant_another,
 };
-#undef X
 
 static struct as_vfs *mutant_new(struct as_vfs *inner, enum mistake mistake)
 {

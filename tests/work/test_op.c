@@ -38,7 +38,7 @@ static void test_find(void **state)
 
 		assert_int_equal(as_op_find(name, len), code);
 		assert_int_equal(as_op_index_find(&index, name, len), code);
-		/* not its beginning, not with something behind */
+		/* not its beginning, not with something after it */
 		for (size_t cut = 0; cut < len; cut++)
 			assert_int_not_equal(as_op_find(name, cut), code);
 		assert_int_equal(as_op_find("mkdirs", 6), AS_OP_COUNT);
@@ -128,7 +128,7 @@ static void test_flag_values(void **state)
 		assert_string_equal(as_buf_str(&text), rows[i].want);
 		as_buf_free(&text);
 	}
-	assert_int_equal(AS_MSYNC_SYNC, MS_SYNC);
+	assert_int_equal(AS_MS_SYNC, MS_SYNC);
 }
 
 static void test_make(void **state)

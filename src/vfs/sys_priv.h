@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sys: inside the executor for system calls. Only run/sys_*.c include it.
+ * sys_priv: what the files of the executor for system calls share.
  *
  * The process is confined by chroot, so that paths of a workload are given to the kernel as they
- * are. Rules of its own, for the sake of the machine:
+ * are. Some rules of its own protect the machine:
  *   - fifos, sockets and devices are looked at with O_PATH and never opened (ENXIO);
  *   - a privileged mknod of a device other than 0:0 is refused (AS_ERR_UNSUPPORTED) unless the file
- *     system is mounted nodev: a node left behind would be a door for others;
+ *     system is mounted nodev: a node that is left there could be opened by other users;
  *   - sync is syncfs on the tree under test: sync(2) would flush every disk of the machine.
  */
-#ifndef AS_VFS_SYS_H
-#define AS_VFS_SYS_H
+#ifndef AS_VFS_SYS_PRIV_H
+#define AS_VFS_SYS_PRIV_H
 
 #include "vfs/sys_new.h"
 #include "vfs/vfs.h"
@@ -29,14 +29,14 @@ struct as_sys {
 	int slots[AS_SLOT_MAX + 1]; /* -1: empty */
 };
 
-#define X(ID, name) \
+#define OP(id, name, ...) \
 	void as_sys_##name(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
-AS_VFS_OPS(X)
-#undef X
+#include "work/op.def"
+#undef OP
 
 extern const struct as_tree_ops as_sys_tree_ops;
 
-/* A call of the workload, told to who watches (vfs may be NULL: nobody). -1 and errno. */
+/* A call of the workload; who watches is told of it (vfs NULL: nobody is). -1 and errno. */
 int64_t as_sys_call(struct as_vfs *vfs, long nr, const uint64_t args[6]);
 #define SYS_P(pointer) ((uint64_t)(uintptr_t)(pointer))
 #define as_sys_do(vfs, name, ...) as_sys_call(vfs, SYS_##name, (const uint64_t[6]){ __VA_ARGS__ })

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lib: inside the executor for linked file systems. Only run/lib_*.c include it.
+ * lib_priv: what the files of the executor for linked file systems share.
  *
  * It does for a library what Linux's VFS does for its file systems: path walk, descriptors with
  * offsets and access modes, the working directory. It decides only what the seam cannot carry
  * (dots, slashes, links, limits of paths, access modes, negative offsets); what is there, what is
  * empty, what may replace what is left to the library, so that its answers are tested.
  */
-#ifndef AS_VFS_LIB_H
-#define AS_VFS_LIB_H
+#ifndef AS_VFS_LIB_PRIV_H
+#define AS_VFS_LIB_PRIV_H
 
 #include "target/host.h"
 #include "vfs/lib_new.h"
@@ -62,7 +62,7 @@ enum as_lib_last { LAST_NORM, LAST_DOT, LAST_DOTDOT, LAST_ROOT };
 struct as_lib_place {
 	struct as_buf path; /* absolute and normal; "" is the root */
 	enum as_lib_last last;
-	bool slash; /* behind the last component */
+	bool slash; /* after the last component */
 	bool there; /* something is: st says what (not with WALK_PARENT) */
 	/* > 0: a removed directory, that many levels below path; with WALK_PARENT and LAST_NORM a
 	 * name in one, which is not in path. */
@@ -98,10 +98,10 @@ bool as_lib_slots_open(const struct as_lib *l);
 
 /* ---- Operations ---- */
 
-#define X(ID, name) \
+#define OP(id, name, ...) \
 	void as_lib_##name(struct as_lib *l, const struct as_op *op, struct as_outcome *out);
-AS_VFS_OPS(X)
-#undef X
+#include "work/op.def"
+#undef OP
 
 /* By path as the workload wrote it; 0 or a negative errno. */
 int as_lib_rmdir_at(struct as_lib *l, const char *text);
