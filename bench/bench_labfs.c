@@ -85,7 +85,7 @@ static void must(int64_t rc)
 	}
 }
 
-static const struct as_target_ops *const fs_ops = &labfs_target;
+static const struct as_target_ops *const fs_ops = &lab_target;
 
 static void bench_dirs(struct as_fs *fs, as_bench_report report)
 {

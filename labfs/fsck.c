@@ -108,7 +108,7 @@ static int answer(struct lab_ck *ck, int rc)
 	return code;
 }
 
-int labfs_fsck(const struct as_mount_args *args, enum as_fsck_mode mode)
+int lab_fsck(const struct as_mount_args *args, enum as_fsck_mode mode)
 {
 	struct lab_ck *ck = as_malloc(args->host, sizeof(*ck));
 	int rc;

@@ -12,7 +12,7 @@
  * written: problems are reported as if they had been repaired, and the answer is AS_FSCK_LEFT if
  * there were any. Returns AS_FSCK_* bits; -EINVAL for an unknown option in args->opts.
  */
-int labfs_fsck(const struct as_mount_args *args, enum as_fsck_mode mode);
+int lab_fsck(const struct as_mount_args *args, enum as_fsck_mode mode);
 
 /* One row of problem.def, for those who read the checker's log: a line starts "[CODE ID]". */
 struct lab_problem {

@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	}
 	lab_filehost_init(&host, stdout);
 	args = (struct as_mount_args){ &host.host, &file.bd, request.opts, request.readonly };
-	rc = labfs_fsck(&args, request.mode);
+	rc = lab_fsck(&args, request.mode);
 	if (rc < 0) {
 		lab_filebd_close(&file);
 		return wrong("no such bug among ", request.opts);

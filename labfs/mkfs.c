@@ -170,7 +170,7 @@ static int put_super(struct maker *mk)
 	return rc ? rc : as_bd_flush(mk->bd);
 }
 
-int labfs_mkfs(const struct as_host *host, struct as_bd *bd, uint64_t size_bytes)
+int lab_mkfs(const struct as_host *host, struct as_bd *bd, uint64_t size_bytes)
 {
 	struct maker mk = { .host = host, .bd = bd };
 	int rc;

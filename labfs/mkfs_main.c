@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	lab_filehost_init(&fh, stderr);
 	rc = lab_filebd_open(&file, path, size, false);
 	if (!rc)
-		rc = labfs_mkfs(&fh.host, &file.bd, 0);
+		rc = lab_mkfs(&fh.host, &file.bd, 0);
 	if (rc)
 		fprintf(stderr, "labfs-mkfs: %s: %s\n", path, strerror(-rc));
 	if (lab_filebd_close(&file) && !rc) {

@@ -21,11 +21,6 @@ static const struct as_source_ops *const sources[] = {
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 #define SURE_ENOUGH 25
 
-const struct as_source_ops *as_read_source(unsigned i)
-{
-	return i < N_SOURCES ? sources[i] : NULL;
-}
-
 static const struct as_source_ops *by_name(const char *name)
 {
 	for (size_t i = 0; i < N_SOURCES; i++)

@@ -11,9 +11,6 @@ struct as_read_options {
 	struct as_split *split; /* tests apart; NULL: all together */
 };
 
-/* Row i of the sources that read traces, NULL behind the last. */
-const struct as_source_ops *as_read_source(unsigned i);
-
 /* Adds what is in the trace ("-": standard input) to `into`. A trace that breaks off in the middle
  * makes the counts partial; one that cannot be read at all, or is in no format that is known, is an
  * error. *why: what broke off, if something did. */

@@ -43,11 +43,6 @@ void as_seen_free(struct as_seen *seen)
 		munmap(seen, TABLE_BYTES);
 }
 
-uint64_t as_seen_len(const struct as_seen *seen)
-{
-	return seen->n + seen->has_zero;
-}
-
 /* The slot of a digest, or the empty one where it belongs. */
 static struct as_digest *find(struct as_seen *seen, struct as_digest d)
 {

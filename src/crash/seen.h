@@ -21,6 +21,5 @@ void as_seen_free(struct as_seen *seen); /* takes NULL */
 bool as_seen_has(struct as_seen *seen, struct as_digest digest);
 /* True: it was not there. */
 bool as_seen_add(struct as_seen *seen, struct as_digest digest);
-uint64_t as_seen_len(const struct as_seen *seen);
 
 #endif

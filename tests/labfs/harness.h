@@ -17,7 +17,7 @@
 /* after the above: cmocka wants them first */
 #include <cmocka.h>
 
-#define FS (&labfs_target)
+#define FS (&lab_target)
 #define UNUSED __attribute__((unused))
 
 struct rig {

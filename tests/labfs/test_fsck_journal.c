@@ -491,7 +491,7 @@ static unsigned cut_check(void (*fn)(struct img *), const char *opts, bool in_pl
 	fn(&img);
 	sample_host_init(&host);
 	mem_record(&disk);
-	assert_int_equal(labfs_fsck(&args, AS_FSCK_FULL), AS_FSCK_REPAIRED);
+	assert_int_equal(lab_fsck(&args, AS_FSCK_FULL), AS_FSCK_REPAIRED);
 	bad = cut_everywhere(&disk, without_state(before.codes), uid, in_place);
 	/* The last thing is a flush: what was answered is stable. */
 	if (!disk.nlog || disk.log[disk.nlog - 1].off != UINT64_MAX)
@@ -553,7 +553,7 @@ static bool fail_nth(enum fault fault, unsigned n, uint8_t *data, struct tree *t
 	disk.fail_read = fault == FAIL_READ ? n : 0;
 	disk.fail_write = fault == FAIL_WRITE ? n : 0;
 	disk.fail_flush = fault == FAIL_FLUSH ? n : 0;
-	rc = labfs_fsck(&args, AS_FSCK_FULL);
+	rc = lab_fsck(&args, AS_FSCK_FULL);
 	fired = host.mem.fired || disk.fired;
 	assert_int_equal(rc, fired ? AS_FSCK_OPERATIONAL : AS_FSCK_REPAIRED);
 	assert_int_equal(host.mem.live, 0);

@@ -116,7 +116,7 @@ static void metadata(void **state)
 static void vetting(void **state)
 {
 	struct as_err err;
-	struct as_target_ops ops = labfs_target;
+	struct as_target_ops ops = lab_target;
 
 	(void)state;
 	assert_int_equal(as_target_vet(&ops, "it", &err), 0);
@@ -125,12 +125,12 @@ static void vetting(void **state)
 	assert_non_null(strstr(err.msg, "version 2"));
 #define CAP(flag, name)
 #define REQUIRED(fn)                                                \
-	ops = labfs_target;                                         \
+	ops = lab_target;                                         \
 	ops.fn = NULL;                                              \
 	assert_int_equal(as_target_vet(&ops, "it", &err), AS_EUSE); \
 	assert_non_null(strstr(err.msg, "'" #fn "'"));
 #define NEEDS(flag, fn)                                             \
-	ops = labfs_target;                                         \
+	ops = lab_target;                                         \
 	ops.fn = NULL;                                              \
 	ops.caps |= AS_CAP_##flag;                                  \
 	assert_int_equal(as_target_vet(&ops, "it", &err), AS_EUSE); \
@@ -142,10 +142,10 @@ static void vetting(void **state)
 #undef CAP
 #undef REQUIRED
 #undef NEEDS
-	ops = labfs_target;
+	ops = lab_target;
 	ops.caps |= 1u << 31;
 	assert_int_equal(as_target_vet(&ops, "it", &err), AS_EUSE);
-	ops = labfs_target;
+	ops = lab_target;
 	ops.name = "";
 	assert_int_equal(as_target_vet(&ops, "it", &err), AS_EUSE);
 }

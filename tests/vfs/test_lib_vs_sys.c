@@ -101,13 +101,13 @@ static int child_lib(void *ctx)
 	if (as_medium_new(DISK_BYTES, &stand, c->err))
 		return 1;
 	mkfs.bd = as_medium_bd(stand);
-	vfs = as_vfs_lib_new(&(struct as_lib_args){ .ops = &labfs_target,
+	vfs = as_vfs_lib_new(&(struct as_lib_args){ .ops = &lab_target,
 						    .host = host,
 						    .bd = as_medium_bd(stand),
 						    .opts = "",
 						    .name_max = LAB_NAME_MAX,
 						    .size_max_bytes = LAB_MAX_SIZE });
-	if (labfs_target.mkfs(&mkfs) || as_vfs_lib_mount(vfs, ""))
+	if (lab_target.mkfs(&mkfs) || as_vfs_lib_mount(vfs, ""))
 		return 2;
 	run_seq(vfs, c);
 	if (as_vfs_lib_unmount(vfs))
