@@ -27,4 +27,10 @@ void as_shown(struct as_buf *out, const char *text, size_t len);
 /* Several lines: newlines and tabs stay. */
 void as_show_lines(struct as_buf *out, const char *text, size_t len);
 
+/* What makes a plural of a regular noun: printf("%u file%s", n, as_plural(n)). */
+static inline const char *as_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 #endif
