@@ -6,6 +6,8 @@
 #ifndef AS_BENCH_BENCH_H
 #define AS_BENCH_BENCH_H
 
+#include <stdint.h>
+
 typedef void (*as_bench_report)(const char *name, double value, const char *unit);
 
 #define AS_BENCHES(X) \
@@ -31,6 +33,12 @@ void bench_crash_lab(as_bench_report report);
 
 /* The part of bench_run() that is in bench_mount.c. */
 void bench_run_kernel(as_bench_report report);
+
+/* Processor time that this process has used: other work on the machine does not count. */
+int64_t bench_cpu_us(void);
+/* Adds operations on the open file /d<d>/f<f> to a workload: they write, read, close and rename it. */
+struct as_buf;
+void bench_add_io(struct as_buf *text, int i, int d, int f);
 
 struct as_bench {
 	const char *prefix;

@@ -5,7 +5,7 @@
  * random order; linear.refuse has one wrong answer in each, which is searched to the end.
  */
 #include "base/prng.h"
-#include "bench.h"
+#include "bench/bench.h"
 #include "race/linear.h"
 
 #include <errno.h>
@@ -31,14 +31,6 @@ struct history {
 	struct as_op ops[CALLS];
 	struct as_linear_call calls[CALLS];
 };
-
-static int64_t cpu_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
 
 static void draw_op(struct as_prng *prng, struct as_op *op)
 {
@@ -88,7 +80,7 @@ static void draw_history(struct as_prng *prng, const struct as_model *first, str
 
 static double judge_all(const struct as_model *first, const struct history *pool, uint64_t *states)
 {
-	int64_t start_us = cpu_us(), used_us;
+	int64_t start_us = bench_cpu_us(), used_us;
 	uint64_t n = 0;
 
 	*states = 0;
@@ -102,7 +94,7 @@ static double judge_all(const struct as_model *first, const struct history *pool
 		*states += result.states;
 		as_linear_result_free(&result);
 		n++;
-		used_us = cpu_us() - start_us;
+		used_us = bench_cpu_us() - start_us;
 	} while (used_us < BENCH_US);
 	*states /= n;
 	return (double)n * 1e6 / (double)used_us;

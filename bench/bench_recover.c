@@ -150,7 +150,7 @@ static int64_t together(int (*fn)(void *), void *const ctx[PROCESSES])
 
 struct crashed {
 	const struct as_fstype *type;
-	struct as_medium *stand;
+	struct as_medium *medium;
 	struct as_disk *start;
 	struct as_perm *perm;
 };
@@ -186,23 +186,23 @@ static void crash_disk(struct crashed *c)
 	struct as_err err;
 
 	c->type = as_fstype_find("ext4");
-	as_assert(!as_medium_new(DISK_BYTES, &c->stand, &err));
-	as_assert(!as_fresh_disk(c->type, NULL, c->stand, NULL, &err));
-	c->start = as_disk_snapshot((struct as_disk *)as_medium_disk(c->stand));
-	as_medium_record(c->stand, 0);
-	as_assert(!as_mount_new(c->type, c->stand, &m, &err) && !as_mount_mount(m, "", ""));
+	as_assert(!as_medium_new(DISK_BYTES, &c->medium, &err));
+	as_assert(!as_fresh_disk(c->type, NULL, c->medium, NULL, &err));
+	c->start = as_disk_snapshot((struct as_disk *)as_medium_disk(c->medium));
+	as_medium_record(c->medium, 0);
+	as_assert(!as_mount_new(c->type, c->medium, &m, &err) && !as_mount_mount(m, "", ""));
 	as_assert(!as_mount_enter(m, &err));
 	use_disk();
 	as_assert(!as_mount_leave(m, &err) && !as_mount_umount(m));
 	as_mount_free(m);
-	c->perm = as_perm_new(as_medium_log(c->stand), c->start, &options);
+	c->perm = as_perm_new(as_medium_log(c->medium), c->start, &options);
 }
 
 static void crashed_free(struct crashed *c)
 {
 	as_perm_free(c->perm);
 	as_disk_free(c->start);
-	as_medium_free(c->stand);
+	as_medium_free(c->medium);
 }
 
 /* Different disks, from all of the workload; fewer than n where there are no more. */

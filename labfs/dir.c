@@ -360,18 +360,41 @@ static int add_block(struct as_fs *fs, struct lab_node *dir)
 	return 0;
 }
 
+/* Prepares a directory for a change of its entries: it has an index, and its inode is dirty. */
+static int begin_change(struct as_fs *fs, struct lab_node *dir)
+{
+	int rc = make_index(fs, dir);
+
+	if (!rc)
+		rc = lab_idirty(fs, dir, LAB_WHY_OTHER);
+	if (!rc)
+		lab_note_dir(fs, dir);
+	return rc;
+}
+
+/* Finds an entry that is about to change. The block that holds it becomes dirty. */
+static int find_to_change(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len,
+			  struct dir_slot **slot)
+{
+	int rc = begin_change(fs, dir);
+
+	if (rc)
+		return rc;
+	*slot = find_slot(dir->dir, name, len);
+	if (!*slot)
+		return -ENOENT;
+	return lab_dirty(fs, dir->dir->bufs[((*slot)->pos1 - 1) / LAB_BLOCK], LAB_S_META);
+}
+
 int lab_dir_add(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len, uint32_t ino,
 		uint32_t mode)
 {
 	uint32_t need = LAB_DIRENT_LEN(len), i, off = 0;
 	struct lab_dirindex *ix;
-	int rc = make_index(fs, dir);
+	int rc = begin_change(fs, dir);
 
-	if (!rc)
-		rc = lab_idirty(fs, dir, LAB_WHY_OTHER);
 	if (rc)
 		return rc;
-	lab_note_dir(fs, dir);
 	ix = dir->dir;
 	rc = grow_slots(fs, ix);
 	if (rc)
@@ -420,21 +443,12 @@ int lab_dir_remove(struct as_fs *fs, struct lab_node *dir, const char *name, siz
 	struct lab_dirindex *ix;
 	uint32_t i, room;
 	struct dir_slot *s;
-	int rc = make_index(fs, dir);
+	int rc = find_to_change(fs, dir, name, len, &s);
 
-	if (!rc)
-		rc = lab_idirty(fs, dir, LAB_WHY_OTHER);
 	if (rc)
 		return rc;
-	lab_note_dir(fs, dir);
 	ix = dir->dir;
-	s = find_slot(ix, name, len);
-	if (!s)
-		return -ENOENT;
 	i = (s->pos1 - 1) / LAB_BLOCK;
-	rc = lab_dirty(fs, ix->bufs[i], LAB_S_META);
-	if (rc)
-		return rc;
 	if (entry_at(ix, s->pos1 - 1)->type == S_IFDIR >> 12)
 		lab_walk_forget(fs);
 	room = cut(ix->bufs[i], (s->pos1 - 1) % LAB_BLOCK);
@@ -451,25 +465,14 @@ int lab_dir_remove(struct as_fs *fs, struct lab_node *dir, const char *name, siz
 int lab_dir_set(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len, uint32_t ino,
 		uint32_t mode)
 {
-	struct lab_dirindex *ix;
 	struct lab_dirent *de;
 	struct dir_slot *s;
-	int rc = make_index(fs, dir);
+	int rc = find_to_change(fs, dir, name, len, &s);
 
-	if (!rc)
-		rc = lab_idirty(fs, dir, LAB_WHY_OTHER);
-	if (rc)
-		return rc;
-	lab_note_dir(fs, dir);
-	ix = dir->dir;
-	s = find_slot(ix, name, len);
-	if (!s)
-		return -ENOENT;
-	rc = lab_dirty(fs, ix->bufs[(s->pos1 - 1) / LAB_BLOCK], LAB_S_META);
 	if (rc)
 		return rc;
 	lab_walk_forget(fs);
-	de = entry_at(ix, s->pos1 - 1);
+	de = entry_at(dir->dir, s->pos1 - 1);
 	de->ino = s->ino = ino;
 	de->type = (uint8_t)(mode >> 12);
 	dir->raw->mtime_ns = dir->raw->ctime_ns = (int64_t)lab_now(fs);

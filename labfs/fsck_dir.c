@@ -170,25 +170,41 @@ static int store(struct lab_ck *ck, uint32_t block, const struct lab_ck_recs *re
 	return lab_ck_write(ck, block, buf);
 }
 
-int lab_ck_dir_find(struct lab_ck *ck, uint32_t dir, const char *name, uint32_t *ino)
-{
+/* A record that was found, in a block that was taken apart. */
+struct found_rec {
+	uint8_t buf[LAB_BLOCK]; /* the names are here */
 	struct lab_ck_recs recs;
-	struct lab_inode node;
-	uint8_t buf[LAB_BLOCK];
 	uint32_t block;
+	unsigned at; /* its index in recs */
+};
+
+/* Looks for the record of a name, or where that is NULL, of an inode. The first `skip` records of
+ * the directory do not count. 1: found; 0: there is none. */
+static int find_rec(struct lab_ck *ck, uint32_t dir, unsigned skip, const char *name, uint32_t ino,
+		    struct found_rec *f)
+{
+	struct lab_inode node;
 	int rc = lab_ck_get_inode(ck, dir, &node);
 
-	*ino = 0;
 	for (uint32_t i = 0; !rc && i < node.size / LAB_BLOCK; i++) {
-		rc = load(ck, &node, i, buf, &recs, &block);
-		for (unsigned r = 0; !rc && r < recs.count; r++) {
-			if (lab_ck_rec_is(&recs.rec[r], name)) {
-				*ino = recs.rec[r].ino;
-				return 0;
-			}
+		rc = load(ck, &node, i, f->buf, &f->recs, &f->block);
+		for (f->at = i ? 0 : skip; !rc && f->at < f->recs.count; f->at++) {
+			const struct lab_ck_rec *rec = &f->recs.rec[f->at];
+
+			if (name ? lab_ck_rec_is(rec, name) : rec->ino == ino)
+				return 1;
 		}
 	}
 	return rc;
+}
+
+int lab_ck_dir_find(struct lab_ck *ck, uint32_t dir, const char *name, uint32_t *ino)
+{
+	struct found_rec f;
+	int rc = find_rec(ck, dir, 0, name, 0, &f);
+
+	*ino = rc > 0 ? f.recs.rec[f.at].ino : 0;
+	return rc > 0 ? 0 : rc;
 }
 
 static unsigned room(const struct lab_ck_recs *recs)
@@ -245,24 +261,16 @@ int lab_ck_dir_add(struct lab_ck *ck, uint32_t dir, const char *name, uint32_t i
 
 int lab_ck_dir_drop(struct lab_ck *ck, uint32_t dir, uint32_t ino, const char *name)
 {
-	struct lab_ck_recs recs;
-	struct lab_inode node;
-	uint8_t buf[LAB_BLOCK];
-	uint32_t block;
-	int rc = lab_ck_get_inode(ck, dir, &node);
+	struct found_rec f;
+	struct lab_ck_rec *rec;
+	int rc = find_rec(ck, dir, 2, name, ino, &f); /* never "." and ".." */
 
-	for (uint32_t i = 0; !rc && i < node.size / LAB_BLOCK; i++) {
-		rc = load(ck, &node, i, buf, &recs, &block);
-		for (unsigned r = i ? 0 : 2; !rc && r < recs.count; r++) {
-			if (name ? !lab_ck_rec_is(&recs.rec[r], name) : recs.rec[r].ino != ino)
-				continue;
-			memmove(&recs.rec[r], &recs.rec[r + 1],
-				(recs.count - r - 1) * sizeof(recs.rec[0]));
-			recs.count--;
-			return store(ck, block, &recs);
-		}
-	}
-	return rc;
+	if (rc <= 0)
+		return rc;
+	rec = &f.recs.rec[f.at];
+	memmove(rec, rec + 1, (f.recs.count - f.at - 1) * sizeof(*rec));
+	f.recs.count--;
+	return store(ck, f.block, &f.recs);
 }
 
 int lab_ck_dir_set_dotdot(struct lab_ck *ck, uint32_t dir, uint32_t parent)

@@ -24,7 +24,7 @@
 #include <errno.h>
 #include <string.h>
 
-struct fsck_journal_revoke {
+struct revoke_slot {
 	uint32_t block, seq;
 	bool used;
 };
@@ -34,7 +34,7 @@ struct replay {
 	uint32_t first_pos, first_seq; /* the oldest transaction */
 	uint32_t pos, seq; /* behind the last whole one */
 	uint32_t count, blocks, revokes;
-	struct fsck_journal_revoke *revoke; /* hash table, open addressing */
+	struct revoke_slot *revoke; /* hash table, open addressing */
 	uint32_t revoke_size;
 };
 
@@ -141,7 +141,7 @@ static int scan(struct replay *r)
 	return 0;
 }
 
-static struct fsck_journal_revoke *revoke_slot(struct replay *r, uint32_t block)
+static struct revoke_slot *find_revoke(struct replay *r, uint32_t block)
 {
 	uint32_t i = (block * 0x9e3779b1u) & (r->revoke_size - 1);
 
@@ -158,17 +158,17 @@ static bool newer(uint32_t a, uint32_t b)
 static void note_revokes(struct replay *r, const struct lab_j_revoke *list)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
-		struct fsck_journal_revoke *slot = revoke_slot(r, list->block[i]);
+		struct revoke_slot *slot = find_revoke(r, list->block[i]);
 
 		if (slot->used && !newer(list->head.seq, slot->seq))
 			continue;
-		*slot = (struct fsck_journal_revoke){ list->block[i], list->head.seq, true };
+		*slot = (struct revoke_slot){ list->block[i], list->head.seq, true };
 	}
 }
 
 static int write_home(struct replay *r, const struct lab_j_tag *tag, uint32_t seq, union j_block *b)
 {
-	const struct fsck_journal_revoke *slot = r->revoke ? revoke_slot(r, tag->block) : NULL;
+	const struct revoke_slot *slot = r->revoke ? find_revoke(r, tag->block) : NULL;
 
 	if (slot && slot->used && !newer(seq, slot->seq))
 		return 0;

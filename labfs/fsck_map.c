@@ -8,6 +8,7 @@
  * every walk of the same tree takes the same way.
  */
 #include "fsck_state.h"
+#include "way.h"
 
 #include <errno.h>
 #include <string.h>
@@ -107,48 +108,28 @@ int lab_ck_walk_inode(struct lab_ck *ck, const struct lab_inode *node, enum lab_
 	return rc;
 }
 
-/* The way to a block: which pointer of the inode, then of each indirect block. */
-struct fsck_map_way {
-	unsigned top, depth, at[2];
-};
-
-static bool find_way(uint32_t index, struct fsck_map_way *way)
-{
-	*way = (struct fsck_map_way){ .top = index };
-	if (index < LAB_DIRECT)
-		return true;
-	index -= LAB_DIRECT;
-	if (index < LAB_PTRS) {
-		*way = (struct fsck_map_way){ LAB_DIRECT, 1, { index, 0 } };
-		return true;
-	}
-	index -= LAB_PTRS;
-	*way = (struct fsck_map_way){ LAB_DIRECT + 1, 2, { index / LAB_PTRS, index % LAB_PTRS } };
-	return index < LAB_PTRS * LAB_PTRS;
-}
-
 int lab_ck_map(struct lab_ck *ck, const struct lab_inode *node, uint32_t index, uint32_t *block)
 {
 	uint32_t ptr[LAB_PTRS];
-	struct fsck_map_way way;
+	struct lab_way way;
 
 	*block = 0;
-	if (!find_way(index, &way))
+	if (!lab_find_way(index, &way))
 		return -EFBIG;
-	*block = node->ptr[way.top];
+	*block = node->ptr[way.root];
 	for (unsigned i = 0; i < way.depth && lab_ck_in_data(ck, *block); i++) {
 		int rc = lab_ck_read(ck, *block, ptr);
 
 		if (rc)
 			return rc;
-		*block = ptr[way.at[i]];
+		*block = ptr[way.index[i]];
 	}
 	if (!lab_ck_in_data(ck, *block))
 		*block = 0;
 	return 0;
 }
 
-static int set_below(struct lab_ck *ck, struct lab_inode *node, const struct fsck_map_way *way,
+static int set_below(struct lab_ck *ck, struct lab_inode *node, const struct lab_way *way,
 		     unsigned level, uint32_t block, uint32_t *ptr)
 {
 	uint32_t below[LAB_PTRS] = { 0 };
@@ -165,16 +146,16 @@ static int set_below(struct lab_ck *ck, struct lab_inode *node, const struct fsc
 		node->blocks += !rc;
 	}
 	if (!rc)
-		rc = set_below(ck, node, way, level + 1, block, &below[way->at[level]]);
+		rc = set_below(ck, node, way, level + 1, block, &below[way->index[level]]);
 	return rc ? rc : lab_ck_write(ck, *ptr, below);
 }
 
 int lab_ck_map_set(struct lab_ck *ck, struct lab_inode *node, uint32_t index, uint32_t block)
 {
-	struct fsck_map_way way;
+	struct lab_way way;
 
-	return find_way(index, &way) ? set_below(ck, node, &way, 0, block, &node->ptr[way.top])
-				     : -ENOSPC;
+	return lab_find_way(index, &way) ? set_below(ck, node, &way, 0, block, &node->ptr[way.root])
+					 : -ENOSPC;
 }
 
 int lab_ck_release(struct lab_ck *ck, uint32_t ino)

@@ -7,38 +7,10 @@
  * counts data, pointer and attribute blocks.
  */
 #include "fs.h"
+#include "way.h"
 
 #include <errno.h>
 #include <string.h>
-
-/* The way to a block: `depth` pointer blocks below the inode's pointer `root`. */
-struct map_way {
-	unsigned root, depth;
-	uint32_t index[2];
-};
-
-static int find_way(uint64_t lblk, struct map_way *way)
-{
-	if (lblk < LAB_DIRECT) {
-		*way = (struct map_way){ .root = (unsigned)lblk };
-		return 0;
-	}
-	lblk -= LAB_DIRECT;
-	if (lblk < LAB_PTRS) {
-		*way = (struct map_way){ .root = LAB_DIRECT,
-					 .depth = 1,
-					 .index = { (uint32_t)lblk } };
-		return 0;
-	}
-	lblk -= LAB_PTRS;
-	if (lblk >= (uint64_t)LAB_PTRS * LAB_PTRS)
-		return -EFBIG;
-	*way = (struct map_way){ .root = LAB_DIRECT + 1,
-				 .depth = 2,
-				 .index = { (uint32_t)(lblk / LAB_PTRS),
-					    (uint32_t)(lblk % LAB_PTRS) } };
-	return 0;
-}
 
 static int check_ptr(struct as_fs *fs, uint32_t block)
 {
@@ -49,12 +21,12 @@ static int check_ptr(struct as_fs *fs, uint32_t block)
 
 int lab_bmap(struct as_fs *fs, struct lab_node *node, uint64_t lblk, uint32_t *block)
 {
-	struct map_way way;
-	int rc = find_way(lblk, &way);
+	struct lab_way way;
+	int rc;
 
 	*block = 0;
-	if (rc)
-		return rc;
+	if (!lab_find_way(lblk, &way))
+		return -EFBIG;
 	*block = node->raw->ptr[way.root];
 	for (unsigned i = 0; i < way.depth && *block; i++) {
 		struct lab_buf *b;
@@ -112,12 +84,12 @@ int lab_bmap_get(struct as_fs *fs, struct lab_node *node, uint64_t lblk, enum la
 		 bool whole, struct lab_buf **buf)
 {
 	struct lab_buf *holder = node->buf, *next;
-	struct map_way way;
+	struct lab_way way;
 	uint32_t *slot;
-	int rc = find_way(lblk, &way);
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!lab_find_way(lblk, &way))
+		return -EFBIG;
 	slot = &node->raw->ptr[way.root];
 	for (unsigned left = way.depth;; left--) {
 		rc = check_ptr(fs, *slot);

@@ -17,7 +17,7 @@ struct tag {
 	uint32_t block, pos, flags, seq;
 };
 
-struct replay_revoke {
+struct revoke {
 	uint32_t block, seq;
 };
 
@@ -25,7 +25,7 @@ struct scan {
 	struct as_fs *fs;
 	struct tag *tags;
 	uint32_t ntags, tags_whole; /* found; of whole transactions */
-	struct replay_revoke *revokes;
+	struct revoke *revokes;
 	uint32_t nrevokes, revokes_whole, revokes_cap;
 	uint32_t pos, seq;
 	uint8_t *block; /* payload */
@@ -46,7 +46,7 @@ static int add_revoke(struct scan *s, uint32_t block)
 {
 	if (s->nrevokes == s->revokes_cap) {
 		uint32_t cap = s->revokes_cap ? s->revokes_cap * 2 : 256;
-		struct replay_revoke *more = as_malloc(s->fs->host, cap * sizeof(*more));
+		struct revoke *more = as_malloc(s->fs->host, cap * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
@@ -56,7 +56,7 @@ static int add_revoke(struct scan *s, uint32_t block)
 		s->revokes = more;
 		s->revokes_cap = cap;
 	}
-	s->revokes[s->nrevokes++] = (struct replay_revoke){ block, s->seq };
+	s->revokes[s->nrevokes++] = (struct revoke){ block, s->seq };
 	return 0;
 }
 

@@ -14,11 +14,15 @@
 
 #include <stddef.h>
 
+#define AS_ARRAY_FIRST 8u /* the first room */
+
 /* Room for one item more. */
 #define AS_ARRAY_ROOM(items, n, cap) AS_ARRAY_ROOM_FOR(items, n, 1, cap)
-/* Room for `more` items more. `cap` is a size_t. */
+/* Room for `more` items more. `cap` is a size_t. The arguments are evaluated more than once. */
 #define AS_ARRAY_ROOM_FOR(items, n, more, cap) \
-	((items) = as_array_grow((items), (n), (more), &(cap), sizeof(*(items))))
+	((n) + (more) <= (cap)                 \
+		 ? (items)                     \
+		 : ((items) = as_array_grow((items), (n), (more), &(cap), sizeof(*(items)))))
 
 /* For the macros. Does not return without memory. */
 void *as_array_grow(void *items, size_t n, size_t more, size_t *cap, size_t item_bytes);

@@ -11,6 +11,7 @@
  */
 #include "base/choice.h"
 
+#include "base/array.h"
 #include "base/prng.h"
 
 #include <limits.h>
@@ -25,17 +26,14 @@ struct as_chooser {
 	bool strayed;
 	struct as_prng prng;
 	unsigned *answers, *limits;
-	size_t pos, len, cap;
+	size_t pos, len, answers_cap, limits_cap;
 };
 
 static void make_room(struct as_chooser *c)
 {
-	if (c->pos < c->cap)
-		return;
-	c->cap = c->cap ? c->cap * 2 : 64;
-	c->answers = as_xrealloc(c->answers, c->cap * sizeof(*c->answers));
+	AS_ARRAY_ROOM(c->answers, c->pos, c->answers_cap);
 	if (c->mode != SEEDED)
-		c->limits = as_xrealloc(c->limits, c->cap * sizeof(*c->limits));
+		AS_ARRAY_ROOM(c->limits, c->pos, c->limits_cap);
 }
 
 static unsigned pick_seeded(struct as_choice *choice, unsigned n)
@@ -109,7 +107,7 @@ struct as_chooser *as_chooser_replay(const unsigned *answers, size_t n)
 	struct as_chooser *c = chooser_new(REPLAY, pick_replay);
 
 	c->len = n;
-	c->cap = n;
+	c->answers_cap = c->limits_cap = n;
 	c->answers = as_xcalloc(n, sizeof(*answers));
 	c->limits = as_xcalloc(n, sizeof(*answers));
 	if (n)
@@ -199,10 +197,7 @@ int as_choice_parse(const char *text, unsigned **answers, size_t *n, struct as_e
 	size_t len = 0, cap = 0;
 
 	while (*s || len) {
-		if (len == cap) {
-			cap = cap ? cap * 2 : 16;
-			list = as_xrealloc(list, cap * sizeof(*list));
-		}
+		AS_ARRAY_ROOM(list, len, cap);
 		if (!parse_number(&s, &list[len++]) || (*s && *s != '.')) {
 			free(list);
 			return as_fail(err, AS_EUSE,

@@ -134,7 +134,7 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 {
 	struct as_buf folder = { 0 }, path = { 0 }, to = { 0 }, image = { 0 }, why = { 0 };
 	struct as_target *target = NULL;
-	struct as_medium *stand = NULL;
+	struct as_medium *medium = NULL;
 	int rc = as_target_open(spec, &target, err);
 
 	if (!rc)
@@ -145,14 +145,14 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 		fprintf(stderr, "assay: %s: the cache is in %s instead\n", as_buf_str(&why),
 			as_buf_str(&folder));
 	if (!rc)
-		rc = as_medium_new(size_bytes, &stand, err);
+		rc = as_medium_new(size_bytes, &medium, err);
 	if (!rc)
-		rc = as_fresh_disk(type, as_buf_str(&folder), stand, NULL, err);
+		rc = as_fresh_disk(type, as_buf_str(&folder), medium, NULL, err);
 	if (!rc)
 		rc = as_fresh_path(type, as_buf_str(&folder), size_bytes, &path, err);
 	/* From memory, not from the cache: nobody can have changed it meanwhile. */
 	if (!rc)
-		rc = as_medium_encode(stand, &image, err);
+		rc = as_medium_encode(medium, &image, err);
 	if (!rc) {
 		as_buf_addf(&to, "var/tmp/assay-0/images%s", strrchr(as_buf_str(&path), '/'));
 		as_assert(box->n_files < AS_CLI_BOX_TARGETS);
@@ -164,7 +164,7 @@ static int make_fresh(const struct as_fstype *type, const char *spec, uint64_t s
 	} else {
 		as_buf_free(&image);
 	}
-	*fresh = stand;
+	*fresh = medium;
 	as_target_free(target);
 	as_buf_free(&folder);
 	as_buf_free(&path);

@@ -41,7 +41,7 @@ static void set_up_library(struct rec *r)
 	r->vfs = as_vfs_lib_new(&(struct as_lib_args){
 		.ops = r->ops,
 		.host = r->host,
-		.bd = as_medium_bd(r->out->stand),
+		.bd = as_medium_bd(r->out->medium),
 		.opts = as_target_opts(args->target),
 		.name_max = args->fresh.traits->name_max,
 		.size_max_bytes = as_target_limits(args->target).file_bytes,
@@ -50,7 +50,7 @@ static void set_up_library(struct rec *r)
 
 static int set_up_kernel(struct rec *r, struct as_err *err)
 {
-	int rc = as_mount_new(as_target_fstype(r->args->target), r->out->stand, &r->mount, err);
+	int rc = as_mount_new(as_target_fstype(r->args->target), r->out->medium, &r->mount, err);
 
 	return rc ? rc
 		  : as_vfs_sys_mounted_new(r->mount, as_target_opts(r->args->target), &r->vfs, err);
@@ -66,11 +66,11 @@ static int set_up(struct rec *r, struct as_err *err)
 	r->ops = as_target_library(args->target);
 	r->chooser = as_chooser_seeded(args->seed);
 	r->host = as_host_new(as_chooser_choice(r->chooser), args->log);
-	out->stand = as_medium_copy(args->fresh.disk);
-	/* The stand's own; only its type is hidden. */
-	out->start = as_disk_snapshot((struct as_disk *)as_medium_disk(out->stand));
-	as_medium_record(out->stand, RECORD_MAX_BYTES);
-	out->log = as_medium_log(out->stand);
+	out->medium = as_medium_copy(args->fresh.disk);
+	/* The medium's own; only its type is hidden. */
+	out->start = as_disk_snapshot((struct as_disk *)as_medium_disk(out->medium));
+	as_medium_record(out->medium, RECORD_MAX_BYTES);
+	out->log = as_medium_log(out->medium);
 	out->history = as_history_new(args->fresh.model, &policy);
 	r->model = as_model_copy(args->fresh.model);
 	if (r->ops)
@@ -85,7 +85,7 @@ static void set_op(struct rec *r, uint32_t op)
 	if (r->mount)
 		as_mount_set_op(r->mount, op);
 	else
-		as_reclog_set_op(as_medium_log(r->out->stand), op);
+		as_reclog_set_op(as_medium_log(r->out->medium), op);
 }
 
 /* ---- Operations ------------------------------------------------------------------------------ */
@@ -222,7 +222,7 @@ void as_recording_free(struct as_recording *rec)
 {
 	as_history_free(rec->history);
 	as_disk_free(rec->start);
-	as_medium_free(rec->stand);
+	as_medium_free(rec->medium);
 	as_seq_free(rec->seq);
 	free(rec->upto);
 	free(rec->answers);

@@ -34,7 +34,7 @@ struct as_record_args {
 struct as_recording {
 	struct as_seq *seq; /* the workload and its end */
 	size_t n_ops; /* that were done, and can be judged; perhaps one more was begun */
-	struct as_medium *stand; /* keeps the record */
+	struct as_medium *medium; /* keeps the record */
 	const struct as_reclog *log; /* op is the index in seq; AS_RECLOG_NO_OP: the first mount */
 	struct as_disk *start; /* before the first mount */
 	struct as_history *history;

@@ -396,7 +396,7 @@ static void tell_moment(struct teller *t, struct as_moment m)
 void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf *out)
 {
 	const struct as_recording *rec = story->recording;
-	struct as_disk *end = (struct as_disk *)as_medium_disk(rec->stand), *crashed;
+	struct as_disk *end = (struct as_disk *)as_medium_disk(rec->medium), *crashed;
 	struct as_perm_cut cut = as_perm_cut(story->perm, story->state->cut);
 	struct as_moment moment = story->wrong->moment;
 	struct as_buf rest = { 0 };

@@ -2,10 +2,12 @@
 /*
  * chunk: the content-addressed store (see chunk.h).
  *
- * Method. The index is one open-addressing table with linear probing; a slot holds the low half of
+ * Method. The index is one open-addressing table with linear probing. A slot holds the low half of
  * the digest beside the pointer, so that a probe touches a chunk only when it is almost certainly
  * the right one. Removal shifts the followers back, so there are no tombstones, and the table
- * shrinks with its contents: a store that is empty again is small again.
+ * shrinks with its contents: a store that has become empty is small again. The index is not a
+ * base/table, which holds indexes of an array, because chunks are in no array, and because that
+ * table never shrinks.
  *
  * Invariants
  *   1. Every sealed chunk is in the index exactly once; no private chunk is.

@@ -15,6 +15,8 @@
  */
 #include "disk/fault.h"
 
+#include "base/array.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +227,7 @@ int as_fault_parse(const char *text, struct as_fault_rule **rules, size_t *n, st
 {
 	struct parser p = { .at = text, .err = err };
 	struct as_fault_rule *list = NULL;
-	size_t len = 0;
+	size_t len = 0, cap = 0;
 	int rc = AS_OK;
 
 	*rules = NULL;
@@ -235,8 +237,7 @@ int as_fault_parse(const char *text, struct as_fault_rule **rules, size_t *n, st
 		if (!*p.at)
 			break;
 		p.rule = p.at;
-		if (!(len & (len - 1)))
-			list = as_xrealloc(list, (len ? len * 2 : 1) * sizeof(*list));
+		AS_ARRAY_ROOM(list, len, cap);
 		list[len] = (struct as_fault_rule){ 0 };
 		rc = parse_rule(&p, &list[len]);
 		if (rc)

@@ -28,6 +28,8 @@
  */
 #include "disk/log.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,11 +84,12 @@ static uint64_t cost(const struct as_reclog *log, size_t len)
 	uint64_t bytes = 0;
 
 	if (log->n == log->cap)
-		bytes += (log->cap ? log->cap : 64) * sizeof(*log->records);
+		bytes += (log->cap ? log->cap : AS_ARRAY_FIRST) * sizeof(*log->records);
 	if (len && !block_fits(log, len)) {
 		bytes += len > BLOCK_BYTES ? len : BLOCK_BYTES;
 		if (log->n_blocks == log->blocks_cap)
-			bytes += (log->blocks_cap ? log->blocks_cap : 8) * sizeof(*log->blocks);
+			bytes += (log->blocks_cap ? log->blocks_cap : AS_ARRAY_FIRST) *
+				 sizeof(*log->blocks);
 	}
 	return bytes;
 }
@@ -97,11 +100,7 @@ static unsigned char *keep(struct as_reclog *log, const void *data, size_t len)
 	unsigned char *to;
 
 	if (!block_fits(log, len)) {
-		if (log->n_blocks == log->blocks_cap) {
-			log->blocks_cap = log->blocks_cap ? log->blocks_cap * 2 : 8;
-			log->blocks =
-				as_xrealloc(log->blocks, log->blocks_cap * sizeof(*log->blocks));
-		}
+		AS_ARRAY_ROOM(log->blocks, log->n_blocks, log->blocks_cap);
 		last = &log->blocks[log->n_blocks++];
 		last->cap = len > BLOCK_BYTES ? len : BLOCK_BYTES;
 		last->used = 0;
@@ -130,10 +129,7 @@ static void record(struct as_reclog *log, struct as_log_entry entry, const void 
 	if (log->overflowed)
 		return;
 	entry.data = len ? keep(log, data, len) : NULL;
-	if (log->n == log->cap) {
-		log->cap = log->cap ? log->cap * 2 : 64;
-		log->records = as_xrealloc(log->records, log->cap * sizeof(*log->records));
-	}
+	AS_ARRAY_ROOM(log->records, log->n, log->cap);
 	rec = &log->records[log->n++];
 	rec->entry = entry;
 	rec->n_blocks = log->n_blocks;

@@ -11,6 +11,7 @@
  */
 #include "os/stuck.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "os/spawn.h"
 
@@ -113,14 +114,14 @@ static void each_fuse(struct as_buf *table, void (*fn)(void *ctx, struct stuck_r
 
 struct minors {
 	unsigned *minor;
-	size_t n;
+	size_t n, cap;
 };
 
 static void collect(void *ctx, struct stuck_row *row)
 {
 	struct minors *m = ctx;
 
-	m->minor = as_xrealloc(m->minor, (m->n + 1) * sizeof(*m->minor));
+	AS_ARRAY_ROOM(m->minor, m->n, m->cap);
 	m->minor[m->n++] = row->minor;
 }
 

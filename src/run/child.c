@@ -95,7 +95,7 @@ static void enter(struct inside *in, enum as_phase phase)
 /* A disk that is mounted is served by another thread. */
 static struct as_medium *hold_disk(struct inside *in)
 {
-	return in->mount ? as_mount_stand(in->mount) : in->stand;
+	return in->mount ? as_mount_medium(in->mount) : in->stand;
 }
 
 static void release_disk(struct inside *in)

@@ -5,6 +5,7 @@
  * changed, only replaced as a whole; their times say when they were used last.
  */
 #include "target/cache.h"
+#include "base/array.h"
 #include "os/out.h"
 
 #include "os/dir.h"
@@ -118,13 +119,13 @@ static void collect(const char *folder, int64_t now_s, unsigned keep)
 	struct file *files = NULL;
 	struct dirent *entry;
 	struct stat st;
-	size_t n = 0;
+	size_t n = 0, cap = 0;
 
 	while (dir && (entry = readdir(dir))) {
 		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode))
 			continue;
-		files = as_xrealloc(files, (n + 1) * sizeof(*files));
+		AS_ARRAY_ROOM(files, n, cap);
 		files[n++] = (struct file){ as_xstrdup(entry->d_name), st.st_mtim.tv_sec };
 	}
 	if (n)

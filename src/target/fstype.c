@@ -2,6 +2,7 @@
 /* fstype: see fstype.h. The table, and what follows from it about this machine. */
 #include "target/fstype.h"
 
+#include "base/array.h"
 #include "os/spawn.h"
 
 #include <stdio.h>
@@ -41,11 +42,17 @@ const struct as_fstype *as_fstype_find(const char *name)
 
 /* ---- Commands ------------------------------------------------------------------------------ */
 
-static void add_word(char ***words, size_t *n, char *word)
+/* Words for execvp(3); there is a NULL after the last. */
+struct words {
+	char **word;
+	size_t n, cap;
+};
+
+static void add_word(struct words *words, char *word)
 {
-	*words = as_xrealloc(*words, (*n + 2) * sizeof(**words));
-	(*words)[(*n)++] = word;
-	(*words)[*n] = NULL;
+	AS_ARRAY_ROOM_FOR(words->word, words->n, 2, words->cap);
+	words->word[words->n++] = word;
+	words->word[words->n] = NULL;
 }
 
 static char *fill_in(const char *word, size_t len, const char *disk, uint64_t size_bytes)
@@ -68,36 +75,34 @@ static char *fill_in(const char *word, size_t len, const char *disk, uint64_t si
 	return out.data;
 }
 
-static void split(const char *text, const char *disk, uint64_t size_bytes, char ***words, size_t *n)
+static void split(const char *text, const char *disk, uint64_t size_bytes, struct words *words)
 {
 	while (*text) {
 		size_t len = strcspn(text, " ");
 
 		if (len)
-			add_word(words, n, fill_in(text, len, disk, size_bytes));
+			add_word(words, fill_in(text, len, disk, size_bytes));
 		text += len + (text[len] == ' ');
 	}
 }
 
 char **as_fstype_argv(const char *command, const char *disk, uint64_t size_bytes)
 {
-	char **words = NULL;
-	size_t n = 0;
+	struct words words = { 0 };
 
-	split(command, disk, size_bytes, &words, &n);
-	return words;
+	split(command, disk, size_bytes, &words);
+	return words.word;
 }
 
 char **as_fstype_envp(const struct as_fstype *type)
 {
-	char **words = NULL;
-	size_t n = 0;
+	struct words words = { 0 };
 
 	split("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C TZ=UTC",
-	      NULL, 0, &words, &n);
+	      NULL, 0, &words);
 	if (type->env)
-		split(type->env, NULL, 0, &words, &n);
-	return words;
+		split(type->env, NULL, 0, &words);
+	return words.word;
 }
 
 void as_fstype_free_words(char **words)

@@ -32,52 +32,53 @@ struct as_medium;
 struct as_witness_area;
 struct as_reclog;
 
-AS_MUST_CHECK int as_medium_new(uint64_t size_bytes, struct as_medium **stand, struct as_err *err);
+AS_MUST_CHECK int as_medium_new(uint64_t size_bytes, struct as_medium **medium, struct as_err *err);
 /* An independent copy without faults. The original must outlive it. */
-struct as_medium *as_medium_copy(struct as_medium *stand);
-void as_medium_free(struct as_medium *stand); /* takes NULL */
+struct as_medium *as_medium_copy(struct as_medium *medium);
+void as_medium_free(struct as_medium *medium); /* takes NULL */
 
-/* To be given to the file system; the same for the stand's whole life. */
-struct as_bd *as_medium_bd(struct as_medium *stand);
+/* To be given to the file system; the same for the medium's whole life. */
+struct as_bd *as_medium_bd(struct as_medium *medium);
 /* The faults from now on, NULL: none; counting starts again. */
-void as_medium_plan(struct as_medium *stand, const struct as_plan *plan);
+void as_medium_plan(struct as_medium *medium, const struct as_plan *plan);
 /* From now on what changes is also written to this memory (disk/witness.h), which must outlive it.
  * Before plans and records. */
-void as_medium_witness(struct as_medium *stand, struct as_witness_area *area, size_t room_bytes);
+void as_medium_witness(struct as_medium *medium, struct as_witness_area *area, size_t room_bytes);
 /* What stands there is of no use: nobody will write to it. */
 void as_medium_unwitnessed(struct as_witness_area *area);
 /* Does to this disk what a witness wrote of another. False: what it wrote is not complete. */
-bool as_medium_repeat(struct as_medium *stand, const struct as_witness_area *area,
+bool as_medium_repeat(struct as_medium *medium, const struct as_witness_area *area,
 		      size_t room_bytes);
 /* How many calls were hit since. */
-uint64_t as_medium_fired(const struct as_medium *stand);
+uint64_t as_medium_fired(const struct as_medium *medium);
 /* Keeps a record of what reaches the disk from now on (disk/log.h), of at most limit_bytes; 0: no
  * limit. */
-void as_medium_record(struct as_medium *stand, uint64_t limit_bytes);
+void as_medium_record(struct as_medium *medium, uint64_t limit_bytes);
 /* NULL: none is kept. */
-struct as_reclog *as_medium_log(const struct as_medium *stand);
+struct as_reclog *as_medium_log(const struct as_medium *medium);
 
 /* The disk and its record as they are now, and back to them: what happened since never did. The
  * mark is used up. */
 struct as_medium_mark;
-struct as_medium_mark *as_medium_mark(struct as_medium *stand);
-void as_medium_back(struct as_medium *stand, struct as_medium_mark *mark);
+struct as_medium_mark *as_medium_mark(struct as_medium *medium);
+void as_medium_back(struct as_medium *medium, struct as_medium_mark *mark);
 /* Forgets the mark; nothing else. */
-void as_medium_drop(struct as_medium *stand, struct as_medium_mark *mark);
+void as_medium_drop(struct as_medium *medium, struct as_medium_mark *mark);
 
 /* The first call outside the disk, in words; NULL: none so far. */
-const char *as_medium_misuse(const struct as_medium *stand);
+const char *as_medium_misuse(const struct as_medium *medium);
 
 /* The struct as_disk. */
-struct as_disk *as_medium_disk(const struct as_medium *stand);
+struct as_disk *as_medium_disk(const struct as_medium *medium);
 /* All bytes to an open, empty file, and from one. */
-AS_MUST_CHECK int as_medium_export(struct as_medium *stand, int fd, struct as_err *err);
-AS_MUST_CHECK int as_medium_import(struct as_medium *stand, int fd, struct as_err *err);
+AS_MUST_CHECK int as_medium_export(struct as_medium *medium, int fd, struct as_err *err);
+AS_MUST_CHECK int as_medium_import(struct as_medium *medium, int fd, struct as_err *err);
 /* As an image (disk/image.h), and from one in a file; one of another size is refused. */
-AS_MUST_CHECK int as_medium_encode(struct as_medium *stand, struct as_buf *out, struct as_err *err);
-AS_MUST_CHECK int as_medium_load(struct as_medium *stand, const char *path, struct as_err *err);
-/* A stand as large as the image says; one of more than max_bytes is refused. */
+AS_MUST_CHECK int as_medium_encode(struct as_medium *medium, struct as_buf *out,
+				   struct as_err *err);
+AS_MUST_CHECK int as_medium_load(struct as_medium *medium, const char *path, struct as_err *err);
+/* A medium as large as the image says; one of more than max_bytes is refused. */
 AS_MUST_CHECK int as_medium_open_image(const char *path, uint64_t max_bytes,
-				       struct as_medium **stand, struct as_err *err);
+				       struct as_medium **medium, struct as_err *err);
 
 #endif

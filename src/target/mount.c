@@ -42,7 +42,7 @@
 
 struct as_mount {
 	const struct as_fstype *type;
-	struct as_medium *stand;
+	struct as_medium *medium;
 	struct as_serve *serve;
 	struct as_loop *loop; /* NULL: a FUSE server's */
 	struct as_server *server; /* the last one started; NULL: none, or the kernel */
@@ -306,25 +306,25 @@ static int new_mount(const struct as_fstype *type, const struct ground *ground,
 	return rc;
 }
 
-int as_mount_new(const struct as_fstype *type, struct as_medium *stand, struct as_mount **out,
+int as_mount_new(const struct as_fstype *type, struct as_medium *medium, struct as_mount **out,
 		 struct as_err *err)
 {
-	struct ground ground = { .bd = as_medium_bd(stand), .log = as_medium_log(stand) };
+	struct ground ground = { .bd = as_medium_bd(medium), .log = as_medium_log(medium) };
 	int rc = new_mount(type, &ground, NULL, out, err);
 
 	if (!rc)
-		(*out)->stand = stand;
+		(*out)->medium = medium;
 	return rc;
 }
 
-int as_mount_new_quick(const struct as_fstype *type, struct as_medium *stand, struct as_mount **out,
-		       struct as_err *err)
+int as_mount_new_quick(const struct as_fstype *type, struct as_medium *medium,
+		       struct as_mount **out, struct as_err *err)
 {
-	struct ground ground = { .memory = as_medium_disk(stand) };
+	struct ground ground = { .memory = as_medium_disk(medium) };
 	int rc = new_mount(type, &ground, NULL, out, err);
 
 	if (!rc)
-		(*out)->stand = stand;
+		(*out)->medium = medium;
 	return rc;
 }
 
@@ -348,7 +348,7 @@ void as_mount_free(struct as_mount *m)
 	if (m->mounted && as_mount_umount(m))
 		umount2(m->fs, MNT_DETACH | MNT_FORCE);
 	if (m->cut)
-		as_medium_drop(m->stand, m->cut);
+		as_medium_drop(m->medium, m->cut);
 	as_server_free(m->server);
 	as_buf_free(&m->output);
 	free(m->program);
@@ -562,7 +562,7 @@ void as_mount_cut(struct as_mount *m)
 {
 	as_assert(m->mounted && !m->cut && m->serve);
 	as_serve_lock(m->serve);
-	m->cut = as_medium_mark(m->stand);
+	m->cut = as_medium_mark(m->medium);
 	as_serve_unlock(m->serve);
 }
 
@@ -575,9 +575,9 @@ int as_mount_cut_end(struct as_mount *m)
 	rc = as_mount_umount(m);
 	as_serve_lock(m->serve);
 	if (rc)
-		as_medium_drop(m->stand, m->cut);
+		as_medium_drop(m->medium, m->cut);
 	else
-		as_medium_back(m->stand, m->cut);
+		as_medium_back(m->medium, m->cut);
 	m->cut = NULL;
 	as_serve_unlock(m->serve);
 	if (!rc && as_mount_forget(m, NULL))
@@ -610,8 +610,8 @@ static void lock(struct as_mount *m)
 
 	if (m->serve) {
 		as_serve_lock(m->serve);
-	} else if (m->stand && !m->mounted && !as_loop_save(m->loop, &now, NULL)) {
-		as_disk_restore(as_medium_disk(m->stand), now);
+	} else if (m->medium && !m->mounted && !as_loop_save(m->loop, &now, NULL)) {
+		as_disk_restore(as_medium_disk(m->medium), now);
 		as_disk_free(now);
 	}
 }
@@ -624,14 +624,14 @@ static void unlock(struct as_mount *m)
 
 int as_mount_renew(struct as_mount *m, const struct as_medium *from, struct as_err *err)
 {
-	as_disk_restore(as_medium_disk(m->stand), as_medium_disk(from));
-	return as_mount_load(m, as_medium_disk(m->stand), err);
+	as_disk_restore(as_medium_disk(m->medium), as_medium_disk(from));
+	return as_mount_load(m, as_medium_disk(m->medium), err);
 }
 
-struct as_medium *as_mount_stand(struct as_mount *m)
+struct as_medium *as_mount_medium(struct as_mount *m)
 {
 	lock(m);
-	return m->stand;
+	return m->medium;
 }
 
 void as_mount_hold(struct as_mount *m)
@@ -669,7 +669,7 @@ void as_mount_set_delay(struct as_mount *m, void (*before)(void *ctx), void *ctx
 
 void as_mount_set_op(struct as_mount *m, uint32_t op)
 {
-	struct as_reclog *log = as_medium_log(m->stand);
+	struct as_reclog *log = as_medium_log(m->medium);
 
 	if (!log)
 		return;
@@ -681,7 +681,7 @@ void as_mount_set_op(struct as_mount *m, uint32_t op)
 void as_mount_flush(struct as_mount *m)
 {
 	as_serve_lock(m->serve);
-	(void)as_bd_flush(as_medium_bd(m->stand));
+	(void)as_bd_flush(as_medium_bd(m->medium));
 	as_serve_unlock(m->serve);
 }
 
@@ -712,11 +712,11 @@ static int copy_disk(struct as_mount *m, struct as_err *err)
 	int fd = open(m->copy, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	int rc = 0;
 
-	if (fd < 0 || ftruncate(fd, (off_t)as_medium_bd(m->stand)->size_bytes))
+	if (fd < 0 || ftruncate(fd, (off_t)as_medium_bd(m->medium)->size_bytes))
 		rc = as_fail_errno(err, errno, "%s", m->copy);
 	if (!rc) {
 		lock(m);
-		rc = as_medium_export(m->stand, fd, err);
+		rc = as_medium_export(m->medium, fd, err);
 		unlock(m);
 	}
 	if (fd >= 0)
@@ -732,11 +732,11 @@ static int take_copy(struct as_mount *m, struct as_err *err)
 	if (fd < 0)
 		return as_fail_errno(err, errno, "%s", m->copy);
 	lock(m);
-	rc = as_medium_import(m->stand, fd, err);
+	rc = as_medium_import(m->medium, fd, err);
 	unlock(m);
 	close(fd);
 	if (!rc && !m->serve)
-		rc = as_mount_load(m, as_medium_disk(m->stand), err);
+		rc = as_mount_load(m, as_medium_disk(m->medium), err);
 	return rc ? rc : as_mount_forget(m, err);
 }
 
@@ -773,7 +773,7 @@ int as_mount_check(struct as_mount *m, enum as_check_mode mode, bool keep, unsig
 	if (rc)
 		goto out;
 	argv = as_fstype_argv(checker->command, loop ? as_loop_path(loop) : m->copy,
-			      as_medium_bd(m->stand)->size_bytes);
+			      as_medium_bd(m->medium)->size_bytes);
 	spawn.argv = argv;
 	rc = as_spawn_run(&spawn, &ended, err);
 	as_loop_free(loop);

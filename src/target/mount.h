@@ -9,7 +9,7 @@
  *   2. A mount is entered (chroot) and left; mounting and unmounting are done from outside, which
  *      the functions see to themselves. What keeps it busy (descriptors, the working directory of
  *      others) is the caller's business; his own working directory is moved.
- *   3. The stand may be touched only through as_mount_stand(), with the lock held.
+ *   3. The medium may be touched only through as_mount_medium(), with the lock held.
  *   4. What the file system answers comes as 0 or a negative errno. What goes wrong on our side
  *      comes as AS_E* with a message.
  */
@@ -27,16 +27,16 @@ struct as_mount;
 AS_MUST_CHECK int as_mount_allowed(struct as_err *err);
 
 /* The namespace, the server and the loop device (for a FUSE server: a user namespace where we are
- * not root, and no loop device); nothing is mounted yet. `stand` must outlive
+ * not root, and no loop device); nothing is mounted yet. `medium` must outlive
  * it. */
-AS_MUST_CHECK int as_mount_new(const struct as_fstype *type, struct as_medium *stand,
+AS_MUST_CHECK int as_mount_new(const struct as_fstype *type, struct as_medium *medium,
 			       struct as_mount **mount, struct as_err *err);
 /*
  * The same with the disk's contents in a file in memory and nobody who serves it: much faster, but
  * what reaches the disk is neither recorded nor witnessed nor made to fail, power cannot be cut,
- * and the stand is brought up to date by as_mount_stand() only while nothing is mounted.
+ * and the medium is brought up to date by as_mount_medium() only while nothing is mounted.
  */
-AS_MUST_CHECK int as_mount_new_quick(const struct as_fstype *type, struct as_medium *stand,
+AS_MUST_CHECK int as_mount_new_quick(const struct as_fstype *type, struct as_medium *medium,
 				     struct as_mount **mount, struct as_err *err);
 /* Of a quick one, with nothing mounted: the disk becomes that of another stand. */
 AS_MUST_CHECK int as_mount_renew(struct as_mount *mount, const struct as_medium *from,
@@ -45,10 +45,10 @@ AS_MUST_CHECK int as_mount_renew(struct as_mount *mount, const struct as_medium 
 void as_mount_free(struct as_mount *mount);
 
 /*
- * For disks that are looked at one after the other, with nobody's stand beneath: a served block
+ * For disks that are looked at one after the other, with nobody's medium beneath: a served block
  * device, which sees every request, or a file in memory, which is faster. Not of a type with a FUSE
  * server. `beside` is another one, to live in its namespace and to be freed before it; NULL: none.
- * Of these, what has to do with the stand may not be called.
+ * Of these, what has to do with the medium may not be called.
  */
 AS_MUST_CHECK int as_mount_new_served(const struct as_fstype *type, struct as_bd *bd,
 				      struct as_mount *beside, struct as_mount **mount,
@@ -102,17 +102,17 @@ bool as_mount_is_readonly(const char *opts);
 AS_MUST_CHECK int as_mount_enter(struct as_mount *mount, struct as_err *err);
 AS_MUST_CHECK int as_mount_leave(struct as_mount *mount, struct as_err *err);
 
-/* Takes the lock and gives the stand, until as_mount_release(). */
-struct as_medium *as_mount_stand(struct as_mount *mount);
+/* Takes the lock and gives the medium, until as_mount_release(). */
+struct as_medium *as_mount_medium(struct as_mount *mount);
 void as_mount_release(struct as_mount *mount);
 /* Called before each request of the disk, in the server's thread and without the lock: it may wait.
  * ctx outlives the mount. NULL: none. */
 void as_mount_set_delay(struct as_mount *mount, void (*before)(void *ctx), void *ctx);
 /* The operation that later writes belong to. */
 void as_mount_set_op(struct as_mount *mount, uint32_t op);
-/* The disk is flushed though nobody asked it to be. Of one with a stand. */
+/* The disk is flushed though nobody asked it to be. Of one with a medium. */
 void as_mount_flush(struct as_mount *mount);
-/* After the disk was changed through the stand, with nothing mounted. */
+/* After the disk was changed through the medium, with nothing mounted. */
 AS_MUST_CHECK int as_mount_forget(struct as_mount *mount, struct as_err *err);
 
 /* Runs the checker on a copy of the disk, with nothing mounted; with `keep`, what it makes of it

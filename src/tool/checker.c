@@ -2,6 +2,8 @@
 /* checker: see checker.h. */
 #include "tool/checker.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,7 @@ struct as_checkers {
 	struct as_tool_setup setup;
 	char *disk_path;
 	struct checker_entry *entries;
-	size_t n;
+	size_t n, cap;
 	uint64_t fail_read; /* of the next run */
 };
 
@@ -72,7 +74,7 @@ static int tool_for(struct as_checkers *c, const char *program, const struct as_
 		return as_fail_in(err, "%s (package %s)", type->name, type->package);
 	if (rc)
 		return rc;
-	c->entries = as_xrealloc(c->entries, (c->n + 1) * sizeof(*c->entries));
+	AS_ARRAY_ROOM(c->entries, c->n, c->cap);
 	c->entries[c->n++] = (struct checker_entry){ as_xstrdup(program), type, *tool };
 	return 0;
 }

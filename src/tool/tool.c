@@ -249,6 +249,7 @@ int as_tool_start(const char *program, const struct as_tool_setup *setup, struct
 	struct as_tool *tool = as_xcalloc(1, sizeof(*tool));
 	char path[4096];
 	int rc = 0;
+	size_t n;
 
 	*out = NULL;
 	tool->disk_fd = tool->share_fd = tool->control_fd = tool->out_fd = tool->in_fd = -1;
@@ -279,11 +280,11 @@ int as_tool_start(const char *program, const struct as_tool_setup *setup, struct
 	tool->path = realpath(path, NULL);
 	if (!tool->path)
 		tool->path = as_xstrdup(path);
-	for (size_t n = 0; envp && envp[n]; n++) {
-		tool->envp = as_xrealloc(tool->envp, (n + 2) * sizeof(*tool->envp));
-		tool->envp[n] = as_xstrdup(envp[n]);
-		tool->envp[n + 1] = NULL;
-	}
+	for (n = 0; envp && envp[n]; n++)
+		;
+	tool->envp = n ? as_xcalloc(n + 1, sizeof(*tool->envp)) : NULL;
+	for (size_t i = 0; i < n; i++)
+		tool->envp[i] = as_xstrdup(envp[i]);
 	*out = tool;
 	return 0;
 }

@@ -109,35 +109,34 @@ static int open_at(int dir, const char *path, int flags, mode_t mode)
 	return fd ? fd : shim_next()->openat(dir, path, flags, mode);
 }
 
-static bool has_mode(int flags)
+/* The argument after the flags; there is one only where a file may be made. */
+static mode_t take_mode(int flags, va_list ap)
 {
-	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+	bool has_mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+
+	return has_mode ? va_arg(ap, mode_t) : 0;
 }
 
 SHIM_EXPORT int open(const char *path, int flags, ...)
 {
-	mode_t mode = 0;
+	mode_t mode;
 	va_list ap;
 
-	if (has_mode(flags)) {
-		va_start(ap, flags);
-		mode = va_arg(ap, mode_t);
-		va_end(ap);
-	}
+	va_start(ap, flags);
+	mode = take_mode(flags, ap);
+	va_end(ap);
 	return open_at(AT_FDCWD, path, flags, mode);
 }
 SHIM_ALIAS(open64, open);
 
 SHIM_EXPORT int openat(int dir, const char *path, int flags, ...)
 {
-	mode_t mode = 0;
+	mode_t mode;
 	va_list ap;
 
-	if (has_mode(flags)) {
-		va_start(ap, flags);
-		mode = va_arg(ap, mode_t);
-		va_end(ap);
-	}
+	va_start(ap, flags);
+	mode = take_mode(flags, ap);
+	va_end(ap);
 	return open_at(dir, path, flags, mode);
 }
 SHIM_ALIAS(openat64, openat);

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,11 +29,22 @@ struct shim_next shim_next_table;
 static main_fn program_main;
 static int control_fd = -1;
 
-void shim_resolve(void)
-{
-#define NEXT(name) shim_next_table.name = (__typeof__(&name))dlsym(RTLD_NEXT, #name);
+static const struct {
+	const char *name;
+	size_t offset; /* of its pointer in struct shim_next */
+} wanted[] = {
+#define NEXT(name) { #name, offsetof(struct shim_next, name) },
 #include "tool/shim/next.def"
 #undef NEXT
+};
+
+void shim_resolve(void)
+{
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		void *function = dlsym(RTLD_NEXT, wanted[i].name);
+
+		memcpy((char *)&shim_next_table + wanted[i].offset, &function, sizeof(function));
+	}
 }
 
 /* "disk,share,control" */
