@@ -14,17 +14,17 @@
 
 #include <stddef.h>
 
-#define AS_ARRAY_FIRST 8u /* the first room */
+#define AS_ARRAY_FIRST 8u /* items that there is room for at first */
 
-/* Room for one item more. */
+/* Makes room for one more item. */
 #define AS_ARRAY_ROOM(items, n, cap) AS_ARRAY_ROOM_FOR(items, n, 1, cap)
-/* Room for `more` items more. `cap` is a size_t. The arguments are evaluated more than once. */
+/* Makes room for `more` items. `cap` is a size_t. The arguments are evaluated more than once. */
 #define AS_ARRAY_ROOM_FOR(items, n, more, cap) \
 	((n) + (more) <= (cap)                 \
 		 ? (items)                     \
 		 : ((items) = as_array_grow((items), (n), (more), &(cap), sizeof(*(items)))))
 
-/* For the macros. Does not return without memory. */
+/* The macros call this. It ends the process when there is no memory. */
 void *as_array_grow(void *items, size_t n, size_t more, size_t *cap, size_t item_bytes);
 
 #endif

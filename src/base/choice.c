@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * choice: one struct for the three modes. `answers` holds what was given since the last next(), its
- * first `pos` entries; in exhaustive mode the entries up to `len` are the combination to give, and
- * `limits` the n each was asked with.
+ * choice: one struct for the three modes. The first `pos` entries of `answers` are what was given
+ * since the last next(). In exhaustive mode the entries up to `len` are the combination to give,
+ * and `limits` holds the n that each was asked with.
  *
  * Method of the odometer: a run asks for answers left to right; past the known digits each answer
  * is 0. next() drops the trailing digits that are at their end and raises the one before. As digits
@@ -55,7 +55,7 @@ static unsigned pick_exhaustive(struct as_choice *choice, unsigned n)
 		c->answers[c->len] = 0;
 		c->limits[c->len++] = n;
 	} else if (c->limits[c->pos] != n) {
-		/* The same answers led to another question: whoever asks is not deterministic. */
+		/* The same answers led to another question: the caller is not deterministic. */
 		c->strayed = true;
 		c->limits[c->pos] = n;
 		if (c->answers[c->pos] >= n)
@@ -131,7 +131,8 @@ struct as_choice *as_chooser_choice(struct as_chooser *chooser)
 
 static bool odometer_next(struct as_chooser *c)
 {
-	/* A run that asked less than last time strayed; what it did not ask is not counted on. */
+	/* A run that asked less than the last one strayed; answers that it did not ask for are
+	 * dropped. */
 	if (c->pos < c->len)
 		c->strayed = true;
 	c->len = c->pos;
@@ -172,7 +173,7 @@ void as_choice_print(const unsigned *answers, size_t n, struct as_buf *out)
 	}
 }
 
-/* One number at *text; moves behind it. */
+/* Reads one number at *text and moves to the first character after it. */
 static bool parse_number(const char **text, unsigned *value)
 {
 	const char *s = *text;

@@ -2,11 +2,12 @@
 /*
  * ddmin: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input" (2002).
  *
- * Method. The kept elements are cut into g chunks. Is one chunk alone enough? Then it is the new
- * set, and g starts again at 2. Else chunks are taken out one after the other, each removal that
- * still fails being kept at once (the scan goes on from there instead of from the start, which
- * saves tests and loses nothing: the last scan, with g = number of elements, must remove nothing).
- * When neither helps, g doubles; when g was the number of elements, the set is 1-minimal.
+ * Method. The kept elements are cut into g chunks. If one chunk alone still fails, it is the new
+ * set, and g starts again at 2. Otherwise chunks are taken out one after the other. A removal after
+ * which the rest still fails is kept at once, and the scan goes on from there instead of from the
+ * start. That saves tests and loses nothing: the last scan, with g = number of elements, must
+ * remove nothing. When neither helps, g doubles; when g was the number of elements, the set is
+ * 1-minimal.
  *
  * Invariant: kept[] always holds a set that was seen to fail (or the one given).
  */
@@ -38,7 +39,8 @@ static bool spent(const struct hunt *h)
 	return h->budget && h->tests >= h->budget;
 }
 
-/* Tests the elements list[from..to) alone, or everything but them; takes what fails over. */
+/* Tests the elements list[from..to) alone, or everything but them. A set that fails becomes
+ * kept[]. */
 static bool try_chunk(struct hunt *h, size_t from, size_t to, bool alone)
 {
 	if (spent(h))
@@ -64,7 +66,7 @@ static bool try_alone(struct hunt *h, size_t g)
 	return false;
 }
 
-/* Takes out chunks of about m/g elements; true if anything could go. */
+/* Takes out chunks of about m/g elements; true if any could be removed. */
 static bool try_without(struct hunt *h, size_t g)
 {
 	size_t chunk = (h->m + g - 1) / g, from = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* err: see err.h. Messages that do not fit are cut, never overrun. */
+/* err: see err.h. A message that does not fit is cut off. */
 #include "base/err.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OOM_STATUS 2 /* as any other error of ours */
+#define OOM_STATUS 2 /* the same as for any other error of ours */
 
 static const struct {
 	const char *name;
@@ -75,7 +75,8 @@ int as_fail_in(struct as_err *err, const char *fmt, ...)
 	return err->code;
 }
 
-/* The two places in the library that print: the process ends here, nobody is left to tell. */
+/* This and as_out_of_memory() are the only places in the library that print: the process ends here,
+ * so no caller can report it. */
 _Noreturn void as_assert_failed(const char *cond, const char *file, int line, const char *func)
 {
 	fprintf(stderr, "%s:%d: %s: assertion failed: %s\n", file, line, func, cond);
@@ -91,7 +92,7 @@ void as_oom_tell(volatile uint64_t *wanted)
 
 _Noreturn void as_out_of_memory(uint64_t len)
 {
-	/* Who started us says it, once. */
+	/* The process that started us reports it, once. */
 	if (tell_wanted)
 		*tell_wanted = len ? len : 1;
 	else

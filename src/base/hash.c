@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hash: libxxhash does the work; here are only names and the printed form (hi before lo). */
+/* hash: libxxhash does the work. This file holds only the names and the printed form (hi before
+ * lo). */
 #include "base/hash.h"
 
-/* Inlined: most of what is hashed is shorter than a call is long. */
+/* It is inlined because most inputs are so short that a call would cost more than the hashing. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -4,10 +4,10 @@
  *
  * Method. umount(2) with MNT_FORCE makes FUSE abort the connection: every request that waits is
  * answered with ECONNABORTED. It must be called in the mount namespace that has the mount, so a
- * helper enters it (and the user namespace before, where that is another one), and reads there what
- * is mounted. Where the kernel lets only the machine's root force an unmount, the connection's file
- * below /sys/fs/fuse/connections is tried, which belongs to the user who mounted. Reading the
- * tables of mounts asks no server anything.
+ * helper process enters that namespace (and before it the user namespace, if that is another one)
+ * and reads there what is mounted. Where the kernel lets only the machine's root force an unmount,
+ * the helper tries the connection's file below /sys/fs/fuse/connections, which belongs to the user
+ * who mounted. Reading the tables of mounts sends no request to any server.
  */
 #include "os/stuck.h"
 
@@ -45,7 +45,7 @@ bool as_stuck_reap(pid_t pid, unsigned ms, int *status)
 
 		if (left_us <= 0)
 			break;
-		/* Without a descriptor that tells of it we have to look. */
+		/* Without a pidfd we have to look again and again. */
 		if (ended.fd < 0)
 			usleep(NAP_US);
 		else
@@ -61,7 +61,7 @@ bool as_stuck_reap(pid_t pid, unsigned ms, int *status)
 /* A line of mountinfo: `id parent major:minor root path options ... - type ...`. */
 struct stuck_row {
 	unsigned minor;
-	char *path; /* as it is escaped there, until unescape() */
+	char *path; /* escaped as in mountinfo, until unescape() */
 };
 
 static bool parse_row(char *line, struct stuck_row *row)
@@ -143,7 +143,7 @@ static void cut(void *ctx, struct stuck_row *row)
 		(void)!write(fd, "1", 1);
 }
 
-/* Of the process, or of a thread of it that is left when the first one has ended. */
+/* Opens a namespace of the process, or of one of its threads: the first thread may have ended. */
 static int open_namespace(pid_t pid, const char *name)
 {
 	char path[320];

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "target/checker_exits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,16 +37,6 @@ enum as_crash_trait {
 	/* sync(2) and umount(2) wait until all is written, but send no flush: what they promise
 	 * holds only on a disk without a cache, so that is what they get. fsync(2) sends one. */
 	AS_CRASH_NO_FLUSH = 8,
-};
-
-/* What a checker said by its exit status. */
-enum as_check_answer {
-	AS_CHECK_CLEAN,
-	AS_CHECK_REPAIRED,
-	AS_CHECK_REPAIRED_LEFT, /* some repaired, some left */
-	AS_CHECK_LEFT,
-	AS_CHECK_FAILED, /* it could not do its work */
-	AS_CHECK_ANSWERS
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at
@@ -105,11 +96,6 @@ char **as_fstype_argv(const char *command, const char *disk, uint64_t size_bytes
 char **as_fstype_envp(const struct as_fstype *type);
 void as_fstype_free_words(char **words); /* takes NULL */
 
-enum as_check_answer as_fstype_answer(const struct as_checker *checker, int exit_status);
-/* The same, with what it printed: see struct as_checker. */
-enum as_check_answer as_fstype_judge(const struct as_checker *checker, int exit_status,
-				     const char *output);
-const char *as_check_answer_name(enum as_check_answer answer);
 const char *as_check_mode_name(enum as_check_mode mode);
 const char *as_guarantee_name(enum as_guarantee guarantee);
 
