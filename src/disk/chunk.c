@@ -18,8 +18,8 @@
  *      chunk that several owners seal one after the other is hashed by the first only.
  *   5. The table is at most half full, so that probing ends.
  *
- * Two different contents with the same 128-bit digest would be taken for one; with honest data that
- * is not going to happen, and nobody gains by forging it.
+ * Two different contents with the same 128-bit digest would be taken for one. That does not happen
+ * by chance, and nobody would gain anything by forging it.
  */
 #include "disk/chunk.h"
 
@@ -85,7 +85,8 @@ static void index_insert(struct as_chunks *store, uint64_t at, struct as_chunk *
 		index_resize(store, (store->mask + 1) * 2);
 }
 
-/* Closes the gap behind it: each follower moves up unless that would put it before its home. */
+/* Closes the gap that it leaves: each follower moves up unless that would put it before its
+ * home. */
 static void index_remove(struct as_chunks *store, const struct as_chunk *chunk)
 {
 	uint64_t gap = index_find(store, chunk->digest), at = gap;

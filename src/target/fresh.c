@@ -20,8 +20,8 @@
 #define IMAGE_MAX_BYTES ((uint64_t)16 << 30)
 #define PROGRAM_MAX_BYTES (64u << 20)
 
-/* The name of the image: the type, for people, and what it was made from. The program counts by its
- * bytes: a version it tells of itself says nothing about who built it. */
+/* The name of the image consists of the type, for people, and of what the image is made from. The
+ * program is known by its bytes, not by its version: two builds of one version may differ. */
 static int name_image(const struct as_fstype *type, uint64_t size_bytes, struct as_buf *name,
 		      struct as_err *err)
 {
@@ -57,7 +57,7 @@ static int run_mkfs(const struct as_fstype *type, const char *disk, uint64_t siz
 	int rc = as_spawn_run(&spawn, &ended, err);
 
 	if (!rc && (ended.how != AS_END_EXIT || ended.status)) {
-		/* The last line says why, as a rule. */
+		/* The last line usually says why. */
 		while (output.len && output.data[output.len - 1] == '\n')
 			output.data[--output.len] = '\0';
 		const char *last = strrchr(as_buf_str(&output), '\n');
@@ -98,7 +98,7 @@ static int make(const struct as_fstype *type, const char *folder, struct as_medi
 	return rc;
 }
 
-/* A cache that cannot be written costs time and nothing else. */
+/* A cache that cannot be written costs only time. */
 static void keep(struct as_medium *medium, const char *folder, const char *name)
 {
 	struct as_buf data = { 0 }, where = { 0 };
@@ -110,7 +110,7 @@ static void keep(struct as_medium *medium, const char *folder, const char *name)
 	as_buf_free(&where);
 }
 
-/* What is kept is as it was: an image has a digest of every part. */
+/* What is kept can be trusted: an image has a digest of every part. */
 static bool load(struct as_medium *medium, const char *folder, const char *name)
 {
 	int fd = as_cache_open(folder, name, IMAGE_MAX_BYTES);

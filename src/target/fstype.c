@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* fstype: see fstype.h. The table, and what follows from it about this machine. */
+/* fstype: see fstype.h. This file holds the table, and finds out what this machine lacks for a
+ * row. */
 #include "target/fstype.h"
 
 #include "base/array.h"
@@ -13,7 +14,7 @@
 
 #define MIB *(UINT64_C(1) << 20)
 #define UNPACK(...) __VA_ARGS__
-/* The traits are no concern of this file. */
+/* This file does not use the traits. */
 #define FSTYPE(id, how, traits) { .name = #id, UNPACK how },
 
 static const struct as_fstype table[] = {
@@ -158,14 +159,14 @@ bool as_fstype_lacks_tools(const struct as_fstype *type, struct as_buf *why)
 	return false;
 }
 
-/* Whether a line of a file of the kernel has the word behind a tab or slash. */
+/* Whether a file of the kernel holds `before`, the word and `after` in one piece. */
 static bool file_has_line(const char *path, const char *before, const char *word, const char *after)
 {
 	struct as_buf text = { 0 }, line = { 0 };
 	bool found = false;
 
 	as_buf_addf(&line, "%s%s%s", before, word, after);
-	/* Files of /proc have no size: read to the end. */
+	/* Files of /proc have no size, so they are read to the end. */
 	if (!as_buf_read_file(&text, path, 8u << 20, NULL))
 		found = strstr(as_buf_str(&text), as_buf_str(&line));
 	as_buf_free(&text);
@@ -190,7 +191,7 @@ static bool kernel_has(const struct as_fstype *type)
 	return found;
 }
 
-/* Mounts stand on disks that libfuse3 serves (disk/serve.h). */
+/* Mounts need disks that libfuse3 serves (disk/serve.h). */
 #ifdef AS_HAVE_fuse3
 #define CAN_SERVE true
 #else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kinds: the inside of a target, and the functions behind the rows of the table in target.c. */
+/* kinds: the private part of a target, and the functions that the rows of the table in target.c
+ * name. */
 #ifndef AS_TARGET_KINDS_H
 #define AS_TARGET_KINDS_H
 
@@ -12,13 +13,14 @@ struct as_target {
 	const struct as_target_kind *kind;
 	char *spec, *name, *opts, *dir;
 	const struct as_target_ops *ops;
-	const struct as_fstype *fstype; /* of the kernel or a FUSE server, to be mounted by us */
-	struct as_fstype own; /* where it has no row */
-	char *commands; /* that `own` is made of */
+	/* for a file system of the kernel or a FUSE server, which we mount */
+	const struct as_fstype *fstype;
+	struct as_fstype own; /* the type, if it has no row */
+	char *commands; /* the text that `own` points into */
 	struct as_limits limits;
 	uint32_t block_bytes;
-	struct as_plugin *plugin; /* NULL: it is none */
-	struct as_target_place place; /* of a directory */
+	struct as_plugin *plugin; /* NULL: it is no plugin */
+	struct as_target_place place; /* for a directory */
 };
 
 int as_target_open_fstype(struct as_target *target, const struct as_fstype *type, const char *rest,
@@ -29,7 +31,7 @@ int as_target_open_fuse(struct as_target *target, const char *rest, struct as_er
 int as_target_open_dir(struct as_target *target, const char *rest, struct as_err *err);
 const char *as_target_fuse_lacks(void);
 
-/* What is known of it; where it was loaded by this process, its own table. */
+/* What is known of it: its own table where this process has loaded it. */
 const struct as_target_ops *as_plugin_ops(const struct as_plugin *plugin);
 void as_plugin_free(struct as_plugin *plugin); /* takes NULL */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* lab: labfs as a target. What its table cannot say stands here, next to its format. */
+/* lab: labfs as a target. This file holds what the table of labfs cannot say. */
 #include "target/kinds.h"
 
 #include "labfs/bug.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * medium: see medium.h. Up to five layers: the disk, the witness, the recorder, the faulty wrapper
- * above them, and on top a doorman that notes calls outside the disk, which are the file system's
- * mistake whatever it does with the answer.
+ * medium: see medium.h. There are up to five layers: the disk, the witness, the recorder, the
+ * faulty wrapper above them, and on top a guard that notes calls outside the disk. Such a call is a
+ * mistake of the file system, whatever it does with the answer.
  */
 #include "target/medium.h"
 
@@ -112,7 +112,7 @@ bool as_plan_is_silent(const struct as_plan *plan)
 
 struct as_medium {
 	struct as_bd bd; /* first: a medium is a block device */
-	struct as_chunks *store; /* NULL: the original's */
+	struct as_chunks *store; /* NULL: it uses the original's */
 	struct as_disk *disk;
 	struct as_witness *witness; /* NULL: none */
 	struct as_reclog *log; /* NULL: not recorded */
@@ -236,7 +236,7 @@ struct as_bd *as_medium_bd(struct as_medium *s)
 	return &s->bd;
 }
 
-/* The lowest layer: what comes here reaches the disk. */
+/* The lowest layer: what comes here changes the disk. */
 static struct as_bd *base_of(struct as_medium *s)
 {
 	return s->witness ? as_witness_bd(s->witness) : as_disk_bd(s->disk);
@@ -332,10 +332,10 @@ struct as_disk *as_medium_disk(const struct as_medium *s)
 
 /* ---- Between processes ----------------------------------------------------------------------- */
 
-/* Neighbours go out in one call: calls are what it costs. */
+/* Adjacent chunks are written in one call, because the calls are what costs time. */
 struct gather {
 	int fd;
-	uint64_t first; /* chunk */
+	uint64_t first; /* the first chunk */
 	struct iovec chunks[64];
 	int n;
 };
@@ -433,7 +433,7 @@ int as_medium_load(struct as_medium *s, const char *path, struct as_err *err)
 	return rc;
 }
 
-/* How large the disk of an image is; 0: it is none. */
+/* The size of the disk of an image; 0: it is no image. */
 static uint64_t image_size(const char *path)
 {
 	uint8_t head[AS_IMAGE_HEADER_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* target: the table of ways to name a target, and what all of them share. */
+/* target: the table of ways to name a target, and what they have in common. */
 #include "target/target.h"
 
 #include "target/kinds.h"
@@ -45,7 +45,7 @@ static int unknown(const char *spec, struct as_err *err)
 	return rc;
 }
 
-/* Opens what has a row in one table or the other. */
+/* Opens a target that has a row in one of the two tables. */
 static int open_row(struct as_target *t, const char *name, const char *rest, struct as_err *err)
 {
 	const struct as_fstype *type = as_fstype_find(name);
@@ -265,7 +265,7 @@ int as_target_parse_meta(const char *value, struct as_buf *spec, uint64_t *size_
 		if (!strncmp(word, "size=", 5))
 			rc = as_target_parse_size(word + 5, size_bytes, err);
 		else if (!strncmp(word, "opts=", 5))
-			/* The first option behind a bare name, or one more behind others. */
+			/* The first option after a bare name, or one more after others. */
 			as_buf_addf(spec, "%c%s", strchr(as_buf_str(spec), ':') ? ',' : ':',
 				    word + 5);
 		else

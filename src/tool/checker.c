@@ -10,7 +10,7 @@
 
 struct checker_entry {
 	char *program;
-	const struct as_fstype *type; /* whose environment it has */
+	const struct as_fstype *type; /* the type whose environment it has */
 	struct as_tool *tool;
 };
 
@@ -19,7 +19,7 @@ struct as_checkers {
 	char *disk_path;
 	struct checker_entry *entries;
 	size_t n, cap;
-	uint64_t fail_read; /* of the next run */
+	uint64_t fail_read; /* for the next run */
 };
 
 struct as_checkers *as_checkers_new(const struct as_tool_setup *setup)
@@ -46,7 +46,7 @@ void as_checkers_free(struct as_checkers *c)
 	free(c);
 }
 
-/* Types that ask for the same program share it where neither wants an environment of its own. */
+/* Types that name the same program share it, unless one of them wants an environment of its own. */
 static bool serves(const struct checker_entry *entry, const char *program,
 		   const struct as_fstype *type)
 {
