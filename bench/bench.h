@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench: the benchmarks, by the beginning of the names they report. To add one: a file
- * bench/bench_NAME.c with the function bench_NAME, and a row in AS_BENCHES.
+ * bench: the benchmarks. Each has the beginning of the names that it reports. To add one, write a
+ * file bench/bench_NAME.c with the function bench_NAME, and add a row to AS_BENCHES.
  */
 #ifndef AS_BENCH_BENCH_H
 #define AS_BENCH_BENCH_H
@@ -23,7 +23,7 @@ AS_BENCHES(X)
 /* Parts of bench_cov(). */
 void bench_cov_record(as_bench_report report);
 void bench_cov_ways(as_bench_report report);
-/* And in bench_cov_feedback.c. */
+/* This one is in bench_cov_feedback.c. */
 void bench_cov_feedback(as_bench_report report);
 
 /* Parts of bench_crash(). */

@@ -46,7 +46,7 @@ static void draw_op(struct as_prng *prng, struct as_op *op)
 	op->len = 512 * as_prng_below(prng, 16);
 }
 
-/* Calls begin, are answered and end in an order of chance. */
+/* Calls begin, are answered and end in random order. */
 static void draw_history(struct as_prng *prng, const struct as_model *first, struct history *h)
 {
 	struct as_model *m = as_model_copy(first);
@@ -111,7 +111,7 @@ void bench_linear(as_bench_report report)
 		draw_history(&prng, first, &pool[i]);
 	report("linear.ops", judge_all(first, pool, &states), "histories/s");
 	report("linear.states", (double)states, "states/history");
-	/* EXDEV: no order gives that. */
+	/* EXDEV: no order explains that answer. */
 	for (size_t i = 0; i < POOL; i++)
 		pool[i].calls[CALLS / 2].got = (struct as_outcome){ .ret = -1, .err = EXDEV };
 	report("linear.refuse", judge_all(first, pool, &states), "histories/s");

@@ -32,7 +32,7 @@
 #define CYCLES 60
 #define DISK_BYTES ((uint64_t)64 << 20)
 
-/* What children hand back. */
+/* What the children report. */
 struct results {
 	double raw_us, executor_us, cycle_us, crash_us;
 };
@@ -61,7 +61,7 @@ static struct as_mount *mount_fresh(const char *name, uint64_t size_bytes,
 
 /* ---- The executor against a loop by hand --------------------------------------------------- */
 
-/* As raw_round(). */
+/* The same operations as in raw_round(). */
 static void add_round(struct as_buf *text, int i)
 {
 	int d = i % 16, f = i % 61;

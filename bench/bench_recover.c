@@ -49,7 +49,7 @@
 #define MEMO_STATES 120
 #define LARGE_STATES 10000
 
-/* What an application does to a file it cares for, in several directories. */
+/* What an application does to files that must not be lost, in several directories. */
 static void write_workload(struct as_buf *text, int from, int rounds)
 {
 	as_buf_adds(text, "mkdir /a 0755\nmkdir /b 0755\n");
@@ -126,7 +126,7 @@ static int crash_small(void *ctx)
 	return 0;
 }
 
-/* Both at once; the time of the slower counts. */
+/* Runs both at the same time; the time of the slower one counts. */
 static int64_t together(int (*fn)(void *), void *const ctx[PROCESSES])
 {
 	int64_t start_us = as_now_us();
@@ -205,7 +205,7 @@ static void crashed_free(struct crashed *c)
 	as_medium_free(c->medium);
 }
 
-/* Different disks, from all of the workload; fewer than n where there are no more. */
+/* Picks different disks from the whole workload; fewer than n if there are not enough. */
 static size_t pick_disks(struct crashed *c, struct as_disk **disks, size_t n)
 {
 	struct as_perm_state state;
@@ -331,7 +331,7 @@ struct memo_result {
 	double on_us, off_us, hits;
 };
 
-/* Of a disk and all three checkers. */
+/* Checks a disk with all three checkers. */
 static double check_all(struct crashed *c, struct as_disk **disks, size_t n, enum as_memo_mode mode,
 			struct as_steps_stats *stats)
 {
@@ -367,7 +367,7 @@ static int memo_inside(void *ctx)
 
 	crash_disk(&c);
 	n = pick_disks(&c, disks, 4 * MEMO_STATES);
-	/* Without memory, a part of them will do. */
+	/* Without the memo, a part of them is enough. */
 	r->off_us = check_all(&c, disks, n < MEMO_STATES ? n : MEMO_STATES, AS_MEMO_OFF, &stats);
 	r->on_us = check_all(&c, disks, n, AS_MEMO_ON, &stats);
 	r->hits = (double)stats.memo.hits / (double)stats.memo.asked;
@@ -434,7 +434,7 @@ static void bench_guest(as_bench_report report)
 
 /* ---- crash.memory ---------------------------------------------------------------------------- */
 
-/* Longer workloads until there are states enough. */
+/* Makes the workload longer until there are enough states. */
 static int crash_large(void *ctx)
 {
 	struct crashing *c = ctx;

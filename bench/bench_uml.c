@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_uml: the sandbox uml, on the kernel and the packages that are here.
- * uml.first_op: from nothing to the end of a workload of one operation on ext4: the initramfs, the
- * boot, the modules, the fresh disk, the mount, the operation, and also all checks behind it.
- * uml.ext4: operations a second of a mixed workload as the engine inside measures it, answers
- * judged, everything counted from the mount to the second comparison.
+ * bench_uml: the sandbox uml, on the kernel and the packages that are here. uml.first_op: from
+ * nothing to the end of a workload of one operation on ext4: the initramfs, the boot, the modules,
+ * the fresh disk, the mount, the operation, and also all checks after it. uml.ext4: operations a
+ * second of a mixed workload as the engine inside measures it, answers judged, everything counted
+ * from the mount to the second comparison.
  */
 #include "bench/bench.h"
 
@@ -33,7 +33,7 @@ static void on_workload(void *ctx, const struct as_boxed_job *job,
 	seen->result = *result;
 }
 
-/* Over the same names again and again, so that the tree stays small. */
+/* It uses the same names again and again, so that the tree stays small. */
 static void mixed_workload(struct as_buf *text)
 {
 	for (int i = 0; i < 16; i++)
@@ -47,7 +47,7 @@ static void mixed_workload(struct as_buf *text)
 	}
 }
 
-/* False where there is no sandbox. */
+/* False: there is no sandbox. */
 static bool run_text(const char *text, int64_t *until_us, struct as_run_result *result)
 {
 	struct as_args args = { 0 };

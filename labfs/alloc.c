@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * alloc.c: the two bitmaps. Always the lowest number that is free: what an operation allocates
- * follows from the tree alone, not from what ran before.
+ * alloc.c: the two bitmaps. An allocation always takes the lowest free number: so what an operation
+ * allocates depends only on the tree, not on what ran before.
  *
  * Invariant: free_blocks and free_inodes are the numbers of clear bits; of the free blocks, nheld
  * wait for the commit of the transaction that freed them (journal.c, invariant 3).

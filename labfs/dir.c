@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dir.c: directories. On disk a plain list of records (format.h); in memory, from the first look-up
- * on, a hash from names to record positions, so that big directories are not searched.
+ * dir.c: directories. On disk a directory is a plain list of records (format.h). In memory, from
+ * the first look-up on, it has a hash from names to record positions, so that big directories are
+ * not searched.
  *
  * Method. The index keeps the directory's blocks pinned and for each block an upper bound of its
- * largest gap. A failed operation may have left the index ahead of the blocks, so the index of each
- * directory it touched is dropped (lab_note_dir) and made anew by the next look-up.
+ * largest gap. After a failed operation the index may have changes that the blocks have not. So the
+ * index of each directory that it touched is dropped (lab_note_dir), and the next look-up makes a
+ * new one.
  *
  * Invariants
- *   1. With an index, every live record has exactly one slot, and the other way round.
+ *   1. With an index, every live record has exactly one slot, and every slot one live record.
  *   2. room[i] is never less than the largest gap of block i.
  */
 #include "fs.h"
@@ -29,9 +31,9 @@ struct lab_dirindex {
 	struct lab_buf **bufs;
 	uint16_t *room;
 	uint32_t nblocks, blocks_cap;
-	uint32_t room_from; /* no room below */
+	uint32_t room_from; /* blocks below this number have no room */
 	struct dir_slot *slots;
-	uint32_t mask, filled; /* filled counts removed ones, too */
+	uint32_t mask, filled; /* filled counts removed entries, too */
 	uint32_t live;
 };
 
@@ -75,7 +77,7 @@ static uint32_t gap(const struct lab_dirent *de)
 	return de->ino ? de->rec_len - LAB_DIRENT_LEN(de->name_len) : de->rec_len;
 }
 
-/* The records of a block tile it, and their names are names. */
+/* The records of a block cover it without gaps, and their names are possible. */
 static bool is_sound(const struct lab_dirent *de, uint32_t left)
 {
 	if (de->rec_len < LAB_DIRENT_LEN(1) || de->rec_len % 4 || de->rec_len > left)
@@ -156,7 +158,7 @@ static int grow_slots(struct as_fs *fs, struct lab_dirindex *ix)
 	return 0;
 }
 
-/* Makes place for block number ix->nblocks. */
+/* Makes room for block number ix->nblocks. */
 static int grow_blocks(struct as_fs *fs, struct lab_dirindex *ix, uint32_t need)
 {
 	struct lab_buf **bufs;
@@ -301,7 +303,7 @@ int lab_dir_find(struct as_fs *fs, struct lab_node *dir, const char *name, size_
 
 /* ---- Changes ---- */
 
-/* Puts an entry into the gap of the record at `off`, which has enough. */
+/* Puts an entry into the gap of the record at `off`, which is large enough. */
 static uint32_t fill_gap(struct lab_buf *b, uint32_t off, const char *name, size_t len,
 			 uint32_t ino, uint32_t mode)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsck_dir.c: directory blocks: taking them apart, damaged or not, and putting them together.
+ * fsck_dir.c: directory blocks: how they are read, damaged or not, and how they are built.
  *
  * A block is never patched: its entries are read into a list, the list is changed, and a new block
  * is built from it. Where a record is damaged, the walk goes on at the next place from which whole
@@ -42,7 +42,7 @@ static bool rec_ok(const uint8_t *block, unsigned off)
 	return !head.ino || (head.name_len && LAB_DIRENT_LEN(head.name_len) <= head.rec_len);
 }
 
-/* Do whole records with possible names lead from here to the end? */
+/* Whether whole records with possible names lead from here to the end. */
 static bool chain_ok(const struct lab_ck *ck, const uint8_t *block, unsigned off)
 {
 	struct lab_dirent head;
@@ -75,7 +75,7 @@ static void add_rec(struct lab_ck_recs *recs, const uint8_t *block, unsigned off
 		};
 }
 
-/* Does all but the length of the record make sense? */
+/* Whether all fields of the record but its length make sense. */
 static bool worth_keeping(const struct lab_ck *ck, const uint8_t *block, unsigned off)
 {
 	struct lab_dirent head;
@@ -139,7 +139,7 @@ void lab_ck_build_dir(uint8_t *block, const struct lab_ck_rec *rec, unsigned cou
 	}
 }
 
-/* "." of this inode, then "..". */
+/* Whether it begins with "." of this inode and then "..". */
 bool lab_ck_looks_dir(const struct lab_ck *ck, const uint8_t *block, uint32_t ino)
 {
 	struct lab_ck_recs recs;
@@ -149,7 +149,7 @@ bool lab_ck_looks_dir(const struct lab_ck *ck, const uint8_t *block, uint32_t in
 	       lab_ck_rec_is(&recs.rec[1], "..");
 }
 
-/* Reads block `index` of a directory and takes it apart; the names are in `buf`. */
+/* Reads block `index` of a directory into a list of records; the names are in `buf`. */
 static int load(struct lab_ck *ck, const struct lab_inode *node, uint32_t index, uint8_t *buf,
 		struct lab_ck_recs *recs, uint32_t *block)
 {
@@ -170,7 +170,7 @@ static int store(struct lab_ck *ck, uint32_t block, const struct lab_ck_recs *re
 	return lab_ck_write(ck, block, buf);
 }
 
-/* A record that was found, in a block that was taken apart. */
+/* A record that was found, and the block it is in. */
 struct found_rec {
 	uint8_t buf[LAB_BLOCK]; /* the names are here */
 	struct lab_ck_recs recs;
@@ -254,7 +254,8 @@ int lab_ck_dir_add(struct lab_ck *ck, uint32_t dir, const char *name, uint32_t i
 	recs.count = 1;
 	recs.rec[0] = add;
 	rc = append_block(ck, &node, &recs);
-	/* A failure may have left an indirect block in the tree: that is sound if it is counted. */
+	/* A failure may have left an indirect block in the tree; that is correct if it is
+	 * counted. */
 	put = rc && rc != -ENOSPC ? 0 : lab_ck_put_inode(ck, dir, &node);
 	return rc ? rc : put;
 }

@@ -3,9 +3,9 @@
  * fsck_map.c: who claims which block, and the trees of pointers from an inode to its blocks.
  *
  * A pointer of depth 0 leads to data, of depth 1 to an indirect block, of depth 2 to a double
- * indirect one. Pointers outside the data area are not followed, nor is an indirect block that is
- * garbage, though it is claimed itself: so it stays what it is until its owner lets go of it, and
- * every walk of the same tree takes the same way.
+ * indirect one. Pointers outside the data area are not followed. An indirect block that is garbage
+ * is claimed, but its pointers are not followed: so it is not changed until its owner gives it up,
+ * and every walk of the same tree visits the same blocks.
  */
 #include "fsck_state.h"
 #include "way.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* This many impossible pointers, and a block was never an indirect one. */
+/* A block with this many impossible pointers is no indirect block. */
 #define GARBAGE_PTRS 8
 
 void lab_ck_claim(struct lab_ck *ck, uint32_t block)
@@ -84,7 +84,8 @@ int lab_ck_walk(struct lab_ck *ck, uint32_t block, int depth, enum lab_ck_step s
 	return rc;
 }
 
-/* Does the inode have pointers at all? Devices have none, nor has a link with its text inside. */
+/* Whether the inode has pointers at all. Devices have none, nor has a symbolic link with its text
+ * in the inode. */
 bool lab_ck_has_tree(const struct lab_inode *node, unsigned type)
 {
 	if (type == S_IFLNK >> 12)

@@ -8,10 +8,10 @@
  * ck->claims[] has exactly the blocks in use.
  *
  * Method. 1a only looks: it decides which inodes are garbage and what type a doubtful one has, and
- * counts the pointers to each block. 1b settles one inode after the other. A block with more than
- * one claim is copied: the inode at hand gets the copy and gives up its claim, so the last of them
- * keeps the original. Only a block with one claim is ever changed, so nobody copies what somebody
- * else has repaired. If the disk is full the pointer is cleared instead.
+ * counts the pointers to each block. 1b repairs one inode after the other. A block with more than
+ * one claim is copied: the present inode gets the copy and gives up its claim, so that the last one
+ * keeps the original. Only a block with one claim is ever changed, so no inode gets a copy of what
+ * was repaired for another one. If the disk is full, the pointer is cleared instead.
  *
  * An inode with a wrong checksum is kept if its fields make sense (the checksum is recomputed);
  * with three or more impossible fields it is cleared. Its type is checked against its first block
@@ -46,8 +46,8 @@ static unsigned impossible_fields(const struct lab_ck *ck, const struct lab_inod
 	return bad;
 }
 
-/* What a doubtful inode really is. The first block tells a directory; else the names tell, that
- * lead here; else a directory without any sign of one is a file. */
+/* The true type of a doubtful inode. The first block shows whether it is a directory. Otherwise the
+ * directory entries that lead to it decide. A directory without any sign of one is a file. */
 static int find_type(struct lab_ck *ck, uint32_t ino, const struct lab_inode *node, unsigned *type)
 {
 	struct lab_ck_recs recs = { .damaged = false };
@@ -113,8 +113,8 @@ struct settle {
 	struct lab_inode node;
 	uint32_t blocks; /* of all kinds */
 	uint32_t mapped; /* data blocks */
-	uint32_t end; /* index behind the last */
-	uint32_t limit; /* blocks from here on are to be cut off */
+	uint32_t end; /* the index after the last */
+	uint32_t limit; /* blocks from this index on are cut off */
 	bool cut;
 };
 
@@ -217,7 +217,7 @@ static int settle_ptr(struct settle *s, uint32_t *ptr, int depth, uint32_t index
 	return 0;
 }
 
-/* Moves the blocks of a directory together. */
+/* Moves the blocks of a directory together, so that it has no holes. */
 static int close_up(struct settle *s)
 {
 	struct lab_ck *ck = s->ck;
@@ -235,8 +235,8 @@ static int close_up(struct settle *s)
 		if (!rc && block)
 			list[n++] = block;
 	}
-	/* The whole tree goes, then the data blocks are taken back, and what stays free is enough
-	 * for the indirect blocks of the shorter one. */
+	/* The whole tree is freed, then the data blocks are claimed again; the rest is enough for
+	 * the indirect blocks of the shorter tree. */
 	for (unsigned i = 0; !rc && i < 2; i++) {
 		rc = lab_ck_walk(ck, node->ptr[LAB_DIRECT + i], (int)i + 1, LAB_CK_GIVE_UP,
 				 &budget);
@@ -385,7 +385,7 @@ static int settle_xattr(struct settle *s)
 	return rc;
 }
 
-/* The fields that need no look at anything else. */
+/* Repairs the fields that can be checked alone. */
 static void settle_fields(struct settle *s, unsigned type)
 {
 	struct lab_inode *node = &s->node;
@@ -441,8 +441,8 @@ static int settle_inode(struct lab_ck *ck, uint32_t ino)
 
 /* ---- Before all that ---- */
 
-/* What the entries of a directory say of inodes in doubt. Nothing is settled yet: the directory
- * may be damaged below its sound inode. */
+/* Notes what the entries of a directory say about doubtful inodes. Nothing is decided yet: the
+ * blocks of the directory may be damaged though its inode is sound. */
 static int read_hints(struct lab_ck *ck, const struct lab_inode *node)
 {
 	uint64_t blocks = node->size / LAB_BLOCK;
@@ -537,7 +537,8 @@ int lab_ck_pass1(struct lab_ck *ck)
 		rc = look_at(ck, ino);
 	for (uint32_t ino = 1; !rc && ino <= ck->sb.inode_count; ino++)
 		rc = settle_inode(ck, ino);
-	/* Blocks with too many claims to count: all owners have copies, nobody the original. */
+	/* Blocks with too many claims to count: all owners have copies, and nobody has the
+	 * original. */
 	for (uint32_t block = 0; block < ck->sb.block_count; block++)
 		if (ck->claims[block] == LAB_CK_MANY)
 			ck->claims[block] = 0;

@@ -6,18 +6,18 @@
  * this order:
  *	file data home, and revokes, descriptors and changed blocks into the ring;	flush
  *	the commit block;								flush
- * after which the changed blocks may go home at leisure. When the ring has no room for the next, a
- * checkpoint writes home what is not there yet; flush; empties the ring, which then starts over at
- * its first block; flush.
+ * After that the changed blocks may be written home at any time. When the ring has no room for the
+ * next transaction, a checkpoint writes home what is not there yet, flushes, empties the ring, which
+ * then starts again at its first block, and flushes.
  *
  * Invariants
  *   1. An operation is in one transaction, whole, or not at all (lab_op_begin reserves its blocks).
  *   2. A transaction always fits the empty ring (tx_limit).
  *   3. A block freed in a transaction is not allocated before that has been committed: until then a
- *      power cut brings its old owner back. A freed metadata block is revoked, lest replay of an
- *      older transaction writes over its next owner.
- *   4. When a journal write fails, nothing more is written: the file system turns read-only and
- *      the disk stays at the last commit.
+ *      power cut brings its old owner back. A freed metadata block is revoked, so that the replay
+ *      of an older transaction does not overwrite its next owner.
+ *   4. When a journal write fails, nothing more is written: the file system turns read-only and the
+ *      disk stays at the last commit.
  */
 #include "crc.h"
 #include "fs.h"
@@ -71,7 +71,7 @@ static void fail_op(struct as_fs *fs)
 	fs->unfinished = false;
 }
 
-/* Freed blocks become free to use; none of them may go home any more. */
+/* Freed blocks may be allocated now; none of them may be written home any more. */
 static void release_held(struct as_fs *fs)
 {
 	for (uint32_t i = 0; i < fs->nheld; i++) {
@@ -94,7 +94,7 @@ static void finish_op(struct as_fs *fs)
 		release_held(fs);
 	if (fs->unfinished) {
 		fs->unfinished = false;
-		/* What is left over is on the orphan list: the operation is done. */
+		/* The rest is on the orphan list: the operation is done. */
 		(void)lab_orphans_finish(fs);
 	}
 	if (fs->count[LAB_S_DATA] > DATA_LIMIT)
@@ -103,8 +103,8 @@ static void finish_op(struct as_fs *fs)
 
 int lab_op_end(struct as_fs *fs, int rc)
 {
-	/* Where the caller is promised stable storage, the operation fails with its commit; so that
-	 * comes while it can still be undone. */
+	/* If the caller is promised stable storage, the operation fails when its commit fails. So
+	 * the commit comes while the operation can still be undone. */
 	if (rc >= 0 && (fs->op_sync || fs->opts.commit_every)) {
 		int commit_rc = lab_commit(fs);
 
@@ -205,7 +205,7 @@ static int write_jsuper(struct as_fs *fs, uint32_t tail, uint32_t seq, bool empt
 	return write_ring(fs, 0, fs->jbuf);
 }
 
-/* Where a transaction being written stands. */
+/* The state of writing a transaction. */
 struct pen {
 	uint32_t pos, blocks, csum;
 };
@@ -341,7 +341,7 @@ static void tx_done(struct as_fs *fs, const struct pen *pen)
 	fs->unflushed = false;
 }
 
-/* A corruption met meanwhile goes into the superblock with the next commit. */
+/* A corruption that was found goes into the superblock with the next commit. */
 static int note_errors(struct as_fs *fs)
 {
 	int rc = 0;
@@ -378,7 +378,8 @@ int lab_commit(struct as_fs *fs)
 			fs->unflushed = false;
 		return rc;
 	}
-	if (tx_blocks(fs) > fs->ring) /* against invariant 2: better to stop than to overrun */
+	/* invariant 2 is broken: it is better to stop than to overrun the ring */
+	if (tx_blocks(fs) > fs->ring)
 		return give_up(fs, -EIO);
 	if (fs->used + tx_blocks(fs) > fs->ring) {
 		rc = lab_checkpoint(fs, LAB_FLUSH_CKPT_HOME, LAB_FLUSH_CKPT_TAIL, false);

@@ -41,7 +41,7 @@ int lab_bmap(struct as_fs *fs, struct lab_node *node, uint64_t lblk, uint32_t *b
 	return check_ptr(fs, *block);
 }
 
-/* A new block for the pointer *slot in `holder`. */
+/* Allocates a block for the pointer *slot in `holder`. */
 static int fill_slot(struct as_fs *fs, struct lab_node *node, struct lab_buf *holder,
 		     uint32_t *slot, enum lab_state state, struct lab_buf **buf)
 {
@@ -68,7 +68,7 @@ static int fill_slot(struct as_fs *fs, struct lab_node *node, struct lab_buf *ho
 	return 0;
 }
 
-/* The buffer of an existing block, about to be changed. */
+/* Gives the buffer of an existing block that is about to be changed. */
 static int take_mapped(struct as_fs *fs, uint32_t block, enum lab_state state, bool whole,
 		       struct lab_buf **buf)
 {
@@ -120,7 +120,7 @@ struct reap {
 	bool meta; /* the blocks themselves are journaled: a directory, a link's text */
 };
 
-/* Blocks under a pointer `level` levels above data. */
+/* How many blocks are below a pointer that is `level` levels above data. */
 static uint64_t span(unsigned level)
 {
 	return level == 0 ? 1 : level == 1 ? LAB_PTRS : (uint64_t)LAB_PTRS * LAB_PTRS;
@@ -137,7 +137,7 @@ static bool all_zero(const struct lab_buf *b)
 	return true;
 }
 
-/* Frees what the range covers under *slot, from the end; `base` is its first block. */
+/* Frees the blocks of the range below *slot, from the end; `base` is the first block below it. */
 static int reap_slot(struct reap *r, struct lab_buf *holder, uint32_t *slot, unsigned level,
 		     uint64_t base)
 {
@@ -147,7 +147,8 @@ static int reap_slot(struct reap *r, struct lab_buf *holder, uint32_t *slot, uns
 
 	if (!*slot || base >= r->to || base + span(level) <= r->from)
 		return 0;
-	/* This block's bitmap, its holder and the inode must fit, and an orphan's list. */
+	/* There must be room for the bitmap of this block, its holder, the inode and the orphan
+	 * list. */
 	if (lab_tx_tight(fs, 6))
 		return 1;
 	rc = check_ptr(fs, *slot);
@@ -190,7 +191,7 @@ int lab_free_range(struct as_fs *fs, struct lab_node *node, uint64_t from, uint6
 	return rc;
 }
 
-/* Whether the pointer block that `lblk` is the first of must be made, too. */
+/* Whether a pointer block must be made, too, because `lblk` is the first block below it. */
 static int missing_ptrs(struct as_fs *fs, struct lab_node *node, uint64_t lblk, bool first,
 			uint64_t *need)
 {

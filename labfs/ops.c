@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ops.c: labfs as assay sees it.
+ * ops.c: the table of operations through which assay uses labfs.
  */
 #include "format.h"
 #include "fsck.h"

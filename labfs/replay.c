@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * replay.c: what a mount finds in the journal.
+ * replay.c: how a mount reads the journal.
  *
- * Method. Walks the transactions from the tail as long as they are whole (sequence number, block
- * count, checksum), collecting their tags and revokes; then reads the newest unrevoked copies into
- * the cache as committed blocks that are not yet home. Nothing is written here: a writable mount
- * checkpoints afterwards, a read-only one just looks at its cache.
+ * Method. It walks the transactions from the tail as long as they are whole (sequence number, block
+ * count, checksum) and collects their tags and revokes. Then it reads the newest copies that are
+ * not revoked into the cache, as committed blocks that are not yet home. Nothing is written here: a
+ * writable mount checkpoints afterwards, a read-only one uses its cache.
  */
 #include "crc.h"
 #include "fs.h"
@@ -24,7 +24,7 @@ struct revoke {
 struct scan {
 	struct as_fs *fs;
 	struct tag *tags;
-	uint32_t ntags, tags_whole; /* found; of whole transactions */
+	uint32_t ntags, tags_whole; /* all that were found; those of whole transactions */
 	struct revoke *revokes;
 	uint32_t nrevokes, revokes_whole, revokes_cap;
 	uint32_t pos, seq;
@@ -60,7 +60,7 @@ static int add_revoke(struct scan *s, uint32_t block)
 	return 0;
 }
 
-/* Reads the blocks a descriptor lists; 1 = not whole. */
+/* Reads the blocks that a descriptor lists; 1 = the transaction is not whole. */
 static int scan_desc(struct scan *s, uint32_t *blocks, uint32_t *csum)
 {
 	const struct lab_j_desc *desc = (const struct lab_j_desc *)s->fs->jbuf;
@@ -95,7 +95,7 @@ static int scan_revoke(struct scan *s)
 	return rc;
 }
 
-/* One transaction at s->pos: 0 = whole, 1 = not, negative = error. */
+/* Reads one transaction at s->pos: 0 = whole, 1 = not, negative = error. */
 static int scan_tx(struct scan *s)
 {
 	struct as_fs *fs = s->fs;
@@ -186,7 +186,8 @@ int lab_replay(struct as_fs *fs)
 	while (!(rc = scan_tx(&s))) {
 		uint32_t blocks = s.pos > end ? s.pos - end : s.pos + fs->ring - end;
 
-		if (fs->used + blocks > fs->ring) /* an old lap: cannot be */
+		/* it would belong to an old lap, which is impossible */
+		if (fs->used + blocks > fs->ring)
 			break;
 		fs->used += blocks;
 		end = s.pos;

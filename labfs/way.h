@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * way.h: how a block of a file is found: through which pointer of the inode, and then through which
- * pointers of up to two pointer blocks. The file system and its checker both go this way.
+ * pointers of up to two pointer blocks. The file system and its checker both use it.
  */
 #ifndef LABFS_WAY_H
 #define LABFS_WAY_H

@@ -4,12 +4,12 @@
  * every kind of item and key. The owner hashes the keys, and says whether the item at an index has
  * the key that is looked for:
  *
- * 	struct key { const struct names *names; const char *name; };
- * 	static bool is_name(const void *ctx, size_t index) { ... names->items[index] ... }
+ *	struct key { const struct names *names; const char *name; };
+ *	static bool is_name(const void *ctx, size_t index) { ... names->items[index] ... }
  *
- * 	i = as_table_find(&names->table, as_hash64(name, len), is_name, &key);
- * 	if (i == AS_TABLE_NONE)
- * 		as_table_add(&names->table, as_hash64(name, len), names->n++);
+ *	i = as_table_find(&names->table, as_hash64(name, len), is_name, &key);
+ *	if (i == AS_TABLE_NONE)
+ *		as_table_add(&names->table, as_hash64(name, len), names->n++);
  *
  * A table that is all zero is empty. An item that moves in the array is removed and added.
  */

@@ -3,15 +3,15 @@
  * fault: a block device that fails as a plan says. A plan is a list of rules in text, separated by
  * blanks or semicolons:
  *
- * 	KIND:WHEN:ACTION[,ACTION]
+ *	KIND:WHEN:ACTION[,ACTION]
  *
- * 	KIND    read, write, flush, discard, zero
- * 	WHEN    3 (the third call of that kind), 3+ (from the third on), 3..5
- * 	ACTION  eio (or any errno name)  the call fails
- * 	        tear=N  write, discard, zero: only the first N sectors are done, the rest stays old
- * 	        drop    write, flush, discard, zero: not done at all, and reported as done
- * 	        flip=N  read, write: bit N of the data is inverted (modulo the length; bit 0 is
- * 	                the lowest of the first byte)
+ *	KIND    read, write, flush, discard, zero
+ *	WHEN    3 (the third call of that kind), 3+ (from the third on), 3..5
+ *	ACTION  eio (or any errno name)  the call fails
+ *	        tear=N  write, discard, zero: only the first N sectors are done, the rest stays old
+ *	        drop    write, flush, discard, zero: not done at all, and reported as done
+ *	        flip=N  read, write: bit N of the data is inverted (modulo the length; bit 0 is
+ *	                the lowest of the first byte)
  *
  * A torn call is reported as done, as after a power cut, unless an errno says otherwise:
  * "write:2:tear=1" and "write:2:tear=1,eio". With an errno alone nothing is done. drop cannot be

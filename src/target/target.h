@@ -2,10 +2,10 @@
 /*
  * target: a file system under test, named the way a person types it:
  *
- * 	lab[:OPTIONS]              labfs, the laboratory file system that is linked in
- * 	plugin:PATH.so[:OPTIONS]   a file system in a shared object (include/assay/target.h)
- * 	dir:PATH                   a directory of a file system that is mounted already
- * 	ext4[:MOUNT-OPTIONS]       a type of the kernel (target/fstype.def), mounted by us
+ *	lab[:OPTIONS]              labfs, the laboratory file system that is linked in
+ *	plugin:PATH.so[:OPTIONS]   a file system in a shared object (include/assay/target.h)
+ *	dir:PATH                   a directory of a file system that is mounted already
+ *	ext4[:MOUNT-OPTIONS]       a type of the kernel (target/fstype.def), mounted by us
  *
  * The first two are libraries: they have an operations table. They and the last one use a disk of
  * ours.

@@ -2,10 +2,10 @@
 /*
  * proto: the protocol between assay and the preloaded shim. Three descriptors are inherited:
  *
- * 	disk     a memfd with the bytes of the disk
- * 	share    a memfd: this head, then the record of what was done to the disk
- * 	control  a socket: one byte comes when the program is loaded; then one byte starts a run,
- * 	         and one comes back when it has ended
+ *	disk     a memfd with the bytes of the disk
+ *	share    a memfd: this head, then the record of what was done to the disk
+ *	control  a socket: one byte comes when the program is loaded; then one byte starts a run,
+ *	         and one comes back when it has ended
  *
  * Their numbers are in the environment variable AS_SHIM_ENV as "disk,share,control". With the value
  * AS_SHIM_CLOCK instead, the shim serves no disk and only sets the clock: the same program on a

@@ -3,14 +3,14 @@
  * shim: the preloaded object. It makes one path a disk in shared memory for a program that does not
  * know of it. It is between the program and the C library:
  *
- * 	start.c   stops before main, forks a child for each run
- * 	filter.c  what the kernel is to refuse
- * 	paths.c   calls that name a file
- * 	calls.c   calls on a descriptor
- * 	maps.c    mapped ranges of the disk
- * 	stdio.c   streams
- * 	clock.c   time, sleep, process id, random numbers
- * 	disk.c    the disk, its open files, the record
+ *	start.c   stops before main, forks a child for each run
+ *	filter.c  what the kernel is to refuse
+ *	paths.c   calls that name a file
+ *	calls.c   calls on a descriptor
+ *	maps.c    mapped ranges of the disk
+ *	stdio.c   streams
+ *	clock.c   time, sleep, process id, random numbers
+ *	disk.c    the disk, its open files, the record
  *
  * Method. An open disk is a duplicate of the memfd's descriptor, so that a call that is not
  * interposed (fstat by another name, locks, closing by the C library) still works. Offsets are kept
