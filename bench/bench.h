@@ -36,7 +36,7 @@ void bench_run_kernel(as_bench_report report);
 
 /* Processor time that this process has used: other work on the machine does not count. */
 int64_t bench_cpu_us(void);
-/* Adds operations on the open file /d<d>/f<f> to a workload: they write, read, close and rename it. */
+/* Adds operations on the open file /d<d>/f<f> to a workload: write, read, close and rename. */
 struct as_buf;
 void bench_add_io(struct as_buf *text, int i, int d, int f);
 

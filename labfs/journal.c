@@ -7,8 +7,8 @@
  *	file data home, and revokes, descriptors and changed blocks into the ring;	flush
  *	the commit block;								flush
  * After that the changed blocks may be written home at any time. When the ring has no room for the
- * next transaction, a checkpoint writes home what is not there yet, flushes, empties the ring, which
- * then starts again at its first block, and flushes.
+ * next transaction, a checkpoint writes home what is not there yet, flushes, empties the ring,
+ * which then starts again at its first block, and flushes.
  *
  * Invariants
  *   1. An operation is in one transaction, whole, or not at all (lab_op_begin reserves its blocks).

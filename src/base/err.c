@@ -25,15 +25,21 @@ static const struct {
 
 #define NERRNOS (sizeof(errnos) / sizeof(errnos[0]))
 
+/* Fills *err, which is not NULL, and returns the length of the message. */
+static size_t fill(struct as_err *err, int code, const char *fmt, va_list ap)
+{
+	err->code = code;
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	return strlen(err->msg);
+}
+
 int as_fail(struct as_err *err, int code, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!err)
-		return code;
-	err->code = code;
 	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	if (err)
+		fill(err, code, fmt, ap);
 	va_end(ap);
 	return code;
 }
@@ -47,11 +53,9 @@ int as_fail_errno(struct as_err *err, int errnum, const char *fmt, ...)
 
 	if (!err)
 		return code;
-	err->code = code;
 	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	len = fill(err, code, fmt, ap);
 	va_end(ap);
-	len = strlen(err->msg);
 	/* The GNU strerror_r: safe with threads, and its text need not be in the buffer. */
 	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s",
 		 strerror_r(errnum, text, sizeof(text)));
@@ -68,9 +72,8 @@ int as_fail_in(struct as_err *err, const char *fmt, ...)
 		return AS_EIO;
 	memcpy(old, err->msg, sizeof(old));
 	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	len = fill(err, err->code, fmt, ap);
 	va_end(ap);
-	len = strlen(err->msg);
 	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", old);
 	return err->code;
 }

@@ -36,7 +36,7 @@ void as_digest_hex(struct as_digest digest, char hex[static AS_DIGEST_HEX_LEN + 
 	hex[AS_DIGEST_HEX_LEN] = 0;
 }
 
-static int hex_value(char c)
+int as_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -53,7 +53,7 @@ bool as_digest_parse(const char *hex, struct as_digest *digest)
 
 	for (int i = 0; i < AS_DIGEST_HEX_LEN; i++) {
 		uint64_t *half = i < 16 ? &d.hi : &d.lo;
-		int value = hex_value(hex[i]);
+		int value = as_hex_digit(hex[i]);
 
 		if (value < 0)
 			return false;

@@ -24,6 +24,8 @@ uint64_t as_hash64(const void *data, size_t len);
 /* 32 hexadecimal digits and a NUL. */
 void as_digest_hex(struct as_digest digest, char hex[static AS_DIGEST_HEX_LEN + 1]);
 bool as_digest_parse(const char *hex, struct as_digest *digest);
+/* The value of a hexadecimal digit, or -1. */
+int as_hex_digit(char c);
 
 static inline bool as_digest_eq(struct as_digest a, struct as_digest b)
 {

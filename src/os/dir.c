@@ -422,8 +422,8 @@ static int open_same_mount(int at, const char *name, int flags)
 	return fd;
 }
 
-/* Removes an entry that is no folder (-1), or opens the folder. What is mounted there is not ours to
- * empty (-1). */
+/* Removes an entry that is no folder (-1), or opens the folder. What is mounted there is not ours
+ * to empty (-1). */
 static int unlink_or_open(int at, const char *name)
 {
 	int fd;

@@ -4,8 +4,8 @@
  *
  * Method. Every live block is in a table by its address: when something is freed that is not a live
  * block of ours, that is known without touching it. There is a guard word after the last byte of
- * each block. It is looked at when the block is freed and when it is found to be leaked, and shows a
- * write past the end.
+ * each block. It is looked at when the block is freed and when it is found to be leaked, and shows
+ * a write past the end.
  *
  * The clock starts at a fixed day and moves a microsecond each time it is asked, so the same
  * workload sees the same times in every run.

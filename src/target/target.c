@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,21 +177,44 @@ int as_target_open_fstype(struct as_target *t, const struct as_fstype *type, con
 
 /* ---- The operations table -------------------------------------------------------------------- */
 
-#define CAP(flag, name)
 #define REQUIRED(fn)
 #define NEEDS(flag, fn)
-
-static const char *const cap_names[] = {
-#undef CAP
 #define CAP(flag, name) name,
+static const char *const cap_names[] = {
 #include "target/seam.def"
-#undef CAP
-#define CAP(flag, name)
 };
+#undef REQUIRED
+#undef NEEDS
+#undef CAP
+
+/* The functions that a table must have. */
+#define FN(fn, cap, claim) { offsetof(struct as_target_ops, fn), cap, #fn, claim },
+#define REQUIRED(fn) FN(fn, 0, NULL)
+#define NEEDS(flag, fn) FN(fn, AS_CAP_##flag, "AS_CAP_" #flag)
+#define CAP(flag, name)
+static const struct {
+	size_t offset;
+	uint32_t cap; /* the capability that needs it; 0: it is always needed */
+	const char *name, *claim;
+} functions[] = {
+#include "target/seam.def"
+};
+#undef FN
+#undef REQUIRED
+#undef NEEDS
+#undef CAP
 
 const char *as_target_cap_name(unsigned i)
 {
 	return i < sizeof(cap_names) / sizeof(cap_names[0]) ? cap_names[i] : NULL;
+}
+
+static bool has_function(const struct as_target_ops *ops, size_t offset)
+{
+	void (*function)(void);
+
+	memcpy(&function, (const char *)ops + offset, sizeof(function));
+	return function;
 }
 
 int as_target_vet(const struct as_target_ops *ops, const char *who, struct as_err *err)
@@ -202,20 +226,17 @@ int as_target_vet(const struct as_target_ops *ops, const char *who, struct as_er
 			ops->api, AS_TARGET_API);
 	if (!ops->name || !*ops->name)
 		return as_fail(err, AS_EUSE, "%s: its table has no name", who);
-#undef REQUIRED
-#define REQUIRED(fn)  \
-	if (!ops->fn) \
-		return as_fail(err, AS_EUSE, "%s: lacks the required function '" #fn "'", who);
-#undef NEEDS
-#define NEEDS(flag, fn)                                                                        \
-	if ((ops->caps & AS_CAP_##flag) && !ops->fn)                                           \
-		return as_fail(err, AS_EUSE,                                                   \
-			       "%s: claims AS_CAP_" #flag " but lacks the function '" #fn "'", \
-			       who);
-#include "target/seam.def"
-#undef REQUIRED
-#undef NEEDS
-#undef CAP
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		uint32_t cap = functions[i].cap;
+
+		if ((cap && !(ops->caps & cap)) || has_function(ops, functions[i].offset))
+			continue;
+		if (!cap)
+			return as_fail(err, AS_EUSE, "%s: lacks the required function '%s'", who,
+				       functions[i].name);
+		return as_fail(err, AS_EUSE, "%s: claims %s but lacks the function '%s'", who,
+			       functions[i].claim, functions[i].name);
+	}
 	if (ops->caps >> (sizeof(cap_names) / sizeof(cap_names[0])))
 		return as_fail(err, AS_EUSE,
 			       "%s: claims capabilities this assay does not know (0x%x)", who,

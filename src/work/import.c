@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* import: the table of importers, and what they share: lines, words, numbers, flags. */
+#include "base/hash.h"
 #include "work/importing.h"
 #include "work/parse.h"
 
@@ -188,17 +189,6 @@ char *as_importing_word(struct as_importing *x, struct as_piece piece)
 	return as_arena_strndup(&x->words, piece.at, piece.len);
 }
 
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 99;
-}
-
 bool as_piece_number(struct as_piece p, int64_t *number)
 {
 	bool minus = p.len && *p.at == '-';
@@ -215,9 +205,10 @@ bool as_piece_number(struct as_piece p, int64_t *number)
 	if (at >= p.len)
 		return false;
 	for (; at < p.len; at++) {
-		int digit = digit_of(p.at[at]);
+		int digit = as_hex_digit(p.at[at]);
 
-		if (digit >= base || __builtin_mul_overflow(value, (uint64_t)base, &value) ||
+		if (digit < 0 || digit >= base ||
+		    __builtin_mul_overflow(value, (uint64_t)base, &value) ||
 		    __builtin_add_overflow(value, (uint64_t)digit, &value))
 			return false;
 	}

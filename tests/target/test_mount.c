@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernel file systems on a recorded disk: what an fsync writes, in which order, told by the magic
- * numbers of journals and logs; power cuts; the kernel's memory of a disk that was restored beneath
- * it; checkers on what was unmounted in peace.
+ * Kernel file systems on a recorded disk: what an fsync writes, and in which order, known by the
+ * magic numbers of journals and logs; power cuts; the kernel's cache of a disk that was restored
+ * beneath it; checkers after a regular unmount.
  */
 #include "tests/target/mounted.h"
 
@@ -69,8 +69,8 @@ static void test_life(void **state)
 	in_child(live_once, *state);
 }
 
-/* Options worth drawing are options: the kernel takes them, but for a few that some version does
- * not know. */
+/* Options worth drawing must be real options: the kernel accepts them, except a few that some
+ * versions do not know. */
 static int try_options(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
@@ -283,7 +283,7 @@ static int restore_beneath(void *ctx)
 		mark = as_medium_mark(medium);
 		as_mount_release(m);
 		write_file("/f", 3000);
-		/* The state with a journal to replay, looked at, and left again. */
+		/* The state with a journal to replay is looked at, and left again. */
 		as_mount_cut(m);
 		child_ok(as_mount_cut_end(m));
 		child_ok(as_mount_mount(m, "", ""));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Naming targets, vetting their tables, and the disk they stand on. */
+/* Naming targets, vetting their tables, and the disk they use. */
 #include "../skip.h"
 
 #include "labfs/labfs.h"
