@@ -107,7 +107,7 @@ static int look_at(struct lab_ck *ck, uint32_t ino)
 
 /* ---- 1b ---- */
 
-struct settle {
+struct repair {
 	struct lab_ck *ck;
 	uint32_t ino;
 	struct lab_inode node;
@@ -119,7 +119,7 @@ struct settle {
 };
 
 /* Gives the inode its own copy of a block that others claim, too. */
-static int unshare(struct settle *s, uint32_t *ptr, int depth)
+static int unshare(struct repair *s, uint32_t *ptr, int depth)
 {
 	struct lab_ck *ck = s->ck;
 	uint32_t old = *ptr, copy, budget = UINT32_MAX;
@@ -150,15 +150,15 @@ static int unshare(struct settle *s, uint32_t *ptr, int depth)
 	return 0;
 }
 
-static int settle_ptr(struct settle *s, uint32_t *ptr, int depth, uint32_t index);
+static int repair_ptr(struct repair *s, uint32_t *ptr, int depth, uint32_t index);
 
-static int settle_indirect(struct settle *s, uint32_t *ptr, int depth, uint32_t index)
+static int repair_indirect(struct repair *s, uint32_t *ptr, int depth, uint32_t index)
 {
 	uint32_t below[LAB_PTRS], span = depth == 2 ? LAB_PTRS : 1, used = 0;
 	int rc = lab_ck_read(s->ck, *ptr, below);
 
 	for (unsigned i = 0; !rc && i < LAB_PTRS; i++) {
-		rc = settle_ptr(s, &below[i], depth - 1, index + i * span);
+		rc = repair_ptr(s, &below[i], depth - 1, index + i * span);
 		used += below[i] != 0;
 	}
 	if (!rc)
@@ -173,7 +173,7 @@ static int settle_indirect(struct settle *s, uint32_t *ptr, int depth, uint32_t 
 	return rc;
 }
 
-static int settle_ptr(struct settle *s, uint32_t *ptr, int depth, uint32_t index)
+static int repair_ptr(struct repair *s, uint32_t *ptr, int depth, uint32_t index)
 {
 	struct lab_ck *ck = s->ck;
 	uint32_t below[LAB_PTRS];
@@ -211,14 +211,14 @@ static int settle_ptr(struct settle *s, uint32_t *ptr, int depth, uint32_t index
 	}
 	s->blocks++;
 	if (depth)
-		return settle_indirect(s, ptr, depth, index);
+		return repair_indirect(s, ptr, depth, index);
 	s->mapped++;
 	s->end = index + 1;
 	return 0;
 }
 
 /* Moves the blocks of a directory together, so that it has no holes. */
-static int close_up(struct settle *s)
+static int close_up(struct repair *s)
 {
 	struct lab_ck *ck = s->ck;
 	struct lab_inode *node = &s->node;
@@ -253,7 +253,7 @@ static int close_up(struct settle *s)
 	return rc;
 }
 
-static int read_dotdot(struct settle *s)
+static int read_dotdot(struct repair *s)
 {
 	struct lab_ck_recs recs;
 	uint8_t buf[LAB_BLOCK];
@@ -267,7 +267,7 @@ static int read_dotdot(struct settle *s)
 	return 0;
 }
 
-static void set_size(struct settle *s, uint64_t size)
+static void set_size(struct repair *s, uint64_t size)
 {
 	if (s->node.size == size)
 		return;
@@ -276,7 +276,7 @@ static void set_size(struct settle *s, uint64_t size)
 }
 
 /* *keep = false: nothing is left of the directory. */
-static int finish_dir(struct settle *s, bool *keep)
+static int finish_dir(struct repair *s, bool *keep)
 {
 	int rc = 0;
 
@@ -291,7 +291,7 @@ static int finish_dir(struct settle *s, bool *keep)
 	return rc ? rc : read_dotdot(s);
 }
 
-static int finish_symlink(struct settle *s, bool *keep)
+static int finish_symlink(struct repair *s, bool *keep)
 {
 	struct lab_inode *node = &s->node;
 	unsigned first = node->size > LAB_INLINE_SYMLINK ? 1 : LAB_DIRECT;
@@ -321,7 +321,7 @@ static int finish_symlink(struct settle *s, bool *keep)
 	return 0;
 }
 
-static void finish_special(struct settle *s)
+static void finish_special(struct repair *s)
 {
 	static const uint32_t none[LAB_DIRECT + 2];
 
@@ -332,7 +332,7 @@ static void finish_special(struct settle *s)
 	memset(s->node.ptr, 0, sizeof(s->node.ptr));
 }
 
-static int finish_type(struct settle *s, unsigned type, bool *keep)
+static int finish_type(struct repair *s, unsigned type, bool *keep)
 {
 	switch (type << 12) {
 	case S_IFDIR:
@@ -349,7 +349,7 @@ static int finish_type(struct settle *s, unsigned type, bool *keep)
 	}
 }
 
-static int settle_tree(struct settle *s, unsigned type)
+static int repair_tree(struct repair *s, unsigned type)
 {
 	unsigned direct = type == TYPE(S_IFLNK) ? 1 : LAB_DIRECT;
 	int rc = 0;
@@ -360,21 +360,21 @@ static int settle_tree(struct settle *s, unsigned type)
 	    s->node.size <= LAB_MAX_SIZE)
 		s->limit = (uint32_t)((s->node.size + LAB_BLOCK - 1) / LAB_BLOCK);
 	for (unsigned i = 0; !rc && i < direct; i++)
-		rc = settle_ptr(s, &s->node.ptr[i], 0, i);
+		rc = repair_ptr(s, &s->node.ptr[i], 0, i);
 	if (!rc && direct > 1)
-		rc = settle_ptr(s, &s->node.ptr[LAB_DIRECT], 1, LAB_DIRECT);
+		rc = repair_ptr(s, &s->node.ptr[LAB_DIRECT], 1, LAB_DIRECT);
 	if (!rc && direct > 1)
-		rc = settle_ptr(s, &s->node.ptr[LAB_DIRECT + 1], 2, LAB_DIRECT + LAB_PTRS);
+		rc = repair_ptr(s, &s->node.ptr[LAB_DIRECT + 1], 2, LAB_DIRECT + LAB_PTRS);
 	if (s->limit != UINT32_MAX)
 		LAB_CK_PROBLEM(s->ck, ORPHAN_TRUNCATE, .ino = s->ino);
 	s->limit = UINT32_MAX;
 	return rc;
 }
 
-static int settle_xattr(struct settle *s)
+static int repair_xattr(struct repair *s)
 {
 	uint32_t mapped = s->mapped, end = s->end;
-	int rc = settle_ptr(s, &s->node.xattr_block, 0, 0);
+	int rc = repair_ptr(s, &s->node.xattr_block, 0, 0);
 
 	s->mapped = mapped;
 	s->end = end;
@@ -386,7 +386,7 @@ static int settle_xattr(struct settle *s)
 }
 
 /* Repairs the fields that can be checked alone. */
-static void settle_fields(struct settle *s, unsigned type)
+static void repair_fields(struct repair *s, unsigned type)
 {
 	struct lab_inode *node = &s->node;
 	uint32_t mode = (node->mode & 07777) | type << 12;
@@ -405,9 +405,9 @@ static void settle_fields(struct settle *s, unsigned type)
 	node->next_orphan = 0;
 }
 
-static int settle_inode(struct lab_ck *ck, uint32_t ino)
+static int repair_inode(struct lab_ck *ck, uint32_t ino)
 {
-	struct settle s = { .ck = ck, .ino = ino, .limit = UINT32_MAX };
+	struct repair s = { .ck = ck, .ino = ino, .limit = UINT32_MAX };
 	unsigned type = ck->ino[ino].type;
 	bool keep = true;
 	int rc = lab_ck_get_inode(ck, ino, &s.node);
@@ -420,10 +420,10 @@ static int settle_inode(struct lab_ck *ck, uint32_t ino)
 		LAB_CK_PROBLEM(ck, INODE_GARBAGE, .ino = ino, .text = "impossible fields");
 		return lab_ck_put_inode(ck, ino, &none);
 	}
-	settle_fields(&s, type);
-	rc = settle_tree(&s, type);
+	repair_fields(&s, type);
+	rc = repair_tree(&s, type);
 	if (!rc)
-		rc = settle_xattr(&s);
+		rc = repair_xattr(&s);
 	if (!rc)
 		rc = finish_type(&s, type, &keep);
 	if (!rc && ino == LAB_ROOT_INO && type != TYPE(S_IFDIR)) {
@@ -536,7 +536,7 @@ int lab_ck_pass1(struct lab_ck *ck)
 	for (uint32_t ino = 1; !rc && ino <= ck->sb.inode_count; ino++)
 		rc = look_at(ck, ino);
 	for (uint32_t ino = 1; !rc && ino <= ck->sb.inode_count; ino++)
-		rc = settle_inode(ck, ino);
+		rc = repair_inode(ck, ino);
 	/* Blocks with too many claims to count: all owners have copies, and nobody has the
 	 * original. */
 	for (uint32_t block = 0; block < ck->sb.block_count; block++)

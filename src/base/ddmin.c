@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct hunt {
+struct ddmin {
 	bool *kept, *trial;
 	size_t *list, m; /* indices of the kept elements, ascending */
 	size_t n, tests, budget;
@@ -26,7 +26,7 @@ struct hunt {
 	void *ctx;
 };
 
-static void make_list(struct hunt *h)
+static void make_list(struct ddmin *h)
 {
 	h->m = 0;
 	for (size_t i = 0; i < h->n; i++)
@@ -34,14 +34,14 @@ static void make_list(struct hunt *h)
 			h->list[h->m++] = i;
 }
 
-static bool spent(const struct hunt *h)
+static bool spent(const struct ddmin *h)
 {
 	return h->budget && h->tests >= h->budget;
 }
 
 /* Tests the elements list[from..to) alone, or everything but them. A set that fails becomes
  * kept[]. */
-static bool try_chunk(struct hunt *h, size_t from, size_t to, bool alone)
+static bool try_chunk(struct ddmin *h, size_t from, size_t to, bool alone)
 {
 	if (spent(h))
 		return false;
@@ -58,7 +58,7 @@ static bool try_chunk(struct hunt *h, size_t from, size_t to, bool alone)
 	return true;
 }
 
-static bool try_alone(struct hunt *h, size_t g)
+static bool try_alone(struct ddmin *h, size_t g)
 {
 	for (size_t i = 0; i < g; i++)
 		if (try_chunk(h, i * h->m / g, (i + 1) * h->m / g, true))
@@ -67,7 +67,7 @@ static bool try_alone(struct hunt *h, size_t g)
 }
 
 /* Takes out chunks of about m/g elements; true if any could be removed. */
-static bool try_without(struct hunt *h, size_t g)
+static bool try_without(struct ddmin *h, size_t g)
 {
 	size_t chunk = (h->m + g - 1) / g, from = 0;
 	bool any = false;
@@ -95,7 +95,7 @@ static size_t least(size_t a, size_t b)
 
 size_t as_ddmin(bool *kept, size_t n, as_ddmin_test test, void *ctx, size_t budget)
 {
-	struct hunt h = { .kept = kept, .n = n, .budget = budget, .test = test, .ctx = ctx };
+	struct ddmin h = { .kept = kept, .n = n, .budget = budget, .test = test, .ctx = ctx };
 	size_t g;
 
 	h.trial = as_xcalloc(n, sizeof(*h.trial));

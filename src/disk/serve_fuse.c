@@ -188,15 +188,15 @@ static void end(fuse_req_t req, int rc)
 }
 
 /* Programs may read and write at any place; a disk takes whole sectors. */
-struct serve_fuse_span {
+struct sector_range {
 	uint64_t off, len; /* whole sectors */
 	size_t head; /* bytes of them before what was asked for */
 };
 
-static struct serve_fuse_span widen(const struct as_bd *bd, uint64_t off, size_t size)
+static struct sector_range widen(const struct as_bd *bd, uint64_t off, size_t size)
 {
 	uint64_t sector = bd->sector_bytes, end = off + size;
-	struct serve_fuse_span span = { .off = off - off % sector, .head = off % sector };
+	struct sector_range span = { .off = off - off % sector, .head = off % sector };
 
 	span.len = (end + sector - 1) / sector * sector - span.off;
 	return span;
@@ -207,7 +207,7 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 {
 	struct as_serve *s = serve_of(req);
 	struct as_bd *bd = begin(req, ino, AS_CALL_READ, (uint64_t)off, size);
-	struct serve_fuse_span span;
+	struct sector_range span;
 	uint64_t left;
 	int rc;
 
@@ -230,7 +230,7 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 }
 
 /* Puts the data between what the sectors at both ends hold already. */
-static int write_part(struct as_serve *s, struct as_bd *bd, const struct serve_fuse_span *span,
+static int write_part(struct as_serve *s, struct as_bd *bd, const struct sector_range *span,
 		      const char *data, size_t size)
 {
 	size_t sector = bd->sector_bytes;
@@ -250,7 +250,7 @@ static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 {
 	struct as_bd *bd = begin(req, ino, AS_CALL_WRITE, (uint64_t)off, size);
 	struct as_serve *s = serve_of(req);
-	struct serve_fuse_span span;
+	struct sector_range span;
 	int rc;
 
 	(void)fi;

@@ -269,7 +269,7 @@ static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 /* ---- Children -------------------------------------------------------------------------------- */
 
 /* Every child does this first. */
-static void settle(pid_t parent)
+static void prepare_child(pid_t parent)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t none;
@@ -317,7 +317,7 @@ int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn
 	*oom = 0;
 	w.pid = fork();
 	if (!w.pid) {
-		settle(parent);
+		prepare_child(parent);
 		as_oom_tell(oom);
 		_exit(fn(ctx) & 0xff);
 	}
@@ -444,7 +444,7 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 		goto out;
 	}
 	if (!w.pid) {
-		settle(parent);
+		prepare_child(parent);
 		exec_child(spawn, path, envp, &p);
 	}
 	setpgid(w.pid, w.pid);

@@ -59,12 +59,12 @@ bool as_stuck_reap(pid_t pid, unsigned ms, int *status)
 /* ---- Tables of mounts ------------------------------------------------------------------------ */
 
 /* A line of mountinfo: `id parent major:minor root path options ... - type ...`. */
-struct stuck_row {
+struct fuse_mount {
 	unsigned minor;
 	char *path; /* escaped as in mountinfo, until unescape() */
 };
 
-static bool parse_row(char *line, struct stuck_row *row)
+static bool parse_mount(char *line, struct fuse_mount *row)
 {
 	char *dash = strstr(line, " - "), *save = NULL, *word = NULL;
 
@@ -95,7 +95,8 @@ static void unescape(char *path)
 	*to = '\0';
 }
 
-static void each_fuse(struct as_buf *table, void (*fn)(void *ctx, struct stuck_row *row), void *ctx)
+static void each_fuse(struct as_buf *table, void (*fn)(void *ctx, struct fuse_mount *row),
+		      void *ctx)
 {
 	char *save = NULL;
 
@@ -103,9 +104,9 @@ static void each_fuse(struct as_buf *table, void (*fn)(void *ctx, struct stuck_r
 		return;
 	for (char *line = strtok_r(table->data, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
-		struct stuck_row row;
+		struct fuse_mount row;
 
-		if (parse_row(line, &row))
+		if (parse_mount(line, &row))
 			fn(ctx, &row);
 	}
 }
@@ -117,7 +118,7 @@ struct minors {
 	size_t n, cap;
 };
 
-static void collect(void *ctx, struct stuck_row *row)
+static void collect(void *ctx, struct fuse_mount *row)
 {
 	struct minors *m = ctx;
 
@@ -125,7 +126,7 @@ static void collect(void *ctx, struct stuck_row *row)
 	m->minor[m->n++] = row->minor;
 }
 
-static void cut(void *ctx, struct stuck_row *row)
+static void cut(void *ctx, struct fuse_mount *row)
 {
 	const struct minors *ours = ctx;
 	char abort_path[64];

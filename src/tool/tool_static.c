@@ -124,7 +124,7 @@ static const struct as_bd_ops shared_ops = {
 /* ---- The helper ---- */
 
 /* Shared with the helper. */
-struct tool_static_answer {
+struct helper_answer {
 	int rc;
 	struct as_err err;
 	struct as_ended ended;
@@ -134,7 +134,7 @@ struct tool_static_answer {
 struct helper {
 	struct as_tool *tool;
 	const struct as_tool_job *job;
-	struct tool_static_answer *answer;
+	struct helper_answer *answer;
 	int output_fd; /* a memfd */
 };
 
