@@ -36,21 +36,23 @@ static int check_owner(const struct as_dir *dir, struct as_err *err)
 	if (fstat(dir->fd, &st))
 		return as_fail_errno(err, errno, "%s", dir->path);
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return as_fail(err, AS_EUSE,
-			       "%s: this folder belongs to another user: -o names another folder",
-			       dir->path);
+		return as_fail(
+			err, AS_EUSE,
+			"%s: this folder belongs to another user: choose another one with -o",
+			dir->path);
 	/* With an access control list, the bits of the group are the most that any entry of it
 	 * gives. */
 	if (st.st_mode & S_IWGRP && fgetxattr(dir->fd, ACL_NAME, NULL, 0) > 0)
 		return as_fail(err, AS_EUSE,
-			       "%s: its list of access rights (getfacl) lets others write to this "
-			       "folder: -o names another one",
+			       "%s: its access control list (getfacl) lets others write to this "
+			       "folder: choose another one with -o",
 			       dir->path);
 	/* On many systems each user has a group of his own, and new folders are writable for it. */
 	if (st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP && st.st_gid != getegid()))
-		return as_fail(err, AS_EUSE,
-			       "%s: other users can write to this folder: -o names another one",
-			       dir->path);
+		return as_fail(
+			err, AS_EUSE,
+			"%s: other users can write to this folder: choose another one with -o",
+			dir->path);
 	return 0;
 }
 
@@ -154,8 +156,8 @@ static int check_mark(const struct as_dir *dir, struct as_err *err)
 		return put_mark(dir, err);
 	}
 	return as_fail(err, AS_EUSE,
-		       "%s: there are files in this folder that are not assay's: -o names another "
-		       "one, `touch %s/" AS_RUN_MARK "` makes it a run folder",
+		       "%s: there are files in this folder that are not assay's: choose another "
+		       "one with -o, or make this one a run folder by `touch %s/" AS_RUN_MARK "`",
 		       dir->path, dir->path);
 }
 
