@@ -15,6 +15,7 @@
  */
 #include "crc.h"
 #include "fs.h"
+#include "grow.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -270,16 +271,11 @@ int lab_write_home(struct as_fs *fs, struct lab_buf *b)
 
 static int grow_undo(struct as_fs *fs)
 {
-	uint32_t cap = fs->undo_cap ? fs->undo_cap * 2 : 32;
-	struct lab_undo *undo = as_malloc(fs->host, cap * sizeof(*undo));
+	struct lab_undo *undo = lab_grow(fs->host, fs->undo, &fs->undo_cap, 32, sizeof(*undo));
 
 	if (!undo)
 		return -ENOMEM;
-	if (fs->undo)
-		memcpy(undo, fs->undo, fs->undo_cap * sizeof(*undo));
-	as_free(fs->host, fs->undo);
 	fs->undo = undo;
-	fs->undo_cap = cap;
 	return 0;
 }
 

@@ -17,7 +17,7 @@
 /* A block with this many impossible pointers is no indirect block. */
 #define GARBAGE_PTRS 8
 
-void lab_ck_claim(struct lab_ck *ck, uint32_t block)
+static void claim(struct lab_ck *ck, uint32_t block)
 {
 	if (ck->claims[block] < LAB_CK_MANY)
 		ck->claims[block]++;
@@ -69,7 +69,7 @@ int lab_ck_walk(struct lab_ck *ck, uint32_t block, int depth, enum lab_ck_step s
 		return 0;
 	--*budget;
 	if (step == LAB_CK_CLAIM || blind)
-		lab_ck_claim(ck, block);
+		claim(ck, block);
 	else if (step != LAB_CK_COUNT)
 		lab_ck_unclaim(ck, block);
 	if (step == LAB_CK_FINISH)

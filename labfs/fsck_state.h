@@ -143,7 +143,6 @@ static inline bool lab_ck_in_data(const struct lab_ck *ck, uint32_t block)
 {
 	return block >= ck->sb.data_start && block < ck->sb.block_count - 1;
 }
-void lab_ck_claim(struct lab_ck *ck, uint32_t block);
 void lab_ck_unclaim(struct lab_ck *ck, uint32_t block);
 int lab_ck_alloc_block(struct lab_ck *ck, uint32_t *block); /* -ENOSPC */
 bool lab_ck_ind_garbage(const struct lab_ck *ck, const uint32_t *ptr);

@@ -9,6 +9,7 @@
  */
 #include "crc.h"
 #include "fs.h"
+#include "grow.h"
 
 #include <errno.h>
 #include <string.h>
@@ -45,16 +46,12 @@ static void step(struct scan *s)
 static int add_revoke(struct scan *s, uint32_t block)
 {
 	if (s->nrevokes == s->revokes_cap) {
-		uint32_t cap = s->revokes_cap ? s->revokes_cap * 2 : 256;
-		struct revoke *more = as_malloc(s->fs->host, cap * sizeof(*more));
+		struct revoke *more =
+			lab_grow(s->fs->host, s->revokes, &s->revokes_cap, 256, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
-		if (s->revokes)
-			memcpy(more, s->revokes, s->nrevokes * sizeof(*more));
-		as_free(s->fs->host, s->revokes);
 		s->revokes = more;
-		s->revokes_cap = cap;
 	}
 	s->revokes[s->nrevokes++] = (struct revoke){ block, s->seq };
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * array: arrays that grow. Whoever has one keeps three fields, the items, how many there are (`n`)
- * and how many there is room for (`cap`), and makes room before an item is added:
+ * array: arrays that grow. The owner keeps three fields: the items, how many there are (`n`) and
+ * how many there is room for (`cap`). It makes room before it adds an item:
  *
  *	AS_ARRAY_ROOM(list->items, list->n, list->cap);
  *	list->items[list->n++] = item;

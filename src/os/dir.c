@@ -277,7 +277,7 @@ int as_dir_temp(const struct as_dir *dir, const char *prefix, struct as_buf *nam
 	}
 	*below = AS_DIR_NONE;
 	as_fail_errno(err, fail, "%s/%s", dir->path, as_buf_str(name));
-	/* Another process made it. */
+	/* A folder of that name belongs to somebody else. */
 	as_buf_clear(name);
 	return AS_EIO;
 }

@@ -23,8 +23,6 @@ struct as_target {
 	struct as_target_place place; /* for a directory */
 };
 
-int as_target_open_fstype(struct as_target *target, const struct as_fstype *type, const char *rest,
-			  struct as_err *err);
 int as_target_open_lab(struct as_target *target, const char *rest, struct as_err *err);
 int as_target_open_plugin(struct as_target *target, const char *rest, struct as_err *err);
 int as_target_open_fuse(struct as_target *target, const char *rest, struct as_err *err);

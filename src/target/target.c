@@ -46,6 +46,18 @@ static int unknown(const char *spec, struct as_err *err)
 	return rc;
 }
 
+static int open_fstype(struct as_target *t, const struct as_fstype *type, const char *rest,
+		       struct as_err *err)
+{
+	if (type->impossible)
+		return as_fail(err, AS_ELACK, "target %s: %s", type->name, type->impossible);
+	t->fstype = type;
+	t->name = as_xstrdup(type->name);
+	t->opts = as_xstrdup(rest);
+	t->block_bytes = type->block_bytes;
+	return 0;
+}
+
 /* Opens a target that has a row in one of the two tables. */
 static int open_row(struct as_target *t, const char *name, const char *rest, struct as_err *err)
 {
@@ -56,7 +68,7 @@ static int open_row(struct as_target *t, const char *name, const char *rest, str
 			t->kind = &kinds[i];
 			return kinds[i].open(t, rest, err);
 		}
-	return type ? as_target_open_fstype(t, type, rest, err) : unknown(t->spec, err);
+	return type ? open_fstype(t, type, rest, err) : unknown(t->spec, err);
 }
 
 int as_target_open(const char *spec, struct as_target **out, struct as_err *err)
@@ -160,18 +172,6 @@ int as_target_disk_bytes(const struct as_target *t, uint64_t asked, uint64_t *si
 			"target %s: a disk of %llu bytes is not a multiple of %u up to 1 TiB",
 			t->spec, (unsigned long long)size, SECTOR_BYTES);
 	*size_bytes = size;
-	return 0;
-}
-
-int as_target_open_fstype(struct as_target *t, const struct as_fstype *type, const char *rest,
-			  struct as_err *err)
-{
-	if (type->impossible)
-		return as_fail(err, AS_ELACK, "target %s: %s", type->name, type->impossible);
-	t->fstype = type;
-	t->name = as_xstrdup(type->name);
-	t->opts = as_xstrdup(rest);
-	t->block_bytes = type->block_bytes;
 	return 0;
 }
 

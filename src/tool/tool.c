@@ -156,7 +156,7 @@ static void free_words(char **words)
 	free(words);
 }
 
-void as_tool_stop(struct as_tool *tool)
+static void stop_server(struct as_tool *tool)
 {
 	if (tool->pid > 0) {
 		int32_t run = __atomic_load_n(&tool->head->pid, __ATOMIC_ACQUIRE);
@@ -295,7 +295,7 @@ void as_tool_free(struct as_tool *tool)
 {
 	if (!tool)
 		return;
-	as_tool_stop(tool);
+	stop_server(tool);
 	as_tool_share_free(tool);
 	free_words(tool->envp);
 	free(tool->disk_path);
@@ -385,7 +385,7 @@ static void at_deadline(struct as_tool *tool, struct as_buf *output)
 		kill(-run, SIGKILL);
 	got = run > 1 ? await(tool, as_now_us() + GRACE_MS * 1000, output) : -1;
 	if (got != 1)
-		as_tool_stop(tool);
+		stop_server(tool);
 }
 
 static int load_program(struct as_tool *tool, struct as_buf *output, struct as_err *err)
@@ -393,7 +393,7 @@ static int load_program(struct as_tool *tool, struct as_buf *output, struct as_e
 	int rc = start_server(tool, err);
 
 	if (!rc && await(tool, as_now_us() + START_MS * 1000, output) != 1) {
-		as_tool_stop(tool);
+		stop_server(tool);
 		rc = as_fail(err, AS_EIO, "%s: cannot be loaded with the shim: %s", tool->path,
 			     as_buf_str(output));
 	}
@@ -421,7 +421,7 @@ static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err
 	if (!got)
 		at_deadline(tool, &result->output);
 	else if (got < 0)
-		as_tool_stop(tool);
+		stop_server(tool);
 	tool->running = false;
 	result->ended.wall_us = as_now_us() - start_us;
 	if (got < 0)

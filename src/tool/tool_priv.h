@@ -39,7 +39,6 @@ void as_tool_forget(struct as_tool *tool);
 /* Gives the log and the disk of the run that has just ended. */
 void as_tool_harvest(struct as_tool *tool, struct as_disk *disk, unsigned flags,
 		     struct as_tool_result *result);
-void as_tool_stop(struct as_tool *tool);
 /* One run of a static program. */
 AS_MUST_CHECK int as_tool_go_static(struct as_tool *tool, const struct as_tool_job *job,
 				    struct as_tool_result *result, struct as_err *err);
