@@ -107,7 +107,7 @@ static int look_at(struct lab_ck *ck, uint32_t ino)
 
 /* ---- 1b ---- */
 
-struct repair {
+struct inode_repair {
 	struct lab_ck *ck;
 	uint32_t ino;
 	struct lab_inode node;
@@ -119,7 +119,7 @@ struct repair {
 };
 
 /* Gives the inode its own copy of a block that others claim, too. */
-static int unshare(struct repair *s, uint32_t *ptr, int depth)
+static int unshare(struct inode_repair *s, uint32_t *ptr, int depth)
 {
 	struct lab_ck *ck = s->ck;
 	uint32_t old = *ptr, copy, budget = UINT32_MAX;
@@ -150,9 +150,9 @@ static int unshare(struct repair *s, uint32_t *ptr, int depth)
 	return 0;
 }
 
-static int repair_ptr(struct repair *s, uint32_t *ptr, int depth, uint32_t index);
+static int repair_ptr(struct inode_repair *s, uint32_t *ptr, int depth, uint32_t index);
 
-static int repair_indirect(struct repair *s, uint32_t *ptr, int depth, uint32_t index)
+static int repair_indirect(struct inode_repair *s, uint32_t *ptr, int depth, uint32_t index)
 {
 	uint32_t below[LAB_PTRS], span = depth == 2 ? LAB_PTRS : 1, used = 0;
 	int rc = lab_ck_read(s->ck, *ptr, below);
@@ -173,7 +173,7 @@ static int repair_indirect(struct repair *s, uint32_t *ptr, int depth, uint32_t 
 	return rc;
 }
 
-static int repair_ptr(struct repair *s, uint32_t *ptr, int depth, uint32_t index)
+static int repair_ptr(struct inode_repair *s, uint32_t *ptr, int depth, uint32_t index)
 {
 	struct lab_ck *ck = s->ck;
 	uint32_t below[LAB_PTRS];
@@ -218,7 +218,7 @@ static int repair_ptr(struct repair *s, uint32_t *ptr, int depth, uint32_t index
 }
 
 /* Moves the blocks of a directory together, so that it has no holes. */
-static int close_up(struct repair *s)
+static int close_up(struct inode_repair *s)
 {
 	struct lab_ck *ck = s->ck;
 	struct lab_inode *node = &s->node;
@@ -253,7 +253,7 @@ static int close_up(struct repair *s)
 	return rc;
 }
 
-static int read_dotdot(struct repair *s)
+static int read_dotdot(struct inode_repair *s)
 {
 	struct lab_ck_recs recs;
 	uint8_t buf[LAB_BLOCK];
@@ -267,7 +267,7 @@ static int read_dotdot(struct repair *s)
 	return 0;
 }
 
-static void set_size(struct repair *s, uint64_t size)
+static void set_size(struct inode_repair *s, uint64_t size)
 {
 	if (s->node.size == size)
 		return;
@@ -276,7 +276,7 @@ static void set_size(struct repair *s, uint64_t size)
 }
 
 /* *keep = false: nothing is left of the directory. */
-static int finish_dir(struct repair *s, bool *keep)
+static int finish_dir(struct inode_repair *s, bool *keep)
 {
 	int rc = 0;
 
@@ -291,7 +291,7 @@ static int finish_dir(struct repair *s, bool *keep)
 	return rc ? rc : read_dotdot(s);
 }
 
-static int finish_symlink(struct repair *s, bool *keep)
+static int finish_symlink(struct inode_repair *s, bool *keep)
 {
 	struct lab_inode *node = &s->node;
 	unsigned first = node->size > LAB_INLINE_SYMLINK ? 1 : LAB_DIRECT;
@@ -321,7 +321,7 @@ static int finish_symlink(struct repair *s, bool *keep)
 	return 0;
 }
 
-static void finish_special(struct repair *s)
+static void finish_special(struct inode_repair *s)
 {
 	static const uint32_t none[LAB_DIRECT + 2];
 
@@ -332,7 +332,7 @@ static void finish_special(struct repair *s)
 	memset(s->node.ptr, 0, sizeof(s->node.ptr));
 }
 
-static int finish_type(struct repair *s, unsigned type, bool *keep)
+static int finish_type(struct inode_repair *s, unsigned type, bool *keep)
 {
 	switch (type << 12) {
 	case S_IFDIR:
@@ -349,7 +349,7 @@ static int finish_type(struct repair *s, unsigned type, bool *keep)
 	}
 }
 
-static int repair_tree(struct repair *s, unsigned type)
+static int repair_tree(struct inode_repair *s, unsigned type)
 {
 	unsigned direct = type == TYPE(S_IFLNK) ? 1 : LAB_DIRECT;
 	int rc = 0;
@@ -371,7 +371,7 @@ static int repair_tree(struct repair *s, unsigned type)
 	return rc;
 }
 
-static int repair_xattr(struct repair *s)
+static int repair_xattr(struct inode_repair *s)
 {
 	uint32_t mapped = s->mapped, end = s->end;
 	int rc = repair_ptr(s, &s->node.xattr_block, 0, 0);
@@ -386,7 +386,7 @@ static int repair_xattr(struct repair *s)
 }
 
 /* Repairs the fields that can be checked alone. */
-static void repair_fields(struct repair *s, unsigned type)
+static void repair_fields(struct inode_repair *s, unsigned type)
 {
 	struct lab_inode *node = &s->node;
 	uint32_t mode = (node->mode & 07777) | type << 12;
@@ -407,7 +407,7 @@ static void repair_fields(struct repair *s, unsigned type)
 
 static int repair_inode(struct lab_ck *ck, uint32_t ino)
 {
-	struct repair s = { .ck = ck, .ino = ino, .limit = UINT32_MAX };
+	struct inode_repair s = { .ck = ck, .ino = ino, .limit = UINT32_MAX };
 	unsigned type = ck->ino[ino].type;
 	bool keep = true;
 	int rc = lab_ck_get_inode(ck, ino, &s.node);

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # escape: a "kernel" that tries to get out of the sandbox (fake_kernel.c), as every user that we can
-# become, and on kernels that lack a layer of it. Prints what was tried; fails if anything was allowed.
+# become, and on kernels that lack a layer of it. Prints what was tried; fails if anything was
+# allowed.
 set -u
 . "$(dirname "$0")/../tap.sh"
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# guest: nothing that comes out of a sandbox is trusted (fake_wire.c sends lies). Signals that others
-# send to a real guest, or to us, are no findings and leave nothing.
+# guest: nothing that comes out of a sandbox is trusted (fake_wire.c sends lies). Signals that
+# others send to a real guest, or to us, are no findings and leave nothing.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
