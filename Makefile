@@ -194,7 +194,7 @@ $(B)/fuzzers/%: $(B)/tests/fuzz/%.o $(ARCHIVES)
 	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS) -o $@
 
 # Plugins. labfs as one exports its table by the name that the loader looks for.
-$(B)/pic/labfs/%.o: PIC = -Dlabfs_target=as_target
+$(B)/pic/labfs/%.o: PIC = -Dlab_target=as_target
 $(B)/pic/%.o: %.c $(B)/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,CC)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bench: the table behind `assay bench`. */
+/* bench: the table of `assay bench`, and what several benchmarks use. */
 #include "bench/bench.h"
 
+#include "base/buf.h"
+
 #include <stddef.h>
+#include <time.h>
 
 const struct as_bench as_benches[] = {
 #define X(name) { #name, bench_##name },
@@ -10,3 +13,20 @@ const struct as_bench as_benches[] = {
 #undef X
 		{ NULL, NULL },
 };
+
+int64_t bench_cpu_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+void bench_add_io(struct as_buf *text, int i, int d, int f)
+{
+	as_buf_addf(text, "pwrite $0 len=512 at=%d fill=%d\n", (i % 4) * 512, i % 250 + 1);
+	as_buf_addf(text, "pread $0 len=512 at=%d\n", (i % 4) * 512);
+	as_buf_addf(text, "close $0\n");
+	as_buf_addf(text, "stat /d%d/f%d\n", d, f);
+	as_buf_addf(text, "rename /d%d/f%d /d%d/g%d\n", d, f, (d + 1) % 16, f);
+}

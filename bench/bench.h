@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench: the benchmarks, by the beginning of the names they report. To add one: a file
- * bench/bench_NAME.c with the function bench_NAME, and a row in AS_BENCHES.
+ * bench: the benchmarks. Each has the beginning of the names that it reports. To add one, write a
+ * file bench/bench_NAME.c with the function bench_NAME, and add a row to AS_BENCHES.
  */
 #ifndef AS_BENCH_BENCH_H
 #define AS_BENCH_BENCH_H
+
+#include <stdint.h>
 
 typedef void (*as_bench_report)(const char *name, double value, const char *unit);
 
@@ -21,7 +23,7 @@ AS_BENCHES(X)
 /* Parts of bench_cov(). */
 void bench_cov_record(as_bench_report report);
 void bench_cov_ways(as_bench_report report);
-/* And in bench_cov_feedback.c. */
+/* This one is in bench_cov_feedback.c. */
 void bench_cov_feedback(as_bench_report report);
 
 /* Parts of bench_crash(). */
@@ -31,6 +33,12 @@ void bench_crash_lab(as_bench_report report);
 
 /* The part of bench_run() that is in bench_mount.c. */
 void bench_run_kernel(as_bench_report report);
+
+/* Processor time that this process has used: other work on the machine does not count. */
+int64_t bench_cpu_us(void);
+/* Adds operations on the open file /d<d>/f<f> to a workload: write, read, close and rename. */
+struct as_buf;
+void bench_add_io(struct as_buf *text, int i, int d, int f);
 
 struct as_bench {
 	const char *prefix;

@@ -36,7 +36,7 @@ static unsigned draw(struct maker *m, unsigned n)
 	return (unsigned)as_prng_below(&m->prng, n);
 }
 
-/* In LTTng's way: two events a call. */
+/* LTTng has two events for each call. */
 static void event(struct maker *m, unsigned p, const char *call, const char *args, long ret)
 {
 	unsigned us = m->time_us;

@@ -120,7 +120,7 @@ static struct newly newly_met(const struct as_counts *counts, const struct as_co
 	return sum;
 }
 
-/* From the same first batch until so many operations; *ops: how many it were. */
+/* Goes on from the same first batch until so many operations have run; *ops: how many did. */
 static struct newly go(const struct as_target *target, const struct as_spec *spec, uint64_t seed,
 		       bool feedback, uint64_t *ops)
 {

@@ -174,7 +174,7 @@ static void less(double *best, double value)
 		*best = value;
 }
 
-/* For a call, without what starting costs. */
+/* The cost of one call, without the cost of starting. */
 static void measure(struct bench *b, const struct loop *loop, struct cost cost[WAYS])
 {
 	struct cost best[WAYS][2];

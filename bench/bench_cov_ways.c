@@ -204,7 +204,7 @@ static double cpu_us(const struct rusage *u)
 	       (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
 }
 
-/* Of one turn, negative: it cannot be done here. */
+/* The cost of one turn; negative: it cannot be done here. */
 static double turn(size_t way, int fd)
 {
 	struct rusage before, after, theirs;

@@ -15,16 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-static const struct as_traits traits = {
-	.name = "bench",
-	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY),
-	.name_max = 255,
-	.symlink_max = 4095,
-	.xattr_value_max = 65536,
-	.block_bytes = 4096,
-	.size_max = INT64_MAX,
-	.time_granularity_ns = 1,
-};
+static const struct as_traits traits = { .name = "bench", AS_TRAITS_ANY };
 
 static uint64_t cpu_ns(void)
 {
@@ -235,7 +226,7 @@ static void uniform(const struct as_profile *p, uint64_t budget, struct seen *se
 	as_view_free(&view);
 }
 
-/* One of all that are offered, each alike. */
+/* One of all commands that are offered, each with the same chance. */
 struct any {
 	struct as_choice *choice;
 	struct as_op op;
@@ -259,7 +250,7 @@ static int take_any(void *ctx, const struct as_op *op)
 	return 0;
 }
 
-/* The same, but each command is one that the state allows, any of them alike: what is left of the
+/* Does the same with commands that the state allows, each with the same chance: this is the
  * generator without its search. */
 static void uniform_valid(const struct as_profile *p, uint64_t budget, struct seen *seen)
 {
@@ -297,8 +288,8 @@ static void uniform_valid(const struct as_profile *p, uint64_t budget, struct se
 	as_chooser_free(chooser);
 }
 
-/* A command more is one state more at best, so no search can be more than budget / states times as
- * good as the sterner baseline: that bound is reported, too. */
+/* One more command gives at most one more state. So no search can be better than the stricter
+ * baseline by more than a factor of budget / states; that bound is reported, too. */
 static void bench_diversity(as_bench_report report)
 {
 	const uint64_t budget = 300000;
@@ -333,7 +324,7 @@ static void bench_diversity(as_bench_report report)
 	free(profile);
 }
 
-/* Operations a second of whole workloads, arguments drawn, as a hunt takes them. */
+/* Operations a second of whole workloads with drawn arguments, as a hunt uses them. */
 static void bench_syntax(as_bench_report report)
 {
 	static const char *const names[] = { "hunt", "paper", "coverage" };

@@ -6,6 +6,7 @@
 #include "bench.h"
 
 #include <fcntl.h>
+#include <labfs/filebd.h>
 #include <labfs/labfs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,18 +52,6 @@ static const struct as_bd_ops disk_ops = {
 	.zero = disk_zero,
 };
 
-static void *host_alloc(void *ctx, size_t len)
-{
-	(void)ctx;
-	return calloc(1, len ? len : 1);
-}
-
-static void host_release(void *ctx, void *ptr)
-{
-	(void)ctx;
-	free(ptr);
-}
-
 static uint64_t host_now(void *ctx)
 {
 	return ++*(uint64_t *)ctx;
@@ -85,7 +74,7 @@ static void must(int64_t rc)
 	}
 }
 
-static const struct as_target_ops *const fs_ops = &labfs_target;
+static const struct as_target_ops *const fs_ops = &lab_target;
 
 static void bench_dirs(struct as_fs *fs, as_bench_report report)
 {
@@ -182,17 +171,19 @@ void bench_labfs(as_bench_report report)
 {
 	struct bench_disk disk = { .bd = { &disk_ops, LABFS_DEFAULT_BYTES, 512 } };
 	uint64_t clock = 1;
-	struct as_host host = {
-		.api = AS_TARGET_API,
-		.ctx = &clock,
-		.alloc = host_alloc,
-		.release = host_release,
-		.now_ns = host_now,
-	};
+	struct lab_filehost file_host;
+	struct as_host host;
 	struct as_mount_args args = { &host, &disk.bd, "", false };
 	struct as_fs *fs;
 	double start;
 
+	/* Its memory, but a clock that costs nothing. */
+	lab_filehost_init(&file_host, NULL);
+	host = (struct as_host){ .api = AS_TARGET_API,
+				 .ctx = &clock,
+				 .alloc = file_host.host.alloc,
+				 .release = file_host.host.release,
+				 .now_ns = host_now };
 	disk.data = calloc(1, LABFS_DEFAULT_BYTES);
 	if (!disk.data)
 		return;

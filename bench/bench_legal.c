@@ -42,15 +42,6 @@ static const struct as_traits traits = {
 	.time_granularity_ns = 1,
 };
 
-/* What this process used: other work on the machine does not count. */
-static int64_t cpu_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
-
 static struct as_history *tell(enum as_guarantee guarantee)
 {
 	struct as_policy policy = {
@@ -118,24 +109,24 @@ static void measure(as_bench_report report, enum as_guarantee guarantee, const c
 
 	for (unsigned i = 0; i < TREES; i++)
 		trees[i] = variant(history, first + i % (len - first + 1), i / (len - first + 1));
-	start = cpu_us();
+	start = bench_cpu_us();
 	for (unsigned i = 0; i < TREES; i++)
 		legal +=
 			as_legal_judge(history, (struct as_moment){ len, len }, trees[i], &verdict);
 	snprintf(line, sizeof(line), "crash.legal.%s.new", name);
-	report(line, TREES * 1e6 / (double)(cpu_us() - start), "trees/s");
+	report(line, TREES * 1e6 / (double)(bench_cpu_us() - start), "trees/s");
 	if (legal != TREES) {
 		fprintf(stderr, "bench: %zu of %u are legal: %s\n", legal, TREES,
 			as_buf_str(&verdict.why));
 		abort();
 	}
-	start = cpu_us();
+	start = bench_cpu_us();
 	for (unsigned again = 0; again < AGAIN; again++)
 		for (unsigned i = 0; i < TREES; i++)
 			legal += as_legal_judge(history, (struct as_moment){ len, len }, trees[i],
 						&verdict);
 	snprintf(line, sizeof(line), "crash.legal.%s.again", name);
-	report(line, AGAIN * TREES * 1e6 / (double)(cpu_us() - start), "trees/s");
+	report(line, AGAIN * TREES * 1e6 / (double)(bench_cpu_us() - start), "trees/s");
 	for (unsigned i = 0; i < TREES; i++)
 		as_tree_put(trees[i]);
 	free(trees);

@@ -5,7 +5,7 @@
  * random order; linear.refuse has one wrong answer in each, which is searched to the end.
  */
 #include "base/prng.h"
-#include "bench.h"
+#include "bench/bench.h"
 #include "race/linear.h"
 
 #include <errno.h>
@@ -32,14 +32,6 @@ struct history {
 	struct as_linear_call calls[CALLS];
 };
 
-static int64_t cpu_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
-
 static void draw_op(struct as_prng *prng, struct as_op *op)
 {
 	static const enum as_opcode codes[] = { AS_OP_MKDIR,  AS_OP_CREATE,   AS_OP_RENAME,
@@ -54,7 +46,7 @@ static void draw_op(struct as_prng *prng, struct as_op *op)
 	op->len = 512 * as_prng_below(prng, 16);
 }
 
-/* Calls begin, are answered and end in an order of chance. */
+/* Calls begin, are answered and end in random order. */
 static void draw_history(struct as_prng *prng, const struct as_model *first, struct history *h)
 {
 	struct as_model *m = as_model_copy(first);
@@ -88,7 +80,7 @@ static void draw_history(struct as_prng *prng, const struct as_model *first, str
 
 static double judge_all(const struct as_model *first, const struct history *pool, uint64_t *states)
 {
-	int64_t start_us = cpu_us(), used_us;
+	int64_t start_us = bench_cpu_us(), used_us;
 	uint64_t n = 0;
 
 	*states = 0;
@@ -102,7 +94,7 @@ static double judge_all(const struct as_model *first, const struct history *pool
 		*states += result.states;
 		as_linear_result_free(&result);
 		n++;
-		used_us = cpu_us() - start_us;
+		used_us = bench_cpu_us() - start_us;
 	} while (used_us < BENCH_US);
 	*states /= n;
 	return (double)n * 1e6 / (double)used_us;
@@ -119,7 +111,7 @@ void bench_linear(as_bench_report report)
 		draw_history(&prng, first, &pool[i]);
 	report("linear.ops", judge_all(first, pool, &states), "histories/s");
 	report("linear.states", (double)states, "states/history");
-	/* EXDEV: no order gives that. */
+	/* EXDEV: no order explains that answer. */
 	for (size_t i = 0; i < POOL; i++)
 		pool[i].calls[CALLS / 2].got = (struct as_outcome){ .ret = -1, .err = EXDEV };
 	report("linear.refuse", judge_all(first, pool, &states), "histories/s");

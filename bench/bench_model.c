@@ -4,6 +4,7 @@
  * and what a retained state costs.
  */
 #include "base/prng.h"
+#include "bench/bench.h"
 #include "model/model.h"
 #include "work/op.h"
 
@@ -16,25 +17,7 @@
 #define POOL 4096u
 #define NODES_MAX 24u
 
-static const struct as_traits traits = {
-	.name = "bench",
-	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY),
-	.name_max = 255,
-	.symlink_max = 4095,
-	.xattr_value_max = 65536,
-	.block_bytes = 4096,
-	.size_max = INT64_MAX,
-	.time_granularity_ns = 1,
-};
-
-/* What this process used: other work on the machine does not count. */
-static int64_t cpu_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
+static const struct as_traits traits = { .name = "bench", AS_TRAITS_ANY };
 
 struct pool {
 	struct as_op op[POOL];
@@ -152,11 +135,11 @@ static void bench_apply(void (*report)(const char *name, double value, const cha
 		op[i].len = 4096;
 		op[i].fill = 1;
 	}
-	before = cpu_us();
+	before = bench_cpu_us();
 	for (unsigned round = 0; round < rounds; round++)
 		for (size_t i = 0; i < CYCLE; i++)
 			as_assert(as_model_apply(m, &op[i]) == 0);
-	report("model.apply", 1e6 * rounds * CYCLE / (double)(cpu_us() - before), "op/s");
+	report("model.apply", 1e6 * rounds * CYCLE / (double)(bench_cpu_us() - before), "op/s");
 	as_model_free(m);
 }
 
@@ -198,7 +181,7 @@ static void bench_state(const struct pool *pool,
 	while (n < STATES) {
 		for (size_t i = 0; i < BATCH; i++)
 			next[i] = find_next(pool, all, n, &prng);
-		spent -= cpu_us();
+		spent -= bench_cpu_us();
 		for (size_t i = 0; i < BATCH; i++) {
 			struct as_model *m = as_model_copy(next[i].parent);
 
@@ -207,7 +190,7 @@ static void bench_state(const struct pool *pool,
 			sum = as_digest_add(sum, as_model_digest_canonical(m));
 			all[n++] = m;
 		}
-		spent += cpu_us();
+		spent += bench_cpu_us();
 	}
 	report("model.state", 1e6 * (double)n / (double)spent, "state/s");
 	report("model.state_bytes", (double)(mallinfo2().uordblks - bytes) / (double)n, "byte");

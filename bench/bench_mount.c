@@ -32,7 +32,7 @@
 #define CYCLES 60
 #define DISK_BYTES ((uint64_t)64 << 20)
 
-/* What children hand back. */
+/* What the children report. */
 struct results {
 	double raw_us, executor_us, cycle_us, crash_us;
 };
@@ -46,32 +46,29 @@ static bool lacks(const char *name)
 	return no;
 }
 
-static struct as_mount *mount_fresh(const char *name, uint64_t size_bytes, struct as_medium **stand)
+static struct as_mount *mount_fresh(const char *name, uint64_t size_bytes,
+				    struct as_medium **medium)
 {
 	const struct as_fstype *type = as_fstype_find(name);
 	struct as_mount *m;
 	struct as_err err;
 
-	as_assert(!as_medium_new(size_bytes ? size_bytes : type->default_bytes, stand, &err));
-	as_assert(!as_fresh_disk(type, NULL, *stand, NULL, &err));
-	as_assert(!as_mount_new(type, *stand, &m, &err));
+	as_assert(!as_medium_new(size_bytes ? size_bytes : type->default_bytes, medium, &err));
+	as_assert(!as_fresh_disk(type, NULL, *medium, NULL, &err));
+	as_assert(!as_mount_new(type, *medium, &m, &err));
 	return m;
 }
 
 /* ---- The executor against a loop by hand --------------------------------------------------- */
 
-/* As raw_round(). */
+/* The same operations as in raw_round(). */
 static void add_round(struct as_buf *text, int i)
 {
 	int d = i % 16, f = i % 61;
 
 	as_buf_addf(text, "create /d%d/f%d 0644\n", d, f);
 	as_buf_addf(text, "$0 = open /d%d/f%d O_RDWR\n", d, f);
-	as_buf_addf(text, "pwrite $0 len=512 at=%d fill=%d\n", (i % 4) * 512, i % 250 + 1);
-	as_buf_addf(text, "pread $0 len=512 at=%d\n", (i % 4) * 512);
-	as_buf_addf(text, "close $0\n");
-	as_buf_addf(text, "stat /d%d/f%d\n", d, f);
-	as_buf_addf(text, "rename /d%d/f%d /d%d/g%d\n", d, f, (d + 1) % 16, f);
+	bench_add_io(text, i, d, f);
 	as_buf_addf(text, "unlink /d%d/g%d\n", (d + 1) % 16, f);
 }
 
@@ -102,8 +99,8 @@ static int measure_ratio(void *ctx)
 {
 	struct results *results = ctx;
 	struct as_buf text = { 0 };
-	struct as_medium *stand;
-	struct as_mount *m = mount_fresh("ext4", DISK_BYTES, &stand);
+	struct as_medium *medium;
+	struct as_mount *m = mount_fresh("ext4", DISK_BYTES, &medium);
 	struct as_outcome outcome;
 	struct as_vfs *vfs;
 	struct as_seq *seq;
@@ -134,7 +131,7 @@ static int measure_ratio(void *ctx)
 	}
 	as_vfs_free(vfs);
 	as_mount_free(m);
-	as_medium_free(stand);
+	as_medium_free(medium);
 	as_seq_free(seq);
 	as_buf_free(&text);
 	return 0;
@@ -150,8 +147,8 @@ struct cycle {
 static int measure_cycle(void *ctx)
 {
 	struct cycle *cycle = ctx;
-	struct as_medium *stand;
-	struct as_mount *m = mount_fresh(cycle->name, 0, &stand);
+	struct as_medium *medium;
+	struct as_mount *m = mount_fresh(cycle->name, 0, &medium);
 
 	for (int i = 0; i < CYCLES; i++) {
 		int64_t start_us = as_now_us();
@@ -170,7 +167,7 @@ static int measure_cycle(void *ctx)
 			best_of(cycle->results->crash_us, (double)(as_now_us() - start_us));
 	}
 	as_mount_free(m);
-	as_medium_free(stand);
+	as_medium_free(medium);
 	return 0;
 }
 

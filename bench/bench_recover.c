@@ -49,7 +49,7 @@
 #define MEMO_STATES 120
 #define LARGE_STATES 10000
 
-/* What an application does to a file it cares for, in several directories. */
+/* What an application does to files that must not be lost, in several directories. */
 static void write_workload(struct as_buf *text, int from, int rounds)
 {
 	as_buf_adds(text, "mkdir /a 0755\nmkdir /b 0755\n");
@@ -126,7 +126,7 @@ static int crash_small(void *ctx)
 	return 0;
 }
 
-/* Both at once; the time of the slower counts. */
+/* Runs both at the same time; the time of the slower one counts. */
 static int64_t together(int (*fn)(void *), void *const ctx[PROCESSES])
 {
 	int64_t start_us = as_now_us();
@@ -150,7 +150,7 @@ static int64_t together(int (*fn)(void *), void *const ctx[PROCESSES])
 
 struct crashed {
 	const struct as_fstype *type;
-	struct as_medium *stand;
+	struct as_medium *medium;
 	struct as_disk *start;
 	struct as_perm *perm;
 };
@@ -186,26 +186,26 @@ static void crash_disk(struct crashed *c)
 	struct as_err err;
 
 	c->type = as_fstype_find("ext4");
-	as_assert(!as_medium_new(DISK_BYTES, &c->stand, &err));
-	as_assert(!as_fresh_disk(c->type, NULL, c->stand, NULL, &err));
-	c->start = as_disk_snapshot((struct as_disk *)as_medium_disk(c->stand));
-	as_medium_record(c->stand, 0);
-	as_assert(!as_mount_new(c->type, c->stand, &m, &err) && !as_mount_mount(m, "", ""));
+	as_assert(!as_medium_new(DISK_BYTES, &c->medium, &err));
+	as_assert(!as_fresh_disk(c->type, NULL, c->medium, NULL, &err));
+	c->start = as_disk_snapshot((struct as_disk *)as_medium_disk(c->medium));
+	as_medium_record(c->medium, 0);
+	as_assert(!as_mount_new(c->type, c->medium, &m, &err) && !as_mount_mount(m, "", ""));
 	as_assert(!as_mount_enter(m, &err));
 	use_disk();
 	as_assert(!as_mount_leave(m, &err) && !as_mount_umount(m));
 	as_mount_free(m);
-	c->perm = as_perm_new(as_medium_log(c->stand), c->start, &options);
+	c->perm = as_perm_new(as_medium_log(c->medium), c->start, &options);
 }
 
 static void crashed_free(struct crashed *c)
 {
 	as_perm_free(c->perm);
 	as_disk_free(c->start);
-	as_medium_free(c->stand);
+	as_medium_free(c->medium);
 }
 
-/* Different disks, from all of the workload; fewer than n where there are no more. */
+/* Picks different disks from the whole workload; fewer than n if there are not enough. */
 static size_t pick_disks(struct crashed *c, struct as_disk **disks, size_t n)
 {
 	struct as_perm_state state;
@@ -331,7 +331,7 @@ struct memo_result {
 	double on_us, off_us, hits;
 };
 
-/* Of a disk and all three checkers. */
+/* Checks a disk with all three checkers. */
 static double check_all(struct crashed *c, struct as_disk **disks, size_t n, enum as_memo_mode mode,
 			struct as_step_stats *stats)
 {
@@ -368,7 +368,7 @@ static int memo_inside(void *ctx)
 
 	crash_disk(&c);
 	n = pick_disks(&c, disks, 4 * MEMO_STATES);
-	/* Without memory, a part of them will do. */
+	/* Without the memo, a part of them is enough. */
 	r->off_us = check_all(&c, disks, n < MEMO_STATES ? n : MEMO_STATES, AS_MEMO_OFF, &stats);
 	r->on_us = check_all(&c, disks, n, AS_MEMO_ON, &stats);
 	r->hits = (double)stats.memo.hits / (double)stats.memo.asked;
@@ -435,7 +435,7 @@ static void bench_guest(as_bench_report report)
 
 /* ---- crash.memory ---------------------------------------------------------------------------- */
 
-/* Longer workloads until there are states enough. */
+/* Makes the workload longer until there are enough states. */
 static int crash_large(void *ctx)
 {
 	struct crashing *c = ctx;

@@ -23,11 +23,7 @@ static void mixed_workload(struct as_buf *text)
 
 		as_buf_addf(text, "create /d%d/f%d 0644\n", d, f);
 		as_buf_addf(text, "$0 = open /d%d/f%d O_RDWR\n", d, f);
-		as_buf_addf(text, "pwrite $0 len=512 at=%d fill=%d\n", (i % 4) * 512, i % 250 + 1);
-		as_buf_addf(text, "pread $0 len=512 at=%d\n", (i % 4) * 512);
-		as_buf_addf(text, "close $0\n");
-		as_buf_addf(text, "stat /d%d/f%d\n", d, f);
-		as_buf_addf(text, "rename /d%d/f%d /d%d/g%d\n", d, f, (d + 1) % 16, f);
+		bench_add_io(text, i, d, f);
 		if (i >= 40)
 			as_buf_addf(text, "unlink /d%d/g%d\n", (i - 40 + 1) % 16, (i - 40) % 61);
 	}

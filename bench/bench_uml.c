@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_uml: the sandbox uml, on the kernel and the packages that are here.
- * uml.first_op: from nothing to the end of a workload of one operation on ext4: the initramfs, the
- * boot, the modules, the fresh disk, the mount, the operation, and also all checks behind it.
- * uml.ext4: operations a second of a mixed workload as the engine inside measures it, answers
- * judged, everything counted from the mount to the second comparison.
+ * bench_uml: the sandbox uml, on the kernel and the packages that are here. uml.first_op: from
+ * nothing to the end of a workload of one operation on ext4: the initramfs, the boot, the modules,
+ * the fresh disk, the mount, the operation, and also all checks after it. uml.ext4: operations a
+ * second of a mixed workload as the engine inside measures it, answers judged, everything counted
+ * from the mount to the second comparison.
  */
 #include "bench/bench.h"
 
@@ -33,7 +33,7 @@ static void on_workload(void *ctx, const struct as_boxed_job *job,
 	seen->result = *result;
 }
 
-/* Over the same names again and again, so that the tree stays small. */
+/* It uses the same names again and again, so that the tree stays small. */
 static void mixed_workload(struct as_buf *text)
 {
 	for (int i = 0; i < 16; i++)
@@ -42,16 +42,12 @@ static void mixed_workload(struct as_buf *text)
 		int d = i % 16, f = i % 61;
 
 		as_buf_addf(text, "$0 = open /d%d/f%d O_RDWR|O_CREAT 0644\n", d, f);
-		as_buf_addf(text, "pwrite $0 len=512 at=%d fill=%d\n", (i % 4) * 512, i % 250 + 1);
-		as_buf_addf(text, "pread $0 len=512 at=%d\n", (i % 4) * 512);
-		as_buf_addf(text, "close $0\n");
-		as_buf_addf(text, "stat /d%d/f%d\n", d, f);
-		as_buf_addf(text, "rename /d%d/f%d /d%d/g%d\n", d, f, (d + 1) % 16, f);
+		bench_add_io(text, i, d, f);
 		as_buf_addf(text, "unlink /d%d/g%d\n", (d + 1) % 16, f);
 	}
 }
 
-/* False where there is no sandbox. */
+/* False: there is no sandbox. */
 static bool run_text(const char *text, int64_t *until_us, struct as_run_result *result)
 {
 	struct as_args args = { 0 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * alloc.c: the two bitmaps. Always the lowest number that is free: what an operation allocates
- * follows from the tree alone, not from what ran before.
+ * alloc.c: the two bitmaps. An allocation always takes the lowest free number: so what an operation
+ * allocates depends only on the tree, not on what ran before.
  *
  * Invariant: free_blocks and free_inodes are the numbers of clear bits; of the free blocks, nheld
  * wait for the commit of the transaction that freed them (journal.c, invariant 3).
  */
 #include "fs.h"
+#include "grow.h"
 
 #include <errno.h>
 #include <string.h>
@@ -105,16 +106,12 @@ int lab_bfree(struct as_fs *fs, uint32_t block, bool meta)
 	if (block < fs->geo.data_start || block >= fs->geo.block_count - 1)
 		return lab_corrupt(fs, "pointer to block", block);
 	if (fs->nheld == fs->held_cap) {
-		uint32_t cap = fs->held_cap ? fs->held_cap * 2 : 256;
-		uint32_t *more = as_malloc(fs->host, cap * sizeof(*more));
+		uint32_t *more =
+			lab_grow(fs->host, fs->held, &fs->held_cap, 256, sizeof(*fs->held));
 
 		if (!more)
 			return -ENOMEM;
-		if (fs->held)
-			memcpy(more, fs->held, fs->nheld * sizeof(*more));
-		as_free(fs->host, fs->held);
 		fs->held = more;
-		fs->held_cap = cap;
 	}
 	rc = clear(fs, fs->geo.block_bitmap_start, block);
 	if (rc)

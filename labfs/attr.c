@@ -44,7 +44,8 @@ static int do_truncate(struct as_fs *fs, struct lab_node *node, uint64_t size)
 	rc = lab_free_range(fs, node, (size + LAB_BLOCK - 1) / LAB_BLOCK, LAB_MAX_BLOCKS);
 	if (rc != 1)
 		return rc;
-	/* More than one transaction: the orphan list sees to the rest, also after a power cut. */
+	/* It takes more than one transaction: the orphan list finishes the rest, also after a power
+	 * cut. */
 	rc = listed ? 0 : lab_orphan_add(fs, node);
 	if (!rc)
 		node->cut = fs->unfinished = true;
@@ -73,7 +74,7 @@ static int set_rest(struct as_fs *fs, struct lab_node *node, const struct as_sta
 		raw->uid = st->uid;
 	if (set & AS_SET_GID)
 		raw->gid = st->gid;
-	/* As Linux: a new owner does not inherit the old one's privilege. */
+	/* As in Linux: a new owner does not get the set-id rights of the old one. */
 	if (set & (AS_SET_UID | AS_SET_GID) && !S_ISDIR(raw->mode)) {
 		raw->mode &= ~(uint32_t)S_ISUID;
 		if (raw->mode & S_IXGRP)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bug.c: the tables behind bug.h and the reading of option text.
+ * bug.c: the tables that bug.h declares, and the parser of the options.
  */
 #include "bug.h"
 

@@ -12,7 +12,7 @@
 enum lab_bug_class {
 	LAB_CLASS_SEMANTICS, /* wrong answers; no crash or fault needed */
 	LAB_CLASS_DOGFOOD, /* the same, on big or deep trees */
-	LAB_CLASS_LEAK, /* memory left behind */
+	LAB_CLASS_LEAK, /* memory that is not freed */
 	LAB_CLASS_FAULT, /* needs a failing read, write or allocation */
 	LAB_CLASS_CRASH, /* needs a power cut */
 	LAB_CLASS_RECOVERY, /* in mount's replay; needs a power cut */
@@ -52,13 +52,13 @@ struct lab_opts {
 	bool writable; /* "rw" was given */
 };
 
-/* Row i of the table, or NULL behind the last. */
+/* Row i of the table, or NULL after the last. */
 const struct lab_bug_row *lab_bug_row(unsigned i);
 const struct lab_flush_row *lab_flush_row(unsigned i);
 const char *lab_bug_class_name(enum lab_bug_class class);
 
-/* Adds the comma separated options of `text` (NULL = none); -EINVAL for one that is not known, a
- * bug number or a site without a row. */
+/* Adds the options of `text` (comma separated, NULL = none). -EINVAL for an unknown option, and for
+ * a bug number or a flush site without a row. */
 int lab_opts_parse(const char *text, struct lab_opts *opts);
 
 static inline bool lab_bug_chosen(const struct lab_opts *opts, enum lab_bug bug)
@@ -69,7 +69,7 @@ static inline bool lab_bug_chosen(const struct lab_opts *opts, enum lab_bug bug)
 /* For anything with a member `opts` of type struct lab_opts. */
 #define LAB_BUG_ON(fs, ID) lab_bug_chosen(&(fs)->opts, LAB_BUG_##ID)
 
-/* Flushes, unless this site was chosen to forget it. */
+/* Flushes, unless the options say that this site forgets it. */
 static inline int lab_flush(struct as_bd *bd, const struct lab_opts *opts, enum lab_flush site)
 {
 	if (opts->noflush >> site & 1)

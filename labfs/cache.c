@@ -2,19 +2,20 @@
 /*
  * cache.c: the block cache and the undo of failed operations.
  *
- * Method. Blocks hang in a hash by number and in one list for each state. The first lab_dirty() of
- * a block in an operation copies it away; lab_undo_all() copies back, in reverse, and puts the
- * block into the list it came from.
+ * Method. Blocks are in a hash by number and in one list for each state. The first lab_dirty() of a
+ * block in an operation keeps a copy of it; lab_undo_all() copies back, in reverse order, and puts
+ * the block into the list it came from.
  *
  * Invariants
  *   1. A block in LAB_S_CKPT holds exactly its last committed contents. Before it changes again it
- *      is written home (its journal copy is stable, so that is always allowed); a checkpoint
- *      therefore never meets a block whose committed contents are gone.
+ *      is written home (its journal copy is stable, so that is always allowed); so a checkpoint
+ *      never meets a block whose committed contents are lost.
  *   2. Clean, unpinned blocks, and only those, may be evicted, and only between operations.
  *   3. A pinned block is never dropped.
  */
 #include "crc.h"
 #include "fs.h"
+#include "grow.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -154,7 +155,7 @@ void lab_cache_free(struct as_fs *fs)
 	as_free(fs->host, fs->hash);
 }
 
-/* What a block read from disk must satisfy on its own. */
+/* The checks of a block that need nothing but the block itself. */
 static int verify(struct as_fs *fs, struct lab_buf *b)
 {
 	if (b->kind == LAB_K_INODES) {
@@ -188,7 +189,7 @@ int lab_bread(struct as_fs *fs, uint32_t block, enum lab_kind kind, struct lab_b
 			link_out(&b->link);
 			link_front(&fs->list[LAB_S_CLEAN], &b->link);
 		}
-		/* Replay did not know what it brought. */
+		/* Replay did not know the kind of this block. */
 		if (kind == LAB_K_XATTR && b->kind != LAB_K_XATTR) {
 			b->kind = LAB_K_XATTR;
 			rc = verify(fs, b);
@@ -270,16 +271,11 @@ int lab_write_home(struct as_fs *fs, struct lab_buf *b)
 
 static int grow_undo(struct as_fs *fs)
 {
-	uint32_t cap = fs->undo_cap ? fs->undo_cap * 2 : 32;
-	struct lab_undo *undo = as_malloc(fs->host, cap * sizeof(*undo));
+	struct lab_undo *undo = lab_grow(fs->host, fs->undo, &fs->undo_cap, 32, sizeof(*undo));
 
 	if (!undo)
 		return -ENOMEM;
-	if (fs->undo)
-		memcpy(undo, fs->undo, fs->undo_cap * sizeof(*undo));
-	as_free(fs->host, fs->undo);
 	fs->undo = undo;
-	fs->undo_cap = cap;
 	return 0;
 }
 
@@ -355,7 +351,8 @@ void lab_forget(struct as_fs *fs, uint32_t block, bool committed)
 {
 	struct lab_buf *b = find(fs, block);
 
-	/* Until the commit, its old owner may come back: a checkpoint must still bring it home. */
+	/* Until the commit, the block may go back to its old owner: a checkpoint must still write
+	 * it home. */
 	if (!b || (b->state == LAB_S_CKPT && !committed))
 		return;
 	if (b->pins || LAB_BUG_ON(fs, STALE_DATA))
@@ -376,7 +373,7 @@ void lab_undo_all(struct as_fs *fs)
 		memcpy(u->buf->data, u->copy, LAB_BLOCK);
 		u->buf->kind = u->kind;
 		u->buf->op = 0;
-		/* Data that a failing commit has brought home must be overwritten there. */
+		/* A failing commit has written this data home: it must be overwritten there. */
 		if (u->buf->state == LAB_S_CLEAN)
 			lab_set_state(fs, u->buf, LAB_S_DATA);
 		else if (u->buf->state != u->state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * crc.c: CRC-32C. The processor's own instruction where it has one (eight bytes a step), a byte
- * table elsewhere; both give the same value.
+ * crc.c: CRC-32C. It uses the processor's own instruction if there is one (eight bytes a step),
+ * else a table for each byte; both give the same value.
  */
 #include "crc.h"
 

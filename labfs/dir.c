@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dir.c: directories. On disk a plain list of records (format.h); in memory, from the first look-up
- * on, a hash from names to record positions, so that big directories are not searched.
+ * dir.c: directories. On disk a directory is a plain list of records (format.h). In memory, from
+ * the first look-up on, it has a hash from names to record positions, so that big directories are
+ * not searched.
  *
  * Method. The index keeps the directory's blocks pinned and for each block an upper bound of its
- * largest gap. A failed operation may have left the index ahead of the blocks, so the index of each
- * directory it touched is dropped (lab_note_dir) and made anew by the next look-up.
+ * largest gap. After a failed operation the index may have changes that the blocks have not. So the
+ * index of each directory that it touched is dropped (lab_note_dir), and the next look-up makes a
+ * new one.
  *
  * Invariants
- *   1. With an index, every live record has exactly one slot, and the other way round.
+ *   1. With an index, every live record has exactly one slot, and every slot one live record.
  *   2. room[i] is never less than the largest gap of block i.
  */
 #include "fs.h"
@@ -29,9 +31,9 @@ struct lab_dirindex {
 	struct lab_buf **bufs;
 	uint16_t *room;
 	uint32_t nblocks, blocks_cap;
-	uint32_t room_from; /* no room below */
+	uint32_t room_from; /* blocks below this number have no room */
 	struct dir_slot *slots;
-	uint32_t mask, filled; /* filled counts removed ones, too */
+	uint32_t mask, filled; /* filled counts removed entries, too */
 	uint32_t live;
 };
 
@@ -75,7 +77,7 @@ static uint32_t gap(const struct lab_dirent *de)
 	return de->ino ? de->rec_len - LAB_DIRENT_LEN(de->name_len) : de->rec_len;
 }
 
-/* The records of a block tile it, and their names are names. */
+/* The records of a block cover it without gaps, and their names are possible. */
 static bool is_sound(const struct lab_dirent *de, uint32_t left)
 {
 	if (de->rec_len < LAB_DIRENT_LEN(1) || de->rec_len % 4 || de->rec_len > left)
@@ -156,7 +158,7 @@ static int grow_slots(struct as_fs *fs, struct lab_dirindex *ix)
 	return 0;
 }
 
-/* Makes place for block number ix->nblocks. */
+/* Makes room for block number ix->nblocks. */
 static int grow_blocks(struct as_fs *fs, struct lab_dirindex *ix, uint32_t need)
 {
 	struct lab_buf **bufs;
@@ -301,7 +303,7 @@ int lab_dir_find(struct as_fs *fs, struct lab_node *dir, const char *name, size_
 
 /* ---- Changes ---- */
 
-/* Puts an entry into the gap of the record at `off`, which has enough. */
+/* Puts an entry into the gap of the record at `off`, which is large enough. */
 static uint32_t fill_gap(struct lab_buf *b, uint32_t off, const char *name, size_t len,
 			 uint32_t ino, uint32_t mode)
 {
@@ -360,18 +362,41 @@ static int add_block(struct as_fs *fs, struct lab_node *dir)
 	return 0;
 }
 
+/* Prepares a directory for a change of its entries: it has an index, and its inode is dirty. */
+static int begin_change(struct as_fs *fs, struct lab_node *dir)
+{
+	int rc = make_index(fs, dir);
+
+	if (!rc)
+		rc = lab_idirty(fs, dir, LAB_WHY_OTHER);
+	if (!rc)
+		lab_note_dir(fs, dir);
+	return rc;
+}
+
+/* Finds an entry that is about to change. The block that holds it becomes dirty. */
+static int find_to_change(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len,
+			  struct dir_slot **slot)
+{
+	int rc = begin_change(fs, dir);
+
+	if (rc)
+		return rc;
+	*slot = find_slot(dir->dir, name, len);
+	if (!*slot)
+		return -ENOENT;
+	return lab_dirty(fs, dir->dir->bufs[((*slot)->pos1 - 1) / LAB_BLOCK], LAB_S_META);
+}
+
 int lab_dir_add(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len, uint32_t ino,
 		uint32_t mode)
 {
 	uint32_t need = LAB_DIRENT_LEN(len), i, off = 0;
 	struct lab_dirindex *ix;
-	int rc = make_index(fs, dir);
+	int rc = begin_change(fs, dir);
 
-	if (!rc)
-		rc = lab_idirty(fs, dir, LAB_WHY_OTHER);
 	if (rc)
 		return rc;
-	lab_note_dir(fs, dir);
 	ix = dir->dir;
 	rc = grow_slots(fs, ix);
 	if (rc)
@@ -420,21 +445,12 @@ int lab_dir_remove(struct as_fs *fs, struct lab_node *dir, const char *name, siz
 	struct lab_dirindex *ix;
 	uint32_t i, room;
 	struct dir_slot *s;
-	int rc = make_index(fs, dir);
+	int rc = find_to_change(fs, dir, name, len, &s);
 
-	if (!rc)
-		rc = lab_idirty(fs, dir, LAB_WHY_OTHER);
 	if (rc)
 		return rc;
-	lab_note_dir(fs, dir);
 	ix = dir->dir;
-	s = find_slot(ix, name, len);
-	if (!s)
-		return -ENOENT;
 	i = (s->pos1 - 1) / LAB_BLOCK;
-	rc = lab_dirty(fs, ix->bufs[i], LAB_S_META);
-	if (rc)
-		return rc;
 	if (entry_at(ix, s->pos1 - 1)->type == S_IFDIR >> 12)
 		lab_walk_forget(fs);
 	room = cut(ix->bufs[i], (s->pos1 - 1) % LAB_BLOCK);
@@ -451,25 +467,14 @@ int lab_dir_remove(struct as_fs *fs, struct lab_node *dir, const char *name, siz
 int lab_dir_set(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len, uint32_t ino,
 		uint32_t mode)
 {
-	struct lab_dirindex *ix;
 	struct lab_dirent *de;
 	struct dir_slot *s;
-	int rc = make_index(fs, dir);
+	int rc = find_to_change(fs, dir, name, len, &s);
 
-	if (!rc)
-		rc = lab_idirty(fs, dir, LAB_WHY_OTHER);
-	if (rc)
-		return rc;
-	lab_note_dir(fs, dir);
-	ix = dir->dir;
-	s = find_slot(ix, name, len);
-	if (!s)
-		return -ENOENT;
-	rc = lab_dirty(fs, ix->bufs[(s->pos1 - 1) / LAB_BLOCK], LAB_S_META);
 	if (rc)
 		return rc;
 	lab_walk_forget(fs);
-	de = entry_at(ix, s->pos1 - 1);
+	de = entry_at(dir->dir, s->pos1 - 1);
 	de->ino = s->ino = ino;
 	de->type = (uint8_t)(mode >> 12);
 	dir->raw->mtime_ns = dir->raw->ctime_ns = (int64_t)lab_now(fs);

@@ -2,8 +2,9 @@
 /*
  * file.c: reading and writing file data.
  *
- * A write is one operation, however long, unless it fills the transaction; then it goes on in the
- * next. What it allocates is filled or zeroed in the cache, and goes home before the commit.
+ * A write is one operation, however long it is, unless it fills the transaction; then it goes on in
+ * the next. Blocks that it allocates are filled or zeroed in the cache, and are written home before
+ * the commit.
  */
 #include "fs.h"
 
@@ -78,7 +79,7 @@ int64_t lab_read(struct as_fs *fs, struct as_handle *handle, void *buf, size_t l
 			done += n;
 	}
 	lab_idle(fs);
-	return rc ? rc : (int64_t)done; /* a part that cannot be read is not the end */
+	return rc ? rc : (int64_t)done; /* an error after a part was read ends the read there */
 }
 
 /* ---- Writing ---- */
@@ -88,7 +89,7 @@ struct put {
 	const uint8_t *from;
 	size_t len, done;
 	uint64_t pos;
-	bool full; /* stopped for want of space */
+	bool full; /* it stopped because there was no space */
 };
 
 static int put_block(struct as_fs *fs, struct put *put, size_t n)
@@ -96,7 +97,7 @@ static int put_block(struct as_fs *fs, struct put *put, size_t n)
 	uint64_t pos = put->pos + put->done, size = put->node->raw->size;
 	const uint8_t *from = put->from + put->done;
 	size_t off = pos % LAB_BLOCK;
-	/* Nothing of the old block shows: overwritten, or behind the end. */
+	/* Nothing of the old block can be seen: it is overwritten, or after the end. */
 	bool whole = !off && (n == LAB_BLOCK || pos + n >= size);
 	struct lab_buf *b;
 	int rc = lab_bmap_get(fs, put->node, pos / LAB_BLOCK, LAB_S_DATA, whole, &b);
@@ -121,7 +122,7 @@ static int put_piece(struct as_fs *fs, struct put *put)
 	while (put->done < put->len && !rc) {
 		size_t n = LAB_BLOCK - (put->pos + put->done) % LAB_BLOCK;
 
-		/* A block may need its bitmap, two pointer blocks and theirs. */
+		/* A block may change its bitmap, and need two pointer blocks with their bitmaps. */
 		if (put->done && lab_tx_tight(fs, 8))
 			break;
 		if (n > put->len - put->done)
@@ -177,7 +178,7 @@ int64_t lab_write(struct as_fs *fs, struct as_handle *handle, const void *buf, s
 	if ((handle->flags & O_ACCMODE) == O_RDONLY)
 		return -EBADF;
 	if (!node->raw->nlink && !node->linkable && LAB_BUG_ON(fs, WRITE_UNLINKED))
-		*(volatile uint8_t *)node->dir = 1; /* the parent's index, of which there is none */
+		*(volatile uint8_t *)node->dir = 1; /* the parent's index, which does not exist */
 	if (!len)
 		return 0;
 	if (handle->flags & O_APPEND)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * filebd.c: a file as a block device. Discarded and zeroed ranges are written as zeros: plain, and
- * good on every host file system.
+ * filebd.c: a file as a block device. Discarded and zeroed ranges are written as zeros: that is
+ * simple, and works on every file system.
  */
 #include "filebd.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * filebd.h: a block device kept in an ordinary file, for the stand-alone programs labfs-mkfs and
- * labfs-fsck, and the host (memory, clock, log to a stream) that they run the same code on.
+ * filebd.h: a block device in an ordinary file, for the programs labfs-mkfs and labfs-fsck, and the
+ * host (memory, clock, log to a stream) for them.
  */
 #ifndef LABFS_FILEBD_H
 #define LABFS_FILEBD_H
@@ -14,11 +14,11 @@ struct lab_filebd {
 	int fd;
 };
 
-/* Opens `path`. With size_bytes != 0 the file is created or resized to that; with 0 it must exist,
- * and its size is that of the device. 0 or a negative errno. */
+/* Opens `path`. With size_bytes != 0 the file is created, or resized to that size; with 0 it must
+ * exist, and the device has its size. Returns 0 or a negative errno. */
 int lab_filebd_open(struct lab_filebd *file, const char *path, uint64_t size_bytes, bool readonly);
 
-/* Takes a file that was never opened (fd -1). */
+/* Also takes a file that was never opened (fd -1). */
 int lab_filebd_close(struct lab_filebd *file);
 
 struct lab_filehost {
@@ -28,8 +28,8 @@ struct lab_filehost {
 	FILE *log; /* NULL = silent */
 };
 
-/* malloc and free, the real clock made strictly increasing, always the first choice. The host
- * points into `fh`, which must stay where it is. */
+/* The host uses malloc and free, and the real clock, made strictly increasing; it always takes the
+ * first choice. It points into `fh`, which must not move. */
 void lab_filehost_init(struct lab_filehost *fh, FILE *log);
 
 #endif

@@ -37,7 +37,7 @@
 #define LAB_MAGIC 0x6c616266u /* "fbal" on disk */
 #define LAB_VERSION 1u
 #define LAB_ROOT_INO 1u
-#define LAB_LOST_INO 2u /* /lost+found, made by mkfs; hidden from nobody */
+#define LAB_LOST_INO 2u /* /lost+found, made by mkfs; everybody can see it */
 
 #define LAB_INODE_BYTES 128u
 #define LAB_INODES_PER_BLOCK (LAB_BLOCK / LAB_INODE_BYTES)
@@ -104,12 +104,12 @@ struct lab_dirent {
 #define LAB_DIRENT_HEAD 8u
 #define LAB_DIRENT_LEN(name_len) ((LAB_DIRENT_HEAD + (name_len) + 3u) & ~3u)
 
-/* One block of extended attributes, entries packed from behind the header; the first with
- * name_len 0 (or the block's end) ends the list. */
+/* One block of extended attributes. The entries are packed after the header; the first one with
+ * name_len 0 (or the end of the block) ends the list. */
 #define LAB_XATTR_MAGIC 0x72747461u
 struct lab_xattr_head {
 	uint32_t magic;
-	uint32_t ino; /* whose */
+	uint32_t ino; /* the inode that it belongs to */
 	uint32_t used_bytes; /* header and entries */
 	uint32_t csum; /* over the whole block */
 };
@@ -139,7 +139,7 @@ struct lab_j_super {
 };
 
 struct lab_j_tag {
-	uint32_t block; /* home */
+	uint32_t block; /* where it belongs on the disk */
 	uint32_t flags;
 };
 #define LAB_J_TAGS ((LAB_BLOCK - sizeof(struct lab_j_head) - 4u) / sizeof(struct lab_j_tag))
@@ -158,7 +158,7 @@ struct lab_j_revoke {
 
 struct lab_j_commit {
 	struct lab_j_head head;
-	uint32_t blocks; /* of the transaction before this one */
+	uint32_t blocks; /* of the transaction, without this one */
 	uint32_t data_csum; /* CRC-32C over them, in ring order */
 };
 

@@ -9,7 +9,7 @@
  * lab_dirty() on it first, which keeps a copy; when the operation fails, lab_op_end() puts all
  * copies back, so that callers just return their error.
  *
- * Buffers are only evicted between operations: a pointer got from lab_bread() is good until the
+ * Buffers are evicted only between operations: a pointer from lab_bread() is valid until the
  * operation ends.
  */
 #ifndef LABFS_FS_H
@@ -20,7 +20,7 @@
 
 #include <assay/target.h>
 
-/* Where a cached block stands; each state has its list. */
+/* The state of a cached block; each state has its list. */
 enum lab_state {
 	LAB_S_CLEAN, /* as on disk */
 	LAB_S_DATA, /* file data, to be written home before the next commit */
@@ -29,7 +29,7 @@ enum lab_state {
 	LAB_STATES
 };
 
-/* What is in it, for checksums. */
+/* What a block holds, for checksums. */
 enum lab_kind { LAB_K_RAW, LAB_K_SUPER, LAB_K_INODES, LAB_K_XATTR };
 
 struct lab_link {
@@ -50,7 +50,7 @@ struct lab_buf {
 struct lab_undo {
 	struct lab_buf *buf;
 	uint8_t state, kind;
-	bool fresh; /* was not cached before: to be dropped */
+	bool fresh; /* was not cached before: undo drops it */
 	uint8_t *copy; /* kept from operation to operation */
 };
 
@@ -77,7 +77,7 @@ enum {
 	LAB_WHY_PUNCH = 16,
 };
 
-struct lab_path { /* a path's parent directory and last component */
+struct lab_path { /* the parent directory of a path, and its last component */
 	struct lab_node *dir; /* NULL for "/" */
 	const char *name;
 	size_t len;
@@ -100,7 +100,7 @@ struct as_fs {
 	struct lab_buf *sb_buf; /* pinned */
 	struct lab_super *sb;
 	uint32_t free_blocks, free_inodes;
-	uint32_t block_hint, inode_hint; /* nothing is free below */
+	uint32_t block_hint, inode_hint; /* nothing below these numbers is free */
 
 	/* cache */
 	struct lab_buf **hash;
@@ -109,18 +109,18 @@ struct as_fs {
 	uint32_t count[LAB_STATES];
 	struct lab_buf *spare;
 	uint32_t nspare, nbufs;
-	bool unflushed; /* data went home since the last flush */
+	bool unflushed; /* data was written home since the last flush */
 
 	/* the running operation */
 	uint64_t op;
 	struct lab_undo *undo;
 	uint32_t nundo, undo_cap;
-	struct lab_node *op_dirs[LAB_OP_DIRS]; /* whose index is dropped when it fails */
+	struct lab_node *op_dirs[LAB_OP_DIRS]; /* directories whose index is dropped if it fails */
 	uint32_t nop_dirs;
 	uint32_t op_nheld, op_free_blocks, op_free_inodes, op_block_hint, op_inode_hint;
-	bool op_sync; /* it is to be committed when it ends */
-	bool finishing; /* lab_orphans_finish is at work */
-	bool unfinished; /* an orphan is left to be freed by further operations */
+	bool op_sync; /* it is committed when it ends */
+	bool finishing; /* lab_orphans_finish is running */
+	bool unfinished; /* an orphan is left for further operations to free */
 
 	/* the running transaction */
 	uint32_t tx_limit; /* metadata blocks it may hold */
@@ -132,14 +132,14 @@ struct as_fs {
 	uint32_t seq; /* of the running transaction */
 	uint32_t ring, head, tail; /* blocks in the ring; positions 1..ring */
 	uint32_t used;
-	bool journal_empty; /* what its superblock says */
+	bool journal_empty; /* what the journal's superblock says */
 	uint8_t *jbuf; /* one block */
 
 	/* inodes */
 	struct lab_node **nodes;
 	uint32_t node_mask, nnodes;
 	struct lab_link node_lru;
-	char *walked; /* the directory found last, by path; empty = none */
+	char *walked; /* the path of the directory that was found last; empty = none */
 	size_t walked_len, walked_cap;
 	uint32_t walked_ino;
 	unsigned walked_depth;
@@ -153,8 +153,8 @@ struct as_handle {
 	uint64_t size_seen; /* only for the bugs that trust it */
 };
 
-/* Runs `expr` as one operation: all or nothing. When space is short because freed blocks wait for
- * their commit, commits and tries again. */
+/* Runs `expr` as one operation, which is done completely or not at all. If space is short because
+ * freed blocks wait for their commit, it commits and tries again. */
 #define LAB_RUN(fs, credits, expr)                               \
 	({                                                       \
 		int run_rc;                                      \
@@ -169,8 +169,8 @@ struct as_handle {
 void lab_nodes_trim(struct as_fs *fs);
 void lab_cache_trim(struct as_fs *fs);
 
-/* Blocks that an operation on names may change: two parents and their entries, four inodes, a
- * directory's growth, the orphan list, the bitmaps. */
+/* How many blocks an operation on names may change: two parents and their entries, four inodes, a
+ * block for a growing directory, the orphan list, and the bitmaps. */
 static inline uint32_t lab_ns_credits(const struct as_fs *fs)
 {
 	uint32_t maps = fs->geo.block_bitmap_blocks;
@@ -185,7 +185,7 @@ int lab_bread(struct as_fs *fs, uint32_t block, enum lab_kind kind, struct lab_b
 /* A zeroed buffer for a newly allocated block, not read, dirty as `state`. */
 int lab_bfresh(struct as_fs *fs, uint32_t block, enum lab_kind kind, enum lab_state state,
 	       struct lab_buf **buf);
-/* To be called before the first change of a block: LAB_S_META or LAB_S_DATA. */
+/* Must be called before the first change of a block, with LAB_S_META or LAB_S_DATA. */
 int lab_dirty(struct as_fs *fs, struct lab_buf *buf, enum lab_state state);
 /* Puts the committed contents of a block, found in the journal, into the cache. */
 int lab_binstall(struct as_fs *fs, uint32_t block, const void *data);
@@ -193,13 +193,14 @@ void lab_pin(struct as_fs *fs, struct lab_buf *buf);
 void lab_unpin(struct as_fs *fs, struct lab_buf *buf);
 void lab_set_state(struct as_fs *fs, struct lab_buf *buf, enum lab_state state);
 int lab_write_home(struct as_fs *fs, struct lab_buf *buf);
-/* Drops a freed block, dirty or not, from the cache; `committed`: so is its being free. */
+/* Drops a freed block, dirty or not, from the cache. `committed`: the transaction that freed it is
+ * committed. */
 void lab_forget(struct as_fs *fs, uint32_t block, bool committed);
 void lab_undo_all(struct as_fs *fs);
-/* Files a corruption; returns -EUCLEAN. */
+/* Records that the disk is corrupt; returns -EUCLEAN. */
 int lab_corrupt(struct as_fs *fs, const char *what, uint32_t number);
 
-/* Between operations that only read. */
+/* Called between operations that only read. */
 static inline void lab_idle(struct as_fs *fs)
 {
 	lab_nodes_trim(fs);
@@ -210,7 +211,7 @@ static inline void lab_idle(struct as_fs *fs)
 int lab_op_begin(struct as_fs *fs, uint32_t credits);
 int lab_op_end(struct as_fs *fs, int rc);
 bool lab_reclaim(struct as_fs *fs);
-/* Less than `slack` blocks left in the running transaction. */
+/* Whether less than `slack` blocks are left in the running transaction. */
 bool lab_tx_tight(const struct as_fs *fs, uint32_t slack);
 int lab_write_data(struct as_fs *fs);
 int lab_commit(struct as_fs *fs);
@@ -232,13 +233,13 @@ uint32_t lab_blocks_at_hand(const struct as_fs *fs);
 
 /* map.c */
 int lab_bmap(struct as_fs *fs, struct lab_node *node, uint64_t lblk, uint32_t *block);
-/* The buffer of a file's block, allocated (and then zeroed) where it was a hole; dirty. `whole`:
- * the caller overwrites all of it, so that it need not be read. */
+/* The buffer of a file's block, which becomes dirty. A hole is allocated and zeroed. `whole`: the
+ * caller overwrites all of it, so that it need not be read. */
 int lab_bmap_get(struct as_fs *fs, struct lab_node *node, uint64_t lblk, enum lab_state state,
 		 bool whole, struct lab_buf **buf);
 /* Frees the blocks from..to-1; 1 = more to do, in another transaction. */
 int lab_free_range(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to);
-/* Blocks that filling the holes of from..to-1 would take. */
+/* How many blocks it takes to fill the holes of from..to-1. */
 int lab_count_holes(struct as_fs *fs, struct lab_node *node, uint64_t from, uint64_t to,
 		    uint64_t *need);
 
@@ -247,12 +248,13 @@ int lab_iget(struct as_fs *fs, uint32_t ino, struct lab_node **node);
 int lab_inew(struct as_fs *fs, struct lab_node *parent, uint32_t mode, uint64_t rdev,
 	     struct lab_node **node);
 int lab_idirty(struct as_fs *fs, struct lab_node *node, uint8_t why);
-/* One link less; without links and handles the inode goes, else it becomes an orphan. */
+/* Takes one link away. Without links and handles the inode is freed; with handles it becomes an
+ * orphan. */
 int lab_drop_link(struct as_fs *fs, struct lab_node *node, uint32_t links);
 int lab_orphan_add(struct as_fs *fs, struct lab_node *node);
 int lab_orphan_del(struct as_fs *fs, struct lab_node *node);
 int lab_orphan_finish(struct as_fs *fs, struct lab_node *node);
-/* Finishes the orphans that no handle holds. */
+/* Finishes the orphans that no handle uses. */
 int lab_orphans_finish(struct as_fs *fs);
 void lab_nodes_free(struct as_fs *fs);
 void lab_fill_stat(const struct lab_node *node, struct as_stat *st);
@@ -265,7 +267,7 @@ int lab_dir_find(struct as_fs *fs, struct lab_node *dir, const char *name, size_
 int lab_dir_add(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len, uint32_t ino,
 		uint32_t mode);
 int lab_dir_remove(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len);
-/* Lets an entry (or ".") name another inode. */
+/* Makes an entry (or ".") name another inode. */
 int lab_dir_set(struct as_fs *fs, struct lab_node *dir, const char *name, size_t len, uint32_t ino,
 		uint32_t mode);
 int lab_dir_init(struct as_fs *fs, struct lab_node *dir, uint32_t parent_ino);
@@ -277,7 +279,7 @@ int lab_dir_list(struct as_fs *fs, struct lab_node *dir, as_fill_fn fill, void *
 /* path.c */
 int lab_walk(struct as_fs *fs, const char *path, struct lab_node **node);
 int lab_walk_parent(struct as_fs *fs, const char *path, struct lab_path *at);
-/* To be called when a directory may have got another name or none. */
+/* Must be called when a directory may have another name now, or none. */
 static inline void lab_walk_forget(struct as_fs *fs)
 {
 	fs->walked_len = 0;
@@ -289,7 +291,7 @@ int lab_create(struct as_fs *fs, const struct lab_path *at, uint32_t mode, uint6
 
 /* attr.c */
 int lab_truncate(struct as_fs *fs, struct lab_node *node, uint64_t size);
-/* To be called before a size grows: what lies behind the old end in its block becomes zero. */
+/* Must be called before a size grows: the bytes after the old end in its block become zero. */
 int lab_zero_tail(struct as_fs *fs, struct lab_node *node);
 
 /* The operations, as in struct as_target_ops. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsck.c: the checker of labfs: which passes run, and what is answered.
+ * fsck.c: the checker of labfs: which passes run, and what it answers.
  *
  *	pass 0   superblock                     fsck_super.c
  *	journal  replay                         fsck_journal.c     (replay mode ends here)
- *	         default mode ends here if nothing speaks against the superblock's LAB_CLEAN
+ *	         default mode ends here if nothing contradicts the superblock's LAB_CLEAN
  *	pass 1   inodes and blocks, orphans     fsck_pass1.c, fsck_xattr.c
  *	pass 2   directories                    fsck_pass2.c
  *	pass 3   connectivity                   fsck_pass3.c
@@ -43,7 +43,7 @@ static int run_passes(struct lab_ck *ck)
 	return lab_ck_put_super(ck);
 }
 
-/* Does anything speak against stopping here? Says what. */
+/* Whether anything contradicts stopping here; it is reported. */
 static bool needs_check(struct lab_ck *ck)
 {
 	if (ck->sb.state & LAB_ERRORS && !ck->restored) {
@@ -88,7 +88,7 @@ static int answer(struct lab_ck *ck, int rc)
 	int code = 0;
 
 	if (rc) {
-		/* -EUCLEAN: what is missing has been said. */
+		/* -EUCLEAN: the problem has been reported. */
 		if (rc != -EUCLEAN)
 			lab_ck_say(ck, "check given up: %s", strerror(-rc));
 		return AS_FSCK_OPERATIONAL;
@@ -108,7 +108,7 @@ static int answer(struct lab_ck *ck, int rc)
 	return code;
 }
 
-int labfs_fsck(const struct as_mount_args *args, enum as_fsck_mode mode)
+int lab_fsck(const struct as_mount_args *args, enum as_fsck_mode mode)
 {
 	struct lab_ck *ck = as_malloc(args->host, sizeof(*ck));
 	int rc;

@@ -3,11 +3,11 @@
  * fsck_commit.c: how repairs reach the disk.
  *
  * Contract. The overlay holds every repair and the final superblock; the journal is empty. After
- * success all of it is home and stable. A power cut on the way leaves the disk as it was, or
- * repaired (what is in the journal is replayed by whoever comes next): the overlay is one
- * transaction. Only where it does not fit the ring is it written in place, with the superblock
- * marked LAB_ERRORS before, so that the next run checks everything again. LAB_CLEAN, which says
- * that the journal is empty, is taken away before the first write and given back after the last.
+ * success all of it is home and stable. A power cut meanwhile leaves the disk as it was, or
+ * repaired (the next mount or check replays what is in the journal): the overlay is one
+ * transaction. If it does not fit the ring, it is written in place; before that the superblock is
+ * marked LAB_ERRORS, so that the next run checks everything again. LAB_CLEAN, which says that the
+ * journal is empty, is cleared before the first write and set after the last.
  */
 #include "crc.h"
 #include "fsck_state.h"
@@ -30,7 +30,8 @@ static int log_block(struct log *log, const uint8_t *data)
 	return rc;
 }
 
-/* One descriptor and its blocks, from home block *from on; *from becomes where to go on. */
+/* Writes one descriptor and its blocks, from home block *from on. *from becomes the next block to
+ * write. */
 static int log_some(struct log *log, uint32_t *from)
 {
 	struct lab_ck *ck = log->ck;
@@ -111,7 +112,7 @@ int lab_ck_commit(struct lab_ck *ck)
 
 	if (!ck->dirty || ck->readonly)
 		return 0;
-	/* Clean means an empty journal, so it may not say clean while this one is not. */
+	/* LAB_CLEAN means an empty journal, so it must be clear while the journal is not empty. */
 	ck->sb.state &= ~LAB_CLEAN;
 	rc = lab_ck_put_super(ck);
 	need = ck->dirty + ck->dirty / LAB_J_TAGS + 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsck_dir.c: directory blocks: taking them apart, damaged or not, and putting them together.
+ * fsck_dir.c: directory blocks: how they are read, damaged or not, and how they are built.
  *
  * A block is never patched: its entries are read into a list, the list is changed, and a new block
  * is built from it. Where a record is damaged, the walk goes on at the next place from which whole
@@ -42,7 +42,7 @@ static bool rec_ok(const uint8_t *block, unsigned off)
 	return !head.ino || (head.name_len && LAB_DIRENT_LEN(head.name_len) <= head.rec_len);
 }
 
-/* Do whole records with possible names lead from here to the end? */
+/* Whether whole records with possible names lead from here to the end. */
 static bool chain_ok(const struct lab_ck *ck, const uint8_t *block, unsigned off)
 {
 	struct lab_dirent head;
@@ -75,7 +75,7 @@ static void add_rec(struct lab_ck_recs *recs, const uint8_t *block, unsigned off
 		};
 }
 
-/* Does all but the length of the record make sense? */
+/* Whether all fields of the record but its length make sense. */
 static bool worth_keeping(const struct lab_ck *ck, const uint8_t *block, unsigned off)
 {
 	struct lab_dirent head;
@@ -139,7 +139,7 @@ void lab_ck_build_dir(uint8_t *block, const struct lab_ck_rec *rec, unsigned cou
 	}
 }
 
-/* "." of this inode, then "..". */
+/* Whether it begins with "." of this inode and then "..". */
 bool lab_ck_looks_dir(const struct lab_ck *ck, const uint8_t *block, uint32_t ino)
 {
 	struct lab_ck_recs recs;
@@ -149,7 +149,7 @@ bool lab_ck_looks_dir(const struct lab_ck *ck, const uint8_t *block, uint32_t in
 	       lab_ck_rec_is(&recs.rec[1], "..");
 }
 
-/* Reads block `index` of a directory and takes it apart; the names are in `buf`. */
+/* Reads block `index` of a directory into a list of records; the names are in `buf`. */
 static int load(struct lab_ck *ck, const struct lab_inode *node, uint32_t index, uint8_t *buf,
 		struct lab_ck_recs *recs, uint32_t *block)
 {
@@ -170,25 +170,41 @@ static int store(struct lab_ck *ck, uint32_t block, const struct lab_ck_recs *re
 	return lab_ck_write(ck, block, buf);
 }
 
-int lab_ck_dir_find(struct lab_ck *ck, uint32_t dir, const char *name, uint32_t *ino)
-{
+/* A record that was found, and the block it is in. */
+struct found_rec {
+	uint8_t buf[LAB_BLOCK]; /* the names are here */
 	struct lab_ck_recs recs;
-	struct lab_inode node;
-	uint8_t buf[LAB_BLOCK];
 	uint32_t block;
+	unsigned at; /* its index in recs */
+};
+
+/* Looks for the record of a name, or where that is NULL, of an inode. The first `skip` records of
+ * the directory do not count. 1: found; 0: there is none. */
+static int find_rec(struct lab_ck *ck, uint32_t dir, unsigned skip, const char *name, uint32_t ino,
+		    struct found_rec *f)
+{
+	struct lab_inode node;
 	int rc = lab_ck_get_inode(ck, dir, &node);
 
-	*ino = 0;
 	for (uint32_t i = 0; !rc && i < node.size / LAB_BLOCK; i++) {
-		rc = load(ck, &node, i, buf, &recs, &block);
-		for (unsigned r = 0; !rc && r < recs.count; r++) {
-			if (lab_ck_rec_is(&recs.rec[r], name)) {
-				*ino = recs.rec[r].ino;
-				return 0;
-			}
+		rc = load(ck, &node, i, f->buf, &f->recs, &f->block);
+		for (f->at = i ? 0 : skip; !rc && f->at < f->recs.count; f->at++) {
+			const struct lab_ck_rec *rec = &f->recs.rec[f->at];
+
+			if (name ? lab_ck_rec_is(rec, name) : rec->ino == ino)
+				return 1;
 		}
 	}
 	return rc;
+}
+
+int lab_ck_dir_find(struct lab_ck *ck, uint32_t dir, const char *name, uint32_t *ino)
+{
+	struct found_rec f;
+	int rc = find_rec(ck, dir, 0, name, 0, &f);
+
+	*ino = rc > 0 ? f.recs.rec[f.at].ino : 0;
+	return rc > 0 ? 0 : rc;
 }
 
 static unsigned room(const struct lab_ck_recs *recs)
@@ -238,31 +254,24 @@ int lab_ck_dir_add(struct lab_ck *ck, uint32_t dir, const char *name, uint32_t i
 	recs.count = 1;
 	recs.rec[0] = add;
 	rc = append_block(ck, &node, &recs);
-	/* A failure may have left an indirect block in the tree: that is sound if it is counted. */
+	/* A failure may have left an indirect block in the tree; that is correct if it is
+	 * counted. */
 	put = rc && rc != -ENOSPC ? 0 : lab_ck_put_inode(ck, dir, &node);
 	return rc ? rc : put;
 }
 
 int lab_ck_dir_drop(struct lab_ck *ck, uint32_t dir, uint32_t ino, const char *name)
 {
-	struct lab_ck_recs recs;
-	struct lab_inode node;
-	uint8_t buf[LAB_BLOCK];
-	uint32_t block;
-	int rc = lab_ck_get_inode(ck, dir, &node);
+	struct found_rec f;
+	struct lab_ck_rec *rec;
+	int rc = find_rec(ck, dir, 2, name, ino, &f); /* never "." and ".." */
 
-	for (uint32_t i = 0; !rc && i < node.size / LAB_BLOCK; i++) {
-		rc = load(ck, &node, i, buf, &recs, &block);
-		for (unsigned r = i ? 0 : 2; !rc && r < recs.count; r++) {
-			if (name ? !lab_ck_rec_is(&recs.rec[r], name) : recs.rec[r].ino != ino)
-				continue;
-			memmove(&recs.rec[r], &recs.rec[r + 1],
-				(recs.count - r - 1) * sizeof(recs.rec[0]));
-			recs.count--;
-			return store(ck, block, &recs);
-		}
-	}
-	return rc;
+	if (rc <= 0)
+		return rc;
+	rec = &f.recs.rec[f.at];
+	memmove(rec, rec + 1, (f.recs.count - f.at - 1) * sizeof(*rec));
+	f.recs.count--;
+	return store(ck, f.block, &f.recs);
 }
 
 int lab_ck_dir_set_dotdot(struct lab_ck *ck, uint32_t dir, uint32_t parent)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsck_disk.c: the disk as the passes of the checker see it: an overlay of changed blocks in
- * memory above the device, and inodes on top of that.
+ * fsck_disk.c: the disk as the passes of the checker see it: an overlay of changed blocks in memory
+ * over the device, and access to inodes.
  */
 #include "crc.h"
 #include "fsck_state.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define NOTHING UINT32_MAX /* never a block: there are at most that many */
+#define NOTHING UINT32_MAX /* no block has this number: there are fewer */
 
 int lab_ck_open(struct lab_ck *ck)
 {
@@ -52,7 +52,7 @@ static uint8_t *find(const struct lab_ck *ck, uint32_t block)
 	return page ? page[block % LAB_CK_PAGE] : NULL;
 }
 
-/* Where the block is in memory, until the next call. */
+/* Gives the place of the block in memory, which is valid until the next call. */
 static int peek(struct lab_ck *ck, uint32_t block, const uint8_t **data)
 {
 	struct lab_ck_held *held;

@@ -7,16 +7,17 @@
  * ck->j_seq say where the next transaction may go. The superblock may have been replayed, so the
  * caller loads it again.
  *
- * Method. Three walks over the ring, as in jbd2: find the last whole transaction; collect the
- * revokes; write home. A transaction is whole when its blocks carry its sequence number and their
- * own checksums, and the commit block the checksum over all of them. One that would write outside
- * the file system or into the journal counts as not whole. Then flush and clear: clearing before
- * the flush may lose what was committed.
+ * Method. There are three walks over the ring, as in jbd2: the first finds the last whole
+ * transaction, the second collects the revokes, the third writes home. A transaction is whole when
+ * its blocks have its sequence number and right checksums, and the commit block has the checksum
+ * over all of them. One that would write outside the file system or into the journal counts as not
+ * whole. Then the disk is flushed and the journal cleared, in this order: otherwise committed
+ * changes may be lost.
  *
- * No flush is needed behind the clearing. Whoever finds the old journal superblock replays the same
- * transactions over the same blocks, and nothing else is written home before the next flush: the
- * next transaction starts behind these, so that it overwrites the oldest first, and a ring whose
- * oldest transaction is gone replays nothing.
+ * No flush is needed after the clearing. If the old journal superblock is found, the same
+ * transactions are replayed over the same blocks, and nothing else is written home before the next
+ * flush. The next transaction starts after these, so that it overwrites the oldest first, and a
+ * ring whose oldest transaction is overwritten replays nothing.
  */
 #include "crc.h"
 #include "fsck_state.h"
@@ -24,7 +25,7 @@
 #include <errno.h>
 #include <string.h>
 
-struct fsck_journal_revoke {
+struct revoke_slot {
 	uint32_t block, seq;
 	bool used;
 };
@@ -32,9 +33,9 @@ struct fsck_journal_revoke {
 struct replay {
 	struct lab_ck *ck;
 	uint32_t first_pos, first_seq; /* the oldest transaction */
-	uint32_t pos, seq; /* behind the last whole one */
+	uint32_t pos, seq; /* where the next one would be */
 	uint32_t count, blocks, revokes;
-	struct fsck_journal_revoke *revoke; /* hash table, open addressing */
+	struct revoke_slot *revoke; /* hash table, open addressing */
 	uint32_t revoke_size;
 };
 
@@ -71,8 +72,8 @@ static bool may_write(const struct lab_ck *ck, uint32_t block)
 		block >= ck->sb.journal_start + ck->sb.journal_blocks);
 }
 
-/* The first block of a whole transaction's tags that must not be written; 0 if there is none (the
- * superblock always may be). */
+/* The first block that a transaction must not write; 0 if there is none (it may always write the
+ * superblock). */
 static uint32_t bad_tag(const struct lab_ck *ck, const struct lab_j_desc *desc)
 {
 	for (uint32_t i = 0; i < desc->count; i++)
@@ -81,7 +82,7 @@ static uint32_t bad_tag(const struct lab_ck *ck, const struct lab_j_desc *desc)
 	return 0;
 }
 
-/* Looks for a transaction at r->pos and steps over it. *whole says whether there was one. */
+/* Looks for a transaction at r->pos and moves past it. *whole says whether there was one. */
 static int scan_one(struct replay *r, uint32_t room, bool *whole)
 {
 	struct lab_ck *ck = r->ck;
@@ -141,7 +142,7 @@ static int scan(struct replay *r)
 	return 0;
 }
 
-static struct fsck_journal_revoke *revoke_slot(struct replay *r, uint32_t block)
+static struct revoke_slot *find_revoke(struct replay *r, uint32_t block)
 {
 	uint32_t i = (block * 0x9e3779b1u) & (r->revoke_size - 1);
 
@@ -158,17 +159,17 @@ static bool newer(uint32_t a, uint32_t b)
 static void note_revokes(struct replay *r, const struct lab_j_revoke *list)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
-		struct fsck_journal_revoke *slot = revoke_slot(r, list->block[i]);
+		struct revoke_slot *slot = find_revoke(r, list->block[i]);
 
 		if (slot->used && !newer(list->head.seq, slot->seq))
 			continue;
-		*slot = (struct fsck_journal_revoke){ list->block[i], list->head.seq, true };
+		*slot = (struct revoke_slot){ list->block[i], list->head.seq, true };
 	}
 }
 
 static int write_home(struct replay *r, const struct lab_j_tag *tag, uint32_t seq, union j_block *b)
 {
-	const struct fsck_journal_revoke *slot = r->revoke ? revoke_slot(r, tag->block) : NULL;
+	const struct revoke_slot *slot = r->revoke ? find_revoke(r, tag->block) : NULL;
 
 	if (slot && slot->used && !newer(seq, slot->seq))
 		return 0;
@@ -237,7 +238,7 @@ int lab_ck_put_j_super(struct lab_ck *ck, bool empty)
 			    : lab_ck_write_disk(ck, ck->sb.journal_start, b.byte);
 }
 
-/* A new journal must not find old transactions with its own numbers in the ring. */
+/* Old transactions in the ring must not have the numbers that a new journal will use. */
 static int choose_seq(struct lab_ck *ck)
 {
 	union j_block b;
@@ -298,7 +299,8 @@ int lab_ck_replay(struct lab_ck *ck)
 	if (r.count)
 		LAB_CK_PROBLEM(ck, JOURNAL_REPLAY, .num = r.count, .num2 = ck->dirty);
 	ck->j_tail = r.pos;
-	/* One further, so that a torn transaction behind the last cannot be taken for the next. */
+	/* One number is skipped, so that a torn transaction after the last cannot be taken for the
+	 * next. */
 	ck->j_seq = r.seq + 1;
 	return finish(ck);
 }

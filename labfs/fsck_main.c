@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsck_main.c: labfs-fsck, the checker as a program. Exit status as e2fsck: 0 clean, 1 repaired,
- * 4 errors left, 8 operational error, 16 wrong use.
+ * fsck_main.c: labfs-fsck, the checker as a program. Its exit status is as e2fsck's: 0 clean, 1
+ * repaired, 4 errors left, 8 operational error, 16 wrong use.
  */
 #include "filebd.h"
 #include "fsck.h"
@@ -85,7 +85,7 @@ static int parse(int argc, char **argv, struct request *request)
 			fputs(usage_text, stdout);
 			exit(0);
 		case ':':
-			return wrong("a value is missing behind ", argv[optind - 1]);
+			return wrong("a value is missing after ", argv[optind - 1]);
 		default:
 			return wrong("no such option: ", argv[optind - 1]);
 		}
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	}
 	lab_filehost_init(&host, stdout);
 	args = (struct as_mount_args){ &host.host, &file.bd, request.opts, request.readonly };
-	rc = labfs_fsck(&args, request.mode);
+	rc = lab_fsck(&args, request.mode);
 	if (rc < 0) {
 		lab_filebd_close(&file);
 		return wrong("no such bug among ", request.opts);

@@ -3,20 +3,21 @@
  * fsck_map.c: who claims which block, and the trees of pointers from an inode to its blocks.
  *
  * A pointer of depth 0 leads to data, of depth 1 to an indirect block, of depth 2 to a double
- * indirect one. Pointers outside the data area are not followed, nor is an indirect block that is
- * garbage, though it is claimed itself: so it stays what it is until its owner lets go of it, and
- * every walk of the same tree takes the same way.
+ * indirect one. Pointers outside the data area are not followed. An indirect block that is garbage
+ * is claimed, but its pointers are not followed: so it is not changed until its owner gives it up,
+ * and every walk of the same tree visits the same blocks.
  */
 #include "fsck_state.h"
+#include "way.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* This many impossible pointers, and a block was never an indirect one. */
+/* A block with this many impossible pointers is no indirect block. */
 #define GARBAGE_PTRS 8
 
-void lab_ck_claim(struct lab_ck *ck, uint32_t block)
+static void claim(struct lab_ck *ck, uint32_t block)
 {
 	if (ck->claims[block] < LAB_CK_MANY)
 		ck->claims[block]++;
@@ -68,7 +69,7 @@ int lab_ck_walk(struct lab_ck *ck, uint32_t block, int depth, enum lab_ck_step s
 		return 0;
 	--*budget;
 	if (step == LAB_CK_CLAIM || blind)
-		lab_ck_claim(ck, block);
+		claim(ck, block);
 	else if (step != LAB_CK_COUNT)
 		lab_ck_unclaim(ck, block);
 	if (step == LAB_CK_FINISH)
@@ -83,7 +84,8 @@ int lab_ck_walk(struct lab_ck *ck, uint32_t block, int depth, enum lab_ck_step s
 	return rc;
 }
 
-/* Does the inode have pointers at all? Devices have none, nor has a link with its text inside. */
+/* Whether the inode has pointers at all. Devices have none, nor has a symbolic link with its text
+ * in the inode. */
 bool lab_ck_has_tree(const struct lab_inode *node, unsigned type)
 {
 	if (type == S_IFLNK >> 12)
@@ -107,48 +109,28 @@ int lab_ck_walk_inode(struct lab_ck *ck, const struct lab_inode *node, enum lab_
 	return rc;
 }
 
-/* The way to a block: which pointer of the inode, then of each indirect block. */
-struct fsck_map_way {
-	unsigned top, depth, at[2];
-};
-
-static bool find_way(uint32_t index, struct fsck_map_way *way)
-{
-	*way = (struct fsck_map_way){ .top = index };
-	if (index < LAB_DIRECT)
-		return true;
-	index -= LAB_DIRECT;
-	if (index < LAB_PTRS) {
-		*way = (struct fsck_map_way){ LAB_DIRECT, 1, { index, 0 } };
-		return true;
-	}
-	index -= LAB_PTRS;
-	*way = (struct fsck_map_way){ LAB_DIRECT + 1, 2, { index / LAB_PTRS, index % LAB_PTRS } };
-	return index < LAB_PTRS * LAB_PTRS;
-}
-
 int lab_ck_map(struct lab_ck *ck, const struct lab_inode *node, uint32_t index, uint32_t *block)
 {
 	uint32_t ptr[LAB_PTRS];
-	struct fsck_map_way way;
+	struct lab_way way;
 
 	*block = 0;
-	if (!find_way(index, &way))
+	if (!lab_find_way(index, &way))
 		return -EFBIG;
-	*block = node->ptr[way.top];
+	*block = node->ptr[way.root];
 	for (unsigned i = 0; i < way.depth && lab_ck_in_data(ck, *block); i++) {
 		int rc = lab_ck_read(ck, *block, ptr);
 
 		if (rc)
 			return rc;
-		*block = ptr[way.at[i]];
+		*block = ptr[way.index[i]];
 	}
 	if (!lab_ck_in_data(ck, *block))
 		*block = 0;
 	return 0;
 }
 
-static int set_below(struct lab_ck *ck, struct lab_inode *node, const struct fsck_map_way *way,
+static int set_below(struct lab_ck *ck, struct lab_inode *node, const struct lab_way *way,
 		     unsigned level, uint32_t block, uint32_t *ptr)
 {
 	uint32_t below[LAB_PTRS] = { 0 };
@@ -165,16 +147,16 @@ static int set_below(struct lab_ck *ck, struct lab_inode *node, const struct fsc
 		node->blocks += !rc;
 	}
 	if (!rc)
-		rc = set_below(ck, node, way, level + 1, block, &below[way->at[level]]);
+		rc = set_below(ck, node, way, level + 1, block, &below[way->index[level]]);
 	return rc ? rc : lab_ck_write(ck, *ptr, below);
 }
 
 int lab_ck_map_set(struct lab_ck *ck, struct lab_inode *node, uint32_t index, uint32_t block)
 {
-	struct fsck_map_way way;
+	struct lab_way way;
 
-	return find_way(index, &way) ? set_below(ck, node, &way, 0, block, &node->ptr[way.top])
-				     : -ENOSPC;
+	return lab_find_way(index, &way) ? set_below(ck, node, &way, 0, block, &node->ptr[way.root])
+					 : -ENOSPC;
 }
 
 int lab_ck_release(struct lab_ck *ck, uint32_t ino)

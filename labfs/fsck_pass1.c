@@ -8,10 +8,10 @@
  * ck->claims[] has exactly the blocks in use.
  *
  * Method. 1a only looks: it decides which inodes are garbage and what type a doubtful one has, and
- * counts the pointers to each block. 1b settles one inode after the other. A block with more than
- * one claim is copied: the inode at hand gets the copy and gives up its claim, so the last of them
- * keeps the original. Only a block with one claim is ever changed, so nobody copies what somebody
- * else has repaired. If the disk is full the pointer is cleared instead.
+ * counts the pointers to each block. 1b repairs one inode after the other. A block with more than
+ * one claim is copied: the present inode gets the copy and gives up its claim, so that the last one
+ * keeps the original. Only a block with one claim is ever changed, so no inode gets a copy of what
+ * was repaired for another one. If the disk is full, the pointer is cleared instead.
  *
  * An inode with a wrong checksum is kept if its fields make sense (the checksum is recomputed);
  * with three or more impossible fields it is cleared. Its type is checked against its first block
@@ -46,8 +46,8 @@ static unsigned impossible_fields(const struct lab_ck *ck, const struct lab_inod
 	return bad;
 }
 
-/* What a doubtful inode really is. The first block tells a directory; else the names tell, that
- * lead here; else a directory without any sign of one is a file. */
+/* The true type of a doubtful inode. The first block shows whether it is a directory. Otherwise the
+ * directory entries that lead to it decide. A directory without any sign of one is a file. */
 static int find_type(struct lab_ck *ck, uint32_t ino, const struct lab_inode *node, unsigned *type)
 {
 	struct lab_ck_recs recs = { .damaged = false };
@@ -107,19 +107,19 @@ static int look_at(struct lab_ck *ck, uint32_t ino)
 
 /* ---- 1b ---- */
 
-struct settle {
+struct inode_repair {
 	struct lab_ck *ck;
 	uint32_t ino;
 	struct lab_inode node;
 	uint32_t blocks; /* of all kinds */
 	uint32_t mapped; /* data blocks */
-	uint32_t end; /* index behind the last */
-	uint32_t limit; /* blocks from here on are to be cut off */
+	uint32_t end; /* the index after the last */
+	uint32_t limit; /* blocks from this index on are cut off */
 	bool cut;
 };
 
 /* Gives the inode its own copy of a block that others claim, too. */
-static int unshare(struct settle *s, uint32_t *ptr, int depth)
+static int unshare(struct inode_repair *s, uint32_t *ptr, int depth)
 {
 	struct lab_ck *ck = s->ck;
 	uint32_t old = *ptr, copy, budget = UINT32_MAX;
@@ -150,15 +150,15 @@ static int unshare(struct settle *s, uint32_t *ptr, int depth)
 	return 0;
 }
 
-static int settle_ptr(struct settle *s, uint32_t *ptr, int depth, uint32_t index);
+static int repair_ptr(struct inode_repair *s, uint32_t *ptr, int depth, uint32_t index);
 
-static int settle_indirect(struct settle *s, uint32_t *ptr, int depth, uint32_t index)
+static int repair_indirect(struct inode_repair *s, uint32_t *ptr, int depth, uint32_t index)
 {
 	uint32_t below[LAB_PTRS], span = depth == 2 ? LAB_PTRS : 1, used = 0;
 	int rc = lab_ck_read(s->ck, *ptr, below);
 
 	for (unsigned i = 0; !rc && i < LAB_PTRS; i++) {
-		rc = settle_ptr(s, &below[i], depth - 1, index + i * span);
+		rc = repair_ptr(s, &below[i], depth - 1, index + i * span);
 		used += below[i] != 0;
 	}
 	if (!rc)
@@ -173,7 +173,7 @@ static int settle_indirect(struct settle *s, uint32_t *ptr, int depth, uint32_t 
 	return rc;
 }
 
-static int settle_ptr(struct settle *s, uint32_t *ptr, int depth, uint32_t index)
+static int repair_ptr(struct inode_repair *s, uint32_t *ptr, int depth, uint32_t index)
 {
 	struct lab_ck *ck = s->ck;
 	uint32_t below[LAB_PTRS];
@@ -211,14 +211,14 @@ static int settle_ptr(struct settle *s, uint32_t *ptr, int depth, uint32_t index
 	}
 	s->blocks++;
 	if (depth)
-		return settle_indirect(s, ptr, depth, index);
+		return repair_indirect(s, ptr, depth, index);
 	s->mapped++;
 	s->end = index + 1;
 	return 0;
 }
 
-/* Moves the blocks of a directory together. */
-static int close_up(struct settle *s)
+/* Moves the blocks of a directory together, so that it has no holes. */
+static int close_up(struct inode_repair *s)
 {
 	struct lab_ck *ck = s->ck;
 	struct lab_inode *node = &s->node;
@@ -235,8 +235,8 @@ static int close_up(struct settle *s)
 		if (!rc && block)
 			list[n++] = block;
 	}
-	/* The whole tree goes, then the data blocks are taken back, and what stays free is enough
-	 * for the indirect blocks of the shorter one. */
+	/* The whole tree is freed, then the data blocks are claimed again; the rest is enough for
+	 * the indirect blocks of the shorter tree. */
 	for (unsigned i = 0; !rc && i < 2; i++) {
 		rc = lab_ck_walk(ck, node->ptr[LAB_DIRECT + i], (int)i + 1, LAB_CK_GIVE_UP,
 				 &budget);
@@ -253,7 +253,7 @@ static int close_up(struct settle *s)
 	return rc;
 }
 
-static int read_dotdot(struct settle *s)
+static int read_dotdot(struct inode_repair *s)
 {
 	struct lab_ck_recs recs;
 	uint8_t buf[LAB_BLOCK];
@@ -267,7 +267,7 @@ static int read_dotdot(struct settle *s)
 	return 0;
 }
 
-static void set_size(struct settle *s, uint64_t size)
+static void set_size(struct inode_repair *s, uint64_t size)
 {
 	if (s->node.size == size)
 		return;
@@ -276,7 +276,7 @@ static void set_size(struct settle *s, uint64_t size)
 }
 
 /* *keep = false: nothing is left of the directory. */
-static int finish_dir(struct settle *s, bool *keep)
+static int finish_dir(struct inode_repair *s, bool *keep)
 {
 	int rc = 0;
 
@@ -291,7 +291,7 @@ static int finish_dir(struct settle *s, bool *keep)
 	return rc ? rc : read_dotdot(s);
 }
 
-static int finish_symlink(struct settle *s, bool *keep)
+static int finish_symlink(struct inode_repair *s, bool *keep)
 {
 	struct lab_inode *node = &s->node;
 	unsigned first = node->size > LAB_INLINE_SYMLINK ? 1 : LAB_DIRECT;
@@ -321,7 +321,7 @@ static int finish_symlink(struct settle *s, bool *keep)
 	return 0;
 }
 
-static void finish_special(struct settle *s)
+static void finish_special(struct inode_repair *s)
 {
 	static const uint32_t none[LAB_DIRECT + 2];
 
@@ -332,7 +332,7 @@ static void finish_special(struct settle *s)
 	memset(s->node.ptr, 0, sizeof(s->node.ptr));
 }
 
-static int finish_type(struct settle *s, unsigned type, bool *keep)
+static int finish_type(struct inode_repair *s, unsigned type, bool *keep)
 {
 	switch (type << 12) {
 	case S_IFDIR:
@@ -349,7 +349,7 @@ static int finish_type(struct settle *s, unsigned type, bool *keep)
 	}
 }
 
-static int settle_tree(struct settle *s, unsigned type)
+static int repair_tree(struct inode_repair *s, unsigned type)
 {
 	unsigned direct = type == TYPE(S_IFLNK) ? 1 : LAB_DIRECT;
 	int rc = 0;
@@ -360,21 +360,21 @@ static int settle_tree(struct settle *s, unsigned type)
 	    s->node.size <= LAB_MAX_SIZE)
 		s->limit = (uint32_t)((s->node.size + LAB_BLOCK - 1) / LAB_BLOCK);
 	for (unsigned i = 0; !rc && i < direct; i++)
-		rc = settle_ptr(s, &s->node.ptr[i], 0, i);
+		rc = repair_ptr(s, &s->node.ptr[i], 0, i);
 	if (!rc && direct > 1)
-		rc = settle_ptr(s, &s->node.ptr[LAB_DIRECT], 1, LAB_DIRECT);
+		rc = repair_ptr(s, &s->node.ptr[LAB_DIRECT], 1, LAB_DIRECT);
 	if (!rc && direct > 1)
-		rc = settle_ptr(s, &s->node.ptr[LAB_DIRECT + 1], 2, LAB_DIRECT + LAB_PTRS);
+		rc = repair_ptr(s, &s->node.ptr[LAB_DIRECT + 1], 2, LAB_DIRECT + LAB_PTRS);
 	if (s->limit != UINT32_MAX)
 		LAB_CK_PROBLEM(s->ck, ORPHAN_TRUNCATE, .ino = s->ino);
 	s->limit = UINT32_MAX;
 	return rc;
 }
 
-static int settle_xattr(struct settle *s)
+static int repair_xattr(struct inode_repair *s)
 {
 	uint32_t mapped = s->mapped, end = s->end;
-	int rc = settle_ptr(s, &s->node.xattr_block, 0, 0);
+	int rc = repair_ptr(s, &s->node.xattr_block, 0, 0);
 
 	s->mapped = mapped;
 	s->end = end;
@@ -385,8 +385,8 @@ static int settle_xattr(struct settle *s)
 	return rc;
 }
 
-/* The fields that need no look at anything else. */
-static void settle_fields(struct settle *s, unsigned type)
+/* Repairs the fields that can be checked alone. */
+static void repair_fields(struct inode_repair *s, unsigned type)
 {
 	struct lab_inode *node = &s->node;
 	uint32_t mode = (node->mode & 07777) | type << 12;
@@ -405,9 +405,9 @@ static void settle_fields(struct settle *s, unsigned type)
 	node->next_orphan = 0;
 }
 
-static int settle_inode(struct lab_ck *ck, uint32_t ino)
+static int repair_inode(struct lab_ck *ck, uint32_t ino)
 {
-	struct settle s = { .ck = ck, .ino = ino, .limit = UINT32_MAX };
+	struct inode_repair s = { .ck = ck, .ino = ino, .limit = UINT32_MAX };
 	unsigned type = ck->ino[ino].type;
 	bool keep = true;
 	int rc = lab_ck_get_inode(ck, ino, &s.node);
@@ -420,10 +420,10 @@ static int settle_inode(struct lab_ck *ck, uint32_t ino)
 		LAB_CK_PROBLEM(ck, INODE_GARBAGE, .ino = ino, .text = "impossible fields");
 		return lab_ck_put_inode(ck, ino, &none);
 	}
-	settle_fields(&s, type);
-	rc = settle_tree(&s, type);
+	repair_fields(&s, type);
+	rc = repair_tree(&s, type);
 	if (!rc)
-		rc = settle_xattr(&s);
+		rc = repair_xattr(&s);
 	if (!rc)
 		rc = finish_type(&s, type, &keep);
 	if (!rc && ino == LAB_ROOT_INO && type != TYPE(S_IFDIR)) {
@@ -441,8 +441,8 @@ static int settle_inode(struct lab_ck *ck, uint32_t ino)
 
 /* ---- Before all that ---- */
 
-/* What the entries of a directory say of inodes in doubt. Nothing is settled yet: the directory
- * may be damaged below its sound inode. */
+/* Notes what the entries of a directory say about doubtful inodes. Nothing is decided yet: the
+ * blocks of the directory may be damaged though its inode is sound. */
 static int read_hints(struct lab_ck *ck, const struct lab_inode *node)
 {
 	uint64_t blocks = node->size / LAB_BLOCK;
@@ -536,8 +536,9 @@ int lab_ck_pass1(struct lab_ck *ck)
 	for (uint32_t ino = 1; !rc && ino <= ck->sb.inode_count; ino++)
 		rc = look_at(ck, ino);
 	for (uint32_t ino = 1; !rc && ino <= ck->sb.inode_count; ino++)
-		rc = settle_inode(ck, ino);
-	/* Blocks with too many claims to count: all owners have copies, nobody the original. */
+		rc = repair_inode(ck, ino);
+	/* Blocks with too many claims to count: all owners have copies, and nobody has the
+	 * original. */
 	for (uint32_t block = 0; block < ck->sb.block_count; block++)
 		if (ck->claims[block] == LAB_CK_MANY)
 			ck->claims[block] = 0;

@@ -4,12 +4,12 @@
  *
  * Contract. Given pass 1's inodes, afterwards every directory starts with a right "." and some
  * "..", its blocks are chains of whole records, its names are possible and different from each
- * other, every entry leads to an inode in use and has its type, and every directory has at most
- * one name (its directory is ck->ino[].parent). ck->ino[].links counts the names of the others.
- * Entries are only ever removed; pass 3 connects again what lost its last name.
+ * other, every entry leads to an inode in use and has its type, and every directory has at most one
+ * name (its directory is ck->ino[].parent). ck->ino[].links counts the names of the others. Entries
+ * are only removed here; pass 3 connects what has lost its last name.
  *
- * Of several names of one directory, that in the directory it calls ".." is kept; a first round
- * over all directories finds out for which there is one.
+ * If a directory has several names, the one in the directory that it calls ".." is kept. A first
+ * round over all directories finds out which directories have such a name.
  */
 #include "fsck_state.h"
 
@@ -24,7 +24,7 @@ struct dir {
 	struct lab_ck *ck;
 	uint32_t ino, blocks;
 	uint8_t *image; /* the blocks as they were */
-	uint32_t *block; /* where they are */
+	uint32_t *block; /* where they are on the disk */
 	uint32_t *slot; /* 1 + offset in the image of a record; 0 = empty */
 	uint32_t slots;
 };
@@ -64,7 +64,7 @@ static int load(struct dir *dir, bool with_names)
 	return rc;
 }
 
-/* Remembers the name; false if it is there already. */
+/* Adds the name; false if it exists already. */
 static bool add_name(struct dir *dir, const struct lab_ck_rec *rec)
 {
 	uint32_t hash = 2166136261u, i;
@@ -82,7 +82,7 @@ static bool add_name(struct dir *dir, const struct lab_ck_rec *rec)
 	return true;
 }
 
-/* May this directory keep its name here? */
+/* Whether this directory may keep its name here. */
 static bool may_hold(const struct dir *dir, uint32_t child)
 {
 	const struct lab_ck_ino *ino = &dir->ck->ino[child];
@@ -135,7 +135,7 @@ static bool check_entry(struct dir *dir, struct lab_ck_rec *rec, bool *changed)
 	return false;
 }
 
-/* Puts "." and ".." at the start of `out`; returns how many records of `in` they were. */
+/* Puts "." and ".." at the start of `out`. Returns how many records of `in` were these. */
 static unsigned check_dots(struct dir *dir, const struct lab_ck_recs *in, struct lab_ck_recs *out,
 			   bool *changed)
 {
@@ -218,7 +218,7 @@ static int check_block(struct dir *dir, uint32_t index)
 	return lab_ck_write(ck, dir->block[index], buf);
 }
 
-/* First round: which directories are named by the one they call ".."? */
+/* First round: finds directories that have a name in the directory they call "..". */
 static void confirm_block(struct dir *dir, uint32_t index)
 {
 	struct lab_ck *ck = dir->ck;

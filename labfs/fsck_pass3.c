@@ -3,11 +3,11 @@
  * fsck_pass3.c: pass 3, connectivity.
  *
  * Contract. Given sound directories, afterwards there is a root, every directory can be reached
- * from it by one way and calls the one above "..", and every other inode in use has a name. What
- * has none goes to /lost+found as "#INO", unless it counts no links either: then it was removed
- * while open (or is an empty directory removed so), and is freed. /lost+found is made only when
- * it is needed; people may remove it. If there is no room to connect something it is left as it
- * is, and reported.
+ * from it in one way and has the directory above it as "..", and every other inode in use has a
+ * name. An inode without a name goes to /lost+found as "#INO". But if its link count is 0, too, it
+ * was removed while it was open (or is an empty directory that was), and is freed. /lost+found is
+ * made only when it is needed, because people may remove it. If there is no room to connect
+ * something, it is left as it is, and reported.
  */
 #include "fsck_state.h"
 
@@ -66,7 +66,7 @@ static int make_lost(struct lab_ck *ck, const char *name, uint32_t *made)
 	return 0;
 }
 
-/* Its own inode, in use but without a name? */
+/* Whether the inode of /lost+found is in use but has no name. */
 static int is_nameless_lost(struct lab_ck *ck, bool *yes)
 {
 	struct lab_inode node;
@@ -110,7 +110,7 @@ static int find_lost(struct lab_ck *ck)
 	return 0;
 }
 
-/* A name that nothing in /lost+found has yet. */
+/* Finds a name that does not exist in /lost+found yet. */
 static int choose_name(struct lab_ck *ck, uint32_t ino, char *name, size_t len)
 {
 	uint32_t taken = 0;
@@ -155,7 +155,7 @@ static int attach(struct lab_ck *ck, uint32_t ino)
 	return 0;
 }
 
-/* For an inode without a name. */
+/* Handles an inode without a name. */
 static int connect_or_free(struct lab_ck *ck, uint32_t ino)
 {
 	bool orphan = ck->ino[ino].flags & LAB_CK_ORPHAN;
@@ -173,7 +173,7 @@ static int connect_or_free(struct lab_ck *ck, uint32_t ino)
 	return lab_ck_release(ck, ino);
 }
 
-/* Takes one directory out of a loop that `at` is part of: best one that does not itself agree
+/* Takes one directory out of a loop that contains `at`: preferably one whose ".." does not agree
  * with where it is. */
 static int break_loop(struct lab_ck *ck, uint32_t at)
 {
@@ -190,7 +190,8 @@ static int break_loop(struct lab_ck *ck, uint32_t at)
 	return rc ? rc : attach(ck, out);
 }
 
-/* Goes up from a directory until a known way to the root, and makes one where there is none. */
+/* Goes up from a directory until it meets a known way to the root, and makes one if there is
+ * none. */
 static int follow(struct lab_ck *ck, uint32_t ino)
 {
 	uint32_t at = ino;
@@ -202,7 +203,7 @@ static int follow(struct lab_ck *ck, uint32_t ino)
 		at = ck->ino[at].parent;
 	}
 	loop = ck->ino[at].flags & LAB_CK_TRAIL;
-	/* What was passed can be reached once the end of the way is put right. */
+	/* The directories on the way can be reached when its end is connected. */
 	for (uint32_t on = ino; ck->ino[on].flags & LAB_CK_TRAIL; on = ck->ino[on].parent) {
 		ck->ino[on].flags &= (uint16_t)~LAB_CK_TRAIL;
 		ck->ino[on].flags |= LAB_CK_REACHED;

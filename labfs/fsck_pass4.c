@@ -2,9 +2,9 @@
 /*
  * fsck_pass4.c: pass 4, link counts, and pass 5, bitmaps and free counts.
  *
- * Contract of pass 4. Given the names that passes 2 and 3 counted, the link count of a directory
- * is 2 and one for each directory in it, of any other inode the number of its names. What could
- * not be connected keeps the count it has, so that it is found again.
+ * Contract of pass 4. Given the names that passes 2 and 3 counted, the link count of a directory is
+ * 2 plus the number of directories in it; that of any other inode is the number of its names. An
+ * inode that could not be connected keeps its count, so that the next run finds it again.
  *
  * Contract of pass 5. Given the claims of pass 1 (and what later passes took and gave back), the
  * bitmaps say exactly what is in use, bits past the end are set, and the superblock's counts agree.
@@ -53,7 +53,7 @@ int lab_ck_pass4(struct lab_ck *ck)
 
 struct bitmap {
 	uint32_t start, blocks;
-	uint32_t count; /* bits that mean something */
+	uint32_t count; /* bits that have a meaning */
 	bool (*in_use)(const struct lab_ck *ck, uint32_t bit);
 	bool (*was_orphan)(const struct lab_ck *ck, uint32_t bit);
 	bool of_blocks;
@@ -93,7 +93,8 @@ static int check_bitmap_block(struct lab_ck *ck, struct bitmap *map, uint32_t in
 		uint32_t bit = index * BITS + i;
 		bool used;
 
-		/* Behind the end all are set, mostly whole bytes at a time. */
+		/* After the end all bits are set, which is mostly checked for whole bytes at a
+		 * time. */
 		if (bit >= map->count && i % 8 == 0 && now[i / 8] == 0xff) {
 			want[i / 8] = 0xff;
 			i += 7;
@@ -137,7 +138,7 @@ int lab_ck_pass5(struct lab_ck *ck)
 				 .count = sb->inode_count,
 				 .in_use = inode_in_use,
 				 .was_orphan = inode_was_orphan };
-	/* The counts are kept up to date only while nobody has the file system mounted. */
+	/* The counts are exact only while the file system is not mounted. */
 	bool exact = sb->state & LAB_CLEAN;
 	int rc = check_bitmap(ck, &blocks);
 

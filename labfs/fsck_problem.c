@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsck_problem.c: what the checker says. Every problem is one line made from problem.def:
+ * fsck_problem.c: the messages of the checker. Every problem is one line made from problem.def:
  *
  *	[202 DIR_DOT_INO] directory 1: "." is inode 9: set to 1
  */
@@ -25,7 +25,7 @@ struct line {
 
 static void put(struct line *line, char c)
 {
-	/* Names on a damaged disk may hold anything; a log line holds printable text. */
+	/* Names on a damaged disk may hold any byte; a log line holds only printable text. */
 	if (line->len < LINE_BYTES - 1)
 		line->text[line->len++] = c >= ' ' && c < 127 ? c : '?';
 	line->text[line->len] = '\0';

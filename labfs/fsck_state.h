@@ -3,13 +3,13 @@
  * fsck_state.h: what the passes of the checker share.
  *
  * Method. All repairs are made in an overlay of changed blocks in memory; the passes see the disk
- * through it. At the end the overlay is thrown away (read only) or committed as one transaction of
- * the file system's own journal, so that a power cut leaves the repair undone or done. The journal
- * itself is replayed before, straight to the disk.
+ * through it. At the end the overlay is dropped (read only) or committed as one transaction of the
+ * file system's own journal, so that after a power cut the repair is done or not done. The journal
+ * itself is replayed first, directly to the disk.
  *
  * Invariants
- *   1. A block's claim count is the number of pointers to it that the passes still have to settle
- *      or have settled; pass 1 leaves no block with two.
+ *   1. A block's claim count is the number of pointers to it that the passes still have to check or
+ *      have accepted; pass 1 leaves no block with two.
  *   2. The content of a block is changed only by its sole owner.
  *   3. Every loop and every allocation is bounded by the size of the device.
  */
@@ -27,11 +27,11 @@
 enum {
 	LAB_CK_ORPHAN = 1, /* on the orphan list */
 	LAB_CK_GARBAGE = 2, /* pass 1 will clear it */
-	LAB_CK_CONFIRMED = 4, /* the directory it calls ".." holds a name of it */
-	LAB_CK_REACHED = 8, /* a directory that the root leads to */
+	LAB_CK_CONFIRMED = 4, /* the directory that it calls ".." has an entry for it */
+	LAB_CK_REACHED = 8, /* a directory that can be reached from the root */
 	LAB_CK_FULL = 16, /* a directory with names beside "." and ".." */
 	LAB_CK_LEFT = 32, /* could not be connected */
-	LAB_CK_TRAIL = 64, /* on the way up that is being followed */
+	LAB_CK_TRAIL = 64, /* on the way up that is followed now */
 	LAB_CK_DOUBT = 128, /* its checksum was wrong */
 	LAB_CK_FREED = 256, /* an orphan that was freed: its bit may still be set */
 };
@@ -42,14 +42,14 @@ struct lab_ck_ino {
 	uint8_t hint; /* the type that a directory entry says, for inodes in doubt */
 	uint16_t flags;
 	uint32_t links; /* names found; of directories, their subdirectories */
-	uint32_t parent; /* of directories: who holds its name, 0 = nobody */
-	uint32_t dotdot; /* of directories: what it says itself */
+	uint32_t parent; /* of directories: the directory that has its name, 0 = none */
+	uint32_t dotdot; /* of directories: what its ".." says */
 };
 
 #define LAB_CK_HELD 64u
 
 struct lab_ck_held {
-	uint32_t name; /* the block's number + 1; 0: nothing */
+	uint32_t name; /* the block's number + 1; 0: it is empty */
 	uint8_t data[LAB_BLOCK];
 };
 
@@ -63,36 +63,37 @@ struct lab_ck {
 	/* The overlay: two levels of pointers to changed blocks. */
 	uint8_t ***page;
 	uint32_t pages, dirty;
-	/* Blocks as they are on the disk, each in the only place it can have: the passes come back
-	 * to the inode table again and again. */
+	/* Blocks as they are on the disk; each block has only one place here. The passes read the
+	 * inode table many times. */
 	struct lab_ck_held *held;
 
 	struct lab_super sb;
-	struct lab_super disk_sb; /* as on the disk when the checks began */
+	struct lab_super disk_sb; /* as it was on the disk when the checks began */
 	bool restored; /* it came from the backup */
-	bool suspect; /* the superblock's word is not to be trusted: check everything */
+	bool suspect; /* the superblock cannot be trusted: check everything */
 	bool written; /* something went to the disk (or would have) */
 	uint32_t j_tail, j_seq; /* where the next transaction goes */
 
 	uint8_t *claims; /* by block */
-	uint8_t *freed; /* by block: of an orphan that was cut or freed, its bit may still be set */
-	uint32_t next_block; /* where the search for a free one goes on */
+	/* by block: it belonged to an orphan that was cut or freed, so its bit may still be set */
+	uint8_t *freed;
+	uint32_t next_block; /* where the search for a free block goes on */
 	bool full;
 	struct lab_ck_ino *ino; /* by number; [0] unused */
 
-	uint32_t lost; /* /lost+found once looked up, 0 = not yet */
-	uint32_t lost_block; /* first of its blocks that may have room */
-	bool lost_hashes; /* it may hold names like ours already */
+	uint32_t lost; /* the inode of /lost+found when it has been looked up, 0 = not yet */
+	uint32_t lost_block; /* the first of its blocks that may have room */
+	bool lost_hashes; /* it may already hold names such as "#12" */
 
 	uint32_t problems, left;
 };
 
-/* For the texts of problem.def. */
+/* Arguments of the texts of problem.def. */
 struct lab_ck_what {
 	uint32_t ino, dir, block;
 	uint64_t num, num2;
 	const char *text;
-	unsigned text_len; /* 0 = up to its NUL */
+	unsigned text_len; /* 0 = the text ends with a NUL */
 };
 
 enum lab_problem_id {
@@ -115,13 +116,13 @@ int lab_ck_read(struct lab_ck *ck, uint32_t block, void *buf);
 int lab_ck_write(struct lab_ck *ck, uint32_t block, const void *buf);
 /* The first changed block >= from, or NULL; its number in *block. */
 const uint8_t *lab_ck_dirty(const struct lab_ck *ck, uint32_t from, uint32_t *block);
-/* Past the overlay; nothing when read only. */
+/* Writes directly to the disk, not to the overlay; does nothing when read only. */
 int lab_ck_write_disk(struct lab_ck *ck, uint32_t block, const void *buf);
-/* Writes the overlay home and forgets it; block 0 only if asked to. Nothing when read only. */
+/* Writes the overlay home and empties it; block 0 only if asked to. Does nothing when read only. */
 int lab_ck_write_home(struct lab_ck *ck, bool with_super);
 int lab_ck_flush(struct lab_ck *ck, enum lab_flush site);
 int lab_ck_get_inode(struct lab_ck *ck, uint32_t ino, struct lab_inode *node);
-/* Computes the checksum. */
+/* Sets the checksum, too. */
 int lab_ck_put_inode(struct lab_ck *ck, uint32_t ino, const struct lab_inode *node);
 uint32_t lab_ck_inode_csum(const struct lab_inode *node);
 
@@ -142,18 +143,17 @@ static inline bool lab_ck_in_data(const struct lab_ck *ck, uint32_t block)
 {
 	return block >= ck->sb.data_start && block < ck->sb.block_count - 1;
 }
-void lab_ck_claim(struct lab_ck *ck, uint32_t block);
 void lab_ck_unclaim(struct lab_ck *ck, uint32_t block);
 int lab_ck_alloc_block(struct lab_ck *ck, uint32_t *block); /* -ENOSPC */
 bool lab_ck_ind_garbage(const struct lab_ck *ck, const uint32_t *ptr);
 enum lab_ck_step {
-	LAB_CK_COUNT, /* only counts */
+	LAB_CK_COUNT, /* only counts blocks */
 	LAB_CK_CLAIM,
 	LAB_CK_GIVE_UP,
-	LAB_CK_FINISH, /* as GIVE_UP, for an orphan */
+	LAB_CK_FINISH, /* like GIVE_UP, for an orphan */
 };
-/* Takes a step for `block`, a pointer of `depth`, and each block below. Stops when *budget blocks
- * have been seen. */
+/* Does the step for `block`, to which a pointer of `depth` leads, and for each block below it. It
+ * stops after *budget blocks. */
 int lab_ck_walk(struct lab_ck *ck, uint32_t block, int depth, enum lab_ck_step step,
 		uint32_t *budget);
 int lab_ck_walk_inode(struct lab_ck *ck, const struct lab_inode *node, enum lab_ck_step step,
@@ -177,16 +177,16 @@ struct lab_ck_recs {
 	struct lab_ck_rec rec[LAB_CK_RECS];
 };
 void lab_ck_parse_dir(const struct lab_ck *ck, const uint8_t *block, struct lab_ck_recs *recs);
-/* Puts the records into a block (not the one their names are in); they must fit. */
+/* Builds a block from the records (not in the block that holds their names); they must fit. */
 void lab_ck_build_dir(uint8_t *block, const struct lab_ck_rec *rec, unsigned count);
 bool lab_ck_name_ok(const char *name, unsigned len);
 bool lab_ck_rec_is(const struct lab_ck_rec *rec, const char *name);
 bool lab_ck_looks_dir(const struct lab_ck *ck, const uint8_t *block, uint32_t ino);
-/* The inode behind a name, 0 = none. */
+/* The inode of a name, 0 = none. */
 int lab_ck_dir_find(struct lab_ck *ck, uint32_t dir, const char *name, uint32_t *ino);
-/* -ENOSPC. *hint: where to begin, and where room was found. */
+/* -ENOSPC: there is no room. *hint: where the search begins, and where room was found. */
 int lab_ck_dir_add(struct lab_ck *ck, uint32_t dir, const char *name, uint32_t ino, uint32_t *hint);
-/* Removes the entry of inode `ino`, or that called `name`. */
+/* Removes the entry of inode `ino`, or the entry called `name`. */
 int lab_ck_dir_drop(struct lab_ck *ck, uint32_t dir, uint32_t ino, const char *name);
 int lab_ck_dir_set_dotdot(struct lab_ck *ck, uint32_t dir, uint32_t parent);
 int lab_ck_dir_make(struct lab_ck *ck, uint32_t ino, uint32_t parent); /* -ENOSPC */

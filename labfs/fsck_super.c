@@ -2,13 +2,13 @@
 /*
  * fsck_super.c: pass 0, the superblock.
  *
- * Contract. On success ck->sb is a superblock whose checksum and geometry are right and fit the
- * device: every later pass may use its fields without a check. If the first copy was not, the
- * backup's has taken its place (in the overlay); what such a copy says of the state is old, so
- * ck->suspect is set, its state is LAB_ERRORS and its orphan list empty.
+ * Contract. On success ck->sb is a superblock with a right checksum and a geometry that fits the
+ * device: later passes may use its fields without a check. If the first copy was damaged, the
+ * backup has replaced it (in the overlay). The state in a backup is old, so ck->suspect is set, the
+ * state is LAB_ERRORS, and the orphan list is empty.
  *
- * Where the backup is, only the superblock knows; so it is looked for at the end of the device,
- * where the damaged copy puts it, and then everywhere: a superblock whose last block is itself.
+ * Only the superblock says where the backup is. So it is looked for at the end of the device, then
+ * where the damaged copy says, and then everywhere: it is a superblock whose last block is itself.
  */
 #include "crc.h"
 #include "fsck_state.h"
@@ -18,7 +18,7 @@
 
 #define BITS (LAB_BLOCK * 8u)
 
-/* NULL, or what is wrong with it. */
+/* NULL, or the reason why it is wrong. */
 static const char *geometry(const struct lab_super *sb, uint32_t dev_blocks)
 {
 	const struct {
@@ -161,7 +161,7 @@ int lab_ck_load_super(struct lab_ck *ck)
 	return rc;
 }
 
-/* The backup needs only the geometry and the label right: nobody keeps its counts up to date. */
+/* Only the geometry and the label of the backup must be right: its counts are never updated. */
 int lab_ck_check_backup(struct lab_ck *ck)
 {
 	uint32_t block = ck->sb.block_count - 1;

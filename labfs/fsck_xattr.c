@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsck_xattr.c: the part of pass 1 that looks into attribute blocks. A block whose structure is
- * sound and only the checksum is not gets a new checksum; any other is dropped, for a list cut at
- * the damage could look whole and be wrong.
+ * fsck_xattr.c: the part of pass 1 that looks into attribute blocks. A block with a sound structure
+ * and a wrong checksum gets a new checksum. Any other damaged block is dropped, because a list that
+ * ends at the damage could look complete and be wrong.
  */
 #include "crc.h"
 #include "fsck_state.h"
@@ -22,7 +22,7 @@ static bool seen_before(const uint8_t *buf, uint32_t end, const struct lab_xattr
 	return false;
 }
 
-/* NULL, or what is wrong. */
+/* NULL, or the reason why it is wrong. */
 static const char *judge(const uint8_t *buf, uint32_t ino)
 {
 	const struct lab_xattr_head *head = (const struct lab_xattr_head *)buf;

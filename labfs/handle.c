@@ -46,7 +46,7 @@ static int open_tmpfile(struct as_fs *fs, const char *path, unsigned flags, uint
 	return LAB_RUN(fs, lab_ns_credits(fs), do_tmpfile(fs, dir, mode, !(flags & O_EXCL), node));
 }
 
-/* An existing inode may be opened this way. */
+/* Whether an existing inode may be opened with these flags. */
 static int check_existing(const struct as_fs *fs, const struct lab_node *node, unsigned flags)
 {
 	uint32_t mode = node->raw->mode;
@@ -100,7 +100,7 @@ int lab_open(struct as_fs *fs, const char *path, unsigned flags, uint32_t mode,
 
 	if (flags & O_CREAT && flags & O_DIRECTORY && !wants_tmpfile(flags))
 		return -EINVAL;
-	/* The handle comes first: when there is no memory for it, no file has been made. */
+	/* The handle is allocated first: if there is no memory for it, no file has been made. */
 	if (!LAB_BUG_ON(fs, CREATE_LEFT)) {
 		handle = as_malloc(fs->host, sizeof(*handle));
 		if (!handle && !LAB_BUG_ON(fs, ALLOC_NULL))
@@ -149,7 +149,7 @@ int lab_fgetattr(struct as_fs *fs, struct as_handle *handle, struct as_stat *st)
 	return 0;
 }
 
-/* The bugs by which an fsync forgets the journal. */
+/* The bugs that make an fsync forget the journal. */
 static bool forgets(const struct as_fs *fs, const struct lab_node *node)
 {
 	uint8_t why = node->why_seq == fs->seq ? node->why : 0;
@@ -164,7 +164,8 @@ static bool forgets(const struct as_fs *fs, const struct lab_node *node)
 
 int lab_fsync(struct as_fs *fs, struct as_handle *handle, bool data_only)
 {
-	(void)data_only; /* the journal holds sizes and pointers: both need it */
+	/* the journal holds sizes and pointers: fsync and fdatasync both need it */
+	(void)data_only;
 	if (forgets(fs, handle->node)) {
 		int rc = lab_write_data(fs);
 

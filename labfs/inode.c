@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * inode.c: cached inodes, their birth and end, and the orphan list.
+ * inode.c: cached inodes, how they are made and freed, and the orphan list.
  *
- * A cached inode is its slot in the pinned inode-table block plus what only memory needs (open
- * handles, a directory's index); so undoing an operation's blocks undoes its inodes, too. A slot
- * whose mode is 0 is no inode; its node may linger and is taken up again by the next owner.
+ * A cached inode is its slot in the pinned inode-table block, and what is needed only in memory
+ * (open handles, a directory's index). So undoing an operation's blocks undoes its inodes, too. A
+ * slot whose mode is 0 is no inode; its node may stay in memory, and the next owner uses it again.
  *
- * Invariant: an inode without links that is still in use is on the orphan list, and so is one
- * whose blocks are being freed over several transactions.
+ * Invariant: an inode without links that is still in use is on the orphan list, and so is one whose
+ * blocks are being freed over several transactions.
  */
 #include "fs.h"
 
@@ -239,7 +239,8 @@ static bool has_blocks(const struct lab_inode *raw)
 	       (S_ISLNK(raw->mode) && raw->size > LAB_INLINE_SYMLINK);
 }
 
-/* Frees all an inode has, and itself; 1 = the rest needs another transaction. */
+/* Frees everything that an inode has, and the inode itself; 1 = the rest needs another
+ * transaction. */
 static int destroy(struct as_fs *fs, struct lab_node *node)
 {
 	struct lab_inode *raw = node->raw;
@@ -288,7 +289,7 @@ int lab_drop_link(struct as_fs *fs, struct lab_node *node, uint32_t links)
 	return node->opens || rc ? lab_orphan_add(fs, node) : 0;
 }
 
-/* One step towards the end of an orphan, or of its truncation. 1 = not there yet. */
+/* Does one step of freeing an orphan, or of truncating it. 1 = there is more to do. */
 static int finish_step(struct as_fs *fs, struct lab_node *node)
 {
 	struct lab_inode *raw = node->raw;

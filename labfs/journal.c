@@ -6,18 +6,18 @@
  * this order:
  *	file data home, and revokes, descriptors and changed blocks into the ring;	flush
  *	the commit block;								flush
- * after which the changed blocks may go home at leisure. When the ring has no room for the next, a
- * checkpoint writes home what is not there yet; flush; empties the ring, which then starts over at
- * its first block; flush.
+ * After that the changed blocks may be written home at any time. When the ring has no room for the
+ * next transaction, a checkpoint writes home what is not there yet, flushes, empties the ring,
+ * which then starts again at its first block, and flushes.
  *
  * Invariants
  *   1. An operation is in one transaction, whole, or not at all (lab_op_begin reserves its blocks).
  *   2. A transaction always fits the empty ring (tx_limit).
  *   3. A block freed in a transaction is not allocated before that has been committed: until then a
- *      power cut brings its old owner back. A freed metadata block is revoked, lest replay of an
- *      older transaction writes over its next owner.
- *   4. When a journal write fails, nothing more is written: the file system turns read-only and
- *      the disk stays at the last commit.
+ *      power cut brings its old owner back. A freed metadata block is revoked, so that the replay
+ *      of an older transaction does not overwrite its next owner.
+ *   4. When a journal write fails, nothing more is written: the file system turns read-only and the
+ *      disk stays at the last commit.
  */
 #include "crc.h"
 #include "fs.h"
@@ -71,7 +71,7 @@ static void fail_op(struct as_fs *fs)
 	fs->unfinished = false;
 }
 
-/* Freed blocks become free to use; none of them may go home any more. */
+/* Freed blocks may be allocated now; none of them may be written home any more. */
 static void release_held(struct as_fs *fs)
 {
 	for (uint32_t i = 0; i < fs->nheld; i++) {
@@ -94,7 +94,7 @@ static void finish_op(struct as_fs *fs)
 		release_held(fs);
 	if (fs->unfinished) {
 		fs->unfinished = false;
-		/* What is left over is on the orphan list: the operation is done. */
+		/* The rest is on the orphan list: the operation is done. */
 		(void)lab_orphans_finish(fs);
 	}
 	if (fs->count[LAB_S_DATA] > DATA_LIMIT)
@@ -103,8 +103,8 @@ static void finish_op(struct as_fs *fs)
 
 int lab_op_end(struct as_fs *fs, int rc)
 {
-	/* Where the caller is promised stable storage, the operation fails with its commit; so that
-	 * comes while it can still be undone. */
+	/* If the caller is promised stable storage, the operation fails when its commit fails. So
+	 * the commit comes while the operation can still be undone. */
 	if (rc >= 0 && (fs->op_sync || fs->opts.commit_every)) {
 		int commit_rc = lab_commit(fs);
 
@@ -205,23 +205,23 @@ static int write_jsuper(struct as_fs *fs, uint32_t tail, uint32_t seq, bool empt
 	return write_ring(fs, 0, fs->jbuf);
 }
 
-/* Where a transaction being written stands. */
-struct pen {
+/* The state of writing a transaction. */
+struct tx_writer {
 	uint32_t pos, blocks, csum;
 };
 
-static int pen_write(struct as_fs *fs, struct pen *pen, const void *data)
+static int put_block(struct as_fs *fs, struct tx_writer *writer, const void *data)
 {
-	int rc = write_ring(fs, pen->pos, data);
+	int rc = write_ring(fs, writer->pos, data);
 
-	pen->csum = lab_crc32c(pen->csum, data, LAB_BLOCK);
-	pen->pos++;
-	pen->blocks++;
+	writer->csum = lab_crc32c(writer->csum, data, LAB_BLOCK);
+	writer->pos++;
+	writer->blocks++;
 	return rc;
 }
 
 /* Starts a block of the given type in jbuf. */
-static struct lab_j_head *pen_head(struct as_fs *fs, enum lab_j_type type)
+static struct lab_j_head *start_block(struct as_fs *fs, enum lab_j_type type)
 {
 	struct lab_j_head *head = (struct lab_j_head *)fs->jbuf;
 
@@ -230,51 +230,51 @@ static struct lab_j_head *pen_head(struct as_fs *fs, enum lab_j_type type)
 	return head;
 }
 
-static int pen_write_head(struct as_fs *fs, struct pen *pen)
+static int finish_block(struct as_fs *fs, struct tx_writer *writer)
 {
 	struct lab_j_head *head = (struct lab_j_head *)fs->jbuf;
 
 	head->csum = lab_crc_without(fs->jbuf, LAB_BLOCK, offsetof(struct lab_j_head, csum));
-	return pen_write(fs, pen, fs->jbuf);
+	return put_block(fs, writer, fs->jbuf);
 }
 
-static int write_revokes(struct as_fs *fs, struct pen *pen)
+static int write_revokes(struct as_fs *fs, struct tx_writer *writer)
 {
 	uint32_t left = fs->nrevoke, at = 0;
 	int rc = 0;
 
 	while (left && !rc) {
-		struct lab_j_revoke *rev = (struct lab_j_revoke *)pen_head(fs, LAB_J_REVOKE);
+		struct lab_j_revoke *rev = (struct lab_j_revoke *)start_block(fs, LAB_J_REVOKE);
 
 		for (; at < fs->nheld && rev->count < LAB_J_REVOKES; at++) {
 			if (fs->held[at] & LAB_HELD_META)
 				rev->block[rev->count++] = fs->held[at] & ~LAB_HELD_META;
 		}
 		left -= rev->count;
-		rc = pen_write_head(fs, pen);
+		rc = finish_block(fs, writer);
 	}
 	return rc;
 }
 
-static int write_copy(struct as_fs *fs, struct pen *pen, const struct lab_buf *b)
+static int write_copy(struct as_fs *fs, struct tx_writer *writer, const struct lab_buf *b)
 {
 	uint32_t first;
 
 	memcpy(&first, b->data, 4);
 	if (first != LAB_J_MAGIC)
-		return pen_write(fs, pen, b->data);
+		return put_block(fs, writer, b->data);
 	memcpy(fs->jbuf, b->data, LAB_BLOCK);
 	memset(fs->jbuf, 0, 4);
-	return pen_write(fs, pen, fs->jbuf);
+	return put_block(fs, writer, fs->jbuf);
 }
 
-static int write_body(struct as_fs *fs, struct pen *pen)
+static int write_body(struct as_fs *fs, struct tx_writer *writer)
 {
 	struct lab_link *list = &fs->list[LAB_S_META], *at = list->next;
-	int rc = write_revokes(fs, pen);
+	int rc = write_revokes(fs, writer);
 
 	while (at != list && !rc) {
-		struct lab_j_desc *desc = (struct lab_j_desc *)pen_head(fs, LAB_J_DESC);
+		struct lab_j_desc *desc = (struct lab_j_desc *)start_block(fs, LAB_J_DESC);
 		struct lab_link *from = at;
 
 		for (; at != list && desc->count < LAB_J_TAGS; at = at->next) {
@@ -287,9 +287,9 @@ static int write_body(struct as_fs *fs, struct pen *pen)
 			tag->block = b->block;
 			tag->flags = first == LAB_J_MAGIC ? LAB_J_ESCAPED : 0;
 		}
-		rc = pen_write_head(fs, pen);
+		rc = finish_block(fs, writer);
 		for (; from != at && !rc; from = from->next)
-			rc = write_copy(fs, pen, (struct lab_buf *)from);
+			rc = write_copy(fs, writer, (struct lab_buf *)from);
 	}
 	return rc;
 }
@@ -302,7 +302,7 @@ static uint32_t tx_blocks(const struct as_fs *fs)
 	       (fs->nrevoke + LAB_J_REVOKES - 1) / LAB_J_REVOKES + 1;
 }
 
-static int write_tx(struct as_fs *fs, struct pen *pen)
+static int write_tx(struct as_fs *fs, struct tx_writer *writer)
 {
 	struct lab_j_commit *commit;
 	uint32_t blocks, csum;
@@ -314,34 +314,34 @@ static int write_tx(struct as_fs *fs, struct pen *pen)
 		fs->journal_empty = false;
 	}
 	if (!rc)
-		rc = write_body(fs, pen);
+		rc = write_body(fs, writer);
 	if (!rc && !LAB_BUG_ON(fs, COMMIT_EARLY) && !LAB_BUG_ON(fs, COMMIT_TRUST))
 		rc = LAB_FLUSH(fs, COMMIT_BODY);
 	if (rc)
 		return rc;
-	blocks = pen->blocks;
-	csum = pen->csum;
-	commit = (struct lab_j_commit *)pen_head(fs, LAB_J_COMMIT);
+	blocks = writer->blocks;
+	csum = writer->csum;
+	commit = (struct lab_j_commit *)start_block(fs, LAB_J_COMMIT);
 	commit->blocks = blocks;
 	commit->data_csum = csum;
-	rc = pen_write_head(fs, pen);
+	rc = finish_block(fs, writer);
 	return rc ? rc : LAB_FLUSH(fs, COMMIT);
 }
 
-static void tx_done(struct as_fs *fs, const struct pen *pen)
+static void tx_done(struct as_fs *fs, const struct tx_writer *writer)
 {
 	struct lab_link *list = &fs->list[LAB_S_META];
 
 	while (list->next != list)
 		lab_set_state(fs, (struct lab_buf *)list->next, LAB_S_CKPT);
 	release_held(fs);
-	fs->used += pen->blocks;
-	fs->head = pen->pos;
+	fs->used += writer->blocks;
+	fs->head = writer->pos;
 	fs->seq++;
 	fs->unflushed = false;
 }
 
-/* A corruption met meanwhile goes into the superblock with the next commit. */
+/* A corruption that was found goes into the superblock with the next commit. */
 static int note_errors(struct as_fs *fs)
 {
 	int rc = 0;
@@ -359,7 +359,7 @@ static int note_errors(struct as_fs *fs)
 
 int lab_commit(struct as_fs *fs)
 {
-	struct pen pen = { 0 };
+	struct tx_writer writer = { 0 };
 	int rc;
 
 	if (fs->readonly)
@@ -378,18 +378,19 @@ int lab_commit(struct as_fs *fs)
 			fs->unflushed = false;
 		return rc;
 	}
-	if (tx_blocks(fs) > fs->ring) /* against invariant 2: better to stop than to overrun */
+	/* invariant 2 is broken: it is better to stop than to overrun the ring */
+	if (tx_blocks(fs) > fs->ring)
 		return give_up(fs, -EIO);
 	if (fs->used + tx_blocks(fs) > fs->ring) {
 		rc = lab_checkpoint(fs, LAB_FLUSH_CKPT_HOME, LAB_FLUSH_CKPT_TAIL, false);
 		if (rc)
 			return rc;
 	}
-	pen.pos = fs->head;
-	rc = write_tx(fs, &pen);
+	writer.pos = fs->head;
+	rc = write_tx(fs, &writer);
 	if (rc)
 		return give_up(fs, rc);
-	tx_done(fs, &pen);
+	tx_done(fs, &writer);
 	return 0;
 }
 

@@ -7,38 +7,10 @@
  * counts data, pointer and attribute blocks.
  */
 #include "fs.h"
+#include "way.h"
 
 #include <errno.h>
 #include <string.h>
-
-/* The way to a block: `depth` pointer blocks below the inode's pointer `root`. */
-struct map_way {
-	unsigned root, depth;
-	uint32_t index[2];
-};
-
-static int find_way(uint64_t lblk, struct map_way *way)
-{
-	if (lblk < LAB_DIRECT) {
-		*way = (struct map_way){ .root = (unsigned)lblk };
-		return 0;
-	}
-	lblk -= LAB_DIRECT;
-	if (lblk < LAB_PTRS) {
-		*way = (struct map_way){ .root = LAB_DIRECT,
-					 .depth = 1,
-					 .index = { (uint32_t)lblk } };
-		return 0;
-	}
-	lblk -= LAB_PTRS;
-	if (lblk >= (uint64_t)LAB_PTRS * LAB_PTRS)
-		return -EFBIG;
-	*way = (struct map_way){ .root = LAB_DIRECT + 1,
-				 .depth = 2,
-				 .index = { (uint32_t)(lblk / LAB_PTRS),
-					    (uint32_t)(lblk % LAB_PTRS) } };
-	return 0;
-}
 
 static int check_ptr(struct as_fs *fs, uint32_t block)
 {
@@ -49,12 +21,12 @@ static int check_ptr(struct as_fs *fs, uint32_t block)
 
 int lab_bmap(struct as_fs *fs, struct lab_node *node, uint64_t lblk, uint32_t *block)
 {
-	struct map_way way;
-	int rc = find_way(lblk, &way);
+	struct lab_way way;
+	int rc;
 
 	*block = 0;
-	if (rc)
-		return rc;
+	if (!lab_find_way(lblk, &way))
+		return -EFBIG;
 	*block = node->raw->ptr[way.root];
 	for (unsigned i = 0; i < way.depth && *block; i++) {
 		struct lab_buf *b;
@@ -69,7 +41,7 @@ int lab_bmap(struct as_fs *fs, struct lab_node *node, uint64_t lblk, uint32_t *b
 	return check_ptr(fs, *block);
 }
 
-/* A new block for the pointer *slot in `holder`. */
+/* Allocates a block for the pointer *slot in `holder`. */
 static int fill_slot(struct as_fs *fs, struct lab_node *node, struct lab_buf *holder,
 		     uint32_t *slot, enum lab_state state, struct lab_buf **buf)
 {
@@ -96,7 +68,7 @@ static int fill_slot(struct as_fs *fs, struct lab_node *node, struct lab_buf *ho
 	return 0;
 }
 
-/* The buffer of an existing block, about to be changed. */
+/* Gives the buffer of an existing block that is about to be changed. */
 static int take_mapped(struct as_fs *fs, uint32_t block, enum lab_state state, bool whole,
 		       struct lab_buf **buf)
 {
@@ -112,12 +84,12 @@ int lab_bmap_get(struct as_fs *fs, struct lab_node *node, uint64_t lblk, enum la
 		 bool whole, struct lab_buf **buf)
 {
 	struct lab_buf *holder = node->buf, *next;
-	struct map_way way;
+	struct lab_way way;
 	uint32_t *slot;
-	int rc = find_way(lblk, &way);
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!lab_find_way(lblk, &way))
+		return -EFBIG;
 	slot = &node->raw->ptr[way.root];
 	for (unsigned left = way.depth;; left--) {
 		rc = check_ptr(fs, *slot);
@@ -148,7 +120,7 @@ struct reap {
 	bool meta; /* the blocks themselves are journaled: a directory, a link's text */
 };
 
-/* Blocks under a pointer `level` levels above data. */
+/* How many blocks are below a pointer that is `level` levels above data. */
 static uint64_t span(unsigned level)
 {
 	return level == 0 ? 1 : level == 1 ? LAB_PTRS : (uint64_t)LAB_PTRS * LAB_PTRS;
@@ -165,7 +137,7 @@ static bool all_zero(const struct lab_buf *b)
 	return true;
 }
 
-/* Frees what the range covers under *slot, from the end; `base` is its first block. */
+/* Frees the blocks of the range below *slot, from the end; `base` is the first block below it. */
 static int reap_slot(struct reap *r, struct lab_buf *holder, uint32_t *slot, unsigned level,
 		     uint64_t base)
 {
@@ -175,7 +147,8 @@ static int reap_slot(struct reap *r, struct lab_buf *holder, uint32_t *slot, uns
 
 	if (!*slot || base >= r->to || base + span(level) <= r->from)
 		return 0;
-	/* This block's bitmap, its holder and the inode must fit, and an orphan's list. */
+	/* There must be room for the bitmap of this block, its holder, the inode and the orphan
+	 * list. */
 	if (lab_tx_tight(fs, 6))
 		return 1;
 	rc = check_ptr(fs, *slot);
@@ -218,7 +191,7 @@ int lab_free_range(struct as_fs *fs, struct lab_node *node, uint64_t from, uint6
 	return rc;
 }
 
-/* Whether the pointer block that `lblk` is the first of must be made, too. */
+/* Whether a pointer block must be made, too, because `lblk` is the first block below it. */
 static int missing_ptrs(struct as_fs *fs, struct lab_node *node, uint64_t lblk, bool first,
 			uint64_t *need)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mkfs.c: an empty file system: the root, /lost+found, an empty journal. Everything up to the first
- * data block is written, whatever was on the disk before; the superblock comes last, behind a
- * flush, so that a half-made file system is none.
+ * mkfs.c: makes an empty file system: the root, /lost+found, an empty journal. Everything up to the
+ * first data block is written, whatever was on the disk before. The superblock is written last,
+ * after a flush, so that an unfinished file system is not taken for one.
  */
 #include "crc.h"
 #include "format.h"
@@ -65,7 +65,7 @@ static int put(struct maker *mk, uint32_t block)
 	return as_bd_write(mk->bd, (uint64_t)block * LAB_BLOCK, mk->block, LAB_BLOCK);
 }
 
-/* A bitmap of `blocks` blocks with the first `low` bits set and all from `high` on. */
+/* A bitmap of `blocks` blocks in which the first `low` bits and all from `high` on are set. */
 static int put_bitmap(struct maker *mk, uint32_t start, uint32_t blocks, uint32_t low,
 		      uint32_t high)
 {
@@ -170,7 +170,7 @@ static int put_super(struct maker *mk)
 	return rc ? rc : as_bd_flush(mk->bd);
 }
 
-int labfs_mkfs(const struct as_host *host, struct as_bd *bd, uint64_t size_bytes)
+int lab_mkfs(const struct as_host *host, struct as_bd *bd, uint64_t size_bytes)
 {
 	struct maker mk = { .host = host, .bd = bd };
 	int rc;
@@ -185,7 +185,7 @@ int labfs_mkfs(const struct as_host *host, struct as_bd *bd, uint64_t size_bytes
 	if (!mk.block)
 		return -ENOMEM;
 	lay_out(&mk.sb, (uint32_t)(size_bytes / LAB_BLOCK));
-	/* Until the new superblock is there, the old one must not be taken for it. */
+	/* Until the new superblock is written, the old one must not be taken for it. */
 	rc = put(&mk, 0);
 	if (!rc)
 		rc = as_bd_flush(bd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mkfs_main.c: labfs-mkfs IMAGE [-s SIZE]. Makes the file, or formats the one that is there.
+ * mkfs_main.c: labfs-mkfs IMAGE [-s SIZE]. Makes the file, or formats an existing one.
  */
 #include "filebd.h"
 #include "labfs.h"
@@ -17,7 +17,7 @@ static int usage(void)
 	return 2;
 }
 
-/* "16M"; 0 when it is no size. */
+/* Reads "16M"; 0: it is no size. */
 static uint64_t parse_size(const char *text)
 {
 	static const char units[] = "KMG";
@@ -62,11 +62,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "labfs-mkfs: %s: a labfs needs at least 256K\n", path);
 		return 2;
 	}
-	size -= size % 512; /* a device has whole sectors */
+	size -= size % 512; /* a device consists of whole sectors */
 	lab_filehost_init(&fh, stderr);
 	rc = lab_filebd_open(&file, path, size, false);
 	if (!rc)
-		rc = labfs_mkfs(&fh.host, &file.bd, 0);
+		rc = lab_mkfs(&fh.host, &file.bd, 0);
 	if (rc)
 		fprintf(stderr, "labfs-mkfs: %s: %s\n", path, strerror(-rc));
 	if (lab_filebd_close(&file) && !rc) {

@@ -35,7 +35,7 @@ int lab_readdir(struct as_fs *fs, const char *path, as_fill_fn fill, void *ctx)
 	return rc;
 }
 
-/* -EEXIST, or 0 when the name is free. */
+/* Returns -EEXIST, or 0 if the name is free. */
 static int check_free(struct as_fs *fs, const struct lab_path *at)
 {
 	struct lab_where where;
@@ -299,7 +299,7 @@ static int do_link_path(struct as_fs *fs, const char *from, const char *to, stru
 	return rc ? rc : do_link(fs, *node, to);
 }
 
-/* With bug LINK_SPLIT, the count comes in a transaction of its own. */
+/* With bug LINK_SPLIT, the count changes in a transaction of its own. */
 static int second_half(struct as_fs *fs, struct lab_node *node)
 {
 	int rc = lab_commit(fs);
@@ -320,6 +320,7 @@ int lab_link_handle(struct as_fs *fs, struct as_handle *handle, const char *to)
 	int rc = LAB_RUN(fs, lab_ns_credits(fs), do_link(fs, handle->node, to));
 
 	if (!rc)
-		handle->node->linkable = false; /* as Linux: once named, it lives by its names */
+		/* as in Linux: when it has a name, it is removed with its last name */
+		handle->node->linkable = false;
 	return !rc && LAB_BUG_ON(fs, LINK_SPLIT) ? second_half(fs, handle->node) : rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ops.c: labfs as assay sees it.
+ * ops.c: the table of operations through which assay uses labfs.
  */
 #include "format.h"
 #include "fsck.h"
@@ -12,10 +12,10 @@ static int mkfs(const struct as_mount_args *args)
 	struct lab_opts opts = { 0 };
 	int rc = lab_opts_parse(args->opts, &opts);
 
-	return rc ? rc : labfs_mkfs(args->host, args->bd, 0);
+	return rc ? rc : lab_mkfs(args->host, args->bd, 0);
 }
 
-const struct as_target_ops labfs_target = {
+const struct as_target_ops lab_target = {
 	.api = AS_TARGET_API,
 	.caps = AS_CAP_HARDLINK | AS_CAP_SYMLINK | AS_CAP_MKNOD | AS_CAP_XATTR | AS_CAP_FALLOCATE |
 		AS_CAP_PUNCH | AS_CAP_RENAME2 | AS_CAP_TMPFILE | AS_CAP_OWNER | AS_CAP_TIMES |
@@ -54,5 +54,5 @@ const struct as_target_ops labfs_target = {
 	.removexattr = lab_removexattr,
 	.statfs = lab_statfs,
 	.remount = lab_remount,
-	.fsck = labfs_fsck,
+	.fsck = lab_fsck,
 };

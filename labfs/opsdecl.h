@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * opsdecl.h: the functions behind labfs_target, by file.
+ * opsdecl.h: the functions that lab_target names, by file.
  */
 #ifndef LABFS_OPSDECL_H
 #define LABFS_OPSDECL_H

@@ -2,9 +2,9 @@
 /*
  * path.c: from a path to its inode. Paths are absolute and normal (target.h, rule 5).
  *
- * The directory found last is remembered by its path, so that a series of calls in one place, or
- * ever deeper, does not walk from the root each time. Whoever takes a name from a directory, or an
- * inode from a name, forgets it (lab_walk_forget).
+ * The directory found last is remembered by its path, so that many calls in one directory, or ever
+ * deeper, do not walk from the root each time. It is forgotten (lab_walk_forget) when a directory
+ * may have lost its name or got another one.
  */
 #include "fs.h"
 
@@ -23,7 +23,7 @@ static int step(struct as_fs *fs, struct lab_node **dir, const char *name, size_
 	return rc ? rc : lab_iget(fs, where.ino, dir);
 }
 
-/* Where to start: at the directory found last, when the path leads through it. */
+/* Where the walk starts: at the directory that was found last if the path leads through it. */
 static int start(struct as_fs *fs, const char *path, struct lab_node **dir, const char **name,
 		 unsigned *depth)
 {
@@ -39,7 +39,7 @@ static int start(struct as_fs *fs, const char *path, struct lab_node **dir, cons
 	return lab_iget(fs, LAB_ROOT_INO, dir);
 }
 
-/* Remembers the parent; without memory for that, the next walk is just longer. */
+/* Remembers the parent. If there is no memory for it, the next walk is only longer. */
 static void remember(struct as_fs *fs, const char *path, const struct lab_path *at)
 {
 	size_t len = (size_t)(at->name - path) - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rename.c: rename, with NOREPLACE, EXCHANGE and WHITEOUT. The checks come in the order of Linux's
- * do_renameat2 and vfs_rename, so that the errors do, too.
+ * rename.c: rename, with NOREPLACE, EXCHANGE and WHITEOUT. The checks are in the order of Linux's
+ * do_renameat2 and vfs_rename, so that the same error comes first.
  */
 #include "fs.h"
 
@@ -16,7 +16,7 @@ struct move {
 	unsigned flags;
 };
 
-/* `path` lies below `top`. */
+/* Whether `path` is below `top`. */
 static bool below(const char *path, const char *top)
 {
 	size_t len = strlen(top);
@@ -32,7 +32,7 @@ static int find(struct as_fs *fs, const struct lab_path *at, struct lab_node **n
 	return rc ? rc : lab_iget(fs, where.ino, node);
 }
 
-/* Who and where; the checks that need no directory to be read further. */
+/* Looks up both names, and does the checks for which no more directories have to be read. */
 static int prepare(struct as_fs *fs, const char *from, const char *to, struct move *mv)
 {
 	int rc = lab_walk_parent(fs, from, &mv->from);
@@ -79,7 +79,7 @@ static int check_target(struct as_fs *fs, const struct move *mv)
 	return src_dir ? lab_dir_check_empty(fs, mv->dst) : 0;
 }
 
-/* The old name goes, or becomes a whiteout. */
+/* Removes the old name, or makes it a whiteout. */
 static int leave_old(struct as_fs *fs, struct move *mv)
 {
 	struct lab_path *from = &mv->from;
@@ -95,7 +95,7 @@ static int leave_old(struct as_fs *fs, struct move *mv)
 	return lab_dir_set(fs, from->dir, from->name, from->len, white->ino, S_IFCHR);
 }
 
-/* A directory comes under another parent. */
+/* Gives a directory another parent. */
 static int change_parent(struct as_fs *fs, struct lab_node *dir, struct lab_node *from,
 			 struct lab_node *to)
 {
@@ -178,7 +178,7 @@ static int do_rename(struct as_fs *fs, const char *from, const char *to, struct 
 	rc = check_target(fs, mv);
 	if (rc)
 		return rc;
-	/* One of the bugs leaves a half for a transaction of its own. */
+	/* One of the bugs leaves the other half to a transaction of its own. */
 	if (!LAB_BUG_ON(fs, RENAME_NEITHER))
 		rc = enter_new(fs, mv);
 	if (!rc && !LAB_BUG_ON(fs, RENAME_BOTH))

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * replay.c: what a mount finds in the journal.
+ * replay.c: how a mount reads the journal.
  *
- * Method. Walks the transactions from the tail as long as they are whole (sequence number, block
- * count, checksum), collecting their tags and revokes; then reads the newest unrevoked copies into
- * the cache as committed blocks that are not yet home. Nothing is written here: a writable mount
- * checkpoints afterwards, a read-only one just looks at its cache.
+ * Method. It walks the transactions from the tail as long as they are whole (sequence number, block
+ * count, checksum) and collects their tags and revokes. Then it reads the newest copies that are
+ * not revoked into the cache, as committed blocks that are not yet home. Nothing is written here: a
+ * writable mount checkpoints afterwards, a read-only one uses its cache.
  */
 #include "crc.h"
 #include "fs.h"
+#include "grow.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,15 +18,15 @@ struct tag {
 	uint32_t block, pos, flags, seq;
 };
 
-struct replay_revoke {
+struct revoke {
 	uint32_t block, seq;
 };
 
 struct scan {
 	struct as_fs *fs;
 	struct tag *tags;
-	uint32_t ntags, tags_whole; /* found; of whole transactions */
-	struct replay_revoke *revokes;
+	uint32_t ntags, tags_whole; /* all that were found; those of whole transactions */
+	struct revoke *revokes;
 	uint32_t nrevokes, revokes_whole, revokes_cap;
 	uint32_t pos, seq;
 	uint8_t *block; /* payload */
@@ -45,22 +46,18 @@ static void step(struct scan *s)
 static int add_revoke(struct scan *s, uint32_t block)
 {
 	if (s->nrevokes == s->revokes_cap) {
-		uint32_t cap = s->revokes_cap ? s->revokes_cap * 2 : 256;
-		struct replay_revoke *more = as_malloc(s->fs->host, cap * sizeof(*more));
+		struct revoke *more =
+			lab_grow(s->fs->host, s->revokes, &s->revokes_cap, 256, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
-		if (s->revokes)
-			memcpy(more, s->revokes, s->nrevokes * sizeof(*more));
-		as_free(s->fs->host, s->revokes);
 		s->revokes = more;
-		s->revokes_cap = cap;
 	}
-	s->revokes[s->nrevokes++] = (struct replay_revoke){ block, s->seq };
+	s->revokes[s->nrevokes++] = (struct revoke){ block, s->seq };
 	return 0;
 }
 
-/* Reads the blocks a descriptor lists; 1 = not whole. */
+/* Reads the blocks that a descriptor lists; 1 = the transaction is not whole. */
 static int scan_desc(struct scan *s, uint32_t *blocks, uint32_t *csum)
 {
 	const struct lab_j_desc *desc = (const struct lab_j_desc *)s->fs->jbuf;
@@ -95,7 +92,7 @@ static int scan_revoke(struct scan *s)
 	return rc;
 }
 
-/* One transaction at s->pos: 0 = whole, 1 = not, negative = error. */
+/* Reads one transaction at s->pos: 0 = whole, 1 = not, negative = error. */
 static int scan_tx(struct scan *s)
 {
 	struct as_fs *fs = s->fs;
@@ -186,7 +183,8 @@ int lab_replay(struct as_fs *fs)
 	while (!(rc = scan_tx(&s))) {
 		uint32_t blocks = s.pos > end ? s.pos - end : s.pos + fs->ring - end;
 
-		if (fs->used + blocks > fs->ring) /* an old lap: cannot be */
+		/* it would belong to an old lap, which is impossible */
+		if (fs->used + blocks > fs->ring)
 			break;
 		fs->used += blocks;
 		end = s.pos;

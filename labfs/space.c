@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * space.c: fallocate. There are no unwritten extents: what is allocated is zeroed, in the cache,
- * and goes home like any data. Space is counted first, so that a call that does not fit changes
+ * space.c: fallocate. There are no unwritten extents: allocated blocks are zeroed in the cache and
+ * written home like any data. The space is counted first, so that a call that does not fit changes
  * nothing.
  */
 #include "fs.h"
@@ -42,7 +42,7 @@ static int zero_bytes(struct as_fs *fs, struct lab_node *node, uint64_t from, ui
 	return rc;
 }
 
-/* A grown size also shows what was behind the old end of its block. */
+/* When the size grows, the bytes after the old end in its block become visible. */
 static int grow(struct as_fs *fs, struct range *r)
 {
 	int rc;
@@ -85,7 +85,7 @@ static int punch_piece(struct as_fs *fs, struct range *r)
 	return rc ? rc : lab_free_range(fs, r->node, first, last);
 }
 
-/* Allocates block by block; where the transaction is full, leaves the rest for the next. */
+/* Allocates block by block; when the transaction is full, the rest is left for the next. */
 static int fill_piece(struct as_fs *fs, struct range *r, uint64_t *next)
 {
 	bool zero = r->mode & FALLOC_FL_ZERO_RANGE;

@@ -4,10 +4,10 @@
  *
  * Method of a mount: read the superblock; unless it says clean, bring the journal's committed
  * transactions into the cache; when writable, write them home, flush, clear the journal, flush,
- * then mark the superblock not clean. That mark needs no flush of its own: the first commit's flush
- * comes before the first change that anyone could miss.
+ * then mark the superblock not clean. That mark needs no flush of its own: the flush of the first
+ * commit comes before the first change that anybody relies on.
  *
- * A read-only mount writes nothing at all, and still shows what replay would bring.
+ * A read-only mount writes nothing at all, and still shows what replay would restore.
  */
 #include "crc.h"
 #include "fs.h"
@@ -52,7 +52,7 @@ static int check_super(const struct lab_super *sb, uint64_t size_bytes)
 	return in_order(sb) ? 0 : -EUCLEAN;
 }
 
-/* The largest transaction that fits half the ring (a small ring: all of it) with its descriptors,
+/* The largest transaction that fits half of the ring (all of a small ring) with its descriptors,
  * three revoke blocks and the commit block. */
 static uint32_t limit_of(uint32_t ring)
 {
@@ -82,7 +82,7 @@ static int read_journal(struct as_fs *fs, struct lab_j_super *js)
 	return 0;
 }
 
-/* Memory, geometry, journal, superblock buffer: all but the writing. */
+/* Sets up memory, geometry, journal and the superblock's buffer; it writes nothing. */
 static int load(struct as_fs *fs)
 {
 	struct lab_j_super js;
@@ -103,7 +103,7 @@ static int load(struct as_fs *fs)
 	rc = check_super(&fs->geo, fs->bd->size_bytes);
 	if (rc)
 		return rc;
-	/* A whole number of bitmap blocks, as the allocator looks at them together. */
+	/* A whole number of bitmap blocks, because the allocator looks at both maps together. */
 	fs->held_map = as_malloc(fs->host, (size_t)fs->geo.block_bitmap_blocks * LAB_BLOCK);
 	if (!fs->held_map)
 		return -ENOMEM;
@@ -127,7 +127,7 @@ static int write_super(struct as_fs *fs)
 	return lab_write_home(fs, fs->sb_buf);
 }
 
-/* From "just looking" to writable: the journal emptied, the superblock marked, orphans ended. */
+/* Makes a read-only mount writable: empties the journal, marks the superblock, frees orphans. */
 static int go_writable(struct as_fs *fs)
 {
 	int rc = 0;
@@ -148,16 +148,16 @@ static int go_writable(struct as_fs *fs)
 		return write_super(fs);
 	}
 	rc = lab_orphans_finish(fs);
-	return rc == -EUCLEAN ? 0 : rc; /* the superblock will tell */
+	return rc == -EUCLEAN ? 0 : rc; /* the superblock records it */
 }
 
-/* Everything home, the journal empty, the superblock clean. */
+/* Writes everything home, empties the journal, and marks the superblock clean. */
 static int go_clean(struct as_fs *fs)
 {
 	int rc = fs->sb->orphan_head ? lab_orphans_finish(fs) : 0;
 
 	if (rc == -EUCLEAN)
-		rc = 0; /* the superblock will tell */
+		rc = 0; /* the superblock records it */
 	if (!rc)
 		rc = lab_commit(fs);
 	if (!rc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xattr.c: extended attributes, all of an inode's in one block, packed; -ENOSPC when it is full.
+ * xattr.c: extended attributes. All attributes of an inode are packed into one block; -ENOSPC: it
+ * is full.
  */
 #include "fs.h"
 
@@ -9,14 +10,14 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#define VALUE_MAX 65536u /* Linux's own limit; ours is the block */
+#define VALUE_MAX 65536u /* Linux's own limit; ours is the size of the block */
 
 static struct lab_xattr_head *head_of(struct lab_buf *b)
 {
 	return (struct lab_xattr_head *)b->data;
 }
 
-/* The entry at `off` of a verified block; NULL behind the last. */
+/* The entry at `off` of a verified block; NULL after the last. */
 static struct lab_xattr *entry_at(struct lab_buf *b, uint32_t off)
 {
 	uint32_t used = head_of(b)->used_bytes;
@@ -40,7 +41,7 @@ static uint32_t find(struct lab_buf *b, const char *name, size_t name_len)
 	return 0;
 }
 
-/* The namespace is ours, and the name is a name. */
+/* Whether we store this namespace, and the name is possible. */
 static int check_name(const char *name)
 {
 	static const char *const ours[] = { "user.", "trusted.", "security." };
@@ -62,7 +63,7 @@ static bool user_refused(const struct lab_node *node, const char *name)
 	return !strncmp(name, "user.", 5) && !S_ISREG(node->raw->mode) && !S_ISDIR(node->raw->mode);
 }
 
-/* NULL where there is no block. */
+/* NULL: the inode has no block. */
 static int get_block(struct as_fs *fs, struct lab_node *node, struct lab_buf **b)
 {
 	int rc;

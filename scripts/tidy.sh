@@ -296,7 +296,7 @@ check_symbols() {
 	for archive in ${ARCHIVES:-}; do
 		nm -A --defined-only -g "$archive" 2>/dev/null |
 			awk -v lab="$(basename "$archive")" '
-			NF == 3 && $3 !~ /^(as_|lab_|labfs_)/ {
+			NF == 3 && $3 !~ /^(as_|lab_)/ {
 				object = $1
 				sub(/^[^:]*:/, "", object)
 				sub(/:.*/, "", object)

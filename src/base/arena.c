@@ -2,7 +2,7 @@
 /*
  * arena: a list of blocks; the head is the one being filled. Invariant: head->used <= head->cap,
  * and only the head has room that will still be handed out. Something too big for a block gets its
- * own, put behind the head, so that the head's room is not lost.
+ * own, which is put after the head in the list, so that the head's room is not lost.
  */
 #include "base/arena.h"
 

@@ -7,15 +7,15 @@
 
 struct as_arena_block;
 
-/* Zero-initialised is empty and ready. */
+/* An arena that is all zero is empty and ready for use. */
 struct as_arena {
 	struct as_arena_block *head;
 	size_t used_bytes; /* handed out since the last reset */
 };
 
-/* Zeroed, aligned to 16. Aborts when memory is out. */
+/* The memory is zeroed and aligned to 16 bytes. The process ends when there is no memory. */
 void *as_arena_alloc(struct as_arena *arena, size_t len);
-/* A NUL-terminated copy of len bytes. */
+/* Returns a NUL-terminated copy of len bytes. */
 char *as_arena_strndup(struct as_arena *arena, const char *s, size_t len);
 /* Forgets everything but keeps one block for reuse. */
 void as_arena_reset(struct as_arena *arena);

@@ -4,11 +4,9 @@
 
 #include "base/err.h"
 
-#define FIRST 8u
-
 void *as_array_grow(void *items, size_t n, size_t more, size_t *cap, size_t item_bytes)
 {
-	size_t want = *cap ? *cap : FIRST;
+	size_t want = *cap ? *cap : AS_ARRAY_FIRST;
 
 	as_assert(more <= SIZE_MAX / 2 - n);
 	if (n + more <= *cap)

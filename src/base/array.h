@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * array: arrays that grow. Whoever has one keeps three fields, the items, how many there are (`n`)
- * and how many there is room for (`cap`), and makes room before an item is added:
+ * array: arrays that grow. The owner keeps three fields: the items, how many there are (`n`) and
+ * how many there is room for (`cap`). It makes room before it adds an item:
  *
  *	AS_ARRAY_ROOM(list->items, list->n, list->cap);
  *	list->items[list->n++] = item;
@@ -14,13 +14,17 @@
 
 #include <stddef.h>
 
-/* Room for one item more. */
-#define AS_ARRAY_ROOM(items, n, cap) AS_ARRAY_ROOM_FOR(items, n, 1, cap)
-/* Room for `more` items more. `cap` is a size_t. */
-#define AS_ARRAY_ROOM_FOR(items, n, more, cap) \
-	((items) = as_array_grow((items), (n), (more), &(cap), sizeof(*(items))))
+#define AS_ARRAY_FIRST 8u /* items that there is room for at first */
 
-/* For the macros. Does not return without memory. */
+/* Makes room for one more item. */
+#define AS_ARRAY_ROOM(items, n, cap) AS_ARRAY_ROOM_FOR(items, n, 1, cap)
+/* Makes room for `more` items. `cap` is a size_t. The arguments are evaluated more than once. */
+#define AS_ARRAY_ROOM_FOR(items, n, more, cap) \
+	((n) + (more) <= (cap)                 \
+		 ? (items)                     \
+		 : ((items) = as_array_grow((items), (n), (more), &(cap), sizeof(*(items)))))
+
+/* The macros call this. It ends the process when there is no memory. */
 void *as_array_grow(void *items, size_t n, size_t more, size_t *cap, size_t item_bytes);
 
 #endif

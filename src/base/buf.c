@@ -120,7 +120,8 @@ static int read_all(struct as_buf *buf, int fd, const char *path, size_t max, st
 	size_t got = 0;
 
 	for (;;) {
-		/* One byte more than allowed is asked for: only so "too long" can be told. */
+		/* One byte more than allowed is read: that is how a file that is too long is
+		 * noticed. */
 		size_t left = max - got;
 		size_t step = left < READ_STEP_BYTES ? left + 1 : READ_STEP_BYTES;
 		ssize_t n = read(fd, as_buf_reserve(buf, step), step);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* buf: a growing byte buffer; always NUL-terminated behind its len bytes. */
+/* buf: a growing byte buffer. There is always a NUL after its len bytes. */
 #ifndef AS_BASE_BUF_H
 #define AS_BASE_BUF_H
 
@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Zero-initialised is empty and ready; data may then be NULL (as_buf_str gives ""). */
+/* A buffer that is all zero is empty and ready for use; its data is NULL (as_buf_str gives ""). */
 struct as_buf {
 	char *data;
 	size_t len, cap;
@@ -20,7 +20,7 @@ void as_buf_addc(struct as_buf *buf, char c);
 void as_buf_addu(struct as_buf *buf, unsigned long long value); /* decimal, fast */
 void as_buf_addf(struct as_buf *buf, const char *fmt, ...) AS_PRINTF(2, 3);
 void as_buf_vaddf(struct as_buf *buf, const char *fmt, va_list ap);
-/* Makes room for len more bytes and returns where they go; as_buf_add's len is not changed. */
+/* Makes room for len more bytes and returns where they go. It does not change buf->len. */
 char *as_buf_reserve(struct as_buf *buf, size_t len);
 const char *as_buf_str(const struct as_buf *buf);
 void as_buf_clear(struct as_buf *buf);
@@ -28,7 +28,7 @@ void as_buf_free(struct as_buf *buf);
 /* Reads a whole file (or stdin for "-"), at most max bytes. */
 AS_MUST_CHECK int as_buf_read_file(struct as_buf *buf, const char *path, size_t max,
 				   struct as_err *err);
-/* The same of an open descriptor; `path` is for messages. */
+/* Does the same for an open descriptor; `path` is for messages. */
 AS_MUST_CHECK int as_buf_read_fd(struct as_buf *buf, int fd, const char *path, size_t max,
 				 struct as_err *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * choice: one struct for the three modes. `answers` holds what was given since the last next(), its
- * first `pos` entries; in exhaustive mode the entries up to `len` are the combination to give, and
- * `limits` the n each was asked with.
+ * choice: one struct for the three modes. The first `pos` entries of `answers` are what was given
+ * since the last next(). In exhaustive mode the entries up to `len` are the combination to give,
+ * and `limits` holds the n that each was asked with.
  *
  * Method of the odometer: a run asks for answers left to right; past the known digits each answer
  * is 0. next() drops the trailing digits that are at their end and raises the one before. As digits
@@ -11,6 +11,7 @@
  */
 #include "base/choice.h"
 
+#include "base/array.h"
 #include "base/prng.h"
 
 #include <limits.h>
@@ -25,17 +26,14 @@ struct as_chooser {
 	bool strayed;
 	struct as_prng prng;
 	unsigned *answers, *limits;
-	size_t pos, len, cap;
+	size_t pos, len, answers_cap, limits_cap;
 };
 
 static void make_room(struct as_chooser *c)
 {
-	if (c->pos < c->cap)
-		return;
-	c->cap = c->cap ? c->cap * 2 : 64;
-	c->answers = as_xrealloc(c->answers, c->cap * sizeof(*c->answers));
+	AS_ARRAY_ROOM(c->answers, c->pos, c->answers_cap);
 	if (c->mode != SEEDED)
-		c->limits = as_xrealloc(c->limits, c->cap * sizeof(*c->limits));
+		AS_ARRAY_ROOM(c->limits, c->pos, c->limits_cap);
 }
 
 static unsigned pick_seeded(struct as_choice *choice, unsigned n)
@@ -57,7 +55,7 @@ static unsigned pick_exhaustive(struct as_choice *choice, unsigned n)
 		c->answers[c->len] = 0;
 		c->limits[c->len++] = n;
 	} else if (c->limits[c->pos] != n) {
-		/* The same answers led to another question: whoever asks is not deterministic. */
+		/* The same answers led to another question: the caller is not deterministic. */
 		c->strayed = true;
 		c->limits[c->pos] = n;
 		if (c->answers[c->pos] >= n)
@@ -109,7 +107,7 @@ struct as_chooser *as_chooser_replay(const unsigned *answers, size_t n)
 	struct as_chooser *c = chooser_new(REPLAY, pick_replay);
 
 	c->len = n;
-	c->cap = n;
+	c->answers_cap = c->limits_cap = n;
 	c->answers = as_xcalloc(n, sizeof(*answers));
 	c->limits = as_xcalloc(n, sizeof(*answers));
 	if (n)
@@ -133,7 +131,8 @@ struct as_choice *as_chooser_choice(struct as_chooser *chooser)
 
 static bool odometer_next(struct as_chooser *c)
 {
-	/* A run that asked less than last time strayed; what it did not ask is not counted on. */
+	/* A run that asked less than the last one strayed; answers that it did not ask for are
+	 * dropped. */
 	if (c->pos < c->len)
 		c->strayed = true;
 	c->len = c->pos;
@@ -174,7 +173,7 @@ void as_choice_print(const unsigned *answers, size_t n, struct as_buf *out)
 	}
 }
 
-/* One number at *text; moves behind it. */
+/* Reads one number at *text and moves to the first character after it. */
 static bool parse_number(const char **text, unsigned *value)
 {
 	const char *s = *text;
@@ -199,10 +198,7 @@ int as_choice_parse(const char *text, unsigned **answers, size_t *n, struct as_e
 	size_t len = 0, cap = 0;
 
 	while (*s || len) {
-		if (len == cap) {
-			cap = cap ? cap * 2 : 16;
-			list = as_xrealloc(list, cap * sizeof(*list));
-		}
+		AS_ARRAY_ROOM(list, len, cap);
 		if (!parse_number(&s, &list[len++]) || (*s && *s != '.')) {
 			free(list);
 			return as_fail(err, AS_EUSE,

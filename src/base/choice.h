@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * choice: the three answerers of as_choose() (see <assay/choice.h> for the seam):
+ * choice: three ways to answer as_choose() (see <assay/choice.h> for the seam):
  *   seeded      draws from a seed;
  *   exhaustive  an odometer: run the same code again and again, each time with the next combination
  *               of answers, until as_choice_next() says that all were tried (the number of choices
@@ -28,13 +28,14 @@ struct as_chooser *as_chooser_replay(const unsigned *answers, size_t n);
 void as_chooser_free(struct as_chooser *chooser);
 
 struct as_choice *as_chooser_choice(struct as_chooser *chooser);
-/* Exhaustive: moves to the next combination; false when all have been tried. Seeded: forgets the
- * record, goes on with the stream, always true. Replay: rewinds, always false. */
+/* Exhaustive: moves to the next combination and returns false when all have been tried. Seeded:
+ * forgets the record, goes on with the stream and always returns true. Replay: starts again at the
+ * first answer and always returns false. */
 bool as_chooser_next(struct as_chooser *chooser);
 /* The answers given since the start or the last next(). */
 size_t as_chooser_record(const struct as_chooser *chooser, const unsigned **answers);
 bool as_chooser_strayed(const struct as_chooser *chooser);
-/* "3.0.12" and back: how a record is written into an id. */
+/* Converts between a record and its text "3.0.12", which is how a record is written into an id. */
 void as_choice_print(const unsigned *answers, size_t n, struct as_buf *out);
 AS_MUST_CHECK int as_choice_parse(const char *text, unsigned **answers, size_t *n,
 				  struct as_err *err);

@@ -2,11 +2,12 @@
 /*
  * ddmin: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input" (2002).
  *
- * Method. The kept elements are cut into g chunks. Is one chunk alone enough? Then it is the new
- * set, and g starts again at 2. Else chunks are taken out one after the other, each removal that
- * still fails being kept at once (the scan goes on from there instead of from the start, which
- * saves tests and loses nothing: the last scan, with g = number of elements, must remove nothing).
- * When neither helps, g doubles; when g was the number of elements, the set is 1-minimal.
+ * Method. The kept elements are cut into g chunks. If one chunk alone still fails, it is the new
+ * set, and g starts again at 2. Otherwise chunks are taken out one after the other. A removal after
+ * which the rest still fails is kept at once, and the scan goes on from there instead of from the
+ * start. That saves tests and loses nothing: the last scan, with g = number of elements, must
+ * remove nothing. When neither helps, g doubles; when g was the number of elements, the set is
+ * 1-minimal.
  *
  * Invariant: kept[] always holds a set that was seen to fail (or the one given).
  */
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct hunt {
+struct ddmin {
 	bool *kept, *trial;
 	size_t *list, m; /* indices of the kept elements, ascending */
 	size_t n, tests, budget;
@@ -25,7 +26,7 @@ struct hunt {
 	void *ctx;
 };
 
-static void make_list(struct hunt *h)
+static void make_list(struct ddmin *h)
 {
 	h->m = 0;
 	for (size_t i = 0; i < h->n; i++)
@@ -33,13 +34,14 @@ static void make_list(struct hunt *h)
 			h->list[h->m++] = i;
 }
 
-static bool spent(const struct hunt *h)
+static bool spent(const struct ddmin *h)
 {
 	return h->budget && h->tests >= h->budget;
 }
 
-/* Tests the elements list[from..to) alone, or everything but them; takes what fails over. */
-static bool try_chunk(struct hunt *h, size_t from, size_t to, bool alone)
+/* Tests the elements list[from..to) alone, or everything but them. A set that fails becomes
+ * kept[]. */
+static bool try_chunk(struct ddmin *h, size_t from, size_t to, bool alone)
 {
 	if (spent(h))
 		return false;
@@ -56,7 +58,7 @@ static bool try_chunk(struct hunt *h, size_t from, size_t to, bool alone)
 	return true;
 }
 
-static bool try_alone(struct hunt *h, size_t g)
+static bool try_alone(struct ddmin *h, size_t g)
 {
 	for (size_t i = 0; i < g; i++)
 		if (try_chunk(h, i * h->m / g, (i + 1) * h->m / g, true))
@@ -64,8 +66,8 @@ static bool try_alone(struct hunt *h, size_t g)
 	return false;
 }
 
-/* Takes out chunks of about m/g elements; true if anything could go. */
-static bool try_without(struct hunt *h, size_t g)
+/* Takes out chunks of about m/g elements; true if any could be removed. */
+static bool try_without(struct ddmin *h, size_t g)
 {
 	size_t chunk = (h->m + g - 1) / g, from = 0;
 	bool any = false;
@@ -93,7 +95,7 @@ static size_t least(size_t a, size_t b)
 
 size_t as_ddmin(bool *kept, size_t n, as_ddmin_test test, void *ctx, size_t budget)
 {
-	struct hunt h = { .kept = kept, .n = n, .budget = budget, .test = test, .ctx = ctx };
+	struct ddmin h = { .kept = kept, .n = n, .budget = budget, .test = test, .ctx = ctx };
 	size_t g;
 
 	h.trial = as_xcalloc(n, sizeof(*h.trial));

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* 1: still fails, 0: does not. May clear more of kept[] than asked (closure over dependencies);
- * what it leaves is what was tested. */
+/* Returns 1 if the subset still fails, else 0. The test may clear more of kept[] than asked (what
+ * depends on a cleared element); what it leaves is what was tested. */
 typedef int (*as_ddmin_test)(void *ctx, bool *kept, size_t n);
 
 /* kept[] is all true (or a failing subset) on entry, the reduced subset on return. Returns the

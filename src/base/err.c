@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* err: see err.h. Messages that do not fit are cut, never overrun. */
+/* err: see err.h. A message that does not fit is cut off. */
 #include "base/err.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OOM_STATUS 2 /* as any other error of ours */
+#define OOM_STATUS 2 /* the same as for any other error of ours */
 
 static const struct {
 	const char *name;
@@ -25,15 +25,21 @@ static const struct {
 
 #define NERRNOS (sizeof(errnos) / sizeof(errnos[0]))
 
+/* Fills *err, which is not NULL, and returns the length of the message. */
+static size_t fill(struct as_err *err, int code, const char *fmt, va_list ap)
+{
+	err->code = code;
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	return strlen(err->msg);
+}
+
 int as_fail(struct as_err *err, int code, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!err)
-		return code;
-	err->code = code;
 	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	if (err)
+		fill(err, code, fmt, ap);
 	va_end(ap);
 	return code;
 }
@@ -47,11 +53,9 @@ int as_fail_errno(struct as_err *err, int errnum, const char *fmt, ...)
 
 	if (!err)
 		return code;
-	err->code = code;
 	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	len = fill(err, code, fmt, ap);
 	va_end(ap);
-	len = strlen(err->msg);
 	/* The GNU strerror_r: safe with threads, and its text need not be in the buffer. */
 	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s",
 		 strerror_r(errnum, text, sizeof(text)));
@@ -68,14 +72,14 @@ int as_fail_in(struct as_err *err, const char *fmt, ...)
 		return AS_EIO;
 	memcpy(old, err->msg, sizeof(old));
 	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	len = fill(err, err->code, fmt, ap);
 	va_end(ap);
-	len = strlen(err->msg);
 	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", old);
 	return err->code;
 }
 
-/* The two places in the library that print: the process ends here, nobody is left to tell. */
+/* This and as_out_of_memory() are the only places in the library that print: the process ends here,
+ * so no caller can report it. */
 _Noreturn void as_assert_failed(const char *cond, const char *file, int line, const char *func)
 {
 	fprintf(stderr, "%s:%d: %s: assertion failed: %s\n", file, line, func, cond);
@@ -91,7 +95,7 @@ void as_oom_tell(volatile uint64_t *wanted)
 
 _Noreturn void as_out_of_memory(uint64_t len)
 {
-	/* Who started us says it, once. */
+	/* The process that started us reports it, once. */
 	if (tell_wanted)
 		*tell_wanted = len ? len : 1;
 	else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hash: libxxhash does the work; here are only names and the printed form (hi before lo). */
+/* hash: libxxhash does the work. This file holds only the names and the printed form (hi before
+ * lo). */
 #include "base/hash.h"
 
-/* Inlined: most of what is hashed is shorter than a call is long. */
+/* It is inlined because most inputs are so short that a call would cost more than the hashing. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -35,7 +36,7 @@ void as_digest_hex(struct as_digest digest, char hex[static AS_DIGEST_HEX_LEN + 
 	hex[AS_DIGEST_HEX_LEN] = 0;
 }
 
-static int hex_value(char c)
+int as_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -52,7 +53,7 @@ bool as_digest_parse(const char *hex, struct as_digest *digest)
 
 	for (int i = 0; i < AS_DIGEST_HEX_LEN; i++) {
 		uint64_t *half = i < 16 ? &d.hi : &d.lo;
-		int value = hex_value(hex[i]);
+		int value = as_hex_digit(hex[i]);
 
 		if (value < 0)
 			return false;

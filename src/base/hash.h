@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hash: 128-bit digests (XXH3) and the two combinations the project needs: in order (as_hash_*),
- * and as a multiset (as_digest_add, _sub), where order does not matter and one element can be
+ * hash: 128-bit digests (XXH3), and two ways to combine them: in order (as_hash_*), and as a
+ * multiset (as_digest_add, as_digest_sub), in which order does not matter and an element can be
  * taken out again.
  */
 #ifndef AS_BASE_HASH_H
@@ -24,6 +24,8 @@ uint64_t as_hash64(const void *data, size_t len);
 /* 32 hexadecimal digits and a NUL. */
 void as_digest_hex(struct as_digest digest, char hex[static AS_DIGEST_HEX_LEN + 1]);
 bool as_digest_parse(const char *hex, struct as_digest *digest);
+/* The value of a hexadecimal digit, or -1. */
+int as_hex_digit(char c);
 
 static inline bool as_digest_eq(struct as_digest a, struct as_digest b)
 {
@@ -51,7 +53,7 @@ static inline struct as_digest as_digest_sub(struct as_digest a, struct as_diges
 	return (struct as_digest){ a.lo - b.lo, a.hi - b.hi };
 }
 
-/* Binds a digest to a key, cheaply and not linearly, before it is added to a multiset. */
+/* Binds a digest to a key before it is added to a multiset. It is cheap and not linear. */
 static inline struct as_digest as_digest_bind(struct as_digest d, uint64_t key)
 {
 	uint64_t lo = as_mix64(d.lo + 0x9e3779b97f4a7c15u * (key | 1) + as_mix64(key));

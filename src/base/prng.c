@@ -18,7 +18,8 @@ uint64_t as_prng_below(struct as_prng *prng, uint64_t n)
 	as_assert(n >= 1);
 	product = (unsigned __int128)as_prng_next(prng) * n;
 	if ((uint64_t)product < n) {
-		/* 2^64 mod n of the low halves are one too many: draws that fall there go again. */
+		/* The lowest 2^64 mod n values of the low half would be drawn too often: these are
+		 * drawn again. */
 		uint64_t excess = -n % n;
 
 		while ((uint64_t)product < excess)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prng: splitmix64. The same seed gives the same numbers on every machine. Only base/choice and
- * benchmarks use it; everyone else asks as_choose(). */
+ * benchmarks use it; all other code asks as_choose(). */
 #ifndef AS_BASE_PRNG_H
 #define AS_BASE_PRNG_H
 

@@ -33,14 +33,14 @@ size_t as_utf8_len(const char *text, size_t len)
 	return 0;
 }
 
-/* Characters that a terminal or a reader's eye obeys instead of showing them. */
+/* Characters that are not shown but change how a terminal shows the others. */
 static const struct {
 	uint32_t from, to;
 } obeyed[] = {
 	{ 0x00, 0x1f }, /* C0 */
 	{ 0x7f, 0x9f }, /* DEL, C1 */
 	{ 0x61c, 0x61c }, /* Arabic letter mark */
-	{ 0x200b, 0x200f }, /* of no width; marks of direction */
+	{ 0x200b, 0x200f }, /* zero width, marks of direction */
 	{ 0x2028, 0x202e }, /* line and paragraph separators, embeddings and overrides */
 	{ 0x2060, 0x2069 }, /* joiners, isolates */
 	{ 0xfeff, 0xfeff }, /* byte order mark */

@@ -2,8 +2,8 @@
 /*
  * table: see table.h. Open addressing with linear probing.
  *
- *  1. No more than three quarters of the slots are taken: every search ends.
- *  2. Between the slot that a hash asks for and the slot where its index is, all are taken.
+ *  1. At most three quarters of the slots are in use, so that every search ends.
+ *  2. All slots from the one that a hash leads to up to the one that holds its index are in use.
  *     Removing moves those after it up, so there are no tombstones.
  */
 #include "base/table.h"
@@ -20,7 +20,7 @@ struct as_table_slot {
 	uint32_t next; /* the index plus one; 0: free */
 };
 
-/* The upper half of a hash is as good as the lower one, and is mixed in for poor hashes. */
+/* The product mixes all bits of the hash, so that a poor hash works, too. */
 static uint32_t fold(uint64_t hash)
 {
 	return (uint32_t)((hash * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
@@ -82,7 +82,7 @@ void as_table_remove(struct as_table *t, uint64_t hash, size_t index)
 	for (next = (at + 1) & t->mask; t->slots[next].next; next = (next + 1) & t->mask) {
 		size_t home = t->slots[next].hash & t->mask;
 
-		/* It may move up to `at` unless its home is after that. */
+		/* It may move up to `at` unless its home is after `at`. */
 		if (((next - home) & t->mask) >= ((next - at) & t->mask)) {
 			t->slots[at] = t->slots[next];
 			at = next;

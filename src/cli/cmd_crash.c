@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_crash: workloads on a target whose power fails at every point that matters. */
 #include "base/json.h"
+#include "base/show.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/jobs.h"
@@ -158,11 +159,11 @@ static void say_workload(const struct crash_session *s, const char *name, const 
 		printf("%s\n", as_buf_str(&line));
 		fflush(stdout);
 	} else {
-		as_buf_addf(&line, "%s  %s  %s  %llu operations, ",
+		as_buf_addf(&line, "%s  %s  %s  %llu operation%s, ",
 			    r->findings ? "FOUND"
 			    : r->again	? "again"
 					: "ok   ",
-			    name, spec, (unsigned long long)r->ops);
+			    name, spec, (unsigned long long)r->ops, as_plural(r->ops));
 		count_words(&line, c);
 		as_buf_addf(&line, ", %.1f ms", (double)r->wall_us / 1e3);
 		as_emit_note(s->out.chain, "%s", as_buf_str(&line));

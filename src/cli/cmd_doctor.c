@@ -175,17 +175,18 @@ static const struct {
 
 /* ---- Programs -------------------------------------------------------------------------------- */
 
-/* The first line that has a digit in it says the version, whatever stands around it. */
+/* The first line with a number such as 1.47 holds the version, whatever is around it. */
 static void version_line(const char *text, char *line, size_t cap)
 {
 	line[0] = '\0';
 	while (*text) {
 		size_t len = strcspn(text, "\n");
-		bool digit = false;
+		bool number = false;
 
-		for (size_t i = 0; i < len; i++)
-			digit = digit || isdigit((unsigned char)text[i]);
-		if (digit) {
+		for (size_t i = 0; i + 2 < len; i++)
+			number = number || (isdigit((unsigned char)text[i]) && text[i + 1] == '.' &&
+					    isdigit((unsigned char)text[i + 2]));
+		if (number) {
 			snprintf(line, cap, "%.*s", (int)(len < 100 ? len : 100), text);
 			return;
 		}

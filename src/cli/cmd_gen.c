@@ -29,15 +29,7 @@ struct gen_session {
 };
 
 /* A target without limits, when none is named. */
-static const struct as_traits any_target = {
-	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY),
-	.name_max = 255,
-	.symlink_max = 4095,
-	.xattr_value_max = 65536,
-	.block_bytes = 4096,
-	.size_max = INT64_MAX,
-	.time_granularity_ns = 1,
-};
+static const struct as_traits any_target = { AS_TRAITS_ANY };
 
 /* ---- Handing out ----------------------------------------------------------------------------- */
 

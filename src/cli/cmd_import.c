@@ -4,6 +4,7 @@
  * is written. What could not be expressed is listed on standard error, "file:line: what".
  */
 #include "base/buf.h"
+#include "base/show.h"
 #include "cli/cli.h"
 #include "cli/screen.h"
 #include "os/dir.h"
@@ -97,8 +98,8 @@ static void say_end(const struct import_job *jobs, int n)
 		outside += jobs[i].import.n_outside;
 		other += jobs[i].import.n_other;
 	}
-	fprintf(stderr, "%d %s, %llu operations, %llu left out", n, n == 1 ? "file" : "files",
-		(unsigned long long)ops, (unsigned long long)left_out);
+	fprintf(stderr, "%d file%s, %llu operation%s, %llu left out", n, as_plural((uint64_t)n),
+		(unsigned long long)ops, as_plural(ops), (unsigned long long)left_out);
 	if (outside)
 		fprintf(stderr, ", %llu outside the tree", (unsigned long long)outside);
 	if (other)

@@ -3,6 +3,7 @@
  * cmd_reduce: makes the workload of a stored finding as short and simple as it can be. The best so
  * far is kept, also when the time is up, or after an interrupt or an error.
  */
+#include "base/show.h"
 #include "cli/output.h"
 #include "cli/stored.h"
 #include "cli/trust.h"
@@ -61,7 +62,7 @@ static void better(void *ctx, const struct as_seq *best, const char *phase)
 	struct reduction *r = ctx;
 
 	if (best->n < r->shortest)
-		as_emit_note(r->talk, "%-9s %zu operations", phase, best->n);
+		as_emit_note(r->talk, "%-9s %zu operation%s", phase, best->n, as_plural(best->n));
 	r->shortest = best->n;
 }
 
@@ -71,8 +72,9 @@ static void say_end(struct reduction *r, const struct as_seq *best, const struct
 	struct as_buf text = { 0 };
 
 	as_print_seq(best, &text);
-	as_emit_note(r->talk, "%s: from %zu to %zu operations in %zu executions, %.1f s%s", id,
-		     result->ops_before, result->ops_after, result->executions,
+	as_emit_note(r->talk, "%s: from %zu to %zu operation%s in %zu execution%s, %.1f s%s", id,
+		     result->ops_before, result->ops_after, as_plural(result->ops_after),
+		     result->executions, as_plural(result->executions),
 		     (double)(as_now_us() - r->start_us) / 1e6,
 		     result->complete ? ""
 		     : interrupted    ? "; interrupted: the best so far is kept"

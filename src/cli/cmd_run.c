@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_run: workloads from files on a target. */
 #include "base/json.h"
+#include "base/show.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "cli/jobs.h"
@@ -45,11 +46,11 @@ static void say_workload(const char *name, const char *spec, const struct as_run
 		printf("%s\n", as_buf_str(&line));
 		fflush(stdout);
 	} else {
-		as_buf_addf(&line, "%s  %s  %s  %llu operations",
+		as_buf_addf(&line, "%s  %s  %s  %llu operation%s",
 			    r->findings ? "FOUND"
 			    : r->again	? "again"
 					: "ok   ",
-			    name, spec, (unsigned long long)r->ops);
+			    name, spec, (unsigned long long)r->ops, as_plural(r->ops));
 		if (r->runs > 1)
 			as_buf_addf(&line, " in %llu runs", (unsigned long long)r->runs);
 		if (r->skipped)

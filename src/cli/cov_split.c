@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov_split: --split-by, --each and the like: the tests of a suite, each with counts of its own. */
+#include "base/show.h"
 #include "cli/cov.h"
 #include "cover/split.h"
 
@@ -85,7 +86,7 @@ int as_cov_split_end(struct as_split *split, const struct as_args *args, struct 
 	if (rc)
 		return rc;
 	printf("%s: %u test%s, the rest in " AS_SPLIT_OTHER ".cov, all in " AS_SPLIT_TOTAL ".cov\n",
-	       folder, as_split_tests(split), as_split_tests(split) == 1 ? "" : "s");
+	       folder, as_split_tests(split), as_plural(as_split_tests(split)));
 	fflush(stdout);
 	if (!as_split_tests(split))
 		warn_none(args);

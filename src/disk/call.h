@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * call: the five calls of struct as_bd_ops by number, for those who count, record or fail them, and
- * the one range check that every block device of ours begins with.
+ * call: the five calls of struct as_bd_ops by number, for code that counts, records or fails them,
+ * and the range check that every block device of ours begins with.
  */
 #ifndef AS_DISK_CALL_H
 #define AS_DISK_CALL_H
@@ -25,7 +25,7 @@ static inline const char *as_call_name(enum as_call call)
 	return (unsigned)call < AS_CALL_KINDS ? names[call] : "?";
 }
 
-/* 0 when the range is made of whole sectors inside the device (it may be empty), else -EINVAL. */
+/* 0 when the range consists of whole sectors inside the device (it may be empty), else -EINVAL. */
 static inline int as_call_check(const struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	if ((off | len) % bd->sector_bytes)

@@ -2,10 +2,12 @@
 /*
  * chunk: the content-addressed store (see chunk.h).
  *
- * Method. The index is one open-addressing table with linear probing; a slot holds the low half of
+ * Method. The index is one open-addressing table with linear probing. A slot holds the low half of
  * the digest beside the pointer, so that a probe touches a chunk only when it is almost certainly
  * the right one. Removal shifts the followers back, so there are no tombstones, and the table
- * shrinks with its contents: a store that is empty again is small again.
+ * shrinks with its contents: a store that has become empty is small again. The index is not a
+ * base/table, which holds indexes of an array, because chunks are in no array, and because that
+ * table never shrinks.
  *
  * Invariants
  *   1. Every sealed chunk is in the index exactly once; no private chunk is.
@@ -16,8 +18,8 @@
  *      chunk that several owners seal one after the other is hashed by the first only.
  *   5. The table is at most half full, so that probing ends.
  *
- * Two different contents with the same 128-bit digest would be taken for one; with honest data that
- * is not going to happen, and nobody gains by forging it.
+ * Two different contents with the same 128-bit digest would be taken for one. That does not happen
+ * by chance, and nobody would gain anything by forging it.
  */
 #include "disk/chunk.h"
 
@@ -83,7 +85,8 @@ static void index_insert(struct as_chunks *store, uint64_t at, struct as_chunk *
 		index_resize(store, (store->mask + 1) * 2);
 }
 
-/* Closes the gap behind it: each follower moves up unless that would put it before its home. */
+/* Closes the gap that it leaves: each follower moves up unless that would put it before its
+ * home. */
 static void index_remove(struct as_chunks *store, const struct as_chunk *chunk)
 {
 	uint64_t gap = index_find(store, chunk->digest), at = gap;

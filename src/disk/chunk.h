@@ -34,14 +34,14 @@ struct as_chunks_stats {
 };
 
 struct as_chunks *as_chunks_new(void);
-/* Nothing may refer to the store any more: asserted. Takes NULL. */
+/* Nothing may refer to the store any more, which is asserted. Takes NULL. */
 void as_chunks_free(struct as_chunks *store);
 struct as_chunks_stats as_chunks_stats(const struct as_chunks *store);
 /* Adds memory held by users of the store (the nodes of disks) to its statistics; negative when it
  * is given back. */
 void as_chunks_charge(struct as_chunks *store, int64_t bytes);
 
-/* A sealed chunk with these AS_CHUNK_BYTES bytes, and a reference to it. */
+/* Returns a reference to a sealed chunk with these AS_CHUNK_BYTES bytes. */
 struct as_chunk *as_chunk_put(struct as_chunks *store, const void *data);
 /* One more reference to the same chunk. */
 struct as_chunk *as_chunk_ref(struct as_chunk *chunk);
@@ -57,12 +57,12 @@ struct as_chunk *as_chunk_seal(struct as_chunks *store, struct as_chunk *chunk);
 
 /* The contents; for the zero chunk a page of zeros. */
 const unsigned char *as_chunk_data(const struct as_chunk *chunk);
-/* Where to write; only right after as_chunk_own(). */
+/* Where to write; valid only right after as_chunk_own(). */
 unsigned char *as_chunk_bytes(struct as_chunk *chunk);
-/* Of a sealed chunk (asserted), or AS_DIGEST_ZERO for the zero chunk. */
+/* The digest of a sealed chunk (asserted), or AS_DIGEST_ZERO for the zero chunk. */
 struct as_digest as_chunk_digest(const struct as_chunk *chunk);
-/* Same contents? Compares digests where both are sealed, bytes otherwise. The chunks may belong to
- * different stores. */
+/* Whether the contents are the same. It compares digests where both chunks are sealed, else bytes.
+ * The chunks may belong to different stores. */
 bool as_chunk_same(const struct as_chunk *a, const struct as_chunk *b);
 
 #endif

@@ -2,28 +2,28 @@
 /*
  * cow: copy-on-write disks (see cow.h).
  *
- * Method. A disk is a persistent radix tree with 32 children a node over the numbers of its
- * chunks; the leaves refer to chunks of the store. Nodes are counted: a node with one reference,
- * all of whose ancestors have one, belongs to one disk and is changed in place; any other is copied
- * first. A snapshot is one more reference to the root. After it, the first write to a chunk copies
- * the nodes on its way (three for a disk of 40 MiB, some 300 bytes each) and the chunk.
+ * Method. A disk is a persistent radix tree with 32 children a node over the numbers of its chunks;
+ * the leaves refer to chunks of the store. Nodes are counted: a node with one reference, all of
+ * whose ancestors have one, belongs to one disk and is changed in place; any other is copied first.
+ * A snapshot is one more reference to the root. After it, the first write to a chunk copies the
+ * nodes on its way (three for a disk of 40 MiB, some 300 bytes each) and the chunk.
  *
  * Each node carries the digest of its subtree, but lazily: a write only marks slots as dirty, and
  * as_disk_digest() visits what is marked, seals the chunks it finds there, and clears the marks.
- * Sealing exchanges a chunk for another with the same bytes, which no reader can see, and so it is
- * done in nodes that several disks share as well: one of them pays, all gain.
+ * Sealing replaces a chunk by another with the same bytes, which no reader can see. So it is done
+ * in nodes that several disks share, too: the work is done once for all of them.
  *
  * Invariants
  *   1. A NULL node is a subtree of zeros, a NULL chunk is the zero chunk.
  *   2. A node is at one place of the tree in every disk that refers to it; so its digest may depend
  *      on where it is.
- *   3. sum is the multiset sum of the contributions of all slots whose bit in `dirty` is clear.
- *      The contribution of a chunk is its digest bound to its number, that of a child its sum,
- *      that of NULL is nothing.
+ *   3. sum is the multiset sum of the contributions of all slots whose bit in `dirty` is clear. The
+ *      contribution of a chunk is its digest bound to its number, that of a child its sum, that of
+ *      NULL is nothing.
  *   4. Beneath a slot whose dirty bit is clear nothing is dirty, and all chunks are sealed.
  *   5. A chunk is written only in a leaf that this disk alone refers to, and then only after
  *      as_chunk_own(), and with its dirty bit set in all nodes above it.
- *   6. Bytes of the last chunk behind the end of the disk are zeros.
+ *   6. Bytes of the last chunk after the end of the disk are zeros.
  * Hence with no dirty bit at the root its sum is a function of the bytes of the disk alone.
  */
 #include "disk/cow.h"
@@ -38,7 +38,7 @@
 
 struct cow_node {
 	uint32_t refs;
-	uint32_t dirty; /* one bit a slot */
+	uint32_t dirty; /* one bit for each slot */
 	struct as_digest sum;
 	void *slot[FAN]; /* struct cow_node, or struct as_chunk in a leaf (shift 0) */
 };
@@ -71,7 +71,7 @@ static void node_unref(struct as_chunks *store, struct cow_node *node, unsigned 
 	free(node);
 }
 
-/* Makes the node behind *link one that may be changed in place. */
+/* Makes the node at *link one that may be changed in place. */
 static struct cow_node *node_own(struct as_chunks *store, struct cow_node **link, unsigned shift)
 {
 	struct cow_node *node = *link, *copy;
@@ -115,7 +115,7 @@ static void mark_dirty(struct cow_node *node, unsigned i, unsigned shift, uint64
 	node->dirty |= 1u << i;
 }
 
-/* Seals all that is dirty below the node and brings its sum up to date. */
+/* Seals everything dirty below the node and updates its sum. */
 static void refresh(struct as_chunks *store, struct cow_node *node, unsigned shift, uint64_t index)
 {
 	for (uint32_t dirty = node->dirty; dirty; dirty &= dirty - 1) {
@@ -142,7 +142,8 @@ static const struct as_chunk *chunk_at(const struct as_disk *disk, uint64_t inde
 	return node ? node->slot[index % FAN] : NULL;
 }
 
-/* The slot of a chunk, in a leaf of our own, marked dirty all the way up. */
+/* Finds the slot of a chunk in a leaf that only this disk refers to, and marks it dirty in all
+ * nodes above. */
 static struct as_chunk **chunk_slot(struct as_disk *disk, uint64_t index)
 {
 	struct cow_node **link = &disk->root;
@@ -176,7 +177,7 @@ static void chunk_write(struct as_disk *disk, uint64_t off, const unsigned char 
 		memset(bytes, 0, len);
 }
 
-/* Forgets the whole chunks first..end-1 below *link, which covers those from index on. */
+/* Drops the whole chunks first..end-1 below *link, whose first chunk is `index`. */
 static void clear(struct as_disk *disk, struct cow_node **link, unsigned shift, uint64_t index,
 		  uint64_t first, uint64_t end)
 {
@@ -201,7 +202,7 @@ static void clear(struct as_disk *disk, struct cow_node **link, unsigned shift, 
 		else
 			as_chunk_unref(disk->store, node->slot[i]);
 		node->slot[i] = NULL;
-		node->dirty &= ~(1u << i); /* NULL contributes nothing: clean already */
+		node->dirty &= ~(1u << i); /* NULL adds nothing to the sum, so it is clean */
 	}
 }
 
@@ -261,7 +262,7 @@ static int disk_zero(struct as_bd *bd, uint64_t off, uint64_t len)
 
 	if (rc || !len)
 		return rc;
-	/* The last chunk counts as whole when the range reaches the end of the disk. */
+	/* The last chunk counts as whole if the range reaches the end of the disk. */
 	if (off + len == bd->size_bytes)
 		len += -bd->size_bytes % AS_CHUNK_BYTES;
 	if (off % AS_CHUNK_BYTES) {
@@ -352,7 +353,7 @@ void as_disk_restore(struct as_disk *disk, struct as_disk *from)
 	struct cow_node *old = disk->root;
 
 	as_assert(disk->store == from->store && disk->bd.size_bytes == from->bd.size_bytes);
-	/* Take before giving up: the two may be one, or share the root. */
+	/* The new reference is taken before the old one is dropped: they may be the same. */
 	disk->root = from->root;
 	if (disk->root)
 		disk->root->refs++;
@@ -375,7 +376,7 @@ bool as_disk_eq(struct as_disk *a, struct as_disk *b)
 
 /* ---- Walks ---------------------------------------------------------------------------------- */
 
-/* True when it costs nothing to know that two subtrees are equal. */
+/* True when two subtrees are known to be equal without looking at them. */
 static bool plainly_equal(const struct cow_node *a, const struct cow_node *b)
 {
 	struct as_digest sum_a = a ? a->sum : AS_DIGEST_ZERO;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cow: a disk of fixed size, made of references into a chunk store. It is a block device (struct
- * as_bd) that never fails but for a wrong range, and its copies are free: as_disk_snapshot() takes
- * constant time and copies no data, and either side may then be written.
+ * as_bd) that fails only for a wrong range. Copies are cheap: as_disk_snapshot() takes constant
+ * time and copies no data, and both disks may then be written.
  *
  * Bytes never written are zeros. A discarded range reads as zeros. Two disks of the same size with
- * the same bytes have the same digest, whatever their history, store or process; it covers the size
- * too. The digest is kept incrementally: asking for it costs only what changed since it was last
- * asked for, here or on a disk that shares the change.
+ * the same bytes have the same digest, whatever their history, store or process. The digest covers
+ * the size, too. The digest is kept incrementally: asking for it costs only what changed since it
+ * was last asked for, here or on a disk that shares the change.
  */
 #ifndef AS_DISK_COW_H
 #define AS_DISK_COW_H
@@ -38,23 +38,24 @@ uint64_t as_disk_size(const struct as_disk *disk);
 
 /* An independent disk with the same contents, in constant time. */
 struct as_disk *as_disk_snapshot(struct as_disk *disk);
-/* Gives `disk` the contents of `from` (same size, same store: asserted), as quickly. Its block
- * device stays where it is, so wrappers around it stay valid: this is how a state is restored. */
+/* Gives `disk` the contents of `from` (same size and same store, which is asserted) in constant
+ * time, too. Its block device stays the same, so that wrappers around it stay valid: this is how a
+ * state is restored. */
 void as_disk_restore(struct as_disk *disk, struct as_disk *from);
 
 struct as_digest as_disk_digest(struct as_disk *disk);
-/* By size and digest. */
+/* Compares sizes and digests. */
 bool as_disk_eq(struct as_disk *a, struct as_disk *b);
 
-/* Chunk `index` covers bytes index * AS_CHUNK_BYTES and on; the data is always AS_CHUNK_BYTES long,
- * padded with zeros behind the end of the disk. A non-zero return stops the walk and is handed
- * back. Neither disk may be written meanwhile. */
+/* Chunk `index` covers the bytes from index * AS_CHUNK_BYTES on. The data is always AS_CHUNK_BYTES
+ * long; after the end of the disk it is padded with zeros. A non-zero return stops the walk and is
+ * handed back. Neither disk may be written meanwhile. */
 typedef int (*as_disk_diff_fn)(void *ctx, uint64_t index, const unsigned char *a,
 			       const unsigned char *b);
 typedef int (*as_disk_each_fn)(void *ctx, uint64_t index, const unsigned char *data);
 
-/* Calls fn for each chunk in which the disks (same size: asserted) differ, in order. Costs time in
- * proportion to what the disks do not share. */
+/* Calls fn for each chunk in which the disks (same size, which is asserted) differ, in order. The
+ * time is in proportion to what the disks do not share. */
 int as_disk_diff(const struct as_disk *a, const struct as_disk *b, as_disk_diff_fn fn, void *ctx);
 /* Calls fn for each chunk that is not all zeros, in order. */
 int as_disk_each(struct as_disk *disk, as_disk_each_fn fn, void *ctx);

@@ -9,11 +9,13 @@
  * Invariants
  *   1. A call with an invalid range is answered -EINVAL and counted, and no rule fires on it: a
  *      fault never hides a programming error of the file system above.
- *   2. A rule fires when it changed something: the answer, what reached `inner`, or the bytes
- *      read. A tear beyond the end of the write, without an errno, changes nothing.
+ *   2. A rule fires when it changes something: the answer, what reaches `inner`, or the bytes read.
+ *      A tear beyond the end of the write, without an errno, changes nothing.
  *   3. The caller's buffer is never changed by a write.
  */
 #include "disk/fault.h"
+
+#include "base/array.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -85,7 +87,7 @@ static int expected(const struct parser *p, const char *what)
 		       len > 200 ? 200 : len, p->rule, (int)(p->at - p->rule) + 1, what);
 }
 
-/* Letters and digits at the current place, lower case. 0 when there is none or it is too long. */
+/* Reads letters and digits at the current place, in lower case. 0: there are none, or too many. */
 static size_t word(const struct parser *p, char *buf, size_t cap)
 {
 	size_t n = 0;
@@ -160,7 +162,8 @@ static int parse_when(struct parser *p, struct as_fault_rule *rule)
 	return rc ? rc : colon(p);
 }
 
-/* Finds the row of the action at the current place and moves behind its name. */
+/* Finds the row of the action at the current place and moves to the first character after its
+ * name. */
 static int parse_action_name(struct parser *p, struct as_fault_rule *rule, size_t *row)
 {
 	static const char what[] = "an errno name such as eio, or tear=N, drop or flip=N";
@@ -225,7 +228,7 @@ int as_fault_parse(const char *text, struct as_fault_rule **rules, size_t *n, st
 {
 	struct parser p = { .at = text, .err = err };
 	struct as_fault_rule *list = NULL;
-	size_t len = 0;
+	size_t len = 0, cap = 0;
 	int rc = AS_OK;
 
 	*rules = NULL;
@@ -235,8 +238,7 @@ int as_fault_parse(const char *text, struct as_fault_rule **rules, size_t *n, st
 		if (!*p.at)
 			break;
 		p.rule = p.at;
-		if (!(len & (len - 1)))
-			list = as_xrealloc(list, (len ? len * 2 : 1) * sizeof(*list));
+		AS_ARRAY_ROOM(list, len, cap);
 		list[len] = (struct as_fault_rule){ 0 };
 		rc = parse_rule(&p, &list[len]);
 		if (rc)
@@ -272,7 +274,7 @@ void as_fault_print(const struct as_fault_rule *rules, size_t n, struct as_buf *
 			as_buf_addc(out, '+');
 		else if (rule->last != rule->first)
 			as_buf_addf(out, "..%llu", (unsigned long long)rule->last);
-		/* The errno comes last, as one writes it. */
+		/* The errno is printed last, as a person would write it. */
 		for (size_t row = 1; row < N_ACTIONS; row++) {
 			if (!(rule->actions & actions[row].action))
 				continue;
@@ -299,7 +301,7 @@ static struct as_faulty *faulty_of(struct as_bd *bd)
 	return (struct as_faulty *)bd;
 }
 
-/* Counts the call; the number of the rule that meets it, or n. */
+/* Counts the call. Returns the number of the rule that it meets, or n. */
 static size_t meet(struct as_faulty *faulty, enum as_call kind)
 {
 	uint64_t call = ++faulty->calls[kind];
@@ -338,7 +340,8 @@ static int faulty_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
 	return rc;
 }
 
-/* How many bytes of a changing call are done under a rule, and whether that is news. */
+/* How many bytes of a changing call are done under a rule, and whether the rule changes
+ * anything. */
 static uint64_t part(const struct as_bd *bd, const struct as_fault_rule *rule, uint64_t len,
 		     bool *fires)
 {
@@ -365,7 +368,7 @@ static int write_flipped(struct as_bd *inner, uint64_t off, const void *buf, siz
 	return rc;
 }
 
-/* write, discard and zero under their rule; buf is NULL but for a write. */
+/* Carries out write, discard and zero under their rule; buf is NULL except for a write. */
 static int change(struct as_faulty *faulty, enum as_call kind, uint64_t off, const void *buf,
 		  uint64_t len)
 {
@@ -382,7 +385,7 @@ static int change(struct as_faulty *faulty, enum as_call kind, uint64_t off, con
 	if (fires || flips)
 		faulty->fired[i]++;
 	if (rule && !len)
-		rc = 0; /* nothing is left to be done */
+		rc = 0; /* nothing has to be done */
 	else if (flips)
 		rc = write_flipped(faulty->inner, off, buf, len, rule->flip_bit);
 	else if (kind == AS_CALL_WRITE)
@@ -458,7 +461,8 @@ void as_faulty_plan(struct as_faulty *faulty, const struct as_fault_rule *rules,
 {
 	free(faulty->rules);
 	free(faulty->fired);
-	/* One more than needed: meet() answers n for "none", and its address is taken. */
+	/* One more than needed: for "no rule", meet() returns n, and the address of that element is
+	 * taken. */
 	faulty->rules = as_xcalloc(n + 1, sizeof(*rules));
 	faulty->fired = as_xcalloc(n + 1, sizeof(*faulty->fired));
 	faulty->n = n;

@@ -2,12 +2,12 @@
 /*
  * group: sync groups and cut points (see group.h for the rules).
  *
- * Method. One pass over the log. All writes go, in order, into one array; since the pending writes
- * of a group, and of a cut inside it, follow one another there, a list of pending entries is a
- * slice of that array and nothing is copied per cut.
+ * Method. There is one pass over the log. All writes go, in order, into one array. The pending
+ * writes of a group, and of a cut inside it, are next to each other there, so a list of pending
+ * entries is a slice of that array, and nothing is copied for a cut.
  *
  * Invariants
- *   1. writes[] is strictly rising.
+ *   1. The numbers in writes[] rise strictly.
  *   2. The slices of the groups lie end to end and cover writes[].
  *   3. A cut's slice begins where its group's does and is no longer.
  */

@@ -2,17 +2,17 @@
 /*
  * log: the recording block device (see log.h).
  *
- * Method. A call is passed on first and recorded when it has returned, with its answer. Entries
- * are an array; the bytes of writes are copied one behind the other into blocks of 64 KiB (a longer
+ * Method. A call is passed on first and recorded when it has returned, with its answer. Entries are
+ * an array; the bytes of writes are copied one after the other into blocks of 64 KiB (a longer
  * write gets a block of its own). Copying costs a tenth of hashing the bytes into the chunk store,
- * and most logs live for one workload. Each record remembers how full the blocks were behind it, so
- * that cutting the log back is cutting the blocks back, without a search.
+ * and most logs live for one workload. Each record remembers how full the blocks were after it, so
+ * that truncating the log truncates the blocks without a search.
  *
  * Invariants
- *   1. The entries are the calls of the kinds asked for that reached `inner`, in order, without a
- *      gap, from the beginning (or the last clear) on, but for those made while paused. Once the
- *      limit has stopped the record, nothing more is added before a clear or truncate: the log is
- *      a true prefix of what happened.
+ *   1. The entries are the calls of the kinds asked for that reached `inner`, in order and without
+ *      a gap, from the beginning (or the last clear) on, except those made while paused. Once the
+ *      limit has stopped the record, nothing more is added before a clear or truncate: the log is a
+ *      true prefix of what happened.
  *   2. Replaying all entries onto a copy of the disk as it was at the beginning makes it equal to
  *      the disk as it is: recorded data are copies, and calls that failed changed nothing. (That
  *      holds for every device of this room; a wrapper that breaks it, tearing a write and reporting
@@ -23,10 +23,12 @@
  *      twice, so that an entry can be told from its successor at the same index after a truncate.
  *   5. Pointers to data stay valid until their entry goes: blocks never move. Pointers to entries
  *      stay valid until the next call is recorded.
- *   6. memory = capacity of the entries + capacity of the blocks, and never exceeds the limit by
- *      a record (it is asked before anything is allocated).
+ *   6. memory = capacity of the entries + capacity of the blocks. It never exceeds the limit, which
+ *      is checked before anything is allocated.
  */
 #include "disk/log.h"
+
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +42,8 @@ struct log_block {
 
 struct record {
 	struct as_log_entry entry;
-	size_t n_blocks, used; /* blocks behind this entry, and how full the last one is */
+	/* the number of blocks after this entry, and how full the last one is */
+	size_t n_blocks, used;
 };
 
 struct as_reclog {
@@ -82,11 +85,12 @@ static uint64_t cost(const struct as_reclog *log, size_t len)
 	uint64_t bytes = 0;
 
 	if (log->n == log->cap)
-		bytes += (log->cap ? log->cap : 64) * sizeof(*log->records);
+		bytes += (log->cap ? log->cap : AS_ARRAY_FIRST) * sizeof(*log->records);
 	if (len && !block_fits(log, len)) {
 		bytes += len > BLOCK_BYTES ? len : BLOCK_BYTES;
 		if (log->n_blocks == log->blocks_cap)
-			bytes += (log->blocks_cap ? log->blocks_cap : 8) * sizeof(*log->blocks);
+			bytes += (log->blocks_cap ? log->blocks_cap : AS_ARRAY_FIRST) *
+				 sizeof(*log->blocks);
 	}
 	return bytes;
 }
@@ -97,11 +101,7 @@ static unsigned char *keep(struct as_reclog *log, const void *data, size_t len)
 	unsigned char *to;
 
 	if (!block_fits(log, len)) {
-		if (log->n_blocks == log->blocks_cap) {
-			log->blocks_cap = log->blocks_cap ? log->blocks_cap * 2 : 8;
-			log->blocks =
-				as_xrealloc(log->blocks, log->blocks_cap * sizeof(*log->blocks));
-		}
+		AS_ARRAY_ROOM(log->blocks, log->n_blocks, log->blocks_cap);
 		last = &log->blocks[log->n_blocks++];
 		last->cap = len > BLOCK_BYTES ? len : BLOCK_BYTES;
 		last->used = 0;
@@ -130,10 +130,7 @@ static void record(struct as_reclog *log, struct as_log_entry entry, const void 
 	if (log->overflowed)
 		return;
 	entry.data = len ? keep(log, data, len) : NULL;
-	if (log->n == log->cap) {
-		log->cap = log->cap ? log->cap * 2 : 64;
-		log->records = as_xrealloc(log->records, log->cap * sizeof(*log->records));
-	}
+	AS_ARRAY_ROOM(log->records, log->n, log->cap);
 	rec = &log->records[log->n++];
 	rec->entry = entry;
 	rec->n_blocks = log->n_blocks;

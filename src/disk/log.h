@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * log: a block device that records what is done to the one beneath it: writes with their data,
- * flushes, discards, zeroes, and reads where asked for, each with the workload's operation that was
- * running. The record can be replayed onto another device, cut into sync groups (see group.h),
- * shortened and cleared.
+ * flushes, discards, zeroes, and reads if asked for, each with the workload's operation that was
+ * running. The record can be replayed onto another device, divided into sync groups (see group.h),
+ * truncated and cleared.
  *
  * The recorder belongs directly on the disk, with a faulty wrapper (see fault.h) above it: then the
  * log says what reached the disk. A write torn above is recorded as the part that arrived, a
@@ -25,12 +25,12 @@
 struct as_reclog;
 
 struct as_log_entry {
-	uint64_t seq; /* rises by one with each call seen, also over truncate and clear */
+	uint64_t seq; /* rises by one with each call, also over truncate and clear */
 	uint64_t off, len; /* bytes; 0, 0 for a flush */
 	/* WRITE: the len bytes written. READ: those read, with AS_RECLOG_READ_DATA. Else NULL.
 	 * Valid until the entry is truncated or cleared. */
 	const unsigned char *data;
-	uint32_t op; /* as_reclog_set_op() at the time, or AS_RECLOG_NO_OP */
+	uint32_t op; /* the operation that as_reclog_set_op() had set, or AS_RECLOG_NO_OP */
 	int ret; /* what the device beneath answered: 0 or a negative errno */
 	enum as_call kind;
 };
@@ -47,29 +47,31 @@ void as_reclog_free(struct as_reclog *log); /* takes NULL */
 /* The block device to be used in place of `inner`. */
 struct as_bd *as_reclog_bd(struct as_reclog *log);
 
-/* The operation that later entries belong to. */
+/* Sets the operation that later entries belong to. */
 void as_reclog_set_op(struct as_reclog *log, uint32_t op);
-/* Nothing is recorded while paused: for a walk of the tree, which only reads, or for a mkfs nobody
- * wants to crash, before the first entry. Writes made while paused are missing from a replay. */
+/* Nothing is recorded while paused. That is for a walk of the tree, which only reads, or for a mkfs
+ * before the first entry, which nobody wants to crash. Writes made while paused are missing from a
+ * replay. */
 void as_reclog_pause(struct as_reclog *log, bool paused);
 
 size_t as_reclog_len(const struct as_reclog *log);
 const struct as_log_entry *as_reclog_at(const struct as_reclog *log, size_t i);
-/* Memory that the record takes. */
+/* Memory that the record uses. */
 uint64_t as_reclog_memory(const struct as_reclog *log);
-/* The limit was reached: what the log holds is true, but it is not all. */
+/* The limit was reached: the entries are right, but later ones are missing. */
 bool as_reclog_overflowed(const struct as_reclog *log);
 /* Whether an entry changed the device: a write, discard or zero of at least a byte that succeeded.
  */
 bool as_log_entry_changes(const struct as_log_entry *entry);
 
-/* Keeps the first n entries (n <= len), and gives back the memory of the others. Goes with setting
- * `inner` back to what it was then: the log does not do that. */
+/* Keeps the first n entries (n <= len) and frees the memory of the others. The caller sets `inner`
+ * back to what it was then; the log does not. */
 void as_reclog_truncate(struct as_reclog *log, size_t n);
 /* Forgets all entries, and that the limit was reached. */
 void as_reclog_clear(struct as_reclog *log);
 
-/* Does to `bd` what the entry did; 0 or a negative errno. Reads and failed calls do nothing. */
+/* Does to `bd` what the entry did. Returns 0 or a negative errno. Reads and failed calls do
+ * nothing. */
 AS_MUST_CHECK int as_log_entry_apply(const struct as_log_entry *entry, struct as_bd *bd);
 /* The same for entries first..end-1 in order. */
 AS_MUST_CHECK int as_reclog_replay(const struct as_reclog *log, size_t first, size_t end,

@@ -2,14 +2,15 @@
 /*
  * loop: see loop.h.
  *
- * Method. LOOP_CTL_GET_FREE only names a device that was free a moment ago: LOOP_CONFIGURE says
- * EBUSY when another process was quicker, and we ask again. The device is configured through a
- * descriptor open for writing (else it would be read-only), which is closed once one for reading is
- * there: kernels may refuse to mount what somebody has open for writing.
+ * Method. LOOP_CTL_GET_FREE names a device that was free a moment ago: LOOP_CONFIGURE answers EBUSY
+ * when another process was faster, and we ask again. The device is configured through a descriptor
+ * that is open for writing (else it would be read-only). That one is closed when there is one for
+ * reading: kernels may refuse to mount a device that somebody has open for writing.
  *
- * A loop in memory stands on a memfd that is mapped here, too: what the kernel writes to the device
- * is in the mapping, what we write to the mapping is in the file. Loading compares only as much as
- * may differ: nothing but the two disks when the device's statistics show no write since.
+ * A loop in memory uses a memfd that is mapped here, too: what the kernel writes to the device is
+ * in the mapping, and what we write to the mapping is in the file. Loading compares only what may
+ * differ: if the device's statistics show no write since the last load, it compares only the two
+ * disks.
  */
 #include "disk/loop.h"
 
@@ -26,20 +27,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define ATTEMPTS 256 /* each lost to a process that got a device */
+#define ATTEMPTS 256 /* each one lost to another process */
 
 struct as_loop {
 	char path[32];
 	int fd; /* on the device, for reading */
-	int stat_fd; /* its statistics in /sys; -1 where there are none */
+	int stat_fd; /* its statistics in /sys; -1: there are none */
 
-	/* In memory only. */
+	/* These are only for a loop in memory. */
 	int memory_fd;
 	unsigned char *map;
 	uint64_t size_bytes;
 	struct as_disk *loaded;
 	unsigned char *touched; /* scratch: a byte for each chunk */
-	uint64_t writes; /* of the device, at the last load */
+	uint64_t writes; /* writes of the device up to the last load */
 	uint64_t n_loaded;
 };
 
@@ -53,8 +54,8 @@ static int cannot(int errnum, const char *what, struct as_err *err)
 	return as_fail(err, lacks ? AS_ELACK : AS_EIO, "%s: %s", what, strerror(errnum));
 }
 
-/* A free device open for writing, or a negative errno. Where /dev is not kept by the kernel, the
- * node of a device may be missing. */
+/* Opens a free device for writing; returns a descriptor or a negative errno. Where /dev is not kept
+ * by the kernel, the node of a device may be missing. */
 static int open_free(int control_fd, char path[32])
 {
 	int number = ioctl(control_fd, LOOP_CTL_GET_FREE);
@@ -83,7 +84,7 @@ static int configure(struct as_loop *loop, int file_fd, unsigned flags, struct a
 	for (int i = 0; i < ATTEMPTS && errnum == EBUSY; i++) {
 		fd = open_free(control_fd, loop->path);
 		if (fd < 0) {
-			/* Its last user is just about to let it go. */
+			/* Its last user is about to close it. */
 			errnum = fd == -ENXIO ? EBUSY : -fd;
 			continue;
 		}
@@ -109,7 +110,7 @@ static int open_sys(const struct as_loop *loop, const char *name, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-/* As well as we can: where /sys is not there, requests come merged, which is nothing wrong. */
+/* This may fail: without /sys, requests come merged, which is not wrong. */
 static void stop_merges(const struct as_loop *loop)
 {
 	int fd = open_sys(loop, "queue/nomerges", O_WRONLY);
@@ -152,7 +153,7 @@ void as_loop_free(struct as_loop *loop)
 {
 	if (!loop)
 		return;
-	/* The last descriptor on the device goes, and it clears itself. */
+	/* The device detaches itself when its last descriptor is closed. */
 	if (loop->fd >= 0)
 		close(loop->fd);
 	if (loop->stat_fd >= 0)
@@ -183,7 +184,8 @@ int as_loop_forget(struct as_loop *loop, struct as_err *err)
 
 /* ---- In memory ----------------------------------------------------------------------------- */
 
-/* Writes and discards of the device so far; never the same twice where they cannot be told. */
+/* Counts the writes and discards of the device so far. If they cannot be counted, no two answers
+ * are the same. */
 static uint64_t count_writes(struct as_loop *loop)
 {
 	unsigned long long n[12] = { 0 };
@@ -193,7 +195,7 @@ static uint64_t count_writes(struct as_loop *loop)
 	if (len <= 0)
 		return loop->writes + 1;
 	text[len] = '\0';
-	/* Documentation/block/stat.rst: the 5th counts writes, the 12th discards. */
+	/* Documentation/block/stat.rst: the 5th number counts writes, the 12th discards. */
 	sscanf(text, "%llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu", &n[0], &n[1],
 	       &n[2], &n[3], &n[4], &n[5], &n[6], &n[7], &n[8], &n[9], &n[10], &n[11]);
 	return n[4] + n[11];
@@ -229,7 +231,7 @@ static int put_if_other(void *ctx, uint64_t index, const unsigned char *data)
 	return 0;
 }
 
-/* Chunks that are zeros on the disk but hold something in the file. Holes are not looked at: that
+/* Clears chunks that are zeros on the disk but hold something in the file. Holes are not read: that
  * would fill them. */
 static void clear_the_rest(struct as_loop *loop)
 {
@@ -254,7 +256,7 @@ int as_loop_load(struct as_loop *loop, struct as_disk *disk, struct as_err *err)
 
 	as_assert(loop->loaded && as_disk_size(disk) == loop->size_bytes);
 	loop->n_loaded = 0;
-	/* What the kernel still holds back reaches the file first, and does not come later. */
+	/* What the kernel has cached reaches the file now, so that it cannot come later. */
 	if (as_loop_forget(loop, err))
 		return AS_EIO;
 	if (count_writes(loop) == loop->writes) {
@@ -266,7 +268,7 @@ int as_loop_load(struct as_loop *loop, struct as_disk *disk, struct as_err *err)
 	}
 	as_disk_restore(loop->loaded, disk);
 	loop->writes = count_writes(loop);
-	/* Somebody may have looked at the device meanwhile. */
+	/* Somebody may have read the device meanwhile. */
 	return as_loop_forget(loop, err);
 }
 
@@ -291,7 +293,7 @@ static int save_if_other(void *ctx, uint64_t index, const unsigned char *data)
 	return 0;
 }
 
-/* Chunks that were zeros; holes still are. */
+/* Saves chunks that were zeros; holes still are. */
 static void save_the_rest(const struct saving *s)
 {
 	struct as_loop *loop = s->loop;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * serve: block devices of ours as files of a FUSE mount, so that the kernel can use them: a loop
- * device on such a file (see loop.h) is a disk whose every write and flush comes to us in the order
- * of issue, one request of the block layer as one call.
+ * serve: shows block devices of ours as files of a FUSE mount, so that the kernel can use them. A
+ * loop device on such a file (see loop.h) is a disk: each of its writes and flushes comes to us in
+ * the order of issue, and one request of the block layer is one call.
  *
- * One server, any number of disks: folder/NAME each. Reads and writes arrive as calls of struct
- * as_bd, in pieces of at most AS_SERVE_MAX_BYTES; fsync(2) is a flush; fallocate(2) with
- * PUNCH_HOLE is a discard, with ZERO_RANGE a zero.
+ * One server has any number of disks, which are called folder/NAME. Reads and writes arrive as
+ * calls of struct as_bd, in pieces of at most AS_SERVE_MAX_BYTES; fsync(2) is a flush; fallocate(2)
+ * with PUNCH_HOLE is a discard, with ZERO_RANGE a zero.
  *
  * Rules
  *   1. A disk is called by the server's thread only, and only while it holds the lock. The owner
  *      takes the lock to look at a disk, to restore it, or to change the wrappers around it.
  *   2. The owner never waits, with the lock held, for anything that the kernel does with a disk.
- *   3. The server dies with its process whatever kills it: what waits for a disk then gets EIO.
+ *   3. The server ends with its process, whatever ends that; whoever waits for a disk then gets
+ *      EIO.
  */
 #ifndef AS_DISK_SERVE_H
 #define AS_DISK_SERVE_H
@@ -39,19 +40,19 @@ struct as_serve_hook {
 	void *ctx;
 };
 
-/* Mounts on `folder`, in the mount namespace of the caller: which should be a private one.
- * home_fd is another namespace (of /proc/self/ns/mnt) for the thread to live in: rule 3 holds
- * only with one, see serve_fuse.c; -1: none. Needs CAP_SYS_ADMIN; AS_ELACK without it, without
- * /dev/fuse, or when built without libfuse3. */
+/* Mounts on `folder`, in the mount namespace of the caller, which should be a private one. home_fd
+ * is another namespace (of /proc/self/ns/mnt) for the server's thread: rule 3 holds only with one
+ * (see serve_fuse.c); -1: none. It needs CAP_SYS_ADMIN, /dev/fuse and libfuse3; AS_ELACK if one is
+ * missing. */
 AS_MUST_CHECK int as_serve_new(const char *folder, const struct as_serve_disk *disks, size_t n,
 			       int home_fd, struct as_serve **serve, struct as_err *err);
-/* No loop device may be on its files any more; those who still have them open get errors. Takes
+/* No loop device may use its files any more; processes that still have them open get errors. Takes
  * NULL. */
 void as_serve_free(struct as_serve *serve);
 
 void as_serve_lock(struct as_serve *serve);
 void as_serve_unlock(struct as_serve *serve);
-/* NULL: none. */
+/* `hook` may be NULL: none. */
 void as_serve_set_hook(struct as_serve *serve, const struct as_serve_hook *hook);
 
 #endif

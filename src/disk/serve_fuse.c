@@ -4,17 +4,18 @@
  *
  * Method
  *   1. The thread has a descriptor table of its own (unshare(CLONE_FILES)) and opens /dev/fuse in
- *      it. With a shared table, a kill would leave the process for ever: another thread, asleep in
- *      the kernel until its write is served, would keep the table, hence /dev/fuse, hence the
- *      connection that nobody serves any more. So the thread's death alone closes the connection,
- *      and the kernel answers EIO for it.
+ *      it. With a shared table, a killed process might stay for ever: another thread that sleeps in
+ *      the kernel until its write is served would keep the table, and with it /dev/fuse and a
+ *      connection that nobody serves any more. With its own table, the end of the thread alone
+ *      closes the connection, and the kernel answers EIO.
  *   2. Files are opened with FOPEN_DIRECT_IO: no page cache between the loop device and us, which
  *      would cut writes at page boundaries and answer reads from before a restore.
- *   3. When the process dies, the last task that lives in the mount namespace takes it apart, and
- *      what is mounted there writes its last. Were that the thread, it would wait for itself: its
- *      descriptors are closed behind that. So it moves to another namespace once it has mounted.
- *   4. The kernel may ask us to write while it is looking for memory. The thread is marked as an
- *      I/O flusher where we may, and its buffers are made before the first request.
+ *   3. When the process dies, the last task in the mount namespace destroys it, and what is mounted
+ *      there is written out. If that task were the thread, it would wait for itself, because its
+ *      descriptors are closed only after that. So it moves to another namespace when it has
+ *      mounted.
+ *   4. The kernel may send us a write because it needs memory. So the thread is marked as an I/O
+ *      flusher if that is allowed, and its buffers are allocated before the first request.
  *   5. To stop it, a flag is set and a name is looked up: the thread answers and leaves.
  */
 #define FUSE_USE_VERSION 314
@@ -42,7 +43,7 @@
 
 #define FIRST_INO 2 /* of disk 0; 1 is the folder */
 #define FOREVER_S 1e9 /* names and sizes never change */
-/* A read or a write, and what widens it to whole sectors. */
+/* Room for a read or a write and for what extends it to whole sectors. */
 #define DATA_BYTES (AS_SERVE_MAX_BYTES + 2 * 4096)
 
 struct as_serve {
@@ -54,12 +55,12 @@ struct as_serve {
 	int home_fd; /* the namespace that the thread goes to; -1: it stays */
 	pthread_t thread;
 	bool started;
-	pthread_mutex_t lock; /* around every call of a disk */
+	pthread_mutex_t lock; /* held during every call of a disk */
 	struct as_serve_hook hook;
 	atomic_bool stop;
 	unsigned char *data; /* of a read, or of a write of less than whole sectors */
 
-	/* What the thread says when it has come up, or could not. */
+	/* How the thread reports that it has started, or could not. */
 	pthread_mutex_t up_lock;
 	pthread_cond_t up_cond;
 	bool up;
@@ -74,7 +75,7 @@ static struct as_serve *serve_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
-/* NULL: the folder, or nothing of ours. */
+/* NULL: it is the folder, or nothing of ours. */
 static struct as_bd *disk_of(const struct as_serve *s, fuse_ino_t ino)
 {
 	return ino >= FIRST_INO && ino - FIRST_INO < s->n ? s->disks[ino - FIRST_INO].bd : NULL;
@@ -104,7 +105,7 @@ static void on_init(void *ctx, struct fuse_conn_info *conn)
 	conn->max_write = AS_SERVE_MAX_BYTES;
 	conn->max_read = AS_SERVE_MAX_BYTES;
 	conn->max_background = 256;
-	/* Data is copied once, into the disk: splicing it through a pipe costs more than it
+	/* Data is copied once, into the disk: to splice it through a pipe costs more than it
 	 * saves. */
 	conn->want &=
 		~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
@@ -136,7 +137,7 @@ static void on_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		fuse_reply_err(req, ENOENT);
 }
 
-/* A disk keeps its size; times and modes are nobody's business. */
+/* The size of a disk cannot be changed; times and modes are ignored. */
 static void on_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		       struct fuse_file_info *fi)
 {
@@ -158,7 +159,7 @@ static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_open(req, fi);
 }
 
-/* Ends with the lock held, unless there is no such disk: NULL. */
+/* Returns with the lock held, or NULL if there is no such disk. */
 static struct as_bd *begin(fuse_req_t req, fuse_ino_t ino, enum as_call call, uint64_t off,
 			   uint64_t len)
 {
@@ -186,16 +187,16 @@ static void end(fuse_req_t req, int rc)
 	fuse_reply_err(req, -rc);
 }
 
-/* Programs may read and write where they like; a disk takes whole sectors. */
-struct serve_fuse_span {
+/* Programs may read and write at any place; a disk takes whole sectors. */
+struct sector_range {
 	uint64_t off, len; /* whole sectors */
-	size_t head; /* bytes of them in front of what was asked for */
+	size_t head; /* bytes of them before what was asked for */
 };
 
-static struct serve_fuse_span widen(const struct as_bd *bd, uint64_t off, size_t size)
+static struct sector_range widen(const struct as_bd *bd, uint64_t off, size_t size)
 {
 	uint64_t sector = bd->sector_bytes, end = off + size;
-	struct serve_fuse_span span = { .off = off - off % sector, .head = off % sector };
+	struct sector_range span = { .off = off - off % sector, .head = off % sector };
 
 	span.len = (end + sector - 1) / sector * sector - span.off;
 	return span;
@@ -206,7 +207,7 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 {
 	struct as_serve *s = serve_of(req);
 	struct as_bd *bd = begin(req, ino, AS_CALL_READ, (uint64_t)off, size);
-	struct serve_fuse_span span;
+	struct sector_range span;
 	uint64_t left;
 	int rc;
 
@@ -228,8 +229,8 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	fuse_reply_buf(req, (char *)s->data + span.head, size);
 }
 
-/* Puts the data between what the sectors at both ends hold. */
-static int write_part(struct as_serve *s, struct as_bd *bd, const struct serve_fuse_span *span,
+/* Puts the data between what the sectors at both ends hold already. */
+static int write_part(struct as_serve *s, struct as_bd *bd, const struct sector_range *span,
 		      const char *data, size_t size)
 {
 	size_t sector = bd->sector_bytes;
@@ -249,7 +250,7 @@ static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 {
 	struct as_bd *bd = begin(req, ino, AS_CALL_WRITE, (uint64_t)off, size);
 	struct as_serve *s = serve_of(req);
-	struct serve_fuse_span span;
+	struct sector_range span;
 	int rc;
 
 	(void)fi;
@@ -318,7 +319,7 @@ static void say_up(struct as_serve *s, int rc)
 	pthread_mutex_unlock(&s->up_lock);
 }
 
-/* A session on a mount of our own making: no helper program is asked. */
+/* Opens a session on a mount that we make ourselves, without a helper program. */
 static int open_session(struct as_serve *s, struct fuse_session **out)
 {
 	char max_read[32], opts[128], path[32];
@@ -329,7 +330,7 @@ static int open_session(struct as_serve *s, struct fuse_session **out)
 	*out = NULL;
 	if (fd < 0)
 		return as_fail(&s->up_err, AS_ELACK, "cannot open /dev/fuse: %s", strerror(errno));
-	/* libfuse wants to hear it too, from here and in on_init(). */
+	/* libfuse must be told, too, here and in on_init(). */
 	snprintf(max_read, sizeof(max_read), "-omax_read=%u", AS_SERVE_MAX_BYTES);
 	snprintf(opts, sizeof(opts), "fd=%d,rootmode=40000,user_id=0,group_id=0,max_read=%u", fd,
 		 AS_SERVE_MAX_BYTES);
@@ -357,7 +358,7 @@ static int go_home(struct as_serve *s, struct fuse_session *session)
 
 	if (s->home_fd >= 0 && (unshare(CLONE_FS) || setns(s->home_fd, CLONE_NEWNS)))
 		return as_fail_errno(&s->up_err, errno, "cannot leave the mount namespace");
-	/* What came along in the copied table is not ours to keep open. */
+	/* The copied table also has descriptors that are not for this thread. */
 	if (fd > 3)
 		close_range(3, fd - 1, 0);
 	close_range(fd + 1, ~0u, 0);
@@ -371,10 +372,10 @@ static void *serve_requests(void *ctx)
 	struct fuse_buf request = { 0 };
 	int rc = 0;
 
-	/* The descriptor comes along into the thread's own table. */
+	/* The descriptor is copied into the thread's own table. */
 	if (unshare(CLONE_FILES))
 		rc = as_fail_errno(&s->up_err, errno, "cannot have descriptors of its own");
-	/* Refused without CAP_SYS_RESOURCE: then as for any program. */
+	/* This is refused without CAP_SYS_RESOURCE; then the thread is like that of any program. */
 	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
 	if (!rc)
 		rc = open_session(s, &session);
@@ -434,7 +435,7 @@ int as_serve_new(const char *folder, const struct as_serve_disk *disks, size_t n
 	s->folder_fd = -1;
 	s->home_fd = home_fd;
 	s->data = as_xmalloc(DATA_BYTES);
-	/* Touched now, so that no request waits for its pages. */
+	/* The pages are touched now, so that no request waits for them. */
 	memset(s->data, 0, DATA_BYTES);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->up_lock, NULL);
@@ -454,7 +455,8 @@ void as_serve_free(struct as_serve *s)
 		return;
 	atomic_store(&s->stop, true);
 	if (s->folder_fd >= 0) {
-		/* Not there, and never cached: it comes to the thread. */
+		/* This name does not exist and is never cached, so that the request comes to the
+		 * thread. */
 		faccessat(s->folder_fd, "stop", F_OK, 0);
 		close(s->folder_fd);
 	}

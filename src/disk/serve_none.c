@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* serve_none: what stands in for serve_fuse.c in a build without libfuse3. */
+/* serve_none: takes the place of serve_fuse.c in a build without libfuse3. */
 #include "disk/serve.h"
 
 #ifndef AS_HAVE_fuse3
@@ -21,7 +21,7 @@ void as_serve_free(struct as_serve *serve)
 	as_assert(!serve);
 }
 
-/* There is no server that could be handed in. */
+/* No server can exist here. */
 void as_serve_lock(struct as_serve *serve)
 {
 	as_assert(!serve);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * witness: see witness.h. A record is a head and, for writes, the bytes, padded to eight. It is
- * written first and counted then: the writer may be cut off between any two instructions. A write
- * that the disk refused is not recorded.
+ * written first and counted afterwards, because the writer may be killed between any two
+ * instructions. A write that the disk refused is not recorded.
  */
 #include "disk/witness.h"
 
@@ -77,7 +77,7 @@ static int witness_discard(struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	int rc = as_bd_discard(of(bd)->inner, off, len);
 
-	/* Which leaves zeros, here. */
+	/* A discard leaves zeros here. */
 	if (!rc)
 		note(of(bd), AS_CALL_ZERO, off, NULL, len);
 	return rc;

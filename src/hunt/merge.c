@@ -2,6 +2,7 @@
 /* merge: what the workers say, taken into the state in the one order (see hunt.c). */
 #include "base/array.h"
 #include "base/finding_json.h"
+#include "base/show.h"
 #include "hunt/folders.h"
 #include "hunt/hunt_priv.h"
 #include "run/result.h"
@@ -183,9 +184,10 @@ int as_leader_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 				     sign->id);
 		else if (sign->reduced != AS_HUNT_UNREDUCED)
 			as_emit_note(l->hunt->sinks,
-				     "%s: reduced from %llu to %llu operations, %.1f s", sign->id,
+				     "%s: reduced from %llu to %llu operation%s, %.1f s", sign->id,
 				     (unsigned long long)sign->ops,
 				     (unsigned long long)sign->ops_reduced,
+				     as_plural(sign->ops_reduced),
 				     json_number_value(json_object_get(object, "seconds")));
 	}
 	json_decref(object);

@@ -26,11 +26,6 @@ const char *as_rule_name(enum as_rule rule)
 	return rules[rule].name;
 }
 
-const char *as_rule_help(enum as_rule rule)
-{
-	return rules[rule].help;
-}
-
 /* ---- Remembered verdicts ---- */
 
 #define CACHE_MAX (1u << 20) /* entries, before all are forgotten */

@@ -22,7 +22,6 @@ enum as_rule {
 };
 
 const char *as_rule_name(enum as_rule rule); /* "persisted" */
-const char *as_rule_help(enum as_rule rule);
 
 /* When the power failed: operations 0..done-1 had answered; begun is done, or done + 1 where one
  * was under way. Both at most as_history_len(). */

@@ -126,14 +126,3 @@ struct as_policy as_policy_of(const struct as_target *target)
 	as_policy_mount(&policy, as_target_opts(target));
 	return policy;
 }
-
-const char *as_data_rule_name(enum as_data_rule rule)
-{
-	static const char *const names[] = {
-		[AS_DATA_JOURNAL] = "journal",
-		[AS_DATA_ORDERED] = "ordered",
-		[AS_DATA_WRITEBACK] = "writeback",
-	};
-
-	return names[rule];
-}

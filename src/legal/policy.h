@@ -39,6 +39,5 @@ struct as_policy {
 struct as_policy as_policy_of(const struct as_target *target);
 /* Applies mount options ("data=journal,sync"); unknown ones change nothing. */
 void as_policy_mount(struct as_policy *policy, const char *opts);
-const char *as_data_rule_name(enum as_data_rule rule); /* "ordered" */
 
 #endif

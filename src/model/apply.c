@@ -321,11 +321,6 @@ void as_verdict_free(struct as_verdict *verdict)
 	as_buf_free(&verdict->why);
 }
 
-bool as_model_synced(const struct as_model *model)
-{
-	return model->synced;
-}
-
 bool as_model_mounted(const struct as_model *model)
 {
 	return model->mounted;

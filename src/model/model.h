@@ -69,8 +69,6 @@ struct as_digest as_model_digest(const struct as_model *model);
 /* The same for every state that differs only in names (FiSC section 3.3). */
 struct as_digest as_model_digest_canonical(const struct as_model *model);
 
-/* True when every change so far was made stable by sync, syncfs or umount. */
-bool as_model_synced(const struct as_model *model);
 bool as_model_mounted(const struct as_model *model);
 /* After a crash that followed no sync: the model no longer knows the tree. */
 bool as_model_lost(const struct as_model *model);

@@ -92,6 +92,12 @@ struct as_traits {
 	bool may_fill; /* ENOSPC and EDQUOT are possible */
 };
 
+/* Fields of a file system with every feature and the usual limits, for whoever has no target. */
+#define AS_TRAITS_ANY                                                                              \
+	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY), .name_max = 255,          \
+	.symlink_max = 4095, .xattr_value_max = 65536, .block_bytes = 4096, .size_max = INT64_MAX, \
+	.time_granularity_ns = 1
+
 /* Whether a time read is the one that was set. */
 static inline bool as_traits_same_time(const struct as_traits *traits, int64_t got_ns,
 				       int64_t set_ns)

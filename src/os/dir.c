@@ -2,11 +2,11 @@
 /*
  * dir: see dir.h.
  *
- * Method. A path is walked part by part: each is opened with O_PATH and O_NOFOLLOW, and what it is
- * and whose is asked of that descriptor. The text of a link takes the place of its name in what is
- * left of the path.
+ * Method. A path is walked part by part: each is opened with O_PATH and O_NOFOLLOW, and its type
+ * and its owner are read from that descriptor. The text of a link replaces its name in the rest of
+ * the path.
  *
- * Invariant: what was judged is what is used. No path is looked up a second time.
+ * Invariant: what was checked is what is used. No path is looked up a second time.
  */
 #include "os/dir.h"
 
@@ -17,12 +17,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -31,7 +33,7 @@
 #define TEMP_ATTEMPTS 10000
 #define LOCK_WAIT_US 30000000
 #define LOCK_LOOK_MS 5
-#define DEPTH_MAX 32 /* of folders that are open while one is emptied */
+#define DEPTH_MAX 32 /* folders that are open at a time while one is emptied */
 #define UP_ATTEMPTS 100
 
 /* ---- Walking --------------------------------------------------------------------------------- */
@@ -60,7 +62,7 @@ static int start_at(struct walking *w, const char *folder, struct as_err *err)
 	return 0;
 }
 
-/* Takes the first part of the rest; false: nothing is left. *last: none follows. */
+/* Takes the first part off the rest; false: nothing is left. *last: no part follows. */
 static bool next_part(struct walking *w, bool *last)
 {
 	const char *rest = as_buf_str(&w->rest);
@@ -77,7 +79,7 @@ static bool next_part(struct walking *w, bool *last)
 	return true;
 }
 
-/* The link that `fd` is takes its place in the rest. */
+/* Puts the text of the link `fd` in front of the rest. */
 static int follow(struct walking *w, int fd, const struct stat *st, struct as_err *err)
 {
 	char text[LINK_TEXT_MAX];
@@ -104,7 +106,7 @@ static bool is_proc(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* One part. *end: the walk is over. */
+/* Walks one part. *end: the walk is over. */
 static int step(struct walking *w, bool last, bool *end, struct as_err *err)
 {
 	struct as_route *way = w->way;
@@ -169,7 +171,8 @@ void as_route_free(struct as_route *way)
 
 /* ---- Folders --------------------------------------------------------------------------------- */
 
-/* 0 or a negative errno. Not group-writable whatever the umask: see rundir.h. */
+/* Returns 0 or a negative errno. A new folder is not writable for the group, whatever the umask
+ * says (see rundir.h). */
 static int open_one(int at, const char *name, bool make, bool *made, int *fd)
 {
 	if (make && !mkdirat(at, name, 0755))
@@ -274,7 +277,7 @@ int as_dir_temp(const struct as_dir *dir, const char *prefix, struct as_buf *nam
 	}
 	*below = AS_DIR_NONE;
 	as_fail_errno(err, fail, "%s/%s", dir->path, as_buf_str(name));
-	/* What is there is somebody else's. */
+	/* A folder of that name belongs to somebody else. */
 	as_buf_clear(name);
 	return AS_EIO;
 }
@@ -340,7 +343,7 @@ int as_dir_write(const struct as_dir *dir, const char *name, const struct as_buf
 	return rc ? rc : as_out_end(out, as_out_write(out, as_buf_str(buf), buf->len), err);
 }
 
-/* For readdir(); closedir() closes a descriptor of its own. */
+/* Opens a folder for readdir(). It has a descriptor of its own, which closedir() closes. */
 static DIR *list(int fd)
 {
 	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -378,19 +381,20 @@ int as_dir_each(const struct as_dir *dir, int (*fn)(void *ctx, const char *name)
 
 struct emptying {
 	int top;
-	unsigned names; /* tried in `top` */
-	unsigned moved; /* up to it */
+	unsigned names; /* names that were tried in `top` */
+	unsigned moved; /* folders that were moved up to it */
 };
 
 static void empty(struct emptying *e, int fd, unsigned depth);
 
-/* What is deeper than we want descriptors for goes up to the folder that is emptied. */
+/* A folder that is too deep for our number of descriptors is moved up to the folder that is
+ * emptied. */
 static void move_up(struct emptying *e, int fd, const char *name)
 {
 	char up[32];
 	int rc = -EEXIST;
 
-	/* A name may be taken: a folder replaces only an empty one, and no file. */
+	/* The name may exist: a folder can replace only an empty folder, and no file. */
 	for (unsigned i = 0;
 	     i < UP_ATTEMPTS && (rc == -EEXIST || rc == -ENOTEMPTY || rc == -ENOTDIR); i++) {
 		snprintf(up, sizeof(up), "up-%u", e->names++);
@@ -399,14 +403,40 @@ static void move_up(struct emptying *e, int fd, const char *name)
 	e->moved += !rc;
 }
 
-/* Removes what is no folder (-1), and opens what is one. */
+/* Opens a folder that is no link and no mount point. */
+static int open_same_mount(int at, const char *name, int flags)
+{
+	struct open_how how = { .flags = (unsigned)flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+				.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS };
+	int fd = (int)syscall(SYS_openat2, at, name, &how, sizeof(how));
+	struct stat above, st;
+
+	if (fd >= 0 || errno != ENOSYS)
+		return fd;
+	/* Kernels before 5.6 tell only file systems apart, not mounts. */
+	fd = openat(at, name, (int)how.flags);
+	if (fd >= 0 && (fstat(at, &above) || fstat(fd, &st) || above.st_dev != st.st_dev)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Removes an entry that is no folder (-1), or opens the folder. What is mounted there is not ours
+ * to empty (-1). */
 static int unlink_or_open(int at, const char *name)
 {
+	int fd;
+
 	if (!unlinkat(at, name, 0))
 		return -1;
-	/* One that we cannot read may still be ours. */
+	fd = open_same_mount(at, name, O_PATH);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	/* A folder that we cannot read may still belong to us. */
 	fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW);
-	return openat(at, name, O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC);
+	return open_same_mount(at, name, O_RDONLY);
 }
 
 static void remove_at(struct emptying *e, int at, const char *name, unsigned depth)
@@ -438,7 +468,7 @@ void as_dir_empty(int fd)
 	struct emptying e = { .top = fd };
 	unsigned before;
 
-	/* Each pass ends with what the pass before has moved up. */
+	/* Each pass removes what the pass before has moved up. */
 	do {
 		before = e.moved;
 		empty(&e, fd, 0);

@@ -2,9 +2,9 @@
 /*
  * dir_take: folders that are handed over as a whole (see dir.h).
  *
- * Method. A folder moves by rename(2), which takes the place of an empty folder only: of two that
- * come to the same name one is there first, and the other is told. What comes from others is moved
- * to a name that they cannot reach before it is looked at.
+ * Method. A folder is moved by rename(2), which can replace only an empty folder: when two get the
+ * same name, the first one has it, and the second one is told. What others wrote is moved to a name
+ * that they cannot reach before it is looked at.
  */
 #include "os/dir.h"
 #include "os/rundir.h"
@@ -29,7 +29,7 @@ int as_dir_place(const struct as_dir *dir, const char *temp, const char *name, b
 	return *again ? 0 : AS_EIO;
 }
 
-/* Only plain files stay, without rights that they should not have. */
+/* Keeps only plain files, and takes rights away from them that they should not have. */
 static int purge(void *ctx, const char *name)
 {
 	const struct as_dir *dir = ctx;

@@ -2,11 +2,11 @@
 /*
  * guard: see guard.h.
  *
- * Method. Standard output and error are a pipe that nobody reads before the end: it does not block,
- * so a child that fills it loses what is too much and goes on. While the child lives we are the
- * reaper of orphans: what it leaves behind becomes our child, and whichever child we have then that
- * we did not have before is killed, until there is none. Where the kernel does not list children,
- * only the group is killed, as always.
+ * Method. Standard output and error are a pipe that is read when the child has ended. Writing to it
+ * does not block: a child that fills it loses the rest of its output and goes on. While the child
+ * lives, this process is the reaper of orphans, so that a process which the child leaves running
+ * becomes our child. Every child that we did not have before is then killed, until there is none.
+ * Where the kernel does not list children, only the process group is killed.
  */
 #include "os/guard.h"
 
@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #define OUTPUT_BYTES (64 << 10)
-#define ROUNDS_MAX 100 /* of looking for orphans */
-#define ORPHAN_MS 2000 /* for one to be gone once it was killed */
+#define ROUNDS_MAX 100 /* how often we look for orphans */
+#define ORPHAN_MS 2000 /* how long a killed orphan may take to end */
 
 struct guarded {
 	int (*fn)(void *ctx);
@@ -46,7 +46,7 @@ static int enter(void *ctx)
 
 /* ---- Orphans --------------------------------------------------------------------------------- */
 
-/* The children of this process, as " PID PID ... ". */
+/* Lists the children of this process as " PID PID ... ". */
 static void list_children(struct as_buf *list)
 {
 	DIR *tasks = opendir("/proc/self/task");
@@ -68,7 +68,7 @@ static void list_children(struct as_buf *list)
 		closedir(tasks);
 }
 
-/* True: there was one, and it is gone. */
+/* True: there was a new child, and it has ended. */
 static bool kill_new(const struct as_buf *before)
 {
 	struct as_buf now = { 0 };

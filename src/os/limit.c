@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * limit: see limit.h. RLIMIT_DATA counts what is private and writable: what a heap is made of. The
- * address space is not bounded, since many a run-time system reserves more than it uses.
+ * limit: see limit.h. RLIMIT_DATA counts private writable memory, which is what a heap consists of.
+ * The address space is not limited, because many run-time systems reserve more than they use.
  */
 #include "os/limit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* out: see out.h. What is there is judged by descriptors: the folder's, and after it is open its
- * own. */
+/* out: see out.h. What exists is checked through descriptors: first through the folder's, and
+ * through its own as soon as it is open. */
 #include "os/out.h"
 
 #include "os/dir.h"
@@ -15,13 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READER_WAIT_US 10000000 /* for somebody to read from a FIFO */
+#define READER_WAIT_US 10000000 /* how long we wait for a reader of a FIFO */
 #define READER_LOOK_MS 50
 
 struct as_out {
 	int fd, dir_fd;
-	char *path; /* for people */
-	char *name; /* in dir_fd, where a new file goes at the end; NULL: it is written into */
+	char *path; /* for messages */
+	/* What the new file in dir_fd is called at the end; NULL: an existing file is written. */
+	char *name;
 	struct as_buf temp; /* what it is called until then */
 };
 
@@ -39,7 +40,7 @@ static void free_out(struct as_out *out)
 
 /* ---- A new file ------------------------------------------------------------------------------ */
 
-/* Begins with a dot, so that no pattern of names takes it for the real one. */
+/* The name begins with a dot, so that patterns such as *.json do not match it. */
 static int open_beside(struct as_out *out)
 {
 	for (unsigned try = 0; try < 1000; try++) {
@@ -62,14 +63,16 @@ bool as_out_is_unfinished(const char *name)
 	return name[0] == '.' && len > 4 && !strcmp(name + len - 4, ".tmp");
 }
 
-/* Rights as the old file had them; but no set-id bits, which were meant for other contents. */
+/* The new file gets the mode and the owner of the old one, but no set-id bits: they were meant for
+ * other contents. */
 static void inherit(const struct as_out *out, const struct stat *old)
 {
 	struct stat now;
 
 	if (fstat(out->fd, &now))
 		return;
-	/* Where we may not give it away, it is ours: then its group keeps no more than others. */
+	/* If we may not give it away, it stays ours, and its group gets no more rights than
+	 * others. */
 	if ((now.st_uid != old->st_uid || now.st_gid != old->st_gid) &&
 	    fchown(out->fd, old->st_uid, old->st_gid) && fchown(out->fd, (uid_t)-1, old->st_gid)) {
 		(void)!fchmod(out->fd, old->st_mode & 0707);
@@ -78,8 +81,8 @@ static void inherit(const struct as_out *out, const struct stat *old)
 	(void)!fchmod(out->fd, old->st_mode & 0777);
 }
 
-/* A folder in which nothing can be made may still hold a file that can be written. It may be
- * something else by now: it is cut only when it is known to be the file that was judged. */
+/* A file may be writable though nothing can be made in its folder. It may have been replaced
+ * meanwhile: it is truncated only when it is known to be the file that was checked. */
 static int open_in_place(struct as_out *out, const struct stat *old)
 {
 	const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -95,7 +98,8 @@ static int open_in_place(struct as_out *out, const struct stat *old)
 	return fcntl(out->fd, F_SETFL, 0) || ftruncate(out->fd, 0) ? -errno : 0;
 }
 
-/* A file on which one is mounted, as containers are given files: nothing can take its name. */
+/* A file can be a mount point (containers are given files in this way): nothing can take its
+ * name. */
 static bool is_mounted(const struct as_out *out)
 {
 	struct statx sx;
@@ -108,7 +112,7 @@ static int open_new(struct as_out *out, const struct stat *old)
 {
 	int rc;
 
-	/* A file that we may not write is not replaced, either. */
+	/* A file that we may not write is not replaced. */
 	if (old && faccessat(out->dir_fd, out->name, W_OK, AT_EACCESS))
 		return -errno;
 	if (old && is_mounted(out))
@@ -123,7 +127,7 @@ static int open_new(struct as_out *out, const struct stat *old)
 
 /* ---- What is there --------------------------------------------------------------------------- */
 
-/* Opened without waiting: a FIFO that nobody reads, or a line that is down, would take for ever. */
+/* Opening does not wait: a FIFO that nobody reads, or a line that is down, would block for ever. */
 static int open_special(struct as_out *out, const char *name, bool wait)
 {
 	const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -147,9 +151,9 @@ static int check_type(const char *path, mode_t type, struct as_err *err)
 	return 0;
 }
 
-/* What another user put where all may put something, in the hope that we write to it: he would own
- * what we write. The kernel refuses the same to those who open with O_CREAT (fs.protected_regular,
- * fs.protected_fifos). */
+/* Another user may have put a file where everybody may, in the hope that we write to it: he would
+ * own what we write. The kernel refuses such a file, too, when it is opened with O_CREAT
+ * (fs.protected_regular, fs.protected_fifos). */
 static int check_planted(const char *path, int folder, const struct stat *st, struct as_err *err)
 {
 	struct stat in;
@@ -184,16 +188,18 @@ static int open_there(struct as_out *out, const char *name, mode_t type, struct 
 	return 0;
 }
 
-/* A descriptor of ours by number goes on where its file stands, as standard output does. */
+/* A descriptor of ours that is named by its number goes on at its file offset, as standard output
+ * does. */
 static int open_number(struct as_out *out, int number)
 {
-	/* What was printed before comes before it. */
+	/* What was printed before must come first. */
 	fflush(NULL);
 	out->fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
 	return out->fd < 0 ? -errno : 0;
 }
 
-/* A link of /proc: to a descriptor of ours, as /dev/stdout is, or to somebody else's. */
+/* A link of /proc leads to a descriptor of ours, as /dev/stdout does, or to one of another
+ * process. */
 static int open_magic(struct as_out *out, const char *name)
 {
 	struct stat here, own;
@@ -360,8 +366,8 @@ int as_out_end(struct as_out *out, int failed, struct as_err *err)
 {
 	int rc = failed;
 
-	/* Synced before the rename: else a power cut could leave the new name with no data. Pipes
-	 * and devices that have nothing to sync say EINVAL. */
+	/* It is synced before the rename: otherwise a power cut could leave the new name without
+	 * data. Pipes and devices that have nothing to sync answer EINVAL. */
 	if (!rc && fsync(out->fd) && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
 		rc = -errno;
 	if (close(out->fd) && !rc)

@@ -2,10 +2,10 @@
 /*
  * rundir: see rundir.h.
  *
- * Method. The lock is flock(2) on the folder itself, so it goes with the last process that has
- * inherited it. Whoever gets it alone when he comes removes what dead processes left, and whoever
- * gets it alone when he goes removes the folder if it is empty. A newcomer who waited for the lock
- * of a folder that was removed meanwhile begins anew.
+ * Method. The lock is flock(2) on the folder itself, so it lasts until the last process that has
+ * inherited it ends. A process that gets the exclusive lock when it starts removes what dead
+ * processes have left. A process that gets it when it ends removes the folder if that is empty. A
+ * process that has waited for the lock of a folder that was removed meanwhile starts again.
  */
 #include "os/rundir.h"
 
@@ -36,20 +36,23 @@ static int check_owner(const struct as_dir *dir, struct as_err *err)
 	if (fstat(dir->fd, &st))
 		return as_fail_errno(err, errno, "%s", dir->path);
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return as_fail(err, AS_EUSE,
-			       "%s: this folder belongs to another user: -o names another folder",
-			       dir->path);
-	/* With a list of access rights the bits of the group stand for all whom it names. */
+		return as_fail(
+			err, AS_EUSE,
+			"%s: this folder belongs to another user: choose another one with -o",
+			dir->path);
+	/* With an access control list, the bits of the group are the most that any entry of it
+	 * gives. */
 	if (st.st_mode & S_IWGRP && fgetxattr(dir->fd, ACL_NAME, NULL, 0) > 0)
 		return as_fail(err, AS_EUSE,
-			       "%s: its list of access rights (getfacl) lets others write to this "
-			       "folder: -o names another one",
+			       "%s: its access control list (getfacl) lets others write to this "
+			       "folder: choose another one with -o",
 			       dir->path);
-	/* A group that is ours alone is usual: there new folders can be written by the group. */
+	/* On many systems each user has a group of his own, and new folders are writable for it. */
 	if (st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP && st.st_gid != getegid()))
-		return as_fail(err, AS_EUSE,
-			       "%s: other users can write to this folder: -o names another one",
-			       dir->path);
+		return as_fail(
+			err, AS_EUSE,
+			"%s: other users can write to this folder: choose another one with -o",
+			dir->path);
 	return 0;
 }
 
@@ -71,7 +74,7 @@ static int is_no_finding(void *ctx, const char *name)
 	struct as_dir below;
 	bool is;
 
-	/* What processes of ours left. */
+	/* What processes of ours left begins with a dot. */
 	if (name[0] == '.')
 		return 0;
 	if (as_dir_below(ctx, name, false, &below, NULL))
@@ -112,7 +115,8 @@ static bool holds_hunt(const struct as_dir *dir)
 	return is;
 }
 
-/* What versions before the mark made: nothing but findings and a hunt, both as we write them. */
+/* Versions that wrote no mark made such folders: they hold only findings and a hunt, both as we
+ * write them. */
 static bool is_of_old(const struct as_dir *dir)
 {
 	return (as_dir_has(dir, AS_RUN_FINDINGS) || as_dir_has(dir, AS_RUN_HUNT)) &&
@@ -126,8 +130,8 @@ static int is_entry(void *ctx, const char *name)
 	return 1;
 }
 
-/* It counts as soon as it is there, so that a kill leaves an empty folder or a marked one. The text
- * is for people: a disk may be too full for it. */
+/* The mark counts as soon as the file exists, so that a kill leaves an empty folder or a marked
+ * one. The text in it is for people; it may be missing when the disk is full. */
 static int put_mark(const struct as_dir *dir, struct as_err *err)
 {
 	int fd = openat(dir->fd, AS_RUN_MARK, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -139,7 +143,8 @@ static int put_mark(const struct as_dir *dir, struct as_err *err)
 	return 0;
 }
 
-/* Of several that come at once, one makes it and the others may see it half made. */
+/* When several processes come at once, one makes the folder, and the others may see it
+ * unfinished. */
 static int check_mark(const struct as_dir *dir, struct as_err *err)
 {
 	struct stat st;
@@ -151,8 +156,8 @@ static int check_mark(const struct as_dir *dir, struct as_err *err)
 		return put_mark(dir, err);
 	}
 	return as_fail(err, AS_EUSE,
-		       "%s: there are files in this folder that are not assay's: -o names another "
-		       "one, `touch %s/" AS_RUN_MARK "` makes it a run folder",
+		       "%s: there are files in this folder that are not assay's: choose another "
+		       "one with -o, or make this one a run folder by `touch %s/" AS_RUN_MARK "`",
 		       dir->path, dir->path);
 }
 
@@ -176,7 +181,7 @@ static int clean_finding(void *ctx, const char *name)
 	return 0;
 }
 
-/* Nobody else is here: whose these were is dead. */
+/* Nobody else uses the folder: the processes that left these have ended. */
 static void clean(struct as_dir *dir)
 {
 	struct as_dir findings;
@@ -205,7 +210,7 @@ static void let_go(struct as_rundir *run)
 	run->made = false;
 }
 
-/* The mark is looked at, and put, by one process at a time. */
+/* Only one process at a time looks at the mark or writes it. */
 static int take(struct as_rundir *run, enum as_rundir_how how, bool *again, struct as_err *err)
 {
 	bool alone = !flock(run->dir.fd, LOCK_EX | LOCK_NB);
@@ -237,7 +242,7 @@ static int try(const char *path, enum as_rundir_how how, struct as_rundir *run, 
 		rc = check_owner(&run->dir, err);
 	if (!rc)
 		rc = take(run, how, again, err);
-	/* What we made and could not use. */
+	/* We made it and could not use it. */
 	if (rc && run->made)
 		unlinkat(run->way.fd, as_buf_str(&run->way.name), AT_REMOVEDIR);
 	return rc;

@@ -24,7 +24,7 @@ static int open_beneath(int folder, const char *path, int flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Kernels before 5.6: one component after the other. */
+/* For kernels before 5.6: opens one component after the other. */
 static int open_by_parts(int folder, const char *path, int flags)
 {
 	char name[256];
@@ -64,7 +64,7 @@ static int open_in(int folder, const char *path, int flags)
 
 int as_share_open(int folder, const char *path, uint64_t max)
 {
-	/* A pipe that nobody writes to must not stop us. */
+	/* Opening must not wait for a writer of a pipe. */
 	int fd = open_in(folder, path, O_RDONLY | O_NONBLOCK);
 	struct stat st;
 
@@ -103,7 +103,7 @@ int as_share_folder(int folder, const char *name, uid_t uid)
 	if (made && errno != EEXIST)
 		return -errno;
 	fd = open_in(folder, name, O_DIRECTORY | O_RDONLY);
-	/* Whatever the umask says, another user is to enter it. */
+	/* Another user must be able to enter it, whatever the umask says. */
 	if (fd >= 0 && !made && (fchmod(fd, 0755) || (uid != geteuid() && fchown(fd, uid, uid)))) {
 		made = -errno;
 		close(fd);
@@ -129,7 +129,7 @@ int as_share_write(int folder, const char *name, const void *data, size_t len, s
 		at += n > 0 ? n : 0;
 		len -= n > 0 ? (size_t)n : 0;
 	}
-	/* Whatever the umask says, another user is to read it. */
+	/* Another user must be able to read it, whatever the umask says. */
 	if (len || fchmod(fd, 0644)) {
 		as_fail_errno(err, errno, "cannot give %s to the sandbox", name);
 		close(fd);

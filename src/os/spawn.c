@@ -2,13 +2,13 @@
 /*
  * spawn: see spawn.h.
  *
- * Method. Parent and child both put the child into its own group, so that neither can act before it
- * is there. The parent waits with poll() on a pidfd (where the kernel has none, on short naps) and
- * on the output pipe, which it always drains: a child can never block on us. stdin is a memfd, so
- * nobody has to feed it. When the child has ended but is not yet reaped, its pid cannot be given to
- * someone else: that is when the rest of the group is killed.
+ * Method. Parent and child both put the child into its own group, so that neither goes on before
+ * that is done. The parent waits with poll() on a pidfd (without one, it sleeps for short times)
+ * and on the output pipe, which it always drains: the child never has to wait for us. stdin is a
+ * memfd, so nobody has to feed it. When the child has ended but is not yet reaped, its pid cannot
+ * be given to someone else: that is when the rest of the group is killed.
  *
- * A failed exec is told apart from a program that exits with 127 by a pipe that closes on exec.
+ * A pipe that closes on exec tells a failed exec from a program that exits with 127.
  */
 #include "os/spawn.h"
 
@@ -32,8 +32,8 @@
 #define OUTPUT_MAX_DEFAULT ((size_t)1 << 20)
 #define STOPPED_US 1000000
 #define NAP_MS 2
-#define STOP_LOOK_MS 50 /* a signal may come between a look and a wait */
-#define KILL_MS 1000 /* for a killed child to end by itself, and once it was helped */
+#define STOP_LOOK_MS 50 /* a signal may come after we looked for it and before we wait */
+#define KILL_MS 1000 /* how long a killed child may take to end, before and after it was helped */
 #define BLOCK_BYTES (16 << 10)
 #define DRAIN_BLOCKS 8 /* twice what a pipe holds */
 #define SBIN_FOLDERS "/usr/local/sbin:/usr/sbin:/sbin"
@@ -76,7 +76,7 @@ const char *as_signal_name(int sig)
 	return name;
 }
 
-/* Checkers and mkfs live in sbin, which an ordinary user's PATH often lacks. */
+/* Checkers and mkfs are in sbin folders, which are often not in an ordinary user's PATH. */
 static void search_path(struct as_buf *out)
 {
 	const char *path = getenv("PATH");
@@ -125,15 +125,15 @@ static void close_fd(int *fd)
 
 struct watch {
 	pid_t pid;
-	int pidfd; /* -1: the kernel has none */
-	int out_fd; /* -1: nothing to read */
+	int pidfd; /* -1: there is none */
+	int out_fd; /* -1: there is nothing to read */
 	struct as_buf *output;
 	size_t output_left;
-	int64_t start_us, deadline_us; /* deadline_us 0: none */
+	int64_t start_us, deadline_us; /* deadline_us is 0 if there is none */
 };
 
-/* Reads what is there, but no more than a full pipe, so that a child that never stops writing
- * cannot keep us from looking at the clock. False at the end of the stream. */
+/* Reads what is there, but no more than a full pipe: a child that never stops writing must not keep
+ * us from looking at the clock. False at the end of the stream. */
 static bool drain(struct watch *w)
 {
 	char block[BLOCK_BYTES];
@@ -169,7 +169,7 @@ static void wait_event(struct watch *w, int timeout_ms)
 	}
 }
 
-/* False: it cannot be ended. */
+/* False: it does not end. */
 static bool reap(const struct watch *w, int *status)
 {
 	if (as_stuck_reap(w->pid, KILL_MS, status))
@@ -178,14 +178,14 @@ static bool reap(const struct watch *w, int *status)
 	return as_stuck_reap(w->pid, KILL_MS * 2, status);
 }
 
-/* Kills what is left of the group, reaps the child, and reads what it still had to say. `early` is
- * how it was ended by us, AS_END_EXIT if it was not. */
+/* Kills the rest of the group, reaps the child, and reads the rest of its output. `early` is how we
+ * ended it; AS_END_EXIT if we did not. */
 static void finish(struct watch *w, enum as_end early, struct as_ended *ended)
 {
 	int status = 0;
 
 	kill(-w->pid, SIGKILL);
-	/* A child that has not run at all yet may not be in its group. */
+	/* A child that has not run yet may not be in its group. */
 	if (early != AS_END_EXIT)
 		kill(w->pid, SIGKILL);
 	ended->stuck = reap(w, &status) ? 0 : w->pid;
@@ -209,7 +209,7 @@ static void finish(struct watch *w, enum as_end early, struct as_ended *ended)
 	}
 }
 
-/* How long until something may have to be done; 0: the deadline is over. */
+/* How long until something may have to be done; 0: the deadline has passed. */
 static int64_t time_left(const struct as_spawn_limits *limits, int64_t last_us)
 {
 	int64_t left_ms = 1000000;
@@ -218,7 +218,8 @@ static int64_t time_left(const struct as_spawn_limits *limits, int64_t last_us)
 		left_ms = limits->deadline_ms - (as_now_us() - last_us) / 1000;
 		if (left_ms <= 0)
 			return 0;
-		/* Changes of *alive are seen only when we look: often enough for an eighth. */
+		/* A change of *alive is seen only when we look: we look often enough to be an
+		 * eighth late at most. */
 		if (limits->alive && left_ms > limits->deadline_ms / 8 + 1)
 			left_ms = limits->deadline_ms / 8 + 1;
 	}
@@ -227,8 +228,9 @@ static int64_t time_left(const struct as_spawn_limits *limits, int64_t last_us)
 	return left_ms;
 }
 
-/* As wait_event(). Returns by how much too long it took: somebody has stopped us, and most likely
- * the child as well (SIGSTOP, a machine that was put to sleep); that time is nobody's fault. */
+/* Does the same as wait_event(). Returns how much longer than asked it took: somebody has stopped
+ * us (SIGSTOP, a machine in sleep), and most likely the child as well, so that this time must not
+ * count. */
 static int64_t wait_awake_us(struct watch *w, int timeout_ms)
 {
 	int64_t start_us = as_now_us(), over_us;
@@ -238,7 +240,7 @@ static int64_t wait_awake_us(struct watch *w, int timeout_ms)
 	return over_us > STOPPED_US ? over_us : 0;
 }
 
-/* Waits for the end or the deadline, which starts anew whenever *alive changes. */
+/* Waits for the end or for the deadline, which starts again whenever *alive changes. */
 static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 			struct as_ended *ended)
 {
@@ -266,21 +268,21 @@ static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 
 /* ---- Children -------------------------------------------------------------------------------- */
 
-/* What every child does first. */
-static void settle(pid_t parent)
+/* Every child does this first. */
+static void prepare_child(pid_t parent)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t none;
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* The parent may have died before that took effect. */
+	/* The parent may have died before that call. */
 	if (getppid() != parent)
 		_exit(127);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	/* What we do at a signal that ends us is not what a child does. */
+	/* Our handlers of signals that end a process are not for a child. */
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (signal(ends[i], SIG_DFL) == SIG_IGN)
 			signal(ends[i], SIG_IGN);
@@ -315,7 +317,7 @@ int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx, const struct as_spawn
 	*oom = 0;
 	w.pid = fork();
 	if (!w.pid) {
-		settle(parent);
+		prepare_child(parent);
 		as_oom_tell(oom);
 		_exit(fn(ctx) & 0xff);
 	}
@@ -389,7 +391,7 @@ fail:
 	return AS_EIO;
 }
 
-/* In the child: does not return. What failed goes through the exec pipe as an errno. */
+/* Runs in the child and does not return. The errno of a failure goes through the exec pipe. */
 _Noreturn static void exec_child(const struct as_spawn *spawn, const char *path, char *const *envp,
 				 const struct plumbing *p)
 {
@@ -402,14 +404,14 @@ _Noreturn static void exec_child(const struct as_spawn *spawn, const char *path,
 		execve(path, spawn->argv, envp);
 		fail = errno;
 	}
-	/* Nothing can be done if even this fails; the exit status still tells. */
+	/* Nothing can be done if even this fails; the exit status still shows it. */
 	if (write(p->exec_fd[1], &fail, sizeof(fail)) < 0)
 		_exit(126);
 	_exit(127);
 }
 
-/* The errno exec failed with, or 0. Asked after the child has ended, so that it cannot block, not
- * even on a child that hung in chdir(). */
+/* The errno that exec failed with, or 0. It is read after the child has ended, so that it cannot
+ * block, not even when the child hangs in chdir(). */
 static int exec_result(int fd)
 {
 	int fail = 0;
@@ -433,15 +435,16 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 	rc = open_plumbing(spawn, &p, err);
 	if (rc)
 		return rc;
-	/* To copy a large process only to replace it costs more than most programs; but who has to
-	 * go to a folder may stay there for ever, and must not keep us. */
+	/* To copy a large process only to replace it costs more than most programs do. But a child
+	 * that has to change its folder may hang there for ever, and after vfork() we would wait
+	 * for it. */
 	w.pid = spawn->cwd ? fork() : vfork();
 	if (w.pid < 0) {
 		rc = as_fail_errno(err, errno, "%s: cannot fork", spawn->argv[0]);
 		goto out;
 	}
 	if (!w.pid) {
-		settle(parent);
+		prepare_child(parent);
 		exec_child(spawn, path, envp, &p);
 	}
 	setpgid(w.pid, w.pid);

@@ -3,9 +3,9 @@
  * spawn: child processes with a deadline. The child gets its own process group, dies with us
  * (PR_SET_PDEATHSIG; "us" is the thread that called), and at the deadline the whole group is killed
  * with SIGKILL. What is left of the group when the child ends by itself is killed too; a daemon
- * that should outlive it calls setsid(), as daemons do. Nobody is waited for without an end: a
- * child that cannot be killed, because it waits in the kernel, is helped (os/stuck.h), and else
- * left behind and said to be stuck.
+ * that should outlive it calls setsid(), as daemons do. No wait is without an end: a child that
+ * cannot be killed, because it waits in the kernel, is helped (os/stuck.h). If that does not end
+ * it, it is left and reported as stuck.
  */
 #ifndef AS_OS_SPAWN_H
 #define AS_OS_SPAWN_H
@@ -21,9 +21,9 @@ enum as_end { AS_END_EXIT, AS_END_SIGNAL, AS_END_DEADLINE, AS_END_STOPPED };
 
 struct as_ended {
 	enum as_end how;
-	int status; /* exit status, or the signal */
+	int status; /* the exit status, or the signal */
 	int64_t wall_us;
-	pid_t stuck; /* it was killed and still lives; 0: it is gone */
+	pid_t stuck; /* the child if it was killed and still lives, else 0 */
 };
 
 struct as_spawn {
@@ -40,15 +40,16 @@ struct as_spawn {
 AS_MUST_CHECK int as_spawn_run(const struct as_spawn *spawn, struct as_ended *ended,
 			       struct as_err *err);
 
-/* Runs fn(ctx) in a forked child, whose exit status is fn's return; the caller shares memory or a
- * pipe with it as it likes. `alive` (may be NULL) is a counter in shared memory that the child
- * keeps raising: the deadline counts from its last change. A child that runs out of memory is an
- * error of ours (AS_ENOMEM). */
+/* Runs fn(ctx) in a forked child, whose exit status is what fn returns. The caller may share memory
+ * or a pipe with it. `alive` (may be NULL) is a counter in shared memory that the child keeps
+ * raising: the deadline counts from its last change. A child that runs out of memory is an error of
+ * ours (AS_ENOMEM). */
 AS_MUST_CHECK int as_spawn_fork(int (*fn)(void *ctx), void *ctx, unsigned deadline_ms,
 				const volatile uint64_t *alive, struct as_ended *ended,
 				struct as_err *err);
 
-/* The same, and ended early (AS_END_STOPPED) when *stop is set, by a handler of signals say. */
+/* Does the same, and ends the child early (AS_END_STOPPED) when *stop is set, for example by a
+ * signal handler. */
 struct as_spawn_limits {
 	unsigned deadline_ms; /* 0: none */
 	const volatile uint64_t *alive; /* may be NULL */
@@ -58,18 +59,20 @@ AS_MUST_CHECK int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx,
 					const struct as_spawn_limits *limits,
 					struct as_ended *ended, struct as_err *err);
 
-/* Where children of this process say that memory was out: the bytes wanted, or 0. */
+/* Where children of this process report that there was no memory: the bytes that they wanted, or
+ * 0. */
 volatile uint64_t *as_spawn_oom(void);
 
-/* In a child that may be left behind: it keeps no output of ours open, whose reader would wait for
- * its end. */
+/* For a child that may be left running: closes our outputs in it, whose readers would otherwise
+ * wait for its end. */
 void as_spawn_be_silent(void);
 
-/* Where a program is in PATH (plus the sbin folders); false if it is nowhere. */
+/* Finds a program in PATH and in the sbin folders; false if it is not there. */
 bool as_spawn_which(const char *name, char *path, size_t cap);
 /* "SIGSEGV" */
 const char *as_signal_name(int sig);
-/* Memory shared with forked children, zeroed; never NULL (ends with as_out_of_memory()). */
+/* Memory that is shared with forked children. It is zeroed and never NULL: the process ends with
+ * as_out_of_memory() if there is none. */
 void *as_shared_alloc(size_t len);
 void as_shared_free(void *ptr, size_t len);
 /* Monotonic time, for measuring only: no decision of the engine may depend on it. */

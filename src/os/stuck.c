@@ -4,13 +4,14 @@
  *
  * Method. umount(2) with MNT_FORCE makes FUSE abort the connection: every request that waits is
  * answered with ECONNABORTED. It must be called in the mount namespace that has the mount, so a
- * helper enters it (and the user namespace before, where that is another one), and reads there what
- * is mounted. Where the kernel lets only the machine's root force an unmount, the connection's file
- * below /sys/fs/fuse/connections is tried, which belongs to the user who mounted. Reading the
- * tables of mounts asks no server anything.
+ * helper process enters that namespace (and before it the user namespace, if that is another one)
+ * and reads there what is mounted. Where the kernel lets only the machine's root force an unmount,
+ * the helper tries the connection's file below /sys/fs/fuse/connections, which belongs to the user
+ * who mounted. Reading the tables of mounts sends no request to any server.
  */
 #include "os/stuck.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "os/spawn.h"
 
@@ -44,7 +45,7 @@ bool as_stuck_reap(pid_t pid, unsigned ms, int *status)
 
 		if (left_us <= 0)
 			break;
-		/* Without a descriptor that tells of it we have to look. */
+		/* Without a pidfd we have to look again and again. */
 		if (ended.fd < 0)
 			usleep(NAP_US);
 		else
@@ -58,12 +59,12 @@ bool as_stuck_reap(pid_t pid, unsigned ms, int *status)
 /* ---- Tables of mounts ------------------------------------------------------------------------ */
 
 /* A line of mountinfo: `id parent major:minor root path options ... - type ...`. */
-struct stuck_row {
+struct fuse_mount {
 	unsigned minor;
-	char *path; /* as it is escaped there, until unescape() */
+	char *path; /* escaped as in mountinfo, until unescape() */
 };
 
-static bool parse_row(char *line, struct stuck_row *row)
+static bool parse_mount(char *line, struct fuse_mount *row)
 {
 	char *dash = strstr(line, " - "), *save = NULL, *word = NULL;
 
@@ -94,7 +95,8 @@ static void unescape(char *path)
 	*to = '\0';
 }
 
-static void each_fuse(struct as_buf *table, void (*fn)(void *ctx, struct stuck_row *row), void *ctx)
+static void each_fuse(struct as_buf *table, void (*fn)(void *ctx, struct fuse_mount *row),
+		      void *ctx)
 {
 	char *save = NULL;
 
@@ -102,9 +104,9 @@ static void each_fuse(struct as_buf *table, void (*fn)(void *ctx, struct stuck_r
 		return;
 	for (char *line = strtok_r(table->data, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
-		struct stuck_row row;
+		struct fuse_mount row;
 
-		if (parse_row(line, &row))
+		if (parse_mount(line, &row))
 			fn(ctx, &row);
 	}
 }
@@ -113,18 +115,18 @@ static void each_fuse(struct as_buf *table, void (*fn)(void *ctx, struct stuck_r
 
 struct minors {
 	unsigned *minor;
-	size_t n;
+	size_t n, cap;
 };
 
-static void collect(void *ctx, struct stuck_row *row)
+static void collect(void *ctx, struct fuse_mount *row)
 {
 	struct minors *m = ctx;
 
-	m->minor = as_xrealloc(m->minor, (m->n + 1) * sizeof(*m->minor));
+	AS_ARRAY_ROOM(m->minor, m->n, m->cap);
 	m->minor[m->n++] = row->minor;
 }
 
-static void cut(void *ctx, struct stuck_row *row)
+static void cut(void *ctx, struct fuse_mount *row)
 {
 	const struct minors *ours = ctx;
 	char abort_path[64];
@@ -142,7 +144,7 @@ static void cut(void *ctx, struct stuck_row *row)
 		(void)!write(fd, "1", 1);
 }
 
-/* Of the process, or of a thread of it that is left when the first one has ended. */
+/* Opens a namespace of the process, or of one of its threads: the first thread may have ended. */
 static int open_namespace(pid_t pid, const char *name)
 {
 	char path[320];

@@ -3,9 +3,10 @@
  * temp: see temp.h.
  *
  * Invariants
- *   1. A folder is removed by who holds its lock: its maker, or one who came after the maker's end.
- *   2. Between making and locking it another may have taken it for a leftover: a folder counts as
- *      made only if it is locked and still there.
+ *   1. Only a process that holds the lock of a folder removes it: its maker, or another one after
+ *      the maker's end.
+ *   2. Between making and locking, another process may take the folder for a leftover: it counts as
+ *      made only if it is locked and still exists.
  */
 #include "os/temp.h"
 
@@ -32,7 +33,7 @@ struct as_temp {
 
 /* ---- Leftovers ------------------------------------------------------------------------------- */
 
-/* Whether it is ours alone to remove. */
+/* Whether it belongs to our user, so that we may remove it. */
 static bool is_own(int fd)
 {
 	struct stat st;
@@ -65,7 +66,7 @@ static void sweep(const char *place)
 
 /* ---- Making one ------------------------------------------------------------------------------ */
 
-/* 0, or an errno; EAGAIN: another was faster. */
+/* Returns 0 or an errno; EAGAIN: another process removed it before we had the lock. */
 static int try(const char *place, struct as_temp *temp)
 {
 	struct as_buf path = { 0 };

@@ -7,6 +7,7 @@
 #include "report/sinks.h"
 
 #include "base/buf.h"
+#include "base/show.h"
 #include "report/page.h"
 #include "report/store_priv.h"
 
@@ -22,9 +23,10 @@
 static void describe(const struct as_stored_reduction *r, struct as_buf *out)
 {
 	as_buf_addf(out,
-		    HEADING "\n`" AS_REDUCED_NAME "` has %llu operations where `workload.txt` has "
+		    HEADING "\n`" AS_REDUCED_NAME "` has %llu operation%s where `workload.txt` has "
 			    "%llu, and fails in the same way",
-		    (unsigned long long)r->ops_after, (unsigned long long)r->ops_before);
+		    (unsigned long long)r->ops_after, as_plural(r->ops_after),
+		    (unsigned long long)r->ops_before);
 	if (r->runs)
 		as_buf_addf(out, ", in %u of %u runs", r->failed, r->runs);
 	as_buf_addf(out,

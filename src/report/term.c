@@ -118,16 +118,16 @@ static void term_done(struct as_sink *sink, const struct as_run_stats *s)
 {
 	struct term *t = (struct term *)sink;
 
-	fprintf(t->out, "%llu workload%s, %llu operations, %llu finding%s",
-		(unsigned long long)s->workloads, s->workloads == 1 ? "" : "s",
-		(unsigned long long)s->ops, (unsigned long long)s->findings,
-		s->findings == 1 ? "" : "s");
+	fprintf(t->out, "%llu workload%s, %llu operation%s, %llu finding%s",
+		(unsigned long long)s->workloads, as_plural(s->workloads),
+		(unsigned long long)s->ops, as_plural(s->ops), (unsigned long long)s->findings,
+		as_plural(s->findings));
 	if (s->skipped)
-		fprintf(t->out, ", %llu operations not possible here",
-			(unsigned long long)s->skipped);
+		fprintf(t->out, ", %llu operation%s not possible here",
+			(unsigned long long)s->skipped, as_plural(s->skipped));
 	if (s->unjudged)
-		fprintf(t->out, ", %llu races too much to explain",
-			(unsigned long long)s->unjudged);
+		fprintf(t->out, ", %llu race%s too much to explain",
+			(unsigned long long)s->unjudged, as_plural(s->unjudged));
 	if (s->excused)
 		fprintf(t->out, ", %llu answers that differ as they may",
 			(unsigned long long)s->excused);

@@ -85,8 +85,6 @@ void as_kmsg_close(struct as_kmsg *kmsg); /* takes NULL */
  * `log` (may be NULL) gets every message, one a line.
  */
 unsigned as_kmsg_poll(struct as_kmsg *kmsg, struct as_kmsg_scan *scan, struct as_buf *log);
-/* Messages that were overwritten before we read them. */
-uint64_t as_kmsg_lost(const struct as_kmsg *kmsg);
 
 struct as_kmsg_record {
 	unsigned level; /* 0 (emergency) to 7 */

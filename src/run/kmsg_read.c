@@ -154,8 +154,3 @@ unsigned as_kmsg_poll(struct as_kmsg *k, struct as_kmsg_scan *scan, struct as_bu
 		as_kmsg_scan_end(scan);
 	return n;
 }
-
-uint64_t as_kmsg_lost(const struct as_kmsg *k)
-{
-	return k->lost;
-}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cache: see cache.h. A folder that others could write to is never used. What lies there may still
- * be damaged, or be something else than a file: who reads it checks its digest. Files are never
- * changed, only replaced as a whole; their times say when they were used last.
+ * cache: see cache.h. A folder that others could write to is never used. What is in it may still be
+ * damaged, or may be no file: readers check its digest. Files are never changed, only replaced as a
+ * whole; their times say when they were used last.
  */
 #include "target/cache.h"
+#include "base/array.h"
 #include "os/out.h"
 
 #include "os/dir.h"
@@ -19,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Younger files stay whatever their number: someone may be about to open them. */
+/* Younger files stay, however many there are: somebody may be about to open them. */
 #define GRACE_SECONDS 600
 
 static bool is_private(const char *path)
@@ -118,19 +119,19 @@ static void collect(const char *folder, int64_t now_s, unsigned keep)
 	struct file *files = NULL;
 	struct dirent *entry;
 	struct stat st;
-	size_t n = 0;
+	size_t n = 0, cap = 0;
 
 	while (dir && (entry = readdir(dir))) {
 		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode))
 			continue;
-		files = as_xrealloc(files, (n + 1) * sizeof(*files));
+		AS_ARRAY_ROOM(files, n, cap);
 		files[n++] = (struct file){ as_xstrdup(entry->d_name), st.st_mtim.tv_sec };
 	}
 	if (n)
 		qsort(files, n, sizeof(*files), newest_first);
 	for (size_t i = 0; i < n; i++) {
-		/* Leftovers of writers that died are old, too, one day. */
+		/* Files of writers that died become old, too, and go the same way. */
 		if (i >= keep && files[i].used_s < now_s - GRACE_SECONDS)
 			unlinkat(dirfd(dir), files[i].name, 0);
 		free(files[i].name);
@@ -152,13 +153,13 @@ int as_cache_open(const char *folder, const char *name, uint64_t max)
 		close(fd);
 		fd = -EPERM;
 	}
-	/* It is in use. */
+	/* It is in use now. */
 	if (fd >= 0)
 		futimens(fd, NULL);
 	return fd;
 }
 
-/* Whatever has that name and is no file of ours that nobody else can write to. */
+/* Removes what has that name, unless it is a file of ours that nobody else can write to. */
 static void make_room(const char *path)
 {
 	struct stat st;
@@ -187,7 +188,7 @@ int as_cache_put(const char *folder, const char *name, const struct as_buf *data
 	as_buf_addf(path, "%s/%s", folder, name);
 	make_room(as_buf_str(path));
 	rc = as_out_save(as_buf_str(path), data, err);
-	/* Whatever the umask says, nobody else writes to it. */
+	/* Nobody else may write to it, whatever the umask says. */
 	if (!rc && !lstat(as_buf_str(path), &st) && S_ISREG(st.st_mode) && st.st_mode & 022)
 		chmod(as_buf_str(path), st.st_mode & 07755);
 	if (!rc && !lstat(as_buf_str(path), &st))

@@ -20,8 +20,8 @@
 #define IMAGE_MAX_BYTES ((uint64_t)16 << 30)
 #define PROGRAM_MAX_BYTES (64u << 20)
 
-/* The name of the image: the type, for people, and what it was made from. The program counts by its
- * bytes: a version it tells of itself says nothing about who built it. */
+/* The name of the image consists of the type, for people, and of what the image is made from. The
+ * program is known by its bytes, not by its version: two builds of one version may differ. */
 static int name_image(const struct as_fstype *type, uint64_t size_bytes, struct as_buf *name,
 		      struct as_err *err)
 {
@@ -57,7 +57,7 @@ static int run_mkfs(const struct as_fstype *type, const char *disk, uint64_t siz
 	int rc = as_spawn_run(&spawn, &ended, err);
 
 	if (!rc && (ended.how != AS_END_EXIT || ended.status)) {
-		/* The last line says why, as a rule. */
+		/* The last line usually says why. */
 		while (output.len && output.data[output.len - 1] == '\n')
 			output.data[--output.len] = '\0';
 		const char *last = strrchr(as_buf_str(&output), '\n');
@@ -72,10 +72,10 @@ static int run_mkfs(const struct as_fstype *type, const char *disk, uint64_t siz
 	return rc;
 }
 
-static int make(const struct as_fstype *type, const char *folder, struct as_medium *stand,
+static int make(const struct as_fstype *type, const char *folder, struct as_medium *medium,
 		struct as_err *err)
 {
-	uint64_t size_bytes = as_medium_bd(stand)->size_bytes;
+	uint64_t size_bytes = as_medium_bd(medium)->size_bytes;
 	struct as_buf path = { 0 };
 	struct as_temp *temp;
 	int fd, rc;
@@ -90,7 +90,7 @@ static int make(const struct as_fstype *type, const char *folder, struct as_medi
 	if (!rc)
 		rc = run_mkfs(type, as_buf_str(&path), size_bytes, err);
 	if (!rc)
-		rc = as_medium_import(stand, fd, err);
+		rc = as_medium_import(medium, fd, err);
 	if (fd >= 0)
 		close(fd);
 	as_temp_free(temp);
@@ -98,20 +98,20 @@ static int make(const struct as_fstype *type, const char *folder, struct as_medi
 	return rc;
 }
 
-/* A cache that cannot be written costs time and nothing else. */
-static void keep(struct as_medium *stand, const char *folder, const char *name)
+/* A cache that cannot be written costs only time. */
+static void keep(struct as_medium *medium, const char *folder, const char *name)
 {
 	struct as_buf data = { 0 }, where = { 0 };
 
-	if (!as_medium_encode(stand, &data, NULL) &&
+	if (!as_medium_encode(medium, &data, NULL) &&
 	    as_cache_put(folder, name, &data, IMAGES_KEPT, &where, NULL))
 		unlink(as_buf_str(&where));
 	as_buf_free(&data);
 	as_buf_free(&where);
 }
 
-/* What is kept is as it was: an image has a digest of every part. */
-static bool load(struct as_medium *stand, const char *folder, const char *name)
+/* What is kept can be trusted: an image has a digest of every part. */
+static bool load(struct as_medium *medium, const char *folder, const char *name)
 {
 	int fd = as_cache_open(folder, name, IMAGE_MAX_BYTES);
 	char path[64];
@@ -120,12 +120,12 @@ static bool load(struct as_medium *stand, const char *folder, const char *name)
 	if (fd < 0)
 		return false;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	loaded = !as_medium_load(stand, path, NULL);
+	loaded = !as_medium_load(medium, path, NULL);
 	close(fd);
 	return loaded;
 }
 
-int as_fresh_disk(const struct as_fstype *type, const char *folder, struct as_medium *stand,
+int as_fresh_disk(const struct as_fstype *type, const char *folder, struct as_medium *medium,
 		  bool *made, struct as_err *err)
 {
 	struct as_buf name = { 0 };
@@ -135,16 +135,16 @@ int as_fresh_disk(const struct as_fstype *type, const char *folder, struct as_me
 		*made = false;
 	if (type->impossible)
 		return as_fail(err, AS_ELACK, "%s: %s", type->name, type->impossible);
-	rc = name_image(type, as_medium_bd(stand)->size_bytes, &name, err);
-	if (!rc && folder && load(stand, folder, as_buf_str(&name)))
+	rc = name_image(type, as_medium_bd(medium)->size_bytes, &name, err);
+	if (!rc && folder && load(medium, folder, as_buf_str(&name)))
 		goto out;
 	if (!rc) {
-		rc = make(type, folder, stand, err);
+		rc = make(type, folder, medium, err);
 		if (made)
 			*made = true;
 	}
 	if (!rc && folder)
-		keep(stand, folder, as_buf_str(&name));
+		keep(medium, folder, as_buf_str(&name));
 out:
 	as_buf_free(&name);
 	return rc;

@@ -14,10 +14,11 @@
 
 #include <stdbool.h>
 
-/* Gives the stand (all zeros so far) a fresh file system. `folder` is where images are kept; NULL:
- * none are. *made (may be NULL) says whether mkfs had to run. AS_ELACK where mkfs is missing. */
+/* Makes a fresh file system on the medium, which is all zeros so far. `folder` is where images are
+ * kept; NULL: none are kept. *made (may be NULL) says whether mkfs had to run. AS_ELACK: mkfs is
+ * missing. */
 AS_MUST_CHECK int as_fresh_disk(const struct as_fstype *type, const char *folder,
-				struct as_medium *stand, bool *made, struct as_err *err);
+				struct as_medium *medium, bool *made, struct as_err *err);
 
 /* Where such an image is kept below `folder`. */
 AS_MUST_CHECK int as_fresh_path(const struct as_fstype *type, const char *folder,

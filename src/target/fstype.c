@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* fstype: see fstype.h. The table, and what follows from it about this machine. */
+/* fstype: see fstype.h. This file holds the table, and finds out what this machine lacks for a
+ * row. */
 #include "target/fstype.h"
 
+#include "base/array.h"
 #include "os/spawn.h"
 
 #include <stdio.h>
@@ -12,7 +14,7 @@
 
 #define MIB *(UINT64_C(1) << 20)
 #define UNPACK(...) __VA_ARGS__
-/* The traits are no concern of this file. */
+/* This file does not use the traits. */
 #define FSTYPE(id, how, traits) { .name = #id, UNPACK how },
 
 static const struct as_fstype table[] = {
@@ -41,11 +43,17 @@ const struct as_fstype *as_fstype_find(const char *name)
 
 /* ---- Commands ------------------------------------------------------------------------------ */
 
-static void add_word(char ***words, size_t *n, char *word)
+/* Words for execvp(3); there is a NULL after the last. */
+struct words {
+	char **word;
+	size_t n, cap;
+};
+
+static void add_word(struct words *words, char *word)
 {
-	*words = as_xrealloc(*words, (*n + 2) * sizeof(**words));
-	(*words)[(*n)++] = word;
-	(*words)[*n] = NULL;
+	AS_ARRAY_ROOM_FOR(words->word, words->n, 2, words->cap);
+	words->word[words->n++] = word;
+	words->word[words->n] = NULL;
 }
 
 static char *fill_in(const char *word, size_t len, const char *disk, uint64_t size_bytes)
@@ -68,36 +76,34 @@ static char *fill_in(const char *word, size_t len, const char *disk, uint64_t si
 	return out.data;
 }
 
-static void split(const char *text, const char *disk, uint64_t size_bytes, char ***words, size_t *n)
+static void split(const char *text, const char *disk, uint64_t size_bytes, struct words *words)
 {
 	while (*text) {
 		size_t len = strcspn(text, " ");
 
 		if (len)
-			add_word(words, n, fill_in(text, len, disk, size_bytes));
+			add_word(words, fill_in(text, len, disk, size_bytes));
 		text += len + (text[len] == ' ');
 	}
 }
 
 char **as_fstype_argv(const char *command, const char *disk, uint64_t size_bytes)
 {
-	char **words = NULL;
-	size_t n = 0;
+	struct words words = { 0 };
 
-	split(command, disk, size_bytes, &words, &n);
-	return words;
+	split(command, disk, size_bytes, &words);
+	return words.word;
 }
 
 char **as_fstype_envp(const struct as_fstype *type)
 {
-	char **words = NULL;
-	size_t n = 0;
+	struct words words = { 0 };
 
 	split("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C TZ=UTC",
-	      NULL, 0, &words, &n);
+	      NULL, 0, &words);
 	if (type->env)
-		split(type->env, NULL, 0, &words, &n);
-	return words;
+		split(type->env, NULL, 0, &words);
+	return words.word;
 }
 
 void as_fstype_free_words(char **words)
@@ -153,14 +159,14 @@ bool as_fstype_lacks_tools(const struct as_fstype *type, struct as_buf *why)
 	return false;
 }
 
-/* Whether a line of a file of the kernel has the word behind a tab or slash. */
+/* Whether a file of the kernel holds `before`, the word and `after` in one piece. */
 static bool file_has_line(const char *path, const char *before, const char *word, const char *after)
 {
 	struct as_buf text = { 0 }, line = { 0 };
 	bool found = false;
 
 	as_buf_addf(&line, "%s%s%s", before, word, after);
-	/* Files of /proc have no size: read to the end. */
+	/* Files of /proc have no size, so they are read to the end. */
 	if (!as_buf_read_file(&text, path, 8u << 20, NULL))
 		found = strstr(as_buf_str(&text), as_buf_str(&line));
 	as_buf_free(&text);
@@ -185,7 +191,7 @@ static bool kernel_has(const struct as_fstype *type)
 	return found;
 }
 
-/* Mounts stand on disks that libfuse3 serves (disk/serve.h). */
+/* Mounts need disks that libfuse3 serves (disk/serve.h). */
 #ifdef AS_HAVE_fuse3
 #define CAN_SERVE true
 #else

@@ -1,51 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fstype: the file system types of the Linux kernel that we know, one row each in fstype.def: how
- * they are made, mounted and checked. What the model has to know about them stands in the same rows
- * and is read by vfs/traits.c.
+ * they are made, mounted and checked. What the model has to know about them is in the same rows and
+ * is read by vfs/traits.c.
  */
 #ifndef AS_TARGET_FSTYPE_H
 #define AS_TARGET_FSTYPE_H
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "target/checker_exits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a type promises of a tree after a power cut, when nothing was synced. */
+/* What a type promises about the tree after a power cut when nothing was synced. */
 enum as_guarantee {
 	AS_GUARANTEE_PREFIX, /* metadata as it was after some operation, in order */
 	AS_GUARANTEE_OBJECT, /* each file and directory as it was at some moment of its own */
 	AS_GUARANTEE_REPAIR, /* whatever its checker makes of the disk */
 };
 
-/* Journals whose layout is known: what of it a replay looks at can be told (recover/jbd2.h). */
+/* Journals whose layout we know: for them we can say which blocks a replay looks at
+ * (recover/jbd2.h). */
 enum as_journal { AS_JOURNAL_OTHER, AS_JOURNAL_JBD2 };
-/* What else it promises after a power cut, or does not. */
+/* What else a type promises after a power cut, or does not promise. */
 enum as_crash_trait {
-	/* fsync of a file makes its names stable too: those it got, and that it lost others. POSIX
-	 * does not ask for that (fsync(2), NOTES: "does not necessarily ensure that the entry in
-	 * the directory ... has also reached disk"). */
+	/* fsync of a file makes its names stable, too: the names that it got, and the loss of
+	 * others. POSIX does not ask for that (fsync(2), NOTES: "does not necessarily ensure that
+	 * the entry in the directory ... has also reached disk"). */
 	AS_CRASH_NAMES = 1,
 	/* Data need not be on the disk before the metadata that leads to it: a file may show what
-	 * lay in its blocks before. */
+	 * was in its blocks before. */
 	AS_CRASH_STALE = 2,
 	/* Its checker puts what it finds without a name into lost+found. */
 	AS_CRASH_RESCUES = 4,
-	/* sync(2) and umount(2) wait until all is written, but send no flush: what they promise
-	 * holds only on a disk without a cache, so that is what they get. fsync(2) sends one. */
+	/* sync(2) and umount(2) wait until all is written, but send no flush. Their promise holds
+	 * only on a disk without a cache, so we give them such a disk. fsync(2) sends a flush. */
 	AS_CRASH_NO_FLUSH = 8,
-};
-
-/* What a checker said by its exit status. */
-enum as_check_answer {
-	AS_CHECK_CLEAN,
-	AS_CHECK_REPAIRED,
-	AS_CHECK_REPAIRED_LEFT, /* some repaired, some left */
-	AS_CHECK_LEFT,
-	AS_CHECK_FAILED, /* it could not do its work */
-	AS_CHECK_ANSWERS
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at
@@ -55,10 +47,10 @@ enum as_check_mode { AS_CHECK_QUICK, AS_CHECK_DEFAULT, AS_CHECK_FULL, AS_CHECK_M
 struct as_checker {
 	/* Words separated by blanks; {disk} is the disk's path. NULL: there is none. */
 	const char *command;
-	/* "0=clean 1=repaired 4=left 5=repaired+left"; all else means that it failed. */
+	/* See checker_exits.h. A status that is not listed means that it failed. */
 	const char *exits;
-	const char *input; /* what it must be told on standard input; NULL: nothing */
-	/* Where every repair (a line with "? yes") has these words, nothing was wrong; or NULL. */
+	const char *input; /* what it reads on standard input; NULL: nothing */
+	/* If every repair (a line with "? yes") has these words, nothing was wrong; may be NULL. */
 	const char *harmless;
 	bool direct; /* opens with O_DIRECT, which a file on tmpfs may refuse: it gets a device */
 };
@@ -67,59 +59,55 @@ struct as_fstype {
 	const char *name; /* what a person types */
 	const char *help; /* a few words */
 	const char *type; /* for mount(2) */
-	const char *modules; /* of the kernel, in the order to load them, where not built in */
+	/* of the kernel, in the order of loading, where they are not built in */
+	const char *modules;
 	const char *mkfs; /* as a checker's command; {size} is the disk's size in bytes */
 	const char *env; /* of mkfs: "A=1 B=2", may be NULL */
 	const char *package; /* Debian's, of mkfs and the checkers */
 	uint64_t min_bytes, default_bytes;
-	uint32_t block_bytes; /* of its smallest unit of data as mkfs above makes it */
+	uint32_t block_bytes; /* the smallest unit of data as mkfs above makes it */
 	struct as_checker check[AS_CHECK_MODES];
-	/* The full one rewrites the disk whatever it finds: the quick one judges. */
+	/* The full checker rewrites the disk whatever it finds, so the quick one judges. */
 	bool full_rebuilds;
-	/* After a power cut the quick one replays the log; the kernel does not. */
+	/* After a power cut the quick checker replays the log; the kernel does not. */
 	bool replayed_by_checker;
 	/* All of them can be run on a disk as a power cut left it: they replay the log as the
-	 * kernel does, and must come to the same tree. */
+	 * kernel does, and the tree must be the same afterwards. */
 	bool checker_replays;
 	enum as_journal journal;
 	const char *mount; /* options of every mount, "" for none */
 	const char *draw; /* options worth trying, separated by blanks */
 	enum as_guarantee guarantee;
 	unsigned crash; /* enum as_crash_trait */
-	/* A FUSE server that serves it, in place of the kernel (target/server.h): {disk} is the
-	 * disk's path, {src} an empty directory for one that passes on, {mnt} where it mounts. */
+	/* A FUSE server that serves it in place of the kernel (target/server.h): {disk} is the
+	 * disk's path, {src} an empty directory for a server that passes calls on, {mnt} where it
+	 * mounts. */
 	const char *server;
 	const char *impossible; /* why it cannot be mounted from a disk of ours; NULL: it can */
 };
 
-/* NULL: not there. */
+/* NULL: there is no such type. */
 const struct as_fstype *as_fstype_find(const char *name);
-/* Row i, or NULL behind the last. */
+/* Row i, or NULL after the last. */
 const struct as_fstype *as_fstype_at(unsigned i);
-/* Its row's number; behind the last for one that is not of the table. */
+/* The number of its row; a number after the last for a type that is not in the table. */
 unsigned as_fstype_index(const struct as_fstype *type);
 
 /* The words of a command of the table for execvp(3), each allocated, with a NULL at the end. */
 char **as_fstype_argv(const char *command, const char *disk, uint64_t size_bytes);
-/* The environment that mkfs wants, in the same form; PATH and a fixed locale are in it. */
+/* The environment for mkfs in the same form, with PATH and a fixed locale. */
 char **as_fstype_envp(const struct as_fstype *type);
 void as_fstype_free_words(char **words); /* takes NULL */
 
-/* What an exit status means (checker_exit.c). */
-enum as_check_answer as_fstype_answer(const struct as_checker *checker, int exit_status);
-/* The same, with what it printed: see struct as_checker. */
-enum as_check_answer as_fstype_judge(const struct as_checker *checker, int exit_status,
-				     const char *output);
-const char *as_check_answer_name(enum as_check_answer answer);
 const char *as_check_mode_name(enum as_check_mode mode);
 const char *as_guarantee_name(enum as_guarantee guarantee);
 
-/* What is missing to make such a disk (a package), or ever to mount one: false and nothing in *why
- * when all is there. */
+/* Whether something is missing to make such a disk, such as a package, or whether it can never be
+ * mounted; *why then says what. False: nothing is missing. */
 bool as_fstype_lacks_tools(const struct as_fstype *type, struct as_buf *why);
-/* The same for this program: whether disks can be served at all. */
+/* The same for this build: whether it can serve disks. */
 bool as_fstype_lacks_build(struct as_buf *why);
-/* The same for the kernel that runs us: the driver, the rights, FUSE and loop devices. */
+/* The same for the kernel that runs us: the driver, the permissions, FUSE and loop devices. */
 bool as_fstype_lacks_host(const struct as_fstype *type, struct as_buf *why);
 
 #endif

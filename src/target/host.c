@@ -2,20 +2,18 @@
 /*
  * host: see host.h.
  *
- * Method. Live blocks are kept in a table keyed by address, with linear probing and deletion by
- * shifting back, so that a free of something that is not ours (or no longer) is told without
- * touching it. Behind each block stands a guard word that is looked at when the block is freed and
- * when it is found leaked: a write past the end is seen there.
- *
- * Invariants: table.n * 2 <= table.cap; each entry is reachable from its home slot without meeting
- * an empty one.
+ * Method. Every live block is in a table by its address: when something is freed that is not a live
+ * block of ours, that is known without touching it. There is a guard word after the last byte of
+ * each block. It is looked at when the block is freed and when it is found to be leaked, and shows
+ * a write past the end.
  *
  * The clock starts at a fixed day and moves a microsecond each time it is asked, so the same
  * workload sees the same times in every run.
  */
 #include "target/host.h"
 
-#include "base/hash.h"
+#include "base/array.h"
+#include "base/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,73 +24,65 @@
 #define TICK_NS 1000
 
 struct host_block {
-	unsigned char *ptr; /* NULL: empty slot */
-	size_t len;
+	unsigned char *ptr; /* NULL: it is free */
+	size_t len; /* of a free one: the index of the next free one */
 };
 
 struct as_host_mem {
 	struct as_host seam;
 	struct as_host_log *log;
-	struct host_block *table;
-	size_t n, cap; /* cap is a power of two */
+	struct host_block *blocks; /* live ones and free ones */
+	size_t n_blocks, cap;
+	size_t free_block; /* the index of a free one, or AS_TABLE_NONE */
+	struct as_table table; /* the indexes of the live ones, by address */
 	uint64_t live_bytes, calls, fail_at, now_ns;
 	bool failed;
 	char misuse[160]; /* the first, or "" */
 };
 
-/* ---- The table of live blocks ---------------------------------------------------------------- */
+/* ---- The live blocks ------------------------------------------------------------------------- */
 
-static size_t home(const struct as_host_mem *h, const void *ptr)
+struct host_key {
+	const struct as_host_mem *host;
+	const void *ptr;
+};
+
+static bool is_block(const void *ctx, size_t index)
 {
-	return as_mix64((uintptr_t)ptr) & (h->cap - 1);
+	const struct host_key *key = ctx;
+
+	return key->host->blocks[index].ptr == key->ptr;
 }
 
-/* The slot of ptr, or the empty slot where it would go. */
-static size_t slot_of(const struct as_host_mem *h, const void *ptr)
+/* The index of a live block, or AS_TABLE_NONE. */
+static size_t find_block(const struct as_host_mem *h, const void *ptr)
 {
-	size_t i = home(h, ptr);
+	const struct host_key key = { h, ptr };
 
-	while (h->table[i].ptr && h->table[i].ptr != ptr)
-		i = (i + 1) & (h->cap - 1);
-	return i;
+	return as_table_find(&h->table, (uintptr_t)ptr, is_block, &key);
 }
 
-static void table_grow(struct as_host_mem *h)
+static void add_block(struct as_host_mem *h, void *ptr, size_t len)
 {
-	struct host_block *old = h->table;
-	size_t old_cap = h->cap;
+	size_t i = h->free_block;
 
-	h->cap = old_cap ? old_cap * 2 : 256;
-	h->table = as_xcalloc(h->cap, sizeof(*h->table));
-	for (size_t i = 0; i < old_cap; i++)
-		if (old[i].ptr)
-			h->table[slot_of(h, old[i].ptr)] = old[i];
-	free(old);
-}
-
-static void table_add(struct as_host_mem *h, void *ptr, size_t len)
-{
-	if ((h->n + 1) * 2 > h->cap)
-		table_grow(h);
-	h->table[slot_of(h, ptr)] = (struct host_block){ ptr, len };
-	h->n++;
+	if (i == AS_TABLE_NONE) {
+		AS_ARRAY_ROOM(h->blocks, h->n_blocks, h->cap);
+		i = h->n_blocks++;
+	} else {
+		h->free_block = h->blocks[i].len;
+	}
+	h->blocks[i] = (struct host_block){ ptr, len };
+	as_table_add(&h->table, (uintptr_t)ptr, i);
 	h->live_bytes += len;
 }
 
-static void table_remove(struct as_host_mem *h, size_t gap)
+static void remove_block(struct as_host_mem *h, size_t i)
 {
-	size_t mask = h->cap - 1;
-
-	h->live_bytes -= h->table[gap].len;
-	h->n--;
-	/* Whoever lies behind the gap and could not reach home across it moves into it. */
-	for (size_t i = (gap + 1) & mask; h->table[i].ptr; i = (i + 1) & mask) {
-		if (((i - home(h, h->table[i].ptr)) & mask) < ((i - gap) & mask))
-			continue;
-		h->table[gap] = h->table[i];
-		gap = i;
-	}
-	h->table[gap].ptr = NULL;
+	as_table_remove(&h->table, (uintptr_t)h->blocks[i].ptr, i);
+	h->live_bytes -= h->blocks[i].len;
+	h->blocks[i] = (struct host_block){ NULL, h->free_block };
+	h->free_block = i;
 }
 
 /* ---- The seam -------------------------------------------------------------------------------- */
@@ -133,7 +123,7 @@ static void *host_alloc(void *ctx, size_t len)
 	if (!ptr)
 		return NULL;
 	memcpy(ptr + len, &guard, sizeof(guard));
-	table_add(h, ptr, len);
+	add_block(h, ptr, len);
 	return ptr;
 }
 
@@ -144,14 +134,14 @@ static void host_release(void *ctx, void *ptr)
 
 	if (!ptr)
 		return;
-	i = h->cap ? slot_of(h, ptr) : 0;
-	if (!h->cap || !h->table[i].ptr) {
+	i = find_block(h, ptr);
+	if (i == AS_TABLE_NONE) {
 		note_misuse(h,
 			    "freed memory that is not allocated (a second free, or not its own)");
 		return;
 	}
-	check_guard(h, &h->table[i]);
-	table_remove(h, i);
+	check_guard(h, &h->blocks[i]);
+	remove_block(h, i);
 	free(ptr);
 }
 
@@ -204,6 +194,7 @@ struct as_host_mem *as_host_new(struct as_choice *choice, struct as_host_log *lo
 
 	h->log = log;
 	h->now_ns = EPOCH_NS;
+	h->free_block = AS_TABLE_NONE;
 	h->seam = (struct as_host){
 		.api = AS_TARGET_API,
 		.ctx = h,
@@ -221,7 +212,8 @@ void as_host_free(struct as_host_mem *h)
 	if (!h)
 		return;
 	as_host_drop(h);
-	free(h->table);
+	free(h->blocks);
+	as_table_free(&h->table);
 	free(h);
 }
 
@@ -248,16 +240,16 @@ uint64_t as_host_calls(const struct as_host_mem *h)
 
 struct as_host_leaks as_host_live(const struct as_host_mem *h)
 {
-	return (struct as_host_leaks){ h->n, h->live_bytes };
+	return (struct as_host_leaks){ h->table.n, h->live_bytes };
 }
 
 void as_host_drop(struct as_host_mem *h)
 {
-	for (size_t i = 0; i < h->cap; i++)
-		free(h->table[i].ptr);
-	if (h->cap)
-		memset(h->table, 0, h->cap * sizeof(*h->table));
-	h->n = 0;
+	for (size_t i = 0; i < h->n_blocks; i++)
+		free(h->blocks[i].ptr);
+	as_table_clear(&h->table);
+	h->n_blocks = 0;
+	h->free_block = AS_TABLE_NONE;
 	h->live_bytes = 0;
 }
 
@@ -268,7 +260,7 @@ const char *as_host_misuse(const struct as_host_mem *h)
 
 void as_host_check(struct as_host_mem *h)
 {
-	for (size_t i = 0; i < h->cap && h->n; i++)
-		if (h->table[i].ptr)
-			check_guard(h, &h->table[i]);
+	for (size_t i = 0; i < h->n_blocks; i++)
+		if (h->blocks[i].ptr)
+			check_guard(h, &h->blocks[i]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* lab: labfs as a target. What its table cannot say stands here, next to its format. */
+/* lab: labfs as a target. This file holds what the table of labfs cannot say. */
 #include "target/kinds.h"
 
 #include "labfs/bug.h"
@@ -17,7 +17,7 @@ int as_target_open_lab(struct as_target *t, const char *rest, struct as_err *err
 			rest);
 	t->name = as_xstrdup("lab");
 	t->opts = as_xstrdup(rest);
-	t->ops = &labfs_target;
+	t->ops = &lab_target;
 	t->block_bytes = LAB_BLOCK;
 	t->limits = (struct as_limits){
 		.name_max = LAB_NAME_MAX,

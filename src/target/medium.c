@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * medium: see stand.h. Up to five layers: the disk, the witness, the recorder, the faulty wrapper
- * above them, and on top a doorman that notes calls outside the disk, which are the file system's
- * mistake whatever it does with the answer.
+ * medium: see medium.h. There are up to five layers: the disk, the witness, the recorder, the
+ * faulty wrapper above them, and on top a guard that notes calls outside the disk. Such a call is a
+ * mistake of the file system, whatever it does with the answer.
  */
 #include "target/medium.h"
 
@@ -111,8 +111,8 @@ bool as_plan_is_silent(const struct as_plan *plan)
 /* ---- The doorman ----------------------------------------------------------------------------- */
 
 struct as_medium {
-	struct as_bd bd; /* first: a stand is a block device */
-	struct as_chunks *store; /* NULL: the original's */
+	struct as_bd bd; /* first: a medium is a block device */
+	struct as_chunks *store; /* NULL: it uses the original's */
 	struct as_disk *disk;
 	struct as_witness *witness; /* NULL: none */
 	struct as_reclog *log; /* NULL: not recorded */
@@ -141,47 +141,47 @@ static struct as_bd *inner_of(struct as_bd *bd)
 	return ((struct as_medium *)bd)->inner;
 }
 
-static int stand_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
+static int medium_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
 {
 	int rc = check(bd, "read", off, len);
 
 	return rc ? rc : as_bd_read(inner_of(bd), off, buf, len);
 }
 
-static int stand_write(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
+static int medium_write(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
 {
 	int rc = check(bd, "write", off, len);
 
 	return rc ? rc : as_bd_write(inner_of(bd), off, buf, len);
 }
 
-static int stand_flush(struct as_bd *bd)
+static int medium_flush(struct as_bd *bd)
 {
 	return as_bd_flush(inner_of(bd));
 }
 
-static int stand_discard(struct as_bd *bd, uint64_t off, uint64_t len)
+static int medium_discard(struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	int rc = check(bd, "discard", off, len);
 
 	return rc ? rc : as_bd_discard(inner_of(bd), off, len);
 }
 
-static int stand_zero(struct as_bd *bd, uint64_t off, uint64_t len)
+static int medium_zero(struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	int rc = check(bd, "zero", off, len);
 
 	return rc ? rc : as_bd_zero(inner_of(bd), off, len);
 }
 
-static const struct as_bd_ops stand_ops = {
+static const struct as_bd_ops medium_ops = {
 	.api = AS_BD_API,
-	.name = "stand",
-	.read = stand_read,
-	.write = stand_write,
-	.flush = stand_flush,
-	.discard = stand_discard,
-	.zero = stand_zero,
+	.name = "medium",
+	.read = medium_read,
+	.write = medium_write,
+	.flush = medium_flush,
+	.discard = medium_discard,
+	.zero = medium_zero,
 };
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -192,31 +192,31 @@ static struct as_medium *wrap(struct as_disk *disk)
 
 	s->disk = disk;
 	s->inner = as_disk_bd(disk);
-	s->bd = (struct as_bd){ .ops = &stand_ops,
+	s->bd = (struct as_bd){ .ops = &medium_ops,
 				.size_bytes = s->inner->size_bytes,
 				.sector_bytes = s->inner->sector_bytes };
 	return s;
 }
 
-int as_medium_new(uint64_t size_bytes, struct as_medium **stand, struct as_err *err)
+int as_medium_new(uint64_t size_bytes, struct as_medium **medium, struct as_err *err)
 {
 	struct as_chunks *store = as_chunks_new();
 	struct as_disk *disk;
 	int rc = as_disk_new(store, size_bytes, &disk, err);
 
-	*stand = NULL;
+	*medium = NULL;
 	if (rc) {
 		as_chunks_free(store);
 		return rc;
 	}
-	*stand = wrap(disk);
-	(*stand)->store = store;
+	*medium = wrap(disk);
+	(*medium)->store = store;
 	return 0;
 }
 
-struct as_medium *as_medium_copy(struct as_medium *stand)
+struct as_medium *as_medium_copy(struct as_medium *medium)
 {
-	return wrap(as_disk_snapshot(stand->disk));
+	return wrap(as_disk_snapshot(medium->disk));
 }
 
 void as_medium_free(struct as_medium *s)
@@ -236,7 +236,7 @@ struct as_bd *as_medium_bd(struct as_medium *s)
 	return &s->bd;
 }
 
-/* The lowest layer: what comes here reaches the disk. */
+/* The lowest layer: what comes here changes the disk. */
 static struct as_bd *base_of(struct as_medium *s)
 {
 	return s->witness ? as_witness_bd(s->witness) : as_disk_bd(s->disk);
@@ -337,10 +337,10 @@ struct as_disk *as_medium_disk(const struct as_medium *s)
 
 /* ---- Between processes ----------------------------------------------------------------------- */
 
-/* Neighbours go out in one call: calls are what it costs. */
+/* Adjacent chunks are written in one call, because the calls are what costs time. */
 struct gather {
 	int fd;
-	uint64_t first; /* chunk */
+	uint64_t first; /* the first chunk */
 	struct iovec chunks[64];
 	int n;
 };
@@ -438,7 +438,7 @@ int as_medium_load(struct as_medium *s, const char *path, struct as_err *err)
 	return rc;
 }
 
-/* How large the disk of an image is; 0: it is none. */
+/* The size of the disk of an image; 0: it is no image. */
 static uint64_t image_size(const char *path)
 {
 	uint8_t head[AS_IMAGE_HEADER_BYTES];
@@ -457,19 +457,19 @@ int as_medium_open_image(const char *path, uint64_t max_bytes, struct as_medium 
 			 struct as_err *err)
 {
 	uint64_t size = image_size(path);
-	struct as_medium *stand = NULL;
+	struct as_medium *medium = NULL;
 	int rc;
 
 	*out = NULL;
 	if (!size || size > max_bytes)
 		return as_fail(err, AS_EUSE, "%s: not the image of a disk of at most %llu MiB",
 			       path, (unsigned long long)max_bytes >> 20);
-	rc = as_medium_new(size, &stand, err);
+	rc = as_medium_new(size, &medium, err);
 	if (!rc)
-		rc = as_medium_load(stand, path, err);
+		rc = as_medium_load(medium, path, err);
 	if (rc)
-		as_medium_free(stand);
+		as_medium_free(medium);
 	else
-		*out = stand;
+		*out = medium;
 	return rc;
 }

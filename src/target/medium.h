@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * medium: the disk that a linked file system stands on, with the faults it is to meet. Copies are
- * free (see disk/cow.h), so each workload gets its own; the bytes can be handed to another process
- * through a file that need not have a name.
+ * medium: the disk that a linked file system works on, with the faults that it is to meet. Copies
+ * are cheap (see disk/cow.h), so each workload gets its own. The bytes can be passed to another
+ * process through a file, which need not have a name.
  */
 #ifndef AS_TARGET_MEDIUM_H
 #define AS_TARGET_MEDIUM_H
@@ -14,73 +14,74 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is to go wrong: rules of disk/fault.h, and `alloc:N` for the Nth allocation. */
+/* What is to fail: rules of disk/fault.h, and `alloc:N` for the Nth allocation. */
 struct as_plan;
 
 /* Rules separated by blanks or semicolons; "" is no fault at all. */
 AS_MUST_CHECK int as_plan_parse(const char *text, struct as_plan **plan, struct as_err *err);
 void as_plan_free(struct as_plan *plan); /* takes NULL */
-/* Canonically. */
+/* Prints the canonical form. */
 void as_plan_print(const struct as_plan *plan, struct as_buf *out);
 uint64_t as_plan_alloc(const struct as_plan *plan); /* 0: none */
 /* Whether the plan can lose or change what is written. */
 bool as_plan_hits_writes(const struct as_plan *plan);
-/* Whether it can do so, or change what is read, without saying so. */
+/* Whether it can do so, or change what is read, without reporting an error. */
 bool as_plan_is_silent(const struct as_plan *plan);
 
 struct as_medium;
 struct as_witness_area;
 struct as_reclog;
 
-AS_MUST_CHECK int as_medium_new(uint64_t size_bytes, struct as_medium **stand, struct as_err *err);
+AS_MUST_CHECK int as_medium_new(uint64_t size_bytes, struct as_medium **medium, struct as_err *err);
 /* An independent copy without faults. The original must outlive it. */
-struct as_medium *as_medium_copy(struct as_medium *stand);
-void as_medium_free(struct as_medium *stand); /* takes NULL */
+struct as_medium *as_medium_copy(struct as_medium *medium);
+void as_medium_free(struct as_medium *medium); /* takes NULL */
 
-/* To be given to the file system; the same for the stand's whole life. */
-struct as_bd *as_medium_bd(struct as_medium *stand);
-/* The faults from now on, NULL: none; counting starts again. */
-void as_medium_plan(struct as_medium *stand, const struct as_plan *plan);
-/* From now on what changes is also written to this memory (disk/witness.h), which must outlive it.
- * Before plans and records. */
-void as_medium_witness(struct as_medium *stand, struct as_witness_area *area, size_t room_bytes);
-/* What stands there is of no use: nobody will write to it. */
+/* The block device for the file system; it stays the same for the medium's whole life. */
+struct as_bd *as_medium_bd(struct as_medium *medium);
+/* Sets the faults from now on, NULL: none; the counts start again. */
+void as_medium_plan(struct as_medium *medium, const struct as_plan *plan);
+/* From now on every change is also written to this memory (disk/witness.h), which must outlive the
+ * medium. This must be called before as_medium_plan() and as_medium_record(). */
+void as_medium_witness(struct as_medium *medium, struct as_witness_area *area, size_t room_bytes);
+/* Marks the contents as useless: nobody will write to them. */
 void as_medium_unwitnessed(struct as_witness_area *area);
-/* Does to this disk what a witness wrote of another. False: what it wrote is not complete. */
-bool as_medium_repeat(struct as_medium *stand, const struct as_witness_area *area,
+/* Applies the changes that a witness has written for another disk. False: they are not complete. */
+bool as_medium_repeat(struct as_medium *medium, const struct as_witness_area *area,
 		      size_t room_bytes);
-/* How many calls were hit since. */
-uint64_t as_medium_fired(const struct as_medium *stand);
+/* How many calls met a fault since then. */
+uint64_t as_medium_fired(const struct as_medium *medium);
 /* Keeps a record of what reaches the disk from now on (disk/log.h), of at most limit_bytes; 0: no
  * limit. */
-void as_medium_record(struct as_medium *stand, uint64_t limit_bytes);
+void as_medium_record(struct as_medium *medium, uint64_t limit_bytes);
 /* NULL: none is kept. */
-struct as_reclog *as_medium_log(const struct as_medium *stand);
+struct as_reclog *as_medium_log(const struct as_medium *medium);
 
 /* Whether it is recorded or witnessed. */
-bool as_medium_is_watched(const struct as_medium *stand);
+bool as_medium_is_watched(const struct as_medium *medium);
 
-/* The disk and its record as they are now, and back to them: what happened since never did. The
- * mark is used up. */
+/* Keeps the disk and its record as they are now, and goes back to them later. A mark can be used
+ * once. */
 struct as_medium_mark;
-struct as_medium_mark *as_medium_mark(struct as_medium *stand);
-void as_medium_back(struct as_medium *stand, struct as_medium_mark *mark);
-/* Forgets the mark; nothing else. */
-void as_medium_drop(struct as_medium *stand, struct as_medium_mark *mark);
+struct as_medium_mark *as_medium_mark(struct as_medium *medium);
+void as_medium_back(struct as_medium *medium, struct as_medium_mark *mark);
+/* Drops the mark and changes nothing else. */
+void as_medium_drop(struct as_medium *medium, struct as_medium_mark *mark);
 
-/* The first call outside the disk, in words; NULL: none so far. */
-const char *as_medium_misuse(const struct as_medium *stand);
+/* The first call outside the disk, in words; NULL: there was none. */
+const char *as_medium_misuse(const struct as_medium *medium);
 
-/* The struct as_disk. */
-struct as_disk *as_medium_disk(const struct as_medium *stand);
-/* All bytes to an open, empty file, and from one. */
-AS_MUST_CHECK int as_medium_export(struct as_medium *stand, int fd, struct as_err *err);
-AS_MUST_CHECK int as_medium_import(struct as_medium *stand, int fd, struct as_err *err);
-/* As an image (disk/image.h), and from one in a file; one of another size is refused. */
-AS_MUST_CHECK int as_medium_encode(struct as_medium *stand, struct as_buf *out, struct as_err *err);
-AS_MUST_CHECK int as_medium_load(struct as_medium *stand, const char *path, struct as_err *err);
-/* A stand as large as the image says; one of more than max_bytes is refused. */
+/* Its disk. */
+struct as_disk *as_medium_disk(const struct as_medium *medium);
+/* Writes all bytes to an open, empty file, or reads them from one. */
+AS_MUST_CHECK int as_medium_export(struct as_medium *medium, int fd, struct as_err *err);
+AS_MUST_CHECK int as_medium_import(struct as_medium *medium, int fd, struct as_err *err);
+/* Writes an image (disk/image.h), or reads one from a file; an image of another size is refused. */
+AS_MUST_CHECK int as_medium_encode(struct as_medium *medium, struct as_buf *out,
+				   struct as_err *err);
+AS_MUST_CHECK int as_medium_load(struct as_medium *medium, const char *path, struct as_err *err);
+/* Makes a medium as large as the image says; one of more than max_bytes is refused. */
 AS_MUST_CHECK int as_medium_open_image(const char *path, uint64_t max_bytes,
-				       struct as_medium **stand, struct as_err *err);
+				       struct as_medium **medium, struct as_err *err);
 
 #endif

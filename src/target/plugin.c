@@ -2,17 +2,17 @@
 /*
  * plugin: a file system in a shared object, which is somebody else's code and may be broken.
  *
- * Method. It is never loaded into a process that leads: as_target_open() loads it in a child, which
- * leaves what there is to know of its table (name, capabilities, sizes, limits) in shared memory
- * and ends; the leader keeps that as a table without functions. Each child that calls the functions
- * loads it first, by as_target_load(), and then has the real table.
+ * Method. It is never loaded into the main process: as_target_open() loads it in a child, which
+ * copies what there is to know of its table (name, capabilities, sizes, limits) into shared memory
+ * and ends. The main process keeps that as a table without functions. Each child that calls the
+ * functions loads it first, by as_target_load(), and then has the real table.
  *
  * Invariants:
  *   1. No code of a plugin, constructors included, runs in a process that has not been forked for
  *      it by as_guard_fork().
- *   2. A child that does not say that it came to its end has failed, whatever it exits with.
- *   3. What a child has loaded is what the leader knows of: a plugin that was replaced meanwhile by
- *      one that can do other things is refused.
+ *   2. A child that does not report that it has finished has failed, whatever its exit status is.
+ *   3. A child has loaded the plugin that the main process knows: a plugin that was replaced
+ *      meanwhile by one with another table is refused.
  */
 #include "target/kinds.h"
 
@@ -32,10 +32,10 @@
 
 #define LOAD_DEADLINE_MS 10000
 #define NAME_BYTES 64
-#define SAID_BYTES 200 /* of what it printed, in an error */
-#define MEMORY_MAX_BYTES ((uint64_t)4 << 30) /* beyond what its process has when it begins */
+#define SAID_BYTES 200 /* how much of its output an error shows */
+#define MEMORY_MAX_BYTES ((uint64_t)4 << 30) /* on top of what its process has at first */
 
-/* What the leader is told of a table. */
+/* What the main process is told of a table. */
 struct card {
 	bool done;
 	int rc;
@@ -53,8 +53,8 @@ struct as_plugin {
 	const struct as_target_ops *ops; /* of this process; NULL: it is not loaded here */
 };
 
-/* Where the path ends: behind the first ".so" that the text or a colon follows, so that a path may
- * hold colons and options may hold ".so". */
+/* The path ends after the first ".so" that is followed by a colon or by the end of the text. So a
+ * path may hold colons, and options may hold ".so". */
 static size_t path_len(const char *rest)
 {
 	for (const char *s = strstr(rest, ".so"); s; s = strstr(s + 1, ".so"))
@@ -65,7 +65,7 @@ static size_t path_len(const char *rest)
 
 /* ---- In the child ---------------------------------------------------------------------------- */
 
-/* A sanitizer's shadow is larger than any bound. */
+/* A sanitizer's shadow memory is larger than any limit. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BOUND_MEMORY 0
 #elif defined(__has_feature)
@@ -74,7 +74,7 @@ static size_t path_len(const char *rest)
 #define BOUND_MEMORY 1
 #endif
 
-/* Memory that it asks the system for, past the host: the machine is not its alone. */
+/* Limits the memory that it gets from the system and not from the host. */
 static void bound_memory(void)
 {
 	struct as_buf text = { 0 };
@@ -94,7 +94,7 @@ out:
 	as_buf_free(&text);
 }
 
-/* What dlopen() says without the path, which it repeats. */
+/* The message of dlopen() without the path, which it repeats. */
 static const char *why_not(const char *path)
 {
 	const char *why = dlerror();
@@ -123,7 +123,7 @@ static int vet_symbol(const char *path, const void *symbol, struct as_err *err)
 			       path);
 	if ((uintptr_t)symbol % _Alignof(struct as_target_ops))
 		return as_fail(err, AS_EUSE, "plugin %s: 'as_target' is not aligned", path);
-	/* One of another version may be shorter: that is for as_target_vet() to say. */
+	/* A table of another version may be shorter: as_target_vet() reports that. */
 	if (entry->st_size < sizeof(struct as_target_ops) &&
 	    (entry->st_size < sizeof(uint32_t) || *(const uint32_t *)symbol == AS_TARGET_API))
 		return as_fail(err, AS_EUSE,
@@ -187,7 +187,7 @@ static int probe(void *ctx)
 	struct rlimit none = { 0, 0 };
 	struct probing *p = ctx;
 
-	/* No core, and no sanitizer turns the signal it dies of into something else. */
+	/* There is no core, and no sanitizer may turn the signal into an exit status. */
 	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
 		signal(deadly[i], SIG_DFL);
 	setrlimit(RLIMIT_CORE, &none);
@@ -285,7 +285,7 @@ int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *
 
 	if (!len)
 		return as_fail(err, AS_EUSE, "target plugin: expected plugin:PATH.so[:OPTIONS]");
-	/* Without a slash dlopen() would search the system's folders. */
+	/* Without a slash, dlopen() would search the system's folders. */
 	as_buf_addf(&path, "%s%.*s", memchr(rest, '/', len) ? "" : "./", (int)len, rest);
 	t->opts = as_xstrdup(rest[len] ? rest + len + 1 : "");
 	t->plugin = plugin = as_xcalloc(1, sizeof(*plugin));
@@ -300,7 +300,7 @@ int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *
 						.min_bytes = plugin->card.min_bytes,
 						.default_bytes = plugin->card.default_bytes,
 						.limits = &plugin->card.limits };
-	/* It goes into messages and ids. */
+	/* The name goes into messages and ids. */
 	as_show(&name, plugin->card.name);
 	t->name = name.data;
 	t->limits = plugin->card.limits;

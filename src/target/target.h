@@ -7,7 +7,7 @@
  *	dir:PATH                   a directory of a file system that is mounted already
  *	ext4[:MOUNT-OPTIONS]       a type of the kernel (target/fstype.def), mounted by us
  *
- * The first two are libraries: they have an operations table. They and the last stand on a disk of
+ * The first two are libraries: they have an operations table. They and the last one use a disk of
  * ours.
  */
 #ifndef AS_TARGET_TARGET_H
@@ -28,10 +28,11 @@ struct as_target_kind {
 	const char *name;
 	const char *usage; /* "plugin:PATH.so[:OPTIONS]" */
 	const char *help;
-	/* What naming it makes us do outside of ourselves ("load and run the plugin", before its
-	 * rest), for which a file that names it needs trust (target/trust.h); NULL: nothing. */
+	/* What a target of this kind makes us do outside of assay ("load and run the plugin",
+	 * followed by the rest): a file that names one needs trust for it (target/trust.h). NULL:
+	 * nothing. */
 	const char *does;
-	/* `rest` is what stands behind "NAME:", or "". */
+	/* `rest` is the text after "NAME:", or "". */
 	int (*open)(struct as_target *target, const char *rest, struct as_err *err);
 	/* What this machine lacks for it, with the package that gives it; NULL: ready. */
 	const char *(*lacks)(void);
@@ -43,39 +44,39 @@ void as_target_free(struct as_target *target); /* takes NULL */
 const char *as_target_spec(const struct as_target *target); /* as typed */
 const char *as_target_name(const struct as_target *target); /* short: "lab", "myfs" */
 const char *as_target_opts(const struct as_target *target); /* "" for none */
-/* NULL for all others. The functions of a plugin's table are NULL in a process that has not called
- * as_target_load(). */
+/* NULL: it is no library. The functions of a plugin's table are NULL in a process that has not
+ * called as_target_load(). */
 const struct as_target_ops *as_target_library(const struct as_target *target);
-/* Whether its functions are code that is not ours: children that call them are started by
- * as_guard_fork(), and call as_target_load() first, which does nothing for others. */
+/* Whether its functions are code that is not ours. Children that call them are started by
+ * as_guard_fork() and call as_target_load() first, which does nothing for other targets. */
 bool as_target_is_foreign(const struct as_target *target);
 AS_MUST_CHECK int as_target_load(const struct as_target *target, struct as_err *err);
-/* NULL for all others. */
+/* NULL: it is no directory. */
 const char *as_target_dir(const struct as_target *target);
-/* What statfs(2) said of a directory's file system when the target was opened. */
+/* What statfs(2) answered for a directory when the target was opened. */
 struct as_target_place {
-	int64_t magic; /* 0: it said nothing */
+	int64_t magic; /* 0: unknown */
 	uint32_t block_bytes;
 };
 struct as_target_place as_target_place(const struct as_target *target);
-/* NULL for all others. */
+/* NULL: it has none. */
 const struct as_fstype *as_target_fstype(const struct as_target *target);
-/* All zeros where nothing is known. */
+/* All zeros: nothing is known. */
 struct as_limits as_target_limits(const struct as_target *target);
-/* Of its file system, 0 where unknown. */
+/* The block size of its file system, or 0 if it is unknown. */
 uint32_t as_target_block_bytes(const struct as_target *target);
-/* The disk's size: the one asked for, or the target's own when it is 0; refused below its minimum
- * or when it is not made of whole sectors. */
+/* The size of the disk: the one asked for, or the target's own if that is 0. A size below the
+ * target's minimum, or one that does not consist of whole sectors, is refused. */
 AS_MUST_CHECK int as_target_disk_bytes(const struct as_target *target, uint64_t asked_bytes,
 				       uint64_t *size_bytes, struct as_err *err);
 
-/* Row i of the table, or NULL behind the last. */
+/* Row i of the table, or NULL after the last. */
 const struct as_target_kind *as_target_kind(unsigned i);
 
-/* Says by name what an operations table lacks; used on everything that is loaded. */
+/* Reports by name what an operations table lacks; it is used on everything that is loaded. */
 AS_MUST_CHECK int as_target_vet(const struct as_target_ops *ops, const char *who,
 				struct as_err *err);
-/* "hardlink", "xattr", ...: bit 1 << i of enum as_cap, or NULL behind the last. */
+/* "hardlink", "xattr", ...: bit 1 << i of enum as_cap, or NULL after the last. */
 const char *as_target_cap_name(unsigned i);
 
 /*
@@ -84,7 +85,7 @@ const char *as_target_cap_name(unsigned i);
  */
 AS_MUST_CHECK int as_target_parse_meta(const char *value, struct as_buf *spec, uint64_t *size_bytes,
 				       struct as_err *err);
-/* "16M" and the like. */
+/* Reads "16M" and the like. */
 AS_MUST_CHECK int as_target_parse_size(const char *text, uint64_t *size_bytes, struct as_err *err);
 
 #endif

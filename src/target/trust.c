@@ -2,11 +2,11 @@
 /*
  * trust: see trust.h.
  *
- * Method. What was typed is kept as text, not as a hash: a line is the folder it was typed in
- * (or / where that makes no difference), a blank, and the text, both with everything but plain
- * characters escaped, so that no two texts give the same line. A finding can therefore make assay
- * do only what its user has done himself, from the same folder, with the same words. The file grows
- * by appending; one that has become large is begun anew, and then the user is asked once more.
+ * Method. What was typed is kept as text, not as a hash: a line is the folder it was typed in (or /
+ * where that makes no difference), a blank, and the text, both with everything but plain characters
+ * escaped, so that no two texts give the same line. A finding can therefore make assay do only what
+ * its user has done himself, from the same folder, with the same words. The file grows by
+ * appending. When it has become large, it starts again empty, and the user is asked once more.
  */
 #include "target/trust.h"
 
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define TYPED_MAX_BYTES ((size_t)256 << 10)
-#define SHOWN_BYTES 300 /* of a target, in words */
+#define SHOWN_BYTES 300 /* how much of a target a message shows */
 
 /* ---- What reaches outside -------------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ static bool is_word_of(const char *list, const char *word, size_t len)
 static const char flags[] = "ro rw sync async dirsync atime noatime diratime nodiratime relatime "
 			    "strictatime lazytime nolazytime nosuid nodev noexec";
 
-/* An option may name a device, a file or a module: only those that the row lists, and the flags
+/* An option may name a device, a file or a module. Only those that the row lists, and the flags
  * that every type has, are known not to. */
 static bool options_reach(const struct as_fstype *type, const char *opts)
 {
@@ -131,7 +131,7 @@ static bool is_absolute(const char *what)
 	return *what == '/' || !strncmp(what, "plugin:/", 8) || !strncmp(what, "dir:/", 5);
 }
 
-/* "\nFOLDER TEXT\n"; false: there is no such place. */
+/* Makes "\nFOLDER TEXT\n"; false: there is no such folder. */
 static bool line_of(const char *what, struct as_buf *line)
 {
 	char *cwd = is_absolute(what) ? as_xstrdup("/") : getcwd(NULL, 0);
@@ -183,7 +183,8 @@ void as_trust_remember(const char *what)
 			unlink(as_buf_str(&path));
 		fd = open(as_buf_str(&path), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
 			  0600);
-		/* In one call, so that two at a time do not mix; a line that is cut is no line. */
+		/* It is one call, so that lines of two processes do not mix; a line that is cut off
+		 * does not count. */
 		if (fd >= 0 && write(fd, line.data + 1, line.len - 1) < 0)
 			unlink(as_buf_str(&path));
 		if (fd >= 0)

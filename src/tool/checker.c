@@ -2,13 +2,15 @@
 /* checker: see checker.h. */
 #include "tool/checker.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct checker_entry {
 	char *program;
-	const struct as_fstype *type; /* whose environment it has */
+	const struct as_fstype *type; /* the type whose environment it has */
 	struct as_tool *tool;
 };
 
@@ -16,8 +18,8 @@ struct as_checkers {
 	struct as_tool_setup setup;
 	char *disk_path;
 	struct checker_entry *entries;
-	size_t n;
-	uint64_t fail_read; /* of the next run */
+	size_t n, cap;
+	uint64_t fail_read; /* for the next run */
 };
 
 struct as_checkers *as_checkers_new(const struct as_tool_setup *setup)
@@ -44,7 +46,7 @@ void as_checkers_free(struct as_checkers *c)
 	free(c);
 }
 
-/* Types that ask for the same program share it where neither wants an environment of its own. */
+/* Types that name the same program share it, unless one of them wants an environment of its own. */
 static bool serves(const struct checker_entry *entry, const char *program,
 		   const struct as_fstype *type)
 {
@@ -72,7 +74,7 @@ static int tool_for(struct as_checkers *c, const char *program, const struct as_
 		return as_fail_in(err, "%s (package %s)", type->name, type->package);
 	if (rc)
 		return rc;
-	c->entries = as_xrealloc(c->entries, (c->n + 1) * sizeof(*c->entries));
+	AS_ARRAY_ROOM(c->entries, c->n, c->cap);
 	c->entries[c->n++] = (struct checker_entry){ as_xstrdup(program), type, *tool };
 	return 0;
 }

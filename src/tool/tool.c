@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tool: assay's side of the fork server (see tool.h, and shim/proto.h for what both agree on).
+ * tool: assay's side of the fork server (see tool.h, and shim/proto.h for the protocol).
  *
- * Method. The disk's bytes are in a memfd, mapped here. `loaded` is the disk they are equal to:
- * before a run only the chunks in which the next disk differs from it are copied; after the run the
- * record is played onto a snapshot (tool_share.c), which is then what the memfd holds.
+ * Method. The disk's bytes are in a memfd, which is mapped here. `loaded` is the disk with the same
+ * bytes. Before a run, only the chunks in which the next disk differs from it are copied. After the
+ * run, the record is replayed onto a snapshot (tool_share.c), which then has the same bytes as the
+ * memfd.
  *
  * Invariants
- *   1. Between runs the memfd equals `loaded`, or `loaded` is NULL and all of it is to be written.
+ *   1. Between runs the memfd equals `loaded`; if `loaded` is NULL, all of it must be written.
  *   2. No process of a run is alive when as_tool_run() returns: the server kills the group before
  *      it answers, and when it does not answer, server and group are both killed here.
  */
@@ -33,11 +34,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define KILL_MS 5000 /* for what was killed to be gone */
+#define KILL_MS 5000 /* for killed processes to end */
 #define START_MS 20000 /* to load and link a program, on a busy machine */
 #define QUIET_MS 4
-#define GRACE_MS 5000 /* from the kill of a run to the server's answer */
-/* Where the inherited descriptors are put: above all that a checker opens. */
+#define GRACE_MS 5000 /* from the kill of a run to the answer of the server */
+/* The numbers of the inherited descriptors: above all that a checker opens. */
 enum { DISK_FD = AS_SHIM_MAX_FD - 4, SHARE_FD, CONTROL_FD, SHIM_FD };
 
 static void close_fd(int *fd)
@@ -81,7 +82,7 @@ struct launch {
 	pid_t parent;
 };
 
-/* In the child; only calls that are safe after a fork. */
+/* Runs in the child; it makes only calls that are safe after a fork. */
 _Noreturn static void exec_server(const struct launch *l)
 {
 	const struct rlimit files = { AS_SHIM_MAX_FD, AS_SHIM_MAX_FD }, core = { 0, 0 };
@@ -100,7 +101,7 @@ _Noreturn static void exec_server(const struct launch *l)
 	signal(SIGPIPE, SIG_DFL);
 	setrlimit(RLIMIT_NOFILE, &files);
 	setrlimit(RLIMIT_CORE, &core);
-	/* Addresses decide orders in some hash tables. */
+	/* In some hash tables the order depends on addresses. */
 	personality(ADDR_NO_RANDOMIZE);
 	umask(022);
 	if (chdir("/"))
@@ -112,7 +113,7 @@ _Noreturn static void exec_server(const struct launch *l)
 	_exit(127);
 }
 
-/* The caller's descriptors may already have the numbers that we want in the child. */
+/* The caller's descriptors may have the numbers that we want in the child. */
 static int above(int fd)
 {
 	return fcntl(fd, F_DUPFD_CLOEXEC, AS_SHIM_MAX_FD);
@@ -155,17 +156,18 @@ static void free_words(char **words)
 	free(words);
 }
 
-void as_tool_stop(struct as_tool *tool)
+static void stop_server(struct as_tool *tool)
 {
 	if (tool->pid > 0) {
 		int32_t run = __atomic_load_n(&tool->head->pid, __ATOMIC_ACQUIRE);
 
-		/* The server first: then nobody reaps the run and hands its number on. */
+		/* The server is killed first: then nobody reaps the run, and its number is not
+		 * reused. */
 		kill(-tool->pid, SIGKILL);
 		kill(tool->pid, SIGKILL);
 		if (tool->running && run > 1)
 			kill(-run, SIGKILL);
-		/* One that waits in the kernel is left to it. */
+		/* If it waits in the kernel, it is left there. */
 		(void)as_stuck_reap(tool->pid, KILL_MS, NULL);
 	}
 	tool->pid = 0;
@@ -231,7 +233,7 @@ out:
 		close_fd(&l.in_fd);
 	close_fd(&l.out_fd);
 	close_fd(&l.control_fd);
-	/* plumb() has put duplicates in place of the tool's own. */
+	/* plumb() has replaced the tool's own descriptors by duplicates. */
 	if (l.disk_fd != tool->disk_fd)
 		close_fd(&l.disk_fd);
 	if (l.share_fd != tool->share_fd)
@@ -249,6 +251,7 @@ int as_tool_start(const char *program, const struct as_tool_setup *setup, struct
 	struct as_tool *tool = as_xcalloc(1, sizeof(*tool));
 	char path[4096];
 	int rc = 0;
+	size_t n;
 
 	*out = NULL;
 	tool->disk_fd = tool->share_fd = tool->control_fd = tool->out_fd = tool->in_fd = -1;
@@ -275,15 +278,15 @@ int as_tool_start(const char *program, const struct as_tool_setup *setup, struct
 		as_tool_free(tool);
 		return rc;
 	}
-	/* It is run from the root folder. */
+	/* It runs in the root folder. */
 	tool->path = realpath(path, NULL);
 	if (!tool->path)
 		tool->path = as_xstrdup(path);
-	for (size_t n = 0; envp && envp[n]; n++) {
-		tool->envp = as_xrealloc(tool->envp, (n + 2) * sizeof(*tool->envp));
-		tool->envp[n] = as_xstrdup(envp[n]);
-		tool->envp[n + 1] = NULL;
-	}
+	for (n = 0; envp && envp[n]; n++)
+		;
+	tool->envp = n ? as_xcalloc(n + 1, sizeof(*tool->envp)) : NULL;
+	for (size_t i = 0; i < n; i++)
+		tool->envp[i] = as_xstrdup(envp[i]);
 	*out = tool;
 	return 0;
 }
@@ -292,7 +295,7 @@ void as_tool_free(struct as_tool *tool)
 {
 	if (!tool)
 		return;
-	as_tool_stop(tool);
+	stop_server(tool);
 	as_tool_share_free(tool);
 	free_words(tool->envp);
 	free(tool->disk_path);
@@ -336,8 +339,8 @@ static void drain(struct as_tool *tool, struct as_buf *output)
 }
 
 /*
- * Waits for the server's answer: 1 it came, 0 the time is over, -1 the server is gone. Most runs
- * are short and say less than a pipe holds: at first we do not wake up for what they say.
+ * Waits for the server's answer. 1: it came; 0: the time is over; -1: the server has ended. Most
+ * runs are short and print less than a pipe holds: at first we do not wake up for their output.
  */
 static int await(struct as_tool *tool, int64_t until_us, struct as_buf *output)
 {
@@ -372,7 +375,7 @@ static int await(struct as_tool *tool, int64_t until_us, struct as_buf *output)
 	}
 }
 
-/* Kills the run; the server then answers as after any death. */
+/* Kills the run; the server then answers as after any other death. */
 static void at_deadline(struct as_tool *tool, struct as_buf *output)
 {
 	int32_t run = __atomic_load_n(&tool->head->pid, __ATOMIC_ACQUIRE);
@@ -382,7 +385,7 @@ static void at_deadline(struct as_tool *tool, struct as_buf *output)
 		kill(-run, SIGKILL);
 	got = run > 1 ? await(tool, as_now_us() + GRACE_MS * 1000, output) : -1;
 	if (got != 1)
-		as_tool_stop(tool);
+		stop_server(tool);
 }
 
 static int load_program(struct as_tool *tool, struct as_buf *output, struct as_err *err)
@@ -390,11 +393,11 @@ static int load_program(struct as_tool *tool, struct as_buf *output, struct as_e
 	int rc = start_server(tool, err);
 
 	if (!rc && await(tool, as_now_us() + START_MS * 1000, output) != 1) {
-		as_tool_stop(tool);
+		stop_server(tool);
 		rc = as_fail(err, AS_EIO, "%s: cannot be loaded with the shim: %s", tool->path,
 			     as_buf_str(output));
 	}
-	as_buf_clear(output); /* what constructors say belongs to no run */
+	as_buf_clear(output); /* what constructors print belongs to no run */
 	return rc;
 }
 
@@ -418,7 +421,7 @@ static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err
 	if (!got)
 		at_deadline(tool, &result->output);
 	else if (got < 0)
-		as_tool_stop(tool);
+		stop_server(tool);
 	tool->running = false;
 	result->ended.wall_us = as_now_us() - start_us;
 	if (got < 0)
@@ -444,7 +447,8 @@ int as_tool_run(struct as_tool *tool, const struct as_tool_job *job, struct as_d
 
 	memset(result, 0, sizeof(*result));
 	rc = pack_args(tool, job->argv, err);
-	/* Once more where somebody else has killed the server, for want of memory, say. */
+	/* Tries once more if somebody else has killed the server, for example because memory was
+	 * short. */
 	for (int attempt = 0; !rc && attempt < 2; attempt++) {
 		as_buf_clear(&result->output);
 		rc = as_tool_load(tool, disk, job, err);
@@ -455,7 +459,7 @@ int as_tool_run(struct as_tool *tool, const struct as_tool_job *job, struct as_d
 			as_tool_harvest(tool, disk, job->flags, result);
 			break;
 		}
-		/* Whatever became of the run, the memfd is no longer known to be `disk`. */
+		/* Whatever happened in the run, the memfd may no longer equal `disk`. */
 		as_tool_forget(tool);
 		if (!attempt && !tool->pid && !tool->is_static)
 			rc = 0;

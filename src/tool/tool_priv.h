@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tool_priv: what tool.c (processes) and tool_share.c (shared memory) know of each other. */
+/* tool_priv: what tool.c (processes), tool_share.c (shared memory) and tool_static.c share. */
 #ifndef AS_TOOL_TOOL_PRIV_H
 #define AS_TOOL_TOOL_PRIV_H
 
@@ -12,17 +12,17 @@ struct as_tool {
 	char *path;
 	char **envp, *disk_path;
 	struct as_tool_setup limits; /* its pointers are not used */
-	bool is_static; /* no server: see tool_static.c */
+	bool is_static; /* there is no server: see tool_static.c */
 	/* The server; pid 0: not running. */
 	pid_t pid;
 	bool running; /* a run was asked for and not answered yet */
 	int control_fd, out_fd, in_fd;
 	/* The disk. */
 	int disk_fd;
-	bool has_input; /* in_fd is not empty */
-	unsigned char *bytes; /* of the memfd, mapped */
+	bool has_input; /* in_fd holds something */
+	unsigned char *bytes; /* the memfd, mapped */
 	uint64_t map_bytes;
-	struct as_disk *loaded; /* equal to the memfd; NULL: not known */
+	struct as_disk *loaded; /* it equals the memfd; NULL: not known */
 	/* What is shared. */
 	int share_fd;
 	struct as_shim_head *head;
@@ -31,15 +31,14 @@ struct as_tool {
 
 AS_MUST_CHECK int as_tool_share_new(struct as_tool *tool, struct as_err *err);
 void as_tool_share_free(struct as_tool *tool);
-/* Makes the memfd equal to the disk, and the head ready for a run. */
+/* Makes the memfd equal to the disk, and prepares the head for a run. */
 AS_MUST_CHECK int as_tool_load(struct as_tool *tool, struct as_disk *disk,
 			       const struct as_tool_job *job, struct as_err *err);
 /* The contents of the memfd are not known any more. */
 void as_tool_forget(struct as_tool *tool);
-/* The log and the disk of the run that has just ended. */
+/* Gives the log and the disk of the run that has just ended. */
 void as_tool_harvest(struct as_tool *tool, struct as_disk *disk, unsigned flags,
 		     struct as_tool_result *result);
-void as_tool_stop(struct as_tool *tool);
 /* One run of a static program. */
 AS_MUST_CHECK int as_tool_go_static(struct as_tool *tool, const struct as_tool_job *job,
 				    struct as_tool_result *result, struct as_err *err);

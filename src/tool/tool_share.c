@@ -3,12 +3,12 @@
  * tool_share: the memory that a run shares with us: loading a disk into it, and turning the record
  * of a run into a log and a disk.
  *
- * Method. Each entry of the record is done again, through a recorder, on a snapshot of the disk
- * that the run began with. Then every range that was written is compared with what the memfd holds,
- * and where they differ the memfd is right: a process was killed in the middle of a write, or a
- * wild pointer hit the record. When the record is not to be trusted at all, or the disk was mapped,
- * the whole disk is compared. So the resulting disk is always what the run left, and replaying the
- * log always gives it.
+ * Method. Each entry of the record is repeated, through a recorder, on a snapshot of the disk that
+ * the run began with. Then every range that was written is compared with the memfd. Where they
+ * differ, the memfd is right: a process was killed in the middle of a write, or a wild pointer hit
+ * the record. If the record cannot be trusted at all, or the disk was mapped, the whole disk is
+ * compared. So the resulting disk is always what the run left, and replaying the log always gives
+ * it.
  */
 #include "tool/tool_priv.h"
 
@@ -20,9 +20,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Pages of the record beyond this are given back after a run. */
+/* Pages of the record above this size are freed after a run. */
 #define KEEP_BYTES (UINT64_C(8) << 20)
-#define MOST_BYTES (UINT64_C(64) << 10) /* of one piece while reading */
+#define MOST_BYTES (UINT64_C(64) << 10) /* the largest piece that is read at a time */
 
 static int make_shared(const char *name, uint64_t len, int *fd, void *map_out, struct as_err *err)
 {
@@ -71,7 +71,7 @@ void as_tool_forget(struct as_tool *tool)
 
 /* ---- Loading ---- */
 
-/* Another size: a new mapping of zeros in the same memfd, which the server has open. */
+/* For another size: makes a new mapping of zeros in the same memfd, which the server has open. */
 static int resize(struct as_tool *tool, uint64_t size, struct as_err *err)
 {
 	uint64_t len = (size + AS_CHUNK_BYTES - 1) & ~(uint64_t)(AS_CHUNK_BYTES - 1);
@@ -143,7 +143,7 @@ int as_tool_load(struct as_tool *tool, struct as_disk *disk, const struct as_too
 	head->disk_bytes = size;
 	head->record_cap = tool->share_bytes - AS_SHIM_HEAD_BYTES;
 	head->now_s = AS_SHIM_NOW_S;
-	/* What is shared counts as the run's address space, too. */
+	/* Shared memory counts as address space of the run, too. */
 	head->memory_bytes = tool->limits.memory_bytes + tool->share_bytes;
 	head->secret =
 		(uint64_t)(uintptr_t)head * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)getpid();
@@ -176,7 +176,7 @@ static uint64_t sector_up(uint64_t at)
 	return sector_down(at + AS_DISK_SECTOR_BYTES - 1);
 }
 
-/* Whole sectors around [off, off + len), with data in their middle. */
+/* Writes whole sectors around [off, off + len), with the data in their middle. */
 static void write_around(struct harvest *h, uint64_t off, uint64_t len, const unsigned char *data)
 {
 	uint64_t first = sector_down(off), end = sector_up(off + len);
@@ -187,7 +187,8 @@ static void write_around(struct harvest *h, uint64_t off, uint64_t len, const un
 		return;
 	}
 	buf = as_xmalloc(end - first);
-	/* A device of sectors would have to be read for what stays: so the record says, too. */
+	/* A device of whole sectors would first have to read the parts that stay, so the log says
+	 * so. */
 	if (first != off)
 		as_assert(!as_bd_read(h->bd, first, buf, AS_DISK_SECTOR_BYTES));
 	if (end != off + len)
@@ -221,7 +222,8 @@ static void read_around(struct harvest *h, uint64_t off, uint64_t len)
 {
 	uint64_t at = sector_down(off), end = sector_up(off + len);
 
-	/* The recorder copies what it reads; a range that was mapped can be the whole disk. */
+	/* The recorder copies what is read, and a mapped range can be the whole disk: it is read in
+	 * pieces. */
 	while (at < end) {
 		uint64_t n = end - at < MOST_BYTES ? end - at : MOST_BYTES;
 
@@ -230,7 +232,7 @@ static void read_around(struct harvest *h, uint64_t off, uint64_t len)
 	}
 }
 
-/* False: the record is nonsense from here on. */
+/* False: the record makes no sense from here on. */
 static bool apply(struct harvest *h, const struct as_shim_record *rec, const unsigned char *data,
 		  uint64_t room)
 {
@@ -238,7 +240,8 @@ static bool apply(struct harvest *h, const struct as_shim_record *rec, const uns
 		return false;
 	if (rec->kind == AS_CALL_WRITE && rec->len > room)
 		return false;
-	if (rec->ret == AS_SHIM_BEGUN) /* killed in it: the comparison will tell */
+	/* it was killed during the write: the comparison finds what it did */
+	if (rec->ret == AS_SHIM_BEGUN)
 		return true;
 	if (rec->ret || (rec->kind != AS_CALL_FLUSH && !rec->len))
 		return true;
@@ -259,7 +262,7 @@ static bool apply(struct harvest *h, const struct as_shim_record *rec, const uns
 	return true;
 }
 
-/* The memfd is right. */
+/* Takes over what the memfd holds where it differs. */
 static void compare(struct harvest *h, uint64_t off, uint64_t len)
 {
 	struct as_bd *disk = as_disk_bd(h->result->log_disk);
@@ -277,7 +280,7 @@ static void compare(struct harvest *h, uint64_t off, uint64_t len)
 	}
 }
 
-/* A copy of the record at `at`; false behind the last, or where the rest is nonsense. */
+/* Copies the record at `at`; false after the last, or where the rest makes no sense. */
 static bool record_at(const struct harvest *h, uint64_t at, uint64_t used,
 		      struct as_shim_record *rec, const unsigned char **data)
 {
@@ -289,7 +292,7 @@ static bool record_at(const struct harvest *h, uint64_t at, uint64_t used,
 	return true;
 }
 
-/* How far the next record is. A short write has kept the room it asked for. */
+/* The distance to the next record. A short write still has the room that it asked for. */
 static uint64_t record_bytes(const struct as_shim_record *rec)
 {
 	return sizeof(*rec) + ((rec->room + 7) & ~UINT64_C(7));
@@ -319,7 +322,7 @@ static void play(struct harvest *h)
 			compare(h, rec.off, rec.len);
 }
 
-/* Gives the pages of a long record back. */
+/* Frees the pages of a long record. */
 static void trim(struct as_tool *tool)
 {
 	if (tool->head->used > KEEP_BYTES)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tool_shim: the preloaded object, carried inside the program so that it need not be found. */
+/* tool_shim: the preloaded object as a part of the program, so that no file has to be found. */
 #include "tool/tool.h"
 
 #include <errno.h>

@@ -3,10 +3,10 @@
  * tool_static: programs that no shim can be loaded into. Each run is an exec, and the disk is a
  * file of a FUSE mount that nobody else sees.
  *
- * Method. A forked helper takes a mount namespace of its own, serves there a block device over the
- * same shared memory that the shim uses, and enters each request into the same record: what comes
- * behind a run (tool_share.c) cannot tell the difference. All other mounts are made read-only for
- * the program, and it has no network. Its clock is the machine's: two runs may differ.
+ * Method. A forked helper enters a mount namespace of its own, serves a block device there over the
+ * same shared memory that the shim uses, and adds each request to the same record: what is done
+ * after a run (tool_share.c) is the same for both. All other mounts are made read-only for the
+ * program, and it has no network. It sees the machine's clock, so two runs may differ.
  */
 #include "tool/tool_priv.h"
 
@@ -27,7 +27,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define GRACE_MS 20000 /* for the helper to set up and to end */
+#define GRACE_MS 20000 /* for the helper to start and to end */
 
 /* ---- The disk over the shared memory ---- */
 
@@ -41,7 +41,8 @@ static struct as_tool *tool_of(struct as_bd *bd)
 	return ((struct shared_bd *)bd)->tool;
 }
 
-/* As enter() and complete() of shim/disk.c, for one thread that is never killed in between. */
+/* Does the same as enter() and complete() of shim/disk.c, for one thread that is not killed in
+ * between. */
 static void record(struct as_tool *tool, enum as_call kind, uint64_t off, uint64_t len,
 		   const void *data)
 {
@@ -123,7 +124,7 @@ static const struct as_bd_ops shared_ops = {
 /* ---- The helper ---- */
 
 /* Shared with the helper. */
-struct tool_static_answer {
+struct helper_answer {
 	int rc;
 	struct as_err err;
 	struct as_ended ended;
@@ -133,7 +134,7 @@ struct tool_static_answer {
 struct helper {
 	struct as_tool *tool;
 	const struct as_tool_job *job;
-	struct tool_static_answer *answer;
+	struct helper_answer *answer;
 	int output_fd; /* a memfd */
 };
 
@@ -147,7 +148,7 @@ static int put_text(const char *path, const char *text)
 	return rc;
 }
 
-/* Root of a namespace of our own: as root directly, else through a user namespace. */
+/* Becomes root of a namespace of our own: directly as root, else through a user namespace. */
 static int leave_home(struct as_err *err)
 {
 	unsigned uid = geteuid(), gid = getegid();
@@ -165,13 +166,13 @@ static int leave_home(struct as_err *err)
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return as_fail(err, AS_ELACK, "cannot have a mount namespace of our own: %s",
 			       strerror(errno));
-	/* Not everywhere allowed; then there is the network of this machine. */
+	/* This is not allowed everywhere; then the program has the network of this machine. */
 	if (unshare(CLONE_NEWNET))
 		errno = 0;
 	return 0;
 }
 
-/* An empty folder where the program is not. */
+/* Makes an empty folder in another place than the program. */
 static int make_folder(const char *program, char *folder, size_t cap, struct as_err *err)
 {
 	static const char *const places[] = { "/mnt", "/media", "/srv", "/tmp", "/run" };
@@ -197,7 +198,8 @@ static bool make_read_only(const char *folder)
 	       !syscall(SYS_mount_setattr, AT_FDCWD, folder, 0, &rw, sizeof(rw));
 }
 
-/* prlimit and the program, with the disk's true path for the one it is to be known by. */
+/* The words of prlimit and of the program; the disk's true path replaces the one that the caller
+ * knows. */
 static char **make_argv(const struct helper *h, const char *disk, char *limit, size_t cap)
 {
 	size_t n = 0;
@@ -249,7 +251,7 @@ static int help(void *ctx)
 	struct as_serve *serve = NULL;
 	char folder[64], path[80];
 	bool is_root = !geteuid();
-	/* Who came through a user namespace may not go back into the one outside. */
+	/* A process that came through a user namespace may not go back to the outer one. */
 	int home_fd = is_root ? open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC) : -1;
 	int rc = leave_home(err);
 

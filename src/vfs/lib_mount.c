@@ -6,6 +6,7 @@
  * After every unmount the library must have given all memory back; what it kept is a leak, noted
  * as trouble and dropped, so that it is reported once.
  */
+#include "base/show.h"
 #include "vfs/lib_priv.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ static void check_leaks(struct as_lib *l, const char *when)
 	as_host_check(l->args.host);
 	if (live.count) {
 		as_buf_addf(&text, "%llu allocation%s, %llu bytes, left after %s",
-			    (unsigned long long)live.count, live.count == 1 ? "" : "s",
+			    (unsigned long long)live.count, as_plural(live.count),
 			    (unsigned long long)live.bytes, when);
 		note_trouble(l, AS_FIND_LEAK, as_buf_str(&text));
 		as_host_drop(l->args.host);

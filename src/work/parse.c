@@ -467,15 +467,6 @@ static const char *file_label(const char *path)
 	return strcmp(path, "-") ? path : "standard input";
 }
 
-int as_parse_stream(const char *path, const struct as_parse_fns *fns, void *ctx, struct as_err *err)
-{
-	struct as_parser *parser = as_parser_new(file_label(path), fns, ctx);
-	int rc = feed_file(parser, path, err);
-
-	as_parser_free(parser);
-	return rc;
-}
-
 int as_parse_file(const char *path, struct as_seq **seq, struct as_err *err)
 {
 	struct builder builder = { as_seq_new(), NULL };

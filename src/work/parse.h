@@ -37,8 +37,5 @@ AS_MUST_CHECK int as_parse_file(const char *path, struct as_seq **seq, struct as
  * parse and is handed back. */
 AS_MUST_CHECK int as_parse_many(const char *path, int (*fn)(void *ctx, struct as_seq *seq),
 				void *ctx, struct as_err *err);
-/* Streams a file through fns. */
-AS_MUST_CHECK int as_parse_stream(const char *path, const struct as_parse_fns *fns, void *ctx,
-				  struct as_err *err);
 
 #endif

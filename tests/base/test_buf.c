@@ -196,7 +196,7 @@ static void test_file_errors_name_the_file(void **state)
 	assert_non_null(strstr(err.msg, "No such file"));
 	assert_int_equal(as_out_save("/nonexistent/x", &buf, &err), AS_EIO);
 	assert_non_null(strstr(err.msg, "/nonexistent/x"));
-	/* A folder cannot be read as a file, nor replaced by one; nothing is left behind. */
+	/* A folder cannot be read as a file, nor replaced by one, and no file is left over. */
 	assert_int_equal(as_buf_read_file(&buf, *state, 10, &err), AS_EIO);
 	as_buf_adds(&buf, *state);
 	as_buf_adds(&buf, "/sub");

@@ -23,7 +23,8 @@
 struct subject {
 	size_t n;
 	bool core[N_MAX]; /* sets that contain the core fail... */
-	uint64_t salt; /* ...and if not 0, so do sets by a hash: nothing monotone about it */
+	/* if this is not 0, a hash decides about other sets: nothing is monotone then */
+	uint64_t salt;
 	size_t needs[N_MAX]; /* element i is dropped where needs[i] is not kept; N_MAX: nothing */
 	bool has_needs;
 	size_t calls, smallest;
@@ -157,7 +158,8 @@ static void test_closure_is_one_minimal(void **state)
 	}
 }
 
-/* The budget is never passed, and what is left fails and is the smallest seen, wherever it cuts. */
+/* The budget is never exceeded. Wherever it ends the search, the result fails and is the smallest
+ * set that was seen to fail. */
 static void test_budget(void **state)
 {
 	struct as_prng prng = as_prng_seed(4);
@@ -188,7 +190,7 @@ static void test_edges(void **state)
 	/* Even the last element goes where it is not needed. */
 	assert_int_equal(as_ddmin(kept, 1, test_subject, &needless, 0), 1);
 	assert_false(kept[0]);
-	/* A failing subset is a fine start; what is out stays out. */
+	/* The search may start with a failing subset; what is not in it stays out. */
 	all_true(kept, 8);
 	kept[0] = kept[7] = false;
 	as_ddmin(kept, 8, test_subject, &part, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* event: kinds by name, and everyone in the chain hears everything he asked for. */
+/* event: kinds by name, and every sink of the chain hears everything that it asked for. */
 #include "base/event.h"
 
 #include <setjmp.h>

@@ -80,7 +80,7 @@ static void test_multiset_algebra(void **state)
 	assert_true(as_digest_eq(up, AS_DIGEST_ZERO));
 }
 
-/* Swapping values between keys must show: sums of unbound digests would not. */
+/* Exchanging the values of two keys must change the sum, which it would not for unbound digests. */
 static void test_bind_separates_keys(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* show: what a terminal would obey is escaped, all else is left alone. */
+/* show: characters that control a terminal are escaped, all others stay as they are. */
 #include "base/show.h"
 
 #include "base/json.h"
@@ -54,8 +54,8 @@ static void test_rows(void **state)
 	}
 }
 
-/* Every pair of bytes, and every character: what comes out holds nothing that is obeyed, and is
- * shown again as it is. */
+/* For every pair of bytes, and every character: the result has nothing that controls a terminal,
+ * and showing it again does not change it. */
 static void check_safe(const char *text, size_t len)
 {
 	struct as_buf once = { 0 }, twice = { 0 };

@@ -13,7 +13,7 @@
 
 struct crashed {
 	const struct as_fstype *type;
-	struct as_medium *stand;
+	struct as_medium *medium;
 	struct as_disk *start;
 	struct as_perm *perm;
 };
@@ -61,18 +61,18 @@ static inline struct crashed crash_type(const char *name)
 						 .sector_bytes = 512 };
 	struct as_mount *m;
 
-	child_ok(as_medium_new(c.type->min_bytes, &c.stand, &child_err));
-	child_ok(as_fresh_disk(c.type, NULL, c.stand, NULL, &child_err));
-	c.start = as_disk_snapshot((struct as_disk *)as_medium_disk(c.stand));
-	as_medium_record(c.stand, 0);
-	child_ok(as_mount_new(c.type, c.stand, &m, &child_err));
+	child_ok(as_medium_new(c.type->min_bytes, &c.medium, &child_err));
+	child_ok(as_fresh_disk(c.type, NULL, c.medium, NULL, &child_err));
+	c.start = as_disk_snapshot((struct as_disk *)as_medium_disk(c.medium));
+	as_medium_record(c.medium, 0);
+	child_ok(as_mount_new(c.type, c.medium, &m, &child_err));
 	child_ok(as_mount_mount(m, "", ""));
 	child_ok(as_mount_enter(m, &child_err));
 	work_in_cwd();
 	child_ok(as_mount_leave(m, &child_err));
 	child_ok(as_mount_umount(m));
 	as_mount_free(m);
-	c.perm = as_perm_new(as_medium_log(c.stand), c.start, &options);
+	c.perm = as_perm_new(as_medium_log(c.medium), c.start, &options);
 	return c;
 }
 
@@ -80,7 +80,7 @@ static inline void crashed_free(struct crashed *c)
 {
 	as_perm_free(c->perm);
 	as_disk_free(c->start);
-	as_medium_free(c->stand);
+	as_medium_free(c->medium);
 }
 
 /* Every `step`th state of a view; false from fn ends it. */

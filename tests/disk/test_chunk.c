@@ -66,7 +66,7 @@ static void test_owning_leaves_others_alone(void **state)
 	assert_ptr_not_equal(mine, sealed);
 	as_chunk_bytes(mine)[0] ^= 0xff;
 	assert_memory_equal(as_chunk_data(sealed), buf, sizeof(buf));
-	/* Changed back and sealed, it finds its way to the one that is there. */
+	/* When it is changed back and sealed, it becomes the chunk that is there already. */
 	mine = as_chunk_own(store, mine, false);
 	as_chunk_bytes(mine)[0] ^= 0xff;
 	mine = as_chunk_seal(store, mine);
@@ -129,7 +129,8 @@ static void test_index(void **state)
 	(void)state;
 	for (unsigned step = 0; step < STEPS; step++) {
 		unsigned i = as_choose(choice, N);
-		/* Fill, then hover, then drain, so that the table grows and shrinks. */
+		/* First it fills, then it stays about full, then it empties, so that the table
+		 * grows and shrinks. */
 		unsigned drop_of_8 = step < STEPS / 3 ? 1 : step < STEPS * 2 / 3 ? 4 : 7;
 
 		if (held[i] && as_choose(choice, 8) < drop_of_8) {

@@ -12,7 +12,7 @@
 
 #define SIZE (70 * UINT64_C(4096) + 512)
 
-/* One device under test and all that it stands on. */
+/* One device under test, with everything below it. */
 struct stack {
 	struct as_chunks *store;
 	struct as_disk *disk, *other;
@@ -59,7 +59,7 @@ static void make_recorded(struct stack *s)
 	s->bd = as_reclog_bd(s->log);
 }
 
-/* Long since full: a recorder must not become a worse device for it. */
+/* The record is full already: that must not change how the device works. */
 static void make_overflowed(struct stack *s)
 {
 	s->log = as_reclog_new(as_disk_bd(s->disk), 0, 1);
@@ -72,7 +72,7 @@ static void make_faulty(struct stack *s)
 	s->bd = as_faulty_bd(s->faulty);
 }
 
-/* Rules that never come to pass. */
+/* These rules never apply. */
 static void make_faulty_recorded(struct stack *s)
 {
 	struct as_fault_rule *rules;
@@ -223,7 +223,7 @@ static void ask_zero_and_discard(struct as_bd *bd)
 	free(flat);
 }
 
-/* What was written is the caller's to reuse, and reads do not change it. */
+/* The caller may reuse its buffer after a write, and reads do not change what was written. */
 static void ask_buffers_are_copied(struct as_bd *bd)
 {
 	unsigned char buf[1024], want[1024], got[1024];

@@ -2,8 +2,8 @@
 /*
  * Copy-on-write disks against flat arrays. The random test keeps a handful of disks and an array
  * for each, writes, zeroes, discards, reads, snapshots, restores and frees them, and compares
- * bytes, digests and differences as it goes. Digests are compared with those of a disk that was
- * written afresh from the array: that knows nothing of the history.
+ * bytes, digests and differences as it goes. Digests are compared with those of a new disk that was
+ * written from the array, which has no history.
  */
 #include "disk_test.h"
 
@@ -241,7 +241,7 @@ static void test_sizes(void **state)
 	store_done(store);
 }
 
-/* The ends of the largest disk are as good as any place, and cost no more. */
+/* The ends of the largest disk can be used like any other place, and cost no more. */
 static void test_largest_disk(void **state)
 {
 	struct as_chunks *store = as_chunks_new();

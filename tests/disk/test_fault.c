@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fault plans: the language, each kind of fault, what counts as fired, and the sweep that knows
- * when it has failed everything there was to fail. */
+/* Fault plans: the language, each kind of fault, what counts as fired, and the sweep that ends when
+ * every call has failed once. */
 #include "disk_test.h"
 
 #include "base/buf.h"
@@ -100,7 +100,7 @@ static void test_parse_errors(void **state)
 struct rig {
 	struct as_chunks *store;
 	struct as_disk *disk;
-	struct as_reclog *log; /* beneath: sees what gets through */
+	struct as_reclog *log; /* below the faults: it records what gets through */
 	struct as_faulty *faulty;
 	struct as_bd *bd;
 	unsigned char flat[SIZE];
@@ -218,7 +218,7 @@ static void test_reads(void **state)
 	assert_memory_equal(buf, want, 1024);
 	assert_int_equal(as_bd_read(rig.bd, 512, buf, 1024), -ENODATA);
 	assert_int_equal(as_bd_read(rig.bd, 512, buf, 1024), -ENODATA);
-	/* An invalid call is its caller's fault and no rule's. */
+	/* An invalid call is the caller's mistake, and no rule fires. */
 	assert_int_equal(as_bd_read(rig.bd, 1, buf, 1024), -EINVAL);
 	assert_int_equal(as_faulty_calls(rig.faulty, AS_CALL_READ), 6);
 	assert_int_equal(as_faulty_fired(rig.faulty, 0), 1);
@@ -234,7 +234,7 @@ static void test_flushes(void **state)
 {
 	static const struct {
 		int want;
-		size_t reached; /* flushes beneath, behind this one */
+		size_t reached; /* flushes that reach the disk after this one */
 	} rounds[] = { { 0, 1 }, { 0, 1 }, { -EIO, 1 }, { -EIO, 1 }, { 0, 2 } };
 	struct rig rig;
 

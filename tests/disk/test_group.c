@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sync groups and cut points. Logs are written as letters: w write, d discard, z zero, f flush,
- * r read; W and F are a write and a flush that failed. What is wanted is written as it would be on
- * a blackboard:
+ * Sync groups and cut points. Logs are written as letters: w write, d discard, z zero, f flush, r
+ * read; W and F are a write and a flush that failed. The expected result is written in a short
+ * form:
  *	groups	FIRST-END fN: PENDING...  (or "open:")
  *	cuts	AT/BASE: PENDING...
  */
@@ -119,9 +119,9 @@ static void test_by_hand(void **state)
 		{ "wwf", "0-3 f2: 0 1 | 3-3 open:", "0/0: | 1/0: 0 | 2/0: 0 1 | 3/3:" },
 		{ "dzf", "0-3 f2: 0 1 | 3-3 open:", "0/0: | 1/0: 0 | 2/0: 0 1 | 3/3:" },
 		{ "wfw", "0-2 f1: 0 | 2-3 open: 2", "0/0: | 1/0: 0 | 2/2: | 3/2: 2" },
-		/* A flush that failed ends nothing. */
+		/* A failed flush ends no group. */
 		{ "wFwf", "0-4 f3: 0 2 | 4-4 open:", "0/0: | 1/0: 0 | 3/0: 0 2 | 4/4:" },
-		/* Reads and writes that failed are no cut points and wait for nothing. */
+		/* Reads and failed writes are no cut points and are not pending. */
 		{ "wrWdfz", "0-5 f4: 0 3 | 5-6 open: 5",
 		  "0/0: | 1/0: 0 | 4/0: 0 3 | 5/5: | 6/5: 5" },
 		{ "wffw", "0-2 f1: 0 | 2-3 f2: | 3-4 open: 3",
@@ -145,7 +145,7 @@ static void test_by_hand(void **state)
 	}
 }
 
-/* Is entry i waiting at `at`? Straight from the rule. */
+/* Whether entry i is pending at `at`, directly from the rule. */
 static bool waits(const char *log, size_t i, size_t at)
 {
 	if (i >= at || !strchr("wdz", log[i]))
@@ -170,7 +170,7 @@ static void check_cut(const struct rig *rig, const char *log, struct as_cut cut)
 	}
 	assert_int_equal(cut.n_pending, n);
 	assert_int_equal(cut.op, cut.at ? 100 + cut.at - 1 : AS_RECLOG_NO_OP);
-	/* Base and all that is pending is the disk as it was. */
+	/* The base with everything pending is the disk as it was. */
 	assert_int_equal(as_reclog_replay(rig->log, 0, cut.at, as_disk_bd(whole), NULL), 0);
 	assert_int_equal(as_reclog_replay(rig->log, 0, cut.base_end, as_disk_bd(parts), NULL), 0);
 	for (size_t i = 0; i < cut.n_pending; i++)

@@ -44,7 +44,7 @@ static void rig_done(struct rig *rig)
 	as_buf_free(&rig->image);
 	as_disk_free(rig->disk);
 	store_done(rig->store);
-	assert_int_equal(rmdir(rig->dir), 0); /* so nothing was left behind, either */
+	assert_int_equal(rmdir(rig->dir), 0); /* so no file was left over, either */
 }
 
 static const char *in_dir(const struct rig *rig, const char *name)
@@ -204,8 +204,8 @@ static void test_lies_are_refused(void **state)
 		{ AS_IMAGE_AT_DISK_DIGEST, 8, 1, "do not match the digest of the disk" },
 		{ AS_IMAGE_AT_FRAME_BYTES, 8, UINT64_MAX, "cut off after" },
 		{ AS_IMAGE_AT_FRAME_BYTES, 8, 3, "bytes follow behind its end" },
-		/* zstd's magic; then a window of 2 TiB, which only a fool would allocate, and one
-		 * of 128 MiB, which zstd would allow. */
+		/* These are zstd's magic, then a window of 2 TiB, which must not be allocated, and
+		 * one of 128 MiB, which zstd would allow. */
 		{ AS_IMAGE_HEADER_BYTES, 4, 0, "cannot be decompressed" },
 		{ AS_IMAGE_HEADER_BYTES + 4, 2, 0xf800, "Frame requires too much memory" },
 		{ AS_IMAGE_HEADER_BYTES + 4, 2, 0x8800, "Frame requires too much memory" },
@@ -228,7 +228,7 @@ static void test_lies_are_refused(void **state)
 		reseal(&copy);
 		assert_refused(&rig, copy.data, copy.len, rows[i].want);
 	}
-	/* The frame itself cut short, and the header in on it. */
+	/* The frame is cut short, and the header says so. */
 	for (size_t cut = 1; cut < rig.image.len - AS_IMAGE_HEADER_BYTES; cut++) {
 		uint64_t len = htole64(rig.image.len - AS_IMAGE_HEADER_BYTES - cut);
 

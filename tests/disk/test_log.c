@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The recorder: what it notes, replay onto a copy, cutting back, limits, and who does not get
- * recorded. */
+/* The recorder: what it records, replay onto a copy, truncating, limits, and what it does not
+ * record. */
 #include "disk_test.h"
 
 #include "disk/fault.h"
@@ -152,8 +152,8 @@ static void assert_replays(struct rig *rig)
 	as_disk_free(copy);
 }
 
-/* Runs, notes a place, goes on, comes back to it, goes elsewhere: the log always tells how the disk
- * came to be. */
+/* Runs, remembers a place, goes on, goes back to it, and does something else: the log always says
+ * how the disk became what it is. */
 static void test_replay_and_truncate(void **state)
 {
 	(void)state;
@@ -192,7 +192,7 @@ static void test_replay_and_truncate(void **state)
 	}
 }
 
-/* At the limit the record stops, as a true prefix; the disk does not notice. */
+/* At the limit the record stops and is a true prefix; the disk goes on as before. */
 static void test_limit(void **state)
 {
 	struct rig rig = rig_new(0, 300000);
@@ -219,7 +219,7 @@ static void test_limit(void **state)
 		}
 	}
 	assert_true(as_disk_eq(copy, rig.disk));
-	/* Nothing is added behind the gap, however small. */
+	/* Nothing is added after the gap, however small it is. */
 	assert_int_equal(as_bd_flush(rig.bd), 0);
 	assert_int_equal(as_reclog_len(rig.log), len);
 	as_reclog_truncate(rig.log, 10);

@@ -108,7 +108,7 @@ static void expect_entry(struct setup *s, int disk, size_t i, enum as_call kind,
 	as_serve_unlock(s->serve);
 }
 
-/* Less than whole sectors is read and written with what is around it. */
+/* Parts of sectors are read and written together with the rest of the sectors. */
 static void part_of_sectors(struct setup *s, char *data, char *back)
 {
 	memset(data, 'c', 8192);
@@ -133,7 +133,7 @@ static int calls_arrive(void *ctx)
 	memset(data, 'a', 3 << 20);
 	child_check(!stat("/tmp/disks/one", &st) && st.st_size == DISK_BYTES);
 	child_check(stat("/tmp/disks/three", &st) && errno == ENOENT);
-	/* One write as one call, up to 1 MiB. */
+	/* One write is one call, up to 1 MiB. */
 	child_check(pwrite(s.fd[0], data, 5120, 1024) == 5120);
 	expect_entry(&s, 0, 0, AS_CALL_WRITE, 1024, 5120);
 	child_check(!fsync(s.fd[0]));
@@ -155,7 +155,7 @@ static int calls_arrive(void *ctx)
 		child_check(!as_bd_write(as_disk_bd(s.disks[0]), 1024, data, 512));
 		as_serve_unlock(s.serve);
 	}
-	/* The end of the disk, and behind it. */
+	/* The end of the disk, and what is after it. */
 	child_check(pread(s.fd[0], back, 4096, DISK_BYTES - 512) == 512);
 	child_check(pread(s.fd[0], back, 4096, DISK_BYTES) == 0);
 	child_check(ftruncate(s.fd[0], 512) && errno == EPERM);
@@ -181,7 +181,7 @@ static int errors_go_back(void *ctx)
 	child_check(pread(s.fd[1], data, 512, 0) < 0 && errno == ENOMEM);
 	child_check(fsync(s.fd[1]) && errno == EIO);
 	child_check(!fsync(s.fd[1]));
-	/* The other disk knows nothing of it. */
+	/* The other disk is not affected. */
 	child_check(pwrite(s.fd[0], data, 512, 0) == 512 && !fsync(s.fd[0]));
 	as_serve_lock(s.serve);
 	child_check(as_reclog_len(s.logs[0]) == 2);
@@ -202,7 +202,7 @@ static void note(void *ctx, size_t disk, enum as_call call, uint64_t off, uint64
 {
 	struct seen *seen = ctx;
 
-	/* Called without the lock: the owner could take it meanwhile. */
+	/* It is called without the lock: the owner can take it meanwhile. */
 	as_serve_lock(seen->setup->serve);
 	seen->disk = disk;
 	seen->call = call;
@@ -341,7 +341,7 @@ static int loop_in_memory(void *ctx)
 	return 0;
 }
 
-/* Every process gets a device of its own, though all ask at once. */
+/* Every process gets a device of its own, though all ask at the same time. */
 static int attach_many(void *ctx)
 {
 	struct as_chunks *store = as_chunks_new();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* witness: what it wrote, repeated, gives the same disk; what is cut or overwritten is refused. */
+/* witness: repeating what it wrote gives the same disk; a record that is cut or overwritten is
+ * refused. */
 #include "../skip.h"
 
 #include "base/prng.h"
@@ -98,7 +99,7 @@ static void test_same(void **state)
 	close_bench(&b);
 }
 
-/* Back to an earlier state, and on from there. */
+/* Goes back to an earlier state, and goes on from there. */
 static void test_back(void **state)
 {
 	struct as_prng prng = as_prng_seed(2);
@@ -135,7 +136,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	open_bench(&b, 64 + 3 * SECTOR);
-	/* A call that the disk refuses did not happen. */
+	/* A call that the disk refuses is not recorded. */
 	assert_int_equal(as_bd_write(as_witness_bd(b.witness), DISK_BYTES, block, SECTOR), -EINVAL);
 	assert_int_equal(as_witness_len(b.witness), 0);
 	assert_int_equal(as_bd_write(as_witness_bd(b.witness), 0, block, SECTOR), 0);
@@ -149,14 +150,14 @@ static void test_refused(void **state)
 	b.area->len = UINT64_MAX; /* beyond the room */
 	assert_false(as_witness_apply(b.area, b.room, as_disk_bd(again)));
 	b.area->len = len;
-	b.area->data[16] = 77; /* a call that there is not */
+	b.area->data[16] = 77; /* a call that does not exist */
 	assert_false(as_witness_apply(b.area, b.room, as_disk_bd(again)));
 	b.area->data[16] = 1;
 	assert_true(as_witness_apply(b.area, b.room, as_disk_bd(again)));
-	b.area->data[7] = 0xff; /* far behind the end */
+	b.area->data[7] = 0xff; /* far after the end */
 	assert_false(as_witness_apply(b.area, b.room, as_disk_bd(again)));
 	b.area->data[7] = 0;
-	/* More than fits: said so, and not written past the end. */
+	/* More than fits: it says so and does not write past the end. */
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(as_bd_write(as_witness_bd(b.witness), 0, block, SECTOR), 0);
 	assert_int_equal(b.area->full, 1);

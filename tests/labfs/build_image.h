@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * build_image.h: makes labfs images in memory straight from format.h, without a line of the file
- * system or mkfs: a second reading of the format, and images of any shape for tests.
+ * build_image.h: makes labfs images in memory directly from format.h, without any code of the file
+ * system or mkfs. It is a second implementation of the format, and makes images of any shape for
+ * tests.
  *
  * img_new() makes an empty file system, the other functions add to it, img_seal() computes
  * checksums, bitmaps and counts. Between, csum fields are not kept.
@@ -96,7 +97,7 @@ static inline void img_rec(uint8_t *at, uint32_t ino, unsigned rec_len, const ch
 	memcpy(rec->name, name, strlen(name));
 }
 
-/* Adds an entry behind the last of the directory; counts no links. */
+/* Adds an entry after the last of the directory; it counts no links. */
 static inline void img_entry(struct img *img, uint32_t dir, const char *name, uint32_t ino)
 {
 	uint32_t mode = img_inode(img, ino)->mode, last;
@@ -152,7 +153,7 @@ static inline uint32_t img_dir(struct img *img, uint32_t dir, const char *name)
 	return ino;
 }
 
-/* Block `index` of a file, filled with a pattern that tells file and place. */
+/* Block `index` of a file, filled with a pattern that depends on the file and the place. */
 static inline void img_fill(struct img *img, uint32_t ino, uint32_t index)
 {
 	uint8_t *block = img_block(img, img_append(img, ino, index));

@@ -80,7 +80,7 @@ UNUSED static void judge_epoch(struct crashlab *lab, const uint8_t *stable, size
 	free(keep);
 }
 
-/* A sync ended when the log was at `pos`, with writes behind the last flush. */
+/* Whether a sync ended when the log was at `pos`, with writes after the last flush. */
 UNUSED static bool is_sync_end(const struct crashlab *lab, size_t pos)
 {
 	for (uint32_t i = 0; i < lab->nshots; i++) {

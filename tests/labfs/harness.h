@@ -17,7 +17,7 @@
 /* after the above: cmocka wants them first */
 #include <cmocka.h>
 
-#define FS (&labfs_target)
+#define FS (&lab_target)
 #define UNUSED __attribute__((unused))
 
 struct rig {
@@ -70,7 +70,7 @@ UNUSED static void rig_again(struct rig *r)
 	assert_int_equal(rig_mount(r, false), 0);
 }
 
-/* The checker's answer, looking only; 0 = nothing wrong. */
+/* The checker's answer, read-only; 0 = nothing is wrong. */
 UNUSED static int rig_fsck(struct rig *r)
 {
 	struct as_mount_args args = { &r->host.host, &r->disk.bd, "", true };

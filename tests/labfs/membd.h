@@ -222,7 +222,7 @@ static inline void memhost_release(void *ctx, void *ptr)
 	free(piece);
 }
 
-/* Frees what was left behind: a leak is the test's to see, not the sanitizer's. */
+/* Frees what was not freed: the test reports a leak, not the sanitizer. */
 static inline void memhost_clear(struct memhost *h)
 {
 	while (h->pieces.next != &h->pieces)

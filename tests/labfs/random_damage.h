@@ -28,8 +28,8 @@ static inline struct dice dice(uint64_t seed)
 	return d;
 }
 
-/* Mostly where it hurts: the metadata, which is a small part of the disk. The image asked is the
- * undamaged one. */
+/* Mostly blocks of metadata, which is a small part of the disk, because damage there matters most.
+ * The image is the undamaged one. */
 static inline uint32_t pick_block(const struct img *img, struct dice *d)
 {
 	static const uint32_t dirs[] = { I_ROOT, I_LOST, I_A, I_B, I_C, I_MANY, I_EMPTY };
@@ -55,7 +55,7 @@ static inline uint32_t pick_block(const struct img *img, struct dice *d)
 	}
 }
 
-/* A number that may mean something here. */
+/* A number that may have a meaning here. */
 static inline uint32_t pick_number(const struct img *img, struct dice *d)
 {
 	switch (roll(d, 5)) {
@@ -115,7 +115,7 @@ static inline void damage_randomly(struct img *img, const struct img *sound, uin
 	memcpy(img->data, sound->data, SAMPLE_BYTES);
 	for (uint32_t n = 1 + roll(&d, 6); n; n--)
 		damage_once(img, sound, &d);
-	/* Half of the time by somebody who knows about checksums. */
+	/* In half of the cases the checksums are right again. */
 	if (roll(&d, 2))
 		for (struct lab_inode *node = table; node < table + I_FREE - 1; node++)
 			node->csum = lab_crc_without(node, sizeof(*node),

@@ -200,7 +200,7 @@ static inline void sample_check(struct img *img, enum as_fsck_mode mode, const c
 	sample_host_init(&host);
 	args.host = &host.mem.host;
 	mem_record(&disk);
-	run->code = labfs_fsck(&args, mode);
+	run->code = lab_fsck(&args, mode);
 	run->calls = disk.nlog;
 	mem_forget_log(&disk);
 	run->leaked = host.mem.live;

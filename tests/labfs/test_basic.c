@@ -473,7 +473,7 @@ static void test_full(void **state)
 	assert_int_equal(put_at(&r, "/f", 0, 'f', 1, (uint64_t)n), -ENOSPC);
 	assert_int_equal(FS->mkdir(r.fs, "/d", 0755), -ENOSPC);
 	assert_int_equal(FS->unlink(r.fs, "/f"), 0);
-	/* freed and at once wanted again: a commit comes between */
+	/* these blocks are freed and needed again at once: there is a commit in between */
 	assert_int_equal(put_at(&r, "/f", O_CREAT, 'f', 1 << 20, 0), n);
 	assert_int_equal(put_at(&r, "/f", O_TRUNC, 'f', 1 << 20, 0), n);
 	assert_int_equal(FS->unlink(r.fs, "/f"), 0);

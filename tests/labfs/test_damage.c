@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * test_damage: labfs on damaged disks. It need not do anything useful there, but it answers with
- * errors: it does not crash, hang or leak (the sanitizer builds look harder).
+ * errors: it does not crash, hang or leak (builds with a sanitizer find more).
  */
 #include "workload.h"
 
@@ -43,7 +43,7 @@ static void populate(uint8_t *clean, uint8_t *dirty)
 	rig_close(&r);
 }
 
-/* Makes the checksums of inodes good again, so that the damage is met behind them. */
+/* Makes the checksums of inodes right again, so that the code after the check meets the damage. */
 static void bless(uint8_t *disk)
 {
 	const struct lab_super *sb = (const struct lab_super *)disk;
@@ -71,7 +71,7 @@ static void damage(uint8_t *disk)
 	}
 }
 
-/* More blows where they hurt: inodes, directories, pointer blocks, attributes. */
+/* Damages inodes, directories, pointer blocks and attributes more often, where it matters most. */
 static void damage_metadata(uint8_t *disk)
 {
 	const struct lab_super *sb = (const struct lab_super *)disk;
@@ -129,7 +129,7 @@ static void test_damaged(void **state)
 		mounted += r.host.clock > 1000;
 		mem_close(&r.disk);
 	}
-	assert_in_range(mounted, 500, 1500); /* most damage is not in the way of a mount */
+	assert_in_range(mounted, 500, 1500); /* most damage does not prevent a mount */
 	free(clean);
 	free(dirty);
 }

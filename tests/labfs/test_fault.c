@@ -40,8 +40,8 @@ static void prepare(struct rig *r)
 	assert_int_equal(rig_unmount(r), 0);
 }
 
-/* The twin never meets a fault. It is one step behind when the other's step fails, and so shows the
- * tree as it must still be. */
+/* The twin never meets a fault. When a step of the other one fails, the twin has not done that step
+ * yet, and so shows the tree as it must still be. */
 static void compare(struct rig *r, struct rig *twin, enum kind kind, uint64_t n, int rc)
 {
 	char *got = picture(r), *want = picture(twin);
@@ -109,7 +109,7 @@ static bool one_run(enum kind kind, uint64_t n, uint64_t seed)
 	assert_int_equal(r.host.live, 0);
 	hit = fired(&r);
 	*counter(&r, kind) = 0;
-	/* Whatever happened, the disk mounts and is sound. */
+	/* Whatever happened, the disk can be mounted and is sound. */
 	assert_int_equal(rig_mount(&r, false), 0);
 	assert_int_equal(rig_unmount(&r), 0);
 	rc = rig_fsck(&r);
@@ -157,7 +157,7 @@ static void test_flush(void **state)
 	sweep(FLUSH, 16);
 }
 
-/* A disk that dies for good: every later write fails; the last commit must be there. */
+/* A disk that fails for good: every later write fails; the last commit must be on it. */
 static void test_dying_disk(void **state)
 {
 	(void)state;

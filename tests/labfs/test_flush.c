@@ -37,7 +37,7 @@ static void cut_and_mount(struct crashlab *lab)
 	mem_record(&lab->r.disk);
 	assert_int_equal(rig_mount(&lab->r, false), 0);
 	crash_step(lab, true);
-	/* What the mount wrote may still be on its way: that was the tree before, too. */
+	/* What the mount wrote may not be stable yet; the tree was the same before, too. */
 	lab->synced_at[0] = 0;
 }
 

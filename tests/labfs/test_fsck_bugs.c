@@ -2,7 +2,8 @@
 /*
  * test_fsck_bugs: each seeded bug of the checker (50 to 58; 59 needs a power cut and is in
  * test_fsck_journal) shows itself on a disk made for it, and without the bug the same disk is
- * repaired as it should be. The checker runs in a child, for some of them kill or hang it.
+ * repaired as it should be. The checker runs in a child, because some of them make it crash or
+ * hang.
  */
 #include "sample_image.h"
 
@@ -136,7 +137,7 @@ static enum verdict judge_in_child(size_t row, const char *opts)
 		setrlimit(RLIMIT_CORE, &limit);
 		signal(SIGSEGV, SIG_DFL);
 		signal(SIGXCPU, SIG_DFL);
-		/* The dying words of a sanitizer are expected here. */
+		/* A sanitizer's report is expected here. */
 		if (*opts && !freopen("/dev/null", "w", stderr))
 			_exit(1);
 		_exit((int)judge(row, opts));

@@ -360,7 +360,7 @@ static void test_modes(void **state)
 	run_mode(&img, AS_FSCK_REPLAY, 0, "");
 	run_mode(&img, AS_FSCK_DEFAULT, AS_FSCK_REPAIRED, " 4 303");
 	run_mode(&img, AS_FSCK_DEFAULT, 0, "");
-	/* A superblock from the backup is not to be believed: replay leaves it marked. */
+	/* A superblock from the backup cannot be trusted: replay leaves it marked. */
 	img = sample_build(data);
 	memset(img.data, 0, LAB_BLOCK);
 	run_mode(&img, AS_FSCK_REPLAY, AS_FSCK_REPAIRED, " 1");
@@ -412,7 +412,7 @@ static const char *without_state(const char *codes)
 	return state && (!codes[2] || codes[2] == ' ') ? codes + 2 : codes;
 }
 
-/* What somebody who mounts finds after the power cut. */
+/* What a mount finds after the power cut. */
 static bool as_before_or_repaired(uint8_t *disk, const char *before, uint32_t uid, bool in_place)
 {
 	struct img img = { .data = disk, .blocks = SAMPLE_BLOCKS };
@@ -423,7 +423,7 @@ static bool as_before_or_repaired(uint8_t *disk, const char *before, uint32_t ui
 	if (clean) {
 		const struct lab_j_super *j = img_block(&img, img_super(&img)->journal_start);
 
-		/* Mount believes this one: no journal, and nothing may be half done. */
+		/* A mount trusts this one: there is no journal, and nothing may be half done. */
 		if (!j->empty)
 			return false;
 	} else {
@@ -491,9 +491,9 @@ static unsigned cut_check(void (*fn)(struct img *), const char *opts, bool in_pl
 	fn(&img);
 	sample_host_init(&host);
 	mem_record(&disk);
-	assert_int_equal(labfs_fsck(&args, AS_FSCK_FULL), AS_FSCK_REPAIRED);
+	assert_int_equal(lab_fsck(&args, AS_FSCK_FULL), AS_FSCK_REPAIRED);
 	bad = cut_everywhere(&disk, without_state(before.codes), uid, in_place);
-	/* The last thing is a flush: what was answered is stable. */
+	/* The last call is a flush: what was answered is stable. */
 	if (!disk.nlog || disk.log[disk.nlog - 1].off != UINT64_MAX)
 		bad++;
 	mem_forget_log(&disk);
@@ -536,7 +536,7 @@ static void test_power_cuts(void **state)
 
 enum fault { FAIL_ALLOC, FAIL_READ, FAIL_WRITE, FAIL_FLUSH, FAULTS };
 
-/* Fails the nth call of a kind; says whether it came to that. */
+/* Fails the nth call of a kind; returns whether there were so many. */
 static bool fail_nth(enum fault fault, unsigned n, uint8_t *data, struct tree *tree)
 {
 	struct img img = sample_build(data);
@@ -553,7 +553,7 @@ static bool fail_nth(enum fault fault, unsigned n, uint8_t *data, struct tree *t
 	disk.fail_read = fault == FAIL_READ ? n : 0;
 	disk.fail_write = fault == FAIL_WRITE ? n : 0;
 	disk.fail_flush = fault == FAIL_FLUSH ? n : 0;
-	rc = labfs_fsck(&args, AS_FSCK_FULL);
+	rc = lab_fsck(&args, AS_FSCK_FULL);
 	fired = host.mem.fired || disk.fired;
 	assert_int_equal(rc, fired ? AS_FSCK_OPERATIONAL : AS_FSCK_REPAIRED);
 	assert_int_equal(host.mem.live, 0);

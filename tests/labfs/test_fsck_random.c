@@ -10,7 +10,7 @@
 
 #define SEEDS 4000
 
-/* Are both superblocks beyond use? Then nobody can say where anything is. */
+/* Whether both superblocks are unusable: then the layout is not known. */
 static bool hopeless(const struct sample_run *run)
 {
 	return run->code == AS_FSCK_OPERATIONAL && strstr(run->log, "no usable superblock");
@@ -99,7 +99,7 @@ static void test_random_full(void **state)
 	assert_in_range(given_up, 1, SEEDS / 16);
 }
 
-/* Nothing but noise behind a sound superblock: bytes, or numbers that could mean something. */
+/* Only noise after a sound superblock: bytes, or numbers that could mean something. */
 static void test_noise(void **state)
 {
 	struct tree *tree = malloc(sizeof(*tree));

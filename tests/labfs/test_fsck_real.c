@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * test_fsck_real: the checker and the file system, each written from format.h, about one disk.
- * What mkfs and the file system leave behind is sound; what a power cut leaves is repaired without
- * a sign of damage (only problems that problem.def says to expect), and sound then; damage to such
- * disks is repaired in one run. And what happens when the disk is full.
+ * test_fsck_real: the checker and the file system, each written from format.h, about one disk. What
+ * mkfs and the file system write is sound. What a power cut leaves is repaired without a sign of
+ * damage (only with problems that problem.def says to expect), and is sound afterwards. Damage to
+ * such disks is repaired in one run. The last test fills the disk.
  */
 #include "random_damage.h"
 #include "read_all.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * test_persist: what comes back: over a remount, after a replay, from a read-only mount; what mount
+ * test_persist: what is there after a remount, after a replay, and on a read-only mount; what mount
  * refuses; and files so scattered that freeing them takes several transactions.
  */
 #include "crashcut.h"
@@ -166,7 +166,7 @@ static void test_bad_super(void **state)
 	rig_close(&r);
 }
 
-/* A superblock that lies with a good checksum must not hurt either. */
+/* A superblock with wrong values and a right checksum must do no harm, either. */
 static void test_lying_super(void **state)
 {
 	struct lab_super *sb, good;

@@ -36,7 +36,7 @@ static inline void tree_wrong(struct tree *tree, const char *what, uint32_t at)
 	}
 }
 
-/* Takes a block for one owner; false if that cannot be. */
+/* Gives a block to one owner; false if that is not possible. */
 static inline bool tree_take(struct tree *tree, const struct img *img, uint32_t block)
 {
 	if (block < img_super(img)->data_start || block >= img->blocks - 1) {
@@ -49,7 +49,7 @@ static inline bool tree_take(struct tree *tree, const struct img *img, uint32_t 
 }
 
 /* Puts the data blocks of an inode into tree->list (0 = hole) and takes them all. Returns how many
- * blocks of any kind there are; *end is behind the last data block. */
+ * blocks of any kind there are; *end is the index after the last data block. */
 static inline uint32_t tree_blocks(struct tree *tree, const struct img *img,
 				   const struct lab_inode *node, uint32_t *end)
 {

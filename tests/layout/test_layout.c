@@ -39,25 +39,25 @@ static void check_ext(const char *name, bool journal)
 {
 	const struct as_fstype *type = as_fstype_find(name);
 	struct as_target *target = NULL;
-	struct as_medium *stand = NULL;
+	struct as_medium *medium = NULL;
 	struct as_layout *layout;
 	struct as_err err = { 0 };
 	struct as_buf out = { 0 };
 	int rc;
 
 	assert_int_equal(as_target_open(name, &target, &err), 0);
-	assert_int_equal(as_medium_new(DISK_BYTES, &stand, &err), 0);
-	rc = as_fresh_disk(type, NULL, stand, NULL, &err);
+	assert_int_equal(as_medium_new(DISK_BYTES, &medium, &err), 0);
+	rc = as_fresh_disk(type, NULL, medium, NULL, &err);
 	if (rc == AS_ELACK) {
-		as_medium_free(stand);
+		as_medium_free(medium);
 		as_target_free(target);
 		skip_because("%s", err.msg);
 	}
 	assert_int_equal(rc, 0);
-	layout = as_layout_new(target, (struct as_disk *)as_medium_disk(stand));
+	layout = as_layout_new(target, (struct as_disk *)as_medium_disk(medium));
 #ifndef AS_HAVE_ext2fs
 	assert_null(layout);
-	as_medium_free(stand);
+	as_medium_free(medium);
 	as_target_free(target);
 	skip_because("assay was built without libext2fs");
 #endif
@@ -72,7 +72,7 @@ static void check_ext(const char *name, bool journal)
 	assert_true(any(layout, "directory /lost+found"));
 	assert_int_equal(any(layout, "journal: a block of it"), journal);
 	as_layout_free(layout);
-	as_medium_free(stand);
+	as_medium_free(medium);
 	as_target_free(target);
 	as_buf_free(&out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* guard: what a child of foreign code prints is kept, what it leaves running is killed. */
+/* guard: what a child with foreign code prints is kept, and what it leaves running is killed. */
 #include "os/guard.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ static void test_output(void **state)
 	assert_int_equal(guard(print, NULL, &output).status, 0);
 	assert_string_equal(as_buf_str(&output), "out err");
 	as_buf_clear(&output);
-	/* It is not held up by a pipe that nobody reads, and what is kept is bounded. */
+	/* A pipe that nobody reads does not stop it, and what is kept is bounded. */
 	assert_int_equal(guard(flood, NULL, &output).status, 7);
 	assert_true(output.len >= 4096 && output.len <= 128 << 10);
 	as_buf_clear(&output);

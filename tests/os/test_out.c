@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Outputs and folders: what a user names, what is below a run folder, whose it may be. */
+/* Outputs and folders: paths that a user names, what is below a run folder, and who may own it. */
 #include "../skip.h"
 
 #include "os/out.h"
@@ -158,7 +158,7 @@ static void below(void **state)
 	as_buf_free(&buf);
 }
 
-/* What a guest hands over. */
+/* Folders that a guest hands over. */
 static void taken(void **state)
 {
 	struct as_err err = { 0 };
@@ -239,7 +239,7 @@ static void run_folders(void **state)
 	}
 }
 
-/* One that made the folder goes while another is in it; then that one goes. */
+/* The process that made the folder ends while another one uses it; then that one ends. */
 static void shared(void **state)
 {
 	struct as_rundir first, second;
@@ -258,7 +258,7 @@ static void shared(void **state)
 	assert_int_equal(access("r", F_OK), -1);
 }
 
-/* A child that runs out of memory says so to its parent, who has an error and no finding. */
+/* A child that runs out of memory reports it to its parent, which has an error and no finding. */
 static int hungry(void *ctx)
 {
 	(void)ctx;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spawn: how a child ended is told right, nothing of its group is left, no output blocks it.
- * Nothing here sleeps: children block on something that never comes, and the deadline ends them.
+ * spawn: how a child ended is reported correctly, nothing of its group is left, and no output
+ * blocks it. Nothing here sleeps: children block on something that never comes, and the deadline
+ * ends them.
  */
 #include "os/spawn.h"
 
@@ -20,7 +21,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Long enough for a loaded machine to get there, short enough to wait for. */
+/* Long enough on a loaded machine, and short enough to wait for. */
 #define SHORT_MS 150
 #define LONG_MS 60000
 
@@ -119,7 +120,7 @@ static void test_never_ending_output_meets_the_deadline(void **state)
 	as_buf_free(&out);
 }
 
-/* The end of the pipe's life: it reads as ended once every process that holds it is gone. */
+/* The pipe reads as ended when every process that holds it has ended. */
 static void assert_all_gone(int read_fd)
 {
 	struct pollfd fd = { .fd = read_fd, .events = POLLIN };
@@ -350,7 +351,7 @@ static void test_stop(void **state)
 	as_shared_free((void *)stop, sizeof(*stop));
 }
 
-/* A supervisor that is killed takes its children with it. */
+/* When a supervisor is killed, its children die with it. */
 static int supervise(void *ctx)
 {
 	struct as_ended ended;

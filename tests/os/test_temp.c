@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* temp: folders that go away, also those of a process that was killed; and nothing else does. */
+/* temp: temporary folders are removed, also those of a process that was killed; nothing else is. */
 #include "../skip.h"
 
 #include "base/buf.h"
@@ -48,7 +48,7 @@ static void fill(const char *path, const char *outside)
 		fd = next;
 	}
 	assert_int_equal(mkdirat(fd, "shut", 0), 0);
-	/* Names that whoever moves folders up might want to give. */
+	/* Names that as_dir_empty() itself may want to give. */
 	for (int i = 0; i < 3; i++) {
 		char name[16];
 

@@ -176,22 +176,22 @@ static void test_faults(void **state)
 static int corrupt_and_check(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find("ext4");
-	struct as_medium *stand = fresh_stand(type, &child_err);
+	struct as_medium *medium = fresh_medium(type, &child_err);
 	unsigned char junk[1024];
 	enum as_check_answer answer;
 	struct as_buf output = { 0 };
 	struct as_mount *m;
 
 	(void)ctx;
-	child_check(stand);
-	child_ok(as_mount_new(type, stand, &m, &child_err));
+	child_check(medium);
+	child_ok(as_mount_new(type, medium, &m, &child_err));
 	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &child_err));
 	child_check(answer == AS_CHECK_CLEAN);
 	/* The bitmaps and tables of the first group, behind the superblock and its descriptors. */
 	memset(junk, 0x77, sizeof(junk));
 	as_mount_medium(m);
 	for (uint64_t block = 3; block < 300; block++)
-		child_check(!as_bd_write(as_medium_bd(stand), block * 1024, junk, sizeof(junk)));
+		child_check(!as_bd_write(as_medium_bd(medium), block * 1024, junk, sizeof(junk)));
 	as_mount_release(m);
 	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &child_err));
 	child_check(answer != AS_CHECK_CLEAN);
@@ -203,7 +203,7 @@ static int corrupt_and_check(void *ctx)
 	child_ok(as_mount_forget(m, &child_err));
 	child_ok(as_mount_mount(m, "", ""));
 	as_mount_free(m);
-	as_medium_free(stand);
+	as_medium_free(medium);
 	as_buf_free(&output);
 	return 0;
 }

@@ -54,17 +54,17 @@ static inline void need_host(const char *name)
 	}
 }
 
-static inline struct as_medium *fresh_stand(const struct as_fstype *type, struct as_err *err)
+static inline struct as_medium *fresh_medium(const struct as_fstype *type, struct as_err *err)
 {
-	struct as_medium *stand;
+	struct as_medium *medium;
 
-	if (as_medium_new(type->default_bytes, &stand, err))
+	if (as_medium_new(type->default_bytes, &medium, err))
 		return NULL;
-	if (as_fresh_disk(type, NULL, stand, NULL, err)) {
-		as_medium_free(stand);
+	if (as_fresh_disk(type, NULL, medium, NULL, err)) {
+		as_medium_free(medium);
 		return NULL;
 	}
-	return stand;
+	return medium;
 }
 
 /* Runs fn(ctx) in a child; it must end with 0. */

@@ -63,21 +63,21 @@ static const struct as_fstype *ext2(void)
 
 static struct as_medium *make(const struct as_fstype *type, uint64_t size_bytes, bool want_made)
 {
-	struct as_medium *stand;
+	struct as_medium *medium;
 	struct as_err err;
 	bool made;
 
-	assert_int_equal(as_medium_new(size_bytes, &stand, &err), 0);
-	if (as_fresh_disk(type, folder, stand, &made, &err))
+	assert_int_equal(as_medium_new(size_bytes, &medium, &err), 0);
+	if (as_fresh_disk(type, folder, medium, &made, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(made, want_made);
-	return stand;
+	return medium;
 }
 
-static struct as_digest digest_of(struct as_medium *stand)
+static struct as_digest digest_of(struct as_medium *medium)
 {
 	/* The digest is kept in the disk: a look that changes nothing anyone sees. */
-	return as_disk_digest((struct as_disk *)(uintptr_t)as_medium_disk(stand));
+	return as_disk_digest((struct as_disk *)(uintptr_t)as_medium_disk(medium));
 }
 
 static void test_once(void **state)
@@ -161,35 +161,35 @@ static const struct {
 static void test_bad(void **state)
 {
 	struct as_fstype type = *ext2();
-	struct as_medium *stand;
+	struct as_medium *medium;
 	struct as_err err;
 
 	(void)state;
 	each_file(unlink);
-	assert_int_equal(as_medium_new(2 << 20, &stand, &err), 0);
+	assert_int_equal(as_medium_new(2 << 20, &medium, &err), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		type.mkfs = bad[i].mkfs;
-		assert_int_equal(as_fresh_disk(&type, folder, stand, NULL, &err), bad[i].rc);
+		assert_int_equal(as_fresh_disk(&type, folder, medium, NULL, &err), bad[i].rc);
 		if (!strstr(err.msg, bad[i].want))
 			fail_msg("%s: %s", bad[i].name, err.msg);
 	}
 	/* No half-made disk is left, kept or temporary. */
 	assert_int_equal(each_file(NULL), 0);
-	as_medium_free(stand);
+	as_medium_free(medium);
 }
 
 /* Without a cache mkfs runs, and nothing is kept. */
 static void test_no_cache(void **state)
 {
-	struct as_medium *stand;
+	struct as_medium *medium;
 	struct as_err err;
 	bool made;
 
 	(void)state;
-	assert_int_equal(as_medium_new(2 << 20, &stand, &err), 0);
-	assert_int_equal(as_fresh_disk(ext2(), NULL, stand, &made, &err), 0);
+	assert_int_equal(as_medium_new(2 << 20, &medium, &err), 0);
+	assert_int_equal(as_fresh_disk(ext2(), NULL, medium, &made, &err), 0);
 	assert_true(made);
-	as_medium_free(stand);
+	as_medium_free(medium);
 }
 
 int main(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernel file systems on a recorded disk: what an fsync writes, in which order, told by the magic
- * numbers of journals and logs; power cuts; the kernel's memory of a disk that was restored beneath
- * it; checkers on what was unmounted in peace.
+ * Kernel file systems on a recorded disk: what an fsync writes, and in which order, known by the
+ * magic numbers of journals and logs; power cuts; the kernel's cache of a disk that was restored
+ * beneath it; checkers after a regular unmount.
  */
 #include "tests/target/mounted.h"
 
@@ -32,14 +32,14 @@ static void write_file(const char *path, size_t len)
 static int live_once(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_medium *stand = fresh_stand(type, &child_err);
+	struct as_medium *medium = fresh_medium(type, &child_err);
 	enum as_check_answer answer;
 	struct as_buf output = { 0 };
 	struct as_mount *m;
 	struct stat st;
 
-	child_check(stand);
-	child_ok(as_mount_new(type, stand, &m, &child_err));
+	child_check(medium);
+	child_ok(as_mount_new(type, medium, &m, &child_err));
 	child_ok(as_mount_mount(m, "", ""));
 	child_ok(as_mount_enter(m, &child_err));
 	write_file("/f", 100000);
@@ -58,7 +58,7 @@ static int live_once(void *ctx)
 	child_ok(as_mount_enter(m, &child_err));
 	child_check(!stat("/d/g", &st) && st.st_size == 100000);
 	as_mount_free(m);
-	as_medium_free(stand);
+	as_medium_free(medium);
 	as_buf_free(&output);
 	return 0;
 }
@@ -69,18 +69,18 @@ static void test_life(void **state)
 	in_child(live_once, *state);
 }
 
-/* Options worth drawing are options: the kernel takes them, but for a few that some version does
- * not know. */
+/* Options worth drawing must be real options: the kernel accepts them, except a few that some
+ * versions do not know. */
 static int try_options(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_medium *stand = fresh_stand(type, &child_err);
+	struct as_medium *medium = fresh_medium(type, &child_err);
 	char **words = as_fstype_argv(type->draw, "", 0);
 	unsigned taken = 0, refused = 0;
 	struct as_mount *m;
 
-	child_check(stand);
-	child_ok(as_mount_new(type, stand, &m, &child_err));
+	child_check(medium);
+	child_ok(as_mount_new(type, medium, &m, &child_err));
 	for (size_t i = 0; words[i]; i++) {
 		int rc = as_mount_mount(m, "", words[i]);
 
@@ -92,7 +92,7 @@ static int try_options(void *ctx)
 	}
 	child_check(taken >= 10 && refused <= 4);
 	as_mount_free(m);
-	as_medium_free(stand);
+	as_medium_free(medium);
 	as_fstype_free_words(words);
 	return 0;
 }
@@ -190,15 +190,15 @@ static int fsync_in_order(void *ctx)
 {
 	const struct order *order = ctx;
 	const struct as_fstype *type = as_fstype_find(order->name);
-	struct as_medium *stand = fresh_stand(type, &child_err);
+	struct as_medium *medium = fresh_medium(type, &child_err);
 	struct as_reclog *log;
 	struct as_mount *m;
 	size_t at = 0;
 
-	child_check(stand);
-	as_medium_record(stand, 0);
-	log = as_medium_log(stand);
-	child_ok(as_mount_new(type, stand, &m, &child_err));
+	child_check(medium);
+	as_medium_record(medium, 0);
+	log = as_medium_log(medium);
+	child_ok(as_mount_new(type, medium, &m, &child_err));
 	child_check(as_reclog_len(log) == 0);
 	child_ok(as_mount_mount(m, order->opts, ""));
 	child_ok(as_mount_enter(m, &child_err));
@@ -218,7 +218,7 @@ static int fsync_in_order(void *ctx)
 	}
 	as_mount_release(m);
 	as_mount_free(m);
-	as_medium_free(stand);
+	as_medium_free(medium);
 	return 0;
 }
 
@@ -235,12 +235,12 @@ static void test_order(void **state)
 static int cut_power(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_medium *stand = fresh_stand(type, &child_err);
+	struct as_medium *medium = fresh_medium(type, &child_err);
 	struct as_mount *m;
 	struct stat st;
 
-	child_check(stand);
-	child_ok(as_mount_new(type, stand, &m, &child_err));
+	child_check(medium);
+	child_ok(as_mount_new(type, medium, &m, &child_err));
 	child_ok(as_mount_mount(m, "", ""));
 	child_ok(as_mount_enter(m, &child_err));
 	write_file("/kept", 5000);
@@ -253,7 +253,7 @@ static int cut_power(void *ctx)
 	/* Nothing wrote it to the disk, so the unmount's writes must have been taken back. */
 	child_check(stat("/lost", &st) && errno == ENOENT);
 	as_mount_free(m);
-	as_medium_free(stand);
+	as_medium_free(medium);
 	return 0;
 }
 
@@ -268,22 +268,22 @@ static void test_cut(void **state)
 static int restore_beneath(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_medium *stand = fresh_stand(type, &child_err);
+	struct as_medium *medium = fresh_medium(type, &child_err);
 	struct as_medium_mark *mark;
 	struct as_mount *m;
 	struct stat st;
 
-	child_check(stand);
-	child_ok(as_mount_new(type, stand, &m, &child_err));
+	child_check(medium);
+	child_ok(as_mount_new(type, medium, &m, &child_err));
 	for (int i = 0; i < 20; i++) {
 		child_ok(as_mount_mount(m, "", ""));
 		child_ok(as_mount_enter(m, &child_err));
 		child_check(stat("/f", &st) && errno == ENOENT);
 		as_mount_medium(m);
-		mark = as_medium_mark(stand);
+		mark = as_medium_mark(medium);
 		as_mount_release(m);
 		write_file("/f", 3000);
-		/* The state with a journal to replay, looked at, and left again. */
+		/* The state with a journal to replay is looked at, and left again. */
 		as_mount_cut(m);
 		child_ok(as_mount_cut_end(m));
 		child_ok(as_mount_mount(m, "", ""));
@@ -291,12 +291,12 @@ static int restore_beneath(void *ctx)
 		child_check(!stat("/f", &st) && st.st_size == 3000);
 		child_ok(as_mount_umount(m));
 		as_mount_medium(m);
-		as_medium_back(stand, mark);
+		as_medium_back(medium, mark);
 		as_mount_release(m);
 		child_ok(as_mount_forget(m, &child_err));
 	}
 	as_mount_free(m);
-	as_medium_free(stand);
+	as_medium_free(medium);
 	return 0;
 }
 

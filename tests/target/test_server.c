@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* server: commands split without a shell; processes that are no servers are told apart. */
+/* server: commands are split without a shell, and processes that are no servers are recognised. */
 #include "../skip.h"
 
 #include "target/fstype.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Naming targets, vetting their tables, and the disk they stand on. */
+/* Naming targets, vetting their tables, and the disk they use. */
 #include "../skip.h"
 
 #include "labfs/labfs.h"
@@ -116,7 +116,7 @@ static void metadata(void **state)
 static void vetting(void **state)
 {
 	struct as_err err;
-	struct as_target_ops ops = labfs_target;
+	struct as_target_ops ops = lab_target;
 
 	(void)state;
 	assert_int_equal(as_target_vet(&ops, "it", &err), 0);
@@ -125,12 +125,12 @@ static void vetting(void **state)
 	assert_non_null(strstr(err.msg, "version 2"));
 #define CAP(flag, name)
 #define REQUIRED(fn)                                                \
-	ops = labfs_target;                                         \
+	ops = lab_target;                                           \
 	ops.fn = NULL;                                              \
 	assert_int_equal(as_target_vet(&ops, "it", &err), AS_EUSE); \
 	assert_non_null(strstr(err.msg, "'" #fn "'"));
 #define NEEDS(flag, fn)                                             \
-	ops = labfs_target;                                         \
+	ops = lab_target;                                           \
 	ops.fn = NULL;                                              \
 	ops.caps |= AS_CAP_##flag;                                  \
 	assert_int_equal(as_target_vet(&ops, "it", &err), AS_EUSE); \
@@ -142,10 +142,10 @@ static void vetting(void **state)
 #undef CAP
 #undef REQUIRED
 #undef NEEDS
-	ops = labfs_target;
+	ops = lab_target;
 	ops.caps |= 1u << 31;
 	assert_int_equal(as_target_vet(&ops, "it", &err), AS_EUSE);
-	ops = labfs_target;
+	ops = lab_target;
 	ops.name = "";
 	assert_int_equal(as_target_vet(&ops, "it", &err), AS_EUSE);
 }
@@ -196,17 +196,17 @@ static void plans(void **state)
 	}
 }
 
-static void stand_hits_and_doorman(void **state)
+static void medium_hits_and_doorman(void **state)
 {
-	struct as_medium *stand, *copy;
+	struct as_medium *medium, *copy;
 	struct as_plan *plan;
 	char sector[512] = "data";
 	struct as_bd *bd;
 
 	(void)state;
-	assert_int_equal(as_medium_new(1 << 20, &stand, NULL), 0);
-	assert_int_equal(as_bd_write(as_medium_bd(stand), 512, sector, 512), 0);
-	copy = as_medium_copy(stand);
+	assert_int_equal(as_medium_new(1 << 20, &medium, NULL), 0);
+	assert_int_equal(as_bd_write(as_medium_bd(medium), 512, sector, 512), 0);
+	copy = as_medium_copy(medium);
 	bd = as_medium_bd(copy);
 	assert_int_equal(as_plan_parse("read:2:eio", &plan, NULL), 0);
 	as_medium_plan(copy, plan);
@@ -222,10 +222,10 @@ static void stand_hits_and_doorman(void **state)
 	assert_non_null(strstr(as_medium_misuse(copy), "write of 1024 bytes at 1048064"));
 	as_plan_free(plan);
 	as_medium_free(copy);
-	as_medium_free(stand);
+	as_medium_free(medium);
 }
 
-static void stand_between_processes(void **state)
+static void medium_between_processes(void **state)
 {
 	struct as_medium *from, *to;
 	unsigned char data[512 * 3];
@@ -262,8 +262,8 @@ int main(void)
 		cmocka_unit_test(vetting),
 		cmocka_unit_test(capability_names),
 		cmocka_unit_test(plans),
-		cmocka_unit_test(stand_hits_and_doorman),
-		cmocka_unit_test(stand_between_processes),
+		cmocka_unit_test(medium_hits_and_doorman),
+		cmocka_unit_test(medium_between_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

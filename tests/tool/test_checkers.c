@@ -5,7 +5,7 @@
  *
  * The plain run is the program as it is on a file in memory. Programs that write the time of day, a
  * process id or random numbers to the disk differ from one plain run to the next; these run once
- * more with the shim in the program but no disk behind it (AS_SHIM_CLOCK): all I/O is the kernel's
+ * more with the shim in the program but without a disk (AS_SHIM_CLOCK): all I/O is the kernel's
  * own, and only the clock stands still. What even then is not the same in two plain runs (memory
  * that the program forgot to clear) is left out byte by byte, and counted.
  *
@@ -240,8 +240,8 @@ static void fill_by_hand(const struct as_fstype *type, struct as_disk *disk)
 	free(bytes);
 }
 
-/* What the tests start from must be sound. (quick: told to repair, reiserfsck says it did, whatever
- * it found.) */
+/* The disks that the tests start with must be sound. (quick: when reiserfsck is told to repair, it
+ * says that it did, whatever it found.) */
 static void assert_clean(const struct as_fstype *type, struct as_disk *disk,
 			 struct as_checkers *checkers)
 {
@@ -432,7 +432,7 @@ static void compare_one(const struct as_fstype *type, enum as_check_mode mode, s
 	tally->answers[checked.answer]++;
 	tally->repaired += checked.run.changed;
 	if (checked.run.ended.how == AS_END_DEADLINE) {
-		/* How far it comes before it is killed is chance. */
+		/* How far it gets before it is killed depends on chance. */
 		as_disk_free(plain_result(type, row, disk, true, DEADLINE_MS, &ended));
 		as_checked_free(&checked);
 		if (ended.how == AS_END_DEADLINE) {

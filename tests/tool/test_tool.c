@@ -185,7 +185,7 @@ static void test_record(void **state)
 
 		flushes += e->kind == AS_CALL_FLUSH;
 		writes += e->kind == AS_CALL_WRITE;
-		/* fsync comes behind the last write, and nothing but reads follows. */
+		/* fsync comes after the last write, and only reads follow. */
 		if (flushes)
 			assert_true(e->kind != AS_CALL_WRITE);
 	}
@@ -334,7 +334,8 @@ static unsigned count_running(const char *program)
 	return n;
 }
 
-/* Who runs a tool is killed in the middle: server, run and the run's own child die with it. */
+/* The process that runs a tool is killed in the middle: server, run and the run's own child die
+ * with it. */
 static void test_killed(void **state)
 {
 	struct rig *rig = *state, copy = *rig;
@@ -406,7 +407,8 @@ static void test_server_dies(void **state)
 	stop(rig);
 }
 
-/* A record that a wild pointer has hit is seen to be wrong, and the disk is right all the same. */
+/* A record that a wild pointer has hit is recognised as wrong, and the disk is right all the
+ * same. */
 static void test_scribble(void **state)
 {
 	struct rig *rig = *state;

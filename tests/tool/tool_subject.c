@@ -161,7 +161,7 @@ static int outside(const char *path, const char *outside)
 	WANT(!fopen(name, "w") && !fopen(outside, "r+") && !fopen(outside, "a"));
 	WANT(unlink(outside) == -1 && rename(outside, name) == -1 && mkdir(name, 0700) == -1);
 	WANT(truncate(outside, 0) == -1 && creat(name, 0600) == -1);
-	/* By the back door. */
+	/* The same by a direct system call. */
 	WANT(syscall(SYS_open, outside, O_RDWR) == -1 && errno == EACCES);
 	WANT(syscall(SYS_openat, AT_FDCWD, name, O_CREAT | O_RDONLY, 0600) == -1);
 	WANT(syscall(SYS_openat, AT_FDCWD, "/tmp", O_TMPFILE | O_RDWR, 0600) == -1);

@@ -65,7 +65,7 @@ static int bad_mkdir(struct as_fs *fs, const char *path, uint32_t mode)
 	return real->mkdir(fs, path, mode);
 }
 
-/* Who is told to stop and does not is worse than one who does. */
+/* It goes on although it was told to stop. */
 static int bad_readdir(struct as_fs *fs, const char *path, as_fill_fn fill, void *ctx)
 {
 	char name[256];

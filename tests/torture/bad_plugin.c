@@ -184,7 +184,7 @@ static int bad_mount(const struct as_mount_args *args, struct as_fs **fs)
 	return fs_mount(args, fs);
 }
 
-/* Text that would like to be a terminal's command, the end of a quotation, a page of HTML. */
+/* Text with a terminal's command, the end of a quotation, and a page of HTML. */
 static const char hostile[] = "\033]0;t\007 \302\233 31m \233 \342\200\256 \377 \r\177 ```\n"
 			      "# heading\n</pre><script>alert(1)</script> ````` ~~~ `";
 
@@ -241,7 +241,7 @@ __attribute__((destructor)) static void unload(void)
 	at("unload");
 }
 
-/* The first load, which is only a look, leaves a mark. */
+/* The first load, which only reads the table, leaves a mark. */
 static bool is_second(void)
 {
 	const char *mark = getenv("BAD_MARK");

@@ -97,14 +97,14 @@ static const struct {
 	{ "short", ACT_SHORT }, /* an answer of too few bytes */
 	{ "long", ACT_LONG }, /* an answer of too many bytes */
 	{ "stranger", ACT_STRANGER }, /* answers a request that nobody made, and not this one */
-	{ "self", ACT_SELF }, /* waits for itself */
+	{ "self", ACT_SELF }, /* sends a request to itself and waits for the answer */
 	{ "umount", ACT_UMOUNT }, /* takes its own mount away, then answers */
 	{ "cover", ACT_COVER }, /* mounts something else over it, then answers */
 	{ "again", ACT_AGAIN }, /* mounts a second one, which nobody serves, over it */
 	{ "move", ACT_MOVE }, /* moves its mount to its folder */
 	{ "readonly", ACT_READONLY }, /* makes its mount read-only */
 	{ "busy", ACT_BUSY }, /* leaves a process that works in the mount */
-	{ "exec", ACT_EXEC }, /* leaves another program that holds /dev/fuse */
+	{ "exec", ACT_EXEC }, /* leaves another program running that holds /dev/fuse */
 	{ "relay", ACT_RELAY }, /* ends with status 0; a child answers and goes on */
 	{ "killer", ACT_KILLER }, /* kills all that it can see, but not itself */
 	{ "stopper", ACT_STOPPER }, /* stops its parent and its group */
@@ -152,7 +152,7 @@ static const struct {
 	{ "exit1", WAY_EXIT1 },
 	{ "mount-exit", WAY_MOUNT_EXIT }, /* mounts, then ends */
 	{ "endless", WAY_ENDLESS }, /* a directory without an end */
-	{ "same-offset", WAY_SAME_OFFSET }, /* the first entries again and again */
+	{ "same-offset", WAY_SAME_OFFSET }, /* the first entries over and over */
 	{ "loop", WAY_LOOP }, /* every directory has itself as `self` */
 	{ "twins", WAY_TWINS }, /* every name twice */
 	{ "slashes", WAY_SLASHES }, /* names that are paths */
@@ -165,13 +165,14 @@ static const struct {
 	{ "flood", WAY_FLOOD }, /* prints without an end */
 	{ "memory", WAY_MEMORY }, /* takes all memory there is */
 	{ "xattrs", WAY_XATTRS }, /* attributes without an end */
-	{ "deadlock", WAY_DEADLOCK }, /* a child that holds /dev/fuse waits for us, who hang */
-	{ "notify", WAY_NOTIFY }, /* tells without an end that everything is out of date */
-	{ "forever", WAY_FOREVER }, /* what it says holds for ever, and a bit longer */
+	/* a child that holds /dev/fuse waits for the server, which hangs */
+	{ "deadlock", WAY_DEADLOCK },
+	{ "notify", WAY_NOTIFY }, /* says without an end that everything is out of date */
+	{ "forever", WAY_FOREVER }, /* its answers are valid for ever, and a bit longer */
 	{ "generation", WAY_GENERATION }, /* every node is a new one at each look */
 	{ "reuse", WAY_REUSE }, /* all files are one node */
-	{ "old", WAY_OLD }, /* a version of the protocol that nobody speaks any more */
-	{ "new", WAY_NEW }, /* and one that nobody speaks yet */
+	{ "old", WAY_OLD }, /* a version of the protocol that is too old */
+	{ "new", WAY_NEW }, /* a version of the protocol that does not exist yet */
 	{ "root-file", WAY_ROOT_FILE }, /* the root is a file */
 };
 
@@ -231,7 +232,7 @@ static void answer(const struct fuse_in_header *in, int error, const void *data,
 				       .unique = in->unique };
 	struct iovec iov[2] = { { &out, sizeof(out) }, { (void *)data, len } };
 
-	/* What the kernel does not like of an answer is its own affair. */
+	/* The kernel may refuse an answer; that does not matter here. */
 	(void)!writev(fuse_fd, iov, len ? 2 : 1);
 }
 
@@ -814,7 +815,7 @@ static void misbehave_first(void)
 		setsid();
 		signal(SIGTERM, SIG_IGN);
 		signal(SIGHUP, SIG_IGN);
-		/* Somebody's child no longer. */
+		/* From here on it is nobody's child. */
 		if (fork())
 			_exit(0);
 		for (;;)

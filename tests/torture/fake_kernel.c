@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fake_kernel: a "kernel" for `--uml` that does not boot anything: it tries to get out of the
- * sandbox, by every way we could think of. Each try is told as a note over the wire of the engine
- * (descriptor 3): "refused NAME: ERRNO" or "ALLOWED NAME". What only shows that something outside
- * exists is "SEEN NAME": namespaces hide it, Landlock cannot.
+ * sandbox in every way we could think of. Each try is reported as a note over the wire of the
+ * engine (descriptor 3): "refused NAME: ERRNO" or "ALLOWED NAME". What only shows that something
+ * outside exists is "SEEN NAME": namespaces hide it, Landlock cannot.
  *
  * Its own path tells it what it needs to know, as all else is fixed: .../escape-PID, where PID is a
  * process of the same user outside, and .../canary/ beside it has files that it must not touch.
@@ -52,7 +52,7 @@ static void note(const char *fmt, ...)
 		_exit(9);
 }
 
-/* What a call returned: -1 is what should be. */
+/* Reports what a call returned: it should be -1. */
 static void tell(const char *name, long ret)
 {
 	if (ret == -1)
@@ -564,7 +564,7 @@ static void fill_disk(void)
 	}
 }
 
-/* Does not come back if all is well. */
+/* It does not return if all is well. */
 static void hog_memory(void)
 {
 	size_t step = 32 << 20, total = 0;

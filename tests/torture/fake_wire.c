@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fake_wire: a "kernel" for `--uml` that does not boot anything but has something to say: garbage,
- * floods, lies. What, is its own name: .../flood-console and so on. Descriptors as in
- * box/sandbox.h: 1 is the console, 3 the engine's lines, 4 the shared memory.
+ * fake_wire: a "kernel" for `--uml` that does not boot anything but sends garbage, floods or lies.
+ * Its own name says what: .../flood-console and so on. Descriptors as in box/sandbox.h: 1 is the
+ * console, 3 the engine's lines, 4 the shared memory.
  */
 #include <fcntl.h>
 #include <signal.h>

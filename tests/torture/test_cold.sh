@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # cold: several runs at once with an empty cache, and with a cache in which everything is damaged:
 # each of them must work, and none may leave anything but the cache. The cache is that of a user
-# whom nobody knows: it lies in /var/tmp.
+# without a home: it is in /var/tmp.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
@@ -78,7 +78,7 @@ damage_writable() { chmod 666 "$1"; }
 damage_other() { cp "$WORK/home/assay" "$1"; }
 for way in cut empty flip longer folder link dangling pipe unreadable foreign writable other; do
 	before=$(find "$CACHE" -type f -name '*.zst' | wc -l)
-	# As the user would: but for what takes root.
+	# The user could do it himself, except what only root may do.
 	for file in $(find "$CACHE" -type f -name '*.zst'); do damage_$way "$file"; done
 	[ $way = foreign ] || chown -hR $USER_ "$CACHE"
 	got=0

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# escape: a "kernel" that tries to get out of the sandbox (fake_kernel.c), as every user we can be,
-# and on kernels that lack a layer of it. Prints what was tried; fails on whatever was allowed.
+# escape: a "kernel" that tries to get out of the sandbox (fake_kernel.c), as every user that we can
+# become, and on kernels that lack a layer of it. Prints what was tried; fails if anything was
+# allowed.
 set -u
 . "$(dirname "$0")/../tap.sh"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -44,7 +45,7 @@ try() {
 	out=$place/out.txt
 	mkdir -p "$place/canary" "$place/run"
 	echo secret >"$place/canary/secret"
-	# The user's own: only the sandbox stands before them.
+	# These are the user's own files: only the sandbox protects them.
 	chown -R "$user" "$place" 2>/dev/null
 	as "$user" sleep 1000 >/dev/null 2>&1 &
 	victim=$!

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# guest: what comes out of a sandbox is believed by nobody (fake_wire.c says it), and signals that
+# guest: nothing that comes out of a sandbox is trusted (fake_wire.c sends lies). Signals that
 # others send to a real guest, or to us, are no findings and leave nothing.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -114,7 +114,7 @@ for signal in $signals; do
 done
 signalled "a kernel that is stopped for a while" STOP 3 CONT
 
-# Both of us, as when a machine is put to sleep, for longer than any deadline of this run.
+# The kernel and assay are stopped for longer than any deadline, as when a machine is put to sleep.
 "$ASSAY" run --deadline 2 --sandbox uml --target dir:/mnt -o o-sleep long.txt \
 	>out 2>err </dev/null &
 job=$!
@@ -128,7 +128,7 @@ wait $job || got=$?
 tap_is "all stopped for longer than the deadline: no finding" \
 	"$got $(grep -c FOUND out) $missed $(cat err)" "0 0 0 "
 
-# Ourselves: everything ends, and nothing is left.
+# A signal to assay itself: everything ends, and nothing is left.
 mine() {
 	find /tmp /var/tmp /dev/shm -maxdepth 1 -name 'assay-temp-*' -user "$(id -u)" -newer w.txt
 }

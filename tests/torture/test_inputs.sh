@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 2
 ASSAY=$(realpath "$ASSAY")
 export LC_ALL=C
 seed=${SEED:-7}
-# One in so many.
+# One attempt of so many is made.
 share=12
 end=$((SECONDS + ${TORTURE_SECONDS:-0}))
 if [ "${TORTURE_SECONDS:-}" ]; then

@@ -13,7 +13,7 @@ w=$cases/02-append.txt
 id=lab-data-386c54dd
 printf '%s\n' 'create /a 0644' 'sync' 'rename /a /b' 'sync' >rename.txt
 
-# What was begun when memory ran out has a name of its own, which the next run there removes.
+# A finding that was not finished when memory ran out has another name; the next run removes it.
 half() { # FOLDER: findings that are not whole, and what is left of those that were begun
 	[ ! -d "$1" ] || "$ASSAY" run -t lab -o "$1" "$w" >/dev/null 2>&1
 	find "$1" -name '.part-*' -o -name '*.tmp' 2>/dev/null
@@ -23,7 +23,7 @@ half() { # FOLDER: findings that are not whole, and what is left of those that w
 ends() {
 	local name=$1 folder=$2 got=0
 	shift 2
-	# Through a pipe: the limit is not to hold for what is said.
+	# The output goes through a pipe, so that the limit does not apply to it.
 	"$@" 2>&1 >/dev/null </dev/null | cat >err
 	got=${PIPESTATUS[0]}
 	if [ $got -gt 2 ]; then
@@ -57,7 +57,7 @@ tap_is "nothing is left of it" "$(ls raw .raw.* 2>/dev/null)" ""
 
 # ---- Memory ----
 for kb in 10500 12000 14000 20000 40000; do
-	# Less than the program itself needs to be loaded is not ours to answer for.
+	# With less memory than loading the program takes, assay cannot answer.
 	limited "-v $kb" "$ASSAY" --version >/dev/null 2>&1 || continue
 	rm -rf o
 	ends "run in $kb KiB" o limited "-v $kb" "$ASSAY" run --target lab:bug=2 -o o "$w"
@@ -67,7 +67,7 @@ for kb in 10500 12000 14000 20000 40000; do
 		"$ASSAY" crash --target lab:bug=26 -o c rename.txt
 	rm -rf h c
 done
-# No finding may come of it: the file system is sound.
+# This must not give a finding: the file system is sound.
 for kb in 10500 11000 12000 13000 14000 15000 16000; do
 	limited "-v $kb" "$ASSAY" --version >/dev/null 2>&1 || continue
 	limited "-v $kb" "$ASSAY" run --target lab --no-store "$w" >out 2>err
@@ -84,7 +84,7 @@ if unshare -rm sh -c 'mount -t tmpfs -o size=64k none small' 2>/dev/null; then
 	"$@"
 	got=$?
 	find small -name '.part-*' -o -name '*.tmp' >leftover
-	# What was announced can be had.
+	# What was reported as found can be read.
 	sed -n 's/.*again: assay replay //p' said | while read -r id; do
 		[ -s small/o/findings/$id/finding.json ] || echo "$id" >>leftover
 	done

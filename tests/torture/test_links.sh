@@ -45,7 +45,7 @@ c_run good >/dev/null
 c_hunt good >/dev/null
 mkdir marked && cp good/.assay-run marked/
 
-# unharmed NAME COMMAND FOLDER: whatever it answers, in the end nobody was harmed.
+# unharmed NAME COMMAND FOLDER: whatever it answers, nothing outside has changed.
 unharmed() {
 	local got=0
 	timeout 60 "c_$2" "$3" >out 2>err </dev/null || got=$?
@@ -90,7 +90,7 @@ for link in $links; do
 	*.txt | *.json | *.md | *.c | */lock | */profile | *.tmp | .assay-run) to=$V/plain ;;
 	*) to=$V ;;
 	esac
-	# Who comes by there; all of them when there is time.
+	# The commands that use this entry; all commands when there is time.
 	case ${TORTURE_SECONDS:+all}$link in
 	hunt*) commands="hunt resume" ;;
 	findings/$id/*) commands="run reduce replay" ;;
@@ -121,7 +121,7 @@ for c in run hunt crash; do
 	tap_run "$c: a folder in one that all can write, as in /tmp" 1 "c_$c" sticky/out
 	tap_run "$c: but not that one" 2 "c_$c" sticky
 done
-# A list of access rights: the mode alone says only that our own group may write.
+# An access control list: the mode alone says only that our own group may write.
 cat >acl.c <<-'END'
 	#include <sys/xattr.h>
 	#define ID(n) n & 255, n >> 8 & 255, n >> 16 & 255, n >> 24
@@ -205,11 +205,11 @@ spoil() { # NAME HOW: a copy of the good folder in which this file of the findin
 	binary) head -c 5000 "$ASSAY" >"$file" ;;
 	esac
 }
-# What has no workload or no finding.json that makes sense is an error, and nobody waits for it.
+# Without a workload or a valid finding.json it is an error, and nothing is waited for.
 for how in fifo folder missing empty comment device zero huge binary; do
 	for c in reduce replay; do
 		spoil "findings/$id/workload.txt" $how
-		# A reduction that is there is what replay follows.
+		# If there is a reduction, replay uses it.
 		[ $c = reduce ] ||
 			sed -i 's/,"reduced":{[^}]*}//' "planted/findings/$id/finding.json"
 		tap_run "$c: workload.txt is $how" 2 timeout 60 "c_$c" planted

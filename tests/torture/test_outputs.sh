@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Outputs that a user names, of every command that writes one: devices and FIFOs are written into,
-# of a link the target is replaced, folders are refused, and what fails leaves all as it was.
-# Nodes are made in the test's own folder: never point this at the machine's.
+# the target of a link is replaced, folders are refused, and a failure leaves everything as it was.
+# Nodes are made in the test's own folder: it must never be run on those of the machine.
 set -u
 cd "$(dirname "$0")/../.."
 . tests/tap.sh
@@ -31,7 +31,7 @@ w_hunt_cov() {
 	rm -rf hunted
 	"$ASSAY" hunt --target lab --max-workloads 1 --no-reduce -o hunted --cov "$1"
 }
-# Those that take a folder: what is in it already has the name of the file.
+# These take a folder, in which something has the name of the file already.
 w_gen() { into "$1" "$generated" "$ASSAY" gen --seed 1 -o; }
 w_import() { into "$1" w.jlang.txt "$ASSAY" import --from jlang w.jlang -o; }
 # into NODE NAME COMMAND...: the node is the file NAME of the folder that COMMAND is given.
@@ -54,14 +54,14 @@ rm -f plain
 # try NAME WANTED-STATUS WRITER NODE
 try() {
 	local want=$2
-	# An error of its own: its other statuses are those of the command that it records.
+	# This is an error of its own; any other status is that of the command that it records.
 	[ "$3:$want" != record:2 ] || want=125
 	tap_run "$1" "$want" "w_$3" "$4"
 	[ "$2" = 0 ] || tap_is "$1: in one line" "$(grep -c ^assay: err)" 1
 	tap_is "$1: nothing is left beside it" "$(find . -name '*.tmp')" ""
 }
 
-# Of these, two runs give the same bytes.
+# Two runs of these give the same bytes.
 is_stable() { case $1 in record | run_cov | hunt_cov) return 1 ;; esac; }
 
 for w in $writers; do
@@ -95,7 +95,7 @@ for w in $writers; do
 
 	# The reader has a name of its own for it: the node itself may be moved.
 	rm -rf n reader && mkfifo n && ln n reader
-	# cat opens it, not the shell: that can wait, too.
+	# cat opens it, not the shell, which would wait, too.
 	timeout 20 cat reader >read &
 	try "$w: a FIFO" 0 "$w" n
 	wait
@@ -157,21 +157,21 @@ if [ "$(id -u)" = 0 ] && chown 65534 log; then
 	ln -s victim theirs && chown -h 65534 theirs
 	tap_run "a link that another user made" 2 "$ASSAY" disk export d.zst theirs
 	tap_is "leads nowhere" "$(cat victim)" precious
-	# Nor is one in the middle: no folder is made behind it.
+	# Nor is one in the middle: no folder is made beyond it.
 	mkdir -p public beyond && chmod 1777 public
 	ln -s ../beyond public/l && chown -h 65534 public/l
 	through() { # NAME COMMAND...
 		local name=$1
 		shift
 		tap_run "$name: a link of another user in the middle" 2 "$@"
-		tap_is "$name: nothing is behind it" "$(ls -A beyond)" ""
+		tap_is "$name: nothing is made beyond it" "$(ls -A beyond)" ""
 	}
 	through gen "$ASSAY" gen -o public/l/sub
 	through import "$ASSAY" import --from jlang w.jlang -o public/l/sub
 	through svg "$ASSAY" cov show --svg public/l/sub a.cov
 	through "run --cov" "$ASSAY" run --target lab --no-store --cov public/l/sub/ \
 		"$cases/02-append.txt"
-	# What another user put where all can: he would own what is written.
+	# Another user put a file where everybody can: he would own what is written.
 	for w in $writers; do
 		case $w in gen | import) continue ;; esac
 		echo theirs >public/file && chmod 666 public/file && chown 65534 public/file
@@ -185,7 +185,7 @@ else
 	tap_skip "a link that another user made" "only root can make one"
 fi
 
-# --cov FOLDER/: what cannot be kept is an error.
+# --cov FOLDER/: a file that cannot be written is an error.
 cov_in() { "$ASSAY" run --target lab --no-store --cov "$1/" "$cases/02-append.txt"; }
 tap_run "--cov FOLDER/" 0 cov_in covs
 tap_is "it holds a file" "$([ -s covs/0.cov ] && echo yes)" yes
@@ -210,7 +210,7 @@ if mkdir small && mount -t tmpfs -o size=64k none small 2>/dev/null; then
 	head -c 100k /dev/zero >small/fill 2>/dev/null
 	tap_run "--cov FOLDER/ on a full disk" 2 cov_in small/covs
 	umount small
-	# A file that was mounted over, as containers have them.
+	# A file that is a mount point, as containers have them.
 	echo inner >inner && echo outer >outer && mount --bind inner outer
 	tap_run "a file on which another is mounted" 0 "$ASSAY" cov feedback -o outer a.cov
 	umount outer

@@ -109,7 +109,7 @@ bad load crash
 attempt hunt --max-workloads 2 --diff lab,plugin:./bad.so
 judge_refused "crash when it is loaded (hunt --diff)" "it died of SIGSEGV while it was loaded"
 
-# What does no harm to us does none at all.
+# What does no harm to assay is no error.
 for how in print flood chdir close daemon; do
 	bad load "$how"
 	attempt run -t plugin:./bad.so w.txt
@@ -162,7 +162,7 @@ if ! echo 'int x;' | "$CC" -m32 -nostdlib -shared -x c - -o "$WORK/bits32.so" 2>
 	head -c 5000 /dev/zero >>"$WORK/bits32.so"
 fi
 refused "one of 32 bits" bits32 "bits32.so: cannot be loaded: .*ELFCLASS32"
-# The loader believes whatever a header says.
+# The loader trusts whatever a header says.
 seed=${SEED:-1}
 end=$((SECONDS + ${TORTURE_SECONDS:-0}))
 worst=
@@ -248,7 +248,7 @@ attempt hunt --max-workloads 3 --no-reduce -o hunt1 -t plugin:./bad.so
 tap_is "hunt: an operation that calls exit" "$got" 1
 tap_like "hunt: it is told" "$WORK/out" "the target called exit\(0\)"
 
-# A hunt that came to no workload is no success.
+# A hunt that ran no workload is no success.
 bad mkfs sleep
 got=0
 (cd "$WORK" && timeout --preserve-status -s INT 3 "$ASSAY" hunt --for 60s -o hunt2 \

@@ -16,7 +16,7 @@ for how in ptrace inprocess bpf; do
 	"$ASSAY" cov record --how $how -o probe.cov -- true >/dev/null 2>&1 && hows="$hows $how"
 done
 
-# A test N makes N directories, by programs, subshells and what it leaves behind.
+# A test N makes N directories, by programs, subshells and what it leaves running.
 cat >test.sh <<'END'
 #!/bin/bash
 n=$1

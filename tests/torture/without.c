@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * without NUMBER... -- COMMAND...: runs a command on a kernel that seems not to have these system
- * calls: they answer EPERM (unshare) or ENOSYS (the others). To see what holds where a layer of the
- * sandbox is not to be had.
+ * calls: they answer EPERM (unshare) or ENOSYS (the others). It shows what the other layers of the
+ * sandbox do when one is missing.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -94,26 +94,26 @@ static int child_lib(void *ctx)
 	static struct as_host_log log;
 	struct as_chooser *chooser = as_chooser_seeded(1);
 	struct as_host_mem *host = as_host_new(as_chooser_choice(chooser), &log);
-	struct as_medium *stand;
+	struct as_medium *medium;
 	struct as_mount_args mkfs = { .host = as_host_seam(host), .opts = "" };
 	struct as_vfs *vfs;
 
-	if (as_medium_new(DISK_BYTES, &stand, c->err))
+	if (as_medium_new(DISK_BYTES, &medium, c->err))
 		return 1;
-	mkfs.bd = as_medium_bd(stand);
-	vfs = as_vfs_lib_new(&(struct as_lib_args){ .ops = &labfs_target,
+	mkfs.bd = as_medium_bd(medium);
+	vfs = as_vfs_lib_new(&(struct as_lib_args){ .ops = &lab_target,
 						    .host = host,
-						    .bd = as_medium_bd(stand),
+						    .bd = as_medium_bd(medium),
 						    .opts = "",
 						    .name_max = LAB_NAME_MAX,
 						    .size_max_bytes = LAB_MAX_SIZE });
-	if (labfs_target.mkfs(&mkfs) || as_vfs_lib_mount(vfs, ""))
+	if (lab_target.mkfs(&mkfs) || as_vfs_lib_mount(vfs, ""))
 		return 2;
 	run_seq(vfs, c);
 	if (as_vfs_lib_unmount(vfs))
 		return 3;
 	as_vfs_free(vfs);
-	as_medium_free(stand);
+	as_medium_free(medium);
 	as_host_free(host);
 	as_chooser_free(chooser);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* calls: calls on a descriptor. Those on the disk are answered here, all others passed on. */
+/* calls: calls on a descriptor. Calls on the disk are answered here, all others are passed on. */
 #include "tool/shim/shim.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ SHIM_EXPORT ssize_t write(int fd, const void *buf, size_t len)
 	return n;
 }
 
-/* The fortified forms; the C library would only have checked the room. */
+/* The fortified forms: the C library would only have checked the size of the buffer. */
 SHIM_EXPORT ssize_t __read_chk(int fd, void *buf, size_t len, size_t room);
 SHIM_EXPORT ssize_t __read_chk(int fd, void *buf, size_t len, size_t room)
 {
@@ -69,7 +69,7 @@ SHIM_EXPORT ssize_t __pread_chk(int fd, void *buf, size_t len, off_t off, size_t
 }
 SHIM_ALIAS(__pread64_chk, __pread_chk);
 
-/* One piece after the other, until one is short. */
+/* One piece after the other, until one of them is short. */
 static ssize_t each(struct shim_file *file, const struct iovec *iov, int n, int64_t off, bool write)
 {
 	ssize_t total = 0;
@@ -132,7 +132,7 @@ SHIM_EXPORT ssize_t writev(int fd, const struct iovec *iov, int n)
 	return got;
 }
 
-/* Offset -1 means the file's own; the flags are hints, but for RWF_DSYNC and RWF_SYNC. */
+/* Offset -1 means the file's own offset. The flags are hints, except RWF_DSYNC and RWF_SYNC. */
 SHIM_EXPORT ssize_t preadv2(int fd, const struct iovec *iov, int n, off_t off, int flags)
 {
 	(void)flags;
@@ -154,7 +154,7 @@ static bool touches_disk(int a, int b)
 {
 	if (!shim_file(a) && !shim_file(b))
 		return false;
-	errno = EINVAL; /* as where the file system cannot: callers then read and write */
+	errno = EINVAL; /* as a file system that cannot do it: callers then read and write */
 	return true;
 }
 
@@ -214,7 +214,7 @@ SHIM_EXPORT int fstat(int fd, struct stat *st)
 }
 SHIM_ALIAS(fstat64, fstat);
 
-/* Programs linked against C libraries before 2.33 ask this way. */
+/* Programs that were linked against C libraries before 2.33 call these. */
 SHIM_EXPORT int __fxstat(int version, int fd, struct stat *st);
 SHIM_EXPORT int __fxstat(int version, int fd, struct stat *st)
 {
@@ -240,7 +240,7 @@ SHIM_EXPORT int syncfs(int fd)
 	return shim_file(fd) ? shim_disk_flush() : shim_next()->syncfs(fd);
 }
 
-/* Of the whole machine: of the disk it is a flush, the rest is not this program's business. */
+/* sync() is for the whole machine. For the disk it is a flush; the rest is not for this program. */
 SHIM_EXPORT void sync(void)
 {
 	if (shim_head)
@@ -249,7 +249,7 @@ SHIM_EXPORT void sync(void)
 		syscall(SYS_sync);
 }
 
-/* Starts writing out and promises nothing; not a flush. */
+/* This starts writing and promises nothing, so it is no flush. */
 SHIM_EXPORT int sync_file_range(int fd, off64_t off, off64_t len, unsigned flags)
 {
 	return shim_file(fd) ? 0 : shim_next()->sync_file_range(fd, off, len, flags);
@@ -292,7 +292,7 @@ SHIM_EXPORT int posix_fallocate(int fd, off_t off, off_t len)
 }
 SHIM_ALIAS(posix_fallocate64, posix_fallocate);
 
-/* A disk keeps its size. */
+/* The size of a disk cannot be changed. */
 SHIM_EXPORT int ftruncate(int fd, off_t len)
 {
 	struct shim_file *file = shim_file(fd);
@@ -334,7 +334,8 @@ SHIM_ALIAS(lockf64, lockf);
 
 SHIM_EXPORT int close(int fd)
 {
-	/* Programs that close all they know nothing of must not close the disk behind our back. */
+	/* Some programs close all descriptors that they do not know. They must not close the
+	 * disk. */
 	if (shim_head && (fd == shim_disk_fd || fd == shim_null_fd)) {
 		errno = EBADF;
 		return -1;
@@ -437,7 +438,7 @@ static int disk_ioctl(struct shim_file *file, unsigned long request, void *arg)
 	case BLKROTATIONAL:
 		*(unsigned short *)arg = 0;
 		return 0;
-	case BLKFLSBUF: /* writes caches out; a flush it is not */
+	case BLKFLSBUF: /* this writes caches out, but is no flush */
 	case BLKBSZSET:
 		return 0;
 	case BLKDISCARD:

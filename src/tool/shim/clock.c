@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * clock: everything in which one run of a program differs from the next: the time, the process id
- * and random numbers. The clock stands still but for a microsecond each time it is asked for more
- * than seconds (some programs wait for it to move) and for sleeping in the main thread, which takes
- * no time and moves it.
+ * clock: everything that differs from one run of a program to the next: the time, the process id
+ * and random numbers. The clock moves only a microsecond each time it is asked for more than
+ * seconds (some programs wait for it to move). Sleeping in the main thread takes no time and moves
+ * the clock.
  */
 #include "tool/shim/shim.h"
 
@@ -109,7 +109,7 @@ SHIM_EXPORT pid_t getpid(void)
 	return shim_clock_on ? AS_SHIM_PID : shim_real_pid();
 }
 
-/* libuuid makes random numbers of it. */
+/* libuuid makes random numbers from it. */
 SHIM_EXPORT pid_t getppid(void)
 {
 	return shim_clock_on ? AS_SHIM_PID - 1 : (pid_t)raw(SYS_getppid, (long[6]){ 0 });
@@ -120,7 +120,7 @@ SHIM_EXPORT int kill(pid_t pid, int sig)
 	if (shim_clock_on && pid == AS_SHIM_PID)
 		pid = shim_real_pid();
 	if (shim_head && pid && pid != shim_real_pid()) {
-		errno = EPERM; /* nobody but itself and its group */
+		errno = EPERM; /* it may signal only itself and its group */
 		return -1;
 	}
 	return shim_next()->kill(pid, sig);

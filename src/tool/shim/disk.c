@@ -11,7 +11,8 @@
 struct as_shim_head *shim_head;
 int shim_disk_fd = -1, shim_null_fd = -1;
 
-/* Files never move and are few; slot 0 is unused, so that a zeroed table has no disk in it. */
+/* Files never move, and there are few of them. Slot 0 is unused, so that a table of zeros has no
+ * disk in it. */
 #define MAX_FILES 256
 static struct shim_file files[MAX_FILES];
 static unsigned char file_of[AS_SHIM_MAX_FD];
@@ -122,7 +123,7 @@ void shim_file_drop(int fd)
 
 /* ---- The record ---- */
 
-/* Enters a record with room for data_len bytes; NULL when there is none. The lock is held. */
+/* Adds a record with room for data_len bytes; NULL when there is no room. The lock is held. */
 static struct as_shim_record *enter(uint32_t kind, uint64_t off, uint64_t len, uint64_t data_len)
 {
 	uint64_t need = sizeof(struct as_shim_record) + ((data_len + 7) & ~UINT64_C(7));
@@ -172,7 +173,7 @@ static bool may(const struct shim_file *file, int not_this_mode)
 	return false;
 }
 
-/* How much of a range is on the disk: 0 behind its end, negative for a wrong offset. */
+/* How much of a range is on the disk: 0 after its end, negative for a wrong offset. */
 static int64_t clip(size_t len, int64_t off)
 {
 	uint64_t size = shim_head->disk_bytes;
@@ -270,7 +271,8 @@ int shim_disk_zero(int64_t off, int64_t len, bool discard)
 	return rc;
 }
 
-/* A file of that size, or a block device; nothing in it depends on when and where. */
+/* Looks like a file of that size, or like a block device. Nothing in it depends on time or
+ * machine. */
 void shim_disk_stat(struct stat *st)
 {
 	bool block = shim_head->flags & AS_SHIM_BLOCK;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * filter: a seccomp filter against all that could change something but the disk, speak to somebody,
- * or leave the process group, by whatever way the program calls. It is installed once, in the
- * server, and every run inherits it. It is a list of what is refused, not of what is allowed:
- * checkers are buggy, not hostile, and one that needs a new harmless call should not die of it.
+ * filter: a seccomp filter that refuses every system call which could change something other than
+ * the disk, communicate with others, or leave the process group, however the program makes the
+ * call. It is installed once, in the server, and every run inherits it. It lists what is refused,
+ * not what is allowed: checkers have bugs but are not hostile, and a checker that needs a new
+ * harmless call should not fail because of it.
  *
- * The server itself must put each run into a group of its own. setpgid takes two arguments; a third
- * that is our secret makes the difference, as the kernel ignores it and the filter can see it.
+ * The server itself must put each run into a group of its own. setpgid takes two arguments; the
+ * server gives a secret as a third one, which the kernel ignores and the filter can see.
  */
 #include "tool/shim/shim.h"
 
@@ -24,7 +25,7 @@
 #define IF_BITS(bits, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, then, otherwise)
 #define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
-/* Refused with EACCES. */
+/* These are refused with EACCES. */
 static const unsigned short changes[] = {
 	SYS_creat,
 	SYS_unlink,
@@ -103,7 +104,8 @@ static const unsigned short changes[] = {
 	SYS_kexec_file_load,
 };
 
-/* As on a kernel without them, so that programs fall back on what we can see. */
+/* These are refused as by a kernel that lacks them, so that programs use other calls, which we can
+ * see. */
 static const unsigned short absent[] = { SYS_openat2, SYS_io_uring_setup, SYS_io_setup,
 					 SYS_userfaultfd };
 

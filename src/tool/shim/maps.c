@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * maps: ranges of the disk in a program's memory. Reading there cannot be seen, so all of the range
- * counts as read when it is mapped. Writing cannot be seen, either, but what was written can: each
- * writable range has a copy, and at munmap, msync and every flush the sectors that differ from it
- * are entered into the record. What is left at the end assay finds by comparing (head->mapped).
+ * maps: ranges of the disk that are mapped into a program's memory. Reading there cannot be seen,
+ * so the whole range counts as read when it is mapped. Writing cannot be seen, either, but its
+ * result can: each writable range has a copy, and at munmap, msync and every flush the sectors that
+ * differ from it are added to the record. Assay finds the rest at the end by comparing
+ * (head->mapped).
  */
 #include "tool/shim/shim.h"
 
@@ -26,7 +27,7 @@ static void look(struct map *map)
 	while (at < map->len) {
 		size_t end = at, step;
 
-		/* A run of sectors that differ is one write. */
+		/* Adjacent sectors that differ are one write. */
 		while (end < map->len) {
 			step = map->len - end < SECTOR ? map->len - end : SECTOR;
 			if (!memcmp(map->at + end, map->copy + end, step))
@@ -111,7 +112,8 @@ SHIM_EXPORT int munmap(void *at, size_t len)
 	for (struct map *map = maps; map < maps + MAX_MAPS; map++) {
 		if (!map->at || map->at + map->len <= first || first + len <= map->at)
 			continue;
-		/* Also when it is only a part: the rest is then left to the comparison. */
+		/* This is done also when only a part is unmapped: the comparison at the end finds
+		 * the rest. */
 		shim_lock();
 		look(map);
 		shim_next()->munmap(map->copy, map->len);

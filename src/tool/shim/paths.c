@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * paths: calls that name a file. The disk's name leads to the disk. Other files may be read, except
- * devices; what would change a file is refused here with a note of its name, and once more by the
- * kernel (see filter.c) where a call does not come this way.
+ * devices. A call that would change a file is refused here, with a note of its name; where a call
+ * does not come this way, the kernel refuses it (see filter.c).
  */
 #include "tool/shim/shim.h"
 
@@ -28,8 +28,8 @@ int shim_refuse(const char *what, const char *path)
 	return -1;
 }
 
-/* Devices that say nothing about this machine. Random numbers come from there as zeros, so that two
- * runs see the same. */
+/* Devices that tell nothing about this machine. Random numbers are zeros, so that two runs see the
+ * same. */
 static const struct {
 	const char *name, *instead;
 } devices[] = {
@@ -46,7 +46,7 @@ static int open_device(const char *path, int flags)
 				break;
 			if ((flags & O_ACCMODE) == O_RDONLY)
 				return shim_next()->open(devices[i].instead, flags & O_CLOEXEC);
-			/* What is written there is gone anyway. */
+			/* What is written there is lost anyway. */
 			return shim_next()->fcntl(shim_null_fd,
 						  flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 3);
 		}
@@ -59,7 +59,8 @@ static bool is_random(const char *path)
 	return !strcmp(path, "/dev/urandom") || !strcmp(path, "/dev/random");
 }
 
-/* What is mounted here is not the disk's business, and would differ from machine to machine. */
+/* What is mounted on this machine has nothing to do with the disk, and would differ between
+ * machines. */
 static bool is_mount_table(const char *path)
 {
 	static const char *const names[] = { "/proc/mounts", "/proc/self/mounts", "/etc/mtab",
@@ -109,35 +110,34 @@ static int open_at(int dir, const char *path, int flags, mode_t mode)
 	return fd ? fd : shim_next()->openat(dir, path, flags, mode);
 }
 
-static bool has_mode(int flags)
+/* The argument after the flags; there is one only where a file may be made. */
+static mode_t take_mode(int flags, va_list ap)
 {
-	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+	bool has_mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+
+	return has_mode ? va_arg(ap, mode_t) : 0;
 }
 
 SHIM_EXPORT int open(const char *path, int flags, ...)
 {
-	mode_t mode = 0;
+	mode_t mode;
 	va_list ap;
 
-	if (has_mode(flags)) {
-		va_start(ap, flags);
-		mode = va_arg(ap, mode_t);
-		va_end(ap);
-	}
+	va_start(ap, flags);
+	mode = take_mode(flags, ap);
+	va_end(ap);
 	return open_at(AT_FDCWD, path, flags, mode);
 }
 SHIM_ALIAS(open64, open);
 
 SHIM_EXPORT int openat(int dir, const char *path, int flags, ...)
 {
-	mode_t mode = 0;
+	mode_t mode;
 	va_list ap;
 
-	if (has_mode(flags)) {
-		va_start(ap, flags);
-		mode = va_arg(ap, mode_t);
-		va_end(ap);
-	}
+	va_start(ap, flags);
+	mode = take_mode(flags, ap);
+	va_end(ap);
 	return open_at(dir, path, flags, mode);
 }
 SHIM_ALIAS(openat64, openat);
@@ -190,7 +190,7 @@ SHIM_EXPORT int fstatat(int dir, const char *path, struct stat *st, int flags)
 }
 SHIM_ALIAS(fstatat64, fstatat);
 
-/* Programs linked against C libraries before 2.33 ask this way. */
+/* Programs that were linked against C libraries before 2.33 call these. */
 SHIM_EXPORT int __xstat(int version, const char *path, struct stat *st);
 SHIM_EXPORT int __xstat(int version, const char *path, struct stat *st)
 {
@@ -304,7 +304,7 @@ SHIM_EXPORT int mkdir(const char *path, mode_t mode)
 	return REFUSE("mkdir:", path, mkdirat(AT_FDCWD, path, mode));
 }
 
-/* An image that is cut to its length by name. */
+/* Some programs set the length of an image by its name. */
 SHIM_EXPORT int truncate(const char *path, off_t len)
 {
 	int fd, rc;

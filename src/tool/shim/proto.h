@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * proto: what assay and the preloaded shim agree on. Three descriptors are inherited:
+ * proto: the protocol between assay and the preloaded shim. Three descriptors are inherited:
  *
  *	disk     a memfd with the bytes of the disk
  *	share    a memfd: this head, then the record of what was done to the disk
  *	control  a socket: one byte comes when the program is loaded; then one byte starts a run,
  *	         and one comes back when it has ended
  *
- * Their numbers stand in the environment variable AS_SHIM_ENV as "disk,share,control". With the
- * value AS_SHIM_CLOCK instead, the shim serves no disk and only sets the clock: the same program on
- * a plain file then sees the same time.
+ * Their numbers are in the environment variable AS_SHIM_ENV as "disk,share,control". With the value
+ * AS_SHIM_CLOCK instead, the shim serves no disk and only sets the clock: the same program on a
+ * plain file then sees the same time.
  *
- * The record is a row of struct as_shim_record, each followed by the bytes of its write.
- * A record is entered with AS_SHIM_BEGUN before the disk is changed and completed afterwards: a
- * process that is killed in between leaves the range behind, and the disk itself tells the rest.
- * Whoever reads the record must not trust it: the program that wrote it had it in its memory.
+ * The record is a sequence of struct as_shim_record, each followed by the bytes of its write. A
+ * record is added with AS_SHIM_BEGUN before the disk is changed and completed afterwards: if the
+ * process is killed in between, the record has the range, and the disk has the bytes. A reader must
+ * not trust the record: the program under test could write to it.
  */
 #ifndef AS_TOOL_SHIM_PROTO_H
 #define AS_TOOL_SHIM_PROTO_H
@@ -30,8 +30,8 @@
 #define AS_SHIM_HEAD_BYTES 8192u
 #define AS_SHIM_NOTE_BYTES 160u
 #define AS_SHIM_MAX_FD 256
-/* Seconds since 1970 that every program is told unless the caller says otherwise: later than any
- * disk is made, and still within 31 bits. */
+/* The time in seconds since 1970 that every program sees unless the caller says otherwise. It is
+ * later than the time at which any disk is made, and still fits into 31 bits. */
 #define AS_SHIM_NOW_S INT64_C(2145916800) /* 2038-01-01 */
 #define AS_SHIM_PID 4711
 
@@ -44,31 +44,32 @@ struct as_shim_record {
 	uint32_t kind; /* enum as_call */
 	int32_t ret; /* 0, a negative errno, or AS_SHIM_BEGUN */
 	uint64_t off, len;
-	uint64_t room; /* for the bytes of a write, as asked for; they follow, padded to 8 */
+	uint64_t room; /* for the bytes of a write as it was asked for; they follow, padded to 8 */
 };
 
 struct as_shim_head {
 	/* Written by assay before a run. */
 	uint32_t version, flags;
 	uint64_t disk_bytes;
-	uint64_t record_cap; /* bytes behind the head */
+	uint64_t record_cap; /* bytes after the head */
 	int64_t now_s;
 	uint64_t memory_bytes; /* RLIMIT_AS of a run, 0: none */
-	uint64_t fail_read; /* this read of the disk fails with EIO, counted from 1; 0: none */
+	/* the number of the read of the disk that fails with EIO, counted from 1; 0: none */
+	uint64_t fail_read;
 	uint64_t secret; /* see filter.c */
 	char path[AS_SHIM_PATH_BYTES]; /* of the disk */
 	uint32_t argc;
 	char args[AS_SHIM_ARGS_BYTES]; /* argc strings, each with its NUL */
 	/* Written by the shim. */
 	uint32_t confined; /* the kernel's filter is in place */
-	int32_t pid; /* of the run, also of its process group; 0: none */
+	int32_t pid; /* of the run, and of its process group; 0: none */
 	int32_t status; /* as waitpid() gave it */
 	uint64_t used; /* bytes of the record */
 	uint64_t reads; /* of the disk so far */
-	uint32_t overflowed; /* the record is not all */
+	uint32_t overflowed; /* the record is not complete */
 	uint32_t mapped; /* the disk was mapped for writing: compare all of it */
 	uint32_t refused; /* calls that would have changed something else */
-	char note[AS_SHIM_NOTE_BYTES]; /* the first of them */
+	char note[AS_SHIM_NOTE_BYTES]; /* the first of these calls */
 	/* A pthread mutex of the shim's C library. */
 	char lock[64] __attribute__((aligned(16)));
 };

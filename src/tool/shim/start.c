@@ -3,14 +3,15 @@
  * start: the fork server. The program is loaded, linked and initialised once, and stops where main
  * would begin. For each byte that arrives on the control socket a child is forked that goes on into
  * main with the arguments of the shared head; a run costs a fork instead of an exec. When the child
- * has ended, what is left of its process group is killed, its status stored and a byte sent back.
- * The server ends when the socket does.
+ * has ended, the rest of its process group is killed, its status is stored, and a byte is sent
+ * back. The server ends when the socket is closed.
  */
 #include "tool/shim/shim.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,11 +29,22 @@ struct shim_next shim_next_table;
 static main_fn program_main;
 static int control_fd = -1;
 
-void shim_resolve(void)
-{
-#define NEXT(name) shim_next_table.name = (__typeof__(&name))dlsym(RTLD_NEXT, #name);
+static const struct {
+	const char *name;
+	size_t offset; /* of its pointer in struct shim_next */
+} wanted[] = {
+#define NEXT(name) { #name, offsetof(struct shim_next, name) },
 #include "tool/shim/next.def"
 #undef NEXT
+};
+
+void shim_resolve(void)
+{
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		void *function = dlsym(RTLD_NEXT, wanted[i].name);
+
+		memcpy((char *)&shim_next_table + wanted[i].offset, &function, sizeof(function));
+	}
 }
 
 /* "disk,share,control" */
@@ -64,7 +76,7 @@ __attribute__((constructor)) static void set_up(void)
 		shim_next()->close(numbers[1]);
 		control_fd = numbers[2];
 	}
-	/* Nothing of ours is left for the program to see or to hand on. */
+	/* The program must not see these, nor pass them on to others. */
 	unsetenv(AS_SHIM_ENV);
 	unsetenv("LD_PRELOAD");
 	unsetenv("LD_BIND_NOW");
@@ -80,7 +92,7 @@ static int split_args(char **argv)
 	while (n < MAX_ARGS && n < (int)shim_head->argc && at < end) {
 		size_t len = strnlen(at, (size_t)(end - at));
 
-		/* A copy: the program may change its arguments. */
+		/* It is a copy, because the program may change its arguments. */
 		argv[n++] = strndup(at, len);
 		at += len + 1;
 	}
@@ -88,14 +100,14 @@ static int split_args(char **argv)
 	return n;
 }
 
-/* The child: whatever main returns goes to exit() by way of the C library. */
+/* In the child: what main returns goes to exit() through the C library. */
 static int go(char **envp)
 {
 	static char *argv[MAX_ARGS + 1];
 	int argc = split_args(argv);
 
 	shim_next()->close(control_fd);
-	shim_next()->lseek(0, 0, SEEK_SET); /* the input is a file that runs share */
+	shim_next()->lseek(0, 0, SEEK_SET); /* the input is a file that all runs share */
 	if (shim_head->memory_bytes) {
 		struct rlimit limit = { shim_head->memory_bytes, shim_head->memory_bytes };
 
@@ -110,8 +122,8 @@ static pid_t real_parent(void)
 	return (pid_t)syscall(SYS_getppid, NULL);
 }
 
-/* What a program forks dies with it, as it dies with the server and the server with assay: nothing
- * is left when assay is killed. */
+/* A process that the program forks dies with the program, as the program dies with the server and
+ * the server with assay: nothing is left when assay is killed. */
 SHIM_EXPORT pid_t fork(void)
 {
 	pid_t parent = shim_real_pid(), pid = shim_next()->fork();
@@ -125,8 +137,8 @@ SHIM_EXPORT pid_t fork(void)
 }
 SHIM_ALIAS(vfork, fork);
 
-/* Waits for the end of the child without giving its number free, so that the group can be killed
- * for certain. */
+/* Waits for the end of the child but does not reap it, so that its number is not reused before the
+ * group is killed. */
 static int finish(pid_t pid)
 {
 	siginfo_t info;
@@ -149,7 +161,7 @@ static int serve(int argc, char **argv, char **envp)
 	(void)argv;
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	shim_head->confined = shim_filter_install(shim_head->secret);
-	free(malloc(1)); /* the heap is set up once, not in each child */
+	free(malloc(1)); /* this sets up the heap once, and not in each child */
 	if (shim_next()->write(control_fd, "r", 1) != 1)
 		_exit(127);
 	while (shim_next()->read(control_fd, &byte, 1) == 1) {
@@ -166,8 +178,8 @@ static int serve(int argc, char **argv, char **envp)
 			return go(envp);
 		}
 		shim_head->status = pid < 0 ? -1 : finish(pid);
-		/* Whatever was left to us by its parent's death, and is dying: no process can leave
-		 * the group that was killed, where the filter is in place. */
+		/* These are processes whose parent has died, and they are dying, too. Where the
+		 * filter is in place, no process can leave the group that was killed. */
 		while (waitpid(-1, NULL, shim_head->confined ? 0 : WNOHANG) > 0)
 			;
 		if (shim_next()->write(control_fd, &byte, 1) != 1)
@@ -176,7 +188,7 @@ static int serve(int argc, char **argv, char **envp)
 	_exit(0);
 }
 
-/* With AS_SHIM_CLOCK: constructors may have asked for the time. */
+/* With AS_SHIM_CLOCK: constructors may have asked for the time already. */
 static int go_plain(int argc, char **argv, char **envp)
 {
 	shim_clock_start(AS_SHIM_NOW_S);
@@ -191,7 +203,7 @@ SHIM_EXPORT int __libc_start_main(main_fn main, int argc, char **argv, void (*in
 	start_fn next = (start_fn)dlsym(RTLD_NEXT, "__libc_start_main");
 
 	program_main = main;
-	/* The constructors of a shared object have run by now: set_up() has decided. */
+	/* The constructors of shared objects have run by now, so set_up() has decided. */
 	if (control_fd >= 0)
 		main = serve;
 	else if (shim_clock_on)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stdio: streams on the disk. The C library's streams call its own read and write, which nobody can
- * interpose; so a stream on the disk is a cookie stream over our calls, with a buffer of the size
- * that a stream on a file has, so that the disk sees the same pieces.
+ * stdio: streams on the disk. The C library's streams call its own read and write, which cannot be
+ * interposed. So a stream on the disk is a cookie stream over our calls. Its buffer is as large as
+ * that of a stream on a file, so that the disk sees the same pieces.
  */
 #include "tool/shim/shim.h"
 
@@ -31,7 +31,7 @@ static ssize_t cookie_write(void *ctx, const char *buf, size_t len)
 {
 	ssize_t n = write(((struct cookie *)ctx)->fd, buf, len);
 
-	return n < 0 ? 0 : n; /* a cookie says 0 for an error */
+	return n < 0 ? 0 : n; /* a cookie function returns 0 for an error */
 }
 
 static int cookie_seek(void *ctx, off64_t *off, int whence)
@@ -52,7 +52,7 @@ static int cookie_close(void *ctx)
 	return close(cookie->fd);
 }
 
-/* "r+b" and the like to the flags of open; -1 for nonsense. */
+/* Converts "r+b" and the like to the flags of open; -1: it is no mode. */
 static int mode_flags(const char *mode)
 {
 	bool plus = strchr(mode, '+');
@@ -137,7 +137,7 @@ SHIM_EXPORT FILE *freopen(const char *path, const char *mode, FILE *stream)
 }
 SHIM_ALIAS(freopen64, freopen);
 
-/* Nothing that is mounted here is the disk's business. */
+/* What is mounted on this machine has nothing to do with the disk. */
 SHIM_EXPORT FILE *setmntent(const char *path, const char *mode)
 {
 	return shim_next()->fopen(shim_head ? "/dev/null" : path, mode);

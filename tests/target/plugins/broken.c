@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Each stands in for mkdir: an operation that goes wrong in its own way. */
+/* Each takes the place of mkdir: an operation that fails in its own way. */
 static int __attribute__((unused)) op_crash(struct as_fs *fs, const char *path, uint32_t mode)
 {
 	(void)fs;

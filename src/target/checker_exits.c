@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * checker_exit: what the exit status of a checker means. The row of the type says it
- * (fstype.def, "0=clean 1=repaired 4=left"); any status that is not in the row means that the
- * checker failed. Some checkers say "repaired" for what was no damage: then their output decides.
- */
+/* checker_exits: see checker_exits.h. */
+#include "target/checker_exits.h"
+
 #include "target/fstype.h"
 
 #include <stdlib.h>
