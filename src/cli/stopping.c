@@ -22,7 +22,8 @@ const volatile int *as_cli_stop_catch(void)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction was;
 
-		/* nohup(1) means it. A shell that starts us beside itself does not. */
+		/* SIGHUP is ignored because of nohup(1), and stays so. A shell that starts us in the
+		 * background ignores SIGINT, too, but we catch it all the same. */
 		if (signals[i] != SIGHUP ||
 		    (!sigaction(SIGHUP, NULL, &was) && was.sa_handler != SIG_IGN))
 			sigaction(signals[i], &act, NULL);
