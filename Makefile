@@ -114,16 +114,22 @@ torture: ## attack it TORTURE_SECONDS (60) each, fuzz FUZZ_SECONDS (30); ONLY=li
 	@scripts/torture.sh $(B) build/clang-$(subst $(comma),+,$(FUZZ_SAN))/fuzzers \
 		$(TORTURE_SECONDS) $(FUZZ_SECONDS) $(ONLY)
 
+# The program, and what an author of a plugin needs: the headers and assay.pc. libassay.a is not
+# installed: its headers are not an interface.
 D = $(DESTDIR)$(PREFIX)
 MAN := share/man/man1
-COMPLETION := share/bash-completion/completions
-install: $(MADE) ## install below PREFIX (/usr/local), itself below DESTDIR
-	install -d $(addprefix $D/,bin lib include/assay $(MAN) $(COMPLETION))
+BASH := share/bash-completion/completions
+ZSH := share/zsh/site-functions
+VERSION := $(shell sed -n 's/^.define AS_VERSION "\(.*\)"/\1/p' src/cli/cli.h)
+install: $(PROGRAMS) ## install below PREFIX (/usr/local), itself below DESTDIR
+	install -d $(addprefix $D/,bin include/assay lib/pkgconfig $(MAN) $(BASH) $(ZSH))
 	install -m 755 $(PROGRAMS) $D/bin
-	install -m 644 $(LIBASSAY) $D/lib
 	install -m 644 $(wildcard include/assay/*.h) $D/include/assay
+	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),' scripts/assay.pc.in \
+		>$D/lib/pkgconfig/assay.pc
 	install -m 644 docs/assay.1 $D/$(MAN)
-	install -m 644 scripts/assay.bash-completion $D/$(COMPLETION)/assay
+	install -m 644 scripts/assay.bash-completion $D/$(BASH)/assay
+	install -m 644 scripts/assay.zsh-completion $D/$(ZSH)/_assay
 
 clean: ## remove what was built
 	rm -rf build assay labfs-mkfs labfs-fsck libassay.a liblabfs.a
@@ -165,7 +171,7 @@ $(B)/%.o: %.c $(B)/flags.stamp
 	$(call say,CC)
 	$(Q)$(CC_ALL) $(INC) $(EMBED) -c $< -o $@
 
-# libassay.a brings labfs with it (the target `lab`): installed, it stands alone.
+# libassay.a contains labfs, too (the target `lab`).
 $(LIBASSAY): $(call obj,$(LIB_SRC) $(LABFS_SRC))
 $(B)/liblabfs.a: $(call obj,$(LABFS_SRC))
 $(B)/libbench.a: $(call obj,$(BENCH_SRC))

@@ -5,8 +5,8 @@
  * Method. The disk is cut into ranges with data and holes. A range with data is one frame. It may
  * have small holes in it, which compress well. A hole of HOLE_MIN_BYTES or more is a frame of its
  * own that we write by hand: blocks that say "this byte, so many times" (RLE), of 128 KiB each,
- * which is the largest block that zstd allows. So a hole costs 4 bytes for 128 KiB, or 32 MiB for a TiB,
- * and writing it takes no compressor.
+ * which is the largest block that zstd allows. So a hole costs 4 bytes for 128 KiB, or 32 MiB for
+ * a TiB, and writing it takes no compressor.
  *
  * The reader knows such a frame by its bytes and skips the range, so that it never decompresses a
  * hole. Any other frame is decompressed chunk by chunk; this needs one chunk and zstd's window,
