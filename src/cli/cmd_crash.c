@@ -445,8 +445,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_JOBS_OPT(JOBS_MAX,
 			"how many workloads to crash at the same time, each in its own processes"),
 	AS_CLI_SIZE_OPT,
-	AS_CLI_DEADLINE_OPT(
-		"how long one operation or one recovery may take before it counts as a hang"),
+	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,

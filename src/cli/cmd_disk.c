@@ -55,9 +55,10 @@ const struct as_command as_cmd_disk = {
 	.name = "disk",
 	.operands = "info IMAGE | export IMAGE RAW",
 	.summary = "show what a saved disk (disk.img.zst) holds, or write it as a raw image",
-	.text = "`disk info` prints the size of the disk, how much of it is in use, and a digest of its "
-		"contents. `disk export` writes the raw image RAW, with holes where the disk has "
-		"zeros, and checks the saved disk on the way. `zstd -d IMAGE` gives the same bytes.",
+	.text = "`disk info` prints the size of the disk, how much of it is in use, and a digest "
+		"of its contents. `disk export` writes the raw image RAW, with holes where the "
+		"disk has zeros, and checks the saved disk on the way. `zstd -d IMAGE` gives the "
+		"same bytes.",
 	.min_operands = 2,
 	.max_operands = 3,
 	.run = run,

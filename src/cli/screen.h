@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * screen: standard output and standard error of this program. Everything that is printed passes a
- * filter that escapes the characters a terminal would obey (base/show.h), except newlines, tabs, and,
- * on a terminal, the few sequences that are our own. Code that prints a text from outside on one
- * line escapes its newlines first (as_show(), as_cli_put()); the filter is the safety net.
+ * filter that escapes the characters a terminal would obey (base/show.h), except newlines, tabs,
+ * and, on a terminal, the few sequences that are our own. Code that prints a text from outside on
+ * one line escapes its newlines first (as_show(), as_cli_put()); the filter is the safety net.
  */
 #ifndef AS_CLI_SCREEN_H
 #define AS_CLI_SCREEN_H

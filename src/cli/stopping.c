@@ -22,8 +22,8 @@ const volatile int *as_cli_stop_catch(void)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction was;
 
-		/* SIGHUP is ignored because of nohup(1), and stays so. A shell that starts us in the
-		 * background ignores SIGINT, too, but we catch it all the same. */
+		/* A SIGHUP that is ignored stays so: that is what nohup(1) is for. A SIGINT that
+		 * is ignored only means that a shell started us in the background. */
 		if (signals[i] != SIGHUP ||
 		    (!sigaction(SIGHUP, NULL, &was) && was.sa_handler != SIG_IGN))
 			sigaction(signals[i], &act, NULL);

@@ -96,12 +96,12 @@ static uint64_t hole_at(const unsigned char *data, size_t len)
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
-struct range {
+struct image_range {
 	uint64_t from, to;
 };
 
-struct ranges {
-	struct range *items;
+struct image_ranges {
+	struct image_range *items;
 	size_t n, cap;
 	uint64_t n_chunks;
 };
@@ -110,7 +110,7 @@ struct ranges {
 static int add_chunk(void *ctx, uint64_t index, const unsigned char *data)
 {
 	uint64_t from = index * AS_CHUNK_BYTES, to = from + AS_CHUNK_BYTES;
-	struct ranges *r = ctx;
+	struct image_ranges *r = ctx;
 
 	(void)data;
 	r->n_chunks++;
@@ -119,7 +119,7 @@ static int add_chunk(void *ctx, uint64_t index, const unsigned char *data)
 		return 0;
 	}
 	AS_ARRAY_ROOM(r->items, r->n, r->cap);
-	r->items[r->n++] = (struct range){ from, to };
+	r->items[r->n++] = (struct image_range){ from, to };
 	return 0;
 }
 
@@ -142,8 +142,8 @@ static int compress(ZSTD_CCtx *zstd, struct as_buf *out, ZSTD_inBuffer in, ZSTD_
 	return AS_OK;
 }
 
-static int write_data(ZSTD_CCtx *zstd, struct as_disk *disk, struct range range, struct as_buf *out,
-		      struct as_err *err)
+static int write_data(ZSTD_CCtx *zstd, struct as_disk *disk, struct image_range range,
+		      struct as_buf *out, struct as_err *err)
 {
 	unsigned char *step = as_xmalloc(STEP_BYTES);
 	int rc = AS_OK;
@@ -167,7 +167,7 @@ int as_image_write_frames(struct as_disk *disk, struct as_buf *out, uint64_t *n_
 {
 	uint64_t size = as_disk_size(disk), at = 0;
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
-	struct ranges r = { 0 };
+	struct image_ranges r = { 0 };
 	int rc = AS_OK;
 
 	if (!zstd)

@@ -10,9 +10,9 @@ ASSAY=$(realpath "$ASSAY")
 cat >"$WORK/assay" <<'END'
 #!/bin/bash
 case "$*" in
-help) printf 'usage: assay COMMAND\n\n  run      run workloads\n  replay   repeat\n  help     help\n' ;;
-"help run") printf 'usage: assay run FILE\n  -t, --target T  what\n  --check op  c\n  --json  j\n' ;;
-"help cov") printf 'usage: assay cov [OPTION]... record -- COMMAND... | read TRACE... | show FILE\n' ;;
+help) printf 'usage: assay COMMAND\n\n  run      run\n  replay   repeat\n  help     help\n' ;;
+"help run") printf 'usage: assay run F\n  -t, --target T  t\n  --check op  c\n  --json  j\n' ;;
+"help cov") printf 'usage: assay cov [OPTION]... record -- CMD... | read TRACE... | show F\n' ;;
 targets) printf 'target  what\n  lab     the laboratory\n  plugin  yours\n' ;;
 esac
 END

@@ -27,8 +27,8 @@ export PKG_CONFIG_LIBDIR=$root$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
 tap_is "pkg-config has the version" "assay $(pkg-config --modversion assay)" "$("$assay" --version)"
 tap_is "and the flags" "$(pkg-config --cflags assay | xargs)" "-I$root$prefix/include"
 # shellcheck disable=SC2046
-tap_run "a plugin compiles" 0 "$CC" -Wall -Wextra -Werror -fPIC -shared $(pkg-config --cflags assay) \
-	examples/plugin_skeleton/skeleton.c -o "$WORK/myfs.so"
+tap_run "a plugin compiles" 0 "$CC" -Wall -Wextra -Werror -fPIC -shared \
+	$(pkg-config --cflags assay) examples/plugin_skeleton/skeleton.c -o "$WORK/myfs.so"
 printf 'mkdir /a 0755\ncreate /a/f 0644\n' >"$WORK/w.txt"
 (cd "$WORK" && "$assay" run --no-store --target plugin:./myfs.so w.txt) >"$WORK/out" 2>&1
 tap_like "and runs" "$WORK/out" '^1 workload, 2 operations, 0 findings'
@@ -37,7 +37,8 @@ tap_is "the program exports nothing of its own" \
 
 # ---- The manual and the completions ----
 if command -v man >/dev/null; then
-	MANWIDTH=100 man --warnings -l "$root$prefix/share/man/man1/assay.1" >"$WORK/out" 2>"$WORK/err"
+	MANWIDTH=100 man --warnings -l "$root$prefix/share/man/man1/assay.1" \
+		>"$WORK/out" 2>"$WORK/err"
 	tap_is "the man page has no warnings" "$(cat "$WORK/err")" ""
 	tap_like "and text" "$WORK/out" '^EXIT STATUS'
 else
@@ -46,8 +47,9 @@ fi
 tap_run "the completion of bash loads" 0 bash -c \
 	'. "$1" && complete -p assay' - "$root$prefix/share/bash-completion/completions/assay"
 if command -v zsh >/dev/null; then
-	tap_is "the completion of zsh loads" "$(zsh -f -c 'fpath=("$1" $fpath); autoload -Uz compinit
-		compinit -D -u; print ${_comps[assay]}' - "$root$prefix/share/zsh/site-functions")" _assay
+	got=$(zsh -f -c 'fpath=("$1" $fpath); autoload -Uz compinit; compinit -D -u
+		print ${_comps[assay]}' - "$root$prefix/share/zsh/site-functions")
+	tap_is "the completion of zsh loads" "$got" _assay
 else
 	tap_skip "the completion of zsh loads" "zsh is not here (package zsh)"
 fi
