@@ -69,8 +69,7 @@ static int run(const struct as_args *args, struct as_err *err)
 const struct as_command as_cmd_bench = {
 	.name = "bench",
 	.operands = "[NAME...]",
-	.summary =
-		"measure how fast assay is; prints a JSON line {name,value,unit} per number",
+	.summary = "measure how fast assay is; prints a JSON line {name,value,unit} per number",
 	.text = "NAME is the beginning of a benchmark's name, such as `model` or `run.lab`. "
 		"Without a NAME, all benchmarks run.",
 	.max_operands = -1,
