@@ -55,8 +55,9 @@ LIBS := -lxxhash -lzstd -ljansson -ldl -lpthread -lm \
 LIB_SRC := $(filter-out src/cli/main.c $(foreach p,$(LACK),$(SOURCES_$p)),$(wildcard src/*/*.c))
 LABFS_MAINS := labfs/mkfs_main.c labfs/fsck_main.c
 LABFS_SRC := $(filter-out $(LABFS_MAINS),$(wildcard labfs/*.c))
-BENCH_SRC := $(wildcard bench/*.c)
+BENCH_SRC := $(wildcard bench/*.c) tests/lib/padded.c
 TEST_SRC := $(wildcard tests/*/test_*.c)
+TEST_LIB_SRC := $(filter-out $(BENCH_SRC),$(wildcard tests/lib/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 SKELETON_SRC := $(wildcard examples/plugin_skeleton/*.c)
 SHIM_SRC := $(wildcard src/tool/shim/*.c)
@@ -68,6 +69,8 @@ PROGRAMS := $(if $(wildcard src/cli/main.c),$(B)/assay) \
 	$(if $(wildcard labfs/mkfs_main.c),$(B)/labfs-mkfs) \
 	$(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
 PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) $(if $(LABFS_SRC),$(B)/plugins/labfs.so)
+# What tests and fuzz entries share.
+LIBTESTS := $(B)/libtests.a
 TESTS := $(TEST_SRC:%.c=$(B)/%)
 CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
@@ -148,7 +151,7 @@ $(B)/%.stamp: FORCE
 	@mkdir -p $(@D)
 	@echo '$(STAMP)' | cmp -s - $@ || echo '$(STAMP)' >$@
 $(B)/flags.stamp: STAMP = $(CC_ALL) $(INC)
-$(B)/sources.stamp: STAMP = $(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC)
+$(B)/sources.stamp: STAMP = $(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC) $(TEST_LIB_SRC)
 
 $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 	@mkdir -p $(@D)
@@ -175,6 +178,7 @@ $(B)/%.o: %.c $(B)/flags.stamp
 $(LIBASSAY): $(call obj,$(LIB_SRC) $(LABFS_SRC))
 $(B)/liblabfs.a: $(call obj,$(LABFS_SRC))
 $(B)/libbench.a: $(call obj,$(BENCH_SRC))
+$(LIBTESTS): $(call obj,$(TEST_LIB_SRC))
 $(B)/%.a: $(B)/sources.stamp
 	@rm -f $@
 	$(call say,AR)
@@ -188,13 +192,13 @@ $(B)/assay: $(B)/src/cli/main.o $(ARCHIVES)
 $(B)/labfs-%: $(B)/labfs/%_main.o $(B)/liblabfs.a
 	$(call say,LD)
 	$(Q)$(LINK) -o $@
-$(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/driver.o $(ARCHIVES)
+$(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/driver.o $(ARCHIVES) $(LIBTESTS)
 	$(call say,LD)
 	$(Q)$(LINK) $(LIBS) -o $@
-$(TESTS): $(B)/%: $(B)/%.o $(ARCHIVES)
+$(TESTS): $(B)/%: $(B)/%.o $(ARCHIVES) $(LIBTESTS)
 	$(call say,LD)
 	$(Q)$(LINK) -lcmocka $(LIBS) -o $@
-$(B)/fuzzers/%: $(B)/tests/fuzz/%.o $(ARCHIVES)
+$(B)/fuzzers/%: $(B)/tests/fuzz/%.o $(ARCHIVES) $(LIBTESTS)
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS) -o $@

@@ -4,8 +4,8 @@
  * every byte and flipped at every bit, and must be refused each time; headers and frames that lie,
  * with all checksums right, are refused for what they say.
  */
-#include "disk_test.h"
 #include "os/out.h"
+#include "tests/lib/disk.h"
 
 #include "disk/image.h"
 
@@ -32,7 +32,7 @@ struct rig {
 static void rig_init(struct rig *rig, uint64_t size)
 {
 	*rig = (struct rig){ .store = as_chunks_new(), .dir = "/tmp/assay-image-XXXXXX" };
-	rig->disk = disk_new(rig->store, size);
+	rig->disk = t_disk_new(rig->store, size);
 	assert_non_null(mkdtemp(rig->dir));
 }
 
@@ -49,7 +49,7 @@ static void rig_done(struct rig *rig)
 {
 	as_buf_free(&rig->image);
 	as_disk_free(rig->disk);
-	store_done(rig->store);
+	t_store_done(rig->store);
 	assert_int_equal(rmdir(rig->dir), 0); /* nothing is left, either */
 }
 
@@ -71,9 +71,9 @@ static void scribble(struct as_disk *disk)
 		size_t len = bd->size_bytes - off < 4096 ? bd->size_bytes - off : 4096;
 
 		if (off / 4096 % 3 == 0)
-			write_fill(bd, off, len, (unsigned)(off / 4096));
+			t_write_fill(bd, off, len, (unsigned)(off / 4096));
 		else if (off / 4096 % 3 == 1)
-			write_fill(bd, off, len, 1);
+			t_write_fill(bd, off, len, 1);
 		else if (off / 4096 % 2)
 			assert_int_equal(as_bd_write(bd, off, zeros, len), 0);
 	}
@@ -113,8 +113,8 @@ static void test_encode_is_sparse(void **state)
 
 	(void)state;
 	rig_init(&rig, UINT64_C(1) << 40);
-	write_fill(as_disk_bd(rig.disk), 512, 512, 1);
-	write_fill(as_disk_bd(rig.disk), UINT64_C(3) << 38, 8192, 2);
+	t_write_fill(as_disk_bd(rig.disk), 512, 512, 1);
+	t_write_fill(as_disk_bd(rig.disk), UINT64_C(3) << 38, 8192, 2);
 	rig_encode(&rig);
 	assert_true(rig.image.len < (32 << 20) + (16 << 10));
 	if (as_image_decode(rig.store, rig.image.data, rig.image.len, &back, &err))
@@ -144,7 +144,7 @@ static void test_zstd_gives_the_raw_disk(void **state)
 		while (in.pos < in.size)
 			assert_false(ZSTD_isError(ZSTD_decompressStream(zstd, &out, &in)));
 		assert_int_equal(out.pos, size);
-		assert_holds(as_disk_bd(rig.disk), raw);
+		t_assert_holds(as_disk_bd(rig.disk), raw);
 		ZSTD_freeDCtx(zstd);
 		free(raw);
 		rig_done(&rig);
@@ -188,8 +188,8 @@ static void test_every_truncation_is_refused(void **state)
 
 	(void)state;
 	rig_init(&rig, 5 * 4096 + 512);
-	write_fill(as_disk_bd(rig.disk), 4096, 512, 1);
-	write_fill(as_disk_bd(rig.disk), 5 * 4096, 512, 2);
+	t_write_fill(as_disk_bd(rig.disk), 4096, 512, 1);
+	t_write_fill(as_disk_bd(rig.disk), 5 * 4096, 512, 2);
 	rig_encode(&rig);
 	for (size_t len = 0; len < rig.image.len; len++) {
 		/* A copy of just that length, so that reading past its end is seen. */
@@ -213,7 +213,7 @@ static void test_every_bit_flip_is_refused(void **state)
 
 	(void)state;
 	rig_init(&rig, 5 * 4096 + 512);
-	write_fill(as_disk_bd(rig.disk), 4096, 512, 1);
+	t_write_fill(as_disk_bd(rig.disk), 4096, 512, 1);
 	rig_encode(&rig);
 	for (size_t bit = 0; bit < rig.image.len * 8; bit++) {
 		rig.image.data[bit / 8] ^= (char)(1 << bit % 8);
@@ -286,9 +286,9 @@ static void test_lies_are_refused(void **state)
 
 	(void)state;
 	rig_init(&rig, 100 * 4096);
-	write_fill(as_disk_bd(rig.disk), 0, 4096, 1);
-	write_fill(as_disk_bd(rig.disk), 4096, 512, 1);
-	write_fill(as_disk_bd(rig.disk), 99 * 4096, 4096, 2);
+	t_write_fill(as_disk_bd(rig.disk), 0, 4096, 1);
+	t_write_fill(as_disk_bd(rig.disk), 4096, 512, 1);
+	t_write_fill(as_disk_bd(rig.disk), 99 * 4096, 4096, 2);
 	rig_encode(&rig);
 	for (size_t i = 0; i < N_ROWS(rows); i++) {
 		as_buf_clear(&copy);
@@ -450,7 +450,7 @@ static void test_raw_round_trip(void **state)
 			fail_msg("%s", err.msg);
 		assert_true(as_disk_eq(rig.disk, back));
 		assert_int_equal(raw.len, sizes[i / 2]);
-		assert_holds(as_disk_bd(rig.disk), (unsigned char *)raw.data);
+		t_assert_holds(as_disk_bd(rig.disk), (unsigned char *)raw.data);
 		unlink(in_dir(&rig, "raw"));
 		as_buf_free(&raw);
 		as_disk_free(back);
@@ -468,7 +468,7 @@ static void test_raw_is_sparse(void **state)
 
 	(void)state;
 	rig_init(&rig, UINT64_C(1) << 32);
-	write_fill(as_disk_bd(rig.disk), UINT64_C(3) << 30, 8192, 1);
+	t_write_fill(as_disk_bd(rig.disk), UINT64_C(3) << 30, 8192, 1);
 	if (as_image_export_raw(rig.disk, in_dir(&rig, "raw"), &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(stat(in_dir(&rig, "raw"), &st), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* witness: what it wrote, repeated, gives the same disk; what is cut or overwritten is refused. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/prng.h"
 #include "disk/chunk.h"

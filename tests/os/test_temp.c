@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* temp: folders that go away, also those of a process that was killed; and nothing else does. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/buf.h"
 #include "os/temp.h"
