@@ -100,7 +100,7 @@ check: $(MADE) $(TESTS) $(CORPUS_RUNS)
 		$(TESTS) $(CORPUS_RUNS) $(wildcard tests/*/test_*.sh)
 
 tidy: $(ARCHIVES) ## layout of changed lines, room dependencies, banned calls, lengths, symbols
-	@ARCHIVES='$(LIBASSAY) $(B)/liblabfs.a' scripts/tidy.sh
+	@ARCHIVES='$(LIBASSAY) $(B)/liblabfs.a $(wildcard $(LIBTESTS))' scripts/tidy.sh
 
 bench: all ## measure; one JSON line for each number
 	@./assay bench

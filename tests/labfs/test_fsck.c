@@ -2,8 +2,9 @@
 /*
  * test_fsck: one kind of damage after the other done to a sample image, and what the checker makes
  * of it. For each row: a read-only run finds the same and writes nothing; the first run finds these
- * problems, in this order; the tree is then sound (tests/lib/lab_verify.h, not the checker, says so) and
- * differs from the undamaged one in these names; the second run finds nothing and writes nothing.
+ * problems, in this order; the tree is then sound, as tests/lib/lab_verify.h and not the checker
+ * says, and differs from the undamaged one in these names; the second run finds nothing and writes
+ * nothing.
  */
 #include "tests/lib/lab_sample.h"
 
