@@ -171,7 +171,7 @@ c 'struct pair {' '	int a;' '};' >src/model/one.c
 case_is "a tag twice" src/model/two.c 'src/model/two.c:2: struct pair is in src/model/one.c, too' \
 	< <(c 'struct pair {' '	int b;' '};')
 mkdir -p src/model
-c 'struct as_disk {' '	int a;' '};' >src/model/one.c
+c 'struct as_disk {' '	int a;' '};' >src/model/disk_one.c
 case_is "what a seam leaves to its implementations" src/model/disk_two.c "" \
 	< <(c 'struct as_disk {' '	int b;' '};')
 case_is "a table in a function" src/model/a.c \
