@@ -10,8 +10,7 @@ static const char about[] =
 
 static const char *const exit_lines[] = {
 	"0  nothing was found",
-	"1  there are findings (replay: the finding was reproduced; fmt --check: a file is not "
-	"canonical)",
+	"1  there are findings (replay: it was reproduced; fmt --check: a file is not canonical)",
 	"2  wrong use, bad input, or an error in assay itself",
 	"3  something is missing on this machine; the message names the package that has it",
 	"128+N  signal N ended a run or a hunt before anything was found",

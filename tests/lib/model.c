@@ -2,17 +2,6 @@
 /* model: see model.h. */
 #include "tests/lib/model.h"
 
-const struct as_traits t_full_traits = {
-	.name = "full",
-	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY),
-	.name_max = 255,
-	.symlink_max = 4095,
-	.xattr_value_max = 60000,
-	.block_bytes = 4096,
-	.size_max = (uint64_t)1 << 44,
-	.time_granularity_ns = 1,
-};
-
 struct as_seq *t_parse(const char *text)
 {
 	struct as_seq *seq = NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* subject: traits and helpers that the tests of the model share. */
+/* model: what the tests of the model share. */
 #ifndef AS_TESTS_LIB_MODEL_H
 #define AS_TESTS_LIB_MODEL_H
 
 #include "model/model.h"
+#include "tests/lib/traits.h"
 #include "work/parse.h"
 
 #include <setjmp.h>
@@ -14,9 +15,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-/* Everything Linux can do, on a file system that never fills. */
-extern const struct as_traits t_full_traits;
 
 struct as_seq *t_parse(const char *text);
 
