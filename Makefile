@@ -55,8 +55,9 @@ LIBS := -lxxhash -lzstd -ljansson -ldl -lpthread -lm \
 LIB_SRC := $(filter-out src/cli/main.c $(foreach p,$(LACK),$(SOURCES_$p)),$(wildcard src/*/*.c))
 LABFS_MAINS := labfs/mkfs_main.c labfs/fsck_main.c
 LABFS_SRC := $(filter-out $(LABFS_MAINS),$(wildcard labfs/*.c))
-BENCH_SRC := $(wildcard bench/*.c)
+BENCH_SRC := $(wildcard bench/*.c) tests/lib/padded.c
 TEST_SRC := $(wildcard tests/*/test_*.c)
+TEST_LIB_SRC := $(filter-out $(BENCH_SRC),$(wildcard tests/lib/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 SKELETON_SRC := $(wildcard examples/plugin_skeleton/*.c)
 SHIM_SRC := $(wildcard src/tool/shim/*.c)
@@ -68,6 +69,8 @@ PROGRAMS := $(if $(wildcard src/cli/main.c),$(B)/assay) \
 	$(if $(wildcard labfs/mkfs_main.c),$(B)/labfs-mkfs) \
 	$(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
 PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) $(if $(LABFS_SRC),$(B)/plugins/labfs.so)
+# What tests and fuzz entries share.
+LIBTESTS := $(B)/libtests.a
 TESTS := $(TEST_SRC:%.c=$(B)/%)
 CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
@@ -97,7 +100,7 @@ check: $(MADE) $(TESTS) $(CORPUS_RUNS)
 		$(TESTS) $(CORPUS_RUNS) $(wildcard tests/*/test_*.sh)
 
 tidy: $(ARCHIVES) ## layout of changed lines, room dependencies, banned calls, lengths, symbols
-	@ARCHIVES='$(LIBASSAY) $(B)/liblabfs.a' scripts/tidy.sh
+	@ARCHIVES='$(LIBASSAY) $(B)/liblabfs.a $(wildcard $(LIBTESTS))' scripts/tidy.sh
 
 bench: all ## measure; one JSON line for each number
 	@./assay bench
@@ -114,16 +117,22 @@ torture: ## attack it TORTURE_SECONDS (60) each, fuzz FUZZ_SECONDS (30); ONLY=li
 	@scripts/torture.sh $(B) build/clang-$(subst $(comma),+,$(FUZZ_SAN))/fuzzers \
 		$(TORTURE_SECONDS) $(FUZZ_SECONDS) $(ONLY)
 
+# The program, and what an author of a plugin needs: the headers and assay.pc. libassay.a is not
+# installed: its headers are not an interface.
 D = $(DESTDIR)$(PREFIX)
 MAN := share/man/man1
-COMPLETION := share/bash-completion/completions
-install: $(MADE) ## install below PREFIX (/usr/local), itself below DESTDIR
-	install -d $(addprefix $D/,bin lib include/assay $(MAN) $(COMPLETION))
+BASH := share/bash-completion/completions
+ZSH := share/zsh/site-functions
+VERSION := $(shell sed -n 's/^.define AS_VERSION "\(.*\)"/\1/p' src/cli/cli.h)
+install: $(PROGRAMS) ## install below PREFIX (/usr/local), itself below DESTDIR
+	install -d $(addprefix $D/,bin include/assay lib/pkgconfig $(MAN) $(BASH) $(ZSH))
 	install -m 755 $(PROGRAMS) $D/bin
-	install -m 644 $(LIBASSAY) $D/lib
 	install -m 644 $(wildcard include/assay/*.h) $D/include/assay
+	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),' scripts/assay.pc.in \
+		>$D/lib/pkgconfig/assay.pc
 	install -m 644 docs/assay.1 $D/$(MAN)
-	install -m 644 scripts/assay.bash-completion $D/$(COMPLETION)/assay
+	install -m 644 scripts/assay.bash-completion $D/$(BASH)/assay
+	install -m 644 scripts/assay.zsh-completion $D/$(ZSH)/_assay
 
 clean: ## remove what was built
 	rm -rf build assay labfs-mkfs labfs-fsck libassay.a liblabfs.a
@@ -142,7 +151,7 @@ $(B)/%.stamp: FORCE
 	@mkdir -p $(@D)
 	@echo '$(STAMP)' | cmp -s - $@ || echo '$(STAMP)' >$@
 $(B)/flags.stamp: STAMP = $(CC_ALL) $(INC)
-$(B)/sources.stamp: STAMP = $(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC)
+$(B)/sources.stamp: STAMP = $(LIB_SRC) $(LABFS_SRC) $(BENCH_SRC) $(TEST_LIB_SRC)
 
 $(B)/labfs/%.o: labfs/%.c $(B)/flags.stamp
 	@mkdir -p $(@D)
@@ -165,10 +174,11 @@ $(B)/%.o: %.c $(B)/flags.stamp
 	$(call say,CC)
 	$(Q)$(CC_ALL) $(INC) $(EMBED) -c $< -o $@
 
-# libassay.a brings labfs with it (the target `lab`): installed, it stands alone.
+# libassay.a contains labfs, too (the target `lab`).
 $(LIBASSAY): $(call obj,$(LIB_SRC) $(LABFS_SRC))
 $(B)/liblabfs.a: $(call obj,$(LABFS_SRC))
 $(B)/libbench.a: $(call obj,$(BENCH_SRC))
+$(LIBTESTS): $(call obj,$(TEST_LIB_SRC))
 $(B)/%.a: $(B)/sources.stamp
 	@rm -f $@
 	$(call say,AR)
@@ -182,13 +192,13 @@ $(B)/assay: $(B)/src/cli/main.o $(ARCHIVES)
 $(B)/labfs-%: $(B)/labfs/%_main.o $(B)/liblabfs.a
 	$(call say,LD)
 	$(Q)$(LINK) -o $@
-$(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/driver.o $(ARCHIVES)
+$(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/driver.o $(ARCHIVES) $(LIBTESTS)
 	$(call say,LD)
 	$(Q)$(LINK) $(LIBS) -o $@
-$(TESTS): $(B)/%: $(B)/%.o $(ARCHIVES)
+$(TESTS): $(B)/%: $(B)/%.o $(ARCHIVES) $(LIBTESTS)
 	$(call say,LD)
 	$(Q)$(LINK) -lcmocka $(LIBS) -o $@
-$(B)/fuzzers/%: $(B)/tests/fuzz/%.o $(ARCHIVES)
+$(B)/fuzzers/%: $(B)/tests/fuzz/%.o $(ARCHIVES) $(LIBTESTS)
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS) -o $@

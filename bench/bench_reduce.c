@@ -9,7 +9,7 @@
 #include "os/spawn.h"
 #include "reduce/reduce.h"
 #include "run/run.h"
-#include "tests/run/padded.h"
+#include "tests/lib/padded.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static struct as_reduced reduce(struct subject *s, uint64_t seed)
 	struct as_err err;
 
 	as_assert(!as_parse_text("bench", pair, sizeof(pair) - 1, &hidden, &err));
-	whole = padded(as_chooser_choice(chooser), hidden, OPS);
+	whole = t_padded(as_chooser_choice(chooser), hidden, OPS);
 	free(s->wanted);
 	s->wanted = NULL;
 	as_assert(fails(s, whole, &err) == 1);

@@ -24,6 +24,8 @@ table() {
 	zlib1g-dev         test       traces packed by gzip
 	libbabeltrace2-dev test       LTTng traces, natively
 	clang              test       compiles the part of it that runs there
+	zsh                test       the completion of command lines in zsh
+	zstd               test       saved disks opened by another program than ours
 	strace             test       what recordings are compared with
 	librsvg2-bin       test       figures drawn by another program than a browser
 	libext2fs-dev      test       what the blocks of ext2, ext3 and ext4 are

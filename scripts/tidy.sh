@@ -290,17 +290,23 @@ check_tables_outside() {
 	}' $none "${c_files[@]}"
 }
 
-# What the library exports begins with as_ (labfs: lab_). ARCHIVES names what was built.
+# What the library exports begins with as_ (labfs: lab_; the library of the tests: t_). ARCHIVES
+# names what was built.
 check_symbols() {
-	local archive
+	local archive name prefix
 	for archive in ${ARCHIVES:-}; do
+		name=$(basename "$archive")
+		prefix=as_
+		[ "$name" != libtests.a ] || prefix=t_
 		nm -A --defined-only -g "$archive" 2>/dev/null |
-			awk -v lab="$(basename "$archive")" '
-			NF == 3 && $3 !~ /^(as_|lab_)/ {
+			awk -v archive="$name" -v prefix=$prefix '
+			NF != 3 || index($3, prefix) == 1 { next }
+			prefix != "as_" || $3 !~ /^lab_/ {
 				object = $1
 				sub(/^[^:]*:/, "", object)
 				sub(/:.*/, "", object)
-				print lab ":" object ": symbol " $3 " does not begin with as_"
+				print archive ":" object ": symbol " $3 \
+					" does not begin with " prefix
 			}'
 	done
 }

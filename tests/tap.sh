@@ -62,6 +62,17 @@ tap_is() {
 	fi
 }
 
+# tap_wait_until SECONDS COMMAND...: tries the command until it succeeds, for at most so long; its
+# last status. A test waits for what must come; it does not sleep for a time that seems enough.
+tap_wait_until() {
+	local until=$((SECONDS + $1 + 1))
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $until ] || return 1
+		sleep 0.02
+	done
+}
+
 tap_done() {
 	echo "1..$tap_count"
 	[ "$tap_failed" = 0 ]

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * choice.h: the one source of nondeterminism. Whoever has several ways to go asks as_choose();
- * who answers (a seed, an odometer that enumerates every combination, a recorded list) is not the
- * asker's business.
+ * choice.h: the one source of nondeterminism. Code that has several ways to go asks as_choose(). It
+ * need not know who answers: a seed, an odometer that enumerates every combination, or a recorded
+ * list.
  */
 #ifndef ASSAY_CHOICE_H
 #define ASSAY_CHOICE_H

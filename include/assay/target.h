@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * target.h: what a file system linked into assay (labfs, or yours in a plugin) must provide,
- * and what it gets to stand on.
+ * and what assay provides to it.
  *
  * A plugin is a shared object that exports one symbol,
  *
@@ -36,7 +36,7 @@
 /* Raised when a struct below changes its meaning; a plugin built for another value is refused. */
 #define AS_TARGET_API 1u
 
-/* ---- What a file system stands on: a block device ------------------------------------------ */
+/* ---- The disk under a file system: a block device ------------------------------------------- */
 
 struct as_bd;
 
@@ -186,7 +186,7 @@ struct as_limits {
 struct as_fs; /* a mounted file system: yours, opaque to assay */
 struct as_handle; /* an open file or directory: yours, opaque to assay */
 
-/* What mkfs and mount are told. `opts` is the text behind the target's name
+/* What mkfs and mount are told. `opts` is the text after the target's name
  * ("bug=3,data=journal" of `--target lab:bug=3,data=journal`), then that of the mount operation;
  * an option you do not know is -EINVAL. */
 struct as_mount_args {
@@ -228,7 +228,7 @@ struct as_target_ops {
 	int64_t (*read)(struct as_fs *fs, struct as_handle *handle, void *buf, size_t len,
 			uint64_t off);
 	/* Writes at *off, or at the end where the handle was opened with O_APPEND, and leaves in
-	 * *off the position behind the last byte written. */
+	 * *off the position after the last byte written. */
 	int64_t (*write)(struct as_fs *fs, struct as_handle *handle, const void *buf, size_t len,
 			 uint64_t *off);
 	int (*fgetattr)(struct as_fs *fs, struct as_handle *handle, struct as_stat *st);

@@ -81,7 +81,7 @@ static int main_inside(int argc, char **argv)
 			name);
 		return complain(AS_EUSE, &err);
 	}
-	if (command != &as_cmd_help && asks_for_help(argc - 2, argv + 2)) {
+	if (asks_for_help(argc - 2, argv + 2)) {
 		as_cli_help(command, stdout);
 		return finish(AS_EXIT_CLEAN, &err);
 	}

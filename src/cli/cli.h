@@ -68,7 +68,7 @@ uint64_t as_args_number(const struct as_args *args, const char *name, uint64_t o
 
 /* ---- Commands ---- */
 
-/* Row i of the table of commands, or NULL behind the last. */
+/* Row i of the table of commands, or NULL after the last. */
 const struct as_command *as_cli_command(unsigned i);
 void as_cli_help(const struct as_command *command, FILE *out);
 void as_cli_man(FILE *out);

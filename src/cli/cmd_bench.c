@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* What was asked for: benchmarks report through a plain function, which cannot carry it. */
+/* What the user asked for. It is static because benchmarks report through a function without a
+ * context. */
 static const struct as_args *wanted;
 
 static bool starts(const char *text, const char *prefix)
@@ -36,7 +37,7 @@ static void report(const char *name, double value, const char *unit)
 	as_buf_free(&line);
 }
 
-/* "run.lab" and "r" both mean a look at the group "run". */
+/* Both "run.lab" and "r" select the group "run". */
 static bool concerns(const char *group, const char *name)
 {
 	return starts(name, group) || starts(group, name);
@@ -68,8 +69,9 @@ static int run(const struct as_args *args, struct as_err *err)
 const struct as_command as_cmd_bench = {
 	.name = "bench",
 	.operands = "[NAME...]",
-	.summary = "measure assay's own speed; a JSON line {name,value,unit} for each number",
-	.text = "NAME is the beginning of a benchmark's name, such as `model` or `run.lab`.",
+	.summary = "measure how fast assay is; prints a JSON line {name,value,unit} per number",
+	.text = "NAME is the beginning of a benchmark's name, such as `model` or `run.lab`. "
+		"Without a NAME, all benchmarks run.",
 	.max_operands = -1,
 	.run = run,
 };

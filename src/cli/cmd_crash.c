@@ -217,7 +217,7 @@ static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 	as_crash_counts_add(&talk->s->counts, &counts);
 }
 
-/* The disk that the box brings along is the one that crash runs take. */
+/* The box has a disk of the size that crash runs use. */
 static int box_size(const char *spec, uint64_t *size_bytes, struct as_err *err)
 {
 	struct as_target *target = NULL;
@@ -229,7 +229,7 @@ static int box_size(const char *spec, uint64_t *size_bytes, struct as_err *err)
 	return rc;
 }
 
-/* Those from *first on that have the same target, in one box, one behind the other. */
+/* Those from *first on that have the same target, in one box, one after the other. */
 static int crash_boxed(struct crash_session *s, const struct as_cli_jobs *all, size_t *first,
 		       struct as_err *err)
 {
@@ -290,7 +290,7 @@ static int crash_some(struct crash_session *s, const struct as_cli_jobs *all, si
 
 /* ---- Several at a time ----------------------------------------------------------------------- */
 
-/* What a process that did a part of the workloads came to. */
+/* The result of a process that did a part of the workloads. */
 struct part {
 	struct as_run_stats stats;
 	struct as_crash_counts counts;
@@ -323,7 +323,7 @@ static int take_part(struct crash_session *s, const struct part *part, struct as
 	s->stats.findings += part->stats.findings;
 	s->stats.skipped += part->stats.skipped;
 	if (!part->ended)
-		return as_fail(err, AS_EIO, "a process that crashed workloads ended early");
+		return as_fail(err, AS_EIO, "a process that was to crash workloads ended early");
 	if (part->rc && err)
 		*err = part->err;
 	return part->rc;
@@ -371,12 +371,12 @@ static int crash_all(const struct as_args *args, const struct as_cli_jobs *all, 
 	s.stats.wall_us = as_now_us() - start_us;
 	say_all(&s);
 	rc = as_cli_output_close(&s.out, &s.stats, rc, err);
-	/* Success would say that something was tried. */
+	/* An exit status of 0 would say that something was tried. */
 	return rc || s.counts.generated
 		       ? rc
 		       : as_fail(err, AS_EUSE,
-				 "nothing was tried: no workload left a state that a power cut "
-				 "could meet");
+				 "nothing was tried: no workload has a moment at which a power "
+				 "cut could change anything");
 }
 
 static int run(const struct as_args *args, struct as_err *err)
@@ -396,53 +396,57 @@ static const struct as_opt opts[] = {
 	{ .name = "view",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "VIEWS",
-	  .help = "how writes may be lost, from easy to stern: 1 in order, 2 torn from the left, 3 "
-		  "reordered, 4 torn anyhow, 5 sectors reordered; several with commas; default "
-		  "all" },
+	  .help = "how the disk may lose writes, from mild to severe: 1 the last ones, 2 the last "
+		  "ones and the end of one more, 3 any of them, 4 the last ones and any sectors of "
+		  "one more, 5 any sectors of any of them; several with commas; default: all" },
 	{ .name = "t",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .max = AS_PERM_T_MAX,
-	  .help = "up to so many pending writes every subset is tried; default 5" },
+	  .help = "try every subset of the pending writes if they are N or fewer; default 5" },
 	{ .name = "trials",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .max = AS_PERM_TRIALS_MAX,
-	  .help = "beyond that, subsets at random besides the systematic ones; default 7" },
+	  .help = "how many random subsets to try when there are more, besides the systematic "
+		  "ones; default 7" },
 	{ .name = "recover",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "WAYS",
-	  .help = "mount, quick, fsck, full, several with commas; default: mount,full" },
+	  .help = "how each crash state is recovered: mount, quick, fsck, full; several with "
+		  "commas; default: mount,full" },
 	{ .name = "again",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .max = AS_CRASH_AGAIN_MAX,
-	  .help = "power cuts during recovery, one after the other: 0 to 2; default 1" },
+	  .help = "how many power cuts to try during recovery, one after the other; default 1" },
 	{ .name = "again-prune",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "RULES",
-	  .help = "which of them need not be tried: all rules (default), none, unread, same, own, "
-		  "twin; or verify: they are tried, and must change nothing" },
+	  .help = "the rules by which a power cut during recovery is skipped: none, unread, same, "
+		  "own, twin, or all of them; verify: try the skipped ones and report where they "
+		  "make a difference; default: all" },
 	{ .name = "memo",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "on|off|verify",
-	  .help = "answer for disks on which recovery reads the same as on another; verify: and "
-		  "recover a sample all the same; default on" },
+	  .help = "reuse the result of a recovery for disks that are the same wherever recovery "
+		  "reads; verify: also recover a sample of them and compare; default on" },
 	{ .name = "faults",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "disk",
-	  .help = "also let each read of each recovery fail, one at a time: none may crash, hang, "
-		  "or lose something without saying so" },
+	  .help = "also recover with a read that fails, once for each read: recovery must not "
+		  "crash, hang, or lose something silently" },
 	{ .name = "sector",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "512|4096",
-	  .help = "what the disk writes whole, in bytes; default 4096 for file systems of the "
-		  "kernel, else 512" },
+	  .help = "how many bytes the disk writes atomically; default 4096 for file systems of "
+		  "the kernel, else 512" },
 	{ .name = "lying-flush",
-	  .help = "a disk whose flush does nothing: shows which promises depend on it" },
-	AS_CLI_JOBS_OPT(JOBS_MAX, "workloads at a time, each in processes of its own"),
+	  .help = "use a disk whose flush does nothing; shows which promises depend on flushes" },
+	AS_CLI_JOBS_OPT(JOBS_MAX,
+			"how many workloads to crash at the same time, each in its own processes"),
 	AS_CLI_SIZE_OPT,
-	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take"),
+	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,
@@ -452,14 +456,15 @@ static const struct as_opt opts[] = {
 const struct as_command as_cmd_crash = {
 	.name = "crash",
 	.operands = "WORKLOAD...",
-	.summary = "cut the power at every point of a workload and judge what recovery makes of it",
-	.text = "Each workload runs once, on a recorded disk. At every point between its writes "
-		"the power fails: what was not yet flushed may be on the disk or not, in every "
-		"combination that the view allows. Each such disk is recovered by mounting it and "
-		"by the checkers; what comes out must be a tree that the file system promised, "
-		"the same for every way, and the same when the power fails again during recovery. "
-		"A failure is reported in the easiest view in which it shows. WORKLOAD may be - "
-		"for standard input; a line `@workload NAME` in it begins another workload.",
+	.summary = "cut the power at every point of a workload, recover, and judge the result",
+	.text = "Each workload runs once, on a disk that records its writes. Then the power fails "
+		"at every point between two writes: a write that was not flushed is on the disk "
+		"or not, in every combination that the view allows. Each such crash state is "
+		"recovered, by mounting it and by the checkers. The recovered tree must be one "
+		"that the file system promised; all ways of recovery must give the same tree, and "
+		"so must a recovery that is interrupted by another power cut. A failure is "
+		"reported in the mildest view that shows it. WORKLOAD may be - for standard "
+		"input; a line `@workload NAME` in it begins another workload.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = -1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd_disk: a look into saved disks. */
+/* cmd_disk: information about saved disks, and saved disks as raw images. */
 #include "base/hash.h"
 #include "cli/cli.h"
 #include "disk/image.h"
@@ -54,7 +54,11 @@ static int run(const struct as_args *args, struct as_err *err)
 const struct as_command as_cmd_disk = {
 	.name = "disk",
 	.operands = "info IMAGE | export IMAGE RAW",
-	.summary = "look into a saved disk (disk.img.zst), or write it out byte for byte",
+	.summary = "show what a saved disk (disk.img.zst) holds, or write it as a raw image",
+	.text = "`disk info` prints the size of the disk, how much of it is in use, and a digest "
+		"of its contents. `disk export` writes the raw image RAW, with holes where the "
+		"disk has zeros, and checks the saved disk on the way. `zstd -d IMAGE` gives the "
+		"same bytes.",
 	.min_operands = 2,
 	.max_operands = 3,
 	.run = run,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd_doctor: what this machine offers, and which package gives what it lacks. */
+/* cmd_doctor: what this machine has, and which packages have what is missing. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "box/sandbox.h"
@@ -125,7 +125,7 @@ static void look_cache(struct diagnosis *f)
 
 static struct as_cell_report walls; /* of the kernel that was booted */
 
-/* Not only whether it is installed: it is booted. */
+/* It is booted: that it is installed would not tell enough. */
 static void look_uml(struct diagnosis *f)
 {
 	struct as_box_options options = { .core = AS_CORE_HERE };
@@ -273,14 +273,14 @@ static int run(const struct as_args *args, struct as_err *err)
 }
 
 static const struct as_opt opts[] = {
-	{ .name = "json", .help = "as JSON lines" },
+	{ .name = "json", .help = "print JSON lines" },
 	{ 0 },
 };
 
 const struct as_command as_cmd_doctor = {
 	.name = "doctor",
 	.operands = "",
-	.summary = "say what this machine offers, and which package gives what it lacks",
+	.summary = "list what this machine has, and which packages have what is missing",
 	.opts = opts,
 	.run = run,
 };

@@ -49,7 +49,8 @@ static int run(const struct as_args *args, struct as_err *err)
 static const struct as_opt opts[] = {
 	{ .name = "check",
 	  .letter = 'c',
-	  .help = "print only the names of files that would change; exit status 1 if any" },
+	  .help = "print only the names of files that are not in canonical form; the exit status "
+		  "is 1 if there are any" },
 	{ 0 },
 };
 

@@ -84,7 +84,7 @@ static int generate(struct gen_session *s)
 	while (!rc && s->given < s->count && (seq = as_gen_next(gen, s->layer))) {
 		rc = give(s, seq);
 		as_seq_free(seq);
-		/* The record of choices is of no use here. */
+		/* Nobody needs the record of choices here. */
 		as_chooser_next(s->chooser);
 	}
 	as_gen_tries(gen, s->profile);
@@ -134,7 +134,8 @@ static void say_left_out(const struct gen_session *s)
 	unsigned n = as_cli_left_out(s->profile, &s->traits, &list);
 
 	if (n)
-		fprintf(stderr, "assay: gen: %u commands left out, as %s cannot do them: %s\n", n,
+		fprintf(stderr,
+			"assay: gen: %u commands left out because %s does not have them: %s\n", n,
 			s->traits.name, as_buf_str(&list));
 	as_buf_free(&list);
 }
@@ -156,10 +157,10 @@ static int prepare(const struct as_args *args, struct gen_session *s)
 		rc = as_cli_read_feedback(feedback, s->profile, s->err);
 	s->tries = as_args_text(args, "tries", NULL);
 	if (!rc && s->tries && !feedback)
-		rc = as_fail(s->err, AS_EUSE, "--tries is of use with --feedback only");
+		rc = as_fail(s->err, AS_EUSE, "--tries works only together with --feedback");
 	if (!rc && s->tries)
 		rc = as_out_check(s->tries, s->err);
-	/* A FIFO or a device is for writing only: nobody would ever end what is read from it. */
+	/* A FIFO or a device is only written: reading from it might never end. */
 	if (!rc && s->tries && !stat(s->tries, &st) && S_ISREG(st.st_mode))
 		rc = as_cli_read_feedback(s->tries, s->profile, s->err);
 	s->traits = any_target;
@@ -183,7 +184,7 @@ static int prepare(const struct as_args *args, struct gen_session *s)
 	return rc;
 }
 
-/* What was gone for, for the next time. */
+/* Stores what was aimed at, for the next time. */
 static int keep_tries(const struct gen_session *s)
 {
 	struct as_buf text = { 0 };
@@ -225,8 +226,9 @@ out:
 }
 
 static const struct as_opt opts[] = {
-	AS_CLI_PROFILE_OPT("paper (default), crash, race, small, coverage, hunt, or a file "
-			   "(docs/PROFILE.md); a file's name has a slash or a dot in it"),
+	AS_CLI_PROFILE_OPT("which profile to use: paper, crash, race, small, coverage, hunt, or "
+			   "a file, whose name has a slash or a dot in it (docs/PROFILE.md); "
+			   "default paper"),
 	AS_CLI_SEED_OPT,
 	{ .name = "count",
 	  .letter = 'n',
@@ -234,53 +236,55 @@ static const struct as_opt opts[] = {
 	  .arg = "N",
 	  .min = 1,
 	  .max = INT64_MAX,
-	  .help = "how many workloads; default 1, with --exhaustive all" },
+	  .help = "how many workloads to generate; default 1, with --exhaustive all of them" },
 	{ .name = "layer",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "core|ext|syntax",
-	  .help = "the ten core commands; with extensions in between; with arguments drawn, too "
-		  "(default)" },
+	  .help = "how far workloads are worked out: only the ten core commands, also the "
+		  "extensions between them, or also random arguments; default syntax" },
 	{ .name = "exhaustive",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 1,
 	  .max = 64,
-	  .help = "in place of chance: one workload of at most N core commands for each state they "
-		  "reach, up to names" },
+	  .help = "enumerate instead of choosing at random: one workload for each state that N "
+		  "core commands or fewer reach; states that differ only in names count as one" },
 	{ .name = "target",
 	  .letter = 't',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "T",
-	  .help = "leave out what this target cannot do" },
+	  .help = "leave out the operations that this target does not have" },
 	AS_CLI_FEEDBACK_OPT,
 	{ .name = "tries",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "with --feedback: what was gone for how often, read where it is there, and "
-		  "written: what was tried in vain is tried less" },
+	  .help = "with --feedback: a file that counts how often each goal was aimed at; it is "
+		  "read if it exists, and updated, so that goals that were never reached are "
+		  "tried less often" },
 	{ .name = "emit",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "text|c",
-	  .help = "workloads (default), or C programs that make the same system calls" },
+	  .help = "print workloads, or C programs that make the same system calls; default text" },
 	{ .name = "out",
 	  .letter = 'o',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FOLDER",
-	  .help = "one file for each workload, in place of standard output" },
-	{ .name = "show", .help = "print the profile, all of it, and generate nothing" },
+	  .help = "write one file for each workload to this folder; default: standard output" },
+	{ .name = "show", .help = "print the whole profile and generate nothing" },
 	{ 0 },
 };
 
 const struct as_command as_cmd_gen = {
 	.name = "gen",
 	.operands = "",
-	.summary = "generate workloads by layers",
-	.text = "States of the model are explored: a workload is picked, longer ones more often, a "
-		"command drawn by weight, and appended for each typical inode; what leads to a "
-		"state seen before is dropped. Then extensions are put in between and arguments "
-		"drawn. The same seed and profile give the same workloads on every machine. On "
-		"standard output each begins with a line `@workload NAME`, where `assay run -` "
-		"tells them apart.",
+	.summary = "generate workloads",
+	.text = "The generator explores states of the model. It picks a workload that it has made "
+		"before, longer ones more often, draws a command by its weight, and appends it "
+		"once for each typical inode; what leads to a state that was seen before is "
+		"dropped. Then it puts extensions between the commands and draws arguments. The "
+		"same seed and profile give the same workloads on every machine. On standard "
+		"output each workload begins with a line `@workload NAME`, which `assay run -` "
+		"understands.",
 	.opts = opts,
 	.max_operands = 0,
 	.run = run,

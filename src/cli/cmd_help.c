@@ -5,47 +5,65 @@
 #include <string.h>
 
 static const char about[] =
-	"assay puts file systems to the proof: it runs workloads on a file system, compares every "
-	"answer and the whole tree with a model, and keeps what it finds so that it can be "
-	"brought back.";
+	"assay tests file systems. It runs workloads on a file system, compares every answer and "
+	"the whole tree with a model, and stores each finding so that it can be reproduced.";
 
 static const char *const exit_lines[] = {
 	"0  nothing was found",
-	"1  findings (replay: the finding was reproduced; fmt --check: a file is not canonical)",
-	"2  wrong use, bad input, or an error of assay's own",
-	"3  this machine lacks something; the message names the package that gives it",
+	"1  there are findings (replay: it was reproduced; fmt --check: a file is not canonical)",
+	"2  wrong use, bad input, or an error in assay itself",
+	"3  something is missing on this machine; the message names the package that has it",
 	"128+N  signal N ended a run or a hunt before anything was found",
 };
 
-/* Text broken at blanks, each line indented. */
+#define WIDTH 96
+#define OPTION_COLUMN 29 /* where the help of options begins */
+#define BOUND_MAX 65536 /* a larger bound tells a user nothing */
+
+/* Text broken at blanks. The first line begins where the cursor is, in column `indent`; the others
+ * are indented that far. */
 static void put_wrapped(FILE *out, const char *text, int indent)
 {
-	int column = 0;
+	int column = indent;
+	bool start = true;
 
 	while (*text) {
 		int len = (int)strcspn(text, " \n");
 
-		if (column && column + 1 + len > 96) {
-			fputc('\n', out);
-			column = 0;
+		if (!start && column + 1 + len > WIDTH) {
+			fprintf(out, "\n%*s", indent, "");
+			column = indent;
+			start = true;
 		}
-		if (!column)
-			column = fprintf(out, "%*s%.*s", indent, "", len, text);
-		else
-			column += fprintf(out, " %.*s", len, text);
+		column += fprintf(out, "%s%.*s", start ? "" : " ", len, text);
+		start = false;
 		text += len;
 		if (*text == '\n') {
-			fputc('\n', out);
-			column = 0;
+			fprintf(out, "\n%*s", indent, "");
+			column = indent;
+			start = true;
 		}
 		text += *text != '\0';
 	}
 	fputc('\n', out);
 }
 
+/* What an option's help says beyond its own words: "" or " (...)". */
+static void put_limits(const struct as_opt *o, char *to, size_t len)
+{
+	int n = 0;
+
+	*to = '\0';
+	if (o->kind == AS_OPT_NUMBER && o->max && o->max <= BOUND_MAX)
+		n = snprintf(to, len, " (%llu to %llu)", (unsigned long long)o->min,
+			     (unsigned long long)o->max);
+	if (o->many)
+		snprintf(to + n, len - (size_t)n, " (may be given several times)");
+}
+
 static void put_option(FILE *out, const struct as_opt *o)
 {
-	char left[64];
+	char left[64], limits[96], text[1024];
 	int len = 0;
 
 	if (o->letter)
@@ -55,13 +73,12 @@ static void put_option(FILE *out, const struct as_opt *o)
 		len += snprintf(left + len, sizeof(left) - (size_t)len, " %s", o->choices);
 	else if (o->kind != AS_OPT_FLAG)
 		len += snprintf(left + len, sizeof(left) - (size_t)len, " %s", o->arg);
-	fprintf(out, "  %-26s %s", left, o->help);
-	if (o->kind == AS_OPT_NUMBER && o->max)
-		fprintf(out, " (%llu to %llu)", (unsigned long long)o->min,
-			(unsigned long long)o->max);
-	if (o->many)
-		fputs(" (may be given again)", out);
-	fputc('\n', out);
+	len = fprintf(out, "  %-*s", OPTION_COLUMN - 3, left);
+	fprintf(out, len < OPTION_COLUMN ? "%*s" : "\n%*s",
+		len < OPTION_COLUMN ? OPTION_COLUMN - len : OPTION_COLUMN, "");
+	put_limits(o, limits, sizeof(limits));
+	snprintf(text, sizeof(text), "%s%s", o->help, limits);
+	put_wrapped(out, text, OPTION_COLUMN);
 }
 
 void as_cli_help(const struct as_command *c, FILE *out)
@@ -89,7 +106,7 @@ static void put_overview(FILE *out)
 	fputc('\n', out);
 	for (unsigned i = 0; as_cli_command(i); i++)
 		fprintf(out, "  %-10s %s\n", as_cli_command(i)->name, as_cli_command(i)->summary);
-	fprintf(out, "\n`assay help COMMAND` says more. Exit status:\n");
+	fprintf(out, "\n`assay help COMMAND` explains one of them. Exit status:\n");
 	for (size_t i = 0; i < sizeof(exit_lines) / sizeof(exit_lines[0]); i++)
 		fprintf(out, "%s\n", exit_lines[i]);
 }
@@ -119,6 +136,8 @@ static void put_roff(FILE *out, const char *text)
 
 static void man_option(FILE *out, const struct as_opt *o)
 {
+	char limits[96];
+
 	fputs(".TP\n", out);
 	if (o->letter)
 		fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
@@ -131,18 +150,16 @@ static void man_option(FILE *out, const struct as_opt *o)
 		fprintf(out, " \\fI%s\\fR", o->kind == AS_OPT_CHOICE ? o->choices : o->arg);
 	fputc('\n', out);
 	put_roff(out, o->help);
-	if (o->kind == AS_OPT_NUMBER && o->max)
-		fprintf(out, "(%llu to %llu)\n", (unsigned long long)o->min,
-			(unsigned long long)o->max);
-	if (o->many)
-		fputs("(may be given again)\n", out);
+	put_limits(o, limits, sizeof(limits));
+	if (*limits)
+		fprintf(out, "%s\n", limits + 1);
 }
 
 void as_cli_man(FILE *out)
 {
 	fprintf(out, ".\\\" Made by `assay help --man`; change the tables in src/cli instead.\n");
 	fprintf(out, ".TH ASSAY 1 \"\" \"assay " AS_VERSION "\" \"User Commands\"\n");
-	fprintf(out, ".SH NAME\nassay \\- put file systems to the proof\n");
+	fprintf(out, ".SH NAME\nassay \\- test file systems\n");
 	fprintf(out, ".SH SYNOPSIS\n.B assay\n.I COMMAND\n[OPTION]... [OPERAND]...\n");
 	fprintf(out, ".SH DESCRIPTION\n");
 	put_roff(out, about);
@@ -195,7 +212,7 @@ static const struct as_opt opts[] = {
 const struct as_command as_cmd_help = {
 	.name = "help",
 	.operands = "[COMMAND]",
-	.summary = "say what assay can do, or one command",
+	.summary = "explain assay, or one of its commands",
 	.opts = opts,
 	.max_operands = 1,
 	.run = run,

@@ -88,14 +88,14 @@ static int run(const struct as_args *args, struct as_err *err)
 }
 
 static const struct as_opt opts[] = {
-	{ .name = "json", .help = "as one JSON array" },
+	{ .name = "json", .help = "print one JSON array" },
 	{ 0 },
 };
 
 const struct as_command as_cmd_ops = {
 	.name = "ops",
 	.operands = "",
-	.summary = "list the operations that workloads are made of",
+	.summary = "list the operations that a workload can have",
 	.opts = opts,
 	.run = run,
 };

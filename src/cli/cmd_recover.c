@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd_recover: what the checker of a file system makes of a disk. */
+/* cmd_recover: runs the checker of a file system on a disk. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "cli/cli.h"
@@ -157,36 +157,38 @@ static const struct as_opt opts[] = {
 	  .letter = 't',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "T",
-	  .help = "the file system on the disk: ext4, xfs, ... as `assay targets` lists them" },
+	  .help = "which file system is on the disk: ext4, xfs, ...; `assay targets` lists them" },
 	{ .name = "mode",
 	  .letter = 'm',
 	  .kind = AS_OPT_CHOICE,
 	  .arg = "MODE",
 	  .choices = "quick|default|full",
-	  .help = "quick: as at boot; default: repair what shows; full: look at everything" },
+	  .help = "how thorough the checker is: quick as at boot, default as when it is called by "
+		  "hand, full with every check it has; default: default" },
 	{ .name = "output",
 	  .letter = 'o',
 	  .kind = AS_OPT_TEXT,
 	  .arg = "OUT",
-	  .help = "write the recovered disk there: raw, or saved when the name ends in .zst" },
+	  .help = "write the recovered disk to this file: a saved disk if its name ends in .zst, "
+		  "else a raw image; default: do not write it" },
 	{ .name = "deadline",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "SECONDS",
 	  .min = 1,
 	  .max = 86400,
-	  .help = "kill the checker after that long; default 60" },
-	{ .name = "json", .help = "one JSON object instead of text" },
+	  .help = "kill the checker after this time; default 60" },
+	{ .name = "json", .help = "print one JSON object" },
 	{ 0 },
 };
 
 const struct as_command as_cmd_recover = {
 	.name = "recover",
 	.operands = "DISK",
-	.summary = "run a file system's own checker on a disk and see what becomes of it",
-	.text = "DISK is a raw image, or a saved one (its name ends in .zst); it is not changed. "
-		"The checker runs unmodified on a copy in memory: it can change nothing else, is "
-		"killed at the deadline, and every read, write and flush is counted.\n"
-		"Exit status: 0 the checker found nothing wrong, 1 it did, or failed.",
+	.summary = "run a file system's own checker on a disk and show the result",
+	.text = "DISK is a raw image, or a saved disk if its name ends in .zst. It is not changed: "
+		"the checker runs on a copy in memory and can write nowhere else. It is killed at "
+		"the deadline. Its reads, writes and flushes are counted.\n"
+		"Exit status: 0 the checker found nothing wrong, 1 it found something or failed.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = 1,

@@ -44,7 +44,7 @@ static void look_around(const struct as_fstype *type, const struct as_err *uml,
 {
 	as_fstype_lacks_host(type, &places->host);
 	if (type->server)
-		as_buf_adds(&places->uml, "the server: it is a process of its own");
+		as_buf_adds(&places->uml, "the server: it is a separate process");
 	else if (!as_fstype_lacks_tools(type, &places->uml) &&
 		 !as_fstype_lacks_build(&places->uml) && uml->code)
 		as_buf_adds(&places->uml, uml->msg);
@@ -164,8 +164,8 @@ static int run(const struct as_args *args, struct as_err *err)
 }
 
 static const struct as_opt opts[] = {
-	{ .name = "bugs", .help = "list the bugs that the target lab can be given" },
-	{ .name = "json", .help = "as JSON lines" },
+	{ .name = "bugs", .help = "list the bugs that can be switched on in the target `lab`" },
+	{ .name = "json", .help = "print JSON lines" },
 	{ 0 },
 };
 

@@ -55,6 +55,9 @@ static int parse_value(const struct as_opt *o, const char *value, uint64_t *numb
 	default:
 		return 0;
 	}
+	if (*number < o->min && (!o->max || o->max == INT64_MAX))
+		return as_fail(err, AS_EUSE, "--%s: %s is out of range: expected at least %llu",
+			       o->name, value, (unsigned long long)o->min);
 	if (*number < o->min || (o->max && *number > o->max))
 		return as_fail(err, AS_EUSE, "--%s: %s is out of range: expected %llu to %llu",
 			       o->name, value, (unsigned long long)o->min,

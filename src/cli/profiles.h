@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profiles: what the commands that generate read from their options. */
+/* profiles: profiles and feedback, as the commands that generate workloads read them. */
 #ifndef AS_CLI_PROFILES_H
 #define AS_CLI_PROFILES_H
 
@@ -10,14 +10,15 @@
 
 #define AS_CLI_FEEDBACK_MAX_BYTES ((size_t)256 << 20)
 
-/* A name with a slash or a dot is a file's, any other a built-in profile's. */
+/* A name with a slash or a dot is that of a file, any other that of a built-in profile. */
 AS_MUST_CHECK int as_cli_read_profile(const char *name, struct as_profile *profile,
 				      struct as_err *err);
 AS_MUST_CHECK int as_cli_read_feedback(const char *file, struct as_profile *profile,
 				       struct as_err *err);
-/* Options to mount with are those of the target's type, where it has a row. */
+/* The profile draws the mount options of the target's type, if the type has any. */
 void as_cli_fit_profile(struct as_profile *profile, const struct as_target *target);
-/* The commands of the profile that such a target cannot do, "mknod, symlink"; how many. */
+/* Lists the operations of the profile that such a target does not have, "mknod, symlink"; returns
+ * how many there are. */
 unsigned as_cli_left_out(const struct as_profile *profile, const struct as_traits *traits,
 			 struct as_buf *list);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rows: options that several commands have, so that they are called and explained alike. */
+/* rows: options that several commands share, so that they have the same name and help. */
 #ifndef AS_CLI_ROWS_H
 #define AS_CLI_ROWS_H
 
@@ -8,7 +8,7 @@
 /* clang-format off */
 #define AS_CLI_FILES_TARGET_OPT                                                                   \
 	{ .name = "target", .letter = 't', .kind = AS_OPT_TEXT, .arg = "T",                       \
-	  .help = "what to test, in place of the files' @target; `assay targets` lists them" }
+	  .help = "what to test; default: the files' @target; `assay targets` lists them" }
 
 #define AS_CLI_SIZE_OPT                                                                           \
 	{ .name = "size", .kind = AS_OPT_SIZE, .arg = "N", .min = 512,                            \
@@ -20,14 +20,14 @@
 
 #define AS_CLI_CHANCE_OPT                                                                         \
 	{ .name = "seed", .kind = AS_OPT_NUMBER, .arg = "N", .max = INT64_MAX,                    \
-	  .help = "of the choices that a target leaves to chance; default 0" }
+	  .help = "seed of the random choices that a target makes; default 0" }
 
 #define AS_CLI_BOUND_OPTS                                                                         \
 	{ .name = "max-bytes", .kind = AS_OPT_SIZE, .arg = "N", .min = 1,                         \
-	  .help = "that a workload may write to a directory; default 1G or a quarter of what is " \
-		  "free" },                                                                       \
+	  .help = "how much a workload may write to a directory of this machine; default 1G, or " \
+		  "a quarter of the free space if that is less" },                                \
 	{ .name = "max-entries", .kind = AS_OPT_NUMBER, .arg = "N", .min = 1, .max = INT64_MAX,   \
-	  .help = "files that a workload may make in a directory; default 200000" }
+	  .help = "how many files a workload may create in such a directory; default 200000" }
 
 /* Of the generator. */
 #define AS_CLI_PROFILE_OPT(words)                                                                 \
@@ -36,13 +36,12 @@
 
 #define AS_CLI_FEEDBACK_OPT                                                                       \
 	{ .name = "feedback", .kind = AS_OPT_TEXT, .arg = "FILE",                                 \
-	  .help = "counts of what was tested, as JSON lines, such as `assay cov feedback` "        \
-		  "prints: what was never met is gone for, what was tested less comes more "      \
-		  "often" }
+	  .help = "a file of counts that `assay cov feedback` printed: workloads then aim at "    \
+		  "what was never tested, and do more often what was tested less" }
 
 #define AS_CLI_SEED_OPT                                                                           \
 	{ .name = "seed", .letter = 's', .kind = AS_OPT_NUMBER, .arg = "N", .max = INT64_MAX,     \
-	  .help = "of all chance, in place of the profile's" }
+	  .help = "seed of all random choices; default: the profile's" }
 
 #define AS_CLI_JOBS_OPT(most, words)                                                              \
 	{ .name = "jobs", .letter = 'j', .kind = AS_OPT_NUMBER, .arg = "N", .min = 1,             \

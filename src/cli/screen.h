@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * screen: standard output and standard error of this program. Whatever is printed passes a filter
- * that escapes what a terminal would obey (base/show.h), but for newlines, tabs, and, on a
- * terminal, the few sequences that are our own. Who prints a single line from outside escapes its
- * newlines before (as_show(), as_cli_put()); the filter is there so that nothing is forgotten.
+ * screen: standard output and standard error of this program. Everything that is printed passes a
+ * filter that escapes the characters a terminal would obey (base/show.h), except newlines, tabs,
+ * and, on a terminal, the few sequences that are our own. Code that prints a text from outside on
+ * one line escapes its newlines first (as_show(), as_cli_put()); the filter is the safety net.
  */
 #ifndef AS_CLI_SCREEN_H
 #define AS_CLI_SCREEN_H
@@ -12,7 +12,7 @@
 
 /* Puts the filter before stdout and stderr. */
 void as_cli_screen(void);
-/* What the filter still holds (the beginning of a character that never ended) goes out. */
+/* Prints what the filter still holds: the beginning of a character whose end never came. */
 void as_cli_screen_end(void);
 
 /* A name or another text from outside, on one line. */

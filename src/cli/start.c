@@ -10,16 +10,16 @@
 
 static volatile sig_atomic_t pipe_broke;
 
-/* With a handler, a write fails and says why; programs that we start get the default back, which
- * they would not if it were ignored. */
+/* Because there is a handler, a write fails with an errno. Programs that we start get the default
+ * back; they would not if the signal were ignored. */
 static void note(int signum)
 {
 	if (signum == SIGPIPE)
 		pipe_broke = 1;
 }
 
-/* A file that is opened later must not become standard output. What is put there in its place fails
- * as a closed one does: it is open the wrong way round. */
+/* A file that is opened later must not become standard output. So the free numbers are filled with
+ * /dev/null, opened for the wrong direction: using it fails, as with a closed descriptor. */
 static void fill_standard(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -35,9 +35,9 @@ void as_cli_start(void)
 	fill_standard();
 	sigaction(SIGPIPE, &act, NULL);
 	sigaction(SIGXFSZ, &act, NULL);
-	/* Some start programs with it ignored, and then no child can be waited for. */
+	/* We may have been started with it ignored; then we could not wait for children. */
 	signal(SIGCHLD, SIG_DFL);
-	/* What we make we can use. */
+	/* We need all rights to what we create. */
 	umask(umask(0) & 077);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * start: what the program asks of its process before all else. Standard descriptors that are closed
- * are not taken by other files; a write beyond `ulimit -f`, or to a pipe that nobody reads, fails
- * instead of ending the process, so that the work comes to an orderly end.
+ * start: how the process is set up before anything else. Standard descriptors that are closed are
+ * filled, so that no other file gets their numbers. A write beyond `ulimit -f`, or to a pipe that
+ * nobody reads, fails and does not kill the process, so that it can end in order.
  */
 #ifndef AS_CLI_START_H
 #define AS_CLI_START_H
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 
 void as_cli_start(void);
-/* Whether standard output has failed: there is no use in going on. */
+/* Whether standard output has failed: then the work can stop. */
 bool as_cli_unheard(void);
-/* Where that was because nobody reads any more: ends the process as that does by default. */
+/* If it failed because nobody reads it any more: ends the process by SIGPIPE. */
 void as_cli_die_unheard(void);
 
 #endif

@@ -22,7 +22,8 @@ const volatile int *as_cli_stop_catch(void)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction was;
 
-		/* nohup(1) means it. A shell that starts us beside itself does not. */
+		/* A SIGHUP that is ignored stays so: that is what nohup(1) is for. A SIGINT that
+		 * is ignored only means that a shell started us in the background. */
 		if (signals[i] != SIGHUP ||
 		    (!sigaction(SIGHUP, NULL, &was) && was.sa_handler != SIG_IGN))
 			sigaction(signals[i], &act, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* trust: files that name targets, and whether they are obeyed (target/trust.h). Whatever a command
- * takes a target from but its own command line has to pass here. */
+/* trust: whether files that name targets are obeyed (target/trust.h). A command that takes a target
+ * from anywhere but its own command line has to ask here. */
 #ifndef AS_CLI_TRUST_H
 #define AS_CLI_TRUST_H
 
@@ -14,7 +14,7 @@ struct as_profile;
 #define AS_CLI_TRUST_OPT                                                                          \
 	{ .name = "trust",                                                                        \
 	  .help = "obey files that name a plugin, a command, a folder or a kernel to use; "       \
-		  "default: refuse them, unless you typed the same in this folder before" }
+		  "default: refuse them, unless you typed the same words in this folder before" }
 /* clang-format on */
 
 /* `where` names the target: AS_EUSE, with what it would do, unless the user trusts it. */
@@ -29,11 +29,11 @@ AS_MUST_CHECK int as_cli_trust_text(const struct as_args *args, const char *wher
 /* The same for the mount options that a profile draws. */
 AS_MUST_CHECK int as_cli_trust_profile(const struct as_args *args, const char *spec,
 				       const struct as_profile *profile, struct as_err *err);
-/* The user typed it: his own files may name it from now on. */
+/* The user typed it; from now on, files in this folder may name it, too. */
 void as_cli_typed(const struct as_args *args, const char *spec);
 
-/* A hunt that is gone on with: `now` is what was typed, `both` has the options of then, too.
- * Whatever runs outside of a sandbox takes trust, since the folder brings workloads along. */
+/* A hunt that is resumed: `now` is what was typed, `both` also has the options of the hunt so far.
+ * Everything that runs outside of a sandbox needs trust, since the folder contains workloads. */
 AS_MUST_CHECK int as_cli_trust_hunt(const struct as_args *now, const struct as_args *both,
 				    const char *folder, const char *target,
 				    const struct as_cli_specs *specs, struct as_err *err);

@@ -15,7 +15,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -438,25 +437,10 @@ int as_medium_load(struct as_medium *s, const char *path, struct as_err *err)
 	return rc;
 }
 
-/* The size of the disk of an image; 0: it is no image. */
-static uint64_t image_size(const char *path)
-{
-	uint8_t head[AS_IMAGE_HEADER_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	uint64_t size = 0;
-
-	if (fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head))
-		for (int i = 7; i >= 0; i--)
-			size = size << 8 | head[AS_IMAGE_AT_SIZE + i];
-	if (fd >= 0)
-		close(fd);
-	return size;
-}
-
 int as_medium_open_image(const char *path, uint64_t max_bytes, struct as_medium **out,
 			 struct as_err *err)
 {
-	uint64_t size = image_size(path);
+	uint64_t size = as_image_disk_size(path);
 	struct as_medium *medium = NULL;
 	int rc;
 

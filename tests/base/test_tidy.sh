@@ -71,6 +71,48 @@ case_is "labfs uses only the public headers" labfs/a.c \
 	'labfs/a.c:2: labfs/ may include only .* base/err.h' < <(c '#include "base/err.h"')
 case_is "a room nobody drew" src/attic/a.c 'src/attic/a.c:1: room attic is not in .*' < <(c)
 
+case_is "a private header of another room" src/model/a.c \
+	'src/model/a.c:2: work/x_priv.h is private to room work' < <(c '#include "work/x_priv.h"')
+case_is "a private header of one's own" src/model/a.c "" < <(c '#include "model/x_priv.h"')
+
+# The table of arrows itself. tidy [SED]: the script, changed.
+tidy() { git show HEAD:scripts/tidy.sh | sed "$1"; }
+case_is "an arrow to a room above" scripts/tidy.sh 'scripts/tidy.sh:1: work is below model' \
+	< <(tidy 's/^\twork$/\twork model/')
+case_is "an arrow to a room that is not there" scripts/tidy.sh \
+	'scripts/tidy.sh:1: model is below attic' < <(tidy 's/^\tmodel  *work$/\tmodel work attic/')
+small='/^arrows() {/,/^}/c\
+arrows() {\
+	printf "base\\nos\\nwork\\nmodel work\\ncli model\\n"\
+}'
+mkdir -p src/model src/cli
+c '#include "model/a.h"' >src/cli/main.c
+case_is "an arrow that nobody uses" scripts/tidy.sh \
+	'scripts/tidy.sh:1: arrow model work is unused' < <(tidy "$small")
+mkdir -p src/model src/cli
+c '#include "model/a.h"' >src/cli/main.c
+c '#include "work/op.h"' >src/model/a.c
+case_is "arrows that are all used" scripts/tidy.sh "" < <(tidy "$small")
+
+# Symbols: what is built is named in ARCHIVES.
+if command -v cc >/dev/null && command -v ar >/dev/null; then
+	archive() { # NAME CODE
+		echo "$2" | cc -x c -c - -o "$WORK/x.o"
+		rm -f "$WORK/$1"
+		ar rcs "$WORK/$1" "$WORK/x.o"
+	}
+	archive libassay.a 'int as_a; int lab_b; static int c; int *as_d(void) { return &c; }'
+	ARCHIVES=$WORK/libassay.a case_is "symbols that begin with as_" src/model/a.c "" < <(c)
+	archive libassay.a 'int as_a; int accept(void) { return 0; }'
+	ARCHIVES=$WORK/libassay.a case_is "a symbol that does not" src/model/a.c \
+		'libassay.a:x.o: symbol accept does not begin with as_' < <(c)
+	archive libtests.a 'int t_a; int as_b;'
+	ARCHIVES=$WORK/libtests.a case_is "a symbol of the tests that does not begin with t_" \
+		src/model/a.c 'libtests.a:x.o: symbol as_b does not begin with t_' < <(c)
+else
+	tap_skip "symbols" "cc and ar are not here (package gcc)"
+fi
+
 # Headers
 case_is "a header that needs another" src/base/a.h 'src/base/a.h:1: does not compile alone' \
 	< <(c 'size_t as_a(void);')
@@ -91,7 +133,7 @@ done
 case_is "words in comments and strings are not calls" src/model/a.c "" \
 	< <(c '/* time(0)' ' * rand() */' 'const char *s = "exit(1); \" system(0)"; // gets()' \
 		"char q = '\"';")
-case_is "code behind a comment is code" src/model/a.c 'src/model/a.c:2: rand is banned here.*' \
+case_is "code after a comment is code" src/model/a.c 'src/model/a.c:2: rand is banned here.*' \
 	< <(c "/* it's */ int x = rand();")
 case_is "members and longer names are not calls" src/model/a.c "" \
 	< <(c 'int x = a->time(0) + b.rand() + snprintf(0) + as_time(1) + time_us;')
@@ -118,7 +160,30 @@ case_is "a tab is 8 columns" src/model/a.c 'src/model/a.c:4: 101 columns, at mos
 case_is "a letter is one column, however many bytes" src/model/a.c "" \
 	< <(c "/*$(many 96 é | tr -d '\n')*/")
 
+case_is "a file of 600 lines" src/model/a.c "" < <(c "$(many 599 '/* x */')")
+case_is "a file of 601 lines" src/model/a.c 'src/model/a.c:1: file of 601 lines, at most 600' \
+	< <(c "$(many 600 '/* x */')")
+case_is "tests may be longer" tests/base/test_a.c "" < <(c "$(many 700 '/* x */')")
+
+# Tags and tables
+mkdir -p src/model
+c 'struct pair {' '	int a;' '};' >src/model/one.c
+case_is "a tag twice" src/model/two.c 'src/model/two.c:2: struct pair is in src/model/one.c, too' \
+	< <(c 'struct pair {' '	int b;' '};')
+mkdir -p src/model
+c 'struct as_disk {' '	int a;' '};' >src/model/disk_one.c
+case_is "what a seam leaves to its implementations" src/model/disk_two.c "" \
+	< <(c 'struct as_disk {' '	int b;' '};')
+case_is "a table in a function" src/model/a.c \
+	'src/model/a.c:5: a table is included in a function' \
+	< <(c 'int f(void)' '{' '#define ROW(x) x' '#include "work/op.def"' '	return 0;' '}')
+case_is "a table outside" src/model/a.c "" < <(c '#include "work/op.def"')
+
 # Licence, names, marks
+case_is "a stray file at the root" notes.txt 'notes.txt:1: a stray file in the root folder' \
+	< <(echo hello)
+case_is "a private header by another name" src/model/tree_inside.h \
+	'src/model/tree_inside.h:1: a private header is called X_priv.h' < <(c)
 case_is "no licence" src/model/a.c 'src/model/a.c:1: wants .*GPL-2.0-or-later.*' < <(echo 'int x;')
 case_is "the wrong licence" include/assay/y.h 'include/assay/y.h:1: wants .*MIT.*' < <(c)
 case_is "a script wants one, too" scripts/a.sh 'scripts/a.sh:1: wants .*' < <(echo '#!/bin/sh')

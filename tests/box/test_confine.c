@@ -6,7 +6,7 @@
  * second process renames what remove and its like are in: they do not follow. Bounds are kept
  * before anything is changed.
  */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "os/spawn.h"
 #include "vfs/bounds.h"

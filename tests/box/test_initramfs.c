@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* initramfs and what it is made of: archives, needs of programs, order of modules, the cache. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/hash.h"
 #include "box/cpio.h"

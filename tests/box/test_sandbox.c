@@ -3,7 +3,7 @@
  * sandbox: what a box hands over, how it ends, what it can see of the machine. This program is also
  * what runs inside: as the first process of a guest, and as an engine that does as it is told.
  */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/buf.h"
 #include "box/sandbox.h"

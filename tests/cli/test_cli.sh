@@ -222,6 +222,12 @@ tap_run "disk info" 0 "$ASSAY" disk info "$disk"
 tap_run "disk export" 0 "$ASSAY" disk export "$disk" "$WORK/raw.img"
 [ -s "$WORK/raw.img" ]
 tap_is "disk export wrote" $? 0
+if command -v zstd >/dev/null; then
+	tap_run "a finding's disk is a zstd file" 0 zstd -q -d "$disk" -o "$WORK/unpacked.img"
+	tap_run "of the raw disk" 0 cmp "$WORK/unpacked.img" "$WORK/raw.img"
+else
+	tap_skip "a finding's disk is a zstd file" "zstd is not here (package zstd)"
+fi
 head -c 200 "$disk" >"$WORK/cut.zst"
 refuses "disk cut short" 2 "cut.zst" "$ASSAY" disk info cut.zst
 cp "$disk" "$WORK/flipped.zst"

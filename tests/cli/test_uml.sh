@@ -117,16 +117,15 @@ job=$!
 # setpriv becomes the program: the job is assay itself, and the kernel's command line names it.
 boxes() { pgrep -f "assay.of=$job( |\$)" | wc -l; }
 # Its kernel, and processes of its own: the first few come and go while it looks at the machine.
-for ((i = 0, n = 0; i < 500 && n < 4; i++)); do
-	n=$(boxes)
-	sleep 0.02
-done
-tap_is "a guest is running" "$([ "$n" -ge 4 ] && echo yes)" yes
+is_up() { [ "$(boxes)" -ge 4 ]; }
+tap_wait_until 60 is_up
+tap_is "a guest is running" "$(is_up && echo yes)" yes
 leftovers() { ls -d /dev/shm/assay-* /tmp/assay-temp-* /var/tmp/assay-temp-* 2>/dev/null; }
 kill -KILL $job
 wait $job 2>/dev/null
 alive() { pgrep -f "assay.of=$job( |\$)" -r R,S,D,T | wc -l; }
-for ((i = 0; i < 250 && $(alive) > 0; i++)); do sleep 0.02; done
+is_dead() { [ "$(alive)" = 0 ]; }
+tap_wait_until 10 is_dead
 tap_is "it dies with us" "$(alive)" 0
 tap_is "it leaves nothing in the folder" "$(ls -A killed/findings 2>/dev/null)" ""
 tap_is "nor anywhere else" \

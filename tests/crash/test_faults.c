@@ -4,7 +4,7 @@
  * when it cannot read, one that repairs and says so, and the mutants: one that takes zeros for what
  * it could not read, one that dies, one that complains.
  */
-#include "tests/disk/disk_test.h"
+#include "tests/lib/disk.h"
 
 #include "crash/faults.h"
 #include "recover/step_priv.h"

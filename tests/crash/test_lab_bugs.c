@@ -4,7 +4,7 @@
  * view that labfs/views.def predicts; the same workload on a sound labfs finds nothing. (That a
  * hunt comes upon such workloads by itself is tests/crash/test_hunt.sh.)
  */
-#include "crash_rig.h"
+#include "tests/lib/crash_rig.h"
 
 #include <labfs/bug.h>
 
@@ -64,8 +64,8 @@ static void easiest(const struct crash_rig *rig, unsigned *view, unsigned *then)
 {
 	*view = *then = 9;
 	for (size_t i = 0; i < rig->n; i++) {
-		unsigned v = rig_number(&rig->caught[i], "view=");
-		unsigned t = rig_number(&rig->caught[i], "then=");
+		unsigned v = t_crash_number(&rig->caught[i], "view=");
+		unsigned t = t_crash_number(&rig->caught[i], "then=");
 
 		if (v * 10 + t < *view * 10 + *then) {
 			*view = v;
@@ -82,7 +82,7 @@ static void check(unsigned bug, unsigned view, unsigned then)
 	char spec[32];
 
 	snprintf(spec, sizeof(spec), "lab:bug=%u", bug);
-	rig_once(&rig, spec, "", row->workload);
+	t_crash_once(&rig, spec, "", row->workload);
 	if (!rig.n)
 		fail_msg("bug %u was not found", bug);
 	easiest(&rig, &v, &t);
@@ -91,8 +91,8 @@ static void check(unsigned bug, unsigned view, unsigned then)
 		fail_msg("bug %u shows in view %u,%u; its row says %u,%u", bug, v, t, view, then);
 	for (size_t i = 0; i < rig.n; i++)
 		assert_true(rig.caught[i].disk);
-	rig_forget(&rig);
-	rig_once(&rig, "lab", "", row->workload);
+	t_crash_forget(&rig);
+	t_crash_once(&rig, "lab", "", row->workload);
 	if (rig.n)
 		fail_msg("a sound labfs, workload of bug %u: %s", bug, rig.caught[0].summary);
 	assert_true(rig.counts.distinct > 20);
@@ -132,26 +132,26 @@ static void test_again(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(bugs); i++) {
 		snprintf(spec, sizeof(spec), "lab:bug=%u", bugs[i]);
-		rig_once(&first, spec, "", row_of(bugs[i])->workload);
+		t_crash_once(&first, spec, "", row_of(bugs[i])->workload);
 		assert_true(first.n > 0);
 		signature = first.caught[0].signature;
-		params = strdup(rig_params(&first.caught[0]));
-		rig_once(&again, spec, params, row_of(bugs[i])->workload);
+		params = strdup(t_crash_params(&first.caught[0]));
+		t_crash_once(&again, spec, params, row_of(bugs[i])->workload);
 		assert_int_equal(again.n, 1);
 		assert_string_equal(again.caught[0].signature, signature);
 		assert_string_equal(again.caught[0].options, first.caught[0].options);
 		assert_int_equal(again.counts.generated, 1);
-		rig_forget(&again);
-		rig_once(&again, spec, params,
-			 "mkdir /z 0755\ncreate /z/f 0644\nsync\n" COMMITS
-			 "create /f 0644\nrename /f /g\n");
+		t_crash_forget(&again);
+		t_crash_once(&again, spec, params,
+			     "mkdir /z 0755\ncreate /z/f 0644\nsync\n" COMMITS
+			     "create /f 0644\nrename /f /g\n");
 		assert_int_equal(again.n, 1);
 		assert_string_equal(again.caught[0].signature, signature);
-		rig_forget(&again);
+		t_crash_forget(&again);
 		/* Where it cannot be found, nothing else is reported. */
-		rig_once(&again, "lab", params, row_of(bugs[i])->workload);
+		t_crash_once(&again, "lab", params, row_of(bugs[i])->workload);
 		assert_int_equal(again.n, 0);
-		rig_forget(&first);
+		t_crash_forget(&first);
 		free(params);
 	}
 }
@@ -173,12 +173,12 @@ static void test_easiest_view(void **state)
 		struct crash_rig rig;
 		unsigned view, then;
 
-		rig_once(&rig, asked[i].spec, asked[i].params,
-			 row_of(asked[i].spec[8] == '2' ? 26 : 35)->workload);
+		t_crash_once(&rig, asked[i].spec, asked[i].params,
+			     row_of(asked[i].spec[8] == '2' ? 26 : 35)->workload);
 		assert_true(rig.n > 0);
 		easiest(&rig, &view, &then);
 		assert_int_equal(view, asked[i].view);
-		rig_forget(&rig);
+		t_crash_forget(&rig);
 	}
 }
 

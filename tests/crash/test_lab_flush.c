@@ -7,7 +7,7 @@
  * or of more than the journal holds. What a power cut leaves of a sound labfs is never that, so no
  * crash state can show them; tests/labfs/test_fsck_journal.c cuts the power during such repairs.
  */
-#include "crash_rig.h"
+#include "tests/lib/crash_rig.h"
 
 #include <labfs/bug.h>
 
@@ -68,12 +68,12 @@ static void test_each(void **state)
 		if (!row->workload)
 			continue;
 		snprintf(spec, sizeof(spec), "lab:noflush=%s", site->id);
-		rig_once(&rig, spec, row->params, row->workload);
+		t_crash_once(&rig, spec, row->params, row->workload);
 		if (!rig.n)
 			fail_msg("nobody misses the flush %s (%s)", site->id, site->where);
 		print_message("%s: %s\n", site->id, rig.caught[0].summary);
-		rig_forget(&rig);
-		rig_once(&rig, "lab", row->params, row->workload);
+		t_crash_forget(&rig);
+		t_crash_once(&rig, "lab", row->params, row->workload);
 		if (rig.n)
 			fail_msg("%s: with all flushes: %s", site->id, rig.caught[0].summary);
 	}
@@ -85,10 +85,10 @@ static void test_lying(void **state)
 	struct crash_rig rig;
 
 	(void)state;
-	rig_once(&rig, "lab", "views=3,again=0,lying=1", "mkdir /a 0755\nsync\n");
+	t_crash_once(&rig, "lab", "views=3,again=0,lying=1", "mkdir /a 0755\nsync\n");
 	assert_true(rig.n > 0);
-	rig_forget(&rig);
-	rig_once(&rig, "lab", "views=3,again=0", "mkdir /a 0755\nsync\n");
+	t_crash_forget(&rig);
+	t_crash_once(&rig, "lab", "views=3,again=0", "mkdir /a 0755\nsync\n");
 	assert_int_equal(rig.n, 0);
 }
 

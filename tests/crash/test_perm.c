@@ -4,7 +4,7 @@
  * flush. What must come out is worked out a second time, slowly, on plain arrays: for each cut the
  * list of units that the view speaks of, and every subset of it.
  */
-#include "../disk/disk_test.h"
+#include "tests/lib/disk.h"
 
 #include "base/buf.h"
 #include "crash/perm.h"
@@ -39,7 +39,7 @@ static void play(struct rig *rig, struct call call)
 	rig->call[rig->n] = call;
 	as_reclog_set_op(rig->log, rig->n);
 	if (call.letter == 'w') {
-		fill(data, len, 1000 + rig->n);
+		t_fill(data, len, 1000 + rig->n);
 		assert_int_equal(as_bd_write(bd, call.first * 512, data, len), 0);
 	} else if (call.letter == 'd') {
 		assert_int_equal(as_bd_discard(bd, call.first * 512, len), 0);
@@ -57,8 +57,8 @@ static struct rig *rig_new(const char *words)
 	unsigned char old[BYTES];
 
 	rig->store = as_chunks_new();
-	rig->disk = disk_new(rig->store, BYTES);
-	fill(old, sizeof(old), 7);
+	rig->disk = t_disk_new(rig->store, BYTES);
+	t_fill(old, sizeof(old), 7);
 	assert_int_equal(as_bd_write(as_disk_bd(rig->disk), 0, old, sizeof(old)), 0);
 	rig->start = as_disk_snapshot(rig->disk);
 	rig->log = as_reclog_new(as_disk_bd(rig->disk), 0, 0);
@@ -79,7 +79,7 @@ static void rig_free(struct rig *rig)
 	as_reclog_free(rig->log);
 	as_disk_free(rig->disk);
 	as_disk_free(rig->start);
-	store_done(rig->store);
+	t_store_done(rig->store);
 	free(rig);
 }
 

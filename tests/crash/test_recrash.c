@@ -3,8 +3,8 @@
  * Power cuts during recovery: what each of the three rules leaves out; that what they leave out
  * does not matter; and recoveries that are interrupted twice.
  */
-#include "../disk/disk_test.h"
-#include "crash_rig.h"
+#include "tests/lib/crash_rig.h"
+#include "tests/lib/disk.h"
 
 #include "crash/recrash.h"
 
@@ -31,7 +31,7 @@ static struct as_reclog *play(struct as_disk *disk, const char *words)
 			if (*words == 's')
 				assert_int_equal(as_bd_read(as_disk_bd(disk), off, buf, 512), 0);
 			else
-				fill(buf, sizeof(buf), 100 + i);
+				t_fill(buf, sizeof(buf), 100 + i);
 			assert_int_equal(as_bd_write(bd, off, buf, 512), 0);
 		}
 		words += strcspn(words, " ");
@@ -65,7 +65,7 @@ static void test_rules(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
 		struct as_chunks *store = as_chunks_new();
-		struct as_disk *disk = disk_new(store, BYTES), *start, *crashed;
+		struct as_disk *disk = t_disk_new(store, BYTES), *start, *crashed;
 		unsigned char old[BYTES];
 		struct as_perm_state s;
 		struct as_readset *set;
@@ -73,7 +73,7 @@ static void test_rules(void **state)
 		struct as_perm *perm;
 		unsigned got;
 
-		fill(old, sizeof(old), 7);
+		t_fill(old, sizeof(old), 7);
 		assert_int_equal(as_bd_write(as_disk_bd(disk), 0, old, sizeof(old)), 0);
 		start = as_disk_snapshot(disk);
 		log = play(disk, rules[i].words);
@@ -91,7 +91,7 @@ static void test_rules(void **state)
 		as_reclog_free(log);
 		as_disk_free(start);
 		as_disk_free(disk);
-		store_done(store);
+		t_store_done(store);
 	}
 }
 
@@ -117,7 +117,7 @@ static void test_verify(void **state)
 	(void)state;
 	params_of(AS_PRUNE_ALL | AS_PRUNE_VERIFY, 1, params, sizeof(params));
 	for (size_t i = 0; i < 2; i++) {
-		rig_once(&rig, "lab", params, workloads[i]);
+		t_crash_once(&rig, "lab", params, workloads[i]);
 		if (rig.n)
 			fail_msg("%s", rig.caught[0].summary);
 		assert_true(rig.counts.pruned[0] > 0 && rig.counts.pruned[1] > 0);
@@ -139,9 +139,9 @@ static void test_same_findings(void **state)
 		char params[64];
 
 		params_of(0, 1, params, sizeof(params));
-		rig_once(&none, specs[i], params, COMMITS);
+		t_crash_once(&none, specs[i], params, COMMITS);
 		params_of(AS_PRUNE_ALL, 1, params, sizeof(params));
-		rig_once(&all, specs[i], params, COMMITS);
+		t_crash_once(&all, specs[i], params, COMMITS);
 		tried[0] = none.counts.again_checked + none.counts.again_memoised;
 		tried[1] = all.counts.again_checked + all.counts.again_memoised;
 		assert_int_equal(none.counts.pruned[0] + none.counts.pruned[1], 0);
@@ -155,8 +155,8 @@ static void test_same_findings(void **state)
 				there |= !strcmp(all.caught[k].signature, none.caught[m].signature);
 			assert_true(there);
 		}
-		rig_forget(&all);
-		rig_forget(&none);
+		t_crash_forget(&all);
+		t_crash_forget(&none);
 	}
 }
 
@@ -166,11 +166,11 @@ static void test_twice(void **state)
 	struct crash_rig once, twice;
 
 	(void)state;
-	rig_once(&once, "lab", "views=1,ways=mount,again=1", COMMITS);
-	rig_once(&twice, "lab", "views=1,ways=mount,again=2", COMMITS);
+	t_crash_once(&once, "lab", "views=1,ways=mount,again=1", COMMITS);
+	t_crash_once(&twice, "lab", "views=1,ways=mount,again=2", COMMITS);
 	assert_int_equal(once.n + twice.n, 0);
 	assert_true(twice.counts.again > once.counts.again);
-	rig_once(&once, "lab", "views=1,ways=mount,again=0", COMMITS);
+	t_crash_once(&once, "lab", "views=1,ways=mount,again=0", COMMITS);
 	assert_int_equal(once.counts.again, 0);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The chunk store: sharing by contents, the ways between private and sealed, counting, and an index
  * that stays right through growing, shrinking and removal in the middle of probe chains. */
-#include "disk_test.h"
+#include "tests/lib/disk.h"
 
 #include "disk/chunk.h"
 
@@ -12,7 +12,7 @@ static void test_equal_contents_are_one_chunk(void **state)
 	struct as_chunk *a, *b, *c;
 
 	(void)state;
-	fill(buf, sizeof(buf), 1);
+	t_fill(buf, sizeof(buf), 1);
 	a = as_chunk_put(store, buf);
 	b = as_chunk_put(store, buf);
 	assert_ptr_equal(a, b);
@@ -28,7 +28,7 @@ static void test_equal_contents_are_one_chunk(void **state)
 	as_chunk_unref(store, b);
 	assert_int_equal(as_chunks_stats(store).sealed, 1);
 	as_chunk_unref(store, c);
-	store_done(store);
+	t_store_done(store);
 }
 
 static void test_zero_is_null(void **state)
@@ -50,7 +50,7 @@ static void test_zero_is_null(void **state)
 	as_chunk_bytes(chunk)[77] = 0;
 	chunk = as_chunk_seal(store, chunk);
 	assert_null(chunk);
-	store_done(store);
+	t_store_done(store);
 }
 
 static void test_owning_leaves_others_alone(void **state)
@@ -60,7 +60,7 @@ static void test_owning_leaves_others_alone(void **state)
 	struct as_chunk *sealed, *mine;
 
 	(void)state;
-	fill(buf, sizeof(buf), 2);
+	t_fill(buf, sizeof(buf), 2);
 	sealed = as_chunk_put(store, buf);
 	mine = as_chunk_own(store, as_chunk_ref(sealed), false);
 	assert_ptr_not_equal(mine, sealed);
@@ -81,7 +81,7 @@ static void test_owning_leaves_others_alone(void **state)
 	buf[5] ^= 1;
 	assert_true(as_digest_eq(as_chunk_digest(mine), as_hash(buf, sizeof(buf))));
 	as_chunk_unref(store, mine);
-	store_done(store);
+	t_store_done(store);
 }
 
 /* A private chunk that two owners hold is sealed by each of them in turn. */
@@ -92,7 +92,7 @@ static void test_sealing_a_shared_private_chunk(void **state)
 	unsigned char buf[AS_CHUNK_BYTES];
 
 	(void)state;
-	fill(buf, sizeof(buf), 3);
+	t_fill(buf, sizeof(buf), 3);
 	memcpy(as_chunk_bytes(a), buf, sizeof(buf));
 	b = as_chunk_ref(a);
 	known = as_chunk_put(store, buf);
@@ -105,7 +105,7 @@ static void test_sealing_a_shared_private_chunk(void **state)
 	as_chunk_unref(store, a);
 	as_chunk_unref(store, b);
 	as_chunk_unref(store, known);
-	store_done(store);
+	t_store_done(store);
 }
 
 static struct as_chunk *put_number(struct as_chunks *store, unsigned number)
@@ -152,7 +152,7 @@ static void test_index(void **state)
 	for (unsigned i = 0; i < N; i++)
 		as_chunk_unref(store, held[i]);
 	assert_int_equal(as_chunks_stats(store).memory_bytes, small);
-	store_done(store);
+	t_store_done(store);
 	as_chooser_free(chooser);
 	free(held);
 }

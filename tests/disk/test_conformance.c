@@ -4,7 +4,7 @@
  * that went through an image, and the wrappers, alone and stacked. A new implementation is one more
  * row.
  */
-#include "disk_test.h"
+#include "tests/lib/disk.h"
 
 #include "disk/fault.h"
 #include "disk/image.h"
@@ -35,8 +35,8 @@ static void make_snapshot(struct stack *s)
 /* Restored from an empty disk after it was full. */
 static void make_restored(struct stack *s)
 {
-	s->other = disk_new(s->store, SIZE);
-	write_fill(as_disk_bd(s->other), 0, SIZE, 1);
+	s->other = t_disk_new(s->store, SIZE);
+	t_write_fill(as_disk_bd(s->other), 0, SIZE, 1);
 	as_disk_restore(s->other, s->disk);
 	s->bd = as_disk_bd(s->other);
 }
@@ -124,7 +124,7 @@ static void ask_fresh_is_zero(struct as_bd *bd)
 {
 	unsigned char *zeros = as_xcalloc(1, SIZE);
 
-	assert_holds(bd, zeros);
+	t_assert_holds(bd, zeros);
 	free(zeros);
 }
 
@@ -183,12 +183,12 @@ static void ask_reads_back(struct as_bd *bd)
 	unsigned char *flat = as_xcalloc(1, SIZE);
 
 	for (size_t i = 0; i < N_ROWS(rows); i++) {
-		fill(flat + rows[i].off, rows[i].len, (unsigned)i);
-		write_fill(bd, rows[i].off, rows[i].len, (unsigned)i);
-		assert_holds(bd, flat);
+		t_fill(flat + rows[i].off, rows[i].len, (unsigned)i);
+		t_write_fill(bd, rows[i].off, rows[i].len, (unsigned)i);
+		t_assert_holds(bd, flat);
 		assert_int_equal(as_bd_flush(bd), 0);
 	}
-	assert_holds(bd, flat);
+	t_assert_holds(bd, flat);
 	free(flat);
 }
 
@@ -210,14 +210,14 @@ static void ask_zero_and_discard(struct as_bd *bd)
 
 	for (unsigned discard = 0; discard < 2; discard++) {
 		for (size_t i = 0; i < N_ROWS(rows); i++) {
-			fill(flat, SIZE, 40);
-			write_fill(bd, 0, SIZE, 40);
+			t_fill(flat, SIZE, 40);
+			t_write_fill(bd, 0, SIZE, 40);
 			memset(flat + rows[i].off, 0, rows[i].len);
 			if (discard)
 				assert_int_equal(as_bd_discard(bd, rows[i].off, rows[i].len), 0);
 			else
 				assert_int_equal(as_bd_zero(bd, rows[i].off, rows[i].len), 0);
-			assert_holds(bd, flat);
+			t_assert_holds(bd, flat);
 		}
 	}
 	free(flat);
@@ -228,7 +228,7 @@ static void ask_buffers_are_copied(struct as_bd *bd)
 {
 	unsigned char buf[1024], want[1024], got[1024];
 
-	fill(buf, sizeof(buf), 5);
+	t_fill(buf, sizeof(buf), 5);
 	memcpy(want, buf, sizeof(buf));
 	assert_int_equal(as_bd_write(bd, 4096, buf, sizeof(buf)), 0);
 	assert_memory_equal(buf, want, sizeof(buf));
@@ -257,14 +257,14 @@ static void test_implementation(void **state)
 		struct stack s = { .store = as_chunks_new() };
 
 		print_message("             %s: %s\n", impl->name, questions[i].name);
-		s.disk = disk_new(s.store, SIZE);
+		s.disk = t_disk_new(s.store, SIZE);
 		impl->make(&s);
 		questions[i].ask(s.bd);
 		as_faulty_free(s.faulty);
 		as_reclog_free(s.log);
 		as_disk_free(s.other);
 		as_disk_free(s.disk);
-		store_done(s.store);
+		t_store_done(s.store);
 	}
 }
 

@@ -5,7 +5,7 @@
  * bytes, digests and differences as it goes. Digests are compared with those of a new disk that was
  * written from the array, which has no history.
  */
-#include "disk_test.h"
+#include "tests/lib/disk.h"
 
 #include "disk/call.h"
 
@@ -64,7 +64,7 @@ static void step_write(struct world *w)
 		if (how == 2)
 			memset(flat + off, 0, len);
 		else
-			fill(flat + off, len, as_choose(w->choice, 3));
+			t_fill(flat + off, len, as_choose(w->choice, 3));
 		assert_int_equal(as_bd_write(bd, off, flat + off, len), 0);
 	}
 }
@@ -98,7 +98,7 @@ static void step_snapshot(struct world *w)
 
 static void check_digest(struct world *w, unsigned i)
 {
-	struct as_disk *fresh = disk_new(w->store, w->size);
+	struct as_disk *fresh = t_disk_new(w->store, w->size);
 
 	assert_int_equal(as_bd_write(as_disk_bd(fresh), 0, w->flats[i], w->size), 0);
 	assert_true(as_digest_eq(as_disk_digest(fresh), as_disk_digest(w->disks[i])));
@@ -162,7 +162,7 @@ static void step(struct world *w)
 		check_diff(w);
 	} else if (what < 61) {
 		i = pick_used(w);
-		assert_holds(as_disk_bd(w->disks[i]), w->flats[i]);
+		t_assert_holds(as_disk_bd(w->disks[i]), w->flats[i]);
 	} else if (what < 62) {
 		i = as_choose(w->choice, N_DISKS);
 		if (i != 0) { /* disk 0 stays */
@@ -180,17 +180,17 @@ static void random_run(uint64_t seed, uint64_t size, unsigned steps)
 	w.choice = as_chooser_choice(w.chooser);
 	for (unsigned i = 0; i < N_DISKS; i++)
 		w.flats[i] = as_xcalloc(1, size);
-	w.disks[0] = disk_new(w.store, size);
+	w.disks[0] = t_disk_new(w.store, size);
 	for (unsigned n = 0; n < steps; n++)
 		step(&w);
 	for (unsigned i = 0; i < N_DISKS; i++) {
 		if (w.disks[i])
-			assert_holds(as_disk_bd(w.disks[i]), w.flats[i]);
+			t_assert_holds(as_disk_bd(w.disks[i]), w.flats[i]);
 		as_disk_free(w.disks[i]);
 		free(w.flats[i]);
 	}
 	as_chooser_free(w.chooser);
-	store_done(w.store);
+	t_store_done(w.store);
 }
 
 static void test_random_against_flat(void **state)
@@ -238,19 +238,19 @@ static void test_sizes(void **state)
 			assert_non_null(strstr(err.msg, "expected a multiple of 512"));
 		as_disk_free(disk);
 	}
-	store_done(store);
+	t_store_done(store);
 }
 
 /* The ends of the largest disk can be used like any other place, and cost no more. */
 static void test_largest_disk(void **state)
 {
 	struct as_chunks *store = as_chunks_new();
-	struct as_disk *disk = disk_new(store, AS_DISK_MAX_BYTES), *empty;
+	struct as_disk *disk = t_disk_new(store, AS_DISK_MAX_BYTES), *empty;
 	unsigned char want[1024], got[1024];
 
 	(void)state;
 	empty = as_disk_snapshot(disk);
-	fill(want, sizeof(want), 9);
+	t_fill(want, sizeof(want), 9);
 	assert_int_equal(as_bd_write(as_disk_bd(disk), AS_DISK_MAX_BYTES - 1024, want, 1024), 0);
 	assert_int_equal(as_bd_write(as_disk_bd(disk), 0, want, 1024), 0);
 	assert_int_equal(as_bd_read(as_disk_bd(disk), AS_DISK_MAX_BYTES - 1024, got, 1024), 0);
@@ -262,32 +262,32 @@ static void test_largest_disk(void **state)
 	assert_int_equal(as_chunks_stats(store).sealed, 0);
 	as_disk_free(disk);
 	as_disk_free(empty);
-	store_done(store);
+	t_store_done(store);
 }
 
 static void test_digest_is_of_bytes_size_and_place(void **state)
 {
 	struct as_chunks *store = as_chunks_new(), *other = as_chunks_new();
-	struct as_disk *a = disk_new(store, 8 * 4096), *b = disk_new(other, 8 * 4096);
-	struct as_disk *shorter = disk_new(store, 7 * 4096);
+	struct as_disk *a = t_disk_new(store, 8 * 4096), *b = t_disk_new(other, 8 * 4096);
+	struct as_disk *shorter = t_disk_new(store, 7 * 4096);
 
 	(void)state;
 	assert_true(as_disk_eq(a, b));
 	assert_false(as_disk_eq(a, shorter));
 	assert_true(as_digest_eq(as_disk_digest(a), as_digest_bind(AS_DIGEST_ZERO, 8 * 4096)));
-	write_fill(as_disk_bd(a), 4096, 4096, 1);
+	t_write_fill(as_disk_bd(a), 4096, 4096, 1);
 	assert_false(as_disk_eq(a, b));
-	write_fill(as_disk_bd(b), 8192, 4096, 1);
+	t_write_fill(as_disk_bd(b), 8192, 4096, 1);
 	assert_false(as_disk_eq(a, b)); /* the same chunk elsewhere */
-	write_fill(as_disk_bd(b), 4096, 4096, 1);
-	write_fill(as_disk_bd(a), 8192, 4096, 1);
+	t_write_fill(as_disk_bd(b), 4096, 4096, 1);
+	t_write_fill(as_disk_bd(a), 8192, 4096, 1);
 	assert_true(as_disk_eq(a, b));
 	assert_int_equal(as_disk_diff(a, b, see_diff, NULL), 0); /* across stores, too */
 	as_disk_free(a);
 	as_disk_free(b);
 	as_disk_free(shorter);
-	store_done(store);
-	store_done(other);
+	t_store_done(store);
+	t_store_done(other);
 }
 
 static int stop_at_second(void *ctx, uint64_t index, const unsigned char *data)
@@ -299,17 +299,17 @@ static int stop_at_second(void *ctx, uint64_t index, const unsigned char *data)
 static void test_walk_stops_when_told(void **state)
 {
 	struct as_chunks *store = as_chunks_new();
-	struct as_disk *disk = disk_new(store, 64 * 4096);
+	struct as_disk *disk = t_disk_new(store, 64 * 4096);
 	int calls = 0;
 
 	(void)state;
-	write_fill(as_disk_bd(disk), 3 * 4096, 4096, 1);
-	write_fill(as_disk_bd(disk), 40 * 4096, 4096, 2);
-	write_fill(as_disk_bd(disk), 50 * 4096, 4096, 3);
+	t_write_fill(as_disk_bd(disk), 3 * 4096, 4096, 1);
+	t_write_fill(as_disk_bd(disk), 40 * 4096, 4096, 2);
+	t_write_fill(as_disk_bd(disk), 50 * 4096, 4096, 3);
 	assert_int_equal(as_disk_each(disk, stop_at_second, &calls), 40);
 	assert_int_equal(calls, 2);
 	as_disk_free(disk);
-	store_done(store);
+	t_store_done(store);
 }
 
 /* 8 of 10,240 chunks changed between snapshots: what one more snapshot keeps. */
@@ -317,28 +317,28 @@ static void test_snapshot_is_small(void **state)
 {
 	enum { N = 100, CHUNKS = 10240 };
 	struct as_chunks *store = as_chunks_new();
-	struct as_disk *disk = disk_new(store, CHUNKS * UINT64_C(4096)), *kept[N];
+	struct as_disk *disk = t_disk_new(store, CHUNKS * UINT64_C(4096)), *kept[N];
 	struct as_chooser *chooser = as_chooser_seeded(5);
 	uint64_t before;
 
 	(void)state;
 	for (unsigned i = 0; i < CHUNKS; i++)
-		write_fill(as_disk_bd(disk), i * UINT64_C(4096), 512, i);
+		t_write_fill(as_disk_bd(disk), i * UINT64_C(4096), 512, i);
 	as_disk_digest(disk);
 	before = as_chunks_stats(store).memory_bytes;
 	for (unsigned n = 0; n < N; n++) {
 		kept[n] = as_disk_snapshot(disk);
 		for (unsigned k = 0; k < 8; k++)
-			write_fill(as_disk_bd(disk),
-				   as_choose(as_chooser_choice(chooser), CHUNKS) * UINT64_C(4096),
-				   512, CHUNKS + 8 * n + k);
+			t_write_fill(as_disk_bd(disk),
+				     as_choose(as_chooser_choice(chooser), CHUNKS) * UINT64_C(4096),
+				     512, CHUNKS + 8 * n + k);
 	}
 	assert_true((as_chunks_stats(store).memory_bytes - before) / N <= 64 * 1024);
 	for (unsigned n = 0; n < N; n++)
 		as_disk_free(kept[n]);
 	as_disk_free(disk);
 	as_chooser_free(chooser);
-	store_done(store);
+	t_store_done(store);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fault plans: the language, each kind of fault, what counts as fired, and the sweep that ends when
  * every call has failed once. */
-#include "disk_test.h"
+#include "tests/lib/disk.h"
 
 #include "base/buf.h"
 #include "disk/fault.h"
@@ -115,9 +115,9 @@ static void rig_init(struct rig *rig, const char *plan)
 	if (as_fault_parse(plan, &rules, &n, &err))
 		fail_msg("%s", err.msg);
 	rig->store = as_chunks_new();
-	rig->disk = disk_new(rig->store, SIZE);
-	fill(rig->flat, SIZE, 1);
-	write_fill(as_disk_bd(rig->disk), 0, SIZE, 1);
+	rig->disk = t_disk_new(rig->store, SIZE);
+	t_fill(rig->flat, SIZE, 1);
+	t_write_fill(as_disk_bd(rig->disk), 0, SIZE, 1);
 	rig->log = as_reclog_new(as_disk_bd(rig->disk), AS_RECLOG_READS, 0);
 	rig->faulty = as_faulty_new(as_reclog_bd(rig->log), rules, n);
 	rig->bd = as_faulty_bd(rig->faulty);
@@ -129,7 +129,7 @@ static void rig_done(struct rig *rig)
 	as_faulty_free(rig->faulty);
 	as_reclog_free(rig->log);
 	as_disk_free(rig->disk);
-	store_done(rig->store);
+	t_store_done(rig->store);
 }
 
 /* One call of each kind on sectors 8..11, three times over; the rule meets the second round. */
@@ -176,7 +176,7 @@ static void test_each_fault(void **state)
 			size_t lands = round == 2 ? rows[i].lands : LEN;
 			int want = round == 2 ? rows[i].want : 0, rc;
 
-			fill(data, LEN, 10 + round);
+			t_fill(data, LEN, 10 + round);
 			if (rows[i].kind != AS_CALL_WRITE)
 				memset(data, 0, LEN);
 			memcpy(sent, data, LEN);
@@ -195,7 +195,7 @@ static void test_each_fault(void **state)
 		}
 		assert_int_equal(as_faulty_fired(rig.faulty, 0), rows[i].fired);
 		assert_int_equal(as_faulty_calls(rig.faulty, rows[i].kind), 3);
-		assert_holds(as_disk_bd(rig.disk), rig.flat);
+		t_assert_holds(as_disk_bd(rig.disk), rig.flat);
 		rig_done(&rig);
 	}
 }
@@ -226,7 +226,7 @@ static void test_reads(void **state)
 	assert_int_equal(as_faulty_fired(rig.faulty, 2), 2);
 	assert_int_equal(as_faulty_fired(rig.faulty, 3), 0); /* an earlier rule won */
 	assert_int_equal(as_faulty_fired_any(rig.faulty), 4);
-	assert_holds(as_disk_bd(rig.disk), rig.flat);
+	t_assert_holds(as_disk_bd(rig.disk), rig.flat);
 	rig_done(&rig);
 }
 
@@ -256,7 +256,7 @@ static int client(struct as_bd *bd)
 	int rc = 0;
 
 	for (unsigned i = 0; !rc && i < 4; i++) {
-		fill(buf, sizeof(buf), i);
+		t_fill(buf, sizeof(buf), i);
 		rc = as_bd_write(bd, i * 512, buf, 512);
 	}
 	return rc ? rc : as_bd_flush(bd);

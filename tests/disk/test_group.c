@@ -6,7 +6,7 @@
  *	groups	FIRST-END fN: PENDING...  (or "open:")
  *	cuts	AT/BASE: PENDING...
  */
-#include "disk_test.h"
+#include "tests/lib/disk.h"
 
 #include "base/buf.h"
 #include "disk/fault.h"
@@ -29,7 +29,7 @@ static void play(struct rig *rig, char letter, unsigned i)
 	struct as_bd *bd = as_reclog_bd(rig->log);
 	unsigned char buf[512];
 
-	fill(buf, sizeof(buf), i);
+	t_fill(buf, sizeof(buf), i);
 	as_reclog_set_op(rig->log, 100 + i);
 	switch (letter) {
 	case 'w':
@@ -60,7 +60,7 @@ static struct rig rig_new(const char *letters)
 {
 	struct rig rig = { .store = as_chunks_new() };
 
-	rig.disk = disk_new(rig.store, 8192);
+	rig.disk = t_disk_new(rig.store, 8192);
 	rig.faulty = as_faulty_new(as_disk_bd(rig.disk), NULL, 0);
 	rig.log = as_reclog_new(as_faulty_bd(rig.faulty), AS_RECLOG_READS, 0);
 	for (unsigned i = 0; letters[i]; i++)
@@ -74,7 +74,7 @@ static void rig_free(struct rig *rig)
 	as_reclog_free(rig->log);
 	as_faulty_free(rig->faulty);
 	as_disk_free(rig->disk);
-	store_done(rig->store);
+	t_store_done(rig->store);
 }
 
 static void print_list(struct as_buf *out, const size_t *list, size_t n)
@@ -158,7 +158,7 @@ static bool waits(const char *log, size_t i, size_t at)
 
 static void check_cut(const struct rig *rig, const char *log, struct as_cut cut)
 {
-	struct as_disk *whole = disk_new(rig->store, 8192), *parts = disk_new(rig->store, 8192);
+	struct as_disk *whole = t_disk_new(rig->store, 8192), *parts = t_disk_new(rig->store, 8192);
 	size_t n = 0;
 
 	for (size_t i = 0; i < strlen(log); i++) {

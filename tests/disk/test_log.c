@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The recorder: what it records, replay onto a copy, truncating, limits, and what it does not
  * record. */
-#include "disk_test.h"
+#include "tests/lib/disk.h"
 
 #include "disk/fault.h"
 #include "disk/log.h"
@@ -19,8 +19,8 @@ static struct rig rig_new(unsigned flags, uint64_t limit_bytes)
 {
 	struct rig rig = { .store = as_chunks_new() };
 
-	rig.disk = disk_new(rig.store, SIZE);
-	write_fill(as_disk_bd(rig.disk), 0, SIZE / 2, 99);
+	rig.disk = t_disk_new(rig.store, SIZE);
+	t_write_fill(as_disk_bd(rig.disk), 0, SIZE / 2, 99);
 	rig.start = as_disk_snapshot(rig.disk);
 	rig.log = as_reclog_new(as_disk_bd(rig.disk), flags, limit_bytes);
 	rig.bd = as_reclog_bd(rig.log);
@@ -32,7 +32,7 @@ static void rig_free(struct rig *rig)
 	as_reclog_free(rig->log);
 	as_disk_free(rig->disk);
 	as_disk_free(rig->start);
-	store_done(rig->store);
+	t_store_done(rig->store);
 }
 
 static void test_entries(void **state)
@@ -54,8 +54,8 @@ static void test_entries(void **state)
 	unsigned char buf[1024], data[1024];
 
 	(void)state;
-	fill(data, sizeof(data), 3);
-	write_fill(rig.bd, 512, 1024, 3);
+	t_fill(data, sizeof(data), 3);
+	t_write_fill(rig.bd, 512, 1024, 3);
 	as_reclog_set_op(rig.log, 7);
 	assert_int_equal(as_bd_flush(rig.bd), 0);
 	assert_int_equal(as_bd_read(rig.bd, 0, buf, 512), 0);
@@ -67,7 +67,7 @@ static void test_entries(void **state)
 	as_reclog_pause(rig.log, true);
 	assert_int_equal(as_bd_flush(rig.bd), 0);
 	as_reclog_pause(rig.log, false);
-	write_fill(rig.bd, 0, 512, 4);
+	t_write_fill(rig.bd, 0, 512, 4);
 	assert_int_equal(as_reclog_len(rig.log), N_ROWS(want));
 	for (size_t i = 0; i < N_ROWS(want); i++) {
 		const struct as_log_entry *entry = as_reclog_at(rig.log, i);
@@ -126,7 +126,7 @@ static void random_calls(struct rig *rig, struct as_choice *choice, unsigned n)
 		unsigned what = as_choose(choice, 16);
 
 		off += !as_choose(choice, 20); /* sometimes misaligned; sometimes over the end */
-		fill(buf, len, i);
+		t_fill(buf, len, i);
 		if (what == 0)
 			(void)as_bd_flush(rig->bd);
 		else if (what == 1)
@@ -201,14 +201,14 @@ static void test_limit(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 50; i++)
-		write_fill(rig.bd, (i % 32) * UINT64_C(8192), 8192, i);
+		t_write_fill(rig.bd, (i % 32) * UINT64_C(8192), 8192, i);
 	len = as_reclog_len(rig.log);
 	assert_true(as_reclog_overflowed(rig.log));
 	assert_true(len > 20 && len < 50);
 	assert_true(as_reclog_memory(rig.log) <= 300000);
 	copy = as_disk_snapshot(rig.start);
 	for (unsigned i = 0; i < 50; i++) {
-		write_fill(as_disk_bd(copy), (i % 32) * UINT64_C(8192), 8192, i);
+		t_write_fill(as_disk_bd(copy), (i % 32) * UINT64_C(8192), 8192, i);
 		if (i + 1 == len) {
 			struct as_disk *replayed = as_disk_snapshot(rig.start);
 
@@ -237,9 +237,9 @@ static void test_truncate_gives_back(void **state)
 	uint64_t memory = 0;
 
 	(void)state;
-	write_fill(rig.bd, 0, 512, 1);
+	t_write_fill(rig.bd, 0, 512, 1);
 	for (unsigned i = 0; i < 1000; i++) {
-		write_fill(rig.bd, 4096, 40960, i);
+		t_write_fill(rig.bd, 4096, 40960, i);
 		if (!i)
 			memory = as_reclog_memory(rig.log);
 		assert_int_equal(as_reclog_memory(rig.log), memory);
@@ -252,12 +252,12 @@ static void test_truncate_gives_back(void **state)
 static void test_replay_failure(void **state)
 {
 	struct rig rig = rig_new(0, 0);
-	struct as_disk *small = disk_new(rig.store, 4096);
+	struct as_disk *small = t_disk_new(rig.store, 4096);
 	struct as_err err = { 0 };
 
 	(void)state;
-	write_fill(rig.bd, 0, 512, 1);
-	write_fill(rig.bd, 8192, 1024, 1);
+	t_write_fill(rig.bd, 0, 512, 1);
+	t_write_fill(rig.bd, 8192, 1024, 1);
 	assert_int_equal(as_reclog_replay(rig.log, 0, 2, as_disk_bd(small), &err), AS_EIO);
 	assert_string_equal(
 		err.msg, "replaying log entry 1 (write of 1024 bytes at 8192): Invalid argument");
@@ -281,7 +281,7 @@ static void test_below_faults(void **state)
 	bd = as_faulty_bd(faulty);
 	unsigned char buf[2048];
 
-	fill(buf, sizeof(buf), 6);
+	t_fill(buf, sizeof(buf), 6);
 	assert_int_equal(as_bd_write(bd, 0, buf, sizeof(buf)), -EIO);
 	assert_int_equal(as_bd_flush(bd), 0);
 	assert_int_equal(as_bd_write(bd, 0, buf, sizeof(buf)), -EIO);

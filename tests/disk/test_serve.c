@@ -4,7 +4,7 @@
  * what a disk answers goes back; the owner's lock and hook. Loop devices: on a served disk, in
  * memory, and from many processes at a time.
  */
-#include "tests/skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/buf.h"
 #include "base/prng.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* witness: repeating what it wrote gives the same disk; a record that is cut or overwritten is
  * refused. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/prng.h"
 #include "disk/chunk.h"

@@ -5,7 +5,7 @@
  * flag says to make the checksums of the inodes right again. The checker runs twice; a second run
  * that finds anything, or a disk that is not sound after the first, is a failure.
  */
-#include "tests/labfs/sample_image.h"
+#include "tests/lib/lab_sample.h"
 
 #define SEAL 0x80u
 
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static void patch(struct img *img, const uint8_t *data, size_t len)
 {
-	struct lab_inode *table = img_block(img, img_super(img)->inode_table_start);
+	struct lab_inode *table = t_img_block(img, t_img_super(img)->inode_table_start);
 
 	while (len >= 4) {
 		uint32_t block = (data[0] | (uint32_t)data[1] << 8) % img->blocks;
@@ -24,7 +24,7 @@ static void patch(struct img *img, const uint8_t *data, size_t len)
 		len -= 4;
 		n = n > len ? (uint32_t)len : n;
 		n = n > LAB_BLOCK - off ? LAB_BLOCK - off : n;
-		memcpy((uint8_t *)img_block(img, block) + off, data, n);
+		memcpy((uint8_t *)t_img_block(img, block) + off, data, n);
 		data += n;
 		len -= n;
 		for (unsigned i = 0; seal && i < I_FREE - 1; i++)
@@ -45,19 +45,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static uint8_t disk[SAMPLE_BYTES];
 	static struct tree tree;
-	struct img img = sample_build(disk);
+	struct img img = t_sample_build(disk);
 	struct sample_run first, second;
 
 	patch(&img, data, len);
-	sample_check(&img, AS_FSCK_FULL, "", false, &first);
+	t_sample_check(&img, AS_FSCK_FULL, "", false, &first);
 	if (first.leaked || first.code < 0)
 		fail("memory left, or an error", &first, NULL);
 	/* Without a superblock, or without room, there is nothing more to ask for. */
 	if (first.code <= AS_FSCK_REPAIRED) {
-		sample_check(&img, AS_FSCK_FULL, "", false, &second);
+		t_sample_check(&img, AS_FSCK_FULL, "", false, &second);
 		if (second.code || second.codes[0] || second.calls)
 			fail("the second run is not clean", &first, &second);
-		tree_walk(&tree, &img);
+		t_tree_walk(&tree, &img);
 		if (tree.wrong)
 			fail(tree.wrong, &first, NULL);
 		free(second.log);

@@ -22,13 +22,16 @@ static void put_digest(unsigned char *to, struct as_digest digest)
 	put64(to + 8, digest.hi);
 }
 
-/* Repairs the length of the frame and all checksums but that of the disk. */
+/* A larger disk is not written again: its holes alone would take hundreds of MiB. */
+#define WRITE_MAX_BYTES (UINT64_C(1) << 36)
+
+/* Repairs the length of the frames and all checksums but that of the disk; the header is first. */
 static void reseal(unsigned char *data, size_t len)
 {
 	size_t frame_bytes = len - AS_IMAGE_HEADER_BYTES;
 
-	put64(data + AS_IMAGE_AT_FRAME_BYTES, frame_bytes);
-	put_digest(data + AS_IMAGE_AT_FRAME_DIGEST,
+	put64(data + AS_IMAGE_AT_FRAMES_BYTES, frame_bytes);
+	put_digest(data + AS_IMAGE_AT_FRAMES_DIGEST,
 		   as_hash(data + AS_IMAGE_HEADER_BYTES, frame_bytes));
 	put_digest(data + AS_IMAGE_AT_HEADER_DIGEST, as_hash(data, AS_IMAGE_AT_HEADER_DIGEST));
 }
@@ -43,12 +46,14 @@ static void read_one(const void *data, size_t len)
 	if (as_image_decode(store, data, len, &disk, &err)) {
 		as_assert(!disk && err.msg[0]);
 	} else {
-		as_assert(!as_image_encode(disk, &image, &err));
-		as_assert(!as_image_decode(store, image.data, image.len, &again, &err));
-		as_assert(as_disk_eq(disk, again));
-		as_disk_free(again);
+		if (as_disk_size(disk) <= WRITE_MAX_BYTES) {
+			as_assert(!as_image_encode(disk, &image, &err));
+			as_assert(!as_image_decode(store, image.data, image.len, &again, &err));
+			as_assert(as_disk_eq(disk, again));
+			as_disk_free(again);
+			as_buf_free(&image);
+		}
 		as_disk_free(disk);
-		as_buf_free(&image);
 	}
 	as_chunks_free(store); /* asserts that it is empty */
 }
@@ -56,14 +61,16 @@ static void read_one(const void *data, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
+	/* Version 2 has a frame of zstd's around the header, version 1 does not. */
+	size_t header_at = len && data[0] == 0x5a ? AS_IMAGE_ENVELOPE_BYTES : 0;
 	unsigned char *copy;
 
 	read_one(data, len);
-	if (len < AS_IMAGE_HEADER_BYTES)
+	if (len < header_at + AS_IMAGE_HEADER_BYTES)
 		return 0;
 	copy = as_xmalloc(len);
 	memcpy(copy, data, len);
-	reseal(copy, len);
+	reseal(copy + header_at, len - header_at);
 	read_one(copy, len);
 	free(copy);
 	return 0;

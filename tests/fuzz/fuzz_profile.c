@@ -3,19 +3,9 @@
  * and workloads can be generated from it. Feedback is read from the same bytes. */
 #include "base/choice.h"
 #include "gen/gen.h"
+#include "tests/lib/traits.h"
 
 #include <stdlib.h>
-
-static const struct as_traits traits = {
-	.name = "fuzz",
-	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY),
-	.name_max = 255,
-	.symlink_max = 4095,
-	.xattr_value_max = 65536,
-	.block_bytes = 4096,
-	.size_max = INT64_MAX,
-	.time_granularity_ns = 1,
-};
 
 /* Goals of somebody else's making are written out, too, where that does not take long. */
 static bool is_short(const struct as_profile *p)
@@ -30,7 +20,7 @@ static void generate(const struct as_profile *profile)
 	struct as_err err = { 0 };
 	struct as_gen *gen;
 
-	if (!as_gen_new(profile, &traits, as_chooser_choice(chooser), &gen, &err)) {
+	if (!as_gen_new(profile, &t_any_traits, as_chooser_choice(chooser), &gen, &err)) {
 		for (int i = 0; i < 5 && as_gen_step(gen); i++)
 			;
 		if (is_short(profile))

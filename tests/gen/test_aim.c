@@ -3,7 +3,7 @@
  * Goals: every row of aim.def can be written and does what it says (the model is asked), what was
  * tried in vain is tried less, and a table that somebody else wrote cannot slip commands in.
  */
-#include "gen_test.h"
+#include "tests/lib/gen.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static void add_line(struct as_buf *out, const char *call, const char *arg, cons
 static struct as_seq *first_of(const struct as_profile *p, const struct as_traits *traits)
 {
 	struct as_chooser *chooser = as_chooser_seeded(p->seed);
-	struct as_gen *gen = gen_start(p, traits, chooser);
+	struct as_gen *gen = t_gen_start(p, traits, chooser);
 	struct as_seq *seq = as_gen_next(gen, AS_GEN_SYNTAX);
 
 	as_gen_free(gen);
@@ -107,7 +107,7 @@ static const char *example(const char *part)
 
 static void test_every_row_can_be_written(void **state)
 {
-	struct as_traits traits = any_traits;
+	struct as_traits traits = t_any_traits;
 	const char *call, *arg, *part, *recipe;
 	size_t before;
 
@@ -209,9 +209,9 @@ static void test_recipes_bring_errors_about(void **state)
 		for (uint64_t seed = 1; seed <= SEEDS && !found; seed++) {
 			size_t before;
 			struct as_seq *seq = aimed(errors[i].call, "output", errors[i].error, seed,
-						   &any_traits, &before);
+						   &t_any_traits, &before);
 
-			found = answers(seq, before, &any_traits, errors[i].err);
+			found = answers(seq, before, &t_any_traits, errors[i].err);
 			as_seq_free(seq);
 		}
 		if (!found)
@@ -239,7 +239,7 @@ static void test_tried_in_vain(void **state)
 
 	(void)state;
 	feed(p, "{\"call\": \"lseek\", \"output\": \"EINVAL\", \"count\": 0}\n");
-	gen = gen_start(p, &any_traits, chooser);
+	gen = t_gen_start(p, &t_any_traits, chooser);
 	for (unsigned i = 0; i < 100; i++) {
 		struct as_seq *seq = as_gen_next(gen, AS_GEN_SYNTAX);
 
@@ -285,7 +285,7 @@ static void test_profile_has_the_say(void **state)
 	assert_int_equal(as_profile_parse("p", text, strlen(text), p, &err), 0);
 	feed(p, never);
 	assert_int_equal(p->n_goals, 3);
-	gen = gen_start(p, &any_traits, chooser);
+	gen = t_gen_start(p, &t_any_traits, chooser);
 	for (unsigned n = 0; n < 20; n++) {
 		struct as_seq *seq = as_gen_next(gen, AS_GEN_SYNTAX);
 
@@ -324,7 +324,7 @@ static void test_names_are_names(void **state)
 		struct as_seq *seq;
 
 		p->seed = seed;
-		seq = first_of(p, &any_traits);
+		seq = first_of(p, &t_any_traits);
 		for (size_t i = 0; i < seq->n; i++)
 			assert_int_not_equal(seq->ops[i].code, AS_OP_CRASH);
 		as_seq_free(seq);

@@ -9,7 +9,7 @@
  * name is free, a hard link is to a regular file, a symbolic link says the path of something there,
  * the working directory stays where it is.
  */
-#include "gen_test.h"
+#include "tests/lib/gen.h"
 
 #include "work/print.h"
 
@@ -171,7 +171,7 @@ struct given {
 static int take(void *ctx, struct as_seq *seq)
 {
 	struct given *g = ctx;
-	struct as_model *model = as_model_new(&any_traits);
+	struct as_model *model = as_model_new(&t_any_traits);
 
 	for (size_t i = 0; i < seq->n; i++)
 		assert_int_equal(as_model_apply(model, &seq->ops[i]), 0);
@@ -203,7 +203,7 @@ static void test_against_brute_force(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct brute b = { .profile = profile };
 		struct given g = { .sorted = true };
-		struct as_model *empty = as_model_new(&any_traits);
+		struct as_model *empty = as_model_new(&t_any_traits);
 		uint64_t expanded;
 
 		profile->n_names = cases[i].names;
@@ -211,7 +211,7 @@ static void test_against_brute_force(void **state)
 		list_paths(&b, "/", cases[i].length);
 		as_visited_add(&b.met, as_model_digest_canonical(empty));
 		explore(&b, empty, "/", false, cases[i].length);
-		as_gen_exhaustive(profile, &any_traits, cases[i].length, take, &g, &expanded);
+		as_gen_exhaustive(profile, &t_any_traits, cases[i].length, take, &g, &expanded);
 		/* The empty state is met, too, but no workload is given for it. */
 		assert_int_equal(g.n, b.met.n - 1);
 		for (size_t k = 0; k < g.states.cap; k++)

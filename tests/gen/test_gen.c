@@ -4,7 +4,7 @@
  * through on the model, extensions leave the backbone alone, arguments come from their
  * distributions, what is printed can be read, and labfs agrees with the model on all of it.
  */
-#include "gen_test.h"
+#include "tests/lib/gen.h"
 
 #include "base/event.h"
 #include "run/run.h"
@@ -46,7 +46,7 @@ static struct setup set_up(const char *name, const struct as_traits *traits)
 	if (as_profile_find(name, s.profile, &err))
 		fail_msg("%s", err.msg);
 	s.chooser = as_chooser_seeded(s.profile->seed);
-	s.gen = gen_start(s.profile, traits, s.chooser);
+	s.gen = t_gen_start(s.profile, traits, s.chooser);
 	return s;
 }
 
@@ -61,7 +61,7 @@ static void test_golden(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
-		struct setup s = set_up(golden[i].profile, &any_traits);
+		struct setup s = set_up(golden[i].profile, &t_any_traits);
 		char hex[AS_DIGEST_HEX_LEN + 1];
 		struct as_buf all = { 0 };
 
@@ -85,11 +85,11 @@ static void test_core_goes_through(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
-		struct setup s = set_up(golden[i].profile, &any_traits);
+		struct setup s = set_up(golden[i].profile, &t_any_traits);
 
 		for (int n = 0; n < 300; n++) {
 			struct as_seq *seq = as_gen_next(s.gen, AS_GEN_CORE);
-			struct as_model *model = as_model_new(&any_traits);
+			struct as_model *model = as_model_new(&t_any_traits);
 
 			assert_true(seq->n >= s.profile->length_min);
 			assert_true(seq->n <= s.profile->length_max);
@@ -108,13 +108,13 @@ static void test_core_goes_through(void **state)
 /* Each core workload leads to a state of its own: nothing is given out twice. */
 static void test_core_is_distinct(void **state)
 {
-	struct setup s = set_up("paper", &any_traits);
+	struct setup s = set_up("paper", &t_any_traits);
 	struct as_visited seen = { 0 };
 
 	(void)state;
 	for (int n = 0; n < 2000; n++) {
 		struct as_seq *seq = as_gen_next(s.gen, AS_GEN_CORE);
-		struct as_model *model = as_model_new(&any_traits);
+		struct as_model *model = as_model_new(&t_any_traits);
 
 		for (size_t k = 0; k < seq->n; k++)
 			as_model_apply(model, &seq->ops[k]);
@@ -139,7 +139,7 @@ static int same_there(void *ctx, const char *path, const struct as_attrs *attrs)
 
 static void check_backbone(const struct as_seq *core, const struct as_seq *ext)
 {
-	struct as_model *alone = as_model_new(&any_traits), *with = as_model_new(&any_traits);
+	struct as_model *alone = as_model_new(&t_any_traits), *with = as_model_new(&t_any_traits);
 	bool kept = true;
 	size_t k = 0;
 
@@ -165,12 +165,12 @@ static void test_extensions_keep_the_backbone(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
-		struct setup s = set_up(golden[i].profile, &any_traits);
+		struct setup s = set_up(golden[i].profile, &t_any_traits);
 		struct as_gen_stats stats = { 0 };
 
 		for (int n = 0; n < 200; n++) {
 			struct as_seq *core = as_gen_next(s.gen, AS_GEN_CORE);
-			struct as_seq *ext = as_gen_extend(core, s.profile, &any_traits,
+			struct as_seq *ext = as_gen_extend(core, s.profile, &t_any_traits,
 							   as_chooser_choice(s.chooser), &stats);
 			struct as_seq *full =
 				as_gen_fill(ext, s.profile, as_chooser_choice(s.chooser));
@@ -197,7 +197,7 @@ static void test_read_what_is_printed(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
-		struct setup s = set_up(golden[i].profile, &any_traits);
+		struct setup s = set_up(golden[i].profile, &t_any_traits);
 
 		for (int n = 0; n < 200; n++) {
 			struct as_seq *seq = as_gen_next(s.gen, AS_GEN_SYNTAX), *read;
@@ -219,7 +219,7 @@ static void test_read_what_is_printed(void **state)
 /* Shares of what is drawn, over many workloads. */
 static void test_arguments_follow_their_distributions(void **state)
 {
-	struct setup s = set_up("paper", &any_traits);
+	struct setup s = set_up("paper", &t_any_traits);
 	unsigned mkdirs = 0, plain = 0, opens = 0, nonblock = 0, writes = 0, large = 0;
 
 	(void)state;
@@ -248,7 +248,7 @@ static void test_arguments_follow_their_distributions(void **state)
 
 static void test_left_out(void **state)
 {
-	struct as_traits fat = any_traits;
+	struct as_traits fat = t_any_traits;
 	struct setup s;
 
 	(void)state;
@@ -279,7 +279,7 @@ static void test_nothing_left(void **state)
 	memset(profile->weight, 0, sizeof(profile->weight));
 	/* There is nothing to close at the start, and nothing can be opened. */
 	profile->weight[AS_OP_CLOSE] = 1;
-	assert_int_equal(as_gen_new(profile, &any_traits, as_chooser_choice(chooser), &gen, &err),
+	assert_int_equal(as_gen_new(profile, &t_any_traits, as_chooser_choice(chooser), &gen, &err),
 			 AS_EUSE);
 	assert_non_null(strstr(err.msg, "no possible command is left"));
 	assert_null(gen);
@@ -290,7 +290,7 @@ static void test_nothing_left(void **state)
 /* A full queue and a full set of explored states: the search goes on. */
 static void test_bounds(void **state)
 {
-	struct setup s = set_up("paper", &any_traits);
+	struct setup s = set_up("paper", &t_any_traits);
 	struct as_gen_stats stats;
 
 	(void)state;
@@ -298,7 +298,7 @@ static void test_bounds(void **state)
 	s.profile->queue_max = 50;
 	s.profile->visited_max = 2000;
 	s.profile->length_max = 10;
-	s.gen = gen_start(s.profile, &any_traits, s.chooser);
+	s.gen = t_gen_start(s.profile, &t_any_traits, s.chooser);
 	for (int n = 0; n < 20000; n++) {
 		assert_true(as_gen_step(s.gen));
 		as_gen_stats(s.gen, &stats);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Profiles: built-in ones and their text, what is refused and where, and what feedback shifts. */
-#include "gen_test.h"
+#include "tests/lib/gen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +152,7 @@ struct tally {
 static struct tally tally(const struct as_profile *profile)
 {
 	struct as_chooser *chooser = as_chooser_seeded(1);
-	struct as_gen *gen = gen_start(profile, &any_traits, chooser);
+	struct as_gen *gen = t_gen_start(profile, &t_any_traits, chooser);
 	struct tally t = { 0 };
 
 	for (int n = 0; n < 1000; n++) {

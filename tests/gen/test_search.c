@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The set of digests, the queue and its orders, and typical points. */
-#include "gen_test.h"
+#include "tests/lib/gen.h"
 
 #include <stdlib.h>
 #include <string.h>

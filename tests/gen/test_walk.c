@@ -4,7 +4,7 @@
  * within its bound, every command is met, the errors a tester wants to see are provoked, and what
  * never comes alone does not come alone.
  */
-#include "gen_test.h"
+#include "tests/lib/gen.h"
 
 #include "gen/roster.h"
 
@@ -29,7 +29,7 @@ static struct setup set_up(const char *name, const char *more)
 		fail_msg("%s", err.msg);
 	as_buf_free(&text);
 	s.chooser = as_chooser_seeded(5);
-	s.gen = gen_start(s.profile, &any_traits, s.chooser);
+	s.gen = t_gen_start(s.profile, &t_any_traits, s.chooser);
 	return s;
 }
 
@@ -58,7 +58,7 @@ static void test_long_walks_stay_meaningful(void **state)
 	(void)state;
 	for (int n = 0; n < 60; n++) {
 		struct as_seq *seq = next(&s);
-		struct as_model *model = as_model_new(&any_traits);
+		struct as_model *model = as_model_new(&t_any_traits);
 
 		assert_in_range(seq->n, 1000, 1000 + 300);
 		for (size_t i = 0; i < seq->n; i++) {
@@ -91,7 +91,7 @@ static void test_the_tree_grows_and_shrinks(void **state)
 	(void)state;
 	for (int n = 0; n < 20; n++) {
 		struct as_seq *seq = next(&s);
-		struct as_model *model = as_model_new(&any_traits);
+		struct as_model *model = as_model_new(&t_any_traits);
 		size_t least = SIZE_MAX, most = 0;
 
 		for (size_t i = 0; i < seq->n; i++) {
@@ -167,7 +167,7 @@ static void test_what_a_tester_wants_to_see(void **state)
 	(void)state;
 	for (int n = 0; n < 600; n++) {
 		struct as_seq *seq = next(&s);
-		struct as_model *model = as_model_new(&any_traits);
+		struct as_model *model = as_model_new(&t_any_traits);
 
 		for (size_t i = 0; i < seq->n; i++) {
 			struct as_model *before = as_model_copy(model);

@@ -85,12 +85,11 @@ alive() {
 	pgrep -f -- "-o $WORK/$1( |\$)" | wc -l
 }
 
+is_dead() { [ "$(alive "$1")" = 0 ]; }
+
 # await_state FOLDER: the hunt has begun.
 await_state() {
-	for _ in $(seq 600); do
-		[ -s "$WORK/$1/hunt/state.json" ] && return
-		sleep 0.05
-	done
+	tap_wait_until 30 test -s "$WORK/$1/hunt/state.json"
 }
 
 hunt whole --target lab:bug=2 --max-workloads 512 --jobs 2 --json >"$WORK/whole.json"
@@ -108,10 +107,7 @@ for signal in KILL KILL KILL TERM INT; do
 	kill -$signal $pid 2>/dev/null
 	wait $pid 2>/dev/null
 	# Whoever is killed along needs a moment.
-	for _ in $(seq 100); do
-		[ "$(alive cut)" = 0 ] && break
-		sleep 0.05
-	done
+	tap_wait_until 10 is_dead cut
 	tap_is "SIG$signal leaves no process" "$(alive cut)" 0
 	[ $signal = INT ] && grep -q "^stopped" "$WORK/out" &&
 		tap_like "it says how to go on" "$WORK/out" "assay hunt --resume -o $WORK/cut"

@@ -2,7 +2,7 @@
 /*
  * test_basic: answers of labfs to single calls, as Linux's ext4 would give them.
  */
-#include "harness.h"
+#include "tests/lib/lab_rig.h"
 
 #include <linux/falloc.h>
 #include <linux/fs.h>
@@ -159,8 +159,8 @@ static void make_tree(struct rig *r)
 	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
 	assert_int_equal(FS->mkdir(r->fs, "/d/sub", 0755), 0);
 	assert_int_equal(FS->mkdir(r->fs, "/e", 0755), 0);
-	assert_int_equal(put_at(r, "/f", O_CREAT, 'f', 3000, 0), 3000);
-	assert_int_equal(touch(r, "/g"), 0);
+	assert_int_equal(t_put_at(r, "/f", O_CREAT, 'f', 3000, 0), 3000);
+	assert_int_equal(t_touch(r, "/g"), 0);
 	assert_int_equal(FS->link(r->fs, "/f", "/d/hard"), 0);
 	assert_int_equal(FS->symlink(r->fs, "target", "/l"), 0);
 	assert_int_equal(FS->mknod(r->fs, "/c", S_IFCHR | 0600, makedev(1, 3)), 0);
@@ -178,25 +178,25 @@ static void test_answers(void **state)
 		char *before, *after;
 		int rc;
 
-		rig_open(&r, DISK, "");
+		t_rig_open(&r, DISK, "");
 		make_tree(&r);
-		before = picture(&r);
+		before = t_picture(&r);
 		rc = call(&r, &rows[i]);
 		if (rc != rows[i].want)
 			fail_msg("%s: %d, want %d", rows[i].name, rc, rows[i].want);
-		after = picture(&r);
+		after = t_picture(&r);
 		if (rc < 0)
 			assert_string_equal(before, after);
-		rig_again(&r);
+		t_rig_again(&r);
 		free(before);
-		before = picture(&r);
+		before = t_picture(&r);
 		assert_string_equal(before, after);
 		free(before);
 		free(after);
-		assert_int_equal(rig_unmount(&r), 0);
-		if (rig_fsck(&r))
+		assert_int_equal(t_rig_unmount(&r), 0);
+		if (t_rig_fsck(&r))
 			fail_msg("%s: the checker complains", rows[i].name);
-		rig_close(&r);
+		t_rig_close(&r);
 	}
 }
 
@@ -207,36 +207,36 @@ static void test_counts(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, DISK, "");
+	t_rig_open(&r, DISK, "");
 	make_tree(&r);
-	assert_int_equal(stat_of(&r, "/").nlink, 5);
-	assert_int_equal(stat_of(&r, "/d").nlink, 3);
-	assert_int_equal(stat_of(&r, "/f").nlink, 2);
-	assert_int_equal(stat_of(&r, "/f").blocks, 6);
-	assert_int_equal(stat_of(&r, "/c").rdev, makedev(1, 3));
+	assert_int_equal(t_stat_of(&r, "/").nlink, 5);
+	assert_int_equal(t_stat_of(&r, "/d").nlink, 3);
+	assert_int_equal(t_stat_of(&r, "/f").nlink, 2);
+	assert_int_equal(t_stat_of(&r, "/f").blocks, 6);
+	assert_int_equal(t_stat_of(&r, "/c").rdev, makedev(1, 3));
 	assert_int_equal(FS->rename(r.fs, "/d/sub", "/e/sub", 0), 0);
-	assert_int_equal(stat_of(&r, "/d").nlink, 2);
-	assert_int_equal(stat_of(&r, "/e").nlink, 3);
+	assert_int_equal(t_stat_of(&r, "/d").nlink, 2);
+	assert_int_equal(t_stat_of(&r, "/e").nlink, 3);
 	assert_int_equal(FS->rename(r.fs, "/f", "/e/sub", RENAME_EXCHANGE), 0);
-	assert_int_equal(stat_of(&r, "/e").nlink, 2);
-	assert_int_equal(stat_of(&r, "/").nlink, 6);
+	assert_int_equal(t_stat_of(&r, "/e").nlink, 2);
+	assert_int_equal(t_stat_of(&r, "/").nlink, 6);
 	assert_int_equal(FS->rename(r.fs, "/g", "/h", RENAME_WHITEOUT), 0);
-	assert_int_equal(stat_of(&r, "/g").mode, S_IFCHR);
-	assert_int_equal(stat_of(&r, "/g").rdev, 0);
+	assert_int_equal(t_stat_of(&r, "/g").mode, S_IFCHR);
+	assert_int_equal(t_stat_of(&r, "/g").rdev, 0);
 	/* a sparse file through every level */
-	assert_int_equal(put_at(&r, "/h", 0, 'h', 1, 1024 * 5), 1);
-	assert_int_equal(stat_of(&r, "/h").blocks, 2);
-	assert_int_equal(put_at(&r, "/h", 0, 'h', 1, 1024 * 100), 1);
-	assert_int_equal(stat_of(&r, "/h").blocks, 6);
-	assert_int_equal(put_at(&r, "/h", 0, 'h', 1, 1024 * 1000), 1);
-	assert_int_equal(stat_of(&r, "/h").blocks, 12);
-	assert_int_equal(set_size(&r, "/h", 1024 * 50), 0);
-	assert_int_equal(stat_of(&r, "/h").blocks, 2);
-	assert_int_equal(set_size(&r, "/h", 0), 0);
-	assert_int_equal(stat_of(&r, "/h").blocks, 0);
-	assert_int_equal(rig_unmount(&r), 0);
-	assert_int_equal(rig_fsck(&r), 0);
-	rig_close(&r);
+	assert_int_equal(t_put_at(&r, "/h", 0, 'h', 1, 1024 * 5), 1);
+	assert_int_equal(t_stat_of(&r, "/h").blocks, 2);
+	assert_int_equal(t_put_at(&r, "/h", 0, 'h', 1, 1024 * 100), 1);
+	assert_int_equal(t_stat_of(&r, "/h").blocks, 6);
+	assert_int_equal(t_put_at(&r, "/h", 0, 'h', 1, 1024 * 1000), 1);
+	assert_int_equal(t_stat_of(&r, "/h").blocks, 12);
+	assert_int_equal(t_set_size(&r, "/h", 1024 * 50), 0);
+	assert_int_equal(t_stat_of(&r, "/h").blocks, 2);
+	assert_int_equal(t_set_size(&r, "/h", 0), 0);
+	assert_int_equal(t_stat_of(&r, "/h").blocks, 0);
+	assert_int_equal(t_rig_unmount(&r), 0);
+	assert_int_equal(t_rig_fsck(&r), 0);
+	t_rig_close(&r);
 }
 
 /* ---- Data ---- */
@@ -249,26 +249,26 @@ static void test_data(void **state)
 	uint64_t off;
 
 	(void)state;
-	rig_open(&r, DISK, "");
+	t_rig_open(&r, DISK, "");
 	assert_int_equal(FS->open(r.fs, "/f", O_CREAT | O_RDWR | O_APPEND, 0644, &h), 0);
 	off = 0;
 	assert_int_equal(FS->write(r.fs, h, "abc", 3, &off), 3);
 	assert_int_equal(off, 3);
-	assert_int_equal(put_at(&r, "/f", 0, 'x', 2000, 3), 2000);
+	assert_int_equal(t_put_at(&r, "/f", 0, 'x', 2000, 3), 2000);
 	off = 0;
 	assert_int_equal(FS->write(r.fs, h, "def", 3, &off), 3);
 	assert_int_equal(off, 2006);
 	assert_int_equal(FS->read(r.fs, h, buf, sizeof(buf), 2000), 6);
 	assert_memory_equal(buf, "xxxdef", 6);
 	/* shrink and grow: zeros, not what was there */
-	assert_int_equal(set_size(&r, "/f", 1500), 0);
-	assert_int_equal(set_size(&r, "/f", 1900), 0);
+	assert_int_equal(t_set_size(&r, "/f", 1500), 0);
+	assert_int_equal(t_set_size(&r, "/f", 1900), 0);
 	assert_int_equal(FS->read(r.fs, h, buf, sizeof(buf), 1490), 410);
 	assert_memory_equal(buf, "xxxxxxxxxx\0\0\0", 13);
 	for (int i = 10; i < 410; i++)
 		assert_int_equal(buf[i], 0);
-	assert_int_equal(set_size(&r, "/f", 1500), 0);
-	assert_int_equal(put_at(&r, "/f", 0, 'y', 10, 2040), 10);
+	assert_int_equal(t_set_size(&r, "/f", 1500), 0);
+	assert_int_equal(t_put_at(&r, "/f", 0, 'y', 10, 2040), 10);
 	assert_int_equal(FS->read(r.fs, h, buf, 540, 1500), 540);
 	for (int i = 0; i < 540; i++)
 		assert_int_equal(buf[i], 0);
@@ -282,10 +282,10 @@ static void test_data(void **state)
 	off = (uint64_t)67383296 + 1;
 	assert_int_equal(FS->write(r.fs, h2, "a", 1, &off), -EFBIG);
 	assert_int_equal(FS->close(r.fs, h2), 0);
-	assert_int_equal(set_size(&r, "/f", (uint64_t)1 << 40), -EFBIG);
+	assert_int_equal(t_set_size(&r, "/f", (uint64_t)1 << 40), -EFBIG);
 	/* O_TRUNC */
-	assert_int_equal(put_at(&r, "/f", O_TRUNC, 'z', 5, 0), 5);
-	assert_int_equal(stat_of(&r, "/f").size, 5);
+	assert_int_equal(t_put_at(&r, "/f", O_TRUNC, 'z', 5, 0), 5);
+	assert_int_equal(t_stat_of(&r, "/f").size, 5);
 	/* removed, still usable */
 	assert_int_equal(FS->unlink(r.fs, "/f"), 0);
 	off = 0;
@@ -294,9 +294,9 @@ static void test_data(void **state)
 	assert_memory_equal(buf, "zzzzzmore", 9);
 	assert_int_equal(FS->link_handle(r.fs, h, "/back"), -ENOENT);
 	assert_int_equal(FS->close(r.fs, h), 0);
-	assert_int_equal(rig_unmount(&r), 0);
-	assert_int_equal(rig_fsck(&r), 0);
-	rig_close(&r);
+	assert_int_equal(t_rig_unmount(&r), 0);
+	assert_int_equal(t_rig_fsck(&r), 0);
+	t_rig_close(&r);
 }
 
 static void test_tmpfile(void **state)
@@ -307,19 +307,19 @@ static void test_tmpfile(void **state)
 	char buf[8];
 
 	(void)state;
-	rig_open(&r, DISK, "");
+	t_rig_open(&r, DISK, "");
 	assert_int_equal(FS->open(r.fs, "/", O_TMPFILE | O_RDWR, 0600, &h), 0);
 	assert_int_equal(FS->write(r.fs, h, "tmp", 3, &off), 3);
 	assert_int_equal(FS->link_handle(r.fs, h, "/named"), 0);
 	assert_int_equal(FS->close(r.fs, h), 0);
-	assert_int_equal(stat_of(&r, "/named").nlink, 1);
-	assert_int_equal(get_at(&r, "/named", buf, 8, 0), 3);
+	assert_int_equal(t_stat_of(&r, "/named").nlink, 1);
+	assert_int_equal(t_get_at(&r, "/named", buf, 8, 0), 3);
 	assert_int_equal(FS->open(r.fs, "/", O_TMPFILE | O_RDWR | O_EXCL, 0600, &h), 0);
 	assert_int_equal(FS->link_handle(r.fs, h, "/other"), -ENOENT);
 	assert_int_equal(FS->close(r.fs, h), 0);
-	assert_int_equal(rig_unmount(&r), 0);
-	assert_int_equal(rig_fsck(&r), 0);
-	rig_close(&r);
+	assert_int_equal(t_rig_unmount(&r), 0);
+	assert_int_equal(t_rig_fsck(&r), 0);
+	t_rig_close(&r);
 }
 
 /* ---- fallocate ---- */
@@ -361,17 +361,17 @@ static void test_fallocate(void **state)
 		uint8_t buf[16384];
 		int rc;
 
-		rig_open(&r, DISK, "");
-		assert_int_equal(put_at(&r, "/f", O_CREAT, 'f', 5000, 0), 5000);
+		t_rig_open(&r, DISK, "");
+		assert_int_equal(t_put_at(&r, "/f", O_CREAT, 'f', 5000, 0), 5000);
 		assert_int_equal(FS->open(r.fs, "/f", O_RDWR, 0, &h), 0);
 		rc = FS->fallocate(r.fs, h, falloc_rows[i].mode, falloc_rows[i].off,
 				   falloc_rows[i].len);
 		assert_int_equal(FS->close(r.fs, h), 0);
-		if (rc != falloc_rows[i].want || stat_of(&r, "/f").size != falloc_rows[i].size ||
-		    stat_of(&r, "/f").blocks != falloc_rows[i].blocks)
+		if (rc != falloc_rows[i].want || t_stat_of(&r, "/f").size != falloc_rows[i].size ||
+		    t_stat_of(&r, "/f").blocks != falloc_rows[i].blocks)
 			fail_msg("%s: %d, size %lu, blocks %lu", falloc_rows[i].name, rc,
-				 stat_of(&r, "/f").size, stat_of(&r, "/f").blocks);
-		assert_int_equal(get_at(&r, "/f", buf, sizeof(buf), 0), falloc_rows[i].size);
+				 t_stat_of(&r, "/f").size, t_stat_of(&r, "/f").blocks);
+		assert_int_equal(t_get_at(&r, "/f", buf, sizeof(buf), 0), falloc_rows[i].size);
 		for (uint64_t k = 0; k < falloc_rows[i].size; k++) {
 			bool zero = k >= 5000 ||
 				    (k >= falloc_rows[i].zero_from && k < falloc_rows[i].zero_to);
@@ -379,9 +379,9 @@ static void test_fallocate(void **state)
 			if (buf[k] != (zero ? 0 : 'f'))
 				fail_msg("%s: byte %lu is %d", falloc_rows[i].name, k, buf[k]);
 		}
-		assert_int_equal(rig_unmount(&r), 0);
-		assert_int_equal(rig_fsck(&r), 0);
-		rig_close(&r);
+		assert_int_equal(t_rig_unmount(&r), 0);
+		assert_int_equal(t_rig_fsck(&r), 0);
+		t_rig_close(&r);
 	}
 }
 
@@ -394,7 +394,7 @@ static void test_xattr(void **state)
 	char buf[1024];
 
 	(void)state;
-	rig_open(&r, DISK, "");
+	t_rig_open(&r, DISK, "");
 	make_tree(&r);
 	assert_int_equal(FS->setxattr(r.fs, "/f", "user.a", "1", 1, XATTR_REPLACE), -ENODATA);
 	assert_int_equal(FS->setxattr(r.fs, "/f", "user.a", "1", 1, XATTR_CREATE), 0);
@@ -419,12 +419,12 @@ static void test_xattr(void **state)
 	assert_int_equal(FS->setxattr(r.fs, "/l", "trusted.a", "1", 1, 0), 0);
 	assert_int_equal(FS->removexattr(r.fs, "/f", "user.no"), -ENODATA);
 	assert_int_equal(FS->removexattr(r.fs, "/f", "user.a"), 0);
-	assert_int_equal(stat_of(&r, "/f").blocks, 8);
+	assert_int_equal(t_stat_of(&r, "/f").blocks, 8);
 	assert_int_equal(FS->removexattr(r.fs, "/f", "trusted.b"), 0);
-	assert_int_equal(stat_of(&r, "/f").blocks, 6);
-	assert_int_equal(rig_unmount(&r), 0);
-	assert_int_equal(rig_fsck(&r), 0);
-	rig_close(&r);
+	assert_int_equal(t_stat_of(&r, "/f").blocks, 6);
+	assert_int_equal(t_rig_unmount(&r), 0);
+	assert_int_equal(t_rig_fsck(&r), 0);
+	t_rig_close(&r);
 }
 
 static void test_attr(void **state)
@@ -433,26 +433,26 @@ static void test_attr(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, DISK, "");
+	t_rig_open(&r, DISK, "");
 	make_tree(&r);
 	assert_int_equal(FS->setattr(r.fs, "/f", &st, AS_SET_MODE), 0);
-	assert_int_equal(stat_of(&r, "/f").mode, S_IFREG | 07755);
+	assert_int_equal(t_stat_of(&r, "/f").mode, S_IFREG | 07755);
 	assert_int_equal(FS->setattr(r.fs, "/f", &st,
 				     AS_SET_UID | AS_SET_GID | AS_SET_ATIME | AS_SET_MTIME),
 			 0);
-	assert_int_equal(stat_of(&r, "/f").mode, S_IFREG | 01755);
-	assert_int_equal(stat_of(&r, "/f").uid, 7);
-	assert_int_equal(stat_of(&r, "/f").gid, 8);
-	assert_int_equal(stat_of(&r, "/f").atime_ns, 9);
-	assert_int_equal(stat_of(&r, "/f").mtime_ns, 10);
+	assert_int_equal(t_stat_of(&r, "/f").mode, S_IFREG | 01755);
+	assert_int_equal(t_stat_of(&r, "/f").uid, 7);
+	assert_int_equal(t_stat_of(&r, "/f").gid, 8);
+	assert_int_equal(t_stat_of(&r, "/f").atime_ns, 9);
+	assert_int_equal(t_stat_of(&r, "/f").mtime_ns, 10);
 	/* a setgid directory hands down its group */
 	assert_int_equal(FS->setattr(r.fs, "/d", &st, AS_SET_GID), 0);
 	st.mode = 02755;
 	assert_int_equal(FS->setattr(r.fs, "/d", &st, AS_SET_MODE), 0);
 	assert_int_equal(FS->mkdir(r.fs, "/d/below", 0755), 0);
-	assert_int_equal(stat_of(&r, "/d/below").gid, 8);
-	assert_int_equal(stat_of(&r, "/d/below").mode, S_IFDIR | 02755);
-	rig_close(&r);
+	assert_int_equal(t_stat_of(&r, "/d/below").gid, 8);
+	assert_int_equal(t_stat_of(&r, "/d/below").mode, S_IFDIR | 02755);
+	t_rig_close(&r);
 }
 
 /* ---- Full disk, many entries ---- */
@@ -466,30 +466,30 @@ static void test_full(void **state)
 	int i, rc;
 
 	(void)state;
-	rig_open(&r, 256 * 1024, "");
+	t_rig_open(&r, 256 * 1024, "");
 	assert_int_equal(FS->statfs(r.fs, &before), 0);
-	n = put_at(&r, "/f", O_CREAT, 'f', 1 << 20, 0);
+	n = t_put_at(&r, "/f", O_CREAT, 'f', 1 << 20, 0);
 	assert_in_range(n, 1024 * 100, 256 * 1024);
-	assert_int_equal(put_at(&r, "/f", 0, 'f', 1, (uint64_t)n), -ENOSPC);
+	assert_int_equal(t_put_at(&r, "/f", 0, 'f', 1, (uint64_t)n), -ENOSPC);
 	assert_int_equal(FS->mkdir(r.fs, "/d", 0755), -ENOSPC);
 	assert_int_equal(FS->unlink(r.fs, "/f"), 0);
 	/* these blocks are freed and needed again at once: there is a commit in between */
-	assert_int_equal(put_at(&r, "/f", O_CREAT, 'f', 1 << 20, 0), n);
-	assert_int_equal(put_at(&r, "/f", O_TRUNC, 'f', 1 << 20, 0), n);
+	assert_int_equal(t_put_at(&r, "/f", O_CREAT, 'f', 1 << 20, 0), n);
+	assert_int_equal(t_put_at(&r, "/f", O_TRUNC, 'f', 1 << 20, 0), n);
 	assert_int_equal(FS->unlink(r.fs, "/f"), 0);
 	assert_int_equal(FS->statfs(r.fs, &after), 0);
 	assert_memory_equal(&before, &after, sizeof(before));
 	for (i = 0; i < 1000; i++) {
 		snprintf(path, sizeof(path), "/file%d", i);
-		rc = touch(&r, path);
+		rc = t_touch(&r, path);
 		if (rc)
 			break;
 	}
 	assert_int_equal(rc, -ENOSPC);
 	assert_int_equal(i, before.files_free);
-	assert_int_equal(rig_unmount(&r), 0);
-	assert_int_equal(rig_fsck(&r), 0);
-	rig_close(&r);
+	assert_int_equal(t_rig_unmount(&r), 0);
+	assert_int_equal(t_rig_fsck(&r), 0);
+	t_rig_close(&r);
 }
 
 static void test_large_directory(void **state)
@@ -499,19 +499,19 @@ static void test_large_directory(void **state)
 	char path[64], *before, *after;
 
 	(void)state;
-	rig_open(&r, 32 << 20, "");
+	t_rig_open(&r, 32 << 20, "");
 	assert_int_equal(FS->mkdir(r.fs, "/big", 0755), 0);
 	for (int i = 0; i < 4500; i++) {
 		snprintf(path, sizeof(path), "/big/a-rather-long-name-%d", i);
-		assert_int_equal(touch(&r, path), 0);
+		assert_int_equal(t_touch(&r, path), 0);
 	}
 	for (int i = 0; i < 4500; i += 3) {
 		snprintf(path, sizeof(path), "/big/a-rather-long-name-%d", i);
 		assert_int_equal(FS->unlink(r.fs, path), 0);
 	}
-	before = picture(&r);
-	rig_again(&r);
-	after = picture(&r);
+	before = t_picture(&r);
+	t_rig_again(&r);
+	after = t_picture(&r);
 	assert_string_equal(before, after);
 	for (int i = 0; i < 4500; i++) {
 		snprintf(path, sizeof(path), "/big/a-rather-long-name-%d", i);
@@ -519,9 +519,9 @@ static void test_large_directory(void **state)
 	}
 	free(before);
 	free(after);
-	assert_int_equal(rig_unmount(&r), 0);
-	assert_int_equal(rig_fsck(&r), 0);
-	rig_close(&r);
+	assert_int_equal(t_rig_unmount(&r), 0);
+	assert_int_equal(t_rig_fsck(&r), 0);
+	t_rig_close(&r);
 }
 
 static void test_deep(void **state)
@@ -531,16 +531,16 @@ static void test_deep(void **state)
 	size_t len = 0;
 
 	(void)state;
-	rig_open(&r, DISK, "");
+	t_rig_open(&r, DISK, "");
 	for (int i = 0; i < 200; i++) {
 		len += (size_t)snprintf(path + len, sizeof(path) - len, "/level%d", i);
 		assert_int_equal(FS->mkdir(r.fs, path, 0755), 0);
 	}
-	rig_again(&r);
-	assert_int_equal(stat_of(&r, path).nlink, 2);
-	assert_int_equal(rig_unmount(&r), 0);
-	assert_int_equal(rig_fsck(&r), 0);
-	rig_close(&r);
+	t_rig_again(&r);
+	assert_int_equal(t_stat_of(&r, path).nlink, 2);
+	assert_int_equal(t_rig_unmount(&r), 0);
+	assert_int_equal(t_rig_fsck(&r), 0);
+	t_rig_close(&r);
 }
 
 static void test_link_max(void **state)
@@ -549,14 +549,14 @@ static void test_link_max(void **state)
 	char path[32];
 
 	(void)state;
-	rig_open(&r, 8 << 20, "");
-	assert_int_equal(touch(&r, "/f"), 0);
+	t_rig_open(&r, 8 << 20, "");
+	assert_int_equal(t_touch(&r, "/f"), 0);
 	for (int i = 1; i < 32000; i++) {
 		snprintf(path, sizeof(path), "/l%d", i);
 		assert_int_equal(FS->link(r.fs, "/f", path), 0);
 	}
 	assert_int_equal(FS->link(r.fs, "/f", "/more"), -EMLINK);
-	rig_close(&r);
+	t_rig_close(&r);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
  * test_bugs: each seeded bug of the file system shows itself in a small probe, and the same probe
  * finds nothing without it. A probe returns true when it saw something wrong.
  */
-#include "crashcut.h"
+#include "tests/lib/lab_cut.h"
 
 #include <linux/falloc.h>
 #include <linux/fs.h>
@@ -18,8 +18,8 @@
 
 static bool p_rename(struct rig *r)
 {
-	(void)touch(r, "/a");
-	(void)touch(r, "/b");
+	(void)t_touch(r, "/a");
+	(void)t_touch(r, "/b");
 	return FS->rename(r->fs, "/a", "/b", 0) != 0;
 }
 
@@ -29,10 +29,10 @@ static bool p_append(struct rig *r)
 	uint64_t off = 0;
 
 	assert_int_equal(FS->open(r->fs, "/a", O_CREAT | O_RDWR | O_APPEND, 0644, &h), 0);
-	assert_int_equal(put_at(r, "/a", 0, 'x', 100, 0), 100);
+	assert_int_equal(t_put_at(r, "/a", 0, 'x', 100, 0), 100);
 	assert_int_equal(FS->write(r->fs, h, "end", 3, &off), 3);
 	assert_int_equal(FS->close(r->fs, h), 0);
-	return stat_of(r, "/a").size != 103;
+	return t_stat_of(r, "/a").size != 103;
 }
 
 static bool p_size(struct rig *r)
@@ -43,7 +43,7 @@ static bool p_size(struct rig *r)
 	int64_t n;
 
 	assert_int_equal(FS->open(r->fs, "/a", O_CREAT | O_RDWR, 0644, &h), 0);
-	assert_int_equal(set_size(r, "/a", 100), 0);
+	assert_int_equal(t_set_size(r, "/a", 100), 0);
 	assert_int_equal(FS->fgetattr(r->fs, h, &st), 0);
 	n = FS->read(r->fs, h, buf, sizeof(buf), 0);
 	assert_int_equal(FS->close(r->fs, h), 0);
@@ -54,12 +54,12 @@ static bool p_stale_data(struct rig *r)
 {
 	uint8_t buf[1024] = { 0 };
 
-	assert_int_equal(put_at(r, "/secret", O_CREAT, 's', 4096, 0), 4096);
+	assert_int_equal(t_put_at(r, "/secret", O_CREAT, 's', 4096, 0), 4096);
 	assert_int_equal(FS->unlink(r->fs, "/secret"), 0);
 	assert_int_equal(FS->sync(r->fs), 0);
-	assert_int_equal(put_at(r, "/a", O_CREAT, 'a', 10, 0), 10);
-	assert_int_equal(set_size(r, "/a", 1024), 0);
-	assert_int_equal(get_at(r, "/a", buf, 1024, 0), 1024);
+	assert_int_equal(t_put_at(r, "/a", O_CREAT, 'a', 10, 0), 10);
+	assert_int_equal(t_set_size(r, "/a", 1024), 0);
+	assert_int_equal(t_get_at(r, "/a", buf, 1024, 0), 1024);
 	return memchr(buf, 's', 1024) != NULL;
 }
 
@@ -76,7 +76,7 @@ static bool p_rmdir_full(struct rig *r)
 	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
 	for (int i = 0; i < 20; i++) {
 		snprintf(path, sizeof(path), "/d/%0200d", i);
-		assert_int_equal(touch(r, path), 0);
+		assert_int_equal(t_touch(r, path), 0);
 	}
 	for (int i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "/d/%0200d", i);
@@ -87,19 +87,19 @@ static bool p_rmdir_full(struct rig *r)
 
 static bool p_link_count(struct rig *r)
 {
-	assert_int_equal(touch(r, "/a"), 0);
+	assert_int_equal(t_touch(r, "/a"), 0);
 	assert_int_equal(FS->link(r->fs, "/a", "/b"), 0);
 	assert_int_equal(FS->link(r->fs, "/a", "/c"), 0);
-	return stat_of(r, "/a").nlink != 3;
+	return t_stat_of(r, "/a").nlink != 3;
 }
 
 static bool p_hole(struct rig *r)
 {
 	uint8_t buf[1024];
 
-	assert_int_equal(put_at(r, "/a", O_CREAT, 'a', 1024, 4096), 1024);
-	assert_int_equal(get_at(r, "/a", buf, 1024, 4096), 1024);
-	assert_int_equal(get_at(r, "/a", buf, 1024, 0), 1024);
+	assert_int_equal(t_put_at(r, "/a", O_CREAT, 'a', 1024, 4096), 1024);
+	assert_int_equal(t_get_at(r, "/a", buf, 1024, 4096), 1024);
+	assert_int_equal(t_get_at(r, "/a", buf, 1024, 0), 1024);
 	return buf[0] != 0;
 }
 
@@ -108,12 +108,12 @@ static bool p_punch(struct rig *r)
 	struct as_handle *h;
 	uint8_t buf[4096];
 
-	assert_int_equal(put_at(r, "/a", O_CREAT, 'a', 4096, 0), 4096);
+	assert_int_equal(t_put_at(r, "/a", O_CREAT, 'a', 4096, 0), 4096);
 	assert_int_equal(FS->open(r->fs, "/a", O_RDWR, 0, &h), 0);
 	assert_int_equal(
 		FS->fallocate(r->fs, h, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 1000, 2000), 0);
 	assert_int_equal(FS->close(r->fs, h), 0);
-	assert_int_equal(get_at(r, "/a", buf, 4096, 0), 4096);
+	assert_int_equal(t_get_at(r, "/a", buf, 4096, 0), 4096);
 	return buf[999] != 'a' || buf[3000] != 'a';
 }
 
@@ -121,14 +121,14 @@ static bool p_exchange(struct rig *r)
 {
 	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
 	assert_int_equal(FS->mkdir(r->fs, "/d/sub", 0755), 0);
-	assert_int_equal(touch(r, "/f"), 0);
+	assert_int_equal(t_touch(r, "/f"), 0);
 	assert_int_equal(FS->rename(r->fs, "/d/sub", "/f", RENAME_EXCHANGE), 0);
-	return stat_of(r, "/d").nlink != 2 || stat_of(r, "/").nlink != 5;
+	return t_stat_of(r, "/d").nlink != 2 || t_stat_of(r, "/").nlink != 5;
 }
 
 static bool p_xattr_create(struct rig *r)
 {
-	assert_int_equal(touch(r, "/a"), 0);
+	assert_int_equal(t_touch(r, "/a"), 0);
 	assert_int_equal(FS->setxattr(r->fs, "/a", "user.x", "1", 1, 0), 0);
 	return FS->setxattr(r->fs, "/a", "user.x", "2", 1, XATTR_CREATE) != -EEXIST;
 }
@@ -144,15 +144,15 @@ static bool p_indirect(struct rig *r)
 	assert_int_equal(FS->open(r->fs, "/a", O_CREAT | O_RDWR, 0644, &h), 0);
 	assert_int_equal(FS->write(r->fs, h, data, 4096, &off), 4096);
 	assert_int_equal(FS->close(r->fs, h), 0);
-	assert_int_equal(get_at(r, "/a", buf, 4096, 8 * 1024), 4096);
+	assert_int_equal(t_get_at(r, "/a", buf, 4096, 8 * 1024), 4096);
 	return memcmp(data, buf, 4096) != 0;
 }
 
 static bool p_trunc(struct rig *r)
 {
-	assert_int_equal(put_at(r, "/a", O_CREAT, 'a', 2048, 0), 2048);
-	assert_int_equal(put_at(r, "/a", O_TRUNC, 'a', 0, 0), 0);
-	return stat_of(r, "/a").size != 0;
+	assert_int_equal(t_put_at(r, "/a", O_CREAT, 'a', 2048, 0), 2048);
+	assert_int_equal(t_put_at(r, "/a", O_TRUNC, 'a', 0, 0), 0);
+	return t_stat_of(r, "/a").size != 0;
 }
 
 static bool p_name(struct rig *r)
@@ -167,9 +167,9 @@ static bool p_chmod(struct rig *r)
 {
 	struct as_stat st = { .mode = 07711 };
 
-	assert_int_equal(touch(r, "/a"), 0);
+	assert_int_equal(t_touch(r, "/a"), 0);
 	assert_int_equal(FS->setattr(r->fs, "/a", &st, AS_SET_MODE), 0);
-	return stat_of(r, "/a").mode != (S_IFREG | 07711);
+	return t_stat_of(r, "/a").mode != (S_IFREG | 07711);
 }
 
 /* Runs a probe in a child: a crash is what it looks for. */
@@ -227,7 +227,7 @@ static bool p_growth(struct rig *r)
 	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
 	for (int i = 0; i < 100; i++) {
 		snprintf(path, sizeof(path), "/d/%0200d", i);
-		assert_int_equal(touch(r, path), 0);
+		assert_int_equal(t_touch(r, path), 0);
 		lost = lost || FS->getattr(r->fs, path, &st);
 	}
 	return lost;
@@ -239,12 +239,12 @@ static bool p_leak(struct rig *r)
 {
 	bool leaked;
 
-	assert_int_equal(touch(r, "/a"), 0);
+	assert_int_equal(t_touch(r, "/a"), 0);
 	assert_int_equal(FS->link(r->fs, "/a", "/b"), 0);
-	assert_int_equal(rig_unmount(r), 0);
+	assert_int_equal(t_rig_unmount(r), 0);
 	leaked = r->host.live != 0;
-	memhost_clear(&r->host);
-	assert_int_equal(rig_mount(r, false), 0);
+	t_memhost_clear(&r->host);
+	assert_int_equal(t_rig_mount(r, false), 0);
 	return leaked;
 }
 
@@ -272,7 +272,7 @@ static bool with_each_read(struct rig *r, bool (*look)(struct rig *r))
 	bool seen = false;
 
 	for (uint64_t n = 1; n < 20 && !seen; n++) {
-		rig_again(r);
+		t_rig_again(r);
 		r->disk.fail_read = n;
 		seen = look(r);
 		r->disk.fail_read = 0;
@@ -290,7 +290,7 @@ static bool look_up(struct rig *r)
 static bool p_lookup(struct rig *r)
 {
 	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
-	assert_int_equal(touch(r, "/d/there"), 0);
+	assert_int_equal(t_touch(r, "/d/there"), 0);
 	return with_each_read(r, look_up);
 }
 
@@ -302,7 +302,7 @@ static bool remove_full(struct rig *r)
 static bool p_rmdir_fault(struct rig *r)
 {
 	assert_int_equal(FS->mkdir(r->fs, "/d", 0755), 0);
-	assert_int_equal(touch(r, "/d/there"), 0);
+	assert_int_equal(t_touch(r, "/d/there"), 0);
 	return with_each_read(r, remove_full);
 }
 
@@ -347,7 +347,7 @@ static bool p_errno_ino(struct rig *r)
 static void step(struct crashlab *lab, int rc, bool sync)
 {
 	assert_int_equal(rc, 0);
-	crash_step(lab, sync);
+	t_crash_step(lab, sync);
 }
 
 static void file_with(struct crashlab *lab, const char *path, char tag, size_t len)
@@ -358,12 +358,12 @@ static void file_with(struct crashlab *lab, const char *path, char tag, size_t l
 
 	memset(data, tag, sizeof(data));
 	assert_int_equal(FS->open(lab->r.fs, path, O_CREAT | O_RDWR, 0644, &h), 0);
-	crash_step(lab, false);
+	t_crash_step(lab, false);
 	step(lab, FS->setxattr(lab->r.fs, path, "user.tag", &tag, 1, 0), false);
 	if (len)
 		assert_int_equal(FS->write(lab->r.fs, h, data, len, &off), (int)len);
 	assert_int_equal(FS->close(lab->r.fs, h), 0);
-	crash_step(lab, false);
+	t_crash_step(lab, false);
 }
 
 static void sync_all(struct crashlab *lab)
@@ -472,8 +472,9 @@ static void w_revoke(struct crashlab *lab)
 	sync_all(lab);
 	step(lab, FS->rmdir(lab->r.fs, "/d"), false);
 	sync_all(lab);
-	assert_int_equal(put_at(&lab->r, "/a", 0, 3, 1024, 0), 1024); /* where /d's entries were */
-	crash_step(lab, false);
+	assert_int_equal(t_put_at(&lab->r, "/a", 0, 3, 1024, 0),
+			 1024); /* where /d's entries were */
+	t_crash_step(lab, false);
 	sync_all(lab);
 }
 
@@ -483,13 +484,13 @@ static void w_orphan(struct crashlab *lab)
 	uint64_t off = 0;
 
 	assert_int_equal(FS->open(lab->r.fs, "/a", O_CREAT | O_RDWR, 0644, &h), 0);
-	crash_step(lab, false);
+	t_crash_step(lab, false);
 	assert_int_equal(FS->write(lab->r.fs, h, "\0\0", 2, &off), 2);
-	crash_step(lab, false);
+	t_crash_step(lab, false);
 	step(lab, FS->unlink(lab->r.fs, "/a"), false);
 	sync_all(lab);
 	assert_int_equal(FS->close(lab->r.fs, h), 0);
-	crash_step(lab, false);
+	t_crash_step(lab, false);
 }
 
 static const struct {
@@ -547,12 +548,12 @@ static bool found_by_probe(bool (*probe)(struct rig *r), const char *opts)
 	struct rig r;
 	bool found;
 
-	rig_open(&r, DISK, opts);
+	t_rig_open(&r, DISK, opts);
 	found = probe(&r);
 	r.host.fail_alloc = 0;
-	(void)rig_unmount(&r);
-	memhost_clear(&r.host); /* leaks are the probe's to see */
-	rig_close(&r);
+	(void)t_rig_unmount(&r);
+	t_memhost_clear(&r.host); /* leaks are the probe's to see */
+	t_rig_close(&r);
 	return found;
 }
 
@@ -561,16 +562,16 @@ static bool found_by_crash(void (*work)(struct crashlab *lab), const char *opts)
 	struct crashlab lab;
 	bool found;
 
-	crash_open(&lab, DISK, opts, 5);
+	t_crash_open(&lab, DISK, opts, 5);
 	lab.recovery_odds = 1;
 	lab.trials = 40;
 	lab.singles = 40;
 	work(&lab);
-	crash_judge(&lab);
+	t_crash_judge(&lab);
 	found = lab.verdict[0];
 	if (found && !opts[0])
 		print_message("%s\n", lab.verdict);
-	crash_close(&lab);
+	t_crash_close(&lab);
 	return found;
 }
 

@@ -3,19 +3,19 @@
  * test_crash: random workloads, power cuts at every flush with subsets of the unflushed writes; and
  * the same with a flush left out, which must be noticed.
  */
-#include "crashcut.h"
-#include "workload.h"
+#include "tests/lib/lab_cut.h"
+#include "tests/lib/lab_workload.h"
 
 static void run(struct crashlab *lab, unsigned steps, uint64_t seed)
 {
 	struct load w = { .r = &lab->r, .rng = seed * 0x2545f4914f6cdd1du + 7 };
 
 	for (unsigned i = 0; i < steps; i++) {
-		load_step(&w);
-		crash_step(lab, w.synced);
+		t_load_step(&w);
+		t_crash_step(lab, w.synced);
 	}
-	load_end(&w);
-	crash_step(lab, false);
+	t_load_end(&w);
+	t_crash_step(lab, false);
 }
 
 static const struct {
@@ -39,13 +39,13 @@ static void test_random(void **state)
 		for (uint64_t seed = 1; seed <= plans[p].seeds; seed++) {
 			struct crashlab lab;
 
-			crash_open(&lab, plans[p].size, plans[p].opts, seed);
+			t_crash_open(&lab, plans[p].size, plans[p].opts, seed);
 			run(&lab, plans[p].steps, seed);
-			crash_judge(&lab);
+			t_crash_judge(&lab);
 			if (lab.verdict[0])
 				fail_msg("%s, seed %lu: %s", plans[p].name, seed, lab.verdict);
 			states += lab.states;
-			crash_close(&lab);
+			t_crash_close(&lab);
 		}
 		assert_in_range(states, 100, 1000000);
 	}

@@ -3,7 +3,7 @@
  * test_damage: labfs on damaged disks. It need not do anything useful there, but it answers with
  * errors: it does not crash, hang or leak (builds with a sanitizer find more).
  */
-#include "workload.h"
+#include "tests/lib/lab_workload.h"
 
 #include <labfs/crc.h>
 #include <labfs/format.h>
@@ -27,20 +27,20 @@ static void populate(uint8_t *clean, uint8_t *dirty)
 	struct load w = { .rng = 4711 };
 	struct rig r;
 
-	rig_open(&r, DISK, "");
+	t_rig_open(&r, DISK, "");
 	w.r = &r;
 	for (int i = 0; i < 400; i++)
-		load_step(&w);
-	load_end(&w);
-	assert_int_equal(put_at(&r, "/large", O_CREAT, 'l', 20000, 280000), 20000);
+		t_load_step(&w);
+	t_load_end(&w);
+	assert_int_equal(t_put_at(&r, "/large", O_CREAT, 'l', 20000, 280000), 20000);
 	assert_int_equal(FS->open(r.fs, "/gone", O_CREAT | O_RDWR, 0644, &h), 0);
 	assert_int_equal(FS->unlink(r.fs, "/gone"), 0);
 	assert_int_equal(FS->sync(r.fs), 0);
 	memcpy(dirty, r.disk.disk, DISK);
 	assert_int_equal(FS->close(r.fs, h), 0);
-	assert_int_equal(rig_unmount(&r), 0);
+	assert_int_equal(t_rig_unmount(&r), 0);
 	memcpy(clean, r.disk.disk, DISK);
-	rig_close(&r);
+	t_rig_close(&r);
 }
 
 /* Makes the checksums of inodes right again, so that the code after the check meets the damage. */
@@ -93,15 +93,15 @@ static void live_on(struct rig *r)
 {
 	struct load w = { .r = r, .rng = rng | 1 };
 
-	if (rig_mount(r, false)) {
+	if (t_rig_mount(r, false)) {
 		assert_int_equal(r->host.live, 0);
 		return;
 	}
-	free(picture(r));
+	free(t_picture(r));
 	for (int i = 0; i < 40; i++)
-		load_step(&w);
-	load_end(&w);
-	(void)rig_unmount(r);
+		t_load_step(&w);
+	t_load_end(&w);
+	(void)t_rig_unmount(r);
 	assert_int_equal(r->host.live, 0);
 }
 
@@ -116,8 +116,8 @@ static void test_damaged(void **state)
 		struct rig r = { .opts = "" };
 
 		rng = seed * 0x9e3779b97f4a7c15u;
-		mem_open(&r.disk, DISK);
-		memhost_init(&r.host);
+		t_mem_open(&r.disk, DISK);
+		t_memhost_init(&r.host);
 		memcpy(r.disk.disk, seed % 2 ? clean : dirty, DISK);
 		if (seed % 3)
 			damage_metadata(r.disk.disk);
@@ -127,7 +127,7 @@ static void test_damaged(void **state)
 			bless(r.disk.disk);
 		live_on(&r);
 		mounted += r.host.clock > 1000;
-		mem_close(&r.disk);
+		t_mem_close(&r.disk);
 	}
 	assert_in_range(mounted, 500, 1500); /* most damage does not prevent a mount */
 	free(clean);

@@ -4,7 +4,7 @@
  * writes and flushes, over one mixed workload. A call that fails must leave the tree as it was,
  * nothing may leak, and the disk must be sound afterwards.
  */
-#include "workload.h"
+#include "tests/lib/lab_workload.h"
 
 #define STEPS 140
 
@@ -32,19 +32,19 @@ static uint64_t fired(const struct rig *r)
 
 static void prepare(struct rig *r)
 {
-	rig_open(r, 256 * 1024, "");
+	t_rig_open(r, 256 * 1024, "");
 	assert_int_equal(FS->mkdir(r->fs, "/d0", 0755), 0);
 	assert_int_equal(FS->mkdir(r->fs, "/d1", 0755), 0);
-	assert_int_equal(put_at(r, "/d0/f0", O_CREAT, 'a', 20000, 0), 20000);
+	assert_int_equal(t_put_at(r, "/d0/f0", O_CREAT, 'a', 20000, 0), 20000);
 	assert_int_equal(FS->setxattr(r->fs, "/d0/f0", "user.tag", "a", 1, 0), 0);
-	assert_int_equal(rig_unmount(r), 0);
+	assert_int_equal(t_rig_unmount(r), 0);
 }
 
 /* The twin never meets a fault. When a step of the other one fails, the twin has not done that step
  * yet, and so shows the tree as it must still be. */
 static void compare(struct rig *r, struct rig *twin, enum kind kind, uint64_t n, int rc)
 {
-	char *got = picture(r), *want = picture(twin);
+	char *got = t_picture(r), *want = t_picture(twin);
 
 	if (strcmp(got, want))
 		fail_msg("kind %d, n %lu: answer %d, yet\n%s\nwas\n%s", kind, n, rc, got, want);
@@ -56,9 +56,9 @@ static void again(struct rig *r, struct load *w)
 {
 	uint64_t clock = r->host.clock;
 
-	load_end(w);
-	(void)rig_unmount(r);
-	assert_int_equal(rig_mount(r, false), 0);
+	t_load_end(w);
+	(void)t_rig_unmount(r);
+	assert_int_equal(t_rig_mount(r, false), 0);
 	r->host.clock = clock;
 }
 
@@ -77,15 +77,15 @@ static void steps(struct rig *r, struct rig *twin, enum kind kind, uint64_t n, u
 			again(twin, &tw);
 			*counter(r, kind) = armed;
 		}
-		load_step(&w);
+		t_load_step(&w);
 		if (fired(r) && w.rc < 0) {
 			compare(r, twin, kind, n, w.rc);
 			break;
 		}
-		load_step(&tw);
+		t_load_step(&tw);
 	}
-	load_end(&w);
-	load_end(&tw);
+	t_load_end(&w);
+	t_load_end(&tw);
 }
 
 /* False when the fault never fired: the sweep is complete. */
@@ -98,11 +98,11 @@ static bool one_run(enum kind kind, uint64_t n, uint64_t seed)
 	prepare(&r);
 	prepare(&twin);
 	*counter(&r, kind) = n;
-	rc = rig_mount(&r, false);
-	assert_int_equal(rig_mount(&twin, false), 0);
+	rc = t_rig_mount(&r, false);
+	assert_int_equal(t_rig_mount(&twin, false), 0);
 	if (!rc) {
 		steps(&r, &twin, kind, n, seed);
-		rc = rig_unmount(&r);
+		rc = t_rig_unmount(&r);
 	}
 	if (rc)
 		assert_int_not_equal(fired(&r), 0);
@@ -110,13 +110,13 @@ static bool one_run(enum kind kind, uint64_t n, uint64_t seed)
 	hit = fired(&r);
 	*counter(&r, kind) = 0;
 	/* Whatever happened, the disk can be mounted and is sound. */
-	assert_int_equal(rig_mount(&r, false), 0);
-	assert_int_equal(rig_unmount(&r), 0);
-	rc = rig_fsck(&r);
+	assert_int_equal(t_rig_mount(&r, false), 0);
+	assert_int_equal(t_rig_unmount(&r), 0);
+	rc = t_rig_fsck(&r);
 	if (rc)
 		fail_msg("kind %d, n %lu: the checker says %d", kind, n, rc);
-	rig_close(&r);
-	rig_close(&twin);
+	t_rig_close(&r);
+	t_rig_close(&twin);
 	return hit;
 }
 
@@ -165,20 +165,20 @@ static void test_dying_disk(void **state)
 		struct load w = { .rng = n };
 		struct rig r;
 
-		rig_open(&r, 256 * 1024, "");
+		t_rig_open(&r, 256 * 1024, "");
 		r.disk.fail_on = true;
 		r.disk.fail_write = n * 5;
 		w.r = &r;
 		for (int i = 0; i < 200; i++)
-			load_step(&w);
-		load_end(&w);
-		(void)rig_unmount(&r);
+			t_load_step(&w);
+		t_load_end(&w);
+		(void)t_rig_unmount(&r);
 		assert_int_equal(r.host.live, 0);
 		r.disk.fail_write = 0;
-		assert_int_equal(rig_mount(&r, false), 0);
-		assert_int_equal(rig_unmount(&r), 0);
-		assert_int_equal(rig_fsck(&r), 0);
-		rig_close(&r);
+		assert_int_equal(t_rig_mount(&r, false), 0);
+		assert_int_equal(t_rig_unmount(&r), 0);
+		assert_int_equal(t_rig_fsck(&r), 0);
+		t_rig_close(&r);
 	}
 }
 
@@ -189,16 +189,16 @@ static void test_read_only_after_error(void **state)
 	char buf[4];
 
 	(void)state;
-	rig_open(&r, 256 * 1024, "");
-	assert_int_equal(put_at(&r, "/f", O_CREAT, 'f', 3, 0), 3);
+	t_rig_open(&r, 256 * 1024, "");
+	assert_int_equal(t_put_at(&r, "/f", O_CREAT, 'f', 3, 0), 3);
 	r.disk.fail_flush = 1;
 	assert_int_equal(FS->sync(r.fs), -EIO);
 	assert_int_equal(FS->mkdir(r.fs, "/d", 0755), -EROFS);
 	assert_int_equal(FS->sync(r.fs), -EROFS);
-	assert_int_equal(get_at(&r, "/f", buf, 4, 0), 3);
+	assert_int_equal(t_get_at(&r, "/f", buf, 4, 0), 3);
 	assert_int_equal(FS->unmount(r.fs), -EIO);
 	r.fs = NULL;
-	rig_close(&r);
+	t_rig_close(&r);
 }
 
 int main(void)

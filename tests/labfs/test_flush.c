@@ -3,19 +3,19 @@
  * test_flush: every flush of the file system is needed. With any one left out, some power cut does
  * harm that is noticed; with all in place, the same workloads pass.
  */
-#include "crashcut.h"
-#include "workload.h"
+#include "tests/lib/lab_cut.h"
+#include "tests/lib/lab_workload.h"
 
 static void run(struct crashlab *lab, unsigned steps, uint64_t seed)
 {
 	struct load w = { .r = &lab->r, .rng = seed * 0x2545f4914f6cdd1du + 7 };
 
 	for (unsigned i = 0; i < steps; i++) {
-		load_step(&w);
-		crash_step(lab, w.synced);
+		t_load_step(&w);
+		t_crash_step(lab, w.synced);
 	}
-	load_end(&w);
-	crash_step(lab, false);
+	t_load_end(&w);
+	t_crash_step(lab, false);
 }
 
 /* Ends a workload as a power cut would: the disk keeps all that was written, the journal is full of
@@ -27,16 +27,16 @@ static void cut_and_mount(struct crashlab *lab)
 
 	memcpy(disk, lab->r.disk.disk, size);
 	lab->r.disk.recording = false;
-	assert_int_equal(rig_unmount(&lab->r), 0);
+	assert_int_equal(t_rig_unmount(&lab->r), 0);
 	memcpy(lab->r.disk.disk, disk, size);
 	free(disk);
 	for (uint32_t i = 0; i < lab->nshots; i++)
-		free_shot(&lab->shots[i]);
+		t_free_shot(&lab->shots[i]);
 	lab->nshots = 0;
 	lab->r.disk.mark = 0;
-	mem_record(&lab->r.disk);
-	assert_int_equal(rig_mount(&lab->r, false), 0);
-	crash_step(lab, true);
+	t_mem_record(&lab->r.disk);
+	assert_int_equal(t_rig_mount(&lab->r, false), 0);
+	t_crash_step(lab, true);
 	/* What the mount wrote may not be stable yet; the tree was the same before, too. */
 	lab->synced_at[0] = 0;
 }
@@ -49,18 +49,19 @@ static void run_reuse(struct crashlab *lab, uint64_t seed)
 
 		snprintf(path, sizeof(path), "/f%d", i);
 		snprintf(old, sizeof(old), "/f%d", i - 1);
-		assert_int_equal(touch(&lab->r, path), 0);
-		crash_step(lab, false);
+		assert_int_equal(t_touch(&lab->r, path), 0);
+		t_crash_step(lab, false);
 		assert_int_equal(FS->setxattr(lab->r.fs, path, "user.tag", &tag, 1, 0), 0);
-		crash_step(lab, false);
-		assert_int_equal(put_at(&lab->r, path, 0, (uint8_t)i, 1000 * seed, 0), 1000 * seed);
-		crash_step(lab, false);
+		t_crash_step(lab, false);
+		assert_int_equal(t_put_at(&lab->r, path, 0, (uint8_t)i, 1000 * seed, 0),
+				 1000 * seed);
+		t_crash_step(lab, false);
 		assert_int_equal(FS->sync(lab->r.fs), 0);
-		crash_step(lab, true);
+		t_crash_step(lab, true);
 		(void)FS->unlink(lab->r.fs, old);
-		crash_step(lab, false);
+		t_crash_step(lab, false);
 		assert_int_equal(FS->sync(lab->r.fs), 0);
-		crash_step(lab, true);
+		t_crash_step(lab, true);
 	}
 }
 
@@ -73,17 +74,17 @@ static void run_small_and_big(struct crashlab *lab, uint64_t seed)
 		struct as_stat st = { .uid = i };
 
 		assert_int_equal(FS->setattr(lab->r.fs, "/", &st, AS_SET_UID), 0);
-		crash_step(lab, false);
+		t_crash_step(lab, false);
 		assert_int_equal(FS->sync(lab->r.fs), 0);
-		crash_step(lab, true);
+		t_crash_step(lab, true);
 	}
 	for (unsigned i = 0; i < 4 + seed; i++) {
 		snprintf(path, sizeof(path), "/d%u", i);
 		assert_int_equal(FS->mkdir(lab->r.fs, path, 0755), 0);
-		crash_step(lab, false);
+		t_crash_step(lab, false);
 	}
 	assert_int_equal(FS->sync(lab->r.fs), 0);
-	crash_step(lab, true);
+	t_crash_step(lab, true);
 }
 
 static bool noticed(const char *opts, uint64_t seed, enum lab_flush site)
@@ -92,7 +93,7 @@ static bool noticed(const char *opts, uint64_t seed, enum lab_flush site)
 	struct crashlab lab;
 	bool found;
 
-	crash_open(&lab, 256 * 1024, opts, seed);
+	t_crash_open(&lab, 256 * 1024, opts, seed);
 	lab.singles = 30;
 	lab.trials = site == LAB_FLUSH_CKPT_TAIL ? 100 : 24;
 	lab.recovery_odds = 3;
@@ -100,10 +101,10 @@ static bool noticed(const char *opts, uint64_t seed, enum lab_flush site)
 		struct load w = { .r = &lab.r, .rng = seed * 77 + 1 };
 
 		for (int i = 0; i < 30; i++) {
-			load_step(&w);
+			t_load_step(&w);
 			assert_int_equal(FS->sync(lab.r.fs), 0);
 		}
-		load_end(&w);
+		t_load_end(&w);
 		cut_and_mount(&lab);
 	}
 	if (site == LAB_FLUSH_COMMIT_BODY)
@@ -112,11 +113,11 @@ static bool noticed(const char *opts, uint64_t seed, enum lab_flush site)
 		run_small_and_big(&lab, seed);
 	else
 		run(&lab, second_mount ? 60 : 150, seed);
-	crash_judge(&lab);
+	t_crash_judge(&lab);
 	found = lab.verdict[0];
 	if (found && !opts[0])
 		print_message("seed %lu: %s\n", seed, lab.verdict);
-	crash_close(&lab);
+	t_crash_close(&lab);
 	return found;
 }
 
@@ -145,16 +146,16 @@ static void test_unmount(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, 256 * 1024, "");
-	assert_int_equal(touch(&r, "/a"), 0);
-	assert_int_equal(rig_unmount(&r), 0);
+	t_rig_open(&r, 256 * 1024, "");
+	assert_int_equal(t_touch(&r, "/a"), 0);
+	assert_int_equal(t_rig_unmount(&r), 0);
 	assert_int_equal(r.disk.unflushed, 0);
 	r.opts = "noflush=UNMOUNT";
-	assert_int_equal(rig_mount(&r, false), 0);
-	assert_int_equal(touch(&r, "/b"), 0);
-	assert_int_equal(rig_unmount(&r), 0);
+	assert_int_equal(t_rig_mount(&r, false), 0);
+	assert_int_equal(t_touch(&r, "/b"), 0);
+	assert_int_equal(t_rig_unmount(&r), 0);
 	assert_int_not_equal(r.disk.unflushed, 0);
-	rig_close(&r);
+	t_rig_close(&r);
 }
 
 int main(void)

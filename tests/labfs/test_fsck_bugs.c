@@ -5,7 +5,7 @@
  * repaired as it should be. The checker runs in a child, because some of them make it crash or
  * hang.
  */
-#include "sample_image.h"
+#include "tests/lib/lab_sample.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -29,46 +29,46 @@ enum verdict {
 
 static void root_dot(struct img *img)
 {
-	sample_rec(img, I_ROOT, ".")->ino = 9;
+	t_sample_rec(img, I_ROOT, ".")->ino = 9;
 }
 
 static void loop(struct img *img)
 {
-	sample_rec(img, I_ROOT, "a")->ino = 0;
-	sample_rec(img, I_C, "deep")->ino = I_A;
+	t_sample_rec(img, I_ROOT, "a")->ino = 0;
+	t_sample_rec(img, I_C, "deep")->ino = I_A;
 }
 
 static void double_range(struct img *img)
 {
-	img_inode(img, I_SPARSE)->ptr[LAB_DIRECT + 1] = 0xfffffff0;
-	img_seal_inode(img, I_SPARSE);
+	t_img_inode(img, I_SPARSE)->ptr[LAB_DIRECT + 1] = 0xfffffff0;
+	t_img_seal_inode(img, I_SPARSE);
 }
 
 static void lost_dir(struct img *img)
 {
-	sample_rec(img, I_A, "b")->ino = 0;
+	t_sample_rec(img, I_A, "b")->ino = 0;
 }
 
 static void shared(struct img *img)
 {
-	img_inode(img, I_F)->ptr[1] = img_inode(img, I_BIG)->ptr[0];
-	img_seal_inode(img, I_F);
+	t_img_inode(img, I_F)->ptr[1] = t_img_inode(img, I_BIG)->ptr[0];
+	t_img_seal_inode(img, I_F);
 }
 
 static void bitmap(struct img *img)
 {
-	memset(img_block(img, img_super(img)->inode_bitmap_start), 0, 8);
+	memset(t_img_block(img, t_img_super(img)->inode_bitmap_start), 0, 8);
 }
 
 static void backup_and_bitmap(struct img *img)
 {
 	memset(img->data, 0, LAB_BLOCK);
-	memset(img_block(img, 1), 0, 8);
+	memset(t_img_block(img, 1), 0, 8);
 }
 
 static void rec_len(struct img *img)
 {
-	sample_rec(img, I_ROOT, "big")->rec_len = 0;
+	t_sample_rec(img, I_ROOT, "big")->rec_len = 0;
 }
 
 static void name_taken(struct img *img)
@@ -76,10 +76,10 @@ static void name_taken(struct img *img)
 	char name[16];
 
 	snprintf(name, sizeof(name), "#%d", I_F);
-	img_entry(img, I_LOST, name, I_HARD);
-	img_inode(img, I_HARD)->nlink++;
-	img_seal_inode(img, I_HARD);
-	sample_rec(img, I_A, "f")->ino = 0;
+	t_img_entry(img, I_LOST, name, I_HARD);
+	t_img_inode(img, I_HARD)->nlink++;
+	t_img_seal_inode(img, I_HARD);
+	t_sample_rec(img, I_A, "f")->ino = 0;
 }
 
 static const struct {
@@ -105,18 +105,18 @@ static const struct {
 static enum verdict judge(size_t row, const char *opts)
 {
 	struct tree *sound = malloc(sizeof(*sound)), *tree = malloc(sizeof(*tree));
-	struct img img = sample_build(malloc(SAMPLE_BYTES));
+	struct img img = t_sample_build(malloc(SAMPLE_BYTES));
 	struct sample_run first, second;
 	char diff[512];
 
-	tree_walk(sound, &img);
+	t_tree_walk(sound, &img);
 	rows[row].damage(&img);
-	sample_check(&img, rows[row].mode, opts, false, &first);
+	t_sample_check(&img, rows[row].mode, opts, false, &first);
 	if (first.code != AS_FSCK_REPAIRED)
 		return WRONG_EXIT;
-	tree_walk(tree, &img);
-	tree_diff(sound, tree, diff, sizeof(diff));
-	sample_check(&img, AS_FSCK_FULL, "", false, &second);
+	t_tree_walk(tree, &img);
+	t_tree_diff(sound, tree, diff, sizeof(diff));
+	t_sample_check(&img, AS_FSCK_FULL, "", false, &second);
 	if (second.code)
 		return WRONG_TWICE;
 	if (tree->wrong)

@@ -3,7 +3,7 @@
  * test_fsck_journal: what the checker replays and what not; its three modes; power cuts, failed
  * calls and failed allocations while it runs.
  */
-#include "sample_image.h"
+#include "tests/lib/lab_sample.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +22,8 @@ struct ring {
 
 static uint8_t *ring_block(struct ring *ring, const void *data)
 {
-	struct lab_super *sb = img_super(ring->img);
-	uint8_t *at = img_block(ring->img, sb->journal_start + ring->pos);
+	struct lab_super *sb = t_img_super(ring->img);
+	uint8_t *at = t_img_block(ring->img, sb->journal_start + ring->pos);
 
 	memcpy(at, data, LAB_BLOCK);
 	ring->pos = ring->pos + 1 < sb->journal_blocks ? ring->pos + 1 : 1;
@@ -78,14 +78,14 @@ static void ring_commit(struct ring *ring)
 
 static struct ring ring_open(struct img *img, uint32_t tail)
 {
-	struct lab_j_super *j = img_block(img, img_super(img)->journal_start);
+	struct lab_j_super *j = t_img_block(img, t_img_super(img)->journal_start);
 
 	j->head.seq = FIRST_SEQ;
 	j->tail = tail;
 	j->empty = 0;
-	img_seal_j(img, img_super(img)->journal_start);
-	img_super(img)->state = 0;
-	img_seal_super(img, 0);
+	t_img_seal_j(img, t_img_super(img)->journal_start);
+	t_img_super(img)->state = 0;
+	t_img_seal_super(img, 0);
 	return (struct ring){ .img = img, .pos = tail, .seq = FIRST_SEQ };
 }
 
@@ -93,9 +93,9 @@ static struct ring ring_open(struct img *img, uint32_t tail)
 static void log_owner(struct ring *ring, uint32_t uid)
 {
 	struct lab_inode table[LAB_INODES_PER_BLOCK], *f = &table[I_F - 1];
-	uint32_t block = img_super(ring->img)->inode_table_start;
+	uint32_t block = t_img_super(ring->img)->inode_table_start;
 
-	memcpy(table, img_block(ring->img, block), LAB_BLOCK);
+	memcpy(table, t_img_block(ring->img, block), LAB_BLOCK);
 	f->uid = uid;
 	f->csum = lab_crc_without(f, sizeof(*f), offsetof(struct lab_inode, csum));
 	ring_log(ring, block, table, 0);
@@ -103,7 +103,7 @@ static void log_owner(struct ring *ring, uint32_t uid)
 
 static uint32_t big_block(struct img *img)
 {
-	return img_inode(img, I_BIG)->ptr[2];
+	return t_img_inode(img, I_BIG)->ptr[2];
 }
 
 static void log_garbage(struct ring *ring)
@@ -206,8 +206,8 @@ static void escaped(struct img *img)
 	uint32_t magic = LAB_J_MAGIC;
 
 	/* What is logged is what is there, so that only the escape makes a difference. */
-	memcpy(img_block(img, big_block(img)), &magic, 4);
-	memcpy(copy, img_block(img, big_block(img)), LAB_BLOCK);
+	memcpy(t_img_block(img, big_block(img)), &magic, 4);
+	memcpy(copy, t_img_block(img, big_block(img)), LAB_BLOCK);
 	memset(copy, 0, 4);
 	ring_log(&ring, big_block(img), copy, LAB_J_ESCAPED);
 	ring_commit(&ring);
@@ -218,7 +218,7 @@ static void tag_in_journal(struct img *img)
 	struct ring ring = ring_open(img, 1);
 	uint8_t zero[LAB_BLOCK] = { 0 };
 
-	ring_log(&ring, img_super(img)->journal_start, zero, 0);
+	ring_log(&ring, t_img_super(img)->journal_start, zero, 0);
 	log_owner(&ring, 1);
 	ring_commit(&ring);
 }
@@ -235,21 +235,21 @@ static void tag_past_end(struct img *img)
 static void super_garbage(struct img *img)
 {
 	one(img);
-	memset(img_block(img, img_super(img)->journal_start), 0x5a, LAB_BLOCK);
+	memset(t_img_block(img, t_img_super(img)->journal_start), 0x5a, LAB_BLOCK);
 }
 
 static void tail_outside(struct img *img)
 {
 	one(img);
-	((struct lab_j_super *)img_block(img, img_super(img)->journal_start))->tail = 999;
-	img_seal_j(img, img_super(img)->journal_start);
+	((struct lab_j_super *)t_img_block(img, t_img_super(img)->journal_start))->tail = 999;
+	t_img_seal_j(img, t_img_super(img)->journal_start);
 }
 
 static void marked_clean(struct img *img)
 {
 	one(img);
-	img_super(img)->state = LAB_CLEAN;
-	img_seal_super(img, 0);
+	t_img_super(img)->state = LAB_CLEAN;
+	t_img_seal_super(img, 0);
 }
 
 static void logs_super(struct img *img)
@@ -294,29 +294,29 @@ static void test_replay(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(replays) / sizeof(replays[0]); i++) {
-		struct img img = sample_build(data);
+		struct img img = t_sample_build(data);
 		struct sample_run run;
 
 		replays[i].fn(&img);
 		/* "escaped" changes a file before it makes a transaction of it */
-		img_super(&img)->state |= LAB_CLEAN;
-		tree_walk(sound, &img);
+		t_img_super(&img)->state |= LAB_CLEAN;
+		t_tree_walk(sound, &img);
 		if (replays[i].fn != marked_clean)
-			img_super(&img)->state &= ~LAB_CLEAN;
+			t_img_super(&img)->state &= ~LAB_CLEAN;
 		if (sound->wrong && replays[i].fn != logs_super)
 			fail_msg("%s: %s", replays[i].name, sound->wrong);
-		sample_check(&img, AS_FSCK_FULL, "", false, &run);
-		tree_walk(tree, &img);
-		tree_diff(sound, tree, diff, sizeof(diff));
+		t_sample_check(&img, AS_FSCK_FULL, "", false, &run);
+		t_tree_walk(tree, &img);
+		t_tree_diff(sound, tree, diff, sizeof(diff));
 		if (run.code != AS_FSCK_REPAIRED || strcmp(run.codes, replays[i].codes) ||
 		    strcmp(diff, replays[i].diff) || tree->wrong)
 			fail_msg("%s: exit %d, problems%s, tree%s, %s\n%s", replays[i].name,
 				 run.code, run.codes, diff, tree->wrong ? tree->wrong : "sound",
 				 run.log);
 		if (strstr(replays[i].diff, "/a/f"))
-			assert_int_equal(img_inode(&img, I_F)->uid, MARK);
+			assert_int_equal(t_img_inode(&img, I_F)->uid, MARK);
 		free(run.log);
-		sample_check(&img, AS_FSCK_FULL, "", false, &run);
+		t_sample_check(&img, AS_FSCK_FULL, "", false, &run);
 		assert_int_equal(run.code, 0);
 		assert_int_equal(run.calls, 0);
 		free(run.log);
@@ -332,7 +332,7 @@ static void run_mode(struct img *img, enum as_fsck_mode mode, int code, const ch
 {
 	struct sample_run run;
 
-	sample_check(img, mode, "", false, &run);
+	t_sample_check(img, mode, "", false, &run);
 	assert_string_equal(run.codes, codes);
 	assert_int_equal(run.code, code);
 	assert_int_equal(run.leaked, 0);
@@ -342,29 +342,29 @@ static void run_mode(struct img *img, enum as_fsck_mode mode, int code, const ch
 static void test_modes(void **state)
 {
 	uint8_t *data = malloc(SAMPLE_BYTES);
-	struct img img = sample_build(data);
+	struct img img = t_sample_build(data);
 
 	(void)state;
 	/* Damage on a disk marked clean is found by a full check only. */
-	sample_rec(&img, I_A, "f")->ino = 0;
+	t_sample_rec(&img, I_A, "f")->ino = 0;
 	run_mode(&img, AS_FSCK_REPLAY, 0, "");
 	run_mode(&img, AS_FSCK_DEFAULT, 0, "");
 	run_mode(&img, AS_FSCK_FULL, AS_FSCK_REPAIRED, " 303");
 	run_mode(&img, AS_FSCK_FULL, 0, "");
 	/* On a disk with something to replay, by the default, too. */
-	img = sample_build(data);
+	img = t_sample_build(data);
 	one(&img);
-	sample_rec(&img, I_A, "f")->ino = 0;
+	t_sample_rec(&img, I_A, "f")->ino = 0;
 	run_mode(&img, AS_FSCK_REPLAY, AS_FSCK_REPAIRED, " 52");
-	assert_int_equal(img_inode(&img, I_F)->uid, MARK);
+	assert_int_equal(t_img_inode(&img, I_F)->uid, MARK);
 	run_mode(&img, AS_FSCK_REPLAY, 0, "");
 	run_mode(&img, AS_FSCK_DEFAULT, AS_FSCK_REPAIRED, " 4 303");
 	run_mode(&img, AS_FSCK_DEFAULT, 0, "");
 	/* A superblock from the backup cannot be trusted: replay leaves it marked. */
-	img = sample_build(data);
+	img = t_sample_build(data);
 	memset(img.data, 0, LAB_BLOCK);
 	run_mode(&img, AS_FSCK_REPLAY, AS_FSCK_REPAIRED, " 1");
-	assert_int_equal(img_super(&img)->state, LAB_ERRORS);
+	assert_int_equal(t_img_super(&img)->state, LAB_ERRORS);
 	run_mode(&img, AS_FSCK_DEFAULT, AS_FSCK_REPAIRED, " 3");
 	run_mode(&img, AS_FSCK_DEFAULT, 0, "");
 	free(data);
@@ -377,9 +377,9 @@ static void replay_and_lost(struct img *img)
 {
 	struct ring ring;
 
-	sample_rec(img, I_A, "f")->ino = 0;
-	sample_rec(img, I_ROOT, "big")->ino = 0;
-	sample_rec(img, I_A, "b")->ino = 0;
+	t_sample_rec(img, I_A, "f")->ino = 0;
+	t_sample_rec(img, I_ROOT, "big")->ino = 0;
+	t_sample_rec(img, I_A, "b")->ino = 0;
 	ring = ring_open(img, 1);
 	/* Two blocks that only together make sense, the second time with other owners. */
 	for (uint32_t uid = 1; uid <= 3; uid++) {
@@ -391,17 +391,17 @@ static void replay_and_lost(struct img *img)
 /* One that needs more blocks than the ring has, on a disk marked clean. */
 static void too_big(struct img *img)
 {
-	img_inode(img, I_SPARSE)->ptr[LAB_DIRECT] = img_inode(img, I_BIG)->ptr[LAB_DIRECT];
+	t_img_inode(img, I_SPARSE)->ptr[LAB_DIRECT] = t_img_inode(img, I_BIG)->ptr[LAB_DIRECT];
 	for (unsigned i = 0; i < LAB_DIRECT; i++)
-		img_inode(img, I_SPARSE)->ptr[i] = img_inode(img, I_BIG)->ptr[i];
-	img_seal_inode(img, I_SPARSE);
-	sample_rec(img, I_A, "f")->ino = 0;
+		t_img_inode(img, I_SPARSE)->ptr[i] = t_img_inode(img, I_BIG)->ptr[i];
+	t_img_seal_inode(img, I_SPARSE);
+	t_sample_rec(img, I_A, "f")->ino = 0;
 }
 
 static void clean_and_lost(struct img *img)
 {
-	sample_rec(img, I_A, "f")->ino = 0;
-	sample_rec(img, I_A, "b")->ino = 0;
+	t_sample_rec(img, I_A, "f")->ino = 0;
+	t_sample_rec(img, I_A, "b")->ino = 0;
 }
 
 /* What a check finds, without what only says that the last run was not finished. */
@@ -416,25 +416,25 @@ static const char *without_state(const char *codes)
 static bool as_before_or_repaired(uint8_t *disk, const char *before, uint32_t uid, bool in_place)
 {
 	struct img img = { .data = disk, .blocks = SAMPLE_BLOCKS };
-	bool clean = img_super(&img)->state == LAB_CLEAN;
+	bool clean = t_img_super(&img)->state == LAB_CLEAN;
 	struct sample_run run;
 	bool ok;
 
 	if (clean) {
-		const struct lab_j_super *j = img_block(&img, img_super(&img)->journal_start);
+		const struct lab_j_super *j = t_img_block(&img, t_img_super(&img)->journal_start);
 
 		/* A mount trusts this one: there is no journal, and nothing may be half done. */
 		if (!j->empty)
 			return false;
 	} else {
-		sample_check(&img, AS_FSCK_REPLAY, "", false, &run);
+		t_sample_check(&img, AS_FSCK_REPLAY, "", false, &run);
 		free(run.log);
 	}
-	sample_check(&img, AS_FSCK_FULL, "", true, &run);
+	t_sample_check(&img, AS_FSCK_FULL, "", true, &run);
 	ok = !*without_state(run.codes) || !strcmp(without_state(run.codes), before) ||
 	     (in_place && !clean);
 	/* What was committed stays so. */
-	ok &= img_inode(&img, I_F)->uid == uid;
+	ok &= t_img_inode(&img, I_F)->uid == uid;
 	free(run.log);
 	return ok;
 }
@@ -456,13 +456,13 @@ static unsigned cut_everywhere(struct membd *disk, const char *before, uint32_t 
 			for (size_t w = start; w < i; w++)
 				if (how == 0 || (how == 1 && w == i - 1) || (how == 2 && w % 2) ||
 				    (how == 3 && !(w % 2)) || (how == 4 && w != start))
-					mem_apply(now, &disk->log[w]);
+					t_mem_apply(now, &disk->log[w]);
 			bad += !as_before_or_repaired(now, before, uid, in_place);
 		}
 		if (!end || i == disk->nlog)
 			continue;
 		for (size_t w = start; w < i; w++)
-			mem_apply(stable, &disk->log[w]);
+			t_mem_apply(stable, &disk->log[w]);
 		start = i + 1;
 	}
 	free(stable);
@@ -473,8 +473,8 @@ static unsigned cut_everywhere(struct membd *disk, const char *before, uint32_t 
 static unsigned cut_check(void (*fn)(struct img *), const char *opts, bool in_place)
 {
 	uint8_t *data = malloc(SAMPLE_BYTES);
-	struct img img = sample_build(data);
-	struct membd disk = sample_disk(&img);
+	struct img img = t_sample_build(data);
+	struct membd disk = t_sample_disk(&img);
 	struct sample_host host;
 	struct as_mount_args args = { &host.mem.host, &disk.bd, opts, false };
 	struct sample_run before;
@@ -482,21 +482,21 @@ static unsigned cut_check(void (*fn)(struct img *), const char *opts, bool in_pl
 	unsigned bad;
 
 	fn(&img);
-	sample_check(&img, AS_FSCK_REPLAY, "", false, &before);
+	t_sample_check(&img, AS_FSCK_REPLAY, "", false, &before);
 	free(before.log);
-	uid = img_inode(&img, I_F)->uid;
-	sample_check(&img, AS_FSCK_FULL, "", true, &before);
+	uid = t_img_inode(&img, I_F)->uid;
+	t_sample_check(&img, AS_FSCK_FULL, "", true, &before);
 	free(before.log);
-	sample_build(data);
+	t_sample_build(data);
 	fn(&img);
-	sample_host_init(&host);
-	mem_record(&disk);
+	t_sample_host_init(&host);
+	t_mem_record(&disk);
 	assert_int_equal(lab_fsck(&args, AS_FSCK_FULL), AS_FSCK_REPAIRED);
 	bad = cut_everywhere(&disk, without_state(before.codes), uid, in_place);
 	/* The last call is a flush: what was answered is stable. */
 	if (!disk.nlog || disk.log[disk.nlog - 1].off != UINT64_MAX)
 		bad++;
-	mem_forget_log(&disk);
+	t_mem_forget_log(&disk);
 	free(host.log);
 	free(data);
 	return bad;
@@ -539,8 +539,8 @@ enum fault { FAIL_ALLOC, FAIL_READ, FAIL_WRITE, FAIL_FLUSH, FAULTS };
 /* Fails the nth call of a kind; returns whether there were so many. */
 static bool fail_nth(enum fault fault, unsigned n, uint8_t *data, struct tree *tree)
 {
-	struct img img = sample_build(data);
-	struct membd disk = sample_disk(&img);
+	struct img img = t_sample_build(data);
+	struct membd disk = t_sample_disk(&img);
 	struct sample_host host;
 	struct as_mount_args args = { &host.mem.host, &disk.bd, "", false };
 	struct sample_run run;
@@ -548,7 +548,7 @@ static bool fail_nth(enum fault fault, unsigned n, uint8_t *data, struct tree *t
 	int rc;
 
 	replay_and_lost(&img);
-	sample_host_init(&host);
+	t_sample_host_init(&host);
 	host.mem.fail_alloc = fault == FAIL_ALLOC ? n : 0;
 	disk.fail_read = fault == FAIL_READ ? n : 0;
 	disk.fail_write = fault == FAIL_WRITE ? n : 0;
@@ -558,12 +558,12 @@ static bool fail_nth(enum fault fault, unsigned n, uint8_t *data, struct tree *t
 	assert_int_equal(rc, fired ? AS_FSCK_OPERATIONAL : AS_FSCK_REPAIRED);
 	assert_int_equal(host.mem.live, 0);
 	free(host.log);
-	sample_check(&img, AS_FSCK_FULL, "", false, &run);
+	t_sample_check(&img, AS_FSCK_FULL, "", false, &run);
 	free(run.log);
-	tree_walk(tree, &img);
+	t_tree_walk(tree, &img);
 	if (tree->wrong)
 		fail_msg("fault %d, call %u: %s", fault, n, tree->wrong);
-	assert_int_equal(img_inode(&img, I_F)->uid, MARK);
+	assert_int_equal(t_img_inode(&img, I_F)->uid, MARK);
 	return fired;
 }
 

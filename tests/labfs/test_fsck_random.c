@@ -5,8 +5,8 @@
  * file system mounts, and everything in it can be read. And files that the damage did not touch
  * are as they were.
  */
-#include "random_damage.h"
-#include "read_all.h"
+#include "tests/lib/lab_damage.h"
+#include "tests/lib/lab_read.h"
 
 #define SEEDS 4000
 
@@ -21,23 +21,23 @@ static const char *trial(struct img *img, struct tree *tree, struct sample_run *
 	struct sample_run second;
 	const char *why = NULL;
 
-	sample_check(img, AS_FSCK_FULL, "", false, first);
+	t_sample_check(img, AS_FSCK_FULL, "", false, first);
 	if (first->leaked)
 		return "memory left";
 	if (hopeless(first) || first->code & AS_FSCK_LEFT)
 		return NULL;
 	if (first->code != AS_FSCK_CLEAN && first->code != AS_FSCK_REPAIRED)
 		return "exit status";
-	sample_check(img, AS_FSCK_FULL, "", false, &second);
+	t_sample_check(img, AS_FSCK_FULL, "", false, &second);
 	if (second.code || second.codes[0] || second.calls)
 		why = second.codes[0] ? "the second run finds something" : "the second run writes";
 	free(second.log);
 	if (why)
 		return why;
-	tree_walk(tree, img);
+	t_tree_walk(tree, img);
 	if (tree->wrong)
 		return tree->wrong;
-	return mount_and_read(img) ? "cannot be mounted and read" : NULL;
+	return t_mount_and_read(img) ? "cannot be mounted and read" : NULL;
 }
 
 /* Damages copies of an image; returns how many were repaired. */
@@ -52,7 +52,7 @@ static unsigned try_seeds(const struct img *sound, uint64_t seeds, unsigned *giv
 		struct sample_run run;
 		const char *why;
 
-		damage_randomly(&img, sound, seed);
+		t_damage_randomly(&img, sound, seed);
 		why = trial(&img, tree, &run);
 		if (why && failed++ < 10)
 			fprintf(stderr, "seed %lu: %s\n%s", (unsigned long)seed, why, run.log);
@@ -69,7 +69,7 @@ static unsigned try_seeds(const struct img *sound, uint64_t seeds, unsigned *giv
 static void test_random(void **state)
 {
 	uint8_t *data = malloc(SAMPLE_BYTES);
-	struct img sound = sample_build(data);
+	struct img sound = t_sample_build(data);
 	unsigned repaired, given_up = 0;
 
 	(void)state;
@@ -84,15 +84,15 @@ static void test_random(void **state)
 static void test_random_full(void **state)
 {
 	uint8_t *data = malloc(SAMPLE_BYTES);
-	struct img sound = sample_build(data);
-	uint32_t fill = img_node(&sound, I_ROOT, "fill", S_IFREG | 0600);
+	struct img sound = t_sample_build(data);
+	uint32_t fill = t_img_node(&sound, I_ROOT, "fill", S_IFREG | 0600);
 	unsigned repaired, given_up = 0;
 
 	(void)state;
-	img_inode(&sound, fill)->size = 1;
+	t_img_inode(&sound, fill)->size = 1;
 	for (uint32_t i = 0; sound.next_block < SAMPLE_BLOCKS - 1; i++)
-		img_fill(&sound, fill, i == 266 ? 266 + LAB_PTRS - 1 : i);
-	img_seal(&sound);
+		t_img_fill(&sound, fill, i == 266 ? 266 + LAB_PTRS - 1 : i);
+	t_img_seal(&sound);
 	repaired = try_seeds(&sound, SEEDS / 4, &given_up);
 	free(data);
 	assert_in_range(repaired, SEEDS / 8, SEEDS / 4);
@@ -104,25 +104,25 @@ static void test_noise(void **state)
 {
 	struct tree *tree = malloc(sizeof(*tree));
 	uint8_t *data = malloc(SAMPLE_BYTES);
-	struct img img = sample_build(data);
+	struct img img = t_sample_build(data);
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
-		struct dice d = dice(seed);
+		struct dice d = t_dice(seed);
 		struct sample_run run;
 		const char *why;
 
-		img = sample_build(data);
+		img = t_sample_build(data);
 		for (size_t i = LAB_BLOCK; i < SAMPLE_BYTES - LAB_BLOCK; i += 4) {
-			uint32_t word = seed % 2 ? roll(&d, UINT32_MAX) : pick_number(&img, &d);
+			uint32_t word = seed % 2 ? t_roll(&d, UINT32_MAX) : t_pick_number(&img, &d);
 
 			memcpy(data + i, &word, 4);
 		}
 		/* Inodes of any kind, with right checksums. */
 		for (uint32_t ino = 1; seed % 3 && ino <= SAMPLE_INODES; ino++) {
-			img_inode(&img, ino)->mode = roll(&d, 16) << 12 | roll(&d, 4096);
-			img_inode(&img, ino)->size &= 0xfffff;
-			img_seal_inode(&img, ino);
+			t_img_inode(&img, ino)->mode = t_roll(&d, 16) << 12 | t_roll(&d, 4096);
+			t_img_inode(&img, ino)->size &= 0xfffff;
+			t_img_seal_inode(&img, ino);
 		}
 		why = trial(&img, tree, &run);
 		if (why)
@@ -139,34 +139,34 @@ static void test_others_survive(void **state)
 	static const uint32_t inos[] = { I_A, I_F, I_B, I_C, I_DEEP };
 	struct tree *sound = malloc(sizeof(*sound)), *tree = malloc(sizeof(*tree));
 	uint8_t *data = malloc(SAMPLE_BYTES), *sound_data = malloc(SAMPLE_BYTES);
-	struct img before = sample_build(sound_data), img = sample_build(data);
+	struct img before = t_sample_build(sound_data), img = t_sample_build(data);
 
 	(void)state;
-	tree_walk(sound, &before);
+	t_tree_walk(sound, &before);
 	for (uint64_t seed = 1; seed <= 500; seed++) {
-		struct dice d = dice(seed);
+		struct dice d = t_dice(seed);
 		struct sample_run run;
 
 		memcpy(data, sound_data, SAMPLE_BYTES);
 		for (int n = 0; n < 3; n++) {
-			uint32_t ino = inos[roll(&d, 5)], word = pick_number(&img, &d);
-			uint8_t *at = (uint8_t *)img_inode(&img, ino);
+			uint32_t ino = inos[t_roll(&d, 5)], word = t_pick_number(&img, &d);
+			uint8_t *at = (uint8_t *)t_img_inode(&img, ino);
 
-			if (roll(&d, 2))
-				at = img_block(&img, img_inode(&before, ino)->ptr[0]);
-			memcpy(at + roll(&d, LAB_INODE_BYTES / 4) * 4, &word, 4);
-			img_seal_inode(&img, ino);
+			if (t_roll(&d, 2))
+				at = t_img_block(&img, t_img_inode(&before, ino)->ptr[0]);
+			memcpy(at + t_roll(&d, LAB_INODE_BYTES / 4) * 4, &word, 4);
+			t_img_seal_inode(&img, ino);
 		}
-		sample_check(&img, AS_FSCK_FULL, "", false, &run);
-		tree_walk(tree, &img);
+		t_sample_check(&img, AS_FSCK_FULL, "", false, &run);
+		t_tree_walk(tree, &img);
 		for (unsigned i = 0, t = 0; i < sound->count; i++) {
 			const struct tree_entry *e = &sound->entry[i];
 
 			if (!strncmp(e->path, "/a", 2) && strcmp(e->path, "/attr"))
 				continue;
-			while (t < tree->count && tree_order(&tree->entry[t], e) < 0)
+			while (t < tree->count && t_tree_order(&tree->entry[t], e) < 0)
 				t++;
-			if (t == tree->count || tree_order(&tree->entry[t], e) ||
+			if (t == tree->count || t_tree_order(&tree->entry[t], e) ||
 			    strcmp(tree->entry[t].what, e->what))
 				fail_msg("seed %lu: %s is lost or changed", (unsigned long)seed,
 					 e->path);

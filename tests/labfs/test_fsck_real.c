@@ -5,9 +5,9 @@
  * damage (only with problems that problem.def says to expect), and is sound afterwards. Damage to
  * such disks is repaired in one run. The last test fills the disk.
  */
-#include "random_damage.h"
-#include "read_all.h"
-#include "workload.h"
+#include "tests/lib/lab_damage.h"
+#include "tests/lib/lab_read.h"
+#include "tests/lib/lab_workload.h"
 
 #define DISK_BLOCKS 512u
 #define DISK_BYTES (DISK_BLOCKS * (uint64_t)LAB_BLOCK)
@@ -17,12 +17,12 @@ static void run_load(struct rig *r, uint64_t seed, unsigned steps)
 {
 	struct load w = { .r = r, .rng = seed * 0x2545f4914f6cdd1du + 7 };
 
-	rig_open(r, DISK_BYTES, "");
-	mem_record(&r->disk);
+	t_rig_open(r, DISK_BYTES, "");
+	t_mem_record(&r->disk);
 	for (unsigned i = 0; i < steps; i++)
-		load_step(&w);
-	load_end(&w);
-	assert_int_equal(rig_unmount(r), 0);
+		t_load_step(&w);
+	t_load_end(&w);
+	assert_int_equal(t_rig_unmount(r), 0);
 }
 
 /* The first problem in a log that is not to be expected after a power cut. */
@@ -39,10 +39,10 @@ static void check_sound(struct img *img, struct tree *tree, const char *when)
 {
 	struct sample_run run;
 
-	tree_walk(tree, img);
+	t_tree_walk(tree, img);
 	if (tree->wrong)
 		fail_msg("%s: %s (%u)", when, tree->wrong, tree->wrong_at);
-	sample_check(img, AS_FSCK_FULL, "", false, &run);
+	t_sample_check(img, AS_FSCK_FULL, "", false, &run);
 	if (run.code || run.calls)
 		fail_msg("%s: %s", when, run.log);
 	free(run.log);
@@ -53,7 +53,7 @@ static void check_cut(struct img *img, struct tree *tree, const char *when)
 	struct sample_run run;
 	const char *damage;
 
-	sample_check(img, AS_FSCK_DEFAULT, "", false, &run);
+	t_sample_check(img, AS_FSCK_DEFAULT, "", false, &run);
 	damage = find_damage(run.log);
 	if (damage || run.code & ~AS_FSCK_REPAIRED)
 		fail_msg("%s: %s", when, run.log);
@@ -76,7 +76,7 @@ static void test_power_cuts(void **state)
 		run_load(&r, seed, 150);
 		memcpy(data, r.disk.base, DISK_BYTES);
 		for (size_t i = 0; i < r.disk.nlog; i++) {
-			mem_apply(data, &r.disk.log[i]);
+			t_mem_apply(data, &r.disk.log[i]);
 			if (r.disk.log[i].off != UINT64_MAX && i % 7)
 				continue;
 			memcpy(copy, data, DISK_BYTES);
@@ -86,7 +86,7 @@ static void test_power_cuts(void **state)
 		}
 		memcpy(copy, r.disk.disk, DISK_BYTES);
 		check_sound(&img, tree, "unmounted");
-		rig_close(&r);
+		t_rig_close(&r);
 	}
 	free(data);
 	free(copy);
@@ -97,16 +97,16 @@ static void test_power_cuts(void **state)
 /* Numbers and garbage into the part of the disk that is in use. */
 static void damage_real(struct img *img, struct dice *d)
 {
-	const struct lab_super sb = *img_super(img);
+	const struct lab_super sb = *t_img_super(img);
 
-	for (uint32_t n = 1 + roll(d, 5); n; n--) {
-		uint32_t block = 1 + roll(d, sb.data_start + 100), word = pick_number(img, d);
-		uint8_t *at = img_block(img, block % img->blocks);
+	for (uint32_t n = 1 + t_roll(d, 5); n; n--) {
+		uint32_t block = 1 + t_roll(d, sb.data_start + 100), word = t_pick_number(img, d);
+		uint8_t *at = t_img_block(img, block % img->blocks);
 
-		if (roll(d, 8))
-			memcpy(at + roll(d, LAB_BLOCK / 4) * 4, &word, 4);
+		if (t_roll(d, 8))
+			memcpy(at + t_roll(d, LAB_BLOCK / 4) * 4, &word, 4);
 		else
-			memset(at, (int)roll(d, 256), LAB_BLOCK);
+			memset(at, (int)t_roll(d, 256), LAB_BLOCK);
 	}
 }
 
@@ -120,21 +120,21 @@ static void test_damage(void **state)
 	(void)state;
 	run_load(&r, 77, 400);
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
-		struct dice d = dice(seed);
+		struct dice d = t_dice(seed);
 		struct sample_run run;
 		char when[32];
 
 		snprintf(when, sizeof(when), "seed %lu", seed);
 		memcpy(data, r.disk.disk, DISK_BYTES);
 		damage_real(&img, &d);
-		sample_check(&img, AS_FSCK_FULL, "", false, &run);
+		t_sample_check(&img, AS_FSCK_FULL, "", false, &run);
 		if (run.code & ~AS_FSCK_REPAIRED || run.leaked)
 			fail_msg("%s: exit %d\n%s", when, run.code, run.log);
 		free(run.log);
 		check_sound(&img, tree, when);
-		assert_int_equal(mount_and_read(&img), 0);
+		assert_int_equal(t_mount_and_read(&img), 0);
 	}
-	rig_close(&r);
+	t_rig_close(&r);
 	free(data);
 	free(tree);
 }
@@ -142,20 +142,20 @@ static void test_damage(void **state)
 /* A sample without a free block, where /lost+found is a file and /victim has lost its name. */
 static struct img full_disk(uint8_t *data, uint32_t *victim, uint32_t *last)
 {
-	struct img img = img_new(data, SAMPLE_BLOCKS, SAMPLE_INODES, SAMPLE_JOURNAL);
+	struct img img = t_img_new(data, SAMPLE_BLOCKS, SAMPLE_INODES, SAMPLE_JOURNAL);
 	uint32_t fill[2], i = 0;
 
-	*victim = img_file(&img, LAB_ROOT_INO, "victim", 100);
-	img_inode(&img, LAB_LOST_INO)->mode = S_IFREG | 0600;
-	img_inode(&img, LAB_LOST_INO)->nlink = 1;
-	img_inode(&img, LAB_ROOT_INO)->nlink--;
-	sample_rec(&img, LAB_ROOT_INO, "lost+found")->type = S_IFREG >> 12;
-	fill[0] = img_file(&img, LAB_ROOT_INO, "fill0", 0);
-	fill[1] = img_file(&img, LAB_ROOT_INO, "fill1", 0);
+	*victim = t_img_file(&img, LAB_ROOT_INO, "victim", 100);
+	t_img_inode(&img, LAB_LOST_INO)->mode = S_IFREG | 0600;
+	t_img_inode(&img, LAB_LOST_INO)->nlink = 1;
+	t_img_inode(&img, LAB_ROOT_INO)->nlink--;
+	t_sample_rec(&img, LAB_ROOT_INO, "lost+found")->type = S_IFREG >> 12;
+	fill[0] = t_img_file(&img, LAB_ROOT_INO, "fill0", 0);
+	fill[1] = t_img_file(&img, LAB_ROOT_INO, "fill1", 0);
 	for (; img.next_block < SAMPLE_BLOCKS - 1; i++)
-		img_fill(&img, fill[i / 250], i % 250);
-	img_seal(&img);
-	sample_rec(&img, LAB_ROOT_INO, "victim")->ino = 0;
+		t_img_fill(&img, fill[i / 250], i % 250);
+	t_img_seal(&img);
+	t_sample_rec(&img, LAB_ROOT_INO, "victim")->ino = 0;
 	*last = fill[1];
 	return img;
 }
@@ -170,21 +170,21 @@ static void test_full_disk(void **state)
 
 	(void)state;
 	for (int again = 0; again < 2; again++) {
-		sample_check(&img, AS_FSCK_FULL, "", false, &run);
+		t_sample_check(&img, AS_FSCK_FULL, "", false, &run);
 		assert_int_equal(run.code & AS_FSCK_LEFT, AS_FSCK_LEFT);
 		assert_non_null(strstr(run.log, "NO_ROOM"));
-		assert_int_equal(img_super(&img)->state, LAB_ERRORS);
-		assert_int_equal(img_inode(&img, victim)->nlink, 1);
+		assert_int_equal(t_img_super(&img)->state, LAB_ERRORS);
+		assert_int_equal(t_img_inode(&img, victim)->nlink, 1);
 		free(run.log);
 	}
 	/* With two blocks less in use, it is connected. */
 	for (unsigned i = 0; i < 2; i++) {
-		ptr = img_ptr(&img, last, 100 + i);
+		ptr = t_img_ptr(&img, last, 100 + i);
 		*ptr = 0;
-		img_inode(&img, last)->blocks--;
+		t_img_inode(&img, last)->blocks--;
 	}
-	img_seal_inode(&img, last);
-	sample_check(&img, AS_FSCK_DEFAULT, "", false, &run);
+	t_img_seal_inode(&img, last);
+	t_sample_check(&img, AS_FSCK_DEFAULT, "", false, &run);
 	assert_int_equal(run.code, AS_FSCK_REPAIRED);
 	assert_non_null(strstr(run.log, "UNCONNECTED"));
 	free(run.log);

@@ -3,8 +3,8 @@
  * test_persist: what is there after a remount, after a replay, and on a read-only mount; what mount
  * refuses; and files so scattered that freeing them takes several transactions.
  */
-#include "crashcut.h"
-#include "workload.h"
+#include "tests/lib/lab_cut.h"
+#include "tests/lib/lab_workload.h"
 
 #include <labfs/crc.h>
 #include <labfs/format.h>
@@ -16,8 +16,8 @@
 static void cut_power(struct rig *r, struct rig *after)
 {
 	memset(after, 0, sizeof(*after));
-	mem_open(&after->disk, r->disk.bd.size_bytes);
-	memhost_init(&after->host);
+	t_mem_open(&after->disk, r->disk.bd.size_bytes);
+	t_memhost_init(&after->host);
 	memcpy(after->disk.disk, r->disk.disk, r->disk.bd.size_bytes);
 	after->opts = "";
 }
@@ -27,8 +27,8 @@ static void random_steps(struct rig *r, uint64_t seed, unsigned n)
 	struct load w = { .r = r, .rng = seed * 999 + 5 };
 
 	while (n--)
-		load_step(&w);
-	load_end(&w);
+		t_load_step(&w);
+	t_load_end(&w);
 }
 
 static void test_remount(void **state)
@@ -38,17 +38,17 @@ static void test_remount(void **state)
 		struct rig r;
 		char *before, *after;
 
-		rig_open(&r, DISK, "");
+		t_rig_open(&r, DISK, "");
 		random_steps(&r, seed, 300);
-		before = picture(&r);
-		rig_again(&r);
-		after = picture(&r);
+		before = t_picture(&r);
+		t_rig_again(&r);
+		after = t_picture(&r);
 		assert_string_equal(before, after);
 		free(before);
 		free(after);
-		assert_int_equal(rig_unmount(&r), 0);
-		assert_int_equal(rig_fsck(&r), 0);
-		rig_close(&r);
+		assert_int_equal(t_rig_unmount(&r), 0);
+		assert_int_equal(t_rig_fsck(&r), 0);
+		t_rig_close(&r);
 	}
 }
 
@@ -60,36 +60,36 @@ static void test_replay(void **state)
 		char *before, *ro, *rw;
 		uint8_t *image = malloc(DISK);
 
-		rig_open(&r, DISK, "");
+		t_rig_open(&r, DISK, "");
 		random_steps(&r, seed, 200);
 		assert_int_equal(FS->sync(r.fs), 0);
-		before = picture(&r);
+		before = t_picture(&r);
 		cut_power(&r, &again);
 		memcpy(image, again.disk.disk, DISK);
 		/* A read-only mount shows it and writes nothing. */
-		assert_int_equal(rig_mount(&again, true), 0);
-		ro = picture(&again);
+		assert_int_equal(t_rig_mount(&again, true), 0);
+		ro = t_picture(&again);
 		assert_string_equal(before, ro);
 		assert_int_equal(FS->mkdir(again.fs, "/new", 0755), -EROFS);
-		assert_int_equal(rig_unmount(&again), 0);
+		assert_int_equal(t_rig_unmount(&again), 0);
 		assert_memory_equal(image, again.disk.disk, DISK);
 		/* Made writable, it is the same. */
-		assert_int_equal(rig_mount(&again, true), 0);
+		assert_int_equal(t_rig_mount(&again, true), 0);
 		assert_int_equal(FS->remount(again.fs, "rw"), 0);
-		rw = picture(&again);
+		rw = t_picture(&again);
 		assert_string_equal(before, rw);
-		rig_again(&again);
+		t_rig_again(&again);
 		free(rw);
-		rw = picture(&again);
+		rw = t_picture(&again);
 		assert_string_equal(before, rw);
-		assert_int_equal(rig_unmount(&again), 0);
-		assert_int_equal(rig_fsck(&again), 0);
+		assert_int_equal(t_rig_unmount(&again), 0);
+		assert_int_equal(t_rig_fsck(&again), 0);
 		free(before);
 		free(ro);
 		free(rw);
 		free(image);
-		rig_close(&again);
-		rig_close(&r);
+		t_rig_close(&again);
+		t_rig_close(&r);
 	}
 }
 
@@ -99,7 +99,7 @@ static void test_remount_flags(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, DISK, "");
+	t_rig_open(&r, DISK, "");
 	assert_int_equal(FS->open(r.fs, "/f", O_CREAT | O_RDWR, 0644, &h), 0);
 	assert_int_equal(FS->remount(r.fs, ""), 0);
 	assert_int_equal(FS->remount(r.fs, "nonsense"), -EINVAL);
@@ -107,15 +107,15 @@ static void test_remount_flags(void **state)
 	assert_int_equal(FS->close(r.fs, h), 0);
 	assert_int_equal(FS->remount(r.fs, "ro"), 0);
 	assert_int_equal(r.disk.unflushed, 0);
-	assert_int_equal(rig_fsck(&r), 0);
-	assert_int_equal(touch(&r, "/g"), -EROFS);
-	assert_int_equal(touch(&r, "/f"), -EROFS);
+	assert_int_equal(t_rig_fsck(&r), 0);
+	assert_int_equal(t_touch(&r, "/g"), -EROFS);
+	assert_int_equal(t_touch(&r, "/f"), -EROFS);
 	assert_int_equal(FS->unlink(r.fs, "/f"), -EROFS);
 	assert_int_equal(FS->open(r.fs, "/f", O_RDONLY, 0, &h), 0);
 	assert_int_equal(FS->close(r.fs, h), 0);
 	assert_int_equal(FS->remount(r.fs, "rw"), 0);
-	assert_int_equal(touch(&r, "/g"), 0);
-	rig_close(&r);
+	assert_int_equal(t_touch(&r, "/g"), 0);
+	t_rig_close(&r);
 }
 
 static void test_options(void **state)
@@ -137,16 +137,16 @@ static void test_options(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, DISK, "");
-	assert_int_equal(rig_unmount(&r), 0);
+	t_rig_open(&r, DISK, "");
+	assert_int_equal(t_rig_unmount(&r), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		r.opts = rows[i].opts;
-		assert_int_equal(rig_mount(&r, false), rows[i].want);
+		assert_int_equal(t_rig_mount(&r, false), rows[i].want);
 		if (!rows[i].want)
-			assert_int_equal(rig_unmount(&r), 0);
+			assert_int_equal(t_rig_unmount(&r), 0);
 		assert_int_equal(r.host.live, 0);
 	}
-	rig_close(&r);
+	t_rig_close(&r);
 }
 
 /* Every bit of the superblock's structure matters; a flipped one is refused. */
@@ -155,15 +155,15 @@ static void test_bad_super(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, DISK, "");
-	assert_int_equal(rig_unmount(&r), 0);
+	t_rig_open(&r, DISK, "");
+	assert_int_equal(t_rig_unmount(&r), 0);
 	for (unsigned bit = 0; bit < sizeof(struct lab_super) * 8; bit += 5) {
 		r.disk.disk[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		assert_int_equal(rig_mount(&r, false), -EUCLEAN);
+		assert_int_equal(t_rig_mount(&r, false), -EUCLEAN);
 		assert_int_equal(r.host.live, 0);
 		r.disk.disk[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
-	rig_close(&r);
+	t_rig_close(&r);
 }
 
 /* A superblock with wrong values and a right checksum must do no harm, either. */
@@ -173,8 +173,8 @@ static void test_lying_super(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, DISK, "");
-	assert_int_equal(rig_unmount(&r), 0);
+	t_rig_open(&r, DISK, "");
+	assert_int_equal(t_rig_unmount(&r), 0);
 	sb = (struct lab_super *)r.disk.disk;
 	good = *sb;
 	for (unsigned field = 2; field < 15; field++) {
@@ -186,15 +186,15 @@ static void test_lying_super(void **state)
 			((uint32_t *)sb)[field] = lies[i];
 			sb->csum =
 				lab_crc_without(sb, sizeof(*sb), offsetof(struct lab_super, csum));
-			if (!rig_mount(&r, true)) {
-				free(picture(&r));
-				(void)rig_unmount(&r);
+			if (!t_rig_mount(&r, true)) {
+				free(t_picture(&r));
+				(void)t_rig_unmount(&r);
 			}
 			assert_int_equal(r.host.live, 0);
 		}
 	}
 	*sb = good;
-	rig_close(&r);
+	t_rig_close(&r);
 }
 
 /* A damaged inode or attribute block answers EUCLEAN and is remembered in the superblock. */
@@ -207,23 +207,23 @@ static void test_bad_blocks(void **state)
 	char buf[8];
 
 	(void)state;
-	rig_open(&r, DISK, "");
-	assert_int_equal(touch(&r, "/f"), 0);
+	t_rig_open(&r, DISK, "");
+	assert_int_equal(t_touch(&r, "/f"), 0);
 	assert_int_equal(FS->setxattr(r.fs, "/f", "user.a", "1", 1, 0), 0);
-	assert_int_equal(touch(&r, "/g"), 0);
-	assert_int_equal(rig_unmount(&r), 0);
+	assert_int_equal(t_touch(&r, "/g"), 0);
+	assert_int_equal(t_rig_unmount(&r), 0);
 	sb = (struct lab_super *)r.disk.disk;
 	in = (struct lab_inode *)(r.disk.disk + (size_t)sb->inode_table_start * LAB_BLOCK);
 	in[3].uid ^= 1; /* /g is inode 4 */
 	r.disk.disk[(size_t)in[2].xattr_block * LAB_BLOCK + 20] ^= 1;
-	assert_int_equal(rig_mount(&r, false), 0);
+	assert_int_equal(t_rig_mount(&r, false), 0);
 	assert_int_equal(FS->getattr(r.fs, "/f", &st), 0);
 	assert_int_equal(FS->getxattr(r.fs, "/f", "user.a", buf, 8), -EUCLEAN);
 	assert_int_equal(FS->getattr(r.fs, "/g", &st), -EUCLEAN);
 	assert_int_equal(FS->unlink(r.fs, "/g"), -EUCLEAN);
-	assert_int_equal(rig_unmount(&r), 0);
+	assert_int_equal(t_rig_unmount(&r), 0);
 	assert_int_equal(sb->state & LAB_ERRORS, LAB_ERRORS);
-	rig_close(&r);
+	t_rig_close(&r);
 }
 
 /* ---- Freeing over several transactions ---- */
@@ -236,15 +236,15 @@ static void big_file(struct crashlab *lab, const char *path)
 	char tag = 'b';
 
 	assert_int_equal(FS->open(lab->r.fs, path, O_CREAT | O_RDWR, 0644, &h), 0);
-	crash_step(lab, false);
+	t_crash_step(lab, false);
 	assert_int_equal(FS->setxattr(lab->r.fs, path, "user.tag", &tag, 1, 0), 0);
-	crash_step(lab, false);
+	t_crash_step(lab, false);
 	memset(data, 'b', 2048);
 	for (uint64_t i = 0; i < 14; i++) {
 		uint64_t off = i * 300 * 1024; /* each with a pointer block of its own */
 
 		assert_int_equal(FS->write(lab->r.fs, h, data, 2048, &off), 2048);
-		crash_step(lab, false);
+		t_crash_step(lab, false);
 	}
 	assert_int_equal(FS->close(lab->r.fs, h), 0);
 	free(data);
@@ -252,16 +252,16 @@ static void big_file(struct crashlab *lab, const char *path)
 
 static void cut_down(struct crashlab *lab, const char *path)
 {
-	assert_int_equal(set_size(&lab->r, path, 1500), 0);
-	crash_step(lab, false);
-	assert_int_equal(set_size(&lab->r, path, 300 * 1024), 0);
-	crash_step(lab, false);
+	assert_int_equal(t_set_size(&lab->r, path, 1500), 0);
+	t_crash_step(lab, false);
+	assert_int_equal(t_set_size(&lab->r, path, 300 * 1024), 0);
+	t_crash_step(lab, false);
 }
 
 static void remove_it(struct crashlab *lab, const char *path)
 {
 	assert_int_equal(FS->unlink(lab->r.fs, path), 0);
-	crash_step(lab, false);
+	t_crash_step(lab, false);
 }
 
 static void test_split(void **state)
@@ -275,31 +275,31 @@ static void test_split(void **state)
 		uint32_t seq;
 		uint8_t byte;
 
-		crash_open(&lab, 512 * 1024, "", 3);
+		t_crash_open(&lab, 512 * 1024, "", 3);
 		assert_int_equal(FS->statfs(lab.r.fs, &before), 0);
 		lab.r.fs->tx_limit = 15; /* as if the bitmaps were many */
 		big_file(&lab, "/big");
 		assert_int_equal(FS->sync(lab.r.fs), 0);
-		crash_step(&lab, true);
+		t_crash_step(&lab, true);
 		seq = lab.r.fs->seq;
 		ends[i](&lab, "/big");
 		assert_true(lab.r.fs->seq >= seq + 2); /* it did take several */
 		assert_int_equal(lab.r.fs->sb->orphan_head, 0);
 		if (i == 0) {
-			assert_int_equal(get_at(&lab.r, "/big", &byte, 1, 1499), 1);
+			assert_int_equal(t_get_at(&lab.r, "/big", &byte, 1, 1499), 1);
 			assert_int_equal(byte, 'b');
-			assert_int_equal(get_at(&lab.r, "/big", &byte, 1, 1500), 1);
+			assert_int_equal(t_get_at(&lab.r, "/big", &byte, 1, 1500), 1);
 			assert_int_equal(byte, 0);
-			assert_int_equal(stat_of(&lab.r, "/big").blocks, 6);
+			assert_int_equal(t_stat_of(&lab.r, "/big").blocks, 6);
 			remove_it(&lab, "/big");
 		}
 		assert_int_equal(FS->statfs(lab.r.fs, &after), 0);
 		assert_memory_equal(&before, &after, sizeof(before));
 		lab.trials = 8;
-		crash_judge(&lab);
+		t_crash_judge(&lab);
 		if (lab.verdict[0])
 			fail_msg("%s", lab.verdict);
-		crash_close(&lab);
+		t_crash_close(&lab);
 	}
 }
 
@@ -312,12 +312,12 @@ static void test_sizes(void **state)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct rig r;
 
-		rig_open(&r, sizes[i], "");
+		t_rig_open(&r, sizes[i], "");
 		random_steps(&r, i + 1, 100);
-		rig_again(&r);
-		assert_int_equal(rig_unmount(&r), 0);
-		assert_int_equal(rig_fsck(&r), 0);
-		rig_close(&r);
+		t_rig_again(&r);
+		assert_int_equal(t_rig_unmount(&r), 0);
+		assert_int_equal(t_rig_fsck(&r), 0);
+		t_rig_close(&r);
 	}
 }
 
@@ -328,12 +328,12 @@ static void test_mkfs_refuses(void **state)
 	struct membd disk;
 
 	(void)state;
-	memhost_init(&host);
-	mem_open(&disk, 255 * 1024);
+	t_memhost_init(&host);
+	t_mem_open(&disk, 255 * 1024);
 	args = (struct as_mount_args){ &host.host, &disk.bd, "", false };
 	assert_int_equal(FS->mkfs(&args), -ENOSPC);
-	mem_close(&disk);
-	mem_open(&disk, 256 * 1024);
+	t_mem_close(&disk);
+	t_mem_open(&disk, 256 * 1024);
 	args.opts = "nonsense";
 	assert_int_equal(FS->mkfs(&args), -EINVAL);
 	args.opts = "bug=3";
@@ -344,7 +344,7 @@ static void test_mkfs_refuses(void **state)
 	assert_int_equal(FS->mkfs(&args), 0);
 	assert_int_equal(host.live, 0);
 	assert_int_equal(disk.unflushed, 0);
-	mem_close(&disk);
+	t_mem_close(&disk);
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 #include "target/fresh.h"
 #include "target/fstype.h"
 #include "target/target.h"
-#include "tests/skip.h"
+#include "tests/lib/skip.h"
 
 #include <stdlib.h>
 #include <string.h>

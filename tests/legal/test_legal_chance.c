@@ -4,9 +4,9 @@
  * the last sync on are legal, with their data mixed from what the file held since it was made
  * stable; and what lacks something stable is not.
  */
-#include "chance.h"
-#include "mutate.h"
-#include "told.h"
+#include "tests/lib/chance.h"
+#include "tests/lib/mutate.h"
+#include "tests/lib/told.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,14 +90,14 @@ static void one_workload(const struct as_seq *letters, uint64_t seed, size_t len
 	struct as_seq *ops = as_seq_new();
 	struct told told;
 
-	told_begin(&told, &policy);
+	t_told_begin(&told, &policy);
 	trees[0] = as_history_tree(told.history, 0);
 	for (size_t i = 0; i < len; i++) {
 		const struct as_op *op =
 			&letters->ops[as_choose(as_chooser_choice(chance), (unsigned)letters->n)];
 
 		as_seq_add(ops, op);
-		told_add(&told, op);
+		t_told_add(&told, op);
 		trees[i + 1] = as_history_tree(told.history, i + 1);
 	}
 	check_states(&told, ops, trees, guarantee == AS_GUARANTEE_PREFIX);
@@ -106,12 +106,12 @@ static void one_workload(const struct as_seq *letters, uint64_t seed, size_t len
 	free(trees);
 	as_seq_free(ops);
 	as_chooser_free(chance);
-	told_end(&told);
+	t_told_end(&told);
 }
 
 static void test_states(void **state)
 {
-	struct as_seq *letters = chance_letters();
+	struct as_seq *letters = t_chance_letters();
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 300; seed++) {
@@ -139,7 +139,7 @@ static struct as_tree *draw_tree(const struct as_tree *tree, struct as_choice *c
 	static const char *const verbs[] = { "drop",  "file",  "dir",	 "link", "move",
 					     "mode",  "nlink", "uid",	 "size", "fill",
 					     "bytes", "xattr", "noxattr" };
-	struct as_tree *now = mutate(tree, "");
+	struct as_tree *now = t_mutate(tree, "");
 
 	for (unsigned n = 1 + as_choose(c, 4); n > 0; n--) {
 		const char *verb = verbs[as_choose(c, sizeof(verbs) / sizeof(verbs[0]))];
@@ -172,7 +172,7 @@ static struct as_tree *draw_tree(const struct as_tree *tree, struct as_choice *c
 			as_buf_addf(&line, "%u %u %u", as_choose(c, 5000), as_choose(c, 5000),
 				    as_choose(c, 12));
 		if (at != AS_TREE_NONE) {
-			struct as_tree *next = mutate(now, as_buf_str(&line));
+			struct as_tree *next = t_mutate(now, as_buf_str(&line));
 
 			as_tree_put(now);
 			now = next;
@@ -187,7 +187,7 @@ static struct as_tree *draw_tree(const struct as_tree *tree, struct as_choice *c
 /* Trees that make no sense: each gets a verdict, the same twice, and words where it is refused. */
 static void test_anything(void **state)
 {
-	struct as_seq *letters = chance_letters();
+	struct as_seq *letters = t_chance_letters();
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 120; seed++) {
@@ -196,9 +196,9 @@ static void test_anything(void **state)
 		struct as_choice *c = as_chooser_choice(chance);
 		struct told told;
 
-		told_begin(&told, &policy);
+		t_told_begin(&told, &policy);
 		for (size_t i = 0; i < 30; i++)
-			told_add(&told, &letters->ops[as_choose(c, (unsigned)letters->n)]);
+			t_told_add(&told, &letters->ops[as_choose(c, (unsigned)letters->n)]);
 		for (int i = 0; i < 40; i++) {
 			size_t n = as_choose(c, 31), done = as_choose(c, 31);
 			struct as_moment moment = { done,
@@ -216,7 +216,7 @@ static void test_anything(void **state)
 			as_tree_put(like);
 			as_tree_put(tree);
 		}
-		told_end(&told);
+		t_told_end(&told);
 		as_chooser_free(chance);
 	}
 	as_seq_free(letters);
@@ -249,7 +249,7 @@ static void write_op(struct told *t, struct file_model *f, struct as_choice *c)
 	if ((size_t)op.off + op.len > f->size[f->n + 1])
 		f->size[f->n + 1] = (size_t)op.off + op.len;
 	f->n++;
-	told_add(t, &op);
+	t_told_add(t, &op);
 }
 
 static void sync_op(struct told *t, struct file_model *f, bool data)
@@ -260,7 +260,7 @@ static void sync_op(struct told *t, struct file_model *f, bool data)
 	memcpy(f->at[f->n + 1], f->at[f->n], sizeof(f->at[0]));
 	f->size[f->n + 1] = f->size[f->n];
 	f->synced[++f->n] = true;
-	told_add(t, &op);
+	t_told_add(t, &op);
 }
 
 /* A tree with one file of these bytes. */
@@ -340,14 +340,14 @@ static void test_data(void **state)
 		size_t from = 0;
 		struct told told;
 
-		told_begin(&told, &policy);
+		t_told_begin(&told, &policy);
 		op.path = "/f";
 		op.slot = 0;
 		op.flags = 0102; /* O_RDWR|O_CREAT */
 		op.mode = 0644;
-		told_add(&told, &op);
+		t_told_add(&told, &op);
 		op = as_op_make(AS_OP_SYNC);
-		told_add(&told, &op);
+		t_told_add(&told, &op);
 		while (f->n < WRITES) {
 			if (as_choose(c, 4) == 0)
 				sync_op(&told, f, as_choose(c, 2));
@@ -358,7 +358,7 @@ static void test_data(void **state)
 			for (int i = 0; i < 4; i++)
 				check_mixed(&told, f, from, c);
 		}
-		told_end(&told);
+		t_told_end(&told);
 		free(f);
 		as_chooser_free(chance);
 	}

@@ -4,7 +4,7 @@
  * with any subset of what was pending; every tree that a mount then shows must be legal. And labfs
  * with a flush left out, or a bug, is not.
  */
-#include "chance.h"
+#include "tests/lib/chance.h"
 
 #include "disk/cow.h"
 #include "disk/group.h"
@@ -224,7 +224,7 @@ static void one_workload(struct lab *lab, const struct as_seq *letters, size_t r
 /* Until something is found, or `most` workloads. */
 static void hunt(struct lab *lab, uint64_t seed, unsigned most, size_t len)
 {
-	struct as_seq *letters = chance_letters();
+	struct as_seq *letters = t_chance_letters();
 	struct as_chooser *chance = as_chooser_seeded(seed);
 
 	lab->c = as_chooser_choice(chance);

@@ -3,8 +3,8 @@
  * The rules, row by row (*_rows.def): a workload, a moment, a tree (a state of the model, changed
  * by hand), and what is to be said of it. NULL: it is legal.
  */
-#include "mutate.h"
-#include "told.h"
+#include "tests/lib/mutate.h"
+#include "tests/lib/told.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,9 +132,9 @@ static int check_row(const struct row *row, enum as_guarantee guarantee)
 	struct told told;
 	int wrong = 0;
 
-	told_text(&told, &policy, row->workload);
+	t_told_text(&told, &policy, row->workload);
 	tree = as_history_tree(told.history, row->state);
-	mutant = mutate(tree, row->how);
+	mutant = t_mutate(tree, row->how);
 	/* Twice: the second time from memory. */
 	for (int again = 0; again < 2 && !wrong; again++) {
 		(void)as_legal_judge(told.history, (struct as_moment){ row->done, row->begun },
@@ -144,7 +144,7 @@ static int check_row(const struct row *row, enum as_guarantee guarantee)
 	as_tree_put(tree);
 	as_tree_put(mutant);
 	as_legal_free(&verdict);
-	told_end(&told);
+	t_told_end(&told);
 	return wrong;
 }
 

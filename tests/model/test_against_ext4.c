@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "against.h"
+#include "tests/lib/against.h"
 
 /* The disk's own file system, where it is ext4. */
 int main(void)
 {
-	return run_against("/var/tmp", 0xef53, true);
+	return t_run_against("/var/tmp", 0xef53, true);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "against.h"
+#include "tests/lib/against.h"
 
 int main(void)
 {
-	return run_against("lab", 0, false);
+	return t_run_against("lab", 0, false);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "against.h"
+#include "tests/lib/against.h"
 
 int main(void)
 {
-	return run_against("/dev/shm", 0x01021994, false);
+	return t_run_against("/dev/shm", 0x01021994, false);
 }

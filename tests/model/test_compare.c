@@ -3,7 +3,7 @@
  * The comparison, on pairs of models: one judges, the other is read as if it were a real tree. Each
  * row is one kind of difference and the words it must be said in; the first ones have none.
  */
-#include "subject.h"
+#include "tests/lib/model.h"
 
 #include "model/compare.h"
 #include "model/walk.h"
@@ -159,12 +159,13 @@ static void test_rows(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct as_model *m = as_model_new(&full_traits), *real = as_model_new(&full_traits);
+		struct as_model *m = as_model_new(&t_full_traits),
+				*real = as_model_new(&t_full_traits);
 		struct as_buf why = { 0 };
 		int rc;
 
-		(void)apply_text(m, rows[i].model);
-		(void)apply_text(real, rows[i].real);
+		(void)t_apply_text(m, rows[i].model);
+		(void)t_apply_text(real, rows[i].real);
 		rc = as_model_compare(m, &tree, real, &why);
 		if (rc != (rows[i].want != NULL))
 			fail_msg("%s: %d \"%s\"", rows[i].name, rc, as_buf_str(&why));
@@ -188,12 +189,12 @@ static int stat_one_link_more(void *ctx, const char *path, struct as_stat *st)
 static void test_directory_links(void **state)
 {
 	struct as_tree_ops lying = tree;
-	struct as_model *m = as_model_new(&full_traits);
+	struct as_model *m = as_model_new(&t_full_traits);
 	struct as_buf why = { 0 };
 
 	(void)state;
 	lying.stat = stat_one_link_more;
-	(void)apply_text(m, "mkdir /a 0755");
+	(void)t_apply_text(m, "mkdir /a 0755");
 	assert_int_equal(as_model_compare(m, &lying, m, &why), 1);
 	assert_string_equal(as_buf_str(&why), "/a: link count 3, model says 2");
 	as_buf_free(&why);
@@ -254,8 +255,8 @@ static void test_judge(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++) {
-		struct as_model *m = as_model_new(&full_traits);
-		struct as_seq *seq = parse(judged[i].text);
+		struct as_model *m = as_model_new(&t_full_traits);
+		struct as_seq *seq = t_parse(judged[i].text);
 		struct as_outcome got = { .ret = judged[i].ret,
 					  .err = judged[i].err,
 					  .payload = judged[i].payload,

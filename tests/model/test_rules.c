@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The rules one by one: a short workload, and what its last operation must answer. */
-#include "subject.h"
+#include "tests/lib/model.h"
 
 #include "model/state.h"
 
@@ -202,8 +202,8 @@ static void test_rules(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct as_model *m = as_model_new(&full_traits);
-		int got = apply_text(m, rows[i].text);
+		struct as_model *m = as_model_new(&t_full_traits);
+		int got = t_apply_text(m, rows[i].text);
 		const char *broken = as_model_check(m);
 
 		if (got != rows[i].want)
@@ -260,10 +260,10 @@ static void test_stats(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(stats) / sizeof(stats[0]); i++) {
-		struct as_model *m = as_model_new(&full_traits);
+		struct as_model *m = as_model_new(&t_full_traits);
 		struct as_stat st;
 
-		(void)apply_text(m, stats[i].text);
+		(void)t_apply_text(m, stats[i].text);
 		if (!as_model_stat(m, stats[i].path, true, &st))
 			fail_msg("%s: %s is not there", stats[i].name, stats[i].path);
 		if (st.mode != stats[i].mode || st.nlink != stats[i].nlink ||
@@ -284,14 +284,14 @@ static void test_set_id_lost(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
-		struct as_traits traits = full_traits;
+		struct as_traits traits = t_full_traits;
 		struct as_model *m;
 		struct as_stat st;
 
 		if (i & 1)
 			traits.features |= AS_FEAT_UNPRIVILEGED;
 		m = as_model_new(&traits);
-		assert_int_equal(apply_text(m, ways[i / 2]), 0);
+		assert_int_equal(t_apply_text(m, ways[i / 2]), 0);
 		assert_true(as_model_stat(m, "/f", true, &st));
 		assert_int_equal(st.mode, i & 1 ? 0100755 : 0104755);
 		as_model_free(m);
@@ -301,12 +301,12 @@ static void test_set_id_lost(void **state)
 /* Forty links are followed, forty-one are not. */
 static void test_forty_links(void **state)
 {
-	struct as_model *m = as_model_new(&full_traits);
+	struct as_model *m = as_model_new(&t_full_traits);
 	struct as_op op = as_op_make(AS_OP_SYMLINK);
 	char from[16], to[16];
 
 	(void)state;
-	(void)apply_text(m, "create /l0 0644");
+	(void)t_apply_text(m, "create /l0 0644");
 	for (int i = 1; i <= 41; i++) {
 		snprintf(from, sizeof(from), "l%d", i - 1);
 		snprintf(to, sizeof(to), "/l%d", i);
@@ -314,9 +314,9 @@ static void test_forty_links(void **state)
 		op.path2 = to;
 		assert_int_equal(as_model_apply(m, &op), 0);
 	}
-	assert_int_equal(apply_text(m, "stat /l40"), 0);
-	assert_int_equal(apply_text(m, "stat /l41"), ELOOP);
-	assert_int_equal(apply_text(m, "$0 = open /l41 O_RDWR|O_CREAT 0644"), ELOOP);
+	assert_int_equal(t_apply_text(m, "stat /l40"), 0);
+	assert_int_equal(t_apply_text(m, "stat /l41"), ELOOP);
+	assert_int_equal(t_apply_text(m, "$0 = open /l41 O_RDWR|O_CREAT 0644"), ELOOP);
 	as_model_free(m);
 }
 

@@ -3,7 +3,7 @@
  * The state as a data structure: invariants after every operation of random workloads, copies that
  * do not see each other, digests that tell states apart exactly where they should.
  */
-#include "subject.h"
+#include "tests/lib/model.h"
 
 #include "base/choice.h"
 #include "model/state.h"
@@ -92,7 +92,8 @@ static void test_random(void **state)
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct as_chooser *chooser = as_chooser_seeded(seed);
 		struct as_choice *c = as_chooser_choice(chooser);
-		struct as_model *a = as_model_new(&full_traits), *b = as_model_new(&full_traits);
+		struct as_model *a = as_model_new(&t_full_traits),
+				*b = as_model_new(&t_full_traits);
 
 		for (int i = 0; i < 400; i++) {
 			struct as_op op = draw(c);
@@ -123,7 +124,7 @@ static void test_query(void **state)
 {
 	struct as_chooser *chooser = as_chooser_seeded(5);
 	struct as_choice *c = as_chooser_choice(chooser);
-	struct as_model *m = as_model_new(&full_traits);
+	struct as_model *m = as_model_new(&t_full_traits);
 
 	(void)state;
 	for (int i = 0; i < 5000; i++) {
@@ -204,10 +205,11 @@ static void test_digests(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		struct as_model *a = as_model_new(&full_traits), *b = as_model_new(&full_traits);
+		struct as_model *a = as_model_new(&t_full_traits),
+				*b = as_model_new(&t_full_traits);
 
-		(void)apply_text(a, pairs[i].a);
-		(void)apply_text(b, pairs[i].b);
+		(void)t_apply_text(a, pairs[i].a);
+		(void)t_apply_text(b, pairs[i].b);
 		if (as_digest_eq(as_model_digest(a), as_model_digest(b)) != pairs[i].exact)
 			fail_msg("%s: exact digests", pairs[i].name);
 		if (as_digest_eq(as_model_digest_canonical(a), as_model_digest_canonical(b)) !=
@@ -264,15 +266,15 @@ static void test_attrs(void **state)
 		{ "/l", { .type = S_IFLNK, .depth = 1, .hardlinks = 1 } },
 		{ NULL, { 0 } },
 	};
-	struct as_model *m = as_model_new(&full_traits);
+	struct as_model *m = as_model_new(&t_full_traits);
 	int n = 0;
 
 	(void)state;
-	assert_int_equal(apply_text(m, "mkdir /a 0755\ncreate /a/f 0644\nhardlink /a/f /g\n"
-				       "symlink a /l\nsymlink ../l/f /a/m\n$0 = open /g O_RDWR"),
+	assert_int_equal(t_apply_text(m, "mkdir /a 0755\ncreate /a/f 0644\nhardlink /a/f /g\n"
+					 "symlink a /l\nsymlink ../l/f /a/m\n$0 = open /g O_RDWR"),
 			 0);
 	assert_int_equal(as_model_each(m, false, check_attrs, (void *)want), 0);
-	assert_int_equal(apply_text(m, "chcwd /a"), 0);
+	assert_int_equal(t_apply_text(m, "chcwd /a"), 0);
 	assert_int_equal(as_model_each(m, true, count, &n), 0);
 	assert_int_equal(n, 3);
 	as_model_free(m);
@@ -280,11 +282,11 @@ static void test_attrs(void **state)
 
 static void test_order_of_use(void **state)
 {
-	struct as_model *m = as_model_new(&full_traits);
+	struct as_model *m = as_model_new(&t_full_traits);
 
 	(void)state;
-	assert_int_equal(apply_text(m, "create /a 0644\ncreate /b 0644\n$0 = open /a O_RDWR\n"
-				       "pwrite $0 len=1 at=0 fill=1"),
+	assert_int_equal(t_apply_text(m, "create /a 0644\ncreate /b 0644\n$0 = open /a O_RDWR\n"
+					 "pwrite $0 len=1 at=0 fill=1"),
 			 0);
 	/* The one used last comes last. */
 	struct as_stat a, b;
@@ -296,10 +298,10 @@ static void test_order_of_use(void **state)
 /* A deep chain and a large directory are built in time linear in their size. */
 static void test_large(void **state)
 {
-	struct as_model *m = as_model_new(&full_traits);
+	struct as_model *m = as_model_new(&t_full_traits);
 
 	(void)state;
-	assert_int_equal(apply_text(m, "deepen / 20000\nmkdir /x 0755\nenlarge /x 20000"), 0);
+	assert_int_equal(t_apply_text(m, "deepen / 20000\nmkdir /x 0755\nenlarge /x 20000"), 0);
 	assert_int_equal(as_model_inodes(m), 40002);
 	assert_null(as_model_check(m));
 	as_model_free(m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dir: a folder is emptied on its own file system only: what is mounted below it stays. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "os/dir.h"
 #include "os/temp.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* guard: what a child with foreign code prints is kept, and what it leaves running is killed. */
 #include "os/guard.h"
+#include "tests/lib/wait.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -33,6 +34,11 @@ static int flood(void *ctx)
 }
 
 /* A process in a session of its own; its id goes to shared memory. */
+static bool has_begun(void *ctx)
+{
+	return *(volatile pid_t *)ctx;
+}
+
 static int leave_daemon(void *ctx)
 {
 	volatile pid_t *daemon = ctx;
@@ -49,9 +55,7 @@ static int leave_daemon(void *ctx)
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
-	while (!*daemon)
-		usleep(1000);
-	return 0;
+	return t_wait_until(has_begun, (void *)daemon, DEADLINE_MS) ? 0 : 1;
 }
 
 static int reads_input(void *ctx)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Outputs and folders: paths that a user names, what is below a run folder, and who may own it. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "os/out.h"
 #include "os/rundir.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* temp: temporary folders are removed, also those of a process that was killed; nothing else is. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/buf.h"
 #include "os/temp.h"

@@ -6,6 +6,7 @@
 #include "base/prng.h"
 #include "model/state.h"
 #include "race/linear.h"
+#include "tests/lib/traits.h"
 #include "work/parse.h"
 
 #include <errno.h>
@@ -19,17 +20,6 @@
 #include <cmocka.h>
 
 #define CALLS_MAX 16
-
-static const struct as_traits traits = {
-	.name = "test",
-	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY),
-	.name_max = 255,
-	.symlink_max = 4095,
-	.xattr_value_max = 65536,
-	.block_bytes = 4096,
-	.size_max = INT64_MAX,
-	.time_granularity_ns = 1,
-};
 
 struct history {
 	const char *name;
@@ -315,7 +305,7 @@ static void make_call(struct made *made, const char *line)
 
 static struct as_model *make_before(const char *text)
 {
-	struct as_model *model = as_model_new(&traits);
+	struct as_model *model = as_model_new(&t_any_traits);
 	struct as_seq *seq;
 	struct as_err err;
 

@@ -4,7 +4,7 @@
  * that do in two steps what has to be one do not. Also the form of a workload, its split, and the
  * parameters.
  */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "os/spawn.h"
 #include "race/race.h"

@@ -4,7 +4,7 @@
  * is looked up, says whether an answer is right: for thousands of disks that are alike in places.
  * The mutant is a recovery that looks at something which its record does not show.
  */
-#include "tests/disk/disk_test.h"
+#include "tests/lib/disk.h"
 
 #include "recover/jbd2.h"
 #include "recover/memo.h"
@@ -79,7 +79,7 @@ static void recovery_free(struct recovery *r)
 /* Every sector has one of two values: many disks agree on what is read. */
 static struct as_disk *some_disk(struct as_chunks *store, struct as_choice *choice)
 {
-	struct as_disk *disk = disk_new(store, DISK_BYTES);
+	struct as_disk *disk = t_disk_new(store, DISK_BYTES);
 
 	for (uint64_t s = 0; s < SECTORS; s++)
 		write_word(as_disk_bd(disk), s, 1 + as_choose(choice, 2));
@@ -135,7 +135,7 @@ static struct tally try_disks(struct as_memo *memo, unsigned n, bool peeks)
 		as_disk_free(disk);
 	}
 	as_chooser_free(chooser);
-	store_done(store);
+	t_store_done(store);
 	return tally;
 }
 
@@ -192,7 +192,7 @@ static struct bench set_up(void)
 {
 	struct bench b = { .store = as_chunks_new(), .memo = as_memo_new(0) };
 
-	b.disk = disk_new(b.store, DISK_BYTES);
+	b.disk = t_disk_new(b.store, DISK_BYTES);
 	for (uint64_t s = 0; s < SECTORS; s++)
 		write_word(as_disk_bd(b.disk), s, s + 1);
 	b.work = as_disk_snapshot(b.disk);
@@ -225,7 +225,7 @@ static void tear_down(struct bench *b)
 	as_reclog_free(b->log);
 	as_disk_free(b->work);
 	as_disk_free(b->disk);
-	store_done(b->store);
+	t_store_done(b->store);
 }
 
 /* What it wrote before it read it is its own; what it read before it wrote it is not. */
@@ -269,7 +269,7 @@ static void test_parts_of_a_read(void **state)
 static void test_kinds_and_sizes(void **state)
 {
 	struct bench b = set_up();
-	struct as_disk *larger = disk_new(b.store, 2 * DISK_BYTES);
+	struct as_disk *larger = t_disk_new(b.store, 2 * DISK_BYTES);
 
 	(void)state;
 	read_word(b.bd, 1);

@@ -4,7 +4,7 @@
  * remembered is true, a record of a recovery leads to the disk it left; and checkers that die, hang
  * or reach for other things have their own ends. What needs root is left out without it.
  */
-#include "tests/crash/crashed.h"
+#include "tests/lib/crashed.h"
 
 #include "recover/jbd2.h"
 #include "recover/step.h"
@@ -37,7 +37,7 @@ static bool all_ways_agree(void *ctx, struct as_disk *disk, size_t cut)
 
 		if (!(as_recoverer_ways(w->recoverer) >> way & 1))
 			continue;
-		child_ok(as_recover(w->recoverer, way, disk, w->flags, &r, &child_err));
+		child_ok(as_recover(w->recoverer, way, disk, w->flags, &r, &t_child_err));
 		if (r.end != AS_RECOVERED)
 			fprintf(stderr, "cut %zu, %s: %s\n", cut, as_way_name(way),
 				as_buf_str(&r.why));
@@ -65,13 +65,13 @@ struct run {
 static int child_ways(void *ctx)
 {
 	const struct run *run = ctx;
-	struct crashed c = crash_type(run->type);
+	struct crashed c = t_crash_type(run->type);
 	const struct as_recover_options options = { .memo = run->memo, .verify_every = 1 };
 	struct ways w = { .recoverer = as_recoverer_kernel(c.type, &options),
 			  .flags = AS_RECOVER_PROBE };
 	struct as_step_stats stats;
 
-	child_check(each_state(&c, AS_VIEW_ATOMIC, run->step, all_ways_agree, &w) > 5);
+	child_check(t_each_state(&c, AS_VIEW_ATOMIC, run->step, all_ways_agree, &w) > 5);
 	child_check(w.trees >= run->trees);
 	stats = as_recoverer_stats(w.recoverer);
 	if (run->memo == AS_MEMO_VERIFY)
@@ -79,14 +79,14 @@ static int child_ways(void *ctx)
 	else
 		child_check(!stats.memo.asked && !stats.memoised[AS_STEP_MOUNT]);
 	as_recoverer_free(w.recoverer);
-	crashed_free(&c);
+	t_crashed_free(&c);
 	return 0;
 }
 
 static void run_ways(struct run run)
 {
-	need_host(run.type);
-	in_child(child_ways, &run);
+	t_need_host(run.type);
+	t_in_child(child_ways, &run);
 }
 
 static void test_ext4_verified(void **state)
@@ -136,10 +136,10 @@ static bool record_leads_there(void *ctx, struct as_disk *disk, size_t cut)
 		struct as_disk *again = as_disk_snapshot(disk);
 		struct as_recovered got;
 
-		child_ok(as_recover(r->recoverer, way, disk, AS_RECOVER_LOG, &got, &child_err));
+		child_ok(as_recover(r->recoverer, way, disk, AS_RECOVER_LOG, &got, &t_child_err));
 		child_check(got.end == AS_RECOVERED && got.log);
 		child_ok(as_reclog_replay(got.log, 0, as_reclog_len(got.log), as_disk_bd(again),
-					  &child_err));
+					  &t_child_err));
 		child_check(as_disk_eq(again, got.disk));
 		for (size_t i = 0; i < as_reclog_len(got.log); i++) {
 			const struct as_log_entry *e = as_reclog_at(got.log, i);
@@ -156,23 +156,23 @@ static bool record_leads_there(void *ctx, struct as_disk *disk, size_t cut)
 
 static int child_records(void *ctx)
 {
-	struct crashed c = crash_type("ext4");
+	struct crashed c = t_crash_type("ext4");
 	const struct as_recover_options options = { 0 };
 	struct records r = { .recoverer = as_recoverer_kernel(c.type, &options) };
 
 	(void)ctx;
-	child_check(each_state(&c, AS_VIEW_ATOMIC, 9, record_leads_there, &r) > 10);
+	child_check(t_each_state(&c, AS_VIEW_ATOMIC, 9, record_leads_there, &r) > 10);
 	child_check(r.writes && r.reads && r.memoised);
 	as_recoverer_free(r.recoverer);
-	crashed_free(&c);
+	t_crashed_free(&c);
 	return 0;
 }
 
 static void test_records(void **state)
 {
 	(void)state;
-	need_host("ext4");
-	in_child(child_records, NULL);
+	t_need_host("ext4");
+	t_in_child(child_records, NULL);
 }
 
 /* ---- What a replay looks at ------------------------------------------------------------------ */
@@ -203,8 +203,8 @@ static bool mounts_as(struct as_recoverer *recoverer, struct as_disk *a, struct 
 	struct as_stepped x, y;
 	bool same;
 
-	child_ok(as_step(recoverer, AS_STEP_MOUNT, a, 0, &x, &child_err));
-	child_ok(as_step(recoverer, AS_STEP_MOUNT, b, 0, &y, &child_err));
+	child_ok(as_step(recoverer, AS_STEP_MOUNT, a, 0, &x, &t_child_err));
+	child_ok(as_step(recoverer, AS_STEP_MOUNT, b, 0, &y, &t_child_err));
 	same = x.end == y.end && x.end == AS_RECOVERED &&
 	       !as_tree_diff(x.tree, "", y.tree, "", NULL);
 	as_stepped_free(&x);
@@ -235,31 +235,31 @@ static bool junk_does_not_matter(void *ctx, struct as_disk *disk, size_t cut)
 
 static int child_scribbles(void *ctx)
 {
-	struct crashed c = crash_type(ctx);
+	struct crashed c = t_crash_type(ctx);
 	const struct as_recover_options options = { .memo = AS_MEMO_OFF };
 	struct scribbles s = { .recoverer = as_recoverer_kernel(c.type, &options) };
-	unsigned states = each_state(&c, AS_VIEW_ATOMIC, 13, junk_does_not_matter, &s);
+	unsigned states = t_each_state(&c, AS_VIEW_ATOMIC, 13, junk_does_not_matter, &s);
 
 	child_check(s.harmless > states / 2);
 	child_check(s.harmful);
 	as_jbd2_free(&s.jbd2);
 	as_recoverer_free(s.recoverer);
-	crashed_free(&c);
+	t_crashed_free(&c);
 	return 0;
 }
 
 static void test_unseen_ext4(void **state)
 {
 	(void)state;
-	need_host("ext4");
-	in_child(child_scribbles, "ext4");
+	t_need_host("ext4");
+	t_in_child(child_scribbles, "ext4");
 }
 
 static void test_unseen_ext3(void **state)
 {
 	(void)state;
-	need_host("ext3");
-	in_child(child_scribbles, "ext3");
+	t_need_host("ext3");
+	t_in_child(child_scribbles, "ext3");
 }
 
 /* ---- Checkers -------------------------------------------------------------------------------- */
@@ -283,7 +283,7 @@ static int build_subject(void **state)
 		return -1;
 	snprintf(subject, sizeof(subject), "%s/subject", folder);
 	snprintf(canary, sizeof(canary), "%s/canary", folder);
-	put_file(canary, 6, 'c', false);
+	t_put_file(canary, 6, 'c', false);
 	if (as_spawn_run(&spawn, &ended, NULL) || ended.how != AS_END_EXIT || ended.status)
 		subject[0] = '\0';
 	return 0;

@@ -5,7 +5,7 @@
  * they read, the log of a recovery leads to its disk, a read can be made to fail. The mutant is a
  * driver that answers by something it did not read: the machine must notice.
  */
-#include "tests/disk/disk_test.h"
+#include "tests/lib/disk.h"
 
 #include "disk/fault.h"
 #include "recover/step_priv.h"
@@ -130,7 +130,7 @@ static struct bench open_bench(enum as_memo_mode memo, int order)
 	const struct as_recover_options options = { .memo = memo };
 	struct bench b = { .store = as_chunks_new() };
 
-	b.disk = disk_new(b.store, DISK_BYTES);
+	b.disk = t_disk_new(b.store, DISK_BYTES);
 	if (order >= 0)
 		set(b.disk, 0, (unsigned)order, 1);
 	as_recoverer_init(&b.m.base, &driver, &options);
@@ -143,7 +143,7 @@ static void close_bench(struct bench *b)
 {
 	as_recoverer_free(&b->m.base);
 	as_disk_free(b->disk);
-	store_done(b->store);
+	t_store_done(b->store);
 }
 
 static struct as_recovered go(struct bench *b, enum as_way way, unsigned flags)

@@ -3,12 +3,12 @@
  * Reduction: with a made-up oracle, so that what must remain is known exactly; and of findings on
  * labfs with its seeded bugs, hidden in long random workloads.
  */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/choice.h"
 #include "reduce/reduce.h"
 #include "run/run.h"
-#include "tests/run/padded.h"
+#include "tests/lib/padded.h"
 #include "work/print.h"
 
 #include <glob.h>
@@ -321,7 +321,7 @@ static void hidden_bug(unsigned bug, uint64_t seed)
 	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
 	assert_int_equal(as_parse_file(found.gl_pathv[0], &hidden, &err), 0);
 	globfree(&found);
-	whole = padded(as_chooser_choice(chooser), hidden, PADDED_OPS);
+	whole = t_padded(as_chooser_choice(chooser), hidden, PADDED_OPS);
 	assert_int_equal(whole->n, PADDED_OPS);
 	lab_open(&lab, spec);
 	best = lab_reduce(&lab, whole, &result);

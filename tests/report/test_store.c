@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The store of findings: what is written is whole, can be read back, and counts repetitions. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/buf.h"
 #include "report/sinks.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whole runs: what is found on labfs with a bug, nothing without; faults, sweeps, options, ids. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "run/run.h"
 #include "work/parse.h"

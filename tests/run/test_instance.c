@@ -3,7 +3,7 @@
  * Every row of run/instance.h goes through its life: made, mounted, used, unmounted, checked, set
  * back to marks in any order, closed. The flags say what rows can do, and agree with what they do.
  */
-#include "tests/target/mounted.h"
+#include "tests/lib/mounted.h"
 
 #include "run/instance.h"
 
@@ -79,7 +79,7 @@ static void check(struct life *l, bool clean)
 {
 	struct as_instance_checked checked;
 
-	child_ok(as_instance_check(l->instance, 60000, &checked, &child_err));
+	child_ok(as_instance_check(l->instance, 60000, &checked, &t_child_err));
 	child_check(checked.clean == clean);
 	child_check(clean || (checked.kind == AS_FIND_CHECKER && checked.why[0]));
 }
@@ -98,7 +98,7 @@ static void back(struct life *l, const struct as_instance_mark *mark, bool a, bo
 {
 	enum as_finding_kind kind;
 
-	child_ok(as_instance_back(l->instance, mark, &child_err));
+	child_ok(as_instance_back(l->instance, mark, &t_child_err));
 	child_check(!as_instance_mount(l->instance));
 	child_check(has(l, "/a") == a && has(l, "/b") == b && has(l, "/c") == c);
 	child_check(!as_instance_trouble(l->instance, &kind));
@@ -125,7 +125,7 @@ static int live(void *ctx)
 					 .name_max = 255,
 					 .quick = l->quick };
 
-	child_ok(as_instance_open(&args, &l->instance, &child_err));
+	child_ok(as_instance_open(&args, &l->instance, &t_child_err));
 	child_check(as_instance_can(l->instance, AS_INSTANCE_MARK));
 	if (as_instance_can(l->instance, AS_INSTANCE_MAKE))
 		child_check(!as_instance_make(l->instance));
@@ -181,7 +181,7 @@ static void library(void **state)
 
 	(void)state;
 	begin_life(&l, "lab", false);
-	in_child(live, &l);
+	t_in_child(live, &l);
 	end_life(&l);
 }
 
@@ -190,10 +190,10 @@ static void kernel(void **state)
 	struct life l;
 
 	(void)state;
-	need_host("ext4");
+	t_need_host("ext4");
 	for (int quick = 0; quick < 2; quick++) {
 		begin_life(&l, "ext4", quick);
-		in_child(live, &l);
+		t_in_child(live, &l);
 		end_life(&l);
 	}
 }
@@ -204,9 +204,9 @@ static void server(void **state)
 	struct life l;
 
 	(void)state;
-	need_host("fuse2fs");
+	t_need_host("fuse2fs");
 	begin_life(&l, "fuse2fs", false);
-	in_child(live, &l);
+	t_in_child(live, &l);
 	end_life(&l);
 }
 
@@ -220,7 +220,7 @@ static int live_recorded(void *ctx)
 	};
 
 	as_medium_record(l->disk, 0);
-	child_ok(as_instance_open(&args, &l->instance, &child_err));
+	child_ok(as_instance_open(&args, &l->instance, &t_child_err));
 	child_check(!as_instance_can(l->instance, AS_INSTANCE_MARK));
 	child_check(!as_instance_make(l->instance) && !as_instance_mount(l->instance));
 	as_instance_do(l->instance, 7, &(struct as_op){ .code = AS_OP_SYNC },
@@ -236,7 +236,7 @@ static void recorded(void **state)
 
 	(void)state;
 	begin_life(&l, "lab", false);
-	in_child(live_recorded, &l);
+	t_in_child(live_recorded, &l);
 	end_life(&l);
 }
 
@@ -250,12 +250,12 @@ static int live_with_faults(void *ctx)
 		.target = l->target, .disk = l->disk, .log = &l->log, .name_max = 255
 	};
 
-	child_ok(as_instance_open(&args, &l->instance, &child_err));
+	child_ok(as_instance_open(&args, &l->instance, &t_child_err));
 	child_check(!as_instance_make(l->instance));
 	as_instance_close(l->instance);
-	child_ok(as_plan_parse("alloc:1", &plan, &child_err));
+	child_ok(as_plan_parse("alloc:1", &plan, &t_child_err));
 	args.plan = plan;
-	child_ok(as_instance_open(&args, &l->instance, &child_err));
+	child_ok(as_instance_open(&args, &l->instance, &t_child_err));
 	child_check(!as_instance_fault_hit(l->instance));
 	child_check(as_instance_mount(l->instance) == -ENOMEM);
 	child_check(as_instance_fault_hit(l->instance));
@@ -272,7 +272,7 @@ static void faults(void **state)
 
 	(void)state;
 	begin_life(&l, "lab", false);
-	in_child(live_with_faults, &l);
+	t_in_child(live_with_faults, &l);
 	end_life(&l);
 }
 
@@ -287,7 +287,7 @@ static int live_in_folder(void *ctx)
 	struct as_op op = as_op_make(AS_OP_MKDIR);
 	struct as_outcome got;
 
-	child_ok(as_instance_open(&args, &l->instance, &child_err));
+	child_ok(as_instance_open(&args, &l->instance, &t_child_err));
 	child_check(!as_instance_can(l->instance, AS_INSTANCE_DISK));
 	child_check(!as_instance_hold_disk(l->instance));
 	as_instance_release_disk(l->instance);
@@ -314,7 +314,7 @@ static void folder(void **state)
 	snprintf(spec, sizeof(spec), "dir:%s", path);
 	if (as_target_open(spec, &l.target, &err))
 		fail_msg("%s", err.msg);
-	in_child(live_in_folder, &l);
+	t_in_child(live_in_folder, &l);
 	as_target_free(l.target);
 	snprintf(file, sizeof(file), "%s/a", path);
 	assert_int_equal(unlink(file), 0);

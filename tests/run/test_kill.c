@@ -4,12 +4,13 @@
  * power and checks without end is killed with SIGKILL at random moments, or its engine is; then
  * no process of its session, and no loop device of its (peculiar) size may be left.
  */
-#include "tests/skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/prng.h"
 #include "os/spawn.h"
 #include "run/run.h"
 #include "target/fstype.h"
+#include "tests/lib/wait.h"
 #include "work/parse.h"
 
 #include <dirent.h>
@@ -105,17 +106,18 @@ static bool loop_is_there(void)
 	return found;
 }
 
+/* Dying takes the kernel a moment. */
+static bool is_clean(void *ctx)
+{
+	/* The engine has become our child. */
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	return !find_process(*(pid_t *)ctx, true) && !loop_is_there();
+}
+
 static void expect_nothing(pid_t session, int round)
 {
-	int64_t until = as_now_us() + PATIENCE_MS * 1000;
-
-	/* Dying takes the kernel a moment. */
-	while ((find_process(session, true) || loop_is_there()) && as_now_us() < until) {
-		/* The engine has become our child. */
-		if (waitpid(-1, NULL, WNOHANG) <= 0)
-			usleep(1000);
-	}
-	if (find_process(session, true) || loop_is_there())
+	if (!t_wait_until(is_clean, &session, PATIENCE_MS))
 		fail_msg("kill %d: left behind: %s%s", round,
 			 find_process(session, true) ? "a process " : "",
 			 loop_is_there() ? "a loop device" : "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kmsg: logs of kernels as a table, whose they are, consoles cut anywhere, records of /dev/kmsg. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "run/kmsg.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kwatch: what of the real log is a finding: messages are put into it as a kernel would. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "run/kwatch.h"
 

@@ -4,7 +4,7 @@
  * agree with the model to the last answer; power cuts, faults, options; and what is wrong is
  * found: a model that was told otherwise, a disk that its checker does not like.
  */
-#include "tests/target/mounted.h"
+#include "tests/lib/mounted.h"
 
 #include "run/run.h"
 #include "work/parse.h"
@@ -69,7 +69,7 @@ static void test_agrees(void **state)
 	struct as_err err = { 0 };
 	glob_t files;
 
-	need_host(*state);
+	t_need_host(*state);
 	assert_int_equal(glob("examples/smoke.txt", 0, NULL, &files), 0);
 	assert_int_equal(glob("labfs/cases/*.txt", GLOB_APPEND, NULL, &files), 0);
 	assert_true(files.gl_pathc > 20);
@@ -135,9 +135,9 @@ static void test_lives(void **state)
 	const struct as_run_options options = { 0 };
 
 	(void)state;
-	need_host("ext4");
-	need_host("xfs");
-	need_host("btrfs");
+	t_need_host("ext4");
+	t_need_host("xfs");
+	t_need_host("btrfs");
 	for (size_t i = 0; i < sizeof(lives) / sizeof(lives[0]); i++) {
 		struct catcher c;
 		struct as_run_result result =
@@ -160,7 +160,7 @@ static void test_faults(void **state)
 				   "write $0 len=100000 fill=1\nfsync $0\nclose $0\nsync\n"
 				   "umount\nmount\nreaddir /a\ncrash\nreaddir /\n";
 
-	need_host(*state);
+	t_need_host(*state);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		struct as_run_options options = { .faults = faults[i] };
 		struct catcher c;
@@ -176,7 +176,7 @@ static void test_faults(void **state)
 static int corrupt_and_check(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find("ext4");
-	struct as_medium *medium = fresh_medium(type, &child_err);
+	struct as_medium *medium = t_fresh_medium(type, &t_child_err);
 	unsigned char junk[1024];
 	enum as_check_answer answer;
 	struct as_buf output = { 0 };
@@ -184,8 +184,8 @@ static int corrupt_and_check(void *ctx)
 
 	(void)ctx;
 	child_check(medium);
-	child_ok(as_mount_new(type, medium, &m, &child_err));
-	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &child_err));
+	child_ok(as_mount_new(type, medium, &m, &t_child_err));
+	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &t_child_err));
 	child_check(answer == AS_CHECK_CLEAN);
 	/* The bitmaps and tables of the first group, behind the superblock and its descriptors. */
 	memset(junk, 0x77, sizeof(junk));
@@ -193,14 +193,14 @@ static int corrupt_and_check(void *ctx)
 	for (uint64_t block = 3; block < 300; block++)
 		child_check(!as_bd_write(as_medium_bd(medium), block * 1024, junk, sizeof(junk)));
 	as_mount_release(m);
-	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &child_err));
+	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &t_child_err));
 	child_check(answer != AS_CHECK_CLEAN);
 	/* Kept, it is what the checker made of it. */
-	child_ok(as_mount_check(m, AS_CHECK_FULL, true, 20000, &answer, &output, &child_err));
+	child_ok(as_mount_check(m, AS_CHECK_FULL, true, 20000, &answer, &output, &t_child_err));
 	child_check(answer == AS_CHECK_REPAIRED);
-	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &child_err));
+	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &t_child_err));
 	child_check(answer == AS_CHECK_CLEAN);
-	child_ok(as_mount_forget(m, &child_err));
+	child_ok(as_mount_forget(m, &t_child_err));
 	child_ok(as_mount_mount(m, "", ""));
 	as_mount_free(m);
 	as_medium_free(medium);
@@ -211,8 +211,8 @@ static int corrupt_and_check(void *ctx)
 static void test_checker(void **state)
 {
 	(void)state;
-	need_host("ext4");
-	in_child(corrupt_and_check, NULL);
+	t_need_host("ext4");
+	t_in_child(corrupt_and_check, NULL);
 }
 
 static const struct {
@@ -228,7 +228,7 @@ static const struct {
 static void test_refused(void **state)
 {
 	(void)state;
-	need_host("ext4");
+	t_need_host("ext4");
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		struct as_run_options options = { .size_bytes = refused[i].size_bytes };
 		struct as_runner *runner = NULL;
@@ -255,9 +255,9 @@ static int not_root(void *ctx)
 
 	(void)ctx;
 	child_check(nobody && !setgid(nobody->pw_gid) && !setuid(nobody->pw_uid));
-	child_ok(as_target_open("ext4", &target, &child_err));
-	child_check(as_runner_new(target, &options, NULL, &runner, &child_err) == AS_ELACK);
-	child_check(strstr(child_err.msg, "root"));
+	child_ok(as_target_open("ext4", &target, &t_child_err));
+	child_check(as_runner_new(target, &options, NULL, &runner, &t_child_err) == AS_ELACK);
+	child_check(strstr(t_child_err.msg, "root"));
 	as_target_free(target);
 	return 0;
 }
@@ -267,7 +267,7 @@ static void test_not_root(void **state)
 	(void)state;
 	if (geteuid())
 		skip_because("becoming somebody else takes root's rights");
-	in_child(not_root, NULL);
+	t_in_child(not_root, NULL);
 }
 
 /* Mounted with grpid, new files get their directory's group, of which the model was not told: it
@@ -279,7 +279,7 @@ static void test_found(void **state)
 	struct catcher c;
 
 	(void)state;
-	need_host("ext4");
+	t_need_host("ext4");
 	run_text("ext4", text, "without grpid", &options, &c);
 	assert_int_equal(c.n, 0);
 	run_text("ext4:grpid", text, "with grpid", &options, &c);

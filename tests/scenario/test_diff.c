@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Comparing what several file systems answered: traces by hand, and what is to be said of them. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "os/spawn.h"
 #include "scenario/diff.h"

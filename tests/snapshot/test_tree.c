@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Trees as they are kept: contents in pieces, order, digests, differences in words, bytes. */
-#include "tests/legal/chance.h"
-#include "tests/legal/mutate.h"
-#include "tests/legal/told.h"
+#include "tests/lib/chance.h"
+#include "tests/lib/mutate.h"
+#include "tests/lib/told.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -192,14 +192,14 @@ static struct as_tree *sample(struct told *t)
 {
 	struct as_policy policy = { .guarantee = AS_GUARANTEE_PREFIX };
 
-	told_text(t, &policy, SAMPLE);
+	t_told_text(t, &policy, SAMPLE);
 	return as_history_tree(t->history, as_history_len(t->history));
 }
 
 static void test_order(void **state)
 {
 	struct told told;
-	struct as_tree *tree = sample(&told), *same = mutate(tree, "");
+	struct as_tree *tree = sample(&told), *same = t_mutate(tree, "");
 	uint32_t f, g;
 
 	(void)state;
@@ -226,7 +226,7 @@ static void test_order(void **state)
 	assert_int_equal(as_tree_find(tree, "/"), 0);
 	as_tree_put(tree);
 	as_tree_put(same);
-	told_end(&told);
+	t_told_end(&told);
 }
 
 /* What is changed, and how it must be said. */
@@ -259,7 +259,7 @@ static void test_diffs(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(diffs) / sizeof(diffs[0]); i++) {
-		struct as_tree *other = mutate(tree, diffs[i].how);
+		struct as_tree *other = t_mutate(tree, diffs[i].how);
 		struct as_buf how = { 0 };
 
 		assert_false(as_digest_eq(as_tree_digest(tree), as_tree_digest(other)));
@@ -270,7 +270,7 @@ static void test_diffs(void **state)
 		as_tree_put(other);
 	}
 	as_tree_put(tree);
-	told_end(&told);
+	t_told_end(&told);
 }
 
 /* ---- Bytes ---- */
@@ -305,7 +305,7 @@ static void test_bytes(void **state)
 	as_buf_free(&bytes);
 	as_buf_free(&again);
 	as_tree_put(tree);
-	told_end(&told);
+	t_told_end(&told);
 }
 
 /* ---- Reading one ---- */
@@ -462,7 +462,7 @@ static void test_capture(void **state)
 	assert_string_equal(as_buf_str(&why), "/: lists \"a\" twice");
 	as_buf_free(&why);
 	as_tree_put(tree);
-	told_end(&told);
+	t_told_end(&told);
 }
 
 /* A tree without an end: every entry is a directory. */

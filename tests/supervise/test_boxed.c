@@ -5,7 +5,7 @@
  * engine, which is assay's own with a mischief-maker beside it. A workload's name says what the
  * mischief is.
  */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/prng.h"
 #include "cli/boxes.h"

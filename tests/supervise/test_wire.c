@@ -3,7 +3,7 @@
  * wire: every message goes there and back and is the same; another version of the wire is refused;
  * what a guest says is bounded, whatever it says.
  */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "supervise/wire.h"
 

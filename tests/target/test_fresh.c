@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fresh disks: mkfs runs once, what is kept is what it made, and damaged images are made again. */
-#include "tests/skip.h"
+#include "tests/lib/skip.h"
 
 #include "disk/cow.h"
 #include "os/spawn.h"

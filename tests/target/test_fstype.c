@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of file system types: every row is whole, and what is read from it is what it says. */
-#include "tests/skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/buf.h"
 #include "target/fstype.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The host's books: what is allocated, what fails when asked to, what is freed wrongly. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/choice.h"
 #include "target/host.h"

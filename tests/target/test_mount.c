@@ -4,7 +4,7 @@
  * magic numbers of journals and logs; power cuts; the kernel's cache of a disk that was restored
  * beneath it; checkers after a regular unmount.
  */
-#include "tests/target/mounted.h"
+#include "tests/lib/mounted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,30 +32,30 @@ static void write_file(const char *path, size_t len)
 static int live_once(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_medium *medium = fresh_medium(type, &child_err);
+	struct as_medium *medium = t_fresh_medium(type, &t_child_err);
 	enum as_check_answer answer;
 	struct as_buf output = { 0 };
 	struct as_mount *m;
 	struct stat st;
 
 	child_check(medium);
-	child_ok(as_mount_new(type, medium, &m, &child_err));
+	child_ok(as_mount_new(type, medium, &m, &t_child_err));
 	child_ok(as_mount_mount(m, "", ""));
-	child_ok(as_mount_enter(m, &child_err));
+	child_ok(as_mount_enter(m, &t_child_err));
 	write_file("/f", 100000);
 	child_check(!mkdir("/d", 0755) && !rename("/f", "/d/g"));
 	child_ok(as_mount_remount(m, "", "noatime"));
 	child_ok(as_mount_umount(m));
-	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &child_err));
+	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 20000, &answer, &output, &t_child_err));
 	if (answer != AS_CHECK_CLEAN)
 		fprintf(stderr, "%s: %s\n", as_check_answer_name(answer), as_buf_str(&output));
 	child_check(answer == AS_CHECK_CLEAN);
 	/* Few checkers are that fast, and what cut off the others is said. */
-	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 1, &answer, &output, &child_err));
+	child_ok(as_mount_check(m, AS_CHECK_FULL, false, 1, &answer, &output, &t_child_err));
 	child_check(answer == AS_CHECK_CLEAN ||
 		    (answer == AS_CHECK_FAILED && strstr(as_buf_str(&output), "within 1 ms")));
 	child_ok(as_mount_mount(m, "", ""));
-	child_ok(as_mount_enter(m, &child_err));
+	child_ok(as_mount_enter(m, &t_child_err));
 	child_check(!stat("/d/g", &st) && st.st_size == 100000);
 	as_mount_free(m);
 	as_medium_free(medium);
@@ -65,8 +65,8 @@ static int live_once(void *ctx)
 
 static void test_life(void **state)
 {
-	need_host(*state);
-	in_child(live_once, *state);
+	t_need_host(*state);
+	t_in_child(live_once, *state);
 }
 
 /* Options worth drawing must be real options: the kernel accepts them, except a few that some
@@ -74,13 +74,13 @@ static void test_life(void **state)
 static int try_options(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_medium *medium = fresh_medium(type, &child_err);
+	struct as_medium *medium = t_fresh_medium(type, &t_child_err);
 	char **words = as_fstype_argv(type->draw, "", 0);
 	unsigned taken = 0, refused = 0;
 	struct as_mount *m;
 
 	child_check(medium);
-	child_ok(as_mount_new(type, medium, &m, &child_err));
+	child_ok(as_mount_new(type, medium, &m, &t_child_err));
 	for (size_t i = 0; words[i]; i++) {
 		int rc = as_mount_mount(m, "", words[i]);
 
@@ -99,8 +99,8 @@ static int try_options(void *ctx)
 
 static void test_options(void **state)
 {
-	need_host(*state);
-	in_child(try_options, *state);
+	t_need_host(*state);
+	t_in_child(try_options, *state);
 }
 
 /* ---- The order of an fsync ----------------------------------------------------------------- */
@@ -190,7 +190,7 @@ static int fsync_in_order(void *ctx)
 {
 	const struct order *order = ctx;
 	const struct as_fstype *type = as_fstype_find(order->name);
-	struct as_medium *medium = fresh_medium(type, &child_err);
+	struct as_medium *medium = t_fresh_medium(type, &t_child_err);
 	struct as_reclog *log;
 	struct as_mount *m;
 	size_t at = 0;
@@ -198,10 +198,10 @@ static int fsync_in_order(void *ctx)
 	child_check(medium);
 	as_medium_record(medium, 0);
 	log = as_medium_log(medium);
-	child_ok(as_mount_new(type, medium, &m, &child_err));
+	child_ok(as_mount_new(type, medium, &m, &t_child_err));
 	child_check(as_reclog_len(log) == 0);
 	child_ok(as_mount_mount(m, order->opts, ""));
-	child_ok(as_mount_enter(m, &child_err));
+	child_ok(as_mount_enter(m, &t_child_err));
 	as_mount_medium(m);
 	as_reclog_clear(log);
 	as_reclog_set_op(log, 7);
@@ -226,8 +226,8 @@ static void test_order(void **state)
 {
 	struct order *order = *state;
 
-	need_host(order->name);
-	in_child(fsync_in_order, order);
+	t_need_host(order->name);
+	t_in_child(fsync_in_order, order);
 }
 
 /* ---- Power cuts and restored disks --------------------------------------------------------- */
@@ -235,20 +235,20 @@ static void test_order(void **state)
 static int cut_power(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_medium *medium = fresh_medium(type, &child_err);
+	struct as_medium *medium = t_fresh_medium(type, &t_child_err);
 	struct as_mount *m;
 	struct stat st;
 
 	child_check(medium);
-	child_ok(as_mount_new(type, medium, &m, &child_err));
+	child_ok(as_mount_new(type, medium, &m, &t_child_err));
 	child_ok(as_mount_mount(m, "", ""));
-	child_ok(as_mount_enter(m, &child_err));
+	child_ok(as_mount_enter(m, &t_child_err));
 	write_file("/kept", 5000);
 	child_check(!mkdir("/lost", 0755));
 	as_mount_cut(m);
 	child_ok(as_mount_cut_end(m));
 	child_ok(as_mount_mount(m, "", ""));
-	child_ok(as_mount_enter(m, &child_err));
+	child_ok(as_mount_enter(m, &t_child_err));
 	child_check(!stat("/kept", &st) && st.st_size == 5000);
 	/* Nothing wrote it to the disk, so the unmount's writes must have been taken back. */
 	child_check(stat("/lost", &st) && errno == ENOENT);
@@ -259,8 +259,8 @@ static int cut_power(void *ctx)
 
 static void test_cut(void **state)
 {
-	need_host(*state);
-	in_child(cut_power, *state);
+	t_need_host(*state);
+	t_in_child(cut_power, *state);
 }
 
 /* The trap: a descriptor on the loop device keeps its page cache across an unmount; a disk restored
@@ -268,16 +268,16 @@ static void test_cut(void **state)
 static int restore_beneath(void *ctx)
 {
 	const struct as_fstype *type = as_fstype_find(ctx);
-	struct as_medium *medium = fresh_medium(type, &child_err);
+	struct as_medium *medium = t_fresh_medium(type, &t_child_err);
 	struct as_medium_mark *mark;
 	struct as_mount *m;
 	struct stat st;
 
 	child_check(medium);
-	child_ok(as_mount_new(type, medium, &m, &child_err));
+	child_ok(as_mount_new(type, medium, &m, &t_child_err));
 	for (int i = 0; i < 20; i++) {
 		child_ok(as_mount_mount(m, "", ""));
-		child_ok(as_mount_enter(m, &child_err));
+		child_ok(as_mount_enter(m, &t_child_err));
 		child_check(stat("/f", &st) && errno == ENOENT);
 		as_mount_medium(m);
 		mark = as_medium_mark(medium);
@@ -287,13 +287,13 @@ static int restore_beneath(void *ctx)
 		as_mount_cut(m);
 		child_ok(as_mount_cut_end(m));
 		child_ok(as_mount_mount(m, "", ""));
-		child_ok(as_mount_enter(m, &child_err));
+		child_ok(as_mount_enter(m, &t_child_err));
 		child_check(!stat("/f", &st) && st.st_size == 3000);
 		child_ok(as_mount_umount(m));
 		as_mount_medium(m);
 		as_medium_back(medium, mark);
 		as_mount_release(m);
-		child_ok(as_mount_forget(m, &child_err));
+		child_ok(as_mount_forget(m, &t_child_err));
 	}
 	as_mount_free(m);
 	as_medium_free(medium);
@@ -302,8 +302,8 @@ static int restore_beneath(void *ctx)
 
 static void test_restore(void **state)
 {
-	need_host(*state);
-	in_child(restore_beneath, *state);
+	t_need_host(*state);
+	t_in_child(restore_beneath, *state);
 }
 
 #define KINDS 4

@@ -29,6 +29,15 @@ tap_is "the disk is damaged" "$([ "$before" != "$damaged" ] && echo yes)" yes
 tap_run "a damaged disk" 1 "$ASSAY" recover --target ext4 --mode full "$disk" -o "$WORK/out.img.zst"
 tap_like "is repaired" "$WORK/out" 'disk.raw: repaired \(exit status 1\)'
 tap_is "the operand is not changed" "$(cksum <"$disk")" "$damaged"
+if command -v zstd >/dev/null; then
+	zstd -q -d <"$WORK/out.img.zst" >"$WORK/unpacked.raw"
+	tap_run "zstd alone unpacks a saved disk" 0 e2fsck -fn "$WORK/unpacked.raw"
+	"$ASSAY" disk export "$WORK/out.img.zst" "$WORK/exported.raw"
+	tap_is "as disk export does" \
+		"$(cmp "$WORK/unpacked.raw" "$WORK/exported.raw" && echo same)" same
+else
+	tap_skip "zstd alone unpacks a saved disk" "zstd is not here (package zstd)"
+fi
 tap_run "a saved disk, repaired before" 0 \
 	"$ASSAY" recover --target ext4:data=journal --mode full "$WORK/out.img.zst" --json
 tap_like "in JSON" "$WORK/out" '"answer":"clean","exited":true,"status":0'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* server: commands are split without a shell, and processes that are no servers are recognised. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "target/fstype.h"
 #include "target/server.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Naming targets, vetting their tables, and the disk they use. */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "labfs/labfs.h"
 #include "target/medium.h"

@@ -15,8 +15,8 @@
 #include "base/choice.h"
 #include "disk/image.h"
 #include "os/spawn.h"
-#include "tests/skip.h"
-#include "tests/target/fill_raw.h"
+#include "tests/lib/fill_raw.h"
+#include "tests/lib/skip.h"
 #include "tool/checker.h"
 #include "tool/shim/proto.h"
 
@@ -233,9 +233,9 @@ static void fill_by_hand(const struct as_fstype *type, struct as_disk *disk)
 
 	assert_int_equal(as_bd_read(bd, 0, bytes, bd->size_bytes), 0);
 	if (!strncmp(type->name, "minix", 5))
-		fill_minix(bytes, type->name[5] ? (unsigned)type->name[5] - '0' : 1);
+		t_fill_minix(bytes, type->name[5] ? (unsigned)type->name[5] - '0' : 1);
 	else if (!strcmp(type->name, "vfat"))
-		fill_fat(bytes);
+		t_fill_fat(bytes);
 	assert_int_equal(as_bd_write(bd, 0, bytes, bd->size_bytes), 0);
 	free(bytes);
 }

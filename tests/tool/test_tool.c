@@ -6,7 +6,8 @@
  */
 #include "disk/image.h"
 #include "os/spawn.h"
-#include "tests/skip.h"
+#include "tests/lib/skip.h"
+#include "tests/lib/wait.h"
 #include "tool/tool.h"
 
 #include <dirent.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #define SIZE (UINT64_C(1) << 20)
+#define PATIENCE_MS 20000
 
 struct rig {
 	char dir[64], subject[96], path[96], canary[96];
@@ -271,17 +273,15 @@ static void test_outside(void **state)
 	stop(rig);
 }
 
+static bool is_dead(void *ctx)
+{
+	return kill(*(pid_t *)ctx, 0) && errno == ESRCH;
+}
+
 static bool is_gone(pid_t pid)
 {
 	/* It may still be dying when its parent is already reaped. */
-	for (int i = 0; i < 2000; i++) {
-		const struct timespec nap = { .tv_nsec = 1000000 };
-
-		if (kill(pid, 0) && errno == ESRCH)
-			return true;
-		nanosleep(&nap, NULL);
-	}
-	return false;
+	return t_wait_until(is_dead, &pid, PATIENCE_MS);
 }
 
 static void test_hang(void **state)
@@ -334,23 +334,21 @@ static unsigned count_running(const char *program)
 	return n;
 }
 
+static bool none_running(void *ctx)
+{
+	return !count_running(((struct rig *)ctx)->subject);
+}
+
 /* The process that runs a tool is killed in the middle: server, run and the run's own child die
  * with it. */
 static void test_killed(void **state)
 {
 	struct rig *rig = *state, copy = *rig;
 	struct as_ended ended;
-	unsigned left = 1;
 
 	assert_int_equal(as_spawn_fork(hang_in_child, &copy, 500, NULL, &ended, NULL), 0);
 	assert_int_equal(ended.how, AS_END_DEADLINE);
-	for (int i = 0; left && i < 2000; i++) {
-		const struct timespec nap = { .tv_nsec = 1000000 };
-
-		left = count_running(rig->subject);
-		nanosleep(&nap, NULL);
-	}
-	assert_int_equal(left, 0);
+	assert_true(t_wait_until(none_running, rig, PATIENCE_MS));
 }
 
 static void test_hog(void **state)

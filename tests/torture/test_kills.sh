@@ -49,14 +49,15 @@ start() {
 	TORTURE_MARK=$mark setsid env --default-signal=INT,TERM "$@" >said 2>complained </dev/null &
 	job=$!
 }
+is_dead() { [ -z "$(processes)" ]; }
+
 # end SIGNAL MS: after so long; waits until none of them is left.
 end() {
-	local i
 	sleep "$(printf '%d.%03d' $(($2 / 1000)) $(($2 % 1000)))"
 	kill -"$1" $job 2>/dev/null
 	wait $job 2>/dev/null
 	status=$?
-	for ((i = 0; i < 250; i++)); do [ -z "$(processes)" ] && break; sleep 0.02; done
+	tap_wait_until 10 is_dead
 }
 lost() { # FOLDER: of what was said, what is not there as a whole
 	sed -n 's/.*again: assay replay //p' said | while read -r found; do

@@ -129,8 +129,8 @@ for name in - /dev/stdout /dev/fd/1 /proc/self/fd/1; do
 		"$(head -n 1 log) $(tail -n +2 log | cmp -s - new.feedback && echo same)" \
 		"before same"
 done
-"$ASSAY" disk export d.zst >(cat >substituted) && sleep 0.2
-for ((i = 0; i < 100; i++)); do cmp -s substituted new.export && break || sleep 0.1; done
+"$ASSAY" disk export d.zst >(cat >substituted)
+tap_wait_until 10 cmp -s substituted new.export
 tap_is "a process substitution gets all of it" "$(cmp substituted new.export && echo same)" same
 
 # A file that cannot be written is not replaced, either.

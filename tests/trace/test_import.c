@@ -3,7 +3,7 @@
  * Imports: what becomes of each line, what is told of those that cannot be expressed, and all of
  * CrashMonkey's 328 workloads of length 1 where they are at hand.
  */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "trace/import.h"
 #include "work/parse.h"

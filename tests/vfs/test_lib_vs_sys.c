@@ -4,7 +4,7 @@
  * and through system calls on a tmpfs directory give the same answers. What Linux's path walk does
  * is the reference for ours; the table names the corners, the random part looks for others.
  */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "base/choice.h"
 #include "labfs/format.h"

@@ -3,7 +3,7 @@
  * Define-use analysis: what goes when an operation goes. In the tables, a line that begins with '-'
  * is taken out by hand, and one that begins with '.' must follow it; all others must stay.
  */
-#include "../skip.h"
+#include "tests/lib/skip.h"
 
 #include "work/defuse.h"
 #include "work/parse.h"

@@ -10,8 +10,8 @@
 #include "work/parse.h"
 #include "work/print.h"
 
-#include "random_seq.h"
-#include "tests/skip.h"
+#include "tests/lib/random_seq.h"
+#include "tests/lib/skip.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -415,7 +415,7 @@ static void test_each_alone(void **state)
 static void test_random_compiles(void **state)
 {
 	struct as_chooser *chooser = as_chooser_seeded(7);
-	struct as_seq *seq = random_seq(as_chooser_choice(chooser), 2500);
+	struct as_seq *seq = t_random_seq(as_chooser_choice(chooser), 2500);
 	struct as_outcome *expected = as_xcalloc(seq->n, sizeof(*expected));
 
 	(void)state;

@@ -7,7 +7,7 @@
 #include "work/print.h"
 #include "work/seq.h"
 
-#include "random_seq.h"
+#include "tests/lib/random_seq.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -153,7 +153,7 @@ static void test_equal(void **state)
 
 	(void)state;
 	for (int i = 0; i < 5000; i++) {
-		struct as_op a = *random_op(c, seq), b = a;
+		struct as_op a = *t_random_op(c, seq), b = a;
 
 		assert_true(as_op_equal(&a, &b));
 		for (const enum as_arg_kind *k = as_op_table[a.code].args; *k != AS_ARG_END; k++) {
@@ -275,7 +275,7 @@ static void test_outcome_text(void **state)
 static void test_seq(void **state)
 {
 	struct as_chooser *chooser = as_chooser_seeded(4);
-	struct as_seq *seq = random_seq(as_chooser_choice(chooser), 100), *copy, *half;
+	struct as_seq *seq = t_random_seq(as_chooser_choice(chooser), 100), *copy, *half;
 	bool keep[100];
 
 	(void)state;

@@ -5,7 +5,7 @@
 #include "work/parse.h"
 #include "work/print.h"
 
-#include "random_seq.h"
+#include "tests/lib/random_seq.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static void test_roundtrip(void **state)
 
 	(void)state;
 	for (int i = 0; i < WORKLOADS; i++) {
-		struct as_seq *seq = random_seq(c, OPS_EACH), *again, *pieces;
+		struct as_seq *seq = t_random_seq(c, OPS_EACH), *again, *pieces;
 		struct as_buf text = { 0 }, text2 = { 0 };
 		struct as_err err = { 0 };
 
