@@ -82,7 +82,7 @@ done
 # ---- Killed ----
 # alive: processes whose command line names our folder.
 alive() {
-	pgrep -f -- "-o $WORK/$1( |\$)" | wc -l
+	pgrep -f -- "-o $(tap_regex "$WORK")/$1( |\$)" | wc -l
 }
 
 # await_state FOLDER: the hunt has begun.
@@ -114,7 +114,8 @@ for signal in KILL KILL KILL TERM INT; do
 	done
 	tap_is "SIG$signal leaves no process behind" "$(alive cut)" 0
 	[ $signal = INT ] && grep -q "^stopped" "$WORK/out" &&
-		tap_like "it says how to go on" "$WORK/out" "assay hunt --resume -o $WORK/cut"
+		tap_like "it says how to go on" "$WORK/out" \
+			"assay hunt --resume -o $(tap_regex "$WORK")/cut"
 done
 hunt cut --resume --json >"$WORK/cut.json"
 outcome "$WORK/cut.json" >"$WORK/cut.end"
