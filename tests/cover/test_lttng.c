@@ -8,6 +8,8 @@
 
 #include "base/prng.h"
 
+#include <stdlib.h>
+
 static struct as_spec *spec;
 
 static const struct {
