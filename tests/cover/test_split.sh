@@ -74,8 +74,9 @@ END
 chmod +x xfs/check xfs/tests/*/*
 cd xfs || exit 2
 for how in $hows; do
-	tap_run "xfstests, $how: each test a file" 0 "$ASSAY" cov record --how $how --under "$UNDER" \
-		--split-by 'tests/([a-z]+/[0-9]+)$' -o "../xfs.$how" -- ./check -g quick
+	tap_run "xfstests, $how: each test a file" 0 "$ASSAY" cov record --how $how \
+		--under "$UNDER" --split-by 'tests/([a-z]+/[0-9]+)$' -o "../xfs.$how" -- \
+		./check -g quick
 	tap_like "xfstests, $how: it says how many" "$WORK/out" '^../xfs.*: 4 tests, '
 	tap_is "xfstests, $how: their names" \
 		"$(covs "../xfs.$how")" \
@@ -201,8 +202,8 @@ tap_is "LTP: the group that matched is the name" "$(cd ltp.by && echo *.cov)" \
 printf '%s\n' "# comment" "" "	mk02	mkdir02.sh   -x " "twice mkdir02.sh -x; mkdir02.sh -x" \
 	>>ltp/runtest/syscalls
 for how in $hows; do
-	tap_run "LTP, $how: by the tags of a list" 0 "$ASSAY" cov record --how $how --under "$UNDER" \
-		--runtest ltp/runtest/syscalls -o "tags.$how" -- ltp/runltp
+	tap_run "LTP, $how: by the tags of a list" 0 "$ASSAY" cov record --how $how \
+		--under "$UNDER" --runtest ltp/runtest/syscalls -o "tags.$how" -- ltp/runltp
 	tap_is "LTP, $how: the tags" "$(covs "tags.$how")" \
 		"_other _total gf01 gf02 mkdir01 mkdir02 twice"
 	tap_is "LTP, $how: tests of one program apart" \

@@ -70,8 +70,9 @@ left=$(sed -n 's/^\([0-9]*\) findings\{0,1\} \(is\|are\) not reduced yet.*/\1/p'
 if [ -z "$left" ]; then
 	tap_skip "what is not reduced is said" "all of it was reduced in the time"
 else
+	resume=$(tap_regex "assay hunt --resume -o $WORK/left")
 	tap_like "what is not reduced is said" "$WORK/out" \
-		"not reduced yet: .assay hunt --resume -o $(tap_regex "$WORK")/left. goes on, .assay reduce "
+		"not reduced yet: .$resume. goes on, .assay reduce "
 	id=$(sed -n 's/.*`assay reduce -o [^ ]* \([^ ]*\)`.*/\1/p' "$WORK/out")
 	tap_run "one can be reduced" 1 "$ASSAY" reduce -o "$WORK/left" "$id"
 	tap_run "and the rest by going on" 1 "$ASSAY" hunt --resume -o "$WORK/left"
@@ -84,7 +85,7 @@ seq 1 2000 | sed 's|.*|mkdir /d& 0755|' >"$WORK/long.txt"
 # signalled NAME SIGNAL STATUS REGEX COMMAND...: the signal comes when a line of the output matches,
 # or, with an empty expression, after a while.
 signalled() {
-	local name=$1 signal=$2 want=$3 when=$4 pid start status=0
+	local name=$1 signal=$2 want=$3 when=$4 pid start took_ms status=0
 	shift 4
 	"$@" >"$WORK/out" 2>&1 </dev/null &
 	pid=$!
@@ -96,7 +97,8 @@ signalled() {
 	start=$(now_ms)
 	kill -"$signal" $pid
 	wait $pid || status=$?
-	tap_is "$name" "$status $([ $(($(now_ms) - start)) -le $SLACK_MS ] && echo soon)" "$want soon"
+	took_ms=$(($(now_ms) - start))
+	tap_is "$name" "$status $([ $took_ms -le $SLACK_MS ] && echo soon)" "$want soon"
 	tap_like "it says how far it came" "$WORK/out" '^stopped'
 }
 signalled "SIGTERM to a hunt that found nothing" TERM 143 "" \

@@ -378,8 +378,9 @@ else
 	wait
 	while read -r way want regex; do
 		read -r status ms kb <"$WORK/p-$way.measured"
-		tap_is "a plugin of the way $way" "$status $([ "$ms" -le $((30000 * TAP_SLOWER)) ] &&
-			echo in time)" "$want in time"
+		tap_is "a plugin of the way $way" \
+			"$status $([ "$ms" -le $((30000 * TAP_SLOWER)) ] && echo in time)" \
+			"$want in time"
 		tap_like "it says so" "$WORK/p-$way.said" "$regex"
 	done < <(plugins)
 	tap_is "a flood is cut short" "$(($(stat -c %s "$WORK/p-flood.said") < 2000000))" 1
