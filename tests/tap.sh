@@ -8,6 +8,10 @@ ASSAY=${ASSAY:-./assay}
 ASSAY_BUILD=${ASSAY_BUILD:-build/gcc}
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/assay-test-XXXXXX")
 trap 'rm -rf "$WORK"' EXIT
+# A program with sanitizers ($SAN) takes about so many times as long: bounds on time are multiplied
+# by it, and what only has to be long enough may be divided by it.
+TAP_SLOWER=${SAN:+4}
+TAP_SLOWER=${TAP_SLOWER:-1}
 tap_count=0
 tap_failed=0
 
@@ -71,6 +75,12 @@ tap_wait_until() {
 		[ $SECONDS -lt $until ] || return 1
 		sleep 0.02
 	done
+}
+
+# tap_regex TEXT: the regular expression (extended) that matches only this text. Any path that goes
+# into an expression goes through it: the build folder of `make SAN=address,undefined` has a "+".
+tap_regex() {
+	printf '%s\n' "$1" | sed 's/[][\\.*^$+?(){}|]/\\&/g'
 }
 
 tap_done() {

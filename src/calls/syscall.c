@@ -170,6 +170,9 @@ void as_syscall_keep(const struct as_syscall *call, void *memory)
 	copy->ret = call->ret;
 	copy->err = call->err;
 	memcpy(copy->made, call->made, sizeof(copy->made));
+	copy->args = NULL;
+	copy->args_len = 0;
+	copy->args_cut = false;
 	for (unsigned i = 0; i < call->spec->n_slots; i++) {
 		copy->slots[i] = call->slots[i];
 		if (!call->slots[i].len)

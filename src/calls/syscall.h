@@ -96,7 +96,8 @@ static inline bool as_syscall_interrupted(const struct as_syscall *call)
 	       call->err <= AS_SYSCALL_RESTART_LAST;
 }
 
-/* A copy of the call and its texts in one piece of memory, and how many bytes that takes. */
+/* A copy of the call and its texts in one piece of memory, and how many bytes that takes. The
+ * arguments of an exec are not copied: the copy says that they are not known. */
 size_t as_syscall_bytes(const struct as_syscall *call);
 void as_syscall_keep(const struct as_syscall *call, void *memory);
 

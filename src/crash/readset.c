@@ -96,6 +96,8 @@ static const struct readset_place *place_of(const struct as_readset *set, uint64
 {
 	struct readset_place key = { .sector = sector };
 
+	if (!set->n)
+		return NULL;
 	return bsearch(&key, set->places, set->n, sizeof(*set->places), by_sector);
 }
 

@@ -139,7 +139,8 @@ static void empty_out(struct forming *f, const char *path)
 	as_buf_addf(&below, "%s/", strcmp(path, "/") ? path : "");
 	names.below = as_buf_str(&below);
 	as_model_each_name(f->model, false, collect, &names);
-	qsort(names.path, names.n, sizeof(*names.path), backwards);
+	if (names.n)
+		qsort(names.path, names.n, sizeof(*names.path), backwards);
 	for (size_t i = 0; i < names.n; i++) {
 		if (i < MANY_MAX)
 			emit_removal(f, names.path[i]);

@@ -332,7 +332,8 @@ void as_inside_drain(struct as_inside *in, struct as_receiver *to)
 	/* The thread that should have written the rest is dead, or stopped. */
 	in->accounted = now;
 	in->told = now;
-	qsort(in->events, in->n_events, sizeof(*in->events), by_moment);
+	if (in->n_events)
+		qsort(in->events, in->n_events, sizeof(*in->events), by_moment);
 	for (size_t i = 0; i < in->n_events; i++)
 		tell(in, to, &in->events[i]);
 	for (unsigned slot = 1; slot < in->next_slot; slot++) {

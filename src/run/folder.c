@@ -33,12 +33,14 @@
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PREFIX ".assay-run-"
 #define NAME_LEN (sizeof(PREFIX) - 1 + 6)
 #define ATTEMPTS 100
 #define KILL_MS 500
+#define DEATH_MS 50 /* between the end of its socket and its own */
 #define HURRY_MS 700
 #define RETRIES 20
 #define RETRY_US 50000
@@ -157,15 +159,21 @@ static int clean_one(void *ctx, const char *name)
 static int fill(struct folder_place *f)
 {
 	int rc = open_own(f);
+	struct stat st;
 
 	if (rc)
 		return rc == -ENOENT ? 0 : rc;
 	f->lock_fd = openat(f->fd, LOCK, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* It exists: a cleaner was faster, and then another maker (whose process has our number, in
+	 * another container) was. */
 	if (f->lock_fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return errno == ENOENT || errno == EEXIST ? 0 : -errno;
 	if (flock(f->lock_fd, LOCK_EX | LOCK_NB))
 		return errno == EWOULDBLOCK ? 0 : -errno;
-	/* The lock we hold may be of a file that a cleaner has removed. */
+	/* A cleaner may have removed the lock's file before we locked it. If the cleaner was killed
+	 * then, the folder is still there, but a folder without a lock is never cleaned. */
+	if (fstatat(f->fd, LOCK, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : -errno;
 	if (mkdirat(f->fd, TREE, 0755))
 		return errno == ENOENT ? 0 : -errno;
 	if (fchmodat(f->fd, TREE, 0755, 0))
@@ -325,10 +333,22 @@ static void free_folder(struct as_folder *f)
 	free(f);
 }
 
+/* Of a holder that has neither answered nor said why: killed by somebody else, or waiting. */
 static int give_up(struct as_folder *f, const char *parent, struct as_err *err)
 {
-	kill(f->holder, SIGKILL);
-	(void)as_stuck_reap(f->holder, KILL_MS, NULL);
+	int status = 0;
+	bool ended = as_stuck_reap(f->holder, DEATH_MS, &status);
+
+	if (!ended) {
+		kill(f->holder, SIGKILL);
+		(void)as_stuck_reap(f->holder, KILL_MS, NULL);
+	} else if (WIFSIGNALED(status)) {
+		return as_fail(
+			err, AS_EIO,
+			"%s: the process that holds our folder there was killed by signal %d "
+			"(%s); what we made there is left",
+			parent, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	}
 	return as_fail(
 		err, AS_EIO,
 		"%s: the file system does not answer within %u ms; what we made there is left",

@@ -9,6 +9,7 @@ export LC_ALL=C
 cd "$WORK" || exit 2
 mkdir mnt
 MNT=$WORK/mnt
+UNDER=$(tap_regex "$MNT")
 export MNT
 
 # The counts of a file alone: what else is noted depends on who looks.
@@ -73,8 +74,9 @@ END
 chmod +x xfs/check xfs/tests/*/*
 cd xfs || exit 2
 for how in $hows; do
-	tap_run "xfstests, $how: each test a file" 0 "$ASSAY" cov record --how $how --under "$MNT" \
-		--split-by 'tests/([a-z]+/[0-9]+)$' -o "../xfs.$how" -- ./check -g quick
+	tap_run "xfstests, $how: each test a file" 0 "$ASSAY" cov record --how $how \
+		--under "$UNDER" --split-by 'tests/([a-z]+/[0-9]+)$' -o "../xfs.$how" -- \
+		./check -g quick
 	tap_like "xfstests, $how: it says how many" "$WORK/out" '^../xfs.*: 4 tests, '
 	tap_is "xfstests, $how: their names" \
 		"$(covs "../xfs.$how")" \
@@ -100,15 +102,15 @@ for how in $hows; do
 	done
 done
 # The runner has its tests among its arguments, and an expression without an end matches it.
-tap_run "the runner matches, too" 0 "$ASSAY" cov record --how ptrace --under "$MNT" \
+tap_run "the runner matches, too" 0 "$ASSAY" cov record --how ptrace --under "$UNDER" \
 	--split-by '(generic/[0-9]+)' -o ../runner -- ./check generic/001 generic/002
 tap_is "and is no test for that" \
 	"$(grep -h '^call mkdir ' ../runner/_other.cov ../runner/generic/001.cov | xargs)" \
 	"call mkdir 2 call mkdir 1"
-tap_run "a command that is a test itself" 0 "$ASSAY" cov record --how ptrace --under "$MNT" \
+tap_run "a command that is a test itself" 0 "$ASSAY" cov record --how ptrace --under "$UNDER" \
 	--split-by 'tests/(generic/[0-9]+)$' -o ../single -- ./tests/generic/001
 tap_is "is one" "$(grep '^call mkdir ' ../single/generic/001.cov)" "call mkdir 1"
-tap_run "nothing matches" 0 "$ASSAY" cov record --how ptrace --under "$MNT" \
+tap_run "nothing matches" 0 "$ASSAY" cov record --how ptrace --under "$UNDER" \
 	--split-by 'btrfs/([0-9]+)$' -o ../none -- ./tests/generic/001
 tap_like "is a warning" "$WORK/err" 'no command was a test: nothing that was started matches btrfs'
 tap_is "and nothing is lost" "$(grep '^call mkdir ' ../none/_total.cov)" "call mkdir 1"
@@ -116,14 +118,14 @@ tap_is "and nothing is lost" "$(grep '^call mkdir ' ../none/_total.cov)" "call m
 # ---- The same from a trace ----
 if command -v strace >/dev/null && strace -f -o ../probe.strace true 2>/dev/null; then
 	strace -f -s 4096 -o ../check.strace ./check -g quick >/dev/null
-	tap_run "a trace of strace" 0 "$ASSAY" cov read --under "$MNT" --cwd "$PWD" \
+	tap_run "a trace of strace" 0 "$ASSAY" cov read --under "$UNDER" --cwd "$PWD" \
 		--split-by 'tests/([a-z]+/[0-9]+)$' -o ../xfs.strace ../check.strace
 	same "strace and ptrace agree on a test" \
 		../xfs.ptrace/generic/001.cov ../xfs.strace/generic/001.cov
 	tap_is "strace: what outlives a test" \
 		"$(grep -c '^call linkat 1' ../xfs.strace/generic/013.cov)" 1
 	strace -f -s 4 -o ../cut.strace ./check generic/001 >/dev/null
-	tap_run "a trace with short texts" 0 "$ASSAY" cov read --under "$MNT" --cwd "$PWD" \
+	tap_run "a trace with short texts" 0 "$ASSAY" cov read --under "$UNDER" --cwd "$PWD" \
 		--split-by '(generic/[0-9]+) *$' -o ../cut ../cut.strace
 	tap_like "is a warning" "$WORK/err" 'command lines were not seen in full.*strace -s'
 else
@@ -183,7 +185,7 @@ printf '#!/bin/sh\nrmdir $MNT/ltp/m; mkdir -m 700 $MNT/ltp/n; rmdir $MNT/ltp/n\n
 printf '#!/bin/sh\n: >$MNT/ltp/f; rm $MNT/ltp/f\n' >ltp/testcases/bin/growfiles
 chmod +x ltp/runltp ltp/bin/* ltp/testcases/bin/*
 for how in $hows; do
-	tap_run "LTP, $how: what ltp-pan starts" 0 "$ASSAY" cov record --how $how --under "$MNT" \
+	tap_run "LTP, $how: what ltp-pan starts" 0 "$ASSAY" cov record --how $how --under "$UNDER" \
 		--each-of 'bin/ltp-pan' -o "ltp.$how" -- ltp/runltp
 	tap_is "LTP, $how: the tests" \
 		"$(cd "ltp.$how" && find . -name '*.cov' | grep -c 'testcases/bin/')" 3
@@ -191,7 +193,7 @@ for how in $hows; do
 		"call mkdir 1"
 done
 tap_run "LTP: by an expression with alternatives" 0 \
-	"$ASSAY" cov record --how ptrace --under "$MNT" \
+	"$ASSAY" cov record --how ptrace --under "$UNDER" \
 	--split-by 'bin/growfiles -W (gf[0-9]+)|bin/(mkdir[0-9]+)' -o ltp.by -- ltp/runltp
 tap_is "LTP: the group that matched is the name" "$(cd ltp.by && echo *.cov)" \
 	"_other.cov _total.cov gf01.cov gf02.cov mkdir01.cov mkdir02.cov"
@@ -200,8 +202,8 @@ tap_is "LTP: the group that matched is the name" "$(cd ltp.by && echo *.cov)" \
 printf '%s\n' "# comment" "" "	mk02	mkdir02.sh   -x " "twice mkdir02.sh -x; mkdir02.sh -x" \
 	>>ltp/runtest/syscalls
 for how in $hows; do
-	tap_run "LTP, $how: by the tags of a list" 0 "$ASSAY" cov record --how $how --under "$MNT" \
-		--runtest ltp/runtest/syscalls -o "tags.$how" -- ltp/runltp
+	tap_run "LTP, $how: by the tags of a list" 0 "$ASSAY" cov record --how $how \
+		--under "$UNDER" --runtest ltp/runtest/syscalls -o "tags.$how" -- ltp/runltp
 	tap_is "LTP, $how: the tags" "$(covs "tags.$how")" \
 		"_other _total gf01 gf02 mkdir01 mkdir02 twice"
 	tap_is "LTP, $how: tests of one program apart" \
@@ -223,12 +225,12 @@ printf '#!/bin/sh\necho 1..1\n: >$MNT/f; ln $MNT/f $MNT/g && rm $MNT/f $MNT/g &&
 chmod +x pjd/tests/*/*.t
 if command -v prove >/dev/null; then
 	cd pjd || exit 2
-	tap_run "prove: each .t a test" 0 "$ASSAY" cov record --how ptrace --under "$MNT" \
+	tap_run "prove: each .t a test" 0 "$ASSAY" cov record --how ptrace --under "$UNDER" \
 		--split-by 'tests/([^ ]+)\.t$' -o ../pjd.by -- prove -r -j 2 tests
 	tap_is "prove: their names" \
 		"$(cd ../pjd.by && find . -name '00.cov' | sort | tr '\n' ' ')" \
 		"./link/00.cov ./mkdir/00.cov "
-	tap_run "prove: what it starts itself" 0 "$ASSAY" cov record --how ptrace --under "$MNT" \
+	tap_run "prove: what it starts itself" 0 "$ASSAY" cov record --how ptrace --under "$UNDER" \
 		--each -o ../pjd.each -- prove tests/mkdir/00.t tests/link/00.t
 	tap_is "prove: by the paths of scripts" \
 		"$(cd ../pjd.each && find . -name '00.t.cov' | sort | tr '\n' ' ')" \
@@ -250,12 +252,12 @@ END
 mkdir mnt/ltp
 tap_run "each line a test" 0 env PATH="$WORK/ltp/testcases/bin:$PATH" \
 	"$ASSAY" cov record --how ptrace \
-	--under "$MNT" --each-line list -o lines
+	--under "$UNDER" --each-line list -o lines
 rmdir mnt/ltp/m mnt/ltp
 tap_is "named by the line" "$(covs lines)" "_other _total \
 ltp/testcases/bin/growfiles mkdir+%24MNT/one%3B+rmdir+%24MNT/one mkdir01 true"
 tap_is "one that calls nothing is there, and empty" "$(grep -c '^call' lines/true.cov)" 0
-tap_run "from standard input" 0 "$ASSAY" cov record --how ptrace --under "$MNT" --each-line - \
+tap_run "from standard input" 0 "$ASSAY" cov record --how ptrace --under "$UNDER" --each-line - \
 	-o stdin \
 	<<<'mkdir $MNT/one; rmdir $MNT/one'
 tap_is "and it ran" "$(grep -c '^call mkdir 1' stdin/_total.cov)" 1
@@ -270,7 +272,7 @@ done
 END
 chmod +x hostile
 touch escape.cov && mkdir deep deep/er
-tap_run "names that want out" 0 "$ASSAY" cov record --how ptrace --under "$MNT" \
+tap_run "names that want out" 0 "$ASSAY" cov record --how ptrace --under "$UNDER" \
 	--split-by 'T=(.*)$' -o deep/er/out -- ./hostile
 tap_is "nothing outside of the folder" \
 	"$(find deep -newer escape.cov -name '*.cov' | grep -vc '^deep/er/out/')" 0
@@ -291,7 +293,7 @@ bash -c 'mkdir "$MNT/two"' X=sub/one
 bash -c 'mkdir "$MNT/three"' X=two
 END
 chmod +x planter
-"$ASSAY" cov record --how ptrace --under "$MNT" --split-by 'X=([a-z/]+)$' -o planted -- \
+"$ASSAY" cov record --how ptrace --under "$UNDER" --split-by 'X=([a-z/]+)$' -o planted -- \
 	./planter >out 2>err
 rmdir mnt/one mnt/two mnt/three
 tap_like "a link among the files is refused" "$WORK/err" '^assay: .*sub'

@@ -82,7 +82,7 @@ done
 # ---- Killed ----
 # alive: processes whose command line names our folder.
 alive() {
-	pgrep -f -- "-o $WORK/$1( |\$)" | wc -l
+	pgrep -f -- "-o $(tap_regex "$WORK")/$1( |\$)" | wc -l
 }
 
 is_dead() { [ "$(alive "$1")" = 0 ]; }
@@ -110,7 +110,8 @@ for signal in KILL KILL KILL TERM INT; do
 	tap_wait_until 10 is_dead cut
 	tap_is "SIG$signal leaves no process" "$(alive cut)" 0
 	[ $signal = INT ] && grep -q "^stopped" "$WORK/out" &&
-		tap_like "it says how to go on" "$WORK/out" "assay hunt --resume -o $WORK/cut"
+		tap_like "it says how to go on" "$WORK/out" \
+			"assay hunt --resume -o $(tap_regex "$WORK")/cut"
 done
 hunt cut --resume --json >"$WORK/cut.json"
 outcome "$WORK/cut.json" >"$WORK/cut.end"

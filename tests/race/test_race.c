@@ -439,6 +439,8 @@ static void forms(void **state)
 		  0 },
 		{ "create /f 0644\nremove /f\nprune /f\nremove /g\n",
 		  "create /f 0644\nunlink /f\ntruncate /f 0\nunlink /g\n", 0 },
+		/* Nothing is in it that could be sorted. */
+		{ "mkdir /a 0755\nprune /a\nremove /a\n", "mkdir /a 0755\nrmdir /a\n", 0 },
 		{ "mkdir /a 0755\nmkdir /a/e1 0755\nenlarge /a 2\ndeepen /a 2\n",
 		  "mkdir /a 0755\nmkdir /a/e1 0755\nmkdir /a/e0 0755\nmkdir /a/e2 0755\n"
 		  "mkdir /a/d 0755\nmkdir /a/d/d 0755\n",

@@ -14,6 +14,7 @@
 #include "cover/tally.h"
 #include "os/spawn.h"
 #include "record/record.h"
+#include "tests/lib/skip.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -455,10 +456,8 @@ static void exact_by_ptrace(void **state)
 	struct as_err err;
 
 	(void)state;
-	if (as_source_ptrace.usable(&err)) {
-		print_message("%s\n", err.msg);
-		skip();
-	}
+	if (as_source_ptrace.usable(&err))
+		skip_because("%s", err.msg);
 	by_record(&as_source_ptrace, "--threads", 1);
 	by_record(&as_source_ptrace, "--signals", 1);
 }
@@ -468,10 +467,8 @@ static void exact_in_the_process(void **state)
 	struct as_err err;
 
 	(void)state;
-	if (as_source_inprocess.usable(&err)) {
-		print_message("%s\n", err.msg);
-		skip();
-	}
+	if (as_source_inprocess.usable(&err))
+		skip_because("%s", err.msg);
 	by_record(&as_source_inprocess, "--threads", 1);
 	by_record(&as_source_inprocess, "--threads", 5);
 	by_record(&as_source_inprocess, "--signals", 1);
@@ -482,10 +479,8 @@ static void exact_by_ebpf(void **state)
 	struct as_err err;
 
 	(void)state;
-	if (as_source_ebpf.usable(&err)) {
-		print_message("%s\n", err.msg);
-		skip();
-	}
+	if (as_source_ebpf.usable(&err))
+		skip_because("%s", err.msg);
 	by_record(&as_source_ebpf, "--threads", 2);
 	by_record(&as_source_ebpf, "--signals", 1);
 }
@@ -500,10 +495,8 @@ static bool strace_is_there(void)
 static void exact_by_strace(void **state)
 {
 	(void)state;
-	if (!strace_is_there()) {
-		print_message("strace is not installed\n");
-		skip();
-	}
+	if (!strace_is_there())
+		skip_because("strace is not installed");
 	by_strace("--threads", 3, "-q");
 	by_strace("--threads", 4, "-y");
 	by_strace("--signals", 1, "-q");

@@ -5,6 +5,7 @@
  * traced program is this one (--MODE).
  */
 #include "record_test.h"
+#include "tests/lib/skip.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -168,10 +169,8 @@ static void lost_events_are_counted(void **state)
 	struct as_err err;
 
 	(void)state;
-	if (as_source_ebpf.usable(&err)) {
-		print_message("%s\n", err.msg);
-		skip();
-	}
+	if (as_source_ebpf.usable(&err))
+		skip_because("%s", err.msg);
 	record(&as_source_ebpf, "--burst", &r);
 	lost = as_counts_noted(r.counts, AS_NOTE_LOST);
 	assert_true(lost > 0);
@@ -189,10 +188,8 @@ static void nothing_is_lost_with_the_usual_buffer(void **state)
 	struct as_err err;
 
 	(void)state;
-	if (as_source_ebpf.usable(&err)) {
-		print_message("%s\n", err.msg);
-		skip();
-	}
+	if (as_source_ebpf.usable(&err))
+		skip_because("%s", err.msg);
 	record(&as_source_ebpf, "--burst", &r);
 	assert_int_equal(as_counts_noted(r.counts, AS_NOTE_LOST), 0);
 	assert_int_equal(made(&r, "pwrite64"), 100000);

@@ -5,6 +5,7 @@
 . tests/tap.sh
 
 tree=$WORK/tree
+under=$(tap_regex "$tree")
 cov=$WORK/x.cov
 mkdir "$tree"
 
@@ -17,7 +18,7 @@ for how in ptrace inprocess bpf; do
 	fi
 done
 
-tap_run "the way is chosen" 3 "$ASSAY" cov record --under "$tree" -o "$cov" -- \
+tap_run "the way is chosen" 3 "$ASSAY" cov record --under "$under" -o "$cov" -- \
 	sh -c "mkdir $tree/d; echo text >$tree/d/f; rm -r $tree/d; exit 3"
 tap_like "it says which" "$WORK/err" \
 	'^assay: recording with (eBPF|code in its processes \(.*\)|ptrace \(.*\))$'
@@ -28,7 +29,7 @@ tap_like "a mkdir" "$WORK/out" '^ +mkdir +1$'
 
 for how in $ways; do
 	# The command interrupts whoever records it, and waits to be told to end.
-	tap_run "$how: an interrupt" 130 "$ASSAY" cov record --how "$how" --under "$tree" \
+	tap_run "$how: an interrupt" 130 "$ASSAY" cov record --how "$how" --under "$under" \
 		-o "$cov" -- bash -c "mkdir $tree/i; kill -INT \$PPID; while :; do :; done"
 	rmdir "$tree/i"
 	tap_like "$how: it is passed on" "$WORK/err" '^assay: bash died of SIGINT$'
@@ -132,7 +133,7 @@ if command -v valgrind >/dev/null; then
 			continue
 		fi
 		tap_run "valgrind, $how" 0 "$ASSAY" cov record --how "$how" \
-			--under "$WORK/emulated" -o "$WORK/v.cov" -- \
+			--under "$(tap_regex "$WORK")/emulated" -o "$WORK/v.cov" -- \
 			valgrind -q --tool=none --trace-children=yes \
 			sh -c 'cp /etc/passwd "$1"; rm "$1"' sh "$WORK/emulated/f"
 		tap_is "valgrind, $how: what its programs called" \

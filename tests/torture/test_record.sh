@@ -7,6 +7,7 @@
 . tests/tap.sh
 
 tree=$WORK/tree
+under=$(tap_regex "$tree")
 cov=$WORK/x.cov
 mkdir "$tree"
 RANDOM=${TORTURE_SEED:-7}
@@ -58,7 +59,7 @@ kill_one() { # HOW: at a moment of chance; what is left?
 	local how=$1 recorder
 	: >"$WORK/pids"
 	rm -f "$cov"
-	"$ASSAY" cov record --how "$how" --under "$tree" -o "$cov" -- \
+	"$ASSAY" cov record --how "$how" --under "$under" -o "$cov" -- \
 		bash "$WORK/command" "$tree" "$WORK/pids" >/dev/null 2>&1 &
 	recorder=$!
 	read -rt "0.$((RANDOM % 6))$((RANDOM % 10))" <> <(:) || true
@@ -79,7 +80,7 @@ done
 
 # Stopped and continued, the recorder goes on.
 for how in $ways; do
-	"$ASSAY" cov record --how "$how" --under "$tree" -o "$cov" -- \
+	"$ASSAY" cov record --how "$how" --under "$under" -o "$cov" -- \
 		bash "$WORK/command" "$tree" "$WORK/pids" >/dev/null 2>"$WORK/err" &
 	recorder=$!
 	for _ in 1 2 3; do
@@ -104,20 +105,20 @@ tap_run "output that is a loop" 125 "$ASSAY" cov record -o "$WORK/loop" -- true
 # The command closes, floods and leaves.
 for how in $ways; do
 	tap_run "$how: all descriptors closed" 0 timeout 60 "$ASSAY" cov record --how "$how" \
-		--under "$tree" -o "$cov" -- \
+		--under "$under" -o "$cov" -- \
 		bash -c "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; echo x >$tree/g"
 	tap_run "$how: a cleaned environment" 0 timeout 60 "$ASSAY" cov record --how "$how" \
-		--under "$tree" -o "$cov" -- env -i /bin/sh -c "echo x >$tree/h"
+		--under "$under" -o "$cov" -- env -i /bin/sh -c "echo x >$tree/h"
 	tap_run "$how: what it wrote is counted" 0 "$ASSAY" cov show --syscall write "$cov"
 	tap_like "$how: once" "$WORK/out" '^ +write +1$'
 	tap_run "$how: 200 processes" 0 timeout 100 "$ASSAY" cov record --how "$how" \
-		--under "$tree" -o "$cov" -- \
+		--under "$under" -o "$cov" -- \
 		bash -c "for i in \$(seq 200); do (echo x >$tree/p\$i) & done; wait"
 	tap_run "$how: all are counted" 0 "$ASSAY" cov show --syscall write "$cov"
 	tap_like "$how: 200 writes" "$WORK/out" '^ +write +200$'
 	# A process that outlives the command is waited for.
 	tap_run "$how: left to itself" 0 timeout 60 "$ASSAY" cov record --how "$how" \
-		--under "$tree" -o "$cov" -- bash -c "(sleep 0.3; mkdir $tree/late.$how) & exit 0"
+		--under "$under" -o "$cov" -- bash -c "(sleep 0.3; mkdir $tree/late.$how) & exit 0"
 	tap_is "$how: it was waited for" "$(ls -d "$tree/late.$how")" "$tree/late.$how"
 done
 

@@ -7,15 +7,12 @@
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 root=$PWD
-DEADLINE=2     # seconds
-SLACK_MS=12000 # beyond the deadlines: the machine may be busy
+DEADLINE=$((2 * TAP_SLOWER)) # seconds
+SLACK_MS=12000               # beyond the deadlines: the machine may be busy
 MEMORY_KB=700000
-# A build with a sanitizer reserves more memory than any limit allows, and takes its time.
+# A build with a sanitizer reserves more memory than any limit allows.
 bounded=yes
-if ! bash -c 'ulimit -d 300000 && "$0" help' "$ASSAY" >/dev/null 2>&1; then
-	bounded=
-	DEADLINE=8
-fi
+bash -c 'ulimit -d 300000 && "$0" help' "$ASSAY" >/dev/null 2>&1 || bounded=
 
 why=
 [ "$(id -u)" = 0 ] || why="needs root"
@@ -89,10 +86,10 @@ ended_well() { # WAY: what all of them have in common; prints what is wrong
 nothing_left() { # prints what is
 	local i
 	for i in $(seq 50); do
-		pgrep -f "^$server " >/dev/null || break
+		pgrep -f "^$(tap_regex "$server") " >/dev/null || break
 		sleep 0.1
 	done
-	pgrep -af "^$server "
+	pgrep -af "^$(tap_regex "$server") "
 	grep bad_server /proc/self/mountinfo
 }
 
@@ -370,7 +367,7 @@ else
 	}
 	while read -r way _; do
 		deadline=$DEADLINE
-		case $way in endless | long-*) deadline=10 ;; esac
+		case $way in endless | long-*) deadline=$((10 * TAP_SLOWER)) ;; esac
 		(
 			[ -z "$bounded" ] || ulimit -d 300000
 			exec "$bin/measure" "$WORK/p-$way.measured" "$ASSAY" run --no-store \
@@ -381,7 +378,8 @@ else
 	wait
 	while read -r way want regex; do
 		read -r status ms kb <"$WORK/p-$way.measured"
-		tap_is "a plugin of the way $way" "$status $([ "$ms" -le 30000 ] && echo in time)" \
+		tap_is "a plugin of the way $way" \
+			"$status $([ "$ms" -le $((30000 * TAP_SLOWER)) ] && echo in time)" \
 			"$want in time"
 		tap_like "it says so" "$WORK/p-$way.said" "$regex"
 	done < <(plugins)

@@ -10,6 +10,7 @@ export LC_ALL=C
 cd "$WORK" || exit 2
 mkdir mnt
 MNT=$WORK/mnt
+UNDER=$(tap_regex "$MNT")
 export MNT
 hows=
 for how in ptrace inprocess bpf; do
@@ -41,7 +42,7 @@ storm() {
 	local how=$1 tests=$2 seed=$3 bad="" n
 	rm -rf mnt/* "storm.$how"
 	seq "$tests" | shuf --random-source=<(yes "$seed") >order
-	"$ASSAY" cov record --how "$how" --under "$MNT" --split-by 'test\.sh ([0-9]+)$' \
+	"$ASSAY" cov record --how "$how" --under "$UNDER" --split-by 'test\.sh ([0-9]+)$' \
 		-o "storm.$how" -- xargs -a order -P 6 -n 1 ./test.sh >out 2>err
 	for n in $(seq "$tests"); do
 		[ "$(sed -n 's/^call mkdir //p' "storm.$how/$n.cov")" = "$n" ] || bad="$bad $n"
@@ -57,7 +58,7 @@ storm() {
 killed() {
 	local how=$1 seed=$2 bad=0 pid
 	rm -rf mnt/* "killed.$how"
-	setsid "$ASSAY" cov record --how "$how" --under "$MNT" \
+	setsid "$ASSAY" cov record --how "$how" --under "$UNDER" \
 		--split-by 'test\.sh [0-9]+ (t[0-9]+)$' -o "killed.$how" -- \
 		bash -c 'for i in $(seq 400); do rm -rf "$MNT"/*; ./test.sh 1 t$i; done' \
 		>/dev/null 2>&1 &

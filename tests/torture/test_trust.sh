@@ -79,7 +79,7 @@ done < <(targets)
 printf '@target "fuse:./evil"\nmkdir /a 0755\n' >fuse.txt
 refuses "run, @target fuse" "start the command \./evil" run fuse.txt
 printf '@target dir:%s\nmkdir /a 0755\n' "$WORK" >dir.txt
-refuses "run, @target dir" "files in the directory $WORK" run dir.txt
+refuses "run, @target dir" "files in the directory $(tap_regex "$WORK")" run dir.txt
 tap_run "run --trust, @target dir" 0 "$ASSAY" run --trust --no-store dir.txt
 printf '@target lab opts=bug=1\nmkdir /a 0755\n' >lab.txt
 tap_run "lab needs no trust" 0 "$ASSAY" run --no-store lab.txt
@@ -132,7 +132,7 @@ for command in replay reduce; do
 	finding "fuse:./evil {mnt} {src}" check=end
 	refuses "$command, a command" "start the command \./evil" "$command" f
 	finding "dir:$WORK" check=end
-	refuses "$command, a folder" "files in the directory $WORK" "$command" f
+	refuses "$command, a folder" "files in the directory $(tap_regex "$WORK")" "$command" f
 	finding lab "check=end scenario=diff:lab,plugin:./evil.so"
 	refuses "$command, a scenario that compares" "run the plugin" "$command" f
 	finding lab "check=end scenario=diff:fuse:./evil,lab"

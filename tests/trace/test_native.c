@@ -5,6 +5,7 @@
 #include "os/out.h"
 
 #include "cover/read.h"
+#include "tests/lib/skip.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static void test_native(void **state)
 	if (rc == AS_ELACK) {
 		as_counts_free(c);
 		as_spec_free(spec);
-		skip();
+		skip_because("%s", err.msg);
 	}
 	if (rc)
 		fail_msg("%s", err.msg);
@@ -135,8 +136,7 @@ static void test_native(void **state)
 static void test_native(void **state)
 {
 	(void)state;
-	print_message("built without libbabeltrace2\n");
-	skip();
+	skip_because("built without libbabeltrace2");
 }
 
 #endif

@@ -12,6 +12,7 @@ fi
 PROGRAM=$ASSAY_BUILD/tests/record/test_record_truth
 case $PROGRAM in /*) ;; *) PROGRAM=$PWD/$PROGRAM ;; esac
 ROOT=$WORK/root
+UNDER=$(tap_regex "$ROOT")
 
 # record NAME OPTION...: false: this strace does not have the option.
 record() {
@@ -25,16 +26,17 @@ record() {
 
 # counts NAME: into NAME.counts, the summary into out.
 counts() {
-	"$ASSAY" cov read --under "$ROOT" --cwd "$ROOT" "$WORK/$1.log" -o "$WORK/$1.cov" \
+	"$ASSAY" cov read --under "$UNDER" --cwd "$ROOT" "$WORK/$1.log" -o "$WORK/$1.cov" \
 		>"$WORK/out" 2>"$WORK/err" || return
 	grep -E '^(call|part|bits|out) ' "$WORK/$1.cov" >"$WORK/$1.counts"
 }
 
-if ! record plain || ! counts plain; then
+if ! record plain; then
 	tap_skip "options of strace" "strace cannot trace here: $(head -n 1 "$WORK/err")"
 	tap_done
 	exit
 fi
+counts plain
 tap_like "the plain trace has the calls" "$WORK/plain.counts" '^call openat 1[0-9]$'
 
 # same NAME OPTION...
@@ -77,7 +79,7 @@ same all -n -i -tt -T -y -Y
 same most -k -yy -ttt -n -i -X verbose
 
 record raw -e raw=all
-tap_run "strace -e raw=all is refused" 2 "$ASSAY" cov read --under "$ROOT" --cwd "$ROOT" \
+tap_run "strace -e raw=all is refused" 2 "$ASSAY" cov read --under "$UNDER" --cwd "$ROOT" \
 	"$WORK/raw.log" -o "$WORK/raw.cov"
 tap_like "with one line that says why" "$WORK/err" 'addresses in place of file names'
 record Z -Z
@@ -104,7 +106,7 @@ tree() {
 tree -o "$WORK/file.log" >/dev/null 2>&1
 tree >/dev/null 2>"$WORK/terminal.log"
 counts file
-"$ASSAY" cov read --under "$ROOT" "$WORK/terminal.log" -o "$WORK/terminal.cov" >/dev/null 2>&1
+"$ASSAY" cov read --under "$UNDER" "$WORK/terminal.log" -o "$WORK/terminal.cov" >/dev/null 2>&1
 for what in mkdir openat unlinkat rmdir write getdents64 chdir; do
 	tap_is "what goes to the terminal: $what" "$(grep "^call $what " "$WORK/terminal.cov")" \
 		"$(grep "^call $what " "$WORK/file.cov")"
