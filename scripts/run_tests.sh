@@ -151,7 +151,7 @@ if [ "$(count skip "${all[@]}")" != 0 ]; then
 	done
 fi
 
-# Each test that was asked for must have left a result; a runner that loses one must not look green.
+# Each test that was asked for must have left a result: a runner that loses one is not green.
 lost=$(($# - ${#all[@]}))
 [ "$lost" = 0 ] || echo "$lost test programs left no result"
 failed=$(($(count fail "${all[@]}") + lost))

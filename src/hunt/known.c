@@ -15,7 +15,7 @@ struct as_known {
 	struct as_table table;
 };
 
-struct known_key {
+struct known_signature {
 	const struct as_known *known;
 	const char *signature;
 	size_t len;
@@ -23,7 +23,7 @@ struct known_key {
 
 static bool is_signature(const void *ctx, size_t index)
 {
-	const struct known_key *key = ctx;
+	const struct known_signature *key = ctx;
 	const char *signature = key->known->signatures[index];
 
 	return !strncmp(signature, key->signature, key->len) && !signature[key->len];
@@ -31,7 +31,7 @@ static bool is_signature(const void *ctx, size_t index)
 
 static bool add(struct as_known *known, const char *signature, size_t len)
 {
-	struct known_key key = { known, signature, len };
+	struct known_signature key = { known, signature, len };
 	uint64_t hash = as_hash64(signature, len);
 
 	if (as_table_find(&known->table, hash, is_signature, &key) != AS_TABLE_NONE)
