@@ -126,8 +126,8 @@ if [ -n "$unsteady" ]; then
 	echo
 	echo "unsteady: failed beside others, passed alone:"
 	for key in $unsteady; do
-		awk -F '\t' -v t="$(basename "$key")" \
-			'$1 == "fail" {print "   " t ": " $2 ($3 == "" ? "" : ": " $3)}' "$key.first"
+		awk -F '\t' -v t="   $(basename "$key"): " \
+			'$1 == "fail" {print t $2 ($3 == "" ? "" : ": " $3)}' "$key.first"
 		grep -v '^ok ' "$key.first.out" | tail -n 20 | sed 's/^/      /' || true
 	done
 fi

@@ -5,7 +5,7 @@
 #define AS_CLI_RUNS_H
 
 #include "cli/jobs.h"
-#include "hunt/known.h"
+#include "run/known.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
 

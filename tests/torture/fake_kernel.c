@@ -600,6 +600,15 @@ static void read_words(int argc, char **argv)
 	}
 }
 
+/* Without it nothing else is heard. */
+static void say_hello(void)
+{
+	static const char hello[] = "{\"event\":\"hello\",\"wire\":1}\n";
+
+	if (write(3, hello, sizeof(hello) - 1) < 0)
+		_exit(9);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "--version")) {
@@ -607,6 +616,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	read_words(argc, argv);
+	say_hello();
 	rights();
 	nodes();
 	devices();

@@ -130,7 +130,8 @@ says "a hostile finding" replay f
 says "a hostile finding, reduced" reduce f
 sed -i 's/check=end/check=\\u001b[31m/' f/finding.json
 says "its options" replay f
-sed -i 's/check=..001b.31m/check=end/; s/lab:bug=2/plugin:.\\u001b[31m\\u202e.so/' f/finding.json
+sed -i 's/"id":"[^"]*"/"id":"lab-data-00000000"/; s/check=..001b.31m/check=end/' f/finding.json
+sed -i 's/lab:bug=2/plugin:.\\u001b[31m\\u202e.so/' f/finding.json
 says "its target" replay f
 tap_like "its target is told, escaped" err 'run the plugin \.\\x1b\[31m\\u\{202e\}\.so'
 says "a hunt" hunt -t lab:bug=2 -o h --max-workloads 3 --no-reduce

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* known: see known.h. */
-#include "hunt/known.h"
+#include "run/known.h"
 
 #include "base/array.h"
 #include "base/hash.h"
