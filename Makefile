@@ -52,7 +52,7 @@ LIBS := -lxxhash -lzstd -ljansson -ldl -lpthread -lm \
 
 # ---- Sources, all found by name ------------------------------------------------------------------
 
-LIB_SRC := $(filter-out src/cli/main.c $(foreach p,$(LACK),$(SOURCES_$p)),$(wildcard src/*/*.c))
+LIB_SRC := $(filter-out src/cmd/main.c $(foreach p,$(LACK),$(SOURCES_$p)),$(wildcard src/*/*.c))
 LABFS_MAINS := labfs/mkfs_main.c labfs/fsck_main.c
 LABFS_SRC := $(filter-out $(LABFS_MAINS),$(wildcard labfs/*.c))
 BENCH_SRC := $(wildcard bench/*.c) tests/lib/padded.c
@@ -65,7 +65,7 @@ SHIM_SRC := $(wildcard src/tool/shim/*.c)
 obj = $(patsubst %.c,$(B)/%.o,$1)
 LIBASSAY := $(B)/libassay.a
 ARCHIVES := $(LIBASSAY) $(B)/liblabfs.a $(B)/libbench.a
-PROGRAMS := $(if $(wildcard src/cli/main.c),$(B)/assay) \
+PROGRAMS := $(if $(wildcard src/cmd/main.c),$(B)/assay) \
 	$(if $(wildcard labfs/mkfs_main.c),$(B)/labfs-mkfs) \
 	$(if $(wildcard labfs/fsck_main.c),$(B)/labfs-fsck)
 PLUGINS := $(if $(SKELETON_SRC),$(B)/plugins/skeleton.so) $(if $(LABFS_SRC),$(B)/plugins/labfs.so)
@@ -186,7 +186,7 @@ $(B)/%.a: $(B)/sources.stamp
 
 LINK = $(CC) $(CFLAGS) $(SANFLAGS) -Wl,--as-needed $(filter %.o,$^) \
 	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
-$(B)/assay: $(B)/src/cli/main.o $(ARCHIVES)
+$(B)/assay: $(B)/src/cmd/main.o $(ARCHIVES)
 	$(call say,LD)
 	$(Q)$(LINK) $(LIBS) -o $@
 $(B)/labfs-%: $(B)/labfs/%_main.o $(B)/liblabfs.a

@@ -16,7 +16,8 @@ cd "${1:-$(dirname "$0")/..}"
 
 # Who may include whom, from the ground floor up: a room includes only what stands above its row
 # here. Every room may use base, os and include/assay; these two, and labfs, are no arrows of a
-# table. A room that is not here may not exist. Nobody includes report (events go to sinks) nor cli.
+# table. A room that is not here may not exist. Nobody but cli and cmd includes report: events go to
+# sinks.
 arrows() {
 	cat <<-'END'
 	base
@@ -32,11 +33,12 @@ arrows() {
 	vfs       work model target
 	race      work model vfs
 	reduce    work
-	run       work model disk target box vfs race
-	supervise work target box run
+	klog
+	run       work model disk target box vfs race klog
+	supervise work target box klog run
 	snapshot  work model
 	legal     work model target snapshot
-	recover   disk target tool vfs run snapshot
+	recover   disk target tool vfs klog snapshot
 	crash     work model disk target layout run supervise snapshot legal recover
 	scenario  work target race run crash
 	hunt      work gen model reduce run supervise scenario
@@ -45,14 +47,16 @@ arrows() {
 	record    calls trace
 	cover     work calls trace
 	report    work cover
-	cli       work model gen disk target tool box vfs race reduce run supervise crash scenario
-	cli       hunt trace record cover report labfs bench
+	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
+	cli       cover report
+	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt
+	cmd       trace record cover report cli labfs bench
 	END
 }
 
 # Names that may not be used: name, where it is allowed all the same (-: nowhere), what instead.
-# Places: cli (src/cli), mains (labfs/*_main.c, and src/*/emitted: programs we write for others),
-# tests, bench.
+# Places: cli (src/cli, src/cmd), mains (labfs/*_main.c, and src/*/emitted: programs we write for
+# others), tests, bench.
 banned() {
 	cat <<-'END'
 	rand          -                     as_choose() is the only source of chance
@@ -68,14 +72,14 @@ banned() {
 	gets          -                     as_buf_read_file
 	system        tests                 as_spawn_run
 	popen         tests                 as_spawn_run
-	exit          cli,mains,tests,bench only cli/ ends the program
-	printf        cli,mains,tests,bench only cli/ prints
-	vprintf       cli,mains,tests,bench only cli/ prints
-	puts          cli,mains,tests,bench only cli/ prints
-	putchar       cli,mains,tests,bench only cli/ prints
-	perror        cli,mains,tests,bench only cli/ prints
-	stderr        cli,mains,tests,bench only cli/ prints
-	stdout        cli,mains,tests,bench only cli/ prints
+	exit          cli,mains,tests,bench only cli/ and cmd/ end it
+	printf        cli,mains,tests,bench only cli/ and cmd/ print
+	vprintf       cli,mains,tests,bench only cli/ and cmd/ print
+	puts          cli,mains,tests,bench only cli/ and cmd/ print
+	putchar       cli,mains,tests,bench only cli/ and cmd/ print
+	perror        cli,mains,tests,bench only cli/ and cmd/ print
+	stderr        cli,mains,tests,bench only cli/ and cmd/ print
+	stdout        cli,mains,tests,bench only cli/ and cmd/ print
 	END
 }
 
@@ -115,7 +119,7 @@ none=/dev/null # an empty list must not make awk or grep read stdin
 
 check_rooms() {
 	# Arrows that nobody needs are looked for where all the files are.
-	awk -v whole="$([ -f src/cli/main.c ] && echo 1 || echo 0)" '
+	awk -v whole="$([ -f src/cmd/main.c ] && echo 1 || echo 0)" '
 	FILENAME == "-" {
 		for (i = 2; i <= NF; i++) {
 			may[$1, $i] = 1
@@ -214,7 +218,7 @@ check_banned() {
 	FNR == 1 {
 		in_comment = 0
 		place = "engine"
-		if (FILENAME ~ /^src\/cli\//) place = "cli"
+		if (FILENAME ~ /^src\/(cli|cmd)\//) place = "cli"
 		else if (FILENAME ~ /^labfs\/.*_main\.c$|^src\/[^\/]*\/emitted\//) place = "mains"
 		else if (FILENAME ~ /^tests\//) place = "tests"
 		else if (FILENAME ~ /^bench\//) place = "bench"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cli: the table of commands, and what becomes of their errors. */
+/* cli: finds the command in its table and runs it; reports errors. */
 #include "cli/cli.h"
 
 #include "base/show.h"
@@ -8,17 +8,11 @@
 
 #include <string.h>
 
-static const struct as_command *const commands[] = {
-#define X(name) &as_cmd_##name,
-	AS_COMMANDS(X)
-#undef X
-};
-
-#define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
+static const struct as_command *const *commands; /* the table, once the program runs */
 
 const struct as_command *as_cli_command(unsigned i)
 {
-	return i < NCOMMANDS ? commands[i] : NULL;
+	return commands[i] && !commands[i]->hidden ? commands[i] : NULL;
 }
 
 static int complain(int code, const struct as_err *err)
@@ -35,10 +29,10 @@ static int complain(int code, const struct as_err *err)
 
 static const struct as_command *find(const char *name)
 {
-	for (size_t i = 0; i < NCOMMANDS; i++)
+	for (size_t i = 0; commands[i]; i++)
 		if (!strcmp(commands[i]->name, name))
 			return commands[i];
-	return strcmp(name, as_cmd_engine.name) ? NULL : &as_cmd_engine;
+	return NULL;
 }
 
 static bool asks_for_help(int argc, char **argv)
@@ -91,10 +85,11 @@ static int main_inside(int argc, char **argv)
 	return rc < 0 ? complain(rc, &err) : finish(rc, &err);
 }
 
-int as_cli_main(int argc, char **argv)
+int as_cli_main(const struct as_command *const *table, int argc, char **argv)
 {
 	int status;
 
+	commands = table;
 	as_cli_screen();
 	status = main_inside(argc, argv);
 	as_cli_screen_end();

@@ -41,6 +41,7 @@ struct as_command {
 	const struct as_opt *opts;
 	int min_operands, max_operands; /* max -1: any number */
 	int (*run)(const struct as_args *args, struct as_err *err); /* exit status or negative */
+	bool hidden; /* no help lists it */
 };
 
 /* ---- What was given ---- */
@@ -68,26 +69,11 @@ uint64_t as_args_number(const struct as_args *args, const char *name, uint64_t o
 
 /* ---- Commands ---- */
 
-/* Row i of the table of commands, or NULL after the last. */
+/* Row i of the table of commands that help lists, or NULL after the last. */
 const struct as_command *as_cli_command(unsigned i);
 void as_cli_help(const struct as_command *command, FILE *out);
 void as_cli_man(FILE *out);
-/* The whole program. */
-int as_cli_main(int argc, char **argv);
-
-#define AS_COMMANDS(X) \
-	X(run)         \
-	X(hunt)        \
-	X(replay)      \
-	X(reduce)      \
-	X(crash)       \
-	X(gen)         \
-	X(import)      \
-	X(ops) X(fmt) X(emit_c) X(targets) X(doctor) X(disk) X(cov) X(recover) X(bench) X(help)
-#define X(name) extern const struct as_command as_cmd_##name;
-AS_COMMANDS(X)
-#undef X
-/* Started by a supervisor only: no help lists it. */
-extern const struct as_command as_cmd_engine;
+/* The whole program. The table ends with NULL; hidden commands stand at its end. */
+int as_cli_main(const struct as_command *const *commands, int argc, char **argv);
 
 #endif

@@ -8,13 +8,13 @@
  * differs. The other is served (disk/serve.h) and sees every request, for steps that are to be
  * remembered or recorded. Both live in one mount namespace of the process.
  *
- * The kernel's messages are read after every step. That it recovers is expected (run/kmsg.def); a
+ * The kernel's messages are read after every step. That it recovers is expected (klog/kmsg.def); a
  * complaint is an end of its own.
  */
 #include "recover/kernel_priv.h"
 
 #include "disk/fault.h"
-#include "run/kwatch.h"
+#include "klog/kwatch.h"
 #include "snapshot/tree.h"
 #include "snapshot/tree_cwd.h"
 #include "target/mount.h"

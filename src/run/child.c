@@ -5,9 +5,9 @@
  */
 #include "run/child_priv.h"
 
+#include "klog/kwatch.h"
 #include "os/limit.h"
 #include "os/spawn.h"
-#include "run/kwatch.h"
 
 #include <malloc.h>
 #include <signal.h>

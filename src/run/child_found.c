@@ -2,7 +2,7 @@
 /* child_found: what a child finds: its words in the shared memory, and the disk handed over. */
 #include "run/child_priv.h"
 
-#include "run/kwatch.h"
+#include "klog/kwatch.h"
 #include "work/print.h"
 
 #include <stdio.h>

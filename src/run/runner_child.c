@@ -2,11 +2,11 @@
 /* runner_child: a child of the runner, from its start to what is said of it. */
 #include "run/runner_priv.h"
 
+#include "klog/kwatch.h"
 #include "os/guard.h"
 #include "os/spawn.h"
 #include "run/folder.h"
 #include "run/instance.h"
-#include "run/kwatch.h"
 #include "vfs/watch.h"
 
 #include <stdio.h>

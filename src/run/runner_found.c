@@ -2,9 +2,9 @@
 /* runner_found: the words of a finding: what a child left, or what can be said without it. */
 #include "run/runner_priv.h"
 
+#include "klog/kwatch.h"
 #include "os/spawn.h"
 #include "run/finding.h"
-#include "run/kwatch.h"
 #include "work/print.h"
 
 #include <stdio.h>

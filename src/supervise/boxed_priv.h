@@ -3,7 +3,7 @@
 #ifndef AS_SUPERVISE_BOXED_PRIV_H
 #define AS_SUPERVISE_BOXED_PRIV_H
 
-#include "run/kmsg.h"
+#include "klog/kmsg.h"
 #include "supervise/boxed.h"
 #include "supervise/wire.h"
 

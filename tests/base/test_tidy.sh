@@ -83,14 +83,14 @@ case_is "an arrow to a room that is not there" scripts/tidy.sh \
 	'scripts/tidy.sh:1: model is below attic' < <(tidy 's/^\tmodel  *work$/\tmodel work attic/')
 small='/^arrows() {/,/^}/c\
 arrows() {\
-	printf "base\\nos\\nwork\\nmodel work\\ncli model\\n"\
+	printf "base\\nos\\nwork\\nmodel work\\ncmd model\\n"\
 }'
-mkdir -p src/model src/cli
-c '#include "model/a.h"' >src/cli/main.c
+mkdir -p src/model src/cli src/cmd
+c '#include "model/a.h"' >src/cmd/main.c
 case_is "an arrow that nobody uses" scripts/tidy.sh \
 	'scripts/tidy.sh:1: arrow model work is unused' < <(tidy "$small")
-mkdir -p src/model src/cli
-c '#include "model/a.h"' >src/cli/main.c
+mkdir -p src/model src/cli src/cmd
+c '#include "model/a.h"' >src/cmd/main.c
 c '#include "work/op.h"' >src/model/a.c
 case_is "arrows that are all used" scripts/tidy.sh "" < <(tidy "$small")
 

@@ -2,7 +2,7 @@
 /* Fuzz entry of the kernel's log: as a console, whole and byte by byte, which must give the same
  * reports; and as a record of /dev/kmsg. A report is never of class information, has a signature of
  * its class, and the text of it begins it. */
-#include "run/kmsg.h"
+#include "klog/kmsg.h"
 
 #include <string.h>
 

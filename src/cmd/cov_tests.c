@@ -2,7 +2,7 @@
 /* cov_tests: many tests side by side: which test covers what, what a test adds, and which few tests
  * would be enough. */
 #include "base/json.h"
-#include "cli/cov.h"
+#include "cmd/cov.h"
 #include "cover/metric.h"
 #include "cover/split.h"
 #include "cover/testset.h"

@@ -193,6 +193,7 @@ static int run(const struct as_args *args, struct as_err *err)
 }
 
 const struct as_command as_cmd_engine = {
+	.hidden = true,
 	.name = AS_WIRE_ENGINE,
 	.operands = "JOB",
 	.summary = "run workloads in a sandbox, as its supervisor says",

@@ -157,7 +157,7 @@ static void man_option(FILE *out, const struct as_opt *o)
 
 void as_cli_man(FILE *out)
 {
-	fprintf(out, ".\\\" Made by `assay help --man`; change the tables in src/cli instead.\n");
+	fprintf(out, ".\\\" Made by `assay help --man`; change the tables in src/cmd instead.\n");
 	fprintf(out, ".TH ASSAY 1 \"\" \"assay " AS_VERSION "\" \"User Commands\"\n");
 	fprintf(out, ".SH NAME\nassay \\- test file systems\n");
 	fprintf(out, ".SH SYNOPSIS\n.B assay\n.I COMMAND\n[OPTION]... [OPERAND]...\n");

@@ -2,7 +2,7 @@
 /* kwatch: what of the real log is a finding: messages are put into it as a kernel would. */
 #include "tests/lib/skip.h"
 
-#include "run/kwatch.h"
+#include "klog/kwatch.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov_read: counts from traces, and counts as feedback for the generator. */
-#include "cli/cov.h"
+#include "cmd/cov.h"
 #include "cover/feedback.h"
 #include "cover/read.h"
 #include "cover/split.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov_load: files of counts, read and written for the commands, and warnings. */
 #include "base/json.h"
-#include "cli/cov.h"
+#include "cmd/cov.h"
 #include "cover/split.h"
 #include "cover/warn.h"
 

@@ -3,10 +3,10 @@
  * is a finding. The log is read twice: by the child after every operation, so that it can name the
  * operation in flight, and by the parent when the child is gone, because what the child did to the
  * kernel may have killed it. */
-#ifndef AS_RUN_KWATCH_H
-#define AS_RUN_KWATCH_H
+#ifndef AS_KLOG_KWATCH_H
+#define AS_KLOG_KWATCH_H
 
-#include "run/kmsg.h"
+#include "klog/kmsg.h"
 
 struct as_kwatch;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov_figure: counts as charts: a folder of SVG files, or a page of HTML. */
-#include "cli/cov.h"
+#include "cmd/cov.h"
 #include "cover/metric.h"
 #include "os/dir.h"
 #include "os/out.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov: the parts of `assay cov`: one function for each of its commands, in cov_*.c. */
-#ifndef AS_CLI_COV_H
-#define AS_CLI_COV_H
+#ifndef AS_CMD_COV_H
+#define AS_CMD_COV_H
 
 #include "cli/cli.h"
 #include "cover/counts.h"

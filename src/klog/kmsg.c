@@ -8,7 +8,7 @@
  * of: the one the message names, the instruction pointer, the stack from its top; without those of
  * the table that are there because something was reported.
  */
-#include "run/kmsg.h"
+#include "klog/kmsg.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -24,17 +24,17 @@ static const struct {
 	const char *what, *pattern;
 } rows[] = {
 #define KMSG(class, what, pattern) { AS_KMSG_##class, what, pattern },
-#include "run/kmsg.def"
+#include "klog/kmsg.def"
 };
 
 static const char *const skipped[] = {
 #define KMSG_SKIP(function) function,
-#include "run/kmsg.def"
+#include "klog/kmsg.def"
 };
 
 static const char *const threads[] = {
 #define KMSG_THREAD(name) name,
-#include "run/kmsg.def"
+#include "klog/kmsg.def"
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

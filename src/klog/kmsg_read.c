@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kmsg_read: /dev/kmsg (Documentation/ABI/testing/dev-kmsg): each read(2) gives one record, the
  * next one of our position in the kernel's ring. */
-#include "run/kmsg.h"
+#include "klog/kmsg.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov_show: counts as tables for people, as JSON and as CSV; what is untested; the deviation. */
 #include "base/json.h"
-#include "cli/cov.h"
+#include "cmd/cov.h"
 #include "cover/metric.h"
 
 #include <stdlib.h>

@@ -33,7 +33,7 @@ static const struct {
 } tools[] = {
 #define TOOL(group, program, version_opt, package, what_for) \
 	{ group, program, version_opt, package, what_for },
-#include "cli/doctor.def"
+#include "cmd/doctor.def"
 #undef TOOL
 };
 

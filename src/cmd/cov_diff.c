@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov_diff: two files of counts side by side: what only one of them has, and the sums. */
 #include "base/json.h"
-#include "cli/cov.h"
+#include "cmd/cov.h"
 #include "cover/metric.h"
 #include "os/out.h"
 #include "report/figure_cover.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cov_split: --split-by, --each and the like: the tests of a suite, each with counts of its own. */
 #include "base/show.h"
-#include "cli/cov.h"
+#include "cmd/cov.h"
 #include "cover/split.h"
 
 #include <errno.h>

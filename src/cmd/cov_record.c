@@ -7,7 +7,7 @@
  * The exit status is that of the command, as in a shell: 128 plus the number of the signal that
  * killed it, 127 if it was not found, 126 if it could not be run. 125 is an error of assay.
  */
-#include "cli/cov.h"
+#include "cmd/cov.h"
 #include "cover/split.h"
 #include "cover/tally.h"
 #include "os/out.h"

@@ -5,7 +5,7 @@
  * expected to be tested count, as in `cov show`.
  */
 #include "base/json.h"
-#include "cli/cov.h"
+#include "cmd/cov.h"
 #include "cover/metric.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
 /* kmsg: logs of kernels as a table, whose they are, consoles cut anywhere, records of /dev/kmsg. */
 #include "tests/lib/skip.h"
 
-#include "run/kmsg.h"
+#include "klog/kmsg.h"
 
 #include <fcntl.h>
 #include <stdio.h>

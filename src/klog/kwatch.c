@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kwatch: see kwatch.h. */
-#include "run/kwatch.h"
+#include "klog/kwatch.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * cov_merge: adds up files of counts, also thousands: one is in memory at a time. All files are
  * read before anything is written. If some cannot be read, they are named, and nothing is written.
  */
-#include "cli/cov.h"
+#include "cmd/cov.h"
 #include "cover/testset.h"
 
 #include <stdlib.h>

@@ -11,8 +11,8 @@
  *      not have, or a stack of a process that is neither ours nor a thread of the kernel, is no
  *      report.
  */
-#ifndef AS_RUN_KMSG_H
-#define AS_RUN_KMSG_H
+#ifndef AS_KLOG_KMSG_H
+#define AS_KLOG_KMSG_H
 
 #include "base/buf.h"
 #include "base/err.h"
