@@ -224,7 +224,7 @@ static int box_size(const char *spec, uint64_t *size_bytes, struct as_err *err)
 	int rc = as_target_open(spec, &target, err);
 
 	if (!rc && !*size_bytes)
-		*size_bytes = as_crash_disk_bytes(target);
+		*size_bytes = as_target_small_bytes(target);
 	as_target_free(target);
 	return rc;
 }

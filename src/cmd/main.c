@@ -9,21 +9,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMMANDS(X)                                                                                \
-	X(run)                                                                                     \
-	X(hunt)                                                                                    \
-	X(replay) X(reduce) X(crash) X(gen) X(import) X(ops) X(fmt) X(emit_c) X(targets) X(doctor) \
-		X(disk) X(cov) X(recover) X(bench) X(help) X(engine)
+/* clang-format off */
+#define COMMANDS(X)                                                                   \
+	X(run) X(hunt) X(replay) X(reduce) X(crash) X(gen) X(import) X(ops) X(fmt)    \
+	X(emit_c) X(targets) X(doctor) X(disk) X(cov) X(recover) X(bench) X(help)     \
+	X(engine) /* hidden ones last */
+/* clang-format on */
 
 #define X(name) extern const struct as_command as_cmd_##name;
 COMMANDS(X)
 #undef X
 
-static const struct as_command *const commands[] = {
 #define X(name) &as_cmd_##name,
-	COMMANDS(X) NULL
+static const struct as_command *const commands[] = { COMMANDS(X) NULL };
 #undef X
-};
 
 int main(int argc, char **argv)
 {

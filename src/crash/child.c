@@ -50,24 +50,14 @@ static void recovers(void *ctx, struct as_disk *disk)
 static int make_recoverer(const struct as_crash_args *args, struct as_recoverer **recoverer,
 			  struct as_err *err)
 {
-	const struct as_fstype *type = as_target_fstype(args->target);
 	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
 	/* The checker's deadline is the shorter one: so its hang is not taken for the kernel's. */
 	struct as_recover_options options = { .mount_opts = as_target_opts(args->target),
 					      .deadline_ms = deadline / 2,
 					      .memo = args->options->memo };
 
-	*recoverer = NULL;
-	if (type && type->server)
-		return as_fail(
-			err, AS_EUSE,
-			"target %s: the kernel tells a FUSE server nothing of sync, so there "
-			"is nothing to be promised",
-			as_target_spec(args->target));
-	*recoverer = type ? as_recoverer_kernel(type, &options)
-			  : as_recoverer_lib(args->target, args->run->seed, &args->shared->log,
-					     &options);
-	return 0;
+	return as_recoverer_new(args->target, args->run->seed, &args->shared->log, &options,
+				recoverer, err);
 }
 
 /* Ways that were asked for and do not exist are an error; else they would be left out silently. */
@@ -89,13 +79,6 @@ static int check_ways(const struct as_crash_args *args, const struct as_recovere
 	return rc;
 }
 
-static bool ways_agree(const struct as_target *target)
-{
-	const struct as_fstype *type = as_target_fstype(target);
-
-	return !type || type->guarantee != AS_GUARANTEE_REPAIR;
-}
-
 /* Thousands of recoveries allocate and free the same memory: it is not given back to the kernel in
  * between. */
 static void keep_memory(void)
@@ -112,7 +95,7 @@ static int judge_child(void *ctx)
 	struct as_recoverer *recoverer;
 	struct as_judge_args args = { .recording = j->recording,
 				      .options = j->args->options,
-				      .ways_agree = ways_agree(j->args->target),
+				      .ways_agree = as_recoverer_ways_agree(j->recoverer),
 				      .dedup = j->args->dedup,
 				      .flight = &sh->flight,
 				      .counts = &sh->counts,

@@ -10,6 +10,7 @@
 #include "disk/image.h"
 #include "os/guard.h"
 #include "run/finding.h"
+#include "run/instance.h"
 #include "target/fstype.h"
 #include "work/print.h"
 
@@ -19,13 +20,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define SMALL_BYTES ((uint64_t)1 << 20)
-
-/* What a disk writes as a whole by default. File systems of the kernel are made for today's disks:
- * ext4, for example, relies on its superblock of 1 KiB to be written as a whole. */
-#define SECTOR_KERNEL_BYTES 4096u
-#define SECTOR_LIBRARY_BYTES 512u
 
 struct as_crasher {
 	const struct as_target *target;
@@ -40,7 +34,7 @@ struct as_crasher {
 
 static int vet(const struct as_target *target, const struct as_crash_options *o, struct as_err *err)
 {
-	if (as_target_dir(target))
+	if (!(as_instance_caps(target) & AS_INSTANCE_DISK))
 		return as_fail(err, AS_EUSE,
 			       "target %s: a directory's disk is not ours to crash; name a file "
 			       "system type, a plugin or lab",
@@ -55,19 +49,6 @@ static int vet(const struct as_target *target, const struct as_crash_options *o,
 	return 0;
 }
 
-/* A small disk has all that a large one has, and is recovered faster. */
-uint64_t as_crash_disk_bytes(const struct as_target *target)
-{
-	const struct as_target_ops *ops = as_target_library(target);
-	const struct as_fstype *type = as_target_fstype(target);
-	uint64_t bytes;
-
-	if (!ops)
-		return type ? type->min_bytes : 0;
-	bytes = ops->min_bytes * 4 > SMALL_BYTES ? ops->min_bytes * 4 : SMALL_BYTES;
-	return bytes < ops->default_bytes ? bytes : ops->default_bytes;
-}
-
 int as_crasher_new(const struct as_target *target, const struct as_run_options *run,
 		   const struct as_crash_options *options, struct as_sink *sinks,
 		   struct as_crasher **out, struct as_err *err)
@@ -78,11 +59,10 @@ int as_crasher_new(const struct as_target *target, const struct as_run_options *
 	c->target = target;
 	c->run = *run;
 	if (!c->run.size_bytes)
-		c->run.size_bytes = as_crash_disk_bytes(target);
+		c->run.size_bytes = as_target_small_bytes(target);
 	c->options = *options;
 	if (!c->options.perm.sector_bytes)
-		c->options.perm.sector_bytes =
-			as_target_fstype(target) ? SECTOR_KERNEL_BYTES : SECTOR_LIBRARY_BYTES;
+		c->options.perm.sector_bytes = as_target_sector_bytes(target);
 	c->sinks = sinks;
 	c->dedup = as_dedup_new();
 	c->disk_fd = memfd_create("assay-crash", MFD_CLOEXEC);

@@ -86,9 +86,6 @@ _Static_assert(sizeof(struct as_crash_counts) == AS_RUN_COUNTS * sizeof(uint64_t
 
 void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_counts *counts);
 
-/* The default size of the disk of crash runs. */
-uint64_t as_crash_disk_bytes(const struct as_target *target);
-
 struct as_crasher;
 
 /* The target, the sinks and run->faults must outlive it. A target without a disk is AS_EUSE. */

@@ -65,11 +65,11 @@ static int tell(void *ctx)
 }
 
 /* The story takes further recoveries, and a library may die of one: so a child tells it. */
-static void tell_story(const struct as_crash_args *args, struct telling *t)
+static void tell_story(struct telling *t)
 {
 	struct as_ended ended = { 0 };
 
-	if (!t->story.recoverer || !as_target_library(args->target)) {
+	if (!t->story.recoverer || !as_recoverer_in_process(t->story.recoverer)) {
 		(void)tell(t);
 		return;
 	}
@@ -135,7 +135,7 @@ bool as_crash_report_add(const struct as_crash_args *args, const struct as_recor
 	report->op = guilty(rec, problem->moment);
 	if (perm) {
 		print_summary(rec, state, problem, &summary);
-		tell_story(args, &t);
+		tell_story(&t);
 		print_params(args, perm, state, problem, &params);
 		keep_disk(args, perm, report);
 	} else {

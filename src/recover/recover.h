@@ -117,6 +117,16 @@ struct as_fstype;
 struct as_host_log;
 struct as_target;
 
+/* For a target: one of the two below. AS_EUSE: it cannot be recovered. */
+AS_MUST_CHECK int as_recoverer_new(const struct as_target *target, uint64_t seed,
+				   struct as_host_log *log,
+				   const struct as_recover_options *options,
+				   struct as_recoverer **out, struct as_err *err);
+/* Whether all ways must give the same tree. */
+bool as_recoverer_ways_agree(const struct as_recoverer *recoverer);
+/* Whether the file system runs in this process: then it may take the process with it. */
+bool as_recoverer_in_process(const struct as_recoverer *recoverer);
+
 /* A linked library. The target and the log (where its own words go) must outlive it. The seed is
  * that of the choices it asks for; each step begins with it anew. Free it before the stores of the
  * disks that were recovered. */

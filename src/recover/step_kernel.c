@@ -102,6 +102,7 @@ struct as_recoverer *as_recoverer_kernel(const struct as_fstype *type,
 	as_recoverer_init(&k->base, &kernel_driver, options);
 	k->base.ways = as_recover_kernel_ways(type);
 	k->base.strictest = type->check[strictest].command ? (enum as_step)strictest : AS_STEPS;
+	k->base.ways_agree = type->guarantee != AS_GUARANTEE_REPAIR;
 	k->type = type;
 	k->mount_opts = as_xstrdup(options->mount_opts ? options->mount_opts : "");
 	return &k->base;

@@ -275,6 +275,7 @@ static const struct as_step_driver lib_driver = {
 	.free = lib_free,
 	.verify_every = VERIFY_EVERY,
 	.probe_checks = true,
+	.in_process = true,
 	.peace_words = "the full checker ",
 	.probe_words = "",
 };
@@ -296,5 +297,6 @@ struct as_recoverer *as_recoverer_lib(const struct as_target *target, uint64_t s
 	lib->base.ways = checks ? AS_WAYS_ALL : 1u << AS_WAY_MOUNT;
 	lib->base.strictest = checks ? AS_STEP_FULL : AS_STEPS;
 	lib->base.mounts_unchecked = true;
+	lib->base.ways_agree = true;
 	return &lib->base;
 }

@@ -21,6 +21,7 @@ struct as_step_driver {
 	bool (*hint)(struct as_recoverer *recoverer, enum as_step step, struct as_disk *disk,
 		     struct as_memo_hint *hint);
 	void (*free)(struct as_recoverer *recoverer);
+	bool in_process; /* the file system runs in this process, and may take it with it */
 	unsigned verify_every; /* of the answers from the memo, with AS_MEMO_VERIFY */
 	/* Between its checkers and the disk is the page cache of the device (writeback.h). */
 	bool cached;
@@ -38,6 +39,7 @@ struct as_recoverer {
 	uint32_t ways;
 	enum as_step strictest; /* the checker that must find nothing; AS_STEPS: there is none */
 	bool mounts_unchecked;
+	bool ways_agree;
 
 	/* as_recoverer_init() sets these. */
 	struct as_recover_options options;

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define SECTOR_BYTES 512u
+#define SECTOR_KERNEL_BYTES 4096u
+#define SMALL_BYTES ((uint64_t)1 << 20)
 #define SIZE_MAX_BYTES (UINT64_C(1) << 40)
 
 /* A kind of target is one row. */
@@ -173,6 +175,24 @@ int as_target_disk_bytes(const struct as_target *t, uint64_t asked, uint64_t *si
 			t->spec, (unsigned long long)size, SECTOR_BYTES);
 	*size_bytes = size;
 	return 0;
+}
+
+uint64_t as_target_small_bytes(const struct as_target *t)
+{
+	const struct as_target_ops *ops = as_target_library(t);
+	uint64_t bytes;
+
+	if (!ops)
+		return t->fstype ? t->fstype->min_bytes : 0;
+	bytes = ops->min_bytes * 4 > SMALL_BYTES ? ops->min_bytes * 4 : SMALL_BYTES;
+	return bytes < ops->default_bytes ? bytes : ops->default_bytes;
+}
+
+/* File systems of the kernel are made for today's disks: ext4, for example, relies on its superblock
+ * of 1 KiB to be written as a whole. */
+uint32_t as_target_sector_bytes(const struct as_target *t)
+{
+	return t->fstype ? SECTOR_KERNEL_BYTES : SECTOR_BYTES;
 }
 
 /* ---- The operations table -------------------------------------------------------------------- */

@@ -69,6 +69,10 @@ uint32_t as_target_block_bytes(const struct as_target *target);
  * target's minimum, or one that does not consist of whole sectors, is refused. */
 AS_MUST_CHECK int as_target_disk_bytes(const struct as_target *target, uint64_t asked_bytes,
 				       uint64_t *size_bytes, struct as_err *err);
+/* A small disk, which has all that a large one has and is recovered faster; 0: it has no disk. */
+uint64_t as_target_small_bytes(const struct as_target *target);
+/* What its disk writes as a whole by default. */
+uint32_t as_target_sector_bytes(const struct as_target *target);
 
 /* Row i of the table, or NULL after the last. */
 const struct as_target_kind *as_target_kind(unsigned i);

@@ -204,7 +204,7 @@ int as_lex_string(struct as_lex *lex, const char *expected, size_t max, const ch
 				"expected the whole string in double quotes, as it holds %c", *p);
 	}
 	if (!as_lex_at_gap(lex))
-		return as_lex_expected(lex, lex->p, "a blank behind %s", expected);
+		return as_lex_expected(lex, lex->p, "a blank after %s", expected);
 	if (len > max)
 		return as_lex_fail(lex, start, "expected %s of at most %zu bytes, found %zu bytes",
 				   expected, max, len);
@@ -444,7 +444,7 @@ int as_lex_value(struct as_lex *lex, const struct as_arg_info *arg, struct as_op
 		rc = as_lex_slot(lex, arg->expected, field);
 		return rc || as_lex_at_gap(lex)
 			       ? rc
-			       : as_lex_expected(lex, lex->p, "a blank behind the slot");
+			       : as_lex_expected(lex, lex->p, "a blank after the slot");
 	case AS_TYPE_NUM:
 		return read_num(lex, arg, field);
 	case AS_TYPE_SNUM:

@@ -223,7 +223,7 @@ static int parse_op(struct as_parser *parser, struct as_lex *lex)
 		if (rc)
 			return rc;
 		if (as_lex_at_end(lex) || *lex->p != '=')
-			return as_lex_expected(lex, lex->p, "= behind the slot");
+			return as_lex_expected(lex, lex->p, "= after the slot");
 		lex->p++;
 		(void)as_lex_at_end(lex);
 	}
@@ -232,11 +232,11 @@ static int parse_op(struct as_parser *parser, struct as_lex *lex)
 	code = as_op_index_find(&parser->index, name, len);
 	lex->p += len;
 	if (slot != AS_SLOT_NONE && code != AS_OP_OPEN)
-		return as_lex_expected(lex, name, "open behind $%d =", slot);
+		return as_lex_expected(lex, name, "open after $%d =", slot);
 	if (code == AS_OP_COUNT)
 		return unknown_op(lex, name, len);
 	if (!as_lex_at_gap(lex))
-		return as_lex_expected(lex, lex->p, "a blank behind %s", as_op_table[code].name);
+		return as_lex_expected(lex, lex->p, "a blank after %s", as_op_table[code].name);
 	if (slot == AS_SLOT_NONE && code == AS_OP_OPEN)
 		return as_lex_expected(lex, name, "$N = in front of open");
 	op = parser->blank[code];

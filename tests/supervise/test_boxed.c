@@ -102,13 +102,16 @@ static void lurk(const char *job_path, pid_t engine)
 	_exit(0);
 }
 
+extern const struct as_command as_cmd_engine;
+
 static int engine_main(int argc, char **argv)
 {
+	static const struct as_command *const commands[] = { &as_cmd_engine, NULL };
 	pid_t engine = getpid(), lurker = fork();
 
 	if (!lurker)
 		lurk(argv[2], engine);
-	return as_cli_main(argc, argv);
+	return as_cli_main(commands, argc, argv);
 }
 
 /* ---- Outside --------------------------------------------------------------------------------- */

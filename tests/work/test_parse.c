@@ -28,7 +28,7 @@ static const struct row errors[] = {
 	{ "sync\n\n  fsnc $0", "t:3:3: expected an operation (fsync?), found 'fsnc'" },
 	{ "MKDIR /a 0755", "t:1:1: expected an operation, found 'MKDIR'" },
 	{ "\"mkdir\" /a 0755", "t:1:1: expected an operation, found '\"mkdir\"'" },
-	{ "sync\"\"", "t:1:5: expected a blank behind sync, found '\"\"'" },
+	{ "sync\"\"", "t:1:5: expected a blank after sync, found '\"\"'" },
 	/* arguments that are missing or too many */
 	{ "mkdir", "t:1:6: expected a path, found end of line" },
 	{ "mkdir   ", "t:1:9: expected a path, found end of line" },
@@ -49,16 +49,16 @@ static const struct row errors[] = {
 	{ "read $0 len =4", "t:1:9: expected len=, found 'len'" },
 	/* slots */
 	{ "open /a O_RDWR", "t:1:1: expected $N = in front of open, found 'open'" },
-	{ "$0 = mkdir /a 0755", "t:1:6: expected open behind $0 =, found 'mkdir'" },
-	{ "$0 = opne /a O_RDWR", "t:1:6: expected open behind $0 =, found 'opne'" },
-	{ "$0 =", "t:1:5: expected open behind $0 =, found end of line" },
-	{ "$0 open /a O_RDWR", "t:1:4: expected = behind the slot, found 'open'" },
+	{ "$0 = mkdir /a 0755", "t:1:6: expected open after $0 =, found 'mkdir'" },
+	{ "$0 = opne /a O_RDWR", "t:1:6: expected open after $0 =, found 'opne'" },
+	{ "$0 =", "t:1:5: expected open after $0 =, found end of line" },
+	{ "$0 open /a O_RDWR", "t:1:4: expected = after the slot, found 'open'" },
 	{ "$ = open /a O_RDWR", "t:1:1: expected $N = open ..., found '$'" },
 	{ "$4096 = open /a O_RDWR", "t:1:1: expected a slot between $0 and $4095, found '$4096'" },
 	{ "close 0", "t:1:7: expected a descriptor slot such as $0, found '0'" },
 	{ "close $99999999999",
 	  "t:1:7: expected a slot between $0 and $4095, found '$99999999999'" },
-	{ "close $0x", "t:1:9: expected a blank behind the slot, found 'x'" },
+	{ "close $0x", "t:1:9: expected a blank after the slot, found 'x'" },
 	{ "copy_file_range $0 /b len=1 at=0 to=0",
 	  "t:1:20: expected a second descriptor slot such as $1, found '/b'" },
 	/* numbers */
@@ -118,15 +118,15 @@ static const struct row errors[] = {
 	{ "mkdir \"/a\\x4\" 0755", "t:1:10: expected \\\" \\\\ \\n \\t or \\xHH, found '\\x4\"'" },
 	{ "mkdir \"/a\\", "t:1:10: expected \\\" \\\\ \\n \\t or \\xHH, found '\\'" },
 	{ "mkdir \"\\x00\" 0755", "t:1:8: expected a byte other than NUL, found '\\x00\"'" },
-	{ "mkdir \"/a\"b 0755", "t:1:11: expected a blank behind a path, found 'b'" },
+	{ "mkdir \"/a\"b 0755", "t:1:11: expected a blank after a path, found 'b'" },
 	{ "mkdir /a\"b\" 0755",
 	  "t:1:9: expected the whole string in double quotes, as it holds \"" },
 	{ "mkdir /a\\b 0755", "t:1:9: expected the whole string in double quotes, as it holds \\" },
-	{ "mkdir /a\x01 0755", "t:1:9: expected a blank behind a path, found control byte 0x01" },
+	{ "mkdir /a\x01 0755", "t:1:9: expected a blank after a path, found control byte 0x01" },
 	{ "mkdir \"\x01\" 0755",
 	  "t:1:8: expected text or an escape such as \\x01, found control byte 0x01" },
 	{ "sync # \x1b[0m", "t:1:8: expected text, found control byte 0x1b" },
-	{ "sync\rsync", "t:1:5: expected a blank behind sync, found a carriage return" },
+	{ "sync\rsync", "t:1:5: expected a blank after sync, found a carriage return" },
 	{ "\x7f", "t:1:1: expected an operation, found control byte 0x7f" },
 	/* metadata */
 	{ "@", "t:1:2: expected a key of letters, digits and _ - ., found end of line" },
@@ -161,7 +161,7 @@ static void test_nul_byte(void **state)
 
 	(void)state;
 	assert_int_equal(as_parse_text("t", "sync\nrmdir /a\0b\n", 16, &seq, &err), AS_EUSE);
-	assert_string_equal(err.msg, "t:2:9: expected a blank behind a path, found a NUL byte");
+	assert_string_equal(err.msg, "t:2:9: expected a blank after a path, found a NUL byte");
 }
 
 /* Accepted text and its canonical form. */

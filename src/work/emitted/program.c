@@ -206,7 +206,7 @@ static const char *at(const char *path)
 }
 
 /*@ slots: base */
-static int slots[SLOTS]; /* the descriptors behind $0, $1, ... */
+static int slots[SLOTS]; /* the descriptors of $0, $1, ... */
 
 static void empty_slots(void)
 {
@@ -354,7 +354,7 @@ static int go_up(struct descent *descent, unsigned long long *done)
 	return err;
 }
 
-/* Removes all below the directory behind fd, depth first, and closes fd; 0 or an errno. */
+/* Removes all below the directory of fd, depth first, and closes fd; 0 or an errno. */
 static int empty(int fd, unsigned long long *done)
 {
 	struct descent descent = { NULL, 0, fd };
