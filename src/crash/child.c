@@ -95,7 +95,6 @@ static int judge_child(void *ctx)
 	struct as_recoverer *recoverer;
 	struct as_judge_args args = { .recording = j->recording,
 				      .options = j->args->options,
-				      .ways_agree = as_recoverer_ways_agree(j->recoverer),
 				      .dedup = j->args->dedup,
 				      .flight = &sh->flight,
 				      .counts = &sh->counts,
@@ -114,6 +113,7 @@ static int judge_child(void *ctx)
 		j->keeper = as_crash_keeper_new(j->args->run->state, j->recording->start);
 	if (!sh->tool_rc) {
 		args.recoverer = j->recoverer = recoverer;
+		args.ways_agree = as_recoverer_ways_agree(recoverer);
 		sh->tool_rc = as_judge_all(&args, &sh->tool_err);
 	}
 	as_crash_keeper_free(j->keeper);

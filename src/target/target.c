@@ -188,8 +188,8 @@ uint64_t as_target_small_bytes(const struct as_target *t)
 	return bytes < ops->default_bytes ? bytes : ops->default_bytes;
 }
 
-/* File systems of the kernel are made for today's disks: ext4, for example, relies on its superblock
- * of 1 KiB to be written as a whole. */
+/* File systems of the kernel are made for the disks of today: ext4, for example, relies on its
+ * superblock of 1 KiB to be written as a whole. */
 uint32_t as_target_sector_bytes(const struct as_target *t)
 {
 	return t->fstype ? SECTOR_KERNEL_BYTES : SECTOR_BYTES;
