@@ -243,7 +243,7 @@ tap_like "--version says" "$WORK/out" '^assay [0-9]+\.[0-9]+\.[0-9]+$'
 tap_run "help" 0 "$ASSAY" help
 "$ASSAY" help | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p' >"$WORK/commands"
 # One file a command, and help lists every one.
-tap_is "help lists the commands" "$(wc -l <"$WORK/commands")" "$(ls src/cli/cmd_*.c | wc -l)"
+tap_is "help lists the commands" "$(wc -l <"$WORK/commands")" "$(ls src/cmd/cmd_*.c | wc -l)"
 while read -r command; do
 	tap_run "help $command" 0 "$ASSAY" help "$command"
 	cp "$WORK/out" "$WORK/help"
