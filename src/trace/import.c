@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* import: the table of importers, and what they share: lines, words, numbers, flags. */
+#include "base/hash.h"
 #include "trace/import_priv.h"
 #include "work/parse.h"
 
@@ -204,7 +205,7 @@ bool as_span_number(struct as_span p, int64_t *number)
 	if (at >= p.len)
 		return false;
 	for (; at < p.len; at++) {
-		int digit = as_span_hex(p.at[at]);
+		int digit = as_hex_digit(p.at[at]);
 
 		if (digit < 0 || digit >= base ||
 		    __builtin_mul_overflow(value, (uint64_t)base, &value) ||

@@ -16,14 +16,6 @@ struct as_span {
 	size_t len;
 };
 
-/* The value of a hexadecimal digit, -1: it is none. */
-static inline int as_span_hex(char c)
-{
-	return c >= '0' && c <= '9'		    ? c - '0'
-	       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-						    : -1;
-}
-
 enum as_scan_kind {
 	AS_SCAN_CALL, /* whole */
 	AS_SCAN_BEGIN, /* "... <unfinished ...>": head is what is before that */

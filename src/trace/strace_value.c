@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* strace_value: see strace_value.h. */
 #include "trace/strace_value.h"
+#include "base/hash.h"
 #include "trace/trace.h"
 
 #include <string.h>
@@ -27,8 +28,8 @@ static char unescape(const char **p, const char *end)
 
 	if (name)
 		return bytes[name - names];
-	if (c == 'x' && end - *p >= 2 && as_span_hex((*p)[0]) >= 0 && as_span_hex((*p)[1]) >= 0) {
-		value = as_span_hex((*p)[0]) * 16 + as_span_hex((*p)[1]);
+	if (c == 'x' && end - *p >= 2 && as_hex_digit((*p)[0]) >= 0 && as_hex_digit((*p)[1]) >= 0) {
+		value = as_hex_digit((*p)[0]) * 16 + as_hex_digit((*p)[1]);
 		*p += 2;
 		return (char)value;
 	}
