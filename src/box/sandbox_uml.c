@@ -17,6 +17,7 @@
  * it maps executable: this must be a tmpfs that is not mounted noexec. uml_dir holds a socket,
  * whose path must be short. A kernel that moves between cores is up to four times slower.
  */
+#include "base/embed.h"
 #include "box/sandbox.h"
 
 #include "base/buf.h"
@@ -66,15 +67,7 @@ static const char *const words[] = {
 };
 
 /* See shim_uml/ptrace.c. */
-__asm__(".section .rodata\n"
-	".balign 8\n"
-	".global as_shim_uml\n"
-	"as_shim_uml:\n"
-	".incbin \"shim_uml.so\"\n"
-	".global as_shim_uml_end\n"
-	"as_shim_uml_end:\n"
-	".previous\n");
-extern const char as_shim_uml[], as_shim_uml_end[];
+AS_EMBED(as_shim_uml, "shim_uml.so");
 
 /* ---- What there is --------------------------------------------------------------------------- */
 
@@ -405,8 +398,8 @@ static int start(const struct as_box_options *o, struct as_box *box, struct as_e
 	if (!rc)
 		rc = make_initramfs(&b, err);
 	if (!rc)
-		rc = in_memory("shim", as_shim_uml, (size_t)(as_shim_uml_end - as_shim_uml),
-			       &b.shim_fd, err);
+		rc = in_memory("shim", as_shim_uml_first,
+			       (size_t)(as_shim_uml_end - as_shim_uml_first), &b.shim_fd, err);
 	if (!rc)
 		rc = boot(&b, box, err);
 	if (b.initramfs_fd >= 0)

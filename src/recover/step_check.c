@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * step_check: the steps that the checkers of a type take (tool/checker.h). The row of the type says
- * what their exit status means (target/checker_exit.c). A checker that dies, hangs (then it is
+ * what their exit status means (target/checker_exits.h). A checker that dies, hangs (then it is
  * killed with its process group) or tries to change something beside its disk (which is refused)
  * has an end of its own.
  */

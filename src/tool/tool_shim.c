@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tool_shim: the preloaded object as a part of the program, so that no file has to be found. */
+#include "base/embed.h"
 #include "tool/tool.h"
 
 #include <errno.h>
@@ -11,15 +12,7 @@
 #error "AS_SHIM_SO names the shared object to be put in; the Makefile says it"
 #endif
 
-__asm__(".section .rodata\n"
-	".balign 16\n"
-	"as_shim_first:\n"
-	".incbin \"" AS_SHIM_SO "\"\n"
-	"as_shim_end:\n"
-	".previous\n");
-
-extern const char as_shim_first[] __attribute__((visibility("hidden")));
-extern const char as_shim_end[] __attribute__((visibility("hidden")));
+AS_EMBED(as_shim, AS_SHIM_SO);
 
 int as_tool_shim_fd(int *out, struct as_err *err)
 {

@@ -8,6 +8,7 @@
  * each operation with its arguments in the order of op.def.
  */
 #include "work/emit_c.h"
+#include "base/embed.h"
 
 #include "work/arg.h"
 #include "work/print.h"
@@ -23,13 +24,7 @@
 #define LINE_COLUMNS 100
 #define TAB_COLUMNS 8
 
-__asm__(".section .rodata\n"
-	".global as_emitted_program\n"
-	"as_emitted_program:\n"
-	".incbin \"work/emitted/program.c\"\n"
-	".byte 0\n"
-	".previous\n");
-extern const char as_emitted_program[];
+AS_EMBED(as_emitted_program, "work/emitted/program.c");
 
 struct emit_c_span {
 	const char *s;
@@ -66,7 +61,7 @@ static struct emit_c_span next_word(const char **p, const char *end)
 
 static void find_sections(struct emission *program)
 {
-	const char *mark = strstr(as_emitted_program, "\n/*@ ");
+	const char *mark = strstr(as_emitted_program_first, "\n/*@ ");
 
 	while (mark) {
 		struct emit_c_section *section = &program->section[program->n++];
