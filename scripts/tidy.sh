@@ -266,20 +266,16 @@ check_file_length() {
 	done
 }
 
-# Two structs with one name mislead a reader (and a debugger). What a seam leaves to its
-# implementations has one name in all of them: struct as_NAME of a NAME_*.c.
+# Two structs with one name mislead a reader (and a debugger).
 check_tags() {
 	local -a product
 	mapfile -t product < <(pick '^(src|labfs|include)/.*\.[ch]$' | grep -v '/emitted/')
 	awk '
 	match($0, /^(struct|union|enum) [A-Za-z_0-9]+ \{/) {
-		tag = $2
-		file = FILENAME
-		sub(/.*\//, "", file)
-		if (tag in first && index(file, substr(tag, 4) "_") != 1)
-			print FILENAME ":" FNR ": " $1 " " tag " is in " first[tag] ", too"
+		if ($2 in first)
+			print FILENAME ":" FNR ": " $1 " " $2 " is in " first[$2] ", too"
 		else
-			first[tag] = FILENAME
+			first[$2] = FILENAME
 	}' $none "${product[@]}"
 }
 

@@ -172,7 +172,8 @@ case_is "a tag twice" src/model/two.c 'src/model/two.c:2: struct pair is in src/
 	< <(c 'struct pair {' '	int b;' '};')
 mkdir -p src/model
 c 'struct as_disk {' '	int a;' '};' >src/model/disk_one.c
-case_is "what a seam leaves to its implementations" src/model/disk_two.c "" \
+case_is "a tag twice, of a seam too" src/model/disk_two.c \
+	'src/model/disk_two.c:2: struct as_disk is in src/model/disk_one.c, too' \
 	< <(c 'struct as_disk {' '	int b;' '};')
 case_is "a table in a function" src/model/a.c \
 	'src/model/a.c:5: a table is included in a function' \
