@@ -200,10 +200,14 @@ static const char *server_output(struct as_instance *i)
 	return as_mount_output(of(i)->mount);
 }
 
-/* A mount that has lost its server: that the process has ended will be seen in a moment. */
+/* A mount that has lost its server: that the process has ended will be seen in a moment. The
+ * kernel says so plainly, or, in the middle of a walk, by an error that has other causes, too. */
 static void server_answered(struct as_instance *i, const struct as_outcome *got)
 {
-	if (got->ret < 0 && (got->err == ENOTCONN || got->err == ECONNABORTED))
+	if (got->ret >= 0)
+		return;
+	if (got->err == ENOTCONN || got->err == ECONNABORTED ||
+	    ((got->err == EIO || got->err == ESTALE) && as_mount_lost(of(i)->mount)))
 		as_mount_await_trouble(of(i)->mount);
 }
 

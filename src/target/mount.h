@@ -88,7 +88,8 @@ void as_mount_set_deadline(struct as_mount *mount, unsigned ms);
 /* The mount is no longer needed: ends a FUSE server, so that closing what is open there does not
  * wait for it. Does nothing for other types. */
 void as_mount_abandon(struct as_mount *mount);
-/* The mount has lost its server: waits a moment for the process to end. */
+/* Whether the mount has lost its server. When it has: waits a moment for the process to end. */
+bool as_mount_lost(const struct as_mount *mount);
 void as_mount_await_trouble(struct as_mount *mount);
 const char *as_mount_source(const struct as_mount *mount);
 /* The name of its disk in messages of the kernel: "loop7". */

@@ -6,10 +6,12 @@
 #include "target/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LOST_ATTEMPTS 1000
@@ -88,6 +90,15 @@ const char *as_mount_trouble(struct as_mount *m)
 	if (m->trouble[0])
 		return m->trouble;
 	return m->server ? as_server_trouble(m->server) : NULL;
+}
+
+bool as_mount_lost(const struct as_mount *m)
+{
+	struct statx root;
+
+	return statx(AT_FDCWD, m->inside ? "/" : m->fs, AT_STATX_FORCE_SYNC, STATX_BASIC_STATS,
+		     &root) &&
+	       (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
 void as_mount_await_trouble(struct as_mount *m)
