@@ -26,9 +26,11 @@
 #include "os/spawn.h"
 #include "recover/step.h"
 #include "snapshot/tree.h"
-#include "snapshot/tree_cwd.h"
 #include "target/fresh.h"
+#include "target/host.h"
 #include "target/mount.h"
+#include "target/target.h"
+#include "vfs/tree_cwd.h"
 #include "work/parse.h"
 
 #include <errno.h>
@@ -336,10 +338,15 @@ static double check_all(struct crashed *c, struct as_disk **disks, size_t n, enu
 			struct as_step_stats *stats)
 {
 	const struct as_recover_options options = { .memo = mode };
-	struct as_recoverer *recoverer = as_recoverer_kernel(c->type, &options);
+	struct as_host_log log = { 0 };
+	struct as_recoverer *recoverer;
 	struct as_stepped stepped;
+	struct as_target *target;
 	struct as_err err;
 	int64_t start_us;
+
+	as_assert(!as_target_open_type(c->type, "", &target, &err));
+	as_assert(!as_recoverer_new(target, 0, &log, &options, &recoverer, &err));
 
 	/* The program is loaded before the clock starts. */
 	as_assert(!as_step(recoverer, AS_STEP_FULL, c->start, AS_STEP_WANT_DISK, &stepped, &err));
@@ -355,6 +362,7 @@ static double check_all(struct crashed *c, struct as_disk **disks, size_t n, enu
 	start_us = as_now_us() - start_us;
 	*stats = as_recoverer_stats(recoverer);
 	as_recoverer_free(recoverer);
+	as_target_free(target);
 	return (double)start_us / (double)n;
 }
 

@@ -38,7 +38,7 @@ arrows() {
 	supervise work target box klog run
 	snapshot  work model
 	legal     work model target snapshot
-	recover   disk target tool vfs klog snapshot
+	recover   disk target tool run klog snapshot
 	crash     work model disk target layout run supervise snapshot legal recover
 	scenario  work target race run crash
 	hunt      work gen model reduce run supervise scenario

@@ -3,7 +3,7 @@
 #include "cli/profiles.h"
 
 #include "gen/gen.h"
-#include "target/fstype.h"
+#include "target/facts.h"
 
 #include <string.h>
 
@@ -36,10 +36,10 @@ int as_cli_read_feedback(const char *file, struct as_profile *profile, struct as
 
 void as_cli_fit_profile(struct as_profile *profile, const struct as_target *target)
 {
-	const struct as_fstype *type = as_target_fstype(target);
+	const char *draw = as_target_draw(target);
 
-	if (type && type->draw)
-		as_profile_mount_options(profile, type->draw);
+	if (draw)
+		as_profile_mount_options(profile, draw);
 }
 
 unsigned as_cli_left_out(const struct as_profile *profile, const struct as_traits *traits,

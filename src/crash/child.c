@@ -52,8 +52,7 @@ static int make_recoverer(const struct as_crash_args *args, struct as_recoverer 
 {
 	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
 	/* The checker's deadline is the shorter one: so its hang is not taken for the kernel's. */
-	struct as_recover_options options = { .mount_opts = as_target_opts(args->target),
-					      .deadline_ms = deadline / 2,
+	struct as_recover_options options = { .deadline_ms = deadline / 2,
 					      .memo = args->options->memo };
 
 	return as_recoverer_new(args->target, args->run->seed, &args->shared->log, &options,

@@ -3,8 +3,7 @@
 #include "layout/layout_priv.h"
 
 #include "base/array.h"
-#include "target/fstype.h"
-#include "target/target.h"
+#include "target/facts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +20,13 @@ struct as_layout *as_layout_ext2fs(struct as_disk *disk)
 
 struct as_layout *as_layout_new(const struct as_target *target, struct as_disk *disk)
 {
-	const struct as_fstype *type = as_target_fstype(target);
+	static struct as_layout *(*const read[AS_DISK_LAYOUTS])(struct as_disk * disk) = {
+		[AS_DISK_LAB] = as_layout_lab,
+		[AS_DISK_EXT] = as_layout_ext2fs,
+	};
+	enum as_disk_layout layout = as_target_layout(target);
 
-	if (as_target_library(target) && strcmp(as_target_name(target), "lab") == 0)
-		return as_layout_lab(disk);
-	if (type && (strncmp(type->type, "ext", 3) == 0 || strcmp(type->name, "fuse2fs") == 0))
-		return as_layout_ext2fs(disk);
-	return NULL;
+	return read[layout] ? read[layout](disk) : NULL;
 }
 
 struct as_layout *as_layout_make(uint32_t block_bytes, uint64_t n_blocks)

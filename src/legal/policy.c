@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * policy: see policy.h. The row in target/fstype.def gives a type's guarantee; the table below says
- * how mount options change it.
+ * policy: see policy.h. The target says what it promises (target/facts.h); the table below says how
+ * mount options change it.
  */
 #include "legal/policy.h"
 
-#include "target/target.h"
+#include "target/facts.h"
 
 #include <string.h>
 
@@ -105,24 +105,16 @@ void as_policy_mount(struct as_policy *policy, const char *opts)
 
 struct as_policy as_policy_of(const struct as_target *target)
 {
-	const struct as_fstype *type = as_target_fstype(target);
+	struct as_promise promise = as_target_promise(target);
 	struct as_policy policy = {
-		/* labfs, and libraries of which nothing else is known: a journal written in
-		 * order. */
-		.guarantee = AS_GUARANTEE_PREFIX,
-		.data = AS_DATA_ORDERED,
-		.fsync_names = true,
+		.guarantee = promise.guarantee,
+		.data = promise.crash & AS_CRASH_STALE ? AS_DATA_WRITEBACK : AS_DATA_ORDERED,
+		.fsync_names = promise.crash & AS_CRASH_NAMES,
+		.lost_found = promise.crash & AS_CRASH_RESCUES,
 		.block_bytes = as_target_block_bytes(target),
 	};
 
-	if (type) {
-		policy.guarantee = type->guarantee;
-		policy.fsync_names = type->crash & AS_CRASH_NAMES;
-		policy.lost_found = type->crash & AS_CRASH_RESCUES;
-		if (type->crash & AS_CRASH_STALE)
-			policy.data = AS_DATA_WRITEBACK;
-		as_policy_mount(&policy, type->mount);
-	}
+	as_policy_mount(&policy, promise.mount);
 	as_policy_mount(&policy, as_target_opts(target));
 	return policy;
 }

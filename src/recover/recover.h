@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * recover: from a crashed disk to a tree. A way of recovery is a path of steps (step.h): a checker,
- * a mount, both. One machine walks the path, keeps the log and remembers each step; a driver
- * carries out one step, and there are two of them: linked libraries (step_lib.c), and kernels with
- * their checkers (step_kernel.c).
+ * a mount, both. One machine walks the path, keeps the log and remembers each step; its driver
+ * (step_work.c) carries out one step, by an instance of the target (run/instance.h) or by a checker
+ * that is a program (step_check.c).
  *
  * Rules
  *   1. The crashed disk stays as it is; recovery works on a copy.
@@ -101,10 +101,7 @@ bool as_recover_at_peace(struct as_recoverer *recoverer, struct as_disk *disk, s
  * switched off, nothing is taken from the memo, nor added to it. */
 bool as_recover_fail_read(struct as_recoverer *recoverer, uint64_t nth);
 
-/* ---- The two recoverers ---- */
-
 struct as_recover_options {
-	const char *mount_opts; /* of a kernel's target, beside those of its type; NULL: none */
 	unsigned deadline_ms; /* of a checker; 0: AS_RECOVER_DEADLINE_MS */
 	enum as_memo_mode memo;
 	unsigned verify_every; /* with AS_MEMO_VERIFY: 1 is every answer; 0: the driver's number */
@@ -113,11 +110,13 @@ struct as_recover_options {
 
 #define AS_RECOVER_DEADLINE_MS 20000u
 
-struct as_fstype;
 struct as_host_log;
 struct as_target;
 
-/* For a target: one of the two below. AS_EUSE: it cannot be recovered. */
+/* A process has one at a time, and what it needs of a kernel is made when it is first needed. The
+ * target and the log (where its own words go) must outlive it. The seed is that of the choices the
+ * file system asks for; each step begins with it anew. Free it before the stores of the disks that
+ * were recovered. AS_EUSE: the target cannot be recovered. */
 AS_MUST_CHECK int as_recoverer_new(const struct as_target *target, uint64_t seed,
 				   struct as_host_log *log,
 				   const struct as_recover_options *options,
@@ -126,19 +125,5 @@ AS_MUST_CHECK int as_recoverer_new(const struct as_target *target, uint64_t seed
 bool as_recoverer_ways_agree(const struct as_recoverer *recoverer);
 /* Whether the file system runs in this process: then it may take the process with it. */
 bool as_recoverer_in_process(const struct as_recoverer *recoverer);
-
-/* A linked library. The target and the log (where its own words go) must outlive it. The seed is
- * that of the choices it asks for; each step begins with it anew. Free it before the stores of the
- * disks that were recovered. */
-struct as_recoverer *as_recoverer_lib(const struct as_target *target, uint64_t seed,
-				      struct as_host_log *log,
-				      const struct as_recover_options *options);
-
-/* A file system of the kernel. A process has one of these: what it needs of the kernel is made when
- * it is first needed. The type must outlive it. */
-struct as_recoverer *as_recoverer_kernel(const struct as_fstype *type,
-					 const struct as_recover_options *options);
-/* The ways that make sense for a type, by its row: 1 << enum as_way. */
-uint32_t as_recover_kernel_ways(const struct as_fstype *type);
 
 #endif

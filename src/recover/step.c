@@ -7,8 +7,6 @@
  * alone is only counted: a kernel may write the time.
  */
 #include "recover/step_priv.h"
-#include "target/fstype.h"
-#include "target/target.h"
 
 #include "disk/fault.h"
 #include "os/spawn.h"
@@ -85,25 +83,7 @@ bool as_recoverer_ways_agree(const struct as_recoverer *r)
 
 bool as_recoverer_in_process(const struct as_recoverer *r)
 {
-	return r->driver->in_process;
-}
-
-int as_recoverer_new(const struct as_target *target, uint64_t seed, struct as_host_log *log,
-		     const struct as_recover_options *options, struct as_recoverer **out,
-		     struct as_err *err)
-{
-	const struct as_fstype *type = as_target_fstype(target);
-
-	*out = NULL;
-	if (type && type->server)
-		return as_fail(
-			err, AS_EUSE,
-			"target %s: the kernel tells a FUSE server nothing of sync, so there "
-			"is nothing to be promised",
-			as_target_spec(target));
-	*out = type ? as_recoverer_kernel(type, options)
-		    : as_recoverer_lib(target, seed, log, options);
-	return 0;
+	return r->in_process;
 }
 
 struct as_step_stats as_recoverer_stats(const struct as_recoverer *r)

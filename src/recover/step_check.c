@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step_check: the steps that the checkers of a type take (tool/checker.h). The row of the type says
+ * step_check: the steps of checkers that are programs (tool/checker.h). The row of the type says
  * what their exit status means (target/checker_exits.h). A checker that dies, hangs (then it is
  * killed with its process group) or tries to change something beside its disk (which is refused)
  * has an end of its own.
  */
-#include "recover/kernel_priv.h"
+#include "recover/worker_priv.h"
 
 #include "tool/checker.h"
 
@@ -13,10 +13,10 @@
 
 #define WORDS_BYTES 160 /* of what a checker said */
 
-void as_kernel_check_end(struct as_kernel *k)
+void as_worker_check_end(struct as_worker *w)
 {
-	as_checkers_free(k->checkers);
-	k->checkers = NULL;
+	as_checkers_free(w->checkers);
+	w->checkers = NULL;
 }
 
 /* "e2fsck -f -y": the command without its disk. */
@@ -86,20 +86,21 @@ static void judge(const struct as_checker *checker, const struct as_tool_result 
 	}
 }
 
-int as_kernel_check(struct as_kernel *k, enum as_check_mode mode, struct as_disk *disk,
+int as_worker_check(struct as_worker *w, enum as_check_mode mode, struct as_disk *disk,
 		    struct as_stepped *stepped, struct as_err *err)
 {
-	struct as_tool_setup setup = { .deadline_ms = k->base.options.deadline_ms };
+	struct as_tool_setup setup = { .deadline_ms = w->base.options.deadline_ms };
 	struct as_checked checked = { 0 };
 	int rc;
 
-	if (!k->checkers)
-		k->checkers = as_checkers_new(&setup);
-	as_checkers_fail_read(k->checkers, k->base.fail_read);
-	rc = as_checker_run(k->checkers, k->type, mode, disk, AS_TOOL_READS, &checked, err);
+	if (!w->checkers)
+		w->checkers = as_checkers_new(&setup);
+	as_checkers_fail_read(w->checkers, w->base.fail_read);
+	rc = as_checker_run(w->checkers, w->rules.programs, mode, disk, AS_TOOL_READS, &checked,
+			    err);
 	if (!rc) {
-		as_step_count_reads(&k->base, checked.run.reads);
-		judge(&k->type->check[mode], &checked.run, stepped);
+		as_step_count_reads(&w->base, checked.run.reads);
+		judge(&w->rules.programs->check[mode], &checked.run, stepped);
 		stepped->disk = checked.run.disk;
 		checked.run.disk = NULL;
 		/* A log that is not complete proves nothing. */

@@ -21,7 +21,6 @@ struct as_step_driver {
 	bool (*hint)(struct as_recoverer *recoverer, enum as_step step, struct as_disk *disk,
 		     struct as_memo_hint *hint);
 	void (*free)(struct as_recoverer *recoverer);
-	bool in_process; /* the file system runs in this process, and may take it with it */
 	unsigned verify_every; /* of the answers from the memo, with AS_MEMO_VERIFY */
 	/* Between its checkers and the disk is the page cache of the device (writeback.h). */
 	bool cached;
@@ -29,8 +28,12 @@ struct as_step_driver {
 	bool logs_refusal;
 	/* The step of the probe runs the strictest checker itself, before and after. */
 	bool probe_checks;
+	/* A probe that fails names the directory. */
+	bool probe_names;
 	/* What findings begin with: one of a disk that should be in order, one of a probe. */
 	const char *peace_words, *probe_words;
+	/* Between what was done and the error; what reading the tree is called. */
+	const char *answer_words, *read_words;
 };
 
 /* The machine. A driver embeds it as its first member. */
@@ -40,6 +43,7 @@ struct as_recoverer {
 	enum as_step strictest; /* the checker that must find nothing; AS_STEPS: there is none */
 	bool mounts_unchecked;
 	bool ways_agree;
+	bool in_process;
 
 	/* as_recoverer_init() sets these. */
 	struct as_recover_options options;

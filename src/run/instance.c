@@ -28,6 +28,13 @@ uint32_t as_instance_caps(const struct as_target *target)
 	return ops->caps & ~(ops->lacks ? ops->lacks(target) : 0);
 }
 
+const char *as_instance_place(const struct as_target *target)
+{
+	const struct as_instance_ops *ops = row_of(target);
+
+	return ops->place ? ops->place(target) : NULL;
+}
+
 int as_instance_make_disk(const struct as_target *target, struct as_medium *disk,
 			  struct as_err *err)
 {
@@ -37,6 +44,11 @@ int as_instance_make_disk(const struct as_target *target, struct as_medium *disk
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
+
+/* What does not need a medium. */
+#define VISITOR_CAPS                                                             \
+	((uint32_t)(AS_INSTANCE_DISK | AS_INSTANCE_KERNEL | AS_INSTANCE_DEVICE | \
+		    AS_INSTANCE_CERTAIN | AS_INSTANCE_IN_PROCESS | AS_INSTANCE_VISIT))
 
 /* Chance, clock and memory as in the beginning. */
 static void new_host(struct as_instance *i)
@@ -51,15 +63,19 @@ static void new_host(struct as_instance *i)
 int as_instance_open(const struct as_instance_args *args, struct as_instance **out,
 		     struct as_err *err)
 {
-	const struct as_instance_ops *ops = row_of(args->target);
+	const struct as_instance_ops *row = row_of(args->target);
+	const struct as_instance_ops *ops = args->visits ? row->visitor : row;
 	struct as_instance *i = as_xcalloc(1, ops->size_bytes);
 	int rc;
 
 	i->ops = ops;
 	i->args = *args;
 	i->caps = as_instance_caps(args->target);
-	as_assert(!args->disk == !(i->caps & AS_INSTANCE_DISK));
+	as_assert(!args->disk == (args->visits || !(i->caps & AS_INSTANCE_DISK)));
+	as_assert(!args->visits || !args->plan);
 	as_assert(!args->quick || (i->caps & AS_INSTANCE_QUICK && !args->plan));
+	if (args->visits)
+		i->caps &= VISITOR_CAPS;
 	if (args->disk && as_medium_is_watched(args->disk))
 		i->caps &= ~(uint32_t)AS_INSTANCE_MARK;
 	new_host(i);
@@ -107,6 +123,11 @@ int as_instance_mount(struct as_instance *i)
 int as_instance_unmount(struct as_instance *i)
 {
 	return i->ops->unmount(i);
+}
+
+int as_instance_give_up(struct as_instance *i)
+{
+	return i->ops->give_up(i);
 }
 
 int as_instance_useless(struct as_instance *i, int rc, struct as_err *err)
@@ -265,4 +286,39 @@ void as_instance_mark_free(struct as_instance_mark *mark)
 		return;
 	as_disk_free(mark->disk);
 	free(mark);
+}
+
+/* ---- Visits ---------------------------------------------------------------------------------- */
+
+int as_instance_insert(struct as_instance *i, struct as_disk *disk, struct as_bd *above,
+		       struct as_err *err)
+{
+	as_assert(i->args.visits);
+	new_host(i);
+	return i->ops->insert(i, disk, above, err);
+}
+
+int as_instance_eject(struct as_instance *i, struct as_err *err)
+{
+	return i->ops->eject(i, err);
+}
+
+int as_instance_mount_writable(struct as_instance *i)
+{
+	return i->ops->mount_writable(i);
+}
+
+int as_instance_enter(struct as_instance *i, struct as_instance_reader *reader)
+{
+	return i->ops->enter(i, reader);
+}
+
+int as_instance_probe(struct as_instance *i, const char *directory, const char **doing)
+{
+	return i->ops->probe(i, directory, doing);
+}
+
+int as_instance_fsck(struct as_instance *i, enum as_check_mode mode)
+{
+	return i->ops->fsck(i, mode);
 }

@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "base/event.h"
+#include "target/fstype.h"
 #include "target/host.h"
 #include "target/medium.h"
 #include "target/target.h"
@@ -48,11 +49,17 @@ enum as_instance_cap {
 	/* When a fault hits, an operation that fails has changed nothing, and its error says that
 	 * the disk or the memory failed. The others may answer as they like, and turn read-only. */
 	AS_INSTANCE_STRICT = 1 << 12,
+	/* It runs in this process: when it dies, the process does. */
+	AS_INSTANCE_IN_PROCESS = 1 << 13,
+	/* It can visit disks (as_instance_args.visits). */
+	AS_INSTANCE_VISIT = 1 << 14,
 };
 
 /* What its instances can do: a mask. */
 uint32_t as_instance_caps(const struct as_target *target);
 
+/* The directory below which each instance needs an empty folder of its own; NULL: it needs none. */
+const char *as_instance_place(const struct as_target *target);
 /* Before there is any instance: makes the file system on an empty disk, where a program does that.
  * Fails where this user may not have an instance. Nothing for rows with AS_INSTANCE_MAKE. */
 AS_MUST_CHECK int as_instance_make_disk(const struct as_target *target, struct as_medium *disk,
@@ -60,7 +67,8 @@ AS_MUST_CHECK int as_instance_make_disk(const struct as_target *target, struct a
 
 struct as_instance_args {
 	const struct as_target *target;
-	struct as_medium *disk; /* NULL: for rows without AS_INSTANCE_DISK */
+	/* NULL: for rows without AS_INSTANCE_DISK, and for an instance that visits disks */
+	struct as_medium *disk;
 	const char *folder; /* for those: the empty folder to work in */
 	struct as_host_log *log;
 	uint64_t seed; /* of the choices that it asks for */
@@ -73,6 +81,9 @@ struct as_instance_args {
 	/* The disk is copied to a file in memory, where requests are neither recorded nor witnessed
 	 * nor made to fail, and no power cut is possible: much faster. With AS_INSTANCE_QUICK. */
 	bool quick;
+	/* It has no disk of its own: it visits the disks of others, see as_instance_insert(). With
+	 * AS_INSTANCE_VISIT. */
+	bool visits;
 };
 
 struct as_instance;
@@ -91,6 +102,8 @@ AS_MUST_CHECK int as_instance_make(struct as_instance *instance);
 AS_MUST_CHECK int as_instance_mount(struct as_instance *instance);
 /* Closes what is open and unmounts; 0 when it is not mounted. */
 AS_MUST_CHECK int as_instance_unmount(struct as_instance *instance);
+/* Unmounts, no matter what is lost; 0 when it is not mounted. */
+AS_MUST_CHECK int as_instance_give_up(struct as_instance *instance);
 /* The words for a mount of a fresh file system that answered `rc`: returns AS_EUSE or, where
  * something is missing on this machine, AS_ELACK. */
 AS_MUST_CHECK int as_instance_useless(struct as_instance *instance, int rc, struct as_err *err);
@@ -151,5 +164,42 @@ struct as_instance_mark *as_instance_mark(struct as_instance *instance);
 AS_MUST_CHECK int as_instance_back(struct as_instance *instance,
 				   const struct as_instance_mark *mark, struct as_err *err);
 void as_instance_mark_free(struct as_instance_mark *mark); /* takes NULL */
+
+/*
+ * Visits: an instance that was opened with args.visits works on many disks, one after the other.
+ * Each of them is inserted, mounted or checked, and ejected. What works on a medium (marks, faults,
+ * as_instance_make(), as_instance_do(), as_instance_check()) is not for such an instance.
+ * as_instance_mount() mounts a disk so that nothing is written to it but what recovery writes, and
+ * no times of ours. as_instance_hold_disk() gives NULL, but nobody calls the device until
+ * as_instance_release_disk().
+ */
+
+/* Choices, clock and memory begin anew, as in a new instance. `above` is a device above the disk
+ * that is to see every request; NULL: nobody has to see them, which is faster. Both belong to the
+ * caller; only the instance uses them until they are ejected. */
+AS_MUST_CHECK int as_instance_insert(struct as_instance *instance, struct as_disk *disk,
+				     struct as_bd *above, struct as_err *err);
+/* From now on the disk has what the file system left on it. -EBUSY: it could not be unmounted, and
+ * the disk may lack a part of that; it is ejected all the same. */
+AS_MUST_CHECK int as_instance_eject(struct as_instance *instance, struct as_err *err);
+/* Mounts it so that files can be made. */
+AS_MUST_CHECK int as_instance_mount_writable(struct as_instance *instance);
+
+/* What reads a tree, from its root. */
+struct as_instance_reader {
+	const struct as_tree_ops *ops;
+	void *ctx;
+};
+/* Goes to the root of what is mounted: 0 or a negative errno. It is left by the unmount. */
+AS_MUST_CHECK int as_instance_enter(struct as_instance *instance,
+				    struct as_instance_reader *reader);
+/* Makes and removes a file in a directory ("/a/b"): 0, also where a file system in order may refuse
+ * that, or a negative errno, and then *doing says at what it failed. */
+AS_MUST_CHECK int as_instance_probe(struct as_instance *instance, const char *directory,
+				    const char **doing);
+/* With AS_INSTANCE_IN_PROCESS: its checker on the disk, which it may repair: an exit status of
+ * fsck(8) (AS_FSCK_*) or a negative errno. The checkers of others are programs
+ * (tool/checker.h). */
+AS_MUST_CHECK int as_instance_fsck(struct as_instance *instance, enum as_check_mode mode);
 
 #endif

@@ -7,6 +7,11 @@
 
 #include "vfs/sys_new.h"
 
+static const char *folder_place(const struct as_target *target)
+{
+	return as_target_dir(target);
+}
+
 static int folder_open(struct as_instance *i, const struct as_instance_args *args,
 		       struct as_err *err)
 {
@@ -26,6 +31,7 @@ static void folder_close(struct as_instance *i)
 const struct as_instance_ops as_instance_folder = {
 	.name = "folder",
 	.size_bytes = sizeof(struct as_instance),
+	.place = folder_place,
 	.open = folder_open,
 	.close = folder_close,
 };

@@ -6,11 +6,25 @@
 #include "disk/log.h"
 #include "vfs/lib_new.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+
+#define PROBE_NAME "assay-probe"
 
 static uint32_t library_lacks(const struct as_target *target)
 {
 	return as_target_library(target)->caps & AS_CAP_FSCK ? 0 : AS_INSTANCE_CHECK;
+}
+
+struct library_instance {
+	struct as_instance base;
+	struct as_bd *bd; /* NULL: it visits disks, and none is inserted */
+};
+
+static struct as_bd *bd_of(const struct as_instance *i)
+{
+	return ((const struct library_instance *)i)->bd;
 }
 
 static const struct as_target_ops *ops_of(const struct as_instance *i)
@@ -21,7 +35,7 @@ static const struct as_target_ops *ops_of(const struct as_instance *i)
 static struct as_mount_args mount_args(struct as_instance *i)
 {
 	return (struct as_mount_args){ .host = as_host_seam(i->host),
-				       .bd = as_medium_bd(i->args.disk),
+				       .bd = bd_of(i),
 				       .opts = as_target_opts(i->args.target) };
 }
 
@@ -31,7 +45,7 @@ static int library_new_vfs(struct as_instance *i, struct as_err *err)
 	i->vfs = as_vfs_lib_new(&(struct as_lib_args){
 		.ops = ops_of(i),
 		.host = i->host,
-		.bd = as_medium_bd(i->args.disk),
+		.bd = bd_of(i),
 		.opts = as_target_opts(i->args.target),
 		.name_max = i->args.name_max,
 		.size_max_bytes = as_target_limits(i->args.target).file_bytes,
@@ -42,13 +56,16 @@ static int library_new_vfs(struct as_instance *i, struct as_err *err)
 static int library_open(struct as_instance *i, const struct as_instance_args *args,
 			struct as_err *err)
 {
-	(void)args;
+	if (args->visits)
+		return 0;
+	((struct library_instance *)i)->bd = as_medium_bd(args->disk);
 	return library_new_vfs(i, err);
 }
 
 static void library_close(struct as_instance *i)
 {
-	as_vfs_lib_abandon(i->vfs);
+	if (i->vfs)
+		as_vfs_lib_abandon(i->vfs);
 	as_vfs_free(i->vfs);
 }
 
@@ -132,12 +149,85 @@ static int library_check(struct as_instance *i, unsigned deadline_ms,
 	return 0;
 }
 
+/* ---- Visits ---------------------------------------------------------------------------------- */
+
+static int library_insert(struct as_instance *i, struct as_disk *disk, struct as_bd *above,
+			  struct as_err *err)
+{
+	((struct library_instance *)i)->bd = above ? above : as_disk_bd(disk);
+	return library_new_vfs(i, err);
+}
+
+static int library_eject(struct as_instance *i, struct as_err *err)
+{
+	(void)err;
+	as_vfs_lib_abandon(i->vfs);
+	as_vfs_free(i->vfs);
+	i->vfs = NULL;
+	((struct library_instance *)i)->bd = NULL;
+	return 0;
+}
+
+static int library_enter(struct as_instance *i, struct as_instance_reader *reader)
+{
+	*reader = (struct as_instance_reader){ as_vfs_tree(i->vfs), i->vfs };
+	return 0;
+}
+
+/* Errors of a file system that is full, or of a path at its limit. */
+static int unless_allowed(const struct as_outcome *got)
+{
+	static const int allowed[] = {
+		ENOSPC, EDQUOT, ENAMETOOLONG, EEXIST, AS_ERR_UNSUPPORTED, AS_ERR_LIMIT, EROFS
+	};
+
+	for (size_t k = 0; k < sizeof(allowed) / sizeof(allowed[0]); k++)
+		if (got->err == allowed[k])
+			return 0;
+	return -got->err;
+}
+
+static int library_probe(struct as_instance *i, const char *directory, const char **doing)
+{
+	struct as_op create = as_op_make(AS_OP_CREATE), unlink = as_op_make(AS_OP_UNLINK);
+	bool root = !strcmp(directory, "/");
+	char path[AS_VFS_PATH_MAX];
+	struct as_outcome got;
+
+	if (snprintf(path, sizeof(path), "%s/" PROBE_NAME, root ? "" : directory) >=
+	    (int)sizeof(path))
+		return 0;
+	create.path = unlink.path = path;
+	create.mode = 0644;
+	*doing = "creating a file in a recovered directory";
+	as_vfs_exec(i->vfs, &create, &got);
+	if (got.ret < 0)
+		return unless_allowed(&got);
+	*doing = "deleting a file in a recovered directory";
+	as_vfs_exec(i->vfs, &unlink, &got);
+	return got.ret < 0 ? unless_allowed(&got) : 0;
+}
+
+static int library_fsck(struct as_instance *i, enum as_check_mode mode)
+{
+	static const enum as_fsck_mode modes[AS_CHECK_MODES] = {
+		[AS_CHECK_QUICK] = AS_FSCK_REPLAY,
+		[AS_CHECK_DEFAULT] = AS_FSCK_DEFAULT,
+		[AS_CHECK_FULL] = AS_FSCK_FULL,
+	};
+	struct as_mount_args args = mount_args(i);
+	int rc = ops_of(i)->fsck(&args, modes[mode]);
+
+	as_host_drop(i->host);
+	return rc;
+}
+
 const struct as_instance_ops as_instance_library = {
 	.name = "library",
 	.caps = AS_INSTANCE_DISK | AS_INSTANCE_REMOUNT | AS_INSTANCE_CHECK | AS_INSTANCE_MARK |
 		AS_INSTANCE_MAKE | AS_INSTANCE_MEMORY | AS_INSTANCE_BATCH | AS_INSTANCE_CERTAIN |
-		AS_INSTANCE_STRICT,
-	.size_bytes = sizeof(struct as_instance),
+		AS_INSTANCE_STRICT | AS_INSTANCE_IN_PROCESS | AS_INSTANCE_VISIT,
+	.size_bytes = sizeof(struct library_instance),
 	.lacks = library_lacks,
 	.open = library_open,
 	.close = library_close,
@@ -151,4 +241,11 @@ const struct as_instance_ops as_instance_library = {
 	.misuse = library_misuse,
 	.restore = library_restore,
 	.check = library_check,
+	.visitor = &as_instance_library,
+	.insert = library_insert,
+	.eject = library_eject,
+	.mount_writable = library_mount,
+	.enter = library_enter,
+	.probe = library_probe,
+	.fsck = library_fsck,
 };

@@ -256,8 +256,9 @@ const struct as_instance_ops as_instance_kernel = {
 	.name = "kernel",
 	.caps = AS_INSTANCE_DISK | AS_INSTANCE_REMOUNT | AS_INSTANCE_CHECK | AS_INSTANCE_MARK |
 		AS_INSTANCE_KERNEL | AS_INSTANCE_DEVICE | AS_INSTANCE_DELAY | AS_INSTANCE_BATCH |
-		AS_INSTANCE_QUICK,
+		AS_INSTANCE_QUICK | AS_INSTANCE_VISIT,
 	MOUNT_FUNCTIONS,
+	.visitor = &as_instance_visitor,
 };
 
 /* A server may remember more than its disk, so each workload has one of its own. */

@@ -14,6 +14,7 @@ struct as_instance_ops {
 
 	/* Of a target without an instance. */
 	uint32_t (*lacks)(const struct as_target *target); /* of caps */
+	const char *(*place)(const struct as_target *target);
 	int (*make_disk)(const struct as_target *target, struct as_medium *disk,
 			 struct as_err *err);
 
@@ -44,6 +45,17 @@ struct as_instance_ops {
 	int (*restore)(struct as_instance *instance, struct as_disk *disk, struct as_err *err);
 	int (*check)(struct as_instance *instance, unsigned deadline_ms,
 		     struct as_instance_checked *checked, struct as_err *err);
+
+	/* The row of an instance that visits disks; with AS_INSTANCE_VISIT. Only that one has the
+	 * functions below. */
+	const struct as_instance_ops *visitor;
+	int (*insert)(struct as_instance *instance, struct as_disk *disk, struct as_bd *above,
+		      struct as_err *err);
+	int (*eject)(struct as_instance *instance, struct as_err *err);
+	int (*mount_writable)(struct as_instance *instance);
+	int (*enter)(struct as_instance *instance, struct as_instance_reader *reader);
+	int (*probe)(struct as_instance *instance, const char *directory, const char **doing);
+	int (*fsck)(struct as_instance *instance, enum as_check_mode mode);
 };
 
 /* Rows embed this as their first member. */
@@ -58,7 +70,7 @@ struct as_instance {
 };
 
 extern const struct as_instance_ops as_instance_library, as_instance_kernel, as_instance_server,
-	as_instance_folder;
+	as_instance_folder, as_instance_visitor;
 
 /* `path` is on a disk that is not ours: a workload must not fill it. */
 void as_instance_bind(struct as_instance *instance, const char *path);

@@ -54,12 +54,13 @@ static int start(struct as_runner *r, int (*fn)(void *), const struct as_child_a
 int as_runner_start(struct as_runner *r, int (*fn)(void *), struct as_child_args *args,
 		    struct as_ended *ended, struct as_err *err)
 {
+	const char *place = as_instance_place(r->target);
 	struct as_folder *folder = NULL;
 	int rc = 0;
 
 	*ended = (struct as_ended){ 0 };
-	if (!(r->caps & AS_INSTANCE_DISK))
-		rc = as_folder_new(as_target_dir(r->target), deadline_ms(r), &folder, err);
+	if (place)
+		rc = as_folder_new(place, deadline_ms(r), &folder, err);
 	args->folder = folder ? as_folder_tree(folder) : NULL;
 	if (!rc)
 		rc = start(r, fn, args, ended, err);

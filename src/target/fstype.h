@@ -24,6 +24,8 @@ enum as_guarantee {
 /* Journals whose layout we know: for them we can say which blocks a replay looks at
  * (recover/jbd2.h). */
 enum as_journal { AS_JOURNAL_OTHER, AS_JOURNAL_JBD2 };
+/* Layouts of disks that we can read (layout/layout.h). */
+enum as_disk_layout { AS_DISK_OTHER, AS_DISK_LAB, AS_DISK_EXT, AS_DISK_LAYOUTS };
 /* What else a type promises after a power cut, or does not promise. */
 enum as_crash_trait {
 	/* fsync of a file makes its names stable, too: the names that it got, and the loss of
@@ -75,6 +77,7 @@ struct as_fstype {
 	 * kernel does, and the tree must be the same afterwards. */
 	bool checker_replays;
 	enum as_journal journal;
+	enum as_disk_layout layout;
 	const char *mount; /* options of every mount, "" for none */
 	const char *draw; /* options worth trying, separated by blanks */
 	enum as_guarantee guarantee;

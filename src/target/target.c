@@ -73,6 +73,21 @@ static int open_row(struct as_target *t, const char *name, const char *rest, str
 	return type ? open_fstype(t, type, rest, err) : unknown(t->spec, err);
 }
 
+int as_target_open_type(const struct as_fstype *type, const char *opts, struct as_target **out,
+			struct as_err *err)
+{
+	struct as_target *t = as_xcalloc(1, sizeof(*t));
+	int rc = open_fstype(t, type, opts, err);
+
+	t->spec = as_xstrdup(type->name);
+	if (rc) {
+		as_target_free(t);
+		t = NULL;
+	}
+	*out = t;
+	return rc;
+}
+
 int as_target_open(const char *spec, struct as_target **out, struct as_err *err)
 {
 	size_t len = strcspn(spec, ":");

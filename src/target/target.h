@@ -39,11 +39,19 @@ struct as_target_kind {
 };
 
 AS_MUST_CHECK int as_target_open(const char *spec, struct as_target **target, struct as_err *err);
+/* The same for a type of the kernel that need not have a row. The type must outlive the target. */
+AS_MUST_CHECK int as_target_open_type(const struct as_fstype *type, const char *opts,
+				      struct as_target **target, struct as_err *err);
 void as_target_free(struct as_target *target); /* takes NULL */
 
 const char *as_target_spec(const struct as_target *target); /* as typed */
 const char *as_target_name(const struct as_target *target); /* short: "lab", "myfs" */
 const char *as_target_opts(const struct as_target *target); /* "" for none */
+/*
+ * What a target is (a library, a type that we mount, a directory) is asked by the rows of
+ * run/instance.c and in this room only, with the functions that may answer NULL. All others ask for
+ * what they want to know: target/facts.h, and the capabilities of run/instance.h.
+ */
 /* NULL: it is no library. The functions of a plugin's table are NULL in a process that has not
  * called as_target_load(). */
 const struct as_target_ops *as_target_library(const struct as_target *target);

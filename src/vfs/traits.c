@@ -6,7 +6,7 @@
  */
 #include "vfs/traits.h"
 
-#include "target/fstype.h"
+#include "target/facts.h"
 
 #include <linux/magic.h>
 #include <string.h>
@@ -41,9 +41,9 @@ static const struct {
 	{ AS_CAP_TIMES, AS_FEAT_TIMES },
 };
 
-static void library_traits(const struct as_target *target, struct as_traits *traits)
+static void take_caps(const struct as_target_traits *known, struct as_traits *traits)
 {
-	uint32_t caps = as_target_library(target)->caps;
+	uint32_t caps = known->caps;
 
 	/* The executor reads and writes in place of mappings, and ignores O_DIRECT. */
 	traits->features =
@@ -153,28 +153,44 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 	traits->block_bytes = block_bytes;
 }
 
-static void dir_traits(const struct as_target *target, struct as_traits *traits)
+static void note_user(struct as_traits *traits)
 {
-	struct as_target_place place = as_target_place(target);
-
-	take_row(row_of_magic(place.magic), place.block_bytes, traits);
 	if (geteuid())
 		traits->features |= AS_FEAT_UNPRIVILEGED;
 }
 
-static void mounted_traits(const struct as_target *target, struct as_traits *traits)
+static void take_place(const struct as_target_traits *known, struct as_traits *traits)
 {
-	unsigned index = as_fstype_index(as_target_fstype(target));
+	take_row(row_of_magic(known->place.magic), known->place.block_bytes, traits);
+	note_user(traits);
+}
 
-	take_row(index < NROWS ? &kernel_rows[index] : &fuse_row, as_target_block_bytes(target),
-		 traits);
+static void take_type(const struct as_target_traits *known, struct as_traits *traits)
+{
+	take_row(&kernel_rows[known->row], traits->block_bytes, traits);
 	traits->features |= AS_FEAT_MOUNT;
-	if (geteuid())
-		traits->features |= AS_FEAT_UNPRIVILEGED;
+	note_user(traits);
 }
+
+static void take_server(const struct as_target_traits *known, struct as_traits *traits)
+{
+	(void)known;
+	take_row(&fuse_row, traits->block_bytes, traits);
+	traits->features |= AS_FEAT_MOUNT;
+	note_user(traits);
+}
+
+static void (*const take[AS_TRAITS_SOURCES])(const struct as_target_traits *known,
+					     struct as_traits *traits) = {
+	[AS_TRAITS_CAPS] = take_caps,
+	[AS_TRAITS_ROW] = take_type,
+	[AS_TRAITS_SERVER] = take_server,
+	[AS_TRAITS_PLACE] = take_place,
+};
 
 void as_run_traits(const struct as_target *target, struct as_traits *traits)
 {
+	struct as_target_traits known = as_target_traits(target);
 	struct as_limits limits = as_target_limits(target);
 
 	*traits = (struct as_traits){
@@ -189,10 +205,5 @@ void as_run_traits(const struct as_target *target, struct as_traits *traits)
 		.time_granularity_ns = 1,
 		.may_fill = true,
 	};
-	if (as_target_library(target))
-		library_traits(target, traits);
-	else if (as_target_fstype(target))
-		mounted_traits(target, traits);
-	else
-		dir_traits(target, traits);
+	take[known.source](&known, traits);
 }

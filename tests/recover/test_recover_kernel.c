@@ -9,6 +9,8 @@
 #include "recover/jbd2.h"
 #include "recover/step.h"
 #include "snapshot/tree.h"
+#include "target/host.h"
+#include "target/target.h"
 
 #include <signal.h>
 
@@ -16,6 +18,27 @@
 	{                                  \
 		name, fn, NULL, NULL, NULL \
 	}
+
+static struct as_target *target; /* of the recoverer */
+
+static struct as_recoverer *recoverer_of(const struct as_fstype *type,
+					 const struct as_recover_options *options)
+{
+	static struct as_host_log log;
+	struct as_recoverer *recoverer = NULL;
+	struct as_err err = { 0 };
+
+	if (as_target_open_type(type, "", &target, &err) ||
+	    as_recoverer_new(target, 0, &log, options, &recoverer, &err))
+		fprintf(stderr, "%s\n", err.msg);
+	return recoverer;
+}
+
+static void free_recoverer(struct as_recoverer *recoverer)
+{
+	as_recoverer_free(recoverer);
+	as_target_free(target);
+}
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
@@ -67,8 +90,7 @@ static int child_ways(void *ctx)
 	const struct run *run = ctx;
 	struct crashed c = t_crash_type(run->type);
 	const struct as_recover_options options = { .memo = run->memo, .verify_every = 1 };
-	struct ways w = { .recoverer = as_recoverer_kernel(c.type, &options),
-			  .flags = AS_RECOVER_PROBE };
+	struct ways w = { .recoverer = recoverer_of(c.type, &options), .flags = AS_RECOVER_PROBE };
 	struct as_step_stats stats;
 
 	child_check(t_each_state(&c, AS_VIEW_ATOMIC, run->step, all_ways_agree, &w) > 5);
@@ -78,7 +100,7 @@ static int child_ways(void *ctx)
 		child_check(stats.memo.asked && stats.memo.hits == stats.verified);
 	else
 		child_check(!stats.memo.asked && !stats.memoised[AS_STEP_MOUNT]);
-	as_recoverer_free(w.recoverer);
+	free_recoverer(w.recoverer);
 	t_crashed_free(&c);
 	return 0;
 }
@@ -158,12 +180,12 @@ static int child_records(void *ctx)
 {
 	struct crashed c = t_crash_type("ext4");
 	const struct as_recover_options options = { 0 };
-	struct records r = { .recoverer = as_recoverer_kernel(c.type, &options) };
+	struct records r = { .recoverer = recoverer_of(c.type, &options) };
 
 	(void)ctx;
 	child_check(t_each_state(&c, AS_VIEW_ATOMIC, 9, record_leads_there, &r) > 10);
 	child_check(r.writes && r.reads && r.memoised);
-	as_recoverer_free(r.recoverer);
+	free_recoverer(r.recoverer);
 	t_crashed_free(&c);
 	return 0;
 }
@@ -237,13 +259,13 @@ static int child_scribbles(void *ctx)
 {
 	struct crashed c = t_crash_type(ctx);
 	const struct as_recover_options options = { .memo = AS_MEMO_OFF };
-	struct scribbles s = { .recoverer = as_recoverer_kernel(c.type, &options) };
+	struct scribbles s = { .recoverer = recoverer_of(c.type, &options) };
 	unsigned states = t_each_state(&c, AS_VIEW_ATOMIC, 13, junk_does_not_matter, &s);
 
 	child_check(s.harmless > states / 2);
 	child_check(s.harmful);
 	as_jbd2_free(&s.jbd2);
-	as_recoverer_free(s.recoverer);
+	free_recoverer(s.recoverer);
 	t_crashed_free(&c);
 	return 0;
 }
@@ -311,7 +333,7 @@ static void check_subject(const char *what, unsigned deadline_ms, struct as_step
 				  .check = {
 					  { .command = command, .exits = "0=clean 1=repaired" } } };
 	const struct as_recover_options options = { .deadline_ms = deadline_ms };
-	struct as_recoverer *recoverer = as_recoverer_kernel(&type, &options);
+	struct as_recoverer *recoverer = recoverer_of(&type, &options);
 	struct as_chunks *store = as_chunks_new();
 	struct as_disk *disk;
 	struct as_err err = { 0 };
@@ -325,7 +347,7 @@ static void check_subject(const char *what, unsigned deadline_ms, struct as_step
 	as_disk_free(stepped->disk);
 	stepped->disk = NULL;
 	as_disk_free(disk);
-	as_recoverer_free(recoverer);
+	free_recoverer(recoverer);
 	as_chunks_free(store);
 }
 
@@ -364,7 +386,7 @@ static void test_no_such_checker(void **state)
 					       .check = { { .command = "fsck.none {disk}",
 							    .exits = "0=clean" } } };
 	const struct as_recover_options options = { 0 };
-	struct as_recoverer *recoverer = as_recoverer_kernel(&type, &options);
+	struct as_recoverer *recoverer = recoverer_of(&type, &options);
 	struct as_chunks *store = as_chunks_new();
 	struct as_stepped stepped;
 	struct as_disk *disk;
@@ -376,7 +398,7 @@ static void test_no_such_checker(void **state)
 	assert_non_null(strstr(err.msg, "none-utils"));
 	as_stepped_free(&stepped);
 	as_disk_free(disk);
-	as_recoverer_free(recoverer);
+	free_recoverer(recoverer);
 	as_chunks_free(store);
 }
 
@@ -407,9 +429,14 @@ static void test_ways_by_type(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_int_equal(as_recover_kernel_ways(as_fstype_find(rows[i].type)),
-				 rows[i].ways);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct as_recover_options options = { 0 };
+		struct as_recoverer *recoverer =
+			recoverer_of(as_fstype_find(rows[i].type), &options);
+
+		assert_int_equal(as_recoverer_ways(recoverer), rows[i].ways);
+		free_recoverer(recoverer);
+	}
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tree_cwd: see tree_cwd.h. */
-#include "snapshot/tree_cwd.h"
+#include "vfs/tree_cwd.h"
 
 #include "base/err.h"
 

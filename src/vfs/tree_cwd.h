@@ -4,8 +4,8 @@
  * Thousands of small trees are read one after the other, and in a guest each call costs ten times
  * as much as elsewhere.
  */
-#ifndef AS_SNAPSHOT_TREE_CWD_H
-#define AS_SNAPSHOT_TREE_CWD_H
+#ifndef AS_VFS_TREE_CWD_H
+#define AS_VFS_TREE_CWD_H
 
 #include "model/compare.h"
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* worker_priv: the driver of steps: what step_work.c and step_check.c share. */
+#ifndef AS_RECOVER_WORKER_PRIV_H
+#define AS_RECOVER_WORKER_PRIV_H
+
+#include "recover/jbd2.h"
+#include "recover/step_priv.h"
+#include "target/facts.h"
+
+struct as_checkers;
+struct as_instance;
+struct as_kwatch;
+
+/* A recoverer of a target. */
+struct as_worker {
+	struct as_recoverer base;
+	struct as_recovery rules;
+	struct as_instance *instance; /* which visits the disks */
+	struct as_kwatch *watch; /* of the kernel's log; NULL: not yet, or there is no kernel */
+	struct as_jbd2 jbd2;
+	struct as_checkers *checkers; /* step_check.c; NULL: none was needed yet */
+};
+
+/* The step of a checker that is a program. It always keeps a log. */
+AS_MUST_CHECK int as_worker_check(struct as_worker *worker, enum as_check_mode mode,
+				  struct as_disk *disk, struct as_stepped *stepped,
+				  struct as_err *err);
+void as_worker_check_end(struct as_worker *worker);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * facts: what is known of a target, whatever it is: where its traits come from, what it promises of
+ * a disk after a power cut and how such a disk is recovered, which layout its disk has.
+ */
+#ifndef AS_TARGET_FACTS_H
+#define AS_TARGET_FACTS_H
+
+#include "target/fstype.h"
+#include "target/target.h"
+
+/* Where the model's traits come from (vfs/traits.c). */
+enum as_traits_source {
+	AS_TRAITS_CAPS, /* the capabilities that its table of operations claims */
+	AS_TRAITS_ROW, /* a row of target/fstype.def */
+	AS_TRAITS_SERVER, /* nothing is known: it is some FUSE server */
+	AS_TRAITS_PLACE, /* what statfs(2) said of its directory */
+	AS_TRAITS_SOURCES
+};
+
+struct as_target_traits {
+	enum as_traits_source source;
+	uint32_t caps; /* AS_TRAITS_CAPS: enum as_cap */
+	unsigned row; /* AS_TRAITS_ROW: its number */
+	struct as_target_place place; /* AS_TRAITS_PLACE */
+};
+
+struct as_target_traits as_target_traits(const struct as_target *target);
+
+/* What it promises of a tree after a power cut, before the options that it is mounted with. */
+struct as_promise {
+	enum as_guarantee guarantee;
+	unsigned crash; /* enum as_crash_trait */
+	const char *mount; /* options of every mount, "" for none */
+};
+
+struct as_promise as_target_promise(const struct as_target *target);
+
+/* How a disk is recovered after a power cut. */
+struct as_recovery {
+	const char *impossible; /* why there is nothing to recover; NULL: there is */
+	bool by_mount; /* a mount alone does it */
+	uint32_t by_checkers; /* 1 << enum as_check_mode: with that checker, then a mount */
+	enum as_check_mode strictest; /* must find nothing afterwards; AS_CHECK_MODES: none */
+	bool ways_agree; /* all of them must lead to the same tree */
+	/* A mount may follow a checker that was interrupted: it must refuse, or come to the tree
+	 * that the checker would have left. */
+	bool mounts_unchecked;
+	enum as_journal journal;
+	const struct as_fstype *programs; /* whose checkers are programs; NULL: they are not */
+};
+
+struct as_recovery as_target_recovery(const struct as_target *target);
+
+enum as_disk_layout as_target_layout(const struct as_target *target);
+/* Mount options worth trying, separated by blanks; NULL: none are known. */
+const char *as_target_draw(const struct as_target *target);
+
+#endif
