@@ -56,7 +56,7 @@ arrows() {
 
 # Names that may not be used: name, where it is allowed all the same (-: nowhere), what instead.
 # Places: cli (src/cli, src/cmd), mains (labfs/*_main.c, and src/*/emitted: programs we write for
-# others), tests, bench.
+# others), rows (src/target, src/run/instance*: what a target is, is asked there only), tests, bench.
 banned() {
 	cat <<-'END'
 	rand          -                     as_choose() is the only source of chance
@@ -80,6 +80,9 @@ banned() {
 	perror        cli,mains,tests,bench only cli/ and cmd/ print
 	stderr        cli,mains,tests,bench only cli/ and cmd/ print
 	stdout        cli,mains,tests,bench only cli/ and cmd/ print
+	as_target_library rows,tests        target/facts.h knows, or an instance can say
+	as_target_fstype  rows,tests        target/facts.h knows, or an instance can say
+	as_target_dir     rows,tests        target/facts.h knows, or an instance can say
 	END
 }
 
@@ -220,6 +223,7 @@ check_banned() {
 		place = "engine"
 		if (FILENAME ~ /^src\/(cli|cmd)\//) place = "cli"
 		else if (FILENAME ~ /^labfs\/.*_main\.c$|^src\/[^\/]*\/emitted\//) place = "mains"
+		else if (FILENAME ~ /^src\/(target\/|run\/instance)/) place = "rows"
 		else if (FILENAME ~ /^tests\//) place = "tests"
 		else if (FILENAME ~ /^bench\//) place = "bench"
 	}

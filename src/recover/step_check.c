@@ -5,7 +5,7 @@
  * killed with its process group) or tries to change something beside its disk (which is refused)
  * has an end of its own.
  */
-#include "recover/worker_priv.h"
+#include "recover/step_worker_priv.h"
 
 #include "tool/checker.h"
 
@@ -13,7 +13,7 @@
 
 #define WORDS_BYTES 160 /* of what a checker said */
 
-void as_worker_check_end(struct as_worker *w)
+void as_step_worker_check_end(struct as_step_worker *w)
 {
 	as_checkers_free(w->checkers);
 	w->checkers = NULL;
@@ -86,8 +86,8 @@ static void judge(const struct as_checker *checker, const struct as_tool_result 
 	}
 }
 
-int as_worker_check(struct as_worker *w, enum as_check_mode mode, struct as_disk *disk,
-		    struct as_stepped *stepped, struct as_err *err)
+int as_step_worker_check(struct as_step_worker *w, enum as_check_mode mode, struct as_disk *disk,
+			 struct as_stepped *stepped, struct as_err *err)
 {
 	struct as_tool_setup setup = { .deadline_ms = w->base.options.deadline_ms };
 	struct as_checked checked = { 0 };

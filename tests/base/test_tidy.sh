@@ -122,7 +122,8 @@ case_is "a header of 301 lines" src/base/a.h 'src/base/a.h:301: header of more t
 
 # Banned calls: each name of the table where it is not allowed
 for name in rand srand random time gettimeofday getenv strcpy strcat sprintf vsprintf gets system \
-	popen exit printf vprintf puts putchar perror; do
+	popen exit printf vprintf puts putchar perror as_target_library as_target_fstype \
+	as_target_dir; do
 	case_is "banned: $name" src/model/a.c "src/model/a.c:4: $name is banned here: .*" \
 		< <(c 'void f(void)' '{' "	$name(0);" '}')
 done
@@ -144,6 +145,12 @@ case_is "cli may not draw lots" src/cli/a.c 'src/cli/a.c:2: rand is banned.*' \
 case_is "the labfs programs may print" labfs/mkfs_main.c "" < <(c 'int x = printf("x");')
 case_is "programs for others may print, and are MIT" src/work/emitted/a.c "" \
 	< <(printf '%s\nint x = printf("x");\n' "$mit")
+for file in src/target/a.c src/run/instance_a.c; do
+	case_is "$file may ask what a target is" $file "" < <(c 'int x = as_target_library(0);')
+	case_is "$file may not print" $file "$file:2: puts is banned here: .*" < <(c 'int x = puts("");')
+done
+case_is "run may not ask what a target is" src/run/a.c 'src/run/a.c:2: as_target_dir is banned .*' \
+	< <(c 'int x = as_target_dir(0);')
 case_is "tests may ask the environment" tests/base/test_a.c "" < <(c 'char *x = getenv("x");')
 case_is "tests may not ask the clock" tests/base/test_a.c 'tests/base/test_a.c:2: time is .*' \
 	< <(c 'long x = time(0);')

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Every row of run/instance.h goes through its life: made, mounted, used, unmounted, checked, set
- * back to marks in any order, closed. The flags say what rows can do, and agree with what they do.
+ * back to marks in any order, closed. Those that can visit the disks of others. The flags say what
+ * rows can do, and agree with what they do.
  */
 #include "tests/lib/mounted.h"
 
+#include "disk/cow.h"
+#include "disk/log.h"
 #include "run/instance.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 /* ---- Flags ----------------------------------------------------------------------------------- */
@@ -18,12 +22,15 @@ static const struct {
 	const char *spec;
 	uint32_t has, lacks;
 } rows[] = {
-	{ "lab", ON_DISK | AS_INSTANCE_MAKE | AS_INSTANCE_CHECK | AS_INSTANCE_CERTAIN,
+	{ "lab",
+	  ON_DISK | AS_INSTANCE_MAKE | AS_INSTANCE_CHECK | AS_INSTANCE_CERTAIN |
+		  AS_INSTANCE_IN_PROCESS | AS_INSTANCE_VISIT,
 	  AS_INSTANCE_QUICK | AS_INSTANCE_KERNEL },
-	{ "ext4", ON_DISK | AS_INSTANCE_CHECK | AS_INSTANCE_QUICK | AS_INSTANCE_DEVICE,
-	  AS_INSTANCE_MAKE | AS_INSTANCE_STRICT },
+	{ "ext4",
+	  ON_DISK | AS_INSTANCE_CHECK | AS_INSTANCE_QUICK | AS_INSTANCE_DEVICE | AS_INSTANCE_VISIT,
+	  AS_INSTANCE_MAKE | AS_INSTANCE_STRICT | AS_INSTANCE_IN_PROCESS },
 	{ "fuse:server {disk} {mnt}", ON_DISK | AS_INSTANCE_KERNEL,
-	  AS_INSTANCE_CHECK | AS_INSTANCE_BATCH | AS_INSTANCE_DEVICE },
+	  AS_INSTANCE_CHECK | AS_INSTANCE_BATCH | AS_INSTANCE_DEVICE | AS_INSTANCE_VISIT },
 	{ "fuse:server {disk} {mnt};fsck=check {disk}", ON_DISK | AS_INSTANCE_CHECK, 0 },
 	{ "dir:/tmp", 0, ~UINT32_C(0) },
 };
@@ -41,6 +48,7 @@ static void flags(void **state)
 		caps = as_instance_caps(target);
 		if ((caps & rows[i].has) != rows[i].has || caps & rows[i].lacks)
 			fail_msg("%s: 0x%x", rows[i].spec, caps);
+		assert_int_equal(!as_instance_place(target), !!(caps & AS_INSTANCE_DISK));
 		as_target_free(target);
 	}
 }
@@ -276,6 +284,147 @@ static void faults(void **state)
 	end_life(&l);
 }
 
+/* ---- Visits ---------------------------------------------------------------------------------- */
+
+/* A disk with the file /a. */
+static void fill(struct life *l)
+{
+	struct as_instance_args args = {
+		.target = l->target, .disk = l->disk, .log = &l->log, .name_max = 255
+	};
+
+	child_ok(as_instance_open(&args, &l->instance, &t_child_err));
+	if (as_instance_can(l->instance, AS_INSTANCE_MAKE))
+		child_check(!as_instance_make(l->instance));
+	child_check(!as_instance_mount(l->instance));
+	create(l, "/a");
+	child_check(!as_instance_unmount(l->instance));
+	as_instance_close(l->instance);
+}
+
+enum visit { UNUSED, LOOK, WRITE, GIVE_UP };
+
+static void use(struct as_instance *visitor, enum visit what)
+{
+	struct as_instance_reader reader;
+	const char *doing;
+	struct as_stat st;
+
+	if (what == UNUSED)
+		return;
+	child_check(!(what == WRITE ? as_instance_mount_writable(visitor)
+				    : as_instance_mount(visitor)));
+	child_check(!as_instance_enter(visitor, &reader));
+	child_check(!reader.ops->stat(reader.ctx, "/a", &st) && S_ISREG(st.mode));
+	child_check(reader.ops->stat(reader.ctx, "/b", &st) == -ENOENT);
+	if (what == WRITE)
+		child_check(!as_instance_probe(visitor, "/", &doing));
+	child_check(
+		!(what == GIVE_UP ? as_instance_give_up(visitor) : as_instance_unmount(visitor)));
+}
+
+/* What a probe wrote is on the ejected disk, with or without a device above that sees every
+ * request, and nothing else changes a disk in order. */
+static void visit(struct life *l, struct as_instance *visitor, enum visit what, bool seen)
+{
+	struct as_disk *disk = as_disk_snapshot(as_medium_disk(l->disk));
+	struct as_reclog *log = seen ? as_reclog_new(as_disk_bd(disk), AS_RECLOG_READS, 0) : NULL;
+
+	child_ok(as_instance_insert(visitor, disk, log ? as_reclog_bd(log) : NULL, &t_child_err));
+	child_check(!as_instance_device(visitor)[0] ==
+		    !as_instance_can(visitor, AS_INSTANCE_DEVICE));
+	use(visitor, what);
+	child_check(!as_instance_eject(visitor, &t_child_err));
+	/* A library has no mount that only reads. */
+	if (what == UNUSED || what == WRITE || !as_instance_can(visitor, AS_INSTANCE_IN_PROCESS))
+		child_check(as_disk_eq(disk, as_medium_disk(l->disk)) == (what != WRITE));
+	child_check(!log || what == UNUSED || as_reclog_len(log) > 0);
+	as_reclog_free(log);
+	as_disk_free(disk);
+}
+
+/* Its own checker, on a disk in order and on one whose middle is junk. */
+static void visit_and_check(struct life *l, struct as_instance *visitor)
+{
+	static const unsigned char junk[4096] = { 1, 2, 3 };
+	struct as_disk *disk = as_disk_snapshot(as_medium_disk(l->disk));
+
+	for (int mode = 0; mode < AS_CHECK_MODES; mode++) {
+		child_ok(as_instance_insert(visitor, disk, NULL, &t_child_err));
+		child_check(as_instance_fsck(visitor, mode) == AS_FSCK_CLEAN);
+		child_check(!as_instance_eject(visitor, &t_child_err));
+	}
+	for (uint64_t off = 4096; off < 64 * 4096; off += 4096)
+		child_check(!as_bd_write(as_disk_bd(disk), off, junk, sizeof(junk)));
+	child_ok(as_instance_insert(visitor, disk, NULL, &t_child_err));
+	child_check(as_instance_fsck(visitor, AS_CHECK_FULL) != AS_FSCK_CLEAN);
+	child_check(!as_instance_eject(visitor, &t_child_err));
+	as_disk_free(disk);
+}
+
+/* What somebody holds cannot be unmounted. The next visit has another device. */
+static void visit_busy(struct life *l, struct as_instance *visitor)
+{
+	struct as_disk *disk = as_disk_snapshot(as_medium_disk(l->disk));
+	struct as_instance_reader reader;
+	int fd;
+
+	child_ok(as_instance_insert(visitor, disk, NULL, &t_child_err));
+	child_check(!as_instance_mount(visitor) && !as_instance_enter(visitor, &reader));
+	fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	child_check(fd >= 0);
+	child_check(as_instance_unmount(visitor) == -EBUSY);
+	child_check(as_instance_eject(visitor, &t_child_err) == -EBUSY);
+	close(fd);
+	as_disk_free(disk);
+	visit(l, visitor, LOOK, true);
+}
+
+static int live_visiting(void *ctx)
+{
+	struct life *l = ctx;
+	struct as_instance_args args = {
+		.target = l->target, .log = &l->log, .name_max = 255, .visits = true
+	};
+	struct as_instance *visitor;
+
+	fill(l);
+	child_ok(as_instance_open(&args, &visitor, &t_child_err));
+	child_check(as_instance_can(visitor, AS_INSTANCE_VISIT));
+	child_check(!as_instance_can(visitor, AS_INSTANCE_MARK));
+	for (int seen = 0; seen < 2; seen++)
+		for (int what = UNUSED; what <= GIVE_UP; what++)
+			visit(l, visitor, what, seen);
+	visit(l, visitor, LOOK, false); /* after those with a device above */
+	if (as_instance_can(visitor, AS_INSTANCE_IN_PROCESS))
+		visit_and_check(l, visitor);
+	else
+		visit_busy(l, visitor);
+	as_instance_close(visitor);
+	return 0;
+}
+
+static void visits(void **state)
+{
+	struct life l;
+
+	(void)state;
+	begin_life(&l, "lab", false);
+	t_in_child(live_visiting, &l);
+	end_life(&l);
+}
+
+static void visits_of_kernel(void **state)
+{
+	struct life l;
+
+	(void)state;
+	t_need_host("ext4");
+	begin_life(&l, "ext4", false);
+	t_in_child(live_visiting, &l);
+	end_life(&l);
+}
+
 /* ---- A folder -------------------------------------------------------------------------------- */
 
 static int live_in_folder(void *ctx)
@@ -324,8 +473,10 @@ static void folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flags),  cmocka_unit_test(library),  cmocka_unit_test(kernel),
-		cmocka_unit_test(server), cmocka_unit_test(recorded), cmocka_unit_test(faults),
+		cmocka_unit_test(flags),    cmocka_unit_test(library),
+		cmocka_unit_test(kernel),   cmocka_unit_test(server),
+		cmocka_unit_test(recorded), cmocka_unit_test(faults),
+		cmocka_unit_test(visits),   cmocka_unit_test(visits_of_kernel),
 		cmocka_unit_test(folder),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step_work: the driver of steps: an instance of the target (run/instance.h) visits the disk of each
- * step. Checkers that are programs need no instance (step_check.c).
+ * step_worker: the driver of steps: an instance of the target (run/instance.h) visits the disk of
+ * each step. Checkers that are programs need no instance (step_check.c).
  *
  * Each step begins with an instance as new, so that clock, choices and memory begin the same way
  * every time: the result follows from the disk alone. A file system in our process takes the
@@ -13,7 +13,7 @@
  * There are two rows, chosen by whether the file system runs in this process. They differ in costs
  * and in the words of findings.
  */
-#include "recover/worker_priv.h"
+#include "recover/step_worker_priv.h"
 
 #include "base/event.h"
 #include "disk/fault.h"
@@ -32,16 +32,16 @@
 
 /* One step under way. */
 struct work {
-	struct as_worker *worker;
+	struct as_step_worker *worker;
 	struct as_instance *instance;
 	const struct as_step_driver *driver;
 	enum as_step step;
 	struct as_stepped *out;
 };
 
-static struct as_worker *of(struct as_recoverer *r)
+static struct as_step_worker *of(struct as_recoverer *r)
 {
-	return (struct as_worker *)r;
+	return (struct as_step_worker *)r;
 }
 
 /* The first reason is kept. */
@@ -196,7 +196,7 @@ static void go_probe(struct work *w)
 
 /* ---- The kernel's log ------------------------------------------------------------------------ */
 
-static void watch_device(struct as_worker *worker)
+static void watch_device(struct as_step_worker *worker)
 {
 	const char *device = as_instance_device(worker->instance);
 
@@ -223,7 +223,7 @@ static void listen(struct work *w)
 
 static int visit(struct work *w, struct as_bd *above, struct as_err *err)
 {
-	struct as_worker *worker = w->worker;
+	struct as_step_worker *worker = w->worker;
 	int rc = as_instance_insert(w->instance, w->out->disk, above, err);
 
 	if (rc)
@@ -252,14 +252,14 @@ static int visit(struct work *w, struct as_bd *above, struct as_err *err)
 static int run(struct as_recoverer *r, enum as_step step, struct as_disk *disk, bool want_log,
 	       struct as_stepped *out, struct as_err *err)
 {
-	struct as_worker *worker = of(r);
+	struct as_step_worker *worker = of(r);
 	struct work w = { worker, worker->instance, r->driver, step, out };
 	struct as_bd *above = NULL;
 	struct as_faulty *faulty;
 	int rc;
 
 	if (as_step_is_checker(step) && worker->rules.programs)
-		return as_worker_check(worker, (enum as_check_mode)step, disk, out, err);
+		return as_step_worker_check(worker, (enum as_check_mode)step, disk, out, err);
 	out->disk = as_disk_snapshot(disk);
 	if (want_log) {
 		out->log = as_reclog_new(as_disk_bd(out->disk), AS_RECLOG_READS, 0);
@@ -280,7 +280,7 @@ static bool is_worth_log(const struct as_recoverer *r, enum as_step step)
 	uint64_t asked = r->stats.asked[step], hits = r->stats.memoised[step];
 
 	if (step == AS_STEP_MOUNT &&
-	    ((const struct as_worker *)r)->rules.journal != AS_JOURNAL_JBD2)
+	    ((const struct as_step_worker *)r)->rules.journal != AS_JOURNAL_JBD2)
 		return false;
 	return asked < TRIED || hits >= asked / WORTH;
 }
@@ -289,7 +289,7 @@ static bool is_worth_log(const struct as_recoverer *r, enum as_step step)
 static bool hint(struct as_recoverer *r, enum as_step step, struct as_disk *disk,
 		 struct as_memo_hint *out)
 {
-	struct as_worker *w = of(r);
+	struct as_step_worker *w = of(r);
 
 	if (as_step_is_checker(step) || w->rules.journal != AS_JOURNAL_JBD2 ||
 	    !as_jbd2_look(&w->jbd2, disk))
@@ -303,11 +303,11 @@ static bool hint(struct as_recoverer *r, enum as_step step, struct as_disk *disk
 
 static void worker_free(struct as_recoverer *r)
 {
-	struct as_worker *w = of(r);
+	struct as_step_worker *w = of(r);
 
 	as_instance_close(w->instance);
 	as_kwatch_free(w->watch);
-	as_worker_check_end(w);
+	as_step_worker_check_end(w);
 	as_jbd2_free(&w->jbd2);
 	free(w);
 }
@@ -356,7 +356,7 @@ int as_recoverer_new(const struct as_target *target, uint64_t seed, struct as_ho
 		.name_max = limits.name_max ? limits.name_max : NAME_MAX_DEFAULT,
 		.visits = true,
 	};
-	struct as_worker *w;
+	struct as_step_worker *w;
 	int rc;
 
 	*out = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* worker_priv: the driver of steps: what step_work.c and step_check.c share. */
-#ifndef AS_RECOVER_WORKER_PRIV_H
-#define AS_RECOVER_WORKER_PRIV_H
+/* step_worker_priv: the driver of steps: what step_worker.c and step_check.c share. */
+#ifndef AS_RECOVER_STEP_WORKER_PRIV_H
+#define AS_RECOVER_STEP_WORKER_PRIV_H
 
 #include "recover/jbd2.h"
 #include "recover/step_priv.h"
@@ -12,7 +12,7 @@ struct as_instance;
 struct as_kwatch;
 
 /* A recoverer of a target. */
-struct as_worker {
+struct as_step_worker {
 	struct as_recoverer base;
 	struct as_recovery rules;
 	struct as_instance *instance; /* which visits the disks */
@@ -22,9 +22,9 @@ struct as_worker {
 };
 
 /* The step of a checker that is a program. It always keeps a log. */
-AS_MUST_CHECK int as_worker_check(struct as_worker *worker, enum as_check_mode mode,
-				  struct as_disk *disk, struct as_stepped *stepped,
-				  struct as_err *err);
-void as_worker_check_end(struct as_worker *worker);
+AS_MUST_CHECK int as_step_worker_check(struct as_step_worker *worker, enum as_check_mode mode,
+				       struct as_disk *disk, struct as_stepped *stepped,
+				       struct as_err *err);
+void as_step_worker_check_end(struct as_step_worker *worker);
 
 #endif
