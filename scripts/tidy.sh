@@ -56,7 +56,7 @@ arrows() {
 
 # Names that may not be used: name, where it is allowed all the same (-: nowhere), what instead.
 # Places: cli (src/cli, src/cmd), mains (labfs/*_main.c, and src/*/emitted: programs we write for
-# others), rows (src/target, src/run/instance*: what a target is, is asked there only), tests, bench.
+# others), rows (src/target, src/run/instance*: only they ask what a target is), tests, bench.
 banned() {
 	cat <<-'END'
 	rand          -                     as_choose() is the only source of chance

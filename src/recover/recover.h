@@ -2,8 +2,8 @@
 /*
  * recover: from a crashed disk to a tree. A way of recovery is a path of steps (step.h): a checker,
  * a mount, both. One machine walks the path, keeps the log and remembers each step; its driver
- * (step_worker.c) carries out one step, by an instance of the target (run/instance.h) or by a checker
- * that is a program (step_check.c).
+ * (step_worker.c) carries out one step, by an instance of the target (run/instance.h) or by a
+ * checker that is a program (step_check.c).
  *
  * Rules
  *   1. The crashed disk stays as it is; recovery works on a copy.

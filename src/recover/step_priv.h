@@ -24,7 +24,7 @@ struct as_step_driver {
 	unsigned verify_every; /* of the answers from the memo, with AS_MEMO_VERIFY */
 	/* Between its checkers and the disk is the page cache of the device (writeback.h). */
 	bool cached;
-	/* The log of a checker that refused the disk is kept. */
+	/* The log of a checker or a mount that refused the disk is kept. */
 	bool logs_refusal;
 	/* The step of the probe runs the strictest checker itself, before and after. */
 	bool probe_checks;

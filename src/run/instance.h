@@ -170,8 +170,8 @@ void as_instance_mark_free(struct as_instance_mark *mark); /* takes NULL */
  * Each of them is inserted, mounted or checked, and ejected. What works on a medium (marks, faults,
  * as_instance_make(), as_instance_do(), as_instance_check()) is not for such an instance.
  * as_instance_mount() mounts a disk read-only where that is possible: then nothing is written to it
- * but what recovery writes, and no times of ours. as_instance_hold_disk() gives NULL, but nobody calls the device until
- * as_instance_release_disk().
+ * but what recovery writes, and no times of ours. as_instance_hold_disk() gives NULL; nobody calls
+ * the device then until as_instance_release_disk().
  */
 
 /* Choices, clock and memory begin anew, as in a new instance. `above` is a device above the disk

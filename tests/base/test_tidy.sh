@@ -147,7 +147,8 @@ case_is "programs for others may print, and are MIT" src/work/emitted/a.c "" \
 	< <(printf '%s\nint x = printf("x");\n' "$mit")
 for file in src/target/a.c src/run/instance_a.c; do
 	case_is "$file may ask what a target is" $file "" < <(c 'int x = as_target_library(0);')
-	case_is "$file may not print" $file "$file:2: puts is banned here: .*" < <(c 'int x = puts("");')
+	case_is "$file may not print" $file "$file:2: puts is banned here: .*" \
+		< <(c 'int x = puts("");')
 done
 case_is "run may not ask what a target is" src/run/a.c 'src/run/a.c:2: as_target_dir is banned .*' \
 	< <(c 'int x = as_target_dir(0);')

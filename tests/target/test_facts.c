@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is known of targets, by rows: one of each kind, and types that are recovered in other ways. */
+/* What is known of targets: one of each kind, and types that are recovered in other ways. */
 #include "tests/lib/disk.h"
 
 #include "target/facts.h"
