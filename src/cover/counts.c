@@ -480,7 +480,7 @@ void as_counts_merge(struct as_counts *into, const struct as_counts *from)
 		const struct as_combos *combos = &from->bits[i];
 
 		as_counting_add(&into->bits_unseen[i], from->bits_unseen[i]);
-		for (unsigned k = 0; k < combos->size; k++)
+		for (size_t k = 0; k < combos->n; k++)
 			if (!as_combos_add(&into->bits[i], combos->at[k].value,
 					   combos->at[k].count))
 				as_counts_partial(into, "more combinations of flags than can be "
