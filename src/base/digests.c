@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * digests: see digests.h. A digest is its own key and item: the low half is the hash, which the
- * table keeps whole, and the item is the high half without one bit, so that it is never
- * AS_TABLE_NONE.
+ * table keeps whole, and the item is the high half. AS_TABLE_NONE cannot be an item, so a high half
+ * of ones only is taken for the one before it.
  */
 #include "base/digests.h"
 
@@ -10,7 +10,7 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "an item is half of a digest"
 
 static size_t item_of(struct as_digest digest)
 {
-	return digest.hi >> 1;
+	return digest.hi - (digest.hi == AS_TABLE_NONE);
 }
 
 static bool is_item(const void *ctx, size_t item)

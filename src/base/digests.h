@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * digests: a set of digests, 16 bytes a slot. It tells digests apart by 127 of their 128 bits. A
- * set that is all zero is empty. One that is to be shared between processes has its table in a
+ * digests: a set of digests, 16 bytes a slot. A set that is all zero is empty. One that is to be shared between processes has its table in a
  * fixed place (as_table_place()); all further digests have no room there when it is full.
  */
 #ifndef AS_BASE_DIGESTS_H
