@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * digests: a set of digests, 16 bytes a slot. A set that is all zero is empty. One that is to be shared between processes has its table in a
- * fixed place (as_table_place()); all further digests have no room there when it is full.
+ * digests: a set of digests, 16 bytes a slot. A set that is all zero is empty. A set that processes
+ * share has its table in a fixed place (as_table_place()), and takes no more when that is full.
  */
 #ifndef AS_BASE_DIGESTS_H
 #define AS_BASE_DIGESTS_H

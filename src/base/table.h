@@ -59,10 +59,10 @@ size_t as_table_bytes(const struct as_table *table);
 size_t as_table_next(const struct as_table *table, size_t *at);
 
 /*
- * Puts an empty table into `bytes` bytes of zeros at `place`, which it never leaves: a table of
- * which the struct and the place are in memory shared with children forked later is the same table
- * in all of them. It takes memory only as it grows. One process at a time may use it. as_table_free()
- * does not free the place.
+ * Puts an empty table into `bytes` bytes of zeros at `place`, which it never leaves. If the struct
+ * and the place are in memory that is shared with children forked later, all of them have the same
+ * table. One process at a time may use it. The place is touched only as far as the table has grown.
+ * as_table_free() does not free it.
  */
 void as_table_place(struct as_table *table, void *place, size_t bytes);
 /* Whether no further item has room. Only a table in a fixed place is ever full. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * world_files: the descriptors of a process, or of several that share them: an array, and a table of
- * it by their numbers. Its size follows the number of open descriptors, not their numbers. The sum
- * over all tables is bounded.
+ * world_files: the descriptors of a process, or of several that share them: an array, and a table
+ * of it by number. The size follows how many descriptors are open, not their numbers. The sum over
+ * all processes is bounded.
  */
 #include "base/array.h"
 #include "calls/world_priv.h"
