@@ -2,7 +2,8 @@
 /*
  * table: see table.h. Open addressing with linear probing.
  *
- *  1. At most three quarters of the slots are in use, so that every search ends.
+ *  1. At most half of the slots are in use, so that every search ends, and soon. In a fixed place
+ *     it may be three quarters, because such a table cannot have all the memory it likes.
  *  2. All slots from the one that a key leads to up to the one that holds its item are in use.
  *     Removing moves those after it up, so there are no tombstones.
  *  3. A table of more than FIRST slots has at least a sixteenth of them in use, unless it was
@@ -65,15 +66,15 @@ static void grow_in_place(struct as_table *t)
 	free(old);
 }
 
-static bool fits(size_t n, size_t slots)
+static bool fits(const struct as_table *t, size_t n, size_t slots)
 {
-	return 4 * n <= 3 * slots;
+	return t->most ? 4 * n <= 3 * slots : 2 * n <= slots;
 }
 
 void as_table_add(struct as_table *t, uint64_t hash, size_t item)
 {
 	as_assert(item != AS_TABLE_NONE);
-	if (!fits(t->n + 1, slots_of(t))) {
+	if (!fits(t, t->n + 1, slots_of(t))) {
 		if (t->most)
 			grow_in_place(t);
 		else
@@ -84,7 +85,7 @@ void as_table_add(struct as_table *t, uint64_t hash, size_t item)
 }
 
 /* The slot that holds the item, which must be there. */
-static size_t slot_of(const struct as_table *t, uint64_t hash, size_t item)
+static inline size_t slot_of(const struct as_table *t, uint64_t hash, size_t item)
 {
 	size_t at = as_table_mix(hash) & t->mask;
 
@@ -177,5 +178,5 @@ void as_table_place(struct as_table *t, void *place, size_t bytes)
 
 bool as_table_is_full(const struct as_table *t)
 {
-	return t->most && !fits(t->n + 1, t->most);
+	return t->most && !fits(t, t->n + 1, t->most);
 }

@@ -107,20 +107,21 @@ static inline size_t as_table_get(const struct as_table *table, uint64_t number)
 
 /* ---- Items that are pointers ---- */
 
-/* The item as a pointer; NULL: none. */
+/* The item as a pointer; NULL: AS_TABLE_NONE. The item is the address less one, so that this needs
+ * no comparison. */
 static inline void *as_table_ptr(size_t item)
 {
-	return item == AS_TABLE_NONE ? NULL : (void *)item;
+	return (void *)(item + 1);
 }
 
 static inline void as_table_add_ptr(struct as_table *table, uint64_t hash, const void *ptr)
 {
-	as_table_add(table, hash, (size_t)ptr);
+	as_table_add(table, hash, (size_t)ptr - 1);
 }
 
 static inline void as_table_remove_ptr(struct as_table *table, uint64_t hash, const void *ptr)
 {
-	as_table_remove(table, hash, (size_t)ptr);
+	as_table_remove(table, hash, (size_t)ptr - 1);
 }
 
 #endif

@@ -27,6 +27,8 @@
 /* NULL: there is none. */
 static struct as_process *find(const struct as_world *w, unsigned tid)
 {
+	if (w->last && w->last->tid == tid)
+		return w->last;
 	return as_table_ptr(as_table_get(&w->processes, tid));
 }
 
@@ -175,11 +177,8 @@ static struct as_process *add(struct as_world *w, struct as_process *parent, uns
 
 struct as_process *as_world_process(struct as_world *w, unsigned tid)
 {
-	struct as_process *p = w->last;
+	struct as_process *p = find(w, tid);
 
-	if (p && p->tid == tid)
-		return p;
-	p = find(w, tid);
 	if (!p) {
 		struct as_process *parent = w->forking;
 

@@ -6,31 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool as_combos_add(struct as_combos *combos, uint64_t value, uint64_t count)
+static bool count_more(struct as_combos *combos, uint64_t value, uint64_t count)
 {
-	struct as_combo *combo;
-	size_t i;
+	size_t i = as_table_get(&combos->table, value);
 
-	if (!count)
-		return true;
-	i = as_table_get(&combos->table, value);
-	if (i == AS_TABLE_NONE) {
-		if (combos->n >= AS_COMBO_MAX)
-			return false;
-		AS_ARRAY_ROOM(combos->at, combos->n, combos->cap);
-		as_table_add(&combos->table, value, combos->n);
-		combos->at[combos->n++] = (struct as_combo){ value, count };
-		return true;
-	}
-	combo = &combos->at[i];
-	if (__builtin_add_overflow(combo->count, count, &combo->count))
-		combo->count = UINT64_MAX;
+	if (i == AS_TABLE_NONE)
+		return false;
+	if (__builtin_add_overflow(combos->at[i].count, count, &combos->at[i].count))
+		combos->at[i].count = UINT64_MAX;
 	return true;
 }
 
-bool as_combos_have(const struct as_combos *combos, uint64_t value)
+bool as_combos_again(struct as_combos *combos, uint64_t value)
 {
-	return as_table_get(&combos->table, value) != AS_TABLE_NONE;
+	return count_more(combos, value, 1);
+}
+
+bool as_combos_add(struct as_combos *combos, uint64_t value, uint64_t count)
+{
+	if (!count || count_more(combos, value, count))
+		return true;
+	if (combos->n >= AS_COMBO_MAX)
+		return false;
+	AS_ARRAY_ROOM(combos->at, combos->n, combos->cap);
+	as_table_add(&combos->table, value, combos->n);
+	combos->at[combos->n++] = (struct as_combo){ value, count };
+	return true;
 }
 
 static int by_value(const void *a, const void *b)

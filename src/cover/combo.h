@@ -32,7 +32,8 @@ struct as_combos {
 
 /* The plain form of a value, of bits that words have and any others. */
 uint64_t as_combo_plain(const struct as_spec_words *words, uint64_t value);
-bool as_combos_have(const struct as_combos *combos, uint64_t value);
+/* Counts a value that is there once more; false: it is not there. */
+bool as_combos_again(struct as_combos *combos, uint64_t value);
 /* False: the table is full. */
 bool as_combos_add(struct as_combos *combos, uint64_t value, uint64_t count);
 /* All of them in order of their values; the caller frees the array. */
