@@ -25,6 +25,19 @@ static size_t slots_of(const struct as_table *t)
 	return t->slots ? t->mask + 1 : 0;
 }
 
+static size_t room_in(size_t slots, bool fixed)
+{
+	return fixed ? slots / 4 * 3 : slots / 2;
+}
+
+static void set_slots(struct as_table *t, struct as_table_slot *slots, size_t n)
+{
+	t->slots = slots;
+	t->mask = n - 1;
+	t->room = room_in(n, t->most);
+	t->few = t->most || n == FIRST ? 0 : n / 16;
+}
+
 static void put(struct as_table *t, struct as_table_slot slot)
 {
 	size_t i = slot.key & t->mask;
@@ -46,8 +59,7 @@ static void resize(struct as_table *t, size_t n)
 	struct as_table_slot *old = t->slots;
 	size_t n_old = slots_of(t);
 
-	t->slots = as_xcalloc(n, sizeof(*t->slots));
-	t->mask = n - 1;
+	set_slots(t, as_xcalloc(n, sizeof(*t->slots)), n);
 	put_all(t, old, n_old);
 	free(old);
 }
@@ -61,27 +73,17 @@ static void grow_in_place(struct as_table *t)
 	as_assert(2 * n <= t->most);
 	memcpy(old, t->slots, n * sizeof(*old));
 	memset(t->slots, 0, n * sizeof(*old));
-	t->mask = 2 * n - 1;
+	set_slots(t, t->slots, 2 * n);
 	put_all(t, old, n);
 	free(old);
 }
 
-static bool fits(const struct as_table *t, size_t n, size_t slots)
+void as_table_grow(struct as_table *t)
 {
-	return t->most ? 4 * n <= 3 * slots : 2 * n <= slots;
-}
-
-void as_table_add(struct as_table *t, uint64_t hash, size_t item)
-{
-	as_assert(item != AS_TABLE_NONE);
-	if (!fits(t, t->n + 1, slots_of(t))) {
-		if (t->most)
-			grow_in_place(t);
-		else
-			resize(t, t->slots ? 2 * slots_of(t) : FIRST);
-	}
-	put(t, (struct as_table_slot){ as_table_mix(hash), item + 1 });
-	t->n++;
+	if (t->most)
+		grow_in_place(t);
+	else
+		resize(t, t->slots ? 2 * slots_of(t) : FIRST);
 }
 
 /* The slot that holds the item, which must be there. */
@@ -99,7 +101,7 @@ static inline size_t slot_of(const struct as_table *t, uint64_t hash, size_t ite
 
 void as_table_remove(struct as_table *t, uint64_t hash, size_t item)
 {
-	size_t at = slot_of(t, hash, item), next, n = slots_of(t);
+	size_t at = slot_of(t, hash, item), next, n;
 
 	for (next = (at + 1) & t->mask; t->slots[next].next; next = (next + 1) & t->mask) {
 		size_t home = t->slots[next].key & t->mask;
@@ -111,9 +113,10 @@ void as_table_remove(struct as_table *t, uint64_t hash, size_t item)
 		}
 	}
 	t->slots[at].next = 0;
-	t->n--;
-	if (n > FIRST && 16 * t->n < n && !t->most)
-		resize(t, n / 4 > FIRST ? n / 4 : FIRST);
+	if (--t->n >= t->few)
+		return;
+	n = slots_of(t) / 4;
+	resize(t, n > FIRST ? n : FIRST);
 }
 
 void as_table_move(struct as_table *t, uint64_t hash, size_t from, size_t to)
@@ -126,10 +129,10 @@ void as_table_copy(struct as_table *t, const struct as_table *from)
 {
 	size_t n = slots_of(from);
 
-	*t = (struct as_table){ .n = from->n, .mask = from->mask };
+	*t = (struct as_table){ .n = from->n };
 	if (!n)
 		return;
-	t->slots = as_xmalloc(n * sizeof(*t->slots));
+	set_slots(t, as_xmalloc(n * sizeof(*t->slots)), n);
 	memcpy(t->slots, from->slots, n * sizeof(*t->slots));
 }
 
@@ -173,10 +176,11 @@ void as_table_place(struct as_table *t, void *place, size_t bytes)
 	as_assert(bytes >= FIRST * sizeof(*t->slots));
 	while (2 * most <= bytes / sizeof(*t->slots))
 		most *= 2;
-	*t = (struct as_table){ .slots = place, .mask = FIRST - 1, .most = most };
+	*t = (struct as_table){ .most = most };
+	set_slots(t, place, FIRST);
 }
 
 bool as_table_is_full(const struct as_table *t)
 {
-	return t->most && !fits(t, t->n + 1, t->most);
+	return t->most && t->n >= room_in(t->most, true);
 }

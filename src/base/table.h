@@ -21,6 +21,8 @@
 #ifndef AS_BASE_TABLE_H
 #define AS_BASE_TABLE_H
 
+#include "base/err.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,14 +37,12 @@ struct as_table_slot {
 struct as_table {
 	struct as_table_slot *slots; /* mask + 1 of them; NULL: the table is empty */
 	size_t n, mask;
+	size_t room, few; /* with `room` items it grows, with fewer than `few` it shrinks */
 	size_t most; /* slots that its place has room for; 0: it has no fixed place */
 };
 
 typedef bool (*as_table_same_fn)(const void *ctx, size_t item);
 
-/* The item is less than AS_TABLE_NONE. The caller makes sure that it is not in the table yet, and
- * that a table in a fixed place has room for it. */
-void as_table_add(struct as_table *table, uint64_t hash, size_t item);
 /* The item was added with the same hash. */
 void as_table_remove(struct as_table *table, uint64_t hash, size_t item);
 /* The item `from` is called `to` from now on; its key stays the same. */
@@ -90,6 +90,24 @@ static inline size_t as_table_find(const struct as_table *table, uint64_t hash,
 		if (slots[i].key == key && same(ctx, slots[i].next - 1))
 			return slots[i].next - 1;
 	return AS_TABLE_NONE;
+}
+
+/* For as_table_add(): makes room for one more item. */
+void as_table_grow(struct as_table *table);
+/* The item is less than AS_TABLE_NONE. The caller makes sure that it is not in the table yet, and
+ * that a table in a fixed place has room for it. */
+static inline void as_table_add(struct as_table *table, uint64_t hash, size_t item)
+{
+	struct as_table_slot slot = { as_table_mix(hash), item + 1 };
+	size_t i;
+
+	as_assert(slot.next);
+	if (table->n >= table->room)
+		as_table_grow(table);
+	for (i = slot.key & table->mask; table->slots[i].next;)
+		i = (i + 1) & table->mask;
+	table->slots[i] = slot;
+	table->n++;
 }
 
 static inline bool as_table_any(const void *ctx, size_t item)

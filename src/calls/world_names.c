@@ -117,10 +117,15 @@ void as_dentry_drop(struct as_names *names, struct as_dentry *p)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-static void take_name(struct as_names *names, struct as_dentry *p)
+static uint64_t hash_of(const struct as_dentry *parent, const char *name, unsigned len)
 {
-	p->hash = XXH3_64bits_withSeed(p->name, p->len, p->parent->id);
-	as_table_add_ptr(&names->table, p->hash, p);
+	return XXH3_64bits_withSeed(name, len, parent->id);
+}
+
+static void take_name(struct as_names *names, struct as_dentry *p, uint64_t hash)
+{
+	p->hash = hash;
+	as_table_add_ptr(&names->table, hash, p);
 	p->named = true;
 }
 
@@ -152,7 +157,7 @@ static bool is_dentry(const void *ctx, size_t item)
 static struct as_dentry *below(struct as_names *names, struct as_dentry *parent, const char *name,
 			       unsigned len)
 {
-	uint64_t hash = XXH3_64bits_withSeed(name, len, parent->id);
+	uint64_t hash = hash_of(parent, name, len);
 	struct dentry_key key = { parent, name, len };
 	struct as_dentry *p = as_table_ptr(as_table_find(&names->table, hash, is_dentry, &key));
 
@@ -172,7 +177,7 @@ static struct as_dentry *below(struct as_names *names, struct as_dentry *parent,
 	p->name = copied(name, len);
 	p->len = len;
 	names->n++;
-	take_name(names, p);
+	take_name(names, p, hash);
 	return p;
 }
 
@@ -366,7 +371,7 @@ void as_dentry_move(struct as_names *names, struct as_dentry *from, struct as_de
 	from->len = to->len;
 	from->parent = as_dentry_share(names, to->parent);
 	as_dentry_drop(names, parent);
-	take_name(names, from);
+	take_name(names, from, hash_of(from->parent, from->name, from->len));
 	moved(names, from);
 }
 
@@ -384,8 +389,8 @@ void as_dentry_swap(struct as_names *names, struct as_dentry *a, struct as_dentr
 	b->name = was.name;
 	b->len = was.len;
 	b->parent = was.parent;
-	take_name(names, a);
-	take_name(names, b);
+	take_name(names, a, hash_of(a->parent, a->name, a->len));
+	take_name(names, b, hash_of(b->parent, b->name, b->len));
 	moved(names, a);
 	moved(names, b);
 }
