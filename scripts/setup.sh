@@ -15,7 +15,6 @@ table() {
 	libxxhash-dev      build      digests (XXH3)
 	libzstd-dev        build      disk images in findings
 	libjansson-dev     build      reading JSON
-	uthash-dev         build      hash tables
 	libfuse3-dev       build      disks and file systems served through FUSE
 	libcmocka-dev      test       unit tests
 	procps             test       who is still running (pgrep)

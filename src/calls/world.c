@@ -24,13 +24,12 @@
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
-static unsigned slot_of(const struct as_world *w, unsigned tid)
+/* NULL: there is none. */
+static struct as_process *find(const struct as_world *w, unsigned tid)
 {
-	unsigned i = (unsigned)as_mix64(tid) & (w->table_size - 1);
-
-	while (w->table[i] && w->table[i]->tid != tid)
-		i = (i + 1) & (w->table_size - 1);
-	return i;
+	if (w->last && w->last->tid == tid)
+		return w->last;
+	return as_table_ptr(as_table_get(&w->processes, tid));
 }
 
 static void drop_now(struct as_world *w, struct as_where_now *now)
@@ -59,24 +58,10 @@ static void not_forking(struct as_world *w, struct as_process *p)
 	p->forking = false;
 }
 
-/* Removes one from the table; those after it move up. */
 static void take_out(struct as_world *w, const struct as_process *p)
 {
-	unsigned i = slot_of(w, p->tid);
-
-	w->table[i] = NULL;
-	w->n_processes--;
+	as_table_remove_ptr(&w->processes, p->tid, p);
 	w->last = NULL;
-	for (;;) {
-		struct as_process *moved;
-
-		i = (i + 1) & (w->table_size - 1);
-		moved = w->table[i];
-		if (!moved)
-			return;
-		w->table[i] = NULL;
-		w->table[slot_of(w, moved->tid)] = moved;
-	}
 }
 
 void as_world_drop(struct as_world *w, struct as_process *p)
@@ -101,12 +86,11 @@ void as_world_alone(struct as_world *w, struct as_process *p)
 	if (p->tid == p->group)
 		return;
 	take_out(w, p);
-	there = w->table[slot_of(w, p->group)];
+	there = find(w, p->group);
 	if (there)
 		as_world_drop(w, there);
 	p->tid = p->group;
-	w->table[slot_of(w, p->tid)] = p;
-	w->n_processes++;
+	as_table_add_ptr(&w->processes, p->tid, p);
 }
 
 static struct as_where_now *new_now(struct as_world *w, struct as_dentry *cwd,
@@ -139,14 +123,15 @@ void as_world_unshare(struct as_world *w, struct as_process *p, bool files, bool
 
 enum { CLONE_FS_BIT = 0x200, CLONE_FILES_BIT = 0x400, CLONE_THREAD_BIT = 0x10000 };
 
-/* Forgets the process that is where the new one would be. */
+/* Forgets one process or another, but not this one. */
 static void make_room(struct as_world *w, unsigned tid, const struct as_process *but)
 {
-	unsigned i = (unsigned)as_mix64(tid) & (w->table_size - 1);
+	size_t at = as_mix64(tid);
+	struct as_process *p = as_table_ptr(as_table_next(&w->processes, &at));
 
-	while (!w->table[i] || w->table[i] == but)
-		i = (i + 1) & (w->table_size - 1);
-	as_world_drop(w, w->table[i]);
+	if (p == but)
+		p = as_table_ptr(as_table_next(&w->processes, &at));
+	as_world_drop(w, p);
 	w->forgotten++;
 }
 
@@ -165,7 +150,7 @@ static struct as_process *add(struct as_world *w, struct as_process *parent, uns
 {
 	struct as_process *p;
 
-	if (w->n_processes >= AS_WORLD_PROCESSES)
+	if (w->processes.n >= AS_WORLD_PROCESSES)
 		make_room(w, tid, parent);
 	p = as_xcalloc(1, sizeof(*p));
 	p->tid = p->group = tid;
@@ -186,18 +171,14 @@ static struct as_process *add(struct as_world *w, struct as_process *parent, uns
 		p->now = parent ? new_now(w, parent->now->cwd, parent->now->root)
 				: new_now(w, w->first_cwd, NULL);
 	}
-	w->table[slot_of(w, tid)] = p;
-	w->n_processes++;
+	as_table_add_ptr(&w->processes, tid, p);
 	return p;
 }
 
 struct as_process *as_world_process(struct as_world *w, unsigned tid)
 {
-	struct as_process *p = w->last;
+	struct as_process *p = find(w, tid);
 
-	if (p && p->tid == tid)
-		return p;
-	p = w->table[slot_of(w, tid)];
 	if (!p) {
 		struct as_process *parent = w->forking;
 
@@ -231,7 +212,7 @@ void as_world_fork(struct as_world *w, unsigned parent, unsigned child, uint64_t
 	if (parent == child)
 		return;
 	p = as_world_process(w, parent);
-	there = w->table[slot_of(w, child)];
+	there = find(w, child);
 	/* It was seen before its parent came back. If it was made as the child of another one, it
 	 * must be made again. */
 	adopted = there && there->adopted == parent;
@@ -269,7 +250,7 @@ void as_world_set_label(struct as_world *w, unsigned tid, unsigned label)
 
 void as_world_exit(struct as_world *w, unsigned tid)
 {
-	struct as_process *p = w->table[slot_of(w, tid)];
+	struct as_process *p = find(w, tid);
 
 	if (p)
 		as_world_drop(w, p);
@@ -277,7 +258,7 @@ void as_world_exit(struct as_world *w, unsigned tid)
 
 void as_world_takes_over(struct as_world *w, unsigned former, unsigned tid)
 {
-	struct as_process *p = w->table[slot_of(w, former)];
+	struct as_process *p = find(w, former);
 
 	if (!p || former == tid)
 		return;
@@ -292,12 +273,12 @@ bool as_world_forks(const struct as_world *w)
 
 bool as_world_knows(const struct as_world *w, unsigned tid)
 {
-	return w->table[slot_of(w, tid)];
+	return find(w, tid);
 }
 
 bool as_world_shares(struct as_world *w, unsigned tid)
 {
-	const struct as_process *p = w->table[slot_of(w, tid)];
+	const struct as_process *p = find(w, tid);
 
 	return p && p->files->refs > 1;
 }
@@ -353,9 +334,9 @@ static void closing(struct as_process *p, const struct as_call_plan *plan,
 		return;
 	first = call->slots[plan->old].value & 0xffffffff;
 	last = call->slots[plan->last].value & 0xffffffff;
-	for (unsigned i = 0; i < p->files->size; i++) {
+	for (size_t i = 0; i < p->files->n; i++) {
 		at = &p->files->at[i];
-		at->closing |= at->used && (unsigned)at->fd >= first && (unsigned)at->fd <= last;
+		at->closing |= (unsigned)at->fd >= first && (unsigned)at->fd <= last;
 	}
 }
 
@@ -416,7 +397,7 @@ void as_world_call(struct as_world *w, const struct as_syscall *call, struct as_
 		as_world_act(w, p, call, paths);
 	for (unsigned i = 0; i < 2; i++)
 		as_dentry_drop(&w->names, paths[i].dentry);
-	p = w->table[slot_of(w, call->tid)];
+	p = find(w, call->tid);
 	if (p)
 		forget_entry(w, p);
 }
@@ -469,8 +450,6 @@ int as_world_new(const struct as_spec *spec, const struct as_world_options *opti
 	int rc;
 
 	w->spec = spec;
-	w->table_size = 2 * AS_WORLD_PROCESSES; /* a power of two */
-	w->table = as_xcalloc(w->table_size, sizeof(struct as_process *));
 	w->plans = as_xcalloc(spec->n_calls, sizeof(*w->plans));
 	for (unsigned i = 0; i < spec->n_calls; i++)
 		w->plans[i] = plan_of(&spec->calls[i]);
@@ -490,14 +469,13 @@ void as_world_free(struct as_world *w)
 {
 	if (!w)
 		return;
-	for (unsigned i = 0; i < w->table_size; i++)
-		while (w->table[i])
-			as_world_drop(w, w->table[i]);
+	for (size_t at = 0; w->processes.n;)
+		as_world_drop(w, as_table_ptr(as_table_next(&w->processes, &at)));
 	as_dentry_drop(&w->names, w->first_cwd);
 	as_names_close(&w->names);
 	as_filter_close(&w->filter);
 	free(w->plans);
-	free(w->table);
+	as_table_free(&w->processes);
 	free(w);
 }
 

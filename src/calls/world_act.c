@@ -133,8 +133,8 @@ static void act_close_range(const struct acting *a)
 		as_files_remove_all(a->w, files, in_range, &range);
 		return;
 	}
-	for (unsigned i = 0; i < files->size; i++)
-		files->at[i].cloexec |= files->at[i].used && in_range(&files->at[i], &range);
+	for (size_t i = 0; i < files->n; i++)
+		files->at[i].cloexec |= in_range(&files->at[i], &range);
 }
 
 /* slot: of the one that is copied. chosen: the kernel chose the number. */

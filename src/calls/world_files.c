@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * world_files: the descriptors of a process, or of several that share them: a table with open
- * addressing. Its size follows the number of open descriptors, not their numbers. The sum over all
- * tables is bounded.
+ * world_files: the descriptors of a process, or of several that share them: an array, and a table
+ * of it by number. The size follows how many descriptors are open, not their numbers. The sum over
+ * all processes is bounded.
  */
-#include "base/hash.h"
+#include "base/array.h"
 #include "calls/world_priv.h"
 
 #include <stdlib.h>
@@ -12,35 +12,14 @@
 
 #define SMALLEST 16u
 
-static unsigned slot_of(const struct as_files *files, int fd)
-{
-	unsigned i = (unsigned)as_mix64((unsigned)fd) & (files->size - 1);
-
-	while (files->at[i].used && files->at[i].fd != fd)
-		i = (i + 1) & (files->size - 1);
-	return i;
-}
-
 struct as_fd *as_files_at(const struct as_files *files, int64_t fd)
 {
-	struct as_fd *at;
+	size_t i;
 
-	if (!files->n || fd < 0 || fd > INT32_MAX)
+	if (fd < 0 || fd > INT32_MAX)
 		return NULL;
-	at = &files->at[slot_of(files, (int)fd)];
-	return at->used ? at : NULL;
-}
-
-static void resize(struct as_files *files, unsigned size)
-{
-	struct as_files next = { .size = size, .at = as_xcalloc(size, sizeof(*next.at)) };
-
-	for (unsigned i = 0; i < files->size; i++)
-		if (files->at[i].used)
-			next.at[slot_of(&next, files->at[i].fd)] = files->at[i];
-	free(files->at);
-	files->at = next.at;
-	files->size = size;
+	i = as_table_get(&files->table, (uint64_t)fd);
+	return i == AS_TABLE_NONE ? NULL : &files->at[i];
 }
 
 struct as_files *as_files_new(void)
@@ -55,13 +34,13 @@ void as_files_drop(struct as_world *w, struct as_files *files)
 {
 	if (--files->refs)
 		return;
-	for (unsigned i = 0; i < files->size; i++)
-		if (files->at[i].used) {
-			as_world_file_changed(w, &files->at[i], -1);
-			as_dentry_drop(&w->names, files->at[i].dentry);
-		}
-	w->n_fds -= files->n;
+	for (size_t i = 0; i < files->n; i++) {
+		as_world_file_changed(w, &files->at[i], -1);
+		as_dentry_drop(&w->names, files->at[i].dentry);
+	}
+	w->n_fds -= (unsigned)files->n;
 	free(files->at);
+	as_table_free(&files->table);
 	free(files);
 }
 
@@ -74,12 +53,10 @@ static struct as_fd *make(struct as_world *w, struct as_files *files, int fd)
 		w->forgotten++;
 		return NULL;
 	}
-	if (files->n * 2 >= files->size)
-		resize(files, files->size ? files->size * 2 : SMALLEST);
-	at = &files->at[slot_of(files, fd)];
-	as_assert(!at->used);
+	AS_ARRAY_ROOM(files->at, files->n, files->cap);
+	as_table_add(&files->table, (uint64_t)fd, files->n);
+	at = &files->at[files->n++];
 	*at = (struct as_fd){ .fd = fd, .used = true };
-	files->n++;
 	w->n_fds++;
 	return at;
 }
@@ -94,11 +71,11 @@ struct as_files *as_files_copy(struct as_world *w, const struct as_files *from)
 	}
 	files->n = from->n;
 	files->n_in = from->n_in;
-	files->size = from->size;
-	files->at = as_xmalloc(from->size * sizeof(*files->at));
-	memcpy(files->at, from->at, from->size * sizeof(*files->at));
-	w->n_fds += files->n;
-	for (unsigned i = 0; i < files->size; i++) {
+	AS_ARRAY_ROOM_FOR(files->at, 0, from->n, files->cap);
+	memcpy(files->at, from->at, from->n * sizeof(*files->at));
+	as_table_copy(&files->table, &from->table);
+	w->n_fds += (unsigned)files->n;
+	for (size_t i = 0; i < files->n; i++) {
 		files->at[i].late = 0;
 		as_world_file_changed(w, &files->at[i], 1);
 		as_dentry_share(&w->names, files->at[i].dentry);
@@ -106,49 +83,34 @@ struct as_files *as_files_copy(struct as_world *w, const struct as_files *from)
 	return files;
 }
 
-/* Those after it move up, so that all are found. */
+/* The last one takes its place. */
 void as_files_remove(struct as_world *w, struct as_files *files, struct as_fd *at)
 {
-	unsigned i = (unsigned)(at - files->at), mask = files->size - 1;
+	size_t i = (size_t)(at - files->at);
 
 	as_world_file_changed(w, at, -1);
 	files->n_in -= at->in;
+	as_dentry_drop(&w->names, at->dentry);
+	as_table_remove(&files->table, (uint64_t)at->fd, i);
 	files->n--;
 	w->n_fds--;
-	as_dentry_drop(&w->names, at->dentry);
-	*at = (struct as_fd){ 0 };
-	for (i = (i + 1) & mask; files->at[i].used; i = (i + 1) & mask) {
-		struct as_fd moved = files->at[i];
-
-		files->at[i] = (struct as_fd){ 0 };
-		files->at[slot_of(files, moved.fd)] = moved;
+	if (i < files->n) {
+		*at = files->at[files->n];
+		as_table_move(&files->table, (uint64_t)at->fd, files->n, i);
 	}
-	if (files->size > SMALLEST && files->n * 8 < files->size)
-		resize(files, files->size / 2);
+	if (files->cap > SMALLEST && files->n * 8 < files->cap) {
+		files->cap /= 2;
+		files->at = as_xrealloc(files->at, files->cap * sizeof(*files->at));
+	}
 }
 
 void as_files_remove_all(struct as_world *w, struct as_files *files,
 			 bool (*which)(const struct as_fd *at, const void *ctx), const void *ctx)
 {
-	unsigned n = files->n, size;
-
-	for (unsigned i = 0; i < files->size; i++) {
-		struct as_fd *at = &files->at[i];
-
-		if (!at->used || !which(at, ctx))
-			continue;
-		as_world_file_changed(w, at, -1);
-		files->n_in -= at->in;
-		files->n--;
-		as_dentry_drop(&w->names, at->dentry);
-		*at = (struct as_fd){ 0 };
-	}
-	w->n_fds -= n - files->n;
-	if (n == files->n)
-		return;
-	for (size = files->size; size > SMALLEST && files->n * 8 < size;)
-		size /= 2;
-	resize(files, size);
+	/* From the last one on: a descriptor that takes another's place has been looked at. */
+	for (size_t i = files->n; i-- > 0;)
+		if (which(&files->at[i], ctx))
+			as_files_remove(w, files, &files->at[i]);
 }
 
 void as_files_put(struct as_world *w, struct as_files *files, int fd, struct as_dentry *dentry,

@@ -24,13 +24,11 @@
 
 #include <xxhash.h>
 
-#define BUCKETS (1u << 15)
 #define DEPTH_MAX 4096
 #define TEXT_MAX (2 * AS_WORLD_PATH_MAX)
 
 void as_names_open(struct as_names *names)
 {
-	names->buckets = as_xcalloc(BUCKETS, sizeof(struct as_dentry *));
 	names->root = as_xcalloc(1, sizeof(*names->root));
 	names->root->refs = 1;
 	names->root->dir = true;
@@ -47,7 +45,7 @@ void as_names_close(struct as_names *names)
 	if (names->root)
 		free(names->root->name);
 	free(names->root);
-	free(names->buckets);
+	as_table_free(&names->table);
 }
 
 /* ---- References ------------------------------------------------------------------------------ */
@@ -70,13 +68,9 @@ static void become_idle(struct as_names *names, struct as_dentry *p)
 
 static void lose_name(struct as_names *names, struct as_dentry *p)
 {
-	struct as_dentry **at = &names->buckets[p->hash % BUCKETS];
-
 	if (!p->named)
 		return;
-	while (*at != p)
-		at = &(*at)->chain;
-	*at = p->chain;
+	as_table_remove_ptr(&names->table, p->hash, p);
 	p->named = false;
 }
 
@@ -123,15 +117,16 @@ void as_dentry_drop(struct as_names *names, struct as_dentry *p)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-static void take_name(struct as_names *names, struct as_dentry *p)
+static uint64_t hash_of(const struct as_dentry *parent, const char *name, unsigned len)
 {
-	struct as_dentry **bucket;
+	return XXH3_64bits_withSeed(name, len, parent->id);
+}
 
-	p->hash = XXH3_64bits_withSeed(p->name, p->len, p->parent->id);
-	bucket = &names->buckets[p->hash % BUCKETS];
-	p->chain = *bucket;
+static void take_name(struct as_names *names, struct as_dentry *p, uint64_t hash)
+{
+	p->hash = hash;
+	as_table_add_ptr(&names->table, hash, p);
 	p->named = true;
-	*bucket = p;
 }
 
 static char *copied(const char *text, unsigned len)
@@ -143,16 +138,29 @@ static char *copied(const char *text, unsigned len)
 	return copy;
 }
 
+struct dentry_key {
+	const struct as_dentry *parent;
+	const char *name;
+	unsigned len;
+};
+
+static bool is_dentry(const void *ctx, size_t item)
+{
+	const struct as_dentry *p = as_table_ptr(item);
+	const struct dentry_key *key = ctx;
+
+	return p->parent == key->parent && p->len == key->len &&
+	       !memcmp(p->name, key->name, key->len);
+}
+
 /* The dentry of a name in `parent`, made if need be, with a reference; NULL: there is no room. */
 static struct as_dentry *below(struct as_names *names, struct as_dentry *parent, const char *name,
 			       unsigned len)
 {
-	uint64_t hash = XXH3_64bits_withSeed(name, len, parent->id);
-	struct as_dentry *p = names->buckets[hash % BUCKETS];
+	uint64_t hash = hash_of(parent, name, len);
+	struct dentry_key key = { parent, name, len };
+	struct as_dentry *p = as_table_ptr(as_table_find(&names->table, hash, is_dentry, &key));
 
-	while (p && (p->hash != hash || p->parent != parent || p->len != len ||
-		     memcmp(p->name, name, len) != 0))
-		p = p->chain;
 	if (p)
 		return as_dentry_share(names, p);
 	if (names->n >= AS_WORLD_DENTRIES && names->oldest)
@@ -169,7 +177,7 @@ static struct as_dentry *below(struct as_names *names, struct as_dentry *parent,
 	p->name = copied(name, len);
 	p->len = len;
 	names->n++;
-	take_name(names, p);
+	take_name(names, p, hash);
 	return p;
 }
 
@@ -363,7 +371,7 @@ void as_dentry_move(struct as_names *names, struct as_dentry *from, struct as_de
 	from->len = to->len;
 	from->parent = as_dentry_share(names, to->parent);
 	as_dentry_drop(names, parent);
-	take_name(names, from);
+	take_name(names, from, hash_of(from->parent, from->name, from->len));
 	moved(names, from);
 }
 
@@ -381,8 +389,8 @@ void as_dentry_swap(struct as_names *names, struct as_dentry *a, struct as_dentr
 	b->name = was.name;
 	b->len = was.len;
 	b->parent = was.parent;
-	take_name(names, a);
-	take_name(names, b);
+	take_name(names, a, hash_of(a->parent, a->name, a->len));
+	take_name(names, b, hash_of(b->parent, b->name, b->len));
 	moved(names, a);
 	moved(names, b);
 }

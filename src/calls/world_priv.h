@@ -3,6 +3,7 @@
 #ifndef AS_CALLS_WORLD_PRIV_H
 #define AS_CALLS_WORLD_PRIV_H
 
+#include "base/table.h"
 #include "calls/world.h"
 
 #include <regex.h>
@@ -17,7 +18,6 @@
 /* A name in its directory; see world_names.c. */
 struct as_dentry {
 	struct as_dentry *parent; /* NULL: the root */
-	struct as_dentry *chain; /* the next one in its bucket */
 	struct as_dentry *older, *newer; /* while nobody refers to it */
 	uint64_t id, hash;
 	uint64_t judged; /* when the filter was asked */
@@ -38,7 +38,7 @@ struct as_answer {
 
 struct as_names {
 	struct as_answer answers[AS_WORLD_ANSWERS];
-	struct as_dentry **buckets;
+	struct as_table table; /* of those that are named, by `hash` */
 	struct as_dentry *root;
 	struct as_dentry *oldest, *newest; /* of those that nobody refers to */
 	unsigned n, n_idle;
@@ -59,10 +59,11 @@ struct as_fd {
 
 struct as_files {
 	unsigned refs;
-	unsigned n, size; /* size: a power of two, or none */
 	unsigned n_in; /* those that the filter had */
 	bool touched; /* the process has met a file that the filter has */
 	struct as_fd *at;
+	size_t n, cap;
+	struct as_table table; /* of `at`, by number */
 };
 
 struct as_where_now {
@@ -121,8 +122,7 @@ struct as_world {
 	struct as_filter filter;
 	struct as_names names;
 	struct as_dentry *first_cwd;
-	struct as_process **table; /* open addressing by tid */
-	unsigned table_size, n_processes;
+	struct as_table processes; /* by tid */
 	struct as_process *last; /* found last: calls come in runs */
 	struct as_process *forking; /* the last that entered fork or clone and is not back */
 	unsigned n_fds, n_interrupted;

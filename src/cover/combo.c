@@ -1,60 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* combo: see combo.h. */
 #include "cover/combo.h"
-#include "base/hash.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static struct as_combo *find(struct as_combo *at, unsigned size, uint64_t value)
+static bool count_more(struct as_combos *combos, uint64_t value, uint64_t count)
 {
-	unsigned i = (unsigned)(value * 0x9e3779b97f4a7c15u >> 40) & (size - 1);
+	size_t i = as_table_get(&combos->table, value);
 
-	while (at[i].count && at[i].value != value)
-		i = (i + 1) & (size - 1);
-	return &at[i];
+	if (i == AS_TABLE_NONE)
+		return false;
+	if (__builtin_add_overflow(combos->at[i].count, count, &combos->at[i].count))
+		combos->at[i].count = UINT64_MAX;
+	return true;
 }
 
-static void grow(struct as_combos *combos)
+bool as_combos_again(struct as_combos *combos, uint64_t value)
 {
-	unsigned size = combos->size ? combos->size * 2 : 16;
-	struct as_combo *at = as_xcalloc(size, sizeof(*at));
-
-	for (unsigned i = 0; i < combos->size; i++)
-		if (combos->at[i].count)
-			*find(at, size, combos->at[i].value) = combos->at[i];
-	free(combos->at);
-	combos->at = at;
-	combos->size = size;
+	return count_more(combos, value, 1);
 }
 
 bool as_combos_add(struct as_combos *combos, uint64_t value, uint64_t count)
 {
-	struct as_combo *combo;
-
-	if (!count)
+	if (!count || count_more(combos, value, count))
 		return true;
-	if (combos->n * 2 >= combos->size)
-		grow(combos);
-	combo = find(combos->at, combos->size, value);
-	if (!combo->count) {
-		if (combos->n >= AS_COMBO_MAX)
-			return false;
-		combo->value = value;
-		combos->n++;
-	}
-	if (__builtin_add_overflow(combo->count, count, &combo->count))
-		combo->count = UINT64_MAX;
+	if (combos->n >= AS_COMBO_MAX)
+		return false;
+	AS_ARRAY_ROOM(combos->at, combos->n, combos->cap);
+	as_table_add(&combos->table, value, combos->n);
+	combos->at[combos->n++] = (struct as_combo){ value, count };
 	return true;
 }
 
-bool as_combos_have(const struct as_combos *combos, uint64_t value)
+static int by_value(const void *a, const void *b)
 {
-	return combos->n && find(combos->at, combos->size, value)->count;
+	uint64_t x = ((const struct as_combo *)a)->value, y = ((const struct as_combo *)b)->value;
+
+	return x < y ? -1 : x > y;
+}
+
+struct as_combo *as_combos_sorted(const struct as_combos *combos)
+{
+	struct as_combo *sorted = as_xcalloc(combos->n + 1, sizeof(*sorted));
+
+	if (combos->n)
+		memcpy(sorted, combos->at, combos->n * sizeof(*sorted));
+	qsort(sorted, combos->n, sizeof(*sorted), by_value);
+	return sorted;
 }
 
 void as_combos_free(struct as_combos *combos)
 {
+	as_table_free(&combos->table);
 	free(combos->at);
 	*combos = (struct as_combos){ 0 };
 }

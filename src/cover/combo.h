@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * combo: how often each combination of flags came: a hash table from the value (bits that no word
- * has are one bit, AS_COMBO_UNKNOWN) to the count. All that is asked of flags (each, how many at
+ * combo: how often each combination of flags came: a table from the value (bits that no word has
+ * are one bit, AS_COMBO_UNKNOWN) to the count. All that is asked of flags (each, how many at
  * once, t at once) follows from it.
  *
  * Values are kept in their plain form (as_combo_plain): one for each way they are written, so that
@@ -13,26 +13,31 @@
 #define AS_COVER_COMBO_H
 
 #include "base/buf.h"
+#include "base/table.h"
 #include "calls/spec.h"
 
 #define AS_COMBO_UNKNOWN (1ull << 63)
 #define AS_COMBO_MAX (1u << 20)
 
 struct as_combo {
-	uint64_t value, count; /* count 0: free */
+	uint64_t value, count; /* count: never 0 */
 };
 
 /* Zeroed is empty and ready. */
 struct as_combos {
-	struct as_combo *at;
-	unsigned size, n; /* size: a power of two, or 0 */
+	struct as_combo *at; /* in the order in which they came */
+	size_t n, cap;
+	struct as_table table; /* of `at`, by value */
 };
 
 /* The plain form of a value, of bits that words have and any others. */
 uint64_t as_combo_plain(const struct as_spec_words *words, uint64_t value);
-bool as_combos_have(const struct as_combos *combos, uint64_t value);
+/* Counts a value that is there once more; false: it is not there. */
+bool as_combos_again(struct as_combos *combos, uint64_t value);
 /* False: the table is full. */
 bool as_combos_add(struct as_combos *combos, uint64_t value, uint64_t count);
+/* All of them in order of their values; the caller frees the array. */
+struct as_combo *as_combos_sorted(const struct as_combos *combos);
 void as_combos_free(struct as_combos *combos);
 
 /* One bit for each word of the table that is set; *unknown: there is more in it. */

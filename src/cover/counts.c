@@ -190,9 +190,10 @@ static void count_bits(struct as_counts *counts, const struct as_spec_arg *arg,
 	}
 	if (value != slot->value)
 		value |= AS_COMBO_UNKNOWN;
-	if (!as_combos_have(&counts->bits[arg->bits], value))
-		value = as_combo_plain(arg->words, value);
-	if (!as_combos_add(&counts->bits[arg->bits], value, 1)) {
+	/* A value that is there has its plain form. */
+	if (as_combos_again(&counts->bits[arg->bits], value))
+		return;
+	if (!as_combos_add(&counts->bits[arg->bits], as_combo_plain(arg->words, value), 1)) {
 		counts->bits_unseen[arg->bits]++;
 		as_counts_partial(counts, "more combinations of flags than can be kept");
 	}
@@ -480,7 +481,7 @@ void as_counts_merge(struct as_counts *into, const struct as_counts *from)
 		const struct as_combos *combos = &from->bits[i];
 
 		as_counting_add(&into->bits_unseen[i], from->bits_unseen[i]);
-		for (unsigned k = 0; k < combos->size; k++)
+		for (size_t k = 0; k < combos->n; k++)
 			if (!as_combos_add(&into->bits[i], combos->at[k].value,
 					   combos->at[k].count))
 				as_counts_partial(into, "more combinations of flags than can be "

@@ -45,26 +45,14 @@ static void add_number(struct as_buf *out, uint64_t number)
 	as_buf_addc(out, '\n');
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = ((const struct as_combo *)a)->value, y = ((const struct as_combo *)b)->value;
-
-	return x < y ? -1 : x > y;
-}
-
 /* In order of their values, so that the same counts give the same file. */
 static void print_bits(const struct as_counts *counts, const struct as_spec_family *family,
 		       const struct as_spec_arg *arg, struct as_buf *out)
 {
 	const struct as_combos *combos = &counts->bits[arg->bits];
-	struct as_combo *sorted = as_xcalloc(combos->n + 1, sizeof(*sorted));
-	unsigned n = 0;
+	struct as_combo *sorted = as_combos_sorted(combos);
 
-	for (unsigned i = 0; i < combos->size; i++)
-		if (combos->at[i].count)
-			sorted[n++] = combos->at[i];
-	qsort(sorted, n, sizeof(*sorted), by_value);
-	for (unsigned i = 0; i < n; i++) {
+	for (size_t i = 0; i < combos->n; i++) {
 		as_buf_addf(out, "bits %s %s ", family->name, arg->name);
 		as_combo_print(arg->words, sorted[i].value, out);
 		add_number(out, sorted[i].count);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cover/counts_priv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum argument_kind { EACH_PART, WHOLE_SET };
@@ -84,15 +85,15 @@ static void whole_sets(const struct as_counts *counts, const struct argument *a,
 	for (unsigned i = 0; i < family->n_args; i++) {
 		const struct as_spec_arg *arg = &family->args[i];
 		const struct as_combos *combos = &counts->bits[arg->bits];
+		struct as_combo *sorted;
 
 		if (strcmp(arg->name, a->arg) != 0)
 			continue;
-		for (unsigned c = 0; c < combos->size; c++) {
-			if (!combos->at[c].count)
-				continue;
+		sorted = as_combos_sorted(combos);
+		for (size_t c = 0; c < combos->n; c++) {
 			as_buf_clear(&name);
 			as_buf_clear(&kept);
-			as_combo_print(arg->words, combos->at[c].value, &name);
+			as_combo_print(arg->words, sorted[c].value, &name);
 			for (const char *s = as_buf_str(&name); *s; s++) {
 				bool begins = s == name.data || s[-1] == '|';
 
@@ -100,8 +101,9 @@ static void whole_sets(const struct as_counts *counts, const struct argument *a,
 					s += strlen(a->prefix);
 				as_buf_addc(&kept, *s);
 			}
-			line(out, a->op, a->key, as_buf_str(&kept), combos->at[c].count);
+			line(out, a->op, a->key, as_buf_str(&kept), sorted[c].count);
 		}
+		free(sorted);
 	}
 	as_buf_free(&name);
 	as_buf_free(&kept);

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* runtest: see runtest.h. Commands are compared in one form: single blanks, no folder. */
 #include "cover/runtest.h"
+#include "base/array.h"
 #include "base/buf.h"
+#include "base/hash.h"
+#include "base/table.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define FILE_MAX (16u << 20)
 
 struct runtest_line {
 	char *command, *tag;
-	UT_hash_handle hh;
 };
 
 struct as_runtest {
-	struct runtest_line *entries;
+	struct runtest_line *lines;
+	size_t n, cap;
+	struct as_table table; /* of the lines, by command */
 };
 
 static bool is_blank(char c)
@@ -47,11 +50,37 @@ static void normal_line(const char *text, size_t len, struct as_buf *out)
 	}
 }
 
+struct line_key {
+	const struct runtest_line *lines;
+	const char *command;
+};
+
+static bool is_line(const void *ctx, size_t index)
+{
+	const struct line_key *key = ctx;
+
+	return !strcmp(key->lines[index].command, key->command);
+}
+
+static uint64_t hash_of(const struct as_buf *command)
+{
+	return as_hash64(as_buf_str(command), command->len);
+}
+
+/* NULL: there is none. */
+static const struct runtest_line *look_up(const struct as_runtest *runtest,
+					  const struct as_buf *command)
+{
+	struct line_key key = { runtest->lines, as_buf_str(command) };
+	size_t i = as_table_find(&runtest->table, hash_of(command), is_line, &key);
+
+	return i == AS_TABLE_NONE ? NULL : &runtest->lines[i];
+}
+
 static void add_line(struct as_runtest *runtest, const char *line, size_t len)
 {
 	const char *end = line + len, *tag;
 	struct as_buf command = { 0 };
-	struct runtest_line *e;
 
 	while (line < end && is_blank(*line))
 		line++;
@@ -61,14 +90,16 @@ static void add_line(struct as_runtest *runtest, const char *line, size_t len)
 	if (line == tag || *tag == '#')
 		return;
 	normal_line(line, (size_t)(end - line), &command);
-	HASH_FIND_STR(runtest->entries, as_buf_str(&command), e);
 	/* If a command has several tags, the first counts. */
-	if (!e && command.len) {
-		e = as_xcalloc(1, sizeof(*e));
+	if (command.len && !look_up(runtest, &command)) {
+		struct runtest_line *e;
+
+		AS_ARRAY_ROOM(runtest->lines, runtest->n, runtest->cap);
+		as_table_add(&runtest->table, hash_of(&command), runtest->n);
+		e = &runtest->lines[runtest->n++];
 		e->command = as_xstrdup(as_buf_str(&command));
 		e->tag = as_xcalloc(1, (size_t)(line - tag) + 1);
 		memcpy(e->tag, tag, (size_t)(line - tag));
-		HASH_ADD_KEYPTR(hh, runtest->entries, e->command, strlen(e->command), e);
 	}
 	as_buf_free(&command);
 }
@@ -94,7 +125,7 @@ int as_runtest_load(const char *path, struct as_runtest **out, struct as_err *er
 		at = eol + 1;
 	}
 	as_buf_free(&text);
-	if (!runtest->entries) {
+	if (!runtest->n) {
 		as_runtest_free(runtest);
 		return as_fail(err, AS_EUSE, "%s: no line is 'TAG COMMAND'", path);
 	}
@@ -104,31 +135,20 @@ int as_runtest_load(const char *path, struct as_runtest **out, struct as_err *er
 
 void as_runtest_free(struct as_runtest *runtest)
 {
-	struct runtest_line *e, *next;
-
 	if (!runtest)
 		return;
-	HASH_ITER(hh, runtest->entries, e, next) {
-		HASH_DEL(runtest->entries, e);
-		free(e->command);
-		free(e->tag);
-		free(e);
+	for (size_t i = 0; i < runtest->n; i++) {
+		free(runtest->lines[i].command);
+		free(runtest->lines[i].tag);
 	}
+	free(runtest->lines);
+	as_table_free(&runtest->table);
 	free(runtest);
 }
 
 unsigned as_runtest_n(const struct as_runtest *runtest)
 {
-	return HASH_COUNT(runtest->entries);
-}
-
-static const char *look_up(const struct as_runtest *runtest, const struct as_buf *command)
-{
-	struct runtest_line *e = NULL;
-
-	if (command->len)
-		HASH_FIND_STR(runtest->entries, as_buf_str(command), e);
-	return e ? e->tag : NULL;
+	return (unsigned)runtest->n;
 }
 
 /* From `from` on, as a line. */
@@ -148,12 +168,13 @@ const char *as_runtest_find(const struct as_runtest *runtest, const char *progra
 	/* A copy: the last argument has its NUL then. */
 	char *copy = as_xcalloc(1, len + 1), *end = copy + len, *arg = copy;
 	struct as_buf command = { 0 };
-	const char *tag = NULL;
+	const struct runtest_line *found = NULL;
+	const char *tag;
 
 	if (len)
 		memcpy(copy, args, len);
 	/* The command as it is; from the name of a script on; after the -c of a shell. */
-	for (unsigned i = 0; i < 4 && arg < end && !tag; i++) {
+	for (unsigned i = 0; i < 4 && arg < end && !found; i++) {
 		bool dash_c = !strcmp(arg, "-c");
 
 		as_buf_clear(&command);
@@ -161,9 +182,10 @@ const char *as_runtest_find(const struct as_runtest *runtest, const char *progra
 			join(arg, end, &command);
 		else if (dash_c && arg + 3 < end)
 			normal_line(arg + 3, strlen(arg + 3), &command);
-		tag = look_up(runtest, &command);
+		found = command.len ? look_up(runtest, &command) : NULL;
 		arg += strlen(arg) + 1;
 	}
+	tag = found ? found->tag : NULL;
 	as_buf_free(&command);
 	free(copy);
 	return tag;

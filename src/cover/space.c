@@ -122,12 +122,10 @@ static void each_flag(const struct as_counts *counts, struct as_space *space)
 	uint64_t sums[AS_SPEC_BITS] = { 0 }, none = 0, odd = 0;
 	bool unknown;
 
-	for (unsigned i = 0; i < combos->size; i++) {
-		uint64_t n = combos->at[i].count, set;
+	for (size_t i = 0; i < combos->n; i++) {
+		uint64_t n = combos->at[i].count;
+		uint64_t set = as_combo_words(words, combos->at[i].value, &unknown);
 
-		if (!n)
-			continue;
-		set = as_combo_words(words, combos->at[i].value, &unknown);
 		if (!set && !unknown)
 			as_counting_add(&none, n);
 		if (unknown)
@@ -160,12 +158,9 @@ void as_counts_together(const struct as_counts *counts, const struct as_spec_arg
 	memset(by_n, 0, (AS_SPEC_BITS + 1) * sizeof(*by_n));
 	while (flag && want < arg->words->n && strcmp(arg->words->words[want].name, flag) != 0)
 		want++;
-	for (unsigned i = 0; i < combos->size; i++) {
-		uint64_t set;
+	for (size_t i = 0; i < combos->n; i++) {
+		uint64_t set = as_combo_words(arg->words, combos->at[i].value, &unknown);
 
-		if (!combos->at[i].count)
-			continue;
-		set = as_combo_words(arg->words, combos->at[i].value, &unknown);
 		if (!flag || (want < arg->words->n && set >> want & 1))
 			as_counting_add(&by_n[__builtin_popcountll(set)], combos->at[i].count);
 	}
@@ -194,12 +189,9 @@ static void pairs(const struct as_counts *counts, struct as_space *space)
 	uint64_t(*sums)[AS_SPEC_BITS] = as_xcalloc(AS_SPEC_BITS, sizeof(*sums));
 	bool unknown;
 
-	for (unsigned c = 0; c < combos->size; c++) {
-		uint64_t set;
+	for (size_t c = 0; c < combos->n; c++) {
+		uint64_t set = as_combo_words(words, combos->at[c].value, &unknown);
 
-		if (!combos->at[c].count)
-			continue;
-		set = as_combo_words(words, combos->at[c].value, &unknown);
 		for (; set; set &= set - 1)
 			for (uint64_t rest = set & (set - 1); rest; rest &= rest - 1)
 				as_counting_add(&sums[__builtin_ctzll(set)][__builtin_ctzll(rest)],
@@ -234,9 +226,8 @@ static void report(const struct choosing *c, uint64_t chosen)
 	uint64_t sum = 0;
 	bool unknown;
 
-	for (unsigned i = 0; i < c->combos->size; i++)
-		if (c->combos->at[i].count &&
-		    (as_combo_words(c->words, c->combos->at[i].value, &unknown) & chosen) == chosen)
+	for (size_t i = 0; i < c->combos->n; i++)
+		if ((as_combo_words(c->words, c->combos->at[i].value, &unknown) & chosen) == chosen)
 			as_counting_add(&sum, c->combos->at[i].count);
 	for (unsigned i = 0; i < c->words->n; i++)
 		if (chosen >> i & 1)

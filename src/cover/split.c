@@ -14,6 +14,8 @@
  */
 #include "cover/split.h"
 #include "base/array.h"
+#include "base/hash.h"
+#include "base/table.h"
 
 #include "calls/became.h"
 #include "cover/runtest.h"
@@ -22,7 +24,6 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define TESTS_MAX 100000u
 #define OPEN_MAX 256u
@@ -35,7 +36,6 @@ struct test {
 	struct as_counts *counts; /* NULL: not in memory */
 	bool saved; /* there is a file */
 	uint64_t heard; /* when a call of it came last */
-	UT_hash_handle hh;
 };
 
 struct as_split {
@@ -45,10 +45,10 @@ struct as_split {
 	regex_t by, each_of;
 	bool has_by, each, has_each_of;
 	struct as_runtest *runtest; /* NULL: none */
-	struct test *tests; /* by path */
 	struct test **labels; /* label - FIRST_TEST */
 	unsigned n;
 	size_t cap;
+	struct as_table tests; /* of `labels`, by path */
 	struct test *open[OPEN_MAX]; /* those in memory */
 	unsigned n_open;
 	uint64_t clock; /* tests begun */
@@ -175,13 +175,31 @@ static struct as_counts *counts_of(struct as_split *split, struct test *test)
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
+struct test_key {
+	struct test *const *labels;
+	const char *path;
+};
+
+static bool is_test(const void *ctx, size_t index)
+{
+	const struct test_key *key = ctx;
+
+	return !strcmp(key->labels[index]->path, key->path);
+}
+
 static unsigned label_of(struct as_split *split, const char *name, size_t len)
 {
 	struct as_buf path = { 0 };
+	struct test_key key = { split->labels, NULL };
 	struct test *test;
+	uint64_t hash;
+	size_t i;
 
 	as_split_path(name, len, &path);
-	HASH_FIND_STR(split->tests, as_buf_str(&path), test);
+	key.path = as_buf_str(&path);
+	hash = as_hash64(key.path, path.len);
+	i = as_table_find(&split->tests, hash, is_test, &key);
+	test = i == AS_TABLE_NONE ? NULL : split->labels[i];
 	if (!test && split->n == TESTS_MAX) {
 		split->beyond++;
 		as_buf_free(&path);
@@ -192,8 +210,8 @@ static unsigned label_of(struct as_split *split, const char *name, size_t len)
 		test->path = as_xstrdup(as_buf_str(&path));
 		test->label = FIRST_TEST + split->n;
 		AS_ARRAY_ROOM(split->labels, split->n, split->cap);
+		as_table_add(&split->tests, hash, split->n);
 		split->labels[split->n++] = test;
-		HASH_ADD_KEYPTR(hh, split->tests, test->path, strlen(test->path), test);
 	}
 	if (test->label != split->latest) {
 		split->clock++;
@@ -344,7 +362,7 @@ void as_split_free(struct as_split *split)
 {
 	if (!split)
 		return;
-	HASH_CLEAR(hh, split->tests);
+	as_table_free(&split->tests);
 	for (unsigned i = 0; i < split->n; i++) {
 		as_counts_free(split->labels[i]->counts);
 		free(split->labels[i]->path);

@@ -6,7 +6,9 @@
  */
 #include "cover/testset.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/show.h"
+#include "base/table.h"
 #include "cover/split.h"
 
 #include <dirent.h>
@@ -14,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <uthash.h>
 
 #define DEPTH_MAX 32
 
@@ -122,43 +123,42 @@ void as_testset_files_free(struct as_testset_files *files)
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-struct key {
-	unsigned space;
-	char name[64];
-};
-
-struct numbered {
-	struct key key;
-	unsigned part;
-	UT_hash_handle hh;
-};
-
 struct loading {
 	struct as_testset *set;
-	struct numbered *numbers;
-	size_t cap_parts;
+	unsigned *space_of; /* of each partition of the set */
+	size_t cap_parts, cap_spaces;
+	struct as_table numbers; /* of the partitions, by space and name */
 	as_testset_want want;
 	void *ctx;
 };
 
+struct part_key {
+	const struct loading *l;
+	unsigned space;
+	const char *name;
+};
+
+static bool is_part(const void *ctx, size_t index)
+{
+	const struct part_key *key = ctx;
+
+	return key->l->space_of[index] == key->space &&
+	       !strcmp(key->l->set->parts[index].name, key->name);
+}
+
 static unsigned number_of(struct loading *l, unsigned space_number, const struct as_space *space,
 			  const struct as_part *part)
 {
+	uint64_t hash = as_mix64(as_hash64(part->name, strlen(part->name)) + space_number);
+	struct part_key key = { l, space_number, part->name };
+	size_t found = as_table_find(&l->numbers, hash, is_part, &key);
 	struct as_testset *set = l->set;
-	struct numbered *n;
-	struct key key;
 
-	/* All of its bytes are compared. */
-	memset(&key, 0, sizeof(key));
-	key.space = space_number;
-	memcpy(key.name, part->name, strlen(part->name));
-	HASH_FIND(hh, l->numbers, &key, sizeof(key), n);
-	if (n)
-		return n->part;
-	n = as_xcalloc(1, sizeof(*n));
-	memcpy(&n->key, &key, sizeof(key));
-	n->part = set->n_parts;
-	HASH_ADD(hh, l->numbers, key, sizeof(n->key), n);
+	if (found != AS_TABLE_NONE)
+		return (unsigned)found;
+	as_table_add(&l->numbers, hash, set->n_parts);
+	AS_ARRAY_ROOM(l->space_of, set->n_parts, l->cap_spaces);
+	l->space_of[set->n_parts] = space_number;
 	AS_ARRAY_ROOM(set->parts, set->n_parts, l->cap_parts);
 	set->parts[set->n_parts] = (struct as_testset_part){ .family = space->family,
 							     .arg = space->arg,
@@ -207,7 +207,6 @@ int as_testset_load(const struct as_spec *spec, const struct as_testset_files *f
 {
 	struct as_testset *set = as_xcalloc(1, sizeof(*set));
 	struct loading l = { .set = set, .want = want, .ctx = ctx };
-	struct numbered *n, *next;
 	int rc = 0;
 
 	set->spec = spec;
@@ -225,10 +224,8 @@ int as_testset_load(const struct as_spec *spec, const struct as_testset_files *f
 		take(&l, counts, test);
 		as_counts_free(counts);
 	}
-	HASH_ITER(hh, l.numbers, n, next) {
-		HASH_DEL(l.numbers, n);
-		free(n);
-	}
+	as_table_free(&l.numbers);
+	free(l.space_of);
 	if (rc)
 		as_testset_free(set);
 	else

@@ -1,98 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dedup: see dedup.h. The set has a hash table of its own (not base/table.h), because it lives in
- * shared memory: that cannot move, and only one process sees what another one allocates. It uses
- * open addressing and doubles in place, in address space that was reserved for its largest size
- * and takes memory only where it was touched.
- *
- * Invariants
- *   1. An empty slot is all zeros; the digest of all zeros is kept beside the table.
- *   2. At most three of four slots are used, so every search ends.
+ * dedup: see dedup.h. The set is a base/digests in shared memory. Its address space is reserved for
+ * the largest size, and it takes memory only where it was touched.
  */
 #include "crash/dedup.h"
 
+#include "base/digests.h"
 #include "base/err.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#define FIRST_SLOTS 4096u
-#define MOST_SLOTS ((uint64_t)1 << 24)
+#define MOST_SLOTS ((size_t)1 << 24)
 
 struct as_dedup {
-	uint64_t n, slots;
-	bool has_zero;
-	struct as_digest slot[];
+	struct as_digests set;
+	struct as_table_slot place[];
 };
 
-#define TABLE_BYTES (sizeof(struct as_dedup) + MOST_SLOTS * sizeof(struct as_digest))
+#define PLACE_BYTES (MOST_SLOTS * sizeof(struct as_table_slot))
+#define DEDUP_BYTES (sizeof(struct as_dedup) + PLACE_BYTES)
+
+_Static_assert(AS_DEDUP_MAX == MOST_SLOTS / 4 * 3, "a table is full at three quarters");
 
 struct as_dedup *as_dedup_new(void)
 {
-	struct as_dedup *dedup = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE,
+	struct as_dedup *dedup = mmap(NULL, DEDUP_BYTES, PROT_READ | PROT_WRITE,
 				      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (dedup == MAP_FAILED)
-		as_out_of_memory(TABLE_BYTES);
-	dedup->slots = FIRST_SLOTS;
+		as_out_of_memory(DEDUP_BYTES);
+	as_table_place(&dedup->set.table, dedup->place, PLACE_BYTES);
 	return dedup;
 }
 
 void as_dedup_free(struct as_dedup *dedup)
 {
 	if (dedup)
-		munmap(dedup, TABLE_BYTES);
+		munmap(dedup, DEDUP_BYTES);
 }
 
-/* The slot of a digest, or the empty one where it belongs. */
-static struct as_digest *find(struct as_dedup *dedup, struct as_digest d)
+bool as_dedup_has(struct as_dedup *dedup, struct as_digest key)
 {
-	uint64_t at = as_mix64(d.lo ^ d.hi) & (dedup->slots - 1);
-
-	while ((dedup->slot[at].lo || dedup->slot[at].hi) && !as_digest_eq(dedup->slot[at], d))
-		at = (at + 1) & (dedup->slots - 1);
-	return &dedup->slot[at];
+	return as_digests_has(&dedup->set, key);
 }
 
-static void grow(struct as_dedup *dedup)
+void as_dedup_add(struct as_dedup *dedup, struct as_digest key)
 {
-	uint64_t n = dedup->slots;
-	struct as_digest *old = as_xmalloc(n * sizeof(*old));
-
-	memcpy(old, dedup->slot, n * sizeof(*old));
-	memset(dedup->slot, 0, n * sizeof(*old));
-	dedup->slots = n * 2;
-	for (uint64_t i = 0; i < n; i++)
-		if (old[i].lo || old[i].hi)
-			*find(dedup, old[i]) = old[i];
-	free(old);
-}
-
-bool as_dedup_has(struct as_dedup *dedup, struct as_digest digest)
-{
-	const struct as_digest *slot;
-
-	if (!digest.lo && !digest.hi)
-		return dedup->has_zero;
-	slot = find(dedup, digest);
-	return slot->lo || slot->hi;
-}
-
-void as_dedup_add(struct as_dedup *dedup, struct as_digest digest)
-{
-	struct as_digest *slot;
-
-	if (!digest.lo && !digest.hi) {
-		dedup->has_zero = true;
-		return;
-	}
-	slot = find(dedup, digest);
-	if (slot->lo || slot->hi || dedup->n >= AS_DEDUP_MAX)
-		return;
-	*slot = digest;
-	if (++dedup->n > dedup->slots / 4 * 3 && dedup->slots < MOST_SLOTS)
-		grow(dedup);
+	as_digests_add(&dedup->set, key);
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------ */

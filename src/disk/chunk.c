@@ -2,12 +2,8 @@
 /*
  * chunk: the content-addressed store (see chunk.h).
  *
- * Method. The index is one open-addressing table with linear probing. A slot holds the low half of
- * the digest beside the pointer, so that a probe touches a chunk only when it is almost certainly
- * the right one. Removal shifts the followers back, so there are no tombstones, and the table
- * shrinks with its contents: a store that has become empty is small again. The index is not a
- * base/table, which holds indexes of an array, because chunks are in no array, and because that
- * table never shrinks.
+ * Method. The index is a base/table of the sealed chunks by their digests. It shrinks with its
+ * contents: a store that has become empty is small again.
  *
  * Invariants
  *   1. Every sealed chunk is in the index exactly once; no private chunk is.
@@ -16,7 +12,6 @@
  *      the next as_chunk_ref() or as_chunk_seal().
  *   4. `hashed` says that `digest` is that of the bytes; it is cleared by as_chunk_own(). A private
  *      chunk that several owners seal one after the other is hashed by the first only.
- *   5. The table is at most half full, so that probing ends.
  *
  * Two different contents with the same 128-bit digest would be taken for one. That does not happen
  * by chance, and nobody would gain anything by forging it.
@@ -24,11 +19,10 @@
 #include "disk/chunk.h"
 
 #include "base/err.h"
+#include "base/table.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define INDEX_MIN 64u
 
 struct as_chunk {
 	struct as_digest digest;
@@ -37,15 +31,9 @@ struct as_chunk {
 	unsigned char data[AS_CHUNK_BYTES] __attribute__((aligned(16)));
 };
 
-struct chunk_slot {
-	uint64_t key; /* digest.lo */
-	struct as_chunk *chunk; /* NULL: empty */
-};
-
 struct as_chunks {
-	struct chunk_slot *slots;
-	uint64_t mask; /* number of slots - 1 */
-	uint64_t sealed, private;
+	struct as_table sealed; /* by digest */
+	uint64_t private;
 	int64_t charged_bytes;
 };
 
@@ -53,92 +41,43 @@ static const unsigned char zeros[AS_CHUNK_BYTES] __attribute__((aligned(16)));
 
 /* ---- Index ---------------------------------------------------------------------------------- */
 
-/* Where the digest is, or the empty slot where it belongs. */
-static uint64_t index_find(const struct as_chunks *store, struct as_digest digest)
+static bool has_digest(const void *ctx, size_t item)
 {
-	uint64_t at = digest.lo & store->mask;
-
-	while (store->slots[at].chunk && (store->slots[at].key != digest.lo ||
-					  store->slots[at].chunk->digest.hi != digest.hi))
-		at = (at + 1) & store->mask;
-	return at;
+	return ((const struct as_chunk *)as_table_ptr(item))->digest.hi ==
+	       ((const struct as_digest *)ctx)->hi;
 }
 
-static void index_resize(struct as_chunks *store, uint64_t n_slots)
+static struct as_chunk *find_sealed(const struct as_chunks *store, struct as_digest digest)
 {
-	struct chunk_slot *old = store->slots;
-	uint64_t n_old = store->mask + 1;
-
-	store->slots = as_xcalloc(n_slots, sizeof(*store->slots));
-	store->mask = n_slots - 1;
-	for (uint64_t i = 0; i < n_old; i++)
-		if (old[i].chunk)
-			store->slots[index_find(store, old[i].chunk->digest)] = old[i];
-	free(old);
-}
-
-static void index_insert(struct as_chunks *store, uint64_t at, struct as_chunk *chunk)
-{
-	store->slots[at] = (struct chunk_slot){ chunk->digest.lo, chunk };
-	store->sealed++;
-	if (store->sealed * 2 > store->mask + 1)
-		index_resize(store, (store->mask + 1) * 2);
-}
-
-/* Closes the gap that it leaves: each follower moves up unless that would put it before its
- * home. */
-static void index_remove(struct as_chunks *store, const struct as_chunk *chunk)
-{
-	uint64_t gap = index_find(store, chunk->digest), at = gap;
-
-	as_assert(store->slots[gap].chunk == chunk);
-	for (;;) {
-		at = (at + 1) & store->mask;
-		if (!store->slots[at].chunk)
-			break;
-		if (((at - store->slots[at].key) & store->mask) < ((at - gap) & store->mask))
-			continue;
-		store->slots[gap] = store->slots[at];
-		gap = at;
-	}
-	store->slots[gap].chunk = NULL;
-	store->sealed--;
-	if (store->mask + 1 > INDEX_MIN && store->sealed * 16 < store->mask + 1)
-		index_resize(store,
-			     (store->mask + 1) / 4 > INDEX_MIN ? (store->mask + 1) / 4 : INDEX_MIN);
+	return as_table_ptr(as_table_find(&store->sealed, digest.lo, has_digest, &digest));
 }
 
 /* ---- Store ---------------------------------------------------------------------------------- */
 
 struct as_chunks *as_chunks_new(void)
 {
-	struct as_chunks *store = as_xcalloc(1, sizeof(*store));
-
-	store->slots = as_xcalloc(INDEX_MIN, sizeof(*store->slots));
-	store->mask = INDEX_MIN - 1;
-	return store;
+	return as_xcalloc(1, sizeof(struct as_chunks));
 }
 
 void as_chunks_free(struct as_chunks *store)
 {
 	if (!store)
 		return;
-	as_assert(!store->sealed && !store->private && !store->charged_bytes);
-	free(store->slots);
+	as_assert(!store->sealed.n && !store->private && !store->charged_bytes);
+	as_table_free(&store->sealed);
 	free(store);
 }
 
 struct as_chunks_stats as_chunks_stats(const struct as_chunks *store)
 {
-	uint64_t n = store->sealed + store->private;
+	uint64_t n = store->sealed.n + store->private;
 
 	return (struct as_chunks_stats){
-		.sealed = store->sealed,
+		.sealed = store->sealed.n,
 		.private = store->private,
 		.data_bytes = n * AS_CHUNK_BYTES,
 		.memory_bytes = sizeof(*store) + n * sizeof(struct as_chunk) +
-				(store->mask + 1) * sizeof(struct chunk_slot) +
-				(uint64_t)store->charged_bytes,
+				as_table_bytes(&store->sealed) + (uint64_t)store->charged_bytes,
 	};
 }
 
@@ -174,7 +113,7 @@ void as_chunk_unref(struct as_chunks *store, struct as_chunk *chunk)
 	if (!chunk || --chunk->refs)
 		return;
 	if (chunk->sealed)
-		index_remove(store, chunk);
+		as_table_remove_ptr(&store->sealed, chunk->digest.lo, chunk);
 	else
 		store->private --;
 	free(chunk);
@@ -186,7 +125,7 @@ struct as_chunk *as_chunk_own(struct as_chunks *store, struct as_chunk *chunk, b
 
 	if (chunk && chunk->refs == 1) {
 		if (chunk->sealed) {
-			index_remove(store, chunk);
+			as_table_remove_ptr(&store->sealed, chunk->digest.lo, chunk);
 			store->private ++;
 		}
 		chunk->sealed = chunk->hashed = false;
@@ -202,7 +141,6 @@ struct as_chunk *as_chunk_own(struct as_chunks *store, struct as_chunk *chunk, b
 struct as_chunk *as_chunk_seal(struct as_chunks *store, struct as_chunk *chunk)
 {
 	struct as_chunk *same;
-	uint64_t at;
 
 	if (!chunk || chunk->sealed)
 		return chunk;
@@ -214,8 +152,7 @@ struct as_chunk *as_chunk_seal(struct as_chunks *store, struct as_chunk *chunk)
 		chunk->digest = as_hash(chunk->data, AS_CHUNK_BYTES);
 		chunk->hashed = true;
 	}
-	at = index_find(store, chunk->digest);
-	same = store->slots[at].chunk;
+	same = find_sealed(store, chunk->digest);
 	if (same) {
 		as_chunk_ref(same);
 		as_chunk_unref(store, chunk);
@@ -223,7 +160,7 @@ struct as_chunk *as_chunk_seal(struct as_chunks *store, struct as_chunk *chunk)
 	}
 	chunk->sealed = true;
 	store->private --;
-	index_insert(store, at, chunk);
+	as_table_add_ptr(&store->sealed, chunk->digest.lo, chunk);
 	return chunk;
 }
 

@@ -8,70 +8,25 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#define FIRST_SLOTS 1024u
-
 /* ---- Digests ---- */
-
-/* Zero marks an empty slot. */
-static struct as_digest storable(struct as_digest digest)
-{
-	if (!digest.lo && !digest.hi)
-		digest.lo = 1;
-	return digest;
-}
-
-static struct as_digest *find(const struct as_visited *v, struct as_digest digest)
-{
-	size_t at = (size_t)as_mix64(digest.lo ^ digest.hi) & (v->cap - 1);
-
-	while ((v->slot[at].lo || v->slot[at].hi) && !as_digest_eq(v->slot[at], digest))
-		at = (at + 1) & (v->cap - 1);
-	return &v->slot[at];
-}
-
-static void grow(struct as_visited *v)
-{
-	struct as_visited bigger = { .cap = v->cap ? v->cap * 2 : FIRST_SLOTS };
-
-	bigger.slot = as_xcalloc(bigger.cap, sizeof(*bigger.slot));
-	for (size_t i = 0; i < v->cap; i++)
-		if (v->slot[i].lo || v->slot[i].hi)
-			*find(&bigger, v->slot[i]) = v->slot[i];
-	free(v->slot);
-	v->slot = bigger.slot;
-	v->cap = bigger.cap;
-}
 
 bool as_visited_add(struct as_visited *visited, struct as_digest digest)
 {
-	struct as_digest *slot;
-
-	digest = storable(digest);
-	if (visited->max && visited->n >= visited->max) {
-		free(visited->slot);
-		visited->slot = NULL;
-		visited->n = visited->cap = 0;
+	if (visited->max && as_digests_n(&visited->set) >= visited->max) {
+		as_digests_free(&visited->set);
 		visited->forgotten++;
 	}
-	if (visited->n * 4 >= visited->cap * 3)
-		grow(visited);
-	slot = find(visited, digest);
-	if (as_digest_eq(*slot, digest))
-		return false;
-	*slot = digest;
-	visited->n++;
-	return true;
+	return as_digests_add(&visited->set, digest);
 }
 
 bool as_visited_has(const struct as_visited *visited, struct as_digest digest)
 {
-	digest = storable(digest);
-	return visited->cap && as_digest_eq(*find(visited, digest), digest);
+	return as_digests_has(&visited->set, digest);
 }
 
 void as_visited_free(struct as_visited *visited)
 {
-	free(visited->slot);
+	as_digests_free(&visited->set);
 	*visited = (struct as_visited){ 0 };
 }
 

@@ -7,18 +7,17 @@
 #ifndef AS_GEN_SEARCH_H
 #define AS_GEN_SEARCH_H
 
-#include "base/hash.h"
+#include "base/digests.h"
 
 #include <assay/choice.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- The set of digests: open addressing, 16 bytes a slot ---- */
+/* ---- The set of digests ---- */
 
 struct as_visited {
-	struct as_digest *slot;
-	size_t n, cap; /* cap: 0 or a power of two */
+	struct as_digests set;
 	size_t max; /* beyond so many it forgets everything and starts anew; 0: never */
 	uint64_t forgotten; /* how often it did */
 };

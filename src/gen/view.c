@@ -161,12 +161,8 @@ size_t as_view_candidates(struct as_gen_view *view, enum as_subject subject)
 {
 	size_t n = 0;
 
-	if (view->candidate_cap < view->n) {
-		view->candidate_cap = view->n * 2;
-		view->candidate =
-			as_xrealloc(view->candidate, view->candidate_cap * sizeof(uint32_t));
-		view->point = as_xrealloc(view->point, view->candidate_cap * sizeof(*view->point));
-	}
+	AS_ARRAY_ROOM_FOR(view->candidate, 0, view->n, view->candidate_cap);
+	AS_ARRAY_ROOM_FOR(view->point, 0, view->n, view->point_cap);
 	for (size_t i = 0; i < view->n; i++)
 		if (fits(view, subject, i)) {
 			view->point[n] = view->spot[i].point;

@@ -100,7 +100,7 @@ struct as_gen_view {
 	size_t above_cap;
 	uint32_t *candidate;
 	struct as_point *point;
-	size_t candidate_cap;
+	size_t candidate_cap, point_cap;
 	struct as_arena strings; /* of the operations built; good until the next look */
 	struct as_op plain[AS_OP_COUNT];
 	struct as_draw_index index;

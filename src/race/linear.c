@@ -23,14 +23,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define BEAT_STATES 256u
-
-struct visited {
-	struct as_digest digest;
-	UT_hash_handle hh;
-};
 
 /* ---- States ---- */
 
@@ -79,10 +73,8 @@ static struct as_digest digest_of(const struct as_linear_search *x, const struct
 static bool visit(struct as_linear_search *x, const struct as_linear_node *n)
 {
 	struct as_digest digest = digest_of(x, n);
-	struct visited *v;
 
-	HASH_FIND(hh, x->visited, &digest, sizeof(digest), v);
-	if (v)
+	if (as_digests_has(&x->visited, digest))
 		return false;
 	if (x->result->states >= x->max_states) {
 		x->gave_up = true;
@@ -91,20 +83,7 @@ static bool visit(struct as_linear_search *x, const struct as_linear_node *n)
 	x->result->states++;
 	if (x->how->beat && x->result->states % BEAT_STATES == 0)
 		x->how->beat(x->how->ctx);
-	v = as_xcalloc(1, sizeof(*v));
-	v->digest = digest;
-	HASH_ADD(hh, x->visited, digest, sizeof(digest), v);
-	return true;
-}
-
-static void forget_visited(struct as_linear_search *x)
-{
-	struct visited *v, *next;
-
-	HASH_ITER(hh, x->visited, v, next) {
-		HASH_DEL(x->visited, v);
-		free(v);
-	}
+	return as_digests_add(&x->visited, digest);
 }
 
 /* ---- The search ---- */
@@ -252,7 +231,7 @@ static bool search_once(struct as_linear_search *x, bool apart)
 	free_node(x->best);
 	x->best = NULL;
 	found = explore(x, first);
-	forget_visited(x);
+	as_digests_free(&x->visited);
 	free_node(first);
 	return found;
 }

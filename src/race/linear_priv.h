@@ -4,6 +4,7 @@
 #define AS_RACE_LINEAR_PRIV_H
 
 #include "base/arena.h"
+#include "base/digests.h"
 #include "race/linear.h"
 
 /* What a call has to be allowed because of what others did meanwhile. */
@@ -27,8 +28,6 @@ struct as_linear_node {
 	struct as_linear_party party[];
 };
 
-struct visited;
-
 struct as_linear_search {
 	const struct as_linear *how;
 	struct as_linear_result *result;
@@ -38,7 +37,7 @@ struct as_linear_search {
 	uint8_t *marks; /* of each call */
 	bool apart; /* calls are taken apart now */
 	struct as_arena texts; /* paths that symbolic links lead to */
-	struct visited *visited;
+	struct as_digests visited;
 	uint64_t max_states;
 	bool gave_up, reached; /* an end was reached, but it was a wrong one */
 	size_t *order; /* the calls up to the state we are in */

@@ -4,6 +4,7 @@
 #ifndef AS_RECORD_RECORD_INPROCESS_PRIV_H
 #define AS_RECORD_RECORD_INPROCESS_PRIV_H
 
+#include "base/table.h"
 #include "calls/pieces.h"
 #include "record/inside/layout.h"
 #include "record/record_ptrace_priv.h"
@@ -41,7 +42,9 @@ struct as_inside {
 	char room[AS_SYSCALL_ROOM];
 
 	/* record_text.c and record_enter.c */
-	struct as_text_file *files;
+	struct as_text_file **files;
+	size_t n_files, cap_files;
+	struct as_table file_table; /* of the files, by device and inode */
 	uint64_t vdso_call; /* a call in the kernel's page, counted from its beginning */
 	pid_t mem_tid; /* whose memory is open */
 	int mem_fd;

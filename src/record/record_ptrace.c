@@ -20,6 +20,7 @@
  * It cannot trace what traces others (debuggers, User-Mode Linux); programs with the setuid bit run
  * without the rights it would give them, unless we are root.
  */
+#include "base/table.h"
 #include "record/record_ptrace_priv.h"
 
 #include <errno.h>
@@ -47,7 +48,8 @@
 struct tracer {
 	struct as_receiver *to;
 	struct as_record_control *control;
-	struct as_task *tasks;
+	struct as_table tasks; /* by tid */
+	struct as_task *oldest, *newest;
 	struct as_task *last; /* found */
 	struct as_inside *inside; /* NULL: nothing is put into the processes */
 	pid_t main;
@@ -65,7 +67,7 @@ static void on_status(struct tracer *t, pid_t tid, int status);
 static struct as_task *find(struct tracer *t, pid_t tid)
 {
 	if (!t->last || t->last->tid != tid)
-		HASH_FIND_INT(t->tasks, &tid, t->last);
+		t->last = as_table_ptr(as_table_get(&t->tasks, (unsigned)tid));
 	return t->last;
 }
 
@@ -78,7 +80,10 @@ static struct as_task *get(struct tracer *t, pid_t tid)
 	task = as_xcalloc(1, sizeof(*task));
 	task->tid = task->tgid = tid;
 	task->newborn = true;
-	HASH_ADD_INT(t->tasks, tid, task);
+	task->older = t->newest;
+	*(t->newest ? &t->newest->newer : &t->oldest) = task;
+	t->newest = task;
+	as_table_add_ptr(&t->tasks, (unsigned)tid, task);
 	return task;
 }
 
@@ -90,7 +95,9 @@ static void forget(struct tracer *t, struct as_task *task)
 	if (t->inside)
 		open += as_inside_gone(t->inside, task);
 	t->to->remark(t->to, AS_REMARK_UNFINISHED, open);
-	HASH_DEL(t->tasks, task);
+	*(task->older ? &task->older->newer : &t->oldest) = task->newer;
+	*(task->newer ? &task->newer->older : &t->newest) = task->older;
+	as_table_remove_ptr(&t->tasks, (unsigned)task->tid, task);
 	t->last = NULL;
 	free(task);
 }
@@ -273,9 +280,8 @@ static void on_exec(struct tracer *t, struct as_task *task)
 /* The event of the parent was lost (the parent was killed): the child runs all the same. */
 static void release_orphans(struct tracer *t)
 {
-	struct as_task *task, *next;
-
-	HASH_ITER(hh, t->tasks, task, next) {
+	for (struct as_task *task = t->oldest, *next; task; task = next) {
+		next = task->newer;
 		if (!task->waits)
 			continue;
 		task->known = true;
@@ -359,11 +365,8 @@ static void on_status(struct tracer *t, pid_t tid, int status)
 
 static void kill_all(struct tracer *t)
 {
-	struct as_task *task, *next;
-
-	HASH_ITER(hh, t->tasks, task, next) {
+	for (const struct as_task *task = t->oldest; task; task = task->newer)
 		kill(task->tid, SIGKILL);
-	}
 }
 
 static int follow(struct tracer *t, struct as_err *err)
@@ -371,7 +374,7 @@ static int follow(struct tracer *t, struct as_err *err)
 	int status, killed = 0;
 	pid_t tid;
 
-	while (t->tasks) {
+	while (t->oldest) {
 		if (t->control && t->control->asked > 1 && !killed++)
 			kill_all(t);
 		tid = waitpid(-1, &status, __WALL);
@@ -449,6 +452,11 @@ static int record(const struct as_source_input *input, struct as_receiver *to,
 		rc = rc ? rc : said;
 	}
 	sigaction(SIGCHLD, &before, NULL);
+	for (struct as_task *task = t->oldest, *next; task; task = next) {
+		next = task->newer;
+		free(task);
+	}
+	as_table_free(&t->tasks);
 	free(t);
 	return rc;
 }

@@ -13,8 +13,6 @@
 
 #include "record/record.h"
 
-#include <uthash.h>
-
 struct as_inside;
 struct as_inside_space; /* an address space */
 struct user_regs_struct;
@@ -28,7 +26,7 @@ struct as_task {
 	bool vforked; /* its parent waits for it */
 	struct as_inside_space *space; /* NULL: the code is not in it */
 	unsigned slot; /* its part of the pool, 0: none */
-	UT_hash_handle hh;
+	struct as_task *older, *newer;
 };
 
 /* Memory of a traced task; how much could be read. */

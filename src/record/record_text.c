@@ -10,6 +10,7 @@
  * record_enter.c knows when it may be done.
  */
 #include "base/array.h"
+#include "base/hash.h"
 #include "record/record_text_priv.h"
 
 #include <fcntl.h>
@@ -48,13 +49,12 @@ void as_text_close(struct as_inside *in)
 
 void as_text_free(struct as_inside *in)
 {
-	struct as_text_file *file, *next;
-
-	HASH_ITER(hh, in->files, file, next) {
-		HASH_DEL(in->files, file);
-		free(file->sites);
-		free(file);
+	for (size_t i = 0; i < in->n_files; i++) {
+		free(in->files[i]->sites);
+		free(in->files[i]);
 	}
+	free(in->files);
+	as_table_free(&in->file_table);
 	as_text_close(in);
 }
 
@@ -68,17 +68,36 @@ struct as_text *as_text_at(const struct as_inside_space *space, uint64_t address
 	return NULL;
 }
 
+struct file_key {
+	const struct as_inside *in;
+	uint64_t dev, ino;
+};
+
+static bool is_file(const void *ctx, size_t index)
+{
+	const struct file_key *key = ctx;
+	const struct as_text_file *file = key->in->files[index];
+
+	return file->dev == key->dev && file->ino == key->ino;
+}
+
 struct as_text_file *as_text_file_of(struct as_inside *in, uint64_t dev, uint64_t ino)
 {
-	struct as_text_key key = { dev, ino };
+	uint64_t hash = as_mix64(dev) ^ ino;
+	struct file_key key = { in, dev, ino };
+	size_t i = as_table_find(&in->file_table, hash, is_file, &key);
 	struct as_text_file *file;
 
-	HASH_FIND(hh, in->files, &key, sizeof(key), file);
-	if (file || HASH_COUNT(in->files) >= FILES_MAX)
-		return file;
+	if (i != AS_TABLE_NONE)
+		return in->files[i];
+	if (in->n_files >= FILES_MAX)
+		return NULL;
 	file = as_xcalloc(1, sizeof(*file));
-	file->key = key;
-	HASH_ADD(hh, in->files, key, sizeof(file->key), file);
+	file->dev = dev;
+	file->ino = ino;
+	AS_ARRAY_ROOM(in->files, in->n_files, in->cap_files);
+	as_table_add(&in->file_table, hash, in->n_files);
+	in->files[in->n_files++] = file;
 	return file;
 }
 

@@ -15,17 +15,12 @@ struct as_text_site {
 	bool met;
 };
 
-struct as_text_key {
-	uint64_t dev, ino;
-};
-
 struct as_text_file {
-	struct as_text_key key;
+	uint64_t dev, ino;
 	struct as_text_site *sites; /* by offset */
 	unsigned n_sites;
 	size_t cap_sites;
 	bool searched; /* all are there that can be found without running it */
-	UT_hash_handle hh;
 };
 
 struct as_text {

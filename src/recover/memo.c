@@ -10,9 +10,6 @@
  * 128-bit digests. All nodes are found through one hash table by (question they follow, value), so
  * that a node with thousands of values costs no more than one with two.
  *
- * The table chains the nodes themselves (base/table.h holds indexes of an array, and nodes are
- * freed one by one).
- *
  * A kernel reads with many threads: the same step may ask its questions in another order. A node
  * may therefore hold a few questions, each with values of its own; a lookup tries them one after
  * the other. That is sound: an answer is right whenever all values on the path to it are right, in
@@ -24,12 +21,13 @@
  *      may have neither). So an answer that is evicted takes with it all that led only to it.
  *   2. On the path from a root to an answer no sector is asked for twice.
  *   3. bytes is the sum of what nodes, questions and answers take; it exceeds the limit only while
- *      as_memo_add() runs.
+ *      as_memo_add() runs. The table comes on top, and counts against the limit.
  */
 #include "recover/memo.h"
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/table.h"
 #include "recover/redo.h"
 #include "snapshot/tree.h"
 
@@ -37,7 +35,6 @@
 #include <string.h>
 
 #define QUESTIONS_MAX 4 /* of a node */
-#define TABLE_MIN 1024u
 #define SECTOR AS_DISK_SECTOR_BYTES
 
 struct question {
@@ -53,7 +50,6 @@ struct memo_node {
 	struct as_digest value; /* the answer to that question */
 	struct question *ask;
 	struct memo_answer *answer;
-	struct memo_node *chain; /* of the table */
 };
 
 struct memo_change {
@@ -82,8 +78,7 @@ struct root {
 struct as_memo {
 	struct root **roots;
 	size_t n_roots, roots_cap;
-	struct memo_node **table;
-	size_t table_len, n_nodes;
+	struct as_table nodes; /* all but the roots */
 	struct memo_answer *newest, *oldest, *last;
 	uint64_t limit_bytes, bytes;
 	unsigned char *buf; /* scratch: sectors to be digested */
@@ -95,12 +90,22 @@ struct as_memo {
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-static struct memo_node **slot_of(const struct as_memo *m, const struct question *q,
-				  struct as_digest value)
-{
-	uint64_t hash = as_mix64((uint64_t)(uintptr_t)q ^ value.lo) ^ value.hi;
+struct memo_key {
+	const struct question *follows;
+	struct as_digest value;
+};
 
-	return &m->table[hash & (m->table_len - 1)];
+static uint64_t hash_of(const struct question *q, struct as_digest value)
+{
+	return as_mix64((uint64_t)(uintptr_t)q ^ value.lo) ^ value.hi;
+}
+
+static bool is_node(const void *ctx, size_t item)
+{
+	const struct memo_node *n = as_table_ptr(item);
+	const struct memo_key *key = ctx;
+
+	return n->follows == key->follows && as_digest_eq(n->value, key->value);
 }
 
 static struct memo_node *find_node(const struct as_memo *m, struct question *q,
@@ -110,62 +115,39 @@ static struct memo_node *find_node(const struct as_memo *m, struct question *q,
 
 	if (n && as_digest_eq(n->value, value))
 		return n;
-	for (n = *slot_of(m, q, value); n; n = n->chain)
-		if (n->follows == q && as_digest_eq(n->value, value)) {
-			q->likely = n;
-			return n;
-		}
-	return NULL;
-}
-
-static void grow_table(struct as_memo *m)
-{
-	struct memo_node **old = m->table;
-	size_t old_len = m->table_len;
-
-	m->table_len *= 2;
-	m->table = as_xcalloc(m->table_len, sizeof(*m->table));
-	for (size_t i = 0; i < old_len; i++)
-		for (struct memo_node *n = old[i], *next; n; n = next) {
-			struct memo_node **slot = slot_of(m, n->follows, n->value);
-
-			next = n->chain;
-			n->chain = *slot;
-			*slot = n;
-		}
-	free(old);
-	m->bytes += (m->table_len - old_len) * sizeof(*m->table);
+	n = as_table_ptr(as_table_find(&m->nodes, hash_of(q, value), is_node,
+				       &(struct memo_key){ q, value }));
+	if (n)
+		q->likely = n;
+	return n;
 }
 
 static struct memo_node *add_node(struct as_memo *m, struct question *q, struct as_digest value)
 {
-	struct memo_node *n = as_xcalloc(1, sizeof(*n)), **slot;
+	struct memo_node *n = as_xcalloc(1, sizeof(*n));
 
-	if (m->n_nodes >= m->table_len)
-		grow_table(m);
-	slot = slot_of(m, q, value);
-	*n = (struct memo_node){ .follows = q, .value = value, .chain = *slot };
-	*slot = n;
+	n->follows = q;
+	n->value = value;
+	as_table_add_ptr(&m->nodes, hash_of(q, value), n);
 	q->values++;
 	q->likely = n;
-	m->n_nodes++;
 	m->bytes += sizeof(*n);
 	return n;
 }
 
 static void remove_node(struct as_memo *m, struct memo_node *n)
 {
-	struct memo_node **slot = slot_of(m, n->follows, n->value);
-
-	while (*slot != n)
-		slot = &(*slot)->chain;
-	*slot = n->chain;
+	as_table_remove_ptr(&m->nodes, hash_of(n->follows, n->value), n);
 	if (n->follows->likely == n)
 		n->follows->likely = NULL;
 	n->follows->values--;
-	m->n_nodes--;
 	m->bytes -= sizeof(*n);
 	free(n);
+}
+
+static uint64_t memory_of(const struct as_memo *m)
+{
+	return m->bytes + as_table_bytes(&m->nodes);
 }
 
 static void remove_question(struct as_memo *m, struct question *q)
@@ -465,7 +447,7 @@ bool as_memo_add(struct as_memo *m, uint32_t kind, struct as_disk *disk,
 	link_answer(m, a);
 	m->bytes += a->bytes;
 	m->stats.kept++;
-	while (m->bytes > m->limit_bytes && m->oldest) {
+	while (memory_of(m) > m->limit_bytes && m->oldest) {
 		m->stats.evicted++;
 		evict(m, m->oldest);
 	}
@@ -479,9 +461,6 @@ struct as_memo *as_memo_new(uint64_t limit_bytes)
 	struct as_memo *m = as_xcalloc(1, sizeof(*m));
 
 	m->limit_bytes = limit_bytes ? limit_bytes : AS_MEMO_LIMIT_BYTES;
-	m->table_len = TABLE_MIN;
-	m->table = as_xcalloc(m->table_len, sizeof(*m->table));
-	m->bytes = m->table_len * sizeof(*m->table);
 	return m;
 }
 
@@ -491,11 +470,11 @@ void as_memo_free(struct as_memo *m)
 		return;
 	while (m->oldest)
 		evict(m, m->oldest);
-	as_assert(!m->n_nodes);
+	as_assert(!m->nodes.n);
 	for (size_t i = 0; i < m->n_roots; i++)
 		free(m->roots[i]);
 	free(m->roots);
-	free(m->table);
+	as_table_free(&m->nodes);
 	free(m->buf);
 	free(m->known);
 	free(m);
@@ -505,7 +484,7 @@ struct as_memo_stats as_memo_stats(const struct as_memo *m)
 {
 	struct as_memo_stats stats = m->stats;
 
-	stats.nodes = m->n_nodes;
-	stats.memory_bytes = m->bytes;
+	stats.nodes = m->nodes.n;
+	stats.memory_bytes = memory_of(m);
 	return stats;
 }

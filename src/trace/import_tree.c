@@ -2,16 +2,16 @@
 /* import_tree: see import_tree.h. Paths are those of the tree. */
 #include "trace/import_tree.h"
 
+#include "base/array.h"
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <uthash.h>
 
 /* Since when a name is there. */
 enum name_since { SINCE_START, SINCE_MADE, SINCE_GONE };
 
 struct as_import_name {
-	UT_hash_handle hh;
 	enum name_since since;
 	char path[];
 };
@@ -25,12 +25,10 @@ void as_import_tree_open(struct as_import_tree *t, struct as_importing *x, const
 
 void as_import_tree_close(struct as_import_tree *t)
 {
-	struct as_import_name *name, *next;
-
-	HASH_ITER(hh, t->names, name, next) {
-		HASH_DEL(t->names, name);
-		free(name);
-	}
+	for (size_t i = 0; i < t->n; i++)
+		free(t->names[i]);
+	free(t->names);
+	as_table_free(&t->table);
 	as_seq_free(t->first);
 	as_buf_free(&t->root);
 }
@@ -58,13 +56,27 @@ static size_t name_len(const char *path)
 	return len;
 }
 
+struct import_key {
+	const struct as_import_tree *tree;
+	const char *path;
+	size_t len;
+};
+
+static bool is_name(const void *ctx, size_t index)
+{
+	const struct import_key *key = ctx;
+	const char *path = key->tree->names[index]->path;
+
+	return !strncmp(path, key->path, key->len) && !path[key->len];
+}
+
 static struct as_import_name *find_name(const struct as_import_tree *t, const char *path,
 					size_t len)
 {
-	struct as_import_name *name;
+	struct import_key key = { t, path, len };
+	size_t i = as_table_find(&t->table, as_hash64(path, len), is_name, &key);
 
-	HASH_FIND(hh, t->names, path, len, name);
-	return name;
+	return i == AS_TABLE_NONE ? NULL : t->names[i];
 }
 
 static void set_name(struct as_import_tree *t, const char *path, size_t len, enum name_since since)
@@ -74,7 +86,9 @@ static void set_name(struct as_import_tree *t, const char *path, size_t len, enu
 	if (!name) {
 		name = as_xcalloc(1, sizeof(*name) + len + 1);
 		memcpy(name->path, path, len);
-		HASH_ADD_KEYPTR(hh, t->names, name->path, len, name);
+		AS_ARRAY_ROOM(t->names, t->n, t->cap);
+		as_table_add(&t->table, as_hash64(path, len), t->n);
+		t->names[t->n++] = name;
 	}
 	name->since = since;
 }
@@ -131,18 +145,16 @@ static bool is_at_or_below(const char *path, const char *folder, size_t len)
 
 void as_import_tree_renamed(struct as_import_tree *t, const char *from, const char *to)
 {
-	struct as_import_name *name, *next, *last;
-	size_t len = name_len(from);
+	size_t len = name_len(from), n = t->n;
 
 	/* Nothing can be moved below itself, and the root cannot be moved at all. */
 	if (!len || is_at_or_below(to, from, len))
 		return;
-	/* Names that are added here come after the last. */
-	last = t->names ? ELMT_FROM_HH(t->names->hh.tbl, t->names->hh.tbl->tail) : NULL;
-	HASH_ITER(hh, t->names, name, next) {
+	/* Names that are added here come after these. */
+	for (size_t i = 0; i < n; i++) {
+		struct as_import_name *name = t->names[i];
 		struct as_buf path = { 0 };
 
-		next = name == last ? NULL : next;
 		if (name->since == SINCE_GONE || !is_at_or_below(name->path, from, len))
 			continue;
 		name->since = SINCE_GONE;

@@ -7,6 +7,7 @@
 #ifndef AS_TRACE_IMPORT_TREE_H
 #define AS_TRACE_IMPORT_TREE_H
 
+#include "base/table.h"
 #include "trace/import_priv.h"
 
 struct as_import_name;
@@ -14,7 +15,9 @@ struct as_import_name;
 struct as_import_tree {
 	struct as_importing *x;
 	struct as_buf root; /* without a slash at its end: "" is all of the machine */
-	struct as_import_name *names;
+	struct as_import_name **names; /* in the order in which they came */
+	size_t n, cap;
+	struct as_table table; /* of the names, by path */
 	struct as_seq *first; /* the operations that make the names that were there at the start */
 };
 

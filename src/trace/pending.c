@@ -1,87 +1,67 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pending: see pending.h. A hash table with open addressing. */
+/* pending: see pending.h. */
 #include "trace/pending.h"
-#include "base/hash.h"
+#include "base/array.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define PENDING_MAX 16384u
-#define SIZE (PENDING_MAX * 2)
 #define KEEP_BYTES 4096
 #define BYTES_MAX ((size_t)32 << 20)
 
 void as_pendings_open(struct as_pendings *p)
 {
-	*p = (struct as_pendings){ .size = SIZE };
-	p->at = as_xcalloc(SIZE, sizeof(*p->at));
+	*p = (struct as_pendings){ 0 };
 }
 
 void as_pendings_close(struct as_pendings *p)
 {
-	for (unsigned i = 0; i < p->size; i++)
+	for (size_t i = 0; i < p->n; i++)
 		free(p->at[i].text);
 	free(p->at);
+	as_table_free(&p->table);
 }
 
-static unsigned place(const struct as_pendings *p, unsigned key)
-{
-	unsigned i = (unsigned)as_mix64(key) % SIZE;
-
-	while (p->at[i].used && p->at[i].key != key)
-		i = (i + 1) % SIZE;
-	return i;
-}
-
-/* Those after it move up, so that all are still found. */
-static void remove_at(struct as_pendings *p, unsigned i)
+/* The last one takes its place. */
+static void remove_at(struct as_pendings *p, size_t i)
 {
 	p->bytes -= p->at[i].cap;
 	free(p->at[i].text);
-	p->at[i] = (struct as_pending){ 0 };
-	p->n--;
+	as_table_remove(&p->table, p->at[i].key, i);
 	p->last = 0;
-	for (;;) {
-		struct as_pending moved;
-
-		i = (i + 1) % p->size;
-		moved = p->at[i];
-		if (!moved.used)
-			return;
-		p->at[i] = (struct as_pending){ 0 };
-		p->at[place(p, moved.key)] = moved;
-	}
+	if (i == --p->n)
+		return;
+	p->at[i] = p->at[p->n];
+	as_table_move(&p->table, p->at[i].key, p->n, i);
 }
 
 #define LOOK 64
 
 /* Removes the next one that has nothing pending; if there is none near by, the next of all. It goes
- * on where it ended last, so that the table stays evenly filled. */
+ * on where it ended last, so that each has its turn. There is at least one. */
 static void make_room(struct as_pendings *p)
 {
-	unsigned first = p->size, i;
+	size_t next = p->hand % p->n;
 
-	for (unsigned n = 0; n < LOOK || first == p->size; n++) {
-		i = (p->hand + n) % p->size;
-		if (!p->at[i].used)
-			continue;
-		if (first == p->size || !p->at[i].active)
-			first = i;
-		if (!p->at[i].active)
+	for (size_t n = 0; n < LOOK; n++) {
+		size_t i = (p->hand + n) % p->n;
+
+		if (!p->at[i].active) {
+			next = i;
 			break;
+		}
 	}
-	p->hand = (first + 1) % p->size;
-	p->dropped += p->at[first].active;
-	remove_at(p, first);
+	p->hand = next + 1;
+	p->dropped += p->at[next].active;
+	remove_at(p, next);
 }
 
 /* Frees texts in turn, all but that of `but`, until there is room for `more` bytes. */
 static void make_bytes(struct as_pendings *p, const struct as_pending *but, size_t more)
 {
-	for (unsigned n = 0; n < p->size && p->bytes + more > BYTES_MAX; n++) {
-		struct as_pending *at = &p->at[p->hand];
+	for (size_t n = 0; n < p->n && p->bytes + more > BYTES_MAX; n++) {
+		struct as_pending *at = &p->at[p->hand++ % p->n];
 
-		p->hand = (p->hand + 1) % p->size;
 		if (at == but || !at->text)
 			continue;
 		p->dropped += at->active;
@@ -95,31 +75,28 @@ static void make_bytes(struct as_pendings *p, const struct as_pending *but, size
 
 struct as_pending *as_pendings_find(struct as_pendings *p, unsigned key)
 {
-	unsigned i;
+	size_t i;
 
-	if (p->last && p->at[p->last - 1].used && p->at[p->last - 1].key == key)
+	if (p->last && p->at[p->last - 1].key == key)
 		return &p->at[p->last - 1];
-	i = place(p, key);
-	return p->at[i].used ? &p->at[i] : NULL;
+	i = as_table_get(&p->table, key);
+	return i == AS_TABLE_NONE ? NULL : &p->at[i];
 }
 
 struct as_pending *as_pendings_get(struct as_pendings *p, unsigned key)
 {
 	struct as_pending *found = as_pendings_find(p, key);
-	unsigned i;
 
-	if (found) {
-		p->last = (unsigned)(found - p->at) + 1;
-		return found;
+	if (!found) {
+		if (p->n >= PENDING_MAX)
+			make_room(p);
+		AS_ARRAY_ROOM(p->at, p->n, p->cap);
+		as_table_add(&p->table, key, p->n);
+		found = &p->at[p->n++];
+		*found = (struct as_pending){ .key = key };
 	}
-	if (p->n >= PENDING_MAX)
-		make_room(p);
-	i = place(p, key);
-	p->at[i].used = true;
-	p->at[i].key = key;
-	p->n++;
-	p->last = i + 1;
-	return &p->at[i];
+	p->last = (size_t)(found - p->at) + 1;
+	return found;
 }
 
 void as_pendings_end(struct as_pendings *p, unsigned key)
@@ -127,7 +104,7 @@ void as_pendings_end(struct as_pendings *p, unsigned key)
 	struct as_pending *found = as_pendings_find(p, key);
 
 	if (found)
-		remove_at(p, (unsigned)(found - p->at));
+		remove_at(p, (size_t)(found - p->at));
 }
 
 void as_pending_room(struct as_pendings *p, struct as_pending *pending, size_t len)
@@ -147,7 +124,7 @@ uint64_t as_pendings_active(const struct as_pendings *p)
 {
 	uint64_t n = p->dropped;
 
-	for (unsigned i = 0; i < p->size; i++)
-		n += p->at[i].used && p->at[i].active;
+	for (size_t i = 0; i < p->n; i++)
+		n += p->at[i].active;
 	return n;
 }

@@ -8,29 +8,30 @@
 #define AS_TRACE_PENDING_H
 
 #include "base/err.h"
+#include "base/table.h"
 
 #include <stddef.h>
 
 struct as_pending {
 	unsigned key;
-	bool used, active; /* active: a call has begun */
+	bool active; /* a call has begun */
 	size_t len, cap;
 	char *text;
-	const void *spec; /* whatever the reader wants to remember with it */
 };
 
 struct as_pendings {
 	struct as_pending *at;
-	unsigned size, n;
-	unsigned last; /* found last, + 1 */
+	size_t n, cap;
+	struct as_table table; /* of `at`, by key */
+	size_t last; /* found last, + 1 */
 	size_t bytes; /* of all texts */
-	unsigned hand; /* where room was made last */
+	size_t hand; /* where room was made last */
 	uint64_t dropped; /* calls that had begun */
 };
 
 void as_pendings_open(struct as_pendings *p);
 void as_pendings_close(struct as_pendings *p);
-/* Makes one if there is none. Valid until the next call of this. */
+/* Makes one if there is none. Valid until the next call of this or of as_pendings_end(). */
 struct as_pending *as_pendings_get(struct as_pendings *p, unsigned key);
 /* NULL: there is none. */
 struct as_pending *as_pendings_find(struct as_pendings *p, unsigned key);

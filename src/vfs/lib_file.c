@@ -3,6 +3,7 @@
  * lib_file: descriptors. A slot holds what a struct file holds in Linux: the handle, the flags it
  * was opened with, the offset. Checks and their order follow fs/open.c and fs/read_write.c.
  */
+#include "base/array.h"
 #include "vfs/lib_priv.h"
 
 #include <errno.h>
@@ -67,13 +68,9 @@ bool as_lib_slots_open(const struct as_lib *l)
 
 static struct as_lib_slot *slot_at(struct as_lib *l, size_t number)
 {
-	if (number >= l->n_slots) {
-		size_t n = number + 16;
-
-		l->slots = as_xrealloc(l->slots, n * sizeof(*l->slots));
-		memset(l->slots + l->n_slots, 0, (n - l->n_slots) * sizeof(*l->slots));
-		l->n_slots = n;
-	}
+	AS_ARRAY_ROOM_FOR(l->slots, number, 1, l->cap_slots);
+	while (l->n_slots <= number)
+		l->slots[l->n_slots++] = (struct as_lib_slot){ 0 };
 	return &l->slots[number];
 }
 

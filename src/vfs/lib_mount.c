@@ -91,7 +91,7 @@ static void forget(struct as_lib *l)
 		free(l->slots[i].path);
 	free(l->slots);
 	l->slots = NULL;
-	l->n_slots = 0;
+	l->n_slots = l->cap_slots = 0;
 	l->fs = NULL;
 	l->cwd.handle = NULL;
 	l->cwd.gone = 0;

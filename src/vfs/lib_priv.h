@@ -40,7 +40,7 @@ struct as_lib {
 	struct as_fs *fs; /* NULL: unmounted */
 	struct as_lib_cwd cwd;
 	struct as_lib_slot *slots;
-	size_t n_slots;
+	size_t n_slots, cap_slots;
 	struct as_buf todo[2]; /* link texts being walked, see lib_path.c */
 	struct as_buf opts;
 	enum as_finding_kind trouble_kind;

@@ -18,22 +18,26 @@
 #include "work/defuse.h"
 
 #include "base/array.h"
+#include "base/hash.h"
+#include "base/table.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define NOBODY (-1)
 
 struct defuse_name {
-	UT_hash_handle hh;
+	size_t at; /* its index in the world */
+	uint64_t hash; /* of the path */
 	int def, object;
 	int deepened, enlarged; /* by whom, or NOBODY */
 	char path[];
 };
 
 struct world {
-	struct defuse_name *names;
+	struct defuse_name **names;
+	size_t n, cap;
+	struct as_table table; /* of the names, by path */
 	int slot_def[AS_SLOT_MAX + 1], slot_object[AS_SLOT_MAX + 1];
 	struct as_buf cwd; /* without a slash at its end: "" is the root */
 	int cwd_def;
@@ -73,9 +77,26 @@ static void note(struct list *list, int value)
 
 /* ---- The world of names ---------------------------------------------------------------------- */
 
+/* The last name takes its place. */
+static void take_out(struct world *w, struct defuse_name *name)
+{
+	as_table_remove_ptr(&w->table, name->hash, name);
+	w->names[name->at] = w->names[--w->n];
+	w->names[name->at]->at = name->at;
+}
+
+static void put_in(struct world *w, struct defuse_name *name, size_t len)
+{
+	AS_ARRAY_ROOM(w->names, w->n, w->cap);
+	name->at = w->n;
+	name->hash = as_hash64(name->path, len);
+	w->names[w->n++] = name;
+	as_table_add_ptr(&w->table, name->hash, name);
+}
+
 static void forget(struct world *w, struct defuse_name *name)
 {
-	HASH_DEL(w->names, name);
+	take_out(w, name);
 	free(name);
 }
 
@@ -87,21 +108,32 @@ static void forget_slots(struct world *w)
 
 static void forget_all(struct world *w)
 {
-	struct defuse_name *name, *next;
-
-	HASH_ITER(hh, w->names, name, next)
-		forget(w, name);
+	for (size_t i = 0; i < w->n; i++)
+		free(w->names[i]);
+	w->n = 0;
+	as_table_clear(&w->table);
 	forget_slots(w);
 	as_buf_clear(&w->cwd);
 	w->cwd_def = NOBODY;
 }
 
+struct name_key {
+	const char *path;
+	size_t len;
+};
+
+static bool is_name(const void *ctx, size_t item)
+{
+	const struct defuse_name *name = as_table_ptr(item);
+	const struct name_key *key = ctx;
+
+	return !strncmp(name->path, key->path, key->len) && !name->path[key->len];
+}
+
 static struct defuse_name *find(const struct world *w, const char *path, size_t len)
 {
-	struct defuse_name *name;
-
-	HASH_FIND(hh, w->names, path, len, name);
-	return name;
+	return as_table_ptr(as_table_find(&w->table, as_hash64(path, len), is_name,
+					  &(struct name_key){ path, len }));
 }
 
 static void define(struct world *w, const char *path, size_t len, int def, int object)
@@ -115,7 +147,7 @@ static void define(struct world *w, const char *path, size_t len, int def, int o
 	name->def = def;
 	name->object = object;
 	name->deepened = name->enlarged = NOBODY;
-	HASH_ADD_KEYPTR(hh, w->names, name->path, len, name);
+	put_in(w, name, len);
 }
 
 static bool is_below(const char *path, const struct as_buf *folder)
@@ -125,11 +157,9 @@ static bool is_below(const char *path, const struct as_buf *folder)
 
 static void forget_below(struct world *w, const struct as_buf *folder)
 {
-	struct defuse_name *name, *next;
-
-	HASH_ITER(hh, w->names, name, next)
-		if (is_below(name->path, folder))
-			forget(w, name);
+	for (size_t i = w->n; i-- > 0;)
+		if (is_below(w->names[i]->path, folder))
+			forget(w, w->names[i]);
 }
 
 /* An absolute path without ".", ".." and double slashes; "" for the root. */
@@ -256,31 +286,35 @@ static unsigned uses(struct as_defuse *du, const struct as_op *op, struct list *
 /* Everything at and below `from` is called as if it were at `to`. */
 static void move(struct world *w, const struct as_buf *from, const struct as_buf *to, int self)
 {
-	struct defuse_name *name, *next, *moved = NULL;
+	struct defuse_name **moved = NULL;
+	size_t n = 0, cap = 0;
 	struct as_buf path = { 0 };
 
-	HASH_ITER(hh, w->names, name, next) {
+	for (size_t i = w->n; i-- > 0;) {
+		struct defuse_name *name = w->names[i];
 		bool top = !strcmp(name->path, as_buf_str(from));
 
 		if (!top && !is_below(name->path, from))
 			continue;
-		HASH_DEL(w->names, name);
+		take_out(w, name);
 		as_buf_clear(&path);
 		as_buf_addf(&path, "%s%s", as_buf_str(to), name->path + from->len);
 		name = as_xrealloc(name, sizeof(*name) + path.len + 1);
 		memcpy(name->path, as_buf_str(&path), path.len + 1);
 		if (top)
 			name->def = self;
-		HASH_ADD_KEYPTR(hh, moved, name->path, path.len, name);
+		AS_ARRAY_ROOM(moved, n, cap);
+		moved[n++] = name;
 	}
-	HASH_ITER(hh, moved, name, next) {
-		struct defuse_name *old = find(w, name->path, strlen(name->path));
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(moved[i]->path);
+		struct defuse_name *old = find(w, moved[i]->path, len);
 
-		HASH_DEL(moved, name);
 		if (old)
 			forget(w, old);
-		HASH_ADD_KEYPTR(hh, w->names, name->path, strlen(name->path), name);
+		put_in(w, moved[i], len);
 	}
+	free(moved);
 	as_buf_free(&path);
 }
 
@@ -420,6 +454,8 @@ void as_defuse_free(struct as_defuse *du)
 		free(du->objects[i].at);
 	}
 	forget_all(&du->world);
+	free(du->world.names);
+	as_table_free(&du->world.table);
 	as_buf_free(&du->world.cwd);
 	as_buf_free(&du->path);
 	as_buf_free(&du->path2);

@@ -30,7 +30,7 @@ pretend sudo '[ "$SUDO" = yes ] || exit 1
 [ "$1" = true ] || echo -n "sudo " >>"$LOG"
 "$@"'
 export LOG=$WORK/log
-all="gcc libc6-dev make pkgconf libxxhash-dev libzstd-dev libjansson-dev uthash-dev libfuse3-dev"
+all="gcc libc6-dev make pkgconf libxxhash-dev libzstd-dev libjansson-dev libfuse3-dev"
 
 setup() { # NAME STATUS LOG VARIABLE=VALUE... -- PURPOSE...
 	local name=$1 status=$2 log=$3 vars=() got=0
