@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * scenario_crash: the power fails at every point of every workload (crash/crash.h). Its parameters
- * are the options of a crash run. Those that a finding carries bring back the very state, or look
- * for the same failure in a shorter workload.
+ * are the options of a crash run. With the options that a finding stores, a run makes the same
+ * crash state again, or looks for the same failure in a shorter workload.
  */
 #include "crash/crash.h"
 #include "scenario/scenario.h"
