@@ -233,7 +233,7 @@ struct boot {
 	char kernel[4096];
 	int initramfs_fd, shim_fd; /* -1: none */
 	uint64_t mem_bytes;
-	bool version; /* only the version is asked for */
+	bool version; /* start it only to ask for its version */
 };
 
 static void add_words(const struct boot *b, const char *home, char **argv, struct as_buf *text)

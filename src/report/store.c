@@ -5,8 +5,8 @@
  * killed.
  *
  * Several processes may do this at the same time. Of those with the same finding, the first one
- * keeps it, and the others count it. To count is to read and to write finding.json: meanwhile the
- * folder is locked (flock).
+ * keeps it, and the others count it. Counting reads and writes finding.json, so the folder is
+ * locked meanwhile (flock).
  */
 #include "report/sinks.h"
 
@@ -35,7 +35,7 @@ struct store {
 	struct as_sink sink;
 	struct as_rundir run; /* of a store that has opened it */
 	struct as_dir findings;
-	bool counts; /* findings that are there already */
+	bool counts; /* it counts findings that are already there */
 	as_save_disk_fn save_disk;
 	struct as_err failed; /* code 0: nothing did */
 };
@@ -130,8 +130,8 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 	as_buf_free(&scenario);
 }
 
-/* Texts from outside (names, logs, the target) are quoted, so that they cannot pretend to be
- * ours. */
+/* Texts from outside (names, logs, the target) are quoted, so that they cannot look like text of
+ * the page. */
 static void describe(const struct as_finding *f, const char *id, struct as_buf *t)
 {
 	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, meanings[f->kind]);

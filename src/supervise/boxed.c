@@ -61,7 +61,7 @@ static int boot(struct as_boxed_session *b, struct as_err *err)
 	return rc;
 }
 
-/* Gives the engine the workloads that are left; starts a box if there is none. */
+/* Gives the engine the workloads that are left, and starts a box if there is none. */
 static int start(struct as_boxed_session *b, struct as_err *err)
 {
 	int rc;
@@ -85,7 +85,7 @@ static int start(struct as_boxed_session *b, struct as_err *err)
 
 /* ---- Watching -------------------------------------------------------------------------------- */
 
-/* Reads what has come; of very much, only a part. */
+/* Reads what has arrived, but only a limited amount at a time. */
 static void drain(struct as_boxed_session *b)
 {
 	size_t events = 0, console = 0;
