@@ -139,7 +139,7 @@ void as_world_unshare(struct as_world *w, struct as_process *p, bool files, bool
 
 enum { CLONE_FS_BIT = 0x200, CLONE_FILES_BIT = 0x400, CLONE_THREAD_BIT = 0x10000 };
 
-/* Forgets the process that is where the new one would be. */
+/* Forgets the process whose place in the table the new one needs. */
 static void make_room(struct as_world *w, unsigned tid, const struct as_process *but)
 {
 	unsigned i = (unsigned)as_mix64(tid) & (w->table_size - 1);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * combo: how often each combination of flags came: a hash table from the value (bits that no word
- * has are one bit, AS_COMBO_UNKNOWN) to the count. All that is asked of flags (each, how many at
- * once, t at once) follows from it.
+ * combo: how often each combination of flags was used: a hash table from the value to the count.
+ * All bits that have no word become one bit, AS_COMBO_UNKNOWN. Everything that is counted of flags
+ * (each flag, how many at once, t at once) follows from it.
  *
- * Values are kept in their plain form (as_combo_plain): one for each way they are written, so that
- * what was counted, what was read from a file and what was put together are the same. Where a word
- * stands for no bits (O_RDONLY), its field may have a value that no word has (access mode 3); the
- * plain form keeps that, so that it is not taken for the word.
+ * Values are kept in their plain form (as_combo_plain): two values with the same words have the
+ * same plain form. So counted values, values from a file and computed values are equal. Where a
+ * word stands for no bits (O_RDONLY), its field may have a value that no word has (access mode 3);
+ * the plain form keeps that, so that it is not taken for the word.
  */
 #ifndef AS_COVER_COMBO_H
 #define AS_COVER_COMBO_H
@@ -22,7 +22,7 @@ struct as_combo {
 	uint64_t value, count; /* count 0: free */
 };
 
-/* Zeroed is empty and ready. */
+/* A table that is all zero is empty and ready for use. */
 struct as_combos {
 	struct as_combo *at;
 	unsigned size, n; /* size: a power of two, or 0 */
@@ -35,7 +35,7 @@ bool as_combos_have(const struct as_combos *combos, uint64_t value);
 bool as_combos_add(struct as_combos *combos, uint64_t value, uint64_t count);
 void as_combos_free(struct as_combos *combos);
 
-/* One bit for each word of the table that is set; *unknown: there is more in it. */
+/* One bit for each word of the table that is set; *unknown: the value has other bits, too. */
 uint64_t as_combo_words(const struct as_spec_words *words, uint64_t value, bool *unknown);
 /* "O_RDWR|O_CREAT", "0", "O_RDONLY|unknown" */
 void as_combo_print(const struct as_spec_words *words, uint64_t value, struct as_buf *out);

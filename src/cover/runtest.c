@@ -131,7 +131,7 @@ static const char *look_up(const struct as_runtest *runtest, const struct as_buf
 	return e ? e->tag : NULL;
 }
 
-/* From `from` on, as a line. */
+/* The arguments from `from` on, as a line. */
 static void join(const char *from, const char *end, struct as_buf *out)
 {
 	struct as_buf line = { 0 };
@@ -145,7 +145,7 @@ static void join(const char *from, const char *end, struct as_buf *out)
 const char *as_runtest_find(const struct as_runtest *runtest, const char *program, const char *args,
 			    size_t len)
 {
-	/* A copy: the last argument has its NUL then. */
+	/* This copies the arguments, so that the last one has a NUL. */
 	char *copy = as_xcalloc(1, len + 1), *end = copy + len, *arg = copy;
 	struct as_buf command = { 0 };
 	const char *tag = NULL;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define ENOUGH 100 /* calls; a share of fewer means nothing */
+#define ENOUGH 100 /* calls; with fewer, a share means nothing */
 #define SOME 20
 
 struct seen {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * folders: see folders.h. All goes through open folders. Removed is only what hunts name so:
- * job-NUMBER, reduce, and files that were never finished.
+ * folders: see folders.h. All access is through open folders. Only names that hunts use are
+ * removed: job-NUMBER, reduce, and files that were never finished.
  */
 #include "hunt/folders.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* merge: what the workers say, taken into the state in the one order (see hunt.c). */
+/* merge: merges the results of the workers into the state, always in the same order (see
+ * hunt.c). */
 #include "base/array.h"
 #include "base/finding_json.h"
 #include "base/show.h"
@@ -120,8 +121,8 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 	return rc;
 }
 
-/* Whose turn it is: the job that has done the fewest batches, the first of these. Positions
- * decide, so that the order is the same after a hunt was resumed. */
+/* Whose turn it is: the first of the jobs that have done the fewest batches. Positions decide, so
+ * that the order is the same after a hunt was resumed. */
 static bool next_turn(const struct as_hunt_leader *l, bool rest, size_t *job)
 {
 	const size_t batch = as_worker_batch(l->hunt);

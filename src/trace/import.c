@@ -76,7 +76,7 @@ static bool in_range(const struct as_op *op, const struct as_arg_info *arg)
 	}
 }
 
-/* A copy with only those fields that the operation has. */
+/* A copy that has only the fields of the operation. */
 static struct as_op trim(const struct as_op *op)
 {
 	struct as_op copy = as_op_make(op->code);

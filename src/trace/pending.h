@@ -22,10 +22,10 @@ struct as_pending {
 struct as_pendings {
 	struct as_pending *at;
 	unsigned size, n;
-	unsigned last; /* found last, + 1 */
+	unsigned last; /* index of the entry that was found last, + 1 */
 	size_t bytes; /* of all texts */
-	unsigned hand; /* where room was made last */
-	uint64_t dropped; /* calls that had begun */
+	unsigned hand; /* where the last search for room ended */
+	uint64_t dropped; /* calls under way that were dropped */
 };
 
 void as_pendings_open(struct as_pendings *p);
@@ -35,7 +35,8 @@ struct as_pending *as_pendings_get(struct as_pendings *p, unsigned key);
 /* NULL: there is none. */
 struct as_pending *as_pendings_find(struct as_pendings *p, unsigned key);
 void as_pendings_end(struct as_pendings *p, unsigned key);
-/* Room for len bytes in the text; what is there stays. Others may go for it, not this one. */
+/* Makes room for len bytes in the text and keeps its contents. Other entries may be dropped for
+ * that, but not this one. */
 void as_pending_room(struct as_pendings *p, struct as_pending *pending, size_t len);
 uint64_t as_pendings_active(const struct as_pendings *p);
 
