@@ -457,7 +457,7 @@ void as_cell_say(const struct as_cell_report *report, struct as_buf *out)
 			as_buf_addf(out, " (version %d)", report->landlock);
 		between = ", ";
 	}
-	between = "; not to be had here: ";
+	between = "; not available here: ";
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (report->layers & words[i].layer || !words[i].lacks)
 			continue;

@@ -134,7 +134,7 @@ static int check_core(const struct as_box_options *o, struct as_err *err)
 	if (o->core < 0 || sched_getaffinity(0, sizeof(set), &set))
 		return 0;
 	if (o->core >= CPU_SETSIZE || !CPU_ISSET((unsigned)o->core, &set))
-		return as_fail(err, AS_EUSE, "--uml-core: there is no core %d for us", o->core);
+		return as_fail(err, AS_EUSE, "--uml-core: core %d is not available", o->core);
 	return 0;
 }
 

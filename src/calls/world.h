@@ -48,8 +48,8 @@ struct as_about {
 };
 
 struct as_world_options {
-	/* Regular expression (POSIX, extended) for the beginning of absolute paths; a match must end
-	 * at the end of a component. NULL: all paths. */
+	/* Regular expression (POSIX, extended) for the beginning of absolute paths; a match must
+	 * end at the end of a component. NULL: all paths. */
 	const char *under;
 	const char *cwd; /* working directory of the first processes; NULL: not known */
 };

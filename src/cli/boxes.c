@@ -75,16 +75,15 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 		if (!strncmp(spec, "plugin:", 7))
 			return as_fail(
 				err, AS_EUSE,
-				"target %s: a plugin has a process of its own and no use for a "
-				"kernel's sandbox",
+				"target %s: a plugin runs in a process of its own and needs no "
+				"sandbox",
 				spec);
 		rc = read_options(args, &o, err);
 		return rc ? rc : as_sandbox_uml.ready(&o, err);
 	}
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
 		if (as_args_has(args, only[i]))
-			return as_fail(err, AS_EUSE, "--%s is of use with --sandbox uml only",
-				       only[i]);
+			return as_fail(err, AS_EUSE, "--%s needs --sandbox uml", only[i]);
 	return asked && as_cli_fstype(spec) ? as_sandbox_host.ready(&o, err) : 0;
 }
 

@@ -234,7 +234,7 @@ static int check_something(const struct as_cli_runs *b, const struct as_run_stat
 			       stats->workloads == 1 ? "the workload" : "any of the workloads");
 	if (b->options.sweep && !b->swept)
 		return as_fail(err, AS_EUSE,
-			       "--sweep %s: no call of that kind was made, so none was failed",
+			       "--sweep %s: no call of that kind was made, so none could fail",
 			       as_sweep_name(b->options.sweep));
 	return 0;
 }
@@ -316,17 +316,17 @@ static const struct as_opt opts[] = {
 	{ .name = "sweep",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "alloc|read|write",
-	  .help = "run the workload several times: call 1 of this kind fails, then call 2, then call "
-		  "3, and so on until there is no such call" },
+	  .help = "run the workload several times: call 1 of this kind fails, then call 2, then "
+		  "call 3, and so on until there is no such call" },
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_BOUND_OPTS,
 	{ .name = "list",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "also run the workloads that this file lists: each line has a path or, separated by "
-		  "a tab, a path and a name for reports; with -, the names of such files are read "
-		  "from standard input, up to an empty line" },
+	  .help = "also run the workloads that this file lists: each line has a path or, separated "
+		  "by a tab, a path and a name for reports; with -, the names of such files are "
+		  "read from standard input, up to an empty line" },
 	{ .name = "scenario",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME",

@@ -85,8 +85,8 @@ enum as_space_kind {
 struct as_part {
 	char name[64];
 	uint64_t count;
-	/* Whether it should be tested. If not (an error that no manual page lists, a size beyond all
-	 * reason), it is listed only if it was met. */
+	/* Whether it should be tested. If not (an error that no manual page lists, a size beyond
+	 * all reason), it is listed only if it was met. */
 	bool expected;
 };
 

@@ -26,7 +26,7 @@ static uint64_t number_of(const json_t *object, const char *key)
 
 static int not_understood(struct as_err *err)
 {
-	return as_fail(err, AS_EIO, "a job of the hunt said nonsense");
+	return as_fail(err, AS_EIO, "a job of the hunt sent an invalid message");
 }
 
 /* The error that a worker reports in this line; 0: it reports none. */
@@ -181,7 +181,7 @@ int as_leader_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 		l->changed = true;
 		l->saved_us = 0;
 		if (sign->reduced == AS_HUNT_VANISHED)
-			as_emit_note(l->hunt->sinks, "%s: did not come back when it was run alone",
+			as_emit_note(l->hunt->sinks, "%s: did not reproduce when it was run alone",
 				     sign->id);
 		else if (sign->reduced != AS_HUNT_UNREDUCED)
 			as_emit_note(l->hunt->sinks,

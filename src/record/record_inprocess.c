@@ -71,8 +71,7 @@ static int attach(struct as_inside *in, struct as_err *err)
 
 	in->pool_id = shmget(IPC_PRIVATE, AS_INSIDE_POOL_BYTES, IPC_CREAT | 0600);
 	if (in->pool_id < 0)
-		return as_fail(err, AS_ELACK, "there is no shared memory to be had: %s",
-			       strerror(errno));
+		return as_fail(err, AS_ELACK, "no shared memory is available: %s", strerror(errno));
 	at = shmat(in->pool_id, NULL, 0);
 	in->pool = at == (void *)-1 ? NULL : at;
 	/* It is freed when the last process detaches it. */

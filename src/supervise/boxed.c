@@ -172,8 +172,8 @@ static int run_rest(struct as_boxed_session *b, struct as_err *err)
 		rc = as_boxed_judge(b, end, err);
 	if (strstr(as_buf_str(&b->console), "Out of memory: Killed process"))
 		as_emit_note(b->how->notes,
-			     "the sandbox ran out of memory: what was found may come "
-			     "of that; --uml-mem gives it more");
+			     "the sandbox ran out of memory: this may have caused its "
+			     "findings; --uml-mem gives it more");
 	free_box(b);
 	return rc;
 }

@@ -24,7 +24,7 @@ static void complain(struct as_boxed_session *b, const char *text, size_t len)
 static void on_bad_finding(const struct as_boxed_session *b)
 {
 	as_emit_note(b->how->notes,
-		     "the sandbox told of a finding that cannot be: it does not count");
+		     "the sandbox reported a finding that cannot be true: it does not count");
 }
 
 static void on_finding(struct as_boxed_session *b, struct as_finding_record *record)

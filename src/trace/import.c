@@ -124,7 +124,7 @@ int as_import_text(struct as_import *import, const char *text, size_t len, struc
 	as_seq_set_meta(x.seq, "from", importers[import->from].name);
 	rc = importers[import->from].run(&x, (struct as_span){ text, len }, err);
 	if (!rc && !x.understood)
-		rc = as_fail(err, AS_EUSE, "%s: nothing in it is of %s", import->file,
+		rc = as_fail(err, AS_EUSE, "%s: no line in it is of %s", import->file,
 			     importers[import->from].name);
 	if (rc)
 		as_seq_free(x.seq);
