@@ -42,9 +42,9 @@ enum as_cell_layer {
 struct as_cell {
 	const char *program; /* its path outside */
 	const struct as_confine_path *files; /* to be seen besides the program, read-only */
-	uint64_t quota_bytes; /* of all its files together, if it has namespaces */
-	uint64_t file_bytes; /* of one file */
-	uint64_t memory_bytes; /* of its processes, without files; if it has namespaces */
+	uint64_t quota_bytes; /* limit of all its files together, if it has namespaces */
+	uint64_t file_bytes; /* limit of one file */
+	uint64_t memory_bytes; /* limit of its processes, without files; if it has namespaces */
 	bool spaces; /* try to use namespaces */
 	const char *folder; /* without namespaces: made by the caller, with HOME and SHARE */
 };

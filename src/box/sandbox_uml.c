@@ -45,8 +45,9 @@
 #define WORDS_MAX 64
 #define VERSION_MAX_BYTES 4096
 #define VERSION_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+~"
-#define BESIDES_BYTES ((uint64_t)1 << 30) /* of files, in addition to its memory */
-#define PRIVATE_BYTES ((uint64_t)256 << 20) /* of memory that is in no file, in addition to that */
+#define BESIDES_BYTES ((uint64_t)1 << 30) /* limit of its files, in addition to its memory */
+#define PRIVATE_BYTES \
+	((uint64_t)256 << 20) /* limit of memory that is in no file, in addition to that */
 
 /* Always on the command line. */
 static const char *const words[] = {

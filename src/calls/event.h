@@ -37,7 +37,7 @@ struct as_bpf_event {
 struct as_bpf_piece {
 	__u64 address;
 	__u32 len;
-	__u16 padded; /* with this head */
+	__u16 padded; /* length with this head, padded */
 	__u16 kind; /* enum as_bpf_want_kind */
 };
 

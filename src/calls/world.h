@@ -28,7 +28,7 @@ enum as_path_bits {
 	AS_PATH_RELATIVE = 2,
 	AS_PATH_EMPTY = 4,
 	AS_PATH_LONG = 8,
-	AS_PATH_SLASH = 16, /* at the end */
+	AS_PATH_SLASH = 16, /* a slash at the end */
 	AS_PATH_SYMLINK = 32, /* as far as the trace showed */
 	AS_PATH_FAULT = 64, /* NULL or a bad pointer */
 };

@@ -40,7 +40,7 @@ struct as_names {
 	struct as_filter_answer answers[AS_WORLD_ANSWERS];
 	struct as_dentry **buckets;
 	struct as_dentry *root;
-	struct as_dentry *oldest, *newest; /* of those that nobody refers to */
+	struct as_dentry *oldest, *newest; /* list of those that nothing refers to */
 	unsigned n, n_idle;
 	uint64_t ids, moves, forgotten;
 };

@@ -69,8 +69,8 @@ bool as_targets_get(const struct as_targets *targets, const struct as_space *spa
 /* Sums, so that spaces can be combined. */
 struct as_tcd {
 	uint64_t n;
-	double squares; /* of (log F - log T) */
-	double logs, log_squares; /* of log F: for the crossing point */
+	double squares; /* sum of (log F - log T)^2 */
+	double logs, log_squares; /* sums of log F and (log F)^2, for the crossing point */
 };
 
 double as_tcd_log(uint64_t n); /* log2, 0 for 0 */

@@ -17,14 +17,14 @@ enum as_hunt_reduced {
 	AS_HUNT_UNREDUCED, /* not yet */
 	AS_HUNT_REDUCED,
 	AS_HUNT_SHORTENED, /* the time was up before everything was tried */
-	AS_HUNT_VANISHED, /* it did not come back when its workload was run alone */
+	AS_HUNT_VANISHED, /* it did not reproduce when its workload was run alone */
 };
 
 /* A signature: one kind of finding. */
 struct as_hunt_sign {
 	char *signature, *id, *summary;
 	uint64_t count;
-	unsigned job; /* that met it first, */
+	unsigned job; /* the job that met it first, */
 	uint64_t number; /* and the number of its workload in that job's stream */
 	int64_t first_us; /* when it was met, in the hunt's time */
 	uint64_t ops; /* operations of the workload */

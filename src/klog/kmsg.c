@@ -44,7 +44,7 @@ struct as_kmsg_scan {
 	struct as_kmsg_filter filter;
 	as_kmsg_fn fn;
 	void *ctx;
-	struct as_buf line; /* of a console, not complete */
+	struct as_buf line; /* the last line of a console, not complete yet */
 	bool cut_here; /* the last message says that a report follows */
 	/* The report that has begun: */
 	bool open, foreign, in_stack;

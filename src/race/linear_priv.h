@@ -15,10 +15,10 @@ enum {
 
 /* How far a thread has come, in one state. */
 struct as_linear_party {
-	uint32_t next; /* of its calls */
+	uint32_t next; /* the next one of its calls */
 	uint8_t stage, links,
 		seen; /* the next step of that call, if it is taken apart; 0: not begun */
-	const char *rest[2]; /* of its paths */
+	const char *rest[2]; /* what is left of each of its paths */
 };
 
 struct as_linear_node {

@@ -37,7 +37,7 @@
 
 struct forming {
 	struct as_seq *out;
-	struct as_model *model; /* of a run by one thread */
+	struct as_model *model; /* the state in a run by one thread */
 	struct as_buf cwd, path[2];
 	bool appends[AS_SLOT_MAX + 1];
 	uint64_t left_out;

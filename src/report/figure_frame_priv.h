@@ -28,7 +28,7 @@ struct as_colour {
 };
 
 const struct as_colour *as_frame_colour(enum as_role role);
-extern const char *const as_frame_dashes[]; /* of series, as an attribute */
+extern const char *const as_frame_dashes[]; /* dashes of each series, as an attribute */
 
 struct as_frame {
 	struct as_buf *out;

@@ -33,7 +33,7 @@
 
 struct store {
 	struct as_sink sink;
-	struct as_rundir run; /* of a store that has opened it */
+	struct as_rundir run; /* the run folder, if this store has opened it */
 	struct as_dir findings;
 	bool counts; /* it counts findings that are already there */
 	as_save_disk_fn save_disk;

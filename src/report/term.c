@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG_LINES 12 /* of the target's log */
+#define LOG_LINES 12 /* lines shown of the target's log */
 
 struct term {
 	struct as_sink sink;

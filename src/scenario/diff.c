@@ -251,7 +251,7 @@ static enum excuse excuse(const struct diff_judging *j, size_t a, size_t b, size
 struct diff_group {
 	size_t who[AS_DIFF_MAX], n;
 	size_t like[AS_DIFF_MAX]; /* by position in who */
-	size_t votes[AS_DIFF_MAX]; /* of the first with that answer */
+	size_t votes[AS_DIFF_MAX]; /* how many gave it, counted at the first with that answer */
 };
 
 static void make_group(const struct diff_judging *j, unsigned state, size_t op,

@@ -7,7 +7,7 @@
 #include "crash/crash.h"
 #include "scenario/scenario.h"
 
-#define THOROUGH_EVERY 64 /* of the workloads of a hunt, when nothing else is asked for */
+#define THOROUGH_EVERY 64 /* one in this many workloads of a hunt gets all views and recrashes */
 
 static int crash_open(const struct as_scenario_args *args, struct as_scenario **scenario,
 		      struct as_err *err)

@@ -46,7 +46,7 @@ struct as_boxed_session {
 enum as_boxed_end {
 	BOXED_RUNS,
 	BOXED_IDLE, /* all that it was given is done, and it waits for more */
-	BOXED_ENDED, /* by itself, well or not */
+	BOXED_ENDED, /* it ended by itself, with success or not */
 	BOXED_SILENT, /* its kernel does not schedule */
 	BOXED_STUCK, /* its kernel does, but the engine makes no progress */
 	BOXED_LINGERS, /* it has crashed and does not end */
@@ -56,7 +56,7 @@ enum as_boxed_end {
 };
 
 #define AS_BOXED_STOPPED_SECONDS 60 /* how long somebody may stop a box */
-#define AS_BOXED_FLOOD_MIB 64 /* that a box may print without finishing a workload */
+#define AS_BOXED_FLOOD_MIB 64 /* the most that a box may print without finishing a workload */
 
 /* Folders in the one that is shared. */
 #define BOXED_IN "in"

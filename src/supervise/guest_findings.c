@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #define PENDING_MAX 4096
-#define DISK_MAX_BYTES ((uint64_t)4 << 30) /* of an image, and of what it unpacks to */
+#define DISK_MAX_BYTES ((uint64_t)4 << 30) /* largest image, packed and unpacked */
 
 struct as_boxed_pending {
 	struct as_boxed_pending *next;

@@ -27,10 +27,10 @@
 #include "run/run.h"
 
 #define AS_WIRE_VERSION 1u
-#define AS_WIRE_LINE_MAX_BYTES ((size_t)32 << 20) /* of an event */
-#define AS_WIRE_TEXT_MAX_BYTES ((size_t)2000) /* of a note or an error; the rest is cut off */
-#define AS_WIRE_PATH_MAX_BYTES ((size_t)4096) /* of each text of a job */
-#define AS_WIRE_FILE_MAX_BYTES ((size_t)256 << 20) /* of a job or work */
+#define AS_WIRE_LINE_MAX_BYTES ((size_t)32 << 20) /* longest event */
+#define AS_WIRE_TEXT_MAX_BYTES ((size_t)2000) /* longest note or error; the rest is cut off */
+#define AS_WIRE_PATH_MAX_BYTES ((size_t)4096) /* longest text of a job */
+#define AS_WIRE_FILE_MAX_BYTES ((size_t)256 << 20) /* largest job or work */
 #define AS_WIRE_GO "go\n"
 /* The command that is an engine; its operand is the path of the job. */
 #define AS_WIRE_ENGINE "engine"
