@@ -46,8 +46,7 @@
 #define VERSION_MAX_BYTES 4096
 #define VERSION_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+~"
 #define BESIDES_BYTES ((uint64_t)1 << 30) /* limit of its files, in addition to its memory */
-#define PRIVATE_BYTES \
-	((uint64_t)256 << 20) /* limit of memory that is in no file, in addition to that */
+#define PRIVATE_BYTES ((uint64_t)256 << 20) /* limit of memory in no file, in addition to that */
 
 /* Always on the command line. */
 static const char *const words[] = {
