@@ -86,7 +86,7 @@ all: $(MADE) ## build ./assay, libassay.a, the labfs tools and the example plugi
 	@printf '%-10s %-4s %s\n' \
 		$(foreach p,$(OPTIONAL),$p $(if $(filter $p,$(HAVE)),in,out) '$(GIVES_$p)')
 
-demo: ## set up, build, and break a file system before your eyes (about a minute)
+demo: ## set up, build, and show how assay finds bugs (about a minute)
 	@$(SETUP) build fs
 	@+$(AGAIN) all
 	@scripts/demo.sh

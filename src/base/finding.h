@@ -30,7 +30,7 @@ enum as_finding_kind {
 	AS_FIND_CRASH, /* after a power cut the tree is not an allowed one, or cannot be read */
 	AS_FIND_RECOVERY, /* two recoveries of one disk end differently */
 	AS_FIND_RACE, /* no order of calls that overlapped explains their answers, or the tree */
-	AS_FIND_DIFF, /* one file system answers otherwise than the others */
+	AS_FIND_DIFF, /* one file system answers differently from the others */
 	AS_FIND_KINDS
 };
 
@@ -41,9 +41,9 @@ struct as_finding {
 	const char *detail; /* more lines, may be NULL */
 	const char *signature; /* equal for the same mistake: it holds no numbers and no paths */
 	const char *workload; /* the whole of it, as canonical text */
-	const char *workload_name; /* of the file it was read from */
+	const char *workload_name; /* name of the file it was read from */
 	const char *options; /* how to run it again: "check=op fault=read:3" */
-	long op_index; /* of the operation that failed, from 0; -1: none */
+	long op_index; /* number of the operation that failed, from 0; -1: none */
 	int op_line; /* its line in the canonical text, from 1; 0: none */
 	const char *log; /* what the target logged, may be NULL */
 	struct as_disk *disk; /* as it was at that moment, may be NULL */
@@ -53,7 +53,7 @@ const char *as_finding_kind_name(enum as_finding_kind kind);
 /* The kind of a name, or -1. */
 int as_finding_kind_parse(const char *name);
 
-/* "lab-outcome-3f9a1c20": made of the target, the signature and the workload. */
+/* "lab-outcome-3f9a1c20": made from the target, the signature and the workload. */
 #define AS_FINDING_ID_MAX 80
 void as_finding_id(const struct as_finding *finding, const char *target_name,
 		   char id[AS_FINDING_ID_MAX]);

@@ -13,7 +13,7 @@ static const struct text_row {
 	const char *key;
 	size_t at;
 	bool one_line;
-	bool always; /* it must be there, also in a file */
+	bool always; /* required, also in a file */
 	bool whole; /* it must be there unless it stands in a file of its own */
 } texts[] = {
 #define ROW(name, ...)                                                \
@@ -50,7 +50,7 @@ void as_finding_print(struct as_json *json, const struct as_finding *f, const ch
 
 		if (texts[i].at == offsetof(struct as_finding, workload))
 			continue;
-		/* The numbers stand where they always stood. */
+		/* The numbers keep their old places among the members. */
 		if (texts[i].at == offsetof(struct as_finding, log)) {
 			as_json_kint(json, "op", f->op_index < 0 ? 0 : f->op_index + 1);
 			as_json_kint(json, "line", f->op_line);

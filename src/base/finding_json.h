@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * finding_json: findings as JSON, both ways. Everybody who writes or reads one does it here: the
+ * finding_json: findings as JSON, both ways. All code that writes or reads one uses this: the
  * folder of a finding (finding.json), --json, the wire of a sandbox, the pipes of a hunt.
  */
 #ifndef AS_BASE_FINDING_JSON_H
@@ -19,7 +19,7 @@ void as_finding_print(struct as_json *json, const struct as_finding *finding, co
 struct as_finding_record {
 	struct as_finding finding; /* `disk` is NULL: see has_disk */
 	const char *id;
-	uint64_t count; /* how often it was met; 0: this was not told */
+	uint64_t count; /* how often it was met; 0: unknown */
 	bool has_disk; /* there is a disk with it */
 	struct json_t *object;
 };

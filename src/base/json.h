@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* json: writes JSON into a buffer; the writer cares for commas and nesting. JSON is read with
+/* json: writes JSON into a buffer; the writer adds commas and checks the nesting. JSON is read with
  * jansson. */
 #ifndef AS_BASE_JSON_H
 #define AS_BASE_JSON_H

@@ -116,7 +116,7 @@ int as_cell_unshare(struct as_cell_report *report)
 
 /* ---- A root ---------------------------------------------------------------------------------- */
 
-/* Makes the folders above a path, and a folder or an empty file there. */
+/* Makes the folders above a path, and at the path a folder or an empty file. */
 static bool make_place(const char *path, bool folder)
 {
 	char part[4096];
@@ -210,7 +210,7 @@ static bool make_own(const char *path, uid_t uid, unsigned long flags)
 
 #define FILES_MAX 16
 
-/* The files are opened before the new root hides them. */
+/* The files must be opened before the new root hides them. */
 static int open_all(const struct as_cell *cell, int fds[FILES_MAX])
 {
 	for (int i = 0; i < FILES_MAX && cell->files[i].path; i++)
@@ -345,7 +345,7 @@ static void drop_bounds(void)
 				   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 				   SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
-	/* A process that may not drop it has nothing to drop. */
+	/* A process that is not allowed to drop it does not have it. */
 	for (unsigned long cap = 0; cap < 64; cap++)
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno == EINVAL)
 			break;
@@ -419,7 +419,7 @@ static int confine(const struct as_cell *cell, struct as_cell_report *report)
 int as_cell_drop(const struct as_cell *cell, struct as_cell_report *report)
 {
 	umask(077);
-	/* No terminal to type on. */
+	/* It gets no controlling terminal. */
 	setsid();
 	/* Otherwise its files in /proc would belong to root. */
 	prctl(PR_SET_DUMPABLE, 1);
@@ -457,7 +457,7 @@ void as_cell_say(const struct as_cell_report *report, struct as_buf *out)
 			as_buf_addf(out, " (version %d)", report->landlock);
 		between = ", ";
 	}
-	between = "; not to be had here: ";
+	between = "; not available here: ";
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (report->layers & words[i].layer || !words[i].lacks)
 			continue;

@@ -12,7 +12,8 @@
  *	limits		processes, sizes of files, no core files; it is killed first when memory
  *			runs out
  *
- * A layer that the machine does not offer is left out and reported. Nothing runs here as root.
+ * A layer that the machine does not offer is left out and reported. No program in a cell runs as
+ * root.
  */
 #ifndef AS_BOX_CELL_H
 #define AS_BOX_CELL_H
@@ -40,15 +41,15 @@ enum as_cell_layer {
 
 struct as_cell {
 	const char *program; /* its path outside */
-	const struct as_confine_path *files; /* that it may see besides the program, read-only */
-	uint64_t quota_bytes; /* of all its files together, where it has namespaces */
-	uint64_t file_bytes; /* of one file */
-	uint64_t memory_bytes; /* of its processes, without files; where it has namespaces */
+	const struct as_confine_path *files; /* to be seen besides the program, read-only */
+	uint64_t quota_bytes; /* limit of all its files together, if it has namespaces */
+	uint64_t file_bytes; /* limit of one file */
+	uint64_t memory_bytes; /* limit of its processes, without files; if it has namespaces */
 	bool spaces; /* try to use namespaces */
 	const char *folder; /* without namespaces: made by the caller, with HOME and SHARE */
 };
 
-/* How far it went. */
+/* How far the confinement went. */
 struct as_cell_report {
 	unsigned layers;
 	int landlock; /* its version */
@@ -66,7 +67,7 @@ uid_t as_cell_uid(pid_t pid);
 int as_cell_unshare(struct as_cell_report *report);
 /* 2. In that process: makes its root. */
 int as_cell_build(const struct as_cell *cell, struct as_cell_report *report);
-/* 2. Or, without namespaces: gives the user his folder. */
+/* 2. Or, without namespaces: gives the folder to the user of the cell. */
 int as_cell_hand_over(const struct as_cell *cell, struct as_cell_report *report);
 /* 3. In a child of it: drops all rights. Descriptors are left to the caller. */
 int as_cell_drop(const struct as_cell *cell, struct as_cell_report *report);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * confine: a process gives up rights for itself and for all programs that it starts, for good. It
- * needs no rights for that. For use between fork() and exec(): nothing is allocated.
+ * needs no rights to do so. It may be called between fork() and exec(): it allocates nothing.
  */
 #ifndef AS_BOX_CONFINE_H
 #define AS_BOX_CONFINE_H
 
 enum as_confine_right {
 	AS_CONFINE_READ = 1,
-	AS_CONFINE_RUN = 2, /* and read */
+	AS_CONFINE_RUN = 2, /* run programs, and read */
 	AS_CONFINE_WRITE = 4, /* read, and make, change and remove files and folders */
 };
 

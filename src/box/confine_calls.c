@@ -2,9 +2,9 @@
 /*
  * confine_calls: a seccomp filter from the table confine_calls.def.
  *
- * Method. A row becomes a few instructions that end with an answer and are jumped over when the
- * call is another: no jump is longer than a row, and the table may be of any length. The kernel
- * (5.11 and later) remembers for which calls the answer does not depend on arguments.
+ * Method. A row becomes a few instructions that end with an answer. For another call, they are
+ * jumped over. So no jump is longer than a row, and the table may have any length. The kernel (5.11
+ * and later) remembers for which calls the answer does not depend on arguments.
  */
 #include "box/confine.h"
 

@@ -223,5 +223,5 @@ int as_elf_find_lib(const char *lib, const char *rpath, const char *origin,
 			if (strcspn(s, ":\n") &&
 			    try_folder(s, strcspn(s, ":\n"), origin, lib, path))
 				return 0;
-	return as_fail(err, AS_ELACK, "%s: the library %s is nowhere on this machine", origin, lib);
+	return as_fail(err, AS_ELACK, "%s: the library %s is not on this machine", origin, lib);
 }

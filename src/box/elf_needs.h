@@ -19,7 +19,7 @@ struct as_elf_needs {
 	size_t n_libs;
 };
 
-/* Refuses what is not a 64-bit little-endian ELF file for x86-64 or is not whole. `name` is for
+/* Refuses a file that is not a complete 64-bit little-endian ELF file for x86-64. `name` is for
  * messages. */
 AS_MUST_CHECK int as_elf_needs(const void *file, size_t len, const char *name,
 			       struct as_elf_needs *needs, struct as_err *err);
@@ -29,7 +29,7 @@ void as_elf_needs_free(struct as_elf_needs *needs);
  * includes, then the usual ones; one a line. */
 void as_elf_lib_folders(struct as_buf *folders);
 /* The path of a library: first in `rpath` ($ORIGIN being the folder of `origin`), then in the
- * folders. AS_ELACK where it is nowhere. */
+ * folders. AS_ELACK if it is in none of them. */
 AS_MUST_CHECK int as_elf_find_lib(const char *lib, const char *rpath, const char *origin,
 				  const struct as_buf *folders, struct as_buf *path,
 				  struct as_err *err);

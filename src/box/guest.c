@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #define BEAT_MS 50
-#define STOPPED_US 1000000 /* since the last beat: the whole machine was stopped */
+#define STOPPED_US 1000000 /* a longer time between two beats: the machine was stopped */
 #define EVENTS_TTY "/dev/ttyS0"
 #define ORDER_MAX_BYTES 65536u
 #define ARGS_MAX 256
@@ -44,7 +44,7 @@ static const struct {
 	{ "hostfs", AS_GUEST_SHARE, NULL, MS_NOSUID | MS_NODEV },
 };
 
-/* This must work also when nothing else does. */
+/* This must work even if everything else fails. */
 _Noreturn static void turn_off(void)
 {
 	sync();

@@ -19,7 +19,8 @@ static int add_file(struct as_guest_disks *disks, const char *path, struct as_me
 		    struct as_err *err)
 {
 	struct as_buf image = { 0 }, to = { 0 };
-	/* From memory, not from our cache: there somebody may have changed it by now. */
+	/* It is taken from memory and not from our cache, where somebody may have changed it
+	 * meanwhile. */
 	int rc = as_medium_encode(disk, &image, err);
 
 	if (rc) {

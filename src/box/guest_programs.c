@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first word of the text, unless it is there already. */
+/* Adds the first word of the text, unless the list has it already. */
 static void add(struct as_guest_names *list, const char *text)
 {
 	size_t len = strcspn(text, " ");
@@ -23,7 +23,7 @@ static void add(struct as_guest_names *list, const char *text)
 
 void as_guest_programs_add(struct as_guest_programs *p, const struct as_fstype *type)
 {
-	/* Disks of ours reach the guest's kernel through these two. */
+	/* The guest's kernel reaches assay's disks through these two. */
 	add(&p->modules, "fuse");
 	add(&p->modules, "loop");
 	for (const char *s = type->modules ? type->modules : ""; *s; s += strspn(s, " ")) {

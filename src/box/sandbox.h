@@ -24,7 +24,7 @@ struct as_initramfs_file;
 #define AS_SANDBOX_API 2u
 
 enum as_sandbox_cap {
-	AS_SANDBOX_OWN_KERNEL = 1, /* its kernel may die: the machine's does not */
+	AS_SANDBOX_OWN_KERNEL = 1, /* it has its own kernel, which may die without the machine's */
 	AS_SANDBOX_NEEDS_ROOT = 2,
 	AS_SANDBOX_HAS_CONSOLE = 4,
 };
@@ -35,7 +35,7 @@ enum as_sandbox_cap {
 /* The beginning of the memory that the box shares with us; the engine's own state stands after
  * it. The layouts agree because both sides are the same program file. */
 struct as_box_state {
-	uint64_t magic, size_bytes; /* of all that is shared */
+	uint64_t magic, size_bytes; /* size of all that is shared */
 	volatile uint64_t beat; /* the guest counts it up as long as its kernel schedules */
 	volatile int64_t job; /* the workload that is running; -1: none yet */
 	volatile uint32_t stuck; /* the box saw no progress for longer than stuck_ms */
@@ -44,7 +44,7 @@ struct as_box_state {
 	volatile int32_t status;
 	char error[1024]; /* why the box could not start its engine; "" otherwise */
 	uint32_t n_args;
-	char args[AS_BOX_ARGS_BYTES]; /* of the engine, each with its NUL */
+	char args[AS_BOX_ARGS_BYTES]; /* arguments of the engine, each with its NUL */
 	/* The engine's own state. It begins with a uint64_t that changes whenever the engine
 	 * makes progress. */
 	uint8_t engine[] __attribute__((aligned(64)));
@@ -68,7 +68,7 @@ struct as_box;
 struct as_box_options {
 	const char *kernel; /* of uml; NULL: `linux` in PATH */
 	uint64_t mem_bytes; /* of uml; 0: its default */
-	int core; /* that it runs on; or AS_CORE_* */
+	int core; /* the core that it runs on; or AS_CORE_* */
 	/* Called before the engine starts, to write files for it into the shared folder. NULL:
 	 * there are none. */
 	int (*fill)(void *ctx, struct as_box *box, struct as_err *err);
@@ -123,7 +123,7 @@ struct as_sandbox_ops {
 
 extern const struct as_sandbox_ops as_sandbox_host, as_sandbox_uml;
 
-/* Row i of the table, or NULL after the last. */
+/* Row i of the table; NULL after the last one. */
 const struct as_sandbox_ops *as_sandbox(unsigned i);
 const struct as_sandbox_ops *as_sandbox_find(const char *name); /* NULL: none of that name */
 
@@ -176,7 +176,7 @@ _Noreturn void as_guest_main(void);
 
 /* A line on the console of a guest: everything before it belongs to the boot. */
 #define AS_GUEST_MARK "assay: the engine begins\n"
-#define AS_UML_MEM_DEFAULT ((uint64_t)512 << 20) /* only the pages that the guest uses are taken */
+#define AS_UML_MEM_DEFAULT ((uint64_t)512 << 20) /* only pages that are used take memory */
 #define AS_UML_MEM_MIN ((uint64_t)64 << 20)
 #define AS_UML_MEM_MAX ((uint64_t)64 << 30)
 /* On the command line of its kernel, followed by the id of the process that started it. */

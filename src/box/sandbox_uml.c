@@ -45,8 +45,8 @@
 #define WORDS_MAX 64
 #define VERSION_MAX_BYTES 4096
 #define VERSION_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+~"
-#define BESIDES_BYTES ((uint64_t)1 << 30) /* of files, in addition to its memory */
-#define PRIVATE_BYTES ((uint64_t)256 << 20) /* of memory that is in no file, in addition to that */
+#define BESIDES_BYTES ((uint64_t)1 << 30) /* limit of its files, in addition to its memory */
+#define PRIVATE_BYTES ((uint64_t)256 << 20) /* limit of memory in no file, in addition to that */
 
 /* Always on the command line. */
 static const char *const words[] = {
@@ -134,7 +134,7 @@ static int check_core(const struct as_box_options *o, struct as_err *err)
 	if (o->core < 0 || sched_getaffinity(0, sizeof(set), &set))
 		return 0;
 	if (o->core >= CPU_SETSIZE || !CPU_ISSET((unsigned)o->core, &set))
-		return as_fail(err, AS_EUSE, "--uml-core: there is no core %d for us", o->core);
+		return as_fail(err, AS_EUSE, "--uml-core: core %d is not available", o->core);
 	return 0;
 }
 
@@ -233,7 +233,7 @@ struct boot {
 	char kernel[4096];
 	int initramfs_fd, shim_fd; /* -1: none */
 	uint64_t mem_bytes;
-	bool version; /* only the version is asked for */
+	bool version; /* start it only to ask for its version */
 };
 
 static void add_words(const struct boot *b, const char *home, char **argv, struct as_buf *text)

@@ -10,8 +10,8 @@
 
 #define AS_BPF_NR_MAX 512
 #define AS_BPF_TEXT_BYTES 4104 /* PATH_MAX, and enough to see that a text is longer */
-#define AS_BPF_IOV_MAX 1024 /* the kernel takes no more */
-#define AS_BPF_PIECES 3 /* of memory with one call */
+#define AS_BPF_IOV_MAX 1024 /* the kernel accepts no more */
+#define AS_BPF_PIECES 3 /* pieces of memory with one call */
 #define AS_BPF_PIECE_BYTES (AS_BPF_TEXT_BYTES + sizeof(struct as_bpf_piece))
 /* A process that calls prctl(2) with this number, and its cookie after it, is watched from then
  * on. */
@@ -37,7 +37,7 @@ struct as_bpf_event {
 struct as_bpf_piece {
 	__u64 address;
 	__u32 len;
-	__u16 padded; /* with this head */
+	__u16 padded; /* length with this head, padded */
 	__u16 kind; /* enum as_bpf_want_kind */
 };
 
@@ -69,12 +69,12 @@ struct as_bpf_want {
 	} piece[AS_BPF_PIECES];
 };
 
-/* Shared memory: what both keep count of. */
+/* Shared memory: counters of both sides. */
 struct as_bpf_state {
 	__u64 cookie;
 	__u64 lost; /* events that did not fit */
 	__u64 alive; /* processes */
-	__u64 wake_bytes; /* wake the reader when so much is waiting */
+	__u64 wake_bytes; /* wake the reader when this many bytes are waiting */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * pieces: the memory that a call's arguments point to, copied and sent along with the call. The
- * one who receives it cannot read the memory of the process any more. event.h has the layout.
+ * receiver cannot read the memory of the process any more. event.h has the layout.
  */
 #ifndef AS_CALLS_PIECES_H
 #define AS_CALLS_PIECES_H

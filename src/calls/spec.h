@@ -5,9 +5,9 @@
  * manual pages list. Constant after as_spec_new, or after as_counts_spec (cover/counts.h), which
  * numbers the partitions.
  *
- * A family's arguments are its input; its result is its output. A call is a row: one variant, which
- * lends its parameters ("slots") to arguments of its family. Calls without a family (fork, dup) are
- * there for the descriptor tables alone (see world.h).
+ * A family's arguments are its input; its result is its output. A call is a row: one variant. Its
+ * parameters ("slots") are arguments of its family. Calls without a family (fork, dup) are only
+ * needed for the descriptor tables (see world.h).
  */
 #ifndef AS_CALLS_SPEC_H
 #define AS_CALLS_SPEC_H

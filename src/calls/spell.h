@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spell: values of words as tracers print them: "O_RDWR|O_CREAT", "0644", "0x80000 /" "* O_CLOEXEC
- * *" "/", "ENOENT". The same few texts come again and again, so their meaning is remembered
- * by their hash.
+ * spell: reads values and words as tracers print them: "O_RDWR|O_CREAT", "0644", "0x80000 /" "*
+ * O_CLOEXEC *" "/", "ENOENT". The same few texts come again and again, so their meaning is
+ * remembered by their hash.
  */
 #ifndef AS_CALLS_SPELL_H
 #define AS_CALLS_SPELL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * syscall: one traced call, whoever saw it. Its pointers are valid only during the
- * function that is given the call.
+ * syscall: one traced call, from any source. Its pointers are valid only during the function that
+ * is given the call.
  */
 #ifndef AS_CALLS_SYSCALL_H
 #define AS_CALLS_SYSCALL_H
@@ -9,7 +9,7 @@
 #include "calls/spec.h"
 
 enum as_slot_state {
-	AS_SLOT_ABSENT, /* the call was made without it (mode of an open without O_CREAT) */
+	AS_SLOT_ABSENT, /* the call has no such argument (mode of an open without O_CREAT) */
 	AS_SLOT_UNSEEN, /* the trace does not say */
 	AS_SLOT_VALUE, /* value; of a descriptor perhaps also text: its path (strace -y) */
 	AS_SLOT_TEXT, /* text, len */
@@ -33,20 +33,20 @@ struct as_syscall {
 	unsigned tid; /* the thread; sources that know only one number put it into both */
 	uint64_t time_ns; /* 0: not said */
 	struct as_syscall_slot slots[AS_SYSCALL_SLOTS]; /* as spec->slots */
-	bool finished; /* it came back: ret, err mean something */
+	bool finished; /* it has returned: ret and err are valid */
 	bool no_result; /* it is taken as successful, but the trace does not say so: no output is
 			   counted */
 	int64_t ret; /* -1 when err */
 	int err; /* errno, 0: none */
 	int made[2]; /* descriptors that came back through memory (pipe, socketpair); -1: none */
 	/* Of an exec: the arguments, a NUL after each. NULL: not known. The path of the program is
-	 * its slot. Only read if the call is one. */
+	 * its slot. Only read if the call is an exec. */
 	const char *args;
 	unsigned args_len;
 	bool args_cut; /* there were more, or longer ones */
 };
 
-/* What a register holds, as the type of the parameter has it. */
+/* The value of a register, converted to the type of the parameter. */
 static inline uint64_t as_syscall_value(const struct as_spec_slot *slot, uint64_t raw)
 {
 	switch (slot->how) {
@@ -82,8 +82,8 @@ void as_syscall_fill(struct as_syscall *call, const struct as_spec_call *spec,
 void as_syscall_return(struct as_syscall *call, int64_t raw, const uint64_t regs[6],
 		       const struct as_memory *memory);
 
-/* Calls that move an offset through a pointer: their argument is what memory held before. Where
- * memory was read after the call, this takes back what was moved. raw: as above. */
+/* Calls that move an offset through a pointer: their argument is what memory held before. If memory
+ * was read after the call, this undoes the move. raw: as above. */
 void as_syscall_undo_offset(struct as_syscall *call, int64_t raw);
 
 /* A call that was interrupted and whose answer the program has not seen yet: err is one of the

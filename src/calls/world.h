@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * world: the processes of a trace: their descriptors and working directories. They follow fork,
- * clone, dup, exec and the other calls, so that each call can be said to be about the files that
- * are asked for, or not. The tables are bounded: entries that are not used any more are forgotten
- * first.
+ * world: the processes of a trace: their descriptors and working directories. The world follows
+ * fork, clone, dup, exec and the other calls, so that it can say of each call whether it is about
+ * the files that were asked for. The tables are bounded: entries that are not used any more are
+ * forgotten first.
  */
 #ifndef AS_CALLS_WORLD_H
 #define AS_CALLS_WORLD_H
@@ -28,7 +28,7 @@ enum as_path_bits {
 	AS_PATH_RELATIVE = 2,
 	AS_PATH_EMPTY = 4,
 	AS_PATH_LONG = 8,
-	AS_PATH_SLASH = 16, /* at the end */
+	AS_PATH_SLASH = 16, /* a slash at the end */
 	AS_PATH_SYMLINK = 32, /* as far as the trace showed */
 	AS_PATH_FAULT = 64, /* NULL or a bad pointer */
 };
@@ -36,7 +36,7 @@ enum as_path_bits {
 enum as_where {
 	AS_WHERE_IN, /* about the files asked for */
 	AS_WHERE_OUT,
-	AS_WHERE_UNKNOWN, /* cannot be said: a descriptor or directory from before the trace */
+	AS_WHERE_UNKNOWN, /* unknown: a descriptor or directory from before the trace */
 	AS_WHERE_NONE, /* it is about no file: sync, or a call that is only for the tables */
 };
 
@@ -48,9 +48,10 @@ struct as_about {
 };
 
 struct as_world_options {
-	const char *under; /* regular expression (POSIX, extended) for the beginning of absolute
-			      paths, which must end at a component; NULL: everything */
-	const char *cwd; /* of processes that were there at the start; NULL: not known */
+	/* Regular expression (POSIX, extended) for the beginning of absolute paths; a match must
+	 * end at the end of a component. NULL: all paths. */
+	const char *under;
+	const char *cwd; /* working directory of the first processes; NULL: not known */
 };
 
 AS_MUST_CHECK int as_world_new(const struct as_spec *spec, const struct as_world_options *options,
@@ -75,7 +76,7 @@ void as_world_cwd(struct as_world *world, unsigned tid, const char *path, size_t
 void as_world_fd(struct as_world *world, unsigned tid, int fd, const char *path, size_t len,
 		 bool directory);
 /* For a source that learns of a new process before its parent's call comes back (by an event of
- * ptrace, or because the child is seen first). flags are those of clone. It may be said twice. */
+ * ptrace, or because the child is seen first). flags are those of clone. It may be called twice. */
 void as_world_fork(struct as_world *world, unsigned parent, unsigned child, uint64_t flags);
 void as_world_exit(struct as_world *world, unsigned tid);
 /* The thread `former` has called exec, and has the number `tid` from now on. */
@@ -88,15 +89,14 @@ void as_world_forking(struct as_world *world, unsigned tid, uint64_t flags);
 
 /* ---- interrupt.c ---- */
 
-/* Of each call that a source reports, before as_world_call is told of it. */
+/* For each call that a source reports, before as_world_call(). */
 struct as_interruption {
-	bool over; /* an interrupted call of this thread is over: this one is it, made again */
-	bool waits; /* this one was interrupted itself; its answer is still to come, so that nothing
-		       else is to be done about it */
+	bool over; /* this call is an interrupted one that was made again */
+	bool waits; /* this call was interrupted: ignore it now, its answer comes later */
 };
 struct as_interruption as_world_interruption(struct as_world *world, const struct as_syscall *call);
-/* A thread came back from a signal's handler with this result: the call that the program sees
- * answered with EINTR now, NULL if there is none. To be given back. */
+/* A thread has returned from a signal's handler with this result. Returns the interrupted call that
+ * the program now sees answered with EINTR, or NULL. The caller gives it to as_world_answered(). */
 struct as_syscall *as_world_sigreturn(struct as_world *world, unsigned tid, int64_t ret);
 void as_world_answered(struct as_syscall *call);
 
@@ -115,7 +115,7 @@ void as_world_plain_path(struct as_world *world, const char *path, size_t len, s
 
 /*
  * Descriptors that dup, fork and the like have made of each other are one open file. A receiver may
- * give it a number, from 1 to AS_WORLD_FILES: it goes along with all copies. `changed` is told of
+ * give it a number, from 1 to AS_WORLD_FILES: all copies have the same number. `changed` is told of
  * each descriptor that has a number and is made (by: 1) or goes away (by: -1).
  */
 #define AS_WORLD_FILES UINT16_MAX

@@ -14,12 +14,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* The sum over the slots of a call. */
-struct finding {
+/* What all slots of a call together say. */
+struct place_sum {
 	bool in, out, unknown;
 };
 
-static void find_place(struct as_world *w, struct finding *f, struct as_dentry *dentry)
+static void find_place(struct as_world *w, struct place_sum *f, struct as_dentry *dentry)
 {
 	bool in = as_dentry_in(w, dentry);
 
@@ -27,7 +27,7 @@ static void find_place(struct as_world *w, struct finding *f, struct as_dentry *
 	f->out |= !in;
 }
 
-/* strace -y printed a path after the descriptor: it decides. */
+/* If strace -y printed a path after the descriptor, that path decides. */
 struct as_fd *as_world_told(struct as_world *w, struct as_process *p, int fd, struct as_fd *at,
 			    const struct as_syscall_slot *slot)
 {
@@ -45,7 +45,7 @@ struct as_fd *as_world_told(struct as_world *w, struct as_process *p, int fd, st
 	if (at && at->dentry && as_dentry_is(at->dentry, slot->text, len))
 		return at;
 	was = at && at->file ? at->file : 0;
-	if (was) /* it stays the same open file */
+	if (was) /* it is still the same open file */
 		at->file = 0;
 	as_files_put(w, p->files, fd, as_dentry_new(w, slot->text, len),
 		     at && at->kind != AS_FD_OTHER ? (enum as_fd_kind)at->kind : AS_FD_UNKNOWN,
@@ -85,7 +85,7 @@ static void learn_kind(struct as_world *w, struct as_process *p, const struct as
 }
 
 static enum as_fd_kind look_at_fd(struct as_world *w, struct as_process *p,
-				  const struct as_syscall *call, int i, struct finding *f,
+				  const struct as_syscall *call, int i, struct place_sum *f,
 				  bool only_kind)
 {
 	const struct as_syscall_slot *slot = &call->slots[i];
@@ -149,7 +149,7 @@ static struct as_dentry *base_of(struct as_world *w, struct as_process *p,
 				 struct as_about *about)
 {
 	const struct as_syscall_slot *slot = dir < 0 ? NULL : &call->slots[dir];
-	struct finding unused = { 0 };
+	struct place_sum unused = { 0 };
 	struct as_fd *at;
 
 	if (!slot || (slot->state == AS_SLOT_VALUE && (int)slot->value == -100)) {
@@ -174,7 +174,8 @@ static struct as_dentry *base_of(struct as_world *w, struct as_process *p,
 }
 
 static void look_at_path(struct as_world *w, struct as_process *p, const struct as_syscall *call,
-			 int i, struct finding *f, struct as_about *about, struct as_resolved *out)
+			 int i, struct place_sum *f, struct as_about *about,
+			 struct as_resolved *out)
 {
 	const struct as_syscall_slot *slot = &call->slots[i];
 	int dir = i && call->spec->slots[i - 1].class == AS_CLASS_DIRFD ? i - 1 : -1;
@@ -201,7 +202,7 @@ static void look_at_path(struct as_world *w, struct as_process *p, const struct 
 }
 
 static enum as_where decide(struct as_world *w, struct as_process *p, const struct as_syscall *call,
-			    const struct finding *f)
+			    const struct place_sum *f)
 {
 	bool touches = p->files->touched || p->files->n_in ||
 		       (p->now->cwd && as_dentry_in(w, p->now->cwd));
@@ -231,7 +232,7 @@ static bool is_anonymous(const struct as_world *w, const struct as_syscall *call
 void as_world_about(struct as_world *w, struct as_process *p, const struct as_syscall *call,
 		    struct as_about *about, struct as_resolved paths[2])
 {
-	struct finding f = { 0 };
+	struct place_sum f = { 0 };
 	unsigned n_paths = 0;
 
 	*about = (struct as_about){ 0 };

@@ -65,7 +65,7 @@ static void act_open(const struct acting *a)
 {
 	uint64_t flags = value(a, a->plan->open_flags, 0);
 	struct as_resolved *path = &a->paths[0];
-	bool shown = a->plan->open_flags >= 0; /* else there is nothing to learn from it */
+	bool shown = a->plan->open_flags >= 0; /* otherwise nothing can be learnt from it */
 	enum as_fd_kind kind = AS_FD_REGULAR;
 
 	if ((flags & O_MADE_BITS) == O_MADE_BITS && is_name(path))
@@ -106,7 +106,7 @@ static void act_close(const struct acting *a)
 
 struct fd_range {
 	uint64_t first, last;
-	bool begun; /* only those whose end was seen to begin */
+	bool begun; /* only those whose close was seen to begin */
 };
 
 static bool in_range(const struct as_fd *at, const void *ctx)
@@ -137,7 +137,7 @@ static void act_close_range(const struct acting *a)
 		files->at[i].cloexec |= in_range(&files->at[i], &range);
 }
 
-/* slot: of the one that is copied. chosen: the kernel chose the number. */
+/* slot: that of the descriptor that is copied. chosen: the kernel chose the new number. */
 static void copy_fd(const struct acting *a, int slot, bool cloexec, bool chosen)
 {
 	const struct as_fd *from = as_world_used(a->p, a->call, slot);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * world_filter: which paths are asked for. The filter has a path if the expression matches a
- * beginning of it that ends at a component; so it has all that is below a path that it has. Most
- * questions are answered without the expression, by the letters that a match must begin with. Names
- * remember the answer (world_names.c).
+ * world_filter: which paths are asked for. The filter accepts a path if the expression matches the
+ * beginning of the path, up to the end of a component. So it also accepts everything below such a
+ * path. Most questions are answered without the expression, by the letters that a match must begin
+ * with. Names remember the answer (world_names.c).
  */
 #include "calls/world_priv.h"
 
@@ -11,15 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many bytes stand for themselves, and whether nothing else comes after them. What a
- * repetition or an alternative applies to does not count. */
+/* How many bytes at the beginning are plain characters, and whether the expression ends after them.
+ * A character before a repetition, or an expression with alternatives, does not count. */
 static size_t literal_part(const char *regex, bool *whole)
 {
 	size_t n = strcspn(regex, ".[]\\()*+?{}|^$");
 
 	*whole = !regex[n];
 	if (strchr(regex, '|')) {
-		/* Only inside of parentheses may it be ignored; keep to the simple case. */
+		/* Inside of parentheses an alternative would not matter, but only the simple case
+		 * is handled. */
 		const char *open = strchr(regex, '('), *bar = strchr(regex, '|');
 		const char *close = strrchr(regex, ')');
 

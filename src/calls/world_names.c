@@ -267,7 +267,7 @@ static const char *text_of(const struct as_dentry *p, char room[static TEXT_MAX 
 bool as_dentry_in(struct as_world *w, struct as_dentry *p)
 {
 	char room[TEXT_MAX + 1];
-	struct as_answer *answer;
+	struct as_filter_answer *answer;
 	const char *text;
 	unsigned len;
 
@@ -283,8 +283,8 @@ bool as_dentry_in(struct as_world *w, struct as_dentry *p)
 	answer = &w->names.answers[p->hash % AS_WORLD_ANSWERS];
 	if (answer->hash != p->hash || answer->moves != w->names.moves) {
 		text = text_of(p, room, &len);
-		*answer = (struct as_answer){ p->hash, w->names.moves,
-					      as_filter_has(&w->filter, text, len) };
+		*answer = (struct as_filter_answer){ p->hash, w->names.moves,
+						     as_filter_has(&w->filter, text, len) };
 	}
 	p->in = answer->in;
 	return p->in;

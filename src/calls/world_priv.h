@@ -8,8 +8,8 @@
 
 #include <regex.h>
 
-#define AS_WORLD_PROCESSES 16384 /* if there are more, some are forgotten */
-#define AS_WORLD_FDS 65536 /* of one process */
+#define AS_WORLD_PROCESSES 16384 /* processes; if there are more, some are forgotten */
+#define AS_WORLD_FDS 65536 /* descriptors of one process */
 #define AS_WORLD_FDS_ALL 262144
 #define AS_WORLD_PATH_MAX 4096
 #define AS_WORLD_DENTRIES (1u << 19) /* names that are in use or remembered */
@@ -20,16 +20,16 @@ struct as_dentry {
 	struct as_dentry *parent; /* NULL: the root */
 	struct as_dentry *older, *newer; /* while nobody refers to it */
 	uint64_t id, hash;
-	uint64_t judged; /* when the filter was asked */
+	uint64_t judged; /* names->moves when the filter was asked */
 	unsigned refs, len, depth;
 	bool named; /* it can be found by its name; `hash` is of it and its parent */
-	bool in; /* the filter has it; ask as_dentry_in() */
+	bool in; /* the filter accepts it; use as_dentry_in() */
 	bool dir, link; /* what is known to be there: a directory, a symbolic link */
 	char *name;
 };
 
 /* What the filter said of a name. It outlives the dentry. */
-struct as_answer {
+struct as_filter_answer {
 	uint64_t hash, moves;
 	bool in;
 };
@@ -37,24 +37,24 @@ struct as_answer {
 #define AS_WORLD_ANSWERS 4096
 
 struct as_names {
-	struct as_answer answers[AS_WORLD_ANSWERS];
+	struct as_filter_answer answers[AS_WORLD_ANSWERS];
 	struct as_table table; /* of those that are named, by `hash` */
 	struct as_dentry *root;
-	struct as_dentry *oldest, *newest; /* of those that nobody refers to */
+	struct as_dentry *oldest, *newest; /* list of those that nothing refers to */
 	unsigned n, n_idle;
 	uint64_t ids, moves, forgotten;
 };
 
 struct as_fd {
-	struct as_dentry *dentry; /* NULL: has none, or it is not known */
+	struct as_dentry *dentry; /* NULL: it has none, or it is unknown */
 	int fd;
 	unsigned char kind : 4; /* enum as_fd_kind */
 	bool used : 1;
 	bool cloexec : 1;
-	bool in : 1; /* the filter had it when it was made */
+	bool in : 1; /* the filter accepted its path when it was opened */
 	bool closing : 1; /* a close of it has begun: it is gone, or will be soon */
 	unsigned short file; /* number of the open file; 0: it has none (world_ask.c) */
-	unsigned char late; /* closes of earlier descriptors with this number, still to come */
+	unsigned char late; /* closes of earlier descriptors with this number, not reported yet */
 };
 
 struct as_files {
@@ -74,8 +74,8 @@ struct as_where_now {
 struct as_process {
 	unsigned tid, group;
 	struct as_process *peer, *peer_before; /* a ring of the threads of the group */
-	unsigned adopted; /* taken as the child of this thread, whose call is not back yet; 0: no */
-	bool forking; /* in fork or clone, not back yet */
+	unsigned adopted; /* assumed child of this thread, which is still in its fork; 0: no */
+	bool forking; /* in fork or clone, which has not returned */
 	uint64_t forking_flags;
 	struct as_process *forking_before, *forking_after;
 	unsigned label; /* as_world_label */
@@ -94,7 +94,7 @@ struct as_call_plan {
 	signed char old, new_fd, last, flags, clone, arg, clone2, source;
 	signed char fd, word; /* first of each class */
 	signed char open_flags, map_flags, any_flags;
-	unsigned char n_fds; /* how many of its slots are descriptors to be used */
+	unsigned char n_fds; /* how many of its slots are descriptors that it uses */
 };
 
 struct as_filter {
@@ -195,7 +195,7 @@ void as_world_unshare(struct as_world *w, struct as_process *p, bool files, bool
 /* All other threads of its group end, and it takes the number of the first. */
 void as_world_alone(struct as_world *w, struct as_process *p);
 
-/* NULL: not open, as far as the tables say. */
+/* NULL: it is not open, according to the tables. */
 static inline struct as_fd *as_world_get(const struct as_process *p, int64_t fd)
 {
 	struct as_fd *at = as_files_at(p->files, fd);

@@ -28,7 +28,7 @@ bool as_cli_wants_box(const struct as_args *args, const char *spec)
 	const char *asked = as_args_text(args, "sandbox", NULL);
 	const struct as_fstype *type = as_cli_fstype(spec);
 
-	/* A FUSE server that dies takes no kernel with it: it needs no box. */
+	/* A FUSE server that dies does not crash the kernel, so it needs no box. */
 	return asked ? !strcmp(asked, "uml") : type && !type->server;
 }
 
@@ -75,22 +75,21 @@ int as_cli_check_box(const struct as_args *args, const char *spec, struct as_err
 		if (!strncmp(spec, "plugin:", 7))
 			return as_fail(
 				err, AS_EUSE,
-				"target %s: a plugin has a process of its own and no use for a "
-				"kernel's sandbox",
+				"target %s: a plugin runs in a process of its own and needs no "
+				"sandbox",
 				spec);
 		rc = read_options(args, &o, err);
 		return rc ? rc : as_sandbox_uml.ready(&o, err);
 	}
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
 		if (as_args_has(args, only[i]))
-			return as_fail(err, AS_EUSE, "--%s is of use with --sandbox uml only",
-				       only[i]);
+			return as_fail(err, AS_EUSE, "--%s needs --sandbox uml", only[i]);
 	return asked && as_cli_fstype(spec) ? as_sandbox_host.ready(&o, err) : 0;
 }
 
 /* ---- Boxes ----------------------------------------------------------------------------------- */
 
-/* The cache of fresh disks is elsewhere than the user expects. */
+/* The cache of fresh disks is not where the user expects it. */
 static void warn_of_cache(void)
 {
 	struct as_buf folder = { 0 }, why = { 0 };
@@ -150,7 +149,7 @@ int as_cli_box_add(struct as_cli_box *box, const char *spec, uint64_t size_bytes
 	int rc = add_target(box, spec, size_bytes, &fresh, err);
 
 	as_guest_programs_set(&box->programs, &box->boxed.box);
-	/* A box that dies leaves one disk, and it cannot say of which target. */
+	/* A box that dies leaves one disk, and nothing says to which target it belongs. */
 	as_medium_free(box->fresh);
 	box->fresh = box->boxed.fresh = NULL;
 	as_medium_free(fresh);

@@ -21,7 +21,8 @@
 	  .help = "run it on this core, or on `any`; default: the core that assay is on" }
 /* clang-format on */
 
-/* The row of the file system type that a target, as typed, names; NULL: it is something else. */
+/* The row of the file system type that a target (as the user typed it) names; NULL: it names no
+ * type. */
 const struct as_fstype *as_cli_fstype(const char *spec);
 /* Whether a target, as typed, is to run in a box. */
 bool as_cli_wants_box(const struct as_args *args, const char *spec);

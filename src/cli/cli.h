@@ -3,8 +3,8 @@
  * cli: the command line. A command is a row: its options are a table, from which come the parser,
  * `assay help CMD`, `--help`, and the man page (`assay help --man`): there is one manual.
  *
- * Exit status: 0 nothing found, 1 findings, 2 wrong use or an error of ours, 3 something this
- * machine lacks. Every error is one line on stderr, "assay: ...".
+ * Exit status: 0 nothing found, 1 findings, 2 wrong use or an error of ours, 3 this machine lacks
+ * something. Every error is one line on stderr, "assay: ...".
  */
 #ifndef AS_CLI_CLI_H
 #define AS_CLI_CLI_H
@@ -18,7 +18,7 @@
 #define AS_VERSION "0.1.0"
 
 enum { AS_EXIT_CLEAN = 0, AS_EXIT_FOUND = 1, AS_EXIT_WRONG = 2, AS_EXIT_LACK = 3 };
-#define AS_EXIT_SIGNAL 128 /* and the signal: it ended us before anything was found */
+#define AS_EXIT_SIGNAL 128 /* plus the signal that ended us before anything was found */
 
 enum as_opt_kind { AS_OPT_FLAG, AS_OPT_TEXT, AS_OPT_NUMBER, AS_OPT_SIZE, AS_OPT_CHOICE };
 
@@ -28,7 +28,7 @@ struct as_opt {
 	enum as_opt_kind kind;
 	const char *arg; /* what help calls the value */
 	const char *help;
-	uint64_t min, max; /* of a number */
+	uint64_t min, max; /* bounds of a number */
 	const char *choices; /* "op|end" */
 	bool many; /* may be given more than once */
 };

@@ -133,11 +133,12 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 	if (s->n_signs && !json)
 		as_emit_note(talk, "findings are kept in %s/findings", folder);
 	if (left)
-		as_emit_note(talk,
-			     "%zu finding%s not reduced yet: `assay hunt --resume -o %s` goes on, "
-			     "`assay reduce -o %s %s` reduces one",
-			     left, left == 1 ? " is" : "s are", folder, folder, first);
+		as_emit_note(
+			talk,
+			"%zu finding%s not reduced yet: `assay hunt --resume -o %s` continues, "
+			"`assay reduce -o %s %s` reduces one",
+			left, left == 1 ? " is" : "s are", folder, folder, first);
 	if (stopped)
-		as_emit_note(talk, "stopped; to go on: assay hunt --resume -o %s", folder);
+		as_emit_note(talk, "stopped; to continue: assay hunt --resume -o %s", folder);
 	as_emit_done(talk, &stats);
 }

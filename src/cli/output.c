@@ -117,7 +117,7 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 {
 	int failed = as_cli_output_failed(out, rc ? NULL : err);
 
-	/* Findings stay true also when something of ours failed after them. */
+	/* Findings are reported even if an error of ours follows them. */
 	if (stats->findings && out->store && !out->json && !failed)
 		as_emit_note(out->chain, "findings are kept in %s/findings", out->folder);
 	if (!rc || stats->workloads)

@@ -42,8 +42,8 @@ AS_MUST_CHECK int as_cli_output_given(const char *folder, struct as_sink *talk,
 				      struct as_cli_output *out, struct as_err *err);
 /* The first failure to keep something, if any: 0 or its code. */
 int as_cli_output_failed(const struct as_cli_output *out, struct as_err *err);
-/* Prints the end and frees the sinks. rc is the result of the work; returns that of the command: an
- * exit status or a negative error. */
+/* Prints the summary and frees the sinks. rc is the result of the work. Returns the result of the
+ * command: an exit status or a negative error. */
 AS_MUST_CHECK int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *stats,
 				      int rc, struct as_err *err);
 

@@ -12,8 +12,9 @@
 /* clang-format off */
 #define AS_CLI_COV_OPT                                                                            \
 	{ .name = "cov", .kind = AS_OPT_TEXT, .arg = "FILE",                                      \
-	  .help = "count the system calls that workloads make, for `assay cov`; of a name that "  \
-		  "ends with /, a folder in which each process keeps a file of its own" }
+	  .help = "count the system calls that workloads make, and write the counts to this file " \
+		  "for `assay cov`; a name that ends with / is a folder in which each process "    \
+		  "writes a file of its own" }
 /* clang-format on */
 
 struct as_cli_cov {

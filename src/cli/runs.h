@@ -21,7 +21,7 @@ struct as_cli_runs {
 		     const struct as_run_result *result);
 	void *ctx;
 
-	bool swept; /* so far some call was failed by a sweep */
+	bool swept; /* a sweep has made some call fail */
 
 	/* The target that is open: */
 	struct as_target *target;
@@ -39,8 +39,8 @@ AS_MUST_CHECK int as_cli_runs_known(struct as_cli_runs *runs, const char *path, 
  * *first goes on to the next. */
 AS_MUST_CHECK int as_cli_runs_next(struct as_cli_runs *runs, const struct as_cli_jobs *all,
 				   size_t *first, struct as_run_stats *stats, struct as_err *err);
-/* A sweep runs a workload once without a fault, and ends with a run in which no call failed; with
- * more runs, some call was failed. */
+/* A sweep runs a workload once without a fault, and ends with a run in which no call failed. If
+ * there were more runs, a call was made to fail. */
 bool as_cli_has_swept(const struct as_run_result *result);
 void as_cli_runs_close(struct as_cli_runs *runs);
 

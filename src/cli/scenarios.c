@@ -29,7 +29,7 @@ int as_cli_scenario(const struct as_args *args, struct as_buf *text, struct as_e
 			       "--scenario, --race, --crash and --diff exclude each other");
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
 		if (as_args_has(args, only[i]) && !race)
-			return as_fail(err, AS_EUSE, "--%s is of use with --race only", only[i]);
+			return as_fail(err, AS_EUSE, "--%s needs --race", only[i]);
 	if (diff)
 		as_buf_addf(text, "diff:%s", diff);
 	else if (!race)

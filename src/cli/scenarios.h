@@ -17,10 +17,10 @@
 	  .help = "run each workload in several threads, with random delays, while one more "     \
 		  "thread syncs and remounts; some order of the calls must explain all answers" },\
 	{ .name = "threads", .kind = AS_OPT_NUMBER, .arg = "N", .min = 2, .max = 8,               \
-	  .help = "run a race in so many threads; default 3" },                                   \
+	  .help = "run a race in N threads; default 3" },                                         \
 	{ .name = "repeat", .kind = AS_OPT_NUMBER, .arg = "N", .min = 1, .max = 1000000,          \
-	  .help = "run each workload of a race so often, each time with other delays; default "   \
-		  "10" },                                                                         \
+	  .help = "run each workload of a race N times, each time with other delays; "            \
+		  "default 10" },                                                                 \
 	{ .name = "delay", .kind = AS_OPT_NUMBER, .arg = "N", .min = 0, .max = 1000000,           \
 	  .help = "delay calls of a race by up to N microseconds; default 200" },                 \
 	{ .name = "diff", .kind = AS_OPT_TEXT, .arg = "T1,T2,...",                                \

@@ -4,8 +4,8 @@
  *
  * Method. The two streams are replaced by streams of ours (fopencookie) that write to the same
  * descriptors. What is written comes in pieces that may end within a character or a sequence: such
- * an end is held until the next piece. JSON passes unchanged, since its writer has escaped already
- * what the filter would.
+ * an end is kept until the next piece. JSON passes unchanged, since its writer has already escaped
+ * these characters.
  */
 #include "cli/screen.h"
 
@@ -70,7 +70,7 @@ static bool is_cut(const char *s, size_t len)
 
 	if (want <= len || c >= 0xf5)
 		return false;
-	/* Some rest makes it one: all continuations allow one of these. */
+	/* Some continuation completes it: one of these fits after every beginning. */
 	for (int rest = 0x80; rest < 0xc0; rest += 0x10) {
 		memset(whole, rest, sizeof(whole));
 		memcpy(whole, s, len);
@@ -80,7 +80,7 @@ static bool is_cut(const char *s, size_t len)
 	return false;
 }
 
-/* How many bytes from s on need no thought: most do not. */
+/* How many bytes from s on can be printed as they are; most can. */
 static size_t plain_len(const char *s, size_t len)
 {
 	size_t n = 0;
@@ -158,7 +158,7 @@ static void end(struct filter *f)
 
 	pass(f, f->held, f->n_held, true, &out);
 	f->n_held = 0;
-	/* Nobody is left to be told. */
+	/* There is nobody left to report it to. */
 	(void)write_all(f->fd, as_buf_str(&out), out.len);
 	as_buf_free(&out);
 }

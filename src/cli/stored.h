@@ -26,7 +26,7 @@ AS_MUST_CHECK int as_cli_stored_keep(const struct as_dir *folder, const struct a
 				     const struct as_reduced *result, double seconds,
 				     struct as_err *err);
 
-/* Runs workloads on the finding's target, with its options and faults. */
+/* What runs workloads on the finding's target, with its options and faults. */
 struct as_cli_again {
 	const struct as_stored *stored;
 	const char *spec; /* its target, or the one that was asked for in its place */

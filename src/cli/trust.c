@@ -117,7 +117,8 @@ int as_cli_trust_hunt(const struct as_args *now, const struct as_args *both, con
 	int rc = 0;
 
 	as_buf_addf(&where, "the hunt in %s", folder);
-	/* Those that are compared should have it among them: a state may say otherwise. */
+	/* The target should be one of those that are compared, but a state file may say
+	 * otherwise. */
 	if (!as_args_has(now, "target"))
 		rc = as_cli_trust(both, as_buf_str(&where), target, err);
 	for (size_t i = 0; i < specs->n && !rc && !as_args_has(now, "target"); i++) {

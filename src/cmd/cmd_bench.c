@@ -37,7 +37,7 @@ static void report(const char *name, double value, const char *unit)
 	as_buf_free(&line);
 }
 
-/* Both "run.lab" and "r" select the group "run". */
+/* Both "run.lab" and "r" select something of the group "run". */
 static bool concerns(const char *group, const char *name)
 {
 	return starts(name, group) || starts(group, name);

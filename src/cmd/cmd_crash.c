@@ -371,7 +371,7 @@ static int crash_all(const struct as_args *args, const struct as_cli_jobs *all, 
 	s.stats.wall_us = as_now_us() - start_us;
 	say_all(&s);
 	rc = as_cli_output_close(&s.out, &s.stats, rc, err);
-	/* An exit status of 0 would say that something was tried. */
+	/* An exit status of 0 would mean that something was tried. */
 	return rc || s.counts.generated
 		       ? rc
 		       : as_fail(err, AS_EUSE,

@@ -125,7 +125,7 @@ static void look_cache(struct diagnosis *f)
 
 static struct as_cell_report walls; /* of the kernel that was booted */
 
-/* It is booted: that it is installed would not tell enough. */
+/* It is booted, because an installed kernel may still not work. */
 static void look_uml(struct diagnosis *f)
 {
 	struct as_box_options options = { .core = AS_CORE_HERE };
@@ -143,7 +143,7 @@ static void look_uml(struct diagnosis *f)
 			*s = ' ';
 }
 
-/* What stood between that kernel and the machine. */
+/* Which layers confined that kernel. */
 static void look_walls(struct diagnosis *f)
 {
 	const unsigned all = AS_CELL_RIGHTS | AS_CELL_SPACES | AS_CELL_FILES | AS_CELL_CALLS;

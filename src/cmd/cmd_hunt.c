@@ -321,7 +321,7 @@ static int read_bounds(const struct as_args *args, struct hunt_session *s, struc
 		time = FOR_DEFAULT;
 	if (time)
 		rc = read_duration("for", time, &us, err);
-	/* A hunt that is resumed gets so much more time. */
+	/* A hunt that is resumed gets the time in addition. */
 	if (us)
 		s->state.for_us = s->state.used_us + us;
 	if (max)
@@ -521,24 +521,24 @@ static const struct as_opt opts[] = {
 	{ .name = "for",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "TIME",
-	  .help = "hunt for so long (with --resume: so much longer): 90s, 10m, 1h; "
+	  .help = "how long to hunt, such as 90s, 10m, 1h (with --resume: how much longer); "
 		  "default " FOR_DEFAULT },
 	{ .name = "max-workloads",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 1,
 	  .max = INT64_MAX,
-	  .help = "end after so many workloads of all jobs together, in place of a time; then "
-		  "the findings depend only on the seed and --jobs" },
+	  .help = "end after N workloads of all jobs together, instead of after a time; the "
+		  "findings then depend only on the seed and --jobs" },
 	{ .name = "max-findings",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 1,
 	  .max = INT64_MAX,
-	  .help = "end when so many kinds of findings were met and reduced; default: no end" },
+	  .help = "end when N kinds of findings were found and reduced; default: no limit" },
 	AS_CLI_SCENARIO_OPTS,
 	{ .name = "crash",
-	  .help = "simulate a power failure at every point of each workload: the scenario crash" },
+	  .help = "cut the power at every point of each workload; the same as --scenario crash" },
 	AS_CLI_PROFILE_OPT("generate workloads with this profile (docs/PROFILE.md); default: that "
 			   "of the scenario"),
 	{ .name = "length",
@@ -550,15 +550,15 @@ static const struct as_opt opts[] = {
 	AS_CLI_FEEDBACK_OPT,
 	AS_CLI_SEED_OPT,
 	AS_CLI_JOBS_OPT(AS_HUNT_JOBS_MAX,
-			"hunt in so many processes at once, each with workloads of its own"),
+			"hunt in N processes at once, each with workloads of its own"),
 	{ .name = "resume", .help = "continue the hunt in the folder, however it was stopped" },
 	{ .name = "reduce-for",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "SECONDS",
 	  .min = 1,
 	  .max = 1000000,
-	  .help = "reduce each kind of finding for so long; default 60" },
-	{ .name = "no-reduce", .help = "reduce nothing" },
+	  .help = "how long to reduce each kind of finding; default 60" },
+	{ .name = "no-reduce", .help = "do not reduce findings" },
 	AS_CLI_SIZE_OPT,
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_BOUND_OPTS,
@@ -577,7 +577,7 @@ static const struct as_opt opts[] = {
 const struct as_command as_cmd_hunt = {
 	.name = "hunt",
 	.operands = "",
-	.summary = "generate workloads, run and judge them, reduce what is found, and so on",
+	.summary = "generate workloads, run and judge them, and reduce findings, for a given time",
 	.text = "Generated workloads run on the target, each on a fresh file system, with "
 		"every check on: each answer against the model, the tree at the end, the "
 		"kernel's log, the unmount, the full checker, and the tree after a second "

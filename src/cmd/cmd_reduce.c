@@ -162,14 +162,14 @@ static const struct as_opt opts[] = {
 	  .arg = "SECONDS",
 	  .min = 1,
 	  .max = 1000000,
-	  .help = "reduce for so long, then keep the best so far; default 300" },
+	  .help = "how long to reduce; then the best so far is kept; default 300" },
 	{ .name = "runs",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
 	  .min = 1,
 	  .max = 1000,
-	  .help = "run the result so often to see that it always fails; also, try each "
-		  "candidate so often if the failure is flaky; default 3" },
+	  .help = "run the result N times to see whether it always fails; if the failure is "
+		  "flaky, run each candidate N times, too; default 3" },
 	AS_CLI_STORED_OPTS,
 	{ 0 },
 };
@@ -177,14 +177,14 @@ static const struct as_opt opts[] = {
 const struct as_command as_cmd_reduce = {
 	.name = "reduce",
 	.operands = "ID|FOLDER",
-	.summary = "make a finding's workload as short and simple as it can be",
+	.summary = "make a finding's workload as short and simple as possible",
 	.text = "Looks for the shortest prefix that fails with the same signature, removes "
-		"operations from the front and everywhere, with those that depend on them, then "
-		"makes what is left simpler: fewer flags, smaller numbers, shorter names. The "
+		"operations from the front and then anywhere, with those that depend on them, and "
+		"simplifies what is left: fewer flags, smaller numbers, shorter names. The "
 		"result is workload.reduced.txt in the finding's folder, which `assay replay` "
-		"uses from then on; repro.c, README.md and finding.json follow it. An interrupt "
-		"keeps the best so far. Exit status 1 when the finding was there, 0 when it did "
-		"not come back.",
+		"uses from then on; repro.c, README.md and finding.json are updated. After an "
+		"interrupt, the best so far is kept. Exit status: 1 the finding was reproduced, 0 "
+		"it was not.",
 	.opts = opts,
 	.min_operands = 1,
 	.max_operands = 1,

@@ -94,7 +94,7 @@ static const struct as_opt opts[] = {
 const struct as_command as_cmd_replay = {
 	.name = "replay",
 	.operands = "ID|FOLDER",
-	.summary = "bring a finding back: exit status 1 when it is there again, 0 when not",
+	.summary = "reproduce a finding: exit status 1 if it was reproduced, 0 if not",
 	.text = "Runs the stored workload, the reduced one where there is one, on the stored "
 		"target with the stored options, faults included. Nothing is stored.",
 	.opts = opts,

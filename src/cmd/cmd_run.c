@@ -234,7 +234,7 @@ static int check_something(const struct as_cli_runs *b, const struct as_run_stat
 			       stats->workloads == 1 ? "the workload" : "any of the workloads");
 	if (b->options.sweep && !b->swept)
 		return as_fail(err, AS_EUSE,
-			       "--sweep %s: no call of that kind was made, so none was failed",
+			       "--sweep %s: no call of that kind was made, so none could fail",
 			       as_sweep_name(b->options.sweep));
 	return 0;
 }
@@ -316,17 +316,17 @@ static const struct as_opt opts[] = {
 	{ .name = "sweep",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "alloc|read|write",
-	  .help = "run the workload again and again, and make call 1, 2, 3, ... of this kind fail, "
-		  "until there is no such call" },
+	  .help = "run the workload several times: call 1 of this kind fails, then call 2, then "
+		  "call 3, and so on until there is no such call" },
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_CHANCE_OPT,
 	AS_CLI_BOUND_OPTS,
 	{ .name = "list",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "run the workloads that this file lists, too: each line is a path or, with a tab "
-		  "between, a path and a name for reports; with -, names of such lists are read "
-		  "from standard input, up to an empty line" },
+	  .help = "also run the workloads that this file lists: each line has a path or, separated "
+		  "by a tab, a path and a name for reports; with -, the names of such files are "
+		  "read from standard input, up to an empty line" },
 	{ .name = "scenario",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "NAME",
@@ -337,8 +337,8 @@ static const struct as_opt opts[] = {
 	{ .name = "known",
 	  .kind = AS_OPT_TEXT,
 	  .arg = "FILE",
-	  .help = "only count findings whose signatures stand in this file, one on each line, and "
-		  "findings that came before" },
+	  .help = "do not report, but only count, findings whose signatures are in this file (one "
+		  "on each line) or were met before" },
 	AS_CLI_COV_OPT,
 	AS_CLI_BOX_OPTS,
 	AS_CLI_OUTPUT_OPTS,

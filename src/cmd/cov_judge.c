@@ -17,7 +17,7 @@
 /* ---- --fail-under ---------------------------------------------------------------------------- */
 
 struct wish {
-	const char *text; /* of the scope */
+	const char *text; /* name of the scope */
 	size_t len;
 	const struct as_spec_family *family; /* NULL: all */
 	const struct as_spec_arg *arg; /* NULL: all */

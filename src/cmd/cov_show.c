@@ -104,10 +104,10 @@ static void show_combinations(const struct as_counts *counts, const struct as_sp
 {
 	uint64_t n[2] = { 0 };
 
-	printf("\n%s %s: combinations of %u that never came\n", space->family->name,
+	printf("\n%s %s: combinations of %u that were never used\n", space->family->name,
 	       space->arg->name, t);
 	as_counts_combinations(counts, space->arg, t, count_missing, n);
-	printf("  %llu of %llu never\n", (unsigned long long)n[1], (unsigned long long)n[0]);
+	printf("  %llu of %llu never used\n", (unsigned long long)n[1], (unsigned long long)n[0]);
 }
 
 static void show_text(const struct as_counts *counts, const struct as_spec *spec,

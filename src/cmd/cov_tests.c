@@ -84,7 +84,7 @@ static void warn_partial(const struct as_testset *set)
 	fflush(stdout);
 	if (n)
 		fprintf(stderr, "assay: %u of %u tests are PARTIAL: %s\n", n, set->n_tests,
-			"what they seem not to cover they may cover");
+			"they may cover more than is shown");
 }
 
 /* ---- which ----------------------------------------------------------------------------------- */
@@ -416,8 +416,8 @@ static void rank_text(const struct as_testset *set, const unsigned *order, const
 		       as_coverage_percent((struct as_coverage){ sum, of }),
 		       (unsigned long long)set->tests[order[i]].calls, set->tests[order[i]].name);
 	}
-	printf("%u of %u tests meet all that all of them do; the other %u add nothing to these\n",
-	       useful, set->n_tests, set->n_tests - useful);
+	printf("%u of %u tests meet all that the suite meets; the other %u add nothing\n", useful,
+	       set->n_tests, set->n_tests - useful);
 }
 
 static void rank_json(const struct as_testset *set, const unsigned *order, const unsigned *news,

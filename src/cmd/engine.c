@@ -135,7 +135,7 @@ static int do_work(struct engine *e, struct as_run_stats *stats, struct as_err *
 	return rc;
 }
 
-/* Waits until the supervisor says that there is work; false: he has no more. An engine that waits
+/* Waits until the supervisor says that there is work; false: there is no more. An engine that waits
  * shows that it is alive: it does not hang. */
 static bool await_work(struct engine *e)
 {

@@ -4,10 +4,10 @@
  * are one bit, AS_COMBO_UNKNOWN) to the count. All that is asked of flags (each, how many at
  * once, t at once) follows from it.
  *
- * Values are kept in their plain form (as_combo_plain): one for each way they are written, so that
- * what was counted, what was read from a file and what was put together are the same. Where a word
- * stands for no bits (O_RDONLY), its field may have a value that no word has (access mode 3); the
- * plain form keeps that, so that it is not taken for the word.
+ * Values are kept in their plain form (as_combo_plain): two values with the same words have the
+ * same plain form. So counted values, values from a file and computed values are equal. Where a
+ * word stands for no bits (O_RDONLY), its field may have a value that no word has (access mode 3);
+ * the plain form keeps that, so that it is not taken for the word.
  */
 #ifndef AS_COVER_COMBO_H
 #define AS_COVER_COMBO_H
@@ -23,7 +23,7 @@ struct as_combo {
 	uint64_t value, count; /* count: never 0 */
 };
 
-/* Zeroed is empty and ready. */
+/* A table that is all zero is empty and ready for use. */
 struct as_combos {
 	struct as_combo *at; /* in the order in which they came */
 	size_t n, cap;
@@ -40,7 +40,7 @@ bool as_combos_add(struct as_combos *combos, uint64_t value, uint64_t count);
 struct as_combo *as_combos_sorted(const struct as_combos *combos);
 void as_combos_free(struct as_combos *combos);
 
-/* One bit for each word of the table that is set; *unknown: there is more in it. */
+/* One bit for each word of the table that is set; *unknown: the value has other bits, too. */
 uint64_t as_combo_words(const struct as_spec_words *words, uint64_t value, bool *unknown);
 /* "O_RDWR|O_CREAT", "0", "O_RDONLY|unknown" */
 void as_combo_print(const struct as_spec_words *words, uint64_t value, struct as_buf *out);

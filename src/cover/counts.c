@@ -199,8 +199,8 @@ static void count_bits(struct as_counts *counts, const struct as_spec_arg *arg,
 	}
 }
 
-/* Whether the condition of an argument holds: the mode of an open counts only if it makes a
- * file. */
+/* Whether the condition of an argument holds. For example, the mode of an open counts only if the
+ * call can make a file. */
 static bool holds(const struct as_spec_arg *arg, const struct as_syscall *call)
 {
 	for (unsigned i = 0; i < call->spec->n_slots; i++)
@@ -446,7 +446,7 @@ const char *as_counts_unknown_at(const struct as_counts *counts, unsigned i, uin
 
 #define JOINED_BYTES 1000
 
-/* If there are very many, only the first are named. */
+/* If there are too many, only the first have names. */
 static void join_texts(char **into, const char *more)
 {
 	static const char others[] = " + ...";

@@ -20,7 +20,7 @@ struct as_spec *as_counts_spec(void);
 /* spec: of as_counts_spec. */
 struct as_counts *as_counts_new(const struct as_spec *spec);
 void as_counts_free(struct as_counts *counts);
-/* One call more; about is what the world said of it. */
+/* Counts one call; `about` is what the world says of it. */
 void as_counts_call(struct as_counts *counts, const struct as_syscall *call,
 		    const struct as_about *about);
 
@@ -41,20 +41,20 @@ const char *as_cov_note_text(enum as_cov_note note);
 
 /* Lines read, calls out of the filter, calls that could not be attributed, ... */
 void as_counts_note(struct as_counts *counts, enum as_cov_note note, uint64_t n);
-/* One that was noted has turned out to be none. */
+/* Takes back n that were noted. */
 void as_counts_unnote(struct as_counts *counts, enum as_cov_note note, uint64_t n);
 uint64_t as_counts_noted(const struct as_counts *counts, enum as_cov_note note);
-/* The first few of the lines that were not understood; shortened. */
+/* Keeps the first few lines that were not understood, shortened. */
 void as_counts_example(struct as_counts *counts, const char *text, size_t len);
 const char *as_counts_example_at(const struct as_counts *counts, unsigned i);
 /* A call that is in no table. */
 void as_counts_unknown_call(struct as_counts *counts, const char *name, size_t len);
-/* Number i of them, NULL after the last. */
+/* The name of number i of them, NULL after the last. */
 const char *as_counts_unknown_at(const struct as_counts *counts, unsigned i, uint64_t *count);
-/* What was counted is not all there was: why, in words. Stays with the file. */
+/* The counts are not complete; `why` says so in words. It is kept in the file. */
 void as_counts_partial(struct as_counts *counts, const char *why);
-const char *as_counts_is_partial(const struct as_counts *counts); /* NULL: it is whole */
-/* Where it is from ("strace x.log", "ebpf ./check") and what was asked for. */
+const char *as_counts_is_partial(const struct as_counts *counts); /* NULL: they are complete */
+/* Where the counts are from ("strace x.log", "ebpf ./check"), and the filter. */
 void as_counts_source(struct as_counts *counts, const char *text);
 void as_counts_under(struct as_counts *counts, const char *under);
 const char *as_counts_get_source(const struct as_counts *counts);
@@ -74,7 +74,7 @@ void as_counts_merge(struct as_counts *into, const struct as_counts *from);
 /* ---- Looking at it ---- */
 
 enum as_space_kind {
-	AS_SPACE_PLAIN, /* of an argument, as the paper has it */
+	AS_SPACE_PLAIN, /* partitions of an argument, as in the paper */
 	AS_SPACE_BOUNDS, /* 2^k-1, 2^k, 2^k+1 exactly */
 	AS_SPACE_TOGETHER, /* how many flags at once */
 	AS_SPACE_PAIRS, /* two flags at once */
@@ -85,8 +85,9 @@ enum as_space_kind {
 struct as_part {
 	char name[64];
 	uint64_t count;
-	bool expected; /* else it is not part of what should be tested: an error that no manual
-			  page lists, a size beyond all reason; listed only when it was met */
+	/* Whether it should be tested. If not (an error that no manual page lists, a size beyond
+	 * all reason), it is listed only if it was met. */
+	bool expected;
 };
 
 struct as_space {
@@ -95,7 +96,7 @@ struct as_space {
 	enum as_space_kind kind;
 	struct as_part *parts;
 	unsigned n;
-	size_t cap; /* of parts; for those who fill it */
+	size_t cap; /* room in `parts`, for functions that fill it */
 };
 
 /* All spaces of all families, in the order of the tables; each freed with as_space_free. */

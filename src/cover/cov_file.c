@@ -137,7 +137,7 @@ int as_counts_save(const struct as_counts *counts, const char *path, struct as_e
 
 struct cov_reading {
 	struct as_counts *counts;
-	const struct as_spec_family *family; /* of the line before: lines come in order */
+	const struct as_spec_family *family; /* of the line before: lines are in order */
 	unsigned place;
 };
 
@@ -194,7 +194,7 @@ static const struct as_spec_family *family_of(struct cov_reading *r, struct word
 	return r->family;
 }
 
-/* Looks from where the line before was found. */
+/* The search starts where the line before was found. */
 static bool take_part(struct cov_reading *r, const struct as_spec_arg *arg, struct word name,
 		      uint64_t n)
 {

@@ -3,8 +3,8 @@
  * feedback: see feedback.h; the table is feedback.def. Partitions that were never met are in it
  * with 0.
  *
- * It does not say how often an operation came: one operation may be many calls (deepen, prune), so
- * the calls do not show it.
+ * It does not say how often an operation was carried out: one operation may make many calls
+ * (deepen, prune), so the calls do not show this.
  */
 #include "cover/feedback.h"
 #include "base/json.h"

@@ -4,10 +4,10 @@
  *
  *   TCD = sqrt(1/N * sum over the partitions i of (log F_i - log T_i)^2)
  *
- * with the logarithm to base 2. The paper's text leaves open what the logarithm of 0 is; its
- * Figure 5 was made with log 0 = 0, a partition that was never tested counting like one that was
- * tested once. So it is here, for frequencies and targets both. Only what is expected to be tested
- * counts as a partition.
+ * with the logarithm to base 2. The paper's text does not say what the logarithm of 0 is. Its
+ * Figure 5 was made with log 0 = 0, so that a partition that was never tested counts like one that
+ * was tested once. This code does the same, for frequencies and for targets. Only partitions that
+ * are expected to be tested count.
  */
 #ifndef AS_COVER_METRIC_H
 #define AS_COVER_METRIC_H
@@ -53,24 +53,24 @@ struct as_targets;
 struct as_targets *as_targets_uniform(uint64_t target);
 /*
  * From text: "CALL ARGUMENT PARTITION N" a line, "output" for the result; '*' and other wildcards
- * of the shell in each; the last line that fits counts; '#' begins a comment. What no line fits
- * has the target that `default N` says, or takes no part.
+ * of the shell in each; the last line that fits counts; '#' begins a comment. A partition that no
+ * line fits has the target of `default N`, or does not count.
  */
 AS_MUST_CHECK int as_targets_parse(const char *file, const char *text, size_t len,
 				   struct as_targets **out, struct as_err *err);
 AS_MUST_CHECK int as_targets_load(const char *path, struct as_targets **out, struct as_err *err);
 void as_targets_free(struct as_targets *targets);
-/* False: it takes no part. */
+/* False: it does not count. */
 bool as_targets_get(const struct as_targets *targets, const struct as_space *space,
 		    const struct as_part *part, uint64_t *target);
 
 /* ---- The deviation ---- */
 
-/* Sums, so that spaces can be taken together. */
+/* Sums, so that spaces can be combined. */
 struct as_tcd {
 	uint64_t n;
-	double squares; /* of (log F - log T) */
-	double logs, log_squares; /* of log F: for the crossing point */
+	double squares; /* sum of (log F - log T)^2 */
+	double logs, log_squares; /* sums of log F and (log F)^2, for the crossing point */
 };
 
 double as_tcd_log(uint64_t n); /* log2, 0 for 0 */

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define AREA_BYTES ((size_t)128 << 20) /* of addresses; memory is allocated when it is used */
+#define AREA_BYTES ((size_t)128 << 20) /* address space; memory is allocated when it is used */
 #define FILES_MAX 100000
 #define SAVE_US 2000000 /* how often a process saves its counts */
 
@@ -24,10 +24,10 @@ enum own_kind { CALL, BEGIN, HOLDS };
 
 /* Pieces of memory, or a path, follow. */
 struct own_entry {
-	_Atomic uint32_t bytes; /* of all; set last */
+	_Atomic uint32_t bytes; /* length of the record; set last */
 	uint32_t kind, workload;
-	int32_t nr; /* HOLDS: the descriptor */
-	int64_t raw; /* HOLDS: is it a directory? */
+	int32_t nr; /* kind HOLDS: the descriptor */
+	int64_t raw; /* kind HOLDS: it is a directory */
 	uint64_t regs[6];
 };
 
@@ -138,7 +138,8 @@ static void count_entry(struct as_own *own, const struct own_entry *e, size_t by
 	}
 }
 
-/* A file for this process alone. Its number would not do: sandboxes use the same numbers again. */
+/* A file for this process alone. Its process id is no unique name, because each sandbox begins its
+ * numbers anew. */
 static int make_file(struct as_own *own, const struct as_dir *dir, struct as_err *err)
 {
 	int fd = -1;

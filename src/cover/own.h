@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * own: the calls of assay's own runs, counted without tracing: the executor says what it calls
- * (struct as_watch of vfs/watch.h; its functions are these, ctx is the struct as_own).
+ * own: the calls of assay's own runs, counted without tracing. The executor reports what it calls
+ * through struct as_watch (vfs/watch.h), whose functions are implemented here; ctx is the struct
+ * as_own.
  *
  * Method. Workloads run in children that may die at any moment. A child writes each call, with the
  * memory that its arguments point to, into memory that it shares with the process that started it;
- * that process counts them when the child has ended. Every workload is a process of its own to the
- * world, with "/" as its directory; all its calls are about the files under test.
+ * that process counts them when the child has ended. In the world, every workload is a process of
+ * its own, with "/" as its directory; all its calls are about the files under test.
  *
- *  1. A record is complete before its length is set: no half of a record is read if a child dies.
- *  2. A call that finds no room is counted as lost; nothing ever waits.
+ *  1. A record is complete before its length is set: no incomplete record is read if a child dies.
+ *  2. A call for which there is no room is counted as lost; no process waits.
  *
- * Where the target is a library no calls are made. Its operations are counted as the calls they
- * stand for (own.def); remove, prune, deepen, enlarge and readdir are many calls, which the
- * result does not tell, and are noted as not visible.
+ * If the target is a library, no system calls are made. Its operations are counted as the calls
+ * they stand for (own.def). remove, prune, deepen, enlarge and readdir stand for many calls, which
+ * the result does not show: they are noted as not visible.
  */
 #ifndef AS_COVER_OWN_H
 #define AS_COVER_OWN_H

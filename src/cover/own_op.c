@@ -40,7 +40,7 @@ static void on_open(struct as_own *own, const struct as_op *op, const struct as_
 		CALL(own, 0, close, fd);
 	if (slot)
 		own->slots[op->slot] = got->ret >= 0;
-	/* A device or a fifo: the file system was not asked. */
+	/* For a device or a fifo, the file system was not asked. */
 	if (got->err == ENXIO)
 		return;
 	CALL(own, got->ret < 0 ? -got->err : fd, openat, AT_FDCWD, P(op->path), (int)op->flags,

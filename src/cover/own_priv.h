@@ -13,19 +13,19 @@ struct as_own {
 	struct as_tally tally;
 	struct area *area; /* shared with children */
 	char *folder;
-	struct as_buf file; /* there; "": none yet */
+	struct as_buf file; /* its file in the folder; "": none yet */
 	struct as_err *failed; /* shared with all processes: what could not be kept there */
 	int64_t saved_us;
 	uint32_t last; /* workload that was counted */
 	/* In a child: */
 	uint32_t workload;
 	bool slots[AS_SLOT_MAX + 1]; /* of a library: open */
-	bool told; /* of a library: what is open from the beginning */
+	bool told; /* of a library: the descriptors open at the start are reported */
 	/* In the process that counts: */
 	char text[AS_SYSCALL_ROOM];
 };
 
-/* An operation that nothing can be said of. */
+/* An operation whose calls are not known. */
 void as_own_hidden(struct as_own *own);
 
 #endif

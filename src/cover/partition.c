@@ -17,7 +17,7 @@ static const int errnos[] = {
 
 unsigned as_partition_errno(int err)
 {
-	/* The first 41 rows have no gap, and are nearly all that is seen. */
+	/* The first 41 rows have no gap, and nearly all errors are among them. */
 	unsigned i = err > 0 && err <= 40 ? (unsigned)err - 1 : 0;
 
 	for (; i < N_ERRNO; i++)

@@ -8,8 +8,9 @@
 
 #include "calls/spec.h"
 
-/* Places of numbers: not seen, negative, zero, none, 2^0 ... 2^63, then the boundaries: three for
- * each k from 1. 0 and 1 are partitions already; 2^1-1 and 2^1+1 = 2^2-1 would be counted twice. */
+/* Places of numbers: not seen, negative, zero, none, 2^0 ... 2^63, then the boundaries, three for
+ * each k from 1. 0 and 1 are already partitions; 2^1-1, and 2^1+1 = 2^2-1, would be counted
+ * twice. */
 enum {
 	AS_NUM_UNSEEN,
 	AS_NUM_NEGATIVE,
@@ -70,7 +71,7 @@ bool as_partition_name(const struct as_spec_arg *arg, unsigned place, char name[
 bool as_partition_out_name(const struct as_spec_family *family, unsigned place,
 			   char name[static 64], bool *expected);
 
-/* The row of errno.def; the last is for all that has none. */
+/* The row of errno.def; the last place is for errors that have no row. */
 unsigned as_partition_errno(int err);
 
 #endif

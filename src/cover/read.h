@@ -15,7 +15,7 @@ struct as_read_options {
 
 /* Adds what is in the trace ("-": standard input) to `into`. A trace that breaks off in the middle
  * makes the counts partial; one that cannot be read at all, or is in no format that is known, is an
- * error. *why: what broke off, if something did. */
+ * error. *why says how, if a trace broke off. */
 AS_MUST_CHECK int as_read_trace(const struct as_spec *spec, const char *path,
 				const struct as_read_options *options, struct as_counts *into,
 				struct as_err *why, struct as_err *err);

@@ -151,7 +151,7 @@ unsigned as_runtest_n(const struct as_runtest *runtest)
 	return (unsigned)runtest->n;
 }
 
-/* From `from` on, as a line. */
+/* The arguments from `from` on, as a line. */
 static void join(const char *from, const char *end, struct as_buf *out)
 {
 	struct as_buf line = { 0 };
@@ -165,7 +165,7 @@ static void join(const char *from, const char *end, struct as_buf *out)
 const char *as_runtest_find(const struct as_runtest *runtest, const char *program, const char *args,
 			    size_t len)
 {
-	/* A copy: the last argument has its NUL then. */
+	/* This copies the arguments, so that the last one has a NUL. */
 	char *copy = as_xcalloc(1, len + 1), *end = copy + len, *arg = copy;
 	struct as_buf command = { 0 };
 	const struct runtest_line *found = NULL;

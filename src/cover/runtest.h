@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * runtest: LTP's lists of tests (runtest/syscalls): "TAG COMMAND" a line. The tag is what people
- * call a test; the command is all that a tree of processes shows of it. A process is the test if
- * its command is the same but for the folder of the program, or if a shell was given it by -c.
+ * runtest: LTP's lists of tests (runtest/syscalls): "TAG COMMAND" a line. The tag is the name of
+ * the test; in a tree of processes, only the command is visible. A process is the test if its
+ * command is the same but for the folder of the program, or if a shell was given it by -c.
  */
 #ifndef AS_COVER_RUNTEST_H
 #define AS_COVER_RUNTEST_H

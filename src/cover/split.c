@@ -3,10 +3,10 @@
  * split: see split.h.
  *
  * Method. A process carries the number of its test as its label (world.h), children inherit it, an
- * exec may change it. The counts of a test are in memory while it runs. When two others have begun
- * since it was last heard of, they are written to its file and freed; if the test goes on after
- * all, what comes is added to the file. So a suite of any length takes the memory of a few tests,
- * and a machine that dies in the middle of it leaves the files of the tests before.
+ * exec may change it. The counts of a test are in memory while it runs. When two other tests have
+ * begun since its last call, they are written to its file and freed. If the test then makes further
+ * calls, these are added to the file. So a suite of any length takes the memory of a few tests, and
+ * a machine that dies in the middle of it leaves the files of the tests before.
  *
  *  1. Labels below FIRST_TEST belong to no test: their calls go to the rest.
  *  2. A test is found by its path below the folder: two names with the same path are one test.
@@ -51,7 +51,7 @@ struct as_split {
 	struct as_table tests; /* of `labels`, by path */
 	struct test *open[OPEN_MAX]; /* those in memory */
 	unsigned n_open;
-	uint64_t clock; /* tests begun */
+	uint64_t clock; /* how many tests have begun */
 	unsigned latest;
 	unsigned first; /* the first process of the trace */
 	bool any;
@@ -132,7 +132,7 @@ static int save(struct as_split *split, struct test *test, struct as_err *err)
 	return rc;
 }
 
-/* Writes number i of the open ones to its file, and frees it. */
+/* Writes number i of the tests in memory to its file, and frees it. */
 static void put_away(struct as_split *split, unsigned i)
 {
 	struct test *test = split->open[i];
@@ -391,7 +391,7 @@ void as_split_begin(struct as_split *split, const char *source, const char *unde
 	split->any = false;
 }
 
-/* One of the files is read again: the total, and what is partial as a whole is so in each part. */
+/* Files are read again, to build the total; if the whole is partial, each part is partial, too. */
 static int add_up(struct as_split *split, struct test *test, const char *partial,
 		  struct as_counts *total, struct as_err *err)
 {
@@ -407,7 +407,7 @@ static int add_up(struct as_split *split, struct test *test, const char *partial
 		rc = save_to(&dir, as_buf_str(&file), one, err);
 	}
 	if (!rc) {
-		/* The total has its own words. */
+		/* The total has its own text about being partial. */
 		as_counts_source(one, as_counts_get_source(total));
 		as_counts_merge(total, one);
 	}

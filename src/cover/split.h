@@ -2,9 +2,9 @@
 /*
  * split: the counts of a suite, test by test: one .cov file for each, in a folder.
  *
- * What a test is follows from the tree of processes, so it does not matter who saw the calls. A
- * process becomes a test by an exec; what it and its descendants call belongs to the test, also
- * when others end before them. There are three ways to tell:
+ * What a test is follows from the tree of processes, so it works with every source of calls. A
+ * process becomes a test by an exec. The calls of the process and of its descendants belong to the
+ * test, also of those that outlive it. A test is recognised in one of three ways:
  *
  *  - by: an expression that the command line matches, or the path of the program. The test's name
  *    is the first group that took part in the match, or the whole match. A match inside of a test
@@ -30,7 +30,7 @@ struct as_split_options {
 	const char *runtest; /* a list of LTP's; NULL: not by this */
 	bool each;
 	const char *each_of; /* the same kind of expression; NULL: the command */
-	const char *folder; /* is made, or is there and empty */
+	const char *folder; /* it is made, or must be empty */
 };
 
 #define AS_SPLIT_OTHER "_other"
@@ -41,14 +41,14 @@ AS_MUST_CHECK int as_split_new(const struct as_spec *spec, const struct as_split
 void as_split_free(struct as_split *split);
 /* Another trace begins: its first process is another one. `source` is where the counts are from. */
 void as_split_begin(struct as_split *split, const char *source, const char *under);
-/* Where to count this call: its test's, or `rest`. Learns from what is an exec. */
+/* Where to count this call: the counts of its test, or `rest`. Follows each exec. */
 struct as_counts *as_split_counts(struct as_split *split, struct as_world *world,
 				  const struct as_syscall *call, struct as_counts *rest);
 /* Writes what is not written yet. `rest` becomes the total. */
 AS_MUST_CHECK int as_split_finish(struct as_split *split, struct as_counts *rest,
 				  struct as_err *err);
 
-/* After that: tests, and those that could not be told apart because there are too many. */
+/* After that: the number of tests, and of those that were beyond the limit. */
 unsigned as_split_tests(const struct as_split *split);
 uint64_t as_split_beyond(const struct as_split *split);
 /* Command lines that the trace shows only in part, and that matched nothing. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * split_path: names of tests as paths of files. What is in a command line may be anything, so:
+ * split_path: names of tests as paths of files. A command line may contain anything, so:
  *
  *  1. No part of the path is empty, hidden, "." or "..", and none is longer than a name may be.
  *  2. Two names that differ in more than slashes have different paths, as far as lengths allow.

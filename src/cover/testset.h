@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * testset: the .cov files of many tests as one table: which test meets which partition, how often.
- * From it come the answers to what a maintainer asks: who covers this, what does this test add, and
- * which few tests would do.
+ * It answers the questions of a maintainer: which tests cover this, what does this test add, and
+ * which few tests are enough.
  */
 #ifndef AS_COVER_TESTSET_H
 #define AS_COVER_TESTSET_H
@@ -26,7 +26,7 @@ struct as_testset_met {
 
 struct as_testset_test {
 	char *name, *path;
-	uint64_t calls; /* that were counted */
+	uint64_t calls; /* calls that were counted */
 	bool partial;
 	struct as_testset_met *met;
 	unsigned n_met;
@@ -40,7 +40,7 @@ struct as_testset {
 	unsigned n_tests;
 };
 
-/* Is this partition wanted? Looked at for each that was met. */
+/* Whether this partition is wanted; called for each that was met. */
 typedef bool (*as_testset_want)(void *ctx, const struct as_space *space,
 				const struct as_part *part);
 
@@ -69,9 +69,9 @@ uint64_t as_testset_count(const struct as_testset *set, unsigned test, unsigned 
 /* Partitions that this test meets and no other does. */
 unsigned as_testset_alone(const struct as_testset *set, unsigned test);
 
-/* The order in which each test adds the most that those before it lack; among those that add the
- * same, the one with fewer calls. order and news have room for all tests; returns how many it takes
- * until nothing is added any more. */
+/* Orders the tests: each one adds the most to those before it; among tests that add the same, the
+ * one with fewer calls comes first. order and news have room for all tests. Returns how many tests
+ * add something. */
 unsigned as_testset_rank(const struct as_testset *set, unsigned *order, unsigned *news);
 
 #endif

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define ENOUGH 100 /* calls; a share of fewer means nothing */
+#define ENOUGH 100 /* calls; with fewer, a share means nothing */
 #define SOME 20
 
 struct seen {
@@ -93,7 +93,7 @@ static bool all_failed(const struct seen *s, char *out, size_t size)
 	if (s->calls < SOME || note(s, AS_NOTE_FAILED) < s->calls)
 		return false;
 	snprintf(out, size,
-		 "all %" PRIu64 " calls failed: strace -Z leaves out those that went well",
+		 "all %" PRIu64 " calls failed: strace -Z leaves out those that succeeded",
 		 s->calls);
 	return true;
 }
@@ -102,7 +102,8 @@ static bool none_failed(const struct seen *s, char *out, size_t size)
 {
 	if (s->calls < ENOUGH || note(s, AS_NOTE_FAILED) || !s->lines)
 		return false;
-	snprintf(out, size, "none of %" PRIu64 " calls failed: strace -z leaves out those that did",
+	snprintf(out, size,
+		 "none of %" PRIu64 " calls failed: strace -z leaves out those that failed",
 		 s->calls);
 	return true;
 }
@@ -113,8 +114,7 @@ static bool many_unfinished(const struct seen *s, char *out, size_t size)
 
 	if (n < ENOUGH || n * 20 <= s->calls)
 		return false;
-	snprintf(out, size, "%" PRIu64 " calls did not come back, beside %" PRIu64 " that did", n,
-		 s->calls);
+	snprintf(out, size, "%" PRIu64 " calls did not return, and %" PRIu64 " did", n, s->calls);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * folders: see folders.h. All goes through open folders. Removed is only what hunts name so:
- * job-NUMBER, reduce, and files that were never finished.
+ * folders: see folders.h. All access is through open folders. Only names that hunts use are
+ * removed: job-NUMBER, reduce, and files that were never finished.
  */
 #include "hunt/folders.h"
 
@@ -226,7 +226,7 @@ int as_folders_take(const struct as_hunt *hunt, unsigned job, const char *id, bo
 	int rc = open_job(hunt, job, &from, err);
 
 	if (!rc && !as_dir_is_plain(id))
-		rc = as_fail(err, AS_EIO, "a job of the hunt said nonsense");
+		rc = as_fail(err, AS_EIO, "a job of the hunt sent an invalid message");
 	if (!rc && keep)
 		rc = as_dir_below(&hunt->folders->run.dir, AS_RUN_FINDINGS, true, &to, err);
 	/* The finding may be there already, if an earlier process was killed after this move. */

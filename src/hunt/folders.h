@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* folders: the run folder of a hunt: FOLDER/findings/ID for what counts, FOLDER/hunt/ for the rest:
- * state.json, profile, feedback, lock, and a folder for each process while it works. */
+/* folders: the run folder of a hunt: FOLDER/findings/ID has the findings, and FOLDER/hunt/ the
+ * rest: state.json, profile, feedback, lock, and a folder for each process while it works. */
 #ifndef AS_HUNT_FOLDERS_H
 #define AS_HUNT_FOLDERS_H
 
@@ -36,7 +36,7 @@ AS_MUST_CHECK int as_folders_finding(const struct as_hunt *hunt, const char *id,
 #define AS_HUNT_JOB "job-"
 #define AS_HUNT_JOB_MAX 32
 void as_folders_job(unsigned job, char name[AS_HUNT_JOB_MAX]);
-/* That of the reducer. */
+/* The folder of the reducer. */
 #define AS_HUNT_REDUCE "reduce"
 
 #endif

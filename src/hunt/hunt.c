@@ -137,7 +137,7 @@ static int hear_reducer(struct as_hunt_leader *l, struct as_err *err)
 	return rc;
 }
 
-/* How long to wait until the clock must be looked at again. */
+/* How long to wait until the time must be checked again. */
 static int look_ms(const struct as_hunt_leader *l)
 {
 	int64_t left_us = l->state->for_us - l->state->used_us;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hunt: generate, run, judge, count, reduce, and so on. Jobs are processes: each draws workloads
- * from a stream of its own (stream.h) and does with each what the scenario says (scenario.h). Of
- * findings with the same signature one is kept, all are counted, and the one is reduced by one more
- * process.
+ * hunt: generates workloads, runs and judges them, counts and reduces findings, and continues. Jobs
+ * are processes: each draws workloads from a stream of its own (stream.h) and does with each what
+ * the scenario says (scenario.h). Of the findings with the same signature, one is kept, and all are
+ * counted. One more process reduces the one that is kept.
  *
  * A hunt may be killed at any moment; it can be resumed from its folder (state.h).
  */

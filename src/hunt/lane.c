@@ -2,7 +2,7 @@
 /*
  * lane: see lane.h.
  *
- * The way of a finding:
+ * The path of a finding:
  *   here    scenario -> known -> sinks -> store
  *   boxed   of the engine, which has a `known` of its own, and of its supervisor (a kernel that
  *           died) -> known -> sinks -> store

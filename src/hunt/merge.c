@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* merge: what the workers say, taken into the state in the one order (see hunt.c). */
+/* merge: merges the results of the workers into the state, always in the same order (see
+ * hunt.c). */
 #include "base/array.h"
 #include "base/finding_json.h"
 #include "base/show.h"
@@ -25,7 +26,7 @@ static uint64_t number_of(const json_t *object, const char *key)
 
 static int not_understood(struct as_err *err)
 {
-	return as_fail(err, AS_EIO, "a job of the hunt said nonsense");
+	return as_fail(err, AS_EIO, "a job of the hunt sent an invalid message");
 }
 
 /* The error that a worker reports in this line; 0: it reports none. */
@@ -120,8 +121,8 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 	return rc;
 }
 
-/* Whose turn it is: the job that has done the fewest batches, the first of these. Positions
- * decide, so that the order is the same after a hunt was resumed. */
+/* Whose turn it is: the first of the jobs that have done the fewest batches. Positions decide, so
+ * that the order is the same after a hunt was resumed. */
 static bool next_turn(const struct as_hunt_leader *l, bool rest, size_t *job)
 {
 	const size_t batch = as_worker_batch(l->hunt);
@@ -180,7 +181,7 @@ int as_leader_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 		l->changed = true;
 		l->saved_us = 0;
 		if (sign->reduced == AS_HUNT_VANISHED)
-			as_emit_note(l->hunt->sinks, "%s: did not come back when it was run alone",
+			as_emit_note(l->hunt->sinks, "%s: did not reproduce when it was run alone",
 				     sign->id);
 		else if (sign->reduced != AS_HUNT_UNREDUCED)
 			as_emit_note(l->hunt->sinks,

@@ -17,20 +17,20 @@ enum as_hunt_reduced {
 	AS_HUNT_UNREDUCED, /* not yet */
 	AS_HUNT_REDUCED,
 	AS_HUNT_SHORTENED, /* the time was up before everything was tried */
-	AS_HUNT_VANISHED, /* it did not come back when its workload was run alone */
+	AS_HUNT_VANISHED, /* it did not reproduce when its workload was run alone */
 };
 
 /* A signature: one kind of finding. */
 struct as_hunt_sign {
 	char *signature, *id, *summary;
 	uint64_t count;
-	unsigned job; /* that met it first, */
-	uint64_t number; /* and the number of the workload in that job's stream */
-	int64_t first_us; /* when, in the hunt's time */
-	uint64_t ops; /* of the workload */
+	unsigned job; /* the job that met it first, */
+	uint64_t number; /* and the number of its workload in that job's stream */
+	int64_t first_us; /* when it was met, in the hunt's time */
+	uint64_t ops; /* operations of the workload */
 	enum as_hunt_reduced reduced;
 	uint64_t ops_reduced;
-	unsigned runs, failed; /* of the reduced one */
+	unsigned runs, failed; /* of the reduced workload: it failed in `failed` of `runs` runs */
 };
 
 struct as_hunt_job {
@@ -47,7 +47,7 @@ struct as_hunt_state {
 	uint64_t max_workloads; /* of all jobs; 0: no end */
 	int64_t for_us; /* 0: no end */
 	uint64_t max_signs; /* kinds of findings; 0: no end */
-	/* So far. */
+	/* What was used and counted so far. */
 	int64_t used_us;
 	uint64_t workloads, ops, skipped, unjudged, excused, findings;
 	struct as_hunt_job *jobs;

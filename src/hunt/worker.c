@@ -142,7 +142,8 @@ int as_worker_end(struct as_worker *w)
 	return status;
 }
 
-/* ---- What a batch came to -------------------------------------------------------------------- */
+/* ---- The result of a batch
+ * -------------------------------------------------------------------- */
 
 struct heard {
 	struct as_sink sink;

@@ -14,18 +14,18 @@
 /* In shared memory. */
 struct as_hunt_shared {
 	volatile int stop; /* workers are to end */
-	volatile uint64_t ops[AS_HUNT_JOBS_MAX]; /* since the start, for people */
+	volatile uint64_t ops[AS_HUNT_JOBS_MAX]; /* since the start, for the line of progress */
 };
 
 struct as_worker {
 	pid_t pid; /* 0: none */
 	int fd; /* its pipe; -1: it has been closed */
-	struct as_buf said; /* read and not yet taken */
+	struct as_buf said; /* what was read and not handled yet */
 };
 
 /*
  * The share of a job: from its position in the state to `end` (a number of its stream; UINT64_MAX:
- * for ever). A line for each batch:
+ * forever). A line for each batch:
  *   {"position":n,"over":b,"workloads":n, ...,		members as of run/result.h
  *    "found":[{"number":n,"ops":n, ...}],		and as of base/finding_json.h
  *    "met_again":[{"signature":s,"count":n}]}

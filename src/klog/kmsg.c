@@ -2,11 +2,12 @@
 /*
  * kmsg: see kmsg.h.
  *
- * Method. A message of class crash or warning begins a report and takes what follows into it, up to
- * an end mark or LINES_MAX; a second message of such a class in the same report (Oops after BUG)
- * changes nothing. A notice of corruption is complete by itself. The function to blame is the first
- * of: the one the message names, the instruction pointer, the stack from its top; without those of
- * the table that are there because something was reported.
+ * Method. A message of class crash or warning begins a report and includes the messages after it,
+ * up to a line that ends reports or LINES_MAX lines; a second message of such a class in the same
+ * report (Oops after BUG) changes nothing. A notice of corruption is complete by itself. The
+ * function to blame is the first of these: the one that the message names, the one at the
+ * instruction pointer, those on the stack from the top. Functions that are on the stack only
+ * because something was reported (KMSG_SKIP) are left out.
  */
 #include "klog/kmsg.h"
 
@@ -43,8 +44,8 @@ struct as_kmsg_scan {
 	struct as_kmsg_filter filter;
 	as_kmsg_fn fn;
 	void *ctx;
-	struct as_buf line; /* of a console, not complete */
-	bool cut_here; /* the last message announced a report */
+	struct as_buf line; /* the last line of a console, not complete yet */
+	bool cut_here; /* the last message says that a report follows */
 	/* The report that has begun: */
 	bool open, foreign, in_stack;
 	enum as_kmsg_class cls;
@@ -75,9 +76,9 @@ static size_t device_len(const char *text)
 }
 
 /*
- * '*' is tried from the shortest on; only the last one met has to be tried again (what stood before
- * it has matched already, and a longer match there cannot help). So the work is at most the product
- * of the lengths.
+ * For each '*', the shortest match is tried first. Only the last '*' has to be tried with longer
+ * matches: what is before it has matched already, and a longer match there cannot help. So the work
+ * is at most the product of the lengths.
  */
 static bool matches(const char *pattern, const char *text, struct as_kmsg_meaning *m)
 {
@@ -331,7 +332,8 @@ static void begin(struct as_kmsg_scan *s, const char *text, const struct as_kmsg
 	if (s->cut_here)
 		add_line(s, "------------[ cut here ]------------");
 	add_line(s, text);
-	/* A notice's functions say who noticed; the words say what. */
+	/* In a notice of corruption, the function only says who noticed it; the text says what is
+	 * wrong. */
 	if (m->cls != AS_KMSG_CORRUPTION && find_function(text, name) && !is_skipped(name))
 		memcpy(s->where, name, sizeof(name));
 	check_owner(s, text);

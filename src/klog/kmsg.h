@@ -5,8 +5,8 @@
  * together (a message, and the registers and the stack after it) become one report.
  *
  * Rules
- *   1. A report is handed out once, when it is complete: at its own end mark, at the next message
- *      that begins another, or at as_kmsg_scan_end().
+ *   1. A report is given to the caller once, when it is complete: at the line that ends it, at the
+ *      next message that begins another report, or at as_kmsg_scan_end().
  *   2. What another process did to another disk is not ours: a message that names a device we do
  *      not have, or a stack of a process that is neither ours nor a thread of the kernel, is no
  *      report.
@@ -69,7 +69,7 @@ void as_kmsg_scan_message(struct as_kmsg_scan *scan, const char *text);
 void as_kmsg_scan_console(struct as_kmsg_scan *scan, const char *text, size_t len);
 /* Nothing more is coming for now: what has begun is complete. */
 void as_kmsg_scan_end(struct as_kmsg_scan *scan);
-/* Whether a report has begun and is not complete. */
+/* Whether a report has begun that is not complete. */
 bool as_kmsg_scan_is_open(const struct as_kmsg_scan *scan);
 
 /* ---- /dev/kmsg (kmsg_read.c) ---- */
@@ -80,9 +80,9 @@ struct as_kmsg;
 AS_MUST_CHECK int as_kmsg_open(struct as_kmsg **kmsg, struct as_err *err);
 void as_kmsg_close(struct as_kmsg *kmsg); /* takes NULL */
 /*
- * Hands what has come since to `scan`, which may be NULL, and returns the number of messages: one
- * system call when there is none. With a report begun it waits a moment for the rest of it.
- * `log` (may be NULL) gets every message, one a line.
+ * Gives the messages since the last call to `scan`, which may be NULL, and returns how many there
+ * were. If there are none, it takes one system call. If a report has begun, it waits a moment for
+ * the rest of it. `log` (may be NULL) gets every message, one a line.
  */
 unsigned as_kmsg_poll(struct as_kmsg *kmsg, struct as_kmsg_scan *scan, struct as_buf *log);
 

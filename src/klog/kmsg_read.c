@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kmsg_read: /dev/kmsg (Documentation/ABI/testing/dev-kmsg): each read(2) gives one record, the
- * next one of our position in the kernel's ring. */
+/* kmsg_read: /dev/kmsg (Documentation/ABI/testing/dev-kmsg): each read(2) gives one record: the
+ * next one after our position in the kernel's ring. */
 #include "klog/kmsg.h"
 
 #include <ctype.h>
@@ -69,7 +69,7 @@ static int hex(char c)
 					    : -1;
 }
 
-/* "\x0a" is how bytes come that are not printable. */
+/* Bytes that are not printable are written as "\x0a". */
 static void add_text(struct as_buf *text, const char *s, const char *end)
 {
 	while (s < end && *s != '\n') {

@@ -12,7 +12,7 @@ struct as_kwatch {
 	struct as_kmsg_scan *scan;
 	char *device;
 	const char *devices[2];
-	enum as_kmsg_class cls; /* of the gravest */
+	enum as_kmsg_class cls; /* class of the gravest report */
 	struct as_buf title, signature, text;
 };
 

@@ -21,8 +21,8 @@ struct as_kwatch_news {
 	const char *title, *signature, *text; /* until the next look */
 };
 
-/* Whether the kernel has said something since the last look; *news is the gravest of it. With
- * `excused` (a fault was put into the disk) notices of corruption do not count. */
+/* Whether the kernel has reported something since the last look; *news is the gravest report. With
+ * `excused` (a fault was injected into the disk), notices of corruption do not count. */
 bool as_kwatch_look(struct as_kwatch *watch, bool excused, struct as_kwatch_news *news);
 
 #endif

@@ -48,7 +48,7 @@ AS_MUST_CHECK int as_dir_below(const struct as_dir *dir, const char *name, bool 
 AS_MUST_CHECK int as_dir_dup(const struct as_dir *dir, struct as_dir *copy, struct as_err *err);
 void as_dir_close(struct as_dir *dir);
 
-/* Waits for the lock of the folder (flock), exclusive or shared. It does not wait for ever, because
+/* Waits for the lock of the folder (flock), exclusive or shared. It does not wait forever, because
  * everybody who can read the folder can hold the lock. The lock ends with the descriptor. */
 AS_MUST_CHECK int as_dir_lock(const struct as_dir *dir, bool alone, struct as_err *err);
 /* Whether it is a name that we would give: one part of a path, and not hidden. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* out: see out.h. What exists is checked through descriptors: first through the folder's, and
- * through its own as soon as it is open. */
+/* out: see out.h. An existing file is checked through descriptors: first that of its folder, and
+ * its own as soon as it is open. */
 #include "os/out.h"
 
 #include "os/dir.h"
@@ -127,7 +127,7 @@ static int open_new(struct as_out *out, const struct stat *old)
 
 /* ---- What is there --------------------------------------------------------------------------- */
 
-/* Opening does not wait: a FIFO that nobody reads, or a line that is down, would block for ever. */
+/* Opening does not wait: a FIFO that nobody reads, or a line that is down, would block forever. */
 static int open_special(struct as_out *out, const char *name, bool wait)
 {
 	const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -151,8 +151,8 @@ static int check_type(const char *path, mode_t type, struct as_err *err)
 	return 0;
 }
 
-/* Another user may have put a file where everybody may, in the hope that we write to it: he would
- * own what we write. The kernel refuses such a file, too, when it is opened with O_CREAT
+/* Another user may have put a file where everybody may, in the hope that we write to it: that user
+ * would own what we write. The kernel refuses such a file, too, when it is opened with O_CREAT
  * (fs.protected_regular, fs.protected_fifos). */
 static int check_planted(const char *path, int folder, const struct stat *st, struct as_err *err)
 {

@@ -47,7 +47,8 @@ static int check_owner(const struct as_dir *dir, struct as_err *err)
 			       "%s: its access control list (getfacl) lets others write to this "
 			       "folder: choose another one with -o",
 			       dir->path);
-	/* On many systems each user has a group of his own, and new folders are writable for it. */
+	/* On many systems each user has a group of their own, and new folders are writable for
+	 * it. */
 	if (st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP && st.st_gid != getegid()))
 		return as_fail(
 			err, AS_EUSE,
@@ -115,8 +116,8 @@ static bool holds_hunt(const struct as_dir *dir)
 	return is;
 }
 
-/* Versions that wrote no mark made such folders: they hold only findings and a hunt, both as we
- * write them. */
+/* Versions that did not write .assay-run made such folders: they contain only findings and a hunt,
+ * both as we write them. */
 static bool is_of_old(const struct as_dir *dir)
 {
 	return (as_dir_has(dir, AS_RUN_FINDINGS) || as_dir_has(dir, AS_RUN_HUNT)) &&
@@ -130,8 +131,8 @@ static int is_entry(void *ctx, const char *name)
 	return 1;
 }
 
-/* The mark counts as soon as the file exists, so that a kill leaves an empty folder or a marked
- * one. The text in it is for people; it may be missing when the disk is full. */
+/* Only the existence of the file counts, so a kill leaves an empty folder or a run folder. The text
+ * in it is for people; it may be missing when the disk is full. */
 static int put_mark(const struct as_dir *dir, struct as_err *err)
 {
 	int fd = openat(dir->fd, AS_RUN_MARK, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -210,7 +211,7 @@ static void let_go(struct as_rundir *run)
 	run->made = false;
 }
 
-/* Only one process at a time looks at the mark or writes it. */
+/* Only one process at a time looks for .assay-run or writes it. */
 static int take(struct as_rundir *run, enum as_rundir_how how, bool *again, struct as_err *err)
 {
 	bool alone = !flock(run->dir.fd, LOCK_EX | LOCK_NB);

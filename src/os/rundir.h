@@ -3,10 +3,11 @@
  * rundir: run folders (-o DIR). Assay keeps findings and the state of hunts in them, and deletes
  * what its own processes have left there. It deletes only in folders of its own:
  *
- *   - a run folder has a mark in it, the file .assay-run, written when the folder is made or was
- *     empty. A folder without a mark that holds other things is refused. Folders of old versions,
- *     which wrote no mark, are known by what they hold, and get one;
- *   - a folder that another user owns or may write to is refused: the files in it could be his.
+ *   - a run folder has the file .assay-run in it, written when the folder is made or was empty. A
+ *     folder that has other files and not this one is refused. Folders of old versions, which did
+ *     not write it, are known by what they contain, and get it;
+ *   - a folder that another user owns or may write to is refused: the files in it could be that
+ *     user's.
  *
  * Several processes may use a run folder at a time. Each holds a shared lock on it; a process that
  * is alone in it may clean up.
@@ -28,13 +29,13 @@ enum as_rundir_how {
 	AS_RUNDIR_THERE, /* it must be there */
 	AS_RUNDIR_MAKE, /* it is made if it does not exist */
 	/* A supervisor has given it to an engine in a sandbox: its owner is not known there, and it
-	 * needs no mark. */
+	 * needs no .assay-run. */
 	AS_RUNDIR_GIVEN,
 };
 
 struct as_rundir {
 	struct as_dir dir;
-	struct as_route way; /* the way to it */
+	struct as_route way; /* the end of the path to it */
 	bool made; /* we made it now */
 };
 

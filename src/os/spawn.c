@@ -155,7 +155,7 @@ static bool has_ended(const struct watch *w)
 	return waitid(P_PID, (id_t)w->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
 }
 
-/* Sleeps until something happens, at most timeout_ms (-1: for ever). */
+/* Sleeps until something happens, at most timeout_ms (-1: forever). */
 static void wait_event(struct watch *w, int timeout_ms)
 {
 	struct pollfd fds[2] = { { .fd = w->pidfd, .events = POLLIN },
@@ -218,8 +218,8 @@ static int64_t time_left(const struct as_spawn_limits *limits, int64_t last_us)
 		left_ms = limits->deadline_ms - (as_now_us() - last_us) / 1000;
 		if (left_ms <= 0)
 			return 0;
-		/* A change of *alive is seen only when we look: we look often enough to be an
-		 * eighth late at most. */
+		/* A change of *alive is seen only when we look: we look often enough to be late by
+		 * at most an eighth of the deadline. */
 		if (limits->alive && left_ms > limits->deadline_ms / 8 + 1)
 			left_ms = limits->deadline_ms / 8 + 1;
 	}
@@ -436,8 +436,8 @@ static int run_program(const struct as_spawn *spawn, const char *path, char *con
 	if (rc)
 		return rc;
 	/* To copy a large process only to replace it costs more than most programs do. But a child
-	 * that has to change its folder may hang there for ever, and after vfork() we would wait
-	 * for it. */
+	 * that has to change its folder may hang there forever, and after vfork() we would wait for
+	 * it. */
 	w.pid = spawn->cwd ? fork() : vfork();
 	if (w.pid < 0) {
 		rc = as_fail_errno(err, errno, "%s: cannot fork", spawn->argv[0]);

@@ -3,9 +3,9 @@
  * spawn: child processes with a deadline. The child gets its own process group, dies with us
  * (PR_SET_PDEATHSIG; "us" is the thread that called), and at the deadline the whole group is killed
  * with SIGKILL. What is left of the group when the child ends by itself is killed too; a daemon
- * that should outlive it calls setsid(), as daemons do. No wait is without an end: a child that
- * cannot be killed, because it waits in the kernel, is helped (os/stuck.h). If that does not end
- * it, it is left and reported as stuck.
+ * that should outlive it calls setsid(), as daemons do. Every wait has an end: a child that cannot
+ * be killed, because it waits in the kernel, is helped (os/stuck.h). If that does not end it, it is
+ * left and reported as stuck.
  */
 #ifndef AS_OS_SPAWN_H
 #define AS_OS_SPAWN_H
@@ -59,8 +59,8 @@ AS_MUST_CHECK int as_spawn_fork_limited(int (*fn)(void *ctx), void *ctx,
 					const struct as_spawn_limits *limits,
 					struct as_ended *ended, struct as_err *err);
 
-/* Where children of this process report that there was no memory: the bytes that they wanted, or
- * 0. */
+/* Where children of this process report that memory ran out: the number of bytes that they asked
+ * for, or 0. */
 volatile uint64_t *as_spawn_oom(void);
 
 /* For a child that may be left running: closes our outputs in it, whose readers would otherwise

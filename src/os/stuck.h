@@ -2,7 +2,7 @@
 /*
  * stuck: processes that do not die though they were killed. A process that waits in the kernel for
  * an answer of a FUSE server cannot be ended by a signal; it ends when its connection to the server
- * is cut.
+ * is aborted.
  */
 #ifndef AS_OS_STUCK_H
 #define AS_OS_STUCK_H
@@ -16,10 +16,10 @@
 bool as_stuck_reap(pid_t pid, unsigned ms, int *status);
 
 /*
- * Helps a child that was killed and has not ended: cuts the connections of the FUSE mounts that the
- * child has and we have not. Other mounts are left alone, because others may use them rightfully.
- * It works for root, and for the owner of the child's user namespace. It returns within about two
- * seconds, whatever happens.
+ * Helps a child that was killed and has not ended: aborts the connections of the FUSE mounts that
+ * the child has and we have not. Other mounts are left alone, because others may use them
+ * rightfully. It works for root, and for the owner of the child's user namespace. It returns within
+ * about two seconds, whatever happens.
  */
 void as_stuck_cut(pid_t pid);
 

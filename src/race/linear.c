@@ -181,11 +181,11 @@ static bool explore(struct as_linear_search *x, const struct as_linear_node *n)
 	for (uint32_t i = 0; i < count && !x->gave_up; i++) {
 		uint32_t t = threads[i];
 		bool begun = n->party[t].stage;
-		uint8_t mark = x->marks[x->of[t][n->party[t].next]];
+		uint8_t leeway = x->leeway[x->of[t][n->party[t].next]];
 
 		if (!begun && try_step(x, n, t, false))
 			return true;
-		if ((begun || (x->apart && mark & LINEAR_APART)) && try_step(x, n, t, true))
+		if ((begun || (x->apart && leeway & LINEAR_APART)) && try_step(x, n, t, true))
 			return true;
 	}
 	return false;
@@ -236,8 +236,8 @@ static bool search_once(struct as_linear_search *x, bool apart)
 	return found;
 }
 
-/* Why the longest start of an explanation goes no further: the next call, in the words of the
- * model. */
+/* Says why the longest partial explanation cannot be continued: the next call, and what the model
+ * says about it. */
 static void blame(struct as_linear_search *x)
 {
 	struct as_linear_result *r = x->result;
@@ -266,7 +266,7 @@ static void free_search(struct as_linear_search *x)
 	for (uint32_t t = 0; t < x->n_threads; t++)
 		free(x->of[t]);
 	free_node(x->best);
-	free(x->marks);
+	free(x->leeway);
 	free(x->order);
 	as_arena_free(&x->texts);
 	as_verdict_free(&x->verdict);
@@ -281,13 +281,13 @@ void as_linear_judge(const struct as_linear *how, struct as_linear_result *resul
 
 	*result = (struct as_linear_result){ .guilty = how->n };
 	x.max_states = how->max_states ? how->max_states : AS_LINEAR_STATES_MAX;
-	x.marks = as_xcalloc(how->n + 1, sizeof(*x.marks));
+	x.leeway = as_xcalloc(how->n + 1, sizeof(*x.leeway));
 	x.order = as_xcalloc(how->n + 1, sizeof(*x.order));
 	result->order = as_xcalloc(how->n + 1, sizeof(*result->order));
 	sort_calls(&x);
 	as_linear_mark(&x);
 	for (size_t i = 0; i < how->n; i++)
-		apart |= (x.marks[i] & LINEAR_APART) != 0;
+		apart |= (x.leeway[i] & LINEAR_APART) != 0;
 	found = search_once(&x, false);
 	if (!found && apart && !x.gave_up) {
 		result->taken_apart = true;

@@ -19,7 +19,7 @@
 struct as_linear_call {
 	const struct as_op *op;
 	struct as_outcome got;
-	uint64_t begin, end; /* of one clock for all threads; no two moments are the same */
+	uint64_t begin, end; /* from one clock for all threads; no two are equal */
 	uint32_t thread;
 };
 
@@ -39,8 +39,8 @@ struct as_linear {
 	 * strictly: see linear.c. */
 	bool atomic;
 	uint64_t max_states; /* 0: AS_LINEAR_STATES_MAX */
-	/* Whether the file system holds this in the end. If not, `why` (which is empty) says why.
-	 * NULL: nobody asks. */
+	/* Whether the file system holds this at the end; if not, it fills in `why`, which is empty.
+	 * NULL: the end is not compared. */
 	bool (*ends)(void *ctx, const struct as_model *last, struct as_buf *why);
 	/* Called every now and then as a sign of life; may be NULL. */
 	void (*beat)(void *ctx);
@@ -51,9 +51,9 @@ struct as_linear_result {
 	enum as_linear_answer answer;
 	uint64_t states; /* visited */
 	bool taken_apart; /* explained only when calls were taken apart into several steps */
-	struct as_model *last; /* where an explanation ends; NULL: there is none */
+	struct as_model *last; /* the model after the explanation; NULL: there is none */
 	size_t *order; /* numbers of calls in the order in which they ended; all n when explained */
-	size_t n_order; /* how many; unexplained: those of the longest start of an explanation */
+	size_t n_order; /* how many; unexplained: of the longest partial explanation */
 	size_t guilty; /* unexplained: the call that cannot come next; else n */
 	struct as_buf why; /* unexplained, wrong end: in words */
 };

@@ -2,7 +2,7 @@
 /*
  * linear_call: one call of a thread as steps of the model, each of which happens at one moment.
  *
- * Most calls are one step. Those are not, where others changed something meanwhile:
+ * Most calls are one step. These are not, if other threads changed something meanwhile:
  *
  *   1. The walk along a path. The kernel looks up one component after the other (fs/namei.c,
  *      link_path_walk()); each lookup is atomic, the walk is not: /a/x may be found in a directory
@@ -11,21 +11,21 @@
  *      (walk.h, WALK_PIN). Making, removing and renaming a name is atomic after the walk to the
  *      directory that holds it: all happen under its lock (two directories: lock_rename()).
  *   2. A call that acts on what a path names (stat, truncate, chmod, xattrs, readdir, link's first
- *      path): the walk goes to the inode, and the act comes later. The name may be another's by
- *      then, or nobody's: stat may tell of no links, and link(2) answers ENOENT for a name that was
- *      never missing (vfs_link() of an inode without links).
+ *      path): the walk goes to the inode, and the act comes later. By then the name may belong to
+ *      another file, or to none: stat may show a link count of 0, and link(2) may answer ENOENT for
+ *      a name that was never missing (vfs_link() of an inode without links).
  *   3. open with O_TRUNC: found or made, then truncated (handle_truncate()).
  *   4. stat: mode and owner, size and times are read one by one without a lock
  *      (generic_fillattr()), in no order that all file systems share.
  *
- * What cannot be told is not judged, in both passes, but only where data or names really changed
+ * What cannot be known is not judged, in both passes, but only if data or names really changed
  * meanwhile: the bytes and the number of bytes of a read (most file systems read without the lock
  * that writes take, and writes lengthen the file page by page), the size that stat and SEEK_END
  * see, where SEEK_DATA and SEEK_HOLE find something, the names that readdir gives (getdents64(2)
  * may be several calls, and none promises a snapshot), and the link count that stat sees: it is
  * changed before the name is (ext4_link() counts, waits for the disk, and makes the name;
- * vfs_unlink() takes the name from the dcache last). Writes, truncations and
- * fallocates of one file are atomic: all hold its lock (i_rwsem).
+ * vfs_unlink() takes the name from the dcache last). Writes, truncations and fallocates of one file
+ * are atomic: all hold its lock (i_rwsem).
  */
 #include "model/rule.h"
 #include "race/linear_priv.h"
@@ -78,22 +78,22 @@ static unsigned changed(const struct as_linear_call *c)
 	return changes & (AS_CHANGES_NAMES | AS_CHANGES_DATA | AS_CHANGES_ATTRS);
 }
 
-static uint8_t mark_of(const struct as_op *op, unsigned beside)
+static uint8_t leeway_of(const struct as_op *op, unsigned beside)
 {
 	bool walked = how_of(op, FIRST) != NOT || how_of(op, SECOND) != NOT;
-	uint8_t mark = 0;
+	uint8_t leeway = 0;
 
 	if (beside & AS_CHANGES_DATA)
-		mark |= LINEAR_DATA;
+		leeway |= LINEAR_DATA;
 	if (beside & AS_CHANGES_NAMES)
-		mark |= LINEAR_NAMES;
+		leeway |= LINEAR_NAMES;
 	if (walked && beside & AS_CHANGES_NAMES)
-		mark |= LINEAR_APART;
+		leeway |= LINEAR_APART;
 	if (as_op_table[op->code].reads == AS_READS_ATTRS && beside)
-		mark |= LINEAR_APART;
+		leeway |= LINEAR_APART;
 	if (op->code == AS_OP_OPEN && op->flags & AS_O_TRUNC && beside)
-		mark |= LINEAR_APART;
-	return mark;
+		leeway |= LINEAR_APART;
+	return leeway;
 }
 
 void as_linear_mark(struct as_linear_search *x)
@@ -107,7 +107,7 @@ void as_linear_mark(struct as_linear_search *x)
 			if (calls[k].thread != calls[i].thread && calls[k].begin < calls[i].end &&
 			    calls[i].begin < calls[k].end)
 				beside |= changed(&calls[k]);
-		x->marks[i] = mark_of(calls[i].op, beside);
+		x->leeway[i] = leeway_of(calls[i].op, beside);
 	}
 }
 
@@ -129,7 +129,8 @@ static void pin(struct as_model *m, uint32_t thread, int k, uint32_t ino)
 {
 	int32_t slot = pin_slot(thread, k);
 
-	/* A directory whose last hold this was must outlast the change. */
+	/* If this was the last reference to a directory, the directory must still exist during the
+	 * change. */
 	if (as_file_at(m, slot) && as_file_at(m, slot)->ino == ino)
 		return;
 	as_file_open(m, slot + 2 * (int32_t)AS_LINEAR_THREADS_MAX, ino, AS_O_PATH);
@@ -229,7 +230,7 @@ static bool judge(struct as_linear_search *x, struct as_model *m, const struct a
 	return as_model_judge(m, op, got, &x->verdict);
 }
 
-/* A read beside which bytes changed. */
+/* A read during which another call changed bytes. */
 static bool weak_read(struct as_model *m, const struct as_op *op, const struct as_outcome *got)
 {
 	struct as_file *file = as_file_at(m, op->fd);
@@ -245,7 +246,7 @@ static bool weak_read(struct as_model *m, const struct as_op *op, const struct a
 	return true;
 }
 
-/* A seek by a size, or to data or a hole, that may have moved. */
+/* A seek relative to a size, or to data or a hole, which another call may have changed. */
 static bool weak_seek(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
 		      const struct as_outcome *got)
 {
@@ -272,7 +273,7 @@ static bool weak_list(struct as_model *m, const struct as_op *op)
 
 enum { SEEN_MODE = 1, SEEN_NLINK = 2, SEEN_SIZE = 4, SEEN_TIMES = 8, SEEN_ALL = 15 };
 
-/* Which parts of the answer are right now. */
+/* Which parts of the answer are right at this moment. */
 static uint8_t seen_now(struct as_linear_search *x, struct as_model *m, uint32_t ino,
 			const struct as_op *op, const struct as_stat *got)
 {
@@ -305,7 +306,7 @@ static uint8_t seen_now(struct as_linear_search *x, struct as_model *m, uint32_t
 	return seen;
 }
 
-/* What a stat tells of; 0: nothing. */
+/* The inode that a stat is about; 0: none. */
 static uint32_t told_of(const struct as_model *m, const struct as_op *op)
 {
 	const struct as_file *file;
@@ -326,31 +327,31 @@ static bool is_stat(const struct as_linear_call *c)
 	       c->got.payload == AS_PAYLOAD_STAT;
 }
 
-/* What cannot be held against a stat. */
-static uint8_t excused(uint8_t mark)
+/* Which parts of a stat are not judged. */
+static uint8_t excused(uint8_t leeway)
 {
-	return (mark & LINEAR_DATA ? SEEN_SIZE : 0) | (mark & LINEAR_NAMES ? SEEN_NLINK : 0);
+	return (leeway & LINEAR_DATA ? SEEN_SIZE : 0) | (leeway & LINEAR_NAMES ? SEEN_NLINK : 0);
 }
 
-/* All of it at this moment, judged as strictly as can be. */
+/* The whole call at this moment, judged as strictly as possible. */
 static bool act_whole(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
 		      const struct as_linear_call *c)
 {
 	const struct as_outcome *got = &c->got;
-	uint8_t mark = x->marks[c - x->how->calls];
+	uint8_t leeway = x->leeway[c - x->how->calls];
 	enum as_reads reads = as_op_table[op->code].reads;
 	bool ok = got->ret >= 0;
 	uint32_t ino;
 
-	if (mark & LINEAR_DATA) {
+	if (leeway & LINEAR_DATA) {
 		if (ok && reads == AS_READS_DATA)
 			return weak_read(m, op, got);
 		if (op->code == AS_OP_LSEEK && op->flags >= AS_SEEK_END)
 			return weak_seek(x, m, op, got);
 	}
-	if (ok && excused(mark) && is_stat(c) && (ino = told_of(m, op)))
-		return (seen_now(x, m, ino, op, &got->st) | excused(mark)) == SEEN_ALL;
-	if (ok && mark & LINEAR_NAMES && reads == AS_READS_NAMES)
+	if (ok && excused(leeway) && is_stat(c) && (ino = told_of(m, op)))
+		return (seen_now(x, m, ino, op, &got->st) | excused(leeway)) == SEEN_ALL;
+	if (ok && leeway & LINEAR_NAMES && reads == AS_READS_NAMES)
 		return weak_list(m, op);
 	return judge(x, m, op, got);
 }
@@ -378,7 +379,7 @@ static bool fail(struct as_linear_node *n, uint32_t thread, const struct as_line
 	return true;
 }
 
-/* The path from where the walk has come to; NULL: there is none. */
+/* The rest of the path, from where the walk is now; NULL: there is none. */
 static const char *path_now(struct as_linear_search *x, const struct as_linear_node *n,
 			    uint32_t thread, int k)
 {
@@ -395,7 +396,7 @@ static const char *path_now(struct as_linear_search *x, const struct as_linear_n
 	return as_buf_str(&x->text[k]);
 }
 
-/* Whether the last component of an open is a link to go on from; *rc is set to what became of
+/* Whether the last component of an open is a link to follow; *rc is then the result of following
  * it. */
 static bool open_follows(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread,
 			 const struct as_op *op, int *rc)
@@ -463,7 +464,7 @@ static bool act_apart(struct as_linear_search *x, struct as_linear_node *n, uint
 	if (op.code == AS_OP_OPEN)
 		return open_apart(x, n, thread, c, &op);
 	if (is_stat(c) && c->got.ret >= 0 && (ino = told_of(n->m, &op))) {
-		seen |= excused(x->marks[c - x->how->calls]);
+		seen |= excused(x->leeway[c - x->how->calls]);
 		seen |= seen_now(x, n->m, ino, &op, &c->got.st);
 		if (seen == p->seen)
 			return false;

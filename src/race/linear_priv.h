@@ -7,7 +7,7 @@
 #include "base/digests.h"
 #include "race/linear.h"
 
-/* What a call has to be allowed because of what others did meanwhile. */
+/* How much less strictly a call is judged because of what other threads did meanwhile. */
 enum {
 	LINEAR_APART = 1, /* it may be taken apart */
 	LINEAR_DATA = 2, /* sizes and bytes changed meanwhile */
@@ -16,15 +16,15 @@ enum {
 
 /* How far a thread has come, in one state. */
 struct as_linear_party {
-	uint32_t next; /* of its calls */
+	uint32_t next; /* the next one of its calls */
 	uint8_t stage, links,
 		seen; /* the next step of that call, if it is taken apart; 0: not begun */
-	const char *rest[2]; /* of its paths */
+	const char *rest[2]; /* what is left of each of its paths */
 };
 
 struct as_linear_node {
 	struct as_model *m;
-	uint32_t done; /* calls that came to their end */
+	uint32_t done; /* calls that are done */
 	struct as_linear_party party[];
 };
 
@@ -34,12 +34,12 @@ struct as_linear_search {
 	uint32_t n_threads;
 	size_t *of[AS_LINEAR_THREADS_MAX]; /* numbers of a thread's calls, in order */
 	uint32_t n_of[AS_LINEAR_THREADS_MAX];
-	uint8_t *marks; /* of each call */
+	uint8_t *leeway; /* of each call */
 	bool apart; /* calls are taken apart now */
 	struct as_arena texts; /* paths that symbolic links lead to */
 	struct as_digests visited;
 	uint64_t max_states;
-	bool gave_up, reached; /* an end was reached, but it was a wrong one */
+	bool gave_up, reached; /* all calls were explained, but the tree at the end is wrong */
 	size_t *order; /* the calls up to the state we are in */
 	struct as_linear_node *best; /* the state with the most calls done; NULL: none yet */
 	struct as_verdict verdict;

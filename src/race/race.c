@@ -5,9 +5,9 @@
  * Method. Where each thread can have an executor of its own (as_vfs_ops.another), each part has a
  * thread, and one more thread syncs and remounts until they are done. Moments are numbers that one
  * counter gives right before and right after a call. Two calls that overlapped at all also overlap
- * by these numbers, so no order is demanded that was not there. Between calls a thread goes on at
- * once, yields, sleeps, or waits a moment for another thread, so that both go on together. Within
- * calls the disk waits (as_race_delay_pause() before its requests).
+ * by these numbers, so no order is demanded that was not there. Between calls a thread continues at
+ * once, yields, sleeps, or waits a moment for another thread, so that both continue together.
+ * Within calls the disk waits (as_race_delay_pause() before its requests).
  *
  * A library is never called twice at a time. There one thread plays all the others: in each step a
  * call begins, is carried out, or ends. The seed chooses which, so the calls overlap, and the seed
@@ -150,7 +150,7 @@ void as_race_delay_pause(void *ctx)
 	default:
 		break;
 	}
-	/* Forget what was drawn: nobody will ask for it. */
+	/* Forgets the recorded choices: they are not needed again. */
 	as_chooser_next(d->chooser);
 }
 
@@ -234,7 +234,7 @@ static void do_beside(struct racing *r, struct as_vfs *vfs, bool remount)
 
 /* ---- Threads ---- */
 
-/* Waits until all are ready, so that they begin together. False: they do not begin. */
+/* Waits until all threads are ready, so that they begin together. False: they do not begin. */
 static bool await(struct racing *r)
 {
 	bool go;
@@ -255,7 +255,7 @@ static void give_signal(struct racing *r, bool go)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Waits for the next thread that comes here, but not for long. */
+/* Waits a short time for another thread that calls this, too. */
 static void meet(struct racing *r)
 {
 	unsigned mine = atomic_fetch_add(&r->arrivals, 1) + 1;
@@ -486,7 +486,7 @@ void as_race_describe(const struct as_race_history *history, size_t guilty, size
 		sorted[i] = &history->calls[i];
 	qsort(sorted, history->n, sizeof(*sorted), by_begin);
 	if (history->n > max_lines) {
-		/* The calls before the guilty one say more than those after it. */
+		/* Shows more of the calls before the unexplained one than of those after it. */
 		for (size_t i = 0; i < history->n; i++)
 			if (sorted[i] == &history->calls[guilty])
 				to = i + max_lines / 4 < history->n ? i + max_lines / 4 : to;

@@ -5,8 +5,8 @@
  * (race/linear.h).
  *
  * A workload is brought into a form that threads can share, split among the threads, carried out
- * with random delays, and judged. All chance comes from one seed. With the same seed a library
- * gives the same answers every time: it must not be called twice at a time, so one thread
+ * with random delays, and judged. All random choices come from one seed. With the same seed a
+ * library gives the same answers every time: it must not be called twice at a time, so one thread
  * interleaves its calls. A kernel meets the same delays.
  */
 #ifndef AS_RACE_RACE_H
@@ -21,7 +21,7 @@
 #define AS_RACE_DELAY_US 200u
 
 struct as_race_options {
-	unsigned threads; /* 0: one thread runs the workload, in order */
+	unsigned threads; /* 0: one thread runs the whole workload, in order */
 	unsigned repeat; /* how often each workload is run; 0: AS_RACE_REPEAT */
 	unsigned delay_us; /* the longest */
 	/* Decides which thread does what, and the delays; 0: another seed for each run. */
@@ -36,9 +36,8 @@ void as_race_print(const struct as_race_options *options, struct as_buf *out);
 
 /*
  * A copy of the workload in which every operation is one call with absolute paths. What has no such
- * form is left out and counted. The form of a form is itself. `first` is the model before the
- * workload.
- * race_form.c says what becomes of each operation.
+ * form is left out and counted. A workload that is in this form stays as it is. `first` is the
+ * model before the workload. race_form.c says what becomes of each operation.
  */
 struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first,
 			    uint64_t *left_out);

@@ -7,15 +7,15 @@
  *   - Paths become absolute and free of dots: threads of a process share a working directory.
  *     chcwd is left out.
  *   - remove, prune, enlarge and deepen become the calls that they would be in a run by one thread
- *     (at most MANY_MAX of them), by the model.
+ *     (at most MANY_MAX of them), as the model says.
  *   - sync and remount are left out: an additional thread does nothing else. So are umount,
  *     mount and crash, which need the file system for themselves, and copy_file_range, which is
  *     many reads and writes.
  *   - mmap_write becomes pwrite: a mapping of a file that others make shorter ends in SIGBUS.
- *   - Nodes become sockets: a fifo in the place of what was a file a moment ago would not be opened
- *     within any time. O_DIRECT goes: the kernel warns of its mixture with cached reads.
- *   - What is written through O_APPEND is zeros: the bytes of a pattern depend on where they land,
- *     which only the kernel knows. utimens sets times to now: reads move them at no certain moment.
+ *   - Nodes become sockets: if a fifo replaced a file, opening it could block forever. O_DIRECT is
+ *     removed: the kernel warns if it is mixed with cached reads.
+ *   - What is written through O_APPEND is zeros: the bytes of a pattern depend on the offset, which
+ *     only the kernel knows. utimens sets times to now: reads change them at an unknown moment.
  *
  * The split. Descriptors belong to the thread that opened them, so a slot has one thread. An
  * operation without a slot goes to a thread by its text, not by its place: when a reducer removes
@@ -37,7 +37,7 @@
 
 struct forming {
 	struct as_seq *out;
-	struct as_model *model; /* of a run by one thread */
+	struct as_model *model; /* the state in a run by one thread */
 	struct as_buf cwd, path[2];
 	bool appends[AS_SLOT_MAX + 1];
 	uint64_t left_out;
@@ -342,8 +342,8 @@ size_t as_race_split(const struct as_seq *form, unsigned threads, uint64_t seed,
 	}
 	as_buf_free(&text);
 	free(texts);
-	/* Half of the seeds let a part be done beforehand, so that the threads find something to
-	 * work on. */
+	/* With half of the seeds, a part of the workload is done before the threads start, so that
+	 * they find files to work on. */
 	return as_mix64(seed ^ SLOT_SALT) % 2 ? form->n / 3 : 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* race_judge: what became of a race, in words. The judgement itself is race/linear.h's. */
+/* race_judge: the result of a race, in words. race/linear.h does the judging. */
 #include "base/finding.h"
 #include "race/race.h"
 #include "work/print.h"
@@ -41,7 +41,8 @@ static void say_unexplained(const struct as_race_history *history,
 		    "explains it (%zu of %zu can be)",
 		    result->guilty + 1, c->thread, as_buf_str(&op), as_buf_str(&result->why),
 		    result->n_order, history->n);
-	/* The model's words depend on the order that came furthest: the answer does not. */
+	/* The signature has the answer and not the model's words: these depend on which order
+	 * explained the most calls. */
 	as_buf_addf(&v->signature, "race: %s", v->about);
 	if (c->got.ret < 0)
 		as_buf_addf(&v->signature, " answered %s", as_errno_name(c->got.err));

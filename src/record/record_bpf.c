@@ -328,7 +328,7 @@ static int wait_for_hello(struct recorder *r, struct as_err *err)
 		if (read_events(r))
 			break;
 	return r->begun ? 0
-			: as_fail(err, AS_ELACK, "the kernel does not tell of the command's calls");
+			: as_fail(err, AS_ELACK, "the kernel does not report the command's calls");
 }
 
 static int follow(struct recorder *r, pid_t child, int *exit_status, struct as_err *err)

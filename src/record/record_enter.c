@@ -27,9 +27,9 @@
 #include <sys/wait.h>
 
 #define AREA_BYTES 0x8000
-#define AREA_BELOW 0x10000000ul /* how far below the text its trampolines are */
+#define AREA_BELOW 0x10000000ul /* distance from a text to its trampolines below it */
 #define FAILED_MAX 64 /* attempts to redirect calls of one text */
-#define LOW_TEXT 0x60000000ul /* text below reaches those after the code */
+#define LOW_TEXT 0x60000000ul /* texts below this address can use the trampolines after the code */
 
 /* ---- Address spaces -------------------------------------------------------------------------- */
 
@@ -63,7 +63,7 @@ static struct as_inside_space *copy_space(const struct as_inside_space *from)
 
 /* ---- Calls made by a task for us ------------------------------------------------------------- */
 
-/* One step further; false: something else happened, see *status. */
+/* Makes one step; false: something else happened, see *status. */
 static bool step(pid_t tid, int *status)
 {
 	if (ptrace(PTRACE_SINGLESTEP, tid, 0, 0))
@@ -105,7 +105,7 @@ static int64_t call_there(const struct as_inside *in, const struct as_task *task
 	r.r10 = call[4];
 	r.r8 = call[5];
 	r.r9 = call[6];
-	/* The first step may only end the call that the task is in, whose result goes to rax. */
+	/* The first step may only end the call that the task is in; its result is then in rax. */
 	for (int i = 0; i < 2 && stopped && r.rip == at; i++) {
 		r.rax = call[0];
 		stopped = !ptrace(PTRACE_SETREGS, task->tid, 0, &r) && step(task->tid, status) &&
@@ -250,7 +250,7 @@ static void find_loader(struct as_inside_space *space, uint64_t entry)
 		}
 }
 
-/* Its own code starts first, and goes on to where the program begins. */
+/* The code of inside/ runs first, and then jumps to where the program begins. */
 static bool set_up(struct as_inside *in, struct as_task *task, struct user_regs_struct *regs)
 {
 	struct as_inside_image *image = (void *)in->image;
@@ -410,7 +410,7 @@ bool as_inside_hit(struct as_inside *in, struct as_task *task, struct user_regs_
 		if (had)
 			return false;
 	}
-	/* The call is made again, through the jump or as it was. */
+	/* The task makes the call again, either through the new jump or as before. */
 	regs->rax = regs->orig_rax;
 	regs->orig_rax = (unsigned long long)-1;
 	return !ptrace(PTRACE_SETREGS, task->tid, 0, regs) || *status;
@@ -428,7 +428,7 @@ void as_inside_mapped(struct as_inside *in, struct as_task *task, uint64_t addre
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)task->tid, fd);
 	if (!space || stat(path, &st) || !S_ISREG(st.st_mode))
 		return;
-	/* What was there is gone. */
+	/* The old address space is gone. */
 	for (unsigned i = space->n_texts; i-- > 0;)
 		if (space->texts[i].start < address + len && address < space->texts[i].end)
 			space->texts[i] = space->texts[--space->n_texts];

@@ -3,10 +3,10 @@
  * record_filter: the seccomp program of a recording.
  *
  * The calls of interest are runs of numbers; a binary search over the runs decides in about eight
- * instructions. The kernel remembers the numbers that are let through whatever their arguments are,
- * and does not run the program for them again. Mappings without a file are let through, too: they
- * are frequent, and not about files. The tracer is asked about calls of another architecture, so
- * that it can count them.
+ * instructions. The kernel remembers the numbers that are allowed with any arguments, and does not
+ * run the program for them again. Mappings without a file are allowed, too: they are frequent and
+ * do not concern files. The tracer is asked about calls of another architecture, so that it can
+ * count them.
  */
 #include "record/record.h"
 
@@ -49,7 +49,7 @@ static struct sock_filter load(unsigned field)
 	return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field);
 }
 
-/* For a call of interest: the tracer is asked, unless it comes from where calls are kept. */
+/* For a call of interest: the tracer is asked, unless the code of inside/ makes the call. */
 static void ask_about(struct filter_program *p)
 {
 	if (p->allowed) {
@@ -87,7 +87,8 @@ static void decide(struct filter_program *p, const bool *ask, unsigned lo, unsig
 	}
 	from = add(p, jump(BPF_JGT, mid, 0, 0));
 	decide(p, ask, lo, mid);
-	/* Conditional jumps reach 255 instructions: go by way of one that reaches all. */
+	/* A conditional jump reaches 255 instructions: for longer distances it leads to an
+	 * unconditional one. */
 	if (p->n - from - 1 < 256) {
 		p->out[from].jt = (unsigned char)(p->n - from - 1);
 	} else {
@@ -126,7 +127,7 @@ unsigned as_record_filter(const struct as_spec *spec, uint64_t allowed, struct s
 
 	for (unsigned nr = 0; nr < AS_SPEC_NR_MAX; nr++)
 		ask[nr] = spec->by_nr[nr] && !as_record_by_event(spec->by_nr[nr]);
-	/* The last number stands for all above it; no call has it. */
+	/* The last number stands for all larger ones; no call has it. */
 	as_assert(!ask[AS_SPEC_NR_MAX - 1]);
 	add(&p, load(FIELD(arch)));
 	add(&p, jump(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0));

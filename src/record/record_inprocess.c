@@ -33,7 +33,7 @@
 AS_EMBED(as_inside_image, AS_INSIDE_BIN);
 
 #define HWCAP2_FSGSBASE_BIT 2
-#define PATIENCE 200 /* how often a record that is being written is looked at again */
+#define PATIENCE 200 /* how often we look again at a record that is being written */
 #define BEGUN_SEEN 1u
 #define ENDED_SEEN 2u
 
@@ -50,8 +50,8 @@ static void fill_rows(struct as_inside *in, const struct as_spec *spec)
 		struct as_bpf_want want;
 		unsigned row = 1;
 
-		/* The tracer sees the return from a handler: it uses the stack as the kernel left
-		 * it. */
+		/* The return from a handler is left to the tracer, because it uses the stack as the
+		 * kernel left it. */
 		if (!call || as_record_by_event(call) || call->act == AS_ACT_SIGRETURN)
 			continue;
 		want = as_pieces_wanted(call);
@@ -71,8 +71,7 @@ static int attach(struct as_inside *in, struct as_err *err)
 
 	in->pool_id = shmget(IPC_PRIVATE, AS_INSIDE_POOL_BYTES, IPC_CREAT | 0600);
 	if (in->pool_id < 0)
-		return as_fail(err, AS_ELACK, "there is no shared memory to be had: %s",
-			       strerror(errno));
+		return as_fail(err, AS_ELACK, "no shared memory is available: %s", strerror(errno));
 	at = shmat(in->pool_id, NULL, 0);
 	in->pool = at == (void *)-1 ? NULL : at;
 	/* It is freed when the last process detaches it. */
@@ -191,8 +190,8 @@ unsigned as_inside_give_slot(struct as_inside *in, unsigned slot)
 }
 
 /* The task of the slot is stopped in a call that it made by itself, because there was no room.
- * Records of calls that have not come back stay where they are: perhaps a signal handler is at
- * work. When they take half of the room they were left by longjmp. */
+ * Records of calls that have not returned stay where they are: a signal handler may be running.
+ * When they take half of the room, their calls were left by longjmp. */
 void as_inside_set_back(struct as_inside *in, unsigned slot)
 {
 	struct as_inside_slot *s = slot_at(in, slot);
@@ -201,7 +200,7 @@ void as_inside_set_back(struct as_inside *in, unsigned slot)
 
 	if (s->write <= AS_INSIDE_SLOT && !s->full_at)
 		return;
-	/* Something is half filled in. */
+	/* A record is incomplete. */
 	if (!own->broken && own->filled < s->full_at)
 		return;
 	if (own->broken || own->scan == own->filled || keep > AS_INSIDE_SLOT / 2) {
@@ -223,13 +222,14 @@ static void note_event(struct as_inside *in, uint64_t moment, unsigned slot, uns
 	};
 }
 
-/* Notes what is new in a slot, up to the moment `now`. How many moments it accounts for. */
+/* Notes the new records of a slot, up to the moment `now`. Returns how many moments these
+ * explain. */
 static uint64_t look(struct as_inside *in, unsigned slot, uint64_t now)
 {
 	struct as_slot *own = &in->slots[slot];
 	char *base = (char *)slot_at(in, slot);
 	unsigned at = own->scan, len;
-	bool all = true; /* up to here nothing is open */
+	bool all = true; /* all calls before this have returned */
 	uint64_t seen = 0;
 
 	own->pinned_end = at;
@@ -268,7 +268,7 @@ static int by_moment(const void *a, const void *b)
 	return x->moment < y->moment ? -1 : x->moment > y->moment;
 }
 
-/* A copy of what was kept; false: rubbish. */
+/* Copies a record; false: it is rubbish. */
 static bool copy_record(struct as_inside *in, const struct as_inside_event *event,
 			struct as_inside_record *out)
 {

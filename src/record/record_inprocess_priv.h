@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* record_inprocess_priv: what record_inprocess.c, record_text.c and record_enter.c
- * have in common; for no one else. */
+/* record_inprocess_priv: what record_inprocess.c, record_text.c and record_enter.c share. */
 #ifndef AS_RECORD_RECORD_INPROCESS_PRIV_H
 #define AS_RECORD_RECORD_INPROCESS_PRIV_H
 
@@ -11,10 +10,10 @@
 
 /* What we know of a slot. */
 struct as_slot {
-	pid_t tid, tgid; /* 0: nobody's */
-	unsigned scan; /* all before is told */
-	unsigned filled; /* the end of what is filled in */
-	unsigned pinned_end; /* of the last record whose call is not back */
+	pid_t tid, tgid; /* the thread; 0: none */
+	unsigned scan; /* all before this is reported */
+	unsigned filled; /* the end of the complete records */
+	unsigned pinned_end; /* position of the last record whose call has not returned */
 	bool broken; /* rubbish was found */
 };
 
@@ -35,7 +34,7 @@ struct as_inside {
 	struct as_slot slots[AS_INSIDE_SLOTS];
 	unsigned short free_slots[AS_INSIDE_SLOTS];
 	unsigned n_free, next_slot;
-	uint64_t told, accounted; /* moments */
+	uint64_t told, accounted; /* how many moments were reported, and explained by records */
 	struct as_inside_event *events;
 	size_t n_events, cap_events;
 	char pieces[AS_PIECES_ROOM] __attribute__((aligned(8)));
@@ -52,7 +51,7 @@ struct as_inside {
 
 /* 0: there is none left. */
 unsigned as_inside_take_slot(struct as_inside *in, pid_t tid, pid_t tgid);
-/* How many calls in it never came back. */
+/* How many calls in the slot never returned. */
 unsigned as_inside_give_slot(struct as_inside *in, unsigned slot);
 void as_inside_set_back(struct as_inside *in, unsigned slot);
 

@@ -17,8 +17,8 @@
  *     then it is resumed in the mode that makes the second one happen.
  *  4. The calls in the shared memory are reported before the stop that follows them.
  *
- * It cannot trace what traces others (debuggers, User-Mode Linux); programs with the setuid bit run
- * without the rights it would give them, unless we are root.
+ * It cannot trace programs that trace others (debuggers, User-Mode Linux). Setuid programs run
+ * without their rights, unless we are root.
  */
 #include "base/table.h"
 #include "record/record_ptrace_priv.h"
@@ -56,14 +56,14 @@ struct tracer {
 	bool begun; /* the command itself runs */
 	int *exit_status;
 	char room[AS_SYSCALL_ROOM];
-	struct as_record_command command; /* of an exec */
+	struct as_record_command command; /* program and arguments of an exec */
 };
 
 static void on_status(struct tracer *t, pid_t tid, int status);
 
 /* ---- Tasks ----------------------------------------------------------------------------------- */
 
-/* Stops come in runs of one task. */
+/* Many stops in a row are of the same task, so the last one is tried first. */
 static struct as_task *find(struct tracer *t, pid_t tid)
 {
 	if (!t->last || t->last->tid != tid)
@@ -162,7 +162,7 @@ static void on_begin(struct tracer *t, struct as_task *task, const struct user_r
 	as_world_enter(t->to->world, &call);
 }
 
-/* A call is about to be made. */
+/* The tracee is about to make a call. */
 static void on_call(struct tracer *t, struct as_task *task)
 {
 	bool shares = as_world_shares(t->to->world, (unsigned)task->tid), looked = false;
@@ -421,7 +421,7 @@ static int record(const struct as_source_input *input, struct as_receiver *to,
 {
 	struct sock_filter filter[FILTER_MAX];
 	struct sock_fprog program = { .filter = filter };
-	/* Stops are waited for: no signal needs to tell of them. */
+	/* We wait for stops, so we do not need a signal for them. */
 	struct sigaction quiet = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP }, before;
 	struct tracer *t = as_xcalloc(1, sizeof(*t));
 	struct as_record_child child;
@@ -461,8 +461,8 @@ static int record(const struct as_source_input *input, struct as_receiver *to,
 	return rc;
 }
 
-/* Asking for it costs less than finding out: a process that may not be traced (by a sandbox, by
- * kernel.yama.ptrace_scope=3) is told when it is seized. */
+/* The child does nothing: whether ptrace is allowed (a sandbox or kernel.yama.ptrace_scope=3 may
+ * forbid it) shows when the child is seized. */
 static int probe(void *ctx)
 {
 	(void)ctx;

@@ -21,7 +21,7 @@ struct as_task {
 	pid_t tid, tgid;
 	bool in_call;
 	bool known; /* to the world */
-	bool waits; /* stopped until it is known */
+	bool waits; /* stopped until the world knows it */
 	bool newborn; /* it has not run yet */
 	bool vforked; /* its parent waits for it */
 	struct as_inside_space *space; /* NULL: the code is not in it */
@@ -29,7 +29,7 @@ struct as_task {
 	struct as_task *older, *newer;
 };
 
-/* Memory of a traced task; how much could be read. */
+/* Reads memory of a traced task; returns how much could be read. */
 size_t as_tracer_read(pid_t tid, uint64_t address, void *out, size_t len);
 /* For struct as_memory: ctx points to the task's number. */
 size_t as_tracer_text(void *ctx, uint64_t address, void *out, size_t len, bool text);
@@ -40,7 +40,7 @@ void as_inside_free(struct as_inside *in);
 /* The address after the call that the filter is to let through. */
 uint64_t as_inside_allowed(const struct as_inside *in);
 
-/* Reports what was kept until now, in order. */
+/* Reports the calls that were recorded until now, in order. */
 void as_inside_drain(struct as_inside *in, struct as_receiver *to);
 
 /* All of these are about a task that is stopped. After exec: puts the code in. False: something
@@ -50,7 +50,7 @@ bool as_inside_exec(struct as_inside *in, struct as_task *task, int *status);
 void as_inside_born(struct as_inside *in, const struct as_task *parent, struct as_task *child,
 		    uint64_t flags);
 void as_inside_release(struct as_inside *in, struct as_task *child);
-/* How many of its calls never came back. */
+/* How many of its calls never returned. */
 unsigned as_inside_gone(struct as_inside *in, struct as_task *task);
 /* It is about to make a call that was not redirected to the code: redirects it, if that can be
  * done, and lets the task make it again. False: it was not redirected. *status: 0, or what else

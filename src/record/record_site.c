@@ -147,13 +147,13 @@ static bool is_nop(const unsigned char *at, unsigned len)
 	return n + 2 < len && at[n] == 0x0f && at[n + 1] == 0x1f;
 }
 
-/* Nothing goes on after it. */
+/* The flow of control never continues after it. */
 static bool ends_flow(const unsigned char *at, unsigned len)
 {
 	return at[0] == 0xc3 || at[0] == 0xe9 || at[0] == 0xeb || (len == 2 && at[1] == 0xc3);
 }
 
-/* Five unused bytes that a short jump reaches: those that fill up after a return or a jump. */
+/* Finds five unused bytes that a short jump reaches: padding after a return or a jump. */
 static void find_pad(const unsigned char *text, size_t len, size_t at, struct as_site *out)
 {
 	size_t from = at + 2;

@@ -3,12 +3,12 @@
  * record_site: how an instruction `syscall` of a program's text is redirected to a trampoline
  * without breaking anything that the program may jump or return to.
  *
- * The instruction itself has two bytes, a jump that reaches a trampoline has five. Two ways are
- * sound: the instruction before is one of five bytes that does not depend on where it is (mostly
- * "mov $number, %eax") and gives its place; or the call becomes a short jump, to unused bytes
- * between functions that hold the long one. In both ways each instruction that remains begins where
- * it began, and what comes after the call is untouched: a jump to the call itself makes an ordinary
- * call, which the filter sees.
+ * The instruction itself has two bytes, a jump that reaches a trampoline has five. There are two
+ * safe methods. Either the instruction before the call has five bytes and does not depend on its
+ * address (mostly "mov $number, %eax"): it is replaced by the jump. Or the call becomes a short
+ * jump to unused bytes between functions, which hold the long jump. With both, each instruction
+ * that remains begins where it began, and the instructions after the call do not change: a jump to
+ * the call itself makes an ordinary call, which the filter sees.
  */
 #ifndef AS_RECORD_RECORD_SITE_H
 #define AS_RECORD_RECORD_SITE_H
@@ -24,13 +24,13 @@
 #define AS_SITE_TRAMPOLINE 48
 
 struct as_site {
-	bool usable; /* else it stays as it is */
+	bool usable; /* it can be redirected; else it stays as it is */
 	short from; /* where the jump is put, counted from the call */
-	short pad; /* where the long jump is; as `from`: there is no short one */
-	unsigned char displaced[AS_SITE_JUMP]; /* what gives its place to the long jump */
+	short pad; /* where the long jump is; the same as `from`: there is no short jump */
+	unsigned char displaced[AS_SITE_JUMP]; /* bytes that the long jump replaces */
 };
 
-/* text[at] is the call. What lies outside is not used. `nr`: its number, -1: any. */
+/* text[at] is the call. Bytes outside of the text are not used. `nr`: its number, -1: any. */
 void as_site_plan(const unsigned char *text, size_t len, size_t at, int nr, struct as_site *out);
 
 /* The trampoline of a call at `call`, to be put at `here`. */

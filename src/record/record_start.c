@@ -24,7 +24,7 @@ static void become(char **argv, int (*prepare)(void *ctx), void *ctx, int go, in
 	int why;
 	char c;
 
-	/* No answer: the recorder is gone. */
+	/* Without an answer, the recorder has ended. */
 	if (read(go, &c, 1) != 1)
 		_exit(127);
 	why = prepare(ctx);
@@ -178,7 +178,7 @@ static size_t read_program(pid_t pid, char *out, size_t size)
 
 		if (auxv[i][0] != AT_EXECFN)
 			continue;
-		/* It is the last thing on the stack: the page after it may not be there. */
+		/* It is at the end of the stack: there may be no page after it. */
 		there[0] =
 			(struct iovec){ (void *)(uintptr_t)auxv[i][1], 4096 - auxv[i][1] % 4096 };
 		there[1] = (struct iovec){ (char *)there[0].iov_base + there[0].iov_len, 4096 };

@@ -7,7 +7,7 @@
  *     once, when the file is mapped. The others are redirected when they are met, because each page
  *     of text that is changed has to be copied.
  *
- * record_enter.c knows when it may be done.
+ * record_enter.c decides when this may be done.
  */
 #include "base/array.h"
 #include "base/hash.h"
@@ -162,13 +162,14 @@ bool as_text_write(struct as_inside *in, pid_t tid, uint64_t address, const void
 
 /* ---- Leading --------------------------------------------------------------------------------- */
 
-/* Calls to be redirected. Several at a time, so that the task is read and written in one go. */
+/* Calls to be redirected. Several are collected, so that the memory of the task is read and written
+ * in one call. */
 #define JOBS 64
 
 struct job {
 	uint64_t call;
 	const struct as_site *site;
-	unsigned char call_bytes[2], bytes[AS_SITE_JUMP]; /* what is there: the call, its jump */
+	unsigned char call_bytes[2], bytes[AS_SITE_JUMP]; /* now at the call and at its jump */
 };
 
 static uint64_t job_jump(const struct job *job)
@@ -216,9 +217,9 @@ static unsigned lead(struct as_inside *in, pid_t tid, struct as_area *area, stru
 			continue;
 		led++;
 	}
-	/* The task stands still: the order does not matter. */
+	/* The task is stopped, so the order does not matter. */
 	if (led && !as_text_write(in, tid, area->used, code, led * sizeof(code[0])))
-		kill(tid, SIGKILL); /* it would jump into nothing */
+		kill(tid, SIGKILL); /* otherwise its jump would lead nowhere */
 	area->used += (uint64_t)led * AS_SITE_TRAMPOLINE;
 	return led;
 }
@@ -321,7 +322,7 @@ struct as_text_site *as_text_plan(pid_t tid, const struct as_text *text, uint64_
 	return as_text_site(text->file, offset);
 }
 
-/* Unused bytes may have been used for another call meanwhile: then there may be others. */
+/* The unused bytes may have been taken by another call meanwhile: then this looks for others. */
 bool as_text_lead_one(struct as_inside *in, pid_t tid, struct as_area *area,
 		      const struct as_text *text, struct as_text_site *site, uint64_t call)
 {

@@ -26,7 +26,7 @@ struct as_text_file {
 struct as_text {
 	uint64_t start, end, offset;
 	struct as_text_file *file;
-	unsigned char failed; /* attempts to redirect a call of it */
+	unsigned char failed; /* failed attempts to redirect a call of it */
 	bool runs; /* the processor runs it; else it may be what an emulator reads */
 };
 
@@ -36,11 +36,11 @@ struct as_area {
 
 struct as_inside_space {
 	unsigned refs; /* tasks */
-	unsigned running; /* of them, those that vfork has not suspended */
+	unsigned running; /* tasks that vfork has not suspended */
 	bool complete; /* all calls of all texts were redirected */
 	struct as_area areas[AS_AREAS_MAX];
 	unsigned n_areas;
-	bool no_more; /* areas can be had */
+	bool no_more; /* no more areas can be made */
 	struct as_text *texts;
 	unsigned n_texts;
 	size_t cap_texts;
@@ -52,7 +52,7 @@ struct as_inside_space {
 struct as_text_file *as_text_file_of(struct as_inside *in, uint64_t dev, uint64_t ino);
 void as_text_add(struct as_inside_space *space, uint64_t start, uint64_t end, uint64_t offset,
 		 struct as_text_file *file, bool runs);
-/* NULL: no file's text. */
+/* NULL: it is not the text of a file. */
 struct as_text *as_text_at(const struct as_inside_space *space, uint64_t address);
 
 struct as_text_site *as_text_site(struct as_text_file *file, uint64_t offset);
@@ -64,7 +64,7 @@ void as_text_search(struct as_inside *in, pid_t tid, const struct as_text *text)
 /* Those of the text that were met before, or all. */
 void as_text_lead(struct as_inside *in, const struct as_task *task, const struct as_text *text,
 		  struct as_area *area, bool all);
-/* Unused bytes may have been used for another call meanwhile: then there may be others. */
+/* The unused bytes may have been taken by another call meanwhile: then this looks for others. */
 bool as_text_lead_one(struct as_inside *in, pid_t tid, struct as_area *area,
 		      const struct as_text *text, struct as_text_site *site, uint64_t call);
 

@@ -3,21 +3,21 @@
  * reduce: Dogfood's reducer (section 5), made to need few executions, and what comes after it.
  *
  * Method, in this order, each phase starting from the best of the one before:
- * 1. prefix: the shortest failing one, by binary search; where it is known which operation failed,
- *    the search is skipped if nothing shorter by one fails.
- * 2. slice: the last operation with what it depends on; failing that, with all that dealt with the
- *    same files. One run may save a hundred.
- * 3. front: operations are removed from the beginning, with what depends on them (work/defuse). Not
- *    one by one: the piece doubles while that works and halves when it does not, so that k needed
- *    operations among n cost about 2k log n runs.
+ * 1. prefix: the shortest prefix that fails, by binary search. If it is known which operation
+ *    failed, and the prefix that ends before it does not fail, there is no search.
+ * 2. slice: the last operation and those that it depends on; if that does not fail, those that use
+ *    the same files, too. One run may save a hundred.
+ * 3. front: operations are removed from the beginning, with those that depend on them
+ *    (work/defuse). They are removed in pieces: the size of a piece doubles after a success and
+ *    halves after a failure, so that k needed operations among n cost about 2k log n runs.
  * 4. ddmin over what is left, with the same closure.
- * 5. two operations in one (reduce_merge.c), simpler arguments (reduce_args.c), then 4 again if
- *    that changed anything: a simpler operation may make another one needless.
+ * 5. rewrite operations to save one (reduce_merge.c), simplify arguments (reduce_args.c), then do 4
+ *    again if anything changed: a simpler operation may make another one unnecessary.
  *
  * Invariants:
  * 1. x->best was seen to fail in the same way; it only ever gets better.
- * 2. No candidate is run twice (digests of all that were run are kept), but a failure that came
- *    only sometimes when it was first looked at is tried several times for each candidate.
+ * 2. No candidate is run twice (digests of all that were run are kept), except that, if the failure
+ *    is flaky at the start, each candidate is run several times.
  */
 #include "base/array.h"
 #include "base/ddmin.h"
@@ -164,8 +164,8 @@ static void slice(struct as_reducing *x)
 
 /* ---- Phase 3: from the front ----------------------------------------------------------------- */
 
-/* Without operations from..to and what depends on them. The last one is what fails where that is
- * known: a candidate without it need not be run. */
+/* Tries the best without the operations from..to and those that depend on them. If it is known that
+ * the last operation fails, a candidate without it is not run. */
 static bool try_without(struct as_reducing *x, size_t from, size_t to, size_t *removed_before)
 {
 	struct as_seq *whole = as_seq_copy(x->best);
@@ -196,7 +196,7 @@ static void remove_from_front(struct as_reducing *x)
 
 		piece = piece < 1 ? 1 : piece > left ? left : piece;
 		if (try_without(x, at, at + piece, &before)) {
-			as_assert(!before); /* the closure goes forwards only */
+			as_assert(!before); /* only operations after it depend on it */
 			piece *= 2;
 		} else if (piece > 1) {
 			piece /= 2;
@@ -211,7 +211,7 @@ static void remove_from_front(struct as_reducing *x)
 
 struct shrinking {
 	struct as_reducing *x;
-	struct as_seq *whole; /* what the elements are */
+	struct as_seq *whole; /* the operation that each element stands for */
 	struct as_defuse *du;
 };
 

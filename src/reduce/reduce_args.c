@@ -5,8 +5,8 @@
  * Method.
  * 1. edits: every argument that could be simpler gives one edit (a flag cleared, a default put in,
  *    a length of 1, an offset of 0, a name of one letter, the mount options dropped). All are tried
- *    at once; where that does not fail, both halves are, down to single ones: what does not matter
- *    costs next to nothing.
+ *    at once; if that does not fail, each half is tried, and so on down to single edits. So
+ *    arguments that do not matter cost almost nothing.
  * 2. numbers that had to stay: the smallest power of two that fails, by binary search over the
  *    exponents; counts then exactly, because a count is often a threshold.
  * 3. mount options that had to stay: one word at a time.
@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In one field of one operation, or (arg NULL) a name wherever paths have it. */
+/* An edit of one field of one operation or, if arg is NULL, of a name in all paths. */
 struct edit {
 	size_t op;
 	const struct as_arg_info *arg;
-	int64_t clear, value; /* clear: these bits go; 0: the value is put in */
+	int64_t clear, value; /* bits to clear; 0: the value is set */
 	char *from, *to; /* of strings */
 };
 
@@ -277,7 +277,7 @@ static bool try_number(struct as_reducing *x, size_t op, const struct as_arg_inf
 static void lower_number(struct as_reducing *x, size_t op, const struct as_arg_info *arg)
 {
 	int64_t now = as_arg_int(&x->best->ops[op], arg);
-	int low = -1, high = 0; /* 2^low does not fail (or was not tried), `high` is an upper end */
+	int low = -1, high = 0; /* 2^low does not fail (or was not tried); `high`: upper bound */
 
 	if (now <= 2)
 		return;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reduce_merge: the phase of a reduction that rewrites operations where removing them gets no
- * further: what depends on a name is written with another name.
+ * reduce_merge: the phase of a reduction that rewrites operations when none can be removed any
+ * more: operations that depend on a name get another name.
  *
  * Rules, as a table: each looks at one operation and makes a candidate that is shorter by one.
- *   folder    "mkdir D": without it; what was below D is where D was
- *   rename    "rename A B": without it; from there on, B and what is below it are called A
+ *   folder    "mkdir D" is removed; what was below D is then in the folder of D
+ *   rename    "rename A B" is removed; after it, B and all paths below B are called A
  *   open      "create F ... $N = open F": the open makes F itself
  *   exchange  "create X ... unlink Y", Y older than X: "rename Y X ..."
- *   roots     "enlarge D 1": without it; what was below D/e0 is in D
+ *   roots     "enlarge D 1" is removed; what was below D/e0 is then in D
  *   more      "... deepen D N", or enlarge: nothing before it, and twice as much of it in the root
- * First, where no chcwd is left, paths are written from the root: the same path reads the same.
+ * First, if no chcwd is left, all paths become absolute, so that equal paths have equal texts.
  */
 #include "reduce/reduce_priv.h"
 #include "work/op.h"
@@ -167,7 +167,7 @@ static void write_from_root(struct as_reducing *x)
 			as_seq_free(copy);
 			return;
 		}
-		/* The text of a symbolic link is no path of ours. */
+		/* The text of a symbolic link is not a path of the workload. */
 		for (int k = copy->ops[i].code == AS_OP_SYMLINK; k < 2; k++)
 			if (*paths[k] && **paths[k] && **paths[k] != '/') {
 				set_path(copy, paths[k], "/", 1, *paths[k]);
@@ -182,8 +182,8 @@ static void write_from_root(struct as_reducing *x)
 
 static const struct rule {
 	const char *name;
-	enum as_opcode code; /* of the operation it looks at */
-	bool pair; /* and at each one after that */
+	enum as_opcode code; /* the operation that the rule looks at */
+	bool pair; /* it also looks at each operation after that one */
 	struct as_seq *(*make)(const struct as_seq *seq, size_t at, size_t other);
 } rules[] = {
 	{ "folders", AS_OP_MKDIR, false, drop_folder },
@@ -196,7 +196,7 @@ static const struct rule {
 	{ "more", AS_OP_ENLARGE, false, more_alone },
 };
 
-/* Whether the rule helped at `at`: the operation there is another one then. */
+/* Whether the rule helped at `at`; if so, there is another operation now. */
 static bool try_rule(struct as_reducing *x, const struct rule *rule, size_t at)
 {
 	size_t last = rule->pair ? x->best->n - 1 : at + 1; /* alone: once */

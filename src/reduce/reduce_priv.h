@@ -13,16 +13,16 @@ struct as_reducing {
 	struct as_seq *best; /* always one that was seen to fail */
 	struct as_tried *tried; /* candidates that were run, and what came of it */
 	size_t n_tried, cap_tried;
-	struct as_table by_digest; /* of tried */
+	struct as_table by_digest; /* entries of `tried` */
 	struct as_reduced *result;
 	const char *phase;
-	unsigned tries; /* of one candidate: more than one when the failure is flaky */
-	bool over; /* nothing more is to be run */
+	unsigned tries; /* runs of one candidate: more than one if the failure is flaky */
+	bool over; /* no more workloads are run */
 	int rc;
 	struct as_err *err;
 };
 
-/* Takes the candidate over; if it fails in the same way it is the new best. */
+/* Takes ownership of the candidate; if it fails in the same way, it is the new best. */
 bool as_reducing_try(struct as_reducing *x, struct as_seq *candidate);
 /* The same for a subset of the best; kept[] has best->n elements. */
 bool as_reducing_try_kept(struct as_reducing *x, const bool *kept);

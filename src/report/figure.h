@@ -19,8 +19,8 @@
 struct as_figure_bars {
 	const char *title, *x_label, *y_label;
 	const char *const *labels; /* n */
-	const char *const *labels2; /* n, below them; NULL: none */
-	const bool *faint; /* n: shown, but nothing that should be tested; NULL: none */
+	const char *const *labels2; /* n, a second line of labels; NULL: none */
+	const bool *faint; /* n: shown, but not expected to be tested; NULL: none */
 	unsigned n;
 	const char *series[AS_FIGURE_SERIES_MAX]; /* names */
 	const uint64_t *counts[AS_FIGURE_SERIES_MAX]; /* n each */

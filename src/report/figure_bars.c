@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#define ROW_HEIGHT 190 /* of the plot, where bars take several rows */
-#define CHAR_WIDTH 6.3 /* of the labels, about */
-#define CAPITAL 7.6 /* if they are large */
+#define ROW_HEIGHT 190 /* height of the plot, if bars take several rows */
+#define CHAR_WIDTH 6.3 /* width of a letter of the labels, about */
+#define CAPITAL 7.6 /* width of a capital letter */
 #define BAR 9.0
 #define BASE_LOG (-0.3) /* where the axis of counts begins: a bar of 1 must be seen */
 
@@ -36,7 +36,8 @@ static void one_bar(const struct as_frame *f, const struct as_figure_bars *fig, 
 	double base = f->top + f->height, y;
 
 	if (!count) {
-		/* Not tested: a cross, in place of nothing at all. */
+		/* Draws a cross for a partition that was not tested, where there would be no
+		 * bar. */
 		as_buf_addf(f->out,
 			    "<path class=\"axis none\" fill=\"none\" stroke=\"%s\" "
 			    "stroke-width=\"1.2\" d=\"M%.1f %.1fl5 5m0 -5l-5 5\"><title>",
@@ -87,7 +88,7 @@ struct layout {
 	double top_log;
 };
 
-/* Of one row: what is written below it. */
+/* One row of bars, with the labels below it. */
 struct row {
 	unsigned first, n;
 	bool slant;

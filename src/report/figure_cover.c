@@ -26,7 +26,7 @@ const unsigned as_figure_papers = sizeof(as_figure_paper) / sizeof(as_figure_pap
 struct joined {
 	struct as_space space[AS_FIGURE_SERIES_MAX];
 	unsigned n_suites, n;
-	const char **names; /* into the spaces */
+	const char **names; /* these point into the spaces */
 	const char **labels;
 	char (*text)[16], (*text2)[16];
 	const char **labels2;
@@ -64,7 +64,8 @@ static void free_joined(struct joined *j)
 	free(j->faint);
 }
 
-/* What is expected comes first, in the order of the tables; then what only some have met. */
+/* Expected partitions come first, in the order of the tables, then others that some suite has
+ * met. */
 static void join_names(struct joined *j)
 {
 	unsigned most = 0;
@@ -198,7 +199,7 @@ bool as_figure_space(const struct as_suites *suites, const char *family, const c
 #define DECADES_MAX 12
 
 /* TCD^2 = mean(L^2) - 2 t mean(L) + t^2, with L the logarithms of counts and t that of the target:
- * a curve needs one look at the counts. */
+ * a curve needs one pass over the counts. */
 static double deviation(const struct as_tcd *sums, double target)
 {
 	double t = log2(target), n = sums->n ? (double)sums->n : 1;

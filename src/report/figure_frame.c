@@ -111,7 +111,7 @@ void as_frame_text(struct as_buf *out, enum as_role role, double x, double y,
 	as_buf_adds(out, "</text>\n");
 }
 
-/* Up to its end: the path and what else. */
+/* Begins an element of the SVG; the caller adds its path and ends it. */
 void as_frame_line(struct as_buf *out, enum as_role role, double width)
 {
 	as_buf_addf(out, "<path class=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%g\"",

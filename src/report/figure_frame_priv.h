@@ -6,9 +6,9 @@
 #include "report/figure.h"
 
 #define AS_FRAME_LEFT 64
-#define AS_FRAME_WIDTH 960 /* of the plot, at most: wider figures wrap */
+#define AS_FRAME_WIDTH 960 /* largest width of the plot: wider figures wrap */
 #define AS_FRAME_HEIGHT 260
-#define AS_FRAME_CAPITAL 6.9 /* width of a letter of labels, if it is large */
+#define AS_FRAME_CAPITAL 6.9 /* width of a capital letter of labels */
 
 enum as_role {
 	AS_ROLE_INK,
@@ -22,13 +22,13 @@ enum as_role {
 };
 
 struct as_colour {
-	const char *class; /* of what is filled with it */
-	const char *line; /* of what is drawn with it */
+	const char *class; /* class of elements that are filled with it */
+	const char *line; /* class of elements whose lines have it */
 	const char *light, *dark;
 };
 
 const struct as_colour *as_frame_colour(enum as_role role);
-extern const char *const as_frame_dashes[]; /* of series, as an attribute */
+extern const char *const as_frame_dashes[]; /* dashes of each series, as an attribute */
 
 struct as_frame {
 	struct as_buf *out;
@@ -39,7 +39,7 @@ struct as_frame {
 void as_frame_decade(struct as_buf *out, int power);
 void as_frame_text(struct as_buf *out, enum as_role role, double x, double y,
 		   const char *attributes, const char *text);
-/* Up to its end: the path and what else. */
+/* Begins an element of the SVG; the caller adds its path and ends it. */
 void as_frame_line(struct as_buf *out, enum as_role role, double width);
 /* All in one line. */
 double as_frame_legend_width(const char *const *series, unsigned n);

@@ -222,8 +222,8 @@ void as_figure_papers_html(const struct as_suites *suites, struct as_buf *out)
 {
 	as_buf_adds(out,
 		    "<h2>Figures</h2>\n<p class=\"soft\">A cross marks what was never met; "
-		    "pale bars are results that no manual page lists, or values beyond what there "
-		    "is reason to test.</p>\n");
+		    "pale bars are results that no manual page lists, or values larger than what "
+		    "is worth testing.</p>\n");
 	for (unsigned i = 0; i < as_figure_papers; i++) {
 		as_buf_adds(out, "<div class=\"card\">\n");
 		as_figure_of_paper(suites, &as_figure_paper[i], out);

@@ -17,7 +17,7 @@
 
 #define README_MAX_BYTES ((size_t)64 << 20)
 #define README_NAME "README.md"
-#define SHOWN_LINES 40 /* of a workload in README.md */
+#define SHOWN_LINES 40 /* lines of a workload shown in README.md */
 #define HEADING "\n## Reduced\n"
 
 static void describe(const struct as_stored_reduction *r, struct as_buf *out)

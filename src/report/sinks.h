@@ -25,7 +25,7 @@ void as_jsonl_sink_free(struct as_sink *sink); /* takes NULL */
 
 /*
  * Keeps findings in FOLDER/findings/ID/: finding.json, workload.txt, repro.c, README.md and, if
- * there is a disk, disk.img.zst. A finding that is there already is only counted. The folder is
+ * there is a disk, disk.img.zst. A finding that is already there is only counted. The folder is
  * made at once: a folder that cannot be written, or that is not a run folder (os/rundir.h), is an
  * error before the work begins. It is removed again if it stays empty. `given`: the folder is a
  * supervisor's, who does the counting.
@@ -64,7 +64,7 @@ AS_MUST_CHECK int as_stored_set_count(const struct as_dir *folder, uint64_t coun
 struct as_stored_reduction {
 	const char *workload; /* canonical text */
 	uint64_t ops_before, ops_after, executions;
-	unsigned runs, failed; /* so many of the runs of the result; runs 0: not confirmed */
+	unsigned runs, failed; /* the result failed in `failed` of `runs` runs; 0: not confirmed */
 	bool flaky, complete;
 	double seconds;
 };

@@ -5,8 +5,8 @@
  * killed.
  *
  * Several processes may do this at the same time. Of those with the same finding, the first one
- * keeps it, and the others count it. To count is to read and to write finding.json: meanwhile the
- * folder is locked (flock).
+ * keeps it, and the others count it. Counting reads and writes finding.json, so the folder is
+ * locked meanwhile (flock).
  */
 #include "report/sinks.h"
 
@@ -33,9 +33,9 @@
 
 struct store {
 	struct as_sink sink;
-	struct as_rundir run; /* of a store that has opened it */
+	struct as_rundir run; /* the run folder, if this store has opened it */
 	struct as_dir findings;
-	bool counts; /* findings that are there already */
+	bool counts; /* it counts findings that are already there */
 	as_save_disk_fn save_disk;
 	struct as_err failed; /* code 0: nothing did */
 };
@@ -91,10 +91,8 @@ int as_stored_repro(const struct as_dir *dir, const char *name, const char *work
 static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_OUTCOME] =
 		"An operation gave an answer that neither POSIX nor Linux allows there.",
-	[AS_FIND_DATA] =
-		"An operation succeeded, but what it handed back is not what should be there.",
-	[AS_FIND_TREE] =
-		"Read from the root, the tree is not what the operations should have left.",
+	[AS_FIND_DATA] = "An operation succeeded, but it returned the wrong data.",
+	[AS_FIND_TREE] = "The whole tree is not what the operations should have left.",
 	[AS_FIND_SIGNAL] = "The file system ended the process it ran in.",
 	[AS_FIND_HANG] = "The file system did not come back from a call.",
 	[AS_FIND_LEAK] = "After unmount, memory was still allocated.",
@@ -104,10 +102,10 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_KERNEL] =
 		"The kernel under test crashed, warned or complained of corruption: see its log.",
 	[AS_FIND_CRASH] =
-		"After a power cut, the tree is not one that was promised, or there is none.",
+		"After a power cut, the tree is not one that was promised, or cannot be read.",
 	[AS_FIND_RACE] =
-		"No order of the calls that overlapped explains what they answered or left.",
-	[AS_FIND_DIFF] = "One file system gave an answer that others, asked the same, did not.",
+		"No order of the calls that overlapped explains their answers or the tree.",
+	[AS_FIND_DIFF] = "One file system answered an operation differently from others.",
 	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
 };
 
@@ -130,8 +128,8 @@ static void add_command(const struct as_finding *f, struct as_buf *out)
 	as_buf_free(&scenario);
 }
 
-/* Texts from outside (names, logs, the target) are quoted, so that they cannot pretend to be
- * ours. */
+/* Texts from outside (names, logs, the target) are quoted, so that they cannot look like text of
+ * the page. */
 static void describe(const struct as_finding *f, const char *id, struct as_buf *t)
 {
 	as_buf_addf(t, "# %s\n\n%s\n\n    ", id, meanings[f->kind]);
@@ -154,7 +152,7 @@ static void describe(const struct as_finding *f, const char *id, struct as_buf *
 		as_buf_addc(t, '\n');
 	}
 	as_buf_addf(t,
-		    "To see it again: `assay replay %s` (or give it this folder).\n\n"
+		    "To reproduce it: `assay replay %s` (or give it this folder).\n\n"
 		    "- `workload.txt`: the operations; ",
 		    id);
 	add_command(f, t);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG_LINES 12 /* of the target's log */
+#define LOG_LINES 12 /* lines shown of the target's log */
 
 struct term {
 	struct as_sink sink;
@@ -126,10 +126,10 @@ static void term_done(struct as_sink *sink, const struct as_run_stats *s)
 		fprintf(t->out, ", %llu operation%s not possible here",
 			(unsigned long long)s->skipped, as_plural(s->skipped));
 	if (s->unjudged)
-		fprintf(t->out, ", %llu race%s too much to explain",
-			(unsigned long long)s->unjudged, as_plural(s->unjudged));
+		fprintf(t->out, ", %llu race%s too large to judge", (unsigned long long)s->unjudged,
+			as_plural(s->unjudged));
 	if (s->excused)
-		fprintf(t->out, ", %llu answers that differ as they may",
+		fprintf(t->out, ", %llu answers that differ as allowed",
 			(unsigned long long)s->excused);
 	fprintf(t->out, ", %.2f s\n", (double)s->wall_us / 1e6);
 	fflush(t->out);

@@ -20,7 +20,7 @@ static bool is_fresh(const struct as_model *fresh, const char *name)
 	return is;
 }
 
-static void add_names(struct as_traced *op, const struct as_outcome *got,
+static void add_names(struct as_answer *op, const struct as_outcome *got,
 		      const struct as_model *fresh)
 {
 	const char *name = got->data, *end = name + got->len;
@@ -33,14 +33,14 @@ static void add_names(struct as_traced *op, const struct as_outcome *got,
 	}
 }
 
-void as_answers_add(struct as_answers *trace, const struct as_outcome *got,
+void as_answers_add(struct as_answers *answers, const struct as_outcome *got,
 		    const struct as_verdict *verdict, const struct as_model *fresh)
 {
-	struct as_traced *op = &trace->ops[trace->n];
+	struct as_answer *op = &answers->ops[answers->n];
 
-	if (trace->n == AS_ANSWERS_MAX)
+	if (answers->n == AS_ANSWERS_MAX)
 		return;
-	*op = (struct as_traced){ .ret = got->ret,
+	*op = (struct as_answer){ .ret = got->ret,
 				  .err = got->err,
 				  .done = got->done,
 				  .payload = got->payload,
@@ -59,5 +59,5 @@ void as_answers_add(struct as_answers *trace, const struct as_outcome *got,
 			snprintf(op->why, sizeof(op->why), "%s", as_buf_str(&verdict->why));
 	}
 	/* It may be read at any moment. */
-	__atomic_store_n(&trace->n, trace->n + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&answers->n, answers->n + 1, __ATOMIC_RELEASE);
 }

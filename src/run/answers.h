@@ -9,7 +9,7 @@
 
 #define AS_ANSWERS_MAX 8192u /* operations; later ones are not kept */
 
-struct as_traced {
+struct as_answer {
 	int64_t ret; /* as in struct as_outcome; names that a fresh disk has do not count */
 	int err;
 	uint64_t done;
@@ -24,12 +24,12 @@ struct as_traced {
 
 struct as_answers {
 	uint32_t n; /* operations that came back */
-	struct as_traced ops[AS_ANSWERS_MAX];
+	struct as_answer ops[AS_ANSWERS_MAX];
 };
 
 /* `verdict` is NULL where the answer was not judged. `fresh` is what the file system held at
  * first. */
-void as_answers_add(struct as_answers *trace, const struct as_outcome *got,
+void as_answers_add(struct as_answers *answers, const struct as_outcome *got,
 		    const struct as_verdict *verdict, const struct as_model *fresh);
 
 #endif

@@ -156,8 +156,8 @@ bool as_child_run_op(struct child *c, int64_t i)
 	if (is_time_to_look(c, i) && as_child_troubled(c, i))
 		return false;
 	going = judge(c, i, &got);
-	if (options->trace)
-		as_answers_add(options->trace, &got, c->blind ? NULL : &c->verdict,
+	if (options->answers)
+		as_answers_add(options->answers, &got, c->blind ? NULL : &c->verdict,
 			       c->args->fresh_model);
 	if (!going || !options->check_every_op)
 		return going;

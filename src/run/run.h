@@ -40,7 +40,7 @@ struct as_run_options {
 	char scenario[AS_RUN_SCENARIO_MAX]; /* "": nothing */
 	enum as_sweep sweep;
 	struct as_race_options race;
-	struct as_answers *trace; /* where to note every answer (run/answers.h); NULL: nowhere */
+	struct as_answers *answers; /* where to note every answer (run/answers.h); NULL: nowhere */
 	/* Where the progress is kept for a supervisor outside of the sandbox; NULL: there is
 	 * none. */
 	struct as_box_state *state;

@@ -3,13 +3,13 @@
  * diff: see diff.h.
  *
  * Method. File systems that have answered alike so far are in the same state and can be compared.
- * Where one succeeds and another does not, or they did another part of an operation, they part:
- * from then on each is compared with those that went the same way. An errno in place of another,
- * or another number read, does not part them.
+ * If one succeeds and another does not, or if they did different parts of an operation, their
+ * states differ from then on: each is compared only with those in the same state. A different
+ * errno, or a different number of bytes read, does not change the state.
  *
  * What is not compared: inode numbers, blocks, times, the figures of statfs; sizes of directories;
- * link counts of directories where a type has a quirk or its fresh disk holds anything; and what
- * the model can say nothing about.
+ * link counts of directories if a type has a quirk or its fresh disk is not empty; and operations
+ * that the model does not judge.
  *
  * What is excused: a full disk (sizes of metadata are a type's own); answers of which the models of
  * the two types allow different sets, which means that fstype.def knows of the difference; values
@@ -53,7 +53,7 @@ int as_diff_parse(const char *text, char **specs, size_t *n, struct as_err *err)
 	while (*at && !rc) {
 		size_t len = strcspn(at, ",");
 
-		/* After options, a word that is no target is one more option. */
+		/* After options, a word that is not a target is another option. */
 		while (at[len] && memchr(at, ':', len) && !begins_target(at + len + 1))
 			len += 1 + strcspn(at + len + 1, ",");
 		if (*n == AS_DIFF_MAX)
@@ -80,15 +80,15 @@ struct diff_judging {
 	const struct as_diff_subject *subjects;
 	size_t n;
 	struct as_diff *diff;
-	unsigned way[AS_DIFF_MAX]; /* file systems with the same number have done the same */
-	unsigned ways;
+	unsigned state[AS_DIFF_MAX]; /* file systems with the same number are in the same state */
+	unsigned states; /* numbers of states in use, but for 0 */
 };
 
-static const struct as_traced *traced(const struct diff_judging *j, size_t who, size_t op)
+static const struct as_answer *answer_of(const struct diff_judging *j, size_t who, size_t op)
 {
-	const struct as_answers *trace = j->subjects[who].trace;
+	const struct as_answers *answers = j->subjects[who].answers;
 
-	return op < trace->n ? &trace->ops[op] : NULL;
+	return op < answers->n ? &answers->ops[op] : NULL;
 }
 
 static bool any_has(const struct diff_judging *j, size_t a, size_t b, uint64_t quirks)
@@ -114,7 +114,7 @@ static bool nlinks_compare(const struct diff_judging *j, size_t a, size_t b,
 static bool stats_differ(const struct diff_judging *j, size_t a, size_t b, size_t op,
 			 struct as_buf *x, struct as_buf *y)
 {
-	const struct as_stat *s = &traced(j, a, op)->st, *t = &traced(j, b, op)->st;
+	const struct as_stat *s = &answer_of(j, a, op)->st, *t = &answer_of(j, b, op)->st;
 	bool owner = both_have(j, a, b, AS_FEAT_OWNER);
 	uint32_t mask = owner ? S_IFMT | 07777 : S_IFMT;
 
@@ -139,7 +139,7 @@ static bool stats_differ(const struct diff_judging *j, size_t a, size_t b, size_
 	return true;
 }
 
-static void say_outcome(const struct as_traced *op, struct as_buf *out)
+static void say_outcome(const struct as_answer *op, struct as_buf *out)
 {
 	if (op->ret >= 0)
 		as_buf_addf(out, "%lld", (long long)op->ret);
@@ -153,7 +153,7 @@ static void say_outcome(const struct as_traced *op, struct as_buf *out)
 static bool differ(const struct diff_judging *j, size_t a, size_t b, size_t op, struct as_buf *x,
 		   struct as_buf *y)
 {
-	const struct as_traced *s = traced(j, a, op), *t = traced(j, b, op);
+	const struct as_answer *s = answer_of(j, a, op), *t = answer_of(j, b, op);
 
 	as_buf_clear(x);
 	as_buf_clear(y);
@@ -174,13 +174,13 @@ static bool differ(const struct diff_judging *j, size_t a, size_t b, size_t op, 
 
 /* ---- Excuses --------------------------------------------------------------------------------- */
 
-static bool is_full(const struct as_traced *op)
+static bool is_full(const struct as_answer *op)
 {
 	return op->ret < 0 && (op->err == ENOSPC || op->err == EDQUOT);
 }
 
 /* A write that a full disk made shorter, or a copy: how much it copies is up to the file system. */
-static bool is_short(const struct as_op *op, const struct as_traced *a, const struct as_traced *b)
+static bool is_short(const struct as_op *op, const struct as_answer *a, const struct as_answer *b)
 {
 	return as_op_table[op->code].changes & AS_CHANGES_BY_PAGE && a->ret >= 0 && b->ret >= 0;
 }
@@ -196,7 +196,7 @@ static bool same_allowed(const struct as_allowed *a, const struct as_allowed *b)
 	return x.ok == y.ok && !memcmp(x.may, y.may, sizeof(x.may));
 }
 
-/* Through a descriptor that was opened so: by name, whatever came of the open. */
+/* Whether its descriptor was opened with O_DIRECT, whether or not the open succeeded. */
 static bool is_direct(const struct as_seq *seq, size_t op)
 {
 	const struct as_op *at = &seq->ops[op];
@@ -211,8 +211,8 @@ static bool is_direct(const struct as_seq *seq, size_t op)
 	return false;
 }
 
-static bool is_unaligned(const struct diff_judging *j, size_t op, const struct as_traced *a,
-			 const struct as_traced *b)
+static bool is_unaligned(const struct diff_judging *j, size_t op, const struct as_answer *a,
+			 const struct as_answer *b)
 {
 	return (a->err == EINVAL || b->err == EINVAL) && is_direct(j->seq, op);
 }
@@ -229,7 +229,7 @@ enum excuse { EXCUSE_NONE, EXCUSE_DOCUMENTED, EXCUSE_HINT };
 /* Of two answers that are both allowed. */
 static enum excuse excuse(const struct diff_judging *j, size_t a, size_t b, size_t op)
 {
-	const struct as_traced *s = traced(j, a, op), *t = traced(j, b, op);
+	const struct as_answer *s = answer_of(j, a, op), *t = answer_of(j, b, op);
 
 	if (s->unjudged || t->unjudged)
 		return EXCUSE_DOCUMENTED;
@@ -246,20 +246,22 @@ static enum excuse excuse(const struct diff_judging *j, size_t a, size_t b, size
 
 /* ---- Judging --------------------------------------------------------------------------------- */
 
-/* Those of one way that have an answer; and, for each, the first that gave the same answer. */
+/* The file systems of one state that have an answer; for each, the first one that gave the same
+ * answer. */
 struct diff_group {
 	size_t who[AS_DIFF_MAX], n;
 	size_t like[AS_DIFF_MAX]; /* by position in who */
-	size_t votes[AS_DIFF_MAX]; /* of the first with that answer */
+	size_t votes[AS_DIFF_MAX]; /* how many gave it, counted at the first with that answer */
 };
 
-static void make_group(const struct diff_judging *j, unsigned way, size_t op, struct diff_group *g)
+static void make_group(const struct diff_judging *j, unsigned state, size_t op,
+		       struct diff_group *g)
 {
 	struct as_buf x = { 0 }, y = { 0 };
 
 	*g = (struct diff_group){ .n = 0 };
 	for (size_t i = 0; i < j->n; i++)
-		if (j->way[i] == way && traced(j, i, op))
+		if (j->state[i] == state && answer_of(j, i, op))
 			g->who[g->n++] = i;
 	for (size_t i = 0; i < g->n; i++) {
 		g->like[i] = i;
@@ -288,7 +290,7 @@ static void tell(const struct diff_judging *j, enum as_diff_answer answer, size_
 static bool wrong_one(const struct diff_judging *j, const struct diff_group *g, size_t op)
 {
 	for (size_t i = 0; i < g->n; i++) {
-		if (traced(j, g->who[i], op)->agrees)
+		if (answer_of(j, g->who[i], op)->agrees)
 			continue;
 		for (size_t k = 0; k < g->n; k++)
 			if (g->like[k] != g->like[i]) {
@@ -343,36 +345,37 @@ static bool odd_one(const struct diff_judging *j, const struct diff_group *g, si
 	return false;
 }
 
-/* Those that had another success, or failed after another part, are in another state. */
+/* File systems that succeeded in another way, or failed after another part, are in another
+ * state. */
 static void part_ways(struct diff_judging *j, const struct diff_group *g, size_t op)
 {
 	for (size_t i = 0; i < g->n; i++) {
-		const struct as_traced *s = traced(j, g->who[i], op);
+		const struct as_answer *s = answer_of(j, g->who[i], op);
 		size_t k = 0;
 
 		for (; k < i; k++) {
-			const struct as_traced *t = traced(j, g->who[k], op);
+			const struct as_answer *t = answer_of(j, g->who[k], op);
 
 			if ((s->ret < 0) == (t->ret < 0) &&
 			    (s->ret < 0 ? s->done == t->done : s->ret == t->ret))
 				break;
 		}
-		/* The first one keeps the number of its way. */
+		/* The first one keeps the number of its state. */
 		if (k < i)
-			j->way[g->who[i]] = j->way[g->who[k]];
+			j->state[g->who[i]] = j->state[g->who[k]];
 		else if (i)
-			j->way[g->who[i]] = ++j->ways;
+			j->state[g->who[i]] = ++j->states;
 	}
 }
 
 static bool judge_op(struct diff_judging *j, size_t op)
 {
-	unsigned ways = j->ways;
+	unsigned states = j->states;
 
-	for (unsigned way = 0; way <= ways; way++) {
+	for (unsigned state = 0; state <= states; state++) {
 		struct diff_group g;
 
-		make_group(j, way, op, &g);
+		make_group(j, state, op, &g);
 		if (g.n < 2 || g.votes[0] == g.n)
 			continue;
 		if (wrong_one(j, &g, op) || odd_one(j, &g, op))

@@ -13,13 +13,13 @@
 struct as_diff_subject {
 	const char *name; /* as typed */
 	const struct as_traits *traits;
-	const struct as_answers *trace;
-	size_t fresh; /* inodes that it begins with, the root included */
+	const struct as_answers *answers;
+	size_t fresh; /* inodes on its fresh disk, the root included */
 };
 
 enum as_diff_answer {
-	AS_DIFF_NONE, /* nothing differs that has to be told */
-	AS_DIFF_WRONG, /* one answers what the model does not allow, and others something else */
+	AS_DIFF_NONE, /* no difference has to be reported */
+	AS_DIFF_WRONG, /* an answer that the model does not allow, unlike those of others */
 	AS_DIFF_ODD, /* all are allowed, but most agree and one does not */
 };
 
@@ -29,14 +29,14 @@ struct as_diff {
 	size_t odd; /* who */
 	size_t other; /* one that answered otherwise */
 	struct as_buf says, others_say; /* in words */
-	/* Differences that are no finding: by a documented trait of a type or where the disk is
-	 * full; hints; and those that the model allows and no majority decides. */
+	/* Differences that are no finding: they follow from a documented trait of a type or a full
+	 * disk; they are hints; or the model allows both answers and there is no majority. */
 	uint64_t documented, hints, undecided;
 	struct as_buf undecided_first; /* the first of them, in words */
 	size_t undecided_op;
 };
 
-/* Stops at the first difference that has to be told. */
+/* Stops at the first difference that has to be reported. */
 void as_diff_judge(const struct as_seq *seq, const struct as_diff_subject *subjects, size_t n,
 		   struct as_diff *diff);
 void as_diff_free(struct as_diff *diff);

@@ -51,16 +51,16 @@ struct as_scenario_work {
 struct as_scenario_ops {
 	uint32_t api;
 	const char *name, *help;
-	const char *profile; /* of the generator, when none is asked for */
+	const char *profile; /* profile of the generator, if none is asked for */
 	bool many_targets;
-	bool in_step; /* options->state->job always says which of several workloads is in flight */
+	bool in_step; /* options->state->job always says which of several workloads is running */
 	unsigned batch; /* workloads that are run at once; 0: as many as is usual */
 	int (*open)(const struct as_scenario_args *args, struct as_scenario **scenario,
 		    struct as_err *err);
 	/*
 	 * Runs the first *done >= 1 of the workloads: all, or up to and with the first that found
-	 * something, or as few as it likes to run at once. result sums them up. What is returned is
-	 * 0 or an error of ours; what the target does wrong goes to the sinks.
+	 * something, or as few as it likes to run at once. result sums them up. Returns 0 or an
+	 * error of ours; the sinks are told what the target does wrong.
 	 */
 	int (*run)(struct as_scenario *scenario, const struct as_scenario_work *work, size_t *done,
 		   struct as_run_result *result, struct as_err *err);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * scenario_crash: the power fails at every point of every workload (crash/crash.h). Its parameters
- * are the options of a crash run. Those that a finding carries bring back the very state, or look
- * for the same failure in a shorter workload.
+ * are the options of a crash run. With the options that a finding stores, a run makes the same
+ * crash state again, or looks for the same failure in a shorter workload.
  */
 #include "crash/crash.h"
 #include "scenario/scenario.h"
 
-#define THOROUGH_EVERY 64 /* of the workloads of a hunt, when nothing else is asked for */
+#define THOROUGH_EVERY 64 /* one in this many workloads of a hunt gets all views and recrashes */
 
 static int crash_open(const struct as_scenario_args *args, struct as_scenario **scenario,
 		      struct as_err *err)

@@ -4,8 +4,8 @@
  * by answer (scenario/diff.h).
  *
  * Each runs as it would alone, all oracles on. What one of them does wrong by itself (it dies, its
- * tree or its checker complains) is told as it would be alone. A wrong answer is told as a
- * difference where others answered otherwise.
+ * tree or its checker complains) is reported as it would be alone. A wrong answer is reported as a
+ * difference if others gave another answer.
  */
 #include "os/spawn.h"
 #include "run/finding.h"
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BEFORE_SHOWN 4 /* operations in front of the one that differs */
+#define BEFORE_SHOWN 4 /* operations shown before the one that differs */
 
 /* Notes what one target does wrong by itself. */
 struct ear {
@@ -32,7 +32,7 @@ struct scenario_diff_subject {
 	struct as_target *target;
 	struct as_runner *runner; /* heard by `ear` */
 	struct ear ear;
-	struct as_answers *trace;
+	struct as_answers *answers;
 };
 
 struct diff_scenario {
@@ -65,9 +65,9 @@ static int open_subject(struct diff_scenario *s, struct scenario_diff_subject *s
 
 	if (rc)
 		return rc;
-	subject->trace = as_shared_alloc(sizeof(*subject->trace));
+	subject->answers = as_shared_alloc(sizeof(*subject->answers));
 	subject->ear.sink.finding = hear;
-	options.trace = subject->trace;
+	options.answers = subject->answers;
 	/* All targets do the same: it is enough to watch one. */
 	if (subject != s->subjects)
 		options.watch = NULL;
@@ -80,8 +80,8 @@ static void close_all(struct diff_scenario *s)
 	for (size_t i = 0; i < s->n; i++) {
 		as_runner_free(s->subjects[i].runner);
 		as_target_free(s->subjects[i].target);
-		if (s->subjects[i].trace)
-			as_shared_free(s->subjects[i].trace, sizeof(struct as_answers));
+		if (s->subjects[i].answers)
+			as_shared_free(s->subjects[i].answers, sizeof(struct as_answers));
 		free(s->subjects[i].spec);
 	}
 	if (s->documented || s->hints || s->undecided)
@@ -137,12 +137,12 @@ static void diff_close(struct as_scenario *scenario)
 static void say_answers(const struct diff_scenario *s, size_t op, struct as_buf *out)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const struct as_answers *trace = s->subjects[i].trace;
-		const struct as_traced *t = &trace->ops[op];
+		const struct as_answers *answers = s->subjects[i].answers;
+		const struct as_answer *t = &answers->ops[op];
 		struct as_outcome got;
 
 		as_buf_addf(out, "        %-20s ", s->subjects[i].spec);
-		if (op >= trace->n) {
+		if (op >= answers->n) {
 			as_buf_adds(out, "(ended before)\n");
 			continue;
 		}
@@ -173,7 +173,7 @@ static void tell(struct diff_scenario *s, const struct as_seq *seq, const char *
 		 const struct as_diff *d, struct as_run_result *result)
 {
 	const struct scenario_diff_subject *odd = &s->subjects[d->odd];
-	const struct as_traced *t = &odd->trace->ops[d->op];
+	const struct as_answer *t = &odd->answers->ops[d->op];
 	struct as_run_options options = s->options;
 	struct as_buf op = { 0 }, summary = { 0 }, pair = { 0 }, signature = { 0 }, detail = { 0 };
 	struct as_finding f = { .kind = AS_FIND_DIFF, .target = odd->spec };
@@ -252,7 +252,7 @@ static int run_subjects(struct diff_scenario *s, const struct as_seq *seq, const
 		struct scenario_diff_subject *subject = &s->subjects[i];
 		struct as_run_result one = { 0 };
 
-		subject->trace->n = 0;
+		subject->answers->n = 0;
 		subject->ear.heard = false;
 		rc = as_run_workload(subject->runner, seq, name, &one, err);
 		result->runs += one.runs;
@@ -281,7 +281,7 @@ static int diff_run(struct as_scenario *scenario, const struct as_scenario_work 
 		subjects[i] = (struct as_diff_subject){
 			.name = s->subjects[i].spec,
 			.traits = as_runner_fresh(s->subjects[i].runner).traits,
-			.trace = s->subjects[i].trace,
+			.answers = s->subjects[i].answers,
 			.fresh = as_model_inodes(as_runner_fresh(s->subjects[i].runner).model),
 		};
 	as_diff_judge(seq, subjects, s->n, &diff);

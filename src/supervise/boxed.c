@@ -61,7 +61,7 @@ static int boot(struct as_boxed_session *b, struct as_err *err)
 	return rc;
 }
 
-/* Gives the engine the workloads that are left; starts a box if there is none. */
+/* Gives the engine the workloads that are left, and starts a box if there is none. */
 static int start(struct as_boxed_session *b, struct as_err *err)
 {
 	int rc;
@@ -85,7 +85,7 @@ static int start(struct as_boxed_session *b, struct as_err *err)
 
 /* ---- Watching -------------------------------------------------------------------------------- */
 
-/* Reads what has come; of very much, only a part. */
+/* Reads what has arrived, but only a limited amount at a time. */
 static void drain(struct as_boxed_session *b)
 {
 	size_t events = 0, console = 0;
@@ -172,8 +172,8 @@ static int run_rest(struct as_boxed_session *b, struct as_err *err)
 		rc = as_boxed_judge(b, end, err);
 	if (strstr(as_buf_str(&b->console), "Out of memory: Killed process"))
 		as_emit_note(b->how->notes,
-			     "the sandbox ran out of memory: what was found may come "
-			     "of that; --uml-mem gives it more");
+			     "the sandbox ran out of memory: this may have caused its "
+			     "findings; --uml-mem gives it more");
 	free_box(b);
 	return rc;
 }

@@ -26,8 +26,8 @@ struct as_boxed_place {
 	uint64_t ops; /* done */
 	struct as_buf about; /* such as "mount", without numbers */
 	struct as_buf detail;
-	struct as_run_options options; /* that lead there again */
-	struct as_medium *disk; /* NULL: it is unknown */
+	struct as_run_options options; /* options that lead to the same place again */
+	struct as_medium *disk; /* at that moment; NULL: it is unknown */
 };
 
 struct as_boxed {
@@ -46,14 +46,14 @@ struct as_boxed {
 	bool together; /* several workloads may share a process; `workload` is not called then */
 	/* A file of signatures in the folder `out`, read at each start of a box. Findings with
 	 * one of them, and findings that came before, are not kept: only their signatures are
-	 * told. NULL: all are new. */
+	 * reported. NULL: all signatures are new. */
 	const char *known;
 	/* A folder in `out` for the engine's counts of calls. NULL: it does not count. */
 	const char *cov;
 	unsigned silence_ms; /* how long the kernel may give no sign of life; 0: a default */
 	/* For scenarios that keep a state of their own: says where the engine was; false: the
-	 * state is not of such a scenario. A dead kernel leaves the state: it may hold anything.
-	 * place->options are those of the box. */
+	 * state is not of such a scenario. The state comes from a dead kernel, so it may hold
+	 * anything. place->options are those of the box. */
 	bool (*where)(const struct as_boxed *boxed, struct as_box_state *state,
 		      const struct as_seq *seq, struct as_boxed_place *place);
 };
@@ -65,7 +65,7 @@ struct as_boxed_session;
  * needed. */
 AS_MUST_CHECK int as_boxed_open(const struct as_boxed *boxed, struct as_boxed_session **session,
 				struct as_err *err);
-/* As as_boxed_run(). */
+/* Does the same as as_boxed_run() in the session's sandbox. */
 AS_MUST_CHECK int as_boxed_give(struct as_boxed_session *session, const struct as_boxed_job *jobs,
 				size_t n_jobs, struct as_run_stats *stats, struct as_err *err);
 void as_boxed_close(struct as_boxed_session *session); /* takes NULL */

@@ -13,10 +13,10 @@ struct as_boxed_session {
 	size_t n_jobs;
 	bool *done; /* by job */
 	struct as_run_stats *stats;
-	bool once; /* when all is done, the box has to end by itself */
+	bool once; /* the box must end by itself when all is done */
 	unsigned boots; /* so far */
 	int64_t counts_us; /* when counts were taken last */
-	unsigned stuck_ms; /* as the box was told */
+	unsigned stuck_ms; /* the value that the box was given */
 
 	/* Of this start: */
 	struct as_box *box;
@@ -26,18 +26,18 @@ struct as_boxed_session {
 	struct as_buf events; /* bytes after the last whole line, */
 	size_t events_seen; /* and how many of them hold no newline */
 	bool greeted; /* its hello has come, with our version of the wire */
-	uint64_t flood_bytes; /* that came out since the last workload */
-	struct as_boxed_pending *pending; /* findings whose folders may be incomplete still */
+	uint64_t flood_bytes; /* bytes that it printed since the last workload */
+	struct as_boxed_pending *pending; /* findings whose folders may still be incomplete */
 	size_t n_pending;
 	struct as_buf complaint; /* its error, or the last line that was no event */
-	bool gave_up; /* its error has come: what is printed after it is no news, */
+	bool gave_up; /* its error has come: what it prints after that is ignored, */
 	bool lacks; /* and the machine lacks something */
 	struct as_buf console; /* what the kernel printed, without its middle */
 	struct as_kmsg_scan *scan;
 	bool begun; /* the boot is over */
 	enum as_kmsg_class weight; /* of the worst report so far; the first of that class counts */
 	struct as_buf title, signature; /* of that report */
-	bool engine_saw; /* the engine has told what the kernel said, and of which operation */
+	bool engine_saw; /* the engine has reported what the kernel said, and the operation */
 
 	unsigned kills; /* in a row, without a workload between */
 };
@@ -46,17 +46,17 @@ struct as_boxed_session {
 enum as_boxed_end {
 	BOXED_RUNS,
 	BOXED_IDLE, /* all that it was given is done, and it waits for more */
-	BOXED_ENDED, /* by itself, well or not */
+	BOXED_ENDED, /* it ended by itself, with success or not */
 	BOXED_SILENT, /* its kernel does not schedule */
 	BOXED_STUCK, /* its kernel does, but the engine makes no progress */
 	BOXED_LINGERS, /* it has crashed and does not end */
 	BOXED_COMPLAINED, /* a workload is done, and the kernel reported something */
-	BOXED_STOPPED, /* somebody has stopped it and does not let it go on */
+	BOXED_STOPPED, /* somebody has stopped it and does not continue it */
 	BOXED_FLOODS, /* it printed too much without finishing a workload */
 };
 
 #define AS_BOXED_STOPPED_SECONDS 60 /* how long somebody may stop a box */
-#define AS_BOXED_FLOOD_MIB 64 /* that a box may print without finishing a workload */
+#define AS_BOXED_FLOOD_MIB 64 /* the most that a box may print without finishing a workload */
 
 /* Folders in the one that is shared. */
 #define BOXED_IN "in"
@@ -102,7 +102,7 @@ void as_boxed_take_console(struct as_boxed_session *b, const char *data, size_t 
 void as_boxed_clear_console(struct as_boxed_session *b);
 void as_boxed_free_console(struct as_boxed_session *b);
 
-/* guest_findings.c: takes over the finding of the event; false: it cannot be true. */
+/* guest_findings.c: takes over the finding of the event; false: it is not believed. */
 bool as_boxed_take_finding(struct as_boxed_session *b, struct as_finding_record *finding);
 /* Passes the findings on that wait; the engine has stored all of them, or never will. */
 void as_boxed_flush(struct as_boxed_session *b);

@@ -38,8 +38,8 @@ static void shorten(struct as_boxed_session *b)
 	b->console.len = HEAD_BYTES + sizeof(cut) - 1 + TAIL_BYTES;
 }
 
-/* What the kernel reports while it boots belongs to no workload: it is forgotten. Returns where to
- * read on. */
+/* What the kernel reports while it boots belongs to no workload, so it is forgotten. Returns where
+ * to continue reading. */
 static size_t end_of_boot(struct as_boxed_session *b, size_t start)
 {
 	const char *text = as_buf_str(&b->console), *mark = strstr(text, AS_GUEST_MARK);

@@ -24,7 +24,7 @@ static void complain(struct as_boxed_session *b, const char *text, size_t len)
 static void on_bad_finding(const struct as_boxed_session *b)
 {
 	as_emit_note(b->how->notes,
-		     "the sandbox told of a finding that cannot be: it does not count");
+		     "the sandbox reported a finding that cannot be true: it does not count");
 }
 
 static void on_finding(struct as_boxed_session *b, struct as_finding_record *record)
@@ -49,7 +49,7 @@ static void on_done(struct as_boxed_session *b, uint64_t n, const struct as_run_
 	as_boxed_flush(b);
 	for (; done < n && b->n_finished < b->n_list; done++)
 		b->done[b->list[b->n_finished++]] = true;
-	/* There are no more workloads: it cannot be. */
+	/* There are no more workloads, so this event cannot be true. */
 	if (tell && !done)
 		return;
 	b->kills = 0;

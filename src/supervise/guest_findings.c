@@ -9,7 +9,7 @@
  * A workload that broke the kernel can have written both. Therefore
  *   1. An id is the name of one file, and files are read as os/share.h does.
  *   2. The target, the options and the workload of a finding are those that the engine was given,
- *      or the finding is refused: it is replayed one day, with the rights of the user.
+ *      or the finding is refused: it may be replayed later, with the rights of the user.
  *   3. Sizes and numbers are bounded (wire.h).
  */
 #include "supervise/boxed_priv.h"
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #define PENDING_MAX 4096
-#define DISK_MAX_BYTES ((uint64_t)4 << 30) /* of an image, and of what it unpacks to */
+#define DISK_MAX_BYTES ((uint64_t)4 << 30) /* largest image, packed and unpacked */
 
 struct as_boxed_pending {
 	struct as_boxed_pending *next;
@@ -44,7 +44,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* The one that the engine was given, or one of several that are compared. */
+/* Whether it is the target that the engine was given, or one of several that are compared. */
 static bool is_target_given(const struct as_boxed_session *b, const char *target)
 {
 	return !strcmp(target, b->how->target) || has_word(b->how->target, target) ||

@@ -12,10 +12,10 @@
 
 #define BOOT_MS 60000 /* until the first sign of life */
 #define SILENCE_MS 20000 /* without a beat, unless the caller says otherwise */
-#define STUCK_EXTRA_MS 3000 /* more than the engine gives an operation */
-#define STUCK_TWICE_MS 15000 /* more than the guest waits until it reports it */
+#define STUCK_EXTRA_MS 3000 /* longer than the engine gives an operation */
+#define STUCK_TWICE_MS 15000 /* longer than the guest waits until it reports it */
 #define LINGER_MS 2000 /* for a kernel that has crashed to end */
-#define STEP_MAX_MS 1000 /* what one look adds to a clock at most */
+#define STEP_MAX_MS 1000 /* the most that one look adds to a clock */
 #define STOPPED_MS (AS_BOXED_STOPPED_SECONDS * 1000)
 #define FLOOD_BYTES ((uint64_t)AS_BOXED_FLOOD_MIB << 20)
 
@@ -35,7 +35,7 @@ static bool has_ended(const struct as_box *box)
 
 /*
  * Clocks count only time in which we were there to look and the box was free to run. If we, or the
- * whole machine, were stopped and continue later, that time counts for nobody.
+ * whole machine, were stopped and continue later, that time does not count.
  */
 static void advance(struct as_boxed_clocks *c, const struct as_boxed_session *b)
 {

@@ -55,7 +55,7 @@ static enum as_finding_kind kind_of(const struct as_boxed_session *b, enum as_bo
 	return b->box->state->ended ? AS_FIND_SIGNAL : AS_FIND_KERNEL;
 }
 
-/* In the same words for the same mistake: they become part of the signature. */
+/* The same mistake must give the same words, because they become part of the signature. */
 static void describe_end(const struct as_boxed_session *b, enum as_boxed_end end,
 			 struct as_buf *out)
 {
@@ -105,7 +105,8 @@ static void find_place(const struct as_boxed_session *b, const struct as_seq *se
 
 	*place = (struct as_boxed_place){ .op = -1, .options = b->how->options };
 	if (b->how->where && b->how->where(b->how, b->box->state, seq, place)) {
-		/* The engine went on after the kernel's report: where it is now is no clue. */
+		/* The engine continued after the kernel's report, so its present place says
+		 * nothing. */
 		if (went_on) {
 			free_place(place);
 			*place = (struct as_boxed_place){ .op = -1, .options = b->how->options };

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 #define KILLS_MAX 8
-#define CONSOLE_SHOWN_BYTES 400 /* of a boot that failed */
+#define CONSOLE_SHOWN_BYTES 400 /* how much is shown of the console after a failed boot */
 
 static int engine_ended(struct as_boxed_session *b, int status, struct as_err *err)
 {

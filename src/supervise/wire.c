@@ -183,7 +183,7 @@ static int parse_numbers(struct as_wire_job *job, struct as_err *err)
 		void *at = (char *)&job->options + row->at;
 
 		if (!json_is_integer(value) || n < 0 || (row->size == 4 && n > UINT32_MAX))
-			return as_fail(err, AS_EUSE, "the wire: job: its %s is no such number",
+			return as_fail(err, AS_EUSE, "the wire: job: its %s is not a valid number",
 				       row->key);
 		if (row->size == 4)
 			*(uint32_t *)at = (uint32_t)n;
@@ -250,13 +250,13 @@ int as_wire_work_parse(const char *text, size_t len, struct as_wire_work *work, 
 	rc = open_message(text, len, "work", &work->object, err);
 	items = json_object_get(work->object, "work");
 	if (!rc && !json_is_array(items))
-		rc = as_fail(err, AS_EUSE, "the wire: this is no work");
+		rc = as_fail(err, AS_EUSE, "the wire: this is not a work message");
 	json_array_foreach(items, i, item)
 	{
 		const char *path = text_of(item, "path"), *name = text_of(item, "name");
 
 		if (!path || !name)
-			rc = as_fail(err, AS_EUSE, "the wire: work: item %zu is none", i);
+			rc = as_fail(err, AS_EUSE, "the wire: work: item %zu is not valid", i);
 		if (rc)
 			break;
 		AS_ARRAY_ROOM(work->items, work->n, work->cap);

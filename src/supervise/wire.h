@@ -10,13 +10,13 @@
  * To the supervisor:
  *	events, a line each; the first is a hello
  *
- * Each message carries the version of the wire. Both sides refuse another version than their own.
+ * Each message carries the version of the wire. Each side refuses a version other than its own.
  *
- * The engine trusts its supervisor, who can do with it what he wants. The supervisor trusts nothing
+ * The engine trusts its supervisor, which started it and controls it. The supervisor trusts nothing
  * that comes out of the sandbox: the kernel there is under test and may write anything over
- * anything. So a parser takes any bytes, every text and number that it hands out is bounded and has
- * its type, and what is missing or too much is an error or a bound, never a crash. Whether a
- * finding fits what the engine was given to do is checked by guest_findings.c.
+ * anything. So a parser accepts any bytes. Every text and number that it returns has its type and
+ * is bounded. A missing or oversized member is an error or is cut, never a crash. guest_findings.c
+ * checks whether a finding fits the job that the engine was given.
  */
 #ifndef AS_SUPERVISE_WIRE_H
 #define AS_SUPERVISE_WIRE_H
@@ -27,10 +27,10 @@
 #include "run/run.h"
 
 #define AS_WIRE_VERSION 1u
-#define AS_WIRE_LINE_MAX_BYTES ((size_t)32 << 20) /* of an event */
-#define AS_WIRE_TEXT_MAX_BYTES ((size_t)2000) /* of a note or an error; the rest is cut off */
-#define AS_WIRE_PATH_MAX_BYTES ((size_t)4096) /* of each text of a job */
-#define AS_WIRE_FILE_MAX_BYTES ((size_t)256 << 20) /* of a job or work */
+#define AS_WIRE_LINE_MAX_BYTES ((size_t)32 << 20) /* longest event */
+#define AS_WIRE_TEXT_MAX_BYTES ((size_t)2000) /* longest note or error; the rest is cut off */
+#define AS_WIRE_PATH_MAX_BYTES ((size_t)4096) /* longest text of a job */
+#define AS_WIRE_FILE_MAX_BYTES ((size_t)256 << 20) /* largest job or work */
 #define AS_WIRE_GO "go\n"
 /* The command that is an engine; its operand is the path of the job. */
 #define AS_WIRE_ENGINE "engine"
@@ -41,7 +41,7 @@
 struct as_wire_job {
 	const char *target; /* as typed */
 	const char *state; /* path of the shared memory */
-	const char *work; /* path of the file that says what to run */
+	const char *work; /* path of the file with the work */
 	const char *out; /* folder for findings; NULL: they are not kept */
 	const char *known; /* file of signatures that were met before; NULL: none */
 	const char *cov; /* folder for counts of calls; NULL: they are not counted */
@@ -104,8 +104,8 @@ void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out);
 
 enum as_wire_parsed {
 	AS_WIRE_EVENT, /* it is to be freed */
-	AS_WIRE_OTHER, /* an event of no known kind, or that lacks what it has to tell */
-	AS_WIRE_BAD_FINDING, /* a finding that is none */
+	AS_WIRE_OTHER, /* an event of an unknown kind, or with members missing */
+	AS_WIRE_BAD_FINDING, /* a finding that is not valid */
 	AS_WIRE_NO_EVENT, /* text: what a program says before it ends */
 };
 

@@ -12,7 +12,7 @@
 #include "target/fstype.h"
 #include "tool/tool.h"
 
-/* The programs that were needed so far. */
+/* The programs that were needed so far, loaded. */
 struct as_checkers;
 
 struct as_checked {
@@ -29,7 +29,7 @@ void as_checkers_free(struct as_checkers *checkers);
 
 /*
  * Runs the checker of a type on a disk, which is not changed: checked->run.disk is the recovered
- * disk. AS_EUSE: the type has no checker. AS_ELACK: the program is not here, or it is static.
+ * disk. AS_EUSE: the type has no checker. AS_ELACK: the program is not installed, or it is static.
  * flags: enum as_tool_flags. *checked must be freed also after an error.
  */
 AS_MUST_CHECK int as_checker_run(struct as_checkers *checkers, const struct as_fstype *type,

@@ -10,8 +10,8 @@
  * of whole sectors are recorded as the sectors they touch, as a block device would see them.
  *
  * No shim can be loaded into a static program. Such a program gets its disk as a file of a private
- * FUSE mount (tool_static.c). That needs root or user namespaces, and libfuse3, else AS_ELACK. Each
- * run is an exec, and the program sees the true clock.
+ * FUSE mount (tool_static.c). That needs root or user namespaces, and libfuse3, otherwise AS_ELACK.
+ * Each run is an exec, and the program sees the true clock.
  */
 #ifndef AS_TOOL_TOOL_H
 #define AS_TOOL_TOOL_H
@@ -33,9 +33,9 @@ struct as_tool_setup {
 	char *const *envp;
 	const char *disk_path; /* NULL: AS_TOOL_DISK */
 	unsigned deadline_ms; /* of one run; 0: 60 s */
-	uint64_t memory_bytes; /* of address space; 0: 2 GiB */
-	size_t output_bytes; /* of output that is kept; the rest is read and dropped; 0: 1 MiB */
-	uint64_t record_bytes; /* of the record of one run; 0: 256 MiB */
+	uint64_t memory_bytes; /* limit of address space; 0: 2 GiB */
+	size_t output_bytes; /* how much output is kept; the rest is dropped; 0: 1 MiB */
+	uint64_t record_bytes; /* limit of the record of one run; 0: 256 MiB */
 };
 
 enum as_tool_flags {
@@ -68,7 +68,7 @@ struct as_tool_result {
 	uint64_t reads; /* calls that read the disk, not counting maps; 0 for a static program */
 	unsigned refused; /* calls refused because they would have changed something else */
 	char first_refused[160]; /* the first of them, in words */
-	bool confined; /* the kernel refuses, too (seccomp); else only the shim does */
+	bool confined; /* the kernel (seccomp) refuses them, too; else only the shim does */
 };
 
 /* Where a program finds its disk unless told otherwise. No such file has to exist. */

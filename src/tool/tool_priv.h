@@ -19,7 +19,7 @@ struct as_tool {
 	int control_fd, out_fd, in_fd;
 	/* The disk. */
 	int disk_fd;
-	bool has_input; /* in_fd holds something */
+	bool has_input; /* in_fd contains input */
 	unsigned char *bytes; /* the memfd, mapped */
 	uint64_t map_bytes;
 	struct as_disk *loaded; /* it equals the memfd; NULL: not known */

@@ -6,7 +6,7 @@
  * Method. A forked helper enters a mount namespace of its own, serves a block device there over the
  * same shared memory that the shim uses, and adds each request to the same record: what is done
  * after a run (tool_share.c) is the same for both. All other mounts are made read-only for the
- * program, and it has no network. It sees the machine's clock, so two runs may differ.
+ * program, and it has no network. The program sees the machine's clock, so two runs may differ.
  */
 #include "tool/tool_priv.h"
 

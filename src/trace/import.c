@@ -76,7 +76,7 @@ static bool in_range(const struct as_op *op, const struct as_arg_info *arg)
 	}
 }
 
-/* A copy with only those fields that the operation has. */
+/* A copy that has only the fields of the operation. */
 static struct as_op trim(const struct as_op *op)
 {
 	struct as_op copy = as_op_make(op->code);
@@ -124,7 +124,7 @@ int as_import_text(struct as_import *import, const char *text, size_t len, struc
 	as_seq_set_meta(x.seq, "from", importers[import->from].name);
 	rc = importers[import->from].run(&x, (struct as_span){ text, len }, err);
 	if (!rc && !x.understood)
-		rc = as_fail(err, AS_EUSE, "%s: nothing in it is of %s", import->file,
+		rc = as_fail(err, AS_EUSE, "%s: no line in it is of %s", import->file,
 			     importers[import->from].name);
 	if (rc)
 		as_seq_free(x.seq);

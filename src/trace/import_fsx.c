@@ -88,7 +88,7 @@ static void do_mapread(struct fsx *f, enum as_opcode code, int64_t flags)
 	do_plain(f, code, flags);
 }
 
-/* The size is where others have a length. */
+/* The size is in the place of the length. */
 static void do_truncate(struct fsx *f, enum as_opcode code, int64_t flags)
 {
 	(void)code, (void)flags;
@@ -137,7 +137,7 @@ static void do_nothing(struct fsx *f, enum as_opcode code, int64_t flags)
 
 static const struct import_fsx_row {
 	const char *name;
-	unsigned numbers; /* in front of the flags */
+	unsigned numbers; /* numbers before the flags */
 	enum as_opcode code;
 	int64_t flags;
 	void (*add)(struct fsx *f, enum as_opcode code, int64_t flags);
@@ -184,7 +184,7 @@ static bool read_flags(struct fsx *f, struct as_span line)
 	return true;
 }
 
-/* The numbers of a row; false, told, when they are not there. */
+/* Reads the numbers of a row; false, after a report, if some are missing. */
 static bool read_numbers(struct fsx *f, const struct import_fsx_row *row, struct as_span *line,
 			 int64_t *size)
 {

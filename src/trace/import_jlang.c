@@ -4,8 +4,8 @@
  * then name without their slashes (ACfoo is A/C/foo; test is the root); "# setup" and "# run" are
  * the commands. The meaning of a command is what CrashMonkey's adapter makes of it in C: dwrite
  * opens the file once more with O_DIRECT, mmapwrite allocates first, attributes are called
- * user.xattr1. "checkpoint N" is a mark for the one who crashes: the numbers of operations done by
- * then are kept in @checkpoints.
+ * user.xattr1. "checkpoint N" names a place for a crash: @checkpoints has the number of operations
+ * before each.
  */
 #include "base/array.h"
 #include "trace/import_priv.h"
@@ -44,7 +44,7 @@ static bool is_flat(const char *path, struct as_span name)
 	return !name.len;
 }
 
-/* The path that a command calls by `name`, or NULL, told. */
+/* The path that a command calls `name`; NULL, after a report, if there is none. */
 static const char *path_of(struct jlang *j, struct as_span name)
 {
 	struct as_buf path = { 0 };
@@ -206,7 +206,7 @@ static const struct command {
 	{ "none", "", AS_OP_SYNC, nothing },
 };
 
-/* false: told. */
+/* False: it was reported. */
 static bool read_arg(struct jlang *j, char letter, struct as_span arg, struct as_op *op)
 {
 	const char *path;

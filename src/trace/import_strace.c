@@ -38,7 +38,7 @@ static void effect_renameat2(struct as_tracing *t, struct as_op *op)
 		op->code = AS_OP_RENAME;
 }
 
-/* Of a path that is empty, or of none at all: the descriptor's own. */
+/* If the path is empty or missing, the path of the descriptor. */
 static void effect_stat(struct as_tracing *t, struct as_op *op)
 {
 	(void)t;
@@ -109,7 +109,7 @@ static void after(struct as_tracing *t, const struct as_op *op)
 	}
 }
 
-/* Adds the operation, or tells or counts why it is not one of the workload. */
+/* Adds the operation, or reports or counts why it is not in the workload. */
 static void put_op(struct as_tracing *t, const struct as_op *op)
 {
 	const struct as_span name = t->scan->name;
@@ -412,7 +412,7 @@ static void on_remark(struct as_receiver *to, enum as_remark remark, uint64_t n)
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-/* What was there first, then what was done. */
+/* First the operations that make what was there at the start, then those of the log. */
 static void put_first(struct as_importing *x, const struct as_seq *first)
 {
 	struct as_seq *whole = as_seq_new();

@@ -73,7 +73,7 @@ static bool find_path(struct as_tracing *t, const struct as_span *dirfd, const c
 		return false;
 	if (said.len && dir == AS_WORLD_CWD)
 		as_world_cwd(t->to.world, t->tid, said.at, said.len);
-	/* What -y printed after the descriptor is right. */
+	/* The path that -y printed after the descriptor decides. */
 	if (said.len && dir != AS_WORLD_CWD && *text != '/')
 		as_buf_addf(&joined, "%.*s/", (int)said.len, said.at);
 	as_buf_adds(&joined, text);
@@ -130,7 +130,7 @@ int as_tracing_slot(struct as_tracing *t, int fd)
 	return file && file != AS_TRACING_LEFT_OUT ? (int)file - 1 : AS_SLOT_NONE;
 }
 
-/* The descriptor is not one that the log has opened in the tree. */
+/* The log has not opened this descriptor in the tree. */
 static void judge_unopened(struct as_tracing *t, int fd, struct as_span said)
 {
 	struct as_buf absolute = { 0 };
@@ -280,7 +280,7 @@ static void read_plain(struct as_tracing *t, char letter, struct as_span arg, st
 		op->off = number;
 }
 
-/* "[4096]", or NULL: where the descriptor before it stands. */
+/* "[4096]", or NULL: the offset of the descriptor before it. */
 static void read_offset(struct as_tracing *t, char letter, struct as_span arg, struct as_op *op)
 {
 	int slot = letter == 'O' ? op->fd : op->fd2;
@@ -370,7 +370,8 @@ void as_tracing_args(struct as_tracing *t, const char *letters, struct as_op *op
 		if (*l == 'L') {
 			op->len = t->ret > 0 ? (uint64_t)t->ret : 0;
 		} else if (i >= t->scan->n_args) {
-			/* What older calls do not have is not needed; a path is. */
+			/* Arguments that older calls do not have are optional; a path is
+			 * required. */
 			if (strchr("pqsxfgF", *l))
 				t->bad = "an argument that is missing";
 		} else if (*l == 'd') {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * import_strace_priv: what the files import_strace*.c share: a call of a log on its way to an
- * operation. Lines and values are read as they are for coverage (read_strace.h, strace_value.h),
- * and descriptors, working directories and paths are those of the world.
+ * import_strace_priv: what the files import_strace*.c share: a call of a log while it is turned
+ * into an operation. Lines and values are read by the same code as for coverage (read_strace.h,
+ * strace_value.h). Descriptors, working directories and paths come from the world.
  */
 #ifndef AS_TRACE_IMPORT_STRACE_PRIV_H
 #define AS_TRACE_IMPORT_STRACE_PRIV_H
@@ -38,11 +38,11 @@ struct as_tracing {
 	struct as_tracing_file files[AS_SLOT_MAX + 1];
 	struct as_tracing_closed {
 		int fd, slot;
-	} * closed; /* descriptors that are gone, and have not been looked at yet */
+	} * closed; /* descriptors that were closed and are not handled yet */
 	size_t n_closed, closed_cap;
-	unsigned *tids; /* in the order in which they came up */
+	unsigned *tids; /* in the order in which they first appeared */
 	size_t n_tids, tids_cap;
-	/* Of the call at hand: */
+	/* The current call: */
 	unsigned tid;
 	const struct as_scan *scan;
 	int64_t ret; /* -1: failed, or not known */
@@ -72,15 +72,16 @@ bool as_tracing_listed_again(struct as_tracing *t);
 
 /* ---- import_strace_args.c ---- */
 
-/* With a NUL after it, until the next line; NULL: it is not whole, or no string at all. */
+/* The string with a NUL after it, valid until the next line; NULL: it was cut, or is no string. */
 const char *as_tracing_text(struct as_tracing *t, struct as_span arg);
 /* said: the path that -y printed, empty if there is none. */
 bool as_tracing_fd(struct as_tracing *t, struct as_span arg, int *fd, struct as_span *said);
 /* The slot of a descriptor, AS_SLOT_NONE: it has none. */
 int as_tracing_slot(struct as_tracing *t, int fd);
-/* Where it leads in the tree; NULL: elsewhere, or that is not known. */
+/* Its path in the tree; NULL: it is elsewhere, or unknown. */
 const char *as_tracing_fd_path(struct as_tracing *t, int fd, bool *known);
-/* A path of the tree, or NULL; counts where it leads. dirfd: NULL for the working directory. */
+/* A path of the tree, or NULL; counts whether it is inside, outside or unknown. dirfd: NULL for the
+ * working directory. */
 const char *as_tracing_path(struct as_tracing *t, const struct as_span *dirfd, struct as_span arg);
 bool as_tracing_number(struct as_tracing *t, struct as_span arg, int64_t *number);
 /* All arguments of a call, by the letters of its row in import_strace.def. */

@@ -46,7 +46,7 @@ const char *as_import_tree_path(const struct as_import_tree *t, const struct as_
 	return as_importing_word(t->x, (struct as_span){ path + n, absolute->len - n });
 }
 
-/* A slash at the end is not of the name. */
+/* A slash at the end does not belong to the name. */
 static size_t name_len(const char *path)
 {
 	size_t len = strlen(path);
@@ -111,7 +111,7 @@ void as_import_tree_needs(struct as_import_tree *t, const char *path, bool folde
 		return;
 	op.path = as_importing_word(t->x, (struct as_span){ path, above });
 	as_import_tree_needs(t, op.path, true);
-	/* What a folder of the log's own making holds cannot have been there. */
+	/* A folder that the log itself made was empty, so nothing in it was there at the start. */
 	name = above ? find_name(t, path, above) : NULL;
 	if (name && name->since != SINCE_START)
 		return;

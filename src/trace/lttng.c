@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define CPU_KEYS 0x40000000u /* beyond all process ids */
-#define NO_IDS 1u /* the one process of a trace without */
+#define NO_IDS 1u /* the only process of a trace that has no process ids */
 
 void as_lttng_open(struct as_lttng *lttng, struct as_receiver *to)
 {
@@ -92,7 +92,7 @@ void as_lttng_number(struct as_lttng *lttng, const char *field, size_t len, uint
 			slot->state = AS_SLOT_VALUE;
 			slot->value = as_syscall_value(how, value);
 		} else if (!value) {
-			/* Of what a pointer leads to, the trace says only this. */
+			/* This is all that the trace says about the memory of a pointer. */
 			slot->state = AS_SLOT_NULL;
 		}
 	}

@@ -18,10 +18,10 @@ struct as_lttng {
 	struct as_pendings pendings;
 	unsigned max_cpu;
 	bool without_ids; /* an event had none */
-	struct as_syscall call; /* of the entry at hand */
+	struct as_syscall call; /* of the current entry */
 };
 
-/* Of one event. */
+/* The ids of one event. */
 struct as_lttng_ids {
 	bool has_tid, has_pid;
 	unsigned cpu, tid, pid;

@@ -36,7 +36,8 @@ struct as_pending *as_pendings_get(struct as_pendings *p, unsigned key);
 /* NULL: there is none. */
 struct as_pending *as_pendings_find(struct as_pendings *p, unsigned key);
 void as_pendings_end(struct as_pendings *p, unsigned key);
-/* Room for len bytes in the text; what is there stays. Others may go for it, not this one. */
+/* Makes room for len bytes in the text and keeps its contents. Other entries may be dropped for
+ * that, but not this one. */
 void as_pending_room(struct as_pendings *p, struct as_pending *pending, size_t len);
 uint64_t as_pendings_active(const struct as_pendings *p);
 

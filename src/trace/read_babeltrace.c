@@ -20,7 +20,7 @@ struct field {
 	size_t name_len;
 	enum { NUMBER, TEXT, LIST, OTHER } kind;
 	uint64_t number;
-	const char *text; /* of a text, without its quotes; of a list, after its bracket */
+	const char *text; /* a text without its quotes; a list from after its bracket */
 	size_t text_len;
 };
 

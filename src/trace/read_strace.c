@@ -30,7 +30,7 @@ struct strace_reader {
 	struct as_scan_room room;
 	struct as_syscall call;
 	struct as_strace_ids ids;
-	struct as_buf broken; /* the beginning of a line that a message of strace has cut in two */
+	struct as_buf broken; /* the first part of a line that a message of strace interrupted */
 	uint64_t lines;
 	uint64_t paths, addresses; /* calls that have a path; that show its address */
 	bool summary; /* in the table of -C */
@@ -112,8 +112,8 @@ static bool forks(const struct as_spec_call *spec)
 	       (spec->act == AS_ACT_FORK || spec->act == AS_ACT_VFORK || spec->act == AS_ACT_CLONE);
 }
 
-/* Looks up the descriptors now: until the call is back, other threads may have changed them.
- * `pending` has room for the end that is added for a moment. */
+/* Looks up the descriptors now, because other threads may change them until the call returns.
+ * `pending` has room for the end that is added temporarily. */
 static void enter(struct strace_reader *r, struct as_pending *pending,
 		  const struct as_spec_call *spec, unsigned tid)
 {
@@ -144,7 +144,7 @@ static void begin(struct strace_reader *r, const struct as_scan *scan, unsigned 
 	pending->active = true;
 	enter(r, pending, spec, tid);
 	if (forks(spec)) {
-		/* The last argument was not closed by a comma: look at all of them. */
+		/* The call is incomplete, so its arguments are searched as one text. */
 		struct as_scan all = { .n_args = 1, .args = { scan->head } };
 		uint64_t flags = 0;
 
@@ -160,7 +160,7 @@ static bool is_of(const struct as_pending *pending, struct as_span name)
 	       !memcmp(pending->text, name.at, name.len) && pending->text[name.len] == '(';
 }
 
-/* Its beginning may be before the trace, or beyond what is kept. */
+/* It may have begun before the trace, or its beginning was dropped. */
 static bool resume(struct strace_reader *r, const struct as_scan *scan, unsigned tid)
 {
 	struct as_pending *pending = as_pendings_find(&r->pendings, tid);

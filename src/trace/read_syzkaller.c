@@ -320,7 +320,7 @@ static void report(struct syzkaller_reader *r, const struct parsed *parsed)
 			fill(r, slot, parsed->args[slot->reg], &call->slots[i]);
 		}
 	}
-	/* One that nobody keeps has a number beyond all that are. */
+	/* A result that is not kept gets a number above all that are. */
 	call->ret = FIRST_FD + (parsed->result >= 0 ? parsed->result : RESULTS);
 	/* Children are not followed: a program is one process. */
 	if (spec->act == AS_ACT_FORK || spec->act == AS_ACT_VFORK || spec->act == AS_ACT_CLONE)

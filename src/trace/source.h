@@ -23,11 +23,11 @@ struct as_trace; /* trace.h: a file, perhaps compressed, read in pieces */
 struct as_record_control;
 
 struct as_source_input {
-	const char *path; /* of what is read, for messages */
+	const char *path; /* path of what is read, for messages */
 	struct as_trace *trace;
-	char **argv; /* of what is run, ends with NULL */
-	int *exit_status; /* of what was run, as waitpid has it */
-	struct as_record_control *control; /* of what is run: record/record.h; NULL: none */
+	char **argv; /* arguments of the command, with a NULL after the last */
+	int *exit_status; /* status of the command, as waitpid gives it */
+	struct as_record_control *control; /* for a command: see record/record.h; NULL: none */
 };
 
 struct as_source_ops {
@@ -35,11 +35,12 @@ struct as_source_ops {
 	const char *about;
 	unsigned version; /* AS_SOURCE_VERSION */
 	unsigned flags;
-	/* How sure it is that a trace that begins like this is its own: 0 not, 100 certainly. */
+	/* How likely a trace that begins like this is of its format: 0 not, 100 certainly. */
 	int (*recognise)(const char *head, size_t len);
 	/* Of live ones: can it be used here? 0, or AS_ELACK and why not. */
 	int (*usable)(struct as_err *err);
-	/* Reports all calls. What a trace holds is never an error: only what cannot be read is. */
+	/* Reports all calls. The contents of a trace are never an error; a trace that cannot be
+	 * read is. */
 	int (*run)(const struct as_source_input *input, struct as_receiver *to, struct as_err *err);
 };
 

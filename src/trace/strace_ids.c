@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* strace_ids: see strace_ids.h. A list, for there are few; of more than can be looked through the
- * first stay. */
+/* strace_ids: see strace_ids.h. This is a list, since there are few processes. If there are too
+ * many to search, only the first are kept. */
 #include "trace/strace_ids.h"
 #include "base/array.h"
 

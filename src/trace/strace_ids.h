@@ -15,7 +15,7 @@ struct as_strace_ids {
 	unsigned *at;
 	unsigned n;
 	size_t cap;
-	unsigned nameless; /* stands for the one whose number was never said; 0: none does */
+	unsigned nameless; /* stands for the process whose number was never printed; 0: none */
 };
 
 /* first: what the one without a number is called until its number is known. */
@@ -23,10 +23,10 @@ void as_strace_ids_open(struct as_strace_ids *ids, unsigned first);
 void as_strace_ids_close(struct as_strace_ids *ids);
 bool as_strace_ids_has(const struct as_strace_ids *ids, unsigned tid);
 void as_strace_ids_add(struct as_strace_ids *ids, unsigned tid);
-/* The nameless one has this number. */
+/* The process without a number has this number. */
 void as_strace_ids_named(struct as_strace_ids *ids, unsigned tid);
 void as_strace_ids_ended(struct as_strace_ids *ids, unsigned tid);
-/* Whom a line without a number is about. */
+/* The process that a line without a number is about. */
 unsigned as_strace_ids_only(const struct as_strace_ids *ids);
 
 #endif

@@ -151,7 +151,7 @@ bool as_trace_line(struct as_trace *s, const char **line, size_t *len, bool *cut
 		*line = s->at;
 		*len = (size_t)((end ? end : s->end) - s->at);
 		s->at = end ? end + 1 : s->end;
-		*cut = s->skipping; /* this is the rest of a line that was given already */
+		*cut = s->skipping; /* what follows is the rest of a line that was already given */
 		s->whole = end != NULL;
 		s->skipping = !end && !s->eof;
 	} while (*cut);

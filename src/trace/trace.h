@@ -17,11 +17,11 @@ struct as_trace;
 
 /* "-" is standard input. */
 AS_MUST_CHECK int as_trace_open(const char *path, struct as_trace **out, struct as_err *err);
-/* Text in memory, which must stay. */
+/* A trace in memory; the text must stay valid. */
 struct as_trace *as_trace_on(const char *text, size_t len);
 void as_trace_free(struct as_trace *trace);
 
-/* How it begins, without taking anything. */
+/* The beginning of the trace; nothing is consumed. */
 const char *as_trace_head(struct as_trace *trace, size_t *len);
 /* The next line without its end; false: there is none. *cut: it is longer. Valid until the next
  * call; one byte after it may be read. */

@@ -50,11 +50,11 @@ refuses "absurd memory" 2 "--uml-mem: (expected|this machine has)" \
 	./assay run --target ext4 --uml-mem 4000G smoke.txt
 refuses "a core that is none" 2 "--uml-core: 'x' is not the number" \
 	./assay run --target ext4 --uml-core x smoke.txt
-refuses "a core we do not have" 2 "--uml-core: there is no core 60000" \
+refuses "a core we do not have" 2 "--uml-core: core 60000 is not available" \
 	./assay run --target ext4 --uml-core 60000 smoke.txt
-refuses "uml options without uml" 2 "--uml-mem is of use with --sandbox uml only" \
+refuses "uml options without uml" 2 "--uml-mem needs --sandbox uml" \
 	./assay run --target lab --uml-mem 128M smoke.txt
-refuses "a plugin" 2 "no use for a kernel's sandbox" \
+refuses "a plugin" 2 "needs no sandbox" \
 	./assay run --target plugin:x.so --sandbox uml smoke.txt
 refuses "a sandbox nobody knows" 2 "'qemu' is not one of host.uml" \
 	./assay run --target ext4 --sandbox qemu smoke.txt

@@ -10,7 +10,7 @@ export ASAN_OPTIONS=detect_leaks=0
 
 refuses "one thread" "--threads: 1 is out of range" --target lab --race --threads 1
 refuses "no repetition" "--repeat: 0 is out of range" --target lab --race --repeat 0
-refuses "threads without a race" "--threads is of use with --race only" --target lab --threads 3
+refuses "threads without a race" "--threads needs --race" --target lab --threads 3
 refuses "a race and a comparison" "exclude each other" --race --diff lab,lab
 refuses "a parameter nobody knows" "unknown parameter 'thread=3'" \
 	--target lab --scenario race:thread=3

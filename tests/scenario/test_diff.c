@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Comparing what several file systems answered: traces by hand, and what is to be said of them. */
+/* Comparing what several file systems answered: answers by hand, and what is to be said of them. */
 #include "tests/lib/skip.h"
 
 #include "os/spawn.h"
@@ -213,9 +213,9 @@ static const struct row rows[] = {
 	  .says = "says mode 0100600" },
 };
 
-static void make_traced(const struct answer *a, struct as_traced *t)
+static void make_answer(const struct answer *a, struct as_answer *t)
 {
-	*t = (struct as_traced){ .ret = a->ret < 0 ? -1 : a->ret,
+	*t = (struct as_answer){ .ret = a->ret < 0 ? -1 : a->ret,
 				 .err = a->ret < 0 ? (int)-a->ret : 0,
 				 .agrees = !a->wrong };
 	t->allowed.ok = a->ret >= 0 || a->may == EINVAL || a->may == ENOSPC;
@@ -234,7 +234,7 @@ static void check(const struct row *row)
 {
 	struct as_diff_subject subjects[SUBJECTS];
 	struct as_traits traits[SUBJECTS];
-	struct as_answers *traces = as_xcalloc(SUBJECTS, sizeof(*traces));
+	struct as_answers *answers = as_xcalloc(SUBJECTS, sizeof(*answers));
 	static const char *const names[] = { "one", "two", "three", "four" };
 	struct as_diff diff;
 	struct as_seq *seq;
@@ -245,8 +245,8 @@ static void check(const struct row *row)
 		traits[i] = posix;
 		traits[i].quirks = row->quirks[i];
 		for (size_t k = 0; k < seq->n; k++)
-			make_traced(&row->ops[k][i], &traces[i].ops[traces[i].n++]);
-		subjects[i] = (struct as_diff_subject){ names[i], &traits[i], &traces[i],
+			make_answer(&row->ops[k][i], &answers[i].ops[answers[i].n++]);
+		subjects[i] = (struct as_diff_subject){ names[i], &traits[i], &answers[i],
 							row->fresh[i] ? row->fresh[i] : 1 };
 	}
 	as_diff_judge(seq, subjects, row->n, &diff);
@@ -261,7 +261,7 @@ static void check(const struct row *row)
 		assert_string_equal(as_buf_str(&diff.says), row->says);
 	as_diff_free(&diff);
 	as_seq_free(seq);
-	free(traces);
+	free(answers);
 }
 
 static void by_hand(void **state)

@@ -206,7 +206,7 @@ static void not_of_its_kind(void **state)
 							&err),
 					 AS_EUSE);
 			assert_null(seq);
-			assert_non_null(strstr(err.msg, "x: nothing in it is of "));
+			assert_non_null(strstr(err.msg, "x: no line in it is of "));
 		}
 	assert_int_equal(as_import_find("jlang"), AS_IMPORT_JLANG);
 	assert_int_equal(as_import_find("klang"), -1);

@@ -23,9 +23,9 @@
 #define STATUS_COMPAT 2 /* TS_COMPAT */
 #define IOV_STEP 256
 #define EINTR_NUMBER 4
-#define STRIDE (AS_BPF_PIECE_BYTES + 8) /* of a piece of memory, padded */
+#define STRIDE (AS_BPF_PIECE_BYTES + 8) /* largest piece of memory, padded */
 
-/* The kernel's, as far as they are looked at; libbpf finds out where the members are. */
+/* Structs of the kernel, with only the members that are used; libbpf finds out where these are. */
 struct signal_struct {
 	struct {
 		int counter;
@@ -125,7 +125,7 @@ static __always_inline void watch(__u32 tgid)
 		__sync_fetch_and_add(&state.alive, 1);
 }
 
-/* The lengths of n struct iovec added up, as many as fit into `room` at a time. */
+/* The sum of the lengths of n struct iovec; as many are read at a time as fit into `room`. */
 static __always_inline int add_up(char *room, __u64 address, __u64 n, struct as_bpf_sum *out)
 {
 	struct as_bpf_sum sum = { .n = n };
@@ -150,7 +150,7 @@ static __always_inline int add_up(char *room, __u64 address, __u64 n, struct as_
 	return 0;
 }
 
-/* Adds one piece of memory. Returns how many bytes it took, or none. */
+/* Adds one piece of memory. Returns how many bytes it took, or 0. */
 static __always_inline __u32 keep(struct scratch *s, __u32 at, const struct as_bpf_want *want,
 				  __u32 i)
 {
@@ -257,7 +257,7 @@ int on_return(struct bpf_raw_tracepoint_args *ctx)
 		send_call(&regs, (__s64)ctx->args[1], id, NULL);
 		return 0;
 	}
-	/* Mappings without a file are the most frequent calls that have nothing to say. */
+	/* Mappings without a file are the most frequent calls that do not matter. */
 	if (nr == NR_MMAP && regs.r10 & MAP_ANONYMOUS_BIT)
 		return 0;
 	want = bpf_map_lookup_elem(&wants, &nr);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hook: where a trampoline comes to instead of making its call: rax is the call's number, the
- * arguments are where the kernel wants them, rcx is where to go afterwards. rcx and r11 are lost, as
- * the kernel loses them; all else is as the kernel leaves it, the flags and the 128 bytes below the
- * stack pointer included.
+ * hook: a trampoline jumps here instead of making its call: rax is the call's number, the arguments
+ * are where the kernel wants them, rcx is the address to return to. rcx and r11 are lost, as the
+ * kernel loses them; everything else is as the kernel leaves it, the flags and the 128 bytes below
+ * the stack pointer included.
  *
  * Signals may come at any instruction, and their handlers may make calls, or never come back. So
  * the state of a call is on the stack of its thread and in its own record, and nowhere else.
@@ -123,7 +123,8 @@ raw:
 
 /* long as_inside_copy(void *to, const void *from, unsigned long n, long text): how many bytes were
  * copied; with text, up to a NUL, which counts; to NULL: only counts. -1: memory that is not there.
- * Nothing is on the stack but the way back: the recorder leads a fault to copy_fault. */
+ * Only the return address is on the stack: after a fault, the recorder continues the task at
+ * copy_fault. */
 	.globl	as_inside_copy
 as_inside_copy:
 	xor	%eax, %eax

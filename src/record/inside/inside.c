@@ -26,7 +26,7 @@ void as_inside_end(struct as_inside_record *record, __s64 ret, const __u64 regs[
 
 static struct as_inside_pool *const pool = (void *)AS_INSIDE_POOL;
 
-/* An address that no process has: a fault would cost more. */
+/* No process can have this address: checking it is cheaper than a fault. */
 static int nowhere(__u64 address)
 {
 	return address < 4096 || address >= 0x7ffffffff000;
@@ -75,7 +75,7 @@ static unsigned padded(unsigned long len)
 	return (unsigned)(sizeof(struct as_bpf_piece) + ((len + 7) & ~7ul));
 }
 
-/* Of a text that has grown shorter meanwhile the rest is zero. */
+/* If a text has become shorter meanwhile, the rest is zero. */
 static void fill(struct as_bpf_piece *head, const struct as_bpf_want *want, unsigned i,
 		 const __u64 regs[6], unsigned long len)
 {
@@ -109,7 +109,7 @@ struct as_inside_record *as_inside_begin(const __u64 regs[6], struct as_inside_s
 	struct as_inside_record *record;
 	unsigned n = want->n;
 
-	/* Mappings without a file have nothing to say; the recorder wants to see those of text. */
+	/* Mappings without a file do not matter; the recorder must see those of text. */
 	if (nr == NR_MMAP && (regs[3] & MAP_ANONYMOUS_BIT || regs[2] & PROT_EXEC_BIT))
 		return 0;
 	for (unsigned i = 0; i < n; i++) {

@@ -22,9 +22,9 @@
 #define AS_INSIDE_NRS 512
 #define AS_INSIDE_ROWS 64
 
-/* A trampoline: "call the hook", where it comes back to, and the call as it is without a hook,
- * which the filter asks the tracer about. */
-#define AS_INSIDE_RAW 16 /* from where it comes back to the raw call */
+/* A trampoline: "call the hook", the place it returns to, and the original call, about which the
+ * filter asks the tracer. */
+#define AS_INSIDE_RAW 16 /* from the place it returns to, to the original call */
 
 #ifndef __ASSEMBLER__
 
@@ -37,26 +37,26 @@ struct as_inside_pool {
 struct as_inside_slot {
 	__u64 write; /* bytes allocated, this head included; beyond the end: full */
 	__u64 lost;
-	__u64 full_at; /* where there was no room first, 0: there is */
+	__u64 full_at; /* the position at which room ran out; 0: there is room */
 	__u64 unused[5];
 };
 
 struct as_inside_record {
 	__u64 begun; /* the moment; 0: not filled in yet */
 	__u64 ended; /* 0: not yet */
-	__u32 len; /* of all, the pieces included */
+	__u32 len; /* length of the record, the pieces included */
 	__u32 nr;
 	__u64 regs[6];
 	__s64 ret;
 	__u32 piece_bytes;
-	__u32 taken; /* the recorder's mark */
+	__u32 taken; /* the recorder has reported this record */
 };
 
 /* The head of the image: addresses in it, and what the recorder fills in. */
 struct as_inside_image {
 	__u64 start, hook;
 	__u64 allowed; /* the instruction after the only call that the filter lets through */
-	__u64 copy, copy_end, copy_fault; /* a fault between the first two goes on at the third */
+	__u64 copy, copy_end, copy_fault; /* a fault between the first two continues at the third */
 	__u64 end;
 	__u64 entry; /* of the program */
 	__u64 pool_id;
