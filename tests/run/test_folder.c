@@ -4,6 +4,7 @@
 #include "base/prng.h"
 #include "run/folder.h"
 #include "tests/lib/skip.h"
+#include "tests/lib/tmpdir.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -105,14 +106,13 @@ static void together(void **state)
 {
 	const char *seconds = getenv("TORTURE_SECONDS");
 	int64_t end = now_ms() + (seconds ? atoll(seconds) * 1000 : 2000);
-	char parent[] = "/tmp/assay-test-folder-XXXXXX";
+	const char *parent = t_tmpdir();
 	struct as_folder *folder;
 	struct as_prng prng = as_prng_seed((uint64_t)now_ms());
 	pid_t pids[WORKERS];
 
 	(void)state;
 
-	assert_non_null(mkdtemp(parent));
 	for (int i = 0; i < WORKERS; i++)
 		pids[i] = start_worker(parent, end);
 	while (now_ms() < end) {
