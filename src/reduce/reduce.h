@@ -32,7 +32,7 @@ struct as_reduced {
 	size_t known; /* candidates that had been run before, and were not run again */
 	unsigned runs, failed; /* the end: `failed` of `runs` runs; runs 0: not confirmed */
 	bool flaky; /* it did not fail every time, at the beginning or at the end */
-	bool complete; /* nothing was left to try */
+	bool complete; /* nothing was left to try, and the end is confirmed */
 };
 
 /* *best is the caller's, also when nothing could be reduced. A workload that does not fail at all
