@@ -68,6 +68,23 @@ static void ends_early(bool killed)
 	_exit(0);
 }
 
+/* An engine that takes long to begin, which the guest even reports. The time is the subject. */
+static void begins_late(void)
+{
+	head->job = -1;
+	head->stuck = 1;
+	for (int i = 0; i < 50; i++) {
+		head->beat++;
+		usleep(100000);
+	}
+	head->stuck = 0;
+	head->job = 0;
+	say("{\"event\":\"workload\",\"name\":\"w\",\"runs\":1,\"ops\":1,\"findings\":0}\n");
+	head->status = 0;
+	head->ended = 1;
+	_exit(0);
+}
+
 /* What an engine says first; see supervise/wire.h. */
 static void hello(const char *version)
 {
@@ -240,6 +257,8 @@ int main(int argc, char **argv)
 		escapes();
 	if (!strcmp(name, "killed"))
 		raise(SIGKILL);
+	if (!strcmp(name, "begins-late"))
+		begins_late();
 	if (!strcmp(name, "killed-late"))
 		ends_early(true);
 	if (!strcmp(name, "ends-early"))
