@@ -58,9 +58,9 @@ begin() { # WAY STATUS: in the background
 	case $2-$way in 0-* | *-hang-write | *-segv-mkdir) work+=("$WORK/w.txt") ;; esac
 	# Nothing is to be waited for, and the machine may be busy.
 	case $2-$way in
-	0-* | *-exit* | *-mount-exit | *-segv-* | *-abort-* | *-errno-* | *-old | *-new | \
-		*-root-file | *-relay-* | *-readonly-* | *-twice-* | *-*-link)
-		deadline=$((10 * slow))
+	0-* | *-exit* | *-mount-exit | *-segv-* | *-abort-* | *-errno-* | *-relay-* | \
+		*-readonly-* | *-twice-* | *-*-link)
+		deadline=10
 		;;
 	esac
 	# It takes what it gets: let that be little.
