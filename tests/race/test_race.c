@@ -54,6 +54,7 @@ static void inner_exec(struct mutant *m, const struct as_op *op, struct as_outco
 	m->inner->ops->op[op->code](m->inner, op, out);
 }
 
+/* Time for another thread to come between: the error that is to be found. */
 static void window(void)
 {
 	struct timespec ts = { 0, 50000 };

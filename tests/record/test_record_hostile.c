@@ -169,7 +169,7 @@ static int kills_program(void)
 				pthread_create(&threads[t], NULL, until_killed, NULL);
 			until_killed(NULL);
 		}
-		usleep((unsigned)(next_random() % 5000));
+		usleep((unsigned)(next_random() % 5000)); /* the moment is what is tested */
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}

@@ -5,6 +5,7 @@
 #include "run/folder.h"
 #include "tests/lib/skip.h"
 #include "tests/lib/tmpdir.h"
+#include "tests/lib/wait.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -102,6 +103,11 @@ static void reap_killed(pid_t pid)
 	assert_true(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : !WEXITSTATUS(status));
 }
 
+static bool is_empty(void *parent)
+{
+	return !entries(parent);
+}
+
 static void together(void **state)
 {
 	const char *seconds = getenv("TORTURE_SECONDS");
@@ -118,6 +124,7 @@ static void together(void **state)
 	while (now_ms() < end) {
 		unsigned who = (unsigned)as_prng_below(&prng, WORKERS);
 
+		/* The moment is what is tested. */
 		usleep((useconds_t)as_prng_below(&prng, 5000));
 		kill(pids[who], SIGKILL);
 		reap_killed(pids[who]);
@@ -128,8 +135,7 @@ static void together(void **state)
 	assert_int_equal(as_folder_new(parent, DEADLINE_MS, &folder, NULL), 0);
 	assert_int_equal(as_folder_remove(&folder, NULL), 0);
 	/* Who holds the folder of a dead run removes it soon. */
-	for (end = now_ms() + DEADLINE_MS; entries(parent) && now_ms() < end;)
-		usleep(10000);
+	assert_true(t_wait_until(is_empty, (void *)parent, DEADLINE_MS));
 	assert_int_equal(rmdir(parent), 0);
 }
 

@@ -286,7 +286,7 @@ static void be_in_the_way(void)
 		}
 		break;
 	case ACT_SLOW:
-		usleep(1800000);
+		usleep(1800000); /* a slow server is what is tested */
 		break;
 	case ACT_BUSY:
 		if (!fork()) {
