@@ -135,6 +135,7 @@ refuses "a state that is none" 2 "not the state of a hunt" --resume -o "$WORK/op
 # ---- A full disk ----
 if [ "$(id -u)" = 0 ] && mkdir "$WORK/tiny" &&
 	mount -t tmpfs -o size=64k tmpfs "$WORK/tiny" 2>"$WORK/err"; then
+	trap 'umount -l "$WORK/tiny" 2>/dev/null; rm -rf "$WORK"' EXIT
 	"$ASSAY" hunt --target lab:bug=2 --max-workloads 256 -o "$WORK/tiny/out" \
 		>"$WORK/out" 2>"$WORK/err"
 	tap_is "a full disk is an error of ours" "$?" 2

@@ -492,7 +492,7 @@ static void test_silence(void **state)
 	add_long(all, "long");
 	add_long(all, "mischief:spin");
 	add_long(all, "long");
-	if (run_all(all, "dir:/tmp", out, 0, 1000, heard, NULL, &stats, &err))
+	if (run_all(all, "dir:/tmp", out, 0, 5000, heard, NULL, &stats, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(heard->n, 1);
 	assert_int_equal(heard->kind[0], AS_FIND_HANG);
