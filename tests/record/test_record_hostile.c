@@ -8,6 +8,7 @@
  */
 #include "record_test.h"
 
+#include "os/spawn.h"
 #include "record/inside/layout.h"
 
 #include <errno.h>
