@@ -76,7 +76,7 @@ CORPUS_RUNS := $(FUZZ_SRC:%.c=$(B)/%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzzers/%)
 MADE := $(ARCHIVES) $(PROGRAMS) $(PLUGINS)
 
-.PHONY: all demo test tidy bench fuzz torture install clean help FORCE check
+.PHONY: all demo test clang-tests build-tests tidy bench fuzz torture install clean help FORCE check
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -98,6 +98,13 @@ test: ## set up, build, and run every test; also SAN=address,undefined and CC=cl
 check: $(MADE) $(TESTS) $(CORPUS_RUNS)
 	@SAN='$(SAN)' JOBS=$(JOBS) scripts/run_tests.sh $(B) \
 		$(TESTS) $(CORPUS_RUNS) $(wildcard tests/*/test_*.sh)
+
+clang-tests: ## build the programs, every test and every fuzz entry with clang; run none of them
+	@$(SETUP) build test
+	@+$(AGAIN) -k CC=clang build-tests
+
+# Without the links in the root folder, which stay with the flavour of the last `make`.
+build-tests: $(MADE) $(TESTS) $(CORPUS_RUNS)
 
 tidy: $(ARCHIVES) ## layout of changed lines, room dependencies, banned calls, lengths, symbols
 	@ARCHIVES='$(LIBASSAY) $(B)/liblabfs.a $(wildcard $(LIBTESTS))' scripts/tidy.sh
@@ -138,7 +145,7 @@ clean: ## remove what was built
 	rm -rf build assay labfs-mkfs labfs-fsck libassay.a liblabfs.a
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' Makefile
 
 # ---- How -----------------------------------------------------------------------------------------
 

@@ -169,7 +169,7 @@ struct measured {
 
 static void measure(const char *path, struct measured *out)
 {
-	struct as_read_options options = { .world = { .under = "/mnt/(test|scratch)" } };
+	struct as_read_options options = { .world = { .under_regex = "/mnt/(test|scratch)" } };
 	struct as_spec *spec = as_counts_spec();
 	struct as_counts *counts = as_counts_new(spec);
 	struct as_err why, err = { 0 };

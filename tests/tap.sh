@@ -77,6 +77,23 @@ tap_wait_until() {
 	done
 }
 
+# tap_catches PID SIGNAL: the process has a handler for it, so that it ends in its own way.
+tap_catches() {
+	local caught
+	caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
+	[ -n "$caught" ] && ((16#${caught: -8} >> ($(kill -l "$2") - 1) & 1))
+}
+
+# tap_slowness: how many times as long work takes here as the processor is busy with it: 1 on a
+# machine that nobody else uses. Bounds on time are multiplied by it.
+tap_slowness() {
+	local real cpu TIMEFORMAT='%3R %3U %3S' times
+	times=$({ time for ((i = 0; i < 100000; i++)); do :; done; } 2>&1)
+	read -r real cpu times <<<"${times//./}"
+	cpu=$((10#$cpu + 10#$times))
+	echo $(((10#$real + cpu - 1) / (cpu > 0 ? cpu : 1)))
+}
+
 # tap_regex TEXT: the regular expression (extended) that matches only this text. Any path that goes
 # into an expression goes through it: the build folder of `make SAN=address,undefined` has a "+".
 tap_regex() {

@@ -16,6 +16,8 @@
  */
 #include "box/cell.h"
 
+#include "os/userns.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -78,39 +80,23 @@ uid_t as_cell_uid(pid_t pid)
 
 /* ---- Namespaces ------------------------------------------------------------------------------ */
 
-static bool put(const char *path, const char *text)
+/* The number that we have in a namespace of our own. In a container that maps no other user, its
+ * root is an ordinary user outside. */
+static unsigned inside(unsigned id)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-static bool map(const char *path, unsigned id)
-{
-	char text[64];
-
-	/* In a container that maps no other user, its root is an ordinary user outside. */
-	snprintf(text, sizeof(text), "%u %u 1", id ? id : UID_SMALL_FIRST, id);
-	return put(path, text);
+	return id ? id : UID_SMALL_FIRST;
 }
 
 int as_cell_unshare(struct as_cell_report *report)
 {
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
+	bool entered;
 
-	if (!uid && report->uid)
+	if (!geteuid() && report->uid)
 		return unshare(SPACES) ? failed(report, "namespaces") : 0;
 	/* A process that has changed its user cannot write to its own files in /proc. */
 	prctl(PR_SET_DUMPABLE, 1);
-	if (unshare(CLONE_NEWUSER | SPACES))
-		return failed(report, "user namespaces");
-	if (!put("/proc/self/setgroups", "deny") || !map("/proc/self/uid_map", uid) ||
-	    !map("/proc/self/gid_map", gid))
-		return failed(report, "the user in a namespace");
+	if (as_userns_unshare(SPACES, inside(geteuid()), inside(getegid()), &entered))
+		return failed(report, entered ? "the user in a namespace" : "user namespaces");
 	return 0;
 }
 
@@ -322,6 +308,17 @@ static rlim_t tasks_of_user(void)
 	return n;
 }
 
+/* Lets the kernel kill us first when it lacks memory. If /proc is read-only, it decides itself. */
+static void killed_first(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "1000", 4) != 4)
+		errno = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
 static int set_limits(const struct as_cell *cell, struct as_cell_report *report)
 {
 	bool alone = !geteuid() || report->layers & AS_CELL_SPACES;
@@ -331,8 +328,7 @@ static int set_limits(const struct as_cell *cell, struct as_cell_report *report)
 	    !limit(RLIMIT_RTPRIO, 0) || !limit(RLIMIT_NICE, 0) ||
 	    !limit(RLIMIT_NPROC, PROCESSES_MAX + (alone ? 0 : tasks_of_user())))
 		return failed(report, "limits");
-	/* If /proc is read-only, the kernel decides which process it kills first. */
-	put("/proc/self/oom_score_adj", "1000");
+	killed_first();
 	report->layers |= AS_CELL_LIMITS;
 	return 0;
 }

@@ -187,7 +187,8 @@ static void watch_engine(struct as_box_state *state, pid_t engine)
 		if (as_now_us() - last_us > STOPPED_US)
 			since_us += as_now_us() - last_us;
 		last_us = as_now_us();
-		if (as_box_progress(state) != seen) {
+		/* Before its first workload the engine only gets ready, which may take long. */
+		if (as_box_progress(state) != seen || state->job < 0) {
 			seen = as_box_progress(state);
 			since_us = as_now_us();
 		} else if (state->stuck_ms && !state->stuck &&

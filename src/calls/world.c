@@ -454,7 +454,7 @@ int as_world_new(const struct as_spec *spec, const struct as_world_options *opti
 	for (unsigned i = 0; i < spec->n_calls; i++)
 		w->plans[i] = plan_of(&spec->calls[i]);
 	as_names_open(&w->names);
-	rc = as_filter_open(&w->filter, options->under, err);
+	rc = as_filter_open(&w->filter, options, err);
 	if (rc) {
 		as_world_free(w);
 		return rc;

@@ -48,15 +48,18 @@ struct as_about {
 };
 
 struct as_world_options {
-	/* Regular expression (POSIX, extended) for the beginning of absolute paths; a match must
-	 * end at the end of a component. NULL: all paths. */
-	const char *under;
-	const char *cwd; /* working directory of the first processes; NULL: not known */
+	/* Which files are asked for; at most one is given. Both NULL: all files. */
+	const char *under; /* an absolute path: itself, and everything below it */
+	const char *under_regex; /* regular expression (POSIX, extended) for the beginning of
+				    absolute paths, which must end at a component */
+	const char *cwd; /* of processes that were there at the start; NULL: not known */
 };
 
 AS_MUST_CHECK int as_world_new(const struct as_spec *spec, const struct as_world_options *options,
 			       struct as_world **out, struct as_err *err);
 void as_world_free(struct as_world *world);
+/* The filter as text for people; NULL: none. The caller frees it. */
+char *as_world_under_text(const struct as_world_options *options);
 
 /* Says what a finished call was about, before it took effect, and then applies its effect. */
 void as_world_call(struct as_world *world, const struct as_syscall *call, struct as_about *about);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * world_filter: which paths are asked for. The filter accepts a path if the expression matches the
- * beginning of the path, up to the end of a component. So it also accepts everything below such a
- * path. Most questions are answered without the expression, by the letters that a match must begin
- * with. Names remember the answer (world_names.c).
+ * world_filter: which paths are asked for. A filter is a path, or a regular expression. It has a
+ * path if it is, or matches, a beginning of it that ends at a component; so it has all that is
+ * below a path that it has. Most questions about an expression are answered without it, by the
+ * letters that a match must begin with. Names remember the answer (world_names.c).
  */
 #include "calls/world_priv.h"
 
@@ -11,13 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many bytes at the beginning are plain characters, and whether the expression ends after them.
- * A character before a repetition, or an expression with alternatives, does not count. */
-static size_t literal_part(const char *regex, bool *whole)
+/* How many bytes at the beginning stand for themselves. What a repetition or an alternative applies
+ * to does not count. */
+static size_t literal_part(const char *regex)
 {
 	size_t n = strcspn(regex, ".[]\\()*+?{}|^$");
 
-	*whole = !regex[n];
 	if (strchr(regex, '|')) {
 		/* Inside of parentheses an alternative would not matter, but only the simple case
 		 * is handled. */
@@ -44,26 +43,49 @@ static size_t literal_part(const char *regex, bool *whole)
 	return n;
 }
 
-int as_filter_open(struct as_filter *filter, const char *under, struct as_err *err)
+/* The path without ".", ".." and double slashes, and without a slash at its end: "" is the root. It
+ * is as the names of the world are (world_names.c): symbolic links are not followed. */
+static char *plain(const char *path)
 {
-	const char *begin = under;
+	char *out = as_xcalloc(1, strlen(path) + 1);
+	size_t len = 0;
+
+	while (*path) {
+		size_t n = strcspn(path, "/");
+
+		if (n == 2 && !memcmp(path, "..", 2)) {
+			while (len && out[--len] != '/')
+				;
+		} else if (n && !(n == 1 && *path == '.')) {
+			out[len++] = '/';
+			memcpy(out + len, path, n);
+			len += n;
+		}
+		path += n + (path[n] == '/');
+	}
+	out[len] = 0;
+	return out;
+}
+
+static int open_path(struct as_filter *filter, const char *under, struct as_err *err)
+{
+	if (*under != '/')
+		return as_fail(err, AS_EUSE, "--under: '%s' is not an absolute path", under);
+	filter->literal = true;
+	filter->text = plain(under);
+	filter->text_len = strlen(filter->text);
+	return 0;
+}
+
+static int open_regex(struct as_filter *filter, const char *under, struct as_err *err)
+{
+	const char *begin = under + (*under == '^');
 	char *anchored, why[200];
 	size_t len;
 	int rc;
 
-	if (!under) {
-		filter->any = true;
-		return 0;
-	}
-	begin += *begin == '^';
-	filter->text_len = literal_part(begin, &filter->literal);
-	filter->text = as_xcalloc(1, filter->text_len + 1);
-	memcpy(filter->text, begin, filter->text_len);
-	/* "/mnt/test/" means what "/mnt/test" does. */
-	while (filter->literal && filter->text_len && filter->text[filter->text_len - 1] == '/')
-		filter->text[--filter->text_len] = 0;
-	if (filter->literal)
-		return 0;
+	filter->text_len = literal_part(begin);
+	filter->text = as_xstrndup(begin, filter->text_len);
 	/* It is compiled alone first: parentheses around a wrong expression could make it right. */
 	rc = regcomp(&filter->regex, begin, REG_EXTENDED | REG_NOSUB);
 	if (!rc) {
@@ -78,7 +100,38 @@ int as_filter_open(struct as_filter *filter, const char *under, struct as_err *e
 	if (!rc)
 		return 0;
 	regerror(rc, &filter->regex, why, sizeof(why));
-	return as_fail(err, AS_EUSE, "--under: '%s' is not a regular expression: %s", under, why);
+	return as_fail(err, AS_EUSE, "--under-regex: '%s' is not a regular expression: %s", under,
+		       why);
+}
+
+int as_filter_open(struct as_filter *filter, const struct as_world_options *options,
+		   struct as_err *err)
+{
+	if (options->under && options->under_regex)
+		return as_fail(err, AS_EUSE,
+			       "--under and --under-regex exclude each other: give one of them");
+	if (options->under)
+		return open_path(filter, options->under, err);
+	if (options->under_regex)
+		return open_regex(filter, options->under_regex, err);
+	filter->any = true;
+	return 0;
+}
+
+char *as_world_under_text(const struct as_world_options *options)
+{
+	static const char what[] = " (regular expression)";
+	size_t len;
+	char *out;
+
+	if (options->under)
+		return as_xstrdup(options->under);
+	if (!options->under_regex)
+		return NULL;
+	len = strlen(options->under_regex) + sizeof(what);
+	out = as_xmalloc(len);
+	snprintf(out, len, "%s%s", options->under_regex, what);
+	return out;
 }
 
 void as_filter_close(struct as_filter *filter)

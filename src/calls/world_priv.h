@@ -99,8 +99,8 @@ struct as_call_plan {
 
 struct as_filter {
 	bool any; /* no filter: everything */
-	bool literal;
-	char *text; /* the literal, or what each match must begin with */
+	bool literal; /* a path */
+	char *text; /* the path, or what each match must begin with */
 	size_t text_len;
 	regex_t regex;
 	bool compiled;
@@ -133,7 +133,8 @@ struct as_world {
 
 /* ---- world_filter.c ---- */
 
-AS_MUST_CHECK int as_filter_open(struct as_filter *filter, const char *under, struct as_err *err);
+AS_MUST_CHECK int as_filter_open(struct as_filter *filter, const struct as_world_options *options,
+				 struct as_err *err);
 void as_filter_close(struct as_filter *filter);
 bool as_filter_has(const struct as_filter *filter, const char *path, unsigned len);
 

@@ -191,9 +191,13 @@ void as_cov_print_notes(const struct as_counts *counts, const char *path)
 }
 
 static const struct as_opt opts[] = {
-	{ "under", 0, AS_OPT_TEXT, "REGEX",
-	  "count only calls on files below the paths that this matches (POSIX extended, from "
-	  "the root); default: all calls",
+	{ "under", 0, AS_OPT_TEXT, "PATH",
+	  "record, read: count only calls on this file or folder and what is below it (an absolute "
+	  "path); default: all calls",
+	  0, 0, NULL, false },
+	{ "under-regex", 0, AS_OPT_TEXT, "REGEX",
+	  "record, read: the same for all paths that this matches (POSIX extended, from the root): "
+	  "--under-regex '/mnt/(test|scratch)'",
 	  0, 0, NULL, false },
 	{ "output", 'o', AS_OPT_TEXT, "FILE",
 	  "read, merge, record: write the counts to this file; with tests apart, to this "

@@ -28,6 +28,7 @@ int as_cov_read(const struct as_spec *spec, const struct as_args *args, struct a
 {
 	struct as_read_options options = {
 		.world = { .under = as_args_text(args, "under", NULL),
+			   .under_regex = as_args_text(args, "under-regex", NULL),
 			   .cwd = as_args_text(args, "cwd", NULL) },
 		.format = as_args_text(args, "format", NULL),
 	};

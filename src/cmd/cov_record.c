@@ -152,8 +152,11 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 		  const struct as_args *args, char **argv, struct as_split *split,
 		  struct as_counts *counts, int *status, struct as_err *err)
 {
-	const char *under = as_args_text(args, "under", NULL);
-	struct as_world_options options = { .under = under };
+	struct as_world_options options = {
+		.under = as_args_text(args, "under", NULL),
+		.under_regex = as_args_text(args, "under-regex", NULL),
+	};
+	char *under;
 	struct as_tally tally;
 	struct sigaction before[N_ENDS];
 	int rc = as_tally_open(&tally, spec, &options, counts, split, err);
@@ -162,10 +165,12 @@ static int record(const struct as_spec *spec, const struct as_source_ops *source
 		return rc;
 	memset(&control, 0, sizeof(control));
 	describe(counts, source, argv, as_args_text(args, "each-line", NULL));
+	under = as_world_under_text(&options);
 	if (under)
 		as_counts_under(counts, under);
 	if (split)
 		as_split_begin(split, as_counts_get_source(counts), under);
+	free(under);
 	catch_ends(before);
 	rc = source->run(&(struct as_source_input){ .argv = argv,
 						    .exit_status = status,

@@ -8,6 +8,7 @@
 #include "trace/trace.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -42,6 +43,7 @@ int as_read_trace(const struct as_spec *spec, const char *path,
 	const struct as_source_ops *source = NULL;
 	struct as_source_input input = { .path = path };
 	struct as_tally tally;
+	char *under;
 	struct stat st;
 	int rc;
 
@@ -65,12 +67,14 @@ int as_read_trace(const struct as_spec *spec, const char *path,
 		rc = as_trace_open(path, &input.trace, err);
 	if (!rc && !source)
 		rc = as_source_choose(path, input.trace, &source, err);
+	under = as_world_under_text(&options->world);
 	if (!rc)
-		rc = run(source, &input, &tally, options->world.under, why, err);
+		rc = run(source, &input, &tally, under, why, err);
 	if (!rc) {
-		as_counts_under(tally.counts, options->world.under);
+		as_counts_under(tally.counts, under);
 		as_counts_merge(into, tally.counts);
 	}
+	free(under);
 	as_trace_free(input.trace);
 	as_tally_close(&tally);
 	as_counts_free(tally.counts);

@@ -32,6 +32,7 @@
 #define OUTPUT_MAX_DEFAULT ((size_t)1 << 20)
 #define STOPPED_US 1000000
 #define NAP_MS 2
+#define STEP_MS 500 /* so long do we wait at a time */
 #define STOP_LOOK_MS 50 /* a signal may come after we looked for it and before we wait */
 #define KILL_MS 1000 /* how long a killed child may take to end, before and after it was helped */
 #define BLOCK_BYTES (16 << 10)
@@ -218,8 +219,11 @@ static int64_t time_left(const struct as_spawn_limits *limits, int64_t last_us)
 		left_ms = limits->deadline_ms - (as_now_us() - last_us) / 1000;
 		if (left_ms <= 0)
 			return 0;
-		/* A change of *alive is seen only when we look: we look often enough to be late by
-		 * at most an eighth of the deadline. */
+		/* A stop counts for as long as we meant to wait, at most. */
+		if (left_ms > STEP_MS)
+			left_ms = STEP_MS;
+		/* A change of *alive is seen only when we look: we look often enough to be an
+		 * eighth late at most. */
 		if (limits->alive && left_ms > limits->deadline_ms / 8 + 1)
 			left_ms = limits->deadline_ms / 8 + 1;
 	}

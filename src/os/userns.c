@@ -23,19 +23,40 @@ static bool write_text(const char *path, const char *text)
 	return ok;
 }
 
+static bool map(const char *path, unsigned inside, unsigned outside)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%u %u 1", inside, outside);
+	return write_text(path, text);
+}
+
+int as_userns_unshare(int spaces, uid_t uid, gid_t gid, bool *entered)
+{
+	uid_t own_uid = geteuid();
+	gid_t own_gid = getegid();
+
+	*entered = !unshare(CLONE_NEWUSER | spaces);
+	if (!*entered)
+		return -1;
+	/* Only who cannot change his groups may map them. */
+	return write_text("/proc/self/setgroups", "deny") &&
+			       map("/proc/self/uid_map", uid, own_uid) &&
+			       map("/proc/self/gid_map", gid, own_gid)
+		       ? 0
+		       : -1;
+}
+
 int as_userns_enter(const char *what, struct as_err *err)
 {
-	char uid[64], gid[64];
+	bool entered;
 
-	snprintf(uid, sizeof(uid), "0 %u 1", geteuid());
-	snprintf(gid, sizeof(gid), "0 %u 1", getegid());
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-		return as_fail(err, AS_ELACK,
-			       "%s by root, or where user namespaces are allowed "
-			       "(sysctl kernel.unprivileged_userns_clone=1): %s",
-			       what, strerror(errno));
-	if (!write_text("/proc/self/setgroups", "deny") || !write_text("/proc/self/uid_map", uid) ||
-	    !write_text("/proc/self/gid_map", gid))
+	if (!as_userns_unshare(CLONE_NEWNS, 0, 0, &entered))
+		return 0;
+	if (entered)
 		return as_fail_errno(err, errno, "cannot set up a user namespace");
-	return 0;
+	return as_fail(err, AS_ELACK,
+		       "%s by root, or where user namespaces are allowed "
+		       "(sysctl kernel.unprivileged_userns_clone=1): %s",
+		       what, strerror(errno));
 }

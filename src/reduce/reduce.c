@@ -306,6 +306,8 @@ int as_reduce(const struct as_seq *seq, const struct as_reducer *reducer, struct
 		} while (!x.over && !as_digest_eq(before, as_seq_digest(x.best)));
 		result->complete = !x.over;
 		confirm(&x, runs);
+		/* A resumed hunt takes it up again. */
+		result->complete = result->complete && result->runs == runs;
 		result->ops_after = x.best->n;
 		*best = x.best;
 	}

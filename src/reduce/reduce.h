@@ -32,7 +32,7 @@ struct as_reduced {
 	size_t known; /* candidates that had been run before, and were not run again */
 	unsigned runs, failed; /* the result failed in `failed` of `runs` runs; 0: not confirmed */
 	bool flaky; /* it did not fail every time, at the beginning or at the end */
-	bool complete; /* nothing was left to try */
+	bool complete; /* nothing was left to try, and the end is confirmed */
 };
 
 /* The caller frees *best, also if nothing could be reduced. If the workload does not fail at all,

@@ -10,7 +10,7 @@
 
 #include <sys/wait.h>
 
-#define BOOT_MS 60000 /* until the first sign of life */
+#define BOOT_MS 60000 /* until the first sign of life, and from there to the first workload */
 #define SILENCE_MS 20000 /* without a beat, unless the caller says otherwise */
 #define STUCK_EXTRA_MS 3000 /* longer than the engine gives an operation */
 #define STUCK_TWICE_MS 15000 /* longer than the guest waits until it reports it */
@@ -76,6 +76,8 @@ enum as_boxed_end as_boxed_look(const struct as_boxed_session *b, struct as_boxe
 		return BOXED_RUNS;
 	if (c->silent_us > (int64_t)(c->beat ? silence_ms : BOOT_MS) * 1000)
 		return BOXED_SILENT;
+	if (b->box->state->job < 0)
+		return c->idle_us > BOOT_MS * 1000ll ? BOXED_STUCK : BOXED_RUNS;
 	/* Either the guest has reported it, and its kernel had time to print where every task
 	 * waits; or the guest should have, and did not. */
 	if (c->stuck_us > LINGER_MS * 1000 ||

@@ -51,6 +51,17 @@ static bool just_ended(const struct as_boxed_session *b)
 	return WIFEXITED(b->box->status) && !b->box->state->ended;
 }
 
+/* Whether a box was killed after its engine had ended well and before all lines of the engine had
+ * come through: what the kernel still held of them is lost. A kernel that turns its machine off
+ * exits with status 0, after the last line. */
+static bool lost_the_end(const struct as_boxed_session *b)
+{
+	int engine = b->box->state->status, box = b->box->status;
+
+	return b->n_finished < b->n_list && WIFEXITED(engine) && WEXITSTATUS(engine) <= 1 &&
+	       (was_killed(box) || (WIFEXITED(box) && WEXITSTATUS(box)));
+}
+
 static int boot_failed(const struct as_boxed_session *b, const char *how, struct as_err *err)
 {
 	const char *text = as_buf_str(&b->console);
@@ -122,7 +133,8 @@ int as_boxed_judge(struct as_boxed_session *b, enum as_boxed_end end, struct as_
 			       "the kernel in the sandbox took more memory than it may have and "
 			       "was killed; --uml-mem gives it more");
 	if (end == BOXED_ENDED && own_kernel && state->ended)
-		return engine_ended(b, state->status, err);
+		return lost_the_end(b) ? start_again(b, end, err)
+				       : engine_ended(b, state->status, err);
 	if (end == BOXED_ENDED && !own_kernel && !was_killed(b->box->status))
 		return engine_ended(b, b->box->status, err);
 	describe_end(b, end, how, sizeof(how));

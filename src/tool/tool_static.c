@@ -12,6 +12,7 @@
 
 #include "disk/call.h"
 #include "disk/serve.h"
+#include "os/userns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,31 +139,14 @@ struct helper {
 	int output_fd; /* a memfd */
 };
 
-static int put_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int rc = fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) ? -1 : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
 /* Becomes root of a namespace of our own: directly as root, else through a user namespace. */
 static int leave_home(struct as_err *err)
 {
-	unsigned uid = geteuid(), gid = getegid();
-	char uids[40], gids[40];
+	bool entered;
 
-	if (uid) {
-		snprintf(uids, sizeof(uids), "0 %u 1", uid);
-		snprintf(gids, sizeof(gids), "0 %u 1", gid);
-		if (unshare(CLONE_NEWUSER) || put_text("/proc/self/setgroups", "deny") ||
-		    put_text("/proc/self/uid_map", uids) || put_text("/proc/self/gid_map", gids))
-			return as_fail(err, AS_ELACK,
-				       "a static checker needs root or user namespaces: %s",
-				       strerror(errno));
-	}
+	if (geteuid() && as_userns_unshare(0, 0, 0, &entered))
+		return as_fail(err, AS_ELACK, "a static checker needs root or user namespaces: %s",
+			       strerror(errno));
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return as_fail(err, AS_ELACK, "cannot have a mount namespace of our own: %s",
 			       strerror(errno));

@@ -2,6 +2,7 @@
 /* buf: growing, formatting, and files read and written whole. */
 #include "base/buf.h"
 #include "os/out.h"
+#include "tests/lib/tmpdir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,25 +107,7 @@ static void test_reserve_keeps_len(void **state)
 
 static int make_folder(void **state)
 {
-	char name[4096];
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(name, sizeof(name), "%s/assay-buf-XXXXXX", tmp ? tmp : "/tmp");
-	*state = mkdtemp(name) ? as_xstrdup(name) : NULL;
-	return *state ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	struct dirent *entry;
-	DIR *dir = opendir(*state);
-
-	while (dir && (entry = readdir(dir)))
-		unlinkat(dirfd(dir), entry->d_name, 0);
-	if (dir)
-		closedir(dir);
-	rmdir(*state);
-	free(*state);
+	*state = (void *)t_tmpdir();
 	return 0;
 }
 
@@ -215,10 +198,9 @@ int main(void)
 		cmocka_unit_test(test_format_at_every_boundary),
 		cmocka_unit_test(test_addu),
 		cmocka_unit_test(test_reserve_keeps_len),
-		cmocka_unit_test_setup_teardown(test_file_round_trip, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_file_limit, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(test_file_errors_name_the_file, make_folder,
-						remove_folder),
+		cmocka_unit_test_setup_teardown(test_file_round_trip, make_folder, NULL),
+		cmocka_unit_test_setup_teardown(test_file_limit, make_folder, NULL),
+		cmocka_unit_test_setup_teardown(test_file_errors_name_the_file, make_folder, NULL),
 	};
 
 	return cmocka_run_group_tests_name("base/buf", tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "tests/lib/skip.h"
 
 #include "os/spawn.h"
+#include "tests/lib/tmpdir.h"
 #include "vfs/bounds.h"
 #include "vfs/sys_new.h"
 #include "work/parse.h"
@@ -35,7 +36,8 @@
 /* ---- A tree with canaries around ------------------------------------------------------------ */
 
 struct place {
-	char out[64], tree[80], canary[80], secret[80], file[96];
+	const char *out;
+	char tree[80], canary[80], secret[80], file[96];
 };
 
 static void write_file(const char *path)
@@ -49,8 +51,8 @@ static void write_file(const char *path)
 
 static void build(struct place *p, bool as_nobody)
 {
-	snprintf(p->out, sizeof(p->out), "/tmp/assay-test-XXXXXX");
-	assert_non_null(mkdtemp(p->out));
+	p->out = t_tmpdir_in("/tmp"); /* nobody must reach it */
+	assert_non_null(p->out);
 	snprintf(p->tree, sizeof(p->tree), "%s/tree", p->out);
 	snprintf(p->canary, sizeof(p->canary), "%s/canary", p->out);
 	snprintf(p->secret, sizeof(p->secret), "%s/secret", p->out);

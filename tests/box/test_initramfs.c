@@ -9,6 +9,7 @@
 #include "box/kmodule.h"
 #include "os/spawn.h"
 #include "target/cache.h"
+#include "tests/lib/tmpdir.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -240,12 +241,12 @@ static void age(const char *folder, const char *name, int seconds)
 
 static void test_cache(void **state)
 {
-	char folder[] = "/tmp/assay-test-XXXXXX", name[32];
+	const char *folder = t_tmpdir();
+	char name[32];
 	struct as_buf data = { 0 }, path = { 0 }, text = { 0 };
 	struct as_err err;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
 	as_buf_adds(&data, "bytes");
 	for (int i = 0; i < 6; i++) {
 		snprintf(name, sizeof(name), "f%d", i);

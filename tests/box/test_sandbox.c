@@ -10,11 +10,13 @@
 #include "os/share.h"
 #include "os/spawn.h"
 #include "os/temp.h"
+#include "tests/lib/tmpdir.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -186,7 +188,8 @@ static void test_death(void **state)
 static void test_walls(void **state)
 {
 	static const char *const args[] = { "--break-out", NULL };
-	char folder[] = "/tmp/assay-test-XXXXXX", path[80];
+	const char *folder = t_tmpdir_in("/tmp"); /* where any user could reach it */
+	char path[80];
 	struct as_buf said = { 0 }, walls = { 0 };
 	struct as_box *box;
 	struct stat st;
@@ -194,7 +197,7 @@ static void test_walls(void **state)
 
 	(void)state;
 	need_uml();
-	assert_non_null(mkdtemp(folder));
+	assert_non_null(folder);
 	snprintf(path, sizeof(path), "%s/canary", folder);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	assert_int_equal(write(fd, "tweet", 5), 5);
@@ -241,7 +244,7 @@ static void test_share(void **state)
 	int fd;
 
 	(void)state;
-	assert_int_equal(as_temp_new("/tmp", &temp, NULL), 0);
+	assert_int_equal(as_temp_new(t_tmpdir(), &temp, NULL), 0);
 	fd = open(as_temp_path(temp), O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	assert_int_equal(mkdirat(fd, "d", 0755), 0);
 	assert_int_equal(as_share_write(fd, "plain", "1234", 4, NULL), 0);
@@ -297,12 +300,15 @@ static void test_refusals(void **state)
 
 static void test_state(void **state)
 {
-	char path[] = "/tmp/assay-test-XXXXXX";
+	char path[PATH_MAX];
 	struct as_box_state *mapped;
 	struct as_err err;
-	int fd = mkstemp(path);
+	int fd;
 
 	(void)state;
+	snprintf(path, sizeof(path), "%s/state", t_tmpdir());
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
 	assert_int_equal(as_box_state_open("/nowhere/x", &mapped, &err), AS_EIO);
 	/* Too short to be one; long enough, but something else; said to be longer than it is. */
 	assert_int_equal(as_box_state_open(path, &mapped, &err), AS_EUSE);
@@ -313,7 +319,6 @@ static void test_state(void **state)
 	assert_int_equal(pwrite(fd, (uint64_t[]){ AS_BOX_MAGIC, 1 << 30 }, 16, 0), 16);
 	assert_int_equal(as_box_state_open(path, &mapped, &err), AS_EUSE);
 	close(fd);
-	unlink(path);
 }
 
 int main(int argc, char **argv)

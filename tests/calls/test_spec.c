@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tables of what is counted: complete, and without contradictions. */
-#include "../cover/cover_test.h"
+#include "tests/lib/counted.h"
 
 #include "cover/partition.h"
 
@@ -28,10 +28,10 @@ static void test_paper(void **state)
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
 		for (int v = 1; v < 6 && families[i][v]; v++, n++) {
 			const struct as_spec_call *call =
-				as_spec_find(spec, families[i][v], strlen(families[i][v]));
+				as_spec_find(t_spec, families[i][v], strlen(families[i][v]));
 
 			assert_non_null(call);
-			assert_string_equal(spec->families[call->family].name, families[i][0]);
+			assert_string_equal(t_spec->families[call->family].name, families[i][0]);
 		}
 	assert_int_equal(n, 27);
 }
@@ -49,39 +49,39 @@ static void test_size(void **state)
 	unsigned counted = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < spec->n_calls; i++)
-		counted += spec->calls[i].family >= 0;
+	for (unsigned i = 0; i < t_spec->n_calls; i++)
+		counted += t_spec->calls[i].family >= 0;
 	assert_true(counted >= 70);
 	for (const char *s = others; *s; s += strcspn(s, " ") + 1) {
 		size_t len = strcspn(s, " ");
-		const struct as_spec_call *call = as_spec_find(spec, s, len);
+		const struct as_spec_call *call = as_spec_find(t_spec, s, len);
 
 		if (!call || call->family < 0)
 			fail_msg("%.*s is not counted", (int)len, s);
 	}
-	assert_true(as_spec_hides(as_spec_find(spec, "io_uring_enter", 14)));
-	assert_null(as_spec_find(spec, "brk", 3));
-	assert_null(as_spec_find(spec, "opena", 5));
-	assert_null(as_spec_find(spec, "", 0));
+	assert_true(as_spec_hides(as_spec_find(t_spec, "io_uring_enter", 14)));
+	assert_null(as_spec_find(t_spec, "brk", 3));
+	assert_null(as_spec_find(t_spec, "opena", 5));
+	assert_null(as_spec_find(t_spec, "", 0));
 }
 
 /* Every name is found, every number leads back, every listed error is an error. */
 static void test_consistent(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < spec->n_calls; i++) {
-		const struct as_spec_call *call = &spec->calls[i];
+	for (unsigned i = 0; i < t_spec->n_calls; i++) {
+		const struct as_spec_call *call = &t_spec->calls[i];
 
-		assert_ptr_equal(as_spec_find(spec, call->name, strlen(call->name)), call);
+		assert_ptr_equal(as_spec_find(t_spec, call->name, strlen(call->name)), call);
 		if (call->nr >= 0)
-			assert_ptr_equal(spec->by_nr[call->nr], call);
+			assert_ptr_equal(t_spec->by_nr[call->nr], call);
 	}
-	for (unsigned i = 0; i < spec->n_families; i++) {
-		char *copy = strdup(spec->families[i].listed), *save = NULL;
+	for (unsigned i = 0; i < t_spec->n_families; i++) {
+		char *copy = strdup(t_spec->families[i].listed), *save = NULL;
 
 		for (char *e = strtok_r(copy, " ", &save); e; e = strtok_r(NULL, " ", &save))
 			if (!as_errno_value(e))
-				fail_msg("%s: %s is no error", spec->families[i].name, e);
+				fail_msg("%s: %s is no error", t_spec->families[i].name, e);
 		free(copy);
 	}
 }
@@ -89,7 +89,7 @@ static void test_consistent(void **state)
 /* No two partitions of a space have one name, and every place that is in use has one. */
 static void test_names(void **state)
 {
-	struct as_counts *counts = as_counts_new(spec);
+	struct as_counts *counts = as_counts_new(t_spec);
 
 	(void)state;
 	for (unsigned i = 0; i < as_counts_spaces(counts); i++) {
@@ -116,5 +116,5 @@ int main(void)
 		cmocka_unit_test(test_names),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, t_spec_setup, t_spec_teardown);
 }

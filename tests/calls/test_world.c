@@ -2,11 +2,12 @@
 /* Whose file is it? Descriptor tables and working directories through fork, exec, dup and the rest,
  * with a filter: each case says how many calls are counted, how many are about other files, and how
  * many cannot be attributed. */
-#include "../cover/cover_test.h"
+#include "tests/lib/counted.h"
 
 static const struct {
 	const char *name, *under, *cwd, *text;
 	unsigned counted, outside, unknown, no_file;
+	bool regex; /* `under` is a regular expression */
 } cases[] = {
 	{ "absolute paths", "/mnt/test", NULL,
 	  "1 mkdir(\"/mnt/test/a\", 0755) = 0\n"
@@ -14,53 +15,80 @@ static const struct {
 	  "1 mkdir(\"/mnt/test\", 0755) = -1 EEXIST (x)\n"
 	  "1 mkdir(\"/mnt//test/./b/../c\", 0755) = 0\n"
 	  "1 mkdir(\"/mnt/test/../other\", 0755) = 0\n",
-	  3, 2, 0, 0 },
+	  3, 2, 0, 0, false },
 	{ "a regular expression", "/mnt/(test|scratch)", NULL,
 	  "1 mkdir(\"/mnt/test/a\", 0755) = 0\n"
 	  "1 mkdir(\"/mnt/scratch/a\", 0755) = 0\n"
 	  "1 mkdir(\"/mnt/scratchy/a\", 0755) = 0\n"
 	  "1 mkdir(\"/x/mnt/test/a\", 0755) = 0\n",
-	  2, 2, 0, 0 },
+	  2, 2, 0, 0, true },
+	{ "an expression with nothing but letters", "/mnt/test", NULL,
+	  "1 mkdir(\"/mnt/test/a\", 0755) = 0\n"
+	  "1 mkdir(\"/mnt/testing\", 0755) = 0\n",
+	  1, 1, 0, 0, true },
+	{ "an expression that begins with ^", "^/m(nt|edia)", NULL,
+	  "1 mkdir(\"/mnt/a\", 0755) = 0\n1 mkdir(\"/media\", 0755) = 0\n"
+	  "1 mkdir(\"/x/mnt\", 0755) = 0\n",
+	  2, 1, 0, 0, true },
+	/* A path is no expression: its letters stand for themselves. */
+	{ "a path with a +", "/b/gcc-address+undefined", NULL,
+	  "1 mkdir(\"/b/gcc-address+undefined/a\", 0755) = 0\n"
+	  "1 mkdir(\"/b/gcc-address+undefined\", 0755) = -1 EEXIST (x)\n"
+	  "1 mkdir(\"/b/gcc-address+undefined2\", 0755) = 0\n"
+	  "1 mkdir(\"/b/gcc-addresssundefined\", 0755) = 0\n",
+	  2, 2, 0, 0, false },
+	{ "a path with all that an expression uses", "/a.b(c|d)[e]*^${2}?\\", NULL,
+	  "1 mkdir(\"/a.b(c|d)[e]*^${2}?\\\\/x\", 0755) = 0\n"
+	  "1 mkdir(\"/a.b(c|d)[e]*^${2}?\", 0755) = 0\n1 mkdir(\"/aXbc\", 0755) = 0\n",
+	  1, 2, 0, 0, false },
+	{ "a path that is written in a long way", "//mnt/./x/..//test/", NULL,
+	  "1 mkdir(\"/mnt/test/a\", 0755) = 0\n1 mkdir(\"/mnt/test\", 0755) = 0\n"
+	  "1 mkdir(\"/mnt/x\", 0755) = 0\n1 mkdir(\"/mnt\", 0755) = 0\n",
+	  2, 2, 0, 0, false },
+	{ "the root", "/", NULL,
+	  "1 mkdir(\"/mnt/test/a\", 0755) = 0\n1 mkdir(\"/\", 0755) = -1 EEXIST (x)\n", 2, 0, 0, 0,
+	  false },
+	{ "above the root", "/../..", NULL, "1 mkdir(\"/mnt\", 0755) = 0\n", 1, 0, 0, 0, false },
 	{ "descriptors", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
 	  "1 openat(AT_FDCWD, \"/o/a\", O_RDWR) = 4\n"
 	  "1 write(3, \"x\", 1) = 1\n1 write(4, \"x\", 1) = 1\n"
 	  "1 close(3) = 0\n1 openat(AT_FDCWD, \"/o/b\", O_RDWR) = 3\n1 write(3, \"x\", 1) = 1\n",
-	  3, 4, 0, 0 },
+	  3, 4, 0, 0, false },
 	{ "from before the trace", "/m", NULL,
 	  "1 write(1, \"x\", 1) = 1\n1 mkdir(\"rel\", 0) = 0\n"
 	  "1 write(9, \"x\", 1) = -1 EBADF (x)\n",
-	  0, 0, 2, 1 },
+	  0, 0, 2, 1, false },
 	{ "the working directory of the start", "/m", "/m/sub", "1 mkdir(\"rel\", 0) = 0\n", 1, 0,
-	  0, 0 },
+	  0, 0, false },
 	{ "chdir and fchdir", "/m", NULL,
 	  "1 chdir(\"/m/d\") = 0\n1 mkdir(\"r\", 0) = 0\n1 chdir(\"../../o\") = 0\n"
 	  "1 mkdir(\"r\", 0) = 0\n1 openat(AT_FDCWD, \"/m/d\", O_DIRECTORY) = 3\n"
 	  "1 fchdir(3) = 0\n1 mkdir(\"r\", 0) = 0\n1 chdir(\"/o\") = -1 EACCES (x)\n"
 	  "1 mkdir(\"r\", 0) = 0\n",
-	  6, 3, 0, 0 },
+	  6, 3, 0, 0, false },
 	{ "relative to a descriptor", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/d\", O_RDONLY) = 3\n1 openat(AT_FDCWD, \"/o\", O_RDONLY) = 4\n"
 	  "1 mkdirat(3, \"x\", 0) = 0\n1 mkdirat(4, \"x\", 0) = 0\n"
 	  "1 mkdirat(4, \"../m/x\", 0) = 0\n1 mkdirat(4, \"/m/y\", 0) = 0\n"
 	  "1 renameat(4, \"x\", 3, \"y\") = 0\n",
-	  5, 2, 0, 0 },
+	  5, 2, 0, 0, false },
 	{ "fork: a copy", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n1 fork() = 2\n"
 	  "1 close(3) = 0\n1 openat(AT_FDCWD, \"/o\", O_RDWR) = 3\n"
 	  "2 write(3, \"x\", 1) = 1\n1 write(3, \"x\", 1) = 1\n",
-	  3, 2, 0, 0 },
+	  3, 2, 0, 0, false },
 	{ "clone with CLONE_FILES: the same", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/o\", O_RDWR) = 3\n"
 	  "1 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD, "
 	  "parent_tid=[2]) = 2\n"
 	  "2 close(3) = 0\n2 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n1 write(3, \"x\", 1) = 1\n"
 	  "2 chdir(\"/m\") = 0\n1 mkdir(\"r\", 0) = 0\n",
-	  4, 2, 0, 0 },
+	  4, 2, 0, 0, false },
 	{ "clone3 without CLONE_FS: a directory of its own", "/m", "/o",
 	  "1 clone3({flags=CLONE_FILES, exit_signal=SIGCHLD}, 88) = 2\n"
 	  "2 chdir(\"/m\") = 0\n1 mkdir(\"r\", 0) = 0\n2 mkdir(\"r\", 0) = 0\n",
-	  2, 1, 0, 0 },
+	  2, 1, 0, 0, false },
 	{ "a child that is seen before its parent is back", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
 	  "1 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLD <unfinished ...>\n"
@@ -68,14 +96,14 @@ static const struct {
 	  "1 <... clone resumed>, child_tidptr=0x7f) = 2\n"
 	  "2 openat(AT_FDCWD, \"/o\", O_RDWR) = 3\n"
 	  "2 write(3, \"x\", 1) = 1\n1 write(3, \"x\", 1) = 1\n",
-	  4, 2, 0, 0 },
+	  4, 2, 0, 0, false },
 	{ "dup, dup2, dup3, F_DUPFD", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n1 dup(3) = 4\n1 dup2(3, 5) = 5\n"
 	  "1 dup3(3, 6, O_CLOEXEC) = 6\n1 fcntl(3, F_DUPFD, 10) = 10\n"
 	  "1 fcntl(3, F_DUPFD_CLOEXEC, 20) = 20\n1 close(3) = 0\n1 write(4, \"x\", 1) = 1\n"
 	  "1 write(5, \"x\", 1) = 1\n1 write(6, \"x\", 1) = 1\n1 write(10, \"x\", 1) = 1\n"
 	  "1 write(20, \"x\", 1) = 1\n",
-	  9, 0, 0, 0 },
+	  9, 0, 0, 0, false },
 	{ "exec closes what is marked", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR|O_CLOEXEC) = 3\n"
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 4\n1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 5\n"
@@ -84,91 +112,91 @@ static const struct {
 	  "1 write(4, \"x\", 1) = 1\n"
 	  /* Not in the table and not refused: not closed, but unknown. */
 	  "1 write(3, \"x\", 1) = 1\n1 write(5, \"x\", 1) = 1\n",
-	  5, 0, 2, 0 },
+	  5, 0, 2, 0, false },
 	{ "close_range", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 4\n"
 	  "1 close_range(4, 4294967295, 0) = 0\n1 write(3, \"x\", 1) = 1\n"
 	  "1 write(4, \"x\", 1) = 1\n",
-	  3, 0, 1, 0 },
+	  3, 0, 1, 0, false },
 	{ "close_range with CLOEXEC", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
 	  "1 close_range(3, 4294967295, CLOSE_RANGE_CLOEXEC) = 0\n1 write(3, \"x\", 1) = 1\n"
 	  "1 execve(\"/x\", [], 0x7f) = 0\n1 write(3, \"x\", 1) = 1\n",
-	  2, 0, 1, 0 },
+	  2, 0, 1, 0, false },
 	{ "pipes and sockets have no file; what comes through them is unknown", "/m", NULL,
 	  "1 pipe2([3, 4], 0) = 0\n1 socket(AF_UNIX, SOCK_STREAM, 0) = 5\n"
 	  "1 write(4, \"x\", 1) = 1\n1 read(5, \"x\", 1) = 1\n"
 	  "1 recvmsg(5, {msg_control=[{cmsg_type=SCM_RIGHTS, cmsg_data=[6]}]}, 0) = 1\n"
 	  "1 write(6, \"x\", 1) = 1\n",
-	  0, 2, 1, 0 },
+	  0, 2, 1, 0, false },
 	{ "closed and negative go with the process", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n1 close(3) = 0\n1 close(3) = -1 EBADF (x)\n"
 	  "1 read(-1, 0x7f, 1) = -1 EBADF (x)\n1 sync() = 0\n2 sync() = 0\n"
 	  "2 read(-1, 0x7f, 1) = -1 EBADF (x)\n",
-	  5, 0, 0, 2 },
+	  5, 0, 0, 2, false },
 	{ "what -y says is right", "/m", NULL,
 	  "1 write(7</m/a>, \"x\", 1) = 1\n1 write(8</o/a (deleted)>, \"x\", 1) = 1\n"
 	  "1 write(9<socket:[77]>, \"x\", 1) = 1\n1 mkdirat(AT_FDCWD</m/d>, \"x\", 0) = 0\n",
-	  2, 2, 0, 0 },
+	  2, 2, 0, 0, false },
 	{ "unshare", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
 	  "1 clone(child_stack=0x7f, flags=CLONE_FILES|CLONE_FS) = 2\n"
 	  "2 unshare(CLONE_FILES) = 0\n2 close(3) = 0\n1 write(3, \"x\", 1) = 1\n",
-	  3, 0, 0, 0 },
+	  3, 0, 0, 0, false },
 	{ "a number that is used again after exit", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n1 +++ exited with 0 +++\n"
 	  "1 write(3, \"x\", 1) = 1\n",
-	  1, 0, 1, 0 },
+	  1, 0, 1, 0, false },
 	{ "anonymous memory is no file", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
 	  "1 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f\n"
 	  "1 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 3, 0) = 0x7f\n",
-	  2, 1, 0, 0 },
+	  2, 1, 0, 0, false },
 	{ "chroot", "/jail/m", NULL,
-	  "1 chroot(\"/jail\") = 0\n1 mkdir(\"/m/a\", 0) = 0\n1 mkdir(\"/o\", 0) = 0\n", 1, 1, 0,
-	  0 },
+	  "1 chroot(\"/jail\") = 0\n1 mkdir(\"/m/a\", 0) = 0\n1 mkdir(\"/o\", 0) = 0\n", 1, 1, 0, 0,
+	  false },
 	{ "futimens", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n1 utimensat(3, NULL, NULL, 0) = 0\n"
 	  "1 newfstatat(3, \"\", {st_mode=S_IFREG|0644, ...}, AT_EMPTY_PATH) = 0\n",
-	  3, 0, 0, 0 },
+	  3, 0, 0, 0, false },
 	{ "a directory that is renamed takes all with it", "/m/in", NULL,
 	  "1 mkdir(\"/m/o/d\", 0) = 0\n1 openat(AT_FDCWD, \"/m/o/d/f\", O_RDWR) = 3\n"
 	  "1 chdir(\"/m/o/d\") = 0\n1 rename(\"/m/o/d\", \"/m/in/d\") = 0\n"
 	  "1 write(3, \"x\", 1) = 1\n1 mkdir(\"r\", 0) = 0\n1 mkdir(\"../../o/x\", 0) = 0\n",
-	  3, 4, 0, 0 },
+	  3, 4, 0, 0, false },
 	{ "a directory that is renamed, with nothing open below", "/m/(in|x)", NULL,
 	  "1 mkdir(\"/m/o\", 0) = 0\n1 mkdir(\"/m/o/a\", 0) = 0\n1 rmdir(\"/m/o/a\") = 0\n"
 	  "1 rename(\"/m/o\", \"/m/in\") = 0\n1 mkdir(\"/m/in/a\", 0) = 0\n"
 	  "1 rename(\"/m/in\", \"/m/o\") = 0\n1 mkdir(\"/m/o/a\", 0) = 0\n",
-	  3, 4, 0, 0 },
+	  3, 4, 0, 0, true },
 	{ "pivot_root", "/jail/m", NULL,
 	  "1 chdir(\"/\") = 0\n1 pivot_root(\"/jail\", \"/jail/o\") = 0\n1 mkdir(\"m/a\", 0) = 0\n"
 	  "1 mkdir(\"/m/b\", 0) = 0\n1 mkdir(\"/o\", 0) = 0\n",
-	  2, 2, 0, 0 },
+	  2, 2, 0, 0, false },
 	{ "threads: a number that is given again before its close is back", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
 	  "1 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD) = 2\n"
 	  "1 close(3 <unfinished ...>\n2 openat(AT_FDCWD, \"/o/b\", O_RDWR) = 3\n"
 	  "2 close(3 <unfinished ...>\n1 <... close resumed>) = 0\n2 <... close resumed>) = 0\n",
-	  2, 2, 0, 0 },
+	  2, 2, 0, 0, false },
 	{ "threads: the same with dup", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n1 openat(AT_FDCWD, \"/o/b\", O_RDWR) = 4\n"
 	  "1 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD) = 2\n"
 	  "1 close(3 <unfinished ...>\n2 dup(4) = 3\n1 <... close resumed>) = 0\n"
 	  "2 write(3, \"x\", 1) = 1\n2 close(3) = 0\n",
-	  2, 3, 0, 0 },
+	  2, 3, 0, 0, false },
 	{ "threads: what was read from when it began", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
 	  "1 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD) = 2\n"
 	  "1 read(3,  <unfinished ...>\n2 close(3) = 0\n2 openat(AT_FDCWD, \"/o/b\", O_RDWR) = 3\n"
 	  "1 <... read resumed>\"x\", 1) = 1\n",
-	  3, 1, 0, 0 },
+	  3, 1, 0, 0, false },
 	{ "threads: a child that is made while a close is under way", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
 	  "1 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD) = 2\n"
 	  "1 close(3 <unfinished ...>\n2 fork() = 5\n1 <... close resumed>) = 0\n"
 	  "5 write(3, \"x\", 1) = 1\n5 close(3) = 0\n",
-	  4, 0, 0, 0 },
+	  4, 0, 0, 0, false },
 	{ "threads: exec of one that is not the first", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 3\n"
 	  "1 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD) = 2\n"
@@ -176,19 +204,23 @@ static const struct {
 	  "2 execve(\"/bin/x\", [\"x\"], 0x7f /* 3 vars */ <pid changed to 1 ...>\n"
 	  "1 +++ superseded by execve in pid 2 +++\n1 <... execve resumed>) = 0\n"
 	  "1 write(3, \"x\", 1) = 1\n",
-	  2, 0, 0, 0 },
+	  2, 0, 0, 0, false },
 	{ "calls that never came back change nothing", "/m", NULL,
 	  "1 openat(AT_FDCWD, \"/m/a\", O_RDWR <unfinished ...>\n2 write(3, \"x\", 1) = 1\n"
 	  "1 <... openat resumed>) = 3\n1 write(3, \"x\", 1) = 1\n",
-	  2, 0, 1, 0 },
+	  2, 0, 1, 0, false },
 };
 
 static void test_cases(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct as_counts *c = read_text(spec, &as_source_strace, cases[i].under,
-						cases[i].cwd, cases[i].text);
+		const char *under = cases[i].regex ? NULL : cases[i].under;
+		const char *regex = cases[i].regex ? cases[i].under : NULL;
+		struct as_world_options options = { .under = under,
+						    .under_regex = regex,
+						    .cwd = cases[i].cwd };
+		struct as_counts *c = t_read_with(&as_source_strace, &options, cases[i].text);
 		uint64_t got[4] = { as_counts_noted(c, AS_NOTE_COUNTED),
 				    as_counts_noted(c, AS_NOTE_OUTSIDE),
 				    as_counts_noted(c, AS_NOTE_UNATTRIBUTED),
@@ -223,17 +255,17 @@ static void test_kinds(void **state)
 		"1 rename(\"/m/s\", \"/m/t\") = 0\n1 chmod(\"/m/s\", 0) = 0\n"
 		"1 chmod(\"/m/t\", 0) = 0\n1 unlink(\"/m/t\") = 0\n"
 		"1 chmod(\"/m/t\", 0) = 0\n";
-	struct as_counts *c = read_text(spec, &as_source_strace, NULL, NULL, text);
+	struct as_counts *c = t_read_text(&as_source_strace, NULL, NULL, text);
 
 	(void)state;
-	assert_int_equal(count(c, "close", "fd", "directory"), 3);
-	assert_int_equal(count(c, "close", "fd", "regular"), 1);
-	assert_int_equal(count(c, "close", "fd", "other"), 1);
-	assert_int_equal(count(c, "close", "fd", "closed"), 1);
-	assert_int_equal(count(c, "close", "fd", "negative"), 1);
-	assert_int_equal(count(c, "close", "fd", "unknown"), 1);
-	assert_int_equal(count(c, "chmod", "path", "symlink"), 2);
-	assert_int_equal(count(c, "chmod", "path", "absolute"), 4);
+	assert_int_equal(t_count(c, "close", "fd", "directory"), 3);
+	assert_int_equal(t_count(c, "close", "fd", "regular"), 1);
+	assert_int_equal(t_count(c, "close", "fd", "other"), 1);
+	assert_int_equal(t_count(c, "close", "fd", "closed"), 1);
+	assert_int_equal(t_count(c, "close", "fd", "negative"), 1);
+	assert_int_equal(t_count(c, "close", "fd", "unknown"), 1);
+	assert_int_equal(t_count(c, "chmod", "path", "symlink"), 2);
+	assert_int_equal(t_count(c, "chmod", "path", "absolute"), 4);
 	as_counts_free(c);
 }
 
@@ -334,11 +366,10 @@ static void test_changes(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-		struct as_counts *c =
-			read_text(spec, &as_source_strace, NULL, NULL, changes[i].text);
-		uint64_t got[3] = { count(c, "fsync", "fd", "directory"),
-				    count(c, "fsync", "fd", "regular"),
-				    count(c, "chmod", "path", "symlink") };
+		struct as_counts *c = t_read_text(&as_source_strace, NULL, NULL, changes[i].text);
+		uint64_t got[3] = { t_count(c, "fsync", "fd", "directory"),
+				    t_count(c, "fsync", "fd", "regular"),
+				    t_count(c, "chmod", "path", "symlink") };
 
 		if (as_counts_noted(c, AS_NOTE_NOT_UNDERSTOOD))
 			fail_msg("%s: not understood: %s", changes[i].name,
@@ -375,8 +406,8 @@ static void test_long_paths(void **state)
 				as_buf_addc(&text, 'x');
 		}
 		as_buf_adds(&text, "\", 0) = -1 ENAMETOOLONG (x)\n");
-		c = read_text(spec, &as_source_strace, NULL, NULL, as_buf_str(&text));
-		assert_int_equal(count(c, "mkdir", "path", "long"), rows[i].is_long);
+		c = t_read_text(&as_source_strace, NULL, NULL, as_buf_str(&text));
+		assert_int_equal(t_count(c, "mkdir", "path", "long"), rows[i].is_long);
 		as_counts_free(c);
 		as_buf_free(&text);
 	}
@@ -384,15 +415,28 @@ static void test_long_paths(void **state)
 
 static void test_bad_filter(void **state)
 {
-	struct as_world_options options = { .under = "/mnt/(test" };
-	struct as_world *world = NULL;
-	struct as_err err = { 0 };
+	static const struct {
+		const char *under, *regex, *want;
+	} rows[] = {
+		{ NULL, "/mnt/(test", "not a regular expression" },
+		{ NULL, "a)|(b", "not a regular expression" },
+		{ "mnt/test", NULL, "not an absolute path" },
+		{ "", NULL, "not an absolute path" },
+		{ "/m", "/m", "exclude each other" },
+	};
 
 	(void)state;
-	assert_int_equal(as_world_new(spec, &options, &world, &err), AS_EUSE);
-	assert_non_null(strstr(err.msg, "not a regular expression"));
-	options.under = "a)|(b";
-	assert_int_equal(as_world_new(spec, &options, &world, &err), AS_EUSE);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_world_options options = { .under = rows[i].under,
+						    .under_regex = rows[i].regex };
+		struct as_world *world = NULL;
+		struct as_err err = { 0 };
+
+		assert_int_equal(as_world_new(t_spec, &options, &world, &err), AS_EUSE);
+		assert_null(world);
+		if (!strstr(err.msg, rows[i].want))
+			fail_msg("%s", err.msg);
+	}
 }
 
 /* More processes than are kept: bounded, and said. */
@@ -405,7 +449,7 @@ static void test_bounded(void **state)
 	for (unsigned i = 0; i < 20000; i++)
 		as_buf_addf(&text, "%u openat(AT_FDCWD, \"/m/a\", O_RDWR) = %u\n", 100 + i, i % 9);
 	as_buf_adds(&text, "1 openat(AT_FDCWD, \"/m/a\", O_RDWR) = 70000\n");
-	c = read_text(spec, &as_source_strace, "/m", NULL, as_buf_str(&text));
+	c = t_read_text(&as_source_strace, "/m", NULL, as_buf_str(&text));
 	assert_int_equal(as_counts_noted(c, AS_NOTE_COUNTED), 20001);
 	assert_true(as_counts_noted(c, AS_NOTE_FORGOTTEN) > 3000);
 	as_counts_free(c);
@@ -420,5 +464,5 @@ int main(void)
 		cmocka_unit_test(test_bad_filter), cmocka_unit_test(test_bounded),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, t_spec_setup, t_spec_teardown);
 }

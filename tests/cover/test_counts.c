@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Partitions of numbers, combinations of flags, the file, and the numbers of the paper. */
-#include "cover_test.h"
+#include "tests/lib/counted.h"
 
 #include "cover/metric.h"
 #include "cover/warn.h"
@@ -36,11 +36,11 @@ static void test_boundaries(void **state)
 		uint64_t all = 0;
 
 		snprintf(line, sizeof(line), "ftruncate(3, %s) = 0", rows[i].number);
-		c = read_text(spec, &as_source_strace, NULL, NULL, line);
-		if (count(c, "truncate", "length", rows[i].plain) != 1)
+		c = t_read_text(&as_source_strace, NULL, NULL, line);
+		if (t_count(c, "truncate", "length", rows[i].plain) != 1)
 			fail_msg("%s is not in %s", rows[i].number, rows[i].plain);
 		if (rows[i].bound &&
-		    count_in(c, "truncate", "length", AS_SPACE_BOUNDS, rows[i].bound) != 1)
+		    t_count_in(c, "truncate", "length", AS_SPACE_BOUNDS, rows[i].bound) != 1)
 			fail_msg("%s is not %s", rows[i].number, rows[i].bound);
 		assert_true(as_counts_find(c, "truncate", "length", AS_SPACE_BOUNDS, &space));
 		for (unsigned p = 0; p < space.n; p++)
@@ -79,8 +79,8 @@ static void sum_up(void *ctx, const char *name, uint64_t n)
 static void test_table1(void **state)
 {
 	static const uint64_t all[] = { 0, 1, 2, 3, 4 }, rdonly[] = { 0, 1, 1, 1, 3 };
-	struct as_counts *c = read_text(spec, &as_source_strace, NULL, NULL, table1);
-	const struct as_spec_family *family = as_spec_family(spec, "open");
+	struct as_counts *c = t_read_text(&as_source_strace, NULL, NULL, table1);
+	const struct as_spec_family *family = as_spec_family(t_spec, "open");
 	const struct as_spec_arg *flags = &family->args[2];
 	uint64_t by_n[AS_SPEC_BITS + 1], sums[3] = { 0 };
 
@@ -92,9 +92,9 @@ static void test_table1(void **state)
 	as_counts_together(c, flags, "O_RDONLY", by_n);
 	for (unsigned n = 0; n <= AS_SPEC_BITS; n++)
 		assert_int_equal(by_n[n], n < 5 ? rdonly[n] : 0);
-	assert_int_equal(count_in(c, "open", "flags", AS_SPACE_TOGETHER, "4"), 4);
-	assert_int_equal(count_in(c, "open", "flags", AS_SPACE_PAIRS, "O_RDONLY|O_CLOEXEC"), 5);
-	assert_int_equal(count_in(c, "open", "flags", AS_SPACE_PAIRS, "O_CREAT|O_TRUNC"), 2);
+	assert_int_equal(t_count_in(c, "open", "flags", AS_SPACE_TOGETHER, "4"), 4);
+	assert_int_equal(t_count_in(c, "open", "flags", AS_SPACE_PAIRS, "O_RDONLY|O_CLOEXEC"), 5);
+	assert_int_equal(t_count_in(c, "open", "flags", AS_SPACE_PAIRS, "O_CREAT|O_TRUNC"), 2);
 	/* 4 + 4 * 3 + 4 * 4: triples in each set. */
 	as_counts_combinations(c, flags, 3, sum_up, sums);
 	assert_int_equal(sums[1], 3 * 1 + 4 * 4);
@@ -106,7 +106,7 @@ static void test_table1(void **state)
 /* Pairs of words that exclude each other are no pairs. */
 static void test_possible_pairs(void **state)
 {
-	struct as_counts *c = as_counts_new(spec);
+	struct as_counts *c = as_counts_new(t_spec);
 	struct as_space space;
 
 	(void)state;
@@ -127,7 +127,9 @@ static void test_possible_pairs(void **state)
 static struct as_tcd tcd_of(const uint64_t *counts, unsigned n, uint64_t target)
 {
 	struct as_part parts[16] = { 0 };
-	struct as_space space = { .family = as_spec_family(spec, "open"), .parts = parts, .n = n };
+	struct as_space space = { .family = as_spec_family(t_spec, "open"),
+				  .parts = parts,
+				  .n = n };
 	struct as_targets *targets = as_targets_uniform(target);
 	struct as_tcd tcd = { 0 };
 
@@ -185,7 +187,7 @@ static void test_targets(void **state)
 				   "open flags * 100\n"
 				   "open flags O_*SYNC 1000 # more\n"
 				   "* output E* 5\n";
-	struct as_counts *c = as_counts_new(spec);
+	struct as_counts *c = as_counts_new(t_spec);
 	struct as_targets *targets = NULL;
 	struct as_space space;
 	struct as_err err;
@@ -220,18 +222,18 @@ static void test_targets(void **state)
 
 static void test_coverage(void **state)
 {
-	struct as_counts *c = read_text(spec, &as_source_strace, NULL, NULL,
-					"close(3) = 0\nclose(3) = 0\nclose(-1) = -1 EBADF (x)\n");
+	struct as_counts *c = t_read_text(&as_source_strace, NULL, NULL,
+					  "close(3) = 0\nclose(3) = 0\nclose(-1) = -1 EBADF (x)\n");
 	struct as_coverage in, out;
 
 	(void)state;
 	/* 5 kinds of descriptors: here only the negative one and one that is not known. */
-	as_coverage_family(c, as_spec_family(spec, "close"), 1, &in, &out);
+	as_coverage_family(c, as_spec_family(t_spec, "close"), 1, &in, &out);
 	assert_int_equal(in.met, 1);
 	assert_int_equal(in.of, 5);
 	assert_int_equal(out.met, 2);
 	assert_int_equal(out.of, 6);
-	as_coverage_family(c, as_spec_family(spec, "close"), 2, &in, &out);
+	as_coverage_family(c, as_spec_family(t_spec, "close"), 2, &in, &out);
 	assert_int_equal(in.met, 0);
 	assert_int_equal(out.met, 1);
 	as_coverage_family(c, NULL, 1, &in, &out);
@@ -245,7 +247,7 @@ static struct as_counts *parsed(const struct as_buf *text, struct as_err *err)
 {
 	struct as_counts *c = NULL;
 
-	if (as_counts_parse(spec, "x.cov", as_buf_str(text), text->len, &c, err))
+	if (as_counts_parse(t_spec, "x.cov", as_buf_str(text), text->len, &c, err))
 		return NULL;
 	return c;
 }
@@ -253,7 +255,7 @@ static struct as_counts *parsed(const struct as_buf *text, struct as_err *err)
 static void test_round_trip(void **state)
 {
 	struct as_buf first = { 0 }, second = { 0 };
-	struct as_counts *c = read_text(spec, &as_source_strace, NULL, "/", table1), *again;
+	struct as_counts *c = t_read_text(&as_source_strace, NULL, "/", table1), *again;
 	struct as_err err = { 0 };
 
 	(void)state;
@@ -270,8 +272,8 @@ static void test_round_trip(void **state)
 	assert_string_equal(as_counts_is_partial(again), "cut off");
 	/* Twice as much of everything. */
 	as_counts_merge(again, c);
-	assert_int_equal(count(again, "open", "flags", "O_RDONLY"), 12);
-	assert_int_equal(count_in(again, "open", "flags", AS_SPACE_PAIRS, "O_CREAT|O_TRUNC"), 4);
+	assert_int_equal(t_count(again, "open", "flags", "O_RDONLY"), 12);
+	assert_int_equal(t_count_in(again, "open", "flags", AS_SPACE_PAIRS, "O_CREAT|O_TRUNC"), 4);
 	as_counts_free(again);
 	as_counts_free(c);
 	as_buf_free(&first);
@@ -290,16 +292,16 @@ static void test_nameless(void **state)
 				   "open(\"/a\", 020000001) = 3\n" /* __O_TMPFILE alone */
 				   "mknod(\"/a\", 0150644) = -1 EINVAL (x)\n"
 				   "mknod(\"/a\", 0644) = 0\n";
-	struct as_counts *c = read_text(spec, &as_source_strace, NULL, "/", text), *again;
+	struct as_counts *c = t_read_text(&as_source_strace, NULL, "/", text), *again;
 	struct as_buf first = { 0 }, second = { 0 };
 	struct as_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(count(c, "open", "flags", "O_RDONLY"), 2);
-	assert_int_equal(count(c, "open", "flags", "O_WRONLY"), 1);
+	assert_int_equal(t_count(c, "open", "flags", "O_RDONLY"), 2);
+	assert_int_equal(t_count(c, "open", "flags", "O_WRONLY"), 1);
 	as_counts_print(c, &first);
 	for (int round = 0; round < 3; round++) {
-		struct as_counts *merged = as_counts_new(spec);
+		struct as_counts *merged = as_counts_new(t_spec);
 
 		again = parsed(&first, &err);
 		assert_non_null(again);
@@ -307,7 +309,7 @@ static void test_nameless(void **state)
 		as_buf_clear(&second);
 		as_counts_print(merged, &second);
 		assert_string_equal(as_buf_str(&first), as_buf_str(&second));
-		assert_int_equal(count(merged, "open", "flags", "O_RDONLY"), 2);
+		assert_int_equal(t_count(merged, "open", "flags", "O_RDONLY"), 2);
 		as_counts_free(again);
 		as_counts_free(merged);
 	}
@@ -319,7 +321,7 @@ static void test_nameless(void **state)
 /* Names of calls that are in no table: any bytes, of any length. */
 static void test_odd_names(void **state)
 {
-	struct as_counts *c = as_counts_new(spec), *again;
+	struct as_counts *c = as_counts_new(t_spec), *again;
 	struct as_buf first = { 0 }, second = { 0 };
 	struct as_err err = { 0 };
 	uint64_t n;
@@ -366,7 +368,7 @@ static void test_warnings(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct as_counts *c =
-			read_text(spec, &as_source_strace, rows[i].under, NULL, rows[i].text);
+			t_read_text(&as_source_strace, rows[i].under, NULL, rows[i].text);
 		bool found = false;
 
 		as_counts_under(c, rows[i].under);
@@ -383,7 +385,7 @@ static void test_warnings(void **state)
 
 static void test_damage(void **state)
 {
-	struct as_counts *c = read_text(spec, &as_source_strace, NULL, "/", table1), *got = NULL;
+	struct as_counts *c = t_read_text(&as_source_strace, NULL, "/", table1), *got = NULL;
 	struct as_buf text = { 0 };
 	struct as_err err = { 0 };
 
@@ -396,11 +398,11 @@ static void test_damage(void **state)
 		text.data[i] ^= 1;
 	}
 	for (size_t i = 0; i < text.len; i += 11)
-		assert_int_equal(as_counts_parse(spec, "x", text.data, i, &got, &err), AS_EUSE);
-	assert_int_equal(as_counts_parse(spec, "x", "assay-cov 2\nend 0\n", 18, &got, &err),
+		assert_int_equal(as_counts_parse(t_spec, "x", text.data, i, &got, &err), AS_EUSE);
+	assert_int_equal(as_counts_parse(t_spec, "x", "assay-cov 2\nend 0\n", 18, &got, &err),
 			 AS_EUSE);
 	assert_non_null(strstr(err.msg, "version 2"));
-	assert_int_equal(as_counts_parse(spec, "x", "hello\n", 6, &got, &err), AS_EUSE);
+	assert_int_equal(as_counts_parse(t_spec, "x", "hello\n", 6, &got, &err), AS_EUSE);
 	assert_non_null(strstr(err.msg, "not a .cov file"));
 	as_counts_free(c);
 	as_buf_free(&text);
@@ -417,5 +419,5 @@ int main(void)
 		cmocka_unit_test(test_odd_names),      cmocka_unit_test(test_warnings),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, t_spec_setup, t_spec_teardown);
 }

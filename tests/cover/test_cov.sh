@@ -53,14 +53,20 @@ tap_run "too little coverage" 1 "$ASSAY" cov show a.cov --fail-under 50
 tap_run "enough coverage" 0 "$ASSAY" cov show a.cov --fail-under 0.1
 
 sed 's/mnt.test/mnt\/scratch/; s/O_EXCL/O_TRUNC/' a.strace >b.strace
-tap_run "a second trace" 0 "$ASSAY" cov read --under '/mnt/(test|scratch)' b.strace -o b.cov
+tap_run "a second trace" 0 "$ASSAY" cov read --under-regex '/mnt/(test|scratch)' b.strace -o b.cov
 tap_run "diff" 0 "$ASSAY" cov diff a.cov b.cov
 tap_like "what only one has" "$WORK/out" '^only-2 +open flags O_TRUNC 0 1$'
+tap_is "the file says that the filter is an expression" "$(grep '^under' b.cov)" \
+	"under /mnt/(test|scratch) (regular expression)"
+sed 's/mnt.test/mnt\/te+st/' a.strace >plus.strace
+tap_run "a folder with a + in its name" 0 "$ASSAY" cov read --under /mnt/te+st plus.strace \
+	-o plus.cov
+tap_is "has the same calls" "$(grep ^call plus.cov)" "$(grep ^call a.cov)"
 tap_run "merge" 0 "$ASSAY" cov merge a.cov b.cov -o c.cov
 tap_run "tcd of two" 0 "$ASSAY" cov tcd a.cov c.cov --target 100 --syscall open --arg flags
 tap_like "and where they cross" "$WORK/out" 'crossing'
 cat a.strace b.strace >ab.strace
-"$ASSAY" cov read --under '/mnt/(test|scratch)' ab.strace -o ab.cov >/dev/null 2>&1
+"$ASSAY" cov read --under-regex '/mnt/(test|scratch)' ab.strace -o ab.cov >/dev/null 2>&1
 "$ASSAY" cov show --csv c.cov >c.csv 2>/dev/null
 "$ASSAY" cov show --csv ab.cov >ab.csv 2>/dev/null
 if diff c.csv ab.csv >diff.txt; then
@@ -132,7 +138,7 @@ cp b.cov many/deep/b.cov
 tap_run "a folder of files" 0 "$ASSAY" cov merge many -o m.cov
 tap_like "with different filters" "$WORK/err" 'different filters: /mnt/test \+ /mnt/\(test'
 tap_is "all are in it" "$(grep -h '^call write\|^source\|^under' m.cov | tr '\n' ' ')" \
-	"source 301 files under /mnt/test + /mnt/(test|scratch) call write 602 "
+	"source 301 files under /mnt/test + $(sed -n 's/^under //p' b.cov) call write 602 "
 head -c 200 many/7.cov >many/8.cov
 sed 's/assay-cov 1/assay-cov 2/' many/9.cov >many/10.cov
 printf x >>many/11.cov
@@ -151,7 +157,9 @@ tap_run "a folder of tests shows its total" 0 "$ASSAY" cov show split
 refuses "another folder is none" "folder without _total" show many
 
 # ---- Bad input ----
-refuses "a bad filter" "not a regular expression" read --under '/mnt/(test' a.strace -o x
+refuses "a bad filter" "not a regular expression" read --under-regex '/mnt/(test' a.strace -o x
+refuses "a path that is not absolute" "not an absolute path" read --under mnt/test a.strace -o x
+refuses "two filters" "exclude each other" read --under /a --under-regex /a a.strace -o x
 refuses "no such trace" "cannot open nowhere" read nowhere -o x
 : >empty
 refuses "an empty trace" "empty: empty" read empty -o x

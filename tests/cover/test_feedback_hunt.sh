@@ -72,10 +72,7 @@ cp f.json gone.json
 "$ASSAY" hunt -o cut --target lab:bug=2 --feedback gone.json --max-workloads 48 \
 	--jobs 3 --no-reduce >/dev/null 2>&1 &
 pid=$!
-for _ in $(seq 600); do
-	[ -s cut/hunt/state.json ] && break
-	sleep 0.05
-done
+tap_wait_until 60 test -s cut/hunt/state.json
 kill -KILL $pid 2>/dev/null
 wait $pid 2>/dev/null
 rm gone.json

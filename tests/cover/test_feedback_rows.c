@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The two tables that feedback goes through have the same names: what gen/aim.def goes for is what
  * coverage counts and expects to be tested, and what coverage prints is understood. */
-#include "cover_test.h"
+#include "tests/lib/counted.h"
 
 #include "cover/feedback.h"
 #include "gen/gen.h"
@@ -26,8 +26,7 @@ static bool has_part(const struct as_space *space, const char *part)
 
 static void test_rows_are_counted(void **state)
 {
-	struct as_spec *spec = as_counts_spec();
-	struct as_counts *counts = as_counts_new(spec);
+	struct as_counts *counts = as_counts_new(t_spec);
 	const char *call, *arg, *part, *recipe;
 
 	(void)state;
@@ -35,7 +34,7 @@ static void test_rows_are_counted(void **state)
 		bool output = !strcmp(arg, "output");
 		struct as_space space;
 
-		if (!as_spec_family(spec, call) ||
+		if (!as_spec_family(t_spec, call) ||
 		    !as_counts_find(counts, call, output ? NULL : arg,
 				    output ? AS_SPACE_OUTPUT : AS_SPACE_PLAIN, &space))
 			fail_msg("coverage has no %s %s", call, arg);
@@ -44,15 +43,13 @@ static void test_rows_are_counted(void **state)
 		as_space_free(&space);
 	}
 	as_counts_free(counts);
-	as_spec_free(spec);
 }
 
 /* Of nothing at all everything is missing: what is printed gives as many goals as there is room for
  * at most, inputs and outputs. */
 static void test_printed_is_understood(void **state)
 {
-	struct as_spec *spec = as_counts_spec();
-	struct as_counts *counts = as_counts_new(spec);
+	struct as_counts *counts = as_counts_new(t_spec);
 	struct as_profile *profile = as_profile_new();
 	struct as_buf text = { 0 };
 	struct as_err err = { 0 };
@@ -69,7 +66,6 @@ static void test_printed_is_understood(void **state)
 	as_buf_free(&text);
 	free(profile);
 	as_counts_free(counts);
-	as_spec_free(spec);
 }
 
 int main(void)
@@ -79,5 +75,5 @@ int main(void)
 		cmocka_unit_test(test_printed_is_understood),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, t_spec_setup, t_spec_teardown);
 }

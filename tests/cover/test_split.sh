@@ -9,7 +9,7 @@ export LC_ALL=C
 cd "$WORK" || exit 2
 mkdir mnt
 MNT=$WORK/mnt
-UNDER=$(tap_regex "$MNT")
+UNDER=$MNT
 export MNT
 
 # The counts of a file alone: what else is noted depends on who looks.

@@ -5,7 +5,10 @@
 #include "cover/runtest.h"
 #include "cover/split.h"
 #include "cover/testset.h"
+#include "tests/lib/tmpdir.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -102,17 +105,18 @@ static void lists(void **state)
 		{ "/bin/sh", ARGS(""), NULL },
 		{ "", ARGS("\0\0\0"), NULL },
 	};
-	char path[] = "/tmp/assay-runtest-XXXXXX";
+	char path[PATH_MAX];
 	struct as_runtest *runtest = NULL;
 	struct as_err err;
-	int fd = mkstemp(path);
+	int fd;
 
 	(void)state;
+	snprintf(path, sizeof(path), "%s/runtest", t_tmpdir());
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
 	close(fd);
 	assert_int_equal(as_runtest_load(path, &runtest, &err), 0);
-	unlink(path);
 	assert_int_equal(as_runtest_n(runtest), 5);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *tag =

@@ -8,9 +8,11 @@
 #include "tests/lib/disk.h"
 
 #include "disk/image.h"
+#include "tests/lib/tmpdir.h"
 
 #include <endian.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,14 +28,13 @@ struct rig {
 	struct as_chunks *store;
 	struct as_disk *disk;
 	struct as_buf image;
-	char dir[64];
+	const char *dir;
 };
 
 static void rig_init(struct rig *rig, uint64_t size)
 {
-	*rig = (struct rig){ .store = as_chunks_new(), .dir = "/tmp/assay-image-XXXXXX" };
+	*rig = (struct rig){ .store = as_chunks_new(), .dir = t_tmpdir() };
 	rig->disk = t_disk_new(rig->store, size);
-	assert_non_null(mkdtemp(rig->dir));
 }
 
 static void rig_encode(struct rig *rig)
@@ -55,7 +56,7 @@ static void rig_done(struct rig *rig)
 
 static const char *in_dir(const struct rig *rig, const char *name)
 {
-	static char path[128];
+	static char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
 	return path;

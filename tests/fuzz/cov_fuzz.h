@@ -53,7 +53,8 @@ static inline void fuzz_round_trip(const struct as_counts *counts)
 
 static inline int fuzz_source(const struct as_source_ops *source, const uint8_t *data, size_t len)
 {
-	static const struct as_world_options options = { .under = "/mnt/(test|s+)", .cwd = "/mnt" };
+	static const struct as_world_options options = { .under_regex = "/mnt/(test|s+)",
+							 .cwd = "/mnt" };
 	char *text = malloc(len + 1);
 	struct as_tally tally;
 	struct as_source_input input = { .path = "fuzz.7" };

@@ -103,11 +103,11 @@ for signal in KILL KILL KILL TERM INT; do
 	"$ASSAY" hunt -o "$WORK/cut" "${options[@]}" >"$WORK/out" 2>"$WORK/err" &
 	pid=$!
 	await_state cut
-	sleep "0.$((RANDOM % 6))"
+	sleep "0.$((RANDOM % 6))" # the moment is what is tested
 	kill -$signal $pid 2>/dev/null
 	wait $pid 2>/dev/null
 	# Whoever is killed along needs a moment.
-	tap_wait_until 10 is_dead cut
+	tap_wait_until 60 is_dead cut
 	tap_is "SIG$signal leaves no process" "$(alive cut)" 0
 	[ $signal = INT ] && grep -q "^stopped" "$WORK/out" &&
 		tap_like "it says how to go on" "$WORK/out" \
@@ -135,6 +135,7 @@ refuses "a state that is none" 2 "not the state of a hunt" --resume -o "$WORK/op
 # ---- A full disk ----
 if [ "$(id -u)" = 0 ] && mkdir "$WORK/tiny" &&
 	mount -t tmpfs -o size=64k tmpfs "$WORK/tiny" 2>"$WORK/err"; then
+	trap 'umount -l "$WORK/tiny" 2>/dev/null; rm -rf "$WORK"' EXIT
 	"$ASSAY" hunt --target lab:bug=2 --max-workloads 256 -o "$WORK/tiny/out" \
 		>"$WORK/out" 2>"$WORK/err"
 	tap_is "a full disk is an error of ours" "$?" 2

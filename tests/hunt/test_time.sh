@@ -14,7 +14,8 @@ now_ms() {
 # ---- The time ------------------------------------------------------------------------------------
 
 SECONDS_ASKED=$((2 * TAP_SLOWER))
-SLACK_MS=$((4000 * TAP_SLOWER)) # a second to come to an end, and a busy machine
+# A second to come to an end, and more where the machine is busy.
+slack_ms() { echo $((4000 * TAP_SLOWER * $(tap_slowness))); }
 
 begin() { # NAME OPTION...: in the background
 	local name=$1
@@ -34,7 +35,7 @@ check() { # NAME
 		status=0
 	fi
 	if { [ "$status" = 0 ] || [ "$status" = 1 ]; } && [ "$ms" -ge $((SECONDS_ASKED * 1000)) ] &&
-		[ "$ms" -le $((SECONDS_ASKED * 1000 + SLACK_MS)) ]; then
+		[ "$ms" -le $((SECONDS_ASKED * 1000 + $(slack_ms))) ]; then
 		tap_ok "--for ${SECONDS_ASKED}s: $1"
 	else
 		tap_not_ok "--for ${SECONDS_ASKED}s: $1" "status $status after $ms ms" \
@@ -82,29 +83,28 @@ fi
 # ---- Signals -------------------------------------------------------------------------------------
 
 seq 1 2000 | sed 's|.*|mkdir /d& 0755|' >"$WORK/long.txt"
-# signalled NAME SIGNAL STATUS REGEX COMMAND...: the signal comes when a line of the output matches,
-# or, with an empty expression, after a while.
+# is_at_work PID SIGNAL: it catches the signal, and has a process that carries workloads out.
+is_at_work() { tap_catches "$1" "$2" && pgrep -P "$1"; }
+# signalled NAME SIGNAL STATUS REGEX COMMAND...: the signal comes when it is at work and, with an
+# expression, when a line of the output matches.
 signalled() {
 	local name=$1 signal=$2 want=$3 when=$4 pid start took_ms status=0
 	shift 4
 	"$@" >"$WORK/out" 2>&1 </dev/null &
 	pid=$!
-	sleep $TAP_SLOWER
-	for _ in $(seq 600); do
-		if [ -z "$when" ] || grep -Eq "$when" "$WORK/out"; then break; fi
-		sleep 0.1
-	done
+	tap_wait_until 60 is_at_work $pid "$signal"
+	[ -z "$when" ] || tap_wait_until 60 grep -E "$when" "$WORK/out"
 	start=$(now_ms)
 	kill -"$signal" $pid
 	wait $pid || status=$?
 	took_ms=$(($(now_ms) - start))
-	tap_is "$name" "$status $([ $took_ms -le $SLACK_MS ] && echo soon)" "$want soon"
+	tap_is "$name" "$status $([ $took_ms -le "$(slack_ms)" ] && echo soon)" "$want soon"
 	tap_like "it says how far it came" "$WORK/out" '^stopped'
 }
 signalled "SIGTERM to a hunt that found nothing" TERM 143 "" \
-	"$ASSAY" hunt -o "$WORK/s1" --for 60s --target lab
+	"$ASSAY" hunt -o "$WORK/s1" --for 600s --target lab
 signalled "SIGHUP to one that found something" HUP 1 '^lab-' \
-	"$ASSAY" hunt -o "$WORK/s2" --for 60s --target lab:bug=2,bug=5,bug=16 --jobs 2
+	"$ASSAY" hunt -o "$WORK/s2" --for 600s --target lab:bug=2,bug=5,bug=16 --jobs 2
 tap_run "it can be gone on with" 1 "$ASSAY" hunt --resume -o "$WORK/s2" --for ${TAP_SLOWER}s
 sweep=("$ASSAY" run --no-store --sweep alloc --target lab "$WORK/long.txt")
 signalled "SIGTERM to a run" TERM 143 "" "${sweep[@]}"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* against: see against.h. */
 #include "tests/lib/against.h"
+#include "tests/lib/tmpdir.h"
 
 /* tests/model/test_against_*.c give each file system its own program: they run side by side. */
 static const char *scratch; /* a folder, or the name of a library */
@@ -44,13 +45,15 @@ static void against(struct bout bout)
 	struct as_err err = { 0 };
 	struct statfs sfs;
 	char spec[4200];
+	const char *folder;
 
 	if (scratch_magic) {
 		if (statfs(scratch, &sfs) != 0 || (long)sfs.f_type != scratch_magic)
 			skip_because("%s is not the kind of file system this is about", scratch);
-		snprintf(bout.folder, sizeof(bout.folder), "%s/assay-against-XXXXXX", scratch);
-		if (!mkdtemp(bout.folder))
+		folder = t_tmpdir_in(scratch);
+		if (!folder)
 			skip_because("cannot make a folder in %s", scratch);
+		snprintf(bout.folder, sizeof(bout.folder), "%s", folder);
 		assert_int_equal(chmod(bout.folder, 0755), 0);
 		snprintf(spec, sizeof(spec), "dir:%s", bout.folder);
 	} else {

@@ -4,6 +4,7 @@
 
 #include "os/dir.h"
 #include "os/temp.h"
+#include "tests/lib/tmpdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,8 +75,8 @@ static void mounts_are_left_alone(void **state)
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(as_temp_new("/tmp", &top, NULL), 0);
-	assert_int_equal(as_temp_new("/tmp", &kept, NULL), 0);
+	assert_int_equal(as_temp_new(t_tmpdir(), &top, NULL), 0);
+	assert_int_equal(as_temp_new(t_tmpdir(), &kept, NULL), 0);
 	fd = enter(as_temp_path(top));
 	assert_int_equal(mkdirat(fd, "tmpfs", 0700), 0);
 	assert_int_equal(mkdirat(fd, "deep", 0700), 0);

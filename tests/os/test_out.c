@@ -5,6 +5,7 @@
 #include "os/out.h"
 #include "os/rundir.h"
 #include "os/spawn.h"
+#include "tests/lib/tmpdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,21 +18,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/assay-test-XXXXXX";
+static const char *folder;
 
 static int setup(void **state)
 {
 	(void)state;
-	return mkdtemp(folder) && !chdir(folder) ? 0 : -1;
+	folder = t_tmpdir();
+	return chdir(folder);
 }
 
 static int teardown(void **state)
 {
-	char command[128];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	return chdir("/") || system(command);
+	return chdir("/");
 }
 
 static int put(const char *path, const char *text, struct as_err *err)

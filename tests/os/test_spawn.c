@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * spawn: how a child ended is reported correctly, nothing of its group is left, and no output
- * blocks it. Nothing here sleeps: children block on something that never comes, and the deadline
- * ends them.
+ * blocks it. Children block on something that never comes, and the deadline ends them. Only a stop
+ * that is longer than a deadline takes its time.
  */
 #include "os/spawn.h"
+#include "tests/lib/wait.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Long enough on a loaded machine, and short enough to wait for. */
@@ -390,6 +392,59 @@ static void test_signal_names(void **state)
 	assert_string_equal(as_signal_name(999), "signal 999");
 }
 
+/* Shared by the three processes of the next test. */
+struct stopped {
+	volatile pid_t child;
+	volatile bool may_end;
+};
+
+static int wait_for_leave(void *ctx)
+{
+	struct stopped *s = ctx;
+
+	s->child = getpid();
+	while (!s->may_end)
+		poll(NULL, 0, 5);
+	return 0;
+}
+
+static bool child_is_there(void *ctx)
+{
+	return ((struct stopped *)ctx)->child != 0;
+}
+
+/* Who watches a child is stopped for longer than the deadline, and the child with it: that time
+ * does not count. */
+static void test_time_while_stopped(void **state)
+{
+	struct stopped *s = as_shared_alloc(sizeof(*s));
+	struct as_ended ended = { 0 };
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (as_spawn_fork(wait_for_leave, s, 3000, NULL, &ended, NULL))
+			_exit(9);
+		_exit(ended.how == AS_END_EXIT ? 0 : 1);
+	}
+	assert_true(t_wait_until(child_is_there, s, LONG_MS));
+	kill(s->child, SIGSTOP);
+	kill(pid, SIGSTOP);
+	poll(NULL, 0, 4000);
+	kill(pid, SIGCONT);
+	/* It has time to look at the clock before the child ends. */
+	poll(NULL, 0, 300);
+	s->may_end = true;
+	kill(s->child, SIGCONT);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	as_shared_free(s, sizeof(*s));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_children_die_with_us),
 		cmocka_unit_test(test_signal_names),
+		cmocka_unit_test(test_time_while_stopped),
 	};
 
 	return cmocka_run_group_tests_name("os/spawn", tests, NULL, NULL);

@@ -5,6 +5,7 @@
  * parameters.
  */
 #include "tests/lib/skip.h"
+#include "tests/lib/tmpdir.h"
 
 #include "os/spawn.h"
 #include "race/race.h"
@@ -53,6 +54,7 @@ static void inner_exec(struct mutant *m, const struct as_op *op, struct as_outco
 	m->inner->ops->op[op->code](m->inner, op, out);
 }
 
+/* Time for another thread to come between: the error that is to be found. */
 static void window(void)
 {
 	struct timespec ts = { 0, 50000 };
@@ -285,13 +287,14 @@ static int race_many(void *ctx)
 
 static void try_many(struct trial *t)
 {
-	char folder[] = "/dev/shm/assay-race-XXXXXX", spec[64];
+	const char *folder = t_tmpdir_in("/dev/shm");
+	char spec[64];
 	struct as_target *target;
 	struct as_ended ended;
 	struct as_err err = { 0 };
 	struct statfs sfs;
 
-	if (!mkdtemp(folder))
+	if (!folder)
 		skip_because("no folder in /dev/shm: %s", strerror(errno));
 	assert_int_equal(statfs(folder, &sfs), 0);
 	snprintf(spec, sizeof(spec), "dir:%s", folder);
@@ -301,7 +304,7 @@ static void try_many(struct trial *t)
 	t->told = as_shared_alloc(sizeof(*t->told));
 	assert_int_equal(as_spawn_fork(race_many, t, 120000, NULL, &ended, &err), 0);
 	as_target_free(target);
-	assert_int_equal(as_sys_remove_tree(folder, &err), 0);
+	t_tmpdir_remove(folder);
 	if (ended.how == AS_END_EXIT && ended.status == 77)
 		skip_because("%s", t->told->why);
 	assert_int_equal(ended.how, AS_END_EXIT);

@@ -6,9 +6,9 @@
 
 #include "traced.h"
 
-#include "cover/tally.h"
-#include "os/spawn.h"
 #include "record/record.h"
+#include "tests/lib/counted.h"
+#include "tests/lib/tmpdir.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -22,7 +22,6 @@
 #include <cmocka.h>
 
 static char self[4096];
-static struct as_spec *spec;
 
 /* In the order of their exactness. */
 static const struct as_source_ops *const ways[] = { &as_source_inprocess, &as_source_ptrace,
@@ -34,7 +33,7 @@ struct program {
 	int (*run)(void);
 };
 
-/* Of a test's main: runs a mode when there is one, else returns -1 with `self` and `spec` set. */
+/* Of a test's main: runs a mode when there is one, else returns -1 with `self` and `t_spec` set. */
 static inline int start(int argc, char **argv, const struct program *programs, size_t n)
 {
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -44,7 +43,7 @@ static inline int start(int argc, char **argv, const struct program *programs, s
 	for (size_t i = 0; argc == 2 && i < n; i++)
 		if (!strcmp(programs[i].mode, argv[1]))
 			return programs[i].run();
-	spec = as_counts_spec();
+	t_spec_setup(NULL);
 	return argc == 2 ? 2 : -1;
 }
 
@@ -57,16 +56,15 @@ struct recorded {
 
 static inline void record(const struct as_source_ops *source, char *mode, struct recorded *r)
 {
-	char root[] = "/tmp/assay-record-XXXXXX", *argv[] = { self, mode, NULL };
+	const char *root = t_tmpdir();
+	char *argv[] = { self, mode, NULL };
 	struct as_world_options options = { .under = root };
 	struct as_tally tally;
 	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char *rm[] = { "rm", "-rf", root, NULL };
-	struct as_ended ended;
 	struct as_err err = { 0 };
 
-	assert_non_null(mkdtemp(root));
-	assert_int_equal(as_tally_open(&tally, spec, &options, as_counts_new(spec), NULL, &err), 0);
+	assert_int_equal(as_tally_open(&tally, t_spec, &options, as_counts_new(t_spec), NULL, &err),
+			 0);
 	assert_int_equal(chdir(root), 0);
 	if (source->run(&(struct as_source_input){ .argv = argv,
 						   .exit_status = &r->status,
@@ -77,27 +75,18 @@ static inline void record(const struct as_source_ops *source, char *mode, struct
 	close(here);
 	as_tally_close(&tally);
 	r->counts = tally.counts;
-	assert_int_equal(as_spawn_run(&(struct as_spawn){ .argv = rm }, &ended, NULL), 0);
+	t_tmpdir_remove(root);
 }
 
 static inline uint64_t made(const struct recorded *r, const char *name)
 {
-	return as_counts_variant(r->counts, as_spec_find(spec, name, strlen(name)));
+	return t_calls(r->counts, name);
 }
 
 static inline uint64_t met(const struct recorded *r, const char *family, const char *arg,
 			   const char *part)
 {
-	struct as_space space;
-	uint64_t n = 0;
-
-	assert_true(as_counts_find(r->counts, family, arg, arg ? AS_SPACE_PLAIN : AS_SPACE_OUTPUT,
-				   &space));
-	for (unsigned i = 0; i < space.n; i++)
-		if (!strcmp(space.parts[i].name, part))
-			n = space.parts[i].count;
-	as_space_free(&space);
-	return n;
+	return t_count(r->counts, family, arg, part);
 }
 
 /* With each way that can be used here. */
@@ -129,7 +118,7 @@ static inline void all_ways(char *mode, void (*check)(const struct recorded *r))
                                                                                                \
 		if (failed_ < 0) {                                                             \
 			failed_ = cmocka_run_group_tests(tests, NULL, NULL);                   \
-			as_spec_free(spec);                                                    \
+			t_spec_teardown(NULL);                                                 \
 		}                                                                              \
 		failed_;                                                                       \
 	})

@@ -7,7 +7,8 @@
  *
  * TORTURE_SECONDS=N: goes on with other seeds for that long.
  */
-#include "../cover/cover_test.h"
+#include "tests/lib/counted.h"
+#include "tests/lib/tmpdir.h"
 #include "traced.h"
 
 #include "cover/read.h"
@@ -18,10 +19,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -236,15 +239,21 @@ static int fifo = -1;
 /* Handlers make calls of their own, and may be interrupted. */
 static void writes(int sig)
 {
+	int before = errno;
+
 	(void)sig;
 	must(syscall(SYS_write, fifo, "x", 1), "write");
 	did(WRITE, true);
+	errno = before;
 }
 
 static void reads(int sig)
 {
+	int before = errno;
+
 	(void)sig;
 	must(syscall(SYS_lseek, fifo, 0, SEEK_SET) < 0 ? 0 : -1, "lseek");
+	errno = before;
 }
 
 static void catch (int sig, void (*handler)(int), int flags)
@@ -254,11 +263,17 @@ static void catch (int sig, void (*handler)(int), int flags)
 	must(sigaction(sig, &act, NULL), "sigaction");
 }
 
-/* A child sends signals until the parent is out of its read. */
+/* Shared with the child: the parent is out of its read. */
+static volatile bool *is_out;
+
+/* A child sends signals, with some time between them so that the parent can begin to read. The
+ * last one comes again and again until the parent is out of its read: it may have begun late. */
 static pid_t sender(const int *signals, int n, int ends_with_byte)
 {
-	pid_t parent = getpid(), child = fork();
+	pid_t parent = getpid(), child;
 
+	*is_out = false;
+	child = fork();
 	must(child, "fork");
 	if (child)
 		return child;
@@ -271,6 +286,10 @@ static pid_t sender(const int *signals, int n, int ends_with_byte)
 		syscall(SYS_write, fifo, "y", 1);
 		_exit(1);
 	}
+	while (!*is_out) {
+		usleep(20000);
+		kill(parent, signals[n - 1]);
+	}
 	_exit(0);
 }
 
@@ -279,10 +298,11 @@ static void one_read(const int *signals, int n, bool byte)
 	pid_t child = sender(signals, n, byte);
 	char buffer[8];
 	long rc = syscall(SYS_read, fifo, buffer, 1);
-	int status;
+	int status, error = errno;
 
+	*is_out = true;
 	did(READ, true);
-	if (rc < 0 && errno == EINTR)
+	if (rc < 0 && error == EINTR)
 		did(READ_EINTR, true);
 	else
 		must(rc, "read");
@@ -306,6 +326,9 @@ static int signals_program(long seed)
 
 	(void)seed;
 	snprintf(path, sizeof(path), "%s/in/fifo", root);
+	is_out = mmap(NULL, sizeof(*is_out), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	must(is_out == MAP_FAILED ? -1 : 0, "mmap");
 	must(mkfifo(path, 0600), path);
 	fifo = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR);
 	must(fifo, path);
@@ -336,15 +359,15 @@ static int signals_program(long seed)
 /* ---- The tests ------------------------------------------------------------------------------- */
 
 struct rig {
-	char root[64], under[80], seed[16];
+	const char *root;
+	char under[PATH_MAX], seed[16];
 };
 
 static void make_rig(struct rig *rig, unsigned seed)
 {
-	char path[128];
+	char path[PATH_MAX];
 
-	snprintf(rig->root, sizeof(rig->root), "/tmp/assay-threads-XXXXXX");
-	assert_non_null(mkdtemp(rig->root));
+	rig->root = t_tmpdir();
 	snprintf(rig->under, sizeof(rig->under), "%s/in", rig->root);
 	snprintf(rig->seed, sizeof(rig->seed), "%u", seed);
 	assert_int_equal(mkdir(rig->under, 0700), 0);
@@ -354,30 +377,25 @@ static void make_rig(struct rig *rig, unsigned seed)
 
 static void drop_rig(const struct rig *rig)
 {
-	char *argv[] = { "rm", "-rf", (char *)rig->root, NULL };
-	struct as_spawn spawn = { .argv = argv };
-	struct as_ended ended;
-	struct as_err err;
-
-	assert_int_equal(as_spawn_run(&spawn, &ended, &err), 0);
+	t_tmpdir_remove(rig->root);
 }
 
 static uint64_t made(const struct as_counts *counts, const char *family)
 {
-	return as_counts_family(counts, as_spec_family(spec, family));
+	return as_counts_family(counts, as_spec_family(t_spec, family));
 }
 
 static void compare(const struct rig *rig, const struct as_counts *counts, const char *how)
 {
 	uint64_t got[WHATS] = { made(counts, "open"),
 				made(counts, "write"),
-				count(counts, "close", "fd", "regular"),
-				count(counts, "close", "fd", "directory"),
+				t_count(counts, "close", "fd", "regular"),
+				t_count(counts, "close", "fd", "directory"),
 				made(counts, "fcntl"),
 				made(counts, "fsync"),
 				made(counts, "getdents"),
 				made(counts, "read"),
-				count(counts, "read", NULL, "EINTR") };
+				t_count(counts, "read", NULL, "EINTR") };
 	unsigned long long want;
 	char path[128], line[128];
 	bool same = true;
@@ -410,9 +428,10 @@ static void by_record(const struct as_source_ops *source, const char *what, unsi
 	int status = 0;
 
 	make_rig(&rig, seed);
-	assert_int_equal(as_tally_open(&tally, spec, &options, as_counts_new(spec), NULL, &err), 0);
+	assert_int_equal(as_tally_open(&tally, t_spec, &options, as_counts_new(t_spec), NULL, &err),
+			 0);
 	{
-		char *argv[] = { self, (char *)what, rig.root, rig.seed, NULL };
+		char *argv[] = { self, (char *)what, (char *)rig.root, rig.seed, NULL };
 		struct as_source_input input = { .argv = argv, .exit_status = &status };
 
 		if (source->run(&input, &tally.to, &err))
@@ -430,21 +449,21 @@ static void by_strace(const char *what, unsigned seed, const char *option)
 	struct rig rig;
 	char trace[128];
 	struct as_read_options options = { .world = { .under = rig.under } };
-	struct as_counts *counts = as_counts_new(spec);
+	struct as_counts *counts = as_counts_new(t_spec);
 	struct as_err err = { 0 }, why = { 0 };
 	struct as_ended ended;
 
 	make_rig(&rig, seed);
 	snprintf(trace, sizeof(trace), "%s/trace", rig.root);
 	{
-		char *argv[] = { "strace", "-f",	 (char *)option, "-o",	   trace,
-				 self,	   (char *)what, rig.root,	 rig.seed, NULL };
+		char *argv[] = { "strace", "-f",	 (char *)option,   "-o",     trace,
+				 self,	   (char *)what, (char *)rig.root, rig.seed, NULL };
 		struct as_spawn spawn = { .argv = argv };
 
 		if (as_spawn_run(&spawn, &ended, &err))
 			fail_msg("%s", err.msg);
 	}
-	if (as_read_trace(spec, trace, &options, counts, &why, &err))
+	if (as_read_trace(t_spec, trace, &options, counts, &why, &err))
 		fail_msg("%s", err.msg);
 	compare(&rig, counts, "strace");
 	as_counts_free(counts);
@@ -536,5 +555,5 @@ int main(int argc, char **argv)
 		return strcmp(argv[1], "--threads") ? signals_program(atol(argv[3]))
 						    : threads_program(atol(argv[3]));
 	}
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, t_spec_setup, t_spec_teardown);
 }

@@ -209,8 +209,9 @@ static void commands_that_cannot_be_run(void **state)
 
 		if (ways[i]->usable(&err))
 			continue;
-		assert_int_equal(
-			as_tally_open(&tally, spec, &options, as_counts_new(spec), NULL, &err), 0);
+		assert_int_equal(as_tally_open(&tally, t_spec, &options, as_counts_new(t_spec),
+					       NULL, &err),
+				 0);
 		assert_int_not_equal(ways[i]->run(&(struct as_source_input){ .argv = argv },
 						  &tally.to, &err),
 				     0);
@@ -261,11 +262,11 @@ static uint32_t run_filter(const struct sock_filter *filter, unsigned n,
 static void filter_asks_about_the_table(void **state)
 {
 	struct sock_filter filter[1024];
-	unsigned n = as_record_filter(spec, 0, filter, 1024);
+	unsigned n = as_record_filter(t_spec, 0, filter, 1024);
 
 	(void)state;
 	for (int nr = 0; nr < 2000; nr++) {
-		const struct as_spec_call *call = nr < AS_SPEC_NR_MAX ? spec->by_nr[nr] : NULL;
+		const struct as_spec_call *call = nr < AS_SPEC_NR_MAX ? t_spec->by_nr[nr] : NULL;
 		struct seccomp_data data = { .nr = nr, .arch = AUDIT_ARCH_X86_64 };
 		bool want = call && !as_record_by_event(call);
 		bool asks = run_filter(filter, n, &data) == SECCOMP_RET_TRACE;

@@ -5,7 +5,7 @@
 . tests/tap.sh
 
 tree=$WORK/tree
-under=$(tap_regex "$tree")
+under=$tree
 cov=$WORK/x.cov
 mkdir "$tree"
 
@@ -119,7 +119,8 @@ fi
 tap_run "without -o" 2 "$ASSAY" cov record -- true
 tap_is "in one line" "$(cat "$WORK/err")" "assay: cov record: expected -o FILE.cov"
 tap_run "without a command" 2 "$ASSAY" cov record -o "$cov"
-tap_run "a bad expression" 125 "$ASSAY" cov record --under '(' -o "$cov" -- true
+tap_run "a bad expression" 125 "$ASSAY" cov record --under-regex '(' -o "$cov" -- true
+tap_run "a path that is not absolute" 125 "$ASSAY" cov record --under x -o "$cov" -- true
 tap_run "an unknown way" 2 "$ASSAY" cov record --how dtrace -o "$cov" -- true
 
 # ---- An emulator inside --------------------------------------------------------------------------
@@ -133,7 +134,7 @@ if command -v valgrind >/dev/null; then
 			continue
 		fi
 		tap_run "valgrind, $how" 0 "$ASSAY" cov record --how "$how" \
-			--under "$(tap_regex "$WORK")/emulated" -o "$WORK/v.cov" -- \
+			--under "$WORK/emulated" -o "$WORK/v.cov" -- \
 			valgrind -q --tool=none --trace-children=yes \
 			sh -c 'cp /etc/passwd "$1"; rm "$1"' sh "$WORK/emulated/f"
 		tap_is "valgrind, $how: what its programs called" \

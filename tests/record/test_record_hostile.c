@@ -8,6 +8,7 @@
  */
 #include "record_test.h"
 
+#include "os/spawn.h"
 #include "record/inside/layout.h"
 
 #include <errno.h>
@@ -169,7 +170,7 @@ static int kills_program(void)
 				pthread_create(&threads[t], NULL, until_killed, NULL);
 			until_killed(NULL);
 		}
-		usleep((unsigned)(next_random() % 5000));
+		usleep((unsigned)(next_random() % 5000)); /* the moment is what is tested */
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}

@@ -49,18 +49,30 @@ static void alarms_with(void (*handler)(int), int flags)
 		setitimer(ITIMER_REAL, &often, NULL);
 }
 
-/* Does something to us every few milliseconds until it is killed. */
+/* Shared with the children. */
+static struct {
+	volatile unsigned times; /* that we were bothered */
+	volatile bool enough;
+} * shared;
+
+/* Sends us both signals every few milliseconds until it is enough. It is not killed: it could have
+ * stopped us just before. */
 static pid_t bother(int first, int second)
 {
-	pid_t parent = getpid(), pid = fork();
+	pid_t parent = getpid(), pid;
 
-	while (!pid) {
+	shared->times = 0;
+	shared->enough = false;
+	pid = fork();
+	if (pid)
+		return pid;
+	while (!shared->enough) {
 		usleep(10000);
 		kill(parent, first);
-		if (second)
-			kill(parent, second);
+		kill(parent, second);
+		shared->times++;
 	}
-	return pid;
+	_exit(0);
 }
 
 static pid_t feed_later(int fd)
@@ -68,7 +80,8 @@ static pid_t feed_later(int fd)
 	pid_t pid = fork();
 
 	if (!pid) {
-		usleep(200000);
+		while (shared->times < 5)
+			usleep(1000);
 		_exit(write(fd, "abc", 3) == 3 ? 0 : 1);
 	}
 	return pid;
@@ -158,6 +171,10 @@ static int again_program(void)
 
 	if (mkfifo("fifo", 0600))
 		return 1;
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (shared == MAP_FAILED)
+		return 1;
 	feed_fd = fifo = open("fifo", O_RDWR);
 	/* A handler that asks for it; it feeds us in the end. */
 	feed_after = 4;
@@ -170,13 +187,15 @@ static int again_program(void)
 	pid = bother(SIGWINCH, SIGUSR1);
 	feeder = feed_later(fifo);
 	failed |= read(fifo, buf, sizeof(buf)) != 3;
-	ended(pid, SIGKILL);
+	shared->enough = true;
+	ended(pid, 0);
 	ended(feeder, 0);
 	/* Stopped and continued. */
 	pid = bother(SIGSTOP, SIGCONT);
 	feeder = feed_later(fifo);
 	failed |= read(fifo, buf, sizeof(buf)) != 3;
-	ended(pid, SIGKILL);
+	shared->enough = true;
+	ended(pid, 0);
 	ended(feeder, 0);
 	return failed;
 }
@@ -203,7 +222,7 @@ static int never_program(void)
 	pid = fork();
 	if (!pid)
 		_exit((int)read(fifo, buf, 7));
-	usleep(100000);
+	usleep(100000); /* it reads by then, as a rule; if not, there is one call less */
 	ended(pid, SIGKILL);
 	sigaction(SIGUSR2, &act, NULL);
 	for (int i = 0; i < 20; i++) {

@@ -15,6 +15,8 @@
 #include "os/spawn.h"
 #include "record/record.h"
 #include "run/run.h"
+#include "tests/lib/counted.h"
+#include "tests/lib/tmpdir.h"
 #include "vfs/watch.h"
 #include "work/parse.h"
 
@@ -43,7 +45,6 @@
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
 static char self[4096];
-static struct as_spec *spec;
 extern char **environ;
 
 /* ---- The programs ---------------------------------------------------------------------------- */
@@ -165,34 +166,18 @@ static char *counted(const struct as_counts *counts)
 	return kept.data;
 }
 
-static char *new_root(void)
-{
-	char *root = as_xstrdup("/tmp/assay-truth-XXXXXX");
-
-	assert_non_null(mkdtemp(root));
-	return root;
-}
-
-static void remove_root(char *root)
-{
-	char *argv[] = { "rm", "-rf", root, NULL };
-	struct as_spawn spawn = { .argv = argv };
-	struct as_ended ended;
-
-	assert_int_equal(as_spawn_run(&spawn, &ended, NULL), 0);
-	free(root);
-}
-
 /* The program starts in its root, as a workload does. */
 static char *by_record(const struct as_source_ops *source, char *mode)
 {
-	char *root = new_root(), *argv[] = { self, mode, root, NULL }, *text;
+	const char *root = t_tmpdir();
+	char *argv[] = { self, mode, (char *)root, NULL }, *text;
 	struct as_world_options options = { .under = root };
 	struct as_tally tally;
 	int status = 0, here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct as_err err = { 0 };
 
-	assert_int_equal(as_tally_open(&tally, spec, &options, as_counts_new(spec), NULL, &err), 0);
+	assert_int_equal(as_tally_open(&tally, t_spec, &options, as_counts_new(t_spec), NULL, &err),
+			 0);
 	assert_int_equal(chdir(root), 0);
 	if (source->run(&(struct as_source_input){ .argv = argv, .exit_status = &status },
 			&tally.to, &err))
@@ -206,37 +191,38 @@ static char *by_record(const struct as_source_ops *source, char *mode)
 	text = counted(tally.counts);
 	as_tally_close(&tally);
 	as_counts_free(tally.counts);
-	remove_root(root);
+	t_tmpdir_remove(root);
 	return text;
 }
 
 static char *by_strace(const char *mode)
 {
-	char *root = new_root(), *trace = new_root(), *text;
+	const char *root = t_tmpdir(), *trace = t_tmpdir();
+	char *text;
 	struct as_buf file = { 0 };
 	struct as_read_options options = { .world = { .under = root, .cwd = root } };
-	struct as_counts *counts = as_counts_new(spec);
+	struct as_counts *counts = as_counts_new(t_spec);
 	struct as_err err = { 0 }, why = { 0 };
 	struct as_ended ended;
 
 	as_buf_addf(&file, "%s/trace", trace);
 	{
-		char *argv[] = { "strace",  "-f", "-s",		"5000", "-o",
-				 file.data, self, (char *)mode, root,	NULL };
+		char *argv[] = { "strace",  "-f", "-s",		"5000",	      "-o",
+				 file.data, self, (char *)mode, (char *)root, NULL };
 		struct as_spawn spawn = { .argv = argv, .cwd = root };
 
 		if (as_spawn_run(&spawn, &ended, &err))
 			fail_msg("%s", err.msg);
 	}
-	if (as_read_trace(spec, file.data, &options, counts, &why, &err))
+	if (as_read_trace(t_spec, file.data, &options, counts, &why, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(why.code, 0);
 	assert_int_equal(as_counts_noted(counts, AS_NOTE_NOT_UNDERSTOOD), 0);
 	text = counted(counts);
 	as_counts_free(counts);
 	as_buf_free(&file);
-	remove_root(root);
-	remove_root(trace);
+	t_tmpdir_remove(root);
+	t_tmpdir_remove(trace);
 	return text;
 }
 
@@ -254,11 +240,11 @@ static struct as_counts *own_counts(const char *target_text, bool ops)
 	struct as_target *target = NULL;
 	struct as_runner *runner = NULL;
 	struct as_run_result result = { 0 };
-	struct as_counts *counts = as_counts_new(spec);
+	struct as_counts *counts = as_counts_new(t_spec);
 	struct as_seq *seq = NULL;
 	struct as_err err = { 0 };
 
-	if (as_own_new(spec, NULL, &own, &err) ||
+	if (as_own_new(t_spec, NULL, &own, &err) ||
 	    as_parse_text("known", workload, strlen(workload), &seq, &err) ||
 	    as_target_open(target_text, &target, &err))
 		fail_msg("%s", err.msg);
@@ -279,7 +265,8 @@ static struct as_counts *own_counts(const char *target_text, bool ops)
 
 static char *by_executor(void)
 {
-	char *root = new_root(), *text;
+	const char *root = t_tmpdir();
+	char *text;
 	struct as_buf name = { 0 };
 	struct as_counts *counts;
 
@@ -289,7 +276,7 @@ static char *by_executor(void)
 	text = counted(counts);
 	as_counts_free(counts);
 	as_buf_free(&name);
-	remove_root(root);
+	t_tmpdir_remove(root);
 	return text;
 }
 
@@ -315,18 +302,18 @@ static void assert_table(const char *text)
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		as_buf_addf(&all, "%s;", calls[i]);
-	for (unsigned i = 0; i < spec->n_calls; i++) {
+	for (unsigned i = 0; i < t_spec->n_calls; i++) {
 		unsigned n = 0, told = 0;
 		char find[64];
 
-		snprintf(find, sizeof(find), "C(%s,", spec->calls[i].name);
+		snprintf(find, sizeof(find), "C(%s,", t_spec->calls[i].name);
 		for (const char *s = all.data; (s = strstr(s, find)); s++)
 			n++;
-		snprintf(find, sizeof(find), "call %s ", spec->calls[i].name);
+		snprintf(find, sizeof(find), "call %s ", t_spec->calls[i].name);
 		if (strstr(text, find))
 			told = (unsigned)atoi(strstr(text, find) + strlen(find));
 		if (n != told)
-			fail_msg("%s: made %u times, counted %u", spec->calls[i].name, n, told);
+			fail_msg("%s: made %u times, counted %u", t_spec->calls[i].name, n, told);
 		total += n;
 	}
 	for (const char *s = all.data; (s = strstr(s, "C(")); s++)
@@ -437,8 +424,8 @@ int main(int argc, char **argv)
 		return tree_program(argv[2]);
 	if (argc == 5 && !strcmp(argv[1], "--exec"))
 		return exec_program(argv[2], atoi(argv[3]), atoi(argv[4]));
-	spec = as_counts_spec();
+	t_spec = as_counts_spec();
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	as_spec_free(spec);
+	as_spec_free(t_spec);
 	return failed;
 }

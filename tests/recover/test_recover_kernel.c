@@ -11,7 +11,9 @@
 #include "snapshot/tree.h"
 #include "target/host.h"
 #include "target/target.h"
+#include "tests/lib/tmpdir.h"
 
+#include <limits.h>
 #include <signal.h>
 
 #define UNIT(name, fn)                     \
@@ -286,12 +288,12 @@ static void test_unseen_ext3(void **state)
 
 /* ---- Checkers -------------------------------------------------------------------------------- */
 
-static char subject[64]; /* tests/tool/tool_subject.c, built */
-static char canary[64]; /* what it reaches for */
+static char subject[PATH_MAX]; /* tests/tool/tool_subject.c, built */
+static char canary[PATH_MAX]; /* what it reaches for */
 
 static int build_subject(void **state)
 {
-	static char folder[] = "/tmp/assay-test-XXXXXX";
+	const char *folder = t_tmpdir();
 	const char *const argv[] = {
 		"cc", "-std=gnu11", "-D_GNU_SOURCE", "-pthread",
 		"-w", "-o",	    subject,	     "tests/tool/tool_subject.c",
@@ -301,8 +303,6 @@ static int build_subject(void **state)
 	struct as_ended ended;
 
 	(void)state;
-	if (!mkdtemp(folder))
-		return -1;
 	snprintf(subject, sizeof(subject), "%s/subject", folder);
 	snprintf(canary, sizeof(canary), "%s/canary", folder);
 	t_put_file(canary, 6, 'c', false);
@@ -311,24 +311,10 @@ static int build_subject(void **state)
 	return 0;
 }
 
-static int remove_subject(void **state)
-{
-	char *slash = strrchr(subject, '/');
-
-	(void)state;
-	unlink(canary);
-	if (slash) {
-		unlink(subject);
-		*slash = '\0';
-		rmdir(subject);
-	}
-	return 0;
-}
-
 /* What a checker that does `what` comes to. */
 static void check_subject(const char *what, unsigned deadline_ms, struct as_stepped *stepped)
 {
-	char command[256];
+	char command[3 * PATH_MAX];
 	struct as_fstype type = { .name = "subject",
 				  .check = {
 					  { .command = command, .exits = "0=clean 1=repaired" } } };
@@ -456,5 +442,5 @@ int main(void)
 	};
 
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, build_subject, remove_subject);
+	return cmocka_run_group_tests(tests, build_subject, NULL);
 }

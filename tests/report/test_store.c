@@ -4,33 +4,23 @@
 
 #include "base/buf.h"
 #include "report/sinks.h"
+#include "tests/lib/tmpdir.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/assay-test-XXXXXX";
-static char out[64];
+static char out[PATH_MAX];
 
 static int setup(void **state)
 {
 	(void)state;
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(out, sizeof(out), "%s/out", folder);
+	snprintf(out, sizeof(out), "%s/out", t_tmpdir());
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	return system(command);
 }
 
 static int save_disk(const struct as_disk *disk, const struct as_dir *dir, const char *name,
@@ -71,7 +61,7 @@ static const struct as_finding finding = {
 
 static bool exists(const char *id, const char *name)
 {
-	char path[256];
+	char path[PATH_MAX + 256];
 
 	snprintf(path, sizeof(path), "%s/findings/%s/%s", out, id, name);
 	return !access(path, R_OK);
@@ -85,7 +75,7 @@ static void written_and_read(void **state)
 	struct as_sink *sink;
 	struct as_dir dir;
 	struct as_err err;
-	char path[256];
+	char path[PATH_MAX + 256];
 
 	(void)state;
 	assert_int_equal(as_store_sink_new(out, false, save_disk, &sink, &err), 0);
@@ -112,7 +102,7 @@ static void written_and_read(void **state)
 static void leftovers(void **state)
 {
 	struct as_sink *sink;
-	char path[256];
+	char path[PATH_MAX + 256];
 	FILE *file;
 
 	(void)state;
@@ -217,5 +207,5 @@ int main(void)
 		cmocka_unit_test(json_lines),	     cmocka_unit_test(terminal),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -4,6 +4,8 @@
 #include "base/prng.h"
 #include "run/folder.h"
 #include "tests/lib/skip.h"
+#include "tests/lib/tmpdir.h"
+#include "tests/lib/wait.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -101,23 +103,28 @@ static void reap_killed(pid_t pid)
 	assert_true(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : !WEXITSTATUS(status));
 }
 
+static bool is_empty(void *parent)
+{
+	return !entries(parent);
+}
+
 static void together(void **state)
 {
 	const char *seconds = getenv("TORTURE_SECONDS");
 	int64_t end = now_ms() + (seconds ? atoll(seconds) * 1000 : 2000);
-	char parent[] = "/tmp/assay-test-folder-XXXXXX";
+	const char *parent = t_tmpdir();
 	struct as_folder *folder;
 	struct as_prng prng = as_prng_seed((uint64_t)now_ms());
 	pid_t pids[WORKERS];
 
 	(void)state;
 
-	assert_non_null(mkdtemp(parent));
 	for (int i = 0; i < WORKERS; i++)
 		pids[i] = start_worker(parent, end);
 	while (now_ms() < end) {
 		unsigned who = (unsigned)as_prng_below(&prng, WORKERS);
 
+		/* The moment is what is tested. */
 		usleep((useconds_t)as_prng_below(&prng, 5000));
 		kill(pids[who], SIGKILL);
 		reap_killed(pids[who]);
@@ -128,8 +135,7 @@ static void together(void **state)
 	assert_int_equal(as_folder_new(parent, DEADLINE_MS, &folder, NULL), 0);
 	assert_int_equal(as_folder_remove(&folder, NULL), 0);
 	/* Who holds the folder of a dead run removes it soon. */
-	for (end = now_ms() + DEADLINE_MS; entries(parent) && now_ms() < end;)
-		usleep(10000);
+	assert_true(t_wait_until(is_empty, (void *)parent, DEADLINE_MS));
 	assert_int_equal(rmdir(parent), 0);
 }
 

@@ -9,9 +9,11 @@
 #include "disk/cow.h"
 #include "disk/log.h"
 #include "run/instance.h"
+#include "tests/lib/tmpdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 /* ---- Flags ----------------------------------------------------------------------------------- */
@@ -452,14 +454,14 @@ static int live_in_folder(void *ctx)
 
 static void folder(void **state)
 {
-	char path[] = "/tmp/assay-test-instance-XXXXXX", spec[64], file[64];
+	const char *path = t_tmpdir();
+	char spec[PATH_MAX], file[PATH_MAX];
 	struct life l = { .spec = path };
 	struct as_err err = { 0 };
 
 	(void)state;
 	if (geteuid())
 		skip_because("a folder without a namespace of its own needs root");
-	assert_non_null(mkdtemp(path));
 	snprintf(spec, sizeof(spec), "dir:%s", path);
 	if (as_target_open(spec, &l.target, &err))
 		fail_msg("%s", err.msg);

@@ -16,6 +16,7 @@
 #include "report/sinks.h"
 #include "supervise/boxed.h"
 #include "supervise/wire.h"
+#include "tests/lib/tmpdir.h"
 #include "vfs/sys_new.h"
 #include "work/parse.h"
 
@@ -23,6 +24,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -336,8 +338,8 @@ static void test_disk(void **state)
 {
 	struct as_args args = { 0 };
 	struct heard *heard;
-	char raw[] = "/tmp/assay-test-XXXXXX", debugfs[] = "debugfs", opt[] = "-R",
-	     ls[] = "stat /kept/f7", e2fsck[] = "e2fsck", fy[] = "-fy";
+	char raw[PATH_MAX], debugfs[] = "debugfs", opt[] = "-R", ls[] = "stat /kept/f7",
+			    e2fsck[] = "e2fsck", fy[] = "-fy";
 	char *const check[] = { e2fsck, fy, raw, NULL }, *const look[] = { debugfs, opt, ls, raw,
 									   NULL };
 	struct as_buf text = { 0 }, output = { 0 };
@@ -359,7 +361,7 @@ static void test_disk(void **state)
 	for (int i = 0; i < 3000; i++)
 		as_buf_addf(&text, "create /f%d 0644\nstat /f%d\n", i, i);
 	assert_int_equal(as_parse_text("w", as_buf_str(&text), text.len, &seq, &err), 0);
-	assert_true(mkstemp(raw) >= 0);
+	snprintf(raw, sizeof(raw), "%s/raw", t_tmpdir());
 	heard->raw = raw;
 	heard->sink.finding = hear;
 	box.boxed.notes = box.boxed.findings = &heard->sink;
@@ -376,7 +378,6 @@ static void test_disk(void **state)
 	as_buf_clear(&output);
 	assert_int_equal(run_tool(look, &output), 0);
 	assert_non_null(strstr(as_buf_str(&output), "Type: regular"));
-	unlink(raw);
 	as_cli_box_close(&box);
 	as_seq_free(seq);
 	as_buf_free(&text);
@@ -393,7 +394,7 @@ static void test_crash_run(void **state)
 				   "rename /d/f /d/g\nsync\n";
 	struct as_args args = { 0 };
 	struct heard *heard;
-	char raw[] = "/tmp/assay-test-XXXXXX", e2fsck[] = "e2fsck", fy[] = "-fy";
+	char raw[PATH_MAX], e2fsck[] = "e2fsck", fy[] = "-fy";
 	char *const check[] = { e2fsck, fy, raw, NULL };
 	struct as_buf output = { 0 };
 	struct as_run_stats stats = { 0 };
@@ -409,7 +410,7 @@ static void test_crash_run(void **state)
 	if (as_cli_box_open(&args, "ext4", 2 << 20, &box, &err))
 		skip_because("%s", err.msg);
 	assert_int_equal(as_parse_text("w", text, strlen(text), &seq, &err), 0);
-	assert_true(mkstemp(raw) >= 0);
+	snprintf(raw, sizeof(raw), "%s/raw", t_tmpdir());
 	heard->raw = raw;
 	heard->sink.finding = hear;
 	box.boxed.notes = box.boxed.findings = &heard->sink;
@@ -431,7 +432,6 @@ static void test_crash_run(void **state)
 	rc = run_tool(check, &output);
 	if (rc != 0 && rc != 1)
 		fail_msg("e2fsck: %d: %s", rc, as_buf_str(&output));
-	unlink(raw);
 	as_cli_box_close(&box);
 	as_seq_free(seq);
 	as_buf_free(&output);
@@ -483,17 +483,16 @@ static void test_silence(void **state)
 	struct heard *heard;
 	struct as_run_stats stats = { 0 };
 	struct as_err err = { 0 };
-	char out[] = "/tmp/assay-test-XXXXXX";
+	const char *out = t_tmpdir();
 
 	(void)state;
 	need_uml();
 	all = as_xcalloc(1, sizeof(*all));
 	heard = as_xcalloc(1, sizeof(*heard));
-	assert_non_null(mkdtemp(out));
 	add_long(all, "long");
 	add_long(all, "mischief:spin");
 	add_long(all, "long");
-	if (run_all(all, "dir:/tmp", out, 0, 1000, heard, NULL, &stats, &err))
+	if (run_all(all, "dir:/tmp", out, 0, 5000, heard, NULL, &stats, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(heard->n, 1);
 	assert_int_equal(heard->kind[0], AS_FIND_HANG);
@@ -501,7 +500,6 @@ static void test_silence(void **state)
 	assert_int_equal(heard->workloads, all->n);
 	free(heard);
 	free_jobs(all);
-	assert_int_equal(as_sys_remove_tree(out, NULL), 0);
 }
 
 /* Somebody stops the kernel, or tells it to end: that is no finding. */
@@ -569,7 +567,7 @@ static void test_kills(void **state)
 	enum { KILLS = 16, WORKLOADS = 120 };
 	struct jobs *all;
 	struct heard *heard;
-	char out[2][32] = { "/tmp/assay-test-XXXXXX", "/tmp/assay-test-XXXXXX" };
+	const char *out[2] = { t_tmpdir(), t_tmpdir() };
 	struct as_err err = { 0 };
 	int status;
 
@@ -594,7 +592,6 @@ static void test_kills(void **state)
 		struct as_sink *store;
 		pid_t pid = -1;
 
-		assert_non_null(mkdtemp(out[i]));
 		assert_int_equal(as_store_sink_new(out[i], true, as_cli_save_disk, &store, &err),
 				 0);
 		if (i)
@@ -612,8 +609,6 @@ static void test_kills(void **state)
 	}
 	assert_int_equal(count_findings(out[0], out[1]), WORKLOADS);
 	assert_int_equal(count_findings(out[1], out[0]), WORKLOADS);
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(as_sys_remove_tree(out[i], NULL), 0);
 	as_shared_free(heard, 2 * sizeof(*heard));
 	free_jobs(all);
 }

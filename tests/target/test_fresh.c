@@ -5,22 +5,25 @@
 #include "disk/cow.h"
 #include "os/spawn.h"
 #include "target/fresh.h"
+#include "tests/lib/tmpdir.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/assay-fresh-XXXXXX";
+static const char *folder;
 
 static int make_folder(void **state)
 {
 	(void)state;
-	return mkdtemp(folder) ? 0 : -1;
+	folder = t_tmpdir();
+	return 0;
 }
 
 static int each_file(int (*fn)(const char *path))
@@ -30,7 +33,7 @@ static int each_file(int (*fn)(const char *path))
 	int n = 0;
 
 	while (dir && (entry = readdir(dir))) {
-		char path[512];
+		char path[PATH_MAX + NAME_MAX];
 
 		if (entry->d_name[0] == '.')
 			continue;
@@ -42,13 +45,6 @@ static int each_file(int (*fn)(const char *path))
 	if (dir)
 		closedir(dir);
 	return n;
-}
-
-static int remove_folder(void **state)
-{
-	(void)state;
-	each_file(unlink);
-	return rmdir(folder);
 }
 
 static const struct as_fstype *ext2(void)
@@ -200,5 +196,5 @@ int main(void)
 		cmocka_unit_test(test_no_cache),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_folder, NULL);
 }

@@ -7,11 +7,13 @@
 #include "disk/image.h"
 #include "os/spawn.h"
 #include "tests/lib/skip.h"
+#include "tests/lib/tmpdir.h"
 #include "tests/lib/wait.h"
 #include "tool/tool.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,8 @@
 #define PATIENCE_MS 20000
 
 struct rig {
-	char dir[64], subject[96], path[96], canary[96];
+	const char *dir;
+	char subject[PATH_MAX], path[PATH_MAX], canary[PATH_MAX];
 	struct as_chunks *store;
 	struct as_disk *disk;
 	struct as_tool *tool;
@@ -48,8 +51,7 @@ static int set_up(void **state)
 	struct as_ended ended;
 	FILE *f;
 
-	snprintf(rig->dir, sizeof(rig->dir), "/tmp/assay-tool-XXXXXX");
-	assert_non_null(mkdtemp(rig->dir));
+	rig->dir = t_tmpdir();
 	snprintf(rig->subject, sizeof(rig->subject), "%s/subject", rig->dir);
 	snprintf(rig->path, sizeof(rig->path), "%s/disk", rig->dir);
 	snprintf(rig->canary, sizeof(rig->canary), "%s/canary", rig->dir);
@@ -64,14 +66,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct rig *rig = *state;
-	char *const argv[] = { "rm", "-rf", rig->dir, NULL };
-	struct as_spawn spawn = { .argv = argv };
-	struct as_ended ended;
-	int rc = as_spawn_run(&spawn, &ended, NULL);
-
-	free(rig);
-	return rc;
+	free(*state);
+	return 0;
 }
 
 static void start(struct rig *rig, struct as_tool_setup setup)
@@ -256,7 +252,7 @@ static void test_outside(void **state)
 	struct rig *rig = *state;
 	struct as_buf canary = { 0 };
 	struct as_err err = { 0 };
-	char path[128];
+	char path[PATH_MAX + 8];
 
 	start(rig, (struct as_tool_setup){ 0 });
 	run(rig, "outside", NULL, 0);
@@ -322,7 +318,7 @@ static unsigned count_running(const char *program)
 
 	assert_non_null(proc);
 	while ((entry = readdir(proc))) {
-		char path[300], exe[300];
+		char path[PATH_MAX], exe[PATH_MAX];
 		ssize_t len;
 
 		snprintf(path, sizeof(path), "/proc/%s/exe", entry->d_name);

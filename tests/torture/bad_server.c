@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -241,6 +242,36 @@ static void fail(const struct fuse_in_header *in, int errnum)
 	answer(in, -errnum, NULL, 0);
 }
 
+static void serve_one(const struct fuse_in_header *in);
+
+/* A process that stays in the mount, by our own fork. Its call is answered before we go on: the
+ * mount is busy when the caller hears from us. */
+static void keep_busy(void)
+{
+	static _Alignas(8) char request[REQUEST_BYTES];
+	int said[2];
+	struct pollfd either[2] = { { fuse_fd, POLLIN, 0 }, { -1, POLLIN, 0 } };
+
+	if (pipe2(said, O_CLOEXEC))
+		return;
+	either[1].fd = said[0];
+	if (!fork()) {
+		setsid();
+		close(fuse_fd);
+		(void)!chdir(mountpoint);
+		close(said[0]);
+		close(said[1]);
+		for (;;)
+			pause();
+	}
+	close(said[1]);
+	while (poll(either, 2, -1) > 0 && !either[1].revents)
+		if (read(fuse_fd, request, sizeof(request)) >=
+		    (ssize_t)sizeof(struct fuse_in_header))
+			serve_one((const struct fuse_in_header *)request);
+	close(said[0]);
+}
+
 static void be_in_the_way(void)
 {
 	static const char *const sleep[] = { "sleep", "1000", NULL };
@@ -286,16 +317,10 @@ static void be_in_the_way(void)
 		}
 		break;
 	case ACT_SLOW:
-		usleep(1800000);
+		usleep(1800000); /* a slow server is what is tested */
 		break;
 	case ACT_BUSY:
-		if (!fork()) {
-			setsid();
-			close(fuse_fd);
-			(void)!chdir(mountpoint);
-			for (;;)
-				pause();
-		}
+		keep_busy();
 		break;
 	default:
 		break;

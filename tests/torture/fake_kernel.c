@@ -578,7 +578,7 @@ static void hog_memory(void)
 			break;
 		memset(p, 1, step);
 		total += step;
-		usleep(50000);
+		usleep(50000); /* as fast as that it is to be noticed */
 	}
 	note("%s taking %zu MiB of memory", total >= (size_t)60 * step ? "SEEN" : "refused",
 	     total >> 20);

@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,33 @@ static void done(void)
 	say("{\"event\":\"workload\",\"name\":\"w\",\"runs\":1,\"ops\":1,\"findings\":1}\n");
 	head->ended = 1;
 	head->status = 1 << 8;
+	_exit(0);
+}
+
+/* The engine has ended, and not all that it said has come through. */
+static void ends_early(bool killed)
+{
+	head->status = 0;
+	head->ended = 1;
+	if (killed)
+		raise(SIGKILL);
+	_exit(0);
+}
+
+/* An engine that takes long to begin, which the guest even reports. The time is the subject. */
+static void begins_late(void)
+{
+	head->job = -1;
+	head->stuck = 1;
+	for (int i = 0; i < 50; i++) {
+		head->beat++;
+		usleep(100000);
+	}
+	head->stuck = 0;
+	head->job = 0;
+	say("{\"event\":\"workload\",\"name\":\"w\",\"runs\":1,\"ops\":1,\"findings\":0}\n");
+	head->status = 0;
+	head->ended = 1;
 	_exit(0);
 }
 
@@ -229,6 +257,12 @@ int main(int argc, char **argv)
 		escapes();
 	if (!strcmp(name, "killed"))
 		raise(SIGKILL);
+	if (!strcmp(name, "begins-late"))
+		begins_late();
+	if (!strcmp(name, "killed-late"))
+		ends_early(true);
+	if (!strcmp(name, "ends-early"))
+		ends_early(false);
 	if (!strcmp(name, "never-boots")) {
 		head->beat = 0;
 		head->job = -1;

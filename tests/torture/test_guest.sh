@@ -58,6 +58,9 @@ hears garbage 2 'killed 8 times in a row'
 hears half 2 'killed 8 times in a row'
 hears deep 2 'killed 8 times in a row'
 hears killed 2 'killed 8 times in a row, at last: SIGKILL'
+hears killed-late 2 'killed 8 times in a row, at last: SIGKILL'
+hears ends-early 2 'the engine in the sandbox ended before its work was done'
+hears begins-late 0 '1 workload'
 hears escapes 2 'second line'
 hears numbers 2 'xxxx'
 hears no-version 2 'did not say its version of the wire'
@@ -77,33 +80,30 @@ fi
 
 for i in $(seq 6000); do echo "create /f$i 0644" && echo "stat /f$i"; done >long.txt
 
-# guest_of PID: the process of the kernel that it started, when its engine is at work.
-guest_of() {
-	local i pid
-	for ((i = 0; i < 1000; i++)); do
-		pid=$(pgrep -o -f "assay.of=$1( |\$)") && {
-			sleep 0.7
-			echo "$pid"
-			return
-		}
-		sleep 0.02
-	done
+# engine_works PID: the kernel that it started is in $guest, and runs a workload: its number is in
+# the memory that is shared (struct as_box_state, box/sandbox.h).
+engine_works() {
+	guest=$(pgrep -o -f "assay.of=$1( |\$)") &&
+		[ "$(od -An -td8 -j 24 -N 8 "/proc/$guest/fd/4")" -ge 0 ]
+}
+guest_ended() { # PID
+	! pgrep -f "assay.of=$1( |\$)" -r R,S,D,T
 }
 
 # signalled NAME SIGNAL...: to the kernel, one after the other; the run must come to a good end.
 signalled() {
-	local name=$1 job got=0 signal missed=0
+	local name=$1 job got=0 signal missed=0 guest=
 	shift
 	"$ASSAY" run --sandbox uml --target dir:/mnt -o o-sig long.txt >out 2>err </dev/null &
 	job=$!
+	tap_wait_until 60 engine_works $job || missed=1
 	for signal in "$@"; do
 		case $signal in
-		[0-9]*) sleep "$signal" ;;
-		*) kill -s "$signal" "${guest:=$(guest_of $job)}" || missed=1 ;;
+		[0-9]*) sleep "$signal" ;; # so long is it stopped
+		*) kill -s "$signal" "$guest" || missed=1 ;;
 		esac
 	done
 	wait $job || got=$?
-	guest=
 	tap_is "$name: no finding" "$got $(grep -c FOUND out) $missed $(cat err)" "0 0 0 "
 }
 # All of them, one by one, are in tests/supervise/test_boxed.c, too.
@@ -118,38 +118,39 @@ signalled "a kernel that is stopped for a while" STOP 3 CONT
 "$ASSAY" run --deadline 2 --sandbox uml --target dir:/mnt -o o-sleep long.txt \
 	>out 2>err </dev/null &
 job=$!
-guest=$(guest_of $job)
-kill -STOP $job "$guest"
-sleep 6
 missed=0
+tap_wait_until 60 engine_works $job || missed=1
+kill -STOP $job "$guest"
+sleep 6 # the time is what is tested
 kill -CONT "$guest" $job || missed=1
 got=0
 wait $job || got=$?
 tap_is "all stopped for longer than the deadline: no finding" \
 	"$got $(grep -c FOUND out) $missed $(cat err)" "0 0 0 "
 
-# A signal to assay itself: everything ends, and nothing is left.
+# A signal to assay itself: everything ends, and nothing is left. A folder that somebody has locked
+# belongs to another run.
 mine() {
-	find /tmp /var/tmp /dev/shm -maxdepth 1 -name 'assay-temp-*' -user "$(id -u)" -newer w.txt
+	find /tmp /var/tmp /dev/shm -maxdepth 1 -name 'assay-temp-*' -user "$(id -u)" -newer w.txt |
+		while read -r folder; do
+			flock -n "$folder" true 2>/dev/null && echo "$folder"
+		done
 }
 ends="TERM KILL"
 [ "$seconds" -eq 0 ] || ends="TERM KILL HUP"
 for signal in $ends; do
 	"$ASSAY" run --sandbox uml --target dir:/mnt -o o-end long.txt >out 2>err </dev/null &
 	job=$!
-	guest=$(guest_of $job)
+	tap_wait_until 60 engine_works $job || guest=
 	kill -$signal $job
 	wait $job 2>/dev/null
-	for ((i = 0; i < 250; i++)); do
-		pgrep -f "assay.of=$job( |\$)" -r R,S,D,T >/dev/null || break
-		sleep 0.02
-	done
+	tap_wait_until 60 guest_ended $job
 	left=$(pgrep -f "assay.of=$job( |\$)" -r R,S,D,T | wc -l)
 	tap_is "SIG$signal to us: the kernel ends" "$left ${guest:+was there}" "0 was there"
 done
 "$ASSAY" doctor >out 2>&1 &
 job=$!
-sleep 0.3
+sleep 0.3 # some moment
 kill -KILL $job
 wait $job 2>/dev/null
 tap_is "none of them leaves a folder" "$(mine)" ""

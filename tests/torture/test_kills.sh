@@ -53,11 +53,12 @@ is_dead() { [ -z "$(processes)" ]; }
 
 # end SIGNAL MS: after so long; waits until none of them is left.
 end() {
+	# The moment is what is tested.
 	sleep "$(printf '%d.%03d' $(($2 / 1000)) $(($2 % 1000)))"
 	kill -"$1" $job 2>/dev/null
 	wait $job 2>/dev/null
 	status=$?
-	tap_wait_until 10 is_dead
+	tap_wait_until 60 is_dead
 }
 lost() { # FOLDER: of what was said, what is not there as a whole
 	sed -n 's/.*again: assay replay //p' said | while read -r found; do

@@ -7,7 +7,7 @@
 . tests/tap.sh
 
 tree=$WORK/tree
-under=$(tap_regex "$tree")
+under=$tree
 cov=$WORK/x.cov
 mkdir "$tree"
 RANDOM=${TORTURE_SEED:-7}
@@ -23,18 +23,9 @@ for how in ptrace inprocess bpf; do
 done
 rm -f "$cov"
 
-# Segments of shared memory that this process made, by number.
-segments() { # PID
-	awk -v pid="$1" 'NR > 1 && $5 == pid { n++ } END { print n + 0 }' /proc/sysvipc/shm
-}
-
-wait_until() { # COMMAND...: true within ten seconds
-	local i
-	for i in $(seq 100); do
-		"$@" && return
-		read -rt 0.1 <> <(:) || true
-	done
-	return 1
+# No segment of shared memory is left that this process made.
+no_segments() { # PID
+	! awk 'NR > 1 { print $5 }' /proc/sysvipc/shm | grep -qx "$1"
 }
 
 none_left() { # FILE: none of the processes in it is there any more
@@ -62,11 +53,12 @@ kill_one() { # HOW: at a moment of chance; what is left?
 	"$ASSAY" cov record --how "$how" --under "$under" -o "$cov" -- \
 		bash "$WORK/command" "$tree" "$WORK/pids" >/dev/null 2>&1 &
 	recorder=$!
-	read -rt "0.$((RANDOM % 6))$((RANDOM % 10))" <> <(:) || true
+	# The moment is what is tested.
+	sleep "0.$((RANDOM % 6))$((RANDOM % 10))"
 	kill -KILL $recorder 2>/dev/null
 	wait $recorder 2>/dev/null
-	wait_until none_left "$WORK/pids" || { echo "# $how: processes stay"; return 1; }
-	[ "$(segments $recorder)" = 0 ] || { echo "# $how: shared memory stays"; return 1; }
+	tap_wait_until 60 none_left "$WORK/pids" || { echo "# $how: processes stay"; return 1; }
+	tap_wait_until 60 no_segments $recorder || { echo "# $how: shared memory stays"; return 1; }
 	[ ! -e "$cov" ] || "$ASSAY" cov show "$cov" >/dev/null || return 1
 }
 
@@ -83,11 +75,12 @@ for how in $ways; do
 	"$ASSAY" cov record --how "$how" --under "$under" -o "$cov" -- \
 		bash "$WORK/command" "$tree" "$WORK/pids" >/dev/null 2>"$WORK/err" &
 	recorder=$!
+	# It stands still for a while, at three moments.
 	for _ in 1 2 3; do
 		kill -STOP $recorder
-		read -rt 0.05 <> <(:) || true
+		sleep 0.05
 		kill -CONT $recorder
-		read -rt 0.05 <> <(:) || true
+		sleep 0.05
 	done
 	wait $recorder
 	tap_is "$how: stopped and continued" $? 0
@@ -101,6 +94,11 @@ for where in /no/such/x.cov "$WORK/tree/no/x.cov" ""; do
 done
 ln -s loop "$WORK/loop"
 tap_run "output that is a loop" 125 "$ASSAY" cov record -o "$WORK/loop" -- true
+
+# A command that ends while a child of it is there; only then does the child make its folder.
+cat >"$WORK/leaves" <<'END'
+(while grep -qx "PPid:.$$" "/proc/$BASHPID/status"; do sleep 0.01; done; mkdir "$1") &
+END
 
 # The command closes, floods and leaves.
 for how in $ways; do
@@ -118,7 +116,7 @@ for how in $ways; do
 	tap_like "$how: 200 writes" "$WORK/out" '^ +write +200$'
 	# A process that outlives the command is waited for.
 	tap_run "$how: left to itself" 0 timeout 60 "$ASSAY" cov record --how "$how" \
-		--under "$under" -o "$cov" -- bash -c "(sleep 0.3; mkdir $tree/late.$how) & exit 0"
+		--under "$under" -o "$cov" -- bash "$WORK/leaves" "$tree/late.$how"
 	tap_is "$how: it was waited for" "$(ls -d "$tree/late.$how")" "$tree/late.$how"
 done
 

@@ -10,7 +10,7 @@ export LC_ALL=C
 cd "$WORK" || exit 2
 mkdir mnt
 MNT=$WORK/mnt
-UNDER=$(tap_regex "$MNT")
+UNDER=$MNT
 export MNT
 hows=
 for how in ptrace inprocess bpf; do
@@ -63,10 +63,7 @@ killed() {
 		bash -c 'for i in $(seq 400); do rm -rf "$MNT"/*; ./test.sh 1 t$i; done' \
 		>/dev/null 2>&1 &
 	pid=$!
-	for _ in $(seq 200); do
-		[ -e "killed.$how/t$((3 + seed % 10)).cov" ] && break
-		sleep 0.05
-	done
+	tap_wait_until 120 test -e "killed.$how/t$((3 + seed % 10)).cov"
 	kill -KILL $pid
 	wait $pid 2>/dev/null
 	# What eBPF watched goes on, unseen.

@@ -89,9 +89,9 @@ tap_is "crash runs: each finds it" "$(xargs <summary)" "1 1 1"
 tap_is "crash runs: counted right" "$(count crashed lab-crash)" 12
 
 # ---- Hunts ----
-"$ASSAY" hunt --target lab:bug=2 --for 60s --no-reduce -o hunted >first.out 2>&1 &
+"$ASSAY" hunt --target lab:bug=2 --for 600s --no-reduce -o hunted >first.out 2>&1 &
 first=$!
-for ((i = 0; i < 200; i++)); do [ -f hunted/hunt/state.json ] && break; sleep 0.05; done
+tap_wait_until 60 test -f hunted/hunt/state.json
 for option in "--target lab --max-workloads 1" "--resume --max-workloads 1"; do
 	tap_run "a second hunt: ${option%% *}" 2 "$ASSAY" hunt $option -o hunted
 	tap_is "is refused in one line" "$(wc -l <err)" 1

@@ -130,7 +130,7 @@ one() {
 		got=0
 		(
 			limits
-			exec "$ASSAY" cov read --under "$(tap_regex "$WORK/m")" \
+			exec "$ASSAY" cov read --under "$WORK/m" \
 				"$WORK/damaged" -o "$WORK/d.cov"
 		) >"$WORK/out" 2>"$WORK/err" || got=$?
 		if [ "$got" -gt 2 ] || { [ "$got" = 2 ] && [ "$(wc -l <"$WORK/err")" != 1 ]; }

@@ -4,7 +4,7 @@
  * interleaved event by event, with the same descriptor numbers for other files in each, are counted
  * exactly as they were made.
  */
-#include "../cover/cover_test.h"
+#include "tests/lib/counted.h"
 
 #include "base/prng.h"
 
@@ -79,13 +79,12 @@ static void test_rows(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct as_counts *c =
-			read_text(spec, &as_source_babeltrace, NULL, NULL, rows[i].text);
+		struct as_counts *c = t_read_text(&as_source_babeltrace, NULL, NULL, rows[i].text);
 
 		if (as_counts_noted(c, AS_NOTE_NOT_UNDERSTOOD))
 			fail_msg("%s: not understood: %s", rows[i].name,
 				 as_counts_example_at(c, 0));
-		if (count(c, rows[i].family, rows[i].arg, rows[i].part) != rows[i].want)
+		if (t_count(c, rows[i].family, rows[i].arg, rows[i].part) != rows[i].want)
 			fail_msg("%s: not %s %s", rows[i].name, rows[i].family, rows[i].part);
 		as_counts_free(c);
 	}
@@ -102,7 +101,7 @@ static void test_notes(void **state)
 		"[warning] Tracer discarded 120 events between [1] and [2]\n"
 		"[1] (+1) host syscall_entry_read: { cpu_id = 0 }, { fd = \n"
 		"\x01\x02 noise\n";
-	struct as_counts *c = read_text(spec, &as_source_babeltrace, NULL, NULL, text);
+	struct as_counts *c = t_read_text(&as_source_babeltrace, NULL, NULL, text);
 	uint64_t n;
 
 	(void)state;
@@ -253,26 +252,28 @@ static void test_fifty(void **state)
 
 	(void)state;
 	make_trace(&text, &truth);
-	c = read_text(spec, &as_source_babeltrace, "/mnt/(test|scratch)", NULL, as_buf_str(&text));
+	c = t_read_with(&as_source_babeltrace,
+			&(struct as_world_options){ .under_regex = "/mnt/(test|scratch)" },
+			as_buf_str(&text));
 	assert_true(truth.opens > 1000 && truth.writes > 3000 && truth.outside > 1000);
 	assert_int_equal(as_counts_noted(c, AS_NOTE_NOT_UNDERSTOOD), 0);
 	assert_int_equal(as_counts_noted(c, AS_NOTE_UNATTRIBUTED), 0);
 	assert_int_equal(as_counts_noted(c, AS_NOTE_UNFINISHED), 0);
 	assert_int_equal(as_counts_noted(c, AS_NOTE_OUTSIDE), truth.outside);
-	assert_int_equal(calls(c, spec, "openat"), truth.opens);
-	assert_int_equal(calls(c, spec, "write"), truth.writes);
-	assert_int_equal(calls(c, spec, "close"), truth.closes);
-	assert_int_equal(count(c, "open", "flags", "O_RDWR"), truth.rdwr);
-	assert_int_equal(count(c, "open", "flags", "O_RDONLY"), 0);
-	assert_int_equal(count(c, "open", "flags", "O_CREAT"), truth.creat);
-	assert_int_equal(count(c, "open", "mode", "S_IRUSR"), truth.creat);
+	assert_int_equal(t_calls(c, "openat"), truth.opens);
+	assert_int_equal(t_calls(c, "write"), truth.writes);
+	assert_int_equal(t_calls(c, "close"), truth.closes);
+	assert_int_equal(t_count(c, "open", "flags", "O_RDWR"), truth.rdwr);
+	assert_int_equal(t_count(c, "open", "flags", "O_RDONLY"), 0);
+	assert_int_equal(t_count(c, "open", "flags", "O_CREAT"), truth.creat);
+	assert_int_equal(t_count(c, "open", "mode", "S_IRUSR"), truth.creat);
 	for (unsigned i = 0; i < 20; i++) {
 		char part[20];
 
 		snprintf(part, sizeof(part), "2^%u", i);
-		assert_int_equal(count(c, "write", "count", part), truth.sizes[i]);
+		assert_int_equal(t_count(c, "write", "count", part), truth.sizes[i]);
 		snprintf(part, sizeof(part), "OK=2^%u", i);
-		assert_int_equal(count(c, "write", NULL, part), truth.sizes[i]);
+		assert_int_equal(t_count(c, "write", NULL, part), truth.sizes[i]);
 	}
 	as_counts_free(c);
 	as_buf_free(&text);
@@ -322,13 +323,13 @@ static void test_threads_and_signals(void **state)
 		as_buf_addf(&text,
 			    "[1] (+0.1) h syscall_%s: { cpu_id = 1 }, { tid = %u }, { %s }\n",
 			    events[i].name, events[i].tid, events[i].fields);
-	c = read_text(spec, &as_source_babeltrace, "/m", NULL, as_buf_str(&text));
+	c = t_read_text(&as_source_babeltrace, "/m", NULL, as_buf_str(&text));
 	if (as_counts_noted(c, AS_NOTE_NOT_UNDERSTOOD))
 		fail_msg("%s", as_counts_example_at(c, 0));
 	assert_int_equal(as_counts_noted(c, AS_NOTE_OUTSIDE), 2);
-	assert_int_equal(calls(c, spec, "close"), 1);
-	assert_int_equal(calls(c, spec, "read"), 3);
-	assert_int_equal(count(c, "read", NULL, "EINTR"), 2);
+	assert_int_equal(t_calls(c, "close"), 1);
+	assert_int_equal(t_calls(c, "read"), 3);
+	assert_int_equal(t_count(c, "read", NULL, "EINTR"), 2);
 	assert_int_equal(as_counts_noted(c, AS_NOTE_UNFINISHED), 0);
 	as_counts_free(c);
 	as_buf_free(&text);
@@ -338,7 +339,7 @@ static void test_threads_and_signals(void **state)
  * memory before: a split looks at the arguments of each exec. */
 static void test_kept(void **state)
 {
-	struct as_syscall call = { .spec = as_spec_find(spec, "execve", 6) };
+	struct as_syscall call = { .spec = as_spec_find(t_spec, "execve", 6) };
 	struct as_syscall *copy;
 
 	(void)state;
@@ -362,5 +363,5 @@ int main(void)
 		cmocka_unit_test(test_kept),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, t_spec_setup, t_spec_teardown);
 }

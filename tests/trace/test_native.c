@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A trace in LTTng's own format (CTF), written here byte by byte, is read through libbabeltrace2
  * and counted as its text is. */
-#include "../cover/cover_test.h"
 #include "os/out.h"
+#include "tests/lib/counted.h"
+#include "tests/lib/tmpdir.h"
 
 #include "cover/read.h"
 #include "tests/lib/skip.h"
@@ -89,29 +90,21 @@ static void save(const char *folder, const char *name, const struct as_buf *data
 
 static void test_native(void **state)
 {
-	char folder[] = "/tmp/assay-ctf-XXXXXX", path[200];
+	const char *folder = t_tmpdir();
 	struct as_read_options options = { .world = { .under = "/m" } };
-	struct as_spec *spec = as_counts_spec();
-	struct as_counts *c = as_counts_new(spec);
+	struct as_counts *c = as_counts_new(t_spec);
 	struct as_buf text = { 0 }, data = { 0 };
 	struct as_err why, err = { 0 };
 	int rc;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
 	as_buf_adds(&text, metadata);
 	make_stream(&data);
 	save(folder, "metadata", &text);
 	save(folder, "channel0_0", &data);
-	rc = as_read_trace(spec, folder, &options, c, &why, &err);
-	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, i ? "metadata" : "channel0_0");
-		unlink(path);
-	}
-	rmdir(folder);
+	rc = as_read_trace(t_spec, folder, &options, c, &why, &err);
 	if (rc == AS_ELACK) {
 		as_counts_free(c);
-		as_spec_free(spec);
 		skip_because("%s", err.msg);
 	}
 	if (rc)
@@ -119,14 +112,13 @@ static void test_native(void **state)
 	assert_int_equal(as_counts_noted(c, AS_NOTE_LINES), 8);
 	assert_int_equal(as_counts_noted(c, AS_NOTE_COUNTED), 2);
 	assert_int_equal(as_counts_noted(c, AS_NOTE_OUTSIDE), 2);
-	assert_int_equal(count(c, "open", "flags", "O_CREAT"), 1);
-	assert_int_equal(count(c, "open", "flags", "O_RDWR"), 1);
-	assert_int_equal(count(c, "open", "mode", "S_IROTH"), 1);
-	assert_int_equal(count(c, "open", "dirfd", "AT_FDCWD"), 1);
-	assert_int_equal(count(c, "write", "count", "2^12"), 1);
-	assert_int_equal(count(c, "write", NULL, "ENOSPC"), 1);
+	assert_int_equal(t_count(c, "open", "flags", "O_CREAT"), 1);
+	assert_int_equal(t_count(c, "open", "flags", "O_RDWR"), 1);
+	assert_int_equal(t_count(c, "open", "mode", "S_IROTH"), 1);
+	assert_int_equal(t_count(c, "open", "dirfd", "AT_FDCWD"), 1);
+	assert_int_equal(t_count(c, "write", "count", "2^12"), 1);
+	assert_int_equal(t_count(c, "write", NULL, "ENOSPC"), 1);
 	as_counts_free(c);
-	as_spec_free(spec);
 	as_buf_free(&text);
 	as_buf_free(&data);
 }
@@ -145,5 +137,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_native) };
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, t_spec_setup, t_spec_teardown);
 }

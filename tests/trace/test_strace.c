@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines of strace, as its options make them, and what they are counted as. */
-#include "../cover/cover_test.h"
+#include "tests/lib/counted.h"
 
 /* One line a row: which partition it falls into, once. arg NULL: the result. */
 static const struct {
@@ -125,12 +125,11 @@ static void test_rows(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct as_counts *counts =
-			read_text(spec, &as_source_strace, NULL, "/", rows[i].line);
+		struct as_counts *counts = t_read_text(&as_source_strace, NULL, "/", rows[i].line);
 
 		if (as_counts_noted(counts, AS_NOTE_NOT_UNDERSTOOD))
 			fail_msg("not understood: %s", rows[i].line);
-		if (count(counts, rows[i].family, rows[i].arg, rows[i].part) != 1)
+		if (t_count(counts, rows[i].family, rows[i].arg, rows[i].part) != 1)
 			fail_msg("not %s %s %s: %s", rows[i].family,
 				 rows[i].arg ? rows[i].arg : "result", rows[i].part, rows[i].line);
 		as_counts_free(counts);
@@ -140,19 +139,19 @@ static void test_rows(void **state)
 /* O_RDWR is not also O_RDONLY; a directory is not also a temporary file. */
 static void test_exclusive(void **state)
 {
-	struct as_counts *counts = read_text(spec, &as_source_strace, NULL, "/",
-					     "open(\"/a\", O_RDWR|O_SYNC) = 3\n"
-					     "open(\"/a\", O_RDWR|O_TMPFILE, 0) = 3\n"
-					     "open(\"/a\", O_WRONLY) = 3\n");
+	struct as_counts *counts = t_read_text(&as_source_strace, NULL, "/",
+					       "open(\"/a\", O_RDWR|O_SYNC) = 3\n"
+					       "open(\"/a\", O_RDWR|O_TMPFILE, 0) = 3\n"
+					       "open(\"/a\", O_WRONLY) = 3\n");
 
 	(void)state;
-	assert_int_equal(count(counts, "open", "flags", "O_RDONLY"), 0);
-	assert_int_equal(count(counts, "open", "flags", "O_RDWR"), 2);
-	assert_int_equal(count(counts, "open", "flags", "O_WRONLY"), 1);
-	assert_int_equal(count(counts, "open", "flags", "O_DSYNC"), 0);
-	assert_int_equal(count(counts, "open", "flags", "O_DIRECTORY"), 0);
+	assert_int_equal(t_count(counts, "open", "flags", "O_RDONLY"), 0);
+	assert_int_equal(t_count(counts, "open", "flags", "O_RDWR"), 2);
+	assert_int_equal(t_count(counts, "open", "flags", "O_WRONLY"), 1);
+	assert_int_equal(t_count(counts, "open", "flags", "O_DSYNC"), 0);
+	assert_int_equal(t_count(counts, "open", "flags", "O_DIRECTORY"), 0);
 	/* The mode counts only where something is made. */
-	assert_int_equal(count(counts, "open", "mode", "0"), 1);
+	assert_int_equal(t_count(counts, "open", "mode", "0"), 1);
 	as_counts_free(counts);
 }
 
@@ -181,17 +180,17 @@ static void test_interrupted(void **state)
 		"this is no line of strace\n"
 		" > /usr/lib/libc.so.6(read+0x1e) [0x100]\n"
 		"\n";
-	struct as_counts *counts = read_text(spec, &as_source_strace, NULL, NULL, text);
+	struct as_counts *counts = t_read_text(&as_source_strace, NULL, NULL, text);
 	uint64_t n;
 
 	(void)state;
-	assert_int_equal(count(counts, "read", NULL, "OK=2^1"), 1);
-	assert_int_equal(count(counts, "read", "count", "2^6"), 1);
-	assert_int_equal(count(counts, "read", NULL, "OK=0"), 1);
-	assert_int_equal(calls(counts, spec, "read"), 2);
-	assert_int_equal(calls(counts, spec, "openat"), 1);
-	assert_int_equal(calls(counts, spec, "open"), 2); /* one of them with 32 bit */
-	assert_int_equal(calls(counts, spec, "write"), 0);
+	assert_int_equal(t_count(counts, "read", NULL, "OK=2^1"), 1);
+	assert_int_equal(t_count(counts, "read", "count", "2^6"), 1);
+	assert_int_equal(t_count(counts, "read", NULL, "OK=0"), 1);
+	assert_int_equal(t_calls(counts, "read"), 2);
+	assert_int_equal(t_calls(counts, "openat"), 1);
+	assert_int_equal(t_calls(counts, "open"), 2); /* one of them with 32 bit */
+	assert_int_equal(t_calls(counts, "write"), 0);
 	assert_int_equal(as_counts_noted(counts, AS_NOTE_OTHER_ARCH), 0);
 	assert_int_equal(as_counts_noted(counts, AS_NOTE_NOT_UNDERSTOOD), 1);
 	assert_int_equal(as_counts_noted(counts, AS_NOTE_UNFINISHED), 1);
@@ -253,8 +252,8 @@ static void test_signals(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct as_counts *c = read_text(spec, &as_source_strace, NULL, NULL, rows[i].text);
-		uint64_t got[3] = { calls(c, spec, "read"), count(c, "read", NULL, "EINTR"),
+		struct as_counts *c = t_read_text(&as_source_strace, NULL, NULL, rows[i].text);
+		uint64_t got[3] = { t_calls(c, "read"), t_count(c, "read", NULL, "EINTR"),
 				    as_counts_noted(c, AS_NOTE_UNFINISHED) };
 
 		if (got[0] != rows[i].reads || got[1] != rows[i].eintr ||
@@ -268,8 +267,8 @@ static void test_signals(void **state)
 /* Errors that no manual page lists are not expected, and named. */
 static void test_undocumented(void **state)
 {
-	struct as_counts *counts = read_text(spec, &as_source_strace, NULL, NULL,
-					     "close(3) = -1 ENOSYS (x)\nclose(3) = 0\n");
+	struct as_counts *counts = t_read_text(&as_source_strace, NULL, NULL,
+					       "close(3) = -1 ENOSYS (x)\nclose(3) = 0\n");
 	struct as_space space;
 	bool seen = false;
 
@@ -293,5 +292,5 @@ int main(void)
 		cmocka_unit_test(test_undocumented),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, t_spec_setup, t_spec_teardown);
 }

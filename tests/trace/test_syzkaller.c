@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Programs of syzkaller: inputs are counted, outputs are not. */
-#include "../cover/cover_test.h"
+#include "tests/lib/counted.h"
 
 static const struct {
 	const char *line, *family, *arg, *part;
@@ -40,12 +40,11 @@ static void test_rows(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct as_counts *c =
-			read_text(spec, &as_source_syzkaller, NULL, NULL, rows[i].line);
+		struct as_counts *c = t_read_text(&as_source_syzkaller, NULL, NULL, rows[i].line);
 
 		if (as_counts_noted(c, AS_NOTE_NOT_UNDERSTOOD))
 			fail_msg("not understood: %s", rows[i].line);
-		if (count(c, rows[i].family, rows[i].arg, rows[i].part) != 1)
+		if (t_count(c, rows[i].family, rows[i].arg, rows[i].part) != 1)
 			fail_msg("not %s %s %s: %s", rows[i].family, rows[i].arg, rows[i].part,
 				 rows[i].line);
 		as_counts_free(c);
@@ -65,7 +64,7 @@ static void test_programs(void **state)
 				   "write(r0, &(0x7f00)=\"61\", 0x1)\n"
 				   "syz_mount_image$ext4(&(0x7f00)='ext4\\x00', 0x0)\n"
 				   "[  100.1] EXT4-fs error\n";
-	struct as_counts *c = read_text(spec, &as_source_syzkaller, "/m", NULL, text);
+	struct as_counts *c = t_read_text(&as_source_syzkaller, "/m", NULL, text);
 	uint64_t n;
 
 	(void)state;
@@ -73,8 +72,8 @@ static void test_programs(void **state)
 	assert_int_equal(as_counts_noted(c, AS_NOTE_OUTSIDE), 2);
 	assert_int_equal(as_counts_noted(c, AS_NOTE_NOT_UNDERSTOOD), 1);
 	assert_string_equal(as_counts_unknown_at(c, 0, &n), "syz_mount_image");
-	assert_int_equal(count(c, "write", "fd", "regular"), 1);
-	assert_int_equal(count(c, "open", NULL, "OK"), 0);
+	assert_int_equal(t_count(c, "write", "fd", "regular"), 1);
+	assert_int_equal(t_count(c, "open", NULL, "OK"), 0);
 	as_counts_free(c);
 }
 
@@ -85,5 +84,5 @@ int main(void)
 		cmocka_unit_test(test_programs),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, t_spec_setup, t_spec_teardown);
 }

@@ -5,6 +5,7 @@
  * is the reference for ours; the table names the corners, the random part looks for others.
  */
 #include "tests/lib/skip.h"
+#include "tests/lib/tmpdir.h"
 
 #include "base/choice.h"
 #include "labfs/format.h"
@@ -119,7 +120,7 @@ static int child_lib(void *ctx)
 	return 0;
 }
 
-static char scratch[] = "/dev/shm/assay-test-XXXXXX";
+static const char *scratch;
 static struct answer *answers[2];
 static size_t *counts;
 
@@ -129,20 +130,13 @@ static int setup(void **state)
 
 	(void)state;
 	/* tmpfs is the reference: without it the test means nothing. */
-	if (statfs("/dev/shm", &sfs) || !mkdtemp(scratch))
+	scratch = t_tmpdir_in("/dev/shm");
+	if (statfs("/dev/shm", &sfs) || !scratch)
 		return -1;
 	answers[0] = as_shared_alloc(sizeof(struct answer) * OPS_MAX);
 	answers[1] = as_shared_alloc(sizeof(struct answer) * OPS_MAX);
 	counts = as_shared_alloc(sizeof(size_t) * 2);
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct as_err err;
-
-	(void)state;
-	return as_sys_remove_tree(scratch, &err);
 }
 
 /* One folder a sequence: each begins empty. */
@@ -367,5 +361,5 @@ int main(void)
 		cmocka_unit_test(random_sequences),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the parser refuses and in which words; what it accepts beyond the canonical form; limits. */
 #include "os/out.h"
+#include "tests/lib/tmpdir.h"
 #include "work/parse.h"
 #include "work/print.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -320,13 +322,13 @@ static void test_error_is_kept(void **state)
 
 static void test_files(void **state)
 {
-	char folder[] = "/tmp/assay-parse-XXXXXX", path[64], missing[64];
+	const char *folder = t_tmpdir();
+	char path[PATH_MAX], missing[PATH_MAX];
 	struct as_buf text = { 0 };
 	struct as_seq *seq = NULL;
 	struct as_err err = { 0 };
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/w", folder);
 	snprintf(missing, sizeof(missing), "%s/none", folder);
 	for (int i = 0; i < 20000; i++) /* several reads */
@@ -346,8 +348,6 @@ static void test_files(void **state)
 	assert_true(as_parse_file(folder, &seq, &err) < 0);
 	assert_non_null(strstr(err.msg, "Is a directory"));
 	as_buf_free(&text);
-	unlink(path);
-	rmdir(folder);
 }
 
 int main(void)
