@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * legal: see legal.h. What a moment allows depends on two numbers only: how many promises had been
- * given, and the last point that can have been reached. So verdicts are remembered by these numbers
- * and the digest of the tree: most crash states of a workload are recovered to a few trees.
+ * legal: see legal.h. What a moment allows depends on a few numbers only: how many promises had been
+ * given, with and without the operation that was under way, how often mount options had changed,
+ * and the last point that can have been reached. So verdicts are remembered by these numbers and
+ * the digest of the tree: most crash states of a workload are recovered to a few trees.
  */
 #include "legal/legal.h"
 
@@ -30,10 +31,16 @@ const char *as_rule_name(enum as_rule rule)
 
 #define CACHE_MAX (1u << 20) /* entries, before all are forgotten */
 
+/* All that a verdict depends on. */
+struct moment_key {
+	uint32_t n_promises, n_begun, n_policies, hi;
+};
+
 struct remembered {
 	struct as_digest tree;
-	uint32_t n_promises, hi;
+	struct moment_key moment;
 	uint32_t said; /* what was said of it, from 1; 0: it is legal */
+	bool unjudged;
 };
 
 struct said {
@@ -97,19 +104,20 @@ static bool is_item(const void *ctx, size_t index)
 	const struct cache_key *k = ctx;
 	const struct remembered *item = &k->cache->item[index];
 
-	return as_digest_eq(item->tree, k->key->tree) && item->n_promises == k->key->n_promises &&
-	       item->hi == k->key->hi;
+	return as_digest_eq(item->tree, k->key->tree) &&
+	       memcmp(&item->moment, &k->key->moment, sizeof(item->moment)) == 0;
 }
 
 static uint64_t hash_of(const struct remembered *key)
 {
-	return as_mix64(key->tree.lo ^ as_mix64((uint64_t)key->n_promises << 32 | key->hi));
+	return as_mix64(key->tree.lo ^ as_hash64(&key->moment, sizeof(key->moment)));
 }
 
 static void remember(struct legal_cache *c, struct remembered key, const struct as_legal *verdict)
 {
 	if (c->n >= CACHE_MAX)
 		cache_clear(c);
+	key.unjudged = verdict->unjudged;
 	if (!verdict->legal) {
 		AS_ARRAY_ROOM(c->said, c->n_said, c->cap_said);
 		c->said[c->n_said++] = (struct said){
@@ -136,6 +144,7 @@ static bool recall(const struct legal_cache *c, const struct remembered *key,
 		return false;
 	n_said = c->item[at].said;
 	verdict->legal = !n_said;
+	verdict->unjudged = c->item[at].unjudged;
 	if (n_said) {
 		const struct said *said = &c->said[n_said - 1];
 
@@ -149,6 +158,16 @@ static bool recall(const struct legal_cache *c, const struct remembered *key,
 
 /* ---- Judging ---- */
 
+/* How many policies operations 0..begun-1 have brought. */
+static uint32_t policies_until(const struct as_history *h, size_t begun)
+{
+	uint32_t n = 1;
+
+	while (n < h->n_policies && h->policy[n].op < begun)
+		n++;
+	return n;
+}
+
 /* Mount options may have changed: the weakest policy since everything was stable last. */
 static struct as_policy policy_for(const struct as_legal_judge *j)
 {
@@ -158,10 +177,10 @@ static struct as_policy policy_for(const struct as_legal_judge *j)
 	uint32_t first = 0;
 
 	for (uint32_t i = 0; i < h->n_policies; i++)
-		if (h->policy[i].op <= since)
+		if (j->synced_by && h->policy[i].op <= since)
 			first = i;
 	weakest = h->policy[first].policy;
-	for (uint32_t i = first + 1; i < h->n_policies && h->policy[i].op < j->moment.begun; i++) {
+	for (uint32_t i = first + 1; i < policies_until(h, j->moment.begun); i++) {
 		const struct as_policy *policy = &h->policy[i].policy;
 
 		weakest.none |= policy->none;
@@ -207,8 +226,12 @@ bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct 
 		return as_it_is(verdict, true);
 	verdict->unjudged = false;
 	j.n_promises = as_stable_promises(h, moment.done);
+	j.n_begun = as_stable_promises(h, moment.begun);
 	j.hi = h->after[moment.begun];
-	key = (struct remembered){ as_tree_digest(tree), j.n_promises, j.hi, 0 };
+	key = (struct remembered){
+		.tree = as_tree_digest(tree),
+		.moment = { j.n_promises, j.n_begun, policies_until(h, moment.begun), j.hi },
+	};
 	if (recall(cache, &key, verdict))
 		return verdict->legal;
 	j.synced_by = as_stable_last_sync(h, j.n_promises);
