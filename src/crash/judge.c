@@ -12,6 +12,10 @@
  * entry was issued, and that one is judged. In the views that tear the last write the power failed
  * during that write, while the operation that issued it was under way.
  *
+ * What rests on the order of writes. If a mount option takes this order away (nobarrier), any disk
+ * can be left, and nothing follows from what recovery makes of it. Then only what no disk excuses is
+ * reported: something that dies or hangs.
+ *
  * What is left out. A state that was met before is not judged again if the same is allowed
  * (dedup.h). A disk that was met before at another moment is judged, but not recovered again.
  */
@@ -138,6 +142,7 @@ struct judge_subject {
 	struct as_digest key;
 	struct as_disk *disk; /* made when it is needed */
 	struct as_moment moment;
+	bool ordered; /* as_legal_is_ordered() at this moment */
 	const struct as_crash_spot *then; /* judge only these recrashes; NULL: all */
 	struct as_recovered recovered[AS_WAYS]; /* with their records, for crashes during them */
 	bool worked; /* some recovery was not taken from the memo */
@@ -223,8 +228,11 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 {
 	const struct end *end = &known_get(j, s->key)->end[way];
 
+	if (!s->ordered && end->end != AS_DIED && end->end != AS_HUNG)
+		return true;
 	/* A wrong tree says more than what fails after it. */
-	if (!end->tree || as_legal_judge(j->rec->history, s->moment, end->tree, &j->legal))
+	if (!end->tree || (way == AS_WAY_MOUNT ? as_legal_judge : as_legal_judge_checked)(
+				  j->rec->history, s->moment, end->tree, &j->legal))
 		return end->end == AS_RECOVERED ||
 		       as_problem_set(problem, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
 				      end->why ? end->why : "");
@@ -235,6 +243,22 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 		    as_buf_str(&j->legal.signature));
 	problem->promise = j->legal.op;
 	return false;
+}
+
+/* Whether a tree differs from that of the first way; a checker may have made /lost+found. */
+static bool differs(const struct judge *j, const struct disk_known *known, enum as_way first,
+		    enum as_way way, struct as_buf *how)
+{
+	const struct as_tree *a = known->end[first].tree, *b = known->end[way].tree;
+	struct as_tree *without;
+	bool same;
+
+	if (!as_tree_diff(a, as_way_name(first), b, as_way_name(way), how))
+		return false;
+	without = as_legal_without_found(j->rec->history, b);
+	same = without && !as_tree_diff(a, "", without, "", NULL);
+	as_tree_put(without);
+	return !same;
 }
 
 /* All ways must come to the same tree (FiSC's double fsck). */
@@ -253,8 +277,7 @@ static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 			continue;
 		if (first == AS_WAYS)
 			first = (enum as_way)w;
-		else if (as_tree_diff(known->end[first].tree, as_way_name(first),
-				      known->end[w].tree, as_way_name((enum as_way)w), &how)) {
+		else if (differs(j, known, first, (enum as_way)w, &how)) {
 			snprintf(what, sizeof(what), "%s and %s do not agree", as_way_name(first),
 				 as_way_name((enum as_way)w));
 			(void)as_problem_set_tree(problem, AS_FIND_RECOVERY, (enum as_way)w, what,
@@ -295,10 +318,11 @@ static bool judge_state(struct judge *j, struct judge_subject *s, struct as_prob
 
 	as_problem_free(problem);
 	problem->moment = s->moment;
+	s->ordered = as_legal_is_ordered(j->rec->history, s->moment);
 	for (unsigned w = 0; w < AS_WAYS && fine && !j->rc; w++)
 		if (j->ways >> w & 1)
 			fine = go(j, s, (enum as_way)w) && judge_end(j, s, (enum as_way)w, problem);
-	if (fine && !j->rc)
+	if (fine && !j->rc && s->ordered)
 		fine = judge_agreement(j, s, problem) && judge_peace(j, s, problem) &&
 		       disturb(j, s, problem);
 	for (unsigned w = 0; w < AS_WAYS; w++)

@@ -158,6 +158,8 @@ static bool recall(const struct legal_cache *c, const struct remembered *key,
 
 /* ---- Judging ---- */
 
+#define FOUND "lost+found"
+
 /* How many policies operations 0..begun-1 have brought. */
 static uint32_t policies_until(const struct as_history *h, size_t begun)
 {
@@ -188,6 +190,29 @@ static struct as_policy policy_for(const struct as_legal_judge *j)
 			weakest.data = policy->data;
 	}
 	return weakest;
+}
+
+/* What had been promised at the moment, and what can have been reached. */
+static void set_moment(struct as_legal_judge *j)
+{
+	const struct as_history *h = j->h;
+
+	j->n_promises = as_stable_promises(h, j->moment.done);
+	j->n_begun = as_stable_promises(h, j->moment.begun);
+	j->hi = h->after[j->moment.begun];
+	j->synced_by = as_stable_last_sync(h, j->n_promises);
+	j->synced = j->synced_by ? j->synced_by->point : 0;
+	j->policy = policy_for(j);
+}
+
+bool as_legal_is_ordered(const struct as_history *h, struct as_moment moment)
+{
+	struct as_legal_judge j = { .h = h, .moment = moment };
+
+	if (moment.begun > as_history_known(h))
+		return true;
+	set_moment(&j);
+	return !j.policy.none;
 }
 
 static bool judge(struct as_legal_judge *j)
@@ -225,24 +250,40 @@ bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct 
 	if (moment.begun > as_history_known(h) || as_tree_is_cut(tree))
 		return as_it_is(verdict, true);
 	verdict->unjudged = false;
-	j.n_promises = as_stable_promises(h, moment.done);
-	j.n_begun = as_stable_promises(h, moment.begun);
-	j.hi = h->after[moment.begun];
+	set_moment(&j);
 	key = (struct remembered){
 		.tree = as_tree_digest(tree),
 		.moment = { j.n_promises, j.n_begun, policies_until(h, moment.begun), j.hi },
 	};
-	if (recall(cache, &key, verdict))
-		return verdict->legal;
-	j.synced_by = as_stable_last_sync(h, j.n_promises);
-	j.synced = j.synced_by ? j.synced_by->point : 0;
-	j.policy = policy_for(&j);
 	if (j.policy.none)
 		return as_it_is(verdict, true);
+	if (recall(cache, &key, verdict))
+		return verdict->legal;
 	AS_ARRAY_ROOM_FOR(cache->scratch, 0, as_tree_len(tree), cache->cap_scratch);
 	j.ino = cache->scratch;
 	verdict->legal = judge(&j);
 	remember(cache, key, verdict);
+	return verdict->legal;
+}
+
+struct as_tree *as_legal_without_found(const struct as_history *h, const struct as_tree *tree)
+{
+	return h->policy[0].policy.makes_found ? as_tree_without(tree, FOUND) : NULL;
+}
+
+bool as_legal_judge_checked(struct as_history *h, struct as_moment moment,
+			    const struct as_tree *tree, struct as_legal *verdict)
+{
+	struct as_tree *without;
+
+	if (as_legal_judge(h, moment, tree, verdict))
+		return true;
+	without = as_legal_without_found(h, tree);
+	/* If it has to be there, the first verdict says more. */
+	if (without && !as_legal_judge(h, moment, without, verdict) &&
+	    as_history_child_at(h, ROOT_INO, FOUND, h->after[moment.begun]))
+		(void)as_legal_judge(h, moment, tree, verdict);
+	as_tree_put(without);
 	return verdict->legal;
 }
 

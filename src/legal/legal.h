@@ -47,6 +47,18 @@ struct as_legal {
  * Verdicts are remembered for trees with the same digest at moments that allow the same. */
 bool as_legal_judge(struct as_history *history, struct as_moment moment, const struct as_tree *tree,
 		    struct as_legal *verdict);
+/* The same for a tree that a checker's run has led to, and which may have a /lost+found that the
+ * checker has made. */
+bool as_legal_judge_checked(struct as_history *history, struct as_moment moment,
+			    const struct as_tree *tree, struct as_legal *verdict);
+/* The tree without an empty /lost+found, where the checker of the type makes one whether it needs
+ * it or not; NULL: it does not, or there is none. */
+struct as_tree *as_legal_without_found(const struct as_history *history,
+				       const struct as_tree *tree);
 void as_legal_free(struct as_legal *verdict); /* leaves it zeroed */
+
+/* False: a mount option has taken away the order of writes (nobarrier). What a power cut leaves may
+ * then be anything, and so may what recovery makes of it. */
+bool as_legal_is_ordered(const struct as_history *history, struct as_moment moment);
 
 #endif

@@ -119,6 +119,7 @@ struct as_policy as_policy_of(const struct as_target *target)
 		policy.guarantee = type->guarantee;
 		policy.fsync_names = type->crash & AS_CRASH_NAMES;
 		policy.lost_found = type->crash & AS_CRASH_RESCUES;
+		policy.makes_found = type->crash & AS_CRASH_MAKES_FOUND;
 		if (type->crash & AS_CRASH_STALE)
 			policy.data = AS_DATA_WRITEBACK;
 		as_policy_mount(&policy, type->mount);

@@ -33,6 +33,8 @@ struct as_policy {
 	bool fsync_names;
 	/* After a checker's run, what has no name is in lost+found. */
 	bool lost_found;
+	/* It makes /lost+found if there is none. */
+	bool makes_found;
 	uint32_t block_bytes; /* what the file system writes at once; 0: not known */
 };
 

@@ -367,3 +367,30 @@ struct as_digest as_tree_digest_now(const struct as_tree *tree)
 	}
 	return sum;
 }
+
+struct as_tree *as_tree_without(const struct as_tree *tree, const char *name)
+{
+	uint32_t gone = as_tree_child(tree, 0, name), n = as_tree_len(tree), *now;
+	struct as_tree_maker *maker;
+
+	if (gone == AS_TREE_NONE || !S_ISDIR(as_tree_at(tree, gone)->mode) ||
+	    as_tree_at(tree, gone)->children)
+		return NULL;
+	maker = as_tree_maker_new();
+	now = as_xcalloc(n, sizeof(*now));
+	for (uint32_t i = 0; i < n; i++) {
+		struct as_tree_node node = *as_tree_at(tree, i);
+
+		if (i == gone)
+			continue;
+		/* Its ".." was a link to the root, where such links are counted. */
+		if (!i && node.nlink > 2)
+			node.nlink--;
+		now[i] = as_tree_maker_add(maker, i ? now[node.parent] : AS_TREE_NONE,
+					   (uint64_t)node.twin + 1, &node);
+	}
+	if (as_tree_is_cut(tree))
+		as_tree_maker_cut(maker);
+	free(now);
+	return as_tree_maker_done(maker);
+}

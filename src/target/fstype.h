@@ -38,6 +38,8 @@ enum as_crash_trait {
 	/* sync(2) and umount(2) wait until all is written, but send no flush. Their promise holds
 	 * only on a disk without a cache, so we give them such a disk. fsync(2) sends a flush. */
 	AS_CRASH_NO_FLUSH = 8,
+	/* Its checker makes /lost+found if there is none, whether it needs it or not. */
+	AS_CRASH_MAKES_FOUND = 16,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at
@@ -50,7 +52,8 @@ struct as_checker {
 	/* See checker_exits.h. A status that is not listed means that it failed. */
 	const char *exits;
 	const char *input; /* what it reads on standard input; NULL: nothing */
-	/* If every repair (a line with "? yes") has these words, nothing was wrong; may be NULL. */
+	/* If every repair (a line with "? yes") has one of these, which are separated by '|', nothing
+	 * was wrong; may be NULL. */
 	const char *harmless;
 	bool direct; /* opens with O_DIRECT, which a file on tmpfs may refuse: it gets a device */
 };

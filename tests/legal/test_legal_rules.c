@@ -238,12 +238,56 @@ static void test_under_way(void **state)
 	as_legal_free(&verdict);
 }
 
+/* A checker makes /lost+found again, and nothing else. */
+static void test_found(void **state)
+{
+	static const struct {
+		const char *how;
+		bool makes, checked, legal;
+	} rows[] = {
+		{ "", true, true, true },
+		{ "dir /lost+found 0700", true, true, true },
+		{ "dir /lost+found 0700", true, false, false },
+		{ "dir /lost+found 0700", false, true, false },
+		{ "file /lost+found 0700", true, true, false },
+		{ "dir /lost+found 0700; file /lost+found/f 0644", true, true, false },
+		{ "dir /lost+found 0700; drop /f", true, true, false },
+		{ "dir /found 0700", true, true, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct as_policy policy = { .data = AS_DATA_ORDERED,
+					    .fsync_names = true,
+					    .makes_found = rows[i].makes,
+					    .block_bytes = 1024 };
+		struct as_moment moment = { 4, 4 };
+		struct as_legal verdict = { 0 };
+		struct as_tree *tree, *mutant;
+		struct told told;
+
+		t_told_text(&told, &policy,
+			    "mkdir /lost+found 0700\nrmdir /lost+found\ncreate /f 0644\nsync\n");
+		tree = as_history_tree(told.history, 4);
+		mutant = t_mutate(tree, rows[i].how);
+		if ((rows[i].checked ? as_legal_judge_checked : as_legal_judge)(
+			    told.history, moment, mutant, &verdict) != rows[i].legal)
+			fail_msg("row %zu: %s", i, as_buf_str(&verdict.why));
+		/* What is said is not about what the checker may do. */
+		if (rows[i].checked && rows[i].makes && strstr(rows[i].how, "drop"))
+			assert_non_null(strstr(as_buf_str(&verdict.why), "/f must exist"));
+		as_tree_put(tree);
+		as_tree_put(mutant);
+		as_legal_free(&verdict);
+		t_told_end(&told);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_under_way),
-		cmocka_unit_test(test_prefix),
-		cmocka_unit_test(test_object),
+		cmocka_unit_test(test_under_way), cmocka_unit_test(test_found),
+		cmocka_unit_test(test_prefix),	  cmocka_unit_test(test_object),
 		cmocka_unit_test(test_repair),
 	};
 
