@@ -192,6 +192,7 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 		    const struct as_recovered *recovered, struct as_problem *problem)
 {
 	struct as_recrash_args args = { .recoverer = j->args->recoverer,
+					.history = j->rec->history,
 					.options = j->options,
 					.way = way,
 					.dedup = j->args->dedup,
@@ -255,7 +256,7 @@ static bool differs(const struct judge *j, const struct disk_known *known, enum 
 
 	if (!as_tree_diff(a, as_way_name(first), b, as_way_name(way), how))
 		return false;
-	without = as_legal_without_found(j->rec->history, b);
+	without = as_legal_without_found(j->rec->history, b, false);
 	same = without && !as_tree_diff(a, "", without, "", NULL);
 	as_tree_put(without);
 	return !same;

@@ -266,9 +266,13 @@ bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct 
 	return verdict->legal;
 }
 
-struct as_tree *as_legal_without_found(const struct as_history *h, const struct as_tree *tree)
+struct as_tree *as_legal_without_found(const struct as_history *h, const struct as_tree *tree,
+				       bool again)
 {
-	return h->policy[0].policy.makes_found ? as_tree_without(tree, FOUND) : NULL;
+	/* e2fsck/pass3.c, e2fsck_reconnect_file(): what has no name is called "#11". */
+	const char *litter = again ? "#" : NULL;
+
+	return h->policy[0].policy.makes_found ? as_tree_without(tree, FOUND, litter) : NULL;
 }
 
 bool as_legal_judge_checked(struct as_history *h, struct as_moment moment,
@@ -278,7 +282,7 @@ bool as_legal_judge_checked(struct as_history *h, struct as_moment moment,
 
 	if (as_legal_judge(h, moment, tree, verdict))
 		return true;
-	without = as_legal_without_found(h, tree);
+	without = as_legal_without_found(h, tree, false);
 	/* If it has to be there, the first verdict says more. */
 	if (without && !as_legal_judge(h, moment, without, verdict) &&
 	    as_history_child_at(h, ROOT_INO, FOUND, h->after[moment.begun]))
