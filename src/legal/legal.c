@@ -40,6 +40,7 @@ struct remembered {
 	struct as_digest tree;
 	struct moment_key moment;
 	uint32_t said; /* what was said of it, from 1; 0: it is legal */
+	uint32_t oldest, newest;
 	bool unjudged;
 };
 
@@ -118,6 +119,8 @@ static void remember(struct legal_cache *c, struct remembered key, const struct 
 	if (c->n >= CACHE_MAX)
 		cache_clear(c);
 	key.unjudged = verdict->unjudged;
+	key.oldest = verdict->oldest;
+	key.newest = verdict->newest;
 	if (!verdict->legal) {
 		AS_ARRAY_ROOM(c->said, c->n_said, c->cap_said);
 		c->said[c->n_said++] = (struct said){
@@ -145,6 +148,8 @@ static bool recall(const struct legal_cache *c, const struct remembered *key,
 	n_said = c->item[at].said;
 	verdict->legal = !n_said;
 	verdict->unjudged = c->item[at].unjudged;
+	verdict->oldest = c->item[at].oldest;
+	verdict->newest = c->item[at].newest;
 	if (n_said) {
 		const struct said *said = &c->said[n_said - 1];
 
@@ -186,6 +191,9 @@ static struct as_policy policy_for(const struct as_legal_judge *j)
 		const struct as_policy *policy = &h->policy[i].policy;
 
 		weakest.none |= policy->none;
+		weakest.light_fsync |= policy->light_fsync;
+		weakest.whole_data &= policy->whole_data;
+		weakest.replaces &= policy->replaces;
 		if (policy->data > weakest.data)
 			weakest.data = policy->data;
 	}
@@ -247,6 +255,7 @@ bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct 
 	as_buf_clear(&verdict->signature);
 	verdict->op = AS_LEGAL_NO_OP;
 	verdict->rule = AS_RULE_PREFIX;
+	verdict->oldest = verdict->newest = AS_LEGAL_NO_POINT;
 	if (moment.begun > as_history_known(h) || as_tree_is_cut(tree))
 		return as_it_is(verdict, true);
 	verdict->unjudged = false;

@@ -19,7 +19,8 @@
  *   1. From a sync on until the next fsync, the tree is of one moment: what is not fsynced is
  *      written as a whole (a commit, a checkpoint). A sync that is under way writes a whole, too.
  *   2. A name that has been the same ever since it was stable is there and leads to the same inode.
- *   3. An inode that has had a name ever since has one.
+ *   3. An inode that has had a name ever since has one; unless fsync is light (policy.h) and has
+ *      given its name to another file.
  */
 #include "legal/match.h"
 #include "legal/object_priv.h"
@@ -54,8 +55,15 @@ static bool must_exist(const struct as_legal_judge *j, uint32_t ino)
 	const struct as_history_promise *by;
 	uint32_t since;
 
-	return j->h->inode[ino].n && as_fsync_exists_since(j, ino, &since, &by) &&
-	       is_linked_from(j, ino, since);
+	if (!j->h->inode[ino].n || !as_fsync_exists_since(j, ino, &since, &by) ||
+	    !is_linked_from(j, ino, since))
+		return false;
+	/* What is in a directory is lost with it. */
+	for (; ino != ROOT_INO && as_history_there(j->h, ino, since);
+	     ino = as_history_version_at(j->h, ino, since)->parent)
+		if (as_fsync_is_overtaken(j, ino, since))
+			return false;
+	return true;
 }
 
 /* This attempt came farther than the one that the verdict tells of, so it is to tell of this one.
@@ -235,8 +243,13 @@ bool as_legal_object(struct as_legal_judge *j)
 	struct as_object o = { .j = j };
 	bool ok;
 
-	if (is_whole(j))
+	if (is_whole(j)) {
+		if (j->policy.whole_data)
+			j->policy.data = AS_DATA_JOURNAL;
 		return as_legal_prefix(j);
+	}
+	if (j->policy.light_fsync)
+		j->policy.data = AS_DATA_WRITEBACK;
 	if (!as_legal_links_ok(j))
 		return false;
 	o.next_name = as_xcalloc(n, sizeof(*o.next_name));

@@ -97,13 +97,19 @@ static bool count_fits(const struct as_object *o, uint32_t ino, const struct as_
 {
 	const struct as_history_inode *inode = &o->j->h->inode[ino];
 	uint32_t first = as_history_version_index(inode, since);
+	bool had_more = false;
 
 	if (S_ISDIR(node->mode))
 		return true;
-	for (uint32_t i = first == UINT32_MAX ? 0 : first; i < inode->n; i++)
-		if (inode->v[i].point <= o->j->hi && inode->v[i].nlink == node->names)
+	for (uint32_t i = first == UINT32_MAX ? 0 : first; i < inode->n; i++) {
+		if (inode->v[i].point > o->j->hi)
+			break;
+		if (inode->v[i].nlink == node->names)
 			return true;
-	return false;
+		had_more |= inode->v[i].nlink > node->names;
+	}
+	/* It may have lost a name to another file. */
+	return had_more && as_fsync_is_overtaken(o->j, ino, since);
 }
 
 /* In the order in which the nearest inode is chosen to speak of. */

@@ -20,6 +20,12 @@ enum effect {
 	ASYNC,
 	VOID, /* no flushes, or no log: nothing is promised */
 	KEPT, /* flushes are made again */
+	LIGHT, /* fsync writes less ... */
+	HEAVY, /* ... or all that it has to do with */
+	WHOLE, /* a commit waits for all data ... */
+	PARTS, /* ... or not */
+	REPLACES, /* a rename waits until the file's size is known ... */
+	SHORTENS, /* ... or not */
 };
 
 static const struct {
@@ -57,6 +63,19 @@ static const struct {
 	/* Documentation/admin-guide/ext4.rst: the commit block may be written before the rest of
 	 * its transaction; it needs checksums to be safe. */
 	{ "journal_async_commit", WRITEBACK },
+	/* Documentation/filesystems/f2fs.rst: posix "does a light operation", strict "will be heavy
+	 * and behaves in line with xfs, ext4 and btrfs". */
+	{ "fsync_mode=posix", LIGHT },
+	{ "fsync_mode=strict", HEAVY },
+	/* btrfs(5): "forces any data dirtied by a write in a prior transaction to commit as part of
+	 * the current commit, effectively a full filesystem sync. This makes the committed state a
+	 * fully consistent view of the file system". */
+	{ "flushoncommit", WHOLE },
+	{ "noflushoncommit", PARTS },
+	/* ext4(5): replace-via-rename; "avoids the zero-length problem". */
+	{ "auto_da_alloc", REPLACES },
+	{ "noauto_da_alloc", SHORTENS },
+	{ "auto_da_alloc=0", SHORTENS },
 };
 
 static void take(struct as_policy *policy, enum effect effect)
@@ -86,6 +105,18 @@ static void take(struct as_policy *policy, enum effect effect)
 	case KEPT:
 		policy->none = false;
 		break;
+	case LIGHT:
+	case HEAVY:
+		policy->light_fsync = effect == LIGHT;
+		break;
+	case WHOLE:
+	case PARTS:
+		policy->whole_data = effect == WHOLE;
+		break;
+	case REPLACES:
+	case SHORTENS:
+		policy->replaces = effect == REPLACES;
+		break;
 	}
 }
 
@@ -112,12 +143,16 @@ struct as_policy as_policy_of(const struct as_target *target)
 		.guarantee = AS_GUARANTEE_PREFIX,
 		.data = AS_DATA_ORDERED,
 		.fsync_names = true,
+		.fdatasync_names = true,
 		.block_bytes = as_target_block_bytes(target),
 	};
 
 	if (type) {
 		policy.guarantee = type->guarantee;
 		policy.fsync_names = type->crash & AS_CRASH_NAMES;
+		policy.fdatasync_names = policy.fsync_names && !(type->crash & AS_CRASH_DATA_ALONE);
+		policy.light_fsync = type->crash & AS_CRASH_LIGHT_FSYNC;
+		policy.replaces = type->crash & AS_CRASH_REPLACES;
 		policy.lost_found = type->crash & AS_CRASH_RESCUES;
 		policy.makes_found = type->crash & AS_CRASH_MAKES_FOUND;
 		if (type->crash & AS_CRASH_STALE)

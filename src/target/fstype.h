@@ -40,6 +40,15 @@ enum as_crash_trait {
 	AS_CRASH_NO_FLUSH = 8,
 	/* Its checker makes /lost+found if there is none, whether it needs it or not. */
 	AS_CRASH_MAKES_FOUND = 16,
+	/* fdatasync of a file makes its data stable and no name. Only if there is data that could
+	 * not be read otherwise, the file has a name afterwards (fdatasync(2)). */
+	AS_CRASH_DATA_ALONE = 32,
+	/* fsync of a file writes this file only, and not what became of another one that had its
+	 * name before; nor need its data be on the disk before the inode is, until it returns. */
+	AS_CRASH_LIGHT_FSYNC = 64,
+	/* The size of a file that a rename put in the place of another one is committed with the
+	 * rename. */
+	AS_CRASH_REPLACES = 128,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at
