@@ -34,7 +34,7 @@ struct as_ends *as_ends_get(struct as_ends_known *known, struct as_digest key)
 	return &known->item[at];
 }
 
-void as_ends_keep(struct as_end *end, const struct as_recovered *recovered)
+void as_ends_keep(struct as_ended_way *end, const struct as_recovered *recovered)
 {
 	end->done = true;
 	end->end = recovered->end;

@@ -7,7 +7,7 @@
 #include "base/table.h"
 #include "recover/recover.h"
 
-struct as_end {
+struct as_ended_way {
 	enum as_recovery_end end;
 	char *why;
 	struct as_tree *tree;
@@ -16,7 +16,7 @@ struct as_end {
 
 struct as_ends {
 	struct as_digest key; /* of the disk */
-	struct as_end end[AS_WAYS];
+	struct as_ended_way end[AS_WAYS];
 	int8_t peace; /* as_recover_at_peace(); 0: not asked, 1: yes */
 };
 
@@ -28,7 +28,7 @@ struct as_ends_known {
 
 /* Those of a disk, added if they are not there. Valid until the next call. */
 struct as_ends *as_ends_get(struct as_ends_known *known, struct as_digest key);
-void as_ends_keep(struct as_end *end, const struct as_recovered *recovered);
+void as_ends_keep(struct as_ended_way *end, const struct as_recovered *recovered);
 void as_ends_free(struct as_ends_known *known); /* leaves it zeroed */
 
 #endif

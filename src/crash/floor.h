@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * floor: what was flushed stays. At each flush, the disk leads to some state of the history. What is
- * written later can only lead to the same one or to a later one, whatever part of it arrives.
+ * floor: what was flushed stays. At each flush, the disk leads to some state of the history. What
+ * is written later can only lead to the same one or to a later one, whatever part of it arrives.
  */
 #ifndef AS_CRASH_FLOOR_H
 #define AS_CRASH_FLOOR_H

@@ -16,8 +16,8 @@
  * states at flushes are known when the others are judged.
  *
  * What rests on the order of writes. If a mount option takes this order away (nobarrier), any disk
- * can be left, and nothing follows from what recovery makes of it. Then only what no disk excuses is
- * reported: something that dies or hangs.
+ * can be left, and nothing follows from what recovery makes of it. Then only what no disk excuses
+ * is reported: something that dies or hangs.
  *
  * What is left out. A state that was met before is not judged again if the same is allowed
  * (dedup.h). A disk that was met before at another moment is judged, but not recovered again.
@@ -195,7 +195,7 @@ static bool is_legal(struct judge *j, const struct judge_subject *s, enum as_way
 static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_way way,
 		      struct as_problem *problem)
 {
-	const struct as_end *end = &as_ends_get(&j->known, s->key)->end[way];
+	const struct as_ended_way *end = &as_ends_get(&j->known, s->key)->end[way];
 
 	if (!s->ordered && end->end != AS_DIED && end->end != AS_HUNG)
 		return true;
@@ -331,8 +331,8 @@ static struct judge_subject subject_of(const struct judge *j, const struct as_pe
 				       .stable = as_perm_cut(j->perm, state->cut).base_end };
 }
 
-/* At a flush: all that comes later must lead to what this disk leads to, or to more. With all writes
- * before it, the disk is that of the cut before. */
+/* At a flush: all that comes later must lead to what this disk leads to, or to more. With all
+ * writes before it, the disk is that of the cut before. */
 static void note_floor(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
 {
 	size_t k = state->cut + !as_perm_cut(j->perm, state->cut).flushed;

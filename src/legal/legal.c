@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * legal: see legal.h. What a moment allows depends on a few numbers only: how many promises had been
- * given, with and without the operation that was under way, how often mount options had changed,
- * and the last point that can have been reached. So verdicts are remembered by these numbers and
- * the digest of the tree: most crash states of a workload are recovered to a few trees.
+ * legal: see legal.h. What a moment allows depends on a few numbers only: how many promises had
+ * been given, with and without the operation that was under way, how often mount options had
+ * changed, and the last point that can have been reached. So verdicts are remembered by these
+ * numbers and the digest of the tree: most crash states of a workload are recovered to a few trees.
  */
 #include "legal/legal.h"
 

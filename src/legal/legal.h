@@ -57,8 +57,8 @@ bool as_legal_judge(struct as_history *history, struct as_moment moment, const s
 bool as_legal_judge_checked(struct as_history *history, struct as_moment moment,
 			    const struct as_tree *tree, struct as_legal *verdict);
 /* The tree without an empty /lost+found, where the checker of the type makes one whether it needs
- * it or not; NULL: it does not, or there is none. again: the checker's run was interrupted once, and
- * the directory that it was about to make may be in the one that it has made since. */
+ * it or not; NULL: it does not, or there is none. again: the checker's run was interrupted once,
+ * and the directory that it was about to make may be in the one that it has made since. */
 struct as_tree *as_legal_without_found(const struct as_history *history, const struct as_tree *tree,
 				       bool again);
 void as_legal_free(struct as_legal *verdict); /* leaves it zeroed */

@@ -139,8 +139,8 @@ static bool place_files(struct as_object *o)
 
 static bool place_dirs(struct as_object *o, uint32_t k);
 
-/* The directory is taken for an inode, and the next one is number k. Rule 2: the names that it has to
- * have are there; what they lead to is looked at with their nodes. */
+/* The directory is taken for an inode, and the next one is number k. Rule 2: the names that it has
+ * to have are there; what they lead to is looked at with their nodes. */
 static bool go_on(struct as_object *o, uint32_t at, uint32_t k)
 {
 	const struct as_history_promise *by;

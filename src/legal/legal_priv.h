@@ -59,8 +59,8 @@ const struct as_history_promise *as_fsync_lost_name(const struct as_legal_judge 
 /* That the inode exists at all; false: nobody promised it. */
 bool as_fsync_exists_since(const struct as_legal_judge *j, uint32_t ino, uint32_t *since,
 			   const struct as_history_promise **by);
-/* Its name was given to another file, which was fsynced or is being fsynced, and the type lets it be
- * lost then (policy.h, light_fsync). */
+/* Its name was given to another file, which was fsynced or is being fsynced, and the type lets it
+ * be lost then (policy.h, light_fsync). */
 bool as_fsync_is_overtaken(const struct as_legal_judge *j, uint32_t ino, uint32_t since);
 /* No version of the inode came in since..hi. */
 bool as_fsync_is_untouched(const struct as_legal_judge *j, uint32_t ino, uint32_t since);

@@ -61,8 +61,8 @@ struct as_checker {
 	/* See checker_exits.h. A status that is not listed means that it failed. */
 	const char *exits;
 	const char *input; /* what it reads on standard input; NULL: nothing */
-	/* If every repair (a line with "? yes") has one of these, which are separated by '|', nothing
-	 * was wrong; may be NULL. */
+	/* If every repair (a line with "? yes") has one of these, which are separated by '|',
+	 * nothing was wrong; may be NULL. */
 	const char *harmless;
 	bool direct; /* opens with O_DIRECT, which a file on tmpfs may refuse: it gets a device */
 };

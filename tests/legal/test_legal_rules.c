@@ -98,8 +98,9 @@ struct row {
 #define EXCHANGED                                                                      \
 	MADE_X "create /f 0644\ncreate /g 0644\nsync\nrename2 /f /g RENAME_EXCHANGE\n" \
 	       "rename /f /h\ncreate /f 0644\n" FSYNC_X
-#define OVER \
-	MADE_X "mkdir /d 0755\nmkdir /e 0755\nsync\nrename /d /e\nrename /e /g\nmkdir /e 0755\n" FSYNC_X
+#define OVER                                                                      \
+	MADE_X "mkdir /d 0755\nmkdir /e 0755\nsync\nrename /d /e\nrename /e /g\n" \
+	       "mkdir /e 0755\n" FSYNC_X
 #define DIR_AGAIN                                                                     \
 	MADE_X "mkdir /d 0755\ncreate /d/k 0644\nsync\nrename /d /g\nmkdir /d 0755\n" \
 	       "create /d/k 0644\n" FSYNC_X
