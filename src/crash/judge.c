@@ -106,6 +106,14 @@ static struct as_disk *subject_disk(struct judge *j, struct judge_subject *s)
 	return s->disk;
 }
 
+static void subject_done(struct judge_subject *s)
+{
+	for (unsigned w = 0; w < AS_WAYS; w++)
+		as_recovered_free(&s->recovered[w]);
+	as_disk_free(s->disk);
+	s->disk = NULL;
+}
+
 /* Recovers by one way, unless its end is known. False: an error of ours. */
 static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 {
@@ -293,10 +301,7 @@ static bool judge_state(struct judge *j, struct judge_subject *s, struct as_prob
 	if (fine && !j->rc && s->ordered)
 		fine = judge_agreement(j, s, problem) && judge_peace(j, s, problem) &&
 		       disturb(j, s, problem);
-	for (unsigned w = 0; w < AS_WAYS; w++)
-		as_recovered_free(&s->recovered[w]);
-	as_disk_free(s->disk);
-	s->disk = NULL;
+	subject_done(s);
 	return fine;
 }
 
@@ -333,20 +338,27 @@ static struct judge_subject subject_of(const struct judge *j, const struct as_pe
 
 /* At a flush: all that comes later must lead to what this disk leads to, or to more. With all
  * writes before it, the disk is that of the cut before. */
-static void note_floor(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
+static void note_floor(struct judge *j, const struct as_perm_state *state, struct judge_subject *s)
 {
 	size_t k = state->cut + !as_perm_cut(j->perm, state->cut).flushed;
 	const struct as_ends *known;
 	struct as_perm_cut cut;
 
-	if (state->view != AS_VIEW_SYNC_ATOMIC || k >= as_perm_cuts(j->perm) ||
-	    !as_legal_is_ordered(j->rec->history, moment))
+	if (state->view != AS_VIEW_SYNC_ATOMIC || k >= as_perm_cuts(j->perm) || j->rc)
 		return;
 	cut = as_perm_cut(j->perm, k);
-	known = as_ends_get(&j->known, state->key);
-	for (unsigned w = 0; w < AS_WAYS && cut.flushed && cut.base_end == cut.at; w++)
+	if (!cut.flushed || cut.base_end != cut.at ||
+	    !as_legal_is_ordered(j->rec->history, s->moment))
+		return;
+	/* Another process may have judged it. */
+	for (unsigned w = 0; w < AS_WAYS && !j->rc; w++)
+		if (j->ways >> w & 1)
+			(void)go(j, s, (enum as_way)w);
+	subject_done(s);
+	known = as_ends_get(&j->known, s->key);
+	for (unsigned w = 0; w < AS_WAYS; w++)
 		if (known->end[w].tree &&
-		    as_legal_judge(j->rec->history, moment, known->end[w].tree, &j->legal) &&
+		    as_legal_judge(j->rec->history, s->moment, known->end[w].tree, &j->legal) &&
 		    j->legal.oldest != AS_LEGAL_NO_POINT)
 			as_floor_note(&j->floor, (enum as_way)w, cut.at, j->legal.oldest);
 }
@@ -360,12 +372,12 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	enum go_on next = GO_ON;
 
 	counts->generated++;
+	note_flight(j, state);
 	if (as_dedup_has(j->args->dedup, judged)) {
-		note_floor(j, state, moment);
-		return GO_ON;
+		note_floor(j, state, &s);
+		return j->rc ? STOP : GO_ON;
 	}
 	counts->distinct++;
-	note_flight(j, state);
 	if (judge_state(j, &s, &problem))
 		as_dedup_add(j->args->dedup, judged);
 	else if (!j->rc)
@@ -373,7 +385,7 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	counts->checked += s.worked;
 	counts->memoised += !s.worked;
 	as_problem_free(&problem);
-	note_floor(j, state, moment);
+	note_floor(j, state, &s);
 	return j->rc ? STOP : next;
 }
 
