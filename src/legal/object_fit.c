@@ -327,8 +327,12 @@ void as_object_say_node(const struct as_object *o, uint32_t at)
 			continue;
 		gone = as_fsync_lost_name(o->j, name.edge, name.edge->v[i].ino);
 		lost = gone ? gone : lost;
-		now = gone ? OTHER_TYPE : fit(o, name.edge->v[i].ino, at, &fault);
-		if (now > best) {
+		now = fit(o, name.edge->v[i].ino, at, &fault);
+		if (gone && now >= OTHER_COUNT) {
+			best = OTHER_TYPE; /* it is that one */
+			break;
+		}
+		if (!gone && now > best) {
 			best = now;
 			best_ino = name.edge->v[i].ino;
 			best_fault = fault;
