@@ -193,6 +193,7 @@ static struct as_policy policy_for(const struct as_legal_judge *j)
 		weakest.none |= policy->none;
 		weakest.light_fsync |= policy->light_fsync;
 		weakest.whole_data &= policy->whole_data;
+		weakest.in_place |= policy->in_place;
 		weakest.replaces &= policy->replaces;
 		if (policy->data > weakest.data)
 			weakest.data = policy->data;

@@ -244,7 +244,7 @@ bool as_legal_object(struct as_legal_judge *j)
 	bool ok;
 
 	if (is_whole(j)) {
-		if (j->policy.whole_data)
+		if (j->policy.whole_data && !j->policy.in_place)
 			j->policy.data = AS_DATA_JOURNAL;
 		return as_legal_prefix(j);
 	}

@@ -24,6 +24,8 @@ enum effect {
 	HEAVY, /* ... or all that it has to do with */
 	WHOLE, /* a commit waits for all data ... */
 	PARTS, /* ... or not */
+	IN_PLACE, /* data is written over where it is ... */
+	ELSEWHERE, /* ... or never */
 	REPLACES, /* a rename waits until the file's size is known ... */
 	SHORTENS, /* ... or not */
 };
@@ -72,6 +74,8 @@ static const struct {
 	 * fully consistent view of the file system". */
 	{ "flushoncommit", WHOLE },
 	{ "noflushoncommit", PARTS },
+	{ "nodatacow", IN_PLACE },
+	{ "datacow", ELSEWHERE },
 	/* ext4(5): replace-via-rename; "avoids the zero-length problem". */
 	{ "auto_da_alloc", REPLACES },
 	{ "noauto_da_alloc", SHORTENS },
@@ -112,6 +116,10 @@ static void take(struct as_policy *policy, enum effect effect)
 	case WHOLE:
 	case PARTS:
 		policy->whole_data = effect == WHOLE;
+		break;
+	case IN_PLACE:
+	case ELSEWHERE:
+		policy->in_place = effect == IN_PLACE;
 		break;
 	case REPLACES:
 	case SHORTENS:

@@ -36,8 +36,9 @@ struct as_policy {
 	/* fsync of a file need not keep another one that had its name before, and until it returns
 	 * the file may show anything. */
 	bool light_fsync;
-	/* A state that no fsync has a part in is of one moment, data included. */
-	bool whole_data;
+	/* A state that no fsync has a part in is of one moment, data included; unless data is
+	 * written over in place, before the commit. */
+	bool whole_data, in_place;
 	/* A file that a rename puts in the place of another one is not shorter than it was then. */
 	bool replaces;
 	/* After a checker's run, what has no name is in lost+found. */

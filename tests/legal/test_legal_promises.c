@@ -51,6 +51,8 @@ static const struct row {
 	"sync\npwrite $0 len=4096 at=0 fill=1\nmkdir /d 0755\n"
 	{ "flushoncommit: names without data", O, WRITTEN, 5, "size /f 0", "flushoncommit",
 	  "noflushoncommit", false, true },
+	{ "flushoncommit: data that is written in place", O, WRITTEN, 5, "size /f 0",
+	  "flushoncommit", "flushoncommit,nodatacow", false, true },
 	{ "flushoncommit: half of the write that is under way next", O,
 	  WRITTEN "pwrite $0 len=4096 at=4096 fill=2\n", 6, "size /f 6000", "flushoncommit",
 	  "noflushoncommit", true, true },
