@@ -90,7 +90,9 @@ static int choose(struct lab_opts *opts, const char *text, size_t len)
 		return choose_bug(opts, text + 4, len - 4);
 	if (len > 8 && !memcmp(text, "noflush=", 8))
 		return choose_noflush(opts, text + 8, len - 8);
-	if (is_word(text, len, "commit=every"))
+	if (is_word(text, len, "nobarrier"))
+		opts->noflush = UINT32_MAX;
+	else if (is_word(text, len, "commit=every"))
 		opts->commit_every = true;
 	else if (is_word(text, len, "ro"))
 		opts->readonly = true;

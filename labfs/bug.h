@@ -2,7 +2,8 @@
 /*
  * bug.h: the seeded bugs, the numbered flush sites, and the option text that chooses among them
  * ("bug=3,bug=7,noflush=COMMIT,commit=every"). With nothing chosen, every switch is off and labfs
- * is correct.
+ * is correct. "nobarrier" leaves out all flushes, as such options of other file systems do: labfs
+ * then promises nothing about power cuts.
  */
 #ifndef LABFS_BUG_H
 #define LABFS_BUG_H

@@ -101,6 +101,8 @@ static void finish_op(struct as_fs *fs)
 		(void)lab_write_data(fs); /* the commit tries again */
 }
 
+static int commit(struct as_fs *fs, bool taken_back);
+
 int lab_op_end(struct as_fs *fs, int rc)
 {
 	/* If the caller is promised stable storage, the operation fails when its commit fails. So
@@ -109,6 +111,8 @@ int lab_op_end(struct as_fs *fs, int rc)
 		int commit_rc = lab_commit(fs);
 
 		rc = commit_rc ? commit_rc : rc;
+	} else if (rc >= 0 && LAB_BUG_ON(fs, TAKEN_BACK)) {
+		(void)commit(fs, true);
 	}
 	if (rc < 0)
 		fail_op(fs);
@@ -359,6 +363,13 @@ static int note_errors(struct as_fs *fs)
 
 int lab_commit(struct as_fs *fs)
 {
+	return commit(fs, false);
+}
+
+/* taken_back: the transaction stays the running one, so that the next commit has its blocks, too,
+ * and is written over it. */
+static int commit(struct as_fs *fs, bool taken_back)
+{
 	struct tx_writer writer = { 0 };
 	int rc;
 
@@ -390,7 +401,8 @@ int lab_commit(struct as_fs *fs)
 	rc = write_tx(fs, &writer);
 	if (rc)
 		return give_up(fs, rc);
-	tx_done(fs, &writer);
+	if (!taken_back)
+		tx_done(fs, &writer);
 	return 0;
 }
 

@@ -12,33 +12,25 @@
  * entry was issued, and that one is judged. In the views that tear the last write the power failed
  * during that write, while the operation that issued it was under way.
  *
+ * What was flushed stays (floor.h). The views that keep the order of writes come first, so the
+ * states at flushes are known when the others are judged.
+ *
+ * What rests on the order of writes. If a mount option takes this order away (nobarrier), any disk
+ * can be left, and nothing follows from what recovery makes of it. Then only what no disk excuses
+ * is reported: something that dies or hangs.
+ *
  * What is left out. A state that was met before is not judged again if the same is allowed
  * (dedup.h). A disk that was met before at another moment is judged, but not recovered again.
  */
 #include "crash/judge.h"
 
-#include "base/array.h"
-#include "base/table.h"
+#include "crash/ends.h"
 #include "crash/faults.h"
+#include "crash/floor.h"
 #include "crash/recrash.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* How recovery by one way ended, kept for when the same disk comes up again. */
-struct end {
-	enum as_recovery_end end;
-	char *why;
-	struct as_tree *tree;
-	bool done;
-};
-
-struct disk_known {
-	struct as_digest key;
-	struct end end[AS_WAYS];
-	int8_t peace; /* as_recover_at_peace(); 0: not asked, 1: yes */
-};
 
 struct judge {
 	const struct as_judge_args *args;
@@ -46,9 +38,8 @@ struct judge {
 	const struct as_recording *rec;
 	struct as_perm *perm;
 	uint32_t ways;
-	struct disk_known *known;
-	size_t n_known, known_cap;
-	struct as_table index; /* of known, by key */
+	struct as_ends_known known; /* disks that were recovered */
+	struct as_floor floor;
 	struct as_legal legal;
 	struct as_buf text;
 	struct as_err *err;
@@ -94,43 +85,6 @@ static bool is_stricter(struct judge *j, enum as_view view, size_t k)
 	return false;
 }
 
-/* ---- Disks that were recovered --------------------------------------------------------------- */
-
-struct known_key {
-	const struct judge *judge;
-	struct as_digest key;
-};
-
-static bool is_known(const void *ctx, size_t index)
-{
-	const struct known_key *k = ctx;
-
-	return as_digest_eq(k->judge->known[index].key, k->key);
-}
-
-static struct disk_known *known_get(struct judge *j, struct as_digest key)
-{
-	struct known_key k = { j, key };
-	uint64_t hash = as_mix64(key.lo ^ key.hi);
-	size_t at = as_table_find(&j->index, hash, is_known, &k);
-
-	if (at == AS_TABLE_NONE) {
-		at = j->n_known;
-		AS_ARRAY_ROOM(j->known, j->n_known, j->known_cap);
-		j->known[j->n_known++] = (struct disk_known){ .key = key };
-		as_table_add(&j->index, hash, at);
-	}
-	return &j->known[at];
-}
-
-static void keep_end(struct end *end, struct as_recovered *recovered)
-{
-	end->done = true;
-	end->end = recovered->end;
-	end->why = recovered->why.len ? as_xstrdup(as_buf_str(&recovered->why)) : NULL;
-	end->tree = recovered->tree ? as_tree_get(recovered->tree) : NULL;
-}
-
 /* ---- One state ------------------------------------------------------------------------------- */
 
 /* One state while it is judged. */
@@ -138,6 +92,8 @@ struct judge_subject {
 	struct as_digest key;
 	struct as_disk *disk; /* made when it is needed */
 	struct as_moment moment;
+	size_t stable; /* entries of the record that were */
+	bool ordered; /* as_legal_is_ordered() at this moment */
 	const struct as_crash_spot *then; /* judge only these recrashes; NULL: all */
 	struct as_recovered recovered[AS_WAYS]; /* with their records, for crashes during them */
 	bool worked; /* some recovery was not taken from the memo */
@@ -150,10 +106,18 @@ static struct as_disk *subject_disk(struct judge *j, struct judge_subject *s)
 	return s->disk;
 }
 
+static void subject_done(struct judge_subject *s)
+{
+	for (unsigned w = 0; w < AS_WAYS; w++)
+		as_recovered_free(&s->recovered[w]);
+	as_disk_free(s->disk);
+	s->disk = NULL;
+}
+
 /* Recovers by one way, unless its end is known. False: an error of ours. */
 static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 {
-	struct disk_known *known = known_get(j, s->key);
+	struct as_ends *known = as_ends_get(&j->known, s->key);
 	struct as_recovered *recovered = &s->recovered[way];
 	unsigned flags = AS_RECOVER_PROBE | (j->options->again ? AS_RECOVER_LOG : 0);
 
@@ -168,7 +132,7 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 		return false;
 	s->worked |= !recovered->memoised;
 	if (!known->end[way].done)
-		keep_end(&known->end[way], recovered);
+		as_ends_keep(&known->end[way], recovered);
 	return true;
 }
 
@@ -187,6 +151,7 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 		    const struct as_recovered *recovered, struct as_problem *problem)
 {
 	struct as_recrash_args args = { .recoverer = j->args->recoverer,
+					.history = j->rec->history,
 					.options = j->options,
 					.way = way,
 					.dedup = j->args->dedup,
@@ -218,13 +183,32 @@ static bool disturb(struct judge *j, struct judge_subject *s, struct as_problem 
 	return fine;
 }
 
+/* Whether what recovery came to may be; j->legal says why not. */
+static bool is_legal(struct judge *j, const struct judge_subject *s, enum as_way way,
+		     const struct as_tree *tree)
+{
+	uint32_t floor = as_floor_at(&j->floor, way, s->stable);
+	bool legal;
+
+	legal = way == AS_WAY_MOUNT
+			? as_legal_judge(j->rec->history, s->moment, tree, &j->legal)
+			: as_legal_judge_checked(j->rec->history, s->moment, tree, &j->legal);
+	if (!legal)
+		return false;
+	if (j->legal.newest != AS_LEGAL_NO_POINT && j->legal.newest < floor)
+		as_legal_say_older(j->rec->history, floor, &j->legal);
+	return j->legal.legal;
+}
+
 static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_way way,
 		      struct as_problem *problem)
 {
-	const struct end *end = &known_get(j, s->key)->end[way];
+	const struct as_ended_way *end = &as_ends_get(&j->known, s->key)->end[way];
 
+	if (!s->ordered && end->end != AS_DIED && end->end != AS_HUNG)
+		return true;
 	/* A wrong tree says more than what fails after it. */
-	if (!end->tree || as_legal_judge(j->rec->history, s->moment, end->tree, &j->legal))
+	if (!end->tree || is_legal(j, s, way, end->tree))
 		return end->end == AS_RECOVERED ||
 		       as_problem_set(problem, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
 				      end->why ? end->why : "");
@@ -237,11 +221,27 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 	return false;
 }
 
+/* Whether a tree differs from that of the first way; a checker may have made /lost+found. */
+static bool differs(const struct judge *j, const struct as_ends *known, enum as_way first,
+		    enum as_way way, struct as_buf *how)
+{
+	const struct as_tree *a = known->end[first].tree, *b = known->end[way].tree;
+	struct as_tree *without;
+	bool same;
+
+	if (!as_tree_diff(a, as_way_name(first), b, as_way_name(way), how))
+		return false;
+	without = as_legal_without_found(j->rec->history, b, false);
+	same = without && !as_tree_diff(a, "", without, "", NULL);
+	as_tree_put(without);
+	return !same;
+}
+
 /* All ways must come to the same tree (FiSC's double fsck). */
 static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 			    struct as_problem *problem)
 {
-	const struct disk_known *known = known_get(j, s->key);
+	const struct as_ends *known = as_ends_get(&j->known, s->key);
 	enum as_way first = AS_WAYS;
 	struct as_buf how = { 0 };
 	char what[64];
@@ -253,8 +253,7 @@ static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 			continue;
 		if (first == AS_WAYS)
 			first = (enum as_way)w;
-		else if (as_tree_diff(known->end[first].tree, as_way_name(first),
-				      known->end[w].tree, as_way_name((enum as_way)w), &how)) {
+		else if (differs(j, known, first, (enum as_way)w, &how)) {
 			snprintf(what, sizeof(what), "%s and %s do not agree", as_way_name(first),
 				 as_way_name((enum as_way)w));
 			(void)as_problem_set_tree(problem, AS_FIND_RECOVERY, (enum as_way)w, what,
@@ -269,7 +268,7 @@ static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_problem *problem)
 {
 	struct as_recoverer *recoverer = j->args->recoverer;
-	struct disk_known *known = known_get(j, s->key);
+	struct as_ends *known = as_ends_get(&j->known, s->key);
 	size_t done = s->moment.done;
 	struct as_buf why = { 0 };
 
@@ -295,16 +294,14 @@ static bool judge_state(struct judge *j, struct judge_subject *s, struct as_prob
 
 	as_problem_free(problem);
 	problem->moment = s->moment;
+	s->ordered = as_legal_is_ordered(j->rec->history, s->moment);
 	for (unsigned w = 0; w < AS_WAYS && fine && !j->rc; w++)
 		if (j->ways >> w & 1)
 			fine = go(j, s, (enum as_way)w) && judge_end(j, s, (enum as_way)w, problem);
-	if (fine && !j->rc)
+	if (fine && !j->rc && s->ordered)
 		fine = judge_agreement(j, s, problem) && judge_peace(j, s, problem) &&
 		       disturb(j, s, problem);
-	for (unsigned w = 0; w < AS_WAYS; w++)
-		as_recovered_free(&s->recovered[w]);
-	as_disk_free(s->disk);
-	s->disk = NULL;
+	subject_done(s);
 	return fine;
 }
 
@@ -331,19 +328,56 @@ static void note_flight(struct judge *j, const struct as_perm_state *state)
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 		       const struct as_problem *problem);
 
+static struct judge_subject subject_of(const struct judge *j, const struct as_perm_state *state,
+				       struct as_moment moment)
+{
+	return (struct judge_subject){ .key = state->key,
+				       .moment = moment,
+				       .stable = as_perm_cut(j->perm, state->cut).base_end };
+}
+
+/* At a flush: all that comes later must lead to what this disk leads to, or to more. With all
+ * writes before it, the disk is that of the cut before. */
+static void note_floor(struct judge *j, const struct as_perm_state *state, struct judge_subject *s)
+{
+	size_t k = state->cut + !as_perm_cut(j->perm, state->cut).flushed;
+	const struct as_ends *known;
+	struct as_perm_cut cut;
+
+	if (state->view != AS_VIEW_SYNC_ATOMIC || k >= as_perm_cuts(j->perm) || j->rc)
+		return;
+	cut = as_perm_cut(j->perm, k);
+	if (!cut.flushed || cut.base_end != cut.at ||
+	    !as_legal_is_ordered(j->rec->history, s->moment))
+		return;
+	/* Another process may have judged it. */
+	for (unsigned w = 0; w < AS_WAYS && !j->rc; w++)
+		if (j->ways >> w & 1)
+			(void)go(j, s, (enum as_way)w);
+	subject_done(s);
+	known = as_ends_get(&j->known, s->key);
+	for (unsigned w = 0; w < AS_WAYS; w++)
+		if (known->end[w].tree &&
+		    as_legal_judge(j->rec->history, s->moment, known->end[w].tree, &j->legal) &&
+		    j->legal.oldest != AS_LEGAL_NO_POINT)
+			as_floor_note(&j->floor, (enum as_way)w, cut.at, j->legal.oldest);
+}
+
 static enum go_on visit(struct judge *j, const struct as_perm_state *state, struct as_moment moment)
 {
 	struct as_crash_counts *counts = j->args->counts;
 	struct as_digest judged = as_dedup_state(j->rec, state->key, moment);
-	struct judge_subject s = { .key = state->key, .moment = moment };
+	struct judge_subject s = subject_of(j, state, moment);
 	struct as_problem problem = { 0 };
 	enum go_on next = GO_ON;
 
 	counts->generated++;
-	if (as_dedup_has(j->args->dedup, judged))
-		return GO_ON;
-	counts->distinct++;
 	note_flight(j, state);
+	if (as_dedup_has(j->args->dedup, judged)) {
+		note_floor(j, state, &s);
+		return j->rc ? STOP : GO_ON;
+	}
+	counts->distinct++;
 	if (judge_state(j, &s, &problem))
 		as_dedup_add(j->args->dedup, judged);
 	else if (!j->rc)
@@ -351,6 +385,7 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	counts->checked += s.worked;
 	counts->memoised += !s.worked;
 	as_problem_free(&problem);
+	note_floor(j, state, &s);
 	return j->rc ? STOP : next;
 }
 
@@ -415,7 +450,7 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 			continue;
 		as_perm_begin(j->perm, view, k, is_stricter(j, view, k));
 		while (!found && !j->rc && as_perm_next(j->perm, &state)) {
-			struct judge_subject s = { .key = state.key, .moment = moment };
+			struct judge_subject s = subject_of(j, &state, moment);
 
 			note_flight(j, &state);
 			found = !judge_state(j, &s, &problem) && !j->rc &&
@@ -476,10 +511,8 @@ static bool judge_spot(struct judge *j)
 	if (!pick(j, &state) ||
 	    !can_be_judged(j, as_judge_moment(j->rec, j->perm, state.view, state.cut)))
 		return false;
-	s = (struct judge_subject){ .key = state.key,
-				    .moment =
-					    as_judge_moment(j->rec, j->perm, state.view, state.cut),
-				    .then = j->options->then[0].view ? j->options->then : NULL };
+	s = subject_of(j, &state, as_judge_moment(j->rec, j->perm, state.view, state.cut));
+	s.then = j->options->then[0].view ? j->options->then : NULL;
 	j->args->counts->generated++;
 	j->args->counts->distinct++;
 	j->args->counts->checked++;
@@ -524,13 +557,8 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 	for (unsigned v = 1; v < AS_VIEWS && next == GO_ON && !j.rc; v++)
 		if (views >> v & 1)
 			next = visit_view(&j, (enum as_view)v);
-	for (size_t i = 0; i < j.n_known; i++)
-		for (unsigned w = 0; w < AS_WAYS; w++) {
-			free(j.known[i].end[w].why);
-			as_tree_put(j.known[i].end[w].tree);
-		}
-	free(j.known);
-	as_table_free(&j.index);
+	as_ends_free(&j.known);
+	as_floor_free(&j.floor);
 	as_perm_free(j.perm);
 	as_legal_free(&j.legal);
 	as_buf_free(&j.text);

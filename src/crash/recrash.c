@@ -63,6 +63,18 @@ static bool complain(struct recrash *a, const struct recrash_level *level,
 	return false;
 }
 
+/* A checker that makes /lost+found was interrupted while it did. */
+static bool only_found_differs(const struct recrash *a, const struct as_tree *tree)
+{
+	struct as_tree *was = as_legal_without_found(a->args->history, a->tree, true);
+	struct as_tree *is = as_legal_without_found(a->args->history, tree, true);
+	bool same = was && is && !as_tree_diff(was, "", is, "", NULL);
+
+	as_tree_put(was);
+	as_tree_put(is);
+	return same;
+}
+
 static bool judge_end(struct recrash *a, struct recrash_level *level,
 		      const struct as_perm_state *state, const struct as_recovered *recovered,
 		      const char *then)
@@ -75,7 +87,9 @@ static bool judge_end(struct recrash *a, struct recrash_level *level,
 		 as_way_name(a->args->way), then);
 	if (recovered->end != AS_RECOVERED)
 		return complain(a, level, state, what, as_buf_str(&recovered->why), false);
-	fine = !as_tree_diff(a->tree, "undisturbed", recovered->tree, "after a second crash", &how);
+	fine = !as_tree_diff(a->tree, "undisturbed", recovered->tree, "after a second crash",
+			     &how) ||
+	       (a->args->way != AS_WAY_MOUNT && only_found_differs(a, recovered->tree));
 	if (!fine)
 		complain(a, level, state, what, as_buf_str(&how), true);
 	as_buf_free(&how);

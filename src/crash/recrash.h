@@ -19,6 +19,7 @@
 
 struct as_recrash_args {
 	struct as_recoverer *recoverer;
+	const struct as_history *history;
 	const struct as_crash_options *options;
 	enum as_way way;
 	struct as_dedup *dedup;

@@ -6,12 +6,15 @@
  *   fsync of a file        all up to its last change: attributes, size, its names where the type
  *                          promises that (policy.h, fsync_names)
  *   fsync of a directory   the same, and all up to the last change of the names in it
- *   fdatasync              all up to the file's creation and its last change of size
+ *   fdatasync              all up to the file's creation and its last change of size; with a
+ *                          type whose fdatasync knows no names, up to the change of size only
  *   O_SYNC, O_DSYNC        of a range: only what this very write changed
  * object (single objects in a log)
  *   fsync of a file        its attributes; where the type promises names: that it exists, and the
  *                          directories above it; each of its names, and that it has no others
  *   fsync of a directory   the same, and which names are in it
+ *   fdatasync              its data; names as fsync, where the type promises that, else that a file
+ *                          with data exists
  * repair (no log)
  *   fsync of either        what it was, as long as nobody touches it again
  *
@@ -51,6 +54,8 @@ uint32_t as_fsync_floor(const struct as_history *h, const struct as_policy *poli
 			kinds |= AS_CHANGE_LINKS;
 		break;
 	case AS_PERSIST_DATA:
+		if (!policy->fdatasync_names)
+			kinds = AS_CHANGE_SIZE;
 		break;
 	case AS_PERSIST_NOTHING:
 		return 0;
@@ -60,15 +65,27 @@ uint32_t as_fsync_floor(const struct as_history *h, const struct as_policy *poli
 	last = last_change(h, what->ino, kinds);
 	if (what->len == UINT64_MAX || what->kind == AS_PERSIST_INODE)
 		return last;
-	made = last_change(h, what->ino, AS_CHANGE_MADE);
+	made = last_change(h, what->ino, AS_CHANGE_MADE & kinds);
 	return last == point ? last : made;
 }
 
 /* ---- object ---- */
 
-static bool is_inode_promise(const struct as_history_promise *promise)
+/* It makes the names of its inode stable. */
+static bool is_of_names(const struct as_legal_judge *j, const struct as_history_promise *promise)
 {
-	return promise->what.kind == AS_PERSIST_INODE || promise->what.kind == AS_PERSIST_DATA;
+	return (promise->what.kind == AS_PERSIST_INODE && j->policy.fsync_names) ||
+	       (promise->what.kind == AS_PERSIST_DATA && j->policy.fdatasync_names);
+}
+
+/* Its inode has a name afterwards. */
+static bool is_of_existence(const struct as_legal_judge *j,
+			    const struct as_history_promise *promise)
+{
+	if (is_of_names(j, promise))
+		return true;
+	return promise->what.kind == AS_PERSIST_DATA && j->policy.fsync_names &&
+	       as_history_version_at(j->h, promise->what.ino, promise->point)->size;
 }
 
 uint32_t as_fsync_attrs_since(const struct as_legal_judge *j, uint32_t ino,
@@ -115,7 +132,7 @@ uint32_t as_fsync_name_since(const struct as_legal_judge *j, const struct as_his
 			break;
 		/* An fsync of the directory it is in; of the file; an operation under dirsync. */
 		if ((promise->what.kind == AS_PERSIST_INODE && promise->what.ino == edge->dir) ||
-		    (j->policy.fsync_names && is_inode_promise(promise) &&
+		    (is_of_names(j, promise) &&
 		     as_history_edge_at(edge, point) == promise->what.ino) ||
 		    (promise->what.kind == AS_PERSIST_OP && point > 0 &&
 		     as_history_edge_at(edge, point) != as_history_edge_at(edge, point - 1))) {
@@ -152,8 +169,7 @@ bool as_fsync_exists_since(const struct as_legal_judge *j, uint32_t ino, uint32_
 		const struct as_history_promise *promise = &j->h->promise[i];
 		uint32_t at = promise->what.ino;
 
-		if (!is_inode_promise(promise) || promise->point < j->synced ||
-		    !j->policy.fsync_names)
+		if (promise->point < j->synced || !is_of_existence(j, promise))
 			continue;
 		/* The inode itself, or a directory above it. */
 		while (at != ino && at != ROOT_INO && as_history_there(j->h, at, promise->point))
@@ -163,6 +179,33 @@ bool as_fsync_exists_since(const struct as_legal_judge *j, uint32_t ino, uint32_
 			*by = promise;
 			return true;
 		}
+	}
+	return false;
+}
+
+static bool is_fsynced_from(const struct as_legal_judge *j, uint32_t ino, uint32_t point)
+{
+	const struct as_history_inode *inode = &j->h->inode[ino];
+
+	for (uint32_t k = 0; k < inode->n_promises; k++)
+		if (inode->promise[k] < j->n_begun &&
+		    j->h->promise[inode->promise[k]].point >= point)
+			return true;
+	return false;
+}
+
+bool as_fsync_is_overtaken(const struct as_legal_judge *j, uint32_t ino, uint32_t since)
+{
+	for (uint32_t e = 0; e < j->h->n_edges && j->policy.light_fsync; e++) {
+		const struct as_history_edge *edge = &j->h->edge[e];
+
+		if (!led_to(edge, ino, since, j->hi))
+			continue;
+		for (uint32_t i = 0; i < edge->n; i++)
+			if (edge->v[i].ino && edge->v[i].ino != ino && edge->v[i].point > since &&
+			    edge->v[i].point <= j->hi &&
+			    is_fsynced_from(j, edge->v[i].ino, edge->v[i].point))
+				return true;
 	}
 	return false;
 }

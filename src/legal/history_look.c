@@ -211,3 +211,15 @@ void as_history_op_words(const struct as_history *h, size_t op, struct as_buf *o
 	as_print_op(&h->ops->ops[op], out);
 	as_buf_addc(out, ')');
 }
+
+void as_history_point_words(const struct as_history *h, uint32_t point, struct as_buf *out)
+{
+	const struct as_history_point *at = &h->point[point];
+
+	if (point == 0) {
+		as_buf_adds(out, "the fresh file system");
+		return;
+	}
+	as_buf_adds(out, at->call ? "the middle of " : "the state after ");
+	as_history_op_words(h, at->op, out);
+}

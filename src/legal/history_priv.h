@@ -178,6 +178,8 @@ void as_history_path(const struct as_history *h, uint32_t ino, uint32_t point, s
 struct as_tree *as_history_tree_at(const struct as_history *h, uint32_t point);
 /* "op 7: rename /a /b" */
 void as_history_op_words(const struct as_history *h, size_t op, struct as_buf *out);
+/* "the state after op 7 (rename /a /b)" */
+void as_history_point_words(const struct as_history *h, uint32_t point, struct as_buf *out);
 
 /* ---- shape.c ---- */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * legal: see legal.h. What a moment allows depends on two numbers only: how many promises had been
- * given, and the last point that can have been reached. So verdicts are remembered by these numbers
- * and the digest of the tree: most crash states of a workload are recovered to a few trees.
+ * legal: see legal.h. What a moment allows depends on a few numbers only: how many promises had
+ * been given, with and without the operation that was under way, how often mount options had
+ * changed, and the last point that can have been reached. So verdicts are remembered by these
+ * numbers and the digest of the tree: most crash states of a workload are recovered to a few trees.
  */
 #include "legal/legal.h"
 
@@ -30,10 +31,17 @@ const char *as_rule_name(enum as_rule rule)
 
 #define CACHE_MAX (1u << 20) /* entries, before all are forgotten */
 
+/* All that a verdict depends on. */
+struct moment_key {
+	uint32_t n_promises, n_begun, n_policies, hi;
+};
+
 struct remembered {
 	struct as_digest tree;
-	uint32_t n_promises, hi;
+	struct moment_key moment;
 	uint32_t said; /* what was said of it, from 1; 0: it is legal */
+	uint32_t oldest, newest;
+	bool unjudged;
 };
 
 struct said {
@@ -97,19 +105,22 @@ static bool is_item(const void *ctx, size_t index)
 	const struct cache_key *k = ctx;
 	const struct remembered *item = &k->cache->item[index];
 
-	return as_digest_eq(item->tree, k->key->tree) && item->n_promises == k->key->n_promises &&
-	       item->hi == k->key->hi;
+	return as_digest_eq(item->tree, k->key->tree) &&
+	       memcmp(&item->moment, &k->key->moment, sizeof(item->moment)) == 0;
 }
 
 static uint64_t hash_of(const struct remembered *key)
 {
-	return as_mix64(key->tree.lo ^ as_mix64((uint64_t)key->n_promises << 32 | key->hi));
+	return as_mix64(key->tree.lo ^ as_hash64(&key->moment, sizeof(key->moment)));
 }
 
 static void remember(struct legal_cache *c, struct remembered key, const struct as_legal *verdict)
 {
 	if (c->n >= CACHE_MAX)
 		cache_clear(c);
+	key.unjudged = verdict->unjudged;
+	key.oldest = verdict->oldest;
+	key.newest = verdict->newest;
 	if (!verdict->legal) {
 		AS_ARRAY_ROOM(c->said, c->n_said, c->cap_said);
 		c->said[c->n_said++] = (struct said){
@@ -136,6 +147,9 @@ static bool recall(const struct legal_cache *c, const struct remembered *key,
 		return false;
 	n_said = c->item[at].said;
 	verdict->legal = !n_said;
+	verdict->unjudged = c->item[at].unjudged;
+	verdict->oldest = c->item[at].oldest;
+	verdict->newest = c->item[at].newest;
 	if (n_said) {
 		const struct said *said = &c->said[n_said - 1];
 
@@ -149,6 +163,18 @@ static bool recall(const struct legal_cache *c, const struct remembered *key,
 
 /* ---- Judging ---- */
 
+#define FOUND "lost+found"
+
+/* How many policies operations 0..begun-1 have brought. */
+static uint32_t policies_until(const struct as_history *h, size_t begun)
+{
+	uint32_t n = 1;
+
+	while (n < h->n_policies && h->policy[n].op < begun)
+		n++;
+	return n;
+}
+
 /* Mount options may have changed: the weakest policy since everything was stable last. */
 static struct as_policy policy_for(const struct as_legal_judge *j)
 {
@@ -158,17 +184,44 @@ static struct as_policy policy_for(const struct as_legal_judge *j)
 	uint32_t first = 0;
 
 	for (uint32_t i = 0; i < h->n_policies; i++)
-		if (h->policy[i].op <= since)
+		if (j->synced_by && h->policy[i].op <= since)
 			first = i;
 	weakest = h->policy[first].policy;
-	for (uint32_t i = first + 1; i < h->n_policies && h->policy[i].op < j->moment.begun; i++) {
+	for (uint32_t i = first + 1; i < policies_until(h, j->moment.begun); i++) {
 		const struct as_policy *policy = &h->policy[i].policy;
 
 		weakest.none |= policy->none;
+		weakest.light_fsync |= policy->light_fsync;
+		weakest.whole_data &= policy->whole_data;
+		weakest.in_place |= policy->in_place;
+		weakest.replaces &= policy->replaces;
 		if (policy->data > weakest.data)
 			weakest.data = policy->data;
 	}
 	return weakest;
+}
+
+/* What had been promised at the moment, and what can have been reached. */
+static void set_moment(struct as_legal_judge *j)
+{
+	const struct as_history *h = j->h;
+
+	j->n_promises = as_stable_promises(h, j->moment.done);
+	j->n_begun = as_stable_promises(h, j->moment.begun);
+	j->hi = h->after[j->moment.begun];
+	j->synced_by = as_stable_last_sync(h, j->n_promises);
+	j->synced = j->synced_by ? j->synced_by->point : 0;
+	j->policy = policy_for(j);
+}
+
+bool as_legal_is_ordered(const struct as_history *h, struct as_moment moment)
+{
+	struct as_legal_judge j = { .h = h, .moment = moment };
+
+	if (moment.begun > as_history_known(h))
+		return true;
+	set_moment(&j);
+	return !j.policy.none;
 }
 
 static bool judge(struct as_legal_judge *j)
@@ -203,23 +256,48 @@ bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct 
 	as_buf_clear(&verdict->signature);
 	verdict->op = AS_LEGAL_NO_OP;
 	verdict->rule = AS_RULE_PREFIX;
+	verdict->oldest = verdict->newest = AS_LEGAL_NO_POINT;
 	if (moment.begun > as_history_known(h) || as_tree_is_cut(tree))
 		return as_it_is(verdict, true);
 	verdict->unjudged = false;
-	j.n_promises = as_stable_promises(h, moment.done);
-	j.hi = h->after[moment.begun];
-	key = (struct remembered){ as_tree_digest(tree), j.n_promises, j.hi, 0 };
-	if (recall(cache, &key, verdict))
-		return verdict->legal;
-	j.synced_by = as_stable_last_sync(h, j.n_promises);
-	j.synced = j.synced_by ? j.synced_by->point : 0;
-	j.policy = policy_for(&j);
+	set_moment(&j);
+	key = (struct remembered){
+		.tree = as_tree_digest(tree),
+		.moment = { j.n_promises, j.n_begun, policies_until(h, moment.begun), j.hi },
+	};
 	if (j.policy.none)
 		return as_it_is(verdict, true);
+	if (recall(cache, &key, verdict))
+		return verdict->legal;
 	AS_ARRAY_ROOM_FOR(cache->scratch, 0, as_tree_len(tree), cache->cap_scratch);
 	j.ino = cache->scratch;
 	verdict->legal = judge(&j);
 	remember(cache, key, verdict);
+	return verdict->legal;
+}
+
+struct as_tree *as_legal_without_found(const struct as_history *h, const struct as_tree *tree,
+				       bool again)
+{
+	/* e2fsck/pass3.c, e2fsck_reconnect_file(): what has no name is called "#11". */
+	const char *litter = again ? "#" : NULL;
+
+	return h->policy[0].policy.makes_found ? as_tree_without(tree, FOUND, litter) : NULL;
+}
+
+bool as_legal_judge_checked(struct as_history *h, struct as_moment moment,
+			    const struct as_tree *tree, struct as_legal *verdict)
+{
+	struct as_tree *without;
+
+	if (as_legal_judge(h, moment, tree, verdict))
+		return true;
+	without = as_legal_without_found(h, tree, false);
+	/* If it has to be there, the first verdict says more. */
+	if (without && !as_legal_judge(h, moment, without, verdict) &&
+	    as_history_child_at(h, ROOT_INO, FOUND, h->after[moment.begun]))
+		(void)as_legal_judge(h, moment, tree, verdict);
+	as_tree_put(without);
 	return verdict->legal;
 }
 

@@ -41,12 +41,34 @@ struct as_legal {
 	/* "after fsync of /a/f at op 7, /a/f must exist; recovered tree has no /a" */
 	struct as_buf why;
 	struct as_buf signature; /* the same without names and numbers */
+	/* When legal: the states of the history that have the tree's names and attributes, the
+	 * first and the last of them; AS_LEGAL_NO_POINT where it need not be one state. */
+	uint32_t oldest, newest;
 };
+
+#define AS_LEGAL_NO_POINT UINT32_MAX
 
 /* *verdict is zeroed or was used before (its buffers are used again). Returns verdict->legal.
  * Verdicts are remembered for trees with the same digest at moments that allow the same. */
 bool as_legal_judge(struct as_history *history, struct as_moment moment, const struct as_tree *tree,
 		    struct as_legal *verdict);
+/* The same for a tree that a checker's run has led to, and which may have a /lost+found that the
+ * checker has made. */
+bool as_legal_judge_checked(struct as_history *history, struct as_moment moment,
+			    const struct as_tree *tree, struct as_legal *verdict);
+/* The tree without an empty /lost+found, where the checker of the type makes one whether it needs
+ * it or not; NULL: it does not, or there is none. again: the checker's run was interrupted once,
+ * and the directory that it was about to make may be in the one that it has made since. */
+struct as_tree *as_legal_without_found(const struct as_history *history, const struct as_tree *tree,
+				       bool again);
 void as_legal_free(struct as_legal *verdict); /* leaves it zeroed */
+
+/* Makes a legal verdict an illegal one: the tree is older than what the same disk, with less on it,
+ * has led to, which was at least `floor` (as_legal.oldest). */
+void as_legal_say_older(const struct as_history *history, uint32_t floor, struct as_legal *verdict);
+
+/* False: a mount option has taken away the order of writes (nobarrier). What a power cut leaves may
+ * then be anything, and so may what recovery makes of it. */
+bool as_legal_is_ordered(const struct as_history *history, struct as_moment moment);
 
 #endif

@@ -16,6 +16,8 @@
  *   3. A write may reach the disk late and in parts, so any size between the old and the new one
  *      may show. The size of a truncate or fallocate is metadata: it shows with all that came after
  *      it.
+ *      A type may promise more of a file that a rename puts in the place of another one: that it
+ *      is not shorter than it was then, where the rename is seen to have happened.
  *   4. data=journal: data is of one point, as names and attributes are. Only the operation that was
  *      under way then may be there in part.
  *   5. data=writeback: what was touched since it was made stable may be anything.
@@ -165,6 +167,20 @@ static struct possible possible_of(const struct as_legal_judge *j, uint32_t ino,
 
 /* ---- Sizes ---- */
 
+/* Whether the version came by a rename to a name that led to another file. */
+static bool has_replaced(const struct possible *p, const struct as_history_version *v)
+{
+	const struct as_history *h = p->j->h;
+	const struct as_op *op;
+
+	if (!(v->what & AS_CHANGE_LINKS) || !v->linked || !v->point)
+		return false;
+	op = &h->ops->ops[h->point[v->point].op];
+	return (op->code == AS_OP_RENAME ||
+		(op->code == AS_OP_RENAME2 && !(op->flags & AS_RENAME_EXCHANGE))) &&
+	       as_history_child_at(h, v->parent, v->name, v->point - 1);
+}
+
 /* Names and attributes are of one point: rule 3. */
 static bool size_in_order(const struct possible *p, uint64_t size, struct as_legal_fault *fault)
 {
@@ -178,6 +194,9 @@ static bool size_in_order(const struct possible *p, uint64_t size, struct as_leg
 			break;
 		}
 	lo = v[first].size;
+	for (uint32_t i = first; i <= p->meta && p->j->policy.replaces; i++)
+		if (v[i].size > lo && has_replaced(p, &v[i]))
+			lo = v[i].size;
 	hi = v[p->meta].size > lo ? v[p->meta].size : lo;
 	for (uint32_t k = 0; k < p->inode->n_promises; k++) {
 		const struct as_history_promise *promise = &p->j->h->promise[p->inode->promise[k]];

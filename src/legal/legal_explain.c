@@ -336,19 +336,6 @@ static bool is_constant(const struct as_legal_judge *j, uint32_t lo, const struc
 	return true;
 }
 
-static void say_after_op(struct as_legal_judge *j, uint32_t point)
-{
-	struct as_buf *why = &j->verdict->why;
-	const struct as_history_point *at = &j->h->point[point];
-
-	if (point == 0) {
-		as_buf_adds(why, "the fresh file system");
-		return;
-	}
-	as_buf_adds(why, at->call ? "the middle of " : "the state after ");
-	as_history_op_words(j->h, at->op, why);
-}
-
 static void say_difference(struct as_legal_judge *j, const struct distance *d, uint32_t point)
 {
 	struct as_buf *why = &j->verdict->why;
@@ -431,7 +418,7 @@ static void say_nearest(struct as_legal_judge *j, const struct window *w)
 			as_stable_promise_words(j->h, w->by, &j->verdict->why);
 		}
 		as_buf_adds(&j->verdict->why, "; nearest is ");
-		say_after_op(j, best);
+		as_history_point_words(j->h, best, &j->verdict->why);
 		as_buf_adds(&j->verdict->why, ", but ");
 		say_difference(j, &d, best);
 	}

@@ -61,6 +61,17 @@ static bool data_fits(struct as_legal_judge *j, uint32_t point, struct as_legal_
 	return true;
 }
 
+/* The tree is legal: of which points can it be, by its names and attributes? */
+static void span(struct as_legal_judge *j, uint32_t lo, struct as_digest shape)
+{
+	for (uint32_t p = lo; p <= j->hi; p++)
+		if (as_digest_eq(j->h->point[p].shape, shape)) {
+			if (j->verdict->oldest == AS_LEGAL_NO_POINT)
+				j->verdict->oldest = p;
+			j->verdict->newest = p;
+		}
+}
+
 bool as_legal_prefix(struct as_legal_judge *j)
 {
 	const struct as_history_promise *by;
@@ -72,8 +83,10 @@ bool as_legal_prefix(struct as_legal_judge *j)
 	for (uint32_t p = j->hi + 1; p-- > lo;) {
 		if (!as_digest_eq(j->h->point[p].shape, shape) || !map_nodes(j, p))
 			continue;
-		if (data_fits(j, p, &fault, &at))
+		if (data_fits(j, p, &fault, &at)) {
+			span(j, lo, shape);
 			return true;
+		}
 		/* The reason is told for the latest point: a person expects that one. */
 		if (!found) {
 			first = fault;

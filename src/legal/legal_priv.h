@@ -14,6 +14,7 @@ struct as_legal_judge {
 	struct as_legal *verdict;
 	struct as_policy policy; /* the weakest since the last sync */
 	uint32_t n_promises; /* given by operations that had answered */
+	uint32_t n_begun; /* with those of the operation that was under way */
 	uint32_t synced; /* the point of the last sync; 0: the fresh file system */
 	const struct as_history_promise *synced_by; /* that sync; NULL: none */
 	uint32_t hi; /* the last point that can have been reached */
@@ -58,6 +59,9 @@ const struct as_history_promise *as_fsync_lost_name(const struct as_legal_judge 
 /* That the inode exists at all; false: nobody promised it. */
 bool as_fsync_exists_since(const struct as_legal_judge *j, uint32_t ino, uint32_t *since,
 			   const struct as_history_promise **by);
+/* Its name was given to another file, which was fsynced or is being fsynced, and the type lets it
+ * be lost then (policy.h, light_fsync). */
+bool as_fsync_is_overtaken(const struct as_legal_judge *j, uint32_t ino, uint32_t since);
 /* No version of the inode came in since..hi. */
 bool as_fsync_is_untouched(const struct as_legal_judge *j, uint32_t ino, uint32_t since);
 /* The last sync, or its own fsync, since when nobody touched the inode; NO_POINT: somebody did. */

@@ -283,3 +283,18 @@ bool as_legal_links_ok(struct as_legal_judge *j)
 	}
 	return true;
 }
+
+void as_legal_say_older(const struct as_history *h, uint32_t floor, struct as_legal *verdict)
+{
+	verdict->legal = false;
+	verdict->rule = AS_RULE_MONOTONE;
+	verdict->op = h->point[floor].op;
+	as_buf_clear(&verdict->why);
+	as_buf_clear(&verdict->signature);
+	as_buf_addf(&verdict->signature, "%s: back to an older state",
+		    as_rule_name(AS_RULE_MONOTONE));
+	as_buf_adds(&verdict->why, "recovered tree is ");
+	as_history_point_words(h, verdict->newest, &verdict->why);
+	as_buf_adds(&verdict->why, "; what was on the disk at an earlier flush led to ");
+	as_history_point_words(h, floor, &verdict->why);
+}

@@ -20,6 +20,14 @@ enum effect {
 	ASYNC,
 	VOID, /* no flushes, or no log: nothing is promised */
 	KEPT, /* flushes are made again */
+	LIGHT, /* fsync writes less ... */
+	HEAVY, /* ... or all that it has to do with */
+	WHOLE, /* a commit waits for all data ... */
+	PARTS, /* ... or not */
+	IN_PLACE, /* data is written over where it is ... */
+	ELSEWHERE, /* ... or never */
+	REPLACES, /* a rename waits until the file's size is known ... */
+	SHORTENS, /* ... or not */
 };
 
 static const struct {
@@ -57,6 +65,21 @@ static const struct {
 	/* Documentation/admin-guide/ext4.rst: the commit block may be written before the rest of
 	 * its transaction; it needs checksums to be safe. */
 	{ "journal_async_commit", WRITEBACK },
+	/* Documentation/filesystems/f2fs.rst: posix "does a light operation", strict "will be heavy
+	 * and behaves in line with xfs, ext4 and btrfs". */
+	{ "fsync_mode=posix", LIGHT },
+	{ "fsync_mode=strict", HEAVY },
+	/* btrfs(5): "forces any data dirtied by a write in a prior transaction to commit as part of
+	 * the current commit, effectively a full filesystem sync. This makes the committed state a
+	 * fully consistent view of the file system". */
+	{ "flushoncommit", WHOLE },
+	{ "noflushoncommit", PARTS },
+	{ "nodatacow", IN_PLACE },
+	{ "datacow", ELSEWHERE },
+	/* ext4(5): replace-via-rename; "avoids the zero-length problem". */
+	{ "auto_da_alloc", REPLACES },
+	{ "noauto_da_alloc", SHORTENS },
+	{ "auto_da_alloc=0", SHORTENS },
 };
 
 static void take(struct as_policy *policy, enum effect effect)
@@ -86,6 +109,22 @@ static void take(struct as_policy *policy, enum effect effect)
 	case KEPT:
 		policy->none = false;
 		break;
+	case LIGHT:
+	case HEAVY:
+		policy->light_fsync = effect == LIGHT;
+		break;
+	case WHOLE:
+	case PARTS:
+		policy->whole_data = effect == WHOLE;
+		break;
+	case IN_PLACE:
+	case ELSEWHERE:
+		policy->in_place = effect == IN_PLACE;
+		break;
+	case REPLACES:
+	case SHORTENS:
+		policy->replaces = effect == REPLACES;
+		break;
 	}
 }
 
@@ -110,7 +149,12 @@ struct as_policy as_policy_of(const struct as_target *target)
 		.guarantee = promise.guarantee,
 		.data = promise.crash & AS_CRASH_STALE ? AS_DATA_WRITEBACK : AS_DATA_ORDERED,
 		.fsync_names = promise.crash & AS_CRASH_NAMES,
+		.fdatasync_names =
+			promise.crash & AS_CRASH_NAMES && !(promise.crash & AS_CRASH_DATA_ALONE),
+		.light_fsync = promise.crash & AS_CRASH_LIGHT_FSYNC,
+		.replaces = promise.crash & AS_CRASH_REPLACES,
 		.lost_found = promise.crash & AS_CRASH_RESCUES,
+		.makes_found = promise.crash & AS_CRASH_MAKES_FOUND,
 		.block_bytes = as_target_block_bytes(target),
 	};
 

@@ -31,8 +31,20 @@ struct as_policy {
 	bool dirsync; /* the same for what makes, renames and removes names */
 	/* fsync of a file also makes its names stable; POSIX does not ask for that. */
 	bool fsync_names;
+	/* So does fdatasync; if not, it promises that a file with data has some name. */
+	bool fdatasync_names;
+	/* fsync of a file need not keep another one that had its name before, and until it returns
+	 * the file may show anything. */
+	bool light_fsync;
+	/* A state that no fsync has a part in is of one moment, data included; unless data is
+	 * written over in place, before the commit. */
+	bool whole_data, in_place;
+	/* A file that a rename puts in the place of another one is not shorter than it was then. */
+	bool replaces;
 	/* After a checker's run, what has no name is in lost+found. */
 	bool lost_found;
+	/* It makes /lost+found if there is none. */
+	bool makes_found;
 	uint32_t block_bytes; /* what the file system writes at once; 0: not known */
 };
 

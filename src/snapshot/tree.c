@@ -367,3 +367,43 @@ struct as_digest as_tree_digest_now(const struct as_tree *tree)
 	}
 	return sum;
 }
+
+static bool is_empty_dir(const struct as_tree *tree, uint32_t at)
+{
+	return S_ISDIR(tree->node[at].mode) && !tree->node[at].children;
+}
+
+/* Whether all that is in a directory are empty directories whose names begin like this. */
+static bool has_only(const struct as_tree *tree, uint32_t dir, const char *litter)
+{
+	for (uint32_t i = dir + 1; i < tree->node[dir].end; i++)
+		if (!litter || !is_empty_dir(tree, i) ||
+		    strncmp(tree->node[i].name, litter, strlen(litter)) != 0)
+			return false;
+	return true;
+}
+
+struct as_tree *as_tree_without(const struct as_tree *tree, const char *name, const char *litter)
+{
+	uint32_t gone = as_tree_child(tree, 0, name), n = as_tree_len(tree), *now;
+	struct as_tree_maker *maker;
+
+	if (gone == AS_TREE_NONE || !S_ISDIR(tree->node[gone].mode) ||
+	    !has_only(tree, gone, litter))
+		return NULL;
+	maker = as_tree_maker_new();
+	now = as_xcalloc(n, sizeof(*now));
+	for (uint32_t i = 0; i < n; i = i + 1 == gone ? tree->node[gone].end : i + 1) {
+		struct as_tree_node node = tree->node[i];
+
+		/* Its ".." was a link to the root, where such links are counted. */
+		if (!i && node.nlink > 2)
+			node.nlink--;
+		now[i] = as_tree_maker_add(maker, i ? now[node.parent] : AS_TREE_NONE,
+					   (uint64_t)node.twin + 1, &node);
+	}
+	if (as_tree_is_cut(tree))
+		as_tree_maker_cut(maker);
+	free(now);
+	return as_tree_maker_done(maker);
+}

@@ -83,6 +83,10 @@ void as_tree_write(const struct as_tree *tree, struct as_buf *out);
 AS_MUST_CHECK int as_tree_read(const void *data, size_t len, struct as_tree **tree,
 			       struct as_err *err);
 
+/* The tree without an empty directory of the root; NULL: the root has no such directory. litter: it
+ * may have empty directories in it whose names begin with this, and they go with it; NULL: none. */
+struct as_tree *as_tree_without(const struct as_tree *tree, const char *name, const char *litter);
+
 /* ---- Making trees of something else (a state of the model, a test) ---- */
 
 struct as_tree_maker;

@@ -43,6 +43,19 @@ static bool has_word(const char *line, size_t len, const char *word)
 	return memmem(line, len, word, strlen(word));
 }
 
+/* Whether a line has one of several words, which are separated by '|'. */
+static bool has_one(const char *line, size_t len, const char *words)
+{
+	while (*words) {
+		size_t n = strcspn(words, "|");
+
+		if (memmem(line, len, words, n))
+			return true;
+		words += n + (words[n] == '|');
+	}
+	return false;
+}
+
 enum as_check_answer as_fstype_judge(const struct as_checker *checker, int exit_status,
 				     const char *output)
 {
@@ -53,7 +66,7 @@ enum as_check_answer as_fstype_judge(const struct as_checker *checker, int exit_
 		return answer;
 	while (*output) {
 		size_t len = strcspn(output, "\n");
-		bool known = has_word(output, len, checker->harmless);
+		bool known = has_one(output, len, checker->harmless);
 
 		if (!known && (has_word(output, len, "? yes") || has_word(output, len, "FIXED")))
 			return answer;

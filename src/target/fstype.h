@@ -40,6 +40,17 @@ enum as_crash_trait {
 	/* sync(2) and umount(2) wait until all is written, but send no flush. Their promise holds
 	 * only on a disk without a cache, so we give them such a disk. fsync(2) sends a flush. */
 	AS_CRASH_NO_FLUSH = 8,
+	/* Its checker makes /lost+found if there is none, whether it needs it or not. */
+	AS_CRASH_MAKES_FOUND = 16,
+	/* fdatasync of a file makes its data stable and no name. Only if there is data that could
+	 * not be read otherwise, the file has a name afterwards (fdatasync(2)). */
+	AS_CRASH_DATA_ALONE = 32,
+	/* fsync of a file writes this file only, and not what became of another one that had its
+	 * name before; nor need its data be on the disk before the inode is, until it returns. */
+	AS_CRASH_LIGHT_FSYNC = 64,
+	/* The size of a file that a rename put in the place of another one is committed with the
+	 * rename. */
+	AS_CRASH_REPLACES = 128,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at
@@ -52,7 +63,8 @@ struct as_checker {
 	/* See checker_exits.h. A status that is not listed means that it failed. */
 	const char *exits;
 	const char *input; /* what it reads on standard input; NULL: nothing */
-	/* If every repair (a line with "? yes") has these words, nothing was wrong; may be NULL. */
+	/* If every repair (a line with "? yes") has one of these, which are separated by '|',
+	 * nothing was wrong; may be NULL. */
 	const char *harmless;
 	bool direct; /* opens with O_DIRECT, which a file on tmpfs may refuse: it gets a device */
 };

@@ -86,6 +86,10 @@ else
 	states=$(grep -o '[0-9]* distinct' "$WORK/out" | cut -d' ' -f1)
 	[ "${states:-0}" -gt 30 ] && tap_ok "and not the end ($states states)" ||
 		tap_not_ok "and not the end" "$states states"
+	tap_run "one that promises nothing" 1 "$ASSAY" crash \
+		--target "plugin:$WORK/dies.so:nobarrier" --again 0 --recover mount --no-store \
+		"$WORK/s.txt"
+	tap_like "must not die either" "$WORK/out" 'recovery: died of SIGABRT'
 	id=$(ls "$WORK/dead/findings" | head -n 1)
 	tap_run "replay of a death" 1 "$ASSAY" replay -o "$WORK/dead" "$id"
 	tap_like "dies again" "$WORK/out" 'died of SIGABRT'

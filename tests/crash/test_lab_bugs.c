@@ -37,6 +37,7 @@ static const struct row {
 	      "$0 = open /g O_RDWR|O_CREAT 0644\npwrite $0 len=20000 at=0 fill=4\nfsync $0\n" },
 	{ 41, "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=20000 at=0 fill=4\nsync\n"
 	      "unlink /f\nsync\n" },
+	{ 42, "mkdir /a 0755\nmkdir /b 0755\nmkdir /c 0755\n" },
 	{ 59, COMMITS },
 };
 

@@ -92,11 +92,38 @@ static void test_lying(void **state)
 	assert_int_equal(rig.n, 0);
 }
 
+/* A file system that was told to leave out its flushes promises nothing: neither a tree, nor that a
+ * checker has little to do, nor that its disk can be mounted. */
+static void test_told_to(void **state)
+{
+	char all[1024] = "lab";
+	struct crash_rig rig;
+	unsigned found = 0;
+
+	(void)state;
+	for (unsigned i = 0; lab_flush_row(i); i++)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%cnoflush=%s",
+			 i ? ',' : ':', lab_flush_row(i)->id);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!rows[i].workload)
+			continue;
+		t_crash_once(&rig, all, rows[i].params, rows[i].workload);
+		found += rig.n > 0;
+		t_crash_forget(&rig);
+		t_crash_once(&rig, "lab:nobarrier", rows[i].params, rows[i].workload);
+		if (rig.n)
+			fail_msg("nobarrier: %s", rig.caught[0].summary);
+	}
+	/* The same without the word is a bug. */
+	assert_true(found > 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each),
 		cmocka_unit_test(test_lying),
+		cmocka_unit_test(test_told_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,6 +126,7 @@ static void test_options(void **state)
 	} rows[] = {
 		{ "", 0 },
 		{ "commit=every", 0 },
+		{ "nobarrier", 0 },
 		{ "bug=1,bug=2,noflush=COMMIT,commit=every", 0 },
 		{ "bug=0", -EINVAL },
 		{ "bug=49", -EINVAL },

@@ -80,6 +80,34 @@ struct row {
 	"pwrite $0 len=4096 at=0 fill=1\n"   \
 	"pwrite $1 len=1024 at=8192 fill=2\n"
 
+/* More than one inode fits a name: $0 is fsynced at the end, and all else may be of any moment. */
+#define MADE_X "$0 = open /x O_RDWR|O_CREAT 0644\n"
+#define FSYNC_X                         \
+	"pwrite $0 len=1 at=0 fill=1\n" \
+	"fsync $0\n"
+#define X_WRITTEN "size /x 1; fill /x 0 1 1; "
+
+#define AGAIN MADE_X "create /f 0644\nsync\nrename /f /g\ncreate /f 0644\n" FSYNC_X
+#define THRICE                                                                      \
+	MADE_X "create /f 0644\nsync\nrename /f /g\ncreate /f 0644\nrename /f /h\n" \
+	       "create /f 0644\n" FSYNC_X
+#define RING                                                                          \
+	MADE_X "create /a 0644\ncreate /b 0644\ncreate /c 0644\nsync\nrename /a /t\n" \
+	       "rename /b /a\nrename /c /b\nrename /t /c\n" FSYNC_X
+#define LINKED MADE_X "create /f 0644\nsync\nhardlink /f /g\nunlink /f\ncreate /f 0644\n" FSYNC_X
+#define EXCHANGED                                                                      \
+	MADE_X "create /f 0644\ncreate /g 0644\nsync\nrename2 /f /g RENAME_EXCHANGE\n" \
+	       "rename /f /h\ncreate /f 0644\n" FSYNC_X
+#define OVER                                                                      \
+	MADE_X "mkdir /d 0755\nmkdir /e 0755\nsync\nrename /d /e\nrename /e /g\n" \
+	       "mkdir /e 0755\n" FSYNC_X
+#define DIR_AGAIN                                                                     \
+	MADE_X "mkdir /d 0755\ncreate /d/k 0644\nsync\nrename /d /g\nmkdir /d 0755\n" \
+	       "create /d/k 0644\n" FSYNC_X
+#define WHITEOUT                                                                  \
+	MADE_X "create /f 0644\nsync\nrename2 /f /g RENAME_WHITEOUT\nunlink /f\n" \
+	       "create /f 0644\n" FSYNC_X
+
 static const struct row prefix_rows[] = {
 #include "prefix_rows.def"
 };
@@ -177,11 +205,90 @@ static void test_repair(void **state)
 	check_rows(repair_rows, COUNT(repair_rows), AS_GUARANTEE_REPAIR);
 }
 
+/* What is allowed depends on the operation under way, though it changes nothing: a verdict must not
+ * be remembered for another moment. */
+static void test_under_way(void **state)
+{
+	struct as_policy policy = {
+		.guarantee = AS_GUARANTEE_OBJECT,
+		.data = AS_DATA_ORDERED,
+		.fsync_names = true,
+		.block_bytes = 1024,
+	};
+	struct as_moment before = { 4, 4 }, during = { 4, 5 };
+	struct as_legal verdict = { 0 };
+	struct as_tree *tree, *alone;
+	struct told told;
+
+	(void)state;
+	for (int turn = 0; turn < 2; turn++) {
+		t_told_text(&told, &policy, FSYNCED);
+		tree = as_history_tree(told.history, 5);
+		alone = t_mutate(tree, "drop /b");
+		for (int i = 0; i < 2; i++) {
+			bool under_way = (turn + i) % 2;
+
+			assert_int_equal(as_legal_judge(told.history, under_way ? during : before,
+							alone, &verdict),
+					 under_way);
+		}
+		as_tree_put(tree);
+		as_tree_put(alone);
+		t_told_end(&told);
+	}
+	as_legal_free(&verdict);
+}
+
+/* A checker makes /lost+found again, and nothing else. */
+static void test_found(void **state)
+{
+	static const struct {
+		const char *how;
+		bool makes, checked, legal;
+	} rows[] = {
+		{ "", true, true, true },
+		{ "dir /lost+found 0700", true, true, true },
+		{ "dir /lost+found 0700", true, false, false },
+		{ "dir /lost+found 0700", false, true, false },
+		{ "file /lost+found 0700", true, true, false },
+		{ "dir /lost+found 0700; file /lost+found/f 0644", true, true, false },
+		{ "dir /lost+found 0700; drop /f", true, true, false },
+		{ "dir /found 0700", true, true, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct as_policy policy = { .data = AS_DATA_ORDERED,
+					    .fsync_names = true,
+					    .makes_found = rows[i].makes,
+					    .block_bytes = 1024 };
+		struct as_moment moment = { 4, 4 };
+		struct as_legal verdict = { 0 };
+		struct as_tree *tree, *mutant;
+		struct told told;
+
+		t_told_text(&told, &policy,
+			    "mkdir /lost+found 0700\nrmdir /lost+found\ncreate /f 0644\nsync\n");
+		tree = as_history_tree(told.history, 4);
+		mutant = t_mutate(tree, rows[i].how);
+		if ((rows[i].checked ? as_legal_judge_checked : as_legal_judge)(
+			    told.history, moment, mutant, &verdict) != rows[i].legal)
+			fail_msg("row %zu: %s", i, as_buf_str(&verdict.why));
+		/* What is said is not about what the checker may do. */
+		if (rows[i].checked && rows[i].makes && strstr(rows[i].how, "drop"))
+			assert_non_null(strstr(as_buf_str(&verdict.why), "/f must exist"));
+		as_tree_put(tree);
+		as_tree_put(mutant);
+		as_legal_free(&verdict);
+		t_told_end(&told);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prefix),
-		cmocka_unit_test(test_object),
+		cmocka_unit_test(test_under_way), cmocka_unit_test(test_found),
+		cmocka_unit_test(test_prefix),	  cmocka_unit_test(test_object),
 		cmocka_unit_test(test_repair),
 	};
 

@@ -273,6 +273,40 @@ static void test_diffs(void **state)
 	t_told_end(&told);
 }
 
+/* Without the directory /m, the tree is what it was before it was made. */
+static void test_without(void **state)
+{
+	static const struct {
+		const char *made, *litter;
+		bool is;
+	} rows[] = {
+		{ "dir /m 0700", NULL, true },
+		{ "dir /m 0700; dir /m/#1 0700; dir /m/#2 0700", "#", true },
+		{ "dir /m 0700; dir /m/#1 0700", NULL, false },
+		{ "dir /m 0700; dir /m/x 0700", "#", false },
+		{ "dir /m 0700; dir /m/#1 0700; dir /m/#1/x 0700", "#", false },
+		{ "dir /m 0700; file /m/#1 0600", "#", false },
+		{ "file /m 0700", "#", false },
+		{ "", "#", false },
+	};
+	struct told told;
+	struct as_tree *tree = sample(&told);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_tree *more = t_mutate(tree, rows[i].made);
+		struct as_tree *without = as_tree_without(more, "m", rows[i].litter);
+
+		assert_int_equal(without != NULL, rows[i].is);
+		if (without)
+			assert_false(as_tree_diff(tree, "", without, "", NULL));
+		as_tree_put(more);
+		as_tree_put(without);
+	}
+	as_tree_put(tree);
+	t_told_end(&told);
+}
+
 /* ---- Bytes ---- */
 
 static void test_bytes(void **state)
@@ -544,8 +578,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_contents),	cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_random_contents), cmocka_unit_test(test_order),
-		cmocka_unit_test(test_diffs),		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_capture),		cmocka_unit_test(test_capture_ends),
+		cmocka_unit_test(test_diffs),		cmocka_unit_test(test_without),
+		cmocka_unit_test(test_bytes),		cmocka_unit_test(test_capture),
+		cmocka_unit_test(test_capture_ends),
 	};
 
 	return cmocka_run_group_tests_name("tree", tests, NULL, NULL);

@@ -126,6 +126,16 @@ static const struct {
 	{ 1, "/lost+found not found.  CREATED.\nFree blocks count wrong.  FIXED.\n",
 	  AS_CHECK_REPAIRED },
 	{ 4, "/lost+found not found.  Create? yes\n", AS_CHECK_LEFT },
+	{ 1, "Pass 1E\nInode 12 extent tree (at level 1) could be shorter.  Optimize? yes\n",
+	  AS_CHECK_CLEAN },
+	{ 1,
+	  "Inode 12 extent tree (at level 1) could be narrower.  Optimize? yes\n"
+	  "/lost+found not found.  Create? yes\n",
+	  AS_CHECK_CLEAN },
+	{ 1,
+	  "Inode 12 extent tree (at level 1) could be narrower.  Optimize? yes\n"
+	  "Inode 12, i_blocks is 6, should be 4.  Fix? yes\n",
+	  AS_CHECK_REPAIRED },
 	{ 1, "Inode 12 is a zero.  Fix? yes\n", AS_CHECK_REPAIRED },
 };
 

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ends: see ends.h. */
+#include "crash/ends.h"
+
+#include "base/array.h"
+#include "snapshot/tree.h"
+
+#include <stdlib.h>
+
+struct ends_key {
+	const struct as_ends_known *known;
+	struct as_digest key;
+};
+
+static bool is_known(const void *ctx, size_t index)
+{
+	const struct ends_key *k = ctx;
+
+	return as_digest_eq(k->known->item[index].key, k->key);
+}
+
+struct as_ends *as_ends_get(struct as_ends_known *known, struct as_digest key)
+{
+	struct ends_key k = { known, key };
+	uint64_t hash = as_mix64(key.lo ^ key.hi);
+	size_t at = as_table_find(&known->index, hash, is_known, &k);
+
+	if (at == AS_TABLE_NONE) {
+		at = known->n;
+		AS_ARRAY_ROOM(known->item, known->n, known->cap);
+		known->item[known->n++] = (struct as_ends){ .key = key };
+		as_table_add(&known->index, hash, at);
+	}
+	return &known->item[at];
+}
+
+void as_ends_keep(struct as_ended_way *end, const struct as_recovered *recovered)
+{
+	end->done = true;
+	end->end = recovered->end;
+	end->why = recovered->why.len ? as_xstrdup(as_buf_str(&recovered->why)) : NULL;
+	end->tree = recovered->tree ? as_tree_get(recovered->tree) : NULL;
+}
+
+void as_ends_free(struct as_ends_known *known)
+{
+	for (size_t i = 0; i < known->n; i++)
+		for (unsigned w = 0; w < AS_WAYS; w++) {
+			free(known->item[i].end[w].why);
+			as_tree_put(known->item[i].end[w].tree);
+		}
+	free(known->item);
+	as_table_free(&known->index);
+	*known = (struct as_ends_known){ 0 };
+}
