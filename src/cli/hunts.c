@@ -56,12 +56,16 @@ static void say_json(const struct as_hunt_state *s)
 {
 	for (size_t i = 0; i < s->n_signs; i++) {
 		const struct as_hunt_sign *sign = &s->signs[i];
-		struct as_buf line = { 0 };
+		struct as_buf line = { 0 }, group = { 0 };
 		struct as_json j = as_json_on(&line);
 
 		as_json_object(&j);
 		as_json_kstr(&j, "event", "signature");
 		as_json_kstr(&j, "signature", sign->signature);
+		as_buf_clear(&group);
+		as_signature_group(&group, sign->cause);
+		as_json_kstr(&j, "cause", sign->cause);
+		as_json_kstr(&j, "group", as_buf_str(&group));
 		as_json_kstr(&j, "id", sign->id);
 		as_json_kuint(&j, "count", sign->count);
 		as_json_kuint(&j, "ops", sign->ops);
@@ -74,6 +78,7 @@ static void say_json(const struct as_hunt_state *s)
 		as_json_end(&j);
 		printf("%s\n", as_buf_str(&line));
 		as_buf_free(&line);
+		as_buf_free(&group);
 	}
 }
 

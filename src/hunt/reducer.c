@@ -6,6 +6,7 @@
 #include "hunt/worker_priv.h"
 #include "os/spawn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,12 +20,18 @@ struct reducing {
 	struct as_known *known;
 	int64_t start_us;
 	bool heard, same;
+	/* The last signature of the same symptom: at the end that of the best workload, which is run
+	 * last. */
+	char last[1024];
 };
 
 static void hear(struct reducing *r, const char *signature)
 {
 	/* A workload may have several findings. */
-	r->same |= !strcmp(signature, r->sign->signature);
+	if (!r->same && as_signature_same_symptom(signature, r->sign->signature)) {
+		snprintf(r->last, sizeof(r->last), "%s", signature);
+		r->same = true;
+	}
 	r->heard = true;
 }
 
@@ -75,6 +82,7 @@ static void say(const struct as_worker *w, const struct reducing *r, const struc
 
 	as_json_object(&j);
 	as_json_kstr(&j, "signature", r->sign->signature);
+	as_json_kstr(&j, "cause", r->last[0] ? r->last : r->sign->signature);
 	as_json_kstr(&j, "reduced", !best ? "vanished" : result->complete ? "yes" : "shortened");
 	as_json_kuint(&j, "ops", result->ops_after);
 	as_json_kuint(&j, "runs", result->runs);

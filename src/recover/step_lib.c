@@ -14,6 +14,7 @@
 #include "base/event.h"
 #include "disk/fault.h"
 #include "snapshot/tree.h"
+#include "target/checker_words.h"
 #include "target/host.h"
 #include "target/target.h"
 #include "vfs/lib_new.h"
@@ -90,6 +91,18 @@ static void note_recovered(struct lib_work *w)
 
 /* ---- The checker ----------------------------------------------------------------------------- */
 
+/* What the checker named since then, after what we say of it. */
+static void add_problem(const struct lib_work *w, uint64_t since, struct as_buf *out)
+{
+	struct as_buf said = { 0 }, problem = { 0 };
+
+	as_host_log_since(w->lib->log, since, &said);
+	if (as_checker_problem("", as_buf_str(&said), &problem))
+		as_buf_addf(out, ": %s", as_buf_str(&problem));
+	as_buf_free(&said);
+	as_buf_free(&problem);
+}
+
 static bool check(struct lib_work *w)
 {
 	static const enum as_fsck_mode modes[] = {
@@ -98,6 +111,7 @@ static bool check(struct lib_work *w)
 		[AS_STEP_FULL] = AS_FSCK_FULL,
 	};
 	struct as_mount_args args = mount_args(w);
+	uint64_t since = w->lib->log->total_bytes;
 	int rc = w->lib->ops->fsck(&args, modes[w->step]);
 
 	if (rc < 0)
@@ -107,8 +121,10 @@ static bool check(struct lib_work *w)
 			     rc & AS_FSCK_OPERATIONAL ? "could not do its work"
 						      : "left errors uncorrected");
 	w->out->repaired = rc & AS_FSCK_REPAIRED;
-	if (w->out->repaired)
+	if (w->out->repaired) {
 		as_buf_adds(&w->out->why, "finds something to repair");
+		add_problem(w, since, &w->out->why);
+	}
 	note_recovered(w);
 	return true;
 }
@@ -209,13 +225,20 @@ static void go_mount(struct lib_work *w)
 static bool stays_sound(struct lib_work *w)
 {
 	struct as_mount_args args = mount_args(w);
+	uint64_t since = w->lib->log->total_bytes;
 	int rc = w->lib->ops->caps & AS_CAP_FSCK ? w->lib->ops->fsck(&args, AS_FSCK_FULL) : 0;
 	const char *doing = "the full check after recovery and unmount";
 
 	as_host_drop(w->host);
 	if (rc < 0)
 		return ended_errno(w, AS_COMPLAINED, doing, rc);
-	return !rc || ended(w, AS_COMPLAINED, doing, "finds something to repair");
+	if (!rc)
+		return true;
+	if (w->out->end == AS_RECOVERED) {
+		(void)ended(w, AS_COMPLAINED, doing, "finds something to repair");
+		add_problem(w, since, &w->out->why);
+	}
+	return false;
 }
 
 static void go_probe(struct lib_work *w)

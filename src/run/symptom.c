@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * symptom: see symptom.h.
+ *
+ * Method. The words of the difference tell the side (symptom.def), the operation or the path in the
+ * words tells the object, as an inode of the model. The operations before are then walked backwards,
+ * until one changes that side and names that inode by a path or a descriptor. Paths are resolved in
+ * the model as it is at the end, so that an object that was renamed since may be missed; then an
+ * earlier operation is named, or none. In a reduced workload little is left to miss.
+ */
+#include "run/symptom.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FEW 10 /* changing operations of a workload that is as good as reduced */
+
+/* ---- Operations ------------------------------------------------------------------------------ */
+
+/* What this operation can change, with its flags. */
+static unsigned changes_of(const struct as_op *op)
+{
+	unsigned changes = as_op_table[op->code].changes;
+
+	if (op->code == AS_OP_OPEN) {
+		changes = op->flags & AS_O_TRUNC ? AS_CHANGES_DATA : 0;
+		if (op->flags & AS_O_CREAT || (op->flags & AS_O_TMPFILE) == AS_O_TMPFILE)
+			changes |= AS_CHANGES_NAMES;
+	}
+	return changes &
+	       (AS_CHANGES_NAMES | AS_CHANGES_DATA | AS_CHANGES_ATTRS | AS_CHANGES_XATTRS);
+}
+
+/* The open whose descriptor the operation uses; NULL: it is not in the workload. */
+static const struct as_op *open_of(const struct as_seq *seq, size_t op, int32_t slot)
+{
+	while (slot != AS_SLOT_NONE && op-- > 0)
+		if (seq->ops[op].slot == slot)
+			return &seq->ops[op];
+	return NULL;
+}
+
+/* The flags that decide which way an operation takes, by the argument that holds them. */
+static const struct deciding {
+	enum as_arg_kind arg;
+	int64_t bits;
+	const char *word;
+} deciding[] = {
+	{ AS_ARG_OPEN_FLAGS, AS_O_TRUNC, "O_TRUNC" },
+	{ AS_ARG_OPEN_FLAGS, AS_O_TMPFILE, "O_TMPFILE" },
+	{ AS_ARG_FALLOC, AS_FALLOC_PUNCH_HOLE, "PUNCH_HOLE" },
+	{ AS_ARG_FALLOC, AS_FALLOC_COLLAPSE_RANGE, "COLLAPSE_RANGE" },
+	{ AS_ARG_FALLOC, AS_FALLOC_ZERO_RANGE, "ZERO_RANGE" },
+	{ AS_ARG_FALLOC, AS_FALLOC_INSERT_RANGE, "INSERT_RANGE" },
+	{ AS_ARG_FALLOC, AS_FALLOC_UNSHARE_RANGE, "UNSHARE_RANGE" },
+	{ AS_ARG_RENAME, AS_RENAME_NOREPLACE, "RENAME_NOREPLACE" },
+	{ AS_ARG_RENAME, AS_RENAME_EXCHANGE, "RENAME_EXCHANGE" },
+	{ AS_ARG_RENAME, AS_RENAME_WHITEOUT, "RENAME_WHITEOUT" },
+	/* Of the descriptor that is written to. */
+	{ AS_ARG_END, AS_O_APPEND, "O_APPEND" },
+	{ AS_ARG_END, AS_O_DIRECT, "O_DIRECT" },
+};
+
+static bool has_arg(const struct as_op *op, enum as_arg_kind kind)
+{
+	for (const enum as_arg_kind *arg = as_op_table[op->code].args; *arg != AS_ARG_END; arg++)
+		if (*arg == kind)
+			return true;
+	return false;
+}
+
+void as_symptom_op(const struct as_seq *seq, size_t at, struct as_buf *out)
+{
+	const struct as_op *op = &seq->ops[at];
+	const struct as_op *opened = as_op_table[op->code].changes & AS_CHANGES_AS_OPENED
+					     ? open_of(seq, at, op->fd)
+					     : NULL;
+	bool any = false;
+
+	as_buf_adds(out, as_op_table[op->code].name);
+	for (size_t i = 0; i < sizeof(deciding) / sizeof(*deciding); i++) {
+		const struct deciding *d = &deciding[i];
+		const struct as_op *of = d->arg == AS_ARG_END  ? opened
+					 : has_arg(op, d->arg) ? op
+							       : NULL;
+
+		if (of && (of->flags & d->bits) == d->bits) {
+			as_buf_addf(out, " %s", d->word);
+			any = true;
+		}
+	}
+	if (op->code == AS_OP_OPEN && !any && op->flags & AS_O_CREAT)
+		as_buf_adds(out, " O_CREAT");
+}
+
+int64_t as_symptom_last(const struct as_seq *seq, const bool *failed, int64_t end)
+{
+	while (end-- > 0)
+		if (changes_of(&seq->ops[end]) && !(failed && failed[end]))
+			return end;
+	return -1;
+}
+
+void as_symptom_after_last(const struct as_seq *seq, const bool *failed, int64_t end,
+			   struct as_buf *out)
+{
+	int64_t last = as_symptom_last(seq, failed, end);
+	unsigned n = 0;
+
+	for (int64_t i = last; i >= 0; i--)
+		n += changes_of(&seq->ops[i]) && !(failed && failed[i]);
+	if (!n || n > FEW)
+		return;
+	as_buf_adds(out, AS_SIGNATURE_AFTER);
+	as_symptom_op(seq, (size_t)last, out);
+}
+
+/* ---- Pairs ----------------------------------------------------------------------------------- */
+
+static bool is_directory(const struct as_seq *seq, const struct as_op *opened)
+{
+	if (opened->flags & AS_O_DIRECTORY || !strcmp(opened->path, "/"))
+		return true;
+	for (const struct as_op *op = seq->ops; op < opened; op++)
+		if (op->code == AS_OP_MKDIR && !strcmp(op->path, opened->path))
+			return true;
+	return false;
+}
+
+/* Whether the operation names what was opened, by its path, the folder it is in, or a slot. */
+static bool touches(const struct as_seq *seq, size_t at, const struct as_op *opened)
+{
+	const struct as_op *op = &seq->ops[at];
+	const char *const paths[] = { op->path, op->path2 };
+	size_t len = strlen(opened->path);
+
+	if (op == opened || (op->fd != AS_SLOT_NONE && open_of(seq, at, op->fd) == opened))
+		return true;
+	for (size_t i = 0; i < 2; i++)
+		if (paths[i] && !strncmp(paths[i], opened->path, len) &&
+		    (!paths[i][len] || paths[i][len] == '/' || len == 1))
+			return true;
+	return false;
+}
+
+void as_symptom_pair(const struct as_seq *seq, const bool *failed, size_t promise,
+		     struct as_buf *out)
+{
+	const struct as_op *op = &seq->ops[promise];
+	const struct as_op *opened = open_of(seq, promise, op->fd);
+	int64_t last = (int64_t)promise;
+
+	if (!opened || !opened->path) {
+		as_symptom_after_last(seq, failed, (int64_t)promise, out);
+		return;
+	}
+	do
+		last = as_symptom_last(seq, failed, last);
+	while (last >= 0 && !touches(seq, (size_t)last, opened));
+	if (last < 0)
+		last = as_symptom_last(seq, failed, (int64_t)promise);
+	if (last < 0)
+		return;
+	as_buf_adds(out, AS_SIGNATURE_AFTER);
+	as_symptom_op(seq, (size_t)last, out);
+	as_buf_addf(out, ", then %s of %s", as_op_table[op->code].name,
+		    is_directory(seq, opened) ? "a directory" : "a file");
+}
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
+struct object {
+	uint64_t ino; /* 0: not known */
+	uint32_t type; /* S_IFMT bits; 0: not known */
+};
+
+struct slots {
+	int32_t slot;
+	uint32_t ino;
+};
+
+static int find_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
+{
+	struct slots *s = ctx;
+
+	(void)flags;
+	if (slot == s->slot)
+		s->ino = ino;
+	return s->ino != 0;
+}
+
+static int find_type(void *ctx, const char *path, const struct as_attrs *attrs)
+{
+	struct object *o = ctx;
+
+	(void)path;
+	if (attrs->ino == o->ino)
+		o->type = attrs->type & S_IFMT;
+	return o->type != 0;
+}
+
+static struct object at_path(const struct as_model *model, const char *path)
+{
+	struct as_stat st;
+
+	if (!path || !as_model_stat(model, path, true, &st))
+		return (struct object){ 0 };
+	return (struct object){ st.ino, st.mode & S_IFMT };
+}
+
+static struct object at_slot(const struct as_model *model, int32_t slot)
+{
+	struct slots s = { .slot = slot };
+	struct object o = { 0 };
+
+	if (slot == AS_SLOT_NONE)
+		return o;
+	(void)as_model_each_open(model, find_slot, &s);
+	o.ino = s.ino;
+	if (o.ino)
+		(void)as_model_each(model, false, find_type, &o);
+	/* What has no name any more is a file, or its directory is gone with it. */
+	if (o.ino && !o.type)
+		o.type = S_IFREG;
+	return o;
+}
+
+static struct object parent_of(const struct as_model *model, const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	struct as_buf dir = { 0 };
+	struct object o;
+
+	if (!path)
+		return (struct object){ 0 };
+	if (slash)
+		as_buf_add(&dir, path, slash == path ? 1 : (size_t)(slash - path));
+	else
+		as_buf_adds(&dir, ".");
+	o = at_path(model, as_buf_str(&dir));
+	as_buf_free(&dir);
+	return o;
+}
+
+/* Whether an operation names the object; the slot must still be that of the same open. */
+static bool concerns(const struct as_symptom *s, size_t at, const struct object *o)
+{
+	const struct as_op *op = &s->seq->ops[at];
+	const char *const paths[] = { op->path, op->path2 };
+	const int32_t slots[] = { op->slot, op->fd, op->fd2 };
+
+	for (size_t i = 0; i < 2; i++)
+		if (paths[i] && (at_path(s->model, paths[i]).ino == o->ino ||
+				 (S_ISDIR(o->type) && parent_of(s->model, paths[i]).ino == o->ino)))
+			return true;
+	for (size_t i = 0; i < 3; i++) {
+		const struct as_op *opened =
+			i ? open_of(s->seq, at, slots[i]) : (slots[0] >= 0 ? op : NULL);
+		size_t end = s->op >= 0 ? (size_t)s->op : s->seq->n;
+
+		if (!opened)
+			continue;
+		if (opened == open_of(s->seq, end, slots[i])
+			    ? at_slot(s->model, slots[i]).ino == o->ino
+			    : at_path(s->model, opened->path).ino == o->ino)
+			return true;
+	}
+	return false;
+}
+
+/* ---- Sides ----------------------------------------------------------------------------------- */
+
+static const struct side {
+	const char *words, *name;
+	enum as_changes changes;
+} sides[] = {
+#define SIDE(words, name, changes) { words, name, AS_CHANGES_##changes },
+#include "run/symptom.def"
+#undef SIDE
+};
+
+static const struct side side_size = { "", "size", AS_CHANGES_DATA };
+static const struct side side_name = { "", "name", AS_CHANGES_NAMES };
+
+static const struct side *side_of(const char *why)
+{
+	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
+		const char *words = sides[i].words;
+		bool fits = *words == '*' ? strstr(why, words + 1) != NULL
+					  : !strncmp(why, words, strlen(words));
+
+		if (fits)
+			return &sides[i];
+	}
+	return NULL;
+}
+
+static const char *type_word(uint32_t type)
+{
+	switch (type) {
+	case S_IFREG:
+		return "a file";
+	case S_IFDIR:
+		return "a directory";
+	case S_IFLNK:
+		return "a symbolic link";
+	case 0:
+		return "an object";
+	default:
+		return "a node";
+	}
+}
+
+/* Adds the last change of that side of the object, or where none is known of the object itself. */
+static void add_after(const struct as_symptom *s, const struct side *side, const struct object *o,
+		      struct as_buf *out)
+{
+	int64_t end = s->op >= 0 ? s->op : (int64_t)s->seq->n, last = -1, made = -1;
+
+	for (int64_t i = end; o->ino && i-- > 0 && last < 0;) {
+		unsigned changes = changes_of(&s->seq->ops[i]);
+
+		if (!changes || (s->failed && s->failed[i]) || !concerns(s, (size_t)i, o))
+			continue;
+		if (changes & side->changes)
+			last = i;
+		else if (made < 0 && changes & AS_CHANGES_NAMES)
+			made = i;
+	}
+	last = last >= 0 ? last : made;
+	if (last < 0) {
+		as_symptom_after_last(s->seq, s->failed, end, out);
+		return;
+	}
+	as_buf_adds(out, AS_SIGNATURE_AFTER);
+	as_symptom_op(s->seq, (size_t)last, out);
+}
+
+static void sign_state(const struct as_symptom *s, const struct side *side, const struct object *o,
+		       const char *how, struct as_buf *out)
+{
+	as_buf_addf(out, "state: %s%s of %s", how, side->name, type_word(o->type));
+	add_after(s, side, o, out);
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+/* "-1 ENOENT" is ENOENT, a number is a number; the length of the one that stands there. */
+static size_t answer_len(const char *s)
+{
+	return strcspn(s, " ,");
+}
+
+/* The answer after "returned " or "model says ": an errno's name, or "success". */
+static void add_answer(const char *s, struct as_buf *out)
+{
+	if (!strncmp(s, "-1 ", 3))
+		as_buf_add(out, s + 3, answer_len(s + 3));
+	else
+		as_buf_adds(out, "success");
+}
+
+static bool is_answer(const char *s, const char *name)
+{
+	struct as_buf text = { 0 };
+	bool is;
+
+	add_answer(s, &text);
+	is = !strcmp(as_buf_str(&text), name);
+	as_buf_free(&text);
+	return is;
+}
+
+/* Errors of the walk along a path, and of a disk that contradicts itself: any operation that comes
+ * that way has them. */
+static const struct way_error {
+	const char *name, *about;
+} way_errors[] = {
+	{ "ENAMETOOLONG", "a path" },	   { "ELOOP", "a path" },
+	{ "EUCLEAN", "a damaged object" }, { "EBADMSG", "a damaged object" },
+	{ "EIO", "a damaged object" },
+};
+
+static const char *way_of(const char *got)
+{
+	for (size_t i = 0; i < sizeof(way_errors) / sizeof(*way_errors); i++)
+		if (is_answer(got, way_errors[i].name))
+			return way_errors[i].about;
+	return NULL;
+}
+
+/* Whether the answer of a descriptor's operation shows how long the file is. */
+static bool shows_size(const struct as_op *op, const char *got, const char *want)
+{
+	bool counts = strncmp(got, "-1 ", 3) && strncmp(want, "-1 ", 3);
+
+	switch (op->code) {
+	case AS_OP_READ:
+	case AS_OP_PREAD:
+	case AS_OP_LSEEK:
+	case AS_OP_COPY_FILE_RANGE:
+		return counts || is_answer(got, "ENXIO") || is_answer(want, "ENXIO") ||
+		       is_answer(got, "EINVAL") || is_answer(want, "EINVAL");
+	case AS_OP_MMAP_WRITE:
+		return is_answer(got, "ENXIO") || is_answer(want, "ENXIO");
+	default:
+		return false;
+	}
+}
+
+static void sign_answer(const struct as_symptom *s, struct as_buf *out)
+{
+	const struct as_op *op = &s->seq->ops[s->op];
+	const char *got = strstr(s->why, "returned "), *want = strstr(s->why, "model says ");
+	struct object o =
+		op->fd != AS_SLOT_NONE ? at_slot(s->model, op->fd) : at_path(s->model, op->path);
+	const char *about = as_op_table[op->code].name, *way;
+
+	if (!got || !want) {
+		as_finding_signature(out, s->kind, about, s->why);
+		return;
+	}
+	got += strlen("returned ");
+	want += strlen("model says ");
+	way = way_of(got);
+	if (o.ino && op->fd != AS_SLOT_NONE && shows_size(op, got, want)) {
+		sign_state(s, &side_size, &o, "", out);
+		return;
+	}
+	if (is_answer(got, "ENOENT") && is_answer(want, "success") && o.ino &&
+	    op->fd == AS_SLOT_NONE) {
+		sign_state(s, &side_name, &o, "missing ", out);
+		return;
+	}
+	as_buf_addf(out, "answer: %s: ", way ? way : about);
+	add_answer(got, out);
+	if (way) {
+		if (o.ino)
+			add_after(s, &side_name, &o, out);
+		return;
+	}
+	as_buf_adds(out, ", model says ");
+	add_answer(want, out);
+}
+
+void as_symptom_sign(const struct as_symptom *s, struct as_buf *out)
+{
+	const char *why = s->why, *colon;
+	struct as_buf path = { 0 };
+	const struct side *side;
+	struct object o;
+
+	if (s->kind == AS_FIND_OUTCOME) {
+		sign_answer(s, out);
+		return;
+	}
+	if (s->kind == AS_FIND_TREE) {
+		colon = strstr(why, ": ");
+		as_buf_add(&path, why, colon ? (size_t)(colon - why) : 0);
+		why = colon ? colon + 2 : why;
+		o = at_path(s->model, as_buf_str(&path));
+		as_buf_free(&path);
+	} else {
+		const struct as_op *op = &s->seq->ops[s->op];
+
+		o = op->fd != AS_SLOT_NONE ? at_slot(s->model, op->fd)
+					   : at_path(s->model, op->path);
+	}
+	side = side_of(why);
+	if (!side) {
+		as_finding_signature(out, s->kind, s->op < 0 ? "tree" : "answer", why);
+		return;
+	}
+	sign_state(s, side, &o,
+		   strstr(why, "is missing")		? "missing "
+		   : strstr(why, "should not be there") ? "extra "
+							: "",
+		   out);
+}
