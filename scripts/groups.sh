@@ -23,6 +23,7 @@ export ASAN_OPTIONS=detect_leaks=0
 
 "$ASSAY" targets --bugs --json >"$WORK/bugs" || exit 2
 
+text() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 class_of() { grep "\"number\":$1," "$WORK/bugs" | field class; }
 
@@ -59,8 +60,8 @@ for bug in "${bugs[@]}"; do
 		cat "$WORK/one" >>"$WORK/all"
 	done
 	[ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && cp "$WORK/all" "$KEEP/$bug"; }
-	kinds=$(field signature <"$WORK/all" | sort -u | wc -l)
-	field group <"$WORK/all" | sort | uniq -c | sort -rn >"$WORK/mine"
+	kinds=$(text signature <"$WORK/all" | sort -u | wc -l)
+	text group <"$WORK/all" | sort | uniq -c | sort -rn >"$WORK/mine"
 	groups=$(wc -l <"$WORK/mine")
 	sed "s/^ *[0-9]* //; s/^/$bug\t/" "$WORK/mine" >>"$WORK/groups"
 	echo "| $bug | $kinds | $groups | $(sed 's/^ *[0-9]* //' "$WORK/mine" | head -n 6 |

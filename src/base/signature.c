@@ -259,11 +259,21 @@ static const struct alias {
 #undef ALIAS
 };
 
-static size_t alias_at(const char *s, const char **group)
+/* Flags that decide where data goes: then all sides of the data are wrong at once. */
+static bool places_data(const char *signature)
+{
+	const char *after = strstr(signature, AS_SIGNATURE_AFTER);
+
+	return after && (strstr(after, "O_APPEND") || strstr(after, "O_TRUNC"));
+}
+
+static size_t alias_at(const char *s, bool places, const char **group)
 {
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++) {
 		size_t len = strlen(aliases[i].word);
 
+		if (!places && !strcmp(aliases[i].group, "data of a file"))
+			continue;
 		if (!strncmp(s, aliases[i].word, len) && !is_word_char(s[len])) {
 			*group = aliases[i].group;
 			return len;
@@ -275,9 +285,11 @@ static size_t alias_at(const char *s, const char **group)
 void as_signature_group(struct as_buf *out, const char *signature)
 {
 	const char *s = signature, *group;
+	bool places = places_data(signature);
 
 	while (*s) {
-		size_t len = s == signature || !is_word_char(s[-1]) ? alias_at(s, &group) : 0;
+		size_t len =
+			s == signature || !is_word_char(s[-1]) ? alias_at(s, places, &group) : 0;
 
 		if (len)
 			as_buf_adds(out, group);

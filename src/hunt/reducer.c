@@ -5,6 +5,7 @@
 #include "hunt/lane.h"
 #include "hunt/worker_priv.h"
 #include "os/spawn.h"
+#include "run/symptom.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,12 +78,15 @@ static enum as_reduce_stop stop(void *ctx)
 static void say(const struct as_worker *w, const struct reducing *r, const struct as_seq *best,
 		const struct as_reduced *result)
 {
-	struct as_buf line = { 0 };
+	struct as_buf line = { 0 }, steps = { 0 };
 	struct as_json j = as_json_on(&line);
 
 	as_json_object(&j);
 	as_json_kstr(&j, "signature", r->sign->signature);
 	as_json_kstr(&j, "cause", r->last[0] ? r->last : r->sign->signature);
+	if (best)
+		as_symptom_steps(best, &steps);
+	as_json_kstr(&j, "steps", as_buf_str(&steps));
 	as_json_kstr(&j, "reduced", !best ? "vanished" : result->complete ? "yes" : "shortened");
 	as_json_kuint(&j, "ops", result->ops_after);
 	as_json_kuint(&j, "runs", result->runs);
@@ -92,6 +96,7 @@ static void say(const struct as_worker *w, const struct reducing *r, const struc
 	as_json_num(&j, (double)(as_now_us() - r->start_us) / 1e6);
 	as_json_end(&j);
 	as_worker_say(w, &line);
+	as_buf_free(&steps);
 }
 
 static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *err)

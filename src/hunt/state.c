@@ -34,6 +34,7 @@ void as_hunt_state_free(struct as_hunt_state *s)
 	for (size_t i = 0; i < s->n_signs; i++) {
 		free(s->signs[i].signature);
 		free(s->signs[i].cause);
+		free(s->signs[i].steps);
 		free(s->signs[i].id);
 		free(s->signs[i].summary);
 	}
@@ -66,12 +67,14 @@ struct as_hunt_sign *as_hunt_state_add(struct as_hunt_state *s, const char *sign
 	return sign;
 }
 
-void as_hunt_sign_set_cause(struct as_hunt_sign *sign, const char *cause)
+void as_hunt_sign_set_cause(struct as_hunt_sign *sign, const char *cause, const char *steps)
 {
-	if (!cause)
+	if (!cause || !steps)
 		return;
 	free(sign->cause);
+	free(sign->steps);
 	sign->cause = as_xstrdup(cause);
+	sign->steps = *steps ? as_xstrdup(steps) : NULL;
 }
 
 bool as_hunt_state_over(const struct as_hunt_state *s)
@@ -92,6 +95,7 @@ static void put_sign(struct as_json *j, const struct as_hunt_sign *sign)
 	as_json_object(j);
 	as_json_kstr(j, "signature", sign->signature);
 	as_json_kstr(j, "cause", sign->cause);
+	as_json_kstr(j, "steps", sign->steps ? sign->steps : "");
 	as_json_kstr(j, "id", sign->id);
 	as_json_kstr(j, "summary", sign->summary);
 	as_json_kuint(j, "count", sign->count);
@@ -185,7 +189,8 @@ static bool get_sign(const json_t *object, struct as_hunt_state *s)
 	if (!signature || !id || !as_dir_is_plain(id) || as_hunt_state_find(s, signature))
 		return false;
 	sign = as_hunt_state_add(s, signature);
-	as_hunt_sign_set_cause(sign, json_string_value(json_object_get(object, "cause")));
+	as_hunt_sign_set_cause(sign, json_string_value(json_object_get(object, "cause")),
+			       json_string_value(json_object_get(object, "steps")));
 	sign->id = as_xstrdup(id);
 	sign->summary = text_of(object, "summary");
 	if (!sign->summary)

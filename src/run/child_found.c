@@ -40,9 +40,13 @@ static void sign(const struct child *c, enum as_finding_kind kind, int64_t op, c
 		as_symptom_sign(&symptom, out);
 		return;
 	}
-	as_finding_signature(out, kind, about, why);
-	if (op < 0)
-		as_symptom_after_last(seq, c->failed, (int64_t)seq->n, out);
+	/* How much is left, and after which of several unmounts, says nothing. */
+	if (kind == AS_FIND_LEAK)
+		as_buf_addf(out, "%s: memory left after unmount", as_finding_kind_name(kind));
+	else
+		as_finding_signature(out, kind, about, why);
+	if (kind == AS_FIND_LEAK || op < 0)
+		as_symptom_after_last(seq, c->failed, op < 0 ? (int64_t)seq->n : op, out);
 }
 
 void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, const char *about,

@@ -104,6 +104,21 @@ int64_t as_symptom_last(const struct as_seq *seq, const bool *failed, int64_t en
 	return -1;
 }
 
+void as_symptom_steps(const struct as_seq *seq, struct as_buf *out)
+{
+	struct as_buf op = { 0 };
+
+	for (size_t i = 0; i < seq->n; i++) {
+		if (!changes_of(&seq->ops[i]))
+			continue;
+		as_buf_clear(&op);
+		as_symptom_op(seq, i, &op);
+		as_signature_group(out, as_buf_str(&op));
+		as_buf_addc(out, ',');
+	}
+	as_buf_free(&op);
+}
+
 void as_symptom_after_last(const struct as_seq *seq, const bool *failed, int64_t end,
 			   struct as_buf *out)
 {
@@ -202,11 +217,11 @@ static int find_type(void *ctx, const char *path, const struct as_attrs *attrs)
 	return o->type != 0;
 }
 
-static struct object at_path(const struct as_model *model, const char *path)
+static struct object at_path(const struct as_model *model, const char *path, bool follow)
 {
 	struct as_stat st;
 
-	if (!path || !as_model_stat(model, path, true, &st))
+	if (!path || !as_model_stat(model, path, !follow, &st))
 		return (struct object){ 0 };
 	return (struct object){ st.ino, st.mode & S_IFMT };
 }
@@ -240,9 +255,21 @@ static struct object parent_of(const struct as_model *model, const char *path)
 		as_buf_add(&dir, path, slash == path ? 1 : (size_t)(slash - path));
 	else
 		as_buf_adds(&dir, ".");
-	o = at_path(model, as_buf_str(&dir));
+	o = at_path(model, as_buf_str(&dir), true);
 	as_buf_free(&dir);
 	return o;
+}
+
+static bool follows(const struct as_op *op, size_t path)
+{
+	return !op->nofollow && as_op_table[op->code].path[path] == AS_PATHS_USE;
+}
+
+/* The one that an operation is about. */
+static struct object of_op(const struct as_model *model, const struct as_op *op)
+{
+	return op->fd != AS_SLOT_NONE ? at_slot(model, op->fd)
+				      : at_path(model, op->path, follows(op, 0));
 }
 
 /* Whether an operation names the object; the slot must still be that of the same open. */
@@ -253,7 +280,7 @@ static bool concerns(const struct as_symptom *s, size_t at, const struct object 
 	const int32_t slots[] = { op->slot, op->fd, op->fd2 };
 
 	for (size_t i = 0; i < 2; i++)
-		if (paths[i] && (at_path(s->model, paths[i]).ino == o->ino ||
+		if (paths[i] && (at_path(s->model, paths[i], follows(op, i)).ino == o->ino ||
 				 (S_ISDIR(o->type) && parent_of(s->model, paths[i]).ino == o->ino)))
 			return true;
 	for (size_t i = 0; i < 3; i++) {
@@ -265,7 +292,7 @@ static bool concerns(const struct as_symptom *s, size_t at, const struct object 
 			continue;
 		if (opened == open_of(s->seq, end, slots[i])
 			    ? at_slot(s->model, slots[i]).ino == o->ino
-			    : at_path(s->model, opened->path).ino == o->ino)
+			    : at_path(s->model, opened->path, true).ino == o->ino)
 			return true;
 	}
 	return false;
@@ -282,8 +309,23 @@ static const struct side {
 #undef SIDE
 };
 
+/* A byte that is wrong: zeros were expected and something is there, or data is gone, or other data
+ * is there. */
+static const struct side side_stray = { "", "stray bytes", AS_CHANGES_DATA };
+static const struct side side_lost = { "", "lost bytes", AS_CHANGES_DATA };
 static const struct side side_size = { "", "size", AS_CHANGES_DATA };
 static const struct side side_name = { "", "name", AS_CHANGES_NAMES };
+
+static const struct side *byte_side(const struct side *side, const char *why)
+{
+	const char *got = strstr(why, " is 0x"), *want = strstr(why, "model says 0x");
+
+	if (!got || !want)
+		return side;
+	if (!strncmp(want, "model says 0x00", 15))
+		return &side_stray;
+	return strncmp(got, " is 0x00", 8) ? side : &side_lost;
+}
 
 static const struct side *side_of(const char *why)
 {
@@ -293,7 +335,7 @@ static const struct side *side_of(const char *why)
 					  : !strncmp(why, words, strlen(words));
 
 		if (fits)
-			return &sides[i];
+			return byte_side(&sides[i], why);
 	}
 	return NULL;
 }
@@ -312,6 +354,45 @@ static const char *type_word(uint32_t type)
 	default:
 		return "a node";
 	}
+}
+
+/* Whether the operation gives space back: what it held must not be seen again. */
+static bool frees(const struct as_seq *seq, size_t at)
+{
+	const struct as_op *op = &seq->ops[at];
+	const enum as_paths path = as_op_table[op->code].path[0];
+
+	if (path == AS_PATHS_KILL || path == AS_PATHS_EMPTY || op->code == AS_OP_REMOVEXATTR)
+		return true;
+	if (op->code != AS_OP_TRUNCATE && op->code != AS_OP_FTRUNCATE)
+		return op->code == AS_OP_OPEN && op->flags & AS_O_TRUNC;
+	/* A truncate that something before it was longer than. */
+	while (at-- > 0) {
+		const struct as_op *before = &seq->ops[at];
+		bool sets = before->code == AS_OP_TRUNCATE || before->code == AS_OP_FTRUNCATE;
+
+		if (as_op_table[before->code].changes & AS_CHANGES_DATA &&
+		    (sets ? 0 : (uint64_t)before->off) + before->len > op->len)
+			return true;
+	}
+	return false;
+}
+
+/* A stray byte was there before. The operation to blame gave its place back, or wrote it to the
+ * wrong place; the last one that made room for it did no more than to show it. */
+static void add_after_stray(const struct as_symptom *s, const char *last, struct as_buf *out)
+{
+	size_t at = s->op >= 0 ? (size_t)s->op : s->seq->n;
+
+	if (strstr(last, "O_APPEND") || strstr(last, "O_DIRECT")) {
+		as_buf_adds(out, last);
+		return;
+	}
+	while (at-- > 0)
+		if (!(s->failed && s->failed[at]) && frees(s->seq, at)) {
+			as_buf_adds(out, AS_SIGNATURE_AFTER "something was freed");
+			return;
+		}
 }
 
 /* Adds the last change of that side of the object, or where none is known of the object itself. */
@@ -342,8 +423,15 @@ static void add_after(const struct as_symptom *s, const struct side *side, const
 static void sign_state(const struct as_symptom *s, const struct side *side, const struct object *o,
 		       const char *how, struct as_buf *out)
 {
+	struct as_buf after = { 0 };
+
 	as_buf_addf(out, "state: %s%s of %s", how, side->name, type_word(o->type));
-	add_after(s, side, o, out);
+	add_after(s, side, o, &after);
+	if (side == &side_stray)
+		add_after_stray(s, as_buf_str(&after), out);
+	else
+		as_buf_adds(out, as_buf_str(&after));
+	as_buf_free(&after);
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -415,8 +503,7 @@ static void sign_answer(const struct as_symptom *s, struct as_buf *out)
 {
 	const struct as_op *op = &s->seq->ops[s->op];
 	const char *got = strstr(s->why, "returned "), *want = strstr(s->why, "model says ");
-	struct object o =
-		op->fd != AS_SLOT_NONE ? at_slot(s->model, op->fd) : at_path(s->model, op->path);
+	struct object o = of_op(s->model, op);
 	const char *about = as_op_table[op->code].name, *way;
 
 	if (!got || !want) {
@@ -438,7 +525,8 @@ static void sign_answer(const struct as_symptom *s, struct as_buf *out)
 	as_buf_addf(out, "answer: %s: ", way ? way : about);
 	add_answer(got, out);
 	if (way) {
-		if (o.ino)
+		/* A path is refused for its own sake. */
+		if (o.ino && strcmp(way, "a path"))
 			add_after(s, &side_name, &o, out);
 		return;
 	}
@@ -461,13 +549,10 @@ void as_symptom_sign(const struct as_symptom *s, struct as_buf *out)
 		colon = strstr(why, ": ");
 		as_buf_add(&path, why, colon ? (size_t)(colon - why) : 0);
 		why = colon ? colon + 2 : why;
-		o = at_path(s->model, as_buf_str(&path));
+		o = at_path(s->model, as_buf_str(&path), false);
 		as_buf_free(&path);
 	} else {
-		const struct as_op *op = &s->seq->ops[s->op];
-
-		o = op->fd != AS_SLOT_NONE ? at_slot(s->model, op->fd)
-					   : at_path(s->model, op->path);
+		o = of_op(s->model, &s->seq->ops[s->op]);
 	}
 	side = side_of(why);
 	if (!side) {

@@ -28,6 +28,9 @@ void as_symptom_sign(const struct as_symptom *symptom, struct as_buf *out);
 void as_symptom_op(const struct as_seq *seq, size_t op, struct as_buf *out);
 /* The last operation before `end` that can change something; -1: none. */
 int64_t as_symptom_last(const struct as_seq *seq, const bool *failed, int64_t end);
+/* Adds what a workload changes, step by step and without objects, in the words of groups:
+ * "make,write,open O_TRUNC,". */
+void as_symptom_steps(const struct as_seq *seq, struct as_buf *out);
 /* Adds "; after OP" for findings that name no object: the last operation of a workload of a few.
  * In a longer one it says nothing. */
 void as_symptom_after_last(const struct as_seq *seq, const bool *failed, int64_t end,
