@@ -507,7 +507,8 @@ static void sign_answer(const struct as_symptom *s, struct as_buf *out)
 	const char *about = as_op_table[op->code].name, *way;
 
 	if (!got || !want) {
-		as_finding_signature(out, s->kind, about, s->why);
+		as_buf_addf(out, "answer: %s: ", about);
+		as_signature_add(out, s->why);
 		return;
 	}
 	got += strlen("returned ");
@@ -556,7 +557,8 @@ void as_symptom_sign(const struct as_symptom *s, struct as_buf *out)
 	}
 	side = side_of(why);
 	if (!side) {
-		as_finding_signature(out, s->kind, s->op < 0 ? "tree" : "answer", why);
+		as_buf_adds(out, "state: ");
+		as_signature_add(out, why);
 		return;
 	}
 	sign_state(s, side, &o,
