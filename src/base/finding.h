@@ -75,6 +75,8 @@ void as_signature_add(struct as_buf *out, const char *text);
  * operation may change, because what stood between the cause and the symptom is gone.
  */
 #define AS_SIGNATURE_AFTER "; after "
+/* The same whichever operation came last: the descriptor did not notice. */
+#define AS_SIGNATURE_OLDER " through an older descriptor"
 bool as_signature_same_symptom(const char *a, const char *b);
 /* Adds the likely cause, by which signatures are grouped: the same words for operations that do the
  * same ("pwrite", "write") and for two sides of one thing (size and content). */

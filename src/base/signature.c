@@ -267,14 +267,25 @@ static bool places_data(const char *signature)
 	return after && (strstr(after, "O_APPEND") || strstr(after, "O_TRUNC"));
 }
 
+/* How much of the text the word of an alias takes, 0: it is not there. With a $ at its end, a word
+ * must be the signature's last. */
+static size_t word_len(const char *s, const char *word)
+{
+	size_t len = strcspn(word, "$");
+
+	if (strncmp(s, word, len))
+		return 0;
+	return (word[len] ? !s[len] : !is_word_char(s[len])) ? len : 0;
+}
+
 static size_t alias_at(const char *s, bool places, const char **group)
 {
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++) {
-		size_t len = strlen(aliases[i].word);
+		size_t len = word_len(s, aliases[i].word);
 
 		if (!places && !strcmp(aliases[i].group, "data of a file"))
 			continue;
-		if (!strncmp(s, aliases[i].word, len) && !is_word_char(s[len])) {
+		if (len) {
 			*group = aliases[i].group;
 			return len;
 		}
@@ -284,10 +295,12 @@ static size_t alias_at(const char *s, bool places, const char **group)
 
 void as_signature_group(struct as_buf *out, const char *signature)
 {
-	const char *s = signature, *group;
+	const char *s = signature, *group, *end = s + strlen(s);
 	bool places = places_data(signature);
 
-	while (*s) {
+	if (strstr(signature, AS_SIGNATURE_OLDER) && strstr(signature, AS_SIGNATURE_AFTER))
+		end = strstr(signature, AS_SIGNATURE_AFTER);
+	while (s < end) {
 		size_t len =
 			s == signature || !is_word_char(s[-1]) ? alias_at(s, places, &group) : 0;
 

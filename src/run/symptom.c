@@ -72,6 +72,18 @@ static bool has_arg(const struct as_op *op, enum as_arg_kind kind)
 	return false;
 }
 
+/* Whether somebody else changed a file since the descriptor was opened. Without that O_APPEND is a
+ * write like any other. */
+static bool end_moved(const struct as_seq *seq, size_t at, const struct as_op *opened)
+{
+	for (size_t i = (size_t)(opened - seq->ops) + 1; i < at; i++)
+		if (changes_of(&seq->ops[i]) & AS_CHANGES_DATA && seq->ops[i].fd != opened->slot)
+			return true;
+		else if (seq->ops[i].code == AS_OP_ENLARGE)
+			return true;
+	return false;
+}
+
 void as_symptom_op(const struct as_seq *seq, size_t at, struct as_buf *out)
 {
 	const struct as_op *op = &seq->ops[at];
@@ -87,6 +99,8 @@ void as_symptom_op(const struct as_seq *seq, size_t at, struct as_buf *out)
 					 : has_arg(op, d->arg) ? op
 							       : NULL;
 
+		if (of && d->bits == AS_O_APPEND && !end_moved(seq, at, of))
+			continue;
 		if (of && (of->flags & d->bits) == d->bits) {
 			as_buf_addf(out, " %s", d->word);
 			any = true;
@@ -357,13 +371,18 @@ static const char *type_word(uint32_t type)
 }
 
 /* Whether the operation gives space back: what it held must not be seen again. */
-static bool frees(const struct as_seq *seq, size_t at)
+static bool frees(const struct as_symptom *s, const struct object *o, size_t at)
 {
+	const struct as_seq *seq = s->seq;
 	const struct as_op *op = &seq->ops[at];
 	const enum as_paths path = as_op_table[op->code].path[0];
 
 	if (path == AS_PATHS_KILL || path == AS_PATHS_EMPTY || op->code == AS_OP_REMOVEXATTR)
 		return true;
+	/* A hole of the object itself shows what is wrong; one in another gives space back. */
+	if (op->code == AS_OP_FALLOCATE)
+		return op->flags & (AS_FALLOC_PUNCH_HOLE | AS_FALLOC_COLLAPSE_RANGE) &&
+		       !concerns(s, at, o);
 	if (op->code != AS_OP_TRUNCATE && op->code != AS_OP_FTRUNCATE)
 		return op->code == AS_OP_OPEN && op->flags & AS_O_TRUNC;
 	/* A truncate that something before it was longer than. */
@@ -380,7 +399,8 @@ static bool frees(const struct as_seq *seq, size_t at)
 
 /* A stray byte was there before. The operation to blame gave its place back, or wrote it to the
  * wrong place; the last one that made room for it did no more than to show it. */
-static void add_after_stray(const struct as_symptom *s, const char *last, struct as_buf *out)
+static void add_after_stray(const struct as_symptom *s, const struct object *o, const char *last,
+			    struct as_buf *out)
 {
 	size_t at = s->op >= 0 ? (size_t)s->op : s->seq->n;
 
@@ -389,35 +409,63 @@ static void add_after_stray(const struct as_symptom *s, const char *last, struct
 		return;
 	}
 	while (at-- > 0)
-		if (!(s->failed && s->failed[at]) && frees(s->seq, at)) {
+		if (!(s->failed && s->failed[at]) && frees(s, o, at)) {
 			as_buf_adds(out, AS_SIGNATURE_AFTER "something was freed");
 			return;
 		}
 }
 
-/* Adds the last change of that side of the object, or where none is known of the object itself. */
-static void add_after(const struct as_symptom *s, const struct side *side, const struct object *o,
-		      struct as_buf *out)
+/* The last change of that side of the object, or where none is known of its name; -1: none. */
+static int64_t last_change(const struct as_symptom *s, const struct side *side,
+			   const struct object *o)
 {
-	int64_t end = s->op >= 0 ? s->op : (int64_t)s->seq->n, last = -1, made = -1;
+	int64_t end = s->op >= 0 ? s->op : (int64_t)s->seq->n, made = -1;
 
-	for (int64_t i = end; o->ino && i-- > 0 && last < 0;) {
+	for (int64_t i = end; o->ino && i-- > 0;) {
 		unsigned changes = changes_of(&s->seq->ops[i]);
 
 		if (!changes || (s->failed && s->failed[i]) || !concerns(s, (size_t)i, o))
 			continue;
 		if (changes & side->changes)
-			last = i;
-		else if (made < 0 && changes & AS_CHANGES_NAMES)
+			return i;
+		if (made < 0 && changes & AS_CHANGES_NAMES)
 			made = i;
 	}
-	last = last >= 0 ? last : made;
+	return made;
+}
+
+static void add_after(const struct as_symptom *s, const struct side *side, const struct object *o,
+		      struct as_buf *out)
+{
+	int64_t last = last_change(s, side, o);
+
 	if (last < 0) {
-		as_symptom_after_last(s->seq, s->failed, end, out);
+		as_symptom_after_last(s->seq, s->failed, s->op >= 0 ? s->op : (int64_t)s->seq->n,
+				      out);
 		return;
 	}
 	as_buf_adds(out, AS_SIGNATURE_AFTER);
 	as_symptom_op(s->seq, (size_t)last, out);
+}
+
+/* Whether the size was asked for through a descriptor that was open when somebody else changed it,
+ * other than by an append, which may itself have gone to the wrong place. */
+static bool through_older(const struct as_symptom *s, const struct side *side,
+			  const struct object *o)
+{
+	int64_t last = last_change(s, side, o);
+	int32_t fd = s->kind != AS_FIND_TREE && s->op >= 0 ? s->seq->ops[s->op].fd : AS_SLOT_NONE;
+	const struct as_op *opened = open_of(s->seq, s->op >= 0 ? (size_t)s->op : 0, fd);
+	struct as_buf op = { 0 };
+	bool appends;
+
+	if (strcmp(side->name, "size") || last < 0 || !opened || opened >= &s->seq->ops[last] ||
+	    s->seq->ops[last].fd == fd)
+		return false;
+	as_symptom_op(s->seq, (size_t)last, &op);
+	appends = strstr(as_buf_str(&op), "O_APPEND");
+	as_buf_free(&op);
+	return !appends;
 }
 
 static void sign_state(const struct as_symptom *s, const struct side *side, const struct object *o,
@@ -426,9 +474,11 @@ static void sign_state(const struct as_symptom *s, const struct side *side, cons
 	struct as_buf after = { 0 };
 
 	as_buf_addf(out, "state: %s%s of %s", how, side->name, type_word(o->type));
+	if (through_older(s, side, o))
+		as_buf_adds(out, AS_SIGNATURE_OLDER);
 	add_after(s, side, o, &after);
 	if (side == &side_stray)
-		add_after_stray(s, as_buf_str(&after), out);
+		add_after_stray(s, o, as_buf_str(&after), out);
 	else
 		as_buf_adds(out, as_buf_str(&after));
 	as_buf_free(&after);
