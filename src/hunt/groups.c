@@ -89,11 +89,11 @@ static bool explains(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
 {
 	const char *last = a->steps ? last_step(a->steps) : "";
 
-	/* Who has an old size appends in the wrong place. */
-	if (a->steps && b->steps && is_smaller(a, b) && strstr(a->cause, AS_SIGNATURE_OLDER) &&
-	    strstr(b->cause, "O_APPEND"))
+	/* Who has an old size appends in the wrong place, and not the other way round. */
+	if (strstr(b->cause, AS_SIGNATURE_OLDER))
+		return false;
+	if (strstr(a->cause, AS_SIGNATURE_OLDER) && strstr(b->cause, "O_APPEND"))
 		return true;
-
 	if (!*last || !b->steps || !is_smaller(a, b) || is_plain(last))
 		return false;
 	return (has_flag(last) && steps_within(last, b->steps)) || steps_within(a->steps, b->steps);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATE_VERSION 1
+#define STATE_VERSION 2 /* 1: signatures without causes */
 #define STATE_MAX_BYTES ((size_t)256 << 20)
 
 static const char *const reduced_names[] = {
@@ -275,7 +275,12 @@ int as_hunt_state_load(const struct as_dir *folder, struct as_hunt_state *s, str
 		rc = as_dir_read(folder, AS_RUN_STATE, STATE_MAX_BYTES, &text, err);
 	if (!rc)
 		root = json_loadb(as_buf_str(&text), text.len, 0, NULL);
-	if (!rc && (!json_is_object(root) || !get_state(root, s)))
+	if (!rc && number_of(root, "version") && number_of(root, "version") < STATE_VERSION)
+		rc = as_fail(err, AS_EUSE,
+			     "%s/" AS_RUN_STATE ": the state of a hunt of an older assay, whose "
+			     "signatures were other ones: it cannot be continued",
+			     folder->path);
+	else if (!rc && (!json_is_object(root) || !get_state(root, s)))
 		rc = as_fail(err, AS_EUSE, "%s/" AS_RUN_STATE ": not the state of a hunt",
 			     folder->path);
 	json_decref(root);

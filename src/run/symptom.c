@@ -304,7 +304,8 @@ static bool concerns(const struct as_symptom *s, size_t at, const struct object 
 
 		if (!opened)
 			continue;
-		if (opened == open_of(s->seq, end, slots[i])
+		/* A slot that is closed, or used again, is known by the path that it had. */
+		if (opened == open_of(s->seq, end, slots[i]) && at_slot(s->model, slots[i]).ino
 			    ? at_slot(s->model, slots[i]).ino == o->ino
 			    : at_path(s->model, opened->path, true).ino == o->ino)
 			return true;
@@ -453,19 +454,26 @@ static void add_after(const struct as_symptom *s, const struct side *side, const
 static bool through_older(const struct as_symptom *s, const struct side *side,
 			  const struct object *o)
 {
-	int64_t last = last_change(s, side, o);
 	int32_t fd = s->kind != AS_FIND_TREE && s->op >= 0 ? s->seq->ops[s->op].fd : AS_SLOT_NONE;
 	const struct as_op *opened = open_of(s->seq, s->op >= 0 ? (size_t)s->op : 0, fd);
 	struct as_buf op = { 0 };
-	bool appends;
+	bool moved = false, appends = false;
 
-	if (strcmp(side->name, "size") || last < 0 || !opened || opened >= &s->seq->ops[last] ||
-	    s->seq->ops[last].fd == fd)
+	if (strcmp(side->name, "size") || !opened)
 		return false;
-	as_symptom_op(s->seq, (size_t)last, &op);
-	appends = strstr(as_buf_str(&op), "O_APPEND");
+	for (size_t i = (size_t)(opened - s->seq->ops) + 1; i < (size_t)s->op; i++) {
+		unsigned changes = changes_of(&s->seq->ops[i]);
+
+		if (!(changes & AS_CHANGES_DATA || s->seq->ops[i].code == AS_OP_ENLARGE) ||
+		    (s->failed && s->failed[i]) || !concerns(s, i, o))
+			continue;
+		as_buf_clear(&op);
+		as_symptom_op(s->seq, i, &op);
+		appends = appends || strstr(as_buf_str(&op), "O_APPEND");
+		moved = moved || s->seq->ops[i].fd != fd;
+	}
 	as_buf_free(&op);
-	return !appends;
+	return moved && !appends;
 }
 
 static void sign_state(const struct as_symptom *s, const struct side *side, const struct object *o,
