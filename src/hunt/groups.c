@@ -10,7 +10,8 @@
  *      goes wrong in more ways later. Every step of a reduced workload is needed, so this is rare by
  *      chance. A group whose last step is what nearly every workload does (plain steps, below)
  *      explains nothing. One whose last step has a flag that few workloads need ("open O_TRUNC")
- *      explains every longer one that needs that step, too.
+ *      explains every longer one that needs that step, too, and a write without a flag explains
+ *      the same with one.
  *   3. A group that is explained joins the one that explains it; the shortest is asked first.
  *
  * Invariants
@@ -85,6 +86,17 @@ static bool steps_within(const char *a, const char *b)
 	return true;
 }
 
+/* A write that stores wrong bytes stores them with a flag, too. */
+static bool same_without_flag(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
+{
+	const char *la = a->steps ? last_step(a->steps) : "",
+		   *lb = b->steps ? last_step(b->steps) : "";
+	size_t len = strcspn(la, ",");
+
+	return len && strstr(a->cause, "content of a file") && !has_flag(la) && has_flag(lb) &&
+	       !strncmp(la, lb, len) && lb[len] == ' ';
+}
+
 static bool explains(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
 {
 	const char *last = a->steps ? last_step(a->steps) : "";
@@ -93,6 +105,8 @@ static bool explains(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
 	if (strstr(b->cause, AS_SIGNATURE_OLDER))
 		return false;
 	if (strstr(a->cause, AS_SIGNATURE_OLDER) && strstr(b->cause, "O_APPEND"))
+		return true;
+	if (same_without_flag(a, b))
 		return true;
 	if (!*last || !b->steps || !is_smaller(a, b) || is_plain(last))
 		return false;
@@ -146,11 +160,19 @@ static void join(struct as_hunt_groups *g, const struct as_hunt_state *s)
 	size_t *by = as_xcalloc(g->n + 1, sizeof(*by));
 
 	for (size_t i = 0; i < g->n; i++)
-		by[i] = explained_by(g, s, i);
+		by[i] = i;
+	for (size_t i = 0; i < g->n; i++) {
+		size_t to = explained_by(g, s, i), end = to;
+
+		/* Two that would explain each other stay apart. */
+		while (end != i && by[end] != end)
+			end = by[end];
+		if (end != i)
+			by[i] = to;
+	}
 	for (size_t i = 0; i < g->n; i++) {
 		size_t to = i;
 
-		/* Each is smaller than the one before: this ends. */
 		while (by[to] != to)
 			to = by[to];
 		if (to == i)

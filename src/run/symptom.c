@@ -180,23 +180,25 @@ void as_symptom_pair(const struct as_seq *seq, const bool *failed, size_t promis
 {
 	const struct as_op *op = &seq->ops[promise];
 	const struct as_op *opened = open_of(seq, promise, op->fd);
-	int64_t last = (int64_t)promise;
+	/* A rename, or a write with O_SYNC, is change and promise in one. */
+	int64_t last = (int64_t)promise + 1;
 
 	if (!opened || !opened->path) {
-		as_symptom_after_last(seq, failed, (int64_t)promise, out);
+		as_symptom_after_last(seq, failed, last, out);
 		return;
 	}
 	do
 		last = as_symptom_last(seq, failed, last);
 	while (last >= 0 && !touches(seq, (size_t)last, opened));
 	if (last < 0)
-		last = as_symptom_last(seq, failed, (int64_t)promise);
+		last = as_symptom_last(seq, failed, (int64_t)promise + 1);
 	if (last < 0)
 		return;
 	as_buf_adds(out, AS_SIGNATURE_AFTER);
 	as_symptom_op(seq, (size_t)last, out);
-	as_buf_addf(out, ", then %s of %s", as_op_table[op->code].name,
-		    is_directory(seq, opened) ? "a directory" : "a file");
+	if (last != (int64_t)promise)
+		as_buf_addf(out, ", then %s of %s", as_op_table[op->code].name,
+			    is_directory(seq, opened) ? "a directory" : "a file");
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
