@@ -86,6 +86,13 @@ static bool steps_within(const char *a, const char *b)
 	return true;
 }
 
+/* A size that is old, and not because of an append that went to the wrong place. */
+static bool is_older(const struct as_hunt_sign *sign)
+{
+	return strstr(sign->cause, AS_SIGNATURE_OLDER) && sign->steps &&
+	       !strstr(sign->steps, "O_APPEND");
+}
+
 /* A write that stores wrong bytes stores them with a flag, too. */
 static bool same_without_flag(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
 {
@@ -93,8 +100,8 @@ static bool same_without_flag(const struct as_hunt_sign *a, const struct as_hunt
 		   *lb = b->steps ? last_step(b->steps) : "";
 	size_t len = strcspn(la, ",");
 
-	return len && strstr(a->cause, "content of a file") && !has_flag(la) && has_flag(lb) &&
-	       !strncmp(la, lb, len) && lb[len] == ' ';
+	return len && strstr(a->cause, "content of a file") && !strstr(a->steps, lb) &&
+	       !has_flag(la) && has_flag(lb) && !strncmp(la, lb, len) && lb[len] == ' ';
 }
 
 static bool explains(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
@@ -102,10 +109,10 @@ static bool explains(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
 	const char *last = a->steps ? last_step(a->steps) : "";
 
 	/* Who has an old size appends in the wrong place, and not the other way round. */
-	if (strstr(b->cause, AS_SIGNATURE_OLDER))
-		return false;
-	if (strstr(a->cause, AS_SIGNATURE_OLDER) && strstr(b->cause, "O_APPEND"))
+	if (is_older(a) && strstr(b->cause, "O_APPEND"))
 		return true;
+	if (is_older(b))
+		return false;
 	if (same_without_flag(a, b))
 		return true;
 	if (!*last || !b->steps || !is_smaller(a, b) || is_plain(last))
