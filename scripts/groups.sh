@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# How well findings are put into groups: every seeded bug of labfs is hunted, from several seeds, and
-# the kinds of findings (signatures) and the groups of likely causes are counted. One bug should give
-# at most two groups, and no group should come from two bugs.
+# How well findings are put into groups: every seeded bug of labfs is hunted, from several seeds,
+# and the kinds of findings (signatures) and the groups of likely causes are counted. One bug should
+# give at most two groups, and no group should come from two bugs.
 #
 #   scripts/groups.sh [BUG]...         all bugs that a hunt can find, or these
 #   SEEDS="1 2 3" WORKLOADS=400 SECONDS_CRASH=20 KEEP=FOLDER ASSAY=./assay
@@ -36,16 +36,18 @@ hunt() {
 	"$ASSAY" hunt --json --target "lab:bug=$1" --seed "$2" "${how[@]}" \
 		--reduce-for "$REDUCE" -o "$WORK/hunt" 2>/dev/null |
 		grep '"event":"signature"' >"$3"
-	rm -rf "$WORK/hunt"
+	rm -rf "$WORK/hunt" 2>/dev/null
 }
 
 bugs=("$@")
 if [ ${#bugs[@]} -eq 0 ]; then
 	while read -r row; do
 		case $(field class <<<"$row") in
-		semantics | dogfood | leak | crash | recovery) bugs+=("$(field number <<<"$row")") ;;
-		checker) grep -q 'hunt --crash' <<<"$row" && bugs+=("$(field number <<<"$row")") ;;
+		semantics | dogfood | leak | crash | recovery) ;;
+		checker) grep -q 'hunt --crash' <<<"$row" || continue ;;
+		*) continue ;;
 		esac
+		bugs+=("$(field number <<<"$row")")
 	done <"$WORK/bugs"
 fi
 
@@ -74,8 +76,8 @@ shared=0
 while read -r group; do
 	[ -n "$group" ] || continue
 	shared=$((shared + 1))
-	echo "shared: $group: bugs $(awk -F'\t' -v g="$group" '$2 == g { print $1 }' "$WORK/groups" |
-		paste -sd' ')"
+	echo "shared: $group: bugs" \
+		"$(awk -F'\t' -v g="$group" '$2 == g { print $1 }' "$WORK/groups" | paste -sd' ')"
 done < <(cut -f2 "$WORK/groups" | sort | uniq -d)
 echo "${#bugs[@]} bugs, $missed without a finding, $failed with more than $GROUPS_MAX groups," \
 	"$shared groups of several bugs"

@@ -7,12 +7,14 @@
  *      group. Its example is the kind with the shortest workload.
  *   2. A group explains another if what its example changes, step by step, is found in the same
  *      order among the steps of the other's example: a workload in which that already goes wrong
- *      goes wrong in more ways later. Every step of a reduced workload is needed, so this is rare by
- *      chance. A group whose last step is what nearly every workload does (plain steps, below)
+ *      goes wrong in more ways later. Every step of a reduced workload is needed, so chance seldom
+ *      does this. A group whose last step is what nearly every workload does (plain steps, below)
  *      explains nothing. One whose last step has a flag that few workloads need ("open O_TRUNC")
  *      explains every longer one that needs that step, too, and a write without a flag explains
  *      the same with one.
- *   3. A group that is explained joins the one that explains it; the shortest is asked first.
+ *   3. A kind that is not reduced yet joins a group with the same symptom: the operation in its
+ *      signature may have nothing to do with it.
+ *   4. A group that is explained joins the one that explains it; the shortest is asked first.
  *
  * Invariants
  *   1. Every kind is in one group.
@@ -108,6 +110,10 @@ static bool explains(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
 {
 	const char *last = a->steps ? last_step(a->steps) : "";
 
+	/* Before it is reduced, a kind is only known by its symptom. */
+	if (!b->steps)
+		return as_signature_same_symptom(a->cause, b->cause) &&
+		       (a->steps || is_smaller(a, b));
 	/* Who has an old size appends in the wrong place, and not the other way round. */
 	if (is_older(a) && strstr(b->cause, "O_APPEND"))
 		return true;

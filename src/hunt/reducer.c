@@ -21,8 +21,8 @@ struct reducing {
 	struct as_known *known;
 	int64_t start_us;
 	bool heard, same;
-	/* The last signature of the same symptom: at the end that of the best workload, which is run
-	 * last. */
+	/* The last signature of the same symptom: at the end that of the best workload, whose runs
+	 * come last. */
 	char last[1024];
 };
 

@@ -21,8 +21,8 @@ void as_known_free(struct as_known *known); /* takes NULL */
 bool as_known_add(struct as_known *known, const char *signature);
 /* One signature on each line; no signature holds a newline. */
 void as_known_print(const struct as_known *known, struct as_buf *out);
-/* A line in the form of signatures that ended with version 1 of FORMAT.md's signatures would never be
- * met again: it is refused (AS_EUSE). `name` is the file, for the message. */
+/* A line in the form of version 1 (docs/FORMAT.md, Signatures) would never be met: it is refused
+ * (AS_EUSE). `name` is the file, for the message. */
 AS_MUST_CHECK int as_known_parse(struct as_known *known, const char *name, const char *text,
 				 struct as_err *err);
 

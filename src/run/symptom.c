@@ -2,11 +2,12 @@
 /*
  * symptom: see symptom.h.
  *
- * Method. The words of the difference tell the side (symptom.def), the operation or the path in the
- * words tells the object, as an inode of the model. The operations before are then walked backwards,
- * until one changes that side and names that inode by a path or a descriptor. Paths are resolved in
- * the model as it is at the end, so that an object that was renamed since may be missed; then an
- * earlier operation is named, or none. In a reduced workload little is left to miss.
+ * Method. The words of the difference tell the side (symptom.def), the operation or the path in
+ * the words tells the object, as an inode of the model. The operations before are then walked
+ * backwards, until one changes that side and names that inode by a path or a descriptor. Paths are
+ * resolved in the model as it is at the end, so that an object that was renamed since may be
+ * missed; then an earlier operation is named, or none. In a reduced workload little is left to
+ * miss.
  */
 #include "run/symptom.h"
 
@@ -16,194 +17,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FEW 10 /* changing operations of a workload that is as good as reduced */
-
-/* ---- Operations ------------------------------------------------------------------------------ */
-
-/* What this operation can change, with its flags. */
-static unsigned changes_of(const struct as_op *op)
-{
-	unsigned changes = as_op_table[op->code].changes;
-
-	if (op->code == AS_OP_OPEN) {
-		changes = op->flags & AS_O_TRUNC ? AS_CHANGES_DATA : 0;
-		if (op->flags & AS_O_CREAT || (op->flags & AS_O_TMPFILE) == AS_O_TMPFILE)
-			changes |= AS_CHANGES_NAMES;
-	}
-	return changes &
-	       (AS_CHANGES_NAMES | AS_CHANGES_DATA | AS_CHANGES_ATTRS | AS_CHANGES_XATTRS);
-}
-
-/* The open whose descriptor the operation uses; NULL: it is not in the workload. */
-static const struct as_op *open_of(const struct as_seq *seq, size_t op, int32_t slot)
-{
-	while (slot != AS_SLOT_NONE && op-- > 0)
-		if (seq->ops[op].slot == slot)
-			return &seq->ops[op];
-	return NULL;
-}
-
-/* The flags that decide which way an operation takes, by the argument that holds them. */
-static const struct deciding {
-	enum as_arg_kind arg;
-	int64_t bits;
-	const char *word;
-} deciding[] = {
-	{ AS_ARG_OPEN_FLAGS, AS_O_TRUNC, "O_TRUNC" },
-	{ AS_ARG_OPEN_FLAGS, AS_O_TMPFILE, "O_TMPFILE" },
-	{ AS_ARG_FALLOC, AS_FALLOC_PUNCH_HOLE, "PUNCH_HOLE" },
-	{ AS_ARG_FALLOC, AS_FALLOC_COLLAPSE_RANGE, "COLLAPSE_RANGE" },
-	{ AS_ARG_FALLOC, AS_FALLOC_ZERO_RANGE, "ZERO_RANGE" },
-	{ AS_ARG_FALLOC, AS_FALLOC_INSERT_RANGE, "INSERT_RANGE" },
-	{ AS_ARG_FALLOC, AS_FALLOC_UNSHARE_RANGE, "UNSHARE_RANGE" },
-	{ AS_ARG_RENAME, AS_RENAME_NOREPLACE, "RENAME_NOREPLACE" },
-	{ AS_ARG_RENAME, AS_RENAME_EXCHANGE, "RENAME_EXCHANGE" },
-	{ AS_ARG_RENAME, AS_RENAME_WHITEOUT, "RENAME_WHITEOUT" },
-	/* Of the descriptor that is written to. */
-	{ AS_ARG_END, AS_O_APPEND, "O_APPEND" },
-	{ AS_ARG_END, AS_O_DIRECT, "O_DIRECT" },
-};
-
-static bool has_arg(const struct as_op *op, enum as_arg_kind kind)
-{
-	for (const enum as_arg_kind *arg = as_op_table[op->code].args; *arg != AS_ARG_END; arg++)
-		if (*arg == kind)
-			return true;
-	return false;
-}
-
-/* Whether somebody else changed a file since the descriptor was opened. Without that O_APPEND is a
- * write like any other. */
-static bool end_moved(const struct as_seq *seq, size_t at, const struct as_op *opened)
-{
-	for (size_t i = (size_t)(opened - seq->ops) + 1; i < at; i++)
-		if (changes_of(&seq->ops[i]) & AS_CHANGES_DATA && seq->ops[i].fd != opened->slot)
-			return true;
-		else if (seq->ops[i].code == AS_OP_ENLARGE)
-			return true;
-	return false;
-}
-
-void as_symptom_op(const struct as_seq *seq, size_t at, struct as_buf *out)
-{
-	const struct as_op *op = &seq->ops[at];
-	const struct as_op *opened = as_op_table[op->code].changes & AS_CHANGES_AS_OPENED
-					     ? open_of(seq, at, op->fd)
-					     : NULL;
-	bool any = false;
-
-	as_buf_adds(out, as_op_table[op->code].name);
-	for (size_t i = 0; i < sizeof(deciding) / sizeof(*deciding); i++) {
-		const struct deciding *d = &deciding[i];
-		const struct as_op *of = d->arg == AS_ARG_END  ? opened
-					 : has_arg(op, d->arg) ? op
-							       : NULL;
-
-		if (of && d->bits == AS_O_APPEND && !end_moved(seq, at, of))
-			continue;
-		if (of && (of->flags & d->bits) == d->bits) {
-			as_buf_addf(out, " %s", d->word);
-			any = true;
-		}
-	}
-	if (op->code == AS_OP_OPEN && !any && op->flags & AS_O_CREAT)
-		as_buf_adds(out, " O_CREAT");
-}
-
-int64_t as_symptom_last(const struct as_seq *seq, const bool *failed, int64_t end)
-{
-	while (end-- > 0)
-		if (changes_of(&seq->ops[end]) && !(failed && failed[end]))
-			return end;
-	return -1;
-}
-
-void as_symptom_steps(const struct as_seq *seq, struct as_buf *out)
-{
-	struct as_buf op = { 0 };
-
-	for (size_t i = 0; i < seq->n; i++) {
-		if (!changes_of(&seq->ops[i]))
-			continue;
-		as_buf_clear(&op);
-		as_symptom_op(seq, i, &op);
-		as_signature_group(out, as_buf_str(&op));
-		as_buf_addc(out, ',');
-	}
-	as_buf_free(&op);
-}
-
-void as_symptom_after_last(const struct as_seq *seq, const bool *failed, int64_t end,
-			   struct as_buf *out)
-{
-	int64_t last = as_symptom_last(seq, failed, end);
-	unsigned n = 0;
-
-	for (int64_t i = last; i >= 0; i--)
-		n += changes_of(&seq->ops[i]) && !(failed && failed[i]);
-	if (!n || n > FEW)
-		return;
-	as_buf_adds(out, AS_SIGNATURE_AFTER);
-	as_symptom_op(seq, (size_t)last, out);
-}
-
-/* ---- Pairs ----------------------------------------------------------------------------------- */
-
-static bool is_directory(const struct as_seq *seq, const struct as_op *opened)
-{
-	if (opened->flags & AS_O_DIRECTORY || !strcmp(opened->path, "/"))
-		return true;
-	for (const struct as_op *op = seq->ops; op < opened; op++)
-		if (op->code == AS_OP_MKDIR && !strcmp(op->path, opened->path))
-			return true;
-	return false;
-}
-
-/* Whether the operation names what was opened, by its path, the folder it is in, or a slot. */
-static bool touches(const struct as_seq *seq, size_t at, const struct as_op *opened)
-{
-	const struct as_op *op = &seq->ops[at];
-	const char *const paths[] = { op->path, op->path2 };
-	size_t len = strlen(opened->path);
-
-	if (op == opened || (op->fd != AS_SLOT_NONE && open_of(seq, at, op->fd) == opened))
-		return true;
-	for (size_t i = 0; i < 2; i++)
-		if (paths[i] && !strncmp(paths[i], opened->path, len) &&
-		    (!paths[i][len] || paths[i][len] == '/' || len == 1))
-			return true;
-	return false;
-}
-
-void as_symptom_pair(const struct as_seq *seq, const bool *failed, size_t promise,
-		     struct as_buf *out)
-{
-	const struct as_op *op = &seq->ops[promise];
-	const struct as_op *opened = open_of(seq, promise, op->fd);
-	/* A rename, or a write with O_SYNC, is change and promise in one. */
-	int64_t last = (int64_t)promise + 1;
-
-	if (!opened || !opened->path) {
-		as_symptom_after_last(seq, failed, last, out);
-		return;
-	}
-	do
-		last = as_symptom_last(seq, failed, last);
-	while (last >= 0 && !touches(seq, (size_t)last, opened));
-	if (last < 0)
-		last = as_symptom_last(seq, failed, (int64_t)promise + 1);
-	if (last < 0)
-		return;
-	as_buf_adds(out, AS_SIGNATURE_AFTER);
-	as_symptom_op(seq, (size_t)last, out);
-	if (last != (int64_t)promise)
-		as_buf_addf(out, ", then %s of %s", as_op_table[op->code].name,
-			    is_directory(seq, opened) ? "a directory" : "a file");
-}
-
 /* ---- Objects --------------------------------------------------------------------------------- */
 
-struct object {
+struct symptom_object {
 	uint64_t ino; /* 0: not known */
 	uint32_t type; /* S_IFMT bits; 0: not known */
 };
@@ -225,7 +41,7 @@ static int find_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
 
 static int find_type(void *ctx, const char *path, const struct as_attrs *attrs)
 {
-	struct object *o = ctx;
+	struct symptom_object *o = ctx;
 
 	(void)path;
 	if (attrs->ino == o->ino)
@@ -233,19 +49,19 @@ static int find_type(void *ctx, const char *path, const struct as_attrs *attrs)
 	return o->type != 0;
 }
 
-static struct object at_path(const struct as_model *model, const char *path, bool follow)
+static struct symptom_object at_path(const struct as_model *model, const char *path, bool follow)
 {
 	struct as_stat st;
 
 	if (!path || !as_model_stat(model, path, !follow, &st))
-		return (struct object){ 0 };
-	return (struct object){ st.ino, st.mode & S_IFMT };
+		return (struct symptom_object){ 0 };
+	return (struct symptom_object){ st.ino, st.mode & S_IFMT };
 }
 
-static struct object at_slot(const struct as_model *model, int32_t slot)
+static struct symptom_object at_slot(const struct as_model *model, int32_t slot)
 {
 	struct slots s = { .slot = slot };
-	struct object o = { 0 };
+	struct symptom_object o = { 0 };
 
 	if (slot == AS_SLOT_NONE)
 		return o;
@@ -259,14 +75,14 @@ static struct object at_slot(const struct as_model *model, int32_t slot)
 	return o;
 }
 
-static struct object parent_of(const struct as_model *model, const char *path)
+static struct symptom_object parent_of(const struct as_model *model, const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
 	struct as_buf dir = { 0 };
-	struct object o;
+	struct symptom_object o;
 
 	if (!path)
-		return (struct object){ 0 };
+		return (struct symptom_object){ 0 };
 	if (slash)
 		as_buf_add(&dir, path, slash == path ? 1 : (size_t)(slash - path));
 	else
@@ -282,14 +98,14 @@ static bool follows(const struct as_op *op, size_t path)
 }
 
 /* The one that an operation is about. */
-static struct object of_op(const struct as_model *model, const struct as_op *op)
+static struct symptom_object of_op(const struct as_model *model, const struct as_op *op)
 {
 	return op->fd != AS_SLOT_NONE ? at_slot(model, op->fd)
 				      : at_path(model, op->path, follows(op, 0));
 }
 
 /* Whether an operation names the object; the slot must still be that of the same open. */
-static bool concerns(const struct as_symptom *s, size_t at, const struct object *o)
+static bool concerns(const struct as_symptom *s, size_t at, const struct symptom_object *o)
 {
 	const struct as_op *op = &s->seq->ops[at];
 	const char *const paths[] = { op->path, op->path2 };
@@ -301,13 +117,14 @@ static bool concerns(const struct as_symptom *s, size_t at, const struct object 
 			return true;
 	for (size_t i = 0; i < 3; i++) {
 		const struct as_op *opened =
-			i ? open_of(s->seq, at, slots[i]) : (slots[0] >= 0 ? op : NULL);
+			i ? as_symptom_open(s->seq, at, slots[i]) : (slots[0] >= 0 ? op : NULL);
 		size_t end = s->op >= 0 ? (size_t)s->op : s->seq->n;
 
 		if (!opened)
 			continue;
 		/* A slot that is closed, or used again, is known by the path that it had. */
-		if (opened == open_of(s->seq, end, slots[i]) && at_slot(s->model, slots[i]).ino
+		if (opened == as_symptom_open(s->seq, end, slots[i]) &&
+				    at_slot(s->model, slots[i]).ino
 			    ? at_slot(s->model, slots[i]).ino == o->ino
 			    : at_path(s->model, opened->path, true).ino == o->ino)
 			return true;
@@ -374,7 +191,7 @@ static const char *type_word(uint32_t type)
 }
 
 /* Whether the operation gives space back: what it held must not be seen again. */
-static bool frees(const struct as_symptom *s, const struct object *o, size_t at)
+static bool frees(const struct as_symptom *s, const struct symptom_object *o, size_t at)
 {
 	const struct as_seq *seq = s->seq;
 	const struct as_op *op = &seq->ops[at];
@@ -402,8 +219,8 @@ static bool frees(const struct as_symptom *s, const struct object *o, size_t at)
 
 /* A stray byte was there before. The operation to blame gave its place back, or wrote it to the
  * wrong place; the last one that made room for it did no more than to show it. */
-static void add_after_stray(const struct as_symptom *s, const struct object *o, const char *last,
-			    struct as_buf *out)
+static void add_after_stray(const struct as_symptom *s, const struct symptom_object *o,
+			    const char *last, struct as_buf *out)
 {
 	size_t at = s->op >= 0 ? (size_t)s->op : s->seq->n;
 
@@ -420,12 +237,12 @@ static void add_after_stray(const struct as_symptom *s, const struct object *o, 
 
 /* The last change of that side of the object, or where none is known of its name; -1: none. */
 static int64_t last_change(const struct as_symptom *s, const struct side *side,
-			   const struct object *o)
+			   const struct symptom_object *o)
 {
 	int64_t end = s->op >= 0 ? s->op : (int64_t)s->seq->n, made = -1;
 
 	for (int64_t i = end; o->ino && i-- > 0;) {
-		unsigned changes = changes_of(&s->seq->ops[i]);
+		unsigned changes = as_symptom_changes(&s->seq->ops[i]);
 
 		if (!changes || (s->failed && s->failed[i]) || !concerns(s, (size_t)i, o))
 			continue;
@@ -437,8 +254,8 @@ static int64_t last_change(const struct as_symptom *s, const struct side *side,
 	return made;
 }
 
-static void add_after(const struct as_symptom *s, const struct side *side, const struct object *o,
-		      struct as_buf *out)
+static void add_after(const struct as_symptom *s, const struct side *side,
+		      const struct symptom_object *o, struct as_buf *out)
 {
 	int64_t last = last_change(s, side, o);
 
@@ -454,17 +271,17 @@ static void add_after(const struct as_symptom *s, const struct side *side, const
 /* Whether the size was asked for through a descriptor that was open when somebody else changed it,
  * other than by an append, which may itself have gone to the wrong place. */
 static bool through_older(const struct as_symptom *s, const struct side *side,
-			  const struct object *o)
+			  const struct symptom_object *o)
 {
 	int32_t fd = s->kind != AS_FIND_TREE && s->op >= 0 ? s->seq->ops[s->op].fd : AS_SLOT_NONE;
-	const struct as_op *opened = open_of(s->seq, s->op >= 0 ? (size_t)s->op : 0, fd);
+	const struct as_op *opened = as_symptom_open(s->seq, s->op >= 0 ? (size_t)s->op : 0, fd);
 	struct as_buf op = { 0 };
 	bool moved = false, appends = false;
 
 	if (strcmp(side->name, "size") || !opened)
 		return false;
 	for (size_t i = (size_t)(opened - s->seq->ops) + 1; i < (size_t)s->op; i++) {
-		unsigned changes = changes_of(&s->seq->ops[i]);
+		unsigned changes = as_symptom_changes(&s->seq->ops[i]);
 
 		if (!(changes & AS_CHANGES_DATA || s->seq->ops[i].code == AS_OP_ENLARGE) ||
 		    (s->failed && s->failed[i]) || !concerns(s, i, o))
@@ -478,8 +295,8 @@ static bool through_older(const struct as_symptom *s, const struct side *side,
 	return moved && !appends;
 }
 
-static void sign_state(const struct as_symptom *s, const struct side *side, const struct object *o,
-		       const char *how, struct as_buf *out)
+static void sign_state(const struct as_symptom *s, const struct side *side,
+		       const struct symptom_object *o, const char *how, struct as_buf *out)
 {
 	struct as_buf after = { 0 };
 
@@ -563,7 +380,7 @@ static void sign_answer(const struct as_symptom *s, struct as_buf *out)
 {
 	const struct as_op *op = &s->seq->ops[s->op];
 	const char *got = strstr(s->why, "returned "), *want = strstr(s->why, "model says ");
-	struct object o = of_op(s->model, op);
+	struct symptom_object o = of_op(s->model, op);
 	const char *about = as_op_table[op->code].name, *way;
 
 	if (!got || !want) {
@@ -600,7 +417,7 @@ void as_symptom_sign(const struct as_symptom *s, struct as_buf *out)
 	const char *why = s->why, *colon;
 	struct as_buf path = { 0 };
 	const struct side *side;
-	struct object o;
+	struct symptom_object o;
 
 	if (s->kind == AS_FIND_OUTCOME) {
 		sign_answer(s, out);

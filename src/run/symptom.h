@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * symptom: the signature of what differs from the model: which side of which kind of object, and
- * the last operation that changed that side of it. Who noticed it, a read or a walk through the tree,
- * is not part of it.
+ * the last operation that changed that side of it. Who noticed it, a read or a walk through the
+ * tree, is not part of it.
  */
 #ifndef AS_RUN_SYMPTOM_H
 #define AS_RUN_SYMPTOM_H
@@ -23,6 +23,12 @@ struct as_symptom {
 /* Adds "state: size of a file; after open O_TRUNC" or "answer: rename: EEXIST, model says 0". */
 void as_symptom_sign(const struct as_symptom *symptom, struct as_buf *out);
 
+/* ---- Operations (symptom_op.c) ---- */
+
+/* What this operation can change, with its flags: bits of enum as_changes. */
+unsigned as_symptom_changes(const struct as_op *op);
+/* The open of a slot that an operation uses; NULL: it is not in the workload. */
+const struct as_op *as_symptom_open(const struct as_seq *seq, size_t op, int32_t slot);
 /* Adds an operation without its objects: its name and the flags that decide what it does
  * ("fallocate PUNCH_HOLE", "write O_APPEND"). */
 void as_symptom_op(const struct as_seq *seq, size_t op, struct as_buf *out);
@@ -35,8 +41,8 @@ void as_symptom_steps(const struct as_seq *seq, struct as_buf *out);
  * In a longer one it says nothing. */
 void as_symptom_after_last(const struct as_seq *seq, const bool *failed, int64_t end,
 			   struct as_buf *out);
-/* Adds "; after CHANGE, then PROMISE of a KIND": what an operation like fsync promised, and the last
- * change that it had to keep. */
+/* Adds "; after CHANGE, then PROMISE of a KIND": what an operation like fsync promised, and the
+ * last change that it had to keep. */
 void as_symptom_pair(const struct as_seq *seq, const bool *failed, size_t promise,
 		     struct as_buf *out);
 

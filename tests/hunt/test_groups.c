@@ -96,6 +96,29 @@ static void test_explained(void **ctx)
 	as_hunt_state_free(&state);
 }
 
+/* A kind that is not reduced is known by its symptom alone. */
+static void test_not_reduced(void **ctx)
+{
+	static const struct kind kinds[] = {
+		{ "a", "state: size of a file; after truncate", "make,truncate,", 1, 2 },
+		{ "b", "state: size of a file; after chmod", "", 1, 0 },
+		{ "c", "crash: links: count of a file; after write", "", 1, 0 },
+		{ "d", "crash: links: count of a file; after make", "", 1, 0 },
+	};
+	struct as_hunt_state state;
+	struct as_hunt_groups g;
+
+	(void)ctx;
+	BUILD(kinds, &state);
+	as_hunt_groups(&state, &g);
+	assert_int_equal(g.n, 2);
+	assert_int_equal(g.of[0], g.of[1]);
+	assert_string_equal(g.groups[g.of[1]].name, kinds[0].cause);
+	assert_int_equal(g.of[2], g.of[3]);
+	as_hunt_groups_free(&g);
+	as_hunt_state_free(&state);
+}
+
 /* What nearly every workload does explains nothing. */
 static void test_plain(void **ctx)
 {
@@ -120,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_cause),
 		cmocka_unit_test(test_explained),
+		cmocka_unit_test(test_not_reduced),
 		cmocka_unit_test(test_plain),
 	};
 

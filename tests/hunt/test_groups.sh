@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Groups by likely cause, on seeded bugs of labfs: one bug gives at most two groups, and no group comes
-# from two bugs. These bugs look alike to whoever compares bytes and sizes. `scripts/groups.sh` counts
-# all bugs from three seeds (docs/SCORE.md).
+# Groups by likely cause, on seeded bugs of labfs: one bug gives at most two groups, and no group
+# comes from two bugs. `scripts/groups.sh` counts all bugs from three seeds (docs/SCORE.md).
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 

@@ -50,7 +50,8 @@ static const struct {
 	  "Inode 5 (mode = 0100644), i_nlinks=1, counted=2.",
 	  "Inode # (mode = #), i_nlinks=#, counted=#." },
 	{ "fsck.fat -n {disk}",
-	  "fsck.fat 4.2 (2021-01-31)\n/F1.TXT\n  File size is 12 bytes, cluster chain length is 0\n",
+	  "fsck.fat 4.2 (2021-01-31)\n/F1.TXT\n"
+	  "  File size is 12 bytes, cluster chain length is 0\n",
 	  "File size is 12 bytes, cluster chain length is 0",
 	  "File size is # bytes, cluster chain length is #" },
 	/* labfs names its problems. */
