@@ -61,17 +61,6 @@ bool as_finding_is_id(const char *text)
 	return len && len < AS_FINDING_ID_MAX;
 }
 
-void as_signature_add(struct as_buf *out, const char *text)
-{
-	while (*text) {
-		size_t hex = strncmp(text, "0x", 2) ? 0 : 2 + strspn(text + 2, "0123456789abcdef");
-		size_t len = hex ? hex : strspn(text, "0123456789");
-
-		as_buf_addc(out, len ? '#' : *text);
-		text += len ? len : 1;
-	}
-}
-
 void as_finding_signature(struct as_buf *out, enum as_finding_kind kind, const char *about,
 			  const char *text)
 {

@@ -60,11 +60,26 @@ void as_finding_id(const struct as_finding *finding, const char *target_name,
 /* Whether as_finding_id() could have made it: the name of one file, and not hidden. */
 bool as_finding_is_id(const char *text);
 
-/* Adds "KIND: ABOUT: TEXT", with '#' for the numbers in the text: `about` says where it happened
- * ("rename", "unmount"). */
+/* ---- Signatures (signature.c) ---- */
+
+/* Adds "KIND: ABOUT: TEXT": `about` says where it happened ("rename", "unmount"). */
 void as_finding_signature(struct as_buf *out, enum as_finding_kind kind, const char *about,
 			  const char *text);
-/* Adds a text to a signature. Numbers become '#': what is left is the same for the same mistake. */
+/* Adds a text to a signature without what belongs to one run: what is left is the same for the
+ * same mistake. */
 void as_signature_add(struct as_buf *out, const char *text);
+
+/*
+ * A signature is a symptom, and where one is known the operation that the symptom followed:
+ * "state: size of a file; after open O_TRUNC". A reduced workload has the same symptom; the
+ * operation may change, because what stood between the cause and the symptom is gone.
+ */
+#define AS_SIGNATURE_AFTER "; after "
+/* The same whichever operation came last: the descriptor did not notice. */
+#define AS_SIGNATURE_OLDER " through an older descriptor"
+bool as_signature_same_symptom(const char *a, const char *b);
+/* Adds the likely cause, by which signatures are grouped: the same words for operations that do the
+ * same ("pwrite", "write") and for two sides of one thing (size and content). */
+void as_signature_group(struct as_buf *out, const char *signature);
 
 #endif

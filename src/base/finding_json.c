@@ -40,6 +40,16 @@ static const char **text_at(struct as_finding *f, const struct text_row *row)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+/* For whoever sorts findings: it follows from the signature, and is not read again. */
+static void print_group(struct as_json *json, const struct as_finding *f)
+{
+	struct as_buf group = { 0 };
+
+	as_signature_group(&group, f->signature ? f->signature : "");
+	as_json_kstr(json, "group", as_buf_str(&group));
+	as_buf_free(&group);
+}
+
 void as_finding_print(struct as_json *json, const struct as_finding *f, const char *id)
 {
 	as_json_kstr(json, "id", id);
@@ -56,6 +66,8 @@ void as_finding_print(struct as_json *json, const struct as_finding *f, const ch
 			as_json_kint(json, "line", f->op_line);
 		}
 		as_json_kstr(json, texts[i].key, *text);
+		if (texts[i].at == offsetof(struct as_finding, signature))
+			print_group(json, f);
 	}
 	as_json_kbool(json, "disk", f->disk);
 }

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/output.h"
 #include "cli/stored.h"
+#include "hunt/groups.h"
 #include "work/print.h"
 
 #include <stdlib.h>
@@ -52,7 +53,7 @@ const struct as_hunt_store as_cli_hunt_store = {
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-static void say_json(const struct as_hunt_state *s)
+static void say_json(const struct as_hunt_state *s, const struct as_hunt_groups *g)
 {
 	for (size_t i = 0; i < s->n_signs; i++) {
 		const struct as_hunt_sign *sign = &s->signs[i];
@@ -62,6 +63,8 @@ static void say_json(const struct as_hunt_state *s)
 		as_json_object(&j);
 		as_json_kstr(&j, "event", "signature");
 		as_json_kstr(&j, "signature", sign->signature);
+		as_json_kstr(&j, "cause", sign->cause);
+		as_json_kstr(&j, "group", g->groups[g->of[i]].name);
 		as_json_kstr(&j, "id", sign->id);
 		as_json_kuint(&j, "count", sign->count);
 		as_json_kuint(&j, "ops", sign->ops);
@@ -92,6 +95,24 @@ static const char *reduced_text(const struct as_hunt_sign *sign, char *text, siz
 	}
 }
 
+/* A line for each likely cause, with its smallest example. */
+static void say_groups(const struct as_hunt_state *s, const struct as_hunt_groups *g,
+		       struct as_sink *talk)
+{
+	char text[32];
+
+	as_emit_note(talk, "%7s  %7s  %7s  %-32s  %s", "count", "kinds", "reduced", "example",
+		     "likely cause");
+	for (size_t i = 0; i < g->n; i++) {
+		const struct as_hunt_group *group = &g->groups[i];
+		const struct as_hunt_sign *sign = &s->signs[group->example];
+
+		as_emit_note(talk, "%7llu  %7zu  %7s  %-32s  %.160s",
+			     (unsigned long long)group->count, group->kinds,
+			     reduced_text(sign, text, sizeof(text)), sign->id, group->name);
+	}
+}
+
 static void say_table(const struct as_hunt_state *s, struct as_sink *talk)
 {
 	char text[32];
@@ -118,6 +139,7 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 				      .unjudged = s->unjudged,
 				      .excused = s->excused,
 				      .wall_us = s->used_us };
+	struct as_hunt_groups groups;
 	const char *first = NULL;
 	size_t left = 0;
 
@@ -126,10 +148,14 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 			left++;
 			first = s->signs[i].id;
 		}
-	if (json)
-		say_json(s);
-	else if (s->n_signs)
+	as_hunt_groups(s, &groups);
+	if (json) {
+		say_json(s, &groups);
+	} else if (s->n_signs) {
 		say_table(s, talk);
+		say_groups(s, &groups, talk);
+	}
+	as_hunt_groups_free(&groups);
 	if (s->n_signs && !json)
 		as_emit_note(talk, "findings are kept in %s/findings", folder);
 	if (left)

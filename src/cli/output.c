@@ -4,6 +4,7 @@
 
 #include "disk/image.h"
 #include "os/rundir.h"
+#include "report/groups.h"
 #include "report/sinks.h"
 
 #include <stdlib.h>
@@ -34,6 +35,7 @@ void as_cli_talk_free(struct as_sink *talk, bool json)
 struct both {
 	struct as_sink sink;
 	struct as_sink *talk, *store;
+	struct as_report_groups *groups;
 	struct as_sink kept; /* after `talk`, which then knows that findings are kept */
 };
 
@@ -41,6 +43,7 @@ static void both_finding(struct as_sink *sink, const struct as_finding *f, const
 {
 	struct both *b = (struct both *)sink;
 
+	as_report_groups_add(b->groups, f, id);
 	if (b->store)
 		b->store->finding(b->store, f, id);
 	b->talk->next = b->store && !as_store_sink_failed(b->store, NULL) ? &b->kept : NULL;
@@ -49,6 +52,7 @@ static void both_finding(struct as_sink *sink, const struct as_finding *f, const
 
 static void both_again(struct as_sink *sink, const char *signature)
 {
+	as_report_groups_again(((struct both *)sink)->groups, signature);
 	as_emit_again(((struct both *)sink)->talk, signature);
 }
 
@@ -72,7 +76,8 @@ static void join(struct as_cli_output *out)
 					 .note = both_note,
 					 .done = both_done },
 			       .talk = out->talk,
-			       .store = out->store };
+			       .store = out->store,
+			       .groups = as_report_groups_new() };
 	if (out->store)
 		out->talk->next = &both->kept;
 	out->chain = &both->sink;
@@ -117,6 +122,8 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 {
 	int failed = as_cli_output_failed(out, rc ? NULL : err);
 
+	if (out->chain && !out->json)
+		as_report_groups_tell(((struct both *)out->chain)->groups, out->chain);
 	/* Findings are reported even if an error of ours follows them. */
 	if (stats->findings && out->store && !out->json && !failed)
 		as_emit_note(out->chain, "findings are kept in %s/findings", out->folder);
@@ -126,6 +133,8 @@ int as_cli_output_close(struct as_cli_output *out, const struct as_run_stats *st
 	as_store_sink_free(out->store);
 	if (!out->given)
 		as_cli_talk_free(out->talk, out->json);
+	if (out->chain)
+		as_report_groups_free(((struct both *)out->chain)->groups);
 	free(out->chain);
 	return rc ? rc : stats->findings ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 }

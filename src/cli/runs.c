@@ -94,7 +94,7 @@ int as_cli_runs_known(struct as_cli_runs *r, const char *path, struct as_err *er
 	r->sinks = &r->filter.sink;
 	rc = as_buf_read_file(&text, path, KNOWN_MAX_BYTES, err);
 	if (!rc)
-		as_known_parse(r->known, as_buf_str(&text));
+		rc = as_known_parse(r->known, path, as_buf_str(&text), err);
 	as_buf_free(&text);
 	return rc;
 }

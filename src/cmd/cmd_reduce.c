@@ -45,7 +45,7 @@ static int fails(void *ctx, const struct as_seq *seq, struct as_err *err)
 	rc = as_cli_again_run(&r->again, seq, err);
 	if (rc)
 		return rc;
-	return r->ear.signature && !strcmp(r->ear.signature, r->signature);
+	return r->ear.signature && as_signature_same_symptom(r->ear.signature, r->signature);
 }
 
 static enum as_reduce_stop stop(void *ctx)

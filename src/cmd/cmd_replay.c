@@ -18,7 +18,8 @@ struct caller {
 static void call_by_name(struct as_sink *sink, const struct as_finding *f, const char *id)
 {
 	struct caller *caller = (struct caller *)sink;
-	bool same = !strcmp(f->signature, caller->stored->record.finding.signature);
+	bool same =
+		as_signature_same_symptom(f->signature, caller->stored->record.finding.signature);
 
 	as_emit_finding(caller->to, f, same ? caller->stored->record.id : id);
 }
@@ -70,7 +71,7 @@ static int run(const struct as_args *args, struct as_err *err)
 			     stored.record.id);
 	else if (!rc && !ear.signature)
 		as_emit_note(talk, "%s: did not reproduce", stored.record.id);
-	else if (!rc && strcmp(ear.signature, stored.record.finding.signature))
+	else if (!rc && !as_signature_same_symptom(ear.signature, stored.record.finding.signature))
 		as_emit_note(talk, "%s: something else was found than \"%s\"", stored.record.id,
 			     stored.record.finding.summary ? stored.record.finding.summary
 							   : stored.record.finding.signature);

@@ -215,8 +215,7 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 	(void)as_problem_set(problem, AS_FIND_CRASH, way, as_rule_name(j->legal.rule),
 			     as_buf_str(&j->legal.why));
 	as_buf_clear(&problem->signature);
-	as_buf_addf(&problem->signature, "crash: %s: %s", as_rule_name(j->legal.rule),
-		    as_buf_str(&j->legal.signature));
+	as_buf_addf(&problem->signature, "crash: %s", as_buf_str(&j->legal.signature));
 	problem->promise = j->legal.op;
 	return false;
 }

@@ -3,6 +3,7 @@
 #include "crash/judge.h"
 
 #include "run/child.h"
+#include "target/checker_words.h"
 
 #include <string.h>
 
@@ -29,6 +30,19 @@ bool as_problem_set_tree(struct as_problem *problem, enum as_finding_kind kind, 
 	return false;
 }
 
+/* What a library's checker named is known by the name of the problem: ": [303 UNCONNECTED] ...". */
+static void add_said(struct as_buf *out, const char *why)
+{
+	const char *tag = strstr(why, ": [");
+	struct as_buf head = { 0 };
+
+	as_buf_add(&head, why, tag ? (size_t)(tag - why) + 2 : strlen(why));
+	as_signature_add(out, as_buf_str(&head));
+	if (tag)
+		as_checker_problem_sign("", tag + 2, out);
+	as_buf_free(&head);
+}
+
 bool as_problem_set(struct as_problem *problem, enum as_finding_kind kind, enum as_way way,
 		    const char *what, const char *why)
 {
@@ -47,7 +61,7 @@ bool as_problem_set(struct as_problem *problem, enum as_finding_kind kind, enum 
 		as_buf_free(&head);
 		why = after;
 	}
-	as_signature_add(&problem->signature, why);
+	add_said(&problem->signature, why);
 	return false;
 }
 

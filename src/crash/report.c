@@ -6,8 +6,10 @@
 
 #include "disk/image.h"
 #include "os/spawn.h"
+#include "run/symptom.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,8 +18,7 @@
 bool as_crash_report_has(const struct as_crash_shared *sh, const char *signature)
 {
 	for (unsigned i = 0; i < sh->n_reports; i++)
-		if (!strncmp(sh->reports[i].signature, signature,
-			     sizeof(sh->reports[i].signature) - 1))
+		if (as_signature_same_symptom(sh->reports[i].signature, signature))
 			return true;
 	return false;
 }
@@ -111,6 +112,26 @@ static void keep_disk(const struct as_crash_args *args, struct as_perm *perm,
 	as_disk_free(disk);
 }
 
+/* A broken rule is known by the pair of the change that was lost and the promise that it broke;
+ * without a promise by the operation under way. */
+static void sign(const struct as_recording *rec, const struct as_problem *problem,
+		 struct as_crash_report *report)
+{
+	struct as_buf text = { 0 };
+	bool *failed = as_xcalloc(rec->seq->n + 1, sizeof(*failed));
+
+	for (size_t i = 0; i < rec->n_ops; i++)
+		failed[i] = rec->answers[i].ret < 0;
+	as_buf_adds(&text, as_buf_str(&problem->signature));
+	if (problem->promise != AS_LEGAL_NO_OP && problem->promise < rec->seq->n)
+		as_symptom_pair(rec->seq, failed, problem->promise, &text);
+	else
+		as_symptom_after_last(rec->seq, failed, report->op + 1, &text);
+	snprintf(report->signature, sizeof(report->signature), "%s", as_buf_str(&text));
+	as_buf_free(&text);
+	free(failed);
+}
+
 bool as_crash_report_add(const struct as_crash_args *args, const struct as_recording *rec,
 			 struct as_perm *perm, const struct as_perm_state *state,
 			 const struct as_problem *problem, struct as_recoverer *recoverer)
@@ -148,8 +169,7 @@ bool as_crash_report_add(const struct as_crash_args *args, const struct as_recor
 	}
 	snprintf(report->summary, sizeof(report->summary), "%s", as_buf_str(&summary));
 	snprintf(report->params, sizeof(report->params), "%s", as_buf_str(&params));
-	snprintf(report->signature, sizeof(report->signature), "%s",
-		 as_buf_str(&problem->signature));
+	sign(rec, problem, report);
 	as_buf_free(&summary);
 	as_buf_free(&params);
 	sh->n_reports++;

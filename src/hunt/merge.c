@@ -168,6 +168,7 @@ int as_leader_reduced(struct as_hunt_leader *l, char *line, struct as_err *err)
 
 	free(line);
 	if (!rc && sign && how) {
+		as_hunt_sign_set_cause(sign, text_of(object, "cause"), text_of(object, "steps"));
 		sign->reduced = !strcmp(how, "yes")	   ? AS_HUNT_REDUCED
 				: !strcmp(how, "vanished") ? AS_HUNT_VANISHED
 							   : AS_HUNT_SHORTENED;

@@ -5,7 +5,9 @@
 #include "hunt/lane.h"
 #include "hunt/worker_priv.h"
 #include "os/spawn.h"
+#include "run/symptom.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,12 +21,18 @@ struct reducing {
 	struct as_known *known;
 	int64_t start_us;
 	bool heard, same;
+	/* The last signature of the same symptom: at the end that of the best workload, whose runs
+	 * come last. */
+	char last[1024];
 };
 
 static void hear(struct reducing *r, const char *signature)
 {
 	/* A workload may have several findings. */
-	r->same |= !strcmp(signature, r->sign->signature);
+	if (!r->same && as_signature_same_symptom(signature, r->sign->signature)) {
+		snprintf(r->last, sizeof(r->last), "%s", signature);
+		r->same = true;
+	}
 	r->heard = true;
 }
 
@@ -70,11 +78,15 @@ static enum as_reduce_stop stop(void *ctx)
 static void say(const struct as_worker *w, const struct reducing *r, const struct as_seq *best,
 		const struct as_reduced *result)
 {
-	struct as_buf line = { 0 };
+	struct as_buf line = { 0 }, steps = { 0 };
 	struct as_json j = as_json_on(&line);
 
 	as_json_object(&j);
 	as_json_kstr(&j, "signature", r->sign->signature);
+	as_json_kstr(&j, "cause", r->last[0] ? r->last : r->sign->signature);
+	if (best)
+		as_symptom_steps(best, &steps);
+	as_json_kstr(&j, "steps", as_buf_str(&steps));
 	as_json_kstr(&j, "reduced", !best ? "vanished" : result->complete ? "yes" : "shortened");
 	as_json_kuint(&j, "ops", result->ops_after);
 	as_json_kuint(&j, "runs", result->runs);
@@ -84,6 +96,7 @@ static void say(const struct as_worker *w, const struct reducing *r, const struc
 	as_json_num(&j, (double)(as_now_us() - r->start_us) / 1e6);
 	as_json_end(&j);
 	as_worker_say(w, &line);
+	as_buf_free(&steps);
 }
 
 static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *err)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATE_VERSION 1
+#define STATE_VERSION 2 /* 1: signatures without causes */
 #define STATE_MAX_BYTES ((size_t)256 << 20)
 
 static const char *const reduced_names[] = {
@@ -33,6 +33,8 @@ void as_hunt_state_free(struct as_hunt_state *s)
 {
 	for (size_t i = 0; i < s->n_signs; i++) {
 		free(s->signs[i].signature);
+		free(s->signs[i].cause);
+		free(s->signs[i].steps);
 		free(s->signs[i].id);
 		free(s->signs[i].summary);
 	}
@@ -60,8 +62,19 @@ struct as_hunt_sign *as_hunt_state_add(struct as_hunt_state *s, const char *sign
 
 	AS_ARRAY_ROOM(s->signs, s->n_signs, s->cap_signs);
 	sign = &s->signs[s->n_signs++];
-	*sign = (struct as_hunt_sign){ .signature = as_xstrdup(signature) };
+	*sign = (struct as_hunt_sign){ .signature = as_xstrdup(signature),
+				       .cause = as_xstrdup(signature) };
 	return sign;
+}
+
+void as_hunt_sign_set_cause(struct as_hunt_sign *sign, const char *cause, const char *steps)
+{
+	if (!cause || !steps)
+		return;
+	free(sign->cause);
+	free(sign->steps);
+	sign->cause = as_xstrdup(cause);
+	sign->steps = *steps ? as_xstrdup(steps) : NULL;
 }
 
 bool as_hunt_state_over(const struct as_hunt_state *s)
@@ -81,6 +94,8 @@ static void put_sign(struct as_json *j, const struct as_hunt_sign *sign)
 {
 	as_json_object(j);
 	as_json_kstr(j, "signature", sign->signature);
+	as_json_kstr(j, "cause", sign->cause);
+	as_json_kstr(j, "steps", sign->steps ? sign->steps : "");
 	as_json_kstr(j, "id", sign->id);
 	as_json_kstr(j, "summary", sign->summary);
 	as_json_kuint(j, "count", sign->count);
@@ -174,6 +189,8 @@ static bool get_sign(const json_t *object, struct as_hunt_state *s)
 	if (!signature || !id || !as_dir_is_plain(id) || as_hunt_state_find(s, signature))
 		return false;
 	sign = as_hunt_state_add(s, signature);
+	as_hunt_sign_set_cause(sign, json_string_value(json_object_get(object, "cause")),
+			       json_string_value(json_object_get(object, "steps")));
 	sign->id = as_xstrdup(id);
 	sign->summary = text_of(object, "summary");
 	if (!sign->summary)
@@ -258,7 +275,12 @@ int as_hunt_state_load(const struct as_dir *folder, struct as_hunt_state *s, str
 		rc = as_dir_read(folder, AS_RUN_STATE, STATE_MAX_BYTES, &text, err);
 	if (!rc)
 		root = json_loadb(as_buf_str(&text), text.len, 0, NULL);
-	if (!rc && (!json_is_object(root) || !get_state(root, s)))
+	if (!rc && number_of(root, "version") && number_of(root, "version") < STATE_VERSION)
+		rc = as_fail(err, AS_EUSE,
+			     "%s/" AS_RUN_STATE ": the state of a hunt of an older assay, whose "
+			     "signatures were other ones: it cannot be continued",
+			     folder->path);
+	else if (!rc && (!json_is_object(root) || !get_state(root, s)))
 		rc = as_fail(err, AS_EUSE, "%s/" AS_RUN_STATE ": not the state of a hunt",
 			     folder->path);
 	json_decref(root);

@@ -23,6 +23,8 @@ enum as_hunt_reduced {
 /* A signature: one kind of finding. */
 struct as_hunt_sign {
 	char *signature, *id, *summary;
+	char *cause; /* the signature of the reduced workload; at first its own */
+	char *steps; /* of the reduced workload, in the words of groups; NULL: not reduced */
 	uint64_t count;
 	unsigned job; /* the job that met it first, */
 	uint64_t number; /* and the number of its workload in that job's stream */
@@ -62,6 +64,8 @@ void as_hunt_state_free(struct as_hunt_state *state);
 /* NULL: none of that signature. */
 struct as_hunt_sign *as_hunt_state_find(const struct as_hunt_state *state, const char *signature);
 struct as_hunt_sign *as_hunt_state_add(struct as_hunt_state *state, const char *signature);
+/* NULL changes nothing. */
+void as_hunt_sign_set_cause(struct as_hunt_sign *sign, const char *cause, const char *steps);
 /* Whether time or workloads are used up. Signatures that are not reduced yet do not matter. */
 bool as_hunt_state_over(const struct as_hunt_state *state);
 

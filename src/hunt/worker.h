@@ -35,7 +35,8 @@ AS_MUST_CHECK int as_worker_start_job(const struct as_hunt *hunt, const struct a
 				      unsigned job, uint64_t end, struct as_hunt_shared *shared,
 				      struct as_worker *worker, struct as_err *err);
 /* Reduces the finding of a signature; one line:
- *   {"signature":s,"reduced":s,"ops":n,"runs":n,"failed":n,"executions":n,"seconds":x} */
+ *   {"signature":s,"cause":s,"steps":s,"reduced":s,"ops":n,"runs":n,"failed":n,"executions":n,
+ *    "seconds":x} */
 AS_MUST_CHECK int as_worker_start_reducer(const struct as_hunt *hunt,
 					  const struct as_hunt_sign *sign,
 					  struct as_hunt_shared *shared, struct as_worker *worker,

@@ -7,11 +7,10 @@
  */
 #include "recover/step_worker_priv.h"
 
+#include "target/checker_words.h"
 #include "tool/checker.h"
 
 #include <string.h>
-
-#define WORDS_BYTES 160 /* of what a checker said */
 
 void as_step_worker_check_end(struct as_step_worker *w)
 {
@@ -28,26 +27,14 @@ static void add_command(const struct as_checker *checker, struct as_buf *out)
 	as_buf_addf(out, "`%.*s`", (int)len, checker->command);
 }
 
-/* The line that says what was wrong: the first with a question, else the last one. */
-static void add_words(const char *output, struct as_buf *out)
+/* The problem that it named. */
+static void add_words(const struct as_checker *checker, const char *output, struct as_buf *out)
 {
-	const char *best = NULL, *line = output;
-	bool asks = false;
+	struct as_buf problem = { 0 };
 
-	while (*line && !asks) {
-		size_t len = strcspn(line, "\n");
-
-		if (len) {
-			asks = memchr(line, '?', len);
-			best = line;
-		}
-		line += len + (line[len] == '\n');
-	}
-	if (best) {
-		size_t len = strcspn(best, "\n");
-
-		as_buf_addf(out, ": %.*s", (int)(len < WORDS_BYTES ? len : WORDS_BYTES), best);
-	}
+	if (as_checker_problem(checker->command, output, &problem))
+		as_buf_addf(out, ": %s", as_buf_str(&problem));
+	as_buf_free(&problem);
 }
 
 static void judge(const struct as_checker *checker, const struct as_tool_result *run,
@@ -73,14 +60,14 @@ static void judge(const struct as_checker *checker, const struct as_tool_result 
 	if (answer != AS_CHECK_CLEAN && answer != AS_CHECK_REPAIRED) {
 		stepped->end = AS_REFUSED;
 		as_buf_addf(why, " ended with %s", as_check_answer_name(answer));
-		add_words(as_buf_str(&run->output), why);
+		add_words(checker, as_buf_str(&run->output), why);
 	} else if (run->refused) {
 		stepped->end = AS_COMPLAINED;
 		as_buf_addf(why, " tried to change something beside its disk: %s",
 			    run->first_refused);
 	} else if (stepped->repaired) {
 		as_buf_adds(why, " repaired");
-		add_words(as_buf_str(&run->output), why);
+		add_words(checker, as_buf_str(&run->output), why);
 	} else {
 		as_buf_clear(why);
 	}

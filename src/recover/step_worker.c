@@ -20,6 +20,8 @@
 #include "klog/kwatch.h"
 #include "run/instance.h"
 #include "snapshot/tree.h"
+#include "target/checker_words.h"
+#include "target/host.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -81,8 +83,27 @@ static void note_recovered(struct work *w)
 
 /* ---- The checker ----------------------------------------------------------------------------- */
 
+static uint64_t printed(const struct work *w)
+{
+	return w->worker->log ? w->worker->log->total_bytes : 0;
+}
+
+/* Adds the problem that the checker has named since then. */
+static void add_problem(const struct work *w, uint64_t since)
+{
+	struct as_buf said = { 0 }, problem = { 0 };
+
+	if (w->worker->log)
+		as_host_log_since(w->worker->log, since, &said);
+	if (as_checker_problem("", as_buf_str(&said), &problem))
+		as_buf_addf(&w->out->why, ": %s", as_buf_str(&problem));
+	as_buf_free(&said);
+	as_buf_free(&problem);
+}
+
 static void go_check(struct work *w)
 {
+	uint64_t since = printed(w);
 	int rc = as_instance_fsck(w->instance, (enum as_check_mode)w->step);
 	const char *doing = as_step_name(w->step);
 
@@ -94,8 +115,10 @@ static void go_check(struct work *w)
 						     : "left errors uncorrected");
 	} else {
 		w->out->repaired = rc & AS_FSCK_REPAIRED;
-		if (w->out->repaired)
+		if (w->out->repaired) {
 			as_buf_adds(&w->out->why, "finds something to repair");
+			add_problem(w, since);
+		}
 		note_recovered(w);
 	}
 }
@@ -104,13 +127,18 @@ static void go_check(struct work *w)
 static bool stays_sound(struct work *w)
 {
 	const char *doing = "the full check after recovery and unmount";
+	uint64_t since = printed(w);
 	int rc = 0;
 
 	if (w->worker->base.strictest != AS_STEPS)
 		rc = as_instance_fsck(w->instance, w->worker->rules.strictest);
 	if (rc < 0)
 		return ended_errno(w, AS_COMPLAINED, doing, rc);
-	return !rc || ended(w, AS_COMPLAINED, doing, ": ", "finds something to repair");
+	if (rc && w->out->end == AS_RECOVERED) {
+		(void)ended(w, AS_COMPLAINED, doing, ": ", "finds something to repair");
+		add_problem(w, since);
+	}
+	return !rc;
 }
 
 /* ---- The mount ------------------------------------------------------------------------------- */
@@ -372,6 +400,7 @@ int as_recoverer_new(const struct as_target *target, uint64_t seed, struct as_ho
 	}
 	w->base.in_process = as_instance_can(w->instance, AS_INSTANCE_IN_PROCESS);
 	as_recoverer_init(&w->base, w->base.in_process ? &in_process : &outside, options);
+	w->log = log;
 	w->base.ways = (uint32_t)rules.by_mount << AS_WAY_MOUNT | rules.by_checkers << AS_WAY_QUICK;
 	w->base.strictest =
 		rules.strictest == AS_CHECK_MODES ? AS_STEPS : (enum as_step)rules.strictest;

@@ -8,6 +8,7 @@
 #include "target/facts.h"
 
 struct as_checkers;
+struct as_host_log;
 struct as_instance;
 struct as_kwatch;
 
@@ -16,6 +17,7 @@ struct as_step_worker {
 	struct as_recoverer base;
 	struct as_recovery rules;
 	struct as_instance *instance; /* which visits the disks */
+	const struct as_host_log *log; /* what the file system printed; may be NULL */
 	struct as_kwatch *watch; /* of the kernel's log; NULL: not yet, or there is no kernel */
 	struct as_jbd2 jbd2;
 	struct as_checkers *checkers; /* step_check.c; NULL: none was needed yet */

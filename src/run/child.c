@@ -12,6 +12,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -84,6 +85,7 @@ void as_child_close(struct child *c)
 	as_model_free(c->model);
 	as_verdict_free(&c->verdict);
 	as_buf_free(&c->text);
+	free(c->failed);
 	*c = (struct child){ 0 };
 }
 
@@ -133,7 +135,7 @@ static bool check_disk(struct child *c)
 	sh->tool_rc = as_instance_check(c->instance, c->args->options->deadline_ms, &checked,
 					&sh->tool_err);
 	if (!sh->tool_rc && !checked.clean)
-		as_child_found(c, checked.kind, -1, "fsck", checked.why);
+		as_child_found_by_checker(c, &checked);
 	return !sh->tool_rc && !sh->found;
 }
 
@@ -174,6 +176,8 @@ static void run_all(struct child *c)
 		return;
 	as_vfs_watch(as_instance_vfs(c->instance), c->args->options->watch);
 	c->model = as_model_copy(c->args->fresh_model);
+	free(c->failed);
+	c->failed = as_xcalloc(c->args->seq->n + 1, sizeof(*c->failed));
 	if (c->args->race_seed)
 		as_child_race(c);
 	for (int64_t i = 0; going && i < n && !c->args->race_seed; i++)

@@ -3,6 +3,8 @@
 #include "run/child_priv.h"
 
 #include "klog/kwatch.h"
+#include "run/symptom.h"
+#include "target/checker_words.h"
 #include "work/print.h"
 
 #include <stdio.h>
@@ -20,12 +22,38 @@ static void hand_over_disk(struct child *c)
 	as_instance_release_disk(c->instance);
 }
 
+static void sign(const struct child *c, enum as_finding_kind kind, int64_t op, const char *about,
+		 const char *why, struct as_buf *out)
+{
+	const struct as_seq *seq = c->args->seq;
+	struct as_symptom symptom = { .kind = kind,
+				      .model = c->model,
+				      .seq = seq,
+				      .failed = c->failed,
+				      .op = op,
+				      .why = why };
+
+	if ((kind == AS_FIND_OUTCOME || kind == AS_FIND_DATA || kind == AS_FIND_TREE) && c->model) {
+		/* The tree was compared after that operation. */
+		if (kind == AS_FIND_TREE && op >= 0)
+			symptom.op = op + 1;
+		as_symptom_sign(&symptom, out);
+		return;
+	}
+	/* How much is left, and after which of several unmounts, says nothing. */
+	if (kind == AS_FIND_LEAK)
+		as_buf_addf(out, "%s: memory left after unmount", as_finding_kind_name(kind));
+	else
+		as_finding_signature(out, kind, about, why);
+	if (kind == AS_FIND_LEAK || op < 0)
+		as_symptom_after_last(seq, c->failed, op < 0 ? (int64_t)seq->n : op, out);
+}
+
 void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, const char *about,
 		    const char *why)
 {
 	struct as_child_shared *sh = c->sh;
 	struct as_buf signature = { 0 };
-	const char *colon;
 
 	if (sh->found)
 		return;
@@ -39,9 +67,7 @@ void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, cons
 	} else {
 		snprintf(sh->summary, sizeof(sh->summary), "%s: %s", about, why);
 	}
-	/* A tree's difference begins with a path, which belongs to the workload. */
-	colon = kind == AS_FIND_TREE ? strstr(why, ": ") : NULL;
-	as_finding_signature(&signature, kind, about, colon ? colon + 2 : why);
+	sign(c, kind, op, about, why, &signature);
 	snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&signature));
 	as_buf_free(&signature);
 	hand_over_disk(c);
@@ -54,6 +80,30 @@ void as_child_found_errno(struct child *c, enum as_finding_kind kind, int rc)
 
 	snprintf(why, sizeof(why), "answered %s though nothing was wrong", as_errno_name(-rc));
 	as_child_found(c, kind, -1, as_phase_name(c->sh->phase), why);
+}
+
+void as_child_found_by_checker(struct child *c, const struct as_instance_checked *checked)
+{
+	struct as_child_shared *sh = c->sh;
+	struct as_buf said = { 0 }, problem = { 0 }, why = { 0 }, signature = { 0 };
+
+	as_host_log_text(&sh->log, &said);
+	as_buf_adds(&why, checked->why);
+	if (checked->kind == AS_FIND_CHECKER &&
+	    as_checker_problem(checked->command, as_buf_str(&said), &problem)) {
+		as_buf_addf(&why, ": %s", as_buf_str(&problem));
+		as_buf_addf(&signature, "%s: ", as_finding_kind_name(checked->kind));
+		as_checker_problem_sign(checked->command, as_buf_str(&problem), &signature);
+		as_symptom_after_last(c->args->seq, c->failed, (int64_t)c->args->seq->n,
+				      &signature);
+	}
+	as_child_found(c, checked->kind, -1, "fsck", as_buf_str(&why));
+	if (signature.len)
+		snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&signature));
+	as_buf_free(&said);
+	as_buf_free(&problem);
+	as_buf_free(&why);
+	as_buf_free(&signature);
 }
 
 static bool kernel_spoke(struct child *c, int64_t op, const char *about)

@@ -153,6 +153,7 @@ bool as_child_run_op(struct child *c, int64_t i)
 	as_instance_do(c->instance, (uint32_t)i, &c->args->seq->ops[i], &got);
 	sh->recent[i % RECENT] = (struct as_recent){ i, got.ret, got.err };
 	sh->ops++;
+	c->failed[i] = got.ret < 0;
 	if (is_time_to_look(c, i) && as_child_troubled(c, i))
 		return false;
 	going = judge(c, i, &got);

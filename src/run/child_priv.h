@@ -17,6 +17,7 @@ struct child {
 	struct as_model *model;
 	struct as_verdict verdict;
 	struct as_buf text;
+	bool *failed; /* by operation: it answered with an error */
 	struct as_race_delay *delay; /* of the disk in a race; NULL: none */
 	bool blind; /* the model no longer knows the state: answers are not judged */
 	bool quick; /* on a disk that nobody watches (as_instance_args.quick) */
@@ -38,6 +39,8 @@ bool as_child_load_target(const struct as_child_args *args);
 void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, const char *about,
 		    const char *why);
 void as_child_found_errno(struct child *c, enum as_finding_kind kind, int rc);
+/* A finding of a checker is known by the problem that it named. */
+void as_child_found_by_checker(struct child *c, const struct as_instance_checked *checked);
 /* Whether the target broke a rule of the seam, or its server died, or the kernel complains: then
  * that is found. op -1: not by an operation. */
 bool as_child_troubled(struct child *c, int64_t op);

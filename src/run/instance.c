@@ -243,7 +243,9 @@ int as_instance_check(struct as_instance *i, unsigned deadline_ms,
 		      struct as_instance_checked *checked, struct as_err *err)
 {
 	as_assert(i->caps & AS_INSTANCE_CHECK);
-	*checked = (struct as_instance_checked){ .clean = true, .kind = AS_FIND_CHECKER };
+	*checked = (struct as_instance_checked){ .clean = true,
+						 .kind = AS_FIND_CHECKER,
+						 .command = "" };
 	return i->ops->check(i, deadline_ms, checked, err);
 }
 

@@ -147,6 +147,7 @@ struct as_instance_checked {
 	/* Otherwise: AS_FIND_CHECKER, or what it did wrong besides its answer. */
 	enum as_finding_kind kind;
 	char why[160];
+	const char *command; /* of the checker; "": the library's own */
 };
 /* With AS_INSTANCE_CHECK. deadline_ms 0: none. */
 AS_MUST_CHECK int as_instance_check(struct as_instance *instance, unsigned deadline_ms,

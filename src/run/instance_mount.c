@@ -176,6 +176,7 @@ static int mount_check(struct as_instance *i, unsigned deadline_ms,
 
 	if (!rc && answer != AS_CHECK_CLEAN) {
 		checked->clean = false;
+		checked->command = of(i)->type->check[mode].command;
 		log_output(i, &output);
 		snprintf(checked->why, sizeof(checked->why),
 			 "`%s` of an unmounted disk ended with: %s",

@@ -110,13 +110,41 @@ void as_known_print(const struct as_known *known, struct as_buf *out)
 		as_buf_addf(out, "%s\n", known->signatures[i]);
 }
 
-void as_known_parse(struct as_known *known, const char *text)
+/* Signatures of version 1: the kinds that have other words now, and "crash: RULE: RULE:". */
+static bool is_old(const char *line, size_t len)
 {
-	while (*text) {
+	static const char *const begins[] = { "data: ", "tree: ", "outcome: ", "checker: fsck: " };
+	static const char without[] = "outcome: without a power cut: ", crash[] = "crash: ";
+
+	if (len >= sizeof(without) - 1 && !memcmp(line, without, sizeof(without) - 1))
+		return false;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (len >= strlen(begins[i]) && !memcmp(line, begins[i], strlen(begins[i])))
+			return true;
+	if (len > sizeof(crash) && !memcmp(line, crash, sizeof(crash) - 1)) {
+		const char *rule = line + sizeof(crash) - 1;
+		const char *colon = memmem(rule, len - (sizeof(crash) - 1), ": ", 2);
+		size_t n = colon ? (size_t)(colon - rule) + 2 : 0;
+
+		return n && (size_t)(rule - line) + 2 * n <= len && !memcmp(rule, rule + n, n);
+	}
+	return false;
+}
+
+int as_known_parse(struct as_known *known, const char *name, const char *text, struct as_err *err)
+{
+	for (unsigned n = 1; *text; n++) {
 		size_t len = strcspn(text, "\n");
 
+		if (is_old(text, len))
+			return as_fail(
+				err, AS_EUSE,
+				"%s:%u: this signature is of an older assay and would never be "
+				"met; a new run prints the new ones",
+				name, n);
 		if (len)
 			add(known, text, len);
 		text += len + (text[len] == '\n');
 	}
+	return 0;
 }

@@ -8,6 +8,7 @@
 #define AS_RUN_KNOWN_H
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/event.h"
 
 #include <stdbool.h>
@@ -20,7 +21,10 @@ void as_known_free(struct as_known *known); /* takes NULL */
 bool as_known_add(struct as_known *known, const char *signature);
 /* One signature on each line; no signature holds a newline. */
 void as_known_print(const struct as_known *known, struct as_buf *out);
-void as_known_parse(struct as_known *known, const char *text);
+/* A line in the form of version 1 (docs/FORMAT.md, Signatures) would never be met: it is refused
+ * (AS_EUSE). `name` is the file, for the message. */
+AS_MUST_CHECK int as_known_parse(struct as_known *known, const char *name, const char *text,
+				 struct as_err *err);
 
 /* Stands before the sinks that are to get only new findings. */
 struct as_known_filter {

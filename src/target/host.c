@@ -174,9 +174,14 @@ void as_host_log_add(struct as_host_log *log, const char *text)
 
 void as_host_log_text(const struct as_host_log *log, struct as_buf *out)
 {
-	uint64_t total = log->total_bytes, i = 0;
+	as_host_log_since(log, 0, out);
+}
 
-	if (total > AS_HOST_LOG_BYTES) {
+void as_host_log_since(const struct as_host_log *log, uint64_t from, struct as_buf *out)
+{
+	uint64_t total = log->total_bytes, i = from;
+
+	if (total > from + AS_HOST_LOG_BYTES) {
 		i = total - AS_HOST_LOG_BYTES;
 		while (i < total && log->data[i % AS_HOST_LOG_BYTES] != '\n')
 			i++;

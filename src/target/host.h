@@ -26,6 +26,8 @@ struct as_host_log {
 
 /* The contents, in whole lines, oldest first. */
 void as_host_log_text(const struct as_host_log *log, struct as_buf *out);
+/* The same of what came after the first `from` bytes of all. */
+void as_host_log_since(const struct as_host_log *log, uint64_t from, struct as_buf *out);
 
 /* Adds text as if the target had logged it. */
 void as_host_log_add(struct as_host_log *log, const char *text);

@@ -139,7 +139,7 @@ static void test_again(void **state)
 		params = strdup(t_crash_params(&first.caught[0]));
 		t_crash_once(&again, spec, params, row_of(bugs[i])->workload);
 		assert_int_equal(again.n, 1);
-		assert_string_equal(again.caught[0].signature, signature);
+		assert_true(as_signature_same_symptom(again.caught[0].signature, signature));
 		assert_string_equal(again.caught[0].options, first.caught[0].options);
 		assert_int_equal(again.counts.generated, 1);
 		t_crash_forget(&again);
@@ -147,7 +147,7 @@ static void test_again(void **state)
 			     "mkdir /z 0755\ncreate /z/f 0644\nsync\n" COMMITS
 			     "create /f 0644\nrename /f /g\n");
 		assert_int_equal(again.n, 1);
-		assert_string_equal(again.caught[0].signature, signature);
+		assert_true(as_signature_same_symptom(again.caught[0].signature, signature));
 		t_crash_forget(&again);
 		/* Where it cannot be found, nothing else is reported. */
 		t_crash_once(&again, "lab", params, row_of(bugs[i])->workload);

@@ -130,6 +130,8 @@ refuses "a folder with a hunt that is not over is not overwritten" 2 "not over" 
 		echo "$WORK/open"
 	)" --target lab
 printf '{"version":1}' >"$WORK/open/hunt/state.json"
+refuses "a hunt of an older assay" 2 "whose signatures were other ones" --resume -o "$WORK/open"
+printf '{"version":2}' >"$WORK/open/hunt/state.json"
 refuses "a state that is none" 2 "not the state of a hunt" --resume -o "$WORK/open"
 
 # ---- A full disk ----

@@ -264,7 +264,8 @@ static int lab_fails(void *ctx, const struct as_seq *seq, struct as_err *err)
 	rc = as_run_workload(lab->runner, seq, "test", &result, err);
 	if (rc)
 		return rc;
-	return lab->signature && (!lab->wanted || !strcmp(lab->signature, lab->wanted));
+	return lab->signature &&
+	       (!lab->wanted || as_signature_same_symptom(lab->signature, lab->wanted));
 }
 
 static void lab_open(struct lab *lab, const char *spec)

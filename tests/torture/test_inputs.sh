@@ -75,7 +75,7 @@ head -c 200000 /dev/zero | tr '\0' '(' >"$WORK/bad/parens"
 printf 'mkdir /a 99999999999999999999999\nwrite $0 len=18446744073709551616\n' >"$WORK/bad/huge"
 printf 'ftruncate $0 -1\nwrite $-1 len=-1\n' >"$WORK/bad/negative"
 printf '{"id":1,"target":[],"options":{},"signature":null,"words":7,"jobs":"x"}' >"$WORK/bad/types"
-printf '{"version":1,"jobs":[{}],"target":"lab","scenario":"sequential","words":[1,[],"--x"]}' \
+printf '{"version":2,"jobs":[{}],"target":"lab","scenario":"sequential","words":[1,[],"--x"]}' \
 	>"$WORK/bad/state"
 printf '\x28\xb5\x2f\xfd\x04\x00\xff\xff\xff' >"$WORK/bad/packed.zst"
 printf '\x1f\x8b\x08\x00garbage' >"$WORK/bad/packed.gz"

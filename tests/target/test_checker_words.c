@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* checker_words: the problem that a checker names, and which problems are the same. */
+#include "target/checker_words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+static const struct {
+	const char *command, *output, *problem, *sign;
+} said[] = {
+	{ "e2fsck -f -y {disk}",
+	  "e2fsck 1.47.0 (5-Feb-2023)\n"
+	  "Pass 1: Checking inodes, blocks, and sizes\n"
+	  "Pass 2: Checking directory structure\n"
+	  "Entry 'x y' in / (2) has deleted/unused inode 13.  Clear? yes\n\n"
+	  "Block bitmap differences:  -(12--15)\nFix? yes\n\n"
+	  "disk: ***** FILE SYSTEM WAS MODIFIED *****\n"
+	  "disk: 11/128 files (0.0% non-contiguous), 58/1024 blocks\n",
+	  "Entry 'x y' in / (2) has deleted/unused inode 13.",
+	  "Entry NAME in PATH (#) has deleted/unused inode #." },
+	/* What only follows counts when nothing else is said. */
+	{ "/sbin/e2fsck -p {disk}",
+	  "Pass 5: Checking group summary information\n"
+	  "Free blocks count wrong (12, counted=14).\nFix? yes\n",
+	  "Free blocks count wrong (12, counted=14).", "Free blocks count wrong (#, counted=#)." },
+	{ "xfs_repair -n {disk}",
+	  "Phase 1 - find and verify superblock...\n"
+	  "        - scan filesystem freespace and inode maps...\n"
+	  "sb_fdblocks 12, counted 14\n"
+	  "entry f12 in directory inode 128 points to free inode 131\n",
+	  "entry f12 in directory inode 128 points to free inode 131",
+	  "entry NAME in directory inode # points to free inode #" },
+	{ "btrfs check --readonly {disk}",
+	  "Opening filesystem to check...\nChecking filesystem on disk\n"
+	  "UUID: 1b4e28ba-2fa1-11d2-883f-0016d3cca427\n[1/7] checking root items\n"
+	  "root 5 inode 257 errors 2000, link count wrong\n"
+	  "\tunresolved ref dir 256 index 2 namelen 3 name foo filetype 1 errors 4\n"
+	  "ERROR: errors found in fs roots\nfound 147456 bytes used, error(s) found\n",
+	  "root 5 inode 257 errors 2000, link count wrong",
+	  "root # inode # errors #, link count wrong" },
+	{ "fsck.minix -f {disk}",
+	  "Forcing filesystem check on disk.\nZone 12: marked in use, no file uses it.\n"
+	  "Inode 5 (mode = 0100644), i_nlinks=1, counted=2.\n",
+	  "Inode 5 (mode = 0100644), i_nlinks=1, counted=2.",
+	  "Inode # (mode = #), i_nlinks=#, counted=#." },
+	{ "fsck.fat -n {disk}",
+	  "fsck.fat 4.2 (2021-01-31)\n/F1.TXT\n"
+	  "  File size is 12 bytes, cluster chain length is 0\n",
+	  "File size is 12 bytes, cluster chain length is 0",
+	  "File size is # bytes, cluster chain length is #" },
+	/* labfs names its problems. */
+	{ "",
+	  "[501 BLOCK_BITMAP] block 12 is free but in use: set\n"
+	  "[303 UNCONNECTED] inode 12 is in no directory: connected\n",
+	  "[303 UNCONNECTED] inode 12 is in no directory: connected", "UNCONNECTED" },
+	/* A checker that nobody knows. */
+	{ "fsck.new {disk}", "\n---\nObject 12 is \"bad\"\n", "Object 12 is \"bad\"",
+	  "Object # is NAME" },
+};
+
+static void test_problems(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		struct as_buf problem = { 0 }, sign = { 0 };
+
+		assert_true(as_checker_problem(said[i].command, said[i].output, &problem));
+		assert_string_equal(as_buf_str(&problem), said[i].problem);
+		as_checker_problem_sign(said[i].command, as_buf_str(&problem), &sign);
+		assert_string_equal(as_buf_str(&sign), said[i].sign);
+		as_buf_free(&problem);
+		as_buf_free(&sign);
+	}
+}
+
+static void test_nothing(void **state)
+{
+	struct as_buf problem = { 0 };
+
+	(void)state;
+	assert_false(
+		as_checker_problem("e2fsck -f -y {disk}", "Pass 1: Checking inodes\n\n", &problem));
+	assert_false(as_checker_problem("", "", &problem));
+	assert_int_equal(problem.len, 0);
+	as_buf_free(&problem);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_problems),
+		cmocka_unit_test(test_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
