@@ -22,10 +22,15 @@ static bool overflows(int64_t off, uint64_t len)
 	return len > (uint64_t)INT64_MAX || off > INT64_MAX - (int64_t)len;
 }
 
-/* open(2), O_DIRECT: unaligned lengths or offsets may be refused with EINVAL. */
-static void allow_direct(struct as_rule_step *s, const struct as_file *file)
+/* open(2), O_DIRECT: a buffer, a length or an offset that is not aligned may be refused with
+ * EINVAL, or the transfer goes through the page cache. What is refused changes nothing. */
+static void allow_direct(struct as_rule_step *s, const struct as_file *file, int64_t off)
 {
-	if (file->flags & AS_O_DIRECT)
+	uint32_t align = s->m->traits->dio_align;
+
+	if (!(file->flags & AS_O_DIRECT))
+		return;
+	if (!align || ((uint64_t)off | s->op->len | s->op->mem) % align)
 		as_rule_allow(s, EINVAL);
 }
 
@@ -75,7 +80,7 @@ static void read_at(struct as_rule_step *s, struct as_file *file, int64_t off, b
 		return as_rule_refuse(s, s->m->traits->quirks & AS_QUIRK_DIR_READ_EINVAL ? EINVAL
 											 : EISDIR);
 	}
-	allow_direct(s, file);
+	allow_direct(s, file, off);
 	if ((uint64_t)off < inode->reg.size)
 		n = inode->reg.size - (uint64_t)off;
 	n = n < s->op->len ? n : s->op->len;
@@ -150,7 +155,7 @@ static void write_at(struct as_rule_step *s, struct as_file *file, int64_t off, 
 	/* open(2), O_APPEND; pwrite(2), BUGS: on Linux it appends too. */
 	if (file->flags & AS_O_APPEND)
 		off = (int64_t)look->reg.size;
-	allow_direct(s, file);
+	allow_direct(s, file, off);
 	/* __generic_file_write_iter(): the time is set before the transfer is found unaligned. */
 	if (file->flags & AS_O_DIRECT && s->got && s->got->ret < 0 && s->got->err == EINVAL)
 		as_node_forget_times(s->m, ino, false, true);
@@ -509,8 +514,9 @@ void as_rule_copy_file_range(struct as_rule_step *s)
 	if (s->m->traits->quirks & AS_QUIRK_COPY_MAYBE_REFUSED)
 		as_rule_allow(s, EINVAL);
 	n = fits(s, to_off, n);
-	allow_direct(s, in);
-	allow_direct(s, out);
+	/* The kernel chooses the buffers of the copy itself. */
+	if ((in->flags | out->flags) & AS_O_DIRECT)
+		as_rule_allow(s, EINVAL);
 	as_rule_allow_full(s);
 	/* A short copy is always allowed, nothing at all only when there is nothing. */
 	if (s->got && s->got->ret > 0 && (uint64_t)s->got->ret < n)

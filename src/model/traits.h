@@ -88,6 +88,9 @@ struct as_traits {
 	uint32_t xattr_value_max; /* beyond it: E2BIG, ENOSPC or ERANGE */
 	uint32_t block_bytes;
 	uint64_t size_max; /* bytes of a file: beyond it EFBIG */
+	/* O_DIRECT: buffers, offsets and lengths that are multiples of it are not refused; 0: the
+	 * type promises nothing. statx(2), STATX_DIOALIGN, tells where the kernel does. */
+	uint32_t dio_align;
 	int64_t time_granularity_ns; /* 1: exact */
 	bool may_fill; /* ENOSPC and EDQUOT are possible */
 };
@@ -96,7 +99,7 @@ struct as_traits {
 #define AS_TRAITS_ANY                                                                              \
 	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY), .name_max = 255,          \
 	.symlink_max = 4095, .xattr_value_max = 65536, .block_bytes = 4096, .size_max = INT64_MAX, \
-	.time_granularity_ns = 1
+	.dio_align = 4096, .time_granularity_ns = 1
 
 /* Whether a time read is the one that was set. */
 static inline bool as_traits_same_time(const struct as_traits *traits, int64_t got_ns,
