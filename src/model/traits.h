@@ -76,6 +76,14 @@ enum as_feature {
 		1 << 23, /* the executor is not root: EPERM and EACCES are possible */
 };
 
+/* The times that model/stamp.h judges. */
+enum as_stamps_judged {
+	AS_STAMPS_ATIME = 1 << 0,
+	AS_STAMPS_MTIME = 1 << 1,
+	AS_STAMPS_CTIME = 1 << 2,
+	AS_STAMPS_ALL = AS_STAMPS_ATIME | AS_STAMPS_MTIME | AS_STAMPS_CTIME,
+};
+
 struct as_traits {
 	const char *name;
 	uint64_t features; /* enum as_feature */
@@ -92,6 +100,7 @@ struct as_traits {
 	 * type promises nothing. statx(2), STATX_DIOALIGN, tells where the kernel does. */
 	uint32_t dio_align;
 	int64_t time_granularity_ns; /* 1: exact */
+	uint8_t stamps; /* enum as_stamps_judged: times that move as POSIX says */
 	bool may_fill; /* ENOSPC and EDQUOT are possible */
 };
 

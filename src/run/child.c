@@ -174,6 +174,7 @@ static void run_all(struct child *c)
 		return;
 	as_vfs_watch(as_instance_vfs(c->instance), c->args->options->watch);
 	c->model = as_model_copy(c->args->fresh_model);
+	as_model_follow_times(c->model, as_target_opts(c->args->target));
 	if (c->args->race_seed)
 		as_child_race(c);
 	for (int64_t i = 0; going && i < n && !c->args->race_seed; i++)

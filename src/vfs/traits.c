@@ -55,6 +55,8 @@ static void library_traits(const struct as_target *target, struct as_traits *tra
 	if (!(caps & AS_CAP_MKNOD))
 		traits->features &= ~(uint64_t)AS_FEAT_RENAME_WHITEOUT;
 	traits->dio_align = 1;
+	/* Whoever can set times keeps them. */
+	traits->stamps = caps & AS_CAP_TIMES ? AS_STAMPS_ALL : 0;
 	traits->quirks = AS_QUIRK_NO_ATIME;
 	if (!(caps & AS_CAP_OPEN_UNLINKED))
 		traits->quirks |= AS_QUIRK_NO_OPEN_UNLINKED;
@@ -74,6 +76,7 @@ struct as_fs_traits {
 	uint64_t size_max_bytes, size_max_blocks; /* the smaller one; 0: none */
 	uint32_t dio_align; /* 0: a page where the row has AS_FEAT_DIRECT, else no promise */
 	int64_t time_granularity_ns;
+	uint8_t stamps; /* 0: how its times move is not known well enough to be judged */
 };
 
 #define DIO_SAFE 4096 /* what every disk is content with */
@@ -108,6 +111,7 @@ static const struct as_fs_traits tmpfs_row = {
 	.symlink_max = 4095,
 	.dio_align = 1, /* since Linux 6.6: the page cache is its medium */
 	.time_granularity_ns = 1,
+	.stamps = AS_STAMPS_ALL,
 };
 
 /* A type that we know nothing of. */
@@ -157,6 +161,7 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 	traits->dio_align = row->dio_align;
 	if (!traits->dio_align && row->features & AS_FEAT_DIRECT)
 		traits->dio_align = DIO_SAFE;
+	traits->stamps = row->stamps;
 	traits->time_granularity_ns = row->time_granularity_ns;
 	traits->block_bytes = block_bytes;
 }

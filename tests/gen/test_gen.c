@@ -27,7 +27,7 @@ static const struct {
 	{ "crash", "3b2de3250e82c7d9c40d7c485d13fa76" },
 	{ "race", "81cd14fc43ae7f7881de06008983934d" },
 	{ "small", "7d9890450633672be0674643556effd3" },
-	{ "coverage", "a54adf42e4bd3c84af1f01dc6dededd9" },
+	{ "coverage", "470782ce443dd3af408bafca91ed817e" },
 	{ "hunt", "00c338d63067d44c0d41b769c40964ba" },
 };
 
