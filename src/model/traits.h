@@ -84,6 +84,13 @@ enum as_stamps_judged {
 	AS_STAMPS_ALL = AS_STAMPS_ATIME | AS_STAMPS_MTIME | AS_STAMPS_CTIME,
 };
 
+/* What statfs promises; run/child_space.c judges it. */
+enum as_space_promise {
+	AS_SPACE_REMOUNT = 1 << 0, /* what is free after a sync is free after another mount */
+	AS_SPACE_FREED = 1 << 1, /* what was removed is free after a sync */
+	AS_SPACE_ALL = AS_SPACE_REMOUNT | AS_SPACE_FREED,
+};
+
 struct as_traits {
 	const char *name;
 	uint64_t features; /* enum as_feature */
@@ -101,6 +108,7 @@ struct as_traits {
 	uint32_t dio_align;
 	int64_t time_granularity_ns; /* 1: exact */
 	uint8_t stamps; /* enum as_stamps_judged: times that move as POSIX says */
+	uint8_t space; /* enum as_space_promise */
 	bool may_fill; /* ENOSPC and EDQUOT are possible */
 };
 

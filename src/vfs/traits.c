@@ -55,6 +55,9 @@ static void library_traits(const struct as_target *target, struct as_traits *tra
 	if (!(caps & AS_CAP_MKNOD))
 		traits->features &= ~(uint64_t)AS_FEAT_RENAME_WHITEOUT;
 	traits->dio_align = 1;
+	/* A library with a checker of its own counts exactly. */
+	if (caps & AS_CAP_STATFS && caps & AS_CAP_FSCK)
+		traits->space = AS_SPACE_ALL;
 	/* Whoever can set times keeps them. */
 	traits->stamps = caps & AS_CAP_TIMES ? AS_STAMPS_ALL : 0;
 	traits->quirks = AS_QUIRK_NO_ATIME;
@@ -76,6 +79,8 @@ struct as_fs_traits {
 	uint64_t size_max_bytes, size_max_blocks; /* the smaller one; 0: none */
 	uint32_t dio_align; /* 0: a page where the row has AS_FEAT_DIRECT, else no promise */
 	int64_t time_granularity_ns;
+	/* 0: it frees later (xfs, btrfs, f2fs, nilfs2), or its counts are not known well enough */
+	uint8_t space;
 	uint8_t stamps; /* 0: how its times move is not known well enough to be judged */
 };
 
@@ -162,6 +167,7 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 	if (!traits->dio_align && row->features & AS_FEAT_DIRECT)
 		traits->dio_align = DIO_SAFE;
 	traits->stamps = row->stamps;
+	traits->space = row->space;
 	traits->time_granularity_ns = row->time_granularity_ns;
 	traits->block_bytes = block_bytes;
 }

@@ -204,6 +204,19 @@ static bool p_utimens(struct rig *r)
 	return got.atime_ns != st.atime_ns || got.mtime_ns != st.mtime_ns;
 }
 
+static bool p_orphan_kept(struct rig *r)
+{
+	struct as_handle *h;
+	struct as_statfs before, after;
+
+	assert_int_equal(FS->statfs(r->fs, &before), 0);
+	assert_int_equal(FS->open(r->fs, "/a", O_CREAT | O_RDWR, 0644, &h), 0);
+	assert_int_equal(FS->unlink(r->fs, "/a"), 0);
+	assert_int_equal(FS->close(r->fs, h), 0);
+	assert_int_equal(FS->statfs(r->fs, &after), 0);
+	return after.files_free < before.files_free;
+}
+
 /* Runs a probe in a child: a crash is what it looks for. */
 static bool dies(struct rig *r, void (*body)(struct rig *r))
 {
@@ -574,6 +587,7 @@ static const struct {
 	{ LAB_BUG_WRITE_MTIME, p_write_mtime, NULL },
 	{ LAB_BUG_CHMOD_CTIME, p_chmod_ctime, NULL },
 	{ LAB_BUG_UTIMENS_SECONDS, p_utimens, NULL },
+	{ LAB_BUG_ORPHAN_KEPT, p_orphan_kept, NULL },
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
