@@ -217,6 +217,17 @@ static bool p_orphan_kept(struct rig *r)
 	return after.files_free < before.files_free;
 }
 
+static bool p_dir_uncounted(struct rig *r)
+{
+	struct as_statfs before, after;
+
+	assert_int_equal(FS->statfs(r->fs, &before), 0);
+	assert_int_equal(FS->mkdir(r->fs, "/a", 0755), 0);
+	assert_int_equal(FS->rmdir(r->fs, "/a"), 0);
+	assert_int_equal(FS->statfs(r->fs, &after), 0);
+	return after.files_free < before.files_free;
+}
+
 /* Runs a probe in a child: a crash is what it looks for. */
 static bool dies(struct rig *r, void (*body)(struct rig *r))
 {
@@ -588,6 +599,7 @@ static const struct {
 	{ LAB_BUG_CHMOD_CTIME, p_chmod_ctime, NULL },
 	{ LAB_BUG_UTIMENS_SECONDS, p_utimens, NULL },
 	{ LAB_BUG_ORPHAN_KEPT, p_orphan_kept, NULL },
+	{ LAB_BUG_DIR_UNCOUNTED, p_dir_uncounted, NULL },
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
