@@ -89,7 +89,12 @@ static int set_rest(struct as_fs *fs, struct lab_node *node, const struct as_sta
 		raw->atime_ns = st->atime_ns;
 	if (set & AS_SET_MTIME)
 		raw->mtime_ns = st->mtime_ns;
-	raw->ctime_ns = (int64_t)lab_now(fs);
+	if (LAB_BUG_ON(fs, UTIMENS_SECONDS)) {
+		raw->atime_ns -= set & AS_SET_ATIME ? raw->atime_ns % 1000000000 : 0;
+		raw->mtime_ns -= set & AS_SET_MTIME ? raw->mtime_ns % 1000000000 : 0;
+	}
+	if (!(set & AS_SET_MODE && LAB_BUG_ON(fs, CHMOD_CTIME)))
+		raw->ctime_ns = (int64_t)lab_now(fs);
 	return 0;
 }
 

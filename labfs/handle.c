@@ -137,6 +137,8 @@ int lab_close(struct as_fs *fs, struct as_handle *handle)
 	as_free(fs->host, handle);
 	if (node->opens || node->raw->nlink || fs->readonly || fs->aborted)
 		return 0;
+	if (LAB_BUG_ON(fs, ORPHAN_KEPT))
+		return 0;
 	rc = lab_orphan_finish(fs, node);
 	return rc;
 }

@@ -257,6 +257,8 @@ static int destroy(struct as_fs *fs, struct lab_node *node)
 	}
 	if (!rc)
 		rc = lab_ifree(fs, node->ino);
+	if (!rc && S_ISDIR(raw->mode) && LAB_BUG_ON(fs, DIR_UNCOUNTED))
+		fs->free_inodes--;
 	if (!rc) {
 		uint32_t generation = raw->generation;
 

@@ -146,6 +146,17 @@ static void put_word(const struct as_draw *draw, const struct as_dist *dist, siz
 		put_int(draw, op, dist->value[i]);
 }
 
+/* A second of the range, and every other time a part of one, which a file system may lose. */
+static int64_t draw_seconds(const struct as_dist *dist, struct as_choice *choice)
+{
+	uint64_t seconds = (uint64_t)((dist->hi - dist->lo) / 1000000000);
+	int64_t at = dist->lo + (int64_t)as_draw_below(choice, seconds + 1) * 1000000000;
+
+	if (as_choose(choice, 2))
+		at += as_choose(choice, 1000000000);
+	return at < dist->hi ? at : dist->hi;
+}
+
 void as_dist_draw(const struct as_draw *draw, const struct as_dist *dist, struct as_choice *choice,
 		  struct as_op *op, struct as_buf *text)
 {
@@ -160,12 +171,7 @@ void as_dist_draw(const struct as_draw *draw, const struct as_dist *dist, struct
 		put_int(draw, op, draw_range(draw, dist, choice));
 		break;
 	case AS_HOW_SECONDS:
-		put_int(draw, op,
-			(int64_t)(dist->lo / 1000000000 +
-				  (int64_t)as_draw_below(
-					  choice,
-					  (uint64_t)((dist->hi - dist->lo) / 1000000000) + 1)) *
-				1000000000);
+		put_int(draw, op, draw_seconds(dist, choice));
 		break;
 	case AS_HOW_ONE:
 		put_word(draw, dist,

@@ -8,6 +8,8 @@
  */
 #include "gen/refine.h"
 
+#include "gen/direct.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,5 +172,6 @@ struct as_seq *as_gen_fill(const struct as_seq *seq, const struct as_profile *pr
 
 	as_draw_index_init(&index);
 	as_refine_fill(out, &index, profile, choice);
+	as_direct_align(out, profile, choice);
 	return out;
 }

@@ -35,6 +35,7 @@ struct as_model *as_model_copy(const struct as_model *model)
 	struct as_model *copy = as_xmalloc(sizeof(*copy));
 
 	*copy = *model;
+	copy->stamps = NULL;
 	as_vec_copy(&copy->inodes);
 	as_vec_copy(&copy->files);
 	if (copy->multi)
@@ -50,6 +51,7 @@ void as_model_free(struct as_model *model)
 	as_vec_free(&model->files, as_file_put);
 	if (model->multi && --model->multi->ref == 0)
 		free(model->multi);
+	as_stamps_free(model->stamps);
 	free(model);
 }
 
@@ -170,6 +172,7 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 	uint32_t gid = inherit ? dir->gid : 0;
 	struct as_inode *inode = as_node_new(s->m, mode);
 
+	as_stamp(s->m, inode->ino, AS_EVENT_MADE);
 	/* inode_init_owner(): a set-group-id directory hands on its group, and the bit to
 	 * directories (mkdir(2), open(2)). */
 	inode->gid = gid;

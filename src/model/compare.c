@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/table.h"
+#include "model/stamp.h"
 #include "model/state.h"
 #include "work/outcome.h"
 
@@ -109,6 +110,16 @@ static void compare_times(struct compare *c, const struct as_inode *inode, const
 		       (long long)times->mtime_ns);
 }
 
+static void compare_stamps(struct compare *c, const struct as_inode *inode,
+			   const struct as_stat *st)
+{
+	struct as_buf why = { 0 };
+
+	if (as_stamps_wrong(c->m, inode, st, &why))
+		differ(c, "%s", as_buf_str(&why));
+	as_buf_free(&why);
+}
+
 static void compare_stat(struct compare *c, const struct as_inode *inode, const struct as_stat *st)
 {
 	if ((st->mode & S_IFMT) != (inode->mode & S_IFMT)) {
@@ -130,6 +141,7 @@ static void compare_stat(struct compare *c, const struct as_inode *inode, const 
 	if (S_ISCHR(inode->mode) || S_ISBLK(inode->mode))
 		number(c, "device number", st->rdev, node_rdev(inode));
 	compare_times(c, inode, st);
+	compare_stamps(c, inode, st);
 }
 
 struct twin_key {

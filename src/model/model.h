@@ -26,6 +26,14 @@ struct as_model *as_model_new(const struct as_traits *traits);
 struct as_model *as_model_copy(const struct as_model *model);
 void as_model_free(struct as_model *model);
 
+/* From now on the times of inodes are followed and judged (model/stamp.h), where the type keeps
+ * them. Copies do not. The options, which every mount has, must outlive the model. */
+void as_model_follow_times(struct as_model *model, const char *mount_opts);
+/* When the operation that is judged next began and ended. */
+void as_model_clock(struct as_model *model, int64_t began_ns, int64_t ended_ns);
+/* Until when the tree was read; INT64_MAX: it is being read. */
+void as_model_tree_read(struct as_model *model, int64_t until_ns);
+
 /*
  * Errnos an operation may answer. `must` is the model's first choice (0: success); `may` holds
  * every errno that is allowed, as a set; success is allowed when ok.

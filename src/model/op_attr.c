@@ -24,6 +24,7 @@ static void chmod_inode(struct as_rule_step *s, uint32_t ino)
 	if (as_rule_has(s, AS_FEAT_OWNER))
 		inode->mode = (uint16_t)((inode->mode & S_IFMT) | (s->op->mode & 07777));
 	as_node_finish(s->m, inode, &before);
+	as_stamp(s->m, ino, AS_EVENT_ATTRS);
 }
 
 void as_rule_chmod(struct as_rule_step *s)
@@ -93,6 +94,8 @@ void as_rule_chown(struct as_rule_step *s)
 		inode->gid = (uint32_t)s->op->gid;
 	drop_setid_on_chown(inode);
 	as_node_finish(s->m, inode, &before);
+	as_stamp(s->m, w.ino,
+		 s->op->uid < 0 && s->op->gid < 0 ? AS_EVENT_SAME_ATTRS : AS_EVENT_ATTRS);
 }
 
 static int64_t granular(const struct as_rule_step *s, int64_t ns)
@@ -112,6 +115,11 @@ static void set_time(struct as_rule_step *s, int64_t value, bool *known, int64_t
 		return;
 	*known = value != AS_TIME_NOW;
 	*ns = value == AS_TIME_NOW ? 0 : granular(s, value);
+}
+
+static int64_t settable(const struct as_rule_step *s, int64_t value)
+{
+	return value == AS_TIME_NOW || value == AS_TIME_OMIT ? value : granular(s, value);
 }
 
 void as_rule_utimens(struct as_rule_step *s)
@@ -145,6 +153,7 @@ void as_rule_utimens(struct as_rule_step *s)
 		inode->times = NULL;
 	}
 	as_node_finish(s->m, inode, &before);
+	as_stamp_set(s->m, w.ino, settable(s, s->op->atime), settable(s, s->op->mtime));
 }
 
 /* ---- Reading ---- */
@@ -225,6 +234,8 @@ static void check_stat(struct as_rule_step *s, const struct as_inode *inode)
 	if (S_ISCHR(inode->mode) || S_ISBLK(inode->mode))
 		stat_diff(s, "device number", st->rdev, node_rdev(inode));
 	check_times(s, inode, st);
+	if (!s->said_wrong && as_stamps_wrong(s->m, inode, st, &s->verdict->why))
+		s->said_wrong = true;
 }
 
 void as_rule_stat(struct as_rule_step *s)
@@ -336,6 +347,7 @@ void as_rule_readdir(struct as_rule_step *s)
 	}
 	if (as_rule_accept(s, dir->dir.children) && !s->said_wrong) {
 		as_node_forget_times(s->m, w.ino, true, false);
+		as_stamp(s->m, w.ino, AS_EVENT_READ_OTHERWISE);
 		as_model_use(s->m, w.ino);
 	}
 }

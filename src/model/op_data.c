@@ -22,10 +22,15 @@ static bool overflows(int64_t off, uint64_t len)
 	return len > (uint64_t)INT64_MAX || off > INT64_MAX - (int64_t)len;
 }
 
-/* open(2), O_DIRECT: unaligned lengths or offsets may be refused with EINVAL. */
-static void allow_direct(struct as_rule_step *s, const struct as_file *file)
+/* open(2), O_DIRECT: a buffer, a length or an offset that is not aligned may be refused with
+ * EINVAL, or the transfer goes through the page cache. What is refused changes nothing. */
+static void allow_direct(struct as_rule_step *s, const struct as_file *file, int64_t off)
 {
-	if (file->flags & AS_O_DIRECT)
+	uint32_t align = s->m->traits->dio_align;
+
+	if (!(file->flags & AS_O_DIRECT))
+		return;
+	if (!align || ((uint64_t)off | s->op->len | s->op->mem) % align)
 		as_rule_allow(s, EINVAL);
 }
 
@@ -57,6 +62,16 @@ static void check_bytes(struct as_rule_step *s, const struct as_inode *inode, ui
 			      byte);
 }
 
+/* open(2), O_NOATIME. read(): "Upon successful completion, where nbyte is greater than 0", but at
+ * the end of the file it is up to the file system, and with O_DIRECT, too. */
+static void stamp_read(struct as_rule_step *s, const struct as_file *file, uint64_t n)
+{
+	bool plain = n && !(file->flags & AS_O_DIRECT);
+
+	if (!(file->flags & AS_O_NOATIME))
+		as_stamp(s->m, file->ino, plain ? AS_EVENT_READ : AS_EVENT_READ_OTHERWISE);
+}
+
 static void read_at(struct as_rule_step *s, struct as_file *file, int64_t off, bool move)
 {
 	const struct as_inode *inode = inode_at(s->m, file->ino);
@@ -75,10 +90,12 @@ static void read_at(struct as_rule_step *s, struct as_file *file, int64_t off, b
 		return as_rule_refuse(s, s->m->traits->quirks & AS_QUIRK_DIR_READ_EINVAL ? EINVAL
 											 : EISDIR);
 	}
-	allow_direct(s, file);
+	allow_direct(s, file, off);
 	if ((uint64_t)off < inode->reg.size)
 		n = inode->reg.size - (uint64_t)off;
 	n = n < s->op->len ? n : s->op->len;
+	if (s->got && s->got->ret < 0 && file->flags & AS_O_DIRECT)
+		stamp_read(s, file, 0);
 	if (!as_rule_accept(s, (int64_t)n))
 		return;
 	check_bytes(s, inode, (uint64_t)off, n);
@@ -86,6 +103,7 @@ static void read_at(struct as_rule_step *s, struct as_file *file, int64_t off, b
 		return;
 	if (n)
 		as_node_forget_times(s->m, file->ino, true, false);
+	stamp_read(s, file, n);
 	as_model_use(s->m, file->ino);
 	if (move)
 		as_file_seek(s->m, s->op->fd, off + (int64_t)n);
@@ -147,13 +165,17 @@ static void write_at(struct as_rule_step *s, struct as_file *file, int64_t off, 
 		return as_rule_refuse(s, EBADF);
 	if (overflows(off, s->op->len))
 		return as_rule_refuse(s, EINVAL);
+	/* xfs_file_write_iter() looks at the offset before O_APPEND has moved it. */
+	allow_direct(s, file, off);
 	/* open(2), O_APPEND; pwrite(2), BUGS: on Linux it appends too. */
 	if (file->flags & AS_O_APPEND)
 		off = (int64_t)look->reg.size;
-	allow_direct(s, file);
+	allow_direct(s, file, off);
 	/* __generic_file_write_iter(): the time is set before the transfer is found unaligned. */
-	if (file->flags & AS_O_DIRECT && s->got && s->got->ret < 0 && s->got->err == EINVAL)
+	if (file->flags & AS_O_DIRECT && s->got && s->got->ret < 0 && s->got->err == EINVAL) {
 		as_node_forget_times(s->m, ino, false, true);
+		as_stamp(s->m, ino, AS_EVENT_TOUCHED);
+	}
 	if (s->op->len == 0) {
 		(void)as_rule_accept(s, 0);
 		return;
@@ -171,6 +193,7 @@ static void write_at(struct as_rule_step *s, struct as_file *file, int64_t off, 
 	inode->used = s->m->clock;
 	as_node_finish(s->m, inode, &before);
 	as_node_forget_times(s->m, ino, false, true);
+	as_stamp(s->m, ino, AS_EVENT_WRITTEN);
 	if (move)
 		as_file_seek(s->m, s->op->fd, off + (int64_t)n);
 }
@@ -194,80 +217,6 @@ void as_rule_pwrite(struct as_rule_step *s)
 		write_at(s, file, s->op->off, false);
 }
 
-/* ---- lseek ---- */
-
-/* lseek(2): SEEK_DATA and SEEK_HOLE are hints: a file system may call holes data, but never data a
- * hole, and the end of the file is one. */
-static bool seek_sparse(struct as_rule_step *s, const struct as_inode *inode, int64_t off,
-			bool data)
-{
-	uint64_t at = (uint64_t)off, size = inode->reg.size, next;
-	int64_t got = s->got ? s->got->ret : -1;
-
-	if (off < 0 && s->m->traits->quirks & AS_QUIRK_SEEK_FROM_START) {
-		/* Not always: data that is not on the disk yet is not found this way. */
-		as_rule_allow(s, ENXIO);
-		at = 0;
-	} else if (off < 0) {
-		at = size;
-	}
-	if (at >= size) {
-		as_rule_refuse(s, ENXIO);
-		return false;
-	}
-	next = as_content_next_data(inode, at);
-	if (data && next >= size)
-		as_rule_allow(s, ENXIO);
-	if (!s->got || got < 0)
-		return as_rule_accept(s, -1);
-	if ((uint64_t)got < at || (uint64_t)got > size - data)
-		as_rule_wrong(s, "found %s at %lld, outside the file", data ? "data" : "a hole",
-			      (long long)got);
-	else if (data && (uint64_t)got > next)
-		as_rule_wrong(s, "found data at %lld, model has some at %llu", (long long)got,
-			      (unsigned long long)next);
-	else if (!data && (uint64_t)got < size && as_content_is_data(inode, (uint64_t)got))
-		as_rule_wrong(s, "found a hole at %lld, model has data there", (long long)got);
-	return as_rule_accept(s, -1) && !s->said_wrong;
-}
-
-void as_rule_lseek(struct as_rule_step *s)
-{
-	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
-	const struct as_inode *inode;
-	int64_t off = s->op->off, base = 0;
-
-	if (!file)
-		return;
-	inode = inode_at(s->m, file->ino);
-	if (is_dir(inode)) {
-		/* What offsets of a directory mean is the file system's own affair. */
-		as_rule_allow(s, EINVAL);
-		as_rule_allow(s, ENXIO);
-		as_rule_allow(s, EOVERFLOW);
-		/* ext4 has its holes at INT64_MAX: a read there overflows before the kernel sees
-		 * that it is a directory. */
-		if (as_rule_accept(s, -1) && s->got && s->got->ret >= 0)
-			as_file_seek(s->m, s->op->fd, s->got->ret);
-		return;
-	}
-	if (s->op->flags >= AS_SEEK_DATA) {
-		if (seek_sparse(s, inode, off, s->op->flags == AS_SEEK_DATA) && s->got)
-			as_file_seek(s->m, s->op->fd, s->got->ret);
-		return;
-	}
-	if (s->op->flags == AS_SEEK_CUR)
-		base = file->off;
-	else if (s->op->flags == AS_SEEK_END)
-		base = (int64_t)inode->reg.size;
-	/* lseek(2): a negative result or one beyond the type's largest file is EINVAL. */
-	if (__builtin_add_overflow(base, off, &off) || off < 0 ||
-	    (uint64_t)off > s->m->traits->size_max)
-		return as_rule_refuse(s, EINVAL);
-	if (as_rule_accept(s, off))
-		as_file_seek(s->m, s->op->fd, off);
-}
-
 /* ---- Sizes ---- */
 
 void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
@@ -285,6 +234,8 @@ void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
+	as_stamp(s->m, ino,
+		 inode_at(s->m, ino)->reg.size == size ? AS_EVENT_SAME_SIZE : AS_EVENT_RESIZED);
 	inode = as_node_edit(s->m, ino, &before);
 	as_content_truncate(inode, size);
 	as_rule_drop_setid(s, inode);
@@ -412,6 +363,16 @@ static void falloc_now(struct as_rule_step *s, uint32_t ino, int64_t mode)
 	as_rule_drop_setid(s, inode);
 	as_node_finish(s->m, inode, &before);
 	as_node_forget_times(s->m, ino, false, true);
+	as_stamp(s->m, ino, AS_EVENT_SHAPED);
+}
+
+/* The quirk's comment in model/traits.h says why. */
+static void refused_falloc(struct as_rule_step *s, uint32_t ino)
+{
+	if (!(s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) || !(s->applying || s->got))
+		return;
+	as_node_forget_times(s->m, ino, false, true);
+	as_stamp(s->m, ino, AS_EVENT_TOUCHED);
 }
 
 void as_rule_fallocate(struct as_rule_step *s)
@@ -435,15 +396,13 @@ void as_rule_fallocate(struct as_rule_step *s)
 	    (uint64_t)s->op->off + s->op->len > s->m->traits->size_max)
 		return as_rule_refuse(s, EFBIG);
 	if (!falloc_supported(s, mode)) {
-		if ((s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) && (s->applying || s->got))
-			as_node_forget_times(s->m, file->ino, false, true);
+		refused_falloc(s, file->ino);
 		/* UNSHARE_RANGE on a type that knows it is a plain allocation. */
 		return as_rule_refuse(s, EOPNOTSUPP);
 	}
 	err = range_error(s, inode, mode & ~KEEP);
 	if (err) {
-		if ((s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) && (s->applying || s->got))
-			as_node_forget_times(s->m, file->ino, false, true);
+		refused_falloc(s, file->ino);
 		return as_rule_refuse(s, err);
 	}
 	as_rule_allow_full(s);
@@ -509,12 +468,15 @@ void as_rule_copy_file_range(struct as_rule_step *s)
 	if (s->m->traits->quirks & AS_QUIRK_COPY_MAYBE_REFUSED)
 		as_rule_allow(s, EINVAL);
 	n = fits(s, to_off, n);
-	allow_direct(s, in);
-	allow_direct(s, out);
+	/* The kernel chooses the buffers of the copy itself. */
+	if ((in->flags | out->flags) & AS_O_DIRECT)
+		as_rule_allow(s, EINVAL);
 	as_rule_allow_full(s);
 	/* A short copy is always allowed, nothing at all only when there is nothing. */
 	if (s->got && s->got->ret > 0 && (uint64_t)s->got->ret < n)
 		n = (uint64_t)s->got->ret;
+	if (s->applying || s->got)
+		as_stamp(s->m, in->ino, AS_EVENT_READ_OTHERWISE);
 	if (!as_rule_accept(s, (int64_t)n) || n == 0)
 		return;
 	as_rule_changes(s);
@@ -524,6 +486,7 @@ void as_rule_copy_file_range(struct as_rule_step *s)
 	as_node_finish(s->m, to, &before);
 	as_node_forget_times(s->m, out->ino, false, true);
 	as_node_forget_times(s->m, in->ino, true, false);
+	as_stamp(s->m, out->ino, AS_EVENT_WRITTEN);
 }
 
 void as_rule_mmap_write(struct as_rule_step *s)
@@ -564,4 +527,5 @@ void as_rule_mmap_write(struct as_rule_step *s)
 			 (uint64_t)s->op->off);
 	as_node_finish(s->m, inode, &before);
 	as_node_forget_times(s->m, file->ino, true, true);
+	as_stamp(s->m, file->ino, AS_EVENT_MAPPED);
 }

@@ -282,17 +282,23 @@ static void moved_times(struct as_rule_step *s, const struct as_walk *from,
 
 	if (!(s->m->traits->quirks & AS_QUIRK_MOVE_TOUCHES) || from->parent == to->parent)
 		return;
-	if (is_dir(inode_at(s->m, from->ino)))
+	if (is_dir(inode_at(s->m, from->ino))) {
 		as_node_forget_times(s->m, from->ino, false, true);
-	if (other && is_dir(other))
+		as_stamp(s->m, from->ino, AS_EVENT_TOUCHED);
+	}
+	if (other && is_dir(other)) {
 		as_node_forget_times(s->m, to->ino, false, true);
+		as_stamp(s->m, to->ino, AS_EVENT_TOUCHED);
+	}
 }
 
 static void refused_whiteout(struct as_rule_step *s, const struct as_walk *from, int64_t flags)
 {
 	if ((flags & AS_RENAME_WHITEOUT) && (s->m->traits->quirks & AS_QUIRK_WHITEOUT_TOUCHES) &&
-	    (s->applying || s->got))
+	    (s->applying || s->got)) {
 		as_node_forget_times(s->m, from->parent, false, true);
+		as_stamp(s->m, from->parent, AS_EVENT_TOUCHED);
+	}
 }
 
 static void rename_step(struct as_rule_step *s, int64_t flags)

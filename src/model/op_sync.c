@@ -85,7 +85,8 @@ void as_rule_remount(struct as_rule_step *s)
 		as_rule_allow(s, EINVAL);
 		as_rule_allow(s, EOPNOTSUPP);
 	}
-	(void)as_rule_accept(s, 0);
+	if (as_rule_accept(s, 0))
+		as_stamps_mounted(s->m, s->op->opts, true);
 }
 
 void as_rule_crash(struct as_rule_step *s)
@@ -94,6 +95,7 @@ void as_rule_crash(struct as_rule_step *s)
 		return;
 	/* Everything was stable: the tree must be as it is. Otherwise the model cannot tell. */
 	close_all(s->m);
+	as_stamps_forget(s->m);
 	if (!s->m->synced)
 		s->m->lost = true;
 	s->m->mounted = true;
@@ -108,6 +110,8 @@ void as_rule_unmounted(struct as_rule_step *s)
 		return as_rule_refuse(s, ESHUTDOWN);
 	if (s->op->opts && s->op->opts[0])
 		as_rule_allow(s, EINVAL);
-	if (as_rule_accept(s, 0))
-		s->m->mounted = true;
+	if (!as_rule_accept(s, 0))
+		return;
+	s->m->mounted = true;
+	as_stamps_mounted(s->m, s->op->opts, false);
 }

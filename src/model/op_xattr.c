@@ -168,6 +168,7 @@ void as_rule_write_xattr(struct as_rule_step *s)
 					  s->op->fill };
 	fresh->n++;
 	replace(s->m, w.ino, fresh);
+	as_stamp(s->m, w.ino, AS_EVENT_ATTRS);
 }
 
 /* The attribute named, for reading or removing; NULL when that was refused. As in set_error, name
@@ -215,6 +216,7 @@ void as_rule_removexattr(struct as_rule_step *s)
 		return;
 	as_rule_changes(s);
 	replace(s->m, ino, without(inode_at(s->m, ino)->xattrs, s->op->name));
+	as_stamp(s->m, ino, AS_EVENT_ATTRS);
 }
 
 static void check_list(struct as_rule_step *s, const struct as_inode *inode)

@@ -13,6 +13,7 @@
 #ifndef AS_MODEL_RULE_H
 #define AS_MODEL_RULE_H
 
+#include "model/stamp.h"
 #include "model/state.h"
 #include "model/walk.h"
 

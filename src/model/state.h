@@ -155,6 +155,7 @@ struct as_model {
 	struct as_inos *multi;
 	struct as_ino_pair orphan_sum;
 	uint32_t cwd, next_ino, n_inodes, clock, n_open;
+	struct as_stamps *stamps; /* NULL: nobody follows times */
 	bool mounted, synced, lost; /* lost: after a crash the model no longer knows the tree */
 };
 

@@ -76,6 +76,21 @@ enum as_feature {
 		1 << 23, /* the executor is not root: EPERM and EACCES are possible */
 };
 
+/* The times that model/stamp.h judges. */
+enum as_stamps_judged {
+	AS_STAMPS_ATIME = 1 << 0,
+	AS_STAMPS_MTIME = 1 << 1,
+	AS_STAMPS_CTIME = 1 << 2,
+	AS_STAMPS_ALL = AS_STAMPS_ATIME | AS_STAMPS_MTIME | AS_STAMPS_CTIME,
+};
+
+/* What statfs promises; run/child_space.c judges it. */
+enum as_space_promise {
+	AS_SPACE_REMOUNT = 1 << 0, /* what is free after a sync is free after another mount */
+	AS_SPACE_FREED = 1 << 1, /* what was removed is free after a sync */
+	AS_SPACE_ALL = AS_SPACE_REMOUNT | AS_SPACE_FREED,
+};
+
 struct as_traits {
 	const char *name;
 	uint64_t features; /* enum as_feature */
@@ -88,7 +103,12 @@ struct as_traits {
 	uint32_t xattr_value_max; /* beyond it: E2BIG, ENOSPC or ERANGE */
 	uint32_t block_bytes;
 	uint64_t size_max; /* bytes of a file: beyond it EFBIG */
+	/* O_DIRECT: buffers, offsets and lengths that are multiples of it are not refused; 0: the
+	 * type promises nothing. statx(2), STATX_DIOALIGN, tells where the kernel does. */
+	uint32_t dio_align;
 	int64_t time_granularity_ns; /* 1: exact */
+	uint8_t stamps; /* enum as_stamps_judged: times that move as POSIX says */
+	uint8_t space; /* enum as_space_promise */
 	bool may_fill; /* ENOSPC and EDQUOT are possible */
 };
 
@@ -96,7 +116,7 @@ struct as_traits {
 #define AS_TRAITS_ANY                                                                              \
 	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY), .name_max = 255,          \
 	.symlink_max = 4095, .xattr_value_max = 65536, .block_bytes = 4096, .size_max = INT64_MAX, \
-	.time_granularity_ns = 1
+	.dio_align = 4096, .time_granularity_ns = 1
 
 /* Whether a time read is the one that was set. */
 static inline bool as_traits_same_time(const struct as_traits *traits, int64_t got_ns,

@@ -7,6 +7,7 @@
  * parent, and so on up to the root. Edges are taken out of and put into a parent's sum with the
  * child's digest of that moment, so a child must not be between edit and finish then.
  */
+#include "model/stamp.h"
 #include "model/state.h"
 
 #include <stdlib.h>
@@ -284,6 +285,7 @@ static void edge_in(struct as_model *m, uint32_t dir, struct as_name *name,
 	as_times_put(parent->times);
 	parent->times = NULL;
 	as_node_finish(m, parent, &before);
+	as_stamp(m, dir, AS_EVENT_ENTRY);
 }
 
 static void edge_out(struct as_model *m, uint32_t dir, struct as_name *name,
@@ -302,6 +304,7 @@ static void edge_out(struct as_model *m, uint32_t dir, struct as_name *name,
 	as_times_put(parent->times);
 	parent->times = NULL;
 	as_node_finish(m, parent, &before);
+	as_stamp(m, dir, AS_EVENT_ENTRY);
 }
 
 static void link_named(struct as_model *m, uint32_t dir, struct as_name *name, uint32_t ino)
@@ -319,6 +322,7 @@ static void link_named(struct as_model *m, uint32_t dir, struct as_name *name, u
 	}
 	edge_in(m, dir, name, inode);
 	link_record_add(m, inode, dir, name);
+	as_stamp(m, ino, AS_EVENT_LINKS);
 }
 
 void as_node_link(struct as_model *m, uint32_t dir, const char *s, size_t len, uint32_t ino)
@@ -372,6 +376,7 @@ void as_node_unlink(struct as_model *m, uint32_t dir, const char *s, size_t len)
 	inode = edit(m, ino);
 	link_record_del(m, inode, dir, name);
 	as_name_put(name);
+	as_stamp(m, ino, is_dir(inode) ? AS_EVENT_REMOVED : AS_EVENT_LINKS);
 	before = as_node_digest(inode);
 	inode->nlink = is_dir(inode) ? 0 : inode->nlink - 1;
 	if (inode->nlink) {
@@ -399,6 +404,7 @@ void as_node_move(struct as_model *m, uint32_t from, const char *fs, size_t flen
 	link_record_del(m, inode, from, old);
 	edge_in(m, to, fresh, inode);
 	link_record_add(m, edit(m, ino), to, fresh);
+	as_stamp(m, ino, AS_EVENT_MOVED);
 	as_name_put(old);
 	as_name_put(fresh);
 }
@@ -419,6 +425,8 @@ void as_node_exchange(struct as_model *m, uint32_t a, const char *as, size_t ale
 	link_record_add(m, edit(m, ia), b, nb);
 	edge_in(m, a, na, inode_at(m, ib));
 	link_record_add(m, edit(m, ib), a, na);
+	as_stamp(m, ia, AS_EVENT_MOVED);
+	as_stamp(m, ib, AS_EVENT_MOVED);
 	as_name_put(na);
 	as_name_put(nb);
 }

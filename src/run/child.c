@@ -164,6 +164,9 @@ static void end_target(struct child *c)
 	as_child_enter(c, PHASE_COMPARE_AGAIN);
 	if (!model_mounts(c) || !as_child_tree_agrees(c, -1))
 		return;
+	as_child_enter(c, PHASE_SPACE);
+	if (!as_child_space_agrees(c))
+		return;
 	unmount_target(c, PHASE_UNMOUNT_AGAIN);
 }
 
@@ -174,10 +177,12 @@ static void run_all(struct child *c)
 
 	if (c->disk && !mount_target(c, PHASE_MOUNT))
 		return;
+	as_child_space_begin(c);
 	as_vfs_watch(as_instance_vfs(c->instance), c->args->options->watch);
 	c->model = as_model_copy(c->args->fresh_model);
 	free(c->failed);
 	c->failed = as_xcalloc(c->args->seq->n + 1, sizeof(*c->failed));
+	as_model_follow_times(c->model, as_target_opts(c->args->target));
 	if (c->args->race_seed)
 		as_child_race(c);
 	for (int64_t i = 0; going && i < n && !c->args->race_seed; i++)
@@ -188,6 +193,7 @@ static void run_all(struct child *c)
 		as_child_enter(c, PHASE_COMPARE);
 		if (!as_child_tree_agrees(c, -1))
 			return;
+		as_child_space_end(c);
 	}
 	if (c->disk)
 		end_target(c);

@@ -69,7 +69,9 @@ bool as_child_tree_agrees(struct child *c, int64_t op)
 
 	if (c->blind)
 		return true;
+	as_model_tree_read(c->model, INT64_MAX);
 	differs = compare_tree(c, &why);
+	as_model_tree_read(c->model, as_instance_time_until(c->instance));
 	if (differs)
 		as_child_found(c, AS_FIND_TREE, op,
 			       op >= 0 ? as_op_table[c->args->seq->ops[op].code].name
@@ -146,11 +148,14 @@ bool as_child_run_op(struct child *c, int64_t i)
 	const struct as_run_options *options = c->args->options;
 	struct as_child_shared *sh = c->sh;
 	struct as_outcome got;
+	int64_t began_ns;
 	bool going;
 
 	sh->op = i;
 	as_child_enter(c, PHASE_OP);
+	began_ns = as_instance_time_from(c->instance);
 	as_instance_do(c->instance, (uint32_t)i, &c->args->seq->ops[i], &got);
+	as_model_clock(c->model, began_ns, as_instance_time_until(c->instance));
 	sh->recent[i % RECENT] = (struct as_recent){ i, got.ret, got.err };
 	sh->ops++;
 	c->failed[i] = got.ret < 0;

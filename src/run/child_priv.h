@@ -7,6 +7,13 @@
 #include "run/child.h"
 #include "run/instance.h"
 
+/* What statfs told, for child_space.c. */
+struct as_child_space {
+	struct as_statfs fresh, ended;
+	uint64_t root_bytes; /* size of the root directory on the fresh disk */
+	bool fresh_known, ended_known;
+};
+
 /* One workload. */
 struct child {
 	const struct as_child_args *args;
@@ -18,6 +25,7 @@ struct child {
 	struct as_verdict verdict;
 	struct as_buf text;
 	bool *failed; /* by operation: it answered with an error */
+	struct as_child_space space;
 	struct as_race_delay *delay; /* of the disk in a race; NULL: none */
 	bool blind; /* the model no longer knows the state: answers are not judged */
 	bool quick; /* on a disk that nobody watches (as_instance_args.quick) */
@@ -57,6 +65,13 @@ bool as_child_writes_were_hit(const struct child *c);
 bool as_child_tree_agrees(struct child *c, int64_t op);
 /* Carries out one operation and judges it. False: the workload ends here. */
 bool as_child_run_op(struct child *c, int64_t i);
+
+/* ---- child_space.c ---- */
+
+void as_child_space_begin(struct child *c); /* on the fresh mount */
+void as_child_space_end(struct child *c); /* after the workload, still mounted */
+/* After the next mount; removes everything. False: space is missing, which is found. */
+bool as_child_space_agrees(struct child *c);
 
 /* ---- child_race.c ---- */
 

@@ -33,6 +33,7 @@ const char *as_phase_name(enum as_phase phase)
 		[PHASE_FSCK] = "fsck",
 		[PHASE_MOUNT_AGAIN] = "mounting again",
 		[PHASE_COMPARE_AGAIN] = "reading the tree after mounting again",
+		[PHASE_SPACE] = "removing everything",
 		[PHASE_UNMOUNT_AGAIN] = "the second unmount",
 	};
 

@@ -9,6 +9,7 @@
 #include "target/fstype.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 static const struct as_instance_ops *row_of(const struct as_target *target)
 {
@@ -162,6 +163,28 @@ void as_instance_do(struct as_instance *i, uint32_t number, const struct as_op *
 	as_vfs_exec(i->vfs, op, got);
 	if (i->ops->answered)
 		i->ops->answered(i, got);
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Where the clock is ours it moves only when it is asked. The kernel's stamps are at least as old
+ * as its last tick, and never newer than the clock that everybody reads. */
+int64_t as_instance_time_from(const struct as_instance *i)
+{
+	return i->caps & AS_INSTANCE_CERTAIN ? (int64_t)as_host_clock(i->host) + 1
+					     : clock_ns(CLOCK_REALTIME_COARSE);
+}
+
+int64_t as_instance_time_until(const struct as_instance *i)
+{
+	return i->caps & AS_INSTANCE_CERTAIN ? (int64_t)as_host_clock(i->host)
+					     : clock_ns(CLOCK_REALTIME);
 }
 
 void as_instance_flush(struct as_instance *i)

@@ -111,6 +111,10 @@ AS_MUST_CHECK int as_instance_useless(struct as_instance *instance, int rc, stru
 /* Carries out operation number i of a workload. */
 void as_instance_do(struct as_instance *instance, uint32_t i, const struct as_op *op,
 		    struct as_outcome *got);
+/* Times of inodes that operations move from now on are at least this; those that were moved are at
+ * most the second. In nanoseconds since 1970. */
+int64_t as_instance_time_from(const struct as_instance *instance);
+int64_t as_instance_time_until(const struct as_instance *instance);
 /* In the record of the disk, what follows belongs to this operation. as_instance_do() does it. */
 void as_instance_set_op(struct as_instance *instance, uint32_t op);
 /* After an operation that must have made everything stable: flushes the disk for a type that does

@@ -153,6 +153,11 @@ static uint64_t host_now(void *ctx)
 	return h->now_ns;
 }
 
+uint64_t as_host_clock(const struct as_host_mem *host)
+{
+	return host->now_ns;
+}
+
 static void log_bytes(struct as_host_log *log, const char *data, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

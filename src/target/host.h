@@ -44,6 +44,9 @@ struct as_host_mem *as_host_new(struct as_choice *choice, struct as_host_log *lo
 void as_host_free(struct as_host_mem *host);
 const struct as_host *as_host_seam(struct as_host_mem *host);
 
+/* The last time that it told. */
+uint64_t as_host_clock(const struct as_host_mem *host);
+
 /* Makes the nth allocation from now fail (1 is the next), and only that one; 0: none. */
 void as_host_fail_nth(struct as_host_mem *host, uint64_t nth);
 /* Whether that allocation has failed. */

@@ -60,6 +60,8 @@ static bool in_range(const struct as_op *op, const struct as_arg_info *arg)
 		return (uint64_t)as_arg_int(op, arg) <= AS_DATA_MAX;
 	case AS_TYPE_COUNT:
 		return (uint64_t)as_arg_int(op, arg) <= AS_COUNT_MAX;
+	case AS_TYPE_MEM:
+		return (uint64_t)as_arg_int(op, arg) <= AS_MEM_MAX;
 	case AS_TYPE_OCT:
 	case AS_TYPE_OCT_OPT:
 		return as_arg_mode(op, arg) <= AS_MODE_MAX;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sys_file: descriptors through system calls. */
 #include "vfs/sys_priv.h"
+#include "work/arg.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,32 +72,44 @@ void as_sys_close(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 
-static char *room(struct as_vfs *vfs, uint64_t len)
+/* Where the operation wants its buffer: so many bytes after the start of a page. */
+static char *room(struct as_vfs *vfs, const struct as_op *op)
 {
+	char *at;
+
 	as_buf_clear(&vfs->data);
-	return as_buf_reserve(&vfs->data, len);
+	at = as_buf_reserve(&vfs->data, op->len + op->mem + AS_MEM_PAGE);
+	return at + (0 - (uintptr_t)at) % AS_MEM_PAGE + op->mem;
+}
+
+static void answer_read(struct as_vfs *vfs, struct as_outcome *out, int64_t n, const char *buf)
+{
+	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
+	if (out->payload == AS_PAYLOAD_BYTES)
+		out->data = buf;
 }
 
 void as_sys_read(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	int64_t n =
-		as_sys_do(vfs, read, as_sys_fd(vfs, op->fd), SYS_P(room(vfs, op->len)), op->len);
+	const char *buf = room(vfs, op);
+	int64_t n = as_sys_do(vfs, read, as_sys_fd(vfs, op->fd), SYS_P(buf), op->len);
 
-	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
+	answer_read(vfs, out, n, buf);
 }
 
 void as_sys_pread(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
-	int64_t n = as_sys_do(vfs, pread64, as_sys_fd(vfs, op->fd), SYS_P(room(vfs, op->len)),
-			      op->len, (uint64_t)op->off);
+	const char *buf = room(vfs, op);
+	int64_t n = as_sys_do(vfs, pread64, as_sys_fd(vfs, op->fd), SYS_P(buf), op->len,
+			      (uint64_t)op->off);
 
-	as_vfs_answer_bytes(vfs, out, n < 0 ? -errno : n);
+	answer_read(vfs, out, n, buf);
 }
 
 /* The pattern as it will land: at the end where the descriptor appends. */
 static const char *pattern(struct as_vfs *vfs, const struct as_op *op, int fd, int64_t off)
 {
-	char *buf = room(vfs, op->len);
+	char *buf = room(vfs, op);
 	int flags = fcntl(fd, F_GETFL);
 	struct stat st;
 

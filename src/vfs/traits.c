@@ -54,6 +54,12 @@ static void take_caps(const struct as_target_traits *known, struct as_traits *tr
 	/* A whiteout is a node. */
 	if (!(caps & AS_CAP_MKNOD))
 		traits->features &= ~(uint64_t)AS_FEAT_RENAME_WHITEOUT;
+	traits->dio_align = 1;
+	/* A library with a checker of its own counts exactly. */
+	if (caps & AS_CAP_STATFS && caps & AS_CAP_FSCK)
+		traits->space = AS_SPACE_ALL;
+	/* Whoever can set times keeps them. */
+	traits->stamps = caps & AS_CAP_TIMES ? AS_STAMPS_ALL : 0;
 	traits->quirks = AS_QUIRK_NO_ATIME;
 	if (!(caps & AS_CAP_OPEN_UNLINKED))
 		traits->quirks |= AS_QUIRK_NO_OPEN_UNLINKED;
@@ -71,8 +77,14 @@ struct as_fs_traits {
 	uint32_t symlink_max; /* 0: what one block holds */
 	uint32_t xattr_value_max;
 	uint64_t size_max_bytes, size_max_blocks; /* the smaller one; 0: none */
+	uint32_t dio_align; /* 0: a page where the row has AS_FEAT_DIRECT, else no promise */
 	int64_t time_granularity_ns;
+	/* 0: it frees later (xfs, btrfs, f2fs, nilfs2), or its counts are not known well enough */
+	uint8_t space;
+	uint8_t stamps; /* 0: how its times move is not known well enough to be judged */
 };
+
+#define DIO_SAFE 4096 /* what every disk is content with */
 
 #define UNPACK(...) __VA_ARGS__
 #define FSTYPE(id, how, traits) { UNPACK traits },
@@ -102,7 +114,9 @@ static const struct as_fs_traits tmpfs_row = {
 	.features = POSIX_ALL | FALLOC_BASIC | RENAME_ALL | AS_FEAT_TMPFILE | XATTR_ALL |
 		    AS_FEAT_DIRECT,
 	.symlink_max = 4095,
+	.dio_align = 1, /* since Linux 6.6: the page cache is its medium */
 	.time_granularity_ns = 1,
+	.stamps = AS_STAMPS_ALL,
 };
 
 /* A type that we know nothing of. */
@@ -149,6 +163,11 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 	traits->size_max = row->size_max_bytes ? row->size_max_bytes : INT64_MAX;
 	if (by_blocks && by_blocks < traits->size_max)
 		traits->size_max = by_blocks;
+	traits->dio_align = row->dio_align;
+	if (!traits->dio_align && row->features & AS_FEAT_DIRECT)
+		traits->dio_align = DIO_SAFE;
+	traits->stamps = row->stamps;
+	traits->space = row->space;
 	traits->time_granularity_ns = row->time_granularity_ns;
 	traits->block_bytes = block_bytes;
 }
@@ -162,6 +181,9 @@ static void note_user(struct as_traits *traits)
 static void take_place(const struct as_target_traits *known, struct as_traits *traits)
 {
 	take_row(row_of_magic(known->place.magic), known->place.block_bytes, traits);
+	/* The disk under it may have larger sectors than ours. */
+	if (traits->dio_align > 1 && traits->dio_align < DIO_SAFE)
+		traits->dio_align = DIO_SAFE;
 	note_user(traits);
 }
 

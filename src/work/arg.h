@@ -13,6 +13,7 @@ enum as_arg_type {
 	AS_TYPE_SNUM, /* any int64_t */
 	AS_TYPE_LEN, /* 0..AS_DATA_MAX: the operation carries that many bytes */
 	AS_TYPE_COUNT, /* 0..AS_COUNT_MAX */
+	AS_TYPE_MEM, /* 0..AS_MEM_MAX: a place in a page of AS_MEM_PAGE bytes */
 	AS_TYPE_OCT, /* 0..07777 in octal; uint32_t */
 	AS_TYPE_OCT_OPT, /* the same, may be left out; only at the end of the bare ones */
 	AS_TYPE_ID, /* -1..2^32-2 */
@@ -31,6 +32,8 @@ enum as_arg_type {
 
 #define AS_DATA_MAX (64u << 20)
 #define AS_COUNT_MAX 1000000
+#define AS_MEM_PAGE 4096u
+#define AS_MEM_MAX (AS_MEM_PAGE - 1)
 #define AS_MODE_MAX 07777
 #define AS_ID_MAX 4294967294
 #define AS_FLAGS_MAX 0xffffffff

@@ -453,6 +453,8 @@ int as_lex_value(struct as_lex *lex, const struct as_arg_info *arg, struct as_op
 		return read_ranged(lex, arg, 0, AS_DATA_MAX, field);
 	case AS_TYPE_COUNT:
 		return read_ranged(lex, arg, 0, AS_COUNT_MAX, field);
+	case AS_TYPE_MEM:
+		return read_ranged(lex, arg, 0, AS_MEM_MAX, field);
 	case AS_TYPE_ID:
 		return read_ranged(lex, arg, -1, AS_ID_MAX, field);
 	case AS_TYPE_BOOL:

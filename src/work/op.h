@@ -93,6 +93,7 @@ struct as_op {
 	int64_t off, off2;
 	uint64_t len; /* sizes and spans may be negative: as the int64_t of the same bits */
 	uint64_t fill;
+	uint64_t mem; /* bytes from the start of a page to the buffer, for O_DIRECT */
 	int64_t flags;
 	uint32_t mode;
 	int64_t uid, gid; /* -1: leave as it is */

@@ -108,6 +108,7 @@ static void print_value(const struct as_op *op, const struct as_arg_info *arg, s
 	case AS_TYPE_NUM:
 	case AS_TYPE_LEN:
 	case AS_TYPE_COUNT:
+	case AS_TYPE_MEM:
 	case AS_TYPE_BOOL:
 		as_buf_addu(out, (uint64_t)as_arg_int(op, arg));
 		break;

@@ -23,12 +23,12 @@
 static const struct {
 	const char *profile, *digest;
 } golden[] = {
-	{ "paper", "e98bcf7df0a4a8133e15d6987d4572ee" },
-	{ "crash", "387fca86c66fde749a3c438dfc5ef547" },
-	{ "race", "272b415876f477411622379e70c53150" },
-	{ "small", "f3cbe4927927de5d2e6891a347e6b127" },
-	{ "coverage", "34225a887d1a430147aa61c0151f765e" },
-	{ "hunt", "0227c283b2072ff4e52eb18d194b6a4f" },
+	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
+	{ "crash", "3b2de3250e82c7d9c40d7c485d13fa76" },
+	{ "race", "81cd14fc43ae7f7881de06008983934d" },
+	{ "small", "7d9890450633672be0674643556effd3" },
+	{ "coverage", "470782ce443dd3af408bafca91ed817e" },
+	{ "hunt", "cac2263c2d35e1b1f5d19a898c572290" },
 };
 
 /* Profile, chooser and generator in one. */

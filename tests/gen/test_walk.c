@@ -282,6 +282,42 @@ static void test_roster(void **state)
 	as_roster_free(&r);
 }
 
+/* Transfers with O_DIRECT: most are whole blocks, each of offset, length and buffer is met alone as
+ * what is not, and where a buffer begins is said for them only. */
+static void test_direct_transfers(void **state)
+{
+	struct setup s = set_up("hunt", "");
+	unsigned met[8] = { 0 }, all = 0;
+
+	(void)state;
+	for (int n = 0; n < 400; n++) {
+		struct as_seq *seq = next(&s);
+		bool direct[64] = { false };
+
+		for (size_t i = 0; i < seq->n; i++) {
+			const struct as_op *op = &seq->ops[i];
+
+			if (op->code == AS_OP_OPEN)
+				direct[op->slot] = op->flags & AS_O_DIRECT;
+			if (op->code != AS_OP_PREAD && op->code != AS_OP_PWRITE)
+				continue;
+			if (!direct[op->fd]) {
+				assert_int_equal(op->mem, 0);
+				continue;
+			}
+			met[(op->off % 512 != 0) | (op->len % 512 != 0) << 1 |
+			    (op->mem % 512 != 0) << 2]++;
+			all++;
+		}
+		as_seq_free(seq);
+	}
+	assert_true(all > 200);
+	assert_true(met[0] > all / 2 && met[0] < all * 9 / 10);
+	for (unsigned alone = 1; alone < 8; alone <<= 1)
+		assert_true(met[alone] > 0);
+	tear_down(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_what_a_tester_wants_to_see),
 		cmocka_unit_test(test_never_alone),
 		cmocka_unit_test(test_roster),
+		cmocka_unit_test(test_direct_transfers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,6 +174,62 @@ static bool p_chmod(struct rig *r)
 	return t_stat_of(r, "/a").mode != (S_IFREG | 07711);
 }
 
+static bool p_write_mtime(struct rig *r)
+{
+	struct as_stat before, after;
+
+	assert_int_equal(t_touch(r, "/a"), 0);
+	assert_int_equal(t_put_at(r, "/a", 0, 1, 100, 0), 100);
+	before = t_stat_of(r, "/a");
+	assert_int_equal(t_put_at(r, "/a", 0, 1, 10, 20), 10);
+	after = t_stat_of(r, "/a");
+	return after.mtime_ns <= before.mtime_ns || after.ctime_ns <= before.ctime_ns;
+}
+
+static bool p_chmod_ctime(struct rig *r)
+{
+	struct as_stat st = { .mode = 0600 }, before;
+
+	assert_int_equal(t_touch(r, "/a"), 0);
+	before = t_stat_of(r, "/a");
+	assert_int_equal(FS->setattr(r->fs, "/a", &st, AS_SET_MODE), 0);
+	return t_stat_of(r, "/a").ctime_ns <= before.ctime_ns;
+}
+
+static bool p_utimens(struct rig *r)
+{
+	struct as_stat st = { .atime_ns = 5000000007, .mtime_ns = 6000000009 }, got;
+
+	assert_int_equal(t_touch(r, "/a"), 0);
+	assert_int_equal(FS->setattr(r->fs, "/a", &st, AS_SET_ATIME | AS_SET_MTIME), 0);
+	got = t_stat_of(r, "/a");
+	return got.atime_ns != st.atime_ns || got.mtime_ns != st.mtime_ns;
+}
+
+static bool p_orphan_kept(struct rig *r)
+{
+	struct as_handle *h;
+	struct as_statfs before, after;
+
+	assert_int_equal(FS->statfs(r->fs, &before), 0);
+	assert_int_equal(FS->open(r->fs, "/a", O_CREAT | O_RDWR, 0644, &h), 0);
+	assert_int_equal(FS->unlink(r->fs, "/a"), 0);
+	assert_int_equal(FS->close(r->fs, h), 0);
+	assert_int_equal(FS->statfs(r->fs, &after), 0);
+	return after.files_free < before.files_free;
+}
+
+static bool p_dir_uncounted(struct rig *r)
+{
+	struct as_statfs before, after;
+
+	assert_int_equal(FS->statfs(r->fs, &before), 0);
+	assert_int_equal(FS->mkdir(r->fs, "/a", 0755), 0);
+	assert_int_equal(FS->rmdir(r->fs, "/a"), 0);
+	assert_int_equal(FS->statfs(r->fs, &after), 0);
+	return after.files_free < before.files_free;
+}
+
 /* Runs a probe in a child: a crash is what it looks for. */
 static bool dies(struct rig *r, void (*body)(struct rig *r))
 {
@@ -557,6 +613,11 @@ static const struct {
 	{ LAB_BUG_REPLAY_REVOKED, NULL, w_revoke },
 	{ LAB_BUG_ORPHANS_LEFT, NULL, w_orphan },
 	{ LAB_BUG_TAKEN_BACK, p_taken_back, NULL },
+	{ LAB_BUG_WRITE_MTIME, p_write_mtime, NULL },
+	{ LAB_BUG_CHMOD_CTIME, p_chmod_ctime, NULL },
+	{ LAB_BUG_UTIMENS_SECONDS, p_utimens, NULL },
+	{ LAB_BUG_ORPHAN_KEPT, p_orphan_kept, NULL },
+	{ LAB_BUG_DIR_UNCOUNTED, p_dir_uncounted, NULL },
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))

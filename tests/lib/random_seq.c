@@ -93,6 +93,8 @@ static int64_t random_number(struct as_choice *c, enum as_arg_type type)
 		return random_between(c, 0, AS_DATA_MAX);
 	case AS_TYPE_COUNT:
 		return random_between(c, 0, AS_COUNT_MAX);
+	case AS_TYPE_MEM:
+		return random_between(c, 0, AS_MEM_MAX);
 	case AS_TYPE_ID:
 		return random_between(c, -1, AS_ID_MAX);
 	case AS_TYPE_DEVNO:

@@ -320,6 +320,51 @@ static void test_forty_links(void **state)
 	as_model_free(m);
 }
 
+/* What may be refused of a transfer with O_DIRECT, by the alignment that a type promises. */
+static void test_direct_alignment(void **state)
+{
+	static const struct {
+		const char *op;
+		uint32_t align;
+		bool refused; /* EINVAL is allowed */
+	} cases[] = {
+		{ "pwrite $0 len=512 at=1024 fill=1", 512, false },
+		{ "pwrite $0 len=512 at=1024 fill=1", 4096, true },
+		{ "pwrite $0 len=513 at=1024 fill=1", 512, true },
+		{ "pwrite $0 len=512 at=1025 fill=1", 512, true },
+		{ "pwrite $0 len=512 at=1024 fill=1 mem=512", 512, false },
+		{ "pwrite $0 len=512 at=1024 fill=1 mem=1", 512, true },
+		{ "pread $0 len=4096 at=0 mem=8", 4096, true },
+		{ "pread $0 len=4096 at=0", 4096, false },
+		{ "read $0 len=7", 1, false },
+		{ "read $0 len=4096", 0, true }, /* no promise */
+		{ "pwrite $1 len=7 at=1 fill=1 mem=1", 512, false }, /* not direct */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct as_traits traits = t_full_traits;
+		struct as_outcome refused = { .ret = -1, .err = EINVAL };
+		struct as_verdict verdict = { 0 };
+		struct as_seq *seq = t_parse(cases[i].op);
+		struct as_model *m;
+		struct as_stat st;
+
+		traits.dio_align = cases[i].align;
+		m = as_model_new(&traits);
+		assert_int_equal(t_apply_text(m, "$0 = open /f O_RDWR|O_CREAT|O_DIRECT 0644\n"
+						 "$1 = open /f O_RDWR"),
+				 0);
+		if (as_model_judge(m, &seq->ops[0], &refused, &verdict) != cases[i].refused)
+			fail_msg("%s with %u", cases[i].op, cases[i].align);
+		assert_true(as_model_stat(m, "/f", true, &st));
+		assert_int_equal(st.size, 0);
+		as_verdict_free(&verdict);
+		as_seq_free(seq);
+		as_model_free(m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_stats),
 		cmocka_unit_test(test_set_id_lost),
 		cmocka_unit_test(test_forty_links),
+		cmocka_unit_test(test_direct_alignment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ static void what_remains(void **state)
 		  "create /a 0644\nstat /a\n" },
 		{ "numbers to powers of two, and small ones",
 		  "$3 = open /f O_RDWR|O_CREAT|O_SYNC|O_APPEND 0640\n"
-		  "pwrite $3 len=5000 at=12345 fill=77\n",
+		  "pwrite $3 len=5000 at=12345 fill=77 mem=17\n",
 		  { "$3 = open", "pwrite $3" },
 		  "$3 = open /f O_RDWR\npwrite $3 len=1 at=0 fill=1\n" },
 		{ "names that matter",

@@ -47,6 +47,8 @@ static const struct step steps[] = {
 	{ "read $0 len=4096", "= 10", NULL },
 	{ "pread $0 len=100 at=12200", "= 88", NULL },
 	{ "pread $0 len=1 at=-1", "= -1 EINVAL", NULL },
+	{ "pread $0 len=100 at=12200 mem=4095", "= 88", NULL },
+	{ "pwrite $0 len=100 at=8192 fill=7 mem=1", "= 100", NULL },
 	{ "fsync $0", "= 0", NULL },
 	{ "fdatasync $0", "= 0", NULL },
 	{ "syncfs $0", "= 0", NULL },

@@ -215,21 +215,23 @@ static void empty_slots(void)
 }
 
 /*@ memory: base */
-/* Memory that O_DIRECT is content with. */
-static void *memory(size_t len)
+/* Memory that begins `mem` bytes after the start of a page; good until the next call. With mem 0
+ * O_DIRECT is content with it. */
+static void *memory(size_t len, size_t mem)
 {
-	void *data;
+	static void *page;
 
-	if (posix_memalign(&data, 4096, len + 1))
+	free(page);
+	if (posix_memalign(&page, 4096, mem + len + 1))
 		abort();
-	return data;
+	return (char *)page + mem;
 }
 
 /*@ pattern: memory */
 /* Bytes off, off + 1, ... of data pattern n. */
-static void *pattern(uint64_t n, uint64_t off, size_t len)
+static void *pattern(uint64_t n, uint64_t off, size_t len, size_t mem)
 {
-	unsigned char *data = memory(len);
+	unsigned char *data = memory(len, mem);
 
 	for (size_t i = 0; i < len; i++) {
 		uint64_t x = n * 0x9e3779b97f4a7c15u + (off + i) / 8 * 0xd1342543de82ef95u;
@@ -512,24 +514,18 @@ static struct result do_chcwd(const char *path)
 }
 
 /*@ read: answer slots memory */
-static struct result do_read(int slot, size_t len)
+static struct result do_read(int slot, size_t len, size_t mem)
 {
-	void *data = memory(len);
-	struct result result = answer(read(slots[slot], data, len));
-
-	free(data);
-	return result;
+	return answer(read(slots[slot], memory(len, mem), len));
 }
 
 /*@ write: answer slots pattern landing */
-static struct result do_write(int slot, size_t len, uint64_t fill)
+static struct result do_write(int slot, size_t len, uint64_t fill, size_t mem)
 {
 	int fd = slots[slot];
-	void *data = pattern(fill, landing(fd, lseek(fd, 0, SEEK_CUR)), len);
-	struct result result = answer(write(fd, data, len));
+	void *data = pattern(fill, landing(fd, lseek(fd, 0, SEEK_CUR)), len, mem);
 
-	free(data);
-	return result;
+	return answer(write(fd, data, len));
 }
 
 /*@ fsync: answer slots */
@@ -571,12 +567,10 @@ static struct result do_read_xattr(const char *path, const char *name, int nofol
 static struct result do_write_xattr(const char *path, const char *name, size_t len, uint64_t fill,
 				    int flags, int nofollow)
 {
-	void *value = pattern(fill, 0, len);
-	struct result result = answer(nofollow ? lsetxattr(at(path), name, value, len, flags)
-					       : setxattr(at(path), name, value, len, flags));
+	void *value = pattern(fill, 0, len, 0);
 
-	free(value);
-	return result;
+	return answer(nofollow ? lsetxattr(at(path), name, value, len, flags)
+			       : setxattr(at(path), name, value, len, flags));
 }
 
 /*@ deepen: fail at */
@@ -678,23 +672,17 @@ static struct result do_unlink(const char *path)
 }
 
 /*@ pread: answer slots memory */
-static struct result do_pread(int slot, size_t len, off_t off)
+static struct result do_pread(int slot, size_t len, off_t off, size_t mem)
 {
-	void *data = memory(len);
-	struct result result = answer(pread(slots[slot], data, len, off));
-
-	free(data);
-	return result;
+	return answer(pread(slots[slot], memory(len, mem), len, off));
 }
 
 /*@ pwrite: answer slots pattern landing */
-static struct result do_pwrite(int slot, size_t len, off_t off, uint64_t fill)
+static struct result do_pwrite(int slot, size_t len, off_t off, uint64_t fill, size_t mem)
 {
-	void *data = pattern(fill, landing(slots[slot], off), len);
-	struct result result = answer(pwrite(slots[slot], data, len, off));
+	void *data = pattern(fill, landing(slots[slot], off), len, mem);
 
-	free(data);
-	return result;
+	return answer(pwrite(slots[slot], data, len, off));
 }
 
 /*@ lseek: answer slots */
@@ -836,12 +824,11 @@ static struct result do_mmap_write(int slot, size_t len, off_t off, uint64_t fil
 	map = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, slots[slot], start);
 	if (map == MAP_FAILED)
 		return fail(errno, 0);
-	data = pattern(fill, (uint64_t)off, len);
+	data = pattern(fill, (uint64_t)off, len, 0);
 	memcpy(map + (off - start), data, len);
 	if (flags)
 		result = answer(msync(map, span, flags));
 	munmap(map, span);
-	free(data);
 	return result;
 }
 
