@@ -129,7 +129,7 @@ bool as_rule_has(const struct as_rule_step *s, uint64_t feature)
 
 	if ((traits->features & feature) == feature)
 		return true;
-	if (((traits->features | traits->maybe) & feature) != feature)
+	if (!as_traits_may(traits, feature))
 		return false;
 	/* Some drivers of the type can and others cannot: the answer tells which driver this is. */
 	return !s->got || s->got->ret >= 0 || (s->got->err != EOPNOTSUPP && s->got->err != EINVAL);

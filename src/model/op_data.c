@@ -204,6 +204,11 @@ static bool seek_sparse(struct as_rule_step *s, const struct as_inode *inode, in
 	uint64_t at = (uint64_t)off, size = inode->reg.size, next;
 	int64_t got = s->got ? s->got->ret : -1;
 
+	if (off < 0 && s->m->traits->quirks & AS_QUIRK_SEEK_NEGATIVE) {
+		as_rule_refuse(s, ENXIO);
+		as_rule_allow(s, EINVAL);
+		return got >= 0 && (uint64_t)got <= size && as_rule_accept(s, -1);
+	}
 	if (off < 0 && s->m->traits->quirks & AS_QUIRK_SEEK_FROM_START) {
 		/* Not always: data that is not on the disk yet is not found this way. */
 		as_rule_allow(s, ENXIO);
@@ -496,19 +501,20 @@ void as_rule_copy_file_range(struct as_rule_step *s)
 	from = inode_at(s->m, in->ino);
 	if (off < from->reg.size)
 		n = from->reg.size - off < s->op->len ? from->reg.size - off : s->op->len;
-	if (to_off >= s->m->traits->size_max && s->op->len) {
+	/* generic_write_check_limits() asks this also when there is nothing to copy. */
+	if (to_off >= s->m->traits->size_max) {
 		as_rule_refuse(s, EFBIG);
 		if (n == 0)
 			(void)as_rule_accept(s, 0);
 		return;
 	}
-	/* copy_file_range(2), EINVAL: same file, overlapping ranges. */
+	/* copy_file_range(2), EINVAL: same file, overlapping ranges, of what the limit leaves. */
+	n = fits(s, to_off, n);
 	if (in->ino == out->ino && to_off + n > off && to_off < off + n)
 		return as_rule_refuse(s, EINVAL);
 	/* do_splice_from() of fs/splice.c, by which copies are made where nothing better is. */
 	if (s->m->traits->quirks & AS_QUIRK_COPY_MAYBE_REFUSED)
 		as_rule_allow(s, EINVAL);
-	n = fits(s, to_off, n);
 	allow_direct(s, in);
 	allow_direct(s, out);
 	as_rule_allow_full(s);

@@ -72,6 +72,7 @@ struct as_fs_traits {
 	uint32_t xattr_value_max;
 	uint64_t size_max_bytes, size_max_blocks; /* the smaller one; 0: none */
 	int64_t time_granularity_ns;
+	int64_t time_min_s, time_max_s; /* s_time_min and s_time_max of the driver */
 };
 
 #define UNPACK(...) __VA_ARGS__
@@ -107,8 +108,9 @@ static const struct as_fs_traits tmpfs_row = {
 
 /* A type that we know nothing of. */
 static const struct as_fs_traits careful_row = {
-	.features = POSIX_ALL | AS_FEAT_RENAME_NOREPLACE,
+	.features = POSIX_ALL,
 	.quirks = AS_QUIRK_DIR_NLINK_ANY,
+	.maybe = RENAME_ALL | FALLOC_ALL | XATTR_ALL | AS_FEAT_DIRECT | AS_FEAT_TMPFILE,
 	.symlink_max = 4095,
 	.time_granularity_ns = 1,
 };
@@ -150,6 +152,8 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 	if (by_blocks && by_blocks < traits->size_max)
 		traits->size_max = by_blocks;
 	traits->time_granularity_ns = row->time_granularity_ns;
+	traits->time_min_s = row->time_min_s;
+	traits->time_max_s = row->time_max_s;
 	traits->block_bytes = block_bytes;
 }
 
