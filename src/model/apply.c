@@ -168,8 +168,11 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 	const struct as_inode *dir = inode_at(s->m, w->parent);
 	bool inherit = dir->mode & S_ISGID;
 	uint32_t gid = inherit ? dir->gid : 0;
-	struct as_inode *inode = as_node_new(s->m, mode);
+	struct as_inode *inode;
 
+	if (s->m->traits->quirks & AS_QUIRK_CREATE_0777)
+		mode &= S_IFMT | 0777;
+	inode = as_node_new(s->m, mode);
 	/* inode_init_owner(): a set-group-id directory hands on its group, and the bit to
 	 * directories (mkdir(2), open(2)). */
 	inode->gid = gid;

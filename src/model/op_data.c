@@ -442,6 +442,8 @@ void as_rule_fallocate(struct as_rule_step *s)
 	if (!falloc_supported(s, mode)) {
 		if ((s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) && (s->applying || s->got))
 			as_node_forget_times(s->m, file->ino, false, true);
+		if (s->m->traits->quirks & AS_QUIRK_FALLOC_EINVAL)
+			as_rule_allow(s, EINVAL);
 		/* UNSHARE_RANGE on a type that knows it is a plain allocation. */
 		return as_rule_refuse(s, EOPNOTSUPP);
 	}

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Documented departures. Each use in model/ says which manual or source line it stands for. */
 enum as_quirk {
@@ -61,6 +62,20 @@ enum as_quirk {
 	/* ocfs2: ocfs2_seek_data_hole_offset() compares a negative offset with the size as signed
 	 * numbers, and vfs_setpos() refuses what it leaves with EINVAL */
 	AS_QUIRK_SEEK_NEGATIVE = 1 << 24,
+	/* fuse2fs 1.47.0: op_setxattr() does not look at its flags, and ext2fs_xattr_remove() is
+	 * content when there is nothing to remove */
+	AS_QUIRK_XATTR_LAX = 1 << 25,
+	/* fuse2fs: op_fallocate() answers EINVAL for modes that it does not know */
+	AS_QUIRK_FALLOC_EINVAL = 1 << 26,
+	/* ntfs-3g: ntfs_fuse_create() keeps the permission bits of the mode alone; POSIX leaves the
+	 * others to the system */
+	AS_QUIRK_CREATE_0777 = 1 << 27,
+	/* ntfs-3g: ntfs_fuse_listxattr() lists attributes of the user alone, even to root, who can
+	 * read and write others */
+	AS_QUIRK_LISTS_USER = 1 << 28,
+	/* vfat: vfat_unlink() and vfat_rmdir() set the mtime of what they remove, which may be
+	 * open */
+	AS_QUIRK_UNLINK_TOUCHES = 1 << 29,
 };
 
 enum as_feature {
@@ -113,6 +128,12 @@ struct as_traits {
 	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY), .name_max = 255,          \
 	.symlink_max = 4095, .xattr_value_max = 65536, .block_bytes = 4096, .size_max = INT64_MAX, \
 	.time_granularity_ns = 1
+
+/* Whether an attribute of that name must be in the list. */
+static inline bool as_traits_lists(const struct as_traits *traits, const char *name)
+{
+	return !(traits->quirks & AS_QUIRK_LISTS_USER) || !strncmp(name, "user.", 5);
+}
 
 /* Whether it is worth trying: the type has the feature, or some of its drivers have. */
 static inline bool as_traits_may(const struct as_traits *traits, uint64_t feature)

@@ -83,14 +83,15 @@ struct as_fs_traits {
  * rename at most, has no O_TMPFILE for them, and seeks holes only where the server does.
  */
 #define FUSE_QUIRKS (AS_QUIRK_DIR_NLINK_ANY)
-#define FUSE2FS_TRAITS                                                                         \
-	(.features = POSIX_ALL | XATTR_ALL | FALLOC_BASIC,                                     \
-	 .quirks = FUSE_QUIRKS | AS_QUIRK_MKDIR_022, .link_max = 65000, .dir_link_max = 65000, \
-	 .time_granularity_ns = 1)
-#define NTFS3G_TRAITS                                                                            \
-	(.features = POSIX_ALL | AS_FEAT_XATTR_USER,                                             \
-	 .quirks = FUSE_QUIRKS | AS_QUIRK_FREE_FILES_ANY, .link_max = 1024, .symlink_max = 4095, \
-	 .time_granularity_ns = 100)
+#define FUSE2FS_TRAITS                                                                             \
+	(.features = POSIX_ALL | XATTR_ALL | FALLOC_BASIC, .maybe = AS_FEAT_DIRECT,                \
+	 .quirks = FUSE_QUIRKS | AS_QUIRK_MKDIR_022 | AS_QUIRK_XATTR_LAX | AS_QUIRK_FALLOC_EINVAL, \
+	 .link_max = 65000, .dir_link_max = 65000, .time_granularity_ns = 1)
+#define NTFS3G_TRAITS                                                             \
+	(.features = POSIX_ALL | XATTR_ALL, .maybe = AS_FEAT_DIRECT,              \
+	 .quirks = FUSE_QUIRKS | AS_QUIRK_FREE_FILES_ANY | AS_QUIRK_CREATE_0777 | \
+		   AS_QUIRK_LISTS_USER,                                           \
+	 .link_max = 1024, .symlink_max = 4095, .time_granularity_ns = 100)
 
 static const struct as_fs_traits kernel_rows[] = {
 #include "target/fstype.def"
@@ -117,6 +118,7 @@ static const struct as_fs_traits careful_row = {
 
 /* A server that we know nothing of. */
 static const struct as_fs_traits fuse_row = {
+	.magic = FUSE_SUPER_MAGIC,
 	.features = POSIX_ALL,
 	.quirks = FUSE_QUIRKS,
 	.maybe = AS_FEAT_RENAME_NOREPLACE | AS_FEAT_RENAME_EXCHANGE | FALLOC_ALL | XATTR_ALL |
@@ -130,6 +132,8 @@ static const struct as_fs_traits *row_of_magic(int64_t magic)
 	for (size_t i = 0; i < NROWS; i++)
 		if (kernel_rows[i].magic && kernel_rows[i].magic == magic)
 			return &kernel_rows[i];
+	if (magic == fuse_row.magic)
+		return &fuse_row;
 	return magic == tmpfs_row.magic ? &tmpfs_row : &careful_row;
 }
 
