@@ -357,22 +357,35 @@ static bool falloc_flags_ok(struct as_rule_step *s, int64_t mode)
 	return ok;
 }
 
-static bool falloc_supported(const struct as_rule_step *s, int64_t mode)
+/* 0: nobody has it. */
+static uint64_t falloc_feature(int64_t mode)
 {
 	switch (mode & ~KEEP) {
 	case 0:
-		return as_rule_has(s, mode & KEEP ? AS_FEAT_FALLOC_KEEP : AS_FEAT_FALLOC_ALLOC);
+		return mode & KEEP ? AS_FEAT_FALLOC_KEEP : AS_FEAT_FALLOC_ALLOC;
 	case PUNCH:
-		return as_rule_has(s, AS_FEAT_FALLOC_PUNCH);
+		return AS_FEAT_FALLOC_PUNCH;
 	case ZERO:
-		return as_rule_has(s, AS_FEAT_FALLOC_ZERO);
+		return AS_FEAT_FALLOC_ZERO;
 	case COLLAPSE:
-		return as_rule_has(s, AS_FEAT_FALLOC_COLLAPSE);
+		return AS_FEAT_FALLOC_COLLAPSE;
 	case INSERT:
-		return as_rule_has(s, AS_FEAT_FALLOC_INSERT);
+		return AS_FEAT_FALLOC_INSERT;
 	default:
-		return false;
+		return 0;
 	}
+}
+
+static bool falloc_supported(const struct as_rule_step *s, int64_t mode)
+{
+	uint64_t feature = falloc_feature(mode);
+
+	return feature && as_rule_has(s, feature);
+}
+
+static bool falloc_maybe(const struct as_rule_step *s, int64_t mode)
+{
+	return s->m->traits->maybe & falloc_feature(mode);
 }
 
 /* fallocate(2), COLLAPSE and INSERT: whole blocks only, and inside the file. */
@@ -442,7 +455,8 @@ void as_rule_fallocate(struct as_rule_step *s)
 	if (!falloc_supported(s, mode)) {
 		if ((s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) && (s->applying || s->got))
 			as_node_forget_times(s->m, file->ino, false, true);
-		if (s->m->traits->quirks & AS_QUIRK_FALLOC_EINVAL)
+		/* Of a type that may know the mode, a range that is wrong says no more. */
+		if (s->m->traits->quirks & AS_QUIRK_FALLOC_EINVAL || falloc_maybe(s, mode))
 			as_rule_allow(s, EINVAL);
 		/* UNSHARE_RANGE on a type that knows it is a plain allocation. */
 		return as_rule_refuse(s, EOPNOTSUPP);

@@ -192,10 +192,27 @@ void as_rule_link_tmpfile(struct as_rule_step *s)
 
 /* ---- rename ---- */
 
+static bool rename_flags_known(const struct as_rule_step *s, int64_t flags)
+{
+	static const struct {
+		int64_t flag;
+		uint64_t feature;
+	} takes[] = {
+		{ AS_RENAME_NOREPLACE, AS_FEAT_RENAME_NOREPLACE },
+		{ AS_RENAME_EXCHANGE, AS_FEAT_RENAME_EXCHANGE },
+		{ AS_RENAME_WHITEOUT, AS_FEAT_RENAME_WHITEOUT },
+	};
+
+	for (size_t i = 0; i < sizeof(takes) / sizeof(takes[0]); i++)
+		if ((flags & takes[i].flag) && !as_rule_has(s, takes[i].feature))
+			return false;
+	return true;
+}
+
 /* A type that does not see in its look-up that a name is too long goes on: the rules after it may
  * answer first. */
 static int rename_to_bad_name(struct as_rule_step *s, const struct as_walk *from,
-			      const struct as_walk *to)
+			      const struct as_walk *to, int64_t flags)
 {
 	const struct as_inode *src = inode_at(s->m, from->ino);
 
@@ -203,6 +220,8 @@ static int rename_to_bad_name(struct as_rule_step *s, const struct as_walk *from
 		if (!is_dir(src) && (from->slash || to->slash))
 			as_rule_allow(s, ENOTDIR);
 		if (is_dir(src) && as_walk_is_above(s->m, from->ino, to->parent))
+			as_rule_allow(s, EINVAL);
+		if (!rename_flags_known(s, flags))
 			as_rule_allow(s, EINVAL);
 	}
 	return to->err;
@@ -224,7 +243,7 @@ static int rename_names(struct as_rule_step *s, struct as_walk *from, struct as_
 		return from->err ? from->err : ENOENT;
 	as_walk_last(m, to);
 	if (to->err)
-		return rename_to_bad_name(s, from, to);
+		return rename_to_bad_name(s, from, to, flags);
 	if ((flags & AS_RENAME_NOREPLACE) && to->ino)
 		return EEXIST;
 	if (exchange) {
@@ -269,23 +288,6 @@ static int rename_kinds(struct as_rule_step *s, const struct as_walk *from,
 	if (dst && !exchange && is_dir(dst) && dst->dir.children)
 		return s->m->traits->quirks & AS_QUIRK_RENAME_EEXIST ? EEXIST : ENOTEMPTY;
 	return 0;
-}
-
-static bool rename_flags_known(const struct as_rule_step *s, int64_t flags)
-{
-	static const struct {
-		int64_t flag;
-		uint64_t feature;
-	} takes[] = {
-		{ AS_RENAME_NOREPLACE, AS_FEAT_RENAME_NOREPLACE },
-		{ AS_RENAME_EXCHANGE, AS_FEAT_RENAME_EXCHANGE },
-		{ AS_RENAME_WHITEOUT, AS_FEAT_RENAME_WHITEOUT },
-	};
-
-	for (size_t i = 0; i < sizeof(takes) / sizeof(takes[0]); i++)
-		if ((flags & takes[i].flag) && !as_rule_has(s, takes[i].feature))
-			return false;
-	return true;
 }
 
 static void rename_now(struct as_rule_step *s, const struct as_walk *from, const struct as_walk *to,

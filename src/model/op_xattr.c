@@ -148,13 +148,15 @@ void as_rule_write_xattr(struct as_rule_step *s)
 		return as_rule_refuse(s, err);
 	old = find(inode, s->op->name);
 	lax = s->m->traits->quirks & AS_QUIRK_XATTR_LAX && s->got && s->got->ret >= 0;
+	/* setxattr(2) does not say what both flags together mean: later kernels' xfs looks at
+	 * XATTR_CREATE alone (xfs_xattr_flags_to_op()), ntfs-3g at neither. */
+	both = s->op->flags == AS_XATTR_ALL;
+	lax = lax || (both && s->got && s->got->ret >= 0);
+	if (s->m->traits->quirks & AS_QUIRK_XATTR_LAX)
+		allow_too_big(s, inode);
 	if (old && (s->op->flags & AS_XATTR_CREATE) && !lax)
 		return as_rule_refuse(s, EEXIST);
-	/* setxattr(2) does not say what both flags together mean: later kernels' xfs looks at
-	 * XATTR_CREATE alone (xfs_xattr_flags_to_op()). */
-	both = s->op->flags == AS_XATTR_ALL;
-	if (!old && (s->op->flags & AS_XATTR_REPLACE) && !lax &&
-	    !(both && s->got && s->got->ret >= 0))
+	if (!old && (s->op->flags & AS_XATTR_REPLACE) && !lax)
 		return as_rule_refuse(s, ENODATA);
 	as_rule_allow_full(s);
 	allow_too_big(s, inode);
