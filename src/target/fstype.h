@@ -52,8 +52,8 @@ struct as_checker {
 	const char *input; /* what it reads on standard input; NULL: nothing */
 	/* If every repair has these words, nothing was wrong; may be NULL. */
 	const char *harmless;
-	/* How lines begin that tell of no repair, separated by '|'. NULL: only lines with "? yes" or
-	 * "FIXED" tell of one. */
+	/* How lines begin that tell of no repair, separated by '|'. NULL: only lines with "? yes"
+	 * or "FIXED" tell of one. */
 	const char *progress;
 	bool direct; /* opens with O_DIRECT, which a file on tmpfs may refuse: it gets a device */
 };
