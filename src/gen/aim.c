@@ -281,7 +281,7 @@ static bool may_append(const struct as_gen_walk *w, const struct as_seq *seq)
 		const struct as_op *op = &seq->ops[i];
 		uint64_t needs = as_gen_rows[op->code].features;
 
-		if (!w->profile->weight[op->code] || (w->traits->features & needs) != needs ||
+		if (!w->profile->weight[op->code] || !as_traits_may(w->traits, needs) ||
 		    (op->code == AS_OP_OPEN && op->flags & never))
 			return false;
 	}

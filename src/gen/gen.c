@@ -46,7 +46,7 @@ void as_gen_weights(const struct as_profile *profile, const struct as_traits *tr
 	for (int i = 0; i < AS_OP_COUNT; i++) {
 		uint64_t needs = as_gen_rows[i].features;
 
-		weight[i] = (traits->features & needs) == needs ? profile->weight[i] : 0;
+		weight[i] = as_traits_may(traits, needs) ? profile->weight[i] : 0;
 	}
 }
 
@@ -108,7 +108,7 @@ bool as_gen_left_out(const struct as_gen *gen, enum as_opcode code)
 {
 	uint64_t needs = as_gen_rows[code].features;
 
-	return gen->profile->weight[code] && (gen->traits->features & needs) != needs;
+	return gen->profile->weight[code] && !as_traits_may(gen->traits, needs);
 }
 
 void as_gen_on_state(struct as_gen *gen, void (*fn)(void *ctx, const struct as_model *model),

@@ -131,7 +131,7 @@ bool as_rule_has(const struct as_rule_step *s, uint64_t feature)
 
 	if ((traits->features & feature) == feature)
 		return true;
-	if (((traits->features | traits->maybe) & feature) != feature)
+	if (!as_traits_may(traits, feature))
 		return false;
 	/* Some drivers of the type can and others cannot: the answer tells which driver this is. */
 	return !s->got || s->got->ret >= 0 || (s->got->err != EOPNOTSUPP && s->got->err != EINVAL);
@@ -170,8 +170,11 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 	const struct as_inode *dir = inode_at(s->m, w->parent);
 	bool inherit = dir->mode & S_ISGID;
 	uint32_t gid = inherit ? dir->gid : 0;
-	struct as_inode *inode = as_node_new(s->m, mode);
+	struct as_inode *inode;
 
+	if (s->m->traits->quirks & AS_QUIRK_CREATE_0777)
+		mode &= S_IFMT | 0777;
+	inode = as_node_new(s->m, mode);
 	as_stamp(s->m, inode->ino, AS_EVENT_MADE);
 	/* inode_init_owner(): a set-group-id directory hands on its group, and the bit to
 	 * directories (mkdir(2), open(2)). */

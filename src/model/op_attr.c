@@ -98,11 +98,24 @@ void as_rule_chown(struct as_rule_step *s)
 		 s->op->uid < 0 && s->op->gid < 0 ? AS_EVENT_SAME_ATTRS : AS_EVENT_ATTRS);
 }
 
+/* timestamp_truncate(): a time that the type cannot hold becomes the nearest one that it can. */
+static int64_t clamped(const struct as_traits *traits, int64_t ns)
+{
+	const int64_t second = 1000000000;
+
+	if (traits->time_min_s == traits->time_max_s)
+		return ns;
+	if (ns < traits->time_min_s * second)
+		return traits->time_min_s * second;
+	return ns / second >= traits->time_max_s ? traits->time_max_s * second : ns;
+}
+
 static int64_t granular(const struct as_rule_step *s, int64_t ns)
 {
 	int64_t unit = s->m->traits->time_granularity_ns;
 	int64_t rest;
 
+	ns = clamped(s->m->traits, ns);
 	if (unit <= 1)
 		return ns;
 	rest = ns % unit;
@@ -146,6 +159,8 @@ void as_rule_utimens(struct as_rule_step *s)
 	times->ref = 1;
 	set_time(s, s->op->atime, &times->atime_known, &times->atime_ns);
 	set_time(s, s->op->mtime, &times->mtime_known, &times->mtime_ns);
+	if (w.ino == MODEL_ROOT && s->m->traits->quirks & AS_QUIRK_NO_ROOT_TIMES)
+		times->atime_known = times->mtime_known = false;
 	as_times_put(inode->times);
 	inode->times = times;
 	if (!times->atime_known && !times->mtime_known) {

@@ -303,22 +303,35 @@ static bool falloc_flags_ok(struct as_rule_step *s, int64_t mode)
 	return ok;
 }
 
-static bool falloc_supported(const struct as_rule_step *s, int64_t mode)
+/* 0: nobody has it. */
+static uint64_t falloc_feature(int64_t mode)
 {
 	switch (mode & ~KEEP) {
 	case 0:
-		return as_rule_has(s, mode & KEEP ? AS_FEAT_FALLOC_KEEP : AS_FEAT_FALLOC_ALLOC);
+		return mode & KEEP ? AS_FEAT_FALLOC_KEEP : AS_FEAT_FALLOC_ALLOC;
 	case PUNCH:
-		return as_rule_has(s, AS_FEAT_FALLOC_PUNCH);
+		return AS_FEAT_FALLOC_PUNCH;
 	case ZERO:
-		return as_rule_has(s, AS_FEAT_FALLOC_ZERO);
+		return AS_FEAT_FALLOC_ZERO;
 	case COLLAPSE:
-		return as_rule_has(s, AS_FEAT_FALLOC_COLLAPSE);
+		return AS_FEAT_FALLOC_COLLAPSE;
 	case INSERT:
-		return as_rule_has(s, AS_FEAT_FALLOC_INSERT);
+		return AS_FEAT_FALLOC_INSERT;
 	default:
-		return false;
+		return 0;
 	}
+}
+
+static bool falloc_supported(const struct as_rule_step *s, int64_t mode)
+{
+	uint64_t feature = falloc_feature(mode);
+
+	return feature && as_rule_has(s, feature);
+}
+
+static bool falloc_maybe(const struct as_rule_step *s, int64_t mode)
+{
+	return s->m->traits->maybe & falloc_feature(mode);
 }
 
 /* fallocate(2), COLLAPSE and INSERT: whole blocks only, and inside the file. */
@@ -397,6 +410,9 @@ void as_rule_fallocate(struct as_rule_step *s)
 		return as_rule_refuse(s, EFBIG);
 	if (!falloc_supported(s, mode)) {
 		refused_falloc(s, file->ino);
+		/* Of a type that may know the mode, a range that is wrong says no more. */
+		if (s->m->traits->quirks & AS_QUIRK_FALLOC_EINVAL || falloc_maybe(s, mode))
+			as_rule_allow(s, EINVAL);
 		/* UNSHARE_RANGE on a type that knows it is a plain allocation. */
 		return as_rule_refuse(s, EOPNOTSUPP);
 	}
@@ -455,19 +471,20 @@ void as_rule_copy_file_range(struct as_rule_step *s)
 	from = inode_at(s->m, in->ino);
 	if (off < from->reg.size)
 		n = from->reg.size - off < s->op->len ? from->reg.size - off : s->op->len;
-	if (to_off >= s->m->traits->size_max && s->op->len) {
+	/* generic_write_check_limits() asks this also when there is nothing to copy. */
+	if (to_off >= s->m->traits->size_max) {
 		as_rule_refuse(s, EFBIG);
 		if (n == 0)
 			(void)as_rule_accept(s, 0);
 		return;
 	}
-	/* copy_file_range(2), EINVAL: same file, overlapping ranges. */
+	/* copy_file_range(2), EINVAL: same file, overlapping ranges, of what the limit leaves. */
+	n = fits(s, to_off, n);
 	if (in->ino == out->ino && to_off + n > off && to_off < off + n)
 		return as_rule_refuse(s, EINVAL);
 	/* do_splice_from() of fs/splice.c, by which copies are made where nothing better is. */
 	if (s->m->traits->quirks & AS_QUIRK_COPY_MAYBE_REFUSED)
 		as_rule_allow(s, EINVAL);
-	n = fits(s, to_off, n);
 	/* The kernel chooses the buffers of the copy itself. */
 	if ((in->flags | out->flags) & AS_O_DIRECT)
 		as_rule_allow(s, EINVAL);

@@ -93,6 +93,24 @@ void as_rule_mknod(struct as_rule_step *s)
 	as_node_link(s->m, w.parent, w.last, w.last_len, inode->ino);
 }
 
+/* At most 5 bytes for each name besides its own, and 2 for each character that does not fit into
+ * one. */
+static void allow_too_many_names(struct as_rule_step *s, const char *text)
+{
+	uint64_t room = 5;
+
+	for (const char *at = text; *at;) {
+		size_t len = strcspn(at, "/");
+
+		if (len > s->m->traits->name_max)
+			as_rule_allow(s, ENAMETOOLONG);
+		room += len ? 5 + 2 * len : 0;
+		at += len + (at[len] == '/');
+	}
+	if (room > s->m->traits->symlink_max)
+		as_rule_allow(s, ENAMETOOLONG);
+}
+
 void as_rule_symlink(struct as_rule_step *s)
 {
 	const char *text = s->op->path;
@@ -113,7 +131,9 @@ void as_rule_symlink(struct as_rule_step *s)
 		return as_rule_refuse(s, err);
 	if (!as_rule_has(s, AS_FEAT_SYMLINK))
 		return as_rule_refuse(s, EPERM);
-	if (len > s->m->traits->symlink_max)
+	if (s->m->traits->quirks & AS_QUIRK_SYMLINK_OF_NAMES)
+		allow_too_many_names(s, text);
+	else if (len > s->m->traits->symlink_max)
 		return as_rule_refuse(s, ENAMETOOLONG);
 	as_rule_allow_full(s);
 	if (!as_rule_accept(s, 0))
@@ -172,6 +192,41 @@ void as_rule_link_tmpfile(struct as_rule_step *s)
 
 /* ---- rename ---- */
 
+static bool rename_flags_known(const struct as_rule_step *s, int64_t flags)
+{
+	static const struct {
+		int64_t flag;
+		uint64_t feature;
+	} takes[] = {
+		{ AS_RENAME_NOREPLACE, AS_FEAT_RENAME_NOREPLACE },
+		{ AS_RENAME_EXCHANGE, AS_FEAT_RENAME_EXCHANGE },
+		{ AS_RENAME_WHITEOUT, AS_FEAT_RENAME_WHITEOUT },
+	};
+
+	for (size_t i = 0; i < sizeof(takes) / sizeof(takes[0]); i++)
+		if ((flags & takes[i].flag) && !as_rule_has(s, takes[i].feature))
+			return false;
+	return true;
+}
+
+/* A type that does not see in its look-up that a name is too long goes on: the rules after it may
+ * answer first. */
+static int rename_to_bad_name(struct as_rule_step *s, const struct as_walk *from,
+			      const struct as_walk *to, int64_t flags)
+{
+	const struct as_inode *src = inode_at(s->m, from->ino);
+
+	if (to->err == ENAMETOOLONG && s->m->traits->quirks & AS_QUIRK_LONG_NAME_ENOENT) {
+		if (!is_dir(src) && (from->slash || to->slash))
+			as_rule_allow(s, ENOTDIR);
+		if (is_dir(src) && as_walk_is_above(s->m, from->ino, to->parent))
+			as_rule_allow(s, EINVAL);
+		if (!rename_flags_known(s, flags))
+			as_rule_allow(s, EINVAL);
+	}
+	return to->err;
+}
+
 /* do_renameat2(), up to vfs_rename(): what the names and the directories above them forbid. */
 static int rename_names(struct as_rule_step *s, struct as_walk *from, struct as_walk *to,
 			int64_t flags)
@@ -188,7 +243,7 @@ static int rename_names(struct as_rule_step *s, struct as_walk *from, struct as_
 		return from->err ? from->err : ENOENT;
 	as_walk_last(m, to);
 	if (to->err)
-		return to->err;
+		return rename_to_bad_name(s, from, to, flags);
 	if ((flags & AS_RENAME_NOREPLACE) && to->ino)
 		return EEXIST;
 	if (exchange) {
@@ -235,23 +290,6 @@ static int rename_kinds(struct as_rule_step *s, const struct as_walk *from,
 	return 0;
 }
 
-static bool rename_flags_known(const struct as_rule_step *s, int64_t flags)
-{
-	static const struct {
-		int64_t flag;
-		uint64_t feature;
-	} takes[] = {
-		{ AS_RENAME_NOREPLACE, AS_FEAT_RENAME_NOREPLACE },
-		{ AS_RENAME_EXCHANGE, AS_FEAT_RENAME_EXCHANGE },
-		{ AS_RENAME_WHITEOUT, AS_FEAT_RENAME_WHITEOUT },
-	};
-
-	for (size_t i = 0; i < sizeof(takes) / sizeof(takes[0]); i++)
-		if ((flags & takes[i].flag) && !as_rule_has(s, takes[i].feature))
-			return false;
-	return true;
-}
-
 static void rename_now(struct as_rule_step *s, const struct as_walk *from, const struct as_walk *to,
 		       int64_t flags)
 {
@@ -277,10 +315,12 @@ static void rename_now(struct as_rule_step *s, const struct as_walk *from, const
 static void moved_times(struct as_rule_step *s, const struct as_walk *from,
 			const struct as_walk *to, int64_t flags)
 {
-	bool exchange = flags & AS_RENAME_EXCHANGE;
+	bool exchange = flags & AS_RENAME_EXCHANGE, away = from->parent != to->parent;
 	const struct as_inode *other = to->ino && exchange ? inode_at(s->m, to->ino) : NULL;
+	uint64_t quirks = s->m->traits->quirks;
 
-	if (!(s->m->traits->quirks & AS_QUIRK_MOVE_TOUCHES) || from->parent == to->parent)
+	if (!(quirks & AS_QUIRK_RENAME_TOUCHES || (away && quirks & AS_QUIRK_MOVE_TOUCHES) ||
+	      (away && exchange && quirks & AS_QUIRK_EXCHANGE_TOUCHES)))
 		return;
 	if (is_dir(inode_at(s->m, from->ino))) {
 		as_node_forget_times(s->m, from->ino, false, true);

@@ -10,6 +10,11 @@ static bool seek_sparse(struct as_rule_step *s, const struct as_inode *inode, in
 	uint64_t at = (uint64_t)off, size = inode->reg.size, next;
 	int64_t got = s->got ? s->got->ret : -1;
 
+	if (off < 0 && s->m->traits->quirks & AS_QUIRK_SEEK_NEGATIVE) {
+		as_rule_refuse(s, ENXIO);
+		as_rule_allow(s, EINVAL);
+		return got >= 0 && (uint64_t)got <= size && as_rule_accept(s, -1);
+	}
 	if (off < 0 && s->m->traits->quirks & AS_QUIRK_SEEK_FROM_START) {
 		/* Not always: data that is not on the disk yet is not found this way. */
 		as_rule_allow(s, ENXIO);

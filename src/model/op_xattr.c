@@ -134,7 +134,7 @@ void as_rule_write_xattr(struct as_rule_step *s)
 	struct as_xattrs *fresh;
 	struct as_xattr *old;
 	uint32_t at;
-	bool both;
+	bool both, lax;
 
 	if (w.err && err)
 		as_rule_allow(s, err);
@@ -147,12 +147,16 @@ void as_rule_write_xattr(struct as_rule_step *s)
 	if (err)
 		return as_rule_refuse(s, err);
 	old = find(inode, s->op->name);
-	if (old && (s->op->flags & AS_XATTR_CREATE))
-		return as_rule_refuse(s, EEXIST);
+	lax = s->m->traits->quirks & AS_QUIRK_XATTR_LAX && s->got && s->got->ret >= 0;
 	/* setxattr(2) does not say what both flags together mean: later kernels' xfs looks at
-	 * XATTR_CREATE alone (xfs_xattr_flags_to_op()). */
+	 * XATTR_CREATE alone (xfs_xattr_flags_to_op()), ntfs-3g at neither. */
 	both = s->op->flags == AS_XATTR_ALL;
-	if (!old && (s->op->flags & AS_XATTR_REPLACE) && !(both && s->got && s->got->ret >= 0))
+	lax = lax || (both && s->got && s->got->ret >= 0);
+	if (s->m->traits->quirks & AS_QUIRK_XATTR_LAX)
+		allow_too_big(s, inode);
+	if (old && (s->op->flags & AS_XATTR_CREATE) && !lax)
+		return as_rule_refuse(s, EEXIST);
+	if (!old && (s->op->flags & AS_XATTR_REPLACE) && !lax)
 		return as_rule_refuse(s, ENODATA);
 	as_rule_allow_full(s);
 	allow_too_big(s, inode);
@@ -212,7 +216,12 @@ void as_rule_removexattr(struct as_rule_step *s)
 {
 	uint32_t ino;
 
-	if (!named(s, true, &ino) || !as_rule_accept(s, 0))
+	if (!named(s, true, &ino)) {
+		if (s->allowed.must == ENODATA && s->m->traits->quirks & AS_QUIRK_XATTR_LAX)
+			(void)as_rule_accept(s, 0);
+		return;
+	}
+	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
 	replace(s->m, ino, without(inode_at(s->m, ino)->xattrs, s->op->name));
@@ -227,6 +236,8 @@ static void check_list(struct as_rule_step *s, const struct as_inode *inode)
 	for (uint32_t i = 0; inode->xattrs && i < inode->xattrs->n; i++) {
 		const char *want = inode->xattrs->x[i].name->s;
 
+		if (!as_traits_lists(s->m->traits, want))
+			continue;
 		while (others && at < end && strcmp(at, want) < 0)
 			at += strlen(at) + 1;
 		if (at >= end || strcmp(at, want) > 0)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Documented departures. Each use in model/ says which manual or source line it stands for. */
 enum as_quirk {
@@ -46,6 +47,35 @@ enum as_quirk {
 	AS_QUIRK_DIR_READ_EINVAL = 1 << 18, /* reading a directory answers EINVAL */
 	/* vfat: vfat_find() does not find a name that is too long; only making one is refused */
 	AS_QUIRK_LONG_NAME_ENOENT = 1 << 19,
+	/* minix, nilfs2: minix_rename() and nilfs_rename() write ".." of every directory that they
+	 * rename, also inside one parent, and this sets the directory's own mtime */
+	AS_QUIRK_RENAME_TOUCHES = 1 << 20,
+	/* xfs: xfs_cross_rename() sets the mtime of a directory that goes to another parent;
+	 * xfs_rename() does not */
+	AS_QUIRK_EXCHANGE_TOUCHES = 1 << 21,
+	/* vfat: the root directory has no entry that could hold times; fat_truncate_time() leaves
+	 * it out */
+	AS_QUIRK_NO_ROOT_TIMES = 1 << 22,
+	/* udf: udf_symlink() keeps the text as a list of names in one block, each with a head of
+	 * 4 bytes and one for its character set: how much fits depends on their number */
+	AS_QUIRK_SYMLINK_OF_NAMES = 1 << 23,
+	/* ocfs2: ocfs2_seek_data_hole_offset() compares a negative offset with the size as signed
+	 * numbers, and vfs_setpos() refuses what it leaves with EINVAL */
+	AS_QUIRK_SEEK_NEGATIVE = 1 << 24,
+	/* fuse2fs 1.47.0: op_setxattr() does not look at its flags, and ext2fs_xattr_remove() is
+	 * content when there is nothing to remove */
+	AS_QUIRK_XATTR_LAX = 1 << 25,
+	/* fuse2fs: op_fallocate() answers EINVAL for modes that it does not know */
+	AS_QUIRK_FALLOC_EINVAL = 1 << 26,
+	/* ntfs-3g: ntfs_fuse_create() keeps the permission bits of the mode alone; POSIX leaves the
+	 * others to the system */
+	AS_QUIRK_CREATE_0777 = 1 << 27,
+	/* ntfs-3g: ntfs_fuse_listxattr() lists attributes of the user alone, even to root, who can
+	 * read and write others */
+	AS_QUIRK_LISTS_USER = 1 << 28,
+	/* vfat: vfat_unlink() and vfat_rmdir() set the mtime of what they remove, which may be
+	 * open */
+	AS_QUIRK_UNLINK_TOUCHES = 1 << 29,
 };
 
 enum as_feature {
@@ -109,6 +139,7 @@ struct as_traits {
 	int64_t time_granularity_ns; /* 1: exact */
 	uint8_t stamps; /* enum as_stamps_judged: times that move as POSIX says */
 	uint8_t space; /* enum as_space_promise */
+	int64_t time_min_s, time_max_s; /* others become the nearer one; both 0: no limit */
 	bool may_fill; /* ENOSPC and EDQUOT are possible */
 };
 
@@ -117,6 +148,18 @@ struct as_traits {
 	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY), .name_max = 255,          \
 	.symlink_max = 4095, .xattr_value_max = 65536, .block_bytes = 4096, .size_max = INT64_MAX, \
 	.dio_align = 4096, .time_granularity_ns = 1
+
+/* Whether an attribute of that name must be in the list. */
+static inline bool as_traits_lists(const struct as_traits *traits, const char *name)
+{
+	return !(traits->quirks & AS_QUIRK_LISTS_USER) || !strncmp(name, "user.", 5);
+}
+
+/* Whether it is worth trying: the type has the feature, or some of its drivers have. */
+static inline bool as_traits_may(const struct as_traits *traits, uint64_t feature)
+{
+	return ((traits->features | traits->maybe) & feature) == feature;
+}
 
 /* Whether a time read is the one that was set. */
 static inline bool as_traits_same_time(const struct as_traits *traits, int64_t got_ns,

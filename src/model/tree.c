@@ -372,6 +372,8 @@ void as_node_unlink(struct as_model *m, uint32_t dir, const char *s, size_t len)
 	struct as_inode *inode;
 	struct as_ino_pair before;
 
+	if (m->traits->quirks & AS_QUIRK_UNLINK_TOUCHES)
+		as_node_forget_times(m, ino, true, true);
 	edge_out(m, dir, name, inode_at(m, ino));
 	inode = edit(m, ino);
 	link_record_del(m, inode, dir, name);

@@ -109,18 +109,40 @@ static int open_own(struct folder_place *f)
 	return fstat(f->fd, &st) || st.st_uid != geteuid() ? -EPERM : 0;
 }
 
-/* We hold the lock. */
+/* A FUSE server may keep what is removed while it is open under another name in the same folder,
+ * and hears of our last close(2) only after it returned. */
+static int remove_emptied(const struct folder_place *f)
+{
+	int err = 0;
+
+	for (int i = 0; i < RETRIES; i++) {
+		err = unlinkat(f->parent.fd, f->name, AT_REMOVEDIR) ? errno : 0;
+		if (err != ENOTEMPTY)
+			break;
+		usleep(RETRY_US);
+	}
+	return err == ENOENT ? 0 : err;
+}
+
+/* We hold the lock, and let it go when only the folder itself is left. */
 static int remove_all(struct folder_place *f, struct as_err *err)
 {
 	struct stat st;
-	int rc = 0;
+	int rc = 0, why = 0;
 
 	if (!fstatat(f->fd, TREE, &st, AT_SYMLINK_NOFOLLOW))
 		rc = as_sys_remove_counted(f->fd, TREE, f->done, err);
-	if (!rc && ((unlinkat(f->fd, LOCK, 0) && errno != ENOENT) ||
-		    (unlinkat(f->parent.fd, f->name, AT_REMOVEDIR) && errno != ENOENT)))
-		rc = as_fail_errno(err, errno, "cannot remove %s/%s", f->parent.path, f->name);
-	return rc;
+	if (rc)
+		return rc;
+	if (unlinkat(f->fd, LOCK, 0) && errno != ENOENT)
+		why = errno;
+	if (!why) {
+		if (f->lock_fd >= 0)
+			close(f->lock_fd);
+		f->lock_fd = -1;
+		why = remove_emptied(f);
+	}
+	return why ? as_fail_errno(err, why, "cannot remove %s/%s", f->parent.path, f->name) : 0;
 }
 
 /* ---- What dead runs left -------------------------------------------------------------------- */

@@ -56,6 +56,22 @@ static bool has_one(const char *line, size_t len, const char *words)
 	return false;
 }
 
+static bool tells_of_repair(const struct as_checker *checker, const char *line, size_t len)
+{
+	const char *start = checker->progress;
+
+	if (!start)
+		return has_word(line, len, "? yes") || has_word(line, len, "FIXED");
+	while (*start && len) {
+		size_t n = strcspn(start, "|");
+
+		if (n <= len && !memcmp(line, start, n))
+			return false;
+		start += n + (start[n] == '|');
+	}
+	return len;
+}
+
 enum as_check_answer as_fstype_judge(const struct as_checker *checker, int exit_status,
 				     const char *output)
 {
@@ -68,7 +84,7 @@ enum as_check_answer as_fstype_judge(const struct as_checker *checker, int exit_
 		size_t len = strcspn(output, "\n");
 		bool known = has_one(output, len, checker->harmless);
 
-		if (!known && (has_word(output, len, "? yes") || has_word(output, len, "FIXED")))
+		if (!known && tells_of_repair(checker, output, len))
 			return answer;
 		harmless = harmless || known;
 		output += len + (output[len] == '\n');

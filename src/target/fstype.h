@@ -63,9 +63,12 @@ struct as_checker {
 	/* See checker_exits.h. A status that is not listed means that it failed. */
 	const char *exits;
 	const char *input; /* what it reads on standard input; NULL: nothing */
-	/* If every repair (a line with "? yes") has one of these, which are separated by '|',
-	 * nothing was wrong; may be NULL. */
+	/* If every repair has one of these, which are separated by '|', nothing was wrong; may be
+	 * NULL. */
 	const char *harmless;
+	/* How lines begin that tell of no repair, separated by '|'. NULL: only lines with "? yes"
+	 * or "FIXED" tell of one. */
+	const char *progress;
 	bool direct; /* opens with O_DIRECT, which a file on tmpfs may refuse: it gets a device */
 };
 

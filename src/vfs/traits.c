@@ -82,6 +82,7 @@ struct as_fs_traits {
 	/* 0: it frees later (xfs, btrfs, f2fs, nilfs2), or its counts are not known well enough */
 	uint8_t space;
 	uint8_t stamps; /* 0: how its times move is not known well enough to be judged */
+	int64_t time_min_s, time_max_s; /* s_time_min and s_time_max of the driver */
 };
 
 #define DIO_SAFE 4096 /* what every disk is content with */
@@ -94,14 +95,15 @@ struct as_fs_traits {
  * rename at most, has no O_TMPFILE for them, and seeks holes only where the server does.
  */
 #define FUSE_QUIRKS (AS_QUIRK_DIR_NLINK_ANY)
-#define FUSE2FS_TRAITS                                                                         \
-	(.features = POSIX_ALL | XATTR_ALL | FALLOC_BASIC,                                     \
-	 .quirks = FUSE_QUIRKS | AS_QUIRK_MKDIR_022, .link_max = 65000, .dir_link_max = 65000, \
-	 .time_granularity_ns = 1)
-#define NTFS3G_TRAITS                                                                            \
-	(.features = POSIX_ALL | AS_FEAT_XATTR_USER,                                             \
-	 .quirks = FUSE_QUIRKS | AS_QUIRK_FREE_FILES_ANY, .link_max = 1024, .symlink_max = 4095, \
-	 .time_granularity_ns = 100)
+#define FUSE2FS_TRAITS                                                                             \
+	(.features = POSIX_ALL | XATTR_ALL | FALLOC_BASIC, .maybe = AS_FEAT_DIRECT,                \
+	 .quirks = FUSE_QUIRKS | AS_QUIRK_MKDIR_022 | AS_QUIRK_XATTR_LAX | AS_QUIRK_FALLOC_EINVAL, \
+	 .link_max = 65000, .dir_link_max = 65000, .time_granularity_ns = 1)
+#define NTFS3G_TRAITS                                                             \
+	(.features = POSIX_ALL | XATTR_ALL, .maybe = AS_FEAT_DIRECT,              \
+	 .quirks = FUSE_QUIRKS | AS_QUIRK_FREE_FILES_ANY | AS_QUIRK_CREATE_0777 | \
+		   AS_QUIRK_LISTS_USER,                                           \
+	 .link_max = 1024, .symlink_max = 4095, .time_granularity_ns = 100)
 
 static const struct as_fs_traits kernel_rows[] = {
 #include "target/fstype.def"
@@ -121,14 +123,17 @@ static const struct as_fs_traits tmpfs_row = {
 
 /* A type that we know nothing of. */
 static const struct as_fs_traits careful_row = {
-	.features = POSIX_ALL | AS_FEAT_RENAME_NOREPLACE,
-	.quirks = AS_QUIRK_DIR_NLINK_ANY,
+	.features = POSIX_ALL,
+	.quirks = AS_QUIRK_DIR_NLINK_ANY | AS_QUIRK_FALLOC_TOUCHES | AS_QUIRK_WHITEOUT_TOUCHES |
+		  AS_QUIRK_RENAME_TOUCHES | AS_QUIRK_UNLINK_TOUCHES,
+	.maybe = RENAME_ALL | FALLOC_ALL | XATTR_ALL | AS_FEAT_DIRECT | AS_FEAT_TMPFILE,
 	.symlink_max = 4095,
 	.time_granularity_ns = 1,
 };
 
 /* A server that we know nothing of. */
 static const struct as_fs_traits fuse_row = {
+	.magic = FUSE_SUPER_MAGIC,
 	.features = POSIX_ALL,
 	.quirks = FUSE_QUIRKS,
 	.maybe = AS_FEAT_RENAME_NOREPLACE | AS_FEAT_RENAME_EXCHANGE | FALLOC_ALL | XATTR_ALL |
@@ -142,6 +147,8 @@ static const struct as_fs_traits *row_of_magic(int64_t magic)
 	for (size_t i = 0; i < NROWS; i++)
 		if (kernel_rows[i].magic && kernel_rows[i].magic == magic)
 			return &kernel_rows[i];
+	if (magic == fuse_row.magic)
+		return &fuse_row;
 	return magic == tmpfs_row.magic ? &tmpfs_row : &careful_row;
 }
 
@@ -169,6 +176,8 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 	traits->stamps = row->stamps;
 	traits->space = row->space;
 	traits->time_granularity_ns = row->time_granularity_ns;
+	traits->time_min_s = row->time_min_s;
+	traits->time_max_s = row->time_max_s;
 	traits->block_bytes = block_bytes;
 }
 

@@ -160,13 +160,51 @@ static void test_impossible(void **state)
 	as_buf_free(&why);
 }
 
+/* Of xfs_repair, every line that is not one of progress tells of a repair. */
+static void test_judged_by_progress(void **state)
+{
+	const struct as_checker *checker = &as_fstype_find("xfs")->check[AS_CHECK_FULL];
+	static const char flags[] = "Phase 4 - check for duplicate blocks...\n        - agno = 0\n"
+				    "clearing reflink flag on inodes when possible\n\ndone\n";
+	static const char worse[] = "Phase 2 - using internal log\nbad magic number\n"
+				    "clearing reflink flag on inodes when possible\ndone\n";
+
+	(void)state;
+	assert_int_equal(as_fstype_judge(checker, 4, flags), AS_CHECK_CLEAN);
+	assert_int_equal(as_fstype_judge(checker, 4, worse), AS_CHECK_REPAIRED);
+	assert_int_equal(as_fstype_judge(checker, 4, "Phase 1\ndone\n"), AS_CHECK_REPAIRED);
+	assert_int_equal(as_fstype_judge(checker, 0, flags), AS_CHECK_CLEAN);
+}
+
+/* What a row draws is taken by the type; these were refused, or changed what is read. */
+static void test_options_not_drawn(void **state)
+{
+	static const struct {
+		const char *type, *option;
+	} never[] = {
+		{ "vfat", "time_offset" },
+		{ "ocfs2", "data=writeback" },
+		{ "fuse2fs", "bsddf" },
+		{ "fuse2fs", "acl" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+		assert_null(strstr(as_fstype_find(never[i].type)->draw, never[i].option));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),	cmocka_unit_test(test_options_to_draw),
-		cmocka_unit_test(test_words),	cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_answers), cmocka_unit_test(test_impossible),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_options_to_draw),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_impossible),
 		cmocka_unit_test(test_judged),
+		cmocka_unit_test(test_judged_by_progress),
+		cmocka_unit_test(test_options_not_drawn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
