@@ -18,6 +18,7 @@
 static int engine_ended(struct as_boxed_session *b, int status, struct as_err *err)
 {
 	const char *said = as_buf_str(&b->complaint);
+	int code;
 
 	if (!WIFEXITED(status)) {
 		as_boxed_post_mortem(b, as_boxed_in_flight(b), BOXED_ENDED);
@@ -27,8 +28,15 @@ static int engine_ended(struct as_boxed_session *b, int status, struct as_err *e
 		return 0;
 	if (!strncmp(said, "assay: ", 7))
 		said += 7;
-	return as_fail(err, b->lacks || WEXITSTATUS(status) == 3 ? AS_ELACK : AS_EUSE, "%s",
-		       *said ? said : "the engine in the sandbox ended before its work was done");
+	code = b->lacks || WEXITSTATUS(status) == 3 ? AS_ELACK : AS_EUSE;
+	if (*said)
+		return as_fail(err, code, "%s", said);
+	return as_fail(
+		err, code,
+		"the engine in the sandbox ended before its work was done: status %d, %zu of "
+		"%zu workloads (sandbox: %#x)",
+		WEXITSTATUS(status), (size_t)b->n_finished, (size_t)b->n_list,
+		(unsigned)b->box->status);
 }
 
 /* Signals that only somebody else sends. */
