@@ -162,6 +162,9 @@ enum as_cap {
 	AS_CAP_FSCK = 1u << 11, /* fsck */
 	AS_CAP_PUNCH = 1u << 12, /* fallocate: PUNCH_HOLE and ZERO_RANGE */
 	AS_CAP_SHIFT = 1u << 13, /* fallocate: COLLAPSE_RANGE and INSERT_RANGE */
+	/* Promises, which assay holds the file system to. */
+	AS_CAP_STAMPS = 1u << 14, /* mtime and ctime move as POSIX says, to host->now_ns() */
+	AS_CAP_EXACT_SPACE = 1u << 15, /* statfs: what was removed is free again after a sync */
 };
 
 /* How a checker is run, and what it answers: e2fsck's exit bits. */

@@ -55,11 +55,8 @@ static void take_caps(const struct as_target_traits *known, struct as_traits *tr
 	if (!(caps & AS_CAP_MKNOD))
 		traits->features &= ~(uint64_t)AS_FEAT_RENAME_WHITEOUT;
 	traits->dio_align = 1;
-	/* A library with a checker of its own counts exactly. */
-	if (caps & AS_CAP_STATFS && caps & AS_CAP_FSCK)
-		traits->space = AS_SPACE_ALL;
-	/* Whoever can set times keeps them. */
-	traits->stamps = caps & AS_CAP_TIMES ? AS_STAMPS_ALL : 0;
+	traits->space = caps & AS_CAP_STATFS && caps & AS_CAP_EXACT_SPACE ? AS_SPACE_ALL : 0;
+	traits->stamps = caps & AS_CAP_STAMPS ? AS_STAMPS_ALL : 0;
 	traits->quirks = AS_QUIRK_NO_ATIME;
 	if (!(caps & AS_CAP_OPEN_UNLINKED))
 		traits->quirks |= AS_QUIRK_NO_OPEN_UNLINKED;

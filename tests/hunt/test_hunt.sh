@@ -124,7 +124,7 @@ tap_is "a hunt that is over is over" "$(sed -n 's/ workloads.*//p' "$WORK/out")"
 refuses "a folder with a hunt that is not over is not overwritten" 2 "not over" \
 	-o "$(
 		mkdir -p "$WORK/open"
-		cp -r "$WORK/cut/hunt" "$WORK/open"
+		cp -r "$WORK/cut/hunt" "$WORK/cut/.assay-run" "$WORK/open"
 		sed -i 's/"max_workloads":512/"max_workloads":9999/; s/"over":true/"over":false/g' \
 			"$WORK/open/hunt/state.json"
 		echo "$WORK/open"

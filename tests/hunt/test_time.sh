@@ -73,7 +73,7 @@ if [ -z "$left" ]; then
 else
 	resume=$(tap_regex "assay hunt --resume -o $WORK/left")
 	tap_like "what is not reduced is said" "$WORK/out" \
-		"not reduced yet: .$resume. goes on, .assay reduce "
+		"not reduced yet: .$resume. continues, .assay reduce "
 	id=$(sed -n 's/.*`assay reduce -o [^ ]* \([^ ]*\)`.*/\1/p' "$WORK/out")
 	tap_run "one can be reduced" 1 "$ASSAY" reduce -o "$WORK/left" "$id"
 	tap_run "and the rest by going on" 1 "$ASSAY" hunt --resume -o "$WORK/left"
