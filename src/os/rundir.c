@@ -21,7 +21,7 @@
 
 #define ATTEMPTS 100
 #define ACL_NAME "system.posix_acl_access"
-#define STATE_HEAD "{\"version\":1,"
+#define STATE_HEAD "{\"version\":"
 
 static const char mark_text[] =
 	"This folder belongs to assay, which keeps what it finds here and deletes what\n"

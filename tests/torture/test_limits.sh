@@ -10,7 +10,7 @@ ASSAY=$(realpath "$ASSAY")
 cases=$(realpath labfs/cases)
 cd "$WORK" || exit 1
 w=$cases/02-append.txt
-id=lab-data-386c54dd
+id=lab-data-6c4080d6
 printf '%s\n' 'create /a 0644' 'sync' 'rename /a /b' 'sync' >rename.txt
 
 # A finding that was not finished when memory ran out has another name; the next run removes it.

@@ -10,7 +10,7 @@ ASSAY=$(realpath "$ASSAY")
 cases=$(realpath labfs/cases)
 cd "$WORK" || exit 1
 w=$cases/02-append.txt
-id=lab-data-386c54dd
+id=lab-data-6c4080d6
 nobody=65534
 RANDOM=$([ -n "${TORTURE_SECONDS:-}" ] && echo $$ || echo 7)
 is_root=$([ "$(id -u)" = 0 ] && echo yes)
@@ -31,7 +31,7 @@ print() {
 }
 
 c_run() { "$ASSAY" run --target lab:bug=2 "$w" -o "$1"; }
-hunt="--target lab:bug=2 --max-workloads 3 --no-reduce"
+hunt="--target lab:bug=7 --max-workloads 3 --no-reduce"
 c_hunt() { "$ASSAY" hunt $hunt -o "$1"; }
 c_hunt_cov() { "$ASSAY" hunt $hunt -o "$1" --cov out.cov; }
 c_resume() { "$ASSAY" hunt --resume --max-workloads 3 -o "$1"; }

@@ -154,7 +154,7 @@ rows() {
 	exec-mkdir 0 ^2.workloads
 	relay-lookup 1 ended.with.status.0.while.it.was.mounted
 	killer-mkdir 0 ^2.workloads
-	stopper-mkdir 1 did.not.come.back
+	stopper-mkdir 1 did.not.(come.back|end)
 	twice-mkdir 1 mkdir
 	slow-lookup 1 did.not.come.back
 	END

@@ -52,7 +52,7 @@ round() {
 	tap_is "$name: nobody complains" "$(cat answers/*.err | head -n 3)" ""
 	tap_is "$name: nothing that was said is lost" "$(cat answers/lost 2>/dev/null)" ""
 	tap_is "$name: one finding of the first kind, counted right" \
-		"$(count all lab-data-386c54dd)" "${two:-0}"
+		"$(count all lab-data-6c4080d6)" "${two:-0}"
 	tap_is "$name: all others, too" \
 		"$(cat all/findings/*/finding.json | grep -o '"count":[0-9]*' | cut -d: -f2 |
 			paste -sd+ | bc)" "$(cat answers/*.out | grep -c '^FOUND')"
@@ -101,7 +101,7 @@ tap_run "a run in the folder of a hunt" 1 "$ASSAY" run --target lab:bug=2 -o hun
 kill -KILL $first
 wait $first 2>/dev/null
 tap_run "after kill -9 the hunt goes on" 1 "$ASSAY" hunt --resume --max-workloads 10 -o hunted
-tap_is "what the run found is still there" "$(count hunted lab-data-386c54dd)" 1
+tap_is "what the run found is still there" "$(count hunted lab-data-6c4080d6)" 1
 tap_is "nothing is left of the dead one" "$(ls -A hunted/hunt | grep -E '^job-|^reduce|tmp$')" ""
 
 # ---- Guests: each has a folder of its own ----
@@ -114,7 +114,7 @@ if "$ASSAY" run --sandbox uml --target lab:bug=2 -o boxed "$found" >out 2>err; [
 	done
 	for pid in "${pids[@]}"; do wait "$pid" || echo $?; done >summary
 	tap_is "guests: each finds it" "$(xargs <summary)" "1 1"
-	tap_is "guests: counted right" "$(count boxed lab-data-386c54dd)" 5
+	tap_is "guests: counted right" "$(count boxed lab-data-6c4080d6)" 5
 	tap_is "guests: nothing is left" "$(leftovers boxed)" ""
 else
 	tap_skip "guests" "no sandbox here: $(head -n 1 err | cut -c 1-100)"

@@ -152,7 +152,7 @@ for command in replay reduce; do
 done
 
 # ---- Hunts ----
-"$ASSAY" hunt -t lab:bug=2 -o h --max-workloads 3 --no-reduce >out 2>&1
+"$ASSAY" hunt -t lab:bug=7 -o h --max-workloads 3 --no-reduce >out 2>&1
 cp h/hunt/state.json good.json
 # state FROM TO: the state with a part of it replaced.
 state() {
@@ -199,7 +199,7 @@ tap_is "and nothing was run" "$(ls "$MARK" 2>/dev/null)" ""
 sed -i 's|"target":"[^"]*"|"target":"plugin:./fs.so:bug=3"|' \
 	"mine/assay.out/findings/$id/finding.json"
 tap_run "other words in the same folder" 2 env -C mine "$ASSAY" replay "$id"
-(cd mine && "$ASSAY" hunt -t plugin:./fs.so:bug=2 -o h --max-workloads 3 --no-reduce >../out 2>&1)
+(cd mine && "$ASSAY" hunt -t plugin:./fs.so:bug=7 -o h --max-workloads 3 --no-reduce >../out 2>&1)
 tap_run "one's own hunt" 1 env -C mine "$ASSAY" "${go_on[@]}"
 tap_run "hunts that compare" 1 env -C mine "$ASSAY" hunt --diff lab,plugin:./fs.so:bug=2 -o d \
 	--max-workloads 40 --no-reduce
