@@ -8,7 +8,8 @@
  *   rename    "rename A B" is removed; after it, B and all paths below B are called A
  *   open      "create F ... $N = open F": the open makes F itself
  *   exchange  "create X ... unlink Y", Y older than X: "rename Y X ..."
- *   roots     "enlarge D 1" is removed; what was below D/e0 is then in D
+ *   roots     "enlarge D 1" is removed; what was below D/e0 is then in D; the same for "deepen D 1"
+ *             and D/d
  *   more      "... deepen D N", or enlarge: nothing before it, and twice as much of it in the root
  * First, if no chcwd is left, all paths become absolute, so that equal paths have equal texts.
  */
@@ -127,8 +128,9 @@ static struct as_seq *drop_first(const struct as_seq *seq, size_t at, size_t oth
 	if (seq->ops[at].len != 1)
 		return NULL;
 	copy = as_seq_copy(seq);
-	as_buf_addf(&folder, "%s%se0", seq->ops[at].path,
-		    seq->ops[at].path[strlen(seq->ops[at].path) - 1] == '/' ? "" : "/");
+	as_buf_addf(&folder, "%s%s%s", seq->ops[at].path,
+		    seq->ops[at].path[strlen(seq->ops[at].path) - 1] == '/' ? "" : "/",
+		    seq->ops[at].code == AS_OP_DEEPEN ? "d" : "e0");
 	set_path(copy, &copy->ops[at].path, as_buf_str(&folder), folder.len, "");
 	dropped = drop_folder(copy, at, other);
 	as_seq_free(copy);
@@ -192,6 +194,7 @@ static const struct rule {
 	{ "exchanges", AS_OP_CREATE, true, rename_instead },
 	{ "exchanges", AS_OP_MKDIR, true, rename_instead },
 	{ "roots", AS_OP_ENLARGE, false, drop_first },
+	{ "roots", AS_OP_DEEPEN, false, drop_first },
 	{ "more", AS_OP_DEEPEN, false, more_alone },
 	{ "more", AS_OP_ENLARGE, false, more_alone },
 };
