@@ -66,18 +66,6 @@ static enum how how_of(const struct as_op *op, enum stage stage)
 
 /* ---- What calls do to each other ---- */
 
-static unsigned changed(const struct as_linear_call *c)
-{
-	unsigned changes = as_op_table[c->op->code].changes;
-
-	if (c->got.ret < 0)
-		return 0;
-	if (c->op->code == AS_OP_OPEN)
-		changes = (c->op->flags & AS_O_CREAT ? AS_CHANGES_NAMES : 0u) |
-			  (c->op->flags & AS_O_TRUNC ? AS_CHANGES_DATA : 0u);
-	return changes & (AS_CHANGES_NAMES | AS_CHANGES_DATA | AS_CHANGES_ATTRS);
-}
-
 static uint8_t leeway_of(const struct as_op *op, unsigned beside)
 {
 	bool walked = how_of(op, FIRST) != NOT || how_of(op, SECOND) != NOT;
@@ -86,7 +74,7 @@ static uint8_t leeway_of(const struct as_op *op, unsigned beside)
 	if (beside & AS_CHANGES_DATA)
 		leeway |= LINEAR_DATA;
 	if (beside & AS_CHANGES_NAMES)
-		leeway |= LINEAR_NAMES;
+		leeway |= LINEAR_NAMES | LINEAR_LINKS;
 	if (walked && beside & AS_CHANGES_NAMES)
 		leeway |= LINEAR_APART;
 	if (as_op_table[op->code].reads == AS_READS_ATTRS && beside)
@@ -104,9 +92,9 @@ void as_linear_mark(struct as_linear_search *x)
 		unsigned beside = 0;
 
 		for (size_t k = 0; k < x->how->n; k++)
-			if (calls[k].thread != calls[i].thread && calls[k].begin < calls[i].end &&
-			    calls[i].begin < calls[k].end)
-				beside |= changed(&calls[k]);
+			if (as_linear_overlap(&calls[k], &calls[i]) &&
+			    (calls[k].got.ret >= 0 || as_linear_undid(&calls[k])))
+				beside |= as_linear_changes(&calls[k]);
 		x->leeway[i] = leeway_of(calls[i].op, beside);
 	}
 }
@@ -327,33 +315,75 @@ static bool is_stat(const struct as_linear_call *c)
 	       c->got.payload == AS_PAYLOAD_STAT;
 }
 
-/* Which parts of a stat are not judged. */
-static uint8_t excused(uint8_t leeway)
+/* The inode that the answer is about, if a part of it may be left open; 0: none. */
+static uint32_t about(const struct as_model *m, const struct as_op *op,
+		      const struct as_linear_call *c)
 {
-	return (leeway & LINEAR_DATA ? SEEN_SIZE : 0) | (leeway & LINEAR_NAMES ? SEEN_NLINK : 0);
+	const struct as_file *file;
+	struct as_walk w;
+
+	if (is_stat(c))
+		return told_of(m, op);
+	if (as_op_table[op->code].reads == AS_READS_NAMES) {
+		w = as_walk_path(m, op->path, WALK_FOLLOW);
+		return w.err ? 0 : w.ino;
+	}
+	if (as_op_table[op->code].reads != AS_READS_DATA && op->code != AS_OP_LSEEK)
+		return 0;
+	file = as_file_at(m, op->fd);
+	return file ? file->ino : 0;
+}
+
+/* Whether the parts of a stat that are wrong now may be. */
+static bool excuse_stat(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
+			uint32_t ino, uint8_t seen)
+{
+	static const struct {
+		uint8_t part, what;
+	} parts[] = { { SEEN_SIZE, LINEAR_DATA }, { SEEN_NLINK, LINEAR_LINKS } };
+	uint32_t promises = n->n_promises;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (!(seen & parts[i].part) && x->leeway[call] & parts[i].what &&
+		    as_linear_excuse(x, n, call, ino, parts[i].what))
+			seen |= parts[i].part;
+	if (seen == SEEN_ALL)
+		return true;
+	n->n_promises = promises;
+	return false;
+}
+
+/* The call, whose answer is wrong at this moment, with what may be left open of it. */
+static bool act_loosely(struct as_linear_search *x, struct as_linear_node *n,
+			const struct as_op *op, size_t call, uint32_t ino)
+{
+	const struct as_linear_call *c = &x->how->calls[call];
+	uint8_t leeway = x->leeway[call];
+	enum as_reads reads = as_op_table[op->code].reads;
+	bool ok = c->got.ret >= 0;
+
+	if (ok && is_stat(c))
+		return excuse_stat(x, n, call, ino, seen_now(x, n->m, ino, op, &c->got.st));
+	if (ok && reads == AS_READS_NAMES && leeway & LINEAR_NAMES)
+		return as_linear_excuse(x, n, call, ino, LINEAR_NAMES) && weak_list(n->m, op);
+	if (!(leeway & LINEAR_DATA) || !as_linear_excuse(x, n, call, ino, LINEAR_DATA))
+		return false;
+	if (ok && reads == AS_READS_DATA)
+		return weak_read(n->m, op, &c->got);
+	if (op->code == AS_OP_LSEEK && op->flags >= AS_SEEK_END)
+		return weak_seek(x, n->m, op, &c->got);
+	return false;
 }
 
 /* The whole call at this moment, judged as strictly as possible. */
-static bool act_whole(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
+static bool act_whole(struct as_linear_search *x, struct as_linear_node *n, const struct as_op *op,
 		      const struct as_linear_call *c)
 {
-	const struct as_outcome *got = &c->got;
-	uint8_t leeway = x->leeway[c - x->how->calls];
-	enum as_reads reads = as_op_table[op->code].reads;
-	bool ok = got->ret >= 0;
-	uint32_t ino;
+	size_t call = (size_t)(c - x->how->calls);
+	uint32_t ino = x->leeway[call] ? about(n->m, op, c) : 0;
 
-	if (leeway & LINEAR_DATA) {
-		if (ok && reads == AS_READS_DATA)
-			return weak_read(m, op, got);
-		if (op->code == AS_OP_LSEEK && op->flags >= AS_SEEK_END)
-			return weak_seek(x, m, op, got);
-	}
-	if (ok && excused(leeway) && is_stat(c) && (ino = told_of(m, op)))
-		return (seen_now(x, m, ino, op, &got->st) | excused(leeway)) == SEEN_ALL;
-	if (ok && leeway & LINEAR_NAMES && reads == AS_READS_NAMES)
-		return weak_list(m, op);
-	return judge(x, m, op, got);
+	x->about[call] = ino;
+	return judge(x, n->m, op, &c->got) || (ino && act_loosely(x, n, op, call, ino));
 }
 
 /* ---- Calls taken apart ---- */
@@ -426,14 +456,14 @@ static bool open_apart(struct as_linear_search *x, struct as_linear_node *n, uin
 	if (open_follows(x, n, thread, op, &err))
 		return err ? fail(n, thread, c, err) : true;
 	if (!truncates) {
-		if (!act_whole(x, n->m, op, c))
+		if (!act_whole(x, n, op, c))
 			return false;
 		finish(n, thread);
 		return true;
 	}
 	op->flags &= ~(int64_t)AS_O_TRUNC;
 	n->party[thread].stage = TRUNC;
-	return act_whole(x, n->m, op, c);
+	return act_whole(x, n, op, c);
 }
 
 static bool truncate_opened(struct as_linear_node *n, uint32_t thread, const struct as_op *op)
@@ -454,6 +484,7 @@ static bool act_apart(struct as_linear_search *x, struct as_linear_node *n, uint
 {
 	struct as_linear_party *p = &n->party[thread];
 	struct as_op op = *c->op;
+	size_t call = (size_t)(c - x->how->calls);
 	uint8_t seen = p->seen;
 	uint32_t ino;
 
@@ -464,16 +495,17 @@ static bool act_apart(struct as_linear_search *x, struct as_linear_node *n, uint
 	if (op.code == AS_OP_OPEN)
 		return open_apart(x, n, thread, c, &op);
 	if (is_stat(c) && c->got.ret >= 0 && (ino = told_of(n->m, &op))) {
-		seen |= excused(x->leeway[c - x->how->calls]);
+		x->about[call] = ino;
 		seen |= seen_now(x, n->m, ino, &op, &c->got.st);
-		if (seen == p->seen)
-			return false;
-		p->seen = seen;
-		if (seen == SEEN_ALL)
+		if (seen == SEEN_ALL || excuse_stat(x, n, call, ino, seen))
 			finish(n, thread);
+		else if (seen == p->seen)
+			return false;
+		else
+			p->seen = seen;
 		return true;
 	}
-	if (!act_whole(x, n->m, &op, c))
+	if (!act_whole(x, n, &op, c))
 		return false;
 	finish(n, thread);
 	return true;
@@ -516,7 +548,7 @@ bool as_linear_step(struct as_linear_search *x, struct as_linear_node *n, uint32
 
 	if (apart)
 		return step_apart(x, n, thread);
-	if (!act_whole(x, n->m, c->op, c))
+	if (!act_whole(x, n, c->op, c))
 		return false;
 	finish(n, thread);
 	return true;

@@ -7,11 +7,30 @@
 #include "base/digests.h"
 #include "race/linear.h"
 
-/* How much less strictly a call is judged because of what other threads did meanwhile. */
+/* What calls change of an inode; and how much less strictly a call is judged because others did
+ * meanwhile (linear_touch.c: if they did so to the inode that it tells of). */
 enum {
 	LINEAR_APART = 1, /* it may be taken apart */
-	LINEAR_DATA = 2, /* sizes and bytes changed meanwhile */
-	LINEAR_NAMES = 4, /* names changed meanwhile */
+	LINEAR_DATA = 2, /* size and bytes */
+	LINEAR_NAMES = 4, /* the names in a directory */
+	LINEAR_LINKS = 8, /* its own names, and their number */
+};
+
+#define LINEAR_TOUCHES 8u
+#define LINEAR_PROMISES 8u
+
+/* What a call has changed. Inode 0 stands for all inodes. */
+struct as_linear_touch {
+	uint32_t n;
+	uint32_t ino[LINEAR_TOUCHES];
+	uint8_t what[LINEAR_TOUCHES];
+};
+
+/* The answer of this call was accepted because another one, which is still to come, changes the
+ * inode. */
+struct as_linear_promise {
+	uint32_t call, ino;
+	uint8_t what;
 };
 
 /* How far a thread has come, in one state. */
@@ -25,6 +44,8 @@ struct as_linear_party {
 struct as_linear_node {
 	struct as_model *m;
 	uint32_t done; /* calls that are done */
+	uint32_t n_promises;
+	struct as_linear_promise promise[LINEAR_PROMISES];
 	struct as_linear_party party[];
 };
 
@@ -34,7 +55,10 @@ struct as_linear_search {
 	uint32_t n_threads;
 	size_t *of[AS_LINEAR_THREADS_MAX]; /* numbers of a thread's calls, in order */
 	uint32_t n_of[AS_LINEAR_THREADS_MAX];
-	uint8_t *leeway; /* of each call */
+	uint32_t *place; /* of each call, among those of its thread */
+	uint8_t *leeway; /* of each call: at most this much */
+	struct as_linear_touch *touch; /* of each call */
+	uint32_t *about; /* of each call with leeway: the inode that its answer tells of; 0: none */
 	bool apart; /* calls are taken apart now */
 	struct as_arena texts; /* paths that symbolic links lead to */
 	struct as_digests visited;
@@ -58,5 +82,25 @@ void as_linear_mark(struct as_linear_search *x);
  * come next. */
 bool as_linear_step(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread,
 		    bool apart);
+
+/* linear_touch.c */
+/* What a call of this kind can change: enum as_changes. */
+unsigned as_linear_changes(const struct as_linear_call *c);
+/* It failed, but may have changed something for a while. */
+bool as_linear_undid(const struct as_linear_call *c);
+bool as_linear_overlap(const struct as_linear_call *a, const struct as_linear_call *b);
+/* Whether another call changed, or can still change, this inode while this one ran. The state may
+ * get a promise. */
+bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
+		      uint32_t ino, uint8_t what);
+/* Before a step of a call: the numbers of the inodes that it makes. */
+void as_linear_number(const struct as_linear_search *x, struct as_model *m, size_t call);
+/* After a step of a call. False: a promise can no longer be kept. */
+bool as_linear_settle(struct as_linear_search *x, const struct as_linear_node *before,
+		      struct as_linear_node *after, size_t call);
+/* What tells apart states whose models are equal. */
+uint64_t as_linear_touch_key(const struct as_linear_search *x, const struct as_linear_node *n);
+/* How the answers were judged on the path that the search is on, at its end. */
+void as_linear_count(const struct as_linear_search *x, struct as_raced *raced);
 
 #endif

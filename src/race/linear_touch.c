@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * linear_touch: which inodes each call changed, and so which answers may be left open.
+ *
+ * Method. An answer that tells of an inode can be a mixture of two states only if another call
+ * changed that inode at the same moment. What a call changed is seen by comparing the model before
+ * and after it: a persistent structure shares what did not change, so this costs no more than the
+ * change. The call that changed the inode may come earlier in the order than the answer, or later:
+ * its effects can be seen in part before the moment at which it counts as done. In the second case
+ * the state keeps a promise: a call that overlapped the answer and is still to come must change
+ * this inode. A path on which nobody is left to keep it explains nothing.
+ *
+ * Invariants
+ *   1. An inode made by a call has the same number in every order. Without that, orders that differ
+ *      only in who made a file first would be different states.
+ *   2. x->touch[k] says what call k changed on the path that the search is on, if k is done or begun
+ *      there; of other calls it says nothing.
+ *   3. Two states are the same only if their promises are, and what the calls changed that answers
+ *      still to come may refer to.
+ *   4. Where this file does not know, it excuses: a report is never due to what it does not know.
+ */
+#include "model/rule.h"
+#include "race/linear_priv.h"
+
+#include <errno.h>
+
+/* One call makes at most that many inodes: rename makes a whiteout, others the file itself. */
+#define INODES_OF_A_CALL 2u
+
+/* ---- What a call changes ---- */
+
+unsigned as_linear_changes(const struct as_linear_call *c)
+{
+	unsigned changes = as_op_table[c->op->code].changes;
+
+	if (c->op->code == AS_OP_OPEN)
+		changes = (c->op->flags & AS_O_CREAT ? AS_CHANGES_NAMES : 0u) |
+			  (c->op->flags & AS_O_TRUNC ? AS_CHANGES_DATA : 0u);
+	return changes & (AS_CHANGES_NAMES | AS_CHANGES_DATA | AS_CHANGES_ATTRS);
+}
+
+/* A refused call changes nothing, except for a while: what was done is undone when the disk is full
+ * (ext4_link() counts first), or when it is late that something else is found to be in the way
+ * (ext4_rename() puts the whiteout in place before it looks at the target). */
+bool as_linear_undid(const struct as_linear_call *c)
+{
+	static const int late[] = { ENOSPC, EDQUOT, EIO, ENOMEM, ENOTEMPTY, EMLINK };
+
+	for (size_t i = 0; i < sizeof(late) / sizeof(late[0]) && c->got.ret < 0; i++)
+		if (c->got.err == late[i])
+			return true;
+	return false;
+}
+
+static bool same_links(const struct as_inode *a, const struct as_inode *b)
+{
+	if (a->nlink != b->nlink || (a->flags & INODE_MANY) != (b->flags & INODE_MANY))
+		return false;
+	if (!(a->flags & INODE_MANY))
+		return a->link.parent == b->link.parent && a->link.name == b->link.name;
+	for (uint32_t i = 0; i < a->many->n && a->many->n == b->many->n; i++)
+		if (a->many->link[i].parent != b->many->link[i].parent ||
+		    a->many->link[i].name != b->many->link[i].name)
+			return false;
+	return a->many->n == b->many->n;
+}
+
+static uint8_t difference(const struct as_inode *a, const struct as_inode *b)
+{
+	uint8_t what = 0;
+
+	if (!a || !b)
+		return LINEAR_DATA | LINEAR_NAMES | LINEAR_LINKS;
+	if (!same_links(a, b))
+		what |= LINEAR_LINKS;
+	if (is_dir(a) && a->dir.entries != b->dir.entries)
+		what |= LINEAR_NAMES | LINEAR_LINKS;
+	if (is_reg(a) && (a->reg.size != b->reg.size || a->reg.runs != b->reg.runs))
+		what |= LINEAR_DATA;
+	return what;
+}
+
+static void add_touch(struct as_linear_touch *t, uint32_t ino, uint8_t what)
+{
+	if (t->n == LINEAR_TOUCHES) {
+		t->n = 1;
+		ino = 0;
+		what = LINEAR_DATA | LINEAR_NAMES | LINEAR_LINKS;
+	} else {
+		t->n++;
+	}
+	t->ino[t->n - 1] = ino;
+	t->what[t->n - 1] = what;
+}
+
+static void compare(const struct as_radix *a, const struct as_radix *b, uint32_t height,
+		    struct as_linear_touch *t)
+{
+	if (a == b)
+		return;
+	for (uint32_t i = 0; i < RADIX_FAN; i++) {
+		const void *x = a ? a->slot[i] : NULL, *y = b ? b->slot[i] : NULL;
+		const struct as_inode *inode = x ? x : y;
+		uint8_t what;
+
+		if (x == y)
+			continue;
+		if (height > 1) {
+			compare(x, y, height - 1, t);
+			continue;
+		}
+		what = difference(x, y);
+		if (what)
+			add_touch(t, inode->ino, what);
+	}
+}
+
+/* What differs between two models, of which one was made from the other. */
+static void compare_models(const struct as_model *before, const struct as_model *after,
+			   struct as_linear_touch *t)
+{
+	struct as_vec low = before->inodes, high = after->inodes;
+
+	if (low.height > high.height) {
+		low = after->inodes;
+		high = before->inodes;
+	}
+	/* A vector grows by a new root, whose first slot is the old one. */
+	for (; high.height > low.height; high.height--) {
+		for (uint32_t i = 1; i < RADIX_FAN && high.root; i++)
+			if (high.height > 1)
+				compare(NULL, high.root->slot[i], high.height - 1, t);
+		high.root = high.root ? high.root->slot[0] : NULL;
+	}
+	if (low.height)
+		compare(low.root, high.root, low.height, t);
+}
+
+static bool touched(const struct as_linear_touch *t, uint32_t ino, uint8_t what)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if ((t->ino[i] == ino || !t->ino[i]) && t->what[i] & what)
+			return true;
+	return false;
+}
+
+/* ---- Who can have been in the way ---- */
+
+bool as_linear_overlap(const struct as_linear_call *a, const struct as_linear_call *b)
+{
+	return a->thread != b->thread && a->begin < b->end && b->begin < a->end;
+}
+
+static bool is_done(const struct as_linear_search *x, const struct as_linear_node *n, size_t call)
+{
+	return x->place[call] < n->party[x->how->calls[call].thread].next;
+}
+
+static bool is_begun(const struct as_linear_search *x, const struct as_linear_node *n, size_t call)
+{
+	const struct as_linear_party *p = &n->party[x->how->calls[call].thread];
+
+	return x->place[call] == p->next && p->stage;
+}
+
+static bool can_touch(const struct as_linear_call *c, uint8_t what)
+{
+	unsigned changes = as_linear_changes(c);
+
+	if (c->got.ret < 0)
+		return changes && as_linear_undid(c);
+	return (what & LINEAR_DATA && changes & AS_CHANGES_DATA) ||
+	       (what & (LINEAR_NAMES | LINEAR_LINKS) && changes & AS_CHANGES_NAMES);
+}
+
+/* Whether a call that is not done yet can still change what an answer tells. */
+static bool somebody_left(const struct as_linear_search *x, const struct as_linear_node *n,
+			  size_t call, uint8_t what)
+{
+	const struct as_linear_call *calls = x->how->calls;
+
+	for (size_t k = 0; k < x->how->n; k++)
+		if (as_linear_overlap(&calls[k], &calls[call]) && can_touch(&calls[k], what) &&
+		    !is_done(x, n, k))
+			return true;
+	return false;
+}
+
+bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
+		      uint32_t ino, uint8_t what)
+{
+	const struct as_linear_call *calls = x->how->calls;
+
+	for (size_t k = 0; k < x->how->n; k++)
+		if (as_linear_overlap(&calls[k], &calls[call]) &&
+		    (is_done(x, n, k) || is_begun(x, n, k)) && touched(&x->touch[k], ino, what))
+			return true;
+	if (!somebody_left(x, n, call, what))
+		return false;
+	if (n->n_promises < LINEAR_PROMISES)
+		n->promise[n->n_promises++] =
+			(struct as_linear_promise){ (uint32_t)call, ino, what };
+	return true;
+}
+
+/* ---- Steps ---- */
+
+void as_linear_number(const struct as_linear_search *x, struct as_model *m, size_t call)
+{
+	m->next_ino = x->how->first->next_ino + INODES_OF_A_CALL * (uint32_t)call;
+}
+
+bool as_linear_settle(struct as_linear_search *x, const struct as_linear_node *before,
+		      struct as_linear_node *after, size_t call)
+{
+	const struct as_linear_call *calls = x->how->calls;
+	struct as_linear_touch *t = &x->touch[call];
+	uint32_t kept = 0;
+
+	as_linear_number(x, after->m, x->how->n);
+	if (!is_begun(x, before, call))
+		t->n = 0;
+	compare_models(before->m, after->m, t);
+	if (as_linear_undid(&calls[call]) && as_linear_changes(&calls[call]))
+		add_touch(t, 0, LINEAR_DATA | LINEAR_NAMES | LINEAR_LINKS);
+	for (uint32_t i = 0; i < after->n_promises; i++) {
+		const struct as_linear_promise p = after->promise[i];
+
+		if (as_linear_overlap(&calls[call], &calls[p.call]) && touched(t, p.ino, p.what))
+			continue;
+		if (!somebody_left(x, after, p.call, p.what))
+			return false;
+		after->promise[kept++] = p;
+	}
+	after->n_promises = kept;
+	return true;
+}
+
+/* Calls that are done, but overlapped one that is not. */
+static bool still_counts(const struct as_linear_search *x, const struct as_linear_node *n,
+			 size_t call)
+{
+	const struct as_linear_call *c = &x->how->calls[call];
+
+	if (is_begun(x, n, call))
+		return true;
+	for (uint32_t t = 0; t < x->n_threads && is_done(x, n, call); t++)
+		if (t != c->thread && n->party[t].next < x->n_of[t] &&
+		    linear_next(x, n, t)->begin < c->end)
+			return true;
+	return false;
+}
+
+uint64_t as_linear_touch_key(const struct as_linear_search *x, const struct as_linear_node *n)
+{
+	uint64_t key = 0;
+
+	for (size_t k = 0; k < x->how->n; k++) {
+		const struct as_linear_touch *t = &x->touch[k];
+
+		for (uint32_t i = 0; t->n && i < t->n && still_counts(x, n, k); i++)
+			key += as_mix64(as_mix64(k << 32 | t->ino[i]) + t->what[i]);
+	}
+	for (uint32_t i = 0; i < n->n_promises; i++)
+		key += as_mix64(as_mix64((uint64_t)n->promise[i].call << 32 | n->promise[i].ino) +
+				0x100u + n->promise[i].what);
+	return key;
+}
+
+/* ---- Counting ---- */
+
+/* The count of answers of this kind, and what about them may be left open; 0: not counted. */
+static enum as_raced_count kind_of(const struct as_linear_call *c, uint8_t *what)
+{
+	if (c->op->code == AS_OP_LSEEK && c->op->flags >= AS_SEEK_END) {
+		*what = LINEAR_DATA;
+		return AS_RACED_SEEKS;
+	}
+	switch (as_op_table[c->op->code].reads) {
+	case AS_READS_DATA:
+		*what = LINEAR_DATA;
+		return AS_RACED_READS;
+	case AS_READS_ATTRS:
+		*what = LINEAR_DATA | LINEAR_LINKS;
+		return AS_RACED_STATS;
+	case AS_READS_NAMES:
+		*what = LINEAR_NAMES;
+		return AS_RACED_LISTS;
+	default:
+		return 0;
+	}
+}
+
+static bool is_open(const struct as_linear_search *x, size_t call, uint8_t what)
+{
+	const struct as_linear_call *calls = x->how->calls;
+
+	for (size_t k = 0; k < x->how->n && x->about[call]; k++)
+		if (as_linear_overlap(&calls[k], &calls[call]) &&
+		    touched(&x->touch[k], x->about[call], what & x->leeway[call]))
+			return true;
+	return false;
+}
+
+void as_linear_count(const struct as_linear_search *x, struct as_raced *raced)
+{
+	for (size_t i = 0; i < x->how->n; i++) {
+		uint8_t what = 0;
+		enum as_raced_count kind = kind_of(&x->how->calls[i], &what);
+
+		if (!kind)
+			continue;
+		raced->n[kind]++;
+		raced->n[kind + 1] += is_open(x, i, what);
+	}
+}
