@@ -46,6 +46,10 @@ enum as_quirk {
 	AS_QUIRK_DIR_READ_EINVAL = 1 << 18, /* reading a directory answers EINVAL */
 	/* vfat: vfat_find() does not find a name that is too long; only making one is refused */
 	AS_QUIRK_LONG_NAME_ENOENT = 1 << 19,
+	/* xfs: xfs_file_buffered_read() holds the lock of the inode (XFS_IOLOCK_SHARED) that
+	 * writes, truncations and fallocates hold alone: a read shows each of them in full or not
+	 * at all. Others (ext4, btrfs, tmpfs) read page by page without it */
+	AS_QUIRK_READS_WHOLE = 1 << 20,
 };
 
 enum as_feature {

@@ -17,15 +17,6 @@
  *   3. open with O_TRUNC: found or made, then truncated (handle_truncate()).
  *   4. stat: mode and owner, size and times are read one by one without a lock
  *      (generic_fillattr()), in no order that all file systems share.
- *
- * What cannot be known is not judged, in both passes, but only if data or names really changed
- * meanwhile: the bytes and the number of bytes of a read (most file systems read without the lock
- * that writes take, and writes lengthen the file page by page), the size that stat and SEEK_END
- * see, where SEEK_DATA and SEEK_HOLE find something, the names that readdir gives (getdents64(2)
- * may be several calls, and none promises a snapshot), and the link count that stat sees: it is
- * changed before the name is (ext4_link() counts, waits for the disk, and makes the name;
- * vfs_unlink() takes the name from the dcache last). Writes, truncations and fallocates of one file
- * are atomic: all hold its lock (i_rwsem).
  */
 #include "model/rule.h"
 #include "race/linear_priv.h"
@@ -72,7 +63,7 @@ static uint8_t leeway_of(const struct as_op *op, unsigned beside)
 	uint8_t leeway = 0;
 
 	if (beside & AS_CHANGES_DATA)
-		leeway |= LINEAR_DATA;
+		leeway |= LINEAR_DATA | LINEAR_SIZE;
 	if (beside & AS_CHANGES_NAMES)
 		leeway |= LINEAR_NAMES | LINEAR_LINKS;
 	if (walked && beside & AS_CHANGES_NAMES)
@@ -210,182 +201,6 @@ static int take(struct as_linear_search *x, struct as_linear_node *n, uint32_t t
 	return 0;
 }
 
-/* ---- Acting ---- */
-
-static bool judge(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
-		  const struct as_outcome *got)
-{
-	return as_model_judge(m, op, got, &x->verdict);
-}
-
-/* A read during which another call changed bytes. */
-static bool weak_read(struct as_model *m, const struct as_op *op, const struct as_outcome *got)
-{
-	struct as_file *file = as_file_at(m, op->fd);
-	bool moves = op->code == AS_OP_READ;
-
-	if (!file || (file->flags & AS_O_PATH) || (file->flags & AS_O_ACCMODE) == AS_O_WRONLY ||
-	    !is_reg(inode_at(m, file->ino)) || (uint64_t)got->ret > op->len)
-		return false;
-	if (got->ret)
-		as_node_forget_times(m, file->ino, true, false);
-	if (moves)
-		as_file_seek(m, op->fd, as_file_at(m, op->fd)->off + got->ret);
-	return true;
-}
-
-/* A seek relative to a size, or to data or a hole, which another call may have changed. */
-static bool weak_seek(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
-		      const struct as_outcome *got)
-{
-	const struct as_file *file = as_file_at(m, op->fd);
-
-	if (!file || (file->flags & AS_O_PATH) || !is_reg(inode_at(m, file->ino)))
-		return judge(x, m, op, got);
-	if (got->ret < 0)
-		return got->err == (op->flags == AS_SEEK_END ? EINVAL : ENXIO) ||
-		       judge(x, m, op, got);
-	as_file_seek(m, op->fd, got->ret);
-	return true;
-}
-
-static bool weak_list(struct as_model *m, const struct as_op *op)
-{
-	struct as_walk w = as_walk_path(m, op->path, WALK_FOLLOW);
-
-	if (w.err || !is_dir(inode_at(m, w.ino)))
-		return false;
-	as_node_forget_times(m, w.ino, true, false);
-	return true;
-}
-
-enum { SEEN_MODE = 1, SEEN_NLINK = 2, SEEN_SIZE = 4, SEEN_TIMES = 8, SEEN_ALL = 15 };
-
-/* Which parts of the answer are right at this moment. */
-static uint8_t seen_now(struct as_linear_search *x, struct as_model *m, uint32_t ino,
-			const struct as_op *op, const struct as_stat *got)
-{
-	const struct as_inode *inode = inode_at(m, ino);
-	struct as_outcome out = { .payload = AS_PAYLOAD_STAT };
-	struct as_stat now;
-	uint8_t seen = 0;
-
-	as_inode_stat(inode, &now);
-	now.atime_ns = inode->times ? inode->times->atime_ns : 0;
-	now.mtime_ns = inode->times ? inode->times->mtime_ns : 0;
-	for (uint8_t part = SEEN_MODE; part < SEEN_ALL; part = (uint8_t)(part << 1)) {
-		out.st = now;
-		if (part == SEEN_MODE) {
-			out.st.mode = got->mode;
-			out.st.uid = got->uid;
-			out.st.gid = got->gid;
-			out.st.rdev = got->rdev;
-		} else if (part == SEEN_NLINK) {
-			out.st.nlink = got->nlink;
-		} else if (part == SEEN_SIZE) {
-			out.st.size = got->size;
-		} else {
-			out.st.atime_ns = got->atime_ns;
-			out.st.mtime_ns = got->mtime_ns;
-		}
-		if (judge(x, m, op, &out))
-			seen |= part;
-	}
-	return seen;
-}
-
-/* The inode that a stat is about; 0: none. */
-static uint32_t told_of(const struct as_model *m, const struct as_op *op)
-{
-	const struct as_file *file;
-
-	if (op->path) {
-		struct as_walk w =
-			as_walk_path(m, op->path, op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
-
-		return w.err ? 0 : w.ino;
-	}
-	file = as_file_at(m, op->fd);
-	return file ? file->ino : 0;
-}
-
-static bool is_stat(const struct as_linear_call *c)
-{
-	return as_op_table[c->op->code].reads == AS_READS_ATTRS &&
-	       c->got.payload == AS_PAYLOAD_STAT;
-}
-
-/* The inode that the answer is about, if a part of it may be left open; 0: none. */
-static uint32_t about(const struct as_model *m, const struct as_op *op,
-		      const struct as_linear_call *c)
-{
-	const struct as_file *file;
-	struct as_walk w;
-
-	if (is_stat(c))
-		return told_of(m, op);
-	if (as_op_table[op->code].reads == AS_READS_NAMES) {
-		w = as_walk_path(m, op->path, WALK_FOLLOW);
-		return w.err ? 0 : w.ino;
-	}
-	if (as_op_table[op->code].reads != AS_READS_DATA && op->code != AS_OP_LSEEK)
-		return 0;
-	file = as_file_at(m, op->fd);
-	return file ? file->ino : 0;
-}
-
-/* Whether the parts of a stat that are wrong now may be. */
-static bool excuse_stat(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
-			uint32_t ino, uint8_t seen)
-{
-	static const struct {
-		uint8_t part, what;
-	} parts[] = { { SEEN_SIZE, LINEAR_DATA }, { SEEN_NLINK, LINEAR_LINKS } };
-	uint32_t promises = n->n_promises;
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (!(seen & parts[i].part) && x->leeway[call] & parts[i].what &&
-		    as_linear_excuse(x, n, call, ino, parts[i].what))
-			seen |= parts[i].part;
-	if (seen == SEEN_ALL)
-		return true;
-	n->n_promises = promises;
-	return false;
-}
-
-/* The call, whose answer is wrong at this moment, with what may be left open of it. */
-static bool act_loosely(struct as_linear_search *x, struct as_linear_node *n,
-			const struct as_op *op, size_t call, uint32_t ino)
-{
-	const struct as_linear_call *c = &x->how->calls[call];
-	uint8_t leeway = x->leeway[call];
-	enum as_reads reads = as_op_table[op->code].reads;
-	bool ok = c->got.ret >= 0;
-
-	if (ok && is_stat(c))
-		return excuse_stat(x, n, call, ino, seen_now(x, n->m, ino, op, &c->got.st));
-	if (ok && reads == AS_READS_NAMES && leeway & LINEAR_NAMES)
-		return as_linear_excuse(x, n, call, ino, LINEAR_NAMES) && weak_list(n->m, op);
-	if (!(leeway & LINEAR_DATA) || !as_linear_excuse(x, n, call, ino, LINEAR_DATA))
-		return false;
-	if (ok && reads == AS_READS_DATA)
-		return weak_read(n->m, op, &c->got);
-	if (op->code == AS_OP_LSEEK && op->flags >= AS_SEEK_END)
-		return weak_seek(x, n->m, op, &c->got);
-	return false;
-}
-
-/* The whole call at this moment, judged as strictly as possible. */
-static bool act_whole(struct as_linear_search *x, struct as_linear_node *n, const struct as_op *op,
-		      const struct as_linear_call *c)
-{
-	size_t call = (size_t)(c - x->how->calls);
-	uint32_t ino = x->leeway[call] ? about(n->m, op, c) : 0;
-
-	x->about[call] = ino;
-	return judge(x, n->m, op, &c->got) || (ino && act_loosely(x, n, op, call, ino));
-}
-
 /* ---- Calls taken apart ---- */
 
 static void finish(struct as_linear_node *n, uint32_t thread)
@@ -456,14 +271,14 @@ static bool open_apart(struct as_linear_search *x, struct as_linear_node *n, uin
 	if (open_follows(x, n, thread, op, &err))
 		return err ? fail(n, thread, c, err) : true;
 	if (!truncates) {
-		if (!act_whole(x, n, op, c))
+		if (!as_linear_answer(x, n, op, c))
 			return false;
 		finish(n, thread);
 		return true;
 	}
 	op->flags &= ~(int64_t)AS_O_TRUNC;
 	n->party[thread].stage = TRUNC;
-	return act_whole(x, n, op, c);
+	return as_linear_answer(x, n, op, c);
 }
 
 static bool truncate_opened(struct as_linear_node *n, uint32_t thread, const struct as_op *op)
@@ -484,9 +299,7 @@ static bool act_apart(struct as_linear_search *x, struct as_linear_node *n, uint
 {
 	struct as_linear_party *p = &n->party[thread];
 	struct as_op op = *c->op;
-	size_t call = (size_t)(c - x->how->calls);
-	uint8_t seen = p->seen;
-	uint32_t ino;
+	bool whole;
 
 	if (p->rest[0])
 		op.path = path_now(x, n, thread, 0);
@@ -494,18 +307,14 @@ static bool act_apart(struct as_linear_search *x, struct as_linear_node *n, uint
 		op.path2 = path_now(x, n, thread, 1);
 	if (op.code == AS_OP_OPEN)
 		return open_apart(x, n, thread, c, &op);
-	if (is_stat(c) && c->got.ret >= 0 && (ino = told_of(n->m, &op))) {
-		x->about[call] = ino;
-		seen |= seen_now(x, n->m, ino, &op, &c->got.st);
-		if (seen == SEEN_ALL || excuse_stat(x, n, call, ino, seen))
-			finish(n, thread);
-		else if (seen == p->seen)
+	if (as_linear_is_stat(c)) {
+		if (!as_linear_stat(x, n, &op, c, &p->seen, &whole))
 			return false;
-		else
-			p->seen = seen;
+		if (whole)
+			finish(n, thread);
 		return true;
 	}
-	if (!act_whole(x, n, &op, c))
+	if (!as_linear_answer(x, n, &op, c))
 		return false;
 	finish(n, thread);
 	return true;
@@ -548,7 +357,7 @@ bool as_linear_step(struct as_linear_search *x, struct as_linear_node *n, uint32
 
 	if (apart)
 		return step_apart(x, n, thread);
-	if (!act_whole(x, n, c->op, c))
+	if (!as_linear_answer(x, n, c->op, c))
 		return false;
 	finish(n, thread);
 	return true;

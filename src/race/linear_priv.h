@@ -8,29 +8,39 @@
 #include "race/linear.h"
 
 /* What calls change of an inode; and how much less strictly a call is judged because others did
- * meanwhile (linear_touch.c: if they did so to the inode that it tells of). */
+ * meanwhile (linear_touch.c: if they did so to what it tells of). */
 enum {
 	LINEAR_APART = 1, /* it may be taken apart */
-	LINEAR_DATA = 2, /* size and bytes */
-	LINEAR_NAMES = 4, /* the names in a directory */
-	LINEAR_LINKS = 8, /* its own names, and their number */
+	LINEAR_DATA = 2, /* bytes: a range of offsets */
+	LINEAR_SIZE = 4,
+	LINEAR_NAMES = 8, /* names in a directory: a range of keys */
+	LINEAR_LINKS = 16, /* its own names, and their number */
+	LINEAR_ALL = LINEAR_DATA | LINEAR_SIZE | LINEAR_NAMES | LINEAR_LINKS,
 };
 
-#define LINEAR_TOUCHES 8u
+#define LINEAR_CHANGES 12u
 #define LINEAR_PROMISES 8u
 
-/* What a call has changed. Inode 0 stands for all inodes. */
+/* A part of an inode. */
+struct as_linear_part {
+	uint64_t from, to; /* of DATA and NAMES; else 0 and LINEAR_END */
+	uint32_t ino; /* 0 stands for all inodes */
+	uint8_t what;
+};
+
+#define LINEAR_END UINT64_MAX
+
+/* What a call has changed. */
 struct as_linear_touch {
 	uint32_t n;
-	uint32_t ino[LINEAR_TOUCHES];
-	uint8_t what[LINEAR_TOUCHES];
+	struct as_linear_part part[LINEAR_CHANGES];
 };
 
 /* The answer of this call was accepted because another one, which is still to come, changes the
- * inode. */
+ * part. */
 struct as_linear_promise {
-	uint32_t call, ino;
-	uint8_t what;
+	uint32_t call;
+	struct as_linear_part part;
 };
 
 /* How far a thread has come, in one state. */
@@ -58,7 +68,7 @@ struct as_linear_search {
 	uint32_t *place; /* of each call, among those of its thread */
 	uint8_t *leeway; /* of each call: at most this much */
 	struct as_linear_touch *touch; /* of each call */
-	uint32_t *about; /* of each call with leeway: the inode that its answer tells of; 0: none */
+	struct as_linear_part *about; /* of each call with leeway: what its answer tells of */
 	bool apart; /* calls are taken apart now */
 	struct as_arena texts; /* paths that symbolic links lead to */
 	struct as_digests visited;
@@ -83,16 +93,28 @@ void as_linear_mark(struct as_linear_search *x);
 bool as_linear_step(struct as_linear_search *x, struct as_linear_node *n, uint32_t thread,
 		    bool apart);
 
+/* linear_answer.c */
+bool as_linear_is_stat(const struct as_linear_call *c);
+/* The whole call at this moment. `op` is the call's, or the same with other paths. */
+bool as_linear_answer(struct as_linear_search *x, struct as_linear_node *n, const struct as_op *op,
+		      const struct as_linear_call *c);
+/* A part of a stat: *seen gets the parts that are right at this moment. False: nothing is gained.
+ * *whole: each part has been right, or may be left open. */
+bool as_linear_stat(struct as_linear_search *x, struct as_linear_node *n, const struct as_op *op,
+		    const struct as_linear_call *c, uint8_t *seen, bool *whole);
+
 /* linear_touch.c */
 /* What a call of this kind can change: enum as_changes. */
 unsigned as_linear_changes(const struct as_linear_call *c);
 /* It failed, but may have changed something for a while. */
 bool as_linear_undid(const struct as_linear_call *c);
 bool as_linear_overlap(const struct as_linear_call *a, const struct as_linear_call *b);
-/* Whether another call changed, or can still change, this inode while this one ran. The state may
- * get a promise. */
+/* The key of a name, as the range of a part has it. */
+uint64_t as_linear_key(const char *name, size_t len);
+/* Whether another call changed some of this part, or can still change it, while this one ran. The
+ * state may get a promise. */
 bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
-		      uint32_t ino, uint8_t what);
+		      struct as_linear_part part);
 /* Before a step of a call: the numbers of the inodes that it makes. */
 void as_linear_number(const struct as_linear_search *x, struct as_model *m, size_t call);
 /* After a step of a call. False: a promise can no longer be kept. */

@@ -23,6 +23,7 @@
 #include "race/linear_priv.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* One call makes at most that many inodes: rename makes a whiteout, others the file itself. */
 #define INODES_OF_A_CALL 2u
@@ -65,32 +66,112 @@ static bool same_links(const struct as_inode *a, const struct as_inode *b)
 	return a->many->n == b->many->n;
 }
 
-static uint8_t difference(const struct as_inode *a, const struct as_inode *b)
+static void add_part(struct as_linear_touch *t, uint32_t ino, uint8_t what, uint64_t from,
+		     uint64_t to)
 {
-	uint8_t what = 0;
-
-	if (!a || !b)
-		return LINEAR_DATA | LINEAR_NAMES | LINEAR_LINKS;
-	if (!same_links(a, b))
-		what |= LINEAR_LINKS;
-	if (is_dir(a) && a->dir.entries != b->dir.entries)
-		what |= LINEAR_NAMES | LINEAR_LINKS;
-	if (is_reg(a) && (a->reg.size != b->reg.size || a->reg.runs != b->reg.runs))
-		what |= LINEAR_DATA;
-	return what;
+	if (t->n == LINEAR_CHANGES) {
+		t->n = 0;
+		ino = 0;
+		what = LINEAR_ALL;
+		from = 0;
+		to = LINEAR_END;
+	}
+	t->part[t->n++] = (struct as_linear_part){ from, to, ino, what };
 }
 
-static void add_touch(struct as_linear_touch *t, uint32_t ino, uint8_t what)
+uint64_t as_linear_key(const char *name, size_t len)
 {
-	if (t->n == LINEAR_TOUCHES) {
-		t->n = 1;
-		ino = 0;
-		what = LINEAR_DATA | LINEAR_NAMES | LINEAR_LINKS;
-	} else {
-		t->n++;
+	return as_hash64(name, len) >> 1;
+}
+
+/* The names of `a` that do not lead to the same inode in `b`. */
+static void compare_names(const struct as_entry *a, struct as_entry *b, uint32_t dir,
+			  struct as_linear_touch *t)
+{
+	const struct as_entry *other;
+	uint64_t key;
+
+	if (!a || a == b)
+		return;
+	compare_names(a->left, b, dir, t);
+	other = as_entries_find(b, a->name->s, a->name->len);
+	if (!other || other->ino != a->ino) {
+		key = as_linear_key(a->name->s, a->name->len);
+		add_part(t, dir, LINEAR_NAMES, key, key + 1);
 	}
-	t->ino[t->n - 1] = ino;
-	t->what[t->n - 1] = what;
+	compare_names(a->right, b, dir, t);
+}
+
+static uint64_t run_end(const struct as_data_run *run)
+{
+	return run->start + run->len;
+}
+
+/* Whether bytes at one offset are the same in both, where both have some. */
+static bool same_bytes(const struct as_data_run *a, const struct as_data_run *b)
+{
+	return a->pattern == b->pattern &&
+	       (!a->pattern || a->from - a->start == b->from - b->start);
+}
+
+/* Bytes outside of *from .. *to are the same in both. */
+static void compare_runs(const struct as_runs *a, const struct as_runs *b, uint64_t *from,
+			 uint64_t *to)
+{
+	uint32_t na = a ? a->n : 0, nb = b ? b->n : 0, i = 0;
+	const struct as_data_run *x, *y;
+
+	for (; i < na && i < nb && !memcmp(&a->run[i], &b->run[i], sizeof(a->run[i])); i++)
+		continue;
+	for (; na > i && nb > i && !memcmp(&a->run[na - 1], &b->run[nb - 1], sizeof(a->run[0]));
+	     na--, nb--)
+		continue;
+	x = i < na ? &a->run[i] : NULL;
+	y = i < nb ? &b->run[i] : NULL;
+	*from = LINEAR_END;
+	*to = 0;
+	if (!x && !y)
+		return;
+	*from = x && (!y || x->start < y->start) ? x->start : y->start;
+	if (x && y && x->start == y->start && same_bytes(x, y))
+		*from = run_end(run_end(x) < run_end(y) ? x : y);
+	x = i < na ? &a->run[na - 1] : NULL;
+	y = i < nb ? &b->run[nb - 1] : NULL;
+	*to = x && (!y || run_end(x) > run_end(y)) ? run_end(x) : run_end(y);
+	if (x && y && run_end(x) == run_end(y) && same_bytes(x, y))
+		*to = x->start > y->start ? x->start : y->start;
+}
+
+static void compare_contents(const struct as_inode *a, const struct as_inode *b,
+			     struct as_linear_touch *t)
+{
+	uint64_t from, to, size = a->reg.size < b->reg.size ? a->reg.size : b->reg.size;
+
+	compare_runs(a->reg.runs, b->reg.runs, &from, &to);
+	if (a->reg.size != b->reg.size) {
+		add_part(t, a->ino, LINEAR_SIZE, 0, LINEAR_END);
+		from = from < size ? from : size;
+		to = LINEAR_END;
+	}
+	if (from < to)
+		add_part(t, a->ino, LINEAR_DATA, from, to);
+}
+
+static void compare_inodes(const struct as_inode *a, const struct as_inode *b,
+			   struct as_linear_touch *t)
+{
+	if (!a || !b) {
+		add_part(t, a ? a->ino : b->ino, LINEAR_ALL, 0, LINEAR_END);
+		return;
+	}
+	if (!same_links(a, b) || (is_dir(a) && a->dir.entries != b->dir.entries))
+		add_part(t, a->ino, LINEAR_LINKS, 0, LINEAR_END);
+	if (is_dir(a) && a->dir.entries != b->dir.entries) {
+		compare_names(a->dir.entries, b->dir.entries, a->ino, t);
+		compare_names(b->dir.entries, a->dir.entries, a->ino, t);
+	}
+	if (is_reg(a))
+		compare_contents(a, b, t);
 }
 
 static void compare(const struct as_radix *a, const struct as_radix *b, uint32_t height,
@@ -100,18 +181,11 @@ static void compare(const struct as_radix *a, const struct as_radix *b, uint32_t
 		return;
 	for (uint32_t i = 0; i < RADIX_FAN; i++) {
 		const void *x = a ? a->slot[i] : NULL, *y = b ? b->slot[i] : NULL;
-		const struct as_inode *inode = x ? x : y;
-		uint8_t what;
 
-		if (x == y)
-			continue;
-		if (height > 1) {
+		if (height > 1)
 			compare(x, y, height - 1, t);
-			continue;
-		}
-		what = difference(x, y);
-		if (what)
-			add_touch(t, inode->ino, what);
+		else if (x != y)
+			compare_inodes(x, y, t);
 	}
 }
 
@@ -136,11 +210,15 @@ static void compare_models(const struct as_model *before, const struct as_model 
 		compare(low.root, high.root, low.height, t);
 }
 
-static bool touched(const struct as_linear_touch *t, uint32_t ino, uint8_t what)
+static bool touched(const struct as_linear_touch *t, const struct as_linear_part *part)
 {
-	for (uint32_t i = 0; i < t->n; i++)
-		if ((t->ino[i] == ino || !t->ino[i]) && t->what[i] & what)
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct as_linear_part *p = &t->part[i];
+
+		if ((p->ino == part->ino || !p->ino) && p->what & part->what &&
+		    p->from < part->to && part->from < p->to)
 			return true;
+	}
 	return false;
 }
 
@@ -169,7 +247,7 @@ static bool can_touch(const struct as_linear_call *c, uint8_t what)
 
 	if (c->got.ret < 0)
 		return changes && as_linear_undid(c);
-	return (what & LINEAR_DATA && changes & AS_CHANGES_DATA) ||
+	return (what & (LINEAR_DATA | LINEAR_SIZE) && changes & AS_CHANGES_DATA) ||
 	       (what & (LINEAR_NAMES | LINEAR_LINKS) && changes & AS_CHANGES_NAMES);
 }
 
@@ -187,19 +265,20 @@ static bool somebody_left(const struct as_linear_search *x, const struct as_line
 }
 
 bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
-		      uint32_t ino, uint8_t what)
+		      struct as_linear_part part)
 {
 	const struct as_linear_call *calls = x->how->calls;
 
+	if (!(x->leeway[call] & part.what))
+		return false;
 	for (size_t k = 0; k < x->how->n; k++)
 		if (as_linear_overlap(&calls[k], &calls[call]) &&
-		    (is_done(x, n, k) || is_begun(x, n, k)) && touched(&x->touch[k], ino, what))
+		    (is_done(x, n, k) || is_begun(x, n, k)) && touched(&x->touch[k], &part))
 			return true;
-	if (!somebody_left(x, n, call, what))
+	if (!somebody_left(x, n, call, part.what))
 		return false;
 	if (n->n_promises < LINEAR_PROMISES)
-		n->promise[n->n_promises++] =
-			(struct as_linear_promise){ (uint32_t)call, ino, what };
+		n->promise[n->n_promises++] = (struct as_linear_promise){ (uint32_t)call, part };
 	return true;
 }
 
@@ -222,13 +301,13 @@ bool as_linear_settle(struct as_linear_search *x, const struct as_linear_node *b
 		t->n = 0;
 	compare_models(before->m, after->m, t);
 	if (as_linear_undid(&calls[call]) && as_linear_changes(&calls[call]))
-		add_touch(t, 0, LINEAR_DATA | LINEAR_NAMES | LINEAR_LINKS);
+		add_part(t, 0, LINEAR_ALL, 0, LINEAR_END);
 	for (uint32_t i = 0; i < after->n_promises; i++) {
 		const struct as_linear_promise p = after->promise[i];
 
-		if (as_linear_overlap(&calls[call], &calls[p.call]) && touched(t, p.ino, p.what))
+		if (as_linear_overlap(&calls[call], &calls[p.call]) && touched(t, &p.part))
 			continue;
-		if (!somebody_left(x, after, p.call, p.what))
+		if (!somebody_left(x, after, p.call, p.part.what))
 			return false;
 		after->promise[kept++] = p;
 	}
@@ -251,53 +330,57 @@ static bool still_counts(const struct as_linear_search *x, const struct as_linea
 	return false;
 }
 
+static uint64_t part_key(uint64_t owner, const struct as_linear_part *part)
+{
+	uint64_t key = as_mix64(owner << 32 | part->ino);
+
+	key = as_mix64(key + part->what);
+	key = as_mix64(key + part->from);
+	return as_mix64(key + part->to);
+}
+
 uint64_t as_linear_touch_key(const struct as_linear_search *x, const struct as_linear_node *n)
 {
 	uint64_t key = 0;
 
 	for (size_t k = 0; k < x->how->n; k++) {
 		const struct as_linear_touch *t = &x->touch[k];
+		bool counts = t->n && still_counts(x, n, k);
 
-		for (uint32_t i = 0; t->n && i < t->n && still_counts(x, n, k); i++)
-			key += as_mix64(as_mix64(k << 32 | t->ino[i]) + t->what[i]);
+		for (uint32_t i = 0; counts && i < t->n; i++)
+			key += part_key(k, &t->part[i]);
 	}
 	for (uint32_t i = 0; i < n->n_promises; i++)
-		key += as_mix64(as_mix64((uint64_t)n->promise[i].call << 32 | n->promise[i].ino) +
-				0x100u + n->promise[i].what);
+		key += part_key(~(uint64_t)n->promise[i].call, &n->promise[i].part);
 	return key;
 }
 
 /* ---- Counting ---- */
 
-/* The count of answers of this kind, and what about them may be left open; 0: not counted. */
-static enum as_raced_count kind_of(const struct as_linear_call *c, uint8_t *what)
+/* The count of answers of this kind; 0: it is none that is counted. */
+static enum as_raced_count kind_of(const struct as_linear_call *c)
 {
-	if (c->op->code == AS_OP_LSEEK && c->op->flags >= AS_SEEK_END) {
-		*what = LINEAR_DATA;
+	if (c->op->code == AS_OP_LSEEK && c->op->flags >= AS_SEEK_END)
 		return AS_RACED_SEEKS;
-	}
 	switch (as_op_table[c->op->code].reads) {
 	case AS_READS_DATA:
-		*what = LINEAR_DATA;
 		return AS_RACED_READS;
 	case AS_READS_ATTRS:
-		*what = LINEAR_DATA | LINEAR_LINKS;
 		return AS_RACED_STATS;
 	case AS_READS_NAMES:
-		*what = LINEAR_NAMES;
 		return AS_RACED_LISTS;
 	default:
 		return 0;
 	}
 }
 
-static bool is_open(const struct as_linear_search *x, size_t call, uint8_t what)
+static bool is_open(const struct as_linear_search *x, size_t call)
 {
 	const struct as_linear_call *calls = x->how->calls;
 
-	for (size_t k = 0; k < x->how->n && x->about[call]; k++)
+	for (size_t k = 0; k < x->how->n && x->about[call].ino; k++)
 		if (as_linear_overlap(&calls[k], &calls[call]) &&
-		    touched(&x->touch[k], x->about[call], what & x->leeway[call]))
+		    touched(&x->touch[k], &x->about[call]))
 			return true;
 	return false;
 }
@@ -305,12 +388,11 @@ static bool is_open(const struct as_linear_search *x, size_t call, uint8_t what)
 void as_linear_count(const struct as_linear_search *x, struct as_raced *raced)
 {
 	for (size_t i = 0; i < x->how->n; i++) {
-		uint8_t what = 0;
-		enum as_raced_count kind = kind_of(&x->how->calls[i], &what);
+		enum as_raced_count kind = kind_of(&x->how->calls[i]);
 
 		if (!kind)
 			continue;
 		raced->n[kind]++;
-		raced->n[kind + 1] += is_open(x, i, what);
+		raced->n[kind + 1] += is_open(x, i);
 	}
 }
