@@ -141,7 +141,8 @@ static bool at_end(struct as_linear_search *x, const struct as_linear_node *n)
 
 static void keep_best(struct as_linear_search *x, const struct as_linear_node *n)
 {
-	if (x->best && n->done <= x->best->done)
+	/* With a promise that nobody keeps in the end, the state explains less than it seems. */
+	if (x->best && (n->done <= x->best->done || n->n_promises))
 		return;
 	free_node(x->best);
 	x->best = copy_node(x, n);
