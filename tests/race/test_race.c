@@ -147,8 +147,9 @@ static void change_slowly(struct mutant *m, const struct as_op *op, struct as_ou
 	enum as_changes kind = m->mistake == NAME_BESIDE ? AS_CHANGES_NAMES : AS_CHANGES_DATA;
 	bool changes = op->code != AS_OP_OPEN && as_op_table[op->code].changes & kind;
 
-	atomic_fetch_add(&changing, changes);
 	inner_exec(m, op, out);
+	changes = changes && out->ret >= 0;
+	atomic_fetch_add(&changing, changes);
 	window();
 	atomic_fetch_sub(&changing, changes);
 }
