@@ -21,6 +21,7 @@
  */
 #include "race/linear_priv.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,10 @@ static struct as_linear_node *copy_node(const struct as_linear_search *x,
 {
 	struct as_linear_node *n = as_xmalloc(node_bytes(x));
 
-	memcpy(n, from, node_bytes(x));
+	/* Most states have no promise: those that are not there are not copied. */
+	memcpy(n, from, offsetof(struct as_linear_node, promise));
+	memcpy(n->promise, from->promise, from->n_promises * sizeof(from->promise[0]));
+	memcpy(n->party, from->party, x->n_threads * sizeof(from->party[0]));
 	n->m = as_model_copy(from->m);
 	return n;
 }
@@ -159,8 +163,12 @@ static bool try_step(struct as_linear_search *x, const struct as_linear_node *n,
 {
 	size_t call = x->of[thread][n->party[thread].next];
 	struct as_linear_node *next = copy_node(x, n);
-	struct as_linear_touch touch = x->touch[call];
-	bool found = false;
+	bool found = false, again = x->watched[call] && n->party[thread].stage;
+	struct as_linear_touch touch;
+
+	/* A call that is taken apart has changed something in its earlier steps. */
+	if (again)
+		touch = x->touch[call];
 
 	as_linear_number(x, next->m, call);
 	if (as_linear_step(x, next, thread, apart) && as_linear_settle(x, n, next, call)) {
@@ -168,7 +176,8 @@ static bool try_step(struct as_linear_search *x, const struct as_linear_node *n,
 			x->order[n->done] = call;
 		found = explore(x, next);
 	}
-	x->touch[call] = touch;
+	if (again)
+		x->touch[call] = touch;
 	free_node(next);
 	return found;
 }
@@ -276,6 +285,9 @@ static void free_search(struct as_linear_search *x)
 	free(x->place);
 	free(x->leeway);
 	free(x->touch);
+	free(x->watched);
+	free(x->watches);
+	free(x->inode);
 	free(x->about);
 	free(x->order);
 	as_arena_free(&x->texts);
@@ -293,7 +305,10 @@ void as_linear_judge(const struct as_linear *how, struct as_linear_result *resul
 	x.max_states = how->max_states ? how->max_states : AS_LINEAR_STATES_MAX;
 	result->raced.n[AS_RACED_CALLS] = how->n;
 	x.place = as_xcalloc(how->n + 1, sizeof(*x.place));
-	x.touch = as_xcalloc(how->n + 1, sizeof(*x.touch));
+	x.touch = as_xmalloc((how->n + 1) * sizeof(*x.touch));
+	x.watched = as_xcalloc(how->n + 1, sizeof(*x.watched));
+	x.watches = as_xcalloc(how->n + 1, sizeof(*x.watches));
+	x.inode = as_xcalloc(how->n + 1, sizeof(*x.inode));
 	x.about = as_xcalloc(how->n + 1, sizeof(*x.about));
 	x.leeway = as_xcalloc(how->n + 1, sizeof(*x.leeway));
 	x.order = as_xcalloc(how->n + 1, sizeof(*x.order));

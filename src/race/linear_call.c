@@ -77,17 +77,12 @@ static uint8_t leeway_of(const struct as_op *op, unsigned beside)
 
 void as_linear_mark(struct as_linear_search *x)
 {
-	const struct as_linear_call *calls = x->how->calls;
+	uint8_t *beside = as_xcalloc(x->how->n + 1, sizeof(*beside));
 
-	for (size_t i = 0; i < x->how->n && !x->how->atomic; i++) {
-		unsigned beside = 0;
-
-		for (size_t k = 0; k < x->how->n; k++)
-			if (as_linear_overlap(&calls[k], &calls[i]) &&
-			    (calls[k].got.ret >= 0 || as_linear_undid(&calls[k])))
-				beside |= as_linear_changes(&calls[k]);
-		x->leeway[i] = leeway_of(calls[i].op, beside);
-	}
+	as_linear_watch(x, beside);
+	for (size_t i = 0; i < x->how->n; i++)
+		x->leeway[i] = leeway_of(x->how->calls[i].op, beside[i]);
+	free(beside);
 }
 
 /* ---- Walking ---- */

@@ -19,7 +19,7 @@ enum {
 };
 
 #define LINEAR_CHANGES 12u
-#define LINEAR_PROMISES 8u
+#define LINEAR_PROMISES 4u
 
 /* A part of an inode. */
 struct as_linear_part {
@@ -67,7 +67,12 @@ struct as_linear_search {
 	uint32_t n_of[AS_LINEAR_THREADS_MAX];
 	uint32_t *place; /* of each call, among those of its thread */
 	uint8_t *leeway; /* of each call: at most this much */
-	struct as_linear_touch *touch; /* of each call */
+	struct as_linear_touch *touch; /* of each call that is watched */
+	bool *watched; /* the calls whose changes may be an excuse for the answer of another */
+	uint32_t *watches; /* their numbers */
+	uint32_t n_watches;
+	uint32_t *inode; /* of each call: the number of the inode that it makes, if it makes one */
+	uint32_t next_inode; /* after all of these */
 	struct as_linear_part *about; /* of each call with leeway: what its answer tells of */
 	bool apart; /* calls are taken apart now */
 	struct as_arena texts; /* paths that symbolic links lead to */
@@ -79,6 +84,11 @@ struct as_linear_search {
 	struct as_verdict verdict;
 	struct as_buf text[2];
 };
+
+static inline bool linear_overlap(const struct as_linear_call *a, const struct as_linear_call *b)
+{
+	return a->thread != b->thread && a->begin < b->end && b->begin < a->end;
+}
 
 static inline const struct as_linear_call *
 linear_next(const struct as_linear_search *x, const struct as_linear_node *n, uint32_t thread)
@@ -104,11 +114,9 @@ bool as_linear_stat(struct as_linear_search *x, struct as_linear_node *n, const 
 		    const struct as_linear_call *c, uint8_t *seen, bool *whole);
 
 /* linear_touch.c */
-/* What a call of this kind can change: enum as_changes. */
-unsigned as_linear_changes(const struct as_linear_call *c);
-/* It failed, but may have changed something for a while. */
-bool as_linear_undid(const struct as_linear_call *c);
-bool as_linear_overlap(const struct as_linear_call *a, const struct as_linear_call *b);
+/* Before the search: chooses the calls that are watched, and sets beside[i] to what others may have
+ * changed while call i ran (enum as_changes). */
+void as_linear_watch(struct as_linear_search *x, uint8_t *beside);
 /* The key of a name, as the range of a part has it. */
 uint64_t as_linear_key(const char *name, size_t len);
 /* Whether another call changed some of this part, or can still change it, while this one ran. The

@@ -11,10 +11,11 @@
  * this inode. A path on which nobody is left to keep it explains nothing.
  *
  * Invariants
- *   1. An inode made by a call has the same number in every order. Without that, orders that differ
- *      only in who made a file first would be different states.
- *   2. x->touch[k] says what call k changed on the path that the search is on, if k is done or begun
- *      there; of other calls it says nothing.
+ *   1. An inode made by a call has the same number in every order, if any call is watched. Without
+ *      that, orders that differ only in who made a file first would be different states. A call
+ *      makes at most one: the file itself, or the whiteout of a rename.
+ *   2. x->touch[k] says what call k changed on the path that the search is on, if k is watched and
+ *      is done or begun there; of other calls it says nothing.
  *   3. Two states are the same only if their promises are, and what the calls changed that answers
  *      still to come may refer to.
  *   4. Where this file does not know, it excuses: a report is never due to what it does not know.
@@ -25,12 +26,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* One call makes at most that many inodes: rename makes a whiteout, others the file itself. */
-#define INODES_OF_A_CALL 2u
-
 /* ---- What a call changes ---- */
 
-unsigned as_linear_changes(const struct as_linear_call *c)
+static unsigned changes_of(const struct as_linear_call *c)
 {
 	unsigned changes = as_op_table[c->op->code].changes;
 
@@ -43,7 +41,7 @@ unsigned as_linear_changes(const struct as_linear_call *c)
 /* A refused call changes nothing, except for a while: what was done is undone when the disk is full
  * (ext4_link() counts first), or when it is late that something else is found to be in the way
  * (ext4_rename() puts the whiteout in place before it looks at the target). */
-bool as_linear_undid(const struct as_linear_call *c)
+static bool undid(const struct as_linear_call *c)
 {
 	static const int late[] = { ENOSPC, EDQUOT, EIO, ENOMEM, ENOTEMPTY, EMLINK };
 
@@ -224,9 +222,29 @@ static bool touched(const struct as_linear_touch *t, const struct as_linear_part
 
 /* ---- Who can have been in the way ---- */
 
-bool as_linear_overlap(const struct as_linear_call *a, const struct as_linear_call *b)
+/* The count of answers of this kind, and which changes may be seen in part by them; 0: it tells
+ * nothing. */
+static enum as_raced_count kind_of(const struct as_linear_call *c, unsigned *changes)
 {
-	return a->thread != b->thread && a->begin < b->end && b->begin < a->end;
+	if (c->op->code == AS_OP_LSEEK && c->op->flags >= AS_SEEK_END) {
+		*changes = AS_CHANGES_DATA;
+		return AS_RACED_SEEKS;
+	}
+	if (c->got.ret < 0)
+		return 0;
+	switch (as_op_table[c->op->code].reads) {
+	case AS_READS_DATA:
+		*changes = AS_CHANGES_DATA;
+		return AS_RACED_READS;
+	case AS_READS_ATTRS:
+		*changes = AS_CHANGES_DATA | AS_CHANGES_NAMES;
+		return as_linear_is_stat(c) ? AS_RACED_STATS : 0;
+	case AS_READS_NAMES:
+		*changes = AS_CHANGES_NAMES;
+		return AS_RACED_LISTS;
+	default:
+		return 0;
+	}
 }
 
 static bool is_done(const struct as_linear_search *x, const struct as_linear_node *n, size_t call)
@@ -243,10 +261,10 @@ static bool is_begun(const struct as_linear_search *x, const struct as_linear_no
 
 static bool can_touch(const struct as_linear_call *c, uint8_t what)
 {
-	unsigned changes = as_linear_changes(c);
+	unsigned changes = changes_of(c);
 
 	if (c->got.ret < 0)
-		return changes && as_linear_undid(c);
+		return changes && undid(c);
 	return (what & (LINEAR_DATA | LINEAR_SIZE) && changes & AS_CHANGES_DATA) ||
 	       (what & (LINEAR_NAMES | LINEAR_LINKS) && changes & AS_CHANGES_NAMES);
 }
@@ -257,11 +275,38 @@ static bool somebody_left(const struct as_linear_search *x, const struct as_line
 {
 	const struct as_linear_call *calls = x->how->calls;
 
-	for (size_t k = 0; k < x->how->n; k++)
-		if (as_linear_overlap(&calls[k], &calls[call]) && can_touch(&calls[k], what) &&
+	for (uint32_t w = 0; w < x->n_watches; w++) {
+		size_t k = x->watches[w];
+
+		if (linear_overlap(&calls[k], &calls[call]) && can_touch(&calls[k], what) &&
 		    !is_done(x, n, k))
 			return true;
+	}
 	return false;
+}
+
+void as_linear_watch(struct as_linear_search *x, uint8_t *beside)
+{
+	const struct as_linear_call *calls = x->how->calls;
+
+	x->next_inode = x->how->first->next_ino;
+	for (size_t k = 0; k < x->how->n; k++) {
+		unsigned changes = changes_of(&calls[k]), seen;
+
+		x->inode[k] = x->next_inode;
+		x->next_inode += changes & AS_CHANGES_NAMES ? 1 : 0;
+		if (x->how->atomic || !changes || (calls[k].got.ret < 0 && !undid(&calls[k])))
+			continue;
+		for (size_t i = 0; i < x->how->n; i++) {
+			if (!linear_overlap(&calls[i], &calls[k]))
+				continue;
+			beside[i] |= (uint8_t)changes;
+			if (kind_of(&calls[i], &seen) && seen & changes)
+				x->watched[k] = true;
+		}
+		if (x->watched[k])
+			x->watches[x->n_watches++] = (uint32_t)k;
+	}
 }
 
 bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
@@ -271,10 +316,13 @@ bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n
 
 	if (!(x->leeway[call] & part.what))
 		return false;
-	for (size_t k = 0; k < x->how->n; k++)
-		if (as_linear_overlap(&calls[k], &calls[call]) &&
+	for (uint32_t w = 0; w < x->n_watches; w++) {
+		size_t k = x->watches[w];
+
+		if (linear_overlap(&calls[k], &calls[call]) &&
 		    (is_done(x, n, k) || is_begun(x, n, k)) && touched(&x->touch[k], &part))
 			return true;
+	}
 	if (!somebody_left(x, n, call, part.what))
 		return false;
 	if (n->n_promises < LINEAR_PROMISES)
@@ -286,26 +334,39 @@ bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n
 
 void as_linear_number(const struct as_linear_search *x, struct as_model *m, size_t call)
 {
-	m->next_ino = x->how->first->next_ino + INODES_OF_A_CALL * (uint32_t)call;
+	if (x->n_watches)
+		m->next_ino = x->inode[call];
+}
+
+static void note_changes(struct as_linear_search *x, const struct as_linear_node *before,
+			 const struct as_linear_node *after, size_t call)
+{
+	struct as_linear_touch *t = &x->touch[call];
+
+	if (!is_begun(x, before, call))
+		t->n = 0;
+	compare_models(before->m, after->m, t);
+	if (undid(&x->how->calls[call]) && changes_of(&x->how->calls[call]))
+		add_part(t, 0, LINEAR_ALL, 0, LINEAR_END);
 }
 
 bool as_linear_settle(struct as_linear_search *x, const struct as_linear_node *before,
 		      struct as_linear_node *after, size_t call)
 {
 	const struct as_linear_call *calls = x->how->calls;
-	struct as_linear_touch *t = &x->touch[call];
+	const struct as_linear_touch *t = &x->touch[call];
 	uint32_t kept = 0;
 
-	as_linear_number(x, after->m, x->how->n);
-	if (!is_begun(x, before, call))
-		t->n = 0;
-	compare_models(before->m, after->m, t);
-	if (as_linear_undid(&calls[call]) && as_linear_changes(&calls[call]))
-		add_part(t, 0, LINEAR_ALL, 0, LINEAR_END);
+	if (!x->n_watches)
+		return true;
+	after->m->next_ino = x->next_inode;
+	if (x->watched[call])
+		note_changes(x, before, after, call);
 	for (uint32_t i = 0; i < after->n_promises; i++) {
 		const struct as_linear_promise p = after->promise[i];
 
-		if (as_linear_overlap(&calls[call], &calls[p.call]) && touched(t, &p.part))
+		if (x->watched[call] && linear_overlap(&calls[call], &calls[p.call]) &&
+		    touched(t, &p.part))
 			continue;
 		if (!somebody_left(x, after, p.call, p.part.what))
 			return false;
@@ -315,39 +376,39 @@ bool as_linear_settle(struct as_linear_search *x, const struct as_linear_node *b
 	return true;
 }
 
-/* Calls that are done, but overlapped one that is not. */
-static bool still_counts(const struct as_linear_search *x, const struct as_linear_node *n,
-			 size_t call)
+/* A call that ended before this moment overlaps none that is still to come. */
+static uint64_t first_begin(const struct as_linear_search *x, const struct as_linear_node *n)
 {
-	const struct as_linear_call *c = &x->how->calls[call];
+	uint64_t first = UINT64_MAX;
 
-	if (is_begun(x, n, call))
-		return true;
-	for (uint32_t t = 0; t < x->n_threads && is_done(x, n, call); t++)
-		if (t != c->thread && n->party[t].next < x->n_of[t] &&
-		    linear_next(x, n, t)->begin < c->end)
-			return true;
-	return false;
+	for (uint32_t t = 0; t < x->n_threads; t++)
+		if (n->party[t].next < x->n_of[t] && linear_next(x, n, t)->begin < first)
+			first = linear_next(x, n, t)->begin;
+	return first;
 }
 
 static uint64_t part_key(uint64_t owner, const struct as_linear_part *part)
 {
 	uint64_t key = as_mix64(owner << 32 | part->ino);
 
-	key = as_mix64(key + part->what);
-	key = as_mix64(key + part->from);
+	key = as_mix64(key + part->from + part->what);
 	return as_mix64(key + part->to);
 }
 
 uint64_t as_linear_touch_key(const struct as_linear_search *x, const struct as_linear_node *n)
 {
-	uint64_t key = 0;
+	uint64_t key = 0, first;
 
-	for (size_t k = 0; k < x->how->n; k++) {
+	if (!x->n_watches)
+		return 0;
+	first = first_begin(x, n);
+	for (uint32_t w = 0; w < x->n_watches; w++) {
+		size_t k = x->watches[w];
 		const struct as_linear_touch *t = &x->touch[k];
-		bool counts = t->n && still_counts(x, n, k);
 
-		for (uint32_t i = 0; counts && i < t->n; i++)
+		if (x->how->calls[k].end < first || (!is_done(x, n, k) && !is_begun(x, n, k)))
+			continue;
+		for (uint32_t i = 0; i < t->n; i++)
 			key += part_key(k, &t->part[i]);
 	}
 	for (uint32_t i = 0; i < n->n_promises; i++)
@@ -357,30 +418,13 @@ uint64_t as_linear_touch_key(const struct as_linear_search *x, const struct as_l
 
 /* ---- Counting ---- */
 
-/* The count of answers of this kind; 0: it is none that is counted. */
-static enum as_raced_count kind_of(const struct as_linear_call *c)
-{
-	if (c->op->code == AS_OP_LSEEK && c->op->flags >= AS_SEEK_END)
-		return AS_RACED_SEEKS;
-	switch (as_op_table[c->op->code].reads) {
-	case AS_READS_DATA:
-		return AS_RACED_READS;
-	case AS_READS_ATTRS:
-		return AS_RACED_STATS;
-	case AS_READS_NAMES:
-		return AS_RACED_LISTS;
-	default:
-		return 0;
-	}
-}
-
 static bool is_open(const struct as_linear_search *x, size_t call)
 {
 	const struct as_linear_call *calls = x->how->calls;
 
-	for (size_t k = 0; k < x->how->n && x->about[call].ino; k++)
-		if (as_linear_overlap(&calls[k], &calls[call]) &&
-		    touched(&x->touch[k], &x->about[call]))
+	for (uint32_t w = 0; w < x->n_watches && x->about[call].ino; w++)
+		if (linear_overlap(&calls[x->watches[w]], &calls[call]) &&
+		    touched(&x->touch[x->watches[w]], &x->about[call]))
 			return true;
 	return false;
 }
@@ -388,7 +432,8 @@ static bool is_open(const struct as_linear_search *x, size_t call)
 void as_linear_count(const struct as_linear_search *x, struct as_raced *raced)
 {
 	for (size_t i = 0; i < x->how->n; i++) {
-		enum as_raced_count kind = kind_of(&x->how->calls[i]);
+		unsigned changes;
+		enum as_raced_count kind = kind_of(&x->how->calls[i], &changes);
 
 		if (!kind)
 			continue;
