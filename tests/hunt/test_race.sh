@@ -38,7 +38,7 @@ if can --target "dir:$WORK/tree"; then
 		--target "dir:$WORK/tree" --scenario race:threads=4,repeat=5,delay=20 --json \
 		-o "$WORK/shares" tests/race/shares.txt
 	tap_like "and their answers are counted by kind" "$WORK/out" \
-		'"event":"done".*"raced":\{"calls":515,"lost":0,"reads":1[0-9]{2},"reads_open":[0-9]+,'
+		'"event":"done".*"raced":\{"calls":515,"lost":0,"reads":1[0-9]{2},"reads_open":'
 	tap_is "and is left empty" "$(ls -A "$WORK/tree")" ""
 else
 	tap_skip "a directory passes" "$(head -n 1 "$WORK/err")"

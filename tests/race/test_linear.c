@@ -371,7 +371,7 @@ struct made {
 	size_t n;
 };
 
-static char names[NAMES_MAX][64]; /* what lists answered */
+static char names[NAMES_MAX + 1][64]; /* what lists answered */
 static size_t n_names;
 
 static void make_answer(const char *text, struct as_linear_call *call)
@@ -397,7 +397,9 @@ static void make_answer(const char *text, struct as_linear_call *call)
 		call->got.payload = AS_PAYLOAD_NAMES;
 		call->got.data = out;
 		for (; *from; from += strcspn(from, ","), from += *from == ',')
-			out += sprintf(out, "-%.*s", (int)strcspn(from, ","), from) + 1;
+			out += snprintf(out, (size_t)(names[n_names] - out), "-%.*s",
+					(int)strcspn(from, ","), from) +
+			       1;
 		call->got.len = (size_t)(out - (const char *)call->got.data);
 	}
 	/* A stat says all or nothing; what is not said is as it is at first. */

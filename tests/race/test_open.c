@@ -26,7 +26,6 @@
 #define THREADS 3u
 #define CHUNK 512u
 #define BYTES_MAX 8192u
-#define NAMES_MAX 512u
 
 #define BEFORE                                                                         \
 	"mkdir /d 0755\ncreate /d/x 0644\ncreate /d/y 0644\n"                          \
@@ -40,7 +39,7 @@ struct simulated {
 	struct as_model *after[CALLS + 1]; /* the states, in the order of the moments; 0: before */
 	size_t done[CALLS + 1]; /* the call that made it */
 	size_t state[CALLS]; /* the state right after this call */
-	char data[CALLS][BYTES_MAX];
+	char data[CALLS + 1][BYTES_MAX];
 };
 
 /* ---- What happens ---- */
@@ -225,8 +224,8 @@ static void answer_list(struct as_prng *prng, struct simulated *s, size_t call, 
 
 		if (!entry)
 			continue;
-		out += sprintf(out, "%c%s", is_dir(inode_at(s->after[k], entry->ino)) ? 'd' : '-',
-			       names[i]) +
+		out += snprintf(out, (size_t)(s->data[call + 1] - out), "%c%s",
+				is_dir(inode_at(s->after[k], entry->ino)) ? 'd' : '-', names[i]) +
 		       1;
 		got->ret++;
 	}
