@@ -88,7 +88,8 @@ static int run_boxed(struct as_lane *lane, const struct as_scenario_work *work, 
 					  .findings = stats.findings,
 					  .skipped = stats.skipped,
 					  .unjudged = stats.unjudged,
-					  .excused = stats.excused };
+					  .excused = stats.excused,
+					  .raced = stats.raced };
 	*done = n;
 	return rc;
 }

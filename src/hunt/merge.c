@@ -115,6 +115,7 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 		s->unjudged += r.unjudged;
 		s->excused += r.excused;
 		s->findings += r.findings;
+		as_raced_add(&s->raced, &r.raced);
 		l->changed = true;
 	}
 	json_decref(object);

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "hunt/hunt.h"
+#include "run/result.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -132,6 +133,7 @@ static void put_state(struct as_json *j, const struct as_hunt_state *s)
 	as_json_kuint(j, "unjudged", s->unjudged);
 	as_json_kuint(j, "excused", s->excused);
 	as_json_kuint(j, "findings", s->findings);
+	as_raced_print(j, &s->raced);
 	as_json_key(j, "jobs");
 	as_json_array(j);
 	for (size_t i = 0; i < s->n_jobs; i++) {
@@ -251,6 +253,7 @@ static bool get_state(const json_t *root, struct as_hunt_state *s)
 	s->unjudged = number_of(root, "unjudged");
 	s->excused = number_of(root, "excused");
 	s->findings = number_of(root, "findings");
+	as_raced_parse(root, &s->raced);
 	for (size_t i = 0; i < json_array_size(signs); i++)
 		if (!get_sign(json_array_get(signs, i), s))
 			return false;

@@ -7,6 +7,7 @@
 #define AS_HUNT_STATE_H
 
 #include "base/err.h"
+#include "base/event.h"
 #include "os/dir.h"
 
 #include <stdbool.h>
@@ -52,6 +53,7 @@ struct as_hunt_state {
 	/* What was used and counted so far. */
 	int64_t used_us;
 	uint64_t workloads, ops, skipped, unjudged, excused, findings;
+	struct as_raced raced;
 	struct as_hunt_job *jobs;
 	size_t n_jobs;
 	struct as_hunt_sign *signs; /* in the order in which they were met */

@@ -76,6 +76,10 @@ enum as_quirk {
 	/* vfat: vfat_unlink() and vfat_rmdir() set the mtime of what they remove, which may be
 	 * open */
 	AS_QUIRK_UNLINK_TOUCHES = 1 << 29,
+	/* xfs: xfs_file_buffered_read() holds the lock of the inode (XFS_IOLOCK_SHARED) that
+	 * writes, truncations and fallocates hold alone: a read shows each of them in full or not
+	 * at all. Others (ext4, btrfs, tmpfs) read page by page without it */
+	AS_QUIRK_READS_WHOLE = 1 << 30,
 };
 
 enum as_feature {

@@ -21,6 +21,7 @@
  */
 #include "race/linear_priv.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,10 @@ static struct as_linear_node *copy_node(const struct as_linear_search *x,
 {
 	struct as_linear_node *n = as_xmalloc(node_bytes(x));
 
-	memcpy(n, from, node_bytes(x));
+	/* Most states have no promise: those that are not there are not copied. */
+	memcpy(n, from, offsetof(struct as_linear_node, promise));
+	memcpy(n->promise, from->promise, from->n_promises * sizeof(from->promise[0]));
+	memcpy(n->party, from->party, x->n_threads * sizeof(from->party[0]));
 	n->m = as_model_copy(from->m);
 	return n;
 }
@@ -53,7 +57,7 @@ static void free_node(struct as_linear_node *n)
 
 static struct as_digest digest_of(const struct as_linear_search *x, const struct as_linear_node *n)
 {
-	struct as_digest digest = as_model_digest(n->m);
+	struct as_digest digest = as_digest_bind(as_model_digest(n->m), as_linear_touch_key(x, n));
 
 	for (uint32_t t = 0; t < x->n_threads; t++) {
 		const struct as_linear_party *p = &n->party[t];
@@ -124,6 +128,7 @@ static bool at_end(struct as_linear_search *x, const struct as_linear_node *n)
 	bool right = !x->how->ends || x->how->ends(x->how->ctx, n->m, &why);
 
 	if (right) {
+		as_linear_count(x, &r->raced);
 		r->last = as_model_copy(n->m);
 		memcpy(r->order, x->order, x->how->n * sizeof(*r->order));
 		r->n_order = x->how->n;
@@ -140,7 +145,8 @@ static bool at_end(struct as_linear_search *x, const struct as_linear_node *n)
 
 static void keep_best(struct as_linear_search *x, const struct as_linear_node *n)
 {
-	if (x->best && n->done <= x->best->done)
+	/* With a promise that nobody keeps in the end, the state explains less than it seems. */
+	if (x->best && (n->done <= x->best->done || n->n_promises))
 		return;
 	free_node(x->best);
 	x->best = copy_node(x, n);
@@ -157,13 +163,21 @@ static bool try_step(struct as_linear_search *x, const struct as_linear_node *n,
 {
 	size_t call = x->of[thread][n->party[thread].next];
 	struct as_linear_node *next = copy_node(x, n);
-	bool found = false;
+	bool found = false, again = x->watched[call] && n->party[thread].stage;
+	struct as_linear_touch touch;
 
-	if (as_linear_step(x, next, thread, apart)) {
+	/* A call that is taken apart has changed something in its earlier steps. */
+	if (again)
+		touch = x->touch[call];
+
+	as_linear_number(x, next->m, call);
+	if (as_linear_step(x, next, thread, apart) && as_linear_settle(x, n, next, call)) {
 		if (next->done > n->done)
 			x->order[n->done] = call;
 		found = explore(x, next);
 	}
+	if (again)
+		x->touch[call] = touch;
 	free_node(next);
 	return found;
 }
@@ -217,6 +231,8 @@ static void sort_calls(struct as_linear_search *x)
 			if (how->calls[i].thread == t)
 				x->of[t][x->n_of[t]++] = i;
 		qsort_r(x->of[t], x->n_of[t], sizeof(*x->of[t]), by_begin, (void *)how->calls);
+		for (uint32_t i = 0; i < x->n_of[t]; i++)
+			x->place[x->of[t][i]] = i;
 	}
 }
 
@@ -266,7 +282,13 @@ static void free_search(struct as_linear_search *x)
 	for (uint32_t t = 0; t < x->n_threads; t++)
 		free(x->of[t]);
 	free_node(x->best);
+	free(x->place);
 	free(x->leeway);
+	free(x->touch);
+	free(x->watched);
+	free(x->watches);
+	free(x->inode);
+	free(x->about);
 	free(x->order);
 	as_arena_free(&x->texts);
 	as_verdict_free(&x->verdict);
@@ -281,6 +303,13 @@ void as_linear_judge(const struct as_linear *how, struct as_linear_result *resul
 
 	*result = (struct as_linear_result){ .guilty = how->n };
 	x.max_states = how->max_states ? how->max_states : AS_LINEAR_STATES_MAX;
+	result->raced.n[AS_RACED_CALLS] = how->n;
+	x.place = as_xcalloc(how->n + 1, sizeof(*x.place));
+	x.touch = as_xmalloc((how->n + 1) * sizeof(*x.touch));
+	x.watched = as_xcalloc(how->n + 1, sizeof(*x.watched));
+	x.watches = as_xcalloc(how->n + 1, sizeof(*x.watches));
+	x.inode = as_xcalloc(how->n + 1, sizeof(*x.inode));
+	x.about = as_xcalloc(how->n + 1, sizeof(*x.about));
 	x.leeway = as_xcalloc(how->n + 1, sizeof(*x.leeway));
 	x.order = as_xcalloc(how->n + 1, sizeof(*x.order));
 	result->order = as_xcalloc(how->n + 1, sizeof(*result->order));
@@ -297,6 +326,7 @@ void as_linear_judge(const struct as_linear *how, struct as_linear_result *resul
 		result->answer = AS_LINEAR_EXPLAINED;
 	} else if (x.gave_up) {
 		result->answer = AS_LINEAR_GAVE_UP;
+		result->raced.n[AS_RACED_LOST] = how->n;
 	} else if (x.reached) {
 		result->answer = AS_LINEAR_WRONG_END;
 	} else {

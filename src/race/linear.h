@@ -55,6 +55,7 @@ struct as_linear_result {
 	size_t *order; /* numbers of calls in the order in which they ended; all n when explained */
 	size_t n_order; /* how many; unexplained: of the longest partial explanation */
 	size_t guilty; /* unexplained: the call that cannot come next; else n */
+	struct as_raced raced; /* how the calls were judged */
 	struct as_buf why; /* unexplained, wrong end: in words */
 };
 

@@ -17,15 +17,6 @@
  *   3. open with O_TRUNC: found or made, then truncated (handle_truncate()).
  *   4. stat: mode and owner, size and times are read one by one without a lock
  *      (generic_fillattr()), in no order that all file systems share.
- *
- * What cannot be known is not judged, in both passes, but only if data or names really changed
- * meanwhile: the bytes and the number of bytes of a read (most file systems read without the lock
- * that writes take, and writes lengthen the file page by page), the size that stat and SEEK_END
- * see, where SEEK_DATA and SEEK_HOLE find something, the names that readdir gives (getdents64(2)
- * may be several calls, and none promises a snapshot), and the link count that stat sees: it is
- * changed before the name is (ext4_link() counts, waits for the disk, and makes the name;
- * vfs_unlink() takes the name from the dcache last). Writes, truncations and fallocates of one file
- * are atomic: all hold its lock (i_rwsem).
  */
 #include "model/rule.h"
 #include "race/linear_priv.h"
@@ -66,27 +57,15 @@ static enum how how_of(const struct as_op *op, enum stage stage)
 
 /* ---- What calls do to each other ---- */
 
-static unsigned changed(const struct as_linear_call *c)
-{
-	unsigned changes = as_op_table[c->op->code].changes;
-
-	if (c->got.ret < 0)
-		return 0;
-	if (c->op->code == AS_OP_OPEN)
-		changes = (c->op->flags & AS_O_CREAT ? AS_CHANGES_NAMES : 0u) |
-			  (c->op->flags & AS_O_TRUNC ? AS_CHANGES_DATA : 0u);
-	return changes & (AS_CHANGES_NAMES | AS_CHANGES_DATA | AS_CHANGES_ATTRS);
-}
-
 static uint8_t leeway_of(const struct as_op *op, unsigned beside)
 {
 	bool walked = how_of(op, FIRST) != NOT || how_of(op, SECOND) != NOT;
 	uint8_t leeway = 0;
 
 	if (beside & AS_CHANGES_DATA)
-		leeway |= LINEAR_DATA;
+		leeway |= LINEAR_DATA | LINEAR_SIZE;
 	if (beside & AS_CHANGES_NAMES)
-		leeway |= LINEAR_NAMES;
+		leeway |= LINEAR_NAMES | LINEAR_LINKS;
 	if (walked && beside & AS_CHANGES_NAMES)
 		leeway |= LINEAR_APART;
 	if (as_op_table[op->code].reads == AS_READS_ATTRS && beside)
@@ -98,17 +77,12 @@ static uint8_t leeway_of(const struct as_op *op, unsigned beside)
 
 void as_linear_mark(struct as_linear_search *x)
 {
-	const struct as_linear_call *calls = x->how->calls;
+	uint8_t *beside = as_xcalloc(x->how->n + 1, sizeof(*beside));
 
-	for (size_t i = 0; i < x->how->n && !x->how->atomic; i++) {
-		unsigned beside = 0;
-
-		for (size_t k = 0; k < x->how->n; k++)
-			if (calls[k].thread != calls[i].thread && calls[k].begin < calls[i].end &&
-			    calls[i].begin < calls[k].end)
-				beside |= changed(&calls[k]);
-		x->leeway[i] = leeway_of(calls[i].op, beside);
-	}
+	as_linear_watch(x, beside);
+	for (size_t i = 0; i < x->how->n; i++)
+		x->leeway[i] = leeway_of(x->how->calls[i].op, beside[i]);
+	free(beside);
 }
 
 /* ---- Walking ---- */
@@ -222,140 +196,6 @@ static int take(struct as_linear_search *x, struct as_linear_node *n, uint32_t t
 	return 0;
 }
 
-/* ---- Acting ---- */
-
-static bool judge(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
-		  const struct as_outcome *got)
-{
-	return as_model_judge(m, op, got, &x->verdict);
-}
-
-/* A read during which another call changed bytes. */
-static bool weak_read(struct as_model *m, const struct as_op *op, const struct as_outcome *got)
-{
-	struct as_file *file = as_file_at(m, op->fd);
-	bool moves = op->code == AS_OP_READ;
-
-	if (!file || (file->flags & AS_O_PATH) || (file->flags & AS_O_ACCMODE) == AS_O_WRONLY ||
-	    !is_reg(inode_at(m, file->ino)) || (uint64_t)got->ret > op->len)
-		return false;
-	if (got->ret)
-		as_node_forget_times(m, file->ino, true, false);
-	if (moves)
-		as_file_seek(m, op->fd, as_file_at(m, op->fd)->off + got->ret);
-	return true;
-}
-
-/* A seek relative to a size, or to data or a hole, which another call may have changed. */
-static bool weak_seek(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
-		      const struct as_outcome *got)
-{
-	const struct as_file *file = as_file_at(m, op->fd);
-
-	if (!file || (file->flags & AS_O_PATH) || !is_reg(inode_at(m, file->ino)))
-		return judge(x, m, op, got);
-	if (got->ret < 0)
-		return got->err == (op->flags == AS_SEEK_END ? EINVAL : ENXIO) ||
-		       judge(x, m, op, got);
-	as_file_seek(m, op->fd, got->ret);
-	return true;
-}
-
-static bool weak_list(struct as_model *m, const struct as_op *op)
-{
-	struct as_walk w = as_walk_path(m, op->path, WALK_FOLLOW);
-
-	if (w.err || !is_dir(inode_at(m, w.ino)))
-		return false;
-	as_node_forget_times(m, w.ino, true, false);
-	return true;
-}
-
-enum { SEEN_MODE = 1, SEEN_NLINK = 2, SEEN_SIZE = 4, SEEN_TIMES = 8, SEEN_ALL = 15 };
-
-/* Which parts of the answer are right at this moment. */
-static uint8_t seen_now(struct as_linear_search *x, struct as_model *m, uint32_t ino,
-			const struct as_op *op, const struct as_stat *got)
-{
-	const struct as_inode *inode = inode_at(m, ino);
-	struct as_outcome out = { .payload = AS_PAYLOAD_STAT };
-	struct as_stat now;
-	uint8_t seen = 0;
-
-	as_inode_stat(inode, &now);
-	now.atime_ns = inode->times ? inode->times->atime_ns : 0;
-	now.mtime_ns = inode->times ? inode->times->mtime_ns : 0;
-	for (uint8_t part = SEEN_MODE; part < SEEN_ALL; part = (uint8_t)(part << 1)) {
-		out.st = now;
-		if (part == SEEN_MODE) {
-			out.st.mode = got->mode;
-			out.st.uid = got->uid;
-			out.st.gid = got->gid;
-			out.st.rdev = got->rdev;
-		} else if (part == SEEN_NLINK) {
-			out.st.nlink = got->nlink;
-		} else if (part == SEEN_SIZE) {
-			out.st.size = got->size;
-		} else {
-			out.st.atime_ns = got->atime_ns;
-			out.st.mtime_ns = got->mtime_ns;
-		}
-		if (judge(x, m, op, &out))
-			seen |= part;
-	}
-	return seen;
-}
-
-/* The inode that a stat is about; 0: none. */
-static uint32_t told_of(const struct as_model *m, const struct as_op *op)
-{
-	const struct as_file *file;
-
-	if (op->path) {
-		struct as_walk w =
-			as_walk_path(m, op->path, op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
-
-		return w.err ? 0 : w.ino;
-	}
-	file = as_file_at(m, op->fd);
-	return file ? file->ino : 0;
-}
-
-static bool is_stat(const struct as_linear_call *c)
-{
-	return as_op_table[c->op->code].reads == AS_READS_ATTRS &&
-	       c->got.payload == AS_PAYLOAD_STAT;
-}
-
-/* Which parts of a stat are not judged. */
-static uint8_t excused(uint8_t leeway)
-{
-	return (leeway & LINEAR_DATA ? SEEN_SIZE : 0) | (leeway & LINEAR_NAMES ? SEEN_NLINK : 0);
-}
-
-/* The whole call at this moment, judged as strictly as possible. */
-static bool act_whole(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
-		      const struct as_linear_call *c)
-{
-	const struct as_outcome *got = &c->got;
-	uint8_t leeway = x->leeway[c - x->how->calls];
-	enum as_reads reads = as_op_table[op->code].reads;
-	bool ok = got->ret >= 0;
-	uint32_t ino;
-
-	if (leeway & LINEAR_DATA) {
-		if (ok && reads == AS_READS_DATA)
-			return weak_read(m, op, got);
-		if (op->code == AS_OP_LSEEK && op->flags >= AS_SEEK_END)
-			return weak_seek(x, m, op, got);
-	}
-	if (ok && excused(leeway) && is_stat(c) && (ino = told_of(m, op)))
-		return (seen_now(x, m, ino, op, &got->st) | excused(leeway)) == SEEN_ALL;
-	if (ok && leeway & LINEAR_NAMES && reads == AS_READS_NAMES)
-		return weak_list(m, op);
-	return judge(x, m, op, got);
-}
-
 /* ---- Calls taken apart ---- */
 
 static void finish(struct as_linear_node *n, uint32_t thread)
@@ -426,14 +266,14 @@ static bool open_apart(struct as_linear_search *x, struct as_linear_node *n, uin
 	if (open_follows(x, n, thread, op, &err))
 		return err ? fail(n, thread, c, err) : true;
 	if (!truncates) {
-		if (!act_whole(x, n->m, op, c))
+		if (!as_linear_answer(x, n, op, c))
 			return false;
 		finish(n, thread);
 		return true;
 	}
 	op->flags &= ~(int64_t)AS_O_TRUNC;
 	n->party[thread].stage = TRUNC;
-	return act_whole(x, n->m, op, c);
+	return as_linear_answer(x, n, op, c);
 }
 
 static bool truncate_opened(struct as_linear_node *n, uint32_t thread, const struct as_op *op)
@@ -454,8 +294,7 @@ static bool act_apart(struct as_linear_search *x, struct as_linear_node *n, uint
 {
 	struct as_linear_party *p = &n->party[thread];
 	struct as_op op = *c->op;
-	uint8_t seen = p->seen;
-	uint32_t ino;
+	bool whole;
 
 	if (p->rest[0])
 		op.path = path_now(x, n, thread, 0);
@@ -463,17 +302,14 @@ static bool act_apart(struct as_linear_search *x, struct as_linear_node *n, uint
 		op.path2 = path_now(x, n, thread, 1);
 	if (op.code == AS_OP_OPEN)
 		return open_apart(x, n, thread, c, &op);
-	if (is_stat(c) && c->got.ret >= 0 && (ino = told_of(n->m, &op))) {
-		seen |= excused(x->leeway[c - x->how->calls]);
-		seen |= seen_now(x, n->m, ino, &op, &c->got.st);
-		if (seen == p->seen)
+	if (as_linear_is_stat(c)) {
+		if (!as_linear_stat(x, n, &op, c, &p->seen, &whole))
 			return false;
-		p->seen = seen;
-		if (seen == SEEN_ALL)
+		if (whole)
 			finish(n, thread);
 		return true;
 	}
-	if (!act_whole(x, n->m, &op, c))
+	if (!as_linear_answer(x, n, &op, c))
 		return false;
 	finish(n, thread);
 	return true;
@@ -516,7 +352,7 @@ bool as_linear_step(struct as_linear_search *x, struct as_linear_node *n, uint32
 
 	if (apart)
 		return step_apart(x, n, thread);
-	if (!act_whole(x, n->m, c->op, c))
+	if (!as_linear_answer(x, n, c->op, c))
 		return false;
 	finish(n, thread);
 	return true;

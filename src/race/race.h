@@ -82,6 +82,7 @@ void as_race_history_free(struct as_race_history *history);
 struct as_race_verdict {
 	struct as_model *last; /* the model at the end; NULL: no order explains the answers */
 	bool gave_up;
+	struct as_raced raced; /* how the calls were judged */
 	size_t guilty; /* the call that cannot be explained; n: none by itself */
 	const char *about; /* "rename" */
 	struct as_buf why, signature;

@@ -76,6 +76,7 @@ void as_race_judge(const struct as_race_history *history, const struct as_model 
 
 	*v = (struct as_race_verdict){ .guilty = history->n, .about = "" };
 	as_linear_judge(&how, &result);
+	v->raced = result.raced;
 	switch (result.answer) {
 	case AS_LINEAR_EXPLAINED:
 		v->last = result.last;

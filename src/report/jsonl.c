@@ -73,6 +73,7 @@ static void jsonl_done(struct as_sink *sink, const struct as_run_stats *s)
 	as_json_kuint(&json, "unjudged", s->unjudged);
 	as_json_kuint(&json, "excused", s->excused);
 	as_json_kint(&json, "wall_us", s->wall_us);
+	as_raced_print(&json, &s->raced);
 	put(sink, &json);
 }
 

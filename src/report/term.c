@@ -128,6 +128,10 @@ static void term_done(struct as_sink *sink, const struct as_run_stats *s)
 	if (s->unjudged)
 		fprintf(t->out, ", %llu race%s too large to judge", (unsigned long long)s->unjudged,
 			as_plural(s->unjudged));
+	if (s->raced.n[AS_RACED_CALLS])
+		fprintf(t->out, ", %llu of %llu calls in races judged in full",
+			(unsigned long long)as_raced_full(&s->raced),
+			(unsigned long long)s->raced.n[AS_RACED_CALLS]);
 	if (s->excused)
 		fprintf(t->out, ", %llu answers that differ as allowed",
 			(unsigned long long)s->excused);

@@ -219,11 +219,14 @@ static void count_done(const struct as_child_args *args, size_t i)
 	struct as_child_shared *sh = args->shared;
 	uint64_t ops = sh->done_ops + sh->ops, skipped = sh->done_skipped + sh->skipped;
 	uint64_t unjudged = sh->done_unjudged + sh->unjudged;
+	struct as_raced raced = sh->done_raced;
 
+	as_raced_add(&raced, &sh->raced);
 	as_shared_clear(sh);
 	sh->done_ops = ops;
 	sh->done_skipped = skipped;
 	sh->done_unjudged = unjudged;
+	sh->done_raced = raced;
 	sh->done = i + 1;
 	if (args->options->state)
 		args->options->state->job++;

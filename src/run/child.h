@@ -43,12 +43,14 @@ struct as_child_shared {
 	volatile uint64_t alive;
 	/* Of the workloads that this child has finished without a finding. */
 	volatile uint64_t done, done_ops, done_skipped, done_unjudged;
+	struct as_raced done_raced;
 	/* From here on: of the one in flight. */
 	volatile enum as_phase phase;
 	volatile int64_t op; /* in flight */
 	volatile int64_t
 		racing[AS_RACE_THREADS_MAX]; /* of each thread: its operation + 1, or 0 for none */
 	uint64_t ops, skipped;
+	struct as_raced raced;
 	bool unjudged; /* too many orders of the calls to be judged */
 	bool finished; /* the child came to its own end */
 	bool fired; /* a fault hit */

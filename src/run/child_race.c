@@ -59,6 +59,7 @@ static void judge_race(struct child *c, const struct as_race_history *history,
 				  (got->err == AS_ERR_UNSUPPORTED || got->err == AS_ERR_LIMIT);
 	}
 	as_race_judge(history, c->model, as_instance_vfs(c->instance), watch, &verdict);
+	as_raced_add(&c->sh->raced, &verdict.raced);
 	if (verdict.last) {
 		as_model_free(c->model);
 		c->model = as_model_copy(verdict.last);

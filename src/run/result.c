@@ -33,6 +33,7 @@ void as_run_result_add(struct as_run_result *sum, const struct as_run_result *re
 {
 	for (size_t i = 0; i < NROWS; i++)
 		*number_at(sum, i) += *number_at((struct as_run_result *)result, i);
+	as_raced_add(&sum->raced, &result->raced);
 }
 
 void as_run_stats_add(struct as_run_stats *stats, uint64_t workloads,
@@ -44,6 +45,7 @@ void as_run_stats_add(struct as_run_stats *stats, uint64_t workloads,
 	stats->unjudged += result->unjudged;
 	stats->excused += result->excused;
 	stats->findings += result->findings;
+	as_raced_add(&stats->raced, &result->raced);
 }
 
 void as_run_result_print(struct as_json *json, const struct as_run_result *r)
@@ -52,6 +54,7 @@ void as_run_result_print(struct as_json *json, const struct as_run_result *r)
 
 	for (size_t i = 0; i < NROWS; i++)
 		as_json_kint(json, rows[i].key, (int64_t)*number_at((struct as_run_result *)r, i));
+	as_raced_print(json, &r->raced);
 	if (!memcmp(r->counts, none, sizeof(none)))
 		return;
 	as_json_key(json, "counts");
@@ -68,6 +71,14 @@ static uint64_t number(const json_t *value)
 	return n < 0 ? 0 : n > NUMBER_MAX ? (uint64_t)NUMBER_MAX : (uint64_t)n;
 }
 
+void as_raced_parse(const struct json_t *object, struct as_raced *raced)
+{
+	const json_t *member = json_object_get(object, "raced");
+
+	for (size_t i = 0; i < AS_RACED_COUNTS; i++)
+		raced->n[i] = number(json_object_get(member, as_raced_names[i]));
+}
+
 void as_run_result_parse(const struct json_t *object, struct as_run_result *r)
 {
 	const json_t *counts = json_object_get(object, "counts");
@@ -75,6 +86,7 @@ void as_run_result_parse(const struct json_t *object, struct as_run_result *r)
 	*r = (struct as_run_result){ 0 };
 	for (size_t i = 0; i < NROWS; i++)
 		*number_at(r, i) = number(json_object_get(object, rows[i].key));
+	as_raced_parse(object, &r->raced);
 	for (size_t i = 0; i < AS_RUN_COUNTS; i++)
 		r->counts[i] = number(json_array_get(counts, i));
 }

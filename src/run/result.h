@@ -20,4 +20,7 @@ void as_run_result_print(struct as_json *json, const struct as_run_result *resul
  * is allowed: sums of them never overflow, whatever the object says. */
 void as_run_result_parse(const struct json_t *object, struct as_run_result *result);
 
+/* The member "raced" of the object (base/event.h), in the same way. */
+void as_raced_parse(const struct json_t *object, struct as_raced *raced);
+
 #endif

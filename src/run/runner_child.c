@@ -21,6 +21,7 @@ static void clear_shared(struct as_runner *r)
 {
 	r->shared->alive = r->shared->done = r->shared->done_ops = r->shared->done_skipped = 0;
 	r->shared->done_unjudged = 0;
+	r->shared->done_raced = (struct as_raced){ 0 };
 	as_shared_clear(r->shared);
 	if (ftruncate(r->disk_fd, 0))
 		r->shared->has_disk = false;
@@ -110,6 +111,7 @@ void as_runner_add_done(const struct as_child_shared *sh, struct as_run_result *
 	result->ops += sh->done_ops;
 	result->skipped += sh->done_skipped;
 	result->unjudged += sh->done_unjudged;
+	as_raced_add(&result->raced, &sh->done_raced);
 }
 
 int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const char *faults,
@@ -162,6 +164,7 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 	result->ops += sh->ops;
 	result->skipped += sh->skipped;
 	result->unjudged += sh->unjudged;
+	as_raced_add(&result->raced, &sh->raced);
 	if (sh->found && !r->quiet)
 		rc = as_runner_report(r, args.seq, batch->names[sh->done], faults, result, err);
 	if (!rc)

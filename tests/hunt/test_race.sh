@@ -20,6 +20,8 @@ refuses "a parameter out of range" "'threads=99': expected a number" \
 # ---- Clean ----
 tap_run "labfs passes" 0 "$ASSAY" hunt --target lab --race --max-workloads 60 -o "$WORK/clean"
 tap_like "each workload ran ten times" "$WORK/out" "^60 workloads, [0-9]{4,} operations, 0 findings"
+tap_like "calls of a library are all judged in full" "$WORK/out" \
+	", ([0-9]{4,}) of \\1 calls in races judged in full,"
 tap_run "the same seed" 0 "$ASSAY" hunt --target lab --race --max-workloads 60 --json \
 	-o "$WORK/clean2"
 again=$(sed -n 's/.*"ops":\([0-9]*\).*/\1/p' "$WORK/out" | tail -n 1)
@@ -30,6 +32,13 @@ mkdir "$WORK/tree"
 if can --target "dir:$WORK/tree"; then
 	tap_run "a directory passes" 0 "$ASSAY" hunt --target "dir:$WORK/tree" --race --threads 4 \
 		--max-workloads 15 -o "$WORK/dir"
+	tap_like "and the summary says how much was judged" "$WORK/out" \
+		", [0-9]{3,} of [0-9]{3,} calls in races judged in full,"
+	tap_run "large reads and writes of two files pass" 0 "$ASSAY" run \
+		--target "dir:$WORK/tree" --scenario race:threads=4,repeat=5,delay=20 --json \
+		-o "$WORK/shares" tests/race/shares.txt
+	tap_like "and their answers are counted by kind" "$WORK/out" \
+		'"event":"done".*"raced":\{"calls":515,"lost":0,"reads":1[0-9]{2},"reads_open":'
 	tap_is "and is left empty" "$(ls -A "$WORK/tree")" ""
 else
 	tap_skip "a directory passes" "$(head -n 1 "$WORK/err")"

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #define CALLS_MAX 16
+#define NAMES_MAX 32
 
 struct history {
 	const char *name;
@@ -228,6 +229,125 @@ static const struct history histories[] = {
 	  YES,
 	  NO,
 	  NULL },
+	/* Only what was changed at the same time is left open. */
+	{ "half a write is read, and another file is written",
+	  "$0 = open /a O_RDWR|O_CREAT 0644\n$1 = open /b O_RDWR|O_CREAT 0644\n"
+	  "pwrite $1 len=8192 at=0 fill=1",
+	  { "0 1-4 write $0 len=8192 fill=1 = 8192", "1 2-3 pread $1 len=8192 at=0 = 4096" },
+	  NO,
+	  NO,
+	  "4096, model says 8192" },
+	{ "half of what was not written is read",
+	  "$0 = open /a O_RDWR|O_CREAT 0644\n$1 = open /a O_RDWR\npwrite $1 len=8192 at=0 fill=1",
+	  { "0 1-4 pwrite $0 len=10 at=5000 fill=2 = 10", "1 2-3 pread $1 len=8192 at=0 = 4096" },
+	  NO,
+	  NO,
+	  "4096, model says 8192" },
+	{ "it is cut off where it is written",
+	  "$0 = open /a O_RDWR|O_CREAT 0644\n$1 = open /a O_RDWR\npwrite $1 len=8192 at=0 fill=1",
+	  { "0 1-4 ftruncate $0 5000 = 0", "0 5-8 ftruncate $0 8192 = 0",
+	    "1 2-7 pread $1 len=8192 at=0 = 6000" },
+	  YES,
+	  NO,
+	  NULL },
+	{ "it is cut off before what is written",
+	  "$0 = open /a O_RDWR|O_CREAT 0644\n$1 = open /a O_RDWR\npwrite $1 len=8192 at=0 fill=1",
+	  { "0 1-4 ftruncate $0 5000 = 0", "0 5-8 ftruncate $0 8192 = 0",
+	    "1 2-7 pread $1 len=8192 at=0 = 4000" },
+	  NO,
+	  NO,
+	  NULL },
+	{ "half a size",
+	  "$0 = open /a O_RDWR|O_CREAT 0644",
+	  { "0 1-4 pwrite $0 len=8192 at=0 fill=1 = 8192", "1 2-3 stat /a = 0 size=4096" },
+	  YES,
+	  NO,
+	  NULL },
+	{ "half a size, and another file is written",
+	  "$0 = open /a O_RDWR|O_CREAT 0644\ncreate /b 0644\ntruncate /b 8192",
+	  { "0 1-4 pwrite $0 len=8192 at=0 fill=1 = 8192", "1 2-3 stat /b = 0 size=4096" },
+	  NO,
+	  NO,
+	  "size 4096" },
+	{ "half a size, of which nothing is changed",
+	  "$0 = open /a O_RDWR|O_CREAT 0644\npwrite $0 len=8192 at=0 fill=1",
+	  { "0 1-4 pwrite $0 len=8192 at=0 fill=2 = 8192", "1 2-3 stat /a = 0 size=4096" },
+	  NO,
+	  NO,
+	  "size 4096" },
+	{ "the end of a file that grows",
+	  "$0 = open /a O_RDWR|O_CREAT 0644\n$1 = open /a O_RDWR",
+	  { "0 1-4 pwrite $0 len=8192 at=0 fill=1 = 8192", "1 2-3 lseek $1 0 SEEK_END = 4096" },
+	  YES,
+	  NO,
+	  NULL },
+	{ "the end of a file, and another one grows",
+	  "$0 = open /a O_RDWR|O_CREAT 0644\n$1 = open /b O_RDWR|O_CREAT 0644",
+	  { "0 1-4 pwrite $0 len=8192 at=0 fill=1 = 8192", "1 2-3 lseek $1 0 SEEK_END = 4096" },
+	  NO,
+	  NO,
+	  NULL },
+	{ "a wrong count, and another file gets a link",
+	  "create /a 0644\ncreate /b 0644",
+	  { "0 1-9 hardlink /a /c = 0", "1 2-3 stat /b = 0 nlink=2" },
+	  NO,
+	  NO,
+	  "link count 2" },
+	{ "a count that is there before a name that is never made there",
+	  "create /a 0644\ncreate /b 0644\ncreate /d 0644",
+	  { "1 1-2 rename /a /c = 0", "0 3-9 rename /b /a = 0", "1 4-5 stat /d = 0 nlink=2" },
+	  NO,
+	  NO,
+	  "link count 2" },
+	{ "a name that comes is in the list, one that goes is not",
+	  "create /a 0644\ncreate /b 0644",
+	  { "1 1-9 readdir / = 2 names=b,c", "0 2-3 create /c 0644 = 0", "0 4-5 unlink /a = 0" },
+	  YES,
+	  YES,
+	  NULL },
+	{ "both names of a rename are in the list",
+	  "create /a 0644\ncreate /b 0644",
+	  { "1 1-9 readdir / = 3 names=a,b,c", "0 2-3 rename /a /c = 0" },
+	  YES,
+	  NO,
+	  NULL },
+	{ "the same before the rename counts as done",
+	  "create /a 0644\ncreate /b 0644",
+	  { "0 1-9 rename /a /c = 0", "1 2-3 readdir / = 3 names=a,b,c", "1 4-5 stat /a = 0" },
+	  YES,
+	  NO,
+	  NULL },
+	{ "another name is missing from the list",
+	  "create /a 0644\ncreate /b 0644",
+	  { "1 1-9 readdir / = 1 names=a", "0 2-3 rename /a /c = 0" },
+	  NO,
+	  NO,
+	  NULL },
+	{ "another name is in the list twice",
+	  "create /a 0644\ncreate /b 0644",
+	  { "1 1-9 readdir / = 3 names=a,b,b", "0 2-3 rename /a /c = 0" },
+	  NO,
+	  NO,
+	  NULL },
+	{ "a name is missing, and names change in another directory",
+	  "mkdir /d 0755\ncreate /d/a 0644\ncreate /d/b 0644\nmkdir /e 0755",
+	  { "1 1-9 readdir /d = 1 names=b", "0 2-3 create /e/a 0644 = 0" },
+	  NO,
+	  NO,
+	  "missing" },
+	{ "the same, and the directories are exchanged beneath the list",
+	  "mkdir /d 0755\ncreate /d/a 0644\ncreate /d/b 0644\nmkdir /e 0755",
+	  { "1 1-12 readdir /d = 1 names=b", "0 2-3 create /e/b 0644 = 0",
+	    "0 4-5 rename2 /d /e RENAME_EXCHANGE = 0" },
+	  YES,
+	  YES,
+	  NULL },
+	{ "a call that ran out of space",
+	  "create /a 0644\ncreate /b 0644",
+	  { "0 1-9 hardlink /a /c = ENOSPC", "1 2-3 stat /a = 0 nlink=2" },
+	  YES,
+	  NO,
+	  NULL },
 	{ "three threads, one order",
 	  "",
 	  { "0 1-20 rename /a /b = 0", "1 2-19 create /a 0644 = 0", "2 3-18 rename /b /c = 0",
@@ -251,6 +371,9 @@ struct made {
 	size_t n;
 };
 
+static char names[NAMES_MAX + 1][64]; /* what lists answered */
+static size_t n_names;
+
 static void make_answer(const char *text, struct as_linear_call *call)
 {
 	char word[64];
@@ -265,6 +388,19 @@ static void make_answer(const char *text, struct as_linear_call *call)
 			if (!strcmp(as_errno_name(err), word))
 				call->got.err = err;
 		assert_int_not_equal(call->got.err, 0);
+	}
+	if (strstr(text, "names=")) {
+		char *out = names[n_names++];
+		const char *from = strstr(text, "names=") + 6;
+
+		assert_true(n_names <= NAMES_MAX);
+		call->got.payload = AS_PAYLOAD_NAMES;
+		call->got.data = out;
+		for (; *from; from += strcspn(from, ","), from += *from == ',')
+			out += snprintf(out, (size_t)(names[n_names] - out), "-%.*s",
+					(int)strcspn(from, ","), from) +
+			       1;
+		call->got.len = (size_t)(out - (const char *)call->got.data);
 	}
 	/* A stat says all or nothing; what is not said is as it is at first. */
 	if (strstr(text, "nlink=") || strstr(text, "size=") || strstr(text, "mode=")) {
@@ -303,9 +439,9 @@ static void make_call(struct made *made, const char *line)
 	made->n++;
 }
 
-static struct as_model *make_before(const char *text)
+static struct as_model *make_before_on(const struct as_traits *traits, const char *text)
 {
-	struct as_model *model = as_model_new(&t_any_traits);
+	struct as_model *model = as_model_new(traits);
 	struct as_seq *seq;
 	struct as_err err;
 
@@ -314,6 +450,13 @@ static struct as_model *make_before(const char *text)
 		assert_int_equal(as_model_apply(model, &seq->ops[i]), 0);
 	as_seq_free(seq);
 	return model;
+}
+
+static struct as_model *make_before(const char *text)
+{
+	static const struct as_traits traits = { .name = "any", AS_TRAITS_ANY, .may_fill = true };
+
+	return make_before_on(&traits, text);
 }
 
 static const char *answer_name(enum as_linear_answer answer)
@@ -364,6 +507,87 @@ static void by_hand(void **state)
 		for (size_t k = 0; k < made.n; k++)
 			as_seq_free(made.seq[k]);
 	}
+}
+
+/* ---- What is left open ---- */
+
+#define HALF_READ "1 2-3 pread $1 len=8192 at=0 = 4096"
+
+static void judge_on(const struct as_traits *traits, const char *before, const char *const *calls,
+		     struct as_linear_result *result)
+{
+	struct as_model *first = make_before_on(traits, before);
+	struct made made = { .n = 0 };
+	struct as_linear how = { .first = first, .calls = made.calls };
+
+	for (size_t k = 0; calls[k]; k++)
+		make_call(&made, calls[k]);
+	how.n = made.n;
+	as_linear_judge(&how, result);
+	for (size_t k = 0; k < made.n; k++)
+		as_seq_free(made.seq[k]);
+	as_model_free(first);
+}
+
+/* A file system that reads under the lock of writes never shows half a write. */
+static void some_read_whole(void **state)
+{
+	static const struct as_traits traits[] = {
+		{ .name = "any", AS_TRAITS_ANY },
+		{ .name = "whole", AS_TRAITS_ANY, .quirks = AS_QUIRK_READS_WHOLE },
+	};
+	static const char *const calls[] = { "0 1-4 pwrite $0 len=8192 at=0 fill=1 = 8192",
+					     HALF_READ, NULL };
+	const char *before = "$0 = open /a O_RDWR|O_CREAT 0644\n$1 = open /a O_RDWR";
+	struct as_linear_result result;
+
+	(void)state;
+	judge_on(&traits[0], before, calls, &result);
+	assert_int_equal(result.answer, AS_LINEAR_EXPLAINED);
+	as_linear_result_free(&result);
+	judge_on(&traits[1], before, calls, &result);
+	assert_int_equal(result.answer, AS_LINEAR_UNEXPLAINED);
+	assert_int_equal(result.guilty, 1);
+	as_linear_result_free(&result);
+}
+
+static void open_answers_are_counted(void **state)
+{
+	static const char *const calls[] = {
+		"0 1-20 pwrite $0 len=8192 at=0 fill=1 = 8192", /* changes /a */
+		"1 2-3 pread $1 len=8192 at=0 = 4096",
+		"1 4-5 pread $1 len=10 at=9000 = 0",
+		"2 6-7 stat /b = 0 nlink=1",
+		"2 8-9 stat /a = 0 size=4096",
+		"1 10-11 lseek $1 0 SEEK_END = 8192",
+		"1 12-13 lseek $1 5 SEEK_SET = 5",
+		"2 14-15 readdir / = 2 names=a,b",
+		"2 16-17 readdir / = ENOENT",
+		NULL,
+	};
+	static const uint64_t want[AS_RACED_COUNTS] = {
+		[AS_RACED_CALLS] = 8,	   [AS_RACED_READS] = 2,      [AS_RACED_READS_OPEN] = 2,
+		[AS_RACED_SEEKS] = 1,	   [AS_RACED_SEEKS_OPEN] = 1, [AS_RACED_STATS] = 2,
+		[AS_RACED_STATS_OPEN] = 1, [AS_RACED_LISTS] = 1,
+	};
+	const char *before =
+		"$0 = open /a O_RDWR|O_CREAT 0644\n$1 = open /a O_RDWR\ncreate /b 0644";
+	const char *list[CALLS_MAX] = { NULL };
+	struct as_linear_result result;
+
+	(void)state;
+	memcpy(list, calls, 8 * sizeof(*calls));
+	judge_on(&t_any_traits, before, list, &result);
+	assert_int_equal(result.answer, AS_LINEAR_EXPLAINED);
+	assert_memory_equal(result.raced.n, want, sizeof(want));
+	assert_int_equal(as_raced_full(&result.raced), 4);
+	as_linear_result_free(&result);
+	/* A list that nothing explains is no answer that is counted. */
+	memcpy(list, calls, 9 * sizeof(*calls));
+	judge_on(&t_any_traits, before, list, &result);
+	assert_int_equal(result.answer, AS_LINEAR_UNEXPLAINED);
+	assert_int_equal(result.raced.n[AS_RACED_READS_OPEN], 0);
+	as_linear_result_free(&result);
 }
 
 /* ---- The end, and the bound ---- */
@@ -576,6 +800,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_hand),
+		cmocka_unit_test(some_read_whole),
+		cmocka_unit_test(open_answers_are_counted),
 		cmocka_unit_test(the_end_counts),
 		cmocka_unit_test(gives_up),
 		cmocka_unit_test(as_all_orders_say),

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,10 @@ enum mistake {
 	STALE_STAT, /* what was answered last time, once more */
 	CHECK_THEN_RENAME, /* RENAME_NOREPLACE as a look and a rename */
 	MKDIR_TWICE, /* a directory that was made meanwhile is taken for one's own */
+	/* While another thread writes another file or works in another directory: */
+	SIZE_BESIDE, /* stat answers an old size */
+	BYTES_BESIDE, /* a read finds zeros */
+	NAME_BESIDE, /* a list lacks a name */
 };
 
 struct mutant {
@@ -135,6 +140,38 @@ static void mkdir_twice(struct mutant *m, const struct as_op *op, struct as_outc
 		as_vfs_answer(out, 0);
 }
 
+/* Calls that are under way, in all threads, and change something of the kind that the wrong answer
+ * is about. */
+static atomic_uint changing;
+
+static void change_slowly(struct mutant *m, const struct as_op *op, struct as_outcome *out)
+{
+	enum as_changes kind = m->mistake == NAME_BESIDE ? AS_CHANGES_NAMES : AS_CHANGES_DATA;
+	bool changes = op->code != AS_OP_OPEN && as_op_table[op->code].changes & kind;
+
+	inner_exec(m, op, out);
+	changes = changes && out->ret >= 0;
+	atomic_fetch_add(&changing, changes);
+	window();
+	atomic_fetch_sub(&changing, changes);
+}
+
+/* A wrong answer, but only while somebody else changes something. */
+static void answer_beside(struct mutant *m, const struct as_op *op, struct as_outcome *out)
+{
+	inner_exec(m, op, out);
+	if (!atomic_load(&changing) || out->ret < 0)
+		return;
+	if (m->mistake == SIZE_BESIDE && out->payload == AS_PAYLOAD_STAT) {
+		out->st.size /= 2;
+	} else if (m->mistake == BYTES_BESIDE && out->payload == AS_PAYLOAD_BYTES && out->len) {
+		memset((void *)out->data, 0, out->len);
+	} else if (m->mistake == NAME_BESIDE && out->payload == AS_PAYLOAD_NAMES && out->ret) {
+		out->len -= strlen((const char *)out->data + out->len - 2) + 2;
+		out->ret--;
+	}
+}
+
 static void mutant_op(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct mutant *m = (struct mutant *)vfs;
@@ -155,7 +192,11 @@ static void mutant_op(struct as_vfs *vfs, const struct as_op *op, struct as_outc
 		return look_then_rename(m, op, out);
 	if (m->mistake == MKDIR_TWICE && op->code == AS_OP_MKDIR)
 		return mkdir_twice(m, op, out);
-	inner_exec(m, op, out);
+	if (m->mistake < SIZE_BESIDE)
+		return inner_exec(m, op, out);
+	if (as_op_table[op->code].reads != AS_READS_NOTHING)
+		return answer_beside(m, op, out);
+	change_slowly(m, op, out);
 }
 
 static void mutant_free(struct as_vfs *vfs)
@@ -345,9 +386,20 @@ static void end_trial(struct trial *t)
 	"rename /c /b\nrename /b /c\ntruncate /c/x 50\nfstat $0\nreaddir /c\nchmod /l/y 0600\n" \
 	"mkdir /c/d 0755\nrename /c/d /a\nwrite $1 len=5000 fill=4\nfstat $1\nrmdir /a\n"
 
+/* Each file has one thread, and each directory one that changes it. */
+#define BESIDES                                                                                 \
+	"mkdir /d 0755\ncreate /d/x 0644\ncreate /d/y 0644\nmkdir /e 0755\n"                    \
+	"$0 = open /a O_RDWR|O_CREAT 0644\npwrite $0 len=5000 at=0 fill=1\nfstat $0\n"          \
+	"$1 = open /b O_RDWR|O_CREAT 0644\npwrite $1 len=9000 at=0 fill=2\nfstat $1\n"          \
+	"pread $0 len=5000 at=0\npwrite $1 len=9000 at=9000 fill=3\npread $0 len=300 at=40\n"   \
+	"readdir /d\ncreate /e/1 0644\nreaddir /d\ncreate /e/2 0644\nreaddir /d\nunlink /e/1\n" \
+	"fstat $0\npwrite $1 len=400 at=70 fill=4\nfstat $0\npread $1 len=9000 at=100\n"        \
+	"readdir /d\nftruncate $1 10\nfstat $1\nreaddir /e\nfstat $0\nunlink /e/2\n"
+
 static void kernels_pass(void **state)
 {
-	static const char *const texts[] = { RENAMES, APPENDS, STATS, NOREPLACE, MKDIRS, WALKS };
+	static const char *const texts[] = { RENAMES, APPENDS, STATS,  NOREPLACE,
+					     MKDIRS,  WALKS,   BESIDES };
 	unsigned overlaps = 0;
 
 	(void)state;
@@ -381,6 +433,9 @@ static void mutants_are_caught(void **state)
 		{ "a stale stat", STATS, STALE_STAT },
 		{ "look, then rename", NOREPLACE, CHECK_THEN_RENAME },
 		{ "two who made one directory", MKDIRS, MKDIR_TWICE },
+		{ "a wrong size beside a change elsewhere", BESIDES, SIZE_BESIDE },
+		{ "wrong bytes beside a change elsewhere", BESIDES, BYTES_BESIDE },
+		{ "a name missing beside a change elsewhere", BESIDES, NAME_BESIDE },
 	};
 
 	(void)state;

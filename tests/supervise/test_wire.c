@@ -117,6 +117,7 @@ static void test_events(void **state)
 					      .unjudged = 6,
 					      .excused = 7,
 					      .wall_us = 8,
+					      .raced = { { 20, 1, 9, 3 } },
 					      .counts = { 9, [11] = 10 } };
 	struct as_finding f = { .kind = AS_FIND_TREE,
 				.target = "lab:bug=1",

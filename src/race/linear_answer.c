@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * linear_answer: what a call answered, compared with the model at one moment; and what of it may be
+ * left open, since the kernel promises no more.
+ *
+ * The answer is first judged as if nothing had run beside the call. Only if it is wrong, and
+ * another call changed at the same time what it tells of (linear_touch.c), these parts are excused:
+ *
+ *   bytes     of a read, from the first that another call changed. Most file systems read without
+ *             the lock that writes take, and writes lengthen the file page by page. Those that take
+ *             it have AS_QUIRK_READS_WHOLE.
+ *   size      that stat and SEEK_END tell, if it was changed; and where SEEK_DATA and SEEK_HOLE
+ *             find something, if bytes or the size were changed.
+ *   names     that came or went while the directory was listed (getdents64(2) may be several calls,
+ *             and none promises a snapshot). A name that nobody touched is listed once.
+ *   links     the number of links that stat tells, if one was made or removed: it is changed before
+ *             the name is (ext4_link() counts, waits for the disk, and makes the name;
+ *             vfs_unlink() takes the name from the dcache last).
+ *
+ * Writes, truncations and fallocates of one file are atomic: all hold its lock (i_rwsem). statfs
+ * counts what others use meanwhile, and only its own numbers are compared with each other, always.
+ */
+#include "model/rule.h"
+#include "race/linear_priv.h"
+
+#include <string.h>
+
+static bool judge(struct as_linear_search *x, struct as_model *m, const struct as_op *op,
+		  const struct as_outcome *got)
+{
+	return as_model_judge(m, op, got, &x->verdict);
+}
+
+/* The inode that a stat or a list is about; 0: none. */
+static uint32_t told_of(const struct as_model *m, const struct as_op *op)
+{
+	const struct as_file *file;
+
+	if (op->path) {
+		struct as_walk w =
+			as_walk_path(m, op->path, op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
+
+		return w.err ? 0 : w.ino;
+	}
+	file = as_file_at(m, op->fd);
+	return file ? file->ino : 0;
+}
+
+bool as_linear_is_stat(const struct as_linear_call *c)
+{
+	return as_op_table[c->op->code].reads == AS_READS_ATTRS && c->got.ret >= 0 &&
+	       c->got.payload == AS_PAYLOAD_STAT;
+}
+
+/* What the answer of a call tells of at this moment, if a part of it may be left open; inode 0:
+ * nothing. */
+static struct as_linear_part tells_of(const struct as_model *m, const struct as_op *op,
+				      const struct as_linear_call *c)
+{
+	struct as_linear_part part = { .to = LINEAR_END };
+	const struct as_file *file;
+
+	switch (as_op_table[op->code].reads) {
+	case AS_READS_ATTRS:
+		part.ino = as_linear_is_stat(c) ? told_of(m, op) : 0;
+		part.what = LINEAR_SIZE | LINEAR_LINKS;
+		return part;
+	case AS_READS_NAMES:
+		part.ino = told_of(m, op);
+		part.what = LINEAR_NAMES;
+		return part;
+	case AS_READS_DATA:
+		break;
+	default:
+		if (op->code != AS_OP_LSEEK)
+			return part;
+	}
+	file = as_file_at(m, op->fd);
+	if (!file || file->flags & AS_O_PATH || !is_reg(inode_at(m, file->ino)))
+		return part;
+	part.ino = file->ino;
+	if (op->code == AS_OP_LSEEK) {
+		if (op->flags >= AS_SEEK_END)
+			part.what =
+				op->flags == AS_SEEK_END ? LINEAR_SIZE : LINEAR_DATA | LINEAR_SIZE;
+	} else if (!(m->traits->quirks & AS_QUIRK_READS_WHOLE)) {
+		part.what = LINEAR_DATA;
+		part.from = (uint64_t)(op->code == AS_OP_READ ? file->off : op->off);
+		part.to = part.from + op->len;
+	}
+	return part;
+}
+
+/* A read during which another call changed bytes: the first one that is wrong now must be among
+ * them. Of those after it nothing is said. */
+static bool weak_read(struct as_linear_search *x, struct as_linear_node *n, const struct as_op *op,
+		      size_t call, struct as_linear_part part)
+{
+	const struct as_outcome *got = &x->how->calls[call].got;
+	const struct as_file *file = as_file_at(n->m, op->fd);
+	const struct as_inode *inode = inode_at(n->m, part.ino);
+	uint64_t size = inode->reg.size > part.from ? inode->reg.size - part.from : 0;
+	uint64_t same = (uint64_t)got->ret < size ? (uint64_t)got->ret : size;
+	uint8_t want;
+
+	if ((file->flags & AS_O_ACCMODE) == AS_O_WRONLY || (uint64_t)got->ret > op->len)
+		return false;
+	if (got->payload == AS_PAYLOAD_BYTES)
+		same = as_content_check(inode, part.from, got->data,
+					same < got->len ? same : got->len, &want);
+	part.from += same;
+	part.to = part.from + 1;
+	if (!as_linear_excuse(x, n, call, part))
+		return false;
+	if (got->ret)
+		as_node_forget_times(n->m, part.ino, true, false);
+	if (op->code == AS_OP_READ)
+		as_file_seek(n->m, op->fd, as_file_at(n->m, op->fd)->off + got->ret);
+	return true;
+}
+
+/* A seek relative to a size, or to data or a hole, which another call may have changed. */
+static bool weak_seek(struct as_linear_search *x, struct as_linear_node *n, const struct as_op *op,
+		      size_t call, struct as_linear_part part)
+{
+	const struct as_outcome *got = &x->how->calls[call].got;
+
+	if (got->ret < 0 && got->err != (op->flags == AS_SEEK_END ? EINVAL : ENXIO))
+		return false;
+	if (!as_linear_excuse(x, n, call, part))
+		return false;
+	if (got->ret >= 0)
+		as_file_seek(n->m, op->fd, got->ret);
+	return true;
+}
+
+/* Whether the list has this name: how often. */
+static unsigned listed(const struct as_outcome *got, const struct as_name *name)
+{
+	const char *at = got->data, *end = at + got->len;
+	unsigned count = 0;
+
+	for (; at < end; at += strlen(at) + 1)
+		count += !as_name_cmp(name, at + 1, strlen(at + 1));
+	return count;
+}
+
+static bool excuse_name(struct as_linear_search *x, struct as_linear_node *n, size_t call,
+			struct as_linear_part part, const char *name, size_t len)
+{
+	part.from = as_linear_key(name, len);
+	part.to = part.from + 1;
+	return as_linear_excuse(x, n, call, part);
+}
+
+static bool weak_entries(struct as_linear_search *x, struct as_linear_node *n, size_t call,
+			 struct as_linear_part part, const struct as_entry *entry)
+{
+	const struct as_outcome *got = &x->how->calls[call].got;
+
+	if (!entry)
+		return true;
+	if (listed(got, entry->name) != 1 &&
+	    !excuse_name(x, n, call, part, entry->name->s, entry->name->len))
+		return false;
+	return weak_entries(x, n, call, part, entry->left) &&
+	       weak_entries(x, n, call, part, entry->right);
+}
+
+/* A list during which names came and went: each one that is wrong now must be among them. */
+static bool weak_list(struct as_linear_search *x, struct as_linear_node *n, size_t call,
+		      struct as_linear_part part)
+{
+	const struct as_outcome *got = &x->how->calls[call].got;
+	const char *at = got->data, *end = at + got->len;
+	struct as_entry *entries;
+
+	if (!is_dir(inode_at(n->m, part.ino)))
+		return false;
+	if (got->payload != AS_PAYLOAD_NAMES)
+		return as_linear_excuse(x, n, call, part);
+	entries = inode_at(n->m, part.ino)->dir.entries;
+	for (; at < end; at += strlen(at) + 1)
+		if (!as_entries_find(entries, at + 1, strlen(at + 1)) &&
+		    !excuse_name(x, n, call, part, at + 1, strlen(at + 1)))
+			return false;
+	if (!weak_entries(x, n, call, part, entries))
+		return false;
+	/* If only the type of a name is wrong, the name has to be one of them, too. */
+	if (!as_linear_excuse(x, n, call, part))
+		return false;
+	as_node_forget_times(n->m, part.ino, true, false);
+	return true;
+}
+
+enum { SEEN_MODE = 1, SEEN_NLINK = 2, SEEN_SIZE = 4, SEEN_TIMES = 8, SEEN_ALL = 15 };
+
+/* Which parts of the answer are right at this moment. */
+static uint8_t seen_now(struct as_linear_search *x, struct as_model *m, uint32_t ino,
+			const struct as_op *op, const struct as_stat *got)
+{
+	const struct as_inode *inode = inode_at(m, ino);
+	struct as_outcome out = { .payload = AS_PAYLOAD_STAT };
+	struct as_stat now;
+	uint8_t seen = 0;
+
+	as_inode_stat(inode, &now);
+	now.atime_ns = inode->times ? inode->times->atime_ns : 0;
+	now.mtime_ns = inode->times ? inode->times->mtime_ns : 0;
+	for (uint8_t part = SEEN_MODE; part < SEEN_ALL; part = (uint8_t)(part << 1)) {
+		out.st = now;
+		if (part == SEEN_MODE) {
+			out.st.mode = got->mode;
+			out.st.uid = got->uid;
+			out.st.gid = got->gid;
+			out.st.rdev = got->rdev;
+		} else if (part == SEEN_NLINK) {
+			out.st.nlink = got->nlink;
+		} else if (part == SEEN_SIZE) {
+			out.st.size = got->size;
+		} else {
+			out.st.atime_ns = got->atime_ns;
+			out.st.mtime_ns = got->mtime_ns;
+		}
+		if (judge(x, m, op, &out))
+			seen |= part;
+	}
+	return seen;
+}
+
+/* Whether the parts of a stat that are wrong now may be. */
+static bool excuse_stat(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
+			uint32_t ino, uint8_t seen)
+{
+	static const struct {
+		uint8_t part, what;
+	} parts[] = { { SEEN_SIZE, LINEAR_SIZE }, { SEEN_NLINK, LINEAR_LINKS } };
+	struct as_linear_part part = { .ino = ino, .to = LINEAR_END };
+	uint32_t promises = n->n_promises;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		part.what = parts[i].what;
+		if (!(seen & parts[i].part) && as_linear_excuse(x, n, call, part))
+			seen |= parts[i].part;
+	}
+	if (seen == SEEN_ALL)
+		return true;
+	n->n_promises = promises;
+	return false;
+}
+
+bool as_linear_stat(struct as_linear_search *x, struct as_linear_node *n, const struct as_op *op,
+		    const struct as_linear_call *c, uint8_t *seen, bool *whole)
+{
+	size_t call = (size_t)(c - x->how->calls);
+	struct as_linear_part part = tells_of(n->m, op, c);
+	uint8_t before = *seen;
+
+	*whole = false;
+	if (!part.ino)
+		return false;
+	x->about[call] = part;
+	*seen |= seen_now(x, n->m, part.ino, op, &c->got.st);
+	*whole = *seen == SEEN_ALL || excuse_stat(x, n, call, part.ino, *seen);
+	return *whole || *seen != before;
+}
+
+/* The answer is wrong at this moment: whether what is wrong may be left open. */
+static bool answer_loosely(struct as_linear_search *x, struct as_linear_node *n,
+			   const struct as_op *op, size_t call, struct as_linear_part part)
+{
+	const struct as_linear_call *c = &x->how->calls[call];
+	enum as_reads reads = as_op_table[op->code].reads;
+	uint8_t seen = 0;
+	bool whole;
+
+	if (reads == AS_READS_ATTRS)
+		return as_linear_stat(x, n, op, c, &seen, &whole) && whole;
+	if (op->code == AS_OP_LSEEK)
+		return weak_seek(x, n, op, call, part);
+	if (c->got.ret < 0)
+		return false;
+	if (reads == AS_READS_NAMES)
+		return weak_list(x, n, call, part);
+	return weak_read(x, n, op, call, part);
+}
+
+bool as_linear_answer(struct as_linear_search *x, struct as_linear_node *n, const struct as_op *op,
+		      const struct as_linear_call *c)
+{
+	size_t call = (size_t)(c - x->how->calls);
+	struct as_linear_part part = { 0 };
+
+	if (x->leeway[call])
+		part = tells_of(n->m, op, c);
+	x->about[call] = part;
+	if (judge(x, n->m, op, &c->got))
+		return true;
+	return part.ino && part.what && answer_loosely(x, n, op, call, part);
+}
