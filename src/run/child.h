@@ -68,6 +68,19 @@ struct as_child_shared {
 	char fresh[FRESH_BYTES]; /* struct as_stat and path, one after the other */
 };
 
+/* Counts of a workload that has passed. */
+struct as_tally {
+	uint64_t ops, skipped;
+};
+
+/* Of several children that share the workloads of a batch: this one has numbers first, first +
+ * step, ... */
+struct as_tallies {
+	volatile bool *over; /* one of them has found something: the others may end */
+	struct as_tally *rows; /* of all */
+	size_t first, step;
+};
+
 struct as_witness_area; /* of target/medium.h */
 
 /* What a child is given. */
@@ -78,6 +91,7 @@ struct as_child_args {
 	const struct as_plan *plan; /* NULL: no faults */
 	const struct as_seq *seq;
 	const struct as_run_batch *batch; /* in place of seq: several; NULL: one */
+	const struct as_tallies *tallies; /* where a batch is shared; NULL: it is not */
 	uint64_t race_seed; /* of a run in several threads; 0: by one */
 	unsigned race_first; /* number of the run, or of the first of a batch */
 	struct as_medium *fresh_disk; /* NULL: a directory has none */
