@@ -209,10 +209,10 @@ static void count_done(const struct as_child_args *args, size_t i)
 	struct as_child_shared *sh = args->shared;
 	uint64_t ops = sh->done_ops + sh->ops, skipped = sh->done_skipped + sh->skipped;
 	uint64_t unjudged = sh->done_unjudged + sh->unjudged;
-	const struct as_tallies *t = args->tallies;
+	const struct as_passes *t = args->passes;
 
 	if (t)
-		t->rows[t->first + i * t->step] = (struct as_tally){ sh->ops, sh->skipped };
+		t->rows[t->first + i * t->step] = (struct as_pass){ sh->ops, sh->skipped };
 	as_shared_clear(sh);
 	sh->done_ops = ops;
 	sh->done_skipped = skipped;
@@ -249,7 +249,7 @@ static void run_quick_batch(struct as_child_args *args)
 		if (sh->found || sh->tool_rc)
 			break;
 		count_done(args, i);
-		if (args->tallies && *args->tallies->over)
+		if (args->passes && *args->passes->over)
 			break;
 		if (i + 1 < args->batch->n)
 			sh->tool_rc = renew(&c, fresh, &sh->tool_err);

@@ -69,15 +69,15 @@ struct as_child_shared {
 };
 
 /* Counts of a workload that has passed. */
-struct as_tally {
+struct as_pass {
 	uint64_t ops, skipped;
 };
 
 /* Of several children that share the workloads of a batch: this one has numbers first, first +
  * step, ... */
-struct as_tallies {
+struct as_passes {
 	volatile bool *over; /* one of them has found something: the others may end */
-	struct as_tally *rows; /* of all */
+	struct as_pass *rows; /* of all */
 	size_t first, step;
 };
 
@@ -91,7 +91,7 @@ struct as_child_args {
 	const struct as_plan *plan; /* NULL: no faults */
 	const struct as_seq *seq;
 	const struct as_run_batch *batch; /* in place of seq: several; NULL: one */
-	const struct as_tallies *tallies; /* where a batch is shared; NULL: it is not */
+	const struct as_passes *passes; /* where a batch is shared; NULL: it is not */
 	uint64_t race_seed; /* of a run in several threads; 0: by one */
 	unsigned race_first; /* number of the run, or of the first of a batch */
 	struct as_medium *fresh_disk; /* NULL: a directory has none */

@@ -121,7 +121,7 @@ int as_runner_once(struct as_runner *r, const struct as_run_batch *batch, const 
 				      .plan = plan,
 				      .seq = batch->seqs[0],
 				      .batch = batch,
-				      .tallies = r->tallies,
+				      .passes = r->passes,
 				      .fresh_disk = r->fresh_disk,
 				      .fresh_model = r->fresh_model,
 				      .shared = r->shared,

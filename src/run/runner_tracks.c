@@ -8,9 +8,9 @@
  * in a child of its own, with memory of its own. Tracks report nothing themselves.
  *
  * Invariants.
- * 1. What is found does not depend on the number of tracks, nor on which was faster. The tracks only
- *    say which workloads passed. The caller counts those before the first one that did not pass, and
- *    runs the next ones again, one after the other.
+ * 1. What is found does not depend on the number of tracks, nor on which was faster. The tracks
+ *    only say which workloads passed. The caller counts those before the first one that did not
+ *    pass, and runs the next ones again, one after the other.
  * 2. A message of the kernel that names no device is seen by all tracks. The one that caused it saw
  *    it, too, and stopped. So all workloads up to the last one at which a track found something are
  *    run again.
@@ -38,9 +38,9 @@
 #define END_MS 2000 /* how long a track that was killed may take to end */
 
 /* What all processes share. */
-struct said {
+struct track_board {
 	bool over; /* one of them has found something */
-	struct as_tally rows[]; /* of each workload */
+	struct as_pass rows[]; /* of each workload */
 };
 
 struct as_track {
@@ -113,7 +113,7 @@ static void deal(struct as_track *tracks, unsigned n, const struct as_run_batch 
 }
 
 /* In its process. What comes of it is in shared memory; false: something did. */
-static bool be_track(struct as_runner *r, struct as_track *t, struct as_tallies *tallies)
+static bool be_track(struct as_runner *r, struct as_track *t, struct as_passes *passes)
 {
 	struct as_run_batch share = { t->seqs, t->names, t->n };
 	struct as_run_result result = { 0 };
@@ -122,20 +122,20 @@ static bool be_track(struct as_runner *r, struct as_track *t, struct as_tallies 
 
 	r->shared = t->shared;
 	r->disk_fd = t->disk_fd;
-	r->tallies = tallies;
+	r->passes = passes;
 	r->quiet = true;
 	rc = as_runner_once(r, &share, NULL, NULL, &result, &err);
 	if (rc)
 		r->shared->found = false;
 	if (rc || r->shared->found)
-		*tallies->over = true;
+		*passes->over = true;
 	return !rc && !r->shared->found;
 }
 
-static int start_track(struct as_runner *r, unsigned k, unsigned n, struct said *said,
+static int start_track(struct as_runner *r, unsigned k, unsigned n, struct track_board *board,
 		       struct as_err *err)
 {
-	struct as_tallies tallies = { &said->over, said->rows, k, n };
+	struct as_passes passes = { &board->over, board->rows, k, n };
 	struct as_track *t = &r->tracks[k];
 	pid_t parent = getpid();
 
@@ -148,7 +148,7 @@ static int start_track(struct as_runner *r, unsigned k, unsigned n, struct said 
 	if (t->pid)
 		return 0;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	_exit(getppid() == parent && be_track(r, t, &tallies) ? 0 : 1);
+	_exit(getppid() == parent && be_track(r, t, &passes) ? 0 : 1);
 }
 
 /* A track ends its child in time, whatever happens: here we wait for tracks only. */
@@ -174,7 +174,7 @@ static void await_track(const struct as_runner *r, struct as_track *t)
 /* ---- The whole ------------------------------------------------------------------------------- */
 
 /* Of the tracks that stopped: the first workload that was not done, and the last suspect. */
-static void sum_up(struct as_runner *r, unsigned n, size_t all, const struct said *said,
+static void sum_up(struct as_runner *r, unsigned n, size_t all, const struct track_board *board,
 		   struct as_beside *beside, struct as_run_result *result)
 {
 	size_t last = 0;
@@ -199,34 +199,34 @@ static void sum_up(struct as_runner *r, unsigned n, size_t all, const struct sai
 		beside->doubtful = last > beside->passed ? last - beside->passed + 1 : 1;
 	for (size_t i = 0; i < beside->passed; i++) {
 		result->runs++;
-		result->ops += said->rows[i].ops;
-		result->skipped += said->rows[i].skipped;
+		result->ops += board->rows[i].ops;
+		result->skipped += board->rows[i].skipped;
 	}
 }
 
 int as_runner_beside(struct as_runner *r, const struct as_run_batch *batch, unsigned n,
 		     struct as_beside *beside, struct as_run_result *result, struct as_err *err)
 {
-	size_t said_bytes = sizeof(struct said) + batch->n * sizeof(struct as_tally);
-	struct said *said;
+	size_t board_bytes = sizeof(struct track_board) + batch->n * sizeof(struct as_pass);
+	struct track_board *board;
 	int rc = open_tracks(r, n, err);
 
 	*beside = (struct as_beside){ 0 };
 	if (rc)
 		return rc;
-	said = as_shared_alloc(said_bytes);
+	board = as_shared_alloc(board_bytes);
 	deal(r->tracks, n, batch);
 	for (unsigned k = 0; k < n && !rc; k++)
-		rc = start_track(r, k, n, said, err);
+		rc = start_track(r, k, n, board, err);
 	for (unsigned k = 0; k < n; k++)
 		await_track(r, &r->tracks[k]);
 	if (!rc)
-		sum_up(r, n, batch->n, said, beside, result);
+		sum_up(r, n, batch->n, board, beside, result);
 	for (unsigned k = 0; k < n; k++) {
 		free(r->tracks[k].seqs);
 		free(r->tracks[k].names);
 	}
-	as_shared_free(said, said_bytes);
+	as_shared_free(board, board_bytes);
 	return rc;
 }
 
