@@ -68,17 +68,14 @@ struct as_child_shared {
 	char fresh[FRESH_BYTES]; /* struct as_stat and path, one after the other */
 };
 
-/* Counts of a workload that has passed. */
-struct as_pass {
-	uint64_t ops, skipped;
-};
-
-/* Of several children that share the workloads of a batch: this one has numbers first, first +
- * step, ... */
+/* Of several children that share the workloads of a batch; in shared memory. */
 struct as_passes {
-	volatile bool *over; /* one of them has found something: the others may end */
-	struct as_pass *rows; /* of all */
-	size_t first, step;
+	volatile bool over; /* one of them has found something: the others may end */
+	size_t next; /* the next workload that nobody has taken */
+	struct as_pass {
+		bool passed;
+		uint64_t ops, skipped;
+	} rows[]; /* of each workload */
 };
 
 struct as_witness_area; /* of target/medium.h */
@@ -91,7 +88,9 @@ struct as_child_args {
 	const struct as_plan *plan; /* NULL: no faults */
 	const struct as_seq *seq;
 	const struct as_run_batch *batch; /* in place of seq: several; NULL: one */
-	const struct as_passes *passes; /* where a batch is shared; NULL: it is not */
+	/* Where a batch is shared; then as_child_shared.done is the number of the workload in
+	 * flight. NULL: it is not. */
+	struct as_passes *passes;
 	uint64_t race_seed; /* of a run in several threads; 0: by one */
 	unsigned race_first; /* number of the run, or of the first of a batch */
 	struct as_medium *fresh_disk; /* NULL: a directory has none */

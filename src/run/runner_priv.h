@@ -29,7 +29,7 @@ struct as_runner {
 	struct as_ids ids; /* of what was found before */
 	struct as_track *tracks; /* runner_tracks.c; NULL: none so far */
 	unsigned n_tracks;
-	const struct as_passes *passes; /* in the process of a track */
+	struct as_passes *passes; /* in the process of a track */
 };
 
 /* ---- runner_child.c ---- */

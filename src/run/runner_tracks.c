@@ -3,9 +3,9 @@
  * runner_tracks: the workloads of a batch on several quick instances at once.
  *
  * Method. Nine tenths of the time of a workload on the running kernel is waiting: an unmount waits
- * for the kernel's threads and for RCU, several times. So a batch is dealt to a few processes, the
- * tracks: track k gets workloads k, k + n, k + 2n, ... Each runs its share as a batch of its own,
- * in a child of its own, with memory of its own. Tracks report nothing themselves.
+ * for the kernel's threads and for RCU, several times. So a few processes, the tracks, share the
+ * workloads of a batch: each has a child that takes the next one when it is done with the last one.
+ * Tracks report nothing themselves.
  *
  * Invariants.
  * 1. What is found does not depend on the number of tracks, nor on which was faster. The tracks
@@ -37,20 +37,11 @@
 #define LOOK_MS 100 /* how often we ask whether to stop */
 #define END_MS 2000 /* how long a track that was killed may take to end */
 
-/* What all processes share. */
-struct track_board {
-	bool over; /* one of them has found something */
-	struct as_pass rows[]; /* of each workload */
-};
-
 struct as_track {
 	pid_t pid;
 	struct as_child_shared *shared; /* of its child */
 	int disk_fd;
-	size_t n, passed; /* workloads */
-	bool suspect; /* it did not end because it was done, or because another one was */
-	const struct as_seq **seqs;
-	const char **names;
+	bool suspect; /* it did not end because all was done, or because another one found something */
 };
 
 /* ---- How many -------------------------------------------------------------------------------- */
@@ -97,25 +88,10 @@ void as_runner_close_tracks(struct as_runner *r)
 	free(r->tracks);
 }
 
-static void deal(struct as_track *tracks, unsigned n, const struct as_run_batch *batch)
-{
-	for (unsigned k = 0; k < n; k++) {
-		struct as_track *t = &tracks[k];
-
-		t->n = t->passed = 0;
-		t->seqs = as_xcalloc(batch->n / n + 1, sizeof(*t->seqs));
-		t->names = as_xcalloc(batch->n / n + 1, sizeof(*t->names));
-		for (size_t i = k; i < batch->n; i += n) {
-			t->seqs[t->n] = batch->seqs[i];
-			t->names[t->n++] = batch->names[i];
-		}
-	}
-}
-
 /* In its process. What comes of it is in shared memory; false: something did. */
-static bool be_track(struct as_runner *r, struct as_track *t, struct as_passes *passes)
+static bool be_track(struct as_runner *r, const struct as_track *t,
+		     const struct as_run_batch *batch, struct as_passes *passes)
 {
-	struct as_run_batch share = { t->seqs, t->names, t->n };
 	struct as_run_result result = { 0 };
 	struct as_err err = { 0 };
 	int rc;
@@ -124,19 +100,17 @@ static bool be_track(struct as_runner *r, struct as_track *t, struct as_passes *
 	r->disk_fd = t->disk_fd;
 	r->passes = passes;
 	r->quiet = true;
-	rc = as_runner_once(r, &share, NULL, NULL, &result, &err);
+	rc = as_runner_once(r, batch, NULL, NULL, &result, &err);
 	if (rc)
 		r->shared->found = false;
 	if (rc || r->shared->found)
-		*passes->over = true;
+		passes->over = true;
 	return !rc && !r->shared->found;
 }
 
-static int start_track(struct as_runner *r, unsigned k, unsigned n, struct track_board *board,
-		       struct as_err *err)
+static int start_track(struct as_runner *r, struct as_track *t, const struct as_run_batch *batch,
+		       struct as_passes *passes, struct as_err *err)
 {
-	struct as_passes passes = { &board->over, board->rows, k, n };
-	struct as_track *t = &r->tracks[k];
 	pid_t parent = getpid();
 
 	memset(t->shared, 0, sizeof(*t->shared));
@@ -148,7 +122,7 @@ static int start_track(struct as_runner *r, unsigned k, unsigned n, struct track
 	if (t->pid)
 		return 0;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	_exit(getppid() == parent && be_track(r, t, &passes) ? 0 : 1);
+	_exit(getppid() == parent && be_track(r, t, batch, passes) ? 0 : 1);
 }
 
 /* A track ends its child in time, whatever happens: here we wait for tracks only. */
@@ -167,66 +141,69 @@ static void await_track(const struct as_runner *r, struct as_track *t)
 		}
 	}
 	t->pid = 0;
-	t->passed = t->shared->done;
 	t->suspect = status;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-/* Of the tracks that stopped: the first workload that was not done, and the last suspect. */
-static void sum_up(struct as_runner *r, unsigned n, size_t all, const struct track_board *board,
-		   struct as_beside *beside, struct as_run_result *result)
+/* The last workload that a track stopped at because of it; and the first one of them that found
+ * something. */
+static size_t last_suspect(struct as_runner *r, unsigned n, struct as_passes *passes,
+			   struct as_beside *beside)
 {
 	size_t last = 0;
 
-	beside->passed = all;
 	for (unsigned k = 0; k < n; k++) {
 		struct as_track *t = &r->tracks[k];
-		size_t at = k + t->passed * n;
+		size_t at = t->shared->done;
 
-		if (t->passed == t->n)
+		if (!t->suspect)
 			continue;
-		if (at < beside->passed)
-			beside->passed = at;
-		if (t->suspect && at > last)
-			last = at;
-		if (t->suspect && t->shared->found && (!beside->found || at < beside->found_at)) {
+		last = at > last ? at : last;
+		if (!t->shared->found)
+			continue;
+		passes->rows[at].passed = false;
+		if (!beside->found || at < beside->found_at) {
 			beside->found = t;
 			beside->found_at = at;
 		}
 	}
-	if (beside->passed < all)
-		beside->doubtful = last > beside->passed ? last - beside->passed + 1 : 1;
-	for (size_t i = 0; i < beside->passed; i++) {
+	return last;
+}
+
+static void sum_up(struct as_runner *r, unsigned n, size_t all, struct as_passes *passes,
+		   struct as_beside *beside, struct as_run_result *result)
+{
+	size_t last = last_suspect(r, n, passes, beside), i;
+
+	for (i = 0; i < all && passes->rows[i].passed; i++) {
 		result->runs++;
-		result->ops += board->rows[i].ops;
-		result->skipped += board->rows[i].skipped;
+		result->ops += passes->rows[i].ops;
+		result->skipped += passes->rows[i].skipped;
 	}
+	beside->passed = i;
+	if (i < all)
+		beside->doubtful = last > i && last < all ? last - i + 1 : 1;
 }
 
 int as_runner_beside(struct as_runner *r, const struct as_run_batch *batch, unsigned n,
 		     struct as_beside *beside, struct as_run_result *result, struct as_err *err)
 {
-	size_t board_bytes = sizeof(struct track_board) + batch->n * sizeof(struct as_pass);
-	struct track_board *board;
+	size_t bytes = sizeof(struct as_passes) + batch->n * sizeof(struct as_pass);
+	struct as_passes *passes;
 	int rc = open_tracks(r, n, err);
 
 	*beside = (struct as_beside){ 0 };
 	if (rc)
 		return rc;
-	board = as_shared_alloc(board_bytes);
-	deal(r->tracks, n, batch);
+	passes = as_shared_alloc(bytes);
 	for (unsigned k = 0; k < n && !rc; k++)
-		rc = start_track(r, k, n, board, err);
+		rc = start_track(r, &r->tracks[k], batch, passes, err);
 	for (unsigned k = 0; k < n; k++)
 		await_track(r, &r->tracks[k]);
 	if (!rc)
-		sum_up(r, n, batch->n, board, beside, result);
-	for (unsigned k = 0; k < n; k++) {
-		free(r->tracks[k].seqs);
-		free(r->tracks[k].names);
-	}
-	as_shared_free(board, board_bytes);
+		sum_up(r, n, batch->n, passes, beside, result);
+	as_shared_free(passes, bytes);
 	return rc;
 }
 
