@@ -41,7 +41,7 @@ struct as_track {
 	pid_t pid;
 	struct as_child_shared *shared; /* of its child */
 	int disk_fd;
-	bool suspect; /* it did not end because all was done, or because another one found something */
+	bool suspect; /* it found something, or failed, or died */
 };
 
 /* ---- How many -------------------------------------------------------------------------------- */
