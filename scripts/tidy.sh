@@ -34,7 +34,7 @@ arrows() {
 	race      work model vfs
 	reduce    work
 	klog
-	run       work model disk target box vfs race klog
+	run       work model disk target tool box vfs race klog
 	supervise work target box klog run
 	snapshot  work model
 	legal     work model target snapshot

@@ -28,7 +28,7 @@ struct as_lane {
 };
 
 #define KNOWN_NAME "known"
-#define BOXED_AT_ONCE 4
+#define BOXED_AT_ONCE 16
 
 static int open_here(struct as_lane *lane, struct as_err *err)
 {

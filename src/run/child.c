@@ -222,6 +222,8 @@ static void count_done(const struct as_child_args *args, size_t i)
 	struct as_raced raced = sh->done_raced;
 
 	as_raced_add(&raced, &sh->raced);
+	if (args->passes)
+		args->passes->rows[i] = (struct as_pass){ true, sh->ops, sh->skipped };
 	as_shared_clear(sh);
 	sh->done_ops = ops;
 	sh->done_skipped = skipped;
@@ -230,6 +232,20 @@ static void count_done(const struct as_child_args *args, size_t i)
 	sh->done = i + 1;
 	if (args->options->state)
 		args->options->state->job++;
+}
+
+/* The workload after the one before `i`; the number of all of them if there is none. */
+static size_t take(const struct as_child_args *args, size_t i)
+{
+	struct as_passes *passes = args->passes;
+
+	if (passes) {
+		i = passes->over ? args->batch->n
+				 : __atomic_fetch_add(&passes->next, 1, __ATOMIC_RELAXED);
+		i = i < args->batch->n ? i : args->batch->n;
+		args->shared->done = i;
+	}
+	return i;
 }
 
 static int renew(struct child *c, const struct as_instance_mark *fresh, struct as_err *err)
@@ -248,18 +264,22 @@ static void run_quick_batch(struct as_child_args *args)
 	struct child c = { .args = args, .sh = args->shared, .quick = true };
 	struct as_instance_mark *fresh = NULL;
 	struct as_child_shared *sh = c.sh;
+	size_t i = 0;
 
 	args->seq = args->batch->seqs[0];
 	sh->tool_rc = as_child_open(&c, &sh->tool_err);
-	if (!sh->tool_rc)
+	if (!sh->tool_rc) {
 		fresh = as_instance_mark(c.instance);
-	for (size_t i = 0; i < args->batch->n && !sh->tool_rc; i++) {
+		i = take(args, 0);
+	}
+	while (i < args->batch->n && !sh->tool_rc) {
 		args->seq = args->batch->seqs[i];
 		run_all(&c);
 		if (sh->found || sh->tool_rc)
 			break;
 		count_done(args, i);
-		if (i + 1 < args->batch->n)
+		i = take(args, i + 1);
+		if (i < args->batch->n)
 			sh->tool_rc = renew(&c, fresh, &sh->tool_err);
 	}
 	as_instance_mark_free(fresh);

@@ -71,6 +71,16 @@ struct as_child_shared {
 	char fresh[FRESH_BYTES]; /* struct as_stat and path, one after the other */
 };
 
+/* Of several children that share the workloads of a batch; in shared memory. */
+struct as_passes {
+	volatile bool over; /* one of them has found something: the others may end */
+	size_t next; /* the next workload that nobody has taken */
+	struct as_pass {
+		bool passed;
+		uint64_t ops, skipped;
+	} rows[]; /* of each workload */
+};
+
 struct as_witness_area; /* of target/medium.h */
 
 /* What a child is given. */
@@ -81,6 +91,9 @@ struct as_child_args {
 	const struct as_plan *plan; /* NULL: no faults */
 	const struct as_seq *seq;
 	const struct as_run_batch *batch; /* in place of seq: several; NULL: one */
+	/* Where a batch is shared; then as_child_shared.done is the number of the workload in
+	 * flight. NULL: it is not. */
+	struct as_passes *passes;
 	uint64_t race_seed; /* of a run in several threads; 0: by one */
 	unsigned race_first; /* number of the run, or of the first of a batch */
 	struct as_medium *fresh_disk; /* NULL: a directory has none */

@@ -135,6 +135,7 @@ void as_runner_free(struct as_runner *r)
 	if (!r->options.state)
 		as_shared_free(r->shared, sizeof(*r->shared));
 	as_ids_free(&r->ids);
+	as_runner_close_tracks(r);
 	free(r);
 }
 

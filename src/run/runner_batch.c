@@ -41,25 +41,15 @@ static int find_again(struct as_runner *r, const struct as_run_batch *batch, siz
 	return rc;
 }
 
-int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *done,
-		 struct as_run_result *result, struct as_err *err)
+/* In one child, one after the other. */
+static int run_together(struct as_runner *r, const struct as_run_batch *batch, size_t *done,
+			struct as_run_result *result, struct as_err *err)
 {
 	bool quick = r->caps & AS_INSTANCE_QUICK;
-	bool together = r->caps & AS_INSTANCE_BATCH && !(quick && r->plan) && !r->options.sweep &&
-			!r->options.race.threads;
-	struct as_run_batch some = *batch;
-	int64_t start_us = as_now_us();
 	int rc;
 
-	if (quick && together)
-		some.n = until_crash(batch);
-	if (!together || some.n <= 1) {
-		*done = 1;
-		return as_run_workload(r, batch->seqs[0], batch->names[0], result, err);
-	}
-	*result = (struct as_run_result){ 0 };
 	r->quiet = quick;
-	rc = as_runner_once(r, &some, r->options.faults, r->plan, result, err);
+	rc = as_runner_once(r, batch, r->options.faults, r->plan, result, err);
 	/* Stopped: the workloads that were done by then count. */
 	if (rc == AS_ESTOP && r->shared->done) {
 		r->shared->found = false;
@@ -69,7 +59,61 @@ int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *
 	*done = r->shared->done + r->shared->found;
 	r->quiet = false;
 	if (!rc && quick && r->shared->found)
-		rc = find_again(r, &some, *done - 1, result, err);
+		rc = find_again(r, batch, *done - 1, result, err);
+	return rc;
+}
+
+/* On several instances at once. What does not pass there is run once more, one after the other. */
+static int run_beside(struct as_runner *r, const struct as_run_batch *batch, unsigned tracks,
+		      size_t *done, struct as_run_result *result, struct as_err *err)
+{
+	struct as_run_batch rest;
+	struct as_beside beside;
+	uint64_t before;
+	size_t more = 0;
+	int rc = as_runner_beside(r, batch, tracks, &beside, result, err);
+
+	*done = beside.passed;
+	if (rc || !beside.doubtful)
+		return rc;
+	if (r->options.stop && *r->options.stop)
+		return beside.passed ? 0 : as_fail(err, AS_ESTOP, "stopped");
+	rest = (struct as_run_batch){ batch->seqs + beside.passed, batch->names + beside.passed,
+				      beside.doubtful };
+	before = result->findings + result->again;
+	if (rest.n == 1) {
+		more = 1;
+		rc = as_runner_once(r, &rest, NULL, NULL, result, err);
+	} else {
+		rc = run_together(r, &rest, &more, result, err);
+	}
+	if (!rc && more == rest.n && result->findings + result->again == before)
+		rc = as_runner_report_beside(r, &beside, batch, result, err);
+	*done += more;
+	return rc;
+}
+
+int as_run_batch(struct as_runner *r, const struct as_run_batch *batch, size_t *done,
+		 struct as_run_result *result, struct as_err *err)
+{
+	bool quick = r->caps & AS_INSTANCE_QUICK;
+	bool together = r->caps & AS_INSTANCE_BATCH && !(quick && r->plan) && !r->options.sweep &&
+			!r->options.race.threads;
+	struct as_run_batch some = *batch;
+	int64_t start_us = as_now_us();
+	unsigned tracks;
+	int rc;
+
+	if (quick && together)
+		some.n = until_crash(batch);
+	if (!together || some.n <= 1) {
+		*done = 1;
+		return as_run_workload(r, batch->seqs[0], batch->names[0], result, err);
+	}
+	*result = (struct as_run_result){ 0 };
+	tracks = as_runner_tracks(r, some.n);
+	rc = tracks > 1 ? run_beside(r, &some, tracks, done, result, err)
+			: run_together(r, &some, done, result, err);
 	result->wall_us = as_now_us() - start_us;
 	return rc;
 }

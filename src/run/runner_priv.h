@@ -27,6 +27,9 @@ struct as_runner {
 	struct as_err left; /* what could not be removed after the last run; code 0: nothing */
 	unsigned race_run; /* number of the run of this workload in several threads */
 	struct as_ids ids; /* of what was found before */
+	struct as_track *tracks; /* runner_tracks.c; NULL: none so far */
+	unsigned n_tracks;
+	struct as_passes *passes; /* in the process of a track */
 };
 
 /* ---- runner_child.c ---- */
@@ -61,6 +64,28 @@ void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struc
 AS_MUST_CHECK int as_runner_report(struct as_runner *r, const struct as_seq *seq, const char *name,
 				   const char *faults, struct as_run_result *result,
 				   struct as_err *err);
+
+/* ---- runner_tracks.c ---- */
+
+/* What came of a batch that ran on several instances at once. */
+struct as_beside {
+	size_t passed; /* so many from the first one on */
+	size_t doubtful; /* so many after them have to run again, one after the other; 0: none */
+	struct as_track *found; /* it has found something, NULL: none has, */
+	size_t found_at; /* by this workload */
+};
+
+/* On how many instances so many workloads are best run at once. */
+unsigned as_runner_tracks(const struct as_runner *r, size_t n);
+/* Adds the workloads that passed to the result. Nothing is reported. */
+AS_MUST_CHECK int as_runner_beside(struct as_runner *r, const struct as_run_batch *batch,
+				   unsigned tracks, struct as_beside *beside,
+				   struct as_run_result *result, struct as_err *err);
+/* Reports what was found then, if it has not come again. */
+AS_MUST_CHECK int as_runner_report_beside(struct as_runner *r, const struct as_beside *beside,
+					  const struct as_run_batch *batch,
+					  struct as_run_result *result, struct as_err *err);
+void as_runner_close_tracks(struct as_runner *r);
 
 /* ---- runner_sweep.c, runner_race.c ---- */
 
