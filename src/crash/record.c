@@ -20,6 +20,9 @@
  *   7. With others, sync and umount promise nothing once a fault has hit: they answer 0 whatever
  *      happened. Nor does fsync of a type without a log: its inodes and directories are in blocks
  *      of the device, and if one of these could not be written back earlier, no file knows of it.
+ *   8. Others may note on the disk that an error was met, and leave work to the checker when they
+ *      mount such a disk (ext4 drops its orphans). So what a checker finds after a mount alone is
+ *      no finding then. The tree must be right all the same, and after the checker all must be.
  */
 #include "crash/record.h"
 
@@ -111,9 +114,14 @@ static void keep_answer(struct rec *r, const struct as_op *op, const struct as_o
 
 static bool has_hit(struct rec *r)
 {
-	if (!r->out->fired && r->args->plan)
-		r->out->fired = as_instance_fault_hit(r->instance);
-	return r->out->fired;
+	struct as_recording *out = r->out;
+
+	if (!out->fired && r->args->plan && as_instance_fault_hit(r->instance)) {
+		out->fired = true;
+		if (!r->strict)
+			out->marked_from = r->op < 0 ? 0 : (size_t)r->op;
+	}
+	return out->fired;
 }
 
 /* Whether a fault explains an answer that the model does not allow. */
@@ -195,6 +203,7 @@ static bool run_op(struct rec *r, size_t i)
 	why = as_instance_trouble(r->instance, &kind);
 	if (why)
 		return went_wrong(r, kind, why);
+	(void)has_hit(r);
 	if (as_model_judge(r->model, op, &got, &r->verdict))
 		return follow_answer(r, op, &got);
 	if (is_excused(r, &got))
@@ -242,7 +251,7 @@ int as_record(const struct as_record_args *args, struct as_recording *out, struc
 	struct rec r = { .args = args, .out = out, .op = -1 };
 	int rc, mounted;
 
-	*out = (struct as_recording){ .seq = as_seq_copy(args->seq) };
+	*out = (struct as_recording){ .seq = as_seq_copy(args->seq), .marked_from = SIZE_MAX };
 	out->upto = as_xcalloc(1, sizeof(*out->upto));
 	rc = set_up(&r, err);
 	if (!rc) {
