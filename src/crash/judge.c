@@ -205,7 +205,7 @@ static bool is_marked(const struct judge *j, const struct judge_subject *s, enum
 		      const struct as_ended_way *end)
 {
 	return way == AS_WAY_MOUNT && end->end == AS_COMPLAINED && end->tree &&
-	       s->moment.begun > j->rec->marked_from;
+	       s->moment.begun >= j->rec->marked_from;
 }
 
 static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_way way,

@@ -119,7 +119,7 @@ static bool has_hit(struct rec *r)
 	if (!out->fired && r->args->plan && as_instance_fault_hit(r->instance)) {
 		out->fired = true;
 		if (!r->strict)
-			out->marked_from = r->op < 0 ? 0 : (size_t)r->op;
+			out->marked_from = (size_t)(r->op + 1);
 	}
 	return out->fired;
 }

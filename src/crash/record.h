@@ -46,8 +46,8 @@ struct as_recording {
 	struct as_outcome *answers; /* of each operation, without payload */
 	bool truncated; /* the record ran full: the rest is missing */
 	bool fired; /* something of the plan has failed */
-	/* From this operation on the disk may say of itself that a checker is needed (rule 8 of
-	 * record.c); SIZE_MAX: from none. */
+	/* Once so many operations have begun, the disk may say of itself that a checker is needed
+	 * (rule 8 of record.c); SIZE_MAX: it may not. */
 	size_t marked_from;
 
 	/* An answer that the model does not allow. */
