@@ -283,6 +283,8 @@ static int once(struct crash_run *r, const struct as_plan *plan, const char *dra
 	r->result->ops += sh->ops;
 	if (!sh->finished && !sh->recorded) {
 		report_death(r->c, r->seq, &ended);
+		/* Whether a fault has hit died with it. */
+		sh->fired = plan;
 	} else if (!sh->finished) {
 		return as_fail(r->err, AS_EIO,
 			       "%s: the process that judges crash states ended early", r->name);
@@ -298,6 +300,10 @@ static void tell(struct crash_run *r, const char *faults)
 {
 	struct as_crash_shared *sh = r->c->shared;
 	struct as_buf log = { 0 };
+
+	/* What hit nothing is not needed. */
+	if (!sh->fired)
+		faults = "";
 
 	as_host_log_text(&sh->log, &log);
 	for (unsigned i = 0; i < sh->n_reports; i++)
@@ -377,7 +383,7 @@ static int draw(struct crash_run *r)
 
 	as_draw_plan(&drawn, (1u << drawn.n) - 1, text);
 	rc = once_with(r, text);
-	if (!rc && r->c->shared->n_reports && drawn.n &&
+	if (!rc && r->c->shared->n_reports && r->c->shared->fired &&
 	    as_instance_caps(r->c->target) & AS_INSTANCE_CERTAIN)
 		rc = with_fewest(r, &drawn, text);
 	if (!rc)
