@@ -51,7 +51,7 @@ int lab_op_begin(struct as_fs *fs, uint32_t credits)
 	return 0;
 }
 
-static void fail_op(struct as_fs *fs)
+static void fail_op(struct as_fs *fs, int rc)
 {
 	for (uint32_t i = 0; i < fs->nop_dirs; i++)
 		lab_dir_drop_index(fs, fs->op_dirs[i]);
@@ -62,6 +62,8 @@ static void fail_op(struct as_fs *fs)
 		fs->held_map[block / 64] &= ~((uint64_t)1 << block % 64);
 		fs->nrevoke -= !!(entry & LAB_HELD_META);
 	}
+	if (rc == -ENOMEM && LAB_BUG_ON(fs, UNDO_NOMEM))
+		fs->nundo = 0;
 	lab_undo_all(fs);
 	lab_walk_forget(fs);
 	fs->free_blocks = fs->op_free_blocks;
@@ -115,7 +117,7 @@ int lab_op_end(struct as_fs *fs, int rc)
 		(void)commit(fs, true);
 	}
 	if (rc < 0)
-		fail_op(fs);
+		fail_op(fs, rc);
 	else
 		finish_op(fs);
 	lab_nodes_trim(fs);
@@ -161,7 +163,7 @@ int lab_write_data(struct as_fs *fs)
 		struct lab_buf *b = (struct lab_buf *)list->next;
 		int rc = lab_write_home(fs, b);
 
-		if (rc)
+		if (rc && !LAB_BUG_ON(fs, DATA_EIO))
 			return rc;
 		fs->unflushed = true;
 		lab_set_state(fs, b, LAB_S_CLEAN);
@@ -221,7 +223,7 @@ static int put_block(struct as_fs *fs, struct tx_writer *writer, const void *dat
 	writer->csum = lab_crc32c(writer->csum, data, LAB_BLOCK);
 	writer->pos++;
 	writer->blocks++;
-	return rc;
+	return LAB_BUG_ON(fs, COMMIT_EIO) ? 0 : rc;
 }
 
 /* Starts a block of the given type in jbuf. */
@@ -306,6 +308,13 @@ static uint32_t tx_blocks(const struct as_fs *fs)
 	       (fs->nrevoke + LAB_J_REVOKES - 1) / LAB_J_REVOKES + 1;
 }
 
+static int flush_commit(struct as_fs *fs)
+{
+	int rc = LAB_FLUSH(fs, COMMIT);
+
+	return LAB_BUG_ON(fs, FLUSH_EIO) ? 0 : rc;
+}
+
 static int write_tx(struct as_fs *fs, struct tx_writer *writer)
 {
 	struct lab_j_commit *commit;
@@ -329,7 +338,7 @@ static int write_tx(struct as_fs *fs, struct tx_writer *writer)
 	commit->blocks = blocks;
 	commit->data_csum = csum;
 	rc = finish_block(fs, writer);
-	return rc ? rc : LAB_FLUSH(fs, COMMIT);
+	return rc ? rc : flush_commit(fs);
 }
 
 static void tx_done(struct as_fs *fs, const struct tx_writer *writer)
@@ -384,7 +393,7 @@ static int commit(struct as_fs *fs, bool taken_back)
 		return rc;
 	if (!fs->count[LAB_S_META]) {
 		if (fs->unflushed)
-			rc = LAB_FLUSH(fs, COMMIT);
+			rc = flush_commit(fs);
 		if (!rc)
 			fs->unflushed = false;
 		return rc;
@@ -415,6 +424,8 @@ int lab_checkpoint(struct as_fs *fs, enum lab_flush home_site, enum lab_flush ta
 		struct lab_buf *b = (struct lab_buf *)list->next;
 
 		rc = lab_write_home(fs, b);
+		if (LAB_BUG_ON(fs, CKPT_EIO))
+			rc = 0;
 		if (!rc)
 			lab_set_state(fs, b, LAB_S_CLEAN);
 	}

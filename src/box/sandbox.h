@@ -42,6 +42,8 @@ struct as_box_state {
 	uint32_t stuck_ms;
 	volatile uint32_t ended; /* the engine came to its end; `status` is as of waitpid() */
 	volatile int32_t status;
+	/* Odd while the engine makes the disk of a workload fail: the kernel may then complain. */
+	volatile uint64_t faults;
 	char error[1024]; /* why the box could not start its engine; "" otherwise */
 	uint32_t n_args;
 	char args[AS_BOX_ARGS_BYTES]; /* arguments of the engine, each with its NUL */

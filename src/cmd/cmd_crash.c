@@ -45,6 +45,20 @@ static int read_prune(const char *text, unsigned *prune, struct as_err *err)
 		       text);
 }
 
+static void join_faults(const struct as_args *args, struct as_buf *faults)
+{
+	for (size_t i = 0; i < args->n_given; i++)
+		if (!strcmp(args->given[i].opt->name, "fault"))
+			as_buf_addf(faults, "%s%s", faults->len ? " " : "", args->given[i].value);
+}
+
+/* Where errors are tried: while the workload runs, or during recovery. */
+static void read_faults(const char *where, struct as_crash_options *o)
+{
+	o->faults = strcmp(where, "") && strcmp(where, "record");
+	o->record = strcmp(where, "") && strcmp(where, "disk") ? AS_RECORD_SWEEP : AS_RECORD_SOUND;
+}
+
 static int read_options(const struct as_args *args, struct as_run_options *run,
 			struct as_crash_options *o, struct as_err *err)
 {
@@ -59,7 +73,7 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 	if (as_args_has(args, "sector"))
 		o->perm.sector_bytes =
 			!strcmp(as_args_text(args, "sector", ""), "512") ? 512 : 4096;
-	o->faults = as_args_has(args, "faults");
+	read_faults(as_args_text(args, "faults", ""), o);
 	o->perm.lying_flush = as_args_has(args, "lying-flush");
 	o->again = (unsigned)as_args_number(args, "again", o->again);
 	o->memo = !strcmp(memo, "off")	    ? AS_MEMO_OFF
@@ -71,6 +85,9 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 		rc = as_ways_parse(ways, &o->ways, err);
 	if (!rc)
 		rc = read_prune(as_args_text(args, "again-prune", "all"), &o->prune, err);
+	if (!rc && run->faults && o->record)
+		rc = as_fail(err, AS_EUSE, "--fault and --faults %s exclude each other",
+			     as_args_text(args, "faults", ""));
 	return rc;
 }
 
@@ -360,16 +377,23 @@ static int crash_all(const struct as_args *args, const struct as_cli_jobs *all, 
 	struct crash_session s = { .args = args };
 	int64_t start_us = as_now_us();
 	size_t n = (size_t)as_args_number(args, "jobs", 1);
-	int rc = read_options(args, &s.run, &s.options, err);
+	struct as_buf faults = { 0 };
+	int rc;
 
+	join_faults(args, &faults);
+	s.run.faults = faults.len ? as_buf_str(&faults) : NULL;
+	rc = read_options(args, &s.run, &s.options, err);
 	if (!rc)
 		rc = as_cli_output_open(args, &s.out, err);
-	if (rc)
+	if (rc) {
+		as_buf_free(&faults);
 		return rc;
+	}
 	n = n < all->n ? n : all->n;
 	rc = n > 1 ? crash_many(&s, all, n, err) : crash_some(&s, all, 0, 1, err);
 	s.stats.wall_us = as_now_us() - start_us;
 	say_all(&s);
+	as_buf_free(&faults);
 	rc = as_cli_output_close(&s.out, &s.stats, rc, err);
 	/* An exit status of 0 would mean that something was tried. */
 	return rc || s.counts.generated
@@ -433,9 +457,18 @@ static const struct as_opt opts[] = {
 		  "reads; verify: also recover a sample of them and compare; default on" },
 	{ .name = "faults",
 	  .kind = AS_OPT_CHOICE,
-	  .choices = "disk",
-	  .help = "also recover with a read that fails, once for each read: recovery must not "
-		  "crash, hang, or lose something silently" },
+	  .choices = "disk|record|all",
+	  .help = "disk: also recover with a read that fails, once for each read: recovery must "
+		  "not crash, hang, or lose something silently; record: also run the workload "
+		  "with a write, flush, read or allocation that fails, once for each of them: "
+		  "what an operation that answered success has promised must still hold; all: "
+		  "both" },
+	{ .name = "fault",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "RULE",
+	  .many = true,
+	  .help = "make a call fail while the workload runs: read:3:eio, write:2+:eio, "
+		  "flush:1:eio, alloc:7" },
 	{ .name = "sector",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "512|4096",

@@ -132,6 +132,8 @@ bool as_crash_where(const struct as_boxed *boxed, struct as_box_state *state,
 	    as_crash_options_parse(scenario + strlen(PREFIX) + (scenario[strlen(PREFIX)] == ':'),
 				   &o, NULL))
 		return false;
+	if (sh->plan[0] && memchr(sh->plan, '\0', sizeof(sh->plan)))
+		place->options.faults = sh->plan;
 	place->ops = sh->ops < seq->n ? sh->ops : seq->n;
 	if (sh->recorded && as_spot_of_flight(&sh->flight.state, &o.spot)) {
 		at_state(&sh->flight, &o, place);

@@ -228,6 +228,7 @@ int as_crash_child(void *ctx)
 					 .seq = args->seq,
 					 .seed = args->run->seed,
 					 .log = &sh->log,
+					 .plan = args->plan,
 					 .step = step,
 					 .ctx = sh };
 	struct as_recording recording = { 0 };
@@ -238,6 +239,7 @@ int as_crash_child(void *ctx)
 	if (!sh->tool_rc)
 		sh->tool_rc = as_record(&record, &recording, &sh->tool_err);
 	sh->ops = recording.n_ops;
+	sh->fired = recording.fired;
 	if (!sh->tool_rc) {
 		sh->recorded = true;
 		if (recording.wrong)

@@ -12,6 +12,7 @@
 #include "base/event.h"
 #include "crash/crash.h"
 #include "crash/dedup.h"
+#include "crash/draw.h"
 #include "crash/judge.h"
 #include "target/host.h"
 
@@ -30,6 +31,8 @@ struct as_crash_shared {
 	struct as_flight flight;
 	volatile int64_t op; /* while recording; -1: the mount */
 	volatile bool recorded, finished, judged;
+	bool fired; /* a fault has hit while the workload ran */
+	char plan[AS_DRAW_TEXT_MAX]; /* that was drawn for this workload; "": none */
 	uint64_t ops;
 	struct as_crash_counts counts;
 	struct as_host_log log;
@@ -46,6 +49,7 @@ struct as_crash_args {
 	const struct as_crash_options *options;
 	struct as_run_fresh fresh;
 	const struct as_seq *seq;
+	const struct as_plan *plan; /* what fails while the workload runs; NULL: nothing */
 	struct as_dedup *dedup;
 	struct as_crash_shared *shared;
 	int disk_fd;

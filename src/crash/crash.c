@@ -30,6 +30,7 @@ struct as_crasher {
 	struct as_dedup *dedup;
 	struct as_crash_shared *shared;
 	int disk_fd;
+	struct as_plan *plan; /* of run.faults; NULL: none */
 };
 
 static int vet(const struct as_target *target, const struct as_crash_options *o, struct as_err *err)
@@ -47,6 +48,20 @@ static int vet(const struct as_target *target, const struct as_crash_options *o,
 		return as_fail(err, AS_EUSE, "trials=%u: at most %u", o->perm.trials,
 			       AS_PERM_TRIALS_MAX);
 	return 0;
+}
+
+static int read_plan(struct as_crasher *c, struct as_err *err)
+{
+	const char *faults = c->run.faults ? c->run.faults : "";
+	int rc = *faults ? as_plan_parse(faults, &c->plan, err) : 0;
+
+	if (!rc && c->plan && as_plan_is_silent(c->plan))
+		rc = as_fail(err, AS_EUSE,
+			     "fault %s: no promise can hold on a disk that loses or changes data "
+			     "and reports no error; use faults that are reported, such as "
+			     "write:2:eio",
+			     faults);
+	return rc;
 }
 
 int as_crasher_new(const struct as_target *target, const struct as_run_options *run,
@@ -69,6 +84,8 @@ int as_crasher_new(const struct as_target *target, const struct as_run_options *
 	if (!rc && c->disk_fd < 0)
 		rc = as_fail_errno(err, errno, "cannot make a file in memory");
 	if (!rc)
+		rc = read_plan(c, err);
+	if (!rc)
 		rc = as_runner_new(target, &c->run, sinks, &c->runner, err);
 	if (!rc)
 		/* The runner has used that memory before, to make the fresh disk. */
@@ -88,6 +105,7 @@ void as_crasher_free(struct as_crasher *c)
 		return;
 	as_runner_free(c->runner);
 	as_dedup_free(c->dedup);
+	as_plan_free(c->plan);
 	if (!c->run.state && c->shared)
 		as_shared_free(c->shared, sizeof(*c->shared));
 	if (c->disk_fd >= 0)
@@ -112,21 +130,27 @@ static struct as_disk *read_disk(struct as_crasher *c, const struct as_crash_rep
 	return disk;
 }
 
+/* faults: the plan with which it was found; "": without. */
 static void emit(struct as_crasher *c, const struct as_seq *seq, const char *name,
-		 const struct as_crash_report *f, const char *log)
+		 const struct as_crash_report *f, const char *faults, const char *log)
 {
 	struct as_run_options run = c->run;
 	struct as_chunks *store = as_chunks_new();
 	struct as_disk *disk = read_disk(c, f, store);
+	struct as_buf detail = { 0 };
 	char id[AS_FINDING_ID_MAX];
 	struct as_finding finding;
 
 	snprintf(run.scenario, sizeof(run.scenario), "crash:%s", f->params);
+	run.faults = faults;
+	as_buf_adds(&detail, f->detail);
+	if (*faults)
+		as_buf_addf(&detail, "    while the workload ran, this failed: %s\n", faults);
 	finding = (struct as_finding){
 		.kind = f->kind,
 		.target = as_target_spec(c->target),
 		.summary = f->summary,
-		.detail = f->detail,
+		.detail = as_buf_str(&detail),
 		.signature = f->signature,
 		.workload_name = name,
 		.op_index = (long)f->op,
@@ -134,6 +158,7 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 		.disk = disk,
 	};
 	as_finding_tell(&finding, as_target_name(c->target), seq, &run, c->sinks, id);
+	as_buf_free(&detail);
 	as_disk_free(disk);
 	as_chunks_free(store);
 }
@@ -170,27 +195,41 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 
 /* ---- Workloads ------------------------------------------------------------------------------- */
 
-/* The views of one workload. */
-static struct as_crash_options options_of(const struct as_crasher *c, const struct as_seq *seq)
+/* The views of one workload. What a flush that failed leaves open shows only if writes are
+ * reordered. */
+static struct as_crash_options options_of(const struct as_crasher *c, const struct as_seq *seq,
+					  const char *drawn)
 {
 	struct as_crash_options options = c->options;
+	uint32_t few = 1u << AS_VIEW_SYNC_ATOMIC | 1u << AS_VIEW_SYNC_LEFT;
 
+	options.record = AS_RECORD_SOUND;
+	if (strstr(drawn, "flush"))
+		few |= 1u << AS_VIEW_ATOMIC;
 	if (options.every > 1 && !options.spot.view && as_seq_digest(seq).lo % options.every) {
-		options.views &= 1u << AS_VIEW_SYNC_ATOMIC | 1u << AS_VIEW_SYNC_LEFT;
+		options.views &= few;
 		options.again = 0;
 	}
 	return options;
 }
 
-static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended *ended,
-		 struct as_err *err)
+/* Before and after a run with faults: the supervisor of a box then expects complaints. */
+static void say_faulty(struct as_crasher *c, const struct as_plan *plan)
 {
-	struct as_crash_options options = options_of(c, seq);
+	if (plan && c->run.state)
+		c->run.state->faults++;
+}
+
+static int start(struct as_crasher *c, const struct as_seq *seq, const struct as_plan *plan,
+		 const char *drawn, struct as_ended *ended, struct as_err *err)
+{
+	struct as_crash_options options = options_of(c, seq, drawn);
 	struct as_crash_args args = { .target = c->target,
 				      .run = &c->run,
 				      .options = &options,
 				      .fresh = as_runner_fresh(c->runner),
 				      .seq = seq,
+				      .plan = plan,
 				      .dedup = c->dedup,
 				      .shared = c->shared,
 				      .disk_fd = c->disk_fd };
@@ -206,48 +245,172 @@ static int start(struct as_crasher *c, const struct as_seq *seq, struct as_ended
 	memset(c->shared, 0,
 	       offsetof(struct as_crash_shared, reports) +
 		       c->shared->n_reports * sizeof(c->shared->reports[0]));
+	snprintf(c->shared->plan, sizeof(c->shared->plan), "%s", drawn);
 	if (ftruncate(c->disk_fd, 0))
 		return as_fail_errno(err, errno, "cannot empty a file in memory");
+	say_faulty(c, plan);
 	if (as_target_is_foreign(c->target))
 		rc = as_guard_fork(as_crash_child, &args, &limits, &output, ended, err);
 	else
 		rc = as_spawn_fork_limited(as_crash_child, &args, &limits, ended, err);
+	say_faulty(c, plan);
 	as_host_log_add(&c->shared->log, as_buf_str(&output));
 	as_buf_free(&output);
 	return !rc && ended->how == AS_END_STOPPED ? as_fail(err, AS_ESTOP, "stopped") : rc;
+}
+
+/* What one workload comes to, in one run or in several. */
+struct crash_run {
+	struct as_crasher *c;
+	const struct as_seq *seq;
+	const char *name;
+	struct as_run_result *result;
+	struct as_crash_counts *counts;
+	struct as_err *err;
+};
+
+/* Runs it once. What it found is in the reports. */
+static int once(struct crash_run *r, const struct as_plan *plan, const char *drawn)
+{
+	struct as_crash_shared *sh = r->c->shared;
+	struct as_ended ended;
+	int rc = start(r->c, r->seq, plan, drawn, &ended, r->err);
+
+	r->result->runs++;
+	as_crash_counts_add(r->counts, &sh->counts);
+	if (rc)
+		return rc;
+	r->result->ops += sh->ops;
+	if (!sh->finished && !sh->recorded) {
+		report_death(r->c, r->seq, &ended);
+		/* Whether a fault has hit died with it. */
+		sh->fired = plan;
+	} else if (!sh->finished) {
+		return as_fail(r->err, AS_EIO,
+			       "%s: the process that judges crash states ended early", r->name);
+	} else if (sh->tool_rc) {
+		if (r->err)
+			*r->err = sh->tool_err;
+		return sh->tool_rc;
+	}
+	return 0;
+}
+
+static void tell(struct crash_run *r, const char *faults)
+{
+	struct as_crash_shared *sh = r->c->shared;
+	struct as_buf log = { 0 };
+
+	/* What hit nothing is not needed. */
+	if (!sh->fired)
+		faults = "";
+
+	as_host_log_text(&sh->log, &log);
+	for (unsigned i = 0; i < sh->n_reports; i++)
+		emit(r->c, r->seq, r->name, &sh->reports[i], faults, as_buf_str(&log));
+	r->result->findings += sh->n_reports;
+	as_buf_free(&log);
+}
+
+static int once_with(struct crash_run *r, const char *text)
+{
+	struct as_plan *plan = NULL;
+	int rc = as_plan_parse(text, &plan, r->err);
+
+	if (!rc)
+		rc = once(r, *text ? plan : NULL, text);
+	as_plan_free(plan);
+	return rc;
+}
+
+static bool fails_memory(const struct as_crasher *c)
+{
+	return as_instance_caps(c->target) & AS_INSTANCE_MEMORY;
+}
+
+/* A kind of call whose failure was found to matter is not followed any further. */
+static int sweep(struct crash_run *r)
+{
+	char text[AS_DRAW_TEXT_MAX];
+	int rc = once(r, NULL, "");
+
+	if (rc)
+		return rc;
+	tell(r, "");
+	/* What fails anyway says nothing about faults. */
+	if (r->result->findings)
+		return 0;
+	for (unsigned kind = 0;; kind++) {
+		bool found = false;
+
+		for (uint64_t nth = 1; !found; nth++) {
+			if (!as_draw_sweep(kind, nth, fails_memory(r->c), text))
+				return 0;
+			rc = once_with(r, text);
+			if (rc)
+				return rc;
+			if (!r->c->shared->fired && !r->c->shared->n_reports)
+				break;
+			found = r->c->shared->n_reports;
+			tell(r, text);
+		}
+	}
+	return 0;
+}
+
+/* What was found with several faults, or with one, may need fewer. Where nothing but the seed
+ * decides, those are tried, the fewest first. */
+static int with_fewest(struct crash_run *r, const struct as_drawn *drawn,
+		       char text[AS_DRAW_TEXT_MAX])
+{
+	unsigned all = (1u << drawn->n) - 1;
+	int rc = 0;
+
+	for (unsigned rules = 0; rules <= all && !rc; rules++) {
+		as_draw_plan(drawn, rules, text);
+		rc = once_with(r, text);
+		if (r->c->shared->n_reports)
+			break;
+	}
+	return rc;
+}
+
+static int draw(struct crash_run *r)
+{
+	struct as_drawn drawn = as_draw(r->seq, r->c->run.seed, fails_memory(r->c));
+	char text[AS_DRAW_TEXT_MAX];
+	int rc;
+
+	as_draw_plan(&drawn, (1u << drawn.n) - 1, text);
+	rc = once_with(r, text);
+	if (!rc && r->c->shared->n_reports && r->c->shared->fired &&
+	    as_instance_caps(r->c->target) & AS_INSTANCE_CERTAIN)
+		rc = with_fewest(r, &drawn, text);
+	if (!rc)
+		tell(r, text);
+	return rc;
 }
 
 int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char *name,
 		      struct as_run_result *result, struct as_crash_counts *counts,
 		      struct as_err *err)
 {
-	struct as_crash_shared *sh = c->shared;
+	struct crash_run r = { c, seq, name, result, counts, err };
 	int64_t start_us = as_now_us();
-	struct as_buf log = { 0 };
-	struct as_ended ended;
-	int rc = start(c, seq, &ended, err);
+	int rc;
 
-	*result = (struct as_run_result){ .runs = 1 };
-	*counts = sh->counts;
-	memcpy(result->counts, counts, sizeof(result->counts));
-	if (rc)
-		return rc;
-	if (!sh->finished && !sh->recorded) {
-		report_death(c, seq, &ended);
-	} else if (!sh->finished) {
-		return as_fail(err, AS_EIO, "%s: the process that judges crash states ended early",
-			       name);
-	} else if (sh->tool_rc) {
-		if (err)
-			*err = sh->tool_err;
-		return sh->tool_rc;
+	*result = (struct as_run_result){ 0 };
+	*counts = (struct as_crash_counts){ 0 };
+	if (c->options.record == AS_RECORD_SWEEP) {
+		rc = sweep(&r);
+	} else if (c->options.record == AS_RECORD_DRAW && !c->plan) {
+		rc = draw(&r);
+	} else {
+		rc = once(&r, c->plan, "");
+		if (!rc)
+			tell(&r, c->run.faults ? c->run.faults : "");
 	}
-	as_host_log_text(&sh->log, &log);
-	for (unsigned i = 0; i < sh->n_reports; i++)
-		emit(c, seq, name, &sh->reports[i], as_buf_str(&log));
-	as_buf_free(&log);
-	result->ops = sh->ops;
-	result->findings = sh->n_reports;
+	memcpy(result->counts, counts, sizeof(result->counts));
 	result->wall_us = as_now_us() - start_us;
-	return 0;
+	return rc;
 }

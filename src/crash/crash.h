@@ -42,6 +42,13 @@ enum as_prune_rule {
 	AS_PRUNE_VERIFY = 16, /* states that the rules leave out are tried all the same */
 };
 
+/* What fails while the workload runs (draw.h), besides what run->faults says. */
+enum as_crash_record {
+	AS_RECORD_SOUND, /* nothing */
+	AS_RECORD_SWEEP, /* each call once */
+	AS_RECORD_DRAW, /* what is drawn for the workload */
+};
+
 struct as_crash_options {
 	uint32_t views; /* mask; 0: all */
 	struct as_perm_options perm; /* sector_bytes 0: by the kind of target */
@@ -50,6 +57,7 @@ struct as_crash_options {
 	unsigned prune; /* mask of enum as_prune_rule */
 	enum as_memo_mode memo;
 	bool faults; /* each read of each recovery fails once (faults.h) */
+	enum as_crash_record record;
 	/* One workload in `every` (chosen by its digest) is tried in all views and with power cuts
 	 * during recovery. The others are tried only in the first two views, which costs a tenth.
 	 * 0: all workloads are tried in full. */
@@ -88,7 +96,8 @@ void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_coun
 
 struct as_crasher;
 
-/* The target, the sinks and run->faults must outlive it. A target without a disk is AS_EUSE. */
+/* The target, the sinks and run->faults must outlive it. A target without a disk is AS_EUSE, and so
+ * are faults that nobody is told of: no promise can hold on such a disk. */
 AS_MUST_CHECK int as_crasher_new(const struct as_target *target, const struct as_run_options *run,
 				 const struct as_crash_options *options, struct as_sink *sinks,
 				 struct as_crasher **crasher, struct as_err *err);

@@ -200,6 +200,14 @@ static bool is_legal(struct judge *j, const struct judge_subject *s, enum as_way
 	return j->legal.legal;
 }
 
+/* An error was met while the workload ran, and the mount left something to the checker. */
+static bool is_marked(const struct judge *j, const struct judge_subject *s, enum as_way way,
+		      const struct as_ended_way *end)
+{
+	return way == AS_WAY_MOUNT && end->end == AS_COMPLAINED && end->tree &&
+	       s->moment.begun >= j->rec->marked_from;
+}
+
 static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_way way,
 		      struct as_problem *problem)
 {
@@ -209,7 +217,7 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 		return true;
 	/* A wrong tree says more than what fails after it. */
 	if (!end->tree || is_legal(j, s, way, end->tree))
-		return end->end == AS_RECOVERED ||
+		return end->end == AS_RECOVERED || is_marked(j, s, way, end) ||
 		       as_problem_set(problem, AS_FIND_CRASH, way, as_recovery_end_name(end->end),
 				      end->why ? end->why : "");
 	(void)as_problem_set(problem, AS_FIND_CRASH, way, as_rule_name(j->legal.rule),

@@ -90,6 +90,12 @@ static const char *const memo_names[] = {
 	[AS_MEMO_VERIFY] = "verify",
 };
 
+static const char *const record_names[] = {
+	[AS_RECORD_SOUND] = "sound",
+	[AS_RECORD_SWEEP] = "sweep",
+	[AS_RECORD_DRAW] = "draw",
+};
+
 static void print_difference(const struct as_crash_options *o, struct as_buf *out)
 {
 	struct as_crash_options standard = as_crash_options_default();
@@ -114,6 +120,8 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 		as_buf_addf(out, ",prune=%u", o->prune);
 	if (o->faults)
 		as_buf_adds(out, ",faults=1");
+	if (o->record)
+		as_buf_addf(out, ",record=%s", record_names[o->record]);
 	if (o->memo != standard.memo)
 		as_buf_addf(out, ",memo=%s", memo_names[o->memo]);
 	if (o->every != standard.every)
@@ -146,6 +154,17 @@ static int parse_memo(const char *word, const char *value, enum as_memo_mode *me
 	return as_fail(err, AS_EUSE, "'%s': expected on, off or verify", word);
 }
 
+static int parse_record(const char *word, const char *value, enum as_crash_record *record,
+			struct as_err *err)
+{
+	for (unsigned i = 0; i < sizeof(record_names) / sizeof(record_names[0]); i++)
+		if (!strcmp(value, record_names[i])) {
+			*record = (enum as_crash_record)i;
+			return 0;
+		}
+	return as_fail(err, AS_EUSE, "'%s': expected sound, sweep or draw", word);
+}
+
 static int parse_then_next(const char *word, const char *value, struct as_crash_options *o,
 			   struct as_err *err)
 {
@@ -170,6 +189,8 @@ static int parse_text(const char *word, const char *key, const char *value,
 		return as_ways_parse(commas, &o->ways, err);
 	if (!strcmp(key, "memo"))
 		return parse_memo(word, value, &o->memo, err);
+	if (!strcmp(key, "record"))
+		return parse_record(word, value, &o->record, err);
 	if (!strcmp(key, "then"))
 		return parse_then_next(word, value, o, err);
 	if (!strcmp(key, "sig")) {

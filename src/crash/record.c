@@ -1,5 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* record: see record.h. */
+/*
+ * record: see record.h.
+ *
+ * Method with faults. Reads, writes, flushes and allocations fail as the plan says, and the calls
+ * that fail are not in the record: a write that failed is never on the disk, and a flush that
+ * failed covers nothing. What is judged afterwards are power cuts as always: recovery must succeed,
+ * and what was stable must be there. The rules:
+ *   1. Until a fault has hit, nothing changes.
+ *   2. An operation that the fault made fail has made nothing stable. After a power cut it may have
+ *      happened or not (as_history_add_failed()). What was stable before it stays stable.
+ *   3. An operation that answers success is believed, and gives its promise, even if the fault hit
+ *      it: a file system may try again, but it may not hide a loss.
+ *   4. Afterwards the file system may have turned itself off: EIO and EROFS are no findings.
+ *   5. A library (AS_INSTANCE_STRICT) undoes what fails. So its workload goes on and is judged, and
+ *      an fsync that succeeds after one that failed promises what both were to make stable.
+ *   6. With others, the record ends with the first operation that failed or that the model cannot
+ *      follow. They may have kept half of it, and fsync(2) of Linux marks pages as clean that could
+ *      not be written, so a later fsync that succeeds says nothing about them.
+ *   7. With others, sync and umount promise nothing once a fault has hit: they answer 0 whatever
+ *      happened. Nor does fsync of a type without a log: its inodes and directories are in blocks
+ *      of the device, and if one of these could not be written back earlier, no file knows of it.
+ *   8. Others may note on the disk that an error was met, and leave work to the checker when they
+ *      mount such a disk (ext4 drops its orphans). So what a checker finds after a mount alone is
+ *      no finding then. The tree must be right all the same, and after the checker all must be.
+ */
 #include "crash/record.h"
 
 #include "base/array.h"
@@ -9,6 +33,7 @@
 #include "target/medium.h"
 #include "work/print.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +48,8 @@ struct rec {
 	struct as_verdict verdict;
 	struct as_buf text;
 	size_t answers_cap, upto_cap;
+	bool strict; /* AS_INSTANCE_STRICT */
+	bool logs; /* the type has a log */
 	int64_t op; /* in flight; -1: the mount */
 };
 
@@ -34,6 +61,7 @@ static int set_up(struct rec *r, struct as_err *err)
 	struct as_instance_args how = { .target = args->target,
 					.log = args->log,
 					.seed = args->seed,
+					.plan = args->plan,
 					.name_max = args->fresh.traits->name_max };
 
 	out->medium = how.disk = as_medium_copy(args->fresh.disk);
@@ -42,6 +70,8 @@ static int set_up(struct rec *r, struct as_err *err)
 	out->log = as_medium_log(out->medium);
 	out->history = as_history_new(args->fresh.model, &policy);
 	r->model = as_model_copy(args->fresh.model);
+	r->strict = as_instance_caps(args->target) & AS_INSTANCE_STRICT;
+	r->logs = policy.guarantee != AS_GUARANTEE_REPAIR;
 	return as_instance_open(&how, &r->instance, err);
 }
 
@@ -58,7 +88,9 @@ static bool went_wrong(struct rec *r, enum as_finding_kind kind, const char *why
 	return false;
 }
 
-static void keep_answer(struct rec *r, const struct as_op *op, const struct as_outcome *got)
+/* failed: because of a fault. */
+static void keep_answer(struct rec *r, const struct as_op *op, const struct as_outcome *got,
+			bool failed)
 {
 	struct as_recording *out = r->out;
 	size_t n = out->n_ops++;
@@ -69,12 +101,91 @@ static void keep_answer(struct rec *r, const struct as_op *op, const struct as_o
 	as_buf_clear(&r->text);
 	as_print_op(op, &r->text);
 	as_outcome_print(got, &r->text);
+	if (failed)
+		as_buf_addc(&r->text, '!');
 	digest = as_hash(as_buf_str(&r->text), r->text.len);
 	out->upto[n + 1] = as_digest_add(as_digest_bind(out->upto[n], 1), digest);
 	out->answers[n] = *got;
 	out->answers[n].data = NULL;
 	out->answers[n].payload = AS_PAYLOAD_NONE;
 }
+
+/* ---- Faults ---- */
+
+static bool has_hit(struct rec *r)
+{
+	struct as_recording *out = r->out;
+
+	if (!out->fired && r->args->plan && as_instance_fault_hit(r->instance)) {
+		out->fired = true;
+		if (!r->strict)
+			out->marked_from = (size_t)(r->op + 1);
+	}
+	return out->fired;
+}
+
+/* Whether a fault explains an answer that the model does not allow. */
+static bool is_excused(struct rec *r, const struct as_outcome *got)
+{
+	if (!has_hit(r))
+		return false;
+	if (!r->strict)
+		return true;
+	return got->ret < 0 && (got->err == EIO || got->err == ENOMEM || got->err == EROFS);
+}
+
+/* Whether it is known what the target did of an operation that failed. */
+static bool is_undone(const struct rec *r, const struct as_op *op, const struct as_outcome *got)
+{
+	switch (op->code) {
+	case AS_OP_MOUNT:
+	case AS_OP_UMOUNT:
+	case AS_OP_CRASH:
+	case AS_OP_MMAP_WRITE: /* what failed may be the msync after the write */
+		return false;
+	default:
+		return r->strict && !(as_op_table[op->code].calls == AS_CALLS_MANY && got->done);
+	}
+}
+
+/* Rules 2, 5 and 6. False: nothing is done after it. */
+static bool follow_fault(struct rec *r, const struct as_op *op, const struct as_outcome *got)
+{
+	struct as_outcome closed = { 0 };
+	bool going = is_undone(r, op, got);
+
+	/* The slot is free whatever close answers. */
+	if (op->code == AS_OP_CLOSE && as_model_judge(r->model, op, &closed, &r->verdict))
+		going &= as_history_add_unsure(r->out->history, op, &closed);
+	else
+		going &= as_history_add_failed(r->out->history, op, got);
+	keep_answer(r, op, got, true);
+	return going;
+}
+
+/* Rules 3 and 7, for an answer that the model allows. */
+static bool follow_answer(struct rec *r, const struct as_op *op, const struct as_outcome *got)
+{
+	bool all = as_op_table[op->code].persists == AS_PERSISTS_ALL;
+	struct as_outcome unsure = *got;
+
+	if (!r->strict && has_hit(r) && got->ret >= 0 && (all || !r->logs)) {
+		if (!as_history_add_unsure(r->out->history, op, got))
+			return false;
+		if (all) {
+			unsure.ret = -1;
+			unsure.err = EIO;
+		}
+		keep_answer(r, op, &unsure, true);
+		return op->code != AS_OP_UMOUNT;
+	}
+	if (!as_history_add(r->out->history, op, got))
+		return false;
+	keep_answer(r, op, got, false);
+	return true;
+}
+
+/* ---- The workload ---- */
 
 /* False: nothing is done after it. */
 static bool run_op(struct rec *r, size_t i)
@@ -92,12 +203,12 @@ static bool run_op(struct rec *r, size_t i)
 	why = as_instance_trouble(r->instance, &kind);
 	if (why)
 		return went_wrong(r, kind, why);
-	if (!as_model_judge(r->model, op, &got, &r->verdict))
-		return went_wrong(r, r->verdict.kind, as_buf_str(&r->verdict.why));
-	if (!as_history_add(r->out->history, op, &got))
-		return false;
-	keep_answer(r, op, &got);
-	return true;
+	(void)has_hit(r);
+	if (as_model_judge(r->model, op, &got, &r->verdict))
+		return follow_answer(r, op, &got);
+	if (is_excused(r, &got))
+		return follow_fault(r, op, &got);
+	return went_wrong(r, r->verdict.kind, as_buf_str(&r->verdict.why));
 }
 
 static int add_close(void *ctx, int slot, uint32_t ino, int64_t flags)
@@ -140,17 +251,18 @@ int as_record(const struct as_record_args *args, struct as_recording *out, struc
 	struct rec r = { .args = args, .out = out, .op = -1 };
 	int rc, mounted;
 
-	*out = (struct as_recording){ .seq = as_seq_copy(args->seq) };
+	*out = (struct as_recording){ .seq = as_seq_copy(args->seq), .marked_from = SIZE_MAX };
 	out->upto = as_xcalloc(1, sizeof(*out->upto));
 	rc = set_up(&r, err);
 	if (!rc) {
 		args->step(args->ctx, -1);
 		as_instance_set_op(r.instance, AS_RECLOG_NO_OP);
 		mounted = as_instance_mount(r.instance);
-		if (mounted)
+		if (mounted && !has_hit(&r))
 			went_wrong(&r, AS_FIND_MOUNT, as_errno_name(-mounted));
-		else
+		else if (!mounted)
 			run_all(&r);
+		(void)has_hit(&r);
 		out->truncated = as_reclog_overflowed(out->log);
 	}
 	tear_down(&r);

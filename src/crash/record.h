@@ -6,6 +6,9 @@
  * The workload's own operations are followed by those that end it: every descriptor is closed, and
  * the file system is unmounted. But a `crash` in the workload, after which the model cannot tell
  * what is there, ends it at once.
+ *
+ * The disk and the memory may fail while the workload runs, as a plan says (record.c has the rules
+ * of what may be believed then).
  */
 #ifndef AS_CRASH_RECORD_H
 #define AS_CRASH_RECORD_H
@@ -26,6 +29,7 @@ struct as_record_args {
 	const struct as_seq *seq;
 	uint64_t seed;
 	struct as_host_log *log;
+	const struct as_plan *plan; /* what fails; only faults that are reported. NULL: nothing */
 	/* Called before the mount (op -1) and before each operation. */
 	void (*step)(void *ctx, int64_t op);
 	void *ctx;
@@ -41,6 +45,10 @@ struct as_recording {
 	struct as_digest *upto; /* of operations 0..i-1 and their answers: n_ops + 1 of them */
 	struct as_outcome *answers; /* of each operation, without payload */
 	bool truncated; /* the record ran full: the rest is missing */
+	bool fired; /* something of the plan has failed */
+	/* Once so many operations have begun, the disk may say of itself that a checker is needed
+	 * (rule 8 of record.c); SIZE_MAX: it may not. */
+	size_t marked_from;
 
 	/* An answer that the model does not allow. */
 	bool wrong;

@@ -167,8 +167,9 @@ static void on_inode(void *ctx, const struct as_node *before, const struct as_no
 		.parent = node->parent,
 	};
 	v->name = old.name && strcmp(old.name, node->name) == 0 ? old.name : keep(s->h, node->name);
+	/* An inode that was made by a failed operation is made again, perhaps with another text. */
 	if (node->text)
-		v->text = old.text ? old.text : keep(s->h, node->text);
+		v->text = old.text && !(what & AS_CHANGE_MADE) ? old.text : keep(s->h, node->text);
 	if (what & (AS_CHANGE_XATTR | AS_CHANGE_MADE)) {
 		keep_xattrs(s->h, node, v);
 	} else {
@@ -413,7 +414,22 @@ void as_history_free(struct as_history *h)
 	free(h);
 }
 
-bool as_history_add(struct as_history *h, const struct as_op *op, const struct as_outcome *outcome)
+static const struct as_op *push_op(struct as_history *h, const struct as_op *op, int64_t ret)
+{
+	AS_ARRAY_ROOM(h->ret, h->ops->n, h->cap_ret);
+	h->ret[h->ops->n] = ret;
+	return as_seq_add(h->ops, op);
+}
+
+static bool end_op(struct as_history *h)
+{
+	AS_ARRAY_ROOM(h->after, h->n_after, h->cap_after);
+	h->after[h->n_after++] = h->n_points - 1;
+	return h->judged == SIZE_MAX;
+}
+
+static bool add(struct as_history *h, const struct as_op *op, const struct as_outcome *outcome,
+		bool promises)
 {
 	const struct as_policy *policy = &h->policy[h->n_policies - 1].policy;
 	unsigned mounted =
@@ -422,22 +438,44 @@ bool as_history_add(struct as_history *h, const struct as_op *op, const struct a
 	struct as_model *before = as_model_copy(h->model);
 	struct as_verdict verdict = { 0 };
 
-	op = as_seq_add(h->ops, op);
-	AS_ARRAY_ROOM(h->ret, h->ops->n - 1, h->cap_ret);
-	h->ret[h->ops->n - 1] = outcome->ret;
+	op = push_op(h, op, outcome->ret);
 	if (h->judged == SIZE_MAX &&
 	    (!as_model_judge(h->model, op, outcome, &verdict) || as_model_lost(h->model)))
 		h->judged = h->ops->n - 1;
 	if (h->judged == SIZE_MAX) {
 		add_points(h, op, before, h->model);
-		as_stable_record(h, &what);
+		if (promises)
+			as_stable_record(h, &what);
 		add_policy(h, op, outcome);
 	}
-	AS_ARRAY_ROOM(h->after, h->n_after, h->cap_after);
-	h->after[h->n_after++] = h->n_points - 1;
 	as_model_free(before);
 	as_verdict_free(&verdict);
-	return h->judged == SIZE_MAX;
+	return end_op(h);
+}
+
+bool as_history_add(struct as_history *h, const struct as_op *op, const struct as_outcome *outcome)
+{
+	return add(h, op, outcome, true);
+}
+
+bool as_history_add_unsure(struct as_history *h, const struct as_op *op,
+			   const struct as_outcome *outcome)
+{
+	return add(h, op, outcome, false);
+}
+
+bool as_history_add_failed(struct as_history *h, const struct as_op *op,
+			   const struct as_outcome *outcome)
+{
+	struct as_model *happened = as_model_copy(h->model);
+
+	op = push_op(h, op, outcome->ret);
+	if (h->judged == SIZE_MAX && !as_model_apply(happened, op) && !as_model_lost(happened)) {
+		add_points(h, op, h->model, happened);
+		add_point(h, op, happened, h->model, 0);
+	}
+	as_model_free(happened);
+	return end_op(h);
 }
 
 size_t as_history_len(const struct as_history *h)

@@ -26,6 +26,18 @@ void as_history_free(struct as_history *history); /* takes NULL */
  * longer tell what the tree is (after a `crash` in the workload): nothing after this is judged. */
 bool as_history_add(struct as_history *history, const struct as_op *op,
 		    const struct as_outcome *outcome);
+/* The same, but the operation has made nothing stable, whatever it answered: a disk had failed
+ * before, and this call could not have told. */
+bool as_history_add_unsure(struct as_history *history, const struct as_op *op,
+			   const struct as_outcome *outcome);
+/*
+ * Adds an operation that failed because the disk or the memory did. It made nothing stable. After a
+ * power cut it may have happened or not, and one of many calls may have stopped after each of them;
+ * all these states are added. Then follows the state before it once more: there the workload goes
+ * on, if the target undoes what fails.
+ */
+bool as_history_add_failed(struct as_history *history, const struct as_op *op,
+			   const struct as_outcome *outcome);
 size_t as_history_len(const struct as_history *history); /* operations */
 /* Operations 0..n-1 can be judged. */
 size_t as_history_known(const struct as_history *history);

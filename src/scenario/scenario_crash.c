@@ -16,8 +16,10 @@ static int crash_open(const struct as_scenario_args *args, struct as_scenario **
 	struct as_crash_options options;
 	int rc = as_crash_options_parse(args->params, &options, err);
 
-	if (!*args->params)
+	if (!*args->params) {
 		options.every = THOROUGH_EVERY;
+		options.record = AS_RECORD_DRAW;
+	}
 	if (!rc)
 		rc = as_crasher_new(args->targets[0], args->options, &options, args->sinks,
 				    &crasher, err);

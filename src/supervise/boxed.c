@@ -88,6 +88,7 @@ static int start(struct as_boxed_session *b, struct as_err *err)
 /* Reads what has arrived, but only a limited amount at a time. */
 static void drain(struct as_boxed_session *b)
 {
+	uint64_t faults = b->box->state->faults;
 	size_t events = 0, console = 0;
 	char block[16384];
 	bool quiet = true;
@@ -107,6 +108,8 @@ static void drain(struct as_boxed_session *b)
 	b->flood_bytes += events + console;
 	if (quiet)
 		as_kmsg_scan_end(b->scan);
+	if (quiet && !(faults & 1))
+		b->faults_over = faults;
 }
 
 static int watch(struct as_boxed_session *b, enum as_boxed_end *end, struct as_err *err)

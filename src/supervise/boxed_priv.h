@@ -35,6 +35,7 @@ struct as_boxed_session {
 	struct as_buf console; /* what the kernel printed, without its middle */
 	struct as_kmsg_scan *scan;
 	bool begun; /* the boot is over */
+	uint64_t faults_over; /* as_box_state.faults up to which all that was printed is read */
 	enum as_kmsg_class weight; /* of the worst report so far; the first of that class counts */
 	struct as_buf title, signature; /* of that report */
 	bool engine_saw; /* the engine has reported what the kernel said, and the operation */

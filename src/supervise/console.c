@@ -11,11 +11,19 @@
 #define TAIL_BYTES ((size_t)64 << 10)
 #define MAX_BYTES (2 * (HEAD_BYTES + TAIL_BYTES))
 
+/* Whether a disk fails, or failed while the kernel printed what is read now. */
+static bool is_faulty(const struct as_boxed_session *b)
+{
+	uint64_t faults = b->box->state->faults;
+
+	return faults & 1 || faults != b->faults_over;
+}
+
 static void on_report(void *ctx, const struct as_kmsg_report *report)
 {
 	struct as_boxed_session *b = ctx;
 
-	if (report->cls <= b->weight)
+	if (report->cls <= b->weight || (report->cls == AS_KMSG_CORRUPTION && is_faulty(b)))
 		return;
 	b->weight = report->cls;
 	as_buf_clear(&b->title);

@@ -28,6 +28,15 @@ else
 	tap_not_ok "a sound labfs" "seed $seed" "$(head -c 2000 "$WORK/out" "$WORK/err")"
 fi
 
+# The same with faults: each write, flush, read and allocation of a few workloads fails once.
+"$ASSAY" gen -p crash --seed 77 -n ${FAULTY:-3} >"$WORK/w.txt"
+if "$ASSAY" crash --target lab --faults record --view 1,3 --again 0 --no-store --json \
+	"$WORK/w.txt" >"$WORK/out" 2>"$WORK/err"; then
+	tap_ok "a sound labfs whose calls fail"
+else
+	tap_not_ok "a sound labfs whose calls fail" "$(head -c 2000 "$WORK/out" "$WORK/err")"
+fi
+
 # ---- Bugs ----
 
 # budget BUG: the last number of its row.
@@ -74,7 +83,7 @@ if [ "${HUNT:-}" = all ]; then
 		done
 	done
 else
-	for bug in 26 30 35 37 40; do
+	for bug in 26 30 35 37 40 48 60; do
 		hunt $bug 1
 	done
 fi

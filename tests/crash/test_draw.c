@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Faults while a workload is recorded: those that a hunt draws, a finding that needs one and keeps
+ * it, and faults that are refused.
+ */
+#include "tests/lib/crash_rig.h"
+
+#include "crash/draw.h"
+#include "target/medium.h"
+
+static struct as_seq *workload(unsigned i)
+{
+	struct as_seq *seq = NULL;
+	char text[64];
+
+	snprintf(text, sizeof(text), "mkdir /d%u 0755\nsync\n", i);
+	assert_int_equal(as_parse_text("workload", text, strlen(text), &seq, NULL), 0);
+	return seq;
+}
+
+/* Every plan can be read, the same comes again, and all kinds and pairs come. */
+static void test_draw(void **state)
+{
+	unsigned with = 0, pairs = 0, flush = 0, alloc = 0, lasts = 0;
+	enum { N = 4000 };
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		struct as_seq *seq = workload(i);
+		struct as_drawn drawn = as_draw(seq, 7, i % 2), again = as_draw(seq, 7, i % 2);
+		char text[AS_DRAW_TEXT_MAX], text_again[AS_DRAW_TEXT_MAX];
+		struct as_plan *plan;
+
+		as_draw_plan(&drawn, ~0u, text);
+		as_draw_plan(&again, ~0u, text_again);
+		assert_string_equal(text, text_again);
+		assert_int_equal(as_plan_parse(text, &plan, NULL), 0);
+		assert_false(as_plan_is_silent(plan));
+		assert_true(i % 2 || !as_plan_alloc(plan));
+		with += drawn.n > 0;
+		pairs += drawn.n == 2;
+		flush += strstr(text, "flush") != NULL;
+		alloc += strstr(text, "alloc") != NULL;
+		lasts += strchr(text, '+') != NULL;
+		as_plan_free(plan);
+		as_seq_free(seq);
+	}
+	assert_in_range(with, N / AS_DRAW_EVERY * 8 / 10, N / AS_DRAW_EVERY * 12 / 10);
+	assert_in_range(pairs, with / 6, with / 3);
+	assert_true(flush > with / 10 && alloc > with / 20 && lasts > with / 20);
+}
+
+#define FSYNCED "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=3000 at=0 fill=3\nfsync $0\n"
+
+static void crash(struct crash_rig *rig, const char *spec, const char *params, const char *faults)
+{
+	struct as_run_options run = { .deadline_ms = 30000, .faults = faults };
+	struct as_crash_options options;
+	struct as_seq *seq = NULL;
+	struct as_err err = { 0 };
+
+	/* The rig's sink, with a crasher of our own: it takes faults. */
+	t_crash_once(rig, "lab", "", "mkdir /d 0755\n");
+	assert_int_equal(rig->n, 0);
+	if (as_crash_options_parse(params, &options, &err) ||
+	    as_target_open(spec, &rig->target, &err) ||
+	    as_crasher_new(rig->target, &run, &options, &rig->sink, &rig->crasher, &err) ||
+	    as_parse_text("workload", FSYNCED, strlen(FSYNCED), &seq, &err) ||
+	    as_crash_workload(rig->crasher, seq, "workload", &rig->result, &rig->counts, &err))
+		fail_msg("%s", err.msg);
+	as_seq_free(seq);
+	as_crasher_free(rig->crasher);
+	as_target_free(rig->target);
+}
+
+/* What a sweep finds names the fault, comes again with it, and not without it. */
+static void test_kept(void **state)
+{
+	struct crash_rig rig, again;
+	char fault[32] = "", params[512];
+	const char *at;
+
+	(void)state;
+	crash(&rig, "lab:bug=61", "record=sweep", NULL);
+	assert_true(rig.n > 0);
+	at = strstr(rig.caught[0].options, " fault=");
+	assert_non_null(at);
+	snprintf(fault, sizeof(fault), "%s", at + strlen(" fault="));
+	snprintf(params, sizeof(params), "%s", t_crash_params(&rig.caught[0]));
+	params[strcspn(params, " ")] = '\0';
+	assert_null(strstr(params, "record="));
+	crash(&again, "lab:bug=61", params, fault);
+	assert_int_equal(again.n, 1);
+	assert_string_equal(again.caught[0].options, rig.caught[0].options);
+	t_crash_forget(&again);
+	crash(&again, "lab:bug=61", params, NULL);
+	assert_int_equal(again.n, 0);
+	crash(&again, "lab", "", fault);
+	assert_int_equal(again.n, 0);
+	t_crash_forget(&rig);
+}
+
+static void test_silent(void **state)
+{
+	struct as_run_options run = { .faults = "write:2:drop" };
+	struct as_crash_options options = as_crash_options_default();
+	struct as_crasher *crasher = NULL;
+	struct as_target *target = NULL;
+	struct as_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(as_target_open("lab", &target, &err), 0);
+	assert_int_equal(as_crasher_new(target, &run, &options, NULL, &crasher, &err), AS_EUSE);
+	assert_non_null(strstr(err.msg, "no promise can hold"));
+	as_target_free(target);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_draw),
+		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_silent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

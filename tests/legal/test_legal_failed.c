@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Operations that failed because the disk did: they may have happened or not, and they made nothing
+ * stable. What was stable before them stays stable.
+ */
+#include "tests/lib/told.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* after the above: cmocka wants them first */
+#include <cmocka.h>
+
+enum how { FAILED, UNSURE, FINE };
+
+#define FSYNC "$0 = open /f O_RDWR|O_CREAT 0644\nfsync $0\n"
+#define TREE "mkdir /d 0755\ncreate /d/f 0644\nsync\n"
+
+static const struct row {
+	const char *name, *workload;
+	size_t op; /* this one, from 0 */
+	enum how how;
+	const char *tree; /* what is recovered is what this workload makes */
+	bool legal;
+} rows[] = {
+	{ "create: not done", TREE "create /g 0644\n", 3, FAILED, TREE, true },
+	{ "create: done", TREE "create /g 0644\n", 3, FAILED, TREE "create /g 0644\n", true },
+	{ "create: something else", TREE "create /g 0644\n", 3, FAILED, TREE "create /h 0644\n",
+	  false },
+	{ "create: what was stable is lost", TREE "create /g 0644\n", 3, FAILED, "mkdir /d 0755\n",
+	  false },
+	{ "create, and one more: not done", TREE "create /g 0644\ncreate /h 0644\n", 3, FAILED,
+	  TREE "create /h 0644\n", true },
+	{ "create, and one more: it comes back", TREE "create /g 0644\ncreate /h 0644\n", 3, FAILED,
+	  TREE "create /g 0644\ncreate /h 0644\n", false },
+	{ "symlink, and another of that name", TREE "symlink x /l\nsymlink yy /l\n", 3, FAILED,
+	  TREE "symlink yy /l\n", true },
+	{ "rename: not done", TREE "rename /d/f /g\n", 3, FAILED, TREE, true },
+	{ "rename: done", TREE "rename /d/f /g\n", 3, FAILED, TREE "rename /d/f /g\n", true },
+	{ "rename: in both places", TREE "rename /d/f /g\n", 3, FAILED, TREE "hardlink /d/f /g\n",
+	  false },
+	{ "rename: gone", TREE "rename /d/f /g\n", 3, FAILED, TREE "unlink /d/f\n", false },
+	{ "fsync: lost", FSYNC, 1, FAILED, "", true },
+	{ "fsync: there", FSYNC, 1, FAILED, FSYNC, true },
+	{ "fsync that did not fail: lost", FSYNC, 1, FINE, "", false },
+	{ "fsync, and one that did not fail: lost", FSYNC "fsync $0\n", 1, FAILED, "", false },
+	{ "sync that cannot tell: lost", "mkdir /d 0755\nsync\n", 1, UNSURE, "", true },
+	{ "sync that can: lost", "mkdir /d 0755\nsync\n", 1, FINE, "", false },
+	{ "sync that cannot tell, after one that could", TREE "mkdir /e 0755\nsync\n", 4, UNSURE,
+	  "mkdir /d 0755\n", false },
+};
+
+static const struct as_policy policy = { .guarantee = AS_GUARANTEE_PREFIX,
+					 .data = AS_DATA_ORDERED,
+					 .fsync_names = true,
+					 .fdatasync_names = true,
+					 .block_bytes = 1024 };
+
+static void tell(struct told *t, const struct row *row)
+{
+	const struct as_outcome failed = { .ret = -1, .err = EIO }, done = { 0 };
+	struct as_err err = { 0 };
+
+	t_told_begin(t, &policy);
+	if (as_parse_text("test", row->workload, strlen(row->workload), &t->seq, &err))
+		fail_msg("%s", err.msg);
+	for (size_t i = 0; i < t->seq->n; i++) {
+		const struct as_op *op = &t->seq->ops[i];
+
+		if (i != row->op || row->how == FINE)
+			t_told_add(t, op);
+		else if (row->how == UNSURE)
+			assert_true(as_history_add_unsure(t->history, op, &done));
+		else
+			assert_true(as_history_add_failed(t->history, op, &failed));
+	}
+	assert_int_equal(as_history_len(t->history), t->seq->n);
+	assert_int_equal(as_history_persists(t->history, row->op, NULL), row->how == FINE);
+}
+
+static bool check(const struct row *row)
+{
+	struct as_legal verdict = { 0 };
+	struct told told, other;
+	struct as_tree *tree;
+	size_t n;
+	bool legal;
+
+	tell(&told, row);
+	t_told_text(&other, &policy, row->tree);
+	tree = as_history_tree(other.history, as_history_len(other.history));
+	n = as_history_len(told.history);
+	legal = as_legal_judge(told.history, (struct as_moment){ n, n }, tree, &verdict);
+	if (legal != row->legal)
+		print_error("%s: %s\n", row->name, legal ? "legal" : as_buf_str(&verdict.why));
+	as_tree_put(tree);
+	as_legal_free(&verdict);
+	t_told_end(&told);
+	t_told_end(&other);
+	return legal == row->legal;
+}
+
+static void test_rows(void **state)
+{
+	int wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		wrong += !check(&rows[i]);
+	assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
