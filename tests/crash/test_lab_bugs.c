@@ -49,7 +49,7 @@ static const struct row {
 	{ 59, COMMITS },
 	{ 60, SYNCS },
 	{ 61, SYNCS },
-	{ 62, SYNCS },
+	{ 65, SYNCS },
 };
 
 static const struct {
