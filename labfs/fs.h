@@ -75,6 +75,8 @@ enum {
 	LAB_WHY_FALLOC = 4,
 	LAB_WHY_XATTR = 8,
 	LAB_WHY_PUNCH = 16,
+	LAB_WHY_TIMES = 32,
+	LAB_WHY_KEEP = 64, /* blocks after the end */
 };
 
 struct lab_path { /* the parent directory of a path, and its last component */

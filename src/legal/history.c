@@ -367,6 +367,37 @@ static void add_policy(struct as_history *h, const struct as_op *op, const struc
 	h->policy[h->n_policies++] = (struct as_history_policy){ h->ops->n - 1, policy };
 }
 
+/* ---- Closing ---- */
+
+struct slot {
+	int number;
+	uint32_t ino; /* 0: not found */
+};
+
+static int find_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
+{
+	struct slot *wanted = ctx;
+
+	(void)flags;
+	if (slot == wanted->number)
+		wanted->ino = ino;
+	return 0;
+}
+
+static void add_close(struct as_history *h, const struct as_op *op, const struct as_model *before)
+{
+	struct slot slot = { .number = op->fd };
+
+	if (op->code != AS_OP_CLOSE || h->ret[h->ops->n - 1] < 0)
+		return;
+	(void)as_model_each_open(before, find_slot, &slot);
+	if (!slot.ino)
+		return;
+	AS_ARRAY_ROOM(h->close, h->n_closes, h->cap_closes);
+	h->close[h->n_closes++] =
+		(struct as_history_close){ h->ops->n - 1, slot.ino, h->n_points - 1 };
+}
+
 /* ---- The public face ---- */
 
 struct as_history *as_history_new(const struct as_model *fresh, const struct as_policy *policy)
@@ -374,6 +405,7 @@ struct as_history *as_history_new(const struct as_model *fresh, const struct as_
 	struct as_history *h = as_xcalloc(1, sizeof(*h));
 
 	h->model = as_model_copy(fresh);
+	as_model_follow_touches(h->model);
 	h->traits = as_model_traits(fresh);
 	h->ops = as_seq_new();
 	h->judged = SIZE_MAX;
@@ -403,6 +435,8 @@ void as_history_free(struct as_history *h)
 	free(h->edge);
 	as_table_free(&h->edges);
 	free(h->promise);
+	free(h->touch);
+	free(h->close);
 	free(h->policy);
 	free(h->point);
 	free(h->after);
@@ -425,12 +459,15 @@ bool as_history_add(struct as_history *h, const struct as_op *op, const struct a
 	op = as_seq_add(h->ops, op);
 	AS_ARRAY_ROOM(h->ret, h->ops->n - 1, h->cap_ret);
 	h->ret[h->ops->n - 1] = outcome->ret;
+	as_model_clock(h->model, 0, 0);
 	if (h->judged == SIZE_MAX &&
 	    (!as_model_judge(h->model, op, outcome, &verdict) || as_model_lost(h->model)))
 		h->judged = h->ops->n - 1;
 	if (h->judged == SIZE_MAX) {
 		add_points(h, op, before, h->model);
+		as_stable_touch(h);
 		as_stable_record(h, &what);
+		add_close(h, op, before);
 		add_policy(h, op, outcome);
 	}
 	AS_ARRAY_ROOM(h->after, h->n_after, h->cap_after);
