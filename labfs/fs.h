@@ -58,8 +58,7 @@ struct lab_undo {
 struct lab_node {
 	struct lab_link lru;
 	struct lab_node *hash_next;
-	uint32_t ino;
-	uint32_t opens; /* handles */
+	uint32_t ino, opens; /* opens: handles */
 	bool linkable; /* an O_TMPFILE that may get a name */
 	bool cut; /* listed as orphan: blocks past its size are still to be freed */
 	uint8_t why; /* LAB_WHY_* changes in transaction why_seq */

@@ -2,8 +2,9 @@
 /*
  * legal: see legal.h. What a moment allows depends on a few numbers only: how many promises had
  * been given, with and without the operation that was under way, how often mount options had
- * changed and inodes were touched, and the last point that can have been reached. So verdicts are remembered by these
- * numbers and the digests of the tree: most crash states of a workload are recovered to a few trees.
+ * changed and inodes were touched, and the last point that can have been reached. So verdicts are
+ * remembered by these numbers and the digests of the tree: most crash states of a workload are
+ * recovered to a few trees.
  */
 #include "legal/legal.h"
 
@@ -208,7 +209,9 @@ static void set_moment(struct as_legal_judge *j)
 
 	j->n_promises = as_stable_promises(h, j->moment.done);
 	j->n_begun = as_stable_promises(h, j->moment.begun);
-	j->n_touches = as_stable_touches(h, j->moment.begun);
+	j->n_touches = as_stable_touches(h, j->moment.wrote && j->moment.wrote < j->moment.begun
+						    ? j->moment.wrote
+						    : j->moment.begun);
 	j->hi = h->after[j->moment.begun];
 	j->synced_by = as_stable_last_sync(h, j->n_promises);
 	j->synced = j->synced_by ? j->synced_by->point : 0;

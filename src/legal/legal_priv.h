@@ -15,7 +15,7 @@ struct as_legal_judge {
 	struct as_policy policy; /* the weakest since the last sync */
 	uint32_t n_promises; /* given by operations that had answered */
 	uint32_t n_begun; /* with those of the operation that was under way */
-	uint32_t n_touches; /* by operations that had begun */
+	uint32_t n_touches; /* by operations of which something can be on the disk */
 	uint32_t synced; /* the point of the last sync; 0: the fresh file system */
 	const struct as_history_promise *synced_by; /* that sync; NULL: none */
 	uint32_t hi; /* the last point that can have been reached */

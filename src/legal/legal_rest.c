@@ -5,7 +5,8 @@
  * Method. The model does not know the values: they depend on a clock and on how a type allocates.
  * So whoever records a workload asks stat(2) right after each fsync of a file (as_history_saw()),
  * and what it told is what was made stable. Which operations may have moved a time or a block since
- * is the model's word (as_model_touches()), whether they changed anything else or not.
+ * is the model's word (as_model_touches()), whether they changed anything else or not. Operations
+ * that came after the last write have left nothing on the disk, so they do not count.
  *
  * Rules
  *   1. A time that no operation has touched since the last fsync is what it was then. Some types

@@ -129,7 +129,7 @@ static bool judge(const struct as_policy *policy, const char *workload, size_t s
 	mutant = t_mutate(tree, how);
 	legal = as_legal_judge(told.history,
 			       (struct as_moment){ as_history_len(told.history),
-						   as_history_len(told.history) },
+						   as_history_len(told.history), 0 },
 			       mutant, &verdict);
 	snprintf(why, 256, "%s", as_buf_str(&verdict.why));
 	as_tree_put(tree);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Times, blocks and holes of files after a power cut. In each row /f has been fsynced with the times
- * and blocks SEEN; the recovered tree is the last state of the model with the row's numbers.
+ * Times, blocks and holes of files after a power cut. In each row /f has been fsynced with the
+ * times and blocks SEEN; the recovered tree is the last state of the model with the row's numbers.
  */
 #include "tests/lib/told.h"
 
@@ -234,10 +234,13 @@ static void test_remembered(void **state)
 	(void)state;
 	tell(&told, &policy, SYNCED "utimens /f atime=omit mtime=0.0002\n");
 	for (int again = 0; again < 2; again++) {
-		assert_true(judge(&told, (struct as_moment){ 3, 3 }, &seen, &why));
-		assert_false(judge(&told, (struct as_moment){ 3, 3 }, &other, &why));
-		assert_true(judge(&told, (struct as_moment){ 3, 4 }, &other, &why));
-		assert_true(judge(&told, (struct as_moment){ 3, 4 }, &seen, &why));
+		assert_true(judge(&told, (struct as_moment){ 3, 3, 0 }, &seen, &why));
+		assert_false(judge(&told, (struct as_moment){ 3, 3, 0 }, &other, &why));
+		assert_true(judge(&told, (struct as_moment){ 3, 4, 0 }, &other, &why));
+		assert_true(judge(&told, (struct as_moment){ 3, 4, 0 }, &seen, &why));
+		/* Nothing was written since the fsync. */
+		assert_false(judge(&told, (struct as_moment){ 3, 4, 3 }, &other, &why));
+		assert_true(judge(&told, (struct as_moment){ 3, 4, 3 }, &seen, &why));
 	}
 	as_buf_free(&why);
 	t_told_end(&told);
