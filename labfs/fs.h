@@ -68,16 +68,6 @@ struct lab_node {
 	struct lab_dirindex *dir;
 };
 
-enum {
-	LAB_WHY_OTHER = 1,
-	LAB_WHY_LINK = 2,
-	LAB_WHY_FALLOC = 4,
-	LAB_WHY_XATTR = 8,
-	LAB_WHY_PUNCH = 16,
-	LAB_WHY_TIMES = 32,
-	LAB_WHY_KEEP = 64, /* blocks after the end */
-};
-
 struct lab_path { /* the parent directory of a path, and its last component */
 	struct lab_node *dir; /* NULL for "/" */
 	const char *name;
