@@ -204,7 +204,7 @@ static void test_rows(void **state)
 			const struct row *row = &rows[i];
 			struct as_policy policy = policy_of(row->guarantee, promised);
 			struct told told;
-			struct as_moment end;
+			struct as_moment end = { 0 };
 			bool legal, want;
 
 			tell(&told, &policy, row->workload);
