@@ -111,8 +111,8 @@ static void measure(as_bench_report report, enum as_guarantee guarantee, const c
 		trees[i] = variant(history, first + i % (len - first + 1), i / (len - first + 1));
 	start = bench_cpu_us();
 	for (unsigned i = 0; i < TREES; i++)
-		legal +=
-			as_legal_judge(history, (struct as_moment){ len, len }, trees[i], &verdict);
+		legal += as_legal_judge(history, (struct as_moment){ len, len, 0 }, trees[i],
+					&verdict);
 	snprintf(line, sizeof(line), "crash.legal.%s.new", name);
 	report(line, TREES * 1e6 / (double)(bench_cpu_us() - start), "trees/s");
 	if (legal != TREES) {
@@ -123,8 +123,8 @@ static void measure(as_bench_report report, enum as_guarantee guarantee, const c
 	start = bench_cpu_us();
 	for (unsigned again = 0; again < AGAIN; again++)
 		for (unsigned i = 0; i < TREES; i++)
-			legal += as_legal_judge(history, (struct as_moment){ len, len }, trees[i],
-						&verdict);
+			legal += as_legal_judge(history, (struct as_moment){ len, len, 0 },
+						trees[i], &verdict);
 	snprintf(line, sizeof(line), "crash.legal.%s.again", name);
 	report(line, AGAIN * TREES * 1e6 / (double)(bench_cpu_us() - start), "trees/s");
 	for (unsigned i = 0; i < TREES; i++)

@@ -66,7 +66,9 @@ int lab_truncate(struct as_fs *fs, struct lab_node *node, uint64_t size)
 static int set_rest(struct as_fs *fs, struct lab_node *node, const struct as_stat *st, unsigned set)
 {
 	struct lab_inode *raw = node->raw;
-	int rc = lab_idirty(fs, node, LAB_WHY_OTHER);
+	uint8_t why =
+		set & ~(unsigned)(AS_SET_ATIME | AS_SET_MTIME) ? LAB_WHY_OTHER : LAB_WHY_TIMES;
+	int rc = lab_idirty(fs, node, why);
 
 	if (rc)
 		return rc;

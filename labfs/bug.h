@@ -34,6 +34,17 @@ enum lab_flush {
 	LAB_FLUSH_COUNT
 };
 
+/* Why an inode changed: what the bugs of fsync look at. */
+enum {
+	LAB_WHY_OTHER = 1,
+	LAB_WHY_LINK = 2,
+	LAB_WHY_FALLOC = 4,
+	LAB_WHY_XATTR = 8,
+	LAB_WHY_PUNCH = 16,
+	LAB_WHY_TIMES = 32, /* and nothing else */
+	LAB_WHY_KEEP = 64, /* blocks after the end */
+};
+
 struct lab_bug_row {
 	unsigned number;
 	enum lab_bug_class class;

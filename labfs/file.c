@@ -113,7 +113,10 @@ static int put_block(struct as_fs *fs, struct put *put, size_t n)
 static int put_piece(struct as_fs *fs, struct put *put)
 {
 	struct lab_inode *raw = put->node->raw;
-	int rc = lab_idirty(fs, put->node, LAB_WHY_OTHER);
+	uint32_t blocks = raw->blocks;
+	/* Data that is written over in place changes no more than times of the inode. */
+	uint8_t why = put->pos + put->len > raw->size ? LAB_WHY_OTHER : LAB_WHY_TIMES;
+	int rc = lab_idirty(fs, put->node, why);
 
 	put->done = 0;
 	put->full = false;
@@ -137,6 +140,8 @@ static int put_piece(struct as_fs *fs, struct put *put)
 	}
 	if (rc)
 		return rc;
+	if (raw->blocks != blocks)
+		put->node->why |= LAB_WHY_OTHER;
 	if (put->pos + put->done > raw->size)
 		raw->size = put->pos + put->done;
 	else if (LAB_BUG_ON(fs, WRITE_MTIME))

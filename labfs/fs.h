@@ -58,8 +58,7 @@ struct lab_undo {
 struct lab_node {
 	struct lab_link lru;
 	struct lab_node *hash_next;
-	uint32_t ino;
-	uint32_t opens; /* handles */
+	uint32_t ino, opens; /* opens: handles */
 	bool linkable; /* an O_TMPFILE that may get a name */
 	bool cut; /* listed as orphan: blocks past its size are still to be freed */
 	uint8_t why; /* LAB_WHY_* changes in transaction why_seq */
@@ -67,14 +66,6 @@ struct lab_node {
 	struct lab_buf *buf;
 	struct lab_inode *raw;
 	struct lab_dirindex *dir;
-};
-
-enum {
-	LAB_WHY_OTHER = 1,
-	LAB_WHY_LINK = 2,
-	LAB_WHY_FALLOC = 4,
-	LAB_WHY_XATTR = 8,
-	LAB_WHY_PUNCH = 16,
 };
 
 struct lab_path { /* the parent directory of a path, and its last component */

@@ -161,7 +161,9 @@ static bool forgets(const struct as_fs *fs, const struct lab_node *node)
 	return (why & LAB_WHY_LINK && LAB_BUG_ON(fs, FSYNC_NAMES)) ||
 	       (why == LAB_WHY_FALLOC && LAB_BUG_ON(fs, FALLOC_SIZE)) ||
 	       (why == LAB_WHY_XATTR && LAB_BUG_ON(fs, FSYNC_XATTR)) ||
-	       (why == LAB_WHY_PUNCH && LAB_BUG_ON(fs, PUNCH_NOLOG));
+	       (why == LAB_WHY_PUNCH && LAB_BUG_ON(fs, PUNCH_NOLOG)) ||
+	       (why == LAB_WHY_TIMES && LAB_BUG_ON(fs, FSYNC_TIMES)) ||
+	       (why == LAB_WHY_KEEP && LAB_BUG_ON(fs, FSYNC_KEEP));
 }
 
 int lab_fsync(struct as_fs *fs, struct as_handle *handle, bool data_only)

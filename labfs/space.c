@@ -89,7 +89,7 @@ static int punch_piece(struct as_fs *fs, struct range *r)
 static int fill_piece(struct as_fs *fs, struct range *r, uint64_t *next)
 {
 	bool zero = r->mode & FALLOC_FL_ZERO_RANGE;
-	int rc = stamp(fs, r, LAB_WHY_FALLOC);
+	int rc = stamp(fs, r, r->new_size ? LAB_WHY_FALLOC : LAB_WHY_KEEP);
 
 	*next = r->pos;
 	while (*next < r->end && !rc) {

@@ -52,21 +52,21 @@ struct as_moment as_judge_moment(const struct as_recording *rec, const struct as
 				 enum as_view view, size_t k)
 {
 	struct as_perm_cut cut = as_perm_cut(perm, k);
-	size_t n = rec->n_ops;
+	size_t n = rec->n_ops, wrote = cut.op == AS_RECLOG_NO_OP ? 0 : cut.op + 1;
 
 	if (view == AS_VIEW_SYNC_LEFT || view == AS_VIEW_SYNC_SECTORS) {
 		size_t op = cut.op == AS_RECLOG_NO_OP ? 0 : cut.op;
 
-		return (struct as_moment){ op, op + (cut.op != AS_RECLOG_NO_OP) };
+		return (struct as_moment){ .done = op, .begun = op + (cut.op != AS_RECLOG_NO_OP) };
 	}
 	if (cut.at == as_reclog_len(rec->log)) {
 		if (cut.op != AS_RECLOG_NO_OP && cut.op >= n)
 			n = cut.op + 1;
-		return (struct as_moment){ n, n };
+		return (struct as_moment){ n, n, wrote };
 	}
 	if (cut.next_op == AS_RECLOG_NO_OP)
-		return (struct as_moment){ 0, 0 };
-	return (struct as_moment){ cut.next_op, cut.next_op + (cut.op == cut.next_op) };
+		return (struct as_moment){ 0 };
+	return (struct as_moment){ cut.next_op, cut.next_op + (cut.op == cut.next_op), wrote };
 }
 
 /* Whether less is allowed at a cut than at the one before. */

@@ -98,7 +98,6 @@ static void keep_answer(struct rec *r, const struct as_op *op, const struct as_o
 
 	AS_ARRAY_ROOM(out->answers, n, r->answers_cap);
 	AS_ARRAY_ROOM(out->upto, n + 1, r->upto_cap);
-	as_buf_clear(&r->text);
 	as_print_op(op, &r->text);
 	as_outcome_print(got, &r->text);
 	if (failed)
@@ -108,6 +107,24 @@ static void keep_answer(struct rec *r, const struct as_op *op, const struct as_o
 	out->answers[n] = *got;
 	out->answers[n].data = NULL;
 	out->answers[n].payload = AS_PAYLOAD_NONE;
+}
+
+/* After an fsync: what it has made stable. */
+static void look(struct rec *r, const struct as_op *op, const struct as_outcome *answer)
+{
+	struct as_op stat = as_op_make(AS_OP_FSTAT);
+	struct as_outcome got;
+
+	if (op->code != AS_OP_FSYNC || answer->ret < 0)
+		return;
+	stat.fd = op->fd;
+	as_instance_do(r->instance, (uint32_t)r->op, &stat, &got);
+	if (got.ret < 0)
+		return;
+	as_history_saw(r->out->history, &got.st);
+	as_buf_addf(&r->text, " %lld %lld %lld %llu", (long long)got.st.atime_ns,
+		    (long long)got.st.mtime_ns, (long long)got.st.ctime_ns,
+		    (unsigned long long)got.st.blocks);
 }
 
 /* ---- Faults ---- */
@@ -181,6 +198,7 @@ static bool follow_answer(struct rec *r, const struct as_op *op, const struct as
 	}
 	if (!as_history_add(r->out->history, op, got))
 		return false;
+	look(r, op, got);
 	keep_answer(r, op, got, false);
 	return true;
 }
@@ -196,6 +214,7 @@ static bool run_op(struct rec *r, size_t i)
 	const char *why;
 
 	r->op = (int64_t)i;
+	as_buf_clear(&r->text);
 	r->args->step(r->args->ctx, r->op);
 	as_instance_do(r->instance, (uint32_t)i, op, &got);
 	if (got.ret >= 0 && as_op_table[op->code].persists == AS_PERSISTS_ALL)

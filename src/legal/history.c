@@ -368,6 +368,37 @@ static void add_policy(struct as_history *h, const struct as_op *op, const struc
 	h->policy[h->n_policies++] = (struct as_history_policy){ h->ops->n - 1, policy };
 }
 
+/* ---- Closing ---- */
+
+struct slot {
+	int number;
+	uint32_t ino; /* 0: not found */
+};
+
+static int find_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
+{
+	struct slot *wanted = ctx;
+
+	(void)flags;
+	if (slot == wanted->number)
+		wanted->ino = ino;
+	return 0;
+}
+
+static void add_close(struct as_history *h, const struct as_op *op, const struct as_model *before)
+{
+	struct slot slot = { .number = op->fd };
+
+	if (op->code != AS_OP_CLOSE || h->ret[h->ops->n - 1] < 0)
+		return;
+	(void)as_model_each_open(before, find_slot, &slot);
+	if (!slot.ino)
+		return;
+	AS_ARRAY_ROOM(h->close, h->n_closes, h->cap_closes);
+	h->close[h->n_closes++] =
+		(struct as_history_close){ h->ops->n - 1, slot.ino, h->n_points - 1 };
+}
+
 /* ---- The public face ---- */
 
 struct as_history *as_history_new(const struct as_model *fresh, const struct as_policy *policy)
@@ -375,6 +406,7 @@ struct as_history *as_history_new(const struct as_model *fresh, const struct as_
 	struct as_history *h = as_xcalloc(1, sizeof(*h));
 
 	h->model = as_model_copy(fresh);
+	as_model_follow_touches(h->model);
 	h->traits = as_model_traits(fresh);
 	h->ops = as_seq_new();
 	h->judged = SIZE_MAX;
@@ -404,6 +436,8 @@ void as_history_free(struct as_history *h)
 	free(h->edge);
 	as_table_free(&h->edges);
 	free(h->promise);
+	free(h->touch);
+	free(h->close);
 	free(h->policy);
 	free(h->point);
 	free(h->after);
@@ -439,13 +473,16 @@ static bool add(struct as_history *h, const struct as_op *op, const struct as_ou
 	struct as_verdict verdict = { 0 };
 
 	op = push_op(h, op, outcome->ret);
+	as_model_clock(h->model, 0, 0);
 	if (h->judged == SIZE_MAX &&
 	    (!as_model_judge(h->model, op, outcome, &verdict) || as_model_lost(h->model)))
 		h->judged = h->ops->n - 1;
 	if (h->judged == SIZE_MAX) {
 		add_points(h, op, before, h->model);
+		as_stable_touch(h, h->model);
 		if (promises)
 			as_stable_record(h, &what);
+		add_close(h, op, before);
 		add_policy(h, op, outcome);
 	}
 	as_model_free(before);
@@ -469,8 +506,11 @@ bool as_history_add_failed(struct as_history *h, const struct as_op *op,
 {
 	struct as_model *happened = as_model_copy(h->model);
 
+	as_model_follow_touches(happened);
+	as_model_clock(happened, 0, 0);
 	op = push_op(h, op, outcome->ret);
 	if (h->judged == SIZE_MAX && !as_model_apply(happened, op) && !as_model_lost(happened)) {
+		as_stable_touch(h, happened);
 		add_points(h, op, h->model, happened);
 		add_point(h, op, happened, h->model, 0);
 	}

@@ -38,6 +38,9 @@ bool as_history_add_unsure(struct as_history *history, const struct as_op *op,
  */
 bool as_history_add_failed(struct as_history *history, const struct as_op *op,
 			   const struct as_outcome *outcome);
+/* What stat(2) told of the file that the operation added last made stable, if that was an fsync:
+ * when it answered. Without this, nothing is said of times and blocks. */
+void as_history_saw(struct as_history *history, const struct as_stat *st);
 size_t as_history_len(const struct as_history *history); /* operations */
 /* Operations 0..n-1 can be judged. */
 size_t as_history_known(const struct as_history *history);

@@ -79,8 +79,27 @@ struct as_history_edge {
 	size_t cap;
 };
 
+/* What as_history_saw() was told. */
+struct as_history_seen {
+	int64_t atime_ns, mtime_ns, ctime_ns;
+	uint64_t blocks;
+};
+
+/* An operation that touched an inode, whether that shows in a version or not. */
+struct as_history_touch {
+	size_t op;
+	struct as_touch what;
+};
+
+/* A descriptor was closed. */
+struct as_history_close {
+	size_t op;
+	uint32_t ino, point;
+};
+
 struct as_history_promise {
 	size_t op;
+	const struct as_history_seen *seen; /* NULL: nobody looked */
 	struct as_persist what;
 	uint32_t point; /* the state it was given in */
 	uint32_t floor; /* with guarantee `prefix`: all up to this point is stable */
@@ -123,6 +142,12 @@ struct as_history {
 	struct as_history_promise *promise; /* in the order of their operations */
 	uint32_t n_promises;
 	size_t cap_promises;
+	struct as_history_touch *touch; /* in the order of their operations */
+	uint32_t n_touches;
+	size_t cap_touches;
+	struct as_history_close *close; /* in the order of their operations */
+	uint32_t n_closes;
+	size_t cap_closes;
 	struct as_history_policy *policy;
 	uint32_t n_policies;
 	size_t cap_policies;
@@ -152,6 +177,11 @@ uint32_t as_stable_promises(const struct as_history *h, size_t done);
 const struct as_history_promise *as_stable_last_sync(const struct as_history *h, uint32_t n);
 void as_stable_promise_words(const struct as_history *h, const struct as_history_promise *promise,
 			     struct as_buf *out);
+
+/* How many touches operations 0..begun-1 made. */
+uint32_t as_stable_touches(const struct as_history *h, size_t begun);
+/* Notes what the model says the operation added last has touched. */
+void as_stable_touch(struct as_history *h, const struct as_model *model);
 
 /* ---- fsync.c ---- */
 

@@ -2,8 +2,9 @@
 /*
  * legal: see legal.h. What a moment allows depends on a few numbers only: how many promises had
  * been given, with and without the operation that was under way, how often mount options had
- * changed, and the last point that can have been reached. So verdicts are remembered by these
- * numbers and the digest of the tree: most crash states of a workload are recovered to a few trees.
+ * changed and inodes were touched, and the last point that can have been reached. So verdicts are
+ * remembered by these numbers and the digests of the tree: most crash states of a workload are
+ * recovered to a few trees.
  */
 #include "legal/legal.h"
 
@@ -33,11 +34,11 @@ const char *as_rule_name(enum as_rule rule)
 
 /* All that a verdict depends on. */
 struct moment_key {
-	uint32_t n_promises, n_begun, n_policies, hi;
+	uint32_t n_promises, n_begun, n_policies, n_touches, hi;
 };
 
 struct remembered {
-	struct as_digest tree;
+	struct as_digest tree, rest; /* of what is compared, and of the rest */
 	struct moment_key moment;
 	uint32_t said; /* what was said of it, from 1; 0: it is legal */
 	uint32_t oldest, newest;
@@ -105,13 +106,13 @@ static bool is_item(const void *ctx, size_t index)
 	const struct cache_key *k = ctx;
 	const struct remembered *item = &k->cache->item[index];
 
-	return as_digest_eq(item->tree, k->key->tree) &&
+	return as_digest_eq(item->tree, k->key->tree) && as_digest_eq(item->rest, k->key->rest) &&
 	       memcmp(&item->moment, &k->key->moment, sizeof(item->moment)) == 0;
 }
 
 static uint64_t hash_of(const struct remembered *key)
 {
-	return as_mix64(key->tree.lo ^ as_hash64(&key->moment, sizeof(key->moment)));
+	return as_mix64(key->tree.lo ^ key->rest.lo ^ as_hash64(&key->moment, sizeof(key->moment)));
 }
 
 static void remember(struct legal_cache *c, struct remembered key, const struct as_legal *verdict)
@@ -208,6 +209,9 @@ static void set_moment(struct as_legal_judge *j)
 
 	j->n_promises = as_stable_promises(h, j->moment.done);
 	j->n_begun = as_stable_promises(h, j->moment.begun);
+	j->n_touches = as_stable_touches(h, j->moment.wrote && j->moment.wrote < j->moment.begun
+						    ? j->moment.wrote
+						    : j->moment.begun);
 	j->hi = h->after[j->moment.begun];
 	j->synced_by = as_stable_last_sync(h, j->n_promises);
 	j->synced = j->synced_by ? j->synced_by->point : 0;
@@ -263,7 +267,9 @@ bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct 
 	set_moment(&j);
 	key = (struct remembered){
 		.tree = as_tree_digest(tree),
-		.moment = { j.n_promises, j.n_begun, policies_until(h, moment.begun), j.hi },
+		.rest = as_tree_digest_of_rest(tree),
+		.moment = { j.n_promises, j.n_begun, policies_until(h, moment.begun), j.n_touches,
+			    j.hi },
 	};
 	if (j.policy.none)
 		return as_it_is(verdict, true);

@@ -27,6 +27,8 @@ const char *as_rule_name(enum as_rule rule); /* "persisted" */
  * was under way. Both at most as_history_len(). */
 struct as_moment {
 	size_t done, begun;
+	/* What is on the disk was written by operations 0..wrote-1; 0: not known. */
+	size_t wrote;
 };
 
 #define AS_LEGAL_NO_OP SIZE_MAX

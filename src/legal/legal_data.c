@@ -17,7 +17,9 @@
  *      may show. The size of a truncate or fallocate is metadata: it shows with all that came after
  *      it.
  *      A type may promise more of a file that a rename puts in the place of another one: that it
- *      is not shorter than it was then, where the rename is seen to have happened.
+ *      is not shorter than it was then, where the rename is seen to have happened. And of a file
+ *      that was emptied, written and closed: that it is not shorter than it was then, where
+ *      anything is seen to have happened that came after the close.
  *   4. data=journal: data is of one point, as names and attributes are. Only the operation that was
  *      under way then may be there in part.
  *   5. data=writeback: what was touched since it was made stable may be anything.
@@ -181,6 +183,43 @@ static bool has_replaced(const struct possible *p, const struct as_history_versi
 	       as_history_child_at(h, v->parent, v->name, v->point - 1);
 }
 
+/* Whether an operation of this kind came after point `from` and before operation `end`. */
+static bool came_between(const struct as_history *h, enum as_opcode code, uint32_t from, size_t end)
+{
+	for (size_t op = h->point[from].op; op < end; op++)
+		if (h->ops->ops[op].code == code)
+			return true;
+	return false;
+}
+
+/* The size that version `first` on has got by writes, after it had emptied the file, when the file
+ * was closed; 0: it was not, or nothing is seen that came later. Blocks of fallocate are not
+ * delayed, so that the close need not write them. */
+static uint64_t size_when_closed(const struct possible *p, uint32_t first)
+{
+	const struct as_history *h = p->j->h;
+	const struct as_history_version *v = p->inode->v;
+	uint64_t size = 0;
+
+	if (!first || v[first].size || v[first].delayed || !(v[first].what & AS_CHANGE_SIZE))
+		return 0;
+	for (uint32_t i = 0; i < h->n_closes; i++) {
+		const struct as_history_close *close = &h->close[i];
+		uint32_t then;
+
+		if (close->ino != p->ino || close->point < v[first].point ||
+		    close->point >= p->meta_point ||
+		    came_between(h, AS_OP_FALLOCATE, v[first].point, close->op))
+			continue;
+		then = as_history_version_index(p->inode, close->point);
+		if (v[then].size > size)
+			size = v[then].size;
+		/* The next close does so only if the file was emptied again. */
+		break;
+	}
+	return size;
+}
+
 /* Names and attributes are of one point: rule 3. */
 static bool size_in_order(const struct possible *p, uint64_t size, struct as_legal_fault *fault)
 {
@@ -197,6 +236,11 @@ static bool size_in_order(const struct possible *p, uint64_t size, struct as_leg
 	for (uint32_t i = first; i <= p->meta && p->j->policy.replaces; i++)
 		if (v[i].size > lo && has_replaced(p, &v[i]))
 			lo = v[i].size;
+	if (p->j->policy.replaces) {
+		uint64_t closed = size_when_closed(p, first);
+
+		lo = closed > lo ? closed : lo;
+	}
 	hi = v[p->meta].size > lo ? v[p->meta].size : lo;
 	for (uint32_t k = 0; k < p->inode->n_promises; k++) {
 		const struct as_history_promise *promise = &p->j->h->promise[p->inode->promise[k]];

@@ -55,7 +55,8 @@ static bool data_fits(struct as_legal_judge *j, uint32_t point, struct as_legal_
 		if (node->twin != i || !S_ISREG(node->mode))
 			continue;
 		*where = i;
-		if (!as_legal_data_ok(j, j->ino[i], node, point, fault))
+		if (!as_legal_data_ok(j, j->ino[i], node, point, fault) ||
+		    !as_legal_rest_ok(j, j->ino[i], node, fault))
 			return false;
 	}
 	return true;

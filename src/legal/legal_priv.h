@@ -15,6 +15,7 @@ struct as_legal_judge {
 	struct as_policy policy; /* the weakest since the last sync */
 	uint32_t n_promises; /* given by operations that had answered */
 	uint32_t n_begun; /* with those of the operation that was under way */
+	uint32_t n_touches; /* by operations of which something can be on the disk */
 	uint32_t synced; /* the point of the last sync; 0: the fresh file system */
 	const struct as_history_promise *synced_by; /* that sync; NULL: none */
 	uint32_t hi; /* the last point that can have been reached */
@@ -31,14 +32,19 @@ enum as_legal_fault_kind {
 	FAULT_OTHER, /* data of another file */
 	FAULT_MOVED, /* its own data, of another place */
 	FAULT_UNKNOWN, /* written by no operation */
+	FAULT_ATIME, /* another one than was made stable */
+	FAULT_MTIME,
+	FAULT_CTIME,
+	FAULT_BLOCKS, /* fewer */
+	FAULT_HIDDEN, /* data that SEEK_HOLE calls a hole */
 };
 
 struct as_legal_fault {
 	enum as_rule rule;
 	enum as_legal_fault_kind kind;
 	uint32_t ino;
-	uint64_t at; /* byte; or the size found */
-	uint64_t want_lo, want_hi; /* sizes allowed */
+	uint64_t at; /* byte; or the size, time or number of blocks found */
+	uint64_t want_lo, want_hi; /* sizes allowed; want_lo: the time or blocks it was to have */
 	/* The promise that is broken; NULL: it would be wrong at any time. */
 	const struct as_history_promise *by;
 	uint32_t other; /* FAULT_OTHER: whose */
@@ -77,6 +83,12 @@ const struct as_history_promise *as_legal_data_promise(const struct as_legal_jud
  * and attributes the tree shows, or NO_POINT where each object is of a point of its own. */
 bool as_legal_data_ok(const struct as_legal_judge *j, uint32_t ino, const struct as_tree_node *node,
 		      uint32_t meta, struct as_legal_fault *fault);
+
+/* ---- legal_rest.c ---- */
+
+/* Whether the times, blocks and holes of a regular file may be what `node` has. */
+bool as_legal_rest_ok(const struct as_legal_judge *j, uint32_t ino, const struct as_tree_node *node,
+		      struct as_legal_fault *fault);
 
 /* ---- legal_prefix.c, legal_object.c, legal_repair.c: fill the verdict when they say no ---- */
 

@@ -91,6 +91,31 @@ static void say_byte(struct as_legal_judge *j, const struct as_legal_fault *f, c
 	}
 }
 
+static void say_rest(struct as_legal_judge *j, const struct as_legal_fault *f, const char *path)
+{
+	static const char *const times[] = {
+		[FAULT_ATIME] = "atime",
+		[FAULT_MTIME] = "mtime",
+		[FAULT_CTIME] = "ctime",
+	};
+	struct as_buf *why = &j->verdict->why;
+
+	if (f->kind == FAULT_HIDDEN) {
+		as_buf_addf(why,
+			    "byte %llu of %s is data; in the recovered tree it is in a hole "
+			    "by SEEK_HOLE and SEEK_DATA",
+			    (unsigned long long)f->at, path);
+		return;
+	}
+	as_legal_after(j, f->by);
+	if (f->kind == FAULT_BLOCKS)
+		as_buf_addf(why, "%s must have %llu blocks; recovered tree has %llu", path,
+			    (unsigned long long)f->want_lo, (unsigned long long)f->at);
+	else
+		as_buf_addf(why, "%s must have %s %lld ns; recovered tree has %lld ns", path,
+			    times[f->kind], (long long)f->want_lo, (long long)f->at);
+}
+
 void as_legal_say_fault(struct as_legal_judge *j, const struct as_legal_fault *f, uint32_t node)
 {
 	static const char *const kinds[] = {
@@ -102,6 +127,11 @@ void as_legal_say_fault(struct as_legal_judge *j, const struct as_legal_fault *f
 		[FAULT_OTHER] = "data of another file",
 		[FAULT_MOVED] = "misplaced data",
 		[FAULT_UNKNOWN] = "bytes nobody wrote",
+		[FAULT_ATIME] = "another atime",
+		[FAULT_MTIME] = "another mtime",
+		[FAULT_CTIME] = "another ctime",
+		[FAULT_BLOCKS] = "fewer blocks",
+		[FAULT_HIDDEN] = "data called a hole",
 	};
 	struct as_buf path = { 0 }, signature = { 0 };
 
@@ -110,6 +140,8 @@ void as_legal_say_fault(struct as_legal_judge *j, const struct as_legal_fault *f
 	as_tree_path(j->tree, node, &path);
 	if (f->rule == AS_RULE_SIZE)
 		say_size(j, f, as_buf_str(&path));
+	else if (f->kind >= FAULT_ATIME)
+		say_rest(j, f, as_buf_str(&path));
 	else
 		say_byte(j, f, as_buf_str(&path));
 	as_buf_free(&path);

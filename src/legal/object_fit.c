@@ -132,7 +132,8 @@ static enum fit fit(const struct as_object *o, uint32_t ino, uint32_t at,
 	}
 	if (!attrs_fit(o, ino, node, since))
 		return OTHER_ATTRS;
-	if (S_ISREG(node->mode) && !as_legal_data_ok(o->j, ino, node, NO_POINT, fault))
+	if (S_ISREG(node->mode) && (!as_legal_data_ok(o->j, ino, node, NO_POINT, fault) ||
+				    !as_legal_rest_ok(o->j, ino, node, fault)))
 		return OTHER_DATA;
 	return count_fits(o, ino, node, since) ? FITS : OTHER_COUNT;
 }

@@ -153,6 +153,8 @@ struct as_policy as_policy_of(const struct as_target *target)
 			promise.crash & AS_CRASH_NAMES && !(promise.crash & AS_CRASH_DATA_ALONE),
 		.light_fsync = promise.crash & AS_CRASH_LIGHT_FSYNC,
 		.replaces = promise.crash & AS_CRASH_REPLACES,
+		.times = promise.crash & AS_CRASH_TIMES,
+		.blocks = promise.crash & AS_CRASH_BLOCKS,
 		.lost_found = promise.crash & AS_CRASH_RESCUES,
 		.makes_found = promise.crash & AS_CRASH_MAKES_FOUND,
 		.block_bytes = as_target_block_bytes(target),

@@ -39,8 +39,11 @@ struct as_policy {
 	/* A state that no fsync has a part in is of one moment, data included; unless data is
 	 * written over in place, before the commit. */
 	bool whole_data, in_place;
-	/* A file that a rename puts in the place of another one is not shorter than it was then. */
+	/* A file that a rename puts in the place of another one is not shorter than it was then;
+	 * nor is one that was emptied, written and closed. */
 	bool replaces;
+	/* fsync of a file makes its times stable; the blocks that it has. */
+	bool times, blocks;
 	/* After a checker's run, what has no name is in lost+found. */
 	bool lost_found;
 	/* It makes /lost+found if there is none. */

@@ -8,6 +8,8 @@
 
 #include "base/array.h"
 
+#include <sys/stat.h>
+
 void as_stable_record(struct as_history *h, const struct as_persist *what)
 {
 	const struct as_policy *policy = &h->policy[h->n_policies - 1].policy;
@@ -38,6 +40,45 @@ uint32_t as_stable_promises(const struct as_history *h, size_t done)
 		uint32_t mid = lo + (hi - lo) / 2;
 
 		if (h->promise[mid].op < done)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void as_history_saw(struct as_history *h, const struct as_stat *st)
+{
+	struct as_history_promise *last = h->n_promises ? &h->promise[h->n_promises - 1] : NULL;
+	struct as_history_seen *seen;
+
+	if (!last || last->op != h->ops->n - 1 || last->what.kind != AS_PERSIST_INODE ||
+	    last->what.len != UINT64_MAX || !S_ISREG(st->mode))
+		return;
+	seen = as_arena_alloc(&h->arena, sizeof(*seen));
+	*seen = (struct as_history_seen){ st->atime_ns, st->mtime_ns, st->ctime_ns, st->blocks };
+	last->seen = seen;
+}
+
+void as_stable_touch(struct as_history *h, const struct as_model *model)
+{
+	size_t n;
+	const struct as_touch *touch = as_model_touches(model, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		AS_ARRAY_ROOM(h->touch, h->n_touches, h->cap_touches);
+		h->touch[h->n_touches++] = (struct as_history_touch){ h->ops->n - 1, touch[i] };
+	}
+}
+
+uint32_t as_stable_touches(const struct as_history *h, size_t begun)
+{
+	uint32_t lo = 0, hi = h->n_touches;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (h->touch[mid].op < begun)
 			lo = mid + 1;
 		else
 			hi = mid;

@@ -6,6 +6,11 @@
 
 #include "model/model.h"
 
+/* Bytes start..end-1 of a file. */
+struct as_hole {
+	uint64_t start, end;
+};
+
 /* Reads a tree by absolute, normal paths; links are never followed. Each function returns 0 or a
  * count, or a negative errno. */
 struct as_tree_ops {
@@ -15,6 +20,9 @@ struct as_tree_ops {
 	int64_t (*read)(void *ctx, const char *path, void *buf, size_t len, uint64_t off);
 	int64_t (*listxattr)(void *ctx, const char *path, char *buf, size_t len);
 	int64_t (*getxattr)(void *ctx, const char *path, const char *name, void *buf, size_t len);
+	/* The first `max` holes of a regular file, as SEEK_HOLE and SEEK_DATA tell them. NULL: it
+	 * cannot be told. */
+	int64_t (*holes)(void *ctx, const char *path, struct as_hole *hole, size_t max);
 };
 
 /* "a directory", "of unknown type". */

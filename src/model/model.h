@@ -31,6 +31,18 @@ void as_model_free(struct as_model *model);
 void as_model_follow_times(struct as_model *model, const char *mount_opts);
 /* When the operation that is judged next began and ended. */
 void as_model_clock(struct as_model *model, int64_t began_ns, int64_t ended_ns);
+
+/* One inode that an operation touched; times: which of its times that moves or may move, a bit for
+ * each of atime, mtime and ctime (AS_STAMPS_*). */
+struct as_touch {
+	uint32_t ino;
+	unsigned times;
+};
+
+/* Instead of times, the model notes which inodes operations touch; no time is judged. */
+void as_model_follow_touches(struct as_model *model);
+/* Those since the last call of as_model_clock(); an inode may be there more than once. */
+const struct as_touch *as_model_touches(const struct as_model *model, size_t *n);
 /* Until when the tree was read; INT64_MAX: it is being read. */
 void as_model_tree_read(struct as_model *model, int64_t until_ns);
 

@@ -2,6 +2,7 @@
 /* stamp: see stamp.h. */
 #include "model/stamp.h"
 
+#include "base/array.h"
 #include "model/state.h"
 
 #include <stdlib.h>
@@ -39,6 +40,10 @@ struct as_stamps {
 	int64_t tree_read_ns; /* when the tree was read last; INT64_MAX: it is being read */
 	const char *opts; /* those that every mount has */
 	enum stamp_how atime; /* what the mount options say of READ */
+	/* Not the times are followed, but the inodes: as_model_follow_touches(). */
+	bool only_touches;
+	struct as_touch *touch; /* by the operation that is judged */
+	size_t n_touches, cap_touches;
 };
 
 struct as_stamps *as_stamps_new(const struct as_traits *traits)
@@ -55,8 +60,10 @@ struct as_stamps *as_stamps_new(const struct as_traits *traits)
 
 void as_stamps_free(struct as_stamps *stamps)
 {
-	if (stamps)
+	if (stamps) {
 		free(stamps->at);
+		free(stamps->touch);
+	}
 	free(stamps);
 }
 
@@ -71,8 +78,42 @@ void as_model_follow_times(struct as_model *model, const char *mount_opts)
 
 void as_model_clock(struct as_model *model, int64_t began_ns, int64_t ended_ns)
 {
-	if (model->stamps)
-		model->stamps->now = (struct span){ began_ns, ended_ns };
+	if (!model->stamps)
+		return;
+	model->stamps->now = (struct span){ began_ns, ended_ns };
+	model->stamps->n_touches = 0;
+}
+
+void as_model_follow_touches(struct as_model *model)
+{
+	as_stamps_free(model->stamps);
+	model->stamps = as_xcalloc(1, sizeof(*model->stamps));
+	model->stamps->only_touches = true;
+	model->stamps->atime = MAY;
+}
+
+const struct as_touch *as_model_touches(const struct as_model *model, size_t *n)
+{
+	*n = model->stamps ? model->stamps->n_touches : 0;
+	return *n ? model->stamps->touch : NULL;
+}
+
+static void touch(struct as_stamps *s, uint32_t ino, unsigned times)
+{
+	if (!times)
+		return;
+	AS_ARRAY_ROOM(s->touch, s->n_touches, s->cap_touches);
+	s->touch[s->n_touches++] = (struct as_touch){ ino, times };
+}
+
+static unsigned times_of(enum as_event event)
+{
+	unsigned times = 0;
+
+	for (unsigned i = 0; i < TIMES; i++)
+		if (events[event].how[i] != KEPT)
+			times |= 1u << i;
+	return times;
 }
 
 void as_model_tree_read(struct as_model *model, int64_t until_ns)
@@ -122,6 +163,10 @@ void as_stamp(struct as_model *m, uint32_t ino, enum as_event event)
 
 	if (!s)
 		return;
+	if (s->only_touches) {
+		touch(s, ino, times_of(event));
+		return;
+	}
 	at = stamp_of(s, ino);
 	for (unsigned i = 0; i < TIMES; i++) {
 		enum stamp_how how = events[event].how[i];
@@ -147,13 +192,17 @@ void as_stamp_set(struct as_model *m, uint32_t ino, int64_t atime_ns, int64_t mt
 	if (!m->stamps)
 		return;
 	as_stamp(m, ino, AS_EVENT_ATTRS);
+	if (m->stamps->only_touches) {
+		touch(m->stamps, ino, AS_STAMPS_ALL);
+		return;
+	}
 	set(m->stamps, stamp_of(m->stamps, ino), ATIME, atime_ns);
 	set(m->stamps, stamp_of(m->stamps, ino), MTIME, mtime_ns);
 }
 
 void as_stamps_forget(struct as_model *m)
 {
-	if (m->stamps)
+	if (m->stamps && m->stamps->n)
 		memset(m->stamps->at, 0, m->stamps->n * sizeof(*m->stamps->at));
 }
 

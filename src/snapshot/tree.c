@@ -216,6 +216,7 @@ struct as_tree *as_tree_maker_done(struct as_tree_maker *maker)
 	lay_out(tree, &order, 0, AS_TREE_NONE, ino);
 	find_twins(tree, ino);
 	tree->digest = as_tree_digest_now(tree);
+	tree->rest = as_tree_rest_now(tree);
 	free(order.child);
 	free(order.first);
 	free(ino);
@@ -247,6 +248,11 @@ void as_tree_put(struct as_tree *tree)
 struct as_digest as_tree_digest(const struct as_tree *tree)
 {
 	return tree->digest;
+}
+
+struct as_digest as_tree_digest_of_rest(const struct as_tree *tree)
+{
+	return tree->rest;
 }
 
 uint32_t as_tree_len(const struct as_tree *tree)
@@ -364,6 +370,21 @@ struct as_digest as_tree_digest_now(const struct as_tree *tree)
 		}
 		/* The number of the node is its place in the walk: order counts. */
 		sum = as_digest_add(sum, as_hash_seeded(&fixed, sizeof(fixed), i));
+	}
+	return sum;
+}
+
+struct as_digest as_tree_rest_now(const struct as_tree *tree)
+{
+	struct as_digest sum = AS_DIGEST_ZERO;
+
+	for (uint32_t i = 0; i < tree->n; i++) {
+		const struct as_tree_node *node = &tree->node[i];
+		const uint64_t rest[] = { (uint64_t)node->atime_ns, (uint64_t)node->mtime_ns,
+					  (uint64_t)node->ctime_ns, node->blocks, node->hidden };
+
+		if (S_ISREG(node->mode) && node->twin == i)
+			sum = as_digest_add(sum, as_hash_seeded(rest, sizeof(rest), i));
 	}
 	return sum;
 }

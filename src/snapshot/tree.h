@@ -6,8 +6,11 @@
  * as zeros and runs of patterns (content.h), and only what is neither is kept as bytes.
  *
  * It holds names, types, permissions, owners, sizes, link counts, which names are links to one
- * inode, device numbers, link texts, extended attributes and contents. Times are kept, too, but are
- * not compared. Inode numbers are not kept.
+ * inode, device numbers, link texts, extended attributes and contents. Inode numbers are not kept.
+ *
+ * Of regular files it also holds what a promise may say something of, but what two recoveries of
+ * one disk need not agree on: times, blocks in use, and data that SEEK_HOLE calls a hole. This is
+ * judged, but not compared, and has a digest of its own.
  */
 #ifndef AS_SNAPSHOT_TREE_H
 #define AS_SNAPSHOT_TREE_H
@@ -40,7 +43,12 @@ struct as_tree_node {
 	uint32_t children; /* of a directory */
 	uint32_t mode, nlink, uid, gid;
 	uint64_t size, rdev;
-	int64_t mtime_ns; /* not compared */
+	/* Not compared: */
+	int64_t atime_ns, mtime_ns, ctime_ns;
+	uint64_t blocks; /* of 512 bytes */
+	/* One more than the place of the first byte that is not zero and yet in a hole; 0: there is
+	 * none, or nobody asked. */
+	uint64_t hidden;
 	const char *text; /* of a symbolic link, else NULL */
 	const struct as_tree_xattr *xattr; /* sorted by name */
 	uint32_t n_xattrs;
@@ -58,6 +66,8 @@ void as_tree_put(struct as_tree *tree); /* takes NULL; the last owner frees it *
 
 /* Of all that is compared. */
 struct as_digest as_tree_digest(const struct as_tree *tree);
+/* Of what is not compared, of regular files. */
+struct as_digest as_tree_digest_of_rest(const struct as_tree *tree);
 /* True when they differ; the first difference in the order of a walk is added to *how (may be
  * NULL): "/a/f: size 4096 there, 8192 here". `a_is` and `b_is` are what to call them. */
 bool as_tree_diff(const struct as_tree *a, const char *a_is, const struct as_tree *b,

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MAGIC UINT64_C(0x3165657274736100) /* "\0astree1" */
+#define MAGIC UINT64_C(0x3265657274736100) /* "\0astree2" */
 
 static void put(struct as_buf *out, uint64_t value)
 {
@@ -56,7 +56,11 @@ void as_tree_write(const struct as_tree *tree, struct as_buf *out)
 		put(out, (uint64_t)node->uid << 32 | node->gid);
 		put(out, node->size);
 		put(out, node->rdev);
+		put(out, (uint64_t)node->atime_ns);
 		put(out, (uint64_t)node->mtime_ns);
+		put(out, (uint64_t)node->ctime_ns);
+		put(out, node->blocks);
+		put(out, node->hidden);
 		put(out, (node->text ? 1u : 0u) | (node->content ? 2u : 0u));
 		if (node->text)
 			put_bytes(out, node->text, strlen(node->text));
@@ -188,7 +192,11 @@ static void take_node(struct tree_bytes_reader *r, struct as_tree_maker *maker, 
 	node.gid = (uint32_t)word;
 	node.size = take(r);
 	node.rdev = take(r);
+	node.atime_ns = (int64_t)take(r);
 	node.mtime_ns = (int64_t)take(r);
+	node.ctime_ns = (int64_t)take(r);
+	node.blocks = take(r);
+	node.hidden = take(r);
 	has = take_max(r, 3);
 	if (has & 1)
 		node.text = take_string(r);

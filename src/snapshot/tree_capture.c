@@ -24,6 +24,8 @@
  * names does not end. */
 #define LEVELS_MAX 16000u
 #define ENTRIES_MAX 1000000u
+/* Holes of a file that are looked at. */
+#define HOLES_MAX 64u
 
 struct capture {
 	const struct as_tree_ops *ops;
@@ -93,6 +95,41 @@ static struct as_content *read_content(struct capture *c, uint64_t size)
 		read_range(c, tail, size);
 	}
 	return as_content_maker_done(c->content);
+}
+
+/* One more than the first byte of the hole that is not zero; 0: all are. */
+static uint64_t data_in(const struct as_content *content, const struct as_hole *hole)
+{
+	uint64_t at = hole->start;
+
+	while (at < hole->end && at < content->size) {
+		const struct as_content_piece *piece = as_content_at(content, at);
+		uint64_t end = piece->start + piece->len;
+		unsigned char byte;
+
+		if (piece->kind == AS_PIECE_ZERO || piece->kind == AS_PIECE_UNREAD) {
+			at = end;
+			continue;
+		}
+		as_piece_bytes(piece, at, &byte, 1);
+		at++;
+		if (byte)
+			return at;
+	}
+	return 0;
+}
+
+static void read_file(struct capture *c, struct as_tree_node *node)
+{
+	struct as_hole hole[HOLES_MAX];
+	int64_t n = 0;
+
+	/* Before it is read: afterwards, the kernel may take what is in memory for data. */
+	if (c->ops->holes && node->size)
+		n = c->ops->holes(c->ctx, as_buf_str(&c->path), hole, HOLES_MAX);
+	node->content = read_content(c, node->size);
+	for (int64_t i = 0; i < n && !node->hidden; i++)
+		node->hidden = data_in(node->content, &hole[i]);
 }
 
 /* ---- Attributes ---- */
@@ -171,7 +208,7 @@ static void read_body(struct capture *c, struct as_tree_node *node)
 	int64_t n;
 
 	if (S_ISREG(node->mode)) {
-		node->content = read_content(c, node->size);
+		read_file(c, node);
 	} else if (S_ISLNK(node->mode)) {
 		n = c->ops->readlink(c->ctx, as_buf_str(&c->path), c->piece, PIECE_BYTES - 1);
 		if (n < 0)
@@ -226,7 +263,10 @@ static void capture_node(struct capture *c, const char *name, uint32_t parent)
 	node.gid = st.gid;
 	node.size = st.size;
 	node.rdev = S_ISCHR(st.mode) || S_ISBLK(st.mode) ? st.rdev : 0;
+	node.atime_ns = st.atime_ns;
 	node.mtime_ns = st.mtime_ns;
+	node.ctime_ns = st.ctime_ns;
+	node.blocks = st.blocks;
 	node.xattr = c->xattr;
 	node.n_xattrs = read_xattrs(c);
 	read_body(c, &node);

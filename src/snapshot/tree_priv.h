@@ -8,7 +8,7 @@
 struct as_tree {
 	uint32_t ref, n;
 	bool cut;
-	struct as_digest digest;
+	struct as_digest digest, rest;
 	struct as_tree_xattr *xattr;
 	size_t n_xattrs;
 	char *strings;
@@ -17,5 +17,6 @@ struct as_tree {
 };
 
 struct as_digest as_tree_digest_now(const struct as_tree *tree);
+struct as_digest as_tree_rest_now(const struct as_tree *tree);
 
 #endif

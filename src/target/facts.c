@@ -29,7 +29,8 @@ struct as_promise as_target_promise(const struct as_target *target)
 	if (type)
 		return (struct as_promise){ type->guarantee, type->crash, type->mount };
 	/* labfs, and libraries of which nothing else is known: a journal written in order. */
-	return (struct as_promise){ AS_GUARANTEE_PREFIX, AS_CRASH_NAMES, "" };
+	return (struct as_promise){ AS_GUARANTEE_PREFIX,
+				    AS_CRASH_NAMES | AS_CRASH_TIMES | AS_CRASH_BLOCKS, "" };
 }
 
 /* ---- Recovery -------------------------------------------------------------------------------- */

@@ -49,8 +49,12 @@ enum as_crash_trait {
 	 * name before; nor need its data be on the disk before the inode is, until it returns. */
 	AS_CRASH_LIGHT_FSYNC = 64,
 	/* The size of a file that a rename put in the place of another one is committed with the
-	 * rename. */
+	 * rename; that of a file that was emptied and written, with its close. */
 	AS_CRASH_REPLACES = 128,
+	/* fsync of a file makes its times stable (POSIX: "all data and attributes"). */
+	AS_CRASH_TIMES = 256,
+	/* ... and the blocks that it has, also those after its end (FALLOC_FL_KEEP_SIZE). */
+	AS_CRASH_BLOCKS = 512,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at

@@ -168,6 +168,37 @@ static int64_t cwd_read(void *ctx, const char *path, void *buf, size_t len, uint
 	return fd < 0 ? fd : closed(fd, pread(fd, buf, len, (off_t)off));
 }
 
+/* The end of the file counts as a hole, but is none. */
+static int64_t find_holes(int fd, struct as_hole *hole, size_t max)
+{
+	off_t size = lseek(fd, 0, SEEK_END), at = 0;
+	size_t n = 0;
+
+	while (n < max && at < size) {
+		off_t data;
+
+		at = lseek(fd, at, SEEK_HOLE);
+		if (at < 0 || at >= size)
+			break;
+		data = lseek(fd, at, SEEK_DATA);
+		if (data < 0 && errno == ENXIO)
+			data = size;
+		if (data <= at)
+			break;
+		hole[n++] = (struct as_hole){ (uint64_t)at, (uint64_t)data };
+		at = data;
+	}
+	return at < 0 ? -1 : (int64_t)n;
+}
+
+static int64_t cwd_holes(void *ctx, const char *path, struct as_hole *hole, size_t max)
+{
+	int fd = open_at(path, O_NONBLOCK);
+
+	(void)ctx;
+	return fd < 0 ? fd : closed(fd, find_holes(fd, hole, max));
+}
+
 static int64_t cwd_listxattr(void *ctx, const char *path, char *buf, size_t len)
 {
 	struct tree_cwd_name name;
@@ -193,6 +224,7 @@ const struct as_tree_ops as_tree_cwd_ops = {
 	.read = cwd_read,
 	.listxattr = cwd_listxattr,
 	.getxattr = cwd_getxattr,
+	.holes = cwd_holes,
 };
 
 int as_tree_cwd_probe(const char *dir)

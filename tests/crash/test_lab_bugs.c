@@ -50,6 +50,10 @@ static const struct row {
 	{ 60, SYNCS },
 	{ 61, SYNCS },
 	{ 65, SYNCS },
+	{ 62, "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nutimens /f atime=5 mtime=6.000000007\n"
+	      "fsync $0\n" },
+	{ 63, "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nfallocate $0 KEEP_SIZE at=0 len=5000\n"
+	      "fsync $0\n" },
 };
 
 static const struct {

@@ -55,7 +55,7 @@ static void check_states(struct told *t, const struct as_seq *ops, struct as_tre
 		    as_history_persists(t->history, done - 1, NULL))
 			synced = done;
 		for (size_t k = 0; k <= done; k++) {
-			struct as_moment moment = { done, done < n ? done + 1 : done };
+			struct as_moment moment = { done, done < n ? done + 1 : done, 0 };
 			bool legal = as_legal_judge(t->history, moment, trees[k], &verdict);
 			bool same = false, lost = true;
 
@@ -201,8 +201,8 @@ static void test_anything(void **state)
 			t_told_add(&told, &letters->ops[as_choose(c, (unsigned)letters->n)]);
 		for (int i = 0; i < 40; i++) {
 			size_t n = as_choose(c, 31), done = as_choose(c, 31);
-			struct as_moment moment = { done,
-						    done < 30 ? done + as_choose(c, 2) : done };
+			struct as_moment moment = { done, done < 30 ? done + as_choose(c, 2) : done,
+						    0 };
 			struct as_tree *like = as_history_tree(told.history, n);
 			struct as_tree *tree = draw_tree(like, c);
 			struct as_legal first = { 0 }, again = { 0 };
@@ -298,7 +298,7 @@ static void check_mixed(struct told *t, const struct file_model *f, size_t from,
 		memcpy(mix + s * SECTOR,
 		       f->at[from + as_choose(c, (unsigned)(n - from) + 1)] + s * SECTOR, SECTOR);
 	tree = tree_of(t, mix, size);
-	if (!as_legal_judge(t->history, (struct as_moment){ len, len }, tree, &verdict))
+	if (!as_legal_judge(t->history, (struct as_moment){ len, len, 0 }, tree, &verdict))
 		fail_msg("a mixture of what it held since op %zu: %s", from,
 			 as_buf_str(&verdict.why));
 	as_tree_put(tree);
@@ -310,7 +310,7 @@ static void check_mixed(struct told *t, const struct file_model *f, size_t from,
 	for (size_t i = from; i <= n; i++)
 		known |= f->at[i][at] == mix[at];
 	tree = tree_of(t, mix, size);
-	if (as_legal_judge(t->history, (struct as_moment){ len, len }, tree, &verdict) != known)
+	if (as_legal_judge(t->history, (struct as_moment){ len, len, 0 }, tree, &verdict) != known)
 		fail_msg("byte %zu is %s: %s", at, known ? "right" : "wrong",
 			 as_buf_str(&verdict.why));
 	if (!known)
@@ -319,8 +319,8 @@ static void check_mixed(struct told *t, const struct file_model *f, size_t from,
 	/* Too short. */
 	if (lo) {
 		tree = tree_of(t, f->at[n], as_choose(c, (unsigned)lo));
-		assert_false(
-			as_legal_judge(t->history, (struct as_moment){ len, len }, tree, &verdict));
+		assert_false(as_legal_judge(t->history, (struct as_moment){ len, len, 0 }, tree,
+					    &verdict));
 		assert_int_equal(verdict.rule, AS_RULE_SIZE);
 		as_tree_put(tree);
 	}

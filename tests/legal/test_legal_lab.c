@@ -141,13 +141,13 @@ static struct as_moment moment_of(const struct as_reclog *log, const struct as_c
 	uint32_t op = cut->at ? cut->op : AS_RECLOG_NO_OP, next;
 
 	if (cut->at == as_reclog_len(log))
-		return (struct as_moment){ n, n };
+		return (struct as_moment){ n, n, 0 };
 	next = as_reclog_at(log, cut->at)->op;
 	if (next == AS_RECLOG_NO_OP)
-		return (struct as_moment){ 0, 0 };
+		return (struct as_moment){ 0, 0, 0 };
 	if (op == next)
-		return (struct as_moment){ op, op + 1 };
-	return (struct as_moment){ next, next };
+		return (struct as_moment){ op, op + 1, 0 };
+	return (struct as_moment){ next, next, 0 };
 }
 
 static void crash_all(struct lab *lab, struct as_history *h, const struct as_reclog *log)

@@ -78,6 +78,40 @@ static const struct row {
 	{ "auto_da_alloc: an exchange replaces nothing", P,
 	  REPLACED "rename2 /g /f RENAME_EXCHANGE\n", 5, "size /f 0", "auto_da_alloc",
 	  "noauto_da_alloc", true, true },
+#define EMPTIED                                                              \
+	"$0 = open /f O_RDWR|O_CREAT 0600\npwrite $0 len=4096 at=0 fill=1\n" \
+	"sync\nftruncate $0 0\n"
+#define WRITTEN_AGAIN "pwrite $0 len=4096 at=0 fill=2\n"
+	{ "auto_da_alloc: a file that was emptied, written and closed is empty", P,
+	  EMPTIED WRITTEN_AGAIN "close $0\nmkdir /d 0755\n", 7, "size /f 0", "auto_da_alloc",
+	  "noauto_da_alloc", false, true },
+	{ "auto_da_alloc: it is whole, with zeros where its data is not yet written", P,
+	  EMPTIED WRITTEN_AGAIN "close $0\nmkdir /d 0755\n", 7, "bytes /f 0 4096 0",
+	  "auto_da_alloc", "noauto_da_alloc", true, true },
+	{ "auto_da_alloc: emptied by O_TRUNC", P,
+	  "$0 = open /f O_RDWR|O_CREAT 0600\npwrite $0 len=4096 at=0 fill=1\nsync\n"
+	  "$1 = open /f O_RDWR|O_TRUNC\npwrite $1 len=4096 at=0 fill=2\nclose $1\n"
+	  "mkdir /d 0755\n",
+	  7, "size /f 100", "auto_da_alloc", "noauto_da_alloc", false, true },
+	{ "auto_da_alloc: nothing is seen that came after the close", P,
+	  EMPTIED WRITTEN_AGAIN "close $0\nmkdir /d 0755\n", 6, "size /f 0", "auto_da_alloc",
+	  "noauto_da_alloc", true, true },
+	{ "auto_da_alloc: it was not closed", P, EMPTIED WRITTEN_AGAIN "mkdir /d 0755\n", 6,
+	  "size /f 0", "auto_da_alloc", "noauto_da_alloc", true, true },
+	{ "auto_da_alloc: another file was closed", P,
+	  "$1 = open /g O_RDWR|O_CREAT 0600\n" EMPTIED WRITTEN_AGAIN "close $1\nmkdir /d 0755\n", 8,
+	  "size /f 0", "auto_da_alloc", "noauto_da_alloc", true, true },
+	{ "auto_da_alloc: it was not emptied", P,
+	  "$0 = open /f O_RDWR|O_CREAT 0600\nsync\n" WRITTEN_AGAIN "close $0\nmkdir /d 0755\n", 5,
+	  "size /f 0", "auto_da_alloc", "noauto_da_alloc", true, true },
+	{ "auto_da_alloc: blocks that fallocate gave it are not delayed", P,
+	  EMPTIED "fallocate $0 KEEP_SIZE at=0 len=4096\n" WRITTEN_AGAIN
+		  "close $0\nmkdir /d 0755\n",
+	  8, "size /f 0", "auto_da_alloc", "noauto_da_alloc", true, true },
+	{ "auto_da_alloc: only the first close counts", P,
+	  "$1 = open /f O_RDWR|O_CREAT 0600\n" EMPTIED "close $1\n" WRITTEN_AGAIN
+	  "close $0\nmkdir /d 0755\n",
+	  9, "size /f 0", "auto_da_alloc", "noauto_da_alloc", true, true },
 	{ "data=journal: names without data", P, WRITTEN, 5, "size /f 0", "data=journal",
 	  "data=ordered", false, true },
 };
@@ -95,7 +129,7 @@ static bool judge(const struct as_policy *policy, const char *workload, size_t s
 	mutant = t_mutate(tree, how);
 	legal = as_legal_judge(told.history,
 			       (struct as_moment){ as_history_len(told.history),
-						   as_history_len(told.history) },
+						   as_history_len(told.history), 0 },
 			       mutant, &verdict);
 	snprintf(why, 256, "%s", as_buf_str(&verdict.why));
 	as_tree_put(tree);

@@ -165,7 +165,7 @@ static int check_row(const struct row *row, enum as_guarantee guarantee)
 	mutant = t_mutate(tree, row->how);
 	/* Twice: the second time from memory. */
 	for (int again = 0; again < 2 && !wrong; again++) {
-		(void)as_legal_judge(told.history, (struct as_moment){ row->done, row->begun },
+		(void)as_legal_judge(told.history, (struct as_moment){ row->done, row->begun, 0 },
 				     mutant, &verdict);
 		wrong = check_verdict(row, &verdict);
 	}
@@ -215,7 +215,7 @@ static void test_under_way(void **state)
 		.fsync_names = true,
 		.block_bytes = 1024,
 	};
-	struct as_moment before = { 4, 4 }, during = { 4, 5 };
+	struct as_moment before = { 4, 4, 0 }, during = { 4, 5, 0 };
 	struct as_legal verdict = { 0 };
 	struct as_tree *tree, *alone;
 	struct told told;
@@ -262,7 +262,7 @@ static void test_found(void **state)
 					    .fsync_names = true,
 					    .makes_found = rows[i].makes,
 					    .block_bytes = 1024 };
-		struct as_moment moment = { 4, 4 };
+		struct as_moment moment = { 4, 4, 0 };
 		struct as_legal verdict = { 0 };
 		struct as_tree *tree, *mutant;
 		struct told told;

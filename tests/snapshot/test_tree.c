@@ -457,6 +457,74 @@ static const struct as_tree_ops source_ops = {
 	.getxattr = source_getxattr,
 };
 
+static struct as_hole told_hole; /* the only one, of every file */
+
+static int64_t told_holes(void *ctx, const char *path, struct as_hole *hole, size_t max)
+{
+	const struct source *s = ctx;
+
+	if (refused(s, "holes", path))
+		return -EIO;
+	assert_true(max > 0);
+	*hole = told_hole;
+	return 1;
+}
+
+/* What SEEK_HOLE says is looked at, and is in the second digest and not in the first. */
+static void test_holes(void **state)
+{
+	static const struct {
+		struct as_hole hole;
+		bool refused;
+		uint64_t from, to; /* where the first byte that is hidden is; 0, 0: nowhere */
+	} rows[] = {
+		{ { 4096, 8192 }, false, 0, 0 },
+		{ { 4000, 8192 }, false, 4000, 4096 },
+		{ { 0, 8292 }, false, 0, 100 },
+		{ { 5000, 8292 }, false, 8192, 8292 },
+		{ { 0, 8292 }, true, 0, 0 },
+		{ { 8292, 9999 }, false, 0, 0 },
+		{ { 4096, 99999 }, false, 8192, 8292 },
+	};
+	struct as_policy policy = { .guarantee = AS_GUARANTEE_PREFIX };
+	struct as_tree_ops ops = source_ops;
+	struct as_tree *tree, *plain = NULL;
+	struct as_buf why = { 0 };
+	struct told told;
+	struct source source = { 0 };
+
+	(void)state;
+	t_told_text(&told, &policy,
+		    "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=4096 at=0 fill=1\n"
+		    "pwrite $0 len=100 at=8192 fill=2\n");
+	source.tree = tree = as_history_tree(told.history, 3);
+	assert_int_equal(as_tree_capture(&ops, &source, &plain, &why), 0);
+	ops.holes = told_holes;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_tree *got = NULL;
+		uint64_t hidden;
+
+		told_hole = rows[i].hole;
+		source.bad_path = rows[i].refused ? "/f" : NULL;
+		source.bad_call = "holes";
+		assert_int_equal(as_tree_capture(&ops, &source, &got, &why), 0);
+		hidden = as_tree_at(got, as_tree_find(got, "/f"))->hidden;
+		if (rows[i].to)
+			assert_in_range(hidden, rows[i].from + 1, rows[i].to);
+		else
+			assert_int_equal(hidden, 0);
+		assert_true(as_digest_eq(as_tree_digest(plain), as_tree_digest(got)));
+		assert_int_equal(as_digest_eq(as_tree_digest_of_rest(plain),
+					      as_tree_digest_of_rest(got)),
+				 !rows[i].to);
+		as_tree_put(got);
+	}
+	as_buf_free(&why);
+	as_tree_put(plain);
+	as_tree_put(tree);
+	t_told_end(&told);
+}
+
 static const struct {
 	const char *path, *call, *words;
 } refusals[] = {
@@ -580,7 +648,7 @@ int main(void)
 		cmocka_unit_test(test_random_contents), cmocka_unit_test(test_order),
 		cmocka_unit_test(test_diffs),		cmocka_unit_test(test_without),
 		cmocka_unit_test(test_bytes),		cmocka_unit_test(test_capture),
-		cmocka_unit_test(test_capture_ends),
+		cmocka_unit_test(test_holes),		cmocka_unit_test(test_capture_ends),
 	};
 
 	return cmocka_run_group_tests_name("tree", tests, NULL, NULL);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * legal_rest: may a file have these times, blocks and holes?
+ *
+ * Method. The model does not know the values: they depend on a clock and on how a type allocates.
+ * So whoever records a workload asks stat(2) right after each fsync of a file (as_history_saw()),
+ * and what it told is what was made stable. Which operations may have moved a time or a block since
+ * is the model's word (as_model_touches()), whether they changed anything else or not. Operations
+ * that came after the last write have left nothing on the disk, so they do not count.
+ *
+ * Rules
+ *   1. A time that no operation has touched since the last fsync is what it was then. Some types
+ *      change the ctime of a file when recovery takes an old name away from it; where each object
+ *      is of a moment of its own, it may be later.
+ *   2. A ctime is never earlier than it was then: only the clock sets it. A touched atime or mtime
+ *      may be anything, since utimensat(2) sets them.
+ *   3. A file that nobody touched has at least the blocks that it had then. It may have more.
+ *   4. Data is never called a hole (lseek(2)), after whatever happened. Holes may be called data.
+ * fdatasync makes none of this stable, nor does a write with O_SYNC, after which nobody looks.
+ */
+#include "legal/legal_priv.h"
+
+#include "model/traits.h"
+
+/* The last fsync of the inode that somebody looked at. */
+static const struct as_history_promise *last_seen(const struct as_legal_judge *j, uint32_t ino)
+{
+	const struct as_history_inode *inode = &j->h->inode[ino];
+
+	for (uint32_t k = inode->n_promises; k-- > 0;) {
+		const struct as_history_promise *promise = &j->h->promise[inode->promise[k]];
+
+		if (inode->promise[k] < j->n_promises && promise->seen)
+			return promise;
+	}
+	return NULL;
+}
+
+/* Which times operations after `op` may have moved: AS_STAMPS_*. */
+static unsigned touched_since(const struct as_legal_judge *j, uint32_t ino, size_t op)
+{
+	unsigned times = 0;
+
+	for (uint32_t i = j->n_touches; i-- > 0 && j->h->touch[i].op > op;)
+		if (j->h->touch[i].what.ino == ino)
+			times |= j->h->touch[i].what.times;
+	return times;
+}
+
+static bool broken(struct as_legal_fault *fault, enum as_rule rule, enum as_legal_fault_kind kind,
+		   uint64_t want, uint64_t got)
+{
+	fault->rule = rule;
+	fault->kind = kind;
+	fault->want_lo = want;
+	fault->at = got;
+	return false;
+}
+
+static bool times_ok(const struct as_legal_judge *j, const struct as_history_seen *seen,
+		     unsigned touched, const struct as_tree_node *node,
+		     struct as_legal_fault *fault)
+{
+	bool exact = j->policy.guarantee == AS_GUARANTEE_PREFIX && !(touched & AS_STAMPS_CTIME);
+
+	if (!(touched & AS_STAMPS_ATIME) && node->atime_ns != seen->atime_ns)
+		return broken(fault, AS_RULE_TIMES, FAULT_ATIME, (uint64_t)seen->atime_ns,
+			      (uint64_t)node->atime_ns);
+	if (!(touched & AS_STAMPS_MTIME) && node->mtime_ns != seen->mtime_ns)
+		return broken(fault, AS_RULE_TIMES, FAULT_MTIME, (uint64_t)seen->mtime_ns,
+			      (uint64_t)node->mtime_ns);
+	if (node->ctime_ns < seen->ctime_ns || (exact && node->ctime_ns != seen->ctime_ns))
+		return broken(fault, AS_RULE_TIMES, FAULT_CTIME, (uint64_t)seen->ctime_ns,
+			      (uint64_t)node->ctime_ns);
+	return true;
+}
+
+bool as_legal_rest_ok(const struct as_legal_judge *j, uint32_t ino, const struct as_tree_node *node,
+		      struct as_legal_fault *fault)
+{
+	const struct as_history_promise *by = last_seen(j, ino);
+	unsigned touched;
+
+	fault->ino = ino;
+	fault->by = NULL;
+	if (node->hidden)
+		return broken(fault, AS_RULE_LAYOUT, FAULT_HIDDEN, 0, node->hidden - 1);
+	if (!by || !(j->policy.times || j->policy.blocks))
+		return true;
+	fault->by = by;
+	touched = touched_since(j, ino, by->op);
+	if (j->policy.blocks && !(touched & (AS_STAMPS_MTIME | AS_STAMPS_CTIME)) &&
+	    node->blocks < by->seen->blocks)
+		return broken(fault, AS_RULE_BLOCKS, FAULT_BLOCKS, by->seen->blocks, node->blocks);
+	return !j->policy.times || times_ok(j, by->seen, touched, node, fault);
+}
