@@ -12,7 +12,7 @@
 
 struct as_run_stats {
 	uint64_t workloads, ops, findings, skipped;
-	uint64_t unjudged, excused; /* as in struct as_run_result */
+	uint64_t unjudged, excused, looked, possible; /* as in struct as_run_result */
 	int64_t wall_us;
 };
 

@@ -138,6 +138,8 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 				      .skipped = s->skipped,
 				      .unjudged = s->unjudged,
 				      .excused = s->excused,
+				      .looked = s->looked,
+				      .possible = s->possible,
 				      .wall_us = s->used_us };
 	struct as_hunt_groups groups;
 	const char *first = NULL;

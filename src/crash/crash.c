@@ -21,6 +21,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Recoveries. */
+#define BUDGET_HUNT 128
+#define BUDGET_HUNT_LIBRARY 2048
+#define BUDGET_NAMED 4096
+
 struct as_crasher {
 	const struct as_target *target;
 	struct as_run_options run;
@@ -47,6 +52,14 @@ static int vet(const struct as_target *target, const struct as_crash_options *o,
 		return as_fail(err, AS_EUSE, "trials=%u: at most %u", o->perm.trials,
 			       AS_PERM_TRIALS_MAX);
 	return 0;
+}
+
+uint64_t as_crash_budget(const struct as_target *target, bool hunt)
+{
+	/* Those of a library take 50 microseconds, those of a kernel 5 to 50 milliseconds. */
+	if (as_target_library(target))
+		return hunt ? BUDGET_HUNT_LIBRARY : 0;
+	return hunt ? BUDGET_HUNT : BUDGET_NAMED;
 }
 
 int as_crasher_new(const struct as_target *target, const struct as_run_options *run,
@@ -248,6 +261,8 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 	as_buf_free(&log);
 	result->ops = sh->ops;
 	result->findings = sh->n_reports;
+	result->looked = counts->generated + counts->again;
+	result->possible = counts->possible + counts->again_possible;
 	result->wall_us = as_now_us() - start_us;
 	return 0;
 }

@@ -65,6 +65,10 @@ struct as_crash_options {
 	uint32_t sig; /* as_problem_sig() */
 };
 
+/* What a budget that was not said is: for workloads that were named, or for those of a hunt, which
+ * has many. */
+uint64_t as_crash_budget(const struct as_target *target, bool hunt);
+
 /* The defaults. */
 struct as_crash_options as_crash_options_default(void);
 /* The text that follows "crash:", and back; parsing begins with the defaults. */

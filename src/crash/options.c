@@ -117,7 +117,8 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 		as_buf_adds(out, ",faults=1");
 	if (o->memo != standard.memo)
 		as_buf_addf(out, ",memo=%s", memo_names[o->memo]);
-	if (o->budget != standard.budget)
+	/* A state that is named is looked at whatever the budget. */
+	if (o->budget != standard.budget && !o->spot.view)
 		as_buf_addf(out, ",budget=%llu", (unsigned long long)o->budget);
 	if (o->every != standard.every)
 		as_buf_addf(out, ",every=%u", o->every);

@@ -88,7 +88,9 @@ static int run_boxed(struct as_lane *lane, const struct as_scenario_work *work, 
 					  .findings = stats.findings,
 					  .skipped = stats.skipped,
 					  .unjudged = stats.unjudged,
-					  .excused = stats.excused };
+					  .excused = stats.excused,
+					  .looked = stats.looked,
+					  .possible = stats.possible };
 	*done = n;
 	return rc;
 }

@@ -54,6 +54,7 @@ struct as_run_result {
 	uint64_t skipped; /* operations this target cannot do */
 	uint64_t unjudged; /* runs in several threads with too many orders to be judged */
 	uint64_t excused; /* answers that differ between targets, but are known or allowed to */
+	uint64_t looked, possible; /* crash states that were looked at, of how many */
 	int64_t wall_us;
 	/* What the scenario counts for itself; crash: struct as_crash_counts. */
 	uint64_t counts[AS_RUN_COUNTS];
