@@ -171,7 +171,7 @@ static bool report_death(struct child_judging *j, const struct as_ended *ended)
 		note_then(flight, &problem);
 		if (!as_crash_report_has(args->shared, as_buf_str(&problem.signature)))
 			at = as_crash_report_add(args, j->recording, perm, &state, &problem, NULL);
-		j->resume = (struct as_judge_resume){ true, flight->turn, flight->state.index };
+		j->resume = (struct as_judge_resume){ true, flight->turn, flight->index };
 	}
 	as_problem_free(&problem);
 	as_perm_free(perm);

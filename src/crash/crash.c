@@ -22,8 +22,7 @@
 #include <unistd.h>
 
 /* Recoveries. */
-#define BUDGET_HUNT 128
-#define BUDGET_HUNT_LIBRARY 2048
+#define BUDGET_HUNT 96
 #define BUDGET_NAMED 4096
 
 struct as_crasher {
@@ -57,9 +56,7 @@ static int vet(const struct as_target *target, const struct as_crash_options *o,
 uint64_t as_crash_budget(const struct as_target *target, bool hunt)
 {
 	/* Those of a library take 50 microseconds, those of a kernel 5 to 50 milliseconds. */
-	if (as_target_library(target))
-		return hunt ? BUDGET_HUNT_LIBRARY : 0;
-	return hunt ? BUDGET_HUNT : BUDGET_NAMED;
+	return hunt ? BUDGET_HUNT : as_target_library(target) ? 0 : BUDGET_NAMED;
 }
 
 int as_crasher_new(const struct as_target *target, const struct as_run_options *run,

@@ -4,7 +4,8 @@
  *
  * Method. Views are gone through one after the other, beginning with the easiest, so that a problem
  * is found in the easiest view that shows it. In each view, cuts come in order, and at each cut its
- * states.
+ * states. With a budget the order is another one (plan.h). Then, and where a view was not asked
+ * for, easier views are searched for a problem before it is reported.
  *
  * What was flushed stays (floor.h). The views that keep the order of writes come first, so the
  * states at flushes are known when the others are judged.
@@ -26,9 +27,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-#define AGAIN_SHARE 8u
-#define AGAIN_LEAST (uint64_t)(8 * AS_COST_RECOVERY)
 
 struct judge {
 	const struct as_judge_args *args;
@@ -110,29 +108,6 @@ static bool faults(struct judge *j, struct judge_subject *s, enum as_way way,
 	return fine;
 }
 
-/* What may be spent on power cuts during one more recovery; 0: nothing. Half of the limit is for
- * these. Each recovery may take an eighth of what is left of that, so that many get something. */
-static uint64_t share_of_again(const struct judge *j)
-{
-	uint64_t half = j->limit / 2, spent = j->args->flight->spent_again;
-	uint64_t share = spent < half ? (half - spent) / AGAIN_SHARE : 0;
-
-	if (spent >= half)
-		return 0;
-	return share > AGAIN_LEAST ? share : AGAIN_LEAST;
-}
-
-/* Where not every cut of view 1 can have its share, cuts that lie far from each other have one. */
-static bool is_worth_again(const struct judge *j)
-{
-	const struct as_flight_spot *at = &j->args->flight->state;
-	uint64_t shares = j->limit / 2 / AGAIN_LEAST / (unsigned)__builtin_popcount(j->ways);
-	size_t cuts = as_perm_cuts(j->perm);
-
-	return at->view != AS_VIEW_SYNC_ATOMIC || shares >= cuts ||
-	       as_perm_round(at->cut, cuts) <= as_perm_rounds(shares + 1);
-}
-
 static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 		    const struct as_recovered *recovered, struct as_problem *problem)
 {
@@ -151,8 +126,9 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 	if (s->then)
 		return as_recrash_at(&args, s->disk, s->key, recovered, s->then, problem, &j->rc,
 				     j->err);
-	args.limit = j->limit ? share_of_again(j) : 0;
-	if (j->limit && (!args.limit || !is_worth_again(j)))
+	args.limit = as_crash_plan_again(j->limit, j->args->flight->spent_again, j->ways, j->perm,
+					 &j->args->flight->state);
+	if (j->limit && !args.limit)
 		return true;
 	fine = as_recrash(&args, s->disk, s->key, recovered, problem, &j->rc, j->err);
 	j->args->flight->spent_again += j->args->flight->spent - before;
@@ -418,9 +394,9 @@ static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
 	return as_crash_plan_new(&of);
 }
 
-static bool is_used_up(const struct judge *j)
+static bool is_over(const struct judge *j, uint64_t until)
 {
-	return j->limit && j->args->flight->spent >= j->limit;
+	return until && j->args->flight->spent >= until;
 }
 
 static enum go_on visit_turn(struct judge *j, const struct as_crash_turn *turn)
@@ -440,8 +416,9 @@ static enum go_on visit_turn(struct judge *j, const struct as_crash_turn *turn)
 	while (next == GO_ON && as_perm_next(j->perm, &state)) {
 		if (turn->number == resume->turn && state.index <= resume->index)
 			continue;
-		if (is_used_up(j))
+		if (is_over(j, j->limit))
 			return STOP;
+		flight->index = state.index;
 		next = visit(j, &state, moment);
 	}
 	if (next == GO_ON)
@@ -457,29 +434,36 @@ static void visit_all(struct judge *j, uint32_t views)
 
 	if (!j->args->resume.turn)
 		j->args->counts->possible += as_crash_plan_count(plan);
-	while (next == GO_ON && !is_used_up(j) && as_crash_plan_next(plan, &turn))
+	while (next == GO_ON && !is_over(j, j->limit) && as_crash_plan_next(plan, &turn))
 		next = visit_turn(j, &turn);
 	as_crash_plan_free(plan);
 }
 
 /* ---- The easiest view ------------------------------------------------------------------------ */
 
-/* Looks in a view that was not asked for; true when it shows the same problem, which is reported.
+/* What part of the limit may be spent in addition to look for a problem in an easier view. */
+#define LOOK_BACK_PART 8u
+
+/* Looks in a view that was not gone through; true when it shows the same problem, which is reported.
  */
 static bool shows_in(struct judge *j, enum as_view view, const struct as_problem *wanted,
 		     enum go_on *next)
 {
+	struct as_flight *flight = j->args->flight;
+	uint64_t until = j->limit ? flight->spent + j->limit / LOOK_BACK_PART : 0;
 	struct as_problem problem = { 0 };
 	struct as_perm_state state;
 	bool found = false;
 
-	for (size_t k = 0; k < as_perm_cuts(j->perm) && !found && !j->rc; k++) {
+	for (size_t k = 0; k < as_perm_cuts(j->perm) && !found && !j->rc && !is_over(j, until);
+	     k++) {
 		struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
 
 		if (!can_be_judged(j, moment))
 			continue;
-		as_perm_begin(j->perm, view, k, as_judge_is_stricter(j->rec, j->perm, view, k));
-		while (!found && !j->rc && as_perm_next(j->perm, &state)) {
+		flight->all = as_judge_is_stricter(j->rec, j->perm, view, k);
+		as_perm_begin(j->perm, view, k, flight->all);
+		while (!found && !j->rc && !is_over(j, until) && as_perm_next(j->perm, &state)) {
 			struct judge_subject s = subject_of(j, &state, moment);
 
 			note_flight(j, &state);
@@ -497,11 +481,12 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 		       const struct as_problem *problem)
 {
-	/* The views that were asked for have been gone through already. */
-	uint32_t others = ((1u << state->view) - 1) & AS_VIEWS_ALL & ~j->options->views;
+	/* Without a limit, the views that were asked for have been gone through already. */
+	uint32_t done = j->limit ? 0 : j->options->views;
+	uint32_t others = ((1u << state->view) - 1) & AS_VIEWS_ALL & ~done;
+	bool easier = false, all = j->args->flight->all;
 	struct as_perm *perm = j->perm;
 	enum go_on next = GO_ON;
-	bool easier = false;
 
 	if (!is_wanted(j, problem) || j->args->known(j->args->ctx, problem))
 		return GO_ON;
@@ -513,6 +498,7 @@ static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 	if (others)
 		as_perm_free(j->perm);
 	j->perm = perm;
+	j->args->flight->all = all;
 	if (!easier && !j->rc && !j->args->report(j->args->ctx, perm, state, problem))
 		next = STOP;
 	return next;

@@ -19,7 +19,7 @@ struct as_flight {
 	struct as_flight_spot state, then[AS_CRASH_AGAIN_MAX];
 	volatile bool all; /* how the state was enumerated: as_perm_begin() */
 	volatile unsigned way;
-	volatile uint64_t turn; /* of the plan (plan.h) */
+	volatile uint64_t turn, index; /* of the plan (plan.h), and of the states of the turn */
 	volatile uint64_t spent, spent_again; /* cost, and what of it was for again[] */
 };
 

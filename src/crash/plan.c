@@ -2,13 +2,15 @@
 /* plan: see plan.h. A turn is a place in three nested loops, which as_crash_plan_next() moves on. */
 #include "crash/plan.h"
 
+#include "crash/spot.h"
+
 #include <stdlib.h>
 
 struct as_crash_plan {
 	struct as_crash_plan_of of;
 	size_t *order, n; /* cuts, in the order of a round */
 	unsigned rounds;
-	unsigned first; /* the round of view 1 */
+	bool *early; /* by cut: view 1 comes in round 0 */
 	unsigned round;
 	size_t at;
 	unsigned view;
@@ -40,6 +42,9 @@ static void sort_cuts(struct as_crash_plan *p)
 				p->order[n++] = k;
 	free(rank);
 	as_assert(n == p->n);
+	p->early = as_xcalloc(p->n, sizeof(*p->early));
+	for (size_t i = 0; i < p->n && i < p->of.limit / 2 / p->of.cost; i++)
+		p->early[p->order[i]] = true;
 }
 
 static uint64_t count_of(const struct as_crash_plan *p, enum as_view view, size_t k)
@@ -70,7 +75,6 @@ struct as_crash_plan *as_crash_plan_new(const struct as_crash_plan_of *of)
 
 			p->rounds = r > p->rounds ? r : p->rounds;
 		}
-	p->first = (uint64_t)p->n * of->cost > of->limit / 2;
 	return p;
 }
 
@@ -79,6 +83,7 @@ void as_crash_plan_free(struct as_crash_plan *p)
 	if (!p)
 		return;
 	free(p->order);
+	free(p->early);
 	free(p);
 }
 
@@ -126,7 +131,7 @@ static bool fill_some(const struct as_crash_plan *p, enum as_view view, size_t k
 {
 	bool own = view == AS_VIEW_SYNC_ATOMIC;
 
-	if (own ? p->round != p->first : !p->round)
+	if (own ? p->round != !p->early[k] : !p->round)
 		return false;
 	if (!fill(p, view, k, turn))
 		return false;
@@ -171,4 +176,25 @@ void as_crash_turn_begin(const struct as_crash_turn *turn, struct as_perm *perm)
 uint64_t as_crash_turn_missing(const struct as_crash_turn *turn, const struct as_perm *perm)
 {
 	return turn->last ? turn->count - as_perm_passed(perm) : 0;
+}
+
+/* ---- Power cuts during recovery -------------------------------------------------------------- */
+
+#define AGAIN_PART 3u
+#define AGAIN_SHARE 8u
+#define AGAIN_LEAST (uint64_t)(8 * AS_COST_RECOVERY)
+
+uint64_t as_crash_plan_again(uint64_t limit, uint64_t spent, uint32_t ways,
+			     const struct as_perm *perm, const struct as_flight_spot *state)
+{
+	uint64_t all = limit / AGAIN_PART, share = spent < all ? (all - spent) / AGAIN_SHARE : 0;
+	uint64_t shares = all / AGAIN_LEAST / (unsigned)__builtin_popcount(ways);
+	size_t cuts = as_perm_cuts(perm);
+
+	if (spent >= all)
+		return 0;
+	if (state->view == AS_VIEW_SYNC_ATOMIC && shares < cuts &&
+	    as_perm_round(state->cut, cuts) > as_perm_rounds(shares + 1))
+		return 0;
+	return share > AGAIN_LEAST ? share : AGAIN_LEAST;
 }
