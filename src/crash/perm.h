@@ -93,7 +93,7 @@ struct as_perm_cut as_perm_cut(const struct as_perm *perm, size_t cut);
  * out: an earlier cut had them. That is right where no less is allowed now than at that cut. */
 void as_perm_begin(struct as_perm *perm, enum as_view view, size_t cut, bool all);
 /* The same, with a part of the states only: those with this as_perm_round() of `count`, which is what
- * as_perm_count() gives. */
+ * as_perm_count() gives. Part 0 is one state: all but the first unit, or only the last one. */
 void as_perm_begin_part(struct as_perm *perm, enum as_view view, size_t cut, bool all,
 			unsigned part, uint64_t count);
 /* The next state. False: there are no more. */

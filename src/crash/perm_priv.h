@@ -72,6 +72,7 @@ struct as_perm {
 	uint64_t step, index;
 	unsigned part; /* of the states; see as_perm_begin_part() */
 	uint64_t count; /* 0: all of them */
+	uint64_t turned; /* so many come after all others */
 	struct as_chooser *chooser;
 };
 

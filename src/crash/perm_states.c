@@ -76,6 +76,10 @@ void as_perm_begin_part(struct as_perm *p, enum as_view view, size_t k, bool all
 	as_perm_begin(p, view, k, all);
 	p->part = part;
 	p->count = count;
+	p->turned = p->stage != STAGE_SEVERAL || view == AS_VIEW_SYNC_LEFT ? 0
+		    : as_perm_is_synchronous(view)			   ? p->n_units
+		    : all						   ? p->n_units + 1
+			  : p->n_units - p->last_first;
 }
 
 void as_perm_begin(struct as_perm *p, enum as_view view, size_t k, bool all)
@@ -167,9 +171,13 @@ static bool next_trial(struct as_perm *p)
 	return true;
 }
 
+/* Prefixes come last: most are states of an easier view. So all but the first unit is the first
+ * state: it shows a flush that is missing. */
 static bool is_wanted(const struct as_perm *p)
 {
-	return !p->count || as_perm_round(p->index, p->count) == p->part;
+	uint64_t i = p->index < p->turned ? p->index + p->count : p->index;
+
+	return !p->count || as_perm_round(i - p->turned, p->count) == p->part;
 }
 
 /* Passes over a step whose state is not wanted. Of thousands of units, a state takes long to make. */
