@@ -11,6 +11,7 @@
 #include "os/guard.h"
 #include "run/finding.h"
 #include "run/instance.h"
+#include "target/facts.h"
 #include "target/fstype.h"
 #include "work/print.h"
 
@@ -55,8 +56,10 @@ static int vet(const struct as_target *target, const struct as_crash_options *o,
 
 uint64_t as_crash_budget(const struct as_target *target, bool hunt)
 {
-	/* Those of a library take 50 microseconds, those of a kernel 5 to 50 milliseconds. */
-	return hunt ? BUDGET_HUNT : as_target_library(target) ? 0 : BUDGET_NAMED;
+	bool here = as_target_traits(target).source == AS_TRAITS_CAPS;
+
+	/* In this process a recovery takes 50 microseconds, in a kernel 5 to 50 milliseconds. */
+	return hunt ? BUDGET_HUNT : here ? 0 : BUDGET_NAMED;
 }
 
 int as_crasher_new(const struct as_target *target, const struct as_run_options *run,

@@ -444,8 +444,8 @@ static void visit_all(struct judge *j, uint32_t views)
 /* What part of the limit may be spent in addition to look for a problem in an easier view. */
 #define LOOK_BACK_PART 8u
 
-/* Looks in a view that was not gone through; true when it shows the same problem, which is reported.
- */
+/* Looks in a view that was not gone through; true when it shows the same problem, which is then
+ * reported. */
 static bool shows_in(struct judge *j, enum as_view view, const struct as_problem *wanted,
 		     enum go_on *next)
 {

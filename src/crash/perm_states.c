@@ -180,7 +180,7 @@ static bool is_wanted(const struct as_perm *p)
 	return !p->count || as_perm_round(i - p->turned, p->count) == p->part;
 }
 
-/* Passes over a step whose state is not wanted. Of thousands of units, a state takes long to make. */
+/* Passes over a step whose state is not wanted: it takes long to make one of thousands of units. */
 static bool pass_several(struct as_perm *p)
 {
 	uint64_t n = p->n_units, step = p->step;

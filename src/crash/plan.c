@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan: see plan.h. A turn is a place in three nested loops, which as_crash_plan_next() moves on. */
+/* plan: see plan.h. A turn is a place in nested loops, which as_crash_plan_next() moves on. */
 #include "crash/plan.h"
 
 #include "crash/spot.h"

@@ -10,8 +10,8 @@
  *      many, halfway between those of the rounds before. In the end all states have been given.
  *   3. In these rounds, the cuts at which something is promised come first, and then the others:
  *      the first, the middle one, those in the middle of the halves, and so on.
- *   4. If view 1 alone would take more than half of the limit, it is tried at fewer cuts in round 0,
- *      in the order of 3; the others are a part of round 1.
+ *   4. If view 1 alone would take more than half of the limit, round 0 has fewer cuts, in the order
+ *      of 3; the others are a part of round 1.
  *
  * The order depends on the record and the limit only. So the same seed gives the same states, and a
  * process that resumes passes over what was given before.
@@ -65,9 +65,10 @@ void as_crash_turn_begin(const struct as_crash_turn *turn, struct as_perm *perm)
 /* After the last of them: how many fewer states the cut has than were counted. */
 uint64_t as_crash_turn_missing(const struct as_crash_turn *turn, const struct as_perm *perm);
 
-/* What may be spent on power cuts during the recovery of a state; 0: nothing. A third of the limit is
- * for these. Each recovery may take an eighth of what is left of that, so that many get something.
- * Where this is not enough for every cut of view 1, cuts that lie far from each other get it. */
+/* What may be spent on power cuts during the recovery of a state; 0: nothing. A third of the limit
+ * is for these. Each recovery may take an eighth of what is left of that, so that many get
+ * something. Where this is not enough for every cut of view 1, cuts that lie far from each other
+ * get it. */
 struct as_flight_spot;
 uint64_t as_crash_plan_again(uint64_t limit, uint64_t spent_again, uint32_t ways,
 			     const struct as_perm *perm, const struct as_flight_spot *state);

@@ -66,7 +66,8 @@ tap_is "its options name a state and no budget" \
 tap_run "replay of it" 1 "$ASSAY" replay -o "$WORK/few" "$id"
 tap_run "a hunt within a budget" 0 "$ASSAY" hunt --crash --budget 10 --target lab --seed 1 \
 	--max-workloads 3 -o "$WORK/hunt"
-tap_like "says the share" "$WORK/out" '3 workloads, .* of [0-9]+ crash states looked at \([0-9.]+ %\)'
+tap_like "says the share" "$WORK/out" \
+	'3 workloads, .* of [0-9]+ crash states looked at \([0-9.]+ %\)'
 cp "$WORK/out" "$WORK/first"
 tap_run "the same hunt again" 0 "$ASSAY" hunt --crash --budget 10 --target lab --seed 1 \
 	--max-workloads 3 -o "$WORK/hunt2"
