@@ -133,6 +133,9 @@ else
 	tap_run "a mount that hangs" 1 "$ASSAY" crash --target "plugin:$WORK/hangs.so" --view 1 \
 		--again 0 --recover mount --deadline 1 --no-store "$WORK/s.txt"
 	tap_like "is a finding, too" "$WORK/out" 'did not come back'
+	tap_run "a hunt that ends before its first workload does" 2 "$ASSAY" hunt --crash \
+		--target "plugin:$WORK/hangs.so" --deadline 60 --for 1s --seed 1 -o "$WORK/none"
+	tap_like "says so" "$WORK/err" 'no workload was run: .*--budget'
 fi
 
 tap_done
