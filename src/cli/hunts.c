@@ -139,6 +139,8 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 				      .unjudged = s->unjudged,
 				      .excused = s->excused,
 				      .raced = s->raced,
+				      .looked = s->looked,
+				      .possible = s->possible,
 				      .wall_us = s->used_us };
 	struct as_hunt_groups groups;
 	const char *first = NULL;

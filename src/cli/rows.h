@@ -10,6 +10,13 @@
 	{ .name = "target", .letter = 't', .kind = AS_OPT_TEXT, .arg = "T",                       \
 	  .help = "what to test; default: the files' @target; `assay targets` lists them" }
 
+#define AS_CLI_BUDGET_OPT(standard)                                                              \
+	{ .name = "budget",                                                                      \
+	  .kind = AS_OPT_NUMBER,                                                                 \
+	  .arg = "N",                                                                            \
+	  .max = (uint64_t)1 << 40,                                                              \
+	  .help = "recover at most about N times for each workload, where crash states differ "  \
+		  "most; 0: try all crash states; " standard }
 #define AS_CLI_SIZE_OPT                                                                           \
 	{ .name = "size", .kind = AS_OPT_SIZE, .arg = "N", .min = 512,                            \
 	  .help = "size of the disk, such as 16M; default: the target's own" }

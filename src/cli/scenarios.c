@@ -36,6 +36,12 @@ int as_cli_scenario(const struct as_args *args, struct as_buf *text, struct as_e
 		as_buf_adds(text, name ? name : crash ? "crash" : "sequential");
 	else
 		as_buf_adds(text, "race:");
+	if (as_args_has(args, "budget")) {
+		if (!crash)
+			return as_fail(err, AS_EUSE, "--budget needs --crash");
+		as_buf_addc(text, ':');
+		add_param(args, "budget", text);
+	}
 	for (size_t i = 0; race && i < sizeof(only) / sizeof(only[0]); i++)
 		add_param(args, only[i], text);
 	/* Wrong parameters are refused before anything is made. */

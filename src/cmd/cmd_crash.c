@@ -76,6 +76,7 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 	read_faults(as_args_text(args, "faults", ""), o);
 	o->perm.lying_flush = as_args_has(args, "lying-flush");
 	o->again = (unsigned)as_args_number(args, "again", o->again);
+	o->budget = as_args_number(args, "budget", o->budget);
 	o->memo = !strcmp(memo, "off")	    ? AS_MEMO_OFF
 		  : !strcmp(memo, "verify") ? AS_MEMO_VERIFY
 					    : AS_MEMO_ON;
@@ -105,8 +106,15 @@ struct crash_session {
 	struct as_crash_counts counts;
 };
 
+static uint64_t budget_of(const struct crash_session *s, const struct as_target *target)
+{
+	return s->options.budget != AS_BUDGET_UNSAID ? s->options.budget
+						     : as_crash_budget(target, false);
+}
+
 static int get_ready(struct crash_session *s, const struct as_cli_job *job, struct as_err *err)
 {
+	struct as_crash_options options = s->options;
 	int rc;
 
 	if (s->current && as_cli_jobs_alike(s->current, job))
@@ -120,7 +128,8 @@ static int get_ready(struct crash_session *s, const struct as_cli_job *job, stru
 	if (rc)
 		return rc;
 	s->run.size_bytes = job->size_bytes;
-	rc = as_crasher_new(s->target, &s->run, &s->options, s->out.chain, &s->crasher, err);
+	options.budget = budget_of(s, s->target);
+	rc = as_crasher_new(s->target, &s->run, &options, s->out.chain, &s->crasher, err);
 	if (!rc)
 		s->current = job;
 	return rc;
@@ -140,6 +149,8 @@ static void count_keys(struct as_json *j, const struct as_crash_counts *c)
 	as_json_kuint(j, "pruned_own", c->pruned[2]);
 	as_json_kuint(j, "twins", c->twins);
 	as_json_kuint(j, "faulty", c->faulty);
+	as_json_kuint(j, "possible", c->possible);
+	as_json_kuint(j, "again_possible", c->again_possible);
 }
 
 static void count_words(struct as_buf *line, const struct as_crash_counts *c)
@@ -154,6 +165,22 @@ static void count_words(struct as_buf *line, const struct as_crash_counts *c)
 	if (c->faulty)
 		as_buf_addf(line, "; %llu recoveries with a read that fails",
 			    (unsigned long long)c->faulty);
+}
+
+/* What the budget left out. */
+static void say_share(const struct crash_session *s, const struct as_crash_counts *c)
+{
+	unsigned long long looked = c->generated + c->again;
+	unsigned long long possible = c->possible + c->again_possible;
+
+	if (looked < possible && !s->out.json)
+		as_emit_note(
+			s->out.chain,
+			"looked at %llu of %llu states (%.3g %%), %llu of %llu before and %llu "
+			"of %llu during recovery; --budget 0 for all",
+			looked, possible, 100.0 * (double)looked / (double)possible,
+			(unsigned long long)c->generated, (unsigned long long)c->possible,
+			(unsigned long long)c->again, (unsigned long long)c->again_possible);
 }
 
 static void say_workload(const struct crash_session *s, const char *name, const char *spec,
@@ -184,6 +211,7 @@ static void say_workload(const struct crash_session *s, const char *name, const 
 		count_words(&line, c);
 		as_buf_addf(&line, ", %.1f ms", (double)r->wall_us / 1e3);
 		as_emit_note(s->out.chain, "%s", as_buf_str(&line));
+		say_share(s, c);
 	}
 	as_buf_free(&line);
 }
@@ -197,6 +225,7 @@ static void say_all(const struct crash_session *s)
 	as_buf_adds(&line, "in all ");
 	count_words(&line, &s->counts);
 	as_emit_note(s->out.chain, "%s", as_buf_str(&line));
+	say_share(s, &s->counts);
 	as_buf_free(&line);
 }
 
@@ -215,6 +244,8 @@ static int crash_one(struct crash_session *s, const struct as_cli_job *job, stru
 	s->stats.workloads++;
 	s->stats.ops += result.ops;
 	s->stats.findings += result.findings;
+	s->stats.looked += result.looked;
+	s->stats.possible += result.possible;
 	return 0;
 }
 
@@ -235,13 +266,16 @@ static void boxed_workload(void *ctx, const struct as_boxed_job *job,
 }
 
 /* The box has a disk of the size that crash runs use. */
-static int box_size(const char *spec, uint64_t *size_bytes, struct as_err *err)
+static int box_size(const struct crash_session *s, const char *spec, uint64_t *size_bytes,
+		    uint64_t *budget, struct as_err *err)
 {
 	struct as_target *target = NULL;
 	int rc = as_target_open(spec, &target, err);
 
 	if (!rc && !*size_bytes)
 		*size_bytes = as_target_small_bytes(target);
+	if (!rc)
+		*budget = budget_of(s, target);
 	as_target_free(target);
 	return rc;
 }
@@ -257,14 +291,15 @@ static int crash_boxed(struct crash_session *s, const struct as_cli_jobs *all, s
 	struct as_buf params = { 0 };
 	struct as_cli_box box;
 	size_t n = 0;
-	int rc = box_size(talk.spec, &size_bytes, err);
+	struct as_crash_options options = s->options;
+	int rc = box_size(s, talk.spec, &size_bytes, &options.budget, err);
 
 	for (; *first < all->n && as_cli_jobs_alike(job, &all->jobs[*first]); ++*first)
 		jobs[n++] = (struct as_boxed_job){ all->jobs[*first].name, all->jobs[*first].seq };
 	if (!rc)
 		rc = as_cli_box_open(s->args, talk.spec, size_bytes, &box, err);
 	if (!rc) {
-		as_crash_options_print(&s->options, &params);
+		as_crash_options_print(&options, &params);
 		box.boxed.options = s->run;
 		box.boxed.options.size_bytes = size_bytes;
 		snprintf(box.boxed.options.scenario, sizeof(box.boxed.options.scenario), "crash:%s",
@@ -339,6 +374,8 @@ static int take_part(struct crash_session *s, const struct part *part, struct as
 	s->stats.ops += part->stats.ops;
 	s->stats.findings += part->stats.findings;
 	s->stats.skipped += part->stats.skipped;
+	s->stats.looked += part->stats.looked;
+	s->stats.possible += part->stats.possible;
 	if (!part->ended)
 		return as_fail(err, AS_EIO, "a process that was to crash workloads ended early");
 	if (part->rc && err)
@@ -450,6 +487,7 @@ static const struct as_opt opts[] = {
 	  .help = "the rules by which a power cut during recovery is skipped: none, unread, same, "
 		  "own, twin, or all of them; verify: try the skipped ones and report where they "
 		  "make a difference; default: all" },
+	AS_CLI_BUDGET_OPT("default: 4096 for file systems of the kernel, else 0"),
 	{ .name = "memo",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "on|off|verify",

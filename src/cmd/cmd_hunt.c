@@ -494,7 +494,10 @@ static int run(const struct as_args *given, struct as_err *err)
 		if (!rc && !s.state.workloads && !as_cli_stopped())
 			rc = as_fail(err, AS_EUSE,
 				     "no workload was run: the time was up before the first was "
-				     "done; --for gives it more");
+				     "done; --for gives it more%s",
+				     strncmp(s.state.scenario, "crash", 5)
+					     ? ""
+					     : ", and a smaller --budget needs less");
 		if (!rc)
 			rc = s.state.n_signs	? AS_EXIT_FOUND
 			     : as_cli_stopped() ? AS_EXIT_SIGNAL + as_cli_stopped()
@@ -539,6 +542,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_SCENARIO_OPTS,
 	{ .name = "crash",
 	  .help = "cut the power at every point of each workload; the same as --scenario crash" },
+	AS_CLI_BUDGET_OPT("needs --crash; default 96"),
 	AS_CLI_PROFILE_OPT("generate workloads with this profile (docs/PROFILE.md); default: that "
 			   "of the scenario"),
 	{ .name = "length",

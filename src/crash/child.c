@@ -16,7 +16,7 @@ struct child_judging {
 	const struct as_crash_args *args;
 	const struct as_recording *recording;
 	struct as_crash_keeper *keeper; /* NULL: not in a sandbox */
-	struct as_flight_spot resume_after;
+	struct as_judge_resume resume;
 	struct as_recoverer *recoverer; /* in the process that judges */
 };
 
@@ -101,7 +101,7 @@ static int judge_child(void *ctx)
 				      .known = known,
 				      .recovers = recovers,
 				      .ctx = j,
-				      .resume_after = j->resume_after };
+				      .resume = j->resume };
 
 	as_child_begin();
 	keep_memory();
@@ -171,7 +171,7 @@ static bool report_death(struct child_judging *j, const struct as_ended *ended)
 		note_then(flight, &problem);
 		if (!as_crash_report_has(args->shared, as_buf_str(&problem.signature)))
 			at = as_crash_report_add(args, j->recording, perm, &state, &problem, NULL);
-		j->resume_after = flight->state;
+		j->resume = (struct as_judge_resume){ true, flight->turn, flight->index };
 	}
 	as_problem_free(&problem);
 	as_perm_free(perm);

@@ -29,6 +29,8 @@
 #include "work/seq.h"
 
 #define AS_CRASH_AGAIN_MAX 2u
+#define AS_BUDGET_UNSAID UINT64_MAX /* not said: no limit, unless the caller has one */
+#define AS_BUDGET_MAX ((uint64_t)1 << 40)
 
 /* The rules by which a power cut during recovery need not be tried (FiSC section 6.1). */
 enum as_prune_rule {
@@ -58,6 +60,8 @@ struct as_crash_options {
 	enum as_memo_mode memo;
 	bool faults; /* each read of each recovery fails once (faults.h) */
 	enum as_crash_record record;
+	/* How many recoveries may be spent on a workload (plan.h says on which); 0: any number. */
+	uint64_t budget;
 	/* One workload in `every` (chosen by its digest) is tried in all views and with power cuts
 	 * during recovery. The others are tried only in the first two views, which costs a tenth.
 	 * 0: all workloads are tried in full. */
@@ -68,6 +72,10 @@ struct as_crash_options {
 	enum as_way way;
 	uint32_t sig; /* as_problem_sig() */
 };
+
+/* What a budget that was not said is: for workloads that were named, or for those of a hunt, which
+ * has many. */
+uint64_t as_crash_budget(const struct as_target *target, bool hunt);
 
 /* The defaults. */
 struct as_crash_options as_crash_options_default(void);
@@ -87,6 +95,8 @@ struct as_crash_counts {
 	uint64_t pruned[3]; /* left out: by each of the first rules of enum as_prune_rule */
 	uint64_t twins; /* recoveries left out by the last */
 	uint64_t faulty; /* recoveries with a read that fails */
+	uint64_t possible; /* crash states that there are; `generated` of them were looked at */
+	uint64_t again_possible; /* the same of recoveries that were cut off; see `again` */
 };
 
 _Static_assert(sizeof(struct as_crash_counts) == AS_RUN_COUNTS * sizeof(uint64_t),

@@ -4,13 +4,8 @@
  *
  * Method. Views are gone through one after the other, beginning with the easiest, so that a problem
  * is found in the easiest view that shows it. In each view, cuts come in order, and at each cut its
- * states.
- *
- * When the power failed. A cut lies between two entries of the record, and the power may have
- * failed at any time between them. What must be there only grows with time, when an operation that
- * makes something stable returns. So the strictest moment is the last one, just before the next
- * entry was issued, and that one is judged. In the views that tear the last write the power failed
- * during that write, while the operation that issued it was under way.
+ * states. With a budget the order is another one (plan.h). Then, and where a view was not asked
+ * for, easier views are searched for a problem before it is reported.
  *
  * What was flushed stays (floor.h). The views that keep the order of writes come first, so the
  * states at flushes are known when the others are judged.
@@ -27,6 +22,7 @@
 #include "crash/ends.h"
 #include "crash/faults.h"
 #include "crash/floor.h"
+#include "crash/plan.h"
 #include "crash/recrash.h"
 
 #include <stdio.h>
@@ -38,52 +34,13 @@ struct judge {
 	const struct as_recording *rec;
 	struct as_perm *perm;
 	uint32_t ways;
+	uint64_t limit; /* what may be spent (plan.h); 0: anything */
 	struct as_ends_known known; /* disks that were recovered */
 	struct as_floor floor;
 	struct as_legal legal;
-	struct as_buf text;
 	struct as_err *err;
 	int rc;
 };
-
-/* ---- Moments --------------------------------------------------------------------------------- */
-
-struct as_moment as_judge_moment(const struct as_recording *rec, const struct as_perm *perm,
-				 enum as_view view, size_t k)
-{
-	struct as_perm_cut cut = as_perm_cut(perm, k);
-	size_t n = rec->n_ops, wrote = cut.op == AS_RECLOG_NO_OP ? 0 : cut.op + 1;
-
-	if (view == AS_VIEW_SYNC_LEFT || view == AS_VIEW_SYNC_SECTORS) {
-		size_t op = cut.op == AS_RECLOG_NO_OP ? 0 : cut.op;
-
-		return (struct as_moment){ .done = op, .begun = op + (cut.op != AS_RECLOG_NO_OP) };
-	}
-	if (cut.at == as_reclog_len(rec->log)) {
-		if (cut.op != AS_RECLOG_NO_OP && cut.op >= n)
-			n = cut.op + 1;
-		return (struct as_moment){ n, n, wrote };
-	}
-	if (cut.next_op == AS_RECLOG_NO_OP)
-		return (struct as_moment){ 0 };
-	return (struct as_moment){ cut.next_op, cut.next_op + (cut.op == cut.next_op), wrote };
-}
-
-/* Whether less is allowed at a cut than at the one before. */
-static bool is_stricter(struct judge *j, enum as_view view, size_t k)
-{
-	struct as_moment now = as_judge_moment(j->rec, j->perm, view, k), was = { 0 };
-
-	if (!k)
-		return true;
-	was = as_judge_moment(j->rec, j->perm, view, k - 1);
-	for (size_t op = was.done; op < now.done; op++) {
-		as_buf_clear(&j->text);
-		if (as_history_persists(j->rec->history, op, &j->text))
-			return true;
-	}
-	return false;
-}
 
 /* ---- One state ------------------------------------------------------------------------------- */
 
@@ -131,6 +88,7 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 	if (j->rc)
 		return false;
 	s->worked |= !recovered->memoised;
+	j->args->flight->spent += recovered->memoised ? AS_COST_MEMO : AS_COST_RECOVERY;
 	if (!known->end[way].done)
 		as_ends_keep(&known->end[way], recovered);
 	return true;
@@ -143,8 +101,11 @@ static bool faults(struct judge *j, struct judge_subject *s, enum as_way way,
 				       .way = way,
 				       .flight = j->args->flight,
 				       .counts = j->args->counts };
+	uint64_t faulty = j->args->counts->faulty;
+	bool fine = as_faults(&args, s->disk, recovered->tree, problem, &j->rc, j->err);
 
-	return as_faults(&args, s->disk, recovered->tree, problem, &j->rc, j->err);
+	j->args->flight->spent += (j->args->counts->faulty - faulty) * AS_COST_RECOVERY;
+	return fine;
 }
 
 static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
@@ -158,11 +119,20 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 					.flight = j->args->flight,
 					.counts = j->args->counts };
 
+	uint64_t before = j->args->flight->spent;
+	bool fine;
+
 	j->args->flight->way = way;
 	if (s->then)
 		return as_recrash_at(&args, s->disk, s->key, recovered, s->then, problem, &j->rc,
 				     j->err);
-	return as_recrash(&args, s->disk, s->key, recovered, problem, &j->rc, j->err);
+	args.limit = as_crash_plan_again(j->limit, j->args->flight->spent_again, j->ways, j->perm,
+					 &j->args->flight->state);
+	if (j->limit && !args.limit)
+		return true;
+	fine = as_recrash(&args, s->disk, s->key, recovered, problem, &j->rc, j->err);
+	j->args->flight->spent_again += j->args->flight->spent - before;
+	return fine;
 }
 
 /* Disturbs the recoveries that were carried out for this state: power cuts, reads that fail. */
@@ -285,6 +255,7 @@ static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_prob
 		return true;
 	if (known->peace > 0)
 		return true;
+	j->args->flight->spent += AS_COST_CHECK;
 	if (as_recover_at_peace(recoverer, subject_disk(j, s), &why))
 		known->peace = 1;
 	else
@@ -379,6 +350,7 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	enum go_on next = GO_ON;
 
 	counts->generated++;
+	j->args->flight->spent += AS_COST_LOOK;
 	note_flight(j, state);
 	if (as_dedup_has(j->args->dedup, judged)) {
 		note_floor(j, state, &s);
@@ -396,67 +368,110 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	return j->rc ? STOP : next;
 }
 
-/* Whether an earlier process has dealt with this state. */
-static bool is_passed(const struct judge *j, unsigned view, size_t k, uint64_t index)
-{
-	const struct as_flight_spot *b = &j->args->resume_after;
-
-	if (view != b->view)
-		return view < b->view;
-	return k != b->cut ? k < b->cut : index <= b->index;
-}
-
 /* After an answer that the model did not allow, it is not known what must be there. */
 static bool can_be_judged(const struct judge *j, struct as_moment moment)
 {
 	return moment.done <= j->rec->n_ops && moment.begun <= j->rec->n_ops;
 }
 
-static enum go_on visit_cut(struct judge *j, enum as_view view, size_t k)
+static bool plan_all(void *ctx, enum as_view view, size_t k)
 {
-	struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
+	const struct judge *j = ctx;
+
+	return as_judge_is_stricter(j->rec, j->perm, view, k);
+}
+
+static bool plan_skips(void *ctx, enum as_view view, size_t k)
+{
+	const struct judge *j = ctx;
+
+	return !can_be_judged(j, as_judge_moment(j->rec, j->perm, view, k));
+}
+
+static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
+{
+	struct as_crash_plan_of of = { .perm = j->perm,
+				       .views = views,
+				       .limit = j->limit,
+				       .cost = (unsigned)__builtin_popcount(j->ways) *
+					       AS_COST_RECOVERY,
+				       .all = plan_all,
+				       .skip = plan_skips,
+				       .ctx = j };
+
+	return as_crash_plan_new(&of);
+}
+
+static bool is_over(const struct judge *j, uint64_t until)
+{
+	return until && j->args->flight->spent >= until;
+}
+
+static enum go_on visit_turn(struct judge *j, const struct as_crash_turn *turn)
+{
+	struct as_moment moment = as_judge_moment(j->rec, j->perm, turn->view, turn->cut);
+	const struct as_judge_resume *resume = &j->args->resume;
+	struct as_flight *flight = j->args->flight;
 	struct as_perm_state state;
 	enum go_on next = GO_ON;
-	bool all;
 
-	if (is_passed(j, view, k, UINT64_MAX) || !can_be_judged(j, moment))
+	/* An earlier process has dealt with what came before. */
+	if (turn->number < resume->turn)
 		return GO_ON;
-	all = is_stricter(j, view, k);
-	j->args->flight->all = all;
-	as_perm_begin(j->perm, view, k, all);
-	while (next == GO_ON && as_perm_next(j->perm, &state))
-		if (!is_passed(j, view, k, state.index))
-			next = visit(j, &state, moment);
+	flight->turn = turn->number;
+	flight->all = turn->all;
+	as_crash_turn_begin(turn, j->perm);
+	while (next == GO_ON && as_perm_next(j->perm, &state)) {
+		if (turn->number == resume->turn && state.index <= resume->index)
+			continue;
+		if (is_over(j, j->limit))
+			return STOP;
+		flight->index = state.index;
+		next = visit(j, &state, moment);
+	}
+	if (next == GO_ON)
+		j->args->counts->possible -= as_crash_turn_missing(turn, j->perm);
 	return next;
 }
 
-static enum go_on visit_view(struct judge *j, enum as_view view)
+static void visit_all(struct judge *j, uint32_t views)
 {
+	struct as_crash_plan *plan = plan_of(j, views);
 	enum go_on next = GO_ON;
+	struct as_crash_turn turn;
 
-	for (size_t k = 0; k < as_perm_cuts(j->perm) && next == GO_ON; k++)
-		next = visit_cut(j, view, k);
-	return next;
+	if (!j->args->resume.turn)
+		j->args->counts->possible += as_crash_plan_count(plan);
+	while (next == GO_ON && !is_over(j, j->limit) && as_crash_plan_next(plan, &turn))
+		next = visit_turn(j, &turn);
+	as_crash_plan_free(plan);
 }
 
 /* ---- The easiest view ------------------------------------------------------------------------ */
 
-/* Looks in a view that was not asked for; true when it shows the same problem, which is reported.
- */
+/* What part of the limit may be spent in addition to look for a problem in an easier view. */
+#define LOOK_BACK_PART 8u
+
+/* Looks in a view that was not gone through; true when it shows the same problem, which is then
+ * reported. */
 static bool shows_in(struct judge *j, enum as_view view, const struct as_problem *wanted,
 		     enum go_on *next)
 {
+	struct as_flight *flight = j->args->flight;
+	uint64_t until = j->limit ? flight->spent + j->limit / LOOK_BACK_PART : 0;
 	struct as_problem problem = { 0 };
 	struct as_perm_state state;
 	bool found = false;
 
-	for (size_t k = 0; k < as_perm_cuts(j->perm) && !found && !j->rc; k++) {
+	for (size_t k = 0; k < as_perm_cuts(j->perm) && !found && !j->rc && !is_over(j, until);
+	     k++) {
 		struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
 
 		if (!can_be_judged(j, moment))
 			continue;
-		as_perm_begin(j->perm, view, k, is_stricter(j, view, k));
-		while (!found && !j->rc && as_perm_next(j->perm, &state)) {
+		flight->all = as_judge_is_stricter(j->rec, j->perm, view, k);
+		as_perm_begin(j->perm, view, k, flight->all);
+		while (!found && !j->rc && !is_over(j, until) && as_perm_next(j->perm, &state)) {
 			struct judge_subject s = subject_of(j, &state, moment);
 
 			note_flight(j, &state);
@@ -474,11 +489,12 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 		       const struct as_problem *problem)
 {
-	/* The views that were asked for have been gone through already. */
-	uint32_t others = ((1u << state->view) - 1) & AS_VIEWS_ALL & ~j->options->views;
+	/* Without a limit, the views that were asked for have been gone through already. */
+	uint32_t done = j->limit ? 0 : j->options->views;
+	uint32_t others = ((1u << state->view) - 1) & AS_VIEWS_ALL & ~done;
+	bool easier = false, all = j->args->flight->all;
 	struct as_perm *perm = j->perm;
 	enum go_on next = GO_ON;
-	bool easier = false;
 
 	if (!is_wanted(j, problem) || j->args->known(j->args->ctx, problem))
 		return GO_ON;
@@ -490,6 +506,7 @@ static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 	if (others)
 		as_perm_free(j->perm);
 	j->perm = perm;
+	j->args->flight->all = all;
 	if (!easier && !j->rc && !j->args->report(j->args->ctx, perm, state, problem))
 		next = STOP;
 	return next;
@@ -503,8 +520,9 @@ static bool pick(struct judge *j, struct as_perm_state *state)
 
 	if (spot->cut >= as_perm_cuts(j->perm))
 		return false;
-	return as_spot_pick(spot, j->perm, is_stricter(j, (enum as_view)spot->view, spot->cut),
-			    state);
+	return as_spot_pick(
+		spot, j->perm,
+		as_judge_is_stricter(j->rec, j->perm, (enum as_view)spot->view, spot->cut), state);
 }
 
 /* True: it shows the problem that is looked for, which was reported. */
@@ -554,20 +572,20 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 	uint32_t views = args->options->views;
 	enum go_on next = GO_ON;
 
+	if (args->options->budget != AS_BUDGET_UNSAID)
+		j.limit = args->options->budget * AS_COST_RECOVERY;
 	j.ways = choose_ways(args->recoverer, args->options->ways);
 	j.perm = as_perm_new(j.rec->log, j.rec->start, &args->options->perm);
 	if (args->options->spot.view) {
 		views = ((1u << (args->options->spot.view + 1)) - 1) & AS_VIEWS_ALL;
-		if (!args->resume_after.view && judge_spot(&j))
+		if (!args->resume.is && judge_spot(&j))
 			next = STOP;
 	}
-	for (unsigned v = 1; v < AS_VIEWS && next == GO_ON && !j.rc; v++)
-		if (views >> v & 1)
-			next = visit_view(&j, (enum as_view)v);
+	if (next == GO_ON && !j.rc)
+		visit_all(&j, views);
 	as_ends_free(&j.known);
 	as_floor_free(&j.floor);
 	as_perm_free(j.perm);
 	as_legal_free(&j.legal);
-	as_buf_free(&j.text);
 	return j.rc;
 }

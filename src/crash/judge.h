@@ -19,6 +19,14 @@ struct as_flight {
 	struct as_flight_spot state, then[AS_CRASH_AGAIN_MAX];
 	volatile bool all; /* how the state was enumerated: as_perm_begin() */
 	volatile unsigned way;
+	volatile uint64_t turn, index; /* of the plan (plan.h), and of the states of the turn */
+	volatile uint64_t spent, spent_again; /* cost, and what of it was for again[] */
+};
+
+/* Where an earlier process ended. */
+struct as_judge_resume {
+	bool is; /* there was one */
+	uint64_t turn, index; /* turn 0: it had not begun with the plan */
 };
 
 /* What is wrong with a state. */
@@ -57,8 +65,7 @@ struct as_judge_args {
 	void (*recovers)(void *ctx, struct as_disk *disk);
 	/* Whether the problem was reported before. */
 	bool (*known)(void *ctx, const struct as_problem *problem);
-	/* The state at which an earlier process ended; view 0: begin at the beginning. */
-	struct as_flight_spot resume_after;
+	struct as_judge_resume resume;
 };
 
 /* Judges all states of all views, beginning with the easiest view; or the one state that
@@ -68,5 +75,8 @@ AS_MUST_CHECK int as_judge_all(const struct as_judge_args *args, struct as_err *
 /* The latest moment at which the power can have failed at a cut, in a view. */
 struct as_moment as_judge_moment(const struct as_recording *recording, const struct as_perm *perm,
 				 enum as_view view, size_t cut);
+/* Whether less is allowed at a cut than at the one before. */
+bool as_judge_is_stricter(const struct as_recording *recording, const struct as_perm *perm,
+			  enum as_view view, size_t cut);
 
 #endif

@@ -14,6 +14,7 @@ struct as_crash_options as_crash_options_default(void)
 		.perm = { .t = AS_PERM_T, .trials = AS_PERM_TRIALS },
 		.again = 1,
 		.prune = AS_PRUNE_ALL,
+		.budget = AS_BUDGET_UNSAID,
 	};
 }
 
@@ -124,6 +125,9 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 		as_buf_addf(out, ",record=%s", record_names[o->record]);
 	if (o->memo != standard.memo)
 		as_buf_addf(out, ",memo=%s", memo_names[o->memo]);
+	/* A state that is named is looked at whatever the budget. */
+	if (o->budget != standard.budget && !o->spot.view)
+		as_buf_addf(out, ",budget=%llu", (unsigned long long)o->budget);
 	if (o->every != standard.every)
 		as_buf_addf(out, ",every=%u", o->every);
 	as_buf_free(&ways);
@@ -223,6 +227,7 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 		     { "view", AS_VIEWS - 1 },
 		     { "every", 1000000 },
 		     { "faults", 1 },
+		     { "budget", AS_BUDGET_MAX },
 		     { "cut", SIZE_MAX } };
 	char *value = strchr(word, '=');
 	char whole[160];
@@ -271,6 +276,9 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 	case 8:
 		o->faults = n;
 		break;
+	case 9:
+		o->budget = n;
+		break;
 	default:
 		o->spot.cut = n;
 	}
@@ -303,4 +311,6 @@ void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_coun
 		sum->pruned[i] += c->pruned[i];
 	sum->twins += c->twins;
 	sum->faulty += c->faulty;
+	sum->possible += c->possible;
+	sum->again_possible += c->again_possible;
 }

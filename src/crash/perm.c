@@ -77,12 +77,21 @@ static void add_cut(struct as_perm *p, size_t at, bool flushed)
 	cut->next_op = at < len ? as_reclog_at(p->log, at)->op : AS_RECLOG_NO_OP;
 }
 
+/* As many units as add_write() makes of a write that may be torn. */
+static size_t sectors_of(const struct as_perm *p, const struct as_log_entry *e)
+{
+	uint64_t sector = p->options.sector_bytes;
+
+	return (size_t)((e->off + e->len - 1) / sector - e->off / sector + 1);
+}
+
 static void read_log(struct as_perm *p)
 {
 	size_t len = as_reclog_len(p->log), n_sums = 0;
 
 	p->writes = as_xcalloc(len + 1, sizeof(*p->writes));
 	p->sum_at = as_xcalloc(len + 1, sizeof(*p->sum_at));
+	p->units_at = as_xcalloc(len + 1, sizeof(*p->units_at));
 	p->cuts = as_xcalloc(len + 1, sizeof(*p->cuts));
 	add_cut(p, 0, false);
 	for (size_t i = 0; i < len; i++) {
@@ -91,6 +100,7 @@ static void read_log(struct as_perm *p)
 
 		if (as_log_entry_changes(e)) {
 			p->sum_at[p->n_writes] = n_sums;
+			p->units_at[p->n_writes + 1] = p->units_at[p->n_writes] + sectors_of(p, e);
 			p->writes[p->n_writes++] = i;
 			n_sums += e->len / KEY_SECTOR;
 		} else if (!flush) {
@@ -137,6 +147,7 @@ void as_perm_free(struct as_perm *p)
 	free(p->keys);
 	free(p->writes);
 	free(p->sum_at);
+	free(p->units_at);
 	free(p->sums);
 	free(p->slot_of);
 	free(p->cuts);

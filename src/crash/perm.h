@@ -92,8 +92,22 @@ struct as_perm_cut as_perm_cut(const struct as_perm *perm, size_t cut);
 /* Begins with the states of a view at a cut. Without `all`, states without the last write are left
  * out: an earlier cut had them. That is right where no less is allowed now than at that cut. */
 void as_perm_begin(struct as_perm *perm, enum as_view view, size_t cut, bool all);
+/* The same, with a part of the states only: those with this as_perm_round() of `count`, which is
+ * what as_perm_count() gives. Part 0 is one state: all but the first unit, or only the last one. */
+void as_perm_begin_part(struct as_perm *perm, enum as_view view, size_t cut, bool all,
+			unsigned part, uint64_t count);
 /* The next state. False: there are no more. */
 bool as_perm_next(struct as_perm *perm, struct as_perm_state *state);
+
+/* How many states there are, of all parts, as far as next() has come. */
+uint64_t as_perm_passed(const struct as_perm *perm);
+/* How many states a view has at a cut. That is exact but for random subsets, of which some turn out
+ * to be states of an earlier cut: they are counted. */
+uint64_t as_perm_count(const struct as_perm *perm, enum as_view view, size_t cut, bool all);
+/* How often 0..n-1 must be halved until i is met; 0: i is the first. as_perm_rounds(): how often
+ * until all are met. */
+unsigned as_perm_round(uint64_t i, uint64_t n);
+unsigned as_perm_rounds(uint64_t n);
 
 /* The disk of the state that next() or pick() gave last; the caller frees it. */
 struct as_disk *as_perm_disk(struct as_perm *perm);

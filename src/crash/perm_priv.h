@@ -41,6 +41,7 @@ struct as_perm {
 	const struct as_reclog *log;
 	struct as_perm_options options;
 	size_t *writes, n_writes;
+	size_t *units_at; /* how many sectors the writes before it touch: units of view 5 */
 	size_t *sum_at; /* where the digests of a write begin */
 	struct as_digest *sums;
 	uint32_t *slot_of;
@@ -69,6 +70,9 @@ struct as_perm {
 	size_t keep_cap;
 	enum as_perm_stage stage;
 	uint64_t step, index;
+	unsigned part; /* of the states; see as_perm_begin_part() */
+	uint64_t count; /* 0: all of them */
+	uint64_t turned; /* so many come after all others */
 	struct as_chooser *chooser;
 };
 

@@ -9,6 +9,8 @@
  */
 #include "crash/recrash.h"
 
+#include "crash/plan.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@ struct recrash {
 	const struct as_recrash_args *args;
 	struct as_tree *tree; /* where every recovery must end */
 	struct as_problem *problem;
+	uint64_t until; /* how much may have been spent; 0: anything */
 	struct as_err *err;
 	int rc;
 };
@@ -108,12 +111,20 @@ static bool judge_peace(struct recrash *a, struct recrash_level *level,
 	if (a->args->way == AS_WAY_MOUNT || a->args->way == AS_WAY_QUICK ||
 	    cut.at != level->done->checker_end)
 		return true;
+	a->args->flight->spent += AS_COST_CHECK;
 	fine = as_recover_at_peace(recoverer, disk, &why);
 	if (!fine)
 		complain(a, level, state, "a power cut right behind the checker's run",
 			 as_buf_str(&why), false);
 	as_buf_free(&why);
 	return fine;
+}
+
+static void count(struct recrash *a, const struct as_recovered *recovered)
+{
+	a->args->counts->again_checked += !recovered->memoised;
+	a->args->counts->again_memoised += recovered->memoised;
+	a->args->flight->spent += recovered->memoised ? AS_COST_MEMO : AS_COST_RECOVERY;
 }
 
 /* The power failed during the checker's run, and the disk is mounted without another run. */
@@ -129,8 +140,7 @@ static bool judge_mount(struct recrash *a, struct recrash_level *level,
 	    as_digest_eq(state->key, level->key))
 		return true;
 	a->rc = as_recover(recoverer, AS_WAY_MOUNT, disk, AS_RECOVER_PROBE, &recovered, a->err);
-	a->args->counts->again_checked += !recovered.memoised;
-	a->args->counts->again_memoised += recovered.memoised;
+	count(a, &recovered);
 	if (!a->rc && recovered.end != AS_REFUSED)
 		fine = judge_end(a, level, state, &recovered, ", then mount");
 	as_recovered_free(&recovered);
@@ -146,8 +156,7 @@ static bool try_state(struct recrash *a, struct recrash_level *level,
 
 	a->rc = as_recover(a->args->recoverer, a->args->way, disk,
 			   AS_RECOVER_PROBE | (deeper ? AS_RECOVER_LOG : 0), &recovered, a->err);
-	a->args->counts->again_checked += !recovered.memoised;
-	a->args->counts->again_memoised += recovered.memoised;
+	count(a, &recovered);
 	fine = !a->rc && judge_end(a, level, state, &recovered, "") &&
 	       judge_peace(a, level, state, disk);
 	if (fine && deeper && recovered.log) {
@@ -194,6 +203,7 @@ static bool visit(struct recrash *a, struct recrash_level *level, const struct a
 	bool fine = true, left_out;
 
 	a->args->counts->again++;
+	a->args->flight->spent += AS_COST_LOOK;
 	if (as_dedup_has(a->args->dedup, judged))
 		return true;
 	flight->then[level->depth].cut = state->cut;
@@ -226,20 +236,53 @@ static bool is_after_checker(const struct recrash_level *level, size_t cut)
 	return at && at == level->done->checker_end;
 }
 
-static bool check_level(struct recrash *a, struct recrash_level *level)
+static bool plan_all(void *ctx, enum as_view view, size_t cut)
+{
+	(void)view;
+	return is_after_checker(ctx, cut);
+}
+
+static bool is_used_up(const struct recrash *a)
+{
+	return a->until && a->args->flight->spent >= a->until;
+}
+
+static bool visit_turn(struct recrash *a, struct recrash_level *level,
+		       const struct as_crash_turn *turn)
 {
 	struct as_perm_state state;
 	bool fine = true;
 
-	for (unsigned v = 1; v < AS_VIEWS && fine; v++) {
-		if (!(a->args->options->views >> v & 1))
-			continue;
-		for (size_t k = 0; k < as_perm_cuts(level->perm) && fine && !a->rc; k++) {
-			as_perm_begin(level->perm, (enum as_view)v, k, is_after_checker(level, k));
-			while (fine && !a->rc && as_perm_next(level->perm, &state))
-				fine = visit(a, level, &state);
-		}
+	as_crash_turn_begin(turn, level->perm);
+	while (fine && !a->rc && as_perm_next(level->perm, &state)) {
+		if (is_used_up(a))
+			return true;
+		fine = visit(a, level, &state);
 	}
+	if (fine && !a->rc)
+		a->args->counts->again_possible -= as_crash_turn_missing(turn, level->perm);
+	return fine;
+}
+
+static bool check_level(struct recrash *a, struct recrash_level *level)
+{
+	uint64_t spent = a->args->flight->spent;
+	struct as_crash_plan_of of = { .perm = level->perm,
+				       .views = a->args->options->views,
+				       .limit = a->until > spent ? a->until - spent
+						: a->until	 ? 1
+								 : 0,
+				       .cost = AS_COST_RECOVERY,
+				       .all = plan_all,
+				       .ctx = level };
+	struct as_crash_plan *plan = as_crash_plan_new(&of);
+	struct as_crash_turn turn;
+	bool fine = true;
+
+	a->args->counts->again_possible += as_crash_plan_count(plan);
+	while (fine && !a->rc && !is_used_up(a) && as_crash_plan_next(plan, &turn))
+		fine = visit_turn(a, level, &turn);
+	as_crash_plan_free(plan);
 	return fine && !a->rc;
 }
 
@@ -253,6 +296,7 @@ bool as_recrash(const struct as_recrash_args *args, struct as_disk *crashed, str
 	bool fine;
 
 	*rc = 0;
+	a.until = args->limit ? args->flight->spent + args->limit : 0;
 	if (args->options->prune & AS_PRUNE_TWIN && as_dedup_has(args->dedup, twin)) {
 		args->counts->twins++;
 		if (!(args->options->prune & AS_PRUNE_VERIFY))

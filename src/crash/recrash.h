@@ -25,6 +25,7 @@ struct as_recrash_args {
 	struct as_dedup *dedup;
 	struct as_flight *flight;
 	struct as_crash_counts *counts;
+	uint64_t limit; /* what may be spent (plan.h); 0: anything */
 };
 
 /* `crashed` has the key `key`; `first` is its recovery, with a log and a tree. True: all is well.

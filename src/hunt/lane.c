@@ -89,7 +89,9 @@ static int run_boxed(struct as_lane *lane, const struct as_scenario_work *work, 
 					  .skipped = stats.skipped,
 					  .unjudged = stats.unjudged,
 					  .excused = stats.excused,
-					  .raced = stats.raced };
+					  .raced = stats.raced,
+					  .looked = stats.looked,
+					  .possible = stats.possible };
 	*done = n;
 	return rc;
 }

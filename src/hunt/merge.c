@@ -114,6 +114,8 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 		s->skipped += r.skipped;
 		s->unjudged += r.unjudged;
 		s->excused += r.excused;
+		s->looked += r.looked;
+		s->possible += r.possible;
 		s->findings += r.findings;
 		as_raced_add(&s->raced, &r.raced);
 		l->changed = true;

@@ -54,6 +54,7 @@ struct as_hunt_state {
 	int64_t used_us;
 	uint64_t workloads, ops, skipped, unjudged, excused, findings;
 	struct as_raced raced;
+	uint64_t looked, possible; /* as in struct as_run_result */
 	struct as_hunt_job *jobs;
 	size_t n_jobs;
 	struct as_hunt_sign *signs; /* in the order in which they were met */

@@ -72,6 +72,10 @@ static void jsonl_done(struct as_sink *sink, const struct as_run_stats *s)
 	as_json_kuint(&json, "skipped", s->skipped);
 	as_json_kuint(&json, "unjudged", s->unjudged);
 	as_json_kuint(&json, "excused", s->excused);
+	if (s->possible) {
+		as_json_kuint(&json, "looked", s->looked);
+		as_json_kuint(&json, "possible", s->possible);
+	}
 	as_json_kint(&json, "wall_us", s->wall_us);
 	as_raced_print(&json, &s->raced);
 	put(sink, &json);

@@ -135,6 +135,10 @@ static void term_done(struct as_sink *sink, const struct as_run_stats *s)
 	if (s->excused)
 		fprintf(t->out, ", %llu answers that differ as allowed",
 			(unsigned long long)s->excused);
+	if (s->looked < s->possible)
+		fprintf(t->out, ", %llu of %llu crash states looked at (%.3g %%)",
+			(unsigned long long)s->looked, (unsigned long long)s->possible,
+			100.0 * (double)s->looked / (double)s->possible);
 	fprintf(t->out, ", %.2f s\n", (double)s->wall_us / 1e6);
 	fflush(t->out);
 }

@@ -16,8 +16,8 @@ static const struct {
 	{                                                   \
 #name, offsetof(struct as_run_result, name) \
 	}
-	ROW(runs),    ROW(ops),	     ROW(skipped), ROW(unjudged),
-	ROW(excused), ROW(findings), ROW(again),   ROW(wall_us),
+	ROW(runs),     ROW(ops),   ROW(skipped), ROW(unjudged), ROW(excused),
+	ROW(findings), ROW(again), ROW(wall_us), ROW(looked),	ROW(possible),
 #undef ROW
 };
 
@@ -44,6 +44,8 @@ void as_run_stats_add(struct as_run_stats *stats, uint64_t workloads,
 	stats->skipped += result->skipped;
 	stats->unjudged += result->unjudged;
 	stats->excused += result->excused;
+	stats->looked += result->looked;
+	stats->possible += result->possible;
 	stats->findings += result->findings;
 	as_raced_add(&stats->raced, &result->raced);
 }

@@ -19,7 +19,7 @@ struct as_watch;
 
 #define AS_RUN_DEADLINE_MS 10000u
 #define AS_RUN_SCENARIO_MAX 384
-#define AS_RUN_COUNTS 12
+#define AS_RUN_COUNTS 14
 
 /* Run a workload again and again, failing call 1, 2, 3, ... of a kind, until a run ends in which
  * nothing failed. */
@@ -54,6 +54,7 @@ struct as_run_result {
 	uint64_t skipped; /* operations this target cannot do */
 	uint64_t unjudged; /* runs in several threads with too many orders to be judged */
 	uint64_t excused; /* answers that differ between targets, but are known or allowed to */
+	uint64_t looked, possible; /* crash states that were looked at, of how many */
 	int64_t wall_us;
 	struct as_raced raced;
 	/* What the scenario counts for itself; crash: struct as_crash_counts. */

@@ -7,8 +7,6 @@
 #include "crash/crash.h"
 #include "scenario/scenario.h"
 
-#define THOROUGH_EVERY 64 /* one in this many workloads of a hunt gets all views and recrashes */
-
 static int crash_open(const struct as_scenario_args *args, struct as_scenario **scenario,
 		      struct as_err *err)
 {
@@ -16,10 +14,11 @@ static int crash_open(const struct as_scenario_args *args, struct as_scenario **
 	struct as_crash_options options;
 	int rc = as_crash_options_parse(args->params, &options, err);
 
-	if (!*args->params) {
-		options.every = THOROUGH_EVERY;
+	/* A state that is named is one of a finding, which is replayed or reduced. */
+	if (options.budget == AS_BUDGET_UNSAID && !options.every)
+		options.budget = as_crash_budget(args->targets[0], !options.spot.view);
+	if (!*args->params)
 		options.record = AS_RECORD_DRAW;
-	}
 	if (!rc)
 		rc = as_crasher_new(args->targets[0], args->options, &options, args->sinks,
 				    &crasher, err);

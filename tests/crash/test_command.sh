@@ -47,6 +47,37 @@ done
 tap_is "memory changes no verdict" "$(cat "$WORK/found.on")" "$(cat "$WORK/found.off")"
 tap_is "nor does verifying it" "$(cat "$WORK/found.verify")" "$(cat "$WORK/found.off")"
 
+# ---- A budget ----
+
+tap_run "--budget" 0 "$ASSAY" crash --target lab --budget 20 --no-store "$WORK/w.txt"
+tap_like "the share is said" "$WORK/out" \
+	'^looked at [0-9]+ of [0-9]+ states \([0-9.]+ %\), .*; --budget 0 for all$'
+tap_like "and in the last line" "$WORK/out" ', [0-9]+ of [0-9]+ crash states looked at \('
+tap_run "--budget 0" 0 "$ASSAY" crash --target lab --budget 0 --no-store "$WORK/w.txt"
+tap_is "nothing is left out" "$(grep -c 'looked at' "$WORK/out")" 0
+tap_run "--budget --json" 0 "$ASSAY" crash --target lab --budget 20 --no-store --json "$WORK/w.txt"
+tap_like "JSON of the workload" "$WORK/out" '"possible":[0-9]+,"again_possible":[0-9]+'
+tap_like "JSON of all" "$WORK/out" '"event":"done".*"looked":[0-9]+,"possible":[0-9]+'
+tap_run "a bug within a budget" 1 "$ASSAY" crash --target lab:bug=26 --budget 40 -o "$WORK/few" \
+	"$WORK/w.txt"
+id=$(ls "$WORK/few/findings" | head -n 1)
+tap_is "its options name a state and no budget" \
+	"$(grep -c 'scenario=crash:view=[^"]*budget' "$WORK/few/findings/$id/finding.json")" 0
+tap_run "replay of it" 1 "$ASSAY" replay -o "$WORK/few" "$id"
+tap_run "a hunt within a budget" 0 "$ASSAY" hunt --crash --budget 10 --target lab --seed 1 \
+	--max-workloads 3 -o "$WORK/hunt"
+tap_like "says the share" "$WORK/out" \
+	'3 workloads, .* of [0-9]+ crash states looked at \([0-9.]+ %\)'
+cp "$WORK/out" "$WORK/first"
+tap_run "the same hunt again" 0 "$ASSAY" hunt --crash --budget 10 --target lab --seed 1 \
+	--max-workloads 3 -o "$WORK/hunt2"
+tap_is "looks at as many" "$(grep -o '[0-9]* of [0-9]* crash states' "$WORK/out")" \
+	"$(grep -o '[0-9]* of [0-9]* crash states' "$WORK/first")"
+tap_run "--budget without --crash" 2 "$ASSAY" hunt --budget 5 --target lab -o "$WORK/no"
+tap_like "is refused" "$WORK/err" 'budget needs --crash'
+tap_run "options of old findings" 0 "$ASSAY" hunt --scenario crash:every=64 --target lab --seed 1 \
+	--max-workloads 3 -o "$WORK/old"
+
 # ---- Refused in one line ----
 
 refused() { # NAME REGEX OPTION...
@@ -86,6 +117,12 @@ else
 	states=$(grep -o '[0-9]* distinct' "$WORK/out" | cut -d' ' -f1)
 	[ "${states:-0}" -gt 30 ] && tap_ok "and not the end ($states states)" ||
 		tap_not_ok "and not the end" "$states states"
+	tap_run "the same within a budget" 1 "$ASSAY" crash --target "plugin:$WORK/dies.so" \
+		--recover mount --budget 40 --no-store "$WORK/s.txt"
+	tap_like "is found, too" "$WORK/out" 'recovery: died of SIGABRT'
+	states=$(grep -o '[0-9]* distinct' "$WORK/out" | cut -d' ' -f1)
+	[ "${states:-0}" -gt 20 ] && tap_ok "and goes on ($states states)" ||
+		tap_not_ok "and goes on" "$states states"
 	tap_run "one that promises nothing" 1 "$ASSAY" crash \
 		--target "plugin:$WORK/dies.so:nobarrier" --again 0 --recover mount --no-store \
 		"$WORK/s.txt"
@@ -96,6 +133,9 @@ else
 	tap_run "a mount that hangs" 1 "$ASSAY" crash --target "plugin:$WORK/hangs.so" --view 1 \
 		--again 0 --recover mount --deadline 1 --no-store "$WORK/s.txt"
 	tap_like "is a finding, too" "$WORK/out" 'did not come back'
+	tap_run "a hunt that ends before its first workload does" 2 "$ASSAY" hunt --crash \
+		--target "plugin:$WORK/hangs.so" --deadline 60 --for 1s --seed 1 -o "$WORK/none"
+	tap_like "says so" "$WORK/err" 'no workload was run: .*--budget'
 fi
 
 tap_done
