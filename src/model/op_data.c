@@ -7,16 +7,6 @@
 
 #include <string.h>
 
-static bool readable(const struct as_file *file)
-{
-	return (file->flags & AS_O_ACCMODE) != AS_O_WRONLY;
-}
-
-static bool writable(const struct as_file *file)
-{
-	return (file->flags & AS_O_ACCMODE) != 0;
-}
-
 static bool overflows(int64_t off, uint64_t len)
 {
 	return len > (uint64_t)INT64_MAX || off > INT64_MAX - (int64_t)len;
@@ -78,7 +68,7 @@ static void read_at(struct as_rule_step *s, struct as_file *file, int64_t off, b
 	uint64_t n = 0;
 
 	/* vfs_read(): EBADF, then rw_verify_area(), then the directory's own EISDIR (read(2)). */
-	if (!readable(file))
+	if (!as_file_reads(file))
 		return as_rule_refuse(s, EBADF);
 	if (overflows(off, s->op->len))
 		return as_rule_refuse(s, EINVAL);
@@ -161,7 +151,7 @@ static void write_at(struct as_rule_step *s, struct as_file *file, int64_t off, 
 	struct as_inode *inode;
 	struct as_ino_pair before;
 
-	if (!writable(file))
+	if (!as_file_writes(file))
 		return as_rule_refuse(s, EBADF);
 	if (overflows(off, s->op->len))
 		return as_rule_refuse(s, EINVAL);
@@ -272,7 +262,7 @@ void as_rule_ftruncate(struct as_rule_step *s)
 	if (!file)
 		return;
 	/* ftruncate(2): EINVAL for what is no regular file or not open for writing. */
-	if (!is_reg(inode_at(s->m, file->ino)) || !writable(file))
+	if (!is_reg(inode_at(s->m, file->ino)) || !as_file_writes(file))
 		return as_rule_refuse(s, EINVAL);
 	as_rule_truncate_inode(s, file->ino, s->op->len);
 }
@@ -402,7 +392,7 @@ void as_rule_fallocate(struct as_rule_step *s)
 		return as_rule_refuse(s, EINVAL);
 	if (!falloc_flags_ok(s, mode))
 		return;
-	if (!writable(file))
+	if (!as_file_writes(file))
 		return as_rule_refuse(s, EBADF);
 	inode = inode_at(s->m, file->ino);
 	if (overflows(s->op->off, s->op->len) ||
@@ -437,7 +427,7 @@ static int copy_error(struct as_rule_step *s, const struct as_file *in, const st
 	/* generic_file_rw_checks(); copy_file_range(2): EISDIR, EINVAL, EBADF (also O_APPEND). */
 	if (is_dir(from) || is_dir(to))
 		return EISDIR;
-	if (!readable(in) || !writable(out) || (out->flags & AS_O_APPEND))
+	if (!as_file_reads(in) || !as_file_writes(out) || (out->flags & AS_O_APPEND))
 		return EBADF;
 	return 0;
 }

@@ -76,6 +76,9 @@ enum as_quirk {
 	/* vfat: vfat_unlink() and vfat_rmdir() set the mtime of what they remove, which may be
 	 * open */
 	AS_QUIRK_UNLINK_TOUCHES = 1 << 29,
+	/* btrfs: btrfs_remap_file_range_prep() refuses with EINVAL if only one of the two files has
+	 * checksums, which depends on the mount options at the time when each was made */
+	AS_QUIRK_CLONE_MAYBE_REFUSED = 1 << 30,
 };
 
 enum as_feature {
@@ -104,6 +107,7 @@ enum as_feature {
 	AS_FEAT_XATTR_SECURITY = 1 << 22, /* security.* can be set by root */
 	AS_FEAT_UNPRIVILEGED =
 		1 << 23, /* the executor is not root: EPERM and EACCES are possible */
+	AS_FEAT_CLONE = 1 << 24, /* files can share blocks: FICLONE and its relatives */
 };
 
 /* The times that model/stamp.h judges. */

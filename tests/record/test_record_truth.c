@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/falloc.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -99,7 +99,13 @@ static void fsx(void **state)
 	      "ftruncate $0 24\nmmap_write $0 len=16 at=8 fill=2\nftruncate $0 5\nclose $0\n"
 	      "$0 = open /fsx O_RDWR\n");
 	check(AS_IMPORT_FSX, NULL,
-	      "read 0x0 0x10 0x20\ndedupe_range 0 1 2 0x20\nfly 0 0 0\nread 1\n"
+	      "write 0x0 0x1000 0x0\nclone_range 0x0 0x1000 0x1000 0x1000\n"
+	      "dedupe_range 0x0 0x1000 0x1000 0x2000\nmapwrite 0x1000 0x1000 0x2000\n",
+	      "$0 = open /fsx O_RDWR|O_CREAT|O_TRUNC 0666\npwrite $0 len=4096 at=0 fill=1\n"
+	      "clone_range $0 $0 len=4096 at=0 to=4096\n"
+	      "dedupe_range $0 $0 len=4096 at=0 to=4096\nmmap_write $0 len=4096 at=4096 fill=2\n");
+	check(AS_IMPORT_FSX, NULL,
+	      "read 0x0 0x10 0x20\nexchange_range 0 1 2 0x20\nfly 0 0 0\nread 1\n"
 	      "read 0x0 0x1 0x20 sideways\n",
 	      "$0 = open /fsx O_RDWR|O_CREAT|O_TRUNC 0666\nftruncate $0 32\npread $0 len=16 at=0\n"
 	      "1: the log begins with a file of 32 bytes; what they are is unknown\n"

@@ -80,6 +80,10 @@ static const struct step steps[] = {
 	{ "lseek $1 0 SEEK_END", "= 20", NULL },
 	{ "$2 = open /a/k O_RDWR|O_CREAT|O_EXCL 0644", "= 0", NULL },
 	{ "copy_file_range $0 $2 len=4096 at=0 to=0", "= 4096", NULL },
+	{ "clone $1 $0", "= -1 EBADF", NULL }, /* O_APPEND */
+	{ "clone $2 $0", "= 0", "= -1 EOPNOTSUPP" },
+	{ "clone_range $2 $0 len=4096 at=0 to=-4096", "= -1 EINVAL", "= -1 EOPNOTSUPP" },
+	{ "dedupe_range $2 $0 len=4096 at=0 to=0", "= 4096", "= -1 EOPNOTSUPP" },
 	{ "close $2", "= 0", NULL },
 	{ "close $2", "= -1 EBADF", NULL },
 	{ "read $2 len=1", "= -1 EBADF", NULL },

@@ -20,11 +20,13 @@ static const char *const errno_names[1];
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/falloc.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -802,6 +804,38 @@ static struct result do_copy_file_range(int slot, int slot2, size_t len, off_t o
 	loff_t from = off, to = off2;
 
 	return answer(copy_file_range(slots[slot], &from, slots[slot2], &to, len, 0));
+}
+
+/*@ clone: answer slots */
+static struct result do_clone(int slot, int slot2)
+{
+	return answer(ioctl(slots[slot], FICLONE, slots[slot2]));
+}
+
+/*@ clone_range: answer slots */
+static struct result do_clone_range(int slot, int slot2, size_t len, off_t off, off_t off2)
+{
+	struct file_clone_range range = { slots[slot2], (uint64_t)off, len, (uint64_t)off2 };
+
+	return answer(ioctl(slots[slot], FICLONERANGE, &range));
+}
+
+/*@ dedupe_range: answer fail slots */
+static struct result do_dedupe_range(int slot, int slot2, size_t len, off_t off, off_t off2)
+{
+	union {
+		struct file_dedupe_range head;
+		char room[sizeof(struct file_dedupe_range) + sizeof(struct file_dedupe_range_info)];
+	} ask = { .head = { .src_offset = (uint64_t)off, .src_length = len, .dest_count = 1 } };
+	struct file_dedupe_range_info *info = ask.head.info;
+
+	info->dest_fd = slots[slot];
+	info->dest_offset = (uint64_t)off2;
+	if (ioctl(slots[slot2], FIDEDUPERANGE, &ask) < 0)
+		return fail(errno, 0);
+	if (info->status == FILE_DEDUPE_RANGE_DIFFERS)
+		return fail(EBADE, 0);
+	return info->status < 0 ? fail(-info->status, 0) : answer((long)info->bytes_deduped);
 }
 
 /*@ mmap_write: answer fail slots pattern */
