@@ -22,7 +22,7 @@ struct remap {
 /* remap_verify_area(): no negative numbers, and no end beyond the largest one. */
 static bool bad_area(int64_t off, uint64_t len)
 {
-	return off < 0 || (int64_t)len < 0 || off > INT64_MAX - (int64_t)len;
+	return off < 0 || as_range_overflows(off, len);
 }
 
 static bool unaligned(const struct as_rule_step *s, uint64_t n)

@@ -73,6 +73,12 @@ static inline bool as_file_writes(const struct as_file *file)
 	return (file->flags & AS_O_ACCMODE) != 0;
 }
 
+/* Whether a range ends beyond the largest offset (rw_verify_area()). */
+static inline bool as_range_overflows(int64_t off, uint64_t len)
+{
+	return len > (uint64_t)INT64_MAX || off > INT64_MAX - (int64_t)len;
+}
+
 /* Listing a removed directory: getdents(2) answers ENOENT, which readdir(3) turns into the end, as
  * POSIX wants it. Either may come. */
 void as_rule_allow_removed_list(struct as_rule_step *s);

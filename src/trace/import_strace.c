@@ -138,12 +138,15 @@ static void plain_call(struct as_tracing *t, const struct import_strace_row *row
 	op.nofollow = row->nofollow || t->at_flags & AS_AT_NOFOLLOW;
 	if (row->effect && !t->bad)
 		row->effect(t, &op);
-	if (op.code == AS_OP_WRITE || op.code == AS_OP_PWRITE || op.code == AS_OP_WRITE_XATTR)
+	if (op.code == AS_OP_WRITE || op.code == AS_OP_PWRITE || op.code == AS_OP_PWRITEV2 ||
+	    op.code == AS_OP_WRITE_XATTR)
 		op.fill = ++t->x->fill;
 	if (op.code == AS_OP_READDIR && as_tracing_listed_again(t))
 		return;
 	put_op(t, &op);
 	as_tracing_move_offset(t, op.code);
+	if ((op.code == AS_OP_PREADV2 || op.code == AS_OP_PWRITEV2) && op.off == -1)
+		as_tracing_forget_offsets(t);
 	if (op.code == AS_OP_COPY_FILE_RANGE && t->scan->n_args > 3) {
 		as_tracing_seek_after(t, 0);
 		as_tracing_seek_after(t, 2);

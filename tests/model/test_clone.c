@@ -82,32 +82,15 @@ static const struct {
 	  -1, EISDIR, EINVAL },
 };
 
-static bool agrees(const struct as_traits *traits, const char *text, int64_t ret, int err)
-{
-	struct as_model *m = as_model_new(traits);
-	struct as_seq *seq = t_parse(text);
-	struct as_outcome got = { .ret = ret, .err = err };
-	struct as_verdict verdict = { 0 };
-	bool ok;
-
-	for (size_t i = 0; i + 1 < seq->n; i++)
-		as_model_apply(m, &seq->ops[i]);
-	ok = as_model_judge(m, &seq->ops[seq->n - 1], &got, &verdict);
-	as_verdict_free(&verdict);
-	as_seq_free(seq);
-	as_model_free(m);
-	return ok;
-}
-
 static void test_answers(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int wrong = rows[i].wrong;
 
-		if (!agrees(&t_full_traits, rows[i].text, rows[i].ret, rows[i].err))
+		if (!t_judges(&t_full_traits, rows[i].text, rows[i].ret, rows[i].err))
 			fail_msg("%s: the right answer is refused", rows[i].name);
-		if (agrees(&t_full_traits, rows[i].text, wrong ? -1 : 0, wrong))
+		if (t_judges(&t_full_traits, rows[i].text, wrong ? -1 : 0, wrong))
 			fail_msg("%s: a wrong answer is accepted", rows[i].name);
 	}
 }
@@ -124,19 +107,19 @@ static void test_types(void **state)
 	maybe = none;
 	maybe.maybe |= AS_FEAT_CLONE;
 	odd.quirks |= AS_QUIRK_CLONE_MAYBE_REFUSED;
-	assert_true(agrees(&none, good, -1, EOPNOTSUPP));
-	assert_true(agrees(&none, bad, -1, EOPNOTSUPP));
-	assert_true(agrees(&none, same, -1, EOPNOTSUPP));
-	assert_false(agrees(&none, good, 0, 0));
-	assert_false(agrees(&none, bad, -1, EINVAL));
-	assert_true(agrees(&maybe, good, -1, EOPNOTSUPP));
-	assert_true(agrees(&maybe, good, 0, 0));
-	assert_true(agrees(&maybe, bad, -1, EINVAL));
-	assert_false(agrees(&maybe, bad, 0, 0));
-	assert_true(agrees(&odd, good, -1, EINVAL));
-	assert_true(agrees(&odd, good, 0, 0));
-	assert_false(agrees(&odd, good, -1, EOPNOTSUPP));
-	assert_false(agrees(&t_full_traits, good, -1, EOPNOTSUPP));
+	assert_true(t_judges(&none, good, -1, EOPNOTSUPP));
+	assert_true(t_judges(&none, bad, -1, EOPNOTSUPP));
+	assert_true(t_judges(&none, same, -1, EOPNOTSUPP));
+	assert_false(t_judges(&none, good, 0, 0));
+	assert_false(t_judges(&none, bad, -1, EINVAL));
+	assert_true(t_judges(&maybe, good, -1, EOPNOTSUPP));
+	assert_true(t_judges(&maybe, good, 0, 0));
+	assert_true(t_judges(&maybe, bad, -1, EINVAL));
+	assert_false(t_judges(&maybe, bad, 0, 0));
+	assert_true(t_judges(&odd, good, -1, EINVAL));
+	assert_true(t_judges(&odd, good, 0, 0));
+	assert_false(t_judges(&odd, good, -1, EOPNOTSUPP));
+	assert_false(t_judges(&t_full_traits, good, -1, EOPNOTSUPP));
 }
 
 /* Whether the model wants these bytes at 4096 of /g: pattern 1 as it is `from` bytes into it. */

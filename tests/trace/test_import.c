@@ -123,6 +123,11 @@ static const struct {
 	{ "chdir(\"/t/x\") = 0\nunlink(\"../y//z\") = -1 ENOENT (No such file)\n"
 	  "unlink(\"../../t2\") = 0\n",
 	  "mkdir /x 0777\nchcwd /x\nunlink /y/z\n" },
+	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n"
+	  "1 pwritev2(3, [{iov_base=\"ab\", iov_len=2}], 1, -1, RWF_DSYNC) = 2\n"
+	  "1 preadv2(3, [{iov_base=\"b\", iov_len=9}], 1, 1, 0) = 1\n",
+	  "$0 = open /f O_RDWR|O_CREAT 0600\npwritev2 $0 len=2 at=-1 fill=1 flags=RWF_DSYNC\n"
+	  "preadv2 $0 len=1 at=1\nclose $0\n" },
 	/* descriptors of two processes */
 	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n1 fork() = 2\n1 close(3) = 0\n"
 	  "2 write(3, \"abc\", 3) = 3\n2 close(3) = 0\n",

@@ -80,6 +80,12 @@ static const struct step steps[] = {
 	{ "lseek $1 0 SEEK_END", "= 20", NULL },
 	{ "$2 = open /a/k O_RDWR|O_CREAT|O_EXCL 0644", "= 0", NULL },
 	{ "copy_file_range $0 $2 len=4096 at=0 to=0", "= 4096", NULL },
+	{ "pwritev2 $0 len=100 at=0 fill=3 flags=RWF_DSYNC", "= 100", NULL },
+	{ "pwritev2 $2 len=100 at=-1 fill=3 flags=RWF_APPEND", "= 100", NULL },
+	{ "lseek $2 0 SEEK_CUR", "= 4196", NULL },
+	{ "pwritev2 $2 len=100 at=0 fill=3 flags=0x40000000", "= -1 EOPNOTSUPP", NULL },
+	{ "preadv2 $2 len=100 at=0", "= 100", NULL },
+	{ "preadv2 $2 len=100 at=-2 flags=RWF_HIPRI", "= -1 EINVAL", NULL },
 	{ "clone $1 $0", "= -1 EBADF", NULL }, /* O_APPEND */
 	{ "clone $2 $0", "= 0", "= -1 EOPNOTSUPP" },
 	{ "clone_range $2 $0 len=4096 at=0 to=-4096", "= -1 EINVAL", "= -1 EOPNOTSUPP" },

@@ -48,7 +48,7 @@ static const struct row errors[] = {
 	{ "write $0 4096", "t:1:10: expected len= or fill= or mem=, found '4096'" },
 	{ "read $0 len=", "t:1:13: expected a length in bytes, found end of line" },
 	{ "read $0 len= 4", "t:1:13: expected a length in bytes, found a blank" },
-	{ "read $0 len =4", "t:1:9: expected len=, found 'len'" },
+	{ "read $0 len =4", "t:1:9: expected len= or mem=, found 'len'" },
 	/* slots */
 	{ "open /a O_RDWR", "t:1:1: expected $N = in front of open, found 'open'" },
 	{ "$0 = mkdir /a 0755", "t:1:6: expected open after $0 =, found 'mkdir'" },

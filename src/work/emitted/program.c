@@ -32,6 +32,7 @@ static const char *const errno_names[1];
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -685,6 +686,31 @@ static struct result do_pwrite(int slot, size_t len, off_t off, uint64_t fill, s
 	void *data = pattern(fill, landing(slots[slot], off), len, mem);
 
 	return answer(pwrite(slots[slot], data, len, off));
+}
+
+/*@ preadv2: answer slots memory */
+static struct result do_preadv2(int slot, size_t len, off_t off, int flags, size_t mem)
+{
+	struct iovec vec = { memory(len, mem), len };
+
+	return answer(syscall(SYS_preadv2, slots[slot], &vec, 1, off, 0, flags));
+}
+
+/*@ pwritev2: answer slots pattern landing */
+static struct result do_pwritev2(int slot, size_t len, off_t off, uint64_t fill, int flags,
+				 size_t mem)
+{
+	int fd = slots[slot];
+	uint64_t at = (uint64_t)(off == -1 ? lseek(fd, 0, SEEK_CUR) : off);
+	struct iovec vec = { NULL, len };
+	struct stat st;
+
+	if (flags & 0x10 && !fstat(fd, &st)) /* RWF_APPEND */
+		at = (uint64_t)st.st_size;
+	else if (!(flags & 0x20)) /* RWF_NOAPPEND */
+		at = landing(fd, (off_t)at);
+	vec.iov_base = pattern(fill, at, len, mem);
+	return answer(syscall(SYS_pwritev2, fd, &vec, 1, off, 0, flags));
 }
 
 /*@ lseek: answer slots */
