@@ -421,6 +421,11 @@ void as_rule_copy_file_range(struct as_rule_step *s)
 	/* The kernel chooses the buffers of the copy itself. */
 	if ((in->flags | out->flags) & AS_O_DIRECT)
 		as_rule_allow(s, EINVAL);
+	/* As with a write: the time is set before the transfer is found unaligned. */
+	if (out->flags & AS_O_DIRECT && s->got && s->got->ret < 0 && s->got->err == EINVAL) {
+		as_node_forget_times(s->m, out->ino, false, true);
+		as_stamp(s->m, out->ino, AS_EVENT_TOUCHED);
+	}
 	as_rule_allow_full(s);
 	/* A short copy is always allowed, nothing at all only when there is nothing. */
 	if (s->got && s->got->ret > 0 && (uint64_t)s->got->ret < n)

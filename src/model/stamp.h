@@ -46,6 +46,10 @@ void as_stamps_forget(struct as_model *m); /* of all inodes */
 /* What a mount or remount with these options says of atime. */
 void as_stamps_mounted(struct as_model *m, const char *opts, bool remount);
 
+/* When an inode was made, as statx(2) told: never another moment. True: it is another one than
+ * before, or not within the operation that made it; *why says so. */
+bool as_stamp_born(struct as_model *m, const struct as_inode *inode, int64_t btime_ns,
+		   struct as_buf *why);
 /* True: a time is not what it must be; *why says which. */
 bool as_stamps_wrong(const struct as_model *m, const struct as_inode *inode,
 		     const struct as_stat *st, struct as_buf *why);

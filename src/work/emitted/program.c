@@ -945,6 +945,15 @@ static struct result do_stat(const char *path, int nofollow)
 	return answer(fstatat(AT_FDCWD, at(path), &st, nofollow ? AT_SYMLINK_NOFOLLOW : 0));
 }
 
+/*@ statx: answer at */
+static struct result do_statx(const char *path, unsigned mask, int nofollow)
+{
+	struct statx st;
+
+	return answer(syscall(SYS_statx, AT_FDCWD, at(path), nofollow ? AT_SYMLINK_NOFOLLOW : 0,
+			      mask, &st));
+}
+
 /*@ fstat: answer slots */
 static struct result do_fstat(int slot)
 {
