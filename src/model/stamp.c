@@ -146,6 +146,15 @@ static void set(struct as_stamps *s, struct stamp *at, enum which which, int64_t
 	at->since[which] = AS_EVENT_ATTRS;
 }
 
+/* Invariant 4 for an atime that lies in the future: a walk after this moment sets it back. */
+static void walked_from(struct as_stamps *s, const struct as_inode *inode)
+{
+	struct span *atime = &stamp_of(s, inode->ino)->span[ATIME];
+
+	if ((is_dir(inode) || S_ISLNK(inode->mode)) && atime->lo > s->now.lo)
+		atime->lo = s->now.lo;
+}
+
 void as_stamp_set(struct as_model *m, uint32_t ino, int64_t atime_ns, int64_t mtime_ns)
 {
 	if (!m->stamps)
@@ -153,6 +162,7 @@ void as_stamp_set(struct as_model *m, uint32_t ino, int64_t atime_ns, int64_t mt
 	as_stamp(m, ino, AS_EVENT_ATTRS);
 	set(m->stamps, stamp_of(m->stamps, ino), ATIME, atime_ns);
 	set(m->stamps, stamp_of(m->stamps, ino), MTIME, mtime_ns);
+	walked_from(m->stamps, inode_at(m, ino));
 }
 
 void as_stamps_forget(struct as_model *m)

@@ -14,7 +14,8 @@
  *   1. Spans belong to one model. A copy of it has none: searches and generators know no clock.
  *   2. What is not known is a span of all times: an inode of the fresh disk, and all after a crash.
  *   3. Reading the tree for a comparison reads files; from then on an atime may be that moment.
- *   4. The atime of directories and symbolic links has no upper end: every walk may read them.
+ *   4. The atime of directories and symbolic links has no upper end: every walk may read them. If
+ *      it was set to a moment in the future, a walk sets it back.
  */
 #ifndef AS_MODEL_STAMP_H
 #define AS_MODEL_STAMP_H
