@@ -128,6 +128,11 @@ static const struct {
 	  "1 preadv2(3, [{iov_base=\"b\", iov_len=9}], 1, 1, 0) = 1\n",
 	  "$0 = open /f O_RDWR|O_CREAT 0600\npwritev2 $0 len=2 at=-1 fill=1 flags=RWF_DSYNC\n"
 	  "preadv2 $0 len=1 at=1\nclose $0\n" },
+	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n1 open(\"/t/g\", O_RDWR|O_CREAT, 0600) = 4\n"
+	  "1 ioctl(4</t/g>, BTRFS_IOC_CLONE or FICLONE, 3) = -1 EOPNOTSUPP (Operation not "
+	  "supported)\n1 ioctl(4</t/g>, FIONREAD, [0]) = 0\n",
+	  "$0 = open /f O_RDWR|O_CREAT 0600\n$1 = open /g O_RDWR|O_CREAT 0600\nclone $1 $0\n"
+	  "close $0\nclose $1\n4: no operation for the call ioctl\n" },
 	/* descriptors of two processes */
 	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n1 fork() = 2\n1 close(3) = 0\n"
 	  "2 write(3, \"abc\", 3) = 3\n2 close(3) = 0\n",
@@ -160,7 +165,7 @@ static const struct {
 	  "AT_SYMLINK_NOFOLLOW) = 0 <0.01>\n",
 	  "symlink \"a\\tb\xc3\xa9\" /l\nutimens /l mtime=-0.999999995 nofollow=1\n" },
 	/* what has no operation */
-	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0644) = 3\n1 ioctl(3, FICLONE, 4) = 0\n"
+	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0644) = 3\n1 ioctl(3, FIGETBSZ, [4096]) = 0\n"
 	  "1 access(\"/t/f\", R_OK) = 0\n1 access(\"/u\", R_OK) = 0\n"
 	  "1 brk(NULL) = 0x5\ngarbage\n"
 	  "1 lseek(3, 0, SEEK_SET) = 0\n1 pwrite64(3, \"\"..., 99999999999, 0) = 5\n",
