@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #define FIRST_FD 16
@@ -110,6 +112,18 @@ static void on_copy(struct as_own *own, const struct as_op *op, const struct as_
 
 	(void)got;
 	CALL(own, raw, copy_file_range, FD, P(&from), FD2, P(&to), op->len, 0);
+}
+
+static void on_vector(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		      int64_t raw)
+{
+	struct iovec vec = { NULL, op->len };
+
+	(void)got;
+	if (op->code == AS_OP_PREADV2)
+		CALL(own, raw, preadv2, FD, P(&vec), 1, (uint64_t)op->off, 0, (unsigned)op->flags);
+	else
+		CALL(own, raw, pwritev2, FD, P(&vec), 1, (uint64_t)op->off, 0, (unsigned)op->flags);
 }
 
 /* The rules that come before mmap(2) answer EBADF, EINVAL and ENXIO. */

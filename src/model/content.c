@@ -262,3 +262,56 @@ void as_content_copy(const struct as_inode *from, uint64_t off, struct as_inode 
 	}
 	as_runs_put(runs);
 }
+
+/* The first place from `off` on that is not zero for want of data, as a distance. */
+static uint64_t to_data(const struct as_inode *inode, uint64_t off)
+{
+	uint64_t next = as_content_next_data(inode, off);
+
+	return next == UINT64_MAX ? UINT64_MAX : next - off;
+}
+
+/* The pattern at `off`, and how far it goes at least. */
+static struct as_data_run run_at(const struct as_inode *inode, uint64_t off)
+{
+	const struct as_runs *runs = inode->reg.runs;
+	uint32_t i = find(runs, off);
+	struct as_data_run run = { .start = off, .len = UINT64_MAX };
+
+	if (!runs || i == runs->n)
+		return run;
+	if (runs->run[i].start > off) {
+		run.len = runs->run[i].start - off;
+		return run;
+	}
+	run = runs->run[i];
+	if (run.start < off)
+		cut_front(&run, off - run.start);
+	return run;
+}
+
+bool as_content_same(const struct as_inode *a, uint64_t a_off, const struct as_inode *b,
+		     uint64_t b_off, uint64_t len)
+{
+	uint8_t bytes[4096], want;
+
+	while (len) {
+		uint64_t zeros = to_data(a, a_off), other = to_data(b, b_off), n;
+		struct as_data_run run = run_at(a, a_off);
+
+		/* Holes of both at once: they may be large. */
+		n = zeros < other ? zeros : other;
+		if (!n) {
+			n = run.len < sizeof(bytes) ? run.len : sizeof(bytes);
+			n = n < len ? n : len;
+			as_pattern_fill(run.pattern, run.from, bytes, n);
+			if (as_content_check(b, b_off, bytes, n, &want) < n)
+				return false;
+		}
+		n = n < len ? n : len;
+		a_off += n;
+		b_off += n;
+		len -= n;
+	}
+	return true;
+}

@@ -7,21 +7,6 @@
 
 #include <string.h>
 
-static bool readable(const struct as_file *file)
-{
-	return (file->flags & AS_O_ACCMODE) != AS_O_WRONLY;
-}
-
-static bool writable(const struct as_file *file)
-{
-	return (file->flags & AS_O_ACCMODE) != 0;
-}
-
-static bool overflows(int64_t off, uint64_t len)
-{
-	return len > (uint64_t)INT64_MAX || off > INT64_MAX - (int64_t)len;
-}
-
 /* open(2), O_DIRECT: a buffer, a length or an offset that is not aligned may be refused with
  * EINVAL, or the transfer goes through the page cache. What is refused changes nothing. */
 static void allow_direct(struct as_rule_step *s, const struct as_file *file, int64_t off)
@@ -72,15 +57,22 @@ static void stamp_read(struct as_rule_step *s, const struct as_file *file, uint6
 		as_stamp(s->m, file->ino, plain ? AS_EVENT_READ : AS_EVENT_READ_OTHERWISE);
 }
 
-static void read_at(struct as_rule_step *s, struct as_file *file, int64_t off, bool move)
+/* preadv2(2), RWF_NOWAIT: what cannot be had at once may be left out. */
+static bool no_wait(const struct as_rule_step *s)
+{
+	return (s->op->code == AS_OP_PREADV2 || s->op->code == AS_OP_PWRITEV2) &&
+	       s->op->flags & AS_RWF_NOWAIT;
+}
+
+static void read_at(struct as_rule_step *s, const struct as_file *file, int64_t off, bool move)
 {
 	const struct as_inode *inode = inode_at(s->m, file->ino);
 	uint64_t n = 0;
 
 	/* vfs_read(): EBADF, then rw_verify_area(), then the directory's own EISDIR (read(2)). */
-	if (!readable(file))
+	if (!as_file_reads(file))
 		return as_rule_refuse(s, EBADF);
-	if (overflows(off, s->op->len))
+	if (as_range_overflows(off, s->op->len))
 		return as_rule_refuse(s, EINVAL);
 	if (is_dir(inode)) {
 		/* Where lseek left a directory's offset is the file system's own affair (ext4: a
@@ -94,8 +86,10 @@ static void read_at(struct as_rule_step *s, struct as_file *file, int64_t off, b
 	if ((uint64_t)off < inode->reg.size)
 		n = inode->reg.size - (uint64_t)off;
 	n = n < s->op->len ? n : s->op->len;
-	if (s->got && s->got->ret < 0 && file->flags & AS_O_DIRECT)
+	if (s->got && s->got->ret < 0 && (file->flags & AS_O_DIRECT || no_wait(s)))
 		stamp_read(s, file, 0);
+	if (no_wait(s) && s->got && s->got->ret > 0 && (uint64_t)s->got->ret < n)
+		n = (uint64_t)s->got->ret;
 	if (!as_rule_accept(s, (int64_t)n))
 		return;
 	check_bytes(s, inode, (uint64_t)off, n);
@@ -143,7 +137,7 @@ static uint64_t fits(const struct as_rule_step *s, uint64_t off, uint64_t len)
 static bool accept_count(struct as_rule_step *s, uint64_t n, uint64_t *done)
 {
 	int64_t got = s->got ? s->got->ret : -1;
-	bool may_be_short = s->m->traits->may_fill;
+	bool may_be_short = s->m->traits->may_fill || no_wait(s);
 
 	*done = n;
 	if (may_be_short && got > 0 && (uint64_t)got < n) {
@@ -153,7 +147,7 @@ static bool accept_count(struct as_rule_step *s, uint64_t n, uint64_t *done)
 	return as_rule_accept(s, (int64_t)n);
 }
 
-static void write_at(struct as_rule_step *s, struct as_file *file, int64_t off, bool move)
+static void write_at(struct as_rule_step *s, const struct as_file *file, int64_t off, bool move)
 {
 	const struct as_inode *look = inode_at(s->m, file->ino);
 	uint32_t ino = file->ino;
@@ -161,9 +155,9 @@ static void write_at(struct as_rule_step *s, struct as_file *file, int64_t off, 
 	struct as_inode *inode;
 	struct as_ino_pair before;
 
-	if (!writable(file))
+	if (!as_file_writes(file))
 		return as_rule_refuse(s, EBADF);
-	if (overflows(off, s->op->len))
+	if (as_range_overflows(off, s->op->len))
 		return as_rule_refuse(s, EINVAL);
 	/* xfs_file_write_iter() looks at the offset before O_APPEND has moved it. */
 	allow_direct(s, file, off);
@@ -171,8 +165,10 @@ static void write_at(struct as_rule_step *s, struct as_file *file, int64_t off, 
 	if (file->flags & AS_O_APPEND)
 		off = (int64_t)look->reg.size;
 	allow_direct(s, file, off);
-	/* __generic_file_write_iter(): the time is set before the transfer is found unaligned. */
-	if (file->flags & AS_O_DIRECT && s->got && s->got->ret < 0 && s->got->err == EINVAL) {
+	/* __generic_file_write_iter(): the time is set before the transfer is found unaligned, or
+	 * found to need a wait. */
+	if (s->got && s->got->ret < 0 &&
+	    (no_wait(s) || (file->flags & AS_O_DIRECT && s->got->err == EINVAL))) {
 		as_node_forget_times(s->m, ino, false, true);
 		as_stamp(s->m, ino, AS_EVENT_TOUCHED);
 	}
@@ -215,6 +211,94 @@ void as_rule_pwrite(struct as_rule_step *s)
 	file = as_rule_fd_file(s, s->op->fd, false);
 	if (file)
 		write_at(s, file, s->op->off, false);
+}
+
+/* ---- With flags ---- */
+
+enum {
+	RWF_OLD = AS_RWF_HIPRI | AS_RWF_DSYNC | AS_RWF_SYNC | AS_RWF_NOWAIT | AS_RWF_APPEND,
+	RWF_ATOMIC = 0x40, /* Linux 6.11 */
+	/* RWF_NOAPPEND of Linux 6.9, RWF_DONTCACHE of 6.14, RWF_NOSIGNAL of 6.18: a kernel that
+	 * does not know them says EOPNOTSUPP. */
+	RWF_NEW = AS_RWF_NOAPPEND | RWF_ATOMIC | 0x80 | 0x100,
+};
+
+/* kiocb_set_rw_flags(); preadv2(2): EOPNOTSUPP, EAGAIN. False: refused. */
+static bool rwf_ok(struct as_rule_step *s, bool writes)
+{
+	int64_t flags = s->op->flags, both = AS_RWF_APPEND | AS_RWF_NOAPPEND;
+
+	if (flags & RWF_NEW)
+		as_rule_allow(s, EOPNOTSUPP);
+	if (flags & RWF_ATOMIC)
+		as_rule_allow(s, EINVAL);
+	if (flags & ~(int64_t)(RWF_OLD | RWF_NEW) || (flags & RWF_ATOMIC && !writes)) {
+		as_rule_refuse(s, EOPNOTSUPP);
+		return false;
+	}
+	if ((flags & both) == both) {
+		as_rule_refuse(s, EINVAL);
+		return false;
+	}
+	/* A file that does not know RWF_NOWAIT, or not for what is cached. */
+	if (flags & AS_RWF_NOWAIT) {
+		as_rule_allow(s, EAGAIN);
+		as_rule_allow(s, EOPNOTSUPP);
+	}
+	return true;
+}
+
+/* preadv2() and pwritev2(): the offset -1 stands for the descriptor's. */
+static void with_flags(struct as_rule_step *s, bool writes)
+{
+	const struct as_file *file;
+	bool moves = s->op->off == -1;
+	struct as_file how;
+	int64_t off;
+
+	if (s->op->off < -1)
+		return as_rule_refuse(s, EINVAL);
+	file = as_rule_fd_file(s, s->op->fd, false);
+	if (!file)
+		return;
+	if (!(writes ? as_file_writes(file) : as_file_reads(file)))
+		return as_rule_refuse(s, EBADF);
+	/* vfs_readv(), vfs_writev(): nothing is asked of the file then. */
+	if (s->op->len == 0) {
+		if (is_dir(inode_at(s->m, file->ino)))
+			as_rule_allow(s, EINVAL);
+		(void)as_rule_accept(s, 0);
+		return;
+	}
+	off = moves ? file->off : s->op->off;
+	if (as_range_overflows(off, s->op->len))
+		return as_rule_refuse(s, EINVAL);
+	/* A directory has no read_iter(), without which no flag but RWF_HIPRI is known. */
+	if (is_dir(inode_at(s->m, file->ino)) && s->op->flags & ~(int64_t)AS_RWF_HIPRI) {
+		as_rule_allow(s, EINVAL);
+		return as_rule_refuse(s, EOPNOTSUPP);
+	}
+	if (!rwf_ok(s, writes))
+		return;
+	how = *file;
+	if (s->op->flags & AS_RWF_APPEND)
+		how.flags |= AS_O_APPEND;
+	if (s->op->flags & AS_RWF_NOAPPEND)
+		how.flags &= ~(typeof(how.flags))AS_O_APPEND;
+	if (writes)
+		write_at(s, &how, off, moves);
+	else
+		read_at(s, &how, off, moves);
+}
+
+void as_rule_preadv2(struct as_rule_step *s)
+{
+	with_flags(s, false);
+}
+
+void as_rule_pwritev2(struct as_rule_step *s)
+{
+	with_flags(s, true);
 }
 
 /* ---- Sizes ---- */
@@ -272,160 +356,9 @@ void as_rule_ftruncate(struct as_rule_step *s)
 	if (!file)
 		return;
 	/* ftruncate(2): EINVAL for what is no regular file or not open for writing. */
-	if (!is_reg(inode_at(s->m, file->ino)) || !writable(file))
+	if (!is_reg(inode_at(s->m, file->ino)) || !as_file_writes(file))
 		return as_rule_refuse(s, EINVAL);
 	as_rule_truncate_inode(s, file->ino, s->op->len);
-}
-
-/* ---- fallocate ---- */
-
-enum {
-	KEEP = AS_FALLOC_KEEP_SIZE,
-	PUNCH = AS_FALLOC_PUNCH_HOLE,
-	COLLAPSE = AS_FALLOC_COLLAPSE_RANGE,
-	ZERO = AS_FALLOC_ZERO_RANGE,
-	INSERT = AS_FALLOC_INSERT_RANGE,
-	UNSHARE = AS_FALLOC_UNSHARE_RANGE,
-};
-
-/* fallocate(2), EINVAL and EOPNOTSUPP: which flags go together. Linux answered EINVAL for some
- * mixtures up to 6.11 and EOPNOTSUPP since: both are allowed. */
-static bool falloc_flags_ok(struct as_rule_step *s, int64_t mode)
-{
-	int64_t kind = mode & ~KEEP;
-	bool ok = kind == 0 || (kind == PUNCH && (mode & KEEP)) || kind == ZERO ||
-		  kind == UNSHARE || ((kind == COLLAPSE || kind == INSERT) && !(mode & KEEP));
-
-	if (!ok) {
-		as_rule_refuse(s, EOPNOTSUPP);
-		as_rule_allow(s, EINVAL);
-	}
-	return ok;
-}
-
-/* 0: nobody has it. */
-static uint64_t falloc_feature(int64_t mode)
-{
-	switch (mode & ~KEEP) {
-	case 0:
-		return mode & KEEP ? AS_FEAT_FALLOC_KEEP : AS_FEAT_FALLOC_ALLOC;
-	case PUNCH:
-		return AS_FEAT_FALLOC_PUNCH;
-	case ZERO:
-		return AS_FEAT_FALLOC_ZERO;
-	case COLLAPSE:
-		return AS_FEAT_FALLOC_COLLAPSE;
-	case INSERT:
-		return AS_FEAT_FALLOC_INSERT;
-	default:
-		return 0;
-	}
-}
-
-static bool falloc_supported(const struct as_rule_step *s, int64_t mode)
-{
-	uint64_t feature = falloc_feature(mode);
-
-	return feature && as_rule_has(s, feature);
-}
-
-static bool falloc_maybe(const struct as_rule_step *s, int64_t mode)
-{
-	return s->m->traits->maybe & falloc_feature(mode);
-}
-
-/* fallocate(2), COLLAPSE and INSERT: whole blocks only, and inside the file. */
-static int range_error(const struct as_rule_step *s, const struct as_inode *inode, int64_t kind)
-{
-	uint64_t off = (uint64_t)s->op->off, len = s->op->len, block = s->m->traits->block_bytes;
-
-	if (kind != COLLAPSE && kind != INSERT)
-		return 0;
-	if (block && (off % block || len % block))
-		return EINVAL;
-	if (kind == COLLAPSE)
-		return off + len >= inode->reg.size ? EINVAL : 0;
-	if (off >= inode->reg.size)
-		return EINVAL;
-	return inode->reg.size + len > s->m->traits->size_max ? EFBIG : 0;
-}
-
-static void falloc_now(struct as_rule_step *s, uint32_t ino, int64_t mode)
-{
-	uint64_t off = (uint64_t)s->op->off, len = s->op->len;
-	struct as_ino_pair before;
-	struct as_inode *inode = as_node_edit(s->m, ino, &before);
-
-	switch (mode & ~KEEP) {
-	case PUNCH:
-	case ZERO:
-		as_content_punch(inode, off, len);
-		break;
-	case COLLAPSE:
-		as_content_collapse(inode, off, len);
-		break;
-	case INSERT:
-		as_content_insert(inode, off, len);
-		break;
-	default:
-		break;
-	}
-	if (((mode & ~KEEP) == 0 || (mode & ~KEEP) == ZERO) && !(mode & KEEP) &&
-	    off + len > inode->reg.size)
-		inode->reg.size = off + len;
-	as_rule_drop_setid(s, inode);
-	as_node_finish(s->m, inode, &before);
-	as_node_forget_times(s->m, ino, false, true);
-	as_stamp(s->m, ino, AS_EVENT_SHAPED);
-}
-
-/* The quirk's comment in model/traits.h says why. */
-static void refused_falloc(struct as_rule_step *s, uint32_t ino)
-{
-	if (!(s->m->traits->quirks & AS_QUIRK_FALLOC_TOUCHES) || !(s->applying || s->got))
-		return;
-	as_node_forget_times(s->m, ino, false, true);
-	as_stamp(s->m, ino, AS_EVENT_TOUCHED);
-}
-
-void as_rule_fallocate(struct as_rule_step *s)
-{
-	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
-	int64_t mode = s->op->flags;
-	const struct as_inode *inode;
-	int err;
-
-	if (!file)
-		return;
-	/* vfs_fallocate(), in its order. */
-	if (s->op->off < 0 || s->op->len == 0 || s->op->len > (uint64_t)INT64_MAX)
-		return as_rule_refuse(s, EINVAL);
-	if (!falloc_flags_ok(s, mode))
-		return;
-	if (!writable(file))
-		return as_rule_refuse(s, EBADF);
-	inode = inode_at(s->m, file->ino);
-	if (overflows(s->op->off, s->op->len) ||
-	    (uint64_t)s->op->off + s->op->len > s->m->traits->size_max)
-		return as_rule_refuse(s, EFBIG);
-	if (!falloc_supported(s, mode)) {
-		refused_falloc(s, file->ino);
-		/* Of a type that may know the mode, a range that is wrong says no more. */
-		if (s->m->traits->quirks & AS_QUIRK_FALLOC_EINVAL || falloc_maybe(s, mode))
-			as_rule_allow(s, EINVAL);
-		/* UNSHARE_RANGE on a type that knows it is a plain allocation. */
-		return as_rule_refuse(s, EOPNOTSUPP);
-	}
-	err = range_error(s, inode, mode & ~KEEP);
-	if (err) {
-		refused_falloc(s, file->ino);
-		return as_rule_refuse(s, err);
-	}
-	as_rule_allow_full(s);
-	if (!as_rule_accept(s, 0))
-		return;
-	as_rule_changes(s);
-	falloc_now(s, file->ino, mode);
 }
 
 /* ---- Copies and mappings ---- */
@@ -437,7 +370,7 @@ static int copy_error(struct as_rule_step *s, const struct as_file *in, const st
 	/* generic_file_rw_checks(); copy_file_range(2): EISDIR, EINVAL, EBADF (also O_APPEND). */
 	if (is_dir(from) || is_dir(to))
 		return EISDIR;
-	if (!readable(in) || !writable(out) || (out->flags & AS_O_APPEND))
+	if (!as_file_reads(in) || !as_file_writes(out) || (out->flags & AS_O_APPEND))
 		return EBADF;
 	return 0;
 }
@@ -488,6 +421,11 @@ void as_rule_copy_file_range(struct as_rule_step *s)
 	/* The kernel chooses the buffers of the copy itself. */
 	if ((in->flags | out->flags) & AS_O_DIRECT)
 		as_rule_allow(s, EINVAL);
+	/* As with a write: the time is set before the transfer is found unaligned. */
+	if (out->flags & AS_O_DIRECT && s->got && s->got->ret < 0 && s->got->err == EINVAL) {
+		as_node_forget_times(s->m, out->ino, false, true);
+		as_stamp(s->m, out->ino, AS_EVENT_TOUCHED);
+	}
 	as_rule_allow_full(s);
 	/* A short copy is always allowed, nothing at all only when there is nothing. */
 	if (s->got && s->got->ret > 0 && (uint64_t)s->got->ret < n)
@@ -520,7 +458,7 @@ void as_rule_mmap_write(struct as_rule_step *s)
 	 * applies is allowed: mmap(2) EACCES (not open for both), ENODEV (directories), EINVAL
 	 * (length 0, bad offset), msync(2) EINVAL (MS_SYNC with MS_ASYNC: asked before anything
 	 * is written); ENXIO: the executor's own, for writing after the end. */
-	if (s->op->len == 0 || s->op->off < 0 || overflows(s->op->off, s->op->len) ||
+	if (s->op->len == 0 || s->op->off < 0 || as_range_overflows(s->op->off, s->op->len) ||
 	    (s->op->flags & AS_MS_BOTH) == AS_MS_BOTH)
 		as_rule_refuse(s, EINVAL);
 	else if (is_reg(look) && (uint64_t)s->op->off + s->op->len > look->reg.size)

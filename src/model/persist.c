@@ -281,16 +281,18 @@ static struct as_persist of_write(const struct as_model *m, const struct as_op *
 {
 	struct as_persist p = { .kind = AS_PERSIST_NOTHING };
 	const struct as_file *file = as_file_at(m, op->fd);
+	int64_t rwf = op->code == AS_OP_PWRITEV2 ? op->flags : 0;
+	bool here = op->code == AS_OP_WRITE || (op->code == AS_OP_PWRITEV2 && op->off == -1);
 
 	if (!file || got->ret <= 0)
 		return p;
-	if (file->flags & AS_O_SYNC_ONLY)
+	if (file->flags & AS_O_SYNC_ONLY || rwf & AS_RWF_SYNC)
 		p.kind = AS_PERSIST_INODE;
-	else if ((file->flags & AS_O_DSYNC) || (mounted & AS_MOUNTED_SYNC))
+	else if ((file->flags & AS_O_DSYNC) || (mounted & AS_MOUNTED_SYNC) || rwf & AS_RWF_DSYNC)
 		p.kind = AS_PERSIST_DATA;
 	p.ino = file->ino;
-	p.off = (uint64_t)(op->code == AS_OP_WRITE ? file->off : op->off);
-	if (file->flags & AS_O_APPEND)
+	p.off = (uint64_t)(here ? file->off : op->off);
+	if ((file->flags & AS_O_APPEND && !(rwf & AS_RWF_NOAPPEND)) || rwf & AS_RWF_APPEND)
 		p.off = inode_at(m, file->ino)->reg.size;
 	p.len = (uint64_t)got->ret;
 	return p;

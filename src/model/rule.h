@@ -62,6 +62,23 @@ uint64_t as_rule_composite_limit(const struct as_rule_step *s);
 
 /* An open descriptor's file, or EBADF (close(2)); O_PATH ones count only where said. */
 struct as_file *as_rule_fd_file(struct as_rule_step *s, int32_t slot, bool path_ok);
+/* Whether a descriptor was opened for reading, for writing. */
+static inline bool as_file_reads(const struct as_file *file)
+{
+	return (file->flags & AS_O_ACCMODE) != AS_O_WRONLY;
+}
+
+static inline bool as_file_writes(const struct as_file *file)
+{
+	return (file->flags & AS_O_ACCMODE) != 0;
+}
+
+/* Whether a range ends beyond the largest offset (rw_verify_area()). */
+static inline bool as_range_overflows(int64_t off, uint64_t len)
+{
+	return len > (uint64_t)INT64_MAX || off > INT64_MAX - (int64_t)len;
+}
+
 /* Listing a removed directory: getdents(2) answers ENOENT, which readdir(3) turns into the end, as
  * POSIX wants it. Either may come. */
 void as_rule_allow_removed_list(struct as_rule_step *s);

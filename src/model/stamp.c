@@ -29,6 +29,7 @@ struct span {
 
 struct stamp {
 	struct span span[TIMES];
+	struct span born; /* btime */
 	uint8_t since[TIMES]; /* the event that moved it last */
 	bool known;
 };
@@ -139,6 +140,7 @@ static struct stamp *stamp_of(struct as_stamps *s, uint32_t ino)
 	if (!at->known) {
 		for (unsigned i = 0; i < TIMES; i++)
 			at->span[i] = all_times;
+		at->born = all_times;
 		at->known = true;
 	}
 	return at;
@@ -168,6 +170,8 @@ void as_stamp(struct as_model *m, uint32_t ino, enum as_event event)
 		return;
 	}
 	at = stamp_of(s, ino);
+	if (event == AS_EVENT_MADE)
+		at->born = s->now;
 	for (unsigned i = 0; i < TIMES; i++) {
 		enum stamp_how how = events[event].how[i];
 
@@ -187,6 +191,15 @@ static void set(struct as_stamps *s, struct stamp *at, enum which which, int64_t
 	at->since[which] = AS_EVENT_ATTRS;
 }
 
+/* Invariant 4 for an atime that lies in the future: a walk after this moment sets it back. */
+static void walked_from(struct as_stamps *s, const struct as_inode *inode)
+{
+	struct span *atime = &stamp_of(s, inode->ino)->span[ATIME];
+
+	if ((is_dir(inode) || S_ISLNK(inode->mode)) && atime->lo > s->now.lo)
+		atime->lo = s->now.lo;
+}
+
 void as_stamp_set(struct as_model *m, uint32_t ino, int64_t atime_ns, int64_t mtime_ns)
 {
 	if (!m->stamps)
@@ -198,6 +211,7 @@ void as_stamp_set(struct as_model *m, uint32_t ino, int64_t atime_ns, int64_t mt
 	}
 	set(m->stamps, stamp_of(m->stamps, ino), ATIME, atime_ns);
 	set(m->stamps, stamp_of(m->stamps, ino), MTIME, mtime_ns);
+	walked_from(m->stamps, inode_at(m, ino));
 }
 
 void as_stamps_forget(struct as_model *m)
@@ -290,5 +304,24 @@ bool as_stamps_wrong(const struct as_model *m, const struct as_inode *inode,
 			    got[i] > hi ? "earlier" : "later", events[at->since[i]].since);
 		return true;
 	}
+	return false;
+}
+
+bool as_stamp_born(struct as_model *m, const struct as_inode *inode, int64_t btime_ns,
+		   struct as_buf *why)
+{
+	int64_t unit = m->traits->time_granularity_ns;
+	struct span *born;
+
+	if (!m->stamps)
+		return false;
+	born = &stamp_of(m->stamps, inode->ino)->born;
+	if (btime_ns < floor_to(born->lo, unit > 0 ? unit : 1) || btime_ns > born->hi) {
+		as_buf_addf(why, "btime %lld ns, model says %lld or %s", (long long)btime_ns,
+			    (long long)(btime_ns > born->hi ? born->hi : born->lo),
+			    btime_ns > born->hi ? "earlier" : "later");
+		return true;
+	}
+	*born = (struct span){ btime_ns, btime_ns };
 	return false;
 }

@@ -14,7 +14,8 @@
  *   1. Spans belong to one model. A copy of it has none: searches and generators know no clock.
  *   2. What is not known is a span of all times: an inode of the fresh disk, and all after a crash.
  *   3. Reading the tree for a comparison reads files; from then on an atime may be that moment.
- *   4. The atime of directories and symbolic links has no upper end: every walk may read them.
+ *   4. The atime of directories and symbolic links has no upper end: every walk may read them. If
+ *      it was set to a moment in the future, a walk sets it back.
  */
 #ifndef AS_MODEL_STAMP_H
 #define AS_MODEL_STAMP_H
@@ -46,6 +47,10 @@ void as_stamps_forget(struct as_model *m); /* of all inodes */
 /* What a mount or remount with these options says of atime. */
 void as_stamps_mounted(struct as_model *m, const char *opts, bool remount);
 
+/* When an inode was made, as statx(2) told: never another moment. True: it is another one than
+ * before, or not within the operation that made it; *why says so. */
+bool as_stamp_born(struct as_model *m, const struct as_inode *inode, int64_t btime_ns,
+		   struct as_buf *why);
 /* True: a time is not what it must be; *why says which. */
 bool as_stamps_wrong(const struct as_model *m, const struct as_inode *inode,
 		     const struct as_stat *st, struct as_buf *why);

@@ -205,6 +205,9 @@ size_t as_content_check(const struct as_inode *inode, uint64_t off, const void *
 uint64_t as_content_next_data(const struct as_inode *inode, uint64_t off);
 bool as_content_is_data(const struct as_inode *inode, uint64_t off);
 /* Copies a range of `from` (may be the same inode, not overlapping). */
+/* Whether two ranges hold the same bytes. */
+bool as_content_same(const struct as_inode *a, uint64_t a_off, const struct as_inode *b,
+		     uint64_t b_off, uint64_t len);
 void as_content_copy(const struct as_inode *from, uint64_t off, struct as_inode *to,
 		     uint64_t to_off, uint64_t len);
 void as_runs_put(struct as_runs *runs);

@@ -80,6 +80,9 @@ enum as_quirk {
 	 * writes, truncations and fallocates hold alone: a read shows each of them in full or not
 	 * at all. Others (ext4, btrfs, tmpfs) read page by page without it */
 	AS_QUIRK_READS_WHOLE = 1 << 30,
+	/* btrfs: btrfs_remap_file_range_prep() refuses with EINVAL if only one of the two files has
+	 * checksums, which depends on the mount options at the time when each was made */
+	AS_QUIRK_CLONE_MAYBE_REFUSED = 1u << 31,
 };
 
 enum as_feature {
@@ -108,6 +111,7 @@ enum as_feature {
 	AS_FEAT_XATTR_SECURITY = 1 << 22, /* security.* can be set by root */
 	AS_FEAT_UNPRIVILEGED =
 		1 << 23, /* the executor is not root: EPERM and EACCES are possible */
+	AS_FEAT_CLONE = 1 << 24, /* files can share blocks: FICLONE and its relatives */
 };
 
 /* The times that model/stamp.h judges. */

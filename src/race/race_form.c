@@ -228,7 +228,8 @@ static void form_write(struct forming *f, struct as_op *op)
 		write.fill = op->fill;
 		*op = write;
 	}
-	if (op->fd >= 0 && f->appends[op->fd])
+	if ((op->fd >= 0 && f->appends[op->fd]) ||
+	    (op->code == AS_OP_PWRITEV2 && op->flags & AS_RWF_APPEND))
 		op->fill = 0;
 	emit(f, op);
 }

@@ -138,12 +138,15 @@ static void plain_call(struct as_tracing *t, const struct import_strace_row *row
 	op.nofollow = row->nofollow || t->at_flags & AS_AT_NOFOLLOW;
 	if (row->effect && !t->bad)
 		row->effect(t, &op);
-	if (op.code == AS_OP_WRITE || op.code == AS_OP_PWRITE || op.code == AS_OP_WRITE_XATTR)
+	if (op.code == AS_OP_WRITE || op.code == AS_OP_PWRITE || op.code == AS_OP_PWRITEV2 ||
+	    op.code == AS_OP_WRITE_XATTR)
 		op.fill = ++t->x->fill;
 	if (op.code == AS_OP_READDIR && as_tracing_listed_again(t))
 		return;
 	put_op(t, &op);
 	as_tracing_move_offset(t, op.code);
+	if ((op.code == AS_OP_PREADV2 || op.code == AS_OP_PWRITEV2) && op.off == -1)
+		as_tracing_forget_offsets(t);
 	if (op.code == AS_OP_COPY_FILE_RANGE && t->scan->n_args > 3) {
 		as_tracing_seek_after(t, 0);
 		as_tracing_seek_after(t, 2);
@@ -248,6 +251,27 @@ static int call_getcwd(struct as_tracing *t)
 	return AS_SLOT_NONE;
 }
 
+static void no_operation(struct as_tracing *t);
+
+/* strace says "BTRFS_IOC_CLONE or FICLONE". Other requests are no operations. */
+static int call_ioctl(struct as_tracing *t)
+{
+	static const char word[] = "FICLONE";
+	const size_t len = sizeof(word) - 1;
+	struct as_op op = as_op_make(AS_OP_CLONE);
+	struct as_span request = { 0 };
+
+	if (t->scan->n_args == 3)
+		request = t->scan->args[1];
+	if (request.len < len || memcmp(request.at + request.len - len, word, len)) {
+		no_operation(t);
+		return AS_SLOT_NONE;
+	}
+	as_tracing_args(t, "f-g", &op);
+	put_op(t, &op);
+	return AS_SLOT_NONE;
+}
+
 /* They return the slot of the file that was opened. */
 static const struct special {
 	const char *name;
@@ -257,7 +281,7 @@ static const struct special {
 	{ "close", call_close },    { "dup", call_dup },       { "dup2", call_dup },
 	{ "dup3", call_dup },	    { "fcntl", call_dup },     { "clone", call_process },
 	{ "clone3", call_process }, { "fork", call_process },  { "vfork", call_process },
-	{ "execve", call_process }, { "getcwd", call_getcwd },
+	{ "execve", call_process }, { "getcwd", call_getcwd }, { "ioctl", call_ioctl },
 };
 
 /* Calls on paths that no operation does: in which argument the path is. */

@@ -33,6 +33,17 @@ void as_lib_stat(struct as_lib *l, const struct as_op *op, struct as_outcome *ou
 	as_lib_place_free(&p);
 }
 
+/* A library does not say when a file was made. */
+void as_lib_statx(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	if (op->flags & STATX__RESERVED)
+		as_vfs_answer(out, -EINVAL);
+	else
+		as_lib_stat(l, op, out);
+	if (out->payload == AS_PAYLOAD_STAT)
+		out->stx = (struct as_statx){ .known = true, .mask = AS_STATX_BASIC_STATS };
+}
+
 void as_lib_fstat(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_lib_slot *slot = as_lib_slot_get(l, op->fd);

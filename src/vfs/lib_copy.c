@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * lib_copy: copy_file_range and mmap_write, which a library does not have: done by reading and
- * writing through it, with the checks of fs/read_write.c and mm/mmap.c in front.
+ * writing through it, with the checks of fs/read_write.c and mm/mmap.c in front. Files of a library
+ * share no blocks: clones are refused as the kernel refuses them for such a type.
  */
 #include "vfs/lib_priv.h"
 
@@ -95,6 +96,37 @@ void as_lib_copy_file_range(struct as_lib *l, const struct as_op *op, struct as_
 			      : left;
 	}
 	as_vfs_answer(outcome, rc);
+}
+
+static void refuse_clone(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	int rc =
+		copy_check_files(as_lib_slot_get_file(l, op->fd2), as_lib_slot_get_file(l, op->fd));
+
+	as_vfs_answer(out, rc ? rc : -EOPNOTSUPP);
+}
+
+void as_lib_clone(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	refuse_clone(l, op, out);
+}
+
+void as_lib_clone_range(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	refuse_clone(l, op, out);
+}
+
+/* vfs_dedupe_file_range() looks at the source alone before it asks whether the type can. */
+void as_lib_dedupe_range(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	const struct as_lib_slot *in = as_lib_slot_get_file(l, op->fd2);
+
+	if (!in)
+		as_vfs_answer(out, -EBADF);
+	else if ((in->flags & O_ACCMODE) == O_WRONLY)
+		as_vfs_answer(out, -EINVAL);
+	else
+		as_vfs_answer(out, S_ISDIR(in->type) ? -EISDIR : -EOPNOTSUPP);
 }
 
 /* The descriptor, the format's own rules, what mmap(2) refuses, the end. */

@@ -304,6 +304,69 @@ void as_lib_pwrite(struct as_lib *l, const struct as_op *op, struct as_outcome *
 		      at < 0 ? -EINVAL : write_at(l, as_lib_slot_get_file(l, op->fd), op, &at));
 }
 
+/* ---- With flags ---- */
+
+/* vfs_readv() and kiocb_set_rw_flags(), for a type that knows nothing newer than RWF_APPEND. 1: go
+ * on; 0 or a negative errno: the answer. */
+static int check_rwf(const struct as_lib_slot *slot, const struct as_op *op, int64_t at)
+{
+	int64_t known = AS_RWF_HIPRI | AS_RWF_DSYNC | AS_RWF_SYNC | AS_RWF_APPEND;
+	bool open = slot && (op->code == AS_OP_PREADV2 ? reads(slot->flags) : writes(slot->flags));
+
+	if (op->off < -1)
+		return -EINVAL;
+	if (!open)
+		return -EBADF;
+	if (!op->len)
+		return 0;
+	if (wraps(at, op->len))
+		return -EINVAL;
+	if (S_ISDIR(slot->type))
+		known = AS_RWF_HIPRI;
+	return op->flags & ~known ? -EOPNOTSUPP : 1;
+}
+
+void as_lib_preadv2(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	struct as_lib_slot *slot = as_lib_slot_get_file(l, op->fd);
+	int64_t at = op->off == -1 && slot ? slot->off : op->off, n;
+
+	n = check_rwf(slot, op, at);
+	if (n > 0)
+		n = read_at(l, slot, op->len, at);
+	else
+		as_buf_clear(&l->vfs.data);
+	if (n > 0 && op->off == -1)
+		slot->off += n;
+	as_vfs_answer_bytes(&l->vfs, out, n);
+}
+
+void as_lib_pwritev2(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	struct as_lib_slot *slot = as_lib_slot_get_file(l, op->fd);
+	int64_t at = op->off == -1 && slot ? slot->off : op->off, n;
+	struct as_stat st;
+
+	n = check_rwf(slot, op, at);
+	if (n > 0 && op->flags & AS_RWF_APPEND) {
+		int rc = l->ops->fgetattr(l->fs, slot->handle, &st);
+
+		n = rc ? rc : n;
+		at = (int64_t)st.size;
+	}
+	if (n > 0) {
+		n = write_at(l, slot, op, &at);
+		if (n > 0 && op->off == -1)
+			slot->off = at;
+		if (n > 0 && op->flags & (AS_RWF_DSYNC | AS_RWF_SYNC)) {
+			int rc = l->ops->fsync(l->fs, slot->handle, !(op->flags & AS_RWF_SYNC));
+
+			n = rc ? rc : n;
+		}
+	}
+	as_vfs_answer(out, n);
+}
+
 /* A library does not say where its holes are: all up to the end is data. */
 static int64_t seek_data_hole(int64_t off, int64_t size, bool hole)
 {

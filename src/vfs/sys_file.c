@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 int as_sys_fd(struct as_vfs *vfs, int32_t slot)
@@ -106,14 +107,22 @@ void as_sys_pread(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 	answer_read(vfs, out, n, buf);
 }
 
-/* The pattern as it will land: at the end where the descriptor appends. */
+/* Whether a write goes to the end, by the descriptor's flags or by its own. */
+static bool appends(const struct as_op *op, int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	int64_t own = op->code == AS_OP_PWRITEV2 ? op->flags : 0;
+
+	return own & AS_RWF_APPEND || (flags >= 0 && flags & O_APPEND && !(own & AS_RWF_NOAPPEND));
+}
+
+/* The pattern as it will land: at the end where it is appended. */
 static const char *pattern(struct as_vfs *vfs, const struct as_op *op, int fd, int64_t off)
 {
 	char *buf = room(vfs, op);
-	int flags = fcntl(fd, F_GETFL);
 	struct stat st;
 
-	if (flags >= 0 && flags & O_APPEND && !fstat(fd, &st))
+	if (appends(op, fd) && !fstat(fd, &st))
 		off = st.st_size;
 	as_pattern_fill(op->fill, off < 0 ? 0 : (uint64_t)off, buf, op->len);
 	return buf;
@@ -133,6 +142,26 @@ void as_sys_pwrite(struct as_vfs *vfs, const struct as_op *op, struct as_outcome
 	const char *buf = pattern(vfs, op, fd, op->off);
 
 	as_sys_answer(out, as_sys_do(vfs, pwrite64, fd, SYS_P(buf), op->len, (uint64_t)op->off));
+}
+
+/* The kernel takes an offset in two halves; the upper one is empty where a long has 64 bits. */
+void as_sys_preadv2(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct iovec vec = { room(vfs, op), op->len };
+	int64_t n = as_sys_do(vfs, preadv2, as_sys_fd(vfs, op->fd), SYS_P(&vec), 1,
+			      (uint64_t)op->off, 0, (unsigned)op->flags);
+
+	answer_read(vfs, out, n, vec.iov_base);
+}
+
+void as_sys_pwritev2(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	int fd = as_sys_fd(vfs, op->fd);
+	int64_t off = op->off == -1 ? lseek(fd, 0, SEEK_CUR) : op->off;
+	struct iovec vec = { (void *)(uintptr_t)pattern(vfs, op, fd, off), op->len };
+
+	as_sys_answer(out, as_sys_do(vfs, pwritev2, fd, SYS_P(&vec), 1, (uint64_t)op->off, 0,
+				     (unsigned)op->flags));
 }
 
 void as_sys_lseek(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)

@@ -132,6 +132,46 @@ static void answer_stat(struct as_outcome *out, int64_t ret, const struct stat *
 	as_sys_convert_stat(st, &out->st);
 }
 
+static int64_t statx_ns(struct statx_timestamp t)
+{
+	return to_ns((struct timespec){ t.tv_sec, t.tv_nsec });
+}
+
+void as_sys_statx(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct statx st = { 0 };
+	int64_t ret =
+		as_sys_do(vfs, statx, AT_FDCWD, SYS_P(op->path),
+			  op->nofollow ? AT_SYMLINK_NOFOLLOW : 0, (unsigned)op->flags, SYS_P(&st));
+
+	as_sys_answer(out, ret);
+	if (ret)
+		return;
+	out->payload = AS_PAYLOAD_STAT;
+	out->st = (struct as_stat){
+		.ino = st.stx_ino,
+		.mode = st.stx_mode,
+		.nlink = st.stx_nlink,
+		.uid = st.stx_uid,
+		.gid = st.stx_gid,
+		.rdev = S_ISCHR(st.stx_mode) || S_ISBLK(st.stx_mode)
+				? makedev(st.stx_rdev_major, st.stx_rdev_minor)
+				: 0,
+		.size = st.stx_size,
+		.blocks = st.stx_blocks,
+		.atime_ns = statx_ns(st.stx_atime),
+		.mtime_ns = statx_ns(st.stx_mtime),
+		.ctime_ns = statx_ns(st.stx_ctime),
+	};
+	out->stx = (struct as_statx){
+		.known = true,
+		.mask = st.stx_mask,
+		.attributes = st.stx_attributes,
+		.attributes_mask = st.stx_attributes_mask,
+		.btime_ns = statx_ns(st.stx_btime),
+	};
+}
+
 void as_sys_stat(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct stat st;

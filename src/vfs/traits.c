@@ -123,7 +123,8 @@ static const struct as_fs_traits careful_row = {
 	.features = POSIX_ALL,
 	.quirks = AS_QUIRK_DIR_NLINK_ANY | AS_QUIRK_FALLOC_TOUCHES | AS_QUIRK_WHITEOUT_TOUCHES |
 		  AS_QUIRK_RENAME_TOUCHES | AS_QUIRK_UNLINK_TOUCHES,
-	.maybe = RENAME_ALL | FALLOC_ALL | XATTR_ALL | AS_FEAT_DIRECT | AS_FEAT_TMPFILE,
+	.maybe = RENAME_ALL | FALLOC_ALL | XATTR_ALL | AS_FEAT_DIRECT | AS_FEAT_TMPFILE |
+		 AS_FEAT_CLONE,
 	.symlink_max = 4095,
 	.time_granularity_ns = 1,
 };

@@ -20,7 +20,7 @@ enum as_payload {
 	/* readdir, listxattr: NUL-terminated strings, one after the other, sorted; readdir
 	 * without "." and "..", each name preceded by a type letter: d - l p s c b */
 	AS_PAYLOAD_NAMES,
-	AS_PAYLOAD_STAT, /* stat, fstat */
+	AS_PAYLOAD_STAT, /* stat, fstat, statx */
 	AS_PAYLOAD_STATFS,
 };
 
@@ -33,6 +33,14 @@ enum as_payload {
 /* "ENOENT", or one of the above: "LIMIT". */
 const char *as_outcome_err_name(int err);
 
+/* What statx(2) tells besides struct as_stat. */
+struct as_statx {
+	bool known; /* it was told at all */
+	uint32_t mask; /* stx_mask */
+	uint64_t attributes, attributes_mask;
+	int64_t btime_ns; /* counts where the mask has AS_STATX_BTIME */
+};
+
 struct as_outcome {
 	int64_t ret; /* >= 0: success (byte count, offset, number of entries made); -1: failed */
 	int err; /* errno when ret is -1, else 0 */
@@ -41,6 +49,7 @@ struct as_outcome {
 	const void *data; /* bytes or names; owned by the executor until its next operation */
 	size_t len;
 	struct as_stat st;
+	struct as_statx stx;
 	struct as_statfs sfs;
 };
 

@@ -27,8 +27,8 @@ static const struct {
 	{ "crash", "3b2de3250e82c7d9c40d7c485d13fa76" },
 	{ "race", "81cd14fc43ae7f7881de06008983934d" },
 	{ "small", "7d9890450633672be0674643556effd3" },
-	{ "coverage", "470782ce443dd3af408bafca91ed817e" },
-	{ "hunt", "cac2263c2d35e1b1f5d19a898c572290" },
+	{ "coverage", "91127b659cbd7585d78c842d57261d16" },
+	{ "hunt", "b78d063636b164ee9075f66cddbda0d9" },
 };
 
 /* Profile, chooser and generator in one. */

@@ -75,6 +75,13 @@ static const char *const part_rest =
 	"fallocate $0 COLLAPSE_RANGE|KEEP_SIZE at=0 len=4096\n"
 	"copy_file_range $0 $0 len=100 at=100 to=20000\n"
 	"copy_file_range $0 $0 len=100 at=100 to=150\ncopy_file_range $1 $0 len=100 at=-1 to=0\n"
+	"preadv2 $1 len=10 at=-1\npreadv2 $0 len=100 at=50 flags=RWF_NOWAIT\n"
+	"preadv2 $1 len=0 at=0 flags=0x40000000\npwritev2 $0 len=40 at=-1 fill=3 flags=RWF_APPEND\n"
+	"pwritev2 $1 len=40 at=0 fill=3 flags=RWF_NOAPPEND\n"
+	"pwritev2 $0 len=1 at=0 fill=1 flags=0x40000000\n"
+	"clone $0 $1\nclone $1 $0\nclone_range $1 $0 len=4096 at=0 to=4096\n"
+	"clone_range $0 $0 len=0 at=4096 to=8192\nclone_range $0 $1 len=100 at=0 to=0\n"
+	"dedupe_range $1 $0 len=4096 at=0 to=0\ndedupe_range $0 $0 len=4096 at=0 to=4096\n"
 	"mmap_write $0 len=100 at=3000 fill=7 flags=MS_ASYNC\nmmap_write $1 len=10 at=0 fill=7\n"
 	/* stability */
 	"fsync $1\nsync_file_range $0 at=0 len=4096\n"

@@ -21,4 +21,7 @@ struct as_seq *t_parse(const char *text);
 /* Applies a workload; the errno of its last operation. */
 int t_apply_text(struct as_model *m, const char *text);
 
+/* Applies a workload but for its last operation, and judges this answer to that one. */
+bool t_judges(const struct as_traits *traits, const char *text, int64_t ret, int err);
+
 #endif

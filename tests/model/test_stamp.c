@@ -193,9 +193,33 @@ static void test_granularity(void **state)
 	as_model_free(m);
 }
 
+/* An atime in the future: whoever reads the directory afterwards sets it back. */
+static void test_future_atime(void **state)
+{
+	static const int64_t now[3] = { 3 * TICKS, 9000000000, 2 * TICKS + 1 },
+			     before[3] = { TICKS, 9000000000, 2 * TICKS + 1 };
+	struct as_traits traits = t_full_traits;
+	struct as_seq *seq = t_parse("mkdir /a 0755\nutimens /a atime=9 mtime=9");
+	struct as_buf why = { 0 };
+	struct as_model *m;
+
+	(void)state;
+	traits.quirks |= AS_QUIRK_NO_ATIME;
+	traits.stamps = AS_STAMPS_ALL;
+	m = as_model_new(&traits);
+	as_model_follow_times(m, "");
+	play(m, seq);
+	assert_true(agrees(m, "/a", now, &why));
+	assert_false(agrees(m, "/a", before, &why));
+	as_buf_free(&why);
+	as_seq_free(seq);
+	as_model_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_future_atime),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_granularity),

@@ -99,7 +99,13 @@ static void fsx(void **state)
 	      "ftruncate $0 24\nmmap_write $0 len=16 at=8 fill=2\nftruncate $0 5\nclose $0\n"
 	      "$0 = open /fsx O_RDWR\n");
 	check(AS_IMPORT_FSX, NULL,
-	      "read 0x0 0x10 0x20\ndedupe_range 0 1 2 0x20\nfly 0 0 0\nread 1\n"
+	      "write 0x0 0x1000 0x0\nclone_range 0x0 0x1000 0x1000 0x1000\n"
+	      "dedupe_range 0x0 0x1000 0x1000 0x2000\nmapwrite 0x1000 0x1000 0x2000\n",
+	      "$0 = open /fsx O_RDWR|O_CREAT|O_TRUNC 0666\npwrite $0 len=4096 at=0 fill=1\n"
+	      "clone_range $0 $0 len=4096 at=0 to=4096\n"
+	      "dedupe_range $0 $0 len=4096 at=0 to=4096\nmmap_write $0 len=4096 at=4096 fill=2\n");
+	check(AS_IMPORT_FSX, NULL,
+	      "read 0x0 0x10 0x20\nexchange_range 0 1 2 0x20\nfly 0 0 0\nread 1\n"
 	      "read 0x0 0x1 0x20 sideways\n",
 	      "$0 = open /fsx O_RDWR|O_CREAT|O_TRUNC 0666\nftruncate $0 32\npread $0 len=16 at=0\n"
 	      "1: the log begins with a file of 32 bytes; what they are is unknown\n"
@@ -117,6 +123,16 @@ static const struct {
 	{ "chdir(\"/t/x\") = 0\nunlink(\"../y//z\") = -1 ENOENT (No such file)\n"
 	  "unlink(\"../../t2\") = 0\n",
 	  "mkdir /x 0777\nchcwd /x\nunlink /y/z\n" },
+	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n"
+	  "1 pwritev2(3, [{iov_base=\"ab\", iov_len=2}], 1, -1, RWF_DSYNC) = 2\n"
+	  "1 preadv2(3, [{iov_base=\"b\", iov_len=9}], 1, 1, 0) = 1\n",
+	  "$0 = open /f O_RDWR|O_CREAT 0600\npwritev2 $0 len=2 at=-1 fill=1 flags=RWF_DSYNC\n"
+	  "preadv2 $0 len=1 at=1\nclose $0\n" },
+	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n1 open(\"/t/g\", O_RDWR|O_CREAT, 0600) = 4\n"
+	  "1 ioctl(4</t/g>, BTRFS_IOC_CLONE or FICLONE, 3) = -1 EOPNOTSUPP (Operation not "
+	  "supported)\n1 ioctl(4</t/g>, FIONREAD, [0]) = 0\n",
+	  "$0 = open /f O_RDWR|O_CREAT 0600\n$1 = open /g O_RDWR|O_CREAT 0600\nclone $1 $0\n"
+	  "close $0\nclose $1\n4: no operation for the call ioctl\n" },
 	/* descriptors of two processes */
 	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n1 fork() = 2\n1 close(3) = 0\n"
 	  "2 write(3, \"abc\", 3) = 3\n2 close(3) = 0\n",
@@ -149,7 +165,7 @@ static const struct {
 	  "AT_SYMLINK_NOFOLLOW) = 0 <0.01>\n",
 	  "symlink \"a\\tb\xc3\xa9\" /l\nutimens /l mtime=-0.999999995 nofollow=1\n" },
 	/* what has no operation */
-	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0644) = 3\n1 ioctl(3, FICLONE, 4) = 0\n"
+	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0644) = 3\n1 ioctl(3, FIGETBSZ, [4096]) = 0\n"
 	  "1 access(\"/t/f\", R_OK) = 0\n1 access(\"/u\", R_OK) = 0\n"
 	  "1 brk(NULL) = 0x5\ngarbage\n"
 	  "1 lseek(3, 0, SEEK_SET) = 0\n1 pwrite64(3, \"\"..., 99999999999, 0) = 5\n",

@@ -20,16 +20,19 @@ static const char *const errno_names[1];
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/falloc.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -685,6 +688,31 @@ static struct result do_pwrite(int slot, size_t len, off_t off, uint64_t fill, s
 	return answer(pwrite(slots[slot], data, len, off));
 }
 
+/*@ preadv2: answer slots memory */
+static struct result do_preadv2(int slot, size_t len, off_t off, int flags, size_t mem)
+{
+	struct iovec vec = { memory(len, mem), len };
+
+	return answer(syscall(SYS_preadv2, slots[slot], &vec, 1, off, 0, flags));
+}
+
+/*@ pwritev2: answer slots pattern landing */
+static struct result do_pwritev2(int slot, size_t len, off_t off, uint64_t fill, int flags,
+				 size_t mem)
+{
+	int fd = slots[slot];
+	uint64_t at = (uint64_t)(off == -1 ? lseek(fd, 0, SEEK_CUR) : off);
+	struct iovec vec = { NULL, len };
+	struct stat st;
+
+	if (flags & 0x10 && !fstat(fd, &st)) /* RWF_APPEND */
+		at = (uint64_t)st.st_size;
+	else if (!(flags & 0x20)) /* RWF_NOAPPEND */
+		at = landing(fd, (off_t)at);
+	vec.iov_base = pattern(fill, at, len, mem);
+	return answer(syscall(SYS_pwritev2, fd, &vec, 1, off, 0, flags));
+}
+
 /*@ lseek: answer slots */
 static struct result do_lseek(int slot, off_t off, int whence)
 {
@@ -804,6 +832,38 @@ static struct result do_copy_file_range(int slot, int slot2, size_t len, off_t o
 	return answer(copy_file_range(slots[slot], &from, slots[slot2], &to, len, 0));
 }
 
+/*@ clone: answer slots */
+static struct result do_clone(int slot, int slot2)
+{
+	return answer(ioctl(slots[slot], FICLONE, slots[slot2]));
+}
+
+/*@ clone_range: answer slots */
+static struct result do_clone_range(int slot, int slot2, size_t len, off_t off, off_t off2)
+{
+	struct file_clone_range range = { slots[slot2], (uint64_t)off, len, (uint64_t)off2 };
+
+	return answer(ioctl(slots[slot], FICLONERANGE, &range));
+}
+
+/*@ dedupe_range: answer fail slots */
+static struct result do_dedupe_range(int slot, int slot2, size_t len, off_t off, off_t off2)
+{
+	union {
+		struct file_dedupe_range head;
+		char room[sizeof(struct file_dedupe_range) + sizeof(struct file_dedupe_range_info)];
+	} ask = { .head = { .src_offset = (uint64_t)off, .src_length = len, .dest_count = 1 } };
+	struct file_dedupe_range_info *info = ask.head.info;
+
+	info->dest_fd = slots[slot];
+	info->dest_offset = (uint64_t)off2;
+	if (ioctl(slots[slot2], FIDEDUPERANGE, &ask) < 0)
+		return fail(errno, 0);
+	if (info->status == FILE_DEDUPE_RANGE_DIFFERS)
+		return fail(EBADE, 0);
+	return info->status < 0 ? fail(-info->status, 0) : answer((long)info->bytes_deduped);
+}
+
 /*@ mmap_write: answer fail slots pattern */
 static struct result do_mmap_write(int slot, size_t len, off_t off, uint64_t fill, int flags)
 {
@@ -883,6 +943,15 @@ static struct result do_stat(const char *path, int nofollow)
 	struct stat st;
 
 	return answer(fstatat(AT_FDCWD, at(path), &st, nofollow ? AT_SYMLINK_NOFOLLOW : 0));
+}
+
+/*@ statx: answer at */
+static struct result do_statx(const char *path, unsigned mask, int nofollow)
+{
+	struct statx st;
+
+	return answer(syscall(SYS_statx, AT_FDCWD, at(path), nofollow ? AT_SYMLINK_NOFOLLOW : 0,
+			      mask, &st));
 }
 
 /*@ fstat: answer slots */
