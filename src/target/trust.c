@@ -14,6 +14,7 @@
 #include "target/cache.h"
 #include "target/fstype.h"
 #include "target/target.h"
+#include "target/variant.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -60,6 +61,9 @@ static bool options_reach(const struct as_fstype *type, const char *opts)
 		return false;
 	for (; *opts; opts += len + (opts[len] == ',')) {
 		len = strcspn(opts, ",");
+		/* Names of variants are ours. */
+		if (!strncmp(opts, AS_VARIANT_KEY, strlen(AS_VARIANT_KEY)))
+			continue;
 		if (len && !is_word_of(type->draw, opts, len) && !is_word_of(flags, opts, len))
 			return true;
 	}
