@@ -7,6 +7,7 @@
 #include "base/choice.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "cli/drawn.h"
 #include "cli/hunts.h"
 #include "cli/output.h"
 #include "cli/own_cov.h"
@@ -149,6 +150,7 @@ struct hunt_session {
 	struct as_cli_specs specs;
 	struct as_cli_box box;
 	bool boxed;
+	struct as_cli_drawn drawn;
 	struct as_sink eraser; /* clears the line of progress before other lines are printed */
 	struct as_sink *talk;
 	struct as_cli_cov cov;
@@ -358,8 +360,11 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 	/* Only a profile that was given can name mount options that need trust. */
 	for (size_t i = 0; i < s->specs.n && !rc && as_args_has(args, "profile"); i++)
 		rc = as_cli_trust_profile(args, s->specs.spec[i], s->profile, err);
-	if (!rc && !s->resume)
+	if (!rc && !s->resume) {
 		s->state.seed = s->profile->seed;
+		if (s->specs.n == 1 && !as_args_has(args, "no-draw"))
+			as_cli_drawn_choose(s->target, &s->state);
+	}
 	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	o->size_bytes = as_args_number(args, "size", 0);
 	o->max_bytes = as_args_number(args, "max-bytes", 0);
@@ -436,11 +441,23 @@ static int open_cov(const struct as_args *args, struct hunt_session *s, struct a
 	return rc;
 }
 
-static int hunt(struct hunt_session *s, struct as_err *err)
+static int open_set(void *ctx, size_t set, struct as_hunt *on, struct as_err *err)
+{
+	struct hunt_session *s = ctx;
+
+	return as_cli_drawn_open(&s->drawn, set, on, err);
+}
+
+static int hunt(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const struct as_target *targets[] = { s->target };
 
 	as_cli_stop_catch();
+	s->drawn = (struct as_cli_drawn){ .args = args,
+					  .state = &s->state,
+					  .boxed = s->boxed,
+					  .size_bytes = s->hunt.run.size_bytes };
+	s->hunt.open_set = open_set;
 	s->eraser =
 		(struct as_sink){ .finding = eraser_finding, .note = eraser_note, .next = s->talk };
 	s->hunt.targets = targets;
@@ -486,7 +503,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	if (!rc)
 		say_left_out(&s);
 	if (!rc) {
-		rc = hunt(&s, err);
+		rc = hunt(&args, &s, err);
 		erase(&s);
 		as_cli_hunt_summary(
 			&s.state, s.folder, s.json,
@@ -559,6 +576,10 @@ static const struct as_opt opts[] = {
 	  .max = 1000000,
 	  .help = "how long to reduce each kind of finding; default 60" },
 	{ .name = "no-reduce", .help = "do not reduce findings" },
+	{ .name = "no-draw",
+	  .help = "make and mount the target always in the same way; default: a type that is "
+		  "named without options is also made with drawn options of mkfs (docs/TARGETS.md) "
+		  "and mounted with drawn options, in turns" },
 	AS_CLI_SIZE_OPT,
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_BOUND_OPTS,
@@ -586,7 +607,10 @@ const struct as_command as_cmd_hunt = {
 		"end kinds of one likely cause are listed as one group. It "
 		"ends within a second or two when its time is used up, or at SIGINT, SIGTERM "
 		"or SIGHUP. --resume continues a hunt, also one that was killed, and reduces "
-		"findings that are not reduced yet. The same seed, --jobs and "
+		"findings that are not reduced yet. A type of the kernel that is named without "
+		"options, such as ext4, is made and mounted in several ways in turns, as the "
+		"seed draws them; a finding names the way it was found on, such as "
+		"ext4:mkfs=4k+inline_data,data=journal. The same seed, --jobs and "
 		"--max-workloads give the same findings.",
 	.opts = opts,
 	.max_operands = 0,
