@@ -163,8 +163,8 @@ out:
 }
 
 int as_worker_start_reducer(const struct as_hunt *hunt, const struct as_hunt_state *state,
-			    const struct as_hunt_sign *sign, struct as_hunt_shared *shared, struct as_worker *worker,
-			    struct as_err *err)
+			    const struct as_hunt_sign *sign, struct as_hunt_shared *shared,
+			    struct as_worker *worker, struct as_err *err)
 {
 	struct reducing r = { .sink = { .finding = hear_finding, .again = hear_again },
 			      .hunt = hunt,

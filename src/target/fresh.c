@@ -163,6 +163,5 @@ int as_fresh_of(const struct as_target *target, const char *folder, struct as_me
 	const struct as_fstype *type = as_target_fstype(target);
 	int rc = as_fresh_disk(type, folder, medium, NULL, err);
 
-	return rc ? rc
-		  : as_fresh_path(type, folder, as_medium_bd(medium)->size_bytes, path, err);
+	return rc ? rc : as_fresh_path(type, folder, as_medium_bd(medium)->size_bytes, path, err);
 }
