@@ -578,8 +578,8 @@ static const struct as_opt opts[] = {
 	{ .name = "no-reduce", .help = "do not reduce findings" },
 	{ .name = "no-draw",
 	  .help = "make and mount the target always in the same way; default: a type that is "
-		  "named without options is also made with drawn options of mkfs (docs/TARGETS.md) "
-		  "and mounted with drawn options, in turns" },
+		  "named without options is also made with drawn options of mkfs (`assay "
+		  "targets --mkfs`) and mounted with drawn options, in turns" },
 	AS_CLI_SIZE_OPT,
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_BOUND_OPTS,
