@@ -206,6 +206,13 @@ static int64_t floor_to(int64_t ns, int64_t unit)
 	return ns < INT64_MIN + rest ? INT64_MIN : ns - rest;
 }
 
+/* Where the span begins that this time may be in. An atime that was set to the future goes back when somebody reads the
+ * tree: relatime_need_update() compares it with mtime, not with the clock. */
+static int64_t start_of(const struct as_stamps *s, const struct stamp *at, enum which which)
+{
+	return which == ATIME && s->now.lo < at->span[which].lo ? s->now.lo : at->span[which].lo;
+}
+
 /* Where the span ends that this time may be in. */
 static int64_t end_of(const struct as_stamps *s, const struct as_inode *inode,
 		      const struct stamp *at, enum which which)
@@ -230,7 +237,7 @@ bool as_stamps_wrong(const struct as_model *m, const struct as_inode *inode,
 		unit = 1000000000;
 	for (unsigned i = 0; i < TIMES; i++) {
 		const struct stamp *at = &s->at[inode->ino];
-		int64_t lo = at->span[i].lo, hi = end_of(s, inode, at, i);
+		int64_t lo = start_of(s, at, i), hi = end_of(s, inode, at, i);
 
 		if (!(m->traits->stamps & 1u << i))
 			continue;
