@@ -6,14 +6,17 @@
 
 #include <string.h>
 
-/* Batches on one set before the next comes. A box has to be started for each. */
-#define STAY_HERE 1
-#define STAY_BOXED 4
+/* Workloads on one set before the next comes, in whole batches: a disk has to be made and a box to be started for each.
+ * Small batches are of workloads that take long. */
+#define STAY 64
+#define STAY_LONG 8
+#define BATCH_LONG 8
 
 size_t as_sets_at(const struct as_hunt *hunt, const struct as_hunt_state *state, unsigned job,
 		  uint64_t position)
 {
-	uint64_t turn = position / as_worker_batch(hunt) / (hunt->box ? STAY_BOXED : STAY_HERE);
+	uint64_t batch = as_worker_batch(hunt), stay = batch < BATCH_LONG ? STAY_LONG : STAY;
+	uint64_t turn = position / ((stay + batch - 1) / batch * batch);
 
 	if (state->n_sets < 2 || !(turn % 2))
 		return 0;
