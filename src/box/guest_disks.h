@@ -16,8 +16,8 @@ struct as_guest_disks {
 	size_t n, cap;
 };
 
-/* Makes a disk for the target `spec`, which is of a type of the kernel; `size_bytes` 0: the target's own size.
- * *fresh is the disk, to be freed by the caller. */
+/* Makes a disk for the target `spec`, which is of a type of the kernel; `size_bytes` 0: the
+ * target's own size. *fresh is the disk, to be freed by the caller. */
 AS_MUST_CHECK int as_guest_disks_add(struct as_guest_disks *disks, const char *spec,
 				     uint64_t size_bytes, struct as_medium **fresh,
 				     struct as_err *err);

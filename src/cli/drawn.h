@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* drawn: the sets of a hunt (hunt/sets.h): drawing them, opening them, and what people see of them. */
+/* drawn: the sets of a hunt (hunt/sets.h): drawing them, opening them, and what people see of
+ * them. */
 #ifndef AS_CLI_DRAWN_H
 #define AS_CLI_DRAWN_H
 
@@ -19,11 +20,11 @@ struct as_cli_drawn {
 	struct as_cli_box box;
 };
 
-/* Adds the target and sets that are drawn for it, by the seed, to a new state; nothing, if the target is named with
- * options or has none. */
+/* Adds the target and sets that are drawn for it, by the seed, to a new state; nothing, if the
+ * target is named with options or has none. */
 void as_cli_drawn_choose(const struct as_target *target, struct as_hunt_state *state);
-/* Sets targets and box of the hunt to those of this set. The one before is closed. A set of a stored hunt that
- * names another target is refused. */
+/* Sets targets and box of the hunt to those of this set. The one before is closed. A set of a
+ * stored hunt that names another target is refused. */
 AS_MUST_CHECK int as_cli_drawn_open(struct as_cli_drawn *drawn, size_t set, struct as_hunt *hunt,
 				    struct as_err *err);
 void as_cli_drawn_close(struct as_cli_drawn *drawn);

@@ -12,6 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- Times --------------------------------------------------------------------------------- */
+
+int as_cli_read_duration(const char *option, const char *text, int64_t *us, struct as_err *err)
+{
+	static const struct {
+		const char *unit;
+		int64_t seconds;
+	} units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (text[0] >= '0' && text[0] <= '9' && !strcmp(end, units[i].unit) && n &&
+		    n <= 1000000) {
+			*us = (int64_t)n * units[i].seconds * 1000000;
+			return 0;
+		}
+	return as_fail(err, AS_EUSE, "--%s: '%s' is not a time such as 90s, 10m or 1h", option,
+		       text);
+}
+
 /* ---- The store ------------------------------------------------------------------------------- */
 
 static int open_store(const struct as_dir *folder, struct as_sink **sink, struct as_err *err)

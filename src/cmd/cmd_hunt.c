@@ -38,26 +38,6 @@
 
 /* ---- The options ----------------------------------------------------------------------------- */
 
-/* "90", "90s", "10m", "1h", "2d". */
-static int read_duration(const char *option, const char *text, int64_t *us, struct as_err *err)
-{
-	static const struct {
-		const char *unit;
-		int64_t seconds;
-	} units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
-	char *end;
-	unsigned long n = strtoul(text, &end, 10);
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (text[0] >= '0' && text[0] <= '9' && !strcmp(end, units[i].unit) && n &&
-		    n <= 1000000) {
-			*us = (int64_t)n * units[i].seconds * 1000000;
-			return 0;
-		}
-	return as_fail(err, AS_EUSE, "--%s: '%s' is not a time such as 90s, 10m or 1h", option,
-		       text);
-}
-
 /* The options that the state of a hunt keeps. */
 static bool is_remembered(const char *name)
 {
@@ -322,7 +302,7 @@ static int read_bounds(const struct as_args *args, struct hunt_session *s, struc
 	if (!time && !max && !s->resume)
 		time = FOR_DEFAULT;
 	if (time)
-		rc = read_duration("for", time, &us, err);
+		rc = as_cli_read_duration("for", time, &us, err);
 	/* A hunt that is resumed gets the time in addition. */
 	if (us)
 		s->state.for_us = s->state.used_us + us;

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Workloads on one set before the next comes, in whole batches: a disk has to be made and a box to be started for each.
- * Small batches are of workloads that take long. */
+/* Workloads on one set before the next comes, in whole batches: a disk has to be made and a
+ * box to be started for each. Small batches are of workloads that take long. */
 #define STAY 64
 #define STAY_LONG 8
 #define BATCH_LONG 8

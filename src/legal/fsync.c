@@ -54,9 +54,10 @@ static bool is_promised_between(const struct as_history *h, uint32_t ino, uint32
 	return false;
 }
 
-/* For fdatasync: a size that the file had before, with nothing made stable since, is no change. ext4
- * compares it with the one in the inode that it wrote last (need_datasync in ext4_do_update_inode()): a
- * file that grew and was cut again before its new blocks were allocated needs no commit. */
+/* For fdatasync: a size that the file had before, with nothing made stable since, is no
+ * change. ext4 compares it with the one in the inode that it wrote last (need_datasync in
+ * ext4_do_update_inode()): a file that grew and was cut again before its new blocks were
+ * allocated needs no commit. */
 static uint32_t last_resize(const struct as_history *h, uint32_t ino, uint32_t last)
 {
 	const struct as_history_inode *inode = &h->inode[ino];

@@ -153,8 +153,8 @@ static bool accept_count(struct as_rule_step *s, uint64_t n, uint64_t *done)
 	return as_rule_accept(s, (int64_t)n);
 }
 
-/* __generic_file_write_iter() and ext4_dio_write_checks(): the time is set before the transfer is found unaligned, and
- * before there is found to be no space for it. */
+/* __generic_file_write_iter() and ext4_dio_write_checks(): the time is set before the transfer
+ * is found unaligned, and before there is found to be no space for it. */
 static void touch_refused(struct as_rule_step *s, const struct as_file *file)
 {
 	if (!s->got || s->got->ret >= 0 ||

@@ -206,8 +206,9 @@ static int64_t floor_to(int64_t ns, int64_t unit)
 	return ns < INT64_MIN + rest ? INT64_MIN : ns - rest;
 }
 
-/* Where the span begins that this time may be in. An atime that was set to the future goes back when somebody reads the
- * tree: relatime_need_update() compares it with mtime, not with the clock. */
+/* Where the span begins that this time may be in. An atime that was set to the future goes
+ * back when somebody reads the tree: relatime_need_update() compares it with mtime, not with
+ * the clock. */
 static int64_t start_of(const struct as_stamps *s, const struct stamp *at, enum which which)
 {
 	return which == ATIME && s->now.lo < at->span[which].lo ? s->now.lo : at->span[which].lo;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* draw: a type as it is made and mounted by chance: variants of mkfs (variant.def) and mount options (`draw`
- * of its row) at the first mount. What is drawn is a target as a person could have typed it. */
+/* draw: a type as it is made and mounted by chance: variants of mkfs (variant.def) and mount
+ * options (`draw` of its row) at the first mount. What is drawn is a target as a person could
+ * have typed it. */
 #ifndef AS_TARGET_DRAW_H
 #define AS_TARGET_DRAW_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * variant: disks of a type that are made in another way than its row says. A variant is a named choice of
- * mkfs, one row of variant.def. A target names those it wants: "ext4:mkfs=4k+inline_data,data=journal".
- * Names, and not options of mkfs, because each changes what the model and the crash rules expect; and
- * because a file of somebody else may name a target, but not make mkfs write where it likes.
+ * variant: disks of a type that are made in another way than its row says. A variant is a
+ * named choice of mkfs, one row of variant.def. A target names those it wants:
+ * "ext4:mkfs=4k+inline_data,data=journal". Names, and not options of mkfs, because each
+ * changes what the model and the crash rules expect; and because a file of somebody else may
+ * name a target, but not make mkfs write where it likes.
  */
 #ifndef AS_TARGET_VARIANT_H
 #define AS_TARGET_VARIANT_H
@@ -47,7 +48,8 @@ struct as_variants {
 bool as_variants_has(const struct as_variants *variants, unsigned i);
 bool as_variants_any(const struct as_variants *variants);
 
-/* Reads "4k+inline_data". Names that the type does not have, and two that exclude each other, are refused. */
+/* Reads "4k+inline_data". Names that the type does not have, and two that exclude each other,
+ * are refused. */
 AS_MUST_CHECK int as_variants_parse(const struct as_fstype *type, const char *names,
 				    struct as_variants *variants, struct as_err *err);
 /* Whether row i can be added to them. */
@@ -58,8 +60,8 @@ bool as_variants_take(const struct as_variants *variants, const char *opts);
 struct as_fstype as_variants_apply(const struct as_variants *variants, const struct as_fstype *type,
 				   struct as_buf *command);
 
-/* A part of the options of a target, "mkfs=4k,data=journal": the names after mkfs= (to be freed; NULL: none)
- * and the rest, which is for mount (to be freed). Each part comes once. */
+/* A part of the options of a target, "mkfs=4k,data=journal": the names after mkfs= (to be
+ * freed; NULL: none) and the rest, which is for mount (to be freed). Each part comes once. */
 AS_MUST_CHECK int as_variants_split(const char *text, char **names, char **mount,
 				    struct as_err *err);
 

@@ -156,7 +156,8 @@ static void refuse_last(struct as_model *m, struct as_seq *seq, int err)
 	seq->n++;
 }
 
-/* What is refused for its alignment, or for lack of space, may have set mtime and ctime; other refusals do not. */
+/* What is refused for its alignment, or for lack of space, may have set mtime and ctime; other
+ * refusals do not. */
 static void test_refused(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Variants: the table holds together, each makes a disk, also with each other one that it goes with, and changes what
- * it should; and what is drawn is a target that can be opened. */
+/* Variants: the table holds together, each makes a disk, also with each other one that it goes
+ * with, and changes what it should; and what is drawn is a target that can be opened. */
 #include "tests/lib/skip.h"
 
 #include "base/choice.h"
