@@ -43,7 +43,7 @@ static void add_variant(const struct as_fstype *type, struct as_choice *choice,
 	for (;; i++)
 		if (!strcmp(as_variant_at(i)->type, type->name) && !nth--)
 			break;
-	if (!as_variants_fit(variants, i))
+	if (as_variant_at(i)->undrawn || !as_variants_fit(variants, i))
 		return;
 	as_buf_addf(spec, "%s%s", as_variants_any(variants) ? "+" : ":" AS_VARIANT_KEY,
 		    as_variant_at(i)->name);
