@@ -62,6 +62,7 @@ static void hunt(const struct row *row, as_bench_report report)
 			 (char *)"hunt",
 			 (char *)"--json",
 			 (char *)"--no-reduce",
+			 (char *)"--no-draw",
 			 (char *)"--target",
 			 (char *)row->target,
 			 (char *)"--sandbox",

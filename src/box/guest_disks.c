@@ -6,7 +6,6 @@
 #include "base/array.h"
 #include "target/cache.h"
 #include "target/fresh.h"
-#include "target/fstype.h"
 #include "target/medium.h"
 #include "target/target.h"
 
@@ -36,8 +35,8 @@ static int add_file(struct as_guest_disks *disks, const char *path, struct as_me
 	return 0;
 }
 
-int as_guest_disks_add(struct as_guest_disks *disks, const struct as_fstype *type, const char *spec,
-		       uint64_t size_bytes, struct as_medium **fresh, struct as_err *err)
+int as_guest_disks_add(struct as_guest_disks *disks, const char *spec, uint64_t size_bytes,
+		       struct as_medium **fresh, struct as_err *err)
 {
 	struct as_buf folder = { 0 }, path = { 0 };
 	struct as_target *target = NULL;
@@ -51,9 +50,7 @@ int as_guest_disks_add(struct as_guest_disks *disks, const struct as_fstype *typ
 	if (!rc)
 		rc = as_medium_new(size_bytes, fresh, err);
 	if (!rc)
-		rc = as_fresh_disk(type, as_buf_str(&folder), *fresh, NULL, err);
-	if (!rc)
-		rc = as_fresh_path(type, as_buf_str(&folder), size_bytes, &path, err);
+		rc = as_fresh_of(target, as_buf_str(&folder), *fresh, &path, err);
 	if (!rc)
 		rc = add_file(disks, as_buf_str(&path), *fresh, err);
 	as_target_free(target);

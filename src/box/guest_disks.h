@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "box/initramfs.h"
 
-struct as_fstype;
 struct as_medium;
 
 /* All zero is an empty list. */
@@ -17,11 +16,11 @@ struct as_guest_disks {
 	size_t n, cap;
 };
 
-/* Makes a disk for the target `spec`, which is of that type; `size_bytes` 0: the target's own size.
- * *fresh is the disk, to be freed by the caller. */
-AS_MUST_CHECK int as_guest_disks_add(struct as_guest_disks *disks, const struct as_fstype *type,
-				     const char *spec, uint64_t size_bytes,
-				     struct as_medium **fresh, struct as_err *err);
+/* Makes a disk for the target `spec`, which is of a type of the kernel; `size_bytes` 0: the
+ * target's own size. *fresh is the disk, to be freed by the caller. */
+AS_MUST_CHECK int as_guest_disks_add(struct as_guest_disks *disks, const char *spec,
+				     uint64_t size_bytes, struct as_medium **fresh,
+				     struct as_err *err);
 void as_guest_disks_free(struct as_guest_disks *disks);
 
 #endif

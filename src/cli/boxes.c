@@ -116,7 +116,7 @@ static int add_target(struct as_cli_box *box, const char *spec, uint64_t size_by
 		rc = as_fail(err, AS_ELACK, "target %s: %s", spec, as_buf_str(&why));
 	} else {
 		warn_of_cache();
-		rc = as_guest_disks_add(&box->disks, type, spec, size_bytes, fresh, err);
+		rc = as_guest_disks_add(&box->disks, spec, size_bytes, fresh, err);
 	}
 	as_guest_programs_add(&box->programs, type);
 	box->boxed.box.files = box->disks.files;

@@ -3,6 +3,7 @@
 #include "cli/hunts.h"
 
 #include "base/json.h"
+#include "cli/drawn.h"
 #include "cli/output.h"
 #include "cli/stored.h"
 #include "hunt/groups.h"
@@ -10,6 +11,27 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Times --------------------------------------------------------------------------------- */
+
+int as_cli_read_duration(const char *option, const char *text, int64_t *us, struct as_err *err)
+{
+	static const struct {
+		const char *unit;
+		int64_t seconds;
+	} units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (text[0] >= '0' && text[0] <= '9' && !strcmp(end, units[i].unit) && n &&
+		    n <= 1000000) {
+			*us = (int64_t)n * units[i].seconds * 1000000;
+			return 0;
+		}
+	return as_fail(err, AS_EUSE, "--%s: '%s' is not a time such as 90s, 10m or 1h", option,
+		       text);
+}
 
 /* ---- The store ------------------------------------------------------------------------------- */
 
@@ -19,7 +41,7 @@ static int open_store(const struct as_dir *folder, struct as_sink **sink, struct
 }
 
 static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index,
-		char scenario[AS_RUN_SCENARIO_MAX], struct as_err *err)
+		char scenario[AS_RUN_SCENARIO_MAX], struct as_buf *target, struct as_err *err)
 {
 	struct as_run_options options;
 	struct as_stored stored;
@@ -35,8 +57,10 @@ static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index
 	rc = as_cli_stored_parse(&stored, "workload.txt", text, seq, err);
 	if (!rc)
 		rc = as_run_options_parse(stored.record.finding.options, &options, &faults, err);
-	if (!rc)
+	if (!rc) {
 		memcpy(scenario, options.scenario, sizeof(options.scenario));
+		as_buf_adds(target, stored.record.finding.target);
+	}
 	free(faults);
 	as_stored_free(&stored);
 	return rc;
@@ -161,6 +185,7 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 	as_hunt_groups_free(&groups);
 	if (s->n_signs && !json)
 		as_emit_note(talk, "findings are kept in %s/findings", folder);
+	as_cli_drawn_say(s, json, talk);
 	if (left)
 		as_emit_note(
 			talk,

@@ -6,6 +6,10 @@
 #include "hunt/hunt.h"
 #include "report/sinks.h"
 
+/* Reads "90", "90s", "10m", "1h", "2d". */
+AS_MUST_CHECK int as_cli_read_duration(const char *option, const char *text, int64_t *us,
+				       struct as_err *err);
+
 extern const struct as_hunt_store as_cli_hunt_store;
 
 /* The end of a hunt, as a table or as JSON lines. */

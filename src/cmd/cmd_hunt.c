@@ -7,6 +7,7 @@
 #include "base/choice.h"
 #include "cli/boxes.h"
 #include "cli/cli.h"
+#include "cli/drawn.h"
 #include "cli/hunts.h"
 #include "cli/output.h"
 #include "cli/own_cov.h"
@@ -36,26 +37,6 @@
 #define PROFILE_MAX_BYTES ((size_t)1 << 20)
 
 /* ---- The options ----------------------------------------------------------------------------- */
-
-/* "90", "90s", "10m", "1h", "2d". */
-static int read_duration(const char *option, const char *text, int64_t *us, struct as_err *err)
-{
-	static const struct {
-		const char *unit;
-		int64_t seconds;
-	} units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
-	char *end;
-	unsigned long n = strtoul(text, &end, 10);
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (text[0] >= '0' && text[0] <= '9' && !strcmp(end, units[i].unit) && n &&
-		    n <= 1000000) {
-			*us = (int64_t)n * units[i].seconds * 1000000;
-			return 0;
-		}
-	return as_fail(err, AS_EUSE, "--%s: '%s' is not a time such as 90s, 10m or 1h", option,
-		       text);
-}
 
 /* The options that the state of a hunt keeps. */
 static bool is_remembered(const char *name)
@@ -149,6 +130,7 @@ struct hunt_session {
 	struct as_cli_specs specs;
 	struct as_cli_box box;
 	bool boxed;
+	struct as_cli_drawn drawn;
 	struct as_sink eraser; /* clears the line of progress before other lines are printed */
 	struct as_sink *talk;
 	struct as_cli_cov cov;
@@ -320,7 +302,7 @@ static int read_bounds(const struct as_args *args, struct hunt_session *s, struc
 	if (!time && !max && !s->resume)
 		time = FOR_DEFAULT;
 	if (time)
-		rc = read_duration("for", time, &us, err);
+		rc = as_cli_read_duration("for", time, &us, err);
 	/* A hunt that is resumed gets the time in addition. */
 	if (us)
 		s->state.for_us = s->state.used_us + us;
@@ -358,8 +340,11 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 	/* Only a profile that was given can name mount options that need trust. */
 	for (size_t i = 0; i < s->specs.n && !rc && as_args_has(args, "profile"); i++)
 		rc = as_cli_trust_profile(args, s->specs.spec[i], s->profile, err);
-	if (!rc && !s->resume)
+	if (!rc && !s->resume) {
 		s->state.seed = s->profile->seed;
+		if (s->specs.n == 1 && !as_args_has(args, "no-draw"))
+			as_cli_drawn_choose(s->target, &s->state);
+	}
 	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	o->size_bytes = as_args_number(args, "size", 0);
 	o->max_bytes = as_args_number(args, "max-bytes", 0);
@@ -436,11 +421,23 @@ static int open_cov(const struct as_args *args, struct hunt_session *s, struct a
 	return rc;
 }
 
-static int hunt(struct hunt_session *s, struct as_err *err)
+static int open_set(void *ctx, size_t set, struct as_hunt *on, struct as_err *err)
+{
+	struct hunt_session *s = ctx;
+
+	return as_cli_drawn_open(&s->drawn, set, on, err);
+}
+
+static int hunt(const struct as_args *args, struct hunt_session *s, struct as_err *err)
 {
 	const struct as_target *targets[] = { s->target };
 
 	as_cli_stop_catch();
+	s->drawn = (struct as_cli_drawn){ .args = args,
+					  .state = &s->state,
+					  .boxed = s->boxed,
+					  .size_bytes = s->hunt.run.size_bytes };
+	s->hunt.open_set = open_set;
 	s->eraser =
 		(struct as_sink){ .finding = eraser_finding, .note = eraser_note, .next = s->talk };
 	s->hunt.targets = targets;
@@ -486,7 +483,7 @@ static int run(const struct as_args *given, struct as_err *err)
 	if (!rc)
 		say_left_out(&s);
 	if (!rc) {
-		rc = hunt(&s, err);
+		rc = hunt(&args, &s, err);
 		erase(&s);
 		as_cli_hunt_summary(
 			&s.state, s.folder, s.json,
@@ -563,6 +560,9 @@ static const struct as_opt opts[] = {
 	  .max = 1000000,
 	  .help = "how long to reduce each kind of finding; default 60" },
 	{ .name = "no-reduce", .help = "do not reduce findings" },
+	{ .name = "no-draw",
+	  .help = "always make and mount the target in the same way; default: a type named without "
+		  "options also gets drawn options of mkfs (`assay targets --mkfs`) and mount" },
 	AS_CLI_SIZE_OPT,
 	AS_CLI_DEADLINE_OPT("how long one operation may take before it is a hang"),
 	AS_CLI_BOUND_OPTS,
@@ -582,16 +582,18 @@ const struct as_command as_cmd_hunt = {
 	.name = "hunt",
 	.operands = "",
 	.summary = "generate workloads, run and judge them, and reduce findings, for a given time",
-	.text = "Generated workloads run on the target, each on a fresh file system, with "
-		"every check on: each answer against the model, the tree at the end, the "
-		"kernel's log, the unmount, the full checker, and the tree after a second "
-		"mount. Findings with the same signature are of one kind: the first is kept "
-		"in DIR/findings and reduced, all are counted, and the hunt continues. At the "
-		"end kinds of one likely cause are listed as one group. It "
-		"ends within a second or two when its time is used up, or at SIGINT, SIGTERM "
-		"or SIGHUP. --resume continues a hunt, also one that was killed, and reduces "
-		"findings that are not reduced yet. The same seed, --jobs and "
-		"--max-workloads give the same findings.",
+	.text = "Generated workloads run on the target, each on a fresh file system, with every "
+		"check on: each answer against the model, the tree at the end, the kernel's log, "
+		"the unmount, the full checker, and the tree after a second mount. Findings with "
+		"the same signature are of one kind: the first is kept in DIR/findings and "
+		"reduced, all are counted, and the hunt continues. At the end kinds of one likely "
+		"cause are listed as one group. It ends within a second or two when its time is "
+		"used up, or at SIGINT, SIGTERM or SIGHUP. --resume continues a hunt, also one "
+		"that was killed, and reduces findings that are not reduced yet. A type of the "
+		"kernel that is named without options, such as ext4, is made and mounted in "
+		"several ways in turns, as the seed draws them; a finding names the way it was "
+		"found on, such as ext4:mkfs=4k+inline_data,data=journal. The same seed, --jobs "
+		"and --max-workloads give the same findings.",
 	.opts = opts,
 	.max_operands = 0,
 	.run = run,

@@ -7,6 +7,7 @@
 #include "labfs/bug.h"
 #include "target/fstype.h"
 #include "target/target.h"
+#include "target/variant.h"
 
 #include <string.h>
 
@@ -147,6 +148,33 @@ static void list_bugs(bool json_lines, struct as_buf *out)
 	}
 }
 
+static void list_variants(bool json_lines, struct as_buf *out)
+{
+	const struct as_variant *variant;
+
+	for (unsigned i = 0; (variant = as_variant_at(i)); i++) {
+		struct as_json json = as_json_on(out);
+
+		if (json_lines) {
+			as_json_object(&json);
+			as_json_kstr(&json, "type", variant->type);
+			as_json_kstr(&json, "name", variant->name);
+			as_json_kstr(&json, "help", variant->help);
+			as_json_kstr(&json, "words", variant->words);
+			as_json_kstr(&json, "features", variant->features);
+			as_json_kstr(&json, "without", variant->without);
+			as_json_end(&json);
+			as_buf_addc(out, '\n');
+		} else {
+			struct as_buf spec = { 0 };
+
+			as_buf_addf(&spec, "%s:" AS_VARIANT_KEY "%s", variant->type, variant->name);
+			as_buf_addf(out, "  %-28s %s\n", as_buf_str(&spec), variant->help);
+			as_buf_free(&spec);
+		}
+	}
+}
+
 static int run(const struct as_args *args, struct as_err *err)
 {
 	struct as_buf out = { 0 };
@@ -154,6 +182,8 @@ static int run(const struct as_args *args, struct as_err *err)
 	(void)err;
 	if (as_args_has(args, "bugs"))
 		list_bugs(as_args_has(args, "json"), &out);
+	else if (as_args_has(args, "mkfs"))
+		list_variants(as_args_has(args, "json"), &out);
 	else {
 		list_targets(as_args_has(args, "json"), &out);
 		list_types(as_args_has(args, "json"), &out);
@@ -165,6 +195,8 @@ static int run(const struct as_args *args, struct as_err *err)
 
 static const struct as_opt opts[] = {
 	{ .name = "bugs", .help = "list the bugs that can be switched on in the target `lab`" },
+	{ .name = "mkfs",
+	  .help = "list the names that `mkfs=` of a target takes: other ways to make its disk" },
 	{ .name = "json", .help = "print JSON lines" },
 	{ 0 },
 };

@@ -82,7 +82,7 @@ static int start_reducer(struct as_hunt_leader *l, struct as_err *err)
 	if (!sign || l->stopping || is_late(l))
 		return 0;
 	l->tried[sign - l->state->signs] = true;
-	return as_worker_start_reducer(l->hunt, sign, l->shared, &l->reducer, err);
+	return as_worker_start_reducer(l->hunt, l->state, sign, l->shared, &l->reducer, err);
 }
 
 /* ---- Hearing --------------------------------------------------------------------------------- */

@@ -31,9 +31,10 @@ struct as_hunt_store {
 	int (*failed)(const struct as_sink *sink, struct as_err *err);
 	void (*close)(struct as_sink *sink);
 	/* The workload of the finding in this folder, the reduced one if there is one; and which
-	 * operation failed, from 0, or -1. The scenario it was found in, "" for the default. */
+	 * operation failed, from 0, or -1. The scenario it was found in, "" for the default. The
+	 * target it was found on is added to `target`. */
 	int (*load)(const struct as_dir *folder, struct as_seq **seq, long *op_index,
-		    char scenario[AS_RUN_SCENARIO_MAX], struct as_err *err);
+		    char scenario[AS_RUN_SCENARIO_MAX], struct as_buf *target, struct as_err *err);
 	int (*set_reduced)(const struct as_dir *folder, const struct as_seq *best,
 			   const struct as_reduced *result, double seconds, struct as_err *err);
 	int (*set_count)(const struct as_dir *folder, uint64_t count, struct as_err *err);
@@ -52,11 +53,15 @@ struct as_hunt {
 	 * engines in boxes are moved there, too. NULL: calls are not counted. */
 	const char *cov;
 	const struct as_folders *folders; /* open, and locked */
+	unsigned lane; /* of those that a process opened one after the other in its folder */
 	int64_t start_us; /* when its time began; 0: with the call */
 	unsigned reduce_seconds; /* for each signature; 0: nothing is reduced */
 	unsigned batch; /* workloads of a batch; 0: a default */
 	const struct as_hunt_store *store;
 	struct as_sink *sinks; /* get new findings, and notes */
+	/* Sets targets and box to those of this set of the state (sets.h); called in the
+	 * process that uses it. May be NULL if the state has no sets. */
+	int (*open_set)(void *ctx, size_t set, struct as_hunt *hunt, struct as_err *err);
 	/* Whether the hunt is to end. */
 	bool (*stop)(void *ctx);
 	/* Called now and then to show the progress; may be NULL. */

@@ -51,6 +51,7 @@ static int open_boxed(struct as_lane *lane, bool keep, struct as_err *err)
 	lane->box.findings = &lane->chain.sink;
 	lane->box.together = true;
 	lane->box.known = keep ? KNOWN_NAME : NULL;
+	lane->box.session = lane->hunt->lane;
 	lane->box.cov = keep && lane->hunt->cov ? AS_HUNT_COV : NULL;
 	return as_boxed_open(&lane->box, &lane->session, err);
 }

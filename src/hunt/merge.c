@@ -87,6 +87,22 @@ static int take_finding(struct as_hunt_leader *l, size_t job, json_t *object, st
 	return rc;
 }
 
+/* Counts the workloads of a set, and tells once of one that was refused. */
+static void take_set(struct as_hunt_leader *l, const json_t *object)
+{
+	struct as_hunt_state *s = l->state;
+	uint64_t set = number_of(object, "set"), refused = number_of(object, "refused");
+	const char *why = text_of(object, "why");
+
+	if (set < s->n_sets)
+		s->sets[set].workloads += number_of(object, "workloads");
+	if (!refused || refused >= s->n_sets || s->sets[refused].refused)
+		return;
+	s->sets[refused].refused = as_xstrdup(why ? why : "?");
+	as_emit_note(l->hunt->sinks, "%s is left out: %s", s->sets[refused].target,
+		     s->sets[refused].refused);
+}
+
 static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, struct as_err *err)
 {
 	struct as_hunt_state *s = l->state;
@@ -118,6 +134,7 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 		s->possible += r.possible;
 		s->findings += r.findings;
 		as_raced_add(&s->raced, &r.raced);
+		take_set(l, object);
 		l->changed = true;
 	}
 	json_decref(object);

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "hunt/folders.h"
 #include "hunt/lane.h"
+#include "hunt/sets.h"
 #include "hunt/worker_priv.h"
 #include "os/spawn.h"
 #include "run/symptom.h"
@@ -15,6 +16,7 @@
 struct reducing {
 	struct as_sink sink; /* hears the signatures */
 	const struct as_hunt *hunt;
+	const struct as_hunt_state *state;
 	const struct as_hunt_sign *sign;
 	struct as_hunt_shared *shared;
 	struct as_lane *lane;
@@ -105,6 +107,7 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 	struct as_reducer reducer = { .fails = fails, .stop = stop, .ctx = r };
 	char scenario[AS_RUN_SCENARIO_MAX] = "";
 	struct as_hunt as_found = *h;
+	struct as_buf target = { 0 };
 	struct as_dir folder;
 	struct as_seq *seq = NULL, *best = NULL;
 	struct as_reduced result = { 0 };
@@ -116,9 +119,11 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 	as_found.run.stop = &r->shared->stop;
 	rc = as_folders_finding(h, r->sign->id, &folder, err);
 	if (!rc)
-		rc = h->store->load(&folder, &seq, &reducer.op_index, scenario, err);
+		rc = h->store->load(&folder, &seq, &reducer.op_index, scenario, &target, err);
 	if (!rc && scenario[0])
 		rc = as_scenario_find(scenario, &as_found.scenario, &as_found.params, err);
+	if (!rc)
+		rc = as_sets_use(&as_found, as_sets_find(r->state, as_buf_str(&target)), err);
 	/* The same parameters as when it was found, such as the seed of a race. */
 	if (!rc && scenario[0])
 		memcpy(as_found.run.scenario, scenario, sizeof(scenario));
@@ -153,15 +158,17 @@ out:
 	as_seq_free(seq);
 	as_seq_free(best);
 	as_dir_close(&folder);
+	as_buf_free(&target);
 	return rc;
 }
 
-int as_worker_start_reducer(const struct as_hunt *hunt, const struct as_hunt_sign *sign,
-			    struct as_hunt_shared *shared, struct as_worker *worker,
-			    struct as_err *err)
+int as_worker_start_reducer(const struct as_hunt *hunt, const struct as_hunt_state *state,
+			    const struct as_hunt_sign *sign, struct as_hunt_shared *shared,
+			    struct as_worker *worker, struct as_err *err)
 {
 	struct reducing r = { .sink = { .finding = hear_finding, .again = hear_again },
 			      .hunt = hunt,
+			      .state = state,
 			      .sign = sign,
 			      .shared = shared,
 			      .start_us = as_now_us() };

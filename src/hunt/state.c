@@ -39,6 +39,11 @@ void as_hunt_state_free(struct as_hunt_state *s)
 		free(s->signs[i].id);
 		free(s->signs[i].summary);
 	}
+	for (size_t i = 0; i < s->n_sets; i++) {
+		free(s->sets[i].target);
+		free(s->sets[i].refused);
+	}
+	free(s->sets);
 	for (size_t i = 0; i < s->n_words; i++)
 		free(s->words[i]);
 	free(s->words);
@@ -66,6 +71,12 @@ struct as_hunt_sign *as_hunt_state_add(struct as_hunt_state *s, const char *sign
 	*sign = (struct as_hunt_sign){ .signature = as_xstrdup(signature),
 				       .cause = as_xstrdup(signature) };
 	return sign;
+}
+
+void as_hunt_state_add_set(struct as_hunt_state *s, const char *target)
+{
+	AS_ARRAY_ROOM(s->sets, s->n_sets, s->cap_sets);
+	s->sets[s->n_sets++] = (struct as_hunt_drawn){ .target = as_xstrdup(target) };
 }
 
 void as_hunt_sign_set_cause(struct as_hunt_sign *sign, const char *cause, const char *steps)
@@ -111,6 +122,16 @@ static void put_sign(struct as_json *j, const struct as_hunt_sign *sign)
 	as_json_end(j);
 }
 
+static void put_set(struct as_json *j, const struct as_hunt_drawn *set)
+{
+	as_json_object(j);
+	as_json_kstr(j, "target", set->target);
+	as_json_kuint(j, "workloads", set->workloads);
+	if (set->refused)
+		as_json_kstr(j, "refused", set->refused);
+	as_json_end(j);
+}
+
 static void put_state(struct as_json *j, const struct as_hunt_state *s)
 {
 	as_json_object(j);
@@ -144,6 +165,11 @@ static void put_state(struct as_json *j, const struct as_hunt_state *s)
 		as_json_kbool(j, "over", s->jobs[i].over);
 		as_json_end(j);
 	}
+	as_json_end(j);
+	as_json_key(j, "sets");
+	as_json_array(j);
+	for (size_t i = 0; i < s->n_sets; i++)
+		put_set(j, &s->sets[i]);
 	as_json_end(j);
 	as_json_key(j, "signatures");
 	as_json_array(j);
@@ -228,6 +254,20 @@ static bool get_jobs(const json_t *root, struct as_hunt_state *s)
 	return true;
 }
 
+static void get_sets(const json_t *root, struct as_hunt_state *s)
+{
+	const json_t *sets = json_object_get(root, "sets");
+
+	for (size_t i = 0; i < json_array_size(sets); i++) {
+		const json_t *set = json_array_get(sets, i);
+		const char *target = json_string_value(json_object_get(set, "target"));
+
+		as_hunt_state_add_set(s, target ? target : "");
+		s->sets[i].workloads = number_of(set, "workloads");
+		s->sets[i].refused = text_of(set, "refused");
+	}
+}
+
 static bool get_state(const json_t *root, struct as_hunt_state *s)
 {
 	const json_t *words = json_object_get(root, "words");
@@ -258,6 +298,7 @@ static bool get_state(const json_t *root, struct as_hunt_state *s)
 	s->possible = number_of(root, "possible");
 	s->findings = number_of(root, "findings");
 	as_raced_parse(root, &s->raced);
+	get_sets(root, s);
 	for (size_t i = 0; i < json_array_size(signs); i++)
 		if (!get_sign(json_array_get(signs, i), s))
 			return false;

@@ -41,6 +41,13 @@ struct as_hunt_job {
 	bool over; /* it has done its share */
 };
 
+/* A way to make and mount the target (sets.h). */
+struct as_hunt_drawn {
+	char *target; /* as a person could have typed it */
+	uint64_t workloads;
+	char *refused; /* why it was left out; NULL: it was not */
+};
+
 struct as_hunt_state {
 	/* What was asked for; `words` are options of the command line, "--name=value". */
 	char *target, *scenario;
@@ -57,6 +64,8 @@ struct as_hunt_state {
 	uint64_t looked, possible; /* as in struct as_run_result */
 	struct as_hunt_job *jobs;
 	size_t n_jobs;
+	struct as_hunt_drawn *sets; /* the first is `target`; none: nothing was drawn */
+	size_t n_sets, cap_sets;
 	struct as_hunt_sign *signs; /* in the order in which they were met */
 	size_t n_signs, cap_signs;
 };
@@ -66,6 +75,7 @@ void as_hunt_state_init(struct as_hunt_state *state, size_t n_jobs);
 void as_hunt_state_free(struct as_hunt_state *state);
 /* NULL: none of that signature. */
 struct as_hunt_sign *as_hunt_state_find(const struct as_hunt_state *state, const char *signature);
+void as_hunt_state_add_set(struct as_hunt_state *state, const char *target);
 struct as_hunt_sign *as_hunt_state_add(struct as_hunt_state *state, const char *signature);
 /* NULL changes nothing. */
 void as_hunt_sign_set_cause(struct as_hunt_sign *sign, const char *cause, const char *steps);

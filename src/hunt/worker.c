@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "hunt/folders.h"
 #include "hunt/lane.h"
+#include "hunt/sets.h"
 #include "hunt/stream.h"
 #include "hunt/worker_priv.h"
 #include "os/spawn.h"
@@ -156,6 +157,8 @@ struct heard {
 	} * again;
 	size_t n_again, cap_again;
 	uint64_t findings;
+	size_t set, refused; /* the one they ran on, and one that was refused, or 0 */
+	const char *why;
 };
 
 static void hear_finding(struct as_sink *sink, const struct as_finding *f, const char *id)
@@ -228,6 +231,11 @@ static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t
 		as_json_end(&j);
 	}
 	as_json_end(&j);
+	as_json_kuint(&j, "set", h->set);
+	if (h->refused) {
+		as_json_kuint(&j, "refused", h->refused);
+		as_json_kstr(&j, "why", h->why);
+	}
 	as_json_end(&j);
 	/* The elements of `found` are printed already. */
 	line.len--;
@@ -239,12 +247,19 @@ static void say_batch(const struct as_worker *w, const struct heard *h, uint64_t
 
 struct worker_job {
 	const struct as_hunt *hunt;
+	const struct as_hunt_state *state;
 	struct as_hunt_shared *shared;
 	const struct as_worker *worker;
 	unsigned number;
 	uint64_t position, end;
 	struct as_stream *stream;
+	/* The lane is that of one set; the hunt as it is on that set. */
 	struct as_lane *lane;
+	struct as_hunt now;
+	size_t set, refused; /* refused: 0 if none has to be reported */
+	bool *left_out; /* by set */
+	struct as_err why;
+	unsigned lanes; /* that were opened */
 	struct as_known *known;
 	struct heard heard;
 };
@@ -261,6 +276,48 @@ static size_t draw(struct worker_job *job, size_t want, struct as_seq **seqs, co
 	return n;
 }
 
+/* Opens the lane of this set, if it is not the one that is open. */
+static int change_set(struct worker_job *job, size_t set, struct as_err *err)
+{
+	char folder[AS_HUNT_JOB_MAX];
+	int rc;
+
+	if (job->lane && job->set == set)
+		return 0;
+	as_lane_close(job->lane);
+	job->lane = NULL;
+	job->set = set;
+	job->now = *job->hunt;
+	job->now.run.stop = &job->shared->stop;
+	job->now.lane = job->lanes++;
+	as_folders_job(job->number, folder);
+	rc = as_sets_use(&job->now, set, err);
+	return rc ? rc
+		  : as_lane_open(&job->now, folder, true, job->known, &job->heard.sink, &job->lane,
+				 err);
+}
+
+/* Runs them on the set whose turn it is, or on set 0 if that one is refused. */
+static int run_on_set(struct worker_job *job, const struct as_lane_work *work, size_t *done,
+		      struct as_run_result *result, struct as_err *err)
+{
+	size_t set = as_sets_at(job->hunt, job->state, job->number, job->position);
+	int rc;
+
+	if (job->left_out[set])
+		set = 0;
+	rc = change_set(job, set, err);
+	if (!rc)
+		rc = as_lane_run(job->lane, work, done, result, err);
+	if (!set || *done || (rc != AS_EUSE && rc != AS_ELACK))
+		return rc;
+	job->left_out[set] = true;
+	job->refused = set;
+	job->why = *err;
+	rc = change_set(job, 0, err);
+	return rc ? rc : as_lane_run(job->lane, work, done, result, err);
+}
+
 static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_err *err)
 {
 	struct as_seq **seqs = as_xcalloc(want, sizeof(struct as_seq *));
@@ -275,7 +332,7 @@ static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_
 	job->heard.first = job->position;
 	*over = work.n < want;
 	if (work.n)
-		rc = as_lane_run(job->lane, &work, &done, &result, err);
+		rc = run_on_set(job, &work, &done, &result, err);
 	/* It was stopped in the middle: the rest is done when the hunt is resumed. */
 	if (done < work.n)
 		*over = false;
@@ -283,7 +340,11 @@ static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_
 		job->position += done;
 		*over = *over || job->position == job->end;
 		job->shared->ops[job->number] += result.ops;
+		job->heard.set = job->set;
+		job->heard.refused = job->refused;
+		job->heard.why = job->why.msg;
 		say_batch(job->worker, &job->heard, job->position, *over, &result);
+		job->refused = 0;
 	}
 	heard_clear(&job->heard);
 	for (size_t i = 0; i < work.n; i++)
@@ -303,22 +364,19 @@ size_t as_worker_batch(const struct as_hunt *h)
 
 static int work_job(struct worker_job *job, const struct as_hunt_state *state, struct as_err *err)
 {
-	struct as_hunt stoppable = *job->hunt;
-	const struct as_hunt *h = &stoppable;
-	char folder[AS_HUNT_JOB_MAX];
+	const struct as_hunt *h = job->hunt;
 	size_t batch = as_worker_batch(h);
 	bool over = false;
 	int rc = as_stream_new(h->profile, h->traits, state->seed, job->number, &job->stream, err);
 
-	as_folders_job(job->number, folder);
-	stoppable.run.stop = &job->shared->stop;
 	job->known = as_known_new();
+	job->left_out = as_xcalloc(state->n_sets + 1, sizeof(*job->left_out));
+	for (size_t i = 0; i < state->n_sets; i++)
+		job->left_out[i] = state->sets[i].refused;
 	for (size_t i = 0; i < state->n_signs; i++)
 		as_known_add(job->known, state->signs[i].signature);
 	job->heard.sink.finding = hear_finding;
 	job->heard.sink.again = hear_again;
-	if (!rc)
-		rc = as_lane_open(h, folder, true, job->known, &job->heard.sink, &job->lane, err);
 	if (!rc && job->position)
 		as_stream_seek(job->stream, job->position);
 	while (!rc && !over && !job->shared->stop) {
@@ -330,6 +388,7 @@ static int work_job(struct worker_job *job, const struct as_hunt_state *state, s
 	as_lane_close(job->lane);
 	as_stream_free(job->stream);
 	as_known_free(job->known);
+	free(job->left_out);
 	return rc == AS_ESTOP ? 0 : rc;
 }
 
@@ -338,6 +397,7 @@ int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *
 			struct as_worker *worker, struct as_err *err)
 {
 	struct worker_job job = { .hunt = hunt,
+				  .state = state,
 				  .shared = shared,
 				  .worker = worker,
 				  .number = number,

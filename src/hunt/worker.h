@@ -28,7 +28,9 @@ struct as_worker {
  * forever). A line for each batch:
  *   {"position":n,"over":b,"workloads":n, ...,		members as of run/result.h
  *    "found":[{"number":n,"ops":n, ...}],		and as of base/finding_json.h
- *    "met_again":[{"signature":s,"count":n}]}
+ *    "met_again":[{"signature":s,"count":n}],
+ *    "set":n,						the one they ran on (sets.h)
+ *    "refused":n,"why":s}				a set that was to be used, and could not
  * An error of ours is {"error":code,"message":s}.
  */
 AS_MUST_CHECK int as_worker_start_job(const struct as_hunt *hunt, const struct as_hunt_state *state,
@@ -38,6 +40,7 @@ AS_MUST_CHECK int as_worker_start_job(const struct as_hunt *hunt, const struct a
  *   {"signature":s,"cause":s,"steps":s,"reduced":s,"ops":n,"runs":n,"failed":n,"executions":n,
  *    "seconds":x} */
 AS_MUST_CHECK int as_worker_start_reducer(const struct as_hunt *hunt,
+					  const struct as_hunt_state *state,
 					  const struct as_hunt_sign *sign,
 					  struct as_hunt_shared *shared, struct as_worker *worker,
 					  struct as_err *err);

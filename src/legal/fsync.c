@@ -24,15 +24,54 @@
 
 /* ---- prefix ---- */
 
-/* The last change of an inode of these kinds. */
+/* The last change of an inode of these kinds, up to that version. */
+static uint32_t last_change_to(const struct as_history_inode *inode, uint32_t last, unsigned kinds)
+{
+	for (uint32_t i = last + 1; i-- > 0;)
+		if (inode->v[i].what & kinds)
+			return inode->v[i].point;
+	return 0;
+}
+
 static uint32_t last_change(const struct as_history *h, uint32_t ino, unsigned kinds)
 {
 	const struct as_history_inode *inode = &h->inode[ino];
 
-	for (uint32_t i = inode->n; i-- > 0;)
-		if (inode->v[i].what & kinds)
-			return inode->v[i].point;
-	return 0;
+	return inode->n ? last_change_to(inode, inode->n - 1, kinds) : 0;
+}
+
+/* Whether something made the inode stable at one of these points. */
+static bool is_promised_between(const struct as_history *h, uint32_t ino, uint32_t from,
+				uint32_t to)
+{
+	for (uint32_t k = h->n_promises; k-- > 0;) {
+		const struct as_history_promise *promise = &h->promise[k];
+
+		if (promise->point >= from && promise->point < to &&
+		    (promise->what.kind == AS_PERSIST_ALL || promise->what.ino == ino))
+			return true;
+	}
+	return false;
+}
+
+/* For fdatasync: a size that the file had before, with nothing made stable since, is no
+ * change. ext4 compares it with the one in the inode that it wrote last (need_datasync in
+ * ext4_do_update_inode()): a file that grew and was cut again before its new blocks were
+ * allocated needs no commit. */
+static uint32_t last_resize(const struct as_history *h, uint32_t ino, uint32_t last)
+{
+	const struct as_history_inode *inode = &h->inode[ino];
+	uint32_t i = inode->n, at;
+
+	while (i > 0 && inode->v[i - 1].point != last)
+		i--;
+	if (!i || !(inode->v[i - 1].what & AS_CHANGE_SIZE))
+		return last;
+	for (at = i - 1; at-- > 0;)
+		if (inode->v[at].size == inode->v[i - 1].size &&
+		    !is_promised_between(h, ino, inode->v[at + 1].point, last))
+			return last_change_to(inode, at, AS_CHANGE_MADE | AS_CHANGE_SIZE);
+	return last;
 }
 
 /* The last change of what was asked for. fdatasync: a file's first name and its size are needed to
@@ -63,6 +102,8 @@ uint32_t as_fsync_floor(const struct as_history *h, const struct as_policy *poli
 	if (policy->data == AS_DATA_JOURNAL)
 		kinds |= AS_CHANGE_DATA;
 	last = last_change(h, what->ino, kinds);
+	if (what->kind == AS_PERSIST_DATA && policy->data != AS_DATA_JOURNAL)
+		last = last_resize(h, what->ino, last);
 	if (what->len == UINT64_MAX || what->kind == AS_PERSIST_INODE)
 		return last;
 	made = last_change(h, what->ino, AS_CHANGE_MADE & kinds);

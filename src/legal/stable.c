@@ -14,6 +14,7 @@ void as_stable_record(struct as_history *h, const struct as_persist *what)
 {
 	const struct as_policy *policy = &h->policy[h->n_policies - 1].policy;
 	uint32_t point = h->n_points - 1;
+	uint32_t floor;
 
 	if (what->kind == AS_PERSIST_NOTHING)
 		return;
@@ -23,12 +24,14 @@ void as_stable_record(struct as_history *h, const struct as_persist *what)
 		AS_ARRAY_ROOM(inode->promise, inode->n_promises, inode->cap_promises);
 		inode->promise[inode->n_promises++] = h->n_promises;
 	}
+	/* It looks at the promises so far. */
+	floor = as_fsync_floor(h, policy, what, point);
 	AS_ARRAY_ROOM(h->promise, h->n_promises, h->cap_promises);
 	h->promise[h->n_promises++] = (struct as_history_promise){
 		.op = h->ops->n - 1,
 		.what = *what,
 		.point = point,
-		.floor = as_fsync_floor(h, policy, what, point),
+		.floor = floor,
 	};
 }
 

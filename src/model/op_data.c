@@ -147,6 +147,18 @@ static bool accept_count(struct as_rule_step *s, uint64_t n, uint64_t *done)
 	return as_rule_accept(s, (int64_t)n);
 }
 
+/* __generic_file_write_iter() and ext4_dio_write_checks(): the time is set before the transfer
+ * is found unaligned or to need a wait, and before there is found to be no space for it. */
+static void touch_refused(struct as_rule_step *s, const struct as_file *file)
+{
+	if (!s->got || s->got->ret >= 0 ||
+	    !(s->got->err == ENOSPC || no_wait(s) ||
+	      (s->got->err == EINVAL && file->flags & AS_O_DIRECT)))
+		return;
+	as_node_forget_times(s->m, file->ino, false, true);
+	as_stamp(s->m, file->ino, AS_EVENT_TOUCHED);
+}
+
 static void write_at(struct as_rule_step *s, const struct as_file *file, int64_t off, bool move)
 {
 	const struct as_inode *look = inode_at(s->m, file->ino);
@@ -165,13 +177,7 @@ static void write_at(struct as_rule_step *s, const struct as_file *file, int64_t
 	if (file->flags & AS_O_APPEND)
 		off = (int64_t)look->reg.size;
 	allow_direct(s, file, off);
-	/* __generic_file_write_iter(): the time is set before the transfer is found unaligned, or
-	 * found to need a wait. */
-	if (s->got && s->got->ret < 0 &&
-	    (no_wait(s) || (file->flags & AS_O_DIRECT && s->got->err == EINVAL))) {
-		as_node_forget_times(s->m, ino, false, true);
-		as_stamp(s->m, ino, AS_EVENT_TOUCHED);
-	}
+	touch_refused(s, file);
 	if (s->op->len == 0) {
 		(void)as_rule_accept(s, 0);
 		return;
@@ -418,14 +424,10 @@ void as_rule_copy_file_range(struct as_rule_step *s)
 	/* do_splice_from() of fs/splice.c, by which copies are made where nothing better is. */
 	if (s->m->traits->quirks & AS_QUIRK_COPY_MAYBE_REFUSED)
 		as_rule_allow(s, EINVAL);
+	touch_refused(s, out);
 	/* The kernel chooses the buffers of the copy itself. */
 	if ((in->flags | out->flags) & AS_O_DIRECT)
 		as_rule_allow(s, EINVAL);
-	/* As with a write: the time is set before the transfer is found unaligned. */
-	if (out->flags & AS_O_DIRECT && s->got && s->got->ret < 0 && s->got->err == EINVAL) {
-		as_node_forget_times(s->m, out->ino, false, true);
-		as_stamp(s->m, out->ino, AS_EVENT_TOUCHED);
-	}
 	as_rule_allow_full(s);
 	/* A short copy is always allowed, nothing at all only when there is nothing. */
 	if (s->got && s->got->ret > 0 && (uint64_t)s->got->ret < n)

@@ -154,11 +154,12 @@ void as_rule_write_xattr(struct as_rule_step *s)
 	lax = lax || (both && s->got && s->got->ret >= 0);
 	if (s->m->traits->quirks & AS_QUIRK_XATTR_LAX)
 		allow_too_big(s, inode);
+	/* btrfs_setxattr_trans() and xfs_attr_set() set space aside before they look. */
+	as_rule_allow_full(s);
 	if (old && (s->op->flags & AS_XATTR_CREATE) && !lax)
 		return as_rule_refuse(s, EEXIST);
 	if (!old && (s->op->flags & AS_XATTR_REPLACE) && !lax)
 		return as_rule_refuse(s, ENODATA);
-	as_rule_allow_full(s);
 	allow_too_big(s, inode);
 	if (!as_rule_accept(s, 0))
 		return;
@@ -190,6 +191,8 @@ static const struct as_xattr *named(struct as_rule_step *s, bool write, uint32_t
 	if (!err)
 		err = space_error(s, inode_at(s->m, w.ino), s->op->name, write);
 	x = err ? NULL : find(inode_at(s->m, w.ino), s->op->name);
+	if (!err && write)
+		as_rule_allow_full(s);
 	if (!x)
 		as_rule_refuse(s, err ? err : ENODATA);
 	*ino = w.ino;

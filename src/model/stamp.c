@@ -191,15 +191,6 @@ static void set(struct as_stamps *s, struct stamp *at, enum which which, int64_t
 	at->since[which] = AS_EVENT_ATTRS;
 }
 
-/* Invariant 4 for an atime that lies in the future: a walk after this moment sets it back. */
-static void walked_from(struct as_stamps *s, const struct as_inode *inode)
-{
-	struct span *atime = &stamp_of(s, inode->ino)->span[ATIME];
-
-	if ((is_dir(inode) || S_ISLNK(inode->mode)) && atime->lo > s->now.lo)
-		atime->lo = s->now.lo;
-}
-
 void as_stamp_set(struct as_model *m, uint32_t ino, int64_t atime_ns, int64_t mtime_ns)
 {
 	if (!m->stamps)
@@ -211,7 +202,6 @@ void as_stamp_set(struct as_model *m, uint32_t ino, int64_t atime_ns, int64_t mt
 	}
 	set(m->stamps, stamp_of(m->stamps, ino), ATIME, atime_ns);
 	set(m->stamps, stamp_of(m->stamps, ino), MTIME, mtime_ns);
-	walked_from(m->stamps, inode_at(m, ino));
 }
 
 void as_stamps_forget(struct as_model *m)
@@ -269,6 +259,14 @@ static int64_t floor_to(int64_t ns, int64_t unit)
 	return ns < INT64_MIN + rest ? INT64_MIN : ns - rest;
 }
 
+/* Where the span begins that this time may be in. An atime that was set to the future goes
+ * back when somebody reads the tree: relatime_need_update() compares it with mtime, not with
+ * the clock. */
+static int64_t start_of(const struct as_stamps *s, const struct stamp *at, enum which which)
+{
+	return which == ATIME && s->now.lo < at->span[which].lo ? s->now.lo : at->span[which].lo;
+}
+
 /* Where the span ends that this time may be in. */
 static int64_t end_of(const struct as_stamps *s, const struct as_inode *inode,
 		      const struct stamp *at, enum which which)
@@ -293,7 +291,7 @@ bool as_stamps_wrong(const struct as_model *m, const struct as_inode *inode,
 		unit = 1000000000;
 	for (unsigned i = 0; i < TIMES; i++) {
 		const struct stamp *at = &s->at[inode->ino];
-		int64_t lo = at->span[i].lo, hi = end_of(s, inode, at, i);
+		int64_t lo = start_of(s, at, i), hi = end_of(s, inode, at, i);
 
 		if (!(m->traits->stamps & 1u << i))
 			continue;

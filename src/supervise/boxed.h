@@ -50,6 +50,7 @@ struct as_boxed {
 	const char *known;
 	/* A folder in `out` for the engine's counts of calls. NULL: it does not count. */
 	const char *cov;
+	unsigned session; /* its number among those that have `out` one after the other */
 	unsigned silence_ms; /* how long the kernel may give no sign of life; 0: a default */
 	/* For scenarios that keep a state of their own: says where the engine was; false: the
 	 * state is not of such a scenario. The state comes from a dead kernel, so it may hold

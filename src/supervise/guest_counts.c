@@ -20,7 +20,8 @@ static void take_file(const struct as_boxed_session *b, int folder, const char *
 	struct as_buf text = { 0 }, path = { 0 };
 
 	/* Each box numbers its files from the beginning. */
-	as_buf_addf(&path, "%s/%s/%u-%s", b->how->out, b->how->cov, b->boots, name);
+	as_buf_addf(&path, "%s/%s/%u-%u-%s", b->how->out, b->how->cov, b->how->session, b->boots,
+		    name);
 	if (!as_share_read(folder, name, COUNTS_MAX_BYTES, &text, NULL) &&
 	    as_out_save(as_buf_str(&path), &text, NULL))
 		as_emit_note(b->how->findings, "%s: cannot be written: these counts are lost",

@@ -9,7 +9,7 @@
 struct as_target_traits as_target_traits(const struct as_target *target)
 {
 	const struct as_target_ops *ops = as_target_library(target);
-	const struct as_fstype *type = as_target_fstype(target);
+	const struct as_fstype *type = as_target_row(target);
 
 	if (ops)
 		return (struct as_target_traits){ .source = AS_TRAITS_CAPS, .caps = ops->caps };
@@ -19,6 +19,7 @@ struct as_target_traits as_target_traits(const struct as_target *target)
 	return (struct as_target_traits){
 		.source = as_fstype_at(as_fstype_index(type)) ? AS_TRAITS_ROW : AS_TRAITS_SERVER,
 		.row = as_fstype_index(type),
+		.variants = as_target_variants(target),
 	};
 }
 

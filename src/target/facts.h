@@ -8,6 +8,7 @@
 
 #include "target/fstype.h"
 #include "target/target.h"
+#include "target/variant.h"
 
 /* Where the model's traits come from (vfs/traits.c). */
 enum as_traits_source {
@@ -22,6 +23,7 @@ struct as_target_traits {
 	enum as_traits_source source;
 	uint32_t caps; /* AS_TRAITS_CAPS: enum as_cap */
 	unsigned row; /* AS_TRAITS_ROW: its number */
+	struct as_variants variants; /* AS_TRAITS_ROW: what changes it */
 	struct as_target_place place; /* AS_TRAITS_PLACE */
 };
 

@@ -156,3 +156,12 @@ int as_fresh_path(const struct as_fstype *type, const char *folder, uint64_t siz
 	as_buf_addf(path, "%s/", folder);
 	return name_image(type, size_bytes, path, err);
 }
+
+int as_fresh_of(const struct as_target *target, const char *folder, struct as_medium *medium,
+		struct as_buf *path, struct as_err *err)
+{
+	const struct as_fstype *type = as_target_fstype(target);
+	int rc = as_fresh_disk(type, folder, medium, NULL, err);
+
+	return rc ? rc : as_fresh_path(type, folder, as_medium_bd(medium)->size_bytes, path, err);
+}

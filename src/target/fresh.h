@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "target/fstype.h"
 #include "target/medium.h"
+#include "target/target.h"
 
 #include <stdbool.h>
 
@@ -23,5 +24,9 @@ AS_MUST_CHECK int as_fresh_disk(const struct as_fstype *type, const char *folder
 /* Where such an image is kept below `folder`. */
 AS_MUST_CHECK int as_fresh_path(const struct as_fstype *type, const char *folder,
 				uint64_t size_bytes, struct as_buf *path, struct as_err *err);
+
+/* Both, for a target that is of a type of the kernel. */
+AS_MUST_CHECK int as_fresh_of(const struct as_target *target, const char *folder,
+			      struct as_medium *medium, struct as_buf *path, struct as_err *err);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "target/fstype.h"
 #include "target/target.h"
+#include "target/variant.h"
 
 struct as_plugin;
 
@@ -15,7 +16,9 @@ struct as_target {
 	const struct as_target_ops *ops;
 	/* for a file system of the kernel or a FUSE server, which we mount */
 	const struct as_fstype *fstype;
-	struct as_fstype own; /* the type, if it has no row */
+	struct as_fstype own; /* the type, if it has no row or variants change it */
+	const struct as_fstype *row; /* what the variants change; NULL: fstype is it */
+	struct as_variants variants;
 	char *commands; /* the text that `own` points into */
 	struct as_limits limits;
 	uint32_t block_bytes;

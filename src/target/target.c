@@ -51,13 +51,26 @@ static int unknown(const char *spec, struct as_err *err)
 static int open_fstype(struct as_target *t, const struct as_fstype *type, const char *rest,
 		       struct as_err *err)
 {
+	struct as_buf command = { 0 };
+	char *names = NULL;
+	int rc;
+
 	if (type->impossible)
 		return as_fail(err, AS_ELACK, "target %s: %s", type->name, type->impossible);
+	rc = as_variants_split(rest, &names, &t->opts, err);
+	if (!rc && names)
+		rc = as_variants_parse(type, names, &t->variants, err);
 	t->fstype = type;
+	if (!rc && names) {
+		t->own = as_variants_apply(&t->variants, type, &command);
+		t->commands = command.data;
+		t->row = type;
+		t->fstype = &t->own;
+	}
 	t->name = as_xstrdup(type->name);
-	t->opts = as_xstrdup(rest);
-	t->block_bytes = type->block_bytes;
-	return 0;
+	t->block_bytes = t->fstype->block_bytes;
+	free(names);
+	return rc;
 }
 
 /* Opens a target that has a row in one of the two tables. */
@@ -158,6 +171,16 @@ const char *as_target_dir(const struct as_target *t)
 const struct as_fstype *as_target_fstype(const struct as_target *t)
 {
 	return t->fstype;
+}
+
+const struct as_fstype *as_target_row(const struct as_target *t)
+{
+	return t->row ? t->row : t->fstype;
+}
+
+struct as_variants as_target_variants(const struct as_target *t)
+{
+	return t->variants;
 }
 
 struct as_limits as_target_limits(const struct as_target *t)

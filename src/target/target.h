@@ -5,7 +5,8 @@
  *	lab[:OPTIONS]              labfs, the laboratory file system that is linked in
  *	plugin:PATH.so[:OPTIONS]   a file system in a shared object (include/assay/target.h)
  *	dir:PATH                   a directory of a file system that is mounted already
- *	ext4[:MOUNT-OPTIONS]       a type of the kernel (target/fstype.def), mounted by us
+ *	ext4[:MOUNT-OPTIONS]       a type of the kernel (target/fstype.def), mounted by us;
+ *	                           one of the options may be mkfs=NAME[+NAME...] (variant.h)
  *
  * The first two are libraries: they have an operations table. They and the last one use a disk of
  * ours.
@@ -22,6 +23,7 @@
 
 struct as_target;
 struct as_fstype;
+struct as_variants;
 
 /* One way to name targets: a row of the table in target.c. */
 struct as_target_kind {
@@ -67,8 +69,11 @@ struct as_target_place {
 	uint32_t block_bytes;
 };
 struct as_target_place as_target_place(const struct as_target *target);
-/* NULL: it has none. */
+/* As its disk is made, variants included; NULL: it has none. */
 const struct as_fstype *as_target_fstype(const struct as_target *target);
+/* The same without the variants, and the variants. */
+const struct as_fstype *as_target_row(const struct as_target *target);
+struct as_variants as_target_variants(const struct as_target *target);
 /* All zeros: nothing is known. */
 struct as_limits as_target_limits(const struct as_target *target);
 /* The block size of its file system, or 0 if it is unknown. */

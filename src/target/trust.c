@@ -14,6 +14,7 @@
 #include "target/cache.h"
 #include "target/fstype.h"
 #include "target/target.h"
+#include "target/variant.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static const char flags[] = "ro rw sync async dirsync atime noatime diratime nod
 
 /* An option may name a device, a file or a module. Only those that the row lists, and the flags
  * that every type has, are known not to. */
-static bool options_reach(const struct as_fstype *type, const char *opts)
+static bool mount_reaches(const struct as_fstype *type, const char *opts)
 {
 	size_t len;
 
@@ -64,6 +65,20 @@ static bool options_reach(const struct as_fstype *type, const char *opts)
 			return true;
 	}
 	return false;
+}
+
+/* Names of variants are ours. */
+static bool options_reach(const struct as_fstype *type, const char *opts)
+{
+	char *names = NULL, *mount = NULL;
+	bool reach;
+
+	if (as_variants_split(opts, &names, &mount, NULL))
+		return true;
+	reach = mount_reaches(type, mount);
+	free(names);
+	free(mount);
+	return reach;
 }
 
 static const struct as_fstype *type_of(const char *name, size_t len)

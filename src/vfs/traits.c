@@ -80,6 +80,7 @@ struct as_fs_traits {
 	uint8_t space;
 	uint8_t stamps; /* 0: how its times move is not known well enough to be judged */
 	int64_t time_min_s, time_max_s; /* s_time_min and s_time_max of the driver */
+	uint32_t shift_bytes; /* what COLLAPSE_RANGE moves by; 0: blocks */
 };
 
 #define DIO_SAFE 4096 /* what every disk is content with */
@@ -107,6 +108,14 @@ static const struct as_fs_traits kernel_rows[] = {
 };
 
 #define NROWS (sizeof(kernel_rows) / sizeof(kernel_rows[0]))
+
+/* What each variant (target/variant.def) puts in place of the row's, or adds to it. */
+#define VARIANT(type, id, how, traits) { UNPACK traits },
+static const struct as_fs_traits variant_rows[] = {
+#include "target/variant.def"
+};
+
+#define NVARIANTS (sizeof(variant_rows) / sizeof(variant_rows[0]))
 
 static const struct as_fs_traits tmpfs_row = {
 	.magic = TMPFS_MAGIC,
@@ -176,7 +185,7 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 	traits->time_granularity_ns = row->time_granularity_ns;
 	traits->time_min_s = row->time_min_s;
 	traits->time_max_s = row->time_max_s;
-	traits->block_bytes = block_bytes;
+	traits->block_bytes = row->shift_bytes ? row->shift_bytes : block_bytes;
 }
 
 static void note_user(struct as_traits *traits)
@@ -194,9 +203,30 @@ static void take_place(const struct as_target_traits *known, struct as_traits *t
 	note_user(traits);
 }
 
+static void vary(struct as_fs_traits *row, const struct as_fs_traits *by)
+{
+	row->features |= by->features;
+	row->quirks |= by->quirks;
+	row->maybe |= by->maybe;
+	row->symlink_max = by->symlink_max ? by->symlink_max : row->symlink_max;
+	row->dio_align = by->dio_align ? by->dio_align : row->dio_align;
+	row->shift_bytes = by->shift_bytes ? by->shift_bytes : row->shift_bytes;
+	if (by->time_granularity_ns)
+		row->time_granularity_ns = by->time_granularity_ns;
+	if (by->time_max_s) {
+		row->time_min_s = by->time_min_s;
+		row->time_max_s = by->time_max_s;
+	}
+}
+
 static void take_type(const struct as_target_traits *known, struct as_traits *traits)
 {
-	take_row(&kernel_rows[known->row], traits->block_bytes, traits);
+	struct as_fs_traits row = kernel_rows[known->row];
+
+	for (unsigned i = 0; i < NVARIANTS; i++)
+		if (as_variants_has(&known->variants, i))
+			vary(&row, &variant_rows[i]);
+	take_row(&row, traits->block_bytes, traits);
 	traits->features |= AS_FEAT_MOUNT;
 	note_user(traits);
 }

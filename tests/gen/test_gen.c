@@ -24,7 +24,7 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
-	{ "crash", "3b2de3250e82c7d9c40d7c485d13fa76" },
+	{ "crash", "309744f25296d39dd52662f917636a7b" },
 	{ "race", "81cd14fc43ae7f7881de06008983934d" },
 	{ "small", "7d9890450633672be0674643556effd3" },
 	{ "coverage", "91127b659cbd7585d78c842d57261d16" },

@@ -92,7 +92,8 @@ static bool check(const struct row *row)
 	t_told_text(&other, &policy, row->tree);
 	tree = as_history_tree(other.history, as_history_len(other.history));
 	n = as_history_len(told.history);
-	legal = as_legal_judge(told.history, (struct as_moment){ .done = n, .begun = n }, tree, &verdict);
+	legal = as_legal_judge(told.history, (struct as_moment){ .done = n, .begun = n }, tree,
+			       &verdict);
 	if (legal != row->legal)
 		print_error("%s: %s\n", row->name, legal ? "legal" : as_buf_str(&verdict.why));
 	as_tree_put(tree);

@@ -186,6 +186,19 @@ static const struct {
 	  2, false, true },
 	{ "fsync of the same", O,
 	  "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nrename /f /g\nfsync $0\n", 2, false, false },
+	/* ext4 need not commit for a file that grew and was cut again (ext4_do_update_inode()). */
+	{ "grown and cut to the old size", P,
+	  "$0 = open /f O_RDWR|O_CREAT 0644\nsync\npwrite $0 len=9 at=0 fill=1\nmkdir /d 0755\n"
+	  "ftruncate $0 0\nfdatasync $0\n",
+	  2, true, true },
+	{ "cut to another size", P,
+	  "$0 = open /f O_RDWR|O_CREAT 0644\nsync\npwrite $0 len=9 at=0 fill=1\nmkdir /d 0755\n"
+	  "ftruncate $0 5\nfdatasync $0\n",
+	  2, false, false },
+	{ "grown, made stable, and cut", P,
+	  "$0 = open /f O_RDWR|O_CREAT 0644\nsync\npwrite $0 len=9 at=0 fill=1\nsync\n"
+	  "mkdir /d 0755\nftruncate $0 0\nfdatasync $0\n",
+	  4, false, false },
 };
 
 static void test_fdatasync(void **state)

@@ -102,8 +102,14 @@ static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void
 	return -ENODATA;
 }
 
-static const struct as_tree_ops tree = { tree_stat, tree_list,	    tree_readlink,
-					 tree_read, tree_listxattr, tree_getxattr };
+static const struct as_tree_ops tree = {
+	.stat = tree_stat,
+	.list = tree_list,
+	.readlink = tree_readlink,
+	.read = tree_read,
+	.listxattr = tree_listxattr,
+	.getxattr = tree_getxattr,
+};
 
 #define FILE_OF(pattern) "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=9000 at=5 fill=" pattern
 

@@ -5,6 +5,8 @@
  */
 #include "tests/lib/model.h"
 
+#include <errno.h>
+
 #define TICKS 100 /* of the clock, for each operation */
 
 struct row {
@@ -139,6 +141,98 @@ static void test_rows(void **state)
 		check_row(&rows[i]);
 }
 
+/* The last operation answers as it is told, not as the model likes best. */
+static void refuse_last(struct as_model *m, struct as_seq *seq, int err)
+{
+	struct as_outcome got = { .ret = -1, .err = err };
+	struct as_verdict verdict = { 0 };
+	size_t last = --seq->n;
+
+	play(m, seq);
+	as_model_clock(m, (int64_t)(last + 1) * TICKS, (int64_t)(last + 2) * TICKS - 1);
+	if (!as_model_judge(m, &seq->ops[last], &got, &verdict))
+		fail_msg("%s", as_buf_str(&verdict.why));
+	as_verdict_free(&verdict);
+	seq->n++;
+}
+
+/* What is refused for its alignment, or for lack of space, may have set mtime and ctime; other
+ * refusals do not. */
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		int err;
+		bool may_move;
+	} refused[] = {
+		{ "$0 = open /f O_RDWR|O_CREAT|O_DIRECT 0644\n$1 = open /g O_RDWR|O_CREAT 0644\n"
+		  "write $1 len=5\ncopy_file_range $1 $0 len=5 at=0 to=0",
+		  EINVAL, true },
+		{ "$0 = open /f O_RDWR|O_CREAT 0644\nmkdir /a 0755\nmkdir /b 0755\nwrite $0 len=9",
+		  ENOSPC, true },
+		{ "$0 = open /f O_RDWR|O_CREAT 0644\nmkdir /a 0755\nmkdir /b 0755\n"
+		  "removexattr /f user.a",
+		  ENOSPC, false },
+		{ "$0 = open /f O_RDWR|O_CREAT 0644\nmkdir /a 0755\nmkdir /b 0755\n"
+		  "write_xattr /f user.a len=1 flags=XATTR_REPLACE",
+		  ENOSPC, false },
+	};
+	struct as_traits traits = t_full_traits;
+
+	(void)state;
+	traits.stamps = AS_STAMPS_ALL;
+	traits.may_fill = true;
+	traits.dio_align = 4096;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct as_model *m = as_model_new(&traits);
+		struct as_seq *seq = t_parse(refused[i].text);
+		const int64_t same[3] = { middle(1), middle(1), middle(1) };
+		const int64_t moved[3] = { middle(1), middle(4), middle(4) };
+		struct as_buf why = { 0 };
+
+		as_model_follow_times(m, "");
+		refuse_last(m, seq, refused[i].err);
+		if (!agrees(m, "/f", same, &why))
+			fail_msg("%s: %s", refused[i].text, as_buf_str(&why));
+		if (agrees(m, "/f", moved, &why) != refused[i].may_move)
+			fail_msg("%s: moved: %s", refused[i].text, as_buf_str(&why));
+		as_buf_free(&why);
+		as_seq_free(seq);
+		as_model_free(m);
+	}
+}
+
+/* An atime of the future goes back to the clock when the file is read. */
+static void test_future(void **state)
+{
+	const int64_t future = INT64_C(1000000) * 1000000000;
+	struct as_traits traits = t_full_traits;
+	struct as_seq *seq = t_parse("create /f 0644\nutimens /f atime=1000000 mtime=1000000");
+	int64_t ns[3] = { future, future, middle(2) };
+	struct as_buf why = { 0 };
+	struct as_model *m;
+
+	(void)state;
+	traits.stamps = AS_STAMPS_ALL;
+	traits.quirks |= AS_QUIRK_NO_ATIME; /* as of every type of the kernel */
+	m = as_model_new(&traits);
+	as_model_follow_times(m, "");
+	play(m, seq);
+	if (!agrees(m, "/f", ns, &why))
+		fail_msg("%s", as_buf_str(&why));
+	ns[0] = middle(2);
+	if (!agrees(m, "/f", ns, &why))
+		fail_msg("%s", as_buf_str(&why));
+	ns[0] = middle(1);
+	assert_false(agrees(m, "/f", ns, &why));
+	ns[0] = future;
+	ns[1] = middle(2);
+	assert_false(agrees(m, "/f", ns, &why));
+	as_buf_free(&why);
+	as_seq_free(seq);
+	as_model_free(m);
+}
+
 /* A copy follows no times, and nothing is known after a crash. */
 static void test_unknown(void **state)
 {
@@ -219,10 +313,9 @@ static void test_future_atime(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_future_atime),
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_granularity),
+		cmocka_unit_test(test_future_atime), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_unknown),	     cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_future),	     cmocka_unit_test(test_granularity),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* drawn: see drawn.h. */
+#include "cli/drawn.h"
+
+#include "base/choice.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "target/draw.h"
+#include "target/trust.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SETS 24
+#define TRIES (SETS * 4)
+
+static bool has(const struct as_hunt_state *state, const char *spec)
+{
+	for (size_t i = 0; i < state->n_sets; i++)
+		if (!strcmp(state->sets[i].target, spec))
+			return true;
+	return false;
+}
+
+void as_cli_drawn_choose(const struct as_target *target, struct as_hunt_state *state)
+{
+	struct as_chooser *chooser;
+
+	if (!as_draw_can(target))
+		return;
+	/* Not the choices of the first workload. */
+	chooser = as_chooser_seeded(as_mix64(state->seed + 1));
+	as_hunt_state_add_set(state, as_target_spec(target));
+	for (unsigned i = 0; i < TRIES && state->n_sets <= SETS; i++) {
+		struct as_buf spec = { 0 };
+
+		as_draw_spec(target, as_chooser_choice(chooser), &spec);
+		if (!has(state, as_buf_str(&spec)))
+			as_hunt_state_add_set(state, as_buf_str(&spec));
+		as_buf_free(&spec);
+	}
+	as_chooser_free(chooser);
+}
+
+void as_cli_drawn_close(struct as_cli_drawn *d)
+{
+	if (d->has_box)
+		as_cli_box_close(&d->box);
+	as_target_free(d->target);
+	d->target = NULL;
+	d->has_box = false;
+}
+
+/* A state may come from somebody else. */
+static bool is_of(const struct as_cli_drawn *d, const char *spec)
+{
+	const char *plain = d->state->target;
+
+	return as_cli_fstype(spec) && as_cli_fstype(spec) == as_cli_fstype(plain) &&
+	       !as_trust_reaches(spec, d->boxed, NULL);
+}
+
+int as_cli_drawn_open(struct as_cli_drawn *d, size_t set, struct as_hunt *hunt, struct as_err *err)
+{
+	const char *spec = d->state->sets[set].target;
+	int rc;
+
+	as_cli_drawn_close(d);
+	if (!is_of(d, spec))
+		return as_fail(err, AS_EUSE, "the state of the hunt: '%s' was not drawn for %s",
+			       spec, d->state->target);
+	rc = as_target_open(spec, &d->target, err);
+	d->targets[0] = d->target;
+	hunt->targets = d->targets;
+	if (!rc && d->boxed) {
+		rc = as_cli_box_open(d->args, spec, d->size_bytes, &d->box, err);
+		d->has_box = !rc;
+		hunt->box = &d->box.boxed;
+	}
+	return rc;
+}
+
+void as_cli_drawn_say(const struct as_hunt_state *state, bool json, struct as_sink *talk)
+{
+	for (size_t i = 0; i < state->n_sets; i++) {
+		const struct as_hunt_drawn *set = &state->sets[i];
+		struct as_buf line = { 0 };
+		struct as_json j = as_json_on(&line);
+
+		if (!set->workloads)
+			continue;
+		as_json_object(&j);
+		as_json_kstr(&j, "event", "set");
+		as_json_kstr(&j, "target", set->target);
+		as_json_kuint(&j, "workloads", set->workloads);
+		as_json_end(&j);
+		if (json)
+			printf("%s\n", as_buf_str(&line));
+		else
+			as_emit_note(talk, "%7llu workloads on %s",
+				     (unsigned long long)set->workloads, set->target);
+		as_buf_free(&line);
+	}
+}

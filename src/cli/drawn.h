@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* drawn: the sets of a hunt (hunt/sets.h): drawing them, opening them, and what people see of
+ * them. */
+#ifndef AS_CLI_DRAWN_H
+#define AS_CLI_DRAWN_H
+
+#include "cli/boxes.h"
+#include "hunt/hunt.h"
+
+/* What opens the sets of a hunt, one at a time. */
+struct as_cli_drawn {
+	const struct as_args *args;
+	const struct as_hunt_state *state;
+	bool boxed;
+	uint64_t size_bytes;
+	/* The last one that was opened. */
+	struct as_target *target;
+	const struct as_target *targets[1];
+	bool has_box;
+	struct as_cli_box box;
+};
+
+/* Adds the target and sets that are drawn for it, by the seed, to a new state; nothing, if the
+ * target is named with options or has none. */
+void as_cli_drawn_choose(const struct as_target *target, struct as_hunt_state *state);
+/* Sets targets and box of the hunt to those of this set. The one before is closed. A set of a
+ * stored hunt that names another target is refused. */
+AS_MUST_CHECK int as_cli_drawn_open(struct as_cli_drawn *drawn, size_t set, struct as_hunt *hunt,
+				    struct as_err *err);
+void as_cli_drawn_close(struct as_cli_drawn *drawn);
+/* How many workloads ran on which set. */
+void as_cli_drawn_say(const struct as_hunt_state *state, bool json, struct as_sink *talk);
+
+#endif
