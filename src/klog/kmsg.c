@@ -213,8 +213,11 @@ static bool is_ours(const struct as_kmsg_scan *s, const struct as_kmsg_meaning *
 {
 	const char *const *device = s->filter.devices;
 
-	if (!device || !m->device)
+	if (!device)
 		return true;
+	/* Another mount of this kernel may be what is corrupt. */
+	if (!m->device)
+		return m->cls > AS_KMSG_CORRUPTION;
 	for (; *device; device++) {
 		size_t len = strlen(*device);
 

@@ -53,7 +53,9 @@ struct as_kmsg_report {
 typedef void (*as_kmsg_fn)(void *ctx, const struct as_kmsg_report *report);
 
 struct as_kmsg_filter {
-	const char *const *devices; /* ours, with a NULL after the last; NULL: all are */
+	/* Ours, with a NULL after the last; NULL: all are. A notice of corruption that names no
+	 * device is ours only if all are. */
+	const char *const *devices;
 	const char *comm; /* our processes' name in stacks; NULL: all are ours */
 };
 

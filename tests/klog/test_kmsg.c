@@ -129,6 +129,7 @@ static void whose_it_is(void **state)
 		{ "EXT4-fs error (device sda1): ext4_lookup:1: x\n", 0 },
 		{ "Aborting journal on device loop1-8.\n", 1 },
 		{ "Aborting journal on device loop10-8.\n", 0 },
+		{ "JBD2: Invalid checksum recovering data block 13 in journal\n", 0 },
 		{ "BUG: unable to handle page fault for address: 00\n"
 		  "CPU: 0 PID: 7 Comm: assay Not tainted\n",
 		  1 },
