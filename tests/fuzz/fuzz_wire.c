@@ -113,7 +113,8 @@ static void run(const char *data, size_t len, size_t step, bool greeted, struct 
 	struct as_boxed_job jobs[JOBS];
 	bool done[JOBS] = { false };
 	size_t list[JOBS];
-	struct as_box box = { .share_fd = -1 };
+	struct as_box_state box_state = { 0 };
+	struct as_box box = { .share_fd = -1, .state = &box_state };
 	struct as_boxed_session b = { .how = &how,
 				      .jobs = jobs,
 				      .n_jobs = JOBS,
