@@ -24,6 +24,7 @@ struct head {
 	uint32_t stuck_ms;
 	volatile uint32_t ended;
 	volatile int32_t status;
+	volatile uint64_t faults;
 	char error[1024];
 };
 
