@@ -100,10 +100,18 @@ static uint64_t all_words(const struct as_spec_words *words, const char *s, cons
 	return value;
 }
 
+/* strace prints statx's flags in two parts, the first of which may be 0: -X verbose has
+ * a comment after each part, and -X raw leaves that 0 out: "|0x100", or nothing. */
 static uint64_t parse(const struct as_spec_words *words, const char *s, size_t len)
 {
-	const char *end = s + len, *comment = memmem(s, len, "/*", 2);
+	const char *end = s + len, *comment = memmem(s, len, "/*", 2), *rest;
+	uint64_t value = 0;
 
+	if (!len)
+		return 0;
+	rest = comment ? memmem(comment, (size_t)(end - comment), "*/|", 3) : NULL;
+	if (rest)
+		value = parse(words, rest + 3, (size_t)(end - rest) - 3);
 	if (comment)
 		end = comment;
 	while (end > s && end[-1] == ' ')
@@ -111,7 +119,7 @@ static uint64_t parse(const struct as_spec_words *words, const char *s, size_t l
 	/* "0x800 (flags ...)", or a comment alone: there is no word. */
 	if (end == s)
 		return AS_SPELL_UNKNOWN;
-	return all_words(words, s, end);
+	return value | all_words(words, s + (*s == '|'), end);
 }
 
 uint64_t as_spell_value(struct as_spell *spell, const struct as_spec_words *words, const char *text,
