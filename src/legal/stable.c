@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 
+#include <stddef.h>
 #include <sys/stat.h>
 
 void as_stable_record(struct as_history *h, const struct as_persist *what)
@@ -35,19 +36,29 @@ void as_stable_record(struct as_history *h, const struct as_persist *what)
 	};
 }
 
-uint32_t as_stable_promises(const struct as_history *h, size_t done)
+/* How many of `n` entries are of operations before `op`. Each has `stride` bytes and begins with its
+ * operation; they are sorted by it. */
+static uint32_t count_before(const void *entries, size_t stride, uint32_t n, size_t op)
 {
-	uint32_t lo = 0, hi = h->n_promises;
+	uint32_t lo = 0, hi = n;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (h->promise[mid].op < done)
+		if (*(const size_t *)(const void *)((const char *)entries + mid * stride) < op)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	return lo;
+}
+
+_Static_assert(!offsetof(struct as_history_promise, op) && !offsetof(struct as_history_touch, op),
+	       "count_before() finds the operation there");
+
+uint32_t as_stable_promises(const struct as_history *h, size_t done)
+{
+	return count_before(h->promise, sizeof(*h->promise), h->n_promises, done);
 }
 
 void as_history_saw(struct as_history *h, const struct as_stat *st)
@@ -76,17 +87,7 @@ void as_stable_touch(struct as_history *h, const struct as_model *model)
 
 uint32_t as_stable_touches(const struct as_history *h, size_t begun)
 {
-	uint32_t lo = 0, hi = h->n_touches;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (h->touch[mid].op < begun)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return count_before(h->touch, sizeof(*h->touch), h->n_touches, begun);
 }
 
 const struct as_history_promise *as_stable_last_sync(const struct as_history *h, uint32_t n)
