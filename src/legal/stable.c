@@ -36,8 +36,8 @@ void as_stable_record(struct as_history *h, const struct as_persist *what)
 	};
 }
 
-/* How many of `n` entries are of operations before `op`. Each has `stride` bytes and begins with its
- * operation; they are sorted by it. */
+/* How many of `n` entries are of operations before `op`. Each has `stride` bytes and begins with
+ * its operation; they are sorted by it. */
 static uint32_t count_before(const void *entries, size_t stride, uint32_t n, size_t op)
 {
 	uint32_t lo = 0, hi = n;
