@@ -46,15 +46,12 @@ static int load(const struct as_dir *folder, struct as_seq **seq, long *op_index
 	struct as_run_options options;
 	struct as_stored stored;
 	char *faults = NULL;
-	const char *text;
 	int rc = as_stored_load(folder, &stored, err);
 
 	if (rc)
 		return rc;
-	text = stored.reduced ? stored.reduced : stored.workload;
-	/* In a workload that is reduced already, it is unknown which operation fails. */
-	*op_index = stored.reduced ? -1 : stored.record.finding.op_index;
-	rc = as_cli_stored_parse(&stored, "workload.txt", text, seq, err);
+	*op_index = stored.record.finding.op_index;
+	rc = as_cli_stored_parse(&stored, "workload.txt", stored.workload, seq, err);
 	if (!rc)
 		rc = as_run_options_parse(stored.record.finding.options, &options, &faults, err);
 	if (!rc) {

@@ -30,9 +30,9 @@ struct as_hunt_store {
 	int (*open)(const struct as_dir *folder, struct as_sink **sink, struct as_err *err);
 	int (*failed)(const struct as_sink *sink, struct as_err *err);
 	void (*close)(struct as_sink *sink);
-	/* The workload of the finding in this folder, the reduced one if there is one; and which
-	 * operation failed, from 0, or -1. The scenario it was found in, "" for the default. The
-	 * target it was found on is added to `target`. */
+	/* The workload of the finding in this folder as it was found; and which operation failed,
+	 * from 0, or -1. The scenario it was found in, "" for the default. The target it was found
+	 * on is added to `target`. */
 	int (*load)(const struct as_dir *folder, struct as_seq **seq, long *op_index,
 		    char scenario[AS_RUN_SCENARIO_MAX], struct as_buf *target, struct as_err *err);
 	int (*set_reduced)(const struct as_dir *folder, const struct as_seq *best,

@@ -101,6 +101,16 @@ static void say(const struct as_worker *w, const struct reducing *r, const struc
 	as_buf_free(&steps);
 }
 
+/* After an interrupt before the first run there is no result; nor is what was reached of use if an
+ * earlier reduction, interrupted too, came further. */
+static bool is_cut_short(const struct reducing *r, const struct as_seq *best,
+			 const struct as_reduced *result)
+{
+	if (!r->shared->stop || result->complete)
+		return false;
+	return !best || (r->sign->ops_reduced && result->ops_after > r->sign->ops_reduced);
+}
+
 static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *err)
 {
 	const struct as_hunt *h = r->hunt;
@@ -132,20 +142,17 @@ static int reduce(struct reducing *r, const struct as_worker *w, struct as_err *
 				  err);
 	if (!rc)
 		rc = as_reduce(seq, &reducer, &best, &result, err);
-	/* The best so far is kept, and reduced further when the hunt is resumed. */
+	/* The best so far is kept. When the hunt is resumed, the reduction begins again with the
+	 * workload as it was found, so that its end does not depend on the interrupt. */
 	if (rc == AS_ESTOP) {
 		rc = 0;
 		result.complete = false;
 	}
-	/* After an interrupt before the first run, there is no result. */
-	if (!rc && !best && r->shared->stop)
+	if (!rc && is_cut_short(r, best, &result))
 		goto out;
 	if (best) {
 		int kept;
 
-		/* A finding may be reduced twice: the length at the beginning counts. */
-		result.ops_before =
-			result.ops_before > r->sign->ops ? result.ops_before : r->sign->ops;
 		kept = h->store->set_reduced(&folder, best, &result,
 					     (double)(as_now_us() - r->start_us) / 1e6,
 					     rc ? NULL : err);
