@@ -12,6 +12,7 @@
  */
 #include "os/spawn.h"
 
+#include "os/patience.h"
 #include "os/stuck.h"
 
 #include <errno.h>
@@ -130,7 +131,7 @@ struct watch {
 	int out_fd; /* -1: there is nothing to read */
 	struct as_buf *output;
 	size_t output_left;
-	int64_t start_us, deadline_us; /* deadline_us is 0 if there is none */
+	int64_t start_us;
 };
 
 /* Reads what is there, but no more than a full pipe: a child that never stops writing must not keep
@@ -211,14 +212,12 @@ static void finish(struct watch *w, enum as_end early, struct as_ended *ended)
 }
 
 /* How long until something may have to be done; 0: the deadline has passed. */
-static int64_t time_left(const struct as_spawn_limits *limits, int64_t last_us)
+static int64_t time_left(const struct as_spawn_limits *limits, struct as_patience *patience)
 {
 	int64_t left_ms = 1000000;
 
 	if (limits->deadline_ms) {
-		left_ms = limits->deadline_ms - (as_now_us() - last_us) / 1000;
-		if (left_ms <= 0)
-			return 0;
+		left_ms = as_patience_left(patience);
 		/* A stop counts for as long as we meant to wait, at most. */
 		if (left_ms > STEP_MS)
 			left_ms = STEP_MS;
@@ -248,24 +247,25 @@ static int64_t wait_awake_us(struct watch *w, int timeout_ms)
 static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 			struct as_ended *ended)
 {
-	int64_t last_us = w->start_us, left_ms;
+	struct as_patience patience = as_patience_of(w->pid, limits->deadline_ms);
 	uint64_t seen = limits->alive ? *limits->alive : 0;
 	enum as_end early = AS_END_EXIT;
+	int64_t left_ms;
 
 	w->pidfd = pidfd_open(w->pid, 0);
 	while (!has_ended(w)) {
 		if (limits->alive && *limits->alive != seen) {
 			seen = *limits->alive;
-			last_us = as_now_us();
+			as_patience_restart(&patience);
 		}
-		left_ms = time_left(limits, last_us);
+		left_ms = time_left(limits, &patience);
 		if (limits->stop && *limits->stop)
 			early = AS_END_STOPPED;
-		else if (!left_ms)
+		else if (!left_ms && !has_ended(w)) /* it may have ended while we looked */
 			early = AS_END_DEADLINE;
 		if (early != AS_END_EXIT)
 			break;
-		last_us += wait_awake_us(w, (int)left_ms);
+		patience.since_us += wait_awake_us(w, (int)left_ms);
 	}
 	finish(w, early, ended);
 }

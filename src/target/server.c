@@ -5,6 +5,7 @@
 #include "target/server.h"
 
 #include "base/array.h"
+#include "os/patience.h"
 #include "os/spawn.h"
 #include "os/stuck.h"
 #include "os/userns.h"
@@ -143,12 +144,12 @@ void as_server_kill(struct as_server *s)
 
 static int await(struct as_server *s, const char *mnt, uint64_t before, unsigned deadline_ms)
 {
-	int64_t end_us = as_now_us() + (int64_t)deadline_ms * 1000;
+	struct as_patience patience = as_patience_of(s->keeper, deadline_ms);
 
 	while (as_server_mount_number(mnt) == before) {
 		if (reap(s, 0))
 			return s->report->exec_errno ? -ENOEXEC : -ECONNABORTED;
-		if (as_now_us() > end_us)
+		if (!as_patience_left(&patience))
 			return -ETIMEDOUT;
 		usleep(LOOK_US);
 	}

@@ -14,6 +14,7 @@
  */
 #include "tool/tool.h"
 
+#include "os/patience.h"
 #include "os/stuck.h"
 #include "tool/shim/proto.h"
 #include "tool/tool_priv.h"
@@ -342,8 +343,9 @@ static void drain(struct as_tool *tool, struct as_buf *output)
  * Waits for the server's answer. 1: it came; 0: the time is over; -1: the server has ended. Most
  * runs are short and print less than a pipe holds: at first we do not wake up for their output.
  */
-static int await(struct as_tool *tool, int64_t until_us, struct as_buf *output)
+static int await(struct as_tool *tool, unsigned deadline_ms, struct as_buf *output)
 {
+	struct as_patience patience = as_patience_of(tool->pid, deadline_ms);
 	struct pollfd answer = { .fd = tool->control_fd, .events = POLLIN };
 
 	while (poll(&answer, 1, QUIET_MS) < 0 && errno == EINTR)
@@ -351,12 +353,12 @@ static int await(struct as_tool *tool, int64_t until_us, struct as_buf *output)
 	for (;;) {
 		struct pollfd fds[2] = { { .fd = tool->control_fd, .events = POLLIN },
 					 { .fd = tool->out_fd, .events = POLLIN } };
-		int64_t left_us = until_us - as_now_us();
+		int64_t left_ms = as_patience_left(&patience);
 		char byte;
 
-		if (left_us <= 0)
+		if (!left_ms)
 			return 0;
-		if (poll(fds, 2, (int)((left_us + 999) / 1000)) < 0 && errno != EINTR)
+		if (poll(fds, 2, (int)left_ms) < 0 && errno != EINTR)
 			return -1;
 		if (fds[1].revents & POLLIN)
 			drain(tool, output);
@@ -383,7 +385,7 @@ static void at_deadline(struct as_tool *tool, struct as_buf *output)
 
 	if (run > 1)
 		kill(-run, SIGKILL);
-	got = run > 1 ? await(tool, as_now_us() + GRACE_MS * 1000, output) : -1;
+	got = run > 1 ? await(tool, GRACE_MS, output) : -1;
 	if (got != 1)
 		stop_server(tool);
 }
@@ -392,7 +394,7 @@ static int load_program(struct as_tool *tool, struct as_buf *output, struct as_e
 {
 	int rc = start_server(tool, err);
 
-	if (!rc && await(tool, as_now_us() + START_MS * 1000, output) != 1) {
+	if (!rc && await(tool, START_MS, output) != 1) {
 		stop_server(tool);
 		rc = as_fail(err, AS_EIO, "%s: cannot be loaded with the shim: %s", tool->path,
 			     as_buf_str(output));
@@ -403,7 +405,7 @@ static int load_program(struct as_tool *tool, struct as_buf *output, struct as_e
 
 static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err *err)
 {
-	int64_t start_us, limit_us = (int64_t)tool->limits.deadline_ms * 1000;
+	int64_t start_us;
 	int got;
 
 	if (!tool->pid) {
@@ -417,7 +419,7 @@ static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err
 	if (send(tool->control_fd, "g", 1, MSG_NOSIGNAL) != 1)
 		got = -1;
 	else
-		got = await(tool, start_us + limit_us, &result->output);
+		got = await(tool, tool->limits.deadline_ms, &result->output);
 	if (!got)
 		at_deadline(tool, &result->output);
 	else if (got < 0)

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * patience: see patience.h.
+ *
+ * Method: when the time is over by the clock, we look at what the process had of the processors since
+ * we looked last. The kernel counts a wait when it ends: of a process that waits at this moment, all
+ * that it did not run counts as a wait.
+ *
+ * Invariants:
+ * 1. What is granted at a time is at most the time that has passed: threads wait side by side, so
+ *    that their waits may add up to more.
+ * 2. What is granted in all is at most MOST times the deadline: a process that spins without end on
+ *    a busy machine is told in the end.
+ * 3. A process that sleeps is granted nothing, unless a descendant waits for a processor.
+ */
+#include "os/patience.h"
+
+#include "os/spawn.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST 31
+#define DEPTH_MAX 8 /* of descendants */
+
+static void add_tree(pid_t pid, int depth, struct as_patience_use *use);
+
+static FILE *open_of(pid_t pid, const char *tid, const char *name)
+{
+	char path[320];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/%s", (int)pid, tid, name);
+	return fopen(path, "re");
+}
+
+/* The state comes after the name, which is in parentheses and may hold anything. */
+static bool is_runnable(FILE *stat)
+{
+	char line[256];
+	size_t len = fread(line, 1, sizeof(line) - 1, stat);
+	const char *end;
+
+	line[len] = '\0';
+	end = strrchr(line, ')');
+	return end && !strncmp(end, ") R", 3);
+}
+
+static void add_thread(pid_t pid, const char *tid, struct as_patience_use *use)
+{
+	unsigned long long ran_ns, waited_ns;
+	FILE *f = open_of(pid, tid, "schedstat");
+
+	if (!f)
+		return;
+	if (fscanf(f, "%llu %llu", &ran_ns, &waited_ns) == 2) {
+		use->ran_us += (int64_t)(ran_ns / 1000);
+		use->waited_us += (int64_t)(waited_ns / 1000);
+	}
+	fclose(f);
+	f = open_of(pid, tid, "stat");
+	if (!f)
+		return;
+	use->wants = use->wants || is_runnable(f);
+	fclose(f);
+}
+
+static void add_children(pid_t pid, const char *tid, int depth, struct as_patience_use *use)
+{
+	FILE *f = open_of(pid, tid, "children");
+	int child;
+
+	if (!f)
+		return;
+	while (fscanf(f, "%d", &child) == 1)
+		add_tree(child, depth + 1, use);
+	fclose(f);
+}
+
+static void add_tree(pid_t pid, int depth, struct as_patience_use *use)
+{
+	struct dirent *de;
+	char path[64];
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = depth < DEPTH_MAX ? opendir(path) : NULL;
+	if (!tasks)
+		return;
+	while ((de = readdir(tasks)))
+		if (de->d_name[0] != '.') {
+			add_thread(pid, de->d_name, use);
+			add_children(pid, de->d_name, depth, use);
+		}
+	closedir(tasks);
+}
+
+struct as_patience_use as_patience_use(pid_t pid)
+{
+	struct as_patience_use use = { 0 };
+
+	add_tree(pid, 0, &use);
+	return use;
+}
+
+struct as_patience as_patience_of(pid_t pid, unsigned deadline_ms)
+{
+	int64_t now_us = as_now_us();
+
+	return (struct as_patience){
+		.pid = pid, .deadline_ms = deadline_ms, .since_us = now_us, .looked_us = now_us
+	};
+}
+
+void as_patience_restart(struct as_patience *p)
+{
+	if (!p->deadline_ms)
+		return;
+	p->since_us = p->looked_us = as_now_us();
+	p->granted_us = 0;
+	p->use = as_patience_use(p->pid);
+}
+
+static int64_t left_us(const struct as_patience *p)
+{
+	return p->since_us + (int64_t)p->deadline_ms * 1000 - as_now_us();
+}
+
+/* For how long it waited since we looked last. */
+static int64_t look(struct as_patience *p)
+{
+	struct as_patience_use use = as_patience_use(p->pid);
+	int64_t now_us = as_now_us(), passed_us = now_us - p->looked_us;
+	int64_t waited_us = use.waited_us - p->use.waited_us;
+	int64_t missed_us = passed_us - (use.ran_us - p->use.ran_us);
+
+	if (use.wants && waited_us < missed_us)
+		waited_us = missed_us;
+	p->looked_us = now_us;
+	p->use = use;
+	return waited_us < passed_us ? waited_us : passed_us;
+}
+
+int64_t as_patience_left(struct as_patience *p)
+{
+	int64_t left = left_us(p);
+
+	if (left <= 0) {
+		int64_t grant = look(p), most = (int64_t)p->deadline_ms * 1000 * MOST;
+
+		if (grant > most - p->granted_us)
+			grant = most - p->granted_us;
+		if (grant > 0) {
+			p->since_us += grant;
+			p->granted_us += grant;
+			left = left_us(p);
+		}
+	}
+	return left > 0 ? (left + 999) / 1000 : 0;
+}

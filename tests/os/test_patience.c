@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * patience: a child that waits for a processor for longer than its deadline is not ended, and one
+ * that sleeps or spins for ever is.
+ */
+#include "os/patience.h"
+
+#include "os/spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOGS 15
+#define NEED_MS 30 /* so much time of a processor does the child need */
+#define DEADLINE_MS 300 /* with HOGS beside it, the child takes about twice as long */
+
+static void use_one_processor(void)
+{
+	cpu_set_t all, one;
+
+	CPU_ZERO(&one);
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &all)) {
+			CPU_SET(i, &one);
+			break;
+		}
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+}
+
+static void spin_for(int64_t ms)
+{
+	struct timespec now;
+
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < ms);
+}
+
+static int needs_a_while(void *ctx)
+{
+	(void)ctx;
+	spin_for(NEED_MS);
+	return 0;
+}
+
+/* The work is done by a grandchild, and the child sleeps meanwhile. */
+static int lets_another_work(void *ctx)
+{
+	pid_t pid = fork();
+	int status = 1;
+
+	if (!pid)
+		_exit(needs_a_while(ctx));
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static int sleeps(void *ctx)
+{
+	(void)ctx;
+	while (pause() < 0)
+		;
+	return 1;
+}
+
+static int spins(void *ctx)
+{
+	(void)ctx;
+	spin_for(INT64_MAX);
+	return 1;
+}
+
+static enum as_end end_of(int (*fn)(void *ctx))
+{
+	struct as_ended ended;
+	struct as_err err = { 0 };
+
+	assert_int_equal(as_spawn_fork(fn, NULL, DEADLINE_MS, NULL, &ended, &err), 0);
+	return ended.how;
+}
+
+/* HOGS, the child and we share one processor. */
+static void among_hogs(int (*fn)(void *ctx), enum as_end want)
+{
+	cpu_set_t before;
+	pid_t hogs[HOGS];
+	enum as_end got;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	use_one_processor();
+	for (int i = 0; i < HOGS; i++) {
+		hogs[i] = fork();
+		if (!hogs[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			spins(NULL);
+		}
+		assert_true(hogs[i] > 0);
+	}
+	got = end_of(fn);
+	for (int i = 0; i < HOGS; i++) {
+		kill(hogs[i], SIGKILL);
+		waitpid(hogs[i], NULL, 0);
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	assert_int_equal(got, want);
+}
+
+static bool is_told(void)
+{
+	return !access("/proc/self/task", R_OK) && !access("/proc/self/schedstat", R_OK);
+}
+
+static void test_who_waits_for_a_processor(void **state)
+{
+	(void)state;
+	if (!is_told()) {
+		print_message("SKIP: the kernel does not tell how long a process waited\n");
+		skip();
+	}
+	among_hogs(needs_a_while, AS_END_EXIT);
+	among_hogs(lets_another_work, AS_END_EXIT);
+}
+
+static void test_who_never_ends(void **state)
+{
+	(void)state;
+	assert_int_equal(end_of(sleeps), AS_END_DEADLINE);
+	assert_int_equal(end_of(spins), AS_END_DEADLINE);
+	among_hogs(sleeps, AS_END_DEADLINE);
+	among_hogs(spins, AS_END_DEADLINE); /* after DEADLINE_MS of the processor */
+}
+
+static void test_what_is_left(void **state)
+{
+	struct as_patience none = as_patience_of(getpid(), 0), some;
+
+	(void)state;
+	as_patience_restart(&none);
+	assert_int_equal(none.use.waited_us, 0);
+	some = as_patience_of(getpid(), 60000);
+	assert_in_range(as_patience_left(&some), 1, 60000);
+	/* A process that is gone has waited for nothing. */
+	assert_int_equal(as_patience_use(0).waited_us, 0);
+	assert_true(!is_told() || as_patience_use(getpid()).wants);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_waits_for_a_processor),
+		cmocka_unit_test(test_who_never_ends),
+		cmocka_unit_test(test_what_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
