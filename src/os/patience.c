@@ -2,9 +2,9 @@
 /*
  * patience: see patience.h.
  *
- * Method: when the time is over by the clock, we look at what the process had of the processors since
- * we looked last. The kernel counts a wait when it ends: of a process that waits at this moment, all
- * that it did not run counts as a wait.
+ * Method: when the time is over by the clock, we look at what the process had of the processors
+ * since we looked last. The kernel counts a wait when it ends: of a process that waits at this
+ * moment, all that it did not run counts as a wait.
  *
  * Invariants:
  * 1. What is granted at a time is at most the time that has passed: threads wait side by side, so

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * patience: a deadline for a process that counts only the time in which the process could run. On a
- * machine with too much to do, a process may wait for a processor for longer than the deadline: that
- * is no hang. The kernel tells for how long each thread has waited (/proc/PID/task/TID/schedstat).
- * Where it does not tell, all time counts.
+ * machine with too much to do, a process may wait for a processor for longer than the deadline:
+ * that is no hang. The kernel tells for how long each thread has waited
+ * (/proc/PID/task/TID/schedstat). Where it does not tell, all time counts.
  */
 #ifndef AS_OS_PATIENCE_H
 #define AS_OS_PATIENCE_H
