@@ -12,7 +12,8 @@
  *
  * Rules of the seam
  *   1. All I/O goes through the `struct as_bd` given to mkfs and mount; nothing else is kept on
- *      stable storage. A disk may keep, drop or reorder what was written since the last flush.
+ *      stable storage. A disk may keep, drop or reorder what was written since the last flush. A
+ *      flush covers the writes that were complete when it was called.
  *   2. All memory comes from the host (as_malloc, as_free), so that assay can fail any allocation
  *      and see any leak. After unmount nothing may be left allocated.
  *   3. Anything your file system leaves to chance asks as_choose(), so that assay can enumerate it.
@@ -40,6 +41,14 @@
 
 struct as_bd;
 
+/* The version of struct as_bd_ops that has submit, wait and dirty. In a table of version 1 they are
+ * missing; the functions below look. */
+#define AS_BD_QUEUE 2u
+
+enum as_bd_flags {
+	AS_BD_FUA = 1, /* the write is stable when it is complete; that says nothing of others */
+};
+
 /* Each function returns 0 or a negative errno. Offsets and lengths are in bytes, multiples of
  * sector_bytes, and inside the device; anything else is -EINVAL. */
 struct as_bd_ops {
@@ -47,12 +56,18 @@ struct as_bd_ops {
 	const char *name;
 	int (*read)(struct as_bd *bd, uint64_t off, void *buf, size_t len);
 	int (*write)(struct as_bd *bd, uint64_t off, const void *buf, size_t len);
-	/* Everything written before is stable when this returns 0. */
+	/* Everything that was written before, and was complete, is stable when this returns 0. */
 	int (*flush)(struct as_bd *bd);
 	/* The contents of the range become undefined (here: zeros). */
 	int (*discard)(struct as_bd *bd, uint64_t off, uint64_t len);
 	/* The range reads as zeros afterwards. */
 	int (*zero)(struct as_bd *bd, uint64_t off, uint64_t len);
+
+	/* Since AS_BD_QUEUE; each may be NULL. Call them by the functions below. */
+	int (*submit)(struct as_bd *bd, uint64_t off, const void *buf, size_t len, unsigned flags,
+		      uint64_t *ticket);
+	int (*wait)(struct as_bd *bd, uint64_t ticket);
+	void (*dirty)(struct as_bd *bd, uint64_t off, const void *buf, size_t len);
 };
 
 /* Implementations embed this as their first member. */
@@ -85,6 +100,52 @@ static inline int as_bd_discard(struct as_bd *bd, uint64_t off, uint64_t len)
 static inline int as_bd_zero(struct as_bd *bd, uint64_t off, uint64_t len)
 {
 	return bd->ops->zero(bd, off, len);
+}
+
+/* A file system need not use what follows. */
+
+static inline bool as_bd_has_queue(const struct as_bd *bd)
+{
+	return bd->ops->api >= AS_BD_QUEUE;
+}
+
+/* Begins a write and does not wait for it: it is complete when as_bd_wait() of its ticket has
+ * returned, and may be complete earlier. `flags` are AS_BD_*. The buffer may be used again at once,
+ * and a read returns the new bytes. A disk without a queue writes at once. */
+static inline int as_bd_submit(struct as_bd *bd, uint64_t off, const void *buf, size_t len,
+			       unsigned flags, uint64_t *ticket)
+{
+	int rc;
+
+	*ticket = 0;
+	if (as_bd_has_queue(bd) && bd->ops->submit)
+		return bd->ops->submit(bd, off, buf, len, flags, ticket);
+	rc = as_bd_write(bd, off, buf, len);
+	return !rc && (flags & AS_BD_FUA) ? as_bd_flush(bd) : rc;
+}
+
+/* Waits for the write with this ticket. 0: for all. */
+static inline int as_bd_wait(struct as_bd *bd, uint64_t ticket)
+{
+	return as_bd_has_queue(bd) && bd->ops->wait ? bd->ops->wait(bd, ticket) : 0;
+}
+
+/* A write that is stable when this returns 0. */
+static inline int as_bd_write_fua(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
+{
+	uint64_t ticket;
+	int rc = as_bd_submit(bd, off, buf, len, AS_BD_FUA, &ticket);
+
+	return rc ? rc : as_bd_wait(bd, ticket);
+}
+
+/* A hint: your cache has these bytes for this place, and nothing but chance has kept it from writing
+ * them. assay may write them for you during this call, so that power cuts meet a disk on which that
+ * has happened. Do not hint what must not be written yet. */
+static inline void as_bd_dirty(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
+{
+	if (as_bd_has_queue(bd) && bd->ops->dirty)
+		bd->ops->dirty(bd, off, buf, len);
 }
 
 /* ---- What a file system may ask of assay ---------------------------------------------------- */

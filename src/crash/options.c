@@ -123,6 +123,10 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 		as_buf_adds(out, ",faults=1");
 	if (o->record)
 		as_buf_addf(out, ",record=%s", record_names[o->record]);
+	if (o->hold)
+		as_buf_addf(out, ",hold=%u", o->hold);
+	if (o->early)
+		as_buf_addf(out, ",early=%llu", (unsigned long long)o->early);
 	if (o->memo != standard.memo)
 		as_buf_addf(out, ",memo=%s", memo_names[o->memo]);
 	/* A state that is named is looked at whatever the budget. */
@@ -228,6 +232,8 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 		     { "every", 1000000 },
 		     { "faults", 1 },
 		     { "budget", AS_BUDGET_MAX },
+		     { "hold", AS_HOLD_MAX },
+		     { "early", AS_EARLY_MAX },
 		     { "cut", SIZE_MAX } };
 	char *value = strchr(word, '=');
 	char whole[160];
@@ -278,6 +284,12 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 		break;
 	case 9:
 		o->budget = n;
+		break;
+	case 10:
+		o->hold = (unsigned)n;
+		break;
+	case 11:
+		o->early = n;
 		break;
 	default:
 		o->spot.cut = n;

@@ -27,6 +27,7 @@
 #include "crash/record.h"
 
 #include "base/array.h"
+#include "base/choice.h"
 #include "legal/policy.h"
 #include "model/model.h"
 #include "run/instance.h"
@@ -51,7 +52,11 @@ struct rec {
 	bool strict; /* AS_INSTANCE_STRICT */
 	bool logs; /* the type has a log */
 	int64_t op; /* in flight; -1: the mount */
+	struct as_chooser *early; /* NULL: nothing is written early */
 };
+
+/* One in 1, 2 or 4 of what may be written early is. */
+#define EARLY_SHARES 3u
 
 static int set_up(struct rec *r, struct as_err *err)
 {
@@ -68,6 +73,15 @@ static int set_up(struct rec *r, struct as_err *err)
 	out->start = as_disk_snapshot(as_medium_disk(out->medium));
 	as_medium_record(out->medium, RECORD_MAX_BYTES);
 	out->log = as_medium_log(out->medium);
+	as_reclog_hold(as_medium_log(out->medium), args->hold);
+	if (args->early) {
+		struct as_choice *choice;
+
+		r->early = as_chooser_seeded(args->early);
+		choice = as_chooser_choice(r->early);
+		as_reclog_write_early(as_medium_log(out->medium), choice,
+				      1u << as_choose(choice, EARLY_SHARES));
+	}
 	out->history = as_history_new(args->fresh.model, &policy);
 	r->model = as_model_copy(args->fresh.model);
 	r->strict = as_instance_caps(args->target) & AS_INSTANCE_STRICT;
@@ -260,6 +274,8 @@ static void run_all(struct rec *r)
 static void tear_down(struct rec *r)
 {
 	as_instance_close(r->instance);
+	as_reclog_write_early(as_medium_log(r->out->medium), NULL, 0);
+	as_chooser_free(r->early);
 	as_model_free(r->model);
 	as_verdict_free(&r->verdict);
 	as_buf_free(&r->text);
