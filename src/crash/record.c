@@ -219,6 +219,16 @@ static bool follow_answer(struct rec *r, const struct as_op *op, const struct as
 
 /* ---- The workload ---- */
 
+/* Before an operation; what is written belongs to it, because what is before it is done. With faults
+ * it would hide them: sync_file_range takes an error away that a later fsync should tell. */
+static void write_back(struct rec *r)
+{
+	if (!r->early || r->args->plan)
+		return;
+	as_instance_set_op(r->instance, (uint32_t)r->op);
+	as_vfs_write_back(as_instance_vfs(r->instance), as_chooser_choice(r->early));
+}
+
 /* False: nothing is done after it. */
 static bool run_op(struct rec *r, size_t i)
 {
@@ -230,6 +240,7 @@ static bool run_op(struct rec *r, size_t i)
 	r->op = (int64_t)i;
 	as_buf_clear(&r->text);
 	r->args->step(r->args->ctx, r->op);
+	write_back(r);
 	as_instance_do(r->instance, (uint32_t)i, op, &got);
 	if (got.ret >= 0 && as_op_table[op->code].persists == AS_PERSISTS_ALL)
 		as_instance_flush(r->instance);

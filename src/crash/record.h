@@ -9,7 +9,7 @@
  *
  * Writes may be held, and what a cache has may be written early: a library says by as_bd_dirty() what
  * its cache has (disk/log.h); of a kernel's cache, parts are written back between operations
- * (run/instance.h).
+ * (as_vfs_write_back()).
  *
  * The disk and the memory may fail while the workload runs, as a plan says (record.c has the rules
  * of what may be believed then).

@@ -191,6 +191,11 @@ void as_reclog_hold(struct as_reclog *log, unsigned after)
 	log->hold = after;
 }
 
+unsigned as_reclog_held(const struct as_reclog *log)
+{
+	return log->hold;
+}
+
 void as_reclog_write_early(struct as_reclog *log, struct as_choice *choice, unsigned one_in)
 {
 	log->early = choice;

@@ -70,6 +70,7 @@ void as_reclog_pause(struct as_reclog *log, bool paused);
  * it begins: at once. AS_RECLOG_UNTIL_WAIT: not before somebody waits for it. */
 #define AS_RECLOG_UNTIL_WAIT UINT_MAX
 void as_reclog_hold(struct as_reclog *log, unsigned after);
+unsigned as_reclog_held(const struct as_reclog *log); /* what was said */
 /* Of what the file system hints at (as_bd_dirty()), one in `one_in` is written, as `choice` says,
  * which outlives this. NULL: none. */
 void as_reclog_write_early(struct as_reclog *log, struct as_choice *choice, unsigned one_in);

@@ -9,7 +9,9 @@
 #include "disk/loop.h"
 #include "disk/serve.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 void as_mount_lock(struct as_mount *m)
 {
@@ -90,6 +92,21 @@ void as_mount_set_op(struct as_mount *m, uint32_t op)
 	as_serve_lock(m->serve);
 	as_reclog_set_op(log, op);
 	as_serve_unlock(m->serve);
+}
+
+void as_mount_write_back(struct as_mount *m, bool flush)
+{
+	int fd = m->loop ? as_loop_fd(m->loop) : -1;
+
+	if (fd < 0)
+		return;
+	/* What fails here is told to the file system, too, or to nobody. */
+	if (flush)
+		(void)fsync(fd);
+	else
+		(void)sync_file_range(fd, 0, 0,
+				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					      SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
 void as_mount_flush(struct as_mount *m)
