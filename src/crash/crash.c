@@ -8,6 +8,7 @@
 #include "crash/boxed.h"
 #include "crash/child.h"
 #include "disk/image.h"
+#include "legal/policy.h"
 #include "os/guard.h"
 #include "run/finding.h"
 #include "run/instance.h"
@@ -414,6 +415,9 @@ static int draw(struct crash_run *r)
 	int rc;
 
 	r->queue = as_draw_queue(r->seq, r->c->run.seed);
+	/* Without a log, nothing waits for anything, and a flush is only for fsync. */
+	if (as_policy_of(r->c->target).guarantee == AS_GUARANTEE_REPAIR)
+		r->queue.hold = 0;
 	as_draw_plan(&drawn, (1u << drawn.n) - 1, text);
 	rc = once_with(r, text);
 	if (!rc && r->c->shared->n_reports &&

@@ -32,6 +32,7 @@
 #include "model/model.h"
 #include "run/instance.h"
 #include "target/medium.h"
+#include "target/mount.h"
 #include "work/print.h"
 
 #include <errno.h>
@@ -81,6 +82,7 @@ static int set_up(struct rec *r, struct as_err *err)
 		choice = as_chooser_choice(r->early);
 		as_reclog_write_early(as_medium_log(out->medium), choice,
 				      1u << as_choose(choice, EARLY_SHARES));
+		as_mount_write_soon(true);
 	}
 	out->history = as_history_new(args->fresh.model, &policy);
 	r->model = as_model_copy(args->fresh.model);
@@ -286,6 +288,8 @@ static void tear_down(struct rec *r)
 {
 	as_instance_close(r->instance);
 	as_reclog_write_early(as_medium_log(r->out->medium), NULL, 0);
+	if (r->early)
+		as_mount_write_soon(false);
 	as_chooser_free(r->early);
 	as_model_free(r->model);
 	as_verdict_free(&r->verdict);
