@@ -3,8 +3,8 @@
  * bug.h: the seeded bugs, the numbered flush sites, and the option text that chooses among them
  * ("bug=3,bug=7,noflush=COMMIT,commit=every"). With nothing chosen, every switch is off and labfs
  * is correct. "queue" lets several journal blocks be in flight at once and writes the commit block
- * with FUA, so that there is no flush after it. "nobarrier" leaves out all flushes, as such options of other file systems do: labfs
- * then promises nothing about power cuts.
+ * with FUA, so that there is no flush after it. "nobarrier" leaves out all flushes, as such options
+ * of other file systems do: labfs then promises nothing about power cuts.
  */
 #ifndef LABFS_BUG_H
 #define LABFS_BUG_H

@@ -218,8 +218,8 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 
 /* ---- Workloads ------------------------------------------------------------------------------- */
 
-/* The options of one workload. What a flush leaves open that failed, or that came before a write was
- * complete, shows only if writes are reordered. */
+/* The options of one workload. What a flush leaves open that failed, or that came before a write
+ * was complete, shows only if writes are reordered. */
 static struct as_crash_options options_of(const struct as_crasher *c, const struct as_seq *seq,
 					  const char *drawn, struct as_drawn_queue queue)
 {

@@ -4,8 +4,8 @@
  * have failed at any time between them. What must be there only grows with time, when an operation
  * that makes something stable returns. So the strictest moment is the last one, just before the
  * next entry was issued, and that one is judged. In the views that tear the last write the power
- * failed during that write, while the operation that issued it was under way. So it did if a write is
- * in flight that becomes stable by being complete.
+ * failed during that write, while the operation that issued it was under way. So it did if a write
+ * is in flight that becomes stable by being complete.
  */
 #include "crash/judge.h"
 

@@ -183,6 +183,21 @@ static int parse_then_next(const char *word, const char *value, struct as_crash_
 		       AS_CRASH_AGAIN_MAX);
 }
 
+static int parse_queue(const char *word, bool hold, const char *value, struct as_crash_options *o,
+		       struct as_err *err)
+{
+	uint64_t n;
+	int rc = number(word, value, hold ? AS_HOLD_MAX : AS_EARLY_MAX, &n, err);
+
+	if (rc)
+		return rc;
+	if (hold)
+		o->hold = (unsigned)n;
+	else
+		o->early = n;
+	return 0;
+}
+
 static int parse_text(const char *word, const char *key, const char *value,
 		      struct as_crash_options *o, struct as_err *err)
 {
@@ -201,6 +216,8 @@ static int parse_text(const char *word, const char *key, const char *value,
 		return parse_record(word, value, &o->record, err);
 	if (!strcmp(key, "then"))
 		return parse_then_next(word, value, o, err);
+	if (!strcmp(key, "hold") || !strcmp(key, "early"))
+		return parse_queue(word, *key == 'h', value, o, err);
 	if (!strcmp(key, "sig")) {
 		o->sig = (uint32_t)strtoul(value, NULL, 16);
 		return 0;
@@ -232,8 +249,6 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 		     { "every", 1000000 },
 		     { "faults", 1 },
 		     { "budget", AS_BUDGET_MAX },
-		     { "hold", AS_HOLD_MAX },
-		     { "early", AS_EARLY_MAX },
 		     { "cut", SIZE_MAX } };
 	char *value = strchr(word, '=');
 	char whole[160];
@@ -284,12 +299,6 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 		break;
 	case 9:
 		o->budget = n;
-		break;
-	case 10:
-		o->hold = (unsigned)n;
-		break;
-	case 11:
-		o->early = n;
 		break;
 	default:
 		o->spot.cut = n;

@@ -67,8 +67,8 @@ static void make_stable(struct as_perm *p, const struct as_perm_window *was, siz
 {
 	for (size_t w = was->first; w < p->n_writes; w++) {
 		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[w]);
-		bool covered = flush == SIZE_MAX ? e->fua && e->done <= p->cuts[k].at
-						 : e->done <= flush;
+		bool covered =
+			flush == SIZE_MAX ? e->fua && e->done <= p->cuts[k].at : e->done <= flush;
 
 		if (p->stable_from[w] == SIZE_MAX && covered)
 			p->stable_from[w] = k;

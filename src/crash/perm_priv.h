@@ -92,8 +92,7 @@ static inline size_t as_perm_in_order(const struct as_perm *p, size_t *unit, siz
 {
 	size_t end = p->n_units + p->n_fixed;
 
-	if (*fixed == end ||
-	    (*unit < p->n_units && p->units[*unit].write < p->units[*fixed].write))
+	if (*fixed == end || (*unit < p->n_units && p->units[*unit].write < p->units[*fixed].write))
 		return (*unit)++;
 	return (*fixed)++;
 }

@@ -221,8 +221,8 @@ static bool follow_answer(struct rec *r, const struct as_op *op, const struct as
 
 /* ---- The workload ---- */
 
-/* Before an operation; what is written belongs to it, because what is before it is done. With faults
- * it would hide them: sync_file_range takes an error away that a later fsync should tell. */
+/* Before an operation; what is written belongs to it, because what is before it is done. With
+ * faults it would hide them: sync_file_range takes an error away that a later fsync should tell. */
 static void write_back(struct rec *r)
 {
 	if (!r->early || r->args->plan)

@@ -7,8 +7,8 @@
  * the file system is unmounted. But a `crash` in the workload, after which the model cannot tell
  * what is there, ends it at once.
  *
- * Writes may be held, and what a cache has may be written early: a library says by as_bd_dirty() what
- * its cache has (disk/log.h); of a kernel's cache, parts are written back between operations
+ * Writes may be held, and what a cache has may be written early: a library says by as_bd_dirty()
+ * what its cache has (disk/log.h); of a kernel's cache, parts are written back between operations
  * (as_vfs_write_back()).
  *
  * The disk and the memory may fail while the workload runs, as a plan says (record.c has the rules

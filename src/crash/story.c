@@ -265,7 +265,8 @@ static void tell_list(struct teller *t, const struct as_reclog *log, const struc
 }
 
 /* Why nothing kept two writes in order. */
-static const char *say_between(const struct teller *t, const struct as_reclog *log, size_t a, size_t b)
+static const char *say_between(const struct teller *t, const struct as_reclog *log, size_t a,
+			       size_t b)
 {
 	if (t->story->options->perm.lying_flush)
 		return "the disk lied about any flush between them";

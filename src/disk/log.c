@@ -249,7 +249,8 @@ static int log_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
 		tick(log);
 	if (len && (log->flags & AS_RECLOG_READS))
 		(void)record(log, entry,
-		       (log->flags & AS_RECLOG_READ_DATA) == AS_RECLOG_READ_DATA ? buf : NULL);
+			     (log->flags & AS_RECLOG_READ_DATA) == AS_RECLOG_READ_DATA ? buf
+										       : NULL);
 	return ret;
 }
 
@@ -308,11 +309,9 @@ static int log_submit(struct as_bd *bd, uint64_t off, const void *buf, size_t le
 {
 	struct as_reclog *log = log_of(bd);
 	int ret = as_bd_write(log->inner, off, buf, len);
-	struct as_log_entry entry = { .kind = AS_CALL_WRITE,
-				      .off = off,
-				      .len = len,
-				      .ret = ret,
-				      .fua = flags & AS_BD_FUA };
+	struct as_log_entry entry = {
+		.kind = AS_CALL_WRITE, .off = off, .len = len, .ret = ret, .fua = flags & AS_BD_FUA
+	};
 
 	*ticket = UINT64_MAX;
 	if (log->n_flying)
@@ -334,14 +333,13 @@ static int log_wait(struct as_bd *bd, uint64_t ticket)
 
 static void log_dirty(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
 {
+	struct as_log_entry entry = { .kind = AS_CALL_WRITE, .off = off, .len = len };
 	struct as_reclog *log = log_of(bd);
-	struct as_log_entry entry = {
-		.kind = AS_CALL_WRITE, .off = off, .len = len, .early = true
-	};
 
 	if (!log->early || log->paused || log->overflowed || !len ||
 	    as_choose(log->early, log->early_one_in))
 		return;
+	entry.early = true;
 	entry.ret = as_bd_write(log->inner, off, buf, len);
 	(void)record(log, entry, buf);
 }

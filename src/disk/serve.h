@@ -59,8 +59,8 @@ void as_serve_lock(struct as_serve *serve);
 void as_serve_unlock(struct as_serve *serve);
 /* From now on a write is answered only when a flush has come, or `after` other requests, or no
  * request for idle_ms. The disk gets it at once by as_bd_submit(), and as_bd_wait() when it is
- * answered. So a flush that comes in between does not cover it: that is how a file system shows that
- * does not wait before it flushes. after 0: writes are answered at once. */
+ * answered. So a flush that comes in between does not cover it: that is how a file system shows
+ * that does not wait before it flushes. after 0: writes are answered at once. */
 void as_serve_hold(struct as_serve *serve, unsigned after, unsigned idle_ms);
 /* `hook` may be NULL: none. */
 void as_serve_set_hook(struct as_serve *serve, const struct as_serve_hook *hook);

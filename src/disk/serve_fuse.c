@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * serve_fuse: see serve.h. libfuse3's low-level interface, one thread. It carries requests out one at a
- * time; answers to writes may come later.
+ * serve_fuse: see serve.h. libfuse3's low-level interface, one thread. It carries requests out one
+ * at a time; answers to writes may come later.
  *
  * Method
  *   1. The thread has a descriptor table of its own (unshare(CLONE_FILES)) and opens /dev/fuse in

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * sys_back: write-back between operations, on a mount of our own. The kernel may write what its
- * caches have whenever it likes, in parts and in any order. It does so after seconds, and a workload
- * takes milliseconds, so most power cuts would meet a disk on which nothing was written but what was
- * asked for. Here it is a choice: the pages of one file, or a part of them; the blocks of the
- * device; all of it, by a commit; or all that the device has, with a flush. No answer of an
+ * caches have whenever it likes, in parts and in any order. It does so after seconds, and a
+ * workload takes milliseconds, so most power cuts would meet a disk on which nothing was written
+ * but what was asked for. Here it is a choice: the pages of one file, or a part of them; the blocks
+ * of the device; all of it, by a commit; or all that the device has, with a flush. No answer of an
  * operation, and no promise, depends on it.
  */
 #include "target/mount.h"

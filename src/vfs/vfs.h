@@ -65,8 +65,8 @@ struct as_vfs {
 void as_vfs_exec(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
 /* Tells `watch` that a workload begins, and from now on of every call. NULL: nobody is told. */
 void as_vfs_watch(struct as_vfs *vfs, const struct as_watch *watch);
-/* Between two operations: writes back some of what the kernel's caches have, as the kernel might do by
- * itself at any time, or nothing. Nobody who watches is told. */
+/* Between two operations: writes back some of what the kernel's caches have, as the kernel might do
+ * by itself at any time, or nothing. Nobody who watches is told. */
 void as_vfs_write_back(struct as_vfs *vfs, struct as_choice *choice);
 /* Reads the tree from its root through the vfs. */
 const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs);

@@ -50,8 +50,8 @@ static void test_draw(void **state)
 	assert_true(flush > with / 10 && alloc > with / 20 && lasts > with / 20);
 }
 
-/* One in four has writes that are held, and one in four has early ones; the same come again, and the
- * seed of the hunt matters. */
+/* One in four has writes that are held, and one in four has early ones; the same come again, and
+ * the seed of the hunt matters. */
 static void test_draw_queue(void **state)
 {
 	unsigned hold = 0, early = 0, both = 0, other = 0, most = 0;
@@ -189,10 +189,8 @@ static void test_silent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_draw),
-		cmocka_unit_test(test_draw_queue),
-		cmocka_unit_test(test_queue_is_kept),
-		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_draw),	      cmocka_unit_test(test_draw_queue),
+		cmocka_unit_test(test_queue_is_kept), cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_silent),
 	};
 

@@ -41,7 +41,7 @@ tap_is "ext4 with early writes is in order" "$clean" yes
 if [ $early -gt $((4 * plain)) ]; then
 	tap_ok "early writes make more crash states"
 else
-	tap_not_ok "early writes make more crash states" "$early in four runs, $plain in one without"
+	tap_not_ok "early writes make more crash states" "$early in four runs, $plain in one"
 fi
 for n in 1 8; do
 	if crash --hold $n --early $n; then

@@ -192,8 +192,8 @@ static void take_all(struct as_perm *perm, enum as_view view, size_t cut, bool a
 	}
 }
 
-static void check_cut(const struct rig *rig, struct as_perm *perm, size_t k, unsigned at, bool after,
-		      struct set *keys)
+static void check_cut(const struct rig *rig, struct as_perm *perm, size_t k, unsigned at,
+		      bool after, struct set *keys)
 {
 	struct set *got = as_xcalloc(1, sizeof(*got)), *want = as_xcalloc(1, sizeof(*want));
 	struct as_perm_cut cut = as_perm_cut(perm, k);
@@ -259,8 +259,10 @@ static void check(const char *letters, struct as_choice *choice)
 
 static void test_by_hand(void **state)
 {
-	static const char *const rows[] = { "sf", "skf", "sfkf", "swf", "wu", "wuk", "ukf", "uwkf",
-					    "suwkkf", "uukkw", "ssfkwfkf", "wukwfskf" };
+	static const char *const rows[] = {
+		"sf",  "skf",  "sfkf",	 "swf",	  "wu",	      "wuk",
+		"ukf", "uwkf", "suwkkf", "uukkw", "ssfkwfkf", "wukwfskf"
+	};
 	struct as_chooser *chooser = as_chooser_seeded(1);
 
 	(void)state;
