@@ -94,6 +94,8 @@ static int choose(struct lab_opts *opts, const char *text, size_t len)
 		opts->noflush = UINT32_MAX;
 	else if (is_word(text, len, "commit=every"))
 		opts->commit_every = true;
+	else if (is_word(text, len, "queue"))
+		opts->queue = true;
 	else if (is_word(text, len, "ro"))
 		opts->readonly = true;
 	else if (is_word(text, len, "rw"))
@@ -115,5 +117,8 @@ int lab_opts_parse(const char *text, struct lab_opts *opts)
 		if (*text)
 			text++;
 	}
+	opts->queue |= lab_bug_chosen(opts, LAB_BUG_NO_WAIT) ||
+		       lab_bug_chosen(opts, LAB_BUG_NO_FUA) ||
+		       lab_bug_chosen(opts, LAB_BUG_FUA_ALONE);
 	return rc;
 }

@@ -2,8 +2,9 @@
 /*
  * bug.h: the seeded bugs, the numbered flush sites, and the option text that chooses among them
  * ("bug=3,bug=7,noflush=COMMIT,commit=every"). With nothing chosen, every switch is off and labfs
- * is correct. "nobarrier" leaves out all flushes, as such options of other file systems do: labfs
- * then promises nothing about power cuts.
+ * is correct. "queue" lets several journal blocks be in flight at once and writes the commit block
+ * with FUA, so that there is no flush after it. "nobarrier" leaves out all flushes, as such options
+ * of other file systems do: labfs then promises nothing about power cuts.
  */
 #ifndef LABFS_BUG_H
 #define LABFS_BUG_H
@@ -60,6 +61,7 @@ struct lab_opts {
 	uint64_t bugs[LAB_BUG_LIMIT / 64];
 	uint32_t noflush; /* bit per enum lab_flush */
 	bool commit_every; /* a commit after every operation */
+	bool queue; /* "queue" was given, or a bug that needs it */
 	bool readonly; /* "ro" was given */
 	bool writable; /* "rw" was given */
 };

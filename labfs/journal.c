@@ -6,6 +6,8 @@
  * this order:
  *	file data home, and revokes, descriptors and changed blocks into the ring;	flush
  *	the commit block;								flush
+ * With the option "queue" the blocks of the ring are in flight together, and are waited for before
+ * the first flush. The commit block is written with FUA, which makes it stable without a flush.
  * After that the changed blocks may be written home at any time. When the ring has no room for the
  * next transaction, a checkpoint writes home what is not there yet, flushes, empties the ring,
  * which then starts again at its first block, and flushes.
@@ -16,7 +18,9 @@
  *   3. A block freed in a transaction is not allocated before that has been committed: until then a
  *      power cut brings its old owner back. A freed metadata block is revoked, so that the replay
  *      of an older transaction does not overwrite its next owner.
- *   4. When a journal write fails, nothing more is written: the file system turns read-only and the
+ *   4. Whoever may write the cache's blocks is told of them when they may be written: of file data
+ *      at the end of the operation, of changed blocks when they are committed (as_bd_dirty()).
+ *   5. When a journal write fails, nothing more is written: the file system turns read-only and the
  *      disk stays at the last commit.
  */
 #include "crc.h"
@@ -87,8 +91,31 @@ static void release_held(struct as_fs *fs)
 	fs->nheld = fs->nrevoke = 0;
 }
 
+static void hint(struct as_fs *fs, const struct lab_buf *b)
+{
+	as_bd_dirty(fs->bd, (uint64_t)b->block * LAB_BLOCK, b->data, LAB_BLOCK);
+}
+
+/* The data that the operation has changed may be written from now on. */
+static void hint_data(struct as_fs *fs)
+{
+	for (uint32_t i = 0; i < fs->nundo; i++) {
+		struct lab_buf *b = fs->undo[i].buf;
+
+		if (fs->held_map[b->block / 64] >> b->block % 64 & 1)
+			continue;
+		if (b->state == LAB_S_META && LAB_BUG_ON(fs, DIRTY_EARLY)) {
+			lab_seal(b);
+			hint(fs, b);
+		} else if (b->state == LAB_S_DATA) {
+			hint(fs, b);
+		}
+	}
+}
+
 static void finish_op(struct as_fs *fs)
 {
+	hint_data(fs);
 	fs->nundo = 0;
 	for (uint32_t i = fs->op_nheld; i < fs->nheld; i++)
 		lab_forget(fs, fs->held[i] & ~LAB_HELD_META, false);
@@ -216,9 +243,19 @@ struct tx_writer {
 	uint32_t pos, blocks, csum;
 };
 
+/* A block of the body, which may be in flight until it is waited for. */
+static int submit_ring(struct as_fs *fs, uint32_t pos, const void *data)
+{
+	uint64_t ticket;
+
+	return as_bd_submit(fs->bd, ((uint64_t)fs->geo.journal_start + pos) * LAB_BLOCK, data,
+			    LAB_BLOCK, 0, &ticket);
+}
+
 static int put_block(struct as_fs *fs, struct tx_writer *writer, const void *data)
 {
-	int rc = write_ring(fs, writer->pos, data);
+	int rc = fs->opts.queue ? submit_ring(fs, writer->pos, data)
+				: write_ring(fs, writer->pos, data);
 
 	writer->csum = lab_crc32c(writer->csum, data, LAB_BLOCK);
 	writer->pos++;
@@ -236,11 +273,16 @@ static struct lab_j_head *start_block(struct as_fs *fs, enum lab_j_type type)
 	return head;
 }
 
-static int finish_block(struct as_fs *fs, struct tx_writer *writer)
+static void sum_block(struct as_fs *fs)
 {
 	struct lab_j_head *head = (struct lab_j_head *)fs->jbuf;
 
 	head->csum = lab_crc_without(fs->jbuf, LAB_BLOCK, offsetof(struct lab_j_head, csum));
+}
+
+static int finish_block(struct as_fs *fs, struct tx_writer *writer)
+{
+	sum_block(fs);
 	return put_block(fs, writer, fs->jbuf);
 }
 
@@ -315,6 +357,36 @@ static int flush_commit(struct as_fs *fs)
 	return LAB_BUG_ON(fs, FLUSH_EIO) ? 0 : rc;
 }
 
+/* The commit block may be written only after this. */
+static int settle_body(struct as_fs *fs)
+{
+	int rc = 0;
+
+	if (fs->opts.queue && !LAB_BUG_ON(fs, NO_WAIT))
+		rc = as_bd_wait(fs->bd, 0);
+	if (rc || LAB_BUG_ON(fs, COMMIT_EARLY) || LAB_BUG_ON(fs, COMMIT_TRUST) ||
+	    LAB_BUG_ON(fs, FUA_ALONE))
+		return rc;
+	return LAB_FLUSH(fs, COMMIT_BODY);
+}
+
+/* Writes the commit block, which is in jbuf, and makes it stable. */
+static int write_commit(struct as_fs *fs, struct tx_writer *writer)
+{
+	uint64_t at = ((uint64_t)fs->geo.journal_start + writer->pos) * LAB_BLOCK;
+	int rc;
+
+	if (!fs->opts.queue) {
+		rc = finish_block(fs, writer);
+		return rc ? rc : flush_commit(fs);
+	}
+	sum_block(fs);
+	writer->pos++;
+	writer->blocks++;
+	return LAB_BUG_ON(fs, NO_FUA) ? as_bd_write(fs->bd, at, fs->jbuf, LAB_BLOCK)
+				      : as_bd_write_fua(fs->bd, at, fs->jbuf, LAB_BLOCK);
+}
+
 static int write_tx(struct as_fs *fs, struct tx_writer *writer)
 {
 	struct lab_j_commit *commit;
@@ -328,8 +400,8 @@ static int write_tx(struct as_fs *fs, struct tx_writer *writer)
 	}
 	if (!rc)
 		rc = write_body(fs, writer);
-	if (!rc && !LAB_BUG_ON(fs, COMMIT_EARLY) && !LAB_BUG_ON(fs, COMMIT_TRUST))
-		rc = LAB_FLUSH(fs, COMMIT_BODY);
+	if (!rc)
+		rc = settle_body(fs);
 	if (rc)
 		return rc;
 	blocks = writer->blocks;
@@ -337,16 +409,19 @@ static int write_tx(struct as_fs *fs, struct tx_writer *writer)
 	commit = (struct lab_j_commit *)start_block(fs, LAB_J_COMMIT);
 	commit->blocks = blocks;
 	commit->data_csum = csum;
-	rc = finish_block(fs, writer);
-	return rc ? rc : flush_commit(fs);
+	return write_commit(fs, writer);
 }
 
 static void tx_done(struct as_fs *fs, const struct tx_writer *writer)
 {
 	struct lab_link *list = &fs->list[LAB_S_META];
 
-	while (list->next != list)
-		lab_set_state(fs, (struct lab_buf *)list->next, LAB_S_CKPT);
+	while (list->next != list) {
+		struct lab_buf *b = (struct lab_buf *)list->next;
+
+		lab_set_state(fs, b, LAB_S_CKPT);
+		hint(fs, b);
+	}
 	release_held(fs);
 	fs->used += writer->blocks;
 	fs->head = writer->pos;

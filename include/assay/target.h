@@ -12,7 +12,8 @@
  *
  * Rules of the seam
  *   1. All I/O goes through the `struct as_bd` given to mkfs and mount; nothing else is kept on
- *      stable storage. A disk may keep, drop or reorder what was written since the last flush.
+ *      stable storage. A disk may keep, drop or reorder what was written since the last flush. A
+ *      flush covers the writes that were complete when it was called.
  *   2. All memory comes from the host (as_malloc, as_free), so that assay can fail any allocation
  *      and see any leak. After unmount nothing may be left allocated.
  *   3. Anything your file system leaves to chance asks as_choose(), so that assay can enumerate it.
@@ -28,6 +29,7 @@
 #ifndef ASSAY_TARGET_H
 #define ASSAY_TARGET_H
 
+#include <assay/bd.h>
 #include <assay/choice.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,57 +37,6 @@
 
 /* Raised when a struct below changes its meaning; a plugin built for another value is refused. */
 #define AS_TARGET_API 1u
-
-/* ---- The disk under a file system: a block device ------------------------------------------- */
-
-struct as_bd;
-
-/* Each function returns 0 or a negative errno. Offsets and lengths are in bytes, multiples of
- * sector_bytes, and inside the device; anything else is -EINVAL. */
-struct as_bd_ops {
-	uint32_t api;
-	const char *name;
-	int (*read)(struct as_bd *bd, uint64_t off, void *buf, size_t len);
-	int (*write)(struct as_bd *bd, uint64_t off, const void *buf, size_t len);
-	/* Everything written before is stable when this returns 0. */
-	int (*flush)(struct as_bd *bd);
-	/* The contents of the range become undefined (here: zeros). */
-	int (*discard)(struct as_bd *bd, uint64_t off, uint64_t len);
-	/* The range reads as zeros afterwards. */
-	int (*zero)(struct as_bd *bd, uint64_t off, uint64_t len);
-};
-
-/* Implementations embed this as their first member. */
-struct as_bd {
-	const struct as_bd_ops *ops;
-	uint64_t size_bytes;
-	uint32_t sector_bytes;
-};
-
-static inline int as_bd_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
-{
-	return bd->ops->read(bd, off, buf, len);
-}
-
-static inline int as_bd_write(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
-{
-	return bd->ops->write(bd, off, buf, len);
-}
-
-static inline int as_bd_flush(struct as_bd *bd)
-{
-	return bd->ops->flush(bd);
-}
-
-static inline int as_bd_discard(struct as_bd *bd, uint64_t off, uint64_t len)
-{
-	return bd->ops->discard(bd, off, len);
-}
-
-static inline int as_bd_zero(struct as_bd *bd, uint64_t off, uint64_t len)
-{
-	return bd->ops->zero(bd, off, len);
-}
 
 /* ---- What a file system may ask of assay ---------------------------------------------------- */
 

@@ -75,6 +75,8 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 			!strcmp(as_args_text(args, "sector", ""), "512") ? 512 : 4096;
 	read_faults(as_args_text(args, "faults", ""), o);
 	o->perm.lying_flush = as_args_has(args, "lying-flush");
+	o->hold = (unsigned)as_args_number(args, "hold", 0);
+	o->early = as_args_number(args, "early", 0);
 	o->again = (unsigned)as_args_number(args, "again", o->again);
 	o->budget = as_args_number(args, "budget", o->budget);
 	o->memo = !strcmp(memo, "off")	    ? AS_MEMO_OFF
@@ -514,6 +516,19 @@ static const struct as_opt opts[] = {
 		  "the kernel, else 512" },
 	{ .name = "lying-flush",
 	  .help = "use a disk whose flush does nothing; shows which promises depend on flushes" },
+	{ .name = "hold",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = AS_HOLD_MAX,
+	  .help = "while the workload runs, keep a write that nobody waits for in flight until N "
+		  "more requests have come; a flush does not cover it then; default 0: each write "
+		  "is complete at once" },
+	{ .name = "early",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = AS_EARLY_MAX,
+	  .help = "while the workload runs, write parts of the file system's cache early; each N "
+		  "makes other choices; default 0: none" },
 	AS_CLI_JOBS_OPT(JOBS_MAX,
 			"how many workloads to crash at the same time, each in its own processes"),
 	AS_CLI_SIZE_OPT,

@@ -229,6 +229,8 @@ int as_crash_child(void *ctx)
 					 .seed = args->run->seed,
 					 .log = &sh->log,
 					 .plan = args->plan,
+					 .hold = args->options->hold,
+					 .early = args->options->early,
 					 .step = step,
 					 .ctx = sh };
 	struct as_recording recording = { 0 };

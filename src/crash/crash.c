@@ -8,6 +8,7 @@
 #include "crash/boxed.h"
 #include "crash/child.h"
 #include "disk/image.h"
+#include "legal/policy.h"
 #include "os/guard.h"
 #include "run/finding.h"
 #include "run/instance.h"
@@ -176,10 +177,18 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 	as_chunks_free(store);
 }
 
+/* What was asked for comes before what was drawn. */
+static void say_queue(struct as_drawn_queue queue, struct as_crash_options *options)
+{
+	options->hold = options->hold ? options->hold : queue.hold;
+	options->early = options->early ? options->early : queue.early;
+}
+
 /* The child ended while the workload ran: the target died without any power cut. */
 static void report_death(struct as_crasher *c, const struct as_seq *seq,
-			 const struct as_ended *ended)
+			 struct as_drawn_queue queue, const struct as_ended *ended)
 {
+	struct as_crash_options options = c->options;
 	struct as_crash_shared *sh = c->shared;
 	struct as_crash_report *f = &sh->reports[0];
 	struct as_buf op = { 0 }, params = { 0 };
@@ -200,7 +209,8 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 		 (long long)sh->op + 1, as_buf_str(&op), how);
 	snprintf(f->signature, sizeof(f->signature), "%s: %.*s: %s", as_finding_kind_name(f->kind),
 		 (int)strcspn(as_buf_str(&op), " "), as_buf_str(&op), how);
-	as_crash_options_print(&c->options, &params);
+	say_queue(queue, &options);
+	as_crash_options_print(&options, &params);
 	snprintf(f->params, sizeof(f->params), "%s", as_buf_str(&params));
 	as_buf_free(&op);
 	as_buf_free(&params);
@@ -208,16 +218,17 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 
 /* ---- Workloads ------------------------------------------------------------------------------- */
 
-/* The views of one workload. What a flush that failed leaves open shows only if writes are
- * reordered. */
+/* The options of one workload. What a flush leaves open that failed, or that came before a write
+ * was complete, shows only if writes are reordered. */
 static struct as_crash_options options_of(const struct as_crasher *c, const struct as_seq *seq,
-					  const char *drawn)
+					  const char *drawn, struct as_drawn_queue queue)
 {
 	struct as_crash_options options = c->options;
 	uint32_t few = 1u << AS_VIEW_SYNC_ATOMIC | 1u << AS_VIEW_SYNC_LEFT;
 
 	options.record = AS_RECORD_SOUND;
-	if (strstr(drawn, "flush"))
+	say_queue(queue, &options);
+	if (strstr(drawn, "flush") || options.hold)
 		few |= 1u << AS_VIEW_ATOMIC;
 	if (options.every > 1 && !options.spot.view && as_seq_digest(seq).lo % options.every) {
 		options.views &= few;
@@ -234,9 +245,10 @@ static void say_faulty(struct as_crasher *c, const struct as_plan *plan)
 }
 
 static int start(struct as_crasher *c, const struct as_seq *seq, const struct as_plan *plan,
-		 const char *drawn, struct as_ended *ended, struct as_err *err)
+		 const char *drawn, struct as_drawn_queue queue, struct as_ended *ended,
+		 struct as_err *err)
 {
-	struct as_crash_options options = options_of(c, seq, drawn);
+	struct as_crash_options options = options_of(c, seq, drawn, queue);
 	struct as_crash_args args = { .target = c->target,
 				      .run = &c->run,
 				      .options = &options,
@@ -280,6 +292,7 @@ struct crash_run {
 	struct as_run_result *result;
 	struct as_crash_counts *counts;
 	struct as_err *err;
+	struct as_drawn_queue queue;
 };
 
 /* Runs it once. What it found is in the reports. */
@@ -287,7 +300,7 @@ static int once(struct crash_run *r, const struct as_plan *plan, const char *dra
 {
 	struct as_crash_shared *sh = r->c->shared;
 	struct as_ended ended;
-	int rc = start(r->c, r->seq, plan, drawn, &ended, r->err);
+	int rc = start(r->c, r->seq, plan, drawn, r->queue, &ended, r->err);
 
 	r->result->runs++;
 	as_crash_counts_add(r->counts, &sh->counts);
@@ -295,7 +308,7 @@ static int once(struct crash_run *r, const struct as_plan *plan, const char *dra
 		return rc;
 	r->result->ops += sh->ops;
 	if (!sh->finished && !sh->recorded) {
-		report_death(r->c, r->seq, &ended);
+		report_death(r->c, r->seq, r->queue, &ended);
 		/* Whether a fault has hit died with it. */
 		sh->fired = plan;
 	} else if (!sh->finished) {
@@ -371,16 +384,23 @@ static int sweep(struct crash_run *r)
 	return 0;
 }
 
-/* What was found with several faults, or with one, may need fewer. Where nothing but the seed
- * decides, those are tried, the fewest first. */
+/* What was found with several faults, or with one, or with writes that are held or early, may need
+ * fewer. Where nothing but the seed decides, those are tried, the fewest first. */
 static int with_fewest(struct crash_run *r, const struct as_drawn *drawn,
 		       char text[AS_DRAW_TEXT_MAX])
 {
-	unsigned all = (1u << drawn->n) - 1;
+	struct as_drawn_queue queue = r->queue;
+	unsigned faults = 1u << drawn->n;
 	int rc = 0;
 
-	for (unsigned rules = 0; rules <= all && !rc; rules++) {
-		as_draw_plan(drawn, rules, text);
+	for (unsigned rules = 0; rules < faults * 4 && !rc; rules++) {
+		bool hold = rules & faults, early = rules & faults * 2;
+
+		if ((hold && !queue.hold) || (early && !queue.early))
+			continue;
+		r->queue.hold = hold ? queue.hold : 0;
+		r->queue.early = early ? queue.early : 0;
+		as_draw_plan(drawn, rules & (faults - 1), text);
 		rc = once_with(r, text);
 		if (r->c->shared->n_reports)
 			break;
@@ -394,9 +414,14 @@ static int draw(struct crash_run *r)
 	char text[AS_DRAW_TEXT_MAX];
 	int rc;
 
+	r->queue = as_draw_queue(r->seq, r->c->run.seed);
+	/* Without a log, nothing waits for anything, and a flush is only for fsync. */
+	if (as_policy_of(r->c->target).guarantee == AS_GUARANTEE_REPAIR)
+		r->queue.hold = 0;
 	as_draw_plan(&drawn, (1u << drawn.n) - 1, text);
 	rc = once_with(r, text);
-	if (!rc && r->c->shared->n_reports && r->c->shared->fired &&
+	if (!rc && r->c->shared->n_reports &&
+	    (r->c->shared->fired || r->queue.hold || r->queue.early) &&
 	    as_instance_caps(r->c->target) & AS_INSTANCE_CERTAIN)
 		rc = with_fewest(r, &drawn, text);
 	if (!rc)
@@ -408,7 +433,7 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 		      struct as_run_result *result, struct as_crash_counts *counts,
 		      struct as_err *err)
 {
-	struct crash_run r = { c, seq, name, result, counts, err };
+	struct crash_run r = { c, seq, name, result, counts, err, { 0 } };
 	int64_t start_us = as_now_us();
 	int rc;
 

@@ -30,6 +30,8 @@
 
 #define AS_CRASH_AGAIN_MAX 2u
 #define AS_BUDGET_UNSAID UINT64_MAX /* not said: no limit, unless the caller has one */
+#define AS_HOLD_MAX 1000u
+#define AS_EARLY_MAX 0xffffffffu
 #define AS_BUDGET_MAX ((uint64_t)1 << 40)
 
 /* The rules by which a power cut during recovery need not be tried (FiSC section 6.1). */
@@ -48,7 +50,8 @@ enum as_prune_rule {
 enum as_crash_record {
 	AS_RECORD_SOUND, /* nothing */
 	AS_RECORD_SWEEP, /* each call once */
-	AS_RECORD_DRAW, /* what is drawn for the workload */
+	/* What is drawn for the workload; so are `hold` and `early`, if they are 0. */
+	AS_RECORD_DRAW,
 };
 
 struct as_crash_options {
@@ -60,6 +63,12 @@ struct as_crash_options {
 	enum as_memo_mode memo;
 	bool faults; /* each read of each recovery fails once (faults.h) */
 	enum as_crash_record record;
+	/* While the workload runs, a write that nobody waits for stays in flight until so many more
+	 * calls have come (disk/log.h); 0: none does. */
+	unsigned hold;
+	/* The number of the choices of what is written back early; 0: nothing is. record.h says
+	 * what can be. */
+	uint64_t early;
 	/* How many recoveries may be spent on a workload (plan.h says on which); 0: any number. */
 	uint64_t budget;
 	/* One workload in `every` (chosen by its digest) is tried in all views and with power cuts

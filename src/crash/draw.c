@@ -27,6 +27,9 @@ static const struct kind {
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 #define LASTS_ONE_IN 4u
 #define PAIR_ONE_IN 4u
+#define QUEUE 0x5175657565u
+#define HOLD_BITS 5u
+#define EARLY_KINDS 1000u
 
 static const struct kind *draw_kind(struct as_choice *choice, bool memory, const struct kind * not )
 {
@@ -79,6 +82,21 @@ void as_draw_plan(const struct as_drawn *drawn, unsigned rules, char text[AS_DRA
 		if (rules >> i & 1)
 			snprintf(text + strlen(text), AS_DRAW_TEXT_MAX - strlen(text), "%s%s",
 				 text[0] ? " " : "", drawn->rule[i]);
+}
+
+struct as_drawn_queue as_draw_queue(const struct as_seq *seq, uint64_t seed)
+{
+	/* Of its own, so that the faults that are drawn stay what they were. */
+	struct as_chooser *chooser = as_chooser_seeded(as_seq_digest(seq).lo ^ seed ^ QUEUE);
+	struct as_choice *choice = as_chooser_choice(chooser);
+	struct as_drawn_queue drawn = { 0 };
+
+	if (!as_choose(choice, AS_DRAW_EVERY))
+		drawn.hold = 1 + as_choose(choice, 1u << as_choose(choice, HOLD_BITS + 1));
+	if (!as_choose(choice, AS_DRAW_EVERY))
+		drawn.early = 1 + as_choose(choice, EARLY_KINDS);
+	as_chooser_free(chooser);
+	return drawn;
 }
 
 bool as_draw_sweep(unsigned kind, uint64_t nth, bool memory, char text[AS_DRAW_TEXT_MAX])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * draw: which faults a workload meets while it is recorded (record.c says what follows from them).
+ * draw: which faults a workload meets while it is recorded (record.c says what follows from them),
+ * which writes of it are held, and what is written early.
  * In a sweep each call of a kind fails once: the first, then the second, and so on, until a run
  * ends in which nothing failed. A hunt draws: one workload in AS_DRAW_EVERY meets one fault or two.
  * The same workload and seed always meet the same.
@@ -27,6 +28,15 @@ struct as_drawn {
 struct as_drawn as_draw(const struct as_seq *seq, uint64_t seed, bool memory);
 /* The plan (target/medium.h) of those rules whose bits are set. */
 void as_draw_plan(const struct as_drawn *drawn, unsigned rules, char text[AS_DRAW_TEXT_MAX]);
+
+/* How the disk's queue and the caches are to behave while the workload runs (crash.h): one workload
+ * in AS_DRAW_EVERY has writes that are held, and one in as many, perhaps the same, has early ones.
+ */
+struct as_drawn_queue {
+	unsigned hold;
+	uint64_t early;
+};
+struct as_drawn_queue as_draw_queue(const struct as_seq *seq, uint64_t seed);
 
 /* The kinds of a sweep, from 0 on; false: there are no more. nth: from 1. */
 bool as_draw_sweep(unsigned kind, uint64_t nth, bool memory, char text[AS_DRAW_TEXT_MAX]);

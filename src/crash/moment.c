@@ -4,7 +4,8 @@
  * have failed at any time between them. What must be there only grows with time, when an operation
  * that makes something stable returns. So the strictest moment is the last one, just before the
  * next entry was issued, and that one is judged. In the views that tear the last write the power
- * failed during that write, while the operation that issued it was under way.
+ * failed during that write, while the operation that issued it was under way. So it did if a write
+ * is in flight that becomes stable by being complete.
  */
 #include "crash/judge.h"
 
@@ -14,7 +15,7 @@ struct as_moment as_judge_moment(const struct as_recording *rec, const struct as
 	struct as_perm_cut cut = as_perm_cut(perm, k);
 	size_t n = rec->n_ops, wrote = cut.op == AS_RECLOG_NO_OP ? 0 : cut.op + 1;
 
-	if (view == AS_VIEW_SYNC_LEFT || view == AS_VIEW_SYNC_SECTORS) {
+	if (view == AS_VIEW_SYNC_LEFT || view == AS_VIEW_SYNC_SECTORS || cut.in_flight) {
 		size_t op = cut.op == AS_RECLOG_NO_OP ? 0 : cut.op;
 
 		return (struct as_moment){ .done = op, .begun = op + (cut.op != AS_RECLOG_NO_OP) };

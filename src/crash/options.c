@@ -123,6 +123,10 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 		as_buf_adds(out, ",faults=1");
 	if (o->record)
 		as_buf_addf(out, ",record=%s", record_names[o->record]);
+	if (o->hold)
+		as_buf_addf(out, ",hold=%u", o->hold);
+	if (o->early)
+		as_buf_addf(out, ",early=%llu", (unsigned long long)o->early);
 	if (o->memo != standard.memo)
 		as_buf_addf(out, ",memo=%s", memo_names[o->memo]);
 	/* A state that is named is looked at whatever the budget. */
@@ -179,6 +183,21 @@ static int parse_then_next(const char *word, const char *value, struct as_crash_
 		       AS_CRASH_AGAIN_MAX);
 }
 
+static int parse_queue(const char *word, bool hold, const char *value, struct as_crash_options *o,
+		       struct as_err *err)
+{
+	uint64_t n;
+	int rc = number(word, value, hold ? AS_HOLD_MAX : AS_EARLY_MAX, &n, err);
+
+	if (rc)
+		return rc;
+	if (hold)
+		o->hold = (unsigned)n;
+	else
+		o->early = n;
+	return 0;
+}
+
 static int parse_text(const char *word, const char *key, const char *value,
 		      struct as_crash_options *o, struct as_err *err)
 {
@@ -197,6 +216,8 @@ static int parse_text(const char *word, const char *key, const char *value,
 		return parse_record(word, value, &o->record, err);
 	if (!strcmp(key, "then"))
 		return parse_then_next(word, value, o, err);
+	if (!strcmp(key, "hold") || !strcmp(key, "early"))
+		return parse_queue(word, *key == 'h', value, o, err);
 	if (!strcmp(key, "sig")) {
 		o->sig = (uint32_t)strtoul(value, NULL, 16);
 		return 0;

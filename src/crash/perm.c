@@ -62,19 +62,72 @@ int as_views_parse(const char *text, uint32_t *views, struct as_err *err)
 
 /* ---- The record ------------------------------------------------------------------------------ */
 
-static void add_cut(struct as_perm *p, size_t at, bool flushed)
+/* Of writes that are complete, a flush makes all stable, and FUA the one that has it. */
+static void make_stable(struct as_perm *p, const struct as_perm_window *was, size_t k, size_t flush)
+{
+	for (size_t w = was->first; w < p->n_writes; w++) {
+		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[w]);
+		bool covered =
+			flush == SIZE_MAX ? e->fua && e->done <= p->cuts[k].at : e->done <= flush;
+
+		if (p->stable_from[w] == SIZE_MAX && covered)
+			p->stable_from[w] = k;
+	}
+}
+
+/* The last of writes[], which is pending, or what has become stable. */
+static void count_pending(struct as_perm *p, struct as_perm_window *cut,
+			  const struct as_perm_window *was)
+{
+	if (!cut->flushed) {
+		cut->first = was->first;
+		cut->n_pending = was->n_pending + 1;
+		cut->n_sectors = was->n_sectors + p->units_at[cut->end] - p->units_at[cut->end - 1];
+		return;
+	}
+	cut->first = was->first;
+	while (cut->first < cut->end && p->stable_from[cut->first] != SIZE_MAX)
+		cut->first++;
+	for (size_t w = cut->first; w < cut->end; w++)
+		if (p->stable_from[w] == SIZE_MAX) {
+			cut->n_pending++;
+			cut->n_sectors += p->units_at[w + 1] - p->units_at[w];
+		}
+}
+
+/* What is stable here, but for what is after the first write that is not. */
+static size_t base_of(const struct as_perm *p, size_t k)
+{
+	const struct as_perm_window *cut = &p->cuts[k];
+
+	if (cut->first == cut->end && !p->options.lying_flush)
+		return k;
+	if (cut->first == p->cuts[k - 1].first)
+		return p->cuts[k - 1].base;
+	while (p->cuts[k].end > cut->first)
+		k--;
+	return k;
+}
+
+enum cut_kind { CUT_WRITE, CUT_FLUSH, CUT_FUA };
+
+/* at: entries 0..at-1 were issued. */
+static void add_cut(struct as_perm *p, size_t at, enum cut_kind kind)
 {
 	size_t len = as_reclog_len(p->log), k = p->n_cuts++;
 	struct as_perm_window *cut = &p->cuts[k];
-	bool stable = flushed && !p->options.lying_flush;
 
 	cut->at = at;
 	cut->end = p->n_writes;
-	cut->flushed = flushed;
-	cut->first = k && !stable ? p->cuts[k - 1].first : p->n_writes;
-	cut->base = k && !stable ? p->cuts[k - 1].base : k;
+	cut->flushed = kind != CUT_WRITE;
 	cut->op = at ? as_reclog_at(p->log, at - 1)->op : AS_RECLOG_NO_OP;
 	cut->next_op = at < len ? as_reclog_at(p->log, at)->op : AS_RECLOG_NO_OP;
+	if (!k)
+		return;
+	if (cut->flushed && !p->options.lying_flush)
+		make_stable(p, cut - 1, k, kind == CUT_FLUSH ? at - 1 : SIZE_MAX);
+	count_pending(p, cut, cut - 1);
+	cut->base = base_of(p, k);
 }
 
 /* As many units as add_write() makes of a write that may be torn. */
@@ -85,15 +138,38 @@ static size_t sectors_of(const struct as_perm *p, const struct as_log_entry *e)
 	return (size_t)((e->off + e->len - 1) / sector - e->off / sector + 1);
 }
 
-static void read_log(struct as_perm *p)
+static void make_room(struct as_perm *p)
 {
-	size_t len = as_reclog_len(p->log), n_sums = 0;
+	size_t len = as_reclog_len(p->log), n_fua = 0;
 
+	for (size_t i = 0; i < len; i++)
+		n_fua += as_reclog_at(p->log, i)->fua;
 	p->writes = as_xcalloc(len + 1, sizeof(*p->writes));
+	p->stable_from = as_xcalloc(len + 1, sizeof(*p->stable_from));
 	p->sum_at = as_xcalloc(len + 1, sizeof(*p->sum_at));
 	p->units_at = as_xcalloc(len + 1, sizeof(*p->units_at));
-	p->cuts = as_xcalloc(len + 1, sizeof(*p->cuts));
-	add_cut(p, 0, false);
+	p->cuts = as_xcalloc(len + n_fua + 1, sizeof(*p->cuts));
+}
+
+/* Whether a FUA write was completed after entry i was issued and before the next was. */
+static bool fua_completes(const struct as_perm *p, size_t i, size_t *n_fua)
+{
+	size_t was = *n_fua;
+
+	for (size_t w = p->cuts[p->n_cuts - 1].first; *n_fua && w < p->n_writes; w++) {
+		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[w]);
+
+		*n_fua -= e->fua && e->done == i + 1;
+	}
+	return *n_fua < was;
+}
+
+static void read_log(struct as_perm *p)
+{
+	size_t len = as_reclog_len(p->log), n_sums = 0, n_fua = 0;
+
+	make_room(p);
+	add_cut(p, 0, CUT_WRITE);
 	for (size_t i = 0; i < len; i++) {
 		const struct as_log_entry *e = as_reclog_at(p->log, i);
 		bool flush = e->kind == AS_CALL_FLUSH && !e->ret;
@@ -101,12 +177,16 @@ static void read_log(struct as_perm *p)
 		if (as_log_entry_changes(e)) {
 			p->sum_at[p->n_writes] = n_sums;
 			p->units_at[p->n_writes + 1] = p->units_at[p->n_writes] + sectors_of(p, e);
+			p->stable_from[p->n_writes] = SIZE_MAX;
 			p->writes[p->n_writes++] = i;
 			n_sums += e->len / KEY_SECTOR;
-		} else if (!flush) {
-			continue;
+			n_fua += e->fua;
+			add_cut(p, i + 1, CUT_WRITE);
+		} else if (flush) {
+			add_cut(p, i + 1, CUT_FLUSH);
 		}
-		add_cut(p, i + 1, flush);
+		if (n_fua && fua_completes(p, i, &n_fua))
+			add_cut(p, i + 1, CUT_FUA);
 	}
 	p->sum_at[p->n_writes] = n_sums;
 	p->sums = as_xcalloc(n_sums + 1, sizeof(*p->sums));
@@ -146,6 +226,7 @@ void as_perm_free(struct as_perm *p)
 	free(p->disks);
 	free(p->keys);
 	free(p->writes);
+	free(p->stable_from);
 	free(p->sum_at);
 	free(p->units_at);
 	free(p->sums);
@@ -173,10 +254,11 @@ struct as_perm_cut as_perm_cut(const struct as_perm *p, size_t k)
 	return (struct as_perm_cut){
 		.at = cut->at,
 		.base_end = p->cuts[cut->base].at,
-		.n_pending = cut->end - cut->first,
+		.n_pending = cut->n_pending,
 		.op = cut->op,
 		.next_op = cut->next_op,
 		.flushed = cut->flushed,
+		.in_flight = k + 1 < p->n_cuts && p->cuts[k + 1].at == cut->at,
 	};
 }
 
@@ -213,8 +295,10 @@ struct as_disk *as_perm_disk_at(struct as_perm *p, size_t k)
 struct as_disk *as_perm_disk(struct as_perm *p)
 {
 	struct as_disk *disk = as_disk_snapshot(as_perm_disk_at(p, p->base));
+	size_t unit_at = 0, fixed_at = p->n_units;
 
-	for (size_t u = 0; u < p->n_units; u++) {
+	while (unit_at + fixed_at < 2 * p->n_units + p->n_fixed) {
+		size_t u = as_perm_in_order(p, &unit_at, &fixed_at);
 		const struct as_perm_write *unit = &p->units[u];
 		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[unit->write]);
 		struct as_log_entry part = *e;
@@ -254,6 +338,18 @@ static void add_write(struct as_perm *p, size_t write, bool torn)
 	add_unit(p, write, off, end - off);
 }
 
+static void add_fixed(struct as_perm *p, const struct as_perm_window *cut, size_t k)
+{
+	size_t n = p->n_units, last_first = p->last_first;
+
+	for (size_t w = cut->first; w < cut->end; w++)
+		if (p->stable_from[w] <= k)
+			add_write(p, w, false);
+	p->n_fixed = p->n_units - n;
+	p->n_units = n;
+	p->last_first = last_first;
+}
+
 bool as_perm_is_synchronous(enum as_view view)
 {
 	return view != AS_VIEW_ATOMIC && view != AS_VIEW_SECTORS;
@@ -276,12 +372,15 @@ void as_perm_make_units(struct as_perm *p, enum as_view view, size_t k)
 
 	p->view = view;
 	p->cut = k;
-	p->n_units = p->last_first = 0;
+	p->n_units = p->n_fixed = p->last_first = 0;
 	if (!as_perm_is_synchronous(view)) {
 		p->base = cut->base;
 		as_perm_make_slots(p, cut->base, cut->first, group_end(p, k));
 		for (size_t w = cut->first; w < cut->end; w++)
-			add_write(p, w, torn);
+			if (p->stable_from[w] > k)
+				add_write(p, w, torn);
+		if (cut->n_pending < cut->end - cut->first)
+			add_fixed(p, cut, k);
 	} else if (view == AS_VIEW_SYNC_ATOMIC || !k || cut->flushed) {
 		p->base = k;
 		p->n_slots = 0;
@@ -293,8 +392,10 @@ void as_perm_make_units(struct as_perm *p, enum as_view view, size_t k)
 	}
 	(void)as_perm_disk_at(p, p->base);
 	as_perm_make_touches(p);
-	AS_ARRAY_ROOM_FOR(p->keep, 0, p->n_units + 1, p->keep_cap);
+	AS_ARRAY_ROOM_FOR(p->keep, 0, p->n_units + p->n_fixed + 1, p->keep_cap);
 	memset(p->keep, 0, p->keep_cap * sizeof(*p->keep));
+	for (size_t u = 0; u < p->n_fixed; u++)
+		p->keep[p->n_units + u] = true;
 }
 
 void as_perm_fill_state(const struct as_perm *p, struct as_perm_state *state)
@@ -305,6 +406,7 @@ void as_perm_fill_state(const struct as_perm *p, struct as_perm_state *state)
 		.index = p->index,
 		.key = as_perm_key(p),
 		.n_units = p->n_units,
+		.n_fixed = p->n_fixed,
 	};
 	for (size_t u = 0; u < p->n_units; u++)
 		state->n_kept += p->keep[u];
@@ -388,7 +490,7 @@ struct as_perm_unit as_perm_unit(const struct as_perm *p, size_t i)
 {
 	const struct as_perm_write *unit = &p->units[i];
 
-	as_assert(i < p->n_units);
+	as_assert(i < p->n_units + p->n_fixed);
 	return (struct as_perm_unit){ .entry = p->writes[unit->write],
 				      .off = unit->off,
 				      .len = unit->len,

@@ -14,6 +14,10 @@
  *   4 sync-sectors   in order; of the last one any subset of its sectors
  *   5 sectors        any subset of the sectors of the pending writes
  *
+ * A flush covers the writes that were complete when it was issued. One that was in flight then
+ * stays pending, though others that were issued after it are stable. A FUA write is stable when it
+ * is complete, whatever is pending; so there is one more cut then.
+ *
  * Of up to t units, every subset is tried. Of more: none, all, every prefix, all but one, and some
  * random subsets; their seed comes from the sectors involved, so that they are the same every time.
  * Discards and zeroes are writes.
@@ -68,7 +72,8 @@ struct as_perm_cut {
 	size_t n_pending; /* writes that may be missing */
 	uint32_t op; /* of entry at-1; AS_RECLOG_NO_OP for cut 0 */
 	uint32_t next_op; /* of entry at; AS_RECLOG_NO_OP after the last */
-	bool flushed; /* entry at-1 is a flush */
+	bool flushed; /* something has become stable here: by a flush, or by FUA */
+	bool in_flight; /* the next cut is here, too: entry at-1 was issued, and no more is known */
 };
 
 struct as_perm_state {
@@ -77,6 +82,7 @@ struct as_perm_state {
 	uint64_t index; /* of the states of this view and cut */
 	struct as_digest key;
 	size_t n_units, n_kept;
+	size_t n_fixed; /* units after these that are stable, and always kept */
 };
 
 struct as_perm;
@@ -119,7 +125,7 @@ void as_perm_print_units(const struct as_perm *perm, struct as_buf *out);
 bool as_perm_pick(struct as_perm *perm, enum as_view view, size_t cut, const char *units,
 		  struct as_perm_state *state);
 
-/* A unit of that state: a part of a write. */
+/* A unit of that state: a part of a write. Numbers from n_units on are those of the fixed ones. */
 struct as_perm_unit {
 	size_t entry; /* of the record */
 	uint64_t off, len; /* bytes of the disk */

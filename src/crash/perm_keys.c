@@ -94,18 +94,19 @@ void as_perm_make_slots(struct as_perm *p, size_t base, size_t first, size_t end
 
 void as_perm_make_touches(struct as_perm *p)
 {
-	size_t n = 0;
+	size_t n = 0, unit = 0, fixed = p->n_units;
 
 	for (size_t i = 0; i < p->n_slots; i++) {
 		p->slots[i].last = UINT32_MAX;
 		p->slots[i].count = 0;
 	}
-	for (size_t u = 0; u < p->n_units; u++) {
-		const struct as_perm_write *unit = &p->units[u];
-		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[unit->write]);
-		size_t at = p->sum_at[unit->write] + (unit->off - e->off) / KEY_SECTOR;
+	while (unit + fixed < 2 * p->n_units + p->n_fixed) {
+		size_t u = as_perm_in_order(p, &unit, &fixed);
+		const struct as_perm_write *part = &p->units[u];
+		const struct as_log_entry *e = as_reclog_at(p->log, p->writes[part->write]);
+		size_t at = p->sum_at[part->write] + (part->off - e->off) / KEY_SECTOR;
 
-		for (uint64_t i = 0; i < unit->len / KEY_SECTOR; i++, n++) {
+		for (uint64_t i = 0; i < part->len / KEY_SECTOR; i++, n++) {
 			struct as_perm_slot *slot = &p->slots[p->slot_of[at + i]];
 
 			AS_ARRAY_ROOM(p->touches, n, p->touches_cap);
@@ -133,7 +134,7 @@ struct as_digest as_perm_key(const struct as_perm *p)
 {
 	struct as_digest key = p->keys[p->base];
 
-	for (size_t u = 0; u < p->n_units; u++)
+	for (size_t u = 0; u < p->n_units + p->n_fixed; u++)
 		if (p->keep[u])
 			key = as_digest_add(key, p->units[u].delta);
 	for (size_t i = 0; i < p->n_shared; i++) {

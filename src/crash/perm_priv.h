@@ -10,7 +10,8 @@
 
 struct as_perm_window {
 	size_t at;
-	size_t first, end; /* writes[first..end-1] are pending */
+	size_t first, end; /* writes[first..end-1] are pending, but for those that are stable */
+	size_t n_pending, n_sectors; /* of these: writes, and the units that they are in view 5 */
 	uint32_t op, next_op;
 	size_t base; /* the cut whose disk is stable here */
 	bool flushed;
@@ -41,6 +42,7 @@ struct as_perm {
 	const struct as_reclog *log;
 	struct as_perm_options options;
 	size_t *writes, n_writes;
+	size_t *stable_from; /* by write: the cut from which on it is stable; SIZE_MAX: none */
 	size_t *units_at; /* how many sectors the writes before it touch: units of view 5 */
 	size_t *sum_at; /* where the digests of a write begin */
 	struct as_digest *sums;
@@ -63,8 +65,10 @@ struct as_perm {
 	enum as_view view;
 	size_t cut, base;
 	bool all;
+	/* First come n_units that may be kept or not, then n_fixed that are stable though something
+	 * before them is not; these are always kept. Each part is in the order of issue. */
 	struct as_perm_write *units;
-	size_t n_units, units_cap;
+	size_t n_units, n_fixed, units_cap;
 	size_t last_first; /* the first unit of the last write */
 	bool *keep;
 	size_t keep_cap;
@@ -83,6 +87,15 @@ struct as_disk *as_perm_disk_at(struct as_perm *perm, size_t cut);
 bool as_perm_is_synchronous(enum as_view view);
 /* The units of a view at a cut, none kept. */
 void as_perm_make_units(struct as_perm *perm, enum as_view view, size_t cut);
+/* Goes through all units in the order of issue: both numbers begin with 0 and n_units. */
+static inline size_t as_perm_in_order(const struct as_perm *p, size_t *unit, size_t *fixed)
+{
+	size_t end = p->n_units + p->n_fixed;
+
+	if (*fixed == end || (*unit < p->n_units && p->units[*unit].write < p->units[*fixed].write))
+		return (*unit)++;
+	return (*fixed)++;
+}
 /* What is kept, as a state. */
 void as_perm_fill_state(const struct as_perm *perm, struct as_perm_state *state);
 

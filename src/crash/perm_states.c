@@ -46,10 +46,10 @@ uint64_t as_perm_count(const struct as_perm *p, enum as_view view, size_t k, boo
 		return 0;
 	if (view == AS_VIEW_SYNC_ATOMIC || cut->end == cut->first)
 		return 1;
-	n = cut->end - cut->first;
+	n = cut->n_pending;
 	last = 1;
 	if (view == AS_VIEW_SECTORS) {
-		n = p->units_at[cut->end] - p->units_at[cut->first];
+		n = cut->n_sectors;
 		last = p->units_at[cut->end] - p->units_at[cut->end - 1];
 	}
 	return count_subsets(p, n, last, all);

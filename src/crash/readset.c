@@ -147,7 +147,7 @@ unsigned as_readset_prunes(struct as_readset *set, struct as_perm *perm,
 		if (as_log_entry_changes(e))
 			rules |= rules_of(set, i, e->off, e->len, disk);
 	}
-	for (size_t u = 0; u < state->n_units; u++) {
+	for (size_t u = 0; u < state->n_units + state->n_fixed; u++) {
 		struct as_perm_unit unit = as_perm_unit(perm, u);
 
 		if (unit.kept)

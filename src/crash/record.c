@@ -27,10 +27,12 @@
 #include "crash/record.h"
 
 #include "base/array.h"
+#include "base/choice.h"
 #include "legal/policy.h"
 #include "model/model.h"
 #include "run/instance.h"
 #include "target/medium.h"
+#include "target/mount.h"
 #include "work/print.h"
 
 #include <errno.h>
@@ -51,7 +53,11 @@ struct rec {
 	bool strict; /* AS_INSTANCE_STRICT */
 	bool logs; /* the type has a log */
 	int64_t op; /* in flight; -1: the mount */
+	struct as_chooser *early; /* NULL: nothing is written early */
 };
+
+/* One in 1, 2 or 4 of what may be written early is. */
+#define EARLY_SHARES 3u
 
 static int set_up(struct rec *r, struct as_err *err)
 {
@@ -68,6 +74,16 @@ static int set_up(struct rec *r, struct as_err *err)
 	out->start = as_disk_snapshot(as_medium_disk(out->medium));
 	as_medium_record(out->medium, RECORD_MAX_BYTES);
 	out->log = as_medium_log(out->medium);
+	as_reclog_hold(as_medium_log(out->medium), args->hold);
+	if (args->early) {
+		struct as_choice *choice;
+
+		r->early = as_chooser_seeded(args->early);
+		choice = as_chooser_choice(r->early);
+		as_reclog_write_early(as_medium_log(out->medium), choice,
+				      1u << as_choose(choice, EARLY_SHARES));
+		as_mount_write_soon(true);
+	}
 	out->history = as_history_new(args->fresh.model, &policy);
 	r->model = as_model_copy(args->fresh.model);
 	r->strict = as_instance_caps(args->target) & AS_INSTANCE_STRICT;
@@ -205,6 +221,16 @@ static bool follow_answer(struct rec *r, const struct as_op *op, const struct as
 
 /* ---- The workload ---- */
 
+/* Before an operation; what is written belongs to it, because what is before it is done. With
+ * faults it would hide them: sync_file_range takes an error away that a later fsync should tell. */
+static void write_back(struct rec *r)
+{
+	if (!r->early || r->args->plan)
+		return;
+	as_instance_set_op(r->instance, (uint32_t)r->op);
+	as_vfs_write_back(as_instance_vfs(r->instance), as_chooser_choice(r->early));
+}
+
 /* False: nothing is done after it. */
 static bool run_op(struct rec *r, size_t i)
 {
@@ -216,6 +242,7 @@ static bool run_op(struct rec *r, size_t i)
 	r->op = (int64_t)i;
 	as_buf_clear(&r->text);
 	r->args->step(r->args->ctx, r->op);
+	write_back(r);
 	as_instance_do(r->instance, (uint32_t)i, op, &got);
 	if (got.ret >= 0 && as_op_table[op->code].persists == AS_PERSISTS_ALL)
 		as_instance_flush(r->instance);
@@ -260,6 +287,10 @@ static void run_all(struct rec *r)
 static void tear_down(struct rec *r)
 {
 	as_instance_close(r->instance);
+	as_reclog_write_early(as_medium_log(r->out->medium), NULL, 0);
+	if (r->early)
+		as_mount_write_soon(false);
+	as_chooser_free(r->early);
 	as_model_free(r->model);
 	as_verdict_free(&r->verdict);
 	as_buf_free(&r->text);

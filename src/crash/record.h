@@ -7,6 +7,10 @@
  * the file system is unmounted. But a `crash` in the workload, after which the model cannot tell
  * what is there, ends it at once.
  *
+ * Writes may be held, and what a cache has may be written early: a library says by as_bd_dirty()
+ * what its cache has (disk/log.h); of a kernel's cache, parts are written back between operations
+ * (as_vfs_write_back()).
+ *
  * The disk and the memory may fail while the workload runs, as a plan says (record.c has the rules
  * of what may be believed then).
  */
@@ -29,6 +33,8 @@ struct as_record_args {
 	const struct as_seq *seq;
 	uint64_t seed;
 	struct as_host_log *log;
+	unsigned hold; /* see struct as_crash_options */
+	uint64_t early;
 	const struct as_plan *plan; /* what fails; only faults that are reported. NULL: nothing */
 	/* Called before the mount (op -1) and before each operation. */
 	void (*step)(void *ctx, int64_t op);

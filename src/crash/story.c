@@ -163,8 +163,12 @@ static void say_entries(struct teller *t, const struct as_reclog *log, size_t fi
 
 		if (!flush && !as_log_entry_changes(e))
 			continue;
-		if (!flush)
+		if (!flush) {
 			say_place(t, e, e->off, e->len, &what);
+			as_buf_adds(&what, e->fua ? ", with FUA" : "");
+			as_buf_adds(&what, e->early ? ", early, from the cache" : "");
+			as_buf_adds(&what, e->done > i + 1 ? ", in flight for a while" : "");
+		}
 		if (lines < LINES_MAX)
 			as_buf_addf(out, "      %s%s\n", flush ? "flush" : "wrote ",
 				    as_buf_str(&what));
@@ -260,34 +264,42 @@ static void tell_list(struct teller *t, const struct as_reclog *log, const struc
 		as_buf_addf(t->out, "      %s %u more\n", kept ? "there: " : "lost:  ", more);
 }
 
+/* Why nothing kept two writes in order. */
+static const char *say_between(const struct teller *t, const struct as_reclog *log, size_t a,
+			       size_t b)
+{
+	if (t->story->options->perm.lying_flush)
+		return "the disk lied about any flush between them";
+	for (size_t i = a + 1; i < b; i++)
+		if (as_reclog_at(log, i)->kind == AS_CALL_FLUSH && !as_reclog_at(log, i)->ret)
+			return "when the flush between them was issued, it was still in flight";
+	return "no flush came between them";
+}
+
 /* If something is on the disk that was written after something lost, nothing kept them in order.
  * Names the last such write, since the others were usually made for it. */
 static void tell_order(struct teller *t, const struct as_reclog *log, const struct as_perm *perm,
-		       size_t n_units)
+		       const struct as_perm_state *state)
 {
-	size_t lost = SIZE_MAX, there = SIZE_MAX;
-	struct as_perm_unit a, b;
+	struct as_perm_unit a = { .entry = SIZE_MAX }, b = { .entry = 0 };
 	struct as_buf what = { 0 };
 
-	for (size_t u = 0; u < n_units; u++) {
+	for (size_t u = 0; u < state->n_units && a.entry == SIZE_MAX; u++)
+		if (!as_perm_unit(perm, u).kept)
+			a = as_perm_unit(perm, u);
+	for (size_t u = 0; a.entry != SIZE_MAX && u < state->n_units + state->n_fixed; u++) {
 		struct as_perm_unit unit = as_perm_unit(perm, u);
 
-		if (!unit.kept && lost == SIZE_MAX)
-			lost = u;
-		else if (unit.kept && lost != SIZE_MAX &&
-			 unit.entry != as_perm_unit(perm, lost).entry)
-			there = u;
+		if (unit.kept && unit.entry > a.entry && unit.entry >= b.entry)
+			b = unit;
 	}
-	if (there == SIZE_MAX)
+	if (!b.kept)
 		return;
-	a = as_perm_unit(perm, lost);
-	b = as_perm_unit(perm, there);
 	say_unit(t, log, &b, &what);
 	as_buf_addf(t->out, "      So on the disk was %s, but not ", as_buf_str(&what));
 	say_unit(t, log, &a, t->out);
-	as_buf_addf(t->out, ", which had been written before it: %s between them.\n",
-		    t->story->options->perm.lying_flush ? "the disk lied about any flush"
-							: "no flush came");
+	as_buf_addf(t->out, ", which had been written before it: %s.\n",
+		    say_between(t, log, a.entry, b.entry));
 	if (strstr(as_buf_str(&what), AS_LAYOUT_EMPTY))
 		as_buf_adds(t->out, "      The journal was emptied before what it held was in its "
 				    "place on the disk.\n");
@@ -312,7 +324,7 @@ static void tell_units(struct teller *t, const struct as_reclog *log, const stru
 		    as_view_name(state->view));
 	tell_list(t, log, perm, state->n_units, true);
 	tell_list(t, log, perm, state->n_units, false);
-	tell_order(t, log, perm, state->n_units);
+	tell_order(t, log, perm, state);
 }
 
 /* ---- Recovery ---- */

@@ -368,9 +368,15 @@ static int write_flipped(struct as_bd *inner, uint64_t off, const void *buf, siz
 	return rc;
 }
 
+/* How a write was submitted, if it was. */
+struct submitted {
+	unsigned flags;
+	uint64_t *ticket;
+};
+
 /* Carries out write, discard and zero under their rule; buf is NULL except for a write. */
 static int change(struct as_faulty *faulty, enum as_call kind, uint64_t off, const void *buf,
-		  uint64_t len)
+		  uint64_t len, const struct submitted *submitted)
 {
 	size_t i = meet(faulty, kind);
 	const struct as_fault_rule *rule = i < faulty->n ? &faulty->rules[i] : NULL;
@@ -388,6 +394,9 @@ static int change(struct as_faulty *faulty, enum as_call kind, uint64_t off, con
 		rc = 0; /* nothing has to be done */
 	else if (flips)
 		rc = write_flipped(faulty->inner, off, buf, len, rule->flip_bit);
+	else if (submitted)
+		rc = as_bd_submit(faulty->inner, off, buf, len, submitted->flags,
+				  submitted->ticket);
 	else if (kind == AS_CALL_WRITE)
 		rc = as_bd_write(faulty->inner, off, buf, len);
 	else if (kind == AS_CALL_ZERO)
@@ -399,17 +408,38 @@ static int change(struct as_faulty *faulty, enum as_call kind, uint64_t off, con
 
 static int faulty_write(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
 {
-	return change(faulty_of(bd), AS_CALL_WRITE, off, buf, len);
+	return change(faulty_of(bd), AS_CALL_WRITE, off, buf, len, NULL);
 }
 
 static int faulty_discard(struct as_bd *bd, uint64_t off, uint64_t len)
 {
-	return change(faulty_of(bd), AS_CALL_DISCARD, off, NULL, len);
+	return change(faulty_of(bd), AS_CALL_DISCARD, off, NULL, len, NULL);
 }
 
 static int faulty_zero(struct as_bd *bd, uint64_t off, uint64_t len)
 {
-	return change(faulty_of(bd), AS_CALL_ZERO, off, NULL, len);
+	return change(faulty_of(bd), AS_CALL_ZERO, off, NULL, len, NULL);
+}
+
+/* The error of a submitted write is told at once. */
+static int faulty_submit(struct as_bd *bd, uint64_t off, const void *buf, size_t len,
+			 unsigned flags, uint64_t *ticket)
+{
+	struct submitted submitted = { flags, ticket };
+
+	*ticket = UINT64_MAX;
+	return change(faulty_of(bd), AS_CALL_WRITE, off, buf, len, &submitted);
+}
+
+static int faulty_wait(struct as_bd *bd, uint64_t ticket)
+{
+	return as_bd_wait(faulty_of(bd)->inner, ticket);
+}
+
+/* A hint is no call: nobody would be told that it has failed. */
+static void faulty_dirty(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
+{
+	as_bd_dirty(faulty_of(bd)->inner, off, buf, len);
 }
 
 static int faulty_flush(struct as_bd *bd)
@@ -431,6 +461,9 @@ static const struct as_bd_ops faulty_ops = {
 	.flush = faulty_flush,
 	.discard = faulty_discard,
 	.zero = faulty_zero,
+	.submit = faulty_submit,
+	.wait = faulty_wait,
+	.dirty = faulty_dirty,
 };
 
 struct as_faulty *as_faulty_new(struct as_bd *inner, const struct as_fault_rule *rules, size_t n)

@@ -60,6 +60,7 @@ struct as_groups *as_groups_new(const struct as_reclog *log)
 	for (size_t i = 0; i < len; i++) {
 		const struct as_log_entry *entry = as_reclog_at(log, i);
 
+		as_assert(!entry->fua && entry->done == i + 1);
 		n_writes += as_log_entry_changes(entry);
 		n_flushes += entry->kind == AS_CALL_FLUSH && !entry->ret;
 	}

@@ -11,7 +11,9 @@
  *   3. Power may fail before the first call and after each write and each completed flush: those
  *      are the cut points. A failure during a flush is the cut before it: it is not known how much
  *      of the pending data the flush had written.
- *   4. At a cut, all that was pending when the last flush before it completed is stable (the base).
+ *   4. It is for records without writes in flight and without FUA (log.h): each write was complete
+ *      before the next call. crash/perm.h takes all records.
+ *   5. At a cut, all that was pending when the last flush before it completed is stable (the base).
  *      Of what is pending at the cut, any part may be on the disk, in any order.
  *
  * Group g holds the entries after flush g-1 up to flush g. There is always one more group than

@@ -23,7 +23,9 @@
  *      twice, so that an entry can be told from its successor at the same index after a truncate.
  *   5. Pointers to data stay valid until their entry goes: blocks never move. Pointers to entries
  *      stay valid until the next call is recorded.
- *   6. memory = capacity of the entries + capacity of the blocks. It never exceeds the limit, which
+ *   6. flying[] has the entries with done == AS_RECLOG_IN_FLIGHT, and no others, in order. A call
+ *      that cannot be in flight is complete when it is recorded: its `done` is its index + 1.
+ *   7. memory = capacity of the entries + capacity of the blocks. It never exceeds the limit, which
  *      is checked before anything is allocated.
  */
 #include "disk/log.h"
@@ -46,6 +48,13 @@ struct record {
 	size_t n_blocks, used;
 };
 
+/* A write that is not complete yet. */
+struct flight {
+	size_t entry;
+	uint64_t ticket;
+	unsigned calls; /* that came after it */
+};
+
 struct as_reclog {
 	struct as_bd bd;
 	struct as_bd *inner;
@@ -57,6 +66,11 @@ struct as_reclog {
 	size_t n, cap;
 	struct log_block *blocks;
 	size_t n_blocks, blocks_cap;
+	struct flight *flying;
+	size_t n_flying, flying_cap;
+	unsigned hold; /* as_reclog_hold() */
+	struct as_choice *early; /* NULL: what is hinted at is not written */
+	unsigned early_one_in;
 };
 
 static struct as_reclog *log_of(struct as_bd *bd)
@@ -115,26 +129,86 @@ static unsigned char *keep(struct as_reclog *log, const void *data, size_t len)
 	return to;
 }
 
-static void record(struct as_reclog *log, struct as_log_entry entry, const void *data)
+/* False: it is not in the record. */
+static bool record(struct as_reclog *log, struct as_log_entry entry, const void *data)
 {
 	size_t len = data && !entry.ret ? (size_t)entry.len : 0;
 	struct record *rec;
 
 	if (log->paused)
-		return;
+		return false;
 	entry.seq = log->seq++;
 	entry.op = log->op;
 	if (!log->overflowed && log->limit_bytes &&
 	    as_reclog_memory(log) + cost(log, len) > log->limit_bytes)
 		log->overflowed = true;
 	if (log->overflowed)
-		return;
+		return false;
 	entry.data = len ? keep(log, data, len) : NULL;
 	AS_ARRAY_ROOM(log->records, log->n, log->cap);
 	rec = &log->records[log->n++];
 	rec->entry = entry;
+	rec->entry.done = log->n;
 	rec->n_blocks = log->n_blocks;
 	rec->used = log->n_blocks ? log->blocks[log->n_blocks - 1].used : 0;
+	return true;
+}
+
+/* ---- In flight ------------------------------------------------------------------------------ */
+
+/* Completes those that are in flight and have this ticket; 0: all. */
+static void complete(struct as_reclog *log, uint64_t ticket)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < log->n_flying; i++) {
+		if (ticket && log->flying[i].ticket != ticket)
+			log->flying[n++] = log->flying[i];
+		else
+			log->records[log->flying[i].entry].entry.done = log->n;
+	}
+	log->n_flying = n;
+}
+
+/* Before each call: it may be the one that a write in flight has waited for. */
+static void tick(struct as_reclog *log)
+{
+	size_t i = 0;
+
+	if (log->hold == AS_RECLOG_UNTIL_WAIT)
+		return;
+	while (i < log->n_flying) {
+		if (++log->flying[i].calls > log->hold)
+			complete(log, log->flying[i].ticket);
+		else
+			i++;
+	}
+}
+
+void as_reclog_hold(struct as_reclog *log, unsigned after)
+{
+	complete(log, 0);
+	log->hold = after;
+}
+
+unsigned as_reclog_held(const struct as_reclog *log)
+{
+	return log->hold;
+}
+
+void as_reclog_write_early(struct as_reclog *log, struct as_choice *choice, unsigned one_in)
+{
+	log->early = choice;
+	log->early_one_in = one_in;
+}
+
+/* What comes back after a power cut has nothing in flight. */
+static void land(struct as_reclog *log, size_t n)
+{
+	complete(log, 0);
+	for (size_t i = n; i > 0; i--)
+		if (log->records[i - 1].entry.done > n)
+			log->records[i - 1].entry.done = n;
 }
 
 void as_reclog_truncate(struct as_reclog *log, size_t n)
@@ -142,6 +216,7 @@ void as_reclog_truncate(struct as_reclog *log, size_t n)
 	size_t n_blocks;
 
 	as_assert(n <= log->n);
+	land(log, n);
 	n_blocks = n ? log->records[n - 1].n_blocks : 0;
 	while (log->n_blocks > n_blocks) {
 		struct log_block *last = &log->blocks[--log->n_blocks];
@@ -170,9 +245,12 @@ static int log_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)
 	int ret = as_bd_read(log->inner, off, buf, len);
 	struct as_log_entry entry = { .kind = AS_CALL_READ, .off = off, .len = len, .ret = ret };
 
+	if (log->n_flying)
+		tick(log);
 	if (len && (log->flags & AS_RECLOG_READS))
-		record(log, entry,
-		       (log->flags & AS_RECLOG_READ_DATA) == AS_RECLOG_READ_DATA ? buf : NULL);
+		(void)record(log, entry,
+			     (log->flags & AS_RECLOG_READ_DATA) == AS_RECLOG_READ_DATA ? buf
+										       : NULL);
 	return ret;
 }
 
@@ -182,8 +260,10 @@ static int log_write(struct as_bd *bd, uint64_t off, const void *buf, size_t len
 	int ret = as_bd_write(log->inner, off, buf, len);
 	struct as_log_entry entry = { .kind = AS_CALL_WRITE, .off = off, .len = len, .ret = ret };
 
+	if (log->n_flying)
+		tick(log);
 	if (len)
-		record(log, entry, buf);
+		(void)record(log, entry, buf);
 	return ret;
 }
 
@@ -192,7 +272,9 @@ static int log_flush(struct as_bd *bd)
 	struct as_reclog *log = log_of(bd);
 	int ret = as_bd_flush(log->inner);
 
-	record(log, (struct as_log_entry){ .kind = AS_CALL_FLUSH, .ret = ret }, NULL);
+	if (log->n_flying)
+		tick(log);
+	(void)record(log, (struct as_log_entry){ .kind = AS_CALL_FLUSH, .ret = ret }, NULL);
 	return ret;
 }
 
@@ -202,8 +284,10 @@ static int log_discard(struct as_bd *bd, uint64_t off, uint64_t len)
 	int ret = as_bd_discard(log->inner, off, len);
 	struct as_log_entry entry = { .kind = AS_CALL_DISCARD, .off = off, .len = len, .ret = ret };
 
+	if (log->n_flying)
+		tick(log);
 	if (len)
-		record(log, entry, NULL);
+		(void)record(log, entry, NULL);
 	return ret;
 }
 
@@ -213,9 +297,51 @@ static int log_zero(struct as_bd *bd, uint64_t off, uint64_t len)
 	int ret = as_bd_zero(log->inner, off, len);
 	struct as_log_entry entry = { .kind = AS_CALL_ZERO, .off = off, .len = len, .ret = ret };
 
+	if (log->n_flying)
+		tick(log);
 	if (len)
-		record(log, entry, NULL);
+		(void)record(log, entry, NULL);
 	return ret;
+}
+
+static int log_submit(struct as_bd *bd, uint64_t off, const void *buf, size_t len, unsigned flags,
+		      uint64_t *ticket)
+{
+	struct as_reclog *log = log_of(bd);
+	int ret = as_bd_write(log->inner, off, buf, len);
+	struct as_log_entry entry = {
+		.kind = AS_CALL_WRITE, .off = off, .len = len, .ret = ret, .fua = flags & AS_BD_FUA
+	};
+
+	*ticket = UINT64_MAX;
+	if (log->n_flying)
+		tick(log);
+	if (!len || !record(log, entry, buf) || ret || !log->hold)
+		return ret;
+	*ticket = log->seq;
+	log->records[log->n - 1].entry.done = AS_RECLOG_IN_FLIGHT;
+	AS_ARRAY_ROOM(log->flying, log->n_flying, log->flying_cap);
+	log->flying[log->n_flying++] = (struct flight){ .entry = log->n - 1, .ticket = *ticket };
+	return 0;
+}
+
+static int log_wait(struct as_bd *bd, uint64_t ticket)
+{
+	complete(log_of(bd), ticket);
+	return 0;
+}
+
+static void log_dirty(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
+{
+	struct as_log_entry entry = { .kind = AS_CALL_WRITE, .off = off, .len = len };
+	struct as_reclog *log = log_of(bd);
+
+	if (!log->early || log->paused || log->overflowed || !len ||
+	    as_choose(log->early, log->early_one_in))
+		return;
+	entry.early = true;
+	entry.ret = as_bd_write(log->inner, off, buf, len);
+	(void)record(log, entry, buf);
 }
 
 static const struct as_bd_ops log_ops = {
@@ -226,6 +352,9 @@ static const struct as_bd_ops log_ops = {
 	.flush = log_flush,
 	.discard = log_discard,
 	.zero = log_zero,
+	.submit = log_submit,
+	.wait = log_wait,
+	.dirty = log_dirty,
 };
 
 struct as_reclog *as_reclog_new(struct as_bd *inner, unsigned flags, uint64_t limit_bytes)
@@ -247,6 +376,7 @@ void as_reclog_free(struct as_reclog *log)
 	as_reclog_clear(log);
 	free(log->records);
 	free(log->blocks);
+	free(log->flying);
 	free(log);
 }
 

@@ -5,6 +5,10 @@
  * running. The record can be replayed onto another device, divided into sync groups (see group.h),
  * truncated and cleared.
  *
+ * A write may be submitted and complete later (as_bd_submit(), as_reclog_hold()). The bytes
+ * are on the disk beneath at once; what comes later is only the promise. A flush covers the writes
+ * that were complete when it was called. Entries are in the order of submission.
+ *
  * The recorder belongs directly on the disk, with a faulty wrapper (see fault.h) above it: then the
  * log says what reached the disk. A write torn above is recorded as the part that arrived, a
  * dropped flush not at all.
@@ -16,6 +20,7 @@
 #include "disk/call.h"
 
 #include <assay/target.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +38,14 @@ struct as_log_entry {
 	uint32_t op; /* the operation that as_reclog_set_op() had set, or AS_RECLOG_NO_OP */
 	int ret; /* what the device beneath answered: 0 or a negative errno */
 	enum as_call kind;
+	bool fua; /* a write that is stable when it is complete */
+	bool early; /* a write that the file system has only hinted at (as_bd_dirty()) */
+	/* Entries 0..done-1 were submitted before this one was complete. AS_RECLOG_IN_FLIGHT: it is
+	 * not complete yet. */
+	size_t done;
 };
+
+#define AS_RECLOG_IN_FLIGHT SIZE_MAX
 
 enum as_reclog_flags {
 	AS_RECLOG_READS = 1, /* record reads too: where and how long */
@@ -54,6 +66,15 @@ void as_reclog_set_op(struct as_reclog *log, uint32_t op);
  * replay. */
 void as_reclog_pause(struct as_reclog *log, bool paused);
 
+/* A submitted write that nobody waits for is complete after `after` further calls. 0, which is how
+ * it begins: at once. AS_RECLOG_UNTIL_WAIT: not before somebody waits for it. */
+#define AS_RECLOG_UNTIL_WAIT UINT_MAX
+void as_reclog_hold(struct as_reclog *log, unsigned after);
+unsigned as_reclog_held(const struct as_reclog *log); /* what was said */
+/* Of what the file system hints at (as_bd_dirty()), one in `one_in` is written, as `choice` says,
+ * which outlives this. NULL: none. */
+void as_reclog_write_early(struct as_reclog *log, struct as_choice *choice, unsigned one_in);
+
 size_t as_reclog_len(const struct as_reclog *log);
 const struct as_log_entry *as_reclog_at(const struct as_reclog *log, size_t i);
 /* Memory that the record uses. */
@@ -65,7 +86,7 @@ bool as_reclog_overflowed(const struct as_reclog *log);
 bool as_log_entry_changes(const struct as_log_entry *entry);
 
 /* Keeps the first n entries (n <= len) and frees the memory of the others. The caller sets `inner`
- * back to what it was then; the log does not. */
+ * back to what it was then; the log does not. What was in flight then is complete. */
 void as_reclog_truncate(struct as_reclog *log, size_t n);
 /* Forgets all entries, and that the limit was reached. */
 void as_reclog_clear(struct as_reclog *log);

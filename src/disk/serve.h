@@ -2,7 +2,12 @@
 /*
  * serve: shows block devices of ours as files of a FUSE mount, so that the kernel can use them. A
  * loop device on such a file (see loop.h) is a disk: each of its writes and flushes comes to us in
- * the order of issue, and one request of the block layer is one call.
+ * the order of issue, and one request of the block layer is one call. Requests are answered one
+ * after the other, unless writes are held (as_serve_hold()): then several are in flight.
+ *
+ * The block layer tells a loop device nothing of FUA: it sends the write, waits for it, and sends a
+ * flush. So a flush of ours may stand for FUA, and then it covers more than it would on a disk that
+ * knows FUA.
  *
  * One server has any number of disks, which are called folder/NAME. Reads and writes arrive as
  * calls of struct as_bd, in pieces of at most AS_SERVE_MAX_BYTES; fsync(2) is a flush; fallocate(2)
@@ -52,6 +57,11 @@ void as_serve_free(struct as_serve *serve);
 
 void as_serve_lock(struct as_serve *serve);
 void as_serve_unlock(struct as_serve *serve);
+/* From now on a write is answered only when a flush has come, or `after` other requests, or no
+ * request for idle_ms. The disk gets it at once by as_bd_submit(), and as_bd_wait() when it is
+ * answered. So a flush that comes in between does not cover it: that is how a file system shows
+ * that does not wait before it flushes. after 0: writes are answered at once. */
+void as_serve_hold(struct as_serve *serve, unsigned after, unsigned idle_ms);
 /* `hook` may be NULL: none. */
 void as_serve_set_hook(struct as_serve *serve, const struct as_serve_hook *hook);
 

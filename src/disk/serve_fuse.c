@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * serve_fuse: see serve.h. libfuse3's low-level interface, one thread, one request at a time.
+ * serve_fuse: see serve.h. libfuse3's low-level interface, one thread. It carries requests out one
+ * at a time; answers to writes may come later.
  *
  * Method
  *   1. The thread has a descriptor table of its own (unshare(CLONE_FILES)) and opens /dev/fuse in
@@ -16,7 +17,9 @@
  *      mounted.
  *   4. The kernel may send us a write because it needs memory. So the thread is marked as an I/O
  *      flusher if that is allowed, and its buffers are allocated before the first request.
- *   5. To stop it, a flag is set and a name is looked up: the thread answers and leaves.
+ *   5. A held write is done at once; only its answer waits, in `held`. Whoever waits for the answer
+ *      sends nothing, so the thread waits for requests no longer than idle_ms while there is one.
+ *   6. To stop it, a flag is set and a name is looked up: the thread answers and leaves.
  */
 #define FUSE_USE_VERSION 314
 
@@ -25,7 +28,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
+#include <limits.h>
 #include <linux/falloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -46,6 +51,17 @@
 /* Room for a read or a write and for what extends it to whole sectors. */
 #define DATA_BYTES (AS_SERVE_MAX_BYTES + 2 * 4096)
 
+/* A write whose answer waits. */
+struct held_write {
+	fuse_req_t req;
+	struct as_bd *bd;
+	size_t size;
+	uint64_t ticket;
+	unsigned requests; /* that came after it */
+};
+
+#define HELD_MAX 64u /* fewer than the kernel lets be in flight */
+
 struct as_serve {
 	char *folder;
 	struct as_serve_disk *disks;
@@ -58,6 +74,10 @@ struct as_serve {
 	pthread_mutex_t lock; /* held during every call of a disk */
 	struct as_serve_hook hook;
 	atomic_bool stop;
+	atomic_uint hold; /* as_serve_hold() */
+	atomic_int idle_ms;
+	struct held_write held[HELD_MAX]; /* of the thread alone, the oldest first */
+	unsigned n_held;
 	unsigned char *data; /* of a read, or of a write of less than whole sectors */
 
 	/* How the thread reports that it has started, or could not. */
@@ -245,6 +265,56 @@ static int write_part(struct as_serve *s, struct as_bd *bd, const struct sector_
 	return as_bd_write(bd, span->off, s->data, span->len);
 }
 
+/* ---- Held writes ---- */
+
+/* Answers those after which more than so many requests came. */
+static void release(struct as_serve *s, unsigned requests)
+{
+	unsigned n = 0;
+
+	while (n < s->n_held && s->held[n].requests > requests) {
+		pthread_mutex_lock(&s->lock);
+		(void)as_bd_wait(s->held[n].bd, s->held[n].ticket);
+		pthread_mutex_unlock(&s->lock);
+		fuse_reply_write(s->held[n].req, s->held[n].size);
+		n++;
+	}
+	s->n_held -= n;
+	memmove(s->held, s->held + n, s->n_held * sizeof(s->held[0]));
+}
+
+static void release_all(struct as_serve *s)
+{
+	for (unsigned i = 0; i < s->n_held; i++)
+		s->held[i].requests = UINT_MAX;
+	release(s, 0);
+}
+
+/* Before a request: it is one more for those that wait. */
+static void count_request(struct as_serve *s)
+{
+	for (unsigned i = 0; i < s->n_held; i++)
+		s->held[i].requests++;
+	release(s, s->hold);
+}
+
+/* With the lock, which it gives back. */
+static void write_held(struct as_serve *s, fuse_req_t req, struct as_bd *bd, const char *data,
+		       size_t size, uint64_t off)
+{
+	struct held_write held = { .req = req, .bd = bd, .size = size };
+	int rc = as_bd_submit(bd, off, data, size, 0, &held.ticket);
+
+	if (rc) {
+		end(req, rc);
+		return;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (s->n_held == HELD_MAX)
+		release_all(s);
+	s->held[s->n_held++] = held;
+}
+
 static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
 		     struct fuse_file_info *fi)
 {
@@ -257,6 +327,10 @@ static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 	if (!bd)
 		return;
 	span = widen(bd, (uint64_t)off, size);
+	if (s->hold && span.len == size) {
+		write_held(s, req, bd, data, size, (uint64_t)off);
+		return;
+	}
 	rc = span.len == size ? as_bd_write(bd, (uint64_t)off, data, size)
 			      : write_part(s, bd, &span, data, size);
 	if (rc) {
@@ -270,11 +344,17 @@ static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 static void on_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
 	struct as_bd *bd = begin(req, ino, AS_CALL_FLUSH, 0, 0);
+	struct as_serve *s = serve_of(req);
+	int rc;
 
 	(void)datasync;
 	(void)fi;
-	if (bd)
-		end(req, as_bd_flush(bd));
+	if (!bd)
+		return;
+	rc = as_bd_flush(bd);
+	pthread_mutex_unlock(&s->lock);
+	release_all(s);
+	fuse_reply_err(req, -rc);
 }
 
 static void on_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
@@ -365,6 +445,16 @@ static int go_home(struct as_serve *s, struct fuse_session *session)
 	return 0;
 }
 
+/* Returns when there is one, or when nothing is held any more. */
+static void await_request(struct as_serve *s, struct fuse_session *session)
+{
+	struct pollfd pfd = { .fd = fuse_session_fd(session), .events = POLLIN };
+	int n = poll(&pfd, 1, s->idle_ms);
+
+	if (!n)
+		release_all(s);
+}
+
 static void *serve_requests(void *ctx)
 {
 	struct as_serve *s = ctx;
@@ -383,13 +473,20 @@ static void *serve_requests(void *ctx)
 		rc = go_home(s, session);
 	say_up(s, rc);
 	while (!rc && !atomic_load(&s->stop) && !fuse_session_exited(session)) {
-		int n = fuse_session_receive_buf(session, &request);
+		int n;
 
-		if (n > 0)
+		if (s->n_held)
+			await_request(s, session);
+		n = fuse_session_receive_buf(session, &request);
+		if (n > 0) {
+			if (s->n_held)
+				count_request(s);
 			fuse_session_process_buf(session, &request);
-		else if (n != -EINTR)
+		} else if (n != -EINTR) {
 			break;
+		}
 	}
+	release_all(s);
 	free(request.mem);
 	if (session)
 		/* Closes /dev/fuse. */
@@ -481,6 +578,12 @@ void as_serve_lock(struct as_serve *s)
 void as_serve_unlock(struct as_serve *s)
 {
 	pthread_mutex_unlock(&s->lock);
+}
+
+void as_serve_hold(struct as_serve *s, unsigned after, unsigned idle_ms)
+{
+	atomic_store(&s->idle_ms, (int)idle_ms);
+	atomic_store(&s->hold, after);
 }
 
 void as_serve_set_hook(struct as_serve *s, const struct as_serve_hook *hook)

@@ -32,6 +32,13 @@ void as_serve_unlock(struct as_serve *serve)
 	as_assert(!serve);
 }
 
+void as_serve_hold(struct as_serve *serve, unsigned after, unsigned idle_ms)
+{
+	(void)after;
+	(void)idle_ms;
+	as_assert(!serve);
+}
+
 void as_serve_set_hook(struct as_serve *serve, const struct as_serve_hook *hook)
 {
 	(void)hook;

@@ -173,6 +173,25 @@ static int medium_zero(struct as_bd *bd, uint64_t off, uint64_t len)
 	return rc ? rc : as_bd_zero(inner_of(bd), off, len);
 }
 
+static int medium_submit(struct as_bd *bd, uint64_t off, const void *buf, size_t len,
+			 unsigned flags, uint64_t *ticket)
+{
+	int rc = check(bd, "write", off, len);
+
+	return rc ? rc : as_bd_submit(inner_of(bd), off, buf, len, flags, ticket);
+}
+
+static int medium_wait(struct as_bd *bd, uint64_t ticket)
+{
+	return as_bd_wait(inner_of(bd), ticket);
+}
+
+static void medium_dirty(struct as_bd *bd, uint64_t off, const void *buf, size_t len)
+{
+	if (!check(bd, "hint of a write", off, len))
+		as_bd_dirty(inner_of(bd), off, buf, len);
+}
+
 static const struct as_bd_ops medium_ops = {
 	.api = AS_BD_API,
 	.name = "medium",
@@ -181,6 +200,9 @@ static const struct as_bd_ops medium_ops = {
 	.flush = medium_flush,
 	.discard = medium_discard,
 	.zero = medium_zero,
+	.submit = medium_submit,
+	.wait = medium_wait,
+	.dirty = medium_dirty,
 };
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -159,20 +159,27 @@ static void keep_one_arena(void)
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 }
 
+/* A write is held no longer than this if nothing else happens: who waits for it waits so long. */
+#define HOLD_IDLE_MS 1
+
 /* What it is mounted from: a device to serve, or else a disk to copy into memory. */
 struct ground {
 	struct as_bd *bd;
 	struct as_disk *memory;
 	struct as_reclog *log; /* may be NULL */
-	/* Requests do not wait for each other. Then a record would not have them in the order in
-	 * which they were issued, where the issuer did not wait for one before it issued the
-	 * next. */
+	/* Requests do not wait for each other. Then a record may not have them in the order in
+	 * which they were issued, where the issuer did not wait for one before it issued the next.
+	 * So a record is made this way only if writes are held. */
 	bool direct;
 };
 
 static int attach(struct as_mount *m, const struct ground *ground, struct as_err *err)
 {
 	struct as_serve_disk disk = { .name = "0", .bd = ground->bd };
+	/* A server of others writes to its file and waits each time: nothing is ever in flight. */
+	unsigned hold = ground->log && !m->type->server ? as_reclog_held(ground->log) : 0;
+	/* Otherwise the loop device waits for each request before it sends the next. */
+	bool direct = ground->direct || hold;
 	int rc;
 
 	if (!ground->bd)
@@ -182,10 +189,16 @@ static int attach(struct as_mount *m, const struct ground *ground, struct as_err
 	if (!rc && ground->log)
 		as_reclog_pause(ground->log, true);
 	if (!rc && !m->type->server)
-		rc = as_loop_new(m->disk, AS_LOOP_NO_MERGES | (ground->direct ? AS_LOOP_DIRECT : 0),
+		rc = as_loop_new(m->disk, AS_LOOP_NO_MERGES | (direct ? AS_LOOP_DIRECT : 0),
 				 &m->loop, err);
 	if (!rc && ground->log)
 		as_reclog_pause(ground->log, false);
+	if (!rc && hold) {
+		as_serve_lock(m->serve);
+		as_reclog_hold(ground->log, AS_RECLOG_UNTIL_WAIT);
+		as_serve_unlock(m->serve);
+		as_serve_hold(m->serve, hold, HOLD_IDLE_MS);
+	}
 	return rc;
 }
 

@@ -109,6 +109,13 @@ void as_mount_release(struct as_mount *mount);
 void as_mount_set_delay(struct as_mount *mount, void (*before)(void *ctx), void *ctx);
 /* The operation that later writes belong to. */
 void as_mount_set_op(struct as_mount *mount, uint32_t op);
+/* Writes what the kernel's cache of the device has to the device, as it might do by itself at any
+ * time, and flushes the device if asked. Nothing without a device. */
+void as_mount_write_back(struct as_mount *mount, bool flush);
+/* The kernel is to write back what is older than a tick, or as late as usual. Only where the kernel
+ * is a guest of ours; elsewhere that is the machine's to decide, and nothing is done. Needs no
+ * mount. */
+void as_mount_write_soon(bool soon);
 /* Flushes the disk, though the file system did not ask for it. Needs a medium. */
 void as_mount_flush(struct as_mount *mount);
 /* To be called after the disk was changed through the medium, with nothing mounted: the kernel

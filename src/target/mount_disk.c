@@ -9,7 +9,10 @@
 #include "disk/loop.h"
 #include "disk/serve.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 void as_mount_lock(struct as_mount *m)
 {
@@ -90,6 +93,59 @@ void as_mount_set_op(struct as_mount *m, uint32_t op)
 	as_serve_lock(m->serve);
 	as_reclog_set_op(log, op);
 	as_serve_unlock(m->serve);
+}
+
+void as_mount_write_back(struct as_mount *m, bool flush)
+{
+	int fd = m->loop ? as_loop_fd(m->loop) : -1;
+
+	if (fd < 0)
+		return;
+	/* What fails here is told to the file system, too, or to nobody. */
+	if (flush)
+		(void)fsync(fd);
+	else
+		(void)sync_file_range(fd, 0, 0,
+				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					      SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
+/* By /proc/cpuinfo, which names the machine that User-Mode Linux is. */
+static bool is_guest(void)
+{
+	int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+	char text[512];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return strstr(text, "User Mode Linux");
+}
+
+void as_mount_write_soon(bool soon)
+{
+	static const struct {
+		const char *file, *soon, *usual; /* hundredths of a second */
+	} limits[] = {
+		{ "/proc/sys/vm/dirty_expire_centisecs", "1", "3000" },
+		{ "/proc/sys/vm/dirty_writeback_centisecs", "1", "500" },
+	};
+
+	if (!is_guest())
+		return;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		const char *value = soon ? limits[i].soon : limits[i].usual;
+		int fd = open(limits[i].file, O_WRONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			continue;
+		if (write(fd, value, strlen(value)) < 0)
+			as_assert(errno != EBADF);
+		close(fd);
+	}
 }
 
 void as_mount_flush(struct as_mount *m)

@@ -151,6 +151,7 @@ static const struct as_vfs_ops mounted_ops = {
 	.free = sys_free,
 	.another = sys_another,
 	.begin = as_sys_begin,
+	.write_back = as_sys_write_back,
 };
 
 int as_vfs_sys_new(const char *folder, struct as_vfs **vfs, struct as_err *err)

@@ -40,6 +40,7 @@ extern const struct as_tree_ops as_sys_tree_ops;
 int64_t as_sys_call(struct as_vfs *vfs, long nr, const uint64_t args[6]);
 #define SYS_P(pointer) ((uint64_t)(uintptr_t)(pointer))
 #define as_sys_do(vfs, name, ...) as_sys_call(vfs, SYS_##name, (const uint64_t[6]){ __VA_ARGS__ })
+void as_sys_write_back(struct as_vfs *vfs, struct as_choice *choice);
 void as_sys_begin(struct as_vfs *vfs); /* tells what the executor holds open */
 
 struct stat;

@@ -51,6 +51,12 @@ void as_vfs_watch(struct as_vfs *vfs, const struct as_watch *watch)
 		vfs->ops->begin(vfs);
 }
 
+void as_vfs_write_back(struct as_vfs *vfs, struct as_choice *choice)
+{
+	if (vfs->ops->write_back)
+		vfs->ops->write_back(vfs, choice);
+}
+
 const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs)
 {
 	return vfs->ops->tree;

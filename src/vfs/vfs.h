@@ -19,6 +19,8 @@
 #include "work/op.h"
 #include "work/outcome.h"
 
+#include <assay/choice.h>
+
 struct as_watch;
 
 #define AS_VFS_API 1u
@@ -48,6 +50,7 @@ struct as_vfs_ops {
 	 * its own. NULL: only one call at a time. */
 	struct as_vfs *(*another)(const struct as_vfs *vfs);
 	void (*begin)(struct as_vfs *vfs); /* what it holds open is told; NULL: nothing */
+	void (*write_back)(struct as_vfs *vfs, struct as_choice *choice); /* NULL: nothing */
 };
 
 /* Implementations embed this as their first member. */
@@ -62,6 +65,9 @@ struct as_vfs {
 void as_vfs_exec(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out);
 /* Tells `watch` that a workload begins, and from now on of every call. NULL: nobody is told. */
 void as_vfs_watch(struct as_vfs *vfs, const struct as_watch *watch);
+/* Between two operations: writes back some of what the kernel's caches have, as the kernel might do
+ * by itself at any time, or nothing. Nobody who watches is told. */
+void as_vfs_write_back(struct as_vfs *vfs, struct as_choice *choice);
 /* Reads the tree from its root through the vfs. */
 const struct as_tree_ops *as_vfs_tree(const struct as_vfs *vfs);
 void as_vfs_free(struct as_vfs *vfs); /* takes NULL */

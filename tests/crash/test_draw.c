@@ -50,6 +50,77 @@ static void test_draw(void **state)
 	assert_true(flush > with / 10 && alloc > with / 20 && lasts > with / 20);
 }
 
+/* One in four has writes that are held, and one in four has early ones; the same come again, and
+ * the seed of the hunt matters. */
+static void test_draw_queue(void **state)
+{
+	unsigned hold = 0, early = 0, both = 0, other = 0, most = 0;
+	enum { N = 4000 };
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		struct as_seq *seq = workload(i);
+		struct as_drawn_queue drawn = as_draw_queue(seq, 7), again = as_draw_queue(seq, 7);
+
+		assert_int_equal(drawn.hold, again.hold);
+		assert_int_equal(drawn.early, again.early);
+		again = as_draw_queue(seq, 8);
+		other += drawn.hold != again.hold || drawn.early != again.early;
+		hold += drawn.hold > 0;
+		early += drawn.early > 0;
+		both += drawn.hold && drawn.early;
+		most = drawn.hold > most ? drawn.hold : most;
+		assert_true(drawn.hold <= AS_HOLD_MAX && drawn.early <= AS_EARLY_MAX);
+		as_seq_free(seq);
+	}
+	assert_in_range(hold, N / AS_DRAW_EVERY * 8 / 10, N / AS_DRAW_EVERY * 12 / 10);
+	assert_in_range(early, N / AS_DRAW_EVERY * 8 / 10, N / AS_DRAW_EVERY * 12 / 10);
+	assert_in_range(both, hold / 6, hold / 3);
+	assert_true(other > N / 3 && most > 16);
+}
+
+/* What does not need held or early writes is reported without them; what does keeps them. */
+static void test_queue_is_kept(void **state)
+{
+	static const struct {
+		const char *spec;
+		bool hold, early;
+	} rows[] = { { "lab:bug=76", true, false },
+		     { "lab:bug=78", false, true },
+		     { "lab:bug=26", false, false },
+		     { "lab:bug=77", false, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		unsigned found = 0;
+
+		/* The workload's name decides what is drawn. */
+		for (unsigned n = 0; n < 60 && found < 3; n++) {
+			struct crash_rig rig, again;
+			char text[160], *params;
+
+			snprintf(text, sizeof(text),
+				 "mkdir /d%u 0755\nsync\ncreate /f 0644\nrename /f /g\nsync\n", n);
+			t_crash_once(&rig, rows[i].spec, "record=draw,budget=96", text);
+			if (rig.n && !strstr(rig.caught[0].options, "faults=")) {
+				assert_int_equal(t_crash_number(&rig.caught[0], "hold=") > 0,
+						 rows[i].hold);
+				assert_int_equal(t_crash_number(&rig.caught[0], "early=") > 0,
+						 rows[i].early);
+				params = strdup(t_crash_params(&rig.caught[0]));
+				t_crash_once(&again, rows[i].spec, params, text);
+				assert_int_equal(again.n, 1);
+				t_crash_forget(&again);
+				free(params);
+				found++;
+			}
+			t_crash_forget(&rig);
+		}
+		if (found < 3)
+			fail_msg("%s was found in %u of 60 workloads", rows[i].spec, found);
+	}
+}
+
 #define FSYNCED "$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=3000 at=0 fill=3\nfsync $0\n"
 
 static void crash(struct crash_rig *rig, const char *spec, const char *params, const char *faults)
@@ -118,8 +189,8 @@ static void test_silent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_draw),
-		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_draw),	      cmocka_unit_test(test_draw_queue),
+		cmocka_unit_test(test_queue_is_kept), cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_silent),
 	};
 

@@ -83,7 +83,7 @@ if [ "${HUNT:-}" = all ]; then
 		done
 	done
 else
-	for bug in 26 30 35 37 40 48 60; do
+	for bug in 26 30 35 37 40 48 60 76 78; do
 		hunt $bug 1
 	done
 fi

@@ -293,6 +293,131 @@ static void test_below_faults(void **state)
 	rig_free(&rig);
 }
 
+static size_t submit(struct rig *rig, uint64_t off, unsigned flags, uint64_t *ticket)
+{
+	unsigned char buf[512];
+
+	t_fill(buf, sizeof(buf), (unsigned)off);
+	assert_int_equal(as_bd_submit(rig->bd, off, buf, sizeof(buf), flags, ticket), 0);
+	return as_reclog_len(rig->log) - 1;
+}
+
+static size_t done(const struct rig *rig, size_t i)
+{
+	return as_reclog_at(rig->log, i)->done;
+}
+
+/* When a write is complete: at once, when somebody waits, or after so many calls. */
+static void test_in_flight(void **state)
+{
+	struct rig rig = rig_new(0, 0);
+	uint64_t a, b, c;
+
+	(void)state;
+	assert_int_equal(done(&rig, submit(&rig, 0, 0, &a)), 1);
+	as_reclog_hold(rig.log, AS_RECLOG_UNTIL_WAIT);
+	assert_int_equal(done(&rig, submit(&rig, 512, 0, &a)), AS_RECLOG_IN_FLIGHT);
+	submit(&rig, 1024, AS_BD_FUA, &b);
+	t_write_fill(rig.bd, 0, 512, 9);
+	assert_int_equal(done(&rig, 3), 4);
+	assert_int_equal(as_bd_wait(rig.bd, b), 0);
+	assert_int_equal(done(&rig, 2), 4);
+	assert_true(as_reclog_at(rig.log, 2)->fua);
+	assert_int_equal(as_bd_flush(rig.bd), 0);
+	assert_int_equal(done(&rig, 1), AS_RECLOG_IN_FLIGHT);
+	submit(&rig, 2048, 0, &c);
+	assert_int_equal(as_bd_wait(rig.bd, 0), 0);
+	assert_int_equal(done(&rig, 1), 6);
+	assert_int_equal(done(&rig, 5), 6);
+	/* A ticket that is used up is nobody's. */
+	submit(&rig, 512, 0, &b);
+	assert_int_equal(as_bd_wait(rig.bd, a), 0);
+	assert_int_equal(done(&rig, 6), AS_RECLOG_IN_FLIGHT);
+	/* In flight during two calls; the third comes after it. */
+	as_reclog_hold(rig.log, 2);
+	assert_int_equal(done(&rig, 6), 7);
+	submit(&rig, 512, 0, &b);
+	t_write_fill(rig.bd, 0, 512, 10);
+	assert_int_equal(as_bd_flush(rig.bd), 0);
+	assert_int_equal(done(&rig, 7), AS_RECLOG_IN_FLIGHT);
+	assert_int_equal(as_bd_flush(rig.bd), 0);
+	assert_int_equal(done(&rig, 7), 10);
+	assert_replays(&rig);
+	rig_free(&rig);
+}
+
+/* After a power cut nothing is in flight, and what was complete later is complete. */
+static void test_in_flight_truncated(void **state)
+{
+	struct rig rig = rig_new(0, 0);
+	uint64_t a, b;
+
+	(void)state;
+	as_reclog_hold(rig.log, AS_RECLOG_UNTIL_WAIT);
+	submit(&rig, 0, 0, &a);
+	submit(&rig, 512, 0, &b);
+	t_write_fill(rig.bd, 1024, 512, 1);
+	assert_int_equal(as_bd_wait(rig.bd, a), 0);
+	as_reclog_truncate(rig.log, 2);
+	assert_int_equal(done(&rig, 0), 2);
+	assert_int_equal(done(&rig, 1), 2);
+	assert_int_equal(as_bd_flush(rig.bd), 0);
+	assert_int_equal(as_bd_wait(rig.bd, b), 0);
+	assert_int_equal(done(&rig, 1), 2);
+	rig_free(&rig);
+}
+
+/* Of what is hinted at, the choice says what is written. */
+static void test_early(void **state)
+{
+	static const unsigned answers[] = { 0, 1, 0, 3 };
+	struct as_chooser *chooser = as_chooser_replay(answers, N_ROWS(answers));
+	struct rig rig = rig_new(0, 0);
+	unsigned char buf[512];
+
+	(void)state;
+	as_bd_dirty(rig.bd, 0, buf, sizeof(buf));
+	assert_int_equal(as_reclog_len(rig.log), 0);
+	as_reclog_write_early(rig.log, as_chooser_choice(chooser), 4);
+	for (unsigned i = 0; i < N_ROWS(answers); i++) {
+		t_fill(buf, sizeof(buf), i);
+		as_bd_dirty(rig.bd, i * 512, buf, sizeof(buf));
+	}
+	assert_int_equal(as_reclog_len(rig.log), 2);
+	assert_true(as_reclog_at(rig.log, 1)->early);
+	assert_int_equal(as_reclog_at(rig.log, 1)->off, 1024);
+	assert_int_equal(done(&rig, 1), 2);
+	as_reclog_write_early(rig.log, NULL, 0);
+	as_bd_dirty(rig.bd, 0, buf, sizeof(buf));
+	assert_int_equal(as_reclog_len(rig.log), 2);
+	assert_replays(&rig);
+	rig_free(&rig);
+	as_chooser_free(chooser);
+}
+
+/* A disk of version 1 has no queue: a write is complete at once, and FUA is a flush after it. */
+static void test_without_a_queue(void **state)
+{
+	struct rig rig = rig_new(0, 0);
+	struct as_bd_ops old = *rig.bd->ops;
+	uint64_t ticket;
+
+	(void)state;
+	/* What is after the old end is not read. */
+	memset((char *)&old + offsetof(struct as_bd_ops, submit), 0xff,
+	       sizeof(old) - offsetof(struct as_bd_ops, submit));
+	old.api = 1;
+	rig.bd->ops = &old;
+	as_reclog_hold(rig.log, AS_RECLOG_UNTIL_WAIT);
+	assert_int_equal(done(&rig, submit(&rig, 0, 0, &ticket)), 1);
+	assert_int_equal(as_bd_wait(rig.bd, ticket), 0);
+	as_bd_dirty(rig.bd, 0, "", 0);
+	submit(&rig, 512, AS_BD_FUA, &ticket);
+	assert_int_equal(as_reclog_len(rig.log), 3);
+	assert_int_equal(as_reclog_at(rig.log, 2)->kind, AS_CALL_FLUSH);
+	rig_free(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +428,10 @@ int main(void)
 		cmocka_unit_test(test_replay_failure),
 		cmocka_unit_test(test_truncate_gives_back),
 		cmocka_unit_test(test_below_faults),
+		cmocka_unit_test(test_in_flight),
+		cmocka_unit_test(test_in_flight_truncated),
+		cmocka_unit_test(test_early),
+		cmocka_unit_test(test_without_a_queue),
 	};
 
 	return cmocka_run_group_tests_name("disk/log", tests, NULL, NULL);

@@ -5,6 +5,7 @@
  * memory, and from many processes at a time.
  */
 #include "tests/lib/skip.h"
+#include "tests/lib/wait.h"
 
 #include "base/buf.h"
 #include "base/prng.h"
@@ -18,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -262,6 +264,182 @@ static int loop_on_served(void *ctx)
 	return 0;
 }
 
+/* ---- Held writes ---- */
+
+struct writer {
+	pthread_t thread;
+	int fd;
+	off_t off;
+	atomic_bool answered;
+};
+
+static void *write_block(void *ctx)
+{
+	char *data = aligned_alloc(4096, 4096);
+	struct writer *w = ctx;
+
+	memset(data, 9, 4096);
+	child_check(pwrite(w->fd, data, 4096, w->off) == 4096);
+	atomic_store(&w->answered, true);
+	free(data);
+	return NULL;
+}
+
+struct entries {
+	struct setup *setup;
+	size_t n;
+};
+
+static bool has_entries(void *ctx)
+{
+	const struct entries *want = ctx;
+	bool has;
+
+	as_serve_lock(want->setup->serve);
+	has = as_reclog_len(want->setup->logs[0]) >= want->n;
+	as_serve_unlock(want->setup->serve);
+	return has;
+}
+
+/* Begins a write, and waits until it has come to the disk. */
+static void begin_write(struct setup *s, struct writer *w, int fd, off_t off)
+{
+	struct entries want = { s, 0 };
+
+	as_serve_lock(s->serve);
+	want.n = as_reclog_len(s->logs[0]) + 1;
+	as_serve_unlock(s->serve);
+	w->fd = fd;
+	w->off = off;
+	atomic_init(&w->answered, false);
+	child_check(!pthread_create(&w->thread, NULL, write_block, w));
+	child_check(t_wait_until(has_entries, &want, 30000));
+}
+
+static void expect_done(struct setup *s, size_t i, size_t done)
+{
+	as_serve_lock(s->serve);
+	child_check(as_reclog_at(s->logs[0], i)->done == done);
+	as_serve_unlock(s->serve);
+}
+
+static int held_device(struct setup *s, unsigned after, unsigned idle_ms, struct as_loop **loop)
+{
+	struct as_err err;
+	int fd;
+
+	set_up(s);
+	child_check(!as_loop_new("/tmp/disks/one", AS_LOOP_NO_MERGES | AS_LOOP_DIRECT, loop, &err));
+	fd = open(as_loop_path(*loop), O_RDWR | O_DIRECT);
+	child_check(fd >= 0);
+	as_serve_lock(s->serve);
+	as_reclog_clear(s->logs[0]);
+	as_reclog_hold(s->logs[0], AS_RECLOG_UNTIL_WAIT);
+	as_serve_unlock(s->serve);
+	as_serve_hold(s->serve, after, idle_ms);
+	return fd;
+}
+
+static void no_more_held(struct setup *s, struct as_loop *loop, int fd)
+{
+	as_serve_hold(s->serve, 0, 0);
+	close(fd);
+	as_loop_free(loop);
+	tear_down(s);
+}
+
+#define FOREVER_MS 1000000u
+
+/* Two writes are in flight at once, and a flush that comes then covers neither; nor is either
+ * answered before it. */
+static int held_until_a_flush(void *ctx)
+{
+	struct writer a, b;
+	struct as_loop *loop;
+	struct setup s;
+	int fd;
+
+	(void)ctx;
+	fd = held_device(&s, 100, FOREVER_MS, &loop);
+	begin_write(&s, &a, fd, 0);
+	begin_write(&s, &b, fd, 8192);
+	child_check(!atomic_load(&a.answered) && !atomic_load(&b.answered));
+	expect_done(&s, 0, AS_RECLOG_IN_FLIGHT);
+	expect_done(&s, 1, AS_RECLOG_IN_FLIGHT);
+	child_check(!fsync(fd));
+	expect_entry(&s, 0, 2, AS_CALL_FLUSH, 0, 0);
+	pthread_join(a.thread, NULL);
+	pthread_join(b.thread, NULL);
+	expect_done(&s, 0, 3);
+	expect_done(&s, 1, 3);
+	no_more_held(&s, loop, fd);
+	return 0;
+}
+
+/* With so many requests after it, a write is answered. */
+static int held_for_some_requests(void *ctx)
+{
+	struct writer a, b, c;
+	struct as_loop *loop;
+	struct setup s;
+	int fd;
+
+	(void)ctx;
+	fd = held_device(&s, 1, FOREVER_MS, &loop);
+	begin_write(&s, &a, fd, 0);
+	begin_write(&s, &b, fd, 8192);
+	expect_done(&s, 0, AS_RECLOG_IN_FLIGHT);
+	begin_write(&s, &c, fd, 16384);
+	pthread_join(a.thread, NULL);
+	expect_done(&s, 0, 2);
+	expect_done(&s, 1, AS_RECLOG_IN_FLIGHT);
+	/* The flush is the second request after b and the first after c. */
+	child_check(!fsync(fd));
+	pthread_join(b.thread, NULL);
+	pthread_join(c.thread, NULL);
+	expect_done(&s, 1, 3);
+	expect_done(&s, 2, 4);
+	no_more_held(&s, loop, fd);
+	return 0;
+}
+
+/* Who waits for its write, as file systems do, gets its answer though nothing else happens. */
+static int held_until_idle(void *ctx)
+{
+	struct writer a;
+	struct as_loop *loop;
+	struct setup s;
+	int fd;
+
+	(void)ctx;
+	fd = held_device(&s, 100, 1, &loop);
+	for (unsigned i = 0; i < 20; i++) {
+		a = (struct writer){ .fd = fd, .off = (off_t)i * 4096 };
+		write_block(&a);
+		expect_done(&s, i, i + 1);
+	}
+	no_more_held(&s, loop, fd);
+	return 0;
+}
+
+/* When writes are held no longer, the next request of any kind lets go of them. */
+static int held_no_longer(void *ctx)
+{
+	struct writer a;
+	struct as_loop *loop;
+	struct setup s;
+	int fd;
+
+	(void)ctx;
+	fd = held_device(&s, 100, FOREVER_MS, &loop);
+	begin_write(&s, &a, fd, 0);
+	as_serve_hold(s.serve, 0, 0);
+	child_check(access("/tmp/disks/nothing", F_OK) && errno == ENOENT);
+	pthread_join(a.thread, NULL);
+	no_more_held(&s, loop, fd);
+	return 0;
+}
+
 static uint64_t read_at(const struct as_loop *loop, uint64_t chunk)
 {
 	uint64_t value = 0;
@@ -395,6 +573,10 @@ static const struct test table[] = {
 	{ "errors go back", errors_go_back, false },
 	{ "the hook", hook_is_called, false },
 	{ "a loop on a served disk", loop_on_served, true },
+	{ "writes held until a flush", held_until_a_flush, true },
+	{ "writes held for some requests", held_for_some_requests, true },
+	{ "writes held until nothing happens", held_until_idle, true },
+	{ "writes no longer held", held_no_longer, true },
 	{ "a loop in memory", loop_in_memory, true },
 	{ "many attach at once", race, true },
 };

@@ -748,7 +748,9 @@ static void test_table(void **state)
 	for (unsigned i = 0; lab_bug_row(i); i++) {
 		const struct lab_bug_row *row = lab_bug_row(i);
 		bool here = (row->number >= 50 && row->number < 60) ||
-			    row->number == LAB_BUG_FSYNC_TIMES || row->number == LAB_BUG_FSYNC_KEEP;
+			    row->number == LAB_BUG_FSYNC_TIMES ||
+			    row->number == LAB_BUG_FSYNC_KEEP ||
+			    (row->number >= LAB_BUG_NO_WAIT && row->number <= LAB_BUG_FUA_ALONE);
 
 		assert_true(row->number > last);
 		last = row->number;

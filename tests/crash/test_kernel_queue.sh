@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Write-back and writes in flight on a type of the kernel. Nothing in this workload asks for the
+# data to be written before the end. So with --early there are more writes, and more crash states,
+# than without. ext4 is in order in every one of them, and it waits for what is held (--hold).
+cd "$(dirname "$0")/../.." || exit 2
+. tests/tap.sh
+export LC_ALL=C
+
+cat >"$WORK/w.txt" <<'END'
+$0 = open /a O_RDWR|O_CREAT 0644
+pwrite $0 len=20000 at=0 fill=1
+mkdir /d 0755
+pwrite $0 len=20000 at=10000 fill=2
+rename /a /d/b
+pwrite $0 len=9000 at=3 fill=3
+fsync $0
+mkdir /e 0755
+END
+
+crash() { # OPTION...
+	"$ASSAY" crash --target ext4 --sandbox uml --view 1,3 --again 0 --budget 300 --json \
+		--no-store "$@" "$WORK/w.txt" >"$WORK/out" 2>"$WORK/err"
+}
+possible() { grep -o '"possible":[0-9]*' "$WORK/out" | tail -1 | cut -d: -f2; }
+
+got=0
+crash || got=$?
+if [ $got = 3 ]; then
+	tap_skip "ext4 with early writes" "$(sed 's/^assay: //' "$WORK/err")"
+	tap_done
+	exit
+fi
+tap_is "ext4 without" "$got $(cat "$WORK/err")" "0 "
+plain=$(possible) early=0 clean=yes
+for n in 1 2 3 4; do
+	crash --early $n || clean="no: $(head -c 2000 "$WORK/out" "$WORK/err")"
+	early=$((early + $(possible)))
+done
+tap_is "ext4 with early writes is in order" "$clean" yes
+if [ $early -gt $((4 * plain)) ]; then
+	tap_ok "early writes make more crash states"
+else
+	tap_not_ok "early writes make more crash states" "$early in four runs, $plain in one"
+fi
+for n in 1 8; do
+	if crash --hold $n --early $n; then
+		tap_ok "ext4 with writes held for $n requests is in order"
+	else
+		tap_not_ok "ext4 with writes held for $n requests is in order" \
+			"$(head -c 2000 "$WORK/out" "$WORK/err")"
+	fi
+done
+
+tap_done
