@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* How many states of a recording the next round begins with. */
-#define TRIES 8u
-#define TRIES_FEW 4u
+#define TRIES 12u
+#define TRIES_FEW 3u
 #define FEW_BUDGET 512u /* with less than this, TRIES_FEW */
 /* What a search for a finding may spend on each of them, where there is no budget. */
 #define SEARCH_BUDGET 256u
