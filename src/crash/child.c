@@ -211,7 +211,7 @@ int as_crash_judge(const struct as_crash_args *args, const struct as_recording *
 
 /* ---- Recording ------------------------------------------------------------------------------- */
 
-struct recorder {
+struct record_ctx {
 	struct as_crash_shared *shared;
 	bool (*may_begin)(void *ctx, const struct as_tree *tree, struct as_buf *why);
 	void *ctx;
@@ -219,7 +219,7 @@ struct recorder {
 
 static void step(void *ctx, int64_t op)
 {
-	struct recorder *r = ctx;
+	struct record_ctx *r = ctx;
 
 	r->shared->op = op;
 	r->shared->flight.alive++;
@@ -227,7 +227,7 @@ static void step(void *ctx, int64_t op)
 
 static bool may_begin(void *ctx, const struct as_tree *tree, struct as_buf *why)
 {
-	struct recorder *r = ctx;
+	struct record_ctx *r = ctx;
 
 	return r->may_begin(r->ctx, tree, why);
 }
@@ -249,7 +249,7 @@ int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
 		    void *ctx, struct as_recording *recording, struct as_err *err)
 {
 	struct as_crash_shared *sh = args->shared;
-	struct recorder recorder = { sh, begins, ctx };
+	struct record_ctx recorder = { sh, begins, ctx };
 	struct as_record_args record = { .target = args->target,
 					 .fresh = args->fresh,
 					 .seq = args->seq,
@@ -291,7 +291,7 @@ int as_crash_child(void *ctx)
 		sh->tool_rc = as_crash_record(&args, NULL, NULL, NULL, &recording, &sh->tool_err);
 	if (!sh->tool_rc && !args.options->from[0].view)
 		sh->tool_rc = as_rounds_judge(&args, &recording, args.options->rounds > 1 ? 2 : 1,
-						    &sh->tool_err);
+					      &sh->tool_err);
 	if (!sh->tool_rc)
 		sh->tool_rc = as_rounds(&args, whole, &recording, &sh->tool_err);
 	as_recording_free(&recording);

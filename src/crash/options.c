@@ -221,40 +221,10 @@ static int parse_text(const char *word, const char *key, const char *value,
 	return as_fail(err, AS_EUSE, "unknown option of a crash run: '%s'", word);
 }
 
-static int parse_word(char *word, struct as_crash_options *o, struct as_err *err)
+/* i: the row of parse_word(). */
+static int set_number(const char *whole, size_t i, uint64_t n, struct as_crash_options *o,
+		      struct as_err *err)
 {
-	static const struct row {
-		const char *key;
-		uint64_t max;
-	} rows[] = { { "t", AS_PERM_T_MAX },
-		     { "trials", AS_PERM_TRIALS_MAX },
-		     { "sector", 4096 },
-		     { "lying", 1 },
-		     { "again", AS_CRASH_AGAIN_MAX },
-		     { "prune", 31 },
-		     { "view", AS_VIEWS - 1 },
-		     { "every", 1000000 },
-		     { "faults", 1 },
-		     { "budget", AS_BUDGET_MAX },
-		     { "rounds", AS_CRASH_ROUNDS_MAX },
-		     { "cut", SIZE_MAX } };
-	char *value = strchr(word, '=');
-	char whole[160];
-	uint64_t n;
-	size_t i = 0;
-	int rc;
-
-	snprintf(whole, sizeof(whole), "%s", word);
-	if (!value)
-		return as_fail(err, AS_EUSE, "'%s': expected KEY=VALUE", whole);
-	*value++ = '\0';
-	while (i < sizeof(rows) / sizeof(rows[0]) && strcmp(rows[i].key, word))
-		i++;
-	if (i == sizeof(rows) / sizeof(rows[0]))
-		return parse_text(whole, word, value, o, err);
-	rc = number(whole, value, rows[i].max, &n, err);
-	if (rc)
-		return rc;
 	switch (i) {
 	case 0:
 		o->perm.t = (unsigned)n;
@@ -295,6 +265,43 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 		o->spot.cut = n;
 	}
 	return 0;
+}
+
+static int parse_word(char *word, struct as_crash_options *o, struct as_err *err)
+{
+	static const struct row {
+		const char *key;
+		uint64_t max;
+	} rows[] = { { "t", AS_PERM_T_MAX },
+		     { "trials", AS_PERM_TRIALS_MAX },
+		     { "sector", 4096 },
+		     { "lying", 1 },
+		     { "again", AS_CRASH_AGAIN_MAX },
+		     { "prune", 31 },
+		     { "view", AS_VIEWS - 1 },
+		     { "every", 1000000 },
+		     { "faults", 1 },
+		     { "budget", AS_BUDGET_MAX },
+		     { "rounds", AS_CRASH_ROUNDS_MAX },
+		     { "cut", SIZE_MAX } };
+	char *value = strchr(word, '=');
+	char whole[160];
+	uint64_t n;
+	size_t i = 0;
+	int rc;
+
+	snprintf(whole, sizeof(whole), "%s", word);
+	if (!value)
+		return as_fail(err, AS_EUSE, "'%s': expected KEY=VALUE", whole);
+	*value++ = '\0';
+	while (i < sizeof(rows) / sizeof(rows[0]) && strcmp(rows[i].key, word))
+		i++;
+	if (i == sizeof(rows) / sizeof(rows[0]))
+		return parse_text(whole, word, value, o, err);
+	rc = number(whole, value, rows[i].max, &n, err);
+	if (rc)
+		return rc;
+	return set_number(whole, i, n, o, err);
 }
 
 int as_crash_options_parse(const char *params, struct as_crash_options *o, struct as_err *err)

@@ -56,7 +56,7 @@ struct as_recording {
 	struct as_outcome *answers; /* of each operation, without payload */
 	bool truncated; /* the record ran full: the rest is missing */
 	uint64_t until_ns; /* the clock at its end */
-	/* What the mount of a crashed disk has found cannot be told to a model: nothing was done. */
+	/* What the mount of a crashed disk found cannot be told to a model: nothing was done. */
 	bool unfit;
 	bool fired; /* something of the plan has failed */
 	/* Once so many operations have begun, the disk may say of itself that a checker is needed

@@ -167,9 +167,9 @@ struct rounds {
 static bool may_begin(void *ctx, const struct as_tree *tree, struct as_buf *why)
 {
 	struct round_before *b = ctx;
-	bool legal = b->checked ? as_legal_judge_checked(b->rec->history, b->moment, tree,
-							 &b->legal)
-				: as_legal_judge(b->rec->history, b->moment, tree, &b->legal);
+	bool legal = b->checked
+			     ? as_legal_judge_checked(b->rec->history, b->moment, tree, &b->legal)
+			     : as_legal_judge(b->rec->history, b->moment, tree, &b->legal);
 
 	if (!legal)
 		as_buf_addf(why, "after the power cut: %s", as_buf_str(&b->legal.why));
@@ -283,8 +283,7 @@ static int run_round(struct rounds *r, struct round_before *b, unsigned round,
 	struct as_disk *checked = b->checked ? recover(r, crashed, err) : NULL;
 	struct as_crash_args args = *r->args;
 	struct as_recording rec = { 0 };
-	struct as_seq *seq =
-		as_round_part(r->whole, r->options.rounds, round, &args.first_op);
+	struct as_seq *seq = as_round_part(r->whole, r->options.rounds, round, &args.first_op);
 	int rc = 0;
 
 	args.options = &r->options;

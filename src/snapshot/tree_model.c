@@ -8,9 +8,9 @@
  * single word. So all contents can be told, odd bytes as runs of a word or less.
  *
  * What cannot be told is refused, because a model that knows a part would call the rest wrong: a
- * tree or a file that was not read to its end, more odd bytes than a few, and an attribute of the workload's own name spaces
- * whose value is no pattern. Attributes of other name spaces that are no patterns are those of the
- * system, of which models never know.
+ * tree or a file that was not read to its end, more odd bytes than a few, and an attribute of the
+ * workload's own name spaces whose value is no pattern. Attributes of other name spaces that are no
+ * patterns are those of the system, of which models never know.
  */
 #include "snapshot/tree.h"
 

@@ -20,8 +20,8 @@
 /* In two rounds. */
 #define GOES_ON                                                                        \
 	"$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=2048 at=0 fill=7\nfsync $0\n" \
-	"create /a 0644\nsync\ncreate /b 0644\nsync\nrename /a /c\nsync\n"              \
-	"unlink /b\nsync\n$1 = open /g O_RDWR|O_CREAT 0644\n"                           \
+	"create /a 0644\nsync\ncreate /b 0644\nsync\nrename /a /c\nsync\n"             \
+	"unlink /b\nsync\n$1 = open /g O_RDWR|O_CREAT 0644\n"                          \
 	"pwrite $1 len=2048 at=0 fill=8\nfsync $1\n"
 
 static const struct row {

@@ -10,13 +10,12 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-#define FILE(slot, name)                                        \
-	"$" slot " = open /" name " O_RDWR|O_CREAT 0644\n"      \
+#define FILE(slot, name)                                   \
+	"$" slot " = open /" name " O_RDWR|O_CREAT 0644\n" \
 	"pwrite $" slot " len=2048 at=0 fill=" slot "\nfsync $" slot "\n"
 
 /* Whole and half transactions, */
-#define NAMES                                                                         \
-	"create /a 0644\nsync\ncreate /b 0644\nsync\nrename /a /c\nsync\nunlink /b\nsync\n"
+#define NAMES "create /a 0644\nsync\ncreate /b 0644\nsync\nrename /a /c\nsync\nunlink /b\nsync\n"
 /* and some after one that took blocks. The map of blocks is not at home before it changes again. */
 #define FILES FILE("1", "f") NAMES FILE("2", "g")
 
@@ -96,7 +95,8 @@ static void test_found_elsewhere(void **state)
 
 static void test_sound(void **state)
 {
-	static const char *const params[] = { "rounds=2", "rounds=3,budget=200", "rounds=2,views=3" };
+	static const char *const params[] = { "rounds=2", "rounds=3,budget=200",
+					      "rounds=2,views=3" };
 	struct crash_rig rig;
 
 	(void)state;
@@ -130,8 +130,10 @@ static void check_part(const char *text, unsigned rounds, unsigned round, size_t
 
 static void test_parts(void **state)
 {
-	static const char one[] = "create /a 0644\ntruncate /a 5\nwrite_xattr /a user.a len=3 fill=4\n";
-	static const char three[] = "sync\ncrash\nsync\nsync\ncrash\nwrite_xattr /a user.a len=3 fill=4\n";
+	static const char one[] =
+		"create /a 0644\ntruncate /a 5\nwrite_xattr /a user.a len=3 fill=4\n";
+	static const char three[] =
+		"sync\ncrash\nsync\nsync\ncrash\nwrite_xattr /a user.a len=3 fill=4\n";
 
 	(void)state;
 	check_part(one, 1, 0, 0, 3, 4);
@@ -148,8 +150,8 @@ static void test_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts),		 cmocka_unit_test(test_one_round_misses),
-		cmocka_unit_test(test_two_find),	 cmocka_unit_test(test_found_elsewhere),
+		cmocka_unit_test(test_parts),	 cmocka_unit_test(test_one_round_misses),
+		cmocka_unit_test(test_two_find), cmocka_unit_test(test_found_elsewhere),
 		cmocka_unit_test(test_sound),
 	};
 

@@ -748,11 +748,10 @@ static void test_table(void **state)
 	(void)state;
 	for (unsigned i = 0; lab_bug_row(i); i++) {
 		const struct lab_bug_row *row = lab_bug_row(i);
-		bool here = (row->number >= 50 && row->number < 60) ||
-			    row->number == LAB_BUG_FSYNC_TIMES ||
-			    row->number == LAB_BUG_FSYNC_KEEP ||
-			    row->number == LAB_BUG_REPLAY_SEQ ||
-			    row->number == LAB_BUG_REPLAY_WINDOW;
+		bool here =
+			(row->number >= 50 && row->number < 60) ||
+			row->number == LAB_BUG_FSYNC_TIMES || row->number == LAB_BUG_FSYNC_KEEP ||
+			row->number == LAB_BUG_REPLAY_SEQ || row->number == LAB_BUG_REPLAY_WINDOW;
 
 		assert_true(row->number > last);
 		last = row->number;

@@ -123,9 +123,12 @@ static void test_refused(void **state)
 		size_t odd_bytes;
 		bool cut, fits;
 	} rows[] = {
-		{ NULL, 0, false, true },	    { NULL, 1003, false, true },
-		{ NULL, 100000, false, false },	    { NULL, 0, true, false },
-		{ "security.selinux", 0, false, true }, { "user.a", 0, false, false },
+		{ NULL, 0, false, true },
+		{ NULL, 1003, false, true },
+		{ NULL, 100000, false, false },
+		{ NULL, 0, true, false },
+		{ "security.selinux", 0, false, true },
+		{ "user.a", 0, false, false },
 		{ "trusted.a", 0, false, false },
 	};
 
