@@ -125,6 +125,12 @@ struct as_fs {
 	uint32_t used;
 	bool journal_empty; /* what the journal's superblock says */
 	uint8_t *jbuf; /* one block */
+	/* For seeded bugs, after a replay that came upon a transaction that was not whole: where
+	 * the first and the last of several whole ones begin, the number of the first, and a block
+	 * that a whole one took; 0: none. */
+	struct {
+		uint32_t tail, last, seq, block;
+	} replayed;
 
 	/* inodes */
 	struct lab_node **nodes;

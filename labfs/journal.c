@@ -394,8 +394,10 @@ static int write_tx(struct as_fs *fs, struct tx_writer *writer)
 	int rc = 0;
 
 	if (fs->journal_empty) {
-		rc = write_jsuper(fs, fs->head, fs->seq, false);
-		fs->tail = fs->head;
+		fs->tail = fs->replayed.tail ? fs->replayed.tail : fs->head;
+		rc = write_jsuper(fs, fs->tail, fs->replayed.tail ? fs->replayed.seq : fs->seq,
+				  false);
+		fs->replayed.tail = 0;
 		fs->journal_empty = false;
 	}
 	if (!rc)

@@ -45,9 +45,15 @@ int lab_bmap(struct as_fs *fs, struct lab_node *node, uint64_t lblk, uint32_t *b
 static int fill_slot(struct as_fs *fs, struct lab_node *node, struct lab_buf *holder,
 		     uint32_t *slot, enum lab_state state, struct lab_buf **buf)
 {
-	uint32_t block;
-	int rc = lab_balloc(fs, &block);
+	uint32_t block = 0;
+	int rc = 0;
 
+	if (state == LAB_S_DATA && LAB_BUG_ON(fs, REPLAY_WINDOW)) {
+		block = fs->replayed.block;
+		fs->replayed.block = 0;
+	}
+	if (!block)
+		rc = lab_balloc(fs, &block);
 	if (!rc)
 		rc = lab_dirty(fs, holder, LAB_S_META);
 	if (!rc)

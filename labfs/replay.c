@@ -29,6 +29,7 @@ struct scan {
 	struct revoke *revokes;
 	uint32_t nrevokes, revokes_whole, revokes_cap;
 	uint32_t pos, seq;
+	bool begun; /* a transaction begins at pos, whole or not */
 	uint8_t *block; /* payload */
 };
 
@@ -101,6 +102,7 @@ static int scan_tx(struct scan *s)
 	uint32_t blocks = 0, csum = 0;
 	int rc = 0;
 
+	s->begun = false;
 	while (!rc && blocks < fs->ring) {
 		rc = read_ring(fs, s->pos, fs->jbuf);
 		if (rc)
@@ -109,6 +111,7 @@ static int scan_tx(struct scan *s)
 		    head->csum !=
 			    lab_crc_without(fs->jbuf, LAB_BLOCK, offsetof(struct lab_j_head, csum)))
 			return 1;
+		s->begun = true;
 		step(s);
 		if (head->type == LAB_J_COMMIT) {
 			if (commit->blocks != blocks || s->ntags == s->tags_whole)
@@ -145,6 +148,20 @@ static bool is_map(const struct lab_super *geo, uint32_t block)
 	       block - geo->block_bitmap_start < geo->block_bitmap_blocks;
 }
 
+/* Notes a block that only the copy in the journal says is in use. */
+static int note_taken(struct scan *s, uint32_t map_block)
+{
+	struct as_fs *fs = s->fs;
+	uint32_t first = (map_block - fs->geo.block_bitmap_start) * LAB_BLOCK * 8;
+	int rc = as_bd_read(fs->bd, (uint64_t)map_block * LAB_BLOCK, fs->jbuf, LAB_BLOCK);
+
+	fs->replayed.block = 0;
+	for (uint32_t bit = 0; bit < LAB_BLOCK * 8 && !rc && !fs->replayed.block; bit++)
+		if ((s->block[bit / 8] & ~fs->jbuf[bit / 8]) >> bit % 8 & 1)
+			fs->replayed.block = first + bit;
+	return rc;
+}
+
 static int install(struct scan *s)
 {
 	struct as_fs *fs = s->fs;
@@ -166,6 +183,9 @@ static int install(struct scan *s)
 		if (tag->flags & LAB_J_ESCAPED)
 			memcpy(s->block, &magic, 4);
 		rc = lab_binstall(fs, tag->block, s->block);
+		if (!rc && LAB_BUG_ON(fs, REPLAY_WINDOW) &&
+		    tag->block - fs->geo.block_bitmap_start < fs->geo.block_bitmap_blocks)
+			rc = note_taken(s, tag->block);
 	}
 	return rc;
 }
@@ -187,6 +207,7 @@ int lab_replay(struct as_fs *fs)
 		if (fs->used + blocks > fs->ring)
 			break;
 		fs->used += blocks;
+		fs->replayed.last = end;
 		end = s.pos;
 		s.tags_whole = s.ntags;
 		s.revokes_whole = s.nrevokes;
@@ -195,6 +216,12 @@ int lab_replay(struct as_fs *fs)
 	if (rc >= 0)
 		rc = install(&s);
 	fs->head = end;
+	if (s.begun && s.seq - fs->seq > 1) {
+		fs->replayed.tail = fs->tail;
+		fs->replayed.seq = fs->seq;
+	}
+	if (!s.begun)
+		fs->replayed.block = 0;
 	fs->seq = s.seq;
 out:
 	as_free(fs->host, s.tags);

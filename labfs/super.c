@@ -148,6 +148,14 @@ static int go_writable(struct as_fs *fs)
 		return write_super(fs);
 	}
 	rc = lab_orphans_finish(fs);
+	if (LAB_BUG_ON(fs, REPLAY_SEQ) && fs->journal_empty && fs->replayed.tail &&
+	    fs->replayed.tail < fs->replayed.last) {
+		fs->head = fs->replayed.last;
+		fs->used = fs->head - fs->replayed.tail;
+		fs->seq--;
+	} else {
+		fs->replayed.tail = 0;
+	}
 	return rc == -EUCLEAN ? 0 : rc; /* the superblock records it */
 }
 

@@ -17,6 +17,19 @@
 	  .max = (uint64_t)1 << 40,                                                              \
 	  .help = "recover at most about N times for each workload, where crash states differ "  \
 		  "most; 0: try all crash states; " standard }
+#define AS_CLI_ROUNDS_OPT(standard)                                                              \
+	{ .name = "rounds",                                                                      \
+	  .kind = AS_OPT_NUMBER,                                                                 \
+	  .arg = "N",                                                                            \
+	  .min = 1,                                                                              \
+	  .max = 3,                                                                              \
+	  .help = "go on after a power cut: mount what it left, run the next part of the "       \
+		  "workload there (a `crash` ends a part; without one, all of it again), and "   \
+		  "cut the power once more; N runs in all; " standard }
+/* What hunts have of these. */
+#define AS_CLI_HUNT_CRASH_OPTS                                                                   \
+	AS_CLI_BUDGET_OPT("needs --crash; default 96"),                                          \
+		AS_CLI_ROUNDS_OPT("needs --crash; default: 2 for one workload in four, else 1")
 #define AS_CLI_SIZE_OPT                                                                           \
 	{ .name = "size", .kind = AS_OPT_SIZE, .arg = "N", .min = 512,                            \
 	  .help = "size of the disk, such as 16M; default: the target's own" }

@@ -19,6 +19,7 @@ static void add_param(const struct as_args *args, const char *name, struct as_bu
 int as_cli_scenario(const struct as_args *args, struct as_buf *text, struct as_err *err)
 {
 	static const char *const only[] = { "threads", "repeat", "delay" };
+	static const char *const of_crash[] = { "budget", "rounds" };
 	const char *name = as_args_text(args, "scenario", NULL);
 	const char *diff = as_args_text(args, "diff", NULL);
 	struct as_race_options checked;
@@ -36,12 +37,13 @@ int as_cli_scenario(const struct as_args *args, struct as_buf *text, struct as_e
 		as_buf_adds(text, name ? name : crash ? "crash" : "sequential");
 	else
 		as_buf_adds(text, "race:");
-	if (as_args_has(args, "budget")) {
-		if (!crash)
-			return as_fail(err, AS_EUSE, "--budget needs --crash");
+	for (size_t i = 0; i < sizeof(of_crash) / sizeof(of_crash[0]); i++)
+		if (as_args_has(args, of_crash[i]) && !crash)
+			return as_fail(err, AS_EUSE, "--%s needs --crash", of_crash[i]);
+	if (as_args_has(args, "budget") || as_args_has(args, "rounds"))
 		as_buf_addc(text, ':');
-		add_param(args, "budget", text);
-	}
+	for (size_t i = 0; crash && i < sizeof(of_crash) / sizeof(of_crash[0]); i++)
+		add_param(args, of_crash[i], text);
 	for (size_t i = 0; race && i < sizeof(only) / sizeof(only[0]); i++)
 		add_param(args, only[i], text);
 	/* Wrong parameters are refused before anything is made. */

@@ -79,6 +79,7 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 	o->early = as_args_number(args, "early", 0);
 	o->again = (unsigned)as_args_number(args, "again", o->again);
 	o->budget = as_args_number(args, "budget", o->budget);
+	o->rounds = (unsigned)as_args_number(args, "rounds", o->rounds);
 	o->memo = !strcmp(memo, "off")	    ? AS_MEMO_OFF
 		  : !strcmp(memo, "verify") ? AS_MEMO_VERIFY
 					    : AS_MEMO_ON;
@@ -153,6 +154,7 @@ static void count_keys(struct as_json *j, const struct as_crash_counts *c)
 	as_json_kuint(j, "faulty", c->faulty);
 	as_json_kuint(j, "possible", c->possible);
 	as_json_kuint(j, "again_possible", c->again_possible);
+	as_json_kuint(j, "rounds", c->rounds);
 }
 
 static void count_words(struct as_buf *line, const struct as_crash_counts *c)
@@ -164,6 +166,9 @@ static void count_words(struct as_buf *line, const struct as_crash_counts *c)
 		as_buf_addf(line, "; during recovery %llu, %llu checked, %llu memoised",
 			    (unsigned long long)c->again, (unsigned long long)c->again_checked,
 			    (unsigned long long)c->again_memoised);
+	if (c->rounds)
+		as_buf_addf(line, "; gone on after %llu power cut%s", (unsigned long long)c->rounds,
+			    as_plural(c->rounds));
 	if (c->faulty)
 		as_buf_addf(line, "; %llu recoveries with a read that fails",
 			    (unsigned long long)c->faulty);
@@ -489,6 +494,7 @@ static const struct as_opt opts[] = {
 	  .help = "the rules by which a power cut during recovery is skipped: none, unread, same, "
 		  "own, twin, or all of them; verify: try the skipped ones and report where they "
 		  "make a difference; default: all" },
+	AS_CLI_ROUNDS_OPT("default 1"),
 	AS_CLI_BUDGET_OPT("default: 4096 for file systems of the kernel, else 0"),
 	{ .name = "memo",
 	  .kind = AS_OPT_CHOICE,

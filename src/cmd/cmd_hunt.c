@@ -539,7 +539,7 @@ static const struct as_opt opts[] = {
 	AS_CLI_SCENARIO_OPTS,
 	{ .name = "crash",
 	  .help = "cut the power at every point of each workload; the same as --scenario crash" },
-	AS_CLI_BUDGET_OPT("needs --crash; default 96"),
+	AS_CLI_HUNT_CRASH_OPTS,
 	AS_CLI_PROFILE_OPT("generate workloads with this profile (docs/PROFILE.md); default: that "
 			   "of the scenario"),
 	{ .name = "length",

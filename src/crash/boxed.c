@@ -101,10 +101,19 @@ static void describe_spot(const char *what, const struct as_crash_spot *spot, st
 		    spot->units);
 }
 
+static void note_options(const struct as_crash_options *o, struct as_boxed_place *place)
+{
+	struct as_buf params = { 0 };
+
+	as_crash_options_print(o, &params);
+	snprintf(place->options.scenario, sizeof(place->options.scenario), PREFIX ":%s",
+		 as_buf_str(&params));
+	as_buf_free(&params);
+}
+
 static void at_state(const struct as_flight *flight, struct as_crash_options *o,
 		     struct as_boxed_place *place)
 {
-	struct as_buf params = { 0 };
 	unsigned way = flight->way < AS_WAYS ? flight->way : 0;
 
 	o->way = (enum as_way)way;
@@ -114,10 +123,7 @@ static void at_state(const struct as_flight *flight, struct as_crash_options *o,
 		describe_spot("and again during recovery", &o->then[i], &place->detail);
 	as_buf_addf(&place->detail, "    recovery by %s\n", as_way_name(o->way));
 	as_buf_addf(&place->about, "recovery by %s", as_way_name(o->way));
-	as_crash_options_print(o, &params);
-	snprintf(place->options.scenario, sizeof(place->options.scenario), PREFIX ":%s",
-		 as_buf_str(&params));
-	as_buf_free(&params);
+	note_options(o, place);
 }
 
 bool as_crash_where(const struct as_boxed *boxed, struct as_box_state *state,
@@ -135,6 +141,12 @@ bool as_crash_where(const struct as_boxed *boxed, struct as_box_state *state,
 	if (sh->plan[0] && memchr(sh->plan, '\0', sizeof(sh->plan)))
 		place->options.faults = sh->plan;
 	place->ops = sh->ops < seq->n ? sh->ops : seq->n;
+	as_crash_options_from(&o, &sh->flight);
+	if (o.from[0].view) {
+		describe_spot("this is a later round, after a power cut", &o.from[0],
+			      &place->detail);
+		note_options(&o, place);
+	}
 	if (sh->recorded && as_spot_of_flight(&sh->flight.state, &o.spot)) {
 		at_state(&sh->flight, &o, place);
 		place->disk = kept_disk(boxed, state);

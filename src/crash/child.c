@@ -3,6 +3,7 @@
 #include "crash/child.h"
 
 #include "crash/boxed.h"
+#include "crash/rounds.h"
 #include "os/spawn.h"
 #include "recover/recover.h"
 #include "run/child.h"
@@ -47,8 +48,8 @@ static void recovers(void *ctx, struct as_disk *disk)
 		as_crash_keep(j->keeper, disk);
 }
 
-static int make_recoverer(const struct as_crash_args *args, struct as_recoverer **recoverer,
-			  struct as_err *err)
+int as_crash_recoverer(const struct as_crash_args *args, struct as_recoverer **recoverer,
+		       struct as_err *err)
 {
 	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
 	/* The checker's deadline is the shorter one: so its hang is not taken for the kernel's. */
@@ -105,11 +106,12 @@ static int judge_child(void *ctx)
 
 	as_child_begin();
 	keep_memory();
-	sh->tool_rc = make_recoverer(j->args, &recoverer, &sh->tool_err);
+	sh->tool_rc = as_crash_recoverer(j->args, &recoverer, &sh->tool_err);
 	if (!sh->tool_rc)
 		sh->tool_rc = check_ways(j->args, recoverer, &sh->tool_err);
 	if (!sh->tool_rc && j->args->run->state)
-		j->keeper = as_crash_keeper_new(j->args->run->state, j->recording->start);
+		j->keeper = as_crash_keeper_new(j->args->run->state,
+						as_medium_disk(j->args->fresh.disk));
 	if (!sh->tool_rc) {
 		args.recoverer = j->recoverer = recoverer;
 		args.ways_agree = as_recoverer_ways_agree(recoverer);
@@ -178,8 +180,15 @@ static bool report_death(struct child_judging *j, const struct as_ended *ended)
 	return at;
 }
 
-static int judge_all(const struct as_crash_args *args, const struct as_recording *recording,
-		     struct as_err *err)
+/* What an earlier round left there. */
+static void begin_flight(struct as_flight *flight)
+{
+	flight->turn = flight->index = 0;
+	flight->spent = flight->spent_again = 0;
+}
+
+int as_crash_judge(const struct as_crash_args *args, const struct as_recording *recording,
+		   struct as_err *err)
 {
 	struct child_judging j = { .args = args, .recording = recording };
 	unsigned deadline = args->run->deadline_ms ? args->run->deadline_ms : AS_RUN_DEADLINE_MS;
@@ -187,6 +196,8 @@ static int judge_all(const struct as_crash_args *args, const struct as_recording
 	struct as_ended ended;
 	int rc = 0;
 
+	sh->judged = false;
+	begin_flight(&sh->flight);
 	for (unsigned deaths = 0; deaths < AS_CRASH_DEATHS_MAX && !sh->judged && !rc; deaths++) {
 		sh->flight.state.view = 0;
 		rc = as_spawn_fork(judge_child, &j, deadline, &sh->flight.alive, &ended, err);
@@ -200,12 +211,25 @@ static int judge_all(const struct as_crash_args *args, const struct as_recording
 
 /* ---- Recording ------------------------------------------------------------------------------- */
 
+struct record_ctx {
+	struct as_crash_shared *shared;
+	bool (*may_begin)(void *ctx, const struct as_tree *tree, struct as_buf *why);
+	void *ctx;
+};
+
 static void step(void *ctx, int64_t op)
 {
-	struct as_crash_shared *sh = ctx;
+	struct record_ctx *r = ctx;
 
-	sh->op = op;
-	sh->flight.alive++;
+	r->shared->op = op;
+	r->shared->flight.alive++;
+}
+
+static bool may_begin(void *ctx, const struct as_tree *tree, struct as_buf *why)
+{
+	struct record_ctx *r = ctx;
+
+	return r->may_begin(r->ctx, tree, why);
 }
 
 static void report_wrong_answer(const struct as_crash_args *args,
@@ -215,14 +239,17 @@ static void report_wrong_answer(const struct as_crash_args *args,
 
 	(void)as_problem_set(&problem, recording->kind, AS_WAY_MOUNT, "without a power cut",
 			     as_buf_str(&recording->why));
-	(void)as_crash_report_add(args, recording, NULL, NULL, &problem, NULL);
+	if (!as_crash_report_has(args->shared, as_buf_str(&problem.signature)))
+		(void)as_crash_report_add(args, recording, NULL, NULL, &problem, NULL);
 	as_problem_free(&problem);
 }
 
-int as_crash_child(void *ctx)
+int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
+		    bool (*begins)(void *ctx, const struct as_tree *tree, struct as_buf *why),
+		    void *ctx, struct as_recording *recording, struct as_err *err)
 {
-	const struct as_crash_args *args = ctx;
 	struct as_crash_shared *sh = args->shared;
+	struct record_ctx recorder = { sh, begins, ctx };
 	struct as_record_args record = { .target = args->target,
 					 .fresh = args->fresh,
 					 .seq = args->seq,
@@ -231,24 +258,46 @@ int as_crash_child(void *ctx)
 					 .plan = args->plan,
 					 .hold = args->options->hold,
 					 .early = args->options->early,
+					 .crashed = crashed,
+					 .after_ns = args->after_ns,
+					 .may_begin = may_begin,
 					 .step = step,
-					 .ctx = sh };
+					 .ctx = &recorder };
+	int rc;
+
+	sh->op = -1;
+	sh->recorded = false;
+	rc = as_record(&record, recording, err);
+	sh->ops += recording->n_ops;
+	sh->fired |= recording->fired;
+	if (rc)
+		return rc;
+	sh->recorded = true;
+	if (recording->wrong)
+		report_wrong_answer(args, recording);
+	return 0;
+}
+
+int as_crash_child(void *ctx)
+{
+	struct as_crash_args args = *(const struct as_crash_args *)ctx;
+	const struct as_seq *whole = args.seq;
+	struct as_crash_shared *sh = args.shared;
+	struct as_seq *seq = as_round_part(whole, args.options->rounds, 0, NULL);
 	struct as_recording recording = { 0 };
 
 	as_child_begin();
-	sh->op = -1;
-	sh->tool_rc = as_target_load(args->target, &sh->tool_err);
+	args.seq = seq;
+	sh->tool_rc = as_target_load(args.target, &sh->tool_err);
 	if (!sh->tool_rc)
-		sh->tool_rc = as_record(&record, &recording, &sh->tool_err);
-	sh->ops = recording.n_ops;
-	sh->fired = recording.fired;
-	if (!sh->tool_rc) {
-		sh->recorded = true;
-		if (recording.wrong)
-			report_wrong_answer(args, &recording);
-		sh->tool_rc = judge_all(args, &recording, &sh->tool_err);
-	}
+		sh->tool_rc = as_crash_record(&args, NULL, NULL, NULL, &recording, &sh->tool_err);
+	if (!sh->tool_rc && !args.options->from[0].view)
+		sh->tool_rc = as_rounds_judge(&args, &recording, args.options->rounds > 1 ? 2 : 1,
+					      &sh->tool_err);
+	if (!sh->tool_rc)
+		sh->tool_rc = as_rounds(&args, whole, &recording, &sh->tool_err);
 	as_recording_free(&recording);
+	as_seq_free(seq);
 	sh->finished = true;
 	return 0;
 }

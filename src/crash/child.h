@@ -53,10 +53,27 @@ struct as_crash_args {
 	struct as_dedup *dedup;
 	struct as_crash_shared *shared;
 	int disk_fd;
+	/* What happened before this round, in words; NULL: this is the first one. */
+	const char *before;
+	uint64_t after_ns; /* the clock then */
+	size_t first_op; /* the number of the round's first operation in the workload */
 };
 
 /* For as_spawn_fork(). */
 int as_crash_child(void *args);
+
+/* Its parts, for rounds.c. Records args->seq; what a mount of `crashed` finds must be allowed by
+ * may_begin(ctx) (record.h). An answer that is wrong is reported. Free the recording in any case.
+ */
+AS_MUST_CHECK int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
+				  bool (*may_begin)(void *ctx, const struct as_tree *tree,
+						    struct as_buf *why),
+				  void *ctx, struct as_recording *recording, struct as_err *err);
+AS_MUST_CHECK int as_crash_recoverer(const struct as_crash_args *args,
+				     struct as_recoverer **recoverer, struct as_err *err);
+/* Judges the crash states of a recording, in processes of their own. */
+AS_MUST_CHECK int as_crash_judge(const struct as_crash_args *args,
+				 const struct as_recording *recording, struct as_err *err);
 
 /* Adds a report of a problem with a state; false: there is no more room, or nothing else is looked
  * for. perm and state are NULL where the problem is one of the recording. recoverer: see story.h.

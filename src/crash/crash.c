@@ -190,22 +190,25 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 {
 	struct as_crash_options options = c->options;
 	struct as_crash_shared *sh = c->shared;
-	struct as_crash_report *f = &sh->reports[0];
+	bool room = sh->n_reports < AS_CRASH_REPORTS_MAX;
+	struct as_crash_report *f = &sh->reports[sh->n_reports - !room];
 	struct as_buf op = { 0 }, params = { 0 };
 	bool hung = ended->how == AS_END_DEADLINE;
 	const char *how = hung				? "did not come back"
 			  : ended->how == AS_END_SIGNAL ? as_signal_name(ended->status)
 							: "exit";
 
-	sh->n_reports = 1;
+	sh->n_reports += room;
 	memset(f, 0, sizeof(*f));
+	as_crash_options_from(&options, &sh->flight);
 	f->kind = hung ? AS_FIND_HANG : AS_FIND_SIGNAL;
 	f->op = sh->op;
 	if (sh->op >= 0 && sh->op < (int64_t)seq->n)
 		as_print_op(&seq->ops[sh->op], &op);
 	else
 		as_buf_adds(&op, sh->op < 0 ? "mount" : "the end of the workload");
-	snprintf(f->summary, sizeof(f->summary), "op %lld: %.120s: the target died: %s",
+	snprintf(f->summary, sizeof(f->summary), "%sop %lld: %.120s: the target died: %s",
+		 options.from[0].view ? "after a power cut and a recovery, " : "",
 		 (long long)sh->op + 1, as_buf_str(&op), how);
 	snprintf(f->signature, sizeof(f->signature), "%s: %.*s: %s", as_finding_kind_name(f->kind),
 		 (int)strcspn(as_buf_str(&op), " "), as_buf_str(&op), how);
@@ -234,6 +237,10 @@ static struct as_crash_options options_of(const struct as_crasher *c, const stru
 		options.views &= few;
 		options.again = 0;
 	}
+	if (!options.rounds)
+		options.rounds = as_seq_digest(seq).hi % AS_CRASH_ROUNDS_EVERY ? 1 : 2;
+	if (*drawn)
+		options.rounds = 1;
 	return options;
 }
 

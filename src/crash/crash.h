@@ -29,6 +29,8 @@
 #include "work/seq.h"
 
 #define AS_CRASH_AGAIN_MAX 2u
+#define AS_CRASH_ROUNDS_MAX 3u
+#define AS_CRASH_ROUNDS_EVERY 4u /* of workloads whose number of rounds is drawn: one in so many */
 #define AS_BUDGET_UNSAID UINT64_MAX /* not said: no limit, unless the caller has one */
 #define AS_HOLD_MAX 1000u
 #define AS_EARLY_MAX 0xffffffffu
@@ -76,6 +78,13 @@ struct as_crash_options {
 	 * 0: all workloads are tried in full. */
 	unsigned every;
 
+	/* How often the workload runs, each time on what the power cut in the run before has left
+	 * (rounds.h); 0: two rounds for one workload in AS_CRASH_ROUNDS_EVERY. */
+	unsigned rounds;
+	/* The states from which the rounds before the last one went on; from[0].view 0: those are
+	 * drawn. */
+	struct as_crash_spot from[AS_CRASH_ROUNDS_MAX - 1];
+
 	/* The state and the signature that are to be found again; spot.view 0: report anything. */
 	struct as_crash_spot spot, then[AS_CRASH_AGAIN_MAX];
 	enum as_way way;
@@ -106,6 +115,7 @@ struct as_crash_counts {
 	uint64_t faulty; /* recoveries with a read that fails */
 	uint64_t possible; /* crash states that there are; `generated` of them were looked at */
 	uint64_t again_possible; /* the same of recoveries that were cut off; see `again` */
+	uint64_t rounds; /* runs that went on after a power cut */
 };
 
 _Static_assert(sizeof(struct as_crash_counts) == AS_RUN_COUNTS * sizeof(uint64_t),

@@ -17,11 +17,16 @@
 struct as_flight {
 	volatile uint64_t alive; /* rises as long as there is progress */
 	struct as_flight_spot state, then[AS_CRASH_AGAIN_MAX];
+	/* From which the rounds before this one went on (rounds.h). */
+	struct as_flight_spot from[AS_CRASH_ROUNDS_MAX - 1];
 	volatile bool all; /* how the state was enumerated: as_perm_begin() */
 	volatile unsigned way;
 	volatile uint64_t turn, index; /* of the plan (plan.h), and of the states of the turn */
 	volatile uint64_t spent, spent_again; /* cost, and what of it was for again[] */
 };
+
+/* Adds to the options from where the round in flight went on; nothing in the first round. */
+void as_crash_options_from(struct as_crash_options *options, const struct as_flight *flight);
 
 /* Where an earlier process ended. */
 struct as_judge_resume {

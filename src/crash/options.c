@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* options: how a crash run was asked for, as text ("view=3,cut=12,units=1+4,way=mount"). */
 #include "crash/crash.h"
+#include "crash/judge.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@ struct as_crash_options as_crash_options_default(void)
 		.perm = { .t = AS_PERM_T, .trials = AS_PERM_TRIALS },
 		.again = 1,
 		.prune = AS_PRUNE_ALL,
+		.rounds = 1,
 		.budget = AS_BUDGET_UNSAID,
 	};
 }
@@ -60,13 +62,13 @@ static void print_views(uint32_t views, struct as_buf *out)
 	}
 }
 
-/* "VIEW:CUT:UNITS", of a crash during recovery. */
-static void print_then(const struct as_crash_spot *spot, struct as_buf *out)
+/* "VIEW:CUT:UNITS", of a crash during recovery (then) or in an earlier round (from). */
+static void print_spot(const char *key, const struct as_crash_spot *spot, struct as_buf *out)
 {
-	as_buf_addf(out, ",then=%u:%zu:%s", spot->view, spot->cut, spot->units);
+	as_buf_addf(out, ",%s=%u:%zu:%s", key, spot->view, spot->cut, spot->units);
 }
 
-static int parse_then(const char *word, const char *value, struct as_crash_spot *spot,
+static int parse_spot(const char *word, const char *value, struct as_crash_spot *spot,
 		      struct as_err *err)
 {
 	const char *cut = strchr(value, ':'), *units = cut ? strchr(cut + 1, ':') : NULL;
@@ -134,6 +136,10 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 		as_buf_addf(out, ",budget=%llu", (unsigned long long)o->budget);
 	if (o->every != standard.every)
 		as_buf_addf(out, ",every=%u", o->every);
+	if (o->rounds != standard.rounds)
+		as_buf_addf(out, ",rounds=%u", o->rounds);
+	for (unsigned i = 0; i < AS_CRASH_ROUNDS_MAX - 1 && o->from[i].view; i++)
+		print_spot("from", &o->from[i], out);
 	as_buf_free(&ways);
 }
 
@@ -143,7 +149,7 @@ void as_crash_options_print(const struct as_crash_options *o, struct as_buf *out
 		as_buf_addf(out, "view=%u,cut=%zu,units=%s,way=%s,sig=%08x", o->spot.view,
 			    o->spot.cut, o->spot.units, as_way_name(o->way), o->sig);
 		for (unsigned i = 0; i < AS_CRASH_AGAIN_MAX && o->then[i].view; i++)
-			print_then(&o->then[i], out);
+			print_spot("then", &o->then[i], out);
 	} else {
 		as_buf_adds(out, "views=");
 		print_views(o->views ? o->views : AS_VIEWS_ALL, out);
@@ -173,14 +179,14 @@ static int parse_record(const char *word, const char *value, enum as_crash_recor
 	return as_fail(err, AS_EUSE, "'%s': expected sound, sweep or draw", word);
 }
 
-static int parse_then_next(const char *word, const char *value, struct as_crash_options *o,
-			   struct as_err *err)
+/* The next of them that is not said yet. */
+static int parse_next(const char *word, const char *value, struct as_crash_spot *spot, unsigned max,
+		      struct as_err *err)
 {
-	for (unsigned i = 0; i < AS_CRASH_AGAIN_MAX; i++)
-		if (!o->then[i].view)
-			return parse_then(word, value, &o->then[i], err);
-	return as_fail(err, AS_EUSE, "'%s': at most %u crashes during recovery", word,
-		       AS_CRASH_AGAIN_MAX);
+	for (unsigned i = 0; i < max; i++)
+		if (!spot[i].view)
+			return parse_spot(word, value, &spot[i], err);
+	return as_fail(err, AS_EUSE, "'%s': at most %u of them", word, max);
 }
 
 static int parse_queue(const char *word, bool hold, const char *value, struct as_crash_options *o,
@@ -215,9 +221,11 @@ static int parse_text(const char *word, const char *key, const char *value,
 	if (!strcmp(key, "record"))
 		return parse_record(word, value, &o->record, err);
 	if (!strcmp(key, "then"))
-		return parse_then_next(word, value, o, err);
+		return parse_next(word, value, o->then, AS_CRASH_AGAIN_MAX, err);
 	if (!strcmp(key, "hold") || !strcmp(key, "early"))
 		return parse_queue(word, *key == 'h', value, o, err);
+	if (!strcmp(key, "from"))
+		return parse_next(word, value, o->from, AS_CRASH_ROUNDS_MAX - 1, err);
 	if (!strcmp(key, "sig")) {
 		o->sig = (uint32_t)strtoul(value, NULL, 16);
 		return 0;
@@ -234,39 +242,10 @@ static int parse_text(const char *word, const char *key, const char *value,
 	return as_fail(err, AS_EUSE, "unknown option of a crash run: '%s'", word);
 }
 
-static int parse_word(char *word, struct as_crash_options *o, struct as_err *err)
+/* i: the row of parse_word(). */
+static int set_number(const char *whole, size_t i, uint64_t n, struct as_crash_options *o,
+		      struct as_err *err)
 {
-	static const struct row {
-		const char *key;
-		uint64_t max;
-	} rows[] = { { "t", AS_PERM_T_MAX },
-		     { "trials", AS_PERM_TRIALS_MAX },
-		     { "sector", 4096 },
-		     { "lying", 1 },
-		     { "again", AS_CRASH_AGAIN_MAX },
-		     { "prune", 31 },
-		     { "view", AS_VIEWS - 1 },
-		     { "every", 1000000 },
-		     { "faults", 1 },
-		     { "budget", AS_BUDGET_MAX },
-		     { "cut", SIZE_MAX } };
-	char *value = strchr(word, '=');
-	char whole[160];
-	uint64_t n;
-	size_t i = 0;
-	int rc;
-
-	snprintf(whole, sizeof(whole), "%s", word);
-	if (!value)
-		return as_fail(err, AS_EUSE, "'%s': expected KEY=VALUE", whole);
-	*value++ = '\0';
-	while (i < sizeof(rows) / sizeof(rows[0]) && strcmp(rows[i].key, word))
-		i++;
-	if (i == sizeof(rows) / sizeof(rows[0]))
-		return parse_text(whole, word, value, o, err);
-	rc = number(whole, value, rows[i].max, &n, err);
-	if (rc)
-		return rc;
 	switch (i) {
 	case 0:
 		o->perm.t = (unsigned)n;
@@ -300,10 +279,50 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 	case 9:
 		o->budget = n;
 		break;
+	case 10:
+		o->rounds = (unsigned)n;
+		break;
 	default:
 		o->spot.cut = n;
 	}
 	return 0;
+}
+
+static int parse_word(char *word, struct as_crash_options *o, struct as_err *err)
+{
+	static const struct row {
+		const char *key;
+		uint64_t max;
+	} rows[] = { { "t", AS_PERM_T_MAX },
+		     { "trials", AS_PERM_TRIALS_MAX },
+		     { "sector", 4096 },
+		     { "lying", 1 },
+		     { "again", AS_CRASH_AGAIN_MAX },
+		     { "prune", 31 },
+		     { "view", AS_VIEWS - 1 },
+		     { "every", 1000000 },
+		     { "faults", 1 },
+		     { "budget", AS_BUDGET_MAX },
+		     { "rounds", AS_CRASH_ROUNDS_MAX },
+		     { "cut", SIZE_MAX } };
+	char *value = strchr(word, '=');
+	char whole[160];
+	uint64_t n;
+	size_t i = 0;
+	int rc;
+
+	snprintf(whole, sizeof(whole), "%s", word);
+	if (!value)
+		return as_fail(err, AS_EUSE, "'%s': expected KEY=VALUE", whole);
+	*value++ = '\0';
+	while (i < sizeof(rows) / sizeof(rows[0]) && strcmp(rows[i].key, word))
+		i++;
+	if (i == sizeof(rows) / sizeof(rows[0]))
+		return parse_text(whole, word, value, o, err);
+	rc = number(whole, value, rows[i].max, &n, err);
+	if (rc)
+		return rc;
+	return set_number(whole, i, n, o, err);
 }
 
 int as_crash_options_parse(const char *params, struct as_crash_options *o, struct as_err *err)
@@ -317,6 +336,18 @@ int as_crash_options_parse(const char *params, struct as_crash_options *o, struc
 		rc = parse_word(word, o, err);
 	free(copy);
 	return rc;
+}
+
+void as_crash_options_from(struct as_crash_options *o, const struct as_flight *flight)
+{
+	unsigned n = 0;
+
+	while (n < AS_CRASH_ROUNDS_MAX - 1 && as_spot_of_flight(&flight->from[n], &o->from[n]))
+		n++;
+	for (unsigned i = n; i < AS_CRASH_ROUNDS_MAX - 1; i++)
+		o->from[i].view = 0;
+	if (n && o->rounds < n + 1)
+		o->rounds = n + 1;
 }
 
 void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_counts *c)
@@ -334,4 +365,5 @@ void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_coun
 	sum->faulty += c->faulty;
 	sum->possible += c->possible;
 	sum->again_possible += c->again_possible;
+	sum->rounds += c->rounds;
 }

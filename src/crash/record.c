@@ -31,6 +31,7 @@
 #include "legal/policy.h"
 #include "model/model.h"
 #include "run/instance.h"
+#include "snapshot/tree.h"
 #include "target/medium.h"
 #include "target/mount.h"
 #include "work/print.h"
@@ -47,6 +48,7 @@ struct rec {
 	struct as_recording *out;
 	struct as_instance *instance;
 	struct as_model *model;
+	struct as_policy policy;
 	struct as_verdict verdict;
 	struct as_buf text;
 	size_t answers_cap, upto_cap;
@@ -67,10 +69,13 @@ static int set_up(struct rec *r, struct as_err *err)
 	struct as_instance_args how = { .target = args->target,
 					.log = args->log,
 					.seed = args->seed,
+					.after_ns = args->after_ns,
 					.plan = args->plan,
 					.name_max = args->fresh.traits->name_max };
 
 	out->medium = how.disk = as_medium_copy(args->fresh.disk);
+	if (args->crashed)
+		as_disk_restore(as_medium_disk(out->medium), args->crashed);
 	out->start = as_disk_snapshot(as_medium_disk(out->medium));
 	as_medium_record(out->medium, RECORD_MAX_BYTES);
 	out->log = as_medium_log(out->medium);
@@ -84,8 +89,7 @@ static int set_up(struct rec *r, struct as_err *err)
 				      1u << as_choose(choice, EARLY_SHARES));
 		as_mount_write_soon(true);
 	}
-	out->history = as_history_new(args->fresh.model, &policy);
-	r->model = as_model_copy(args->fresh.model);
+	r->policy = policy;
 	r->strict = as_instance_caps(args->target) & AS_INSTANCE_STRICT;
 	r->logs = policy.guarantee != AS_GUARANTEE_REPAIR;
 	return as_instance_open(&how, &r->instance, err);
@@ -284,8 +288,53 @@ static void run_all(struct rec *r)
 		going = run_op(r, i);
 }
 
+/* ---- The beginning ---- */
+
+static void begin_with(struct rec *r, const struct as_model *model)
+{
+	r->out->history = as_history_new(model, &r->policy);
+	r->model = as_model_copy(model);
+}
+
+/* With what the mount made of a crashed disk. False: the workload cannot begin. */
+static bool begin_with_found(struct rec *r)
+{
+	struct as_instance_reader reader = as_instance_reads(r->instance);
+	struct as_buf why = { 0 };
+	struct as_tree *tree = NULL;
+	struct as_model *model = NULL;
+	bool begun;
+
+	if (as_tree_capture(reader.ops, reader.ctx, &tree, &why) ||
+	    !r->args->may_begin(r->args->ctx, tree, &why)) {
+		went_wrong(r, AS_FIND_RECOVERY, as_buf_str(&why));
+	} else {
+		model = as_tree_model(tree, r->args->fresh.traits);
+		r->out->unfit = !model;
+	}
+	if (model) {
+		begin_with(r, model);
+		r->out->upto[0] = as_digest_bind(as_tree_digest(tree), 19);
+	}
+	begun = model;
+	as_model_free(model);
+	as_tree_put(tree);
+	as_buf_free(&why);
+	return begun;
+}
+
+static bool begin(struct rec *r)
+{
+	if (r->args->crashed)
+		return begin_with_found(r);
+	begin_with(r, r->args->fresh.model);
+	return true;
+}
+
 static void tear_down(struct rec *r)
 {
+	if (r->instance)
+		r->out->until_ns = (uint64_t)as_instance_time_until(r->instance);
 	as_instance_close(r->instance);
 	as_reclog_write_early(as_medium_log(r->out->medium), NULL, 0);
 	if (r->early)
@@ -308,9 +357,11 @@ int as_record(const struct as_record_args *args, struct as_recording *out, struc
 		args->step(args->ctx, -1);
 		as_instance_set_op(r.instance, AS_RECLOG_NO_OP);
 		mounted = as_instance_mount(r.instance);
+		if (mounted && !args->crashed)
+			begin_with(&r, args->fresh.model);
 		if (mounted && !has_hit(&r))
 			went_wrong(&r, AS_FIND_MOUNT, as_errno_name(-mounted));
-		else if (!mounted)
+		else if (!mounted && begin(&r))
 			run_all(&r);
 		(void)has_hit(&r);
 		out->truncated = as_reclog_overflowed(out->log);

@@ -27,6 +27,8 @@
 #include "target/host.h"
 #include "work/seq.h"
 
+struct as_tree;
+
 struct as_record_args {
 	const struct as_target *target;
 	struct as_run_fresh fresh;
@@ -36,6 +38,13 @@ struct as_record_args {
 	unsigned hold; /* see struct as_crash_options */
 	uint64_t early;
 	const struct as_plan *plan; /* what fails; only faults that are reported. NULL: nothing */
+	/* A disk that a power cut left, with which the record begins; NULL: the fresh disk. The
+	 * mount recovers it, and what the mount finds is where the workload begins: all of it is
+	 * stable, because it came from the disk. */
+	struct as_disk *crashed;
+	uint64_t after_ns; /* all times are later than this, as if the clock had not stopped */
+	/* With that: whether what the mount has found is right. False: *why says why not. */
+	bool (*may_begin)(void *ctx, const struct as_tree *tree, struct as_buf *why);
 	/* Called before the mount (op -1) and before each operation. */
 	void (*step)(void *ctx, int64_t op);
 	void *ctx;
@@ -47,10 +56,14 @@ struct as_recording {
 	struct as_medium *medium; /* keeps the record */
 	const struct as_reclog *log; /* op is the index in seq; AS_RECLOG_NO_OP: the first mount */
 	struct as_disk *start; /* before the first mount */
-	struct as_history *history;
-	struct as_digest *upto; /* of operations 0..i-1 and their answers: n_ops + 1 of them */
+	struct as_history *history; /* NULL: the workload did not begin */
+	/* Of where the workload began, operations 0..i-1 and their answers: n_ops + 1 of them. */
+	struct as_digest *upto;
 	struct as_outcome *answers; /* of each operation, without payload */
 	bool truncated; /* the record ran full: the rest is missing */
+	uint64_t until_ns; /* the clock at its end */
+	/* What the mount of a crashed disk found cannot be told to a model: nothing was done. */
+	bool unfit;
 	bool fired; /* something of the plan has failed */
 	/* Once so many operations have begun, the disk may say of itself that a checker is needed
 	 * (rule 8 of record.c); SIZE_MAX: it may not. */

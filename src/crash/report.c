@@ -132,6 +132,27 @@ static void sign(const struct as_recording *rec, const struct as_problem *proble
 	free(failed);
 }
 
+static unsigned round_of(const struct as_crash_options *o)
+{
+	unsigned n = 0;
+
+	while (n < AS_CRASH_ROUNDS_MAX - 1 && o->from[n].view)
+		n++;
+	return n + 1;
+}
+
+/* What happened in earlier rounds comes first; the story has left room for it. */
+static void put_before(const char *before, char *detail, size_t room)
+{
+	size_t len = strlen(before), there = strlen(detail);
+
+	if (len + there >= room)
+		there = room - len - 1;
+	memmove(detail + len, detail, there);
+	memcpy(detail, before, len);
+	detail[len + there] = '\0';
+}
+
 bool as_crash_report_add(const struct as_crash_args *args, const struct as_recording *rec,
 			 struct as_perm *perm, const struct as_perm_state *state,
 			 const struct as_problem *problem, struct as_recoverer *recoverer)
@@ -154,6 +175,8 @@ bool as_crash_report_add(const struct as_crash_args *args, const struct as_recor
 	memset(report, 0, sizeof(*report));
 	report->kind = problem->kind;
 	report->op = guilty(rec, problem->moment);
+	if (args->before)
+		as_buf_addf(&summary, "in round %u, ", round_of(args->options));
 	if (perm) {
 		print_summary(rec, state, problem, &summary);
 		tell_story(&t);
@@ -167,9 +190,13 @@ bool as_crash_report_add(const struct as_crash_args *args, const struct as_recor
 			    report->op >= 0 ? ": " : "mount: ", as_buf_str(&problem->why));
 		as_crash_options_print(args->options, &params);
 	}
+	if (args->before)
+		put_before(args->before, report->detail, sizeof(report->detail));
 	snprintf(report->summary, sizeof(report->summary), "%s", as_buf_str(&summary));
 	snprintf(report->params, sizeof(report->params), "%s", as_buf_str(&params));
 	sign(rec, problem, report);
+	if (report->op >= 0)
+		report->op += (int64_t)args->first_op;
 	as_buf_free(&summary);
 	as_buf_free(&params);
 	sh->n_reports++;

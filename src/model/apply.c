@@ -346,24 +346,3 @@ size_t as_model_inodes(const struct as_model *model)
 {
 	return model->n_inodes;
 }
-
-void as_model_adopt(struct as_model *model, const char *path, const struct as_stat *st)
-{
-	struct as_walk w = as_walk_path(model, path, WALK_PARENT);
-	struct as_ino_pair before;
-	struct as_inode *inode;
-
-	as_assert(!w.err);
-	if (w.type == LAST_ROOT) {
-		inode = as_node_edit(model, MODEL_ROOT, &before);
-	} else {
-		uint32_t ino = as_node_new(model, st->mode & (S_IFMT | 07777))->ino;
-
-		as_node_link(model, w.parent, w.last, w.last_len, ino);
-		inode = as_node_edit(model, ino, &before);
-	}
-	inode->mode = (uint16_t)st->mode;
-	inode->uid = st->uid;
-	inode->gid = st->gid;
-	as_node_finish(model, inode, &before);
-}

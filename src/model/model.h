@@ -98,6 +98,17 @@ size_t as_model_inodes(const struct as_model *model);
 /* Puts into the empty model what a fresh file system holds (lost+found): directories and empty
  * files only. */
 void as_model_adopt(struct as_model *model, const char *path, const struct as_stat *st);
+/* The same for anything; of st, only type, permissions, owners, the size of a regular file and the
+ * device count. text: of a symbolic link. A regular file is one hole. */
+void as_model_adopt_node(struct as_model *model, const char *path, const struct as_stat *st,
+			 const char *text);
+void as_model_adopt_link(struct as_model *model, const char *path, const char *other);
+/* Bytes of a regular file, within its size: those of the pattern at the same place. */
+void as_model_adopt_run(struct as_model *model, const char *path, uint64_t off, uint64_t len,
+			uint64_t pattern);
+/* The attributes of a file come sorted by name. */
+void as_model_adopt_xattr(struct as_model *model, const char *path, const char *name, uint64_t len,
+			  uint64_t pattern);
 
 /* Attribute vector of Dogfood section 4.1, for clustering. */
 struct as_attrs {

@@ -58,6 +58,7 @@ static void new_host(struct as_instance *i)
 	as_chooser_free(i->chooser);
 	i->chooser = as_chooser_seeded(i->args.seed);
 	i->host = as_host_new(as_chooser_choice(i->chooser), i->args.log);
+	as_host_clock_after(i->host, i->args.after_ns);
 	as_host_fail_nth(i->host, i->args.plan ? as_plan_alloc(i->args.plan) : 0);
 }
 
@@ -196,6 +197,11 @@ void as_instance_flush(struct as_instance *i)
 struct as_vfs *as_instance_vfs(struct as_instance *i)
 {
 	return i->vfs;
+}
+
+struct as_instance_reader as_instance_reads(struct as_instance *i)
+{
+	return (struct as_instance_reader){ as_vfs_tree(i->vfs), i->vfs };
 }
 
 const char *as_instance_trouble(struct as_instance *i, enum as_finding_kind *kind)

@@ -72,6 +72,7 @@ struct as_instance_args {
 	const char *folder; /* for those: the empty folder to work in */
 	struct as_host_log *log;
 	uint64_t seed; /* of the choices that it asks for */
+	uint64_t after_ns; /* a clock of ours tells later times than this; 0: from its beginning */
 	uint32_t name_max; /* of struct as_traits */
 	const struct as_plan *plan; /* the faults from the beginning on; NULL: none */
 	unsigned deadline_ms; /* for a server to mount or to end; 0: its default */
@@ -122,6 +123,14 @@ void as_instance_set_op(struct as_instance *instance, uint32_t op);
 void as_instance_flush(struct as_instance *instance);
 /* Carries out operations and reads the tree. It is another one after as_instance_back(). */
 struct as_vfs *as_instance_vfs(struct as_instance *instance);
+
+/* What reads a tree, from its root. */
+struct as_instance_reader {
+	const struct as_tree_ops *ops;
+	void *ctx;
+};
+/* Of what is mounted. Not for an instance that visits disks: as_instance_enter(). */
+struct as_instance_reader as_instance_reads(struct as_instance *instance);
 
 /* What the target did wrong besides its answers (memory that it kept, a server that died), in
  * words, with the kind of finding that it is; NULL: nothing. */
@@ -190,11 +199,6 @@ AS_MUST_CHECK int as_instance_eject(struct as_instance *instance, struct as_err 
 /* Mounts it so that files can be made. */
 AS_MUST_CHECK int as_instance_mount_writable(struct as_instance *instance);
 
-/* What reads a tree, from its root. */
-struct as_instance_reader {
-	const struct as_tree_ops *ops;
-	void *ctx;
-};
 /* Goes to the root of what is mounted: 0 or a negative errno. It is left by the unmount. */
 AS_MUST_CHECK int as_instance_enter(struct as_instance *instance,
 				    struct as_instance_reader *reader);

@@ -7,6 +7,8 @@
 #include "crash/crash.h"
 #include "scenario/scenario.h"
 
+#include <string.h>
+
 static int crash_open(const struct as_scenario_args *args, struct as_scenario **scenario,
 		      struct as_err *err)
 {
@@ -19,6 +21,9 @@ static int crash_open(const struct as_scenario_args *args, struct as_scenario **
 		options.budget = as_crash_budget(args->targets[0], !options.spot.view);
 	if (!*args->params)
 		options.record = AS_RECORD_DRAW;
+	/* A finding, and a command that names its workloads, name their views, too. */
+	if (!strstr(args->params, "view") && !strstr(args->params, "rounds="))
+		options.rounds = 0;
 	if (!rc)
 		rc = as_crasher_new(args->targets[0], args->options, &options, args->sinks,
 				    &crasher, err);

@@ -97,6 +97,10 @@ AS_MUST_CHECK int as_tree_read(const void *data, size_t len, struct as_tree **tr
  * may have empty directories in it whose names begin with this, and they go with it; NULL: none. */
 struct as_tree *as_tree_without(const struct as_tree *tree, const char *name, const char *litter);
 
+/* A model that is in the state of the tree, with nothing open: tree_model.c. NULL: something of it
+ * was not read, or is nothing that a model can hold. The traits must outlive it. */
+struct as_model *as_tree_model(const struct as_tree *tree, const struct as_traits *traits);
+
 /* ---- Making trees of something else (a state of the model, a test) ---- */
 
 struct as_tree_maker;

@@ -158,6 +158,12 @@ uint64_t as_host_clock(const struct as_host_mem *host)
 	return host->now_ns;
 }
 
+void as_host_clock_after(struct as_host_mem *host, uint64_t now_ns)
+{
+	if (host->now_ns < now_ns)
+		host->now_ns = now_ns;
+}
+
 static void log_bytes(struct as_host_log *log, const char *data, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

@@ -46,6 +46,8 @@ const struct as_host *as_host_seam(struct as_host_mem *host);
 
 /* The last time that it told. */
 uint64_t as_host_clock(const struct as_host_mem *host);
+/* From now on it tells later times than this. */
+void as_host_clock_after(struct as_host_mem *host, uint64_t now_ns);
 
 /* Makes the nth allocation from now fail (1 is the next), and only that one; 0: none. */
 void as_host_fail_nth(struct as_host_mem *host, uint64_t nth);

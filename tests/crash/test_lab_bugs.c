@@ -3,7 +3,8 @@
  * Every bug of labfs that a power cut brings out is found, by a workload of a few lines, in the
  * view that labfs/views.def predicts; the same workload on a sound labfs finds nothing. (That a
  * hunt comes upon such workloads by itself is tests/crash/test_hunt.sh.) A bug that needs a call
- * that fails is looked for with every call failing once.
+ * that fails is looked for with every call failing once, and one that shows only when the file
+ * system goes on after a recovery in two rounds.
  */
 #include "tests/lib/crash_rig.h"
 
@@ -15,6 +16,13 @@
 #define SYNCS                                                                               \
 	"mkdir /a 0755\n$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=9000 at=0 fill=3\n" \
 	"fsync $0\nrename /a /b\nsync\nclose $0\n"
+
+/* In two rounds. */
+#define GOES_ON                                                                        \
+	"$0 = open /f O_RDWR|O_CREAT 0644\npwrite $0 len=2048 at=0 fill=7\nfsync $0\n" \
+	"create /a 0644\nsync\ncreate /b 0644\nsync\nrename /a /c\nsync\n"             \
+	"unlink /b\nsync\n$1 = open /g O_RDWR|O_CREAT 0644\n"                          \
+	"pwrite $1 len=2048 at=0 fill=8\nfsync $1\n"
 
 static const struct row {
 	unsigned bug;
@@ -58,6 +66,8 @@ static const struct row {
 	{ 77, COMMITS },
 	{ 78, COMMITS },
 	{ 79, COMMITS },
+	{ 80, GOES_ON },
+	{ 81, GOES_ON },
 };
 
 /* What a bug does not show without, and the sound labfs that does the same. */
@@ -69,6 +79,8 @@ static const struct needs {
 	{ 77, "", "lab:queue" },
 	{ 78, "early=1", "lab" },
 	{ 79, "", "lab:queue" },
+	{ 80, "rounds=2", "lab" },
+	{ 81, "rounds=2", "lab" },
 };
 
 static const struct {
