@@ -182,12 +182,14 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 {
 	struct as_crash_shared *sh = c->shared;
 	struct as_crash_report *f = &sh->reports[0];
-	struct as_buf op = { 0 }, params = { 0 };
+	struct as_buf op = { 0 }, params = { 0 }, died = { 0 };
 	bool hung = ended->how == AS_END_DEADLINE;
-	const char *how = hung				? "did not come back"
-			  : ended->how == AS_END_SIGNAL ? as_signal_name(ended->status)
-							: "exit";
+	const char *how = hung ? "did not come back" : "exit";
 
+	if (ended->how == AS_END_SIGNAL) {
+		as_stack_words(&sh->stack, ended->status, &died);
+		how = as_buf_str(&died);
+	}
 	sh->n_reports = 1;
 	memset(f, 0, sizeof(*f));
 	f->kind = hung ? AS_FIND_HANG : AS_FIND_SIGNAL;
@@ -198,12 +200,18 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 		as_buf_adds(&op, sh->op < 0 ? "mount" : "the end of the workload");
 	snprintf(f->summary, sizeof(f->summary), "op %lld: %.120s: the target died: %s",
 		 (long long)sh->op + 1, as_buf_str(&op), how);
-	snprintf(f->signature, sizeof(f->signature), "%s: %.*s: %s", as_finding_kind_name(f->kind),
-		 (int)strcspn(as_buf_str(&op), " "), as_buf_str(&op), how);
+	if (died.len && sh->stack.signal)
+		snprintf(f->signature, sizeof(f->signature), "%s: %s",
+			 as_finding_kind_name(f->kind), how);
+	else
+		snprintf(f->signature, sizeof(f->signature), "%s: %.*s: %s",
+			 as_finding_kind_name(f->kind), (int)strcspn(as_buf_str(&op), " "),
+			 as_buf_str(&op), how);
 	as_crash_options_print(&c->options, &params);
 	snprintf(f->params, sizeof(f->params), "%s", as_buf_str(&params));
 	as_buf_free(&op);
 	as_buf_free(&params);
+	as_buf_free(&died);
 }
 
 /* ---- Workloads ------------------------------------------------------------------------------- */
