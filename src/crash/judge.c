@@ -71,44 +71,20 @@ static void subject_done(struct judge_subject *s)
 	s->disk = NULL;
 }
 
-/* A mount that only reads is neither checked nor written to afterwards. */
-static unsigned cost_of(enum as_way way)
-{
-	return way == AS_WAY_COMMIT ? AS_COST_CHECK : AS_COST_RECOVERY;
-}
-
-static unsigned cost_of_ways(uint32_t ways)
-{
-	unsigned cost = 0;
-
-	for (unsigned w = 0; w < AS_WAYS; w++)
-		cost += ways >> w & 1 ? cost_of((enum as_way)w) : 0;
-	return cost;
-}
-
-/* A mount that wrote nothing has replayed nothing: its tree is that of the last commit. */
-static bool is_commit(const struct judge_subject *s)
-{
-	const struct as_recovered *mounted = &s->recovered[AS_WAY_MOUNT];
-
-	return mounted->tree && mounted->disk && as_disk_eq(mounted->disk, s->disk);
-}
-
 /* Recovers by one way, unless its end is known. False: an error of ours. */
 static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 {
 	struct as_ends *known = as_ends_get(&j->known, s->key);
 	struct as_recovered *recovered = &s->recovered[way];
-	unsigned flags = way == AS_WAY_COMMIT ? 0
-					      : AS_RECOVER_PROBE |
-							(j->options->again ? AS_RECOVER_LOG : 0);
+	unsigned flags = way == AS_WAY_COMMIT
+				 ? 0
+				 : AS_RECOVER_PROBE | (j->options->again ? AS_RECOVER_LOG : 0);
 
 	if (known->end[way].done && !s->then)
 		return true;
-	if (way == AS_WAY_COMMIT && is_commit(s)) {
-		as_ends_keep(&known->end[way], &s->recovered[AS_WAY_MOUNT]);
+	if (way == AS_WAY_COMMIT &&
+	    as_ends_keep_commit(known, &s->recovered[AS_WAY_MOUNT], s->disk))
 		return true;
-	}
 	j->args->flight->way = way;
 	j->args->flight->alive++;
 	if (j->args->recovers)
@@ -117,7 +93,7 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 	if (j->rc)
 		return false;
 	s->worked |= !recovered->memoised;
-	j->args->flight->spent += recovered->memoised ? AS_COST_MEMO : cost_of(way);
+	j->args->flight->spent += recovered->memoised ? AS_COST_MEMO : as_crash_cost(1u << way);
 	if (!known->end[way].done)
 		as_ends_keep(&known->end[way], recovered);
 	return true;
@@ -189,8 +165,7 @@ static bool is_legal(struct judge *j, const struct judge_subject *s, enum as_way
 	uint32_t floor = as_floor_at(&j->floor, way, s->stable);
 	bool legal;
 
-	legal = way == AS_WAY_MOUNT
-			? as_legal_judge(j->rec->history, s->moment, tree, &j->legal)
+	legal = way == AS_WAY_MOUNT ? as_legal_judge(j->rec->history, s->moment, tree, &j->legal)
 		: way == AS_WAY_COMMIT
 			? as_legal_judge_commit(j->rec->history, s->moment, tree, &j->legal)
 			: as_legal_judge_checked(j->rec->history, s->moment, tree, &j->legal);
@@ -366,8 +341,7 @@ static void note_floor(struct judge *j, const struct as_perm_state *state, struc
 	subject_done(s);
 	known = as_ends_get(&j->known, s->key);
 	for (unsigned w = 0; w < AS_WAYS; w++)
-		if (known->end[w].tree &&
-		    is_legal(j, s, (enum as_way)w, known->end[w].tree) &&
+		if (known->end[w].tree && is_legal(j, s, (enum as_way)w, known->end[w].tree) &&
 		    j->legal.oldest != AS_LEGAL_NO_POINT)
 			as_floor_note(&j->floor, (enum as_way)w, cut.at, j->legal.oldest);
 }
@@ -424,7 +398,7 @@ static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
 	struct as_crash_plan_of of = { .perm = j->perm,
 				       .views = views,
 				       .limit = j->limit,
-				       .cost = cost_of_ways(j->ways),
+				       .cost = as_crash_cost(j->ways),
 				       .all = plan_all,
 				       .skip = plan_skips,
 				       .ctx = j };

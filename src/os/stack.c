@@ -23,11 +23,12 @@
 #define SHOWN 2 /* frames */
 
 /* Modules that are not what is tested: the beginnings of their names. */
-static const char *const libraries[] = { "libc.so",  "libc-",	   "ld-linux",	"libpthread",
+static const char *const libraries[] = { "libc.so",  "libc-",	   "ld-linux",	  "libpthread",
 					 "libgcc_s", "libasan.so", "libubsan.so", "libstdc++" };
 /* Functions that only tell of a mistake of their caller: a part of their name. */
-static const char *const tellers[] = { "assert", "abort", "panic", "__asan", "__ubsan",
-				       "__sanitizer", "__stack_chk_fail", "fatal" };
+static const char *const tellers[] = { "assert",	   "abort",   "panic",
+				       "__asan",	   "__ubsan", "__sanitizer",
+				       "__stack_chk_fail", "fatal" };
 
 static const char *base_name(const char *path)
 {
@@ -54,17 +55,17 @@ static bool is_teller(const char *name)
 
 /* ---- Symbols --------------------------------------------------------------------------------- */
 
-struct elf {
+struct stack_elf {
 	const unsigned char *data;
 	size_t len;
 };
 
-static const void *part(const struct elf *e, uint64_t off, uint64_t len)
+static const void *part(const struct stack_elf *e, uint64_t off, uint64_t len)
 {
 	return off <= e->len && len <= e->len - off ? e->data + off : NULL;
 }
 
-static const Elf64_Shdr *section(const struct elf *e, uint32_t index)
+static const Elf64_Shdr *section(const struct stack_elf *e, uint32_t index)
 {
 	const Elf64_Ehdr *head = part(e, 0, sizeof(*head));
 
@@ -76,14 +77,14 @@ static const Elf64_Shdr *section(const struct elf *e, uint32_t index)
 }
 
 /* The name of the function of this table that holds the place; NULL: none does. */
-static const char *name_in(const struct elf *e, const Elf64_Shdr *table, uint64_t at)
+static const char *name_in(const struct stack_elf *e, const Elf64_Shdr *table, uint64_t at)
 {
 	const Elf64_Shdr *strings = section(e, table->sh_link);
 	const Elf64_Sym *sym = part(e, table->sh_offset, table->sh_size);
 	const char *text = strings ? part(e, strings->sh_offset, strings->sh_size) : NULL;
 
-	if (!sym || !text || table->sh_offset % _Alignof(Elf64_Sym) ||
-	    !strings->sh_size || text[strings->sh_size - 1])
+	if (!sym || !text || table->sh_offset % _Alignof(Elf64_Sym) || !strings->sh_size ||
+	    text[strings->sh_size - 1])
 		return NULL;
 	for (uint64_t i = 0; i < table->sh_size / sizeof(*sym); i++)
 		if (ELF64_ST_TYPE(sym[i].st_info) == STT_FUNC && at >= sym[i].st_value &&
@@ -92,7 +93,7 @@ static const char *name_in(const struct elf *e, const Elf64_Shdr *table, uint64_
 	return NULL;
 }
 
-static bool add_function(const struct elf *e, uint64_t at, struct as_buf *out)
+static bool add_function(const struct stack_elf *e, uint64_t at, struct as_buf *out)
 {
 	static const uint32_t kinds[] = { SHT_SYMTAB, SHT_DYNSYM };
 	const Elf64_Shdr *s;
@@ -113,7 +114,7 @@ static bool add_function(const struct elf *e, uint64_t at, struct as_buf *out)
 static bool add_symbol(const char *module, uint64_t at, struct as_buf *out)
 {
 	int fd = open(module, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct elf e = { 0 };
+	struct stack_elf e = { 0 };
 	bool found = false;
 	struct stat st;
 	void *data;

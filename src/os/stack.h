@@ -33,8 +33,8 @@ void as_stack_catch(struct as_stack *stack);
 /* Adds what killed it and where: "SIGSEGV in write_block < write_file". `signal` is what the parent
  * saw; what the process itself noted comes first, since the handler may have died, too. Functions
  * without a name are "module+0x12ab". Frames of the C library are left out, and those of functions
- * that only tell of a mistake (assertions). Of our own program only the first frame is told, because
- * after that it is we who called. */
+ * that only tell of a mistake (assertions). Of our own program only the first frame is told,
+ * because after that it is we who called. */
 void as_stack_words(const struct as_stack *stack, int signal, struct as_buf *out);
 
 #endif

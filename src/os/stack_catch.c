@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stack_catch: see stack.h. This file also becomes part of the shim of checkers, so it needs nothing
- * but the C library.
+ * stack_catch: see stack.h. This file also becomes part of the shim of checkers, so it needs
+ * nothing but the C library.
  *
  * Method. The handler runs on a stack of its own, because the usual one may have overflowed. It
  * first notes the signal and the instruction, then asks the unwinder. If the unwinder cannot go on,

@@ -40,9 +40,10 @@ int as_ways_parse(const char *text, uint32_t *ways, struct as_err *err)
 		       (strlen(way_rows[w].name) != len || memcmp(way_rows[w].name, s, len)))
 			w++;
 		if (w == AS_WAYS)
-			return as_fail(err, AS_EUSE,
-				       "'%.*s' is no way to recover: mount, quick, fsck, full, commit",
-				       (int)len, s);
+			return as_fail(
+				err, AS_EUSE,
+				"'%.*s' is no way to recover: mount, quick, fsck, full, commit",
+				(int)len, s);
 		*ways |= 1u << w;
 	}
 	return *ways ? 0 : as_fail(err, AS_EUSE, "no way to recover was given");

@@ -34,8 +34,8 @@ enum as_way {
 	AS_WAY_QUICK, /* the quick checker (journal only), then mount */
 	AS_WAY_DEFAULT, /* the checker as people run it, then mount */
 	AS_WAY_FULL, /* the checker that looks at everything, then mount */
-	/* A mount that replays nothing, on the disk as the power cut left it: the last commit. It is
-	 * no recovery, and its tree may be older than that of the others. */
+	/* A mount that replays nothing, on the disk as the power cut left it: the last commit. It
+	 * is no recovery, and its tree may be older than that of the others. */
 	AS_WAY_COMMIT,
 	AS_WAYS
 };

@@ -324,10 +324,9 @@ static void test_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_under_way), cmocka_unit_test(test_found),
-		cmocka_unit_test(test_prefix),	  cmocka_unit_test(test_object),
-		cmocka_unit_test(test_repair),
-		cmocka_unit_test(test_commit),
+		cmocka_unit_test(test_under_way),    cmocka_unit_test(test_found),
+		cmocka_unit_test(test_prefix),	     cmocka_unit_test(test_object),
+		cmocka_unit_test(test_repair),	     cmocka_unit_test(test_commit),
 		cmocka_unit_test(test_commit_apart),
 	};
 

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -173,7 +174,7 @@ static void test_modules(void **state)
 	as_buf_clear(&words);
 
 	/* Who called the module is not told. */
-	strcpy(stack.frame[3].module, "/nowhere/program");
+	snprintf(stack.frame[3].module, sizeof(stack.frame[3].module), "/nowhere/program");
 	as_stack_words(&stack, SIGSEGV, &words);
 	assert_string_equal(as_buf_str(&words), "SIGSEGV in liblittle.so+0x1234");
 	as_buf_clear(&words);

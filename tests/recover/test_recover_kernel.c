@@ -148,7 +148,8 @@ static void test_btrfs(void **state)
 
 struct unreplayed {
 	struct as_recoverer *recoverer;
-	unsigned same, other; /* crashed disks of which a mount without replay shows the same or not */
+	unsigned same,
+		other; /* crashed disks of which a mount without replay shows the same or not */
 };
 
 /* Before recovery, a mount without replay often shows something else: that is what a recovery would
@@ -167,8 +168,7 @@ static bool shows_the_same_after(void *ctx, struct as_disk *disk, size_t cut)
 	child_ok(as_step(u->recoverer, AS_STEP_REREAD, mounted.disk, 0, &after, &t_child_err));
 	child_check(after.end == AS_RECOVERED);
 	child_check(!as_tree_diff(mounted.tree, "", after.tree, "", NULL));
-	same = before.end == AS_RECOVERED &&
-	       !as_tree_diff(mounted.tree, "", before.tree, "", NULL);
+	same = before.end == AS_RECOVERED && !as_tree_diff(mounted.tree, "", before.tree, "", NULL);
 	u->same += same;
 	u->other += !same;
 	as_stepped_free(&mounted);
@@ -464,16 +464,11 @@ static void test_ways_by_type(void **state)
 		const char *type;
 		uint32_t ways;
 	} rows[] = {
-		{ "ext4", M | Q | D | F },
-		{ "ext3", M | Q | D | F },
-		{ "ext2", D | F },
-		{ "xfs", M },
-		{ "btrfs", M | C },
-		{ "f2fs", M | C },
-		{ "jfs", Q | D | F },
-		{ "reiserfs", M },
-		{ "nilfs2", M | C },
-		{ "udf", M },
+		{ "ext4", M | Q | D | F }, { "ext3", M | Q | D | F },
+		{ "ext2", D | F },	   { "xfs", M },
+		{ "btrfs", M | C },	   { "f2fs", M | C },
+		{ "jfs", Q | D | F },	   { "reiserfs", M },
+		{ "nilfs2", M | C },	   { "udf", M },
 		{ "vfat", D | F },
 	};
 

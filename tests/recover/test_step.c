@@ -194,8 +194,8 @@ static void test_ends(void **state)
 	}
 }
 
-/* What a mount has recovered is read again without replay. The mutant is a recovery that kept what it
- * replayed in memory: without that, all is well with it. */
+/* What a mount has recovered is read again without replay. The mutant is a recovery that kept what
+ * it replayed in memory: without that, all is well with it. */
 static void test_reread(void **state)
 {
 	static const char *const stale = "probing: a mount without replay does not agree: ";
@@ -386,12 +386,10 @@ static void test_fail_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_reread),
-		cmocka_unit_test(test_peace),
-		cmocka_unit_test(test_log),	  cmocka_unit_test(test_log_of_refusal),
-		cmocka_unit_test(test_memo),	  cmocka_unit_test(test_mutant),
-		cmocka_unit_test(test_fail_read),
+		cmocka_unit_test(test_ends),	       cmocka_unit_test(test_reread),
+		cmocka_unit_test(test_peace),	       cmocka_unit_test(test_log),
+		cmocka_unit_test(test_log_of_refusal), cmocka_unit_test(test_memo),
+		cmocka_unit_test(test_mutant),	       cmocka_unit_test(test_fail_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
