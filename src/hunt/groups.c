@@ -12,9 +12,16 @@
  *      explains nothing. One whose last step has a flag that few workloads need ("open O_TRUNC")
  *      explains every longer one that needs that step, too, and a write without a flag explains
  *      the same with one.
- *   3. A kind that is not reduced yet joins a group with the same symptom: the operation in its
- *      signature may have nothing to do with it.
- *   4. A group that is explained joins the one that explains it; the shortest is asked first.
+ *   3. After a power cut, steps are changes and promises. A group explains another if it needs no
+ *      more freedom of the disk, if the harm of the other can follow from its own (may_explain),
+ *      and if its steps are among those of the other. If one change alone leaves a wrong tree, it
+ *      explains all that the same freedom shows.
+ *   4. A kind that is not reduced yet joins a group with the same symptom: the operation in its
+ *      signature may have nothing to do with it. After a power cut, it joins no group if several
+ *      have the symptom. Such kinds, and those with a symptom of their own, are one group that
+ *      says so.
+ *   5. A group that is explained joins the one that explains it: one with the same symptom, or
+ *      else the shortest.
  *
  * Invariants
  *   1. Every kind is in one group.
