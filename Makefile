@@ -60,7 +60,7 @@ TEST_SRC := $(wildcard tests/*/test_*.c)
 TEST_LIB_SRC := $(filter-out $(BENCH_SRC),$(wildcard tests/lib/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 SKELETON_SRC := $(wildcard examples/plugin_skeleton/*.c)
-SHIM_SRC := $(wildcard src/tool/shim/*.c)
+SHIM_SRC := $(wildcard src/tool/shim/*.c) src/os/stack_catch.c
 
 obj = $(patsubst %.c,$(B)/%.o,$1)
 LIBASSAY := $(B)/libassay.a
@@ -227,7 +227,8 @@ $(B)/plugins/%.so:
 # What is preloaded into checkers: alone, without sanitizers, and with nothing that the compiler may
 # turn into a call of itself. libassay.a carries it.
 SHIM := $(B)/assay-shim.so
-$(SHIM): $(SHIM_SRC) $(wildcard src/tool/shim/*.h src/tool/shim/*.def) $(B)/flags.stamp
+$(SHIM): $(SHIM_SRC) $(wildcard src/tool/shim/*.h src/tool/shim/*.def) src/os/stack.h \
+		$(B)/flags.stamp
 	$(call say,SO)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -U_FORTIFY_SOURCE -fno-builtin -fPIC \
 		-fvisibility=hidden -shared -Isrc -Iinclude $(SHIM_SRC) -ldl -lpthread -o $@

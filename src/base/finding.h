@@ -74,6 +74,8 @@ void as_signature_add(struct as_buf *out, const char *text);
  * "state: size of a file; after open O_TRUNC". A reduced workload has the same symptom; the
  * operation may change, because what stood between the cause and the symptom is gone.
  */
+/* How signatures begin that take a second power cut; then the way of recovery, and a bracket. */
+#define AS_SIGNATURE_AGAIN "recovery: a power cut during recovery ("
 #define AS_SIGNATURE_AFTER "; after "
 /* The same whichever operation came last: the descriptor did not notice. */
 #define AS_SIGNATURE_OLDER " through an older descriptor"

@@ -13,7 +13,8 @@
  *   UUID  8-4-4-4-12 hexadecimal digits
  *   TIME  "Mon Nov 16 02:54:48 2026", "2026-11-16 02:54:48", "02:54:48"
  *
- * Digits inside a word become '#' ("f12", "loop3"). Everything else stays, byte by byte: a
+ * Digits inside a word become '#' ("f12", "loop3"). A place in a program ("e2fsck+0x12ab") tells
+ * one mistake from another, so its number stays. Everything else stays, byte by byte: a
  * translated text has placeholders at the same places.
  *
  * Invariants
@@ -200,6 +201,15 @@ static void add_number(struct as_buf *out, size_t from)
 	}
 }
 
+/* "+0x12ab" after the name of a program or a library (os/stack.h). A kernel's "f+0x12/0x34" is
+ * none: it has the name of the function. */
+static size_t place_len(const char *s, char before)
+{
+	size_t len = *s == '+' && is_word_char(before) ? hex_len(s + 1) : 0;
+
+	return len && s[2] == 'x' && s[1 + len] != '/' ? 1 + len : 0;
+}
+
 /* A number at a word's beginning; a unit or a letter may follow it ("4096B", "2nd"). */
 static size_t number_len(const char *s)
 {
@@ -222,6 +232,8 @@ void as_signature_add(struct as_buf *out, const char *text)
 			as_buf_adds(out, "NAME");
 		} else if ((len = path_len(text, before))) {
 			as_buf_adds(out, "PATH");
+		} else if ((len = place_len(text, before))) {
+			as_buf_add(out, text, len);
 		} else if (begins && (len = uuid_len(text))) {
 			as_buf_adds(out, "UUID");
 		} else if (begins && (len = time_len(text))) {
@@ -298,6 +310,10 @@ void as_signature_group(struct as_buf *out, const char *signature)
 	const char *s = signature, *group, *end = s + strlen(s);
 	bool places = places_data(signature);
 
+	/* What a recovery leaves that is not safe against power cuts can be anything. */
+	if (!strncmp(signature, AS_SIGNATURE_AGAIN, strlen(AS_SIGNATURE_AGAIN)) &&
+	    strchr(signature, ')'))
+		end = strchr(signature, ')') + 1;
 	if (strstr(signature, AS_SIGNATURE_OLDER) && strstr(signature, AS_SIGNATURE_AFTER))
 		end = strstr(signature, AS_SIGNATURE_AFTER);
 	while (s < end) {

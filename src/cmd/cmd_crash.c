@@ -27,22 +27,20 @@ static int read_prune(const char *text, unsigned *prune, struct as_err *err)
 	static const struct {
 		const char *name;
 		unsigned rules;
-	} rows[] = { { "all", AS_PRUNE_ALL },
-		     { "none", 0 },
-		     { "unread", AS_PRUNE_UNREAD },
-		     { "same", AS_PRUNE_SAME },
-		     { "own", AS_PRUNE_OWN },
-		     { "twin", AS_PRUNE_TWIN },
-		     { "verify", AS_PRUNE_ALL | AS_PRUNE_VERIFY } };
+	} rows[] = { { "all", AS_PRUNE_ALL },	    { "none", 0 },
+		     { "unread", AS_PRUNE_UNREAD }, { "same", AS_PRUNE_SAME },
+		     { "own", AS_PRUNE_OWN },	    { "twin", AS_PRUNE_TWIN },
+		     { "proved", AS_PRUNE_PROVED }, { "verify", AS_PRUNE_ALL | AS_PRUNE_VERIFY } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (!strcmp(text, rows[i].name)) {
 			*prune = rows[i].rules;
 			return 0;
 		}
-	return as_fail(err, AS_EUSE,
-		       "--again-prune %s: expected all, none, unread, same, own, twin or verify",
-		       text);
+	return as_fail(
+		err, AS_EUSE,
+		"--again-prune %s: expected proved, all, none, unread, same, own, twin or verify",
+		text);
 }
 
 static void join_faults(const struct as_args *args, struct as_buf *faults)
@@ -492,8 +490,8 @@ static const struct as_opt opts[] = {
 	  .kind = AS_OPT_TEXT,
 	  .arg = "RULES",
 	  .help = "the rules by which a power cut during recovery is skipped: none, unread, same, "
-		  "own, twin, or all of them; verify: try the skipped ones and report where they "
-		  "make a difference; default: all" },
+		  "own, twin, proved (the first three) or all of them; verify: try the skipped "
+		  "ones and report where they make a difference; default: all" },
 	AS_CLI_ROUNDS_OPT("default 1"),
 	AS_CLI_BUDGET_OPT("default: 4096 for file systems of the kernel, else 0"),
 	{ .name = "memo",

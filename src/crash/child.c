@@ -104,7 +104,7 @@ static int judge_child(void *ctx)
 				      .ctx = j,
 				      .resume = j->resume };
 
-	as_child_begin();
+	as_child_begin(&sh->stack);
 	keep_memory();
 	sh->tool_rc = as_crash_recoverer(j->args, &recoverer, &sh->tool_err);
 	if (!sh->tool_rc)
@@ -156,25 +156,28 @@ static bool report_death(struct child_judging *j, const struct as_ended *ended)
 		as_perm_new(j->recording->log, j->recording->start, &args->options->perm);
 	struct as_problem problem = { 0 };
 	struct as_perm_state state;
-	char why[96];
+	struct as_buf why = { 0 };
 	bool at = perm_at_flight(j, perm, &state);
 
-	if (ended->how == AS_END_SIGNAL)
-		snprintf(why, sizeof(why), "died of %s", as_signal_name(ended->status));
-	else if (ended->how == AS_END_EXIT)
-		snprintf(why, sizeof(why), "called exit");
-	else
-		snprintf(why, sizeof(why), "did not come back");
+	if (ended->how == AS_END_SIGNAL) {
+		as_buf_adds(&why, "died of ");
+		as_stack_words(&args->shared->stack, ended->status, &why);
+	} else if (ended->how == AS_END_EXIT) {
+		as_buf_adds(&why, "called exit");
+	} else {
+		as_buf_adds(&why, "did not come back");
+	}
 	if (at) {
 		(void)as_problem_set(&problem,
 				     ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL,
-				     (enum as_way)flight->way, "recovery", why);
+				     (enum as_way)flight->way, "recovery", as_buf_str(&why));
 		problem.moment = as_judge_moment(j->recording, perm, state.view, state.cut);
 		note_then(flight, &problem);
 		if (!as_crash_report_has(args->shared, as_buf_str(&problem.signature)))
 			at = as_crash_report_add(args, j->recording, perm, &state, &problem, NULL);
 		j->resume = (struct as_judge_resume){ true, flight->turn, flight->index };
 	}
+	as_buf_free(&why);
 	as_problem_free(&problem);
 	as_perm_free(perm);
 	return at;
@@ -286,7 +289,7 @@ int as_crash_child(void *ctx)
 	struct as_seq *seq = as_round_part(whole, args.options->rounds, 0, NULL);
 	struct as_recording recording = { 0 };
 
-	as_child_begin();
+	as_child_begin(&sh->stack);
 	args.seq = seq;
 	sh->tool_rc = as_target_load(args.target, &sh->tool_err);
 	if (!sh->tool_rc)

@@ -14,6 +14,7 @@
 #include "crash/dedup.h"
 #include "crash/draw.h"
 #include "crash/judge.h"
+#include "os/stack.h"
 #include "target/host.h"
 
 #define AS_CRASH_REPORTS_MAX 16
@@ -36,6 +37,7 @@ struct as_crash_shared {
 	uint64_t ops;
 	struct as_crash_counts counts;
 	struct as_host_log log;
+	struct as_stack stack; /* where the child died that records, or the one that judges */
 	int tool_rc;
 	struct as_err tool_err;
 	uint64_t disk_end; /* of what is in disk_fd */

@@ -192,12 +192,14 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 	struct as_crash_shared *sh = c->shared;
 	bool room = sh->n_reports < AS_CRASH_REPORTS_MAX;
 	struct as_crash_report *f = &sh->reports[sh->n_reports - !room];
-	struct as_buf op = { 0 }, params = { 0 };
+	struct as_buf op = { 0 }, params = { 0 }, died = { 0 };
 	bool hung = ended->how == AS_END_DEADLINE;
-	const char *how = hung				? "did not come back"
-			  : ended->how == AS_END_SIGNAL ? as_signal_name(ended->status)
-							: "exit";
+	const char *how = hung ? "did not come back" : "exit";
 
+	if (ended->how == AS_END_SIGNAL) {
+		as_stack_words(&sh->stack, ended->status, &died);
+		how = as_buf_str(&died);
+	}
 	sh->n_reports += room;
 	memset(f, 0, sizeof(*f));
 	as_crash_options_from(&options, &sh->flight);
@@ -210,13 +212,19 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 	snprintf(f->summary, sizeof(f->summary), "%sop %lld: %.120s: the target died: %s",
 		 options.from[0].view ? "after a power cut and a recovery, " : "",
 		 (long long)sh->op + 1, as_buf_str(&op), how);
-	snprintf(f->signature, sizeof(f->signature), "%s: %.*s: %s", as_finding_kind_name(f->kind),
-		 (int)strcspn(as_buf_str(&op), " "), as_buf_str(&op), how);
+	if (died.len && sh->stack.signal)
+		snprintf(f->signature, sizeof(f->signature), "%s: %s",
+			 as_finding_kind_name(f->kind), how);
+	else
+		snprintf(f->signature, sizeof(f->signature), "%s: %.*s: %s",
+			 as_finding_kind_name(f->kind), (int)strcspn(as_buf_str(&op), " "),
+			 as_buf_str(&op), how);
 	say_queue(queue, &options);
 	as_crash_options_print(&options, &params);
 	snprintf(f->params, sizeof(f->params), "%s", as_buf_str(&params));
 	as_buf_free(&op);
 	as_buf_free(&params);
+	as_buf_free(&died);
 }
 
 /* ---- Workloads ------------------------------------------------------------------------------- */

@@ -44,6 +44,7 @@ enum as_prune_rule {
 	/* This rule is not in the paper, and has no proof: of recoveries that write the same and
 	 * end in the same tree, only the first is disturbed. */
 	AS_PRUNE_TWIN = 8,
+	AS_PRUNE_PROVED = 7, /* all that have a proof */
 	AS_PRUNE_ALL = 15,
 	AS_PRUNE_VERIFY = 16, /* states that the rules leave out are tried all the same */
 };

@@ -42,6 +42,15 @@ void as_ends_keep(struct as_ended_way *end, const struct as_recovered *recovered
 	end->tree = recovered->tree ? as_tree_get(recovered->tree) : NULL;
 }
 
+bool as_ends_keep_commit(struct as_ends *ends, const struct as_recovered *mounted,
+			 struct as_disk *crashed)
+{
+	if (!mounted->tree || !mounted->disk || !as_disk_eq(mounted->disk, crashed))
+		return false;
+	as_ends_keep(&ends->end[AS_WAY_COMMIT], mounted);
+	return true;
+}
+
 void as_ends_free(struct as_ends_known *known)
 {
 	for (size_t i = 0; i < known->n; i++)

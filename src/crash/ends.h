@@ -28,6 +28,10 @@ struct as_ends_known {
 
 /* Those of a disk, added if they are not there. Valid until the next call. */
 struct as_ends *as_ends_get(struct as_ends_known *known, struct as_digest key);
+/* A mount that wrote nothing has replayed nothing: then its tree is that of the last commit, too.
+ * False: it wrote something. */
+bool as_ends_keep_commit(struct as_ends *ends, const struct as_recovered *mounted,
+			 struct as_disk *crashed);
 void as_ends_keep(struct as_ended_way *end, const struct as_recovered *recovered);
 void as_ends_free(struct as_ends_known *known); /* leaves it zeroed */
 

@@ -76,9 +76,14 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 {
 	struct as_ends *known = as_ends_get(&j->known, s->key);
 	struct as_recovered *recovered = &s->recovered[way];
-	unsigned flags = AS_RECOVER_PROBE | (j->options->again ? AS_RECOVER_LOG : 0);
+	unsigned flags = way == AS_WAY_COMMIT
+				 ? 0
+				 : AS_RECOVER_PROBE | (j->options->again ? AS_RECOVER_LOG : 0);
 
 	if (known->end[way].done && !s->then)
+		return true;
+	if (way == AS_WAY_COMMIT &&
+	    as_ends_keep_commit(known, &s->recovered[AS_WAY_MOUNT], s->disk))
 		return true;
 	j->args->flight->way = way;
 	j->args->flight->alive++;
@@ -88,7 +93,7 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 	if (j->rc)
 		return false;
 	s->worked |= !recovered->memoised;
-	j->args->flight->spent += recovered->memoised ? AS_COST_MEMO : AS_COST_RECOVERY;
+	j->args->flight->spent += recovered->memoised ? AS_COST_MEMO : as_crash_cost(1u << way);
 	if (!known->end[way].done)
 		as_ends_keep(&known->end[way], recovered);
 	return true;
@@ -160,8 +165,9 @@ static bool is_legal(struct judge *j, const struct judge_subject *s, enum as_way
 	uint32_t floor = as_floor_at(&j->floor, way, s->stable);
 	bool legal;
 
-	legal = way == AS_WAY_MOUNT
-			? as_legal_judge(j->rec->history, s->moment, tree, &j->legal)
+	legal = way == AS_WAY_MOUNT ? as_legal_judge(j->rec->history, s->moment, tree, &j->legal)
+		: way == AS_WAY_COMMIT
+			? as_legal_judge_commit(j->rec->history, s->moment, tree, &j->legal)
 			: as_legal_judge_checked(j->rec->history, s->moment, tree, &j->legal);
 	if (!legal)
 		return false;
@@ -226,7 +232,7 @@ static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 	if (!j->args->ways_agree)
 		return true;
 	for (unsigned w = 0; w < AS_WAYS && !problem->is; w++) {
-		if (!(j->ways >> w & 1) || !known->end[w].tree)
+		if (!(j->ways >> w & 1) || !known->end[w].tree || w == AS_WAY_COMMIT)
 			continue;
 		if (first == AS_WAYS)
 			first = (enum as_way)w;
@@ -335,8 +341,7 @@ static void note_floor(struct judge *j, const struct as_perm_state *state, struc
 	subject_done(s);
 	known = as_ends_get(&j->known, s->key);
 	for (unsigned w = 0; w < AS_WAYS; w++)
-		if (known->end[w].tree &&
-		    as_legal_judge(j->rec->history, s->moment, known->end[w].tree, &j->legal) &&
+		if (known->end[w].tree && is_legal(j, s, (enum as_way)w, known->end[w].tree) &&
 		    j->legal.oldest != AS_LEGAL_NO_POINT)
 			as_floor_note(&j->floor, (enum as_way)w, cut.at, j->legal.oldest);
 }
@@ -393,8 +398,7 @@ static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
 	struct as_crash_plan_of of = { .perm = j->perm,
 				       .views = views,
 				       .limit = j->limit,
-				       .cost = (unsigned)__builtin_popcount(j->ways) *
-					       AS_COST_RECOVERY,
+				       .cost = as_crash_cost(j->ways),
 				       .all = plan_all,
 				       .skip = plan_skips,
 				       .ctx = j };
@@ -555,12 +559,13 @@ static uint32_t choose_ways(const struct as_recoverer *recoverer, uint32_t asked
 {
 	uint32_t ways = as_recoverer_ways(recoverer);
 	uint32_t usual = ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
+	uint32_t commit = ways & 1u << AS_WAY_COMMIT;
 	uint32_t replays = 1u << (ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
 
 	if (asked)
 		return ways & asked;
 	/* One that replays the log, and one that looks at everything. */
-	usual |= ways & replays;
+	usual |= (ways & replays) | commit;
 	return usual ? usual : ways;
 }
 

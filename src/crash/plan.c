@@ -3,6 +3,7 @@
 #include "crash/plan.h"
 
 #include "crash/spot.h"
+#include "recover/recover.h"
 
 #include <stdlib.h>
 
@@ -176,6 +177,13 @@ void as_crash_turn_begin(const struct as_crash_turn *turn, struct as_perm *perm)
 uint64_t as_crash_turn_missing(const struct as_crash_turn *turn, const struct as_perm *perm)
 {
 	return turn->last ? turn->count - as_perm_passed(perm) : 0;
+}
+
+unsigned as_crash_cost(uint32_t ways)
+{
+	unsigned recoveries = (unsigned)__builtin_popcount(ways & ~(1u << AS_WAY_COMMIT));
+
+	return recoveries * AS_COST_RECOVERY + (ways >> AS_WAY_COMMIT & 1) * AS_COST_CHECK;
 }
 
 /* ---- Power cuts during recovery -------------------------------------------------------------- */

@@ -27,6 +27,10 @@
 #define AS_COST_CHECK 16u /* a checker's run alone */
 #define AS_COST_RECOVERY 64u
 
+/* Of recovering a disk by all these ways (1 << enum as_way). A mount that only reads is neither
+ * checked nor written to afterwards. */
+unsigned as_crash_cost(uint32_t ways);
+
 /* What the plan is of. */
 struct as_crash_plan_of {
 	const struct as_perm *perm;

@@ -334,6 +334,7 @@ static const char *const ways[AS_WAYS] = {
 	[AS_WAY_QUICK] = "the quick checker and a mount",
 	[AS_WAY_DEFAULT] = "the checker and a mount",
 	[AS_WAY_FULL] = "the full checker and a mount",
+	[AS_WAY_COMMIT] = "a mount that replays nothing",
 };
 
 static void tell_end(struct teller *t, const struct as_recovered *got)

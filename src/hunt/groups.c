@@ -12,9 +12,16 @@
  *      explains nothing. One whose last step has a flag that few workloads need ("open O_TRUNC")
  *      explains every longer one that needs that step, too, and a write without a flag explains
  *      the same with one.
- *   3. A kind that is not reduced yet joins a group with the same symptom: the operation in its
- *      signature may have nothing to do with it.
- *   4. A group that is explained joins the one that explains it; the shortest is asked first.
+ *   3. After a power cut, steps are changes and promises. A group explains another if it needs no
+ *      more freedom of the disk, if the harm of the other can follow from its own (may_explain),
+ *      and if its steps are among those of the other. If one change alone leaves a wrong tree, it
+ *      explains all that the same freedom shows.
+ *   4. A kind that is not reduced yet joins a group with the same symptom: the operation in its
+ *      signature may have nothing to do with it. After a power cut, it joins no group if several
+ *      have the symptom. Such kinds, and those with a symptom of their own, are one group that
+ *      says so.
+ *   5. A group that is explained joins the one that explains it: one with the same symptom, or
+ *      else the shortest.
  *
  * Invariants
  *   1. Every kind is in one group.
@@ -27,11 +34,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BOTH_NAMES "both names" /* after a rename: the opposite of "neither name" */
+#define CUT_STEPS_MAX 8
+
 static const char *const plain_steps[] = { "make", "write", "remove" };
+
+/* How much freedom the disk needs to show it. */
+enum freedom {
+	NO_POWER_CUT,
+	IN_ORDER, /* writes arrive in order: views 1 and 2 */
+	REORDERED, /* views 3 to 5 */
+	AGAIN, /* the power fails once more, during recovery */
+};
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static enum freedom freedom_of(const struct as_hunt_sign *sign)
+{
+	const char *view = strstr(sign->summary, "(view ");
+
+	if (begins(sign->signature, AS_SIGNATURE_AGAIN))
+		return AGAIN;
+	if (!view || !(begins(sign->signature, "crash: ") || begins(sign->signature, "recovery: ")))
+		return NO_POWER_CUT;
+	return view[6] <= '2' ? IN_ORDER : REORDERED;
+}
 
 static uint64_t length_of(const struct as_hunt_sign *sign)
 {
 	return sign->ops_reduced ? sign->ops_reduced : sign->ops;
+}
+
+/* A workload of a power cut that is still long shows nothing by what it contains. */
+static bool is_reduced(const struct as_hunt_sign *sign)
+{
+	unsigned n = 0;
+
+	for (const char *s = sign->steps; s && *s; s++)
+		n += *s == ',';
+	return n && (n <= CUT_STEPS_MAX || !freedom_of(sign));
 }
 
 /* Whether the first is the better example of a group. */
@@ -72,18 +116,23 @@ static bool has_flag(const char *step)
 	return strcspn(step, " ") < strcspn(step, ",");
 }
 
+typedef bool same_step_fn(const char *a, const char *b);
+
+static bool is_same_step(const char *a, const char *b)
+{
+	return !strncmp(a, b, strcspn(a, ",") + 1);
+}
+
 /* Whether the steps of `a` are among those of `b`, in their order. */
-static bool steps_within(const char *a, const char *b)
+static bool steps_within(const char *a, const char *b, same_step_fn *same)
 {
 	while (*a) {
-		size_t len = strcspn(a, ",") + 1;
-
-		while (*b && strncmp(a, b, len))
+		while (*b && !same(a, b))
 			b += strcspn(b, ",") + 1;
 		if (!*b)
 			return false;
-		a += len;
-		b += len;
+		a += strcspn(a, ",") + 1;
+		b += strcspn(b, ",") + 1;
 	}
 	return true;
 }
@@ -106,14 +155,112 @@ static bool same_without_flag(const struct as_hunt_sign *a, const struct as_hunt
 	       !has_flag(la) && has_flag(lb) && !strncmp(la, lb, len) && lb[len] == ' ';
 }
 
-static bool explains(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
+/* ---- Power cuts ------------------------------------------------------------------------------ */
+
+/* All renames are one step: their flags change little of what is written. */
+static bool is_same_cut_step(const char *a, const char *b)
+{
+	return is_same_step(a, b) || (begins(a, "rename") && begins(b, "rename"));
+}
+
+/* What is wrong after it. */
+enum harm {
+	HALF, /* of a change is there */
+	LOST, /* a promise was broken */
+	DAMAGED, /* the tree cannot be read, has bytes of others, or differs from way to way */
+	UNTIDY, /* the tree is right, but a checker finds something */
+	HARMS
+};
+
+static const struct {
+	const char *begins; /* the name of the group */
+	enum harm harm;
+} harms[] = {
+	{ "crash: rename: ", HALF },   { "crash: atomic: ", HALF },
+	{ "crash: prefix: ", HALF },   { "crash: links: ", HALF },
+	{ "crash: not kept: ", LOST }, { "crash: complained: ", UNTIDY },
+};
+
+/* May a kind of the row explain one of the column? A change that is half there loses no promise. */
+static const bool may_explain[HARMS][HARMS] = {
+	[HALF] = { [HALF] = true, [DAMAGED] = true, [UNTIDY] = true },
+	[LOST] = { [LOST] = true },
+	[DAMAGED] = { [HALF] = true, [DAMAGED] = true, [UNTIDY] = true },
+	[UNTIDY] = { [UNTIDY] = true },
+};
+
+static enum harm harm_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(harms) / sizeof(*harms); i++)
+		if (begins(name, harms[i].begins))
+			return harms[i].harm;
+	return DAMAGED;
+}
+
+/* Whether one change alone is enough, and nobody promised anything. */
+static bool is_single(const char *steps)
+{
+	return *steps && last_step(steps) == steps;
+}
+
+/* Of two that are equally long, the worse one explains the other. */
+static bool comes_first(const struct as_hunt_sign *a, enum harm a_harm,
+			const struct as_hunt_sign *b, enum harm b_harm)
+{
+	if (length_of(a) == length_of(b) && (a_harm == UNTIDY) != (b_harm == UNTIDY))
+		return b_harm == UNTIDY;
+	return is_smaller(a, b);
+}
+
+/* What was promised before a change that is half there is lost with it. */
+static bool loses_older(enum harm a_harm, const struct as_hunt_sign *b, enum harm b_harm)
+{
+	const char *last = last_step(b->steps);
+
+	return a_harm == HALF && b_harm == LOST && !begins(last, "fsync") &&
+	       !begins(last, "sync") && !begins(last, "umount");
+}
+
+/* Promises are among the steps, so even "make,sync," is not what every workload does: where that is
+ * lost, all that contains it is lost, too. If single changes of several kinds go wrong, none of
+ * them is to blame. What needs less freedom explains what needs more. */
+static bool explains_cut(const struct as_hunt_sign *a, const char *a_name,
+			 const struct as_hunt_sign *b, const char *b_name)
+{
+	enum harm a_harm = harm_of(a_name), b_harm = harm_of(b_name);
+	bool total = a->steps && is_single(a->steps) && a_harm != UNTIDY;
+
+	if (!is_reduced(a) || !freedom_of(a) || freedom_of(a) > freedom_of(b) ||
+	    !comes_first(a, a_harm, b, b_harm))
+		return false;
+	/* A recovery that is not safe is one by itself, unless what it leaves is there without a
+	 * second power cut, too. */
+	if (freedom_of(b) == AGAIN)
+		return freedom_of(a) == IN_ORDER && strstr(b->cause, "full check") &&
+		       (a_harm == UNTIDY || total);
+	/* The problem that a checker named says more than the operation that led to it. */
+	if (a_harm == UNTIDY && b_harm == UNTIDY && as_signature_same_symptom(a_name, b_name))
+		return true;
+	if (!total && (!(may_explain[a_harm][b_harm] || loses_older(a_harm, b, b_harm)) ||
+		       !strstr(a_name, BOTH_NAMES) != !strstr(b_name, BOTH_NAMES)))
+		return false;
+	if (is_single(a->steps) && is_single(b->steps))
+		return total;
+	return steps_within(a->steps, b->steps, is_same_cut_step);
+}
+
+/* The names of their groups are given, too. */
+static bool explains(const struct as_hunt_sign *a, const char *a_name, const struct as_hunt_sign *b,
+		     const char *b_name)
 {
 	const char *last = a->steps ? last_step(a->steps) : "";
 
 	/* Before it is reduced, a kind is only known by its symptom. */
-	if (!b->steps)
-		return as_signature_same_symptom(a->cause, b->cause) &&
-		       (a->steps || is_smaller(a, b));
+	if (!is_reduced(b))
+		return as_signature_same_symptom(a_name, b_name) &&
+		       (is_reduced(a) || is_smaller(a, b));
+	if (freedom_of(b))
+		return explains_cut(a, a_name, b, b_name);
 	/* Who has an old size appends in the wrong place, and not the other way round. */
 	if (is_older(a) && strstr(b->cause, "O_APPEND"))
 		return true;
@@ -123,7 +270,8 @@ static bool explains(const struct as_hunt_sign *a, const struct as_hunt_sign *b)
 		return true;
 	if (!*last || !b->steps || !is_smaller(a, b) || is_plain(last))
 		return false;
-	return (has_flag(last) && steps_within(last, b->steps)) || steps_within(a->steps, b->steps);
+	return (has_flag(last) && steps_within(last, b->steps, is_same_step)) ||
+	       steps_within(a->steps, b->steps, is_same_step);
 }
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
@@ -145,6 +293,8 @@ static void add_kind(struct as_hunt_groups *g, const struct as_hunt_state *s, si
 	struct as_hunt_group *group;
 
 	as_signature_group(&name, s->signs[kind].cause);
+	if (freedom_of(&s->signs[kind]) == REORDERED)
+		as_buf_adds(&name, "; writes reordered");
 	g->of[kind] = find_group(g, as_buf_str(&name));
 	group = &g->groups[g->of[kind]];
 	if (!group->kinds || is_smaller(&s->signs[kind], &s->signs[group->example]))
@@ -154,40 +304,112 @@ static void add_kind(struct as_hunt_groups *g, const struct as_hunt_state *s, si
 	as_buf_free(&name);
 }
 
-/* The shortest group that explains this one; itself: none. */
+/* Kinds that are not reduced, of a hunt that cuts the power: where others are, it is not known
+ * whether they are more of the same. So they are not listed as causes of their own. */
+static void pool_unreduced(struct as_hunt_groups *g, const struct as_hunt_state *s, size_t *by)
+{
+	size_t pool = g->n;
+	bool reduced = false;
+
+	for (size_t i = 0; i < g->n; i++) {
+		const struct as_hunt_sign *sign = &s->signs[g->groups[i].example];
+
+		reduced = reduced || (freedom_of(sign) && sign->reduced != AS_HUNT_UNREDUCED);
+	}
+	for (size_t i = 0; i < g->n && reduced; i++) {
+		const struct as_hunt_sign *sign = &s->signs[g->groups[i].example];
+
+		if (by[i] != i || is_reduced(sign))
+			continue;
+		if (pool == g->n) {
+			pool = i;
+			free(g->groups[i].name);
+			g->groups[i].name = as_xstrdup(AS_HUNT_UNREDUCED_NAME);
+		}
+		by[i] = pool;
+	}
+}
+
+/* Whether group a explains group i better than group b: it has its symptom, or is the shorter. */
+static bool is_nearer(const struct as_hunt_groups *g, const struct as_hunt_state *s, size_t a,
+		      size_t b, size_t i)
+{
+	bool same_a = as_signature_same_symptom(g->groups[a].name, g->groups[i].name);
+	bool same_b = as_signature_same_symptom(g->groups[b].name, g->groups[i].name);
+
+	if (same_a != same_b)
+		return same_a;
+	return is_smaller(&s->signs[g->groups[a].example], &s->signs[g->groups[b].example]);
+}
+
+/* The group that explains this one; itself: none. */
 static size_t explained_by(const struct as_hunt_groups *g, const struct as_hunt_state *s, size_t i)
 {
+	const struct as_hunt_sign *sign = &s->signs[g->groups[i].example];
 	size_t best = i;
 
 	for (size_t k = 0; k < g->n; k++)
 		if (k != i &&
-		    explains(&s->signs[g->groups[k].example], &s->signs[g->groups[i].example]) &&
-		    (best == i || is_smaller(&s->signs[g->groups[k].example],
-					     &s->signs[g->groups[best].example])))
+		    explains(&s->signs[g->groups[k].example], g->groups[k].name, sign,
+			     g->groups[i].name) &&
+		    (best == i || is_nearer(g, s, k, best, i)))
 			best = k;
 	return best;
+}
+
+static size_t root_of(const size_t *by, size_t i)
+{
+	while (by[i] != i)
+		i = by[i];
+	return i;
+}
+
+/* Several causes have this symptom, and nobody knows which of them it is. */
+static bool is_ambiguous(const struct as_hunt_groups *g, const struct as_hunt_state *s,
+			 const size_t *by, size_t i)
+{
+	size_t only = g->n;
+
+	for (size_t k = 0; k < g->n; k++) {
+		if (!is_reduced(&s->signs[g->groups[k].example]) ||
+		    !as_signature_same_symptom(g->groups[k].name, g->groups[i].name))
+			continue;
+		if (only != g->n && only != root_of(by, k))
+			return true;
+		only = root_of(by, k);
+	}
+	return false;
+}
+
+/* Finds out who is explained by whom: those that are reduced first, then those that are not. */
+static void explain_all(const struct as_hunt_groups *g, const struct as_hunt_state *s, size_t *by)
+{
+	for (size_t i = 0; i < g->n; i++)
+		by[i] = i;
+	for (int turn = 0; turn < 2; turn++)
+		for (size_t i = 0; i < g->n; i++) {
+			const struct as_hunt_sign *sign = &s->signs[g->groups[i].example];
+			size_t to;
+
+			if (is_reduced(sign) != !turn ||
+			    (turn && freedom_of(sign) && is_ambiguous(g, s, by, i)))
+				continue;
+			to = explained_by(g, s, i);
+			/* Two that would explain each other stay apart. */
+			if (root_of(by, to) != i)
+				by[i] = to;
+		}
 }
 
 static void join(struct as_hunt_groups *g, const struct as_hunt_state *s)
 {
 	size_t *by = as_xcalloc(g->n + 1, sizeof(*by));
 
-	for (size_t i = 0; i < g->n; i++)
-		by[i] = i;
+	explain_all(g, s, by);
+	pool_unreduced(g, s, by);
 	for (size_t i = 0; i < g->n; i++) {
-		size_t to = explained_by(g, s, i), end = to;
+		size_t to = root_of(by, i);
 
-		/* Two that would explain each other stay apart. */
-		while (end != i && by[end] != end)
-			end = by[end];
-		if (end != i)
-			by[i] = to;
-	}
-	for (size_t i = 0; i < g->n; i++) {
-		size_t to = i;
-
-		while (by[to] != to)
-			to = by[to];
 		if (to == i)
 			continue;
 		g->groups[to].kinds += g->groups[i].kinds;

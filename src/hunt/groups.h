@@ -5,6 +5,9 @@
 
 #include "hunt/state.h"
 
+/* The name of a group of kinds whose cause is not known yet. */
+#define AS_HUNT_UNREDUCED_NAME "not reduced yet"
+
 struct as_hunt_group {
 	char *name; /* the cause in words: that of its smallest example */
 	size_t example; /* index of the kind with the smallest workload */

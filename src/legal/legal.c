@@ -34,7 +34,7 @@ const char *as_rule_name(enum as_rule rule)
 
 /* All that a verdict depends on. */
 struct moment_key {
-	uint32_t n_promises, n_begun, n_policies, n_touches, hi;
+	uint32_t n_promises, n_begun, n_policies, n_touches, hi, commit;
 };
 
 struct remembered {
@@ -216,6 +216,12 @@ static void set_moment(struct as_legal_judge *j)
 	j->synced_by = as_stable_last_sync(h, j->n_promises);
 	j->synced = j->synced_by ? j->synced_by->point : 0;
 	j->policy = policy_for(j);
+	if (j->commit) {
+		/* Promises that a sync repeats are kept by it; the later ones are those of logs. */
+		j->n_promises = j->synced_by ? (uint32_t)(j->synced_by - h->promise) + 1 : 0;
+		j->n_begun = j->n_promises;
+		j->policy.guarantee = AS_GUARANTEE_PREFIX;
+	}
 }
 
 bool as_legal_is_ordered(const struct as_history *h, struct as_moment moment)
@@ -247,10 +253,12 @@ static bool as_it_is(struct as_legal *verdict, bool unjudged)
 	return verdict->legal = true;
 }
 
-bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct as_tree *tree,
-		    struct as_legal *verdict)
+static bool judge_at(struct as_history *h, struct as_moment moment, const struct as_tree *tree,
+		     bool commit, struct as_legal *verdict)
 {
-	struct as_legal_judge j = { .h = h, .moment = moment, .tree = tree, .verdict = verdict };
+	struct as_legal_judge j = {
+		.h = h, .moment = moment, .tree = tree, .commit = commit, .verdict = verdict
+	};
 	struct legal_cache *cache = cache_of(h);
 	struct remembered key;
 
@@ -269,7 +277,7 @@ bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct 
 		.tree = as_tree_digest(tree),
 		.rest = as_tree_digest_of_rest(tree),
 		.moment = { j.n_promises, j.n_begun, policies_until(h, moment.begun), j.n_touches,
-			    j.hi },
+			    j.hi, commit },
 	};
 	if (j.policy.none)
 		return as_it_is(verdict, true);
@@ -280,6 +288,18 @@ bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct 
 	verdict->legal = judge(&j);
 	remember(cache, key, verdict);
 	return verdict->legal;
+}
+
+bool as_legal_judge(struct as_history *h, struct as_moment moment, const struct as_tree *tree,
+		    struct as_legal *verdict)
+{
+	return judge_at(h, moment, tree, false, verdict);
+}
+
+bool as_legal_judge_commit(struct as_history *h, struct as_moment moment,
+			   const struct as_tree *tree, struct as_legal *verdict)
+{
+	return judge_at(h, moment, tree, true, verdict);
 }
 
 struct as_tree *as_legal_without_found(const struct as_history *h, const struct as_tree *tree,

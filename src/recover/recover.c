@@ -21,6 +21,7 @@ static const struct {
 	[AS_WAY_QUICK] = { "quick", { AS_STEP_QUICK, AS_STEP_MOUNT, AS_STEPS } },
 	[AS_WAY_DEFAULT] = { "fsck", { AS_STEP_DEFAULT, AS_STEP_MOUNT, AS_STEPS } },
 	[AS_WAY_FULL] = { "full", { AS_STEP_FULL, AS_STEP_MOUNT, AS_STEPS } },
+	[AS_WAY_COMMIT] = { "commit", { AS_STEP_REREAD, AS_STEPS } },
 };
 
 const char *as_way_name(enum as_way way)
@@ -39,9 +40,10 @@ int as_ways_parse(const char *text, uint32_t *ways, struct as_err *err)
 		       (strlen(way_rows[w].name) != len || memcmp(way_rows[w].name, s, len)))
 			w++;
 		if (w == AS_WAYS)
-			return as_fail(err, AS_EUSE,
-				       "'%.*s' is no way to recover: mount, quick, fsck, full",
-				       (int)len, s);
+			return as_fail(
+				err, AS_EUSE,
+				"'%.*s' is no way to recover: mount, quick, fsck, full, commit",
+				(int)len, s);
 		*ways |= 1u << w;
 	}
 	return *ways ? 0 : as_fail(err, AS_EUSE, "no way to recover was given");
@@ -177,16 +179,40 @@ static int look_for_damage(struct as_recoverer *r, struct as_disk *disk, struct 
 	return rc;
 }
 
+/* What was recovered is on the disk, and not only in the memory of the mount that did it: without
+ * replay, the same tree is there. A mount that wrote nothing has replayed nothing. */
+static int reread(struct walk *w, struct as_buf *why, struct as_err *err)
+{
+	struct as_recovered *out = w->out;
+	struct as_stepped stepped;
+	int rc = as_step(w->recoverer, AS_STEP_REREAD, out->disk, 0, &stepped, err);
+
+	if (!rc) {
+		out->memoised &= stepped.memoised;
+		if (stepped.end != AS_RECOVERED)
+			as_buf_addf(why, "%s", as_buf_str(&stepped.why));
+		else if (as_tree_diff(out->tree, "mount", stepped.tree, "without replay", NULL)) {
+			as_buf_adds(why, "a mount without replay does not agree: ");
+			as_tree_diff(out->tree, "mount", stepped.tree, "without replay", why);
+		}
+	}
+	as_stepped_free(&stepped);
+	return rc;
+}
+
 /* The recovered disk must be in order, and it must be possible to write to it. */
-static int probe(struct walk *w, struct as_disk *disk, struct as_err *err)
+static int probe(struct walk *w, bool rereads, struct as_err *err)
 {
 	const struct as_step_driver *driver = w->recoverer->driver;
 	struct as_recovered *out = w->out;
+	struct as_disk *disk = out->disk;
 	struct as_buf why = { 0 };
 	struct as_stepped stepped;
 	int rc = 0;
 
-	if (!driver->probe_checks)
+	if (rereads)
+		rc = reread(w, &why, err);
+	if (!rc && !why.len && !driver->probe_checks)
 		rc = look_for_damage(w->recoverer, disk, &why, &out->memoised, err);
 	if (!rc && !why.len) {
 		rc = as_step(w->recoverer, AS_STEP_PROBE, disk, 0, &stepped, err);
@@ -206,6 +232,7 @@ int as_recover(struct as_recoverer *recoverer, enum as_way way, struct as_disk *
 	       unsigned flags, struct as_recovered *recovered, struct as_err *err)
 {
 	struct walk w = { .recoverer = recoverer, .out = recovered };
+	bool rereads = way == AS_WAY_MOUNT && recoverer->rereads;
 	int64_t start_us = as_now_us();
 	int rc;
 
@@ -217,7 +244,7 @@ int as_recover(struct as_recoverer *recoverer, enum as_way way, struct as_disk *
 	}
 	rc = walk_path(&w, way, crashed, err);
 	if (!rc && flags & AS_RECOVER_PROBE && recovered->end == AS_RECOVERED)
-		rc = probe(&w, recovered->disk, err);
+		rc = probe(&w, rereads && !as_disk_eq(recovered->disk, crashed), err);
 	as_disk_free(w.log_disk);
 	recovered->time_us = as_now_us() - start_us;
 	return rc;

@@ -34,12 +34,15 @@ enum as_way {
 	AS_WAY_QUICK, /* the quick checker (journal only), then mount */
 	AS_WAY_DEFAULT, /* the checker as people run it, then mount */
 	AS_WAY_FULL, /* the checker that looks at everything, then mount */
+	/* A mount that replays nothing, on the disk as the power cut left it: the last commit. It
+	 * is no recovery, and its tree may be older than that of the others. */
+	AS_WAY_COMMIT,
 	AS_WAYS
 };
 
 #define AS_WAYS_ALL ((1u << AS_WAYS) - 1)
 
-const char *as_way_name(enum as_way way); /* "mount", "quick", "fsck", "full" */
+const char *as_way_name(enum as_way way); /* "mount", "quick", "fsck", "full", "commit" */
 /* "mount,full": a mask of ways. */
 AS_MUST_CHECK int as_ways_parse(const char *text, uint32_t *ways, struct as_err *err);
 void as_ways_print(uint32_t ways, struct as_buf *out);

@@ -19,8 +19,11 @@ static const struct {
 	const char *name;
 	bool checker;
 } step_rows[AS_STEPS] = {
-	[AS_STEP_QUICK] = { "quick fsck", true }, [AS_STEP_DEFAULT] = { "fsck", true },
-	[AS_STEP_FULL] = { "full fsck", true },	  [AS_STEP_MOUNT] = { "mount", false },
+	[AS_STEP_QUICK] = { "quick fsck", true },
+	[AS_STEP_DEFAULT] = { "fsck", true },
+	[AS_STEP_FULL] = { "full fsck", true },
+	[AS_STEP_MOUNT] = { "mount", false },
+	[AS_STEP_REREAD] = { "mount without replay", false },
 	[AS_STEP_PROBE] = { "probe", false },
 };
 

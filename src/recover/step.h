@@ -22,6 +22,7 @@ enum as_step {
 	AS_STEP_DEFAULT,
 	AS_STEP_FULL,
 	AS_STEP_MOUNT, /* mount, read the tree, unmount */
+	AS_STEP_REREAD, /* the same, but nothing is replayed */
 	AS_STEP_PROBE, /* mount, a file made and removed in every directory, unmount */
 	AS_STEPS
 };
@@ -47,7 +48,7 @@ struct as_stepped {
 	bool memoised;
 	struct as_buf why;
 	struct as_disk *disk; /* NULL where the step did not come to its end, or nobody wants it */
-	struct as_tree *tree; /* of AS_STEP_MOUNT */
+	struct as_tree *tree; /* of AS_STEP_MOUNT and AS_STEP_REREAD */
 	/* Where asked for: all that it did, reads included. Entries 0..tree_at-1 are recovery; what
 	 * AS_STEP_MOUNT did to read the tree and to unmount follows. */
 	struct as_reclog *log;

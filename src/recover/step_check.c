@@ -47,7 +47,8 @@ static void judge(const struct as_checker *checker, const struct as_tool_result 
 	add_command(checker, why);
 	if (run->ended.how == AS_END_SIGNAL) {
 		stepped->end = AS_DIED;
-		as_buf_addf(why, " died of %s", as_signal_name(run->ended.status));
+		as_buf_addf(why, " died of %s",
+			    *run->died ? run->died : as_signal_name(run->ended.status));
 		return;
 	}
 	if (run->ended.how == AS_END_DEADLINE) {

@@ -145,14 +145,16 @@ static bool stays_sound(struct work *w)
 
 static bool mount_disk(struct work *w)
 {
-	int rc = w->step == AS_STEP_PROBE ? as_instance_mount_writable(w->instance)
-					  : as_instance_mount(w->instance);
+	const char *doing = w->step == AS_STEP_REREAD ? as_step_name(w->step) : "mount";
+	int rc = w->step == AS_STEP_PROBE    ? as_instance_mount_writable(w->instance)
+		 : w->step == AS_STEP_REREAD ? as_instance_mount_unreplayed(w->instance)
+					     : as_instance_mount(w->instance);
 
 	if (!rc || w->driver->logs_refusal)
 		note_recovered(w);
 	if (rc)
-		return ended_errno(w, AS_REFUSED, "mount", rc);
-	return sound(w, "mount");
+		return ended_errno(w, AS_REFUSED, doing, rc);
+	return sound(w, doing);
 }
 
 static bool read_tree(struct work *w)
@@ -259,7 +261,7 @@ static int visit(struct work *w, struct as_bd *above, struct as_err *err)
 	watch_device(worker);
 	if (as_step_is_checker(w->step))
 		go_check(w);
-	else if (w->step == AS_STEP_MOUNT)
+	else if (w->step != AS_STEP_PROBE)
 		go_mount(w);
 	else
 		go_probe(w);
@@ -401,7 +403,10 @@ int as_recoverer_new(const struct as_target *target, uint64_t seed, struct as_ho
 	w->base.in_process = as_instance_can(w->instance, AS_INSTANCE_IN_PROCESS);
 	as_recoverer_init(&w->base, w->base.in_process ? &in_process : &outside, options);
 	w->log = log;
-	w->base.ways = (uint32_t)rules.by_mount << AS_WAY_MOUNT | rules.by_checkers << AS_WAY_QUICK;
+	w->base.ways = (uint32_t)rules.by_mount << AS_WAY_MOUNT |
+		       rules.by_checkers << AS_WAY_QUICK |
+		       (uint32_t)rules.shows_commit << AS_WAY_COMMIT;
+	w->base.rereads = rules.rereads;
 	w->base.strictest =
 		rules.strictest == AS_CHECK_MODES ? AS_STEPS : (enum as_step)rules.strictest;
 	w->base.mounts_unchecked = rules.mounts_unchecked;

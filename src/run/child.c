@@ -308,15 +308,13 @@ static void run_separate_batch(struct as_child_args *args)
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
-/* A target that dies leaves no core, what it prints does not mix with our output, and nobody (a
- * sanitizer, say) turns the signal it dies of into something else. */
-void as_child_begin(void)
+/* A target that dies notes where and leaves no core, what it prints does not mix with our output,
+ * and nobody (a sanitizer, say) turns the signal it dies of into something else. */
+void as_child_begin(struct as_stack *stack)
 {
-	static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP };
 	struct rlimit none = { 0, 0 };
 
-	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
-		signal(deadly[i], SIG_DFL);
+	as_stack_catch(stack);
 	setrlimit(RLIMIT_CORE, &none);
 	as_limit_memory();
 	dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -335,7 +333,7 @@ int as_child_run(void *ctx)
 {
 	const struct as_child_args *args = ctx;
 
-	as_child_begin();
+	as_child_begin(&args->shared->stack);
 	/* A file system that is not ours may let this process wait for ever. */
 	if (args->folder)
 		as_spawn_be_silent();
@@ -350,7 +348,7 @@ int as_child_run_batch(void *ctx)
 	struct as_child_args args = *(const struct as_child_args *)ctx;
 	bool quick = as_instance_caps(args.target) & AS_INSTANCE_QUICK && !args.race_seed;
 
-	as_child_begin();
+	as_child_begin(&args.shared->stack);
 	if (as_child_load_target(&args)) {
 		if (quick)
 			run_quick_batch(&args);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "model/model.h"
+#include "os/stack.h"
 #include "run/run.h"
 #include "target/host.h"
 #include "target/medium.h"
@@ -58,6 +59,7 @@ struct as_child_shared {
 	struct as_host_log log;
 	char device[32]; /* the disk's name in the kernel's log; "": none */
 
+	struct as_stack stack; /* where it died */
 	bool found;
 	enum as_finding_kind kind;
 	int64_t found_op; /* -1: none */
@@ -114,7 +116,7 @@ int as_child_run(void *args);
 int as_child_run_batch(void *args); /* with AS_INSTANCE_BATCH */
 
 /* The first call in a child that a target runs in. */
-void as_child_begin(void);
+void as_child_begin(struct as_stack *stack);
 
 /* Forgets the workload in flight. */
 void as_shared_clear(struct as_child_shared *shared);

@@ -98,7 +98,7 @@ int as_child_prepare(void *ctx)
 	const struct as_child_args *args = ctx;
 	struct child c = { .args = args, .sh = args->shared };
 
-	as_child_begin();
+	as_child_begin(&args->shared->stack);
 	if (args->folder)
 		as_spawn_be_silent();
 	if (as_child_load_target(args)) {

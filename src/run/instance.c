@@ -339,6 +339,12 @@ int as_instance_mount_writable(struct as_instance *i)
 	return i->ops->mount_writable(i);
 }
 
+int as_instance_mount_unreplayed(struct as_instance *i)
+{
+	as_assert(i->ops->mount_unreplayed);
+	return i->ops->mount_unreplayed(i);
+}
+
 int as_instance_enter(struct as_instance *i, struct as_instance_reader *reader)
 {
 	return i->ops->enter(i, reader);

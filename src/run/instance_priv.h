@@ -53,6 +53,7 @@ struct as_instance_ops {
 		      struct as_err *err);
 	int (*eject)(struct as_instance *instance, struct as_err *err);
 	int (*mount_writable)(struct as_instance *instance);
+	int (*mount_unreplayed)(struct as_instance *instance); /* NULL: it cannot */
 	int (*enter)(struct as_instance *instance, struct as_instance_reader *reader);
 	int (*probe)(struct as_instance *instance, const char *directory, const char **doing);
 	int (*fsck)(struct as_instance *instance, enum as_check_mode mode);

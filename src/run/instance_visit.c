@@ -223,6 +223,17 @@ static int visitor_mount_writable(struct as_instance *i)
 	return mount_patiently(of(i), "noatime");
 }
 
+static int visitor_mount_unreplayed(struct as_instance *i)
+{
+	struct as_buf how = { 0 };
+	int rc;
+
+	as_buf_addf(&how, "ro,noatime,%s", of(i)->type->unreplayed);
+	rc = mount_patiently(of(i), as_buf_str(&how));
+	as_buf_free(&how);
+	return rc;
+}
+
 static int visitor_unmount(struct as_instance *i)
 {
 	if (!as_mount_mounted(of(i)->mount))
@@ -263,6 +274,7 @@ const struct as_instance_ops as_instance_visitor = {
 	.insert = visitor_insert,
 	.eject = visitor_eject,
 	.mount_writable = visitor_mount_writable,
+	.mount_unreplayed = visitor_mount_unreplayed,
 	.enter = visitor_enter,
 	.probe = visitor_probe,
 };

@@ -87,9 +87,13 @@ int as_runner_tell_left(const struct as_runner *r, struct as_err *err)
 const char *as_runner_bad_end(const struct as_runner *r, const struct as_ended *ended, char *text,
 			      size_t cap)
 {
-	if (ended->how == AS_END_SIGNAL)
-		snprintf(text, cap, "died of %s", as_signal_name(ended->status));
-	else if (ended->how == AS_END_DEADLINE)
+	if (ended->how == AS_END_SIGNAL) {
+		struct as_buf died = { 0 };
+
+		as_stack_words(&r->shared->stack, ended->status, &died);
+		snprintf(text, cap, "died of %s", as_buf_str(&died));
+		as_buf_free(&died);
+	} else if (ended->how == AS_END_DEADLINE)
 		snprintf(text, cap, "did not come back within %u ms", deadline_ms(r));
 	else if (!r->shared->finished)
 		snprintf(text, cap, "called exit(%d)", ended->status);

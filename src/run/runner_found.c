@@ -14,7 +14,7 @@ void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 {
 	struct as_child_shared *sh = r->shared;
 	const char *about = as_phase_name(sh->phase);
-	struct as_buf op = { 0 };
+	struct as_buf op = { 0 }, died = { 0 };
 
 	sh->found = true;
 	sh->kind = ended->how == AS_END_DEADLINE ? AS_FIND_HANG : AS_FIND_SIGNAL;
@@ -28,12 +28,20 @@ void as_runner_found_dead(struct as_runner *r, const struct as_seq *seq,
 	} else {
 		snprintf(sh->summary, sizeof(sh->summary), "%s: the target %s", about, end);
 	}
-	snprintf(sh->signature, sizeof(sh->signature), "%s: %s: %s", as_finding_kind_name(sh->kind),
-		 about,
-		 ended->how == AS_END_SIGNAL ? as_signal_name(ended->status)
-		 : ended->how == AS_END_EXIT ? "exit"
-					     : "hang");
+	if (sh->kind == AS_FIND_SIGNAL && sh->stack.signal) {
+		/* Where it died says more than the operation that led there. */
+		as_stack_words(&sh->stack, ended->status, &died);
+		snprintf(sh->signature, sizeof(sh->signature), "%s: %s",
+			 as_finding_kind_name(sh->kind), as_buf_str(&died));
+	} else {
+		snprintf(sh->signature, sizeof(sh->signature), "%s: %s: %s",
+			 as_finding_kind_name(sh->kind), about,
+			 ended->how == AS_END_SIGNAL ? as_signal_name(ended->status)
+			 : ended->how == AS_END_EXIT ? "exit"
+						     : "hang");
+	}
 	as_buf_free(&op);
+	as_buf_free(&died);
 }
 
 void as_runner_found_in_log(struct as_runner *r, const struct as_seq *seq, struct as_kwatch *watch,

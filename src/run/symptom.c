@@ -365,6 +365,7 @@ static bool shows_size(const struct as_op *op, const char *got, const char *want
 	switch (op->code) {
 	case AS_OP_READ:
 	case AS_OP_PREAD:
+	case AS_OP_PREADV2:
 	case AS_OP_LSEEK:
 	case AS_OP_COPY_FILE_RANGE:
 		return counts || is_answer(got, "ENXIO") || is_answer(want, "ENXIO") ||

@@ -105,15 +105,49 @@ int64_t as_symptom_last(const struct as_seq *seq, const bool *failed, int64_t en
 	return -1;
 }
 
+static bool is_directory(const struct as_seq *seq, const struct as_op *opened)
+{
+	if (opened->flags & AS_O_DIRECTORY || !strcmp(opened->path, "/"))
+		return true;
+	for (const struct as_op *op = seq->ops; op < opened; op++)
+		if (op->code == AS_OP_MKDIR && !strcmp(op->path, opened->path))
+			return true;
+	return false;
+}
+
+/* "fsync", "fsync_dir", "sync", "umount": what an operation promises; false: nothing. */
+static bool add_promise(const struct as_seq *seq, size_t at, struct as_buf *out)
+{
+	const struct as_op *op = &seq->ops[at];
+	const struct as_op *opened;
+
+	switch (op->code) {
+	case AS_OP_FSYNC:
+	case AS_OP_FDATASYNC:
+		opened = as_symptom_open(seq, at, op->fd);
+		as_buf_adds(out, opened && opened->path && is_directory(seq, opened) ? "fsync_dir"
+										     : "fsync");
+		return true;
+	case AS_OP_SYNC:
+	case AS_OP_SYNCFS:
+	case AS_OP_UMOUNT:
+		as_buf_adds(out, as_op_table[op->code].name);
+		return true;
+	default:
+		return false;
+	}
+}
+
 void as_symptom_steps(const struct as_seq *seq, struct as_buf *out)
 {
 	struct as_buf op = { 0 };
 
 	for (size_t i = 0; i < seq->n; i++) {
-		if (!as_symptom_changes(&seq->ops[i]))
-			continue;
 		as_buf_clear(&op);
-		as_symptom_op(seq, i, &op);
+		if (as_symptom_changes(&seq->ops[i]))
+			as_symptom_op(seq, i, &op);
+		else if (!add_promise(seq, i, &op))
+			continue;
 		as_signature_group(out, as_buf_str(&op));
 		as_buf_addc(out, ',');
 	}
@@ -135,16 +169,6 @@ void as_symptom_after_last(const struct as_seq *seq, const bool *failed, int64_t
 }
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
-
-static bool is_directory(const struct as_seq *seq, const struct as_op *opened)
-{
-	if (opened->flags & AS_O_DIRECTORY || !strcmp(opened->path, "/"))
-		return true;
-	for (const struct as_op *op = seq->ops; op < opened; op++)
-		if (op->code == AS_OP_MKDIR && !strcmp(op->path, opened->path))
-			return true;
-	return false;
-}
 
 /* Whether the operation names what was opened, by its path, the folder it is in, or a slot. */
 static bool touches(const struct as_seq *seq, size_t at, const struct as_op *opened)

@@ -64,6 +64,8 @@ static struct as_recovery recovery_of_type(const struct as_fstype *type)
 	struct as_recovery recovery = {
 		.strictest = type->check[strictest].command ? strictest : AS_CHECK_MODES,
 		.ways_agree = type->guarantee != AS_GUARANTEE_REPAIR,
+		.rereads = type->unreplayed,
+		.shows_commit = type->unreplayed && type->shows_commit,
 		.journal = type->journal,
 		.programs = type,
 	};

@@ -48,6 +48,8 @@ struct as_recovery {
 	/* A mount may follow a checker that was interrupted: it must refuse, or come to the tree
 	 * that the checker would have left. */
 	bool mounts_unchecked;
+	bool rereads; /* after a mount has recovered it, one without replay must show the same */
+	bool shows_commit; /* a mount without replay is a way of its own, to an older tree */
 	enum as_journal journal;
 	const struct as_fstype *programs; /* whose checkers are programs; NULL: they are not */
 };

@@ -95,6 +95,12 @@ struct as_fstype {
 	/* All of them can be run on a disk as a power cut left it: they replay the log as the
 	 * kernel does, and the tree must be the same afterwards. */
 	bool checker_replays;
+	/* Options of a mount that replays nothing, may be NULL. It must show of a disk that a mount
+	 * has recovered what that mount showed. */
+	const char *unreplayed;
+	/* Of a disk that nobody has recovered, it shows the last commit: what it was at one moment,
+	 * not before the last sync. What fsync wrote since is missing. */
+	bool shows_commit;
 	enum as_journal journal;
 	enum as_disk_layout layout;
 	const char *mount; /* options of every mount, "" for none */

@@ -149,7 +149,8 @@ void as_checker_describe(const struct as_checked *checked, struct as_buf *out)
 	const struct as_tool_result *run = &checked->run;
 
 	if (run->ended.how == AS_END_SIGNAL)
-		as_buf_addf(out, "died of %s", as_signal_name(run->ended.status));
+		as_buf_addf(out, "died of %s",
+			    *run->died ? run->died : as_signal_name(run->ended.status));
 	else if (run->ended.how == AS_END_DEADLINE)
 		as_buf_addf(out, "killed after %lld ms", (long long)(run->ended.wall_us / 1000));
 	else

@@ -15,6 +15,7 @@
 #include "tool/tool.h"
 
 #include "os/patience.h"
+#include "os/stack.h"
 #include "os/stuck.h"
 #include "tool/shim/proto.h"
 #include "tool/tool_priv.h"
@@ -24,6 +25,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -403,6 +405,18 @@ static int load_program(struct as_tool *tool, struct as_buf *output, struct as_e
 	return rc;
 }
 
+static void found_dead(const struct as_tool *tool, struct as_tool_result *result)
+{
+	struct as_stack stack = tool->head->stack;
+	struct as_buf died = { 0 };
+	int sig = WTERMSIG(tool->head->status);
+
+	as_stack_words(&stack, sig, &died);
+	snprintf(result->died, sizeof(result->died), "%s", as_buf_str(&died));
+	result->ended = (struct as_ended){ AS_END_SIGNAL, sig, result->ended.wall_us, 0 };
+	as_buf_free(&died);
+}
+
 static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err *err)
 {
 	int64_t start_us;
@@ -434,8 +448,7 @@ static int go(struct as_tool *tool, struct as_tool_result *result, struct as_err
 	else if (tool->head->status == -1)
 		return as_fail(err, AS_EIO, "%s: its server cannot fork", tool->path);
 	else if (WIFSIGNALED(tool->head->status))
-		result->ended = (struct as_ended){ AS_END_SIGNAL, WTERMSIG(tool->head->status),
-						   result->ended.wall_us, 0 };
+		found_dead(tool, result);
 	else
 		result->ended = (struct as_ended){ AS_END_EXIT, WEXITSTATUS(tool->head->status),
 						   result->ended.wall_us, 0 };

@@ -68,6 +68,8 @@ struct as_tool_result {
 	uint64_t reads; /* calls that read the disk, not counting maps; 0 for a static program */
 	unsigned refused; /* calls refused because they would have changed something else */
 	char first_refused[160]; /* the first of them, in words */
+	/* Where it died of a signal: "SIGSEGV in f < main"; "" if it did not. */
+	char died[160];
 	bool confined; /* the kernel (seccomp) refuses them, too; else only the shim does */
 };
 

@@ -23,6 +23,10 @@ static const struct {
 	{ "Block bitmap differences:  +(12--15) -20 +(33--40)", "Block bitmap differences:  +(#)" },
 	{ "Superblock last mount time (Mon Nov  6 02:54:48 2026,",
 	  "Superblock last mount time (TIME," },
+	/* A place in a program is not one of many numbers; a kernel's is told by its function. */
+	{ "died of SIGSEGV in e2fsck+0x12ab < e2fsck+0x99",
+	  "died of SIGSEGV in e#fsck+0x12ab < e#fsck+0x99" },
+	{ "RIP: ext4_get+0x12/0x34", "RIP: ext#_get+#/#" },
 	{ "/dev/loop0: clean, 11/128 files", "PATH: clean, #/# files" },
 	/* xfs_repair, btrfs, fsck.f2fs */
 	{ "bad magic # 0x58414746 in inode deadbeef", "bad magic # in inode #" },

@@ -95,7 +95,7 @@ refused "a view" "'6' is no view" --target lab --view 6
 refused "a way" "no way to recover" --target lab --recover magic
 refused "again" "out of range" --target lab --again 3
 refused "a sector" "not one of" --target lab --sector 1024
-refused "a rule" "expected all, none" --target lab --again-prune some
+refused "a rule" "expected proved, all, none" --target lab --again-prune some
 
 # ---- File systems that die or hang ----
 

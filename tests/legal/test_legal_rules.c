@@ -120,6 +120,13 @@ static const struct row repair_rows[] = {
 #include "repair_rows.def"
 };
 
+static const struct row commit_rows[] = {
+#include "commit_rows.def"
+};
+
+typedef bool judge_fn(struct as_history *history, struct as_moment moment,
+		      const struct as_tree *tree, struct as_legal *verdict);
+
 /* What is wrong is printed, and how much of it returned. */
 static int complain(const struct row *row, const struct as_legal *verdict, const char *what)
 {
@@ -146,7 +153,7 @@ static int check_verdict(const struct row *row, const struct as_legal *verdict)
 	return 0;
 }
 
-static int check_row(const struct row *row, enum as_guarantee guarantee)
+static int check_row(const struct row *row, enum as_guarantee guarantee, judge_fn *judge)
 {
 	struct as_policy policy = {
 		.guarantee = guarantee,
@@ -165,8 +172,8 @@ static int check_row(const struct row *row, enum as_guarantee guarantee)
 	mutant = t_mutate(tree, row->how);
 	/* Twice: the second time from memory. */
 	for (int again = 0; again < 2 && !wrong; again++) {
-		(void)as_legal_judge(told.history, (struct as_moment){ row->done, row->begun, 0 },
-				     mutant, &verdict);
+		(void)judge(told.history, (struct as_moment){ row->done, row->begun, 0 }, mutant,
+			    &verdict);
 		wrong = check_verdict(row, &verdict);
 	}
 	as_tree_put(tree);
@@ -176,12 +183,13 @@ static int check_row(const struct row *row, enum as_guarantee guarantee)
 	return wrong;
 }
 
-static void check_rows(const struct row *rows, size_t n, enum as_guarantee guarantee)
+static void check_rows(const struct row *rows, size_t n, enum as_guarantee guarantee,
+		       judge_fn *judge)
 {
 	int wrong = 0;
 
 	for (size_t i = 0; i < n; i++)
-		wrong += check_row(&rows[i], guarantee);
+		wrong += check_row(&rows[i], guarantee, judge);
 	assert_int_equal(wrong, 0);
 }
 
@@ -190,19 +198,48 @@ static void check_rows(const struct row *rows, size_t n, enum as_guarantee guara
 static void test_prefix(void **state)
 {
 	(void)state;
-	check_rows(prefix_rows, COUNT(prefix_rows), AS_GUARANTEE_PREFIX);
+	check_rows(prefix_rows, COUNT(prefix_rows), AS_GUARANTEE_PREFIX, as_legal_judge);
 }
 
 static void test_object(void **state)
 {
 	(void)state;
-	check_rows(object_rows, COUNT(object_rows), AS_GUARANTEE_OBJECT);
+	check_rows(object_rows, COUNT(object_rows), AS_GUARANTEE_OBJECT, as_legal_judge);
 }
 
 static void test_repair(void **state)
 {
 	(void)state;
-	check_rows(repair_rows, COUNT(repair_rows), AS_GUARANTEE_REPAIR);
+	check_rows(repair_rows, COUNT(repair_rows), AS_GUARANTEE_REPAIR, as_legal_judge);
+}
+
+static void test_commit(void **state)
+{
+	(void)state;
+	check_rows(commit_rows, COUNT(commit_rows), AS_GUARANTEE_OBJECT, as_legal_judge_commit);
+}
+
+/* The two verdicts on one tree at one moment are remembered apart. */
+static void test_commit_apart(void **state)
+{
+	struct as_policy policy = { .guarantee = AS_GUARANTEE_OBJECT,
+				    .data = AS_DATA_ORDERED,
+				    .fsync_names = true };
+	struct as_moment moment = { 5, 5, 0 };
+	struct as_legal verdict = { 0 };
+	struct as_tree *before;
+	struct told told;
+
+	(void)state;
+	t_told_text(&told, &policy, FSYNCED);
+	before = as_history_tree(told.history, 2);
+	for (int again = 0; again < 2; again++) {
+		assert_true(as_legal_judge_commit(told.history, moment, before, &verdict));
+		assert_false(as_legal_judge(told.history, moment, before, &verdict));
+	}
+	as_tree_put(before);
+	as_legal_free(&verdict);
+	t_told_end(&told);
 }
 
 /* What is allowed depends on the operation under way, though it changes nothing: a verdict must not
@@ -287,9 +324,10 @@ static void test_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_under_way), cmocka_unit_test(test_found),
-		cmocka_unit_test(test_prefix),	  cmocka_unit_test(test_object),
-		cmocka_unit_test(test_repair),
+		cmocka_unit_test(test_under_way),    cmocka_unit_test(test_found),
+		cmocka_unit_test(test_prefix),	     cmocka_unit_test(test_object),
+		cmocka_unit_test(test_repair),	     cmocka_unit_test(test_commit),
+		cmocka_unit_test(test_commit_apart),
 	};
 
 	return cmocka_run_group_tests_name("legal rules", tests, NULL, NULL);

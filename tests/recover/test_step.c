@@ -18,7 +18,7 @@
 #define DISK_BYTES (16u * SECTOR)
 
 /* What each byte of sector 0 tells the driver. */
-enum order { REPAIR, REFUSE, MOUNT_REFUSES, PROBE_FAILS, DAMAGED, ORDERS };
+enum order { REPAIR, REFUSE, MOUNT_REFUSES, PROBE_FAILS, DAMAGED, STALE, ORDERS };
 
 struct made_up {
 	struct as_recoverer base;
@@ -42,7 +42,8 @@ static void end(struct as_stepped *out, enum as_recovery_end end, const char *wh
 }
 
 /* Checkers read sector 0 and write sector 1. The mount reads sectors 0 and 1, writes sector 2 and
- * flushes; reading the tree reads sector 4. The probe reads sector 0. */
+ * flushes; reading the tree reads sector 4. The probe reads sector 0, and so does the mount without
+ * replay, which finds another tree if it is told to. */
 static void act(struct made_up *m, enum as_step step, struct as_bd *bd, struct as_stepped *out)
 {
 	unsigned char order[SECTOR], data[SECTOR];
@@ -61,6 +62,8 @@ static void act(struct made_up *m, enum as_step step, struct as_bd *bd, struct a
 	} else if (step == AS_STEP_PROBE) {
 		if (order[PROBE_FAILS])
 			end(out, AS_COMPLAINED, "made up: cannot write");
+	} else if (step == AS_STEP_REREAD) {
+		out->tree = tree_of(order[STALE] ? 3 : 2);
 	} else if (order[MOUNT_REFUSES] || as_bd_read(bd, SECTOR, data, SECTOR)) {
 		end(out, AS_REFUSED, "made up: mount says no");
 	} else {
@@ -186,6 +189,49 @@ static void test_ends(void **state)
 		assert_int_equal(got.repaired, rows[i].order == REPAIR);
 		assert_int_equal(!got.tree, rows[i].end == AS_REFUSED);
 		assert_int_equal(b.m.runs, rows[i].runs);
+		as_recovered_free(&got);
+		close_bench(&b);
+	}
+}
+
+/* What a mount has recovered is read again without replay. The mutant is a recovery that kept what
+ * it replayed in memory: without that, all is well with it. */
+static void test_reread(void **state)
+{
+	static const char *const stale = "probing: a mount without replay does not agree: ";
+	static const struct {
+		bool rereads, written; /* written: by an earlier recovery */
+		int order;
+		enum as_way way;
+		bool found;
+		unsigned runs;
+	} rows[] = {
+		{ true, false, REPAIR, AS_WAY_MOUNT, false, 4 },
+		{ true, false, STALE, AS_WAY_MOUNT, true, 2 },
+		{ false, false, STALE, AS_WAY_MOUNT, false, 3 },
+		/* A checker's way, and a mount that had nothing to do. */
+		{ true, false, STALE, AS_WAY_FULL, false, 4 },
+		{ true, true, STALE, AS_WAY_MOUNT, false, 3 },
+		/* A way of its own. */
+		{ true, false, STALE, AS_WAY_COMMIT, false, 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(rows); i++) {
+		struct bench b = open_bench(AS_MEMO_OFF, rows[i].order);
+		struct as_recovered got;
+
+		if (rows[i].written)
+			set(b.disk, 2, STALE, 1);
+		b.m.base.rereads = rows[i].rereads;
+		got = go(&b, rows[i].way, AS_RECOVER_PROBE);
+		assert_int_equal(got.end, rows[i].found ? AS_COMPLAINED : AS_RECOVERED);
+		assert_int_equal(strncmp(as_buf_str(&got.why), stale, strlen(stale)) == 0,
+				 rows[i].found);
+		assert_int_equal(b.m.runs, rows[i].runs);
+		assert_non_null(got.tree);
+		assert_int_equal(as_tree_at(got.tree, 0)->nlink,
+				 rows[i].way == AS_WAY_COMMIT ? 3 : 2);
 		as_recovered_free(&got);
 		close_bench(&b);
 	}
@@ -340,10 +386,10 @@ static void test_fail_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ends),	  cmocka_unit_test(test_peace),
-		cmocka_unit_test(test_log),	  cmocka_unit_test(test_log_of_refusal),
-		cmocka_unit_test(test_memo),	  cmocka_unit_test(test_mutant),
-		cmocka_unit_test(test_fail_read),
+		cmocka_unit_test(test_ends),	       cmocka_unit_test(test_reread),
+		cmocka_unit_test(test_peace),	       cmocka_unit_test(test_log),
+		cmocka_unit_test(test_log_of_refusal), cmocka_unit_test(test_memo),
+		cmocka_unit_test(test_mutant),	       cmocka_unit_test(test_fail_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

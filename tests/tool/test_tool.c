@@ -367,6 +367,7 @@ static void test_crash(void **state)
 	start(rig, (struct as_tool_setup){ 0 });
 	run(rig, "crash", NULL, 0);
 	assert_int_equal(rig->result.ended.how, AS_END_SIGNAL);
+	assert_string_equal(rig->result.died, "SIGSEGV in main");
 	assert_int_equal(rig->result.ended.status, SIGSEGV);
 	assert_true(holds(rig, 512, "written"));
 	run(rig, "die", NULL, 0);

@@ -19,6 +19,8 @@
 #ifndef AS_TOOL_SHIM_PROTO_H
 #define AS_TOOL_SHIM_PROTO_H
 
+#include "os/stack.h"
+
 #include <stdint.h>
 
 #define AS_SHIM_ENV "ASSAY_SHIM"
@@ -70,6 +72,7 @@ struct as_shim_head {
 	uint32_t mapped; /* the disk was mapped for writing: compare all of it */
 	uint32_t refused; /* calls that would have changed something else */
 	char note[AS_SHIM_NOTE_BYTES]; /* the first of these calls */
+	struct as_stack stack; /* where the run died */
 	/* A pthread mutex of the shim's C library. */
 	char lock[64] __attribute__((aligned(16)));
 };

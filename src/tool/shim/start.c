@@ -114,6 +114,7 @@ static int go(char **envp)
 		setrlimit(RLIMIT_AS, &limit);
 	}
 	shim_clock_start(shim_head->now_s);
+	as_stack_catch(&shim_head->stack);
 	return program_main(argc, argv, envp);
 }
 

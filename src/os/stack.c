@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stack: see stack.h. Here: the names of frames.
+ *
+ * Method. The file of a module is mapped, and the function whose range holds the place is looked up
+ * in its symbols (.symtab, which has static functions, too; else .dynsym). Every offset of the file
+ * is checked: it may be any file.
+ */
+#include "os/stack.h"
+
+#include "base/buf.h"
+#include "os/spawn.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHOWN 2 /* frames */
+
+/* Modules that are not what is tested: the beginnings of their names. */
+static const char *const libraries[] = { "libc.so",  "libc-",	   "ld-linux",	  "libpthread",
+					 "libgcc_s", "libasan.so", "libubsan.so", "libstdc++" };
+/* Functions that only tell of a mistake of their caller: a part of their name. */
+static const char *const tellers[] = { "assert",	   "abort",   "panic",
+				       "__asan",	   "__ubsan", "__sanitizer",
+				       "__stack_chk_fail", "fatal" };
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_library(const char *module)
+{
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		if (!strncmp(base_name(module), libraries[i], strlen(libraries[i])))
+			return true;
+	return false;
+}
+
+static bool is_teller(const char *name)
+{
+	for (size_t i = 0; i < sizeof(tellers) / sizeof(*tellers); i++)
+		if (strstr(name, tellers[i]))
+			return true;
+	return false;
+}
+
+/* ---- Symbols --------------------------------------------------------------------------------- */
+
+struct stack_elf {
+	const unsigned char *data;
+	size_t len;
+};
+
+static const void *part(const struct stack_elf *e, uint64_t off, uint64_t len)
+{
+	return off <= e->len && len <= e->len - off ? e->data + off : NULL;
+}
+
+static const Elf64_Shdr *section(const struct stack_elf *e, uint32_t index)
+{
+	const Elf64_Ehdr *head = part(e, 0, sizeof(*head));
+
+	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) ||
+	    head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_shentsize != sizeof(Elf64_Shdr) ||
+	    index >= head->e_shnum || head->e_shoff % _Alignof(Elf64_Shdr))
+		return NULL;
+	return part(e, head->e_shoff + (uint64_t)index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr));
+}
+
+/* The name of the function of this table that holds the place; NULL: none does. */
+static const char *name_in(const struct stack_elf *e, const Elf64_Shdr *table, uint64_t at)
+{
+	const Elf64_Shdr *strings = section(e, table->sh_link);
+	const Elf64_Sym *sym = part(e, table->sh_offset, table->sh_size);
+	const char *text = strings ? part(e, strings->sh_offset, strings->sh_size) : NULL;
+
+	if (!sym || !text || table->sh_offset % _Alignof(Elf64_Sym) || !strings->sh_size ||
+	    text[strings->sh_size - 1])
+		return NULL;
+	for (uint64_t i = 0; i < table->sh_size / sizeof(*sym); i++)
+		if (ELF64_ST_TYPE(sym[i].st_info) == STT_FUNC && at >= sym[i].st_value &&
+		    at - sym[i].st_value < sym[i].st_size && sym[i].st_name < strings->sh_size)
+			return text + sym[i].st_name;
+	return NULL;
+}
+
+static bool add_function(const struct stack_elf *e, uint64_t at, struct as_buf *out)
+{
+	static const uint32_t kinds[] = { SHT_SYMTAB, SHT_DYNSYM };
+	const Elf64_Shdr *s;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+		for (uint32_t i = 0; (s = section(e, i)); i++) {
+			const char *name = s->sh_type == kinds[k] ? name_in(e, s, at) : NULL;
+
+			if (name && *name) {
+				/* Parts that a compiler made of a function: "f.part.0". */
+				as_buf_add(out, name, strcspn(name, ".@"));
+				return true;
+			}
+		}
+	return false;
+}
+
+static bool add_symbol(const char *module, uint64_t at, struct as_buf *out)
+{
+	int fd = open(module, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stack_elf e = { 0 };
+	bool found = false;
+	struct stat st;
+	void *data;
+
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+		e.len = (size_t)st.st_size;
+		data = mmap(NULL, e.len, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (data != MAP_FAILED) {
+			e.data = data;
+			found = add_function(&e, at, out);
+			munmap(data, e.len);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* One frame in words; "": it says nothing. */
+static void add_frame(const struct as_stack_frame *frame, struct as_buf *out)
+{
+	size_t start = out->len;
+
+	if (!add_symbol(frame->module, frame->at, out))
+		as_buf_addf(out, "%s+0x%llx", base_name(frame->module),
+			    (unsigned long long)frame->at);
+	else if (is_teller(as_buf_str(out) + start)) {
+		out->len = start;
+		out->data[start] = '\0';
+	}
+}
+
+static void add_frames(const struct as_stack *stack, struct as_buf *out)
+{
+	char own[AS_STACK_PATH_BYTES] = "";
+	const char *first = NULL;
+	uint32_t n = stack->n < AS_STACK_FRAMES ? stack->n : AS_STACK_FRAMES;
+	unsigned shown = 0;
+
+	(void)!readlink("/proc/self/exe", own, sizeof(own) - 1);
+	for (uint32_t i = 0; i < n && shown < SHOWN; i++) {
+		struct as_stack_frame frame = stack->frame[i];
+		struct as_buf words = { 0 };
+
+		frame.module[sizeof(frame.module) - 1] = '\0';
+		if (is_library(frame.module))
+			continue;
+		if (first && (strcmp(first, stack->frame[i].module) || !strcmp(first, own)))
+			return;
+		add_frame(&frame, &words);
+		if (words.len) {
+			as_buf_addf(out, "%s%s", shown ? " < " : " in ", as_buf_str(&words));
+			first = stack->frame[i].module;
+			shown++;
+		}
+		as_buf_free(&words);
+	}
+}
+
+void as_stack_words(const struct as_stack *stack, int signal, struct as_buf *out)
+{
+	as_buf_adds(out, as_signal_name(stack->signal ? stack->signal : signal));
+	if (stack->signal)
+		add_frames(stack, out);
+}
