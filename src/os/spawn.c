@@ -211,12 +211,12 @@ static void finish(struct watch *w, enum as_end early, struct as_ended *ended)
 }
 
 /* How long until something may have to be done; 0: the deadline has passed. */
-static int64_t time_left(const struct as_spawn_limits *limits, int64_t last_us)
+static int64_t time_left(const struct as_spawn_limits *limits, int64_t passed_us)
 {
 	int64_t left_ms = 1000000;
 
 	if (limits->deadline_ms) {
-		left_ms = limits->deadline_ms - (as_now_us() - last_us) / 1000;
+		left_ms = limits->deadline_ms - passed_us / 1000;
 		if (left_ms <= 0)
 			return 0;
 		/* A stop counts for as long as we meant to wait, at most. */
@@ -232,15 +232,13 @@ static int64_t time_left(const struct as_spawn_limits *limits, int64_t last_us)
 	return left_ms;
 }
 
-/* Does the same as wait_event(). Returns how much longer than asked it took: somebody has stopped
- * us (SIGSTOP, a machine in sleep), and most likely the child as well, so that this time must not
- * count. */
-static int64_t wait_awake_us(struct watch *w, int timeout_ms)
+/* How much longer than `meant_us` it is since we looked at the clock: somebody has stopped us
+ * (SIGSTOP, a machine in sleep), and most likely the child as well, so that this time must not
+ * count. All time is looked at, from the start on: we may be stopped anywhere, in fork(), too. */
+static int64_t stopped_us(int64_t looked_us, int64_t now_us, int64_t meant_us)
 {
-	int64_t start_us = as_now_us(), over_us;
+	int64_t over_us = now_us - looked_us - meant_us;
 
-	wait_event(w, timeout_ms);
-	over_us = as_now_us() - start_us - (int64_t)timeout_ms * 1000;
 	return over_us > STOPPED_US ? over_us : 0;
 }
 
@@ -248,24 +246,28 @@ static int64_t wait_awake_us(struct watch *w, int timeout_ms)
 static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 			struct as_ended *ended)
 {
-	int64_t last_us = w->start_us, left_ms;
+	int64_t last_us = w->start_us, looked_us = w->start_us, left_ms = 0;
 	uint64_t seen = limits->alive ? *limits->alive : 0;
 	enum as_end early = AS_END_EXIT;
 
 	w->pidfd = pidfd_open(w->pid, 0);
 	while (!has_ended(w)) {
+		int64_t now_us = as_now_us();
+
+		last_us += stopped_us(looked_us, now_us, left_ms * 1000);
+		looked_us = now_us;
 		if (limits->alive && *limits->alive != seen) {
 			seen = *limits->alive;
-			last_us = as_now_us();
+			last_us = now_us;
 		}
-		left_ms = time_left(limits, last_us);
+		left_ms = time_left(limits, now_us - last_us);
 		if (limits->stop && *limits->stop)
 			early = AS_END_STOPPED;
 		else if (!left_ms)
 			early = AS_END_DEADLINE;
 		if (early != AS_END_EXIT)
 			break;
-		last_us += wait_awake_us(w, (int)left_ms);
+		wait_event(w, (int)left_ms);
 	}
 	finish(w, early, ended);
 }
