@@ -20,6 +20,7 @@
 
 #include "base/buf.h"
 #include "box/confine.h"
+#include "os/memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +37,7 @@ enum as_cell_layer {
 
 /* Paths in the root of a cell. Without namespaces they are below its folder. */
 #define AS_CELL_PROGRAM "/linux"
-#define AS_CELL_HOME "/mem" /* for its own files; it may run programs from here */
+#define AS_CELL_HOME AS_MEMORY_FOLDER /* for its own files; it may run programs from here */
 #define AS_CELL_SHARE "/share" /* shared with us */
 
 struct as_cell {

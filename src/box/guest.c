@@ -179,20 +179,23 @@ static void watch_engine(struct as_box_state *state, pid_t engine)
 
 	while (true) {
 		pid_t got = waitpid(-1, &status, WNOHANG);
+		int64_t now_us;
 
 		if (got == engine)
 			break;
 		state->beat++;
-		/* The machine was stopped, and the engine with it. */
-		if (as_now_us() - last_us > STOPPED_US)
-			since_us += as_now_us() - last_us;
-		last_us = as_now_us();
+		/* The machine was stopped, and the engine with it. The clock is read once in a
+		 * round, so that a stop at any moment is seen. */
+		now_us = as_now_us();
+		if (now_us - last_us > STOPPED_US)
+			since_us += now_us - last_us;
+		last_us = now_us;
 		/* Before its first workload the engine only gets ready, which may take long. */
 		if (as_box_progress(state) != seen || state->job < 0) {
 			seen = as_box_progress(state);
-			since_us = as_now_us();
+			since_us = now_us;
 		} else if (state->stuck_ms && !state->stuck &&
-			   as_now_us() - since_us > (int64_t)state->stuck_ms * 1000) {
+			   now_us - since_us > (int64_t)state->stuck_ms * 1000) {
 			show_tasks();
 			state->stuck = 1;
 		}

@@ -172,6 +172,13 @@ bool as_box_say(struct as_box *box, const char *text)
 	return true;
 }
 
+bool as_box_wake(struct as_box *box)
+{
+	const char wake = AS_BOX_WAKE;
+
+	return send(box->input_fd, &wake, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 || errno == EAGAIN;
+}
+
 /* ---- Ending ---------------------------------------------------------------------------------- */
 
 void as_box_end(struct as_box *box)

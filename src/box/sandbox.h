@@ -134,6 +134,10 @@ AS_MUST_CHECK int as_box_start(const struct as_sandbox_ops *ops,
 			       struct as_box **box, struct as_err *err);
 /* Writes to the engine's standard input; false: it is gone. */
 bool as_box_say(struct as_box *box, const char *text);
+/* Writes one byte to its standard input, unless there is no room: it is a sign to look, and nothing
+ * else. False: it is gone. */
+bool as_box_wake(struct as_box *box);
+#define AS_BOX_WAKE '.'
 /* Kills it if it runs and waits for it. Then box->status says how it ended. */
 void as_box_end(struct as_box *box);
 void as_box_free(struct as_box *box); /* ends it first; takes NULL */
@@ -163,6 +167,14 @@ struct as_box_program {
 /* AS_ELACK: namespaces were asked for and cannot be made; box->cell says what failed. */
 AS_MUST_CHECK int as_box_spawn(struct as_box *box, const struct as_box_program *program,
 			       struct as_err *err);
+
+/*
+ * This program once more, confined like a guest, with these arguments. It sees `fd` as its
+ * descriptor 5, libraries, and the programs that are named by their paths; what it writes to
+ * descriptor 3 comes to box->events_fd. AS_ELACK: the machine has no namespaces for it.
+ */
+AS_MUST_CHECK int as_box_start_confined(const char *const *args, const char *const *programs,
+					int fd, struct as_box **box, struct as_err *err);
 
 /* A box in which nothing runs yet. */
 struct as_box *as_box_new(void);

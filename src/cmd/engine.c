@@ -150,7 +150,12 @@ static bool await_work(struct engine *e)
 		++*alive;
 		if (ready <= 0)
 			continue;
-		if (read(STDIN_FILENO, &c, 1) != 1 || c != *expected)
+		if (read(STDIN_FILENO, &c, 1) != 1)
+			return false;
+		/* It was meant for a child that has ended. */
+		if (c == AS_BOX_WAKE)
+			continue;
+		if (c != *expected)
 			return false;
 		expected++;
 	}

@@ -15,6 +15,7 @@
 #include "disk/loop.h"
 
 #include "base/buf.h"
+#include "disk/dump.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -328,6 +329,14 @@ int as_loop_save(struct as_loop *loop, struct as_disk **out, struct as_err *err)
 	}
 	*out = disk;
 	return 0;
+}
+
+int as_loop_dump(struct as_loop *loop, void *area, size_t room_bytes, size_t *len_bytes,
+		 struct as_err *err)
+{
+	if (as_loop_forget(loop, err))
+		return AS_EIO;
+	return as_dump_file(loop->memory_fd, area, room_bytes, len_bytes, err);
 }
 
 uint64_t as_loop_loaded(const struct as_loop *loop)

@@ -46,6 +46,10 @@ AS_MUST_CHECK int as_loop_load(struct as_loop *loop, struct as_disk *disk, struc
 /* The present contents as a disk of the same store; nothing is mounted from the device. The next
  * load compares with these. */
 AS_MUST_CHECK int as_loop_save(struct as_loop *loop, struct as_disk **disk, struct as_err *err);
+/* Dumps the present contents (disk/dump.h); nothing is mounted from the device. AS_ELACK: the room
+ * is too small. */
+AS_MUST_CHECK int as_loop_dump(struct as_loop *loop, void *area, size_t room_bytes,
+			       size_t *len_bytes, struct as_err *err);
 /* How many chunks the last as_loop_load() wrote. */
 uint64_t as_loop_loaded(const struct as_loop *loop);
 

@@ -231,15 +231,13 @@ static int64_t time_left(const struct as_spawn_limits *limits, struct as_patienc
 	return left_ms;
 }
 
-/* Does the same as wait_event(). Returns how much longer than asked it took: somebody has stopped
- * us (SIGSTOP, a machine in sleep), and most likely the child as well, so that this time must not
- * count. */
-static int64_t wait_awake_us(struct watch *w, int timeout_ms)
+/* How much longer than `meant_us` it is since we looked at the clock: somebody has stopped us
+ * (SIGSTOP, a machine in sleep), and most likely the child as well, so that this time must not
+ * count. All time is looked at, from the start on: we may be stopped anywhere, in fork(), too. */
+static int64_t stopped_us(int64_t looked_us, int64_t now_us, int64_t meant_us)
 {
-	int64_t start_us = as_now_us(), over_us;
+	int64_t over_us = now_us - looked_us - meant_us;
 
-	wait_event(w, timeout_ms);
-	over_us = as_now_us() - start_us - (int64_t)timeout_ms * 1000;
 	return over_us > STOPPED_US ? over_us : 0;
 }
 
@@ -250,22 +248,28 @@ static void watch_child(struct watch *w, const struct as_spawn_limits *limits,
 	struct as_patience patience = as_patience_of(w->pid, limits->deadline_ms);
 	uint64_t seen = limits->alive ? *limits->alive : 0;
 	enum as_end early = AS_END_EXIT;
-	int64_t left_ms;
+	int64_t looked_us = patience.since_us, left_ms = 0;
 
 	w->pidfd = pidfd_open(w->pid, 0);
 	while (!has_ended(w)) {
+		int64_t now_us = as_now_us();
+
+		patience.since_us += stopped_us(looked_us, now_us, left_ms * 1000);
+		looked_us = now_us;
 		if (limits->alive && *limits->alive != seen) {
 			seen = *limits->alive;
 			as_patience_restart(&patience);
 		}
 		left_ms = time_left(limits, &patience);
+		if (!left_ms && stopped_us(now_us, as_now_us(), 0))
+			continue; /* the stop was since we looked */
 		if (limits->stop && *limits->stop)
 			early = AS_END_STOPPED;
 		else if (!left_ms && !has_ended(w)) /* it may have ended while we looked */
 			early = AS_END_DEADLINE;
 		if (early != AS_END_EXIT)
 			break;
-		patience.since_us += wait_awake_us(w, (int)left_ms);
+		wait_event(w, (int)left_ms);
 	}
 	finish(w, early, ended);
 }

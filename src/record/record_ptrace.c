@@ -277,12 +277,37 @@ static void on_exec(struct tracer *t, struct as_task *task)
 		resume(task, 0);
 }
 
-/* The event of the parent was lost (the parent was killed): the child runs all the same. */
-static void release_orphans(struct tracer *t)
+/* Whether a task is left of the process that has made this one: it may still report it. */
+static bool has_parent(const struct tracer *t, const struct as_task *child)
+{
+	pid_t tgid = 0, parent = 0;
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)child->tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		sscanf(line, "Tgid: %d", &tgid);
+		sscanf(line, "PPid: %d", &parent);
+	}
+	if (f)
+		fclose(f);
+	/* A thread was made by another one of its process. */
+	if (tgid != child->tid)
+		parent = tgid;
+	for (const struct as_task *task = t->oldest; task; task = task->newer)
+		if (task != child && task->tgid == parent)
+			return true;
+	return false;
+}
+
+/* The event of the parent was lost: the parent was killed, or another thread of its process has
+ * ended them all. The child runs all the same. `all`: whoever waits. */
+static void release_orphans(struct tracer *t, bool all)
 {
 	for (struct as_task *task = t->oldest, *next; task; task = next) {
 		next = task->newer;
-		if (!task->waits)
+		if (!task->waits || (!all && has_parent(t, task)))
 			continue;
 		task->known = true;
 		task->waits = false;
@@ -298,8 +323,7 @@ static void on_end(struct tracer *t, pid_t tid, int status)
 		*t->exit_status = status;
 	if (task)
 		forget(t, task);
-	if (WIFSIGNALED(status))
-		release_orphans(t);
+	release_orphans(t, WIFSIGNALED(status));
 }
 
 /* PTRACE_EVENT_STOP: a new task's first stop, or a stop of the whole group, which is left in place
@@ -310,8 +334,11 @@ static void on_pause(struct tracer *t, struct as_task *task, int sig)
 		ptrace(PTRACE_LISTEN, task->tid, 0, 0);
 	else if (task->known)
 		release(t, task);
-	else
+	else {
 		task->waits = true;
+		/* Its parent may have come to its end before this stop was seen. */
+		release_orphans(t, false);
+	}
 }
 
 /* A signal that our own code caused. */

@@ -8,6 +8,7 @@
 #include "klog/kwatch.h"
 #include "os/limit.h"
 #include "os/spawn.h"
+#include "run/outside.h"
 
 #include <malloc.h>
 #include <signal.h>
@@ -68,6 +69,8 @@ int as_child_open(struct child *c, struct as_err *err)
 	as_child_enter(c, PHASE_SETUP);
 	copy_disk(c);
 	args.disk = c->disk;
+	if (c->quick && options->state)
+		args.outside = as_outside_of(options->state);
 	rc = as_instance_open(&args, &c->instance, err);
 	if (!rc && as_instance_can(c->instance, AS_INSTANCE_DEVICE)) {
 		name_device(c);
@@ -257,6 +260,15 @@ static int renew(struct child *c, const struct as_instance_mark *fresh, struct a
 	return as_instance_back(c->instance, fresh, err);
 }
 
+/* The next workload takes the memory that the last one freed: the kernel need not know. In a guest
+ * a page that has to be had again is expensive. */
+static void keep_memory(void)
+{
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES / 2);
+	mallopt(M_TOP_PAD, KEPT_BYTES / 16);
+}
+
 /* One instance for all workloads, which is set back to the fresh disk in between: the kernel keeps
  * the loop device and the namespace, but forgets what it knew of the disk. */
 static void run_quick_batch(struct as_child_args *args)
@@ -266,6 +278,7 @@ static void run_quick_batch(struct as_child_args *args)
 	struct as_child_shared *sh = c.sh;
 	size_t i = 0;
 
+	keep_memory();
 	args->seq = args->batch->seqs[0];
 	sh->tool_rc = as_child_open(&c, &sh->tool_err);
 	if (!sh->tool_rc) {
@@ -291,9 +304,7 @@ static void run_separate_batch(struct as_child_args *args)
 {
 	struct as_child_shared *sh = args->shared;
 
-	/* The next workload takes the memory that the last one freed: the kernel need not know. */
-	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-	mallopt(M_TOP_PAD, KEPT_BYTES / 16);
+	keep_memory();
 	for (size_t i = 0; i < args->batch->n; i++) {
 		args->seq = args->batch->seqs[i];
 		if (args->race_seed)

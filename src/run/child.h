@@ -106,7 +106,8 @@ struct as_child_args {
 	struct as_witness_area *witness; /* of AS_RUN_WITNESS_BYTES; NULL: none */
 };
 
-/* as_box_state.engine holds the struct as_child_shared, then what the disk's witness writes. */
+/* as_box_state.engine holds the struct as_child_shared, then what the disk's witness writes, then
+ * the struct as_outside (run/outside.h). */
 #define AS_RUN_WITNESS_BYTES ((size_t)24 << 20)
 struct as_witness_area *as_shared_witness(struct as_box_state *state);
 

@@ -2,6 +2,7 @@
 /* child_shared: the memory that a child shares with its parent (run/child.h), and its words. */
 #include "run/child.h"
 
+#include "run/outside.h"
 #include "work/print.h"
 
 #include <stddef.h>
@@ -12,12 +13,17 @@
 
 size_t as_run_state_bytes(void)
 {
-	return WITNESS_AT + AS_RUN_WITNESS_BYTES;
+	return WITNESS_AT + AS_RUN_WITNESS_BYTES + as_outside_bytes();
 }
 
 struct as_witness_area *as_shared_witness(struct as_box_state *state)
 {
 	return state ? (struct as_witness_area *)(void *)(state->engine + WITNESS_AT) : NULL;
+}
+
+struct as_outside *as_outside_of(struct as_box_state *state)
+{
+	return (struct as_outside *)(void *)(state->engine + WITNESS_AT + AS_RUN_WITNESS_BYTES);
 }
 
 const char *as_phase_name(enum as_phase phase)

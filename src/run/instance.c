@@ -8,7 +8,9 @@
 #include "run/run.h"
 #include "target/fstype.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 static const struct as_instance_ops *row_of(const struct as_target *target)
@@ -62,6 +64,18 @@ static void new_host(struct as_instance *i)
 	as_host_fail_nth(i->host, i->args.plan ? as_plan_alloc(i->args.plan) : 0);
 }
 
+/* Whether all stamps of inodes are those of the last tick. Linux 6.13 began to give finer ones to
+ * inodes whose stamps somebody has looked at (Documentation/filesystems/multigrain-ts.rst). */
+static bool has_coarse_stamps(void)
+{
+	unsigned major = 0, minor = 0;
+	struct utsname name;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return false;
+	return major < 6 || (major == 6 && minor < 13);
+}
+
 int as_instance_open(const struct as_instance_args *args, struct as_instance **out,
 		     struct as_err *err)
 {
@@ -80,6 +94,8 @@ int as_instance_open(const struct as_instance_args *args, struct as_instance **o
 		i->caps &= VISITOR_CAPS;
 	if (args->disk && as_medium_is_watched(args->disk))
 		i->caps &= ~(uint32_t)AS_INSTANCE_MARK;
+	/* A server has a clock of its own. */
+	i->coarse = i->caps & AS_INSTANCE_DEVICE && has_coarse_stamps();
 	new_host(i);
 	if (args->plan)
 		as_medium_plan(args->disk, args->plan);
@@ -119,6 +135,7 @@ int as_instance_make(struct as_instance *i)
 
 int as_instance_mount(struct as_instance *i)
 {
+	i->tick_ns = 0;
 	return i->ops->mount(i);
 }
 
@@ -175,17 +192,24 @@ static int64_t clock_ns(clockid_t clock)
 }
 
 /* Where the clock is ours it moves only when it is asked. The kernel's stamps are at least as old
- * as its last tick, and never newer than the clock that everybody reads. */
+ * as its last tick, and never newer than the clock that everybody reads. Where stamps are coarse,
+ * the tick that was read after one operation is at most that of the next one: one reading does for
+ * both, which counts in a guest. */
 int64_t as_instance_time_from(const struct as_instance *i)
 {
-	return i->caps & AS_INSTANCE_CERTAIN ? (int64_t)as_host_clock(i->host) + 1
-					     : clock_ns(CLOCK_REALTIME_COARSE);
+	if (i->caps & AS_INSTANCE_CERTAIN)
+		return (int64_t)as_host_clock(i->host) + 1;
+	return i->tick_ns ? i->tick_ns : clock_ns(CLOCK_REALTIME_COARSE);
 }
 
-int64_t as_instance_time_until(const struct as_instance *i)
+int64_t as_instance_time_until(struct as_instance *i)
 {
-	return i->caps & AS_INSTANCE_CERTAIN ? (int64_t)as_host_clock(i->host)
-					     : clock_ns(CLOCK_REALTIME);
+	if (i->caps & AS_INSTANCE_CERTAIN)
+		return (int64_t)as_host_clock(i->host);
+	if (!i->coarse)
+		return clock_ns(CLOCK_REALTIME);
+	i->tick_ns = clock_ns(CLOCK_REALTIME_COARSE);
+	return i->tick_ns;
 }
 
 void as_instance_flush(struct as_instance *i)

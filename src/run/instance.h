@@ -82,6 +82,8 @@ struct as_instance_args {
 	/* The disk is copied to a file in memory, where requests are neither recorded nor witnessed
 	 * nor made to fail, and no power cut is possible: much faster. With AS_INSTANCE_QUICK. */
 	bool quick;
+	/* With `quick`: who may run the checker in our place (run/outside.h); NULL: nobody. */
+	struct as_outside *outside;
 	/* It has no disk of its own: it visits the disks of others, see as_instance_insert(). With
 	 * AS_INSTANCE_VISIT. */
 	bool visits;
@@ -115,7 +117,7 @@ void as_instance_do(struct as_instance *instance, uint32_t i, const struct as_op
 /* Times of inodes that operations move from now on are at least this; those that were moved are at
  * most the second. In nanoseconds since 1970. */
 int64_t as_instance_time_from(const struct as_instance *instance);
-int64_t as_instance_time_until(const struct as_instance *instance);
+int64_t as_instance_time_until(struct as_instance *instance);
 /* In the record of the disk, what follows belongs to this operation. as_instance_do() does it. */
 void as_instance_set_op(struct as_instance *instance, uint32_t op);
 /* After an operation that must have made everything stable: flushes the disk for a type that does

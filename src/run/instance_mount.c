@@ -5,6 +5,7 @@
  */
 #include "run/instance_priv.h"
 
+#include "run/outside.h"
 #include "target/cache.h"
 #include "target/fresh.h"
 #include "target/mount.h"
@@ -176,24 +177,14 @@ static int check_quickly(struct as_instance *i, enum as_check_mode mode, unsigne
 {
 	struct mount_instance *m = of(i);
 	struct as_tool_setup setup = { .deadline_ms = deadline_ms };
-	struct as_checked checked = { 0 };
 	struct as_medium *medium = as_mount_medium(m->mount);
 	int rc;
 
 	if (!m->checkers)
 		m->checkers = as_checkers_new(&setup);
-	rc = as_checker_run(m->checkers, m->type, mode, as_medium_disk(medium), 0, &checked, err);
+	rc = as_outside_run(m->checkers, m->type, mode, as_medium_disk(medium), answer, output,
+			    err);
 	as_mount_release(m->mount);
-	*answer = checked.answer;
-	if (!rc) {
-		as_buf_adds(output, as_buf_str(&checked.run.output));
-		if (checked.run.ended.how == AS_END_EXIT)
-			*answer = as_fstype_judge(&m->type->check[mode], checked.run.ended.status,
-						  as_buf_str(output));
-		else
-			as_checker_describe(&checked, output);
-	}
-	as_checked_free(&checked);
 	return rc;
 }
 
@@ -203,10 +194,17 @@ static int check_somehow(struct as_instance *i, enum as_check_mode mode, unsigne
 			 enum as_check_answer *answer, struct as_buf *output, struct as_err *err)
 {
 	const struct mount_instance *m = of(i);
+	bool quick = i->args.quick && !m->type->check[mode].direct;
 	int rc = AS_ELACK;
 
-	if (i->args.quick && !m->type->check[mode].direct)
+	if (quick && i->args.outside && as_outside_is_clean(i->args.outside, m->mount, mode)) {
+		*answer = AS_CHECK_CLEAN;
+		return 0;
+	}
+	if (quick)
 		rc = check_quickly(i, mode, deadline_ms, answer, output, err);
+	if (quick && i->args.outside && !rc)
+		as_outside_compare(i->args.outside, *answer);
 	if (rc != AS_ELACK)
 		return rc;
 	return as_mount_check(m->mount, mode, false, deadline_ms, answer, output, err);

@@ -68,6 +68,8 @@ struct as_instance {
 	struct as_host_mem *host;
 	struct as_vfs *vfs;
 	struct as_bounds bounds; /* of a disk that is not ours */
+	bool coarse; /* the kernel's stamps are those of its last tick */
+	int64_t tick_ns; /* that tick, as read last; 0: not yet since the mount */
 };
 
 extern const struct as_instance_ops as_instance_library, as_instance_kernel, as_instance_server,

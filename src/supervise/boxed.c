@@ -31,6 +31,7 @@
 
 static void free_box(struct as_boxed_session *b)
 {
+	as_boxed_outside_end(b);
 	as_box_free(b->box);
 	b->box = NULL;
 	if (b->in_fd >= 0)
@@ -121,13 +122,16 @@ static int watch(struct as_boxed_session *b, enum as_boxed_end *end, struct as_e
 	while (!rc && *end == BOXED_RUNS) {
 		struct pollfd fds[] = { { .fd = b->box->events_fd, .events = POLLIN },
 					{ .fd = b->box->console_fd, .events = POLLIN },
-					{ .fd = b->box->pidfd, .events = POLLIN } };
+					{ .fd = b->box->pidfd, .events = POLLIN },
+					{ .fd = b->outside ? b->outside->events_fd : -1,
+					  .events = POLLIN } };
 		bool reported = false;
 
 		/* A pipe whose writer is gone stays ready: do not spin. */
-		if (poll(fds, 3, LOOK_MS) > 0 && !((fds[0].revents | fds[1].revents) & POLLIN) &&
-		    !fds[2].revents)
+		if (poll(fds, 4, LOOK_MS) > 0 && !((fds[0].revents | fds[1].revents) & POLLIN) &&
+		    !fds[2].revents && !fds[3].revents)
 			poll(NULL, 0, 1);
+		as_boxed_outside_look(b);
 		*end = as_boxed_look(b, &clocks);
 		drain(b);
 		rc = as_boxed_take_events(b, &reported, err);

@@ -40,6 +40,8 @@ struct as_boxed_session {
 	struct as_buf title, signature; /* of that report */
 	bool engine_saw; /* the engine has reported what the kernel said, and the operation */
 
+	struct as_box *outside; /* runs checkers for the engine; NULL: it was not asked yet */
+	bool outside_asked; /* and has not answered */
 	unsigned kills; /* in a row, without a workload between */
 };
 
@@ -97,6 +99,12 @@ void as_boxed_add_line(struct as_buf *buf, const char *text, size_t len);
 /* Forgets what the box before this one said. */
 void as_boxed_clear(struct as_boxed_session *b);
 void as_boxed_free_texts(struct as_boxed_session *b);
+
+/* outside.c: whether the engine may ask; for as_boxed_fill(). */
+void as_boxed_outside_offer(struct as_boxed_session *b, struct as_box *box);
+void as_boxed_outside_asked(struct as_boxed_session *b);
+void as_boxed_outside_look(struct as_boxed_session *b); /* passes an answer on */
+void as_boxed_outside_end(struct as_boxed_session *b);
 
 /* console.c: */
 void as_boxed_take_console(struct as_boxed_session *b, const char *data, size_t len);

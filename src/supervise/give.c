@@ -154,6 +154,7 @@ int as_boxed_fill(void *ctx, struct as_box *box, struct as_err *err)
 			return as_fail_errno(err, -fd, "cannot make a folder for the sandbox");
 		close(fd);
 	}
+	as_boxed_outside_offer(b, box);
 	rc = write_known(b, err);
 	if (!rc)
 		rc = write_job(b, err);

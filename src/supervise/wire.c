@@ -283,7 +283,7 @@ static const struct {
 	[AS_WIRE_HELLO] = { "hello", NULL },	    [AS_WIRE_FINDING] = { "finding", NULL },
 	[AS_WIRE_AGAIN] = { "again", "signature" }, [AS_WIRE_NOTE] = { "note", "text" },
 	[AS_WIRE_WORKLOAD] = { "workload", NULL },  [AS_WIRE_BATCH] = { "batch", NULL },
-	[AS_WIRE_ERROR] = { "error", "text" },
+	[AS_WIRE_ERROR] = { "error", "text" },	    [AS_WIRE_CHECK] = { "check", NULL },
 };
 
 void as_wire_event_print(const struct as_wire_event *event, struct as_buf *out)

@@ -58,6 +58,9 @@ AS_MUST_CHECK int as_mount_new_memory(const struct as_fstype *type, struct as_di
 /* For a file in memory, with nothing mounted: sets its contents, and gets them. */
 AS_MUST_CHECK int as_mount_load(struct as_mount *mount, struct as_disk *disk, struct as_err *err);
 AS_MUST_CHECK int as_mount_save(struct as_mount *mount, struct as_disk **disk, struct as_err *err);
+/* For a file in memory, with nothing mounted: dumps it (disk/dump.h). AS_ELACK: it does not fit. */
+AS_MUST_CHECK int as_mount_dump(struct as_mount *mount, void *area, size_t room_bytes,
+				size_t *len_bytes, struct as_err *err);
 /* For a served one: nobody calls the device between this and as_mount_release(). */
 void as_mount_hold(struct as_mount *mount);
 

@@ -172,6 +172,13 @@ int as_mount_save(struct as_mount *m, struct as_disk **disk, struct as_err *err)
 	return as_loop_save(m->loop, disk, err);
 }
 
+int as_mount_dump(struct as_mount *m, void *area, size_t room_bytes, size_t *len_bytes,
+		  struct as_err *err)
+{
+	as_assert(!m->mounted && !m->serve);
+	return as_loop_dump(m->loop, area, room_bytes, len_bytes, err);
+}
+
 const char *as_mount_device(const struct as_mount *m)
 {
 	const char *path = m->loop ? as_loop_path(m->loop) : "", *slash = strrchr(path, '/');

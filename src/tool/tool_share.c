@@ -13,6 +13,7 @@
 #include "tool/tool_priv.h"
 
 #include "disk/call.h"
+#include "os/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static int make_shared(const char *name, uint64_t len, int *fd, void *map_out, s
 {
 	void *map = MAP_FAILED;
 
-	*fd = memfd_create(name, MFD_CLOEXEC);
+	*fd = as_memory_file(name);
 	if (*fd >= 0 && !ftruncate(*fd, (off_t)len))
 		map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	if (map == MAP_FAILED)
@@ -40,8 +41,8 @@ static int make_shared(const char *name, uint64_t len, int *fd, void *map_out, s
 
 int as_tool_share_new(struct as_tool *tool, struct as_err *err)
 {
-	tool->disk_fd = memfd_create("assay-disk", MFD_CLOEXEC);
-	tool->in_fd = memfd_create("assay-input", MFD_CLOEXEC);
+	tool->disk_fd = as_memory_file("assay-disk");
+	tool->in_fd = as_memory_file("assay-input");
 	if (tool->disk_fd < 0 || tool->in_fd < 0)
 		return as_fail_errno(err, errno, "cannot make a disk in memory");
 	tool->share_bytes = AS_SHIM_HEAD_BYTES + (tool->limits.record_bytes & ~UINT64_C(7));

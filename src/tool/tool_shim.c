@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tool_shim: the preloaded object as a part of the program, so that no file has to be found. */
 #include "base/embed.h"
+#include "os/memory.h"
 #include "tool/tool.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ AS_EMBED(as_shim, AS_SHIM_SO);
 int as_tool_shim_fd(int *out, struct as_err *err)
 {
 	const char *at = as_shim_first;
-	int fd = memfd_create("assay-shim", MFD_CLOEXEC);
+	int fd = as_memory_file("assay-shim");
 
 	*out = -1;
 	while (fd >= 0 && at < as_shim_end) {

@@ -110,6 +110,31 @@ tap_run "JSON lines" 1 as_user ./assay run --json --sandbox uml --target lab:bug
 tap_is "each event once" "$(sed 's/^{"event":"\([a-z]*\)".*/\1/' "$WORK/out" | xargs)" \
 	"finding workload done"
 
+# ---- Checkers run outside of the guest, in a process of their own ----
+# The size of the disk tells it from those of other tests.
+checker() { pgrep -f "^assay check-outside ext4 17825792 "; }
+hunt() { # OUT
+	"${user[@]}" ./assay hunt --no-draw --no-reduce --target ext4 --size 17M \
+		--max-workloads 48 -o "$1" >"$WORK/hunt" 2>"$WORK/err" </dev/null
+}
+if as_user ./assay doctor 2>&1 | grep -q 'not available here:.*namespaces'; then
+	tap_skip "a checker outside" "no namespaces"
+elif ! as_user ./assay targets | grep -q '^ext4 .*ready'; then
+	tap_skip "a checker outside" "ext4 cannot be tested here"
+else
+	hunt whole
+	tap_like "a hunt" "$WORK/hunt" '^48 workloads'
+	hunt shot &
+	tap_wait_until 60 checker >/dev/null
+	tap_is "a checker outside, which is killed" \
+		"$(checker | xargs -r kill -KILL && echo killed)" killed
+	wait $!
+	tap_like "the hunt goes on" "$WORK/hunt" '^48 workloads'
+	tap_is "the checker in the guest finds the same" \
+		"$(ls -A shot/findings 2>/dev/null)" "$(ls -A whole/findings 2>/dev/null)"
+	tap_is "nobody complains" "$(cat "$WORK/err")" ""
+fi
+
 # ---- Nothing is left, whoever is killed ----
 for i in $(seq 9000); do echo "create /f$i 0644"; done >long.txt
 "${user[@]}" ./assay run --sandbox uml --target dir:/mnt -o killed long.txt >/dev/null 2>&1 &

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -446,6 +447,41 @@ static void test_time_while_stopped(void **state)
 	as_shared_free(s, sizeof(*s));
 }
 
+static void stop_here(void)
+{
+	raise(SIGSTOP);
+}
+
+/* The same, but it is stopped before it looks at its child for the first time: in fork(). */
+static void test_time_while_stopped_at_the_start(void **state)
+{
+	struct stopped *s = as_shared_alloc(sizeof(*s));
+	struct as_ended ended = { 0 };
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (pthread_atfork(NULL, stop_here, NULL) ||
+		    as_spawn_fork(wait_for_leave, s, 3000, NULL, &ended, NULL))
+			_exit(9);
+		_exit(ended.how == AS_END_EXIT ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	poll(NULL, 0, 4500); /* the time is what is tested */
+	kill(pid, SIGCONT);
+	/* It has time to look at the clock before the child ends. */
+	poll(NULL, 0, 300);
+	s->may_end = true;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	as_shared_free(s, sizeof(*s));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -464,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_children_die_with_us),
 		cmocka_unit_test(test_signal_names),
 		cmocka_unit_test(test_time_while_stopped),
+		cmocka_unit_test(test_time_while_stopped_at_the_start),
 	};
 
 	return cmocka_run_group_tests_name("os/spawn", tests, NULL, NULL);

@@ -177,6 +177,34 @@ static int kills_program(void)
 	return some_calls(50);
 }
 
+static void *fork_on(void *arg)
+{
+	for (;;)
+		if (!fork())
+			_exit(0);
+	return arg;
+}
+
+/* Ends while its threads are making processes: the tracer is not told of the last ones. */
+static int exits_program(void)
+{
+	for (int i = 0; i < 40; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			pthread_t threads[3];
+
+			signal(SIGCHLD, SIG_IGN); /* they need not be waited for */
+			for (int t = 0; t < 3; t++)
+				pthread_create(&threads[t], NULL, fork_on, NULL);
+			usleep((unsigned)(next_random() % 3000)); /* the moment is what is tested */
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return some_calls(50);
+}
+
 /* ---- The tests ------------------------------------------------------------------------------- */
 
 static void check_ended(const struct recorded *r)
@@ -222,6 +250,7 @@ static void hostile_programs(void **state)
 		all_ways("--unmap", check_own);
 		all_ways("--moment", check_own);
 		all_ways("--kills", check_own);
+		all_ways("--exits", check_own);
 		all_ways("--forks", check_forks);
 		all_ways("--threads", check_threads);
 		assert_small();
@@ -234,6 +263,7 @@ int main(int argc, char **argv)
 		{ "--rubbish", rubbish_program }, { "--unmap", unmap_program },
 		{ "--moment", moment_program },	  { "--forks", forks_program },
 		{ "--threads", threads_program }, { "--kills", kills_program },
+		{ "--exits", exits_program },
 	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hostile_programs),

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * outside: the process that checks disks for an engine in a guest (run/outside.h), seen from the
+ * supervisor. It is started when the engine first asks, and ends with the guest, whose memory it
+ * shares. If it cannot be started, or dies, the engine is told so and runs its checkers itself.
+ */
+#include "supervise/boxed_priv.h"
+
+#include "os/spawn.h"
+#include "run/outside.h"
+#include "target/facts.h"
+#include "target/target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_BYTES 4096
+
+void as_boxed_outside_offer(struct as_boxed_session *b, struct as_box *box)
+{
+	bool own_kernel = b->how->sandbox->caps & AS_SANDBOX_OWN_KERNEL;
+
+	as_outside_offer(as_outside_of(box->state), own_kernel && b->how->together);
+}
+
+void as_boxed_outside_end(struct as_boxed_session *b)
+{
+	as_box_free(b->outside);
+	b->outside = NULL;
+	b->outside_asked = false;
+}
+
+/* The engine must not wait for an answer. */
+static void withdraw(struct as_boxed_session *b)
+{
+	as_boxed_outside_end(b);
+	as_outside_offer(as_outside_of(b->box->state), false);
+	(void)as_box_wake(b->box);
+}
+
+static bool contains(const char *const *list, size_t n, const char *path)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i], path))
+			return true;
+	return false;
+}
+
+/* The paths of its checkers, as this process finds them: it must not find others. */
+static void find_programs(const struct as_fstype *type, char paths[AS_CHECK_MODES][PATH_BYTES],
+			  const char *list[AS_CHECK_MODES + 1])
+{
+	size_t n = 0;
+
+	for (int i = 0; i < AS_CHECK_MODES; i++) {
+		const char *command = type->check[i].command;
+		char **words = command ? as_fstype_argv(command, "", 0) : NULL;
+
+		if (words && as_spawn_which(words[0], paths[n], PATH_BYTES) &&
+		    !contains(list, n, paths[n])) {
+			list[n] = paths[n];
+			n++;
+		}
+		as_fstype_free_words(words);
+	}
+	list[n] = NULL;
+}
+
+static int start(struct as_boxed_session *b, struct as_err *err)
+{
+	unsigned deadline_ms = b->how->options.deadline_ms;
+	char paths[AS_CHECK_MODES][PATH_BYTES], size[32], deadline[32];
+	const char *programs[AS_CHECK_MODES + 1];
+	const char *args[] = { AS_OUTSIDE_COMMAND, b->how->target, size, deadline, NULL };
+	const struct as_fstype *type = NULL;
+	struct as_target *target = NULL;
+	uint64_t size_bytes;
+	int rc = as_target_open(b->how->target, &target, err);
+
+	if (!rc)
+		rc = as_target_disk_bytes(target, b->how->options.size_bytes, &size_bytes, err);
+	if (!rc)
+		type = as_target_recovery(target).programs;
+	if (!rc && !type)
+		rc = as_fail(err, AS_EUSE, "%s: has no checker", b->how->target);
+	if (!rc) {
+		find_programs(type, paths, programs);
+		snprintf(size, sizeof(size), "%llu", (unsigned long long)size_bytes);
+		snprintf(deadline, sizeof(deadline), "%u",
+			 deadline_ms ? deadline_ms : AS_RUN_DEADLINE_MS);
+		rc = as_box_start_confined(args, programs, b->box->state_fd, &b->outside, err);
+	}
+	as_target_free(target);
+	return rc;
+}
+
+void as_boxed_outside_asked(struct as_boxed_session *b)
+{
+	struct as_err err;
+
+	/* One question at a time: a guest that asks without waiting is not answered more often. */
+	if (b->outside_asked)
+		return;
+	if ((!b->outside && start(b, &err)) || !as_box_wake(b->outside))
+		withdraw(b);
+	else
+		b->outside_asked = true;
+}
+
+void as_boxed_outside_look(struct as_boxed_session *b)
+{
+	char block[64];
+	ssize_t n;
+
+	if (!b->outside)
+		return;
+	n = read(b->outside->events_fd, block, sizeof(block));
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		withdraw(b);
+		return;
+	}
+	b->outside_asked = false;
+	(void)as_box_wake(b->box);
+}
