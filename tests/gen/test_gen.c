@@ -24,8 +24,8 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
-	{ "crash", "309744f25296d39dd52662f917636a7b" },
-	{ "race", "81cd14fc43ae7f7881de06008983934d" },
+	{ "crash", "f0eb0905f193d48c3a485f7bbf63bdb1" },
+	{ "race", "01f93f7103c1f869dacd71a1b4ab211b" },
 	{ "small", "7d9890450633672be0674643556effd3" },
 	{ "coverage", "91127b659cbd7585d78c842d57261d16" },
 	{ "hunt", "b78d063636b164ee9075f66cddbda0d9" },
