@@ -177,3 +177,21 @@ void as_lib_mmap_write(struct as_lib *l, const struct as_op *op, struct as_outco
 		rc = l->ops->fsync(l->fs, slot->handle, true);
 	as_vfs_answer(out, rc);
 }
+
+/* ---- Flags ----------------------------------------------------------------------------------- */
+
+/* struct as_target_ops has no flags: the answer is that of a file without such a request. */
+static int no_flags(struct as_lib *l, const struct as_op *op)
+{
+	return as_lib_slot_get_file(l, op->fd) ? -ENOTTY : -EBADF;
+}
+
+void as_lib_getflags(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_vfs_answer(out, no_flags(l, op));
+}
+
+void as_lib_setflags(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_vfs_answer(out, no_flags(l, op));
+}

@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
-	{ "crash", "f0eb0905f193d48c3a485f7bbf63bdb1" },
-	{ "race", "01f93f7103c1f869dacd71a1b4ab211b" },
+	{ "crash", "d619794d9a76b5938baa3c24b32d6d7a" },
+	{ "race", "7d74f281381a2410827bd8666ddf9504" },
 	{ "small", "7d9890450633672be0674643556effd3" },
-	{ "coverage", "91127b659cbd7585d78c842d57261d16" },
-	{ "hunt", "b78d063636b164ee9075f66cddbda0d9" },
+	{ "coverage", "d705cd755a85c470ed713915db5d3f38" },
+	{ "hunt", "484fa0577a0c9348b43328bce51f9dc3" },
 };
 
 /* Profile, chooser and generator in one. */

@@ -107,6 +107,8 @@ static const struct step steps[] = {
 	{ "statfs /a", "= 0", NULL },
 	{ "stat /a/s", "= 0", NULL },
 	{ "stat /a/none nofollow=1", "= -1 ENOENT", NULL },
+	{ "setflags $0 FS_NODUMP_FL", "= 0", "= -1 ENOTTY" },
+	{ "getflags $0", "= 64", "= -1 ENOTTY" },
 	{ "statx /a/s mask=STATX_BTIME nofollow=1", "= 0", NULL },
 	{ "statx /a/none mask=0x80000000", "= -1 EINVAL", NULL },
 	{ "readlink /a/s", "= 1", NULL },

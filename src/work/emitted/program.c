@@ -954,6 +954,26 @@ static struct result do_statx(const char *path, unsigned mask, int nofollow)
 			      mask, &st));
 }
 
+/*@ iflags: base */
+#define IFLAGS (FS_APPEND_FL | FS_IMMUTABLE_FL | FS_NODUMP_FL | FS_NOATIME_FL)
+
+/*@ getflags: answer slots iflags */
+static struct result do_getflags(int slot)
+{
+	int flags = 0, rc = ioctl(slots[slot], FS_IOC_GETFLAGS, &flags);
+
+	return answer(rc < 0 ? rc : flags & IFLAGS);
+}
+
+/*@ setflags: answer slots iflags */
+static struct result do_setflags(int slot, int want)
+{
+	int flags = 0, rc = ioctl(slots[slot], FS_IOC_GETFLAGS, &flags);
+
+	flags = (flags & ~IFLAGS) | (want & IFLAGS);
+	return answer(rc < 0 ? rc : ioctl(slots[slot], FS_IOC_SETFLAGS, &flags));
+}
+
 /*@ fstat: answer slots */
 static struct result do_fstat(int slot)
 {
