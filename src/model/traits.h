@@ -112,6 +112,8 @@ enum as_feature {
 	AS_FEAT_UNPRIVILEGED =
 		1 << 23, /* the executor is not root: EPERM and EACCES are possible */
 	AS_FEAT_CLONE = 1 << 24, /* files can share blocks: FICLONE and its relatives */
+	AS_FEAT_FREEZE = 1 << 26, /* FIFREEZE, FITHAW */
+	AS_FEAT_TRIM = 1 << 27, /* FITRIM, if the disk can discard */
 	AS_FEAT_FLAGS = 1 << 25, /* FS_IOC_SETFLAGS: append-only, immutable, no dump, no atime */
 };
 

@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
-	{ "crash", "d619794d9a76b5938baa3c24b32d6d7a" },
+	{ "crash", "79e884eef4fd9066b475a5ef1b9b0f35" },
 	{ "race", "7d74f281381a2410827bd8666ddf9504" },
 	{ "small", "7d9890450633672be0674643556effd3" },
-	{ "coverage", "d705cd755a85c470ed713915db5d3f38" },
-	{ "hunt", "484fa0577a0c9348b43328bce51f9dc3" },
+	{ "coverage", "9e35306b9d7218545ff140c7aed71ceb" },
+	{ "hunt", "d61c2603a2573451049b9a2cb5a7e770" },
 };
 
 /* Profile, chooser and generator in one. */

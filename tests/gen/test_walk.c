@@ -290,7 +290,7 @@ static void test_direct_transfers(void **state)
 	unsigned met[8] = { 0 }, all = 0;
 
 	(void)state;
-	for (int n = 0; n < 400; n++) {
+	for (int n = 0; n < 800; n++) {
 		struct as_seq *seq = next(&s);
 		bool direct[64] = { false };
 
