@@ -44,6 +44,13 @@ bool as_sys_immutable(int fd)
 	return !ioctl(fd, FS_IOC_GETFLAGS, &flags) && flags & FS_IMMUTABLE_FL;
 }
 
+bool as_sys_barred(int fd)
+{
+	int flags = 0;
+
+	return !ioctl(fd, FS_IOC_GETFLAGS, &flags) && as_flags_bar(flags);
+}
+
 void as_sys_clear_flags(int fd)
 {
 	int flags = 0;

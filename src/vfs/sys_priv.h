@@ -62,6 +62,7 @@ int as_sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force);
  * bytes, or -ERANGE. */
 int64_t as_sys_marks(int fd, char *list, size_t len);
 bool as_sys_immutable(int fd);
+bool as_sys_barred(int fd); /* append-only or immutable */
 void as_sys_clear_flags(int fd); /* so that it can be removed */
 
 void as_sys_convert_stat(const struct stat *from, struct as_stat *to);
