@@ -27,6 +27,7 @@ static void test_answers(void **state)
 	assert_true(t_judges(&t_full_traits, "trim len=-1 at=0", -1, EOPNOTSUPP));
 	assert_false(t_judges(&t_full_traits, "trim len=-1 at=0", -1, EINVAL));
 	assert_false(t_judges(&t_full_traits, "trim len=-1 at=0", -1, ENOTTY));
+	assert_true(t_judges(&t_full_traits, "trim len=-1 at=0", -1, EROFS));
 	assert_true(t_judges(&t_full_traits, "trim len=100 at=0", -1, EINVAL));
 	assert_true(t_judges(&none, "trim len=-1 at=0", -1, ENOTTY));
 	assert_false(t_judges(&library, "trim len=-1 at=0", 0, 0));
