@@ -137,8 +137,7 @@ void as_rule_trim(struct as_rule_step *s)
 	bool whole = s->op->off == 0 && s->op->len == UINT64_MAX;
 
 	as_rule_refuse(s, EOPNOTSUPP);
-	/* Of a mount that has not replayed its journal (noload): "We haven't replayed the journal, so
-	 * we cannot use our block-group-summary". */
+	/* Of a mount that has not replayed its journal (noload): it does not know what is free. */
 	as_rule_allow(s, EROFS);
 	if (!(s->m->traits->features & AS_FEAT_TRIM)) {
 		as_rule_allow(s, ENOTTY);

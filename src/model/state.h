@@ -129,6 +129,7 @@ struct as_file {
 	uint32_t ref, ino;
 	int32_t slot;
 	int64_t flags, off;
+	int64_t lock; /* of flock(2): 0, AS_LOCK_SH or AS_LOCK_EX; it ends with the file */
 };
 
 /* A sparse vector of counted pointers; every element starts with a uint32_t ref. */
@@ -261,6 +262,7 @@ struct as_ino_pair as_node_digest(const struct as_inode *inode);
 struct as_file *as_file_at(const struct as_model *m, int32_t slot);
 void as_file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags);
 void as_file_close(struct as_model *m, int32_t slot);
+void as_file_lock(struct as_model *m, int32_t slot, int64_t lock);
 void as_file_seek(struct as_model *m, int32_t slot, int64_t off);
 
 /* What stat(2) says of it, but for its times. */

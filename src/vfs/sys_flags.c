@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sys_flags: flags of inodes through ioctl(2), and as the marks (model/mark.h) of a tree that is
- * read. Of all flags, the four of mark.h are touched.
+ * sys_flags: locks by flock(2), and flags of inodes through ioctl(2), which are the marks
+ * (model/mark.h) of a tree that is read. Of all flags, the four of mark.h are touched.
  */
 #include "vfs/sys_priv.h"
 
@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/fs.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 
 _Static_assert(FS_APPEND_FL == AS_FS_APPEND_FL && FS_IMMUTABLE_FL == AS_FS_IMMUTABLE_FL &&
@@ -80,4 +81,12 @@ int64_t as_sys_marks(int fd, char *list, size_t len)
 		at += n;
 	}
 	return (int64_t)at;
+}
+
+/* Nothing may wait for a lock. */
+void as_sys_flock(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	int how = (int)(op->flags & (LOCK_SH | LOCK_EX | LOCK_UN));
+
+	as_sys_answer(out, as_sys_do(vfs, flock, as_sys_fd(vfs, op->fd), how | LOCK_NB));
 }

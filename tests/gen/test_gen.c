@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
-	{ "crash", "79e884eef4fd9066b475a5ef1b9b0f35" },
-	{ "race", "7d74f281381a2410827bd8666ddf9504" },
+	{ "crash", "ab66d84615d33c4f681cca8654fdb9d4" },
+	{ "race", "e82baac32f96a235083c0701d114f594" },
 	{ "small", "7d9890450633672be0674643556effd3" },
-	{ "coverage", "9e35306b9d7218545ff140c7aed71ceb" },
-	{ "hunt", "d61c2603a2573451049b9a2cb5a7e770" },
+	{ "coverage", "984d7adcbafce39fea8960b42323c857" },
+	{ "hunt", "339d4f756fe9c14fa038009cb2911711" },
 };
 
 /* Profile, chooser and generator in one. */

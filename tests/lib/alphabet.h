@@ -86,6 +86,8 @@ static const char *const part_rest =
 	/* flags */
 	"setflags $0 FS_APPEND_FL\nsetflags $0 FS_IMMUTABLE_FL\nsetflags $1 FS_IMMUTABLE_FL\n"
 	"setflags $1 FS_NODUMP_FL|FS_APPEND_FL\nsetflags $0 0\ngetflags $0\ngetflags $1\n"
+	"flock $0 LOCK_EX\nflock $0 LOCK_SH\nflock $1 LOCK_EX\nflock $1 LOCK_SH\nflock $1 LOCK_UN\n"
+	"flock $1 LOCK_SH|LOCK_EX\n"
 	/* stability */
 	"fsync $1\nsync_file_range $0 at=0 len=4096\n"
 	"sync_file_range $0 at=-1 len=1\n"

@@ -108,6 +108,8 @@ static const struct step steps[] = {
 	{ "stat /a/s", "= 0", NULL },
 	{ "stat /a/none nofollow=1", "= -1 ENOENT", NULL },
 	{ "setflags $0 FS_NODUMP_FL", "= 0", "= -1 ENOTTY" },
+	{ "flock $0 LOCK_EX", "= 0", NULL },
+	{ "flock $0 LOCK_SH|LOCK_EX", "= -1 EINVAL", NULL },
 	{ "getflags $0", "= 64", "= -1 ENOTTY" },
 	{ "statx /a/s mask=STATX_BTIME nofollow=1", "= 0", NULL },
 	{ "statx /a/none mask=0x80000000", "= -1 EINVAL", NULL },

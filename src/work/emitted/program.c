@@ -26,6 +26,7 @@ static const char *const errno_names[1];
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -952,6 +953,12 @@ static struct result do_statx(const char *path, unsigned mask, int nofollow)
 
 	return answer(syscall(SYS_statx, AT_FDCWD, at(path), nofollow ? AT_SYMLINK_NOFOLLOW : 0,
 			      mask, &st));
+}
+
+/*@ flock: answer slots */
+static struct result do_flock(int slot, int how)
+{
+	return answer(flock(slots[slot], (how & (LOCK_SH | LOCK_EX | LOCK_UN)) | LOCK_NB));
 }
 
 /*@ iflags: base */
