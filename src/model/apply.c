@@ -3,6 +3,7 @@
  * apply: the model's public face: making, copying, judging. The rules of the operations themselves
  * are in op_*.c; model/rule.h says how they are written.
  */
+#include "model/mark.h"
 #include "model/persist.h"
 #include "model/rule.h"
 
@@ -149,6 +150,16 @@ struct as_file *as_rule_fd_file(struct as_rule_step *s, int32_t slot, bool path_
 	return file;
 }
 
+bool as_rule_may_create(const struct as_rule_step *s, uint32_t dir)
+{
+	return !(as_inode_flags(inode_at(s->m, dir)) & AS_FS_IMMUTABLE_FL);
+}
+
+bool as_model_may_delete(const struct as_model *m, uint32_t dir, uint32_t ino)
+{
+	return !as_flags_bar(as_inode_flags(inode_at(m, dir)) | as_inode_flags(inode_at(m, ino)));
+}
+
 int as_rule_can_create(struct as_rule_step *s, struct as_walk *w, bool want_dir)
 {
 	if (w->err)
@@ -162,7 +173,10 @@ int as_rule_can_create(struct as_rule_step *s, struct as_walk *w, bool want_dir)
 	if (w->ino)
 		return EEXIST;
 	/* "you had / on the end, you've been asking for (non-existent) directory" */
-	return w->slash && !want_dir ? ENOENT : 0;
+	if (w->slash && !want_dir)
+		return ENOENT;
+	/* may_create(): "Nobody gets write access to an immutable file." */
+	return as_rule_may_create(s, w->parent) ? 0 : EPERM;
 }
 
 struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk *w, uint32_t mode)
@@ -170,6 +184,7 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 	const struct as_inode *dir = inode_at(s->m, w->parent);
 	bool inherit = dir->mode & S_ISGID;
 	uint32_t gid = inherit ? dir->gid : 0;
+	int64_t handed_on = as_inode_flags(dir) & s->m->traits->flags_handed_on;
 	struct as_inode *inode;
 
 	if (s->m->traits->quirks & AS_QUIRK_CREATE_0777)
@@ -181,7 +196,9 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 	inode->gid = gid;
 	if (inherit && S_ISDIR(mode))
 		inode->mode |= S_ISGID;
-	return inode;
+	if (handed_on && (S_ISREG(mode) || S_ISDIR(mode)))
+		as_node_set_flags(s->m, inode->ino, handed_on);
+	return inode_at(s->m, inode->ino);
 }
 
 /* ---- Judging ---- */

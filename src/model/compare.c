@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/table.h"
+#include "model/mark.h"
 #include "model/stamp.h"
 #include "model/state.h"
 #include "work/outcome.h"
@@ -209,7 +210,8 @@ static void compare_xattrs(struct compare *c, const struct as_inode *inode)
 	size_t n = 0;
 	int64_t len;
 
-	if (!feature(c, AS_FEAT_XATTR_USER) && !feature(c, AS_FEAT_XATTR_TRUSTED))
+	if (!feature(c, AS_FEAT_XATTR_USER) && !feature(c, AS_FEAT_XATTR_TRUSTED) &&
+	    !feature(c, AS_FEAT_FLAGS))
 		return;
 	list = as_xmalloc(LIST_BYTES);
 	len = c->tree->listxattr(c->ctx, as_buf_str(&c->path), list, LIST_BYTES);
@@ -226,7 +228,7 @@ static void compare_xattrs(struct compare *c, const struct as_inode *inode)
 		else
 			cmp = strcmp(names[i], inode->xattrs->x[k].name->s);
 		if (cmp < 0) {
-			if (!quirk(c, AS_QUIRK_XATTR_PART_REPORTED))
+			if (!quirk(c, AS_QUIRK_XATTR_PART_REPORTED) || as_mark_is(names[i]))
 				differ(c, "attribute %s should not be there", names[i]);
 			i++;
 		} else if (cmp > 0) {

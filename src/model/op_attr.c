@@ -3,6 +3,7 @@
  * op_attr: reading and setting attributes, listing directories, reading links. Order of errors
  * as in Linux's fs/open.c, fs/utimes.c and fs/stat.c.
  */
+#include "model/mark.h"
 #include "model/rule.h"
 
 #include <stdlib.h>
@@ -13,6 +14,8 @@ static void chmod_inode(struct as_rule_step *s, uint32_t ino)
 	struct as_inode *inode;
 	struct as_ino_pair before;
 
+	if (as_flags_bar(as_inode_flags(inode_at(s->m, ino))))
+		return as_rule_refuse(s, EPERM);
 	/* fat_sanitize_mode(): a mode that the type cannot store is EPERM, or passed over with the
 	 * mount option quiet. */
 	if (!as_rule_has(s, AS_FEAT_OWNER))
@@ -79,6 +82,12 @@ void as_rule_chown(struct as_rule_step *s)
 
 	if (w.err)
 		return as_rule_refuse(s, w.err);
+	if (as_flags_bar(as_inode_flags(inode_at(s->m, w.ino)))) {
+		if (s->op->uid >= 0 || s->op->gid >= 0)
+			return as_rule_refuse(s, EPERM);
+		/* may_setattr() does not ask, ext4_setattr() does. */
+		as_rule_allow(s, EPERM);
+	}
 	if (as_rule_has(s, AS_FEAT_UNPRIVILEGED)) {
 		/* Another id than one's own: EPERM, or EINVAL where a user namespace has no such
 		 * id. */
@@ -141,6 +150,8 @@ void as_rule_utimens(struct as_rule_step *s)
 	struct as_inode *inode;
 	struct as_ino_pair before;
 	struct as_walk w;
+	/* may_setattr(), ATTR_TOUCH: both to now is what a write does, too. */
+	bool touch = s->op->atime == AS_TIME_NOW && s->op->mtime == AS_TIME_NOW;
 
 	/* utimensat(): "Nothing to do, we must not even check the path." */
 	if (s->op->atime == AS_TIME_OMIT && s->op->mtime == AS_TIME_OMIT) {
@@ -150,6 +161,8 @@ void as_rule_utimens(struct as_rule_step *s)
 	w = as_walk_path(s->m, s->op->path, s->op->nofollow ? WALK_NOFOLLOW : WALK_FOLLOW);
 	if (w.err)
 		return as_rule_refuse(s, w.err);
+	if (as_inode_flags(inode_at(s->m, w.ino)) & (touch ? AS_FS_IMMUTABLE_FL : AS_FLAGS_BAR))
+		return as_rule_refuse(s, EPERM);
 	inode = edit_accepted(s, w.ino, AS_FEAT_TIMES, &before);
 	if (!inode)
 		return;
@@ -282,7 +295,9 @@ void as_rule_fstat(struct as_rule_step *s)
 }
 
 /* statx(2), stx_attributes: what nobody has set. */
-#define STATX_ATTRS_NEVER 0x100830 /* IMMUTABLE, APPEND, ENCRYPTED, VERITY */
+#define STATX_ATTRS_NEVER 0x100800 /* ENCRYPTED, VERITY */
+/* Of files and directories, what FS_IOC_SETFLAGS has set: the bits are the same. */
+#define STATX_ATTRS_FLAGS (AS_FS_IMMUTABLE_FL | AS_FS_APPEND_FL | AS_FS_NODUMP_FL)
 #define STATX_MASK_RESERVED INT64_C(0x80000000)
 
 /* What is asked for of STATX_BASIC_STATS is told (vfs_getattr_nosec()). What is not told counts for
@@ -307,6 +322,12 @@ static void check_statx(struct as_rule_step *s, const struct as_inode *inode)
 	if (stx->attributes & STATX_ATTRS_NEVER)
 		as_rule_wrong(s, "attributes 0x%llx, which nobody set",
 			      (unsigned long long)(stx->attributes & STATX_ATTRS_NEVER));
+	if ((is_reg(inode) || is_dir(inode)) &&
+	    (stx->attributes ^ (uint64_t)as_inode_flags(inode)) & stx->attributes_mask &
+		    STATX_ATTRS_FLAGS)
+		as_rule_wrong(s, "flags 0x%llx, model says 0x%llx",
+			      (unsigned long long)(stx->attributes & STATX_ATTRS_FLAGS),
+			      (unsigned long long)as_inode_flags(inode) & STATX_ATTRS_FLAGS);
 	if (!s->said_wrong && stx->mask & AS_STATX_BTIME &&
 	    as_stamp_born(s->m, inode, stx->btime_ns, &s->verdict->why))
 		s->said_wrong = true;

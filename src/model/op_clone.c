@@ -9,6 +9,7 @@
  * 2. A clone is refused as a whole or done as a whole, unless the disk is full.
  * 3. A dedupe changes no byte and no time.
  */
+#include "model/mark.h"
 #include "model/rule.h"
 
 /* "Arbitrary 1G limit on a single dedupe request" (vfs_dedupe_file_range()). */
@@ -107,6 +108,17 @@ static void share(struct as_rule_step *s, uint32_t out, uint32_t in, const struc
 	as_stamp(s->m, out, AS_EVENT_WRITTEN);
 }
 
+/* generic_remap_file_range_prep(): "Don't touch certain kinds of inodes." Types ask some of the
+ * other questions before. */
+static int barred(struct as_rule_step *s, const struct as_inode *to, int err)
+{
+	if (!(as_inode_flags(to) & AS_FS_IMMUTABLE_FL))
+		return err;
+	if (err)
+		as_rule_allow(s, err);
+	return EPERM;
+}
+
 static void clone_now(struct as_rule_step *s, uint64_t off, uint64_t len, uint64_t to_off)
 {
 	struct as_file *out = as_rule_fd_file(s, s->op->fd, false), *in;
@@ -130,6 +142,7 @@ static void clone_now(struct as_rule_step *s, uint64_t off, uint64_t len, uint64
 	r.from = inode_at(s->m, in->ino);
 	r.to = inode_at(s->m, out->ino);
 	err = clone_error(s, &r);
+	err = barred(s, r.to, err);
 	if (err)
 		return as_rule_refuse(s, err);
 	if (r.len)
@@ -203,6 +216,8 @@ void as_rule_dedupe_range(struct as_rule_step *s)
 	if (s->m->traits->quirks & AS_QUIRK_CLONE_MAYBE_REFUSED && r.len)
 		as_rule_allow(s, EINVAL);
 	err = r.len ? dedupe_error(s, &r) : 0;
+	if (r.len)
+		err = barred(s, r.to, err);
 	if (err)
 		return as_rule_refuse(s, err);
 	if (r.len)

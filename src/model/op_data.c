@@ -3,6 +3,7 @@
  * op_data: reading, writing and shaping the contents of open files. Order of errors as in Linux's
  * fs/read_write.c and fs/open.c.
  */
+#include "model/mark.h"
 #include "model/rule.h"
 
 #include <string.h>
@@ -159,6 +160,14 @@ static void touch_refused(struct as_rule_step *s, const struct as_file *file)
 	as_stamp(s->m, file->ino, AS_EVENT_TOUCHED);
 }
 
+/* By a descriptor that is older than the flag: ext4_generic_write_checks() and f2fs' like refuse,
+ * others do not ask. */
+static void allow_immutable(struct as_rule_step *s, const struct as_inode *inode)
+{
+	if (as_inode_flags(inode) & AS_FS_IMMUTABLE_FL)
+		as_rule_allow(s, EPERM);
+}
+
 static void write_at(struct as_rule_step *s, const struct as_file *file, int64_t off, bool move)
 {
 	const struct as_inode *look = inode_at(s->m, file->ino);
@@ -171,6 +180,7 @@ static void write_at(struct as_rule_step *s, const struct as_file *file, int64_t
 		return as_rule_refuse(s, EBADF);
 	if (as_range_overflows(off, s->op->len))
 		return as_rule_refuse(s, EINVAL);
+	allow_immutable(s, look);
 	/* xfs_file_write_iter() looks at the offset before O_APPEND has moved it. */
 	allow_direct(s, file, off);
 	/* open(2), O_APPEND; pwrite(2), BUGS: on Linux it appends too. */
@@ -250,6 +260,10 @@ static bool rwf_ok(struct as_rule_step *s, bool writes)
 	if (flags & AS_RWF_NOWAIT) {
 		as_rule_allow(s, EAGAIN);
 		as_rule_allow(s, EOPNOTSUPP);
+		/* generic_write_checks(): a write through the page cache, which the type cannot do
+		 * without a wait. */
+		if (writes)
+			as_rule_allow(s, EINVAL);
 	}
 	return true;
 }
@@ -287,6 +301,10 @@ static void with_flags(struct as_rule_step *s, bool writes)
 	if (!rwf_ok(s, writes))
 		return;
 	how = *file;
+	/* kiocb_set_rw_flags() */
+	if (s->op->flags & AS_RWF_NOAPPEND && file->flags & AS_O_APPEND &&
+	    as_inode_flags(inode_at(s->m, file->ino)) & AS_FS_APPEND_FL)
+		return as_rule_refuse(s, EPERM);
 	if (s->op->flags & AS_RWF_APPEND)
 		how.flags |= AS_O_APPEND;
 	if (s->op->flags & AS_RWF_NOAPPEND)
@@ -333,6 +351,14 @@ void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size)
 	as_node_forget_times(s->m, ino, false, true);
 }
 
+/* vfs_truncate() */
+void as_rule_truncate_path(struct as_rule_step *s, uint32_t ino, uint64_t size)
+{
+	if (size <= (uint64_t)INT64_MAX && as_flags_bar(as_inode_flags(inode_at(s->m, ino))))
+		return as_rule_refuse(s, EPERM);
+	as_rule_truncate_inode(s, ino, size);
+}
+
 void as_rule_truncate(struct as_rule_step *s)
 {
 	const struct as_inode *inode;
@@ -349,7 +375,7 @@ void as_rule_truncate(struct as_rule_step *s)
 		return as_rule_refuse(s, EISDIR);
 	if (!is_reg(inode))
 		return as_rule_refuse(s, EINVAL);
-	as_rule_truncate_inode(s, w.ino, s->op->len);
+	as_rule_truncate_path(s, w.ino, s->op->len);
 }
 
 void as_rule_ftruncate(struct as_rule_step *s)
@@ -364,6 +390,10 @@ void as_rule_ftruncate(struct as_rule_step *s)
 	/* ftruncate(2): EINVAL for what is no regular file or not open for writing. */
 	if (!is_reg(inode_at(s->m, file->ino)) || !as_file_writes(file))
 		return as_rule_refuse(s, EINVAL);
+	/* do_ftruncate() */
+	if (as_inode_flags(inode_at(s->m, file->ino)) & AS_FS_APPEND_FL)
+		return as_rule_refuse(s, EPERM);
+	allow_immutable(s, inode_at(s->m, file->ino));
 	as_rule_truncate_inode(s, file->ino, s->op->len);
 }
 
@@ -378,7 +408,8 @@ static int copy_error(struct as_rule_step *s, const struct as_file *in, const st
 		return EISDIR;
 	if (!as_file_reads(in) || !as_file_writes(out) || (out->flags & AS_O_APPEND))
 		return EBADF;
-	return 0;
+	/* generic_copy_file_checks(): "Don't touch certain kinds of inodes." */
+	return as_inode_flags(to) & AS_FS_IMMUTABLE_FL ? EPERM : 0;
 }
 
 void as_rule_copy_file_range(struct as_rule_step *s)
@@ -473,6 +504,12 @@ void as_rule_mmap_write(struct as_rule_step *s)
 	}
 	if (!as_rule_has(s, AS_FEAT_MMAP))
 		as_rule_refuse(s, ENODEV);
+	/* do_mmap() of what is append-only; of what is immutable, the executor answers, since the
+	 * store would be a SIGBUS on ext4 (ext4_page_mkwrite()). */
+	if (as_inode_flags(look) & AS_FS_APPEND_FL && as_file_writes(file))
+		as_rule_refuse(s, EACCES);
+	if (as_inode_flags(look) & AS_FS_IMMUTABLE_FL)
+		as_rule_refuse(s, EPERM);
 	if (s->allowed.must)
 		return;
 	as_rule_allow_full(s);

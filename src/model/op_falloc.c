@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* op_falloc: allocating, punching and shifting ranges. Order of errors as in Linux's fs/open.c. */
+#include "model/mark.h"
 #include "model/rule.h"
 
 enum {
@@ -128,6 +129,10 @@ void as_rule_fallocate(struct as_rule_step *s)
 	if (!as_file_writes(file))
 		return as_rule_refuse(s, EBADF);
 	inode = inode_at(s->m, file->ino);
+	/* "We can only allow pure fallocate on append only files." */
+	if (as_inode_flags(inode) & AS_FS_IMMUTABLE_FL ||
+	    (as_inode_flags(inode) & AS_FS_APPEND_FL && mode & ~KEEP))
+		return as_rule_refuse(s, EPERM);
 	if (as_range_overflows(s->op->off, s->op->len) ||
 	    (uint64_t)s->op->off + s->op->len > s->m->traits->size_max)
 		return as_rule_refuse(s, EFBIG);

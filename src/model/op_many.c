@@ -29,7 +29,7 @@ static bool empty_out(struct as_model *m, uint32_t dir, uint64_t *limit)
 		uint32_t ino = entry->ino;
 		bool done = !is_dir(inode_at(m, ino)) || empty_out(m, ino, limit);
 
-		if (done && *limit) {
+		if (done && *limit && as_model_may_delete(m, dir, ino)) {
 			as_node_unlink(m, dir, name->s, name->len);
 			--*limit;
 		} else {
@@ -40,6 +40,26 @@ static bool empty_out(struct as_model *m, uint32_t dir, uint64_t *limit)
 			return false;
 	}
 	return true;
+}
+
+/* Whether flags keep something below dir from being removed. */
+static bool holds_on(const struct as_model *m, uint32_t dir, const struct as_entry *entry)
+{
+	const struct as_inode *inode;
+
+	if (!entry)
+		return false;
+	inode = inode_at(m, entry->ino);
+	return !as_model_may_delete(m, dir, entry->ino) ||
+	       (is_dir(inode) && holds_on(m, entry->ino, inode->dir.entries)) ||
+	       holds_on(m, dir, entry->left) || holds_on(m, dir, entry->right);
+}
+
+static bool cannot_empty(const struct as_model *m, uint32_t ino)
+{
+	const struct as_inode *inode = inode_at(m, ino);
+
+	return is_dir(inode) && holds_on(m, ino, inode->dir.entries);
 }
 
 /* A composite that failed may have got somewhere. */
@@ -105,8 +125,15 @@ void as_rule_remove(struct as_rule_step *s)
 		if (inode_at(s->m, ino)->nlink == 0)
 			return as_rule_refuse(s, ENOENT);
 		err = as_walk_is_above(s->m, ino, w.parent) ? ENOENT : ENOTDIR;
+		if (cannot_empty(s->m, ino) || !as_model_may_delete(s->m, w.parent, w.ino))
+			err = EPERM;
 		return emptied_only(s, ino, err);
 	}
+	if (cannot_empty(s->m, ino))
+		return emptied_only(s, ino, EPERM);
+	if (!as_model_may_delete(s->m, w.parent, ino))
+		return is_dir(inode_at(s->m, ino)) ? emptied_only(s, ino, EPERM)
+						   : as_rule_refuse(s, EPERM);
 	err = is_dir(inode_at(s->m, ino)) ? cut_off(s->m, s->op->path, ino) : 0;
 	if (err)
 		return emptied_only(s, ino, err);
@@ -127,11 +154,13 @@ void as_rule_prune(struct as_rule_step *s)
 		return as_rule_refuse(s, w.err);
 	inode = inode_at(s->m, w.ino);
 	if (is_reg(inode))
-		return as_rule_truncate_inode(s, w.ino, 0);
+		return as_rule_truncate_path(s, w.ino, 0);
 	if (!is_dir(inode))
 		return as_rule_refuse(s, EINVAL);
 	if (inode->nlink == 0)
 		as_rule_allow_removed_list(s);
+	if (cannot_empty(s->m, w.ino))
+		return emptied_only(s, w.ino, EPERM);
 	if (!go_on(s, 0))
 		return;
 	as_rule_changes(s);
@@ -157,11 +186,13 @@ void as_rule_enlarge(struct as_rule_step *s)
 		return as_rule_refuse(s, w.err);
 	inode = inode_at(s->m, w.ino);
 	if (is_reg(inode))
-		return as_rule_truncate_inode(s, w.ino, inode->reg.size + s->op->len);
+		return as_rule_truncate_path(s, w.ino, inode->reg.size + s->op->len);
 	if (!is_dir(inode))
 		return as_rule_refuse(s, EINVAL);
 	if (inode->nlink == 0 && s->op->len)
 		return as_rule_refuse(s, ENOENT);
+	if (s->op->len && !as_rule_may_create(s, w.ino))
+		return as_rule_refuse(s, EPERM);
 	allow_partial(s);
 	if (!go_on(s, (int64_t)s->op->len))
 		return;
@@ -218,6 +249,8 @@ void as_rule_deepen(struct as_rule_step *s)
 		if (!is_dir(inode_at(s->m, dir)))
 			return as_rule_refuse(s, ENOTDIR);
 	}
+	if (s->op->len && !as_rule_may_create(s, dir))
+		return as_rule_refuse(s, EPERM);
 	allow_partial(s);
 	/* Many open directories, one at a time: only the descent itself may fail. */
 	if (!go_on(s, (int64_t)s->op->len))

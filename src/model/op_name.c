@@ -3,6 +3,7 @@
  * op_name: operations on names: making, linking, renaming and removing. The order in which errors
  * are found is that of Linux's fs/namei.c; each rule names the function or manual page it is from.
  */
+#include "model/mark.h"
 #include "model/rule.h"
 
 #include <string.h>
@@ -54,6 +55,8 @@ void as_rule_create(struct as_rule_step *s)
 		return as_rule_refuse(s, w.err);
 	if (w.ino)
 		return as_rule_refuse(s, EEXIST);
+	if (!as_rule_may_create(s, w.parent))
+		return as_rule_refuse(s, EPERM);
 	as_rule_allow_full(s);
 	if (!as_rule_accept(s, 0))
 		return;
@@ -152,6 +155,9 @@ static void link_inode(struct as_rule_step *s, uint32_t ino, struct as_walk *w)
 
 	if (err)
 		return as_rule_refuse(s, err);
+	/* vfs_link(): "A link to an append-only or immutable file cannot be created." */
+	if (as_flags_bar(as_inode_flags(inode)))
+		return as_rule_refuse(s, EPERM);
 	/* link(2): EPERM for a directory, and where the type has no hard links. */
 	if (is_dir(inode) || !as_rule_has(s, AS_FEAT_HARDLINK))
 		return as_rule_refuse(s, EPERM);
@@ -290,6 +296,16 @@ static int rename_kinds(struct as_rule_step *s, const struct as_walk *from,
 	return 0;
 }
 
+/* vfs_rename(): may_delete() of both ends, or may_create() of a new one. */
+static bool rename_barred(const struct as_rule_step *s, const struct as_walk *from,
+			  const struct as_walk *to)
+{
+	if (!as_model_may_delete(s->m, from->parent, from->ino))
+		return true;
+	return to->ino ? !as_model_may_delete(s->m, to->parent, to->ino)
+		       : !as_rule_may_create(s, to->parent);
+}
+
 static void rename_now(struct as_rule_step *s, const struct as_walk *from, const struct as_walk *to,
 		       int64_t flags)
 {
@@ -366,6 +382,8 @@ static void rename_step(struct as_rule_step *s, int64_t flags)
 		(void)as_rule_accept(s, 0);
 		return;
 	}
+	if (rename_barred(s, &from, &to))
+		return as_rule_refuse(s, EPERM);
 	err = rename_kinds(s, &from, &to, flags & AS_RENAME_EXCHANGE);
 	if (!rename_flags_known(s, flags)) {
 		if (err)
@@ -408,10 +426,12 @@ void as_rule_unlink(struct as_rule_step *s)
 	as_walk_last(s->m, &w);
 	if (w.err || !w.ino)
 		return as_rule_refuse(s, w.err ? w.err : ENOENT);
+	if (w.slash)
+		return as_rule_refuse(s, is_dir(inode_at(s->m, w.ino)) ? EISDIR : ENOTDIR);
+	if (!as_model_may_delete(s->m, w.parent, w.ino))
+		return as_rule_refuse(s, EPERM);
 	if (is_dir(inode_at(s->m, w.ino)))
 		return as_rule_refuse(s, EISDIR);
-	if (w.slash)
-		return as_rule_refuse(s, ENOTDIR);
 	if ((s->m->traits->quirks & AS_QUIRK_NO_OPEN_UNLINKED) && inode_at(s->m, w.ino)->opens)
 		as_rule_allow(s, EBUSY);
 	if (!as_rule_accept(s, 0))
@@ -436,6 +456,8 @@ void as_rule_rmdir(struct as_rule_step *s)
 	as_walk_last(s->m, &w);
 	if (w.err || !w.ino)
 		return as_rule_refuse(s, w.err ? w.err : ENOENT);
+	if (!as_model_may_delete(s->m, w.parent, w.ino))
+		return as_rule_refuse(s, EPERM);
 	if (!is_dir(inode_at(s->m, w.ino)))
 		return as_rule_refuse(s, ENOTDIR);
 	if (inode_at(s->m, w.ino)->dir.children)

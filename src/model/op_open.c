@@ -3,6 +3,7 @@
  * op_open: open in all its forms, and close. Order of errors: build_open_flags(), then
  * path_openat() with open_last_lookups(), do_open() and may_open() of Linux's fs/namei.c.
  */
+#include "model/mark.h"
 #include "model/rule.h"
 
 #include <string.h>
@@ -57,6 +58,16 @@ static bool special(const struct as_inode *inode)
 	       S_ISSOCK(inode->mode);
 }
 
+/* may_open(): no write to what is immutable; "An append-only file must be opened in append mode for
+ * writing." */
+static bool flags_forbid(int64_t inode_flags, int64_t flags)
+{
+	if (inode_flags & AS_FS_IMMUTABLE_FL && wants_write(flags))
+		return true;
+	return inode_flags & AS_FS_APPEND_FL &&
+	       (flags & AS_O_TRUNC || (flags & AS_O_ACCMODE && !(flags & AS_O_APPEND)));
+}
+
 /* do_open() and may_open() on what was found. */
 static void open_found(struct as_rule_step *s, uint32_t ino)
 {
@@ -81,6 +92,8 @@ static void open_found(struct as_rule_step *s, uint32_t ino)
 		return as_rule_refuse(s, EISDIR);
 	if (special(inode))
 		return as_rule_refuse(s, ENXIO);
+	if (flags_forbid(as_inode_flags(inode), flags))
+		return as_rule_refuse(s, EPERM);
 	if (flags & AS_O_DIRECT) {
 		/* open(2): EINVAL where the file system does not support O_DIRECT. */
 		if (!as_rule_has(s, AS_FEAT_DIRECT) || is_dir(inode))
@@ -94,6 +107,9 @@ static void open_create(struct as_rule_step *s, const struct as_walk *w)
 {
 	struct as_inode *inode;
 
+	/* may_o_create() */
+	if (!as_rule_may_create(s, w->parent))
+		return as_rule_refuse(s, EPERM);
 	as_rule_allow_full(s);
 	/* An O_DIRECT that is refused may leave the new file in place; the caller avoids that. */
 	if ((s->op->flags & AS_O_DIRECT) && !as_rule_has(s, AS_FEAT_DIRECT))
@@ -131,6 +147,9 @@ static void open_tmpfile(struct as_rule_step *s)
 		return as_rule_refuse(s, w.err);
 	if (!is_dir(inode_at(s->m, w.ino)))
 		return as_rule_refuse(s, ENOTDIR);
+	/* vfs_tmpfile() asks for permission first. */
+	if (!as_rule_may_create(s, w.ino))
+		return as_rule_refuse(s, EPERM);
 	if (!as_rule_has(s, AS_FEAT_TMPFILE))
 		return as_rule_refuse(s, EOPNOTSUPP);
 	/* A removed directory: vfs_tmpfile() does not ask, some file systems do. */

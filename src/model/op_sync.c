@@ -115,3 +115,36 @@ void as_rule_unmounted(struct as_rule_step *s)
 	s->m->mounted = true;
 	as_stamps_mounted(s->m, s->op->opts, false);
 }
+
+/* ioctl_fsfreeze(), ioctl_fsthaw(): a type without freeze_fs() says EOPNOTSUPP. */
+void as_rule_freeze(struct as_rule_step *s)
+{
+	if (!(s->m->traits->features & AS_FEAT_FREEZE)) {
+		as_rule_refuse(s, EOPNOTSUPP);
+		as_rule_allow(s, ENOTTY);
+		if (as_rule_has(s, AS_FEAT_LIBRARY))
+			return;
+	}
+	if (as_rule_accept(s, 0))
+		s->m->synced = true;
+}
+
+/* What is free is no concern of the model: nothing changes. A disk that cannot discard is
+ * EOPNOTSUPP. A range may be too short or outside of the disk, which the type says with EINVAL
+ * (ext4_trim_fs(), xfs_ioc_trim()); the whole disk is neither. */
+void as_rule_trim(struct as_rule_step *s)
+{
+	bool whole = s->op->off == 0 && s->op->len == UINT64_MAX;
+
+	as_rule_refuse(s, EOPNOTSUPP);
+	/* Of a mount that has not replayed its journal (noload): it does not know what is free. */
+	as_rule_allow(s, EROFS);
+	if (!(s->m->traits->features & AS_FEAT_TRIM)) {
+		as_rule_allow(s, ENOTTY);
+		if (as_rule_has(s, AS_FEAT_LIBRARY))
+			return;
+	}
+	if (!whole)
+		as_rule_allow(s, EINVAL);
+	(void)as_rule_accept(s, 0);
+}

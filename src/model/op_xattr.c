@@ -3,6 +3,7 @@
  * op_xattr: extended attributes. Rules of xattr(7), setxattr(2), getxattr(2) and Linux's
  * fs/xattr.c.
  */
+#include "model/mark.h"
 #include "model/rule.h"
 
 #include <stdlib.h>
@@ -61,45 +62,6 @@ static int space_error(struct as_rule_step *s, const struct as_inode *inode, con
 	return EOPNOTSUPP;
 }
 
-static struct as_xattr *find(const struct as_inode *inode, const char *name)
-{
-	for (uint32_t i = 0; inode->xattrs && i < inode->xattrs->n; i++)
-		if (strcmp(inode->xattrs->x[i].name->s, name) == 0)
-			return &inode->xattrs->x[i];
-	return NULL;
-}
-
-/* A copy with room for one more, without `name`. */
-static struct as_xattrs *without(const struct as_xattrs *old, const char *name)
-{
-	uint32_t n = old ? old->n : 0;
-	struct as_xattrs *fresh = as_xmalloc(sizeof(*fresh) + (n + 1) * sizeof(fresh->x[0]));
-
-	fresh->ref = 1;
-	fresh->n = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		if (strcmp(old->x[i].name->s, name) == 0)
-			continue;
-		fresh->x[fresh->n] = old->x[i];
-		as_name_get(fresh->x[fresh->n++].name);
-	}
-	return fresh;
-}
-
-static void replace(struct as_model *m, uint32_t ino, struct as_xattrs *fresh)
-{
-	struct as_ino_pair before;
-	struct as_inode *inode = as_node_edit(m, ino, &before);
-
-	as_xattrs_put(inode->xattrs);
-	inode->xattrs = fresh;
-	if (fresh->n == 0) {
-		as_xattrs_put(fresh);
-		inode->xattrs = NULL;
-	}
-	as_node_finish(m, inode, &before);
-}
-
 /* setxattr(2), ENOSPC and E2BIG: how much a file system can hold differs; what fits into half of
  * its stated limit must succeed. */
 static void allow_too_big(struct as_rule_step *s, const struct as_inode *inode)
@@ -131,9 +93,7 @@ void as_rule_write_xattr(struct as_rule_step *s)
 	struct as_walk w = walk_target(s);
 	int err = set_error(s);
 	const struct as_inode *inode;
-	struct as_xattrs *fresh;
 	struct as_xattr *old;
-	uint32_t at;
 	bool both, lax;
 
 	if (w.err && err)
@@ -143,10 +103,12 @@ void as_rule_write_xattr(struct as_rule_step *s)
 	if (err)
 		return as_rule_refuse(s, err);
 	inode = inode_at(s->m, w.ino);
-	err = space_error(s, inode, s->op->name, true);
+	/* xattr_permission(), before it looks at the name. */
+	err = as_flags_bar(as_inode_flags(inode)) ? EPERM
+						  : space_error(s, inode, s->op->name, true);
 	if (err)
 		return as_rule_refuse(s, err);
-	old = find(inode, s->op->name);
+	old = as_xattr_find(inode, s->op->name);
 	lax = s->m->traits->quirks & AS_QUIRK_XATTR_LAX && s->got && s->got->ret >= 0;
 	/* setxattr(2) does not say what both flags together mean: later kernels' xfs looks at
 	 * XATTR_CREATE alone (xfs_xattr_flags_to_op()), ntfs-3g at neither. */
@@ -164,15 +126,7 @@ void as_rule_write_xattr(struct as_rule_step *s)
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
-	fresh = without(inode->xattrs, s->op->name);
-	at = fresh->n;
-	while (at > 0 && strcmp(fresh->x[at - 1].name->s, s->op->name) > 0)
-		at--;
-	memmove(&fresh->x[at + 1], &fresh->x[at], (fresh->n - at) * sizeof(fresh->x[0]));
-	fresh->x[at] = (struct as_xattr){ as_name_new(s->op->name, strlen(s->op->name)), s->op->len,
-					  s->op->fill };
-	fresh->n++;
-	replace(s->m, w.ino, fresh);
+	as_node_put_xattr(s->m, w.ino, s->op->name, s->op->len, s->op->fill);
 	as_stamp(s->m, w.ino, AS_EVENT_ATTRS);
 }
 
@@ -188,9 +142,11 @@ static const struct as_xattr *named(struct as_rule_step *s, bool write, uint32_t
 		as_rule_allow(s, err);
 	if (w.err)
 		err = w.err;
+	if (!err && write && as_flags_bar(as_inode_flags(inode_at(s->m, w.ino))))
+		err = EPERM;
 	if (!err)
 		err = space_error(s, inode_at(s->m, w.ino), s->op->name, write);
-	x = err ? NULL : find(inode_at(s->m, w.ino), s->op->name);
+	x = err ? NULL : as_xattr_find(inode_at(s->m, w.ino), s->op->name);
 	if (!err && write)
 		as_rule_allow_full(s);
 	if (!x)
@@ -227,7 +183,7 @@ void as_rule_removexattr(struct as_rule_step *s)
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
-	replace(s->m, ino, without(inode_at(s->m, ino)->xattrs, s->op->name));
+	as_node_drop_xattr(s->m, ino, s->op->name);
 	as_stamp(s->m, ino, AS_EVENT_ATTRS);
 }
 
@@ -239,7 +195,7 @@ static void check_list(struct as_rule_step *s, const struct as_inode *inode)
 	for (uint32_t i = 0; inode->xattrs && i < inode->xattrs->n; i++) {
 		const char *want = inode->xattrs->x[i].name->s;
 
-		if (!as_traits_lists(s->m->traits, want))
+		if (as_mark_is(want) || !as_traits_lists(s->m->traits, want))
 			continue;
 		while (others && at < end && strcmp(at, want) < 0)
 			at += strlen(at) + 1;

@@ -81,7 +81,7 @@ enum { AS_MOUNTED_SYNC = 1, AS_MOUNTED_DIRSYNC = 2 };
  * What the operation made stable when it answered `got` in the state `before` (of before the
  * operation). mounted: AS_MOUNTED_*.
  *   fsync, fdatasync        the inode; its data and size (fsync(2))
- *   sync, syncfs, umount    everything (sync(2): on Linux it waits)
+ *   sync, syncfs, umount, freeze  everything (sync(2): on Linux it waits)
  *   a write with O_SYNC     as fsync, of the bytes written (open(2): "as though each write(2) was
  *                           followed by a call to fsync(2)", which the kernel limits to the range:
  *                           generic_write_sync())

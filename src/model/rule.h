@@ -86,7 +86,11 @@ bool as_rule_has(const struct as_rule_step *s, uint64_t feature);
 /* A new inode with the caller's credentials (root), linked at w. */
 struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk *w, uint32_t mode);
 /* truncate(2) of a regular file, also as a part of prune and enlarge. */
+void as_rule_truncate_path(struct as_rule_step *s, uint32_t ino, uint64_t size);
 void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size);
+/* may_create() and may_delete() of fs/namei.c: what flags forbid is EPERM. */
+bool as_rule_may_create(const struct as_rule_step *s, uint32_t dir);
+bool as_model_may_delete(const struct as_model *m, uint32_t dir, uint32_t ino);
 /* filename_create(): 0 when `w` may be created, else the errno. */
 int as_rule_can_create(struct as_rule_step *s, struct as_walk *w, bool want_dir);
 

@@ -3,6 +3,7 @@
 #include "model/stamp.h"
 
 #include "base/array.h"
+#include "model/mark.h"
 #include "model/state.h"
 
 #include <stdlib.h>
@@ -169,6 +170,10 @@ void as_stamp(struct as_model *m, uint32_t ino, enum as_event event)
 		touch(s, ino, times_of(event));
 		return;
 	}
+	/* atime_needs_update() */
+	if ((event == AS_EVENT_READ || event == AS_EVENT_READ_OTHERWISE) &&
+	    as_inode_flags(inode_at(m, ino)) & AS_FS_NOATIME_FL)
+		return;
 	at = stamp_of(s, ino);
 	if (event == AS_EVENT_MADE)
 		at->born = s->now;

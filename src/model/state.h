@@ -129,6 +129,7 @@ struct as_file {
 	uint32_t ref, ino;
 	int32_t slot;
 	int64_t flags, off;
+	int64_t lock; /* of flock(2): 0, AS_LOCK_SH or AS_LOCK_EX; it ends with the file */
 };
 
 /* A sparse vector of counted pointers; every element starts with a uint32_t ref. */
@@ -190,6 +191,12 @@ struct as_entry *as_entries_add(struct as_entry *root, struct as_name *name, uin
 struct as_entry *as_entries_del(struct as_entry *root, const char *s, size_t len);
 struct as_entry *as_entries_set(struct as_entry *root, const char *s, size_t len, uint32_t ino);
 void as_entries_put(struct as_entry *root);
+
+/* ---- xattrs.c ---- */
+struct as_xattr *as_xattr_find(const struct as_inode *inode, const char *name); /* NULL: none */
+void as_node_put_xattr(struct as_model *m, uint32_t ino, const char *name, uint64_t len,
+		       uint64_t pattern);
+void as_node_drop_xattr(struct as_model *m, uint32_t ino, const char *name);
 
 /* ---- content.c ---- */
 void as_content_write(struct as_inode *inode, uint64_t off, uint64_t len, uint64_t pattern,
@@ -255,6 +262,7 @@ struct as_ino_pair as_node_digest(const struct as_inode *inode);
 struct as_file *as_file_at(const struct as_model *m, int32_t slot);
 void as_file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags);
 void as_file_close(struct as_model *m, int32_t slot);
+void as_file_lock(struct as_model *m, int32_t slot, int64_t lock);
 void as_file_seek(struct as_model *m, int32_t slot, int64_t off);
 
 /* What stat(2) says of it, but for its times. */

@@ -112,6 +112,9 @@ enum as_feature {
 	AS_FEAT_UNPRIVILEGED =
 		1 << 23, /* the executor is not root: EPERM and EACCES are possible */
 	AS_FEAT_CLONE = 1 << 24, /* files can share blocks: FICLONE and its relatives */
+	AS_FEAT_FREEZE = 1 << 26, /* FIFREEZE, FITHAW */
+	AS_FEAT_TRIM = 1 << 27, /* FITRIM, if the disk can discard */
+	AS_FEAT_FLAGS = 1 << 25, /* FS_IOC_SETFLAGS: append-only, immutable, no dump, no atime */
 };
 
 /* The times that model/stamp.h judges. */
@@ -148,6 +151,7 @@ struct as_traits {
 	uint8_t stamps; /* enum as_stamps_judged: times that move as POSIX says */
 	uint8_t space; /* enum as_space_promise */
 	int64_t time_min_s, time_max_s; /* others become the nearer one; both 0: no limit */
+	uint8_t flags_handed_on; /* AS_FS_*_FL that what is new takes from its directory */
 	bool may_fill; /* ENOSPC and EDQUOT are possible */
 };
 

@@ -481,7 +481,7 @@ void as_node_set_cwd(struct as_model *m, uint32_t ino)
 static uint64_t file_label(const struct as_file *file)
 {
 	return as_mix64(as_mix64(as_mix64((uint64_t)file->slot + 1) + (uint64_t)file->flags) +
-			(uint64_t)file->off);
+			(uint64_t)file->off + ((uint64_t)file->lock << 60));
 }
 
 struct as_file *as_file_at(const struct as_model *m, int32_t slot)
@@ -535,6 +535,22 @@ void as_file_seek(struct as_model *m, int32_t slot, int64_t off)
 	inode = as_node_edit(m, file->ino, &before);
 	inode->label -= file_label(file);
 	file->off = off;
+	inode->label += file_label(file);
+	as_node_finish(m, inode, &before);
+}
+
+void as_file_lock(struct as_model *m, int32_t slot, int64_t lock)
+{
+	struct as_file *file = as_file_at(m, slot);
+	struct as_ino_pair before;
+	struct as_inode *inode;
+
+	if (file->lock == lock)
+		return;
+	file = as_vec_edit(&m->files, (uint32_t)slot, as_file_dup, as_file_put);
+	inode = as_node_edit(m, file->ino, &before);
+	inode->label -= file_label(file);
+	file->lock = lock;
 	inode->label += file_label(file);
 	as_node_finish(m, inode, &before);
 }

@@ -14,6 +14,7 @@
  *   - mmap_write becomes pwrite: a mapping of a file that others make shorter ends in SIGBUS.
  *   - Nodes become sockets: if a fifo replaced a file, opening it could block forever. O_DIRECT is
  *     removed: the kernel warns if it is mixed with cached reads.
+ *   - The flags append-only and immutable are not set.
  *   - What is written through O_APPEND is zeros: the bytes of a pattern depend on the offset, which
  *     only the kernel knows. utimens sets times to now: reads change them at an unknown moment.
  *
@@ -231,6 +232,14 @@ static void form_write(struct forming *f, struct as_op *op)
 	if ((op->fd >= 0 && f->appends[op->fd]) ||
 	    (op->code == AS_OP_PWRITEV2 && op->flags & AS_RWF_APPEND))
 		op->fill = 0;
+	emit(f, op);
+}
+
+/* What the kernel asks before it takes the lock under which it acts (may_delete(), may_open())
+ * would make one call of others two. */
+static void form_flags(struct forming *f, struct as_op *op)
+{
+	op->flags &= ~(int64_t)(AS_FS_APPEND_FL | AS_FS_IMMUTABLE_FL);
 	emit(f, op);
 }
 

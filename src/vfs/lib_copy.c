@@ -177,3 +177,32 @@ void as_lib_mmap_write(struct as_lib *l, const struct as_op *op, struct as_outco
 		rc = l->ops->fsync(l->fs, slot->handle, true);
 	as_vfs_answer(out, rc);
 }
+
+/* ---- Flags ----------------------------------------------------------------------------------- */
+
+/* struct as_target_ops has no flags: the answer is that of a file without such a request. */
+static int no_flags(struct as_lib *l, const struct as_op *op)
+{
+	return as_lib_slot_get_file(l, op->fd) ? -ENOTTY : -EBADF;
+}
+
+void as_lib_getflags(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_vfs_answer(out, no_flags(l, op));
+}
+
+void as_lib_setflags(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_vfs_answer(out, no_flags(l, op));
+}
+
+/* A library has no locks. */
+void as_lib_flock(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	int64_t how = op->flags & (AS_LOCK_SH | AS_LOCK_EX | AS_LOCK_UN);
+	int rc = as_lib_slot_get_file(l, op->fd) ? -EOPNOTSUPP : -EBADF;
+
+	if (rc != -EBADF && how != AS_LOCK_SH && how != AS_LOCK_EX && how != AS_LOCK_UN)
+		rc = -EINVAL;
+	as_vfs_answer(out, rc);
+}

@@ -326,3 +326,16 @@ struct as_vfs *as_vfs_lib_new(const struct as_lib_args *args)
 	l->host = as_host_seam(args->host);
 	return &l->vfs;
 }
+
+/* struct as_target_ops has neither. */
+void as_lib_trim(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	(void)l;
+	(void)op;
+	as_vfs_answer(out, -EOPNOTSUPP);
+}
+
+void as_lib_freeze(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_lib_trim(l, op, out);
+}

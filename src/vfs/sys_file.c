@@ -209,7 +209,8 @@ static int mmap_check(int fd, const struct as_op *op)
 	if (S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_RDWR &&
 	    (op->len > (uint64_t)st.st_size || op->off > st.st_size - (off_t)op->len))
 		return -ENXIO;
-	return 0;
+	/* The store would be a SIGBUS where the type asks then. */
+	return as_sys_immutable(fd) ? -EPERM : 0;
 }
 
 void as_sys_mmap_write(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)

@@ -10,6 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void close_root(struct as_sys *s)
@@ -102,6 +105,55 @@ void as_sys_remount(struct as_vfs *vfs, const struct as_op *op, struct as_outcom
 		      !s->mount || as_mount_type(s->mount)->server || as_mount_is_readonly(opts)
 			      ? -AS_ERR_UNSUPPORTED
 			      : as_mount_remount(s->mount, s->mount_opts, opts));
+}
+
+/* Whether the mount is our own, and no FUSE server's, which knows no such request. */
+static bool is_ours(const struct as_sys *s)
+{
+	return s->mount && !as_mount_type(s->mount)->server;
+}
+
+void as_sys_trim(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	const struct as_sys *s = (const struct as_sys *)vfs;
+	struct fstrim_range range = { .start = (uint64_t)op->off, .len = op->len };
+
+	if (!is_ours(s))
+		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
+	else
+		as_sys_answer(out, as_sys_do(vfs, ioctl, s->root_fd, FITRIM, SYS_P(&range)));
+}
+
+/* An errno of freezing or thawing. */
+static int freeze_and_thaw(int fd)
+{
+	int rc = ioctl(fd, FIFREEZE, 0) ? errno : 0;
+
+	return !rc && ioctl(fd, FITHAW, 0) ? errno : rc;
+}
+
+/* A process that is killed while it freezes ends when it has frozen: then nobody thaws. So another
+ * one does both, outside of the group that is killed. */
+void as_sys_freeze(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	const struct as_sys *s = (const struct as_sys *)vfs;
+	pid_t pid;
+	int status;
+
+	(void)op;
+	if (!is_ours(s)) {
+		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
+		return;
+	}
+	pid = fork();
+	if (pid == 0) {
+		setsid();
+		_exit(freeze_and_thaw(s->root_fd));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		as_sys_answer(out, -1);
+	else
+		as_vfs_answer(out, WIFEXITED(status) ? -(int64_t)WEXITSTATUS(status) : -EINTR);
 }
 
 #define LOST_FOUND "lost+found"

@@ -58,6 +58,8 @@ static int confine(struct as_sys *s, const char *folder, struct as_err *err)
 	s->root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->root_fd < 0 || fstatvfs(s->root_fd, &sv))
 		return as_fail_errno(err, errno, "%s", folder);
+	/* The directory that it was made in may have handed some on. */
+	as_sys_clear_flags(s->root_fd);
 	/* Without privileges the kernel refuses them, and that answer can be judged. */
 	s->refuse_devices = privileged && !(sv.f_flag & ST_NODEV);
 	prepare_process();

@@ -58,6 +58,14 @@ int as_sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done);
 /* Opens a directory that is no link; with `force`, also one without permissions (outside a chroot).
  * -1 and errno. */
 int as_sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force);
+/* ---- sys_flags.c ---- */
+/* The flags of an open file or directory as marks (model/mark.h), each with its NUL: the number of
+ * bytes, or -ERANGE. */
+int64_t as_sys_marks(int fd, char *list, size_t len);
+bool as_sys_immutable(int fd);
+bool as_sys_barred(int fd); /* append-only or immutable */
+void as_sys_clear_flags(int fd); /* so that it can be removed */
+
 void as_sys_convert_stat(const struct stat *from, struct as_stat *to);
 
 #endif

@@ -7,6 +7,7 @@
 #include "vfs/sys_priv.h"
 
 #include "base/array.h"
+#include "model/mark.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -129,6 +130,8 @@ int as_sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force)
 	/* Where this does not help, the open below fails. */
 	(void)!chmod(path, 0700);
 	own = openat(fd, ".", OPEN_DIR);
+	if (own >= 0)
+		as_sys_clear_flags(own);
 	close(fd);
 	return own;
 }
@@ -160,6 +163,17 @@ static int go_up(struct sys_tree_climb *c)
 	return st.st_dev == above->dev && st.st_ino == above->ino ? 0 : -ESTALE;
 }
 
+/* A file that is append-only or immutable cannot be removed. */
+static void free_file(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	as_sys_clear_flags(fd);
+	close(fd);
+}
+
 /* The next entry of the innermost level: removed (1), or entered (0). */
 static int remove_next(struct sys_tree_climb *c)
 {
@@ -170,8 +184,11 @@ static int remove_next(struct sys_tree_climb *c)
 
 	if (as_sys_do(c->vfs, newfstatat, c->fd, SYS_P(name), SYS_P(&st), AT_SYMLINK_NOFOLLOW))
 		return -errno;
-	if (!S_ISDIR(st.st_mode))
+	if (!S_ISDIR(st.st_mode)) {
+		if (c->force && S_ISREG(st.st_mode))
+			free_file(c->fd, name);
 		return as_sys_do(c->vfs, unlinkat, c->fd, SYS_P(name), 0) ? -errno : 1;
+	}
 	rc = go_to(c, name);
 	return rc ? rc : enter(c);
 }
@@ -462,13 +479,40 @@ static ssize_t call_get(const char *tail, const char *name, void *buf, size_t le
 	return lgetxattr(tail, name, buf, len);
 }
 
+/* What has flags can be opened without harm: a regular file or a directory. */
+static int64_t tree_marks(struct as_sys *s, const char *path, char *buf, size_t len)
+{
+	struct as_stat st;
+	int fd = tree_stat(s, path, &st);
+	int64_t n;
+
+	if (fd || !(S_ISREG(st.mode) || S_ISDIR(st.mode)))
+		return 0;
+	fd = tree_open(s, path, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	n = as_sys_marks(fd, buf, len);
+	close(fd);
+	return n;
+}
+
 static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len)
 {
-	return with_dir(ctx, path, call_list, NULL, buf, len);
+	int64_t n = with_dir(ctx, path, call_list, NULL, buf, len), marks;
+
+	/* A type without attributes may have flags. */
+	if (n == -EOPNOTSUPP)
+		n = 0;
+	if (n < 0)
+		return n;
+	marks = tree_marks(ctx, path, buf + n, len - (size_t)n);
+	return marks < 0 ? marks : n + marks;
 }
 
 static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void *buf, size_t len)
 {
+	if (as_mark_is(name))
+		return 0;
 	return with_dir(ctx, path, call_get, name, buf, len);
 }
 

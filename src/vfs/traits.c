@@ -7,6 +7,7 @@
 #include "vfs/traits.h"
 
 #include "target/facts.h"
+#include "work/op.h"
 
 #include <linux/magic.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #define POSIX_ALL                                                                             \
 	(AS_FEAT_HARDLINK | AS_FEAT_SYMLINK | AS_FEAT_MKNOD | AS_FEAT_OWNER | AS_FEAT_TIMES | \
 	 AS_FEAT_SPARSE | AS_FEAT_MMAP)
+#define FLAGS_DUMP_ATIME (AS_FS_NODUMP_FL | AS_FS_NOATIME_FL)
 #define XATTR_ALL (AS_FEAT_XATTR_USER | AS_FEAT_XATTR_TRUSTED | AS_FEAT_XATTR_SECURITY)
 
 /* ---- Libraries ------------------------------------------------------------------------------- */
@@ -80,6 +82,7 @@ struct as_fs_traits {
 	uint8_t space;
 	uint8_t stamps; /* 0: how its times move is not known well enough to be judged */
 	int64_t time_min_s, time_max_s; /* s_time_min and s_time_max of the driver */
+	uint8_t flags_handed_on; /* of AS_FEAT_FLAGS: what new inodes take from their directory */
 	uint32_t shift_bytes; /* what COLLAPSE_RANGE moves by; 0: blocks */
 };
 
@@ -121,6 +124,9 @@ static const struct as_fs_traits tmpfs_row = {
 	.magic = TMPFS_MAGIC,
 	.features = POSIX_ALL | FALLOC_BASIC | RENAME_ALL | AS_FEAT_TMPFILE | XATTR_ALL |
 		    AS_FEAT_DIRECT,
+	/* Since Linux 6.6: SHMEM_FL_USER_MODIFIABLE, SHMEM_FL_INHERITED. */
+	.maybe = AS_FEAT_FLAGS,
+	.flags_handed_on = FLAGS_DUMP_ATIME,
 	.symlink_max = 4095,
 	.dio_align = 1, /* since Linux 6.6: the page cache is its medium */
 	.time_granularity_ns = 1,
@@ -185,6 +191,7 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 	traits->time_granularity_ns = row->time_granularity_ns;
 	traits->time_min_s = row->time_min_s;
 	traits->time_max_s = row->time_max_s;
+	traits->flags_handed_on = row->flags_handed_on;
 	traits->block_bytes = row->shift_bytes ? row->shift_bytes : block_bytes;
 }
 

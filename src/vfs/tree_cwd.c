@@ -3,6 +3,8 @@
 #include "vfs/tree_cwd.h"
 
 #include "base/err.h"
+#include "model/mark.h"
+#include "vfs/sys_priv.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -199,13 +201,40 @@ static int64_t cwd_holes(void *ctx, const char *path, struct as_hole *hole, size
 	return fd < 0 ? fd : closed(fd, find_holes(fd, hole, max));
 }
 
+/* The flags of a regular file or a directory: nothing else is opened. */
+static int64_t marks(const char *path, char *buf, size_t len)
+{
+	struct as_stat st;
+	int64_t n;
+	int fd;
+
+	if (cwd_stat(NULL, path, &st) || !(S_ISREG(st.mode) || S_ISDIR(st.mode)))
+		return 0;
+	fd = open_at(path, O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	n = as_sys_marks(fd, buf, len);
+	close(fd);
+	return n;
+}
+
 static int64_t cwd_listxattr(void *ctx, const char *path, char *buf, size_t len)
 {
 	struct tree_cwd_name name;
 	int rc = name_of(path, &name);
+	int64_t n, more;
 
 	(void)ctx;
-	return rc ? rc : done(&name, llistxattr(name.path, buf, len));
+	if (rc)
+		return rc;
+	n = done(&name, llistxattr(name.path, buf, len));
+	/* A type without attributes may have flags. */
+	if (n == -EOPNOTSUPP)
+		n = 0;
+	if (n < 0)
+		return n;
+	more = marks(path, buf + n, len - (size_t)n);
+	return more < 0 ? more : n + more;
 }
 
 static int64_t cwd_getxattr(void *ctx, const char *path, const char *attr, void *buf, size_t len)
@@ -214,6 +243,8 @@ static int64_t cwd_getxattr(void *ctx, const char *path, const char *attr, void 
 	int rc = name_of(path, &name);
 
 	(void)ctx;
+	if (as_mark_is(attr))
+		return rc ? rc : done(&name, 0);
 	return rc ? rc : done(&name, lgetxattr(name.path, attr, buf, len));
 }
 
@@ -233,6 +264,9 @@ int as_tree_cwd_probe(const char *dir)
 
 	if (fd < 0)
 		return fd;
+	/* In a directory with such a flag nothing can be made, or nothing removed. */
+	if (as_sys_barred(fd))
+		return (int)closed(fd, 0);
 	own = openat(fd, PROBE_NAME, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	return (int)closed(fd, own < 0 || close(own) || unlinkat(fd, PROBE_NAME, 0) ? -1 : 0);
 }

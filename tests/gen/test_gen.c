@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
-	{ "crash", "309744f25296d39dd52662f917636a7b" },
-	{ "race", "81cd14fc43ae7f7881de06008983934d" },
+	{ "crash", "ab66d84615d33c4f681cca8654fdb9d4" },
+	{ "race", "e82baac32f96a235083c0701d114f594" },
 	{ "small", "7d9890450633672be0674643556effd3" },
-	{ "coverage", "91127b659cbd7585d78c842d57261d16" },
-	{ "hunt", "b78d063636b164ee9075f66cddbda0d9" },
+	{ "coverage", "984d7adcbafce39fea8960b42323c857" },
+	{ "hunt", "339d4f756fe9c14fa038009cb2911711" },
 };
 
 /* Profile, chooser and generator in one. */

@@ -86,7 +86,7 @@ static void test_long_walks_stay_meaningful(void **state)
 static void test_the_tree_grows_and_shrinks(void **state)
 {
 	struct setup s = set_up("hunt", "walk.min 2000\nwalk.max 2000\nweight deepen 0\n"
-					"weight enlarge 0\ntree 60\n");
+					"weight enlarge 0\nweight setflags 0\ntree 60\n");
 
 	(void)state;
 	for (int n = 0; n < 20; n++) {
@@ -290,7 +290,7 @@ static void test_direct_transfers(void **state)
 	unsigned met[8] = { 0 }, all = 0;
 
 	(void)state;
-	for (int n = 0; n < 400; n++) {
+	for (int n = 0; n < 800; n++) {
 		struct as_seq *seq = next(&s);
 		bool direct[64] = { false };
 

@@ -83,6 +83,11 @@ static const char *const part_rest =
 	"clone_range $0 $0 len=0 at=4096 to=8192\nclone_range $0 $1 len=100 at=0 to=0\n"
 	"dedupe_range $1 $0 len=4096 at=0 to=0\ndedupe_range $0 $0 len=4096 at=0 to=4096\n"
 	"mmap_write $0 len=100 at=3000 fill=7 flags=MS_ASYNC\nmmap_write $1 len=10 at=0 fill=7\n"
+	/* flags */
+	"setflags $0 FS_APPEND_FL\nsetflags $0 FS_IMMUTABLE_FL\nsetflags $1 FS_IMMUTABLE_FL\n"
+	"setflags $1 FS_NODUMP_FL|FS_APPEND_FL\nsetflags $0 0\ngetflags $0\ngetflags $1\n"
+	"flock $0 LOCK_EX\nflock $0 LOCK_SH\nflock $1 LOCK_EX\nflock $1 LOCK_SH\nflock $1 LOCK_UN\n"
+	"flock $1 LOCK_SH|LOCK_EX\n"
 	/* stability */
 	"fsync $1\nsync_file_range $0 at=0 len=4096\n"
 	"sync_file_range $0 at=-1 len=1\n"

@@ -60,7 +60,8 @@ static void test_told(void **state)
 		bool right;
 	} rows[] = {
 		{ "all", { 0xfff, 0, 0, 1500, 0 }, true },
-		{ "more", { 0x1fff, ATTR_NODUMP, ATTR_NODUMP, 1500, 0 }, true },
+		{ "more", { 0x1fff, 0, ATTR_NODUMP, 1500, 0 }, true },
+		{ "no dump", { 0xfff, ATTR_NODUMP, ATTR_NODUMP, 1500, 0 }, false },
 		{ "without a time of making", { 0x7ff, 0, 0, 0, 0 }, true },
 		{ "without the times, which nobody asked for", { 0xf1f, 0, 0, 1500, 0 }, true },
 		{ "without one of the times", { 0xfbf, 0, 0, 1500, 0 }, false },

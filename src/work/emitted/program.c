@@ -26,6 +26,7 @@ static const char *const errno_names[1];
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -952,6 +953,32 @@ static struct result do_statx(const char *path, unsigned mask, int nofollow)
 
 	return answer(syscall(SYS_statx, AT_FDCWD, at(path), nofollow ? AT_SYMLINK_NOFOLLOW : 0,
 			      mask, &st));
+}
+
+/*@ flock: answer slots */
+static struct result do_flock(int slot, int how)
+{
+	return answer(flock(slots[slot], (how & (LOCK_SH | LOCK_EX | LOCK_UN)) | LOCK_NB));
+}
+
+/*@ iflags: base */
+#define IFLAGS (FS_APPEND_FL | FS_IMMUTABLE_FL | FS_NODUMP_FL | FS_NOATIME_FL)
+
+/*@ getflags: answer slots iflags */
+static struct result do_getflags(int slot)
+{
+	int flags = 0, rc = ioctl(slots[slot], FS_IOC_GETFLAGS, &flags);
+
+	return answer(rc < 0 ? rc : flags & IFLAGS);
+}
+
+/*@ setflags: answer slots iflags */
+static struct result do_setflags(int slot, int want)
+{
+	int flags = 0, rc = ioctl(slots[slot], FS_IOC_GETFLAGS, &flags);
+
+	flags = (flags & ~IFLAGS) | (want & IFLAGS);
+	return answer(rc < 0 ? rc : ioctl(slots[slot], FS_IOC_SETFLAGS, &flags));
 }
 
 /*@ fstat: answer slots */
