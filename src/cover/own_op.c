@@ -114,6 +114,15 @@ static void on_copy(struct as_own *own, const struct as_op *op, const struct as_
 	CALL(own, raw, copy_file_range, FD, P(&from), FD2, P(&to), op->len, 0);
 }
 
+static void on_send(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		    int64_t raw)
+{
+	uint64_t from = (uint64_t)op->off + (raw > 0 ? (uint64_t)raw : 0);
+
+	(void)got;
+	CALL(own, raw, sendfile, FD2, FD, op->off == -1 ? 0 : P(&from), op->len);
+}
+
 static void on_vector(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
 		      int64_t raw)
 {

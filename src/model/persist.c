@@ -280,9 +280,12 @@ static struct as_persist of_write(const struct as_model *m, const struct as_op *
 				  const struct as_outcome *got, unsigned mounted)
 {
 	struct as_persist p = { .kind = AS_PERSIST_NOTHING };
-	const struct as_file *file = as_file_at(m, op->fd);
+	bool sent = op->code == AS_OP_SENDFILE || op->code == AS_OP_SPLICE;
+	const struct as_file *file = as_file_at(m, sent ? op->fd2 : op->fd);
 	int64_t rwf = op->code == AS_OP_PWRITEV2 ? op->flags : 0;
-	bool here = op->code == AS_OP_WRITE || (op->code == AS_OP_PWRITEV2 && op->off == -1);
+	int64_t given = op->code == AS_OP_SPLICE ? op->off2 : op->off;
+	bool here = op->code == AS_OP_WRITE || op->code == AS_OP_SENDFILE ||
+		    (op->code != AS_OP_PWRITE && given == -1);
 
 	if (!file || got->ret <= 0)
 		return p;
@@ -291,7 +294,7 @@ static struct as_persist of_write(const struct as_model *m, const struct as_op *
 	else if ((file->flags & AS_O_DSYNC) || (mounted & AS_MOUNTED_SYNC) || rwf & AS_RWF_DSYNC)
 		p.kind = AS_PERSIST_DATA;
 	p.ino = file->ino;
-	p.off = (uint64_t)(here ? file->off : op->off);
+	p.off = (uint64_t)(here ? file->off : given);
 	if ((file->flags & AS_O_APPEND && !(rwf & AS_RWF_NOAPPEND)) || rwf & AS_RWF_APPEND)
 		p.off = inode_at(m, file->ino)->reg.size;
 	p.len = (uint64_t)got->ret;

@@ -367,6 +367,8 @@ static bool shows_size(const struct as_op *op, const char *got, const char *want
 	case AS_OP_PREAD:
 	case AS_OP_LSEEK:
 	case AS_OP_COPY_FILE_RANGE:
+	case AS_OP_SENDFILE:
+	case AS_OP_SPLICE:
 		return counts || is_answer(got, "ENXIO") || is_answer(want, "ENXIO") ||
 		       is_answer(got, "EINVAL") || is_answer(want, "EINVAL");
 	case AS_OP_MMAP_WRITE:

@@ -151,6 +151,9 @@ int as_op_remove_refused(const char *path);
 int as_op_mknod_refused(const struct as_op *op);
 /* The type of the node that a mknod makes; no type at all means a regular file. */
 uint32_t as_op_node_type(const struct as_op *op);
+/* Of sendfile and splice within one file of `size` bytes: whether the ranges overlap, or the source
+ * passes the end, which the transfer may move. They are refused without a call (EINVAL). */
+bool as_op_sends_into_itself(uint64_t from, uint64_t to, uint64_t len, uint64_t size);
 /* A time of utimens as utimensat(2) takes it. */
 struct timespec as_op_timespec(int64_t ns);
 

@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
-	{ "crash", "309744f25296d39dd52662f917636a7b" },
-	{ "race", "81cd14fc43ae7f7881de06008983934d" },
+	{ "crash", "3581e93828681c0c0aff01d7397a883b" },
+	{ "race", "fd769ca098b451f5168f6f8bea0c9467" },
 	{ "small", "7d9890450633672be0674643556effd3" },
-	{ "coverage", "91127b659cbd7585d78c842d57261d16" },
-	{ "hunt", "b78d063636b164ee9075f66cddbda0d9" },
+	{ "coverage", "c98e3112074e5052799e88d763a1e287" },
+	{ "hunt", "20ee3d05109216d13f3883c6665f5f75" },
 };
 
 /* Profile, chooser and generator in one. */

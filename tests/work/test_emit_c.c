@@ -86,6 +86,15 @@ static const struct step steps[] = {
 	{ "pwritev2 $2 len=100 at=0 fill=3 flags=0x40000000", "= -1 EOPNOTSUPP", NULL },
 	{ "preadv2 $2 len=100 at=0", "= 100", NULL },
 	{ "preadv2 $2 len=100 at=-2 flags=RWF_HIPRI", "= -1 EINVAL", NULL },
+	{ "sendfile $0 $1 len=10 at=0", "= -1 EINVAL", NULL }, /* O_APPEND */
+	{ "sendfile $0 $2 len=10 at=100", "= 10", NULL },
+	{ "lseek $2 0 SEEK_CUR", "= 4206", NULL },
+	{ "sendfile $2 $2 len=10 at=0", "= 10", NULL },
+	{ "sendfile $2 $2 len=10 at=-1", "= -1 EINVAL", NULL },
+	{ "splice $0 $1 len=10 at=0 to=0", "= -1 EINVAL", NULL }, /* O_APPEND */
+	{ "splice $0 $2 len=10 at=100 to=4196", "= 10", NULL },
+	{ "splice $2 $2 len=10 at=0 to=5", "= -1 EINVAL", NULL },
+	{ "splice $9 $2 len=10 at=0 to=5", "= -1 EBADF", NULL },
 	{ "clone $1 $0", "= -1 EBADF", NULL }, /* O_APPEND */
 	{ "clone $2 $0", "= 0", "= -1 EOPNOTSUPP" },
 	{ "clone_range $2 $0 len=4096 at=0 to=-4096", "= -1 EINVAL", "= -1 EOPNOTSUPP" },

@@ -28,6 +28,7 @@ static const char *const errno_names[1];
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -862,6 +863,57 @@ static struct result do_dedupe_range(int slot, int slot2, size_t len, off_t off,
 	if (info->status == FILE_DEDUPE_RANGE_DIFFERS)
 		return fail(EBADE, 0);
 	return info->status < 0 ? fail(-info->status, 0) : answer((long)info->bytes_deduped);
+}
+
+/*@ sends: slots */
+/* Whether both are one file, and the ranges overlap or the source passes the end. */
+static int sends_into_itself(int slot, int slot2, off_t off, off_t off2, size_t len)
+{
+	int in = slots[slot], out = slots[slot2];
+	off_t from = off == -1 ? lseek(in, 0, SEEK_CUR) : off,
+	      to = off2 == -1 ? lseek(out, 0, SEEK_CUR) : off2,
+	      apart = from < to ? to - from : from - to;
+	struct stat a, b;
+
+	if (from < 0 || to < 0 || fcntl(in, F_GETFL) & O_PATH || fcntl(out, F_GETFL) & O_PATH ||
+	    fstat(in, &a) || fstat(out, &b) || !S_ISREG(a.st_mode) || a.st_ino != b.st_ino ||
+	    a.st_dev != b.st_dev)
+		return 0;
+	return len &&
+	       ((size_t)apart < len || (from < a.st_size && len > (size_t)(a.st_size - from)));
+}
+
+/*@ sendfile: answer fail slots sends */
+static struct result do_sendfile(int slot, int slot2, size_t len, off_t off)
+{
+	off_t from = off;
+
+	if (sends_into_itself(slot, slot2, off, -1, len))
+		return fail(EINVAL, 0); /* which bytes would come out, nobody says */
+	return answer(sendfile(slots[slot2], slots[slot], off == -1 ? NULL : &from, len));
+}
+
+/*@ splice: answer fail slots sends */
+static struct result do_splice(int slot, int slot2, size_t len, off_t off, off_t off2)
+{
+	loff_t from = off, to = off2;
+	ssize_t n, done;
+	int ends[2], err;
+
+	if (sends_into_itself(slot, slot2, off, off2, len))
+		return fail(EINVAL, 0);
+	if (pipe2(ends, O_CLOEXEC))
+		return fail(errno, 0);
+	done = n = splice(slots[slot], off == -1 ? NULL : &from, ends[1], NULL, len, 0);
+	if (n > 0)
+		done = splice(ends[0], NULL, slots[slot2], off2 == -1 ? NULL : &to, (size_t)n, 0);
+	err = errno;
+	if (off == -1 && n > 0 && done < n) /* what is left in the pipe counts as not read */
+		lseek(slots[slot], -(n - (done > 0 ? done : 0)), SEEK_CUR);
+	close(ends[0]);
+	close(ends[1]);
+	errno = err;
+	return answer(done);
 }
 
 /*@ mmap_write: answer fail slots pattern */
