@@ -135,6 +135,24 @@ static void on_vector(struct as_own *own, const struct as_op *op, const struct a
 		CALL(own, raw, pwritev2, FD, P(&vec), 1, (uint64_t)op->off, 0, (unsigned)op->flags);
 }
 
+static void on_map(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		   int64_t raw)
+{
+	(void)got;
+	CALL(own, raw < 0 ? raw : 4096, mmap, 0, op->len, (int)op->flags, MAP_SHARED, FD,
+	     (uint64_t)op->off);
+}
+
+/* No call that is counted. */
+static void on_none(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		    int64_t raw)
+{
+	(void)own;
+	(void)op;
+	(void)got;
+	(void)raw;
+}
+
 /* The rules that come before mmap(2) answer EBADF, EINVAL and ENXIO. */
 static void on_mmap(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
 		    int64_t raw)

@@ -28,8 +28,8 @@ void as_rule_drop_setid(struct as_rule_step *s, struct as_inode *inode)
 	inode->mode &= (uint16_t)~S_ISUID;
 }
 
-static void check_bytes(struct as_rule_step *s, const struct as_inode *inode, uint64_t off,
-			uint64_t want)
+void as_rule_check_bytes(struct as_rule_step *s, const struct as_inode *inode, uint64_t off,
+			 uint64_t want)
 {
 	const struct as_outcome *got = s->got;
 	uint8_t byte = 0;
@@ -92,7 +92,7 @@ static void read_at(struct as_rule_step *s, const struct as_file *file, int64_t 
 		n = (uint64_t)s->got->ret;
 	if (!as_rule_accept(s, (int64_t)n))
 		return;
-	check_bytes(s, inode, (uint64_t)off, n);
+	as_rule_check_bytes(s, inode, (uint64_t)off, n);
 	if (s->said_wrong)
 		return;
 	if (n)

@@ -2,8 +2,8 @@
 /*
  * op_send: bytes that the kernel moves from one open file to another: sendfile(2), and splice(2)
  * into a pipe and out of it again. Order of errors as in Linux's do_sendfile() of fs/read_write.c
- * and do_splice() of fs/splice.c. The first descriptor is the source; an offset of -1 stands for that of
- * the descriptor, which then moves.
+ * and do_splice() of fs/splice.c. The first descriptor is the source; an offset of -1 stands for
+ * that of the descriptor, which then moves.
  *
  * 1. The pipe holds pages of the source, not copies of them. So of ranges of one file that overlap
  *    nobody says which bytes come out: the executor refuses them (EINVAL), and also a source range

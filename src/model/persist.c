@@ -310,6 +310,20 @@ static struct as_persist of_fd(const struct as_model *m, int32_t slot, enum as_p
 	return (struct as_persist){ .kind = kind, .ino = file->ino, .len = UINT64_MAX };
 }
 
+/* msync(2): as fdatasync, of the range (vfs_fsync_range()). */
+static struct as_persist of_msync(const struct as_model *m, const struct as_op *op)
+{
+	const struct as_file *map = as_file_at(m, AS_MAP_SLOT + op->fd);
+	struct as_persist p = { .kind = AS_PERSIST_NOTHING };
+
+	if (!map || !(op->flags & AS_MS_SYNC))
+		return p;
+	p = of_fd(m, AS_MAP_SLOT + op->fd, AS_PERSIST_DATA);
+	p.off = (uint64_t)map->off;
+	p.len = map->len;
+	return p;
+}
+
 struct as_persist as_model_persists(const struct as_model *m, const struct as_op *op,
 				    const struct as_outcome *got, unsigned mounted)
 {
@@ -321,6 +335,8 @@ struct as_persist as_model_persists(const struct as_model *m, const struct as_op
 	case AS_PERSISTS_FILE:
 		return of_fd(m, op->fd, AS_PERSIST_INODE);
 	case AS_PERSISTS_DATA:
+		if (op->code == AS_OP_MSYNC)
+			return of_msync(m, op);
 		if (op->code != AS_OP_MMAP_WRITE)
 			return of_fd(m, op->fd, AS_PERSIST_DATA);
 		if (!(op->flags & AS_MS_SYNC))

@@ -282,6 +282,12 @@ bool as_op_sends_into_itself(uint64_t from, uint64_t to, uint64_t len, uint64_t 
 	return len && (apart < len || (from < size && len > size - from));
 }
 
+bool as_op_maps(enum as_opcode code)
+{
+	return code == AS_OP_MSTORE || code == AS_OP_MLOAD || code == AS_OP_MSYNC ||
+	       code == AS_OP_MUNMAP;
+}
+
 int as_op_mknod_refused(const struct as_op *op)
 {
 	switch (as_op_node_type(op)) {

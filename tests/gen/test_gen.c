@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
-	{ "crash", "3581e93828681c0c0aff01d7397a883b" },
-	{ "race", "fd769ca098b451f5168f6f8bea0c9467" },
+	{ "crash", "efe60b3d323ed4ee234826721b7a2ab8" },
+	{ "race", "eb4560331ea592b1f1ca3217ee9c9011" },
 	{ "small", "7d9890450633672be0674643556effd3" },
-	{ "coverage", "c98e3112074e5052799e88d763a1e287" },
-	{ "hunt", "20ee3d05109216d13f3883c6665f5f75" },
+	{ "coverage", "aaa55f2301f96d515bbea6d6d0956028" },
+	{ "hunt", "2a39cba58c37591b9fe908c096d6e051" },
 };
 
 /* Profile, chooser and generator in one. */

@@ -129,7 +129,12 @@ static void test_offsets(void **state)
 	static const struct {
 		const char *text;
 		int64_t in, out;
-	} moves[] = { { sent, 100, 100 }, { given, 0, 100 }, { spliced, 100, 100 }, { both, 0, 0 } };
+	} moves[] = {
+		{ sent, 100, 100 },
+		{ given, 0, 100 },
+		{ spliced, 100, 100 },
+		{ both, 0, 0 },
+	};
 	char text[512];
 
 	(void)state;

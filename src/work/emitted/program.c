@@ -22,6 +22,8 @@ static const char *const errno_names[1];
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -812,9 +814,10 @@ static struct result do_rename2(const char *path, const char *path2, unsigned fl
 	return answer(syscall(SYS_renameat2, AT_FDCWD, at(path), AT_FDCWD, at(path2), flags));
 }
 
-/*@ link_tmpfile: answer fail at slots */
+/*@ proc: base */
 static int proc_fds; /* /proc/self/fd, opened while it can still be reached */
 
+/*@ link_tmpfile: answer fail at slots proc */
 static struct result do_link_tmpfile(int slot, const char *path)
 {
 	char name[32];
@@ -914,6 +917,128 @@ static struct result do_splice(int slot, int slot2, size_t len, off_t off, off_t
 	close(ends[1]);
 	errno = err;
 	return answer(done);
+}
+
+/*@ maps: base slots */
+static struct map { /* the mappings of $0, $1, ... */
+	char *at;
+	size_t len;
+	off_t off;
+	int prot, file; /* file: with O_PATH, tells the size */
+} maps[SLOTS];
+
+/*@ unmap: maps */
+static void drop_map(int slot)
+{
+	if (!maps[slot].at)
+		return;
+	munmap(maps[slot].at, maps[slot].len);
+	close(maps[slot].file);
+	maps[slot].at = NULL;
+}
+
+/*@ touch: answer fail maps */
+static sigjmp_buf faulted;
+
+static void on_bus(int number)
+{
+	(void)number;
+	siglongjmp(faulted, 1);
+}
+
+/* Page by page, up to the first that raises SIGBUS; a store leaves out what is after the end. */
+static struct result touch(int slot, size_t len, off_t off, char *to, const char *from, size_t left)
+{
+	const struct map *map = &maps[slot];
+	struct sigaction catch = { .sa_handler = on_bus }, before;
+	volatile size_t done = 0;
+
+	sigaction(SIGBUS, &catch, &before);
+	while (done < len) {
+		char *at = map->at + off + done;
+		size_t n = 4096 - (size_t)(map->off + off + (off_t)done) % 4096, stored;
+
+		n = n < len - done ? n : len - done;
+		stored = left < done ? 0 : left - done;
+		if (sigsetjmp(faulted, 1))
+			break;
+		(void)*(volatile char *)at;
+		if (to)
+			memcpy(to + done, at, n);
+		else
+			memcpy(at, from + done, stored < n ? stored : n);
+		done += n;
+	}
+	sigaction(SIGBUS, &before, NULL);
+	return done || !len ? answer((long)done) : fail(ENXIO, 0);
+}
+
+static int bad_touch(int slot, size_t len, off_t off, int prot)
+{
+	const struct map *map = &maps[slot];
+
+	if (!map->at)
+		return EINVAL;
+	if (!(map->prot & prot) || off < 0 || (size_t)off > map->len ||
+	    len > map->len - (size_t)off)
+		return EFAULT;
+	return 0;
+}
+
+/*@ mmap: answer fail maps unmap proc */
+static struct result do_mmap(int slot, size_t len, off_t off, int prot)
+{
+	char name[32], *at;
+
+	if ((prot & ~(PROT_READ | PROT_WRITE)) || !(prot & PROT_READ))
+		return fail(EINVAL, 0);
+	drop_map(slot);
+	at = mmap(NULL, len, prot, MAP_SHARED, slots[slot], off);
+	if (at == MAP_FAILED)
+		return fail(errno, 0);
+	snprintf(name, sizeof(name), "%d", slots[slot]);
+	maps[slot] = (struct map){ at, len, off, prot, openat(proc_fds, name, O_PATH) };
+	return answer(0);
+}
+
+/*@ mstore: answer fail maps touch pattern */
+static struct result do_mstore(int slot, size_t len, off_t off, uint64_t fill)
+{
+	int err = bad_touch(slot, len, off, PROT_WRITE);
+	off_t at = maps[slot].off + off;
+	struct stat st;
+
+	if (!err && fstat(maps[slot].file, &st))
+		err = errno;
+	if (err)
+		return fail(err, 0);
+	return touch(slot, len, off, NULL, pattern(fill, (uint64_t)at, len, 0),
+		     st.st_size > at ? (size_t)(st.st_size - at) : 0);
+}
+
+/*@ mload: answer fail maps touch memory */
+static struct result do_mload(int slot, size_t len, off_t off)
+{
+	int err = bad_touch(slot, len, off, PROT_READ);
+
+	return err ? fail(err, 0) : touch(slot, len, off, memory(len, 0), NULL, 0);
+}
+
+/*@ msync: answer fail maps */
+static struct result do_msync(int slot, int flags)
+{
+	if (!maps[slot].at)
+		return fail(EINVAL, 0);
+	return answer(msync(maps[slot].at, maps[slot].len, flags));
+}
+
+/*@ munmap: answer fail maps unmap */
+static struct result do_munmap(int slot)
+{
+	if (!maps[slot].at)
+		return fail(EINVAL, 0);
+	drop_map(slot);
+	return answer(0);
 }
 
 /*@ mmap_write: answer fail slots pattern */
