@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * op_map: mappings that live across operations: mmap(2) with MAP_SHARED, loads, stores, msync(2)
- * and munmap(2). A slot has a mapping of its own beside its descriptor: it stays when the descriptor is
- * closed, when the file is removed, and when the slot is opened again.
+ * and munmap(2). A slot has a mapping of its own beside its descriptor: it stays when the
+ * descriptor is closed, when the file is removed, and when the slot is opened again.
  *
  * 1. A mapping holds its file as a descriptor does: a file without names lives as long as it is
  *    mapped, and what is mapped cannot be unmounted.
