@@ -52,10 +52,13 @@ static int read_block(struct as_fs *fs, struct lab_node *node, uint64_t pos, uin
 	return 0;
 }
 
-/* What PIPE_MERGE knows of the last reads. */
+#define SEND_PAGE 4096
+
+/* What PIPE_MERGE knows of the last reads: those of a transfer end with a page. */
 static void follow_read(struct as_fs *fs, struct lab_node *node, uint64_t off, size_t done)
 {
-	bool on = fs->stream.ino == node->ino && fs->stream.end == off && fs->stream.wrote;
+	bool on = fs->stream.ino == node->ino && fs->stream.end == off && !(off % SEND_PAGE) &&
+		  fs->stream.wrote;
 
 	fs->stream.turns = on ? fs->stream.turns + 1 : 0;
 	fs->stream.ino = node->ino;
