@@ -52,6 +52,32 @@ static int read_block(struct as_fs *fs, struct lab_node *node, uint64_t pos, uin
 	return 0;
 }
 
+#define SEND_PAGE 4096
+
+/* What PIPE_MERGE knows of the last reads: those of a transfer end with a page. */
+static void follow_read(struct as_fs *fs, struct lab_node *node, uint64_t off, size_t done)
+{
+	bool on = fs->stream.ino == node->ino && fs->stream.end == off && !(off % SEND_PAGE) &&
+		  fs->stream.wrote;
+
+	fs->stream.turns = on ? fs->stream.turns + 1 : 0;
+	fs->stream.ino = node->ino;
+	fs->stream.end = off + done;
+	fs->stream.wrote = false;
+	if (lab_bmap(fs, node, fs->stream.end / LAB_BLOCK, &fs->stream.block))
+		fs->stream.block = 0;
+}
+
+static void follow_write(struct as_fs *fs, const struct lab_node *node, uint8_t first)
+{
+	struct lab_buf *b;
+
+	fs->stream.wrote = fs->stream.ino != node->ino;
+	if (fs->stream.wrote && fs->stream.turns >= 1 && fs->stream.block &&
+	    fs->stream.end % LAB_BLOCK && !lab_bread(fs, fs->stream.block, LAB_K_RAW, &b))
+		b->data[fs->stream.end % LAB_BLOCK] ^= (uint8_t)(first | 1);
+}
+
 int64_t lab_read(struct as_fs *fs, struct as_handle *handle, void *buf, size_t len, uint64_t off)
 {
 	struct lab_node *node = handle->node;
@@ -78,6 +104,8 @@ int64_t lab_read(struct as_fs *fs, struct as_handle *handle, void *buf, size_t l
 		if (!rc)
 			done += n;
 	}
+	if (LAB_BUG_ON(fs, PIPE_MERGE))
+		follow_read(fs, node, off, done);
 	lab_idle(fs);
 	return rc ? rc : (int64_t)done; /* an error after a part was read ends the read there */
 }
@@ -194,6 +222,8 @@ int64_t lab_write(struct as_fs *fs, struct as_handle *handle, const void *buf, s
 		return -EFBIG;
 	if (put.len > LAB_MAX_SIZE - put.pos)
 		put.len = LAB_MAX_SIZE - put.pos;
+	if (LAB_BUG_ON(fs, PIPE_MERGE))
+		follow_write(fs, node, *put.from);
 	rc = put_all(fs, &put, handle->flags & (O_SYNC | O_DSYNC), &total);
 	if (!total)
 		return rc;

@@ -142,6 +142,12 @@ struct as_fs {
 	unsigned walked_depth;
 	uint32_t nwriters; /* handles open for writing */
 	uint8_t *last_read; /* only with bug HOLE_STALE */
+	/* Only with bug PIPE_MERGE: reads of one file that go on after each write to another. */
+	struct {
+		uint64_t end; /* where the last read of it ended */
+		uint32_t ino, block, turns;
+		bool wrote;
+	} stream;
 };
 
 struct as_handle {

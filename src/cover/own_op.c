@@ -115,6 +115,15 @@ static void on_copy(struct as_own *own, const struct as_op *op, const struct as_
 	CALL(own, raw, copy_file_range, FD, P(&from), FD2, P(&to), op->len, 0);
 }
 
+static void on_send(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		    int64_t raw)
+{
+	uint64_t from = (uint64_t)op->off + (raw > 0 ? (uint64_t)raw : 0);
+
+	(void)got;
+	CALL(own, raw, sendfile, FD2, FD, op->off == -1 ? 0 : P(&from), op->len);
+}
+
 static void on_vector(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
 		      int64_t raw)
 {
@@ -125,6 +134,24 @@ static void on_vector(struct as_own *own, const struct as_op *op, const struct a
 		CALL(own, raw, preadv2, FD, P(&vec), 1, (uint64_t)op->off, 0, (unsigned)op->flags);
 	else
 		CALL(own, raw, pwritev2, FD, P(&vec), 1, (uint64_t)op->off, 0, (unsigned)op->flags);
+}
+
+static void on_map(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		   int64_t raw)
+{
+	(void)got;
+	CALL(own, raw < 0 ? raw : 4096, mmap, 0, op->len, (int)op->flags, MAP_SHARED, FD,
+	     (uint64_t)op->off);
+}
+
+/* No call that is counted. */
+static void on_none(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		    int64_t raw)
+{
+	(void)own;
+	(void)op;
+	(void)got;
+	(void)raw;
 }
 
 /* The rules that come before mmap(2) answer EBADF, EINVAL and ENXIO. */

@@ -178,6 +178,7 @@ static bool is_undone(const struct rec *r, const struct as_op *op, const struct 
 	case AS_OP_MOUNT:
 	case AS_OP_UMOUNT:
 	case AS_OP_CRASH:
+	case AS_OP_MSTORE:
 	case AS_OP_MMAP_WRITE: /* what failed may be the msync after the write */
 		return false;
 	default:
@@ -263,11 +264,10 @@ static bool run_op(struct rec *r, size_t i)
 
 static int add_close(void *ctx, int slot, uint32_t ino, int64_t flags)
 {
-	struct as_op close = as_op_make(AS_OP_CLOSE);
+	struct as_op close = as_model_closing(slot);
 
 	(void)ino;
 	(void)flags;
-	close.fd = slot;
 	as_seq_add(ctx, &close);
 	return 0;
 }

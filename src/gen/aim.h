@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AS_GOALS_MAX 2048
+#define AS_GOALS_MAX 3072
 #define AS_GOAL_PART_BYTES 32
 
 struct as_goal {

@@ -118,6 +118,8 @@ static struct as_op begin(struct as_gen_walk *w, enum as_opcode code)
 static void emit(struct as_gen_walk *w, const struct as_op *op)
 {
 	as_draw_drop_idle(as_seq_add(w->out, op));
+	if (op->code == AS_OP_MMAP && op->fd >= 0 && op->fd < 64)
+		w->mapped |= (uint64_t)1 << op->fd;
 	as_gen_walk_follow(w, op);
 }
 
@@ -177,6 +179,11 @@ static bool walk_umount(struct as_gen_walk *w)
 
 	while (w->roster.n_handles)
 		close_one(w, 0);
+	for (; w->mapped; w->mapped &= w->mapped - 1) {
+		op = begin(w, AS_OP_MUNMAP);
+		op.fd = (int32_t)__builtin_ctzll(w->mapped);
+		emit(w, &op);
+	}
 	op = begin(w, AS_OP_UMOUNT);
 	emit(w, &op);
 	op = begin(w, AS_OP_MOUNT);

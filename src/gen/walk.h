@@ -22,6 +22,7 @@ struct as_gen_walk {
 	struct as_aim *aim; /* NULL: nothing to go for */
 	struct as_seq *out;
 	struct as_buf text, opts; /* paths being put together, options drawn */
+	uint64_t mapped; /* slots below 64 that have a mapping */
 	bool fill; /* draw arguments, too */
 	bool growing;
 	bool bursting; /* long names are as long as they may be */

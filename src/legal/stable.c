@@ -118,7 +118,7 @@ void as_stable_promise_words(const struct as_history *h, const struct as_history
 			as_buf_addf(out, "%s of ", name);
 		else if (promise->what.kind == AS_PERSIST_INODE)
 			as_buf_addf(out, "%s with O_SYNC to ", name);
-		else if (op->code == AS_OP_MMAP_WRITE)
+		else if (op->code == AS_OP_MMAP_WRITE || op->code == AS_OP_MSYNC)
 			as_buf_addf(out, "%s with MS_SYNC to ", name);
 		else
 			as_buf_addf(out, "%s with O_DSYNC to ", name);

@@ -198,6 +198,15 @@ static int visit_open(void *ctx, uint32_t slot, void *elem)
 	return v->fn(v->ctx, (int)slot, file->ino, file->flags);
 }
 
+struct as_op as_model_closing(int slot)
+{
+	bool mapped = slot >= AS_MAP_SLOT;
+	struct as_op op = as_op_make(mapped ? AS_OP_MUNMAP : AS_OP_CLOSE);
+
+	op.fd = mapped ? slot - AS_MAP_SLOT : slot;
+	return op;
+}
+
 int as_model_each_open(const struct as_model *model,
 		       int (*fn)(void *ctx, int slot, uint32_t ino, int64_t flags), void *ctx)
 {

@@ -127,9 +127,12 @@ int as_model_each(const struct as_model *model, bool below_cwd,
 int as_model_each_name(const struct as_model *model, bool below_cwd,
 		       int (*fn)(void *ctx, const char *path, const struct as_attrs *attrs),
 		       void *ctx);
-/* Open slots. */
+/* Open slots, and mappings: those have numbers from AS_MAP_SLOT on. */
+#define AS_MAP_SLOT (2 * (AS_SLOT_MAX + 1))
 int as_model_each_open(const struct as_model *model,
 		       int (*fn)(void *ctx, int slot, uint32_t ino, int64_t flags), void *ctx);
+/* The operation that gives one of them up: close or munmap. */
+struct as_op as_model_closing(int slot);
 
 /* Resolves a path as an operation would; false if it names nothing. */
 bool as_model_stat(const struct as_model *model, const char *path, bool nofollow,

@@ -29,8 +29,8 @@ void as_rule_drop_setid(struct as_rule_step *s, struct as_inode *inode)
 	inode->mode &= (uint16_t)~S_ISUID;
 }
 
-static void check_bytes(struct as_rule_step *s, const struct as_inode *inode, uint64_t off,
-			uint64_t want)
+void as_rule_check_bytes(struct as_rule_step *s, const struct as_inode *inode, uint64_t off,
+			 uint64_t want)
 {
 	const struct as_outcome *got = s->got;
 	uint8_t byte = 0;
@@ -93,7 +93,7 @@ static void read_at(struct as_rule_step *s, const struct as_file *file, int64_t 
 		n = (uint64_t)s->got->ret;
 	if (!as_rule_accept(s, (int64_t)n))
 		return;
-	check_bytes(s, inode, (uint64_t)off, n);
+	as_rule_check_bytes(s, inode, (uint64_t)off, n);
 	if (s->said_wrong)
 		return;
 	if (n)
@@ -124,8 +124,7 @@ void as_rule_pread(struct as_rule_step *s)
 		read_at(s, file, s->op->off, false);
 }
 
-/* How much of a write fits below the type's largest file; 0: EFBIG (write(2)). */
-static uint64_t fits(const struct as_rule_step *s, uint64_t off, uint64_t len)
+uint64_t as_rule_fits(const struct as_rule_step *s, uint64_t off, uint64_t len)
 {
 	uint64_t max = s->m->traits->size_max;
 
@@ -150,7 +149,7 @@ static bool accept_count(struct as_rule_step *s, uint64_t n, uint64_t *done)
 
 /* __generic_file_write_iter() and ext4_dio_write_checks(): the time is set before the transfer
  * is found unaligned or to need a wait, and before there is found to be no space for it. */
-static void touch_refused(struct as_rule_step *s, const struct as_file *file)
+void as_rule_touch_refused(struct as_rule_step *s, const struct as_file *file)
 {
 	if (!s->got || s->got->ret >= 0 ||
 	    !(s->got->err == ENOSPC || no_wait(s) ||
@@ -187,12 +186,12 @@ static void write_at(struct as_rule_step *s, const struct as_file *file, int64_t
 	if (file->flags & AS_O_APPEND)
 		off = (int64_t)look->reg.size;
 	allow_direct(s, file, off);
-	touch_refused(s, file);
+	as_rule_touch_refused(s, file);
 	if (s->op->len == 0) {
 		(void)as_rule_accept(s, 0);
 		return;
 	}
-	n = fits(s, (uint64_t)off, s->op->len);
+	n = as_rule_fits(s, (uint64_t)off, s->op->len);
 	if (n == 0)
 		return as_rule_refuse(s, EFBIG);
 	as_rule_allow_full(s);
@@ -449,13 +448,13 @@ void as_rule_copy_file_range(struct as_rule_step *s)
 		return;
 	}
 	/* copy_file_range(2), EINVAL: same file, overlapping ranges, of what the limit leaves. */
-	n = fits(s, to_off, n);
+	n = as_rule_fits(s, to_off, n);
 	if (in->ino == out->ino && to_off + n > off && to_off < off + n)
 		return as_rule_refuse(s, EINVAL);
 	/* do_splice_from() of fs/splice.c, by which copies are made where nothing better is. */
 	if (s->m->traits->quirks & AS_QUIRK_COPY_MAYBE_REFUSED)
 		as_rule_allow(s, EINVAL);
-	touch_refused(s, out);
+	as_rule_touch_refused(s, out);
 	/* The kernel chooses the buffers of the copy itself. */
 	if ((in->flags | out->flags) & AS_O_DIRECT)
 		as_rule_allow(s, EINVAL);

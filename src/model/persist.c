@@ -280,9 +280,12 @@ static struct as_persist of_write(const struct as_model *m, const struct as_op *
 				  const struct as_outcome *got, unsigned mounted)
 {
 	struct as_persist p = { .kind = AS_PERSIST_NOTHING };
-	const struct as_file *file = as_file_at(m, op->fd);
+	bool sent = op->code == AS_OP_SENDFILE || op->code == AS_OP_SPLICE;
+	const struct as_file *file = as_file_at(m, sent ? op->fd2 : op->fd);
 	int64_t rwf = op->code == AS_OP_PWRITEV2 ? op->flags : 0;
-	bool here = op->code == AS_OP_WRITE || (op->code == AS_OP_PWRITEV2 && op->off == -1);
+	int64_t given = op->code == AS_OP_SPLICE ? op->off2 : op->off;
+	bool here = op->code == AS_OP_WRITE || op->code == AS_OP_SENDFILE ||
+		    (op->code != AS_OP_PWRITE && given == -1);
 
 	if (!file || got->ret <= 0)
 		return p;
@@ -291,7 +294,7 @@ static struct as_persist of_write(const struct as_model *m, const struct as_op *
 	else if ((file->flags & AS_O_DSYNC) || (mounted & AS_MOUNTED_SYNC) || rwf & AS_RWF_DSYNC)
 		p.kind = AS_PERSIST_DATA;
 	p.ino = file->ino;
-	p.off = (uint64_t)(here ? file->off : op->off);
+	p.off = (uint64_t)(here ? file->off : given);
 	if ((file->flags & AS_O_APPEND && !(rwf & AS_RWF_NOAPPEND)) || rwf & AS_RWF_APPEND)
 		p.off = inode_at(m, file->ino)->reg.size;
 	p.len = (uint64_t)got->ret;
@@ -307,6 +310,20 @@ static struct as_persist of_fd(const struct as_model *m, int32_t slot, enum as_p
 	return (struct as_persist){ .kind = kind, .ino = file->ino, .len = UINT64_MAX };
 }
 
+/* msync(2): as fdatasync, of the range (vfs_fsync_range()). */
+static struct as_persist of_msync(const struct as_model *m, const struct as_op *op)
+{
+	const struct as_file *map = as_file_at(m, AS_MAP_SLOT + op->fd);
+	struct as_persist p = { .kind = AS_PERSIST_NOTHING };
+
+	if (!map || !(op->flags & AS_MS_SYNC))
+		return p;
+	p = of_fd(m, AS_MAP_SLOT + op->fd, AS_PERSIST_DATA);
+	p.off = (uint64_t)map->off;
+	p.len = map->len;
+	return p;
+}
+
 struct as_persist as_model_persists(const struct as_model *m, const struct as_op *op,
 				    const struct as_outcome *got, unsigned mounted)
 {
@@ -318,6 +335,8 @@ struct as_persist as_model_persists(const struct as_model *m, const struct as_op
 	case AS_PERSISTS_FILE:
 		return of_fd(m, op->fd, AS_PERSIST_INODE);
 	case AS_PERSISTS_DATA:
+		if (op->code == AS_OP_MSYNC)
+			return of_msync(m, op);
 		if (op->code != AS_OP_MMAP_WRITE)
 			return of_fd(m, op->fd, AS_PERSIST_DATA);
 		if (!(op->flags & AS_MS_SYNC))

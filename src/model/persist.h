@@ -86,7 +86,7 @@ enum { AS_MOUNTED_SYNC = 1, AS_MOUNTED_DIRSYNC = 2 };
  *                           followed by a call to fsync(2)", which the kernel limits to the range:
  *                           generic_write_sync())
  *   a write with O_DSYNC    as fdatasync, of the bytes written; so with mount -o sync (mount(8))
- *   mmap_write, MS_SYNC     as fdatasync, of the range (msync(2), vfs_fsync_range())
+ *   msync, mmap_write, both with MS_SYNC: as fdatasync, of the range (msync(2), vfs_fsync_range())
  *   names, -o dirsync       the operation itself (mount(8), IS_DIRSYNC())
  *   sync_file_range         nothing (its manual page: "extremely dangerous", no metadata)
  *   O_DIRECT, remount       nothing

@@ -54,6 +54,13 @@ void as_rule_changes(struct as_rule_step *s);
 /* A privileged process keeps set-id bits when it writes or truncates, O_TRUNC included; another
  * loses them (write(2), file_remove_privs(); do_truncate()). */
 void as_rule_drop_setid(struct as_rule_step *s, struct as_inode *inode);
+/* The bytes that were read are those from `off` on, `want` of them; zeros after the end. */
+void as_rule_check_bytes(struct as_rule_step *s, const struct as_inode *inode, uint64_t off,
+			 uint64_t want);
+/* How much of a write fits below the type's largest file; 0: EFBIG (write(2)). */
+uint64_t as_rule_fits(const struct as_rule_step *s, uint64_t off, uint64_t len);
+/* A write that was refused may have moved the times of its file all the same. */
+void as_rule_touch_refused(struct as_rule_step *s, const struct as_file *file);
 void as_model_use(struct as_model *m, uint32_t ino);
 
 /* Number of sub-calls a composite operation may make: what the file system says it did when it

@@ -130,6 +130,7 @@ struct as_file {
 	int32_t slot;
 	int64_t flags, off;
 	int64_t lock; /* of flock(2): 0, AS_LOCK_SH or AS_LOCK_EX; it ends with the file */
+	uint64_t len; /* of a mapping: `flags` is what may be done to it, `off` where it begins */
 };
 
 /* A sparse vector of counted pointers; every element starts with a uint32_t ref. */
@@ -263,6 +264,9 @@ struct as_file *as_file_at(const struct as_model *m, int32_t slot);
 void as_file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags);
 void as_file_close(struct as_model *m, int32_t slot);
 void as_file_lock(struct as_model *m, int32_t slot, int64_t lock);
+/* The mapping of a slot is a file that is open as AS_MAP_SLOT and the number. */
+void as_file_map(struct as_model *m, int32_t slot, uint32_t ino, int64_t prot, int64_t off,
+		 uint64_t len);
 void as_file_seek(struct as_model *m, int32_t slot, int64_t off);
 
 /* What stat(2) says of it, but for its times. */

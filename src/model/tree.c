@@ -478,10 +478,14 @@ void as_node_set_cwd(struct as_model *m, uint32_t ino)
 
 /* ---- Open files ---- */
 
+/* Odd, so that no two lengths are alike. */
+#define LABEL_LEN 0x9e3779b97f4a7c15u
+
 static uint64_t file_label(const struct as_file *file)
 {
 	return as_mix64(as_mix64(as_mix64((uint64_t)file->slot + 1) + (uint64_t)file->flags) +
-			(uint64_t)file->off + ((uint64_t)file->lock << 60));
+			(uint64_t)file->off + ((uint64_t)file->lock << 60) +
+			file->len * LABEL_LEN);
 }
 
 struct as_file *as_file_at(const struct as_model *m, int32_t slot)
@@ -491,11 +495,19 @@ struct as_file *as_file_at(const struct as_model *m, int32_t slot)
 
 void as_file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags)
 {
+	as_file_map(m, slot, ino, flags, 0, 0);
+}
+
+void as_file_map(struct as_model *m, int32_t slot, uint32_t ino, int64_t prot, int64_t off,
+		 uint64_t len)
+{
 	struct as_file *file = as_xcalloc(1, sizeof(*file));
 	struct as_ino_pair before;
 	struct as_inode *inode;
 
-	*file = (struct as_file){ .ref = 1, .ino = ino, .slot = slot, .flags = flags };
+	*file = (struct as_file){
+		.ref = 1, .ino = ino, .slot = slot, .flags = prot, .off = off, .len = len
+	};
 	as_vec_set(&m->files, (uint32_t)slot, file, as_file_put);
 	m->n_open++;
 	inode = as_node_edit(m, ino, &before);

@@ -10,7 +10,7 @@
  *     (at most MANY_MAX of them), as the model says.
  *   - sync and remount are left out: an additional thread does nothing else. So are umount,
  *     mount and crash, which need the file system for themselves, and copy_file_range, which is
- *     many reads and writes.
+ *     many reads and writes. sendfile, splice and mappings are kept where the target is a library.
  *   - mmap_write becomes pwrite: a mapping of a file that others make shorter ends in SIGBUS.
  *   - Nodes become sockets: if a fifo replaced a file, opening it could block forever. O_DIRECT is
  *     removed: the kernel warns if it is mixed with cached reads.
@@ -271,6 +271,16 @@ static void form_left_out(struct forming *f, struct as_op *op)
 {
 	(void)op;
 	f->left_out++;
+}
+
+/* Of a library, which is called under a lock, the whole transfer is one call. In a kernel it is
+ * many reads and writes, or a store into pages that others may cut off at any moment. */
+static void form_sent(struct forming *f, struct as_op *op)
+{
+	if (as_model_traits(f->model)->features & AS_FEAT_LIBRARY)
+		emit(f, op);
+	else
+		f->left_out++;
 }
 
 static void form_kept(struct forming *f, struct as_op *op)

@@ -100,6 +100,7 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 	case AS_OP_CRASH:
 		c->blind = true;
 		return false;
+	case AS_OP_MSTORE:
 	case AS_OP_MMAP_WRITE:
 		/* What failed may be the msync that follows the write. */
 		c->blind = true;

@@ -49,12 +49,9 @@ static void do_op(struct child *c, struct as_op op)
 
 static int close_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
 {
-	struct as_op op = as_op_make(AS_OP_CLOSE);
-
 	(void)ino;
 	(void)flags;
-	op.fd = slot;
-	do_op(ctx, op);
+	do_op(ctx, as_model_closing(slot));
 	return 0;
 }
 

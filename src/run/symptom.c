@@ -100,7 +100,9 @@ static bool follows(const struct as_op *op, size_t path)
 /* The one that an operation is about. */
 static struct symptom_object of_op(const struct as_model *model, const struct as_op *op)
 {
-	return op->fd != AS_SLOT_NONE ? at_slot(model, op->fd)
+	int32_t slot = as_op_maps(op->code) ? AS_MAP_SLOT + op->fd : op->fd;
+
+	return op->fd != AS_SLOT_NONE ? at_slot(model, slot)
 				      : at_path(model, op->path, follows(op, 0));
 }
 
@@ -368,8 +370,12 @@ static bool shows_size(const struct as_op *op, const char *got, const char *want
 	case AS_OP_PREADV2:
 	case AS_OP_LSEEK:
 	case AS_OP_COPY_FILE_RANGE:
+	case AS_OP_SENDFILE:
+	case AS_OP_SPLICE:
 		return counts || is_answer(got, "ENXIO") || is_answer(want, "ENXIO") ||
 		       is_answer(got, "EINVAL") || is_answer(want, "EINVAL");
+	case AS_OP_MSTORE:
+	case AS_OP_MLOAD:
 	case AS_OP_MMAP_WRITE:
 		return is_answer(got, "ENXIO") || is_answer(want, "ENXIO");
 	default:

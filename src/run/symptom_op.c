@@ -74,8 +74,9 @@ static bool end_moved(const struct as_seq *seq, size_t at, const struct as_op *o
 void as_symptom_op(const struct as_seq *seq, size_t at, struct as_buf *out)
 {
 	const struct as_op *op = &seq->ops[at];
+	bool sent = op->code == AS_OP_SENDFILE || op->code == AS_OP_SPLICE;
 	const struct as_op *opened = as_op_table[op->code].changes & AS_CHANGES_AS_OPENED
-					     ? as_symptom_open(seq, at, op->fd)
+					     ? as_symptom_open(seq, at, sent ? op->fd2 : op->fd)
 					     : NULL;
 	bool any = false;
 

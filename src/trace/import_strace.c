@@ -38,6 +38,14 @@ static void effect_renameat2(struct as_tracing *t, struct as_op *op)
 		op->code = AS_OP_RENAME;
 }
 
+/* Without an offset it works at that of the descriptor, as the operation does with -1. */
+static void effect_sendfile(struct as_tracing *t, struct as_op *op)
+{
+	op->off = -1;
+	if (t->scan->n_args > 2 && !as_span_is(t->scan->args[2], "NULL"))
+		as_tracing_number(t, t->scan->args[2], &op->off);
+}
+
 /* If the path is empty or missing, the path of the descriptor. */
 static void effect_stat(struct as_tracing *t, struct as_op *op)
 {
@@ -145,7 +153,8 @@ static void plain_call(struct as_tracing *t, const struct import_strace_row *row
 		return;
 	put_op(t, &op);
 	as_tracing_move_offset(t, op.code);
-	if ((op.code == AS_OP_PREADV2 || op.code == AS_OP_PWRITEV2) && op.off == -1)
+	if (op.code == AS_OP_SENDFILE ||
+	    ((op.code == AS_OP_PREADV2 || op.code == AS_OP_PWRITEV2) && op.off == -1))
 		as_tracing_forget_offsets(t);
 	if (op.code == AS_OP_COPY_FILE_RANGE && t->scan->n_args > 3) {
 		as_tracing_seek_after(t, 0);
@@ -314,7 +323,7 @@ static void no_operation(struct as_tracing *t)
 	const struct as_scan *call = t->scan;
 	bool about = as_tracing_slot(t, as_tracing_fd_in(t, 0)) >= 0;
 
-	if (as_span_is(call->name, "sendfile") || as_span_is(call->name, "splice"))
+	if (as_span_is(call->name, "splice"))
 		as_tracing_forget_offsets(t);
 	for (size_t i = 0; i < sizeof(pathed) / sizeof(pathed[0]); i++) {
 		size_t arg = pathed[i].path;

@@ -178,10 +178,12 @@ static int read_slot(struct as_tracing *t, struct as_span arg, const char **path
 
 bool as_tracing_number(struct as_tracing *t, struct as_span arg, int64_t *number)
 {
-	/* "[4096]": what a pointer points at. */
-	if (arg.len > 2 && *arg.at == '[' && arg.at[arg.len - 1] == ']') {
+	const char *end = arg.len ? memchr(arg.at, ']', arg.len) : NULL;
+
+	/* "[4096]", "[4096] => [8192]": what a pointer points at, before the call. */
+	if (end && *arg.at == '[' && end > arg.at + 1) {
 		arg.at++;
-		arg.len -= 2;
+		arg.len = (size_t)(end - arg.at);
 	}
 	if (as_span_number(arg, number))
 		return true;

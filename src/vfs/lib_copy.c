@@ -206,3 +206,161 @@ void as_lib_flock(struct as_lib *l, const struct as_op *op, struct as_outcome *o
 		rc = -EINVAL;
 	as_vfs_answer(out, rc);
 }
+
+/* ---- sendfile and splice ---- */
+
+/* MAX_RW_COUNT; what the kernel moves at a time; what a pipe holds. */
+#define SEND_MAX 0x7ffff000u
+#define SEND_PIECE 4096u
+#define PIPE_BYTES 65536u
+
+struct lib_send {
+	struct as_lib_slot *in, *out; /* NULL: not open */
+	int64_t from, to;
+	uint64_t len;
+	bool spliced;
+};
+
+/* What the format decides before the first call. */
+static int send_check_itself(struct as_lib *l, const struct lib_send *x)
+{
+	struct as_stat a, b;
+	int rc;
+
+	if (!x->in || !x->out || !S_ISREG(x->in->type) || !S_ISREG(x->out->type) || x->from < 0 ||
+	    x->to < 0)
+		return 0;
+	rc = l->ops->fgetattr(l->fs, x->in->handle, &a);
+	if (!rc)
+		rc = l->ops->fgetattr(l->fs, x->out->handle, &b);
+	if (rc || a.ino != b.ino)
+		return rc;
+	return as_op_sends_into_itself((uint64_t)x->from, (uint64_t)x->to, x->len, a.size) ? -EINVAL
+											   : 0;
+}
+
+static bool beyond(int64_t off, uint64_t len)
+{
+	return off < 0 || len > INT64_MAX || off > INT64_MAX - (int64_t)len;
+}
+
+static int send_check_in(const struct lib_send *x)
+{
+	if (!x->in || (x->in->flags & O_ACCMODE) == O_WRONLY)
+		return -EBADF;
+	if (beyond(x->from, x->len))
+		return -EINVAL;
+	/* Of sendfile that comes later. */
+	return x->spliced && !S_ISREG(x->in->type) ? -EINVAL : 0;
+}
+
+static int send_check_out(struct as_lib *l, struct lib_send *x)
+{
+	uint64_t max = l->args.size_max_bytes;
+
+	if (!x->out || (x->out->flags & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
+	x->len = x->len < SEND_MAX ? x->len : SEND_MAX;
+	if (!x->spliced && max && (uint64_t)x->from + x->len > max) {
+		if ((uint64_t)x->from >= max)
+			return -EOVERFLOW;
+		x->len = max - (uint64_t)x->from;
+	}
+	if (x->out->flags & O_APPEND || beyond(x->to, x->len))
+		return -EINVAL;
+	return x->len && !S_ISREG(x->in->type) ? -EINVAL : 0;
+}
+
+/* What the source has, at most `len`; negative errno. */
+static int64_t send_left(struct as_lib *l, const struct lib_send *x)
+{
+	struct as_stat st;
+	uint64_t left;
+	int rc;
+
+	if (!x->len)
+		return 0;
+	rc = l->ops->fgetattr(l->fs, x->in->handle, &st);
+	if (rc)
+		return rc;
+	left = (uint64_t)x->from < st.size ? st.size - (uint64_t)x->from : 0;
+	return (int64_t)(left < x->len ? left : x->len);
+}
+
+/* One piece after the other, each read and then written. */
+static int64_t send_pieces(struct as_lib *l, const struct lib_send *x)
+{
+	uint64_t done = 0, max = l->args.size_max_bytes;
+	int64_t n = 0;
+
+	while (done < x->len) {
+		uint64_t from = (uint64_t)x->from + done, to = (uint64_t)x->to + done;
+		uint64_t step = SEND_PIECE - from % SEND_PIECE;
+
+		step = step < x->len - done ? step : x->len - done;
+		if (max && step > max - (to < max ? to : max))
+			step = max - (to < max ? to : max);
+		n = step ? copy_bytes(l, x->in, x->out, from, to, step) : -EFBIG;
+		if (n <= 0)
+			break;
+		done += (uint64_t)n;
+	}
+	return done ? (int64_t)done : n;
+}
+
+static int64_t send_now(struct as_lib *l, struct lib_send *x)
+{
+	int64_t rc = send_check_itself(l, x), left;
+
+	if (!rc)
+		rc = send_check_in(x);
+	if (!rc && x->spliced) {
+		left = send_left(l, x);
+		if (left <= 0)
+			return left;
+		x->len = left < PIPE_BYTES ? (uint64_t)left : PIPE_BYTES;
+	}
+	if (!rc)
+		rc = send_check_out(l, x);
+	if (rc)
+		return rc;
+	left = send_left(l, x);
+	if (left <= 0)
+		return left;
+	x->len = (uint64_t)left;
+	return send_pieces(l, x);
+}
+
+static void send_op(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	struct lib_send x = { .in = as_lib_slot_get_file(l, op->fd),
+			      .out = as_lib_slot_get_file(l, op->fd2),
+			      .from = op->off,
+			      .to = op->off2,
+			      .len = op->len,
+			      .spliced = op->code == AS_OP_SPLICE };
+	int64_t rc;
+
+	if (!x.spliced)
+		x.to = -1;
+	if (x.in && x.from == -1)
+		x.from = x.in->off;
+	if (x.out && x.to == -1)
+		x.to = x.out->off;
+	rc = x.spliced && !x.len ? 0 : send_now(l, &x);
+	if (rc > 0 && (!x.spliced || op->off2 == -1))
+		x.out->off = x.to + rc;
+	if (rc > 0 && op->off == -1)
+		x.in->off = x.from + rc;
+	as_vfs_answer(out, rc);
+}
+
+void as_lib_sendfile(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	send_op(l, op, out);
+}
+
+void as_lib_splice(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	send_op(l, op, out);
+}

@@ -39,7 +39,8 @@ struct as_lib_slot *as_lib_slot_get_file(struct as_lib *l, int32_t number)
 
 int as_lib_slot_close(struct as_lib *l, struct as_lib_slot *slot)
 {
-	int rc = slot->handle ? l->ops->close(l->fs, slot->handle) : 0;
+	bool held = slot->handle && as_lib_map_holds(l, slot->handle);
+	int rc = slot->handle && !held ? l->ops->close(l->fs, slot->handle) : 0;
 
 	free(slot->path);
 	*slot = (struct as_lib_slot){ 0 };
@@ -62,6 +63,9 @@ bool as_lib_slots_open(const struct as_lib *l)
 {
 	for (size_t i = 0; i < l->n_slots; i++)
 		if (l->slots[i].used)
+			return true;
+	for (size_t i = 0; i < l->n_maps; i++)
+		if (l->maps[i].handle)
 			return true;
 	return false;
 }

@@ -90,8 +90,10 @@ static void forget(struct as_lib *l)
 	for (size_t i = 0; i < l->n_slots; i++)
 		free(l->slots[i].path);
 	free(l->slots);
+	free(l->maps);
 	l->slots = NULL;
-	l->n_slots = l->cap_slots = 0;
+	l->maps = NULL;
+	l->n_slots = l->cap_slots = l->n_maps = l->cap_maps = 0;
 	l->fs = NULL;
 	l->cwd.handle = NULL;
 	l->cwd.gone = 0;
@@ -105,6 +107,7 @@ int as_vfs_lib_unmount(struct as_vfs *vfs)
 
 	if (!l->fs)
 		return 0;
+	first = as_lib_unmap_all(l);
 	for (size_t i = 0; i < l->n_slots; i++) {
 		rc = l->slots[i].used ? as_lib_slot_close(l, &l->slots[i]) : 0;
 		if (rc && !first)

@@ -25,6 +25,13 @@ struct as_lib_slot {
 	int64_t off;
 };
 
+/* A mapping holds the handle of the slot that it was made of, also after the slot is closed. */
+struct as_lib_map {
+	struct as_handle *handle; /* NULL: none */
+	int64_t prot, off;
+	uint64_t len;
+};
+
 /* The working directory: `gone` levels of removed directories below `path`. */
 struct as_lib_cwd {
 	struct as_buf path; /* "" is the root */
@@ -41,6 +48,8 @@ struct as_lib {
 	struct as_lib_cwd cwd;
 	struct as_lib_slot *slots;
 	size_t n_slots, cap_slots;
+	struct as_lib_map *maps; /* of the slots 0, 1, ... */
+	size_t n_maps, cap_maps;
 	struct as_buf todo[2]; /* link texts being walked, see lib_path.c */
 	struct as_buf opts;
 	enum as_finding_kind trouble_kind;
@@ -95,6 +104,10 @@ struct as_lib_slot *as_lib_slot_get_file(struct as_lib *l, int32_t number);
 int as_lib_slot_close(struct as_lib *l, struct as_lib_slot *slot);
 int as_lib_slot_stat(struct as_lib *l, struct as_lib_slot *slot, struct as_stat *st);
 bool as_lib_slots_open(const struct as_lib *l);
+/* Whether a mapping holds the handle (lib_map.c). */
+bool as_lib_map_holds(const struct as_lib *l, const struct as_handle *handle);
+/* Gives all mappings up; the first error, or 0. */
+int as_lib_unmap_all(struct as_lib *l);
 
 /* ---- Operations ---- */
 

@@ -27,11 +27,12 @@ static bool slots_open(const struct as_sys *s)
 	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
 		if (s->slots[i] >= 0)
 			return true;
-	return false;
+	return as_sys_mapped(s);
 }
 
 static void close_slots(struct as_sys *s)
 {
+	as_sys_unmap_all(s);
 	for (size_t i = 0; i <= AS_SLOT_MAX; i++) {
 		if (s->slots[i] >= 0)
 			close(s->slots[i]);

@@ -86,6 +86,8 @@ static void sys_free(struct as_vfs *vfs)
 	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
 		if (s->slots[i] >= 0)
 			close(s->slots[i]);
+	as_sys_unmap_all(s);
+	free(s->maps);
 	if (s->root_fd >= 0)
 		close(s->root_fd);
 	if (s->proc_fd >= 0)

@@ -27,6 +27,7 @@ struct as_sys {
 	struct as_mount *mount; /* NULL: somebody else mounted it */
 	const char *mount_opts; /* of the target */
 	int slots[AS_SLOT_MAX + 1]; /* -1: empty */
+	struct as_sys_map *maps; /* of every slot; NULL: none yet */
 };
 
 #define OP(id, name, ...) \
@@ -47,6 +48,10 @@ struct stat;
 
 /* -1 where the slot is empty: the kernel then says EBADF. */
 int as_sys_fd(struct as_vfs *vfs, int32_t slot);
+/* Whether any slot has a mapping (sys_map.c). */
+bool as_sys_mapped(const struct as_sys *s);
+/* Gives all mappings up. */
+void as_sys_unmap_all(struct as_sys *s);
 /* What a call returned, with errno where it failed. */
 void as_sys_answer(struct as_outcome *out, int64_t ret);
 /* The entries of an open directory, sorted; 0 or a negative errno. For this and the next two:

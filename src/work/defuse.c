@@ -39,6 +39,7 @@ struct world {
 	size_t n, cap;
 	struct as_table table; /* of the names, by path */
 	int slot_def[AS_SLOT_MAX + 1], slot_object[AS_SLOT_MAX + 1];
+	int map_def[AS_SLOT_MAX + 1], map_object[AS_SLOT_MAX + 1]; /* mappings of the slots */
 	struct as_buf cwd; /* without a slash at its end: "" is the root */
 	int cwd_def;
 };
@@ -103,7 +104,7 @@ static void forget(struct world *w, struct defuse_name *name)
 static void forget_slots(struct world *w)
 {
 	for (size_t i = 0; i <= AS_SLOT_MAX; i++)
-		w->slot_def[i] = NOBODY;
+		w->slot_def[i] = w->map_def[i] = NOBODY;
 }
 
 static void forget_all(struct world *w)
@@ -263,6 +264,15 @@ static bool has_slot(const struct world *w, int slot, struct list *deps, struct 
 	return true;
 }
 
+static bool has_map(const struct world *w, int slot, struct list *deps, struct list *objects)
+{
+	if (slot < 0 || w->map_def[slot] == NOBODY)
+		return false;
+	note(deps, w->map_def[slot]);
+	note(objects, w->map_object[slot]);
+	return true;
+}
+
 /* Which of its arguments are there; du->path and path2 are set on return. */
 static unsigned uses(struct as_defuse *du, const struct as_op *op, struct list *deps,
 		     struct list *objects)
@@ -278,7 +288,10 @@ static unsigned uses(struct as_defuse *du, const struct as_op *op, struct list *
 		make_absolute(w, op->path2, &du->path2);
 		had |= has_path(w, op, true, &du->path2, deps, objects) ? HAD_PATH2 : 0;
 	}
-	had |= has_slot(w, op->fd, deps, objects) ? HAD_FD : 0;
+	if (as_op_maps(op->code))
+		had |= has_map(w, op->fd, deps, objects) ? HAD_FD : 0;
+	else
+		had |= has_slot(w, op->fd, deps, objects) ? HAD_FD : 0;
 	had |= has_slot(w, op->fd2, deps, objects) ? HAD_FD2 : 0;
 	return had;
 }
@@ -412,6 +425,13 @@ static void apply(struct as_defuse *du, const struct as_op *op, int self)
 	}
 	if (op->code == AS_OP_CLOSE && op->fd >= 0)
 		w->slot_def[op->fd] = NOBODY;
+	if (op->code == AS_OP_MMAP && op->fd >= 0) {
+		w->map_def[op->fd] = self;
+		w->map_object[op->fd] =
+			w->slot_def[op->fd] == NOBODY ? NOBODY : w->slot_object[op->fd];
+	}
+	if (op->code == AS_OP_MUNMAP && op->fd >= 0)
+		w->map_def[op->fd] = NOBODY;
 	if (op->code == AS_OP_CRASH)
 		forget_slots(w);
 	if (op->code == AS_OP_CRASH || op->code == AS_OP_UMOUNT) {

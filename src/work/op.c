@@ -275,6 +275,19 @@ uint32_t as_op_node_type(const struct as_op *op)
 	return type ? type : S_IFREG;
 }
 
+bool as_op_sends_into_itself(uint64_t from, uint64_t to, uint64_t len, uint64_t size)
+{
+	uint64_t apart = from < to ? to - from : from - to;
+
+	return len && (apart < len || (from < size && len > size - from));
+}
+
+bool as_op_maps(enum as_opcode code)
+{
+	return code == AS_OP_MSTORE || code == AS_OP_MLOAD || code == AS_OP_MSYNC ||
+	       code == AS_OP_MUNMAP;
+}
+
 int as_op_mknod_refused(const struct as_op *op)
 {
 	switch (as_op_node_type(op)) {

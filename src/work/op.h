@@ -151,6 +151,11 @@ int as_op_remove_refused(const char *path);
 int as_op_mknod_refused(const struct as_op *op);
 /* The type of the node that a mknod makes; no type at all means a regular file. */
 uint32_t as_op_node_type(const struct as_op *op);
+/* Of sendfile and splice within one file of `size` bytes: whether the ranges overlap, or the source
+ * passes the end, which the transfer may move. They are refused without a call (EINVAL). */
+bool as_op_sends_into_itself(uint64_t from, uint64_t to, uint64_t len, uint64_t size);
+/* Whether its slot is that of a mapping, and not that of a descriptor. */
+bool as_op_maps(enum as_opcode code);
 /* A time of utimens as utimensat(2) takes it. */
 struct timespec as_op_timespec(int64_t ns);
 
@@ -175,6 +180,7 @@ enum as_flag {
 	AS_O_SYNC_ONLY = AS_O_SYNC & ~AS_O_DSYNC,
 	/* Words that exclude each other; all words there are. */
 	AS_MS_BOTH = AS_MS_ASYNC | AS_MS_SYNC,
+	AS_PROT_BOTH = AS_PROT_READ | AS_PROT_WRITE,
 	AS_XATTR_ALL = AS_XATTR_CREATE | AS_XATTR_REPLACE,
 	AS_SYNC_FILE_RANGE_ALL = AS_SYNC_FILE_RANGE_WAIT_BEFORE | AS_SYNC_FILE_RANGE_WRITE |
 				 AS_SYNC_FILE_RANGE_WAIT_AFTER,

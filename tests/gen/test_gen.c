@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
-	{ "crash", "ab66d84615d33c4f681cca8654fdb9d4" },
-	{ "race", "e82baac32f96a235083c0701d114f594" },
+	{ "crash", "efe60b3d323ed4ee234826721b7a2ab8" },
+	{ "race", "eb4560331ea592b1f1ca3217ee9c9011" },
 	{ "small", "7d9890450633672be0674643556effd3" },
-	{ "coverage", "984d7adcbafce39fea8960b42323c857" },
-	{ "hunt", "339d4f756fe9c14fa038009cb2911711" },
+	{ "coverage", "aaa55f2301f96d515bbea6d6d0956028" },
+	{ "hunt", "2a39cba58c37591b9fe908c096d6e051" },
 };
 
 /* Profile, chooser and generator in one. */

@@ -19,7 +19,7 @@ hunt() {
 	local bug=$1 seed=$2 seconds=$3 out=$WORK/$1-$2 status=0 best kinds=1
 	# Some show in several ways, of which not every one is short.
 	case $bug in
-	13 | 18) kinds=4 ;;
+	13 | 18 | 66) kinds=4 ;;
 	esac
 	timeout "$((seconds * 4))" "$ASSAY" hunt --json --target "lab:bug=$bug" --seed "$seed" \
 		--max-findings "$kinds" --max-workloads 4096 --reduce-for "$seconds" -o "$out" \

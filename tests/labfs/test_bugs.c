@@ -105,6 +105,26 @@ static bool p_hole(struct rig *r)
 	return buf[0] != 0;
 }
 
+static bool p_pipe(struct rig *r)
+{
+	struct as_handle *in, *out;
+	uint8_t buf[4096];
+	uint64_t to = 0;
+
+	assert_int_equal(t_put_at(r, "/a", O_CREAT, 'a', 6000, 0), 6000);
+	assert_int_equal(t_put_at(r, "/b", O_CREAT, 'b', 10, 0), 10);
+	assert_int_equal(FS->open(r->fs, "/a", O_RDONLY, 0, &in), 0);
+	assert_int_equal(FS->open(r->fs, "/b", O_WRONLY, 0, &out), 0);
+	assert_int_equal(FS->read(r->fs, in, buf, 4096, 0), 4096);
+	assert_int_equal(FS->write(r->fs, out, buf, 4096, &to), 4096);
+	assert_int_equal(FS->read(r->fs, in, buf, 500, 4096), 500);
+	assert_int_equal(FS->write(r->fs, out, buf, 500, &to), 500);
+	assert_int_equal(FS->close(r->fs, in), 0);
+	assert_int_equal(FS->close(r->fs, out), 0);
+	assert_int_equal(t_get_at(r, "/a", buf, 600, 4096), 600);
+	return buf[500] != 'a';
+}
+
 static bool p_punch(struct rig *r)
 {
 	struct as_handle *h;
@@ -639,6 +659,7 @@ static const struct {
 	{ LAB_BUG_RMDIR_FULL, p_rmdir_full, NULL },
 	{ LAB_BUG_LINK_COUNT, p_link_count, NULL },
 	{ LAB_BUG_HOLE_STALE, p_hole, NULL },
+	{ LAB_BUG_PIPE_MERGE, p_pipe, NULL },
 	{ LAB_BUG_PUNCH_EDGES, p_punch, NULL },
 	{ LAB_BUG_EXCHANGE_DOTDOT, p_exchange, NULL },
 	{ LAB_BUG_XATTR_CREATE, p_xattr_create, NULL },

@@ -82,6 +82,13 @@ static const char *const part_rest =
 	"clone $0 $1\nclone $1 $0\nclone_range $1 $0 len=4096 at=0 to=4096\n"
 	"clone_range $0 $0 len=0 at=4096 to=8192\nclone_range $0 $1 len=100 at=0 to=0\n"
 	"dedupe_range $1 $0 len=4096 at=0 to=0\ndedupe_range $0 $0 len=4096 at=0 to=4096\n"
+	"sendfile $0 $1 len=3000 at=50\nsendfile $1 $0 len=100 at=-1\n"
+	"sendfile $0 $0 len=100 at=200\nsendfile $0 $1 len=0 at=-1\nsendfile $0 $1 len=9 at=-2\n"
+	"splice $0 $1 len=9000 at=-1 to=10\nsplice $1 $0 len=100 at=0 to=-1\n"
+	"splice $0 $0 len=100 at=100 to=300\nsplice $0 $0 len=100 at=100 to=150\n"
+	"mmap $0 len=20000 at=0\nmmap $1 len=8192 at=4096 prot=PROT_READ\nmload $0 len=9000 at=50\n"
+	"mstore $0 len=5000 at=3000 fill=8\nmload $1 len=100 at=0\nmstore $1 len=1 at=0\n"
+	"msync $0\nmunmap $0\n"
 	"mmap_write $0 len=100 at=3000 fill=7 flags=MS_ASYNC\nmmap_write $1 len=10 at=0 fill=7\n"
 	/* flags */
 	"setflags $0 FS_APPEND_FL\nsetflags $0 FS_IMMUTABLE_FL\nsetflags $1 FS_IMMUTABLE_FL\n"

@@ -129,6 +129,10 @@ static const struct {
 	  "$0 = open /f O_RDWR|O_CREAT 0600\npwritev2 $0 len=2 at=-1 fill=1 flags=RWF_DSYNC\n"
 	  "preadv2 $0 len=1 at=1\nclose $0\n" },
 	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n1 open(\"/t/g\", O_RDWR|O_CREAT, 0600) = 4\n"
+	  "1 sendfile(4, 3, [7] => [9], 2) = 2\n1 sendfile(4, 3, NULL, 100) = 0\n",
+	  "$0 = open /f O_RDWR|O_CREAT 0600\n$1 = open /g O_RDWR|O_CREAT 0600\n"
+	  "sendfile $0 $1 len=2 at=7\nsendfile $0 $1 len=100 at=-1\nclose $0\nclose $1\n" },
+	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n1 open(\"/t/g\", O_RDWR|O_CREAT, 0600) = 4\n"
 	  "1 ioctl(4</t/g>, BTRFS_IOC_CLONE or FICLONE, 3) = -1 EOPNOTSUPP (Operation not "
 	  "supported)\n1 ioctl(4</t/g>, FIONREAD, [0]) = 0\n",
 	  "$0 = open /f O_RDWR|O_CREAT 0600\n$1 = open /g O_RDWR|O_CREAT 0600\nclone $1 $0\n"

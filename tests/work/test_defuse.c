@@ -71,6 +71,9 @@ static const struct {
 	{ "O_TMPFILE", "-$0 = open / O_RDWR|O_TMPFILE 0600\n.link_tmpfile $0 /f\n.stat /f\n" },
 	{ "two slots", " $0 = open /a O_RDWR|O_CREAT 0644\n-$1 = open /b O_RDWR|O_CREAT 0644\n"
 		       ".copy_file_range $0 $1 len=1 at=0 to=0\n fsync $0\n" },
+	{ "a mapping outlives its descriptor",
+	  " $0 = open /a O_RDWR|O_CREAT 0644\n-mmap $0 len=1 at=0\n close $0\n"
+	  ".mload $0 len=1 at=0\n.munmap $0\n mload $0 len=1 at=0\n" },
 	{ "a crash empties slots",
 	  "-$0 = open /a O_RDWR|O_CREAT 0644\n.fsync $0\n crash\n fsync $0\n" },
 };

@@ -22,6 +22,8 @@ static const char *const errno_names[1];
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +31,7 @@ static const char *const errno_names[1];
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -812,9 +815,10 @@ static struct result do_rename2(const char *path, const char *path2, unsigned fl
 	return answer(syscall(SYS_renameat2, AT_FDCWD, at(path), AT_FDCWD, at(path2), flags));
 }
 
-/*@ link_tmpfile: answer fail at slots */
+/*@ proc: base */
 static int proc_fds; /* /proc/self/fd, opened while it can still be reached */
 
+/*@ link_tmpfile: answer fail at slots proc */
 static struct result do_link_tmpfile(int slot, const char *path)
 {
 	char name[32];
@@ -863,6 +867,179 @@ static struct result do_dedupe_range(int slot, int slot2, size_t len, off_t off,
 	if (info->status == FILE_DEDUPE_RANGE_DIFFERS)
 		return fail(EBADE, 0);
 	return info->status < 0 ? fail(-info->status, 0) : answer((long)info->bytes_deduped);
+}
+
+/*@ sends: slots */
+/* Whether both are one file, and the ranges overlap or the source passes the end. */
+static int sends_into_itself(int slot, int slot2, off_t off, off_t off2, size_t len)
+{
+	int in = slots[slot], out = slots[slot2];
+	off_t from = off == -1 ? lseek(in, 0, SEEK_CUR) : off,
+	      to = off2 == -1 ? lseek(out, 0, SEEK_CUR) : off2,
+	      apart = from < to ? to - from : from - to;
+	struct stat a, b;
+
+	if (from < 0 || to < 0 || fcntl(in, F_GETFL) & O_PATH || fcntl(out, F_GETFL) & O_PATH ||
+	    fstat(in, &a) || fstat(out, &b) || !S_ISREG(a.st_mode) || a.st_ino != b.st_ino ||
+	    a.st_dev != b.st_dev)
+		return 0;
+	return len &&
+	       ((size_t)apart < len || (from < a.st_size && len > (size_t)(a.st_size - from)));
+}
+
+/*@ sendfile: answer fail slots sends */
+static struct result do_sendfile(int slot, int slot2, size_t len, off_t off)
+{
+	off_t from = off;
+
+	if (sends_into_itself(slot, slot2, off, -1, len))
+		return fail(EINVAL, 0); /* which bytes would come out, nobody says */
+	return answer(sendfile(slots[slot2], slots[slot], off == -1 ? NULL : &from, len));
+}
+
+/*@ splice: answer fail slots sends */
+static struct result do_splice(int slot, int slot2, size_t len, off_t off, off_t off2)
+{
+	loff_t from = off, to = off2;
+	ssize_t n, done;
+	int ends[2], err;
+
+	if (sends_into_itself(slot, slot2, off, off2, len))
+		return fail(EINVAL, 0);
+	if (pipe2(ends, O_CLOEXEC))
+		return fail(errno, 0);
+	done = n = splice(slots[slot], off == -1 ? NULL : &from, ends[1], NULL, len, 0);
+	if (n > 0)
+		done = splice(ends[0], NULL, slots[slot2], off2 == -1 ? NULL : &to, (size_t)n, 0);
+	err = errno;
+	if (off == -1 && n > 0 && done < n) /* what is left in the pipe counts as not read */
+		lseek(slots[slot], -(n - (done > 0 ? done : 0)), SEEK_CUR);
+	close(ends[0]);
+	close(ends[1]);
+	errno = err;
+	return answer(done);
+}
+
+/*@ maps: base slots */
+static struct map { /* the mappings of $0, $1, ... */
+	char *at;
+	size_t len;
+	off_t off;
+	int prot, file; /* file: with O_PATH, tells the size */
+} maps[SLOTS];
+
+/*@ unmap: maps */
+static void drop_map(int slot)
+{
+	if (!maps[slot].at)
+		return;
+	munmap(maps[slot].at, maps[slot].len);
+	close(maps[slot].file);
+	maps[slot].at = NULL;
+}
+
+/*@ touch: answer fail maps */
+static sigjmp_buf faulted;
+
+static void on_bus(int number)
+{
+	(void)number;
+	siglongjmp(faulted, 1);
+}
+
+/* Page by page, up to the first that raises SIGBUS; a store leaves out what is after the end. */
+static struct result touch(int slot, size_t len, off_t off, char *to, const char *from, size_t left)
+{
+	const struct map *map = &maps[slot];
+	struct sigaction catch = { .sa_handler = on_bus }, before;
+	volatile size_t done = 0;
+
+	sigaction(SIGBUS, &catch, &before);
+	while (done < len) {
+		char *at = map->at + off + done;
+		size_t n = 4096 - (size_t)(map->off + off + (off_t)done) % 4096, stored;
+
+		n = n < len - done ? n : len - done;
+		stored = left < done ? 0 : left - done;
+		if (sigsetjmp(faulted, 1))
+			break;
+		(void)*(volatile char *)at;
+		if (to)
+			memcpy(to + done, at, n);
+		else
+			memcpy(at, from + done, stored < n ? stored : n);
+		done += n;
+	}
+	sigaction(SIGBUS, &before, NULL);
+	return done || !len ? answer((long)done) : fail(ENXIO, 0);
+}
+
+static int bad_touch(int slot, size_t len, off_t off, int prot)
+{
+	const struct map *map = &maps[slot];
+
+	if (!map->at)
+		return EINVAL;
+	if (!(map->prot & prot) || off < 0 || (size_t)off > map->len ||
+	    len > map->len - (size_t)off)
+		return EFAULT;
+	return 0;
+}
+
+/*@ mmap: answer fail maps unmap proc */
+static struct result do_mmap(int slot, size_t len, off_t off, int prot)
+{
+	char name[32], *at;
+
+	if ((prot & ~(PROT_READ | PROT_WRITE)) || !(prot & PROT_READ))
+		return fail(EINVAL, 0);
+	drop_map(slot);
+	at = mmap(NULL, len, prot, MAP_SHARED, slots[slot], off);
+	if (at == MAP_FAILED)
+		return fail(errno, 0);
+	snprintf(name, sizeof(name), "%d", slots[slot]);
+	maps[slot] = (struct map){ at, len, off, prot, openat(proc_fds, name, O_PATH) };
+	return answer(0);
+}
+
+/*@ mstore: answer fail maps touch pattern */
+static struct result do_mstore(int slot, size_t len, off_t off, uint64_t fill)
+{
+	int err = bad_touch(slot, len, off, PROT_WRITE);
+	off_t at = maps[slot].off + off;
+	struct stat st;
+
+	if (!err && fstat(maps[slot].file, &st))
+		err = errno;
+	if (err)
+		return fail(err, 0);
+	return touch(slot, len, off, NULL, pattern(fill, (uint64_t)at, len, 0),
+		     st.st_size > at ? (size_t)(st.st_size - at) : 0);
+}
+
+/*@ mload: answer fail maps touch memory */
+static struct result do_mload(int slot, size_t len, off_t off)
+{
+	int err = bad_touch(slot, len, off, PROT_READ);
+
+	return err ? fail(err, 0) : touch(slot, len, off, memory(len, 0), NULL, 0);
+}
+
+/*@ msync: answer fail maps */
+static struct result do_msync(int slot, int flags)
+{
+	if (!maps[slot].at)
+		return fail(EINVAL, 0);
+	return answer(msync(maps[slot].at, maps[slot].len, flags));
+}
+
+/*@ munmap: answer fail maps unmap */
+static struct result do_munmap(int slot)
+{
+	if (!maps[slot].at)
+		return fail(EINVAL, 0);
+	drop_map(slot);
+	return answer(0);
 }
 
 /*@ mmap_write: answer fail slots pattern */

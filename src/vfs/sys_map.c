@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sys_map: mappings through system calls. A load or a store goes page by page, from the first to
+ * the last; a page that raises SIGBUS ends it there. While one runs, this file handles the signal,
+ * and nobody else's handler is lost.
+ *
+ * A descriptor with O_PATH, kept beside the mapping, tells how long the file is now. It holds no
+ * open file, so that closing the last descriptor is what it is without us.
+ */
+#include "vfs/sys_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+
+struct as_sys_map {
+	char *at; /* NULL: none */
+	uint64_t len;
+	int64_t off, prot;
+	int file; /* with O_PATH */
+};
+
+bool as_sys_mapped(const struct as_sys *s)
+{
+	for (size_t i = 0; s->maps && i <= AS_SLOT_MAX; i++)
+		if (s->maps[i].at)
+			return true;
+	return false;
+}
+
+static void unmap(struct as_sys_map *map)
+{
+	if (!map->at)
+		return;
+	munmap(map->at, map->len);
+	close(map->file);
+	map->at = NULL;
+}
+
+void as_sys_unmap_all(struct as_sys *s)
+{
+	for (size_t i = 0; s->maps && i <= AS_SLOT_MAX; i++)
+		unmap(&s->maps[i]);
+}
+
+/* NULL: the slot has none. */
+static struct as_sys_map *map_at(struct as_vfs *vfs, int32_t slot)
+{
+	struct as_sys *s = (struct as_sys *)vfs;
+
+	if (slot < 0 || slot > AS_SLOT_MAX || !s->maps || !s->maps[slot].at)
+		return NULL;
+	return &s->maps[slot];
+}
+
+static int open_beside(const struct as_sys *s, int fd)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%d", fd);
+	return openat(s->proc_fd, name, O_PATH | O_CLOEXEC);
+}
+
+void as_sys_mmap(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct as_sys *s = (struct as_sys *)vfs;
+	int fd = as_sys_fd(vfs, op->fd), beside;
+	char *at;
+
+	if (op->flags & ~(int64_t)AS_PROT_BOTH || !(op->flags & AS_PROT_READ)) {
+		as_vfs_answer(out, -EINVAL);
+		return;
+	}
+	if (!s->maps)
+		s->maps = as_xcalloc(AS_SLOT_MAX + 1, sizeof(*s->maps));
+	unmap(&s->maps[op->fd]);
+	at = (char *)as_sys_do(vfs, mmap, 0, op->len, (int)op->flags, MAP_SHARED, fd,
+			       (uint64_t)op->off);
+	if (at == MAP_FAILED) {
+		as_sys_answer(out, -1);
+		return;
+	}
+	beside = open_beside(s, fd);
+	if (beside < 0) {
+		as_sys_answer(out, -1);
+		munmap(at, op->len);
+		return;
+	}
+	s->maps[op->fd] = (struct as_sys_map){ at, op->len, op->off, op->flags, beside };
+	as_vfs_answer(out, 0);
+}
+
+/* ---- Touching pages -------------------------------------------------------------------------- */
+
+static sigjmp_buf faulted;
+
+static void on_bus(int number)
+{
+	(void)number;
+	siglongjmp(faulted, 1);
+}
+
+struct touch {
+	char *map; /* in the mapping */
+	char *to; /* a load */
+	const char *from; /* a store */
+	uint64_t left; /* a store: bytes before the end of the file, from its beginning on */
+};
+
+/* One page of it: whether it could be touched. */
+static bool touch_page(const struct touch *t, size_t done, size_t n)
+{
+	volatile char *byte = t->map + done;
+	size_t stored = t->left > done ? t->left - done : 0;
+
+	if (sigsetjmp(faulted, 1))
+		return false;
+	if (t->to) {
+		memcpy(t->to + done, t->map + done, n);
+		return true;
+	}
+	/* Also where nothing is stored, the page is touched. */
+	(void)*byte;
+	memcpy(t->map + done, t->from + done, stored < n ? stored : n);
+	return true;
+}
+
+/* How many bytes could be touched. `start`: where in its page the first one lies. */
+static int64_t touch(const struct touch *t, uint64_t start, size_t len)
+{
+	struct sigaction catch = { .sa_handler = on_bus }, before;
+	volatile size_t done = 0;
+
+	sigemptyset(&catch.sa_mask);
+	sigaction(SIGBUS, &catch, &before);
+	while (done < len) {
+		size_t n = PAGE - (start + done) % PAGE;
+
+		n = n < len - done ? n : len - done;
+		if (!touch_page(t, done, n))
+			break;
+		done += n;
+	}
+	sigaction(SIGBUS, &before, NULL);
+	return done || !len ? (int64_t)done : -ENXIO;
+}
+
+/* What the format decides before a page is touched. */
+static int check(const struct as_sys_map *map, const struct as_op *op, int64_t prot)
+{
+	if (!map)
+		return -EINVAL;
+	if (!(map->prot & prot) || op->off < 0 || (uint64_t)op->off > map->len ||
+	    op->len > map->len - (uint64_t)op->off)
+		return -EFAULT;
+	return 0;
+}
+
+void as_sys_mstore(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	const struct as_sys_map *map = map_at(vfs, op->fd);
+	int rc = check(map, op, AS_PROT_WRITE);
+	struct touch t = { 0 };
+	struct stat st;
+	uint64_t at;
+
+	if (!rc && fstat(map->file, &st))
+		rc = -errno;
+	if (rc) {
+		as_vfs_answer(out, rc);
+		return;
+	}
+	at = (uint64_t)map->off + (uint64_t)op->off;
+	as_buf_clear(&vfs->data);
+	t.map = map->at + op->off;
+	t.from = as_buf_reserve(&vfs->data, op->len + 1);
+	t.left = (uint64_t)st.st_size > at ? (uint64_t)st.st_size - at : 0;
+	as_pattern_fill(op->fill, at, (char *)(uintptr_t)t.from, op->len);
+	as_vfs_answer(out, touch(&t, at % PAGE, op->len));
+}
+
+void as_sys_mload(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	const struct as_sys_map *map = map_at(vfs, op->fd);
+	int rc = check(map, op, AS_PROT_READ);
+	struct touch t = { 0 };
+
+	if (rc) {
+		as_vfs_answer(out, rc);
+		return;
+	}
+	as_buf_clear(&vfs->data);
+	t.map = map->at + op->off;
+	t.to = as_buf_reserve(&vfs->data, op->len + 1);
+	as_vfs_answer_bytes(vfs, out,
+			    touch(&t, ((uint64_t)map->off + (uint64_t)op->off) % PAGE, op->len));
+}
+
+void as_sys_msync(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	const struct as_sys_map *map = map_at(vfs, op->fd);
+
+	if (!map)
+		as_vfs_answer(out, -EINVAL);
+	else
+		as_sys_answer(out, as_sys_do(vfs, msync, SYS_P(map->at), map->len, (int)op->flags));
+}
+
+void as_sys_munmap(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct as_sys_map *map = map_at(vfs, op->fd);
+
+	as_vfs_answer(out, map ? 0 : -EINVAL);
+	if (map)
+		unmap(map);
+}
