@@ -11,6 +11,7 @@
 #define AS_GEN_WALK_H
 
 #include "gen/roster.h"
+#include "gen/steer.h"
 #include "work/seq.h"
 
 struct as_gen_walk {
@@ -20,6 +21,8 @@ struct as_gen_walk {
 	struct as_gen_view *view; /* for its plain operations and its index of draws */
 	struct as_roster roster;
 	struct as_aim *aim; /* NULL: nothing to go for */
+	struct as_steer *steer; /* NULL: no command is chosen by the state */
+	struct as_model *model; /* the state so far, for steering; NULL: it is not followed */
 	struct as_seq *out;
 	struct as_buf text, opts; /* paths being put together, options drawn */
 	bool fill; /* draw arguments, too */

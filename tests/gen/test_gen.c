@@ -23,12 +23,12 @@
 static const struct {
 	const char *profile, *digest;
 } golden[] = {
-	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
-	{ "crash", "309744f25296d39dd52662f917636a7b" },
-	{ "race", "81cd14fc43ae7f7881de06008983934d" },
-	{ "small", "7d9890450633672be0674643556effd3" },
-	{ "coverage", "91127b659cbd7585d78c842d57261d16" },
-	{ "hunt", "b78d063636b164ee9075f66cddbda0d9" },
+	{ "paper", "735b12153d5529db18eb9922b474707c" },
+	{ "crash", "84d7ec726623fbf227f662b96760c748" },
+	{ "race", "a14b18394969a5c0421a8c6e9e1aaefa" },
+	{ "small", "d5066fc702abe8f993d7953b6494e532" },
+	{ "coverage", "ccec7b52af9b2e1786c0efd7b488367e" },
+	{ "hunt", "83910130254559568428e73e1358f9d1" },
 };
 
 /* Profile, chooser and generator in one. */
