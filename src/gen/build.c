@@ -141,14 +141,14 @@ static unsigned build_fds(struct as_gen_view *view, enum as_opcode code,
 
 /* Second ends of a command that takes two paths: directories for a new name, or names that exist.
  * They are gathered once for all subjects. */
-struct ends {
+struct far_ends {
 	uint32_t *all; /* candidates */
 	size_t n_all;
 	uint32_t typical[AS_KMEANS_MAX];
 	unsigned n;
 };
 
-static void gather(struct as_gen_view *view, enum as_subject subject, struct ends *ends)
+static void gather(struct as_gen_view *view, enum as_subject subject, struct far_ends *ends)
 {
 	ends->n_all = as_view_candidates(view, subject);
 	ends->n = cluster(view, view->point, ends->n_all, ends->typical);
@@ -175,7 +175,7 @@ static size_t fitting(const struct as_gen_view *view, enum as_opcode code, size_
 
 /* A typical one, or any if no typical one will do. */
 static size_t second_end(const struct as_gen_view *view, enum as_opcode code, size_t from,
-			 const struct ends *ends)
+			 const struct far_ends *ends)
 {
 	size_t end = fitting(view, code, from, ends->typical, ends->n);
 
@@ -187,7 +187,7 @@ static unsigned build_pairs(struct as_gen_view *view, enum as_opcode code, const
 {
 	bool moves = as_gen_rows[code].subject == AS_SUBJECT_MOVABLE;
 	bool replaces = moves && as_draw_chance(view->choice, view->replace);
-	struct ends ends;
+	struct far_ends ends;
 	unsigned built = 0;
 
 	gather(view, replaces ? AS_SUBJECT_MOVABLE : AS_SUBJECT_PARENT, &ends);
@@ -200,9 +200,9 @@ static unsigned build_pairs(struct as_gen_view *view, enum as_opcode code, const
 		view->from[built] = subject[i];
 		view->to[built++] = (uint32_t)end;
 		*op = make_on(view, code, subject[i], false);
-		op->path2 = replaces ? spell(view, path_of(view, end), view->spot[end].path_len,
-					     false)
-				     : join(view, end, free_name(view, end), false);
+		op->path2 =
+			replaces ? spell(view, path_of(view, end), view->spot[end].path_len, false)
+				 : join(view, end, free_name(view, end), false);
 	}
 	return built;
 }

@@ -4,17 +4,19 @@
  *
  * Method. Algorithm 1 asks of a command whether it leads to a state that was not explored before.
  * With contents, attributes and descriptors in the state nearly every command does, so that this
- * says little of a long workload. What is counted instead is the kind of a step: the command and
- * its flags, what is typical of the inodes that it is done to (their attribute vectors), how its
- * numbers lie to the size of the file and to blocks, and how its two ends are related. Counts are
- * kept in a table without chains: two kinds that share a place count as one, which does no harm.
+ * says little of a long workload. What is counted instead are aspects of a step (enum aspect). An
+ * aspect that was met n times is worth 1 / (n + 1), and the command with the highest sum is taken.
+ * Counts are kept in a table without chains: two that share a place count as one, which does no
+ * harm.
  *
- * Of the command with the smallest count the model says what it will answer. One that would be
- * refused is taken now and then only; the next best is asked then.
+ * Of the command with the highest sum the model says what it will answer. A refusal is taken the
+ * less often the more often it was met; if it is not taken, the next best command is asked.
  *
  * Invariants
  *   1. Everything is decided by the model, the counts and the choice: the same seed, the same walk.
- *   2. The model is not changed here.
+ *   2. The model that is given is not changed.
+ *   3. `looked` is set only while the view shows the names and descriptors of the state. Commands
+ *      that change neither need no new look (the order of use may be old then).
  */
 #include "gen/steer.h"
 
@@ -175,7 +177,7 @@ static uint64_t relation(const struct as_gen_view *view, uint32_t from, uint32_t
 }
 
 /* The subject and the other end of candidate i of the view. */
-struct ends {
+struct step_ends {
 	const struct as_spot *from, *to; /* NULL: without a name, or there is none */
 	const struct as_open *fd, *fd2; /* NULL: by name */
 	uint32_t from_spot, to_spot;
@@ -186,10 +188,10 @@ static const struct as_spot *spot_at(const struct as_gen_view *view, uint32_t i)
 	return i < view->n ? &view->spot[i] : NULL;
 }
 
-static struct ends ends_of(const struct as_gen_view *view, const struct as_op *op, unsigned i)
+static struct step_ends ends_of(const struct as_gen_view *view, const struct as_op *op, unsigned i)
 {
 	const struct as_gen_row *row = &as_gen_rows[op->code];
-	struct ends e = { .from_spot = UINT32_MAX, .to_spot = UINT32_MAX };
+	struct step_ends e = { .from_spot = UINT32_MAX, .to_spot = UINT32_MAX };
 
 	if (row->subject == AS_SUBJECT_NONE)
 		return e;
@@ -211,7 +213,8 @@ static struct ends ends_of(const struct as_gen_view *view, const struct as_op *o
 }
 
 static void note_aspects(const struct as_steer *steer, const struct as_gen_view *view,
-			 const struct as_model *model, struct candidate *c, const struct ends *e)
+			 const struct as_model *model, struct candidate *c,
+			 const struct step_ends *e)
 {
 	const struct as_op *op = &c->op;
 	uint64_t code = add(1, op->code), key = add(code, (uint64_t)op->flags);
@@ -226,12 +229,11 @@ static void note_aspects(const struct as_steer *steer, const struct as_gen_view 
 	if (e->fd)
 		key = add(key, (uint64_t)e->fd->flags);
 	c->key[ASPECT_SUBJECT] = e->from ? add_inode(key, &e->from->attrs) : key;
-	c->key[ASPECT_NUMBERS] = add_numbers(add(code, ASPECT_NUMBERS), op,
-					     size_of(view, model, e->from_spot));
+	c->key[ASPECT_NUMBERS] =
+		add_numbers(add(code, ASPECT_NUMBERS), op, size_of(view, model, e->from_spot));
 	key = add(code, ASPECT_SECOND);
 	if (e->to && e->from)
-		key = add(add_inode(key, &e->to->attrs),
-			  relation(view, e->from_spot, e->to_spot));
+		key = add(add_inode(key, &e->to->attrs), relation(view, e->from_spot, e->to_spot));
 	if (e->fd2)
 		key = add(key, place(op->off2, size_of(view, model, e->to_spot)));
 	c->key[ASPECT_SECOND] = key;
@@ -309,7 +311,7 @@ static void consider(struct as_steer *steer, struct as_gen_view *view, const str
 
 	for (unsigned i = 0; i < n && steer->n < CANDIDATES_MAX; i++) {
 		struct candidate *c = &steer->candidate[steer->n++];
-		struct ends ends = ends_of(view, &built[i], i);
+		struct step_ends ends = ends_of(view, &built[i], i);
 
 		*c = (struct candidate){ .op = built[i] };
 		if (fill) {
@@ -373,8 +375,8 @@ static void gather(struct as_steer *steer, struct as_gen_view *view, const struc
 		return;
 	for (size_t i = 0; i < n; i++) {
 		/* An exchange needs a name that exists. */
-		view->replace = codes[i] == AS_OP_RENAME2 ? RENAME2_REPLACES
-							  : view->profile->replace;
+		view->replace =
+			codes[i] == AS_OP_RENAME2 ? RENAME2_REPLACES : view->profile->replace;
 		consider(steer, view, model, codes[i], fill);
 	}
 	view->replace = 0;

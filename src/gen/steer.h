@@ -19,8 +19,8 @@ void as_steer_free(struct as_steer *steer); /* takes NULL */
 void as_steer_begin(struct as_steer *steer);
 /* The walk has done this. */
 void as_steer_follow(struct as_steer *steer, const struct as_op *op);
-/* The command to do next, its arguments drawn if fill is set, and the state after it; NULL: none was
- * found. Its paths are absolute and good until the view looks again. */
+/* The command to do next, its arguments drawn if fill is set, and the state after it; NULL: none
+ * was found. Its paths are absolute and good until the view looks again. */
 struct as_model *as_steer_pick(struct as_steer *steer, struct as_gen_view *view,
 			       const struct as_model *model, bool growing, bool fill,
 			       struct as_op *op);

@@ -104,9 +104,8 @@ static int see_open(void *ctx, int slot, uint32_t ino, int64_t flags)
 	if (view->n_open == 64 || slot >= 64)
 		return 0;
 	view->slots_taken |= (uint64_t)1 << slot;
-	view->open[view->n_open++] = (struct as_open){
-		.slot = slot, .ino = ino, .spot = UINT32_MAX, .flags = flags
-	};
+	view->open[view->n_open++] =
+		(struct as_open){ .slot = slot, .ino = ino, .spot = UINT32_MAX, .flags = flags };
 	return 0;
 }
 

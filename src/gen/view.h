@@ -99,8 +99,8 @@ struct as_gen_view {
 	/* How many percent of the second paths of a rename are typical names that exist. A backbone
 	 * has none. */
 	uint64_t replace;
-	/* Of what was built last: the spot of each subject (or its place in `open`), and the spot of
-	 * the second path or its directory (or the second place in `open`). */
+	/* Of what was built last: the spot of each subject, or its place in `open`; and the same of
+	 * the second path (or its directory) or descriptor. */
 	uint32_t from[AS_KMEANS_MAX], to[AS_KMEANS_MAX];
 
 	/* Internal. */

@@ -3,8 +3,8 @@
  * walk: see walk.h. This file draws commands; follow.c enters into the roster what they do.
  *
  * Invariants
- *   1. Everything is decided by the roster and the choice, nothing by the model: the same seed, the
- *      same walk.
+ *   1. Everything is decided by the roster and the choice, and for steered commands (steer.h) by
+ *      the model: the same seed, the same walk.
  *   2. The roster holds at most profile->tree names of its own making and what the backbone left.
  *   3. `at` and `at2` are the absolute paths of the operation being built; op->path may be spelled
  *      from the working directory.

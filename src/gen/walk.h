@@ -2,10 +2,10 @@
 /*
  * walk: the part of a long workload that comes after the backbone. The search has led to a rare
  * state; from there on, commands of all layers are drawn one by one, on whatever is there at that
- * moment. No later command depends on what a walk does, so it may do what a backbone must not: it
- * renames over what exists, uses names of the wrong kind, removes what is open, and unmounts. The
- * tree grows and shrinks in turns, so that after a thousand commands there are still names to work
- * on, and free names to make.
+ * moment, or chosen by the state (steer.h). No later command depends on what a walk does, so it may
+ * do what a backbone must not: it renames over what exists, uses names of the wrong kind, removes
+ * what is open, and unmounts. The tree grows and shrinks in turns, so that after a thousand
+ * commands there are still names to work on, and free names to make.
  */
 #ifndef AS_GEN_WALK_H
 #define AS_GEN_WALK_H

@@ -215,8 +215,8 @@ static void test_both_ends(void **state)
 	struct met steered = meet(STEERED);
 
 	(void)state;
-	print_message("replaced %u, exchanged %u, two files %u, at the size %u\n",
-		      steered.replaced, steered.exchanged, steered.apart, steered.at_size);
+	print_message("replaced %u, exchanged %u, two files %u, at the size %u\n", steered.replaced,
+		      steered.exchanged, steered.apart, steered.at_size);
 	assert_true(steered.replaced >= 20);
 	assert_true(steered.exchanged >= 20);
 	assert_true(steered.apart >= 20);
