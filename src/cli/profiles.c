@@ -3,6 +3,7 @@
 #include "cli/profiles.h"
 
 #include "gen/gen.h"
+#include "run/instance.h"
 #include "target/facts.h"
 
 #include <string.h>
@@ -40,6 +41,25 @@ void as_cli_fit_profile(struct as_profile *profile, const struct as_target *targ
 
 	if (draw)
 		as_profile_mount_options(profile, draw);
+}
+
+/* docs/SCORE.md, "Ways to generate workloads", has the numbers. */
+static void steer(struct as_profile *profile, const struct as_target *target)
+{
+	if (!profile->walk_max || !(as_instance_caps(target) & AS_INSTANCE_KERNEL))
+		return;
+	profile->steer = 50;
+	profile->compare = 2;
+}
+
+void as_cli_fit_hunt(const struct as_args *args, size_t n_targets, const struct as_target *target,
+		     struct as_profile *profile)
+{
+	/* There are no options that all of several targets know. */
+	if (n_targets == 1)
+		as_cli_fit_profile(profile, target);
+	if (!as_args_has(args, "profile"))
+		steer(profile, target);
 }
 
 unsigned as_cli_left_out(const struct as_profile *profile, const struct as_traits *traits,

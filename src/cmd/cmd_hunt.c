@@ -226,9 +226,8 @@ static int read_target(const struct as_args *args, struct hunt_session *s, struc
 		rc = as_cli_specs_traits(&s->specs, &s->traits, err);
 	if (rc)
 		return rc;
-	/* There are no options that all of several targets know. */
-	if (!s->resume && s->specs.n == 1)
-		as_cli_fit_profile(s->profile, s->target);
+	if (!s->resume)
+		as_cli_fit_hunt(args, s->specs.n, s->target, s->profile);
 	s->boxed = boxed;
 	/* In a box, the engine runs as root. */
 	if (s->boxed)

@@ -103,6 +103,10 @@ static unsigned cluster(struct as_gen_view *view, const struct as_point *points,
 {
 	unsigned found;
 
+	if (!view->profile->k) { /* no clusters: all alike */
+		chosen[0] = n ? as_choose(view->choice, (unsigned)n) : 0;
+		return n > 0;
+	}
 	if (view->watch)
 		view->watch(view->watch_ctx, true);
 	found = as_kmeans(points, n, (unsigned)view->profile->k, view->choice, chosen);
@@ -123,41 +127,82 @@ static unsigned build_fds(struct as_gen_view *view, enum as_opcode code,
 	n = cluster(view, points, view->n_open, chosen);
 	for (unsigned i = 0; i < n; i++) {
 		out[i] = view->plain[code];
+		view->from[i] = view->to[i] = chosen[i];
 		out[i].fd = view->open[chosen[i]].slot;
-		if (as_gen_rows[code].second == AS_SECOND_DESCRIPTOR)
-			out[i].fd2 = view->open[as_choose(view->choice, view->n_open)].slot;
+		if (as_gen_rows[code].second != AS_SECOND_DESCRIPTOR)
+			continue;
+		/* Any without clusters, else the other end is typical, too. */
+		view->to[i] = view->profile->k ? chosen[as_choose(view->choice, n)]
+					       : as_choose(view->choice, view->n_open);
+		out[i].fd2 = view->open[view->to[i]].slot;
 	}
 	return n;
 }
 
-/* A directory for the second path, any that will do; SIZE_MAX when there is none. */
-static size_t second_dir(struct as_gen_view *view, enum as_opcode code, size_t from,
-			 const uint32_t *dirs, size_t n_dirs)
+/* Second ends of a command that takes two paths: directories for a new name, or names that exist.
+ * They are gathered once for all subjects. */
+struct far_ends {
+	uint32_t *all; /* candidates */
+	size_t n_all;
+	uint32_t typical[AS_KMEANS_MAX];
+	unsigned n;
+};
+
+static void gather(struct as_gen_view *view, enum as_subject subject, struct far_ends *ends)
 {
-	size_t first = as_choose(view->choice, (unsigned)n_dirs);
+	ends->n_all = as_view_candidates(view, subject);
+	ends->n = cluster(view, view->point, ends->n_all, ends->typical);
+	ends->all = as_arena_alloc(&view->strings, (ends->n_all + 1) * sizeof(*ends->all));
+	memcpy(ends->all, view->candidate, ends->n_all * sizeof(*ends->all));
+	for (unsigned i = 0; i < ends->n; i++)
+		ends->typical[i] = ends->all[ends->typical[i]];
+}
 
-	for (size_t i = 0; i < n_dirs; i++) {
-		size_t dir = dirs[(first + i) % n_dirs];
+/* One of the spots that fits; SIZE_MAX when there is none. */
+static size_t fitting(const struct as_gen_view *view, enum as_opcode code, size_t from,
+		      const uint32_t *spots, size_t n)
+{
+	size_t first = n ? as_choose(view->choice, (unsigned)n) : 0;
 
-		if (second_fits(view, code, from, dir))
-			return dir;
+	for (size_t i = 0; i < n; i++) {
+		size_t spot = spots[(first + i) % n];
+
+		if (spot != from && second_fits(view, code, from, spot))
+			return spot;
 	}
 	return SIZE_MAX;
+}
+
+/* A typical one, or any if no typical one will do. */
+static size_t second_end(const struct as_gen_view *view, enum as_opcode code, size_t from,
+			 const struct far_ends *ends)
+{
+	size_t end = fitting(view, code, from, ends->typical, ends->n);
+
+	return end != SIZE_MAX ? end : fitting(view, code, from, ends->all, ends->n_all);
 }
 
 static unsigned build_pairs(struct as_gen_view *view, enum as_opcode code, const uint32_t *subject,
 			    unsigned n, struct as_op out[AS_KMEANS_MAX])
 {
-	size_t n_dirs = as_view_candidates(view, AS_SUBJECT_PARENT);
+	bool moves = as_gen_rows[code].subject == AS_SUBJECT_MOVABLE;
+	bool replaces = moves && as_draw_chance(view->choice, view->replace);
+	struct far_ends ends;
 	unsigned built = 0;
 
-	for (unsigned i = 0; i < n && n_dirs; i++) {
-		size_t dir = second_dir(view, code, subject[i], view->candidate, n_dirs);
+	gather(view, replaces ? AS_SUBJECT_MOVABLE : AS_SUBJECT_PARENT, &ends);
+	for (unsigned i = 0; i < n && ends.n_all; i++) {
+		size_t end = second_end(view, code, subject[i], &ends);
+		struct as_op *op = &out[built];
 
-		if (dir == SIZE_MAX)
+		if (end == SIZE_MAX)
 			continue;
-		out[built] = make_on(view, code, subject[i], false);
-		out[built++].path2 = join(view, dir, free_name(view, dir), false);
+		view->from[built] = subject[i];
+		view->to[built++] = (uint32_t)end;
+		*op = make_on(view, code, subject[i], false);
+		op->path2 =
+			replaces ? spell(view, path_of(view, end), view->spot[end].path_len, false)
+				 : join(view, end, free_name(view, end), false);
 	}
 	return built;
 }
@@ -193,6 +238,7 @@ unsigned as_view_build(struct as_gen_view *view, const struct as_model *model, e
 
 	if (row->subject == AS_SUBJECT_NONE || row->subject == AS_SUBJECT_QUIET) {
 		out[0] = view->plain[code];
+		view->from[0] = view->to[0] = 0;
 		return 1;
 	}
 	if (row->subject == AS_SUBJECT_FD)
@@ -204,6 +250,7 @@ unsigned as_view_build(struct as_gen_view *view, const struct as_model *model, e
 	if (row->second == AS_SECOND_NEW)
 		return build_pairs(view, code, chosen, n, out);
 	for (unsigned i = 0; i < n; i++) {
+		view->from[i] = view->to[i] = chosen[i];
 		if (row->subject == AS_SUBJECT_PARENT) {
 			out[i] = view->plain[code];
 			out[i].path = join(view, chosen[i], free_name(view, chosen[i]), false);

@@ -21,6 +21,10 @@
 
 #include <stdlib.h>
 
+/* So many steps in a row, and one for each state that waits, without a new state or a workload mean
+ * that nothing is left. */
+#define BARREN_MAX 4096
+
 struct as_gen {
 	const struct as_profile *profile;
 	const struct as_traits *traits;
@@ -259,7 +263,9 @@ static struct as_seq *give(struct as_gen *gen, struct as_gnode *node, enum as_ge
 
 struct as_seq *as_gen_next(struct as_gen *gen, enum as_gen_layer layer)
 {
-	for (;;) {
+	uint64_t barren = 0, fresh = gen->stats.fresh;
+
+	while (barren++ < BARREN_MAX + gen->queue.n) {
 		struct as_seq *seq = NULL;
 		bool last;
 		struct as_gnode *node = step(gen, &last);
@@ -273,7 +279,11 @@ struct as_seq *as_gen_next(struct as_gen *gen, enum as_gen_layer layer)
 		keep_bound(gen);
 		if (seq)
 			return seq;
+		if (gen->stats.fresh != fresh)
+			barren = 0;
+		fresh = gen->stats.fresh;
 	}
+	return NULL;
 }
 
 void as_gen_tries(const struct as_gen *gen, struct as_profile *profile)

@@ -6,6 +6,8 @@
  *   ext     more commands in between, such that those of the core still do what they did
  *   syntax  every argument drawn from its distribution
  *
+ * A walk may follow (walk.h), of which a share is chosen by the state (steer.h).
+ *
  * Pure: no I/O, and all chance comes from the choice, so that a seed gives the same workloads on
  * every machine.
  */

@@ -15,6 +15,7 @@
 #define AS_NAMES_MAX 64
 #define AS_NAME_BYTES 64
 #define AS_WEIGHT_MAX 1000000
+#define AS_COMPARE_MAX 16
 
 enum as_prune { AS_PRUNE_EXACT, AS_PRUNE_CANONICAL };
 

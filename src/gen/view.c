@@ -101,11 +101,11 @@ static int see_open(void *ctx, int slot, uint32_t ino, int64_t flags)
 {
 	struct as_gen_view *view = ctx;
 
-	(void)flags;
 	if (view->n_open == 64 || slot >= 64)
 		return 0;
 	view->slots_taken |= (uint64_t)1 << slot;
-	view->open[view->n_open++] = (struct as_open){ .slot = slot, .ino = ino };
+	view->open[view->n_open++] =
+		(struct as_open){ .slot = slot, .ino = ino, .spot = UINT32_MAX, .flags = flags };
 	return 0;
 }
 
@@ -118,6 +118,7 @@ static void place_open(struct as_gen_view *view)
 		for (size_t k = 0; k < view->n; k++)
 			if (view->spot[k].attrs.ino == view->open[i].ino) {
 				view->open[i].point = view->spot[k].point;
+				view->open[i].spot = (uint32_t)k;
 				break;
 			}
 	}
@@ -211,20 +212,30 @@ bool as_view_can(const struct as_gen_view *view, enum as_opcode code)
 	}
 }
 
-enum as_opcode as_view_draw_type(const struct as_gen_view *view, const uint32_t weight[AS_OP_COUNT])
+bool as_view_draw_types(const struct as_gen_view *view, const uint32_t weight[AS_OP_COUNT],
+			enum as_opcode *codes, size_t n)
 {
-	uint64_t sum[AS_OP_COUNT], total = 0, at;
-	int op = 0;
+	uint64_t sum[AS_OP_COUNT], total = 0;
 
 	for (int i = 0; i < AS_OP_COUNT; i++) {
 		if (weight[i] && as_view_can(view, (enum as_opcode)i))
 			total += weight[i];
 		sum[i] = total;
 	}
-	if (!total)
-		return AS_OP_COUNT;
-	at = as_draw_below(view->choice, total);
-	while (at >= sum[op])
-		op++;
-	return (enum as_opcode)op;
+	for (size_t i = 0; i < n && total; i++) {
+		uint64_t at = as_draw_below(view->choice, total);
+		int op = 0;
+
+		while (at >= sum[op])
+			op++;
+		codes[i] = (enum as_opcode)op;
+	}
+	return total;
+}
+
+enum as_opcode as_view_draw_type(const struct as_gen_view *view, const uint32_t weight[AS_OP_COUNT])
+{
+	enum as_opcode code;
+
+	return as_view_draw_types(view, weight, &code, 1) ? code : AS_OP_COUNT;
 }

@@ -77,6 +77,8 @@ struct as_spot {
 struct as_open {
 	int32_t slot;
 	uint32_t ino;
+	uint32_t spot; /* one of its names; UINT32_MAX: it has none in the view */
+	int64_t flags;
 	struct as_point point;
 };
 
@@ -94,6 +96,12 @@ struct as_gen_view {
 	uint64_t slots_taken;
 	struct as_buf text;
 	bool at_root; /* the working directory is the root */
+	/* How many percent of the second paths of a rename are typical names that exist. A backbone
+	 * has none. */
+	uint64_t replace;
+	/* Of what was built last: the spot of each subject, or its place in `open`; and the same of
+	 * the second path (or its directory) or descriptor. */
+	uint32_t from[AS_KMEANS_MAX], to[AS_KMEANS_MAX];
 
 	/* Internal. */
 	uint32_t *above; /* spot of the directory at each depth */
@@ -125,7 +133,10 @@ unsigned as_view_build(struct as_gen_view *view, const struct as_model *model, e
 int as_view_build_all(struct as_gen_view *view, const struct as_model *model, enum as_opcode code,
 		      int (*fn)(void *ctx, const struct as_op *op), void *ctx);
 
-/* Draws a type by weight among those that can be built; AS_OP_COUNT when there is none. */
+/* Draws n types by weight among those that can be built; false when there is none. */
+bool as_view_draw_types(const struct as_gen_view *view, const uint32_t weight[AS_OP_COUNT],
+			enum as_opcode *codes, size_t n);
+/* The same for one; AS_OP_COUNT when there is none. */
 enum as_opcode as_view_draw_type(const struct as_gen_view *view,
 				 const uint32_t weight[AS_OP_COUNT]);
 

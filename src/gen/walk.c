@@ -3,8 +3,8 @@
  * walk: see walk.h. This file draws commands; follow.c enters into the roster what they do.
  *
  * Invariants
- *   1. Everything is decided by the roster and the choice, nothing by the model: the same seed, the
- *      same walk.
+ *   1. Everything is decided by the roster and the choice, and for steered commands (steer.h) by
+ *      the model: the same seed, the same walk.
  *   2. The roster holds at most profile->tree names of its own making and what the backbone left.
  *   3. `at` and `at2` are the absolute paths of the operation being built; op->path may be spelled
  *      from the working directory.
@@ -48,7 +48,7 @@ static unsigned tendency(enum as_opcode code)
 void as_gen_walk_init(struct as_gen_walk *walk, struct as_gen_view *view,
 		      const struct as_traits *traits)
 {
-	uint32_t weight[AS_OP_COUNT], sum[2] = { 0 };
+	uint32_t weight[AS_OP_COUNT], turned[2][AS_OP_COUNT], sum[2] = { 0 };
 
 	*walk = (struct as_gen_walk){
 		.profile = view->profile, .traits = traits, .choice = view->choice, .view = view
@@ -57,14 +57,18 @@ void as_gen_walk_init(struct as_gen_walk *walk, struct as_gen_view *view,
 	as_gen_weights(view->profile, traits, weight);
 	for (int op = 0; op < AS_OP_COUNT; op++)
 		for (unsigned g = 0; g < 2; g++) {
-			sum[g] += weight[op] * turns[g][tendency((enum as_opcode)op)];
+			turned[g][op] = weight[op] * turns[g][tendency((enum as_opcode)op)];
+			sum[g] += turned[g][op];
 			walk->sum[g][op] = sum[g];
 		}
+	if (view->profile->steer)
+		walk->steer = as_steer_new(turned);
 }
 
 void as_gen_walk_free(struct as_gen_walk *walk)
 {
 	as_aim_free(walk->aim);
+	as_steer_free(walk->steer);
 	as_roster_free(&walk->roster);
 	as_buf_free(&walk->text);
 	as_buf_free(&walk->opts);
@@ -114,13 +118,28 @@ static struct as_op begin(struct as_gen_walk *w, enum as_opcode code)
 	return op;
 }
 
-/* Appends the operation, and takes it to succeed. */
-static void emit(struct as_gen_walk *w, const struct as_op *op)
+/* Appends the operation, and takes it to succeed. after: the state that it leads to, if known. */
+static void emit_known(struct as_gen_walk *w, const struct as_op *op, struct as_model *after)
 {
-	as_draw_drop_idle(as_seq_add(w->out, op));
+	struct as_op *added = as_seq_add(w->out, op);
+
+	as_draw_drop_idle(added);
+	if (after) {
+		as_model_free(w->model);
+		w->model = after;
+	} else if (w->model) {
+		as_model_apply(w->model, added);
+	}
+	if (w->model)
+		as_steer_follow(w->steer, added);
 	if (op->code == AS_OP_MMAP && op->fd >= 0 && op->fd < 64)
 		w->mapped |= (uint64_t)1 << op->fd;
 	as_gen_walk_follow(w, op);
+}
+
+static void emit(struct as_gen_walk *w, const struct as_op *op)
+{
+	emit_known(w, op, NULL);
 }
 
 static int32_t free_slot(const struct as_gen_walk *w)
@@ -436,6 +455,27 @@ static void load(struct as_gen_walk *walk, const struct as_model *model)
 	walk->last = SIZE_MAX;
 }
 
+/* A command chosen by the state; false: there is none. */
+static bool steered(struct as_gen_walk *w)
+{
+	struct as_model *after;
+	struct as_op op;
+
+	if (!as_model_mounted(w->model) || as_model_lost(w->model))
+		return false;
+	after = as_steer_pick(w->steer, w->view, w->model, w->growing, w->fill, &op);
+	if (!after)
+		return false;
+	if (tendency(op.code) == 0 && w->roster.n >= w->profile->tree) {
+		as_model_free(after);
+		return false;
+	}
+	w->at = op.path;
+	w->at2 = op.path2;
+	emit_known(w, &op, after);
+	return true;
+}
+
 /* One command, or a burst of them. */
 static void step(struct as_gen_walk *walk)
 {
@@ -446,6 +486,8 @@ static void step(struct as_gen_walk *walk)
 		burst(walk);
 		return;
 	}
+	if (walk->model && as_gen_walk_chance(walk, walk->profile->steer) && steered(walk))
+		return;
 	for (unsigned t = 0; t < TRIES && !done; t++) {
 		enum as_opcode code = draw_code(walk);
 
@@ -471,6 +513,9 @@ void as_gen_walk_append(struct as_gen_walk *walk, const struct as_model *model, 
 	if (n + aims == 0 || !walk->sum[0][AS_OP_COUNT - 1])
 		return;
 	load(walk, model);
+	walk->model = walk->steer ? as_model_copy(model) : NULL;
+	if (walk->steer)
+		as_steer_begin(walk->steer);
 	walk->fill = fill;
 	walk->out = out;
 	while (n + aims > 0) {
@@ -488,4 +533,6 @@ void as_gen_walk_append(struct as_gen_walk *walk, const struct as_model *model, 
 			n = less(n, out->n - before);
 		}
 	}
+	as_model_free(walk->model);
+	walk->model = NULL;
 }

@@ -2,15 +2,16 @@
 /*
  * walk: the part of a long workload that comes after the backbone. The search has led to a rare
  * state; from there on, commands of all layers are drawn one by one, on whatever is there at that
- * moment. No later command depends on what a walk does, so it may do what a backbone must not: it
- * renames over what exists, uses names of the wrong kind, removes what is open, and unmounts. The
- * tree grows and shrinks in turns, so that after a thousand commands there are still names to work
- * on, and free names to make.
+ * moment, or chosen by the state (steer.h). No later command depends on what a walk does, so it may
+ * do what a backbone must not: it renames over what exists, uses names of the wrong kind, removes
+ * what is open, and unmounts. The tree grows and shrinks in turns, so that after a thousand
+ * commands there are still names to work on, and free names to make.
  */
 #ifndef AS_GEN_WALK_H
 #define AS_GEN_WALK_H
 
 #include "gen/roster.h"
+#include "gen/steer.h"
 #include "work/seq.h"
 
 struct as_gen_walk {
@@ -20,6 +21,8 @@ struct as_gen_walk {
 	struct as_gen_view *view; /* for its plain operations and its index of draws */
 	struct as_roster roster;
 	struct as_aim *aim; /* NULL: nothing to go for */
+	struct as_steer *steer; /* NULL: no command is chosen by the state */
+	struct as_model *model; /* the state so far, for steering; NULL: it is not followed */
 	struct as_seq *out;
 	struct as_buf text, opts; /* paths being put together, options drawn */
 	uint64_t mapped; /* slots below 64 that have a mapping */

@@ -33,7 +33,7 @@ refuses "profile file that is not there" "nosuch.profile" --profile nosuch.profi
 refuses_profile "negative weight" "bad.profile:1:14: the weight of mkdir is negative" \
 	"weight mkdir -1"
 refuses_profile "unknown command" "bad.profile:1:8: unknown command 'frob'" "weight frob 1"
-refuses_profile "k is 0" "bad.profile:1:3: expected a number from 1 to 16, found '0'" "k 0"
+refuses_profile "k is 17" "bad.profile:1:3: expected a number from 0 to 16, found '17'" "k 17"
 refuses_profile "length.max is 0" "bad.profile:1:12: expected a number from 1" "length.max 0"
 for op in mkdir create mknod hardlink symlink rename remove open chcwd; do
 	echo "weight $op 0"

@@ -23,12 +23,12 @@
 static const struct {
 	const char *profile, *digest;
 } golden[] = {
-	{ "paper", "db6038b04f7f40cb22309e49a85063a9" },
-	{ "crash", "efe60b3d323ed4ee234826721b7a2ab8" },
-	{ "race", "eb4560331ea592b1f1ca3217ee9c9011" },
-	{ "small", "7d9890450633672be0674643556effd3" },
-	{ "coverage", "aaa55f2301f96d515bbea6d6d0956028" },
-	{ "hunt", "2a39cba58c37591b9fe908c096d6e051" },
+	{ "paper", "735b12153d5529db18eb9922b474707c" },
+	{ "crash", "84d7ec726623fbf227f662b96760c748" },
+	{ "race", "a14b18394969a5c0421a8c6e9e1aaefa" },
+	{ "small", "d5066fc702abe8f993d7953b6494e532" },
+	{ "coverage", "ccec7b52af9b2e1786c0efd7b488367e" },
+	{ "hunt", "83910130254559568428e73e1358f9d1" },
 };
 
 /* Profile, chooser and generator in one. */
