@@ -297,7 +297,6 @@ int lab_truncate(struct as_fs *fs, struct lab_node *node, uint64_t size);
 /* Must be called before a size grows: the bytes after the old end in its block become zero. */
 int lab_zero_tail(struct as_fs *fs, struct lab_node *node);
 
-/* The operations, as in struct as_target_ops. */
-#include "opsdecl.h"
+#include "opsdecl.h" /* the operations, as in struct as_target_ops */
 
 #endif

@@ -4,7 +4,7 @@
 #define AS_CLI_PROFILES_H
 
 #include "base/buf.h"
-#include "cli/args.h"
+#include "cli/cli.h"
 #include "gen/profile.h"
 #include "model/traits.h"
 #include "target/target.h"

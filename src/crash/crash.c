@@ -184,6 +184,18 @@ static void say_queue(struct as_drawn_queue queue, struct as_crash_options *opti
 	options->early = options->early ? options->early : queue.early;
 }
 
+/* Known by the place where it died, or else by the operation. */
+static void name_death(struct as_crash_report *f, bool by_place, const char *op, const char *how)
+{
+	const char *kind = as_finding_kind_name(f->kind);
+
+	if (by_place)
+		snprintf(f->signature, sizeof(f->signature), "%s: %s", kind, how);
+	else
+		snprintf(f->signature, sizeof(f->signature), "%s: %.*s: %s", kind,
+			 (int)strcspn(op, " "), op, how);
+}
+
 /* The child ended while the workload ran: the target died without any power cut. */
 static void report_death(struct as_crasher *c, const struct as_seq *seq,
 			 struct as_drawn_queue queue, const struct as_ended *ended)
@@ -212,13 +224,7 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 	snprintf(f->summary, sizeof(f->summary), "%sop %lld: %.120s: the target died: %s",
 		 options.from[0].view ? "after a power cut and a recovery, " : "",
 		 (long long)sh->op + 1, as_buf_str(&op), how);
-	if (died.len && sh->stack.signal)
-		snprintf(f->signature, sizeof(f->signature), "%s: %s",
-			 as_finding_kind_name(f->kind), how);
-	else
-		snprintf(f->signature, sizeof(f->signature), "%s: %.*s: %s",
-			 as_finding_kind_name(f->kind), (int)strcspn(as_buf_str(&op), " "),
-			 as_buf_str(&op), how);
+	name_death(f, died.len && sh->stack.signal, as_buf_str(&op), how);
 	say_queue(queue, &options);
 	as_crash_options_print(&options, &params);
 	snprintf(f->params, sizeof(f->params), "%s", as_buf_str(&params));

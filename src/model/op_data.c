@@ -159,9 +159,7 @@ void as_rule_touch_refused(struct as_rule_step *s, const struct as_file *file)
 	as_stamp(s->m, file->ino, AS_EVENT_TOUCHED);
 }
 
-/* By a descriptor that is older than the flag: ext4_generic_write_checks() and f2fs' like refuse,
- * others do not ask. */
-static void allow_immutable(struct as_rule_step *s, const struct as_inode *inode)
+void as_rule_allow_immutable(struct as_rule_step *s, const struct as_inode *inode)
 {
 	if (as_inode_flags(inode) & AS_FS_IMMUTABLE_FL)
 		as_rule_allow(s, EPERM);
@@ -179,7 +177,7 @@ static void write_at(struct as_rule_step *s, const struct as_file *file, int64_t
 		return as_rule_refuse(s, EBADF);
 	if (as_range_overflows(off, s->op->len))
 		return as_rule_refuse(s, EINVAL);
-	allow_immutable(s, look);
+	as_rule_allow_immutable(s, look);
 	/* xfs_file_write_iter() looks at the offset before O_APPEND has moved it. */
 	allow_direct(s, file, off);
 	/* open(2), O_APPEND; pwrite(2), BUGS: on Linux it appends too. */
@@ -392,7 +390,7 @@ void as_rule_ftruncate(struct as_rule_step *s)
 	/* do_ftruncate() */
 	if (as_inode_flags(inode_at(s->m, file->ino)) & AS_FS_APPEND_FL)
 		return as_rule_refuse(s, EPERM);
-	allow_immutable(s, inode_at(s->m, file->ino));
+	as_rule_allow_immutable(s, inode_at(s->m, file->ino));
 	as_rule_truncate_inode(s, file->ino, s->op->len);
 }
 

@@ -13,6 +13,7 @@
  *    stores nothing there: it counts as passed over.
  * 4. A store marks the times for update between now and the next msync(): MAPPED, which is MAY.
  */
+#include "model/mark.h"
 #include "model/rule.h"
 
 #define PAGE 4096u
@@ -45,6 +46,9 @@ static void ask_file(struct as_rule_step *s, const struct as_file *file)
 		as_rule_allow(s, EOVERFLOW);
 	}
 	if ((s->op->flags & AS_PROT_WRITE && !as_file_writes(file)) || !as_file_reads(file))
+		return as_rule_refuse(s, EACCES);
+	/* do_mmap(): "we don't allow writing to an append-only file" */
+	if (as_inode_flags(inode) & AS_FS_APPEND_FL && as_file_writes(file))
 		return as_rule_refuse(s, EACCES);
 	if (is_dir(inode) || !as_rule_has(s, AS_FEAT_MMAP))
 		as_rule_refuse(s, ENODEV);
@@ -118,16 +122,19 @@ void as_rule_mstore(struct as_rule_step *s)
 {
 	const struct as_file *map = map_of(s);
 	int64_t got = s->got ? s->got->ret : -1;
+	bool immutable;
 	uint64_t at, n;
 
 	if (!map)
 		return;
+	immutable = as_inode_flags(inode_at(s->m, map->ino)) & AS_FS_IMMUTABLE_FL;
 	if (!(map->flags & AS_PROT_WRITE))
 		return as_rule_refuse(s, EFAULT);
 	if (!reach(s, map, &at, &n))
 		return;
-	/* A page for which there is no space is one that cannot be touched. */
-	if (s->m->traits->may_fill && n) {
+	/* A page for which there is no space is one that cannot be touched; nor, on ext4, is one of
+	 * a file that became immutable (ext4_page_mkwrite()). */
+	if (n && (s->m->traits->may_fill || immutable)) {
 		as_rule_allow(s, ENXIO);
 		if (got > 0 && (uint64_t)got < n)
 			n = (uint64_t)got;

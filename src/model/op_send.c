@@ -119,6 +119,7 @@ static void transfer(struct as_rule_step *s, const struct sending *x, uint64_t n
 	    (x->in->flags | x->out->flags) & AS_O_DIRECT)
 		as_rule_allow(s, EINVAL);
 	as_rule_touch_refused(s, x->out);
+	as_rule_allow_immutable(s, inode_at(s->m, x->out->ino));
 	n = as_rule_fits(s, (uint64_t)x->to, n);
 	if (n == 0)
 		return as_rule_refuse(s, EFBIG);

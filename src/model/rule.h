@@ -61,6 +61,9 @@ void as_rule_check_bytes(struct as_rule_step *s, const struct as_inode *inode, u
 uint64_t as_rule_fits(const struct as_rule_step *s, uint64_t off, uint64_t len);
 /* A write that was refused may have moved the times of its file all the same. */
 void as_rule_touch_refused(struct as_rule_step *s, const struct as_file *file);
+/* By a descriptor that is older than the flag: ext4_generic_write_checks() and f2fs' like refuse,
+ * others do not ask. */
+void as_rule_allow_immutable(struct as_rule_step *s, const struct as_inode *inode);
 void as_model_use(struct as_model *m, uint32_t ino);
 
 /* Number of sub-calls a composite operation may make: what the file system says it did when it

@@ -484,8 +484,7 @@ void as_node_set_cwd(struct as_model *m, uint32_t ino)
 static uint64_t file_label(const struct as_file *file)
 {
 	return as_mix64(as_mix64(as_mix64((uint64_t)file->slot + 1) + (uint64_t)file->flags) +
-			(uint64_t)file->off + ((uint64_t)file->lock << 60) +
-			file->len * LABEL_LEN);
+			(uint64_t)file->off + ((uint64_t)file->lock << 60) + file->len * LABEL_LEN);
 }
 
 struct as_file *as_file_at(const struct as_model *m, int32_t slot)

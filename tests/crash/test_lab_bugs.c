@@ -75,12 +75,8 @@ static const struct needs {
 	unsigned bug;
 	const char *params, *sound;
 } needs[] = {
-	{ 76, "hold=1", "lab:queue" },
-	{ 77, "", "lab:queue" },
-	{ 78, "early=1", "lab" },
-	{ 79, "", "lab:queue" },
-	{ 80, "rounds=2", "lab" },
-	{ 81, "rounds=2", "lab" },
+	{ 76, "hold=1", "lab:queue" }, { 77, "", "lab:queue" },	  { 78, "early=1", "lab" },
+	{ 79, "", "lab:queue" },       { 80, "rounds=2", "lab" }, { 81, "rounds=2", "lab" },
 };
 
 static const struct {
