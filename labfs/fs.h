@@ -275,8 +275,7 @@ int lab_dir_set(struct as_fs *fs, struct lab_node *dir, const char *name, size_t
 		uint32_t mode);
 int lab_dir_init(struct as_fs *fs, struct lab_node *dir, uint32_t parent_ino);
 int lab_dir_set_parent(struct as_fs *fs, struct lab_node *dir, uint32_t parent_ino);
-/* 0, -ENOTEMPTY or an error. */
-int lab_dir_check_empty(struct as_fs *fs, struct lab_node *dir);
+int lab_dir_check_empty(struct as_fs *fs, struct lab_node *dir); /* or -ENOTEMPTY */
 int lab_dir_list(struct as_fs *fs, struct lab_node *dir, as_fill_fn fill, void *ctx);
 
 /* path.c */
