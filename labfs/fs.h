@@ -295,7 +295,6 @@ int lab_create(struct as_fs *fs, const struct lab_path *at, uint32_t mode, uint6
 int lab_truncate(struct as_fs *fs, struct lab_node *node, uint64_t size);
 /* Must be called before a size grows: the bytes after the old end in its block become zero. */
 int lab_zero_tail(struct as_fs *fs, struct lab_node *node);
-
 #include "opsdecl.h" /* the operations, as in struct as_target_ops */
 
 #endif

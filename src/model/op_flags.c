@@ -16,6 +16,11 @@ static bool has_flags(struct as_rule_step *s)
 	if (s->m->traits->features & AS_FEAT_FLAGS)
 		return true;
 	as_rule_allow(s, EOPNOTSUPP);
+	/* One that knows other flags, such as gfs2, or no such call, as ntfs-3g. */
+	if (!as_rule_has(s, AS_FEAT_LIBRARY)) {
+		as_rule_allow(s, EINVAL);
+		as_rule_allow(s, EPERM);
+	}
 	as_rule_refuse(s, ENOTTY);
 	if (as_rule_has(s, AS_FEAT_LIBRARY) || !s->got || s->got->ret < 0)
 		return s->m->traits->maybe & AS_FEAT_FLAGS && !s->got;

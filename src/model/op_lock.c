@@ -4,7 +4,8 @@
  *
  * 1. A lock belongs to what was opened, not to the process: two slots of one file exclude each
  *    other.
- * 2. It ends with the slot: when that is closed, or opened anew.
+ * 2. It ends with the slot: when that is closed, or opened anew. If it is mapped then, it ends with
+ *    the mapping.
  * 3. A change of a lock begins with its end (flock_lock_inode()): what is then refused leaves none.
  * 4. Nothing waits: the executor adds LOCK_NB.
  */

@@ -131,6 +131,7 @@ struct as_file {
 	int64_t flags, off;
 	int64_t lock; /* of flock(2): 0, AS_LOCK_SH or AS_LOCK_EX; it ends with the file */
 	uint64_t len; /* of a mapping: `flags` is what may be done to it, `off` where it begins */
+	bool attached; /* a mapping of what its slot has open now */
 };
 
 /* A sparse vector of counted pointers; every element starts with a uint32_t ref. */

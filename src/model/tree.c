@@ -483,8 +483,10 @@ void as_node_set_cwd(struct as_model *m, uint32_t ino)
 
 static uint64_t file_label(const struct as_file *file)
 {
+	uint64_t more = ((uint64_t)file->lock << 60) + file->len * LABEL_LEN + file->attached;
+
 	return as_mix64(as_mix64(as_mix64((uint64_t)file->slot + 1) + (uint64_t)file->flags) +
-			(uint64_t)file->off + ((uint64_t)file->lock << 60) + file->len * LABEL_LEN);
+			(uint64_t)file->off + more);
 }
 
 struct as_file *as_file_at(const struct as_model *m, int32_t slot)
@@ -504,14 +506,37 @@ void as_file_map(struct as_model *m, int32_t slot, uint32_t ino, int64_t prot, i
 	struct as_ino_pair before;
 	struct as_inode *inode;
 
-	*file = (struct as_file){
-		.ref = 1, .ino = ino, .slot = slot, .flags = prot, .off = off, .len = len
-	};
+	*file = (struct as_file){ .ref = 1,
+				  .ino = ino,
+				  .slot = slot,
+				  .flags = prot,
+				  .off = off,
+				  .len = len,
+				  .attached = slot >= AS_MAP_SLOT };
 	as_vec_set(&m->files, (uint32_t)slot, file, as_file_put);
 	m->n_open++;
 	inode = as_node_edit(m, ino, &before);
 	inode->opens++;
 	inode->label += file_label(file);
+	as_node_finish(m, inode, &before);
+}
+
+/* What was opened lives on as long as it is mapped, and its lock with it. */
+static void leave_to_map(struct as_model *m, const struct as_file *file)
+{
+	int32_t slot = AS_MAP_SLOT + file->slot;
+	struct as_file *map = file->slot < AS_MAP_SLOT ? as_file_at(m, slot) : NULL;
+	struct as_ino_pair before;
+	struct as_inode *inode;
+
+	if (!map || !map->attached)
+		return;
+	map = as_vec_edit(&m->files, (uint32_t)slot, as_file_dup, as_file_put);
+	inode = as_node_edit(m, map->ino, &before);
+	inode->label -= file_label(map);
+	map->attached = false;
+	map->lock = file->lock;
+	inode->label += file_label(map);
 	as_node_finish(m, inode, &before);
 }
 
@@ -524,6 +549,7 @@ void as_file_close(struct as_model *m, int32_t slot)
 
 	if (!file)
 		return;
+	leave_to_map(m, file);
 	ino = file->ino;
 	inode = as_node_edit(m, ino, &before);
 	inode->opens--;

@@ -168,7 +168,8 @@ static void check(unsigned bug, unsigned view, unsigned then)
 	for (size_t i = 0; i < rig.n; i++)
 		assert_true(rig.caught[i].disk);
 	t_crash_forget(&rig);
-	if (strcmp(params, "record=sweep"))
+	/* Of a second round, a hunt sees a few beginnings with each workload. */
+	if (strcmp(params, "record=sweep") && strcmp(params, "rounds=2"))
 		check_within(bug, spec, view, then);
 	t_crash_once(&rig, needs_of(bug).sound, params, row->workload);
 	if (rig.n)

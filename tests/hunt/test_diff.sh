@@ -54,7 +54,7 @@ tap_like "it is named" "$WORK/out" "op 3: rename /a /b: lab:bug=1 returned -1 EE
 tap_like "what all answered is shown" "$WORK/out" "lab +=  *0"
 
 # ---- Found, reduced, brought back ----
-tap_run "a bug is found" 1 "$ASSAY" hunt --diff lab,lab:bug=7 --max-workloads 60 -o "$WORK/bug"
+tap_run "a bug is found" 1 "$ASSAY" hunt --diff lab,lab:bug=7 --max-workloads 400 -o "$WORK/bug"
 json=$(grep -lE '"signature":"diff: f?stat: says link count #, others' \
 	"$WORK"/bug/findings/*/finding.json | head -n 1)
 id=$(basename "$(dirname "$json")")

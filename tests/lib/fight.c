@@ -65,9 +65,14 @@ static void clean_up(struct fight *f)
 
 	op.path = "/";
 	as_vfs_exec(f->vfs, &op, &out);
-	op = as_op_make(AS_OP_CLOSE);
-	for (op.fd = 0; op.fd < SLOTS; op.fd++)
+	for (int32_t fd = 0; fd < SLOTS; fd++) {
+		op = as_op_make(AS_OP_CLOSE);
+		op.fd = fd;
 		as_vfs_exec(f->vfs, &op, &out);
+		op = as_op_make(AS_OP_MUNMAP);
+		op.fd = fd;
+		as_vfs_exec(f->vfs, &op, &out);
+	}
 	op = as_op_make(AS_OP_PRUNE);
 	op.path = "/";
 	as_vfs_exec(f->vfs, &op, &out);
