@@ -6,12 +6,16 @@
  * since we looked last. The kernel counts a wait when it ends: of a process that waits at this
  * moment, all that it did not run counts as a wait.
  *
+ * A process that is blocked in the kernel may wait for a thread of the kernel that waits for a
+ * processor. Of this we know no more than the share of time in which anybody waited.
+ *
  * Invariants:
  * 1. What is granted at a time is at most the time that has passed: threads wait side by side, so
  *    that their waits may add up to more.
  * 2. What is granted in all is at most MOST times the deadline: a process that spins without end on
  *    a busy machine is told in the end.
- * 3. A process that sleeps is granted nothing, unless a descendant waits for a processor.
+ * 3. A process that sleeps is granted nothing, unless a descendant waits for a processor. One that
+ *    is blocked is granted at most BLOCKED_MOST times the deadline.
  */
 #include "os/patience.h"
 
@@ -22,6 +26,7 @@
 #include <string.h>
 
 #define MOST 31
+#define BLOCKED_MOST 3
 #define DEPTH_MAX 8 /* of descendants */
 
 static void add_tree(pid_t pid, int depth, struct as_patience_use *use);
@@ -35,7 +40,7 @@ static FILE *open_of(pid_t pid, const char *tid, const char *name)
 }
 
 /* The state comes after the name, which is in parentheses and may hold anything. */
-static bool is_runnable(FILE *stat)
+static char state_in(FILE *stat)
 {
 	char line[256];
 	size_t len = fread(line, 1, sizeof(line) - 1, stat);
@@ -43,13 +48,14 @@ static bool is_runnable(FILE *stat)
 
 	line[len] = '\0';
 	end = strrchr(line, ')');
-	return end && !strncmp(end, ") R", 3);
+	return end && end[1] == ' ' ? end[2] : '?';
 }
 
 static void add_thread(pid_t pid, const char *tid, struct as_patience_use *use)
 {
 	unsigned long long ran_ns, waited_ns;
 	FILE *f = open_of(pid, tid, "schedstat");
+	char state;
 
 	if (!f)
 		return;
@@ -61,8 +67,10 @@ static void add_thread(pid_t pid, const char *tid, struct as_patience_use *use)
 	f = open_of(pid, tid, "stat");
 	if (!f)
 		return;
-	use->wants = use->wants || is_runnable(f);
+	state = state_in(f);
 	fclose(f);
+	use->wants = use->wants || state == 'R';
+	use->blocked = use->blocked || state == 'D';
 }
 
 static void add_children(pid_t pid, const char *tid, int depth, struct as_patience_use *use)
@@ -126,6 +134,20 @@ static int64_t left_us(const struct as_patience *p)
 	return p->since_us + (int64_t)p->deadline_ms * 1000 - as_now_us();
 }
 
+/* The share of the last ten seconds in which somebody waited for a processor. */
+static double pressure(void)
+{
+	FILE *f = fopen("/proc/pressure/cpu", "re");
+	double percent = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "some avg10=%lf", &percent) != 1)
+		percent = 0;
+	fclose(f);
+	return percent / 100;
+}
+
 /* For how long it waited since we looked last. */
 static int64_t look(struct as_patience *p)
 {
@@ -134,6 +156,8 @@ static int64_t look(struct as_patience *p)
 	int64_t waited_us = use.waited_us - p->use.waited_us;
 	int64_t missed_us = passed_us - (use.ran_us - p->use.ran_us);
 
+	if (use.blocked && p->granted_us < (int64_t)p->deadline_ms * 1000 * BLOCKED_MOST)
+		waited_us += (int64_t)(pressure() * (double)passed_us);
 	if (use.wants && waited_us < missed_us)
 		waited_us = missed_us;
 	p->looked_us = now_us;

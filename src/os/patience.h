@@ -3,7 +3,8 @@
  * patience: a deadline for a process that counts only the time in which the process could run. On a
  * machine with too much to do, a process may wait for a processor for longer than the deadline:
  * that is no hang. The kernel tells for how long each thread has waited
- * (/proc/PID/task/TID/schedstat). Where it does not tell, all time counts.
+ * (/proc/PID/task/TID/schedstat). It also tells how busy the machine is (/proc/pressure/cpu), for a
+ * process that waits for threads of the kernel. Where it does not tell, all time counts.
  */
 #ifndef AS_OS_PATIENCE_H
 #define AS_OS_PATIENCE_H
@@ -16,6 +17,7 @@
 struct as_patience_use {
 	int64_t ran_us, waited_us;
 	bool wants; /* one of them runs, or waits for its turn */
+	bool blocked; /* one of them waits in the kernel, and no signal ends that */
 };
 
 struct as_patience {

@@ -119,7 +119,7 @@ hunt() { # OUT
 }
 if as_user ./assay doctor 2>&1 | grep -q 'not available here:.*namespaces'; then
 	tap_skip "a checker outside" "no namespaces"
-elif ! as_user ./assay targets | grep -q '^ext4 .*ready'; then
+elif ! as_user ./assay targets | grep -Eq '^ *ext4 .*ready'; then
 	tap_skip "a checker outside" "ext4 cannot be tested here"
 else
 	hunt whole

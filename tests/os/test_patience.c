@@ -82,6 +82,20 @@ static int spins(void *ctx)
 	return 1;
 }
 
+/* Whoever calls vfork() waits in the kernel until its child has ended. */
+static int is_blocked(void *ctx)
+{
+	pid_t pid = vfork();
+
+	if (!pid) {
+		while (pause() < 0)
+			;
+		_exit(1);
+	}
+	(void)ctx;
+	return 1;
+}
+
 static enum as_end end_of(int (*fn)(void *ctx))
 {
 	struct as_ended ended;
@@ -138,6 +152,7 @@ static void test_who_never_ends(void **state)
 	(void)state;
 	assert_int_equal(end_of(sleeps), AS_END_DEADLINE);
 	assert_int_equal(end_of(spins), AS_END_DEADLINE);
+	assert_int_equal(end_of(is_blocked), AS_END_DEADLINE);
 	among_hogs(sleeps, AS_END_DEADLINE);
 	among_hogs(spins, AS_END_DEADLINE); /* after DEADLINE_MS of the processor */
 }
