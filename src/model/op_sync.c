@@ -78,15 +78,23 @@ void as_rule_mount(struct as_rule_step *s)
 	as_rule_refuse(s, EBUSY);
 }
 
+static bool has_opts(const struct as_rule_step *s)
+{
+	return s->op->opts && s->op->opts[0];
+}
+
 void as_rule_remount(struct as_rule_step *s)
 {
-	/* Options are the file system's own: it may know them or not. */
-	if (s->op->opts && s->op->opts[0]) {
+	/* Options are the file system's own: it may know them or not. Without any they are the
+	 * target's, and there may be no way back to these: from data=ordered to data=journal. */
+	if (has_opts(s) || s->m->own_opts) {
 		as_rule_allow(s, EINVAL);
 		as_rule_allow(s, EOPNOTSUPP);
 	}
-	if (as_rule_accept(s, 0))
-		as_stamps_mounted(s->m, s->op->opts, true);
+	if (!as_rule_accept(s, 0))
+		return;
+	as_stamps_mounted(s->m, s->op->opts, true);
+	s->m->own_opts = has_opts(s);
 }
 
 void as_rule_crash(struct as_rule_step *s)
@@ -99,6 +107,7 @@ void as_rule_crash(struct as_rule_step *s)
 	if (!s->m->synced)
 		s->m->lost = true;
 	s->m->mounted = true;
+	s->m->own_opts = false;
 }
 
 /* While unmounted the executor answers for the file system. */
@@ -108,11 +117,12 @@ void as_rule_unmounted(struct as_rule_step *s)
 		return as_rule_refuse(s, EINVAL);
 	if (s->op->code != AS_OP_MOUNT)
 		return as_rule_refuse(s, ESHUTDOWN);
-	if (s->op->opts && s->op->opts[0])
+	if (has_opts(s))
 		as_rule_allow(s, EINVAL);
 	if (!as_rule_accept(s, 0))
 		return;
 	s->m->mounted = true;
+	s->m->own_opts = has_opts(s);
 	as_stamps_mounted(s->m, s->op->opts, false);
 }
 

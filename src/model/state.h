@@ -160,6 +160,7 @@ struct as_model {
 	uint32_t cwd, next_ino, n_inodes, clock, n_open;
 	struct as_stamps *stamps; /* NULL: nobody follows times */
 	bool mounted, synced, lost; /* lost: after a crash the model no longer knows the tree */
+	bool own_opts; /* it is mounted with options of the workload */
 };
 
 /* ---- node.c: the pieces ---- */

@@ -33,6 +33,20 @@ static void test_answers(void **state)
 	assert_false(t_judges(&library, "trim len=-1 at=0", 0, 0));
 }
 
+/* There may be no way back to the target's own options. */
+static void test_remount(void **state)
+{
+	(void)state;
+	assert_false(t_judges(&t_full_traits, "remount", -1, EINVAL));
+	assert_true(t_judges(&t_full_traits, "umount\nmount opts=x\nremount", -1, EINVAL));
+	assert_true(t_judges(&t_full_traits, "umount\nmount opts=x\nremount", 0, 0));
+	assert_false(t_judges(&t_full_traits, "umount\nmount opts=x\nremount", -1, EIO));
+	assert_true(t_judges(&t_full_traits, "remount opts=x\nremount", -1, EINVAL));
+	assert_false(t_judges(&t_full_traits, "remount opts=x\nremount\nremount", -1, EINVAL));
+	assert_false(t_judges(&t_full_traits, "umount\nmount opts=x\numount\nmount\nremount", -1,
+			      EINVAL));
+}
+
 static enum as_persist_kind promised(const char *line, int64_t ret)
 {
 	struct as_model *m = as_model_new(&t_full_traits);
@@ -66,6 +80,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_remount),
 		cmocka_unit_test(test_stable),
 	};
 
