@@ -110,14 +110,14 @@ static void transfer(struct as_rule_step *s, const struct sending *x, uint64_t n
 	/* splice_direct_to_actor() and filemap_splice_read(): file_accessed(), whatever comes. */
 	if (s->applying || s->got)
 		as_stamp(s->m, x->in->ino, AS_EVENT_READ_OTHERWISE);
+	/* As for copy_file_range: a type without splice_write(), buffers of the kernel's. */
+	if (s->m->traits->quirks & AS_QUIRK_COPY_MAYBE_REFUSED ||
+	    (x->in->flags | (x->out ? x->out->flags : 0)) & AS_O_DIRECT)
+		as_rule_allow(s, EINVAL);
 	if (n == 0) {
 		(void)as_rule_accept(s, 0);
 		return;
 	}
-	/* As for copy_file_range: a type without splice_write(), buffers of the kernel's. */
-	if (s->m->traits->quirks & AS_QUIRK_COPY_MAYBE_REFUSED ||
-	    (x->in->flags | x->out->flags) & AS_O_DIRECT)
-		as_rule_allow(s, EINVAL);
 	as_rule_touch_refused(s, x->out);
 	as_rule_allow_immutable(s, inode_at(s->m, x->out->ino));
 	n = as_rule_fits(s, (uint64_t)x->to, n);
