@@ -258,10 +258,22 @@ static struct as_crash_options options_of(const struct as_crasher *c, const stru
 	return options;
 }
 
-/* Before and after a run with faults: the supervisor of a box then expects complaints. */
-static void say_faulty(struct as_crasher *c, const struct as_plan *plan)
+/* Whether an option cancels all promises (nobarrier) at any time: a power cut may damage the disk. */
+static bool may_be_damaged(const struct as_target *target, const struct as_seq *seq)
 {
-	if (plan && c->run.state)
+	struct as_policy policy = as_policy_of(target);
+
+	for (size_t i = 0; i < seq->n && !policy.none; i++)
+		if (seq->ops[i].opts)
+			as_policy_mount(&policy, seq->ops[i].opts);
+	return policy.none;
+}
+
+/* Before and after a run with faults, or on such a disk: the supervisor of a box then expects
+ * complaints. */
+static void say_faulty(struct as_crasher *c, const struct as_seq *seq, const struct as_plan *plan)
+{
+	if (c->run.state && (plan || may_be_damaged(c->target, seq)))
 		c->run.state->faults++;
 }
 
@@ -294,12 +306,12 @@ static int start(struct as_crasher *c, const struct as_seq *seq, const struct as
 	snprintf(c->shared->plan, sizeof(c->shared->plan), "%s", drawn);
 	if (ftruncate(c->disk_fd, 0))
 		return as_fail_errno(err, errno, "cannot empty a file in memory");
-	say_faulty(c, plan);
+	say_faulty(c, seq, plan);
 	if (as_target_is_foreign(c->target))
 		rc = as_guard_fork(as_crash_child, &args, &limits, &output, ended, err);
 	else
 		rc = as_spawn_fork_limited(as_crash_child, &args, &limits, ended, err);
-	say_faulty(c, plan);
+	say_faulty(c, seq, plan);
 	as_host_log_add(&c->shared->log, as_buf_str(&output));
 	as_buf_free(&output);
 	return !rc && ended->how == AS_END_STOPPED ? as_fail(err, AS_ESTOP, "stopped") : rc;
