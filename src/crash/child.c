@@ -115,6 +115,7 @@ static int judge_child(void *ctx)
 	if (!sh->tool_rc) {
 		args.recoverer = j->recoverer = recoverer;
 		args.ways_agree = as_recoverer_ways_agree(recoverer);
+		args.began_with_replay = j->args->before;
 		sh->tool_rc = as_judge_all(&args, &sh->tool_err);
 	}
 	as_crash_keeper_free(j->keeper);

@@ -59,6 +59,8 @@ struct as_judge_args {
 	struct as_recoverer *recoverer;
 	const struct as_crash_options *options;
 	bool ways_agree; /* all ways must give the same tree */
+	/* The record begins with a mount that replays a log: the last commit may be older. */
+	bool began_with_replay;
 	struct as_dedup *dedup;
 	struct as_flight *flight;
 	struct as_crash_counts *counts;
