@@ -118,6 +118,7 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 {
 	struct as_recrash_args args = { .recoverer = j->args->recoverer,
 					.history = j->rec->history,
+					.moment = s->moment,
 					.options = j->options,
 					.way = way,
 					.dedup = j->args->dedup,

@@ -19,7 +19,8 @@
 
 struct as_recrash_args {
 	struct as_recoverer *recoverer;
-	const struct as_history *history;
+	struct as_history *history;
+	struct as_moment moment; /* of the first power cut */
 	const struct as_crash_options *options;
 	enum as_way way;
 	struct as_dedup *dedup;

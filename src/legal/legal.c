@@ -302,6 +302,16 @@ bool as_legal_judge_commit(struct as_history *h, struct as_moment moment,
 	return judge_at(h, moment, tree, true, verdict);
 }
 
+bool as_legal_judge_redone(struct as_history *h, struct as_moment moment,
+			   const struct as_tree *tree)
+{
+	struct as_legal verdict = { 0 };
+	bool legal = h->policy[0].policy.redo_differs && as_legal_judge(h, moment, tree, &verdict);
+
+	as_legal_free(&verdict);
+	return legal;
+}
+
 struct as_tree *as_legal_without_found(const struct as_history *h, const struct as_tree *tree,
 				       bool again)
 {

@@ -62,6 +62,10 @@ bool as_legal_judge_checked(struct as_history *history, struct as_moment moment,
  * shows_commit): names and attributes are those of one moment, not before the last sync. */
 bool as_legal_judge_commit(struct as_history *history, struct as_moment moment,
 			   const struct as_tree *tree, struct as_legal *verdict);
+/* Whether an interrupted recovery may come to this tree, though it is not that of one which was not
+ * interrupted. */
+bool as_legal_judge_redone(struct as_history *history, struct as_moment moment,
+			   const struct as_tree *tree);
 /* The tree without an empty /lost+found, where the checker of the type makes one whether it needs
  * it or not; NULL: it does not, or there is none. again: the checker's run was interrupted once,
  * and the directory that it was about to make may be in the one that it has made since. */

@@ -48,6 +48,8 @@ struct as_policy {
 	bool lost_found;
 	/* It makes /lost+found if there is none. */
 	bool makes_found;
+	/* A recovery that was interrupted may come to another state that is allowed. */
+	bool redo_differs;
 	uint32_t block_bytes; /* what the file system writes at once; 0: not known */
 };
 

@@ -55,6 +55,9 @@ enum as_crash_trait {
 	AS_CRASH_TIMES = 256,
 	/* ... and the blocks that it has, also those after its end (FALLOC_FL_KEEP_SIZE). */
 	AS_CRASH_BLOCKS = 512,
+	/* A recovery that was interrupted may come to another state than one that was not, if that
+	 * state is allowed, too: it is no transaction. */
+	AS_CRASH_REDO_DIFFERS = 1024,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at
