@@ -258,7 +258,8 @@ static struct as_crash_options options_of(const struct as_crasher *c, const stru
 	return options;
 }
 
-/* Whether an option cancels all promises (nobarrier) at any time: a power cut may damage the disk. */
+/* Whether an option cancels all promises (nobarrier) at any time: a power cut may then damage the
+ * disk. */
 static bool may_be_damaged(const struct as_target *target, const struct as_seq *seq)
 {
 	struct as_policy policy = as_policy_of(target);
