@@ -151,8 +151,7 @@ static void add_frame(const struct as_stack_frame *frame, struct as_buf *out)
 
 static void add_frames(const struct as_stack *stack, struct as_buf *out)
 {
-	char own[AS_STACK_PATH_BYTES] = "";
-	const char *first = NULL;
+	char own[AS_STACK_PATH_BYTES] = "", first[AS_STACK_PATH_BYTES] = "";
 	uint32_t n = stack->n < AS_STACK_FRAMES ? stack->n : AS_STACK_FRAMES;
 	unsigned shown = 0;
 
@@ -164,12 +163,12 @@ static void add_frames(const struct as_stack *stack, struct as_buf *out)
 		frame.module[sizeof(frame.module) - 1] = '\0';
 		if (is_library(frame.module))
 			continue;
-		if (first && (strcmp(first, stack->frame[i].module) || !strcmp(first, own)))
+		if (shown && (strcmp(first, frame.module) || !strcmp(first, own)))
 			return;
 		add_frame(&frame, &words);
 		if (words.len) {
 			as_buf_addf(out, "%s%s", shown ? " < " : " in ", as_buf_str(&words));
-			first = stack->frame[i].module;
+			memcpy(first, frame.module, sizeof(first));
 			shown++;
 		}
 		as_buf_free(&words);
