@@ -204,17 +204,11 @@ static void ear_finding(struct as_sink *sink, const struct as_finding *f, const 
 	struct as_cli_ear *ear = (struct as_cli_ear *)sink;
 
 	(void)id;
-	if (!ear->signature)
-		ear->signature = as_xstrdup(f->signature);
+	ear->heard = true;
+	ear->same = ear->same || as_signature_same_symptom(f->signature, ear->wanted);
 }
 
 struct as_cli_ear as_cli_ear_new(void)
 {
 	return (struct as_cli_ear){ .sink = { .finding = ear_finding } };
-}
-
-void as_cli_ear_clear(struct as_cli_ear *ear)
-{
-	free(ear->signature);
-	ear->signature = NULL;
 }

@@ -59,13 +59,13 @@ AS_MUST_CHECK int as_cli_again_run(struct as_cli_again *again, const struct as_s
 				   struct as_err *err);
 void as_cli_again_close(struct as_cli_again *again);
 
-/* A sink that remembers the first signature. */
+/* A sink that listens for a finding of the same symptom: a run may have several others as well. */
 struct as_cli_ear {
 	struct as_sink sink;
-	char *signature; /* NULL: nothing was heard */
+	const char *wanted; /* the signature */
+	bool heard, same; /* any finding; this one */
 };
 
 struct as_cli_ear as_cli_ear_new(void);
-void as_cli_ear_clear(struct as_cli_ear *ear);
 
 #endif

@@ -31,7 +31,6 @@ struct reduction {
 	struct as_cli_again again;
 	struct as_cli_ear ear;
 	struct as_sink *talk;
-	const char *signature;
 	int64_t start_us, end_us;
 	size_t shortest;
 };
@@ -41,11 +40,9 @@ static int fails(void *ctx, const struct as_seq *seq, struct as_err *err)
 	struct reduction *r = ctx;
 	int rc;
 
-	as_cli_ear_clear(&r->ear);
+	r->ear.same = false;
 	rc = as_cli_again_run(&r->again, seq, err);
-	if (rc)
-		return rc;
-	return r->ear.signature && as_signature_same_symptom(r->ear.signature, r->signature);
+	return rc ? rc : r->ear.same;
 }
 
 static enum as_reduce_stop stop(void *ctx)
@@ -146,11 +143,10 @@ static int run(const struct as_args *args, struct as_err *err)
 	sigaction(SIGTERM, &act, NULL);
 	if (!rc)
 		rc = as_stored_load(&folder, &stored, err);
-	r.signature = stored.record.finding.signature;
+	r.ear.wanted = stored.record.finding.signature;
 	if (!rc)
 		rc = reduce(args, &folder, &stored, &r, err);
 	as_cli_talk_free(r.talk, json);
-	as_cli_ear_clear(&r.ear);
 	as_stored_free(&stored);
 	as_dir_close(&folder);
 	return rc;

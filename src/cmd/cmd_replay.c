@@ -63,26 +63,26 @@ static int run(const struct as_args *args, struct as_err *err)
 	talk->next = &ear.sink;
 	if (!rc)
 		rc = as_stored_load(&folder, &stored, err);
+	ear.wanted = stored.record.finding.signature;
 	if (!rc)
 		rc = replay(args, &stored, &caller.sink, &empty, err);
-	if (!rc && !ear.signature && empty)
+	if (!rc && !ear.heard && empty)
 		rc = as_fail(err, AS_EUSE,
 			     "%s: nothing was run: there is no operation in its workload",
 			     stored.record.id);
-	else if (!rc && !ear.signature)
+	else if (!rc && !ear.heard)
 		as_emit_note(talk, "%s: did not reproduce", stored.record.id);
-	else if (!rc && !as_signature_same_symptom(ear.signature, stored.record.finding.signature))
+	else if (!rc && !ear.same)
 		as_emit_note(talk, "%s: something else was found than \"%s\"", stored.record.id,
 			     stored.record.finding.summary ? stored.record.finding.summary
 							   : stored.record.finding.signature);
 	else if (!rc)
 		as_emit_note(talk, "%s: reproduced", stored.record.id);
 	if (!rc)
-		rc = ear.signature ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
+		rc = ear.heard ? AS_EXIT_FOUND : AS_EXIT_CLEAN;
 	as_cli_talk_free(talk, json);
 	as_stored_free(&stored);
 	as_dir_close(&folder);
-	as_cli_ear_clear(&ear);
 	return rc;
 }
 

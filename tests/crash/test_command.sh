@@ -78,6 +78,17 @@ tap_like "is refused" "$WORK/err" 'budget needs --crash'
 tap_run "options of old findings" 0 "$ASSAY" hunt --scenario crash:every=64 --target lab --seed 1 \
 	--max-workloads 3 -o "$WORK/old"
 
+# ---- A run with several findings: each comes back by its own id ----
+printf 'create /c 0644\nsync\ncrash\n$0 = open /c O_RDWR\n' >"$WORK/several.txt"
+tap_run "several findings" 1 "$ASSAY" crash --target lab:bug=48 --fault write:3:eio \
+	-o "$WORK/several" "$WORK/several.txt"
+tap_is "of more than one kind" "$(ls "$WORK/several/findings" | sed 's/-[^-]*$//' | sort -u | xargs)" \
+	"lab-crash lab-outcome"
+for id in $(ls "$WORK/several/findings"); do
+	"$ASSAY" replay -o "$WORK/several" "$id" | tail -n 1
+done >"$WORK/ids"
+tap_is "all come back" "$(grep -vc ': reproduced$' "$WORK/ids")" 0
+
 # ---- Refused in one line ----
 
 refused() { # NAME REGEX OPTION...
