@@ -200,27 +200,6 @@ struct as_entry *as_entries_set(struct as_entry *root, const char *s, size_t len
 
 /* ---- Sparse vectors ---- */
 
-static bool vec_holds(const struct as_vec *vec, uint32_t index)
-{
-	return vec->height >= 11 || (uint64_t)index >> (RADIX_BITS * vec->height) == 0;
-}
-
-static unsigned digit(uint32_t index, uint32_t level)
-{
-	return index >> (RADIX_BITS * level) & (RADIX_FAN - 1);
-}
-
-void *as_vec_at(const struct as_vec *vec, uint32_t index)
-{
-	void *at = vec->root;
-
-	if (!at || !vec_holds(vec, index))
-		return NULL;
-	for (uint32_t level = vec->height; level-- > 0 && at;)
-		at = ((struct as_radix *)at)->slot[digit(index, level)];
-	return at;
-}
-
 static void elem_get(void *elem)
 {
 	if (elem)
@@ -255,11 +234,11 @@ void *as_vec_edit(struct as_vec *vec, uint32_t index, void *(*dup)(const void *)
 {
 	void **at = (void **)&vec->root;
 
-	as_assert(vec_holds(vec, index));
+	as_assert(as_vec_holds(vec, index));
 	for (uint32_t level = vec->height; level-- > 0;) {
 		as_assert(*at);
 		*at = radix_own(*at);
-		at = &((struct as_radix *)*at)->slot[digit(index, level)];
+		at = &((struct as_radix *)*at)->slot[as_radix_digit(index, level)];
 	}
 	as_assert(*at);
 	if (*(uint32_t *)*at > 1) {
@@ -287,7 +266,7 @@ static struct as_radix *radix_clear(struct as_radix *node, uint32_t level, uint3
 	if (!node)
 		return NULL;
 	node = radix_own(node);
-	at = &node->slot[digit(index, level)];
+	at = &node->slot[as_radix_digit(index, level)];
 	if (level > 0) {
 		*at = radix_clear(*at, level - 1, index, put);
 	} else if (*at) {
@@ -305,13 +284,13 @@ void as_vec_set(struct as_vec *vec, uint32_t index, void *elem, void (*put)(void
 	void **at = (void **)&vec->root;
 
 	if (!elem) {
-		if (vec->root && vec_holds(vec, index))
+		if (vec->root && as_vec_holds(vec, index))
 			vec->root = radix_clear(vec->root, vec->height - 1, index, put);
 		if (!vec->root)
 			vec->height = 0;
 		return;
 	}
-	while (!vec->root || !vec_holds(vec, index)) {
+	while (!vec->root || !as_vec_holds(vec, index)) {
 		struct as_radix *root = radix_new();
 
 		root->slot[0] = vec->root;
@@ -320,7 +299,7 @@ void as_vec_set(struct as_vec *vec, uint32_t index, void *elem, void (*put)(void
 	}
 	for (uint32_t level = vec->height; level-- > 0;) {
 		*at = *at ? radix_own(*at) : radix_new();
-		at = &((struct as_radix *)*at)->slot[digit(index, level)];
+		at = &((struct as_radix *)*at)->slot[as_radix_digit(index, level)];
 	}
 	if (*at)
 		put(*at);

@@ -169,7 +169,25 @@ struct as_name *as_name_get(struct as_name *name);
 void as_name_put(struct as_name *name);
 int as_name_cmp(const struct as_name *a, const char *s, size_t len);
 
-void *as_vec_at(const struct as_vec *vec, uint32_t index);
+static inline bool as_vec_holds(const struct as_vec *vec, uint32_t index)
+{
+	return vec->height >= 11 || (uint64_t)index >> (RADIX_BITS * vec->height) == 0;
+}
+static inline unsigned as_radix_digit(uint32_t index, uint32_t level)
+{
+	return index >> (RADIX_BITS * level) & (RADIX_FAN - 1);
+}
+/* Every operation looks up several inodes: it is worth a place here. */
+static inline void *as_vec_at(const struct as_vec *vec, uint32_t index)
+{
+	void *at = vec->root;
+
+	if (!at || !as_vec_holds(vec, index))
+		return NULL;
+	for (uint32_t level = vec->height; level-- > 0 && at;)
+		at = ((struct as_radix *)at)->slot[as_radix_digit(index, level)];
+	return at;
+}
 /* The element, unshared up to the root and made unshared itself by dup() when needed. */
 void *as_vec_edit(struct as_vec *vec, uint32_t index, void *(*dup)(const void *),
 		  void (*put)(void *));

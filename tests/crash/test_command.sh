@@ -82,7 +82,8 @@ tap_run "options of old findings" 0 "$ASSAY" hunt --scenario crash:every=64 --ta
 printf 'create /c 0644\nsync\ncrash\n$0 = open /c O_RDWR\n' >"$WORK/several.txt"
 tap_run "several findings" 1 "$ASSAY" crash --target lab:bug=48 --fault write:3:eio \
 	-o "$WORK/several" "$WORK/several.txt"
-tap_is "of more than one kind" "$(ls "$WORK/several/findings" | sed 's/-[^-]*$//' | sort -u | xargs)" \
+tap_is "of more than one kind" \
+	"$(ls "$WORK/several/findings" | sed 's/-[^-]*$//' | sort -u | xargs)" \
 	"lab-crash lab-outcome"
 for id in $(ls "$WORK/several/findings"); do
 	"$ASSAY" replay -o "$WORK/several" "$id" | tail -n 1
