@@ -42,6 +42,7 @@ arrows() {
 	crash     work model disk target layout run supervise snapshot legal recover
 	scenario  work target race run crash
 	hunt      work gen model reduce run supervise scenario
+	check     work model target run legal crash scenario
 	calls
 	trace     work calls
 	record    calls trace
@@ -49,7 +50,7 @@ arrows() {
 	report    work cover
 	cli       work model gen disk target box vfs race reduce run supervise crash scenario hunt
 	cli       cover report
-	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt
+	cmd       work gen disk target tool box vfs reduce run supervise crash scenario hunt check
 	cmd       trace record cover report cli labfs bench
 	END
 }

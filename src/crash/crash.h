@@ -103,6 +103,9 @@ void as_crash_options_print(const struct as_crash_options *options, struct as_bu
 AS_MUST_CHECK int as_crash_options_parse(const char *params, struct as_crash_options *options,
 					 struct as_err *err);
 
+/* Of the ways that there are, those that were asked for; 0: the two that have least in common. */
+uint32_t as_crash_ways(const struct as_recoverer *recoverer, uint32_t asked);
+
 struct as_crash_counts {
 	uint64_t generated; /* crash states, of all views and cuts */
 	uint64_t distinct; /* of these, states that had to be judged (dedup.h) */

@@ -92,6 +92,8 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 	j->rc = as_recover(j->args->recoverer, way, subject_disk(j, s), flags, recovered, j->err);
 	if (j->rc)
 		return false;
+	if (j->args->recovered)
+		j->args->recovered(j->args->ctx, recovered);
 	s->worked |= !recovered->memoised;
 	j->args->flight->spent += recovered->memoised ? AS_COST_MEMO : as_crash_cost(1u << way);
 	if (!known->end[way].done)
@@ -390,8 +392,9 @@ static bool plan_all(void *ctx, enum as_view view, size_t k)
 static bool plan_skips(void *ctx, enum as_view view, size_t k)
 {
 	const struct judge *j = ctx;
+	struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
 
-	return !can_be_judged(j, as_judge_moment(j->rec, j->perm, view, k));
+	return !can_be_judged(j, moment) || moment.begun < j->args->begun_min;
 }
 
 static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
@@ -555,21 +558,6 @@ static bool judge_spot(struct judge *j)
 	return found;
 }
 
-/* The ways that were asked for and exist; by default, the two that have least in common. */
-static uint32_t choose_ways(const struct as_recoverer *recoverer, uint32_t asked)
-{
-	uint32_t ways = as_recoverer_ways(recoverer);
-	uint32_t usual = ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
-	uint32_t commit = ways & 1u << AS_WAY_COMMIT;
-	uint32_t replays = 1u << (ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
-
-	if (asked)
-		return ways & asked;
-	/* One that replays the log, and one that looks at everything. */
-	usual |= (ways & replays) | commit;
-	return usual ? usual : ways;
-}
-
 int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 {
 	struct judge j = {
@@ -580,7 +568,7 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 
 	if (args->options->budget != AS_BUDGET_UNSAID)
 		j.limit = args->options->budget * AS_COST_RECOVERY;
-	j.ways = choose_ways(args->recoverer, args->options->ways);
+	j.ways = as_crash_ways(args->recoverer, args->options->ways);
 	if (args->began_with_replay)
 		j.ways &= ~(1u << AS_WAY_COMMIT);
 	j.perm = as_perm_new(j.rec->log, j.rec->start, &args->options->perm);

@@ -70,9 +70,13 @@ struct as_judge_args {
 	void *ctx;
 	/* Called before a crashed disk is recovered; may be NULL. */
 	void (*recovers)(void *ctx, struct as_disk *disk);
+	/* Called after that, with what came of it; may be NULL. */
+	void (*recovered)(void *ctx, const struct as_recovered *recovered);
 	/* Whether the problem was reported before. */
 	bool (*known)(void *ctx, const struct as_problem *problem);
 	struct as_judge_resume resume;
+	/* Only moments are judged at which so many operations had begun. */
+	size_t begun_min;
 };
 
 /* Judges all states of all views, beginning with the easiest view; or the one state that

@@ -292,7 +292,7 @@ static void run_all(struct rec *r)
 
 	for (size_t i = 0; i < out->seq->n && going; i++)
 		going = run_op(r, i);
-	if (!going || !as_model_mounted(r->model))
+	if (!going || !as_model_mounted(r->model) || r->args->open_end)
 		return;
 	(void)as_model_each_open(r->model, add_close, out->seq);
 	as_seq_add(out->seq, &umount);

@@ -38,6 +38,7 @@ struct as_record_args {
 	unsigned hold; /* see struct as_crash_options */
 	uint64_t early;
 	const struct as_plan *plan; /* what fails; only faults that are reported. NULL: nothing */
+	bool open_end; /* it is not ended: what is open stays open, what is mounted stays mounted */
 	/* A disk that a power cut left, with which the record begins; NULL: the fresh disk. The
 	 * mount recovers it, and what the mount finds is where the workload begins: all of it is
 	 * stable, because it came from the disk. */

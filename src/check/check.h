@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * check: explores all states that a file system can be brought to by the operations of a bounded
+ * universe (universe.h), each once, and checks every transition: FiSC (Yang et al., OSDI 2004).
+ *
+ * A state is what the model says of the tree and of open files, and what a power cut may leave of it
+ * (legal/past.h). Two states that are the same but for names are one state. What the file system
+ * has in its caches, and where on the disk it has put things, is not part of it.
+ *
+ * Of each transition, the answer is judged by the model and the whole tree is compared with it. Of
+ * each new state, the power is cut at every point of the operation that led there.
+ *
+ * Method. The states are in a store that processes share (store.h). Each of `jobs` lanes has a
+ * worker, a process that takes a state from the frontier, brings it back by running its trace on a
+ * fresh file system, and tries each operation that may follow (expand.h). A worker that dies or
+ * hangs is a finding, and the next one goes on with the operation after it. What a worker finds is
+ * run again by the scenarios of runs and crash runs (confirm.c), which tell it as any finding: it
+ * can be replayed and reduced.
+ */
+#ifndef AS_CHECK_CHECK_H
+#define AS_CHECK_CHECK_H
+
+#include "base/event.h"
+#include "check/search.h"
+#include "check/universe.h"
+#include "crash/crash.h"
+#include "run/run.h"
+
+#define AS_CHECK_JOBS_MAX 64u
+#define AS_CHECK_DEPTH_MAX 1000u
+#define AS_CHECK_SHARDS_MAX 65536u
+
+struct as_check_options {
+	unsigned nodes; /* see struct as_universe */
+	unsigned slots; /* descriptors; 0: the universe's own */
+	const char *ops; /* NULL: the usual ones */
+	unsigned depth; /* of the longest traces; 0: any */
+	enum as_search search;
+	bool crash; /* cut the power, too */
+	struct as_crash_options crashes; /* how */
+	unsigned jobs;
+	/* This process tries what follows from the states with a digest of this remainder. The
+	 * others are found as the model says, without the file system. */
+	unsigned shard, shards; /* shards 0 or 1: all */
+	uint32_t max_states;
+	int64_t for_us; /* 0: until all is explored */
+	int fd; /* of the file that keeps the states; -1: none */
+	const char *target; /* as typed */
+};
+
+/* What was done; all of it counts from the beginning of this process. */
+struct as_check_counts {
+	uint64_t transitions; /* operations that were tried */
+	uint64_t changing; /* of these, those that led to another state */
+	uint64_t expanded; /* states of which all was tried */
+	uint64_t restores, replayed; /* states brought back, and operations that took */
+	uint64_t compared; /* trees */
+	uint64_t discarded; /* states for which there was no room */
+	uint64_t left; /* states that belong to other shards */
+	uint64_t deaths; /* workers that died or hung */
+	uint64_t lost; /* states that could not be brought back */
+	uint64_t suspects; /* what workers found */
+	uint64_t confirmed, unconfirmed; /* of these */
+	uint64_t skipped; /* operations that the target cannot do */
+	struct as_crash_counts crash;
+};
+
+struct as_check_status {
+	struct as_check_counts counts;
+	uint64_t states, frontier, bytes;
+	unsigned depth; /* of the state that was found last */
+	int64_t wall_us;
+	bool all; /* nothing is left to be explored within the bounds */
+};
+
+struct as_check_args {
+	const struct as_target *target;
+	const struct as_run_options *run;
+	const struct as_check_options *options;
+	struct as_sink *sinks;
+	void (*progress)(void *ctx, const struct as_check_status *status); /* a few times a second */
+	void *ctx;
+};
+
+/* Findings go to the sinks. *status is that at the end. */
+AS_MUST_CHECK int as_check(const struct as_check_args *args, struct as_check_status *status,
+			   struct as_err *err);
+
+#endif

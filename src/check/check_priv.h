@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* check_priv: what the processes of a check share. Only files of this room include it. */
+#ifndef AS_CHECK_CHECK_PRIV_H
+#define AS_CHECK_CHECK_PRIV_H
+
+#include "check/check.h"
+#include "check/store.h"
+#include "crash/judge.h"
+#include "os/stack.h"
+
+#define AS_SUSPECTS_MAX 64u
+#define AS_SUSPECT_TEXT 16384u
+#define AS_SUSPECT_KEYS 1024u
+#define AS_SUSPECT_TRIES 2u /* with the same key */
+
+/* Something that a worker found, to be confirmed. */
+struct as_suspect {
+	volatile bool ready;
+	bool crash; /* it takes a power cut */
+	/* The trace and the operation; the same with the operations in between that were tried in
+	 * the same run, and changed nothing. */
+	char text[AS_SUSPECT_TEXT], full[AS_SUSPECT_TEXT];
+	char why[512];
+};
+
+enum as_check_phase { AS_CHECK_START, AS_CHECK_BACK, AS_CHECK_MOVE, AS_CHECK_CRASH };
+
+/* What a lane's worker is doing. */
+struct as_lane {
+	volatile uint64_t alive;
+	volatile enum as_check_phase phase;
+	volatile uint32_t state; /* AS_STORE_NONE: none */
+	volatile uint32_t move; /* the one in flight */
+	char text[AS_SUSPECT_TEXT], full[AS_SUSPECT_TEXT]; /* as those of a suspect, then */
+	struct as_flight flight; /* of the crash state in flight */
+	struct as_stack stack;
+	struct as_host_log log;
+	bool ended; /* the worker came to its own end */
+	int tool_rc;
+	struct as_err tool_err;
+};
+
+struct as_check_shared {
+	volatile int stop;
+	struct as_check_counts counts;
+	struct as_novelty novelty;
+	uint32_t n_suspects;
+	struct as_suspect suspect[AS_SUSPECTS_MAX];
+	struct {
+		uint64_t key;
+		uint32_t n;
+	} key[AS_SUSPECT_KEYS]; /* of what was found */
+	struct as_lane lane[];
+};
+
+struct as_checking {
+	const struct as_check_args *args;
+	const struct as_check_options *options;
+	struct as_crash_options crash; /* with what depends on the target */
+	struct as_universe universe;
+	struct as_run_fresh fresh;
+	struct as_runner *runner; /* that made it */
+	struct as_store *store;
+	struct as_check_shared *shared;
+	size_t shared_bytes;
+	struct as_dedup **dedup; /* one for each lane */
+};
+
+#define AS_CHECK_ADD(checking, field, n) \
+	__atomic_fetch_add(&(checking)->shared->counts.field, (n), __ATOMIC_RELAXED)
+
+/* ---- suspect.c ---- */
+
+/* key: equal for what is likely the same; the first few of each key are kept. */
+void as_suspect_add(const struct as_checking *checking, const struct as_lane *lane, bool crash,
+		    uint64_t key, const char *why);
+/* The key of a message: without numbers, and without what stands before the first colon. */
+uint64_t as_suspect_key(unsigned kind, unsigned code, const char *why);
+
+/* ---- expand.c ---- */
+
+struct as_worker_args {
+	const struct as_checking *checking;
+	struct as_lane *lane;
+	struct as_dedup *dedup;
+	uint32_t first; /* of the state in flight, the moves before this one were tried */
+};
+
+/* For as_spawn_fork(). */
+int as_check_worker(void *args);
+
+/* ---- crashes.c ---- */
+
+struct as_crashes;
+
+AS_MUST_CHECK int as_crashes_new(const struct as_worker_args *args, struct as_crashes **crashes,
+				 struct as_err *err);
+void as_crashes_free(struct as_crashes *crashes); /* takes NULL */
+/* Cuts the power while the last operation of the workload runs. upto[i]: what is legal after i
+ * operations, as a digest. False: something is wrong, and was told. *wrote: sectors that recovery
+ * has written. */
+AS_MUST_CHECK int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
+				 const struct as_digest *upto, bool *fine, uint64_t *wrote,
+				 struct as_err *err);
+
+/* ---- confirm.c ---- */
+
+struct as_confirm;
+
+struct as_confirm *as_confirm_new(const struct as_checking *checking);
+void as_confirm_free(struct as_confirm *confirm); /* takes NULL */
+/* Runs again what has been found since the last call. */
+AS_MUST_CHECK int as_confirm_all(struct as_confirm *confirm, struct as_err *err);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * confirm: what workers found is run again, as `assay run` and `assay crash` would: so each finding
+ * is told in the same words, has an id, and comes back with `assay replay`. What does not come back
+ * with the trace alone is run with the operations that were tried in between, too. What does not
+ * come back then either is told in a note, since it may be a mistake of ours.
+ */
+#include "check/check_priv.h"
+
+#include "run/known.h"
+#include "scenario/scenario.h"
+#include "work/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BY_RUN, BY_CRASH, WAYS };
+
+struct as_confirm {
+	const struct as_checking *c;
+	uint32_t next; /* suspect */
+	struct as_known *known;
+	struct as_known_filter filter;
+	struct as_run_options options;
+	struct as_buf params;
+	const struct as_scenario_ops *ops[WAYS];
+	struct as_scenario *open[WAYS];
+};
+
+struct as_confirm *as_confirm_new(const struct as_checking *c)
+{
+	struct as_confirm *f = as_xcalloc(1, sizeof(*f));
+
+	f->c = c;
+	f->known = as_known_new();
+	f->filter = as_known_filter(f->known, c->args->sinks, false);
+	f->options = *c->args->run;
+	f->options.check_every_op = true;
+	as_crash_options_print(&c->crash, &f->params);
+	f->ops[BY_RUN] = &as_scenario_sequential;
+	f->ops[BY_CRASH] = &as_scenario_crash;
+	return f;
+}
+
+void as_confirm_free(struct as_confirm *f)
+{
+	if (!f)
+		return;
+	for (unsigned i = 0; i < WAYS; i++)
+		if (f->open[i])
+			f->ops[i]->close(f->open[i]);
+	as_known_free(f->known);
+	as_buf_free(&f->params);
+	free(f);
+}
+
+static int open_way(struct as_confirm *f, unsigned way, struct as_err *err)
+{
+	struct as_scenario_args args = { .targets = &f->c->args->target,
+					 .n_targets = 1,
+					 .options = &f->options,
+					 .params = way == BY_CRASH ? as_buf_str(&f->params) : "",
+					 .sinks = &f->filter.sink };
+
+	return f->open[way] ? 0 : f->ops[way]->open(&args, &f->open[way], err);
+}
+
+/* *found: it has shown something, new or known. */
+static int run_text(struct as_confirm *f, unsigned way, const char *text, bool *found,
+		    struct as_err *err)
+{
+	struct as_run_result result = { 0 };
+	struct as_seq *seq = NULL;
+	const char *name = "check";
+	size_t done;
+	int rc = open_way(f, way, err);
+
+	if (!rc)
+		rc = as_parse_text("trace", text, strlen(text), &seq, err);
+	if (!rc) {
+		const struct as_seq *const seqs[] = { seq };
+		struct as_scenario_work work = { .seqs = seqs, .names = &name, .n = 1 };
+
+		rc = f->ops[way]->run(f->open[way], &work, &done, &result, err);
+	}
+	as_seq_free(seq);
+	*found = result.findings || result.again;
+	return rc;
+}
+
+static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struct as_err *err)
+{
+	unsigned way = suspect->crash ? BY_CRASH : BY_RUN;
+	bool found;
+	int rc = run_text(f, way, suspect->text, &found, err);
+
+	if (!rc && !found && strcmp(suspect->text, suspect->full))
+		rc = run_text(f, way, suspect->full, &found, err);
+	if (rc)
+		return rc;
+	if (found) {
+		AS_CHECK_ADD(f->c, confirmed, 1);
+		return 0;
+	}
+	AS_CHECK_ADD(f->c, unconfirmed, 1);
+	as_emit_note(f->c->args->sinks, "not confirmed when it was run alone: %s; the workload:\n%s",
+		     suspect->why, suspect->full);
+	return 0;
+}
+
+int as_confirm_all(struct as_confirm *f, struct as_err *err)
+{
+	const struct as_check_shared *shared = f->c->shared;
+	int rc = 0;
+
+	while (!rc && f->next < AS_SUSPECTS_MAX &&
+	       __atomic_load_n(&shared->suspect[f->next].ready, __ATOMIC_ACQUIRE))
+		rc = confirm(f, &shared->suspect[f->next++], err);
+	return rc;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * crashes: power cuts while an operation runs that has led to a new state. The trace is run once
+ * more, on a recorded disk, and the crash states of its last operation are judged as in a crash run
+ * (crash/judge.h). Those of the operations before it were judged with the states before.
+ *
+ * One recoverer serves all states of a worker, so that what it has recovered once is known by its
+ * memo. A crash state that another trace has led to is not judged again if it is the same disk, and
+ * the same is legal: upto[] says so, and not, as in a crash run, all operations and answers.
+ */
+#include "check/check_priv.h"
+
+#include "crash/dedup.h"
+#include "crash/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct as_crashes {
+	const struct as_worker_args *args;
+	struct as_recoverer *recoverer;
+	uint64_t wrote;
+	bool fine;
+};
+
+static bool report(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
+		   const struct as_problem *problem)
+{
+	struct as_crashes *crashes = ctx;
+
+	(void)perm;
+	(void)state;
+	crashes->fine = false;
+	as_suspect_add(crashes->args->checking, crashes->args->lane, true, as_problem_sig(problem),
+		       as_buf_str(&problem->why));
+	return false;
+}
+
+static bool known(void *ctx, const struct as_problem *problem)
+{
+	(void)ctx;
+	(void)problem;
+	return false;
+}
+
+static void recovered(void *ctx, const struct as_recovered *recovered)
+{
+	struct as_crashes *crashes = ctx;
+
+	for (size_t i = 0; recovered->log && i < as_reclog_len(recovered->log); i++)
+		if (as_reclog_at(recovered->log, i)->kind == AS_CALL_WRITE)
+			crashes->wrote += (as_reclog_at(recovered->log, i)->len + 511) / 512;
+}
+
+static void record_step(void *ctx, int64_t op)
+{
+	struct as_crashes *crashes = ctx;
+
+	(void)op;
+	crashes->args->lane->alive++;
+}
+
+int as_crashes_new(const struct as_worker_args *args, struct as_crashes **out, struct as_err *err)
+{
+	const struct as_checking *c = args->checking;
+	struct as_recover_options options = { .deadline_ms = c->args->run->deadline_ms / 2,
+					      .memo = c->crash.memo };
+	struct as_crashes *crashes = as_xcalloc(1, sizeof(*crashes));
+
+	crashes->args = args;
+	*out = crashes;
+	return as_recoverer_new(c->args->target, c->args->run->seed, &args->lane->log, &options,
+				&crashes->recoverer, err);
+}
+
+void as_crashes_free(struct as_crashes *crashes)
+{
+	if (!crashes)
+		return;
+	as_recoverer_free(crashes->recoverer);
+	free(crashes);
+}
+
+static int judge(struct as_crashes *crashes, const struct as_recording *recording,
+		 struct as_err *err)
+{
+	const struct as_checking *c = crashes->args->checking;
+	struct as_crash_counts counts = { 0 };
+	struct as_judge_args args = { .recording = recording,
+				      .recoverer = crashes->recoverer,
+				      .options = &c->crash,
+				      .ways_agree = as_recoverer_ways_agree(crashes->recoverer),
+				      .dedup = crashes->args->dedup,
+				      .flight = &crashes->args->lane->flight,
+				      .counts = &counts,
+				      .report = report,
+				      .known = known,
+				      .recovered = recovered,
+				      .ctx = crashes,
+				      .begun_min = recording->n_ops };
+	int rc;
+
+	crashes->args->lane->flight.spent = crashes->args->lane->flight.spent_again = 0;
+	rc = as_judge_all(&args, err);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(uint64_t); i++)
+		__atomic_fetch_add((uint64_t *)&c->shared->counts.crash + i,
+				   ((uint64_t *)&counts)[i], __ATOMIC_RELAXED);
+	return rc;
+}
+
+int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
+		   const struct as_digest *upto, bool *fine, uint64_t *wrote, struct as_err *err)
+{
+	const struct as_checking *c = crashes->args->checking;
+	struct as_record_args args = { .target = c->args->target,
+				       .fresh = c->fresh,
+				       .seq = seq,
+				       .seed = c->args->run->seed,
+				       .log = &crashes->args->lane->log,
+				       .open_end = true,
+				       .step = record_step,
+				       .ctx = crashes };
+	struct as_recording recording = { 0 };
+	int rc = as_record(&args, &recording, err);
+
+	crashes->fine = true;
+	crashes->wrote = 0;
+	if (!rc && recording.wrong) {
+		/* It was right without a recorder. */
+		crashes->fine = false;
+		as_suspect_add(c, crashes->args->lane, true,
+			       as_suspect_key((unsigned)recording.kind, AS_OP_COUNT,
+					      as_buf_str(&recording.why)),
+			       as_buf_str(&recording.why));
+	} else if (!rc && recording.n_ops == seq->n) {
+		memcpy(recording.upto, upto, (seq->n + 1) * sizeof(*upto));
+		rc = judge(crashes, &recording, err);
+	}
+	as_recording_free(&recording);
+	*fine = crashes->fine;
+	*wrote = crashes->wrote;
+	return rc;
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * expand: a worker: takes states from the frontier and tries all that may follow.
+ *
+ * Method. A state is brought back by running its trace on a fresh file system. Operations that
+ * change nothing, mostly because they fail, leave it as it is: so they are tried one after the
+ * other, and the state is brought back only after one that has changed something. Whether such
+ * operations really changed nothing shows when the tree is compared the next time, with the next
+ * operation that changes something, or after the last one.
+ *
+ * Before each call that may be the last one of this process, the lane is told what is tried.
+ */
+#include "check/check_priv.h"
+
+#include "legal/past.h"
+#include "legal/policy.h"
+#include "model/compare.h"
+#include "run/child.h"
+#include "run/instance.h"
+#include "work/parse.h"
+#include "work/print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define IDLE_US 300
+
+struct worker {
+	const struct as_worker_args *args;
+	const struct as_checking *c;
+	struct as_lane *lane;
+	struct as_medium *disk;
+	struct as_instance *instance;
+	struct as_instance_mark *fresh;
+	struct as_crashes *crashes; /* NULL: no power cuts */
+	struct as_policy policy;
+	struct as_verdict verdict;
+	/* The state that is expanded: */
+	uint32_t id;
+	struct as_buf trace; /* its text */
+	struct as_seq *seq; /* the same */
+	struct as_digest *upto; /* what is legal after each operation, and after one more */
+	struct as_seq *moves;
+	/* Where the file system is now: */
+	struct as_model *model;
+	struct as_past *past;
+	bool back; /* it is in that state */
+	struct as_buf since; /* operations that changed nothing since it was brought back */
+	struct as_buf why, line;
+};
+
+/* ---- One operation --------------------------------------------------------------------------- */
+
+static void note(struct worker *w, const char *line)
+{
+	struct as_lane *lane = w->lane;
+
+	snprintf(lane->text, sizeof(lane->text), "%s%s\n", as_buf_str(&w->trace), line);
+	snprintf(lane->full, sizeof(lane->full), "%s%s%s\n", as_buf_str(&w->trace),
+		 as_buf_str(&w->since), line);
+}
+
+static bool suspect(struct worker *w, enum as_finding_kind kind, unsigned code, const char *why)
+{
+	as_suspect_add(w->c, w->lane, false, as_suspect_key((unsigned)kind, code, why), why);
+	return false;
+}
+
+/* False: something is wrong, and was told. */
+static bool do_op(struct worker *w, const struct as_op *op, uint32_t i, struct as_outcome *got)
+{
+	int64_t began_ns = as_instance_time_from(w->instance);
+	enum as_finding_kind kind;
+	const char *why;
+
+	as_instance_do(w->instance, i, op, got);
+	as_model_clock(w->model, began_ns, as_instance_time_until(w->instance));
+	why = as_instance_trouble(w->instance, &kind);
+	if (!why && (why = as_instance_misuse(w->instance)))
+		kind = AS_FIND_MISUSE;
+	if (why)
+		return suspect(w, kind, op->code, why);
+	if (!as_model_judge(w->model, op, got, &w->verdict))
+		return suspect(w, w->verdict.kind, op->code, as_buf_str(&w->verdict.why));
+	return true;
+}
+
+static bool tree_agrees(struct worker *w, unsigned code)
+{
+	struct as_instance_reader reader = as_instance_reads(w->instance);
+	bool differs;
+
+	AS_CHECK_ADD(w->c, compared, 1);
+	as_buf_clear(&w->why);
+	as_model_tree_read(w->model, INT64_MAX);
+	differs = as_model_compare(w->model, reader.ops, reader.ctx, &w->why);
+	as_model_tree_read(w->model, as_instance_time_until(w->instance));
+	return !differs || suspect(w, AS_FIND_TREE, code, as_buf_str(&w->why));
+}
+
+/* After an unmount: the checker has nothing to complain of, and all is there after a mount. */
+static bool disk_agrees(struct worker *w, unsigned code, struct as_err *err, int *rc)
+{
+	struct as_op mount = as_op_make(AS_OP_MOUNT);
+	struct as_instance_checked checked = { .clean = true };
+	struct as_model *model = w->model;
+	struct as_outcome got;
+	bool agrees;
+
+	if (as_instance_can(w->instance, AS_INSTANCE_CHECK))
+		*rc = as_instance_check(w->instance, 0, &checked, err);
+	if (*rc)
+		return false;
+	if (!checked.clean)
+		return suspect(w, checked.kind, code, checked.why);
+	w->model = as_model_copy(model);
+	agrees = do_op(w, &mount, (uint32_t)w->seq->n + 1, &got) && tree_agrees(w, code);
+	as_model_free(w->model);
+	w->model = model;
+	return agrees;
+}
+
+/* ---- Bringing a state back ------------------------------------------------------------------- */
+
+static void forget(struct worker *w)
+{
+	as_model_free(w->model);
+	as_past_put(w->past);
+	w->model = NULL;
+	w->past = NULL;
+	w->back = false;
+	as_buf_clear(&w->since);
+}
+
+static void step(struct worker *w, const struct as_op *op, const struct as_outcome *got)
+{
+	struct as_past *next = as_past_add(w->past, op, got, w->model);
+
+	as_past_put(w->past);
+	w->past = next;
+}
+
+/* Runs the trace. False: it does not lead there any more, which was told. */
+static bool replay(struct worker *w)
+{
+	struct as_outcome got;
+
+	w->upto[0] = as_past_exact(w->past);
+	for (size_t i = 0; i < w->seq->n; i++) {
+		if (!do_op(w, &w->seq->ops[i], (uint32_t)i, &got))
+			return false;
+		step(w, &w->seq->ops[i], &got);
+		w->upto[i + 1] = as_past_exact(w->past);
+	}
+	AS_CHECK_ADD(w->c, replayed, w->seq->n);
+	return true;
+}
+
+static int bring_back(struct worker *w, struct as_err *err)
+{
+	int rc, mounted;
+
+	forget(w);
+	AS_CHECK_ADD(w->c, restores, 1);
+	w->lane->phase = AS_CHECK_BACK;
+	w->lane->alive++;
+	rc = as_instance_back(w->instance, w->fresh, err);
+	if (rc)
+		return rc;
+	mounted = as_instance_mount(w->instance);
+	if (mounted)
+		return as_instance_useless(w->instance, mounted, err);
+	w->model = as_model_copy(w->c->fresh.model);
+	w->past = as_past_new(w->c->fresh.model, &w->policy);
+	as_model_follow_times(w->model, as_target_opts(w->c->args->target));
+	w->back = replay(w);
+	return 0;
+}
+
+/* ---- Successors ------------------------------------------------------------------------------ */
+
+static struct as_digest key_of(const struct worker *w)
+{
+	return as_digest_add(as_digest_bind(as_model_digest_canonical(w->model), 1),
+			     as_past_digest(w->past));
+}
+
+static uint64_t rank_of(struct worker *w, uint32_t id, const struct as_op *op, uint64_t wrote)
+{
+	const struct as_check_options *o = w->c->options;
+	uint64_t feature[] = { as_model_inodes(w->model) << 8 | w->moves->n,
+			       (uint64_t)op->code << 16 | (uint64_t)op->flags,
+			       as_past_len(w->past) << 4 | as_model_mounted(w->model) };
+	struct as_search_of of = { .id = id, .seed = w->c->args->run->seed, .recovery = wrote };
+
+	if (o->search == AS_SEARCH_novelty)
+		of.novelty = as_novelty_add(&w->c->shared->novelty, feature,
+					    sizeof(feature) / sizeof(feature[0]));
+	return as_search_rank(o->search, &of);
+}
+
+/* Power cuts while the last operation runs. */
+static int crash(struct worker *w, const struct as_op *op, bool *fine, uint64_t *wrote,
+		 struct as_err *err)
+{
+	struct as_seq *seq;
+	int rc;
+
+	if (!w->crashes)
+		return 0;
+	w->lane->phase = AS_CHECK_CRASH;
+	seq = as_seq_copy(w->seq);
+	as_seq_add(seq, op);
+	w->upto[w->seq->n + 1] = as_past_exact(w->past);
+	rc = as_crashes_try(w->crashes, seq, w->upto, fine, wrote, err);
+	as_seq_free(seq);
+	return rc;
+}
+
+static bool is_too_deep(const struct worker *w, uint32_t id)
+{
+	unsigned depth = w->c->options->depth;
+
+	return depth && as_store_at(w->c->store, id).depth >= depth;
+}
+
+/* The operation has led to another state. */
+static int reach(struct worker *w, const struct as_op *op, struct as_err *err)
+{
+	const struct as_checking *c = w->c;
+	uint64_t wrote = 0;
+	bool fine = true;
+	uint32_t id;
+	int rc = 0;
+
+	switch (as_store_add(c->store, key_of(w), w->id, as_buf_str(&w->line), &id)) {
+	case AS_STORE_KNOWN:
+		return 0;
+	case AS_STORE_FULL:
+		AS_CHECK_ADD(c, discarded, 1);
+		return 0;
+	case AS_STORE_NEW:
+		break;
+	}
+	rc = crash(w, op, &fine, &wrote, err);
+	if (!rc && fine && !is_too_deep(w, id))
+		as_store_push(c->store, id, rank_of(w, id, op, wrote));
+	else
+		as_store_stop(c->store, id);
+	return rc;
+}
+
+/* Whether what it did and left is as the model says. */
+static bool move_agrees(struct worker *w, const struct as_op *op, struct as_err *err, int *rc)
+{
+	return as_model_mounted(w->model) ? tree_agrees(w, op->code)
+					  : disk_agrees(w, op->code, err, rc);
+}
+
+static int try_move(struct worker *w, uint32_t i, struct as_err *err)
+{
+	const struct as_op *op = &w->moves->ops[i];
+	struct as_digest before;
+	struct as_outcome got;
+	struct as_past *was;
+	int rc = 0;
+
+	as_buf_clear(&w->line);
+	as_print_op(op, &w->line);
+	if (!w->back && (rc = bring_back(w, err)))
+		return rc;
+	if (!w->back)
+		return 0;
+	note(w, as_buf_str(&w->line));
+	w->lane->move = i;
+	w->lane->phase = AS_CHECK_MOVE;
+	w->lane->alive++;
+	AS_CHECK_ADD(w->c, transitions, 1);
+	before = as_model_digest(w->model);
+	was = w->past;
+	w->back = do_op(w, op, (uint32_t)w->seq->n, &got);
+	if (!w->back)
+		return 0;
+	if (got.ret < 0 && (got.err == AS_ERR_UNSUPPORTED || got.err == AS_ERR_LIMIT)) {
+		AS_CHECK_ADD(w->c, skipped, 1);
+		return 0;
+	}
+	step(w, op, &got);
+	if (w->past == was && as_digest_eq(as_model_digest(w->model), before)) {
+		as_buf_addf(&w->since, "%s\n", as_buf_str(&w->line));
+		return 0;
+	}
+	AS_CHECK_ADD(w->c, changing, 1);
+	w->back = false;
+	if (move_agrees(w, op, err, &rc) && !rc)
+		rc = reach(w, op, err);
+	return rc;
+}
+
+/* ---- A state --------------------------------------------------------------------------------- */
+
+static int begin_state(struct worker *w, uint32_t id, struct as_err *err)
+{
+	int rc;
+
+	w->id = id;
+	as_buf_clear(&w->trace);
+	as_store_trace(w->c->store, id, &w->trace);
+	as_seq_free(w->seq);
+	as_seq_free(w->moves);
+	free(w->upto);
+	w->seq = w->moves = NULL;
+	w->upto = NULL;
+	rc = as_parse_text("trace", as_buf_str(&w->trace), w->trace.len, &w->seq, err);
+	if (rc)
+		return rc;
+	w->upto = as_xcalloc(w->seq->n + 2, sizeof(*w->upto));
+	note(w, "");
+	rc = bring_back(w, err);
+	if (!rc && w->back)
+		w->moves = as_universe_moves(&w->c->universe, w->model);
+	return rc;
+}
+
+static int expand(struct worker *w, uint32_t id, uint32_t first, struct as_err *err)
+{
+	int rc = begin_state(w, id, err);
+
+	if (!rc && !w->moves)
+		AS_CHECK_ADD(w->c, lost, 1);
+	for (uint32_t i = first; !rc && w->moves && i < w->moves->n; i++) {
+		if (w->c->shared->stop)
+			return 0;
+		rc = try_move(w, i, err);
+	}
+	if (!rc && w->back && w->since.len && as_model_mounted(w->model)) {
+		note(w, "");
+		w->lane->move = (uint32_t)w->moves->n;
+		(void)tree_agrees(w, AS_OP_COUNT);
+	}
+	if (!rc) {
+		AS_CHECK_ADD(w->c, expanded, 1);
+		as_store_done(w->c->store, id);
+		w->lane->state = AS_STORE_NONE;
+	}
+	return rc;
+}
+
+/* Takes states until there are none left, and nobody is at work who may find some. */
+static int work(struct worker *w, struct as_err *err)
+{
+	struct as_lane *lane = w->lane;
+	uint32_t first = w->args->first, id;
+	int rc = 0;
+
+	while (!rc && !w->c->shared->stop) {
+		if (lane->state != AS_STORE_NONE) {
+			rc = expand(w, lane->state, first, err);
+			first = 0;
+		} else if (as_store_pop(w->c->store, &id)) {
+			lane->move = 0;
+			lane->state = id;
+		} else if (!as_store_in_work(w->c->store)) {
+			break;
+		} else {
+			lane->alive++;
+			usleep(IDLE_US);
+		}
+	}
+	return rc;
+}
+
+/* ---- The process ----------------------------------------------------------------------------- */
+
+static int open_worker(struct worker *w, struct as_err *err)
+{
+	const struct as_checking *c = w->c;
+	struct as_instance_args args = { .target = c->args->target,
+					 .log = &w->lane->log,
+					 .seed = c->args->run->seed,
+					 .name_max = c->fresh.traits->name_max };
+	int rc = as_target_load(c->args->target, err);
+
+	if (rc)
+		return rc;
+	w->policy = as_policy_of(c->args->target);
+	w->disk = args.disk = as_medium_copy(c->fresh.disk);
+	rc = as_instance_open(&args, &w->instance, err);
+	if (!rc)
+		w->fresh = as_instance_mark(w->instance);
+	if (!rc && c->options->crash)
+		rc = as_crashes_new(w->args, &w->crashes, err);
+	return rc;
+}
+
+static void close_worker(struct worker *w)
+{
+	forget(w);
+	as_crashes_free(w->crashes);
+	as_instance_mark_free(w->fresh);
+	as_instance_close(w->instance);
+	as_medium_free(w->disk);
+	as_verdict_free(&w->verdict);
+	as_seq_free(w->seq);
+	as_seq_free(w->moves);
+	free(w->upto);
+	as_buf_free(&w->trace);
+	as_buf_free(&w->since);
+	as_buf_free(&w->why);
+	as_buf_free(&w->line);
+}
+
+int as_check_worker(void *ctx)
+{
+	const struct as_worker_args *args = ctx;
+	struct as_lane *lane = args->lane;
+	struct worker w = { .args = args, .c = args->checking, .lane = lane };
+
+	as_child_begin(&lane->stack);
+	lane->phase = AS_CHECK_START;
+	lane->tool_rc = open_worker(&w, &lane->tool_err);
+	if (!lane->tool_rc)
+		lane->tool_rc = work(&w, &lane->tool_err);
+	close_worker(&w);
+	lane->ended = true;
+	return 0;
+}

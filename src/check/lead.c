@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lead: the process that starts the lanes, confirms what their workers find, tells the progress and
+ * says when to end. Each lane is a process that starts one worker after the other: the next one
+ * goes on after the operation with which the last one died.
+ */
+#include "check/check_priv.h"
+
+#include "crash/dedup.h"
+#include "legal/past.h"
+#include "os/spawn.h"
+#include "target/facts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_US 20000
+#define TELL_US 200000
+
+/* ---- A lane ---------------------------------------------------------------------------------- */
+
+/* What killed the worker is a suspect, unless it is a mistake of ours. */
+static void note_death(const struct as_checking *c, struct as_lane *lane,
+		       const struct as_ended *ended)
+{
+	struct as_buf why = { 0 };
+
+	AS_CHECK_ADD(c, deaths, 1);
+	if (ended->how == AS_END_SIGNAL) {
+		as_buf_adds(&why, "died of ");
+		as_stack_words(&lane->stack, ended->status, &why);
+	} else {
+		as_buf_adds(&why, ended->how == AS_END_EXIT ? "called exit" : "did not come back");
+	}
+	as_suspect_add(c, lane, lane->phase == AS_CHECK_CRASH,
+		       as_suspect_key(AS_FIND_SIGNAL, 0, as_buf_str(&why)), as_buf_str(&why));
+	as_buf_free(&why);
+}
+
+static int run_lane(const struct as_checking *c, unsigned i, struct as_err *err)
+{
+	struct as_lane *lane = &c->shared->lane[i];
+	struct as_worker_args args = { .checking = c, .lane = lane, .dedup = c->dedup[i] };
+	struct as_spawn_limits limits = { .deadline_ms = c->args->run->deadline_ms,
+					  .alive = &lane->alive };
+	struct as_ended ended;
+	int rc = 0;
+
+	lane->state = AS_STORE_NONE;
+	while (!rc && !c->shared->stop) {
+		lane->ended = false;
+		rc = as_spawn_fork_limited(as_check_worker, &args, &limits, &ended, err);
+		if (rc || lane->ended)
+			break;
+		if (lane->phase == AS_CHECK_START)
+			return as_fail(err, AS_EIO, "a worker ended before it began");
+		note_death(c, lane, &ended);
+		/* A state that cannot even be brought back any more is left. */
+		args.first = lane->phase == AS_CHECK_BACK ? UINT32_MAX : lane->move + 1;
+	}
+	if (!rc && lane->tool_rc) {
+		*err = lane->tool_err;
+		rc = lane->tool_rc;
+	}
+	return rc;
+}
+
+struct lane_end {
+	int rc;
+	struct as_err err;
+	bool ended;
+};
+
+static void be_lane(const struct as_checking *c, unsigned i, struct lane_end *end)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGINT, SIG_IGN); /* the leader says when to stop */
+	signal(SIGTERM, SIG_IGN);
+	end->rc = run_lane(c, i, &end->err);
+	end->ended = true;
+	_exit(0);
+}
+
+/* ---- The leader ------------------------------------------------------------------------------ */
+
+struct lead {
+	struct as_checking *c;
+	struct as_confirm *confirm;
+	struct lane_end *end; /* of each lane */
+	pid_t *pid; /* 0: it has ended */
+	int64_t start_us, told_us;
+};
+
+static void fill_status(const struct lead *l, struct as_check_status *status)
+{
+	const struct as_checking *c = l->c;
+	uint32_t n = as_store_n(c->store);
+
+	*status = (struct as_check_status){
+		.counts = c->shared->counts,
+		.states = n,
+		.frontier = as_store_frontier(c->store),
+		.bytes = as_store_bytes(c->store),
+		.depth = n ? as_store_at(c->store, n - 1).depth : 0,
+		.wall_us = as_now_us() - l->start_us,
+	};
+	status->all = !status->frontier && !as_store_in_work(c->store) && !c->shared->stop &&
+		      !status->counts.discarded && !status->counts.lost;
+}
+
+static void tell(struct lead *l)
+{
+	struct as_check_status status;
+	int64_t now = as_now_us();
+
+	if (!l->c->args->progress || now - l->told_us < TELL_US)
+		return;
+	l->told_us = now;
+	fill_status(l, &status);
+	l->c->args->progress(l->c->args->ctx, &status);
+}
+
+static bool is_time_to_stop(const struct lead *l)
+{
+	const struct as_check_args *args = l->c->args;
+	int64_t for_us = args->options->for_us;
+
+	return (args->run->stop && *args->run->stop) ||
+	       (for_us && as_now_us() - l->start_us >= for_us);
+}
+
+static unsigned reap(struct lead *l)
+{
+	unsigned alive = 0;
+
+	for (unsigned i = 0; i < l->c->options->jobs; i++) {
+		if (l->pid[i] && waitpid(l->pid[i], NULL, WNOHANG) == l->pid[i])
+			l->pid[i] = 0;
+		alive += l->pid[i] != 0;
+	}
+	return alive;
+}
+
+static int start(struct lead *l, struct as_err *err)
+{
+	for (unsigned i = 0; i < l->c->options->jobs; i++) {
+		l->pid[i] = fork();
+		if (!l->pid[i])
+			be_lane(l->c, i, &l->end[i]);
+		if (l->pid[i] < 0) {
+			l->pid[i] = 0;
+			return as_fail_errno(err, errno, "cannot start a process");
+		}
+	}
+	return 0;
+}
+
+static int lead(struct lead *l, struct as_err *err)
+{
+	int rc = start(l, err), one;
+
+	while (reap(l)) {
+		one = as_confirm_all(l->confirm, rc ? NULL : err);
+		rc = rc ? rc : one;
+		if (rc || is_time_to_stop(l))
+			l->c->shared->stop = 1;
+		tell(l);
+		usleep(TICK_US);
+	}
+	one = as_confirm_all(l->confirm, rc ? NULL : err);
+	rc = rc ? rc : one;
+	for (unsigned i = 0; i < l->c->options->jobs && !rc; i++) {
+		if (l->end[i].rc)
+			*err = l->end[i].err;
+		rc = l->end[i].ended ? l->end[i].rc
+				     : as_fail(err, AS_EIO, "a lane of the check ended early");
+	}
+	return rc;
+}
+
+/* ---- The beginning --------------------------------------------------------------------------- */
+
+/* What the states depend on. */
+static void print_ident(const struct as_checking *c, struct as_buf *out)
+{
+	const struct as_check_options *o = c->options;
+
+	as_buf_addf(out, "target %s, size %llu, nodes %u, slots %u, depth %u, shard %u/%u, crash %d, "
+			 "seed %llu, operations ",
+		    as_target_spec(c->args->target), (unsigned long long)c->args->run->size_bytes,
+		    c->universe.nodes, c->universe.slots, o->depth, o->shard, o->shards, o->crash,
+		    (unsigned long long)c->args->run->seed);
+	as_universe_print(&c->universe, out);
+}
+
+/* The state of a fresh file system. */
+static void add_first(struct as_checking *c)
+{
+	struct as_policy policy = as_policy_of(c->args->target);
+	struct as_past *past = as_past_new(c->fresh.model, &policy);
+	struct as_digest key =
+		as_digest_add(as_digest_bind(as_model_digest_canonical(c->fresh.model), 1),
+			      as_past_digest(past));
+	uint32_t id;
+
+	as_past_put(past);
+	if (as_store_add(c->store, key, AS_STORE_NONE, "", &id) == AS_STORE_NEW)
+		as_store_push(c->store, id, UINT64_MAX);
+}
+
+static int open_all(struct as_checking *c, struct as_err *err)
+{
+	const struct as_check_options *o = c->options;
+	struct as_buf ident = { 0 };
+	int rc = as_runner_new(c->args->target, c->args->run, c->args->sinks, &c->runner, err);
+
+	if (rc)
+		return rc;
+	c->fresh = as_runner_fresh(c->runner);
+	if (!c->fresh.disk)
+		return as_fail(err, AS_EUSE,
+			       "target %s: states cannot be brought back without a disk of ours",
+			       as_target_spec(c->args->target));
+	c->universe = as_universe_of(c->fresh.model, o->nodes);
+	if (o->slots)
+		c->universe.slots = o->slots;
+	if (o->ops)
+		rc = as_universe_choose(&c->universe, o->ops, err);
+	c->crash = o->crashes;
+	if (!c->crash.perm.sector_bytes)
+		c->crash.perm.sector_bytes = as_target_sector_bytes(c->args->target);
+	if (!rc) {
+		print_ident(c, &ident);
+		rc = as_store_open(o->fd, as_buf_str(&ident), o->max_states, &c->store, err);
+	}
+	as_buf_free(&ident);
+	if (rc)
+		return rc;
+	add_first(c);
+	c->shared_bytes = sizeof(*c->shared) + o->jobs * sizeof(*c->shared->lane);
+	c->shared = as_shared_alloc(c->shared_bytes);
+	c->dedup = as_xcalloc(o->jobs, sizeof(struct as_dedup *));
+	for (unsigned i = 0; i < o->jobs; i++)
+		c->dedup[i] = as_dedup_new();
+	return 0;
+}
+
+static void close_all(struct as_checking *c)
+{
+	for (unsigned i = 0; c->dedup && i < c->options->jobs; i++)
+		as_dedup_free(c->dedup[i]);
+	free(c->dedup);
+	if (c->shared)
+		as_shared_free(c->shared, c->shared_bytes);
+	as_store_close(c->store);
+	as_runner_free(c->runner);
+}
+
+int as_check(const struct as_check_args *args, struct as_check_status *status, struct as_err *err)
+{
+	struct as_checking c = { .args = args, .options = args->options };
+	struct lead l = { .c = &c, .start_us = as_now_us() };
+	unsigned jobs = args->options->jobs;
+	int rc = open_all(&c, err);
+
+	*status = (struct as_check_status){ 0 };
+	if (!rc) {
+		l.end = as_shared_alloc(jobs * sizeof(*l.end));
+		l.pid = as_xcalloc(jobs, sizeof(*l.pid));
+		l.confirm = as_confirm_new(&c);
+		rc = lead(&l, err);
+		fill_status(&l, status);
+		as_confirm_free(l.confirm);
+		as_shared_free(l.end, jobs * sizeof(*l.end));
+		free(l.pid);
+	}
+	close_all(&c);
+	return rc;
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store: see store.h.
+ *
+ * Layout of the file, and of the memory where there is none: a header, room for `max` states, room
+ * for their lines. All of it is sparse. Next to it, in memory only and made again when a file is
+ * opened: a table of the digests, and the frontier, a binary heap.
+ *
+ * Invariants
+ *   1. States 0..n-1 are complete: n is raised last, so a process that is killed leaves none half
+ *      written.
+ *   2. A state that is neither expanded nor stopped is in the frontier, or in work, or was just
+ *      added by a process that will push it.
+ *   3. Whoever changes anything holds the lock. It is a robust one: a process that dies with it
+ *      leaves a state at most that nobody pushed, which is found when the file is opened again.
+ *   4. Of a file, only what has blocks is written to: on a full disk, a store to memory that needs
+ *      a new block would kill the process.
+ */
+#include "check/store.h"
+
+#include "base/table.h"
+#include "os/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC "assay-check-1\n"
+#define IDENT_MAX 4000u
+#define LINE_BYTES 64u /* room for lines, a state on average */
+#define GROW_BYTES ((size_t)1 << 20) /* by which the parts of a file grow */
+
+struct header {
+	char magic[16], ident[IDENT_MAX];
+	volatile uint32_t n;
+	uint32_t max;
+	uint32_t text; /* bytes of lines */
+	size_t room_state, room_text; /* bytes of the parts that have blocks */
+};
+
+struct place {
+	uint64_t rank;
+	uint32_t id;
+};
+
+struct as_store {
+	/* Shared: */
+	pthread_mutex_t lock;
+	struct as_table table;
+	volatile size_t n_heap, in_work;
+	/* The same in all processes: */
+	struct header *header;
+	struct as_store_state *state;
+	char *text;
+	struct place *heap;
+	struct as_table_slot *slots;
+	size_t file_bytes, heap_bytes, slot_bytes, text_bytes;
+	int fd; /* -1: no file */
+};
+
+static void lock(struct as_store *s)
+{
+	int rc = pthread_mutex_lock(&s->lock);
+
+	if (rc == EOWNERDEAD)
+		pthread_mutex_consistent(&s->lock);
+	else
+		as_assert(!rc);
+}
+
+static void unlock(struct as_store *s)
+{
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- The table of digests -------------------------------------------------------------------- */
+
+struct state_key {
+	const struct as_store *store;
+	struct as_digest digest;
+};
+
+static bool is_state(const void *ctx, size_t i)
+{
+	const struct state_key *key = ctx;
+
+	return as_digest_eq(key->store->state[i].digest, key->digest);
+}
+
+static uint32_t find(const struct as_store *s, struct as_digest digest)
+{
+	struct state_key key = { s, digest };
+	size_t i = as_table_find(&s->table, digest.lo, is_state, &key);
+
+	return i == AS_TABLE_NONE ? AS_STORE_NONE : (uint32_t)i;
+}
+
+/* ---- The frontier ---------------------------------------------------------------------------- */
+
+static void push(struct as_store *s, uint32_t id, uint64_t rank)
+{
+	size_t i = s->n_heap++;
+
+	for (; i && s->heap[(i - 1) / 2].rank < rank; i = (i - 1) / 2)
+		s->heap[i] = s->heap[(i - 1) / 2];
+	s->heap[i] = (struct place){ rank, id };
+}
+
+static uint32_t pop(struct as_store *s)
+{
+	uint32_t id = s->heap[0].id;
+	struct place last = s->heap[--s->n_heap];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < s->n_heap) {
+		child += child + 1 < s->n_heap && s->heap[child + 1].rank > s->heap[child].rank;
+		if (s->heap[child].rank <= last.rank)
+			break;
+		s->heap[i] = s->heap[child];
+		i = child;
+	}
+	s->heap[i] = last;
+	return id;
+}
+
+void as_store_push(struct as_store *s, uint32_t id, uint64_t rank)
+{
+	lock(s);
+	push(s, id, rank);
+	unlock(s);
+}
+
+bool as_store_pop(struct as_store *s, uint32_t *id)
+{
+	bool any;
+
+	lock(s);
+	any = s->n_heap;
+	if (any) {
+		*id = pop(s);
+		s->in_work++;
+	}
+	unlock(s);
+	return any;
+}
+
+static void end_work(struct as_store *s, uint32_t id, enum as_store_flag flag)
+{
+	lock(s);
+	s->state[id].flags |= (uint16_t)flag;
+	s->in_work--;
+	unlock(s);
+}
+
+void as_store_done(struct as_store *s, uint32_t id)
+{
+	end_work(s, id, AS_STATE_EXPANDED);
+}
+
+void as_store_give_back(struct as_store *s, uint32_t id, uint64_t rank)
+{
+	lock(s);
+	s->in_work--;
+	push(s, id, rank);
+	unlock(s);
+}
+
+void as_store_stop(struct as_store *s, uint32_t id)
+{
+	lock(s);
+	s->state[id].flags |= AS_STATE_STOPPED;
+	unlock(s);
+}
+
+/* ---- States ---------------------------------------------------------------------------------- */
+
+/* Whether `bytes` bytes of a part that begins at `from` have blocks, or can get them. */
+static bool has_room(const struct as_store *s, const void *from, size_t *room, size_t bytes)
+{
+	off_t at = (off_t)((const char *)from - (const char *)s->header);
+
+	if (s->fd < 0)
+		return true;
+	while (*room < bytes) {
+		if (posix_fallocate(s->fd, at + (off_t)*room, (off_t)GROW_BYTES))
+			return false;
+		*room += GROW_BYTES;
+	}
+	return true;
+}
+
+static bool can_add(struct as_store *s, size_t len)
+{
+	struct header *h = s->header;
+
+	return h->n < h->max && h->text + len <= s->text_bytes &&
+	       has_room(s, s->state, &h->room_state, (h->n + 1) * sizeof(*s->state)) &&
+	       has_room(s, s->text, &h->room_text, h->text + len);
+}
+
+enum as_store_added as_store_add(struct as_store *s, struct as_digest digest, uint32_t parent,
+				 const char *line, uint32_t *id)
+{
+	size_t len = strlen(line);
+	struct header *h = s->header;
+	enum as_store_added added;
+
+	lock(s);
+	*id = find(s, digest);
+	added = *id != AS_STORE_NONE ? AS_STORE_KNOWN
+		: can_add(s, len)    ? AS_STORE_NEW
+				     : AS_STORE_FULL;
+	if (added == AS_STORE_NEW) {
+		*id = h->n;
+		s->state[*id] = (struct as_store_state){
+			.digest = digest,
+			.parent = parent,
+			.line = h->text,
+			.line_bytes = (uint32_t)len,
+			.depth = parent == AS_STORE_NONE
+					 ? 0
+					 : (uint16_t)(s->state[parent].depth + 1),
+		};
+		memcpy(s->text + h->text, line, len);
+		h->text += (uint32_t)len;
+		as_table_add(&s->table, digest.lo, *id);
+		h->n++;
+	}
+	unlock(s);
+	return added;
+}
+
+uint32_t as_store_n(const struct as_store *s)
+{
+	return s->header->n;
+}
+
+size_t as_store_frontier(const struct as_store *s)
+{
+	return s->n_heap;
+}
+
+size_t as_store_in_work(const struct as_store *s)
+{
+	return s->in_work;
+}
+
+struct as_store_state as_store_at(const struct as_store *s, uint32_t id)
+{
+	as_assert(id < s->header->n);
+	return s->state[id];
+}
+
+void as_store_trace(const struct as_store *s, uint32_t id, struct as_buf *out)
+{
+	const struct as_store_state *state = &s->state[id];
+
+	if (state->parent == AS_STORE_NONE)
+		return;
+	as_store_trace(s, state->parent, out);
+	as_buf_add(out, s->text + state->line, state->line_bytes);
+	as_buf_addc(out, '\n');
+}
+
+uint64_t as_store_bytes(const struct as_store *s)
+{
+	return sizeof(*s->header) + s->header->n * sizeof(*s->state) + s->header->text +
+	       s->n_heap * sizeof(*s->heap) + as_table_bytes(&s->table);
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static void *map(size_t bytes, int fd)
+{
+	int how = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, how, fd, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static int not_ours(struct as_err *err)
+{
+	return as_fail(err, AS_EUSE,
+		       "this is no file of states of this version, or it was made for another "
+		       "number of states");
+}
+
+static int map_all(struct as_store *s, int fd, off_t file_size, uint32_t max, struct as_err *err)
+{
+	s->text_bytes = (size_t)max * LINE_BYTES;
+	s->file_bytes = sizeof(*s->header) + max * sizeof(*s->state) + s->text_bytes;
+	s->heap_bytes = (size_t)max * sizeof(*s->heap);
+	s->slot_bytes = sizeof(*s->slots);
+	while (s->slot_bytes / sizeof(*s->slots) / 2 < max)
+		s->slot_bytes *= 2;
+	s->fd = fd;
+	if (fd >= 0 && file_size && (size_t)file_size != s->file_bytes)
+		return not_ours(err);
+	if (fd >= 0 && (ftruncate(fd, (off_t)s->file_bytes) ||
+			(errno = posix_fallocate(fd, 0, sizeof(*s->header)))))
+		return as_fail_errno(err, errno, "cannot keep states in a file");
+	s->header = map(s->file_bytes, fd);
+	s->heap = map(s->heap_bytes, -1);
+	s->slots = map(s->slot_bytes, -1);
+	if (!s->header || !s->heap || !s->slots)
+		return as_fail_errno(err, errno, "cannot map memory for %u states", max);
+	s->state = (struct as_store_state *)(void *)(s->header + 1);
+	s->text = (char *)(s->state + max);
+	as_table_place(&s->table, s->slots, s->slot_bytes);
+	return 0;
+}
+
+static void make_lock(struct as_store *s)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&s->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+/* A file may be anything: what cannot be right is refused. */
+static int take_up(struct as_store *s, const char *ident, uint32_t max, struct as_err *err)
+{
+	struct header *h = s->header;
+
+	if (memcmp(h->magic, MAGIC, sizeof(MAGIC)) || !memchr(h->ident, '\0', IDENT_MAX) ||
+	    h->max != max || h->n > max || h->text > s->text_bytes ||
+	    h->room_state < h->n * sizeof(*s->state) || h->room_text < h->text)
+		return not_ours(err);
+	if (strcmp(h->ident, ident))
+		return as_fail(err, AS_EUSE, "it was made with other settings: %s", h->ident);
+	for (uint32_t i = 0; i < h->n; i++) {
+		const struct as_store_state *state = &s->state[i];
+
+		if ((i ? state->parent >= i : state->parent != AS_STORE_NONE) ||
+		    state->line > h->text || state->line_bytes > h->text - state->line ||
+		    find(s, state->digest) != AS_STORE_NONE)
+			return as_fail(err, AS_EUSE, "state %u of %u is damaged", i, h->n);
+		as_table_add(&s->table, state->digest.lo, i);
+		if (!(state->flags & (AS_STATE_EXPANDED | AS_STATE_STOPPED)))
+			push(s, i, UINT32_MAX - i);
+	}
+	return 0;
+}
+
+int as_store_open(int fd, const char *ident, uint32_t max, struct as_store **out,
+		  struct as_err *err)
+{
+	struct as_store *s = as_shared_alloc(sizeof(*s));
+	struct stat st = { 0 };
+	int rc = 0;
+
+	*out = NULL;
+	as_assert(strlen(ident) < IDENT_MAX);
+	make_lock(s);
+	if (fd >= 0 && fstat(fd, &st))
+		rc = as_fail_errno(err, errno, "cannot look at the file of states");
+	if (!rc)
+		rc = map_all(s, fd, st.st_size, max, err);
+	if (!rc && st.st_size) {
+		rc = take_up(s, ident, max, err);
+	} else if (!rc) {
+		memcpy(s->header->magic, MAGIC, sizeof(MAGIC));
+		memcpy(s->header->ident, ident, strlen(ident) + 1);
+		s->header->max = max;
+	}
+	if (rc) {
+		as_store_close(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+void as_store_close(struct as_store *s)
+{
+	if (!s)
+		return;
+	if (s->header)
+		munmap(s->header, s->file_bytes);
+	if (s->heap)
+		munmap(s->heap, s->heap_bytes);
+	if (s->slots)
+		munmap(s->slots, s->slot_bytes);
+	as_shared_free(s, sizeof(*s));
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store: the states that were found, and the frontier: those that are still to be expanded. It is
+ * in memory that processes share, and all functions may be called by several of them at once.
+ *
+ * A state is its digest, the state it was reached from, and the line of the workload that led here.
+ * So the trace to a state is the lines from the first state on, and a state is brought back by
+ * running them. The states may be kept in a file: a process that is killed leaves there what it
+ * knew, and as_store_open() goes on with it.
+ */
+#ifndef AS_CHECK_STORE_H
+#define AS_CHECK_STORE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define AS_STORE_NONE UINT32_MAX
+#define AS_STORE_MAX (1u << 26)
+
+enum as_store_flag {
+	AS_STATE_EXPANDED = 1, /* all that may follow was tried */
+	AS_STATE_STOPPED = 2, /* not to be expanded: as deep as is allowed, or something is wrong */
+};
+
+struct as_store_state {
+	struct as_digest digest;
+	uint32_t parent; /* AS_STORE_NONE: the first */
+	uint32_t line; /* where its line begins */
+	uint16_t depth;
+	uint16_t flags;
+	uint32_t line_bytes;
+};
+
+struct as_store;
+
+/* fd: the file to keep them in; -1: none. ident: what the states depend on, in words; a file that
+ * was made with another one is refused. `max` states at most. */
+AS_MUST_CHECK int as_store_open(int fd, const char *ident, uint32_t max, struct as_store **store,
+				struct as_err *err);
+void as_store_close(struct as_store *store); /* takes NULL */
+
+enum as_store_added { AS_STORE_NEW, AS_STORE_KNOWN, AS_STORE_FULL };
+
+/* Adds a state, unless there is one with this digest. The new one's number is *id. It is not in the
+ * frontier yet. */
+enum as_store_added as_store_add(struct as_store *store, struct as_digest digest, uint32_t parent,
+				 const char *line, uint32_t *id);
+/* Puts it into the frontier. */
+void as_store_push(struct as_store *store, uint32_t id, uint64_t rank);
+/* Takes the state with the largest rank; it is in work until as_store_done(). */
+bool as_store_pop(struct as_store *store, uint32_t *id);
+void as_store_done(struct as_store *store, uint32_t id);
+/* Of a state that was taken by a process that has ended: it is to be taken again. */
+void as_store_give_back(struct as_store *store, uint32_t id, uint64_t rank);
+void as_store_stop(struct as_store *store, uint32_t id); /* it is not to be expanded */
+
+uint32_t as_store_n(const struct as_store *store);
+size_t as_store_frontier(const struct as_store *store);
+size_t as_store_in_work(const struct as_store *store);
+struct as_store_state as_store_at(const struct as_store *store, uint32_t id);
+/* Adds the lines that lead to a state. */
+void as_store_trace(const struct as_store *store, uint32_t id, struct as_buf *out);
+/* Memory that is in use, all in all. */
+uint64_t as_store_bytes(const struct as_store *store);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * universe: see universe.h. The arguments of an operation are filled in from left to right, with
+ * each value in turn: a walk through their product.
+ */
+#include "check/universe.h"
+
+#include "base/array.h"
+#include "work/arg.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LONG_NAME 120u
+#define LIST_MAX (2 * AS_UNIVERSE_NODES_MAX + 2)
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+struct value {
+	enum as_opcode code; /* AS_OP_COUNT: any */
+	enum as_arg_kind kind;
+	int64_t value;
+};
+
+static const bool usual[AS_OP_COUNT] = {
+#define USUAL(id) [AS_OP_##id] = true,
+#define VALUE(id, kind, value)
+#define ANY(kind, value)
+#include "check/universe.def"
+#undef USUAL
+#undef VALUE
+#undef ANY
+};
+
+static const struct value values[] = {
+#define USUAL(id)
+#define VALUE(id, kind, value) { AS_OP_##id, AS_ARG_##kind, value },
+#define ANY(kind, value) { AS_OP_COUNT, AS_ARG_##kind, value },
+#include "check/universe.def"
+#undef USUAL
+#undef VALUE
+#undef ANY
+};
+
+#define N_VALUES (sizeof(values) / sizeof(values[0]))
+
+static bool has_own(enum as_opcode code, enum as_arg_kind kind)
+{
+	for (size_t i = 0; i < N_VALUES; i++)
+		if (values[i].code == code && values[i].kind == kind)
+			return true;
+	return false;
+}
+
+static void set(struct as_op *op, enum as_arg_kind kind, int64_t value)
+{
+	switch (kind) {
+#define ARG(kind, field, ...)                                         \
+	case AS_ARG_##kind:                                           \
+		op->field = (__typeof__(op->field))(intptr_t)(value); \
+		break;
+#include "work/arg.def"
+#undef ARG
+	default:
+		as_assert(!"no such kind of argument");
+	}
+}
+
+/* ---- What a state has ------------------------------------------------------------------------ */
+
+struct name {
+	const char *path;
+	bool is_dir;
+};
+
+struct walk {
+	const struct as_universe *universe;
+	const struct as_model *model;
+	struct as_seq *moves;
+	struct as_arena strings;
+	struct name *name; /* that exists */
+	size_t n_names, cap_names;
+	const char **fresh; /* that do not, one in each directory */
+	size_t n_fresh, cap_fresh;
+	int slot[AS_UNIVERSE_SLOTS_MAX]; /* that are open */
+	unsigned n_open;
+	int free_slot; /* -1: none */
+	bool may_make; /* one more node */
+};
+
+static int add_name(void *ctx, const char *path, const struct as_attrs *attrs)
+{
+	struct walk *w = ctx;
+
+	AS_ARRAY_ROOM(w->name, w->n_names, w->cap_names);
+	w->name[w->n_names++] = (struct name){
+		as_arena_strndup(&w->strings, path, strlen(path)),
+		attrs->type == S_IFDIR,
+	};
+	return 0;
+}
+
+static int add_open(void *ctx, int slot, uint32_t ino, int64_t flags)
+{
+	struct walk *w = ctx;
+
+	(void)ino;
+	(void)flags;
+	if (slot < (int)w->universe->slots && w->n_open < AS_UNIVERSE_SLOTS_MAX)
+		w->slot[w->n_open++] = slot;
+	return 0;
+}
+
+static bool exists(const struct walk *w, const char *path)
+{
+	for (size_t i = 0; i < w->n_names; i++)
+		if (!strcmp(w->name[i].path, path))
+			return true;
+	return false;
+}
+
+/* Name number i of the list, in a directory. */
+static const char *spell(struct walk *w, const char *dir, unsigned i)
+{
+	const char *slash = strcmp(dir, "/") ? "/" : "";
+	unsigned n = i % 2 ? w->universe->long_bytes : 1;
+	size_t len = strlen(dir) + strlen(slash) + n;
+	char *path = as_arena_alloc(&w->strings, len + 1);
+
+	snprintf(path, len + 1, "%s%s", dir, slash);
+	memset(path + len - n, 'a' + (int)(i / 2), n);
+	path[len] = '\0';
+	return path;
+}
+
+static void add_fresh(struct walk *w, const char *dir)
+{
+	for (unsigned i = 0; i < LIST_MAX; i++) {
+		const char *path = spell(w, dir, i);
+
+		if (exists(w, path))
+			continue;
+		AS_ARRAY_ROOM(w->fresh, w->n_fresh, w->cap_fresh);
+		w->fresh[w->n_fresh++] = path;
+		return;
+	}
+}
+
+static void look(struct walk *w)
+{
+	const struct as_universe *u = w->universe;
+
+	(void)as_model_each_name(w->model, false, add_name, w);
+	(void)as_model_each_open(w->model, add_open, w);
+	for (size_t i = 0; i < w->n_names; i++)
+		if (w->name[i].is_dir)
+			add_fresh(w, w->name[i].path);
+	w->may_make = as_model_inodes(w->model) < u->fresh + u->nodes;
+	w->free_slot = -1;
+	for (int slot = (int)u->slots - 1; slot >= 0; slot--) {
+		bool taken = false;
+
+		for (unsigned i = 0; i < w->n_open; i++)
+			taken |= w->slot[i] == slot;
+		if (!taken)
+			w->free_slot = slot;
+	}
+}
+
+/* ---- The product of the arguments ------------------------------------------------------------ */
+
+static void fill(struct walk *w, struct as_op *op, unsigned arg);
+
+static void with_path(struct walk *w, struct as_op *op, unsigned arg, bool second, const char *path)
+{
+	if (second)
+		op->path2 = path;
+	else
+		op->path = path;
+	fill(w, op, arg + 1);
+}
+
+/* Whether the operation may be given a name that does not exist: to make it, or, once, to see that
+ * it refuses. */
+static bool takes_fresh(const struct walk *w, enum as_paths what)
+{
+	switch (what) {
+	case AS_PATHS_DEFINE:
+	case AS_PATHS_ENSURE:
+		return w->may_make;
+	case AS_PATHS_ALIAS:
+		return w->n_names < w->universe->fresh + w->universe->nodes + 1;
+	case AS_PATHS_TO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void with_paths(struct walk *w, struct as_op *op, unsigned arg, bool second)
+{
+	enum as_paths what = as_op_table[op->code].path[second];
+
+	if (what == AS_PATHS_NONE) { /* the text of a symbolic link */
+		with_path(w, op, arg, second, "a");
+		return;
+	}
+	for (size_t i = 1; i < w->n_names; i++) /* name 0 is the root */
+		with_path(w, op, arg, second, w->name[i].path);
+	for (size_t i = 0; i < w->n_fresh; i++)
+		if (takes_fresh(w, what))
+			with_path(w, op, arg, second, w->fresh[i]);
+	if (!takes_fresh(w, what) && what != AS_PATHS_DEFINE && what != AS_PATHS_ALIAS &&
+	    w->n_fresh)
+		with_path(w, op, arg, second, w->fresh[0]);
+	if (what == AS_PATHS_ENSURE) /* to open the root */
+		with_path(w, op, arg, second, "/");
+}
+
+static void with_slots(struct walk *w, struct as_op *op, unsigned arg, enum as_arg_kind kind)
+{
+	for (unsigned i = 0; i < w->n_open; i++) {
+		set(op, kind, w->slot[i]);
+		fill(w, op, arg + 1);
+	}
+}
+
+static void with_values(struct walk *w, struct as_op *op, unsigned arg, enum as_arg_kind kind)
+{
+	enum as_opcode code = has_own(op->code, kind) ? op->code : AS_OP_COUNT;
+	bool any = false;
+
+	for (size_t i = 0; i < N_VALUES; i++)
+		if (values[i].code == code && values[i].kind == kind) {
+			set(op, kind, values[i].value);
+			fill(w, op, arg + 1);
+			any = true;
+		}
+	if (!any) /* its default */
+		fill(w, op, arg + 1);
+}
+
+static void fill(struct walk *w, struct as_op *op, unsigned arg)
+{
+	enum as_arg_kind kind = as_op_table[op->code].args[arg];
+
+	switch (kind) {
+	case AS_ARG_END:
+		as_seq_add(w->moves, op);
+		break;
+	case AS_ARG_PATH:
+	case AS_ARG_PATH2:
+		with_paths(w, op, arg, kind == AS_ARG_PATH2);
+		break;
+	case AS_ARG_FD:
+	case AS_ARG_FD2:
+		with_slots(w, op, arg, kind);
+		break;
+	case AS_ARG_XNAME:
+		op->name = "user.a";
+		fill(w, op, arg + 1);
+		break;
+	default:
+		with_values(w, op, arg, kind);
+		break;
+	}
+}
+
+static void add_moves(struct walk *w, enum as_opcode code)
+{
+	struct as_op op = as_op_make(code);
+
+	if (code == AS_OP_OPEN && w->free_slot < 0)
+		return;
+	/* Once unmounted, nothing can be done but to mount it; and the other way round. */
+	if (as_model_mounted(w->model) == (code == AS_OP_MOUNT))
+		return;
+	if (code == AS_OP_OPEN)
+		op.slot = w->free_slot;
+	fill(w, &op, 0);
+}
+
+struct as_seq *as_universe_moves(const struct as_universe *universe, const struct as_model *model)
+{
+	struct walk w = { .universe = universe, .model = model, .moves = as_seq_new() };
+
+	look(&w);
+	for (unsigned code = 0; code < AS_OP_COUNT; code++)
+		if (universe->has[code])
+			add_moves(&w, (enum as_opcode)code);
+	free(w.name);
+	free(w.fresh);
+	as_arena_free(&w.strings);
+	return w.moves;
+}
+
+/* ---- Which operations ------------------------------------------------------------------------ */
+
+struct as_universe as_universe_of(const struct as_model *fresh, unsigned nodes)
+{
+	struct as_universe universe = {
+		.nodes = nodes,
+		.fresh = (unsigned)as_model_inodes(fresh),
+		.slots = 1,
+		.long_bytes = LONG_NAME,
+	};
+	uint32_t name_max = as_model_traits(fresh)->name_max;
+
+	if (name_max && name_max < universe.long_bytes)
+		universe.long_bytes = name_max;
+	memcpy(universe.has, usual, sizeof(usual));
+	return universe;
+}
+
+/* Whether every argument of it can be given a value. */
+static bool can_be_tried(enum as_opcode code)
+{
+	const enum as_arg_kind *kind = as_op_table[code].args;
+
+	/* A power cut is no operation here, and a slot that is no descriptor is not known. */
+	if (code == AS_OP_CRASH || as_op_maps(code))
+		return false;
+	for (; *kind != AS_ARG_END; kind++)
+		if (*kind != AS_ARG_PATH && *kind != AS_ARG_PATH2 && *kind != AS_ARG_FD &&
+		    *kind != AS_ARG_FD2 && *kind != AS_ARG_XNAME &&
+		    as_arg_table[*kind].def == AS_REQUIRED && !has_own(code, *kind) &&
+		    !has_own(AS_OP_COUNT, *kind))
+			return false;
+	return true;
+}
+
+int as_universe_choose(struct as_universe *universe, const char *ops, struct as_err *err)
+{
+	bool all = !strcmp(ops, "all");
+
+	for (unsigned code = 0; code < AS_OP_COUNT; code++)
+		universe->has[code] = all && can_be_tried((enum as_opcode)code);
+	if (all)
+		return 0;
+	for (const char *at = ops; *at;) {
+		size_t len = strcspn(at, ",");
+		enum as_opcode code = as_op_find(at, len);
+
+		if (code == AS_OP_COUNT)
+			return as_fail(err, AS_EUSE, "%.*s: there is no such operation", (int)len,
+				       at);
+		if (!can_be_tried(code))
+			return as_fail(err, AS_EUSE,
+				       "%.*s: it cannot be tried systematically: check knows no "
+				       "values for one of its arguments",
+				       (int)len, at);
+		universe->has[code] = true;
+		at += len + (at[len] == ',');
+	}
+	/* What was unmounted must be mounted again. */
+	universe->has[AS_OP_MOUNT] |= universe->has[AS_OP_UMOUNT];
+	return *ops ? 0 : as_fail(err, AS_EUSE, "no operation is to be tried");
+}
+
+void as_universe_print(const struct as_universe *universe, struct as_buf *out)
+{
+	const char *comma = "";
+
+	for (unsigned code = 0; code < AS_OP_COUNT; code++)
+		if (universe->has[code]) {
+			as_buf_addf(out, "%s%s", comma, as_op_table[code].name);
+			comma = ",";
+		}
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd_check: explores all states of a file system within bounds. */
+#include "base/json.h"
+#include "base/show.h"
+#include "check/check.h"
+#include "check/store.h"
+#include "cli/boxes.h"
+#include "cli/cli.h"
+#include "cli/hunts.h"
+#include "cli/output.h"
+#include "cli/rows.h"
+#include "cli/stopping.h"
+#include "cli/trust.h"
+#include "os/rundir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define FOLDER "check"
+#define STATES "states"
+#define NODES 3
+#define STATES_DEFAULT (1u << 22)
+
+struct check_session {
+	const struct as_args *args;
+	struct as_run_options run;
+	struct as_check_options options;
+	struct as_target *target;
+	struct as_cli_output out;
+	struct as_rundir folder;
+	struct as_dir below;
+	bool terminal, shown;
+	int64_t note_us;
+};
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static int read_shard(const char *text, struct as_check_options *o, struct as_err *err)
+{
+	char rest;
+
+	if (!text)
+		return 0;
+	if (sscanf(text, "%u/%u%c", &o->shard, &o->shards, &rest) != 2 || !o->shard ||
+	    o->shard > o->shards || o->shards > AS_CHECK_SHARDS_MAX)
+		return as_fail(err, AS_EUSE, "--shard %s: expected K/N with K from 1 to N", text);
+	return 0;
+}
+
+static int read_options(struct check_session *s, struct as_err *err)
+{
+	const struct as_args *args = s->args;
+	struct as_check_options *o = &s->options;
+	const char *time = as_args_text(args, "for", NULL);
+	int rc = 0;
+
+	*o = (struct as_check_options){
+		.nodes = (unsigned)as_args_number(args, "nodes", NODES),
+		.slots = (unsigned)as_args_number(args, "slots", 0),
+		.ops = as_args_text(args, "ops", NULL),
+		.depth = (unsigned)as_args_number(args, "depth", 0),
+		.crash = !as_args_has(args, "no-crash"),
+		.crashes = as_crash_options_default(),
+		.jobs = (unsigned)as_args_number(args, "jobs", 1),
+		.max_states = (uint32_t)as_args_number(args, "max-states", STATES_DEFAULT),
+		.fd = -1,
+	};
+	/* What is left out without a proof must not count as explored. */
+	o->crashes.prune = AS_PRUNE_PROVED;
+	o->crashes.budget = 0;
+	o->crashes.again = (unsigned)as_args_number(args, "again", o->crashes.again);
+	s->run.deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
+	s->run.seed = as_args_number(args, "seed", 0);
+	s->run.size_bytes = as_args_number(args, "size", 0);
+	s->run.stop = as_cli_stop_catch();
+	rc = as_search_parse(as_args_text(args, "search", "bfs"), &o->search, err);
+	if (!rc && time)
+		rc = as_cli_read_duration("for", time, &o->for_us, err);
+	if (!rc)
+		rc = as_views_parse(as_args_text(args, "view", "all"), &o->crashes.views, err);
+	if (!rc)
+		rc = read_shard(as_args_text(args, "shard", NULL), o, err);
+	return rc;
+}
+
+/* ---- The file of states ---------------------------------------------------------------------- */
+
+static int open_states(struct check_session *s, struct as_err *err)
+{
+	bool resume = as_args_has(s->args, "resume");
+	int rc;
+
+	if (as_args_has(s->args, "no-store"))
+		return resume ? as_fail(err, AS_EUSE, "--resume needs a folder: no --no-store")
+			      : 0;
+	rc = as_rundir_open(s->out.folder, AS_RUNDIR_MAKE, &s->folder, err);
+	if (!rc)
+		rc = as_dir_below(&s->folder.dir, FOLDER, true, &s->below, err);
+	if (rc)
+		return rc;
+	if (resume && !as_dir_has(&s->below, STATES))
+		return as_fail(err, AS_EUSE, "%s: there is no check to go on with",
+			       s->below.path);
+	s->options.fd = openat(s->below.fd, STATES,
+			       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+	if (s->options.fd < 0)
+		return as_fail_errno(err, errno, "%s/" STATES, s->below.path);
+	if (flock(s->options.fd, LOCK_EX | LOCK_NB))
+		return as_fail(err, AS_EUSE, "%s: another check uses this folder", s->below.path);
+	if (!resume && ftruncate(s->options.fd, 0))
+		return as_fail_errno(err, errno, "%s/" STATES, s->below.path);
+	return 0;
+}
+
+static void close_states(struct check_session *s)
+{
+	if (s->options.fd >= 0)
+		close(s->options.fd);
+	as_dir_close(&s->below);
+	if (s->folder.dir.fd >= 0)
+		as_rundir_close(&s->folder);
+}
+
+/* ---- What people see ------------------------------------------------------------------------- */
+
+static double per_second(uint64_t n, int64_t us)
+{
+	return us > 0 ? (double)n * 1e6 / (double)us : 0;
+}
+
+static void print_json(const struct check_session *s, const char *event,
+		       const struct as_check_status *status)
+{
+	const struct as_check_counts *c = &status->counts;
+	struct as_buf line = { 0 };
+	struct as_json j = as_json_on(&line);
+
+	as_json_object(&j);
+	as_json_kstr(&j, "event", event);
+	as_json_kstr(&j, "target", as_target_spec(s->target));
+	as_json_kuint(&j, "states", status->states);
+	as_json_kuint(&j, "expanded", c->expanded);
+	as_json_kuint(&j, "frontier", status->frontier);
+	as_json_kuint(&j, "depth", status->depth);
+	as_json_kuint(&j, "transitions", c->transitions);
+	as_json_kuint(&j, "changing", c->changing);
+	as_json_kuint(&j, "restores", c->restores);
+	as_json_kuint(&j, "replayed", c->replayed);
+	as_json_kuint(&j, "crash_states", c->crash.generated);
+	as_json_kuint(&j, "crash_distinct", c->crash.distinct);
+	as_json_kuint(&j, "recoveries", c->crash.checked);
+	as_json_kuint(&j, "memoised", c->crash.memoised);
+	as_json_kuint(&j, "during_recovery", c->crash.again);
+	as_json_kuint(&j, "discarded", c->discarded);
+	as_json_kuint(&j, "lost", c->lost);
+	as_json_kuint(&j, "left", c->left);
+	as_json_kuint(&j, "deaths", c->deaths);
+	as_json_kuint(&j, "suspects", c->suspects);
+	as_json_kuint(&j, "confirmed", c->confirmed);
+	as_json_kuint(&j, "unconfirmed", c->unconfirmed);
+	as_json_kuint(&j, "bytes", status->bytes);
+	as_json_kbool(&j, "all", status->all);
+	as_json_kint(&j, "wall_us", status->wall_us);
+	as_json_end(&j);
+	printf("%s\n", as_buf_str(&line));
+	fflush(stdout);
+	as_buf_free(&line);
+}
+
+#define NOTE_EVERY_US 10000000
+
+static void progress(void *ctx, const struct as_check_status *status)
+{
+	struct check_session *s = ctx;
+	const struct as_check_counts *c = &status->counts;
+	char line[256];
+
+	if (!s->terminal && status->wall_us - s->note_us < NOTE_EVERY_US)
+		return;
+	s->note_us = status->wall_us;
+	if (s->out.json) {
+		print_json(s, "progress", status);
+		return;
+	}
+	snprintf(line, sizeof(line),
+		 "%llu states, %llu to go, depth %u; %llu transitions, %.0f/s; %llu crash states; "
+		 "%llu found",
+		 (unsigned long long)status->states, (unsigned long long)status->frontier,
+		 status->depth, (unsigned long long)c->transitions,
+		 per_second(c->transitions, status->wall_us),
+		 (unsigned long long)c->crash.generated, (unsigned long long)c->confirmed);
+	if (s->terminal)
+		fprintf(stderr, "\r\033[K%s", line);
+	else
+		as_emit_note(s->out.chain, "%s", line);
+	s->shown = s->terminal;
+}
+
+/* As Table 1 of the paper. */
+static void print_table(const struct check_session *s, const struct as_check_status *status)
+{
+	const struct as_check_counts *c = &status->counts;
+	struct {
+		const char *name;
+		uint64_t n;
+	} rows[] = {
+		{ "states", status->states },
+		{ "states expanded", c->expanded },
+		{ "states to go", status->frontier },
+		{ "transitions", c->transitions },
+		{ "transitions to another state", c->changing },
+		{ "states brought back", c->restores },
+		{ "operations to bring them back", c->replayed },
+		{ "trees compared", c->compared },
+		{ "crash states", c->crash.generated },
+		{ "crash states judged", c->crash.distinct },
+		{ "crash states recovered", c->crash.checked },
+		{ "recoveries from the memo", c->crash.memoised },
+		{ "crash states during recovery", c->crash.again },
+		{ "bytes of the states", status->bytes },
+		{ "milliseconds", (uint64_t)status->wall_us / 1000 },
+		{ "transitions a second",
+		  (uint64_t)per_second(c->transitions, status->wall_us) },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		as_emit_note(s->out.chain, "%-30s %12llu", rows[i].name,
+			     (unsigned long long)rows[i].n);
+}
+
+/* Whether a part of the crash states was drawn at random, and not all were tried. */
+static bool is_sampled(const struct as_check_status *status)
+{
+	return status->counts.crash.generated < status->counts.crash.possible;
+}
+
+static void say_end(const struct check_session *s, const struct as_check_status *status)
+{
+	const struct as_check_counts *c = &status->counts;
+	const struct as_check_options *o = &s->options;
+	const char *why = c->discarded			    ? "there was no room for some states"
+			  : c->lost			    ? "some states could not be brought back"
+			  : as_cli_stopped() || o->for_us   ? "it was stopped before the end"
+							    : "it ended early";
+
+	if (status->all && !c->unconfirmed)
+		as_emit_note(s->out.chain,
+			     "all %llu states within bounds explored: %u nodes, %s%u operations%s",
+			     (unsigned long long)status->states, o->nodes,
+			     o->depth ? "traces of up to " : "any number of operations, ",
+			     o->depth ? o->depth : status->depth,
+			     o->depth ? "" : " at most needed");
+	else
+		as_emit_note(s->out.chain, "not all states were explored: %s", why);
+	if (c->discarded)
+		as_emit_note(s->out.chain, "%llu states were discarded: --max-states",
+			     (unsigned long long)c->discarded);
+	if (o->crash && is_sampled(status))
+		as_emit_note(s->out.chain,
+			     "where more than %u writes were pending, a sample of the crash "
+			     "states was tried",
+			     o->crashes.perm.t);
+	if (c->unconfirmed)
+		as_emit_note(s->out.chain,
+			     "%llu of what was found did not come back when it was run alone",
+			     (unsigned long long)c->unconfirmed);
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static int check(struct check_session *s, struct as_err *err)
+{
+	struct as_check_args args = { .target = s->target,
+				      .run = &s->run,
+				      .options = &s->options,
+				      .sinks = s->out.chain,
+				      .progress = progress,
+				      .ctx = s };
+	struct as_check_status status;
+	struct as_run_stats stats = { 0 };
+	int rc;
+
+	if (!s->run.size_bytes)
+		s->run.size_bytes = as_target_small_bytes(s->target);
+	rc = as_check(&args, &status, err);
+	if (s->shown)
+		fprintf(stderr, "\r\033[K");
+	if (!rc && s->out.json) {
+		print_json(s, "check", &status);
+	} else if (!rc) {
+		print_table(s, &status);
+		say_end(s, &status);
+	}
+	stats.workloads = status.counts.expanded;
+	stats.ops = status.counts.transitions;
+	stats.findings = status.counts.confirmed;
+	stats.wall_us = status.wall_us;
+	return as_cli_output_close(&s->out, &stats, rc, err);
+}
+
+static int run(const struct as_args *args, struct as_err *err)
+{
+	struct check_session s = { .args = args,
+				   .terminal = isatty(STDERR_FILENO),
+				   .folder.dir = AS_DIR_NONE,
+				   .below = AS_DIR_NONE };
+	const char *spec = as_args_text(args, "target", "lab");
+	int rc;
+
+	if (as_cli_wants_box(args, spec))
+		return as_fail(err, AS_EUSE,
+			       "--target %s: check explores libraries only, so far: lab or a plugin",
+			       spec);
+	rc = read_options(&s, err);
+	if (!rc)
+		rc = as_target_open(spec, &s.target, err);
+	if (!rc)
+		rc = as_cli_output_open(args, &s.out, err);
+	if (!rc) {
+		s.terminal = s.terminal && !s.out.json;
+		rc = open_states(&s, err);
+		if (!rc)
+			rc = check(&s, err);
+		else
+			rc = as_cli_output_close(&s.out, &(struct as_run_stats){ 0 }, rc, err);
+	}
+	close_states(&s);
+	as_target_free(s.target);
+	return rc;
+}
+
+static const struct as_opt opts[] = {
+	{ .name = "target",
+	  .letter = 't',
+	  .kind = AS_OPT_TEXT,
+	  .arg = "T",
+	  .help = "what to test: lab, lab:bug=N or plugin:PATH.so; default lab" },
+	{ .name = "for",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "TIME",
+	  .help = "stop after this time, such as 90s or 10m; default: when all is explored" },
+	{ .name = "nodes",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = AS_UNIVERSE_NODES_MAX,
+	  .help = "how many files and directories there may be at once; default 3" },
+	{ .name = "depth",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = AS_CHECK_DEPTH_MAX,
+	  .help = "how many operations that change something may follow each other; default 0: "
+		  "any number" },
+	{ .name = "slots",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = AS_UNIVERSE_SLOTS_MAX,
+	  .help = "how many descriptors may be open at once; default 1" },
+	{ .name = "ops",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "NAMES",
+	  .help = "the operations to try, with commas, or `all`; default: mkdir, create, hardlink, "
+		  "rename, unlink, rmdir, open, close, pwrite, truncate, fsync, sync, umount, "
+		  "mount" },
+	{ .name = "search",
+	  .kind = AS_OPT_CHOICE,
+	  .choices = "bfs|dfs|random|recovery|novelty",
+	  .help = "which state to expand next: the first that was found (bfs), the last (dfs), any, "
+		  "the one whose parent's recovery has written most, or the one least like those "
+		  "before; default bfs" },
+	{ .name = "no-crash", .help = "do not cut the power: check answers and trees only" },
+	{ .name = "view",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "VIEWS",
+	  .help = "how the disk may lose writes, as in `assay crash`; default: all" },
+	{ .name = "again",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .max = AS_CRASH_AGAIN_MAX,
+	  .help = "how many power cuts to try during recovery, one after the other; default 1" },
+	AS_CLI_JOBS_OPT(AS_CHECK_JOBS_MAX, "how many processes explore the states together"),
+	{ .name = "shard",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "K/N",
+	  .help = "explore only part K of N, so that machines that share nothing can divide the "
+		  "work" },
+	{ .name = "max-states",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = AS_STORE_MAX,
+	  .help = "how many states to keep; further ones are discarded; default 4194304" },
+	{ .name = "resume", .help = "go on with the check whose states are in the folder" },
+	AS_CLI_SIZE_OPT,
+	AS_CLI_DEADLINE_OPT("how long one operation or one recovery may take before it is a hang"),
+	AS_CLI_CHANCE_OPT,
+	AS_CLI_BOX_OPTS,
+	AS_CLI_OUTPUT_OPTS,
+	{ 0 },
+};
+
+const struct as_command as_cmd_check = {
+	.name = "check",
+	.operands = "",
+	.summary = "explore all states of a file system within bounds, each once",
+	.text = "Begins with an empty file system and tries every operation, with every argument of "
+		"a small set, in every state that is reached. Each answer is judged by the model, "
+		"and the whole tree is compared with it. In each new state the power is cut at "
+		"every point of the operation that led there, and every recovery must end in a "
+		"tree that was promised. States that differ only in names are one state. When "
+		"nothing is left to be tried, it says so: within these bounds, no operation and no "
+		"power cut leads to a mistake that this program can see.",
+	.opts = opts,
+	.max_operands = 0,
+	.run = run,
+};
