@@ -30,6 +30,14 @@
 #define AS_CHECK_DEPTH_MAX 1000u
 #define AS_CHECK_SHARDS_MAX 65536u
 
+enum as_check_fault {
+	AS_CHECK_FAIL_ALLOC = 1,
+	AS_CHECK_FAIL_READ = 2,
+	AS_CHECK_FAIL_WRITE = 4, /* and flushes */
+};
+
+#define AS_CHECK_FAULTS_MAX 3u
+
 struct as_check_options {
 	unsigned nodes; /* see struct as_universe */
 	unsigned slots; /* descriptors; 0: the universe's own */
@@ -38,11 +46,15 @@ struct as_check_options {
 	enum as_search search;
 	bool crash; /* cut the power, too */
 	struct as_crash_options crashes; /* how */
+	/* What is made to fail, a call at a time: a mask of enum as_check_fault. */
+	unsigned faults;
+	unsigned max_faults; /* in one operation */
 	unsigned jobs;
 	/* This process tries what follows from the states with a digest of this remainder. The
 	 * others are found as the model says, without the file system. */
 	unsigned shard, shards; /* shards 0 or 1: all */
 	uint32_t max_states;
+	uint64_t max_findings; /* 0: any number */
 	int64_t for_us; /* 0: until all is explored */
 	int fd; /* of the file that keeps the states; -1: none */
 	const char *target; /* as typed */
@@ -59,8 +71,10 @@ struct as_check_counts {
 	uint64_t left; /* states that belong to other shards */
 	uint64_t deaths; /* workers that died or hung */
 	uint64_t lost; /* states that could not be brought back */
+	uint64_t failures; /* operations that were tried with something that fails */
 	uint64_t suspects; /* what workers found */
 	uint64_t confirmed, unconfirmed; /* of these */
+	uint64_t findings; /* different ones */
 	uint64_t skipped; /* operations that the target cannot do */
 	struct as_crash_counts crash;
 };

@@ -10,6 +10,7 @@
 
 #define AS_SUSPECTS_MAX 64u
 #define AS_SUSPECT_TEXT 16384u
+#define AS_SUSPECT_FAULTS 128u
 #define AS_SUSPECT_KEYS 1024u
 #define AS_SUSPECT_TRIES 2u /* with the same key */
 
@@ -20,6 +21,7 @@ struct as_suspect {
 	/* The trace and the operation; the same with the operations in between that were tried in
 	 * the same run, and changed nothing. */
 	char text[AS_SUSPECT_TEXT], full[AS_SUSPECT_TEXT];
+	char faults[AS_SUSPECT_FAULTS]; /* what failed meanwhile; "": nothing */
 	char why[512];
 };
 
@@ -31,7 +33,8 @@ struct as_lane {
 	volatile enum as_check_phase phase;
 	volatile uint32_t state; /* AS_STORE_NONE: none */
 	volatile uint32_t move; /* the one in flight */
-	char text[AS_SUSPECT_TEXT], full[AS_SUSPECT_TEXT]; /* as those of a suspect, then */
+	char text[AS_SUSPECT_TEXT], full[AS_SUSPECT_TEXT], faults[AS_SUSPECT_FAULTS]; /* as those
+										       * of a suspect */
 	struct as_flight flight; /* of the crash state in flight */
 	struct as_stack stack;
 	struct as_host_log log;
@@ -97,11 +100,11 @@ AS_MUST_CHECK int as_crashes_new(const struct as_worker_args *args, struct as_cr
 				 struct as_err *err);
 void as_crashes_free(struct as_crashes *crashes); /* takes NULL */
 /* Cuts the power while the last operation of the workload runs. upto[i]: what is legal after i
- * operations, as a digest. False: something is wrong, and was told. *wrote: sectors that recovery
- * has written. */
+ * operations, as a digest. plan: what fails meanwhile; NULL: nothing. *fine false: something is
+ * wrong, and was told. *wrote: sectors that recovery has written. */
 AS_MUST_CHECK int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
-				 const struct as_digest *upto, bool *fine, uint64_t *wrote,
-				 struct as_err *err);
+				 const struct as_digest *upto, const struct as_plan *plan,
+				 bool *fine, uint64_t *wrote, struct as_err *err);
 
 /* ---- confirm.c ---- */
 

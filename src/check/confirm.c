@@ -11,6 +11,7 @@
 #include "scenario/scenario.h"
 #include "work/parse.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,11 +22,22 @@ struct as_confirm {
 	uint32_t next; /* suspect */
 	struct as_known *known;
 	struct as_known_filter filter;
+	struct as_sink counter; /* of new findings; it passes them on */
 	struct as_run_options options;
 	struct as_buf params;
 	const struct as_scenario_ops *ops[WAYS];
-	struct as_scenario *open[WAYS];
+	struct as_scenario *open[WAYS]; /* without faults */
 };
+
+static void count_finding(struct as_sink *sink, const struct as_finding *finding, const char *id)
+{
+	struct as_confirm *f =
+		(struct as_confirm *)(void *)((char *)sink - offsetof(struct as_confirm, counter));
+
+	(void)finding;
+	(void)id;
+	AS_CHECK_ADD(f->c, findings, 1);
+}
 
 struct as_confirm *as_confirm_new(const struct as_checking *c)
 {
@@ -33,7 +45,8 @@ struct as_confirm *as_confirm_new(const struct as_checking *c)
 
 	f->c = c;
 	f->known = as_known_new();
-	f->filter = as_known_filter(f->known, c->args->sinks, false);
+	f->counter = (struct as_sink){ .finding = count_finding, .next = c->args->sinks };
+	f->filter = as_known_filter(f->known, &f->counter, false);
 	f->options = *c->args->run;
 	f->options.check_every_op = true;
 	as_crash_options_print(&c->crash, &f->params);
@@ -54,48 +67,61 @@ void as_confirm_free(struct as_confirm *f)
 	free(f);
 }
 
-static int open_way(struct as_confirm *f, unsigned way, struct as_err *err)
+static int open_way(struct as_confirm *f, unsigned way, const struct as_run_options *options,
+		    struct as_scenario **open, struct as_err *err)
 {
 	struct as_scenario_args args = { .targets = &f->c->args->target,
 					 .n_targets = 1,
-					 .options = &f->options,
+					 .options = options,
 					 .params = way == BY_CRASH ? as_buf_str(&f->params) : "",
 					 .sinks = &f->filter.sink };
 
-	return f->open[way] ? 0 : f->ops[way]->open(&args, &f->open[way], err);
+	return f->ops[way]->open(&args, open, err);
+}
+
+static int run_seq(struct as_confirm *f, unsigned way, struct as_scenario *scenario,
+		   const struct as_seq *seq, bool *found, struct as_err *err)
+{
+	const char *name = "check";
+	struct as_scenario_work work = { .seqs = &seq, .names = &name, .n = 1 };
+	struct as_run_result result = { 0 };
+	size_t done;
+	int rc = f->ops[way]->run(scenario, &work, &done, &result, err);
+
+	*found = result.findings || result.again;
+	return rc;
 }
 
 /* *found: it has shown something, new or known. */
-static int run_text(struct as_confirm *f, unsigned way, const char *text, bool *found,
-		    struct as_err *err)
+static int run_text(struct as_confirm *f, const struct as_suspect *suspect, const char *text,
+		    bool *found, struct as_err *err)
 {
-	struct as_run_result result = { 0 };
+	unsigned way = suspect->crash ? BY_CRASH : BY_RUN;
+	struct as_run_options options = f->options;
+	struct as_scenario *own = NULL, **scenario = *suspect->faults ? &own : &f->open[way];
 	struct as_seq *seq = NULL;
-	const char *name = "check";
-	size_t done;
-	int rc = open_way(f, way, err);
+	int rc = as_parse_text("trace", text, strlen(text), &seq, err);
 
+	*found = false;
+	if (*suspect->faults)
+		options.faults = suspect->faults;
+	if (!rc && !*scenario)
+		rc = open_way(f, way, *suspect->faults ? &options : &f->options, scenario, err);
 	if (!rc)
-		rc = as_parse_text("trace", text, strlen(text), &seq, err);
-	if (!rc) {
-		const struct as_seq *const seqs[] = { seq };
-		struct as_scenario_work work = { .seqs = seqs, .names = &name, .n = 1 };
-
-		rc = f->ops[way]->run(f->open[way], &work, &done, &result, err);
-	}
+		rc = run_seq(f, way, *scenario, seq, found, err);
+	if (own)
+		f->ops[way]->close(own);
 	as_seq_free(seq);
-	*found = result.findings || result.again;
 	return rc;
 }
 
 static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struct as_err *err)
 {
-	unsigned way = suspect->crash ? BY_CRASH : BY_RUN;
 	bool found;
-	int rc = run_text(f, way, suspect->text, &found, err);
+	int rc = run_text(f, suspect, suspect->text, &found, err);
 
 	if (!rc && !found && strcmp(suspect->text, suspect->full))
-		rc = run_text(f, way, suspect->full, &found, err);
+		rc = run_text(f, suspect, suspect->full, &found, err);
 	if (rc)
 		return rc;
 	if (found) {
@@ -103,8 +129,9 @@ static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struc
 		return 0;
 	}
 	AS_CHECK_ADD(f->c, unconfirmed, 1);
-	as_emit_note(f->c->args->sinks, "not confirmed when it was run alone: %s; the workload:\n%s",
-		     suspect->why, suspect->full);
+	as_emit_note(f->c->args->sinks, "not confirmed when it was run alone: %s%s%s; the workload:\n%s",
+		     suspect->why, *suspect->faults ? "; with --fault " : "", suspect->faults,
+		     suspect->full);
 	return 0;
 }
 

@@ -109,7 +109,8 @@ static int judge(struct as_crashes *crashes, const struct as_recording *recordin
 }
 
 int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
-		   const struct as_digest *upto, bool *fine, uint64_t *wrote, struct as_err *err)
+		   const struct as_digest *upto, const struct as_plan *plan, bool *fine,
+		   uint64_t *wrote, struct as_err *err)
 {
 	const struct as_checking *c = crashes->args->checking;
 	struct as_record_args args = { .target = c->args->target,
@@ -117,6 +118,7 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 				       .seq = seq,
 				       .seed = c->args->run->seed,
 				       .log = &crashes->args->lane->log,
+				       .plan = plan,
 				       .open_end = true,
 				       .step = record_step,
 				       .ctx = crashes };
@@ -133,7 +135,9 @@ int as_crashes_try(struct as_crashes *crashes, const struct as_seq *seq,
 					      as_buf_str(&recording.why)),
 			       as_buf_str(&recording.why));
 	} else if (!rc && recording.n_ops == seq->n) {
-		memcpy(recording.upto, upto, (seq->n + 1) * sizeof(*upto));
+		/* Where something failed, other states are legal, and upto[] says what came. */
+		if (!plan)
+			memcpy(recording.upto, upto, (seq->n + 1) * sizeof(*upto));
 		rc = judge(crashes, &recording, err);
 	}
 	as_recording_free(&recording);

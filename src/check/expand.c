@@ -10,16 +10,14 @@
  *
  * Before each call that may be the last one of this process, the lane is told what is tried.
  */
-#include "check/check_priv.h"
+#include "check/worker_priv.h"
 
-#include "legal/past.h"
-#include "legal/policy.h"
 #include "model/compare.h"
 #include "run/child.h"
-#include "run/instance.h"
 #include "work/parse.h"
 #include "work/print.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,33 +25,9 @@
 
 #define IDLE_US 300
 
-struct worker {
-	const struct as_worker_args *args;
-	const struct as_checking *c;
-	struct as_lane *lane;
-	struct as_medium *disk;
-	struct as_instance *instance;
-	struct as_instance_mark *fresh;
-	struct as_crashes *crashes; /* NULL: no power cuts */
-	struct as_policy policy;
-	struct as_verdict verdict;
-	/* The state that is expanded: */
-	uint32_t id;
-	struct as_buf trace; /* its text */
-	struct as_seq *seq; /* the same */
-	struct as_digest *upto; /* what is legal after each operation, and after one more */
-	struct as_seq *moves;
-	/* Where the file system is now: */
-	struct as_model *model;
-	struct as_past *past;
-	bool back; /* it is in that state */
-	struct as_buf since; /* operations that changed nothing since it was brought back */
-	struct as_buf why, line;
-};
-
 /* ---- One operation --------------------------------------------------------------------------- */
 
-static void note(struct worker *w, const char *line)
+void as_worker_note(struct as_worker *w, const char *line)
 {
 	struct as_lane *lane = w->lane;
 
@@ -62,14 +36,35 @@ static void note(struct worker *w, const char *line)
 		 as_buf_str(&w->since), line);
 }
 
-static bool suspect(struct worker *w, enum as_finding_kind kind, unsigned code, const char *why)
+static enum as_did suspect(struct as_worker *w, enum as_finding_kind kind, unsigned code,
+			   const char *why)
 {
 	as_suspect_add(w->c, w->lane, false, as_suspect_key((unsigned)kind, code, why), why);
-	return false;
+	return AS_DID_WRONG;
 }
 
-/* False: something is wrong, and was told. */
-static bool do_op(struct worker *w, const struct as_op *op, uint32_t i, struct as_outcome *got)
+/* What a fault leads to where the model does not allow the answer. */
+static enum as_did follow_fault(const struct as_op *op, const struct as_outcome *got)
+{
+	switch (op->code) {
+	case AS_OP_CLOSE:
+	case AS_OP_MOUNT:
+	case AS_OP_UMOUNT:
+		return AS_DID_END;
+	default:
+		return as_op_table[op->code].calls == AS_CALLS_MANY && got->done ? AS_DID_END
+										 : AS_DID_FAIL;
+	}
+}
+
+static bool is_excused(struct as_worker *w, const struct as_outcome *got)
+{
+	return w->plan && got->ret < 0 && as_instance_fault_hit(w->instance) &&
+	       (got->err == EIO || got->err == ENOMEM || got->err == EROFS);
+}
+
+enum as_did as_worker_do(struct as_worker *w, const struct as_op *op, uint32_t i,
+			 struct as_outcome *got)
 {
 	int64_t began_ns = as_instance_time_from(w->instance);
 	enum as_finding_kind kind;
@@ -82,12 +77,14 @@ static bool do_op(struct worker *w, const struct as_op *op, uint32_t i, struct a
 		kind = AS_FIND_MISUSE;
 	if (why)
 		return suspect(w, kind, op->code, why);
-	if (!as_model_judge(w->model, op, got, &w->verdict))
-		return suspect(w, w->verdict.kind, op->code, as_buf_str(&w->verdict.why));
-	return true;
+	if (as_model_judge(w->model, op, got, &w->verdict))
+		return AS_DID_AGREE;
+	if (is_excused(w, got))
+		return follow_fault(op, got);
+	return suspect(w, w->verdict.kind, op->code, as_buf_str(&w->verdict.why));
 }
 
-static bool tree_agrees(struct worker *w, unsigned code)
+bool as_worker_tree_agrees(struct as_worker *w, unsigned code)
 {
 	struct as_instance_reader reader = as_instance_reads(w->instance);
 	bool differs;
@@ -97,11 +94,13 @@ static bool tree_agrees(struct worker *w, unsigned code)
 	as_model_tree_read(w->model, INT64_MAX);
 	differs = as_model_compare(w->model, reader.ops, reader.ctx, &w->why);
 	as_model_tree_read(w->model, as_instance_time_until(w->instance));
-	return !differs || suspect(w, AS_FIND_TREE, code, as_buf_str(&w->why));
+	if (differs)
+		(void)suspect(w, AS_FIND_TREE, code, as_buf_str(&w->why));
+	return !differs;
 }
 
 /* After an unmount: the checker has nothing to complain of, and all is there after a mount. */
-static bool disk_agrees(struct worker *w, unsigned code, struct as_err *err, int *rc)
+bool as_worker_disk_agrees(struct as_worker *w, unsigned code, struct as_err *err, int *rc)
 {
 	struct as_op mount = as_op_make(AS_OP_MOUNT);
 	struct as_instance_checked checked = { .clean = true };
@@ -113,10 +112,13 @@ static bool disk_agrees(struct worker *w, unsigned code, struct as_err *err, int
 		*rc = as_instance_check(w->instance, 0, &checked, err);
 	if (*rc)
 		return false;
-	if (!checked.clean)
-		return suspect(w, checked.kind, code, checked.why);
+	if (!checked.clean) {
+		(void)suspect(w, checked.kind, code, checked.why);
+		return false;
+	}
 	w->model = as_model_copy(model);
-	agrees = do_op(w, &mount, (uint32_t)w->seq->n + 1, &got) && tree_agrees(w, code);
+	agrees = as_worker_do(w, &mount, (uint32_t)w->seq->n + 1, &got) == AS_DID_AGREE &&
+		  as_worker_tree_agrees(w, code);
 	as_model_free(w->model);
 	w->model = model;
 	return agrees;
@@ -124,7 +126,7 @@ static bool disk_agrees(struct worker *w, unsigned code, struct as_err *err, int
 
 /* ---- Bringing a state back ------------------------------------------------------------------- */
 
-static void forget(struct worker *w)
+static void forget(struct as_worker *w)
 {
 	as_model_free(w->model);
 	as_past_put(w->past);
@@ -134,7 +136,7 @@ static void forget(struct worker *w)
 	as_buf_clear(&w->since);
 }
 
-static void step(struct worker *w, const struct as_op *op, const struct as_outcome *got)
+static void step(struct as_worker *w, const struct as_op *op, const struct as_outcome *got)
 {
 	struct as_past *next = as_past_add(w->past, op, got, w->model);
 
@@ -143,13 +145,13 @@ static void step(struct worker *w, const struct as_op *op, const struct as_outco
 }
 
 /* Runs the trace. False: it does not lead there any more, which was told. */
-static bool replay(struct worker *w)
+static bool replay(struct as_worker *w)
 {
 	struct as_outcome got;
 
 	w->upto[0] = as_past_exact(w->past);
 	for (size_t i = 0; i < w->seq->n; i++) {
-		if (!do_op(w, &w->seq->ops[i], (uint32_t)i, &got))
+		if (as_worker_do(w, &w->seq->ops[i], (uint32_t)i, &got) != AS_DID_AGREE)
 			return false;
 		step(w, &w->seq->ops[i], &got);
 		w->upto[i + 1] = as_past_exact(w->past);
@@ -158,7 +160,7 @@ static bool replay(struct worker *w)
 	return true;
 }
 
-static int bring_back(struct worker *w, struct as_err *err)
+int as_worker_bring_back(struct as_worker *w, struct as_err *err)
 {
 	int rc, mounted;
 
@@ -166,6 +168,8 @@ static int bring_back(struct worker *w, struct as_err *err)
 	AS_CHECK_ADD(w->c, restores, 1);
 	w->lane->phase = AS_CHECK_BACK;
 	w->lane->alive++;
+	if (w->failing)
+		as_instance_set_faults(w->instance, w->plan ? w->plan : as_failing_counts(w->failing));
 	rc = as_instance_back(w->instance, w->fresh, err);
 	if (rc)
 		return rc;
@@ -181,13 +185,13 @@ static int bring_back(struct worker *w, struct as_err *err)
 
 /* ---- Successors ------------------------------------------------------------------------------ */
 
-static struct as_digest key_of(const struct worker *w)
+static struct as_digest key_of(const struct as_worker *w)
 {
 	return as_digest_add(as_digest_bind(as_model_digest_canonical(w->model), 1),
 			     as_past_digest(w->past));
 }
 
-static uint64_t rank_of(struct worker *w, uint32_t id, const struct as_op *op, uint64_t wrote)
+static uint64_t rank_of(struct as_worker *w, uint32_t id, const struct as_op *op, uint64_t wrote)
 {
 	const struct as_check_options *o = w->c->options;
 	uint64_t feature[] = { as_model_inodes(w->model) << 8 | w->moves->n,
@@ -202,7 +206,7 @@ static uint64_t rank_of(struct worker *w, uint32_t id, const struct as_op *op, u
 }
 
 /* Power cuts while the last operation runs. */
-static int crash(struct worker *w, const struct as_op *op, bool *fine, uint64_t *wrote,
+static int crash(struct as_worker *w, const struct as_op *op, bool *fine, uint64_t *wrote,
 		 struct as_err *err)
 {
 	struct as_seq *seq;
@@ -214,12 +218,12 @@ static int crash(struct worker *w, const struct as_op *op, bool *fine, uint64_t 
 	seq = as_seq_copy(w->seq);
 	as_seq_add(seq, op);
 	w->upto[w->seq->n + 1] = as_past_exact(w->past);
-	rc = as_crashes_try(w->crashes, seq, w->upto, fine, wrote, err);
+	rc = as_crashes_try(w->crashes, seq, w->upto, NULL, fine, wrote, err);
 	as_seq_free(seq);
 	return rc;
 }
 
-static bool is_too_deep(const struct worker *w, uint32_t id)
+static bool is_too_deep(const struct as_worker *w, uint32_t id)
 {
 	unsigned depth = w->c->options->depth;
 
@@ -227,7 +231,7 @@ static bool is_too_deep(const struct worker *w, uint32_t id)
 }
 
 /* The operation has led to another state. */
-static int reach(struct worker *w, const struct as_op *op, struct as_err *err)
+static int reach(struct as_worker *w, const struct as_op *op, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
 	uint64_t wrote = 0;
@@ -253,13 +257,13 @@ static int reach(struct worker *w, const struct as_op *op, struct as_err *err)
 }
 
 /* Whether what it did and left is as the model says. */
-static bool move_agrees(struct worker *w, const struct as_op *op, struct as_err *err, int *rc)
+static bool move_agrees(struct as_worker *w, const struct as_op *op, struct as_err *err, int *rc)
 {
-	return as_model_mounted(w->model) ? tree_agrees(w, op->code)
-					  : disk_agrees(w, op->code, err, rc);
+	return as_model_mounted(w->model) ? as_worker_tree_agrees(w, op->code)
+					  : as_worker_disk_agrees(w, op->code, err, rc);
 }
 
-static int try_move(struct worker *w, uint32_t i, struct as_err *err)
+static int try_move(struct as_worker *w, uint32_t i, struct as_err *err)
 {
 	const struct as_op *op = &w->moves->ops[i];
 	struct as_digest before;
@@ -269,18 +273,18 @@ static int try_move(struct worker *w, uint32_t i, struct as_err *err)
 
 	as_buf_clear(&w->line);
 	as_print_op(op, &w->line);
-	if (!w->back && (rc = bring_back(w, err)))
+	if (!w->back && (rc = as_worker_bring_back(w, err)))
 		return rc;
 	if (!w->back)
 		return 0;
-	note(w, as_buf_str(&w->line));
+	as_worker_note(w, as_buf_str(&w->line));
 	w->lane->move = i;
 	w->lane->phase = AS_CHECK_MOVE;
 	w->lane->alive++;
 	AS_CHECK_ADD(w->c, transitions, 1);
 	before = as_model_digest(w->model);
 	was = w->past;
-	w->back = do_op(w, op, (uint32_t)w->seq->n, &got);
+	w->back = as_worker_do(w, op, (uint32_t)w->seq->n, &got) == AS_DID_AGREE;
 	if (!w->back)
 		return 0;
 	if (got.ret < 0 && (got.err == AS_ERR_UNSUPPORTED || got.err == AS_ERR_LIMIT)) {
@@ -301,7 +305,7 @@ static int try_move(struct worker *w, uint32_t i, struct as_err *err)
 
 /* ---- A state --------------------------------------------------------------------------------- */
 
-static int begin_state(struct worker *w, uint32_t id, struct as_err *err)
+static int begin_state(struct as_worker *w, uint32_t id, struct as_err *err)
 {
 	int rc;
 
@@ -317,14 +321,14 @@ static int begin_state(struct worker *w, uint32_t id, struct as_err *err)
 	if (rc)
 		return rc;
 	w->upto = as_xcalloc(w->seq->n + 2, sizeof(*w->upto));
-	note(w, "");
-	rc = bring_back(w, err);
+	as_worker_note(w, "");
+	rc = as_worker_bring_back(w, err);
 	if (!rc && w->back)
 		w->moves = as_universe_moves(&w->c->universe, w->model);
 	return rc;
 }
 
-static int expand(struct worker *w, uint32_t id, uint32_t first, struct as_err *err)
+static int expand(struct as_worker *w, uint32_t id, uint32_t first, struct as_err *err)
 {
 	int rc = begin_state(w, id, err);
 
@@ -334,11 +338,13 @@ static int expand(struct worker *w, uint32_t id, uint32_t first, struct as_err *
 		if (w->c->shared->stop)
 			return 0;
 		rc = try_move(w, i, err);
+		if (!rc && w->failing)
+			rc = as_failing_try(w, &w->moves->ops[i], err);
 	}
 	if (!rc && w->back && w->since.len && as_model_mounted(w->model)) {
-		note(w, "");
+		as_worker_note(w, "");
 		w->lane->move = (uint32_t)w->moves->n;
-		(void)tree_agrees(w, AS_OP_COUNT);
+		(void)as_worker_tree_agrees(w, AS_OP_COUNT);
 	}
 	if (!rc) {
 		AS_CHECK_ADD(w->c, expanded, 1);
@@ -349,7 +355,7 @@ static int expand(struct worker *w, uint32_t id, uint32_t first, struct as_err *
 }
 
 /* Takes states until there are none left, and nobody is at work who may find some. */
-static int work(struct worker *w, struct as_err *err)
+static int work(struct as_worker *w, struct as_err *err)
 {
 	struct as_lane *lane = w->lane;
 	uint32_t first = w->args->first, id;
@@ -374,7 +380,7 @@ static int work(struct worker *w, struct as_err *err)
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
-static int open_worker(struct worker *w, struct as_err *err)
+static int open_worker(struct as_worker *w, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
 	struct as_instance_args args = { .target = c->args->target,
@@ -390,15 +396,18 @@ static int open_worker(struct worker *w, struct as_err *err)
 	rc = as_instance_open(&args, &w->instance, err);
 	if (!rc)
 		w->fresh = as_instance_mark(w->instance);
+	if (!rc && c->options->faults)
+		w->failing = as_failing_new(c->options);
 	if (!rc && c->options->crash)
 		rc = as_crashes_new(w->args, &w->crashes, err);
 	return rc;
 }
 
-static void close_worker(struct worker *w)
+static void close_worker(struct as_worker *w)
 {
 	forget(w);
 	as_crashes_free(w->crashes);
+	as_failing_free(w->failing);
 	as_instance_mark_free(w->fresh);
 	as_instance_close(w->instance);
 	as_medium_free(w->disk);
@@ -416,7 +425,7 @@ int as_check_worker(void *ctx)
 {
 	const struct as_worker_args *args = ctx;
 	struct as_lane *lane = args->lane;
-	struct worker w = { .args = args, .c = args->checking, .lane = lane };
+	struct as_worker w = { .args = args, .c = args->checking, .lane = lane };
 
 	as_child_begin(&lane->stack);
 	lane->phase = AS_CHECK_START;

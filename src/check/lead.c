@@ -132,6 +132,8 @@ static bool is_time_to_stop(const struct lead *l)
 	int64_t for_us = args->options->for_us;
 
 	return (args->run->stop && *args->run->stop) ||
+	       (args->options->max_findings &&
+		l->c->shared->counts.findings >= args->options->max_findings) ||
 	       (for_us && as_now_us() - l->start_us >= for_us);
 }
 

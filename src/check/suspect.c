@@ -54,6 +54,7 @@ void as_suspect_add(const struct as_checking *checking, const struct as_lane *la
 	suspect->crash = crash;
 	memcpy(suspect->text, lane->text, sizeof(suspect->text));
 	memcpy(suspect->full, lane->full, sizeof(suspect->full));
+	memcpy(suspect->faults, lane->faults, sizeof(suspect->faults));
 	snprintf(suspect->why, sizeof(suspect->why), "%s", why);
 	__atomic_store_n(&suspect->ready, true, __ATOMIC_RELEASE);
 }

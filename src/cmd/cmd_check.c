@@ -51,6 +51,32 @@ static int read_shard(const char *text, struct as_check_options *o, struct as_er
 	return 0;
 }
 
+static int read_faults(const char *text, unsigned *faults, struct as_err *err)
+{
+	static const struct {
+		const char *name;
+		unsigned fault;
+	} rows[] = { { "alloc", AS_CHECK_FAIL_ALLOC },
+		     { "read", AS_CHECK_FAIL_READ },
+		     { "write", AS_CHECK_FAIL_WRITE },
+		     { "all", ~0u } };
+
+	while (*text) {
+		size_t len = strcspn(text, ","), i = 0;
+
+		while (i < sizeof(rows) / sizeof(rows[0]) &&
+		       (strncmp(rows[i].name, text, len) || rows[i].name[len]))
+			i++;
+		if (i == sizeof(rows) / sizeof(rows[0]))
+			return as_fail(err, AS_EUSE,
+				       "--faults %.*s: expected alloc, read, write or all",
+				       (int)len, text);
+		*faults |= rows[i].fault;
+		text += len + (text[len] == ',');
+	}
+	return 0;
+}
+
 static int read_options(struct check_session *s, struct as_err *err)
 {
 	const struct as_args *args = s->args;
@@ -67,6 +93,8 @@ static int read_options(struct check_session *s, struct as_err *err)
 		.crashes = as_crash_options_default(),
 		.jobs = (unsigned)as_args_number(args, "jobs", 1),
 		.max_states = (uint32_t)as_args_number(args, "max-states", STATES_DEFAULT),
+		.max_findings = as_args_number(args, "max-findings", 0),
+		.max_faults = (unsigned)as_args_number(args, "max-faults", 1),
 		.fd = -1,
 	};
 	/* What is left out without a proof must not count as explored. */
@@ -82,6 +110,10 @@ static int read_options(struct check_session *s, struct as_err *err)
 		rc = as_cli_read_duration("for", time, &o->for_us, err);
 	if (!rc)
 		rc = as_views_parse(as_args_text(args, "view", "all"), &o->crashes.views, err);
+	if (!rc)
+		rc = read_faults(as_args_text(args, "faults", ""), &o->faults, err);
+	if (!rc && as_args_has(args, "max-faults") && !o->faults)
+		rc = as_fail(err, AS_EUSE, "--max-faults needs --faults");
 	if (!rc)
 		rc = read_shard(as_args_text(args, "shard", NULL), o, err);
 	return rc;
@@ -159,6 +191,8 @@ static void print_json(const struct check_session *s, const char *event,
 	as_json_kuint(&j, "lost", c->lost);
 	as_json_kuint(&j, "left", c->left);
 	as_json_kuint(&j, "deaths", c->deaths);
+	as_json_kuint(&j, "failures", c->failures);
+	as_json_kuint(&j, "findings", c->findings);
 	as_json_kuint(&j, "suspects", c->suspects);
 	as_json_kuint(&j, "confirmed", c->confirmed);
 	as_json_kuint(&j, "unconfirmed", c->unconfirmed);
@@ -192,7 +226,7 @@ static void progress(void *ctx, const struct as_check_status *status)
 		 (unsigned long long)status->states, (unsigned long long)status->frontier,
 		 status->depth, (unsigned long long)c->transitions,
 		 per_second(c->transitions, status->wall_us),
-		 (unsigned long long)c->crash.generated, (unsigned long long)c->confirmed);
+		 (unsigned long long)c->crash.generated, (unsigned long long)c->findings);
 	if (s->terminal)
 		fprintf(stderr, "\r\033[K%s", line);
 	else
@@ -215,6 +249,7 @@ static void print_table(const struct check_session *s, const struct as_check_sta
 		{ "transitions to another state", c->changing },
 		{ "states brought back", c->restores },
 		{ "operations to bring them back", c->replayed },
+		{ "transitions with a call that fails", c->failures },
 		{ "trees compared", c->compared },
 		{ "crash states", c->crash.generated },
 		{ "crash states judged", c->crash.distinct },
@@ -228,7 +263,7 @@ static void print_table(const struct check_session *s, const struct as_check_sta
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		as_emit_note(s->out.chain, "%-30s %12llu", rows[i].name,
+		as_emit_note(s->out.chain, "%-35s %12llu", rows[i].name,
 			     (unsigned long long)rows[i].n);
 }
 
@@ -242,10 +277,9 @@ static void say_end(const struct check_session *s, const struct as_check_status 
 {
 	const struct as_check_counts *c = &status->counts;
 	const struct as_check_options *o = &s->options;
-	const char *why = c->discarded			    ? "there was no room for some states"
-			  : c->lost			    ? "some states could not be brought back"
-			  : as_cli_stopped() || o->for_us   ? "it was stopped before the end"
-							    : "it ended early";
+	const char *why = c->discarded ? "there was no room for some states"
+			  : c->lost    ? "some states could not be brought back"
+				       : "it was stopped before the end";
 
 	if (status->all && !c->unconfirmed)
 		as_emit_note(s->out.chain,
@@ -297,7 +331,7 @@ static int check(struct check_session *s, struct as_err *err)
 	}
 	stats.workloads = status.counts.expanded;
 	stats.ops = status.counts.transitions;
-	stats.findings = status.counts.confirmed;
+	stats.findings = status.counts.findings;
 	stats.wall_us = status.wall_us;
 	return as_cli_output_close(&s->out, &stats, rc, err);
 }
@@ -383,6 +417,24 @@ static const struct as_opt opts[] = {
 	  .arg = "N",
 	  .max = AS_CRASH_AGAIN_MAX,
 	  .help = "how many power cuts to try during recovery, one after the other; default 1" },
+	{ .name = "faults",
+	  .kind = AS_OPT_TEXT,
+	  .arg = "KINDS",
+	  .help = "try each operation again with each call of it that can fail: alloc, read, write "
+		  "(which includes flushes) or all, with commas; default: none" },
+	{ .name = "max-faults",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = AS_CHECK_FAULTS_MAX,
+	  .help = "how many calls of one operation may fail; first every single one is tried, then "
+		  "every two, and so on; default 1" },
+	{ .name = "max-findings",
+	  .kind = AS_OPT_NUMBER,
+	  .arg = "N",
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .help = "stop after N different findings; default: go on" },
 	AS_CLI_JOBS_OPT(AS_CHECK_JOBS_MAX, "how many processes explore the states together"),
 	{ .name = "shard",
 	  .kind = AS_OPT_TEXT,

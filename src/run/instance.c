@@ -268,6 +268,19 @@ void as_instance_end_faults(struct as_instance *i)
 	as_host_fail_nth(i->host, 0);
 }
 
+void as_instance_set_faults(struct as_instance *i, const struct as_plan *plan)
+{
+	as_assert(i->caps & AS_INSTANCE_MEMORY);
+	i->args.plan = plan;
+	as_medium_plan(as_instance_hold_disk(i), plan);
+	as_instance_release_disk(i);
+}
+
+uint64_t as_instance_allocations(const struct as_instance *i)
+{
+	return as_host_calls(i->host);
+}
+
 void as_instance_set_delay(struct as_instance *i, void (*before)(void *ctx), void *ctx)
 {
 	if (i->caps & AS_INSTANCE_DELAY)

@@ -346,6 +346,11 @@ uint64_t as_medium_fired(const struct as_medium *s)
 	return s->faulty ? as_faulty_fired_any(s->faulty) : 0;
 }
 
+uint64_t as_medium_calls(const struct as_medium *s, unsigned kind)
+{
+	return s->faulty ? as_faulty_calls(s->faulty, (enum as_call)kind) : 0;
+}
+
 const char *as_medium_misuse(const struct as_medium *s)
 {
 	return s->misuse[0] ? s->misuse : NULL;

@@ -49,8 +49,10 @@ void as_medium_unwitnessed(struct as_witness_area *area);
 /* Applies the changes that a witness has written for another disk. False: they are not complete. */
 bool as_medium_repeat(struct as_medium *medium, const struct as_witness_area *area,
 		      size_t room_bytes);
-/* How many calls met a fault since then. */
+/* How many calls met a fault since then; how many calls of a kind (disk/call.h) there were, which
+ * are counted only where there is a rule for the disk. */
 uint64_t as_medium_fired(const struct as_medium *medium);
+uint64_t as_medium_calls(const struct as_medium *medium, unsigned kind);
 /* Keeps a record of what reaches the disk from now on (disk/log.h), of at most limit_bytes; 0: no
  * limit. */
 void as_medium_record(struct as_medium *medium, uint64_t limit_bytes);

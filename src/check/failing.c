@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * failing: an operation with calls that fail (FiSC sections 3.3 and 5.2): allocations, reads, writes
+ * and flushes of the disk. First every single one of them fails, then every pair, and so on: so the
+ * smallest set that breaks something is found first.
+ *
+ * What must hold. An operation whose call failed succeeds, or it answers EIO, ENOMEM or EROFS and
+ * has changed nothing. Nothing is kept that it should have given back. Unless a write was lost, the
+ * disk is in order after the unmount. A power cut afterwards is judged as in a crash run with faults
+ * (crash/record.c).
+ *
+ * Calls are counted from the mount on, as `assay run --fault` counts them: so what is found comes
+ * back there. How many calls there are before the operation is learnt from a run in which nothing
+ * fails.
+ */
+#include "check/worker_priv.h"
+
+#include "disk/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The last row of the disk's kinds is followed by allocations. */
+enum failing_kind { FAIL_READ, FAIL_WRITE, FAIL_FLUSH, FAIL_ALLOC, FAIL_KINDS };
+
+static const struct {
+	const char *rule; /* of a plan, but for the number */
+	const char *action;
+	unsigned asked; /* enum as_check_fault */
+	unsigned call; /* of the disk; not for FAIL_ALLOC */
+} kinds[FAIL_KINDS] = {
+	[FAIL_READ] = { "read", ":eio", AS_CHECK_FAIL_READ, AS_CALL_READ },
+	[FAIL_WRITE] = { "write", ":eio", AS_CHECK_FAIL_WRITE, AS_CALL_WRITE },
+	[FAIL_FLUSH] = { "flush", ":eio", AS_CHECK_FAIL_WRITE, AS_CALL_FLUSH },
+	[FAIL_ALLOC] = { "alloc", "", AS_CHECK_FAIL_ALLOC, 0 },
+};
+
+struct fault {
+	enum failing_kind kind;
+	uint64_t n; /* the call, from 1 */
+};
+
+struct as_failing {
+	unsigned asked, most;
+	struct as_plan *counts;
+	uint64_t before[FAIL_KINDS], after[FAIL_KINDS]; /* calls, of a run without faults */
+	struct fault set[AS_CHECK_FAULTS_MAX];
+};
+
+struct as_failing *as_failing_new(const struct as_check_options *options)
+{
+	struct as_failing *f = as_xcalloc(1, sizeof(*f));
+
+	f->asked = options->faults;
+	f->most = options->max_faults;
+	as_assert(!as_plan_parse("read:1000000000000:eio", &f->counts, NULL));
+	return f;
+}
+
+void as_failing_free(struct as_failing *f)
+{
+	if (!f)
+		return;
+	as_plan_free(f->counts);
+	free(f);
+}
+
+const struct as_plan *as_failing_counts(const struct as_failing *f)
+{
+	return f->counts;
+}
+
+static void count(struct as_worker *w, uint64_t calls[FAIL_KINDS])
+{
+	struct as_medium *disk = as_instance_hold_disk(w->instance);
+
+	for (unsigned k = 0; k < FAIL_KINDS; k++)
+		calls[k] = k == FAIL_ALLOC ? as_instance_allocations(w->instance)
+					   : as_medium_calls(disk, kinds[k].call);
+	as_instance_release_disk(w->instance);
+}
+
+/* ---- One set --------------------------------------------------------------------------------- */
+
+static int make_plan(struct as_worker *w, unsigned n, struct as_plan **plan, struct as_err *err)
+{
+	const struct as_failing *f = w->failing;
+	size_t len = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		len += (size_t)snprintf(w->faults + len, sizeof(w->faults) - len, "%s%s:%llu%s",
+					i ? " " : "", kinds[f->set[i].kind].rule,
+					(unsigned long long)f->set[i].n,
+					kinds[f->set[i].kind].action);
+	return as_plan_parse(w->faults, plan, err);
+}
+
+/* The state as it is after the operation, with the faults switched off. */
+static int judge_rest(struct as_worker *w, const struct as_op *op, bool lost_writes,
+		      struct as_err *err)
+{
+	struct as_op umount = as_op_make(AS_OP_UMOUNT);
+	struct as_outcome got;
+	int rc = 0;
+
+	if (!as_model_mounted(w->model) || !as_worker_tree_agrees(w, op->code) || lost_writes)
+		return 0;
+	w->plan = NULL;
+	if (as_worker_do(w, &umount, (uint32_t)w->seq->n + 1, &got) == AS_DID_AGREE && !got.err)
+		(void)as_worker_disk_agrees(w, op->code, err, &rc);
+	return rc;
+}
+
+static int cut_power(struct as_worker *w, const struct as_op *op, const struct as_plan *plan,
+		     struct as_err *err)
+{
+	struct as_seq *seq;
+	uint64_t wrote;
+	bool fine;
+	int rc;
+
+	if (!w->crashes)
+		return 0;
+	w->lane->phase = AS_CHECK_CRASH;
+	seq = as_seq_copy(w->seq);
+	as_seq_add(seq, op);
+	rc = as_crashes_try(w->crashes, seq, w->upto, plan, &fine, &wrote, err);
+	as_seq_free(seq);
+	return rc;
+}
+
+/* *fired: all faults of the set have hit. */
+static int try_set(struct as_worker *w, const struct as_op *op, unsigned n, bool *fired,
+		   struct as_err *err)
+{
+	struct as_plan *plan = NULL;
+	struct as_outcome got;
+	enum as_did did;
+	int rc = make_plan(w, n, &plan, err);
+
+	*fired = false;
+	if (rc)
+		return rc;
+	w->plan = plan;
+	memcpy(w->lane->faults, w->faults, sizeof(w->faults));
+	rc = as_worker_bring_back(w, err);
+	if (!rc && w->back) {
+		as_worker_note(w, as_buf_str(&w->line));
+		w->lane->phase = AS_CHECK_MOVE;
+		AS_CHECK_ADD(w->c, failures, 1);
+		did = as_worker_do(w, op, (uint32_t)w->seq->n, &got);
+		*fired = as_instance_fault_hit(w->instance);
+		as_instance_end_faults(w->instance);
+		if (*fired && (did == AS_DID_AGREE || did == AS_DID_FAIL))
+			rc = judge_rest(w, op, as_plan_hits_writes(plan), err);
+		if (!rc && *fired && did != AS_DID_WRONG)
+			rc = cut_power(w, op, plan, err);
+	}
+	w->plan = NULL;
+	w->back = false;
+	as_instance_set_faults(w->instance, w->failing->counts);
+	as_plan_free(plan);
+	w->lane->faults[0] = w->faults[0] = '\0';
+	return rc;
+}
+
+/* ---- All sets -------------------------------------------------------------------------------- */
+
+/* All sets of `size` faults that begin with the first `n` of the set. Later ones have later calls,
+ * or kinds that come after. */
+static int try_sets(struct as_worker *w, const struct as_op *op, unsigned n, unsigned size,
+		    struct as_err *err)
+{
+	struct as_failing *f = w->failing;
+	unsigned first = n ? f->set[n - 1].kind : 0;
+	int rc = 0;
+
+	for (unsigned k = first; k < FAIL_KINDS && !rc; k++) {
+		uint64_t from = n && k == first ? f->set[n - 1].n : f->before[k];
+		bool fired = true;
+
+		if (!(f->asked & kinds[k].asked))
+			continue;
+		/* After a fault there may be calls that are not there without it. */
+		for (uint64_t i = from + 1; !rc && (i <= f->after[k] || (n && fired)); i++) {
+			if (w->c->shared->stop)
+				return 0;
+			f->set[n] = (struct fault){ (enum failing_kind)k, i };
+			rc = n + 1 < size ? try_sets(w, op, n + 1, size, err)
+					  : try_set(w, op, size, &fired, err);
+			if (n + 1 < size)
+				fired = i < f->after[k];
+		}
+	}
+	return rc;
+}
+
+/* How many calls the operation makes. */
+static int learn(struct as_worker *w, const struct as_op *op, struct as_err *err)
+{
+	struct as_failing *f = w->failing;
+	struct as_outcome got;
+	int rc = as_worker_bring_back(w, err);
+
+	if (rc || !w->back)
+		return rc;
+	count(w, f->before);
+	w->lane->phase = AS_CHECK_MOVE;
+	w->back = as_worker_do(w, op, (uint32_t)w->seq->n, &got) == AS_DID_AGREE;
+	count(w, f->after);
+	return 0;
+}
+
+int as_failing_try(struct as_worker *w, const struct as_op *op, struct as_err *err)
+{
+	int rc = learn(w, op, err);
+	bool agreed = w->back;
+
+	w->back = false;
+	for (unsigned size = 1; !rc && agreed && size <= w->failing->most; size++)
+		rc = try_sets(w, op, 0, size, err);
+	return rc;
+}

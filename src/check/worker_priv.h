@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* worker_priv: a worker: see expand.c. Only files of this room include it. */
+#ifndef AS_CHECK_WORKER_PRIV_H
+#define AS_CHECK_WORKER_PRIV_H
+
+#include "check/check_priv.h"
+
+#include "legal/past.h"
+#include "legal/policy.h"
+#include "run/instance.h"
+
+struct as_failing;
+
+struct as_worker {
+	const struct as_worker_args *args;
+	const struct as_checking *c;
+	struct as_lane *lane;
+	struct as_medium *disk;
+	struct as_instance *instance;
+	struct as_instance_mark *fresh;
+	struct as_crashes *crashes; /* NULL: no power cuts */
+	struct as_policy policy;
+	struct as_verdict verdict;
+	/* The state that is expanded: */
+	uint32_t id;
+	struct as_buf trace; /* its text */
+	struct as_seq *seq; /* the same */
+	struct as_digest *upto; /* what is legal after each operation, and after one more */
+	struct as_seq *moves;
+	/* Where the file system is now: */
+	struct as_model *model;
+	struct as_past *past;
+	bool back; /* it is in that state */
+	struct as_buf since; /* operations that changed nothing since it was brought back */
+	struct as_buf why, line;
+	/* Faults: */
+	struct as_failing *failing; /* NULL: nothing is made to fail */
+	const struct as_plan *plan; /* what fails now; NULL: nothing */
+	char faults[AS_SUSPECT_FAULTS]; /* the same, as text */
+};
+
+/* ---- expand.c ---- */
+
+/* What became of an operation. */
+enum as_did {
+	AS_DID_AGREE, /* the model allows the answer, and is in the state after it */
+	AS_DID_FAIL, /* a fault explains the answer, and the state must be as it was */
+	AS_DID_END, /* a fault explains it, and nothing can be said of what follows */
+	AS_DID_WRONG, /* something is wrong, and was told */
+};
+
+enum as_did as_worker_do(struct as_worker *w, const struct as_op *op, uint32_t i,
+			 struct as_outcome *got);
+/* Tells the lane what is tried: the trace, then this line. */
+void as_worker_note(struct as_worker *w, const char *line);
+/* Brings the state back; it may fail, then w->back is false. */
+AS_MUST_CHECK int as_worker_bring_back(struct as_worker *w, struct as_err *err);
+/* Whether the tree is as the model says; `code`: after which operation. */
+bool as_worker_tree_agrees(struct as_worker *w, unsigned code);
+/* After an unmount: whether the checker finds nothing, and all is there after a mount. */
+bool as_worker_disk_agrees(struct as_worker *w, unsigned code, struct as_err *err, int *rc);
+
+/* ---- failing.c ---- */
+
+struct as_failing *as_failing_new(const struct as_check_options *options);
+void as_failing_free(struct as_failing *failing); /* takes NULL */
+/* A plan in which nothing fails, and calls are counted. */
+const struct as_plan *as_failing_counts(const struct as_failing *failing);
+/* Runs operation `op` of the state again and again, each time with another call of it that
+ * fails. */
+AS_MUST_CHECK int as_failing_try(struct as_worker *w, const struct as_op *op, struct as_err *err);
+
+#endif
