@@ -32,6 +32,7 @@
 #define MAGIC "assay-check-1\n"
 #define IDENT_MAX 4000u
 #define LINE_BYTES 64u /* room for lines, a state on average */
+#define SLOTS_MIN 1024u
 #define GROW_BYTES ((size_t)1 << 20) /* by which the parts of a file grow */
 
 struct header {
@@ -178,17 +179,19 @@ void as_store_stop(struct as_store *s, uint32_t id)
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
-/* Whether `bytes` bytes of a part that begins at `from` have blocks, or can get them. */
-static bool has_room(const struct as_store *s, const void *from, size_t *room, size_t bytes)
+/* Whether `bytes` bytes of a part that begins at `from` have blocks, or can get them. The part has
+ * at most `most` bytes. */
+static bool has_room(const struct as_store *s, const void *from, size_t most, size_t *room,
+		     size_t bytes)
 {
 	off_t at = (off_t)((const char *)from - (const char *)s->header);
 
-	if (s->fd < 0)
-		return true;
-	while (*room < bytes) {
-		if (posix_fallocate(s->fd, at + (off_t)*room, (off_t)GROW_BYTES))
+	while (s->fd >= 0 && *room < bytes) {
+		size_t more = most - *room < GROW_BYTES ? most - *room : GROW_BYTES;
+
+		if (posix_fallocate(s->fd, at + (off_t)*room, (off_t)more))
 			return false;
-		*room += GROW_BYTES;
+		*room += more;
 	}
 	return true;
 }
@@ -198,8 +201,9 @@ static bool can_add(struct as_store *s, size_t len)
 	struct header *h = s->header;
 
 	return h->n < h->max && h->text + len <= s->text_bytes &&
-	       has_room(s, s->state, &h->room_state, (h->n + 1) * sizeof(*s->state)) &&
-	       has_room(s, s->text, &h->room_text, h->text + len);
+	       has_room(s, s->state, h->max * sizeof(*s->state), &h->room_state,
+			(h->n + 1) * sizeof(*s->state)) &&
+	       has_room(s, s->text, s->text_bytes, &h->room_text, h->text + len);
 }
 
 enum as_store_added as_store_add(struct as_store *s, struct as_digest digest, uint32_t parent,
@@ -294,7 +298,7 @@ static int map_all(struct as_store *s, int fd, off_t file_size, uint32_t max, st
 	s->text_bytes = (size_t)max * LINE_BYTES;
 	s->file_bytes = sizeof(*s->header) + max * sizeof(*s->state) + s->text_bytes;
 	s->heap_bytes = (size_t)max * sizeof(*s->heap);
-	s->slot_bytes = sizeof(*s->slots);
+	s->slot_bytes = SLOTS_MIN * sizeof(*s->slots);
 	while (s->slot_bytes / sizeof(*s->slots) / 2 < max)
 		s->slot_bytes *= 2;
 	s->fd = fd;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LONG_NAME 120u
+#define LONG_NAME 255u
 #define LIST_MAX (2 * AS_UNIVERSE_NODES_MAX + 2)
 
 /* ---- Values ---------------------------------------------------------------------------------- */

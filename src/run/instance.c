@@ -245,17 +245,22 @@ const char *as_instance_misuse(const struct as_instance *i)
 
 /* ---- Faults and delays ----------------------------------------------------------------------- */
 
-bool as_instance_fault_hit(struct as_instance *i)
+uint64_t as_instance_hits(struct as_instance *i)
 {
 	struct as_medium *disk;
-	bool hit;
+	uint64_t hits;
 
 	if (!i->args.plan)
-		return false;
+		return 0;
 	disk = as_instance_hold_disk(i);
-	hit = as_medium_fired(disk) || as_host_failed(i->host);
+	hits = as_medium_fired(disk) + as_host_failed(i->host);
 	as_instance_release_disk(i);
-	return hit;
+	return hits;
+}
+
+bool as_instance_fault_hit(struct as_instance *i)
+{
+	return as_instance_hits(i);
 }
 
 void as_instance_end_faults(struct as_instance *i)

@@ -144,6 +144,8 @@ const char *as_instance_misuse(const struct as_instance *instance);
 
 /* Whether one of the faults has hit since they were set. */
 bool as_instance_fault_hit(struct as_instance *instance);
+/* How many calls they have hit. */
+uint64_t as_instance_hits(struct as_instance *instance);
 void as_instance_end_faults(struct as_instance *instance);
 /* The next mount that follows as_instance_back() meets these faults, counted from there; NULL:
  * none. The plan outlives the instance, or the next call. With AS_INSTANCE_MEMORY. */

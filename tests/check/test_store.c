@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The states that were found: each once, in the order that is asked for, and in a file that may be
+ * damaged. */
+#include "check/store.h"
+#include "tests/lib/tmpdir.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MAX 1000u
+
+static struct as_digest digest_of(uint64_t n)
+{
+	return as_hash(&n, sizeof(n));
+}
+
+static uint32_t add(struct as_store *store, uint64_t n, uint32_t parent, const char *line)
+{
+	uint32_t id;
+
+	assert_int_equal(as_store_add(store, digest_of(n), parent, line, &id), AS_STORE_NEW);
+	return id;
+}
+
+static struct as_store *open_store(int fd, uint32_t max)
+{
+	struct as_store *store = NULL;
+	struct as_err err;
+
+	if (as_store_open(fd, "test", max, &store, &err))
+		fail_msg("%s", err.msg);
+	return store;
+}
+
+static void test_order(void **state)
+{
+	struct as_store *store = open_store(-1, MAX);
+	uint32_t id, n = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		id = add(store, i, i ? 0 : AS_STORE_NONE, "x");
+		as_store_push(store, id, i * 37 % 101);
+	}
+	assert_int_equal(as_store_frontier(store), 100);
+	for (uint64_t last = UINT64_MAX; as_store_pop(store, &id); n++) {
+		assert_true(id * 37 % 101 < last);
+		last = id * 37 % 101;
+		assert_int_equal(as_store_in_work(store), 1);
+		as_store_done(store, id);
+		assert_int_equal(as_store_at(store, id).flags, AS_STATE_EXPANDED);
+	}
+	assert_int_equal(n, 100);
+	assert_int_equal(as_store_add(store, digest_of(5), 0, "y", &id), AS_STORE_KNOWN);
+	assert_int_equal(id, 5);
+	as_store_close(store);
+}
+
+static void test_full(void **state)
+{
+	struct as_store *store = open_store(-1, 3);
+	uint32_t id;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		(void)add(store, i, i ? 0 : AS_STORE_NONE, "x");
+	assert_int_equal(as_store_add(store, digest_of(9), 0, "x", &id), AS_STORE_FULL);
+	assert_int_equal(as_store_n(store), 3);
+	as_store_close(store);
+}
+
+static void test_trace(void **state)
+{
+	struct as_store *store = open_store(-1, MAX);
+	struct as_buf text = { 0 };
+	uint32_t a = add(store, 1, AS_STORE_NONE, ""), b = add(store, 2, a, "mkdir /a 0755");
+	uint32_t c = add(store, 3, b, "sync");
+
+	(void)state;
+	as_store_trace(store, c, &text);
+	assert_string_equal(as_buf_str(&text), "mkdir /a 0755\nsync\n");
+	assert_int_equal(as_store_at(store, c).depth, 2);
+	as_buf_free(&text);
+	as_store_close(store);
+}
+
+/* Several processes add the same states: each is new to one of them. */
+static void test_shared(void **state)
+{
+	struct as_store *store = open_store(-1, MAX);
+	unsigned all = 0;
+	int status;
+
+	(void)state;
+	for (unsigned p = 0; p < 4; p++)
+		if (!fork()) {
+			unsigned new = 0;
+			uint32_t id;
+
+			for (uint64_t i = 0; i < 200; i++)
+				new += as_store_add(store, digest_of(i), AS_STORE_NONE, "x", &id) ==
+				       AS_STORE_NEW;
+			_exit((int)new);
+		}
+	while (wait(&status) > 0)
+		all += (unsigned)WEXITSTATUS(status);
+	assert_int_equal(all, 200);
+	assert_int_equal(as_store_n(store), 200);
+	as_store_close(store);
+}
+
+static int open_file(const char *dir)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/states", dir);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void test_file(void **state)
+{
+	int fd = open_file(t_tmpdir());
+	struct as_store *store = open_store(fd, MAX);
+	struct as_err err;
+	uint32_t id;
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++)
+		as_store_push(store, add(store, i, i ? 0 : AS_STORE_NONE, "sync"), i);
+	assert_true(as_store_pop(store, &id));
+	as_store_done(store, id);
+	as_store_stop(store, 3);
+	assert_true(as_store_pop(store, &id)); /* in work when it is killed */
+	as_store_close(store);
+
+	store = open_store(fd, MAX);
+	assert_int_equal(as_store_n(store), 10);
+	assert_int_equal(as_store_frontier(store), 8);
+	assert_int_equal(as_store_add(store, digest_of(7), 0, "x", &id), AS_STORE_KNOWN);
+	as_store_close(store);
+	assert_int_equal(as_store_open(fd, "other", MAX, &store, &err), AS_EUSE);
+	assert_string_equal(err.msg, "it was made with other settings: test");
+	assert_int_equal(as_store_open(fd, "test", MAX + 1, &store, &err), AS_EUSE);
+	close(fd);
+}
+
+/* Every byte of the beginning of the file is changed once: it is refused, or nothing happens. */
+static void test_damaged(void **state)
+{
+	int fd = open_file(t_tmpdir());
+	struct as_store *store = open_store(fd, MAX);
+	struct as_buf text = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++)
+		(void)add(store, i, i ? i - 1 : AS_STORE_NONE, "sync");
+	as_store_close(store);
+	for (off_t at = 0; at < 4400; at++) {
+		unsigned char was, is;
+
+		assert_int_equal(pread(fd, &was, 1, at), 1);
+		is = was ^ 0xff;
+		assert_int_equal(pwrite(fd, &is, 1, at), 1);
+		if (!as_store_open(fd, "test", MAX, &store, NULL)) {
+			for (uint32_t i = 0; i < as_store_n(store); i++) {
+				as_buf_clear(&text);
+				as_store_trace(store, i, &text);
+			}
+			as_store_close(store);
+		}
+		assert_int_equal(pwrite(fd, &was, 1, at), 1);
+	}
+	as_buf_free(&text);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order), cmocka_unit_test(test_full),
+		cmocka_unit_test(test_trace), cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_file),  cmocka_unit_test(test_damaged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
