@@ -3,8 +3,8 @@
  * check: explores all states that a file system can be brought to by the operations of a bounded
  * universe (universe.h), each once, and checks every transition: FiSC (Yang et al., OSDI 2004).
  *
- * A state is what the model says of the tree and of open files, and what a power cut may leave of it
- * (legal/past.h). Two states that are the same but for names are one state. What the file system
+ * A state is what the model says of the tree and of open files, and what a power cut may leave of
+ * it (legal/past.h). Two states that are the same but for names are one state. What the file system
  * has in its caches, and where on the disk it has put things, is not part of it.
  *
  * Of each transition, the answer is judged by the model and the whole tree is compared with it. Of
@@ -28,7 +28,6 @@
 
 #define AS_CHECK_JOBS_MAX 64u
 #define AS_CHECK_DEPTH_MAX 1000u
-#define AS_CHECK_SHARDS_MAX 65536u
 
 enum as_check_fault {
 	AS_CHECK_FAIL_ALLOC = 1,
@@ -50,14 +49,10 @@ struct as_check_options {
 	unsigned faults;
 	unsigned max_faults; /* in one operation */
 	unsigned jobs;
-	/* This process tries what follows from the states with a digest of this remainder. The
-	 * others are found as the model says, without the file system. */
-	unsigned shard, shards; /* shards 0 or 1: all */
 	uint32_t max_states;
 	uint64_t max_findings; /* 0: any number */
 	int64_t for_us; /* 0: until all is explored */
 	int fd; /* of the file that keeps the states; -1: none */
-	const char *target; /* as typed */
 };
 
 /* What was done; all of it counts from the beginning of this process. */
@@ -68,7 +63,6 @@ struct as_check_counts {
 	uint64_t restores, replayed; /* states brought back, and operations that took */
 	uint64_t compared; /* trees */
 	uint64_t discarded; /* states for which there was no room */
-	uint64_t left; /* states that belong to other shards */
 	uint64_t deaths; /* workers that died or hung */
 	uint64_t lost; /* states that could not be brought back */
 	uint64_t failures; /* operations that were tried with something that fails */
@@ -92,7 +86,8 @@ struct as_check_args {
 	const struct as_run_options *run;
 	const struct as_check_options *options;
 	struct as_sink *sinks;
-	void (*progress)(void *ctx, const struct as_check_status *status); /* a few times a second */
+	void (*progress)(void *ctx,
+			 const struct as_check_status *status); /* a few times a second */
 	void *ctx;
 };
 

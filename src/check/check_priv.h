@@ -28,13 +28,13 @@ struct as_suspect {
 enum as_check_phase { AS_CHECK_START, AS_CHECK_BACK, AS_CHECK_MOVE, AS_CHECK_CRASH };
 
 /* What a lane's worker is doing. */
-struct as_lane {
+struct as_check_lane {
 	volatile uint64_t alive;
 	volatile enum as_check_phase phase;
 	volatile uint32_t state; /* AS_STORE_NONE: none */
 	volatile uint32_t move; /* the one in flight */
-	char text[AS_SUSPECT_TEXT], full[AS_SUSPECT_TEXT], faults[AS_SUSPECT_FAULTS]; /* as those
-										       * of a suspect */
+	/* As those of a suspect: */
+	char text[AS_SUSPECT_TEXT], full[AS_SUSPECT_TEXT], faults[AS_SUSPECT_FAULTS];
 	struct as_flight flight; /* of the crash state in flight */
 	struct as_stack stack;
 	struct as_host_log log;
@@ -53,7 +53,7 @@ struct as_check_shared {
 		uint64_t key;
 		uint32_t n;
 	} key[AS_SUSPECT_KEYS]; /* of what was found */
-	struct as_lane lane[];
+	struct as_check_lane lane[];
 };
 
 struct as_checking {
@@ -75,8 +75,8 @@ struct as_checking {
 /* ---- suspect.c ---- */
 
 /* key: equal for what is likely the same; the first few of each key are kept. */
-void as_suspect_add(const struct as_checking *checking, const struct as_lane *lane, bool crash,
-		    uint64_t key, const char *why);
+void as_suspect_add(const struct as_checking *checking, const struct as_check_lane *lane,
+		    bool crash, uint64_t key, const char *why);
 /* The key of a message: without numbers, and without what stands before the first colon. */
 uint64_t as_suspect_key(unsigned kind, unsigned code, const char *why);
 
@@ -84,7 +84,7 @@ uint64_t as_suspect_key(unsigned kind, unsigned code, const char *why);
 
 struct as_worker_args {
 	const struct as_checking *checking;
-	struct as_lane *lane;
+	struct as_check_lane *lane;
 	struct as_dedup *dedup;
 	uint32_t first; /* of the state in flight, the moves before this one were tried */
 };

@@ -129,9 +129,9 @@ static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struc
 		return 0;
 	}
 	AS_CHECK_ADD(f->c, unconfirmed, 1);
-	as_emit_note(f->c->args->sinks, "not confirmed when it was run alone: %s%s%s; the workload:\n%s",
-		     suspect->why, *suspect->faults ? "; with --fault " : "", suspect->faults,
-		     suspect->full);
+	as_emit_note(f->c->args->sinks,
+		     "not confirmed when it was run alone: %s%s%s; the workload:\n%s", suspect->why,
+		     *suspect->faults ? "; with --fault " : "", suspect->faults, suspect->full);
 	return 0;
 }
 

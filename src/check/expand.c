@@ -27,16 +27,16 @@
 
 /* ---- One operation --------------------------------------------------------------------------- */
 
-void as_worker_note(struct as_worker *w, const char *line)
+void as_worker_note(struct as_expander *w, const char *line)
 {
-	struct as_lane *lane = w->lane;
+	struct as_check_lane *lane = w->lane;
 
 	snprintf(lane->text, sizeof(lane->text), "%s%s\n", as_buf_str(&w->trace), line);
 	snprintf(lane->full, sizeof(lane->full), "%s%s%s\n", as_buf_str(&w->trace),
 		 as_buf_str(&w->since), line);
 }
 
-static enum as_did suspect(struct as_worker *w, enum as_finding_kind kind, unsigned code,
+static enum as_did suspect(struct as_expander *w, enum as_finding_kind kind, unsigned code,
 			   const char *why)
 {
 	as_suspect_add(w->c, w->lane, false, as_suspect_key((unsigned)kind, code, why), why);
@@ -57,13 +57,13 @@ static enum as_did follow_fault(const struct as_op *op, const struct as_outcome 
 	}
 }
 
-static bool is_excused(struct as_worker *w, const struct as_outcome *got)
+static bool is_excused(struct as_expander *w, const struct as_outcome *got)
 {
 	return w->plan && got->ret < 0 && as_instance_fault_hit(w->instance) &&
 	       (got->err == EIO || got->err == ENOMEM || got->err == EROFS);
 }
 
-enum as_did as_worker_do(struct as_worker *w, const struct as_op *op, uint32_t i,
+enum as_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t i,
 			 struct as_outcome *got)
 {
 	int64_t began_ns = as_instance_time_from(w->instance);
@@ -84,7 +84,7 @@ enum as_did as_worker_do(struct as_worker *w, const struct as_op *op, uint32_t i
 	return suspect(w, w->verdict.kind, op->code, as_buf_str(&w->verdict.why));
 }
 
-bool as_worker_tree_agrees(struct as_worker *w, unsigned code)
+bool as_worker_tree_agrees(struct as_expander *w, unsigned code)
 {
 	struct as_instance_reader reader = as_instance_reads(w->instance);
 	bool differs;
@@ -100,7 +100,7 @@ bool as_worker_tree_agrees(struct as_worker *w, unsigned code)
 }
 
 /* After an unmount: the checker has nothing to complain of, and all is there after a mount. */
-bool as_worker_disk_agrees(struct as_worker *w, unsigned code, struct as_err *err, int *rc)
+bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *err, int *rc)
 {
 	struct as_op mount = as_op_make(AS_OP_MOUNT);
 	struct as_instance_checked checked = { .clean = true };
@@ -118,7 +118,7 @@ bool as_worker_disk_agrees(struct as_worker *w, unsigned code, struct as_err *er
 	}
 	w->model = as_model_copy(model);
 	agrees = as_worker_do(w, &mount, (uint32_t)w->seq->n + 1, &got) == AS_DID_AGREE &&
-		  as_worker_tree_agrees(w, code);
+		 as_worker_tree_agrees(w, code);
 	as_model_free(w->model);
 	w->model = model;
 	return agrees;
@@ -126,7 +126,7 @@ bool as_worker_disk_agrees(struct as_worker *w, unsigned code, struct as_err *er
 
 /* ---- Bringing a state back ------------------------------------------------------------------- */
 
-static void forget(struct as_worker *w)
+static void forget(struct as_expander *w)
 {
 	as_model_free(w->model);
 	as_past_put(w->past);
@@ -136,7 +136,7 @@ static void forget(struct as_worker *w)
 	as_buf_clear(&w->since);
 }
 
-static void step(struct as_worker *w, const struct as_op *op, const struct as_outcome *got)
+static void step(struct as_expander *w, const struct as_op *op, const struct as_outcome *got)
 {
 	struct as_past *next = as_past_add(w->past, op, got, w->model);
 
@@ -145,7 +145,7 @@ static void step(struct as_worker *w, const struct as_op *op, const struct as_ou
 }
 
 /* Runs the trace. False: it does not lead there any more, which was told. */
-static bool replay(struct as_worker *w)
+static bool replay(struct as_expander *w)
 {
 	struct as_outcome got;
 
@@ -160,7 +160,7 @@ static bool replay(struct as_worker *w)
 	return true;
 }
 
-int as_worker_bring_back(struct as_worker *w, struct as_err *err)
+int as_worker_bring_back(struct as_expander *w, struct as_err *err)
 {
 	int rc, mounted;
 
@@ -169,7 +169,8 @@ int as_worker_bring_back(struct as_worker *w, struct as_err *err)
 	w->lane->phase = AS_CHECK_BACK;
 	w->lane->alive++;
 	if (w->failing)
-		as_instance_set_faults(w->instance, w->plan ? w->plan : as_failing_counts(w->failing));
+		as_instance_set_faults(w->instance,
+				       w->plan ? w->plan : as_failing_counts(w->failing));
 	rc = as_instance_back(w->instance, w->fresh, err);
 	if (rc)
 		return rc;
@@ -185,13 +186,13 @@ int as_worker_bring_back(struct as_worker *w, struct as_err *err)
 
 /* ---- Successors ------------------------------------------------------------------------------ */
 
-static struct as_digest key_of(const struct as_worker *w)
+static struct as_digest key_of(const struct as_expander *w)
 {
 	return as_digest_add(as_digest_bind(as_model_digest_canonical(w->model), 1),
 			     as_past_digest(w->past));
 }
 
-static uint64_t rank_of(struct as_worker *w, uint32_t id, const struct as_op *op, uint64_t wrote)
+static uint64_t rank_of(struct as_expander *w, uint32_t id, const struct as_op *op, uint64_t wrote)
 {
 	const struct as_check_options *o = w->c->options;
 	uint64_t feature[] = { as_model_inodes(w->model) << 8 | w->moves->n,
@@ -206,7 +207,7 @@ static uint64_t rank_of(struct as_worker *w, uint32_t id, const struct as_op *op
 }
 
 /* Power cuts while the last operation runs. */
-static int crash(struct as_worker *w, const struct as_op *op, bool *fine, uint64_t *wrote,
+static int crash(struct as_expander *w, const struct as_op *op, bool *fine, uint64_t *wrote,
 		 struct as_err *err)
 {
 	struct as_seq *seq;
@@ -223,7 +224,7 @@ static int crash(struct as_worker *w, const struct as_op *op, bool *fine, uint64
 	return rc;
 }
 
-static bool is_too_deep(const struct as_worker *w, uint32_t id)
+static bool is_too_deep(const struct as_expander *w, uint32_t id)
 {
 	unsigned depth = w->c->options->depth;
 
@@ -231,7 +232,7 @@ static bool is_too_deep(const struct as_worker *w, uint32_t id)
 }
 
 /* The operation has led to another state. */
-static int reach(struct as_worker *w, const struct as_op *op, struct as_err *err)
+static int reach(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
 	uint64_t wrote = 0;
@@ -257,13 +258,13 @@ static int reach(struct as_worker *w, const struct as_op *op, struct as_err *err
 }
 
 /* Whether what it did and left is as the model says. */
-static bool move_agrees(struct as_worker *w, const struct as_op *op, struct as_err *err, int *rc)
+static bool move_agrees(struct as_expander *w, const struct as_op *op, struct as_err *err, int *rc)
 {
 	return as_model_mounted(w->model) ? as_worker_tree_agrees(w, op->code)
 					  : as_worker_disk_agrees(w, op->code, err, rc);
 }
 
-static int try_move(struct as_worker *w, uint32_t i, struct as_err *err)
+static int try_move(struct as_expander *w, uint32_t i, struct as_err *err)
 {
 	const struct as_op *op = &w->moves->ops[i];
 	struct as_digest before;
@@ -305,7 +306,7 @@ static int try_move(struct as_worker *w, uint32_t i, struct as_err *err)
 
 /* ---- A state --------------------------------------------------------------------------------- */
 
-static int begin_state(struct as_worker *w, uint32_t id, struct as_err *err)
+static int begin_state(struct as_expander *w, uint32_t id, struct as_err *err)
 {
 	int rc;
 
@@ -328,7 +329,7 @@ static int begin_state(struct as_worker *w, uint32_t id, struct as_err *err)
 	return rc;
 }
 
-static int expand(struct as_worker *w, uint32_t id, uint32_t first, struct as_err *err)
+static int expand(struct as_expander *w, uint32_t id, uint32_t first, struct as_err *err)
 {
 	int rc = begin_state(w, id, err);
 
@@ -355,9 +356,9 @@ static int expand(struct as_worker *w, uint32_t id, uint32_t first, struct as_er
 }
 
 /* Takes states until there are none left, and nobody is at work who may find some. */
-static int work(struct as_worker *w, struct as_err *err)
+static int work(struct as_expander *w, struct as_err *err)
 {
-	struct as_lane *lane = w->lane;
+	struct as_check_lane *lane = w->lane;
 	uint32_t first = w->args->first, id;
 	int rc = 0;
 
@@ -380,7 +381,7 @@ static int work(struct as_worker *w, struct as_err *err)
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
-static int open_worker(struct as_worker *w, struct as_err *err)
+static int open_worker(struct as_expander *w, struct as_err *err)
 {
 	const struct as_checking *c = w->c;
 	struct as_instance_args args = { .target = c->args->target,
@@ -403,7 +404,7 @@ static int open_worker(struct as_worker *w, struct as_err *err)
 	return rc;
 }
 
-static void close_worker(struct as_worker *w)
+static void close_worker(struct as_expander *w)
 {
 	forget(w);
 	as_crashes_free(w->crashes);
@@ -424,8 +425,8 @@ static void close_worker(struct as_worker *w)
 int as_check_worker(void *ctx)
 {
 	const struct as_worker_args *args = ctx;
-	struct as_lane *lane = args->lane;
-	struct as_worker w = { .args = args, .c = args->checking, .lane = lane };
+	struct as_check_lane *lane = args->lane;
+	struct as_expander w = { .args = args, .c = args->checking, .lane = lane };
 
 	as_child_begin(&lane->stack);
 	lane->phase = AS_CHECK_START;

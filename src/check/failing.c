@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * failing: an operation with calls that fail (FiSC sections 3.3 and 5.2): allocations, reads, writes
- * and flushes of the disk. First every single one of them fails, then every pair, and so on: so the
- * smallest set that breaks something is found first.
+ * failing: an operation with calls that fail (FiSC sections 3.3 and 5.2): allocations, and reads,
+ * writes and flushes of the disk. First every single one of them fails, then every pair, and so
+ * on: so the smallest set that breaks something is found first.
  *
  * What must hold. An operation whose call failed succeeds, or it answers EIO, ENOMEM or EROFS and
  * has changed nothing. Nothing is kept that it should have given back. Unless a write was lost, the
- * disk is in order after the unmount. A power cut afterwards is judged as in a crash run with faults
- * (crash/record.c).
+ * disk is in order after the unmount. A power cut afterwards is judged as in a crash run with
+ * faults (crash/record.c).
  *
  * Calls are counted from the mount on, as `assay run --fault` counts them: so what is found comes
  * back there. How many calls there are before the operation is learnt from a run in which nothing
@@ -71,7 +71,7 @@ const struct as_plan *as_failing_counts(const struct as_failing *f)
 	return f->counts;
 }
 
-static void count(struct as_worker *w, uint64_t calls[FAIL_KINDS])
+static void count(struct as_expander *w, uint64_t calls[FAIL_KINDS])
 {
 	struct as_medium *disk = as_instance_hold_disk(w->instance);
 
@@ -83,7 +83,7 @@ static void count(struct as_worker *w, uint64_t calls[FAIL_KINDS])
 
 /* ---- One set --------------------------------------------------------------------------------- */
 
-static int make_plan(struct as_worker *w, unsigned n, struct as_plan **plan, struct as_err *err)
+static int make_plan(struct as_expander *w, unsigned n, struct as_plan **plan, struct as_err *err)
 {
 	const struct as_failing *f = w->failing;
 	size_t len = 0;
@@ -97,7 +97,7 @@ static int make_plan(struct as_worker *w, unsigned n, struct as_plan **plan, str
 }
 
 /* The state as it is after the operation, with the faults switched off. */
-static int judge_rest(struct as_worker *w, const struct as_op *op, bool lost_writes,
+static int judge_rest(struct as_expander *w, const struct as_op *op, bool lost_writes,
 		      struct as_err *err)
 {
 	struct as_op umount = as_op_make(AS_OP_UMOUNT);
@@ -112,7 +112,7 @@ static int judge_rest(struct as_worker *w, const struct as_op *op, bool lost_wri
 	return rc;
 }
 
-static int cut_power(struct as_worker *w, const struct as_op *op, const struct as_plan *plan,
+static int cut_power(struct as_expander *w, const struct as_op *op, const struct as_plan *plan,
 		     struct as_err *err)
 {
 	struct as_seq *seq;
@@ -131,7 +131,7 @@ static int cut_power(struct as_worker *w, const struct as_op *op, const struct a
 }
 
 /* *fired: all faults of the set have hit. */
-static int try_set(struct as_worker *w, const struct as_op *op, unsigned n, bool *fired,
+static int try_set(struct as_expander *w, const struct as_op *op, unsigned n, bool *fired,
 		   struct as_err *err)
 {
 	struct as_plan *plan = NULL;
@@ -169,7 +169,7 @@ static int try_set(struct as_worker *w, const struct as_op *op, unsigned n, bool
 
 /* All sets of `size` faults that begin with the first `n` of the set. Later ones have later calls,
  * or kinds that come after. */
-static int try_sets(struct as_worker *w, const struct as_op *op, unsigned n, unsigned size,
+static int try_sets(struct as_expander *w, const struct as_op *op, unsigned n, unsigned size,
 		    struct as_err *err)
 {
 	struct as_failing *f = w->failing;
@@ -198,7 +198,7 @@ static int try_sets(struct as_worker *w, const struct as_op *op, unsigned n, uns
 }
 
 /* How many calls the operation makes. */
-static int learn(struct as_worker *w, const struct as_op *op, struct as_err *err)
+static int learn(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
 	struct as_failing *f = w->failing;
 	struct as_outcome got;
@@ -213,7 +213,7 @@ static int learn(struct as_worker *w, const struct as_op *op, struct as_err *err
 	return 0;
 }
 
-int as_failing_try(struct as_worker *w, const struct as_op *op, struct as_err *err)
+int as_failing_try(struct as_expander *w, const struct as_op *op, struct as_err *err)
 {
 	int rc = learn(w, op, err);
 	bool agreed = w->back;

@@ -26,7 +26,7 @@
 /* ---- A lane ---------------------------------------------------------------------------------- */
 
 /* What killed the worker is a suspect, unless it is a mistake of ours. */
-static void note_death(const struct as_checking *c, struct as_lane *lane,
+static void note_death(const struct as_checking *c, struct as_check_lane *lane,
 		       const struct as_ended *ended)
 {
 	struct as_buf why = { 0 };
@@ -45,7 +45,7 @@ static void note_death(const struct as_checking *c, struct as_lane *lane,
 
 static int run_lane(const struct as_checking *c, unsigned i, struct as_err *err)
 {
-	struct as_lane *lane = &c->shared->lane[i];
+	struct as_check_lane *lane = &c->shared->lane[i];
 	struct as_worker_args args = { .checking = c, .lane = lane, .dedup = c->dedup[i] };
 	struct as_spawn_limits limits = { .deadline_ms = c->args->run->deadline_ms,
 					  .alive = &lane->alive };
@@ -193,10 +193,11 @@ static void print_ident(const struct as_checking *c, struct as_buf *out)
 {
 	const struct as_check_options *o = c->options;
 
-	as_buf_addf(out, "target %s, size %llu, nodes %u, slots %u, depth %u, shard %u/%u, crash %d, "
-			 "seed %llu, operations ",
+	as_buf_addf(out,
+		    "target %s, size %llu, nodes %u, slots %u, depth %u, crash %d, "
+		    "seed %llu, operations ",
 		    as_target_spec(c->args->target), (unsigned long long)c->args->run->size_bytes,
-		    c->universe.nodes, c->universe.slots, o->depth, o->shard, o->shards, o->crash,
+		    c->universe.nodes, c->universe.slots, o->depth, o->crash,
 		    (unsigned long long)c->args->run->seed);
 	as_universe_print(&c->universe, out);
 }
@@ -206,9 +207,8 @@ static void add_first(struct as_checking *c)
 {
 	struct as_policy policy = as_policy_of(c->args->target);
 	struct as_past *past = as_past_new(c->fresh.model, &policy);
-	struct as_digest key =
-		as_digest_add(as_digest_bind(as_model_digest_canonical(c->fresh.model), 1),
-			      as_past_digest(past));
+	struct as_digest key = as_digest_add(
+		as_digest_bind(as_model_digest_canonical(c->fresh.model), 1), as_past_digest(past));
 	uint32_t id;
 
 	as_past_put(past);

@@ -43,7 +43,7 @@ struct header {
 	size_t room_state, room_text; /* bytes of the parts that have blocks */
 };
 
-struct place {
+struct store_place {
 	uint64_t rank;
 	uint32_t id;
 };
@@ -57,7 +57,7 @@ struct as_store {
 	struct header *header;
 	struct as_store_state *state;
 	char *text;
-	struct place *heap;
+	struct store_place *heap;
 	struct as_table_slot *slots;
 	size_t file_bytes, heap_bytes, slot_bytes, text_bytes;
 	int fd; /* -1: no file */
@@ -108,13 +108,13 @@ static void push(struct as_store *s, uint32_t id, uint64_t rank)
 
 	for (; i && s->heap[(i - 1) / 2].rank < rank; i = (i - 1) / 2)
 		s->heap[i] = s->heap[(i - 1) / 2];
-	s->heap[i] = (struct place){ rank, id };
+	s->heap[i] = (struct store_place){ rank, id };
 }
 
 static uint32_t pop(struct as_store *s)
 {
 	uint32_t id = s->heap[0].id;
-	struct place last = s->heap[--s->n_heap];
+	struct store_place last = s->heap[--s->n_heap];
 	size_t i = 0, child;
 
 	while ((child = 2 * i + 1) < s->n_heap) {
@@ -225,9 +225,8 @@ enum as_store_added as_store_add(struct as_store *s, struct as_digest digest, ui
 			.parent = parent,
 			.line = h->text,
 			.line_bytes = (uint32_t)len,
-			.depth = parent == AS_STORE_NONE
-					 ? 0
-					 : (uint16_t)(s->state[parent].depth + 1),
+			.depth = parent == AS_STORE_NONE ? 0
+							 : (uint16_t)(s->state[parent].depth + 1),
 		};
 		memcpy(s->text + h->text, line, len);
 		h->text += (uint32_t)len;

@@ -37,8 +37,8 @@ static bool is_common(struct as_check_shared *shared, uint64_t key)
 	return true;
 }
 
-void as_suspect_add(const struct as_checking *checking, const struct as_lane *lane, bool crash,
-		    uint64_t key, const char *why)
+void as_suspect_add(const struct as_checking *checking, const struct as_check_lane *lane,
+		    bool crash, uint64_t key, const char *why)
 {
 	struct as_check_shared *shared = checking->shared;
 	struct as_suspect *suspect;

@@ -54,18 +54,18 @@ static bool has_own(enum as_opcode code, enum as_arg_kind kind)
 	return false;
 }
 
+/* The fields of slots and modes have 32 bits, all others 64. */
 static void set(struct as_op *op, enum as_arg_kind kind, int64_t value)
 {
-	switch (kind) {
-#define ARG(kind, field, ...)                                         \
-	case AS_ARG_##kind:                                           \
-		op->field = (__typeof__(op->field))(intptr_t)(value); \
-		break;
-#include "work/arg.def"
-#undef ARG
-	default:
-		as_assert(!"no such kind of argument");
-	}
+	const struct as_arg_info *info = &as_arg_table[kind];
+	char *field = (char *)op + info->offset;
+	int32_t narrow = (int32_t)value;
+
+	if (info->type == AS_TYPE_SLOT || info->type == AS_TYPE_OCT ||
+	    info->type == AS_TYPE_OCT_OPT)
+		memcpy(field, &narrow, sizeof(narrow));
+	else
+		memcpy(field, &value, sizeof(value));
 }
 
 /* ---- What a state has ------------------------------------------------------------------------ */
@@ -75,7 +75,7 @@ struct name {
 	bool is_dir;
 };
 
-struct walk {
+struct universe_walk {
 	const struct as_universe *universe;
 	const struct as_model *model;
 	struct as_seq *moves;
@@ -92,7 +92,7 @@ struct walk {
 
 static int add_name(void *ctx, const char *path, const struct as_attrs *attrs)
 {
-	struct walk *w = ctx;
+	struct universe_walk *w = ctx;
 
 	AS_ARRAY_ROOM(w->name, w->n_names, w->cap_names);
 	w->name[w->n_names++] = (struct name){
@@ -104,7 +104,7 @@ static int add_name(void *ctx, const char *path, const struct as_attrs *attrs)
 
 static int add_open(void *ctx, int slot, uint32_t ino, int64_t flags)
 {
-	struct walk *w = ctx;
+	struct universe_walk *w = ctx;
 
 	(void)ino;
 	(void)flags;
@@ -113,7 +113,7 @@ static int add_open(void *ctx, int slot, uint32_t ino, int64_t flags)
 	return 0;
 }
 
-static bool exists(const struct walk *w, const char *path)
+static bool exists(const struct universe_walk *w, const char *path)
 {
 	for (size_t i = 0; i < w->n_names; i++)
 		if (!strcmp(w->name[i].path, path))
@@ -122,7 +122,7 @@ static bool exists(const struct walk *w, const char *path)
 }
 
 /* Name number i of the list, in a directory. */
-static const char *spell(struct walk *w, const char *dir, unsigned i)
+static const char *spell(struct universe_walk *w, const char *dir, unsigned i)
 {
 	const char *slash = strcmp(dir, "/") ? "/" : "";
 	unsigned n = i % 2 ? w->universe->long_bytes : 1;
@@ -135,7 +135,7 @@ static const char *spell(struct walk *w, const char *dir, unsigned i)
 	return path;
 }
 
-static void add_fresh(struct walk *w, const char *dir)
+static void add_fresh(struct universe_walk *w, const char *dir)
 {
 	for (unsigned i = 0; i < LIST_MAX; i++) {
 		const char *path = spell(w, dir, i);
@@ -148,7 +148,7 @@ static void add_fresh(struct walk *w, const char *dir)
 	}
 }
 
-static void look(struct walk *w)
+static void look(struct universe_walk *w)
 {
 	const struct as_universe *u = w->universe;
 
@@ -171,9 +171,10 @@ static void look(struct walk *w)
 
 /* ---- The product of the arguments ------------------------------------------------------------ */
 
-static void fill(struct walk *w, struct as_op *op, unsigned arg);
+static void fill(struct universe_walk *w, struct as_op *op, unsigned arg);
 
-static void with_path(struct walk *w, struct as_op *op, unsigned arg, bool second, const char *path)
+static void with_path(struct universe_walk *w, struct as_op *op, unsigned arg, bool second,
+		      const char *path)
 {
 	if (second)
 		op->path2 = path;
@@ -184,7 +185,7 @@ static void with_path(struct walk *w, struct as_op *op, unsigned arg, bool secon
 
 /* Whether the operation may be given a name that does not exist: to make it, or, once, to see that
  * it refuses. */
-static bool takes_fresh(const struct walk *w, enum as_paths what)
+static bool takes_fresh(const struct universe_walk *w, enum as_paths what)
 {
 	switch (what) {
 	case AS_PATHS_DEFINE:
@@ -199,7 +200,7 @@ static bool takes_fresh(const struct walk *w, enum as_paths what)
 	}
 }
 
-static void with_paths(struct walk *w, struct as_op *op, unsigned arg, bool second)
+static void with_paths(struct universe_walk *w, struct as_op *op, unsigned arg, bool second)
 {
 	enum as_paths what = as_op_table[op->code].path[second];
 
@@ -219,7 +220,8 @@ static void with_paths(struct walk *w, struct as_op *op, unsigned arg, bool seco
 		with_path(w, op, arg, second, "/");
 }
 
-static void with_slots(struct walk *w, struct as_op *op, unsigned arg, enum as_arg_kind kind)
+static void with_slots(struct universe_walk *w, struct as_op *op, unsigned arg,
+		       enum as_arg_kind kind)
 {
 	for (unsigned i = 0; i < w->n_open; i++) {
 		set(op, kind, w->slot[i]);
@@ -227,7 +229,8 @@ static void with_slots(struct walk *w, struct as_op *op, unsigned arg, enum as_a
 	}
 }
 
-static void with_values(struct walk *w, struct as_op *op, unsigned arg, enum as_arg_kind kind)
+static void with_values(struct universe_walk *w, struct as_op *op, unsigned arg,
+			enum as_arg_kind kind)
 {
 	enum as_opcode code = has_own(op->code, kind) ? op->code : AS_OP_COUNT;
 	bool any = false;
@@ -242,7 +245,7 @@ static void with_values(struct walk *w, struct as_op *op, unsigned arg, enum as_
 		fill(w, op, arg + 1);
 }
 
-static void fill(struct walk *w, struct as_op *op, unsigned arg)
+static void fill(struct universe_walk *w, struct as_op *op, unsigned arg)
 {
 	enum as_arg_kind kind = as_op_table[op->code].args[arg];
 
@@ -268,7 +271,7 @@ static void fill(struct walk *w, struct as_op *op, unsigned arg)
 	}
 }
 
-static void add_moves(struct walk *w, enum as_opcode code)
+static void add_moves(struct universe_walk *w, enum as_opcode code)
 {
 	struct as_op op = as_op_make(code);
 
@@ -284,7 +287,7 @@ static void add_moves(struct walk *w, enum as_opcode code)
 
 struct as_seq *as_universe_moves(const struct as_universe *universe, const struct as_model *model)
 {
-	struct walk w = { .universe = universe, .model = model, .moves = as_seq_new() };
+	struct universe_walk w = { .universe = universe, .model = model, .moves = as_seq_new() };
 
 	look(&w);
 	for (unsigned code = 0; code < AS_OP_COUNT; code++)

@@ -11,10 +11,10 @@
 
 struct as_failing;
 
-struct as_worker {
+struct as_expander {
 	const struct as_worker_args *args;
 	const struct as_checking *c;
-	struct as_lane *lane;
+	struct as_check_lane *lane;
 	struct as_medium *disk;
 	struct as_instance *instance;
 	struct as_instance_mark *fresh;
@@ -49,16 +49,16 @@ enum as_did {
 	AS_DID_WRONG, /* something is wrong, and was told */
 };
 
-enum as_did as_worker_do(struct as_worker *w, const struct as_op *op, uint32_t i,
+enum as_did as_worker_do(struct as_expander *w, const struct as_op *op, uint32_t i,
 			 struct as_outcome *got);
 /* Tells the lane what is tried: the trace, then this line. */
-void as_worker_note(struct as_worker *w, const char *line);
+void as_worker_note(struct as_expander *w, const char *line);
 /* Brings the state back; it may fail, then w->back is false. */
-AS_MUST_CHECK int as_worker_bring_back(struct as_worker *w, struct as_err *err);
+AS_MUST_CHECK int as_worker_bring_back(struct as_expander *w, struct as_err *err);
 /* Whether the tree is as the model says; `code`: after which operation. */
-bool as_worker_tree_agrees(struct as_worker *w, unsigned code);
+bool as_worker_tree_agrees(struct as_expander *w, unsigned code);
 /* After an unmount: whether the checker finds nothing, and all is there after a mount. */
-bool as_worker_disk_agrees(struct as_worker *w, unsigned code, struct as_err *err, int *rc);
+bool as_worker_disk_agrees(struct as_expander *w, unsigned code, struct as_err *err, int *rc);
 
 /* ---- failing.c ---- */
 
@@ -68,6 +68,6 @@ void as_failing_free(struct as_failing *failing); /* takes NULL */
 const struct as_plan *as_failing_counts(const struct as_failing *failing);
 /* Runs operation `op` of the state again and again, each time with another call of it that
  * fails. */
-AS_MUST_CHECK int as_failing_try(struct as_worker *w, const struct as_op *op, struct as_err *err);
+AS_MUST_CHECK int as_failing_try(struct as_expander *w, const struct as_op *op, struct as_err *err);
 
 #endif

@@ -39,18 +39,6 @@ struct check_session {
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-static int read_shard(const char *text, struct as_check_options *o, struct as_err *err)
-{
-	char rest;
-
-	if (!text)
-		return 0;
-	if (sscanf(text, "%u/%u%c", &o->shard, &o->shards, &rest) != 2 || !o->shard ||
-	    o->shard > o->shards || o->shards > AS_CHECK_SHARDS_MAX)
-		return as_fail(err, AS_EUSE, "--shard %s: expected K/N with K from 1 to N", text);
-	return 0;
-}
-
 static int read_faults(const char *text, unsigned *faults, struct as_err *err)
 {
 	static const struct {
@@ -114,8 +102,6 @@ static int read_options(struct check_session *s, struct as_err *err)
 		rc = read_faults(as_args_text(args, "faults", ""), &o->faults, err);
 	if (!rc && as_args_has(args, "max-faults") && !o->faults)
 		rc = as_fail(err, AS_EUSE, "--max-faults needs --faults");
-	if (!rc)
-		rc = read_shard(as_args_text(args, "shard", NULL), o, err);
 	return rc;
 }
 
@@ -127,16 +113,14 @@ static int open_states(struct check_session *s, struct as_err *err)
 	int rc;
 
 	if (as_args_has(s->args, "no-store"))
-		return resume ? as_fail(err, AS_EUSE, "--resume needs a folder: no --no-store")
-			      : 0;
+		return resume ? as_fail(err, AS_EUSE, "--resume needs a folder: no --no-store") : 0;
 	rc = as_rundir_open(s->out.folder, AS_RUNDIR_MAKE, &s->folder, err);
 	if (!rc)
 		rc = as_dir_below(&s->folder.dir, FOLDER, true, &s->below, err);
 	if (rc)
 		return rc;
 	if (resume && !as_dir_has(&s->below, STATES))
-		return as_fail(err, AS_EUSE, "%s: there is no check to go on with",
-			       s->below.path);
+		return as_fail(err, AS_EUSE, "%s: there is no check to go on with", s->below.path);
 	s->options.fd = openat(s->below.fd, STATES,
 			       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (s->options.fd < 0)
@@ -189,7 +173,6 @@ static void print_json(const struct check_session *s, const char *event,
 	as_json_kuint(&j, "during_recovery", c->crash.again);
 	as_json_kuint(&j, "discarded", c->discarded);
 	as_json_kuint(&j, "lost", c->lost);
-	as_json_kuint(&j, "left", c->left);
 	as_json_kuint(&j, "deaths", c->deaths);
 	as_json_kuint(&j, "failures", c->failures);
 	as_json_kuint(&j, "findings", c->findings);
@@ -258,8 +241,7 @@ static void print_table(const struct check_session *s, const struct as_check_sta
 		{ "crash states during recovery", c->crash.again },
 		{ "bytes of the states", status->bytes },
 		{ "milliseconds", (uint64_t)status->wall_us / 1000 },
-		{ "transitions a second",
-		  (uint64_t)per_second(c->transitions, status->wall_us) },
+		{ "transitions a second", (uint64_t)per_second(c->transitions, status->wall_us) },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -346,9 +328,10 @@ static int run(const struct as_args *args, struct as_err *err)
 	int rc;
 
 	if (as_cli_wants_box(args, spec))
-		return as_fail(err, AS_EUSE,
-			       "--target %s: check explores libraries only, so far: lab or a plugin",
-			       spec);
+		return as_fail(
+			err, AS_EUSE,
+			"--target %s: check explores libraries only, so far: lab or a plugin",
+			spec);
 	rc = read_options(&s, err);
 	if (!rc)
 		rc = as_target_open(spec, &s.target, err);
@@ -404,9 +387,9 @@ static const struct as_opt opts[] = {
 	{ .name = "search",
 	  .kind = AS_OPT_CHOICE,
 	  .choices = "bfs|dfs|random|recovery|novelty",
-	  .help = "which state to expand next: the first that was found (bfs), the last (dfs), any, "
-		  "the one whose parent's recovery has written most, or the one least like those "
-		  "before; default bfs" },
+	  .help = "which state to expand next: the first that was found (bfs), the last (dfs), any "
+		  "(random), the one whose parent's recovery has written most, or the one least "
+		  "like those before; default bfs" },
 	{ .name = "no-crash", .help = "do not cut the power: check answers and trees only" },
 	{ .name = "view",
 	  .kind = AS_OPT_TEXT,
@@ -436,11 +419,6 @@ static const struct as_opt opts[] = {
 	  .max = INT64_MAX,
 	  .help = "stop after N different findings; default: go on" },
 	AS_CLI_JOBS_OPT(AS_CHECK_JOBS_MAX, "how many processes explore the states together"),
-	{ .name = "shard",
-	  .kind = AS_OPT_TEXT,
-	  .arg = "K/N",
-	  .help = "explore only part K of N, so that machines that share nothing can divide the "
-		  "work" },
 	{ .name = "max-states",
 	  .kind = AS_OPT_NUMBER,
 	  .arg = "N",
@@ -460,13 +438,13 @@ const struct as_command as_cmd_check = {
 	.name = "check",
 	.operands = "",
 	.summary = "explore all states of a file system within bounds, each once",
-	.text = "Begins with an empty file system and tries every operation, with every argument of "
+	.text = "Begins with an empty file system and tries every operation, with each argument of "
 		"a small set, in every state that is reached. Each answer is judged by the model, "
 		"and the whole tree is compared with it. In each new state the power is cut at "
 		"every point of the operation that led there, and every recovery must end in a "
 		"tree that was promised. States that differ only in names are one state. When "
-		"nothing is left to be tried, it says so: within these bounds, no operation and no "
-		"power cut leads to a mistake that this program can see.",
+		"nothing is left to be tried, it says so: within these bounds, no operation and "
+		"no power cut leads to a mistake that this program can see.",
 	.opts = opts,
 	.max_operands = 0,
 	.run = run,

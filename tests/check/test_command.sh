@@ -11,14 +11,15 @@ count() { grep -o "\"$1\":[0-9]*" | tail -n 1 | cut -d: -f2; } # NAME
 # ---- A sound file system ----
 
 tap_run "a sound labfs" 0 "$ASSAY" check --target lab "${small[@]}" --no-store
-tap_like "all of it" "$WORK/out" '^all [0-9]+ states within bounds explored: 2 nodes, traces of up to 2'
+tap_like "all of it" "$WORK/out" \
+	'^all [0-9]+ states within bounds explored: 2 nodes, traces of up to 2'
 tap_like "with power cuts" "$WORK/out" '^crash states +[1-9]'
 tap_run "two processes" 0 "$ASSAY" check --target lab "${small[@]}" --jobs 2 --no-store --json
 two=$(count states <"$WORK/out")
 tap_run "one process" 0 "$ASSAY" check --target lab "${small[@]}" --no-store --json
 tap_is "have the same states" "$(count states <"$WORK/out")" "$two"
 tap_is "and the same transitions" "$(count transitions <"$WORK/out")" \
-	"$("$ASSAY" check --target lab "${small[@]}" --jobs 2 --no-store --json | count transitions)"
+	"$("$ASSAY" check "${small[@]}" --jobs 2 --no-store --json | count transitions)"
 for search in dfs random recovery novelty; do
 	tap_run "--search $search" 0 "$ASSAY" check --target lab "${small[@]}" --search "$search" \
 		--no-store --json
@@ -32,7 +33,7 @@ tap_like "to the end" "$WORK/out" '^all [0-9]+ states'
 
 # ---- Bounds that were not reached are said ----
 
-tap_run "room for a few states" 0 "$ASSAY" check --target lab "${small[@]}" --max-states 20 --no-store
+tap_run "room for a few states" 0 "$ASSAY" check "${small[@]}" --max-states 20 --no-store
 tap_like "is not all" "$WORK/out" '^not all states were explored: there was no room'
 tap_like "how many are missing" "$WORK/out" '^[0-9]+ states were discarded'
 tap_run "little time" 0 "$ASSAY" check --target lab --nodes 4 --for 1s --no-store
@@ -43,7 +44,8 @@ tap_like "is not all either" "$WORK/out" '^not all states were explored: it was 
 found() { # NAME BUG REGEX OPTION...
 	local name=$1 bug=$2 regex=$3
 	shift 3
-	tap_run "$name" 1 "$ASSAY" check --target "lab:bug=$bug" --max-findings 1 -o "$WORK/f.$bug" "$@"
+	tap_run "$name" 1 "$ASSAY" check --target "lab:bug=$bug" --max-findings 1 \
+		-o "$WORK/f.$bug" "$@"
 	tap_like "$name: is found" "$WORK/out" "$regex"
 	id=$(ls "$WORK/f.$bug/findings" | head -n 1)
 	tap_run "$name: replay" 1 "$ASSAY" replay -o "$WORK/f.$bug" "$id"
@@ -58,8 +60,8 @@ found "a failed read" 22 '' --nodes 2 --faults read --no-crash
 found "a power cut" 26 'rename: .*half done' --nodes 1
 found "a power cut during recovery" 37 '' --nodes 1
 found "a failed write, then a power cut" 48 '' --nodes 1 --depth 3 --faults write
-tap_run "a mistake does not end it" 1 "$ASSAY" check --target lab:bug=5 --nodes 1 --no-crash --depth 3 \
-	--no-store
+tap_run "a mistake does not end it" 1 "$ASSAY" check --target lab:bug=5 --nodes 1 --no-crash \
+	--depth 3 --no-store
 tap_like "the rest is explored" "$WORK/out" '^all [0-9]+ states'
 
 # The last state of all that breadth-first search finds shows a mistake: nothing is left out.
@@ -78,8 +80,8 @@ pid=$!
 until [ -s "$WORK/k/check/states" ] || ! kill -0 $pid 2>/dev/null; do :; done
 kill -9 $pid
 wait $pid 2>/dev/null
-tap_run "after SIGKILL" 0 "$ASSAY" check --target lab --nodes 2 --depth 3 --no-crash -o "$WORK/k" \
-	--resume --json
+tap_run "after SIGKILL" 0 "$ASSAY" check --nodes 2 --depth 3 --no-crash -o "$WORK/k" --resume \
+	--json
 tap_is "all states are found" "$(count states <"$WORK/out")" "$whole"
 tap_run "once more" 0 "$ASSAY" check --target lab --nodes 2 --depth 3 --no-crash -o "$WORK/k" \
 	--resume --json
@@ -98,9 +100,8 @@ refused "other settings" 'made with other settings' --target lab --nodes 3 -o "$
 refused "nothing to go on with" 'no check to go on with' --target lab -o "$WORK/none" --resume
 refused "an unknown operation" 'fly: there is no such operation' --target lab --ops fly --no-store
 refused "an unknown search" 'search' --target lab --search best --no-store
-refused "an unknown fault" 'expected alloc, read, write or all' --target lab --faults disk --no-store
+refused "an unknown fault" 'expected alloc, read, write or all' --faults disk --no-store
 refused "sets of nothing" 'max-faults needs' --target lab --max-faults 2 --no-store
-refused "a shard that is none" 'expected K/N' --target lab --shard 3/2 --no-store
 refused "a directory" 'disk' --target "dir:$WORK" --no-store
 refused "no nodes" 'nodes' --target lab --nodes 0 --no-store
 head -c 5000 /dev/urandom >"$WORK/k/check/states"

@@ -56,8 +56,9 @@ static const struct {
 	{ "nor do they after a sync", "create /a 0644\nsync\n", "create /b 0644\nsync\n", true },
 	{ "what was removed before a sync", "create /a 0644\nsync\n",
 	  "create /a 0644\nmkdir /d 0755\nrmdir /d\nsync\n", true },
-	{ "inodes with other numbers", "create /x 0644\nunlink /x\nmkdir /d 0755\nsync\n"
-				       "create /d/f 0644\n",
+	{ "inodes with other numbers",
+	  "create /x 0644\nunlink /x\nmkdir /d 0755\nsync\n"
+	  "create /d/f 0644\n",
 	  "mkdir /e 0755\nsync\ncreate /e/g 0644\n", true },
 	{ "operations that fail", "create /a 0644\n", "create /a 0644\nmkdir /a 0755\nrmdir /b\n",
 	  true },
@@ -71,17 +72,17 @@ static const struct {
 	  "$0 = open /a O_RDWR|O_CREAT 0644\nfsync $0\n", false },
 	{ "fdatasync is less", "$0 = open /a O_RDWR|O_CREAT 0644\nfchmod $0 0600\nfsync $0\n",
 	  "$0 = open /a O_RDWR|O_CREAT 0644\nfchmod $0 0600\nfdatasync $0\n", false },
-	{ "an fsync before the change", "$0 = open /a O_RDWR|O_CREAT 0644\nfsync $0\nchmod /a 0600\n",
+	{ "an fsync before the change",
+	  "$0 = open /a O_RDWR|O_CREAT 0644\nfsync $0\nchmod /a 0600\n",
 	  "$0 = open /a O_RDWR|O_CREAT 0644\nchmod /a 0600\nfsync $0\n", false },
 	{ "the order of changes", "mkdir /d 0755\ncreate /f 0644\n",
 	  "create /f 0644\nmkdir /d 0755\n", false },
-	{ "a state in between", "create /a 0644\n",
-	  "create /a 0644\ncreate /b 0644\nunlink /b\n", false },
+	{ "a state in between", "create /a 0644\n", "create /a 0644\ncreate /b 0644\nunlink /b\n",
+	  false },
 	{ "other data", "$0 = open /a O_RDWR|O_CREAT 0644\npwrite $0 len=10 at=0 fill=1\n",
 	  "$0 = open /a O_RDWR|O_CREAT 0644\npwrite $0 len=10 at=0 fill=2\n", false },
 	/* In both, the states that follow each other look the same but for names. */
-	{ "which of two that look alike",
-	  TWINS "chmod /a 0600\nchmod /b 0600\nchmod /a 0644\n",
+	{ "which of two that look alike", TWINS "chmod /a 0600\nchmod /b 0600\nchmod /a 0644\n",
 	  TWINS "chmod /a 0600\nchmod /b 0600\nchmod /b 0644\n", false },
 };
 
@@ -90,8 +91,7 @@ static void test_digests(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct walked one = walk(rows[i].one), other = walk(rows[i].other);
-		bool same =
-			as_digest_eq(as_past_digest(one.past), as_past_digest(other.past));
+		bool same = as_digest_eq(as_past_digest(one.past), as_past_digest(other.past));
 
 		if (same != rows[i].same)
 			print_error("%s\n", rows[i].name);
