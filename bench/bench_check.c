@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bench_check: exploring the states of labfs: transitions a second without and with power cuts, in
+ * one process and in two; bytes of a state; whether it is as fast after many states as after few;
+ * and how many states each search finds in the same time.
+ */
+#include "bench/bench.h"
+
+#include "check/check.h"
+
+#include <stdio.h>
+
+struct row {
+	const char *name;
+	unsigned nodes, depth, jobs;
+	bool crash;
+	enum as_search search;
+	int64_t for_us;
+};
+
+static int explore(const struct row *row, struct as_check_status *status)
+{
+	struct as_run_options run = { .deadline_ms = 60000 };
+	struct as_check_options options = { .nodes = row->nodes,
+					    .depth = row->depth,
+					    .search = row->search,
+					    .crash = row->crash,
+					    .crashes = as_crash_options_default(),
+					    .jobs = row->jobs,
+					    .max_states = 1u << 22,
+					    .for_us = row->for_us,
+					    .fd = -1 };
+	struct as_target *target = NULL;
+	struct as_check_args args = { .run = &run, .options = &options };
+	int rc = as_target_open("lab", &target, NULL);
+
+	options.crashes.prune = AS_PRUNE_PROVED;
+	options.crashes.budget = 0;
+	args.target = target;
+	if (!rc) {
+		run.size_bytes = as_target_small_bytes(target);
+		rc = as_check(&args, status, NULL);
+	}
+	as_target_free(target);
+	return rc;
+}
+
+static double rate(uint64_t n, const struct as_check_status *status)
+{
+	return (double)n * 1e6 / (double)status->wall_us;
+}
+
+static void bench_rates(as_bench_report report)
+{
+	static const struct row rows[] = {
+		{ "check.lab", 3, 0, 1, false, AS_SEARCH_bfs, 5000000 },
+		{ "check.lab.two", 3, 0, 2, false, AS_SEARCH_bfs, 5000000 },
+		{ "check.lab.crash", 3, 0, 1, true, AS_SEARCH_bfs, 5000000 },
+		{ "check.lab.crash.two", 3, 0, 2, true, AS_SEARCH_bfs, 5000000 },
+		{ "check.lab.long", 3, 0, 1, false, AS_SEARCH_bfs, 20000000 },
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct as_check_status status;
+		char name[64];
+
+		if (explore(&rows[i], &status))
+			continue;
+		report(rows[i].name, rate(status.counts.transitions, &status), "transition/s");
+		snprintf(name, sizeof(name), "%s.states", rows[i].name);
+		report(name, (double)status.states, "state");
+		snprintf(name, sizeof(name), "%s.state_bytes", rows[i].name);
+		report(name, (double)status.bytes / (double)status.states, "byte");
+	}
+}
+
+static void bench_searches(as_bench_report report)
+{
+	for (unsigned i = 0; i < AS_SEARCHES; i++) {
+		struct row row = { "", 3, 0, 1, true, (enum as_search)i, 5000000 };
+		struct as_check_status status;
+		char name[64];
+
+		snprintf(name, sizeof(name), "check.search.%s", as_search_name((enum as_search)i));
+		if (!explore(&row, &status))
+			report(name, rate(status.states, &status), "state/s");
+	}
+}
+
+void bench_check(as_bench_report report)
+{
+	bench_rates(report);
+	bench_searches(report);
+}
