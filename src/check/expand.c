@@ -429,6 +429,7 @@ int as_check_worker(void *ctx)
 	struct as_expander w = { .args = args, .c = args->checking, .lane = lane };
 
 	as_child_begin(&lane->stack);
+	as_child_keep_memory();
 	lane->phase = AS_CHECK_START;
 	lane->tool_rc = open_worker(&w, &lane->tool_err);
 	if (!lane->tool_rc)

@@ -9,7 +9,6 @@
 #include "run/child.h"
 #include "target/fstype.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,15 +78,6 @@ static int check_ways(const struct as_crash_args *args, const struct as_recovere
 	return rc;
 }
 
-/* Thousands of recoveries allocate and free the same memory: it is not given back to the kernel in
- * between. */
-static void keep_memory(void)
-{
-	mallopt(M_MMAP_THRESHOLD, 32 << 20);
-	mallopt(M_TRIM_THRESHOLD, 64 << 20);
-	mallopt(M_TOP_PAD, 4 << 20);
-}
-
 static int judge_child(void *ctx)
 {
 	struct child_judging *j = ctx;
@@ -105,7 +95,7 @@ static int judge_child(void *ctx)
 				      .resume = j->resume };
 
 	as_child_begin(&sh->stack);
-	keep_memory();
+	as_child_keep_memory();
 	sh->tool_rc = as_crash_recoverer(j->args, &recoverer, &sh->tool_err);
 	if (!sh->tool_rc)
 		sh->tool_rc = check_ways(j->args, recoverer, &sh->tool_err);

@@ -262,7 +262,7 @@ static int renew(struct child *c, const struct as_instance_mark *fresh, struct a
 
 /* The next workload takes the memory that the last one freed: the kernel need not know. In a guest
  * a page that has to be had again is expensive. */
-static void keep_memory(void)
+void as_child_keep_memory(void)
 {
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES / 2);
@@ -278,7 +278,7 @@ static void run_quick_batch(struct as_child_args *args)
 	struct as_child_shared *sh = c.sh;
 	size_t i = 0;
 
-	keep_memory();
+	as_child_keep_memory();
 	args->seq = args->batch->seqs[0];
 	sh->tool_rc = as_child_open(&c, &sh->tool_err);
 	if (!sh->tool_rc) {
@@ -304,7 +304,7 @@ static void run_separate_batch(struct as_child_args *args)
 {
 	struct as_child_shared *sh = args->shared;
 
-	keep_memory();
+	as_child_keep_memory();
 	for (size_t i = 0; i < args->batch->n; i++) {
 		args->seq = args->batch->seqs[i];
 		if (args->race_seed)

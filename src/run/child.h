@@ -118,6 +118,9 @@ int as_child_run_batch(void *args); /* with AS_INSTANCE_BATCH */
 
 /* The first call in a child that a target runs in. */
 void as_child_begin(struct as_stack *stack);
+/* Memory that is freed is not given back to the kernel: for a child that allocates and frees the
+ * same again and again. */
+void as_child_keep_memory(void);
 
 /* Forgets the workload in flight. */
 void as_shared_clear(struct as_child_shared *shared);
