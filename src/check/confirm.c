@@ -103,8 +103,11 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, cons
 	int rc = as_parse_text("trace", text, strlen(text), &seq, err);
 
 	*found = false;
-	if (*suspect->faults)
+	/* Reading the tree after each operation makes calls, too: then another one would fail. */
+	if (*suspect->faults) {
 		options.faults = suspect->faults;
+		options.check_every_op = false;
+	}
 	if (!rc && !*scenario)
 		rc = open_way(f, way, *suspect->faults ? &options : &f->options, scenario, err);
 	if (!rc)
@@ -113,6 +116,18 @@ static int run_text(struct as_confirm *f, const struct as_suspect *suspect, cons
 		f->ops[way]->close(own);
 	as_seq_free(seq);
 	return rc;
+}
+
+static void say_unconfirmed(struct as_sink *sinks, const struct as_suspect *suspect)
+{
+	as_emit_note(sinks, "not confirmed when it was run alone: %s%s%s", suspect->why,
+		     *suspect->faults ? "; with --fault " : "", suspect->faults);
+	for (const char *at = suspect->full; *at;) {
+		size_t len = strcspn(at, "\n");
+
+		as_emit_note(sinks, "    %.*s", (int)len, at);
+		at += len + (at[len] == '\n');
+	}
 }
 
 static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struct as_err *err)
@@ -129,9 +144,7 @@ static int confirm(struct as_confirm *f, const struct as_suspect *suspect, struc
 		return 0;
 	}
 	AS_CHECK_ADD(f->c, unconfirmed, 1);
-	as_emit_note(f->c->args->sinks,
-		     "not confirmed when it was run alone: %s%s%s; the workload:\n%s", suspect->why,
-		     *suspect->faults ? "; with --fault " : "", suspect->faults, suspect->full);
+	say_unconfirmed(f->c->args->sinks, suspect);
 	return 0;
 }
 
