@@ -193,6 +193,18 @@ static void test_options_not_drawn(void **state)
 		assert_null(strstr(as_fstype_find(never[i].type)->draw, never[i].option));
 }
 
+/* What only a checker makes whole needs one; without, nothing is promised. */
+static void test_repaired(void **state)
+{
+	const struct as_fstype *type;
+
+	(void)state;
+	for (unsigned i = 0; (type = as_fstype_at(i)); i++)
+		if (type->guarantee == AS_GUARANTEE_REPAIR && !type->impossible &&
+		    !type->check[AS_CHECK_FULL].command && !(type->crash & AS_CRASH_NOTHING))
+			fail_msg("%s: nothing repairs it", type->name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +217,7 @@ int main(void)
 		cmocka_unit_test(test_judged),
 		cmocka_unit_test(test_judged_by_progress),
 		cmocka_unit_test(test_options_not_drawn),
+		cmocka_unit_test(test_repaired),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
