@@ -193,6 +193,20 @@ static void test_options_not_drawn(void **state)
 		assert_null(strstr(as_fstype_find(never[i].type)->draw, never[i].option));
 }
 
+static void test_judged_dirty(void **state)
+{
+	const struct as_checker *checker = &as_fstype_find("vfat")->check[AS_CHECK_FULL];
+	static const char dirty[] = "fsck.fat 4.2 (2021-01-31)\n"
+				    "Cannot initialize conversion from codepage 850 to X: Y\n"
+				    "Dirty bit is set. Fs was not properly unmounted.\n"
+				    " Automatically removing dirty bit.\n",
+			  more[] = "Dirty bit is set.\n/A\n  Contains a free cluster.\n";
+
+	(void)state;
+	assert_int_equal(as_fstype_judge(checker, 1, dirty), AS_CHECK_CLEAN);
+	assert_int_equal(as_fstype_judge(checker, 1, more), AS_CHECK_REPAIRED);
+}
+
 /* What only a checker makes whole needs one; without, nothing is promised. */
 static void test_repaired(void **state)
 {
@@ -218,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_judged_by_progress),
 		cmocka_unit_test(test_options_not_drawn),
 		cmocka_unit_test(test_repaired),
+		cmocka_unit_test(test_judged_dirty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
