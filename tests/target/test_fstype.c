@@ -207,6 +207,18 @@ static void test_judged_dirty(void **state)
 	assert_int_equal(as_fstype_judge(checker, 1, more), AS_CHECK_REPAIRED);
 }
 
+static void test_judged_minix(void **state)
+{
+	const struct as_checker *checker = &as_fstype_find("minix")->check[AS_CHECK_FULL];
+	static const char mode[] = "Forcing filesystem check.\nInode 3 mode not cleared.\n---\n"
+				   "FILE SYSTEM HAS BEEN CHANGED\n---\n",
+			  more[] = "Inode 3 mode not cleared.\nZone 9: marked in use.\n";
+
+	(void)state;
+	assert_int_equal(as_fstype_judge(checker, 3, mode), AS_CHECK_CLEAN);
+	assert_int_equal(as_fstype_judge(checker, 3, more), AS_CHECK_REPAIRED);
+}
+
 /* What only a checker makes whole needs one; without, nothing is promised. */
 static void test_repaired(void **state)
 {
@@ -233,6 +245,7 @@ int main(void)
 		cmocka_unit_test(test_options_not_drawn),
 		cmocka_unit_test(test_repaired),
 		cmocka_unit_test(test_judged_dirty),
+		cmocka_unit_test(test_judged_minix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
