@@ -130,6 +130,11 @@ static int do_symlink(struct as_fs *fs, const char *text, size_t len, const char
 	struct lab_buf *b;
 	int rc = lab_walk_parent(fs, path, &at);
 
+	/* Linux looks the name up before it asks a file system what it can hold. */
+	if (!rc && len > LAB_SYMLINK_MAX) {
+		rc = check_free(fs, &at);
+		rc = rc ? rc : -ENAMETOOLONG;
+	}
 	if (!rc)
 		rc = lab_create(fs, &at, S_IFLNK | 0777, 0, &node);
 	if (rc || !node)
@@ -151,8 +156,6 @@ int lab_symlink(struct as_fs *fs, const char *text, const char *path)
 
 	if (!len)
 		return -ENOENT;
-	if (len > LAB_SYMLINK_MAX)
-		return -ENAMETOOLONG;
 	return LAB_RUN(fs, lab_ns_credits(fs), do_symlink(fs, text, len, path));
 }
 

@@ -93,7 +93,8 @@ static int run_boxed(struct as_lane *lane, const struct as_scenario_work *work, 
 					  .raced = stats.raced,
 					  .looked = stats.looked,
 					  .possible = stats.possible };
-	*done = n;
+	/* The sandbox may have refused the target before the first of them. */
+	*done = rc ? stats.workloads : n;
 	return rc;
 }
 

@@ -174,13 +174,15 @@ static bool has_replaced(const struct possible *p, const struct as_history_versi
 {
 	const struct as_history *h = p->j->h;
 	const struct as_op *op;
+	uint32_t old; /* it may be the file itself, which has another name that was moved */
 
 	if (!(v->what & AS_CHANGE_LINKS) || !v->linked || !v->point)
 		return false;
 	op = &h->ops->ops[h->point[v->point].op];
+	old = as_history_child_at(h, v->parent, v->name, v->point - 1);
 	return (op->code == AS_OP_RENAME ||
 		(op->code == AS_OP_RENAME2 && !(op->flags & AS_RENAME_EXCHANGE))) &&
-	       as_history_child_at(h, v->parent, v->name, v->point - 1);
+	       old && old != p->ino;
 }
 
 /* Whether an operation of this kind came after point `from` and before operation `end`. */

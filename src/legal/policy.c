@@ -147,6 +147,7 @@ struct as_policy as_policy_of(const struct as_target *target)
 	struct as_promise promise = as_target_promise(target);
 	struct as_policy policy = {
 		.guarantee = promise.guarantee,
+		.none = promise.crash & AS_CRASH_NOTHING,
 		.data = promise.crash & AS_CRASH_STALE ? AS_DATA_WRITEBACK : AS_DATA_ORDERED,
 		.fsync_names = promise.crash & AS_CRASH_NAMES,
 		.fdatasync_names =

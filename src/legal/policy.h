@@ -24,8 +24,8 @@ enum as_data_rule {
 struct as_policy {
 	enum as_guarantee guarantee;
 	enum as_data_rule data;
-	/* An option cancels all promises (nobarrier): only what is wrong on any file system is
-	 * reported. */
+	/* An option cancels all promises (nobarrier), or the type makes none: only what is wrong on
+	 * any file system is reported. */
 	bool none;
 	bool sync; /* mounted with sync: a write is stable when it returns */
 	bool dirsync; /* the same for what makes, renames and removes names */

@@ -88,11 +88,20 @@ static int set_error(const struct as_rule_step *s)
 	return s->op->len > XATTR_SIZE_MAX_BYTES ? E2BIG : 0;
 }
 
+/* ext4_xattr_set_handle() leaves everything, ctime too, if the attribute has this value. */
+static enum as_event put_event(const struct as_xattr *old, const struct as_op *op)
+{
+	return old && old->len == op->len && (old->pattern == op->fill || !op->len)
+		       ? AS_EVENT_SAME_ATTRS
+		       : AS_EVENT_ATTRS;
+}
+
 void as_rule_write_xattr(struct as_rule_step *s)
 {
 	struct as_walk w = walk_target(s);
 	int err = set_error(s);
 	const struct as_inode *inode;
+	enum as_event event;
 	struct as_xattr *old;
 	bool both, lax;
 
@@ -126,8 +135,9 @@ void as_rule_write_xattr(struct as_rule_step *s)
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
+	event = put_event(old, s->op);
 	as_node_put_xattr(s->m, w.ino, s->op->name, s->op->len, s->op->fill);
-	as_stamp(s->m, w.ino, AS_EVENT_ATTRS);
+	as_stamp(s->m, w.ino, event);
 }
 
 /* The attribute named, for reading or removing; NULL when that was refused. As in set_error, name

@@ -198,6 +198,8 @@ static void set(struct as_stamps *s, struct stamp *at, enum which which, int64_t
 
 void as_stamp_set(struct as_model *m, uint32_t ino, int64_t atime_ns, int64_t mtime_ns)
 {
+	struct span *atime;
+
 	if (!m->stamps)
 		return;
 	as_stamp(m, ino, AS_EVENT_ATTRS);
@@ -207,6 +209,10 @@ void as_stamp_set(struct as_model *m, uint32_t ino, int64_t atime_ns, int64_t mt
 	}
 	set(m->stamps, stamp_of(m->stamps, ino), ATIME, atime_ns);
 	set(m->stamps, stamp_of(m->stamps, ino), MTIME, mtime_ns);
+	/* Invariant 4: a walk may be any operation from now on, such as one that prunes. */
+	atime = &stamp_of(m->stamps, ino)->span[ATIME];
+	if (!is_reg(inode_at(m, ino)) && m->stamps->now.lo < atime->lo)
+		atime->lo = m->stamps->now.lo;
 }
 
 void as_stamps_forget(struct as_model *m)

@@ -58,6 +58,8 @@ enum as_crash_trait {
 	/* A recovery that was interrupted may come to another state than one that was not, if that
 	 * state is allowed, too: it is no transaction. */
 	AS_CRASH_REDO_DIFFERS = 1024,
+	/* Writes go to their places in any order, and no checker repairs what that leaves. */
+	AS_CRASH_NOTHING = 2048,
 };
 
 /* quick: what a machine does when it boots, default: repair what shows, full: look at

@@ -71,6 +71,7 @@ struct as_fs_traits {
 	int64_t magic; /* of statfs(2); 0: not to be found by it */
 	uint64_t features, quirks;
 	uint64_t maybe; /* depends on the driver or its version */
+	uint64_t lacks; /* of a variant: features that it takes from the type */
 	uint32_t name_max; /* 0: 255 */
 	uint32_t link_max, dir_link_max;
 	uint32_t symlink_max; /* 0: what one block holds */
@@ -204,6 +205,9 @@ static void note_user(struct as_traits *traits)
 static void take_place(const struct as_target_traits *known, struct as_traits *traits)
 {
 	take_row(row_of_magic(known->place.magic), known->place.block_bytes, traits);
+	/* Its disk may have been made without shared blocks (xfs: reflink=0). */
+	traits->maybe |= traits->features & AS_FEAT_CLONE;
+	traits->features &= ~(uint64_t)AS_FEAT_CLONE;
 	/* The disk under it may have larger sectors than ours. */
 	if (traits->dio_align > 1 && traits->dio_align < DIO_SAFE)
 		traits->dio_align = DIO_SAFE;
@@ -212,7 +216,7 @@ static void take_place(const struct as_target_traits *known, struct as_traits *t
 
 static void vary(struct as_fs_traits *row, const struct as_fs_traits *by)
 {
-	row->features |= by->features;
+	row->features = (row->features | by->features) & ~by->lacks;
 	row->quirks |= by->quirks;
 	row->maybe |= by->maybe;
 	row->symlink_max = by->symlink_max ? by->symlink_max : row->symlink_max;

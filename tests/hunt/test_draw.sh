@@ -14,10 +14,11 @@ fi
 
 printf 'like small\nlength.min 1\nlength.max 2\nwalk.max 0\n' >"$WORK/short.profile"
 # hunt FOLDER OPTION...: what it says of sets goes to FOLDER.sets
+sandbox=host
 hunt() {
 	local out=$1 got=0
 	shift
-	"$ASSAY" hunt -o "$WORK/$out" --sandbox host --no-reduce --json "$@" \
+	"$ASSAY" hunt -o "$WORK/$out" --sandbox "$sandbox" --no-reduce --json "$@" \
 		>"$WORK/$out.json" || got=$?
 	grep '"event":"set"' "$WORK/$out.json" |
 		sed 's/.*"target":"\([^"]*\)","workloads":\([0-9]*\).*/\1 \2/' \
@@ -47,6 +48,16 @@ hunt odd --resume --max-workloads 1
 tap_is "a set that the kernel refuses does not end the hunt" "$?" 0
 tap_like "it is told" "$WORK/odd.json" "$refused is left out: .*cannot be mounted"
 tap_like "the workloads ran on the plain type" "$WORK/odd.sets" '^ext4 65$'
+if "$ASSAY" targets | grep -Eq '^ *ext4 .*ready here \(host, uml'; then
+	sandbox=uml
+	hunt boxed "${short[@]}" --max-workloads 64
+	sed -i "s/\"target\":\"ext4:[^\"]*\"/\"target\":\"$refused\"/g" \
+		"$WORK/boxed/hunt/state.json"
+	hunt boxed --resume --max-workloads 1
+	tap_is "in a sandbox it does not, either" "$?" 0
+	tap_like "the workloads ran on the plain type there" "$WORK/boxed.sets" '^ext4 65$'
+	sandbox=host
+fi
 sed -i 's/"target":"ext4:[^"]*"/"target":"dir:\/tmp"/g; s/,"refused":"[^"]*"//g' \
 	"$WORK/odd/hunt/state.json"
 hunt odd --resume --max-workloads 1

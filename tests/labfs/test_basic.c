@@ -14,6 +14,7 @@
 /* ---- One call, one answer, over a fixed tree ---- */
 
 static char name255[260] = "/", name256[260] = "/";
+static char text1024[1030];
 
 enum what {
 	MKDIR,
@@ -91,6 +92,8 @@ static const struct row rows[] = {
 	{ "symlink", SYMLINK, "target", "/n", 0, 0 },
 	{ "symlink over a file", SYMLINK, "target", "/f", 0, -EEXIST },
 	{ "symlink without text", SYMLINK, "", "/n", 0, -ENOENT },
+	{ "symlink, 1024 bytes", SYMLINK, text1024, "/n", 0, -ENAMETOOLONG },
+	{ "symlink, 1024 bytes, over a file", SYMLINK, text1024, "/f", 0, -EEXIST },
 	{ "mknod dir", MKNOD, "/n", NULL, S_IFDIR | 0644, -EPERM },
 	{ "mknod symlink", MKNOD, "/n", NULL, S_IFLNK | 0644, -EINVAL },
 	{ "mknod fifo", MKNOD, "/n", NULL, S_IFIFO | 0644, 0 },
@@ -173,6 +176,7 @@ static void test_answers(void **state)
 	(void)state;
 	memset(name255 + 1, 'x', 255);
 	memset(name256 + 1, 'x', 256);
+	memset(text1024, 'x', 1024);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct rig r;
 		char *before, *after;

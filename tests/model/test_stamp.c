@@ -293,7 +293,8 @@ static void test_future_atime(void **state)
 	static const int64_t now[3] = { 3 * TICKS, 9000000000, 2 * TICKS + 1 },
 			     before[3] = { TICKS, 9000000000, 2 * TICKS + 1 };
 	struct as_traits traits = t_full_traits;
-	struct as_seq *seq = t_parse("mkdir /a 0755\nutimens /a atime=9 mtime=9");
+	struct as_seq *seq = t_parse("mkdir /a 0755\nutimens /a atime=9 mtime=9\nprune /a\n"
+				     "create /b 0644\ncreate /c 0644");
 	struct as_buf why = { 0 };
 	struct as_model *m;
 
@@ -310,12 +311,38 @@ static void test_future_atime(void **state)
 	as_model_free(m);
 }
 
+/* An attribute that is set to the value it has: ctime moves or not. */
+static void test_same_xattr(void **state)
+{
+	const int64_t kept[3] = { middle(1), middle(1), middle(2) },
+		      moved[3] = { middle(1), middle(1), middle(3) },
+		      older[3] = { middle(1), middle(1), middle(1) };
+	struct as_traits traits = t_full_traits;
+	struct as_seq *seq = t_parse("create /f 0644\nwrite_xattr /f user.a len=3 fill=1\n"
+				     "write_xattr /f user.a len=3 fill=1");
+	struct as_buf why = { 0 };
+	struct as_model *m;
+
+	(void)state;
+	traits.stamps = AS_STAMPS_ALL;
+	m = as_model_new(&traits);
+	as_model_follow_times(m, "");
+	play(m, seq);
+	assert_true(agrees(m, "/f", kept, &why));
+	assert_true(agrees(m, "/f", moved, &why));
+	assert_false(agrees(m, "/f", older, &why));
+	as_buf_free(&why);
+	as_seq_free(seq);
+	as_model_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_future_atime), cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_unknown),	     cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_future),	     cmocka_unit_test(test_granularity),
+		cmocka_unit_test(test_same_xattr),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

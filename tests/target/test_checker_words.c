@@ -49,6 +49,17 @@ static const struct {
 	  "Inode 5 (mode = 0100644), i_nlinks=1, counted=2.\n",
 	  "Inode 5 (mode = 0100644), i_nlinks=1, counted=2.",
 	  "Inode # (mode = #), i_nlinks=#, counted=#." },
+	{ "fsck.gfs2 -f -y {disk}",
+	  "Initializing fsck\nValidating resource group index.\n"
+	  "Level 1 resource group check: Checking if all rgrp and rindex values are good.\n"
+	  "(level 1 passed)\nRecovering journals (this may take a while)\n\n"
+	  "Journal recovery complete.\nStarting pass1\nReconciling bitmaps.\n"
+	  "reconcile_bitmaps completed in 0.000s\npass1 completed in 0.000s\n"
+	  "Starting check_statfs\nThe statfs file is wrong:\n\nCurrent statfs values:\n"
+	  "blocks:  4076 (0xfec)\nfree:    1741 (0x6cd)\ndinodes: 16 (0x10)\n\n"
+	  "The statfs file was fixed.\ncheck_statfs completed in 0.000s\n"
+	  "Writing changes to disk\nfsck.gfs2 complete\n",
+	  "The statfs file is wrong:", "The statfs file is wrong:" },
 	{ "fsck.fat -n {disk}",
 	  "fsck.fat 4.2 (2021-01-31)\n/F1.TXT\n"
 	  "  File size is 12 bytes, cluster chain length is 0\n",

@@ -193,6 +193,44 @@ static void test_options_not_drawn(void **state)
 		assert_null(strstr(as_fstype_find(never[i].type)->draw, never[i].option));
 }
 
+static void test_judged_dirty(void **state)
+{
+	const struct as_checker *checker = &as_fstype_find("vfat")->check[AS_CHECK_FULL];
+	static const char dirty[] = "fsck.fat 4.2 (2021-01-31)\n"
+				    "Cannot initialize conversion from codepage 850 to X: Y\n"
+				    "Dirty bit is set. Fs was not properly unmounted.\n"
+				    " Automatically removing dirty bit.\n",
+			  more[] = "Dirty bit is set.\n/A\n  Contains a free cluster.\n";
+
+	(void)state;
+	assert_int_equal(as_fstype_judge(checker, 1, dirty), AS_CHECK_CLEAN);
+	assert_int_equal(as_fstype_judge(checker, 1, more), AS_CHECK_REPAIRED);
+}
+
+static void test_judged_minix(void **state)
+{
+	const struct as_checker *checker = &as_fstype_find("minix")->check[AS_CHECK_FULL];
+	static const char mode[] = "Forcing filesystem check.\nInode 3 mode not cleared.\n---\n"
+				   "FILE SYSTEM HAS BEEN CHANGED\n---\n",
+			  more[] = "Inode 3 mode not cleared.\nZone 9: marked in use.\n";
+
+	(void)state;
+	assert_int_equal(as_fstype_judge(checker, 3, mode), AS_CHECK_CLEAN);
+	assert_int_equal(as_fstype_judge(checker, 3, more), AS_CHECK_REPAIRED);
+}
+
+/* What only a checker makes whole needs one; without, nothing is promised. */
+static void test_repaired(void **state)
+{
+	const struct as_fstype *type;
+
+	(void)state;
+	for (unsigned i = 0; (type = as_fstype_at(i)); i++)
+		if (type->guarantee == AS_GUARANTEE_REPAIR && !type->impossible &&
+		    !type->check[AS_CHECK_FULL].command && !(type->crash & AS_CRASH_NOTHING))
+			fail_msg("%s: nothing repairs it", type->name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +243,9 @@ int main(void)
 		cmocka_unit_test(test_judged),
 		cmocka_unit_test(test_judged_by_progress),
 		cmocka_unit_test(test_options_not_drawn),
+		cmocka_unit_test(test_repaired),
+		cmocka_unit_test(test_judged_dirty),
+		cmocka_unit_test(test_judged_minix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
