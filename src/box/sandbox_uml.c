@@ -64,6 +64,9 @@ static const char *const words[] = {
 	/* Without this, btrfs and others measure for a second which routine is the fastest. */
 	"initcall_blacklist=raid6_select_algo,calibrate_xor_blocks",
 	"random.trust_cpu=on",
+	/* For each of 512 terminals that nobody uses, the kernel would start a program that is not
+	 * there. */
+	"pty.legacy_count=0",
 };
 
 /* See shim_uml/ptrace.c. */

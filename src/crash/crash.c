@@ -6,7 +6,7 @@
 #include "crash/crash.h"
 
 #include "crash/boxed.h"
-#include "crash/child.h"
+#include "crash/crash_priv.h"
 #include "disk/image.h"
 #include "legal/policy.h"
 #include "os/guard.h"
@@ -26,18 +26,6 @@
 /* Recoveries. */
 #define BUDGET_HUNT 96
 #define BUDGET_NAMED 4096
-
-struct as_crasher {
-	const struct as_target *target;
-	struct as_run_options run;
-	struct as_crash_options options;
-	struct as_sink *sinks;
-	struct as_runner *runner;
-	struct as_dedup *dedup;
-	struct as_crash_shared *shared;
-	int disk_fd;
-	struct as_plan *plan; /* of run.faults; NULL: none */
-};
 
 static int vet(const struct as_target *target, const struct as_crash_options *o, struct as_err *err)
 {
@@ -356,9 +344,10 @@ static int once(struct crash_run *r, const struct as_plan *plan, const char *dra
 	return 0;
 }
 
-static void tell(struct crash_run *r, const char *faults)
+void as_crasher_tell(struct as_crasher *c, const struct as_seq *seq, const char *name,
+		     const char *faults)
 {
-	struct as_crash_shared *sh = r->c->shared;
+	struct as_crash_shared *sh = c->shared;
 	struct as_buf log = { 0 };
 
 	/* What hit nothing is not needed. */
@@ -367,9 +356,15 @@ static void tell(struct crash_run *r, const char *faults)
 
 	as_host_log_text(&sh->log, &log);
 	for (unsigned i = 0; i < sh->n_reports; i++)
-		emit(r->c, r->seq, r->name, &sh->reports[i], faults, as_buf_str(&log));
-	r->result->findings += sh->n_reports;
+		emit(c, seq, name, &sh->reports[i], faults, as_buf_str(&log));
 	as_buf_free(&log);
+}
+
+static void tell(struct crash_run *r, const char *faults)
+{
+	if (!r->c->quiet)
+		as_crasher_tell(r->c, r->seq, r->name, faults);
+	r->result->findings += r->c->shared->n_reports;
 }
 
 static int once_with(struct crash_run *r, const char *text)
@@ -473,6 +468,12 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 
 	*result = (struct as_run_result){ 0 };
 	*counts = (struct as_crash_counts){ 0 };
+	/* Where the time of day is on the disk, no two workloads have a state in common, and each
+	 * is judged as if it were alone. */
+	if (!(as_instance_caps(c->target) & AS_INSTANCE_CERTAIN)) {
+		as_dedup_free(c->dedup);
+		c->dedup = as_dedup_new();
+	}
 	if (c->options.record == AS_RECORD_SWEEP) {
 		rc = sweep(&r);
 	} else if (c->options.record == AS_RECORD_DRAW && !c->plan) {

@@ -103,9 +103,6 @@ void as_crash_options_print(const struct as_crash_options *options, struct as_bu
 AS_MUST_CHECK int as_crash_options_parse(const char *params, struct as_crash_options *options,
 					 struct as_err *err);
 
-/* Of the ways that there are, those that were asked for; 0: the two that have least in common. */
-uint32_t as_crash_ways(const struct as_recoverer *recoverer, uint32_t asked);
-
 struct as_crash_counts {
 	uint64_t generated; /* crash states, of all views and cuts */
 	uint64_t distinct; /* of these, states that had to be judged (dedup.h) */
@@ -140,5 +137,10 @@ void as_crasher_free(struct as_crasher *crasher); /* takes NULL */
 AS_MUST_CHECK int as_crash_workload(struct as_crasher *crasher, const struct as_seq *seq,
 				    const char *name, struct as_run_result *result,
 				    struct as_crash_counts *counts, struct as_err *err);
+/* Runs the first *done >= 1 of n workloads, several at once where most of the time is waiting
+ * (tracks.c): all, or up to and with the first that found something. result sums them up. */
+AS_MUST_CHECK int as_crash_workloads(struct as_crasher *crasher, const struct as_seq *const *seqs,
+				     const char *const *names, size_t n, size_t *done,
+				     struct as_run_result *result, struct as_err *err);
 
 #endif

@@ -71,6 +71,20 @@ static void subject_done(struct judge_subject *s)
 	s->disk = NULL;
 }
 
+/* What may be spent on power cuts during a recovery of the state in flight; 0: nothing, where there
+ * is a limit. It only falls while a state is judged. */
+static uint64_t recrash_limit(const struct judge *j)
+{
+	return as_crash_plan_again(j->limit, j->args->flight->spent_again, j->ways, j->perm,
+				   &j->args->flight->state);
+}
+
+/* Whether the record of a recovery is needed: without one, a kernel recovers faster. */
+static bool is_recrashed(const struct judge *j, const struct judge_subject *s)
+{
+	return j->options->again && (s->then || !j->limit || recrash_limit(j));
+}
+
 /* Recovers by one way, unless its end is known. False: an error of ours. */
 static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 {
@@ -78,7 +92,7 @@ static bool go(struct judge *j, struct judge_subject *s, enum as_way way)
 	struct as_recovered *recovered = &s->recovered[way];
 	unsigned flags = way == AS_WAY_COMMIT
 				 ? 0
-				 : AS_RECOVER_PROBE | (j->options->again ? AS_RECOVER_LOG : 0);
+				 : AS_RECOVER_PROBE | (is_recrashed(j, s) ? AS_RECOVER_LOG : 0);
 
 	if (known->end[way].done && !s->then)
 		return true;
@@ -134,8 +148,7 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 	if (s->then)
 		return as_recrash_at(&args, s->disk, s->key, recovered, s->then, problem, &j->rc,
 				     j->err);
-	args.limit = as_crash_plan_again(j->limit, j->args->flight->spent_again, j->ways, j->perm,
-					 &j->args->flight->state);
+	args.limit = recrash_limit(j);
 	if (j->limit && !args.limit)
 		return true;
 	fine = as_recrash(&args, s->disk, s->key, recovered, problem, &j->rc, j->err);
@@ -568,7 +581,7 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 
 	if (args->options->budget != AS_BUDGET_UNSAID)
 		j.limit = args->options->budget * AS_COST_RECOVERY;
-	j.ways = as_crash_ways(args->recoverer, args->options->ways);
+	j.ways = as_crash_plan_ways(args->recoverer, args->options->ways);
 	if (args->began_with_replay)
 		j.ways &= ~(1u << AS_WAY_COMMIT);
 	j.perm = as_perm_new(j.rec->log, j.rec->start, &args->options->perm);

@@ -367,17 +367,3 @@ void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_coun
 	sum->again_possible += c->again_possible;
 	sum->rounds += c->rounds;
 }
-
-uint32_t as_crash_ways(const struct as_recoverer *recoverer, uint32_t asked)
-{
-	uint32_t ways = as_recoverer_ways(recoverer);
-	uint32_t usual = ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
-	uint32_t commit = ways & 1u << AS_WAY_COMMIT;
-	uint32_t replays = 1u << (ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
-
-	if (asked)
-		return ways & asked;
-	/* One that replays the log, and one that looks at everything. */
-	usual |= (ways & replays) | commit;
-	return usual ? usual : ways;
-}

@@ -179,6 +179,20 @@ uint64_t as_crash_turn_missing(const struct as_crash_turn *turn, const struct as
 	return turn->last ? turn->count - as_perm_passed(perm) : 0;
 }
 
+uint32_t as_crash_plan_ways(const struct as_recoverer *recoverer, uint32_t asked)
+{
+	uint32_t ways = as_recoverer_ways(recoverer);
+	uint32_t usual = ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
+	uint32_t commit = ways & 1u << AS_WAY_COMMIT;
+	uint32_t replays = 1u << (ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
+
+	if (asked)
+		return ways & asked;
+	/* One that replays the log, and one that looks at everything. */
+	usual |= (ways & replays) | commit;
+	return usual ? usual : ways;
+}
+
 unsigned as_crash_cost(uint32_t ways)
 {
 	unsigned recoveries = (unsigned)__builtin_popcount(ways & ~(1u << AS_WAY_COMMIT));

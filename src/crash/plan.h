@@ -30,6 +30,9 @@
 /* Of recovering a disk by all these ways (1 << enum as_way). A mount that only reads is neither
  * checked nor written to afterwards. */
 unsigned as_crash_cost(uint32_t ways);
+struct as_recoverer;
+/* The ways that were asked for and exist; by default (0), the two that have least in common. */
+uint32_t as_crash_plan_ways(const struct as_recoverer *recoverer, uint32_t asked);
 
 /* What the plan is of. */
 struct as_crash_plan_of {

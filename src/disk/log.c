@@ -237,6 +237,22 @@ void as_reclog_clear(struct as_reclog *log)
 	log->overflowed = false;
 }
 
+void as_reclog_exchange(struct as_reclog *log, uint64_t off, const unsigned char *was,
+			const unsigned char *is, size_t len)
+{
+	for (size_t i = 0; i < log->n; i++) {
+		const struct as_log_entry *e = &log->records[i].entry;
+		uint64_t from = e->off > off ? e->off : off;
+		uint64_t end = e->off + e->len < off + len ? e->off + e->len : off + len;
+		/* In a block of ours. */
+		unsigned char *data = (unsigned char *)e->data + (from - e->off);
+
+		if (e->kind == AS_CALL_WRITE && from < end &&
+		    !memcmp(data, was + (from - off), end - from))
+			memcpy(data, is + (from - off), end - from);
+	}
+}
+
 /* ---- The block device ----------------------------------------------------------------------- */
 
 static int log_read(struct as_bd *bd, uint64_t off, void *buf, size_t len)

@@ -91,6 +91,10 @@ void as_reclog_truncate(struct as_reclog *log, size_t n);
 /* Forgets all entries, and that the limit was reached. */
 void as_reclog_clear(struct as_reclog *log);
 
+/* Writes of the record that put `was` at off put `is` there. The device beneath stays as it is. */
+void as_reclog_exchange(struct as_reclog *log, uint64_t off, const unsigned char *was,
+			const unsigned char *is, size_t len);
+
 /* Does to `bd` what the entry did. Returns 0 or a negative errno. Reads and failed calls do
  * nothing. */
 AS_MUST_CHECK int as_log_entry_apply(const struct as_log_entry *entry, struct as_bd *bd);

@@ -356,10 +356,10 @@ static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_
 
 size_t as_worker_batch(const struct as_hunt *h)
 {
-	return h->batch		    ? h->batch
-	       : h->scenario->batch ? h->scenario->batch
-	       : h->box		    ? BATCH_BOXED
-				    : BATCH_HERE;
+	size_t boxed = h->scenario->batch ? h->scenario->batch : BATCH_BOXED;
+	size_t here = h->scenario->batch_here ? h->scenario->batch_here : BATCH_HERE;
+
+	return h->batch ? h->batch : h->box ? boxed : here;
 }
 
 static int work_job(struct worker_job *job, const struct as_hunt_state *state, struct as_err *err)

@@ -453,6 +453,8 @@ int as_model_compare(const struct as_model *model, const struct as_tree_ops *tre
 	c.piece = as_xmalloc(PIECE_BYTES);
 	as_buf_addc(&c.path, '/');
 	compare_node(&c, MODEL_ROOT);
+	if (tree->rest)
+		tree->rest(ctx);
 	as_table_free(&c.by_ino);
 	free(c.twins);
 	free(c.piece);

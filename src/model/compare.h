@@ -23,6 +23,8 @@ struct as_tree_ops {
 	/* The first `max` holes of a regular file, as SEEK_HOLE and SEEK_DATA tell them. NULL: it
 	 * cannot be told. */
 	int64_t (*holes)(void *ctx, const char *path, struct as_hole *hole, size_t max);
+	/* The tree was read: what is open is closed. NULL: nothing ever is. */
+	void (*rest)(void *ctx);
 };
 
 /* "a directory", "of unknown type". */

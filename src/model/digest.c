@@ -64,11 +64,17 @@ static struct as_digest links_by_path(const struct as_model *m)
 	return sum;
 }
 
+void as_model_undigested(struct as_model *model)
+{
+	model->undigested = true;
+}
+
 struct as_digest as_model_digest(const struct as_model *model)
 {
 	struct as_ino_pair root = as_node_digest(inode_at(model, MODEL_ROOT));
 	struct as_digest links = AS_DIGEST_ZERO;
 
+	as_assert(!model->undigested);
 	if (model->multi && model->multi->n > 1)
 		links = links_by_path(model);
 	return seal(model, root.exact, model->orphan_sum.exact, links);
@@ -175,6 +181,7 @@ struct as_digest as_model_digest_canonical(const struct as_model *model)
 	struct digest_group groups[32];
 	size_t n_groups;
 
+	as_assert(!model->undigested);
 	if (model->multi && model->multi->n > 1) {
 		if (!find_groups(model, groups, &n_groups)) {
 			links = links_by_path(model);

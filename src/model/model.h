@@ -89,6 +89,9 @@ struct as_digest as_model_digest(const struct as_model *model);
 /* The same for every state that differs only in names (FiSC section 3.3). */
 struct as_digest as_model_digest_canonical(const struct as_model *model);
 
+/* Nobody will ask this model, nor a copy of it, for a digest: each change then costs less. */
+void as_model_undigested(struct as_model *model);
+
 bool as_model_mounted(const struct as_model *model);
 /* After a crash that followed no sync: the model no longer knows the tree. */
 bool as_model_lost(const struct as_model *model);

@@ -160,6 +160,7 @@ struct as_model {
 	uint32_t cwd, next_ino, n_inodes, clock, n_open;
 	struct as_stamps *stamps; /* NULL: nobody follows times */
 	bool mounted, synced, lost; /* lost: after a crash the model no longer knows the tree */
+	bool undigested; /* the sums are not kept, as nobody asks for a digest */
 	bool own_opts; /* it is mounted with options of the workload */
 };
 

@@ -89,6 +89,12 @@ struct as_ino_pair as_node_digest(const struct as_inode *inode)
 	return with_sums(inode, own_digest(inode));
 }
 
+/* Nothing where nobody asks. */
+static struct as_ino_pair digest_in(const struct as_model *m, const struct as_inode *inode)
+{
+	return m->undigested ? (struct as_ino_pair){ 0 } : as_node_digest(inode);
+}
+
 /* A child's part in its parent's sums; with name NULL, an orphan's part in the model's. */
 static struct as_ino_pair bound(const struct as_ino_pair *child, const struct as_name *name)
 {
@@ -117,7 +123,7 @@ struct as_inode *as_node_edit(struct as_model *m, uint32_t ino, struct as_ino_pa
 {
 	struct as_inode *inode = edit(m, ino);
 
-	*before = as_node_digest(inode);
+	*before = digest_in(m, inode);
 	return inode;
 }
 
@@ -156,9 +162,9 @@ static void carry_up(struct as_model *m, struct as_link link, struct as_ino_pair
 
 void as_node_finish(struct as_model *m, struct as_inode *inode, const struct as_ino_pair *before)
 {
-	struct as_ino_pair now = as_node_digest(inode);
+	struct as_ino_pair now = digest_in(m, inode);
 
-	if (same(before, &now))
+	if (m->undigested || same(before, &now))
 		return;
 	if (inode->flags & INODE_ORPHAN) {
 		sum_sub(&m->orphan_sum, bound(before, NULL));
@@ -271,7 +277,7 @@ static void link_record_del(struct as_model *m, struct as_inode *inode, uint32_t
 static void edge_in(struct as_model *m, uint32_t dir, struct as_name *name,
 		    const struct as_inode *child)
 {
-	struct as_ino_pair before, part = as_node_digest(child);
+	struct as_ino_pair before, part = digest_in(m, child);
 	struct as_inode *parent;
 	bool dir_child = is_dir(child);
 	uint32_t ino = child->ino;
@@ -291,7 +297,7 @@ static void edge_in(struct as_model *m, uint32_t dir, struct as_name *name,
 static void edge_out(struct as_model *m, uint32_t dir, struct as_name *name,
 		     const struct as_inode *child)
 {
-	struct as_ino_pair before, part = as_node_digest(child);
+	struct as_ino_pair before, part = digest_in(m, child);
 	struct as_inode *parent;
 	bool dir_child = is_dir(child);
 
@@ -339,7 +345,7 @@ void as_node_orphan(struct as_model *m, uint32_t ino)
 	struct as_ino_pair now;
 
 	inode->flags |= INODE_ORPHAN;
-	now = as_node_digest(inode);
+	now = digest_in(m, inode);
 	sum_add(&m->orphan_sum, bound(&now, NULL));
 }
 
@@ -352,7 +358,7 @@ void as_node_release(struct as_model *m, uint32_t ino)
 
 		if (!(inode->flags & INODE_ORPHAN) || inode->opens || inode->cwd || inode->pins)
 			return;
-		now = as_node_digest(inode);
+		now = digest_in(m, inode);
 		sum_sub(&m->orphan_sum, bound(&now, NULL));
 		if (is_dir(inode)) {
 			parent = inode->link.parent;
@@ -379,7 +385,7 @@ void as_node_unlink(struct as_model *m, uint32_t dir, const char *s, size_t len)
 	link_record_del(m, inode, dir, name);
 	as_name_put(name);
 	as_stamp(m, ino, is_dir(inode) ? AS_EVENT_REMOVED : AS_EVENT_LINKS);
-	before = as_node_digest(inode);
+	before = digest_in(m, inode);
 	inode->nlink = is_dir(inode) ? 0 : inode->nlink - 1;
 	if (inode->nlink) {
 		as_node_finish(m, inode, &before);

@@ -15,6 +15,7 @@
 #include "recover/jbd2.h"
 
 #include "base/array.h"
+#include "base/crc.h"
 #include "base/err.h"
 
 #include <stdlib.h>
@@ -60,21 +61,6 @@ static uint32_t be32(const unsigned char *p)
 
 /* ---- Checksums ------------------------------------------------------------------------------- */
 
-static uint32_t crc32c(struct as_jbd2 *j, uint32_t crc, const unsigned char *p, size_t len)
-{
-	if (!j->crc_table[1])
-		for (uint32_t i = 0; i < 256; i++) {
-			uint32_t c = i;
-
-			for (int k = 0; k < 8; k++)
-				c = c >> 1 ^ (c & 1 ? 0x82f63b78u : 0);
-			j->crc_table[i] = c;
-		}
-	while (len--)
-		crc = crc >> 8 ^ j->crc_table[(crc ^ *p++) & 255];
-	return crc;
-}
-
 /* Whether the checksum of the current block is right; it stands at `at`. */
 static bool is_sound(struct journal *j, size_t at)
 {
@@ -83,9 +69,9 @@ static bool is_sound(struct journal *j, size_t at)
 
 	if (!(j->features & (F_CSUM_V2 | F_CSUM_V3)))
 		return true;
-	crc = crc32c(j->out, j->seed, j->block, at);
-	crc = crc32c(j->out, crc, zeros, 4);
-	crc = crc32c(j->out, crc, j->block + at + 4, j->block_bytes - at - 4);
+	crc = as_crc32c(j->seed, j->block, at);
+	crc = as_crc32c(crc, zeros, 4);
+	crc = as_crc32c(crc, j->block + at + 4, j->block_bytes - at - 4);
 	return crc == be32(j->block + at);
 }
 
@@ -198,7 +184,7 @@ static bool read_superblock(struct journal *j)
 	j->sequence = be32(sb + 24);
 	j->start = be32(sb + 28);
 	j->features = be32(sb + 40);
-	j->seed = crc32c(j->out, ~0u, sb + 48, 16);
+	j->seed = as_crc32c(~0u, sb + 48, 16);
 	/* Compatible feature 1: checksums for which the first pass reads the data. */
 	return be32(sb) == JOURNAL_MAGIC && be32(sb + 4) == SUPERBLOCK_V2 &&
 	       be32(sb + 12) == j->block_bytes && !(be32(sb + 36) & 1) &&

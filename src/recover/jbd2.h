@@ -20,7 +20,6 @@ struct as_jbd2 {
 	size_t n_looked, looked_cap;
 	struct as_sector_span *unseen; /* blocks of the journal that a replay does not look at */
 	size_t n_unseen, unseen_cap;
-	uint32_t crc_table[256];
 };
 
 /* False: nothing is known, so all that is read may matter. There is no such journal, it is damaged

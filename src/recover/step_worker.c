@@ -18,6 +18,7 @@
 #include "base/event.h"
 #include "disk/fault.h"
 #include "klog/kwatch.h"
+#include "recover/xfs_log.h"
 #include "run/instance.h"
 #include "snapshot/tree.h"
 #include "target/checker_words.h"
@@ -300,6 +301,8 @@ static int run(struct as_recoverer *r, enum as_step step, struct as_disk *disk, 
 		above = as_faulty_bd(faulty);
 	rc = visit(&w, above, err);
 	as_step_faulty_end(r, faulty);
+	if (!rc && out->disk && worker->rules.journal == AS_JOURNAL_XFS)
+		as_xfs_log_settle(disk, out->disk, out->log);
 	return rc;
 }
 

@@ -183,6 +183,8 @@ static void run_all(struct child *c)
 	as_child_space_begin(c);
 	as_vfs_watch(as_instance_vfs(c->instance), c->args->options->watch);
 	c->model = as_model_copy(c->args->fresh_model);
+	if (!c->args->race_seed)
+		as_model_undigested(c->model);
 	free(c->failed);
 	c->failed = as_xcalloc(c->args->seq->n + 1, sizeof(*c->failed));
 	as_model_follow_times(c->model, as_target_opts(c->args->target));

@@ -54,7 +54,8 @@ struct as_scenario_ops {
 	const char *profile; /* profile of the generator, if none is asked for */
 	bool many_targets;
 	bool in_step; /* options->state->job always says which of several workloads is running */
-	unsigned batch; /* workloads that are run at once; 0: as many as is usual */
+	/* Workloads that are run at once, in a box and without; 0: as many as is usual. */
+	unsigned batch, batch_here;
 	int (*open)(const struct as_scenario_args *args, struct as_scenario **scenario,
 		    struct as_err *err);
 	/*

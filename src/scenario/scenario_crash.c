@@ -31,16 +31,11 @@ static int crash_open(const struct as_scenario_args *args, struct as_scenario **
 	return rc;
 }
 
-/* One at a time: a workload with its crashes takes as long as thousands of plain runs. */
 static int crash_run(struct as_scenario *s, const struct as_scenario_work *work, size_t *done,
 		     struct as_run_result *result, struct as_err *err)
 {
-	struct as_crash_counts counts;
-	int rc = as_crash_workload((struct as_crasher *)s, work->seqs[0], work->names[0], result,
-				   &counts, err);
-
-	*done = 1;
-	return rc;
+	return as_crash_workloads((struct as_crasher *)s, work->seqs, work->names, work->n, done,
+				  result, err);
 }
 
 static void crash_close(struct as_scenario *s)
@@ -54,7 +49,9 @@ const struct as_scenario_ops as_scenario_crash = {
 	.help = "the power fails at every point; every recovery, and every power cut during one, "
 		"must end in a tree that was promised",
 	.profile = "crash",
+	/* A workload with its crashes takes as long as thousands of plain runs. */
 	.batch = 1,
+	.batch_here = 4,
 	.open = crash_open,
 	.run = crash_run,
 	.close = crash_close,

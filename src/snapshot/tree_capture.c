@@ -316,6 +316,8 @@ int as_tree_capture(const struct as_tree_ops *ops, void *ctx, struct as_tree **t
 	c->content = as_content_maker_new();
 	c->piece = as_xmalloc(PIECE_BYTES + LIST_BYTES);
 	capture_all(c);
+	if (ops->rest)
+		ops->rest(ctx);
 	*tree = NULL;
 	failed = c->failed;
 	if (failed)

@@ -21,9 +21,9 @@ enum as_guarantee {
 	AS_GUARANTEE_REPAIR, /* whatever its checker makes of the disk */
 };
 
-/* Journals whose layout we know: for them we can say which blocks a replay looks at
- * (recover/jbd2.h). */
-enum as_journal { AS_JOURNAL_OTHER, AS_JOURNAL_JBD2 };
+/* Journals whose layout we know: of one we can say which blocks a replay looks at (recover/jbd2.h),
+ * of the other what in it was drawn at random (recover/xfs_log.h). */
+enum as_journal { AS_JOURNAL_OTHER, AS_JOURNAL_JBD2, AS_JOURNAL_XFS };
 /* Layouts of disks that we can read (layout/layout.h). */
 enum as_disk_layout { AS_DISK_OTHER, AS_DISK_LAB, AS_DISK_EXT, AS_DISK_LAYOUTS };
 /* What else a type promises after a power cut, or does not promise. */

@@ -19,22 +19,17 @@ int as_sys_fd(struct as_vfs *vfs, int32_t slot)
 
 /* ---- open ------------------------------------------------------------------------------------ */
 
-/* Whether opening would reach a fifo, socket or device: looked at without opening it. With
- * O_DIRECTORY or O_CREAT|O_EXCL the kernel refuses such a node itself. */
+/* Whether opening would reach a fifo, socket or device. With O_DIRECTORY or O_CREAT|O_EXCL the
+ * kernel refuses such a node itself. */
 static bool is_node(const char *path, int flags)
 {
 	bool safe = flags & (O_PATH | O_DIRECTORY) || (flags & O_CREAT && flags & O_EXCL);
+	int how = flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0;
 	struct stat st;
-	int fd, ret;
 
-	if (safe)
+	if (safe || fstatat(AT_FDCWD, path, &st, how))
 		return false;
-	fd = openat(AT_FDCWD, path, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW));
-	if (fd < 0)
-		return false;
-	ret = fstat(fd, &st);
-	close(fd);
-	return !ret && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode);
+	return !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode);
 }
 
 void as_sys_open(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)

@@ -17,6 +17,7 @@
 
 static void close_root(struct as_sys *s)
 {
+	as_sys_tree_rest(s);
 	if (s->root_fd >= 0)
 		close(s->root_fd);
 	s->root_fd = -1;

@@ -28,6 +28,12 @@ struct as_sys {
 	const char *mount_opts; /* of the target */
 	int slots[AS_SLOT_MAX + 1]; /* -1: empty */
 	struct as_sys_map *maps; /* of every slot; NULL: none yet */
+	/* What was looked at last while a tree is read: a guest pays much for each call. */
+	struct as_sys_seen {
+		struct as_buf path;
+		uint32_t mode; /* 0: nothing was */
+		int fd; /* -1: it is not open */
+	} seen;
 };
 
 #define OP(id, name, ...) \
@@ -36,6 +42,7 @@ struct as_sys {
 #undef OP
 
 extern const struct as_tree_ops as_sys_tree_ops;
+void as_sys_tree_rest(void *sys); /* forgets what was seen of a tree, and closes it */
 
 /* A call of the workload; who watches is told of it (vfs NULL: nobody is). -1 and errno. */
 int64_t as_sys_call(struct as_vfs *vfs, long nr, const uint64_t args[6]);
@@ -56,7 +63,6 @@ void as_sys_unmap_all(struct as_sys *s);
 void as_sys_answer(struct as_outcome *out, int64_t ret);
 /* The entries of an open directory, sorted; 0 or a negative errno. For this and the next two:
  * vfs is who is watched, NULL: nobody. */
-int as_sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names);
 /* All below an open directory, depth first; the descriptor is closed. With `force`, directories
  * without permissions are given some. 0 or a negative errno. */
 int as_sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done);

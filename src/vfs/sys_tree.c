@@ -57,23 +57,12 @@ static int list_all(struct as_vfs *vfs, int own, struct as_vfs_names *names)
 	return rc;
 }
 
-int as_sys_list(struct as_vfs *vfs, int fd, struct as_vfs_names *names)
-{
-	int own = (int)as_sys_do(vfs, openat, fd, SYS_P("."), OPEN_DIR), rc;
-
-	if (own < 0)
-		return -errno;
-	rc = list_all(vfs, own, names);
-	as_sys_do(vfs, close, own);
-	return rc;
-}
-
 void as_sys_readdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
 {
 	struct as_vfs_names names = { 0 };
 	int fd = (int)as_sys_do(vfs, openat, AT_FDCWD, SYS_P(op->path), OPEN_DIR), rc;
 
-	rc = fd < 0 ? -errno : as_sys_list(vfs, fd, &names);
+	rc = fd < 0 ? -errno : list_all(vfs, fd, &names);
 	if (rc)
 		as_vfs_answer(out, rc);
 	else
@@ -88,32 +77,32 @@ void as_sys_readdir(struct as_vfs *vfs, const struct as_op *op, struct as_outcom
 /*
  * Others may rename what we are in: ".." is believed only when it is the directory we came from,
  * and what is entered is never a link. So nothing is touched but what was below the first directory
- * when we came to it.
+ * when we came to it. The directories above are kept open as long as there are few of them.
  */
+#define KEPT_MAX 64
+
 struct sys_tree_level {
 	struct as_vfs_names names;
 	size_t next;
 	dev_t dev;
 	ino_t ino;
+	int fd; /* -1: it was not kept */
 };
 
 struct sys_tree_climb {
 	struct as_vfs *vfs; /* who is watched; NULL: nobody */
 	struct sys_tree_level *levels;
 	size_t n, cap;
-	int fd; /* of the innermost level */
+	int fd; /* of the innermost level, where it has just been opened */
 	bool force;
 };
 
-static int enter(struct sys_tree_climb *c)
+static int enter(struct sys_tree_climb *c, const struct stat *st)
 {
-	struct stat st;
-
 	AS_ARRAY_ROOM(c->levels, c->n, c->cap);
-	if (as_sys_do(c->vfs, fstat, c->fd, SYS_P(&st)))
-		return -errno;
-	c->levels[c->n++] = (struct sys_tree_level){ .dev = st.st_dev, .ino = st.st_ino };
-	return as_sys_list(c->vfs, c->fd, &c->levels[c->n - 1].names);
+	c->levels[c->n++] =
+		(struct sys_tree_level){ .dev = st->st_dev, .ino = st->st_ino, .fd = c->fd };
+	return list_all(c->vfs, c->fd, &c->levels[c->n - 1].names);
 }
 
 int as_sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force)
@@ -142,7 +131,10 @@ static int go_to(struct sys_tree_climb *c, const char *name)
 
 	if (fd < 0)
 		return -errno;
-	as_sys_do(c->vfs, close, c->fd);
+	if (c->n > KEPT_MAX) {
+		as_sys_do(c->vfs, close, c->fd);
+		c->levels[c->n - 1].fd = -1;
+	}
 	c->fd = fd;
 	return 0;
 }
@@ -150,15 +142,19 @@ static int go_to(struct sys_tree_climb *c, const char *name)
 /* Back to the level above. */
 static int go_up(struct sys_tree_climb *c)
 {
-	const struct sys_tree_level *above = &c->levels[c->n - 1];
-	int fd = (int)as_sys_do(c->vfs, openat, c->fd, SYS_P(".."), OPEN_DIR);
+	struct sys_tree_level *above = &c->levels[c->n - 1];
+	bool kept = above->fd >= 0;
 	struct stat st;
 
-	if (fd < 0)
+	if (!kept)
+		above->fd = (int)as_sys_do(c->vfs, openat, c->fd, SYS_P(".."), OPEN_DIR);
+	if (above->fd < 0)
 		return -errno;
 	as_sys_do(c->vfs, close, c->fd);
-	c->fd = fd;
-	if (as_sys_do(c->vfs, fstat, fd, SYS_P(&st)))
+	c->fd = above->fd;
+	if (kept)
+		return 0;
+	if (as_sys_do(c->vfs, fstat, c->fd, SYS_P(&st)))
 		return -errno;
 	return st.st_dev == above->dev && st.st_ino == above->ino ? 0 : -ESTALE;
 }
@@ -190,7 +186,7 @@ static int remove_next(struct sys_tree_climb *c)
 		return as_sys_do(c->vfs, unlinkat, c->fd, SYS_P(name), 0) ? -errno : 1;
 	}
 	rc = go_to(c, name);
-	return rc ? rc : enter(c);
+	return rc ? rc : enter(c, &st);
 }
 
 /* The innermost level is empty: back to the one above, which removes it. */
@@ -215,7 +211,8 @@ static int leave(struct sys_tree_climb *c)
 int as_sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done)
 {
 	struct sys_tree_climb c = { .vfs = vfs, .fd = fd, .force = force };
-	int rc = enter(&c);
+	struct stat st;
+	int rc = as_sys_do(vfs, fstat, fd, SYS_P(&st)) ? -errno : enter(&c, &st);
 
 	while (rc >= 0 && c.n) {
 		struct sys_tree_level *level = &c.levels[c.n - 1];
@@ -223,8 +220,13 @@ int as_sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done)
 		rc = level->next < level->names.n ? remove_next(&c) : leave(&c);
 		*done += rc == 1;
 	}
-	while (c.n)
-		as_vfs_names_free(&c.levels[--c.n].names);
+	while (c.n) {
+		struct sys_tree_level *level = &c.levels[--c.n];
+
+		as_vfs_names_free(&level->names);
+		if (level->fd >= 0 && level->fd != c.fd)
+			as_sys_do(vfs, close, level->fd);
+	}
 	free(c.levels);
 	as_sys_do(vfs, close, c.fd);
 	return rc < 0 ? rc : 0;
@@ -382,30 +384,71 @@ static int tree_open(struct as_sys *s, const char *path, int flags)
 	return fd < 0 ? -saved : fd;
 }
 
+void as_sys_tree_rest(void *ctx)
+{
+	struct as_sys *s = ctx;
+
+	if (s->seen.fd >= 0)
+		close(s->seen.fd);
+	s->seen.fd = -1;
+	s->seen.mode = 0;
+}
+
+static bool is_seen(const struct as_sys *s, const char *path)
+{
+	return s->seen.mode && !strcmp(as_buf_str(&s->seen.path), path);
+}
+
 static int tree_stat(void *ctx, const char *path, struct as_stat *to)
 {
+	struct as_sys *s = ctx;
 	struct stat st;
 	const char *tail;
-	int dir = walk_deep(ctx, path, &tail), rc;
+	int dir = walk_deep(s, path, &tail), rc;
 
+	as_sys_tree_rest(s);
 	if (dir < 0)
 		return dir;
 	rc = fstatat(dir, tail, &st, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
-	leave_dir(ctx, dir);
-	if (!rc)
-		as_sys_convert_stat(&st, to);
+	leave_dir(s, dir);
+	if (rc)
+		return rc;
+	as_sys_convert_stat(&st, to);
+	s->seen.mode = to->mode;
+	as_buf_clear(&s->seen.path);
+	as_buf_adds(&s->seen.path, path);
+	return 0;
+}
+
+/* A descriptor for reading, which is kept until something else is looked at. Only what can be
+ * opened without harm is: a regular file or a directory; else -ENXIO. */
+static int keep_open(struct as_sys *s, const char *path)
+{
+	int flags = O_RDONLY | O_NONBLOCK;
+	struct as_stat st;
+	int rc = is_seen(s, path) ? 0 : tree_stat(s, path, &st);
+
+	if (rc || s->seen.fd >= 0)
+		return rc ? rc : s->seen.fd;
+	if (!S_ISREG(s->seen.mode) && !S_ISDIR(s->seen.mode))
+		return -ENXIO;
+	rc = tree_open(s, path, flags | (S_ISREG(s->seen.mode) ? O_NOATIME : 0));
+	if (rc == -EPERM)
+		rc = tree_open(s, path, flags);
+	s->seen.fd = rc < 0 ? -1 : rc;
 	return rc;
 }
 
 static int tree_list(void *ctx, const char *path, as_fill_fn fill, void *fill_ctx)
 {
 	struct as_vfs_names names = { 0 };
-	int fd = tree_open(ctx, path, O_RDONLY | O_DIRECTORY), rc;
+	int fd = keep_open(ctx, path), rc;
 
 	if (fd < 0)
-		return fd;
+		return fd == -ENXIO ? -ENOTDIR : fd;
 	rc = list_all(NULL, fd, &names);
-	close(fd);
+	/* What was read of it once is not read again. */
+	as_sys_tree_rest(ctx);
 	return as_vfs_names_pass(&names, rc, fill, fill_ctx);
 }
 
@@ -426,17 +469,10 @@ static int64_t tree_readlink(void *ctx, const char *path, char *buf, size_t len)
 
 static int64_t tree_read(void *ctx, const char *path, void *buf, size_t len, uint64_t off)
 {
-	int fd = tree_open(ctx, path, O_RDONLY | O_NONBLOCK | O_NOATIME);
-	ssize_t n;
+	int fd = keep_open(ctx, path);
+	ssize_t n = fd < 0 ? 0 : pread(fd, buf, len, (off_t)off);
 
-	if (fd == -EPERM)
-		fd = tree_open(ctx, path, O_RDONLY | O_NONBLOCK);
-	if (fd < 0)
-		return fd;
-	n = pread(fd, buf, len, (off_t)off);
-	n = n < 0 ? -errno : n;
-	close(fd);
-	return n;
+	return fd < 0 ? fd : n < 0 ? -errno : n;
 }
 
 /* The calls for attributes take paths only, which begin at the root we are confined to; for one
@@ -479,33 +515,18 @@ static ssize_t call_get(const char *tail, const char *name, void *buf, size_t le
 	return lgetxattr(tail, name, buf, len);
 }
 
-/* What has flags can be opened without harm: a regular file or a directory. */
-static int64_t tree_marks(struct as_sys *s, const char *path, char *buf, size_t len)
-{
-	struct as_stat st;
-	int fd = tree_stat(s, path, &st);
-	int64_t n;
-
-	if (fd || !(S_ISREG(st.mode) || S_ISDIR(st.mode)))
-		return 0;
-	fd = tree_open(s, path, O_RDONLY | O_NONBLOCK);
-	if (fd < 0)
-		return 0;
-	n = as_sys_marks(fd, buf, len);
-	close(fd);
-	return n;
-}
-
 static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len)
 {
 	int64_t n = with_dir(ctx, path, call_list, NULL, buf, len), marks;
+	int fd;
 
 	/* A type without attributes may have flags. */
 	if (n == -EOPNOTSUPP)
 		n = 0;
 	if (n < 0)
 		return n;
-	marks = tree_marks(ctx, path, buf + n, len - (size_t)n);
+	fd = keep_open(ctx, path);
+	marks = fd < 0 ? 0 : as_sys_marks(fd, buf + n, len - (size_t)n);
 	return marks < 0 ? marks : n + marks;
 }
 
@@ -523,4 +544,5 @@ const struct as_tree_ops as_sys_tree_ops = {
 	.read = tree_read,
 	.listxattr = tree_listxattr,
 	.getxattr = tree_getxattr,
+	.rest = as_sys_tree_rest,
 };

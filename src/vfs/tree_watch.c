@@ -53,6 +53,14 @@ static int64_t watch_getxattr(void *ctx, const char *path, const char *name, voi
 	return note(w, as_vfs_tree(w->vfs)->getxattr(w->vfs, path, name, buf, len));
 }
 
+static void watch_rest(void *ctx)
+{
+	struct as_tree_watch *w = ctx;
+
+	if (as_vfs_tree(w->vfs)->rest)
+		as_vfs_tree(w->vfs)->rest(w->vfs);
+}
+
 const struct as_tree_ops as_tree_watch_ops = {
 	.stat = watch_stat,
 	.list = watch_list,
@@ -60,4 +68,5 @@ const struct as_tree_ops as_tree_watch_ops = {
 	.read = watch_read,
 	.listxattr = watch_listxattr,
 	.getxattr = watch_getxattr,
+	.rest = watch_rest,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hash and prng: known values (the same on every machine), and the algebra of multisets. */
+#include "base/crc.h"
 #include "base/hash.h"
 
 #include "base/prng.h"
@@ -24,6 +25,15 @@ static void test_known_values(void **state)
 	assert_string_equal(hex, "99aa06d3014798d86001c324468d497f");
 	assert_false(as_digest_eq(as_hash_seeded("x", 1, 1), as_hash_seeded("x", 1, 2)));
 	assert_true(as_digest_eq(as_hash_seeded("x", 1, 0), as_hash("x", 1)));
+}
+
+/* The check value of CRC-32C, and that it can be computed in parts. */
+static void test_crc32c(void **state)
+{
+	(void)state;
+	assert_int_equal(~as_crc32c(~0u, "123456789", 9), 0xe3069283u);
+	assert_int_equal(as_crc32c(as_crc32c(~0u, "1234", 4), "56789", 5),
+			 as_crc32c(~0u, "123456789", 9));
 }
 
 static void test_hex_round_trip(void **state)
@@ -148,6 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_values),
+		cmocka_unit_test(test_crc32c),
 		cmocka_unit_test(test_hex_round_trip),
 		cmocka_unit_test(test_multiset_algebra),
 		cmocka_unit_test(test_bind_separates_keys),
