@@ -69,6 +69,7 @@ static int set_up(struct rec *r, struct as_err *err)
 	struct as_instance_args how = { .target = args->target,
 					.log = args->log,
 					.seed = args->seed,
+					.choices = args->choices,
 					.after_ns = args->after_ns,
 					.plan = args->plan,
 					.name_max = args->fresh.traits->name_max };

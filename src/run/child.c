@@ -58,6 +58,7 @@ int as_child_open(struct child *c, struct as_err *err)
 					 .folder = c->args->folder,
 					 .log = &c->sh->log,
 					 .seed = options->seed,
+					 .choices = options->choices,
 					 .name_max = c->args->traits->name_max,
 					 .plan = c->args->plan,
 					 .deadline_ms = server_ms(options),
