@@ -179,6 +179,8 @@ static int go_clean(struct as_fs *fs)
 	if (fs->errors)
 		fs->sb->state |= LAB_ERRORS;
 	rc = write_super(fs);
+	if (rc && LAB_BUG_ON(fs, CLEAN_EIO))
+		return 0;
 	return rc ? rc : LAB_FLUSH(fs, UNMOUNT);
 }
 
@@ -190,6 +192,12 @@ static void free_all(struct as_fs *fs)
 		as_free(fs->host, fs->held_map);
 	as_free(fs->host, fs->held);
 	as_free(fs->host, fs->last_read);
+	while (fs->kept) {
+		struct lab_kept *kept = fs->kept;
+
+		fs->kept = kept->next;
+		as_free(fs->host, kept);
+	}
 	as_free(fs->host, fs->walked);
 	as_free(fs->host, fs->jbuf);
 	as_free(fs->host, fs);
@@ -227,6 +235,7 @@ int lab_mount(const struct as_mount_args *args, struct as_fs **out)
 		free_all(fs);
 		return rc;
 	}
+	as_invariant(fs->host, "states of blocks", lab_cache_rules, fs);
 	*out = fs;
 	return 0;
 }

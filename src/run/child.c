@@ -171,7 +171,8 @@ static void end_target(struct child *c)
 	as_child_enter(c, PHASE_SPACE);
 	if (!as_child_space_agrees(c))
 		return;
-	unmount_target(c, PHASE_UNMOUNT_AGAIN);
+	if (unmount_target(c, PHASE_UNMOUNT_AGAIN))
+		as_child_growth(c);
 }
 
 static void run_all(struct child *c)

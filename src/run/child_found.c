@@ -90,6 +90,16 @@ static void sign(const struct child *c, enum as_finding_kind kind, int64_t op, c
 		as_symptom_after_last(seq, c->failed, (int64_t)seq->n, out);
 }
 
+static void keep_answers(struct child *c)
+{
+	struct as_buf answers = { 0 };
+
+	if (c->instance)
+		as_instance_answers(c->instance, &answers);
+	snprintf(c->sh->answers, sizeof(c->sh->answers), "%s", as_buf_str(&answers));
+	as_buf_free(&answers);
+}
+
 void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, const char *about,
 		    const char *why)
 {
@@ -111,6 +121,7 @@ void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, cons
 	sign(c, kind, op, about, why, &signature);
 	snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&signature));
 	as_buf_free(&signature);
+	keep_answers(c);
 	hand_over_disk(c);
 	sh->found = true;
 }

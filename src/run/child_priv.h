@@ -73,6 +73,11 @@ void as_child_space_end(struct child *c); /* after the workload, still mounted *
 /* After the next mount; removes everything. False: space is missing, which is found. */
 bool as_child_space_agrees(struct child *c);
 
+/* ---- child_growth.c ---- */
+
+/* Of what is unmounted, and needed no more. */
+void as_child_growth(struct child *c);
+
 /* ---- child_race.c ---- */
 
 /* The workload in several threads, and judged. */
