@@ -147,6 +147,9 @@ static int go_writable(struct as_fs *fs)
 		fs->sb->orphan_head = 0;
 		return write_super(fs);
 	}
+	/* The operations on orphans may commit. */
+	if (!LAB_BUG_ON(fs, REPLAY_SEQ))
+		fs->replayed.tail = 0;
 	rc = lab_orphans_finish(fs);
 	if (LAB_BUG_ON(fs, REPLAY_SEQ) && fs->journal_empty && fs->replayed.tail &&
 	    fs->replayed.tail < fs->replayed.last) {

@@ -73,6 +73,7 @@ enum as_pair_until {
 typedef const char *(*as_invariant_fn)(void *ctx);
 
 struct as_checks {
+	/* NULL: the answer is 0. */
 	unsigned (*ask)(void *ctx, unsigned n, const char *why);
 	void (*lock)(void *ctx, const char *name, uint64_t which);
 	void (*unlock)(void *ctx, const char *name, uint64_t which);
@@ -92,7 +93,7 @@ static inline unsigned as_ask(const struct as_host *host, unsigned n, const char
 {
 	const struct as_checks *checks = as_checks_of(host);
 
-	return checks ? checks->ask(host->ctx, n, why) : 0;
+	return checks && checks->ask ? checks->ask(host->ctx, n, why) : 0;
 }
 
 /* A lock is taken, or given back; the lock itself is yours. Locks of one name are of one class, and

@@ -56,6 +56,7 @@ struct rec {
 	bool strict; /* AS_INSTANCE_STRICT */
 	bool logs; /* the type has a log */
 	int64_t op; /* in flight; -1: the mount */
+	bool failed; /* an operation, because of a fault: it may be on the disk, or not */
 	struct as_chooser *early; /* NULL: nothing is written early */
 };
 
@@ -194,6 +195,7 @@ static bool follow_fault(struct rec *r, const struct as_op *op, const struct as_
 	struct as_outcome closed = { 0 };
 	bool going = is_undone(r, op, got);
 
+	r->failed = true;
 	/* The slot is free whatever close answers. */
 	if (op->code == AS_OP_CLOSE && as_model_judge(r->model, op, &closed, &r->verdict))
 		going &= as_history_add_unsure(r->out->history, op, &closed);
@@ -260,6 +262,9 @@ static bool run_op(struct rec *r, size_t i)
 	as_buf_clear(&r->text);
 	r->args->step(r->args->ctx, r->op);
 	write_back(r);
+	/* What the mount would find, the model does not know. */
+	if (op->code == AS_OP_CRASH && r->failed)
+		return false;
 	if (op->code == AS_OP_CRASH && r->strict)
 		cut_power(r);
 	as_instance_do(r->instance, (uint32_t)i, op, &got);

@@ -257,7 +257,7 @@ static int renew(struct child *c, const struct as_instance_mark *fresh, struct a
 {
 	as_model_free(c->model);
 	c->model = NULL;
-	c->blind = false;
+	c->blind = c->unsure = false;
 	name_device(c);
 	return as_instance_back(c->instance, fresh, err);
 }

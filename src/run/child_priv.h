@@ -27,6 +27,7 @@ struct child {
 	bool *failed; /* by operation: it answered with an error */
 	struct as_child_space space;
 	struct as_race_delay *delay; /* of the disk in a race; NULL: none */
+	bool unsure; /* an operation that a fault made fail may be on the disk, or not */
 	bool blind; /* the model no longer knows the state: answers are not judged */
 	bool quick; /* on a disk that nobody watches (as_instance_args.quick) */
 };

@@ -51,11 +51,14 @@ const char *as_host_trouble(const struct as_host_mem *h, enum as_finding_kind *k
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
+static const struct as_checks asked;
+
 void as_host_set_choice(struct as_host_mem *h, struct as_choice *choice)
 {
 	h->told.choice = choice;
 	if (choice)
 		h->seam.choice = choice;
+	h->seam.checks = choice ? &asked : &as_host_checks;
 }
 
 static unsigned host_ask(void *ctx, unsigned n, const char *why)
@@ -64,7 +67,7 @@ static unsigned host_ask(void *ctx, unsigned n, const char *why)
 	struct host_told *t = &h->told;
 	unsigned answer;
 
-	if (!t->choice || n < 2)
+	if (n < 2)
 		return 0;
 	answer = as_choose(t->choice, n);
 	if (answer) {
@@ -170,10 +173,15 @@ static void host_unlock(void *ctx, const char *name, uint64_t which)
 {
 	struct as_host_mem *h = ctx;
 	struct host_told *t = &h->told;
-	unsigned class = class_of(h, name);
+	unsigned class, top = t->n_held - 1;
 
 	/* Most are given back in reverse order. */
-	for (unsigned i = t->n_held; i-- > 0;)
+	if (t->n_held && t->classes[t->held[top].class] == name && t->held[top].which == which) {
+		t->n_held--;
+		return;
+	}
+	class = class_of(h, name);
+	for (unsigned i = 0; i < t->n_held; i++)
 		if (t->held[i].class == class && t->held[i].which == which) {
 			t->held[i] = t->held[--t->n_held];
 			return;
@@ -332,11 +340,10 @@ void as_host_end_call(struct as_host_mem *h, const char *function, int64_t answe
 		     what);
 }
 
-const struct as_checks as_host_checks = {
-	.ask = host_ask,
-	.lock = host_lock,
-	.unlock = host_unlock,
-	.pair = host_pair,
-	.invariant = host_invariant,
-	.forgive = host_forgive,
-};
+/* Most of the time nobody answers, and then nobody need be asked. */
+#define ALL_BUT_ASK                                                                               \
+	.lock = host_lock, .unlock = host_unlock, .pair = host_pair, .invariant = host_invariant, \
+	.forgive = host_forgive
+
+const struct as_checks as_host_checks = { ALL_BUT_ASK };
+static const struct as_checks asked = { .ask = host_ask, ALL_BUT_ASK };
