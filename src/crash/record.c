@@ -102,8 +102,10 @@ static int set_up(struct rec *r, struct as_err *err)
 
 static bool went_wrong(struct rec *r, enum as_finding_kind kind, const char *why)
 {
-	if (r->out->wrong)
+	/* A wrong answer says more than that a failure was hidden. */
+	if (r->out->wrong && (r->out->kind != AS_FIND_SILENT || kind == AS_FIND_SILENT))
 		return false;
+	as_buf_clear(&r->out->why);
 	r->out->wrong = true;
 	r->out->wrong_op = r->op;
 	r->out->kind = kind;
