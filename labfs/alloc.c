@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * alloc.c: the two bitmaps. An allocation always takes the lowest free number: so what an operation
- * allocates depends only on the tree, not on what ran before.
+ * alloc.c: the two bitmaps. An allocation takes the lowest free number: so what an operation
+ * allocates depends only on the tree, not on what ran before. For a block it may be told to take
+ * the next free one after the last that was allocated (as_ask()).
  *
  * Invariant: free_blocks and free_inodes are the numbers of clear bits; of the free blocks, nheld
  * wait for the commit of the transaction that freed them (journal.c, invariant 3).
@@ -41,13 +42,13 @@ static bool test_bit(const uint8_t *map, uint32_t bit)
 	return map[bit / 8] >> bit % 8 & 1;
 }
 
-/* Sets the first clear bit from *hint on, and gives its number. */
-static int set_first(struct as_fs *fs, uint32_t start, uint32_t blocks, const uint64_t *held,
-		     uint32_t *hint, uint32_t *found)
+/* Sets the first clear bit from `at` on, and gives its number. 1: there is none. */
+static int set_from(struct as_fs *fs, uint32_t start, uint32_t blocks, const uint64_t *held,
+		    uint32_t at, uint32_t *found)
 {
-	uint32_t from = *hint % BITS;
+	uint32_t from = at % BITS;
 
-	for (uint32_t i = *hint / BITS; i < blocks; i++, from = 0) {
+	for (uint32_t i = at / BITS; i < blocks; i++, from = 0) {
 		struct lab_buf *map;
 		uint32_t bit;
 		int rc = lab_bread(fs, start + i, LAB_K_RAW, &map);
@@ -62,10 +63,20 @@ static int set_first(struct as_fs *fs, uint32_t start, uint32_t blocks, const ui
 			return rc;
 		map->data[bit / 8] |= (uint8_t)(1u << bit % 8);
 		*found = i * BITS + bit;
-		*hint = *found + 1;
 		return 0;
 	}
-	return lab_corrupt(fs, "free counts do not match bitmap at", start);
+	return 1;
+}
+
+/* The lowest one. There must be one. */
+static int set_first(struct as_fs *fs, uint32_t start, uint32_t blocks, const uint64_t *held,
+		     uint32_t *hint, uint32_t *found)
+{
+	int rc = set_from(fs, start, blocks, held, *hint, found);
+
+	if (!rc)
+		*hint = *found + 1;
+	return rc > 0 ? lab_corrupt(fs, "free counts do not match bitmap at", start) : rc;
 }
 
 static int clear(struct as_fs *fs, uint32_t start, uint32_t number)
@@ -83,16 +94,34 @@ static int clear(struct as_fs *fs, uint32_t start, uint32_t number)
 	return rc;
 }
 
+/* 1: there is none after the last that was allocated. */
+static int set_next(struct as_fs *fs, uint32_t *block)
+{
+	const uint64_t *held = fs->held_map;
+	uint32_t at = fs->block_next;
+
+	if (at && LAB_BUG_ON(fs, NEXT_HELD)) {
+		held = NULL;
+		at--;
+	}
+	return set_from(fs, fs->geo.block_bitmap_start, fs->geo.block_bitmap_blocks, held, at,
+			block);
+}
+
 int lab_balloc(struct as_fs *fs, uint32_t *block)
 {
-	int rc;
+	int rc = 1;
 
 	if (!lab_blocks_at_hand(fs))
 		return -ENOSPC;
-	rc = set_first(fs, fs->geo.block_bitmap_start, fs->geo.block_bitmap_blocks, fs->held_map,
-		       &fs->block_hint, block);
+	if (as_ask(fs->host, 2, "allocate a block: first fit or next fit"))
+		rc = set_next(fs, block);
+	if (rc > 0)
+		rc = set_first(fs, fs->geo.block_bitmap_start, fs->geo.block_bitmap_blocks,
+			       fs->held_map, &fs->block_hint, block);
 	if (rc)
 		return rc;
+	fs->block_next = *block + 1;
 	if (*block < fs->geo.data_start || *block >= fs->geo.block_count - 1)
 		return lab_corrupt(fs, "bitmap offers block", *block);
 	fs->free_blocks--;
@@ -110,7 +139,7 @@ int lab_bfree(struct as_fs *fs, uint32_t block, bool meta)
 			lab_grow(fs->host, fs->held, &fs->held_cap, 256, sizeof(*fs->held));
 
 		if (!more)
-			return -ENOMEM;
+			return LAB_BUG_ON(fs, FREE_NOMEM) ? 0 : -ENOMEM;
 		fs->held = more;
 	}
 	rc = clear(fs, fs->geo.block_bitmap_start, block);

@@ -103,6 +103,7 @@ static int take(struct as_fs *fs, uint32_t block, enum lab_kind kind, struct lab
 	b->state = LAB_S_CLEAN;
 	b->kind = kind;
 	b->bad = 0;
+	b->valid = b->early = false;
 	b->pins = 0;
 	b->op = 0;
 	link_front(&fs->list[LAB_S_CLEAN], &b->link);
@@ -118,6 +119,7 @@ static void drop(struct as_fs *fs, struct lab_buf *b)
 {
 	struct lab_buf **at = &fs->hash[b->block & fs->hash_mask];
 
+	lab_rule(fs, !b->pins, "a pinned block is dropped from the cache");
 	while (*at != b)
 		at = &(*at)->hash_next;
 	*at = b->hash_next;
@@ -207,6 +209,7 @@ int lab_bread(struct as_fs *fs, uint32_t block, enum lab_kind kind, struct lab_b
 	if (rc)
 		return rc;
 	rc = as_bd_read(fs->bd, (uint64_t)block * LAB_BLOCK, b->data, LAB_BLOCK);
+	b->valid = !rc;
 	if (!rc)
 		rc = verify(fs, b);
 	if (rc) {
@@ -235,12 +238,14 @@ int lab_binstall(struct as_fs *fs, uint32_t block, const void *data)
 	}
 	memcpy(b->data, data, LAB_BLOCK);
 	b->bad = 0;
+	b->valid = true;
 	lab_set_state(fs, b, LAB_S_CKPT);
 	return kind == LAB_K_INODES ? verify(fs, b) : 0;
 }
 
 void lab_set_state(struct as_fs *fs, struct lab_buf *b, enum lab_state state)
 {
+	lab_rule(fs, b->valid || state == LAB_S_CLEAN, "a block without contents is dirty");
 	link_out(&b->link);
 	fs->count[b->state]--;
 	fs->count[state]++;
@@ -266,6 +271,8 @@ void lab_unpin(struct as_fs *fs, struct lab_buf *b)
 
 int lab_write_home(struct as_fs *fs, struct lab_buf *b)
 {
+	lab_rule(fs, b->state != LAB_S_META,
+		 "a block is written home before its transaction is committed");
 	return as_bd_write(fs->bd, (uint64_t)b->block * LAB_BLOCK, b->data, LAB_BLOCK);
 }
 
@@ -314,7 +321,7 @@ int lab_dirty(struct as_fs *fs, struct lab_buf *b, enum lab_state state)
 		return rc;
 	if (b->state == LAB_S_CKPT)
 		rc = lab_write_home(fs, b);
-	if (!rc)
+	if (!rc && !(b->early && state == LAB_S_DATA))
 		lab_set_state(fs, b, state);
 	return rc;
 }
@@ -338,6 +345,7 @@ int lab_bfresh(struct as_fs *fs, uint32_t block, enum lab_kind kind, enum lab_st
 			drop(fs, b);
 			return rc;
 		}
+		b->valid = !(kind == LAB_K_XATTR && LAB_BUG_ON(fs, DIRTY_EMPTY));
 		lab_set_state(fs, b, state);
 	}
 	b->kind = kind;
@@ -379,6 +387,17 @@ void lab_undo_all(struct as_fs *fs)
 		else if (u->buf->state != u->state)
 			lab_set_state(fs, u->buf, u->state);
 	}
+}
+
+const char *lab_cache_rules(void *ctx)
+{
+	struct as_fs *fs = ctx;
+	uint32_t sum = 0;
+
+	for (int i = 0; i < LAB_STATES; i++)
+		sum += fs->count[i];
+	lab_rule(fs, sum == fs->nbufs, "a block is counted in no state, or in two");
+	return fs->broken;
 }
 
 void lab_cache_trim(struct as_fs *fs)

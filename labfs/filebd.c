@@ -87,7 +87,7 @@ static int file_zero(struct as_bd *bd, uint64_t off, uint64_t len)
 }
 
 static const struct as_bd_ops file_ops = {
-	.api = AS_TARGET_API,
+	.api = 1, /* no queue */
 	.name = "file",
 	.read = file_read,
 	.write = file_write,

@@ -42,6 +42,8 @@ struct lab_buf {
 	uint32_t block;
 	uint8_t state, kind;
 	uint8_t bad; /* LAB_K_INODES: slots whose checksum was wrong when read */
+	bool valid; /* it has its contents */
+	bool early; /* only with bug BACK_STALE: it was written back before the commit */
 	uint32_t pins;
 	uint64_t op; /* the operation that has a copy of it */
 	uint8_t data[LAB_BLOCK] __attribute__((aligned(8)));
@@ -68,6 +70,11 @@ struct lab_node {
 	struct lab_dirindex *dir;
 };
 
+struct lab_kept { /* only with bug NAMES_KEPT */
+	struct lab_kept *next;
+	char name[];
+};
+
 struct lab_path { /* the parent directory of a path, and its last component */
 	struct lab_node *dir; /* NULL for "/" */
 	const char *name;
@@ -92,6 +99,7 @@ struct as_fs {
 	struct lab_super *sb;
 	uint32_t free_blocks, free_inodes;
 	uint32_t block_hint, inode_hint; /* nothing below these numbers is free */
+	uint32_t block_next; /* after the last block that was allocated: for next fit */
 
 	/* cache */
 	struct lab_buf **hash;
@@ -101,6 +109,7 @@ struct as_fs {
 	struct lab_buf *spare;
 	uint32_t nspare, nbufs;
 	bool unflushed; /* data was written home since the last flush */
+	const char *broken; /* the rule of cache.h that was broken first; NULL: none */
 
 	/* the running operation */
 	uint64_t op;
@@ -108,6 +117,7 @@ struct as_fs {
 	uint32_t nundo, undo_cap;
 	struct lab_node *op_dirs[LAB_OP_DIRS]; /* directories whose index is dropped if it fails */
 	uint32_t nop_dirs;
+	uint32_t locked[2]; /* directories that it has locked: inode numbers, 0 = none */
 	uint32_t op_nheld, op_free_blocks, op_free_inodes, op_block_hint, op_inode_hint;
 	bool op_sync; /* it is committed when it ends */
 	bool finishing; /* lab_orphans_finish is running */
@@ -142,6 +152,7 @@ struct as_fs {
 	unsigned walked_depth;
 	uint32_t nwriters; /* handles open for writing */
 	uint8_t *last_read; /* only with bug HOLE_STALE */
+	struct lab_kept *kept; /* only with bug NAMES_KEPT */
 	/* Only with bug PIPE_MERGE: reads of one file that go on after each write to another. */
 	struct {
 		uint64_t end; /* where the last read of it ended */
@@ -180,28 +191,6 @@ static inline uint32_t lab_ns_credits(const struct as_fs *fs)
 
 	return 16 + (maps < 8 ? maps : 8);
 }
-
-/* cache.c */
-int lab_cache_init(struct as_fs *fs);
-void lab_cache_free(struct as_fs *fs);
-int lab_bread(struct as_fs *fs, uint32_t block, enum lab_kind kind, struct lab_buf **buf);
-/* A zeroed buffer for a newly allocated block, not read, dirty as `state`. */
-int lab_bfresh(struct as_fs *fs, uint32_t block, enum lab_kind kind, enum lab_state state,
-	       struct lab_buf **buf);
-/* Must be called before the first change of a block, with LAB_S_META or LAB_S_DATA. */
-int lab_dirty(struct as_fs *fs, struct lab_buf *buf, enum lab_state state);
-/* Puts the committed contents of a block, found in the journal, into the cache. */
-int lab_binstall(struct as_fs *fs, uint32_t block, const void *data);
-void lab_pin(struct as_fs *fs, struct lab_buf *buf);
-void lab_unpin(struct as_fs *fs, struct lab_buf *buf);
-void lab_set_state(struct as_fs *fs, struct lab_buf *buf, enum lab_state state);
-int lab_write_home(struct as_fs *fs, struct lab_buf *buf);
-/* Drops a freed block, dirty or not, from the cache. `committed`: the transaction that freed it is
- * committed. */
-void lab_forget(struct as_fs *fs, uint32_t block, bool committed);
-void lab_undo_all(struct as_fs *fs);
-/* Records that the disk is corrupt; returns -EUCLEAN. */
-int lab_corrupt(struct as_fs *fs, const char *what, uint32_t number);
 
 /* Called between operations that only read. */
 static inline void lab_idle(struct as_fs *fs)
@@ -295,6 +284,8 @@ int lab_create(struct as_fs *fs, const struct lab_path *at, uint32_t mode, uint6
 int lab_truncate(struct as_fs *fs, struct lab_node *node, uint64_t size);
 /* Must be called before a size grows: the bytes after the old end in its block become zero. */
 int lab_zero_tail(struct as_fs *fs, struct lab_node *node);
+#include "cache.h"
+#include "lock.h"
 #include "opsdecl.h" /* the operations, as in struct as_target_ops */
 
 #endif

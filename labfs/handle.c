@@ -71,6 +71,8 @@ static int do_create(struct as_fs *fs, const char *path, uint32_t mode, struct l
 	struct lab_path at;
 	int rc = lab_walk_parent(fs, path, &at);
 
+	if (!rc && at.dir)
+		lab_lock_dir(fs, at.dir);
 	return rc ? rc : lab_create(fs, &at, S_IFREG | (mode & 07777), 0, node);
 }
 
@@ -122,6 +124,7 @@ int lab_open(struct as_fs *fs, const char *path, unsigned flags, uint32_t mode,
 	handle->node = node;
 	handle->size_seen = node->raw->size;
 	node->opens++;
+	as_pair(fs->host, AS_PAIR_UNMOUNT, LAB_PAIR_OPEN, 1);
 	fs->nwriters += wants_write(flags);
 	*out = handle;
 	return 0;
@@ -133,6 +136,8 @@ int lab_close(struct as_fs *fs, struct as_handle *handle)
 	int rc = 0;
 
 	node->opens--;
+	if (node->raw->nlink || !LAB_BUG_ON(fs, CLOSE_UNPAIRED))
+		as_pair(fs->host, AS_PAIR_UNMOUNT, LAB_PAIR_OPEN, -1);
 	fs->nwriters -= wants_write(handle->flags);
 	as_free(fs->host, handle);
 	if (node->opens || node->raw->nlink || fs->readonly || fs->aborted)
@@ -170,6 +175,18 @@ int lab_fsync(struct as_fs *fs, struct as_handle *handle, bool data_only)
 {
 	/* the journal holds sizes and pointers: fsync and fdatasync both need it */
 	(void)data_only;
+	if (S_ISDIR(handle->node->raw->mode) && LAB_BUG_ON(fs, LOCK_CIRCLE)) {
+		as_lock(fs->host, LAB_LOCK_JOURNAL, 0);
+		as_lock(fs->host, LAB_LOCK_OP, 0);
+		as_unlock(fs->host, LAB_LOCK_OP, 0);
+		as_unlock(fs->host, LAB_LOCK_JOURNAL, 0);
+	}
+	if (handle->node->buf->state == LAB_S_META && LAB_BUG_ON(fs, HOME_EARLY)) {
+		int rc = lab_write_home(fs, handle->node->buf);
+
+		if (rc)
+			return rc;
+	}
 	if (forgets(fs, handle->node)) {
 		int rc = lab_write_data(fs);
 

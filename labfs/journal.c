@@ -39,10 +39,13 @@ int lab_op_begin(struct as_fs *fs, uint32_t credits)
 
 	if (fs->readonly || fs->aborted)
 		return -EROFS;
+	as_lock(fs->host, LAB_LOCK_OP, 0);
 	if (fs->count[LAB_S_META] + credits > fs->tx_limit || fs->nrevoke > LAB_J_REVOKES) {
 		rc = lab_commit(fs);
-		if (rc)
+		if (rc) {
+			as_unlock(fs->host, LAB_LOCK_OP, 0);
 			return rc;
+		}
 	}
 	fs->op++;
 	fs->nundo = 0;
@@ -121,22 +124,57 @@ static void finish_op(struct as_fs *fs)
 		lab_forget(fs, fs->held[i] & ~LAB_HELD_META, false);
 	if (LAB_BUG_ON(fs, NO_HOLD))
 		release_held(fs);
+}
+
+static int write_data(struct as_fs *fs, bool early);
+static int write_one_home(struct as_fs *fs);
+
+/* What is left to do after an operation, by way of further ones: if that fails, the operation is
+ * done all the same. */
+static void follow_up(struct as_fs *fs)
+{
 	if (fs->unfinished) {
 		fs->unfinished = false;
-		/* The rest is on the orphan list: the operation is done. */
-		(void)lab_orphans_finish(fs);
+		/* The rest is on the orphan list. */
+		if (lab_orphans_finish(fs))
+			as_forgive(fs->host);
 	}
-	if (fs->count[LAB_S_DATA] > DATA_LIMIT)
-		(void)lab_write_data(fs); /* the commit tries again */
+	if (fs->count[LAB_S_DATA] > DATA_LIMIT ||
+	    (fs->count[LAB_S_DATA] && as_ask(fs->host, 2, "write data back: later or now"))) {
+		/* The commit tries again. */
+		if (write_data(fs, LAB_BUG_ON(fs, BACK_STALE)))
+			as_forgive(fs->host);
+	}
+	if (fs->count[LAB_S_CKPT] &&
+	    as_ask(fs->host, 2, "write a committed block home: later or now") && write_one_home(fs))
+		as_forgive(fs->host); /* the checkpoint tries again */
 }
 
 static int commit(struct as_fs *fs, bool taken_back);
+
+/* Whether the transaction is committed with the operation. */
+static bool commits_now(struct as_fs *fs)
+{
+	return fs->op_sync || fs->opts.commit_every ||
+	       (fs->count[LAB_S_META] &&
+		as_ask(fs->host, 2, "commit at the end of the operation: no or yes"));
+}
+
+static void unlock_all(struct as_fs *fs, int rc)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		if (fs->locked[i] && !(rc == -ENOTEMPTY && LAB_BUG_ON(fs, LOCK_KEPT)))
+			as_unlock(fs->host, LAB_LOCK_DIR, fs->locked[i]);
+		fs->locked[i] = 0;
+	}
+	as_unlock(fs->host, LAB_LOCK_OP, 0);
+}
 
 int lab_op_end(struct as_fs *fs, int rc)
 {
 	/* If the caller is promised stable storage, the operation fails when its commit fails. So
 	 * the commit comes while the operation can still be undone. */
-	if (rc >= 0 && (fs->op_sync || fs->opts.commit_every)) {
+	if (rc >= 0 && commits_now(fs)) {
 		int commit_rc = lab_commit(fs);
 
 		rc = commit_rc ? commit_rc : rc;
@@ -147,6 +185,9 @@ int lab_op_end(struct as_fs *fs, int rc)
 		fail_op(fs, rc);
 	else
 		finish_op(fs);
+	unlock_all(fs, rc);
+	if (rc >= 0)
+		follow_up(fs);
 	lab_nodes_trim(fs);
 	lab_cache_trim(fs);
 	return rc;
@@ -182,7 +223,7 @@ static int give_up(struct as_fs *fs, int rc)
 	return rc;
 }
 
-int lab_write_data(struct as_fs *fs)
+static int write_data(struct as_fs *fs, bool early)
 {
 	struct lab_link *list = &fs->list[LAB_S_DATA];
 
@@ -194,8 +235,25 @@ int lab_write_data(struct as_fs *fs)
 			return rc;
 		fs->unflushed = true;
 		lab_set_state(fs, b, LAB_S_CLEAN);
+		b->early = early;
 	}
 	return 0;
+}
+
+int lab_write_data(struct as_fs *fs)
+{
+	return write_data(fs, false);
+}
+
+/* One of those that a checkpoint would write, which flushes all of them. */
+static int write_one_home(struct as_fs *fs)
+{
+	struct lab_buf *b = (struct lab_buf *)fs->list[LAB_S_CKPT].next;
+	int rc = lab_write_home(fs, b);
+
+	if (!rc)
+		lab_set_state(fs, b, LAB_S_CLEAN);
+	return rc;
 }
 
 void lab_seal(struct lab_buf *b)
@@ -449,7 +507,12 @@ static int note_errors(struct as_fs *fs)
 
 int lab_commit(struct as_fs *fs)
 {
-	return commit(fs, false);
+	int rc;
+
+	as_lock(fs->host, LAB_LOCK_JOURNAL, 0);
+	rc = commit(fs, false);
+	as_unlock(fs->host, LAB_LOCK_JOURNAL, 0);
+	return rc;
 }
 
 /* taken_back: the transaction stays the running one, so that the next commit has its blocks, too,

@@ -160,6 +160,8 @@ static int reap_slot(struct reap *r, struct lab_buf *holder, uint32_t *slot, uns
 	rc = check_ptr(fs, *slot);
 	if (!rc && level)
 		rc = lab_bread(fs, *slot, LAB_K_RAW, &b);
+	if (rc && rc != -EUCLEAN && LAB_BUG_ON(fs, REAP_EIO))
+		return 0;
 	if (rc)
 		return rc;
 	for (unsigned i = LAB_PTRS; level && i-- > 0;) {

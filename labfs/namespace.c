@@ -65,11 +65,21 @@ int lab_create(struct as_fs *fs, const struct lab_path *at, uint32_t mode, uint6
 	return lab_dir_add(fs, at->dir, at->name, at->len, (*node)->ino, mode);
 }
 
+/* As lab_walk_parent(), and locks the parent until the operation ends. */
+static int walk_locked(struct as_fs *fs, const char *path, struct lab_path *at)
+{
+	int rc = lab_walk_parent(fs, path, at);
+
+	if (!rc && at->dir)
+		lab_lock_dir(fs, at->dir);
+	return rc;
+}
+
 static int do_mkdir(struct as_fs *fs, const char *path, uint32_t mode)
 {
 	struct lab_path at;
 	struct lab_node *node;
-	int rc = lab_walk_parent(fs, path, &at);
+	int rc = walk_locked(fs, path, &at);
 
 	if (!rc && at.depth > DEEP && LAB_BUG_ON(fs, DEEP_ELOOP))
 		rc = -ELOOP;
@@ -95,7 +105,7 @@ static int do_mknod(struct as_fs *fs, const char *path, uint32_t mode, uint64_t 
 {
 	struct lab_path at;
 	struct lab_node *node;
-	int rc = lab_walk_parent(fs, path, &at);
+	int rc = walk_locked(fs, path, &at);
 
 	return rc ? rc : lab_create(fs, &at, mode, rdev, &node);
 }
@@ -128,7 +138,7 @@ static int do_symlink(struct as_fs *fs, const char *text, size_t len, const char
 	struct lab_path at;
 	struct lab_node *node;
 	struct lab_buf *b;
-	int rc = lab_walk_parent(fs, path, &at);
+	int rc = walk_locked(fs, path, &at);
 
 	/* Linux looks the name up before it asks a file system what it can hold. */
 	if (!rc && len > LAB_SYMLINK_MAX) {
@@ -211,7 +221,7 @@ static int do_rmdir(struct as_fs *fs, const char *path)
 {
 	struct lab_path at;
 	struct lab_node *node;
-	int rc = lab_walk_parent(fs, path, &at);
+	int rc = walk_locked(fs, path, &at);
 
 	if (!rc && !at.dir)
 		rc = -EBUSY;
@@ -231,7 +241,7 @@ static int do_unlink(struct as_fs *fs, const char *path)
 {
 	struct lab_path at;
 	struct lab_node *node;
-	int rc = lab_walk_parent(fs, path, &at);
+	int rc = walk_locked(fs, path, &at);
 
 	if (!rc && !at.dir)
 		rc = -EISDIR;
@@ -271,7 +281,7 @@ static int raise_count(struct as_fs *fs, struct lab_node *node)
 static int do_link(struct as_fs *fs, struct lab_node *node, const char *to)
 {
 	struct lab_path at;
-	int rc = lab_walk_parent(fs, to, &at);
+	int rc = walk_locked(fs, to, &at);
 
 	if (!rc)
 		rc = check_free(fs, &at);

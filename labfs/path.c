@@ -50,8 +50,10 @@ static void remember(struct as_fs *fs, const char *path, const struct lab_path *
 		size_t cap = len * 2 + 64;
 		char *more = as_malloc(fs->host, cap);
 
-		if (!more)
+		if (!more) {
+			as_forgive(fs->host);
 			return;
+		}
 		as_free(fs->host, fs->walked);
 		fs->walked = more;
 		fs->walked_cap = cap;

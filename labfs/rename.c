@@ -42,6 +42,8 @@ static int prepare(struct as_fs *fs, const char *from, const char *to, struct mo
 	if (!rc && (!mv->from.dir || !mv->to.dir))
 		rc = -EBUSY;
 	if (!rc)
+		lab_lock_dirs(fs, mv->from.dir, mv->to.dir);
+	if (!rc)
 		rc = find(fs, &mv->from, &mv->src);
 	if (rc)
 		return rc;
@@ -170,6 +172,8 @@ static int do_rename(struct as_fs *fs, const char *from, const char *to, struct 
 	int rc = prepare(fs, from, to, mv);
 
 	*nothing = true;
+	if (!rc && mv->src == mv->dst && LAB_BUG_ON(fs, UNLOCK_TWICE))
+		as_unlock(fs->host, LAB_LOCK_DIR, mv->from.dir->ino);
 	if (rc || mv->src == mv->dst)
 		return rc;
 	*nothing = false;
@@ -197,6 +201,20 @@ static int second_half(struct as_fs *fs, struct move *mv)
 	return LAB_RUN(fs, lab_ns_credits(fs), enter_new(fs, mv));
 }
 
+/* With bug NAMES_KEPT: a note of every old name, which nobody reads. */
+static void keep_name(struct as_fs *fs, const char *name)
+{
+	struct lab_kept *kept = as_malloc(fs->host, sizeof(*kept) + strlen(name) + 1);
+
+	if (!kept) {
+		as_forgive(fs->host);
+		return;
+	}
+	memcpy(kept->name, name, strlen(name) + 1);
+	kept->next = fs->kept;
+	fs->kept = kept;
+}
+
 int lab_rename(struct as_fs *fs, const char *from, const char *to, unsigned flags)
 {
 	struct move mv = { .flags = flags };
@@ -208,6 +226,8 @@ int lab_rename(struct as_fs *fs, const char *from, const char *to, unsigned flag
 	if (flags & RENAME_EXCHANGE && flags & (RENAME_NOREPLACE | RENAME_WHITEOUT))
 		return -EINVAL;
 	rc = LAB_RUN(fs, lab_ns_credits(fs), do_rename(fs, from, to, &mv, &nothing));
+	if (!rc && LAB_BUG_ON(fs, NAMES_KEPT))
+		keep_name(fs, from);
 	if (rc || nothing || flags & RENAME_EXCHANGE)
 		return rc;
 	if (LAB_BUG_ON(fs, RENAME_BOTH) || LAB_BUG_ON(fs, RENAME_NEITHER))

@@ -147,6 +147,9 @@ static int go_writable(struct as_fs *fs)
 		fs->sb->orphan_head = 0;
 		return write_super(fs);
 	}
+	/* The operations on orphans may commit. */
+	if (!LAB_BUG_ON(fs, REPLAY_SEQ))
+		fs->replayed.tail = 0;
 	rc = lab_orphans_finish(fs);
 	if (LAB_BUG_ON(fs, REPLAY_SEQ) && fs->journal_empty && fs->replayed.tail &&
 	    fs->replayed.tail < fs->replayed.last) {
@@ -179,6 +182,8 @@ static int go_clean(struct as_fs *fs)
 	if (fs->errors)
 		fs->sb->state |= LAB_ERRORS;
 	rc = write_super(fs);
+	if (rc && LAB_BUG_ON(fs, CLEAN_EIO))
+		return 0;
 	return rc ? rc : LAB_FLUSH(fs, UNMOUNT);
 }
 
@@ -190,6 +195,12 @@ static void free_all(struct as_fs *fs)
 		as_free(fs->host, fs->held_map);
 	as_free(fs->host, fs->held);
 	as_free(fs->host, fs->last_read);
+	while (fs->kept) {
+		struct lab_kept *kept = fs->kept;
+
+		fs->kept = kept->next;
+		as_free(fs->host, kept);
+	}
 	as_free(fs->host, fs->walked);
 	as_free(fs->host, fs->jbuf);
 	as_free(fs->host, fs);
@@ -227,6 +238,7 @@ int lab_mount(const struct as_mount_args *args, struct as_fs **out)
 		free_all(fs);
 		return rc;
 	}
+	as_invariant(fs->host, "states of blocks", lab_cache_rules, fs);
 	*out = fs;
 	return 0;
 }

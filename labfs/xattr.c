@@ -63,7 +63,7 @@ static bool user_refused(const struct lab_node *node, const char *name)
 	return !strncmp(name, "user.", 5) && !S_ISREG(node->raw->mode) && !S_ISDIR(node->raw->mode);
 }
 
-/* NULL: the inode has no block. */
+/* NULL: the inode has no block. Otherwise put_block() gives it back. */
 static int get_block(struct as_fs *fs, struct lab_node *node, struct lab_buf **b)
 {
 	int rc;
@@ -74,7 +74,17 @@ static int get_block(struct as_fs *fs, struct lab_node *node, struct lab_buf **b
 	rc = lab_bread(fs, node->raw->xattr_block, LAB_K_XATTR, b);
 	if (!rc && head_of(*b)->ino != node->ino)
 		rc = lab_corrupt(fs, "attribute block of another inode:", node->raw->xattr_block);
+	if (rc)
+		*b = NULL;
+	else
+		as_pair(fs->host, AS_PAIR_OPERATION, LAB_PAIR_ATTRS, 1);
 	return rc;
+}
+
+static void put_block(struct as_fs *fs, const struct lab_buf *b)
+{
+	if (b)
+		as_pair(fs->host, AS_PAIR_OPERATION, LAB_PAIR_ATTRS, -1);
 }
 
 static void cut(struct lab_buf *b, uint32_t off)
@@ -107,17 +117,14 @@ static int new_block(struct as_fs *fs, struct lab_node *node, struct lab_buf **b
 	return 0;
 }
 
-static int do_set(struct as_fs *fs, struct lab_node *node, const char *name, const void *value,
-		  size_t len, unsigned flags)
+static int set_in(struct as_fs *fs, struct lab_node *node, struct lab_buf *b, const char *name,
+		  const void *value, size_t len, unsigned flags)
 {
 	size_t name_len = strlen(name), need;
 	uint32_t off = 0, used = sizeof(struct lab_xattr_head);
 	struct lab_xattr *x;
-	struct lab_buf *b;
-	int rc = get_block(fs, node, &b);
+	int rc;
 
-	if (rc)
-		return rc;
 	if (b) {
 		off = find(b, name, name_len);
 		used = head_of(b)->used_bytes;
@@ -151,6 +158,18 @@ static int do_set(struct as_fs *fs, struct lab_node *node, const char *name, con
 	return 0;
 }
 
+static int do_set(struct as_fs *fs, struct lab_node *node, const char *name, const void *value,
+		  size_t len, unsigned flags)
+{
+	struct lab_buf *b;
+	int rc = get_block(fs, node, &b);
+
+	if (!rc)
+		rc = set_in(fs, node, b, name, value, len, flags);
+	put_block(fs, b);
+	return rc;
+}
+
 int lab_setxattr(struct as_fs *fs, const char *path, const char *name, const void *value,
 		 size_t len, unsigned flags)
 {
@@ -169,23 +188,12 @@ int lab_setxattr(struct as_fs *fs, const char *path, const char *name, const voi
 	return rc ? rc : LAB_RUN(fs, 6, do_set(fs, node, name, value, len, flags));
 }
 
-int64_t lab_getxattr(struct as_fs *fs, const char *path, const char *name, void *value, size_t len)
+/* The length of a value, which goes to `value` if there is room for it. */
+static int64_t get_value(struct lab_buf *b, const char *name, void *value, size_t len)
 {
-	struct lab_node *node;
+	uint32_t off = b ? find(b, name, strlen(name)) : 0;
 	struct lab_xattr *x;
-	struct lab_buf *b;
-	uint32_t off;
-	int rc = lab_walk(fs, path, &node);
 
-	if (!rc)
-		rc = check_name(name);
-	if (!rc && user_refused(node, name))
-		rc = -ENODATA;
-	if (!rc)
-		rc = get_block(fs, node, &b);
-	if (rc)
-		return rc;
-	off = b ? find(b, name, strlen(name)) : 0;
 	if (!off)
 		return -ENODATA;
 	x = (struct lab_xattr *)(b->data + off);
@@ -196,19 +204,33 @@ int64_t lab_getxattr(struct as_fs *fs, const char *path, const char *name, void 
 	return x->value_len;
 }
 
-int64_t lab_listxattr(struct as_fs *fs, const char *path, char *list, size_t len)
+int64_t lab_getxattr(struct as_fs *fs, const char *path, const char *name, void *value, size_t len)
 {
-	uint32_t off = sizeof(struct lab_xattr_head);
 	struct lab_node *node;
-	struct lab_xattr *x;
 	struct lab_buf *b;
-	size_t total = 0;
+	int64_t n;
 	int rc = lab_walk(fs, path, &node);
 
+	if (!rc)
+		rc = check_name(name);
+	if (!rc && user_refused(node, name))
+		rc = -ENODATA;
 	if (!rc)
 		rc = get_block(fs, node, &b);
 	if (rc)
 		return rc;
+	n = get_value(b, name, value, len);
+	if (n != -ENODATA || !LAB_BUG_ON(fs, ATTRS_KEPT))
+		put_block(fs, b);
+	return n;
+}
+
+static int64_t list_names(struct lab_buf *b, char *list, size_t len)
+{
+	uint32_t off = sizeof(struct lab_xattr_head);
+	struct lab_xattr *x;
+	size_t total = 0;
+
 	while (b && (x = entry_at(b, off))) {
 		if (len) {
 			if (total + x->name_len + 1u > len)
@@ -222,14 +244,27 @@ int64_t lab_listxattr(struct as_fs *fs, const char *path, char *list, size_t len
 	return (int64_t)total;
 }
 
-static int do_remove(struct as_fs *fs, struct lab_node *node, const char *name)
+int64_t lab_listxattr(struct as_fs *fs, const char *path, char *list, size_t len)
 {
+	struct lab_node *node;
 	struct lab_buf *b;
-	uint32_t off;
-	int rc = get_block(fs, node, &b);
+	int64_t n;
+	int rc = lab_walk(fs, path, &node);
 
+	if (!rc)
+		rc = get_block(fs, node, &b);
 	if (rc)
 		return rc;
+	n = list_names(b, list, len);
+	put_block(fs, b);
+	return n;
+}
+
+static int remove_from(struct as_fs *fs, struct lab_node *node, struct lab_buf *b, const char *name)
+{
+	uint32_t off;
+	int rc;
+
 	off = b ? find(b, name, strlen(name)) : 0;
 	if (!off)
 		return -ENODATA;
@@ -247,6 +282,17 @@ static int do_remove(struct as_fs *fs, struct lab_node *node, const char *name)
 		node->raw->xattr_block = 0;
 		node->raw->blocks--;
 	}
+	return rc;
+}
+
+static int do_remove(struct as_fs *fs, struct lab_node *node, const char *name)
+{
+	struct lab_buf *b;
+	int rc = get_block(fs, node, &b);
+
+	if (!rc)
+		rc = remove_from(fs, node, b, name);
+	put_block(fs, b);
 	return rc;
 }
 

@@ -12,6 +12,9 @@
  * change is one write of one sector, and what was acknowledged is on the disk (stable after a
  * flush).
  *
+ * It also tells assay of itself, a line for each thing that <assay/host.h> has: a question, a lock,
+ * a pair, an invariant, and a failure that does not matter. None of that is required.
+ *
  * What it does not have (hard and symbolic links, nodes, attributes, ...) it does not claim in
  * `caps`: assay then answers for it as Linux does, and expects nothing.
  */
@@ -209,6 +212,7 @@ static int make(struct as_fs *fs, struct place *p, uint32_t mode)
 	struct record record = { .mode = mode, .parent = p->parent };
 	int64_t now = (int64_t)fs->host->now_ns(fs->host->ctx);
 	struct record other;
+	unsigned last;
 	int rc;
 
 	if (p->there)
@@ -225,16 +229,20 @@ static int make(struct as_fs *fs, struct place *p, uint32_t mode)
 		record.mode |= S_ISDIR(mode) ? S_ISGID : 0;
 	}
 	record.atime_ns = record.mtime_ns = record.ctime_ns = now;
+	/* Both are right, so assay may choose. */
+	last = as_ask(fs->host, 2, "which free record: the first or the last");
 	for (uint32_t i = 1; i < fs->count; i++) {
-		rc = get(fs, i, &other);
+		uint32_t number = last ? fs->count - i : i;
+
+		rc = get(fs, number, &other);
 		if (rc)
 			return rc;
 		if (other.mode)
 			continue;
-		p->number = i;
+		p->number = number;
 		p->record = record;
 		p->there = true;
-		return put(fs, i, &record);
+		return put(fs, number, &record);
 	}
 	return -ENOSPC;
 }
@@ -284,6 +292,17 @@ static int free_orphans(struct as_fs *fs)
 	return rc;
 }
 
+/* Called after every operation: what must be true then, whatever the answers were. */
+static const char *check_handles(void *ctx)
+{
+	const struct as_fs *fs = ctx;
+
+	for (const struct as_handle *h = fs->open; h; h = h->next)
+		if (h->number >= fs->count)
+			return "an open file has no record";
+	return NULL;
+}
+
 static int fs_mount(const struct as_mount_args *args, struct as_fs **out)
 {
 	unsigned char sector[SECTOR];
@@ -311,6 +330,7 @@ static int fs_mount(const struct as_mount_args *args, struct as_fs **out)
 		as_free(args->host, fs);
 		return rc;
 	}
+	as_invariant(fs->host, "open files", check_handles, fs);
 	*out = fs;
 	return 0;
 }
@@ -525,17 +545,22 @@ static int fs_rename(struct as_fs *fs, const char *from_path, const char *to_pat
 		rc = -ENAMETOOLONG;
 	/* Two writes. A power cut between them loses what was to be replaced: a journal would keep
 	 * them together; assay's crash tests will tell. */
-	if (!rc && to.there)
-		rc = drop(fs, to.number, &to.record);
 	if (rc)
 		return rc;
-	from.record.parent = to.parent;
-	memset(from.record.name, 0, sizeof(from.record.name));
-	memcpy(from.record.name, to.name, strlen(to.name));
-	rc = put(fs, from.number, &from.record);
-	/* A function that fails leaves the tree as it was (rule 4). */
-	if (rc && to.there && undrop(fs, to.number, &to.record))
-		fs->host->log(fs->host->ctx, "rename: what was replaced could not be brought back");
+	/* If yours has threads: tell of the lock that keeps others away from the two writes. */
+	as_lock(fs->host, "names", 0);
+	rc = to.there ? drop(fs, to.number, &to.record) : 0;
+	if (!rc) {
+		from.record.parent = to.parent;
+		memset(from.record.name, 0, sizeof(from.record.name));
+		memcpy(from.record.name, to.name, strlen(to.name));
+		rc = put(fs, from.number, &from.record);
+		/* A function that fails leaves the tree as it was (rule 4). */
+		if (rc && to.there && undrop(fs, to.number, &to.record))
+			fs->host->log(fs->host->ctx,
+				      "rename: what was replaced could not be brought back");
+	}
+	as_unlock(fs->host, "names", 0);
 	return rc;
 }
 
@@ -603,6 +628,8 @@ static int fs_open(struct as_fs *fs, const char *path, unsigned flags, uint32_t 
 	handle->flags = flags;
 	handle->next = fs->open;
 	fs->open = handle;
+	/* What is taken now and given back before the unmount ends. */
+	as_pair(fs->host, AS_PAIR_UNMOUNT, "open file", 1);
 	*out = handle;
 	return 0;
 }
@@ -620,11 +647,17 @@ static int fs_close(struct as_fs *fs, struct as_handle *handle)
 			break;
 		}
 	as_free(fs->host, handle);
+	as_pair(fs->host, AS_PAIR_UNMOUNT, "open file", -1);
 	if (!removed || is_open(fs, number))
 		return 0;
 	rc = get(fs, number, &record);
 	record.mode = 0;
-	return rc ? rc : put(fs, number, &record);
+	if (!rc)
+		rc = put(fs, number, &record);
+	/* Success although a call failed (rule 7): the next mount frees the record. */
+	if (rc)
+		as_forgive(fs->host);
+	return 0;
 }
 
 static int64_t fs_read(struct as_fs *fs, struct as_handle *handle, void *buf, size_t len,

@@ -16,7 +16,7 @@
  *      flush covers the writes that were complete when it was called.
  *   2. All memory comes from the host (as_malloc, as_free), so that assay can fail any allocation
  *      and see any leak. After unmount nothing may be left allocated.
- *   3. Anything your file system leaves to chance asks as_choose(), so that assay can enumerate it.
+ *   3. Anything your file system leaves to chance asks as_ask(), so that assay can enumerate it.
  *      There is no clock but host->now_ns().
  *   4. Functions return 0 or a byte count on success, and a negative errno (-ENOENT) on failure.
  *      A function that fails leaves the tree as it was.
@@ -25,41 +25,23 @@
  *      workload wrote (working directory, links, dots) before it calls. Functions never follow a
  *      link in the last component. "/" is the root.
  *   6. assay never calls two functions of one mounted file system at the same time.
+ *   7. A function that answers success has done its work, although an allocation, a read or a write
+ *      may have failed on the way. If it tried again, or could do without, it says so
+ *      (as_forgive()).
  */
 #ifndef ASSAY_TARGET_H
 #define ASSAY_TARGET_H
 
 #include <assay/bd.h>
-#include <assay/choice.h>
+#include <assay/host.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Raised when a struct below changes its meaning; a plugin built for another value is refused. */
-#define AS_TARGET_API 1u
-
-/* ---- What a file system may ask of assay ---------------------------------------------------- */
-
-struct as_host {
-	uint32_t api;
-	void *ctx;
-	void *(*alloc)(void *ctx, size_t len); /* zeroed; NULL when the host decides to fail it */
-	void (*release)(void *ctx, void *ptr); /* takes NULL */
-	struct as_choice *choice; /* as_choose(host->choice, n) at each of your choice points */
-	uint64_t (*now_ns)(void *ctx); /* strictly increasing */
-	/* One line of text, no newline; shown with findings. */
-	void (*log)(void *ctx, const char *line);
-};
-
-static inline void *as_malloc(const struct as_host *host, size_t len)
-{
-	return host->alloc(host->ctx, len);
-}
-
-static inline void as_free(const struct as_host *host, void *ptr)
-{
-	host->release(host->ctx, ptr);
-}
+/* Raised when the interface grows. A plugin that was built for an older version is loaded and works
+ * as ever, but is not held to what it could not know: version 2 added what <assay/host.h> has under
+ * "What a file system may tell". A plugin for a newer version is refused. */
+#define AS_TARGET_API 2u
 
 /* ---- Values that cross the seam ------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/prng.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,4 +214,28 @@ int as_choice_parse(const char *text, unsigned **answers, size_t *n, struct as_e
 	*answers = list;
 	*n = len;
 	return 0;
+}
+
+int as_chooser_parse(const char *text, struct as_chooser **chooser, struct as_err *err)
+{
+	unsigned *answers = NULL;
+	unsigned long long seed;
+	size_t n = 0;
+	char *end;
+	int rc;
+
+	*chooser = NULL;
+	if (!strncmp(text, "seed:", 5)) {
+		errno = 0;
+		seed = strtoull(text + 5, &end, 10);
+		if (text[5] < '0' || text[5] > '9' || *end || errno)
+			return as_fail(err, AS_EUSE, "choices \"%s\": expected seed:N", text);
+		*chooser = as_chooser_seeded(seed);
+		return 0;
+	}
+	rc = as_choice_parse(text, &answers, &n, err);
+	if (!rc)
+		*chooser = as_chooser_replay(answers, n);
+	free(answers);
+	return rc;
 }

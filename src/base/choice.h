@@ -39,5 +39,8 @@ bool as_chooser_strayed(const struct as_chooser *chooser);
 void as_choice_print(const unsigned *answers, size_t n, struct as_buf *out);
 AS_MUST_CHECK int as_choice_parse(const char *text, unsigned **answers, size_t *n,
 				  struct as_err *err);
+/* Who answers, as a person types it: "seed:7", or a record "0.1.0" that is replayed. */
+AS_MUST_CHECK int as_chooser_parse(const char *text, struct as_chooser **chooser,
+				   struct as_err *err);
 
 #endif

@@ -8,11 +8,15 @@
 #include <string.h>
 
 static const char *const kind_names[AS_FIND_KINDS] = {
-	[AS_FIND_OUTCOME] = "outcome", [AS_FIND_DATA] = "data",	  [AS_FIND_TREE] = "tree",
-	[AS_FIND_SIGNAL] = "signal",   [AS_FIND_HANG] = "hang",	  [AS_FIND_LEAK] = "leak",
-	[AS_FIND_CHECKER] = "checker", [AS_FIND_MOUNT] = "mount", [AS_FIND_MISUSE] = "misuse",
-	[AS_FIND_KERNEL] = "kernel",   [AS_FIND_CRASH] = "crash", [AS_FIND_RECOVERY] = "recovery",
-	[AS_FIND_RACE] = "race",       [AS_FIND_DIFF] = "diff",
+	[AS_FIND_OUTCOME] = "outcome",	   [AS_FIND_DATA] = "data",
+	[AS_FIND_TREE] = "tree",	   [AS_FIND_SIGNAL] = "signal",
+	[AS_FIND_HANG] = "hang",	   [AS_FIND_LEAK] = "leak",
+	[AS_FIND_CHECKER] = "checker",	   [AS_FIND_MOUNT] = "mount",
+	[AS_FIND_MISUSE] = "misuse",	   [AS_FIND_KERNEL] = "kernel",
+	[AS_FIND_CRASH] = "crash",	   [AS_FIND_RECOVERY] = "recovery",
+	[AS_FIND_RACE] = "race",	   [AS_FIND_DIFF] = "diff",
+	[AS_FIND_LOCK] = "lock",	   [AS_FIND_PAIR] = "pair",
+	[AS_FIND_INVARIANT] = "invariant", [AS_FIND_SILENT] = "silent",
 };
 
 const char *as_finding_kind_name(enum as_finding_kind kind)

@@ -31,6 +31,11 @@ enum as_finding_kind {
 	AS_FIND_RECOVERY, /* two recoveries of one disk end differently */
 	AS_FIND_RACE, /* no order of calls that overlapped explains their answers, or the tree */
 	AS_FIND_DIFF, /* one file system answers differently from the others */
+	/* What a library tells of itself (include/assay/host.h). */
+	AS_FIND_LOCK, /* locks in an order that can end in a deadlock, or not given back */
+	AS_FIND_PAIR, /* something that was taken was not given back */
+	AS_FIND_INVARIANT, /* a rule of its own that it broke */
+	AS_FIND_SILENT, /* success, although something that it asked for had failed */
 	AS_FIND_KINDS
 };
 

@@ -38,9 +38,15 @@
 	{ .name = "deadline", .kind = AS_OPT_NUMBER, .arg = "SECONDS", .min = 1, .max = 3600,     \
 	  .help = words "; default 10" }
 
+#define AS_CLI_CHOICES_OPT                                                                        \
+	{ .name = "choices", .kind = AS_OPT_TEXT, .arg = "seed:N|LIST",                           \
+	  .help = "what a library is answered when it asks which of several right ways to go: "   \
+		  "random ones, or these (0.1.0), then 0; default: always 0" }
+
 #define AS_CLI_CHANCE_OPT                                                                         \
 	{ .name = "seed", .kind = AS_OPT_NUMBER, .arg = "N", .max = INT64_MAX,                    \
-	  .help = "seed of the random choices that a target makes; default 0" }
+	  .help = "seed of the random choices that a target makes; default 0" },                  \
+	AS_CLI_CHOICES_OPT
 
 #define AS_CLI_BOUND_OPTS                                                                         \
 	{ .name = "max-bytes", .kind = AS_OPT_SIZE, .arg = "N", .min = 1,                         \

@@ -10,6 +10,14 @@
 
 #define KNOWN_MAX_BYTES ((size_t)64 << 20)
 
+int as_cli_run_options(const struct as_args *args, struct as_run_options *o, struct as_err *err)
+{
+	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
+	o->max_bytes = as_args_number(args, "max-bytes", 0);
+	o->max_entries = as_args_number(args, "max-entries", 0);
+	return as_run_choices(as_args_text(args, "choices", ""), o, err);
+}
+
 static void unload(struct as_cli_runs *r)
 {
 	if (r->open)

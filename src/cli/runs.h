@@ -32,6 +32,9 @@ struct as_cli_runs {
 	struct as_known_filter filter;
 };
 
+/* The options that every command has that runs workloads. */
+AS_MUST_CHECK int as_cli_run_options(const struct as_args *args, struct as_run_options *options,
+				     struct as_err *err);
 /* From now on findings are new only if their signatures are not in that file and were not met
  * before. */
 AS_MUST_CHECK int as_cli_runs_known(struct as_cli_runs *runs, const char *path, struct as_err *err);

@@ -81,7 +81,9 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 	o->memo = !strcmp(memo, "off")	    ? AS_MEMO_OFF
 		  : !strcmp(memo, "verify") ? AS_MEMO_VERIFY
 					    : AS_MEMO_ON;
-	rc = as_views_parse(as_args_text(args, "view", "all"), &o->views, err);
+	rc = as_run_choices(as_args_text(args, "choices", ""), run, err);
+	if (!rc)
+		rc = as_views_parse(as_args_text(args, "view", "all"), &o->views, err);
 	ways = as_args_text(args, "recover", NULL);
 	if (!rc && ways)
 		rc = as_ways_parse(ways, &o->ways, err);

@@ -13,6 +13,7 @@
 #include "cli/own_cov.h"
 #include "cli/profiles.h"
 #include "cli/rows.h"
+#include "cli/runs.h"
 #include "cli/scenarios.h"
 #include "cli/start.h"
 #include "cli/stopping.h"
@@ -344,10 +345,9 @@ static int prepare(const struct as_args *args, struct hunt_session *s, struct as
 		if (s->specs.n == 1 && !as_args_has(args, "no-draw"))
 			as_cli_drawn_choose(s->target, &s->state);
 	}
-	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
+	if (!rc)
+		rc = as_cli_run_options(args, o, err);
 	o->size_bytes = as_args_number(args, "size", 0);
-	o->max_bytes = as_args_number(args, "max-bytes", 0);
-	o->max_entries = as_args_number(args, "max-entries", 0);
 	if (!rc && strcmp(s->state.scenario, "sequential")) {
 		if (strlen(s->state.scenario) >= sizeof(o->scenario))
 			return as_fail(err, AS_EUSE, "--scenario: too long");
@@ -549,6 +549,7 @@ static const struct as_opt opts[] = {
 	  .help = "give each workload N/2 to N core commands; default: as the profile says" },
 	AS_CLI_FEEDBACK_OPT,
 	AS_CLI_SEED_OPT,
+	AS_CLI_CHOICES_OPT,
 	AS_CLI_JOBS_OPT(AS_HUNT_JOBS_MAX,
 			"hunt in N processes at once, each with workloads of its own"),
 	{ .name = "resume", .help = "continue the hunt in the folder, however it was stopped" },

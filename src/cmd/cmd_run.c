@@ -150,16 +150,15 @@ static int read_options(const struct as_args *args, struct as_buf *faults, struc
 
 	join_faults(args, faults);
 	o->check_every_op = !strcmp(as_args_text(args, "check", "end"), "op");
-	o->deadline_ms = (unsigned)as_args_number(args, "deadline", 10) * 1000;
 	o->seed = as_args_number(args, "seed", 0);
-	o->max_bytes = as_args_number(args, "max-bytes", 0);
-	o->max_entries = as_args_number(args, "max-entries", 0);
 	o->faults = faults->len ? as_buf_str(faults) : NULL;
 	if (scenario && strlen(scenario) >= sizeof(o->scenario))
 		return as_fail(err, AS_EUSE, "--scenario: '%.20s...' is too long", scenario);
 	if (scenario && strcmp(scenario, "sequential"))
 		memcpy(o->scenario, scenario, strlen(scenario) + 1);
-	rc = as_sweep_parse(as_args_text(args, "sweep", "none"), &o->sweep, err);
+	rc = as_cli_run_options(args, o, err);
+	if (!rc)
+		rc = as_sweep_parse(as_args_text(args, "sweep", "none"), &o->sweep, err);
 	if (!rc && o->sweep && faults->len)
 		rc = as_fail(err, AS_EUSE, "--sweep and --fault exclude each other");
 	return rc;

@@ -248,6 +248,7 @@ int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
 					 .fresh = args->fresh,
 					 .seq = args->seq,
 					 .seed = args->run->seed,
+					 .choices = args->run->choices,
 					 .log = &sh->log,
 					 .plan = args->plan,
 					 .hold = args->options->hold,
@@ -267,7 +268,7 @@ int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
 	if (rc)
 		return rc;
 	sh->recorded = true;
-	if (recording->wrong)
+	if (recording->wrong && recording->kind != AS_FIND_SILENT)
 		report_wrong_answer(args, recording);
 	return 0;
 }
@@ -290,6 +291,9 @@ int as_crash_child(void *ctx)
 					      &sh->tool_err);
 	if (!sh->tool_rc)
 		sh->tool_rc = as_rounds(&args, whole, &recording, &sh->tool_err);
+	/* What was lost says more than that a failure was hidden. */
+	if (!sh->tool_rc && recording.wrong && recording.kind == AS_FIND_SILENT && !sh->n_reports)
+		report_wrong_answer(&args, &recording);
 	as_recording_free(&recording);
 	as_seq_free(seq);
 	sh->finished = true;

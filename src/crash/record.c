@@ -11,6 +11,7 @@
  *      happened or not (as_history_add_failed()). What was stable before it stays stable.
  *   3. An operation that answers success is believed, and gives its promise, even if the fault hit
  *      it: a file system may try again, but it may not hide a loss.
+ *      The first that hid a failure is noted; what it lost, a power cut may show.
  *   4. Afterwards the file system may have turned itself off: EIO and EROFS are no findings.
  *   5. A library (AS_INSTANCE_STRICT) undoes what fails. So its workload goes on and is judged, and
  *      an fsync that succeeds after one that failed promises what both were to make stable.
@@ -55,6 +56,7 @@ struct rec {
 	bool strict; /* AS_INSTANCE_STRICT */
 	bool logs; /* the type has a log */
 	int64_t op; /* in flight; -1: the mount */
+	bool failed; /* an operation, because of a fault: it may be on the disk, or not */
 	struct as_chooser *early; /* NULL: nothing is written early */
 };
 
@@ -69,6 +71,7 @@ static int set_up(struct rec *r, struct as_err *err)
 	struct as_instance_args how = { .target = args->target,
 					.log = args->log,
 					.seed = args->seed,
+					.choices = args->choices,
 					.after_ns = args->after_ns,
 					.plan = args->plan,
 					.name_max = args->fresh.traits->name_max };
@@ -99,8 +102,10 @@ static int set_up(struct rec *r, struct as_err *err)
 
 static bool went_wrong(struct rec *r, enum as_finding_kind kind, const char *why)
 {
-	if (r->out->wrong)
+	/* A wrong answer says more than that a failure was hidden. */
+	if (r->out->wrong && (r->out->kind != AS_FIND_SILENT || kind == AS_FIND_SILENT))
 		return false;
+	as_buf_clear(&r->out->why);
 	r->out->wrong = true;
 	r->out->wrong_op = r->op;
 	r->out->kind = kind;
@@ -192,6 +197,7 @@ static bool follow_fault(struct rec *r, const struct as_op *op, const struct as_
 	struct as_outcome closed = { 0 };
 	bool going = is_undone(r, op, got);
 
+	r->failed = true;
 	/* The slot is free whatever close answers. */
 	if (op->code == AS_OP_CLOSE && as_model_judge(r->model, op, &closed, &r->verdict))
 		going &= as_history_add_unsure(r->out->history, op, &closed);
@@ -258,14 +264,17 @@ static bool run_op(struct rec *r, size_t i)
 	as_buf_clear(&r->text);
 	r->args->step(r->args->ctx, r->op);
 	write_back(r);
+	/* What the mount would find, the model does not know. */
+	if (op->code == AS_OP_CRASH && r->failed)
+		return false;
 	if (op->code == AS_OP_CRASH && r->strict)
 		cut_power(r);
 	as_instance_do(r->instance, (uint32_t)i, op, &got);
 	if (got.ret >= 0 && as_op_table[op->code].persists == AS_PERSISTS_ALL)
 		as_instance_flush(r->instance);
 	why = as_instance_trouble(r->instance, &kind);
-	if (why)
-		return went_wrong(r, kind, why);
+	if (why && !went_wrong(r, kind, why) && kind != AS_FIND_SILENT)
+		return false;
 	(void)has_hit(r);
 	if (as_model_judge(r->model, op, &got, &r->verdict))
 		return follow_answer(r, op, &got);

@@ -34,6 +34,7 @@ struct as_record_args {
 	struct as_run_fresh fresh;
 	const struct as_seq *seq;
 	uint64_t seed;
+	const char *choices; /* see struct as_instance_args */
 	struct as_host_log *log;
 	unsigned hold; /* see struct as_crash_options */
 	uint64_t early;

@@ -106,6 +106,12 @@ static const char *const meanings[AS_FIND_KINDS] = {
 	[AS_FIND_RACE] =
 		"No order of the calls that overlapped explains their answers or the tree.",
 	[AS_FIND_DIFF] = "One file system answered an operation differently from others.",
+	[AS_FIND_LOCK] = "The file system took or gave back its locks in a way that can end in a "
+			 "deadlock.",
+	[AS_FIND_PAIR] = "The file system did not give back what it had taken, or too often.",
+	[AS_FIND_INVARIANT] = "A rule that the file system declared for itself was broken.",
+	[AS_FIND_SILENT] = "A call answered success, although memory, a read or a write that it "
+			   "asked for had failed.",
 	[AS_FIND_RECOVERY] = "Two recoveries of the same disk do not end in the same tree.",
 };
 

@@ -58,6 +58,7 @@ int as_child_open(struct child *c, struct as_err *err)
 					 .folder = c->args->folder,
 					 .log = &c->sh->log,
 					 .seed = options->seed,
+					 .choices = options->choices,
 					 .name_max = c->args->traits->name_max,
 					 .plan = c->args->plan,
 					 .deadline_ms = server_ms(options),
@@ -170,7 +171,8 @@ static void end_target(struct child *c)
 	as_child_enter(c, PHASE_SPACE);
 	if (!as_child_space_agrees(c))
 		return;
-	unmount_target(c, PHASE_UNMOUNT_AGAIN);
+	if (unmount_target(c, PHASE_UNMOUNT_AGAIN))
+		as_child_growth(c);
 }
 
 static void run_all(struct child *c)
@@ -257,7 +259,7 @@ static int renew(struct child *c, const struct as_instance_mark *fresh, struct a
 {
 	as_model_free(c->model);
 	c->model = NULL;
-	c->blind = false;
+	c->blind = c->unsure = false;
 	name_device(c);
 	return as_instance_back(c->instance, fresh, err);
 }

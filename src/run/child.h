@@ -30,6 +30,7 @@ enum as_phase {
 	PHASE_COMPARE_AGAIN,
 	PHASE_SPACE,
 	PHASE_UNMOUNT_AGAIN,
+	PHASE_GROWTH,
 	PHASES
 };
 
@@ -65,6 +66,7 @@ struct as_child_shared {
 	int64_t found_op; /* -1: none */
 	bool has_disk;
 	char summary[2048], detail[8192], signature[1024];
+	char answers[2048]; /* what the target asked and was not answered 0 */
 
 	int tool_rc;
 	struct as_err tool_err;

@@ -22,6 +22,43 @@ static void hand_over_disk(struct child *c)
 	as_instance_release_disk(c->instance);
 }
 
+static void add_op(const struct child *c, int64_t op, struct as_buf *out)
+{
+	as_buf_adds(out, AS_SIGNATURE_AFTER);
+	as_symptom_op(c->args->seq, (size_t)op, out);
+}
+
+/* How much is left, and after which of several unmounts, says nothing. */
+static void sign_leak(const struct child *c, int64_t op, struct as_buf *out)
+{
+	int64_t made = as_instance_leak_op(c->instance);
+
+	as_buf_addf(out, "%s: memory left after unmount", as_finding_kind_name(AS_FIND_LEAK));
+	if (made >= 0)
+		add_op(c, made, out);
+	else
+		as_symptom_after_last(c->args->seq, c->failed,
+				      op < 0 ? (int64_t)c->args->seq->n : op, out);
+}
+
+/* Whether it is a rule that a library keeps by itself: the words say enough. */
+static bool is_told(enum as_finding_kind kind)
+{
+	return kind == AS_FIND_LOCK || kind == AS_FIND_PAIR || kind == AS_FIND_INVARIANT ||
+	       kind == AS_FIND_SILENT;
+}
+
+static void sign_told(const struct child *c, enum as_finding_kind kind, int64_t op, const char *why,
+		      struct as_buf *out)
+{
+	as_buf_addf(out, "%s: ", as_finding_kind_name(kind));
+	as_signature_add(out, why);
+	if (op >= 0)
+		add_op(c, op, out);
+	else
+		as_symptom_after_last(c->args->seq, c->failed, (int64_t)c->args->seq->n, out);
+}
+
 static void sign(const struct child *c, enum as_finding_kind kind, int64_t op, const char *about,
 		 const char *why, struct as_buf *out)
 {
@@ -40,13 +77,27 @@ static void sign(const struct child *c, enum as_finding_kind kind, int64_t op, c
 		as_symptom_sign(&symptom, out);
 		return;
 	}
-	/* How much is left, and after which of several unmounts, says nothing. */
-	if (kind == AS_FIND_LEAK)
-		as_buf_addf(out, "%s: memory left after unmount", as_finding_kind_name(kind));
-	else
-		as_finding_signature(out, kind, about, why);
-	if (kind == AS_FIND_LEAK || op < 0)
-		as_symptom_after_last(seq, c->failed, op < 0 ? (int64_t)seq->n : op, out);
+	if (kind == AS_FIND_LEAK) {
+		sign_leak(c, op, out);
+		return;
+	}
+	if (is_told(kind)) {
+		sign_told(c, kind, op, why, out);
+		return;
+	}
+	as_finding_signature(out, kind, about, why);
+	if (op < 0)
+		as_symptom_after_last(seq, c->failed, (int64_t)seq->n, out);
+}
+
+static void keep_answers(struct child *c)
+{
+	struct as_buf answers = { 0 };
+
+	if (c->instance)
+		as_instance_answers(c->instance, &answers);
+	snprintf(c->sh->answers, sizeof(c->sh->answers), "%s", as_buf_str(&answers));
+	as_buf_free(&answers);
 }
 
 void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, const char *about,
@@ -70,6 +121,7 @@ void as_child_found(struct child *c, enum as_finding_kind kind, int64_t op, cons
 	sign(c, kind, op, about, why, &signature);
 	snprintf(sh->signature, sizeof(sh->signature), "%s", as_buf_str(&signature));
 	as_buf_free(&signature);
+	keep_answers(c);
 	hand_over_disk(c);
 	sh->found = true;
 }
@@ -119,8 +171,21 @@ static bool kernel_spoke(struct child *c, int64_t op, const char *about)
 	return true;
 }
 
+/* Adds the operation whose memory was left. */
+static const char *name_leaker(const struct child *c, const char *why, struct as_buf *out)
+{
+	int64_t made = as_instance_leak_op(c->instance);
+
+	if (made < 0)
+		return why;
+	as_buf_addf(out, "%s: ", why);
+	as_print_op(&c->args->seq->ops[made], out);
+	return as_buf_str(out);
+}
+
 bool as_child_troubled(struct child *c, int64_t op)
 {
+	struct as_buf words = { 0 };
 	const char *about = op >= 0 ? as_op_table[c->args->seq->ops[op].code].name
 				    : as_phase_name(c->sh->phase);
 	enum as_finding_kind kind;
@@ -132,9 +197,12 @@ bool as_child_troubled(struct child *c, int64_t op)
 	}
 	if (!why)
 		return c->watch && kernel_spoke(c, op, about);
+	if (kind == AS_FIND_LEAK)
+		why = name_leaker(c, why, &words);
 	output = as_instance_output(c->instance);
 	if (output && !c->sh->found)
 		as_host_log_add(&c->sh->log, output);
 	as_child_found(c, kind, op, about, why);
+	as_buf_free(&words);
 	return true;
 }

@@ -89,6 +89,7 @@ static bool follow_fault(struct child *c, const struct as_op *op, const struct a
 {
 	struct as_outcome closed = { 0 };
 
+	c->unsure = true;
 	switch (op->code) {
 	case AS_OP_CLOSE:
 		/* The slot is free whatever close answers. */
@@ -120,6 +121,9 @@ static bool judge(struct child *c, int64_t i, const struct as_outcome *got)
 	/* It may have turned itself off, or kept half of an operation. */
 	if (c->args->plan && !as_instance_can(c->instance, AS_INSTANCE_STRICT) &&
 	    as_child_fault_hit(c))
+		c->blind = true;
+	/* A mount after a power cut finds what reached the disk. */
+	if (op->code == AS_OP_CRASH && c->unsure)
 		c->blind = true;
 	if (c->blind)
 		return true;

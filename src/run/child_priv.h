@@ -27,6 +27,7 @@ struct child {
 	bool *failed; /* by operation: it answered with an error */
 	struct as_child_space space;
 	struct as_race_delay *delay; /* of the disk in a race; NULL: none */
+	bool unsure; /* an operation that a fault made fail may be on the disk, or not */
 	bool blind; /* the model no longer knows the state: answers are not judged */
 	bool quick; /* on a disk that nobody watches (as_instance_args.quick) */
 };
@@ -72,6 +73,11 @@ void as_child_space_begin(struct child *c); /* on the fresh mount */
 void as_child_space_end(struct child *c); /* after the workload, still mounted */
 /* After the next mount; removes everything. False: space is missing, which is found. */
 bool as_child_space_agrees(struct child *c);
+
+/* ---- child_growth.c ---- */
+
+/* Of what is unmounted, and needed no more. */
+void as_child_growth(struct child *c);
 
 /* ---- child_race.c ---- */
 

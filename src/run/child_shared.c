@@ -41,6 +41,7 @@ const char *as_phase_name(enum as_phase phase)
 		[PHASE_COMPARE_AGAIN] = "reading the tree after mounting again",
 		[PHASE_SPACE] = "removing everything",
 		[PHASE_UNMOUNT_AGAIN] = "the second unmount",
+		[PHASE_GROWTH] = "repeating operations",
 	};
 
 	return (unsigned)phase < PHASES ? names[phase] : "?";
@@ -77,5 +78,8 @@ void as_shared_describe(const struct as_child_shared *sh, const struct as_seq *s
 	}
 	if (faults && *faults)
 		as_buf_addf(out, "with the fault %s\n", faults);
+	if (sh->answers[0])
+		as_buf_addf(out, "with these answers to its questions, and 0 to the others\n%s",
+			    sh->answers);
 	as_buf_free(&op);
 }

@@ -53,13 +53,26 @@ int as_instance_make_disk(const struct as_target *target, struct as_medium *disk
 	((uint32_t)(AS_INSTANCE_DISK | AS_INSTANCE_KERNEL | AS_INSTANCE_DEVICE | \
 		    AS_INSTANCE_CERTAIN | AS_INSTANCE_IN_PROCESS | AS_INSTANCE_VISIT))
 
-/* Chance, clock and memory as in the beginning. */
-static void new_host(struct as_instance *i)
+static void free_host(struct as_instance *i)
 {
 	as_host_free(i->host);
 	as_chooser_free(i->chooser);
+	as_chooser_free(i->answerer);
+	i->answerer = NULL;
+}
+
+/* Chance, clock and memory as in the beginning. */
+static void new_host(struct as_instance *i)
+{
+	const char *choices = i->args.choices;
+
+	free_host(i);
 	i->chooser = as_chooser_seeded(i->args.seed);
 	i->host = as_host_new(as_chooser_choice(i->chooser), i->args.log);
+	/* Whoever took the option has read it before. */
+	if (!i->args.choice && choices && *choices)
+		as_assert(!as_chooser_parse(choices, &i->answerer, NULL));
+	as_host_set_choice(i->host, i->answerer ? as_chooser_choice(i->answerer) : i->args.choice);
 	as_host_clock_after(i->host, i->args.after_ns);
 	as_host_fail_nth(i->host, i->args.plan ? as_plan_alloc(i->args.plan) : 0);
 }
@@ -113,8 +126,7 @@ void as_instance_close(struct as_instance *i)
 	if (!i)
 		return;
 	i->ops->close(i);
-	as_host_free(i->host);
-	as_chooser_free(i->chooser);
+	free_host(i);
 	free(i);
 }
 
@@ -231,6 +243,22 @@ struct as_instance_reader as_instance_reads(struct as_instance *i)
 const char *as_instance_trouble(struct as_instance *i, enum as_finding_kind *kind)
 {
 	return i->ops->trouble ? i->ops->trouble(i, kind) : NULL;
+}
+
+int64_t as_instance_leak_op(const struct as_instance *i)
+{
+	return i->ops->leak_op ? i->ops->leak_op(i) : -1;
+}
+
+void as_instance_answers(const struct as_instance *i, struct as_buf *out)
+{
+	as_host_answers(i->host, out);
+}
+
+struct as_host_leaks as_instance_memory(const struct as_instance *i)
+{
+	as_assert(i->caps & AS_INSTANCE_MEMORY);
+	return as_host_live(i->host);
 }
 
 const char *as_instance_output(struct as_instance *i)

@@ -71,7 +71,11 @@ struct as_instance_args {
 	struct as_medium *disk;
 	const char *folder; /* for those: the empty folder to work in */
 	struct as_host_log *log;
-	uint64_t seed; /* of the choices that it asks for */
+	uint64_t seed; /* of the choices that it asks for by as_choose() */
+	/* Who answers as_ask(): as_chooser_parse() reads it, and it begins anew where choices do.
+	 * NULL or "": the answer is 0. */
+	const char *choices;
+	struct as_choice *choice; /* in place of that: somebody who goes on; NULL: nobody */
 	uint64_t after_ns; /* a clock of ours tells later times than this; 0: from its beginning */
 	uint32_t name_max; /* of struct as_traits */
 	const struct as_plan *plan; /* the faults from the beginning on; NULL: none */
@@ -137,6 +141,13 @@ struct as_instance_reader as_instance_reads(struct as_instance *instance);
 /* What the target did wrong besides its answers (memory that it kept, a server that died), in
  * words, with the kind of finding that it is; NULL: nothing. */
 const char *as_instance_trouble(struct as_instance *instance, enum as_finding_kind *kind);
+/* If that is memory that was left: the number of the operation that allocated it; -1: none did, or
+ * it is something else. */
+int64_t as_instance_leak_op(const struct as_instance *instance);
+/* Adds what it asked and was not answered 0, a line each. */
+void as_instance_answers(const struct as_instance *instance, struct as_buf *out);
+/* How much memory it has now. With AS_INSTANCE_MEMORY. */
+struct as_host_leaks as_instance_memory(const struct as_instance *instance);
 /* What the process of a server printed last; NULL: there is no such process. */
 const char *as_instance_output(struct as_instance *instance);
 /* The first call outside of the disk, of a target that calls it directly; NULL: none. */

@@ -39,9 +39,18 @@ static struct as_mount_args mount_args(struct as_instance *i)
 				       .opts = as_target_opts(i->args.target) };
 }
 
+/* Whether it is held to the rule that success hides no failure: it must be able to say that one
+ * does not matter. */
+static bool owns_up(const struct as_instance *i)
+{
+	return i->args.plan && ops_of(i)->api >= AS_HOST_CHECKS;
+}
+
 static int library_new_vfs(struct as_instance *i, struct as_err *err)
 {
 	(void)err;
+	if (owns_up(i))
+		as_host_watch_disk(i->host, i->args.disk);
 	i->vfs = as_vfs_lib_new(&(struct as_lib_args){
 		.ops = ops_of(i),
 		.host = i->host,
@@ -49,6 +58,7 @@ static int library_new_vfs(struct as_instance *i, struct as_err *err)
 		.opts = as_target_opts(i->args.target),
 		.name_max = i->args.name_max,
 		.size_max_bytes = as_target_limits(i->args.target).file_bytes,
+		.faulty = owns_up(i),
 	});
 	return 0;
 }
@@ -100,11 +110,25 @@ static void library_set_op(struct as_instance *i, uint32_t op)
 
 	if (log)
 		as_reclog_set_op(log, op);
+	as_host_begin_op(i->host, op);
+}
+
+static void library_answered(struct as_instance *i, const struct as_outcome *got)
+{
+	(void)got;
+	as_host_end_op(i->host);
 }
 
 static const char *library_trouble(struct as_instance *i, enum as_finding_kind *kind)
 {
 	return as_vfs_lib_trouble(i->vfs, kind);
+}
+
+static int64_t library_leak_op(const struct as_instance *i)
+{
+	uint32_t op = as_vfs_lib_leak_op(i->vfs);
+
+	return op == AS_HOST_NO_OP ? -1 : (int64_t)op;
 }
 
 static const char *library_misuse(const struct as_instance *i)
@@ -237,7 +261,9 @@ const struct as_instance_ops as_instance_library = {
 	.unmount = library_unmount,
 	.give_up = library_give_up,
 	.set_op = library_set_op,
+	.answered = library_answered,
 	.trouble = library_trouble,
+	.leak_op = library_leak_op,
 	.misuse = library_misuse,
 	.restore = library_restore,
 	.check = library_check,

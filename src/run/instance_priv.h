@@ -36,6 +36,7 @@ struct as_instance_ops {
 	void (*set_delay)(struct as_instance *instance, void (*before)(void *ctx), void *ctx);
 
 	const char *(*trouble)(struct as_instance *instance, enum as_finding_kind *kind);
+	int64_t (*leak_op)(const struct as_instance *instance); /* or -1 */
 	const char *(*output)(struct as_instance *instance);
 	const char *(*misuse)(const struct as_instance *instance);
 	const char *(*device)(const struct as_instance *instance);
@@ -64,7 +65,8 @@ struct as_instance {
 	const struct as_instance_ops *ops;
 	struct as_instance_args args;
 	uint32_t caps;
-	struct as_chooser *chooser;
+	struct as_chooser *chooser; /* of as_choose() */
+	struct as_chooser *answerer; /* of as_ask(); NULL: none, or args.choice */
 	struct as_host_mem *host;
 	struct as_vfs *vfs;
 	struct as_bounds bounds; /* of a disk that is not ours */

@@ -78,7 +78,7 @@ static int socket_zero(struct as_bd *bd, uint64_t off, uint64_t len)
 }
 
 static const struct as_bd_ops socket_ops = {
-	.api = AS_TARGET_API,
+	.api = 1, /* no queue */
 	.name = "socket",
 	.read = socket_read,
 	.write = socket_write,

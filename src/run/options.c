@@ -2,6 +2,8 @@
 /* options: the options of a run as text. A finding keeps them, so that a replay does the same. */
 #include "run/run.h"
 
+#include "base/choice.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -74,6 +76,8 @@ void as_run_options_print(const struct as_run_options *o, struct as_buf *out)
 		if (number && number != numbers[i].standard)
 			as_buf_addf(out, " %s=%llu", numbers[i].name, number);
 	}
+	if (o->choices[0])
+		as_buf_addf(out, " choices=%s", o->choices);
 	if (o->scenario[0])
 		as_buf_addf(out, " scenario=%s", o->scenario);
 	for (const char *s = o->faults ? o->faults : ""; *s;) {
@@ -95,6 +99,19 @@ static void set_number(struct as_run_options *o, const struct number_row *row, u
 		*(uint64_t *)at = number;
 }
 
+int as_run_choices(const char *text, struct as_run_options *o, struct as_err *err)
+{
+	struct as_chooser *chooser = NULL;
+	int rc = as_chooser_parse(text, &chooser, err);
+
+	as_chooser_free(chooser);
+	if (!rc && strlen(text) >= sizeof(o->choices))
+		rc = as_fail(err, AS_EUSE, "choices \"%.20s...\": too long", text);
+	if (!rc)
+		memcpy(o->choices, text, strlen(text) + 1);
+	return rc;
+}
+
 static int parse_word(const char *word, struct as_run_options *o, struct as_buf *faults,
 		      struct as_err *err)
 {
@@ -110,6 +127,8 @@ static int parse_word(const char *word, struct as_run_options *o, struct as_buf 
 		as_buf_addf(faults, "%s%s", faults->len ? " " : "", word + 6);
 		return 0;
 	}
+	if (!strncmp(word, "choices=", 8))
+		return as_run_choices(word + 8, o, err);
 	if (!strncmp(word, "scenario=", 9)) {
 		if (strlen(word + 9) >= sizeof(o->scenario))
 			return as_fail(err, AS_EUSE, "'%.40s...': too long", word);

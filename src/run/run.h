@@ -19,6 +19,7 @@ struct as_watch;
 
 #define AS_RUN_DEADLINE_MS 10000u
 #define AS_RUN_SCENARIO_MAX 384
+#define AS_RUN_CHOICES_MAX 512
 #define AS_RUN_COUNTS 15
 
 /* Run a workload again and again, failing call 1, 2, 3, ... of a kind, until a run ends in which
@@ -31,7 +32,8 @@ struct as_run_options {
 	bool check_every_op;
 	unsigned deadline_ms; /* without progress; 0: AS_RUN_DEADLINE_MS */
 	uint64_t size_bytes; /* of the disk; 0: the target's own */
-	uint64_t seed; /* of the choices a target asks for */
+	uint64_t seed; /* of the choices a target asks for by as_choose() */
+	char choices[AS_RUN_CHOICES_MAX]; /* answers as_ask(): as_chooser_parse(); "": 0 */
 	/* Of a directory of the machine; 0: the defaults of vfs/bounds.def. */
 	uint64_t max_bytes, max_entries;
 	const char *faults; /* see target/medium.h; NULL: none */
@@ -110,6 +112,9 @@ AS_MUST_CHECK int as_run_batch(struct as_runner *runner, const struct as_run_bat
 void as_run_options_print(const struct as_run_options *options, struct as_buf *out);
 AS_MUST_CHECK int as_run_options_parse(const char *text, struct as_run_options *options,
 				       char **faults, struct as_err *err);
+/* Sets options->choices. */
+AS_MUST_CHECK int as_run_choices(const char *text, struct as_run_options *options,
+				 struct as_err *err);
 const char *as_sweep_name(enum as_sweep sweep);
 AS_MUST_CHECK int as_sweep_parse(const char *name, enum as_sweep *sweep, struct as_err *err);
 

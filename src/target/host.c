@@ -10,10 +10,9 @@
  * The clock starts at a fixed day and moves a microsecond each time it is asked, so the same
  * workload sees the same times in every run.
  */
-#include "target/host.h"
+#include "target/host_priv.h"
 
 #include "base/array.h"
-#include "base/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,23 +21,6 @@
 #define GUARD UINT64_C(0xa55a5aa5c33c3cc3)
 #define EPOCH_NS (INT64_C(1600000000) * 1000000000)
 #define TICK_NS 1000
-
-struct host_block {
-	unsigned char *ptr; /* NULL: it is free */
-	size_t len; /* of a free one: the index of the next free one */
-};
-
-struct as_host_mem {
-	struct as_host seam;
-	struct as_host_log *log;
-	struct host_block *blocks; /* live ones and free ones */
-	size_t n_blocks, cap;
-	size_t free_block; /* the index of a free one, or AS_TABLE_NONE */
-	struct as_table table; /* the indexes of the live ones, by address */
-	uint64_t live_bytes, calls, fail_at, now_ns;
-	bool failed;
-	char misuse[160]; /* the first, or "" */
-};
 
 /* ---- The live blocks ------------------------------------------------------------------------- */
 
@@ -72,7 +54,7 @@ static void add_block(struct as_host_mem *h, void *ptr, size_t len)
 	} else {
 		h->free_block = h->blocks[i].len;
 	}
-	h->blocks[i] = (struct host_block){ ptr, len };
+	h->blocks[i] = (struct host_block){ ptr, len, h->op };
 	as_table_add(&h->table, (uintptr_t)ptr, i);
 	h->live_bytes += len;
 }
@@ -81,7 +63,7 @@ static void remove_block(struct as_host_mem *h, size_t i)
 {
 	as_table_remove(&h->table, (uintptr_t)h->blocks[i].ptr, i);
 	h->live_bytes -= h->blocks[i].len;
-	h->blocks[i] = (struct host_block){ NULL, h->free_block };
+	h->blocks[i] = (struct host_block){ .len = h->free_block };
 	h->free_block = i;
 }
 
@@ -115,6 +97,7 @@ static void *host_alloc(void *ctx, size_t len)
 
 	if (++h->calls == h->fail_at) {
 		h->failed = true;
+		h->told.failed_allocs++;
 		return NULL;
 	}
 	if (len > AS_HOST_LIVE_MAX_BYTES || h->live_bytes + len > AS_HOST_LIVE_MAX_BYTES)
@@ -211,6 +194,7 @@ struct as_host_mem *as_host_new(struct as_choice *choice, struct as_host_log *lo
 	h->log = log;
 	h->now_ns = EPOCH_NS;
 	h->free_block = AS_TABLE_NONE;
+	h->op = AS_HOST_NO_OP;
 	h->seam = (struct as_host){
 		.api = AS_TARGET_API,
 		.ctx = h,
@@ -219,6 +203,7 @@ struct as_host_mem *as_host_new(struct as_choice *choice, struct as_host_log *lo
 		.choice = choice,
 		.now_ns = host_now,
 		.log = host_log,
+		.checks = &as_host_checks,
 	};
 	return h;
 }
@@ -229,6 +214,7 @@ void as_host_free(struct as_host_mem *h)
 		return;
 	as_host_drop(h);
 	free(h->blocks);
+	free(h->told.answers);
 	as_table_free(&h->table);
 	free(h);
 }
@@ -259,8 +245,19 @@ struct as_host_leaks as_host_live(const struct as_host_mem *h)
 	return (struct as_host_leaks){ h->table.n, h->live_bytes };
 }
 
+uint32_t as_host_live_op(const struct as_host_mem *h)
+{
+	uint32_t first = AS_HOST_NO_OP;
+
+	for (size_t i = 0; i < h->n_blocks; i++)
+		if (h->blocks[i].ptr && h->blocks[i].op < first)
+			first = h->blocks[i].op;
+	return first;
+}
+
 void as_host_drop(struct as_host_mem *h)
 {
+	as_host_forget(h);
 	for (size_t i = 0; i < h->n_blocks; i++)
 		free(h->blocks[i].ptr);
 	as_table_clear(&h->table);

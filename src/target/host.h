@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * host: what a linked file system gets from us (struct as_host): memory that is counted and can be
- * made to fail, choices, a clock that moves only when it is asked, and a log.
+ * made to fail, choices, a clock that moves only when it is asked, and a log. And what it tells us
+ * of itself: locks, pairs, invariants.
  */
 #ifndef AS_TARGET_HOST_H
 #define AS_TARGET_HOST_H
 
 #include "base/buf.h"
+#include "base/finding.h"
 
 #include <assay/target.h>
 #include <stddef.h>
@@ -38,6 +40,8 @@ struct as_host_leaks {
 	uint64_t count, bytes;
 };
 
+#define AS_HOST_NO_OP UINT32_MAX
+
 /* `choice` and `log` must outlive it. */
 struct as_host_mem *as_host_new(struct as_choice *choice, struct as_host_log *log);
 /* frees all that is still allocated, too; takes NULL */
@@ -58,6 +62,8 @@ uint64_t as_host_calls(const struct as_host_mem *host);
 
 /* What is allocated now. */
 struct as_host_leaks as_host_live(const struct as_host_mem *host);
+/* The first operation of those that allocated it; AS_HOST_NO_OP: none did. */
+uint32_t as_host_live_op(const struct as_host_mem *host);
 /* Frees everything: the file system that used it has ended. */
 void as_host_drop(struct as_host_mem *host);
 /* The first mistake that the target made with its memory, or NULL. */
@@ -65,5 +71,32 @@ const char *as_host_misuse(const struct as_host_mem *host);
 /* Looks for writes past the end of live blocks. Without this they are seen when a block is
  * freed. */
 void as_host_check(struct as_host_mem *host);
+
+/* ---- What the file system tells of itself (host_checks.c) ---- */
+
+/* Who answers as_ask() from now on; NULL: the answer is 0. */
+void as_host_set_choice(struct as_host_mem *host, struct as_choice *choice);
+/* Adds what was answered other than 0, with what was asked: "op 3: commit now: 1 of 2\n". */
+void as_host_answers(const struct as_host_mem *host, struct as_buf *out);
+
+/* What follows belongs to operation number `op`; AS_HOST_NO_OP: to none. */
+void as_host_begin_op(struct as_host_mem *host, uint32_t op);
+/* The operation has ended: looks for locks that are held and pairs that are not balanced, and asks
+ * the invariants. */
+void as_host_end_op(struct as_host_mem *host);
+/* An unmount begins: that was the last look at the invariants. */
+void as_host_leaving(struct as_host_mem *host);
+/* The file system is gone, as its own functions wanted: nothing of it may be left. */
+void as_host_left(struct as_host_mem *host);
+
+/* One call of a function of the file system. It is a finding if it answers success although
+ * something that it asked for has failed: memory, or a call of this disk. */
+struct as_medium;
+void as_host_watch_disk(struct as_host_mem *host, const struct as_medium *disk);
+void as_host_begin_call(struct as_host_mem *host);
+void as_host_end_call(struct as_host_mem *host, const char *function, int64_t answer);
+
+/* The first rule that it broke, in words; NULL: none. */
+const char *as_host_trouble(const struct as_host_mem *host, enum as_finding_kind *kind);
 
 #endif

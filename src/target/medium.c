@@ -115,6 +115,7 @@ struct as_medium {
 	struct as_disk *disk;
 	struct as_witness *witness; /* NULL: none */
 	struct as_reclog *log; /* NULL: not recorded */
+	const struct as_plan *plan; /* of what is faulty */
 	struct as_faulty *faulty;
 	struct as_bd *inner;
 	char misuse[160];
@@ -287,6 +288,7 @@ void as_medium_plan(struct as_medium *s, const struct as_plan *plan)
 	s->inner = s->log ? as_reclog_bd(s->log) : base_of(s);
 	if (!plan || !plan->n)
 		return;
+	s->plan = plan;
 	s->faulty = as_faulty_new(s->inner, plan->rules, plan->n);
 	s->inner = as_faulty_bd(s->faulty);
 }
@@ -349,6 +351,22 @@ uint64_t as_medium_fired(const struct as_medium *s)
 uint64_t as_medium_calls(const struct as_medium *s, unsigned kind)
 {
 	return s->faulty ? as_faulty_calls(s->faulty, (enum as_call)kind) : 0;
+}
+
+uint64_t as_medium_failed(const struct as_medium *s, const char **kind)
+{
+	const struct as_plan *plan = s->plan;
+	uint64_t failed = 0;
+
+	for (size_t i = 0; s->faulty && i < plan->n; i++) {
+		uint64_t fired = as_faulty_fired(s->faulty, i);
+
+		if (!fired || !(plan->rules[i].actions & AS_FAULT_ERROR))
+			continue;
+		failed += fired;
+		*kind = as_call_name(plan->rules[i].kind);
+	}
+	return failed;
 }
 
 const char *as_medium_misuse(const struct as_medium *s)

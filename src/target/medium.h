@@ -53,6 +53,8 @@ bool as_medium_repeat(struct as_medium *medium, const struct as_witness_area *ar
  * are counted only where there is a rule for the disk. */
 uint64_t as_medium_fired(const struct as_medium *medium);
 uint64_t as_medium_calls(const struct as_medium *medium, unsigned kind);
+/* How many calls were answered with an error, and the name of the last kind that was ("write"). */
+uint64_t as_medium_failed(const struct as_medium *medium, const char **kind);
 /* Keeps a record of what reaches the disk from now on (disk/log.h), of at most limit_bytes; 0: no
  * limit. */
 void as_medium_record(struct as_medium *medium, uint64_t limit_bytes);

@@ -40,7 +40,7 @@ struct card {
 	bool done;
 	int rc;
 	struct as_err err;
-	uint32_t caps;
+	uint32_t api, caps;
 	uint64_t min_bytes, default_bytes;
 	struct as_limits limits;
 	char name[NAME_BYTES], version[NAME_BYTES];
@@ -123,9 +123,9 @@ static int vet_symbol(const char *path, const void *symbol, struct as_err *err)
 			       path);
 	if ((uintptr_t)symbol % _Alignof(struct as_target_ops))
 		return as_fail(err, AS_EUSE, "plugin %s: 'as_target' is not aligned", path);
-	/* A table of another version may be shorter: as_target_vet() reports that. */
+	/* A table of an unknown version may be shorter: as_target_vet() reports that. */
 	if (entry->st_size < sizeof(struct as_target_ops) &&
-	    (entry->st_size < sizeof(uint32_t) || *(const uint32_t *)symbol == AS_TARGET_API))
+	    (entry->st_size < sizeof(uint32_t) || as_target_knows(*(const uint32_t *)symbol)))
 		return as_fail(err, AS_EUSE,
 			       "plugin %s: 'as_target' has %llu bytes, a table has %zu: was it "
 			       "built with another target.h?",
@@ -167,6 +167,7 @@ static void copy_text(char to[NAME_BYTES], const char *from)
 
 static void fill(struct card *card, const struct as_target_ops *ops)
 {
+	card->api = ops->api;
 	card->caps = ops->caps;
 	card->min_bytes = ops->min_bytes;
 	card->default_bytes = ops->default_bytes;
@@ -202,7 +203,7 @@ static bool same(const struct card *a, const struct card *b)
 {
 	const struct as_limits *x = &a->limits, *y = &b->limits;
 
-	return a->caps == b->caps && a->min_bytes == b->min_bytes &&
+	return a->api == b->api && a->caps == b->caps && a->min_bytes == b->min_bytes &&
 	       a->default_bytes == b->default_bytes && !strcmp(a->name, b->name) &&
 	       x->name_max == y->name_max && x->link_max == y->link_max &&
 	       x->dir_link_max == y->dir_link_max && x->symlink_max == y->symlink_max &&
@@ -293,7 +294,7 @@ int as_target_open_plugin(struct as_target *t, const char *rest, struct as_err *
 	rc = learn(plugin, err);
 	if (rc)
 		return rc;
-	plugin->facts = (struct as_target_ops){ .api = AS_TARGET_API,
+	plugin->facts = (struct as_target_ops){ .api = plugin->card.api,
 						.caps = plugin->card.caps,
 						.name = plugin->card.name,
 						.version = plugin->card.version,

@@ -275,9 +275,14 @@ static bool has_function(const struct as_target_ops *ops, size_t offset)
 	return function;
 }
 
+bool as_target_knows(uint32_t api)
+{
+	return api >= 1 && api <= AS_TARGET_API;
+}
+
 int as_target_vet(const struct as_target_ops *ops, const char *who, struct as_err *err)
 {
-	if (ops->api != AS_TARGET_API)
+	if (!as_target_knows(ops->api))
 		return as_fail(
 			err, AS_EUSE,
 			"%s: built for version %u of the plugin interface, this assay has %u", who,

@@ -90,6 +90,8 @@ uint32_t as_target_sector_bytes(const struct as_target *target);
 /* Row i of the table, or NULL after the last. */
 const struct as_target_kind *as_target_kind(unsigned i);
 
+/* Whether tables of this version of the interface are accepted: it only ever grew at its end. */
+bool as_target_knows(uint32_t api);
 /* Reports by name what an operations table lacks; it is used on everything that is loaded. */
 AS_MUST_CHECK int as_target_vet(const struct as_target_ops *ops, const char *who,
 				struct as_err *err);

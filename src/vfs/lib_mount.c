@@ -35,6 +35,9 @@ static void check_leaks(struct as_lib *l, const char *when)
 		as_buf_addf(&text, "%llu allocation%s, %llu bytes, left after %s",
 			    (unsigned long long)live.count, as_plural(live.count),
 			    (unsigned long long)live.bytes, when);
+		l->leak_op = as_host_live_op(l->args.host);
+		if (l->leak_op != AS_HOST_NO_OP)
+			as_buf_addf(&text, "; operation %u made the first", l->leak_op + 1);
 		note_trouble(l, AS_FIND_LEAK, as_buf_str(&text));
 		as_host_drop(l->args.host);
 	}
@@ -48,8 +51,18 @@ const char *as_vfs_lib_trouble(struct as_vfs *vfs, enum as_finding_kind *kind)
 
 	if (misuse)
 		note_trouble(l, AS_FIND_MISUSE, misuse);
+	misuse = as_host_trouble(l->args.host, kind);
+	if (misuse)
+		note_trouble(l, *kind, misuse);
 	*kind = l->trouble_kind;
 	return l->trouble.len ? as_buf_str(&l->trouble) : NULL;
+}
+
+uint32_t as_vfs_lib_leak_op(const struct as_vfs *vfs)
+{
+	const struct as_lib *l = (const struct as_lib *)vfs;
+
+	return l->trouble.len && l->trouble_kind == AS_FIND_LEAK ? l->leak_op : AS_HOST_NO_OP;
 }
 
 static bool has_word(const char *opts, const char *word)
@@ -74,14 +87,18 @@ int as_vfs_lib_mount(struct as_vfs *vfs, const char *opts)
 		as_buf_addf(&l->opts, "%s%s", l->opts.len ? "," : "", opts);
 	args.opts = as_buf_str(&l->opts);
 	args.readonly = has_word(args.opts, "ro");
-	rc = l->ops->mount(&args, &l->fs);
+	rc = l->watched ? as_watched_mount(l->watched, &args, &l->fs)
+			: l->ops->mount(&args, &l->fs);
 	if (rc) {
 		l->fs = NULL;
+		as_host_leaving(l->args.host);
+		as_host_left(l->args.host);
 		check_leaks(l, "a mount that failed");
 		return rc;
 	}
 	if (!l->fs)
 		note_trouble(l, AS_FIND_MISUSE, "mount answered 0 but gave no file system");
+	as_host_end_op(l->args.host);
 	return 0;
 }
 
@@ -114,7 +131,9 @@ int as_vfs_lib_unmount(struct as_vfs *vfs)
 			first = rc;
 	}
 	as_lib_cwd_reset(l);
+	as_host_leaving(l->args.host);
 	rc = l->ops->unmount(l->fs);
+	as_host_left(l->args.host);
 	forget(l);
 	check_leaks(l, "unmount");
 	return first ? first : rc;
@@ -303,6 +322,7 @@ static void lib_free(struct as_vfs *vfs)
 	as_buf_free(&l->todo[1]);
 	as_buf_free(&l->opts);
 	as_buf_free(&l->trouble);
+	as_watched_free(l->watched);
 	free(l);
 }
 
@@ -327,6 +347,10 @@ struct as_vfs *as_vfs_lib_new(const struct as_lib_args *args)
 	l->args = *args;
 	l->ops = args->ops;
 	l->host = as_host_seam(args->host);
+	if (args->faulty) {
+		l->watched = as_watched_new(args->ops, args->host);
+		l->ops = as_watched_ops(l->watched);
+	}
 	return &l->vfs;
 }
 

@@ -15,6 +15,7 @@ struct as_lib_args {
 	const char *opts; /* of the target */
 	uint32_t name_max;
 	uint64_t size_max_bytes; /* largest file offset, 0: none but the type's */
+	bool faulty; /* calls may fail: success must not hide that (as_host_watch_disk()) */
 };
 
 struct as_vfs *as_vfs_lib_new(const struct as_lib_args *args);
@@ -27,5 +28,7 @@ void as_vfs_lib_abandon(struct as_vfs *vfs);
 /* What the library did wrong besides its answers (memory left after an unmount, a bad free), or
  * NULL; *kind says of which kind it is. */
 const char *as_vfs_lib_trouble(struct as_vfs *vfs, enum as_finding_kind *kind);
+/* If that is memory that was left: the operation that allocated it, or AS_HOST_NO_OP. */
+uint32_t as_vfs_lib_leak_op(const struct as_vfs *vfs);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "target/host.h"
 #include "vfs/lib_new.h"
+#include "vfs/lib_watched.h"
 #include "vfs/vfs.h"
 
 struct as_lib_slot {
@@ -44,6 +45,7 @@ struct as_lib {
 	struct as_lib_args args;
 	const struct as_target_ops *ops;
 	const struct as_host *host;
+	struct as_watched *watched; /* what `ops` is a table of; NULL: of the library */
 	struct as_fs *fs; /* NULL: unmounted */
 	struct as_lib_cwd cwd;
 	struct as_lib_slot *slots;
@@ -52,6 +54,7 @@ struct as_lib {
 	size_t n_maps, cap_maps;
 	struct as_buf todo[2]; /* link texts being walked, see lib_path.c */
 	struct as_buf opts;
+	uint32_t leak_op; /* the operation that made what was left, or AS_HOST_NO_OP */
 	enum as_finding_kind trouble_kind;
 	struct as_buf trouble; /* "" for none */
 };

@@ -244,6 +244,32 @@ static void test_text(void **state)
 	}
 }
 
+static void test_typed(void **state)
+{
+	static const char *const bad[] = { "seed:", "seed:x", "seed:-1", "1.x", "seeds" };
+	struct as_chooser *chooser, *same;
+	struct as_err err;
+
+	(void)state;
+	assert_int_equal(as_chooser_parse("seed:7", &chooser, &err), 0);
+	same = as_chooser_seeded(7);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(as_choose(as_chooser_choice(chooser), 9),
+				 as_choose(as_chooser_choice(same), 9));
+	as_chooser_free(chooser);
+	as_chooser_free(same);
+	assert_int_equal(as_chooser_parse("2.0.1", &chooser, &err), 0);
+	assert_int_equal(as_choose(as_chooser_choice(chooser), 3), 2);
+	assert_int_equal(as_choose(as_chooser_choice(chooser), 3), 0);
+	assert_int_equal(as_choose(as_chooser_choice(chooser), 3), 1);
+	assert_int_equal(as_choose(as_chooser_choice(chooser), 3), 0);
+	as_chooser_free(chooser);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(as_chooser_parse(bad[i], &chooser, &err), AS_EUSE);
+		assert_null(chooser);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +280,7 @@ int main(void)
 		cmocka_unit_test(test_replay_gives_the_record_back),
 		cmocka_unit_test(test_replay_strays),
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_typed),
 	};
 
 	return cmocka_run_group_tests_name("base/choice", tests, NULL, NULL);

@@ -150,4 +150,10 @@ else
 	tap_like "says so" "$WORK/err" 'no workload was run: .*--budget'
 fi
 
+# An operation that failed because its commit did may be on the disk: what a crash operation after
+# it finds there is not judged.
+printf 'create /a 0170\ncrash\nsync\n' >"$WORK/failed.txt"
+tap_run "a crash operation after one that failed" 0 "$ASSAY" crash --no-store \
+	--target lab:commit=every --fault flush:2:eio "$WORK/failed.txt"
+
 tap_done

@@ -44,8 +44,12 @@ budget() { awk -v b="LAB_BUG($1," 'index($0, b) == 1 { on = 1 } on && /hunt --cr
 	sub(/.*", /, ""); sub(/\).*/, ""); print; exit }' labfs/bugs.def; }
 predicted() { sed -n "s/^LAB_VIEW($1, \([0-9]\), \([0-9]\))/\1 \2/p" labfs/views.def; }
 
-# easiest FOLDER: the easiest view, and that of the crash during recovery, of what was found.
+# easiest FOLDER: the easiest view, and that of the crash during recovery, of what was found. A call
+# that hid a failure shows without a power cut.
 easiest() {
+	if ls "$1/findings" 2>/dev/null | grep -q -e -silent-; then
+		echo 0 0
+	fi
 	grep -ho 'scenario=crash:[^" ]*' "$1"/findings/*/finding.json 2>/dev/null |
 		sed -n 's/.*view=\([0-9]\).*then=\([0-9]\).*/\1 \2/p; t
 			s/.*view=\([0-9]\).*/\1 0/p' | sort | head -n 1

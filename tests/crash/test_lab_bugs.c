@@ -111,7 +111,7 @@ static const char *params_of(const struct row *row)
 	return strcmp(row->workload, SYNCS) ? needs_of(row->bug).params : "record=sweep";
 }
 
-/* The easiest view in which it was found. */
+/* The easiest view in which it was found. That a failure was hidden shows without a power cut. */
 static void easiest(const struct crash_rig *rig, unsigned *view, unsigned *then)
 {
 	*view = *then = 9;
@@ -119,6 +119,8 @@ static void easiest(const struct crash_rig *rig, unsigned *view, unsigned *then)
 		unsigned v = t_crash_number(&rig->caught[i], "view=");
 		unsigned t = t_crash_number(&rig->caught[i], "then=");
 
+		if (!strncmp(rig->caught[i].signature, "silent:", 7))
+			continue;
 		if (v * 10 + t < *view * 10 + *then) {
 			*view = v;
 			*then = t;

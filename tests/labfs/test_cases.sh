@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every seeded bug of labfs that a workload can show, by itself or with failing calls, is found by
-# the command its row in bugs.def names, within its seconds, and replays from its id; labfs without
-# bugs passes every case.
+# Every seeded bug of labfs that a workload can show, by itself, with failing calls or with answers
+# to what it asks, is found by the command its row in bugs.def names, within its seconds, and
+# replays from its id; labfs without bugs passes every case.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 
@@ -14,11 +14,11 @@ field() {
 }
 
 clean() {
-	local case=$1 sweep
-	sweep=$(sed -n 's/^# For `\(--sweep [a-z]*\)`.*/\1/p' "$case")
+	local case=$1 how
+	how=$(sed -n 's/^# For `\(--[a-z]* [a-z:0-9]*\)`.*/\1/p' "$case")
 	# shellcheck disable=SC2086
 	tap_run "clean: $(basename "$case")" 0 \
-		"$ASSAY" run --no-store --target lab --check op $sweep "$case"
+		"$ASSAY" run --no-store --target lab --check op $how "$case"
 }
 
 broken() {
@@ -47,7 +47,7 @@ n=0
 while read -r row; do
 	class=$(field class <<<"$row")
 	case $class in
-	semantics | dogfood | leak | fault) ;;
+	semantics | dogfood | leak | fault | rules) ;;
 	*) continue ;;
 	esac
 	n=$((n + 1))

@@ -129,7 +129,7 @@ static void test_options(void **state)
 		{ "nobarrier", 0 },
 		{ "bug=1,bug=2,noflush=COMMIT,commit=every", 0 },
 		{ "bug=0", -EINVAL },
-		{ "bug=64", -EINVAL },
+		{ "bug=127", -EINVAL },
 		{ "bug=x", -EINVAL },
 		{ "bug=", -EINVAL },
 		{ "noflush=NOWHERE", -EINVAL },

@@ -93,7 +93,7 @@ static int mem_zero(struct as_bd *bd, uint64_t off, uint64_t len)
 }
 
 const struct as_bd_ops t_mem_ops = {
-	.api = AS_TARGET_API,
+	.api = 1, /* no queue */
 	.name = "mem",
 	.read = mem_read,
 	.write = t_mem_write,
