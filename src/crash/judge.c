@@ -24,6 +24,7 @@
 #include "crash/floor.h"
 #include "crash/plan.h"
 #include "crash/recrash.h"
+#include "crash/spending.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,6 +114,14 @@ static bool faults(struct judge *j, struct judge_subject *s, enum as_way way,
 	return fine;
 }
 
+static uint64_t again_part(const struct judge *j)
+{
+	const struct as_share *share = &j->options->share;
+
+	return as_share_is(share) ? as_share_limit(share, AS_SHARE_AGAIN, j->limit)
+				  : as_crash_plan_again_part(j->limit);
+}
+
 static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 		    const struct as_recovered *recovered, struct as_problem *problem)
 {
@@ -132,8 +141,8 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 	if (s->then)
 		return as_recrash_at(&args, s->disk, s->key, recovered, s->then, problem, &j->rc,
 				     j->err);
-	args.limit = as_crash_plan_again(j->limit, j->args->flight->spent_again, j->ways, j->perm,
-					 &j->args->flight->state);
+	args.limit = as_crash_plan_again(again_part(j), j->args->flight->spent_again, j->ways,
+					 j->perm, &j->args->flight->state);
 	if (j->limit && !args.limit)
 		return true;
 	fine = as_recrash(&args, s->disk, s->key, recovered, problem, &j->rc, j->err);
@@ -205,22 +214,6 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 	return false;
 }
 
-/* Whether a tree differs from that of the first way; a checker may have made /lost+found. */
-static bool differs(const struct judge *j, const struct as_ends *known, enum as_way first,
-		    enum as_way way, struct as_buf *how)
-{
-	const struct as_tree *a = known->end[first].tree, *b = known->end[way].tree;
-	struct as_tree *without;
-	bool same;
-
-	if (!as_tree_diff(a, as_way_name(first), b, as_way_name(way), how))
-		return false;
-	without = as_legal_without_found(j->rec->history, b, false);
-	same = without && !as_tree_diff(a, "", without, "", NULL);
-	as_tree_put(without);
-	return !same;
-}
-
 /* All ways must come to the same tree (FiSC's double fsck). */
 static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 			    struct as_problem *problem)
@@ -237,7 +230,7 @@ static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 			continue;
 		if (first == AS_WAYS)
 			first = (enum as_way)w;
-		else if (differs(j, known, first, (enum as_way)w, &how)) {
+		else if (as_ends_differ(known, first, (enum as_way)w, j->rec->history, &how)) {
 			snprintf(what, sizeof(what), "%s and %s do not agree", as_way_name(first),
 				 as_way_name((enum as_way)w));
 			(void)as_problem_set_tree(problem, AS_FIND_RECOVERY, (enum as_way)w, what,
@@ -353,6 +346,7 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	struct as_digest judged = as_dedup_state(j->rec, state->key, moment);
 	struct judge_subject s = subject_of(j, state, moment);
 	struct as_problem problem = { 0 };
+	struct as_spending spending = as_spending_begin(j->args);
 	enum go_on next = GO_ON;
 
 	counts->generated++;
@@ -360,12 +354,14 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	note_flight(j, state);
 	if (as_dedup_has(j->args->dedup, judged)) {
 		note_floor(j, state, &s);
+		as_spending_end(&spending, j->args, state->view, NULL, &problem);
 		return j->rc ? STOP : GO_ON;
 	}
 	counts->distinct++;
 	if (judge_state(j, &s, &problem))
 		as_dedup_add(j->args->dedup, judged);
-	else if (!j->rc)
+	as_spending_end(&spending, j->args, state->view, as_ends_get(&j->known, s.key), &problem);
+	if (problem.is && !j->rc)
 		next = tell(j, state, &problem);
 	counts->checked += s.worked;
 	counts->memoised += !s.worked;
@@ -394,12 +390,21 @@ static bool plan_skips(void *ctx, enum as_view view, size_t k)
 	return !can_be_judged(j, as_judge_moment(j->rec, j->perm, view, k));
 }
 
+/* What of the limit is for view 1 in the first place; 0: the plan decides. */
+static uint64_t first_part(const struct judge *j)
+{
+	const struct as_share *share = &j->options->share;
+
+	return as_share_is(share) ? as_share_limit(share, AS_SHARE_VIEW_1, j->limit) : 0;
+}
+
 static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
 {
 	struct as_crash_plan_of of = { .perm = j->perm,
 				       .views = views,
 				       .limit = j->limit,
 				       .cost = as_crash_cost(j->ways),
+				       .first = first_part(j),
 				       .all = plan_all,
 				       .skip = plan_skips,
 				       .ctx = j };
@@ -410,6 +415,16 @@ static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
 static bool is_over(const struct judge *j, uint64_t until)
 {
 	return until && j->args->flight->spent >= until;
+}
+
+/* Whether a view has had its share. */
+static bool is_used_up(const struct judge *j, enum as_view view)
+{
+	enum as_share_row row = (enum as_share_row)(AS_SHARE_VIEW_1 + view - 1);
+
+	return j->limit && as_share_is(&j->options->share) &&
+	       j->args->flight->spent_view[view] >=
+		       as_share_limit(&j->options->share, row, j->limit);
 }
 
 static enum go_on visit_turn(struct judge *j, const struct as_crash_turn *turn)
@@ -431,6 +446,8 @@ static enum go_on visit_turn(struct judge *j, const struct as_crash_turn *turn)
 			continue;
 		if (is_over(j, j->limit))
 			return STOP;
+		if (is_used_up(j, turn->view))
+			return GO_ON;
 		flight->index = state.index;
 		next = visit(j, &state, moment);
 	}
@@ -490,7 +507,6 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 	return found;
 }
 
-/* A problem is reported in the easiest view in which it shows. */
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 		       const struct as_problem *problem)
 {
@@ -555,21 +571,6 @@ static bool judge_spot(struct judge *j)
 	return found;
 }
 
-/* The ways that were asked for and exist; by default, the two that have least in common. */
-static uint32_t choose_ways(const struct as_recoverer *recoverer, uint32_t asked)
-{
-	uint32_t ways = as_recoverer_ways(recoverer);
-	uint32_t usual = ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
-	uint32_t commit = ways & 1u << AS_WAY_COMMIT;
-	uint32_t replays = 1u << (ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
-
-	if (asked)
-		return ways & asked;
-	/* One that replays the log, and one that looks at everything. */
-	usual |= (ways & replays) | commit;
-	return usual ? usual : ways;
-}
-
 int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 {
 	struct judge j = {
@@ -580,7 +581,7 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 
 	if (args->options->budget != AS_BUDGET_UNSAID)
 		j.limit = args->options->budget * AS_COST_RECOVERY;
-	j.ways = choose_ways(args->recoverer, args->options->ways);
+	j.ways = as_crash_ways(as_recoverer_ways(args->recoverer), args->options->ways);
 	if (args->began_with_replay)
 		j.ways &= ~(1u << AS_WAY_COMMIT);
 	j.perm = as_perm_new(j.rec->log, j.rec->start, &args->options->perm);
