@@ -38,6 +38,7 @@ struct judge {
 	uint64_t limit; /* what may be spent (plan.h); 0: anything */
 	struct as_ends_known known; /* disks that were recovered */
 	struct as_floor floor;
+	uint64_t again; /* what a recovery may take for power cuts during it; 0: by the plan */
 	struct as_legal legal;
 	struct as_err *err;
 	int rc;
@@ -114,12 +115,12 @@ static bool faults(struct judge *j, struct judge_subject *s, enum as_way way,
 	return fine;
 }
 
-static uint64_t again_part(const struct judge *j)
+/* What of the limit is for a row; without a share, the plan says it. */
+static uint64_t part_of(const struct judge *j, enum as_share_row row, uint64_t planned)
 {
 	const struct as_share *share = &j->options->share;
 
-	return as_share_is(share) ? as_share_limit(share, AS_SHARE_AGAIN, j->limit)
-				  : as_crash_plan_again_part(j->limit);
+	return as_share_is(share) ? as_share_limit(share, row, j->limit) : planned;
 }
 
 static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
@@ -133,7 +134,6 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 					.dedup = j->args->dedup,
 					.flight = j->args->flight,
 					.counts = j->args->counts };
-
 	uint64_t before = j->args->flight->spent;
 	bool fine;
 
@@ -141,8 +141,12 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 	if (s->then)
 		return as_recrash_at(&args, s->disk, s->key, recovered, s->then, problem, &j->rc,
 				     j->err);
-	args.limit = as_crash_plan_again(again_part(j), j->args->flight->spent_again, j->ways,
-					 j->perm, &j->args->flight->state);
+	args.limit =
+		as_crash_plan_again(part_of(j, AS_SHARE_AGAIN, as_crash_plan_again_part(j->limit)),
+				    j->args->flight->spent_again, j->ways, j->perm,
+				    &j->args->flight->state);
+	if (j->again)
+		args.limit = j->again;
 	if (j->limit && !args.limit)
 		return true;
 	fine = as_recrash(&args, s->disk, s->key, recovered, problem, &j->rc, j->err);
@@ -390,21 +394,13 @@ static bool plan_skips(void *ctx, enum as_view view, size_t k)
 	return !can_be_judged(j, as_judge_moment(j->rec, j->perm, view, k));
 }
 
-/* What of the limit is for view 1 in the first place; 0: the plan decides. */
-static uint64_t first_part(const struct judge *j)
-{
-	const struct as_share *share = &j->options->share;
-
-	return as_share_is(share) ? as_share_limit(share, AS_SHARE_VIEW_1, j->limit) : 0;
-}
-
 static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
 {
 	struct as_crash_plan_of of = { .perm = j->perm,
 				       .views = views,
 				       .limit = j->limit,
 				       .cost = as_crash_cost(j->ways),
-				       .first = first_part(j),
+				       .first = part_of(j, AS_SHARE_VIEW_1, 0),
 				       .all = plan_all,
 				       .skip = plan_skips,
 				       .ctx = j };
@@ -422,9 +418,7 @@ static bool is_used_up(const struct judge *j, enum as_view view)
 {
 	enum as_share_row row = (enum as_share_row)(AS_SHARE_VIEW_1 + view - 1);
 
-	return j->limit && as_share_is(&j->options->share) &&
-	       j->args->flight->spent_view[view] >=
-		       as_share_limit(&j->options->share, row, j->limit);
+	return j->limit && j->args->flight->spent_view[view] >= part_of(j, row, UINT64_MAX);
 }
 
 static enum go_on visit_turn(struct judge *j, const struct as_crash_turn *turn)
@@ -480,11 +474,15 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 		     enum go_on *next)
 {
 	struct as_flight *flight = j->args->flight;
-	uint64_t until = j->limit ? flight->spent + j->limit / LOOK_BACK_PART : 0;
+	/* One that takes a power cut during recovery has more to be looked through. */
+	unsigned part = wanted->then[0].view ? 1 : LOOK_BACK_PART;
+	uint64_t until = j->limit ? flight->spent + j->limit / part : 0;
+	uint64_t spent_again = flight->spent_again;
 	struct as_problem problem = { 0 };
 	struct as_perm_state state;
 	bool found = false;
 
+	j->again = j->limit / LOOK_BACK_PART;
 	for (size_t k = 0; k < as_perm_cuts(j->perm) && !found && !j->rc && !is_over(j, until);
 	     k++) {
 		struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
@@ -501,6 +499,8 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 				as_problem_sig(&problem) == as_problem_sig(wanted);
 		}
 	}
+	j->again = 0;
+	flight->spent_again = spent_again;
 	if (found && !j->args->report(j->args->ctx, j->perm, &state, &problem))
 		*next = STOP;
 	as_problem_free(&problem);
