@@ -5,6 +5,7 @@
 #include "base/buf.h"
 
 #include <stddef.h>
+#include <string.h>
 #include <time.h>
 
 const struct as_bench as_benches[] = {
@@ -13,6 +14,25 @@ const struct as_bench as_benches[] = {
 #undef X
 		{ NULL, NULL },
 };
+
+static char *const *wanted;
+static int n_wanted;
+
+void as_bench_want(char *const *names, int n)
+{
+	wanted = names;
+	n_wanted = n;
+}
+
+bool as_bench_wants(const char *prefix)
+{
+	bool wants = !n_wanted;
+
+	for (int i = 0; i < n_wanted; i++)
+		wants = wants || !strncmp(prefix, wanted[i], strlen(wanted[i])) ||
+			!strncmp(prefix, wanted[i], strlen(prefix));
+	return wants;
+}
 
 int64_t bench_cpu_us(void)
 {

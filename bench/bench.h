@@ -6,7 +6,13 @@
 #ifndef AS_BENCH_BENCH_H
 #define AS_BENCH_BENCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Beginnings of names; without any, all are wanted. The words must stay. */
+void as_bench_want(char *const *names, int n);
+/* Whether one of them is about what begins so, or the other way round. */
+bool as_bench_wants(const char *prefix);
 
 typedef void (*as_bench_report)(const char *name, double value, const char *unit);
 
@@ -17,10 +23,13 @@ typedef void (*as_bench_report)(const char *name, double value, const char *unit
 	X(run)        \
 	X(labfs)      \
 	X(hunt)       \
-	X(uml) X(mount) X(checker) X(gen) X(reduce) X(crash) X(cov) X(linear) X(bugs) X(check)
+	X(uml) X(mount) X(checker) X(gen) X(reduce) X(crash) X(cov) X(linear) X(bugs) X(cuts)  \
+	X(check)
 #define X(name) void bench_##name(as_bench_report report);
 AS_BENCHES(X)
 #undef X
+
+/* bench_cuts() is in bench_bugs.c. */
 
 /* Parts of bench_cov(). */
 void bench_cov_record(as_bench_report report);

@@ -11,12 +11,16 @@
  *				without a bug, as `assay cov` counts them; mean of the seeds
  *	bugs.NAME.outputs	the same for results
  *	bugs.NAME.cpu		seconds of CPU time of all hunts, generating included
- * NAME is that of a row of strategy.def. Rows that begin with `crash` cut the power, as
- * `assay hunt --crash` does, and hunt the bugs that only then show.
+ *	cuts.NAME.recoveries	of crashed disks, of all hunts together
+ *	cuts.NAME.typical	the median of the hunts
+ *	cuts.NAME.bug.N		as `recoveries`, for the hunts of bug N
+ * NAME is that of a row of strategy.def. Rows of `cuts` cut the power, as `assay hunt --crash`
+ * does, and hunt the bugs that only then show.
  */
 #include "base/choice.h"
 #include "bench/bench.h"
 #include "cover/own.h"
+#include "crash/crash.h"
 #include "hunt/stream.h"
 #include "scenario/scenario.h"
 #include "vfs/traits.h"
@@ -34,7 +38,7 @@
 
 struct strategy {
 	const char *name;
-	bool crash;
+	const char *crash; /* parameters of the scenario; NULL: the power is not cut */
 	uint64_t seeds;
 	const char *profile; /* lines of a profile */
 };
@@ -54,11 +58,12 @@ struct extent {
 
 static const struct extent extents[2] = {
 	[false] = { &as_scenario_sequential, "", 60000, 20000 },
-	[true] = { &as_scenario_crash, "budget=96", 20000, 0 }, /* and no call fails */
+	[true] = { &as_scenario_crash, "", 20000, 0 },
 };
 
 struct score {
-	uint64_t ops[RUNS_MAX], sum;
+	uint64_t ops[RUNS_MAX], recovered[RUNS_MAX], sum;
+	unsigned bug[RUNS_MAX];
 	unsigned n, found;
 	uint64_t inputs, outputs;
 };
@@ -114,13 +119,25 @@ static void job_close(struct job *job, const struct extent *extent)
 	as_target_free(job->target);
 }
 
+static uint64_t recoveries_of(const struct extent *extent, const struct as_run_result *result)
+{
+	struct as_crash_counts counts;
+
+	if (extent->ops != &as_scenario_crash)
+		return 0;
+	memcpy(&counts, result->counts, sizeof(counts));
+	return counts.checked + counts.again_checked;
+}
+
 /* Runs until something is found or so many operations have run; how many have. */
-static uint64_t job_run(struct job *job, const struct extent *extent, uint64_t most, bool *found)
+static uint64_t job_run(struct job *job, const struct extent *extent, uint64_t most, bool *found,
+			uint64_t *recovered)
 {
 	const size_t batch = extent->ops->batch ? extent->ops->batch : BATCH;
 	uint64_t ops = 0;
 
 	*found = false;
+	*recovered = 0;
 	while (ops < most && !*found) {
 		struct as_seq *seqs[BATCH];
 		const char *names[BATCH];
@@ -135,6 +152,7 @@ static uint64_t job_run(struct job *job, const struct extent *extent, uint64_t m
 		}
 		as_assert(!extent->ops->run(job->scenario, &work, &done, &result, NULL) && done);
 		ops += result.ops;
+		*recovered += recoveries_of(extent, &result);
 		*found = result.findings;
 		for (size_t i = 0; i < work.n; i++)
 			as_seq_free(seqs[i]);
@@ -147,14 +165,16 @@ static void hunt(const struct extent *extent, const struct as_profile *profile,
 {
 	char target[32];
 	struct job job;
-	uint64_t ops;
+	uint64_t ops, recovered;
 	bool found;
 
 	snprintf(target, sizeof(target), "lab:bug=%u", row->number);
 	job_open(&job, extent, profile, target, seed, NULL);
-	ops = job_run(&job, extent, extent->most, &found);
+	ops = job_run(&job, extent, extent->most, &found, &recovered);
 	job_close(&job, extent);
 	as_assert(score->n < RUNS_MAX);
+	score->bug[score->n] = row->number;
+	score->recovered[score->n] = recovered;
 	score->ops[score->n++] = found ? ops : extent->most;
 	score->sum += ops;
 	score->found += found;
@@ -167,12 +187,13 @@ static void cover(const struct extent *extent, const struct as_profile *profile,
 	struct as_watch watch;
 	struct as_own *own;
 	struct job job;
+	uint64_t recovered;
 	bool found;
 
 	as_assert(!as_own_new(spec, NULL, &own, NULL));
 	watch = (struct as_watch)AS_OWN_WATCH(own);
 	job_open(&job, extent, profile, "lab", seed, &watch);
-	(void)job_run(&job, extent, extent->covered, &found);
+	(void)job_run(&job, extent, extent->covered, &found, &recovered);
 	job_close(&job, extent);
 	as_assert(!found);
 	for (unsigned i = 0; i < as_counts_spaces(as_own_counts(own)); i++) {
@@ -211,50 +232,100 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void say(as_bench_report report, const char *strategy, const char *what, double value,
-		const char *unit)
+static void say(as_bench_report report, const struct strategy *strategy, const char *what,
+		double value, const char *unit)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "bugs.%s.%s", strategy, what);
+	snprintf(name, sizeof(name), "%s.%s.%s", strategy->crash ? "cuts" : "bugs", strategy->name,
+		 what);
 	report(name, value, unit);
+}
+
+/* Only numbers that were met are reported. */
+static void say_recovered(as_bench_report report, const struct strategy *strategy,
+			  const struct score *score)
+{
+	uint64_t sorted[RUNS_MAX], sum = 0;
+	char name[32];
+
+	for (unsigned i = 0; i < score->n; i++)
+		sum += sorted[i] = score->recovered[i];
+	qsort(sorted, score->n, sizeof(sorted[0]), by_number);
+	say(report, strategy, "recoveries", (double)sum, "recoveries");
+	say(report, strategy, "typical", (double)sorted[score->n / 2], "recoveries");
+	for (unsigned i = 0; lab_bug_row(i); i++) {
+		bool met = false;
+
+		sum = 0;
+		for (unsigned k = 0; k < score->n; k++)
+			if (score->bug[k] == lab_bug_row(i)->number) {
+				sum += score->recovered[k];
+				met = true;
+			}
+		snprintf(name, sizeof(name), "bug.%u", lab_bug_row(i)->number);
+		if (met)
+			say(report, strategy, name, (double)sum, "recoveries");
+	}
 }
 
 static void measure(const struct strategy *strategy, as_bench_report report)
 {
-	const struct extent *extent = &extents[strategy->crash];
+	struct extent of = extents[strategy->crash != NULL], *extent = &of;
 	struct as_profile *profile = as_profile_new();
 	struct score score = { 0 };
 	double cpu = 0;
 
+	of.params = strategy->crash ? strategy->crash : "";
 	as_assert(!as_profile_parse(strategy->name, strategy->profile, strlen(strategy->profile),
 				    profile, NULL));
 	for (uint64_t seed = 1; seed <= strategy->seeds; seed++) {
 		cpu -= cpu_seconds();
 		for (unsigned i = 0; lab_bug_row(i); i++)
-			if (concerns(lab_bug_row(i), strategy->crash))
+			if (concerns(lab_bug_row(i), strategy->crash != NULL))
 				hunt(extent, profile, lab_bug_row(i), seed, &score);
 		cpu += cpu_seconds();
 		if (extent->covered)
 			cover(extent, profile, seed, &score);
 	}
+	if (strategy->crash)
+		say_recovered(report, strategy, &score);
 	qsort(score.ops, score.n, sizeof(score.ops[0]), by_number);
-	say(report, strategy->name, "hunts", score.n, "hunts");
-	say(report, strategy->name, "found", score.found, "hunts");
-	say(report, strategy->name, "median", (double)score.ops[score.n / 2], "op");
-	say(report, strategy->name, "rate", 1e6 * score.found / (double)score.sum, "bugs/Mop");
+	say(report, strategy, "hunts", score.n, "hunts");
+	say(report, strategy, "found", score.found, "hunts");
+	say(report, strategy, "median", (double)score.ops[score.n / 2], "op");
+	say(report, strategy, "rate", 1e6 * score.found / (double)score.sum, "bugs/Mop");
 	if (extent->covered) {
-		say(report, strategy->name, "inputs",
-		    (double)score.inputs / (double)strategy->seeds, "partitions");
-		say(report, strategy->name, "outputs",
-		    (double)score.outputs / (double)strategy->seeds, "partitions");
+		say(report, strategy, "inputs", (double)score.inputs / (double)strategy->seeds,
+		    "partitions");
+		say(report, strategy, "outputs", (double)score.outputs / (double)strategy->seeds,
+		    "partitions");
 	}
-	say(report, strategy->name, "cpu", cpu, "s");
+	say(report, strategy, "cpu", cpu, "s");
 	free(profile);
+}
+
+static bool is_wanted(const struct strategy *strategy)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s.%s.", strategy->crash ? "cuts" : "bugs", strategy->name);
+	return as_bench_wants(name);
+}
+
+static void measure_all(bool crash, as_bench_report report)
+{
+	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]); i++)
+		if (crash == (strategies[i].crash != NULL) && is_wanted(&strategies[i]))
+			measure(&strategies[i], report);
 }
 
 void bench_bugs(as_bench_report report)
 {
-	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]); i++)
-		measure(&strategies[i], report);
+	measure_all(false, report);
+}
+
+void bench_cuts(as_bench_report report)
+{
+	measure_all(true, report);
 }

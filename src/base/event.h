@@ -8,6 +8,7 @@
 
 #include "base/finding.h"
 #include "base/json.h"
+#include "base/shares.h"
 
 #include <stdint.h>
 
@@ -44,6 +45,7 @@ struct as_run_stats {
 	uint64_t workloads, ops, findings, skipped;
 	uint64_t unjudged, excused, looked, possible; /* as in struct as_run_result */
 	struct as_raced raced;
+	struct as_shares shares;
 	int64_t wall_us;
 };
 

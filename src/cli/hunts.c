@@ -150,6 +150,26 @@ static void say_table(const struct as_hunt_state *s, struct as_sink *talk)
 	}
 }
 
+/* For what the budgets of the workloads were spent, and what came of it. */
+static void say_shares(const struct as_shares *shares, struct as_sink *talk)
+{
+	double all = (double)as_shares_cost(shares);
+
+	if (!as_shares_cost(shares))
+		return;
+	as_emit_note(talk, "%-8s  %9s  %6s  %9s  %8s", "states", "number", "share", "new trees",
+		     "findings");
+	for (unsigned r = 0; r < AS_SHARE_ROWS; r++) {
+		const uint64_t *n = shares->n[r];
+
+		as_emit_note(talk, "%-8s  %9llu  %4.0f %%  %9llu  %8llu", as_share_names[r],
+			     (unsigned long long)n[AS_SHARE_STATES],
+			     100.0 * (double)n[AS_SHARE_COST] / all,
+			     (unsigned long long)n[AS_SHARE_TREES],
+			     (unsigned long long)n[AS_SHARE_FOUND]);
+	}
+}
+
 void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool json, bool stopped,
 			 struct as_sink *talk)
 {
@@ -162,6 +182,7 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 				      .raced = s->raced,
 				      .looked = s->looked,
 				      .possible = s->possible,
+				      .shares = as_hunt_state_shares(s),
 				      .wall_us = s->used_us };
 	struct as_hunt_groups groups;
 	const char *first = NULL;
@@ -183,6 +204,8 @@ void as_cli_hunt_summary(const struct as_hunt_state *s, const char *folder, bool
 	if (s->n_signs && !json)
 		as_emit_note(talk, "findings are kept in %s/findings", folder);
 	as_cli_drawn_say(s, json, talk);
+	if (!json)
+		say_shares(&stats.shares, talk);
 	if (left)
 		as_emit_note(
 			talk,

@@ -55,14 +55,10 @@ static int run(const struct as_args *args, struct as_err *err)
 			return as_fail(err, AS_EUSE, "bench: no benchmark is called '%s'",
 				       args->operands[i]);
 	}
-	for (const struct as_bench *b = as_benches; b->prefix; b++) {
-		bool go = !args->n_operands;
-
-		for (int i = 0; i < args->n_operands; i++)
-			go = go || concerns(b->prefix, args->operands[i]);
-		if (go)
+	as_bench_want(args->operands, args->n_operands);
+	for (const struct as_bench *b = as_benches; b->prefix; b++)
+		if (as_bench_wants(b->prefix))
 			b->run(report);
-	}
 	return AS_EXIT_CLEAN;
 }
 

@@ -78,6 +78,13 @@ static int check_ways(const struct as_crash_args *args, const struct as_recovere
 	return rc;
 }
 
+static uint32_t modes_of(const struct as_crash_args *args)
+{
+	return (uint32_t)(args->before != NULL) << AS_SHARE_ROUNDS |
+	       (uint32_t)(args->options->hold != 0) << AS_SHARE_HOLD |
+	       (uint32_t)(args->options->early != 0) << AS_SHARE_EARLY;
+}
+
 static int judge_child(void *ctx)
 {
 	struct child_judging *j = ctx;
@@ -88,6 +95,8 @@ static int judge_child(void *ctx)
 				      .dedup = j->args->dedup,
 				      .flight = &sh->flight,
 				      .counts = &sh->counts,
+				      .shares = &sh->shares,
+				      .modes = modes_of(j->args),
 				      .report = report,
 				      .known = known,
 				      .recovers = recovers,
@@ -179,6 +188,8 @@ static void begin_flight(struct as_flight *flight)
 {
 	flight->turn = flight->index = 0;
 	flight->spent = flight->spent_again = 0;
+	for (unsigned v = 0; v < AS_VIEWS; v++)
+		flight->spent_view[v] = 0;
 }
 
 int as_crash_judge(const struct as_crash_args *args, const struct as_recording *recording,

@@ -36,6 +36,7 @@ struct as_crash_shared {
 	char plan[AS_DRAW_TEXT_MAX]; /* that was drawn for this workload; "": none */
 	uint64_t ops;
 	struct as_crash_counts counts;
+	struct as_shares shares;
 	struct as_host_log log;
 	struct as_stack stack; /* where the child died that records, or the one that judges */
 	int tool_rc;

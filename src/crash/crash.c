@@ -80,6 +80,7 @@ int as_crasher_new(const struct as_target *target, const struct as_run_options *
 	c->options = *options;
 	if (!c->options.perm.sector_bytes)
 		c->options.perm.sector_bytes = as_target_sector_bytes(target);
+	c->so_far = options->so_far;
 	c->sinks = sinks;
 	c->dedup = as_dedup_new();
 	c->disk_fd = memfd_create("assay-crash", MFD_CLOEXEC);
@@ -165,11 +166,20 @@ static void emit(struct as_crasher *c, const struct as_seq *seq, const char *nam
 	as_chunks_free(store);
 }
 
+/* What was drawn for a workload, besides faults. */
+struct drawn_how {
+	struct as_drawn_queue queue;
+	struct as_share share;
+};
+
 /* What was asked for comes before what was drawn. */
-static void say_queue(struct as_drawn_queue queue, struct as_crash_options *options)
+static void say_how(const struct drawn_how *how, struct as_crash_options *options)
 {
-	options->hold = options->hold ? options->hold : queue.hold;
-	options->early = options->early ? options->early : queue.early;
+	options->hold = options->hold ? options->hold : how->queue.hold;
+	options->early = options->early ? options->early : how->queue.early;
+	options->rounds = options->rounds ? options->rounds : how->queue.rounds;
+	if (!as_share_is(&options->share))
+		options->share = how->share;
 }
 
 /* Known by the place where it died, or else by the operation. */
@@ -186,7 +196,7 @@ static void name_death(struct as_crash_report *f, bool by_place, const char *op,
 
 /* The child ended while the workload ran: the target died without any power cut. */
 static void report_death(struct as_crasher *c, const struct as_seq *seq,
-			 struct as_drawn_queue queue, const struct as_ended *ended)
+			 const struct drawn_how *how_drawn, const struct as_ended *ended)
 {
 	struct as_crash_options options = c->options;
 	struct as_crash_shared *sh = c->shared;
@@ -213,7 +223,7 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 		 options.from[0].view ? "after a power cut and a recovery, " : "",
 		 (long long)sh->op + 1, as_buf_str(&op), how);
 	name_death(f, died.len && sh->stack.signal, as_buf_str(&op), how);
-	say_queue(queue, &options);
+	say_how(how_drawn, &options);
 	as_crash_options_print(&options, &params);
 	snprintf(f->params, sizeof(f->params), "%s", as_buf_str(&params));
 	as_buf_free(&op);
@@ -226,22 +236,20 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 /* The options of one workload. What a flush leaves open that failed, or that came before a write
  * was complete, shows only if writes are reordered. */
 static struct as_crash_options options_of(const struct as_crasher *c, const struct as_seq *seq,
-					  const char *drawn, struct as_drawn_queue queue)
+					  const char *drawn, const struct drawn_how *how)
 {
 	struct as_crash_options options = c->options;
 	uint32_t few = 1u << AS_VIEW_SYNC_ATOMIC | 1u << AS_VIEW_SYNC_LEFT;
 
 	options.record = AS_RECORD_SOUND;
-	say_queue(queue, &options);
+	say_how(how, &options);
 	if (strstr(drawn, "flush") || options.hold)
 		few |= 1u << AS_VIEW_ATOMIC;
 	if (options.every > 1 && !options.spot.view && as_seq_digest(seq).lo % options.every) {
 		options.views &= few;
 		options.again = 0;
 	}
-	if (!options.rounds)
-		options.rounds = as_seq_digest(seq).hi % AS_CRASH_ROUNDS_EVERY ? 1 : 2;
-	if (*drawn)
+	if (*drawn || !options.rounds)
 		options.rounds = 1;
 	return options;
 }
@@ -267,10 +275,10 @@ static void say_faulty(struct as_crasher *c, const struct as_seq *seq, const str
 }
 
 static int start(struct as_crasher *c, const struct as_seq *seq, const struct as_plan *plan,
-		 const char *drawn, struct as_drawn_queue queue, struct as_ended *ended,
+		 const char *drawn, const struct drawn_how *how, struct as_ended *ended,
 		 struct as_err *err)
 {
-	struct as_crash_options options = options_of(c, seq, drawn, queue);
+	struct as_crash_options options = options_of(c, seq, drawn, how);
 	struct as_crash_args args = { .target = c->target,
 				      .run = &c->run,
 				      .options = &options,
@@ -314,7 +322,7 @@ struct crash_run {
 	struct as_run_result *result;
 	struct as_crash_counts *counts;
 	struct as_err *err;
-	struct as_drawn_queue queue;
+	struct drawn_how how;
 };
 
 /* Runs it once. What it found is in the reports. */
@@ -322,15 +330,16 @@ static int once(struct crash_run *r, const struct as_plan *plan, const char *dra
 {
 	struct as_crash_shared *sh = r->c->shared;
 	struct as_ended ended;
-	int rc = start(r->c, r->seq, plan, drawn, r->queue, &ended, r->err);
+	int rc = start(r->c, r->seq, plan, drawn, &r->how, &ended, r->err);
 
 	r->result->runs++;
 	as_crash_counts_add(r->counts, &sh->counts);
+	as_shares_add(&r->result->shares, &sh->shares);
 	if (rc)
 		return rc;
 	r->result->ops += sh->ops;
 	if (!sh->finished && !sh->recorded) {
-		report_death(r->c, r->seq, r->queue, &ended);
+		report_death(r->c, r->seq, &r->how, &ended);
 		/* Whether a fault has hit died with it. */
 		sh->fired = plan;
 	} else if (!sh->finished) {
@@ -418,7 +427,7 @@ static int sweep(struct crash_run *r)
 static int with_fewest(struct crash_run *r, const struct as_drawn *drawn,
 		       char text[AS_DRAW_TEXT_MAX])
 {
-	struct as_drawn_queue queue = r->queue;
+	struct as_drawn_queue queue = r->how.queue;
 	unsigned faults = 1u << drawn->n;
 	int rc = 0;
 
@@ -427,8 +436,8 @@ static int with_fewest(struct crash_run *r, const struct as_drawn *drawn,
 
 		if ((hold && !queue.hold) || (early && !queue.early))
 			continue;
-		r->queue.hold = hold ? queue.hold : 0;
-		r->queue.early = early ? queue.early : 0;
+		r->how.queue.hold = hold ? queue.hold : 0;
+		r->how.queue.early = early ? queue.early : 0;
 		as_draw_plan(drawn, rules & (faults - 1), text);
 		rc = once_with(r, text);
 		if (r->c->shared->n_reports)
@@ -443,14 +452,10 @@ static int draw(struct crash_run *r)
 	char text[AS_DRAW_TEXT_MAX];
 	int rc;
 
-	r->queue = as_draw_queue(r->seq, r->c->run.seed);
-	/* Without a log, nothing waits for anything, and a flush is only for fsync. */
-	if (as_policy_of(r->c->target).guarantee == AS_GUARANTEE_REPAIR)
-		r->queue.hold = 0;
 	as_draw_plan(&drawn, (1u << drawn.n) - 1, text);
 	rc = once_with(r, text);
 	if (!rc && r->c->shared->n_reports &&
-	    (r->c->shared->fired || r->queue.hold || r->queue.early) &&
+	    (r->c->shared->fired || r->how.queue.hold || r->how.queue.early) &&
 	    as_instance_caps(r->c->target) & AS_INSTANCE_CERTAIN)
 		rc = with_fewest(r, &drawn, text);
 	if (!rc)
@@ -458,11 +463,31 @@ static int draw(struct crash_run *r)
 	return rc;
 }
 
+/* How the disk behaves, in how many rounds, and for what the budget is. */
+static void draw_how(struct crash_run *r)
+{
+	const struct as_crasher *c = r->c;
+	static const struct as_shares nothing;
+	const struct as_shares *so_far = c->options.draws ? &c->so_far : &nothing;
+
+	r->how.queue = as_draw_queue(r->seq, c->run.seed, as_share_chances(so_far));
+	/* Without a log, nothing waits for anything, and a flush is only for fsync. */
+	if (c->options.record != AS_RECORD_DRAW ||
+	    as_policy_of(c->target).guarantee == AS_GUARANTEE_REPAIR)
+		r->how.queue.hold = 0;
+	if (c->options.record != AS_RECORD_DRAW)
+		r->how.queue.early = 0;
+	if (c->options.draws)
+		r->how.share = as_share_draw(r->seq, c->run.seed, so_far);
+}
+
 int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char *name,
 		      struct as_run_result *result, struct as_crash_counts *counts,
 		      struct as_err *err)
 {
-	struct crash_run r = { c, seq, name, result, counts, err, { 0 } };
+	struct crash_run r = {
+		.c = c, .seq = seq, .name = name, .result = result, .counts = counts, .err = err
+	};
 	int64_t start_us = as_now_us();
 	int rc;
 
@@ -474,6 +499,7 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 		as_dedup_free(c->dedup);
 		c->dedup = as_dedup_new();
 	}
+	draw_how(&r);
 	if (c->options.record == AS_RECORD_SWEEP) {
 		rc = sweep(&r);
 	} else if (c->options.record == AS_RECORD_DRAW && !c->plan) {
@@ -483,6 +509,8 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 		if (!rc)
 			tell(&r, c->run.faults ? c->run.faults : "");
 	}
+	if (!c->frozen)
+		as_shares_add(&c->so_far, &result->shares);
 	result->looked = counts->generated + counts->again;
 	result->possible = counts->possible + counts->again_possible;
 	memcpy(result->counts, counts, sizeof(result->counts));

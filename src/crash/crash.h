@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "crash/perm.h"
+#include "crash/share.h"
 #include "crash/spot.h"
 #include "recover/memo.h"
 #include "recover/recover.h"
@@ -30,7 +31,6 @@
 
 #define AS_CRASH_AGAIN_MAX 2u
 #define AS_CRASH_ROUNDS_MAX 3u
-#define AS_CRASH_ROUNDS_EVERY 4u /* of workloads whose number of rounds is drawn: one in so many */
 #define AS_BUDGET_UNSAID UINT64_MAX /* not said: no limit, unless the caller has one */
 #define AS_HOLD_MAX 1000u
 #define AS_EARLY_MAX 0xffffffffu
@@ -78,9 +78,14 @@ struct as_crash_options {
 	 * during recovery. The others are tried only in the first two views, which costs a tenth.
 	 * 0: all workloads are tried in full. */
 	unsigned every;
+	/* How the budget is divided. `draws`: it is drawn for each workload, and so is the number
+	 * of rounds if it is 0, by `so_far` and what the workloads since came to. */
+	struct as_share share;
+	bool draws;
+	struct as_shares so_far;
 
 	/* How often the workload runs, each time on what the power cut in the run before has left
-	 * (rounds.h); 0: two rounds for one workload in AS_CRASH_ROUNDS_EVERY. */
+	 * (rounds.h); 0: it is drawn. */
 	unsigned rounds;
 	/* The states from which the rounds before the last one went on; from[0].view 0: those are
 	 * drawn. */

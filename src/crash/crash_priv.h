@@ -15,6 +15,8 @@ struct as_crasher {
 	struct as_crash_shared *shared;
 	int disk_fd;
 	struct as_plan *plan; /* of run.faults; NULL: none */
+	struct as_shares so_far; /* what workloads came to */
+	bool frozen; /* what the next ones come to is not added to that */
 	bool quiet; /* findings are counted, but the sinks are not told */
 };
 

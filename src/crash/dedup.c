@@ -8,6 +8,7 @@
 #include "base/digests.h"
 #include "base/err.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #define MOST_SLOTS ((size_t)1 << 24)
@@ -67,6 +68,17 @@ struct as_digest as_dedup_recrash(struct as_digest disk, enum as_way way, bool a
 {
 	return as_digest_add(as_digest_bind(disk, 11 + way + (after_checker ? 100 : 0)),
 			     as_digest_bind(as_tree_digest(tree), 13));
+}
+
+struct as_digest as_dedup_tree(const struct as_recording *rec, const struct as_tree *tree)
+{
+	return as_digest_add(as_digest_bind(as_tree_digest(tree), 23),
+			     as_digest_bind(rec->upto[rec->n_ops], 31));
+}
+
+struct as_digest as_dedup_problem(const char *signature)
+{
+	return as_digest_bind(as_hash(signature, strlen(signature)), 29);
 }
 
 struct as_digest as_dedup_twin(enum as_way way, const struct as_recovered *recovered)

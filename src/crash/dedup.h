@@ -36,6 +36,9 @@ struct as_digest as_dedup_state(const struct as_recording *recording, struct as_
  * that all is well, so more is asked of the disk. */
 struct as_digest as_dedup_recrash(struct as_digest disk, enum as_way way, bool after_checker,
 				  const struct as_tree *tree);
+/* A tree that a disk of this workload was recovered to, and a problem by its signature. */
+struct as_digest as_dedup_tree(const struct as_recording *recording, const struct as_tree *tree);
+struct as_digest as_dedup_problem(const char *signature);
 /* A recovery with all its crash states: what it wrote, in order, and the tree it ended in. */
 struct as_digest as_dedup_twin(enum as_way way, const struct as_recovered *recovered);
 

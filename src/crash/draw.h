@@ -9,6 +9,7 @@
 #ifndef AS_CRASH_DRAW_H
 #define AS_CRASH_DRAW_H
 
+#include "crash/share.h"
 #include "work/seq.h"
 
 #include <stdbool.h>
@@ -29,14 +30,17 @@ struct as_drawn as_draw(const struct as_seq *seq, uint64_t seed, bool memory);
 /* The plan (target/medium.h) of those rules whose bits are set. */
 void as_draw_plan(const struct as_drawn *drawn, unsigned rules, char text[AS_DRAW_TEXT_MAX]);
 
-/* How the disk's queue and the caches are to behave while the workload runs (crash.h): one workload
- * in AS_DRAW_EVERY has writes that are held, and one in as many, perhaps the same, has early ones.
- */
+/* How the disk's queue and the caches are to behave while the workload runs, and in how many rounds
+ * it does (crash.h), by the chances of a share: at first, one workload in AS_DRAW_EVERY has writes
+ * that are held, one in as many, perhaps the same, has early ones, and one in as many has two
+ * rounds. */
 struct as_drawn_queue {
 	unsigned hold;
 	uint64_t early;
+	unsigned rounds;
 };
-struct as_drawn_queue as_draw_queue(const struct as_seq *seq, uint64_t seed);
+struct as_drawn_queue as_draw_queue(const struct as_seq *seq, uint64_t seed,
+				    struct as_share_chances chances);
 
 /* The kinds of a sweep, from 0 on; false: there are no more. nth: from 1. */
 bool as_draw_sweep(unsigned kind, uint64_t nth, bool memory, char text[AS_DRAW_TEXT_MAX]);

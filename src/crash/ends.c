@@ -51,6 +51,21 @@ bool as_ends_keep_commit(struct as_ends *ends, const struct as_recovered *mounte
 	return true;
 }
 
+bool as_ends_differ(const struct as_ends *ends, enum as_way first, enum as_way way,
+		    const struct as_history *history, struct as_buf *how)
+{
+	const struct as_tree *a = ends->end[first].tree, *b = ends->end[way].tree;
+	struct as_tree *without;
+	bool same;
+
+	if (!as_tree_diff(a, as_way_name(first), b, as_way_name(way), how))
+		return false;
+	without = as_legal_without_found(history, b, false);
+	same = without && !as_tree_diff(a, "", without, "", NULL);
+	as_tree_put(without);
+	return !same;
+}
+
 void as_ends_free(struct as_ends_known *known)
 {
 	for (size_t i = 0; i < known->n; i++)

@@ -24,6 +24,7 @@
 #include "crash/floor.h"
 #include "crash/plan.h"
 #include "crash/recrash.h"
+#include "crash/spending.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,7 @@ struct judge {
 	uint64_t limit; /* what may be spent (plan.h); 0: anything */
 	struct as_ends_known known; /* disks that were recovered */
 	struct as_floor floor;
+	uint64_t again; /* what a recovery may take for power cuts during it; 0: by the plan */
 	struct as_legal legal;
 	struct as_err *err;
 	int rc;
@@ -71,12 +73,23 @@ static void subject_done(struct judge_subject *s)
 	s->disk = NULL;
 }
 
+/* What of the limit is for a row; without a share, the plan says it. */
+static uint64_t part_of(const struct judge *j, enum as_share_row row, uint64_t planned)
+{
+	const struct as_share *share = &j->options->share;
+
+	return as_share_is(share) ? as_share_limit(share, row, j->limit) : planned;
+}
+
 /* What may be spent on power cuts during a recovery of the state in flight; 0: nothing, where there
  * is a limit. It only falls while a state is judged. */
 static uint64_t recrash_limit(const struct judge *j)
 {
-	return as_crash_plan_again(j->limit, j->args->flight->spent_again, j->ways, j->perm,
-				   &j->args->flight->state);
+	uint64_t part = part_of(j, AS_SHARE_AGAIN, as_crash_plan_again_part(j->limit));
+
+	return j->again ? j->again
+			: as_crash_plan_again(part, j->args->flight->spent_again, j->ways, j->perm,
+					      &j->args->flight->state);
 }
 
 /* Whether the record of a recovery is needed: without one, a kernel recovers faster. */
@@ -140,7 +153,6 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 					.dedup = j->args->dedup,
 					.flight = j->args->flight,
 					.counts = j->args->counts };
-
 	uint64_t before = j->args->flight->spent;
 	bool fine;
 
@@ -220,22 +232,6 @@ static bool judge_end(struct judge *j, const struct judge_subject *s, enum as_wa
 	return false;
 }
 
-/* Whether a tree differs from that of the first way; a checker may have made /lost+found. */
-static bool differs(const struct judge *j, const struct as_ends *known, enum as_way first,
-		    enum as_way way, struct as_buf *how)
-{
-	const struct as_tree *a = known->end[first].tree, *b = known->end[way].tree;
-	struct as_tree *without;
-	bool same;
-
-	if (!as_tree_diff(a, as_way_name(first), b, as_way_name(way), how))
-		return false;
-	without = as_legal_without_found(j->rec->history, b, false);
-	same = without && !as_tree_diff(a, "", without, "", NULL);
-	as_tree_put(without);
-	return !same;
-}
-
 /* All ways must come to the same tree (FiSC's double fsck). */
 static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 			    struct as_problem *problem)
@@ -252,7 +248,7 @@ static bool judge_agreement(struct judge *j, const struct judge_subject *s,
 			continue;
 		if (first == AS_WAYS)
 			first = (enum as_way)w;
-		else if (differs(j, known, first, (enum as_way)w, &how)) {
+		else if (as_ends_differ(known, first, (enum as_way)w, j->rec->history, &how)) {
 			snprintf(what, sizeof(what), "%s and %s do not agree", as_way_name(first),
 				 as_way_name((enum as_way)w));
 			(void)as_problem_set_tree(problem, AS_FIND_RECOVERY, (enum as_way)w, what,
@@ -368,6 +364,7 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	struct as_digest judged = as_dedup_state(j->rec, state->key, moment);
 	struct judge_subject s = subject_of(j, state, moment);
 	struct as_problem problem = { 0 };
+	struct as_spending spending = as_spending_begin(j->args);
 	enum go_on next = GO_ON;
 
 	counts->generated++;
@@ -375,12 +372,14 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 	note_flight(j, state);
 	if (as_dedup_has(j->args->dedup, judged)) {
 		note_floor(j, state, &s);
+		as_spending_end(&spending, j->args, state->view, NULL, &problem);
 		return j->rc ? STOP : GO_ON;
 	}
 	counts->distinct++;
 	if (judge_state(j, &s, &problem))
 		as_dedup_add(j->args->dedup, judged);
-	else if (!j->rc)
+	as_spending_end(&spending, j->args, state->view, as_ends_get(&j->known, s.key), &problem);
+	if (problem.is && !j->rc)
 		next = tell(j, state, &problem);
 	counts->checked += s.worked;
 	counts->memoised += !s.worked;
@@ -416,6 +415,7 @@ static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
 				       .views = views,
 				       .limit = j->limit,
 				       .cost = as_crash_cost(j->ways),
+				       .first = part_of(j, AS_SHARE_VIEW_1, 0),
 				       .all = plan_all,
 				       .skip = plan_skips,
 				       .ctx = j };
@@ -426,6 +426,14 @@ static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
 static bool is_over(const struct judge *j, uint64_t until)
 {
 	return until && j->args->flight->spent >= until;
+}
+
+/* Whether a view has had its share. */
+static bool is_used_up(const struct judge *j, enum as_view view)
+{
+	enum as_share_row row = (enum as_share_row)(AS_SHARE_VIEW_1 + view - 1);
+
+	return j->limit && j->args->flight->spent_view[view] >= part_of(j, row, UINT64_MAX);
 }
 
 static enum go_on visit_turn(struct judge *j, const struct as_crash_turn *turn)
@@ -447,6 +455,8 @@ static enum go_on visit_turn(struct judge *j, const struct as_crash_turn *turn)
 			continue;
 		if (is_over(j, j->limit))
 			return STOP;
+		if (is_used_up(j, turn->view))
+			return GO_ON;
 		flight->index = state.index;
 		next = visit(j, &state, moment);
 	}
@@ -479,11 +489,15 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 		     enum go_on *next)
 {
 	struct as_flight *flight = j->args->flight;
-	uint64_t until = j->limit ? flight->spent + j->limit / LOOK_BACK_PART : 0;
+	/* One that takes a power cut during recovery has more to be looked through. */
+	unsigned part = wanted->then[0].view ? 1 : LOOK_BACK_PART;
+	uint64_t until = j->limit ? flight->spent + j->limit / part : 0;
+	uint64_t spent_again = flight->spent_again;
 	struct as_problem problem = { 0 };
 	struct as_perm_state state;
 	bool found = false;
 
+	j->again = j->limit / LOOK_BACK_PART;
 	for (size_t k = 0; k < as_perm_cuts(j->perm) && !found && !j->rc && !is_over(j, until);
 	     k++) {
 		struct as_moment moment = as_judge_moment(j->rec, j->perm, view, k);
@@ -500,13 +514,14 @@ static bool shows_in(struct judge *j, enum as_view view, const struct as_problem
 				as_problem_sig(&problem) == as_problem_sig(wanted);
 		}
 	}
+	j->again = 0;
+	flight->spent_again = spent_again;
 	if (found && !j->args->report(j->args->ctx, j->perm, &state, &problem))
 		*next = STOP;
 	as_problem_free(&problem);
 	return found;
 }
 
-/* A problem is reported in the easiest view in which it shows. */
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 		       const struct as_problem *problem)
 {
@@ -581,7 +596,7 @@ int as_judge_all(const struct as_judge_args *args, struct as_err *err)
 
 	if (args->options->budget != AS_BUDGET_UNSAID)
 		j.limit = args->options->budget * AS_COST_RECOVERY;
-	j.ways = as_crash_plan_ways(args->recoverer, args->options->ways);
+	j.ways = as_crash_ways(as_recoverer_ways(args->recoverer), args->options->ways);
 	if (args->began_with_replay)
 		j.ways &= ~(1u << AS_WAY_COMMIT);
 	j.perm = as_perm_new(j.rec->log, j.rec->start, &args->options->perm);

@@ -22,7 +22,8 @@ struct as_flight {
 	volatile bool all; /* how the state was enumerated: as_perm_begin() */
 	volatile unsigned way;
 	volatile uint64_t turn, index; /* of the plan (plan.h), and of the states of the turn */
-	volatile uint64_t spent, spent_again; /* cost, and what of it was for again[] */
+	volatile uint64_t spent, spent_again; /* cost, and what of it was for then[] */
+	volatile uint64_t spent_view[AS_VIEWS]; /* the rest, by view */
 };
 
 /* Adds to the options from where the round in flight went on; nothing in the first round. */
@@ -64,6 +65,8 @@ struct as_judge_args {
 	struct as_dedup *dedup;
 	struct as_flight *flight;
 	struct as_crash_counts *counts;
+	struct as_shares *shares;
+	uint32_t modes; /* 1 << enum as_share_row: what the workload was recorded with */
 	/* Called for each new signature; the perm is at the state. False: stop. */
 	bool (*report)(void *ctx, struct as_perm *perm, const struct as_perm_state *state,
 		       const struct as_problem *problem);

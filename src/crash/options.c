@@ -134,6 +134,10 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 	/* A state that is named is looked at whatever the budget. */
 	if (o->budget != standard.budget && !o->spot.view)
 		as_buf_addf(out, ",budget=%llu", (unsigned long long)o->budget);
+	if (as_share_is(&o->share)) {
+		as_buf_adds(out, ",share=");
+		as_share_print(&o->share, out);
+	}
 	if (o->every != standard.every)
 		as_buf_addf(out, ",every=%u", o->every);
 	if (o->rounds != standard.rounds)
@@ -204,6 +208,13 @@ static int parse_queue(const char *word, bool hold, const char *value, struct as
 	return 0;
 }
 
+static int parse_share(const char *word, const char *value, struct as_crash_options *o,
+		       struct as_err *err)
+{
+	o->draws = !strcmp(value, "draw");
+	return o->draws || !strcmp(value, "plan") ? 0 : as_share_parse(word, value, &o->share, err);
+}
+
 static int parse_text(const char *word, const char *key, const char *value,
 		      struct as_crash_options *o, struct as_err *err)
 {
@@ -226,6 +237,10 @@ static int parse_text(const char *word, const char *key, const char *value,
 		return parse_queue(word, *key == 'h', value, o, err);
 	if (!strcmp(key, "from"))
 		return parse_next(word, value, o->from, AS_CRASH_ROUNDS_MAX - 1, err);
+	if (!strcmp(key, "share"))
+		return parse_share(word, value, o, err);
+	if (!strcmp(key, "tally"))
+		return as_share_parse_tally(word, value, &o->so_far, err);
 	if (!strcmp(key, "sig")) {
 		o->sig = (uint32_t)strtoul(value, NULL, 16);
 		return 0;

@@ -33,6 +33,7 @@ static bool is_promised(const struct as_crash_plan *p, size_t k)
 static void sort_cuts(struct as_crash_plan *p)
 {
 	unsigned ranks = as_perm_rounds(p->n) + 2, *rank = as_xcalloc(p->n, sizeof(*rank));
+	uint64_t first = p->of.first ? p->of.first : p->of.limit / 2;
 	size_t n = 0;
 
 	for (size_t k = 0; k < p->n; k++)
@@ -44,7 +45,7 @@ static void sort_cuts(struct as_crash_plan *p)
 	free(rank);
 	as_assert(n == p->n);
 	p->early = as_xcalloc(p->n, sizeof(*p->early));
-	for (size_t i = 0; i < p->n && i < p->of.limit / 2 / p->of.cost; i++)
+	for (size_t i = 0; i < p->n && i < first / p->of.cost; i++)
 		p->early[p->order[i]] = true;
 }
 
@@ -179,18 +180,15 @@ uint64_t as_crash_turn_missing(const struct as_crash_turn *turn, const struct as
 	return turn->last ? turn->count - as_perm_passed(perm) : 0;
 }
 
-uint32_t as_crash_plan_ways(const struct as_recoverer *recoverer, uint32_t asked)
+uint32_t as_crash_ways(uint32_t there, uint32_t asked)
 {
-	uint32_t ways = as_recoverer_ways(recoverer);
-	uint32_t usual = ways & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL);
-	uint32_t commit = ways & 1u << AS_WAY_COMMIT;
-	uint32_t replays = 1u << (ways >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
+	uint32_t usual = there & (1u << AS_WAY_MOUNT | 1u << AS_WAY_FULL | 1u << AS_WAY_COMMIT);
+	uint32_t replays = 1u << (there >> AS_WAY_MOUNT & 1 ? AS_WAY_MOUNT : AS_WAY_DEFAULT);
 
 	if (asked)
-		return ways & asked;
-	/* One that replays the log, and one that looks at everything. */
-	usual |= (ways & replays) | commit;
-	return usual ? usual : ways;
+		return there & asked;
+	usual |= there & replays;
+	return usual ? usual : there;
 }
 
 unsigned as_crash_cost(uint32_t ways)
@@ -206,10 +204,15 @@ unsigned as_crash_cost(uint32_t ways)
 #define AGAIN_SHARE 8u
 #define AGAIN_LEAST (uint64_t)(8 * AS_COST_RECOVERY)
 
-uint64_t as_crash_plan_again(uint64_t limit, uint64_t spent, uint32_t ways,
+uint64_t as_crash_plan_again_part(uint64_t limit)
+{
+	return limit / AGAIN_PART;
+}
+
+uint64_t as_crash_plan_again(uint64_t all, uint64_t spent, uint32_t ways,
 			     const struct as_perm *perm, const struct as_flight_spot *state)
 {
-	uint64_t all = limit / AGAIN_PART, share = spent < all ? (all - spent) / AGAIN_SHARE : 0;
+	uint64_t share = spent < all ? (all - spent) / AGAIN_SHARE : 0;
 	uint64_t shares = all / AGAIN_LEAST / (unsigned)__builtin_popcount(ways);
 	size_t cuts = as_perm_cuts(perm);
 

@@ -27,12 +27,12 @@
 #define AS_COST_CHECK 16u /* a checker's run alone */
 #define AS_COST_RECOVERY 64u
 
+/* The ways that were asked for and exist; by default (0), those that have least in common: one that
+ * replays the log, one that looks at everything, and the last commit. */
+uint32_t as_crash_ways(uint32_t there, uint32_t asked);
 /* Of recovering a disk by all these ways (1 << enum as_way). A mount that only reads is neither
  * checked nor written to afterwards. */
 unsigned as_crash_cost(uint32_t ways);
-struct as_recoverer;
-/* The ways that were asked for and exist; by default (0), the two that have least in common. */
-uint32_t as_crash_plan_ways(const struct as_recoverer *recoverer, uint32_t asked);
 
 /* What the plan is of. */
 struct as_crash_plan_of {
@@ -40,6 +40,7 @@ struct as_crash_plan_of {
 	uint32_t views;
 	uint64_t limit; /* cost; 0: none */
 	unsigned cost; /* of a state of view 1, as expected */
+	uint64_t first; /* what of the limit round 0 may take; 0: half */
 	/* Whether states without the last write count (as_perm_begin()); whether the cut is left
 	 * out. */
 	bool (*all)(void *ctx, enum as_view view, size_t cut);
@@ -72,12 +73,14 @@ void as_crash_turn_begin(const struct as_crash_turn *turn, struct as_perm *perm)
 /* After the last of them: how many fewer states the cut has than were counted. */
 uint64_t as_crash_turn_missing(const struct as_crash_turn *turn, const struct as_perm *perm);
 
-/* What may be spent on power cuts during the recovery of a state; 0: nothing. A third of the limit
- * is for these. Each recovery may take an eighth of what is left of that, so that many get
+/* What of a limit is for power cuts during recovery, unless a share says it. */
+uint64_t as_crash_plan_again_part(uint64_t limit);
+/* What may be spent on power cuts during the recovery of a state; 0: nothing. `all` is for all
+ * recoveries. Each recovery may take an eighth of what is left of that, so that many get
  * something. Where this is not enough for every cut of view 1, cuts that lie far from each other
  * get it. */
 struct as_flight_spot;
-uint64_t as_crash_plan_again(uint64_t limit, uint64_t spent_again, uint32_t ways,
+uint64_t as_crash_plan_again(uint64_t all, uint64_t spent_again, uint32_t ways,
 			     const struct as_perm *perm, const struct as_flight_spot *state);
 
 #endif

@@ -87,6 +87,9 @@ int as_rounds_judge(const struct as_crash_args *args, const struct as_recording 
 		options.budget = options.budget > parts ? options.budget / parts : 1;
 	else if (args->before && options.spot.view)
 		options.budget = SEARCH_BUDGET;
+	/* What is left for a later round is too little to be divided into parts. */
+	if (args->before)
+		options.share = (struct as_share){ 0 };
 	with.options = &options;
 	return as_crash_judge(&with, recording, err);
 }

@@ -14,6 +14,7 @@
  *    the last one at which a track found something are run again.
  * 3. A track that fails or dies has found nothing: its workload is run again.
  * 4. What was found and does not come again is told as it was.
+ * 5. The shares of all workloads of a batch are drawn by what those before the batch came to.
  */
 #include "crash/crash_priv.h"
 
@@ -240,6 +241,7 @@ static int run_beside(struct tracks *t, size_t *done, struct as_run_result *resu
 	size_t bytes = sizeof(*t->shared) + t->n * sizeof(t->shared->rows[0]);
 	int rc = 0;
 
+	t->crasher->frozen = true;
 	for (unsigned k = 0; k < TRACKS_MAX; k++)
 		t->track[k].crasher.disk_fd = -1;
 	t->shared = as_shared_alloc(bytes);
@@ -252,6 +254,8 @@ static int run_beside(struct tracks *t, size_t *done, struct as_run_result *resu
 	for (unsigned k = 0; k < t->n_tracks; k++)
 		close_track(&t->track[k]);
 	as_shared_free(t->shared, bytes);
+	t->crasher->frozen = false;
+	as_shares_add(&t->crasher->so_far, &result->shares);
 	return rc;
 }
 

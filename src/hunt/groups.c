@@ -14,8 +14,9 @@
  *      the same with one.
  *   3. After a power cut, steps are changes and promises. A group explains another if it needs no
  *      more freedom of the disk, if the harm of the other can follow from its own (may_explain),
- *      and if its steps are among those of the other. If one change alone leaves a wrong tree, it
- *      explains all that the same freedom shows.
+ *      and if its steps are among those of the other. A change that can be half there, in order,
+ *      explains whatever shows at the same change. If one change alone leaves a tree that recovery
+ *      damages, it explains all that the same freedom shows.
  *   4. A kind that is not reduced yet joins a group with the same symptom: the operation in its
  *      signature may have nothing to do with it. After a power cut, it joins no group if several
  *      have the symptom. Such kinds, and those with a symptom of their own, are one group that
@@ -68,13 +69,20 @@ static uint64_t length_of(const struct as_hunt_sign *sign)
 	return sign->ops_reduced ? sign->ops_reduced : sign->ops;
 }
 
-/* A workload of a power cut that is still long shows nothing by what it contains. */
-static bool is_reduced(const struct as_hunt_sign *sign)
+static unsigned count_steps(const char *steps)
 {
 	unsigned n = 0;
 
-	for (const char *s = sign->steps; s && *s; s++)
-		n += *s == ',';
+	for (; *steps; steps++)
+		n += *steps == ',';
+	return n;
+}
+
+/* A workload of a power cut that is still long shows nothing by what it contains. */
+static bool is_reduced(const struct as_hunt_sign *sign)
+{
+	unsigned n = sign->steps ? count_steps(sign->steps) : 0;
+
 	return n && (n <= CUT_STEPS_MAX || !freedom_of(sign));
 }
 
@@ -169,30 +177,35 @@ enum harm {
 	LOST, /* a promise was broken */
 	DAMAGED, /* the tree cannot be read, has bytes of others, or differs from way to way */
 	UNTIDY, /* the tree is right, but a checker finds something */
+	NOTED, /* the checker finds only a note that something was wrong */
 	HARMS
 };
 
+/* The first row that fits decides. */
 static const struct {
 	const char *begins; /* the name of the group */
+	const char *has; /* also in it; NULL: anything */
 	enum harm harm;
 } harms[] = {
-	{ "crash: rename: ", HALF },   { "crash: atomic: ", HALF },
-	{ "crash: prefix: ", HALF },   { "crash: links: ", HALF },
-	{ "crash: not kept: ", LOST }, { "crash: complained: ", UNTIDY },
+	{ "crash: rename: ", NULL, HALF },	 { "crash: atomic: ", NULL, HALF },
+	{ "crash: prefix: ", NULL, HALF },	 { "crash: links: ", NULL, HALF },
+	{ "crash: not kept: ", NULL, LOST },	 { "crash: complained: ", "SUPER_ERRORS", NOTED },
+	{ "crash: complained: ", NULL, UNTIDY },
 };
 
 /* May a kind of the row explain one of the column? A change that is half there loses no promise. */
 static const bool may_explain[HARMS][HARMS] = {
-	[HALF] = { [HALF] = true, [DAMAGED] = true, [UNTIDY] = true },
+	[HALF] = { [HALF] = true, [DAMAGED] = true, [UNTIDY] = true, [NOTED] = true },
 	[LOST] = { [LOST] = true },
-	[DAMAGED] = { [HALF] = true, [DAMAGED] = true, [UNTIDY] = true },
-	[UNTIDY] = { [UNTIDY] = true },
+	[DAMAGED] = { [HALF] = true, [DAMAGED] = true, [UNTIDY] = true, [NOTED] = true },
+	[UNTIDY] = { [UNTIDY] = true, [NOTED] = true },
+	[NOTED] = { [NOTED] = true },
 };
 
 static enum harm harm_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof(harms) / sizeof(*harms); i++)
-		if (begins(name, harms[i].begins))
+		if (begins(name, harms[i].begins) && (!harms[i].has || strstr(name, harms[i].has)))
 			return harms[i].harm;
 	return DAMAGED;
 }
@@ -207,18 +220,63 @@ static bool is_single(const char *steps)
 static bool comes_first(const struct as_hunt_sign *a, enum harm a_harm,
 			const struct as_hunt_sign *b, enum harm b_harm)
 {
-	if (length_of(a) == length_of(b) && (a_harm == UNTIDY) != (b_harm == UNTIDY))
-		return b_harm == UNTIDY;
+	if (length_of(a) == length_of(b) && (a_harm >= UNTIDY) != (b_harm >= UNTIDY))
+		return b_harm >= UNTIDY;
 	return is_smaller(a, b);
+}
+
+static bool is_promise(const char *step)
+{
+	return begins(step, "fsync") || begins(step, "sync") || begins(step, "umount");
 }
 
 /* What was promised before a change that is half there is lost with it. */
 static bool loses_older(enum harm a_harm, const struct as_hunt_sign *b, enum harm b_harm)
 {
-	const char *last = last_step(b->steps);
+	return a_harm == HALF && b_harm == LOST && !is_promise(last_step(b->steps));
+}
 
-	return a_harm == HALF && b_harm == LOST && !begins(last, "fsync") &&
-	       !begins(last, "sync") && !begins(last, "umount");
+/* The last step that changes something, with its comma; "": there is none. */
+static const char *last_change(const char *steps)
+{
+	const char *last = "";
+
+	for (; *steps; steps += strcspn(steps, ",") + 1)
+		if (!is_promise(steps))
+			last = steps;
+	return last;
+}
+
+/* A change that can be half there, in order, explains whatever else shows at such a change. What
+ * was reduced further does not matter then: a half is the nearest to what went wrong. */
+static bool is_half_of_same(const struct as_hunt_sign *a, enum harm a_harm,
+			    const struct as_hunt_sign *b, enum harm b_harm)
+{
+	const char *change = last_change(a->steps);
+
+	if (a_harm != HALF || freedom_of(a) != IN_ORDER || (b_harm == HALF && !is_smaller(a, b)) ||
+	    (b_harm == LOST && !loses_older(a_harm, b, b_harm)))
+		return false;
+	return *change && is_same_cut_step(change, last_change(b->steps));
+}
+
+/* A change that few workloads have breaks the promise after it, whatever else came before. A
+ * promise that does not even hold after one plain change holds after none. */
+static bool breaks_promise(const char *a, const char *b)
+{
+	const char *change = last_change(a), *promise = last_step(a);
+
+	if (!*change || promise == change)
+		return false;
+	if (is_plain(change))
+		return count_steps(a) == 2 && steps_within(promise, b, is_same_step);
+	return steps_within(change, b, is_same_cut_step);
+}
+
+/* If recovery is wrong after one single change, it is wrong after others, too. */
+static bool is_wrong_always(const struct as_hunt_sign *a, enum harm a_harm)
+{
+	return a->steps && is_single(a->steps) && a_harm == DAMAGED && freedom_of(a) == IN_ORDER;
 }
 
 /* Promises are among the steps, so even "make,sync," is not what every workload does: where that is
@@ -228,25 +286,46 @@ static bool explains_cut(const struct as_hunt_sign *a, const char *a_name,
 			 const struct as_hunt_sign *b, const char *b_name)
 {
 	enum harm a_harm = harm_of(a_name), b_harm = harm_of(b_name);
-	bool total = a->steps && is_single(a->steps) && a_harm != UNTIDY;
+	bool total = a->steps && is_single(a->steps) && a_harm < UNTIDY;
+	bool both = strstr(a_name, BOTH_NAMES), other = strstr(b_name, BOTH_NAMES);
 
-	if (!is_reduced(a) || !freedom_of(a) || freedom_of(a) > freedom_of(b) ||
-	    !comes_first(a, a_harm, b, b_harm))
+	if (!is_reduced(a) || !freedom_of(a) || freedom_of(a) > freedom_of(b))
+		return false;
+	if (freedom_of(b) != AGAIN && both == other && is_half_of_same(a, a_harm, b, b_harm))
+		return true;
+	if (!comes_first(a, a_harm, b, b_harm))
 		return false;
 	/* A recovery that is not safe is one by itself, unless what it leaves is there without a
 	 * second power cut, too. */
 	if (freedom_of(b) == AGAIN)
 		return freedom_of(a) == IN_ORDER && strstr(b->cause, "full check") &&
-		       (a_harm == UNTIDY || total);
+		       (a_harm >= UNTIDY || total);
+	if (is_wrong_always(a, a_harm) || (a_harm == UNTIDY && b_harm == NOTED))
+		return true;
 	/* The problem that a checker named says more than the operation that led to it. */
 	if (a_harm == UNTIDY && b_harm == UNTIDY && as_signature_same_symptom(a_name, b_name))
 		return true;
-	if (!total && (!(may_explain[a_harm][b_harm] || loses_older(a_harm, b, b_harm)) ||
-		       !strstr(a_name, BOTH_NAMES) != !strstr(b_name, BOTH_NAMES)))
+	if (!total &&
+	    (!(may_explain[a_harm][b_harm] || loses_older(a_harm, b, b_harm)) || both != other))
 		return false;
 	if (is_single(a->steps) && is_single(b->steps))
 		return total;
+	if (a_harm == LOST && b_harm == LOST && breaks_promise(a->steps, b->steps))
+		return true;
 	return steps_within(a->steps, b->steps, is_same_cut_step);
+}
+
+/* What a checker finds after a power cut during recovery, it finds without that one, too. */
+static bool explains_unreduced(const struct as_hunt_sign *a, const char *a_name,
+			       const struct as_hunt_sign *b)
+{
+	enum harm a_harm = harm_of(a_name);
+
+	if (!is_reduced(a) || freedom_of(a) != IN_ORDER || !freedom_of(b))
+		return false;
+	if (freedom_of(b) == AGAIN)
+		return strstr(b->cause, "full check") && a_harm >= UNTIDY;
+	return is_wrong_always(a, a_harm);
 }
 
 /* The names of their groups are given, too. */
@@ -257,8 +336,9 @@ static bool explains(const struct as_hunt_sign *a, const char *a_name, const str
 
 	/* Before it is reduced, a kind is only known by its symptom. */
 	if (!is_reduced(b))
-		return as_signature_same_symptom(a_name, b_name) &&
-		       (is_reduced(a) || is_smaller(a, b));
+		return (as_signature_same_symptom(a_name, b_name) &&
+			(is_reduced(a) || is_smaller(a, b))) ||
+		       explains_unreduced(a, a_name, b);
 	if (freedom_of(b))
 		return explains_cut(a, a_name, b, b_name);
 	/* Who has an old size appends in the wrong place, and not the other way round. */

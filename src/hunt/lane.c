@@ -91,6 +91,7 @@ static int run_boxed(struct as_lane *lane, const struct as_scenario_work *work, 
 					  .unjudged = stats.unjudged,
 					  .excused = stats.excused,
 					  .raced = stats.raced,
+					  .shares = stats.shares,
 					  .looked = stats.looked,
 					  .possible = stats.possible };
 	/* The sandbox may have refused the target before the first of them. */

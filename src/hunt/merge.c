@@ -134,6 +134,7 @@ static int take_batch(struct as_hunt_leader *l, size_t job, const char *line, st
 		s->possible += r.possible;
 		s->findings += r.findings;
 		as_raced_add(&s->raced, &r.raced);
+		as_shares_add(&s->jobs[job].shares, &r.shares);
 		take_set(l, object);
 		l->changed = true;
 	}

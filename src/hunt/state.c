@@ -89,6 +89,15 @@ void as_hunt_sign_set_cause(struct as_hunt_sign *sign, const char *cause, const 
 	sign->steps = *steps ? as_xstrdup(steps) : NULL;
 }
 
+struct as_shares as_hunt_state_shares(const struct as_hunt_state *s)
+{
+	struct as_shares sum = { 0 };
+
+	for (size_t i = 0; i < s->n_jobs; i++)
+		as_shares_add(&sum, &s->jobs[i].shares);
+	return sum;
+}
+
 bool as_hunt_state_over(const struct as_hunt_state *s)
 {
 	bool all = true;
@@ -163,6 +172,7 @@ static void put_state(struct as_json *j, const struct as_hunt_state *s)
 		as_json_object(j);
 		as_json_kuint(j, "position", s->jobs[i].position);
 		as_json_kbool(j, "over", s->jobs[i].over);
+		as_shares_print(j, &s->jobs[i].shares);
 		as_json_end(j);
 	}
 	as_json_end(j);
@@ -250,6 +260,7 @@ static bool get_jobs(const json_t *root, struct as_hunt_state *s)
 	for (size_t i = 0; i < n; i++) {
 		s->jobs[i].position = number_of(json_array_get(jobs, i), "position");
 		s->jobs[i].over = json_is_true(json_object_get(json_array_get(jobs, i), "over"));
+		as_shares_parse(json_array_get(jobs, i), &s->jobs[i].shares);
 	}
 	return true;
 }

@@ -39,6 +39,7 @@ struct as_hunt_sign {
 struct as_hunt_job {
 	uint64_t position; /* workloads of its stream that are done */
 	bool over; /* it has done its share */
+	struct as_shares shares; /* what its crash states came to */
 };
 
 /* A way to make and mount the target (sets.h). */
@@ -79,6 +80,8 @@ void as_hunt_state_add_set(struct as_hunt_state *state, const char *target);
 struct as_hunt_sign *as_hunt_state_add(struct as_hunt_state *state, const char *signature);
 /* NULL changes nothing. */
 void as_hunt_sign_set_cause(struct as_hunt_sign *sign, const char *cause, const char *steps);
+/* Of all jobs. */
+struct as_shares as_hunt_state_shares(const struct as_hunt_state *state);
 /* Whether time or workloads are used up. Signatures that are not reduced yet do not matter. */
 bool as_hunt_state_over(const struct as_hunt_state *state);
 

@@ -261,6 +261,8 @@ struct worker_job {
 	struct as_err why;
 	unsigned lanes; /* that were opened */
 	struct as_known *known;
+	struct as_shares so_far;
+	struct as_buf scenario; /* with what is to be known of the workloads before */
 	struct heard heard;
 };
 
@@ -274,6 +276,26 @@ static size_t draw(struct worker_job *job, size_t want, struct as_seq **seqs, co
 		n++;
 	}
 	return n;
+}
+
+/* A scenario whose ways depend on the workloads before is told of them. */
+static void say_so_far(struct worker_job *job)
+{
+	const struct as_scenario_ops *ops = job->hunt->scenario;
+	size_t name;
+
+	if (!ops->go_on || !as_shares_cost(&job->so_far))
+		return;
+	as_buf_clear(&job->scenario);
+	as_buf_addf(&job->scenario, "%s:", ops->name);
+	name = job->scenario.len;
+	as_buf_addf(&job->scenario, "%s%s", job->hunt->params, *job->hunt->params ? "," : "");
+	ops->go_on(&job->so_far, &job->scenario);
+	/* Without room for it, the scenario begins as with the first workload. */
+	if (job->scenario.len >= sizeof(job->now.run.scenario))
+		return;
+	memcpy(job->now.run.scenario, as_buf_str(&job->scenario), job->scenario.len + 1);
+	job->now.params = job->scenario.data + name;
 }
 
 /* Opens the lane of this set, if it is not the one that is open. */
@@ -290,6 +312,7 @@ static int change_set(struct worker_job *job, size_t set, struct as_err *err)
 	job->now = *job->hunt;
 	job->now.run.stop = &job->shared->stop;
 	job->now.lane = job->lanes++;
+	say_so_far(job);
 	as_folders_job(job->number, folder);
 	rc = as_sets_use(&job->now, set, err);
 	return rc ? rc
@@ -340,6 +363,7 @@ static int run_batch(struct worker_job *job, size_t want, bool *over, struct as_
 		job->position += done;
 		*over = *over || job->position == job->end;
 		job->shared->ops[job->number] += result.ops;
+		as_shares_add(&job->so_far, &result.shares);
 		job->heard.set = job->set;
 		job->heard.refused = job->refused;
 		job->heard.why = job->why.msg;
@@ -370,6 +394,7 @@ static int work_job(struct worker_job *job, const struct as_hunt_state *state, s
 	int rc = as_stream_new(h->profile, h->traits, state->seed, job->number, &job->stream, err);
 
 	job->known = as_known_new();
+	job->so_far = state->jobs[job->number].shares;
 	job->left_out = as_xcalloc(state->n_sets + 1, sizeof(*job->left_out));
 	for (size_t i = 0; i < state->n_sets; i++)
 		job->left_out[i] = state->sets[i].refused;
@@ -388,6 +413,7 @@ static int work_job(struct worker_job *job, const struct as_hunt_state *state, s
 	as_lane_close(job->lane);
 	as_stream_free(job->stream);
 	as_known_free(job->known);
+	as_buf_free(&job->scenario);
 	free(job->left_out);
 	return rc == AS_ESTOP ? 0 : rc;
 }

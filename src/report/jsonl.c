@@ -78,6 +78,7 @@ static void jsonl_done(struct as_sink *sink, const struct as_run_stats *s)
 	}
 	as_json_kint(&json, "wall_us", s->wall_us);
 	as_raced_print(&json, &s->raced);
+	as_shares_print(&json, &s->shares);
 	put(sink, &json);
 }
 

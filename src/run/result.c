@@ -34,6 +34,7 @@ void as_run_result_add(struct as_run_result *sum, const struct as_run_result *re
 	for (size_t i = 0; i < NROWS; i++)
 		*number_at(sum, i) += *number_at((struct as_run_result *)result, i);
 	as_raced_add(&sum->raced, &result->raced);
+	as_shares_add(&sum->shares, &result->shares);
 }
 
 void as_run_stats_add(struct as_run_stats *stats, uint64_t workloads,
@@ -48,6 +49,7 @@ void as_run_stats_add(struct as_run_stats *stats, uint64_t workloads,
 	stats->possible += result->possible;
 	stats->findings += result->findings;
 	as_raced_add(&stats->raced, &result->raced);
+	as_shares_add(&stats->shares, &result->shares);
 }
 
 void as_run_result_print(struct as_json *json, const struct as_run_result *r)
@@ -57,6 +59,7 @@ void as_run_result_print(struct as_json *json, const struct as_run_result *r)
 	for (size_t i = 0; i < NROWS; i++)
 		as_json_kint(json, rows[i].key, (int64_t)*number_at((struct as_run_result *)r, i));
 	as_raced_print(json, &r->raced);
+	as_shares_print(json, &r->shares);
 	if (!memcmp(r->counts, none, sizeof(none)))
 		return;
 	as_json_key(json, "counts");
@@ -81,6 +84,18 @@ void as_raced_parse(const struct json_t *object, struct as_raced *raced)
 		raced->n[i] = number(json_object_get(member, as_raced_names[i]));
 }
 
+void as_shares_parse(const struct json_t *object, struct as_shares *shares)
+{
+	const json_t *member = json_object_get(object, "shares");
+
+	for (unsigned r = 0; r < AS_SHARE_ROWS; r++) {
+		const json_t *row = json_object_get(member, as_share_names[r]);
+
+		for (unsigned c = 0; c < AS_SHARE_COLUMNS; c++)
+			shares->n[r][c] = number(json_object_get(row, as_share_columns[c]));
+	}
+}
+
 void as_run_result_parse(const struct json_t *object, struct as_run_result *r)
 {
 	const json_t *counts = json_object_get(object, "counts");
@@ -89,6 +104,7 @@ void as_run_result_parse(const struct json_t *object, struct as_run_result *r)
 	for (size_t i = 0; i < NROWS; i++)
 		*number_at(r, i) = number(json_object_get(object, rows[i].key));
 	as_raced_parse(object, &r->raced);
+	as_shares_parse(object, &r->shares);
 	for (size_t i = 0; i < AS_RUN_COUNTS; i++)
 		r->counts[i] = number(json_array_get(counts, i));
 }

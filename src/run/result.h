@@ -22,5 +22,7 @@ void as_run_result_parse(const struct json_t *object, struct as_run_result *resu
 
 /* The member "raced" of the object (base/event.h), in the same way. */
 void as_raced_parse(const struct json_t *object, struct as_raced *raced);
+/* The same of "shares" (base/shares.h). */
+void as_shares_parse(const struct json_t *object, struct as_shares *shares);
 
 #endif

@@ -59,6 +59,7 @@ struct as_run_result {
 	uint64_t looked, possible; /* crash states that were looked at, of how many */
 	int64_t wall_us;
 	struct as_raced raced;
+	struct as_shares shares; /* of crash states */
 	/* What the scenario counts for itself; crash: struct as_crash_counts. */
 	uint64_t counts[AS_RUN_COUNTS];
 };

@@ -171,14 +171,57 @@ void as_symptom_after_last(const struct as_seq *seq, const bool *failed, int64_t
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
 
+#define NAMES_MAX 8
+
+/* The names that a file had, as far as they are known: the newest first. */
+struct pair_names {
+	const char *name[NAMES_MAX];
+	size_t n;
+};
+
+static bool is_name(const struct pair_names *names, const char *path)
+{
+	for (size_t i = 0; i < names->n && path; i++)
+		if (!strcmp(names->name[i], path))
+			return true;
+	return false;
+}
+
+static void add_name(struct pair_names *names, const char *path)
+{
+	if (path && names->n < NAMES_MAX && !is_name(names, path))
+		names->name[names->n++] = path;
+}
+
+/* Of what is at `path` at operation `end`. */
+static struct pair_names names_of(const struct as_seq *seq, size_t end, const char *path)
+{
+	struct pair_names names = { { path }, 1 };
+
+	while (end-- > 0) {
+		const struct as_op *op = &seq->ops[end];
+		bool link = op->code == AS_OP_HARDLINK;
+
+		if (!link && op->code != AS_OP_RENAME && op->code != AS_OP_RENAME2)
+			continue;
+		if (is_name(&names, op->path2))
+			add_name(&names, op->path);
+		else if (link && is_name(&names, op->path))
+			add_name(&names, op->path2);
+	}
+	return names;
+}
+
 /* Whether the operation names what was opened, by its path, the folder it is in, or a slot. */
-static bool touches(const struct as_seq *seq, size_t at, const struct as_op *opened)
+static bool touches(const struct as_seq *seq, size_t at, const struct as_op *opened,
+		    const struct pair_names *names)
 {
 	const struct as_op *op = &seq->ops[at];
+	const struct as_op *of = op->fd != AS_SLOT_NONE ? as_symptom_open(seq, at, op->fd) : NULL;
 	const char *const paths[] = { op->path, op->path2 };
 	size_t len = strlen(opened->path);
 
-	if (op == opened || (op->fd != AS_SLOT_NONE && as_symptom_open(seq, at, op->fd) == opened))
+	if (op == opened || (of && (of == opened || is_name(names, of->path))))
 		return true;
 	for (size_t i = 0; i < 2; i++)
 		if (paths[i] && !strncmp(paths[i], opened->path, len) &&
@@ -194,14 +237,16 @@ void as_symptom_pair(const struct as_seq *seq, const bool *failed, size_t promis
 	const struct as_op *opened = as_symptom_open(seq, promise, op->fd);
 	/* A rename, or a write with O_SYNC, is change and promise in one. */
 	int64_t last = (int64_t)promise + 1;
+	struct pair_names names;
 
 	if (!opened || !opened->path) {
 		as_symptom_after_last(seq, failed, last, out);
 		return;
 	}
+	names = names_of(seq, promise, opened->path);
 	do
 		last = as_symptom_last(seq, failed, last);
-	while (last >= 0 && !touches(seq, (size_t)last, opened));
+	while (last >= 0 && !touches(seq, (size_t)last, opened, &names));
 	if (last < 0)
 		last = as_symptom_last(seq, failed, (int64_t)promise + 1);
 	if (last < 0)

@@ -65,6 +65,9 @@ struct as_scenario_ops {
 	 */
 	int (*run)(struct as_scenario *scenario, const struct as_scenario_work *work, size_t *done,
 		   struct as_run_result *result, struct as_err *err);
+	/* Adds to the parameters what the workloads before came to, for the next open; NULL: this
+	 * scenario does the same whatever came before. */
+	void (*go_on)(const struct as_shares *so_far, struct as_buf *params);
 	void (*close)(struct as_scenario *scenario); /* takes NULL */
 };
 

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define TALLY "tally="
+
 static int crash_open(const struct as_scenario_args *args, struct as_scenario **scenario,
 		      struct as_err *err)
 {
@@ -19,11 +21,15 @@ static int crash_open(const struct as_scenario_args *args, struct as_scenario **
 	/* A state that is named is one of a finding, which is replayed or reduced. */
 	if (options.budget == AS_BUDGET_UNSAID && !options.every)
 		options.budget = as_crash_budget(args->targets[0], !options.spot.view);
-	if (!*args->params)
+	if (!*args->params || !strncmp(args->params, TALLY, strlen(TALLY)))
 		options.record = AS_RECORD_DRAW;
 	/* A finding, and a command that names its workloads, name their views, too. */
 	if (!strstr(args->params, "view") && !strstr(args->params, "rounds="))
 		options.rounds = 0;
+	/* A hunt: what a state is worth changes from workload to workload. */
+	if (!options.spot.view && !options.every && !strstr(args->params, "view") &&
+	    !strstr(args->params, "share="))
+		options.draws = true;
 	if (!rc)
 		rc = as_crasher_new(args->targets[0], args->options, &options, args->sinks,
 				    &crasher, err);
@@ -36,6 +42,12 @@ static int crash_run(struct as_scenario *s, const struct as_scenario_work *work,
 {
 	return as_crash_workloads((struct as_crasher *)s, work->seqs, work->names, work->n, done,
 				  result, err);
+}
+
+static void crash_go_on(const struct as_shares *so_far, struct as_buf *params)
+{
+	as_buf_adds(params, TALLY);
+	as_share_print_tally(so_far, params);
 }
 
 static void crash_close(struct as_scenario *s)
@@ -54,5 +66,6 @@ const struct as_scenario_ops as_scenario_crash = {
 	.batch_here = 4,
 	.open = crash_open,
 	.run = crash_run,
+	.go_on = crash_go_on,
 	.close = crash_close,
 };

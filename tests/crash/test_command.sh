@@ -75,6 +75,16 @@ tap_is "looks at as many" "$(grep -o '[0-9]* of [0-9]* crash states' "$WORK/out"
 	"$(grep -o '[0-9]* of [0-9]* crash states' "$WORK/first")"
 tap_run "--budget without --crash" 2 "$ASSAY" hunt --budget 5 --target lab -o "$WORK/no"
 tap_like "is refused" "$WORK/err" 'budget needs --crash'
+# What a hunt spends on which states depends on nothing but its seed, and is told.
+for i in 1 2; do
+	"$ASSAY" hunt --crash --target lab --seed 9 --max-workloads 6 --jobs 2 --json \
+		-o "$WORK/shares$i" 2>/dev/null | grep '"event":"done"' |
+		grep -o '"shares":.*' >"$WORK/shares$i.txt"
+done
+tap_is "shares of equal seeds" "$(cat "$WORK/shares2.txt")" "$(cat "$WORK/shares1.txt")"
+tap_is "every view has a share" \
+	"$(grep -o '"view [1-5]":{"states":[1-9]' "$WORK/shares1.txt" | wc -l)" 5
+
 tap_run "options of old findings" 0 "$ASSAY" hunt --scenario crash:every=64 --target lab --seed 1 \
 	--max-workloads 3 -o "$WORK/old"
 

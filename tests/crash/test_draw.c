@@ -50,24 +50,28 @@ static void test_draw(void **state)
 	assert_true(flush > with / 10 && alloc > with / 20 && lasts > with / 20);
 }
 
-/* One in four has writes that are held, and one in four has early ones; the same come again, and
- * the seed of the hunt matters. */
+/* One in four has writes that are held, one in four has early ones, one in four two rounds; the
+ * same come again, and the seed of the hunt matters. */
 static void test_draw_queue(void **state)
 {
-	unsigned hold = 0, early = 0, both = 0, other = 0, most = 0;
+	static const struct as_shares nothing;
+	struct as_share_chances usual = as_share_chances(&nothing);
+	unsigned hold = 0, early = 0, both = 0, other = 0, most = 0, rounds = 0;
 	enum { N = 4000 };
 
 	(void)state;
 	for (unsigned i = 0; i < N; i++) {
 		struct as_seq *seq = workload(i);
-		struct as_drawn_queue drawn = as_draw_queue(seq, 7), again = as_draw_queue(seq, 7);
+		struct as_drawn_queue drawn = as_draw_queue(seq, 7, usual),
+				      again = as_draw_queue(seq, 7, usual);
 
 		assert_int_equal(drawn.hold, again.hold);
 		assert_int_equal(drawn.early, again.early);
-		again = as_draw_queue(seq, 8);
+		again = as_draw_queue(seq, 8, usual);
 		other += drawn.hold != again.hold || drawn.early != again.early;
 		hold += drawn.hold > 0;
 		early += drawn.early > 0;
+		rounds += drawn.rounds == 2;
 		both += drawn.hold && drawn.early;
 		most = drawn.hold > most ? drawn.hold : most;
 		assert_true(drawn.hold <= AS_HOLD_MAX && drawn.early <= AS_EARLY_MAX);
@@ -75,6 +79,7 @@ static void test_draw_queue(void **state)
 	}
 	assert_in_range(hold, N / AS_DRAW_EVERY * 8 / 10, N / AS_DRAW_EVERY * 12 / 10);
 	assert_in_range(early, N / AS_DRAW_EVERY * 8 / 10, N / AS_DRAW_EVERY * 12 / 10);
+	assert_in_range(rounds, N / AS_DRAW_EVERY * 8 / 10, N / AS_DRAW_EVERY * 12 / 10);
 	assert_in_range(both, hold / 6, hold / 3);
 	assert_true(other > N / 3 && most > 16);
 }
