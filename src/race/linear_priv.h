@@ -73,6 +73,7 @@ struct as_linear_search {
 	uint32_t n_watches;
 	uint32_t *inode; /* of each call: the number of the inode that it makes, if it makes one */
 	uint32_t next_inode; /* after all of these */
+	bool numbered; /* these numbers are used */
 	struct as_linear_part *about; /* of each call with leeway: what its answer tells of */
 	bool apart; /* calls are taken apart now */
 	struct as_arena texts; /* paths that symbolic links lead to */
@@ -95,6 +96,21 @@ linear_next(const struct as_linear_search *x, const struct as_linear_node *n, ui
 {
 	return &x->how->calls[x->of[thread][n->party[thread].next]];
 }
+
+/* linear.c */
+/* Before a search: whether some call may be taken apart. Neither *x nor *result need be
+ * initialized. */
+bool as_linear_open(struct as_linear_search *x, const struct as_linear *how,
+		    struct as_linear_result *result);
+void as_linear_close(struct as_linear_search *x);
+struct as_linear_node *as_linear_begin(const struct as_linear_search *x); /* the first state */
+struct as_linear_node *as_linear_copy(const struct as_linear_search *x,
+				      const struct as_linear_node *from);
+void as_linear_free(struct as_linear_node *n); /* takes NULL */
+struct as_digest as_linear_digest(const struct as_linear_search *x, const struct as_linear_node *n);
+/* The threads that may come next, those whose call ended earlier first; how many. */
+uint32_t as_linear_who_is_next(const struct as_linear_search *x, const struct as_linear_node *n,
+			       uint32_t *threads);
 
 /* linear_call.c */
 void as_linear_mark(struct as_linear_search *x);

@@ -11,9 +11,10 @@
  * this inode. A path on which nobody is left to keep it explains nothing.
  *
  * Invariants
- *   1. An inode made by a call has the same number in every order, if any call is watched. Without
- *      that, orders that differ only in who made a file first would be different states. A call
- *      makes at most one: the file itself, or the whiteout of a rename.
+ *   1. An inode made by a call has the same number in every order, if any call is watched, and in a
+ *      graph. Without that, orders that differ only in who made a file first would be different
+ *      states. A call makes at most one: the file itself, also one without a name (O_TMPFILE), or
+ *      the whiteout of a rename.
  *   2. x->touch[k] says what call k changed on the path that the search is on, if k is watched and
  *      is done or begun there; of other calls it says nothing.
  *   3. Two states are the same only if their promises are, and what the calls changed that answers
@@ -293,8 +294,7 @@ void as_linear_watch(struct as_linear_search *x, uint8_t *beside)
 	for (size_t k = 0; k < x->how->n; k++) {
 		unsigned changes = changes_of(&calls[k]), seen;
 
-		x->inode[k] = x->next_inode;
-		x->next_inode += changes & AS_CHANGES_NAMES ? 1 : 0;
+		x->inode[k] = x->next_inode++;
 		if (x->how->atomic || !changes || (calls[k].got.ret < 0 && !undid(&calls[k])))
 			continue;
 		for (size_t i = 0; i < x->how->n; i++) {
@@ -307,6 +307,7 @@ void as_linear_watch(struct as_linear_search *x, uint8_t *beside)
 		if (x->watched[k])
 			x->watches[x->n_watches++] = (uint32_t)k;
 	}
+	x->numbered = x->n_watches;
 }
 
 bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
@@ -334,7 +335,7 @@ bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n
 
 void as_linear_number(const struct as_linear_search *x, struct as_model *m, size_t call)
 {
-	if (x->n_watches)
+	if (x->numbered)
 		m->next_ino = x->inode[call];
 }
 
@@ -357,7 +358,7 @@ bool as_linear_settle(struct as_linear_search *x, const struct as_linear_node *b
 	const struct as_linear_touch *t = &x->touch[call];
 	uint32_t kept = 0;
 
-	if (!x->n_watches)
+	if (!x->numbered)
 		return true;
 	after->m->next_ino = x->next_inode;
 	if (x->watched[call])

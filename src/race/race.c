@@ -175,12 +175,25 @@ struct racing {
 	size_t before; /* operations that are done before the threads start */
 	atomic_uint_fast64_t clock;
 	atomic_uint running, arrivals;
-	pthread_mutex_t lock;
+	pthread_mutex_t lock, ticking;
 	pthread_cond_t changed;
 	enum { WAIT, GO, GIVE_UP } signal;
 	struct party parties[AS_RACE_THREADS_MAX];
 	struct party beside;
 };
+
+static uint64_t tick(struct racing *r)
+{
+	uint64_t now;
+
+	if (!r->run->tick)
+		return atomic_fetch_add(&r->clock, 1);
+	pthread_mutex_lock(&r->ticking);
+	now = atomic_fetch_add(&r->clock, 1);
+	r->run->tick(r->run->ctx, now + 1);
+	pthread_mutex_unlock(&r->ticking);
+	return now;
+}
 
 static void begin(struct racing *r, size_t i)
 {
@@ -191,7 +204,7 @@ static void begin(struct racing *r, size_t i)
 	call->thread = r->thread[i];
 	if (watch)
 		watch->begins(watch->ctx, call->thread, i);
-	call->begin = atomic_fetch_add(&r->clock, 1);
+	call->begin = tick(r);
 }
 
 static void carry_out(struct racing *r, struct as_vfs *vfs, size_t i)
@@ -212,7 +225,7 @@ static void end(struct racing *r, size_t i)
 	const struct as_race_watch *watch = r->run->watch;
 	struct as_linear_call *call = &r->history->calls[i];
 
-	call->end = atomic_fetch_add(&r->clock, 1);
+	call->end = tick(r);
 	if (watch)
 		watch->ended(watch->ctx, call->thread, i);
 }
@@ -347,7 +360,7 @@ static int run_threads(struct racing *r, struct as_err *err)
 	pthread_cond_init(&r->changed, NULL);
 	for (unsigned t = 0; t < n && !rc; t++)
 		rc = start(&r->parties[t], run_party, err);
-	if (!rc)
+	if (!rc && !r->run->alone)
 		rc = start(&r->beside, run_beside, err);
 	give_signal(r, !rc);
 	for (unsigned t = 0; t < n; t++)
@@ -416,7 +429,7 @@ static void play(struct racing *r)
 				busy[n_busy++] = t;
 		if (!n_busy)
 			break;
-		if (!as_choose(choice, 4 * PAUSES))
+		if (!r->run->alone && !as_choose(choice, 4 * PAUSES))
 			do_beside(r, r->run->vfs, as_choose(choice, 2));
 		act(r, &actors[busy[as_choose(choice, n_busy)]]);
 		as_chooser_next(chooser);
@@ -437,10 +450,13 @@ int as_race_run(const struct as_race_run *run, struct as_race_history *history, 
 	r->thread = as_xcalloc(history->n + 1, sizeof(*r->thread));
 	r->before = as_race_split(run->form, run->options->threads, run->seed, r->thread);
 	atomic_store(&r->clock, 1);
+	pthread_mutex_init(&r->ticking, NULL);
 	if (history->atomic)
 		play(r);
 	else
 		rc = run_threads(r, err);
+	pthread_mutex_destroy(&r->ticking);
+	history->until = atomic_load(&r->clock);
 	free(r->thread);
 	free(r);
 	return rc;

@@ -8,7 +8,7 @@
  *     chcwd is left out.
  *   - remove, prune, enlarge and deepen become the calls that they would be in a run by one thread
  *     (at most MANY_MAX of them), as the model says.
- *   - sync and remount are left out: an additional thread does nothing else. So are umount,
+ *   - sync and remount are left out if an additional thread does nothing else. So are umount,
  *     mount and crash, which need the file system for themselves, and copy_file_range, which is
  *     many reads and writes. sendfile, splice and mappings are kept where the target is a library.
  *   - mmap_write becomes pwrite: a mapping of a file that others make shorter ends in SIGBUS.
@@ -41,6 +41,7 @@ struct forming {
 	struct as_model *model; /* the state in a run by one thread */
 	struct as_buf cwd, path[2];
 	bool appends[AS_SLOT_MAX + 1];
+	bool syncs; /* `sync` is an operation like others */
 	uint64_t left_out;
 };
 
@@ -283,6 +284,14 @@ static void form_sent(struct forming *f, struct as_op *op)
 		f->left_out++;
 }
 
+static void form_sync(struct forming *f, struct as_op *op)
+{
+	if (f->syncs)
+		emit(f, op);
+	else
+		f->left_out++;
+}
+
 static void form_kept(struct forming *f, struct as_op *op)
 {
 	emit(f, op);
@@ -306,13 +315,14 @@ static void form_op(struct forming *f, struct as_op *op)
 }
 
 struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first,
-			    uint64_t *left_out)
+			    bool syncs, uint64_t *left_out)
 {
 	struct forming *f = as_xcalloc(1, sizeof(*f));
 	struct as_seq *out = as_seq_new();
 
 	f->out = out;
 	f->model = as_model_copy(first);
+	f->syncs = syncs;
 	for (size_t i = 0; i < seq->n_meta; i++)
 		as_seq_set_meta(out, seq->meta[i].key, seq->meta[i].value);
 	for (size_t i = 0; i < seq->n; i++) {
