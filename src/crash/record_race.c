@@ -72,16 +72,19 @@ static bool judge(struct rec *r, const struct as_race_history *history,
 	return fine;
 }
 
-static bool run_end(struct rec *r, struct as_orders *orders, const struct as_op *op, size_t i)
+/* closed: the executors of the threads are gone, and with them their descriptors. */
+static bool run_end(struct rec *r, struct as_orders *orders, const struct as_op *op, size_t i,
+		    bool closed)
 {
 	uint64_t begin = r->out->until++;
+	struct as_outcome got = { 0 };
 	enum as_finding_kind kind;
-	struct as_outcome got;
 	const char *why;
 
 	r->op = (int64_t)i;
 	r->args->step(r->args->ctx, r->op);
-	as_instance_do(r->instance, (uint32_t)r->out->until, op, &got);
+	if (op->code == AS_OP_UMOUNT || !closed)
+		as_instance_do(r->instance, (uint32_t)r->out->until, op, &got);
 	if (got.ret >= 0 && as_op_table[op->code].persists == AS_PERSISTS_ALL)
 		as_instance_flush(r->instance);
 	as_orders_add(orders, op, &got, begin, r->out->until++);
@@ -103,7 +106,7 @@ static void go_on(struct rec *r, struct as_race_history *history, const struct a
 	struct as_recording *out = r->out;
 	size_t n = history->n;
 	struct as_orders *orders;
-	bool going = true;
+	bool going = true, closed = !history->atomic;
 
 	as_record_add_end(r);
 	out->answers = as_xcalloc(out->seq->n + 1, sizeof(*out->answers));
@@ -115,7 +118,7 @@ static void go_on(struct rec *r, struct as_race_history *history, const struct a
 	out->until = history->until;
 	orders = as_orders_new(first, &r->policy, history);
 	for (size_t i = n; i < out->seq->n && going; i++)
-		going = run_end(r, orders, &out->seq->ops[i], i);
+		going = run_end(r, orders, &out->seq->ops[i], i, closed);
 	out->n_ops = out->seq->n;
 	out->upto[0] = as_orders_digest(orders);
 	if (going)

@@ -338,7 +338,6 @@ static void join(struct party *p)
 {
 	if (p->started)
 		pthread_join(p->thread, NULL);
-	as_vfs_free(p->vfs);
 	as_race_delay_free(p->delay);
 }
 
@@ -366,6 +365,10 @@ static int run_threads(struct racing *r, struct as_err *err)
 	for (unsigned t = 0; t < n; t++)
 		join(&r->parties[t]);
 	join(&r->beside);
+	/* This closes what is open: when all calls have ended. */
+	for (unsigned t = 0; t < n; t++)
+		as_vfs_free(r->parties[t].vfs);
+	as_vfs_free(r->beside.vfs);
 	pthread_cond_destroy(&r->changed);
 	pthread_mutex_destroy(&r->lock);
 	return rc;
