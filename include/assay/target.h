@@ -49,11 +49,19 @@ struct as_host {
 	uint64_t (*now_ns)(void *ctx); /* strictly increasing */
 	/* One line of text, no newline; shown with findings. */
 	void (*log)(void *ctx, const char *line);
+	/* For which thread of the workload the call is made, from 0. Calls never overlap, whoever
+	 * makes them. NULL: there is one thread. */
+	uint32_t (*caller)(void *ctx);
 };
 
 static inline void *as_malloc(const struct as_host *host, size_t len)
 {
 	return host->alloc(host->ctx, len);
+}
+
+static inline uint32_t as_caller(const struct as_host *host)
+{
+	return host->caller ? host->caller(host->ctx) : 0;
 }
 
 static inline void as_free(const struct as_host *host, void *ptr)

@@ -22,6 +22,11 @@ static void tick(void *ctx, uint64_t now)
 	as_instance_set_op(((struct rec *)ctx)->instance, (uint32_t)now);
 }
 
+static void plays(void *ctx, unsigned thread)
+{
+	as_instance_set_caller(((struct rec *)ctx)->instance, thread);
+}
+
 static void begins(void *ctx, unsigned thread, size_t op)
 {
 	struct rec *r = ctx;
@@ -139,6 +144,7 @@ int as_record_race(struct rec *r, struct as_err *err)
 				   .alone = true,
 				   .watch = &watch,
 				   .tick = tick,
+				   .plays = plays,
 				   .ctx = r };
 	struct as_model *first = as_model_copy(r->model);
 	struct as_race_history history = { 0 };

@@ -390,6 +390,13 @@ static size_t next_of(const struct racing *r, unsigned thread, size_t from)
 	return from;
 }
 
+static void carry_out_for(struct racing *r, size_t i)
+{
+	if (r->run->plays)
+		r->run->plays(r->run->ctx, r->thread[i]);
+	carry_out(r, r->run->vfs, i);
+}
+
 static void act(struct racing *r, struct actor *a)
 {
 	size_t i = a->next;
@@ -400,7 +407,7 @@ static void act(struct racing *r, struct actor *a)
 		a->progress = BEGUN;
 		break;
 	case BEGUN:
-		carry_out(r, r->run->vfs, i);
+		carry_out_for(r, i);
 		a->progress = CARRIED_OUT;
 		break;
 	case CARRIED_OUT:
@@ -420,7 +427,7 @@ static void play(struct racing *r)
 
 	for (size_t i = 0; i < r->before; i++) {
 		begin(r, i);
-		carry_out(r, r->run->vfs, i);
+		carry_out_for(r, i);
 		end(r, i);
 	}
 	for (unsigned t = 0; t < n; t++)

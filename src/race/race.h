@@ -70,6 +70,8 @@ struct as_race_run {
 	/* Called when the clock goes on, at the beginning and at the end of each call, by one
 	 * thread at a time: the moments of all that has happened are before `now`. May be NULL. */
 	void (*tick)(void *ctx, uint64_t now);
+	/* Called before each call if one thread makes the calls of all. May be NULL. */
+	void (*plays)(void *ctx, unsigned thread);
 	void *ctx;
 };
 

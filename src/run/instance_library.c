@@ -102,6 +102,11 @@ static void library_set_op(struct as_instance *i, uint32_t op)
 		as_reclog_set_op(log, op);
 }
 
+static void library_set_caller(struct as_instance *i, uint32_t thread)
+{
+	as_host_set_caller(i->host, thread);
+}
+
 static const char *library_trouble(struct as_instance *i, enum as_finding_kind *kind)
 {
 	return as_vfs_lib_trouble(i->vfs, kind);
@@ -237,6 +242,7 @@ const struct as_instance_ops as_instance_library = {
 	.unmount = library_unmount,
 	.give_up = library_give_up,
 	.set_op = library_set_op,
+	.set_caller = library_set_caller,
 	.trouble = library_trouble,
 	.misuse = library_misuse,
 	.restore = library_restore,

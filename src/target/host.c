@@ -38,6 +38,7 @@ struct as_host_mem {
 	uint64_t live_bytes, calls, fail_at, now_ns;
 	bool failed;
 	char misuse[160]; /* the first, or "" */
+	uint32_t caller; /* the thread for which calls are made */
 };
 
 /* ---- The live blocks ------------------------------------------------------------------------- */
@@ -164,6 +165,16 @@ void as_host_clock_after(struct as_host_mem *host, uint64_t now_ns)
 		host->now_ns = now_ns;
 }
 
+static uint32_t host_caller(void *ctx)
+{
+	return ((struct as_host_mem *)ctx)->caller;
+}
+
+void as_host_set_caller(struct as_host_mem *host, uint32_t thread)
+{
+	host->caller = thread;
+}
+
 static void log_bytes(struct as_host_log *log, const char *data, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -219,6 +230,7 @@ struct as_host_mem *as_host_new(struct as_choice *choice, struct as_host_log *lo
 		.choice = choice,
 		.now_ns = host_now,
 		.log = host_log,
+		.caller = host_caller,
 	};
 	return h;
 }
