@@ -105,17 +105,15 @@ struct as_fs {
 	/* the running operation */
 	uint64_t op;
 	struct lab_undo *undo;
-	uint32_t nundo, undo_cap;
+	uint32_t nundo, undo_cap, nop_dirs;
 	struct lab_node *op_dirs[LAB_OP_DIRS]; /* directories whose index is dropped if it fails */
-	uint32_t nop_dirs;
 	uint32_t op_nheld, op_free_blocks, op_free_inodes, op_block_hint, op_inode_hint;
 	bool op_sync; /* it is committed when it ends */
-	uint32_t op_caller; /* the thread that it is done for, or the last one was */
+	uint32_t op_caller, callers; /* its thread; bit per thread that is in the transaction */
 	bool finishing; /* lab_orphans_finish is running */
 	bool unfinished; /* an orphan is left for further operations to free */
 
 	/* the running transaction */
-	uint32_t callers; /* bit per thread that has a part in it */
 	uint32_t tx_limit; /* metadata blocks it may hold */
 	uint32_t *held; /* freed blocks, LAB_HELD_META = to be revoked */
 	uint32_t nheld, held_cap, nrevoke;

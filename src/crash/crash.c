@@ -203,10 +203,10 @@ static void name_death(struct as_crash_report *f, bool by_place, const char *op,
 
 static uint64_t race_seed_of(const struct as_crasher *c, const struct as_seq *seq)
 {
-	return c->options.race.threads ? as_race_seed(&c->options.race,
-						      c->run.seed ^ as_seq_digest(seq).lo,
-						      c->race_run)
-				       : 0;
+	return c->options.race.threads
+		       ? as_race_seed(&c->options.race, c->run.seed ^ as_seq_digest(seq).lo,
+				      c->race_run)
+		       : 0;
 }
 
 /* The child ended while the workload ran: the target died without any power cut. */

@@ -326,8 +326,7 @@ static void note_floor(struct judge *j, const struct as_perm_state *state, struc
 	if (state->view != AS_VIEW_SYNC_ATOMIC || k >= as_perm_cuts(j->perm) || j->rc)
 		return;
 	cut = as_perm_cut(j->perm, k);
-	if (!cut.flushed || cut.base_end != cut.at ||
-	    !as_recording_is_ordered(j->rec, s->moment))
+	if (!cut.flushed || cut.base_end != cut.at || !as_recording_is_ordered(j->rec, s->moment))
 		return;
 	/* Another process may have judged it. */
 	for (unsigned w = 0; w < AS_WAYS && !j->rc; w++)

@@ -14,9 +14,7 @@
 static struct as_moment moment_of_race(const struct as_recording *rec, struct as_perm_cut cut,
 				       bool torn)
 {
-	uint64_t at = torn					? cut.op
-		      : cut.at == as_reclog_len(rec->log) ? rec->until
-							  : cut.next_op;
+	uint64_t at = torn ? cut.op : cut.at == as_reclog_len(rec->log) ? rec->until : cut.next_op;
 
 	/* Of the first mount. */
 	if (at == AS_RECLOG_NO_OP)

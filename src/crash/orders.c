@@ -106,10 +106,9 @@ void as_orders_add(struct as_orders *o, const struct as_op *op, const struct as_
 
 	(void)as_seq_add(o->added, op);
 	AS_ARRAY_ROOM(o->call, o->n, o->cap);
-	o->call[o->n] = (struct as_linear_call){ .got = *got,
-						 .begin = begin,
-						 .end = end,
-						 .thread = AS_LINEAR_THREADS_MAX - 1 };
+	o->call[o->n] = (struct as_linear_call){
+		.got = *got, .begin = begin, .end = end, .thread = AS_LINEAR_THREADS_MAX - 1
+	};
 	o->call[o->n].got.data = NULL;
 	o->call[o->n].got.payload = AS_PAYLOAD_NONE;
 	o->n++;
@@ -269,8 +268,7 @@ static bool has_shape(const struct orders_trial *t, size_t state, const struct a
 	struct orders_part *p = t->part;
 
 	if (!p->state[state])
-		p->state[state] =
-			as_history_new(as_graph_state(p->graph, state), &t->o->policy);
+		p->state[state] = as_history_new(as_graph_state(p->graph, state), &t->o->policy);
 	return as_history_is_last(p->state[state], t->tree) ||
 	       (without && as_history_is_last(p->state[state], without));
 }

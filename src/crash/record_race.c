@@ -13,7 +13,6 @@
 #include "crash/record_priv.h"
 
 #include "run/instance.h"
-#include "vfs/vfs.h"
 
 #include <stdlib.h>
 

@@ -309,7 +309,8 @@ static const struct as_changes_ops changes_ops = { .inode = on_inode, .edge = on
 
 /* Adds a point for the step from `before` (NULL: nothing) to `after`, if anything has changed. */
 void as_history_add_point(struct as_history *h, const struct as_op *op,
-			  const struct as_model *before, const struct as_model *after, uint32_t call)
+			  const struct as_model *before, const struct as_model *after,
+			  uint32_t call)
 {
 	struct history_step s = { .h = h, .op = op, .point = h->n_points };
 

@@ -51,7 +51,7 @@ struct as_graph {
 	struct as_table table; /* of nodes */
 };
 
-struct building {
+struct graph_building {
 	struct as_graph *g;
 	struct as_linear_search x;
 	uint64_t moment;
@@ -61,14 +61,14 @@ struct building {
 
 /* ---- Building ---- */
 
-struct wanted {
+struct graph_wanted {
 	const struct as_graph *g;
 	struct as_digest digest;
 };
 
 static bool is_node(const void *ctx, size_t i)
 {
-	const struct wanted *w = ctx;
+	const struct graph_wanted *w = ctx;
 
 	return as_digest_eq(w->g->node[i].digest, w->digest);
 }
@@ -90,7 +90,7 @@ static void add_inode(void *ctx, const struct as_node *before, const struct as_n
 
 /* States with equal trees differ if the files in them were made by different calls: what was
  * promised of one says nothing about the other. */
-static struct as_digest digest_of(const struct building *b, const struct as_linear_node *n)
+static struct as_digest digest_of(const struct graph_building *b, const struct as_linear_node *n)
 {
 	static const struct as_changes_ops ops = { .inode = add_inode, .edge = add_edge };
 	uint64_t sum = 0;
@@ -115,7 +115,7 @@ static bool is_quiet(const struct as_linear_call *c)
 	}
 }
 
-static bool has_all(const struct building *b, const struct as_linear_node *n)
+static bool has_all(const struct graph_building *b, const struct as_linear_node *n)
 {
 	for (uint32_t t = 0; t < b->x.n_threads; t++)
 		if (n->party[t].next < b->x.n_of[t] && linear_next(&b->x, n, t)->end < b->moment)
@@ -123,9 +123,9 @@ static bool has_all(const struct building *b, const struct as_linear_node *n)
 	return true;
 }
 
-static uint32_t enter(struct building *b, const struct as_linear_node *n);
+static uint32_t enter(struct graph_building *b, const struct as_linear_node *n);
 
-static void lead_on(struct building *b, uint32_t from, const struct as_linear_node *n,
+static void lead_on(struct graph_building *b, uint32_t from, const struct as_linear_node *n,
 		    const struct as_linear_node *next, size_t call)
 {
 	uint32_t to = enter(b, next);
@@ -134,16 +134,16 @@ static void lead_on(struct building *b, uint32_t from, const struct as_linear_no
 	if (b->too_many)
 		return;
 	AS_ARRAY_ROOM(node->edge, node->n_edges, node->cap_edges);
-	node->edge[node->n_edges++] = (struct graph_edge){ to, (uint32_t)call,
-							   next->done > n->done };
+	node->edge[node->n_edges++] =
+		(struct graph_edge){ to, (uint32_t)call, next->done > n->done };
 	node->live |= b->g->node[to].live;
 }
 
 enum trial { ONLY_QUIET, WHOLE, APART };
 
 /* True: nothing else need be tried. */
-static bool try(struct building *b, uint32_t from, const struct as_linear_node *n, uint32_t thread,
-		enum trial trial)
+static bool try(struct graph_building *b, uint32_t from, const struct as_linear_node *n,
+		uint32_t thread, enum trial trial)
 {
 	struct as_linear_search *x = &b->x;
 	size_t call = x->of[thread][n->party[thread].next];
@@ -166,7 +166,7 @@ static bool try(struct building *b, uint32_t from, const struct as_linear_node *
 	return quiet;
 }
 
-static void try_all(struct building *b, uint32_t from, const struct as_linear_node *n)
+static void try_all(struct graph_building *b, uint32_t from, const struct as_linear_node *n)
 {
 	uint32_t threads[AS_LINEAR_THREADS_MAX];
 	uint32_t count = as_linear_who_is_next(&b->x, n, threads);
@@ -186,10 +186,10 @@ static void try_all(struct building *b, uint32_t from, const struct as_linear_no
 	}
 }
 
-static uint32_t enter(struct building *b, const struct as_linear_node *n)
+static uint32_t enter(struct graph_building *b, const struct as_linear_node *n)
 {
 	struct as_graph *g = b->g;
-	struct wanted w = { g, digest_of(b, n) };
+	struct graph_wanted w = { g, digest_of(b, n) };
 	size_t at = as_table_find(&g->table, w.digest.lo, is_node, &w);
 	uint32_t i = (uint32_t)g->n;
 
@@ -217,7 +217,7 @@ static uint32_t enter(struct building *b, const struct as_linear_node *n)
 struct as_graph *as_graph_new(const struct as_linear *how, uint64_t moment, size_t max,
 			      bool *too_many)
 {
-	struct building b = { .moment = moment, .max = max };
+	struct graph_building b = { .moment = moment, .max = max };
 	struct as_linear_result unused;
 	struct as_linear_node *first;
 
@@ -268,7 +268,7 @@ bool as_graph_is_live(const struct as_graph *g, size_t i)
 
 /* ---- Orders ---- */
 
-struct walking {
+struct graph_walk {
 	const struct as_graph *g;
 	bool *leads; /* to the state that is gone through; NULL: none is */
 	size_t through;
@@ -281,7 +281,7 @@ struct walking {
 };
 
 /* passed: the state has been gone through. */
-static bool walk(struct walking *w, size_t at, size_t n, bool passed)
+static bool walk(struct graph_walk *w, size_t at, size_t n, bool passed)
 {
 	const struct graph_node *node = &w->g->node[at];
 	bool on = false;
@@ -294,8 +294,8 @@ static bool walk(struct walking *w, size_t at, size_t n, bool passed)
 			continue;
 		on = true;
 		AS_ARRAY_ROOM(w->step, n, w->cap);
-		w->step[n] = (struct as_graph_step){ edge->call, w->g->node[edge->to].m,
-						     edge->ends };
+		w->step[n] =
+			(struct as_graph_step){ edge->call, w->g->node[edge->to].m, edge->ends };
 		if (walk(w, edge->to, n + 1, passed))
 			return true;
 	}
@@ -309,12 +309,13 @@ static bool walk(struct walking *w, size_t at, size_t n, bool passed)
 	return w->visit(w->ctx, w->step, n);
 }
 
-enum as_graph_end as_graph_orders(const struct as_graph *g, size_t through, uint64_t max,
-				  bool (*visit)(void *ctx, const struct as_graph_step *steps,
-						size_t n),
-				  void *ctx)
+enum as_graph_end
+as_graph_orders(const struct as_graph *g, size_t through, uint64_t max,
+		bool (*visit)(void *ctx, const struct as_graph_step *steps, size_t n), void *ctx)
 {
-	struct walking w = { .g = g, .through = through, .left = max, .visit = visit, .ctx = ctx };
+	struct graph_walk w = {
+		.g = g, .through = through, .left = max, .visit = visit, .ctx = ctx
+	};
 	bool found;
 
 	if (through != AS_GRAPH_ANY) {

@@ -42,9 +42,8 @@ enum as_graph_end {
 
 /* Visits the orders that go through a state (AS_GRAPH_ANY: all orders), until visit() is true. The
  * order in which the calls ended comes first. */
-enum as_graph_end as_graph_orders(const struct as_graph *graph, size_t through, uint64_t max,
-				  bool (*visit)(void *ctx, const struct as_graph_step *steps,
-						size_t n),
-				  void *ctx);
+enum as_graph_end
+as_graph_orders(const struct as_graph *graph, size_t through, uint64_t max,
+		bool (*visit)(void *ctx, const struct as_graph_step *steps, size_t n), void *ctx);
 
 #endif

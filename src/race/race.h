@@ -40,8 +40,8 @@ void as_race_print(const struct as_race_options *options, struct as_buf *out);
  * model before the workload. syncs: `sync` is done by the threads, too; otherwise it is left out,
  * because one more thread does nothing else. race_form.c says what becomes of each operation.
  */
-struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first,
-			    bool syncs, uint64_t *left_out);
+struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first, bool syncs,
+			    uint64_t *left_out);
 /* Sets thread[i] to the thread that does operation i, and returns how many of the first operations
  * are done before the threads start. An operation keeps its thread when others are removed. */
 size_t as_race_split(const struct as_seq *form, unsigned threads, uint64_t seed, uint8_t *thread);

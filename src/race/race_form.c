@@ -314,8 +314,8 @@ static void form_op(struct forming *f, struct as_op *op)
 	forms[op->code](f, op);
 }
 
-struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first,
-			    bool syncs, uint64_t *left_out)
+struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first, bool syncs,
+			    uint64_t *left_out)
 {
 	struct forming *f = as_xcalloc(1, sizeof(*f));
 	struct as_seq *out = as_seq_new();

@@ -25,9 +25,9 @@
 	"pwrite $1 len=2048 at=0 fill=8\nfsync $1\n"
 
 /* In two threads: one makes files, and one makes names of the same directory stable. */
-#define RACES                                                                           \
+#define RACES                                                                                  \
 	"mkdir /d 0755\n$0 = open /d O_RDONLY|O_DIRECTORY\n$1 = open /f O_RDWR|O_CREAT 0644\n" \
-	"create /d/a 0644\nfsync $0\nrename /d/a /d/b\nfsync $0\nwrite $1 len=3000 fill=7\n"  \
+	"create /d/a 0644\nfsync $0\nrename /d/a /d/b\nfsync $0\nwrite $1 len=3000 fill=7\n"   \
 	"create /d/c 0644\nfsync $0\nfsync $1\nhardlink /f /d/g\nfsync $1\n"
 
 static const struct row {
@@ -84,8 +84,9 @@ static const struct needs {
 	const char *params, *sound;
 } needs[] = {
 	{ 71, "threads=2,seed=6", "lab" }, { 72, "threads=2,seed=6", "lab" },
-	{ 76, "hold=1", "lab:queue" }, { 77, "", "lab:queue" },	  { 78, "early=1", "lab" },
-	{ 79, "", "lab:queue" },       { 80, "rounds=2", "lab" }, { 81, "rounds=2", "lab" },
+	{ 76, "hold=1", "lab:queue" },	   { 77, "", "lab:queue" },
+	{ 78, "early=1", "lab" },	   { 79, "", "lab:queue" },
+	{ 80, "rounds=2", "lab" },	   { 81, "rounds=2", "lab" },
 };
 
 static const struct {
