@@ -226,6 +226,7 @@ struct as_graph *as_graph_new(const struct as_linear *how, uint64_t moment, size
 	b.x.numbered = true;
 	first = as_linear_begin(&b.x);
 	(void)enter(&b, first);
+	b.too_many |= b.x.mixed;
 	as_linear_free(first);
 	as_linear_close(&b.x);
 	as_linear_result_free(&unused);

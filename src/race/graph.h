@@ -15,7 +15,8 @@
 struct as_graph;
 
 /* how->calls are those that had begun; how->ends is not asked. NULL: there are more than max
- * states, or no order explains the answers. *too_many says which. */
+ * states, or bytes may be a mixture that no order explains (*too_many in both cases); or no order
+ * explains the answers. */
 struct as_graph *as_graph_new(const struct as_linear *how, uint64_t moment, size_t max,
 			      bool *too_many);
 void as_graph_free(struct as_graph *graph); /* takes NULL */

@@ -340,7 +340,7 @@ void as_linear_judge(const struct as_linear *how, struct as_linear_result *resul
 	}
 	if (found) {
 		result->answer = AS_LINEAR_EXPLAINED;
-	} else if (x.gave_up) {
+	} else if (x.gave_up || x.mixed) {
 		result->answer = AS_LINEAR_GAVE_UP;
 		result->raced.n[AS_RACED_LOST] = how->n;
 	} else if (x.reached) {

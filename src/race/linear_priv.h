@@ -15,6 +15,7 @@ enum {
 	LINEAR_SIZE = 4,
 	LINEAR_NAMES = 8, /* names in a directory: a range of keys */
 	LINEAR_LINKS = 16, /* its own names, and their number */
+	LINEAR_TORN = 32, /* another call moves bytes in several steps */
 	LINEAR_ALL = LINEAR_DATA | LINEAR_SIZE | LINEAR_NAMES | LINEAR_LINKS,
 };
 
@@ -79,6 +80,8 @@ struct as_linear_search {
 	struct as_arena texts; /* paths that symbolic links lead to */
 	struct as_digests visited;
 	uint64_t max_states;
+	/* Bytes may have become a mixture that no order of whole calls explains. */
+	bool mixed;
 	bool gave_up, reached; /* all calls were explained, but the tree at the end is wrong */
 	size_t *order; /* the calls up to the state we are in */
 	struct as_linear_node *best; /* the state with the most calls done; NULL: none yet */
@@ -139,6 +142,11 @@ uint64_t as_linear_key(const char *name, size_t len);
  * state may get a promise. */
 bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
 		      struct as_linear_part part);
+/* Whether the call moves bytes from file to file, in several steps. */
+bool as_linear_copies(const struct as_linear_call *c);
+/* Whether a call that overlapped this one changed the inode, or can still change it. */
+bool as_linear_mixes(const struct as_linear_search *x, const struct as_linear_node *n, size_t call,
+		     uint32_t ino);
 /* Before a step of a call: the numbers of the inodes that it makes. */
 void as_linear_number(const struct as_linear_search *x, struct as_model *m, size_t call);
 /* After a step of a call. False: a promise can no longer be kept. */

@@ -134,7 +134,7 @@ static const struct row rows[] = {
 	  "",
 	  false,
 	  false },
-	{ "and not what overlapped it", { "1 1-4 create /x 0644", "0 2-3 sync" }, 9, "", true, true },
+	{ "but no others", { "1 1-4 create /x 0644", "0 2-3 sync" }, 9, "", true, true },
 	{ "data before an fsync",
 	  { "0 1-2 pwrite $0 len=100 at=0 fill=5", "0 3-4 fsync $0" },
 	  9,

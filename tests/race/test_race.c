@@ -505,7 +505,7 @@ static void forms(void **state)
 		  0 },
 		{ "create /f 0644\nenlarge /f 100\n", "create /f 0644\ntruncate /f 100\n", 0 },
 		{ "$0 = open /f O_RDWR|O_CREAT|O_DIRECT|O_APPEND 0644\nwrite $0 len=9 fill=7\n"
-		  "mmap_write $0 len=4 at=1 fill=7\ncopy_file_range $0 $0 len=1 at=0 to=5\n",
+		  "mmap_write $0 len=4 at=1 fill=7\nmmap $0 len=4096 at=0\n",
 		  "$0 = open /f O_RDWR|O_CREAT|O_APPEND 0644\nwrite $0 len=9\n"
 		  "pwrite $0 len=4 at=1\n",
 		  1 },
