@@ -114,12 +114,12 @@ struct as_fs {
 	/* the running operation */
 	uint64_t op;
 	struct lab_undo *undo;
-	uint32_t nundo, undo_cap;
+	uint32_t nundo, undo_cap, nop_dirs;
 	struct lab_node *op_dirs[LAB_OP_DIRS]; /* directories whose index is dropped if it fails */
-	uint32_t nop_dirs;
 	uint32_t locked[2]; /* directories that it has locked: inode numbers, 0 = none */
 	uint32_t op_nheld, op_free_blocks, op_free_inodes, op_block_hint, op_inode_hint;
 	bool op_sync; /* it is committed when it ends */
+	uint32_t op_caller, callers; /* its thread; bit per thread that is in the transaction */
 	bool finishing; /* lab_orphans_finish is running */
 	bool unfinished; /* an orphan is left for further operations to free */
 

@@ -171,6 +171,12 @@ static bool forgets(const struct as_fs *fs, const struct lab_node *node)
 	       (why == LAB_WHY_KEEP && LAB_BUG_ON(fs, FSYNC_KEEP));
 }
 
+/* Bug 71: the transaction has nothing of the thread that asks. */
+static bool is_of_others(const struct as_fs *fs)
+{
+	return LAB_BUG_ON(fs, FSYNC_OWN) && !(fs->callers >> as_caller(fs->host) % 32 & 1);
+}
+
 int lab_fsync(struct as_fs *fs, struct as_handle *handle, bool data_only)
 {
 	/* the journal holds sizes and pointers: fsync and fdatasync both need it */
@@ -187,7 +193,7 @@ int lab_fsync(struct as_fs *fs, struct as_handle *handle, bool data_only)
 		if (rc)
 			return rc;
 	}
-	if (forgets(fs, handle->node)) {
+	if (forgets(fs, handle->node) || is_of_others(fs)) {
 		int rc = lab_write_data(fs);
 
 		return rc ? rc : as_bd_flush(fs->bd);

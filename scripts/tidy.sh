@@ -39,7 +39,7 @@ arrows() {
 	snapshot  work model
 	legal     work model target snapshot
 	recover   disk target tool run klog snapshot
-	crash     work model disk target layout run supervise snapshot legal recover
+	crash     work model disk target layout race run supervise snapshot legal recover
 	scenario  work target race run crash
 	hunt      work gen model reduce run supervise scenario
 	check     work model disk target run legal crash scenario

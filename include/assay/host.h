@@ -80,6 +80,8 @@ struct as_checks {
 	void (*pair)(void *ctx, enum as_pair_until until, const char *name, int by);
 	void (*invariant)(void *ctx, const char *name, as_invariant_fn fn, void *fn_ctx);
 	void (*forgive)(void *ctx);
+	/* NULL: there is one thread. */
+	uint32_t (*caller)(void *ctx);
 };
 
 static inline const struct as_checks *as_checks_of(const struct as_host *host)
@@ -94,6 +96,15 @@ static inline unsigned as_ask(const struct as_host *host, unsigned n, const char
 	const struct as_checks *checks = as_checks_of(host);
 
 	return checks && checks->ask ? checks->ask(host->ctx, n, why) : 0;
+}
+
+/* For which thread of the workload this call is made, from 0. Calls never overlap, whoever makes
+ * them. */
+static inline uint32_t as_caller(const struct as_host *host)
+{
+	const struct as_checks *checks = as_checks_of(host);
+
+	return checks && checks->caller ? checks->caller(host->ctx) : 0;
 }
 
 /* A lock is taken, or given back; the lock itself is yours. Locks of one name are of one class, and

@@ -5,11 +5,12 @@
 #include "base/buf.h"
 
 const char *const as_raced_names[AS_RACED_COUNTS] = {
-	[AS_RACED_CALLS] = "calls", [AS_RACED_LOST] = "lost",
-	[AS_RACED_READS] = "reads", [AS_RACED_READS_OPEN] = "reads_open",
-	[AS_RACED_SEEKS] = "seeks", [AS_RACED_SEEKS_OPEN] = "seeks_open",
-	[AS_RACED_STATS] = "stats", [AS_RACED_STATS_OPEN] = "stats_open",
-	[AS_RACED_LISTS] = "lists", [AS_RACED_LISTS_OPEN] = "lists_open",
+	[AS_RACED_CALLS] = "calls",   [AS_RACED_LOST] = "lost",
+	[AS_RACED_READS] = "reads",   [AS_RACED_READS_OPEN] = "reads_open",
+	[AS_RACED_SEEKS] = "seeks",   [AS_RACED_SEEKS_OPEN] = "seeks_open",
+	[AS_RACED_STATS] = "stats",   [AS_RACED_STATS_OPEN] = "stats_open",
+	[AS_RACED_LISTS] = "lists",   [AS_RACED_LISTS_OPEN] = "lists_open",
+	[AS_RACED_COPIES] = "copies", [AS_RACED_COPIES_OPEN] = "copies_open",
 };
 
 void as_raced_add(struct as_raced *sum, const struct as_raced *raced)
@@ -22,7 +23,7 @@ uint64_t as_raced_full(const struct as_raced *raced)
 {
 	const uint64_t *n = raced->n;
 	uint64_t rest = n[AS_RACED_LOST] + n[AS_RACED_READS_OPEN] + n[AS_RACED_SEEKS_OPEN] +
-			n[AS_RACED_STATS_OPEN] + n[AS_RACED_LISTS_OPEN];
+			n[AS_RACED_STATS_OPEN] + n[AS_RACED_LISTS_OPEN] + n[AS_RACED_COPIES_OPEN];
 
 	return n[AS_RACED_CALLS] > rest ? n[AS_RACED_CALLS] - rest : 0;
 }

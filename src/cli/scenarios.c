@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const of_race[] = { "threads", "repeat", "delay" };
+
+#define NRACE (sizeof(of_race) / sizeof(of_race[0]))
+
 static void add_param(const struct as_args *args, const char *name, struct as_buf *text)
 {
 	if (as_args_has(args, name))
@@ -16,36 +20,54 @@ static void add_param(const struct as_args *args, const char *name, struct as_bu
 			    (unsigned long long)as_args_number(args, name, 0));
 }
 
+int as_cli_race(const struct as_args *args, struct as_race_options *race, struct as_err *err)
+{
+	struct as_buf text = { 0 };
+	int rc = 0;
+
+	*race = (struct as_race_options){ 0 };
+	for (size_t i = 0; i < NRACE && !as_args_has(args, "race") && !rc; i++)
+		if (as_args_has(args, of_race[i]))
+			rc = as_fail(err, AS_EUSE, "--%s needs --race", of_race[i]);
+	if (rc || !as_args_has(args, "race"))
+		return rc;
+	as_buf_addf(&text, "repeat=1");
+	for (size_t i = 0; i < NRACE; i++)
+		add_param(args, of_race[i], &text);
+	rc = as_race_parse(as_buf_str(&text), race, err);
+	as_buf_free(&text);
+	return rc;
+}
+
 int as_cli_scenario(const struct as_args *args, struct as_buf *text, struct as_err *err)
 {
-	static const char *const only[] = { "threads", "repeat", "delay" };
 	static const char *const of_crash[] = { "budget", "rounds" };
 	const char *name = as_args_text(args, "scenario", NULL);
 	const char *diff = as_args_text(args, "diff", NULL);
 	struct as_race_options checked;
 	bool race = as_args_has(args, "race"), crash = as_args_has(args, "crash");
 
-	if ((name != NULL) + race + crash + (diff != NULL) > 1)
+	if ((name != NULL) + (race || crash) + (diff != NULL) > 1)
 		return as_fail(err, AS_EUSE,
-			       "--scenario, --race, --crash and --diff exclude each other");
-	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
-		if (as_args_has(args, only[i]) && !race)
-			return as_fail(err, AS_EUSE, "--%s needs --race", only[i]);
+			       "--scenario, --diff, and --race or --crash exclude each other");
+	for (size_t i = 0; i < NRACE; i++)
+		if (as_args_has(args, of_race[i]) && !race)
+			return as_fail(err, AS_EUSE, "--%s needs --race", of_race[i]);
 	if (diff)
 		as_buf_addf(text, "diff:%s", diff);
 	else if (!race)
 		as_buf_adds(text, name ? name : crash ? "crash" : "sequential");
 	else
-		as_buf_adds(text, "race:");
+		as_buf_adds(text, crash ? "crash:threads=3" : "race:");
 	for (size_t i = 0; i < sizeof(of_crash) / sizeof(of_crash[0]); i++)
 		if (as_args_has(args, of_crash[i]) && !crash)
 			return as_fail(err, AS_EUSE, "--%s needs --crash", of_crash[i]);
-	if (as_args_has(args, "budget") || as_args_has(args, "rounds"))
+	if ((as_args_has(args, "budget") || as_args_has(args, "rounds")) && !race)
 		as_buf_addc(text, ':');
 	for (size_t i = 0; crash && i < sizeof(of_crash) / sizeof(of_crash[0]); i++)
 		add_param(args, of_crash[i], text);
-	for (size_t i = 0; race && i < sizeof(only) / sizeof(only[0]); i++)
-		add_param(args, only[i], text);
+	for (size_t i = 0; race && i < NRACE; i++)
+		add_param(args, of_race[i], text);
 	/* Wrong parameters are refused before anything is made. */
 	return strncmp(as_buf_str(text), "race:", 5)
 		       ? 0

@@ -7,27 +7,34 @@
 #include "cli/boxes.h"
 #include "cli/cli.h"
 #include "model/traits.h"
+#include "race/race.h"
 
 /* clang-format off */
+#define AS_CLI_RACE_OPTS                                                                          \
+	{ .name = "threads", .kind = AS_OPT_NUMBER, .arg = "N", .min = 2, .max = 8,               \
+	  .help = "run a race in N threads; default 3" },                                         \
+	{ .name = "repeat", .kind = AS_OPT_NUMBER, .arg = "N", .min = 1, .max = 1000000,          \
+	  .help = "run each workload of a race N times, each time with other delays; "            \
+		  "default 10, with power cuts 1" },                                              \
+	{ .name = "delay", .kind = AS_OPT_NUMBER, .arg = "N", .min = 0, .max = 1000000,           \
+	  .help = "delay calls of a race by up to N microseconds; default 200" }
 #define AS_CLI_SCENARIO_OPTS                                                                      \
 	{ .name = "scenario", .kind = AS_OPT_TEXT, .arg = "NAME[:PARAMS]",                        \
 	  .help = "do this with each workload: sequential, race, crash or diff; default "         \
 		  "sequential: run its operations one after the other" },                         \
 	{ .name = "race",                                                                         \
 	  .help = "run each workload in several threads, with random delays, while one more "     \
-		  "thread syncs and remounts; some order of the calls must explain all answers" },\
-	{ .name = "threads", .kind = AS_OPT_NUMBER, .arg = "N", .min = 2, .max = 8,               \
-	  .help = "run a race in N threads; default 3" },                                         \
-	{ .name = "repeat", .kind = AS_OPT_NUMBER, .arg = "N", .min = 1, .max = 1000000,          \
-	  .help = "run each workload of a race N times, each time with other delays; "            \
-		  "default 10" },                                                                 \
-	{ .name = "delay", .kind = AS_OPT_NUMBER, .arg = "N", .min = 0, .max = 1000000,           \
-	  .help = "delay calls of a race by up to N microseconds; default 200" },                 \
+		  "thread syncs and remounts; some order of the calls must explain all answers; " \
+		  "with --crash, the power is cut during such runs" },                            \
+	AS_CLI_RACE_OPTS,                                                                         \
 	{ .name = "diff", .kind = AS_OPT_TEXT, .arg = "T1,T2,...",                                \
 	  .help = "run each workload on all these targets and compare their answers; if the "     \
 		  "model allows several answers, the majority is right" }
 /* clang-format on */
 
+/* What --race and its options ask for; threads 0: nothing. */
+AS_MUST_CHECK int as_cli_race(const struct as_args *args, struct as_race_options *race,
+			      struct as_err *err);
 /* "sequential", "race:threads=3", "diff:ext4,xfs". */
 AS_MUST_CHECK int as_cli_scenario(const struct as_args *args, struct as_buf *text,
 				  struct as_err *err);

@@ -7,6 +7,7 @@
 #include "cli/jobs.h"
 #include "cli/output.h"
 #include "cli/rows.h"
+#include "cli/scenarios.h"
 #include "cli/start.h"
 #include "cli/trust.h"
 #include "crash/crash.h"
@@ -89,6 +90,8 @@ static int read_options(const struct as_args *args, struct as_run_options *run,
 		rc = as_ways_parse(ways, &o->ways, err);
 	if (!rc)
 		rc = read_prune(as_args_text(args, "again-prune", "all"), &o->prune, err);
+	if (!rc)
+		rc = as_cli_race(args, &o->race, err);
 	if (!rc && run->faults && o->record)
 		rc = as_fail(err, AS_EUSE, "--fault and --faults %s exclude each other",
 			     as_args_text(args, "faults", ""));
@@ -155,6 +158,7 @@ static void count_keys(struct as_json *j, const struct as_crash_counts *c)
 	as_json_kuint(j, "possible", c->possible);
 	as_json_kuint(j, "again_possible", c->again_possible);
 	as_json_kuint(j, "rounds", c->rounds);
+	as_json_kuint(j, "unjudged", c->unjudged);
 }
 
 static void count_words(struct as_buf *line, const struct as_crash_counts *c)
@@ -169,6 +173,9 @@ static void count_words(struct as_buf *line, const struct as_crash_counts *c)
 	if (c->rounds)
 		as_buf_addf(line, "; gone on after %llu power cut%s", (unsigned long long)c->rounds,
 			    as_plural(c->rounds));
+	if (c->unjudged)
+		as_buf_addf(line, "; %llu not judged: too many orders of calls",
+			    (unsigned long long)c->unjudged);
 	if (c->faulty)
 		as_buf_addf(line, "; %llu recoveries with a read that fails",
 			    (unsigned long long)c->faulty);
@@ -520,6 +527,10 @@ static const struct as_opt opts[] = {
 	  .choices = "512|4096",
 	  .help = "how many bytes the disk writes atomically; default 4096 for file systems of "
 		  "the kernel, else 512" },
+	{ .name = "race",
+	  .help = "run each workload in several threads, with random delays; what some order of "
+		  "the calls allows is right" },
+	AS_CLI_RACE_OPTS,
 	{ .name = "lying-flush",
 	  .help = "use a disk whose flush does nothing; shows which promises depend on flushes" },
 	{ .name = "hold",

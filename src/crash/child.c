@@ -262,6 +262,10 @@ int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
 					 .choices = args->run->choices,
 					 .log = &sh->log,
 					 .plan = args->plan,
+					 .race = args->options->race.threads ? &args->options->race
+									     : NULL,
+					 .race_seed = args->race_seed,
+					 .race_delays = args->race_delays,
 					 .hold = args->options->hold,
 					 .early = args->options->early,
 					 .crashed = crashed,
@@ -276,6 +280,8 @@ int as_crash_record(const struct as_crash_args *args, struct as_disk *crashed,
 	rc = as_record(&record, recording, err);
 	sh->ops += recording->n_ops;
 	sh->fired |= recording->fired;
+	sh->unjudged |= recording->unjudged;
+	as_raced_add(&sh->raced, &recording->counted);
 	if (rc)
 		return rc;
 	sh->recorded = true;
@@ -297,7 +303,7 @@ int as_crash_child(void *ctx)
 	sh->tool_rc = as_target_load(args.target, &sh->tool_err);
 	if (!sh->tool_rc)
 		sh->tool_rc = as_crash_record(&args, NULL, NULL, NULL, &recording, &sh->tool_err);
-	if (!sh->tool_rc && !args.options->from[0].view)
+	if (!sh->tool_rc && !args.options->from[0].view && (!recording.raced || recording.orders))
 		sh->tool_rc = as_rounds_judge(&args, &recording, args.options->rounds > 1 ? 2 : 1,
 					      &sh->tool_err);
 	if (!sh->tool_rc)

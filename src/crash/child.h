@@ -33,6 +33,8 @@ struct as_crash_shared {
 	volatile int64_t op; /* while recording; -1: the mount */
 	volatile bool recorded, finished, judged;
 	bool fired; /* a fault has hit while the workload ran */
+	bool unjudged; /* a race with too many orders to be judged */
+	struct as_raced raced;
 	char plan[AS_DRAW_TEXT_MAX]; /* that was drawn for this workload; "": none */
 	uint64_t ops;
 	struct as_crash_counts counts;
@@ -53,6 +55,7 @@ struct as_crash_args {
 	struct as_run_fresh fresh;
 	const struct as_seq *seq;
 	const struct as_plan *plan; /* what fails while the workload runs; NULL: nothing */
+	uint64_t race_seed, race_delays; /* if options->race.threads */
 	struct as_dedup *dedup;
 	struct as_crash_shared *shared;
 	int disk_fd;

@@ -38,6 +38,8 @@ static int vet(const struct as_target *target, const struct as_crash_options *o,
 		return as_fail(err, AS_EUSE,
 			       "t=%u: 2^t subsets are tried at every point, so at most %u",
 			       o->perm.t, AS_PERM_T_MAX);
+	if (o->race.threads && (o->record == AS_RECORD_SWEEP || o->rounds > 1 || o->from[0].view))
+		return as_fail(err, AS_EUSE, "in a race, nothing fails, and there is one round");
 	if (o->perm.trials > AS_PERM_TRIALS_MAX)
 		return as_fail(err, AS_EUSE, "trials=%u: at most %u", o->perm.trials,
 			       AS_PERM_TRIALS_MAX);
@@ -49,6 +51,8 @@ static int read_plan(struct as_crasher *c, struct as_err *err)
 	const char *faults = c->run.faults ? c->run.faults : "";
 	int rc = *faults ? as_plan_parse(faults, &c->plan, err) : 0;
 
+	if (!rc && c->plan && c->options.race.threads)
+		rc = as_fail(err, AS_EUSE, "faults cannot be combined with a race");
 	if (!rc && c->plan && as_plan_is_silent(c->plan))
 		rc = as_fail(err, AS_EUSE,
 			     "fault %s: no promise can hold on a disk that loses or changes data "
@@ -194,6 +198,14 @@ static void name_death(struct as_crash_report *f, bool by_place, const char *op,
 			 (int)strcspn(op, " "), op, how);
 }
 
+static uint64_t race_seed_of(const struct as_crasher *c, const struct as_seq *seq)
+{
+	return c->options.race.threads
+		       ? as_race_seed(&c->options.race, c->run.seed ^ as_seq_digest(seq).lo,
+				      c->race_run)
+		       : 0;
+}
+
 /* The child ended while the workload ran: the target died without any power cut. */
 static void report_death(struct as_crasher *c, const struct as_seq *seq,
 			 const struct drawn_how *how_drawn, const struct as_ended *ended)
@@ -224,6 +236,7 @@ static void report_death(struct as_crasher *c, const struct as_seq *seq,
 		 (long long)sh->op + 1, as_buf_str(&op), how);
 	name_death(f, died.len && sh->stack.signal, as_buf_str(&op), how);
 	say_how(how_drawn, &options);
+	options.race.seed = race_seed_of(c, seq);
 	as_crash_options_print(&options, &params);
 	snprintf(f->params, sizeof(f->params), "%s", as_buf_str(&params));
 	as_buf_free(&op);
@@ -249,8 +262,11 @@ static struct as_crash_options options_of(const struct as_crasher *c, const stru
 		options.views &= few;
 		options.again = 0;
 	}
-	if (*drawn || !options.rounds)
+	if (*drawn || !options.rounds || options.race.threads)
 		options.rounds = 1;
+	/* What is written back early is written between operations, and there is no such time. */
+	if (options.race.threads)
+		options.early = 0;
 	return options;
 }
 
@@ -289,6 +305,7 @@ static int start(struct as_crasher *c, const struct as_seq *seq, const struct as
 				      .shared = c->shared,
 				      .disk_fd = c->disk_fd };
 	unsigned deadline = c->run.deadline_ms ? c->run.deadline_ms : AS_RUN_DEADLINE_MS;
+	uint64_t race_seed = race_seed_of(c, seq);
 	/* The process that judges has a deadline of its own, which must come first. */
 	struct as_spawn_limits limits = { .deadline_ms = deadline * 2,
 					  .alive = &c->shared->flight.alive,
@@ -296,6 +313,8 @@ static int start(struct as_crasher *c, const struct as_seq *seq, const struct as
 	struct as_buf output = { 0 };
 	int rc;
 
+	args.race_seed = race_seed;
+	args.race_delays = as_race_delays(&options.race, race_seed, c->race_run);
 	/* Reports from n_reports on were never touched. */
 	memset(c->shared, 0,
 	       offsetof(struct as_crash_shared, reports) +
@@ -338,6 +357,8 @@ static int once(struct crash_run *r, const struct as_plan *plan, const char *dra
 	if (rc)
 		return rc;
 	r->result->ops += sh->ops;
+	r->result->unjudged += sh->unjudged;
+	as_raced_add(&r->result->raced, &sh->raced);
 	if (!sh->finished && !sh->recorded) {
 		report_death(r->c, r->seq, &r->how, &ended);
 		/* Whether a fault has hit died with it. */
@@ -481,6 +502,32 @@ static void draw_how(struct crash_run *r)
 		r->how.share = as_share_draw(r->seq, c->run.seed, so_far);
 }
 
+/* Several threads run it, several times, until something is found. */
+static int race(struct crash_run *r)
+{
+	struct as_crasher *c = r->c;
+	const struct as_seq *seq = r->seq;
+	struct as_seq *form;
+	uint64_t left_out;
+	int rc = 0;
+
+	form = as_race_form(seq, as_runner_fresh(c->runner).model, true, &left_out);
+	r->seq = form;
+	r->result->skipped += left_out;
+	draw_how(r);
+	r->how.queue.early = 0;
+	for (unsigned i = 0; i < c->options.race.repeat && !rc && !r->result->findings; i++) {
+		c->race_run = i;
+		rc = once(r, NULL, "");
+		if (!rc)
+			tell(r, "");
+	}
+	c->race_run = 0;
+	r->seq = seq;
+	as_seq_free(form);
+	return rc;
+}
+
 int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char *name,
 		      struct as_run_result *result, struct as_crash_counts *counts,
 		      struct as_err *err)
@@ -499,8 +546,11 @@ int as_crash_workload(struct as_crasher *c, const struct as_seq *seq, const char
 		as_dedup_free(c->dedup);
 		c->dedup = as_dedup_new();
 	}
-	draw_how(&r);
-	if (c->options.record == AS_RECORD_SWEEP) {
+	if (!c->options.race.threads)
+		draw_how(&r);
+	if (c->options.race.threads) {
+		rc = race(&r);
+	} else if (c->options.record == AS_RECORD_SWEEP) {
 		rc = sweep(&r);
 	} else if (c->options.record == AS_RECORD_DRAW && !c->plan) {
 		rc = draw(&r);

@@ -23,6 +23,7 @@
 #include "crash/perm.h"
 #include "crash/share.h"
 #include "crash/spot.h"
+#include "race/race.h"
 #include "recover/memo.h"
 #include "recover/recover.h"
 #include "run/run.h"
@@ -91,6 +92,10 @@ struct as_crash_options {
 	 * drawn. */
 	struct as_crash_spot from[AS_CRASH_ROUNDS_MAX - 1];
 
+	/* Several threads run the workload; race.threads 0: one does. With a seed of 0, each run
+	 * has another one. */
+	struct as_race_options race;
+
 	/* The state and the signature that are to be found again; spot.view 0: report anything. */
 	struct as_crash_spot spot, then[AS_CRASH_AGAIN_MAX];
 	enum as_way way;
@@ -122,6 +127,7 @@ struct as_crash_counts {
 	uint64_t possible; /* crash states that there are; `generated` of them were looked at */
 	uint64_t again_possible; /* the same of recoveries that were cut off; see `again` */
 	uint64_t rounds; /* runs that went on after a power cut */
+	uint64_t unjudged; /* recovered trees of which nothing can be said */
 };
 
 _Static_assert(sizeof(struct as_crash_counts) == AS_RUN_COUNTS * sizeof(uint64_t),

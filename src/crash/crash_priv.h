@@ -17,6 +17,7 @@ struct as_crasher {
 	struct as_plan *plan; /* of run.faults; NULL: none */
 	struct as_shares so_far; /* what workloads came to */
 	bool frozen; /* what the next ones come to is not added to that */
+	unsigned race_run; /* of a workload that is run several times: which run it is */
 	bool quiet; /* findings are counted, but the sinks are not told */
 };
 

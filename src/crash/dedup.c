@@ -58,7 +58,13 @@ struct as_digest as_dedup_state(const struct as_recording *rec, struct as_digest
 				struct as_moment moment)
 {
 	size_t begun = moment.begun < rec->n_ops ? moment.begun : rec->n_ops;
-	struct as_digest window = as_digest_bind(rec->upto[begun], moment.done + 3);
+	struct as_digest window;
+
+	if (rec->raced)
+		window = as_digest_bind(as_digest_bind(rec->upto[0], moment.begun + 3),
+					moment.done + 3);
+	else
+		window = as_digest_bind(rec->upto[begun], moment.done + 3);
 
 	return as_digest_add(as_digest_bind(disk, 5), window);
 }

@@ -22,6 +22,7 @@
 #include "crash/ends.h"
 #include "crash/faults.h"
 #include "crash/floor.h"
+#include "crash/orders.h"
 #include "crash/plan.h"
 #include "crash/recrash.h"
 #include "crash/spending.h"
@@ -146,7 +147,7 @@ static bool recrash(struct judge *j, struct judge_subject *s, enum as_way way,
 		    const struct as_recovered *recovered, struct as_problem *problem)
 {
 	struct as_recrash_args args = { .recoverer = j->args->recoverer,
-					.history = j->rec->history,
+					.recording = j->rec,
 					.moment = s->moment,
 					.options = j->options,
 					.way = way,
@@ -193,10 +194,8 @@ static bool is_legal(struct judge *j, const struct judge_subject *s, enum as_way
 	uint32_t floor = as_floor_at(&j->floor, way, s->stable);
 	bool legal;
 
-	legal = way == AS_WAY_MOUNT ? as_legal_judge(j->rec->history, s->moment, tree, &j->legal)
-		: way == AS_WAY_COMMIT
-			? as_legal_judge_commit(j->rec->history, s->moment, tree, &j->legal)
-			: as_legal_judge_checked(j->rec->history, s->moment, tree, &j->legal);
+	legal = as_recording_allows(j->rec, way, s->moment, tree, &j->legal);
+	j->args->counts->unjudged += legal && j->legal.unjudged;
 	if (!legal)
 		return false;
 	if (j->legal.newest != AS_LEGAL_NO_POINT && j->legal.newest < floor)
@@ -264,14 +263,9 @@ static bool judge_peace(struct judge *j, struct judge_subject *s, struct as_prob
 {
 	struct as_recoverer *recoverer = j->args->recoverer;
 	struct as_ends *known = as_ends_get(&j->known, s->key);
-	size_t done = s->moment.done;
 	struct as_buf why = { 0 };
 
-	if (!done || s->moment.begun != done)
-		return true;
-	if (j->rec->seq->ops[done - 1].code != AS_OP_UMOUNT || j->rec->answers[done - 1].ret < 0)
-		return true;
-	if (known->peace > 0)
+	if (!as_recording_is_unmounted(j->rec, s->moment) || known->peace > 0)
 		return true;
 	j->args->flight->spent += AS_COST_CHECK;
 	if (as_recover_at_peace(recoverer, subject_disk(j, s), &why))
@@ -290,7 +284,7 @@ static bool judge_state(struct judge *j, struct judge_subject *s, struct as_prob
 
 	as_problem_free(problem);
 	problem->moment = s->moment;
-	s->ordered = as_legal_is_ordered(j->rec->history, s->moment);
+	s->ordered = as_recording_is_ordered(j->rec, s->moment);
 	for (unsigned w = 0; w < AS_WAYS && fine && !j->rc; w++)
 		if (j->ways >> w & 1)
 			fine = go(j, s, (enum as_way)w) && judge_end(j, s, (enum as_way)w, problem);
@@ -343,8 +337,7 @@ static void note_floor(struct judge *j, const struct as_perm_state *state, struc
 	if (state->view != AS_VIEW_SYNC_ATOMIC || k >= as_perm_cuts(j->perm) || j->rc)
 		return;
 	cut = as_perm_cut(j->perm, k);
-	if (!cut.flushed || cut.base_end != cut.at ||
-	    !as_legal_is_ordered(j->rec->history, s->moment))
+	if (!cut.flushed || cut.base_end != cut.at || !as_recording_is_ordered(j->rec, s->moment))
 		return;
 	/* Another process may have judged it. */
 	for (unsigned w = 0; w < AS_WAYS && !j->rc; w++)
@@ -391,7 +384,7 @@ static enum go_on visit(struct judge *j, const struct as_perm_state *state, stru
 /* After an answer that the model did not allow, it is not known what must be there. */
 static bool can_be_judged(const struct judge *j, struct as_moment moment)
 {
-	return moment.done <= j->rec->n_ops && moment.begun <= j->rec->n_ops;
+	return as_recording_knows(j->rec, moment);
 }
 
 static bool plan_all(void *ctx, enum as_view view, size_t k)

@@ -8,14 +8,30 @@
  * is in flight that becomes stable by being complete.
  */
 #include "crash/judge.h"
+#include "crash/orders.h"
+
+/* By the clock of a race. */
+static struct as_moment moment_of_race(const struct as_recording *rec, struct as_perm_cut cut,
+				       bool torn)
+{
+	uint64_t at = torn ? cut.op : cut.at == as_reclog_len(rec->log) ? rec->until : cut.next_op;
+
+	/* Of the first mount. */
+	if (at == AS_RECLOG_NO_OP)
+		at = 0;
+	return (struct as_moment){ .done = at, .begun = at };
+}
 
 struct as_moment as_judge_moment(const struct as_recording *rec, const struct as_perm *perm,
 				 enum as_view view, size_t k)
 {
 	struct as_perm_cut cut = as_perm_cut(perm, k);
 	size_t n = rec->n_ops, wrote = cut.op == AS_RECLOG_NO_OP ? 0 : cut.op + 1;
+	bool torn = view == AS_VIEW_SYNC_LEFT || view == AS_VIEW_SYNC_SECTORS || cut.in_flight;
 
-	if (view == AS_VIEW_SYNC_LEFT || view == AS_VIEW_SYNC_SECTORS || cut.in_flight) {
+	if (rec->raced)
+		return moment_of_race(rec, cut, torn);
+	if (torn) {
 		size_t op = cut.op == AS_RECLOG_NO_OP ? 0 : cut.op;
 
 		return (struct as_moment){ .done = op, .begun = op + (cut.op != AS_RECLOG_NO_OP) };
@@ -41,6 +57,8 @@ bool as_judge_is_stricter(const struct as_recording *rec, const struct as_perm *
 	if (!k)
 		return true;
 	was = as_judge_moment(rec, perm, view, k - 1);
+	if (rec->raced)
+		return rec->orders && as_orders_ended_between(rec->orders, was.done, now.done);
 	for (size_t op = was.done; op < now.done && !stricter; op++) {
 		as_buf_clear(&text);
 		stricter = as_history_persists(rec->history, op, &text);

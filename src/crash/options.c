@@ -142,6 +142,13 @@ static void print_difference(const struct as_crash_options *o, struct as_buf *ou
 		as_buf_addf(out, ",every=%u", o->every);
 	if (o->rounds != standard.rounds)
 		as_buf_addf(out, ",rounds=%u", o->rounds);
+	if (o->race.threads) {
+		as_buf_addf(out, ",threads=%u,delay=%u", o->race.threads, o->race.delay_us);
+		if (o->race.repeat > 1 && !o->spot.view)
+			as_buf_addf(out, ",repeat=%u", o->race.repeat);
+		if (o->race.seed)
+			as_buf_addf(out, ",seed=%llu", (unsigned long long)o->race.seed);
+	}
 	for (unsigned i = 0; i < AS_CRASH_ROUNDS_MAX - 1 && o->from[i].view; i++)
 		print_spot("from", &o->from[i], out);
 	as_buf_free(&ways);
@@ -303,6 +310,27 @@ static int set_number(const char *whole, size_t i, uint64_t n, struct as_crash_o
 	return 0;
 }
 
+/* The options of a race have names of their own (race/race.h). */
+static bool is_of_race(const char *word)
+{
+	static const char *const keys[] = { "threads=", "repeat=", "delay=", "seed=" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!strncmp(word, keys[i], strlen(keys[i])))
+			return true;
+	return false;
+}
+
+static int parse_race(const char *params, struct as_crash_options *o, struct as_err *err)
+{
+	int rc = as_race_parse(params, &o->race, err);
+
+	/* Its crash states take longer than many runs. */
+	if (!strstr(params, "repeat="))
+		o->race.repeat = 1;
+	return rc;
+}
+
 static int parse_word(char *word, struct as_crash_options *o, struct as_err *err)
 {
 	static const struct row {
@@ -343,12 +371,20 @@ static int parse_word(char *word, struct as_crash_options *o, struct as_err *err
 int as_crash_options_parse(const char *params, struct as_crash_options *o, struct as_err *err)
 {
 	char *copy = as_xstrdup(params), *save = NULL;
+	struct as_buf race = { 0 };
 	int rc = 0;
 
 	*o = as_crash_options_default();
 	for (char *word = strtok_r(copy, ",", &save); word && !rc;
-	     word = strtok_r(NULL, ",", &save))
-		rc = parse_word(word, o, err);
+	     word = strtok_r(NULL, ",", &save)) {
+		if (is_of_race(word))
+			as_buf_addf(&race, "%s%s", race.len ? "," : "", word);
+		else
+			rc = parse_word(word, o, err);
+	}
+	if (!rc && race.len)
+		rc = parse_race(as_buf_str(&race), o, err);
+	as_buf_free(&race);
 	free(copy);
 	return rc;
 }
@@ -381,4 +417,5 @@ void as_crash_counts_add(struct as_crash_counts *sum, const struct as_crash_coun
 	sum->possible += c->possible;
 	sum->again_possible += c->again_possible;
 	sum->rounds += c->rounds;
+	sum->unjudged += c->unjudged;
 }

@@ -25,7 +25,7 @@
  *      mount such a disk (ext4 drops its orphans). So what a checker finds after a mount alone is
  *      no finding then. The tree must be right all the same, and after the checker all must be.
  */
-#include "crash/record.h"
+#include "crash/record_priv.h"
 
 #include "base/array.h"
 #include "base/choice.h"
@@ -43,22 +43,6 @@
 
 /* Then the record ends, but the run goes on. */
 #define RECORD_MAX_BYTES ((uint64_t)256 << 20)
-
-struct rec {
-	const struct as_record_args *args;
-	struct as_recording *out;
-	struct as_instance *instance;
-	struct as_model *model;
-	struct as_policy policy;
-	struct as_verdict verdict;
-	struct as_buf text;
-	size_t answers_cap, upto_cap;
-	bool strict; /* AS_INSTANCE_STRICT */
-	bool logs; /* the type has a log */
-	int64_t op; /* in flight; -1: the mount */
-	bool failed; /* an operation, because of a fault: it may be on the disk, or not */
-	struct as_chooser *early; /* NULL: nothing is written early */
-};
 
 /* One in 1, 2 or 4 of what may be written early is. */
 #define EARLY_SHARES 3u
@@ -100,7 +84,7 @@ static int set_up(struct rec *r, struct as_err *err)
 
 /* ---- Operations ------------------------------------------------------------------------------ */
 
-static bool went_wrong(struct rec *r, enum as_finding_kind kind, const char *why)
+bool as_record_went_wrong(struct rec *r, enum as_finding_kind kind, const char *why)
 {
 	/* A wrong answer says more than that a failure was hidden. */
 	if (r->out->wrong && (r->out->kind != AS_FIND_SILENT || kind == AS_FIND_SILENT))
@@ -273,14 +257,14 @@ static bool run_op(struct rec *r, size_t i)
 	if (got.ret >= 0 && as_op_table[op->code].persists == AS_PERSISTS_ALL)
 		as_instance_flush(r->instance);
 	why = as_instance_trouble(r->instance, &kind);
-	if (why && !went_wrong(r, kind, why) && kind != AS_FIND_SILENT)
+	if (why && !as_record_went_wrong(r, kind, why) && kind != AS_FIND_SILENT)
 		return false;
 	(void)has_hit(r);
 	if (as_model_judge(r->model, op, &got, &r->verdict))
 		return follow_answer(r, op, &got);
 	if (is_excused(r, &got))
 		return follow_fault(r, op, &got);
-	return went_wrong(r, r->verdict.kind, as_buf_str(&r->verdict.why));
+	return as_record_went_wrong(r, r->verdict.kind, as_buf_str(&r->verdict.why));
 }
 
 static int add_close(void *ctx, int slot, uint32_t ino, int64_t flags)
@@ -293,20 +277,27 @@ static int add_close(void *ctx, int slot, uint32_t ino, int64_t flags)
 	return 0;
 }
 
-static void run_all(struct rec *r)
+void as_record_add_end(struct rec *r)
+{
+	struct as_op umount = as_op_make(AS_OP_UMOUNT);
+
+	(void)as_model_each_open(r->model, add_close, r->out->seq);
+	as_seq_add(r->out->seq, &umount);
+}
+
+static int run_all(struct rec *r)
 {
 	struct as_recording *out = r->out;
-	struct as_op umount = as_op_make(AS_OP_UMOUNT);
 	bool going = true;
 
 	for (size_t i = 0; i < out->seq->n && going; i++)
 		going = run_op(r, i);
 	if (!going || !as_model_mounted(r->model) || r->args->open_end)
-		return;
-	(void)as_model_each_open(r->model, add_close, out->seq);
-	as_seq_add(out->seq, &umount);
+		return 0;
+	as_record_add_end(r);
 	for (size_t i = out->n_ops; i < out->seq->n && going; i++)
 		going = run_op(r, i);
+	return 0;
 }
 
 /* ---- The beginning ---- */
@@ -328,7 +319,7 @@ static bool begin_with_found(struct rec *r)
 
 	if (as_tree_capture(reader.ops, reader.ctx, &tree, &why) ||
 	    !r->args->may_begin(r->args->ctx, tree, &why)) {
-		went_wrong(r, AS_FIND_RECOVERY, as_buf_str(&why));
+		as_record_went_wrong(r, AS_FIND_RECOVERY, as_buf_str(&why));
 	} else {
 		model = as_tree_model(tree, r->args->fresh.traits);
 		r->out->unfit = !model;
@@ -357,6 +348,7 @@ static void tear_down(struct rec *r)
 	if (r->instance)
 		r->out->until_ns = (uint64_t)as_instance_time_until(r->instance);
 	as_instance_close(r->instance);
+	as_race_delay_free(r->delay);
 	as_reclog_write_early(as_medium_log(r->out->medium), NULL, 0);
 	if (r->early)
 		as_mount_write_soon(false);
@@ -381,9 +373,9 @@ int as_record(const struct as_record_args *args, struct as_recording *out, struc
 		if (mounted && !args->crashed)
 			begin_with(&r, args->fresh.model);
 		if (mounted && !has_hit(&r))
-			went_wrong(&r, AS_FIND_MOUNT, as_errno_name(-mounted));
+			as_record_went_wrong(&r, AS_FIND_MOUNT, as_errno_name(-mounted));
 		else if (!mounted && begin(&r))
-			run_all(&r);
+			rc = args->race ? as_record_race(&r, err) : run_all(&r);
 		(void)has_hit(&r);
 		out->truncated = as_reclog_overflowed(out->log);
 	}
@@ -394,6 +386,7 @@ int as_record(const struct as_record_args *args, struct as_recording *out, struc
 void as_recording_free(struct as_recording *rec)
 {
 	as_history_free(rec->history);
+	as_orders_free(rec->orders);
 	as_disk_free(rec->start);
 	as_medium_free(rec->medium);
 	as_seq_free(rec->seq);

@@ -27,6 +27,7 @@
 #include "target/host.h"
 #include "work/seq.h"
 
+struct as_orders;
 struct as_tree;
 
 struct as_record_args {
@@ -40,6 +41,10 @@ struct as_record_args {
 	uint64_t early;
 	const struct as_plan *plan; /* what fails; only faults that are reported. NULL: nothing */
 	bool open_end; /* it is not ended: what is open stays open, what is mounted stays mounted */
+	/* Several threads run the workload, which has the form of a race (as_race_form()); NULL:
+	 * one does. With neither a plan nor `early`. */
+	const struct as_race_options *race;
+	uint64_t race_seed, race_delays;
 	/* A disk that a power cut left, with which the record begins; NULL: the fresh disk. The
 	 * mount recovers it, and what the mount finds is where the workload begins: all of it is
 	 * stable, because it came from the disk. */
@@ -52,8 +57,17 @@ struct as_record_args {
 	void *ctx;
 };
 
+/*
+ * Of a race: `op` of an entry of the record is the clock of the race when the entry came, and so
+ * are moments (orders.h). The history is only that of the beginning.
+ */
 struct as_recording {
 	struct as_seq *seq; /* the workload and its end */
+	bool raced; /* several threads ran it */
+	bool unjudged; /* raced: too many orders, so that nothing can be judged */
+	struct as_orders *orders; /* raced; NULL: nothing can be judged */
+	uint64_t until; /* raced: the clock at the end */
+	struct as_raced counted; /* raced: how the calls were judged */
 	size_t n_ops; /* that were done and can be judged; one more may have begun */
 	struct as_medium *medium; /* keeps the record */
 	const struct as_reclog *log; /* op is the index in seq; AS_RECLOG_NO_OP: the first mount */

@@ -9,6 +9,7 @@
  */
 #include "crash/recrash.h"
 
+#include "crash/orders.h"
 #include "crash/plan.h"
 
 #include <stdio.h>
@@ -69,8 +70,8 @@ static bool complain(struct recrash *a, const struct recrash_level *level,
 /* A checker that makes /lost+found was interrupted while it did. */
 static bool only_found_differs(const struct recrash *a, const struct as_tree *tree)
 {
-	struct as_tree *was = as_legal_without_found(a->args->history, a->tree, true);
-	struct as_tree *is = as_legal_without_found(a->args->history, tree, true);
+	struct as_tree *was = as_legal_without_found(a->args->recording->history, a->tree, true);
+	struct as_tree *is = as_legal_without_found(a->args->recording->history, tree, true);
 	bool same = was && is && !as_tree_diff(was, "", is, "", NULL);
 
 	as_tree_put(was);
@@ -93,7 +94,8 @@ static bool judge_end(struct recrash *a, struct recrash_level *level,
 	fine = !as_tree_diff(a->tree, "undisturbed", recovered->tree, "after a second crash",
 			     &how) ||
 	       (a->args->way == AS_WAY_MOUNT
-			? as_legal_judge_redone(a->args->history, a->args->moment, recovered->tree)
+			? as_recording_allows_redone(a->args->recording, a->args->moment,
+						     recovered->tree)
 			: only_found_differs(a, recovered->tree));
 	if (!fine)
 		complain(a, level, state, what, as_buf_str(&how), true);

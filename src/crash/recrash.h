@@ -19,7 +19,7 @@
 
 struct as_recrash_args {
 	struct as_recoverer *recoverer;
-	struct as_history *history;
+	const struct as_recording *recording;
 	struct as_moment moment; /* of the first power cut */
 	const struct as_crash_options *options;
 	enum as_way way;

@@ -2,6 +2,7 @@
 /* report: what the parent is told of a problem: a summary, the story, the options that bring the
  * state back, and the disk. */
 #include "crash/child.h"
+#include "crash/orders.h"
 #include "crash/story.h"
 
 #include "disk/image.h"
@@ -26,6 +27,8 @@ bool as_crash_report_has(const struct as_crash_shared *sh, const char *signature
 /* The operation that a finding names; -1: none. */
 static int64_t guilty(const struct as_recording *rec, struct as_moment m)
 {
+	if (rec->raced)
+		return rec->orders ? as_orders_guilty(rec->orders, m) : -1;
 	if (m.begun > m.done && m.done < rec->n_ops)
 		return (int64_t)m.done;
 	return m.done ? (int64_t)m.done - 1 : -1;
@@ -40,6 +43,7 @@ static void print_params(const struct as_crash_args *args, struct as_perm *perm,
 	struct as_crash_options o = *args->options;
 
 	as_spot_of_state(perm, state, &o.spot);
+	o.race.seed = args->race_seed;
 	o.way = problem->way;
 	o.sig = as_problem_sig(problem);
 	memcpy(o.then, problem->then, sizeof(o.then));
@@ -159,6 +163,7 @@ bool as_crash_report_add(const struct as_crash_args *args, const struct as_recor
 {
 	struct as_crash_shared *sh = args->shared;
 	struct as_buf summary = { 0 }, params = { 0 };
+	struct as_crash_options options = *args->options;
 	struct as_crash_report *report = &sh->reports[sh->n_reports];
 	struct telling t = { .story = { .target = args->target,
 					.recording = rec,
@@ -188,7 +193,8 @@ bool as_crash_report_add(const struct as_crash_args *args, const struct as_recor
 			as_story_say_op(rec, (size_t)report->op, &summary);
 		as_buf_addf(&summary, "%s%s",
 			    report->op >= 0 ? ": " : "mount: ", as_buf_str(&problem->why));
-		as_crash_options_print(args->options, &params);
+		options.race.seed = args->race_seed;
+		as_crash_options_print(&options, &params);
 	}
 	if (args->before)
 		put_before(args->before, report->detail, sizeof(report->detail));

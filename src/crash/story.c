@@ -10,6 +10,7 @@
  */
 #include "crash/story.h"
 
+#include "crash/orders.h"
 #include "layout/layout.h"
 #include "target/medium.h"
 #include "work/print.h"
@@ -19,6 +20,7 @@
 
 #define OP_SHOWN_BYTES 80u
 #define LINES_MAX 40u /* of one list of writes */
+#define RACE_LINES 60u /* of calls */
 #define LAYOUTS_MAX 24u /* operations whose disks are looked at: the last ones */
 
 struct teller {
@@ -87,7 +89,9 @@ void as_story_say_op(const struct as_recording *rec, size_t op, struct as_buf *o
 
 void as_story_say_moment(const struct as_recording *rec, struct as_moment m, struct as_buf *out)
 {
-	if (m.begun > m.done && m.done < rec->n_ops) {
+	if (rec->raced && rec->orders) {
+		as_orders_say_moment(rec->orders, m, out);
+	} else if (m.begun > m.done && m.done < rec->n_ops) {
 		as_buf_adds(out, "power cut during ");
 		as_story_say_op(rec, m.done, out);
 	} else if (m.done && m.done <= rec->n_ops) {
@@ -416,6 +420,9 @@ void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf
 	};
 	size_t n_ops = moment.begun < rec->n_ops ? moment.begun : rec->n_ops;
 
+	/* What is written in a race belongs to no single operation. */
+	if (rec->raced)
+		n_ops = 0;
 	t.n_ops = n_ops;
 	t.after = as_xcalloc(n_ops + 1, sizeof(*t.after));
 	t.tried = as_xcalloc(n_ops + 1, sizeof(*t.tried));
@@ -424,7 +431,10 @@ void as_story_tell(const struct as_story *story, size_t max_bytes, struct as_buf
 	t.out = out;
 	if (max_bytes < 4096)
 		max_bytes = 4096;
-	tell_ops(&t, cut.at, n_ops, max_bytes / 2);
+	if (rec->raced)
+		as_orders_describe(rec->orders, moment, RACE_LINES, out);
+	else
+		tell_ops(&t, cut.at, n_ops, max_bytes / 2);
 	t.out = &rest;
 	as_buf_adds(&rest, "  ");
 	as_story_say_moment(rec, moment, &rest);

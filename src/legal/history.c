@@ -308,8 +308,9 @@ static void carry_shape(struct history_step *s)
 static const struct as_changes_ops changes_ops = { .inode = on_inode, .edge = on_edge };
 
 /* Adds a point for the step from `before` (NULL: nothing) to `after`, if anything has changed. */
-static void add_point(struct as_history *h, const struct as_op *op, const struct as_model *before,
-		      const struct as_model *after, uint32_t call)
+void as_history_add_point(struct as_history *h, const struct as_op *op,
+			  const struct as_model *before, const struct as_model *after,
+			  uint32_t call)
 {
 	struct history_step s = { .h = h, .op = op, .point = h->n_points };
 
@@ -346,11 +347,11 @@ static void add_points(struct as_history *h, const struct as_op *op, const struc
 			as_model_free(next);
 			break;
 		}
-		add_point(h, op, at, next, call++);
+		as_history_add_point(h, op, at, next, call++);
 		as_model_free(at);
 		at = next;
 	}
-	add_point(h, op, at, after, 0);
+	as_history_add_point(h, op, at, after, 0);
 	as_model_free(at);
 }
 
@@ -404,7 +405,8 @@ static int find_slot(void *ctx, int slot, uint32_t ino, int64_t flags)
 	return 0;
 }
 
-static void add_close(struct as_history *h, const struct as_op *op, const struct as_model *before)
+void as_history_add_close(struct as_history *h, const struct as_op *op,
+			  const struct as_model *before)
 {
 	struct slot slot = { .number = op->fd };
 
@@ -431,7 +433,7 @@ struct as_history *as_history_new(const struct as_model *fresh, const struct as_
 	h->judged = SIZE_MAX;
 	AS_ARRAY_ROOM(h->policy, h->n_policies, h->cap_policies);
 	h->policy[h->n_policies++] = (struct as_history_policy){ 0, *policy };
-	add_point(h, NULL, NULL, fresh, 0);
+	as_history_add_point(h, NULL, NULL, fresh, 0);
 	AS_ARRAY_ROOM(h->after, h->n_after, h->cap_after);
 	h->after[h->n_after++] = 0;
 	return h;
@@ -461,37 +463,49 @@ void as_history_free(struct as_history *h)
 	free(h->point);
 	free(h->after);
 	free(h->ret);
+	free(h->number);
+	free(h->late);
 	as_seq_free(h->ops);
 	as_model_free(h->model);
 	as_arena_free(&h->arena);
 	free(h);
 }
 
-static const struct as_op *push_op(struct as_history *h, const struct as_op *op, int64_t ret)
+const struct as_op *as_history_push(struct as_history *h, const struct as_op *op, int64_t ret,
+				    size_t number)
 {
 	AS_ARRAY_ROOM(h->ret, h->ops->n, h->cap_ret);
+	AS_ARRAY_ROOM(h->number, h->ops->n, h->cap_number);
 	h->ret[h->ops->n] = ret;
+	h->number[h->ops->n] = number;
 	return as_seq_add(h->ops, op);
 }
 
-static bool end_op(struct as_history *h)
+bool as_history_end_op(struct as_history *h)
 {
 	AS_ARRAY_ROOM(h->after, h->n_after, h->cap_after);
 	h->after[h->n_after++] = h->n_points - 1;
 	return h->judged == SIZE_MAX;
 }
 
-static bool add(struct as_history *h, const struct as_op *op, const struct as_outcome *outcome,
-		bool promises)
+struct as_persist as_history_persist(const struct as_history *h, const struct as_op *op,
+				     const struct as_outcome *outcome)
 {
 	const struct as_policy *policy = &h->policy[h->n_policies - 1].policy;
 	unsigned mounted =
 		(policy->sync ? AS_MOUNTED_SYNC : 0) | (policy->dirsync ? AS_MOUNTED_DIRSYNC : 0);
-	struct as_persist what = as_model_persists(h->model, op, outcome, mounted);
+
+	return as_model_persists(h->model, op, outcome, mounted);
+}
+
+static bool add(struct as_history *h, const struct as_op *op, const struct as_outcome *outcome,
+		bool promises)
+{
+	struct as_persist what = as_history_persist(h, op, outcome);
 	struct as_model *before = as_model_copy(h->model);
 	struct as_verdict verdict = { 0 };
 
-	op = push_op(h, op, outcome->ret);
+	op = as_history_push(h, op, outcome->ret, h->ops->n);
 	as_model_clock(h->model, 0, 0);
 	if (h->judged == SIZE_MAX &&
 	    (!as_model_judge(h->model, op, outcome, &verdict) || as_model_lost(h->model)))
@@ -501,12 +515,12 @@ static bool add(struct as_history *h, const struct as_op *op, const struct as_ou
 		as_stable_touch(h, h->model);
 		if (promises)
 			as_stable_record(h, &what);
-		add_close(h, op, before);
+		as_history_add_close(h, op, before);
 		add_policy(h, op, outcome);
 	}
 	as_model_free(before);
 	as_verdict_free(&verdict);
-	return end_op(h);
+	return as_history_end_op(h);
 }
 
 bool as_history_add(struct as_history *h, const struct as_op *op, const struct as_outcome *outcome)
@@ -527,14 +541,14 @@ bool as_history_add_failed(struct as_history *h, const struct as_op *op,
 
 	as_model_follow_touches(happened);
 	as_model_clock(happened, 0, 0);
-	op = push_op(h, op, outcome->ret);
+	op = as_history_push(h, op, outcome->ret, h->ops->n);
 	if (h->judged == SIZE_MAX && !as_model_apply(happened, op) && !as_model_lost(happened)) {
 		as_stable_touch(h, happened);
 		add_points(h, op, h->model, happened);
-		add_point(h, op, happened, h->model, 0);
+		as_history_add_point(h, op, happened, h->model, 0);
 	}
 	as_model_free(happened);
-	return end_op(h);
+	return as_history_end_op(h);
 }
 
 size_t as_history_len(const struct as_history *h)

@@ -38,6 +38,24 @@ bool as_history_add_unsure(struct as_history *history, const struct as_op *op,
  */
 bool as_history_add_failed(struct as_history *history, const struct as_op *op,
 			   const struct as_outcome *outcome);
+/* One step of an order in which calls of several threads may have happened (race/graph.h). */
+struct as_history_step {
+	const struct as_op *op;
+	const struct as_outcome *got;
+	const struct as_model *after; /* the state that it leads to */
+	size_t number; /* of the operation, in words */
+	bool promises; /* it has ended: what it made stable is stable */
+	bool late; /* what it made stable may be of a later moment, too */
+};
+void as_history_follow(struct as_history *history, const struct as_history_step *step);
+/* After the last step: adds the promises that were late, as operations of their own after all
+ * others, which have begun and have not ended: they excuse, and promise nothing. */
+void as_history_end(struct as_history *history);
+/* The number that operation i has in words, less one. */
+size_t as_history_number(const struct as_history *history, size_t i);
+/* Whether the tree has the names and attributes of the last state. */
+bool as_history_is_last(const struct as_history *history, const struct as_tree *tree);
+
 /* What stat(2) told of the file that the operation added last made stable, if that was an fsync:
  * when it answered. Without this, nothing is said of times and blocks. */
 void as_history_saw(struct as_history *history, const struct as_stat *st);

@@ -207,7 +207,7 @@ struct as_tree *as_history_tree(const struct as_history *h, size_t n)
 
 void as_history_op_words(const struct as_history *h, size_t op, struct as_buf *out)
 {
-	as_buf_addf(out, "op %zu (", op + 1);
+	as_buf_addf(out, "op %zu (", h->number[op] + 1);
 	as_print_op(&h->ops->ops[op], out);
 	as_buf_addc(out, ')');
 }

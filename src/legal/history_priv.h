@@ -105,6 +105,12 @@ struct as_history_promise {
 	uint32_t floor; /* with guarantee `prefix`: all up to this point is stable */
 };
 
+/* Promises that may be of a later moment, too. */
+struct as_history_late {
+	size_t op;
+	struct as_persist what;
+};
+
 struct as_history_point {
 	struct as_digest shape;
 	size_t op; /* the one that led here; SIZE_MAX for point 0 */
@@ -126,7 +132,10 @@ struct as_history {
 	const struct as_traits *traits;
 	struct as_seq *ops;
 	int64_t *ret; /* of each operation */
-	size_t cap_ret;
+	size_t *number; /* of each operation, as people count them, from 0 */
+	size_t cap_ret, cap_number;
+	struct as_history_late *late; /* until as_history_end() */
+	size_t n_late, cap_late;
 	struct as_history_point *point;
 	uint32_t n_points;
 	size_t cap_points;
@@ -161,6 +170,22 @@ struct as_history {
 /* ---- history.c ---- */
 
 struct as_history_inode *as_history_inode_get(struct as_history *h, uint32_t ino);
+
+/* Adds an operation to the lists of operations; the copy lives as long as the history. */
+const struct as_op *as_history_push(struct as_history *h, const struct as_op *op, int64_t ret,
+				    size_t number);
+/* False: what comes after it cannot be judged. */
+bool as_history_end_op(struct as_history *h);
+/* Adds a point for the step from `before` (NULL: nothing) to `after`, if anything has changed. */
+void as_history_add_point(struct as_history *h, const struct as_op *op,
+			  const struct as_model *before, const struct as_model *after,
+			  uint32_t call);
+/* The operation added last may have closed a descriptor. */
+void as_history_add_close(struct as_history *h, const struct as_op *op,
+			  const struct as_model *before);
+/* What the operation makes stable in the state that the history is in. */
+struct as_persist as_history_persist(const struct as_history *h, const struct as_op *op,
+				     const struct as_outcome *outcome);
 
 static inline uint64_t as_history_edge_hash(uint32_t dir, uint64_t name_hash)
 {

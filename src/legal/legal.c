@@ -262,8 +262,7 @@ static bool judge_at(struct as_history *h, struct as_moment moment, const struct
 	struct legal_cache *cache = cache_of(h);
 	struct remembered key;
 
-	as_assert(moment.done <= moment.begun && moment.begun <= moment.done + 1 &&
-		  moment.begun <= h->ops->n);
+	as_assert(moment.done <= moment.begun && moment.begun <= h->ops->n);
 	as_buf_clear(&verdict->why);
 	as_buf_clear(&verdict->signature);
 	verdict->op = AS_LEGAL_NO_OP;

@@ -24,7 +24,8 @@ enum as_rule {
 const char *as_rule_name(enum as_rule rule); /* "persisted" */
 
 /* When the power failed: operations 0..done-1 had answered; begun is done, or done + 1 where one
- * was under way. Both at most as_history_len(). */
+ * was under way; of an order of calls (as_history_end()) there may be more. Both at most
+ * as_history_len(). */
 struct as_moment {
 	size_t done, begun;
 	/* What is on the disk was written by operations 0..wrote-1; 0: not known. */

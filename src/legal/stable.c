@@ -125,7 +125,7 @@ void as_stable_promise_words(const struct as_history *h, const struct as_history
 		as_history_path(h, promise->what.ino, promise->point, out);
 		break;
 	}
-	as_buf_addf(out, " at op %zu", promise->op + 1);
+	as_buf_addf(out, " at op %zu", h->number[promise->op] + 1);
 }
 
 bool as_history_persists(const struct as_history *h, size_t op, struct as_buf *words)

@@ -34,8 +34,8 @@ static size_t node_bytes(const struct as_linear_search *x)
 	return sizeof(struct as_linear_node) + x->n_threads * sizeof(struct as_linear_party);
 }
 
-static struct as_linear_node *copy_node(const struct as_linear_search *x,
-					const struct as_linear_node *from)
+struct as_linear_node *as_linear_copy(const struct as_linear_search *x,
+				      const struct as_linear_node *from)
 {
 	struct as_linear_node *n = as_xmalloc(node_bytes(x));
 
@@ -47,7 +47,7 @@ static struct as_linear_node *copy_node(const struct as_linear_search *x,
 	return n;
 }
 
-static void free_node(struct as_linear_node *n)
+void as_linear_free(struct as_linear_node *n)
 {
 	if (!n)
 		return;
@@ -55,7 +55,7 @@ static void free_node(struct as_linear_node *n)
 	free(n);
 }
 
-static struct as_digest digest_of(const struct as_linear_search *x, const struct as_linear_node *n)
+struct as_digest as_linear_digest(const struct as_linear_search *x, const struct as_linear_node *n)
 {
 	struct as_digest digest = as_digest_bind(as_model_digest(n->m), as_linear_touch_key(x, n));
 
@@ -76,7 +76,7 @@ static struct as_digest digest_of(const struct as_linear_search *x, const struct
 /* False: the search was in this state before, or it has to stop. */
 static bool visit(struct as_linear_search *x, const struct as_linear_node *n)
 {
-	struct as_digest digest = digest_of(x, n);
+	struct as_digest digest = as_linear_digest(x, n);
 
 	if (as_digests_has(&x->visited, digest))
 		return false;
@@ -98,8 +98,8 @@ static bool is_over(const struct as_linear_search *x, const struct as_linear_nod
 }
 
 /* The threads that may come next, those whose call ended earlier first. */
-static uint32_t who_is_next(const struct as_linear_search *x, const struct as_linear_node *n,
-			    uint32_t *threads)
+uint32_t as_linear_who_is_next(const struct as_linear_search *x, const struct as_linear_node *n,
+			       uint32_t *threads)
 {
 	uint64_t first_end = UINT64_MAX;
 	uint32_t count = 0;
@@ -148,8 +148,8 @@ static void keep_best(struct as_linear_search *x, const struct as_linear_node *n
 	/* With a promise that nobody keeps in the end, the state explains less than it seems. */
 	if (x->best && (n->done <= x->best->done || n->n_promises))
 		return;
-	free_node(x->best);
-	x->best = copy_node(x, n);
+	as_linear_free(x->best);
+	x->best = as_linear_copy(x, n);
 	if (!x->reached) {
 		memcpy(x->result->order, x->order, n->done * sizeof(*x->order));
 		x->result->n_order = n->done;
@@ -162,7 +162,7 @@ static bool try_step(struct as_linear_search *x, const struct as_linear_node *n,
 		     bool apart)
 {
 	size_t call = x->of[thread][n->party[thread].next];
-	struct as_linear_node *next = copy_node(x, n);
+	struct as_linear_node *next = as_linear_copy(x, n);
 	bool found = false, again = x->watched[call] && n->party[thread].stage;
 	struct as_linear_touch touch;
 
@@ -178,7 +178,7 @@ static bool try_step(struct as_linear_search *x, const struct as_linear_node *n,
 	}
 	if (again)
 		x->touch[call] = touch;
-	free_node(next);
+	as_linear_free(next);
 	return found;
 }
 
@@ -191,7 +191,7 @@ static bool explore(struct as_linear_search *x, const struct as_linear_node *n)
 	keep_best(x, n);
 	if (n->done == x->how->n)
 		return at_end(x, n);
-	count = who_is_next(x, n, threads);
+	count = as_linear_who_is_next(x, n, threads);
 	for (uint32_t i = 0; i < count && !x->gave_up; i++) {
 		uint32_t t = threads[i];
 		bool begun = n->party[t].stage;
@@ -236,19 +236,26 @@ static void sort_calls(struct as_linear_search *x)
 	}
 }
 
-static bool search_once(struct as_linear_search *x, bool apart)
+struct as_linear_node *as_linear_begin(const struct as_linear_search *x)
 {
 	struct as_linear_node *first = as_xcalloc(1, node_bytes(x));
-	bool found;
 
 	first->m = as_model_copy(x->how->first);
+	return first;
+}
+
+static bool search_once(struct as_linear_search *x, bool apart)
+{
+	struct as_linear_node *first = as_linear_begin(x);
+	bool found;
+
 	x->apart = apart;
 	x->reached = x->gave_up = false;
-	free_node(x->best);
+	as_linear_free(x->best);
 	x->best = NULL;
 	found = explore(x, first);
 	as_digests_free(&x->visited);
-	free_node(first);
+	as_linear_free(first);
 	return found;
 }
 
@@ -257,7 +264,7 @@ static bool search_once(struct as_linear_search *x, bool apart)
 static void blame(struct as_linear_search *x)
 {
 	struct as_linear_result *r = x->result;
-	uint32_t threads[AS_LINEAR_THREADS_MAX], count = who_is_next(x, x->best, threads);
+	uint32_t threads[AS_LINEAR_THREADS_MAX], count = as_linear_who_is_next(x, x->best, threads);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct as_linear_call *c = linear_next(x, x->best, threads[i]);
@@ -277,11 +284,11 @@ static void blame(struct as_linear_search *x)
 	}
 }
 
-static void free_search(struct as_linear_search *x)
+void as_linear_close(struct as_linear_search *x)
 {
 	for (uint32_t t = 0; t < x->n_threads; t++)
 		free(x->of[t]);
-	free_node(x->best);
+	as_linear_free(x->best);
 	free(x->place);
 	free(x->leeway);
 	free(x->touch);
@@ -296,27 +303,36 @@ static void free_search(struct as_linear_search *x)
 	as_buf_free(&x->text[1]);
 }
 
+bool as_linear_open(struct as_linear_search *x, const struct as_linear *how,
+		    struct as_linear_result *result)
+{
+	bool apart = false;
+
+	*x = (struct as_linear_search){ .how = how, .result = result };
+	*result = (struct as_linear_result){ .guilty = how->n };
+	x->max_states = how->max_states ? how->max_states : AS_LINEAR_STATES_MAX;
+	x->place = as_xcalloc(how->n + 1, sizeof(*x->place));
+	x->touch = as_xmalloc((how->n + 1) * sizeof(*x->touch));
+	x->watched = as_xcalloc(how->n + 1, sizeof(*x->watched));
+	x->watches = as_xcalloc(how->n + 1, sizeof(*x->watches));
+	x->inode = as_xcalloc(how->n + 1, sizeof(*x->inode));
+	x->about = as_xcalloc(how->n + 1, sizeof(*x->about));
+	x->leeway = as_xcalloc(how->n + 1, sizeof(*x->leeway));
+	x->order = as_xcalloc(how->n + 1, sizeof(*x->order));
+	result->order = as_xcalloc(how->n + 1, sizeof(*result->order));
+	sort_calls(x);
+	as_linear_mark(x);
+	for (size_t i = 0; i < how->n; i++)
+		apart |= (x->leeway[i] & LINEAR_APART) != 0;
+	return apart;
+}
+
 void as_linear_judge(const struct as_linear *how, struct as_linear_result *result)
 {
-	struct as_linear_search x = { .how = how, .result = result };
-	bool found, apart = false;
+	struct as_linear_search x;
+	bool found, apart = as_linear_open(&x, how, result);
 
-	*result = (struct as_linear_result){ .guilty = how->n };
-	x.max_states = how->max_states ? how->max_states : AS_LINEAR_STATES_MAX;
 	result->raced.n[AS_RACED_CALLS] = how->n;
-	x.place = as_xcalloc(how->n + 1, sizeof(*x.place));
-	x.touch = as_xmalloc((how->n + 1) * sizeof(*x.touch));
-	x.watched = as_xcalloc(how->n + 1, sizeof(*x.watched));
-	x.watches = as_xcalloc(how->n + 1, sizeof(*x.watches));
-	x.inode = as_xcalloc(how->n + 1, sizeof(*x.inode));
-	x.about = as_xcalloc(how->n + 1, sizeof(*x.about));
-	x.leeway = as_xcalloc(how->n + 1, sizeof(*x.leeway));
-	x.order = as_xcalloc(how->n + 1, sizeof(*x.order));
-	result->order = as_xcalloc(how->n + 1, sizeof(*result->order));
-	sort_calls(&x);
-	as_linear_mark(&x);
-	for (size_t i = 0; i < how->n; i++)
-		apart |= (x.leeway[i] & LINEAR_APART) != 0;
 	found = search_once(&x, false);
 	if (!found && apart && !x.gave_up) {
 		result->taken_apart = true;
@@ -324,7 +340,7 @@ void as_linear_judge(const struct as_linear *how, struct as_linear_result *resul
 	}
 	if (found) {
 		result->answer = AS_LINEAR_EXPLAINED;
-	} else if (x.gave_up) {
+	} else if (x.gave_up || x.mixed) {
 		result->answer = AS_LINEAR_GAVE_UP;
 		result->raced.n[AS_RACED_LOST] = how->n;
 	} else if (x.reached) {
@@ -333,7 +349,7 @@ void as_linear_judge(const struct as_linear *how, struct as_linear_result *resul
 		result->answer = AS_LINEAR_UNEXPLAINED;
 		blame(&x);
 	}
-	free_search(&x);
+	as_linear_close(&x);
 }
 
 void as_linear_result_free(struct as_linear_result *result)

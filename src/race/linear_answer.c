@@ -17,6 +17,11 @@
  *             the name is (ext4_link() counts, waits for the disk, and makes the name;
  *             vfs_unlink() takes the name from the dcache last).
  *
+ * copy_file_range, sendfile and splice move bytes page by page, in several steps. If another call
+ * changed one of the two files at the same time, any mixture may have been written. A race in which
+ * this can have happened, and which no order of whole calls explains, is not judged. Reads beside
+ * such a call are left open even where writes are whole. Clones lock both files, and are one step.
+ *
  * Writes, truncations and fallocates of one file are atomic: all hold its lock (i_rwsem). statfs
  * counts what others use meanwhile, and only its own numbers are compared with each other, always.
  */
@@ -55,7 +60,7 @@ bool as_linear_is_stat(const struct as_linear_call *c)
 /* What the answer of a call tells of at this moment, if a part of it may be left open; inode 0:
  * nothing. */
 static struct as_linear_part tells_of(const struct as_model *m, const struct as_op *op,
-				      const struct as_linear_call *c)
+				      const struct as_linear_call *c, bool torn)
 {
 	struct as_linear_part part = { .to = LINEAR_END };
 	const struct as_file *file;
@@ -83,7 +88,7 @@ static struct as_linear_part tells_of(const struct as_model *m, const struct as_
 		if (op->flags >= AS_SEEK_END)
 			part.what =
 				op->flags == AS_SEEK_END ? LINEAR_SIZE : LINEAR_DATA | LINEAR_SIZE;
-	} else if (!(m->traits->quirks & AS_QUIRK_READS_WHOLE)) {
+	} else if (torn || !(m->traits->quirks & AS_QUIRK_READS_WHOLE)) {
 		part.what = LINEAR_DATA;
 		part.from = (uint64_t)(op->code == AS_OP_READ ? file->off : op->off);
 		part.to = part.from + op->len;
@@ -253,7 +258,7 @@ bool as_linear_stat(struct as_linear_search *x, struct as_linear_node *n, const 
 		    const struct as_linear_call *c, uint8_t *seen, bool *whole)
 {
 	size_t call = (size_t)(c - x->how->calls);
-	struct as_linear_part part = tells_of(n->m, op, c);
+	struct as_linear_part part = tells_of(n->m, op, c, x->leeway[call] & LINEAR_TORN);
 	uint8_t before = *seen;
 
 	*whole = false;
@@ -285,6 +290,22 @@ static bool answer_loosely(struct as_linear_search *x, struct as_linear_node *n,
 	return weak_read(x, n, op, call, part);
 }
 
+/* Another call changed one of the two files of a copy meanwhile: what was copied may be anything.
+ */
+static void note_mixture(struct as_linear_search *x, const struct as_linear_node *n,
+			 const struct as_op *op, size_t call, struct as_linear_part *part)
+{
+	for (int k = 0; k < 2; k++) {
+		const struct as_file *file = as_file_at(n->m, k ? op->fd2 : op->fd);
+
+		if (!file || !as_linear_mixes(x, n, call, file->ino))
+			continue;
+		x->mixed = true;
+		*part = (struct as_linear_part){ 0, LINEAR_END, file->ino,
+						 LINEAR_DATA | LINEAR_SIZE };
+	}
+}
+
 bool as_linear_answer(struct as_linear_search *x, struct as_linear_node *n, const struct as_op *op,
 		      const struct as_linear_call *c)
 {
@@ -292,9 +313,12 @@ bool as_linear_answer(struct as_linear_search *x, struct as_linear_node *n, cons
 	struct as_linear_part part = { 0 };
 
 	if (x->leeway[call])
-		part = tells_of(n->m, op, c);
+		part = tells_of(n->m, op, c, x->leeway[call] & LINEAR_TORN);
+	if (x->leeway[call] && as_linear_copies(c) && c->got.ret >= 0)
+		note_mixture(x, n, op, call, &part);
 	x->about[call] = part;
 	if (judge(x, n->m, op, &c->got))
 		return true;
-	return part.ino && part.what && answer_loosely(x, n, op, call, part);
+	return part.ino && part.what && !as_linear_copies(c) &&
+	       answer_loosely(x, n, op, call, part);
 }

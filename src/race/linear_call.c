@@ -75,13 +75,24 @@ static uint8_t leeway_of(const struct as_op *op, unsigned beside)
 	return leeway;
 }
 
+static bool is_beside_copy(const struct as_linear *how, size_t call)
+{
+	for (size_t i = 0; i < how->n; i++)
+		if (as_linear_copies(&how->calls[i]) &&
+		    linear_overlap(&how->calls[i], &how->calls[call]))
+			return true;
+	return false;
+}
+
 void as_linear_mark(struct as_linear_search *x)
 {
 	uint8_t *beside = as_xcalloc(x->how->n + 1, sizeof(*beside));
 
 	as_linear_watch(x, beside);
 	for (size_t i = 0; i < x->how->n; i++)
-		x->leeway[i] = leeway_of(x->how->calls[i].op, beside[i]);
+		x->leeway[i] =
+			(uint8_t)(leeway_of(x->how->calls[i].op, beside[i]) |
+				  (beside[i] && is_beside_copy(x->how, i) ? LINEAR_TORN : 0));
 	free(beside);
 }
 

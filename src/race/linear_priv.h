@@ -15,6 +15,7 @@ enum {
 	LINEAR_SIZE = 4,
 	LINEAR_NAMES = 8, /* names in a directory: a range of keys */
 	LINEAR_LINKS = 16, /* its own names, and their number */
+	LINEAR_TORN = 32, /* another call moves bytes in several steps */
 	LINEAR_ALL = LINEAR_DATA | LINEAR_SIZE | LINEAR_NAMES | LINEAR_LINKS,
 };
 
@@ -73,11 +74,14 @@ struct as_linear_search {
 	uint32_t n_watches;
 	uint32_t *inode; /* of each call: the number of the inode that it makes, if it makes one */
 	uint32_t next_inode; /* after all of these */
+	bool numbered; /* these numbers are used */
 	struct as_linear_part *about; /* of each call with leeway: what its answer tells of */
 	bool apart; /* calls are taken apart now */
 	struct as_arena texts; /* paths that symbolic links lead to */
 	struct as_digests visited;
 	uint64_t max_states;
+	/* Bytes may have become a mixture that no order of whole calls explains. */
+	bool mixed;
 	bool gave_up, reached; /* all calls were explained, but the tree at the end is wrong */
 	size_t *order; /* the calls up to the state we are in */
 	struct as_linear_node *best; /* the state with the most calls done; NULL: none yet */
@@ -95,6 +99,21 @@ linear_next(const struct as_linear_search *x, const struct as_linear_node *n, ui
 {
 	return &x->how->calls[x->of[thread][n->party[thread].next]];
 }
+
+/* linear.c */
+/* Before a search: whether some call may be taken apart. Neither *x nor *result need be
+ * initialized. */
+bool as_linear_open(struct as_linear_search *x, const struct as_linear *how,
+		    struct as_linear_result *result);
+void as_linear_close(struct as_linear_search *x);
+struct as_linear_node *as_linear_begin(const struct as_linear_search *x); /* the first state */
+struct as_linear_node *as_linear_copy(const struct as_linear_search *x,
+				      const struct as_linear_node *from);
+void as_linear_free(struct as_linear_node *n); /* takes NULL */
+struct as_digest as_linear_digest(const struct as_linear_search *x, const struct as_linear_node *n);
+/* The threads that may come next, those whose call ended earlier first; how many. */
+uint32_t as_linear_who_is_next(const struct as_linear_search *x, const struct as_linear_node *n,
+			       uint32_t *threads);
 
 /* linear_call.c */
 void as_linear_mark(struct as_linear_search *x);
@@ -123,6 +142,11 @@ uint64_t as_linear_key(const char *name, size_t len);
  * state may get a promise. */
 bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
 		      struct as_linear_part part);
+/* Whether the call moves bytes from file to file, in several steps. */
+bool as_linear_copies(const struct as_linear_call *c);
+/* Whether a call that overlapped this one changed the inode, or can still change it. */
+bool as_linear_mixes(const struct as_linear_search *x, const struct as_linear_node *n, size_t call,
+		     uint32_t ino);
 /* Before a step of a call: the numbers of the inodes that it makes. */
 void as_linear_number(const struct as_linear_search *x, struct as_model *m, size_t call);
 /* After a step of a call. False: a promise can no longer be kept. */

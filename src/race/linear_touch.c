@@ -11,9 +11,10 @@
  * this inode. A path on which nobody is left to keep it explains nothing.
  *
  * Invariants
- *   1. An inode made by a call has the same number in every order, if any call is watched. Without
- *      that, orders that differ only in who made a file first would be different states. A call
- *      makes at most one: the file itself, or the whiteout of a rename.
+ *   1. An inode made by a call has the same number in every order, if any call is watched, and in a
+ *      graph. Without that, orders that differ only in who made a file first would be different
+ *      states. A call makes at most one: the file itself, also one without a name (O_TMPFILE), or
+ *      the whiteout of a rename.
  *   2. x->touch[k] says what call k changed on the path that the search is on, if k is watched and
  *      is done or begun there; of other calls it says nothing.
  *   3. Two states are the same only if their promises are, and what the calls changed that answers
@@ -21,6 +22,7 @@
  *   4. Where this file does not know, it excuses: a report is never due to what it does not know.
  */
 #include "model/rule.h"
+#include "model/walk.h"
 #include "race/linear_priv.h"
 
 #include <errno.h>
@@ -222,6 +224,12 @@ static bool touched(const struct as_linear_touch *t, const struct as_linear_part
 
 /* ---- Who can have been in the way ---- */
 
+bool as_linear_copies(const struct as_linear_call *c)
+{
+	return c->op->code == AS_OP_COPY_FILE_RANGE || c->op->code == AS_OP_SENDFILE ||
+	       c->op->code == AS_OP_SPLICE;
+}
+
 /* The count of answers of this kind, and which changes may be seen in part by them; 0: it tells
  * nothing. */
 static enum as_raced_count kind_of(const struct as_linear_call *c, unsigned *changes)
@@ -232,6 +240,10 @@ static enum as_raced_count kind_of(const struct as_linear_call *c, unsigned *cha
 	}
 	if (c->got.ret < 0)
 		return 0;
+	if (as_linear_copies(c)) {
+		*changes = AS_CHANGES_DATA;
+		return AS_RACED_COPIES;
+	}
 	switch (as_op_table[c->op->code].reads) {
 	case AS_READS_DATA:
 		*changes = AS_CHANGES_DATA;
@@ -293,8 +305,7 @@ void as_linear_watch(struct as_linear_search *x, uint8_t *beside)
 	for (size_t k = 0; k < x->how->n; k++) {
 		unsigned changes = changes_of(&calls[k]), seen;
 
-		x->inode[k] = x->next_inode;
-		x->next_inode += changes & AS_CHANGES_NAMES ? 1 : 0;
+		x->inode[k] = x->next_inode++;
 		if (x->how->atomic || !changes || (calls[k].got.ret < 0 && !undid(&calls[k])))
 			continue;
 		for (size_t i = 0; i < x->how->n; i++) {
@@ -307,6 +318,7 @@ void as_linear_watch(struct as_linear_search *x, uint8_t *beside)
 		if (x->watched[k])
 			x->watches[x->n_watches++] = (uint32_t)k;
 	}
+	x->numbered = x->n_watches;
 }
 
 bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n, size_t call,
@@ -330,11 +342,49 @@ bool as_linear_excuse(const struct as_linear_search *x, struct as_linear_node *n
 	return true;
 }
 
+/* Whether a call that is still to come can change the inode, as far as can be seen from here. */
+static bool may_reach(const struct as_model *m, const struct as_op *op, uint32_t ino)
+{
+	const struct as_file *file;
+
+	if (op->path) {
+		struct as_walk w = as_walk_path(m, op->path, WALK_FOLLOW);
+
+		return w.err || !w.ino || w.ino == ino;
+	}
+	for (int k = 0; k < 2; k++) {
+		int32_t slot = k ? op->fd2 : op->fd;
+
+		file = slot >= 0 ? as_file_at(m, slot) : NULL;
+		if (slot >= 0 && (!file || file->ino == ino))
+			return true;
+	}
+	return false;
+}
+
+bool as_linear_mixes(const struct as_linear_search *x, const struct as_linear_node *n, size_t call,
+		     uint32_t ino)
+{
+	const struct as_linear_part part = { 0, LINEAR_END, ino, LINEAR_DATA | LINEAR_SIZE };
+	const struct as_linear_call *calls = x->how->calls;
+
+	for (uint32_t w = 0; w < x->n_watches; w++) {
+		size_t k = x->watches[w];
+		bool known = is_done(x, n, k) || is_begun(x, n, k);
+
+		if (linear_overlap(&calls[k], &calls[call]) &&
+		    (known ? touched(&x->touch[k], &part)
+			   : can_touch(&calls[k], part.what) && may_reach(n->m, calls[k].op, ino)))
+			return true;
+	}
+	return false;
+}
+
 /* ---- Steps ---- */
 
 void as_linear_number(const struct as_linear_search *x, struct as_model *m, size_t call)
 {
-	if (x->n_watches)
+	if (x->numbered)
 		m->next_ino = x->inode[call];
 }
 
@@ -357,7 +407,7 @@ bool as_linear_settle(struct as_linear_search *x, const struct as_linear_node *b
 	const struct as_linear_touch *t = &x->touch[call];
 	uint32_t kept = 0;
 
-	if (!x->n_watches)
+	if (!x->numbered)
 		return true;
 	after->m->next_ino = x->next_inode;
 	if (x->watched[call])

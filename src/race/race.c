@@ -175,12 +175,25 @@ struct racing {
 	size_t before; /* operations that are done before the threads start */
 	atomic_uint_fast64_t clock;
 	atomic_uint running, arrivals;
-	pthread_mutex_t lock;
+	pthread_mutex_t lock, ticking;
 	pthread_cond_t changed;
 	enum { WAIT, GO, GIVE_UP } signal;
 	struct party parties[AS_RACE_THREADS_MAX];
 	struct party beside;
 };
+
+static uint64_t tick(struct racing *r)
+{
+	uint64_t now;
+
+	if (!r->run->tick)
+		return atomic_fetch_add(&r->clock, 1);
+	pthread_mutex_lock(&r->ticking);
+	now = atomic_fetch_add(&r->clock, 1);
+	r->run->tick(r->run->ctx, now + 1);
+	pthread_mutex_unlock(&r->ticking);
+	return now;
+}
 
 static void begin(struct racing *r, size_t i)
 {
@@ -191,7 +204,7 @@ static void begin(struct racing *r, size_t i)
 	call->thread = r->thread[i];
 	if (watch)
 		watch->begins(watch->ctx, call->thread, i);
-	call->begin = atomic_fetch_add(&r->clock, 1);
+	call->begin = tick(r);
 }
 
 static void carry_out(struct racing *r, struct as_vfs *vfs, size_t i)
@@ -212,7 +225,7 @@ static void end(struct racing *r, size_t i)
 	const struct as_race_watch *watch = r->run->watch;
 	struct as_linear_call *call = &r->history->calls[i];
 
-	call->end = atomic_fetch_add(&r->clock, 1);
+	call->end = tick(r);
 	if (watch)
 		watch->ended(watch->ctx, call->thread, i);
 }
@@ -325,7 +338,6 @@ static void join(struct party *p)
 {
 	if (p->started)
 		pthread_join(p->thread, NULL);
-	as_vfs_free(p->vfs);
 	as_race_delay_free(p->delay);
 }
 
@@ -347,12 +359,16 @@ static int run_threads(struct racing *r, struct as_err *err)
 	pthread_cond_init(&r->changed, NULL);
 	for (unsigned t = 0; t < n && !rc; t++)
 		rc = start(&r->parties[t], run_party, err);
-	if (!rc)
+	if (!rc && !r->run->alone)
 		rc = start(&r->beside, run_beside, err);
 	give_signal(r, !rc);
 	for (unsigned t = 0; t < n; t++)
 		join(&r->parties[t]);
 	join(&r->beside);
+	/* This closes what is open: when all calls have ended. */
+	for (unsigned t = 0; t < n; t++)
+		as_vfs_free(r->parties[t].vfs);
+	as_vfs_free(r->beside.vfs);
 	pthread_cond_destroy(&r->changed);
 	pthread_mutex_destroy(&r->lock);
 	return rc;
@@ -374,6 +390,13 @@ static size_t next_of(const struct racing *r, unsigned thread, size_t from)
 	return from;
 }
 
+static void carry_out_for(struct racing *r, size_t i)
+{
+	if (r->run->plays)
+		r->run->plays(r->run->ctx, r->thread[i]);
+	carry_out(r, r->run->vfs, i);
+}
+
 static void act(struct racing *r, struct actor *a)
 {
 	size_t i = a->next;
@@ -384,7 +407,7 @@ static void act(struct racing *r, struct actor *a)
 		a->progress = BEGUN;
 		break;
 	case BEGUN:
-		carry_out(r, r->run->vfs, i);
+		carry_out_for(r, i);
 		a->progress = CARRIED_OUT;
 		break;
 	case CARRIED_OUT:
@@ -404,7 +427,7 @@ static void play(struct racing *r)
 
 	for (size_t i = 0; i < r->before; i++) {
 		begin(r, i);
-		carry_out(r, r->run->vfs, i);
+		carry_out_for(r, i);
 		end(r, i);
 	}
 	for (unsigned t = 0; t < n; t++)
@@ -416,7 +439,7 @@ static void play(struct racing *r)
 				busy[n_busy++] = t;
 		if (!n_busy)
 			break;
-		if (!as_choose(choice, 4 * PAUSES))
+		if (!r->run->alone && !as_choose(choice, 4 * PAUSES))
 			do_beside(r, r->run->vfs, as_choose(choice, 2));
 		act(r, &actors[busy[as_choose(choice, n_busy)]]);
 		as_chooser_next(chooser);
@@ -437,10 +460,13 @@ int as_race_run(const struct as_race_run *run, struct as_race_history *history, 
 	r->thread = as_xcalloc(history->n + 1, sizeof(*r->thread));
 	r->before = as_race_split(run->form, run->options->threads, run->seed, r->thread);
 	atomic_store(&r->clock, 1);
+	pthread_mutex_init(&r->ticking, NULL);
 	if (history->atomic)
 		play(r);
 	else
 		rc = run_threads(r, err);
+	pthread_mutex_destroy(&r->ticking);
+	history->until = atomic_load(&r->clock);
 	free(r->thread);
 	free(r);
 	return rc;

@@ -37,9 +37,10 @@ void as_race_print(const struct as_race_options *options, struct as_buf *out);
 /*
  * A copy of the workload in which every operation is one call with absolute paths. What has no such
  * form is left out and counted. A workload that is in this form stays as it is. `first` is the
- * model before the workload. race_form.c says what becomes of each operation.
+ * model before the workload. syncs: `sync` is done by the threads, too; otherwise it is left out,
+ * because one more thread does nothing else. race_form.c says what becomes of each operation.
  */
-struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first,
+struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first, bool syncs,
 			    uint64_t *left_out);
 /* Sets thread[i] to the thread that does operation i, and returns how many of the first operations
  * are done before the threads start. An operation keeps its thread when others are removed. */
@@ -64,13 +65,21 @@ struct as_race_run {
 	uint64_t seed, delays;
 	struct as_vfs *vfs;
 	bool remounts; /* the thread that syncs remounts, too */
+	bool alone; /* there is no such thread */
 	const struct as_race_watch *watch; /* NULL: nobody */
+	/* Called when the clock goes on, at the beginning and at the end of each call, by one
+	 * thread at a time: the moments of all that has happened are before `now`. May be NULL. */
+	void (*tick)(void *ctx, uint64_t now);
+	/* Called before each call if one thread makes the calls of all. May be NULL. */
+	void (*plays)(void *ctx, unsigned thread);
+	void *ctx;
 };
 
 struct as_race_history {
 	struct as_linear_call *calls; /* by operation; n of them; they own their data */
 	size_t n;
 	bool atomic; /* one call at a time */
+	uint64_t until; /* the clock at the end */
 	/* A wrong answer that the thread which syncs and remounts got, in words; "": none */
 	char beside[96];
 };

@@ -8,9 +8,9 @@
  *     chcwd is left out.
  *   - remove, prune, enlarge and deepen become the calls that they would be in a run by one thread
  *     (at most MANY_MAX of them), as the model says.
- *   - sync and remount are left out: an additional thread does nothing else. So are umount,
- *     mount and crash, which need the file system for themselves, and copy_file_range, which is
- *     many reads and writes. sendfile, splice and mappings are kept where the target is a library.
+ *   - sync and remount are left out if an additional thread does nothing else. So are umount,
+ *     mount and crash, which need the file system for themselves. Mappings are kept where the
+ *     target is a library.
  *   - mmap_write becomes pwrite: a mapping of a file that others make shorter ends in SIGBUS.
  *   - Nodes become sockets: if a fifo replaced a file, opening it could block forever. O_DIRECT is
  *     removed: the kernel warns if it is mixed with cached reads.
@@ -18,9 +18,9 @@
  *   - What is written through O_APPEND is zeros: the bytes of a pattern depend on the offset, which
  *     only the kernel knows. utimens sets times to now: reads change them at an unknown moment.
  *
- * The split. Descriptors belong to the thread that opened them, so a slot has one thread. An
- * operation without a slot goes to a thread by its text, not by its place: when a reducer removes
- * others, it stays where it was.
+ * The split. Descriptors belong to the thread that opened them, so a slot has one thread, and slots
+ * that one operation uses have the same. An operation without a slot goes to a thread by its text,
+ * not by its place: when a reducer removes others, it stays where it was.
  */
 #include "base/array.h"
 #include "base/hash.h"
@@ -41,6 +41,7 @@ struct forming {
 	struct as_model *model; /* the state in a run by one thread */
 	struct as_buf cwd, path[2];
 	bool appends[AS_SLOT_MAX + 1];
+	bool syncs; /* `sync` is an operation like others */
 	uint64_t left_out;
 };
 
@@ -273,11 +274,19 @@ static void form_left_out(struct forming *f, struct as_op *op)
 	f->left_out++;
 }
 
-/* Of a library, which is called under a lock, the whole transfer is one call. In a kernel it is
- * many reads and writes, or a store into pages that others may cut off at any moment. */
-static void form_sent(struct forming *f, struct as_op *op)
+/* A library is called under a lock. In a kernel, others may cut the pages off at any moment, and
+ * the signal that comes then is that of the process, not of one thread. */
+static void form_mapped(struct forming *f, struct as_op *op)
 {
 	if (as_model_traits(f->model)->features & AS_FEAT_LIBRARY)
+		emit(f, op);
+	else
+		f->left_out++;
+}
+
+static void form_sync(struct forming *f, struct as_op *op)
+{
+	if (f->syncs)
 		emit(f, op);
 	else
 		f->left_out++;
@@ -305,7 +314,7 @@ static void form_op(struct forming *f, struct as_op *op)
 	forms[op->code](f, op);
 }
 
-struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first,
+struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *first, bool syncs,
 			    uint64_t *left_out)
 {
 	struct forming *f = as_xcalloc(1, sizeof(*f));
@@ -313,6 +322,7 @@ struct as_seq *as_race_form(const struct as_seq *seq, const struct as_model *fir
 
 	f->out = out;
 	f->model = as_model_copy(first);
+	f->syncs = syncs;
 	for (size_t i = 0; i < seq->n_meta; i++)
 		as_seq_set_meta(out, seq->meta[i].key, seq->meta[i].value);
 	for (size_t i = 0; i < seq->n; i++) {
@@ -342,11 +352,30 @@ static unsigned count_before(const uint64_t *texts, size_t i)
 	return n;
 }
 
+/* The least slot that is used together with this one, by one operation or by several. */
+static void join_slots(const struct as_seq *form, int32_t slot[AS_SLOT_MAX + 1])
+{
+	for (int32_t i = 0; i <= AS_SLOT_MAX; i++)
+		slot[i] = i;
+	for (size_t i = 0; i < form->n; i++) {
+		int32_t a = form->ops[i].fd, b = form->ops[i].fd2, low, high;
+
+		if (a < 0 || b < 0 || slot[a] == slot[b])
+			continue;
+		low = slot[a] < slot[b] ? slot[a] : slot[b];
+		high = slot[a] < slot[b] ? slot[b] : slot[a];
+		for (int32_t k = 0; k <= AS_SLOT_MAX; k++)
+			slot[k] = slot[k] == high ? low : slot[k];
+	}
+}
+
 size_t as_race_split(const struct as_seq *form, unsigned threads, uint64_t seed, uint8_t *thread)
 {
 	uint64_t *texts = as_xcalloc(form->n + 1, sizeof(*texts));
+	int32_t together[AS_SLOT_MAX + 1];
 	struct as_buf text = { 0 };
 
+	join_slots(form, together);
 	for (size_t i = 0; i < form->n; i++) {
 		as_buf_clear(&text);
 		as_print_op(&form->ops[i], &text);
@@ -355,7 +384,7 @@ size_t as_race_split(const struct as_seq *form, unsigned threads, uint64_t seed,
 	for (size_t i = 0; i < form->n; i++) {
 		const struct as_op *op = &form->ops[i];
 		int32_t slot = op->code == AS_OP_OPEN ? op->slot : op->fd;
-		uint64_t key = slot >= 0 ? SLOT_SALT * (uint64_t)(slot + 1)
+		uint64_t key = slot >= 0 ? SLOT_SALT * (uint64_t)(together[slot] + 1)
 					 : texts[i] + count_before(texts, i);
 
 		thread[i] = (uint8_t)(as_mix64(as_mix64(seed) ^ as_mix64(key)) % threads);

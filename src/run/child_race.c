@@ -28,6 +28,11 @@ static void race_ended(void *ctx, unsigned thread, size_t op)
 	__atomic_add_fetch(&sh->ops, 1, __ATOMIC_RELAXED);
 }
 
+static void race_plays(void *ctx, unsigned thread)
+{
+	as_instance_set_caller(ctx, thread);
+}
+
 static void race_beats(void *ctx)
 {
 	((struct as_child_shared *)ctx)->alive++;
@@ -82,7 +87,9 @@ void as_child_race(struct child *c)
 							    args->race_first),
 				   .vfs = as_instance_vfs(c->instance),
 				   .remounts = as_instance_can(c->instance, AS_INSTANCE_REMOUNT),
-				   .watch = &watch };
+				   .watch = &watch,
+				   .plays = race_plays,
+				   .ctx = c->instance };
 	struct as_race_history history;
 
 	c->delay = as_race_delay_new(run.options, ~run.delays);

@@ -224,6 +224,12 @@ int64_t as_instance_time_until(struct as_instance *i)
 	return i->tick_ns;
 }
 
+void as_instance_set_caller(struct as_instance *i, uint32_t thread)
+{
+	if (i->ops->set_caller)
+		i->ops->set_caller(i, thread);
+}
+
 void as_instance_flush(struct as_instance *i)
 {
 	if (i->ops->flush)

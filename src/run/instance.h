@@ -124,6 +124,8 @@ int64_t as_instance_time_from(const struct as_instance *instance);
 int64_t as_instance_time_until(struct as_instance *instance);
 /* In the record of the disk, what follows belongs to this operation. as_instance_do() does it. */
 void as_instance_set_op(struct as_instance *instance, uint32_t op);
+/* The calls that follow are made for this thread of the workload. Only libraries are told. */
+void as_instance_set_caller(struct as_instance *instance, uint32_t thread);
 /* After an operation that must have made everything stable: flushes the disk for a type that does
  * not do it itself (AS_CRASH_NO_FLUSH). */
 void as_instance_flush(struct as_instance *instance);

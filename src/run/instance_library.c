@@ -119,6 +119,11 @@ static void library_answered(struct as_instance *i, const struct as_outcome *got
 	as_host_end_op(i->host);
 }
 
+static void library_set_caller(struct as_instance *i, uint32_t thread)
+{
+	as_host_set_caller(i->host, thread);
+}
+
 static const char *library_trouble(struct as_instance *i, enum as_finding_kind *kind)
 {
 	return as_vfs_lib_trouble(i->vfs, kind);
@@ -262,6 +267,7 @@ const struct as_instance_ops as_instance_library = {
 	.give_up = library_give_up,
 	.set_op = library_set_op,
 	.answered = library_answered,
+	.set_caller = library_set_caller,
 	.trouble = library_trouble,
 	.leak_op = library_leak_op,
 	.misuse = library_misuse,

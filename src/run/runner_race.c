@@ -71,7 +71,7 @@ int as_runner_race(struct as_runner *r, const struct as_seq *seq, const char *na
 {
 	const struct as_race_options *race = &r->options.race;
 	unsigned repeat = race->repeat ? race->repeat : AS_RACE_REPEAT;
-	const struct as_seq *form = as_race_form(seq, r->fresh_model, &result->skipped);
+	const struct as_seq *form = as_race_form(seq, r->fresh_model, false, &result->skipped);
 	struct as_run_batch one = { .seqs = &form, .names = &name, .n = 1 };
 	bool certain = r->caps & AS_INSTANCE_CERTAIN;
 	int rc = 0;

@@ -5,6 +5,7 @@
  * crash state again, or looks for the same failure in a shorter workload.
  */
 #include "crash/crash.h"
+#include "run/instance.h"
 #include "scenario/scenario.h"
 
 #include <string.h>
@@ -21,8 +22,14 @@ static int crash_open(const struct as_scenario_args *args, struct as_scenario **
 	/* A state that is named is one of a finding, which is replayed or reduced. */
 	if (options.budget == AS_BUDGET_UNSAID && !options.every)
 		options.budget = as_crash_budget(args->targets[0], !options.spot.view);
-	if (!*args->params || !strncmp(args->params, TALLY, strlen(TALLY)))
+	if (!*args->params || !strncmp(args->params, TALLY, strlen(TALLY)) ||
+	    (options.race.threads && !strstr(args->params, "view")))
 		options.record = AS_RECORD_DRAW;
+	/* A race that is replayed or reduced is another one each time, unless one thread plays. */
+	if (!rc && options.race.threads && options.spot.view &&
+	    !(as_instance_caps(args->targets[0]) & AS_INSTANCE_CERTAIN) &&
+	    !strstr(args->params, "repeat="))
+		options.race.repeat = AS_RACE_REPEAT;
 	/* A finding, and a command that names its workloads, name their views, too. */
 	if (!strstr(args->params, "view") && !strstr(args->params, "rounds="))
 		options.rounds = 0;

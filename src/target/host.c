@@ -147,6 +147,11 @@ void as_host_clock_after(struct as_host_mem *host, uint64_t now_ns)
 		host->now_ns = now_ns;
 }
 
+void as_host_set_caller(struct as_host_mem *host, uint32_t thread)
+{
+	host->caller = thread;
+}
+
 static void log_bytes(struct as_host_log *log, const char *data, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

@@ -50,6 +50,8 @@ const struct as_host *as_host_seam(struct as_host_mem *host);
 
 /* The last time that it told. */
 uint64_t as_host_clock(const struct as_host_mem *host);
+/* Calls are made for this thread of a workload from now on. */
+void as_host_set_caller(struct as_host_mem *host, uint32_t thread);
 /* From now on it tells later times than this. */
 void as_host_clock_after(struct as_host_mem *host, uint64_t now_ns);
 

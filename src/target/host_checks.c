@@ -340,10 +340,15 @@ void as_host_end_call(struct as_host_mem *h, const char *function, int64_t answe
 		     what);
 }
 
+static uint32_t host_caller(void *ctx)
+{
+	return ((struct as_host_mem *)ctx)->caller;
+}
+
 /* Most of the time nobody answers, and then nobody need be asked. */
 #define ALL_BUT_ASK                                                                               \
 	.lock = host_lock, .unlock = host_unlock, .pair = host_pair, .invariant = host_invariant, \
-	.forgive = host_forgive
+	.forgive = host_forgive, .caller = host_caller
 
 const struct as_checks as_host_checks = { ALL_BUT_ASK };
 static const struct as_checks asked = { .ask = host_ask, ALL_BUT_ASK };

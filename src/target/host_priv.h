@@ -69,6 +69,7 @@ struct as_host_mem {
 	struct as_table table; /* the indexes of the live ones, by address */
 	uint64_t live_bytes, calls, fail_at, now_ns;
 	uint32_t op; /* in flight, or AS_HOST_NO_OP */
+	uint32_t caller; /* the thread for which calls are made */
 	bool failed;
 	char misuse[160]; /* the first, or "" */
 	struct host_told told;

@@ -3,8 +3,8 @@
  * Every bug of labfs that a power cut brings out is found, by a workload of a few lines, in the
  * view that labfs/views.def predicts; the same workload on a sound labfs finds nothing. (That a
  * hunt comes upon such workloads by itself is tests/crash/test_hunt.sh.) A bug that needs a call
- * that fails is looked for with every call failing once, and one that shows only when the file
- * system goes on after a recovery in two rounds.
+ * that fails is looked for with every call failing once, one that shows only when the file system
+ * goes on after a recovery in two rounds, and one that takes several threads in a race.
  */
 #include "tests/lib/crash_rig.h"
 
@@ -23,6 +23,12 @@
 	"create /a 0644\nsync\ncreate /b 0644\nsync\nrename /a /c\nsync\n"             \
 	"unlink /b\nsync\n$1 = open /g O_RDWR|O_CREAT 0644\n"                          \
 	"pwrite $1 len=2048 at=0 fill=8\nfsync $1\n"
+
+/* In two threads: one makes files, and one makes names of the same directory stable. */
+#define RACES                                                                                  \
+	"mkdir /d 0755\n$0 = open /d O_RDONLY|O_DIRECTORY\n$1 = open /f O_RDWR|O_CREAT 0644\n" \
+	"create /d/a 0644\nfsync $0\nrename /d/a /d/b\nfsync $0\nwrite $1 len=3000 fill=7\n"   \
+	"create /d/c 0644\nfsync $0\nfsync $1\nhardlink /f /d/g\nfsync $1\n"
 
 static const struct row {
 	unsigned bug;
@@ -62,6 +68,8 @@ static const struct row {
 	      "fsync $0\n" },
 	{ 63, "$0 = open /f O_RDWR|O_CREAT 0644\nsync\nfallocate $0 KEEP_SIZE at=0 len=5000\n"
 	      "fsync $0\n" },
+	{ 71, RACES },
+	{ 72, RACES },
 	{ 76, COMMITS },
 	{ 77, COMMITS },
 	{ 78, COMMITS },
@@ -75,8 +83,10 @@ static const struct needs {
 	unsigned bug;
 	const char *params, *sound;
 } needs[] = {
-	{ 76, "hold=1", "lab:queue" }, { 77, "", "lab:queue" },	  { 78, "early=1", "lab" },
-	{ 79, "", "lab:queue" },       { 80, "rounds=2", "lab" }, { 81, "rounds=2", "lab" },
+	{ 71, "threads=2,seed=6", "lab" }, { 72, "threads=2,seed=6", "lab" },
+	{ 76, "hold=1", "lab:queue" },	   { 77, "", "lab:queue" },
+	{ 78, "early=1", "lab" },	   { 79, "", "lab:queue" },
+	{ 80, "rounds=2", "lab" },	   { 81, "rounds=2", "lab" },
 };
 
 static const struct {

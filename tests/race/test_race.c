@@ -316,7 +316,7 @@ static int race_many(void *ctx)
 	}
 	as_assert(!as_vfs_tree(inner)->stat(inner, "/", &st));
 	as_model_adopt(first, "/", &st);
-	form = as_race_form(seq, first, NULL);
+	form = as_race_form(seq, first, false, NULL);
 	for (unsigned i = 0; i < t->max_runs && !t->told->found; i++)
 		race_once(t, inner, first, form, i);
 	as_vfs_free(inner);
@@ -472,8 +472,8 @@ static struct as_seq *form_of(const char *text, uint64_t *left_out)
 	struct as_err err;
 
 	assert_int_equal(as_parse_text("form", text, strlen(text), &seq, &err), 0);
-	form = as_race_form(seq, first, left_out);
-	again = as_race_form(form, first, NULL);
+	form = as_race_form(seq, first, false, left_out);
+	again = as_race_form(form, first, false, NULL);
 	assert_true(as_seq_equal(form, again));
 	as_seq_free(again);
 	as_seq_free(seq);
@@ -505,7 +505,7 @@ static void forms(void **state)
 		  0 },
 		{ "create /f 0644\nenlarge /f 100\n", "create /f 0644\ntruncate /f 100\n", 0 },
 		{ "$0 = open /f O_RDWR|O_CREAT|O_DIRECT|O_APPEND 0644\nwrite $0 len=9 fill=7\n"
-		  "mmap_write $0 len=4 at=1 fill=7\ncopy_file_range $0 $0 len=1 at=0 to=5\n",
+		  "mmap_write $0 len=4 at=1 fill=7\nmmap $0 len=4096 at=0\n",
 		  "$0 = open /f O_RDWR|O_CREAT|O_APPEND 0644\nwrite $0 len=9\n"
 		  "pwrite $0 len=4 at=1\n",
 		  1 },
