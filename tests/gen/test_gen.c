@@ -25,10 +25,10 @@ static const struct {
 } golden[] = {
 	{ "paper", "735b12153d5529db18eb9922b474707c" },
 	{ "crash", "b6e7de9e242b24e992639efb947186ed" },
-	{ "race", "b1c2ef1b51911305d31ec14700f73788" },
+	{ "race", "16c796ff4b00119a8f2a109ddee73cfc" },
 	{ "small", "d5066fc702abe8f993d7953b6494e532" },
-	{ "coverage", "b36f2e93dd11f3ebccb1a7790ce522a6" },
-	{ "hunt", "43676490c0782f55ca2897dadb123584" },
+	{ "coverage", "5d417096f29d757cccec0d944b019df9" },
+	{ "hunt", "fe99d0c5bfe7894f30217dd83dd0c3c5" },
 };
 
 /* Profile, chooser and generator in one. */
