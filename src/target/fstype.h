@@ -83,7 +83,7 @@ struct as_fstype {
 	const char *name; /* what a person types */
 	const char *help; /* a few words */
 	const char *type; /* for mount(2) */
-	/* of the kernel, in the order of loading, where they are not built in */
+	/* of the kernel, in the order of loading, where they are not built in; NAME? can be missing */
 	const char *modules;
 	const char *mkfs; /* as a checker's command; {size} is the disk's size in bytes */
 	const char *env; /* of mkfs: "A=1 B=2", may be NULL */
