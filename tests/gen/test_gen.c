@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "735b12153d5529db18eb9922b474707c" },
-	{ "crash", "b6e7de9e242b24e992639efb947186ed" },
+	{ "crash", "c9a2920f3a1dcc9459976d223e92d050" },
 	{ "race", "16c796ff4b00119a8f2a109ddee73cfc" },
 	{ "small", "d5066fc702abe8f993d7953b6494e532" },
-	{ "coverage", "5d417096f29d757cccec0d944b019df9" },
-	{ "hunt", "fe99d0c5bfe7894f30217dd83dd0c3c5" },
+	{ "coverage", "7d4747890441423073dde6e59f0fbb90" },
+	{ "hunt", "393ab3d501e7c52cede55163001eb9e5" },
 };
 
 /* Profile, chooser and generator in one. */
