@@ -8,6 +8,7 @@
 struct owned {
 	const struct as_op *op;
 	int64_t n;
+	bool orphans; /* of anybody */
 };
 
 static int count_owned(void *ctx, uint32_t ino, void *elem)
@@ -16,6 +17,7 @@ static int count_owned(void *ctx, uint32_t ino, void *elem)
 	struct owned *owned = ctx;
 
 	(void)ino;
+	owned->orphans |= inode->flags & INODE_ORPHAN;
 	owned->n += (owned->op->flags == AS_QUOTA_GRP ? inode->gid : inode->uid) ==
 		    (uint32_t)owned->op->uid;
 	return 0;
@@ -43,7 +45,14 @@ void as_rule_quota(struct as_rule_step *s)
 	/* xfs_qm_dqget(): nobody ever had anything. */
 	if (!owned.n)
 		as_rule_allow(s, ENOENT);
-	if (!(traits->quota & AS_QUOTA_NOW) && s->got && s->got->ret > owned.n)
+	/* Options of the workload may say noquota. */
+	if (s->m->own_opts) {
+		as_rule_allow(s, ESRCH);
+		as_rule_allow(s, ENOSYS);
+	}
+	/* The dentry of what is open holds that of the directory it was removed from, and so that
+	 * one's inode, if it was removed, too. */
+	if ((owned.orphans || !(traits->quota & AS_QUOTA_NOW)) && s->got && s->got->ret > owned.n)
 		(void)as_rule_accept(s, -1);
 	else
 		(void)as_rule_accept(s, owned.n);

@@ -6,6 +6,8 @@
 
 #define FILES "create /f 0644\nmkdir /d 0755\nsymlink f /l\nchown /f 7 8\nchown /l 7 9 nofollow=1\n"
 
+#define OPEN FILES "$0 = open /f O_RDWR\nunlink /f\n"
+
 /* The number that must be answered; one more and one less must be refused. */
 static const struct {
 	const char *name, *text;
@@ -22,7 +24,6 @@ static const struct {
 	{ "a second name", FILES "hardlink /f /g\nquota usr 7", 2 },
 	{ "one name less", FILES "hardlink /f /g\nunlink /f\nquota usr 7", 2 },
 	{ "removed", FILES "unlink /f\nquota usr 7", 1 },
-	{ "removed but open", FILES "$0 = open /f O_RDWR\nunlink /f\nquota usr 7", 2 },
 	{ "closed then", FILES "$0 = open /f O_RDWR\nunlink /f\nclose $0\nquota usr 7", 1 },
 	{ "replaced", FILES "create /g 0644\nrename /g /f\nquota usr 7", 1 },
 	{ "a whiteout", FILES "rename2 /f /g RENAME_WHITEOUT\nquota usr 0", 3 },
@@ -58,6 +59,15 @@ static void test_answers(void **state)
 	assert_true(t_judges(&t_full_traits, "quota usr 7", -1, ENOENT));
 	assert_false(t_judges(&t_full_traits, FILES "quota usr 7", -1, ENOENT));
 	assert_false(t_judges(&t_full_traits, FILES "quota usr 7", -1, ESRCH));
+
+	assert_false(t_judges(&t_full_traits, FILES "umount\nmount\nquota usr 7", -1, ESRCH));
+	assert_true(t_judges(&t_full_traits, FILES "umount\nmount opts=noquota\nquota usr 7", -1,
+			     ESRCH));
+
+	/* What is open may hold a removed directory that it was in. */
+	assert_true(t_judges(&t_full_traits, OPEN "quota usr 7", 2, 0));
+	assert_true(t_judges(&t_full_traits, OPEN "quota usr 7", 3, 0));
+	assert_false(t_judges(&t_full_traits, OPEN "quota usr 7", 1, 0));
 
 	/* Inodes of its own; and it gives back later. */
 	other.quota = 0;
