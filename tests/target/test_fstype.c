@@ -132,6 +132,10 @@ static const struct {
 	{ 1, "Update quota info for quota type 0? yes\n/lost+found not found.  Create? yes\n",
 	  AS_CHECK_REPAIRED },
 	{ 1, "Update quota info for quota type 0? yes\n", AS_CHECK_REPAIRED },
+	{ 1,
+	  "Inode 20 extent tree (at level 1) could be shorter.  Optimize? yes\n"
+	  "Update quota info for quota type 1? yes\n",
+	  AS_CHECK_CLEAN },
 	{ 1, "Pass 1E\nInode 12 extent tree (at level 1) could be shorter.  Optimize? yes\n",
 	  AS_CHECK_CLEAN },
 	{ 1,
