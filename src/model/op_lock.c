@@ -33,6 +33,28 @@ static int is_rival(void *ctx, uint32_t slot, void *elem)
 	       (other->lock == AS_LOCK_EX || r->want == AS_LOCK_EX);
 }
 
+/* A FUSE server that knows files by their paths gives each name of a file an inode of its own, and
+ * locks are of inodes: who opened another name is no rival. */
+static bool names_are_apart(const struct as_rule_step *s)
+{
+	return s->m->traits->quirks & AS_QUIRK_DIR_NLINK_ANY && as_rule_has(s, AS_FEAT_HARDLINK);
+}
+
+/* A rival of the lock that is asked for; true: it is refused. */
+static bool flock_is_refused(struct as_rule_step *s)
+{
+	bool got_refused = s->got && s->got->ret < 0 && s->got->err == EAGAIN;
+	bool apart = names_are_apart(s);
+
+	if (apart)
+		as_rule_allow(s, EAGAIN);
+	else
+		as_rule_refuse(s, EAGAIN);
+	if (got_refused || (s->applying && !apart))
+		as_file_lock(s->m, s->op->fd, 0);
+	return !apart;
+}
+
 void as_rule_flock(struct as_rule_step *s)
 {
 	int64_t want = s->op->flags & (AS_LOCK_SH | AS_LOCK_EX | AS_LOCK_UN);
@@ -57,12 +79,9 @@ void as_rule_flock(struct as_rule_step *s)
 			as_file_lock(s->m, s->op->fd, 0);
 		return;
 	}
-	if (file->lock != want && as_vec_each(&s->m->files, is_rival, &rivals)) {
-		as_rule_refuse(s, EAGAIN);
-		if (s->applying || (s->got && s->got->ret < 0 && s->got->err == EAGAIN))
-			as_file_lock(s->m, s->op->fd, 0);
+	if (file->lock != want && as_vec_each(&s->m->files, is_rival, &rivals) &&
+	    flock_is_refused(s))
 		return;
-	}
 	if (as_rule_accept(s, 0))
 		as_file_lock(s->m, s->op->fd, want);
 }
@@ -135,7 +154,7 @@ static void set_lock(struct as_rule_step *s, bool process)
 	if (!mode_fits(s, want.type))
 		return as_rule_refuse(s, EBADF);
 	while (want.type != AS_F_UNLCK && (rival = as_locks_next(s->m, &want, rival))) {
-		if (!rival->doubtful)
+		if (!rival->doubtful && !names_are_apart(s))
 			return as_rule_refuse(s, EAGAIN);
 		as_rule_allow(s, EAGAIN);
 	}
@@ -166,18 +185,19 @@ static struct lock_told find_told(const struct as_rule_step *s, const struct as_
 	struct lock_told t = { 0 };
 	struct as_buf words = { 0 };
 	const struct as_record *r = NULL;
+	bool apart = names_are_apart(s);
 
 	while ((r = as_locks_next(s->m, want, r))) {
 		as_buf_clear(&words);
 		tell(&words, r);
 		t.fits |= !strcmp(as_buf_str(&words), got);
-		t.doubt |= r->doubtful;
-		if (!t.sure && !r->doubtful)
+		t.doubt |= r->doubtful || apart;
+		if (!t.sure && !r->doubtful && !apart)
 			t.sure = r;
 	}
 	as_buf_free(&words);
 	/* A lock in doubt may be there in part. */
-	t.fits |= t.doubt && strstr(got, "the process");
+	t.fits |= t.doubt && (apart || strstr(got, "the process"));
 	return t;
 }
 

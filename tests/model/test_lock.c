@@ -161,10 +161,29 @@ static void test_told(void **state)
 	}
 }
 
+/* Whose names are inodes of their own: a lock may be seen through another slot, or not. */
+static void test_apart(void **state)
+{
+	struct as_traits apart = t_full_traits;
+
+	(void)state;
+	apart.quirks |= AS_QUIRK_DIR_NLINK_ANY;
+	assert_true(t_judges(&apart, W0 "ofd_setlk $1 F_RDLCK at=10 len=1", 0, 0));
+	assert_true(t_judges(&apart, W0 "ofd_setlk $1 F_RDLCK at=10 len=1", -1, EAGAIN));
+	assert_false(t_judges(&apart, W0 "ofd_setlk $1 F_RDLCK at=20 len=1", -1, EAGAIN));
+	assert_true(t_judges(&apart, W0 "ofd_getlk $1 F_RDLCK at=10 len=1", 0, 0));
+	assert_true(t_judges(&apart, W0 "ofd_getlk $1 F_RDLCK at=10 len=1", 1, 0));
+	assert_false(t_judges(&apart, W0 "ofd_getlk $1 F_RDLCK at=20 len=1", 1, 0));
+	assert_true(t_judges(&apart, TWO "flock $0 LOCK_EX\nflock $1 LOCK_SH", 0, 0));
+	assert_true(t_judges(&apart, TWO "flock $0 LOCK_EX\nflock $1 LOCK_SH", -1, EAGAIN));
+	assert_false(t_judges(&apart, TWO "flock $0 LOCK_SH\nflock $1 LOCK_SH", -1, EAGAIN));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_answers),
-					    cmocka_unit_test(test_told) };
+					    cmocka_unit_test(test_told),
+					    cmocka_unit_test(test_apart) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
