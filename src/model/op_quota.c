@@ -8,7 +8,6 @@
 struct owned {
 	const struct as_op *op;
 	int64_t n;
-	bool orphans; /* of anybody */
 };
 
 static int count_owned(void *ctx, uint32_t ino, void *elem)
@@ -17,7 +16,6 @@ static int count_owned(void *ctx, uint32_t ino, void *elem)
 	struct owned *owned = ctx;
 
 	(void)ino;
-	owned->orphans |= inode->flags & INODE_ORPHAN;
 	owned->n += (owned->op->flags == AS_QUOTA_GRP ? inode->gid : inode->uid) ==
 		    (uint32_t)owned->op->uid;
 	return 0;
@@ -28,6 +26,7 @@ void as_rule_quota(struct as_rule_step *s)
 {
 	const struct as_traits *traits = s->m->traits;
 	struct owned owned = { .op = s->op };
+	bool late;
 
 	if (as_rule_has(s, AS_FEAT_LIBRARY))
 		return as_rule_refuse(s, EOPNOTSUPP);
@@ -50,9 +49,10 @@ void as_rule_quota(struct as_rule_step *s)
 		as_rule_allow(s, ESRCH);
 		as_rule_allow(s, ENOSYS);
 	}
-	/* The dentry of what is open holds that of the directory it was removed from, and so that
-	 * one's inode, if it was removed, too. */
-	if ((owned.orphans || !(traits->quota & AS_QUOTA_NOW)) && s->got && s->got->ret > owned.n)
+	/* The dentry of what is open holds that of the directory in which its name was, and so that
+	 * one's inode, if both were removed. The working directory is like it. */
+	late = s->m->n_open || s->m->cwd != MODEL_ROOT || !(traits->quota & AS_QUOTA_NOW);
+	if (late && s->got && s->got->ret > owned.n)
 		(void)as_rule_accept(s, -1);
 	else
 		(void)as_rule_accept(s, owned.n);

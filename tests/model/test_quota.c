@@ -8,6 +8,11 @@
 
 #define OPEN FILES "$0 = open /f O_RDWR\nunlink /f\n"
 
+/* /d is held by the name that $0 was opened by, though the file has another one. */
+#define HELD                                                                               \
+	"mkdir /d 0755\n$0 = open /d/f O_RDWR|O_CREAT 0644\nhardlink /d/f /g\nremove /d\n" \
+	"create /h 0644\n"
+
 /* The number that must be answered; one more and one less must be refused. */
 static const struct {
 	const char *name, *text;
@@ -68,6 +73,7 @@ static void test_answers(void **state)
 	assert_true(t_judges(&t_full_traits, OPEN "quota usr 7", 2, 0));
 	assert_true(t_judges(&t_full_traits, OPEN "quota usr 7", 3, 0));
 	assert_false(t_judges(&t_full_traits, OPEN "quota usr 7", 1, 0));
+	assert_true(t_judges(&t_full_traits, HELD "quota usr 0", 4, 0));
 
 	/* Inodes of its own; and it gives back later. */
 	other.quota = 0;
