@@ -94,8 +94,14 @@ int as_kmodule_order(const char *folder, const char *const *names, struct as_buf
 	if (!rc)
 		rc = as_buf_read_file(&builtin, as_buf_str(&path), DEP_MAX_BYTES, err);
 	for (int i = 0; names[i] && !rc; i++) {
-		rc = as_kmodule_order_text(as_buf_str(&dep), as_buf_str(&builtin), names[i], files,
-					   err);
+		size_t len = strcspn(names[i], "?");
+
+		as_buf_clear(&path);
+		as_buf_add(&path, names[i], len);
+		rc = as_kmodule_order_text(as_buf_str(&dep), as_buf_str(&builtin),
+					   as_buf_str(&path), files, err);
+		if (rc == AS_ELACK && names[i][len])
+			rc = 0;
 		if (rc)
 			rc = as_fail_in(err, "%s", folder);
 	}

@@ -3,6 +3,7 @@
  * apply: the model's public face: making, copying, judging. The rules of the operations themselves
  * are in op_*.c; model/rule.h says how they are written.
  */
+#include "model/locks.h"
 #include "model/mark.h"
 #include "model/persist.h"
 #include "model/rule.h"
@@ -41,6 +42,8 @@ struct as_model *as_model_copy(const struct as_model *model)
 	as_vec_copy(&copy->files);
 	if (copy->multi)
 		copy->multi->ref++;
+	if (copy->locks)
+		copy->locks->ref++;
 	return copy;
 }
 
@@ -52,6 +55,7 @@ void as_model_free(struct as_model *model)
 	as_vec_free(&model->files, as_file_put);
 	if (model->multi && --model->multi->ref == 0)
 		free(model->multi);
+	as_locks_put(model->locks);
 	as_stamps_free(model->stamps);
 	free(model);
 }

@@ -43,7 +43,7 @@ struct as_touch {
 void as_model_follow_touches(struct as_model *model);
 /* Those since the last call of as_model_clock(); an inode may be there more than once. */
 const struct as_touch *as_model_touches(const struct as_model *model, size_t *n);
-/* Until when the tree was read; INT64_MAX: it is being read. */
+/* Until when the tree was read; INT64_MAX: it is being read. Reading opens and closes files. */
 void as_model_tree_read(struct as_model *model, int64_t until_ns);
 
 /*

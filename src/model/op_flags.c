@@ -43,14 +43,19 @@ void as_rule_getflags(struct as_rule_step *s)
 void as_rule_setflags(struct as_rule_step *s)
 {
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, false);
-	int64_t flags = s->op->flags & AS_MARK_FLAGS_MASK, changed;
+	int64_t flags = s->op->flags & AS_MARK_FLAGS_MASK, old, changed;
 
 	if (!file || !has_flags(s))
 		return;
-	changed = flags ^ as_inode_flags(inode_at(s->m, file->ino));
+	old = as_inode_flags(inode_at(s->m, file->ino));
+	changed = flags ^ old;
 	/* fileattr_set_prepare(): CAP_LINUX_IMMUTABLE. */
 	if (changed & AS_FLAGS_BAR && as_rule_has(s, AS_FEAT_UNPRIVILEGED))
 		return as_rule_refuse(s, EPERM);
+	/* ext4_ioctl_check_immutable(): what stays immutable keeps all other flags, and that of a
+	 * large directory (EXT4_INDEX_FL) is taken away before they are compared. */
+	if (flags & old & AS_FS_IMMUTABLE_FL)
+		as_rule_allow(s, EPERM);
 	as_rule_allow_full(s);
 	if (!as_rule_accept(s, 0))
 		return;

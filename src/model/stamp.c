@@ -3,6 +3,7 @@
 #include "model/stamp.h"
 
 #include "base/array.h"
+#include "model/locks.h"
 #include "model/mark.h"
 #include "model/state.h"
 
@@ -122,6 +123,7 @@ void as_model_tree_read(struct as_model *model, int64_t until_ns)
 {
 	if (model->stamps)
 		model->stamps->tree_read_ns = until_ns;
+	as_locks_doubt(model);
 }
 
 static const struct span all_times = { INT64_MIN, INT64_MAX };

@@ -114,6 +114,7 @@ enum as_feature {
 	AS_FEAT_CLONE = 1 << 24, /* files can share blocks: FICLONE and its relatives */
 	AS_FEAT_FREEZE = 1 << 26, /* FIFREEZE, FITHAW */
 	AS_FEAT_TRIM = 1 << 27, /* FITRIM, if the disk can discard */
+	AS_FEAT_QUOTA = 1 << 28, /* Q_GETQUOTA of users and groups */
 	AS_FEAT_FLAGS = 1 << 25, /* FS_IOC_SETFLAGS: append-only, immutable, no dump, no atime */
 };
 
@@ -130,6 +131,12 @@ enum as_space_promise {
 	AS_SPACE_REMOUNT = 1 << 0, /* what is free after a sync is free after another mount */
 	AS_SPACE_FREED = 1 << 1, /* what was removed is free after a sync */
 	AS_SPACE_ALL = AS_SPACE_REMOUNT | AS_SPACE_FREED,
+};
+
+/* What Q_GETQUOTA promises of AS_FEAT_QUOTA; after a mount it is always exact. */
+enum as_quota_promise {
+	AS_QUOTA_NOW = 1 << 0, /* what was removed is given back at once */
+	AS_QUOTA_SPACE = 1 << 1, /* space is the blocks that stat tells; run/quota.h judges it */
 };
 
 struct as_traits {
@@ -150,6 +157,8 @@ struct as_traits {
 	int64_t time_granularity_ns; /* 1: exact */
 	uint8_t stamps; /* enum as_stamps_judged: times that move as POSIX says */
 	uint8_t space; /* enum as_space_promise */
+	uint8_t quota; /* enum as_quota_promise */
+	uint32_t quota_own; /* inodes that root has besides those in the tree */
 	int64_t time_min_s, time_max_s; /* others become the nearer one; both 0: no limit */
 	uint8_t flags_handed_on; /* AS_FS_*_FL that what is new takes from its directory */
 	bool may_fill; /* ENOSPC and EDQUOT are possible */
@@ -159,7 +168,7 @@ struct as_traits {
 #define AS_TRAITS_ANY                                                                              \
 	.features = ~(uint64_t)(AS_FEAT_UNPRIVILEGED | AS_FEAT_LIBRARY), .name_max = 255,          \
 	.symlink_max = 4095, .xattr_value_max = 65536, .block_bytes = 4096, .size_max = INT64_MAX, \
-	.dio_align = 4096, .time_granularity_ns = 1
+	.dio_align = 4096, .time_granularity_ns = 1, .quota = AS_QUOTA_NOW
 
 /* Whether an attribute of that name must be in the list. */
 static inline bool as_traits_lists(const struct as_traits *traits, const char *name)

@@ -7,6 +7,7 @@
  * parent, and so on up to the root. Edges are taken out of and put into a parent's sum with the
  * child's digest of that moment, so a child must not be between edit and finish then.
  */
+#include "model/locks.h"
 #include "model/stamp.h"
 #include "model/state.h"
 
@@ -528,7 +529,7 @@ void as_file_map(struct as_model *m, int32_t slot, uint32_t ino, int64_t prot, i
 }
 
 /* What was opened lives on as long as it is mapped, and its lock with it. */
-static void leave_to_map(struct as_model *m, const struct as_file *file)
+static bool leave_to_map(struct as_model *m, const struct as_file *file)
 {
 	int32_t slot = AS_MAP_SLOT + file->slot;
 	struct as_file *map = file->slot < AS_MAP_SLOT ? as_file_at(m, slot) : NULL;
@@ -536,7 +537,7 @@ static void leave_to_map(struct as_model *m, const struct as_file *file)
 	struct as_inode *inode;
 
 	if (!map || !map->attached)
-		return;
+		return false;
 	map = as_vec_edit(&m->files, (uint32_t)slot, as_file_dup, as_file_put);
 	inode = as_node_edit(m, map->ino, &before);
 	inode->label -= file_label(map);
@@ -544,6 +545,7 @@ static void leave_to_map(struct as_model *m, const struct as_file *file)
 	map->lock = file->lock;
 	inode->label += file_label(map);
 	as_node_finish(m, inode, &before);
+	return true;
 }
 
 void as_file_close(struct as_model *m, int32_t slot)
@@ -555,7 +557,7 @@ void as_file_close(struct as_model *m, int32_t slot)
 
 	if (!file)
 		return;
-	leave_to_map(m, file);
+	as_locks_close(m, file, leave_to_map(m, file));
 	ino = file->ino;
 	inode = as_node_edit(m, ino, &before);
 	inode->opens--;

@@ -168,6 +168,8 @@ static void end_target(struct child *c)
 	as_child_enter(c, PHASE_COMPARE_AGAIN);
 	if (!model_mounts(c) || !as_child_tree_agrees(c, -1))
 		return;
+	if (!as_child_quota_agrees(c))
+		return;
 	as_child_enter(c, PHASE_SPACE);
 	if (!as_child_space_agrees(c))
 		return;

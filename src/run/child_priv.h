@@ -74,6 +74,9 @@ void as_child_space_end(struct child *c); /* after the workload, still mounted *
 /* After the next mount; removes everything. False: space is missing, which is found. */
 bool as_child_space_agrees(struct child *c);
 
+/* After a mount, with nothing open. False: a quota is wrong, which is found. */
+bool as_child_quota_agrees(struct child *c);
+
 /* ---- child_growth.c ---- */
 
 /* Of what is unmounted, and needed no more. */

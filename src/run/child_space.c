@@ -17,6 +17,8 @@
  */
 #include "run/child_priv.h"
 
+#include "run/quota.h"
+
 #include <stdio.h>
 
 static bool is_judged(const struct child *c)
@@ -141,5 +143,19 @@ bool as_child_space_agrees(struct child *c)
 		say(c, "inodes", now.files_free, s->fresh.files_free, "with everything removed");
 	else if (root_bytes <= s->root_bytes && now.blocks_free < s->fresh.blocks_free)
 		say(c, "blocks", now.blocks_free, s->fresh.blocks_free, "with everything removed");
+	return !c->sh->found;
+}
+
+bool as_child_quota_agrees(struct child *c)
+{
+	struct as_buf why = { 0 };
+
+	if (!(c->args->traits->features & AS_FEAT_QUOTA) || c->args->plan || c->blind ||
+	    as_model_lost(c->model))
+		return true;
+	as_vfs_watch(as_instance_vfs(c->instance), NULL);
+	if (!as_quota_agrees(as_instance_vfs(c->instance), c->model, &why))
+		as_child_found(c, AS_FIND_TREE, -1, "quota", as_buf_str(&why));
+	as_buf_free(&why);
 	return !c->sh->found;
 }

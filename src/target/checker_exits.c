@@ -43,13 +43,16 @@ static bool has_word(const char *line, size_t len, const char *word)
 	return memmem(line, len, word, strlen(word));
 }
 
-/* Whether a line has one of several words, which are separated by '|'. */
-static bool has_one(const char *line, size_t len, const char *words)
+/* Whether a line has one of several words, which are separated by '|'. One of the form
+ * BEFORE>WORD counts if a line before had the first half. */
+static bool has_one(const char *output, const char *line, size_t len, const char *words)
 {
 	while (*words) {
-		size_t n = strcspn(words, "|");
+		size_t n = strcspn(words, "|"), before = strcspn(words, ">|");
+		const char *word = before < n ? words + before + 1 : words;
 
-		if (memmem(line, len, words, n))
+		if (memmem(line, len, word, (size_t)(words + n - word)) &&
+		    (word == words || memmem(output, (size_t)(line - output), words, before)))
 			return true;
 		words += n + (words[n] == '|');
 	}
@@ -76,18 +79,19 @@ enum as_check_answer as_fstype_judge(const struct as_checker *checker, int exit_
 				     const char *output)
 {
 	enum as_check_answer answer = as_fstype_answer(checker, exit_status);
+	const char *line = output;
 	bool harmless = false;
 
 	if (answer != AS_CHECK_REPAIRED || !checker->harmless)
 		return answer;
-	while (*output) {
-		size_t len = strcspn(output, "\n");
-		bool known = has_one(output, len, checker->harmless);
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+		bool known = has_one(output, line, len, checker->harmless);
 
-		if (!known && tells_of_repair(checker, output, len))
+		if (!known && tells_of_repair(checker, line, len))
 			return answer;
 		harmless = harmless || known;
-		output += len + (output[len] == '\n');
+		line += len + (line[len] == '\n');
 	}
 	return harmless ? AS_CHECK_CLEAN : answer;
 }

@@ -73,7 +73,7 @@ struct as_checker {
 	const char *exits;
 	const char *input; /* what it reads on standard input; NULL: nothing */
 	/* If every repair has one of these, which are separated by '|', nothing was wrong; may be
-	 * NULL. */
+	 * NULL. BEFORE>WORD: WORD is one if BEFORE was told before it. */
 	const char *harmless;
 	/* How lines begin that tell of no repair, separated by '|'. NULL: only lines with "? yes"
 	 * or "FIXED" tell of one. */
@@ -85,7 +85,7 @@ struct as_fstype {
 	const char *name; /* what a person types */
 	const char *help; /* a few words */
 	const char *type; /* for mount(2) */
-	/* of the kernel, in the order of loading, where they are not built in */
+	/* of the kernel, in the order of loading, where they are not built in; NAME? may lack */
 	const char *modules;
 	const char *mkfs; /* as a checker's command; {size} is the disk's size in bytes */
 	const char *env; /* of mkfs: "A=1 B=2", may be NULL */

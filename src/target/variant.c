@@ -204,6 +204,8 @@ static void change(struct as_fstype *type, const struct as_variant *variant)
 		type->min_bytes = variant->min_bytes;
 	if (variant->default_bytes > type->default_bytes)
 		type->default_bytes = variant->default_bytes;
+	if (variant->mount)
+		type->mount = variant->mount;
 	if (variant->other_journal)
 		type->journal = AS_JOURNAL_OTHER;
 	if (variant->no_journal) {

@@ -33,6 +33,7 @@ struct as_variant {
 	bool no_journal;
 	/* The journal has more in it than recover/jbd2.h can read. */
 	bool other_journal;
+	const char *mount; /* options that its disks are always mounted with */
 	/* It has to be named: hunts do not draw it. */
 	bool undrawn;
 	/* How mount options begin that such a disk does not take, separated by blanks. */

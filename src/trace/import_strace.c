@@ -234,12 +234,40 @@ static int call_close(struct as_tracing *t)
 	return AS_SLOT_NONE;
 }
 
+static void put_lock(struct as_tracing *t, enum as_opcode code)
+{
+	struct as_op op = as_op_make(code);
+
+	as_tracing_args(t, "f-k", &op);
+	put_op(t, &op);
+}
+
+/* F_GETLK is no operation here: strace shows what it answered, not what it was asked. */
+static bool is_lock(struct as_tracing *t)
+{
+	struct as_span cmd = { 0 };
+
+	if (t->scan->n_args == 3)
+		cmd = t->scan->args[1];
+	if (as_span_is(cmd, "F_SETLK") || as_span_is(cmd, "F_SETLKW"))
+		put_lock(t, AS_OP_SETLK);
+	else if (as_span_is(cmd, "F_OFD_SETLK") || as_span_is(cmd, "F_OFD_SETLKW"))
+		put_lock(t, AS_OP_OFD_SETLK);
+	else
+		return false;
+	return true;
+}
+
+static int call_fcntl(struct as_tracing *t)
+{
+	if (!is_lock(t))
+		count_fd(t, t->scan->n_args > 1 && as_span_starts(t->scan->args[1], "F_DUPFD"));
+	return AS_SLOT_NONE;
+}
+
 static int call_dup(struct as_tracing *t)
 {
-	bool dups = !as_span_is(t->scan->name, "fcntl") ||
-		    (t->scan->n_args > 1 && as_span_starts(t->scan->args[1], "F_DUPFD"));
-
-	count_fd(t, dups);
+	count_fd(t, true);
 	return AS_SLOT_NONE;
 }
 
@@ -288,7 +316,7 @@ static const struct special {
 } specials[] = {
 	{ "open", call_open_path }, { "openat", call_openat }, { "creat", call_open_path },
 	{ "close", call_close },    { "dup", call_dup },       { "dup2", call_dup },
-	{ "dup3", call_dup },	    { "fcntl", call_dup },     { "clone", call_process },
+	{ "dup3", call_dup },	    { "fcntl", call_fcntl },   { "clone", call_process },
 	{ "clone3", call_process }, { "fork", call_process },  { "vfork", call_process },
 	{ "execve", call_process }, { "getcwd", call_getcwd }, { "ioctl", call_ioctl },
 };

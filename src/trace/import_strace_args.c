@@ -268,6 +268,21 @@ static bool read_time(struct as_span arg, unsigned which, int64_t *time)
 					 slot.nsec >= 0 && slot.nsec < 1000000000);
 }
 
+/* "{l_type=F_WRLCK, l_whence=SEEK_SET, l_start=0, l_len=10}". */
+static bool read_lock(struct as_tracing *t, struct as_span arg, struct as_op *op)
+{
+	struct as_span type = as_scan_member(arg, "l_type="),
+		       whence = as_scan_member(arg, "l_whence="),
+		       start = as_scan_member(arg, "l_start="), len = as_scan_member(arg, "l_len=");
+	int64_t number;
+
+	if (!as_span_is(whence, "SEEK_SET") || !as_tracing_number(t, start, &op->off) ||
+	    !as_tracing_number(t, len, &number))
+		return false;
+	op->len = (uint64_t)number;
+	return as_span_flags(type, AS_FLAGS_LOCK_TYPES, NULL, &op->flags);
+}
+
 static void read_plain(struct as_tracing *t, char letter, struct as_span arg, struct as_op *op)
 {
 	int64_t number = 0;
@@ -344,6 +359,10 @@ static void read_arg(struct as_tracing *t, char letter, const struct as_span *di
 	case 't':
 		if (!read_time(arg, 0, &op->atime) || !read_time(arg, 1, &op->mtime))
 			t->bad = "times";
+		break;
+	case 'k':
+		if (!read_lock(t, arg, op))
+			t->bad = "a lock";
 		break;
 	case 'n':
 		if (!read_at_flags(arg, &t->at_flags))

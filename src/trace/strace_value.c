@@ -165,8 +165,7 @@ static void reference_value(struct as_span s, struct as_syscall_slot *slot)
 
 /* ---- Structures ------------------------------------------------------------------------------ */
 
-/* What follows "key=", up to a comma or the end of the structure; len 0: it is not there. */
-static struct as_span member(struct as_span s, const char *key)
+struct as_span as_scan_member(struct as_span s, const char *key)
 {
 	size_t len = strlen(key);
 	const char *at = s.at, *end = s.at + s.len, *stop;
@@ -195,7 +194,7 @@ static void how_value(struct as_span s, const struct as_spec_slot *spec, struct 
 		slot->state = is(s, "NULL", 4) ? AS_SLOT_NULL : AS_SLOT_FAULT;
 		return;
 	}
-	value = member(s, keys[spec->offset / 8]);
+	value = as_scan_member(s, keys[spec->offset / 8]);
 	slot->state = AS_SLOT_VALUE;
 	slot->value = value.len ? as_spell_value(spell, spec->words, value.at, value.len) : 0;
 }
@@ -268,12 +267,12 @@ void as_scan_time(struct as_span s, enum as_spec_how how, unsigned which,
 		slot->nsec = (1 << 30) - (memmem(s.at, s.len, "UTIME_NOW", 9) ? 1 : 2);
 		return;
 	}
-	sec = member(s, !buf ? "tv_sec=" : which ? "modtime=" : "actime=");
+	sec = as_scan_member(s, !buf ? "tv_sec=" : which ? "modtime=" : "actime=");
 	for (size_t i = 0; i < sec.len; i++)
 		if (sec.at[i] == ' ')
 			sec.len = i; /* a comment */
 	if (!buf)
-		nsec = member(s, how == AS_HOW_TIMEVAL ? "tv_usec=" : "tv_nsec=");
+		nsec = as_scan_member(s, how == AS_HOW_TIMEVAL ? "tv_usec=" : "tv_nsec=");
 	if (!as_spell_number(sec.at, sec.len, false, &slot->value))
 		slot->state = AS_SLOT_UNSEEN;
 	if (!buf && as_spell_number(nsec.at, nsec.len, false, &value)) {

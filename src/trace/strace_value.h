@@ -17,6 +17,8 @@ struct as_scan_room {
  * times (how: AS_HOW_TIMESPEC and its like). */
 void as_scan_text(struct as_span s, struct as_scan_room *room, struct as_syscall_slot *slot);
 void as_scan_fd(struct as_span s, struct as_scan_room *room, struct as_syscall_slot *slot);
+/* What follows "key=", up to a comma or the end of the structure; len 0: it is not there. */
+struct as_span as_scan_member(struct as_span s, const char *key);
 void as_scan_time(struct as_span s, enum as_spec_how how, unsigned which,
 		  struct as_syscall_slot *slot);
 

@@ -207,6 +207,31 @@ void as_lib_flock(struct as_lib *l, const struct as_op *op, struct as_outcome *o
 	as_vfs_answer(out, rc);
 }
 
+static void refuse_record_lock(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_vfs_answer(out, as_lib_slot_get_file(l, op->fd) ? -EOPNOTSUPP : -EBADF);
+}
+
+void as_lib_ofd_setlk(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	refuse_record_lock(l, op, out);
+}
+
+void as_lib_ofd_getlk(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	refuse_record_lock(l, op, out);
+}
+
+void as_lib_setlk(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	refuse_record_lock(l, op, out);
+}
+
+void as_lib_getlk(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	refuse_record_lock(l, op, out);
+}
+
 /* ---- sendfile and splice ---- */
 
 /* MAX_RW_COUNT; what the kernel moves at a time; what a pipe holds. */

@@ -354,7 +354,7 @@ struct as_vfs *as_vfs_lib_new(const struct as_lib_args *args)
 	return &l->vfs;
 }
 
-/* struct as_target_ops has neither. */
+/* struct as_target_ops has none of them. */
 void as_lib_trim(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	(void)l;
@@ -363,6 +363,11 @@ void as_lib_trim(struct as_lib *l, const struct as_op *op, struct as_outcome *ou
 }
 
 void as_lib_freeze(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_lib_trim(l, op, out);
+}
+
+void as_lib_quota(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
 	as_lib_trim(l, op, out);
 }

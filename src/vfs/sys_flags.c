@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sys_flags: locks by flock(2), and flags of inodes through ioctl(2), which are the marks
- * (model/mark.h) of a tree that is read. Of all flags, the four of mark.h are touched.
+ * sys_flags: locks by flock(2) and fcntl(2), and flags of inodes through ioctl(2), which are the
+ * marks (model/mark.h) of a tree that is read. Of all flags, the four of mark.h are touched.
  */
 #include "vfs/sys_priv.h"
 
 #include "model/mark.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fs.h>
 #include <string.h>
 #include <sys/file.h>
@@ -89,4 +90,59 @@ void as_sys_flock(struct as_vfs *vfs, const struct as_op *op, struct as_outcome 
 	int how = (int)(op->flags & (LOCK_SH | LOCK_EX | LOCK_UN));
 
 	as_sys_answer(out, as_sys_do(vfs, flock, as_sys_fd(vfs, op->fd), how | LOCK_NB));
+}
+
+static int64_t record_lock(struct as_vfs *vfs, const struct as_op *op, int cmd, struct flock *lock)
+{
+	*lock = (struct flock){ .l_type = (short)op->flags,
+				.l_whence = SEEK_SET,
+				.l_start = (off_t)op->off,
+				.l_len = (off_t)op->len };
+	return as_sys_do(vfs, fcntl, as_sys_fd(vfs, op->fd), (uint64_t)cmd, SYS_P(lock));
+}
+
+void as_sys_ofd_setlk(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct flock lock;
+
+	as_sys_answer(out, record_lock(vfs, op, F_OFD_SETLK, &lock));
+}
+
+void as_sys_setlk(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	struct flock lock;
+
+	as_sys_answer(out, record_lock(vfs, op, F_SETLK, &lock));
+}
+
+/* The lock as text: model/op_lock.c compares it. l_pid is -1 for what belongs to a descriptor. */
+static void tell_lock(struct as_vfs *vfs, const struct as_op *op, int cmd, struct as_outcome *out)
+{
+	struct flock lock;
+	int64_t ret = record_lock(vfs, op, cmd, &lock);
+
+	as_sys_answer(out, ret < 0 ? ret : lock.l_type != F_UNLCK);
+	if (ret < 0)
+		return;
+	as_buf_clear(&vfs->data);
+	if (lock.l_type == F_UNLCK)
+		as_buf_adds(&vfs->data, "F_UNLCK");
+	else
+		as_buf_addf(&vfs->data, "%s at=%lld len=%lld of %s",
+			    lock.l_type == F_RDLCK ? "F_RDLCK" : "F_WRLCK", (long long)lock.l_start,
+			    (long long)lock.l_len,
+			    lock.l_pid == -1 ? "a descriptor" : "the process");
+	out->payload = AS_PAYLOAD_BYTES;
+	out->data = as_buf_str(&vfs->data);
+	out->len = vfs->data.len;
+}
+
+void as_sys_ofd_getlk(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	tell_lock(vfs, op, F_OFD_GETLK, out);
+}
+
+void as_sys_getlk(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	tell_lock(vfs, op, F_GETLK, out);
 }

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/quota.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +125,24 @@ void as_sys_trim(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *
 		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
 	else
 		as_sys_answer(out, as_sys_do(vfs, ioctl, s->root_fd, FITRIM, SYS_P(&range)));
+}
+
+/* Coverage does not count this call. */
+void as_sys_quota(struct as_vfs *vfs, const struct as_op *op, struct as_outcome *out)
+{
+	const struct as_sys *s = (const struct as_sys *)vfs;
+	struct dqblk usage = { 0 };
+
+	if (!is_ours(s)) {
+		as_vfs_answer(out, -AS_ERR_UNSUPPORTED);
+		return;
+	}
+	as_sys_answer(out, syscall(SYS_quotactl_fd, s->root_fd,
+				   QCMD(Q_GETQUOTA, (unsigned)op->flags), (int)op->uid, &usage));
+	if (out->ret < 0)
+		return;
+	out->ret = (int64_t)usage.dqb_curinodes;
+	out->space_bytes = usage.dqb_curspace;
 }
 
 /* An errno of freezing or thawing. */

@@ -84,6 +84,8 @@ struct as_fs_traits {
 	uint8_t stamps; /* 0: how its times move is not known well enough to be judged */
 	int64_t time_min_s, time_max_s; /* s_time_min and s_time_max of the driver */
 	uint8_t flags_handed_on; /* of AS_FEAT_FLAGS: what new inodes take from their directory */
+	uint8_t quota;
+	uint32_t quota_own;
 	uint32_t shift_bytes; /* what COLLAPSE_RANGE moves by; 0: blocks */
 };
 
@@ -189,6 +191,8 @@ static void take_row(const struct as_fs_traits *row, uint32_t block_bytes, struc
 		traits->dio_align = DIO_SAFE;
 	traits->stamps = row->stamps;
 	traits->space = row->space;
+	traits->quota = row->quota;
+	traits->quota_own = row->quota_own;
 	traits->time_granularity_ns = row->time_granularity_ns;
 	traits->time_min_s = row->time_min_s;
 	traits->time_max_s = row->time_max_s;
@@ -219,6 +223,8 @@ static void vary(struct as_fs_traits *row, const struct as_fs_traits *by)
 	row->features = (row->features | by->features) & ~by->lacks;
 	row->quirks |= by->quirks;
 	row->maybe |= by->maybe;
+	row->quota |= by->quota;
+	row->quota_own += by->quota_own;
 	row->symlink_max = by->symlink_max ? by->symlink_max : row->symlink_max;
 	row->dio_align = by->dio_align ? by->dio_align : row->dio_align;
 	row->shift_bytes = by->shift_bytes ? by->shift_bytes : row->shift_bytes;

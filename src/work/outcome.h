@@ -51,6 +51,7 @@ struct as_outcome {
 	struct as_stat st;
 	struct as_statx stx;
 	struct as_statfs sfs;
+	uint64_t space_bytes; /* quota */
 };
 
 /* "= 4096", "= -1 ENOENT", "= -1 ENOSPC done=5" (a composite operation that got so far) */

@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "735b12153d5529db18eb9922b474707c" },
-	{ "crash", "b6e7de9e242b24e992639efb947186ed" },
-	{ "race", "b1c2ef1b51911305d31ec14700f73788" },
+	{ "crash", "c9a2920f3a1dcc9459976d223e92d050" },
+	{ "race", "16c796ff4b00119a8f2a109ddee73cfc" },
 	{ "small", "d5066fc702abe8f993d7953b6494e532" },
-	{ "coverage", "b36f2e93dd11f3ebccb1a7790ce522a6" },
-	{ "hunt", "43676490c0782f55ca2897dadb123584" },
+	{ "coverage", "7d4747890441423073dde6e59f0fbb90" },
+	{ "hunt", "393ab3d501e7c52cede55163001eb9e5" },
 };
 
 /* Profile, chooser and generator in one. */

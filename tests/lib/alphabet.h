@@ -95,6 +95,9 @@ static const char *const part_rest =
 	"setflags $1 FS_NODUMP_FL|FS_APPEND_FL\nsetflags $0 0\ngetflags $0\ngetflags $1\n"
 	"flock $0 LOCK_EX\nflock $0 LOCK_SH\nflock $1 LOCK_EX\nflock $1 LOCK_SH\nflock $1 LOCK_UN\n"
 	"flock $1 LOCK_SH|LOCK_EX\n"
+	"ofd_setlk $0 F_WRLCK at=0 len=10\nofd_setlk $1 F_RDLCK at=5 len=0\n"
+	"ofd_setlk $0 F_UNLCK at=3 len=4\nsetlk $0 F_WRLCK at=8 len=-6\n"
+	"ofd_getlk $1 F_WRLCK at=4 len=0\ngetlk $0 F_RDLCK at=0 len=20\n"
 	/* stability */
 	"fsync $1\nsync_file_range $0 at=0 len=4096\n"
 	"sync_file_range $0 at=-1 len=1\n"

@@ -25,15 +25,22 @@ int t_apply_text(struct as_model *m, const char *text)
 
 bool t_judges(const struct as_traits *traits, const char *text, int64_t ret, int err)
 {
+	struct as_outcome got = { .ret = ret, .err = err };
+
+	return t_judges_outcome(traits, text, &got);
+}
+
+bool t_judges_outcome(const struct as_traits *traits, const char *text,
+		      const struct as_outcome *got)
+{
 	struct as_model *m = as_model_new(traits);
 	struct as_seq *seq = t_parse(text);
-	struct as_outcome got = { .ret = ret, .err = err };
 	struct as_verdict verdict = { 0 };
 	bool ok;
 
 	for (size_t i = 0; i + 1 < seq->n; i++)
 		(void)as_model_apply(m, &seq->ops[i]);
-	ok = as_model_judge(m, &seq->ops[seq->n - 1], &got, &verdict);
+	ok = as_model_judge(m, &seq->ops[seq->n - 1], got, &verdict);
 	as_verdict_free(&verdict);
 	as_seq_free(seq);
 	as_model_free(m);

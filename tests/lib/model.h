@@ -23,5 +23,7 @@ int t_apply_text(struct as_model *m, const char *text);
 
 /* Applies a workload but for its last operation, and judges this answer to that one. */
 bool t_judges(const struct as_traits *traits, const char *text, int64_t ret, int err);
+bool t_judges_outcome(const struct as_traits *traits, const char *text,
+		      const struct as_outcome *got);
 
 #endif

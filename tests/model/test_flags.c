@@ -214,12 +214,22 @@ static void test_part(void **state)
 	as_model_free(m);
 }
 
+/* ext4 refuses what stays immutable if it has flags that cannot be set; others do not. */
+static void test_immutable_again(void **state)
+{
+	(void)state;
+	assert_true(t_judges(&t_full_traits, IMMUTABLE "setflags $0 FS_IMMUTABLE_FL", -1, EPERM));
+	assert_true(t_judges(&t_full_traits, IMMUTABLE "setflags $0 FS_IMMUTABLE_FL", 0, 0));
+	assert_false(t_judges(&t_full_traits, IMMUTABLE "setflags $0 0", -1, EPERM));
+	assert_false(t_judges(&t_full_traits, APPEND "setflags $0 FS_IMMUTABLE_FL", -1, EPERM));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers), cmocka_unit_test(test_either),
 		cmocka_unit_test(test_types),	cmocka_unit_test(test_handed_on),
-		cmocka_unit_test(test_part),
+		cmocka_unit_test(test_part),	cmocka_unit_test(test_immutable_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,6 +126,16 @@ static const struct {
 	{ 1, "/lost+found not found.  CREATED.\nFree blocks count wrong.  FIXED.\n",
 	  AS_CHECK_REPAIRED },
 	{ 4, "/lost+found not found.  Create? yes\n", AS_CHECK_LEFT },
+	/* What was made is charged to somebody. */
+	{ 1, "/lost+found not found.  Create? yes\nUpdate quota info for quota type 0? yes\n",
+	  AS_CHECK_CLEAN },
+	{ 1, "Update quota info for quota type 0? yes\n/lost+found not found.  Create? yes\n",
+	  AS_CHECK_REPAIRED },
+	{ 1, "Update quota info for quota type 0? yes\n", AS_CHECK_REPAIRED },
+	{ 1,
+	  "Inode 20 extent tree (at level 1) could be shorter.  Optimize? yes\n"
+	  "Update quota info for quota type 1? yes\n",
+	  AS_CHECK_CLEAN },
 	{ 1, "Pass 1E\nInode 12 extent tree (at level 1) could be shorter.  Optimize? yes\n",
 	  AS_CHECK_CLEAN },
 	{ 1,

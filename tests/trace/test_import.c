@@ -137,6 +137,14 @@ static const struct {
 	  "supported)\n1 ioctl(4</t/g>, FIONREAD, [0]) = 0\n",
 	  "$0 = open /f O_RDWR|O_CREAT 0600\n$1 = open /g O_RDWR|O_CREAT 0600\nclone $1 $0\n"
 	  "close $0\nclose $1\n4: no operation for the call ioctl\n" },
+	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n"
+	  "1 fcntl(3, F_SETLK, {l_type=F_WRLCK, l_whence=SEEK_SET, l_start=5, l_len=0}) = 0\n"
+	  "1 fcntl(3, F_OFD_SETLKW, {l_type=F_UNLCK, l_whence=SEEK_SET, l_start=0, l_len=-7, "
+	  "l_pid=0}) = 0\n"
+	  "1 fcntl(3, F_SETLK, {l_type=F_RDLCK, l_whence=SEEK_CUR, l_start=0, l_len=1}) = 0\n"
+	  "1 fcntl(3, F_GETLK, {l_type=F_UNLCK, l_whence=SEEK_SET, l_start=0, l_len=1}) = 0\n",
+	  "$0 = open /f O_RDWR|O_CREAT 0600\nsetlk $0 F_WRLCK at=5 len=0\n"
+	  "ofd_setlk $0 F_UNLCK at=0 len=-7\nclose $0\n4: fcntl: a lock\n" },
 	/* descriptors of two processes */
 	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n1 fork() = 2\n1 close(3) = 0\n"
 	  "2 write(3, \"abc\", 3) = 3\n2 close(3) = 0\n",

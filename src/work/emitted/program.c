@@ -1138,6 +1138,43 @@ static struct result do_flock(int slot, int how)
 	return answer(flock(slots[slot], (how & (LOCK_SH | LOCK_EX | LOCK_UN)) | LOCK_NB));
 }
 
+/*@ record_lock: answer slots */
+static struct result record_lock(int slot, int cmd, int type, off_t at, off_t len)
+{
+	struct flock lock = {
+		.l_type = (short)type, .l_whence = SEEK_SET, .l_start = at, .l_len = len
+	};
+	int rc = fcntl(slots[slot], cmd, &lock);
+
+	if (rc || (cmd != F_GETLK && cmd != F_OFD_GETLK))
+		return answer(rc);
+	return answer(lock.l_type != F_UNLCK);
+}
+
+/*@ ofd_setlk: record_lock */
+static struct result do_ofd_setlk(int slot, int type, off_t at, off_t len)
+{
+	return record_lock(slot, F_OFD_SETLK, type, at, len);
+}
+
+/*@ ofd_getlk: record_lock */
+static struct result do_ofd_getlk(int slot, int type, off_t at, off_t len)
+{
+	return record_lock(slot, F_OFD_GETLK, type, at, len);
+}
+
+/*@ setlk: record_lock */
+static struct result do_setlk(int slot, int type, off_t at, off_t len)
+{
+	return record_lock(slot, F_SETLK, type, at, len);
+}
+
+/*@ getlk: record_lock */
+static struct result do_getlk(int slot, int type, off_t at, off_t len)
+{
+	return record_lock(slot, F_GETLK, type, at, len);
+}
+
 /*@ iflags: base */
 #define IFLAGS (FS_APPEND_FL | FS_IMMUTABLE_FL | FS_NODUMP_FL | FS_NOATIME_FL)
 
