@@ -334,7 +334,7 @@ static void add_points(struct as_history *h, const struct as_op *op, const struc
 	struct as_digest end = as_model_digest(after);
 	struct as_model *at = as_model_copy(before), *next;
 	uint32_t call = 1;
-	bool many = as_op_table[op->code].calls == AS_CALLS_MANY;
+	bool many = as_model_goes_by_steps(after, op);
 
 	while (many && call < CALLS_MAX && !as_digest_eq(as_model_digest(at), end)) {
 		struct as_digest was = as_model_digest(at);

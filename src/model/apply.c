@@ -3,6 +3,7 @@
  * apply: the model's public face: making, copying, judging. The rules of the operations themselves
  * are in op_*.c; model/rule.h says how they are written.
  */
+#include "model/acl.h"
 #include "model/mark.h"
 #include "model/persist.h"
 #include "model/rule.h"
@@ -179,16 +180,27 @@ int as_rule_can_create(struct as_rule_step *s, struct as_walk *w, bool want_dir)
 	return as_rule_may_create(s, w->parent) ? 0 : EPERM;
 }
 
+/* xfs_rename_alloc_whiteout() asks no default list; others make a whiteout as any other node. */
+static bool inherits_acls(const struct as_rule_step *s)
+{
+	bool without = s->m->traits->quirks & AS_QUIRK_WHITEOUT_NO_ACL;
+
+	return as_model_acls(s->m) && !(s->op->code == AS_OP_RENAME2 && without);
+}
+
 struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk *w, uint32_t mode)
 {
 	const struct as_inode *dir = inode_at(s->m, w->parent);
 	bool inherit = dir->mode & S_ISGID;
 	uint32_t gid = inherit ? dir->gid : 0;
 	int64_t handed_on = as_inode_flags(dir) & s->m->traits->flags_handed_on;
+	struct as_acl_new acls = { 0 };
 	struct as_inode *inode;
 
 	if (s->m->traits->quirks & AS_QUIRK_CREATE_0777)
 		mode &= S_IFMT | 0777;
+	if (inherits_acls(s))
+		as_acl_inherit(dir, &mode, &acls);
 	inode = as_node_new(s->m, mode);
 	as_stamp(s->m, inode->ino, AS_EVENT_MADE);
 	/* inode_init_owner(): a set-group-id directory hands on its group, and the bit to
@@ -198,6 +210,13 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 		inode->mode |= S_ISGID;
 	if (handed_on && (S_ISREG(mode) || S_ISDIR(mode)))
 		as_node_set_flags(s->m, inode->ino, handed_on);
+	/* xfs_generic_create() sets them in transactions of their own: as_model_goes_by_steps(). */
+	if (s->one_call && as_op_table[s->op->code].calls == AS_CALLS_ONE)
+		return inode_at(s->m, inode->ino);
+	if (acls.access.n)
+		as_node_set_acl(s->m, inode->ino, false, &acls.access);
+	if (acls.deflt.n)
+		as_node_set_acl(s->m, inode->ino, true, &acls.deflt);
 	return inode_at(s->m, inode->ino);
 }
 
@@ -318,6 +337,11 @@ int as_model_apply(struct as_model *model, const struct as_op *op)
 
 	step_run(&s);
 	return s.allowed.must;
+}
+
+bool as_model_goes_by_steps(const struct as_model *after, const struct as_op *op)
+{
+	return as_op_table[op->code].calls == AS_CALLS_MANY || after->has_acls;
 }
 
 void as_model_substep(struct as_model *model, const struct as_op *op)

@@ -3,6 +3,7 @@
  * op_attr: reading and setting attributes, listing directories, reading links. Order of errors
  * as in Linux's fs/open.c, fs/utimes.c and fs/stat.c.
  */
+#include "model/acl.h"
 #include "model/mark.h"
 #include "model/rule.h"
 
@@ -13,6 +14,8 @@ static void chmod_inode(struct as_rule_step *s, uint32_t ino)
 {
 	struct as_inode *inode;
 	struct as_ino_pair before;
+	struct as_acl acl;
+	bool again;
 
 	if (as_flags_bar(as_inode_flags(inode_at(s->m, ino))))
 		return as_rule_refuse(s, EPERM);
@@ -20,13 +23,23 @@ static void chmod_inode(struct as_rule_step *s, uint32_t ino)
 	 * mount option quiet. */
 	if (!as_rule_has(s, AS_FEAT_OWNER))
 		as_rule_allow(s, EPERM);
+	if (as_model_acls(s->m) && as_inode_acl(inode_at(s->m, ino), false, &acl)) {
+		/* posix_acl_chmod() comes when the mode is set, and may find no room. */
+		as_rule_allow_full(s);
+		s->m->lost |= s->got && s->got->ret < 0 &&
+			      (s->got->err == ENOSPC || s->got->err == EDQUOT);
+	}
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
+	again = (inode_at(s->m, ino)->mode & 07777u) == (s->op->mode & 07777u);
 	inode = as_node_edit(s->m, ino, &before);
 	if (as_rule_has(s, AS_FEAT_OWNER))
 		inode->mode = (uint16_t)((inode->mode & S_IFMT) | (s->op->mode & 07777));
 	as_node_finish(s->m, inode, &before);
+	/* The power may be cut between the two: ext4_setattr() makes them in two transactions. */
+	if (again || !s->one_call)
+		as_model_acl_follows(s->m, ino);
 	as_stamp(s->m, ino, AS_EVENT_ATTRS);
 }
 

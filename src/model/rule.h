@@ -95,6 +95,9 @@ void as_rule_allow_removed_list(struct as_rule_step *s);
 bool as_rule_has(const struct as_rule_step *s, uint64_t feature);
 /* A new inode with the caller's credentials (root), linked at w. */
 struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk *w, uint32_t mode);
+/* Of a name that is an access control list's, all of the rule for reading, writing or removing it;
+ * false: it is another attribute's. */
+bool as_rule_acl_attribute(struct as_rule_step *s, uint32_t ino);
 /* truncate(2) of a regular file, also as a part of prune and enlarge. */
 void as_rule_truncate_path(struct as_rule_step *s, uint32_t ino, uint64_t size);
 void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size);

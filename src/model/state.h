@@ -161,6 +161,8 @@ struct as_model {
 	struct as_stamps *stamps; /* NULL: nobody follows times */
 	bool mounted, synced, lost; /* lost: after a crash the model no longer knows the tree */
 	bool own_opts; /* it is mounted with options of the workload */
+	bool has_acls; /* a list was set at some time */
+	bool acls_off; /* it is mounted with noacl: lists are neither seen nor followed */
 };
 
 /* ---- node.c: the pieces ---- */

@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "735b12153d5529db18eb9922b474707c" },
-	{ "crash", "b6e7de9e242b24e992639efb947186ed" },
-	{ "race", "b1c2ef1b51911305d31ec14700f73788" },
+	{ "crash", "8d86b99d0dbb34f3c5b99f075938c082" },
+	{ "race", "b1b03bfff8ef8a077ae7e4c4b13c2115" },
 	{ "small", "d5066fc702abe8f993d7953b6494e532" },
-	{ "coverage", "b36f2e93dd11f3ebccb1a7790ce522a6" },
-	{ "hunt", "43676490c0782f55ca2897dadb123584" },
+	{ "coverage", "e4648bdc00d96661ca40a4d0ba7d6209" },
+	{ "hunt", "29de24a1767e4bc731ed80e07f940b23" },
 };
 
 /* Profile, chooser and generator in one. */

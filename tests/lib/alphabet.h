@@ -95,6 +95,11 @@ static const char *const part_rest =
 	"setflags $1 FS_NODUMP_FL|FS_APPEND_FL\nsetflags $0 0\ngetflags $0\ngetflags $1\n"
 	"flock $0 LOCK_EX\nflock $0 LOCK_SH\nflock $1 LOCK_EX\nflock $1 LOCK_SH\nflock $1 LOCK_UN\n"
 	"flock $1 LOCK_SH|LOCK_EX\n"
+	/* access control lists */
+	"setacl /g u::rw-,u:1:rwx,g::r--,m::r-x,o::---\nsetacl /a u::rwx,g:2:-w-,g::r-x,o::r-x\n"
+	"setacl /a u::rwx,u:1:r-x,g::r-x,m::rwx,o::r-x default=1\nsetacl /g none\n"
+	"setacl /l u::rwx,g::r-x,m::rw-,o::---\nsetacl /g u::rwx,g::rwx,o::--- default=1\n"
+	"getacl /g\ngetacl /a default=1\nread_xattr /a/f system.posix_acl_access\n"
 	/* stability */
 	"fsync $1\nsync_file_range $0 at=0 len=4096\n"
 	"sync_file_range $0 at=-1 len=1\n"

@@ -580,6 +580,65 @@ static struct result do_write_xattr(const char *path, const char *name, size_t l
 			       : setxattr(at(path), name, value, len, flags));
 }
 
+/*@ getacl: answer at read_xattr */
+static struct result do_getacl(const char *path, int is_default, int nofollow)
+{
+	return do_read_xattr(path,
+			     is_default ? "system.posix_acl_default" : "system.posix_acl_access",
+			     nofollow);
+}
+
+/*@ setacl: answer fail at */
+/* One entry, as in u:1000:rw-, into 8 bytes of the kernel's form: tag, permissions, id. 0: it is
+ * no entry. */
+static int put_acl_entry(const char **text, unsigned char *to)
+{
+	static const char kinds[] = "ugmo", letters[] = "rwx";
+	static const unsigned char tags[] = { 0x01, 0x04, 0x10, 0x20 };
+	const char *kind = **text ? strchr(kinds, **text) : NULL;
+	unsigned long long id = 0xffffffff;
+	char *end = (char *)*text + 2;
+	int named = kind && (*text)[1] == ':' && *end != ':';
+
+	if (!kind || (*text)[1] != ':' || (named && (kind - kinds > 1 || *end < '0' || *end > '9')))
+		return 0;
+	if (named)
+		id = strtoull(end, &end, 10);
+	memset(to, 0, 8);
+	to[0] = (unsigned char)(tags[kind - kinds] << named);
+	for (int i = 0; i < 4; i++)
+		to[4 + i] = (unsigned char)(id >> (8 * i));
+	if (*end++ != ':' || (named && id > 0xfffffffe))
+		return 0;
+	for (int i = 0; i < 3; i++, end++) {
+		if (*end != letters[i] && *end != '-')
+			return 0;
+		to[2] |= (unsigned char)(*end == '-' ? 0 : 4 >> i);
+	}
+	*text = end;
+	return 1;
+}
+
+static struct result do_setacl(const char *path, const char *acl, int is_default, int nofollow)
+{
+	const char *name = is_default ? "system.posix_acl_default" : "system.posix_acl_access";
+	unsigned char value[4 + 8 * 32] = { 2 };
+	size_t len = 4;
+
+	if (!strcmp(acl, "none"))
+		return answer(nofollow ? lremovexattr(at(path), name)
+				       : removexattr(at(path), name));
+	do {
+		if (len == sizeof(value) || !put_acl_entry(&acl, value + len))
+			return fail(EINVAL, 0);
+		len += 8;
+	} while (*acl++ == ',');
+	if (acl[-1])
+		return fail(EINVAL, 0);
+	return answer(nofollow ? lsetxattr(at(path), name, value, len, 0)
+			       : setxattr(at(path), name, value, len, 0));
+}
+
 /*@ deepen: fail at */
 /* Makes d in the directory unless it is there, and goes into it; 0 or an errno. */
 static int make_level(int *fd, unsigned long long *done)
