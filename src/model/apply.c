@@ -42,6 +42,7 @@ struct as_model *as_model_copy(const struct as_model *model)
 	as_vec_copy(&copy->files);
 	if (copy->multi)
 		copy->multi->ref++;
+	(void)as_handles_get(copy->handles);
 	return copy;
 }
 
@@ -53,6 +54,7 @@ void as_model_free(struct as_model *model)
 	as_vec_free(&model->files, as_file_put);
 	if (model->multi && --model->multi->ref == 0)
 		free(model->multi);
+	as_handles_put(model->handles);
 	as_stamps_free(model->stamps);
 	free(model);
 }

@@ -280,7 +280,7 @@ static void check_all_times(struct as_rule_step *s, const struct as_inode *inode
 		s->said_wrong = true;
 }
 
-static void check_stat(struct as_rule_step *s, const struct as_inode *inode)
+void as_rule_check_stat(struct as_rule_step *s, const struct as_inode *inode)
 {
 	if (!s->got || s->got->payload != AS_PAYLOAD_STAT)
 		return;
@@ -296,7 +296,7 @@ void as_rule_stat(struct as_rule_step *s)
 	if (w.err)
 		return as_rule_refuse(s, w.err);
 	if (as_rule_accept(s, 0))
-		check_stat(s, inode_at(s->m, w.ino));
+		as_rule_check_stat(s, inode_at(s->m, w.ino));
 }
 
 void as_rule_fstat(struct as_rule_step *s)
@@ -304,7 +304,7 @@ void as_rule_fstat(struct as_rule_step *s)
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, true);
 
 	if (file && as_rule_accept(s, 0))
-		check_stat(s, inode_at(s->m, file->ino));
+		as_rule_check_stat(s, inode_at(s->m, file->ino));
 }
 
 /* statx(2), stx_attributes: what nobody has set. */
@@ -364,7 +364,7 @@ void as_rule_statx(struct as_rule_step *s)
 	if (s->got && s->got->payload == AS_PAYLOAD_STAT && s->got->stx.known)
 		check_statx(s, inode_at(s->m, w.ino));
 	else
-		check_stat(s, inode_at(s->m, w.ino));
+		as_rule_check_stat(s, inode_at(s->m, w.ino));
 }
 
 void as_rule_statfs(struct as_rule_step *s)

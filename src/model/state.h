@@ -156,13 +156,13 @@ struct as_model {
 	const struct as_traits *traits;
 	struct as_vec inodes, files; /* by inode number, by slot */
 	struct as_inos *multi;
+	struct as_handles *handles; /* that operations asked for; NULL: none */
 	struct as_ino_pair orphan_sum;
 	uint32_t cwd, next_ino, n_inodes, clock, n_open;
 	struct as_stamps *stamps; /* NULL: nobody follows times */
 	bool mounted, synced, lost; /* lost: after a crash the model no longer knows the tree */
 	bool own_opts; /* it is mounted with options of the workload */
-	bool has_acls; /* a list was set at some time */
-	bool acls_off; /* it is mounted with noacl: lists are neither seen nor followed */
+	bool has_acls, acls_off; /* a list was set at some time; it is mounted with noacl */
 };
 
 /* ---- node.c: the pieces ---- */

@@ -117,6 +117,7 @@ enum as_feature {
 	AS_FEAT_CLONE = 1 << 24, /* files can share blocks: FICLONE and its relatives */
 	AS_FEAT_FREEZE = 1 << 26, /* FIFREEZE, FITHAW */
 	AS_FEAT_TRIM = 1 << 27, /* FITRIM, if the disk can discard */
+	AS_FEAT_HANDLE = 1 << 29, /* handles, which last: export operations */
 	AS_FEAT_ACL = 1 << 30, /* access control lists, with the options that it is mounted with */
 	AS_FEAT_FLAGS = 1 << 25, /* FS_IOC_SETFLAGS: append-only, immutable, no dump, no atime */
 };

@@ -297,8 +297,8 @@ void as_lib_removexattr(struct as_lib *l, const struct as_op *op, struct as_outc
 	as_vfs_answer(out, rc);
 }
 
-/* The lists are the VFS's: a library has none, whatever attributes it has. */
-static int acl_refused(struct as_lib *l, const struct as_op *op)
+/* Lists and handles are the VFS's: a library has none, whatever attributes it has. */
+static int not_there(struct as_lib *l, const struct as_op *op)
 {
 	struct as_lib_place p = { 0 };
 	int rc = as_lib_walk(l, op->path, by_nofollow(op), &p);
@@ -311,12 +311,25 @@ void as_lib_setacl(struct as_lib *l, const struct as_op *op, struct as_outcome *
 {
 	struct as_acl acl;
 
-	as_vfs_answer(out, as_acl_parse(op->name, &acl) ? acl_refused(l, op) : -EINVAL);
+	as_vfs_answer(out, as_acl_parse(op->name, &acl) ? not_there(l, op) : -EINVAL);
 }
 
 void as_lib_getacl(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
 {
-	as_vfs_answer(out, acl_refused(l, op));
+	as_vfs_answer(out, not_there(l, op));
+}
+
+void as_lib_handle(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_vfs_answer(out, not_there(l, op));
+}
+
+/* None can have been remembered. */
+void as_lib_openhandle(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	(void)l;
+	(void)op;
+	as_vfs_answer(out, -EBADF);
 }
 
 void as_lib_statfs(struct as_lib *l, const struct as_op *op, struct as_outcome *out)

@@ -88,6 +88,7 @@ static void sys_free(struct as_vfs *vfs)
 			close(s->slots[i]);
 	as_sys_unmap_all(s);
 	free(s->maps);
+	as_sys_handles_free(s->handles);
 	if (s->root_fd >= 0)
 		close(s->root_fd);
 	if (s->proc_fd >= 0)

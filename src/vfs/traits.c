@@ -123,7 +123,7 @@ static const struct as_fs_traits variant_rows[] = {
 static const struct as_fs_traits tmpfs_row = {
 	.magic = TMPFS_MAGIC,
 	.features = POSIX_ALL | FALLOC_BASIC | RENAME_ALL | AS_FEAT_TMPFILE | XATTR_ALL |
-		    AS_FEAT_ACL | AS_FEAT_DIRECT,
+		    AS_FEAT_ACL | AS_FEAT_HANDLE | AS_FEAT_DIRECT,
 	/* Since Linux 6.6: SHMEM_FL_USER_MODIFIABLE, SHMEM_FL_INHERITED. */
 	.maybe = AS_FEAT_FLAGS,
 	.flags_handed_on = FLAGS_DUMP_ATIME,

@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "735b12153d5529db18eb9922b474707c" },
-	{ "crash", "8d86b99d0dbb34f3c5b99f075938c082" },
+	{ "crash", "555cf175a2aad195284b5c34fd461bb3" },
 	{ "race", "b1b03bfff8ef8a077ae7e4c4b13c2115" },
 	{ "small", "d5066fc702abe8f993d7953b6494e532" },
-	{ "coverage", "e4648bdc00d96661ca40a4d0ba7d6209" },
-	{ "hunt", "29de24a1767e4bc731ed80e07f940b23" },
+	{ "coverage", "e984d9941632e0d69ac8053012c8ce62" },
+	{ "hunt", "82d9f5ac19394505d0199738b090ac53" },
 };
 
 /* Profile, chooser and generator in one. */

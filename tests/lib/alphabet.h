@@ -100,6 +100,7 @@ static const char *const part_rest =
 	"setacl /a u::rwx,u:1:r-x,g::r-x,m::rwx,o::r-x default=1\nsetacl /g none\n"
 	"setacl /l u::rwx,g::r-x,m::rw-,o::---\nsetacl /g u::rwx,g::rwx,o::--- default=1\n"
 	"getacl /g\ngetacl /a default=1\nread_xattr /a/f system.posix_acl_access\n"
+	"handle /g\nopenhandle /g\n"
 	/* stability */
 	"fsync $1\nsync_file_range $0 at=0 len=4096\n"
 	"sync_file_range $0 at=-1 len=1\n"

@@ -136,6 +136,8 @@ static const struct step steps[] = {
 	{ "setacl /a/f u::rwx,", "= -1 EINVAL", NULL },
 	{ "setacl /a/f m:7:rwx", "= -1 EINVAL", NULL },
 	{ "setacl /a/none none", "= -1 ENOENT", NULL },
+	{ "handle /a/none", "= -1 ENOENT", NULL },
+	{ "openhandle /a/none", "= -1 EBADF", NULL },
 	{ "setflags $0 FS_NODUMP_FL", "= 0", "= -1 ENOTTY" },
 	{ "flock $0 LOCK_EX", "= 0", NULL },
 	{ "flock $0 LOCK_SH|LOCK_EX", "= -1 EINVAL", NULL },

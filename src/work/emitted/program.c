@@ -580,6 +580,73 @@ static struct result do_write_xattr(const char *path, const char *name, size_t l
 			       : setxattr(at(path), name, value, len, flags));
 }
 
+/*@ handles: base */
+/* Under the path that each was asked for. */
+struct remembered {
+	struct remembered *next;
+	const char *path;
+	union {
+		struct file_handle head;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} handle;
+};
+
+static struct remembered *remembered;
+
+static struct remembered *find_handle(const char *path)
+{
+	struct remembered *r = remembered;
+
+	while (r && strcmp(r->path, path))
+		r = r->next;
+	return r;
+}
+
+/*@ handle: answer fail at handles */
+static struct result do_handle(const char *path, int nofollow)
+{
+	struct remembered *old = find_handle(path), *r = calloc(1, sizeof(*r));
+	int mount, rc;
+
+	if (!r)
+		return fail(ENOMEM, 0);
+	r->handle.head.handle_bytes = MAX_HANDLE_SZ;
+	rc = name_to_handle_at(AT_FDCWD, at(path), &r->handle.head, &mount,
+			       nofollow ? 0 : AT_SYMLINK_FOLLOW);
+	if (!rc && old)
+		old->handle = r->handle;
+	if (rc || old) {
+		int saved = errno;
+
+		free(r);
+		errno = saved;
+		return answer(rc);
+	}
+	r->path = path;
+	r->next = remembered;
+	remembered = r;
+	return answer(0);
+}
+
+/*@ openhandle: answer fail at handles */
+static struct result do_openhandle(const char *path)
+{
+	struct remembered *r = find_handle(path);
+	struct result result;
+	struct stat st;
+	int root, fd;
+
+	if (!r)
+		return fail(EBADF, 0);
+	root = open(at("/"), O_RDONLY | O_DIRECTORY);
+	fd = open_by_handle_at(root, &r->handle.head, O_PATH);
+	result = answer(fd < 0 ? -1 : fstat(fd, &st));
+	if (fd >= 0)
+		close(fd);
+	close(root);
+	return result;
+}
+
 /*@ getacl: answer at read_xattr */
 static struct result do_getacl(const char *path, int is_default, int nofollow)
 {
