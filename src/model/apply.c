@@ -215,9 +215,9 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 	/* xfs_generic_create() sets them in transactions of their own: as_model_goes_by_steps(). */
 	if (s->one_call && as_op_table[s->op->code].calls == AS_CALLS_ONE)
 		return inode_at(s->m, inode->ino);
-	if (acls.access.n)
+	if (acls.access.n && s->bare < 1)
 		as_node_set_acl(s->m, inode->ino, false, &acls.access);
-	if (acls.deflt.n)
+	if (acls.deflt.n && s->bare < 2)
 		as_node_set_acl(s->m, inode->ino, true, &acls.deflt);
 	return inode_at(s->m, inode->ino);
 }
@@ -351,6 +351,18 @@ void as_model_substep(struct as_model *model, const struct as_op *op)
 	struct as_rule_step s = { .m = model, .op = op, .applying = true, .one_call = true };
 
 	step_run(&s);
+}
+
+bool as_model_substep_bare(struct as_model *model, const struct as_op *op, unsigned bare)
+{
+	struct as_rule_step s = {
+		.m = model, .op = op, .applying = true, .one_call = true, .bare = bare
+	};
+
+	if (!model->has_acls || as_op_table[op->code].calls != AS_CALLS_MANY)
+		return false;
+	step_run(&s);
+	return true;
 }
 
 void as_model_allowed(const struct as_model *model, const struct as_op *op,

@@ -63,6 +63,10 @@ void as_model_changes(const struct as_model *before, const struct as_model *afte
 bool as_model_goes_by_steps(const struct as_model *after, const struct as_op *op);
 void as_model_substep(struct as_model *model, const struct as_op *op);
 
+/* The same of an operation of many calls, but what the call makes has not got its access control
+ * lists yet: none (bare 2), or only the default list (1). False: there are no lists. */
+bool as_model_substep_bare(struct as_model *model, const struct as_op *op, unsigned bare);
+
 enum as_persist_kind {
 	AS_PERSIST_NOTHING,
 	AS_PERSIST_INODE, /* all of an inode (fsync) */

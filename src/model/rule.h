@@ -26,6 +26,7 @@ struct as_rule_step {
 	bool applying;
 	bool said_wrong;
 	bool one_call; /* of a composite operation, only the next of its calls */
+	unsigned bare; /* what that call makes gets no access list (1), no list at all (2) */
 	struct as_allowed allowed;
 	struct as_verdict *verdict; /* judge only */
 };
