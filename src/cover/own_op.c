@@ -5,6 +5,7 @@
  * call.
  */
 #include "cover/own_priv.h"
+#include "work/acl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,6 +93,26 @@ static void on_xattr(struct as_own *own, const struct as_op *op, const struct as
 		CALL(own, raw < 0 ? raw : (int64_t)got->len, llistxattr, path, 0, XATTR_BYTES);
 	else
 		CALL(own, raw < 0 ? raw : (int64_t)got->len, listxattr, path, 0, XATTR_BYTES);
+}
+
+static void on_acl(struct as_own *own, const struct as_op *op, const struct as_outcome *got,
+		   int64_t raw)
+{
+	struct as_op as = *op;
+	uint8_t bytes[AS_ACL_BYTES];
+	struct as_acl acl;
+
+	as.name = as_acl_attribute(op->flags);
+	as.flags = 0;
+	as.code = AS_OP_READ_XATTR;
+	if (op->code == AS_OP_SETACL) {
+		/* Refused without a call. */
+		if (!as_acl_parse(op->name, &acl))
+			return;
+		as.len = as_acl_encode(&acl, bytes);
+		as.code = acl.n ? AS_OP_WRITE_XATTR : AS_OP_REMOVEXATTR;
+	}
+	on_xattr(own, &as, got, raw);
 }
 
 static void on_utimens(struct as_own *own, const struct as_op *op, const struct as_outcome *got,

@@ -328,6 +328,28 @@ void as_history_add_point(struct as_history *h, const struct as_op *op,
 	free(s.fresh);
 }
 
+/* Adds the points at which what the next call makes has not got its lists yet; returns the state
+ * that `next` follows. */
+static struct as_model *add_bare(struct as_history *h, const struct as_op *op, struct as_model *at,
+				 const struct as_model *next, uint32_t *call)
+{
+	struct as_model *bare[2] = { as_model_copy(at), as_model_copy(at) };
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct as_digest is;
+		bool other = as_model_substep_bare(bare[i], op, 2 - i);
+
+		is = as_model_digest(bare[i]);
+		other = other && !as_digest_eq(is, as_model_digest(next)) &&
+			!as_digest_eq(is, as_model_digest(at));
+		if (other)
+			as_history_add_point(h, op, at, bare[i], (*call)++);
+		as_model_free(other ? at : bare[i]);
+		at = other ? bare[i] : at;
+	}
+	return at;
+}
+
 /* Adds the points of an operation: one after each of its calls that change something. */
 static void add_points(struct as_history *h, const struct as_op *op, const struct as_model *before,
 		       const struct as_model *after)
@@ -335,13 +357,14 @@ static void add_points(struct as_history *h, const struct as_op *op, const struc
 	struct as_digest end = as_model_digest(after);
 	struct as_model *at = as_model_copy(before), *next;
 	uint32_t call = 1;
-	bool many = as_op_table[op->code].calls == AS_CALLS_MANY;
+	bool many = as_model_goes_by_steps(after, op);
 
 	while (many && call < CALLS_MAX && !as_digest_eq(as_model_digest(at), end)) {
 		struct as_digest was = as_model_digest(at);
 
 		next = as_model_copy(at);
 		as_model_substep(next, op);
+		at = add_bare(h, op, at, next, &call);
 		if (as_digest_eq(as_model_digest(next), end) ||
 		    as_digest_eq(as_model_digest(next), was)) {
 			as_model_free(next);

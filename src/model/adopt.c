@@ -99,6 +99,7 @@ void as_model_adopt_xattr(struct as_model *model, const char *path, const char *
 	}
 	/* They come sorted by name. */
 	as_assert(!n || strcmp(old->x[n - 1].name->s, name) < 0);
+	model->has_acls |= !strncmp(name, "acl.", 4);
 	all->x[n] = (struct as_xattr){ as_name_new(name, strlen(name)), len, pattern };
 	as_xattrs_put(inode->xattrs);
 	inode->xattrs = all;

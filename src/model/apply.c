@@ -3,6 +3,7 @@
  * apply: the model's public face: making, copying, judging. The rules of the operations themselves
  * are in op_*.c; model/rule.h says how they are written.
  */
+#include "model/acl.h"
 #include "model/locks.h"
 #include "model/mark.h"
 #include "model/persist.h"
@@ -44,6 +45,7 @@ struct as_model *as_model_copy(const struct as_model *model)
 		copy->multi->ref++;
 	if (copy->locks)
 		copy->locks->ref++;
+	(void)as_handles_get(copy->handles);
 	return copy;
 }
 
@@ -56,6 +58,7 @@ void as_model_free(struct as_model *model)
 	if (model->multi && --model->multi->ref == 0)
 		free(model->multi);
 	as_locks_put(model->locks);
+	as_handles_put(model->handles);
 	as_stamps_free(model->stamps);
 	free(model);
 }
@@ -183,16 +186,27 @@ int as_rule_can_create(struct as_rule_step *s, struct as_walk *w, bool want_dir)
 	return as_rule_may_create(s, w->parent) ? 0 : EPERM;
 }
 
+/* xfs_rename_alloc_whiteout() asks no default list; others make a whiteout as any other node. */
+static bool inherits_acls(const struct as_rule_step *s)
+{
+	bool without = s->m->traits->quirks & AS_QUIRK_WHITEOUT_NO_ACL;
+
+	return as_model_acls(s->m) && !(s->op->code == AS_OP_RENAME2 && without);
+}
+
 struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk *w, uint32_t mode)
 {
 	const struct as_inode *dir = inode_at(s->m, w->parent);
 	bool inherit = dir->mode & S_ISGID;
 	uint32_t gid = inherit ? dir->gid : 0;
 	int64_t handed_on = as_inode_flags(dir) & s->m->traits->flags_handed_on;
+	struct as_acl_new acls = { 0 };
 	struct as_inode *inode;
 
 	if (s->m->traits->quirks & AS_QUIRK_CREATE_0777)
 		mode &= S_IFMT | 0777;
+	if (inherits_acls(s))
+		as_acl_inherit(dir, &mode, &acls);
 	inode = as_node_new(s->m, mode);
 	as_stamp(s->m, inode->ino, AS_EVENT_MADE);
 	/* inode_init_owner(): a set-group-id directory hands on its group, and the bit to
@@ -202,6 +216,13 @@ struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk 
 		inode->mode |= S_ISGID;
 	if (handed_on && (S_ISREG(mode) || S_ISDIR(mode)))
 		as_node_set_flags(s->m, inode->ino, handed_on);
+	/* xfs_generic_create() sets them in transactions of their own: as_model_goes_by_steps(). */
+	if (s->one_call && as_op_table[s->op->code].calls == AS_CALLS_ONE)
+		return inode_at(s->m, inode->ino);
+	if (acls.access.n && s->bare < 1)
+		as_node_set_acl(s->m, inode->ino, false, &acls.access);
+	if (acls.deflt.n && s->bare < 2)
+		as_node_set_acl(s->m, inode->ino, true, &acls.deflt);
 	return inode_at(s->m, inode->ino);
 }
 
@@ -324,11 +345,28 @@ int as_model_apply(struct as_model *model, const struct as_op *op)
 	return s.allowed.must;
 }
 
+bool as_model_goes_by_steps(const struct as_model *after, const struct as_op *op)
+{
+	return as_op_table[op->code].calls == AS_CALLS_MANY || after->has_acls;
+}
+
 void as_model_substep(struct as_model *model, const struct as_op *op)
 {
 	struct as_rule_step s = { .m = model, .op = op, .applying = true, .one_call = true };
 
 	step_run(&s);
+}
+
+bool as_model_substep_bare(struct as_model *model, const struct as_op *op, unsigned bare)
+{
+	struct as_rule_step s = {
+		.m = model, .op = op, .applying = true, .one_call = true, .bare = bare
+	};
+
+	if (!model->has_acls || as_op_table[op->code].calls != AS_CALLS_MANY)
+		return false;
+	step_run(&s);
+	return true;
 }
 
 void as_model_allowed(const struct as_model *model, const struct as_op *op,

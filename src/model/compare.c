@@ -203,6 +203,12 @@ static void compare_value(struct compare *c, const struct as_xattr *x)
 		differ(c, "attribute %s: byte %zu is not what was set", x->name->s, at);
 }
 
+/* Lists are not shown while they are off. */
+static bool hidden(const struct compare *c, const char *name)
+{
+	return c->m->acls_off && !strncmp(name, "acl.", 4);
+}
+
 static void compare_xattrs(struct compare *c, const struct as_inode *inode)
 {
 	uint32_t want = inode->xattrs ? inode->xattrs->n : 0, k = 0;
@@ -211,7 +217,7 @@ static void compare_xattrs(struct compare *c, const struct as_inode *inode)
 	int64_t len;
 
 	if (!feature(c, AS_FEAT_XATTR_USER) && !feature(c, AS_FEAT_XATTR_TRUSTED) &&
-	    !feature(c, AS_FEAT_FLAGS))
+	    !feature(c, AS_FEAT_FLAGS) && !feature(c, AS_FEAT_ACL))
 		return;
 	list = as_xmalloc(LIST_BYTES);
 	len = c->tree->listxattr(c->ctx, as_buf_str(&c->path), list, LIST_BYTES);
@@ -234,7 +240,7 @@ static void compare_xattrs(struct compare *c, const struct as_inode *inode)
 		} else if (cmp > 0) {
 			const char *name = inode->xattrs->x[k++].name->s;
 
-			if (as_traits_lists(c->m->traits, name))
+			if (as_traits_lists(c->m->traits, name) && !hidden(c, name))
 				differ(c, "attribute %s is missing", name);
 		} else {
 			compare_value(c, &inode->xattrs->x[k++]);

@@ -30,7 +30,7 @@ static struct as_digest seal(const struct as_model *m, struct as_digest root,
 	struct {
 		struct as_digest root, orphans, links;
 		uint64_t mounted;
-	} all = { root, orphans, links, m->mounted + 2u * m->own_opts };
+	} all = { root, orphans, links, m->mounted + 2u * m->own_opts + 4u * m->acls_off };
 
 	return as_hash(&all, sizeof(all));
 }

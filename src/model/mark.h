@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * mark: what an inode has besides mode, owner, times and extended attributes: its flags
- * (FS_IOC_SETFLAGS). A mark is kept, compared and followed through power cuts as an extended
- * attribute without a value would be. Its name says all of it, and no file system has attributes of
- * such a name, since it begins with none of the namespaces of xattr(7).
+ * (FS_IOC_SETFLAGS) and its access control lists. A mark is kept, compared and followed through
+ * power cuts as an extended attribute without a value would be. Its name says all of it, and no
+ * file system has attributes of such a name, since it begins with none of the namespaces of
+ * xattr(7).
  *
  *   flag.append, flag.immutable, flag.noatime, flag.nodump    on regular files and directories
+ *   acl.access=LIST, acl.default=LIST    LIST as work/acl.h spells it; the latter on directories
  */
 #ifndef AS_MODEL_MARK_H
 #define AS_MODEL_MARK_H
@@ -27,9 +29,12 @@ extern const struct as_mark_flag as_mark_flags[]; /* sorted by name */
 #define AS_MARK_FLAGS_MASK \
 	(AS_FS_APPEND_FL | AS_FS_IMMUTABLE_FL | AS_FS_NOATIME_FL | AS_FS_NODUMP_FL)
 
+#define AS_MARK_ACL_ACCESS "acl.access="
+#define AS_MARK_ACL_DEFAULT "acl.default="
+
 static inline bool as_mark_is(const char *name)
 {
-	return !strncmp(name, "flag.", 5);
+	return !strncmp(name, "flag.", 5) || !strncmp(name, "acl.", 4);
 }
 
 struct as_inode;

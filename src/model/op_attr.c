@@ -3,6 +3,7 @@
  * op_attr: reading and setting attributes, listing directories, reading links. Order of errors
  * as in Linux's fs/open.c, fs/utimes.c and fs/stat.c.
  */
+#include "model/acl.h"
 #include "model/mark.h"
 #include "model/rule.h"
 
@@ -13,6 +14,8 @@ static void chmod_inode(struct as_rule_step *s, uint32_t ino)
 {
 	struct as_inode *inode;
 	struct as_ino_pair before;
+	struct as_acl acl;
+	bool again;
 
 	if (as_flags_bar(as_inode_flags(inode_at(s->m, ino))))
 		return as_rule_refuse(s, EPERM);
@@ -20,13 +23,23 @@ static void chmod_inode(struct as_rule_step *s, uint32_t ino)
 	 * mount option quiet. */
 	if (!as_rule_has(s, AS_FEAT_OWNER))
 		as_rule_allow(s, EPERM);
+	if (as_model_acls(s->m) && as_inode_acl(inode_at(s->m, ino), false, &acl)) {
+		/* posix_acl_chmod() comes when the mode is set, and may find no room. */
+		as_rule_allow_full(s);
+		s->m->lost |= s->got && s->got->ret < 0 &&
+			      (s->got->err == ENOSPC || s->got->err == EDQUOT);
+	}
 	if (!as_rule_accept(s, 0))
 		return;
 	as_rule_changes(s);
+	again = (inode_at(s->m, ino)->mode & 07777u) == (s->op->mode & 07777u);
 	inode = as_node_edit(s->m, ino, &before);
 	if (as_rule_has(s, AS_FEAT_OWNER))
 		inode->mode = (uint16_t)((inode->mode & S_IFMT) | (s->op->mode & 07777));
 	as_node_finish(s->m, inode, &before);
+	/* The power may be cut between the two: ext4_setattr() makes them in two transactions. */
+	if (again || !s->one_call)
+		as_model_acl_follows(s->m, ino);
 	as_stamp(s->m, ino, AS_EVENT_ATTRS);
 }
 
@@ -267,7 +280,7 @@ static void check_all_times(struct as_rule_step *s, const struct as_inode *inode
 		s->said_wrong = true;
 }
 
-static void check_stat(struct as_rule_step *s, const struct as_inode *inode)
+void as_rule_check_stat(struct as_rule_step *s, const struct as_inode *inode)
 {
 	if (!s->got || s->got->payload != AS_PAYLOAD_STAT)
 		return;
@@ -283,7 +296,7 @@ void as_rule_stat(struct as_rule_step *s)
 	if (w.err)
 		return as_rule_refuse(s, w.err);
 	if (as_rule_accept(s, 0))
-		check_stat(s, inode_at(s->m, w.ino));
+		as_rule_check_stat(s, inode_at(s->m, w.ino));
 }
 
 void as_rule_fstat(struct as_rule_step *s)
@@ -291,7 +304,7 @@ void as_rule_fstat(struct as_rule_step *s)
 	struct as_file *file = as_rule_fd_file(s, s->op->fd, true);
 
 	if (file && as_rule_accept(s, 0))
-		check_stat(s, inode_at(s->m, file->ino));
+		as_rule_check_stat(s, inode_at(s->m, file->ino));
 }
 
 /* statx(2), stx_attributes: what nobody has set. */
@@ -351,7 +364,7 @@ void as_rule_statx(struct as_rule_step *s)
 	if (s->got && s->got->payload == AS_PAYLOAD_STAT && s->got->stx.known)
 		check_statx(s, inode_at(s->m, w.ino));
 	else
-		check_stat(s, inode_at(s->m, w.ino));
+		as_rule_check_stat(s, inode_at(s->m, w.ino));
 }
 
 void as_rule_statfs(struct as_rule_step *s)

@@ -3,6 +3,7 @@
  * op_name: operations on names: making, linking, renaming and removing. The order in which errors
  * are found is that of Linux's fs/namei.c; each rule names the function or manual page it is from.
  */
+#include "model/acl.h"
 #include "model/mark.h"
 #include "model/rule.h"
 
@@ -17,6 +18,20 @@ static bool dir_is_full(const struct as_rule_step *s, uint32_t dir)
 	return max && inode_at(s->m, dir)->nlink >= max;
 }
 
+/* xfs_generic_create() gives a new directory its default list first, and then its access list: the
+ * step between the two. */
+static void give_default_list(struct as_rule_step *s, const struct as_walk *w)
+{
+	uint32_t mode = S_IFDIR;
+	struct as_acl_new fresh;
+	struct as_acl old;
+
+	as_acl_inherit(inode_at(s->m, w->parent), &mode, &fresh);
+	if (as_model_acls(s->m) && fresh.deflt.n &&
+	    !as_inode_acl(inode_at(s->m, w->ino), true, &old))
+		as_node_set_acl(s->m, w->ino, true, &fresh.deflt);
+}
+
 void as_rule_mkdir(struct as_rule_step *s)
 {
 	uint32_t umask = s->m->traits->quirks & AS_QUIRK_MKDIR_022 ? 022 : 0;
@@ -24,6 +39,8 @@ void as_rule_mkdir(struct as_rule_step *s)
 	struct as_inode *inode;
 	int err = as_rule_can_create(s, &w, true);
 
+	if (s->one_call && w.ino && is_dir(inode_at(s->m, w.ino)))
+		give_default_list(s, &w);
 	if (err)
 		return as_rule_refuse(s, err);
 	if (dir_is_full(s, w.parent))

@@ -2,6 +2,8 @@
 /* op_sync: what makes things stable, and what takes the file system away and brings it back. */
 #include "model/rule.h"
 
+#include <string.h>
+
 static void sync_fd(struct as_rule_step *s, bool all)
 {
 	if (as_rule_fd_file(s, s->op->fd, false) && as_rule_accept(s, 0) && all)
@@ -83,6 +85,33 @@ static bool has_opts(const struct as_rule_step *s)
 	return s->op->opts && s->op->opts[0];
 }
 
+static bool says_noacl(const struct as_rule_step *s)
+{
+	const char *at = s->op->opts ? s->op->opts : "";
+
+	for (; *at; at += *at == ',') {
+		size_t len = strcspn(at, ",");
+
+		if (len == 5 && !memcmp(at, "noacl", len))
+			return true;
+		at += len;
+	}
+	return false;
+}
+
+/* A mount without lists shows none and follows none. */
+static void turn_acls(struct as_rule_step *s, bool remount)
+{
+	bool off = says_noacl(s);
+
+	if (!(s->m->traits->features & AS_FEAT_ACL))
+		return;
+	/* Types differ in what a remount leaves as it was, and in what they remember of lists. */
+	if (remount && (off || s->m->acls_off))
+		s->m->lost = true;
+	s->m->acls_off = off;
+}
+
 void as_rule_remount(struct as_rule_step *s)
 {
 	/* Options are the file system's own: it may know them or not. Without any they are the
@@ -94,6 +123,7 @@ void as_rule_remount(struct as_rule_step *s)
 	if (!as_rule_accept(s, 0))
 		return;
 	as_stamps_mounted(s->m, s->op->opts, true);
+	turn_acls(s, true);
 	s->m->own_opts = has_opts(s);
 }
 
@@ -107,7 +137,7 @@ void as_rule_crash(struct as_rule_step *s)
 	if (!s->m->synced)
 		s->m->lost = true;
 	s->m->mounted = true;
-	s->m->own_opts = false;
+	s->m->own_opts = s->m->acls_off = false;
 }
 
 /* While unmounted the executor answers for the file system. */
@@ -123,6 +153,7 @@ void as_rule_unmounted(struct as_rule_step *s)
 		return;
 	s->m->mounted = true;
 	s->m->own_opts = has_opts(s);
+	turn_acls(s, false);
 	as_stamps_mounted(s->m, s->op->opts, false);
 }
 

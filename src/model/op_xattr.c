@@ -5,6 +5,7 @@
  */
 #include "model/mark.h"
 #include "model/rule.h"
+#include "work/acl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,8 @@ void as_rule_write_xattr(struct as_rule_step *s)
 		return as_rule_refuse(s, w.err);
 	if (err)
 		return as_rule_refuse(s, err);
+	if (as_rule_acl_attribute(s, w.ino))
+		return;
 	inode = inode_at(s->m, w.ino);
 	/* xattr_permission(), before it looks at the name. */
 	err = as_flags_bar(as_inode_flags(inode)) ? EPERM
@@ -140,8 +143,8 @@ void as_rule_write_xattr(struct as_rule_step *s)
 	as_stamp(s->m, w.ino, event);
 }
 
-/* The attribute named, for reading or removing; NULL when that was refused. As in set_error, name
- * and path are checked in either order. */
+/* The attribute named, for reading or removing; NULL when that was refused, or done. As in
+ * set_error, name and path are checked in either order. */
 static const struct as_xattr *named(struct as_rule_step *s, bool write, uint32_t *ino)
 {
 	int err = name_error(s->op->name);
@@ -152,6 +155,9 @@ static const struct as_xattr *named(struct as_rule_step *s, bool write, uint32_t
 		as_rule_allow(s, err);
 	if (w.err)
 		err = w.err;
+	*ino = w.ino;
+	if (!err && as_rule_acl_attribute(s, w.ino))
+		return NULL;
 	if (!err && write && as_flags_bar(as_inode_flags(inode_at(s->m, w.ino))))
 		err = EPERM;
 	if (!err)
@@ -161,7 +167,6 @@ static const struct as_xattr *named(struct as_rule_step *s, bool write, uint32_t
 		as_rule_allow_full(s);
 	if (!x)
 		as_rule_refuse(s, err ? err : ENODATA);
-	*ino = w.ino;
 	return x;
 }
 
@@ -197,16 +202,29 @@ void as_rule_removexattr(struct as_rule_step *s)
 	as_stamp(s->m, ino, AS_EVENT_ATTRS);
 }
 
-static void check_list(struct as_rule_step *s, const struct as_inode *inode)
+/* The name by which an attribute is listed; NULL: it is not. */
+static const char *listed(const struct as_model *m, const char *name)
+{
+	if (!strncmp(name, AS_MARK_ACL_ACCESS, strlen(AS_MARK_ACL_ACCESS)))
+		return m->acls_off ? NULL : AS_ACL_ACCESS;
+	if (!strncmp(name, AS_MARK_ACL_DEFAULT, strlen(AS_MARK_ACL_DEFAULT)))
+		return m->acls_off ? NULL : AS_ACL_DEFAULT;
+	return as_mark_is(name) || !as_traits_lists(m->traits, name) ? NULL : name;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void check_names(struct as_rule_step *s, const char *const *wanted, uint32_t n)
 {
 	const char *at = s->got->data, *end = at + s->got->len;
 	bool others = s->m->traits->quirks & AS_QUIRK_XATTR_PART_REPORTED;
 
-	for (uint32_t i = 0; inode->xattrs && i < inode->xattrs->n; i++) {
-		const char *want = inode->xattrs->x[i].name->s;
+	for (uint32_t i = 0; i < n; i++) {
+		const char *want = wanted[i];
 
-		if (as_mark_is(want) || !as_traits_lists(s->m->traits, want))
-			continue;
 		while (others && at < end && strcmp(at, want) < 0)
 			at += strlen(at) + 1;
 		if (at >= end || strcmp(at, want) > 0)
@@ -217,6 +235,24 @@ static void check_list(struct as_rule_step *s, const struct as_inode *inode)
 	}
 	if (at < end && !others)
 		as_rule_wrong(s, "attribute \"%s\" should not be there", at);
+}
+
+static void check_list(struct as_rule_step *s, const struct as_inode *inode)
+{
+	const struct as_xattrs *all = inode->xattrs;
+	const char **wanted = all ? as_xmalloc(all->n * sizeof(*wanted)) : NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; all && i < all->n; i++) {
+		const char *name = listed(s->m, all->x[i].name->s);
+
+		if (name)
+			wanted[n++] = name;
+	}
+	if (n)
+		qsort(wanted, n, sizeof(*wanted), by_name);
+	check_names(s, wanted, n);
+	free(wanted);
 }
 
 void as_rule_listxattr(struct as_rule_step *s)

@@ -58,8 +58,14 @@ void as_model_changes(const struct as_model *before, const struct as_model *afte
 		      const struct as_changes_ops *ops, void *ctx);
 
 /* Operations of many calls (remove, prune, deepen, enlarge): makes the next of them, as if the ones
- * before had been made. Other operations are one step. */
+ * before had been made. Permission bits and access control lists follow each other, and a new inode
+ * gets its lists, in a step of their own. Other operations are one step. */
+bool as_model_goes_by_steps(const struct as_model *after, const struct as_op *op);
 void as_model_substep(struct as_model *model, const struct as_op *op);
+
+/* The same of an operation of many calls, but what the call makes has not got its access control
+ * lists yet: none (bare 2), or only the default list (1). False: there are no lists. */
+bool as_model_substep_bare(struct as_model *model, const struct as_op *op, unsigned bare);
 
 enum as_persist_kind {
 	AS_PERSIST_NOTHING,

@@ -26,6 +26,7 @@ struct as_rule_step {
 	bool applying;
 	bool said_wrong;
 	bool one_call; /* of a composite operation, only the next of its calls */
+	unsigned bare; /* what that call makes gets no access list (1), no list at all (2) */
 	struct as_allowed allowed;
 	struct as_verdict *verdict; /* judge only */
 };
@@ -95,6 +96,14 @@ void as_rule_allow_removed_list(struct as_rule_step *s);
 bool as_rule_has(const struct as_rule_step *s, uint64_t feature);
 /* A new inode with the caller's credentials (root), linked at w. */
 struct as_inode *as_rule_make_node(struct as_rule_step *s, const struct as_walk *w, uint32_t mode);
+/* What was told by stat(2) or its like is so. */
+void as_rule_check_stat(struct as_rule_step *s, const struct as_inode *inode);
+/* op_handle.c; both take NULL. */
+struct as_handles *as_handles_get(struct as_handles *handles);
+void as_handles_put(struct as_handles *handles);
+/* Of a name that is an access control list's, all of the rule for reading, writing or removing it;
+ * false: it is another attribute's. */
+bool as_rule_acl_attribute(struct as_rule_step *s, uint32_t ino);
 /* truncate(2) of a regular file, also as a part of prune and enlarge. */
 void as_rule_truncate_path(struct as_rule_step *s, uint32_t ino, uint64_t size);
 void as_rule_truncate_inode(struct as_rule_step *s, uint32_t ino, uint64_t size);

@@ -156,6 +156,7 @@ struct as_model {
 	const struct as_traits *traits;
 	struct as_vec inodes, files; /* by inode number, by slot */
 	struct as_inos *multi;
+	struct as_handles *handles; /* that operations asked for; NULL: none */
 	struct as_ino_pair orphan_sum;
 	uint32_t cwd, next_ino, n_inodes, clock, n_open;
 	struct as_locks *locks; /* of ranges; NULL: none */
@@ -163,6 +164,7 @@ struct as_model {
 	bool mounted, synced, lost; /* lost: after a crash the model no longer knows the tree */
 	bool undigested; /* the sums are not kept, as nobody asks for a digest */
 	bool own_opts; /* it is mounted with options of the workload */
+	bool has_acls, acls_off; /* a list was set at some time; it is mounted with noacl */
 };
 
 /* ---- node.c: the pieces ---- */
@@ -235,10 +237,10 @@ size_t as_content_check(const struct as_inode *inode, uint64_t off, const void *
 /* First offset >= off that may hold anything but zeros; UINT64_MAX: none. */
 uint64_t as_content_next_data(const struct as_inode *inode, uint64_t off);
 bool as_content_is_data(const struct as_inode *inode, uint64_t off);
-/* Copies a range of `from` (may be the same inode, not overlapping). */
 /* Whether two ranges hold the same bytes. */
 bool as_content_same(const struct as_inode *a, uint64_t a_off, const struct as_inode *b,
 		     uint64_t b_off, uint64_t len);
+/* Copies a range of `from` (may be the same inode, not overlapping). */
 void as_content_copy(const struct as_inode *from, uint64_t off, struct as_inode *to,
 		     uint64_t to_off, uint64_t len);
 void as_runs_put(struct as_runs *runs);
@@ -282,7 +284,6 @@ void as_node_release(struct as_model *m, uint32_t ino); /* frees an orphan that 
 void as_node_set_cwd(struct as_model *m, uint32_t ino);
 void as_node_forget_times(struct as_model *m, uint32_t ino, bool atime, bool mtime);
 struct as_ino_pair as_node_digest(const struct as_inode *inode);
-
 struct as_file *as_file_at(const struct as_model *m, int32_t slot);
 void as_file_open(struct as_model *m, int32_t slot, uint32_t ino, int64_t flags);
 void as_file_close(struct as_model *m, int32_t slot);
@@ -291,10 +292,8 @@ void as_file_lock(struct as_model *m, int32_t slot, int64_t lock);
 void as_file_map(struct as_model *m, int32_t slot, uint32_t ino, int64_t prot, int64_t off,
 		 uint64_t len);
 void as_file_seek(struct as_model *m, int32_t slot, int64_t off);
-
 /* What stat(2) says of it, but for its times. */
 void as_inode_stat(const struct as_inode *inode, struct as_stat *st);
-
 /* Violated invariant in words, or NULL. */
 const char *as_model_check(const struct as_model *m);
 

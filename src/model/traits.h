@@ -15,6 +15,9 @@ enum as_quirk {
 	AS_QUIRK_DIR_NLINK_ONE = 1 << 0, /* btrfs: directories always have one link */
 	AS_QUIRK_DIR_NLINK_ANY = 1 << 1, /* vfat, FUSE: link counts of directories mean nothing */
 	AS_QUIRK_NO_ATIME = 1 << 2, /* access times are not kept */
+	/* xfs: xfs_rename_alloc_whiteout() makes a whiteout without the default list of its
+	 * directory */
+	AS_QUIRK_WHITEOUT_NO_ACL = 1 << 3,
 	AS_QUIRK_NO_OPEN_UNLINKED = 1 << 5, /* removing an open file may be refused with EBUSY */
 	AS_QUIRK_XATTR_PART_REPORTED =
 		1 << 6, /* list also shows attributes nobody set (security.*) */
@@ -115,6 +118,8 @@ enum as_feature {
 	AS_FEAT_FREEZE = 1 << 26, /* FIFREEZE, FITHAW */
 	AS_FEAT_TRIM = 1 << 27, /* FITRIM, if the disk can discard */
 	AS_FEAT_QUOTA = 1 << 28, /* Q_GETQUOTA of users and groups */
+	AS_FEAT_HANDLE = 1 << 29, /* handles, which last: export operations */
+	AS_FEAT_ACL = 1 << 30, /* access control lists, with the options that it is mounted with */
 	AS_FEAT_FLAGS = 1 << 25, /* FS_IOC_SETFLAGS: append-only, immutable, no dump, no atime */
 };
 

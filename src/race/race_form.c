@@ -14,7 +14,8 @@
  *   - mmap_write becomes pwrite: a mapping of a file that others make shorter ends in SIGBUS.
  *   - Nodes become sockets: if a fifo replaced a file, opening it could block forever. O_DIRECT is
  *     removed: the kernel warns if it is mixed with cached reads.
- *   - The flags append-only and immutable are not set.
+ *   - The flags append-only and immutable are not set. getacl is left out: chmod(2) sets the mode
+ *     first and then the list, and reading takes no lock.
  *   - What is written through O_APPEND is zeros: the bytes of a pattern depend on the offset, which
  *     only the kernel knows. utimens sets times to now: reads change them at an unknown moment.
  *

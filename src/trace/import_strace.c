@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "trace/import_strace_priv.h"
 #include "trace/trace.h"
+#include "work/acl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,30 @@ static void effect_sendfile(struct as_tracing *t, struct as_op *op)
 	op->off = -1;
 	if (t->scan->n_args > 2 && !as_span_is(t->scan->args[2], "NULL"))
 		as_tracing_number(t, t->scan->args[2], &op->off);
+}
+
+/* The value of an access control list; of other attributes, only the length counts. */
+static void effect_setxattr(struct as_tracing *t, struct as_op *op)
+{
+	struct as_syscall_slot slot = { 0 };
+	struct as_buf text = { 0 };
+	struct as_acl acl;
+	bool is_default;
+
+	if (!op->name || !as_acl_is_attribute(op->name, &is_default) || t->scan->n_args < 4)
+		return;
+	as_scan_text(t->scan->args[2], &t->room, &slot);
+	if (slot.state != AS_SLOT_TEXT || slot.cut || slot.len != op->len ||
+	    !as_acl_decode(slot.text, slot.len, &acl)) {
+		t->bad = "a list that is not whole (strace -s 512 prints more)";
+		return;
+	}
+	as_acl_print(&acl, &text);
+	op->code = AS_OP_SETACL;
+	op->name = as_importing_word(t->x, (struct as_span){ text.data, text.len });
+	op->flags = is_default;
+	op->len = 0;
+	as_buf_free(&text);
 }
 
 /* If the path is empty or missing, the path of the descriptor. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lib_attr: attributes, extended attributes, statfs. */
 #include "vfs/lib_priv.h"
+#include "work/acl.h"
 
 #include <errno.h>
 #include <string.h>
@@ -294,6 +295,41 @@ void as_lib_removexattr(struct as_lib *l, const struct as_op *op, struct as_outc
 		rc = l->ops->removexattr(l->fs, as_lib_place_path(&p), op->name);
 	as_lib_place_free(&p);
 	as_vfs_answer(out, rc);
+}
+
+/* Lists and handles are the VFS's: a library has none, whatever attributes it has. */
+static int not_there(struct as_lib *l, const struct as_op *op)
+{
+	struct as_lib_place p = { 0 };
+	int rc = as_lib_walk(l, op->path, by_nofollow(op), &p);
+
+	as_lib_place_free(&p);
+	return rc ? rc : -EOPNOTSUPP;
+}
+
+void as_lib_setacl(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	struct as_acl acl;
+
+	as_vfs_answer(out, as_acl_parse(op->name, &acl) ? not_there(l, op) : -EINVAL);
+}
+
+void as_lib_getacl(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_vfs_answer(out, not_there(l, op));
+}
+
+void as_lib_handle(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	as_vfs_answer(out, not_there(l, op));
+}
+
+/* None can have been remembered. */
+void as_lib_openhandle(struct as_lib *l, const struct as_op *op, struct as_outcome *out)
+{
+	(void)l;
+	(void)op;
+	as_vfs_answer(out, -EBADF);
 }
 
 void as_lib_statfs(struct as_lib *l, const struct as_op *op, struct as_outcome *out)

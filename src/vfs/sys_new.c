@@ -90,6 +90,7 @@ static void sys_free(struct as_vfs *vfs)
 	free(s->maps);
 	as_sys_tree_rest(s);
 	as_buf_free(&s->seen.path);
+	as_sys_handles_free(s->handles);
 	if (s->root_fd >= 0)
 		close(s->root_fd);
 	if (s->proc_fd >= 0)

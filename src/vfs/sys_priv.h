@@ -27,6 +27,7 @@ struct as_sys {
 	struct as_mount *mount; /* NULL: somebody else mounted it */
 	const char *mount_opts; /* of the target */
 	int slots[AS_SLOT_MAX + 1]; /* -1: empty */
+	struct as_sys_handles *handles; /* NULL: none yet */
 	struct as_sys_map *maps; /* of every slot; NULL: none yet */
 	/* What was looked at last while a tree is read: a guest pays much for each call. */
 	struct as_sys_seen {
@@ -69,6 +70,14 @@ int as_sys_remove_below(struct as_vfs *vfs, int fd, bool force, uint64_t *done);
 /* Opens a directory that is no link; with `force`, also one without permissions (outside a chroot).
  * -1 and errno. */
 int as_sys_open_dir(struct as_vfs *vfs, int at, const char *name, bool force);
+void as_sys_handles_free(struct as_sys_handles *all); /* takes NULL */
+/* ---- sys_acl.c ---- */
+/* In a list of attributes, those that are access control lists become marks (model/mark.h); get()
+ * reads one of them. The number of bytes then, or a negative errno. */
+int64_t as_sys_acl_marks(char *list, int64_t n, size_t len,
+			 int64_t (*get)(void *ctx, const char *path, const char *name, void *buf,
+					size_t len),
+			 void *ctx, const char *path);
 /* ---- sys_flags.c ---- */
 /* The flags of an open file or directory as marks (model/mark.h), each with its NUL: the number of
  * bytes, or -ERANGE. */

@@ -515,6 +515,13 @@ static ssize_t call_get(const char *tail, const char *name, void *buf, size_t le
 	return lgetxattr(tail, name, buf, len);
 }
 
+static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void *buf, size_t len)
+{
+	if (as_mark_is(name))
+		return 0;
+	return with_dir(ctx, path, call_get, name, buf, len);
+}
+
 static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len)
 {
 	int64_t n = with_dir(ctx, path, call_list, NULL, buf, len), marks;
@@ -523,18 +530,12 @@ static int64_t tree_listxattr(void *ctx, const char *path, char *buf, size_t len
 	/* A type without attributes may have flags. */
 	if (n == -EOPNOTSUPP)
 		n = 0;
+	n = as_sys_acl_marks(buf, n, len, tree_getxattr, ctx, path);
 	if (n < 0)
 		return n;
 	fd = keep_open(ctx, path);
 	marks = fd < 0 ? 0 : as_sys_marks(fd, buf + n, len - (size_t)n);
 	return marks < 0 ? marks : n + marks;
-}
-
-static int64_t tree_getxattr(void *ctx, const char *path, const char *name, void *buf, size_t len)
-{
-	if (as_mark_is(name))
-		return 0;
-	return with_dir(ctx, path, call_get, name, buf, len);
 }
 
 const struct as_tree_ops as_sys_tree_ops = {

@@ -126,7 +126,7 @@ static const struct as_fs_traits variant_rows[] = {
 static const struct as_fs_traits tmpfs_row = {
 	.magic = TMPFS_MAGIC,
 	.features = POSIX_ALL | FALLOC_BASIC | RENAME_ALL | AS_FEAT_TMPFILE | XATTR_ALL |
-		    AS_FEAT_DIRECT,
+		    AS_FEAT_ACL | AS_FEAT_HANDLE | AS_FEAT_DIRECT,
 	/* Since Linux 6.6: SHMEM_FL_USER_MODIFIABLE, SHMEM_FL_INHERITED. */
 	.maybe = AS_FEAT_FLAGS,
 	.flags_handed_on = FLAGS_DUMP_ATIME,
@@ -142,7 +142,7 @@ static const struct as_fs_traits careful_row = {
 	.quirks = AS_QUIRK_DIR_NLINK_ANY | AS_QUIRK_FALLOC_TOUCHES | AS_QUIRK_WHITEOUT_TOUCHES |
 		  AS_QUIRK_RENAME_TOUCHES | AS_QUIRK_UNLINK_TOUCHES,
 	.maybe = RENAME_ALL | FALLOC_ALL | XATTR_ALL | AS_FEAT_DIRECT | AS_FEAT_TMPFILE |
-		 AS_FEAT_CLONE,
+		 AS_FEAT_CLONE | AS_FEAT_ACL /* overlay has what is below it */,
 	.symlink_max = 4095,
 	.time_granularity_ns = 1,
 };
@@ -264,6 +264,17 @@ static void (*const take[AS_TRAITS_SOURCES])(const struct as_target_traits *know
 	[AS_TRAITS_PLACE] = take_place,
 };
 
+/* Whether a word stands among options that are separated by commas. */
+static bool says(const char *opts, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = opts; (at = strstr(at, word)); at += len)
+		if ((at == opts || at[-1] == ',') && (!at[len] || at[len] == ','))
+			return true;
+	return false;
+}
+
 void as_run_traits(const struct as_target *target, struct as_traits *traits)
 {
 	struct as_target_traits known = as_target_traits(target);
@@ -282,4 +293,6 @@ void as_run_traits(const struct as_target *target, struct as_traits *traits)
 		.may_fill = true,
 	};
 	take[known.source](&known, traits);
+	if (says(as_target_opts(target), "noacl"))
+		traits->features &= ~(uint64_t)AS_FEAT_ACL;
 }

@@ -218,6 +218,17 @@ static int64_t marks(const char *path, char *buf, size_t len)
 	return n;
 }
 
+static int64_t cwd_getxattr(void *ctx, const char *path, const char *attr, void *buf, size_t len)
+{
+	struct tree_cwd_name name;
+	int rc = name_of(path, &name);
+
+	(void)ctx;
+	if (as_mark_is(attr))
+		return rc ? rc : done(&name, 0);
+	return rc ? rc : done(&name, lgetxattr(name.path, attr, buf, len));
+}
+
 static int64_t cwd_listxattr(void *ctx, const char *path, char *buf, size_t len)
 {
 	struct tree_cwd_name name;
@@ -231,21 +242,11 @@ static int64_t cwd_listxattr(void *ctx, const char *path, char *buf, size_t len)
 	/* A type without attributes may have flags. */
 	if (n == -EOPNOTSUPP)
 		n = 0;
+	n = as_sys_acl_marks(buf, n, len, cwd_getxattr, NULL, path);
 	if (n < 0)
 		return n;
 	more = marks(path, buf + n, len - (size_t)n);
 	return more < 0 ? more : n + more;
-}
-
-static int64_t cwd_getxattr(void *ctx, const char *path, const char *attr, void *buf, size_t len)
-{
-	struct tree_cwd_name name;
-	int rc = name_of(path, &name);
-
-	(void)ctx;
-	if (as_mark_is(attr))
-		return rc ? rc : done(&name, 0);
-	return rc ? rc : done(&name, lgetxattr(name.path, attr, buf, len));
 }
 
 const struct as_tree_ops as_tree_cwd_ops = {

@@ -108,6 +108,8 @@ struct row {
 	MADE_X "create /f 0644\nsync\nrename2 /f /g RENAME_WHITEOUT\nunlink /f\n" \
 	       "create /f 0644\n" FSYNC_X
 
+#define LIST "u::rw-,u:1:r--,g::r--,m::rw-,o::---"
+
 static const struct row prefix_rows[] = {
 #include "prefix_rows.def"
 };

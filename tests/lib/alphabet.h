@@ -98,6 +98,12 @@ static const char *const part_rest =
 	"ofd_setlk $0 F_WRLCK at=0 len=10\nofd_setlk $1 F_RDLCK at=5 len=0\n"
 	"ofd_setlk $0 F_UNLCK at=3 len=4\nsetlk $0 F_WRLCK at=8 len=-6\n"
 	"ofd_getlk $1 F_WRLCK at=4 len=0\ngetlk $0 F_RDLCK at=0 len=20\n"
+	/* access control lists */
+	"setacl /g u::rw-,u:1:rwx,g::r--,m::r-x,o::---\nsetacl /a u::rwx,g:2:-w-,g::r-x,o::r-x\n"
+	"setacl /a u::rwx,u:1:r-x,g::r-x,m::rwx,o::r-x default=1\nsetacl /g none\n"
+	"setacl /l u::rwx,g::r-x,m::rw-,o::---\nsetacl /g u::rwx,g::rwx,o::--- default=1\n"
+	"getacl /g\ngetacl /a default=1\nread_xattr /a/f system.posix_acl_access\n"
+	"handle /g\nopenhandle /g\n"
 	/* stability */
 	"fsync $1\nsync_file_range $0 at=0 len=4096\n"
 	"sync_file_range $0 at=-1 len=1\n"

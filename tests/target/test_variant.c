@@ -122,6 +122,8 @@ static void test_traits(void **state)
 	assert_true(traits_of("xfs").features & AS_FEAT_CLONE);
 	assert_false(traits_of("xfs:mkfs=noreflink").features & AS_FEAT_CLONE);
 	assert_false(traits_of("xfs:mkfs=v4").features & AS_FEAT_CLONE);
+	assert_true(traits_of("ext4:noatime,acl").features & AS_FEAT_ACL);
+	assert_false(traits_of("ext4:noatime,noacl").features & AS_FEAT_ACL);
 	assert_int_equal(traits_of("ext4:mkfs=4k").symlink_max, 4095);
 	assert_int_equal(traits_of("ext4:mkfs=4k").block_bytes, 4096);
 	assert_true(traits_of("ext4:mkfs=4k").size_max == UINT64_C(0xfffffffe) * 4096);

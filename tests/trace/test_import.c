@@ -128,6 +128,11 @@ static const struct {
 	  "1 preadv2(3, [{iov_base=\"b\", iov_len=9}], 1, 1, 0) = 1\n",
 	  "$0 = open /f O_RDWR|O_CREAT 0600\npwritev2 $0 len=2 at=-1 fill=1 flags=RWF_DSYNC\n"
 	  "preadv2 $0 len=1 at=1\nclose $0\n" },
+	{ "1 mkdir(\"/t/d\", 0755) = 0\n1 setxattr(\"/t/d\", \"system.posix_acl_default\", "
+	  "\"\\2\\0\\0\\0\\1\\0\\7\\0\\377\\377\\377\\377\\2\\0\\4\\0\\350\\3\\0\\0\", 20, 0) = 0\n"
+	  "1 lsetxattr(\"/t/d\", \"system.posix_acl_access\", \"\\2\\0\\0\", 20, 0) = 0\n",
+	  "mkdir /d 0755\nsetacl /d u::rwx,u:1000:r-- default=1\n"
+	  "3: lsetxattr: a list that is not whole (strace -s 512 prints more)\n" },
 	{ "1 open(\"/t/f\", O_RDWR|O_CREAT, 0600) = 3\n1 open(\"/t/g\", O_RDWR|O_CREAT, 0600) = 4\n"
 	  "1 sendfile(4, 3, [7] => [9], 2) = 2\n1 sendfile(4, 3, NULL, 100) = 0\n",
 	  "$0 = open /f O_RDWR|O_CREAT 0600\n$1 = open /g O_RDWR|O_CREAT 0600\n"

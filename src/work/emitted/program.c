@@ -580,6 +580,132 @@ static struct result do_write_xattr(const char *path, const char *name, size_t l
 			       : setxattr(at(path), name, value, len, flags));
 }
 
+/*@ handles: base */
+/* Under the path that each was asked for. */
+struct remembered {
+	struct remembered *next;
+	const char *path;
+	union {
+		struct file_handle head;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} handle;
+};
+
+static struct remembered *remembered;
+
+static struct remembered *find_handle(const char *path)
+{
+	struct remembered *r = remembered;
+
+	while (r && strcmp(r->path, path))
+		r = r->next;
+	return r;
+}
+
+/*@ handle: answer fail at handles */
+static struct result do_handle(const char *path, int nofollow)
+{
+	struct remembered *old = find_handle(path), *r = calloc(1, sizeof(*r));
+	int mount, rc;
+
+	if (!r)
+		return fail(ENOMEM, 0);
+	r->handle.head.handle_bytes = MAX_HANDLE_SZ;
+	rc = name_to_handle_at(AT_FDCWD, at(path), &r->handle.head, &mount,
+			       nofollow ? 0 : AT_SYMLINK_FOLLOW);
+	if (!rc && old)
+		old->handle = r->handle;
+	if (rc || old) {
+		int saved = errno;
+
+		free(r);
+		errno = saved;
+		return answer(rc);
+	}
+	r->path = path;
+	r->next = remembered;
+	remembered = r;
+	return answer(0);
+}
+
+/*@ openhandle: answer fail at handles */
+static struct result do_openhandle(const char *path)
+{
+	struct remembered *r = find_handle(path);
+	struct result result;
+	struct stat st;
+	int root, fd;
+
+	if (!r)
+		return fail(EBADF, 0);
+	root = open(at("/"), O_RDONLY | O_DIRECTORY);
+	fd = open_by_handle_at(root, &r->handle.head, O_PATH);
+	result = answer(fd < 0 ? -1 : fstat(fd, &st));
+	if (fd >= 0)
+		close(fd);
+	close(root);
+	return result;
+}
+
+/*@ getacl: answer at read_xattr */
+static struct result do_getacl(const char *path, int is_default, int nofollow)
+{
+	return do_read_xattr(path,
+			     is_default ? "system.posix_acl_default" : "system.posix_acl_access",
+			     nofollow);
+}
+
+/*@ setacl: answer fail at */
+/* One entry, as in u:1000:rw-, into 8 bytes of the kernel's form: tag, permissions, id. 0: it is
+ * no entry. */
+static int put_acl_entry(const char **text, unsigned char *to)
+{
+	static const char kinds[] = "ugmo", letters[] = "rwx";
+	static const unsigned char tags[] = { 0x01, 0x04, 0x10, 0x20 };
+	const char *kind = **text ? strchr(kinds, **text) : NULL;
+	unsigned long long id = 0xffffffff;
+	char *end = (char *)*text + 2;
+	int named = kind && (*text)[1] == ':' && *end != ':';
+
+	if (!kind || (*text)[1] != ':' || (named && (kind - kinds > 1 || *end < '0' || *end > '9')))
+		return 0;
+	if (named)
+		id = strtoull(end, &end, 10);
+	memset(to, 0, 8);
+	to[0] = (unsigned char)(tags[kind - kinds] << named);
+	for (int i = 0; i < 4; i++)
+		to[4 + i] = (unsigned char)(id >> (8 * i));
+	if (*end++ != ':' || (named && id > 0xfffffffe))
+		return 0;
+	for (int i = 0; i < 3; i++, end++) {
+		if (*end != letters[i] && *end != '-')
+			return 0;
+		to[2] |= (unsigned char)(*end == '-' ? 0 : 4 >> i);
+	}
+	*text = end;
+	return 1;
+}
+
+static struct result do_setacl(const char *path, const char *acl, int is_default, int nofollow)
+{
+	const char *name = is_default ? "system.posix_acl_default" : "system.posix_acl_access";
+	unsigned char value[4 + 8 * 32] = { 2 };
+	size_t len = 4;
+
+	if (!strcmp(acl, "none"))
+		return answer(nofollow ? lremovexattr(at(path), name)
+				       : removexattr(at(path), name));
+	do {
+		if (len == sizeof(value) || !put_acl_entry(&acl, value + len))
+			return fail(EINVAL, 0);
+		len += 8;
+	} while (*acl++ == ',');
+	if (acl[-1])
+		return fail(EINVAL, 0);
+	return answer(nofollow ? lsetxattr(at(path), name, value, len, 0)
+			       : setxattr(at(path), name, value, len, 0));
+}
+
 /*@ deepen: fail at */
 /* Makes d in the directory unless it is there, and goes into it; 0 or an errno. */
 static int make_level(int *fd, unsigned long long *done)
