@@ -409,3 +409,18 @@ void lab_cache_trim(struct as_fs *fs)
 		fs->undo[i].copy = NULL;
 	}
 }
+
+void lab_miss_last(struct as_fs *fs)
+{
+	struct lab_link *list = &fs->list[LAB_S_META], *at = list->next;
+
+	while (at != list) {
+		struct lab_buf *b = (struct lab_buf *)at;
+
+		at = at->next;
+		if (b->op != fs->op || b == fs->sb_buf)
+			continue;
+		lab_seal(b);
+		lab_set_state(fs, b, LAB_S_CKPT);
+	}
+}

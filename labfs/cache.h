@@ -45,4 +45,8 @@ static inline void lab_rule(struct as_fs *fs, bool kept, const char *rule)
 /* For as_invariant(): `ctx` is the file system. */
 const char *lab_cache_rules(void *ctx);
 
+/* Bug 72: what the last operation changed is taken for committed, if another thread's commit comes
+ * upon it. */
+void lab_miss_last(struct as_fs *fs);
+
 #endif

@@ -508,29 +508,12 @@ static int note_errors(struct as_fs *fs)
 	return 0;
 }
 
-/* Bug 72: what the last operation changed is taken for committed, if another thread's commit comes
- * upon it. */
-static void miss_last(struct as_fs *fs)
-{
-	struct lab_link *list = &fs->list[LAB_S_META], *at = list->next;
-
-	while (at != list) {
-		struct lab_buf *b = (struct lab_buf *)at;
-
-		at = at->next;
-		if (b->op != fs->op || b == fs->sb_buf)
-			continue;
-		lab_seal(b);
-		lab_set_state(fs, b, LAB_S_CKPT);
-	}
-}
-
 int lab_commit(struct as_fs *fs)
 {
 	int rc;
 
 	if (LAB_BUG_ON(fs, COMMIT_MISSES) && fs->op_caller != as_caller(fs->host))
-		miss_last(fs);
+		lab_miss_last(fs);
 	as_lock(fs->host, LAB_LOCK_JOURNAL, 0);
 	rc = commit(fs, false);
 	as_unlock(fs->host, LAB_LOCK_JOURNAL, 0);

@@ -74,19 +74,12 @@ static void subject_done(struct judge_subject *s)
 	s->disk = NULL;
 }
 
-/* What of the limit is for a row; without a share, the plan says it. */
-static uint64_t part_of(const struct judge *j, enum as_share_row row, uint64_t planned)
-{
-	const struct as_share *share = &j->options->share;
-
-	return as_share_is(share) ? as_share_limit(share, row, j->limit) : planned;
-}
-
 /* What may be spent on power cuts during a recovery of the state in flight; 0: nothing, where there
  * is a limit. It only falls while a state is judged. */
 static uint64_t recrash_limit(const struct judge *j)
 {
-	uint64_t part = part_of(j, AS_SHARE_AGAIN, as_crash_plan_again_part(j->limit));
+	uint64_t part = as_share_part(&j->options->share, AS_SHARE_AGAIN, j->limit,
+				      as_crash_plan_again_part(j->limit));
 
 	return j->again ? j->again
 			: as_crash_plan_again(part, j->args->flight->spent_again, j->ways, j->perm,
@@ -317,7 +310,6 @@ static void note_flight(struct judge *j, const struct as_perm_state *state)
 
 static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 		       const struct as_problem *problem);
-
 static struct judge_subject subject_of(const struct judge *j, const struct as_perm_state *state,
 				       struct as_moment moment)
 {
@@ -408,7 +400,8 @@ static struct as_crash_plan *plan_of(struct judge *j, uint32_t views)
 				       .views = views,
 				       .limit = j->limit,
 				       .cost = as_crash_cost(j->ways),
-				       .first = part_of(j, AS_SHARE_VIEW_1, 0),
+				       .first = as_share_part(&j->options->share, AS_SHARE_VIEW_1,
+							      j->limit, 0),
 				       .all = plan_all,
 				       .skip = plan_skips,
 				       .ctx = j };
@@ -426,7 +419,8 @@ static bool is_used_up(const struct judge *j, enum as_view view)
 {
 	enum as_share_row row = (enum as_share_row)(AS_SHARE_VIEW_1 + view - 1);
 
-	return j->limit && j->args->flight->spent_view[view] >= part_of(j, row, UINT64_MAX);
+	return j->limit && j->args->flight->spent_view[view] >=
+				   as_share_part(&j->options->share, row, j->limit, UINT64_MAX);
 }
 
 static enum go_on visit_turn(struct judge *j, const struct as_crash_turn *turn)
@@ -542,16 +536,14 @@ static enum go_on tell(struct judge *j, const struct as_perm_state *state,
 }
 
 /* ---- One state by name ----------------------------------------------------------------------- */
-
 static bool pick(struct judge *j, struct as_perm_state *state)
 {
 	const struct as_crash_spot *spot = &j->options->spot;
+	enum as_view view = (enum as_view)spot->view;
 
-	if (spot->cut >= as_perm_cuts(j->perm))
-		return false;
-	return as_spot_pick(
-		spot, j->perm,
-		as_judge_is_stricter(j->rec, j->perm, (enum as_view)spot->view, spot->cut), state);
+	return spot->cut < as_perm_cuts(j->perm) &&
+	       as_spot_pick(spot, j->perm, as_judge_is_stricter(j->rec, j->perm, view, spot->cut),
+			    state);
 }
 
 /* True: it shows the problem that is looked for, which was reported. */

@@ -96,6 +96,12 @@ uint64_t as_share_limit(const struct as_share *share, enum as_share_row row, uin
 	return !as_share_is(share) ? limit : part ? part : 1;
 }
 
+uint64_t as_share_part(const struct as_share *share, enum as_share_row row, uint64_t limit,
+		       uint64_t planned)
+{
+	return as_share_is(share) ? as_share_limit(share, row, limit) : planned;
+}
+
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 void as_share_print(const struct as_share *share, struct as_buf *out)

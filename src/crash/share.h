@@ -39,6 +39,9 @@ struct as_share_chances as_share_chances(const struct as_shares *so_far);
 bool as_share_is(const struct as_share *share); /* not all are 0 */
 /* What of the limit is for a row of as_shares; the whole limit if there is no share. */
 uint64_t as_share_limit(const struct as_share *share, enum as_share_row row, uint64_t limit);
+/* The same, but `planned` if there is no share. */
+uint64_t as_share_part(const struct as_share *share, enum as_share_row row, uint64_t limit,
+		       uint64_t planned);
 
 /* "10.4.3.2.4.9", and back. */
 void as_share_print(const struct as_share *share, struct as_buf *out);

@@ -20,7 +20,6 @@ static struct as_digest mix_in(struct as_digest a, struct as_digest b)
 
 	return (struct as_digest){ lo, as_mix64(a.hi + as_mix64(b.hi ^ lo)) };
 }
-
 static struct as_digest xattr_digest(const struct as_inode *inode)
 {
 	struct as_digest sum = AS_DIGEST_ZERO;
