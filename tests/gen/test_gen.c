@@ -24,11 +24,11 @@ static const struct {
 	const char *profile, *digest;
 } golden[] = {
 	{ "paper", "735b12153d5529db18eb9922b474707c" },
-	{ "crash", "c9a2920f3a1dcc9459976d223e92d050" },
-	{ "race", "16c796ff4b00119a8f2a109ddee73cfc" },
+	{ "crash", "03a008a6bb1603c55b07a57a770467d1" },
+	{ "race", "0428b9e69881b7aa492aab24a9f82f2e" },
 	{ "small", "d5066fc702abe8f993d7953b6494e532" },
-	{ "coverage", "7d4747890441423073dde6e59f0fbb90" },
-	{ "hunt", "393ab3d501e7c52cede55163001eb9e5" },
+	{ "coverage", "6e22e4bf2e2d8f1bbd56f6c456658f3e" },
+	{ "hunt", "ccb85969df84b94b41553247d9f77f28" },
 };
 
 /* Profile, chooser and generator in one. */
